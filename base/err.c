@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int err_set(struct err *e, int no, const char *fmt, ...)
+{
+	va_list ap;
+
+	e->no = no;
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	return -no;
+}
+
+int err_prefix(struct err *e, const char *fmt, ...)
+{
+	char old[sizeof(e->text)];
+	va_list ap;
+	size_t n;
+
+	memcpy(old, e->text, sizeof(old));
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	n = strlen(e->text);
+	snprintf(e->text + n, sizeof(e->text) - n, ": %s", old);
+	return -e->no;
+}
+
+const char *err_name(int no)
+{
+	const char *name = strerrorname_np(no);
+
+	return name ? name : "unknown error";
+}

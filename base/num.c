@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "base/num.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+static int digit(char c, unsigned base)
+{
+	int d = -1;
+
+	if (c >= '0' && c <= '9')
+		d = c - '0';
+	else if (c >= 'a' && c <= 'f')
+		d = c - 'a' + 10;
+	else if (c >= 'A' && c <= 'F')
+		d = c - 'A' + 10;
+	return d < (int)base ? d : -1;
+}
+
+int num_u64(struct slice s, uint64_t *v, struct err *e)
+{
+	struct slice whole = s;
+	unsigned base = 10;
+	uint64_t n = 0;
+
+	if (slice_starts(s, "0x") || slice_starts(s, "0X")) {
+		base = 16;
+		s.p += 2;
+		s.n -= 2;
+	} else if (s.n > 1 && s.p[0] == '0') {
+		return err_set(e, EINVAL,
+			"'%.*s': a number is decimal without leading zeros, or hexadecimal with 0x",
+			SLICE_ARG(whole));
+	}
+	if (!s.n)
+		return err_set(e, EINVAL, "'%.*s' is not a number", SLICE_ARG(whole));
+	for (size_t i = 0; i < s.n; i++) {
+		int d = digit(s.p[i], base);
+
+		if (d < 0)
+			return err_set(e, EINVAL, "'%.*s' is not a number", SLICE_ARG(whole));
+		if (n > (UINT64_MAX - (unsigned)d) / base)
+			return err_set(e, ERANGE, "'%.*s' does not fit into 64 bits",
+				SLICE_ARG(whole));
+		n = n * base + (unsigned)d;
+	}
+	*v = n;
+	return 0;
+}
+
+int num_max(struct slice s, uint64_t max, uint64_t *v, struct err *e)
+{
+	uint64_t n;
+	int rc = num_u64(s, &n, e);
+
+	if (rc < 0)
+		return rc;
+	if (n > max)
+		return err_set(e, ERANGE, "'%.*s' is over the limit of %" PRIu64, SLICE_ARG(s), max);
+	*v = n;
+	return 0;
+}
+
+int num_value(struct slice s, uint64_t *v, struct err *e)
+{
+	struct slice whole = s;
+	uint64_t n;
+	int rc;
+
+	if (!s.n || s.p[0] != '-')
+		return num_u64(s, v, e);
+	s.p++;
+	s.n--;
+	rc = num_u64(s, &n, e);
+	if (rc < 0)
+		return rc;
+	if (n > (uint64_t)INT64_MAX + 1)
+		return err_set(e, ERANGE, "'%.*s' does not fit into 64 bits", SLICE_ARG(whole));
+	*v = -n;
+	return 0;
+}

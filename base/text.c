@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool text_reserve(struct text *t, size_t more)
+{
+	size_t room = t->room ? t->room : 64;
+	char *p;
+
+	while (room < t->n + more + 1)
+		room *= 2;
+	if (room == t->room)
+		return true;
+	p = realloc(t->p, room);
+	if (!p) {
+		t->failed = true;
+		return false;
+	}
+	t->p = p;
+	t->room = room;
+	return true;
+}
+
+void text_printf(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0 || !text_reserve(t, (size_t)n)) {
+		t->failed = true;
+		return;
+	}
+	va_start(ap, fmt);
+	vsnprintf(t->p + t->n, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	t->n += (size_t)n;
+}
+
+void text_clear(struct text *t)
+{
+	t->n = 0;
+	t->failed = false;
+}
+
+void text_free(struct text *t)
+{
+	free(t->p);
+	*t = (struct text){0};
+}
+
+bool text_ok(const struct text *t)
+{
+	return !t->failed;
+}
