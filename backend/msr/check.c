@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+/* perfmonfs --check for the msr backend: looks, and writes nothing. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/msr/describe.h"
+#include "backend/msr/io_file.h"
+#include "backend/msr/journal.h"
+#include "backend/msr/kernel.h"
+#include "backend/msr/msr_i.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+
+struct checker {
+	check_report *report;
+	void *arg;
+};
+
+static void check_kernel(const struct checker *k)
+{
+	struct kernel_word lockdown = kernel_lockdown();
+	struct kernel_word writes = kernel_allow_writes();
+
+	if (strcmp(lockdown.s, "none") == 0)
+		k->report(k->arg, CHECK_OK, "lockdown", "none");
+	else
+		k->report(k->arg, CHECK_FAIL, "lockdown",
+			"%s: the kernel writes no MSR: boot without lockdown (Secure Boot implies "
+			"it), or use --backend=perf",
+			lockdown.s);
+	if (strcmp(writes.s, "off") == 0)
+		k->report(k->arg, CHECK_FAIL, "allow_writes",
+			"off: the msr driver forbids writing: 'echo on > " KERNEL_ALLOW_WRITES "'");
+	else if (strcmp(writes.s, "default") == 0)
+		k->report(k->arg, CHECK_NOTE, "allow_writes",
+			"default: writes are logged and taint the kernel; "
+			"'echo on > " KERNEL_ALLOW_WRITES "' stops the logging");
+	else if (writes.s[0])
+		k->report(k->arg, CHECK_OK, "allow_writes", "%s", writes.s);
+	if (kernel_nmi_watchdog())
+		k->report(k->arg, CHECK_NOTE, "nmi_watchdog",
+			"1: it uses a counter of each CPU; 'echo 0 > " KERNEL_NMI_WATCHDOG
+			"' frees it");
+}
+
+static void check_pmu(const struct checker *k, const struct pmu *pmu)
+{
+	k->report(k->arg, CHECK_OK, "PMU", "%s (%s): %u counters, %u bits%s", pmu->name, pmu->model,
+		pmu->npmds, pmu->counter_width, pmu->global_ctrl ? ", global control" : "");
+}
+
+/* The holders of the selectors of CPU @cpu that are enabled. */
+static void check_selectors(
+	const struct checker *k, struct msr_backend *mb, unsigned cpu, int handle)
+{
+	for (unsigned i = 0; i < mb->pmu.npmcs; i++) {
+		const struct pmu_pmc *pmc = &mb->pmu.pmcs[i];
+		TEXT_CLEANUP struct text who = {0};
+		uint64_t value;
+		int rc = mb->io->ops->read(mb->io, handle, pmc->addr, &value);
+
+		if (rc < 0) {
+			k->report(k->arg, CHECK_FAIL, "CPU",
+				"%u: %s (MSR %#" PRIx32 ") cannot be read: %s: a virtual machine "
+				"without a PMU? use --backend=perf",
+				cpu, pmc->name, pmc->addr, err_name(-rc));
+			return;
+		}
+		if (!(value & pmc->enable))
+			continue;
+		msr_holder(&mb->be, cpu, pmc->addr, value, &who);
+		if (text_ok(&who))
+			k->report(k->arg, CHECK_NOTE, "CPU", "%u: %s is held by %s", cpu, pmc->name,
+				who.p);
+	}
+}
+
+static void check_cpus(const struct checker *k, struct msr_backend *mb)
+{
+	struct msr_io *io = mb->io;
+	unsigned limit = io->ops->cpu_limit(io);
+
+	for (unsigned cpu = 0; cpu < limit; cpu++) {
+		struct err e;
+		int handle;
+
+		if (!io->ops->cpu_online(io, cpu))
+			continue;
+		handle = io->ops->open(io, cpu, &e);
+		if (handle < 0) {
+			k->report(k->arg, CHECK_FAIL, "CPU", "%s", e.text);
+			continue;
+		}
+		check_selectors(k, mb, cpu, handle);
+		io->ops->close(io, handle);
+	}
+}
+
+static void check_journals(const struct checker *k, const char *run_dir)
+{
+	unsigned n = run_dir ? journal_unfinished(run_dir) : 0;
+
+	if (n)
+		k->report(k->arg, CHECK_NOTE, "journal",
+			"%u left in %s by killed daemons: the next start puts registers back", n,
+			run_dir);
+}
+
+static void check_device(
+	const struct checker *k, struct msr_io *io, const struct backend_conf *conf)
+{
+	CLEANUP_FREE struct msr_backend *mb = calloc(1, sizeof(*mb));
+	struct err e;
+
+	if (!mb) {
+		k->report(k->arg, CHECK_FAIL, "PMU", "no memory to look at it");
+		return;
+	}
+	mb->io = io;
+	if (msr_describe(io, conf->pmu, &mb->pmu, &e) < 0) {
+		k->report(k->arg, CHECK_FAIL, "PMU", "%s", e.text);
+		return;
+	}
+	check_pmu(k, &mb->pmu);
+	check_cpus(k, mb);
+}
+
+void msr_backend_check(const struct backend_conf *conf, check_report *report, void *arg)
+{
+	const struct checker k = {.report = report, .arg = arg};
+	struct msr_io *io;
+	struct err e;
+
+	if (msr_io_file(conf->dev, &io, &e) < 0) {
+		report(arg, CHECK_FAIL, "msr driver", "%s", e.text);
+		return;
+	}
+	report(arg, CHECK_OK, "msr driver", "%u CPUs", io->ops->cpu_limit(io));
+	if (io->kernel)
+		check_kernel(&k);
+	check_device(&k, io, conf);
+	check_journals(&k, conf->run_dir);
+	io->ops->free(io);
+}

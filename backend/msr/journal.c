@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Opening holds a lock on the directory: a starting daemon must not find the journal of another
+ * starting one between its creation and its lock, and take it for a dead one's.
+ */
+#include "backend/msr/journal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "backend/msr/journal_format.h"
+#include "base/cleanup.h"
+#include "base/num.h"
+
+enum {
+	BATCH = 128,                 /* records read at once */
+	MAX_SIZE = 64 * 1024 * 1024, /* no daemon has that many registers */
+};
+
+struct journal {
+	int dir, fd;
+	char name[32];
+};
+
+struct entries {
+	struct journal_entry *p;
+	size_t n, room;
+};
+
+static int read_boot_id(char id[JOURNAL_BOOT_ID], struct err *e)
+{
+	static const char path[] = "/proc/sys/kernel/random/boot_id";
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, id, JOURNAL_BOOT_ID - 1);
+
+	if (n <= 0)
+		return err_set(e, errno ? errno : EIO, "cannot read %s: %s: is /proc mounted?",
+			path, err_name(errno));
+	memset(id + n, 0, (size_t)(JOURNAL_BOOT_ID - n));
+	id[strcspn(id, "\n")] = '\0';
+	return 0;
+}
+
+/* The header that a journal of this boot and this device directory has. */
+static int make_head(const char *dev, struct journal_head *head, struct err *e)
+{
+	struct stat st;
+
+	*head = (struct journal_head){.magic = JOURNAL_MAGIC, .version = JOURNAL_VERSION};
+	if (strlen(dev) >= sizeof(head->dev))
+		return err_set(e, ENAMETOOLONG, "%.80s...: ENAMETOOLONG", dev);
+	strcpy(head->dev, dev);
+	if (stat(dev, &st) < 0)
+		return err_set(e, errno, "cannot look at %s: %s", dev, err_name(errno));
+	head->st_dev = st.st_dev;
+	head->st_ino = st.st_ino;
+	if (read_boot_id(head->boot_id, e) < 0)
+		return -e->no;
+	head->sum = journal_sum(head, offsetof(struct journal_head, sum));
+	return 0;
+}
+
+static int open_run_dir(const char *path, struct err *e)
+{
+	CLEANUP_CLOSE int fd = -1;
+	struct stat st;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_set(e, errno, "cannot make the directory %s: %s", path, err_name(errno));
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(e, errno, "cannot open the directory %s: %s", path, err_name(errno));
+	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
+		return err_set(e, EPERM,
+			"%s: EPERM: what is in it will be written to registers: it must be owned "
+			"by "
+			"root and writable by nobody else (chown root, chmod 0700)",
+			path);
+	if (flock(fd, LOCK_EX) < 0)
+		return err_set(e, errno, "cannot lock %s: %s", path, err_name(errno));
+	return take_fd(&fd);
+}
+
+static bool is_journal_name(const char *name)
+{
+	struct slice s = slice_of(name);
+	struct err ignored;
+	uint64_t pid;
+
+	slice_cut(&s, '.');
+	return strncmp(name, "journal.", 8) == 0 && num_max(s, INT32_MAX, &pid, &ignored) == 0;
+}
+
+/* A journal that no living daemon holds, locked by us now; -1 if it is none. */
+static int open_stale(int dir, const char *name, struct stat *st)
+{
+	CLEANUP_CLOSE int fd = -1;
+
+	if (!is_journal_name(name))
+		return -1;
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, st) < 0)
+		return -1;
+	if (!S_ISREG(st->st_mode) || st->st_uid != geteuid() || st->st_mode & (S_IWGRP | S_IWOTH))
+		return -1;
+	return take_fd(&fd);
+}
+
+static int add_entry(struct entries *all, const struct journal_record *r, struct err *e)
+{
+	if (!r->in_use || r->sum != journal_sum(r, offsetof(struct journal_record, sum)))
+		return 0;
+	if (all->n == all->room) {
+		size_t room = all->room ? 2 * all->room : BATCH;
+		struct journal_entry *p = reallocarray(all->p, room, sizeof(*p));
+
+		if (!p)
+			return err_set(e, ENOMEM, "no memory to read a journal");
+		all->p = p;
+		all->room = room;
+	}
+	all->p[all->n++] = (struct journal_entry){r->cpu, r->addr, r->orig, r->mask};
+	return 0;
+}
+
+static int read_entries(int fd, struct entries *all, struct err *e)
+{
+	struct journal_record r[BATCH];
+	off_t at = sizeof(struct journal_head);
+	ssize_t n;
+
+	while ((n = pread(fd, r, sizeof(r), at)) > 0) {
+		for (size_t i = 0; i < (size_t)n / sizeof(r[0]); i++)
+			if (add_entry(all, &r[i], e) < 0)
+				return -e->no;
+		at += n;
+	}
+	return n < 0 ? err_set(e, errno, "cannot read it: %s", err_name(errno)) : 0;
+}
+
+enum verdict { DAMAGED, OTHER_BOOT, OTHER_DEVICE, OURS };
+
+static enum verdict judge(int fd, const struct stat *st, const struct journal_head *ours)
+{
+	struct journal_head head;
+
+	if (st->st_size > MAX_SIZE || pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
+		memcmp(head.magic, ours->magic, sizeof(head.magic)) != 0 ||
+		head.sum != journal_sum(&head, offsetof(struct journal_head, sum)))
+		return DAMAGED;
+	if (memcmp(head.boot_id, ours->boot_id, sizeof(head.boot_id)) != 0)
+		return OTHER_BOOT;
+	if (head.version != ours->version)
+		return DAMAGED;
+	return memcmp(&head, ours, sizeof(head)) == 0 ? OURS : OTHER_DEVICE;
+}
+
+static int recover_stale(int dir, const char *name, const struct journal_head *ours,
+	journal_recover *recover, void *arg, struct err *e)
+{
+	struct stat st;
+	CLEANUP_CLOSE int fd = open_stale(dir, name, &st);
+	struct entries all = {0};
+	int rc = 0;
+
+	if (fd < 0)
+		return 0;
+	switch (judge(fd, &st, ours)) {
+	case OTHER_DEVICE:
+		return 0;
+	case OTHER_BOOT:
+		break;
+	case DAMAGED:
+		fprintf(stderr, "perfmonfs: %s is damaged and is removed unused\n", name);
+		break;
+	case OURS:
+		rc = read_entries(fd, &all, e);
+		if (rc == 0 && all.n)
+			rc = recover(arg, all.p, all.n, e);
+		free(all.p);
+		break;
+	}
+	if (rc == 0)
+		unlinkat(dir, name, 0);
+	return rc < 0 ? err_prefix(e, "%s of a daemon that was killed", name) : 0;
+}
+
+static int recover_all(int dir, const struct journal_head *ours, journal_recover *recover,
+	void *arg, struct err *e)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP_CLOSEDIR DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *de;
+
+	if (!d)
+		return err_set(
+			e, errno, "cannot read the journals' directory: %s", err_name(errno));
+	while ((de = readdir(d)))
+		if (recover_stale(dir, de->d_name, ours, recover, arg, e) < 0)
+			return -e->no;
+	return 0;
+}
+
+static int start(
+	struct journal *j, const char *run_dir, const struct journal_head *head, struct err *e)
+{
+	snprintf(j->name, sizeof(j->name), "journal.%d", getpid());
+	j->fd = openat(j->dir, j->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (j->fd < 0)
+		return err_set(e, errno, "cannot create %s/%s: %s%s", run_dir, j->name,
+			err_name(errno),
+			errno == EEXIST ? ": it is of another device directory or "
+					  "pid namespace: remove it"
+					: "");
+	if (flock(j->fd, LOCK_EX | LOCK_NB) < 0 ||
+		pwrite(j->fd, head, sizeof(*head), 0) != sizeof(*head)) {
+		err_set(e, errno, "cannot write %s/%s: %s", run_dir, j->name, err_name(errno));
+		unlinkat(j->dir, j->name, 0);
+		close(j->fd);
+		return -e->no;
+	}
+	return 0;
+}
+
+int journal_open(const char *run_dir, const char *dev, journal_recover *recover, void *arg,
+	struct journal **out, struct err *e)
+{
+	CLEANUP_FREE struct journal *j = calloc(1, sizeof(*j));
+	CLEANUP_CLOSE int dir = -1;
+	struct journal_head head;
+	int rc;
+
+	if (!j)
+		return err_set(e, ENOMEM, "no memory for the journal");
+	rc = make_head(dev, &head, e);
+	if (rc < 0)
+		return rc;
+	dir = open_run_dir(run_dir, e);
+	if (dir < 0)
+		return dir;
+	rc = recover_all(dir, &head, recover, arg, e);
+	if (rc < 0)
+		return rc;
+	j->dir = dir;
+	rc = start(j, run_dir, &head, e);
+	if (rc < 0)
+		return rc;
+	flock(dir, LOCK_UN);
+	take_fd(&dir);
+	*out = take_ptr(&j);
+	return 0;
+}
+
+int journal_put(struct journal *j, unsigned slot, const struct journal_entry *entry, struct err *e)
+{
+	off_t at = (off_t)sizeof(struct journal_head) + (off_t)slot * sizeof(struct journal_record);
+	struct journal_record r = {
+		.cpu = entry->cpu,
+		.addr = entry->addr,
+		.orig = entry->orig,
+		.mask = entry->mask,
+		.in_use = entry->mask != 0,
+	};
+	ssize_t n;
+
+	r.sum = journal_sum(&r, offsetof(struct journal_record, sum));
+	n = pwrite(j->fd, &r, sizeof(r), at);
+	if (n == sizeof(r))
+		return 0;
+	return err_set(e, n < 0 ? errno : ENOSPC,
+		"cannot write the journal (%s): %s: nothing is claimed that could not be put back",
+		j->name, err_name(n < 0 ? errno : ENOSPC));
+}
+
+void journal_close(struct journal *j)
+{
+	if (!j)
+		return;
+	unlinkat(j->dir, j->name, 0);
+	close(j->fd);
+	close(j->dir);
+	free(j);
+}
+
+unsigned journal_unfinished(const char *run_dir)
+{
+	CLEANUP_CLOSEDIR DIR *d = opendir(run_dir);
+	unsigned n = 0;
+	struct dirent *de;
+
+	while (d && (de = readdir(d))) {
+		struct stat st;
+		CLEANUP_CLOSE int fd = open_stale(dirfd(d), de->d_name, &st);
+
+		n += fd >= 0;
+	}
+	return n;
+}

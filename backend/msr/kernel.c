@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+/* Small files of /proc and /sys; one that is missing means a kernel without the feature. */
+#include "backend/msr/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/slice.h"
+
+/* The first line of @path, cut to @room; empty if it cannot be read. */
+static void read_line(const char *path, char *line, size_t room)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, line, room - 1);
+
+	line[n < 0 ? 0 : n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+}
+
+/* The active mode stands in brackets: "none [integrity] confidentiality". */
+struct kernel_word kernel_lockdown(void)
+{
+	struct kernel_word mode = {"none"};
+	char line[64];
+	char *at, *end;
+
+	read_line(KERNEL_LOCKDOWN, line, sizeof(line));
+	at = strchr(line, '[');
+	end = at ? strchr(at, ']') : NULL;
+	if (end && end - at <= (ssize_t)sizeof(mode.s)) {
+		memcpy(mode.s, at + 1, (size_t)(end - at - 1));
+		mode.s[end - at - 1] = '\0';
+	}
+	return mode;
+}
+
+struct kernel_word kernel_allow_writes(void)
+{
+	struct kernel_word w;
+
+	read_line(KERNEL_ALLOW_WRITES, w.s, sizeof(w.s));
+	return w;
+}
+
+bool kernel_nmi_watchdog(void)
+{
+	char line[8];
+
+	read_line(KERNEL_NMI_WATCHDOG, line, sizeof(line));
+	return strcmp(line, "1") == 0;
+}
+
+int kernel_refusal(const char *what, struct err *e)
+{
+	struct kernel_word lockdown = kernel_lockdown();
+
+	if (strcmp(lockdown.s, "none") != 0)
+		return err_set(e, EPERM,
+			"%s: EPERM: the kernel is locked down (%s in " KERNEL_LOCKDOWN
+			") and writes no MSR: boot without lockdown (Secure Boot implies it), or "
+			"use --backend=perf",
+			what, lockdown.s);
+	if (strcmp(kernel_allow_writes().s, "off") == 0)
+		return err_set(e, EPERM,
+			"%s: EPERM: the msr driver forbids writing: "
+			"'echo on > " KERNEL_ALLOW_WRITES "', or use --backend=perf",
+			what);
+	return err_set(e, EPERM,
+		"%s: EPERM: neither lockdown nor allow_writes is the reason (another security "
+		"module?): see the kernel log, or use --backend=perf",
+		what);
+}

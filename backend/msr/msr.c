@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The msr backend: how it is put together and taken apart. What happens in between is run.c's.
+ */
+#include "backend/msr/msr_i.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "backend/msr/describe.h"
+#include "backend/msr/io_file.h"
+#include "backend/pmu/detect.h"
+#include "base/cleanup.h"
+
+/* CPUs come and go, and on a hybrid machine one may come that has less. */
+static int check_cpu(struct msr_backend *mb, unsigned cpu, int handle, struct err *e)
+{
+	struct pmu pmu;
+	int rc;
+
+	if (!mb->detected)
+		return 0;
+	rc = msr_describe_cpu(mb->io, cpu, handle, &pmu, e);
+	if (rc == 0)
+		rc = pmu_covers(&pmu, &mb->pmu, e);
+	return rc < 0 ? err_prefix(e, "CPU %u", cpu) : 0;
+}
+
+static int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **out, struct err *e)
+{
+	struct msr_backend *mb = msr_of(be);
+	struct msr_io *io = mb->io;
+	struct backend_cpu *c;
+	int handle, rc;
+
+	if (cpu >= io->ops->cpu_limit(io) || !io->ops->cpu_online(io, cpu))
+		return err_set(
+			e, ENXIO, "CPU %u: ENXIO: it is offline, or there is no such CPU", cpu);
+	handle = io->ops->open(io, cpu, e);
+	if (handle < 0)
+		return handle;
+	rc = check_cpu(mb, cpu, handle, e);
+	c = rc < 0 ? NULL : calloc(1, sizeof(*c));
+	if (!c) {
+		io->ops->close(io, handle);
+		return rc < 0 ? rc : err_set(e, ENOMEM, "no memory for CPU %u", cpu);
+	}
+	c->mb = mb;
+	c->cpu = cpu;
+	c->handle = handle;
+	*out = c;
+	return 0;
+}
+
+static void msr_cpu_close(struct backend_cpu *c)
+{
+	struct msr_io *io = c->mb->io;
+
+	claim_release_all(c);
+	io->ops->close(io, c->handle);
+	free(c);
+}
+
+static unsigned msr_cpu_limit(struct backend *be)
+{
+	struct msr_io *io = msr_of(be)->io;
+
+	return io->ops->cpu_limit(io);
+}
+
+static bool msr_cpu_online(struct backend *be, unsigned cpu)
+{
+	struct msr_io *io = msr_of(be)->io;
+
+	return io->ops->cpu_online(io, cpu);
+}
+
+static uint64_t msr_now(struct backend *be)
+{
+	struct msr_io *io = msr_of(be)->io;
+
+	return io->ops->now(io);
+}
+
+static void msr_close(struct backend *be)
+{
+	struct msr_backend *mb = msr_of(be);
+
+	journal_close(mb->journal);
+	mb->io->ops->free(mb->io);
+	free(mb);
+}
+
+/* Everything of them but the name, which is the caller's. */
+static const struct backend_ops msr_ops = {
+	.cpu_open = msr_cpu_open,
+	.run = msr_run,
+	.cpu_close = msr_cpu_close,
+	.cpu_limit = msr_cpu_limit,
+	.cpu_online = msr_cpu_online,
+	.holder = msr_holder,
+	.now = msr_now,
+	.close = msr_close,
+};
+
+static int set_up(struct msr_backend *mb, const struct backend_conf *conf, struct err *e)
+{
+	int rc = msr_describe(mb->io, conf->pmu, &mb->pmu, e);
+
+	if (rc < 0)
+		return rc;
+	mb->detected = !conf->pmu;
+	msr_regs_init(&mb->regs, &mb->pmu);
+	if (conf->run_dir)
+		rc = journal_open(conf->run_dir, conf->dev ? conf->dev : MSR_DEV_DEFAULT,
+			msr_recover, mb, &mb->journal, e);
+	return rc < 0 ? rc : msr_probe(mb, e);
+}
+
+int msr_backend_new(const char *name, struct msr_io *io, const struct backend_conf *conf,
+	struct backend **out, struct err *e)
+{
+	struct msr_backend *mb = calloc(1, sizeof(*mb));
+	int rc;
+
+	if (!mb) {
+		io->ops->free(io);
+		return err_set(e, ENOMEM, "no memory for the backend %s", name);
+	}
+	mb->ops = msr_ops;
+	mb->ops.name = name;
+	mb->be.ops = &mb->ops;
+	mb->be.pmu = &mb->pmu;
+	mb->io = io;
+	rc = set_up(mb, conf, e);
+	if (rc < 0) {
+		msr_close(&mb->be);
+		return rc;
+	}
+	*out = &mb->be;
+	return 0;
+}
+
+int msr_backend_open(const struct backend_conf *conf, struct backend **out, struct err *e)
+{
+	struct msr_io *io;
+	int rc = msr_io_file(conf->dev, &io, e);
+
+	return rc < 0 ? rc : msr_backend_new("msr", io, conf, out, e);
+}

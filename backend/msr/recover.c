@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Registers that a killed daemon left. The journal says what they held; only registers of the
+ * present description are touched, under the journal's masks and in the order of rows.
+ */
+#include "backend/msr/msr_i.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+struct tally {
+	unsigned restored, skipped;
+};
+
+static unsigned row_of(const struct msr_regs *regs, uint32_t addr)
+{
+	const struct msr_reg *reg = msr_regs_find(regs, addr);
+
+	return reg ? (unsigned)(reg - regs->reg) : MSR_MAX_REGS;
+}
+
+static int by_cpu_and_row(const void *a, const void *b, void *arg)
+{
+	const struct journal_entry *x = a, *y = b;
+	unsigned rx, ry;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	rx = row_of(arg, x->addr);
+	ry = row_of(arg, y->addr);
+	return rx < ry ? -1 : rx > ry;
+}
+
+/* A refused write is worth failing for: the next start, when it is allowed, can still do it. */
+static int recover_one(
+	struct backend_cpu *c, const struct journal_entry *entry, struct tally *t, struct err *e)
+{
+	const struct msr_reg *reg = msr_regs_find(&c->mb->regs, entry->addr);
+	int rc;
+
+	if (!reg || !reg->writable) {
+		t->skipped++;
+		return 0;
+	}
+	rc = claim_put_back(c, reg, entry->orig, entry->mask);
+	if (rc == 0)
+		t->restored++;
+	else if (rc == -EPERM)
+		return msr_access_failed(c, reg, rc, e);
+	else if (rc != -ENXIO)
+		t->skipped++;
+	return 0;
+}
+
+static int recover_cpu(struct msr_backend *mb, const struct journal_entry *entries, size_t n,
+	struct tally *t, struct err *e)
+{
+	struct msr_io *io = mb->io;
+	CLEANUP_FREE struct backend_cpu *c = calloc(1, sizeof(*c));
+	int rc = 0;
+
+	if (!c)
+		return err_set(e, ENOMEM, "no memory to restore registers");
+	*c = (struct backend_cpu){.mb = mb, .cpu = entries[0].cpu};
+	c->handle = io->ops->open(io, c->cpu, e);
+	if (c->handle == -ENXIO) /* an offline CPU's registers are gone */
+		return 0;
+	if (c->handle < 0)
+		return c->handle;
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = recover_one(c, &entries[i], t, e);
+	io->ops->close(io, c->handle);
+	return rc;
+}
+
+int msr_recover(void *arg, struct journal_entry *entries, size_t n, struct err *e)
+{
+	struct msr_backend *mb = arg;
+	struct tally t = {0};
+	size_t from = 0;
+	int rc = 0;
+
+	qsort_r(entries, n, sizeof(*entries), by_cpu_and_row, &mb->regs);
+	while (rc == 0 && from < n) {
+		size_t to = from + 1;
+
+		while (to < n && entries[to].cpu == entries[from].cpu)
+			to++;
+		rc = recover_cpu(mb, &entries[from], to - from, &t, e);
+		from = to;
+	}
+	if (t.restored)
+		fprintf(stderr,
+			"perfmonfs: restored %u registers left by a daemon that was killed\n",
+			t.restored);
+	if (t.skipped)
+		fprintf(stderr,
+			"perfmonfs: %u registers of a killed daemon's journal were not restored: "
+			"not in the PMU's description, or they fault\n",
+			t.skipped);
+	return rc;
+}

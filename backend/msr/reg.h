@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The actual registers of a description, each a row with all that an access has to know, and a
+ * hash from address to row: nothing is searched between the accesses of a plan.
+ *
+ * Rows stand in the order in which registers are put back: the global control stops all, then
+ * selectors, then counters.
+ */
+#ifndef BACKEND_MSR_REG_H
+#define BACKEND_MSR_REG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "perfmonfs/pmu.h"
+
+enum {
+	MSR_MAX_REGS = PMU_MAX_PMCS + PMU_MAX_PMDS + 2,
+	MSR_HASH = 1024, /* the PMU registers of x86 differ in their low ten bits */
+};
+
+struct msr_reg {
+	uint32_t addr;
+	uint32_t waddr;
+	uint64_t writable;
+	uint64_t enable;
+	bool counter; /* written as a whole, within writable */
+	bool shared;  /* has other users' bits: never written as a whole */
+	const char *name;
+};
+
+struct msr_regs {
+	unsigned n;
+	struct msr_reg reg[MSR_MAX_REGS];
+	uint8_t row[MSR_HASH]; /* row + 1, 0: none; collisions go to the next place */
+};
+
+/* @pmu must be valid and stay: the rows point to its names. */
+void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu);
+
+/* NULL if @addr is none of the PMU's. */
+static inline const struct msr_reg *msr_regs_find(const struct msr_regs *regs, uint32_t addr)
+{
+	for (uint32_t at = addr % MSR_HASH; regs->row[at]; at = (at + 1) % MSR_HASH) {
+		const struct msr_reg *reg = &regs->reg[regs->row[at] - 1];
+
+		if (reg->addr == addr)
+			return reg;
+	}
+	return NULL;
+}
+
+#endif

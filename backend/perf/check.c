@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+/* What perfmonfsd --check says about perf events on this machine. */
+#include "perfmonfs/backend.h"
+
+#include "backend/perf/event.h"
+#include "backend/perf/sysfs.h"
+
+void perf_backend_check(const struct backend_conf *conf, check_report *report, void *arg)
+{
+	unsigned cpu = sysfs_cpu_first();
+	struct perf_sources src;
+	struct err e;
+
+	(void)conf;
+	if (perf_event_probe(cpu, &e) < 0) {
+		report(arg, CHECK_FAIL, "perf events", "%s", e.text);
+		return;
+	}
+	report(arg, CHECK_OK, "perf events", "the kernel's software events can be counted");
+	perf_sources_find(cpu, &src);
+	if (src.cpu >= 0)
+		report(arg, CHECK_OK, "perf CPU PMU", "hardware events can be counted");
+	else
+		report(arg, CHECK_NOTE, "perf CPU PMU",
+			"none in /sys/bus/event_source/devices: no hardware events; in a virtual "
+			"machine, ask for a virtual PMU (QEMU: -cpu host,pmu=on)");
+	if (src.msr >= 0)
+		report(arg, CHECK_OK, "perf TSC", "the time stamp counter can be counted");
+	else
+		report(arg, CHECK_NOTE, "perf TSC",
+			"no msr PMU in /sys/bus/event_source/devices: no tsc event; cpu-clock "
+			"counts nanoseconds");
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+#include "backend/perf/event.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/perf/sysfs.h"
+#include "base/num.h"
+
+#define SOURCES "/sys/bus/event_source/devices/"
+
+#define SW_CODE(name) (PERF_COUNT_SW_##name + 1)
+#define TSC_CODE      0x40 /* far above the software events of any kernel */
+
+struct soft_event {
+	const char *name; /* perf's */
+	uint8_t code;
+	bool levels; /* the kernel counts it at user and kernel level separately */
+	const char *desc;
+};
+
+/*
+ * Levels as tried on Linux 6.18: cpu-clock and task-clock ignore exclude_user and exclude_kernel,
+ * context-switches and cpu-migrations all count as kernel level although they are the threads'
+ * own, tsc refuses both. None of these may pretend to be filtered.
+ */
+static const struct soft_event soft_events[] = {
+	{"cpu-clock", SW_CODE(CPU_CLOCK), false,
+		"nanoseconds that pass on the CPU, busy or idle, at any level"},
+	{"task-clock", SW_CODE(TASK_CLOCK), false,
+		"on a CPU the same as cpu-clock: nanoseconds that pass, whatever runs"},
+	{"page-faults", SW_CODE(PAGE_FAULTS), true, "page faults, minor and major"},
+	{"context-switches", SW_CODE(CONTEXT_SWITCHES), false,
+		"switches of the CPU from one task to another"},
+	{"cpu-migrations", SW_CODE(CPU_MIGRATIONS), false,
+		"tasks that begin to run here after another CPU"},
+	{"minor-faults", SW_CODE(PAGE_FAULTS_MIN), true, "page faults resolved without I/O"},
+	{"major-faults", SW_CODE(PAGE_FAULTS_MAJ), true, "page faults that waited for I/O"},
+	{"alignment-faults", SW_CODE(ALIGNMENT_FAULTS), true,
+		"unaligned accesses corrected by the kernel; x86 has none"},
+	{"emulation-faults", SW_CODE(EMULATION_FAULTS), true,
+		"instructions emulated by the kernel"},
+	{"tsc", TSC_CODE, false,
+		"ticks of the time stamp counter, whether the CPU is busy or idle"},
+};
+
+#define NSOFT (sizeof(soft_events) / sizeof(soft_events[0]))
+
+_Static_assert(NSOFT <= PMU_MAX_EVENTS, "the software events do not fit into a description");
+
+static int source_type(const char *source)
+{
+	char path[128];
+	struct sysfs_line line;
+	struct err ignored;
+	uint64_t type;
+
+	snprintf(path, sizeof(path), SOURCES "%s/type", source);
+	if (sysfs_read(path, &line) < 0)
+		return -1;
+	if (num_max((struct slice){line.text, line.n}, INT_MAX, &type, &ignored) < 0)
+		return -1;
+	return (int)type;
+}
+
+/* Hybrid processors have a PMU for each kind of core, with a list of the CPUs it is in. */
+static int cpu_pmu_type(unsigned cpu)
+{
+	static const char *const hybrid[] = {"cpu_core", "cpu_atom", "cpu_lowpower"};
+	char path[128];
+	struct sysfs_line cpus;
+
+	for (unsigned i = 0; i < sizeof(hybrid) / sizeof(hybrid[0]); i++) {
+		snprintf(path, sizeof(path), SOURCES "%s/cpus", hybrid[i]);
+		if (sysfs_read(path, &cpus) == 0 &&
+			cpulist_has((struct slice){cpus.text, cpus.n}, cpu))
+			return source_type(hybrid[i]);
+	}
+	return source_type("cpu");
+}
+
+/* The msr PMU's own words for its TSC event: "event=0x00". */
+static bool tsc_config(uint64_t *config)
+{
+	struct sysfs_line line;
+	struct slice value;
+	struct err ignored;
+
+	if (sysfs_read(SOURCES "msr/events/tsc", &line) < 0)
+		return false;
+	value = (struct slice){line.text, line.n};
+	return slice_is(slice_cut(&value, '='), "event") && num_u64(value, config, &ignored) == 0;
+}
+
+void perf_sources_find(unsigned cpu, struct perf_sources *src)
+{
+	src->cpu = cpu_pmu_type(cpu);
+	src->msr = tsc_config(&src->tsc) ? source_type("msr") : -1;
+}
+
+unsigned perf_events_list(const struct perf_sources *src, struct pmu_event *events)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < NSOFT; i++) {
+		const struct soft_event *se = &soft_events[i];
+
+		if (se->code == TSC_CODE && src->msr < 0)
+			continue;
+		events[n++] = (struct pmu_event){
+			.name = se->name,
+			.value = PERFSEL_SOFTWARE | se->code | EVTSEL_USR | EVTSEL_OS | EVTSEL_EN,
+			.desc = se->desc,
+		};
+	}
+	return n;
+}
+
+bool perfsel_hardware(uint64_t sel)
+{
+	return !(sel & PERFSEL_CLASS);
+}
+
+bool perfsel_nothing(uint64_t sel)
+{
+	return !(sel & PERFSEL_CODE) && (sel & PERFSEL_CLASS) <= PERFSEL_SOFTWARE;
+}
+
+static const struct soft_event *soft_find(uint64_t code)
+{
+	for (unsigned i = 0; i < NSOFT; i++)
+		if (soft_events[i].code == code)
+			return &soft_events[i];
+	return NULL;
+}
+
+static int software_attr(
+	const struct perf_sources *src, uint64_t sel, struct perf_event_attr *attr, struct err *e)
+{
+	uint64_t code = sel & (PERFSEL_CODE | PERFSEL_CMASK | PERFSEL_EDGE | PERFSEL_INV);
+	const struct soft_event *se = soft_find(code);
+
+	if (!se)
+		return err_set(e, EINVAL,
+			"0x%" PRIx64 " is no software event: take a value from pmu/events", sel);
+	if (!se->levels && (!(sel & EVTSEL_USR) || !(sel & EVTSEL_OS)))
+		return err_set(e, EINVAL,
+			"%s cannot be counted at one level only: "
+			"set both USR (bit 16) and OS (bit 17)",
+			se->name);
+	if (se->code != TSC_CODE) {
+		attr->type = PERF_TYPE_SOFTWARE;
+		attr->config = code - 1;
+		return 0;
+	}
+	if (src->msr < 0)
+		return err_set(e, ENODEV,
+			"this kernel cannot count the TSC: it has no " SOURCES
+			"msr/events/tsc; use cpu-clock");
+	attr->type = (uint32_t)src->msr;
+	attr->config = src->tsc;
+	return 0;
+}
+
+static int hardware_attr(
+	const struct perf_sources *src, uint64_t sel, struct perf_event_attr *attr, struct err *e)
+{
+	if (src->cpu < 0)
+		return err_set(e, ENODEV,
+			"0x%" PRIx64 " is a hardware event and this kernel has no CPU PMU (" SOURCES
+			"cpu): use the software events of pmu/events",
+			sel);
+	attr->type = (uint32_t)src->cpu;
+	attr->config = sel & (PERFSEL_CODE | PERFSEL_CMASK | PERFSEL_EDGE | PERFSEL_INV);
+	/* All of the time or not at all: the kernel must not multiplex it with others. */
+	attr->pinned = 1;
+	return 0;
+}
+
+static int event_attr(
+	const struct perf_sources *src, uint64_t sel, struct perf_event_attr *attr, struct err *e)
+{
+	*attr = (struct perf_event_attr){
+		.size = sizeof(*attr),
+		.disabled = 1,
+		.exclude_user = !(sel & EVTSEL_USR),
+		.exclude_kernel = !(sel & EVTSEL_OS),
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+	switch (sel & PERFSEL_CLASS) {
+	case 0:
+		return hardware_attr(src, sel, attr, e);
+	case PERFSEL_SOFTWARE:
+		return software_attr(src, sel, attr, e);
+	default:
+		return err_set(e, EINVAL,
+			"bits 63:56 are %u: they must be 0 (hardware event) or 1 (software event)",
+			(unsigned)(sel >> 56));
+	}
+}
+
+static int open_refused(int no, unsigned cpu, struct err *e)
+{
+	switch (no) {
+	case EACCES:
+	case EPERM:
+		return err_set(e, no,
+			"perf_event_open: %s: counting a whole CPU needs CAP_PERFMON "
+			"(CAP_SYS_ADMIN before Linux 5.8) or kernel.perf_event_paranoid <= 0, "
+			"and no seccomp filter or lockdown against it",
+			err_name(no));
+	case EBUSY:
+		return err_set(e, no,
+			"perf_event_open: EBUSY: another program has the PMU for itself; "
+			"stop it and try again");
+	case EMFILE:
+	case ENFILE:
+		return err_set(e, no,
+			"perf_event_open: %s: each running counter is an open file; "
+			"raise the limit of open files (LimitNOFILE)",
+			err_name(no));
+	case ENOSYS:
+		return err_set(e, no,
+			"perf_event_open: ENOSYS: this kernel is built without CONFIG_PERF_EVENTS");
+	}
+	if (!sysfs_cpu_online(cpu))
+		return err_set(e, ENXIO,
+			"perf_event_open: %s: CPU %u is offline or does not exist: "
+			"see /sys/devices/system/cpu/online",
+			err_name(no), cpu);
+	return err_set(e, no,
+		"perf_event_open: %s: the kernel does not have this event: see `perf list`",
+		err_name(no));
+}
+
+static int event_open(struct perf_event_attr *attr, unsigned cpu, struct err *e)
+{
+	long fd = syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? open_refused(errno, cpu, e) : (int)fd;
+}
+
+int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel, struct err *e)
+{
+	struct perf_event_attr attr;
+	int rc = event_attr(src, sel, &attr, e);
+
+	return rc < 0 ? rc : event_open(&attr, cpu, e);
+}
+
+int perf_event_probe(unsigned cpu, struct err *e)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+	};
+	int fd = event_open(&attr, cpu, e);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}

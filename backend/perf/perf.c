@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The perf backend: the kernel's counters behind the same logical registers as a PMU's.
+ *
+ * Each CPU has slots of one selector and one counter, which the daemon drives like hardware. They
+ * are nobody else's: what is claimed was always 0 and putting it back is closing the event.
+ */
+#include "perfmonfs/backend.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backend/perf/event.h"
+#include "backend/perf/slot.h"
+#include "backend/perf/sysfs.h"
+#include "base/cleanup.h"
+
+enum {
+	NSLOTS = 16,
+	PERFSEL_ADDR = 0x100,
+	PERFCNT_ADDR = 0x200,
+};
+
+struct perf_backend {
+	struct backend be;
+	struct pmu pmu;
+	unsigned cpu_limit;
+};
+
+struct backend_cpu {
+	struct perf_cpu pc;
+	struct perf_slot slots[NSLOTS];
+};
+
+static void describe(struct pmu *pmu, const struct perf_sources *src)
+{
+	*pmu = (struct pmu){
+		.name = "perf",
+		.model = "Linux perf events",
+		.space = PMU_SPACE_PERF,
+		.counter_width = 64,
+		.npmcs = NSLOTS,
+		.npmds = NSLOTS,
+		.max_rate = 1ULL << 36,
+	};
+	for (uint16_t n = 0; n < NSLOTS; n++) {
+		struct pmu_pmc *pmc = &pmu->pmcs[n];
+		struct pmu_pmd *pmd = &pmu->pmds[n];
+
+		*pmc = (struct pmu_pmc){
+			.num = n,
+			.addr = PERFSEL_ADDR + n,
+			.rsvd = ~PERFSEL_BITS,
+			.enable = EVTSEL_EN,
+			.kernel = EVTSEL_OS,
+			.gate = n,
+		};
+		*pmd = (struct pmu_pmd){
+			.num = n,
+			.pmc = n,
+			.field = ~0ULL,
+			.addr = PERFCNT_ADDR + n,
+			.waddr = PERFCNT_ADDR + n,
+			.wmask = ~0ULL,
+			.width = 64,
+			.global = -1,
+		};
+		snprintf(pmc->name, sizeof(pmc->name), "PERFSEL%u", n);
+		snprintf(pmd->name, sizeof(pmd->name), "PERFCNT%u", n);
+	}
+	pmu->nevents = (uint16_t)perf_events_list(src, pmu->events);
+}
+
+static int perf_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **out, struct err *e)
+{
+	struct backend_cpu *c;
+	int rc = perf_event_probe(cpu, e);
+
+	if (rc < 0)
+		return err_prefix(e, "CPU %u", cpu);
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return err_set(e, ENOMEM, "CPU %u: ENOMEM: no memory for its registers", cpu);
+	c->pc.cpu = cpu;
+	c->pc.stats = &be->stats;
+	perf_sources_find(cpu, &c->pc.src);
+	for (unsigned n = 0; n < NSLOTS; n++)
+		c->slots[n] = PERF_SLOT_INIT;
+	*out = c;
+	return 0;
+}
+
+static void perf_cpu_close(struct backend_cpu *c)
+{
+	for (unsigned n = 0; n < NSLOTS; n++)
+		slot_close(&c->slots[n]);
+	free(c);
+}
+
+static int selector_write(struct backend_cpu *c, struct perf_slot *s, uint64_t sel, struct err *e)
+{
+	if (sel & ~PERFSEL_BITS)
+		return err_set(e, EPERM, "0x%" PRIx64 " has reserved bits set: only 0x%llx may be",
+			sel, PERFSEL_BITS);
+	return slot_select(&c->pc, s, sel, e);
+}
+
+static uint64_t updated(uint64_t old, const struct reg_op *op)
+{
+	return (old & ~op->mask) | (op->value & op->mask);
+}
+
+static int selector_update(
+	struct backend_cpu *c, struct perf_slot *s, struct reg_op *op, struct err *e)
+{
+	uint64_t old = s->sel;
+	uint64_t new = updated(old, op);
+	int rc = new == old ? 0 : selector_write(c, s, new, e);
+
+	if (rc == 0)
+		op->value = old;
+	return rc;
+}
+
+static int selector_op(struct backend_cpu *c, struct perf_slot *s, struct reg_op *op, struct err *e)
+{
+	switch (op->verb) {
+	case REG_READ:
+	case REG_CLAIM:
+		op->value = s->sel;
+		return 0;
+	case REG_WRITE:
+		return selector_write(c, s, op->value, e);
+	case REG_UPDATE:
+		return selector_update(c, s, op, e);
+	case REG_RELEASE:
+		slot_close(s);
+		return 0;
+	case REG_FORGET:
+		return 0;
+	}
+	return err_set(e, EINVAL, "%d is no operation on a register", op->verb);
+}
+
+static int counter_update(
+	struct backend_cpu *c, struct perf_slot *s, struct reg_op *op, struct err *e)
+{
+	uint64_t old, new;
+	int rc = slot_read(&c->pc, s, &old, e);
+
+	if (rc < 0)
+		return rc;
+	new = updated(old, op);
+	rc = new == old ? 0 : slot_write(&c->pc, s, new, e);
+	if (rc == 0)
+		op->value = old;
+	return rc;
+}
+
+static int counter_op(struct backend_cpu *c, struct perf_slot *s, struct reg_op *op, struct err *e)
+{
+	switch (op->verb) {
+	case REG_READ:
+	case REG_CLAIM:
+		return slot_read(&c->pc, s, &op->value, e);
+	case REG_WRITE:
+		return slot_write(&c->pc, s, op->value, e);
+	case REG_UPDATE:
+		return counter_update(c, s, op, e);
+	case REG_RELEASE:
+		return slot_write(&c->pc, s, 0, e);
+	case REG_FORGET:
+		return 0;
+	}
+	return err_set(e, EINVAL, "%d is no operation on a register", op->verb);
+}
+
+static int run_one(struct backend_cpu *c, struct reg_op *op, struct err *e)
+{
+	unsigned sel = op->addr - PERFSEL_ADDR;
+	unsigned cnt = op->addr - PERFCNT_ADDR;
+
+	if (cnt < NSLOTS) {
+		if (counter_op(c, &c->slots[cnt], op, e) == 0)
+			return 0;
+		return err_prefix(e, "CPU %u: PERFCNT%u", c->pc.cpu, cnt);
+	}
+	if (sel < NSLOTS) {
+		if (selector_op(c, &c->slots[sel], op, e) == 0)
+			return 0;
+		return err_prefix(e, "CPU %u: PERFSEL%u", c->pc.cpu, sel);
+	}
+	return err_set(
+		e, EPERM, "CPU %u: 0x%x is not a register of the perf PMU", c->pc.cpu, op->addr);
+}
+
+static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
+{
+	unsigned done = 0;
+
+	while (done < n && run_one(c, &ops[done], e) == 0)
+		done++;
+	return done;
+}
+
+static unsigned perf_cpu_limit(struct backend *be)
+{
+	struct perf_backend *pb = (struct perf_backend *)be;
+
+	return pb->cpu_limit;
+}
+
+static bool perf_cpu_online(struct backend *be, unsigned cpu)
+{
+	(void)be;
+	return sysfs_cpu_online(cpu);
+}
+
+static void perf_holder(
+	struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out)
+{
+	(void)be, (void)cpu, (void)addr, (void)value;
+	text_printf(out, "another program");
+}
+
+static uint64_t perf_now(struct backend *be)
+{
+	struct timespec ts;
+
+	(void)be;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void perf_close(struct backend *be)
+{
+	free(be);
+}
+
+static const struct backend_ops perf_ops = {
+	.name = "perf",
+	.cpu_open = perf_cpu_open,
+	.run = perf_run,
+	.cpu_close = perf_cpu_close,
+	.cpu_limit = perf_cpu_limit,
+	.cpu_online = perf_cpu_online,
+	.holder = perf_holder,
+	.now = perf_now,
+	.close = perf_close,
+};
+
+static int possible_cpus(unsigned *limit, struct err *e)
+{
+	static const char path[] = "/sys/devices/system/cpu/possible";
+	struct sysfs_line line;
+	int rc = sysfs_read(path, &line);
+
+	if (rc < 0)
+		return err_set(e, -rc, "cannot read %s: %s: is sysfs mounted on /sys?", path,
+			err_name(-rc));
+	*limit = cpulist_limit((struct slice){line.text, line.n});
+	if (!*limit)
+		return err_set(e, EINVAL, "%s: '%.*s' is not a list of CPUs", path,
+			line.n < 40 ? (int)line.n : 40, line.text);
+	return 0;
+}
+
+int perf_backend_open(const struct backend_conf *conf, struct backend **out, struct err *e)
+{
+	CLEANUP_FREE struct perf_backend *pb = calloc(1, sizeof(*pb));
+	unsigned cpu = sysfs_cpu_first();
+	struct perf_sources src;
+	int rc;
+
+	if (!pb)
+		return err_set(e, ENOMEM, "perf: ENOMEM: no memory for the backend");
+	if (conf->pmu && strcmp(conf->pmu, "perf") != 0)
+		return err_set(e, EINVAL,
+			"perf: the PMU description '%.40s' is for hardware registers: leave it out",
+			conf->pmu);
+	rc = possible_cpus(&pb->cpu_limit, e);
+	if (rc == 0)
+		rc = perf_event_probe(cpu, e);
+	if (rc < 0)
+		return err_prefix(e, "perf");
+	perf_sources_find(cpu, &src);
+	describe(&pb->pmu, &src);
+	pb->be.ops = &perf_ops;
+	pb->be.pmu = &pb->pmu;
+	*out = &take_ptr(&pb)->be;
+	return 0;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "backend/perf/slot.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/perf/sysfs.h"
+
+#define NSEC_PER_SEC 1000000000ULL
+
+/* Behind by less than a tick of the slowest kernel clock plus 0.4 % is not behind. */
+#define LAG_FIXED    10000000ULL
+#define LAG_FRACTION 256
+
+/* What read() gives with the read_format of event.c. */
+struct reading {
+	uint64_t count, enabled, running;
+};
+
+/* Not CLOCK_MONOTONIC: time daemons slew that by up to several per cent. */
+static uint64_t raw_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+static void count_access(atomic_ullong *n)
+{
+	atomic_fetch_add_explicit(n, 1, memory_order_relaxed);
+}
+
+static int explain_lost(const struct perf_slot *s, struct err *e)
+{
+	if (s->lost == ENXIO)
+		return err_set(e, ENXIO,
+			"the CPU went offline while it counted, and the kernel gave up its event; "
+			"when the CPU is online, load again");
+	return err_set(e, EIO,
+		"the kernel did not keep the event on the PMU all of the time: other perf events "
+		"or the NMI watchdog (kernel.nmi_watchdog) took its counter, or the CPU was "
+		"offline; load again");
+}
+
+static int slot_lose(struct perf_slot *s, int no, struct err *e)
+{
+	close(s->fd);
+	s->fd = -1;
+	s->running = false;
+	s->lost = no;
+	return explain_lost(s, e);
+}
+
+/*
+ * When a CPU goes offline, the kernel takes its events away for good, without a word: they can
+ * still be read, stopped and started, but their count and their time stand still, also after the
+ * CPU is back. So as much of the event's time must have passed as we know that it @ran, which is
+ * measured inside of what the kernel measures. A hardware event's time stands still as well while
+ * it has no counter.
+ */
+static int event_read(const struct perf_cpu *pc, struct perf_slot *s, uint64_t ran,
+	struct reading *r, struct err *e)
+{
+	count_access(&pc->stats->reads);
+	if (read(s->fd, r, sizeof(*r)) != sizeof(*r)) /* end of file: a pinned event in error */
+		return slot_lose(s, EIO, e);
+	if (ran > r->enabled - s->time + LAG_FIXED + ran / LAG_FRACTION)
+		return slot_lose(
+			s, perfsel_hardware(s->open) && sysfs_cpu_online(pc->cpu) ? EIO : ENXIO, e);
+	if (r->running != r->enabled)
+		return slot_lose(s, EIO, e);
+	return 0;
+}
+
+/* What the running event has counted. */
+static int slot_count(
+	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
+{
+	uint64_t ran = raw_clock() - s->since;
+	struct reading r;
+	int rc = event_read(pc, s, ran, &r, e);
+
+	if (rc < 0)
+		return rc;
+	if (ran > NSEC_PER_SEC) {
+		s->time = r.enabled;
+		s->since = raw_clock();
+	}
+	*count = r.count;
+	return 0;
+}
+
+static int slot_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+{
+	if (s->running)
+		return 0;
+	count_access(&pc->stats->writes);
+	if (ioctl(s->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return err_set(e, EIO, "the kernel refuses to start its event: %s; load it again",
+			err_name(errno));
+	s->since = raw_clock();
+	s->running = true;
+	return 0;
+}
+
+/* Never fails: at worst the count is lost, which is for who reads it. */
+static void slot_stop(const struct perf_cpu *pc, struct perf_slot *s)
+{
+	struct reading r;
+	struct err later;
+	uint64_t ran;
+
+	if (!s->running)
+		return;
+	ran = raw_clock() - s->since;
+	count_access(&pc->stats->writes);
+	if (ioctl(s->fd, PERF_EVENT_IOC_DISABLE, 0) < 0) {
+		slot_lose(s, EIO, &later);
+		return;
+	}
+	if (event_read(pc, s, ran, &r, &later) < 0)
+		return;
+	s->value += r.count - s->count;
+	s->count = r.count;
+	s->time = r.enabled;
+	s->running = false;
+}
+
+/* Starts an event that has never run. The kernel looks for a counter now; only a read tells. */
+static int slot_begin(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+{
+	struct reading r;
+	int rc = slot_start(pc, s, e);
+
+	if (rc < 0)
+		return rc;
+	if (event_read(pc, s, 0, &r, e) < 0)
+		return err_set(e, EBUSY,
+			"no counter of the PMU is free: other perf events or the NMI watchdog "
+			"(kernel.nmi_watchdog) hold them; stop some and start again");
+	return 0;
+}
+
+static int slot_open(const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e)
+{
+	*s = PERF_SLOT_INIT;
+	s->open = sel;
+	if (perfsel_nothing(sel))
+		return 0;
+	count_access(&pc->stats->writes);
+	s->fd = perf_event_new(&pc->src, pc->cpu, sel, e);
+	return s->fd < 0 ? s->fd : 0;
+}
+
+/* Puts the event that @sel selects in the place of the present one, which goes on if it cannot. */
+static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, struct err *e)
+{
+	bool ran = s->running;
+	struct perf_slot new;
+	int rc = slot_open(pc, sel, &new, e);
+
+	if (rc < 0)
+		return rc;
+	slot_stop(pc, s); /* the new event may need its counter */
+	if (s->lost)
+		rc = explain_lost(s, e);
+	else if (new.fd >= 0)
+		rc = slot_begin(pc, &new, e);
+	if (rc < 0) {
+		struct err again;
+
+		slot_close(&new);
+		if (ran && !s->lost && slot_start(pc, s, &again) < 0)
+			slot_lose(s, EIO, &again);
+		return rc;
+	}
+	new.value = s->value;
+	slot_close(s);
+	*s = new;
+	return 0;
+}
+
+int slot_select(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, struct err *e)
+{
+	uint64_t event = sel & ~EVTSEL_EN;
+	int rc = 0;
+
+	if (!(sel & EVTSEL_EN))
+		slot_stop(pc, s);
+	else if (s->lost)
+		rc = explain_lost(s, e);
+	else if (s->fd >= 0 && event == s->open)
+		rc = slot_start(pc, s, e);
+	else
+		rc = slot_change(pc, s, event, e);
+	if (rc == 0)
+		s->sel = sel;
+	return rc;
+}
+
+int slot_read(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *value, struct err *e)
+{
+	uint64_t count = s->count;
+	int rc = 0;
+
+	if (s->running)
+		rc = slot_count(pc, s, &count, e);
+	else if (s->lost)
+		rc = explain_lost(s, e);
+	if (rc == 0)
+		*value = s->value + (count - s->count);
+	return rc;
+}
+
+int slot_write(const struct perf_cpu *pc, struct perf_slot *s, uint64_t value, struct err *e)
+{
+	uint64_t count = s->count;
+	int rc = 0;
+
+	if (s->running)
+		rc = slot_count(pc, s, &count, e);
+	else if (s->lost && s->sel & EVTSEL_EN)
+		rc = explain_lost(s, e);
+	if (rc < 0)
+		return rc;
+	s->lost = 0;
+	s->value = value;
+	s->count = count;
+	return 0;
+}
+
+void slot_close(struct perf_slot *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	*s = PERF_SLOT_INIT;
+}

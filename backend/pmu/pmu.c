@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+/* Questions to a description. Tables are short: each is answered by a walk over the rows. */
+#include "perfmonfs/pmu.h"
+
+int pmu_find_pmc(const struct pmu *pmu, unsigned num)
+{
+	for (int i = 0; i < pmu->npmcs; i++)
+		if (pmu->pmcs[i].num == num)
+			return i;
+	return -1;
+}
+
+int pmu_find_pmd(const struct pmu *pmu, unsigned num)
+{
+	for (int i = 0; i < pmu->npmds; i++)
+		if (pmu->pmds[i].num == num)
+			return i;
+	return -1;
+}
+
+static uint64_t global_bits(const struct pmu *pmu)
+{
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < pmu->npmds; i++)
+		if (pmu->pmds[i].global >= 0)
+			bits |= 1ULL << pmu->pmds[i].global;
+	return bits;
+}
+
+uint64_t pmu_writable(const struct pmu *pmu, uint32_t addr)
+{
+	for (unsigned i = 0; i < pmu->npmcs; i++)
+		if (pmu->pmcs[i].addr == addr)
+			return ~pmu->pmcs[i].rsvd;
+	for (unsigned i = 0; i < pmu->npmds; i++)
+		if (pmu->pmds[i].addr == addr)
+			return pmu->pmds[i].wmask;
+	return pmu->global_ctrl && pmu->global_ctrl == addr ? global_bits(pmu) : 0;
+}
+
+uint64_t pmu_enable_bits(const struct pmu *pmu, uint32_t addr)
+{
+	for (unsigned i = 0; i < pmu->npmcs; i++)
+		if (pmu->pmcs[i].addr == addr)
+			return pmu->pmcs[i].enable;
+	return 0;
+}

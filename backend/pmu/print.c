@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The text form, printed canonically; its grammar stands in parse.c. Events are a backend's own
+ * and have no place in a description of registers.
+ */
+#include "perfmonfs/pmu.h"
+
+#include <inttypes.h>
+
+static void print_pmc(const struct pmu *pmu, unsigned row, struct text *out)
+{
+	const struct pmu_pmc *pmc = &pmu->pmcs[row];
+
+	text_printf(out,
+		"pmc %u %s addr=%#" PRIx32 " default=%#" PRIx64 " reserved=%#" PRIx64
+		" enable=%#" PRIx64 " kernel=%#" PRIx64,
+		pmc->num, pmc->name, pmc->addr, pmc->def, pmc->rsvd, pmc->enable, pmc->kernel);
+	if (pmc->gate != row)
+		text_printf(out, " gate=%u", pmu->pmcs[pmc->gate].num);
+	text_printf(out, "%s\n", pmc->shared ? " shared" : "");
+}
+
+static void print_pmd(const struct pmu *pmu, const struct pmu_pmd *pmd, struct text *out)
+{
+	text_printf(out, "pmd %u %s addr=%#" PRIx32, pmd->num, pmd->name, pmd->addr);
+	if (pmd->waddr != pmd->addr)
+		text_printf(out, " waddr=%#" PRIx32, pmd->waddr);
+	text_printf(out, " width=%u wmask=%#" PRIx64 " pmc=%u", pmd->width, pmd->wmask,
+		pmu->pmcs[pmd->pmc].num);
+	if (pmd->field != UINT64_MAX)
+		text_printf(out, " field=%#" PRIx64, pmd->field);
+	if (pmd->global >= 0)
+		text_printf(out, " global=%d", pmd->global);
+	text_printf(out, "\n");
+}
+
+void pmu_print(const struct pmu *pmu, struct text *out)
+{
+	text_printf(out, "pmu %s %s\n", pmu->name, pmu->model);
+	text_printf(out, "rate %" PRIu64 "\n", pmu->max_rate);
+	if (pmu->global_ctrl) {
+		text_printf(out, "global ctrl=%#" PRIx32, pmu->global_ctrl);
+		if (pmu->inuse)
+			text_printf(out, " inuse=%#" PRIx32, pmu->inuse);
+		text_printf(out, "\n");
+	}
+	for (unsigned i = 0; i < pmu->npmcs; i++)
+		print_pmc(pmu, i, out);
+	for (unsigned i = 0; i < pmu->npmds; i++)
+		print_pmd(pmu, &pmu->pmds[i], out);
+}

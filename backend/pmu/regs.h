@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Addresses of the PMU registers of x86, by the names the vendors' manuals give them. Only what
+ * the descriptions and their validation need.
+ */
+#ifndef BACKEND_PMU_REGS_H
+#define BACKEND_PMU_REGS_H
+
+enum {
+	/* Intel; P6 has the first two of PMC0 and EVTSEL0 */
+	MSR_PMC0 = 0xc1,
+	MSR_EVTSEL0 = 0x186,
+	MSR_FIXED_CTR0 = 0x309,
+	MSR_PERF_CAPABILITIES = 0x345,
+	MSR_FIXED_CTR_CTRL = 0x38d,
+	MSR_GLOBAL_CTRL = 0x38f,
+	MSR_GLOBAL_INUSE = 0x392,
+	MSR_A_PMC0 = 0x4c1, /* full-width write alias of PMC0 */
+};
+
+/* AMD; beyond what an enumerator of C11 holds */
+#define MSR_AMD_GLOBAL_CTRL 0xc0000301u
+#define MSR_K7_EVTSEL0      0xc0010000u
+#define MSR_K7_PERFCTR0     0xc0010004u
+#define MSR_F15_PERF_CTL0   0xc0010200u /* CTL and CTR in turn */
+#define MSR_F15_PERF_CTR0   0xc0010201u
+
+/* Selector bits that no description may offer: pin control, and counting for other threads. */
+#define EVTSEL_PIN (1ULL << 19)
+#define EVTSEL_ANY (1ULL << 21)
+
+#endif

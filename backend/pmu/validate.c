@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The rules a description must keep. They are what stands between a wrong description, built in
+ * or loaded from a file, and a write to a register that is not a counter's: an address must be in
+ * the table below, in the role that the table gives it.
+ */
+#include "perfmonfs/pmu.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "backend/pmu/regs.h"
+#include "backend/pmu/row.h"
+
+enum role { ROLE_SELECT, ROLE_FIXED_CTRL, ROLE_EXTRA, ROLE_COUNTER, ROLE_GLOBAL, ROLE_INUSE };
+
+/*
+ * PMU registers of x86 that a description may name. Of 0x38D-0x392 and 0xC0000300-302 the status
+ * registers are left out on purpose: nothing here has to write them.
+ */
+static const struct {
+	uint32_t first, last, step;
+	enum role role;
+} known[] = {
+	{0x186, 0x18d, 1, ROLE_SELECT},                                 /* P6, Intel */
+	{0xc1, 0xc8, 1, ROLE_COUNTER}, {0x4c1, 0x4c8, 1, ROLE_COUNTER}, /* full-width alias */
+	{0x309, 0x30d, 1, ROLE_COUNTER},                                /* fixed counters */
+	{0x38d, 0x38d, 1, ROLE_FIXED_CTRL}, {0x38f, 0x38f, 1, ROLE_GLOBAL},
+	{0x392, 0x392, 1, ROLE_INUSE}, {0x1a6, 0x1a7, 1, ROLE_EXTRA}, /* off-core response */
+	{0xc0010000, 0xc0010003, 1, ROLE_SELECT},                     /* AMD since K7 */
+	{0xc0010004, 0xc0010007, 1, ROLE_COUNTER},
+	{0xc0010200, 0xc001020e, 2, ROLE_SELECT}, /* AMD PerfCtrExtCore */
+	{0xc0010201, 0xc001020f, 2, ROLE_COUNTER},
+	{0xc0000301, 0xc0000301, 1, ROLE_GLOBAL}, /* AMD PerfMonV2 */
+};
+
+/* What the bits of a configuration register do, by its role. */
+struct meaning {
+	uint64_t forbidden; /* no description may offer them */
+	uint64_t enable;    /* if not reserved, they are enable bits */
+	uint64_t kernel;    /* if not reserved, they are for privileged users only */
+};
+
+/*
+ * A set INT would raise an interrupt that the kernel does not expect and may take for a hardware
+ * failure; PIN drives a pin of the package; ANY counts other users' threads.
+ */
+static const struct meaning select_meaning = {
+	.forbidden = EVTSEL_INT | EVTSEL_PIN | EVTSEL_ANY,
+	.enable = EVTSEL_EN,
+	.kernel = EVTSEL_OS,
+};
+
+/* The same of each counter's four bits: OS, USR, ANY, PMI; above are PEBS controls. */
+static const struct meaning fixed_meaning = {
+	.forbidden = 0xffffffffcccccccc,
+	.enable = 0x33333333,
+	.kernel = 0x11111111,
+};
+
+static bool known_role(uint32_t addr, enum role *role)
+{
+	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (addr >= known[i].first && addr <= known[i].last &&
+			(addr - known[i].first) % known[i].step == 0) {
+			*role = known[i].role;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int check_role(
+	const struct pmu *pmu, uint32_t addr, enum role want, const char *name, struct err *e)
+{
+	static const char *const roles[] = {
+		[ROLE_COUNTER] = "counter",
+		[ROLE_GLOBAL] = "global control",
+		[ROLE_INUSE] = "in-use register",
+	};
+	enum role role;
+
+	if (pmu->space != PMU_SPACE_MSR || (known_role(addr, &role) && role == want))
+		return 0;
+	return err_set(
+		e, EINVAL, "%s: %#" PRIx32 " is not known as a PMU's %s", name, addr, roles[want]);
+}
+
+/* One word of characters that need no quoting anywhere. */
+static bool is_word(const char *s)
+{
+	static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_.-";
+
+	return *s && s[strspn(s, chars)] == '\0';
+}
+
+static bool is_line(const char *s)
+{
+	size_t n = strlen(s);
+
+	for (size_t i = 0; i < n; i++)
+		if (s[i] < ' ' || s[i] > '~' || s[i] == '#')
+			return false;
+	return n && s[0] != ' ' && s[n - 1] != ' ';
+}
+
+static bool terminated(const char *s, size_t room)
+{
+	return memchr(s, '\0', room);
+}
+
+static int check_head(const struct pmu *pmu, struct err *e)
+{
+	if (!terminated(pmu->name, PMU_NAME) || !is_word(pmu->name))
+		return err_set(e, EINVAL, "the PMU has no name, or one that is not a plain word");
+	if (!terminated(pmu->model, PMU_MODEL) || !is_line(pmu->model))
+		return err_set(e, EINVAL, "%s: the model is not a line of plain text", pmu->name);
+	if (!pmu->npmcs || pmu->npmcs > PMU_MAX_PMCS || !pmu->npmds || pmu->npmds > PMU_MAX_PMDS ||
+		pmu->nevents > PMU_MAX_EVENTS)
+		return err_set(e, EINVAL, "%s: %u PMCs, %u PMDs, %u events: none or too many",
+			pmu->name, pmu->npmcs, pmu->npmds, pmu->nevents);
+	if (!pmu->max_rate)
+		return err_set(e, EINVAL, "%s: no rate is given, the counters could not be polled",
+			pmu->name);
+	return 0;
+}
+
+static int check_name_num(const char *name, unsigned num, int before, struct err *e)
+{
+	if (!terminated(name, PMU_NAME) || !is_word(name))
+		return err_set(e, EINVAL, "register %u has no name, or not a plain word", num);
+	if ((int)num <= before || num >= PMU_MAX_NUM)
+		return err_set(e, EINVAL, "%s: number %u does not rise, or is not below %d", name,
+			num, PMU_MAX_NUM);
+	return 0;
+}
+
+static int check_meaning(const struct pmu_pmc *pmc, const struct meaning *m, struct err *e)
+{
+	if (m->forbidden & ~pmc->rsvd)
+		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " must be reserved", pmc->name,
+			m->forbidden & ~pmc->rsvd);
+	if (m->enable & ~pmc->rsvd & ~pmc->enable)
+		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " must be enable bits or reserved",
+			pmc->name, m->enable & ~pmc->rsvd & ~pmc->enable);
+	if (m->kernel & ~pmc->rsvd & ~pmc->kernel)
+		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " must be kernel bits or reserved",
+			pmc->name, m->kernel & ~pmc->rsvd & ~pmc->kernel);
+	return 0;
+}
+
+static int check_pmc_role(const struct pmu *pmu, const struct pmu_pmc *pmc, struct err *e)
+{
+	enum role role;
+
+	if (pmu->space != PMU_SPACE_MSR)
+		return 0;
+	if (!known_role(pmc->addr, &role))
+		role = ROLE_COUNTER;
+	switch (role) {
+	case ROLE_SELECT:
+		return check_meaning(pmc, &select_meaning, e);
+	case ROLE_FIXED_CTRL:
+		if (!pmc->shared)
+			return err_set(e, EINVAL, "%s: serves several counters, must be shared",
+				pmc->name);
+		return check_meaning(pmc, &fixed_meaning, e);
+	case ROLE_EXTRA:
+		return 0;
+	default:
+		return err_set(e, EINVAL, "%s: %#" PRIx32 " is not known as a PMC's register",
+			pmc->name, pmc->addr);
+	}
+}
+
+static int check_pmc(const struct pmu *pmu, unsigned row, struct err *e)
+{
+	const struct pmu_pmc *pmc = &pmu->pmcs[row];
+	int rc = check_name_num(pmc->name, pmc->num, row ? pmu->pmcs[row - 1].num : -1, e);
+
+	if (rc < 0)
+		return rc;
+	if (pmc->def & (pmc->enable | pmc->rsvd))
+		return err_set(e, EINVAL, "%s: the default sets enable or reserved bits %#" PRIx64,
+			pmc->name, pmc->def & (pmc->enable | pmc->rsvd));
+	if ((pmc->enable | pmc->kernel) & pmc->rsvd)
+		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " have a use and are reserved",
+			pmc->name, (pmc->enable | pmc->kernel) & pmc->rsvd);
+	if (pmc->gate > row)
+		return err_set(e, EINVAL, "%s: its gate is none of the PMCs up to it", pmc->name);
+	return check_pmc_role(pmu, pmc, e);
+}
+
+/* A shared selector's bits belong to one counter each, and start it. */
+static int check_field(const struct pmu *pmu, unsigned row, struct err *e)
+{
+	const struct pmu_pmd *pmd = &pmu->pmds[row];
+	const struct pmu_pmc *pmc = &pmu->pmcs[pmd->pmc];
+
+	if (!pmd->field)
+		return err_set(e, EINVAL, "%s: no bit of %s concerns it", pmd->name, pmc->name);
+	if (!pmu->pmcs[pmc->gate].enable)
+		return err_set(e, EINVAL, "%s: nothing enables it", pmd->name);
+	if (!pmc->shared)
+		return 0;
+	if (pmd->field & pmc->rsvd || !(pmd->field & pmc->enable))
+		return err_set(e, EINVAL,
+			"%s: field %#" PRIx64 " of %s has reserved bits or none that enables",
+			pmd->name, pmd->field, pmc->name);
+	for (unsigned i = 0; i < row; i++)
+		if (pmu->pmds[i].pmc == pmd->pmc && pmu->pmds[i].field & pmd->field)
+			return err_set(e, EINVAL, "%s: shares bits of %s with %s", pmd->name,
+				pmc->name, pmu->pmds[i].name);
+	return 0;
+}
+
+static int check_global(const struct pmu *pmu, unsigned row, struct err *e)
+{
+	const struct pmu_pmd *pmd = &pmu->pmds[row];
+
+	if (pmd->global < 0)
+		return 0;
+	if (!pmu->global_ctrl || pmd->global > 63)
+		return err_set(e, EINVAL, "%s: there is no bit %d of a global control", pmd->name,
+			pmd->global);
+	for (unsigned i = 0; i < row; i++)
+		if (pmu->pmds[i].global == pmd->global)
+			return err_set(e, EINVAL, "%s: has the global bit %d of %s", pmd->name,
+				pmd->global, pmu->pmds[i].name);
+	return 0;
+}
+
+static int check_pmd(const struct pmu *pmu, unsigned row, struct err *e)
+{
+	const struct pmu_pmd *pmd = &pmu->pmds[row];
+	int rc = check_name_num(pmd->name, pmd->num, row ? pmu->pmds[row - 1].num : -1, e);
+
+	if (rc < 0)
+		return rc;
+	if (!pmd->width || pmd->width > 64 || pmd->width < pmu->counter_width)
+		return err_set(e, EINVAL, "%s: width %u is not within %u..64", pmd->name,
+			pmd->width, pmu->counter_width);
+	if (!pmd->wmask || pmd->wmask & (pmd->wmask + 1) || pmd->wmask & ~pmu_low_bits(pmd->width))
+		return err_set(e, EINVAL, "%s: wmask %#" PRIx64 " is not a run of its lowest bits",
+			pmd->name, pmd->wmask);
+	if (pmd->pmc >= pmu->npmcs)
+		return err_set(e, EINVAL, "%s: its PMC is none of the rows", pmd->name);
+	rc = check_field(pmu, row, e);
+	if (rc == 0)
+		rc = check_global(pmu, row, e);
+	if (rc == 0)
+		rc = check_role(pmu, pmd->addr, ROLE_COUNTER, pmd->name, e);
+	if (rc == 0)
+		rc = check_role(pmu, pmd->waddr, ROLE_COUNTER, pmd->name, e);
+	return rc;
+}
+
+/* Where two registers had one address, the masks of one would not hold for the other. */
+static int check_distinct(const struct pmu *pmu, struct err *e)
+{
+	uint32_t seen[PMU_MAX_PMCS + 2 * PMU_MAX_PMDS + 2];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < pmu->npmcs; i++)
+		seen[n++] = pmu->pmcs[i].addr;
+	for (unsigned i = 0; i < pmu->npmds; i++) {
+		seen[n++] = pmu->pmds[i].addr;
+		if (pmu->pmds[i].waddr != pmu->pmds[i].addr)
+			seen[n++] = pmu->pmds[i].waddr;
+	}
+	if (pmu->global_ctrl)
+		seen[n++] = pmu->global_ctrl;
+	if (pmu->inuse)
+		seen[n++] = pmu->inuse;
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned j = 0; j < i; j++)
+			if (seen[i] == seen[j])
+				return err_set(e, EINVAL, "%s: two registers at %#" PRIx32,
+					pmu->name, seen[i]);
+	return 0;
+}
+
+static int check_narrowest(const struct pmu *pmu, struct err *e)
+{
+	for (unsigned i = 0; i < pmu->npmds; i++)
+		if (pmu->pmds[i].width == pmu->counter_width)
+			return 0;
+	return err_set(e, EINVAL, "%s: counter width %u is not the narrowest counter's", pmu->name,
+		pmu->counter_width);
+}
+
+int pmu_validate(const struct pmu *pmu, struct err *e)
+{
+	int rc = check_head(pmu, e);
+
+	for (unsigned i = 0; rc == 0 && i < pmu->npmcs; i++)
+		rc = check_pmc(pmu, i, e);
+	for (unsigned i = 0; rc == 0 && i < pmu->npmds; i++)
+		rc = check_pmd(pmu, i, e);
+	if (rc == 0)
+		rc = check_narrowest(pmu, e);
+	if (rc == 0 && pmu->inuse && !pmu->global_ctrl)
+		rc = err_set(e, EINVAL, "%s: an in-use register without global control", pmu->name);
+	if (rc == 0 && pmu->global_ctrl)
+		rc = check_role(pmu, pmu->global_ctrl, ROLE_GLOBAL, pmu->name, e);
+	if (rc == 0 && pmu->inuse)
+		rc = check_role(pmu, pmu->inuse, ROLE_INUSE, pmu->name, e);
+	if (rc == 0)
+		rc = check_distinct(pmu, e);
+	return rc;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The knobs by which tests drive the model, as text. What is shown can be stored again, but for
+ * advance, which takes a step and shows a time, and poke. A text that does not parse changes
+ * nothing.
+ */
+#include "backend/sim/hw_i.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+
+enum knob { KNOB_ADVANCE, KNOB_OFFLINE, KNOB_FAULT, KNOB_POKE, KNOB_MAX };
+
+const char *const hw_knobs[] = {
+	[KNOB_ADVANCE] = "advance",
+	[KNOB_OFFLINE] = "offline",
+	[KNOB_FAULT] = "fault",
+	[KNOB_POKE] = "poke",
+	[KNOB_MAX] = NULL,
+};
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct hw_range *x = a, *y = b;
+
+	return (x->lo > y->lo) - (x->lo < y->lo);
+}
+
+/* Sorts, and joins what overlaps or touches. */
+static void normalize(struct hw_ranges *set)
+{
+	unsigned n = 0;
+
+	qsort(set->r, set->n, sizeof(set->r[0]), compare_ranges);
+	for (unsigned i = 0; i < set->n; i++) {
+		struct hw_range *last = n ? &set->r[n - 1] : NULL;
+
+		if (!last || (last->hi < UINT32_MAX && set->r[i].lo > last->hi + 1))
+			set->r[n++] = set->r[i];
+		else if (set->r[i].hi > last->hi)
+			last->hi = set->r[i].hi;
+	}
+	set->n = n;
+}
+
+static int parse_range(struct slice s, uint32_t max, struct hw_range *r, struct err *e)
+{
+	bool single = !s.n || !memchr(s.p, '-', s.n);
+	struct slice first = slice_cut(&s, '-');
+	uint64_t lo, hi;
+	int rc = num_max(first, max, &lo, e);
+
+	if (!rc)
+		rc = num_max(single ? first : s, max, &hi, e);
+	if (rc < 0)
+		return rc;
+	if (lo > hi)
+		return err_set(
+			e, EINVAL, "a range from %" PRIu64 " down to %" PRIu64 " (EINVAL)", lo, hi);
+	*r = (struct hw_range){(uint32_t)lo, (uint32_t)hi};
+	return 0;
+}
+
+static int parse_list(struct slice s, uint32_t max, struct hw_ranges *out, struct err *e)
+{
+	struct hw_ranges set = {0};
+	bool more = s.n;
+	int rc;
+
+	while (more) {
+		struct slice piece;
+
+		if (set.n == HW_MAX_RANGES)
+			return err_set(
+				e, ERANGE, "more than %d pieces in a list (ERANGE)", HW_MAX_RANGES);
+		more = memchr(s.p, ',', s.n);
+		piece = slice_trim(slice_cut(&s, ','));
+		rc = parse_range(piece, max, &set.r[set.n], e);
+		if (rc < 0)
+			return rc;
+		set.n++;
+	}
+	normalize(&set);
+	*out = set;
+	return 0;
+}
+
+static void print_number(uint32_t v, bool hex, struct text *out)
+{
+	if (hex)
+		text_printf(out, "0x%" PRIx32, v);
+	else
+		text_printf(out, "%" PRIu32, v);
+}
+
+static void print_list(const struct hw_ranges *set, bool hex, struct text *out)
+{
+	for (unsigned i = 0; i < set->n; i++) {
+		const struct hw_range *r = &set->r[i];
+
+		if (i)
+			text_printf(out, ",");
+		print_number(r->lo, hex, out);
+		if (r->hi == r->lo)
+			continue;
+		text_printf(out, "-");
+		print_number(r->hi, hex, out);
+	}
+	text_printf(out, "\n");
+}
+
+static int advance_store(struct hw *hw, struct slice s, struct err *e)
+{
+	uint64_t ns;
+	int rc = num_max(s, HW_TIME_MAX - hw_now(hw), &ns, e);
+
+	if (!rc)
+		hw_advance(hw, ns);
+	return rc;
+}
+
+static void advance_show(struct hw *hw, struct text *out)
+{
+	text_printf(out, "%" PRIu64 "\n", hw_now(hw));
+}
+
+static int offline_store(struct hw *hw, struct slice s, struct err *e)
+{
+	struct hw_ranges set;
+	int rc = parse_list(s, hw->ncpus - 1, &set, e);
+
+	if (rc < 0)
+		return rc;
+	pthread_mutex_lock(&hw->lock);
+	hw_set_offline(hw, &set);
+	pthread_mutex_unlock(&hw->lock);
+	return 0;
+}
+
+static void offline_show(struct hw *hw, struct text *out)
+{
+	pthread_mutex_lock(&hw->lock);
+	print_list(&hw->offline, false, out);
+	pthread_mutex_unlock(&hw->lock);
+}
+
+static int fault_store(struct hw *hw, struct slice s, struct err *e)
+{
+	struct hw_ranges set;
+	int rc = parse_list(s, UINT32_MAX, &set, e);
+
+	if (rc < 0)
+		return rc;
+	pthread_mutex_lock(&hw->lock);
+	hw->fault = set;
+	pthread_mutex_unlock(&hw->lock);
+	return 0;
+}
+
+static void fault_show(struct hw *hw, struct text *out)
+{
+	pthread_mutex_lock(&hw->lock);
+	print_list(&hw->fault, true, out);
+	pthread_mutex_unlock(&hw->lock);
+}
+
+static int poke_store(struct hw *hw, struct slice s, struct err *e)
+{
+	struct slice cpu_word = slice_word(&s), addr_word = slice_word(&s);
+	struct slice value_word = slice_word(&s);
+	uint64_t cpu, addr, value;
+	int rc;
+
+	if (!value_word.n || slice_trim(s).n)
+		return err_set(e, EINVAL, "not 'CPU ADDR VALUE' (EINVAL)");
+	rc = num_max(cpu_word, hw->ncpus - 1, &cpu, e);
+	if (!rc)
+		rc = num_max(addr_word, UINT32_MAX, &addr, e);
+	if (!rc)
+		rc = num_value(value_word, &value, e);
+	if (rc < 0)
+		return rc;
+	pthread_mutex_lock(&hw->lock);
+	rc = hw_write(hw, (unsigned)cpu, (uint32_t)addr, value);
+	pthread_mutex_unlock(&hw->lock);
+	if (rc < 0)
+		return err_set(e, -rc,
+			"register 0x%" PRIx64 " of CPU %" PRIu64 " does not take 0x%" PRIx64
+			" (%s)",
+			addr, cpu, value, err_name(-rc));
+	return 0;
+}
+
+static void poke_show(struct hw *hw, struct text *out)
+{
+	(void)hw;
+	text_printf(out, "write 'CPU ADDR VALUE' to set a register as another owner would\n");
+}
+
+static const struct {
+	int (*store)(struct hw *hw, struct slice s, struct err *e);
+	void (*show)(struct hw *hw, struct text *out);
+} knobs[KNOB_MAX] = {
+	[KNOB_ADVANCE] = {advance_store, advance_show},
+	[KNOB_OFFLINE] = {offline_store, offline_show},
+	[KNOB_FAULT] = {fault_store, fault_show},
+	[KNOB_POKE] = {poke_store, poke_show},
+};
+
+static int knob_find(const char *name, struct err *e)
+{
+	for (int k = 0; k < KNOB_MAX; k++) {
+		if (!strcmp(hw_knobs[k], name))
+			return k;
+	}
+	return err_set(e, ENOENT, "the CPU model has no knob '%.40s' (ENOENT)", name);
+}
+
+int hw_knob_store(struct hw *hw, const char *knob, struct slice text, struct err *e)
+{
+	int k = knob_find(knob, e);
+	int rc;
+
+	if (k < 0)
+		return k;
+	if (slice_text(&text, false))
+		rc = knobs[k].store(hw, slice_trim(text), e);
+	else
+		rc = err_set(e, EINVAL, "control characters in the text (EINVAL); write one line");
+	return rc < 0 ? err_prefix(e, "sim/%s", knob) : 0;
+}
+
+int hw_knob_show(struct hw *hw, const char *knob, struct text *out, struct err *e)
+{
+	int k = knob_find(knob, e);
+
+	if (k < 0)
+		return k;
+	knobs[k].show(hw, out);
+	return 0;
+}

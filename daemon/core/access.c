@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+/* Reading and writing registers by vectors (specification 3.1.2 to 3.1.4), and the poll. */
+#include "daemon/core/core_i.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Counter row @d counts now, and its count can still be told. */
+static bool is_live(const struct context *ctx, const struct evtset *set, unsigned d)
+{
+	return ctx->state == CTX_RUNNING && set == ctx->active && (ctx->hw.pmds & ROW(d)) &&
+		!set->pmd[d].lost;
+}
+
+static int find_element(struct context *ctx, const struct cmd_reg *r, struct evtset **set,
+	unsigned *row, struct err *e)
+{
+	int found = r->pmd ? pmu_find_pmd(ctx->pmu, r->num) : pmu_find_pmc(ctx->pmu, r->num);
+
+	*set = ctx_set(ctx, r->set);
+	if (!*set)
+		return err_set(e, ENOENT, "no event set %u", r->set);
+	if (found < 0)
+		return err_set(e, ENOENT, "this PMU has no %s%u: see pmu/%ss",
+			r->pmd ? "pmd" : "pmc", r->num, r->pmd ? "pmd" : "pmc");
+	*row = (unsigned)found;
+	return 0;
+}
+
+static uint32_t live_in_vector(struct context *ctx, const struct command *cmd)
+{
+	uint32_t live = 0;
+	struct evtset *set;
+	struct err ignored;
+	unsigned row;
+
+	for (unsigned i = 0; i < cmd->nregs; i++)
+		if (cmd->regs[i].pmd && find_element(ctx, &cmd->regs[i], &set, &row, &ignored) == 0 &&
+			is_live(ctx, set, row))
+			live |= ROW(row);
+	return live;
+}
+
+static int fill_vector(struct context *ctx, struct command *cmd, struct err *e)
+{
+	struct evtset *set;
+	unsigned row;
+	int rc;
+
+	for (unsigned i = 0; i < cmd->nregs; i++) {
+		struct cmd_reg *r = &cmd->regs[i];
+
+		rc = find_element(ctx, r, &set, &row, e);
+		if (rc < 0)
+			return rc;
+		if (r->pmd && set->pmd[row].lost)
+			return counter_lost(ctx, row, set->pmd[row].lost, e);
+		r->value = r->pmd ? set->pmd[row].value : set->pmc[row];
+	}
+	return 0;
+}
+
+/*
+ * Every failed round loses at least one counter, which the next one leaves out: so this ends, and
+ * one faulting register does not take the others with it.
+ */
+static int look_at(struct context *ctx, struct step *st, struct plan *plan, uint32_t live,
+	uint64_t now)
+{
+	bool first = st->phase != PHASE_READ;
+
+	if (!first)
+		counters_take(ctx, st, live, plan, now);
+	if (live && (first || plan_failed(plan))) {
+		for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+			if (!is_live(ctx, ctx->active, d))
+				live &= ~ROW(d);
+		counters_plan(ctx, live, plan);
+		st->phase = PHASE_READ;
+		return plan->n ? CORE_RUN : CORE_DONE;
+	}
+	return CORE_DONE;
+}
+
+int step_read(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
+	uint64_t now, struct err *e)
+{
+	if (look_at(ctx, st, plan, live_in_vector(ctx, cmd), now) == CORE_RUN)
+		return CORE_RUN;
+	return fill_vector(ctx, cmd, e);
+}
+
+int step_poll(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
+	struct err *e)
+{
+	uint32_t live = 0;
+
+	(void)e;
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+		if (is_live(ctx, ctx->active, d))
+			live |= ROW(d);
+	return look_at(ctx, st, plan, live, now);
+}
+
+static int write_pmc(struct context *ctx, const struct command *cmd, struct evtset *set,
+	unsigned row, uint64_t value, struct step *st, struct plan *plan, uint64_t now,
+	struct err *e)
+{
+	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[row];
+	uint64_t values[PMU_MAX_PMCS];
+
+	if ((value & pmc->kernel) && !cmd->rights.kernel)
+		return err_set(e, EACCES,
+			"pmc%u: 0x%" PRIx64 " counts at kernel level, which config/allow_kernel does not "
+			"grant you: clear the bits 0x%" PRIx64, pmc->num, value, value & pmc->kernel);
+	if (ctx->state == CTX_UNLOADED || set != ctx->active || value == set->pmc[row])
+		return CORE_DONE;
+	memcpy(values, set->pmc, sizeof(values));
+	values[row] = value;
+	image_of(ctx->pmu, values, ctx->state == CTX_RUNNING, &st->target);
+	return transition_begin(ctx, st, plan, now, e);
+}
+
+static int write_pmd(struct context *ctx, struct evtset *set, unsigned row, struct step *st,
+	struct plan *plan)
+{
+	const struct pmu *pmu = ctx->pmu;
+	const struct pmu_pmc *pmc = &pmu->pmcs[pmu->pmds[row].pmc];
+
+	if (ctx->state == CTX_UNLOADED || set != ctx->active || !(ctx->hw.pmds & ROW(row)))
+		return CORE_DONE;
+	plan_clear(plan);
+	plan_add(plan, REG_READ, pmc->addr, 0, 0);
+	st->phase = PHASE_PMD_LOOK;
+	return CORE_RUN;
+}
+
+static int write_pmd_look(struct context *ctx, unsigned row, uint64_t value, struct step *st,
+	struct plan *plan, struct err *e)
+{
+	const struct pmu_pmd *pmd = &ctx->pmu->pmds[row];
+	uint64_t field = image_field(ctx->pmu, row);
+
+	if (plan_failed(plan)) {
+		*e = plan->err;
+		return -e->no;
+	}
+	if ((plan->op[0].value ^ ctx->hw.sel[pmd->pmc]) & field) {
+		counters_lose(ctx, counters_behind(ctx, pmd->pmc, field), LOST_STOLEN);
+		st->blame = plan->op[0].addr;
+		st->blame_value = plan->op[0].value;
+		return err_set(e, EBUSY,
+			"pmd%u on CPU %u was taken over (unload and load again to get a free one)",
+			pmd->num, ctx->cpu);
+	}
+	plan_clear(plan);
+	plan_add(plan, REG_WRITE, pmd->addr, value & pmd->wmask, ~0ULL);
+	st->phase = PHASE_PMD_SET;
+	return CORE_RUN;
+}
+
+/* One step of the element that st->element points to. */
+static int write_step(struct context *ctx, const struct command *cmd, struct step *st,
+	struct plan *plan, uint64_t now, struct err *e)
+{
+	const struct cmd_reg *r = &cmd->regs[st->element];
+	uint64_t value = r->value;
+	struct evtset *set;
+	unsigned row;
+	int rc = find_element(ctx, r, &set, &row, e);
+
+	if (rc < 0)
+		return rc;
+	if (!r->pmd) {
+		const struct pmu_pmc *pmc = &ctx->pmu->pmcs[row];
+
+		value = (value & ~pmc->rsvd) | (pmc->def & pmc->rsvd);
+		rc = transition_active(st)
+			? transition_step(ctx, st, plan, now, e)
+			: write_pmc(ctx, cmd, set, row, value, st, plan, now, e);
+		if (rc == CORE_DONE)
+			set->pmc[row] = value;
+		return rc;
+	}
+	switch (st->phase) {
+	case PHASE_START:
+		rc = write_pmd(ctx, set, row, st, plan);
+		break;
+	case PHASE_PMD_LOOK:
+		rc = write_pmd_look(ctx, row, value, st, plan, e);
+		break;
+	default: /* PHASE_PMD_SET */
+		if (plan_failed(plan)) {
+			*e = plan->err;
+			return -e->no;
+		}
+		rc = CORE_DONE;
+	}
+	if (rc == CORE_DONE)
+		set->pmd[row] = (struct pmd_state){
+			.value = value, .hw = value & ctx->pmu->pmds[row].wmask, .looked = now};
+	return rc;
+}
+
+int step_write(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
+	uint64_t now, struct err *e)
+{
+	while (st->element < cmd->nregs) {
+		int rc = write_step(ctx, cmd, st, plan, now, e);
+
+		if (rc < 0 && cmd->first_line)
+			return err_prefix(e, "line %u", cmd->first_line + st->element);
+		if (rc != CORE_DONE)
+			return rc;
+		st->phase = PHASE_START;
+		st->element++;
+	}
+	if (!cmd->cut.no)
+		return CORE_DONE;
+	*e = cmd->cut;
+	return -e->no;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the core share among themselves. */
+#ifndef CORE_CORE_I_H
+#define CORE_CORE_I_H
+
+#include <errno.h>
+
+#include "daemon/core/context.h"
+
+enum {
+	PHASE_START = 0,  /* of every command and every vector element */
+	/* transition.c */
+	PHASE_LOOK = 100, /* counters going off are quiet: claim, verify, read */
+	PHASE_SET,        /* everything is as expected: write */
+	PHASE_COMMIT,     /* written: did the selectors keep it? */
+	PHASE_UNDO,       /* it failed: everything is being put back */
+	/* load.c */
+	PHASE_RELEASE = 200,
+	/* access.c */
+	PHASE_READ = 300, /* counters have been read */
+	PHASE_PMD_LOOK,   /* is the counter still ours to write? */
+	PHASE_PMD_SET,    /* it has been written */
+};
+
+/*
+ * Moves the hardware from ctx->hw to st->target, or leaves it (and ctx->hw) as it was. Start it
+ * with transition_begin(); afterwards each step goes to transition_step() while
+ * transition_active(), until that returns CORE_DONE or an error.
+ */
+int transition_begin(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
+	struct err *e);
+int transition_step(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
+	struct err *e);
+bool transition_active(const struct step *st);
+
+/* load.c, run.c, access.c: one step of a command each. */
+int step_load(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
+	uint64_t now, struct err *e);
+int step_unload(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
+	struct err *e);
+int step_start(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
+	uint64_t now, struct err *e);
+int step_stop(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
+	struct err *e);
+int step_read(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
+	uint64_t now, struct err *e);
+int step_write(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
+	uint64_t now, struct err *e);
+int step_poll(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
+	struct err *e);
+
+/* counter.c: looking at running counters. */
+
+/* Adds what it takes to read the counters @pmds and to know that they are still ours. */
+void counters_plan(const struct context *ctx, uint32_t pmds, struct plan *plan);
+/* Takes the results in; those that are not ours any more are marked lost. */
+void counters_take(struct context *ctx, struct step *st, uint32_t pmds, const struct plan *plan,
+	uint64_t now);
+/* Takes in one counter's value if @plan has it. */
+void counter_fold(struct context *ctx, unsigned d, const struct plan *plan, uint64_t now);
+/* The sentence for a count that cannot be told: -EIO or -ENXIO. */
+int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct err *e);
+/* Marks the counters of @pmds; a count already lost keeps its first reason. */
+void counters_lose(struct context *ctx, uint32_t pmds, enum lost why);
+/* The counters in use that need selector row @p to be as we set it, bits @bits of it. */
+uint32_t counters_behind(const struct context *ctx, unsigned p, uint64_t bits);
+
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/core/image.h"
+
+uint64_t image_global_bits(const struct pmu *pmu, uint32_t pmds)
+{
+	uint64_t bits = 0;
+
+	for (unsigned d = 0; d < pmu->npmds; d++)
+		if ((pmds & ROW(d)) && pmu->pmds[d].global >= 0)
+			bits |= 1ULL << pmu->pmds[d].global;
+	return bits;
+}
+
+uint64_t image_field(const struct pmu *pmu, unsigned d)
+{
+	const struct pmu_pmd *pmd = &pmu->pmds[d];
+
+	return pmu->pmcs[pmd->pmc].shared ? pmd->field : ~0ULL;
+}
+
+static void use_pmc(const struct pmu *pmu, struct image *im, unsigned p, uint64_t mask)
+{
+	im->pmcs |= ROW(p);
+	im->mask[p] |= mask;
+	if (pmu->pmcs[p].gate != p) {
+		im->pmcs |= ROW(pmu->pmcs[p].gate);
+		im->mask[pmu->pmcs[p].gate] = ~0ULL;
+	}
+}
+
+static bool gates_another(const struct pmu *pmu, const struct image *im, unsigned p)
+{
+	for (unsigned q = 0; q < pmu->npmcs; q++)
+		if (q != p && (im->pmcs & ROW(q)) && pmu->pmcs[q].gate == p)
+			return true;
+	return false;
+}
+
+/*
+ * A gate (P6) runs while any register behind it is in use. If its own event is not enabled, it
+ * must not start to count because of that: it is written without an event.
+ */
+static uint64_t selector_value(const struct pmu *pmu, const struct image *im, uint64_t value,
+	unsigned p, bool running)
+{
+	const struct pmu_pmc *pmc = &pmu->pmcs[p];
+
+	if (!gates_another(pmu, im, p))
+		return running ? value : value & ~pmc->enable;
+	if (!(value & pmc->enable))
+		value = pmc->def;
+	return running ? value | pmc->enable : value & ~pmc->enable;
+}
+
+void image_of(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], bool running,
+	struct image *im)
+{
+	*im = (struct image){0};
+	for (unsigned p = 0; p < pmu->npmcs; p++)
+		if (pmc[p] != pmu->pmcs[p].def)
+			use_pmc(pmu, im, p, pmu->pmcs[p].shared ? 0 : ~0ULL);
+	for (unsigned d = 0; d < pmu->npmds; d++) {
+		const struct pmu_pmd *pmd = &pmu->pmds[d];
+		uint64_t changed = pmc[pmd->pmc] ^ pmu->pmcs[pmd->pmc].def;
+
+		if (!(changed & pmd->field))
+			continue;
+		im->pmds |= ROW(d);
+		use_pmc(pmu, im, pmd->pmc, image_field(pmu, d));
+	}
+	for (unsigned p = 0; p < pmu->npmcs; p++)
+		if (im->pmcs & ROW(p))
+			im->sel[p] = selector_value(pmu, im, pmc[p], p, running);
+	im->running = running;
+	if (running)
+		im->global = image_global_bits(pmu, im->pmds);
+}

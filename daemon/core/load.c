@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+/* Load and unload (specification 3.1.7, 3.1.8). */
+#include "daemon/core/core_i.h"
+
+int core_load_check(struct context *ctx, const struct command *cmd, struct err *e)
+{
+	if (ctx->state != CTX_UNLOADED)
+		return err_set(e, EBUSY, "already loaded on CPU %u: unload first", ctx->cpu);
+	if (!cmd->rights.system)
+		return err_set(e, EPERM,
+			"loading on a CPU needs root or membership of the group in config/sys_group");
+	if (ctx->ever_loaded && !(ctx->flags & CTX_SYSTEM_WIDE))
+		return err_set(e, EINVAL, "this context has followed a thread: make another one");
+	if (ctx->flags & CTX_NOTIFY_BLOCK)
+		return err_set(e, EINVAL, "notify_block is for threads, not for CPUs: see flags");
+	if (cmd->has_set && !ctx_set(ctx, cmd->set))
+		return err_set(e, EINVAL, "no event set %u", cmd->set);
+	return 0;
+}
+
+int step_load(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
+	uint64_t now, struct err *e)
+{
+	int rc;
+
+	if (!transition_active(st)) {
+		rc = core_load_check(ctx, cmd, e);
+		if (rc < 0)
+			return rc;
+		ctx->cpu = cmd->cpu;
+		ctx->active = ctx_set(ctx, cmd->has_set ? cmd->set : 0);
+		image_of(ctx->pmu, ctx->active->pmc, false, &st->target);
+		rc = transition_begin(ctx, st, plan, now, e);
+	} else {
+		rc = transition_step(ctx, st, plan, now, e);
+	}
+	if (rc != CORE_DONE)
+		return rc;
+	ctx->state = CTX_LOADED;
+	ctx->flags |= CTX_SYSTEM_WIDE;
+	ctx->ever_loaded = true;
+	return CORE_DONE;
+}
+
+/*
+ * Selectors are put back already; counters follow, and the global control last. A counter whose
+ * selector was taken over is the other one's now.
+ */
+static int release(struct context *ctx, struct step *st, struct plan *plan)
+{
+	const struct pmu *pmu = ctx->pmu;
+
+	plan_clear(plan);
+	for (unsigned d = 0; d < pmu->npmds; d++) {
+		bool ours = ctx->claimed_sel[pmu->pmds[d].pmc] & image_field(pmu, d);
+
+		if (ctx->claimed_pmds & ROW(d))
+			plan_add(plan, ours ? REG_RELEASE : REG_FORGET, pmu->pmds[d].addr, 0, ~0ULL);
+	}
+	if (ctx->claimed_global)
+		plan_add(plan, REG_RELEASE, pmu->global_ctrl, 0, ctx->claimed_global);
+	st->phase = PHASE_RELEASE;
+	return CORE_RUN;
+}
+
+static int unloaded(struct context *ctx, struct step *st, struct err *e)
+{
+	ctx->hw = (struct image){0};
+	ctx->claimed_pmds = 0;
+	ctx->claimed_global = 0;
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		ctx->claimed_sel[p] = 0;
+	ctx->state = CTX_UNLOADED;
+	if (!st->err.no)
+		return CORE_DONE;
+	*e = st->err;
+	return -e->no;
+}
+
+int step_unload(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
+	struct err *e)
+{
+	int rc;
+
+	if (st->phase == PHASE_RELEASE) {
+		if (plan_failed(plan)) {
+			st->err = plan->err;
+			if (plan_rest(plan))
+				return CORE_RUN;
+		}
+		return unloaded(ctx, st, e);
+	}
+	if (!transition_active(st)) {
+		if (ctx->state == CTX_UNLOADED)
+			return CORE_DONE;
+		st->forced = st->release = true;
+		rc = transition_begin(ctx, st, plan, now, e);
+	} else {
+		rc = transition_step(ctx, st, plan, now, e);
+	}
+	if (rc != CORE_DONE)
+		return rc;
+	return release(ctx, st, plan);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/* The core's door: which file takes which command. */
+#include "daemon/core/core_i.h"
+
+static int set_flags(struct context *ctx, unsigned flags, struct err *e)
+{
+	if (ctx->ever_loaded)
+		return err_set(e, EBUSY, "flags are settled by the first load: make another context");
+	if ((flags & CTX_SYSTEM_WIDE) && (flags & CTX_NOTIFY_BLOCK))
+		return err_set(e, EINVAL, "notify_block is for threads: it excludes system_wide");
+	ctx->flags = flags;
+	return CORE_DONE;
+}
+
+static int info(const struct context *ctx, struct ctx_info *out)
+{
+	*out = (struct ctx_info){
+		.state = ctx->state, .flags = ctx->flags, .cpu = ctx->cpu, .set = ctx->active->id};
+	return CORE_DONE;
+}
+
+int core_step(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
+	uint64_t now, struct err *e)
+{
+	switch (cmd->verb) {
+	case CMD_LOAD:
+		return step_load(ctx, cmd, st, plan, now, e);
+	case CMD_UNLOAD:
+	case CMD_DESTROY:
+		return step_unload(ctx, st, plan, now, e);
+	case CMD_START:
+		return step_start(ctx, cmd, st, plan, now, e);
+	case CMD_STOP:
+		return step_stop(ctx, st, plan, now, e);
+	case CMD_WRITE:
+		return step_write(ctx, cmd, st, plan, now, e);
+	case CMD_READ:
+		return step_read(ctx, cmd, st, plan, now, e);
+	case CMD_SET_FLAGS:
+		return set_flags(ctx, cmd->flags, e);
+	case CMD_INFO:
+		return info(ctx, &cmd->info);
+	case CMD_POLL:
+		return step_poll(ctx, st, plan, now, e);
+	}
+	return err_set(e, EINVAL, "no such command");
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/cpu/engine.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "daemon/cpu/engine_i.h"
+#include "daemon/cpu/exec.h"
+
+struct engine {
+	struct backend *be;
+	struct news_box box;
+	struct engine_stats stats;
+	struct tenant *loaded; /* those that have a home */
+	struct survey *survey; /* the one under way */
+	struct plan plan;      /* lent to commands on unloaded contexts */
+};
+
+int engine_new(struct backend *be, struct engine **out, struct err *e)
+{
+	CLEANUP_FREE struct engine *eng = calloc(1, sizeof(*eng));
+
+	if (!eng)
+		return err_set(e, ENOMEM, "no memory");
+	eng->be = be;
+	eng->box.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (eng->box.fd < 0)
+		return err_set(e, errno, "eventfd: %s", err_name(errno));
+	*out = take_ptr(&eng);
+	return 0;
+}
+
+void engine_free(struct engine *eng)
+{
+	engine_drain(eng);
+	close(eng->box.fd);
+	free(eng);
+}
+
+struct news_box *engine_box(struct engine *eng)
+{
+	return &eng->box;
+}
+
+struct survey **engine_survey_slot(struct engine *eng)
+{
+	return &eng->survey;
+}
+
+struct backend *engine_backend(struct engine *eng)
+{
+	return eng->be;
+}
+
+struct engine_stats *engine_stats(struct engine *eng)
+{
+	return &eng->stats;
+}
+
+int engine_news_fd(const struct engine *eng)
+{
+	return eng->box.fd;
+}
+
+void engine_tenant_init(struct engine *eng, struct tenant *t)
+{
+	*t = (struct tenant){.news.kind = NEWS_UNLOADED};
+	ctx_init(&t->ctx, eng->be->pmu);
+}
+
+const struct tenant *engine_owner(const struct engine *eng, unsigned cpu)
+{
+	for (const struct tenant *t = eng->loaded; t; t = t->loaded_next)
+		if (worker_cpu(t->home) == cpu)
+			return t;
+	return NULL;
+}
+
+static void mail(struct job *job)
+{
+	atomic_fetch_add(&job->tenant->inflight, 1);
+	worker_mail(job->tenant->home, job);
+}
+
+/* Gives the tenant a worker of its own for the CPU of its load. */
+static int move_in(struct engine *eng, struct job *job, struct err *e)
+{
+	struct tenant *t = job->tenant;
+	unsigned cpu = job->cmd.cpu;
+	const struct tenant *owner = engine_owner(eng, cpu);
+	int rc = core_load_check(&t->ctx, &job->cmd, e);
+
+	if (rc < 0)
+		return rc;
+	if (owner)
+		return err_set(e, EBUSY,
+			"CPU %u is taken by context '%s' of uid %u (loaded by pid %d): see cpus", cpu,
+			owner->name, owner->uid, owner->pid);
+	if (cpu >= eng->be->ops->cpu_limit(eng->be))
+		return err_set(e, EINVAL, "there is no CPU %u: see cpus", cpu);
+	if (!eng->be->ops->cpu_online(eng->be, cpu))
+		return err_set(e, ENXIO, "CPU %u is offline: bring it online first", cpu);
+	rc = worker_new(eng->be, &eng->box, &eng->stats, cpu, &t->home, e);
+	if (rc < 0)
+		return rc;
+	eng->stats.workers++;
+	t->pid = job->pid;
+	t->loaded_next = eng->loaded;
+	eng->loaded = t;
+	return 0;
+}
+
+static void finish(struct job *job)
+{
+	struct tenant *t = job->tenant;
+	bool over = t->doomed && job->cmd.verb == CMD_DESTROY && !t->home;
+
+	job->done(job);
+	if (over)
+		t->gone(t);
+}
+
+void engine_submit(struct engine *eng, struct job *job)
+{
+	struct tenant *t = job->tenant;
+
+	job->news.kind = NEWS_JOB;
+	atomic_fetch_add(&eng->stats.commands, 1);
+	if (job->cmd.verb == CMD_DESTROY)
+		t->doomed = true;
+	if (t->home) {
+		mail(job);
+		return;
+	}
+	if (job->cmd.verb == CMD_LOAD) {
+		job->rc = move_in(eng, job, &job->err);
+		if (job->rc == 0) {
+			job->initial = true;
+			mail(job);
+			return;
+		}
+	} else {
+		job->rc = exec_command(eng->be, NULL, &t->ctx, &job->cmd, &eng->plan, &job->err);
+	}
+	finish(job);
+}
+
+bool engine_cancel(struct job *job)
+{
+	int waiting = JOB_WAITING;
+
+	return job->cmd.verb != CMD_DESTROY &&
+		atomic_compare_exchange_strong(&job->state, &waiting, JOB_CANCELLED);
+}
+
+/* Takes an unloaded tenant back from its worker, which then has nothing left to do. */
+static void move_out(struct engine *eng, struct tenant *t)
+{
+	struct tenant **at = &eng->loaded;
+
+	atomic_store(&t->news_sent, false);
+	if (!t->home || atomic_load_explicit(&t->inflight, memory_order_acquire))
+		return; /* what is still in the mail brings the news again */
+	while (*at != t)
+		at = &(*at)->loaded_next;
+	*at = t->loaded_next;
+	worker_retire(t->home);
+	t->home = NULL;
+	if (t->doomed)
+		t->gone(t);
+}
+
+static void job_news(struct engine *eng, struct job *job)
+{
+	if (!job->bounced) {
+		job->done(job);
+		return;
+	}
+	/* Its sender has sent the tenant's own news first, so that it is back here by now, unless
+	 * more mail is under way: then it joins that. */
+	job->bounced = false;
+	atomic_store(&job->state, JOB_WAITING);
+	engine_submit(eng, job);
+}
+
+void engine_news(struct engine *eng)
+{
+	struct link *l;
+	uint64_t n;
+
+	if (queue_empty(&eng->box.queue))
+		return;
+	if (read(eng->box.fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
+		return;
+	l = queue_take(&eng->box.queue);
+	while (l) {
+		struct news *news = link_entry(l, struct news, link);
+
+		l = l->next;
+		switch (news->kind) {
+		case NEWS_JOB:
+			job_news(eng, link_entry(news, struct job, news));
+			break;
+		case NEWS_UNLOADED:
+			move_out(eng, link_entry(news, struct tenant, news));
+			break;
+		case NEWS_WORKER_GONE:
+			worker_free(worker_of_news(news));
+			eng->stats.workers--;
+			break;
+		case NEWS_SURVEY:
+			survey_news(news);
+			break;
+		}
+	}
+}
+
+static void drained(struct job *job)
+{
+	free(job);
+}
+
+static void wait_for_news(struct engine *eng)
+{
+	struct pollfd p = {.fd = eng->box.fd, .events = POLLIN};
+
+	poll(&p, 1, -1);
+	engine_news(eng);
+}
+
+void engine_drain(struct engine *eng)
+{
+	for (struct tenant *t = eng->loaded, *next; t; t = next) {
+		struct job *job = calloc(1, sizeof(*job));
+
+		next = t->loaded_next;
+		if (!job)
+			continue; /* its worker is left alone; the journal has its registers */
+		job->tenant = t;
+		job->cmd.verb = CMD_UNLOAD;
+		job->done = drained;
+		engine_submit(eng, job);
+	}
+	while (eng->stats.workers || eng->survey)
+		wait_for_news(eng);
+}
+
+/* One round of polls: the last job to be done calls back. */
+struct round {
+	unsigned left;
+	void (*after)(void *arg);
+	void *arg;
+};
+
+struct poll_job {
+	struct job job;
+	struct round *round;
+};
+
+static void round_done(struct round *r)
+{
+	if (--r->left)
+		return;
+	r->after(r->arg);
+	free(r);
+}
+
+static void poll_done(struct job *job)
+{
+	struct poll_job *p = link_entry(job, struct poll_job, job);
+
+	round_done(p->round);
+	free(p);
+}
+
+void engine_poll_all(struct engine *eng, void (*after)(void *arg), void *arg)
+{
+	struct round *r = calloc(1, sizeof(*r));
+
+	if (!r) {
+		after(arg);
+		return;
+	}
+	*r = (struct round){.left = 1, .after = after, .arg = arg};
+	for (struct tenant *t = eng->loaded, *next; t; t = next) {
+		struct poll_job *p = calloc(1, sizeof(*p));
+
+		next = t->loaded_next;
+		if (!p)
+			break;
+		p->round = r;
+		p->job.tenant = t;
+		p->job.cmd.verb = CMD_POLL;
+		p->job.here = true;
+		p->job.done = poll_done;
+		r->left++;
+		engine_submit(eng, &p->job);
+	}
+	round_done(r);
+}

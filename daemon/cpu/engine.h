@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine: who owns which context, and which CPU has a worker.
+ *
+ * One owner at a time. An unloaded context is the session thread's, the one that serves the
+ * filesystem; a context loaded on a CPU is that CPU's worker's, from before its load begins
+ * until the session thread has learned that it is unloaded again. Commands for it are mailed to
+ * the worker, which answers them itself. So a context needs no lock.
+ *
+ * All functions are for the session thread; only job->done is called elsewhere too.
+ */
+#ifndef CPU_ENGINE_H
+#define CPU_ENGINE_H
+
+#include <stdatomic.h>
+
+#include "daemon/core/context.h"
+#include "daemon/cpu/queue.h"
+#include "perfmonfs/backend.h"
+
+struct engine;
+struct worker;
+
+/* News for the session thread. */
+enum news_kind { NEWS_JOB, NEWS_UNLOADED, NEWS_WORKER_GONE, NEWS_SURVEY };
+struct news {
+	struct link link;
+	enum news_kind kind;
+	struct engine *arg; /* NEWS_SURVEY */
+};
+
+/* A context as the engine keeps it. Embed it; engine_tenant_init() it; then leave it alone. */
+struct tenant {
+	struct context ctx;     /* its owner's */
+	struct worker *home;    /* the owner; NULL: the session thread, which alone writes this */
+	atomic_uint inflight;   /* jobs mailed to the worker and not finished */
+	struct news news;       /* NEWS_UNLOADED */
+	atomic_bool news_sent;
+	void (*gone)(struct tenant *t); /* after CMD_DESTROY, when nobody uses it any more */
+	bool doomed;            /* CMD_DESTROY was submitted: nothing may follow it */
+	unsigned uid;           /* for the sentence about a CPU that is taken, and cpus */
+	int pid;                /* who loaded it */
+	const char *name;
+	struct tenant *loaded_next; /* the engine's list of tenants that live on a CPU */
+};
+
+enum job_state { JOB_WAITING, JOB_BEGUN, JOB_CANCELLED };
+
+/* A command under way. */
+struct job {
+	struct link link;   /* in a worker's mail */
+	struct news news;   /* NEWS_JOB: done() is the session thread's to call */
+	struct tenant *tenant;
+	struct command cmd;
+	int pid;            /* of the caller */
+	int rc;             /* the outcome: 0 or -errno, */
+	struct err err;     /* with its sentence */
+	/* Called exactly once, by the session thread or a worker; frees the job. */
+	void (*done)(struct job *job);
+	bool here;          /* done() is to be called by the session thread; also when the worker
+	                       must not do more than it has to, as after starting its counters */
+	atomic_int state;   /* enum job_state */
+	bool initial;       /* the load that its worker was made for */
+	bool bounced;       /* not the worker's business: to be submitted again */
+};
+
+struct engine_stats {
+	atomic_ullong commands, polls, thefts;
+	unsigned workers; /* now alive */
+};
+
+/* Fails with -ENOMEM or -EMFILE. */
+int engine_new(struct backend *be, struct engine **out, struct err *e);
+
+/* Unloads every context, puts all registers back and frees. No job may be under way but those
+ * of engine_drain(). */
+void engine_free(struct engine *eng);
+
+/* Destroys what is loaded and waits for it: the end of the daemon. */
+void engine_drain(struct engine *eng);
+
+struct backend *engine_backend(struct engine *eng);
+struct engine_stats *engine_stats(struct engine *eng);
+
+void engine_tenant_init(struct engine *eng, struct tenant *t);
+
+/* Takes @job; done() follows, perhaps before this returns. */
+void engine_submit(struct engine *eng, struct job *job);
+
+/*
+ * The caller of @job has gone away. True: it will have no effect, though done() still follows.
+ * False: it has begun.
+ */
+bool engine_cancel(struct job *job);
+
+/* Readable when engine_news() has something to do. */
+int engine_news_fd(const struct engine *eng);
+
+/* Takes what the workers report. Call it before each request too: what a worker reported before
+ * it answered its client must be known when the client's next request comes. */
+void engine_news(struct engine *eng);
+
+/* Who is loaded on @cpu, or NULL. */
+const struct tenant *engine_owner(const struct engine *eng, unsigned cpu);
+
+/* Has every worker look at its counters; done() of @after is called when all have. */
+void engine_poll_all(struct engine *eng, void (*after)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* One CPU's worker: a thread pinned there that owns the context loaded on that CPU. */
+#ifndef CPU_WORKER_H
+#define CPU_WORKER_H
+
+#include "daemon/cpu/engine.h"
+
+struct worker;
+
+/* Where workers send news to; one for all of them. */
+struct news_box {
+	struct queue queue;
+	int fd; /* eventfd */
+};
+
+void news_send(struct news_box *box, struct news *n);
+
+/* Makes the worker of @cpu. -ENOMEM, -EAGAIN. */
+int worker_new(struct backend *be, struct news_box *box, struct engine_stats *stats, unsigned cpu,
+	struct worker **out, struct err *e);
+
+void worker_mail(struct worker *w, struct job *job);
+
+/* No more mail comes: it ends when it has read what it has, and sends NEWS_WORKER_GONE. */
+void worker_retire(struct worker *w);
+
+/* After NEWS_WORKER_GONE. */
+void worker_free(struct worker *w);
+
+struct worker *worker_of_news(struct news *n);
+unsigned worker_cpu(const struct worker *w);
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/fs/capabilities.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38 /* Linux 5.8 */
+#endif
+
+static int set_caps(cap_t caps, const cap_value_t *keep, int n)
+{
+	/* Only what there is: a container may have been given less. */
+	cap_t have = cap_get_proc();
+	cap_flag_value_t held;
+	int rc = have ? 0 : -1;
+
+	for (int i = 0; rc == 0 && i < n; i++) {
+		if (cap_get_flag(have, keep[i], CAP_PERMITTED, &held) < 0 || held != CAP_SET)
+			continue;
+		rc = cap_set_flag(caps, CAP_PERMITTED, 1, &keep[i], CAP_SET);
+		if (rc == 0)
+			rc = cap_set_flag(caps, CAP_EFFECTIVE, 1, &keep[i], CAP_SET);
+	}
+	cap_free(have);
+	return rc < 0 ? rc : cap_set_proc(caps);
+}
+
+int capabilities_drop(const char *backend, struct err *e)
+{
+	const cap_value_t keep[] = {
+		CAP_SYS_NICE, strcmp(backend, "perf") == 0 ? CAP_PERFMON : CAP_SYS_RAWIO};
+	cap_t caps;
+	int rc;
+
+	for (cap_value_t c = 0; cap_get_bound(c) >= 0; c++)
+		if (c != keep[0] && c != keep[1])
+			prctl(PR_CAPBSET_DROP, c);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	caps = cap_init();
+	rc = caps ? set_caps(caps, keep, 2) : -1;
+	cap_free(caps);
+	return rc < 0 ? err_set(e, errno, "cannot give up capabilities: %s", err_name(errno)) : 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What the daemon may still do once it serves. */
+#ifndef FS_CAPABILITIES_H
+#define FS_CAPABILITIES_H
+
+#include "base/err.h"
+
+/*
+ * Gives up, for good, every capability but those that the backend needs while it serves:
+ *
+ *   CAP_SYS_RAWIO  msr: the kernel asks for it when /dev/cpu/N/msr is opened, at each load
+ *   CAP_PERFMON    perf: CPU-wide and kernel-level events
+ *   CAP_SYS_NICE   workers run before ordinary threads, so that a busy CPU can be stopped in time
+ *
+ * The bounding set goes with them and nothing executed later gets any back. CAP_SYS_ADMIN, which
+ * mounting needed, stays with the guard process that unmounts.
+ */
+int capabilities_drop(const char *backend, struct err *e);
+
+#endif

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/fs/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/num.h"
+
+enum { CONFIG_FILE_MAX = 65536 };
+
+/*
+ * From /etc/group itself: a lookup through a network service could keep the session thread, and
+ * with it everyone, waiting.
+ */
+static int find_group(struct slice name, gid_t *gid)
+{
+	CLEANUP_FCLOSE FILE *f = fopen("/etc/group", "re");
+	struct group *g;
+
+	while (f && (g = fgetgrent(f))) {
+		if (slice_is(name, g->gr_name)) {
+			*gid = g->gr_gid;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static int store_group(struct group_rule *rule, struct slice value, struct err *e)
+{
+	uint64_t n;
+
+	if (slice_is(value, "any")) {
+		*rule = (struct group_rule){.kind = GROUP_ANY};
+	} else if (slice_is(value, "none")) {
+		*rule = (struct group_rule){.kind = GROUP_NONE};
+	} else if (value.n && value.p[0] >= '0' && value.p[0] <= '9') {
+		/* The last gid means "no change" to the kernel and names no group. */
+		if (num_max(value, (gid_t)-2, &n, e) < 0)
+			return -e->no;
+		*rule = (struct group_rule){.kind = GROUP_GID, .gid = (gid_t)n};
+	} else {
+		struct group_rule named = {.kind = GROUP_GID};
+
+		if (find_group(value, &named.gid) < 0)
+			return err_set(e, EINVAL,
+				"no group '%.*s' in /etc/group: give a gid, a name, 'any' or 'none'",
+				SLICE_ARG(value));
+		*rule = named;
+	}
+	return 0;
+}
+
+static void show_group(const struct group_rule *rule, struct text *out)
+{
+	if (rule->kind == GROUP_GID)
+		text_printf(out, "%u\n", (unsigned)rule->gid);
+	else
+		text_printf(out, "%s\n", rule->kind == GROUP_ANY ? "any" : "none");
+}
+
+static const char *const kernel_words[] = {
+	[KERNEL_ANY] = "any", [KERNEL_GROUP] = "group", [KERNEL_ROOT] = "root"};
+
+static int store_kernel(enum allow_kernel *k, struct slice value, struct err *e)
+{
+	for (int i = KERNEL_ANY; i <= KERNEL_ROOT; i++) {
+		if (slice_is(value, kernel_words[i])) {
+			*k = (enum allow_kernel)i;
+			return 0;
+		}
+	}
+	return err_set(e, EINVAL, "'%.*s': any, group or root may count at kernel level",
+		SLICE_ARG(value));
+}
+
+static int store_arg_size(size_t *size, struct slice value, struct err *e)
+{
+	uint64_t n;
+
+	if (num_max(value, ARG_SIZE_LIMIT, &n, e) < 0)
+		return -e->no;
+	if (n < ARG_SIZE_MIN)
+		return err_set(e, ERANGE, "'%.*s' is under the least, %d bytes", SLICE_ARG(value),
+			ARG_SIZE_MIN);
+	*size = n;
+	return 0;
+}
+
+void config_init(struct config *c)
+{
+	*c = (struct config){
+		.sys_group = {.kind = GROUP_NONE},
+		.thread_group = {.kind = GROUP_ANY},
+		.allow_kernel = KERNEL_GROUP,
+		.arg_size_max = ARG_SIZE_MIN,
+	};
+	if (find_group(slice_of("perfmon"), &c->sys_group.gid) == 0)
+		c->sys_group.kind = GROUP_GID;
+}
+
+int config_store(struct config *c, const char *key, struct slice value, struct err *e)
+{
+	value = slice_trim(value);
+	if (strcmp(key, "sys_group") == 0)
+		return store_group(&c->sys_group, value, e);
+	if (strcmp(key, "thread_group") == 0)
+		return store_group(&c->thread_group, value, e);
+	if (strcmp(key, "allow_kernel") == 0)
+		return store_kernel(&c->allow_kernel, value, e);
+	if (strcmp(key, "arg_size_max") == 0)
+		return store_arg_size(&c->arg_size_max, value, e);
+	return err_set(e, ENOENT,
+		"no key '%s': sys_group, thread_group, allow_kernel and arg_size_max are", key);
+}
+
+void config_show(const struct config *c, const char *key, struct text *out)
+{
+	if (strcmp(key, "sys_group") == 0)
+		show_group(&c->sys_group, out);
+	else if (strcmp(key, "thread_group") == 0)
+		show_group(&c->thread_group, out);
+	else if (strcmp(key, "allow_kernel") == 0)
+		text_printf(out, "%s\n", kernel_words[c->allow_kernel]);
+	else if (strcmp(key, "arg_size_max") == 0)
+		text_printf(out, "%zu\n", c->arg_size_max);
+}
+
+static int parse_line(struct config *c, struct slice line, struct err *e)
+{
+	struct slice key;
+	char name[32];
+
+	key = slice_cut(&line, '#');
+	line = slice_trim(key);
+	if (!line.n)
+		return 0;
+	key = slice_trim(slice_cut(&line, '='));
+	if (key.n >= sizeof(name))
+		return err_set(e, EINVAL, "no key '%.*s'", SLICE_ARG(key));
+	memcpy(name, key.p, key.n);
+	name[key.n] = '\0';
+	return config_store(c, name, line, e);
+}
+
+int config_parse(struct config *c, struct slice text, struct err *e)
+{
+	struct config staged = *c;
+	unsigned n = 0;
+
+	while (text.n) {
+		n++;
+		if (parse_line(&staged, slice_cut(&text, '\n'), e) < 0)
+			return err_prefix(e, "line %u", n);
+	}
+	*c = staged;
+	return 0;
+}
+
+int config_load(struct config *c, const char *path, bool must_exist, struct err *e)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_FREE char *buf = NULL;
+	ssize_t n;
+
+	if (fd < 0 && errno == ENOENT && !must_exist)
+		return 0;
+	if (fd < 0)
+		return err_set(e, errno, "configuration: %s: %s: check --config", path, err_name(errno));
+	buf = malloc(CONFIG_FILE_MAX);
+	if (!buf)
+		return err_set(e, ENOMEM, "no memory");
+	n = read(fd, buf, CONFIG_FILE_MAX);
+	if (n < 0)
+		return err_set(e, errno, "configuration: %s: %s", path, err_name(errno));
+	if (n == CONFIG_FILE_MAX)
+		return err_set(e, E2BIG, "configuration: %s: larger than %d bytes", path,
+			CONFIG_FILE_MAX);
+	if (config_parse(c, (struct slice){buf, (size_t)n}, e) < 0)
+		return err_prefix(e, "configuration: %s", path);
+	return 0;
+}

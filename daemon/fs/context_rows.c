@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/* The files of a context and of its event sets. */
+#include "daemon/fs/fs_i.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int ctl_show(struct call *call, struct text *out, struct err *e)
+{
+	(void)e;
+	if (call->ctx->last_ctl.n)
+		text_printf(out, "%s", call->ctx->last_ctl.p);
+	return 0;
+}
+
+int ctl_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e)
+{
+	int rc = command_parse_ctl(text, cmd, e);
+
+	if (rc < 0)
+		return rc;
+	text_clear(&call->ctx->last_ctl);
+	command_print_ctl(cmd, &call->ctx->last_ctl);
+	return 0;
+}
+
+int info_ask(const struct call *call, struct command *cmd, struct err *e)
+{
+	(void)call, (void)e;
+	cmd->verb = CMD_INFO;
+	return 0;
+}
+
+void state_print(const struct command *cmd, struct text *out)
+{
+	command_print_state(&cmd->info, out);
+}
+
+void flags_print(const struct command *cmd, struct text *out)
+{
+	command_print_flags(cmd->info.flags, out);
+}
+
+int flags_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e)
+{
+	(void)call;
+	cmd->verb = CMD_SET_FLAGS;
+	return command_parse_flags(text, &cmd->flags, e);
+}
+
+int ctx_error_show(struct call *call, struct text *out, struct err *e)
+{
+	(void)e;
+	context_show_error(call->ctx, out);
+	return 0;
+}
+
+static int vector(struct command *cmd, enum cmd_verb verb, unsigned n, struct err *e)
+{
+	cmd->verb = verb;
+	cmd->nregs = n;
+	cmd->regs = calloc(n, sizeof(*cmd->regs));
+	return cmd->regs ? 0 : err_set(e, ENOMEM, "no memory");
+}
+
+static int one_register(const struct call *call, struct command *cmd, enum cmd_verb verb,
+	bool pmd, struct err *e)
+{
+	const struct pmu *pmu = call->fs->be->pmu;
+	int rc = vector(cmd, verb, 1, e);
+
+	if (rc < 0)
+		return rc;
+	cmd->regs[0] = (struct cmd_reg){
+		.pmd = pmd,
+		.num = pmd ? pmu->pmds[call->node.reg].num : pmu->pmcs[call->node.reg].num,
+		.set = (uint16_t)call->set,
+	};
+	return 0;
+}
+
+int pmc_ask(const struct call *call, struct command *cmd, struct err *e)
+{
+	return one_register(call, cmd, CMD_READ, false, e);
+}
+
+void pmc_print(const struct command *cmd, struct text *out)
+{
+	command_print_pmc(cmd->regs[0].value, out);
+}
+
+int pmc_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e)
+{
+	int rc = one_register(call, cmd, CMD_WRITE, false, e);
+
+	return rc < 0 ? rc : command_parse_pmc(text, &cmd->regs[0].value, e);
+}
+
+int pmd_ask(const struct call *call, struct command *cmd, struct err *e)
+{
+	return one_register(call, cmd, CMD_READ, true, e);
+}
+
+void pmd_print(const struct command *cmd, struct text *out)
+{
+	command_print_pmd(cmd->regs[0].value, out);
+}
+
+int pmd_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e)
+{
+	int rc = one_register(call, cmd, CMD_WRITE, true, e);
+
+	return rc < 0 ? rc : command_parse_pmd(text, &cmd->regs[0].value, e);
+}
+
+int regs_ask(const struct call *call, struct command *cmd, struct err *e)
+{
+	const struct pmu *pmu = call->fs->be->pmu;
+	struct cmd_reg *r;
+	int rc = vector(cmd, CMD_READ, pmu->npmcs + pmu->npmds, e);
+
+	if (rc < 0)
+		return rc;
+	r = cmd->regs;
+	for (unsigned p = 0; p < pmu->npmcs; p++)
+		*r++ = (struct cmd_reg){.num = pmu->pmcs[p].num, .set = (uint16_t)call->set};
+	for (unsigned d = 0; d < pmu->npmds; d++)
+		*r++ = (struct cmd_reg){
+			.pmd = true, .num = pmu->pmds[d].num, .set = (uint16_t)call->set};
+	return 0;
+}
+
+int regs_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e)
+{
+	return command_parse_regs(text, (uint16_t)call->set, cmd, e);
+}

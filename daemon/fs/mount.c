@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+/* Mounting by mount(2) itself: each failure has its own errno, and a sentence. */
+#include "daemon/fs/fs_i.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "base/cleanup.h"
+
+/* The mount of a daemon that was killed is in the way: it answers ENOTCONN to everything. */
+static int clear_mountpoint(const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0 && errno == ENOTCONN && umount2(path, MNT_DETACH) < 0)
+		return err_set(e, errno, "mount point: %s: a dead mount is in the way: %s: umount -l it",
+			path, err_name(errno));
+	if (stat(path, &st) < 0)
+		return err_set(e, errno, "mount point: %s: %s: make the directory first", path,
+			err_name(errno));
+	if (!S_ISDIR(st.st_mode))
+		return err_set(e, ENOTDIR, "mount point: %s: ENOTDIR: give a directory", path);
+	return 0;
+}
+
+int mount_id(const char *path, char type[64])
+{
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/self/mountinfo", "re");
+	CLEANUP_FREE char *line = NULL;
+	char at[4096];
+	size_t room = 0;
+	int id, found = -1;
+
+	while (f && getline(&line, &room, f) >= 0) {
+		const char *rest = strstr(line, " - ");
+
+		if (sscanf(line, "%d %*s %*s %*s %4095s", &id, at) != 2 || strcmp(at, path) != 0)
+			continue;
+		found = id; /* the last line of a path is the mount on top */
+		if (!rest || sscanf(rest, " - %63s", type) != 1)
+			type[0] = '\0';
+	}
+	return found;
+}
+
+static int refuse_second(const char *path, struct err *e)
+{
+	CLEANUP_FREE char *real = realpath(path, NULL);
+	char type[64];
+
+	if (real && mount_id(real, type) >= 0 && strcmp(type, "fuse.perfmonfs") == 0)
+		return err_set(e, EBUSY,
+			"mount point: %s: EBUSY: a perfmonfs is mounted there: umount it or give another "
+			"directory", path);
+	return 0;
+}
+
+/* mount(8) hands over what stands in fstab; what says nothing to a kernel is passed over. */
+static int parse_opts(const char *words, unsigned long *flags, struct err *e)
+{
+	static const char *const mute[] = {"rw", "suid", "dev", "exec", "nosuid", "nodev", "noexec",
+		"async", "relatime", "defaults", "auto", "noauto", "user", "users", "nofail",
+		"_netdev", "allow_other", "default_permissions"};
+	struct slice rest = slice_of(words ? words : "");
+
+	while (rest.n) {
+		struct slice word = slice_cut(&rest, ',');
+		bool known = !word.n || slice_starts(word, "x-") || slice_starts(word, "comment=");
+
+		for (unsigned i = 0; i < sizeof(mute) / sizeof(mute[0]); i++)
+			known = known || slice_is(word, mute[i]);
+		if (slice_is(word, "ro"))
+			*flags |= MS_RDONLY;
+		else if (!known)
+			return err_set(e, EINVAL, "mount option '%.*s': EINVAL: see perfmonfs --help",
+				SLICE_ARG(word));
+	}
+	return 0;
+}
+
+int mount_fuse(const char *path, const char *words, struct err *e)
+{
+	unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+	CLEANUP_CLOSE int fd = -1;
+	char data[128];
+	int rc = parse_opts(words, &flags, e);
+
+	if (rc == 0)
+		rc = clear_mountpoint(path, e);
+	if (rc == 0)
+		rc = refuse_second(path, e);
+	if (rc < 0)
+		return rc;
+	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return err_set(e, errno, "FUSE: /dev/fuse: %s: %s", err_name(errno),
+			errno == EACCES || errno == EPERM ? "be root" : "modprobe fuse");
+	snprintf(data, sizeof(data),
+		"fd=%d,rootmode=40000,user_id=%u,group_id=%u,allow_other,default_permissions", fd,
+		(unsigned)getuid(), (unsigned)getgid());
+	if (mount("perfmonfs", path, "fuse.perfmonfs", flags, data) < 0)
+		return err_set(e, errno, "mount point: %s: mount: %s: %s", path, err_name(errno),
+			errno == EPERM ? "root and CAP_SYS_ADMIN are needed" : "give another directory");
+	return take_fd(&fd);
+}

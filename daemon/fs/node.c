@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Inode numbers: serial of the object (47 bits), register (9 bits), row + 1 (8 bits). Serials are
+ * never used again, so neither are the numbers; and a number says all there is to say, so nothing
+ * is kept per lookup and FORGET has nothing to do.
+ */
+#include "daemon/fs/fs_i.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROW_BITS = 8, REG_BITS = 9 };
+
+static const struct pmu *pmu_of(const struct call *c)
+{
+	return c->fs->be->pmu;
+}
+
+fuse_ino_t node_ino(const struct node *n)
+{
+	return (n->serial << (ROW_BITS + REG_BITS)) | ((fuse_ino_t)n->reg << ROW_BITS) |
+		(fuse_ino_t)(n->row - rows + 1);
+}
+
+/* Attaches the object of the node's serial number to the call. */
+static int attach(struct call *c)
+{
+	struct object *o;
+
+	c->ctx = NULL;
+	c->set = -1;
+	if (!c->node.serial)
+		return 0;
+	o = object_find(&c->fs->objects, c->node.serial);
+	if (!o)
+		return -ENODEV;
+	c->ctx = o->ctx;
+	c->set = o->set;
+	return 0;
+}
+
+int node_call(struct fs *fs, fuse_req_t req, fuse_ino_t ino, struct call *call)
+{
+	unsigned row = ino & ((1U << ROW_BITS) - 1);
+
+	*call = (struct call){.fs = fs, .req = req};
+	if (!row || row > nrows)
+		return -ENOENT;
+	call->node = (struct node){
+		.row = &rows[row - 1],
+		.serial = ino >> (ROW_BITS + REG_BITS),
+		.reg = (unsigned)(ino >> ROW_BITS) & ((1U << REG_BITS) - 1),
+	};
+	return attach(call);
+}
+
+void node_attr(const struct call *call, struct stat *st)
+{
+	const struct row *row = call->node.row;
+	const struct timespec *t = call->ctx ? &call->ctx->born : &call->fs->born;
+
+	*st = (struct stat){
+		.st_ino = node_ino(&call->node),
+		.st_mode = row->mode,
+		.st_nlink = row->is ? 2 : 1,
+		.st_uid = call->ctx ? call->ctx->uid : call->fs->owner,
+		.st_gid = call->ctx ? call->ctx->gid : 0,
+		.st_size = row->target ? (off_t)strlen(row->target) : 0,
+		.st_atim = *t,
+		.st_mtim = *t,
+		.st_ctim = *t,
+	};
+}
+
+/* Names of contexts come and go; those inside of one live as long as its inode number. */
+double node_timeout(const struct node *n)
+{
+	return n->row->in == DIR_CTXS ? 0.0 : 60.0;
+}
+
+static bool visible(const struct fs *fs, const struct row *row)
+{
+	return row->is != DIR_SIM || fs->be->sim;
+}
+
+static const struct row *member_row(enum dir d)
+{
+	for (const struct row *r = rows; r < rows + nrows; r++)
+		if (r->in == d && !r->name)
+			return r;
+	return NULL;
+}
+
+/* A canonical decimal number below @limit, or -1. */
+static int parse_member(const char *name, unsigned limit)
+{
+	unsigned n = 0;
+
+	if (!*name || (*name == '0' && name[1]))
+		return -1;
+	for (; *name; name++) {
+		if (*name < '0' || *name > '9')
+			return -1;
+		n = n * 10 + (unsigned)(*name - '0');
+		if (n >= limit)
+			return -1;
+	}
+	return (int)n;
+}
+
+static bool find_member(const struct call *dir, const char *name, struct node *n)
+{
+	struct fs_context *ctx;
+	int num;
+
+	switch (dir->node.row->is) {
+	case DIR_CTXS:
+		ctx = object_context(&dir->fs->objects, name);
+		n->serial = ctx ? ctx->self.serial : 0;
+		return ctx;
+	case DIR_SETS:
+		n->serial = dir->ctx->set0.serial;
+		return parse_member(name, 65536) == 0;
+	case DIR_PMCS:
+	case DIR_PMDS:
+		num = parse_member(name, PMU_MAX_NUM);
+		if (num >= 0)
+			num = dir->node.row->is == DIR_PMCS ? pmu_find_pmc(pmu_of(dir), (unsigned)num)
+							    : pmu_find_pmd(pmu_of(dir), (unsigned)num);
+		n->reg = (unsigned)num;
+		return num >= 0;
+	default:
+		return false;
+	}
+}
+
+int node_lookup(const struct call *dir, const char *name, struct call *child)
+{
+	enum dir d = dir->node.row->is;
+
+	*child = (struct call){.fs = dir->fs, .req = dir->req};
+	child->node = (struct node){.row = member_row(d), .serial = dir->node.serial};
+	if (child->node.row && find_member(dir, name, &child->node))
+		return attach(child);
+	for (const struct row *r = rows; r < rows + nrows; r++) {
+		if (r->in == d && r->name && strcmp(r->name, name) == 0 && visible(dir->fs, r)) {
+			child->node = (struct node){.row = r, .serial = dir->node.serial};
+			return attach(child);
+		}
+	}
+	return -ENOENT;
+}
+
+static bool next_row(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
+{
+	for (uint64_t i = *cookie; i < nrows; i++) {
+		const struct row *r = &rows[i];
+
+		if (r->in != dir->node.row->is || !r->name || !visible(dir->fs, r))
+			continue;
+		n->row = r;
+		snprintf(name, 256, "%s", r->name);
+		*cookie = i + 1;
+		return true;
+	}
+	return false;
+}
+
+/* A context removed between two calls shifts nothing: cookies are serials. */
+static bool next_context(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
+{
+	struct object *o = object_find(&dir->fs->objects, *cookie);
+	struct fs_context *ctx = o ? o->ctx->next : dir->fs->objects.first;
+
+	while (ctx && ctx->self.serial <= *cookie)
+		ctx = ctx->next;
+	if (!ctx)
+		return false;
+	n->serial = ctx->self.serial;
+	snprintf(name, 256, "%s", ctx->name);
+	*cookie = ctx->self.serial;
+	return true;
+}
+
+static bool next_register(const struct call *dir, uint64_t *cookie, struct node *n,
+	char name[256])
+{
+	const struct pmu *pmu = pmu_of(dir);
+	bool pmc = dir->node.row->is == DIR_PMCS;
+
+	if (*cookie >= (pmc ? pmu->npmcs : pmu->npmds))
+		return false;
+	n->reg = (unsigned)(*cookie)++;
+	snprintf(name, 256, "%u", pmc ? pmu->pmcs[n->reg].num : pmu->pmds[n->reg].num);
+	return true;
+}
+
+bool node_next(const struct call *dir, uint64_t *cookie, struct call *child, char name[256])
+{
+	enum dir d = dir->node.row->is;
+	bool found;
+
+	*child = (struct call){.fs = dir->fs, .req = dir->req};
+	child->node = (struct node){.row = member_row(d), .serial = dir->node.serial};
+	switch (d) {
+	case DIR_CTXS:
+		found = next_context(dir, cookie, &child->node, name);
+		break;
+	case DIR_SETS:
+		found = (*cookie)++ == 0;
+		child->node.serial = dir->ctx->set0.serial;
+		snprintf(name, 256, "0");
+		break;
+	case DIR_PMCS:
+	case DIR_PMDS:
+		found = next_register(dir, cookie, &child->node, name);
+		break;
+	default:
+		found = next_row(dir, cookie, &child->node, name);
+	}
+	return found && attach(child) == 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What directories stand for and come and go: contexts and their event sets. Each has a serial
+ * number that is never used again, from which inode numbers are made (node.h): an inode number
+ * names its object for ever, and no count of lookups has to be kept.
+ *
+ * The table belongs to the session thread. A context outlives its directory while a request or
+ * an open file still refers to it.
+ */
+#ifndef FS_OBJECT_H
+#define FS_OBJECT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "daemon/cpu/engine.h"
+
+enum {
+	CTX_NAME_MAX = 64,
+	CTX_PER_USER = 1024, /* contexts a user other than root may have at a time */
+	CTX_TOTAL = 65536,
+	OBJECT_BUCKETS = 1024,
+};
+
+struct fs_context;
+
+/* A context or one of its sets, found by its serial number. */
+struct object {
+	uint64_t serial;
+	struct fs_context *ctx;
+	int set;               /* -1: the context itself */
+	struct object *hash_next;
+};
+
+struct fs_context {
+	struct tenant tenant;
+	struct object self, set0;
+	char name[CTX_NAME_MAX + 1];
+	uid_t uid;
+	gid_t gid;
+	struct timespec born;
+	bool dead;              /* removed from the tree; the session thread's */
+	atomic_uint refs;       /* the tree, open files and requests under way */
+	struct fs_context *prev, *next; /* all contexts, by rising serial */
+	struct fs_context *name_next;
+	struct text last_ctl;   /* the session thread's */
+
+	pthread_mutex_t lock;   /* a leaf: guards what is below, against workers that answer */
+	char last_error[sizeof(((struct err *)0)->text)];
+};
+
+struct objects {
+	struct engine *eng;
+	uint64_t last_serial;
+	struct fs_context *first, *last;
+	unsigned count;
+	struct object *hash[OBJECT_BUCKETS];
+	struct fs_context *names[OBJECT_BUCKETS];
+};
+
+/* The object with that serial, or NULL if it is gone. */
+struct object *object_find(struct objects *objs, uint64_t serial);
+
+/* The context of that name, or NULL. */
+struct fs_context *object_context(struct objects *objs, const char *name);
+
+/* EEXIST, EINVAL (name), ENOSPC (too many), ENOMEM. */
+int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
+	struct fs_context **out, struct err *e);
+
+/* Takes @ctx out of the tree; its memory goes with its last reference. */
+void object_remove(struct objects *objs, struct fs_context *ctx);
+
+void context_ref(struct fs_context *ctx);
+void context_unref(struct fs_context *ctx);
+
+/* last_error of a context: "ok" if @e is NULL. From any thread. */
+void context_set_error(struct fs_context *ctx, const struct err *e);
+void context_show_error(struct fs_context *ctx, struct text *out);
+
+#endif

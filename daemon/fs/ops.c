@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT
+/* The FUSE operations: generic walks over the table of rows. None of them sleeps. */
+#include "daemon/fs/fs_i.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Every operation begins here: false means that it has been answered. */
+static bool begin(fuse_req_t req, fuse_ino_t ino, struct call *call)
+{
+	struct fs *fs = fuse_req_userdata(req);
+	int rc;
+
+	fs->requests++;
+	rc = node_call(fs, req, ino, call);
+	if (rc < 0)
+		fuse_reply_err(req, -rc);
+	return rc == 0;
+}
+
+static void refuse(struct call *call, int no, const char *why)
+{
+	struct err e;
+
+	err_set(&e, no, "%s", why);
+	call_fail(call, &e);
+}
+
+static struct fuse_entry_param entry_of(const struct call *child)
+{
+	struct fuse_entry_param entry = {.ino = node_ino(&child->node)};
+
+	node_attr(child, &entry.attr);
+	entry.entry_timeout = entry.attr_timeout = node_timeout(&child->node);
+	return entry;
+}
+
+static void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fuse_entry_param entry;
+	struct call dir, child;
+
+	if (!begin(req, parent, &dir))
+		return;
+	if (node_lookup(&dir, name, &child) < 0) {
+		fuse_reply_err(req, ENOENT);
+		return;
+	}
+	entry = entry_of(&child);
+	fuse_reply_entry(req, &entry);
+}
+
+static void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct call call;
+	struct stat st;
+
+	(void)fi;
+	if (!begin(req, ino, &call))
+		return;
+	node_attr(&call, &st);
+	fuse_reply_attr(req, &st, node_timeout(&call.node));
+}
+
+/* Truncating and touching change nothing; shells and touch expect them to succeed. */
+static void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+	struct fuse_file_info *fi)
+{
+	const int harmless = FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME |
+		FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW | FUSE_SET_ATTR_CTIME;
+	struct call call;
+	struct stat st;
+
+	(void)attr;
+	(void)fi;
+	if (!begin(req, ino, &call))
+		return;
+	if (to_set & ~harmless) {
+		refuse(&call, EPERM, "owners and modes of this tree are fixed");
+		return;
+	}
+	node_attr(&call, &st);
+	fuse_reply_attr(req, &st, node_timeout(&call.node));
+}
+
+static void fs_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	struct call call;
+
+	if (!begin(req, ino, &call))
+		return;
+	if (call.node.row->target)
+		fuse_reply_readlink(req, call.node.row->target);
+	else
+		fuse_reply_err(req, EINVAL);
+}
+
+static void fs_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+	struct fuse_file_info *fi)
+{
+	struct call dir, child;
+	uint64_t cookie = (uint64_t)off;
+	char name[256];
+	size_t used = 0;
+	char *buf;
+
+	(void)fi;
+	if (!begin(req, ino, &dir))
+		return;
+	buf = malloc(size);
+	if (!buf) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	while (node_next(&dir, &cookie, &child, name)) {
+		struct stat st = {.st_ino = node_ino(&child.node), .st_mode = child.node.row->mode};
+		size_t need = fuse_add_direntry(req, buf + used, size - used, name, &st,
+			(off_t)cookie);
+
+		if (need > size - used)
+			break;
+		used += need;
+	}
+	fuse_reply_buf(req, buf, used);
+	free(buf);
+}
+
+static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct call call;
+	struct file *f;
+
+	if (!begin(req, ino, &call))
+		return;
+	if ((fi->flags & O_ACCMODE) != O_RDONLY && !(call.node.row->mode & 0222)) {
+		refuse(&call, EACCES, "this file is read-only, for root too");
+		return;
+	}
+	f = calloc(1, sizeof(*f));
+	if (!f) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	f->node = call.node;
+	f->ctx = call.ctx;
+	if (f->ctx)
+		context_ref(f->ctx);
+	pthread_mutex_init(&f->lock, NULL);
+	fi->fh = (uint64_t)(uintptr_t)f;
+	fi->direct_io = 1;
+	fi->noflush = 1;
+	fuse_reply_open(req, fi);
+}
+
+static void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct file *f = (struct file *)(uintptr_t)fi->fh;
+
+	(void)ino;
+	context_unref(f->ctx);
+	pthread_mutex_destroy(&f->lock);
+	text_free(&f->snap);
+	free(f);
+	fuse_reply_err(req, 0);
+}
+
+/* Reads on from what the read at offset 0 saw. */
+static void read_on(struct call *call, size_t off)
+{
+	struct file *f = call->file;
+	char *copy = NULL;
+	size_t n = 0;
+
+	pthread_mutex_lock(&f->lock);
+	if (off < f->snap.n) {
+		n = f->snap.n - off < call->size ? f->snap.n - off : call->size;
+		copy = malloc(n);
+		if (copy)
+			memcpy(copy, f->snap.p + off, n);
+	}
+	pthread_mutex_unlock(&f->lock);
+	if (n && !copy)
+		fuse_reply_err(call->req, ENOMEM);
+	else
+		fuse_reply_buf(call->req, copy, n);
+	free(copy);
+}
+
+static void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+	struct fuse_file_info *fi)
+{
+	TEXT_CLEANUP struct text out = {0};
+	struct command cmd = {0};
+	const struct row *row;
+	struct call call;
+	struct err e;
+	int rc;
+
+	if (!begin(req, ino, &call))
+		return;
+	row = call.node.row;
+	call.file = (struct file *)(uintptr_t)fi->fh;
+	call.size = size;
+	if (off) {
+		read_on(&call, (size_t)off);
+		return;
+	}
+	if (row->ask) {
+		rc = row->ask(&call, &cmd, &e);
+		if (rc < 0)
+			call_read_done(&call, rc, &out, &e);
+		else
+			call_ask(&call, &cmd);
+		return;
+	}
+	rc = row->show(&call, &out, &e);
+	if (rc != CALL_LATER)
+		call_read_done(&call, rc, &out, &e);
+}
+
+static void store(struct call *call, struct slice text)
+{
+	const struct row *row = call->node.row;
+	struct command cmd = {0};
+	struct err e;
+	int rc;
+
+	if (call->size > call->fs->config.arg_size_max)
+		rc = err_set(&e, E2BIG, "%zu bytes in one write: config/arg_size_max allows %zu",
+			call->size, call->fs->config.arg_size_max);
+	else if (!slice_text(&text, row->lines))
+		rc = err_set(&e, EINVAL, "a control character (or a second line) is in what was written");
+	else if (row->store)
+		rc = row->store(call, text, &e);
+	else
+		rc = row->parse(call, text, &cmd, &e);
+	if (rc < 0) {
+		command_free(&cmd);
+		call_write_done(call, rc, &e);
+	} else if (row->parse) {
+		cmd.rights = caller_rights(call);
+		call_ask(call, &cmd);
+	} else if (rc != CALL_LATER) {
+		call_write_done(call, 0, NULL);
+	}
+}
+
+/* The offset means nothing: each write is complete in itself, as echo >> and printf need it. */
+static void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
+	struct fuse_file_info *fi)
+{
+	struct call call;
+
+	(void)off;
+	if (!begin(req, ino, &call))
+		return;
+	call.file = (struct file *)(uintptr_t)fi->fh;
+	call.size = size;
+	store(&call, (struct slice){buf, size});
+}
+
+static void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	const struct fuse_ctx *who = fuse_req_ctx(req);
+	struct fuse_entry_param entry;
+	struct fs_context *ctx;
+	struct call dir, child;
+	struct err e;
+
+	(void)mode;
+	if (!begin(req, parent, &dir))
+		return;
+	if (dir.node.row->is != DIR_CTXS) {
+		refuse(&dir, EPERM, "contexts are made in ctx/, and nothing elsewhere");
+		return;
+	}
+	if (!caller_in(req, &dir.fs->config.sys_group) &&
+		!caller_in(req, &dir.fs->config.thread_group)) {
+		refuse(&dir, EPERM, "making contexts needs membership of the group in "
+			"config/sys_group or config/thread_group");
+		return;
+	}
+	if (object_make(&dir.fs->objects, name, who->uid, who->gid, &ctx, &e) < 0) {
+		call_fail(&dir, &e);
+		return;
+	}
+	uid_error_set(dir.fs, who->uid, NULL);
+	node_lookup(&dir, ctx->name, &child);
+	entry = entry_of(&child);
+	fuse_reply_entry(req, &entry);
+}
+
+/* A loaded context is stopped and unloaded, as the specification's close() does (3.1.15). */
+static void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct call dir, child;
+
+	if (!begin(req, parent, &dir))
+		return;
+	if (node_lookup(&dir, name, &child) < 0) {
+		fuse_reply_err(req, ENOENT);
+		return;
+	}
+	if (dir.node.row->is != DIR_CTXS) {
+		refuse(&dir, EPERM, "only contexts can be removed");
+		return;
+	}
+	uid_error_set(dir.fs, fuse_req_ctx(req)->uid, NULL);
+	call_destroy(&child);
+}
+
+static void refuse_in(fuse_req_t req, fuse_ino_t ino)
+{
+	struct call dir;
+
+	if (begin(req, ino, &dir))
+		refuse(&dir, EPERM, "files of this tree are neither made, renamed nor removed");
+}
+
+static void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+	(void)name, (void)mode, (void)rdev;
+	refuse_in(req, parent);
+}
+
+static void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	struct fuse_file_info *fi)
+{
+	(void)name, (void)mode, (void)fi;
+	refuse_in(req, parent);
+}
+
+static void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	(void)name;
+	refuse_in(req, parent);
+}
+
+static void fs_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
+{
+	(void)link, (void)name;
+	refuse_in(req, parent);
+}
+
+static void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
+	const char *newname, unsigned flags)
+{
+	(void)name, (void)newparent, (void)newname, (void)flags;
+	refuse_in(req, parent);
+}
+
+static void fs_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname)
+{
+	(void)ino, (void)newname;
+	refuse_in(req, newparent);
+}
+
+static void fs_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct statvfs st = {.f_bsize = 4096, .f_frsize = 4096, .f_namemax = CTX_NAME_MAX};
+	struct call call;
+
+	if (!begin(req, ino, &call))
+		return;
+	st.f_files = call.fs->objects.count;
+	fuse_reply_statfs(req, &st);
+}
+
+static void fs_init(void *userdata, struct fuse_conn_info *conn)
+{
+	struct fs *fs = userdata;
+
+	/* A write over arg_size_max must come as one piece, to be refused as a whole. */
+	conn->max_write = 2 * ARG_SIZE_LIMIT;
+	if (fs->opts->ready)
+		fs->opts->ready(fs->opts->ready_arg);
+}
+
+const struct fuse_lowlevel_ops fs_ops = {
+	.create = fs_create,
+	.getattr = fs_getattr,
+	.init = fs_init,
+	.link = fs_link,
+	.lookup = fs_lookup,
+	.mkdir = fs_mkdir,
+	.mknod = fs_mknod,
+	.open = fs_open,
+	.read = fs_read,
+	.readdir = fs_readdir,
+	.readlink = fs_readlink,
+	.release = fs_release,
+	.rename = fs_rename,
+	.rmdir = fs_rmdir,
+	.setattr = fs_setattr,
+	.statfs = fs_statfs,
+	.symlink = fs_symlink,
+	.unlink = fs_unlink,
+	.write = fs_write,
+};

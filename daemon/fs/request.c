@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Requests that a context's owner answers, perhaps later and from another thread, and their
+ * interrupts. libfuse tells of an interrupt while it holds locks of its own, and with whatever
+ * pointer it was given, which may be stale by then: so it is given a number, the number is noted,
+ * and the session loop looks it up when it is out of libfuse again.
+ */
+#include "daemon/fs/fs_i.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct request {
+	struct job job;
+	struct call call;
+	uint64_t id;
+	struct request **at; /* the link that points here while it is pending; NULL: answered */
+	struct request *next;
+};
+
+static void enlist(struct fs *fs, struct request *r)
+{
+	pthread_mutex_lock(&fs->pending_lock);
+	r->id = ++fs->last_request;
+	r->next = fs->pending;
+	r->at = &fs->pending;
+	if (r->next)
+		r->next->at = &r->next;
+	fs->pending = r;
+	pthread_mutex_unlock(&fs->pending_lock);
+}
+
+static void delist(struct request *r)
+{
+	*r->at = r->next;
+	if (r->next)
+		r->next->at = r->at;
+	r->at = NULL;
+}
+
+/* Whoever takes a request off the list answers it. */
+static bool claim(struct fs *fs, struct request *r)
+{
+	bool mine;
+
+	pthread_mutex_lock(&fs->pending_lock);
+	mine = r->at;
+	if (mine)
+		delist(r);
+	pthread_mutex_unlock(&fs->pending_lock);
+	return mine;
+}
+
+static void note_interrupt(fuse_req_t req, void *data)
+{
+	struct fs *fs = fuse_req_userdata(req);
+
+	if (fs->ninterrupted < sizeof(fs->interrupted) / sizeof(fs->interrupted[0]))
+		fs->interrupted[fs->ninterrupted++] = (uint64_t)(uintptr_t)data;
+}
+
+static void interrupt_one(struct fs *fs, uint64_t id)
+{
+	fuse_req_t req = NULL;
+
+	pthread_mutex_lock(&fs->pending_lock);
+	for (struct request *r = fs->pending; r; r = r->next) {
+		if (r->id != id)
+			continue;
+		if (engine_cancel(&r->job)) {
+			req = r->call.req;
+			delist(r);
+		}
+		break;
+	}
+	pthread_mutex_unlock(&fs->pending_lock);
+	if (req)
+		fuse_reply_err(req, EINTR);
+}
+
+void requests_interrupt(struct fs *fs)
+{
+	while (fs->ninterrupted)
+		interrupt_one(fs, fs->interrupted[--fs->ninterrupted]);
+}
+
+void call_read_done(struct call *call, int rc, struct text *out, const struct err *e)
+{
+	struct file *f = call->file;
+	char few[256];
+	char *copy = few;
+	size_t n = out->n < call->size ? out->n : call->size;
+	struct text old;
+
+	if (rc < 0) {
+		call_fail(call, e);
+		return;
+	}
+	if (n > sizeof(few))
+		copy = malloc(n);
+	if (!copy || !text_ok(out)) {
+		if (copy != few)
+			free(copy);
+		fuse_reply_err(call->req, ENOMEM);
+		return;
+	}
+	if (n)
+		memcpy(copy, out->p, n);
+	/* The next read of this file may come, to another thread, as soon as this one is answered:
+	 * what it continues must be in place by then. */
+	pthread_mutex_lock(&f->lock);
+	old = f->snap;
+	f->snap = *out;
+	pthread_mutex_unlock(&f->lock);
+	*out = old;
+	fuse_reply_buf(call->req, copy, n);
+	if (copy != few)
+		free(copy);
+}
+
+void call_write_done(struct call *call, int rc, const struct err *e)
+{
+	if (rc < 0) {
+		call_fail(call, e);
+		return;
+	}
+	if (call->ctx)
+		context_set_error(call->ctx, NULL);
+	else
+		uid_error_set(call->fs, fuse_req_ctx(call->req)->uid, NULL);
+	fuse_reply_write(call->req, call->size);
+}
+
+static void answer(struct request *r)
+{
+	struct job *job = &r->job;
+
+	if (job->cmd.verb == CMD_DESTROY) {
+		if (job->rc < 0)
+			fprintf(stderr, "perfmonfs: context %s: %s\n", r->call.ctx->name,
+				job->err.text);
+		fuse_reply_err(r->call.req, 0);
+	} else if (job->cmd.verb == CMD_READ || job->cmd.verb == CMD_INFO) {
+		TEXT_CLEANUP struct text out = {0};
+
+		if (job->rc == 0)
+			r->call.node.row->print(&job->cmd, &out);
+		call_read_done(&r->call, job->rc, &out, &job->err);
+	} else {
+		call_write_done(&r->call, job->rc, &job->err);
+	}
+}
+
+static void request_done(struct job *job)
+{
+	struct request *r = link_entry(job, struct request, job);
+
+	if (claim(r->call.fs, r))
+		answer(r);
+	context_unref(r->call.ctx);
+	command_free(&job->cmd);
+	free(r);
+}
+
+void call_ask(struct call *call, struct command *cmd)
+{
+	struct fs *fs = call->fs;
+	struct request *r = calloc(1, sizeof(*r));
+
+	if (!r) {
+		command_free(cmd);
+		fuse_reply_err(call->req, ENOMEM);
+		return;
+	}
+	context_ref(call->ctx);
+	r->call = *call;
+	r->job.tenant = &call->ctx->tenant;
+	r->job.cmd = *cmd;
+	r->job.pid = fuse_req_ctx(call->req)->pid;
+	/* What its worker executes after starting counters, they count. */
+	r->job.here = cmd->verb == CMD_START;
+	r->job.done = request_done;
+	enlist(fs, r);
+	if (cmd->verb != CMD_DESTROY)
+		fuse_req_interrupt_func(call->req, note_interrupt, (void *)(uintptr_t)r->id);
+	engine_submit(fs->eng, &r->job);
+}
+
+void call_destroy(struct call *call)
+{
+	struct command cmd = {.verb = CMD_DESTROY};
+
+	object_remove(&call->fs->objects, call->ctx);
+	call_ask(call, &cmd);
+}

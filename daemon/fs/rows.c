@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The tree. A row is a file; adding one here, and its line to fs-layout.md, is all it takes.
+ * Inode numbers carry a row's place in this table: they mean nothing to the next daemon, so rows
+ * may stand in any order. The root stays first.
+ */
+#include "daemon/fs/fs_i.h"
+
+#define DIR_ROW(where, what, nm, md)  .in = where, .name = nm, .mode = S_IFDIR | (md), .is = what
+#define FILE_ROW(where, nm, md)       .in = where, .name = nm, .mode = S_IFREG | (md)
+#define LINK_ROW(where, nm, to)       .in = where, .name = nm, .mode = S_IFLNK | 0777, .target = to
+
+const struct row rows[] = {
+	{DIR_ROW(DIR_NONE, DIR_ROOT, "/", 0755)},
+	{FILE_ROW(DIR_ROOT, "version", 0444), .show = version_show},
+	{FILE_ROW(DIR_ROOT, "last_error", 0444), .show = last_error_show},
+	{FILE_ROW(DIR_ROOT, "cpus", 0444), .show = cpus_show},
+	{FILE_ROW(DIR_ROOT, "stats", 0444), .show = stats_show},
+
+	{DIR_ROW(DIR_ROOT, DIR_PMU, "pmu", 0555)},
+	{FILE_ROW(DIR_PMU, "name", 0444), .show = pmu_name_show},
+	{FILE_ROW(DIR_PMU, "model", 0444), .show = pmu_model_show},
+	{FILE_ROW(DIR_PMU, "backend", 0444), .show = pmu_backend_show},
+	{FILE_ROW(DIR_PMU, "counter_width", 0444), .show = pmu_width_show},
+	{FILE_ROW(DIR_PMU, "pmcs", 0444), .show = pmu_pmcs_show},
+	{FILE_ROW(DIR_PMU, "pmds", 0444), .show = pmu_pmds_show},
+	{FILE_ROW(DIR_PMU, "events", 0444), .show = pmu_events_show},
+	{FILE_ROW(DIR_PMU, "mappings", 0444), .show = pmu_mappings_show},
+
+	{DIR_ROW(DIR_ROOT, DIR_CONFIG, "config", 0555)},
+	{FILE_ROW(DIR_CONFIG, "sys_group", 0644), .show = config_row_show, .store = config_row_store},
+	{FILE_ROW(DIR_CONFIG, "thread_group", 0644), .show = config_row_show,
+		.store = config_row_store},
+	{FILE_ROW(DIR_CONFIG, "allow_kernel", 0644), .show = config_row_show,
+		.store = config_row_store},
+	{FILE_ROW(DIR_CONFIG, "arg_size_max", 0644), .show = config_row_show,
+		.store = config_row_store},
+
+	{DIR_ROW(DIR_ROOT, DIR_SIM, "sim", 0500)},
+	{FILE_ROW(DIR_SIM, "advance", 0600), .show = knob_show, .store = knob_store},
+	{FILE_ROW(DIR_SIM, "offline", 0600), .show = knob_show, .store = knob_store},
+	{FILE_ROW(DIR_SIM, "fault", 0600), .show = knob_show, .store = knob_store},
+	{FILE_ROW(DIR_SIM, "poke", 0600), .show = knob_show, .store = knob_store},
+
+	{DIR_ROW(DIR_ROOT, DIR_CTXS, "ctx", 01777)},
+	{DIR_ROW(DIR_CTXS, DIR_CTX, NULL, 0700)},
+	{FILE_ROW(DIR_CTX, "ctl", 0600), .show = ctl_show, .parse = ctl_parse},
+	{FILE_ROW(DIR_CTX, "state", 0400), .ask = info_ask, .print = state_print},
+	{FILE_ROW(DIR_CTX, "flags", 0600), .ask = info_ask, .print = flags_print,
+		.parse = flags_parse},
+	{FILE_ROW(DIR_CTX, "last_error", 0400), .show = ctx_error_show},
+	{LINK_ROW(DIR_CTX, "pmc", "set/0/pmc")},
+	{LINK_ROW(DIR_CTX, "pmd", "set/0/pmd")},
+	{LINK_ROW(DIR_CTX, "regs", "set/0/regs")},
+	{DIR_ROW(DIR_CTX, DIR_SETS, "set", 0500)},
+	{DIR_ROW(DIR_SETS, DIR_SET, NULL, 0500)},
+	{FILE_ROW(DIR_SET, "regs", 0600), .lines = true, .ask = regs_ask,
+		.print = command_print_regs, .parse = regs_parse},
+	{DIR_ROW(DIR_SET, DIR_PMCS, "pmc", 0500)},
+	{DIR_ROW(DIR_SET, DIR_PMDS, "pmd", 0500)},
+	{FILE_ROW(DIR_PMCS, NULL, 0600), .ask = pmc_ask, .print = pmc_print, .parse = pmc_parse},
+	{FILE_ROW(DIR_PMDS, NULL, 0600), .ask = pmd_ask, .print = pmd_print, .parse = pmd_parse},
+};
+
+const unsigned nrows = sizeof(rows) / sizeof(rows[0]);
+
+static const struct row *row_of_dir(enum dir d)
+{
+	const struct row *r = rows;
+
+	while (r->is != d)
+		r++;
+	return r;
+}
+
+static void print_path(const struct row *r, struct text *out)
+{
+	static const char *const member[] = {
+		[DIR_CTXS] = "NAME", [DIR_SETS] = "ID", [DIR_PMCS] = "N", [DIR_PMDS] = "N"};
+
+	if (r->in == DIR_NONE)
+		return;
+	print_path(row_of_dir(r->in), out);
+	text_printf(out, "/%s", r->name ? r->name : member[r->in]);
+}
+
+void fs_print_tree(struct text *out)
+{
+	for (const struct row *r = rows; r < rows + nrows; r++) {
+		print_path(r, out);
+		if (r->in == DIR_NONE)
+			text_printf(out, "/");
+		text_printf(out, " %04o\n", (unsigned)(r->mode & 07777));
+	}
+}

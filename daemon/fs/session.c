@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The session thread: one loop over the kernel's requests, the workers' news and signals. One
+ * thread, because it is the fastest for small requests and because RELEASE and OPEN then never
+ * overtake each other; handlers do not sleep, so nobody waits for anybody.
+ */
+#include "daemon/fs/fs_i.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/signalfd.h>
+
+#include "base/cleanup.h"
+#include "daemon/fs/capabilities.h"
+
+static int session_mount(struct fs *fs, struct err *e)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	char path[32];
+	int fd = mount_fuse(fs->opts->mountpoint, fs->opts->mount_opts, e);
+
+	if (fd < 0)
+		return fd;
+	fuse_opt_add_arg(&args, "perfmonfs");
+	fs->se = fuse_session_new(&args, &fs_ops, sizeof(fs_ops), fs);
+	fuse_opt_free_args(&args);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	if (!fs->se || fuse_session_mount(fs->se, path) < 0) {
+		close(fd);
+		umount2(fs->opts->mountpoint, MNT_DETACH);
+		return err_set(e, ENOMEM, "libfuse cannot make a session");
+	}
+	return 0;
+}
+
+/* One request, if there is one: a caller killed since poll() may have taken his back. */
+static void serve_request(struct fs *fs, struct fuse_buf *buf)
+{
+	int n = fuse_session_receive_buf(fs->se, buf);
+
+	if (n <= 0)
+		return;
+	/* What a worker has reported before it answered its client must be known by now. */
+	engine_news(fs->eng);
+	fuse_session_process_buf(fs->se, buf);
+	requests_interrupt(fs);
+}
+
+static void session_loop(struct fs *fs, int signals)
+{
+	struct fuse_buf buf = {.mem = NULL};
+	struct pollfd fds[] = {
+		{.fd = fuse_session_fd(fs->se), .events = POLLIN},
+		{.fd = engine_news_fd(fs->eng), .events = POLLIN},
+		{.fd = signals, .events = POLLIN},
+	};
+
+	while (!fuse_session_exited(fs->se)) {
+		if (poll(fds, 3, -1) < 0 && errno != EINTR)
+			break;
+		if (fds[2].revents)
+			break;
+		if (fds[1].revents)
+			engine_news(fs->eng);
+		if (fds[0].revents)
+			serve_request(fs, &buf);
+	}
+	free(buf.mem);
+}
+
+static void destroy_contexts(struct fs *fs)
+{
+	while (fs->objects.first) {
+		struct fs_context *ctx = fs->objects.first;
+
+		object_remove(&fs->objects, ctx);
+		context_unref(ctx);
+	}
+}
+
+static int serve(struct fs *fs, struct err *e)
+{
+	CLEANUP_CLOSE int signals = -1;
+	struct guard *guard;
+	sigset_t set;
+	int rc;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals < 0)
+		return err_set(e, errno, "signalfd: %s", err_name(errno));
+	rc = session_mount(fs, e);
+	if (rc < 0)
+		return rc;
+	rc = guard_start(fs->opts->mountpoint, &guard, e);
+	if (rc < 0) {
+		umount2(fs->opts->mountpoint, MNT_DETACH);
+	} else {
+		rc = capabilities_drop(fs->be->ops->name, e);
+		if (rc == 0)
+			session_loop(fs, signals);
+		/* Registers first; what still waits for an answer gets one before the mount goes. */
+		engine_drain(fs->eng);
+		guard_end(guard);
+	}
+	fuse_session_destroy(fs->se);
+	return rc;
+}
+
+int fs_serve(struct backend *be, const struct config *config, const struct fs_options *opts,
+	struct err *e)
+{
+	CLEANUP_FREE struct fs *fs = calloc(1, sizeof(*fs));
+	int rc;
+
+	if (!fs)
+		return err_set(e, ENOMEM, "no memory");
+	fs->be = be;
+	fs->config = *config;
+	fs->opts = opts;
+	fs->owner = getuid();
+	clock_gettime(CLOCK_REALTIME, &fs->born);
+	pthread_mutex_init(&fs->pending_lock, NULL);
+	rc = engine_new(be, &fs->eng, e);
+	if (rc < 0)
+		return rc;
+	fs->objects.eng = fs->eng;
+	rc = serve(fs, e);
+	engine_drain(fs->eng);
+	destroy_contexts(fs);
+	engine_free(fs->eng);
+	uid_errors_free(fs);
+	pthread_mutex_destroy(&fs->pending_lock);
+	return rc;
+}

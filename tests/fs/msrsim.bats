@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: MIT
+# msrsim as /dev/cpu: what the kernel's own tools for it, rdmsr and wrmsr, see, and the answers of
+# the files that those tools do not ask for. BUILD is the build directory.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	PATH="$BUILD/tools:$BUILD/tests:$BUILD/tests/fs:$PATH"
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	[ -w /dev/fuse ] || skip "needs /dev/fuse"
+	MNT=$BATS_TEST_TMPDIR/cpu
+	LOG=$BATS_TEST_TMPDIR/log
+	mkdir "$MNT"
+}
+
+teardown() {
+	[ -z "$MNT" ] || ! mountpoint -q "$MNT" || umount -l "$MNT"
+}
+
+# The clock only moves by sim/advance unless a test says otherwise.
+serve() {
+	msrsim --clock=script --log="$LOG" "$@" "$MNT" 3>&-
+}
+
+needs_msr_tools() {
+	command -v rdmsr wrmsr >/dev/null || skip "needs rdmsr and wrmsr (msr-tools)"
+	unshare -m true 2>/dev/null || skip "needs a private mount namespace"
+}
+
+# Runs a command that finds the tree at /dev/cpu, where the host may have something or nothing.
+# shellcheck disable=SC2016
+as_dev_cpu() {
+	unshare -m sh -c '
+		tree=$1
+		shift
+		if ! [ -d /dev/cpu ]; then
+			mount -t tmpfs tmpfs /dev && mkdir /dev/cpu && mknod -m 666 /dev/null c 1 3
+		fi
+		mount --bind "$tree" /dev/cpu && exec "$@"' sh "$MNT" "$@"
+}
+
+is() {
+	[ "$output" = "$1" ] || {
+		printf 'expected: %s\ngot: %s\n' "$1" "$output"
+		return 1
+	}
+}
+
+# probe EXPECTED OPERATION...: as fsprobe prints it
+probe() {
+	local expected=$1
+	shift
+	run -0 fsprobe "$@"
+	is "$expected"
+}
+
+@test "rdmsr reads what wrmsr wrote" {
+	needs_msr_tools
+	serve
+	run -0 as_dev_cpu wrmsr -p 1 0x186 0x4300c0
+	run -0 as_dev_cpu rdmsr -p 1 0x186
+	is 4300c0
+	run -0 as_dev_cpu rdmsr -p 0 0x186
+	is 0
+}
+
+@test "rdmsr of all CPUs at once" {
+	needs_msr_tools
+	serve --cpus=3
+	as_dev_cpu wrmsr -p 2 0x38d 0x3
+	run -0 as_dev_cpu rdmsr -a 0x38d
+	is $'0\n0\n3'
+}
+
+@test "a fault is rdmsr's and wrmsr's exit status 4" {
+	needs_msr_tools
+	serve
+	run -4 as_dev_cpu rdmsr 0x600
+	run -4 as_dev_cpu wrmsr 0x186 0x10000000000
+	run -4 as_dev_cpu wrmsr 0x38e 0
+}
+
+@test "an offline or missing CPU is rdmsr's exit status 2" {
+	needs_msr_tools
+	serve
+	echo 1 >"$MNT/sim/offline"
+	run -2 as_dev_cpu rdmsr -p 1 0x186
+	run -2 as_dev_cpu wrmsr -p 1 0x186 0
+	run -0 as_dev_cpu rdmsr -p 2 0x186
+	echo >"$MNT/sim/offline"
+	run -0 as_dev_cpu rdmsr -p 1 0x186
+}
+
+@test "a legacy write extends the sign, a full-width one does not" {
+	needs_msr_tools
+	serve
+	as_dev_cpu wrmsr 0xc1 0x80000000
+	run -0 as_dev_cpu rdmsr 0xc1
+	is ffff80000000
+	as_dev_cpu wrmsr 0x4c1 0x80000000
+	run -0 as_dev_cpu rdmsr 0xc1
+	is 80000000
+	run -4 as_dev_cpu wrmsr 0x4c1 0x1000000000000
+}
+
+@test "AMD's registers above 2 GiB" {
+	needs_msr_tools
+	serve --model=amd_v2
+	run -0 as_dev_cpu rdmsr 0xc0000301
+	is 0
+	as_dev_cpu wrmsr 0xc0000301 0x1
+	as_dev_cpu wrmsr 0xc0010200 0x4300c0
+	echo 1000 >"$MNT/sim/advance"
+	run -0 as_dev_cpu rdmsr -d 0xc0010004
+	is 2500
+}
+
+@test "a counter counts while it is enabled" {
+	serve
+	probe 8 pwrite "$MNT/0/msr" 0x186 c000430000000000
+	echo 1000 >"$MNT/sim/advance"
+	probe c409000000000000 pread "$MNT/0/msr" 8 0xc1
+	probe 8 pwrite "$MNT/0/msr" 0x186 0000000000000000
+	echo 1000 >"$MNT/sim/advance"
+	probe c409000000000000 pread "$MNT/0/msr" 8 0xc1
+}
+
+@test "the real clock moves by itself" {
+	msrsim "$MNT" 3>&-
+	first=$(cat "$MNT/sim/advance")
+	sleep 0.05
+	second=$(cat "$MNT/sim/advance")
+	[ $((second - first)) -ge 50000000 ]
+}
+
+@test "msr: a size that is not a multiple of 8 is EINVAL, a longer one repeats" {
+	serve
+	probe EINVAL pread "$MNT/0/msr" 4 0x186
+	probe EINVAL pread "$MNT/0/msr" 12 0x186
+	probe EINVAL pwrite "$MNT/0/msr" 0x186 00000000
+	probe 16 pwrite "$MNT/0/msr" 0xc1 01000000000000000200000000000000
+	probe 02000000000000000200000000000000 pread "$MNT/0/msr" 16 0xc1
+	run -0 cat "$LOG"
+	is "cpu0 wrmsr 0xc1 0x0000000000000001
+cpu0 wrmsr 0xc1 0x0000000000000002
+cpu0 rdmsr 0xc1 0x0000000000000002
+cpu0 rdmsr 0xc1 0x0000000000000002"
+}
+
+@test "msr: what was written before a fault counts" {
+	serve
+	probe 8 pwrite "$MNT/0/msr" 0x186 c0004300000000000000000000000001
+	probe EIO pwrite "$MNT/0/msr" 0x186 0000000000000001c000430000000000
+	probe c000430000000000 pread "$MNT/0/msr" 8 0x186
+}
+
+@test "msr: only the low half of the position counts" {
+	serve
+	probe 8 pwrite "$MNT/0/msr" 0x100000186 7700000000000000
+	probe 7700000000000000 pread "$MNT/0/msr" 8 0x186
+}
+
+@test "msr: errno of faults, offline CPUs and wrong opens" {
+	serve
+	probe EIO pread "$MNT/0/msr" 8 0x600
+	probe EIO pwrite "$MNT/0/msr" 0x600 0000000000000000
+	echo 0 >"$MNT/sim/offline"
+	probe ENXIO open "$MNT/0/msr" rdonly
+	probe ENXIO open "$MNT/0/cpuid" rdonly
+	probe ok open "$MNT/1/msr" rdwr
+	probe ENOENT open "$MNT/4/msr" rdonly
+	probe ENOENT open "$MNT/0x1/msr" rdonly
+}
+
+@test "msr: a CPU that goes offline while open" {
+	serve
+	exec 4<"$MNT/1/msr"
+	echo 1 >"$MNT/sim/offline"
+	run -0 fsprobe pread - 8 0x186 <&4
+	is ENXIO
+	echo >"$MNT/sim/offline"
+	run -0 fsprobe pread - 8 0x186 <&4
+	is 0000000000000000
+	exec 4<&-
+}
+
+@test "cpuid: 16 bytes a leaf, consecutive ones in a longer read" {
+	serve
+	probe 1600000047656e756e74656c696e6549 pread "$MNT/1/cpuid" 16 0
+	probe 1600000047656e756e74656c696e6549e3060500000000010080000030000000 \
+		pread "$MNT/1/cpuid" 32 0
+	probe 04043007000000000000000003060000 pread "$MNT/0/cpuid" 16 0x10000000a
+	probe EINVAL pread "$MNT/0/cpuid" 8 0
+	probe EINVAL pwrite "$MNT/0/cpuid" 0 00000000000000000000000000000000
+}
+
+@test "knobs: errno of what they refuse" {
+	serve
+	probe EINVAL pwrite "$MNT/sim/advance" 0 78
+	probe ERANGE pwrite "$MNT/sim/offline" 0 34
+	probe EINVAL pwrite "$MNT/sim/poke" 0 30
+	probe E2BIG pwrite "$MNT/sim/fault" 0 "$(printf '%08194d' 0)"
+	probe EIO pwrite "$MNT/sim/poke" 0 "$(printf '0 0x600 0' | od -An -tx1 | tr -d ' \n')"
+}
+
+@test "knobs: as a shell writes them" {
+	serve
+	echo 0x186 >"$MNT/sim/fault"
+	probe EIO pread "$MNT/0/msr" 8 0x186
+	truncate -s 0 "$MNT/sim/fault"
+	echo "" >>"$MNT/sim/fault"
+	probe 0000000000000000 pread "$MNT/0/msr" 8 0x186
+	echo "3 0x186 0x4300c0" >"$MNT/sim/poke"
+	probe c000430000000000 pread "$MNT/3/msr" 8 0x186
+	run -0 cat "$MNT/sim/advance"
+	is 0
+}
+
+@test "the tree: names, modes, sizes" {
+	serve --cpus=2
+	run -0 ls "$MNT" "$MNT/0" "$MNT/sim"
+	is "$MNT:
+0
+1
+sim
+
+$MNT/0:
+cpuid
+msr
+
+$MNT/sim:
+advance
+fault
+offline
+poke"
+	probe 8 pwrite "$MNT/0/msr" 0x186 0000000000000000
+	run -0 stat -c '%a %u %s' "$MNT/0/msr" "$MNT/0/cpuid" "$MNT/sim/poke"
+	is $'600 0 0\n444 0 0\n600 0 0'
+}
+
+@test "many CPUs" {
+	serve --cpus=4096
+	run -0 sh -c "ls '$MNT' | wc -l"
+	is 4097
+	probe 0000000000000000 pread "$MNT/4095/msr" 8 0x186
+	probe ENOENT open "$MNT/4096/msr" rdonly
+}
+
+@test "the tree cannot be changed" {
+	serve
+	probe EPERM mkdir "$MNT/new"
+	probe EPERM rmdir "$MNT/0"
+	probe EPERM unlink "$MNT/0/msr"
+	probe EPERM rename "$MNT/0" "$MNT/9"
+	probe EPERM symlink x "$MNT/link"
+	probe EPERM chmod "$MNT/0/msr" 666
+	probe EPERM open "$MNT/new" wronly,creat
+	[ -e "$MNT/0/msr" ]
+}
+
+@test "other users do not get in" {
+	serve
+	run -0 setpriv --reuid=65534 --clear-groups "$(command -v fsprobe)" open "$MNT/0/cpuid" rdonly
+	is EACCES
+}
+
+# ended_by COMMAND...: a foreground msrsim is stopped by the command and exits 0
+ended_by() {
+	msrsim -f --clock=script "$MNT" 3>&- &
+	pid=$!
+	for _ in $(seq 100); do
+		[ -d "$MNT/sim" ] && break
+		sleep 0.05
+	done
+	[ -d "$MNT/sim" ]
+	"$@"
+	wait "$pid"
+	run ! mountpoint -q "$MNT"
+}
+
+@test "SIGTERM unmounts and exits 0" {
+	terminate() { kill -TERM "$pid"; }
+	ended_by terminate
+}
+
+@test "unmounting ends it with exit 0" {
+	ended_by umount "$MNT"
+}
+
+@test "options: what is refused, and with which words" {
+	run -1 msrsim --model=z80 "$MNT"
+	[[ $output == *"'z80'"*"intel_v4"* ]]
+	run -1 msrsim --cpus=0 "$MNT"
+	[[ $output == *"1 to 4096"* ]]
+	run -1 msrsim --cpus=x "$MNT"
+	run -1 msrsim --clock=sun "$MNT"
+	run -1 msrsim --log=/nonexistent/log "$MNT"
+	[[ $output == *"/nonexistent/log"*ENOENT* ]]
+	run -1 msrsim
+	run -1 msrsim "$MNT" "$MNT"
+	run -1 msrsim /nonexistent/dir
+	run -0 msrsim --help
+	[[ $output == Usage:* ]]
+	run -0 msrsim --version
+	[[ $output == "msrsim "* ]]
+}

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: MIT
+/* The journal: what a killed daemon leaves is put back, and what is not its own is left alone. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "backend/msr/journal.h"
+#include "backend/msr/journal_format.h"
+#include "base/cleanup.h"
+#include "tests/unit/fake_msr.h"
+
+enum { SEL0 = 0x186, CTR0 = 0xc1, FIXED_CTRL = 0x38d, GLOBAL = 0x38f };
+
+#define ALL UINT64_MAX
+
+struct bench {
+	struct fake *f;
+	char top[32], dev[48], run[48];
+	struct backend_conf conf;
+};
+
+static int setup(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	strcpy(b->top, "/tmp/test_journal.XXXXXX");
+	assert_non_null(mkdtemp(b->top));
+	snprintf(b->dev, sizeof(b->dev), "%s/cpu", b->top);
+	snprintf(b->run, sizeof(b->run), "%s/run", b->top);
+	assert_int_equal(mkdir(b->dev, 0700), 0);
+	b->conf = (struct backend_conf){.dev = b->dev, .run_dir = b->run};
+	b->f = fake_new();
+	*state = b;
+	return 0;
+}
+
+static unsigned files_in(const char *dir)
+{
+	CLEANUP_CLOSEDIR DIR *d = opendir(dir);
+	unsigned n = 0;
+	struct dirent *de;
+
+	while (d && (de = readdir(d)))
+		n += de->d_name[0] != '.';
+	return n;
+}
+
+static void empty(const char *dir)
+{
+	CLEANUP_CLOSEDIR DIR *d = opendir(dir);
+	struct dirent *de;
+
+	while (d && (de = readdir(d)))
+		unlinkat(dirfd(d), de->d_name, 0);
+	rmdir(dir);
+}
+
+static int teardown(void **state)
+{
+	struct bench *b = *state;
+
+	empty(b->run);
+	empty(b->dev);
+	assert_int_equal(rmdir(b->top), 0);
+	fake_destroy(b->f);
+	free(b);
+	return 0;
+}
+
+static struct backend *open_backend(struct bench *b)
+{
+	struct backend *be = NULL;
+	struct err e;
+
+	if (msr_backend_new("msr", &b->f->io, &b->conf, &be, &e) < 0)
+		fail_msg("%s", e.text);
+	return be;
+}
+
+static struct backend_cpu *open_cpu(struct backend *be, unsigned cpu)
+{
+	struct backend_cpu *c = NULL;
+	struct err e;
+
+	assert_int_equal(be->ops->cpu_open(be, cpu, &c, &e), 0);
+	return c;
+}
+
+static void run(struct backend *be, struct backend_cpu *c, enum reg_verb verb, uint32_t addr,
+	uint64_t value, uint64_t mask)
+{
+	struct reg_op op = {.addr = addr, .verb = verb, .value = value, .mask = mask};
+	struct err e;
+
+	assert_int_equal(be->ops->run(c, &op, 1, &e), 1);
+}
+
+/* A daemon that counts on CPUs 0 and 2 and is killed. */
+static pid_t killed_daemon(struct bench *b)
+{
+	pid_t pid;
+
+	*fake_reg(b->f, 0, SEL0) = 0x13003c;
+	*fake_reg(b->f, 0, CTR0) = 0x1111;
+	*fake_reg(b->f, 2, FIXED_CTRL) = 0x0b0;
+	*fake_reg(b->f, 2, GLOBAL) = 0x7;
+	pid = fork();
+	if (pid == 0) {
+		struct backend *be = open_backend(b);
+		struct backend_cpu *c0 = open_cpu(be, 0), *c2 = open_cpu(be, 2);
+
+		run(be, c0, REG_CLAIM, CTR0, 0, ALL);
+		run(be, c0, REG_CLAIM, SEL0, 0, ALL);
+		run(be, c0, REG_CLAIM, SEL0 + 1, 0, ALL);
+		run(be, c0, REG_WRITE, CTR0, 5, 0);
+		run(be, c0, REG_WRITE, SEL0, 0x4100c0, 0);
+		run(be, c0, REG_WRITE, SEL0 + 1, 0x4100c0, 0);
+		run(be, c0, REG_RELEASE, SEL0 + 1, 0, ALL);
+		run(be, c2, REG_CLAIM, FIXED_CTRL, 0, 0x003);
+		run(be, c2, REG_CLAIM, FIXED_CTRL, 0, 0x300);
+		run(be, c2, REG_UPDATE, FIXED_CTRL, 0x202, 0x303);
+		run(be, c2, REG_CLAIM, GLOBAL, 0, 1ull << 32);
+		run(be, c2, REG_UPDATE, GLOBAL, 1ull << 32, 1ull << 32);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x4100c0);
+	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x2b2);
+	assert_int_equal(files_in(b->run), 1);
+	b->f->nopen = 0;
+	b->f->nlog = 0;
+	return pid;
+}
+
+static void test_orderly(void **state)
+{
+	struct bench *b = *state;
+	struct backend *be = open_backend(b);
+	struct backend_cpu *c = open_cpu(be, 1);
+
+	run(be, c, REG_CLAIM, SEL0, 0, ALL);
+	assert_int_equal(files_in(b->run), 1);
+	assert_int_equal(journal_unfinished(b->run), 0);
+	be->ops->cpu_close(c);
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 0);
+}
+
+static void test_killed(void **state)
+{
+	struct bench *b = *state;
+	struct fake *f = b->f;
+	struct backend *be;
+
+	killed_daemon(b);
+	assert_int_equal(journal_unfinished(b->run), 1);
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(f, 0, SEL0), 0x13003c);
+	assert_int_equal(*fake_reg(f, 0, CTR0), 0x1111);
+	assert_int_equal(*fake_reg(f, 2, FIXED_CTRL), 0x0b0);
+	assert_int_equal(*fake_reg(f, 2, GLOBAL), 0x7);
+	/* selectors before counters, the global control first; what was released is not touched */
+	assert_int_equal(f->log[0].addr, SEL0);
+	assert_int_equal(f->log[1].addr, 0x4c1);
+	assert_int_equal(f->log[2].addr, GLOBAL);
+	assert_int_equal(f->log[3].addr, FIXED_CTRL);
+	assert_int_equal(files_in(b->run), 1);
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 0);
+	assert_int_equal(f->nopen, 0);
+}
+
+static void test_killed_cpu_offline(void **state)
+{
+	struct bench *b = *state;
+	struct backend *be;
+
+	killed_daemon(b);
+	b->f->offline[2] = true;
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x13003c);
+	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x2b2);
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 0);
+}
+
+/* What the present description does not know is not written. */
+static void test_killed_other_pmu(void **state)
+{
+	struct bench *b = *state;
+	struct backend *be;
+
+	killed_daemon(b);
+	b->conf.pmu = "intel_arch_v1";
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x13003c);
+	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x2b2);
+	be->ops->close(be);
+}
+
+/* While writes are refused nothing is lost: the next start restores. */
+static void test_killed_then_refused(void **state)
+{
+	struct bench *b = *state;
+	struct backend *be = NULL;
+	struct err e;
+
+	killed_daemon(b);
+	b->f->write_rc = -EPERM;
+	assert_int_equal(msr_backend_new("msr", &b->f->io, &b->conf, &be, &e), -EPERM);
+	assert_int_equal(files_in(b->run), 1);
+	b->f->write_rc = 0;
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x13003c);
+	be->ops->close(be);
+}
+
+/* The journal of a living daemon, here a stopped child, is not for others. */
+static void test_living(void **state)
+{
+	struct bench *b = *state;
+	struct backend *be;
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		be = open_backend(b);
+		run(be, open_cpu(be, 0), REG_CLAIM, SEL0, 0, ALL);
+		*fake_reg(b->f, 0, SEL0) = 0x22;
+		if (write(ready[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	assert_int_equal(journal_unfinished(b->run), 0);
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x22);
+	assert_int_equal(files_in(b->run), 2);
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 1);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0);
+	be->ops->close(be);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static int open_journal(struct bench *b, pid_t pid)
+{
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/journal.%d", b->run, pid);
+	fd = open(path, O_RDWR);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void read_head(int fd, struct journal_head *head)
+{
+	assert_int_equal(pread(fd, head, sizeof(*head), 0), sizeof(*head));
+}
+
+static void write_head(int fd, struct journal_head *head)
+{
+	head->sum = journal_sum(head, offsetof(struct journal_head, sum));
+	assert_int_equal(pwrite(fd, head, sizeof(*head), 0), sizeof(*head));
+}
+
+static void assert_not_restored(struct bench *b, unsigned left)
+{
+	struct backend *be = open_backend(b);
+
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x4100c0);
+	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x2b2);
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), left);
+}
+
+static void test_other_boot(void **state)
+{
+	struct bench *b = *state;
+	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
+	struct journal_head head;
+
+	read_head(fd, &head);
+	head.boot_id[0] ^= 1;
+	write_head(fd, &head);
+	assert_not_restored(b, 0);
+}
+
+static void test_other_device(void **state)
+{
+	struct bench *b = *state;
+	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
+	struct journal_head head;
+
+	read_head(fd, &head);
+	head.st_ino++;
+	write_head(fd, &head);
+	assert_not_restored(b, 1);
+	head.st_ino--;
+	strcpy(head.dev, "/elsewhere");
+	write_head(fd, &head);
+	assert_not_restored(b, 1);
+	assert_int_equal(journal_unfinished(b->run), 1);
+}
+
+static void test_damaged_head(void **state)
+{
+	struct bench *b = *state;
+	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
+
+	assert_int_equal(pwrite(fd, "x", 1, offsetof(struct journal_head, st_ino)), 1);
+	assert_not_restored(b, 0);
+}
+
+static void test_torn_head(void **state)
+{
+	struct bench *b = *state;
+	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
+
+	assert_int_equal(ftruncate(fd, 100), 0);
+	assert_not_restored(b, 0);
+}
+
+static void test_huge(void **state)
+{
+	struct bench *b = *state;
+	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
+
+	assert_int_equal(ftruncate(fd, 1ll << 40), 0);
+	assert_not_restored(b, 0);
+}
+
+static void test_other_version(void **state)
+{
+	struct bench *b = *state;
+	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
+	struct journal_head head;
+
+	read_head(fd, &head);
+	head.version++;
+	write_head(fd, &head);
+	assert_not_restored(b, 0);
+}
+
+/* Flips a byte in the record of SEL0: it alone is not restored. */
+static void test_damaged_record(void **state)
+{
+	struct bench *b = *state;
+	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
+	struct journal_record r = {0};
+	off_t at = sizeof(struct journal_head);
+	struct backend *be;
+
+	for (; pread(fd, &r, sizeof(r), at) == sizeof(r); at += sizeof(r))
+		if (r.in_use && r.addr == SEL0)
+			break;
+	assert_int_equal(r.addr, SEL0);
+	r.orig ^= 1;
+	assert_int_equal(pwrite(fd, &r, sizeof(r), at), sizeof(r));
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x4100c0);
+	assert_int_equal(*fake_reg(b->f, 0, CTR0), 0x1111);
+	be->ops->close(be);
+}
+
+/* A record that is whole but asks for what must not be: no such CPU, no such register, EN. */
+static void test_hostile_records(void **state)
+{
+	struct bench *b = *state;
+	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
+	struct journal_record r[] = {
+		{.cpu = 99, .addr = SEL0, .orig = 1, .mask = ALL, .in_use = 1},
+		{.cpu = 1, .addr = 0x1d9, .orig = 1, .mask = ALL, .in_use = 1},
+		{.cpu = 1, .addr = 0x392, .orig = 1, .mask = ALL, .in_use = 1},
+		{.cpu = 1, .addr = SEL0, .orig = 0x5300c0, .mask = ALL, .in_use = 1},
+		{.cpu = 1, .addr = CTR0, .orig = ALL, .mask = ALL, .in_use = 1},
+		{.cpu = 1, .addr = SEL0 + 1, .orig = 1, .mask = ALL, .in_use = 0},
+	};
+	struct backend *be;
+
+	for (unsigned i = 0; i < sizeof(r) / sizeof(r[0]); i++)
+		r[i].sum = journal_sum(&r[i], offsetof(struct journal_record, sum));
+	assert_int_equal(ftruncate(fd, sizeof(struct journal_head)), 0);
+	assert_int_equal(pwrite(fd, r, sizeof(r), sizeof(struct journal_head)), sizeof(r));
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 1, SEL0), 0x1300c0);
+	assert_int_equal(*fake_reg(b->f, 1, CTR0), 0xffffffffffff);
+	assert_int_equal(*fake_reg(b->f, 1, SEL0 + 1), 0);
+	assert_int_equal(b->f->log[0].addr, SEL0);
+	assert_int_equal(b->f->log[1].addr, 0x4c1);
+	/* the two after are the probe of the start */
+	assert_int_equal(b->f->nlog, 4);
+	be->ops->close(be);
+}
+
+/* The record is there before the first write to the register. */
+static void test_written_ahead(void **state)
+{
+	struct bench *b = *state;
+	struct backend *be = open_backend(b);
+	struct backend_cpu *c = open_cpu(be, 3);
+	CLEANUP_CLOSE int fd = open_journal(b, getpid());
+	struct stat before, after;
+
+	assert_int_equal(fstat(fd, &before), 0);
+	b->f->nlog = 0;
+	run(be, c, REG_CLAIM, SEL0, 0, ALL);
+	assert_int_equal(b->f->nlog, 0);
+	assert_int_equal(fstat(fd, &after), 0);
+	assert_true(after.st_size > before.st_size);
+	be->ops->cpu_close(c);
+	be->ops->close(be);
+}
+
+static int ignore(void *arg, struct journal_entry *entries, size_t n, struct err *e)
+{
+	(void)arg;
+	(void)entries;
+	(void)n;
+	(void)e;
+	return 0;
+}
+
+static void test_run_dir(void **state)
+{
+	struct bench *b = *state;
+	char link[64];
+	struct journal *j;
+	struct err e;
+
+	assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &j, &e), 0);
+	/* a second one of the same process has the same name */
+	{
+		struct journal *second;
+
+		assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &second, &e), -EEXIST);
+	}
+	journal_close(j);
+	assert_int_equal(chmod(b->run, 0720), 0);
+	assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &j, &e), -EPERM);
+	assert_int_equal(chmod(b->run, 0702), 0);
+	assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &j, &e), -EPERM);
+	assert_int_equal(chmod(b->run, 0700), 0);
+	snprintf(link, sizeof(link), "%s/link", b->top);
+	assert_int_equal(symlink(b->run, link), 0);
+	assert_true(journal_open(link, b->dev, ignore, NULL, &j, &e) < 0);
+	assert_true(e.no == ELOOP || e.no == ENOTDIR);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(journal_open("/nonexistent/run", b->dev, ignore, NULL, &j, &e), -ENOENT);
+	assert_int_equal(journal_open(b->run, "/nonexistent", ignore, NULL, &j, &e), -ENOENT);
+	journal_close(NULL);
+}
+
+/* Names that are not ours, links and others' files are not read, nor removed. */
+static void test_foreign_names(void **state)
+{
+	static const char *const names[] = {"journal.1x", "journal.", "journal.01", "notes"};
+	struct bench *b = *state;
+	char path[96];
+	struct journal *j;
+	struct err e;
+
+	assert_int_equal(mkdir(b->run, 0700), 0);
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", b->run, names[i]);
+		close(open(path, O_CREAT | O_WRONLY, 0600));
+	}
+	snprintf(path, sizeof(path), "%s/journal.1", b->run);
+	assert_int_equal(symlink("notes", path), 0);
+	snprintf(path, sizeof(path), "%s/journal.2", b->run);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	snprintf(path, sizeof(path), "%s/journal.3", b->run);
+	close(open(path, O_CREAT | O_WRONLY, 0600));
+	assert_int_equal(chmod(path, 0666), 0);
+	assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &j, &e), 0);
+	journal_close(j);
+	assert_int_equal(files_in(b->run), 7);
+}
+
+#define BENCH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		BENCH(test_orderly),
+		BENCH(test_killed),
+		BENCH(test_killed_cpu_offline),
+		BENCH(test_killed_other_pmu),
+		BENCH(test_killed_then_refused),
+		BENCH(test_living),
+		BENCH(test_other_boot),
+		BENCH(test_other_device),
+		BENCH(test_damaged_head),
+		BENCH(test_torn_head),
+		BENCH(test_huge),
+		BENCH(test_other_version),
+		BENCH(test_damaged_record),
+		BENCH(test_hostile_records),
+		BENCH(test_written_ahead),
+		BENCH(test_run_dir),
+		BENCH(test_foreign_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

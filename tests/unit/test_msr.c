@@ -1,0 +1,620 @@
+// SPDX-License-Identifier: MIT
+/* The msr backend over registers in memory: opening, plans, what it refuses, claims. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "backend/msr/io_file.h"
+#include "base/text.h"
+#include "tests/unit/fake_msr.h"
+
+enum { SEL0 = 0x186, CTR0 = 0xc1, FIXED_CTRL = 0x38d, GLOBAL = 0x38f, INUSE = 0x392 };
+
+#define ALL UINT64_MAX
+
+struct bench {
+	struct fake *f;
+	struct backend *be;
+	struct backend_cpu *c; /* CPU 1 */
+};
+
+static int open_fake(
+	struct fake *f, const struct backend_conf *conf, struct backend **be, struct err *e)
+{
+	return msr_backend_new("msr", &f->io, conf, be, e);
+}
+
+static int setup(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+	const struct backend_conf conf = {0};
+	struct err e;
+
+	b->f = fake_new();
+	if (open_fake(b->f, &conf, &b->be, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(b->be->ops->cpu_open(b->be, 1, &b->c, &e), 0);
+	b->f->nlog = b->f->nreads = 0;
+	*state = b;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct bench *b = *state;
+
+	if (b->c)
+		b->be->ops->cpu_close(b->c);
+	assert_int_equal(b->f->nopen, 0);
+	b->be->ops->close(b->be);
+	assert_int_equal(b->f->nfreed, 1);
+	fake_destroy(b->f);
+	free(b);
+	return 0;
+}
+
+/* The register of CPU 1. */
+static uint64_t *reg(struct bench *b, uint32_t addr)
+{
+	return fake_reg(b->f, 1, addr);
+}
+
+static int run1(struct bench *b, struct reg_op *op)
+{
+	struct err e = {0};
+	unsigned n = b->be->ops->run(b->c, op, 1, &e);
+
+	assert_int_equal(n == 1, e.no == 0);
+	if (n == 0)
+		assert_true(e.text[0]);
+	return n == 1 ? 0 : -e.no;
+}
+
+static int run_verb(
+	struct bench *b, enum reg_verb verb, uint32_t addr, uint64_t value, uint64_t mask)
+{
+	struct reg_op op = {.addr = addr, .verb = verb, .value = value, .mask = mask};
+
+	return run1(b, &op);
+}
+
+static void test_run(void **state)
+{
+	struct bench *b = *state;
+	struct reg_op ops[] = {
+		{.addr = SEL0, .verb = REG_WRITE, .value = 0x4300c0},
+		{.addr = CTR0, .verb = REG_WRITE, .value = 0xffff00000000},
+		{.addr = CTR0, .verb = REG_READ},
+		{.addr = GLOBAL, .verb = REG_UPDATE, .value = 1, .mask = 1},
+	};
+	unsigned long long reads = b->be->stats.reads, writes = b->be->stats.writes;
+	struct err e;
+
+	*reg(b, GLOBAL) = 1ull << 48;
+	assert_int_equal(b->be->ops->run(b->c, ops, 4, &e), 4);
+	assert_int_equal(*reg(b, SEL0), 0x4300c0);
+	assert_int_equal(ops[2].value, 0xffff00000000);
+	assert_int_equal(*reg(b, GLOBAL), 1ull << 48 | 1);
+	assert_int_equal(ops[3].value, 1ull << 48);
+	/* the counter went through its full-width alias, the others as they are */
+	assert_int_equal(b->f->nlog, 3);
+	assert_int_equal(b->f->log[1].addr, 0x4c1);
+	assert_int_equal(b->be->stats.reads - reads, 2);
+	assert_int_equal(b->be->stats.writes - writes, 3);
+	assert_int_equal(b->f->nreads, 2);
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0);
+}
+
+static void test_update_unchanged(void **state)
+{
+	struct bench *b = *state;
+
+	*reg(b, GLOBAL) = 3;
+	assert_int_equal(run_verb(b, REG_UPDATE, GLOBAL, 1, 1), 0);
+	assert_int_equal(b->f->nlog, 0);
+	assert_int_equal(run_verb(b, REG_UPDATE, GLOBAL, 0, 1), 0);
+	assert_int_equal(b->f->nlog, 1);
+	assert_int_equal(*reg(b, GLOBAL), 2);
+}
+
+/* Nothing of these reaches the device. */
+static void test_refused(void **state)
+{
+	static const struct reg_op ops[] = {
+		{.addr = 0x1d9, .verb = REG_READ},
+		{.addr = 0x1d9, .verb = REG_WRITE},
+		{.addr = 0x1d9, .verb = REG_CLAIM, .mask = ALL},
+		{.addr = 0x1d9, .verb = REG_RELEASE, .mask = ALL},
+		{.addr = 0x4c1, .verb = REG_WRITE, .value = 1},
+		{.addr = 0x400 + SEL0, .verb = REG_WRITE},
+		{.addr = 0xc0010000, .verb = REG_WRITE},
+		{.addr = SEL0, .verb = REG_WRITE, .value = 0x5300c0},
+		{.addr = SEL0, .verb = REG_WRITE, .value = 1ull << 32},
+		{.addr = SEL0, .verb = REG_UPDATE, .mask = 1 << 20},
+		{.addr = SEL0, .verb = REG_UPDATE, .mask = ALL},
+		{.addr = CTR0, .verb = REG_WRITE, .value = 1ull << 48},
+		{.addr = CTR0, .verb = REG_UPDATE, .mask = 1},
+		{.addr = 0x309, .verb = REG_WRITE, .value = 0x80000000},
+		{.addr = FIXED_CTRL, .verb = REG_WRITE, .value = 2},
+		{.addr = FIXED_CTRL, .verb = REG_UPDATE, .mask = 8},
+		{.addr = GLOBAL, .verb = REG_WRITE, .value = 1 << 4},
+		{.addr = GLOBAL, .verb = REG_UPDATE, .mask = 1ull << 48},
+		{.addr = INUSE, .verb = REG_WRITE},
+		{.addr = INUSE, .verb = REG_UPDATE, .mask = 1},
+		{.addr = INUSE, .verb = REG_CLAIM, .mask = 1},
+	};
+	struct bench *b = *state;
+
+	for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		struct reg_op op = ops[i];
+
+		if (run1(b, &op) != -EPERM)
+			fail_msg("case %u is not refused", i);
+	}
+	assert_int_equal(b->f->nlog, 0);
+	assert_int_equal(b->f->nreads, 0);
+	assert_int_equal(run_verb(b, REG_READ, INUSE, 0, 0), 0);
+}
+
+static void test_stops_at_failure(void **state)
+{
+	struct bench *b = *state;
+	struct reg_op ops[] = {
+		{.addr = SEL0, .verb = REG_WRITE, .value = 1},
+		{.addr = SEL0 + 1, .verb = REG_WRITE, .value = 1},
+		{.addr = SEL0 + 2, .verb = REG_WRITE, .value = 1},
+	};
+	struct err e;
+
+	b->f->fault_addr = SEL0 + 1;
+	b->f->fault_rc = -EIO;
+	assert_int_equal(b->be->ops->run(b->c, ops, 3, &e), 1);
+	assert_int_equal(e.no, EIO);
+	assert_non_null(strstr(e.text, "CPU 1: PERFEVTSEL1 (MSR 0x187)"));
+	assert_int_equal(*reg(b, SEL0 + 2), 0);
+
+	assert_int_equal(run_verb(b, REG_READ, SEL0 + 1, 0, 0), -EIO);
+	assert_int_equal(run_verb(b, REG_UPDATE, SEL0 + 1, 1, 1), -EIO);
+	assert_int_equal(run_verb(b, REG_CLAIM, SEL0 + 1, 0, ALL), -EIO);
+	b->f->fault_rc = -EPERM;
+	assert_int_equal(run_verb(b, REG_WRITE, SEL0 + 1, 1, 0), -EPERM);
+	b->f->offline[1] = true;
+	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 1, 0), -ENXIO);
+}
+
+static void test_claim_release(void **state)
+{
+	struct bench *b = *state;
+	struct reg_op claim = {.addr = SEL0, .verb = REG_CLAIM, .mask = ALL};
+
+	/* perf leaves its bits, INT among them, with EN clear */
+	*reg(b, SEL0) = 0x13003c;
+	*reg(b, CTR0) = 0xfffffff12345;
+	assert_int_equal(run1(b, &claim), 0);
+	assert_int_equal(claim.value, 0x13003c);
+	assert_int_equal(run_verb(b, REG_CLAIM, CTR0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 0x4100c0, 0), 0);
+	assert_int_equal(run_verb(b, REG_WRITE, CTR0, 7, 0), 0);
+	/* claimed again: the original stays the first one */
+	assert_int_equal(run1(b, &claim), 0);
+	assert_int_equal(claim.value, 0x4100c0);
+	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_RELEASE, CTR0, 0, ALL), 0);
+	assert_int_equal(*reg(b, SEL0), 0x13003c);
+	assert_int_equal(*reg(b, CTR0), 0xfffffff12345);
+	/* nothing is left to put back */
+	b->f->nlog = 0;
+	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
+	assert_int_equal(b->f->nlog, 0);
+}
+
+static void test_release_never_enables(void **state)
+{
+	struct bench *b = *state;
+
+	*reg(b, SEL0) = 0x43003c;
+	*reg(b, FIXED_CTRL) = 0x3b2;
+	assert_int_equal(run_verb(b, REG_CLAIM, SEL0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
+	assert_int_equal(*reg(b, SEL0), 0x03003c);
+	assert_int_equal(run_verb(b, REG_CLAIM, FIXED_CTRL, 0, 0xf), 0);
+	assert_int_equal(run_verb(b, REG_RELEASE, FIXED_CTRL, 0, 0xf), 0);
+	assert_int_equal(*reg(b, FIXED_CTRL), 0x3b0);
+}
+
+static void test_forget(void **state)
+{
+	struct bench *b = *state;
+
+	*reg(b, SEL0) = 0x11;
+	assert_int_equal(run_verb(b, REG_CLAIM, SEL0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 0x22, 0), 0);
+	b->f->nlog = 0;
+	assert_int_equal(run_verb(b, REG_FORGET, SEL0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
+	assert_int_equal(b->f->nlog, 0);
+	assert_int_equal(*reg(b, SEL0), 0x22);
+}
+
+/* Two of our counters and the kernel's watchdog live in 0x38D; it may change while we do. */
+static void test_shared_masks(void **state)
+{
+	struct bench *b = *state;
+
+	*reg(b, FIXED_CTRL) = 0x0b0;
+	assert_int_equal(run_verb(b, REG_CLAIM, FIXED_CTRL, 0, 0x3), 0);
+	assert_int_equal(run_verb(b, REG_UPDATE, FIXED_CTRL, 0x2, 0x3), 0);
+	assert_int_equal(run_verb(b, REG_CLAIM, FIXED_CTRL, 0, 0x303), 0);
+	assert_int_equal(run_verb(b, REG_UPDATE, FIXED_CTRL, 0x300, 0x300), 0);
+	assert_int_equal(*reg(b, FIXED_CTRL), 0x3b2);
+	*reg(b, FIXED_CTRL) = 0x302;
+	assert_int_equal(run_verb(b, REG_RELEASE, FIXED_CTRL, 0, 0x3), 0);
+	assert_int_equal(*reg(b, FIXED_CTRL), 0x300);
+	assert_int_equal(run_verb(b, REG_RELEASE, FIXED_CTRL, 0, ALL), 0);
+	assert_int_equal(*reg(b, FIXED_CTRL), 0);
+
+	*reg(b, GLOBAL) = 0x3;
+	assert_int_equal(run_verb(b, REG_CLAIM, GLOBAL, 0, 0x6), 0);
+	assert_int_equal(run_verb(b, REG_UPDATE, GLOBAL, 0x4, 0x6), 0);
+	*reg(b, GLOBAL) |= 8;
+	assert_int_equal(run_verb(b, REG_RELEASE, GLOBAL, 0, ALL), 0);
+	assert_int_equal(*reg(b, GLOBAL), 0xb);
+}
+
+static void test_offline_drops_claims(void **state)
+{
+	struct bench *b = *state;
+
+	*reg(b, SEL0) = 0x11;
+	assert_int_equal(run_verb(b, REG_CLAIM, SEL0, 0, ALL), 0);
+	b->f->offline[1] = true;
+	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
+	b->f->offline[1] = false;
+	*reg(b, SEL0) = 0x33;
+	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
+	assert_int_equal(*reg(b, SEL0), 0x33);
+}
+
+/* A claim that cannot be put back now is still one. */
+static void test_failed_release_keeps(void **state)
+{
+	struct bench *b = *state;
+
+	*reg(b, SEL0) = 0x11;
+	assert_int_equal(run_verb(b, REG_CLAIM, SEL0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 0x22, 0), 0);
+	b->f->write_rc = -EIO;
+	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), -EIO);
+	b->f->write_rc = 0;
+	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
+	assert_int_equal(*reg(b, SEL0), 0x11);
+}
+
+static void test_close_puts_back_in_order(void **state)
+{
+	static const uint32_t order[] = {GLOBAL, SEL0, FIXED_CTRL, 0x4c1};
+	struct bench *b = *state;
+
+	*reg(b, CTR0) = 0x77;
+	assert_int_equal(run_verb(b, REG_CLAIM, CTR0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_CLAIM, FIXED_CTRL, 0, 3), 0);
+	assert_int_equal(run_verb(b, REG_CLAIM, SEL0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_CLAIM, GLOBAL, 0, 1), 0);
+	assert_int_equal(run_verb(b, REG_WRITE, CTR0, 0, 0), 0);
+	assert_int_equal(run_verb(b, REG_UPDATE, FIXED_CTRL, 2, 3), 0);
+	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 0x4100c0, 0), 0);
+	assert_int_equal(run_verb(b, REG_UPDATE, GLOBAL, 1, 1), 0);
+	b->f->nlog = 0;
+	b->be->ops->cpu_close(b->c);
+	b->c = NULL;
+	assert_int_equal(b->f->nlog, 4);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(b->f->log[i].addr, order[i]);
+	assert_int_equal(*reg(b, CTR0), 0x77);
+	assert_int_equal(*reg(b, SEL0), 0);
+}
+
+static void test_holder(void **state)
+{
+	static const struct {
+		uint32_t addr;
+		uint64_t value;
+		const char *says;
+	} cases[] = {
+		{SEL0, 0x5300c0, "the kernel's perf (selector 0x5300c0"},
+		{FIXED_CTRL, 0xb0, "the kernel's perf"},
+		{SEL0, 0x4300c0, "another program (selector 0x4300c0): likwid"},
+		{FIXED_CTRL, 0x30, "another program"},
+	};
+	struct bench *b = *state;
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		TEXT_CLEANUP struct text t = {0};
+
+		b->be->ops->holder(b->be, 1, cases[i].addr, cases[i].value, &t);
+		assert_true(text_ok(&t));
+		if (!strstr(t.p, cases[i].says))
+			fail_msg("case %u: %s", i, t.p);
+	}
+}
+
+static void test_cpus(void **state)
+{
+	struct bench *b = *state;
+	struct backend_cpu *c;
+	struct err e;
+
+	assert_string_equal(b->be->ops->name, "msr");
+	assert_int_equal(b->be->ops->cpu_limit(b->be), FAKE_CPUS);
+	assert_int_equal(b->be->ops->now(b->be), 42);
+	b->f->offline[2] = true;
+	assert_false(b->be->ops->cpu_online(b->be, 2));
+	assert_int_equal(b->be->ops->cpu_open(b->be, 2, &c, &e), -ENXIO);
+	assert_int_equal(b->be->ops->cpu_open(b->be, FAKE_CPUS, &c, &e), -ENXIO);
+	/* it comes back as a CPU with two counters less */
+	b->f->offline[2] = false;
+	b->f->perfmon[2][0] = 0x07300204;
+	assert_int_equal(b->be->ops->cpu_open(b->be, 2, &c, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "CPU 2"));
+}
+
+/* Opening alone: what it makes of machines that have no PMU, or several. */
+static int try_open(struct fake *f, const char *pmu, struct backend **be, struct err *e)
+{
+	const struct backend_conf conf = {.pmu = pmu};
+	int rc = open_fake(f, &conf, be, e);
+
+	assert_int_equal(f->nopen, 0);
+	assert_int_equal(f->nfreed, rc < 0);
+	if (rc < 0)
+		assert_int_equal(e->no, -rc);
+	f->nfreed = 0;
+	return rc;
+}
+
+static void test_open_hybrid(void **state)
+{
+	struct fake *f = fake_new();
+	struct backend *be;
+	struct err e;
+
+	(void)state;
+	f->perfmon[3][0] = 0x07280204;
+	f->offline[0] = true;
+	assert_int_equal(try_open(f, NULL, &be, &e), 0);
+	assert_string_equal(be->pmu->name, "intel_arch_v4");
+	assert_int_equal(be->pmu->npmds, 5);
+	assert_int_equal(be->pmu->counter_width, 40);
+	be->ops->close(be);
+	f->nfreed = 0;
+	f->perfmon[3][0] = 0x07280203;
+	assert_int_equal(try_open(f, NULL, &be, &e), -ENODEV);
+	fake_destroy(f);
+}
+
+static void test_open_probe(void **state)
+{
+	struct fake *f = fake_new();
+	struct backend *be;
+	struct err e;
+
+	(void)state;
+	*fake_reg(f, 0, CTR0) = 0x1234;
+	assert_int_equal(try_open(f, NULL, &be, &e), 0);
+	assert_int_equal(*fake_reg(f, 0, CTR0), 0x1234);
+	assert_int_equal(f->nlog, 2);
+	be->ops->close(be);
+	f->nfreed = 0;
+
+	f->forgets = true;
+	assert_int_equal(try_open(f, NULL, &be, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "--backend=perf"));
+	f->forgets = false;
+	f->write_rc = -EPERM;
+	assert_int_equal(try_open(f, NULL, &be, &e), -EPERM);
+	f->write_rc = 0;
+	f->fault_addr = SEL0;
+	f->fault_rc = -EIO;
+	assert_int_equal(try_open(f, NULL, &be, &e), -ENODEV);
+	fake_destroy(f);
+}
+
+/* A counter in use is not touched to see whether it is real. */
+static void test_open_probe_spares(void **state)
+{
+	struct fake *f = fake_new();
+	struct backend *be;
+	struct err e;
+
+	(void)state;
+	*fake_reg(f, 0, SEL0) = 0x53003c;
+	assert_int_equal(try_open(f, NULL, &be, &e), 0);
+	be->ops->close(be);
+	assert_int_equal(f->log[0].addr, 0x4c2);
+	f->nlog = f->nfreed = 0;
+	for (unsigned i = 0; i < 4; i++)
+		*fake_reg(f, 0, SEL0 + i) = 0x53003c;
+	*fake_reg(f, 0, FIXED_CTRL) = 0x0b;
+	assert_int_equal(try_open(f, NULL, &be, &e), 0);
+	be->ops->close(be);
+	assert_int_equal(f->log[0].addr, 0x30a);
+	f->nlog = f->nfreed = 0;
+	*fake_reg(f, 0, FIXED_CTRL) = 0xbbb;
+	assert_int_equal(try_open(f, NULL, &be, &e), 0);
+	be->ops->close(be);
+	assert_int_equal(f->nlog, 0);
+	fake_destroy(f);
+}
+
+static void test_open_none(void **state)
+{
+	struct fake *f = fake_new();
+	struct backend *be;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(try_open(f, "no_such", &be, &e), -ENODEV);
+	memset(f->perfmon, 0, sizeof(f->perfmon));
+	assert_int_equal(try_open(f, NULL, &be, &e), -ENODEV);
+	assert_int_equal(try_open(f, "intel_arch_v2", &be, &e), 0);
+	assert_int_equal(be->pmu->npmds, 5);
+	be->ops->close(be);
+	f->nfreed = 0;
+	memset(f->offline, true, sizeof(f->offline));
+	assert_int_equal(try_open(f, NULL, &be, &e), -ENXIO);
+	fake_destroy(f);
+}
+
+/* Plain files can stand for N/msr and N/cpuid. */
+static void make_file(const char *dir, const char *name, off_t at, const void *p, size_t n)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, p, n, at), n);
+	close(fd);
+}
+
+static void remove_files(const char *dir, const char *const *files, unsigned n)
+{
+	char path[128];
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+		assert_int_equal(remove(path), 0);
+	}
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void test_io_file(void **state)
+{
+	static const char *const files[] = {"3/msr", "3/cpuid", "microcode", "3", "4"};
+	char dir[] = "/tmp/test_msr.XXXXXX", path[64];
+	const uint32_t leaf[4] = {1, 2, 3, 4};
+	const uint64_t value = 0x1122334455667788;
+	uint32_t out[4];
+	struct msr_io *io;
+	struct err e;
+	uint64_t v;
+	int h;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(msr_io_file(dir, &io, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "modprobe msr"));
+	snprintf(path, sizeof(path), "%s/3", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/4", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	make_file(dir, "3/msr", 0x186, &value, sizeof(value));
+	make_file(dir, "3/cpuid", 10 + (2ll << 32), leaf, sizeof(leaf));
+	make_file(dir, "microcode", 0, "", 0);
+	assert_int_equal(msr_io_file(dir, &io, &e), 0);
+	assert_false(io->kernel);
+	assert_int_equal(io->ops->cpu_limit(io), 5);
+	assert_true(io->ops->cpu_online(io, 3));
+	assert_false(io->ops->cpu_online(io, 2));
+	assert_int_equal(io->ops->open(io, 2, &e), -ENXIO);
+	assert_int_equal(io->ops->open(io, 4, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "modprobe msr"));
+	assert_int_equal(io->ops->cpuid(io, 4, 0, 0, out, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "modprobe cpuid"));
+
+	h = io->ops->open(io, 3, &e);
+	assert_true(h >= 0);
+	assert_int_equal(io->ops->read(io, h, 0x186, &v), 0);
+	assert_int_equal(v, value);
+	assert_int_equal(io->ops->write(io, h, 0xc0010000, 5), 0);
+	assert_int_equal(io->ops->read(io, h, 0xc0010000, &v), 0);
+	assert_int_equal(v, 5);
+	assert_int_equal(io->ops->read(io, h, 0xc0010008, &v), -EIO);
+	io->ops->close(io, h);
+	assert_int_equal(io->ops->cpuid(io, 3, 10, 2, out, &e), 0);
+	assert_memory_equal(out, leaf, sizeof(leaf));
+	assert_int_equal(io->ops->cpuid(io, 3, 11, 9, out, &e), -EIO);
+	assert_true(io->ops->now(io) > 0);
+	io->ops->free(io);
+	remove_files(dir, files, sizeof(files) / sizeof(files[0]));
+}
+
+static void count_report(void *arg, enum check_result r, const char *thing, const char *fmt, ...)
+{
+	unsigned *n = arg;
+
+	(void)fmt;
+	assert_true(thing[0]);
+	n[r]++;
+}
+
+static void test_check(void **state)
+{
+	static const char *const files[] = {"0/msr", "0/cpuid", "0"};
+	char dir[] = "/tmp/test_msr.XXXXXX", path[64];
+	const struct backend_conf none = {.dev = "/nonexistent/cpu"};
+	const struct backend_conf conf = {.dev = dir, .pmu = "intel_arch_v1"};
+	const struct backend_conf detect = {.dev = dir};
+	const uint64_t enabled = 0x5300c0, idle = 0;
+	unsigned n[3] = {0};
+
+	(void)state;
+	msr_backend_check(&none, count_report, n);
+	assert_int_equal(n[CHECK_FAIL], 1);
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/0", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	make_file(dir, "0/msr", 0x187 + 8, &idle, sizeof(idle));
+	make_file(dir, "0/msr", 0x186, &enabled, sizeof(enabled));
+	make_file(dir, "0/cpuid", 0, &(uint32_t[8]){0}, 32);
+	/* offsets overlap in a plain file: 0x187 reads 0x5300 and is not enabled */
+	memset(n, 0, sizeof(n));
+	msr_backend_check(&conf, count_report, n);
+	assert_int_equal(n[CHECK_OK], 2);
+	assert_int_equal(n[CHECK_NOTE], 1);
+	assert_int_equal(n[CHECK_FAIL], 0);
+	memset(n, 0, sizeof(n));
+	msr_backend_check(&detect, count_report, n);
+	assert_int_equal(n[CHECK_FAIL], 1);
+	remove_files(dir, files, sizeof(files) / sizeof(files[0]));
+}
+
+#define BENCH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		BENCH(test_run),
+		BENCH(test_update_unchanged),
+		BENCH(test_refused),
+		BENCH(test_stops_at_failure),
+		BENCH(test_claim_release),
+		BENCH(test_release_never_enables),
+		BENCH(test_forget),
+		BENCH(test_shared_masks),
+		BENCH(test_offline_drops_claims),
+		BENCH(test_failed_release_keeps),
+		BENCH(test_close_puts_back_in_order),
+		BENCH(test_holder),
+		BENCH(test_cpus),
+		cmocka_unit_test(test_open_hybrid),
+		cmocka_unit_test(test_open_probe),
+		cmocka_unit_test(test_open_probe_spares),
+		cmocka_unit_test(test_open_none),
+		cmocka_unit_test(test_io_file),
+		cmocka_unit_test(test_check),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

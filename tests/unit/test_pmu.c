@@ -1,0 +1,634 @@
+// SPDX-License-Identifier: MIT
+/* Descriptions: detection, the rules of validation, the text form, what CPUs have in common. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "backend/pmu/catalog.h"
+#include "backend/pmu/detect.h"
+#include "base/text.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const char *const names[] = {"p6", "intel_arch_v1", "intel_arch_v2", "intel_arch_v3",
+	"intel_arch_v4", "intel_arch_v5", "amd64", "amd64_ext", "amd64_v2"};
+
+static struct pmu named(const char *name)
+{
+	struct pmu pmu;
+	struct err e;
+
+	assert_int_equal(pmu_by_name(name, &pmu, &e), 0);
+	return pmu;
+}
+
+/* A CPU, by what its leaves say. */
+struct leaves {
+	const char *vendor;
+	uint32_t max, eax1, ecx1;
+	uint32_t perfmon[4];
+	uint32_t ext_max, ext_ecx, v2_eax, v2_ebx;
+	uint64_t caps;
+	int caps_rc, cpuid_rc;
+};
+
+static int leaves_cpuid(void *arg, uint32_t leaf, uint32_t subleaf, uint32_t out[4], struct err *e)
+{
+	const struct leaves *l = arg;
+
+	if (l->cpuid_rc)
+		return err_set(e, -l->cpuid_rc, "no cpuid");
+	assert_int_equal(subleaf, 0);
+	memset(out, 0, 4 * sizeof(out[0]));
+	switch (leaf) {
+	case 0:
+		out[0] = l->max;
+		memcpy(&out[1], l->vendor, 4);
+		memcpy(&out[3], l->vendor + 4, 4);
+		memcpy(&out[2], l->vendor + 8, 4);
+		break;
+	case 1:
+		out[0] = l->eax1;
+		out[2] = l->ecx1;
+		break;
+	case 0xa:
+		assert_true(l->max >= 0xa);
+		memcpy(out, l->perfmon, sizeof(l->perfmon));
+		break;
+	case 0x80000000:
+		out[0] = l->ext_max;
+		break;
+	case 0x80000001:
+		out[2] = l->ext_ecx;
+		break;
+	case 0x80000022:
+		assert_true(l->ext_max >= 0x80000022);
+		out[0] = l->v2_eax;
+		out[1] = l->v2_ebx;
+		break;
+	default:
+		fail_msg("leaf %#x is not needed", leaf);
+	}
+	return 0;
+}
+
+static int leaves_rdmsr(void *arg, uint32_t addr, uint64_t *value)
+{
+	const struct leaves *l = arg;
+
+	assert_int_equal(addr, 0x345);
+	*value = l->caps;
+	return l->caps_rc;
+}
+
+static int detect(const struct leaves *l, struct pmu *pmu, struct err *e)
+{
+	struct leaves copy = *l;
+	struct pmu_cpu cpu = {leaves_cpuid, leaves_rdmsr, &copy};
+
+	return pmu_detect(&cpu, pmu, e);
+}
+
+#define INTEL   .vendor = "GenuineIntel"
+#define SKYLAKE .max = 0x16, .eax1 = 0x506e3
+#define PDCM    (1u << 15)
+#define VM      (1u << 31)
+#define FW      (1ull << 13)
+
+static const struct {
+	struct leaves cpu;
+	const char *name; /* NULL: no PMU */
+	unsigned npmcs, npmds, width;
+	uint32_t waddr; /* of the first counter */
+	uint64_t wmask;
+	int rc;
+	const char *says;
+} detections[] = {
+	/* Pentium III, Pentium M without and with an empty leaf */
+	{{INTEL, .max = 2, .eax1 = 0x683}, "p6", 2, 2, 40, 0xc1, 0x7fffffff},
+	{{INTEL, .max = 0xa, .eax1 = 0x6d8}, "p6", 2, 2, 40, 0xc1, 0x7fffffff},
+	/* Core Duo */
+	{{INTEL, .max = 0xa, .eax1 = 0x6e8, .perfmon = {0x07280201}}, "intel_arch_v1", 2, 2, 40,
+		0xc1, 0x7fffffff},
+	/* Core 2 */
+	{{INTEL, .max = 0xa, .eax1 = 0x6fb, .perfmon = {0x07280202, 0, 0, 0x503}}, "intel_arch_v2",
+		3, 5, 40, 0xc1, 0x7fffffff},
+	/* firmware that forgot the fixed counters; a hypervisor that has none */
+	{{INTEL, .max = 0xa, .eax1 = 0x6fb, .perfmon = {0x07280202}}, "intel_arch_v2", 3, 5, 40,
+		0xc1, 0x7fffffff},
+	{{INTEL, SKYLAKE, .ecx1 = VM, .perfmon = {0x07300402}}, "intel_arch_v2", 4, 4, 48, 0xc1,
+		0x7fffffff},
+	/* Ivy Bridge writes in full; a hypervisor hides the register; it says no */
+	{{INTEL, SKYLAKE, .ecx1 = PDCM, .caps = FW, .perfmon = {0x07300403, 0, 0, 0x603}},
+		"intel_arch_v3", 5, 7, 48, 0x4c1, 0xffffffffffff},
+	{{INTEL, SKYLAKE, .ecx1 = PDCM, .caps_rc = -EIO, .perfmon = {0x07300403, 0, 0, 0x603}},
+		"intel_arch_v3", 5, 7, 48, 0xc1, 0x7fffffff},
+	{{INTEL, SKYLAKE, .caps = FW, .perfmon = {0x07300403, 0, 0, 0x603}}, "intel_arch_v3", 5, 7,
+		48, 0xc1, 0x7fffffff},
+	{{INTEL, SKYLAKE, .ecx1 = PDCM, .caps = FW, .perfmon = {0x07300804, 0, 0, 0x603}},
+		"intel_arch_v4", 9, 11, 48, 0x4c1, 0xffffffffffff},
+	/* version 5: number and bitmap are united; more counters than addresses */
+	{{INTEL, SKYLAKE, .perfmon = {0x07300805, 0, 0x8, 0x603}}, "intel_arch_v5", 9, 12, 48, 0xc1,
+		0x7fffffff},
+	{{INTEL, SKYLAKE, .perfmon = {0x08301406, 0, 0xffff, 0x610}}, "intel_arch_v5", 9, 13, 48,
+		0xc1, 0x7fffffff},
+	/* a family after 6 */
+	{{INTEL, .max = 0x20, .eax1 = 0x400f10, .perfmon = {0x08300805, 0, 0xf, 0x600}},
+		"intel_arch_v5", 9, 12, 48, 0xc1, 0x7fffffff},
+
+	{{INTEL, SKYLAKE, .ecx1 = PDCM, .caps_rc = -ENXIO, .perfmon = {0x07300403, 0, 0, 0x603}},
+		.rc = -ENXIO, .says = "0x345"},
+	{{INTEL, SKYLAKE}, .rc = -ENODEV, .says = "virtual machine"},
+	{{INTEL, .max = 5, .eax1 = 0xf29}, .rc = -ENODEV, .says = "family 15 model 2"},
+	{{INTEL, .max = 1, .eax1 = 0x543}, .rc = -ENODEV, .says = "family 5"},
+	{{INTEL, SKYLAKE, .perfmon = {0x07000403}}, .rc = -ENODEV, .says = "--backend=perf"},
+	{{INTEL, SKYLAKE, .perfmon = {0x07ff0403}}, .rc = -ENODEV, .says = "--backend=perf"},
+	{{INTEL, SKYLAKE, .ecx1 = VM, .perfmon = {0x07300002}}, .rc = -ENODEV, .says = "CPUID"},
+	{{INTEL, .cpuid_rc = -EPERM}, .rc = -EPERM, .says = "no cpuid"},
+
+	/* K7 has no leaf above 0x80000008 */
+	{{.vendor = "AuthenticAMD", .max = 1, .eax1 = 0x6a0, .ext_max = 0x80000008}, "amd64", 4, 4,
+		48, 0xc0010004, 0xffffffffffff},
+	{{.vendor = "AuthenticAMD", .max = 5, .eax1 = 0x100f42, .ext_max = 0x8000001b}, "amd64", 4,
+		4, 48, 0xc0010004, 0xffffffffffff},
+	{{.vendor = "AuthenticAMD",
+		 .max = 13,
+		 .eax1 = 0x800f11,
+		 .ext_max = 0x8000001f,
+		 .ext_ecx = 1u << 23},
+		"amd64_ext", 6, 6, 48, 0xc0010201, 0xffffffffffff},
+	{{.vendor = "HygonGenuine",
+		 .max = 13,
+		 .eax1 = 0x900f02,
+		 .ext_max = 0x8000001f,
+		 .ext_ecx = 1u << 23},
+		"amd64_ext", 6, 6, 48, 0xc0010201, 0xffffffffffff},
+	{{.vendor = "AuthenticAMD",
+		 .max = 16,
+		 .eax1 = 0xa10f11,
+		 .ext_max = 0x80000028,
+		 .ext_ecx = 1u << 23,
+		 .v2_eax = 1,
+		 .v2_ebx = 0x1f6},
+		"amd64_v2", 6, 6, 48, 0xc0010201, 0xffffffffffff},
+	{{.vendor = "AuthenticAMD",
+		 .max = 16,
+		 .eax1 = 0xa10f11,
+		 .ext_max = 0x80000028,
+		 .v2_eax = 1},
+		.rc = -ENODEV, .says = "CPUID"},
+	{{.vendor = "AuthenticAMD", .max = 1, .eax1 = 0x580}, .rc = -ENODEV, .says = "family 5"},
+	{{.vendor = "CyrixInstead", .max = 1, .eax1 = 0x600}, .rc = -ENODEV,
+		.says = "CyrixInstead"},
+	{{.vendor = "\1\2AMDisbetter", .max = 1}, .rc = -ENODEV, .says = "??AMDisbette"},
+};
+
+static void test_detect(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < COUNT(detections); i++) {
+		struct err e = {0};
+		struct pmu pmu;
+		int rc = detect(&detections[i].cpu, &pmu, &e);
+
+		if (rc != detections[i].rc)
+			fail_msg("case %u: %d, %s", i, rc, e.text);
+		if (rc < 0) {
+			if (!strstr(e.text, detections[i].says))
+				fail_msg("case %u says: %s", i, e.text);
+			assert_int_equal(e.no, -rc);
+			continue;
+		}
+		assert_string_equal(pmu.name, detections[i].name);
+		if (pmu.npmcs != detections[i].npmcs || pmu.npmds != detections[i].npmds)
+			fail_msg("case %u: %u PMCs, %u PMDs", i, pmu.npmcs, pmu.npmds);
+		assert_int_equal(pmu.counter_width, detections[i].width);
+		assert_int_equal(pmu.pmds[0].waddr, detections[i].waddr);
+		assert_int_equal(pmu.pmds[0].wmask, detections[i].wmask);
+	}
+}
+
+static void test_families(void **state)
+{
+	struct pmu pmu = named("intel_arch_v4");
+	struct err e;
+	int fixed = pmu_find_pmd(&pmu, 17), ctrl = pmu_find_pmc(&pmu, 16);
+
+	(void)state;
+	assert_string_equal(pmu.model, "Intel architectural");
+	assert_int_equal(pmu.global_ctrl, 0x38f);
+	assert_int_equal(pmu.inuse, 0x392);
+	assert_int_equal(named("intel_arch_v3").inuse, 0);
+	assert_int_equal(named("intel_arch_v1").global_ctrl, 0);
+	assert_int_equal(pmu.pmcs[3].addr, 0x189);
+	assert_true(ctrl >= 0 && fixed >= 0);
+	assert_int_equal(pmu.pmcs[ctrl].rsvd, ~0x333ull);
+	assert_int_equal(pmu.pmcs[ctrl].enable, 0x333);
+	assert_int_equal(pmu.pmcs[ctrl].kernel, 0x111);
+	assert_int_equal(pmu.pmds[fixed].pmc, ctrl);
+	assert_int_equal(pmu.pmds[fixed].field, 0x30);
+	assert_int_equal(pmu.pmds[fixed].global, 33);
+	assert_int_equal(pmu.pmds[fixed].addr, 0x30a);
+	assert_int_equal(pmu.pmds[fixed].wmask, 0x7fffffff);
+
+	pmu = named("p6");
+	assert_int_equal(pmu.pmcs[1].gate, 0);
+	assert_int_equal(pmu.pmcs[1].enable, 0);
+	assert_int_equal(pmu_writable(&pmu, 0x187) & EVTSEL_EN, 0);
+
+	pmu = named("amd64_v2");
+	assert_int_equal(pmu.pmcs[5].addr, 0xc001020a);
+	assert_int_equal(pmu.pmds[5].addr, 0xc001020b);
+	assert_int_equal(pmu.pmds[5].global, 5);
+	assert_int_equal(pmu.global_ctrl, 0xc0000301);
+	assert_int_equal(pmu_writable(&pmu, 0xc0010200), 0x30fffc7ffff);
+
+	assert_int_equal(pmu_by_name("netburst", &pmu, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "intel_arch_v1"));
+}
+
+static void test_questions(void **state)
+{
+	struct pmu pmu = named("intel_arch_v4");
+
+	(void)state;
+	assert_int_equal(pmu_find_pmc(&pmu, 15), -1);
+	assert_int_equal(pmu_find_pmd(&pmu, 3), 3);
+	assert_int_equal(pmu_writable(&pmu, 0x186), 0xffc7ffff);
+	assert_int_equal(pmu_writable(&pmu, 0xc1), 0xffffffffffff);
+	assert_int_equal(pmu_writable(&pmu, 0x4c1), 0);
+	assert_int_equal(pmu_writable(&pmu, 0x38f), 0x70000000full);
+	assert_int_equal(pmu_writable(&pmu, 0x392), 0);
+	assert_int_equal(pmu_writable(&pmu, 0), 0);
+	assert_int_equal(pmu_enable_bits(&pmu, 0x186), EVTSEL_EN);
+	assert_int_equal(pmu_enable_bits(&pmu, 0x38d), 0x333);
+	assert_int_equal(pmu_enable_bits(&pmu, 0xc1), 0);
+	pmu.global_ctrl = 0;
+	assert_int_equal(pmu_writable(&pmu, 0), 0);
+}
+
+/* Each breaks one rule of a sound intel_arch_v4 (4 general, 3 fixed counters). */
+#define SPOIL(name, change)                                                                        \
+	static void spoil_##name(struct pmu *p)                                                    \
+	{                                                                                          \
+		change;                                                                            \
+	}
+#define SPOILS(X)                                                                                  \
+	X(name_empty, p->name[0] = '\0')                                                           \
+	X(name_words, strcpy(p->name, "two words"))                                                \
+	X(name_unterminated, memset(p->name, 'x', sizeof(p->name)))                                \
+	X(model_empty, p->model[0] = '\0')                                                         \
+	X(model_lines, strcpy(p->model, "two\nlines"))                                             \
+	X(model_comment, strcpy(p->model, "a # comment"))                                          \
+	X(model_blank, strcpy(p->model, "blank "))                                                 \
+	X(no_pmcs, p->npmcs = 0)                                                                   \
+	X(no_pmds, p->npmds = 0)                                                                   \
+	X(many_pmcs, p->npmcs = PMU_MAX_PMCS + 1)                                                  \
+	X(many_pmds, p->npmds = PMU_MAX_PMDS + 1)                                                  \
+	X(many_events, p->nevents = PMU_MAX_EVENTS + 1)                                            \
+	X(no_rate, p->max_rate = 0)                                                                \
+	X(pmc_name, p->pmcs[0].name[0] = '\0')                                                     \
+	X(pmc_falls, p->pmcs[1].num = 0)                                                           \
+	X(pmc_num, p->pmcs[4].num = PMU_MAX_NUM)                                                   \
+	X(pmd_falls, p->pmds[1].num = 0)                                                           \
+	X(pmd_num, p->pmds[6].num = PMU_MAX_NUM)                                                   \
+	X(default_enables, p->pmcs[0].def = EVTSEL_EN)                                             \
+	X(default_reserved, p->pmcs[0].def = EVTSEL_INT)                                           \
+	X(enable_reserved, p->pmcs[0].enable |= 1ull << 40)                                        \
+	X(kernel_reserved, p->pmcs[0].kernel |= 1ull << 40)                                        \
+	X(gate_below, p->pmcs[0].gate = 1)                                                         \
+	X(gate_range, p->pmcs[0].gate = PMU_MAX_PMCS)                                              \
+	X(int_writable, p->pmcs[0].rsvd &= ~EVTSEL_INT)                                            \
+	X(pin_writable, p->pmcs[0].rsvd &= ~(1ull << 19))                                          \
+	X(any_writable, p->pmcs[0].rsvd &= ~(1ull << 21))                                          \
+	X(en_hidden, p->pmcs[0].enable = EVTSEL_USR)                                               \
+	X(os_hidden, p->pmcs[0].kernel = 0)                                                        \
+	X(fixed_pmi, p->pmcs[4].rsvd &= ~8ull)                                                     \
+	X(fixed_any, p->pmcs[4].rsvd &= ~4ull)                                                     \
+	X(fixed_os_hidden, p->pmcs[4].kernel = 0x11)                                               \
+	X(fixed_unshared, p->pmcs[4].shared = false)                                               \
+	X(pmc_addr, p->pmcs[0].addr = 0x1d9)                                                       \
+	X(pmc_counter, p->pmcs[0].addr = 0xc8)                                                     \
+	X(pmc_odd, p->pmcs[0].addr = 0xc0010203)                                                   \
+	X(pmd_addr, p->pmds[0].addr = p->pmds[0].waddr = 0x600)                                    \
+	X(pmd_selector, p->pmds[0].addr = 0x18d)                                                   \
+	X(pmd_waddr, p->pmds[0].waddr = 0x186)                                                     \
+	X(width_0, p->pmds[0].width = 0)                                                           \
+	X(width_65, p->pmds[0].width = 65)                                                         \
+	X(width_narrowest, p->pmds[0].width = 40; p->pmds[0].wmask = 0xff)                         \
+	X(width_claimed, p->counter_width = 40)                                                    \
+	X(wmask_0, p->pmds[0].wmask = 0)                                                           \
+	X(wmask_holes, p->pmds[0].wmask = 0xff00ff)                                                \
+	X(wmask_wide, p->pmds[0].wmask = ~0ull)                                                    \
+	X(pmd_pmc, p->pmds[0].pmc = p->npmcs)                                                      \
+	X(field_0, p->pmds[0].field = 0)                                                           \
+	X(field_reserved, p->pmds[4].field = 0xf)                                                  \
+	X(field_idle, p->pmcs[0].shared = true; p->pmds[0].field = EVTSEL_USR)                     \
+	X(field_twice, p->pmds[5].field = 3)                                                       \
+	X(ungated, p->pmcs[0].enable = 0; p->pmcs[0].rsvd |= EVTSEL_EN)                            \
+	X(global_none, p->global_ctrl = p->inuse = 0)                                              \
+	X(global_range, p->pmds[0].global = 64)                                                    \
+	X(global_twice, p->pmds[0].global = 1)                                                     \
+	X(global_addr, p->global_ctrl = 0x38e)                                                     \
+	X(inuse_addr, p->inuse = 0x391)                                                            \
+	X(addr_twice, p->pmcs[1].addr = p->pmcs[0].addr)                                           \
+	X(waddr_twice, p->pmds[1].waddr = p->pmds[0].waddr)                                        \
+	X(alias_taken, p->pmds[1].addr = p->pmds[0].waddr)
+
+SPOILS(SPOIL)
+#define ROW(name, change) {#name, spoil_##name},
+static const struct {
+	const char *rule;
+	void (*spoil)(struct pmu *p);
+} rules[] = {SPOILS(ROW)};
+
+static void test_validate(void **state)
+{
+	struct err e;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(names); i++) {
+		struct pmu pmu = named(names[i]);
+
+		assert_string_equal(pmu.name, names[i]);
+		if (pmu_validate(&pmu, &e) < 0)
+			fail_msg("%s: %s", names[i], e.text);
+	}
+	for (unsigned i = 0; i < COUNT(rules); i++) {
+		struct pmu pmu = named("intel_arch_v4");
+
+		rules[i].spoil(&pmu);
+		if (pmu_validate(&pmu, &e) != -EINVAL)
+			fail_msg("%s is accepted", rules[i].rule);
+		assert_int_equal(e.no, EINVAL);
+	}
+}
+
+static void test_validate_inuse_alone(void **state)
+{
+	struct pmu pmu = named("intel_arch_v1");
+	struct err e;
+
+	(void)state;
+	pmu.inuse = 0x392;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+}
+
+/* The slots of the perf backend are numbers of its own. */
+static void test_validate_perf(void **state)
+{
+	struct pmu pmu = named("intel_arch_v1");
+	struct err e;
+
+	(void)state;
+	for (unsigned i = 0; i < pmu.npmcs; i++)
+		pmu.pmcs[i].addr = i;
+	for (unsigned i = 0; i < pmu.npmds; i++)
+		pmu.pmds[i].addr = pmu.pmds[i].waddr = 100 + i;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	pmu.space = PMU_SPACE_PERF;
+	assert_int_equal(pmu_validate(&pmu, &e), 0);
+}
+
+static int parse(const char *text, struct pmu *pmu, struct err *e)
+{
+	return pmu_parse(slice_of(text), pmu, e);
+}
+
+static void test_round_trip(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < COUNT(names); i++) {
+		struct pmu pmu = named(names[i]), again;
+		TEXT_CLEANUP struct text one = {0}, two = {0};
+		struct err e;
+
+		pmu_print(&pmu, &one);
+		if (parse(one.p, &again, &e) < 0)
+			fail_msg("%s: %s", names[i], e.text);
+		pmu_print(&again, &two);
+		assert_string_equal(one.p, two.p);
+		assert_int_equal(again.npmds, pmu.npmds);
+		assert_int_equal(again.counter_width, pmu.counter_width);
+		assert_int_equal(again.max_rate, pmu.max_rate);
+		for (unsigned k = 0; k < pmu.npmds; k++) {
+			assert_int_equal(again.pmds[k].field, pmu.pmds[k].field);
+			assert_int_equal(again.pmds[k].waddr, pmu.pmds[k].waddr);
+			assert_int_equal(again.pmds[k].global, pmu.pmds[k].global);
+		}
+		for (unsigned k = 0; k < pmu.npmcs; k++) {
+			assert_int_equal(again.pmcs[k].gate, pmu.pmcs[k].gate);
+			assert_int_equal(again.pmcs[k].shared, pmu.pmcs[k].shared);
+		}
+	}
+}
+
+#define HEAD "pmu x A model\nrate 1000\n"
+#define PMC0                                                                                       \
+	"pmc 0 S addr=0x186 default=0 reserved=0xffffffff00380000 enable=0x400000 "                \
+	"kernel=0x20000\n"
+#define PMD0 "pmd 0 C addr=0xc1 width=40 wmask=0xff pmc=0\n"
+
+static void test_parse(void **state)
+{
+	struct pmu pmu;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(
+		parse("# note\n\n \t\n" PMC0 HEAD PMD0 "\tglobal  ctrl=0x38f # end", &pmu, &e), 0);
+	assert_string_equal(pmu.model, "A model");
+	assert_int_equal(pmu.global_ctrl, 0x38f);
+	assert_int_equal(pmu.pmds[0].waddr, 0xc1);
+	assert_int_equal(pmu.pmds[0].field, UINT64_MAX);
+	assert_int_equal(pmu.pmds[0].global, -1);
+	assert_int_equal(pmu.counter_width, 40);
+}
+
+static const struct {
+	const char *text;
+	int rc;
+	const char *says;
+} bad[] = {
+	{"", -EINVAL, "no name"},
+	{"pmu\n", -EINVAL, "line 1: the PMU's name"},
+	{"pmu x\n", -EINVAL, "line 1: the model"},
+	{HEAD PMC0 "\n\nbogus 1\n", -EINVAL, "line 6: a line begins"},
+	{HEAD "rate 2\n", -EINVAL, "line 3: a second"},
+	{HEAD "pmu y z\n", -EINVAL, "line 3: a second"},
+	{HEAD "global ctrl=1\nglobal ctrl=2\n", -EINVAL, "line 4: a second"},
+	{HEAD "global inuse=0x392\n", -EINVAL, "line 3: ctrl= is missing"},
+	{"pmu x y\nrate -1\n", -EINVAL, "line 2"},
+	{"pmu x y\nrate 18446744073709551616\n", -ERANGE, "line 2"},
+	{"pmu x y\n" PMC0 PMD0, -EINVAL, "rate"},
+	{HEAD "pmc\n", -EINVAL, "line 3"},
+	{HEAD "pmc 320 S\n", -ERANGE, "line 3"},
+	{HEAD "pmc 0\n", -EINVAL, "line 3: the register's name"},
+	{HEAD "pmc 0 a-name-that-is-much-too-long-to-be-kept\n", -EINVAL, "longer than 31"},
+	{HEAD "pmc 0 S addr=0x186\n", -EINVAL, "default= is missing"},
+	{HEAD "pmc 0 S addr=0x186 addr=0x186\n", -EINVAL, "addr is given twice"},
+	{HEAD "pmc 0 S addr\n", -EINVAL, "line 3"},
+	{HEAD "pmc 0 S addr=\n", -EINVAL, "line 3"},
+	{HEAD "pmc 0 S addr=0x100000000\n", -ERANGE, "line 3"},
+	{HEAD "pmc 0 S colour=1\n", -EINVAL, "'colour=1'"},
+	{HEAD "pmc 0 S shared=1\n", -EINVAL, "no value"},
+	{HEAD "pmc 0 S addr=0x186 default=0 reserved=0 enable=0 kernel=0 gate=1\n", -EINVAL,
+		"gate=1"},
+	{HEAD PMD0, -EINVAL, "line 3: pmc=0"},
+	{HEAD PMC0 "pmd 0 C addr=0xc1 width=65 wmask=1 pmc=0\n", -ERANGE, "line 4"},
+	{HEAD PMC0 "pmd 0 C addr=0xc1 width=40 wmask=1 pmc=0 global=64\n", -ERANGE, "line 4"},
+	{HEAD PMC0 PMC0 PMD0, -EINVAL, "does not rise"},
+	{HEAD PMC0, -EINVAL, "0 PMDs"},
+};
+
+static void test_parse_bad(void **state)
+{
+	static const char nul[] = HEAD PMC0 PMD0 "\0";
+	struct pmu pmu = {.npmcs = 7};
+	struct err e;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(bad); i++) {
+		int rc = parse(bad[i].text, &pmu, &e);
+
+		if (rc != bad[i].rc || !strstr(e.text, bad[i].says))
+			fail_msg("case %u: %d %s", i, rc, e.text);
+	}
+	assert_int_equal(pmu_parse((struct slice){nul, sizeof(nul)}, &pmu, &e), -EINVAL);
+	assert_int_equal(pmu.npmcs, 7);
+}
+
+/* One row more than there is room for is a sentence, not a crash. */
+static void test_parse_too_many(void **state)
+{
+	TEXT_CLEANUP struct text t = {0};
+	struct pmu pmu;
+	struct err e;
+
+	(void)state;
+	text_printf(&t, HEAD);
+	for (int i = 0; i <= PMU_MAX_PMCS; i++)
+		text_printf(
+			&t, "pmc %d S%d addr=0x186 default=0 reserved=0 enable=0 kernel=0\n", i, i);
+	assert_int_equal(parse(t.p, &pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "more than 32"));
+	text_clear(&t);
+	text_printf(&t, HEAD PMC0);
+	for (int i = 0; i <= PMU_MAX_PMDS; i++)
+		text_printf(&t, "pmd %d C%d addr=0xc1 width=40 wmask=1 pmc=0\n", i, i);
+	assert_int_equal(parse(t.p, &pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "more than 32"));
+}
+
+static const struct leaves core = {
+	INTEL, SKYLAKE, .ecx1 = PDCM, .caps = FW, .perfmon = {0x07300805, 0, 0xf, 0x604}};
+static const struct leaves atom = {INTEL, SKYLAKE, .perfmon = {0x07280605, 0, 0x7, 0x503}};
+
+static void test_common(void **state)
+{
+	struct pmu big, small, both;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(detect(&core, &big, &e), 0);
+	assert_int_equal(detect(&atom, &small, &e), 0);
+	both = big;
+	assert_int_equal(pmu_common(&both, &small, &e), 0);
+	assert_int_equal(pmu_validate(&both, &e), 0);
+	assert_int_equal(both.npmcs, 7);
+	assert_int_equal(both.npmds, 9);
+	assert_int_equal(both.counter_width, 40);
+	assert_int_equal(both.pmds[0].waddr, 0xc1);
+	assert_int_equal(both.pmds[0].wmask, 0x7fffffff);
+	assert_int_equal(both.pmds[8].pmc, 6);
+	assert_int_equal(both.pmcs[6].gate, 6);
+	assert_int_equal(both.pmcs[6].enable, 0x333);
+	assert_int_equal(pmu_writable(&both, 0x38d), 0x333);
+
+	assert_int_equal(pmu_covers(&big, &both, &e), 0);
+	assert_int_equal(pmu_covers(&small, &both, &e), 0);
+	assert_int_equal(pmu_covers(&big, &big, &e), 0);
+	assert_int_equal(pmu_covers(&small, &big, &e), -ENODEV);
+	/* all the counters, but no alias to write them by */
+	small = named("intel_arch_v4");
+	big = small;
+	small.pmds[0].waddr = small.pmds[0].addr;
+	assert_int_equal(pmu_covers(&small, &big, &e), -ENODEV);
+
+	small = named("amd64");
+	assert_int_equal(pmu_common(&both, &small, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "amd64"));
+}
+
+static void put_file(const char *path, mode_t mode, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(fchmod(fd, mode), 0);
+	close(fd);
+}
+
+static void test_load(void **state)
+{
+	char dir[] = "/tmp/test_pmu.XXXXXX", path[64];
+	struct pmu pmu;
+	struct err e;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/pmu", dir);
+	assert_int_equal(pmu_load(path, &pmu, &e), -ENOENT);
+	put_file(path, 0644, HEAD PMC0 PMD0);
+	assert_int_equal(pmu_load(path, &pmu, &e), 0);
+	assert_string_equal(pmu.name, "x");
+	assert_int_equal(chmod(path, 0664), 0);
+	assert_int_equal(pmu_load(path, &pmu, &e), -EPERM);
+	assert_int_equal(chmod(path, 0646), 0);
+	assert_int_equal(pmu_load(path, &pmu, &e), -EPERM);
+	put_file(path, 0600, HEAD "oops\n");
+	assert_int_equal(pmu_load(path, &pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "/pmu: line 3"));
+	assert_int_equal(truncate(path, 65537), 0);
+	assert_int_equal(pmu_load(path, &pmu, &e), -EFBIG);
+	assert_int_equal(pmu_load(dir, &pmu, &e), -EPERM);
+	assert_int_equal(pmu_load("amd64", &pmu, &e), 0);
+	if (geteuid() == 0) {
+		put_file(path, 0600, HEAD PMC0 PMD0);
+		assert_int_equal(chown(path, 1, 1), 0);
+		assert_int_equal(pmu_load(path, &pmu, &e), -EPERM);
+	}
+	unlink(path);
+	rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_detect),
+		cmocka_unit_test(test_families),
+		cmocka_unit_test(test_questions),
+		cmocka_unit_test(test_validate),
+		cmocka_unit_test(test_validate_inuse_alone),
+		cmocka_unit_test(test_validate_perf),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_parse_bad),
+		cmocka_unit_test(test_parse_too_many),
+		cmocka_unit_test(test_common),
+		cmocka_unit_test(test_load),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
