@@ -107,6 +107,25 @@ static void check_journals(const struct checker *k, const char *run_dir)
 			run_dir);
 }
 
+/* Opening is where a missing driver or capability shows. */
+static bool check_open(const struct checker *k, struct msr_io *io)
+{
+	unsigned limit = io->ops->cpu_limit(io), cpu = 0;
+	struct err e;
+	int handle;
+
+	while (cpu < limit && !io->ops->cpu_online(io, cpu))
+		cpu++;
+	handle = io->ops->open(io, cpu, &e);
+	if (handle < 0) {
+		k->report(k->arg, CHECK_FAIL, "msr driver", "%s", e.text);
+		return false;
+	}
+	io->ops->close(io, handle);
+	k->report(k->arg, CHECK_OK, "msr driver", "CPU %u's registers open", cpu);
+	return true;
+}
+
 static void check_device(
 	const struct checker *k, struct msr_io *io, const struct backend_conf *conf)
 {
@@ -117,6 +136,8 @@ static void check_device(
 		k->report(k->arg, CHECK_FAIL, "PMU", "no memory to look at it");
 		return;
 	}
+	if (!check_open(k, io))
+		return;
 	mb->io = io;
 	if (msr_describe(io, conf->pmu, &mb->pmu, &e) < 0) {
 		k->report(k->arg, CHECK_FAIL, "PMU", "%s", e.text);
@@ -133,10 +154,11 @@ void msr_backend_check(const struct backend_conf *conf, check_report *report, vo
 	struct err e;
 
 	if (msr_io_file(conf->dev, &io, &e) < 0) {
-		report(arg, CHECK_FAIL, "msr driver", "%s", e.text);
+		report(arg, CHECK_FAIL, "device directory", "%s", e.text);
 		return;
 	}
-	report(arg, CHECK_OK, "msr driver", "%u CPUs", io->ops->cpu_limit(io));
+	report(arg, CHECK_OK, "device directory", "%s: %u CPUs",
+		conf->dev ? conf->dev : MSR_DEV_DEFAULT, io->ops->cpu_limit(io));
 	if (io->kernel)
 		check_kernel(&k);
 	check_device(&k, io, conf);

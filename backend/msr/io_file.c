@@ -201,6 +201,7 @@ int msr_io_file(const char *dir, struct msr_io **out, struct err *e)
 		return err_set(e, ENAMETOOLONG, "%.80s...: ENAMETOOLONG", dir);
 	strcpy(f->dir, dir);
 	f->io.ops = &file_ops;
+	f->io.lasts = true;
 	f->io.kernel = strcmp(dir, MSR_DEV_DEFAULT) == 0;
 	if (access(dir, F_OK) < 0 && errno != ENOENT)
 		return err_set(e, errno, "cannot look at %s: %s", dir, err_name(errno));

@@ -219,6 +219,7 @@ static int start(
 			errno == EEXIST ? ": it is of another device directory or "
 					  "pid namespace: remove it"
 					: "");
+	errno = ENOSPC; /* of a write that is only short */
 	if (flock(j->fd, LOCK_EX | LOCK_NB) < 0 ||
 		pwrite(j->fd, head, sizeof(*head), 0) != sizeof(*head)) {
 		err_set(e, errno, "cannot write %s/%s: %s", run_dir, j->name, err_name(errno));
@@ -253,7 +254,7 @@ int journal_open(const char *run_dir, const char *dev, journal_recover *recover,
 	if (rc < 0)
 		return rc;
 	flock(dir, LOCK_UN);
-	take_fd(&dir);
+	j->dir = take_fd(&dir);
 	*out = take_ptr(&j);
 	return 0;
 }

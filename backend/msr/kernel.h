@@ -11,10 +11,11 @@
 #define KERNEL_ALLOW_WRITES "/sys/module/msr/parameters/allow_writes"
 #define KERNEL_NMI_WATCHDOG "/proc/sys/kernel/nmi_watchdog"
 
-/* The lockdown mode, "none" also if the kernel has no lockdown. */
 struct kernel_word {
 	char s[32];
 };
+
+/* The lockdown mode, "none" also if the kernel has no lockdown. */
 struct kernel_word kernel_lockdown(void);
 
 /* "on", "off", "default"; "" if it cannot be told (older kernels, no driver). */

@@ -111,7 +111,7 @@ static int set_up(struct msr_backend *mb, const struct backend_conf *conf, struc
 		return rc;
 	mb->detected = !conf->pmu;
 	msr_regs_init(&mb->regs, &mb->pmu);
-	if (conf->run_dir)
+	if (conf->run_dir && mb->io->lasts)
 		rc = journal_open(conf->run_dir, conf->dev ? conf->dev : MSR_DEV_DEFAULT,
 			msr_recover, mb, &mb->journal, e);
 	return rc < 0 ? rc : msr_probe(mb, e);

@@ -37,11 +37,13 @@ struct msr_io_ops {
 struct msr_io {
 	const struct msr_io_ops *ops;
 	bool kernel; /* a kernel shares these registers: its watchdog may be named as a holder */
+	bool lasts;  /* the registers outlive this process, so that a journal makes sense */
 };
 
 /*
  * The msr backend over @io, which it owns from now on, also on failure. @name is ops->name
- * ("msr" or "sim"). conf->pmu overrides detection; without conf->run_dir there is no journal.
+ * ("msr" or "sim"). conf->pmu overrides detection; without conf->run_dir, or if the registers
+ * do not last, there is no journal.
  */
 int msr_backend_new(const char *name, struct msr_io *io, const struct backend_conf *conf,
 	struct backend **out, struct err *e);

@@ -8,20 +8,23 @@
 int ctl_show(struct call *call, struct text *out, struct err *e)
 {
 	(void)e;
-	if (call->ctx->last_ctl.n)
-		text_printf(out, "%s", call->ctx->last_ctl.p);
+	context_show_ctl(call->ctx, out);
 	return 0;
 }
 
 int ctl_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e)
 {
-	int rc = command_parse_ctl(text, cmd, e);
+	(void)call;
+	return command_parse_ctl(text, cmd, e);
+}
 
-	if (rc < 0)
-		return rc;
-	text_clear(&call->ctx->last_ctl);
-	command_print_ctl(cmd, &call->ctx->last_ctl);
-	return 0;
+void ctl_keep(struct fs_context *ctx, const struct command *cmd)
+{
+	TEXT_CLEANUP struct text line = {0};
+
+	command_print_ctl(cmd, &line);
+	if (text_ok(&line))
+		context_set_ctl(ctx, line.p);
 }
 
 int info_ask(const struct call *call, struct command *cmd, struct err *e)

@@ -55,9 +55,10 @@ struct row {
 	/* Or asked of the context's owner: what to ask, and what to print of the answer; */
 	int (*ask)(const struct call *call, struct command *cmd, struct err *e);
 	void (*print)(const struct command *cmd, struct text *out);
-	/* what to make of a write. */
+	/* what to make of a write, and what to keep of it once it has taken effect (any thread). */
 	int (*parse)(const struct call *call, struct slice text, struct command *cmd,
 		struct err *e);
+	void (*keep)(struct fs_context *ctx, const struct command *cmd);
 };
 
 extern const struct row rows[];
@@ -67,8 +68,11 @@ extern const unsigned nrows;
 struct file {
 	struct node node;
 	struct fs_context *ctx; /* held; NULL outside of contexts */
-	pthread_mutex_t lock;   /* a leaf: guards snap */
-	struct text snap;       /* what the read at offset 0 saw */
+	struct rights rights;   /* of who opened it, not of whom it was passed on to */
+	struct file *next, **at; /* all of them; the session thread's */
+	pthread_mutex_t lock;   /* a leaf: guards what is below */
+	bool seen;              /* there is a snapshot: */
+	struct text snap;       /* what the read at offset 0, or else the first one, saw */
 };
 
 /* A request being handled. CALL_LATER: the row keeps a copy and answers with call_done(). */
@@ -80,6 +84,7 @@ struct call {
 	int set;                /* of the node; -1 if it belongs to none */
 	struct file *file;      /* read, write */
 	size_t size;            /* bytes asked for, or written */
+	size_t off;             /* read: from where */
 };
 enum { CALL_LATER = 1 };
 
@@ -92,6 +97,7 @@ struct fs {
 	struct config config;
 	struct objects objects;
 	struct fuse_session *se;
+	struct file *files; /* open ones */
 	const struct fs_options *opts;
 	struct uid_error *uid_errors; /* last_error of those without a context */
 	unsigned nuid_errors;
@@ -141,6 +147,11 @@ void call_destroy(struct call *call);
 /* Ends the requests whose interrupts have been noted. */
 void requests_interrupt(struct fs *fs);
 
+/* file.c */
+struct file *file_new(struct call *call);
+void file_free(struct file *f);
+void files_free(struct fs *fs);
+
 /* ops.c */
 extern const struct fuse_lowlevel_ops fs_ops;
 
@@ -177,6 +188,7 @@ int config_row_store(struct call *call, struct slice text, struct err *e);
 
 int ctl_show(struct call *call, struct text *out, struct err *e);
 int ctl_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e);
+void ctl_keep(struct fs_context *ctx, const struct command *cmd);
 int info_ask(const struct call *call, struct command *cmd, struct err *e);
 void state_print(const struct command *cmd, struct text *out);
 void flags_print(const struct command *cmd, struct text *out);

@@ -27,6 +27,23 @@ static int clear_mountpoint(const char *path, struct err *e)
 	return 0;
 }
 
+/* mountinfo writes blanks and the like as a backslash and three octal digits. */
+static void unescape(char *s)
+{
+	char *to = s;
+	unsigned c;
+
+	for (; *s; s++) {
+		if (*s == '\\' && sscanf(s + 1, "%3o", &c) == 1) {
+			*to++ = (char)c;
+			s += 3;
+		} else {
+			*to++ = *s;
+		}
+	}
+	*to = '\0';
+}
+
 int mount_id(const char *path, char type[64])
 {
 	CLEANUP_FCLOSE FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -38,7 +55,10 @@ int mount_id(const char *path, char type[64])
 	while (f && getline(&line, &room, f) >= 0) {
 		const char *rest = strstr(line, " - ");
 
-		if (sscanf(line, "%d %*s %*s %*s %4095s", &id, at) != 2 || strcmp(at, path) != 0)
+		if (sscanf(line, "%d %*s %*s %*s %4095s", &id, at) != 2)
+			continue;
+		unescape(at);
+		if (strcmp(at, path) != 0)
 			continue;
 		found = id; /* the last line of a path is the mount on top */
 		if (!rest || sscanf(rest, " - %63s", type) != 1)

@@ -151,7 +151,6 @@ void context_unref(struct fs_context *ctx)
 	if (!ctx || atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	pthread_mutex_destroy(&ctx->lock);
-	text_free(&ctx->last_ctl);
 	free(ctx);
 }
 
@@ -170,4 +169,18 @@ void context_show_error(struct fs_context *ctx, struct text *out)
 	memcpy(copy, ctx->last_error, sizeof(copy));
 	pthread_mutex_unlock(&ctx->lock);
 	text_printf(out, "%s\n", copy);
+}
+
+void context_set_ctl(struct fs_context *ctx, const char *line)
+{
+	pthread_mutex_lock(&ctx->lock);
+	snprintf(ctx->last_ctl, sizeof(ctx->last_ctl), "%s", line);
+	pthread_mutex_unlock(&ctx->lock);
+}
+
+void context_show_ctl(struct fs_context *ctx, struct text *out)
+{
+	pthread_mutex_lock(&ctx->lock);
+	text_printf(out, "%s", ctx->last_ctl);
+	pthread_mutex_unlock(&ctx->lock);
 }

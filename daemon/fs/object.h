@@ -21,6 +21,7 @@ enum {
 	CTX_NAME_MAX = 64,
 	CTX_PER_USER = 1024, /* contexts a user other than root may have at a time */
 	CTX_TOTAL = 65536,
+	CTL_MAX = 64,
 	OBJECT_BUCKETS = 1024,
 };
 
@@ -45,10 +46,10 @@ struct fs_context {
 	atomic_uint refs;       /* the tree, open files and requests under way */
 	struct fs_context *prev, *next; /* all contexts, by rising serial */
 	struct fs_context *name_next;
-	struct text last_ctl;   /* the session thread's */
 
 	pthread_mutex_t lock;   /* a leaf: guards what is below, against workers that answer */
 	char last_error[sizeof(((struct err *)0)->text)];
+	char last_ctl[CTL_MAX]; /* with its newline; empty: there was none yet */
 };
 
 struct objects {
@@ -79,5 +80,9 @@ void context_unref(struct fs_context *ctx);
 /* last_error of a context: "ok" if @e is NULL. From any thread. */
 void context_set_error(struct fs_context *ctx, const struct err *e);
 void context_show_error(struct fs_context *ctx, struct text *out);
+
+/* The last command that took effect. From any thread. */
+void context_set_ctl(struct fs_context *ctx, const char *line);
+void context_show_ctl(struct fs_context *ctx, struct text *out);
 
 #endif

@@ -81,6 +81,10 @@ static void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to
 		refuse(&call, EPERM, "owners and modes of this tree are fixed");
 		return;
 	}
+	if ((to_set & FUSE_SET_ATTR_SIZE) && !(call.node.row->mode & 0222)) {
+		refuse(&call, EACCES, "this file is read-only, for root too");
+		return;
+	}
 	node_attr(&call, &st);
 	fuse_reply_attr(req, &st, node_timeout(&call.node));
 }
@@ -129,25 +133,24 @@ static void fs_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 
 static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
+	bool writes = (fi->flags & O_ACCMODE) != O_RDONLY;
 	struct call call;
 	struct file *f;
 
 	if (!begin(req, ino, &call))
 		return;
-	if ((fi->flags & O_ACCMODE) != O_RDONLY && !(call.node.row->mode & 0222)) {
+	if (writes && !(call.node.row->mode & 0222)) {
 		refuse(&call, EACCES, "this file is read-only, for root too");
 		return;
 	}
-	f = calloc(1, sizeof(*f));
+	f = file_new(&call);
 	if (!f) {
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
-	f->node = call.node;
-	f->ctx = call.ctx;
-	if (f->ctx)
-		context_ref(f->ctx);
-	pthread_mutex_init(&f->lock, NULL);
+	/* A program of root's that prints what a user likes, into his file, must not lend its own. */
+	if (writes && call.node.row->parse)
+		f->rights = caller_rights(&call);
 	fi->fh = (uint64_t)(uintptr_t)f;
 	fi->direct_io = 1;
 	fi->noflush = 1;
@@ -159,33 +162,35 @@ static void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct file *f = (struct file *)(uintptr_t)fi->fh;
 
 	(void)ino;
-	context_unref(f->ctx);
-	pthread_mutex_destroy(&f->lock);
-	text_free(&f->snap);
-	free(f);
+	file_free(f);
 	fuse_reply_err(req, 0);
 }
 
-/* Reads on from what the read at offset 0 saw. */
-static void read_on(struct call *call, size_t off)
+/* Reads on from what an earlier read saw; false if there was none. */
+static bool read_on(struct call *call)
 {
 	struct file *f = call->file;
 	char *copy = NULL;
 	size_t n = 0;
+	bool seen;
 
 	pthread_mutex_lock(&f->lock);
-	if (off < f->snap.n) {
-		n = f->snap.n - off < call->size ? f->snap.n - off : call->size;
+	seen = f->seen;
+	if (seen && call->off < f->snap.n) {
+		n = f->snap.n - call->off < call->size ? f->snap.n - call->off : call->size;
 		copy = malloc(n);
 		if (copy)
-			memcpy(copy, f->snap.p + off, n);
+			memcpy(copy, f->snap.p + call->off, n);
 	}
 	pthread_mutex_unlock(&f->lock);
+	if (!seen)
+		return false;
 	if (n && !copy)
 		fuse_reply_err(call->req, ENOMEM);
 	else
 		fuse_reply_buf(call->req, copy, n);
 	free(copy);
+	return true;
 }
 
 static void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
@@ -203,10 +208,9 @@ static void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	row = call.node.row;
 	call.file = (struct file *)(uintptr_t)fi->fh;
 	call.size = size;
-	if (off) {
-		read_on(&call, (size_t)off);
+	call.off = (size_t)off;
+	if (off && read_on(&call))
 		return;
-	}
 	if (row->ask) {
 		rc = row->ask(&call, &cmd, &e);
 		if (rc < 0)
@@ -240,7 +244,7 @@ static void store(struct call *call, struct slice text)
 		command_free(&cmd);
 		call_write_done(call, rc, &e);
 	} else if (row->parse) {
-		cmd.rights = caller_rights(call);
+		cmd.rights = call->file->rights;
 		call_ask(call, &cmd);
 	} else if (rc != CALL_LATER) {
 		call_write_done(call, 0, NULL);

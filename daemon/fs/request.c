@@ -91,7 +91,8 @@ void call_read_done(struct call *call, int rc, struct text *out, const struct er
 	struct file *f = call->file;
 	char few[256];
 	char *copy = few;
-	size_t n = out->n < call->size ? out->n : call->size;
+	size_t from = call->off < out->n ? call->off : out->n;
+	size_t n = out->n - from < call->size ? out->n - from : call->size;
 	struct text old;
 
 	if (rc < 0) {
@@ -107,12 +108,13 @@ void call_read_done(struct call *call, int rc, struct text *out, const struct er
 		return;
 	}
 	if (n)
-		memcpy(copy, out->p, n);
+		memcpy(copy, out->p + from, n);
 	/* The next read of this file may come, to another thread, as soon as this one is answered:
 	 * what it continues must be in place by then. */
 	pthread_mutex_lock(&f->lock);
 	old = f->snap;
 	f->snap = *out;
+	f->seen = true;
 	pthread_mutex_unlock(&f->lock);
 	*out = old;
 	fuse_reply_buf(call->req, copy, n);
@@ -149,6 +151,8 @@ static void answer(struct request *r)
 			r->call.node.row->print(&job->cmd, &out);
 		call_read_done(&r->call, job->rc, &out, &job->err);
 	} else {
+		if (job->rc == 0 && r->call.node.row->keep)
+			r->call.node.row->keep(r->call.ctx, &job->cmd);
 		call_write_done(&r->call, job->rc, &job->err);
 	}
 }

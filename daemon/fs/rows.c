@@ -44,7 +44,7 @@ const struct row rows[] = {
 
 	{DIR_ROW(DIR_ROOT, DIR_CTXS, "ctx", 01777)},
 	{DIR_ROW(DIR_CTXS, DIR_CTX, NULL, 0700)},
-	{FILE_ROW(DIR_CTX, "ctl", 0600), .show = ctl_show, .parse = ctl_parse},
+	{FILE_ROW(DIR_CTX, "ctl", 0600), .show = ctl_show, .parse = ctl_parse, .keep = ctl_keep},
 	{FILE_ROW(DIR_CTX, "state", 0400), .ask = info_ask, .print = state_print},
 	{FILE_ROW(DIR_CTX, "flags", 0600), .ask = info_ask, .print = flags_print,
 		.parse = flags_parse},

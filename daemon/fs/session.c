@@ -134,6 +134,7 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	fs->objects.eng = fs->eng;
 	rc = serve(fs, e);
 	engine_drain(fs->eng);
+	files_free(fs);
 	destroy_contexts(fs);
 	engine_free(fs->eng);
 	uid_errors_free(fs);

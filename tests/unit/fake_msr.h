@@ -168,6 +168,7 @@ static inline struct fake *fake_new(void)
 	if (f == MAP_FAILED)
 		return NULL;
 	f->io.ops = &fake_ops;
+	f->io.lasts = true;
 	f->full_width = true;
 	memcpy(f->addr, regs, sizeof(regs));
 	for (unsigned cpu = 0; cpu < FAKE_CPUS; cpu++) {

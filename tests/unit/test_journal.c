@@ -158,6 +158,21 @@ static void test_orderly(void **state)
 	assert_int_equal(files_in(b->run), 0);
 }
 
+/* Registers that end with the process have no journal, and take no part in anyone else's. */
+static void test_not_lasting(void **state)
+{
+	struct bench *b = *state;
+	struct backend *be;
+
+	killed_daemon(b);
+	b->f->io.lasts = false;
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x4100c0);
+	assert_int_equal(files_in(b->run), 1);
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 1);
+}
+
 static void test_killed(void **state)
 {
 	struct bench *b = *state;
@@ -389,11 +404,11 @@ static void test_hostile_records(void **state)
 	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
 	struct journal_record r[] = {
+		{.cpu = 1, .addr = CTR0, .orig = ALL, .mask = ALL, .in_use = 1},
 		{.cpu = 99, .addr = SEL0, .orig = 1, .mask = ALL, .in_use = 1},
 		{.cpu = 1, .addr = 0x1d9, .orig = 1, .mask = ALL, .in_use = 1},
 		{.cpu = 1, .addr = 0x392, .orig = 1, .mask = ALL, .in_use = 1},
 		{.cpu = 1, .addr = SEL0, .orig = 0x5300c0, .mask = ALL, .in_use = 1},
-		{.cpu = 1, .addr = CTR0, .orig = ALL, .mask = ALL, .in_use = 1},
 		{.cpu = 1, .addr = SEL0 + 1, .orig = 1, .mask = ALL, .in_use = 0},
 	};
 	struct backend *be;
@@ -406,6 +421,7 @@ static void test_hostile_records(void **state)
 	assert_int_equal(*fake_reg(b->f, 1, SEL0), 0x1300c0);
 	assert_int_equal(*fake_reg(b->f, 1, CTR0), 0xffffffffffff);
 	assert_int_equal(*fake_reg(b->f, 1, SEL0 + 1), 0);
+	/* in the order of rows, whatever the file's */
 	assert_int_equal(b->f->log[0].addr, SEL0);
 	assert_int_equal(b->f->log[1].addr, 0x4c1);
 	/* the two after are the probe of the start */
@@ -503,6 +519,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		BENCH(test_orderly),
+		BENCH(test_not_lasting),
 		BENCH(test_killed),
 		BENCH(test_killed_cpu_offline),
 		BENCH(test_killed_other_pmu),

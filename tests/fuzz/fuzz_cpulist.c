@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+/* sysfs lists of CPUs: the limit is the least number above all that the list has. */
+#include "tests/fuzz/fuzz.h"
+
+#include <limits.h>
+
+#include "backend/perf/sysfs.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct slice list = slice_of_input(data, size);
+	unsigned limit = cpulist_limit(list);
+
+	CHECK(limit <= (unsigned)INT_MAX + 1);
+	CHECK(!limit || cpulist_has(list, limit - 1));
+	CHECK(!cpulist_has(list, limit));
+	CHECK(!cpulist_has(list, UINT_MAX));
+	for (unsigned cpu = 0; cpu < 64; cpu++)
+		CHECK(!cpulist_has(list, cpu) || cpu < limit);
+	return 0;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/* ctl: what parses prints canonically, and the canonical text means the same command. */
+#include "tests/fuzz/fuzz.h"
+
+#include "daemon/command/command.h"
+
+static void check_sound(const struct command *cmd)
+{
+	CHECK(cmd->verb == CMD_LOAD || cmd->verb == CMD_UNLOAD || cmd->verb == CMD_START ||
+		cmd->verb == CMD_STOP);
+	CHECK(!cmd->has_set || cmd->verb == CMD_LOAD || cmd->verb == CMD_START);
+	CHECK(cmd->has_set || !cmd->set);
+	CHECK(cmd->verb == CMD_LOAD || !cmd->cpu);
+	CHECK(!cmd->regs && !cmd->nregs && !cmd->cut.no);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	TEXT_CLEANUP struct text printed = {0}, twice = {0};
+	struct slice s = slice_of_input(data, size);
+	struct command cmd = {0}, again = {0};
+	struct err e;
+	int rc;
+
+	if (!slice_text(&s, false))
+		return 0;
+	rc = command_parse_ctl(s, &cmd, &e);
+	if (rc < 0) {
+		check_syntax_or_range(rc, &e);
+		return 0;
+	}
+	check_sound(&cmd);
+	command_print_ctl(&cmd, &printed);
+	s = slice_of_text(&printed);
+	CHECK(slice_text(&s, false));
+	CHECK(command_parse_ctl(s, &again, &e) == 0);
+	CHECK(again.verb == cmd.verb && again.cpu == cmd.cpu && again.set == cmd.set &&
+		again.has_set == cmd.has_set);
+	command_print_ctl(&again, &twice);
+	CHECK(text_equal(&printed, &twice));
+	return 0;
+}

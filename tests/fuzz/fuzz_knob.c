@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The knobs of the hardware model. The input is a script of lines "KNOB TEXT"; its length picks
+ * the model. What a knob refuses changes nothing, what it shows can be stored again.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "perfmonfs/sim.h"
+
+enum { CPUS = 3, MAX_LINES = 16 };
+
+static const char *const models[] = {"p6", "intel_v1", "intel_v2", "intel_v3", "intel_v4",
+	"intel_v5", "amd_legacy", "amd_ext", "amd_v2"};
+
+static void show(struct hw *hw, const char *knob, struct text *out)
+{
+	struct err e;
+
+	text_clear(out);
+	CHECK(hw_knob_show(hw, knob, out, &e) == 0);
+	CHECK(text_ok(out) && out->n && out->p[out->n - 1] == '\n');
+}
+
+static void show_all(struct hw *hw, struct text *out)
+{
+	TEXT_CLEANUP struct text one = {0};
+
+	for (unsigned i = 0; hw_knobs[i]; i++) {
+		show(hw, hw_knobs[i], &one);
+		text_printf(out, "%s", one.p);
+	}
+}
+
+/* A list can be stored as it is shown, and is then shown the same. */
+static void check_list(struct hw *hw, const char *knob)
+{
+	TEXT_CLEANUP struct text first = {0}, second = {0};
+	struct err e;
+
+	show(hw, knob, &first);
+	CHECK(hw_knob_store(hw, knob, slice_of_text(&first), &e) == 0);
+	show(hw, knob, &second);
+	CHECK(text_equal(&first, &second));
+}
+
+static void run_line(struct hw *hw, struct slice line)
+{
+	TEXT_CLEANUP struct text before = {0}, after = {0};
+	struct slice word = slice_word(&line);
+	char knob[16];
+	struct err e;
+	int rc;
+
+	if (word.n >= sizeof(knob))
+		return;
+	memcpy(knob, word.p, word.n);
+	knob[word.n] = '\0';
+	show_all(hw, &before);
+	rc = hw_knob_store(hw, knob, line, &e);
+	if (rc == 0)
+		return;
+	check_refusal(rc, &e);
+	show_all(hw, &after);
+	CHECK(text_equal(&before, &after));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct slice script = slice_of_input(data, size);
+	struct hw *hw;
+	struct err e;
+	uint64_t v;
+
+	CHECK(hw_new(models[size % (sizeof(models) / sizeof(models[0]))], CPUS, &hw, &e) == 0);
+	for (unsigned i = 0; script.n && i < MAX_LINES; i++)
+		run_line(hw, slice_cut(&script, '\n'));
+	check_list(hw, "offline");
+	check_list(hw, "fault");
+	CHECK(hw_now(hw) <= HW_TIME_MAX);
+	for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+		int rc = hw_rdmsr(hw, cpu, 0x186, &v);
+
+		CHECK(hw_online(hw, cpu) ? rc != -ENXIO : rc == -ENXIO);
+	}
+	hw_free(hw);
+	return 0;
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Descriptions of PMUs: what parses is sound, prints as what it is, and gives no way to write to
+ * a register that is not a counter's.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "perfmonfs/pmu.h"
+
+/* SYSENTER_EIP, DEBUGCTL, PEBS_ENABLE, DS_AREA, EFER, LSTAR, SYSCFG, HWCR. */
+static const uint32_t forbidden[] = {
+	0x176, 0x1d9, 0x3f1, 0x600, 0xc0000080, 0xc0000082, 0xc0010010, 0xc0010015};
+
+static void check_harmless(const struct pmu *pmu)
+{
+	for (unsigned i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
+		CHECK(!pmu_writable(pmu, forbidden[i]));
+	for (uint32_t sel = 0x186; sel <= 0x18d; sel++)
+		CHECK(!(pmu_writable(pmu, sel) & EVTSEL_INT));
+	CHECK(!(pmu_writable(pmu, 0x38d) & 0x88888888)); /* PMI of the fixed counters */
+	for (unsigned i = 0; i < pmu->npmcs; i++) {
+		const struct pmu_pmc *pmc = &pmu->pmcs[i];
+
+		CHECK(pmu_find_pmc(pmu, pmc->num) == (int)i);
+		CHECK(!(pmc->def & pmu_enable_bits(pmu, pmc->addr)));
+	}
+	for (unsigned i = 0; i < pmu->npmds; i++) {
+		CHECK(pmu_find_pmd(pmu, pmu->pmds[i].num) == (int)i);
+		CHECK(pmu->pmds[i].pmc < pmu->npmcs);
+		CHECK(pmu->counter_width <= pmu->pmds[i].width);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	TEXT_CLEANUP struct text printed = {0}, twice = {0};
+	struct pmu pmu, again;
+	struct err e;
+	int rc = pmu_parse(slice_of_input(data, size), &pmu, &e);
+
+	if (rc < 0) {
+		check_syntax_or_range(rc, &e);
+		return 0;
+	}
+	CHECK(pmu_validate(&pmu, &e) == 0);
+	check_harmless(&pmu);
+	pmu_print(&pmu, &printed);
+	CHECK(pmu_parse(slice_of_text(&printed), &again, &e) == 0);
+	CHECK(again.counter_width == pmu.counter_width);
+	pmu_print(&again, &twice);
+	CHECK(text_equal(&printed, &twice));
+	return 0;
+}

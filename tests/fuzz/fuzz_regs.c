@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Register vectors: the elements up to the first bad line are kept and print as what they were;
+ * single values likewise.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "daemon/command/command.h"
+#include "perfmonfs/pmu.h"
+
+enum { SET = 7 };
+
+static unsigned lines_of(struct slice s)
+{
+	unsigned n = 0;
+
+	while (s.n) {
+		slice_cut(&s, '\n');
+		n++;
+	}
+	return n;
+}
+
+static void check_cut(const struct command *cmd, struct slice text)
+{
+	char where[32];
+
+	if (!cmd->cut.no) {
+		CHECK(cmd->nregs == lines_of(text));
+		return;
+	}
+	check_syntax_or_range(-cmd->cut.no, &cmd->cut);
+	CHECK(cmd->nregs < lines_of(text));
+	snprintf(where, sizeof(where), "line %u: ", cmd->nregs + 1);
+	CHECK(strncmp(cmd->cut.text, where, strlen(where)) == 0);
+}
+
+static void check_same(const struct command *a, const struct command *b)
+{
+	CHECK(a->nregs == b->nregs && !b->cut.no);
+	for (unsigned i = 0; i < a->nregs; i++) {
+		const struct cmd_reg *x = &a->regs[i], *y = &b->regs[i];
+
+		CHECK(x->num < PMU_MAX_NUM && x->set == SET);
+		CHECK(x->pmd == y->pmd && x->num == y->num && x->value == y->value);
+	}
+}
+
+static void check_vector(struct slice text)
+{
+	TEXT_CLEANUP struct text printed = {0};
+	struct command cmd = {0}, again = {0};
+	struct err e;
+	int rc = command_parse_regs(text, SET, &cmd, &e);
+
+	if (rc < 0) {
+		check_syntax_or_range(rc, &e);
+		CHECK(!text.n);
+	} else {
+		CHECK(text.n && cmd.verb == CMD_WRITE && cmd.first_line == 1);
+		check_cut(&cmd, text);
+		command_print_regs(&cmd, &printed);
+	}
+	if (rc == 0 && cmd.nregs) {
+		struct slice s = slice_of_text(&printed);
+
+		CHECK(slice_text(&s, true));
+		CHECK(command_parse_regs(s, SET, &again, &e) == 0);
+		check_same(&cmd, &again);
+	}
+	command_free(&cmd);
+	command_free(&again);
+}
+
+static void check_single(struct slice text,
+	int parse(struct slice text, uint64_t *value, struct err *e),
+	void print(uint64_t value, struct text *out))
+{
+	TEXT_CLEANUP struct text printed = {0};
+	struct slice s;
+	uint64_t value, again;
+	struct err e;
+	int rc = parse(text, &value, &e);
+
+	if (rc < 0) {
+		check_syntax_or_range(rc, &e);
+		return;
+	}
+	print(value, &printed);
+	s = slice_of_text(&printed);
+	CHECK(slice_text(&s, false));
+	CHECK(parse(s, &again, &e) == 0 && again == value);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct slice vector = slice_of_input(data, size), line = vector;
+
+	if (slice_text(&vector, true))
+		check_vector(vector);
+	if (slice_text(&line, false)) {
+		check_single(line, command_parse_pmc, command_print_pmc);
+		check_single(line, command_parse_pmd, command_print_pmd);
+	}
+	return 0;
+}
