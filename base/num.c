@@ -17,10 +17,11 @@ static int digit(char c, unsigned base)
 	return d < (int)base ? d : -1;
 }
 
-int num_u64(struct slice s, uint64_t *v, struct err *e)
+/* Reads @s; sentences quote @whole, which is @s and perhaps a sign before it. */
+static int parse(struct slice s, struct slice whole, uint64_t *v, struct err *e)
 {
-	struct slice whole = s;
 	unsigned base = 10;
+	bool over = false;
 	uint64_t n = 0;
 
 	if (slice_starts(s, "0x") || slice_starts(s, "0X")) {
@@ -39,13 +40,18 @@ int num_u64(struct slice s, uint64_t *v, struct err *e)
 
 		if (d < 0)
 			return err_set(e, EINVAL, "'%.*s' is not a number", SLICE_ARG(whole));
-		if (n > (UINT64_MAX - (unsigned)d) / base)
-			return err_set(e, ERANGE, "'%.*s' does not fit into 64 bits",
-				SLICE_ARG(whole));
+		over = over || n > (UINT64_MAX - (unsigned)d) / base;
 		n = n * base + (unsigned)d;
 	}
+	if (over)
+		return err_set(e, ERANGE, "'%.*s' does not fit into 64 bits", SLICE_ARG(whole));
 	*v = n;
 	return 0;
+}
+
+int num_u64(struct slice s, uint64_t *v, struct err *e)
+{
+	return parse(s, s, v, e);
 }
 
 int num_max(struct slice s, uint64_t max, uint64_t *v, struct err *e)
@@ -56,26 +62,24 @@ int num_max(struct slice s, uint64_t max, uint64_t *v, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (n > max)
-		return err_set(e, ERANGE, "'%.*s' is over the limit of %" PRIu64, SLICE_ARG(s), max);
+		return err_set(
+			e, ERANGE, "'%.*s' is over the limit of %" PRIu64, SLICE_ARG(s), max);
 	*v = n;
 	return 0;
 }
 
 int num_value(struct slice s, uint64_t *v, struct err *e)
 {
-	struct slice whole = s;
 	uint64_t n;
 	int rc;
 
 	if (!s.n || s.p[0] != '-')
 		return num_u64(s, v, e);
-	s.p++;
-	s.n--;
-	rc = num_u64(s, &n, e);
+	rc = parse((struct slice){s.p + 1, s.n - 1}, s, &n, e);
 	if (rc < 0)
 		return rc;
 	if (n > (uint64_t)INT64_MAX + 1)
-		return err_set(e, ERANGE, "'%.*s' does not fit into 64 bits", SLICE_ARG(whole));
+		return err_set(e, ERANGE, "'%.*s' does not fit into 64 bits", SLICE_ARG(s));
 	*v = -n;
 	return 0;
 }

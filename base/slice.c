@@ -8,6 +8,15 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
+/* C leaves even NULL + 0 undefined, and an empty slice may be at NULL. */
+static void skip(struct slice *s, size_t n)
+{
+	if (n) {
+		s->p += n;
+		s->n -= n;
+	}
+}
+
 struct slice slice_of(const char *str)
 {
 	return (struct slice){str, strlen(str)};
@@ -15,14 +24,14 @@ struct slice slice_of(const char *str)
 
 bool slice_is(struct slice s, const char *str)
 {
-	return s.n == strlen(str) && memcmp(s.p, str, s.n) == 0;
+	return s.n == strlen(str) && slice_starts(s, str);
 }
 
 bool slice_starts(struct slice s, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
-	return s.n >= n && memcmp(s.p, prefix, n) == 0;
+	return s.n >= n && (!n || memcmp(s.p, prefix, n) == 0);
 }
 
 struct slice slice_trim(struct slice s)
@@ -38,10 +47,8 @@ struct slice slice_cut(struct slice *s, char sep)
 {
 	const char *at = s->n ? memchr(s->p, sep, s->n) : NULL;
 	struct slice piece = {s->p, at ? (size_t)(at - s->p) : s->n};
-	size_t used = piece.n + (at ? 1 : 0);
 
-	s->p += used;
-	s->n -= used;
+	skip(s, piece.n + (at ? 1 : 0));
 	return piece;
 }
 
@@ -53,8 +60,7 @@ struct slice slice_word(struct slice *s)
 	word = (struct slice){s->p, 0};
 	while (word.n < s->n && !is_blank(s->p[word.n]))
 		word.n++;
-	s->p += word.n;
-	s->n -= word.n;
+	skip(s, word.n);
 	return word;
 }
 

@@ -179,7 +179,21 @@ static void check_access(unsigned *failures, const char *thing, const char *path
 		report(failures, CHECK_FAIL, thing, "%s: %s: %s", path, err_name(errno), remedy);
 }
 
-static int check(const struct options *o)
+/* A backend without a check of its own: whether it opens says it all. */
+static void check_opens(struct options *o, unsigned *failures)
+{
+	struct backend *be;
+	struct err e;
+
+	if (open_backend(o, &be, &e) < 0) {
+		report(failures, CHECK_FAIL, "backend", "%s", e.text);
+		return;
+	}
+	report(failures, CHECK_OK, "backend", "%s: %s", o->backend, be->pmu->name);
+	be->ops->close(be);
+}
+
+static int check(struct options *o)
 {
 	const char *name = o->backend ? o->backend : "msr";
 	struct config config;
@@ -202,6 +216,8 @@ static int check(const struct options *o)
 		perf_backend_check(&o->conf, report, &failures);
 	else if (strcmp(name, "msr") == 0)
 		msr_backend_check(&o->conf, report, &failures);
+	else
+		check_opens(o, &failures);
 	printf("%s\n", failures ? "this machine cannot serve as it is"
 				: "this machine can serve");
 	return failures ? 1 : 0;
@@ -238,10 +254,14 @@ static void ready(void *arg)
 	struct readiness *r = arg;
 	CLEANUP_CLOSE int null = -1;
 	char ok = 0;
+	int rc;
 
 	notify_systemd();
 	if (r->pipe < 0)
 		return;
+	/* Only now: until here, relative paths are those of whoever gave them. */
+	rc = chdir("/");
+	(void)rc;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; null >= 0 && fd < 3; fd++)
 		dup2(null, fd);
@@ -266,7 +286,7 @@ static int detach(struct readiness *r, struct err *e)
 		close(fds[0]);
 		r->pipe = fds[1];
 		setsid();
-		return chdir("/") < 0 ? err_set(e, errno, "chdir: %s", err_name(errno)) : 0;
+		return 0;
 	}
 	close(fds[1]);
 	if (read(fds[0], &ok, 1) == 1)
@@ -279,6 +299,7 @@ static int run(struct options *o, struct err *e)
 {
 	struct readiness readiness = {.pipe = -1};
 	CLEANUP_FREE char *mountpoint = realpath(o->mountpoint, NULL);
+	CLEANUP_FREE char *dev = realpath(o->conf.dev, NULL);
 	struct fs_options fs = {
 		/* A dead mount has no real path; its own name must do then. */
 		.mountpoint = mountpoint ? mountpoint : o->mountpoint,
@@ -293,6 +314,8 @@ static int run(struct options *o, struct err *e)
 
 	if (geteuid() != 0)
 		return err_set(e, EPERM, "not root: EPERM: run with sudo");
+	if (dev)
+		o->conf.dev = dev;
 	config_init(&config);
 	rc = config_load(&config, o->config ? o->config : CONFIG_FILE, o->config, e);
 	if (rc == 0 && !o->foreground)

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/num.h"
+#include "base/raw_syscall.h"
 
 enum { PATH_ROOM = 512, CPU_MAX = 65535 };
 
@@ -85,22 +86,22 @@ static void file_close(struct msr_io *io, int handle)
 
 static int file_read(struct msr_io *io, int handle, uint32_t addr, uint64_t *value)
 {
-	ssize_t n = pread(handle, value, sizeof(*value), addr);
+	long n = raw_syscall4(SYS_pread64, handle, (long)value, sizeof(*value), addr);
 
 	(void)io;
 	if (n == sizeof(*value))
 		return 0;
-	return n < 0 ? -errno : -EIO;
+	return n < 0 ? (int)n : -EIO;
 }
 
 static int file_write(struct msr_io *io, int handle, uint32_t addr, uint64_t value)
 {
-	ssize_t n = pwrite(handle, &value, sizeof(value), addr);
+	long n = raw_syscall4(SYS_pwrite64, handle, (long)&value, sizeof(value), addr);
 
 	(void)io;
 	if (n == sizeof(value))
 		return 0;
-	return n < 0 ? -errno : -EIO;
+	return n < 0 ? (int)n : -EIO;
 }
 
 static int file_cpuid(struct msr_io *io, unsigned cpu, uint32_t leaf, uint32_t subleaf,

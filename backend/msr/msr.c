@@ -45,9 +45,7 @@ static int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **o
 		io->ops->close(io, handle);
 		return rc < 0 ? rc : err_set(e, ENOMEM, "no memory for CPU %u", cpu);
 	}
-	c->mb = mb;
-	c->cpu = cpu;
-	c->handle = handle;
+	msr_cpu_init(c, mb, cpu, handle);
 	*out = c;
 	return 0;
 }

@@ -23,6 +23,10 @@ struct backend_cpu {
 	struct msr_backend *mb;
 	unsigned cpu;
 	int handle;
+	/* Of mb->io: what each access would have to look up. */
+	struct msr_io *io;
+	int (*read)(struct msr_io *io, int handle, uint32_t addr, uint64_t *value);
+	int (*write)(struct msr_io *io, int handle, uint32_t addr, uint64_t value);
 	struct claim claims[MSR_MAX_REGS]; /* by row of mb->regs */
 };
 
@@ -31,24 +35,33 @@ static inline struct msr_backend *msr_of(struct backend *be)
 	return (struct msr_backend *)be;
 }
 
+static inline void msr_cpu_init(struct backend_cpu *c, struct msr_backend *mb, unsigned cpu,
+	int handle)
+{
+	*c = (struct backend_cpu){
+		.mb = mb,
+		.cpu = cpu,
+		.handle = handle,
+		.io = mb->io,
+		.read = mb->io->ops->read,
+		.write = mb->io->ops->write,
+	};
+}
+
 /*
  * Every access goes through these two. They count before they act: after an enabling write each
  * further user instruction is one that user-level counts see.
  */
 static inline int msr_read(struct backend_cpu *c, const struct msr_reg *reg, uint64_t *value)
 {
-	struct msr_io *io = c->mb->io;
-
 	atomic_fetch_add_explicit(&c->mb->be.stats.reads, 1, memory_order_relaxed);
-	return io->ops->read(io, c->handle, reg->addr, value);
+	return c->read(c->io, c->handle, reg->addr, value);
 }
 
 static inline int msr_write(struct backend_cpu *c, const struct msr_reg *reg, uint64_t value)
 {
-	struct msr_io *io = c->mb->io;
-
 	atomic_fetch_add_explicit(&c->mb->be.stats.writes, 1, memory_order_relaxed);
-	return io->ops->write(io, c->handle, reg->waddr, value);
+	return c->write(c->io, c->handle, reg->waddr, value);
 }
 
 /* The sentence for an access that returned @rc; returns @rc. */

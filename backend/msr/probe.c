@@ -91,7 +91,7 @@ int msr_probe(struct msr_backend *mb, struct err *e)
 		return err_set(e, ENOMEM, "no memory to probe the PMU");
 	while (cpu < limit && !io->ops->cpu_online(io, cpu))
 		cpu++;
-	*c = (struct backend_cpu){.mb = mb, .cpu = cpu, .handle = io->ops->open(io, cpu, e)};
+	msr_cpu_init(c, mb, cpu, io->ops->open(io, cpu, e));
 	if (c->handle < 0)
 		return c->handle;
 	rc = probe_cpu(c, e);

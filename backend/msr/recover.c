@@ -64,8 +64,7 @@ static int recover_cpu(struct msr_backend *mb, const struct journal_entry *entri
 
 	if (!c)
 		return err_set(e, ENOMEM, "no memory to restore registers");
-	*c = (struct backend_cpu){.mb = mb, .cpu = entries[0].cpu};
-	c->handle = io->ops->open(io, c->cpu, e);
+	msr_cpu_init(c, mb, entries[0].cpu, io->ops->open(io, entries[0].cpu, e));
 	if (c->handle == -ENXIO) /* an offline CPU's registers are gone */
 		return 0;
 	if (c->handle < 0)

@@ -2,17 +2,15 @@
 /* From a description to rows. */
 #include "backend/msr/reg.h"
 
-_Static_assert(MSR_MAX_REGS < UINT8_MAX, "a row must fit into the hash");
-
 static struct msr_reg *add(
 	struct msr_regs *regs, const struct pmu *pmu, uint32_t addr, const char *name)
 {
 	struct msr_reg *reg = &regs->reg[regs->n++];
-	uint32_t at = addr % MSR_HASH;
+	uint32_t at = addr;
 
-	while (regs->row[at])
-		at = (at + 1) % MSR_HASH;
-	regs->row[at] = (uint8_t)regs->n;
+	while (regs->at[at % MSR_HASH])
+		at++;
+	regs->at[at % MSR_HASH] = reg;
 	*reg = (struct msr_reg){
 		.addr = addr,
 		.waddr = addr,

@@ -33,7 +33,7 @@ struct msr_reg {
 struct msr_regs {
 	unsigned n;
 	struct msr_reg reg[MSR_MAX_REGS];
-	uint8_t row[MSR_HASH]; /* row + 1, 0: none; collisions go to the next place */
+	const struct msr_reg *at[MSR_HASH]; /* collisions go to the next place */
 };
 
 /* @pmu must be valid and stay: the rows point to its names. */
@@ -42,13 +42,11 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu);
 /* NULL if @addr is none of the PMU's. */
 static inline const struct msr_reg *msr_regs_find(const struct msr_regs *regs, uint32_t addr)
 {
-	for (uint32_t at = addr % MSR_HASH; regs->row[at]; at = (at + 1) % MSR_HASH) {
-		const struct msr_reg *reg = &regs->reg[regs->row[at] - 1];
+	const struct msr_reg *reg;
 
-		if (reg->addr == addr)
-			return reg;
-	}
-	return NULL;
+	for (uint32_t at = addr; (reg = regs->at[at % MSR_HASH]) && reg->addr != addr; at++)
+		;
+	return reg;
 }
 
 #endif

@@ -35,92 +35,130 @@ COLD int msr_access_failed(
 	}
 }
 
-static COLD int refuse_unknown(const struct backend_cpu *c, const struct reg_op *op, struct err *e)
+static int refuse_unknown(const struct backend_cpu *c, const struct reg_op *op, struct err *e)
 {
 	return err_set(e, EPERM, "MSR %#" PRIx32 ": EPERM: not a register of %s", op->addr,
 		c->mb->pmu.name);
 }
 
-static COLD int refuse_bits(const struct msr_reg *reg, uint64_t bits, struct err *e)
-{
-	return err_set(e, EPERM, "%s: EPERM: bits %#" PRIx64 " must not be written", reg->name,
-		bits & ~reg->writable);
-}
-
-static COLD int refuse_kind(const struct msr_reg *reg, struct err *e)
+static int refuse_kind(const struct msr_reg *reg, struct err *e)
 {
 	if (!reg->writable)
 		return err_set(e, EPERM, "%s: EPERM: it is read-only", reg->name);
-	if (reg->shared)
-		return err_set(
-			e, EPERM, "%s: EPERM: it has others' bits, update your own", reg->name);
-	return err_set(e, EPERM, "%s: EPERM: a counter is written as a whole", reg->name);
+	if (reg->counter)
+		return err_set(e, EPERM, "%s: EPERM: a counter is written as a whole", reg->name);
+	return err_set(e, EPERM, "%s: EPERM: it has others' bits, update your own", reg->name);
 }
 
-static inline int run_write(
-	struct backend_cpu *c, const struct msr_reg *reg, const struct reg_op *op, struct err *e)
+/* The bits that an operation means to write, as far as it says. */
+static uint64_t meant(const struct reg_op *op)
 {
-	int rc;
-
-	if (op->value & ~reg->writable)
-		return refuse_bits(reg, op->value, e);
-	if (reg->shared || !reg->writable)
-		return refuse_kind(reg, e);
-	rc = msr_write(c, reg, op->value);
-	return rc < 0 ? msr_access_failed(c, reg, rc, e) : 0;
+	return op->verb == REG_WRITE ? op->value : op->verb == REG_UPDATE ? op->mask
+									  : op->value & op->mask;
 }
 
-static inline int run_update(
-	struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, struct err *e)
+static int refuse(const struct msr_reg *reg, const struct reg_op *op, struct err *e)
 {
+	uint64_t bits = meant(op) & ~reg->writable;
+
+	if (reg->writable && bits)
+		return err_set(e, EPERM, "%s: EPERM: bits %#" PRIx64 " must not be written", reg->name,
+			bits);
+	return refuse_kind(reg, e);
+}
+
+/*
+ * What operations return besides the device's -errno. The sentence is made afterwards, by
+ * whoever finds that there was an error: its making would weigh on those without.
+ */
+enum { REFUSED = -4096, EXPLAINED = -4097 };
+
+static COLD void explain(
+	const struct backend_cpu *c, const struct reg_op *op, int rc, struct err *e)
+{
+	const struct msr_reg *reg = msr_regs_find(&c->mb->regs, op->addr);
+
+	if (!reg)
+		refuse_unknown(c, op, e);
+	else if (rc == REFUSED)
+		refuse(reg, op, e);
+	else if (rc != EXPLAINED)
+		msr_access_failed(c, reg, rc, e);
+}
+
+static inline int run_write(struct backend_cpu *c, const struct msr_reg *reg, const struct reg_op *op)
+{
+	if ((op->value & ~reg->writable) || reg->shared || !reg->writable)
+		return REFUSED;
+	return msr_write(c, reg, op->value);
+}
+
+/* Of what the register holds, and of a value for it, only the bits under the mask are ours. */
+static inline int run_update(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op,
+	bool replace)
+{
+	uint64_t bits = replace && !reg->shared ? op->value & op->mask : op->mask;
 	uint64_t old, new;
 	int rc;
 
-	if (op->mask & ~reg->writable)
-		return refuse_bits(reg, op->mask, e);
-	if (reg->counter)
-		return refuse_kind(reg, e);
+	if ((bits & ~reg->writable) || reg->counter || !reg->writable)
+		return REFUSED;
 	rc = msr_read(c, reg, &old);
 	if (rc < 0)
-		return msr_access_failed(c, reg, rc, e);
+		return rc;
 	new = (old & ~op->mask) | (op->value & op->mask);
 	op->value = old;
-	if (new == old)
+	if (new == old || (replace && ((old ^ op->expect) & op->mask)))
 		return 0;
-	rc = msr_write(c, reg, new);
-	return rc < 0 ? msr_access_failed(c, reg, rc, e) : 0;
+	return msr_write(c, reg, new);
+}
+
+static COLD int run_claims(
+	struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, struct err *e)
+{
+	int rc = 0;
+
+	if (op->verb == REG_CLAIM)
+		rc = reg->writable ? claim_take(c, reg, op, e) : refuse_kind(reg, e);
+	else if (op->verb == REG_RELEASE)
+		rc = claim_release(c, reg, op->mask, e);
+	else
+		claim_forget(c, reg, op->mask);
+	return rc < 0 ? EXPLAINED : 0;
 }
 
 static inline int run_one(struct backend_cpu *c, struct reg_op *op, struct err *e)
 {
 	const struct msr_reg *reg = msr_regs_find(&c->mb->regs, op->addr);
-	int rc;
 
 	if (!reg)
-		return refuse_unknown(c, op, e);
+		return REFUSED;
 	switch (op->verb) {
 	case REG_READ:
-		rc = msr_read(c, reg, &op->value);
-		return rc < 0 ? msr_access_failed(c, reg, rc, e) : 0;
+		return msr_read(c, reg, &op->value);
 	case REG_WRITE:
-		return run_write(c, reg, op, e);
+		return run_write(c, reg, op);
 	case REG_UPDATE:
-		return run_update(c, reg, op, e);
+		return run_update(c, reg, op, false);
+	case REG_REPLACE:
+		return run_update(c, reg, op, true);
 	case REG_CLAIM:
-		return reg->writable ? claim_take(c, reg, op, e) : refuse_kind(reg, e);
 	case REG_RELEASE:
-		return claim_release(c, reg, op->mask, e);
 	case REG_FORGET:
-		claim_forget(c, reg, op->mask);
-		return 0;
+		break;
 	}
-	return err_set(e, EINVAL, "%s: EINVAL: unknown verb %d", reg->name, (int)op->verb);
+	return run_claims(c, reg, op, e);
 }
 
 unsigned msr_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
 {
-	for (unsigned i = 0; i < n; i++)
-		if (run_one(c, &ops[i], e) < 0)
+	for (unsigned i = 0; i < n; i++) {
+		int rc = run_one(c, &ops[i], e);
+
+		if (rc < 0) {
+			explain(c, &ops[i], rc, e);
 			return i;
+		}
+	}
 	return n;
 }

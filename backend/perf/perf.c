@@ -135,6 +135,12 @@ static int selector_op(struct backend_cpu *c, struct perf_slot *s, struct reg_op
 		return 0;
 	case REG_WRITE:
 		return selector_write(c, s, op->value, e);
+	case REG_REPLACE:
+		if ((s->sel ^ op->expect) & op->mask) {
+			op->value = s->sel;
+			return 0;
+		}
+		__attribute__((fallthrough));
 	case REG_UPDATE:
 		return selector_update(c, s, op, e);
 	case REG_RELEASE:
@@ -146,21 +152,6 @@ static int selector_op(struct backend_cpu *c, struct perf_slot *s, struct reg_op
 	return err_set(e, EINVAL, "%d is no operation on a register", op->verb);
 }
 
-static int counter_update(
-	struct backend_cpu *c, struct perf_slot *s, struct reg_op *op, struct err *e)
-{
-	uint64_t old, new;
-	int rc = slot_read(&c->pc, s, &old, e);
-
-	if (rc < 0)
-		return rc;
-	new = updated(old, op);
-	rc = new == old ? 0 : slot_write(&c->pc, s, new, e);
-	if (rc == 0)
-		op->value = old;
-	return rc;
-}
-
 static int counter_op(struct backend_cpu *c, struct perf_slot *s, struct reg_op *op, struct err *e)
 {
 	switch (op->verb) {
@@ -169,14 +160,15 @@ static int counter_op(struct backend_cpu *c, struct perf_slot *s, struct reg_op 
 		return slot_read(&c->pc, s, &op->value, e);
 	case REG_WRITE:
 		return slot_write(&c->pc, s, op->value, e);
-	case REG_UPDATE:
-		return counter_update(c, s, op, e);
 	case REG_RELEASE:
 		return slot_write(&c->pc, s, 0, e);
 	case REG_FORGET:
 		return 0;
+	case REG_UPDATE:
+	case REG_REPLACE:
+		break;
 	}
-	return err_set(e, EINVAL, "%d is no operation on a register", op->verb);
+	return err_set(e, EPERM, "a counter is written as a whole");
 }
 
 static int run_one(struct backend_cpu *c, struct reg_op *op, struct err *e)

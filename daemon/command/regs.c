@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/num.h"
-#include "perfmonfs/pmu.h"
 
 int command_parse_pmc(struct slice text, uint64_t *value, struct err *e)
 {
@@ -30,7 +29,7 @@ static int parse_line(struct slice line, uint16_t set, struct cmd_reg *r, struct
 			SLICE_ARG(name));
 	number.p += 3;
 	number.n -= 3;
-	rc = num_max(number, PMU_MAX_NUM - 1, &num, e);
+	rc = num_max(number, UINT16_MAX, &num, e);
 	if (rc < 0)
 		return rc;
 	r->num = (uint16_t)num;

@@ -64,13 +64,12 @@ static int fill_vector(struct context *ctx, struct command *cmd, struct err *e)
  * Every failed round loses at least one counter, which the next one leaves out: so this ends, and
  * one faulting register does not take the others with it.
  */
-static int look_at(struct context *ctx, struct step *st, struct plan *plan, uint32_t live,
-	uint64_t now)
+static int look_at(struct context *ctx, struct step *st, struct plan *plan, uint32_t live)
 {
 	bool first = st->phase != PHASE_READ;
 
 	if (!first)
-		counters_take(ctx, st, live, plan, now);
+		counters_take(ctx, st, live, plan);
 	if (live && (first || plan_failed(plan))) {
 		for (unsigned d = 0; d < ctx->pmu->npmds; d++)
 			if (!is_live(ctx, ctx->active, d))
@@ -83,28 +82,25 @@ static int look_at(struct context *ctx, struct step *st, struct plan *plan, uint
 }
 
 int step_read(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	uint64_t now, struct err *e)
+	struct err *e)
 {
-	if (look_at(ctx, st, plan, live_in_vector(ctx, cmd), now) == CORE_RUN)
+	if (look_at(ctx, st, plan, live_in_vector(ctx, cmd)) == CORE_RUN)
 		return CORE_RUN;
 	return fill_vector(ctx, cmd, e);
 }
 
-int step_poll(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
-	struct err *e)
+int step_poll(struct context *ctx, struct step *st, struct plan *plan)
 {
 	uint32_t live = 0;
 
-	(void)e;
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
 		if (is_live(ctx, ctx->active, d))
 			live |= ROW(d);
-	return look_at(ctx, st, plan, live, now);
+	return look_at(ctx, st, plan, live);
 }
 
 static int write_pmc(struct context *ctx, const struct command *cmd, struct evtset *set,
-	unsigned row, uint64_t value, struct step *st, struct plan *plan, uint64_t now,
-	struct err *e)
+	unsigned row, uint64_t value, struct step *st, struct plan *plan, struct err *e)
 {
 	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[row];
 	uint64_t values[PMU_MAX_PMCS];
@@ -118,7 +114,7 @@ static int write_pmc(struct context *ctx, const struct command *cmd, struct evts
 	memcpy(values, set->pmc, sizeof(values));
 	values[row] = value;
 	image_of(ctx->pmu, values, ctx->state == CTX_RUNNING, &st->target);
-	return transition_begin(ctx, st, plan, now, e);
+	return transition_begin(ctx, st, plan, e);
 }
 
 static int write_pmd(struct context *ctx, struct evtset *set, unsigned row, struct step *st,
@@ -146,7 +142,8 @@ static int write_pmd_look(struct context *ctx, unsigned row, uint64_t value, str
 		return -e->no;
 	}
 	if ((plan->op[0].value ^ ctx->hw.sel[pmd->pmc]) & field) {
-		counters_lose(ctx, counters_behind(ctx, pmd->pmc, field), LOST_STOLEN);
+		if (ctx->state == CTX_RUNNING)
+			counters_lose(ctx, counters_behind(ctx, pmd->pmc, field), LOST_STOLEN);
 		st->blame = plan->op[0].addr;
 		st->blame_value = plan->op[0].value;
 		return err_set(e, EBUSY,
@@ -161,7 +158,7 @@ static int write_pmd_look(struct context *ctx, unsigned row, uint64_t value, str
 
 /* One step of the element that st->element points to. */
 static int write_step(struct context *ctx, const struct command *cmd, struct step *st,
-	struct plan *plan, uint64_t now, struct err *e)
+	struct plan *plan, struct err *e)
 {
 	const struct cmd_reg *r = &cmd->regs[st->element];
 	uint64_t value = r->value;
@@ -176,8 +173,8 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 
 		value = (value & ~pmc->rsvd) | (pmc->def & pmc->rsvd);
 		rc = transition_active(st)
-			? transition_step(ctx, st, plan, now, e)
-			: write_pmc(ctx, cmd, set, row, value, st, plan, now, e);
+			? transition_step(ctx, st, plan, e)
+			: write_pmc(ctx, cmd, set, row, value, st, plan, e);
 		if (rc == CORE_DONE)
 			set->pmc[row] = value;
 		return rc;
@@ -198,15 +195,15 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 	}
 	if (rc == CORE_DONE)
 		set->pmd[row] = (struct pmd_state){
-			.value = value, .hw = value & ctx->pmu->pmds[row].wmask, .looked = now};
+			.value = value, .hw = value & ctx->pmu->pmds[row].wmask, .looked = plan->at};
 	return rc;
 }
 
 int step_write(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	uint64_t now, struct err *e)
+	struct err *e)
 {
 	while (st->element < cmd->nregs) {
-		int rc = write_step(ctx, cmd, st, plan, now, e);
+		int rc = write_step(ctx, cmd, st, plan, e);
 
 		if (rc < 0 && cmd->first_line)
 			return err_prefix(e, "line %u", cmd->first_line + st->element);

@@ -33,8 +33,8 @@ uint64_t pmu_wrap_ns(const struct pmu *pmu, uint32_t pmds)
 	return width == 64 ? 0 : (1ULL << width) / (pmu->max_rate / 1000000000 + 1);
 }
 
-uint64_t ctx_poll_interval(const struct context *ctx)
+uint64_t pmu_poll_ns(const struct pmu *pmu)
 {
 	/* Four looks in the shortest possible wrap: three of them may come late. */
-	return ctx->state == CTX_RUNNING ? pmu_wrap_ns(ctx->pmu, ctx->hw.pmds) / 4 : 0;
+	return pmu_wrap_ns(pmu, ~0U) / 4;
 }

@@ -57,23 +57,23 @@ void ctx_init(struct context *ctx, const struct pmu *pmu);
 /* The set @id, or NULL. */
 struct evtset *ctx_set(struct context *ctx, unsigned id);
 
-/* Progress of one command, kept by whoever executes it; all zero at the start. */
+/* Progress of one command, kept by whoever executes it; step_begin() it first. */
 struct step {
 	int phase;
-	int then;              /* where a sub-sequence returns to */
 	unsigned element;      /* of the vector */
-	struct image target;   /* the image being moved to */
-	bool forced;           /* stopping: carry on past registers that are no longer ours */
-	bool release;          /* unloading: put selectors back instead of stopping them */
-	struct err err;        /* the error to report after undoing */
 	uint32_t blame;        /* register found in somebody else's hands, and what it holds: the */
 	uint64_t blame_value;  /* backend may know who it is; 0: none */
+	struct err err;        /* the error to report in the end */
+	struct image target;   /* the image being moved to */
 };
+
+void step_begin(struct step *st);
 
 enum { CORE_DONE = 0, CORE_RUN = 1 };
 
 /*
- * Takes @cmd one step further at time @now (ns). CORE_RUN: run @plan, then call again.
+ * Takes @cmd one step further. CORE_RUN: run @plan, then call again. Between commands @plan must
+ * be left as it is.
  * CORE_DONE: it has succeeded. Negative: it has failed with that errno and @e says why; all that
  * could be undone has been. The context may be used for the next command after either.
  *
@@ -83,15 +83,23 @@ enum { CORE_DONE = 0, CORE_RUN = 1 };
  * ENXIO the CPU is offline.
  */
 int core_step(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	uint64_t now, struct err *e);
+	struct err *e);
+
+/*
+ * The first plan of a stop, for a running context, to be made in advance: running it is the
+ * first thing done when a stop, unload or destroy is to be executed. Then step_quiet() begins
+ * that command, with this plan and its results.
+ */
+void ctx_quiet_plan(const struct context *ctx, struct plan *plan);
+void step_quiet(struct step *st);
 
 /* What CMD_LOAD refuses whatever the CPU holds; for those who prepare a CPU for it. */
 int core_load_check(struct context *ctx, const struct command *cmd, struct err *e);
 
-/* Within how many nanoseconds a running context wants its next CMD_POLL; 0: never. */
-uint64_t ctx_poll_interval(const struct context *ctx);
-
 /* How long the narrowest counter in @pmds needs to wrap at the highest rate; 0: centuries. */
 uint64_t pmu_wrap_ns(const struct pmu *pmu, uint32_t pmds);
+
+/* How often a running context wants CMD_POLL, in ns; 0: it need not be. */
+uint64_t pmu_poll_ns(const struct pmu *pmu);
 
 #endif

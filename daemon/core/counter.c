@@ -14,8 +14,7 @@ static uint64_t width_mask(unsigned width)
 	return width == 64 ? ~0ULL : (1ULL << width) - 1;
 }
 
-/* The selector rows that the counters @pmds depend on. */
-static uint32_t selectors_of(const struct pmu *pmu, uint32_t pmds)
+uint32_t selectors_of(const struct pmu *pmu, uint32_t pmds)
 {
 	uint32_t rows = 0;
 
@@ -67,7 +66,7 @@ void counters_plan(const struct context *ctx, uint32_t pmds, struct plan *plan)
 		plan_add(plan, REG_READ, pmu->global_ctrl, 0, 0);
 }
 
-void counter_fold(struct context *ctx, unsigned d, const struct plan *plan, uint64_t now)
+static void fold_one(struct context *ctx, unsigned d, const struct plan *plan)
 {
 	const struct pmu_pmd *pmd = &ctx->pmu->pmds[d];
 	const struct reg_op *op = plan_result(plan, pmd->addr);
@@ -76,17 +75,30 @@ void counter_fold(struct context *ctx, unsigned d, const struct plan *plan, uint
 
 	if (!op || op->verb != REG_READ)
 		return;
-	if (wrap && now - s->looked > wrap)
+	if (wrap && plan->at - s->looked > wrap)
 		counters_lose(ctx, ROW(d), LOST_LATE);
 	if (s->lost)
 		return;
-	s->looked = now;
+	s->looked = plan->at;
 	s->value += (op->value - s->hw) & width_mask(pmd->width);
 	s->hw = op->value;
 }
 
-/* The operation that failed takes with it the counters that depend on it. */
-static void lose_failed(struct context *ctx, uint32_t pmds, const struct plan *plan)
+void counters_fold(struct context *ctx, uint32_t pmds, const struct plan *plan)
+{
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+		if (pmds & ROW(d))
+			fold_one(ctx, d, plan);
+}
+
+void counters_paused(struct context *ctx, uint32_t pmds, uint64_t global)
+{
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+		if ((pmds & ROW(d)) && (image_global_bits(ctx->pmu, ROW(d)) & ~global))
+			counters_lose(ctx, ROW(d), LOST_PAUSED);
+}
+
+void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan)
 {
 	const struct pmu *pmu = ctx->pmu;
 	uint32_t addr = plan->op[plan->done].addr;
@@ -117,16 +129,14 @@ static bool still_ours(const struct context *ctx, unsigned p, const struct plan 
 	return !*differs;
 }
 
-void counters_take(struct context *ctx, struct step *st, uint32_t pmds, const struct plan *plan,
-	uint64_t now)
+void counters_take(struct context *ctx, struct step *st, uint32_t pmds, const struct plan *plan)
 {
 	const struct pmu *pmu = ctx->pmu;
 	uint32_t rows = selectors_of(pmu, pmds);
-	const struct reg_op *global = pmu->global_ctrl ? plan_result(plan, pmu->global_ctrl) : NULL;
 	uint64_t differs;
 
 	if (plan_failed(plan)) {
-		lose_failed(ctx, pmds, plan);
+		counters_fault(ctx, pmds, plan);
 		return;
 	}
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
@@ -136,13 +146,9 @@ void counters_take(struct context *ctx, struct step *st, uint32_t pmds, const st
 		st->blame_value = plan_result(plan, st->blame)->value;
 		counters_lose(ctx, pmds & counters_behind(ctx, p, differs), LOST_STOLEN);
 	}
-	for (unsigned d = 0; d < pmu->npmds; d++) {
-		if (!(pmds & ROW(d)))
-			continue;
-		if (global && (image_global_bits(pmu, ROW(d)) & ~global->value))
-			counters_lose(ctx, ROW(d), LOST_PAUSED);
-		counter_fold(ctx, d, plan, now);
-	}
+	if (image_global_bits(pmu, pmds))
+		counters_paused(ctx, pmds, plan_result(plan, pmu->global_ctrl)->value);
+	counters_fold(ctx, pmds, plan);
 }
 
 int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct err *e)

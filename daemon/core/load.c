@@ -19,7 +19,7 @@ int core_load_check(struct context *ctx, const struct command *cmd, struct err *
 }
 
 int step_load(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	uint64_t now, struct err *e)
+	struct err *e)
 {
 	int rc;
 
@@ -30,9 +30,9 @@ int step_load(struct context *ctx, struct command *cmd, struct step *st, struct 
 		ctx->cpu = cmd->cpu;
 		ctx->active = ctx_set(ctx, cmd->has_set ? cmd->set : 0);
 		image_of(ctx->pmu, ctx->active->pmc, false, &st->target);
-		rc = transition_begin(ctx, st, plan, now, e);
+		rc = transition_begin(ctx, st, plan, e);
 	} else {
-		rc = transition_step(ctx, st, plan, now, e);
+		rc = transition_step(ctx, st, plan, e);
 	}
 	if (rc != CORE_DONE)
 		return rc;
@@ -42,15 +42,43 @@ int step_load(struct context *ctx, struct command *cmd, struct step *st, struct 
 	return CORE_DONE;
 }
 
+/* Stopped some time ago: is what is to be put back still ours? What is not is left alone. */
+static int verify(struct context *ctx, struct step *st, struct plan *plan)
+{
+	plan_clear(plan);
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		if (ctx->claimed_sel[p])
+			plan_add(plan, REG_READ, ctx->pmu->pmcs[p].addr, 0, 0);
+	st->phase = PHASE_VERIFY;
+	return CORE_RUN;
+}
+
+static void take_verified(struct context *ctx, const struct plan *plan)
+{
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {
+		const struct reg_op *op = plan_result(plan, ctx->pmu->pmcs[p].addr);
+		uint64_t differ = op ? (op->value ^ ctx->hw.sel[p]) & ctx->hw.mask[p] : 0;
+
+		if (differ)
+			selector_disown(ctx, p, differ);
+	}
+}
+
 /*
- * Selectors are put back already; counters follow, and the global control last. A counter whose
- * selector was taken over is the other one's now.
+ * Selectors first, the global control last. A counter whose selector was taken over is the other
+ * one's now; forgetting costs no access.
  */
 static int release(struct context *ctx, struct step *st, struct plan *plan)
 {
 	const struct pmu *pmu = ctx->pmu;
 
 	plan_clear(plan);
+	for (unsigned p = 0; p < pmu->npmcs; p++) {
+		if (ctx->claimed_sel[p])
+			plan_add(plan, REG_RELEASE, pmu->pmcs[p].addr, 0, ctx->claimed_sel[p]);
+		if (ctx->hw.pmcs & ROW(p))
+			plan_add(plan, REG_FORGET, pmu->pmcs[p].addr, 0, ~0ULL);
+	}
 	for (unsigned d = 0; d < pmu->npmds; d++) {
 		bool ours = ctx->claimed_sel[pmu->pmds[d].pmc] & image_field(pmu, d);
 
@@ -77,28 +105,31 @@ static int unloaded(struct context *ctx, struct step *st, struct err *e)
 	return -e->no;
 }
 
-int step_unload(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
-	struct err *e)
+int step_unload(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
-	int rc;
-
-	if (st->phase == PHASE_RELEASE) {
+	if (stop_active(st)) {
+		/* Whether it could be stopped or not: putting registers back stops it too. */
+		if (stop_step(ctx, st, plan, e) == CORE_RUN)
+			return CORE_RUN;
+		return release(ctx, st, plan);
+	}
+	switch (st->phase) {
+	case PHASE_VERIFY:
+		take_verified(ctx, plan);
+		if (plan_failed(plan) && plan_rest(plan))
+			return CORE_RUN;
+		return release(ctx, st, plan);
+	case PHASE_RELEASE:
 		if (plan_failed(plan)) {
 			st->err = plan->err;
 			if (plan_rest(plan))
 				return CORE_RUN;
 		}
 		return unloaded(ctx, st, e);
-	}
-	if (!transition_active(st)) {
+	default:
 		if (ctx->state == CTX_UNLOADED)
 			return CORE_DONE;
-		st->forced = st->release = true;
-		rc = transition_begin(ctx, st, plan, now, e);
-	} else {
-		rc = transition_step(ctx, st, plan, now, e);
+		return ctx->state == CTX_RUNNING ? stop_begin(ctx, st, plan)
+						 : verify(ctx, st, plan);
 	}
-	if (rc != CORE_DONE)
-		return rc;
-	return release(ctx, st, plan);
 }

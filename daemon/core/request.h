@@ -13,16 +13,22 @@
 
 enum cmd_verb {
 	CMD_LOAD,      /* attach to @cpu (specification 3.1.7) */
-	CMD_UNLOAD,    /* 3.1.8 */
 	CMD_START,     /* 3.1.5 */
-	CMD_STOP,      /* 3.1.6 */
 	CMD_WRITE,     /* write the registers of the vector (3.1.2, 3.1.3) */
 	CMD_READ,      /* read the registers of the vector (3.1.4) */
 	CMD_SET_FLAGS, /* context flags, until the first load (3.1.1) */
 	CMD_INFO,      /* state and flags */
 	CMD_POLL,      /* look at the counters before one can wrap; nobody asked */
+	/* Those from here on stop the counters: command_stops(). */
+	CMD_STOP,      /* 3.1.6 */
+	CMD_UNLOAD,    /* 3.1.8 */
 	CMD_DESTROY,   /* unload if need be; nothing may follow (3.1.15) */
 };
+
+static inline bool command_stops(enum cmd_verb verb)
+{
+	return verb >= CMD_STOP;
+}
 
 /* What the caller may do, decided from his credentials when he asks. */
 struct rights {

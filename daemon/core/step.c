@@ -19,29 +19,39 @@ static int info(const struct context *ctx, struct ctx_info *out)
 	return CORE_DONE;
 }
 
+void step_begin(struct step *st)
+{
+	*st = (struct step){.phase = PHASE_START};
+}
+
+void step_quiet(struct step *st)
+{
+	*st = (struct step){.phase = PHASE_QUIET};
+}
+
 int core_step(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	uint64_t now, struct err *e)
+	struct err *e)
 {
 	switch (cmd->verb) {
 	case CMD_LOAD:
-		return step_load(ctx, cmd, st, plan, now, e);
+		return step_load(ctx, cmd, st, plan, e);
 	case CMD_UNLOAD:
 	case CMD_DESTROY:
-		return step_unload(ctx, st, plan, now, e);
+		return step_unload(ctx, st, plan, e);
 	case CMD_START:
-		return step_start(ctx, cmd, st, plan, now, e);
+		return step_start(ctx, cmd, st, plan, e);
 	case CMD_STOP:
-		return step_stop(ctx, st, plan, now, e);
+		return step_stop(ctx, st, plan, e);
 	case CMD_WRITE:
-		return step_write(ctx, cmd, st, plan, now, e);
+		return step_write(ctx, cmd, st, plan, e);
 	case CMD_READ:
-		return step_read(ctx, cmd, st, plan, now, e);
+		return step_read(ctx, cmd, st, plan, e);
 	case CMD_SET_FLAGS:
 		return set_flags(ctx, cmd->flags, e);
 	case CMD_INFO:
 		return info(ctx, &cmd->info);
 	case CMD_POLL:
-		return step_poll(ctx, st, plan, now, e);
+		return step_poll(ctx, st, plan);
 	}
 	return err_set(e, EINVAL, "no such command");
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Moving the hardware from one image to another, in at most three rounds:
+ * Moving the hardware from one image to another, all or nothing (load, start, a rewritten PMC):
  *
  *   quiet   where there is a global control, the counters that go off are stopped by one write,
- *           all at the same instant; nothing else comes before it, as they still count
+ *           all at the same instant
  *   look    what is new is claimed (its original is read and kept), what will be changed is
  *           read, to see that it is ours, and the counters that went off are read
- *   set     counters, then selectors, and the global control last: all start at one instant
- *
- * Stopping and unloading are forced: they carry on past registers that were taken over, leave
- * those alone and mark the counts lost. Anything else is all or nothing.
+ *   set     counters and selectors are written, and selectors read back
+ *   enable  last of all, what makes the counters count; everything is settled before it
  */
 #include "daemon/core/core_i.h"
 
@@ -25,14 +23,24 @@ static uint32_t going_off(const struct context *ctx, const struct step *st)
 	return counting(&ctx->hw) & ~counting(&st->target);
 }
 
-static uint32_t new_pmds(const struct context *ctx, const struct step *st)
+static uint64_t global_on(const struct context *ctx, const struct step *st)
 {
-	return st->target.pmds & ~ctx->hw.pmds;
+	return st->target.global & ~ctx->hw.global;
+}
+
+static uint64_t global_off(const struct context *ctx, const struct step *st)
+{
+	return ctx->hw.global & ~st->target.global;
 }
 
 static uint64_t new_global(const struct context *ctx, const struct step *st)
 {
 	return image_global_bits(ctx->pmu, st->target.pmds) & ~ctx->claimed_global;
+}
+
+static uint32_t new_pmds(const struct context *ctx, const struct step *st)
+{
+	return st->target.pmds & ~ctx->claimed_pmds;
 }
 
 static uint64_t new_bits(const struct context *ctx, const struct step *st, unsigned p)
@@ -43,10 +51,27 @@ static uint64_t new_bits(const struct context *ctx, const struct step *st, unsig
 /* Whether selector row @p is touched at all. */
 static bool changes(const struct context *ctx, const struct step *st, unsigned p)
 {
-	if (!(st->target.pmcs & ROW(p)) || !st->target.mask[p])
-		return false;
-	return st->release || new_bits(ctx, st, p) ||
-		((st->target.sel[p] ^ ctx->hw.sel[p]) & st->target.mask[p]);
+	return (st->target.pmcs & ROW(p)) && (new_bits(ctx, st, p) ||
+		((st->target.sel[p] ^ ctx->hw.sel[p]) & st->target.mask[p]));
+}
+
+/* ... or has been selecting a counter that now goes off, whose count is to be told. */
+static bool matters(const struct context *ctx, const struct step *st, unsigned p)
+{
+	return changes(ctx, st, p) || (selectors_of(ctx->pmu, going_off(ctx, st)) & ROW(p));
+}
+
+/* It holds what it has to already but for the bits that let it count. */
+static bool only_enables(const struct context *ctx, const struct step *st, unsigned p)
+{
+	return !new_bits(ctx, st, p) && !((st->target.sel[p] ^ ctx->hw.sel[p]) &
+		st->target.mask[p] & ~ctx->pmu->pmcs[p].enable);
+}
+
+/* With a global control, that is what enables; else each selector does. */
+static bool enables_last(const struct context *ctx, const struct step *st, unsigned p)
+{
+	return !ctx->pmu->global_ctrl && st->target.running && only_enables(ctx, st, p);
 }
 
 /* What is no longer used stays claimed, at its default, until the context is unloaded. */
@@ -67,32 +92,15 @@ bool transition_active(const struct step *st)
 	return st->phase >= PHASE_LOOK && st->phase <= PHASE_UNDO;
 }
 
-int transition_begin(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
-	struct err *e)
+int transition_begin(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
-	uint64_t off = ctx->hw.global & ~st->target.global;
-
+	keep_claimed(ctx, &st->target);
 	plan_clear(plan);
 	st->phase = PHASE_LOOK;
-	if (off) {
-		plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, 0, off);
-		return CORE_RUN;
-	}
-	return transition_step(ctx, st, plan, now, e);
-}
-
-static int done(struct context *ctx, struct step *st, uint64_t now)
-{
-	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
-		ctx->claimed_sel[p] |= st->target.mask[p];
-	ctx->claimed_pmds |= st->target.pmds;
-	ctx->claimed_global |= image_global_bits(ctx->pmu, st->target.pmds);
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if (counting(&st->target) & ~counting(&ctx->hw) & ROW(d))
-			ctx->active->pmd[d].looked = now;
-	ctx->hw = st->target;
-	st->phase = PHASE_START;
-	return CORE_DONE;
+	if (!global_off(ctx, st))
+		return transition_step(ctx, st, plan, e);
+	plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, 0, global_off(ctx, st));
+	return CORE_RUN;
 }
 
 /* Fails with @e after the plan that puts things back has run. */
@@ -107,19 +115,18 @@ static int fail(struct step *st, struct plan *plan, const struct err *e)
 static int back_off(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
 	const struct pmu *pmu = ctx->pmu;
-	uint64_t off = ctx->hw.global & ~st->target.global;
 
 	plan_clear(plan);
-	if (off)
-		plan_add(plan, REG_UPDATE, pmu->global_ctrl, off, off);
 	for (unsigned p = 0; p < pmu->npmcs; p++)
 		if ((st->target.pmcs & ROW(p)) && new_bits(ctx, st, p))
 			plan_add(plan, REG_FORGET, pmu->pmcs[p].addr, 0, new_bits(ctx, st, p));
 	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (st->target.pmds & ~ctx->claimed_pmds & ROW(d))
+		if (new_pmds(ctx, st) & ROW(d))
 			plan_add(plan, REG_FORGET, pmu->pmds[d].addr, 0, ~0ULL);
 	if (new_global(ctx, st))
 		plan_add(plan, REG_FORGET, pmu->global_ctrl, 0, new_global(ctx, st));
+	if (global_off(ctx, st))
+		plan_add(plan, REG_UPDATE, pmu->global_ctrl, ~0ULL, global_off(ctx, st));
 	return fail(st, plan, e);
 }
 
@@ -127,12 +134,10 @@ static int back_off(struct context *ctx, struct step *st, struct plan *plan, str
 static int undo(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
 	const struct pmu *pmu = ctx->pmu;
-	uint64_t on = st->target.global & ~ctx->hw.global;
-	uint64_t off = ctx->hw.global & ~st->target.global;
 
 	plan_clear(plan);
-	if (on)
-		plan_add(plan, REG_UPDATE, pmu->global_ctrl, 0, on);
+	if (global_on(ctx, st))
+		plan_add(plan, REG_UPDATE, pmu->global_ctrl, 0, global_on(ctx, st));
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
 		uint64_t fresh = new_bits(ctx, st, p), old = st->target.mask[p] & ~fresh;
 
@@ -145,69 +150,46 @@ static int undo(struct context *ctx, struct step *st, struct plan *plan, struct 
 				pmu->pmcs[p].addr, ctx->hw.sel[p], old);
 	}
 	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (st->target.pmds & ~ctx->claimed_pmds & ROW(d))
+		if (new_pmds(ctx, st) & ROW(d))
 			plan_add(plan, REG_RELEASE, pmu->pmds[d].addr, 0, ~0ULL);
 	if (new_global(ctx, st))
 		plan_add(plan, REG_RELEASE, pmu->global_ctrl, 0, new_global(ctx, st));
-	if (off)
-		plan_add(plan, REG_UPDATE, pmu->global_ctrl, off, off);
+	if (global_off(ctx, st))
+		plan_add(plan, REG_UPDATE, pmu->global_ctrl, ~0ULL, global_off(ctx, st));
 	return fail(st, plan, e);
-}
-
-/* The counters that the global control has just stopped: had it been on all the time? */
-static int quiet_done(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
-{
-	uint32_t off = going_off(ctx, st);
-
-	if (plan_failed(plan)) {
-		*e = plan->err;
-		if (!st->forced)
-			return -e->no;
-		counters_lose(ctx, off, e->no == ENXIO ? LOST_OFFLINE : LOST_FAULT);
-		return 0;
-	}
-	for (unsigned d = 0; plan->n && d < ctx->pmu->npmds; d++)
-		if ((off & ROW(d)) && (image_global_bits(ctx->pmu, ROW(d)) & ~plan->op[0].value))
-			counters_lose(ctx, ROW(d), LOST_PAUSED);
-	return 0;
-}
-
-static void read_counters(const struct context *ctx, uint32_t pmds, struct plan *plan)
-{
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if (pmds & ROW(d))
-			plan_add(plan, REG_READ, ctx->pmu->pmds[d].addr, 0, 0);
 }
 
 static int look(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
 	const struct pmu *pmu = ctx->pmu;
 	bool claims = false;
-	int rc = quiet_done(ctx, st, plan, e);
 
-	if (rc < 0) {
+	if (plan_failed(plan)) {
+		*e = plan->err;
 		st->phase = PHASE_START;
-		return rc;
+		return -e->no;
 	}
-	keep_claimed(ctx, &st->target);
+	if (plan->n)
+		counters_paused(ctx, going_off(ctx, st), plan->op[0].value);
 	plan_clear(plan);
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
 		uint64_t fresh = new_bits(ctx, st, p);
 
-		if (!changes(ctx, st, p))
+		if (!matters(ctx, st, p))
 			continue;
 		plan_add(plan, fresh ? REG_CLAIM : REG_READ, pmu->pmcs[p].addr, 0, fresh);
 		claims = claims || fresh;
 	}
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (st->target.pmds & ~ctx->claimed_pmds & ROW(d))
+	for (unsigned d = 0; d < pmu->npmds; d++) {
+		if (new_pmds(ctx, st) & ROW(d))
 			plan_add(plan, REG_CLAIM, pmu->pmds[d].addr, 0, ~0ULL);
+		else if (pmu->global_ctrl && (going_off(ctx, st) & ROW(d)))
+			plan_add(plan, REG_READ, pmu->pmds[d].addr, 0, 0);
+	}
 	if (new_global(ctx, st))
 		plan_add(plan, REG_CLAIM, pmu->global_ctrl, 0, new_global(ctx, st));
 	if (pmu->inuse && claims)
 		plan_add(plan, REG_READ, pmu->inuse, 0, 0);
-	if (pmu->global_ctrl)
-		read_counters(ctx, going_off(ctx, st), plan);
 	st->phase = PHASE_SET;
 	return CORE_RUN;
 }
@@ -243,60 +225,25 @@ static int selector_check(struct context *ctx, struct step *st, unsigned p,
 {
 	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[p];
 	const struct reg_op *op = plan_result(plan, pmc->addr);
-	uint64_t fresh = new_bits(ctx, st, p), bad;
+	uint64_t fresh = new_bits(ctx, st, p);
+	uint64_t bad = (op->value ^ ctx->hw.sel[p]) & ctx->claimed_sel[p] & ctx->hw.mask[p];
 
-	if (!op)
-		return 0;
 	if (op->value & pmc->enable & fresh)
 		return blame(ctx, st, p, op->value, "is held", e);
 	if (fresh && !(op->value & EVTSEL_INT) && inuse_bit(ctx->pmu, p, plan))
 		return blame(ctx, st, p, op->value,
 			"is programmed, though stopped (if nothing uses it, clear it with wrmsr)", e);
-	bad = (op->value ^ ctx->hw.sel[p]) & ctx->claimed_sel[p] & ctx->hw.mask[p];
 	if (!bad)
 		return 0;
-	counters_lose(ctx, counters_behind(ctx, p, bad), LOST_STOLEN);
-	if (!st->forced)
-		return blame(ctx, st, p, op->value,
-			"was taken over (unload and load again to get a free one)", e);
-	bad = pmc->shared ? bad : ~0ULL;
-	if (pmc->shared)
-		for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-			if (ctx->pmu->pmds[d].pmc == p && (bad & ctx->pmu->pmds[d].field))
-				bad |= ctx->pmu->pmds[d].field;
-	st->target.mask[p] &= ~bad;
-	return 0;
-}
-
-static void set_selector(struct context *ctx, const struct step *st, unsigned p,
-	struct plan *plan)
-{
-	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[p];
-	uint64_t taken_over = ctx->claimed_sel[p] & ctx->hw.mask[p] & ~st->target.mask[p];
-	uint64_t altered = (st->target.sel[p] ^ ctx->hw.sel[p]) & ~pmc->enable;
-
-	if (taken_over) {
-		plan_add(plan, REG_FORGET, pmc->addr, 0, taken_over);
-		ctx->claimed_sel[p] &= ~taken_over;
-	}
-	if (!changes(ctx, st, p))
-		return;
-	if (st->release) {
-		plan_add(plan, REG_RELEASE, pmc->addr, 0, st->target.mask[p]);
-		return;
-	}
-	if (pmc->shared)
-		plan_add(plan, REG_UPDATE, pmc->addr, st->target.sel[p], st->target.mask[p]);
-	else
-		plan_add(plan, REG_WRITE, pmc->addr, st->target.sel[p], ~0ULL);
-	/* A bit that the CPU does not have, or a hypervisor without a PMU, shows at once. */
-	if (altered || new_bits(ctx, st, p))
-		plan_add(plan, REG_READ, pmc->addr, 0, 0);
+	if (ctx->state == CTX_RUNNING)
+		counters_lose(ctx, counters_behind(ctx, p, bad), LOST_STOLEN);
+	return blame(ctx, st, p, op->value,
+		"was taken over (unload and load again to get a free one)", e);
 }
 
 static void set_counters(struct context *ctx, const struct step *st, struct plan *plan)
 {
-	uint32_t fresh = new_pmds(ctx, st);
+	uint32_t fresh = st->target.pmds & ~ctx->hw.pmds;
 
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
 		struct pmd_state *s = &ctx->active->pmd[d];
@@ -308,81 +255,87 @@ static void set_counters(struct context *ctx, const struct step *st, struct plan
 	}
 }
 
-static void fold_stopped(struct context *ctx, const struct step *st, const struct plan *plan,
-	uint64_t now)
+static void set_selector(const struct context *ctx, const struct step *st, unsigned p,
+	struct plan *plan)
 {
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if (going_off(ctx, st) & ROW(d))
-			counter_fold(ctx, d, plan, now);
+	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[p];
+
+	if (pmc->shared)
+		plan_add(plan, REG_UPDATE, pmc->addr, st->target.sel[p], st->target.mask[p]);
+	else
+		plan_add(plan, REG_WRITE, pmc->addr, st->target.sel[p], ~0ULL);
 }
 
-static int set(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
-	struct err *e)
+static int set(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
 	const struct pmu *pmu = ctx->pmu;
-	uint64_t on = st->target.global & ~ctx->hw.global;
-	struct plan *looked = plan;
-	int rc;
+	uint64_t quiet = new_global(ctx, st);
 
-	if (plan_failed(looked)) {
-		*e = looked->err;
-		if (!st->forced)
-			return back_off(ctx, st, plan, e);
-		counters_lose(ctx, going_off(ctx, st), e->no == ENXIO ? LOST_OFFLINE : LOST_FAULT);
-		if (e->no == ENXIO)
-			return done(ctx, st, now);
+	if (plan_failed(plan)) {
+		*e = plan->err;
+		return back_off(ctx, st, plan, e);
 	}
-	for (unsigned p = 0; p < pmu->npmcs; p++) {
-		rc = changes(ctx, st, p) ? selector_check(ctx, st, p, looked, e) : 0;
-		if (rc < 0)
-			return back_off(ctx, st, plan, e);
-	}
-	if (pmu->global_ctrl)
-		fold_stopped(ctx, st, looked, now);
-	plan_clear(plan);
-	set_counters(ctx, st, plan);
 	for (unsigned p = 0; p < pmu->npmcs; p++)
-		if (st->target.pmcs & ROW(p))
-			set_selector(ctx, st, p, plan);
+		if (matters(ctx, st, p) && selector_check(ctx, st, p, plan, e) < 0)
+			return back_off(ctx, st, plan, e);
+	if (pmu->global_ctrl)
+		counters_fold(ctx, going_off(ctx, st), plan);
+
+	plan_clear(plan);
+	if (quiet)
+		plan_add(plan, REG_UPDATE, pmu->global_ctrl, 0, quiet);
+	set_counters(ctx, st, plan);
+	for (unsigned p = 0; p < pmu->npmcs; p++) {
+		if (!changes(ctx, st, p) || enables_last(ctx, st, p))
+			continue;
+		set_selector(ctx, st, p, plan);
+		/* A bit that the CPU does not have, or a hypervisor without a PMU, shows at once. */
+		if (!only_enables(ctx, st, p))
+			plan_add(plan, REG_READ, pmu->pmcs[p].addr, 0, 0);
+	}
 	if (!pmu->global_ctrl)
-		read_counters(ctx, going_off(ctx, st), plan);
-	if (new_global(ctx, st) & ~on)
-		plan_add(plan, REG_UPDATE, pmu->global_ctrl, 0, new_global(ctx, st) & ~on);
-	if (on)
-		plan_add(plan, REG_UPDATE, pmu->global_ctrl, on, on);
+		for (unsigned d = 0; d < pmu->npmds; d++)
+			if (going_off(ctx, st) & ROW(d))
+				plan_add(plan, REG_READ, pmu->pmds[d].addr, 0, 0);
 	st->phase = PHASE_COMMIT;
-	return plan->n ? CORE_RUN : done(ctx, st, now);
+	return CORE_RUN;
 }
 
-/* What comes of a forced transition whose writes fail. */
-static int commit_forced(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
-	struct err *e)
+/* The hardware is what it was to be, or is by the next plan; the old image is kept for undo(). */
+static void settle(struct context *ctx, struct step *st, uint64_t now)
 {
-	*e = plan->err;
-	if (e->no == ENXIO) {
-		counters_lose(ctx, going_off(ctx, st), LOST_OFFLINE);
-		return done(ctx, st, now);
-	}
-	if (!st->release) {
-		st->phase = PHASE_START;
-		return -e->no; /* it may still be counting: the context stays running */
-	}
-	st->err = *e;
-	return plan_rest(plan) ? CORE_RUN : done(ctx, st, now);
+	struct image old = ctx->hw;
+
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+		if (counting(&st->target) & ~counting(&ctx->hw) & ROW(d))
+			ctx->active->pmd[d].looked = now;
+	ctx->claimed_pmds |= st->target.pmds;
+	ctx->claimed_global |= image_global_bits(ctx->pmu, st->target.pmds);
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		ctx->claimed_sel[p] |= st->target.mask[p];
+	ctx->hw = st->target;
+	st->target = old;
 }
 
-static int commit(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
-	struct err *e)
+static void plan_enable(const struct context *ctx, const struct step *st, struct plan *plan)
+{
+	plan_clear(plan);
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		if (changes(ctx, st, p) && enables_last(ctx, st, p))
+			set_selector(ctx, st, p, plan);
+	if (global_on(ctx, st))
+		plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, ~0ULL, global_on(ctx, st));
+}
+
+static int commit(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
 	const struct pmu *pmu = ctx->pmu;
 
 	if (plan_failed(plan)) {
-		if (st->forced)
-			return commit_forced(ctx, st, plan, now, e);
 		*e = plan->err;
 		return undo(ctx, st, plan, e);
 	}
-	for (unsigned p = 0; !st->release && p < pmu->npmcs; p++) {
+	for (unsigned p = 0; p < pmu->npmcs; p++) {
 		const struct reg_op *op = plan_result(plan, pmu->pmcs[p].addr);
 
 		if (!op || op->verb != REG_READ ||
@@ -395,12 +348,28 @@ static int commit(struct context *ctx, struct step *st, struct plan *plan, uint6
 		return undo(ctx, st, plan, e);
 	}
 	if (!pmu->global_ctrl)
-		fold_stopped(ctx, st, plan, now);
-	return done(ctx, st, now);
+		counters_fold(ctx, going_off(ctx, st), plan);
+	plan_enable(ctx, st, plan);
+	settle(ctx, st, plan->at);
+	st->phase = plan->n ? PHASE_ENABLE : PHASE_START;
+	return plan->n ? CORE_RUN : CORE_DONE;
 }
 
-int transition_step(struct context *ctx, struct step *st, struct plan *plan, uint64_t now,
-	struct err *e)
+static int enabled(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
+{
+	struct image new = ctx->hw;
+
+	if (!plan_failed(plan)) {
+		st->phase = PHASE_START;
+		return CORE_DONE;
+	}
+	*e = plan->err;
+	ctx->hw = st->target;
+	st->target = new;
+	return undo(ctx, st, plan, e);
+}
+
+int transition_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
 	int rc;
 
@@ -411,9 +380,14 @@ int transition_step(struct context *ctx, struct step *st, struct plan *plan, uin
 			return rc;
 		__attribute__((fallthrough));
 	case PHASE_SET:
-		return set(ctx, st, plan, now, e);
+		rc = set(ctx, st, plan, e);
+		if (rc != CORE_RUN || plan->n)
+			return rc;
+		__attribute__((fallthrough));
 	case PHASE_COMMIT:
-		return commit(ctx, st, plan, now, e);
+		return commit(ctx, st, plan, e);
+	case PHASE_ENABLE:
+		return enabled(ctx, st, plan, e);
 	default: /* PHASE_UNDO */
 		if (plan_failed(plan) && plan_rest(plan))
 			return CORE_RUN;

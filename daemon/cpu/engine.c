@@ -18,7 +18,7 @@ struct engine {
 	struct engine_stats stats;
 	struct tenant *loaded; /* those that have a home */
 	struct survey *survey; /* the one under way */
-	struct plan plan;      /* lent to commands on unloaded contexts */
+	struct executor x;     /* of commands on unloaded contexts */
 };
 
 int engine_new(struct backend *be, struct engine **out, struct err *e)
@@ -28,6 +28,7 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 	if (!eng)
 		return err_set(e, ENOMEM, "no memory");
 	eng->be = be;
+	eng->x.be = be;
 	eng->box.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (eng->box.fd < 0)
 		return err_set(e, errno, "eventfd: %s", err_name(errno));
@@ -145,7 +146,7 @@ void engine_submit(struct engine *eng, struct job *job)
 			return;
 		}
 	} else {
-		job->rc = exec_command(eng->be, NULL, &t->ctx, &job->cmd, &eng->plan, &job->err);
+		job->rc = exec_command(&eng->x, &t->ctx, &job->cmd, &job->err);
 	}
 	finish(job);
 }

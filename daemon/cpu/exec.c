@@ -15,16 +15,38 @@ static void name_holder(struct backend *be, const struct context *ctx, const str
 		err_set(e, said.no, "%s: by %s", said.text, who.p);
 }
 
-int exec_command(struct backend *be, struct backend_cpu *cpu, struct context *ctx,
-	struct command *cmd, struct plan *plan, struct err *e)
+/* From one plan to the next until the command is through; @plan has just been run. */
+static int carry_on(struct executor *x, struct context *ctx, struct command *cmd,
+	struct plan *plan, struct err *e)
 {
-	struct step st = {0};
 	int rc;
 
-	plan_clear(plan);
-	while ((rc = core_step(ctx, cmd, &st, plan, be->ops->now(be), e)) == CORE_RUN)
-		plan->done = be->ops->run(cpu, plan->op, plan->n, &plan->err);
-	if (rc == -EBUSY && st.blame)
-		name_holder(be, ctx, &st, e);
-	return rc;
+	for (;;) {
+		plan->at = x->be->ops->now(x->be);
+		rc = core_step(ctx, cmd, &x->step, plan, e);
+		if (rc != CORE_RUN || plan->last)
+			break;
+		plan->done = x->be->ops->run(x->cpu, plan->op, plan->n, &plan->err);
+	}
+	if (ctx->state == CTX_RUNNING)
+		ctx_quiet_plan(ctx, &x->quiet);
+	if (rc == -EBUSY && x->step.blame)
+		name_holder(x->be, ctx, &x->step, e);
+	return rc == CORE_RUN ? EXEC_LAST : rc;
+}
+
+int exec_command(struct executor *x, struct context *ctx, struct command *cmd, struct err *e)
+{
+	if (command_stops(cmd->verb) && ctx->state == CTX_RUNNING) {
+		step_quiet(&x->step);
+		return carry_on(x, ctx, cmd, &x->quiet, e);
+	}
+	step_begin(&x->step);
+	plan_clear(&x->plan);
+	return carry_on(x, ctx, cmd, &x->plan, e);
+}
+
+int exec_last_failed(struct executor *x, struct context *ctx, struct command *cmd, struct err *e)
+{
+	return carry_on(x, ctx, cmd, &x->plan, e);
 }

@@ -6,12 +6,42 @@
 #include "daemon/core/context.h"
 #include "perfmonfs/backend.h"
 
+/* What it takes to execute commands on one CPU; whose it is, runs one at a time. */
+struct executor {
+	struct backend *be;
+	struct backend_cpu *cpu; /* NULL: for unloaded contexts, which need no registers */
+	struct plan quiet;       /* what stops the running context, made in advance */
+	struct plan plan;
+	struct step step;
+};
+
 /*
- * Executes @cmd on @ctx, whose owner the caller is. @cpu may be NULL while the context is
- * unloaded: no command but load then needs registers. @plan is the caller's to lend; its content
- * before and after means nothing. Returns 0 or -errno with @e.
+ * Executing a command comes in three parts, because what runs while counters count is counted:
+ *
+ *   exec_quiet()    stops the counters, first of all, if command_stops()
+ *   exec_command()  does the work: 0, -errno with @e, or EXEC_LAST if there is one plan left, the
+ *                   one that starts the counters
+ *   exec_last()     runs that one; nothing is to be done after it, unless it fails
+ *
+ * The caller owns the context throughout.
  */
-int exec_command(struct backend *be, struct backend_cpu *cpu, struct context *ctx,
-	struct command *cmd, struct plan *plan, struct err *e);
+enum { EXEC_LAST = 1 };
+
+static inline void exec_quiet(struct executor *x, const struct context *ctx)
+{
+	if (ctx->state == CTX_RUNNING)
+		x->quiet.done = x->be->ops->run(x->cpu, x->quiet.op, x->quiet.n, &x->quiet.err);
+}
+
+int exec_command(struct executor *x, struct context *ctx, struct command *cmd, struct err *e);
+
+int exec_last_failed(struct executor *x, struct context *ctx, struct command *cmd, struct err *e);
+
+static inline int exec_last(struct executor *x, struct context *ctx, struct command *cmd,
+	struct err *e)
+{
+	x->plan.done = x->be->ops->run(x->cpu, x->plan.op, x->plan.n, &x->plan.err);
+	return x->plan.done == x->plan.n ? 0 : exec_last_failed(x, ctx, cmd, e);
+}
 
 #endif

@@ -12,17 +12,16 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/raw_syscall.h"
 #include "daemon/cpu/exec.h"
 
 struct worker {
 	pthread_t thread;
 	unsigned cpu;
-	struct backend *be;
 	struct news_box *box;
 	struct engine_stats *stats;
 	struct queue mail;
@@ -31,21 +30,20 @@ struct worker {
 	struct news gone;
 
 	/* The thread's own. */
-	struct backend_cpu *regs;
+	struct executor x;
 	struct tenant *tenant; /* the one loaded here */
-	uint64_t poll_at;      /* CLOCK_MONOTONIC ns; 0: never */
-	struct plan plan;
+	uint64_t interval;     /* between polls, ns; 0: no counter here can wrap */
+	bool polling;          /* something runs that could wrap, */
+	struct timespec poll_at; /* and is to be looked at then (CLOCK_MONOTONIC) */
 };
 
 void news_send(struct news_box *box, struct news *n)
 {
 	static const uint64_t one = 1;
-	ssize_t rc;
 
 	queue_put(&box->queue, &n->link);
 	/* EAGAIN means that the counter is at its limit: it is readable, all the same. */
-	rc = write(box->fd, &one, sizeof(one));
-	(void)rc;
+	raw_syscall4(SYS_write, box->fd, (long)&one, sizeof(one), 0);
 }
 
 static void ring(struct worker *w)
@@ -54,21 +52,20 @@ static void ring(struct worker *w)
 	syscall(SYS_futex, &w->bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static uint64_t clock_ns(void)
+static void poll_in(struct worker *w, uint64_t ns)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	clock_gettime(CLOCK_MONOTONIC, &w->poll_at);
+	ns += (uint64_t)w->poll_at.tv_nsec;
+	w->poll_at.tv_sec += (time_t)(ns / 1000000000);
+	w->poll_at.tv_nsec = (long)(ns % 1000000000);
+	w->polling = true;
 }
 
 /* True if it is time to look at the counters. */
 static bool sleep_until_rung(struct worker *w, unsigned seen)
 {
-	struct timespec until = {(time_t)(w->poll_at / 1000000000), (long)(w->poll_at % 1000000000)};
-
-	return syscall(SYS_futex, &w->bell, FUTEX_WAIT_BITSET_PRIVATE, seen,
-		w->poll_at ? &until : NULL, NULL, FUTEX_BITSET_MATCH_ANY) < 0 && errno == ETIMEDOUT;
+	return raw_syscall6(SYS_futex, (long)&w->bell, FUTEX_WAIT_BITSET_PRIVATE, seen,
+		(long)(w->polling ? &w->poll_at : NULL), 0, FUTEX_BITSET_MATCH_ANY) == -ETIMEDOUT;
 }
 
 /*
@@ -92,44 +89,48 @@ static void settle(unsigned cpu)
 	pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
 }
 
-static void set_poll(struct worker *w, const struct context *ctx)
-{
-	uint64_t interval = ctx_poll_interval(ctx);
-
-	w->poll_at = interval ? clock_ns() + interval : 0;
-}
-
 static int execute(struct worker *w, struct tenant *t, struct command *cmd, struct err *e)
 {
 	uint64_t thefts = t->ctx.thefts;
 	int rc;
 
-	if (cmd->verb == CMD_LOAD && !w->regs) {
-		rc = w->be->ops->cpu_open(w->be, w->cpu, &w->regs, e);
-		if (rc < 0)
-			return rc;
-	}
-	rc = exec_command(w->be, w->regs, &t->ctx, cmd, &w->plan, e);
+	/* Before counters start: they would count it. */
+	if (w->interval && (cmd->verb == CMD_START || cmd->verb == CMD_POLL))
+		poll_in(w, w->interval);
+	rc = exec_command(&w->x, &t->ctx, cmd, e);
 	if (t->ctx.thefts != thefts)
 		atomic_fetch_add(&w->stats->thefts, t->ctx.thefts - thefts);
+	if (t->ctx.state != CTX_RUNNING)
+		w->polling = false;
 	return rc;
+}
+
+static int move_in(struct worker *w, struct job *job)
+{
+	int rc = w->x.be->ops->cpu_open(w->x.be, w->cpu, &w->x.cpu, &job->err);
+
+	w->tenant = job->tenant;
+	return rc < 0 ? rc : execute(w, job->tenant, &job->cmd, &job->err);
 }
 
 static void run_job(struct worker *w, struct job *job)
 {
 	struct tenant *t = job->tenant;
-	int waiting = JOB_WAITING;
 	bool unloaded;
 
-	if (!atomic_compare_exchange_strong(&job->state, &waiting, JOB_BEGUN)) {
+	if (atomic_exchange(&job->state, JOB_BEGUN) != JOB_WAITING) {
 		job->rc = err_set(&job->err, EINTR, "interrupted before it began");
-	} else if (job->cmd.verb == CMD_LOAD && !job->initial && t->ctx.state == CTX_UNLOADED) {
+	} else if (command_stops(job->cmd.verb)) {
+		exec_quiet(&w->x, &t->ctx);
+		job->rc = execute(w, t, &job->cmd, &job->err);
+	} else if (job->initial) {
+		job->rc = move_in(w, job);
+	} else if (job->cmd.verb == CMD_LOAD && t->ctx.state == CTX_UNLOADED) {
 		job->bounced = true;
 	} else {
 		job->rc = execute(w, t, &job->cmd, &job->err);
-		if (job->initial)
-			w->tenant = t;
-		set_poll(w, &t->ctx);
+		if (job->rc == EXEC_LAST)
+			job->rc = exec_last(&w->x, &t->ctx, &job->cmd, &job->err);
 	}
 	unloaded = t->ctx.state == CTX_UNLOADED;
 	atomic_fetch_sub_explicit(&t->inflight, 1, memory_order_release);
@@ -147,11 +148,8 @@ static void poll_counters(struct worker *w)
 	struct command cmd = {.verb = CMD_POLL};
 	struct err e;
 
-	if (!w->tenant)
-		return;
 	execute(w, w->tenant, &cmd, &e);
 	atomic_fetch_add(&w->stats->polls, 1);
-	set_poll(w, &w->tenant->ctx);
 }
 
 static void *worker_main(void *arg)
@@ -163,10 +161,12 @@ static void *worker_main(void *arg)
 		unsigned seen = atomic_load_explicit(&w->bell, memory_order_acquire);
 		struct link *mail = queue_take(&w->mail);
 
-		if (!mail && atomic_load(&w->retired))
-			break;
-		if (!mail && sleep_until_rung(w, seen))
-			poll_counters(w);
+		if (!mail) {
+			if (atomic_load(&w->retired))
+				break;
+			if (sleep_until_rung(w, seen))
+				poll_counters(w);
+		}
 		while (mail) {
 			struct job *job = link_entry(mail, struct job, link);
 
@@ -174,8 +174,8 @@ static void *worker_main(void *arg)
 			run_job(w, job);
 		}
 	}
-	if (w->regs)
-		w->be->ops->cpu_close(w->regs);
+	if (w->x.cpu)
+		w->x.be->ops->cpu_close(w->x.cpu);
 	news_send(w->box, &w->gone);
 	return NULL;
 }
@@ -189,10 +189,11 @@ int worker_new(struct backend *be, struct news_box *box, struct engine_stats *st
 	if (!w)
 		return err_set(e, ENOMEM, "no memory for a worker");
 	w->cpu = cpu;
-	w->be = be;
+	w->x.be = be;
 	w->box = box;
 	w->stats = stats;
 	w->gone.kind = NEWS_WORKER_GONE;
+	w->interval = pmu_poll_ns(be->pmu);
 	rc = pthread_create(&w->thread, NULL, worker_main, w);
 	if (rc)
 		return err_set(e, rc, "cannot start the worker of CPU %u: %s (thread limit?)", cpu,

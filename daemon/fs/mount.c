@@ -8,15 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/statvfs.h>
 
 #include "base/cleanup.h"
 
 /* The mount of a daemon that was killed is in the way: it answers ENOTCONN to everything. */
 static int clear_mountpoint(const char *path, struct err *e)
 {
+	struct statvfs alive;
 	struct stat st;
 
-	if (stat(path, &st) < 0 && errno == ENOTCONN && umount2(path, MNT_DETACH) < 0)
+	/* Not stat(): the kernel may still know the attributes of a dead mount's root. */
+	if (statvfs(path, &alive) < 0 && errno == ENOTCONN && umount2(path, MNT_DETACH) < 0)
 		return err_set(e, errno, "mount point: %s: a dead mount is in the way: %s: umount -l it",
 			path, err_name(errno));
 	if (stat(path, &st) < 0)
@@ -83,7 +86,7 @@ static int refuse_second(const char *path, struct err *e)
 static int parse_opts(const char *words, unsigned long *flags, struct err *e)
 {
 	static const char *const mute[] = {"rw", "suid", "dev", "exec", "nosuid", "nodev", "noexec",
-		"async", "relatime", "defaults", "auto", "noauto", "user", "users", "nofail",
+		"async", "relatime", "noatime", "nodiratime", "defaults", "auto", "noauto", "user", "users", "nofail",
 		"_netdev", "allow_other", "default_permissions"};
 	struct slice rest = slice_of(words ? words : "");
 

@@ -29,7 +29,7 @@ static void advanced(void *arg)
 static int advance(struct call *call, struct slice text, struct err *e)
 {
 	const struct pmu *pmu = call->fs->be->pmu;
-	uint64_t limit = pmu_wrap_ns(pmu, ~0U) / 4, ns;
+	uint64_t limit = pmu_poll_ns(pmu), ns;
 	struct call *kept;
 
 	if (num_u64(slice_trim(text), &ns, e) < 0)

@@ -27,6 +27,8 @@ enum reg_verb {
 	REG_WRITE,   /* the register = value */
 	REG_UPDATE,  /* the register's bits under mask = value's; then value = what it was before.
 	                Nothing is written when nothing would change */
+	REG_REPLACE, /* as REG_UPDATE, but only if the bits under mask are expect's; then value =
+	                what they were, also if they were not: that is no failure */
 	REG_CLAIM,   /* value = the register, whose bits under mask are remembered (and written
 	                to the journal) as the original ones, unless they already are */
 	REG_RELEASE, /* claimed bits under mask are put back as they were and forgotten */
@@ -38,6 +40,7 @@ struct reg_op {
 	enum reg_verb verb;
 	uint64_t value;
 	uint64_t mask;
+	uint64_t expect; /* REG_REPLACE */
 };
 
 struct backend_stats {
@@ -59,7 +62,8 @@ struct backend_ops {
 	/*
 	 * Runs @n operations in order; returns how many succeeded. If fewer than @n, @e says why
 	 * the next one failed: EIO (the register faults), ENXIO (the CPU went offline), EPERM
-	 * (writing is refused by the kernel or by the description).
+	 * (writing is refused by the kernel or by the description); and for perf, whose registers
+	 * are events, what perf_event_open answers: EINVAL, ENODEV, EACCES, EBUSY, EMFILE.
 	 */
 	unsigned (*run)(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e);
 

@@ -8,15 +8,24 @@
  *                                      ,creat
  *   fsprobe pread PATH SIZE OFFSET     the bytes in hex; PATH - is the open standard input
  *   fsprobe pwrite PATH OFFSET HEX     the number of bytes written
+ *   fsprobe write PATH                 all of standard input by one write(2); a number if it is
+ *                                      not "ok"; PATH - is the open descriptor 4
+ *   fsprobe writeas UID PATH           the same to a file opened by that user, who does not write
  *   fsprobe mkdir|rmdir|unlink PATH
- *   fsprobe rename|symlink FROM TO
+ *   fsprobe rename|symlink|link FROM TO
  *   fsprobe chmod PATH MODE            MODE in the shell's octal
+ *   fsprobe chown PATH UID
+ *   fsprobe truncate PATH SIZE
+ *   fsprobe touch PAGES                how many minor faults writing to that much new memory costs
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -138,6 +147,45 @@ static int probe_pwrite(char **arg)
 	return 0;
 }
 
+/* One write(2) must carry it all, so it is all read first. */
+static int write_input(int fd)
+{
+	enum { ROOM = 4 << 20 };
+	CLEANUP_FREE char *buf = malloc(ROOM);
+	size_t size = buf ? fread(buf, 1, ROOM, stdin) : 0;
+	ssize_t n;
+
+	if (!buf || size == ROOM)
+		return misuse("standard input is less than 4 MiB");
+	n = write(fd, buf, size);
+	if (n < 0 || (size_t)n == size)
+		return report((int)n);
+	printf("%zd\n", n);
+	return 0;
+}
+
+static int probe_write(char **arg)
+{
+	enum { OPEN_FD = 4 };
+	CLEANUP_CLOSE int fd = -1;
+
+	fd = strcmp(arg[0], "-") ? open(arg[0], O_WRONLY | O_CLOEXEC) : dup(OPEN_FD);
+	return fd < 0 ? fail() : write_input(fd);
+}
+
+static int probe_writeas(char **arg)
+{
+	CLEANUP_CLOSE int fd = -1;
+	uint64_t uid;
+
+	if (!parse(arg[0], UINT32_MAX - 1, &uid))
+		return misuse("UID is a number");
+	setfsuid((uid_t)uid);
+	fd = open(arg[1], O_WRONLY | O_CLOEXEC);
+	setfsuid(geteuid());
+	return fd < 0 ? fail() : write_input(fd);
+}
+
 static int probe_mkdir(char **arg)
 {
 	return report(mkdir(arg[0], 0700));
@@ -163,6 +211,58 @@ static int probe_symlink(char **arg)
 	return report(symlink(arg[0], arg[1]));
 }
 
+static int probe_link(char **arg)
+{
+	return report(link(arg[0], arg[1]));
+}
+
+static int probe_chown(char **arg)
+{
+	uint64_t uid;
+
+	if (!parse(arg[1], UINT32_MAX - 1, &uid))
+		return misuse("UID is a number");
+	return report(chown(arg[0], (uid_t)uid, (gid_t)-1));
+}
+
+static int probe_truncate(char **arg)
+{
+	uint64_t size;
+
+	if (!parse(arg[1], INT64_MAX, &size))
+		return misuse("SIZE is a number");
+	return report(truncate(arg[0], (off_t)size));
+}
+
+static long minor_faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_minflt;
+}
+
+/* Huge pages would make one fault of many. */
+static int probe_touch(char **arg)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t pages;
+	long before;
+	char *p;
+
+	if (!parse(arg[0], 1 << 20, &pages))
+		return misuse("PAGES is a number up to a million");
+	p = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return fail();
+	madvise(p, pages * page, MADV_NOHUGEPAGE);
+	before = minor_faults();
+	for (uint64_t i = 0; i < pages; i++)
+		((volatile char *)p)[i * page] = 1;
+	printf("%ld\n", minor_faults() - before);
+	return 0;
+}
+
 static int probe_chmod(char **arg)
 {
 	char *end;
@@ -181,12 +281,18 @@ static const struct {
 	{"open", 2, probe_open},
 	{"pread", 3, probe_pread},
 	{"pwrite", 3, probe_pwrite},
+	{"write", 1, probe_write},
+	{"writeas", 2, probe_writeas},
 	{"mkdir", 1, probe_mkdir},
 	{"rmdir", 1, probe_rmdir},
 	{"unlink", 1, probe_unlink},
 	{"rename", 2, probe_rename},
 	{"symlink", 2, probe_symlink},
+	{"link", 2, probe_link},
 	{"chmod", 2, probe_chmod},
+	{"chown", 2, probe_chown},
+	{"truncate", 2, probe_truncate},
+	{"touch", 1, probe_touch},
 };
 
 int main(int argc, char **argv)

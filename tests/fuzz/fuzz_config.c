@@ -26,8 +26,8 @@ static bool same_group(const struct group_rule *a, const struct group_rule *b)
 static bool same(const struct config *a, const struct config *b)
 {
 	return same_group(&a->sys_group, &b->sys_group) &&
-		same_group(&a->thread_group, &b->thread_group) &&
-		a->allow_kernel == b->allow_kernel && a->arg_size_max == b->arg_size_max;
+	       same_group(&a->thread_group, &b->thread_group) &&
+	       a->allow_kernel == b->allow_kernel && a->arg_size_max == b->arg_size_max;
 }
 
 static void show_all(const struct config *c, struct text *out)

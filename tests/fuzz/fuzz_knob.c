@@ -5,6 +5,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
+#include "base/num.h"
 #include "perfmonfs/sim.h"
 
 enum { CPUS = 3, MAX_LINES = 16 };
@@ -31,6 +32,25 @@ static void show_all(struct hw *hw, struct text *out)
 	}
 }
 
+/* Ranges rise, and do not touch. */
+static void check_normal(const struct text *list)
+{
+	const char *at = list->p;
+	char *end;
+	uint64_t next = 0; /* the least number that may follow */
+
+	while (*at != '\n') {
+		uint64_t lo = strtoull(at, &end, 0), hi = lo;
+
+		CHECK(end != at && lo >= next);
+		if (*end == '-')
+			hi = strtoull(at = end + 1, &end, 0);
+		CHECK(end != at && hi >= lo && hi <= UINT32_MAX);
+		next = hi + 2;
+		at = end + (*end == ',');
+	}
+}
+
 /* A list can be stored as it is shown, and is then shown the same. */
 static void check_list(struct hw *hw, const char *knob)
 {
@@ -38,9 +58,43 @@ static void check_list(struct hw *hw, const char *knob)
 	struct err e;
 
 	show(hw, knob, &first);
+	check_normal(&first);
 	CHECK(hw_knob_store(hw, knob, slice_of_text(&first), &e) == 0);
 	show(hw, knob, &second);
 	CHECK(text_equal(&first, &second));
+}
+
+/* Of a list that has been accepted. */
+static bool list_has(struct slice list, uint64_t v)
+{
+	CHECK(slice_text(&list, false));
+	list = slice_trim(list);
+	while (list.n) {
+		struct slice range = slice_cut(&list, ',');
+		struct slice first = slice_cut(&range, '-');
+		uint64_t lo, hi;
+		struct err e;
+
+		CHECK(num_u64(slice_trim(first), &lo, &e) == 0);
+		hi = lo;
+		CHECK(!range.n || num_u64(slice_trim(range), &hi, &e) == 0);
+		if (lo <= v && v <= hi)
+			return true;
+	}
+	return false;
+}
+
+static void check_effect(struct hw *hw, const char *knob, struct slice text)
+{
+	static const uint32_t registers[] = {0, 0x186, 0xc1, 0xc0010000, UINT32_MAX};
+	enum { NREGISTERS = sizeof(registers) / sizeof(registers[0]) };
+	uint64_t v;
+
+	for (unsigned cpu = 0; cpu < CPUS && strcmp(knob, "offline") == 0; cpu++)
+		CHECK(hw_online(hw, cpu) == !list_has(text, cpu));
+	for (unsigned i = 0; i < NREGISTERS && strcmp(knob, "fault") == 0; i++)
+		if (list_has(text, registers[i]))
+			CHECK(hw_rdmsr(hw, 0, registers[i], &v) < 0);
 }
 
 static void run_line(struct hw *hw, struct slice line)
@@ -57,8 +111,10 @@ static void run_line(struct hw *hw, struct slice line)
 	knob[word.n] = '\0';
 	show_all(hw, &before);
 	rc = hw_knob_store(hw, knob, line, &e);
-	if (rc == 0)
+	if (rc == 0) {
+		check_effect(hw, knob, line);
 		return;
+	}
 	check_refusal(rc, &e);
 	show_all(hw, &after);
 	CHECK(text_equal(&before, &after));

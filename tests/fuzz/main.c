@@ -17,7 +17,7 @@
 #include "base/num.h"
 
 enum {
-	MAX_SIZE = 4096,
+	MAX_SIZE = 8192,
 	MAX_SEEDS = 64,
 	MUTATIONS = 6, /* at most, one upon the other */
 };
@@ -41,7 +41,7 @@ static unsigned below(size_t n)
 }
 
 /* Replaces @gone bytes at @at by @n of @p, as far as there is room. */
-static void splice(struct input *in, size_t at, size_t gone, const void *p, size_t n)
+static void replace(struct input *in, size_t at, size_t gone, const void *p, size_t n)
 {
 	size_t tail = in->n - at - gone;
 
@@ -53,8 +53,8 @@ static void splice(struct input *in, size_t at, size_t gone, const void *p, size
 }
 
 /* What parsers of numbers, lists and lines stumble over. */
-static const char *const tokens[] = {"0", "1", "-", "=", ",", " ", "\t", "\n", "#", "0x", "010", "none",
-	"65535", "4294967295", "4294967296", "9223372036854775808", "18446744073709551615",
+static const char *const tokens[] = {"0", "1", "-", "=", ",", " ", "\t", "\n", "#", "0x", "010",
+	"none", "65535", "4294967295", "4294967296", "9223372036854775808", "18446744073709551615",
 	"18446744073709551616", "0xffffffffffffffff", "\x7f", "\xff"};
 
 enum { NTOKENS = sizeof(tokens) / sizeof(tokens[0]) };
@@ -72,22 +72,24 @@ static void mutate(struct input *in)
 			in->p[at] ^= (uint8_t)(1u << below(8));
 		break;
 	case 1:
-		splice(in, at, at < in->n, &byte, 1);
+		replace(in, at, at < in->n, &byte, 1);
 		break;
 	case 2:
-		splice(in, at, 0, &byte, 1);
+		replace(in, at, 0, &byte, 1);
 		break;
 	case 3:
-		splice(in, at, n, NULL, 0);
+		replace(in, at, n, "", 0);
 		break;
 	case 4:
-		splice(in, at, 0, token, strlen(token));
+		replace(in, at, 0, token, strlen(token));
 		break;
 	case 5:
-		splice(in, at, n, token, strlen(token));
+		replace(in, at, n, token, strlen(token));
 		break;
 	case 6:
-		splice(in, at, below(2) ? n : 0, other->p + from, below(other->n - from + 1));
+		if (below(2))
+			n = 0;
+		replace(in, at, n, other->p + from, below(other->n - from + 1));
 		break;
 	}
 }
@@ -184,7 +186,8 @@ int main(int argc, char **argv)
 	for (int i = optind; i < argc; i++)
 		ok = ok && load_dir(argv[i]);
 	if (!ok || !nseeds || !seed) {
-		fprintf(stderr, "usage: %s [-n INPUTS] [-s SEED] CORPUS_DIR... (of 1 to %d files)\n",
+		fprintf(stderr,
+			"usage: %s [-n INPUTS] [-s SEED] CORPUS_DIR... (of 1 to %d files)\n",
 			argv[0], MAX_SEEDS);
 		return 2;
 	}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Stopping (specification 3.1.6). Unlike starting it never turns back: a register that was taken
+ * over is left alone and its counts are lost, a CPU that went offline has stopped by itself.
+ *
+ * The first plan is what stops the counters, made of as little as possible, and in advance: they
+ * count the instructions that lead to it. With a global control that is one update of it; without, each
+ * selector is replaced, if it still holds what we wrote. Then all are read.
+ */
+#include "daemon/core/core_i.h"
+
+static uint64_t stopped_value(const struct context *ctx, unsigned p)
+{
+	return ctx->hw.sel[p] & ~ctx->pmu->pmcs[p].enable;
+}
+
+static bool enables(const struct context *ctx, unsigned p)
+{
+	return ctx->hw.sel[p] & ctx->hw.mask[p] & ctx->pmu->pmcs[p].enable;
+}
+
+static void replace_selectors(const struct context *ctx, struct plan *plan)
+{
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		if (enables(ctx, p))
+			plan_replace(plan, ctx->pmu->pmcs[p].addr, ctx->hw.sel[p],
+				stopped_value(ctx, p), ctx->hw.mask[p]);
+	/* One that need not be stopped (P6's second, or without EN) may be somebody else's too. */
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		if (ctx->hw.mask[p] && !enables(ctx, p))
+			plan_add(plan, REG_READ, ctx->pmu->pmcs[p].addr, 0, 0);
+}
+
+/* The bits of selector @p that differ are someone else's from now on. */
+void selector_disown(struct context *ctx, unsigned p, uint64_t differ)
+{
+	const struct pmu *pmu = ctx->pmu;
+	uint64_t bits = pmu->pmcs[p].shared ? 0 : ~0ULL;
+
+	for (unsigned d = 0; pmu->pmcs[p].shared && d < pmu->npmds; d++)
+		if (pmu->pmds[d].pmc == p && (pmu->pmds[d].field & differ))
+			bits |= pmu->pmds[d].field;
+	ctx->claimed_sel[p] &= ~bits;
+	ctx->hw.mask[p] &= ~bits;
+}
+
+/* What the plan has found out up to where it got. */
+static void take(struct context *ctx, const struct plan *plan)
+{
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {
+		const struct reg_op *op = plan_result(plan, ctx->pmu->pmcs[p].addr);
+		uint64_t differ;
+
+		if (!op)
+			continue;
+		differ = (op->value ^ ctx->hw.sel[p]) & ctx->hw.mask[p];
+		if (differ) {
+			counters_lose(ctx, counters_behind(ctx, p, differ), LOST_STOLEN);
+			selector_disown(ctx, p, differ);
+		}
+		/* Of a shared one that was not replaced, the rest still is what it was. */
+		if (!differ || !enables(ctx, p))
+			ctx->hw.sel[p] = stopped_value(ctx, p);
+	}
+	counters_fold(ctx, ctx->hw.pmds, plan);
+}
+
+/* True if there is more of the plan to be run. */
+static bool take_failed(struct context *ctx, struct step *st, struct plan *plan)
+{
+	if (plan->err.no == ENXIO) {
+		counters_lose(ctx, ctx->hw.pmds, LOST_OFFLINE);
+		plan_clear(plan);
+		return false;
+	}
+	counters_fault(ctx, ctx->hw.pmds, plan);
+	if (plan->op[plan->done].verb == REG_REPLACE)
+		st->err = plan->err; /* it may still be counting */
+	return plan_rest(plan);
+}
+
+static int stopped(struct context *ctx, struct step *st, struct err *e)
+{
+	st->phase = PHASE_START;
+	if (st->err.no) {
+		/* It goes on as running, and those that did stop miss what happens from here on. */
+		counters_lose(ctx, ctx->hw.pmds, LOST_FAULT);
+		*e = st->err;
+		return -e->no;
+	}
+	ctx->hw.running = false;
+	ctx->hw.global = 0;
+	ctx->state = CTX_LOADED;
+	return CORE_DONE;
+}
+
+static bool any_enabled(const struct context *ctx)
+{
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		if (enables(ctx, p))
+			return true;
+	return false;
+}
+
+bool stop_active(const struct step *st)
+{
+	return st->phase == PHASE_QUIET || st->phase == PHASE_STOP;
+}
+
+void ctx_quiet_plan(const struct context *ctx, struct plan *plan)
+{
+	plan_clear(plan);
+	if (ctx->hw.global)
+		plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, 0, ctx->hw.global);
+	else
+		replace_selectors(ctx, plan);
+}
+
+int stop_begin(struct context *ctx, struct step *st, struct plan *plan)
+{
+	ctx_quiet_plan(ctx, plan);
+	st->phase = PHASE_QUIET;
+	return CORE_RUN;
+}
+
+int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
+{
+	bool global = ctx->hw.global;
+
+	if (st->phase == PHASE_QUIET && global && !plan_failed(plan))
+		counters_paused(ctx, ctx->hw.pmds, plan->op[0].value);
+	if (st->phase == PHASE_STOP || !global)
+		take(ctx, plan);
+	if (plan_failed(plan)) {
+		bool offline = plan->err.no == ENXIO;
+
+		if (take_failed(ctx, st, plan))
+			return CORE_RUN;
+		if (offline)
+			return stopped(ctx, st, e);
+	}
+	plan_clear(plan);
+	if (st->phase == PHASE_STOP) {
+		/* What is left of a shared selector without what was taken over. */
+		if (st->err.no || !any_enabled(ctx))
+			return stopped(ctx, st, e);
+		replace_selectors(ctx, plan);
+		return CORE_RUN;
+	}
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+		if ((ctx->hw.pmds & ROW(d)) && !ctx->active->pmd[d].lost)
+			plan_add(plan, REG_READ, ctx->pmu->pmds[d].addr, 0, 0);
+	/* After the counters, as at every look: one taken over in between is noticed. */
+	if (global)
+		replace_selectors(ctx, plan);
+	st->phase = PHASE_STOP;
+	return CORE_RUN;
+}
+
+int step_stop(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
+{
+	if (stop_active(st))
+		return stop_step(ctx, st, plan, e);
+	if (ctx->state == CTX_RUNNING)
+		return stop_begin(ctx, st, plan);
+	if (ctx->state == CTX_LOADED)
+		return CORE_DONE;
+	return err_set(e, EINVAL, "not loaded: there is nothing to stop");
+}

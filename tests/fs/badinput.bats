@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: MIT
+# Every writable file against what no honest user writes: each is refused by the right errno and
+# a sentence, and changes nothing.
+
+load common
+
+setup() {
+	bench_setup
+	serve --backend=sim
+	C=$MNT/ctx/a
+	probe ok mkdir "$C"
+	settle
+}
+
+# Everything that a write could change.
+snapshot() {
+	bounded cat "$C"/{regs,state,flags,ctl} "$MNT"/config/* "$MNT"/sim/*
+}
+
+# From here on, nothing is to change.
+settle() {
+	SETTLED=$(snapshot)
+}
+
+unchanged() {
+	local now
+
+	now=$(snapshot)
+	[ "$now" = "$SETTLED" ] || diff <(echo "$SETTLED") <(echo "$now")
+}
+
+# bad ERRNO FILE TEXT: refused, with a sentence where it belongs, and without effect
+bad() {
+	local errors=$MNT/last_error
+
+	[[ $2 != ctx/* ]] || errors=$C/last_error
+	put "$1" "$MNT/$2" "$3"
+	sentence "$errors" ""
+	unchanged
+}
+
+REGISTERS="ctx/a/pmc/0 ctx/a/pmd/0"
+WORDS="ctx/a/ctl ctx/a/flags config/sys_group config/thread_group config/allow_kernel"
+NUMBERS="$REGISTERS config/arg_size_max sim/advance"
+LISTS="sim/fault sim/offline sim/poke"
+ONE_LINE="$WORDS $NUMBERS $LISTS"
+
+@test "no text at all is nothing written" {
+	for f in $ONE_LINE ctx/a/regs; do
+		put ok "$MNT/$f" ""
+	done
+	unchanged
+}
+
+@test "blanks and empty lines" {
+	for f in $WORDS $NUMBERS sim/poke ctx/a/regs; do
+		for text in '\n' ' ' ' \t \n' '\0'; do
+			bad EINVAL $f "$text"
+		done
+	done
+}
+
+@test "garbage" {
+	for f in $ONE_LINE ctx/a/regs; do
+		for text in garbage '!' '%s%n%x' '\xff\xfe' '-' '0x' '../../etc/passwd'; do
+			bad EINVAL $f "$text"
+		done
+	done
+}
+
+@test "control characters, NUL inside, two lines" {
+	for f in $ONE_LINE; do
+		for text in '1\0002' '1\n2\n' '\n1' '1\n\n' '1\r\n' '1\0177' '1\0\n'; do
+			bad EINVAL $f "$text"
+		done
+	done
+	for text in 'pmd0 1\0pmd1 1' 'pmd0 1\r\npmd1 1\r\n' 'pmd0 \0333'; do
+		bad EINVAL ctx/a/regs "$text"
+	done
+}
+
+@test "too long: by a little, by much, and by so much that the kernel cuts it" {
+	for f in $ONE_LINE ctx/a/regs; do
+		bad E2BIG $f "$(printf '%04096d\\n' 1)"
+		bad E2BIG $f "$(printf '%05000d' 1)"
+	done
+	head -c 1048576 /dev/zero | tr '\0' ' ' >"$BATS_TEST_TMPDIR/big"
+	for f in $ONE_LINE ctx/a/regs; do
+		run -0 bounded fsprobe write "$MNT/$f" <"$BATS_TEST_TMPDIR/big"
+		is E2BIG
+		unchanged
+	done
+}
+
+@test "as long as may be is still taken" {
+	put ok "$C/pmd/0" "$(printf '%4094s7\\n')"
+	holds "$C/pmd/0" 7
+}
+
+@test "numbers that are none" {
+	for f in $NUMBERS; do
+		for text in 00 007 010 +1 1e3 1.0 1,000 1_000 0x 0xg 0X1G x1 '1 2' 1k '0b1' '--1' '- 1' \
+			'0x-1' '1-'; do
+			bad EINVAL $f "$text"
+		done
+		for text in 18446744073709551616 99999999999999999999999999 0x10000000000000000; do
+			bad ERANGE $f "$text"
+		done
+	done
+	for text in -9223372036854775809 -18446744073709551615; do
+		bad ERANGE ctx/a/pmd/0 "$text"
+	done
+	for f in ctx/a/pmc/0 config/arg_size_max sim/advance; do
+		bad EINVAL $f -1
+	done
+}
+
+@test "numbers that are some" {
+	for text in '7' '7\n' '7\0' '7\n\0' ' 7 ' '\t7\t\n' 0x7 0X7 0x0000000000000000000007; do
+		put ok "$C/pmd/0" 0
+		put ok "$C/pmd/0" "$text"
+		holds "$C/pmd/0" 7
+	done
+	put ok "$C/pmd/0" -0
+	holds "$C/pmd/0" 0
+}
+
+@test "registers, CPUs, commands and options that do not exist" {
+	bad ENOENT ctx/a/regs "pmc4 1"
+	bad ENOENT ctx/a/regs "pmd65535 1"
+	bad ERANGE ctx/a/regs "pmd65536 1"
+	bad ERANGE ctx/a/regs "pmc18446744073709551616 1"
+	bad EINVAL ctx/a/regs "pmc 1"
+	bad EINVAL ctx/a/regs "pmc0"
+	bad EINVAL ctx/a/regs "pmc00 1"
+	bad EINVAL ctx/a/regs "pmc-1 1"
+	bad EINVAL ctx/a/regs "PMC0 1"
+	bad EINVAL ctx/a/regs "pmc0=1"
+	bad EINVAL ctx/a/regs "pmd0 1 garbage"
+	bad EINVAL ctx/a/ctl "load cpu=4"
+	bad ERANGE ctx/a/ctl "load cpu=9999999"
+	bad EINVAL ctx/a/ctl "reload"
+	bad EINVAL ctx/a/ctl "start"
+	bad EINVAL ctx/a/ctl "load cpu=0; start"
+	bad EINVAL ctx/a/flags "system_wide,ovfl_no_msg"
+	bad ERANGE sim/offline 4
+	bad EINVAL sim/offline 0-
+	bad EINVAL sim/offline 1-0
+	bad EINVAL sim/offline 0,,1
+	bad ERANGE sim/fault 0x100000000
+	bad EIO sim/poke "0 0x600 0"
+	bad ERANGE sim/poke "4 0x186 0"
+	bad EINVAL sim/poke "0 0x186"
+	bad EINVAL sim/poke "0 0x186 0 0"
+}
+
+@test "the same while it runs" {
+	put ok "$C/regs" "pmc0 0x4100c0\npmd0 -5"
+	put ok "$C/ctl" "load cpu=0"
+	put ok "$C/ctl" start
+	settle
+	bad EBUSY ctx/a/ctl "load cpu=1"
+	bad EBUSY ctx/a/flags none
+	bad ENOENT ctx/a/regs "pmc4 1"
+	bad EINVAL ctx/a/regs "pmx0 1"
+	bad EINVAL ctx/a/pmc/0 x
+	bad ERANGE ctx/a/pmd/0 18446744073709551616
+	bad EINVAL ctx/a/ctl "stop now"
+	bad E2BIG ctx/a/regs "$(printf '%05000d' 1)"
+	holds "$C/state" "running cpu=0 set=0"
+}
+
+rss() {
+	awk '$1 == "VmRSS:" { print $2 }' "/proc/$DAEMON/status"
+}
+
+open_files() {
+	find "/proc/$DAEMON/fd" -mindepth 1 | wc -l
+}
+
+# What one of the ten does: a context of its own and, one time in four, its neighbour's; good
+# commands, bad ones and half ones, on any of its files.
+hooligan() {
+	local end=$((SECONDS + 2)) texts files c
+
+	set +eET
+	trap - ERR EXIT
+	texts=("load cpu=$((RANDOM % 4))" start stop unload "load cpu=0" garbage $'a\nb' 0x4300c0 -1 none
+		"pmc0 0x4100c0" $'pmd0 1\npmd99 1' "$(printf '%03000d' 1)" $'\x01' "")
+	files=(ctl ctl ctl ctl flags regs pmc/0 pmd/0 pmd/16)
+	while [ "$SECONDS" -lt "$end" ]; do
+		c=$MNT/ctx/h$(($1 + !(RANDOM % 4)))
+		mkdir "$c"
+		for _ in 1 2 3 4 5 6 7 8; do
+			texts[0]="load cpu=$((RANDOM % 4))"
+			echo "${texts[RANDOM % ${#texts[@]}]}" >"$c/${files[RANDOM % ${#files[@]}]}"
+			read -r _ <"$c/${files[RANDOM % ${#files[@]}]}"
+		done
+		[ $((RANDOM % 8)) -ne 0 ] || read -r _ <"$MNT/cpus"
+		[ $((RANDOM % 4)) -ne 0 ] || rmdir "$c"
+	done 2>/dev/null
+	:
+}
+
+@test "ten users at once: no crash, no stuck context, no growth" {
+	local pids=() n fds_before rss_before
+
+	# A first round shows what it takes; a second one must not take more.
+	for round in 1 2; do
+		for n in 0 1 2 3 4 5 6 7 8 9; do
+			hooligan $n 3>&- &
+			pids+=($!)
+		done
+		for n in "${pids[@]}"; do
+			until_ok 20 gone "$n"
+		done
+		wait "${pids[@]}"
+		pids=()
+		for c in "$MNT"/ctx/h*; do
+			[ ! -d "$c" ] || probe ok rmdir "$c"
+		done
+		until_ok 5 grep -q "workers 0" "$MNT/stats"
+		[ $round = 2 ] || rss_before=$(rss) fds_before=$(open_files)
+	done
+	holds "$MNT/cpus" $'0 online free\n1 online free\n2 online free\n3 online free'
+	run -0 grep contexts "$MNT/stats"
+	is "contexts 1"
+	[ "$(open_files)" = "$fds_before" ]
+	# The sanitizers keep up to 256 MiB of what was freed in quarantine, so the bound is theirs.
+	echo "VmRSS $rss_before kB, then $(rss) kB"
+	[ "$(rss)" -lt $((rss_before * 5 / 4 + 16384)) ]
+	put ok "$C/regs" "pmc0 0x4100c0\npmd0 0"
+	put ok "$C/ctl" "load cpu=0"
+	put ok "$C/ctl" start
+	put ok "$MNT/sim/advance" 1000
+	holds "$C/pmd/0" 2000
+}

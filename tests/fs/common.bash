@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+# The bench of the tests that use a mount: a daemon in the foreground on a mount point of its own,
+# ended and looked over after each test. BUILD is the build directory.
+
+bats_require_minimum_version 1.5.0
+
+export LC_ALL=C UBSAN_OPTIONS=halt_on_error=1
+NOBODY=65534
+WHO=()
+SUSPICIOUS='error|warning|sanitizer|leak|runtime'
+
+setup() {
+	bench_setup
+}
+
+# For files whose tests have more in common.
+bench_setup() {
+	PATH="$BATS_RUN_TMPDIR:$BUILD/tools:$PATH"
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	[ -w /dev/fuse ] || skip "needs /dev/fuse"
+	# Other users shall be kept out by the tree's own modes, not by those on the way to it.
+	chmod go+x "$BATS_RUN_TMPDIR"
+	for program in daemon/perfmonfs tests/fs/fsprobe; do
+		[ -x "$BATS_RUN_TMPDIR/${program##*/}" ] || cp "$BUILD/$program" "$BATS_RUN_TMPDIR"
+	done
+	MNT=$BATS_TEST_TMPDIR/mnt
+	CPU=$BATS_TEST_TMPDIR/cpu
+	LOG=$BATS_TEST_TMPDIR/stderr
+	mkdir "$MNT" "$CPU"
+	DAEMON=
+	MSRSIM=
+}
+
+teardown() {
+	local rc=0
+
+	exec 4>&- 5>&-
+	cd /
+	[ -z "$DAEMON" ] || stop_daemon || rc=1
+	[ -z "$MSRSIM" ] || stop_msrsim || rc=1
+	clear_mount "$MNT" || rc=1
+	clear_mount "$CPU" || rc=1
+	return "$rc"
+}
+
+# Nothing may be left mounted; if something is, it is not let stand in the way of what follows:
+# umount -f aborts the connection, whoever waits for an answer gets an error.
+clear_mount() {
+	mountpoint -q "$1" || [ $? = 32 ] || return 0
+	echo "still mounted: $1"
+	umount -f "$1" || umount -l "$1"
+	return 1
+}
+
+# until_ok SECONDS COMMAND...: waits until the command succeeds
+until_ok() {
+	local end=$((SECONDS + $1 + 1))
+
+	shift
+	until "$@"; do
+		if [ "$SECONDS" -ge "$end" ]; then
+			echo "waited too long for: $*"
+			return 1
+		fi
+		sleep 0.02
+	done
+}
+
+# A process that nobody has waited for yet is gone, too.
+gone() {
+	local state
+
+	read -r _ _ state _ 2>/dev/null <"/proc/$1/stat" || return 0
+	[ "$state" = Z ]
+}
+
+not_mounted() {
+	! mountpoint -q "$MNT"
+}
+
+# Runs what could block: no test waits for ever.
+bounded() {
+	timeout -s KILL 20 "$@"
+}
+
+# serve OPTION...: DAEMON serves at MNT
+serve() {
+	perfmonfs -f "$@" "$MNT" >"$LOG.out" 2>"$LOG" 3>&- 4>&- 5>&- &
+	DAEMON=$!
+	until_ok 10 served && ! gone "$DAEMON" || {
+		cat "$LOG"
+		return 1
+	}
+}
+
+served() {
+	gone "$DAEMON" || bounded test -e "$MNT/version"
+}
+
+# ended EXPECTED-STATUS: DAEMON has ended, or will soon, with that status and a clean log
+ended() {
+	local rc=0 pid=$DAEMON
+
+	DAEMON=
+	until_ok 10 gone "$pid" || {
+		kill -KILL "$pid"
+		return 1
+	}
+	wait "$pid" || rc=$?
+	if grep -Ei "$SUSPICIOUS" "$LOG"; then
+		cat "$LOG"
+		return 1
+	fi
+	[ "$rc" = "$1" ] || {
+		echo "the daemon's exit status is $rc, not $1"
+		cat "$LOG"
+		return 1
+	}
+}
+
+stop_daemon() {
+	kill -TERM "$DAEMON"
+	ended 0
+}
+
+# serve_msrsim OPTION...: MSRSIM is at CPU
+serve_msrsim() {
+	msrsim -f "$@" "$CPU" 3>&- 4>&- 5>&- &
+	MSRSIM=$!
+	until_ok 10 test -d "$CPU/sim"
+}
+
+stop_msrsim() {
+	local pid=$MSRSIM
+
+	MSRSIM=
+	kill -TERM "$pid"
+	until_ok 10 gone "$pid"
+	wait "$pid"
+}
+
+# msr CPU ADDRESS: what the register holds, as its bytes in hex
+msr() {
+	bounded fsprobe pread "$CPU/$1/msr" 8 "$2"
+}
+
+# as nobody|GID COMMAND...: the helpers below act as another user, who may have that one group
+as() {
+	local WHO=(setpriv --reuid=$NOBODY --regid=$NOBODY)
+
+	case $1 in
+	nobody) WHO+=(--clear-groups) ;;
+	*) WHO+=(--groups="$1") ;;
+	esac
+	shift
+	"$@"
+}
+
+# What the last command printed, whole. The helpers below set "output" by themselves: bats' own
+# "run" takes longer than what it runs.
+is() {
+	[ "$output" = "$1" ] || {
+		printf 'expected: %s\ngot: %s\n' "$1" "$output"
+		return 1
+	}
+}
+
+# probe EXPECTED OPERATION...: as fsprobe prints it
+probe() {
+	local expected=$1
+
+	shift
+	output=$(bounded "${WHO[@]}" fsprobe "$@")
+	is "$expected"
+}
+
+# put EXPECTED FILE TEXT: one write(2) of TEXT, in which \n, \0 and the like are escapes
+put() {
+	printf '%b' "$3" >"$BATS_TEST_TMPDIR/text"
+	output=$(bounded "${WHO[@]}" fsprobe write "$2" <"$BATS_TEST_TMPDIR/text")
+	is "$1" || {
+		echo "on writing '${3:0:80}' to $2"
+		return 1
+	}
+}
+
+# holds FILE TEXT: reading gives that
+holds() {
+	output=$(bounded "${WHO[@]}" cat "$1")
+	is "$2"
+}
+
+# sentence FILE NOUN: last_error tells of a failure, in one line, and names the thing
+sentence() {
+	output=$(bounded "${WHO[@]}" cat "$1")
+	[[ $output != ok && $output != *$'\n'* && $output == ?*"$2"* ]] || {
+		printf 'no sentence about %s: %s\n' "$2" "$output"
+		return 1
+	}
+}

@@ -1,0 +1,463 @@
+# SPDX-License-Identifier: MIT
+# The life of a context as a user sees it, on a model of a CPU whose time stands still between
+# writes to sim/advance.
+
+load common
+
+# An event that the model has 2000 times a microsecond at user and 500 times at kernel level.
+USER=0x4100c0
+BOTH=0x4300c0
+
+# new NAME: a context; C is its directory
+new() {
+	C=$MNT/ctx/$1
+	probe ok mkdir "$C"
+}
+
+ctl() {
+	put ok "$C/ctl" "$1"
+}
+
+# refused ERRNO COMMAND NOUN: by ctl, with a sentence about NOUN
+refused() {
+	put "$1" "$C/ctl" "$2"
+	sentence "$C/last_error" "$3"
+}
+
+advance() {
+	put ok "$MNT/sim/advance" "$1"
+}
+
+@test "a life: made, programmed, loaded, started, read, stopped, unloaded, removed" {
+	serve --backend=sim
+	new a
+	holds "$C/state" unloaded
+	put ok "$C/pmc/0" $USER
+	ctl "load cpu=1"
+	holds "$C/state" "loaded cpu=1 set=0"
+	ctl start
+	holds "$C/state" "running cpu=1 set=0"
+	advance 1000000
+	holds "$C/pmd/0" 2000000
+	advance 500000
+	holds "$C/pmd/0" 3000000
+	ctl stop
+	holds "$C/state" "loaded cpu=1 set=0"
+	advance 1000000
+	holds "$C/pmd/0" 3000000
+	ctl unload
+	holds "$C/state" unloaded
+	holds "$C/pmd/0" 3000000
+	holds "$C/last_error" ok
+	probe ok rmdir "$C"
+	probe ENOENT open "$C" rdonly
+}
+
+@test "every model counts exactly" {
+	for model in p6 intel_v1 intel_v2 intel_v3 intel_v4 intel_v5 amd_legacy amd_ext amd_v2; do
+		serve "--backend=sim:$model"
+		new a
+		put ok "$C/regs" "pmc0 $USER\npmd0 0\npmc1 $BOTH\npmd1 -1000000"
+		ctl "load cpu=0"
+		ctl start
+		advance 1000000
+		holds "$C/pmd/0" 2000000
+		holds "$C/pmd/1" 1500000
+		ctl stop
+		advance 1000000
+		holds "$C/pmd/0" 2000000
+		stop_daemon
+	done
+}
+
+@test "names: what is one and what is not" {
+	serve --backend=sim
+	long=$(printf '%064d' 0)
+	for name in a Z.9 x-y_z+1@h:c,d "$long"; do
+		probe ok mkdir "$MNT/ctx/$name"
+		probe EEXIST mkdir "$MNT/ctx/$name"
+	done
+	for name in "${long}0" "$(printf '%0300d' 0)" .hidden 'a b' $'a\nb' $'a\tb' $'\xff' 'a*' "a'" \
+		'a\b' 'a=b' 'ä'; do
+		probe EINVAL mkdir "$MNT/ctx/$name"
+		sentence "$MNT/last_error" name
+	done
+	run -0 ls "$MNT/ctx"
+	[ "${#lines[@]}" = 4 ]
+	probe ok mkdir "$MNT/ctx/b"
+	holds "$MNT/last_error" ok
+}
+
+@test "ctl reads back the last command that took effect" {
+	serve --backend=sim
+	new a
+	holds "$C/ctl" ""
+	put EINVAL "$C/ctl" start
+	holds "$C/ctl" ""
+	ctl " load \t set=0  cpu=0x1"
+	holds "$C/ctl" "load cpu=1 set=0"
+	ctl start
+	holds "$C/ctl" start
+	put EBUSY "$C/ctl" "load cpu=2"
+	put EINVAL "$C/ctl" nonsense
+	holds "$C/ctl" start
+}
+
+@test "commands in the wrong state" {
+	serve --backend=sim
+	new a
+	refused EINVAL start load
+	refused EINVAL stop load
+	ctl unload
+	ctl "load cpu=0"
+	refused EBUSY "load cpu=0" loaded
+	refused EBUSY "load cpu=1" loaded
+	holds "$C/state" "loaded cpu=0 set=0"
+	ctl stop
+	holds "$C/last_error" ok
+	ctl start
+	ctl start
+	refused EBUSY "load cpu=0" loaded
+	holds "$C/state" "running cpu=0 set=0"
+	ctl unload
+	refused EINVAL stop load
+	holds "$C/state" unloaded
+}
+
+@test "commands that are none" {
+	serve --backend=sim
+	new a
+	refused EINVAL "\n" command
+	refused EINVAL Load Load
+	refused EINVAL "load" cpu
+	refused EINVAL "load cpu" cpu
+	refused EINVAL "load cpu=" cpu
+	refused EINVAL "load cpu=0 cpu=1" twice
+	refused EINVAL "load cpu=0 tid=1" tid
+	refused EINVAL "load cpu =0" cpu
+	refused EINVAL "load cpu=00" 00
+	refused EINVAL "load cpu=-1" -1
+	refused EINVAL "load cpu=0,1" 0,1
+	refused ERANGE "load cpu=18446744073709551616" 18446744073709551616
+	refused ERANGE "load cpu=4294967296" 4294967296
+	refused ERANGE "load cpu=0 set=65536" 65536
+	refused EINVAL "load cpu=0 set=1" "set 1"
+	refused EINVAL "load cpu=4" "CPU 4"
+	refused EINVAL "start now" now
+	refused EINVAL "stop cpu=0" cpu
+	holds "$C/state" unloaded
+	ctl "load cpu=0"
+	refused EINVAL "start set=1" "set 1"
+	holds "$C/state" "loaded cpu=0 set=0"
+}
+
+@test "one command a write: two lines are refused whole, printf's two writes are two" {
+	serve --backend=sim
+	new a
+	put EINVAL "$C/ctl" 'load cpu=0\nstart\n'
+	holds "$C/state" unloaded
+	printf 'load cpu=0\nstart\n' >"$C/ctl"
+	holds "$C/state" "running cpu=0 set=0"
+	put ok "$C/ctl" 'stop\0'
+	put ok "$C/ctl" 'unload\n\0'
+	holds "$C/state" unloaded
+}
+
+@test "last_error: of each context, and of each user outside of contexts" {
+	serve --backend=sim
+	new b
+	new a
+	put EINVAL "$C/ctl" start
+	sentence "$C/last_error" load
+	holds "$MNT/ctx/b/last_error" ok
+	holds "$MNT/last_error" ok
+	probe EINVAL mkdir "$MNT/ctx/.x"
+	sentence "$MNT/last_error" name
+	as nobody holds "$MNT/last_error" ok
+	as nobody probe EPERM unlink "$MNT/ctx/a"
+	put ok "$C/flags" none
+	holds "$C/last_error" ok
+	sentence "$MNT/last_error" name
+	put ok "$MNT/config/allow_kernel" group
+	holds "$MNT/last_error" ok
+}
+
+@test "a read does not take the sentence away" {
+	serve --backend=sim
+	new a
+	put EINVAL "$C/ctl" start
+	bounded cat "$C"/{state,flags,regs} >/dev/null
+	sentence "$C/last_error" load
+}
+
+@test "flags: until the first load" {
+	serve --backend=sim
+	new a
+	holds "$C/flags" none
+	put ok "$C/flags" "ovfl_no_msg notify_block"
+	holds "$C/flags" "notify_block ovfl_no_msg"
+	refused EINVAL "load cpu=0" notify_block
+	put EINVAL "$C/flags" "none ovfl_no_msg"
+	put EINVAL "$C/flags" "bogus"
+	sentence "$C/last_error" bogus
+	holds "$C/flags" "notify_block ovfl_no_msg"
+	put ok "$C/flags" ovfl_no_msg
+	ctl "load cpu=0"
+	holds "$C/flags" "system_wide ovfl_no_msg"
+	put EBUSY "$C/flags" none
+	ctl unload
+	put EBUSY "$C/flags" none
+	holds "$C/flags" "system_wide ovfl_no_msg"
+}
+
+@test "registers: what is written is read, but for what is reserved" {
+	serve --backend=sim
+	new a
+	put ok "$C/pmc/2" 0x4100C0
+	holds "$C/pmc/2" 0x00000000004100c0
+	put ok "$C/pmc/2" 4260032
+	holds "$C/pmc/2" 0x00000000004100c0
+	put ok "$C/pmc/2" 0xffffffffffffffff
+	holds "$C/pmc/2" 0x00000000ffc7ffff
+	put ok "$C/pmd/16" -1
+	holds "$C/pmd/16" 18446744073709551615
+	put ok "$C/pmd/16" -9223372036854775808
+	holds "$C/pmd/16" 9223372036854775808
+	put ok "$C/pmd/16" 0xffffffffffffffff
+	holds "$C/pmd/16" 18446744073709551615
+	put EINVAL "$C/pmc/2" -1
+	holds "$C/pmc/2" 0x00000000ffc7ffff
+}
+
+@test "regs: what is read restores another context, running or not" {
+	serve --backend=sim
+	new a
+	put ok "$C/regs" 'pmc0 0x4100c0\npmc16 0x22\npmd0 -100000\npmd17 5'
+	bounded cat "$C/regs" >"$BATS_TEST_TMPDIR/saved"
+	new b
+	ctl "load cpu=0"
+	ctl start
+	bounded cp "$BATS_TEST_TMPDIR/saved" "$C/regs"
+	bounded diff "$BATS_TEST_TMPDIR/saved" "$C/regs"
+	ctl stop
+	bounded cat "$BATS_TEST_TMPDIR/saved" >"$C/regs"
+	bounded diff "$BATS_TEST_TMPDIR/saved" "$C/regs"
+	ctl unload
+	bounded diff "$BATS_TEST_TMPDIR/saved" "$C/regs"
+}
+
+@test "regs: the lines before the first wrong one take effect, and it is named" {
+	serve --backend=sim
+	new a
+	for bad in 'pmd99 1:ENOENT' 'pmc319 1:ENOENT' 'pmc65536 1:ERANGE' 'pmd1:EINVAL' ':EINVAL' 'pmx0 1:EINVAL' \
+		'pmd1 0x10000000000000000:ERANGE' 'pmd1 1 2:EINVAL' 'pmc1 -1:EINVAL' 'pmd01 1:EINVAL'; do
+		put ok "$C/regs" 'pmd0 0\npmd2 0'
+		put "${bad#*:}" "$C/regs" "pmc0 $USER\npmd0 7\n${bad%:*}\npmd2 7"
+		sentence "$C/last_error" "line 3"
+		holds "$C/pmd/0" 7
+		holds "$C/pmd/1" 0
+		holds "$C/pmd/2" 0
+	done
+	put EINVAL "$C/regs" '\npmd2 7'
+	sentence "$C/last_error" "line 1"
+	holds "$C/pmd/2" 0
+}
+
+@test "registers while loaded and while running" {
+	serve --backend=sim
+	new a
+	ctl "load cpu=2"
+	put ok "$C/pmc/1" $USER
+	put ok "$C/pmd/1" 100
+	advance 1000
+	holds "$C/pmd/1" 100
+	ctl start
+	advance 1000
+	holds "$C/pmd/1" 2100
+	put ok "$C/pmd/1" -5
+	advance 1000
+	holds "$C/pmd/1" 1995
+	put ok "$C/pmc/1" $BOTH
+	advance 1000
+	holds "$C/pmd/1" 4495
+	put ok "$C/pmc/1" 0
+	advance 1000
+	holds "$C/pmd/1" 4495
+}
+
+@test "a CPU is one context's" {
+	serve --backend=sim
+	new a
+	put ok "$C/pmc/0" $USER
+	ctl "load cpu=1"
+	new b
+	refused EBUSY "load cpu=1" "'a'"
+	holds "$C/state" unloaded
+	ctl "load cpu=2"
+	run -0 bounded cat "$MNT/cpus"
+	[[ ${lines[0]} == "0 online free" ]]
+	[[ ${lines[1]} =~ ^1\ online\ context=a\ uid=0\ pid=[0-9]+$ ]]
+	[[ ${lines[2]} =~ ^2\ online\ context=b\ uid=0\ pid=[0-9]+$ ]]
+	put ok "$MNT/ctx/a/ctl" unload
+	put ok "$C/ctl" unload
+	ctl "load cpu=1"
+	until_ok 5 grep -q "workers 1" "$MNT/stats"
+}
+
+@test "a running context is stopped and its CPU freed by rmdir" {
+	serve --backend=sim
+	new a
+	put ok "$C/regs" "pmc0 $USER\npmc16 0x2"
+	ctl "load cpu=3"
+	ctl start
+	probe ok rmdir "$C"
+	holds "$MNT/cpus" $'0 online free\n1 online free\n2 online free\n3 online free'
+	new b
+	put ok "$C/regs" "pmc0 $USER"
+	ctl "load cpu=3"
+	ctl start
+	advance 1000
+	holds "$C/pmd/0" 2000
+	holds "$C/pmd/16" 0
+	probe ok rmdir "$C"
+	until_ok 5 grep -q "workers 0" "$MNT/stats"
+}
+
+@test "rmdir puts back what the registers held" {
+	serve_msrsim --clock=script
+	probe 8 pwrite "$CPU/1/msr" 0x187 c000130000000000
+	probe 8 pwrite "$CPU/1/msr" 0xc2 7700000000000000
+	before=$(for r in 0x186 0x187 0xc1 0xc2 0x38d 0x38f 0x309; do msr 1 $r; done)
+	serve --backend=msr "--dev=$CPU"
+	new a
+	put ok "$C/regs" "pmc0 $USER\npmc1 $USER\npmc16 0x2\npmd0 -1000\npmd1 5\npmd16 9"
+	ctl "load cpu=1"
+	ctl start
+	put ok "$CPU/sim/advance" 1000
+	holds "$C/pmd/0" 1000
+	holds "$C/pmd/1" 2005
+	holds "$C/pmd/16" 2009
+	[ "$(msr 1 0x187)" = c000410000000000 ]
+	probe ok rmdir "$C"
+	[ "$before" = "$(for r in 0x186 0x187 0xc1 0xc2 0x38d 0x38f 0x309; do msr 1 $r; done)" ]
+}
+
+@test "a counter in somebody else's hands: cpus shows it, load and start leave it alone" {
+	serve --backend=sim
+	put ok "$MNT/sim/poke" "1 0x187 0x4300c0"
+	run -0 bounded cat "$MNT/cpus"
+	[[ ${lines[0]} == "0 online free" ]]
+	[[ ${lines[1]} == "1 online pmc1 held by "* ]]
+	new a
+	put ok "$C/pmc/0" $USER
+	ctl "load cpu=1"
+	ctl unload
+	put ok "$C/pmc/1" $USER
+	refused EBUSY "load cpu=1" "pmc1"
+	holds "$C/state" unloaded
+	put ok "$MNT/sim/poke" "1 0x187 0"
+	ctl "load cpu=1"
+}
+
+@test "a counter that is taken away while it runs gives EIO, never a number" {
+	serve --backend=sim
+	new a
+	put ok "$C/regs" "pmc0 $USER\npmc1 $USER"
+	ctl "load cpu=0"
+	ctl start
+	put ok "$MNT/sim/poke" "0 0x186 0x4300c4"
+	advance 1000
+	probe EIO pread "$C/pmd/0" 30 0
+	sentence "$C/last_error" pmd0
+	holds "$C/pmd/1" 2000
+	run -0 grep stolen "$MNT/stats"
+	is "stolen 1"
+	ctl stop
+	probe EIO pread "$C/pmd/0" 30 0
+	put EBUSY "$C/pmd/0" 5
+	sentence "$C/last_error" pmd0
+	ctl unload
+	probe EIO pread "$C/pmd/0" 30 0
+	put ok "$C/pmd/0" 5
+	holds "$C/pmd/0" 5
+	put ok "$MNT/sim/poke" "0 0x186 0"
+	ctl "load cpu=0"
+	ctl start
+	advance 1000
+	holds "$C/pmd/0" 2005
+}
+
+@test "a register that faults gives EIO and names it" {
+	serve --backend=sim
+	new a
+	put ok "$C/pmc/0" $USER
+	put ok "$MNT/sim/fault" 0x186
+	refused EIO "load cpu=0" 0x186
+	holds "$C/state" unloaded
+	put ok "$MNT/sim/fault" "\n"
+	ctl "load cpu=0"
+	ctl start
+	put ok "$MNT/sim/fault" 0xc1
+	probe EIO pread "$C/pmd/0" 30 0
+	put ok "$MNT/sim/fault" "\n"
+	ctl unload
+}
+
+@test "an offline CPU: load is refused" {
+	serve --backend=sim
+	put ok "$MNT/sim/offline" 1,3
+	run -0 bounded cat "$MNT/cpus"
+	is $'0 online free\n1 offline\n2 online free\n3 offline'
+	new a
+	put ok "$C/pmc/0" $USER
+	refused ENXIO "load cpu=1" "CPU 1"
+	holds "$C/state" unloaded
+	put ok "$MNT/sim/offline" "\n"
+	ctl "load cpu=1"
+}
+
+@test "a CPU that goes offline while it counts: no number, and unload works" {
+	serve --backend=sim
+	new a
+	put ok "$C/pmc/0" $USER
+	ctl "load cpu=1"
+	ctl start
+	put ok "$MNT/sim/offline" 1
+	advance 1000
+	probe ENXIO pread "$C/pmd/0" 30 0
+	sentence "$C/last_error" offline
+	ctl stop
+	ctl unload
+	holds "$C/state" unloaded
+	probe ENXIO pread "$C/pmd/0" 30 0
+	put ok "$C/pmd/0" 0
+	holds "$C/pmd/0" 0
+	ctl "load cpu=0"
+	ctl start
+	put ok "$MNT/sim/offline" 0
+	probe ok rmdir "$C"
+	until_ok 5 grep -q "workers 0" "$MNT/stats"
+}
+
+@test "sim/advance is one step at a time" {
+	serve --backend=sim
+	holds "$MNT/sim/advance" 0
+	advance 1000
+	advance 0
+	holds "$MNT/sim/advance" 1000
+	put ERANGE "$MNT/sim/advance" 18446744073709551615
+	put EINVAL "$MNT/sim/advance" -1
+	holds "$MNT/sim/advance" 1000
+}
+
+@test "narrow counters wrap unseen by the user" {
+	serve --backend=sim:p6
+	new a
+	put ok "$C/regs" "pmc0 0x430079\npmd0 -10000000"
+	ctl "load cpu=0"
+	ctl start
+	for ((step = 1; step <= 20; step++)); do
+		advance 100000000
+		holds "$C/pmd/0" $((step * 300000000 - 10000000))
+	done
+}

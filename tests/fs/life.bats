@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: MIT
+# The daemon's own life: how it starts, refuses to, ends, is ended, and what it leaves behind.
+
+load common
+
+REGISTERS="0x186 0x187 0x38d 0x38f 0xc1 0xc2 0x309"
+USER=0x4100c0
+
+# registers CPU: what all of them hold
+registers() {
+	for r in $REGISTERS; do
+		msr "$1" "$r" || return
+	done
+}
+
+# A msrsim whose CPU 1 has seen other users, and a daemon on it.
+serve_msr() {
+	serve_msrsim --clock=script
+	probe 8 pwrite "$CPU/1/msr" 0x187 c100130000000000
+	probe 8 pwrite "$CPU/1/msr" 0xc2 7700000000000000
+	ORIGINAL=$(registers 1)
+	serve --backend=msr "--dev=$CPU"
+}
+
+# run_context: one that counts with three kinds of registers on CPU 1
+run_context() {
+	C=$MNT/ctx/a
+	probe ok mkdir "$C"
+	put ok "$C/regs" "pmc0 $USER\npmc1 $USER\npmc16 0x2"
+	put ok "$C/ctl" "load cpu=1"
+	put ok "$C/ctl" start
+	[ "$(registers 1)" != "$ORIGINAL" ]
+}
+
+# fails STATUS COMMAND...: one line on standard error says why; nothing is left mounted
+fails() {
+	local rc=0
+
+	output=$(bounded "${@:2}" 2>&1 >/dev/null 3>&-) || rc=$?
+	[ "$rc" = "$1" ] && [ "$(wc -l <<<"$output")" = 1 ] && [[ $output == perfmonfs:\ * ]] && not_mounted || {
+		printf 'exit status %s of %s\n%s\n' "$rc" "${*:2}" "$output"
+		return 1
+	}
+}
+
+# mentions WORD...: the last command did, in its line
+mentions() {
+	for word; do
+		[[ $output == *"$word"* ]] || {
+			echo "no '$word' in: $output"
+			return 1
+		}
+	done
+}
+
+@test "SIGTERM, SIGINT and SIGHUP: registers put back, unmounted, exit 0" {
+	for sig in TERM INT HUP; do
+		serve_msr
+		run_context
+		kill -$sig "$DAEMON"
+		ended 0
+		not_mounted
+		[ "$(registers 1)" = "$ORIGINAL" ]
+		stop_msrsim
+	done
+}
+
+@test "SIGTERM while files are open and somebody stands in the tree" {
+	serve --backend=sim
+	probe ok mkdir "$MNT/ctx/a"
+	exec 4<>"$MNT/ctx/a/regs" 5<"$MNT/version"
+	run -0 bounded fsprobe pread - 10 0 <&4
+	cd "$MNT/ctx/a"
+	stop_daemon
+	not_mounted
+	run -0 bounded fsprobe pread - 10 0 <&4
+	[[ $output =~ ^(ENOTCONN|ECONNABORTED)$ ]]
+}
+
+@test "unmounting ends it with exit 0 and registers put back" {
+	serve_msr
+	run_context
+	umount "$MNT"
+	ended 0
+	[ "$(registers 1)" = "$ORIGINAL" ]
+}
+
+@test "unmounting under it leaves another's mount at the same place alone" {
+	serve --backend=sim
+	umount -l "$MNT"
+	mount -t tmpfs tmpfs "$MNT"
+	ended 0
+	run -0 findmnt -no FSTYPE "$MNT"
+	is tmpfs
+	umount "$MNT"
+}
+
+@test "kill -9: the mount goes, and the next start puts registers back" {
+	serve_msr
+	run_context
+	programmed=$(registers 1)
+	pid=$DAEMON
+	DAEMON=
+	kill -KILL "$pid"
+	until_ok 2 not_mounted
+	wait "$pid" || [ $? = 137 ]
+	[ "$(registers 1)" = "$programmed" ]
+	serve --backend=msr "--dev=$CPU"
+	[ "$(registers 1)" = "$ORIGINAL" ]
+	grep -q restored "$LOG"
+	run_context
+	stop_daemon
+	[ "$(registers 1)" = "$ORIGINAL" ]
+	serve --backend=msr "--dev=$CPU"
+	run ! grep -q restored "$LOG"
+}
+
+@test "kill -9 with files open in a mount point with blanks in its name" {
+	rmdir "$MNT"
+	MNT="$BATS_TEST_TMPDIR/a b	c\\040"
+	mkdir "$MNT"
+	serve --backend=sim
+	exec 4<"$MNT/version"
+	pid=$DAEMON
+	DAEMON=
+	kill -KILL "$pid"
+	until_ok 2 not_mounted
+	wait "$pid" || [ $? = 137 ]
+}
+
+@test "a dead mount is cleared by the next start" {
+	serve --backend=sim
+	guard=$(pgrep -P "$DAEMON")
+	pid=$DAEMON
+	DAEMON=
+	kill -KILL "$guard" "$pid"
+	wait "$pid" || [ $? = 137 ]
+	probe ENOTCONN open "$MNT/version" rdonly
+	serve --backend=sim
+	stop_daemon
+	not_mounted
+}
+
+@test "a second daemon on a mount point is refused" {
+	serve --backend=sim
+	run -1 bounded perfmonfs -f --backend=sim "$MNT"
+	[ "${#lines[@]}" = 1 ]
+	mentions "$MNT" EBUSY
+	holds "$MNT/pmu/backend" sim
+	probe ok mkdir "$MNT/ctx/a"
+}
+
+@test "two daemons on one device do not take each other's counters" {
+	serve_msr
+	run_context
+	first=$DAEMON first_mnt=$MNT log=$LOG
+	MNT=$BATS_TEST_TMPDIR/second LOG=$BATS_TEST_TMPDIR/second.stderr
+	mkdir "$MNT"
+	programmed=$(registers 1)
+	serve --backend=msr "--dev=$CPU"
+	[ "$(registers 1)" = "$programmed" ]
+	probe ok mkdir "$MNT/ctx/b"
+	put ok "$MNT/ctx/b/pmc/0" $USER
+	put EBUSY "$MNT/ctx/b/ctl" "load cpu=1"
+	put ok "$MNT/ctx/b/ctl" "load cpu=2"
+	stop_daemon
+	[ "$(registers 1)" = "$programmed" ]
+	DAEMON=$first MNT=$first_mnt LOG=$log
+	stop_daemon
+	[ "$(registers 1)" = "$ORIGINAL" ]
+}
+
+@test "start-up errors: one line, with the thing and the errno" {
+	fails 1 perfmonfs -f --backend=vax "$MNT"
+	mentions vax EINVAL
+	fails 1 perfmonfs -f --backend=sim:z80 "$MNT"
+	mentions z80 intel_v4
+	fails 1 perfmonfs -f "--dev=$BATS_TEST_TMPDIR/none" "$MNT"
+	mentions "$BATS_TEST_TMPDIR/none" ENOENT
+	fails 1 perfmonfs -f "--dev=$CPU" "$MNT"
+	mentions "$CPU"
+	fails 1 perfmonfs -f --backend=sim --pmu=none-such "$MNT"
+	mentions none-such
+	fails 1 perfmonfs -f --backend=sim "$BATS_TEST_TMPDIR/none"
+	mentions "$BATS_TEST_TMPDIR/none" ENOENT
+	fails 1 perfmonfs -f --backend=sim "$BATS_TEST_TMPDIR/text"
+	: >"$BATS_TEST_TMPDIR/text"
+	fails 1 perfmonfs -f --backend=sim "$BATS_TEST_TMPDIR/text"
+	mentions ENOTDIR
+	fails 1 perfmonfs -f --backend=sim -o bogus "$MNT"
+	mentions bogus
+	fails 1 setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups \
+		"$BATS_RUN_TMPDIR/perfmonfs" -f --backend=sim "$MNT"
+	mentions root EPERM
+	fails 1 setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin \
+		"$BATS_RUN_TMPDIR/perfmonfs" -f --backend=sim "$MNT"
+	mentions EPERM
+}
+
+@test "start-up errors are told by a daemon that goes to the background, too" {
+	fails 1 perfmonfs --backend=sim:z80 "$MNT"
+	fails 1 perfmonfs --backend=sim "$BATS_TEST_TMPDIR/none"
+	cd "$BATS_TEST_TMPDIR"
+	fails 1 perfmonfs --backend=sim tmp
+	mentions ENOENT
+}
+
+@test "options that are none" {
+	for args in --bogus --backend "a b c" "" -x; do
+		# shellcheck disable=SC2086
+		fails 2 perfmonfs $args
+	done
+}
+
+@test "--help and --version" {
+	run -0 bounded perfmonfs --help
+	[[ $output == usage:* ]]
+	run -0 bounded perfmonfs --version
+	[[ $output =~ ^perfmonfs\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "--check: 0 if it can serve, else what is missing" {
+	serve_msrsim --clock=script
+	before=$(registers 0)
+	run -0 bounded perfmonfs --check --backend=msr "--dev=$CPU"
+	[ "$(registers 0)" = "$before" ]
+	run -0 bounded perfmonfs --check --backend=sim
+	run -0 bounded perfmonfs --check --backend=perf
+	run -1 bounded perfmonfs --check "--dev=$BATS_TEST_TMPDIR/none"
+	mentions FAIL "$BATS_TEST_TMPDIR/none"
+	run -1 bounded perfmonfs --check --backend=vax
+	mentions FAIL vax
+	run -1 bounded perfmonfs --check --backend=sim:z80
+	mentions FAIL z80
+	run -1 bounded perfmonfs --check --backend=sim "--config=$BATS_TEST_TMPDIR/none"
+	mentions FAIL "$BATS_TEST_TMPDIR/none"
+}
+
+# background PID: a daemon that has detached itself
+background() {
+	awk -v d="$1" '$1 == "PPid:" { ppid = $2 } END { exit ppid == d }' "/proc/$1/status"
+}
+
+# The daemon that serves MNT, which is no child of ours.
+find_daemon() {
+	pgrep -f "^([^ ]*/)?perfmonfs .*$MNT" | head -n 1
+}
+
+# end_background PID
+end_background() {
+	kill -TERM "$1"
+	until_ok 10 gone "$1"
+	not_mounted
+}
+
+@test "without -f it returns when it serves, and relative paths stay what they were" {
+	serve_msrsim --clock=script
+	cd "$BATS_TEST_TMPDIR"
+	run -0 bounded perfmonfs --backend=msr --dev=cpu mnt 3>&-
+	is ""
+	cd /
+	probe ok mkdir "$MNT/ctx/a"
+	put ok "$MNT/ctx/a/pmc/0" $USER
+	put ok "$MNT/ctx/a/ctl" "load cpu=0"
+	pid=$(pgrep -nf "^perfmonfs --backend=msr --dev=cpu mnt")
+	[ "$(readlink "/proc/$pid/cwd")" = / ]
+	[ "$(readlink "/proc/$pid/fd/2")" = /dev/null ]
+	end_background "$pid"
+}
+
+@test "as a mount helper" {
+	command -v mount.fuse3 >/dev/null || skip "needs mount.fuse3 (fuse3)"
+	bounded mount -t fuse.perfmonfs none "$MNT" -o backend=sim:amd_ext,noatime 3>&- ||
+		bounded mount -t fuse.perfmonfs none "$MNT" -o backend=sim:amd_ext 3>&-
+	run -0 findmnt -no FSTYPE,OPTIONS "$MNT"
+	mentions fuse.perfmonfs nosuid nodev noexec allow_other default_permissions
+	holds "$MNT/pmu/backend" sim
+	pid=$(find_daemon)
+	umount "$MNT"
+	until_ok 10 gone "$pid"
+	run bounded mount -t fuse.perfmonfs none "$MNT" -o backend=sim:z80 3>&-
+	[ "$status" != 0 ]
+	mentions z80
+}
+
+@test "readers and writers that are killed leave it in good health" {
+	serve --backend=sim
+	C=$MNT/ctx/a
+	probe ok mkdir "$C"
+	put ok "$C/pmc/0" $USER
+	bounded cat "$MNT/cpus" "$C/regs" >/dev/null
+	files=$(find "/proc/$DAEMON/fd" | wc -l)
+	for ((round = 0; round < 50; round++)); do
+		cat "$MNT/cpus" "$C/regs" "$MNT/cpus" "$C/state" >/dev/null 2>&1 3>&- &
+		one=$!
+		cat "$C/pmd/0" "$MNT/cpus" "$C/pmd/1" "$MNT/stats" >/dev/null 2>&1 3>&- &
+		two=$!
+		{ echo "load cpu=0" && echo start; } >"$C/ctl" 2>/dev/null 3>&- &
+		three=$!
+		{ echo stop && echo unload; } >"$C/ctl" 2>/dev/null 3>&- &
+		four=$!
+		sleep 0.00$((RANDOM % 10))
+		kill -KILL $one $two $three $four 2>/dev/null || :
+		wait $one $two $three $four || :
+	done 2>/dev/null
+	bounded cat "$MNT/cpus" "$C/state" >/dev/null
+	put ok "$C/ctl" unload
+	put ok "$C/ctl" "load cpu=0"
+	put ok "$C/ctl" start
+	put ok "$C/pmd/0" 0
+	put ok "$MNT/sim/advance" 1000
+	holds "$C/pmd/0" 2000
+	put ok "$C/ctl" unload
+	until_ok 5 grep -q "workers 0" "$MNT/stats"
+	[ "$(find "/proc/$DAEMON/fd" | wc -l)" = "$files" ]
+}
+
+@test "a client killed while the daemon is stopped does not come back to haunt it" {
+	serve --backend=sim
+	C=$MNT/ctx/a
+	probe ok mkdir "$C"
+	put ok "$C/ctl" "load cpu=0"
+	kill -STOP "$DAEMON"
+	cat "$MNT/cpus" >/dev/null 2>&1 3>&- &
+	one=$!
+	cat "$C/regs" >/dev/null 2>&1 3>&- &
+	two=$!
+	echo start >"$C/ctl" 2>/dev/null 3>&- &
+	three=$!
+	sleep 0.2
+	kill -KILL $one $two $three
+	sleep 0.1
+	kill -CONT "$DAEMON"
+	until_ok 5 gone $one
+	until_ok 5 gone $two
+	until_ok 5 gone $three
+	bounded cat "$MNT/cpus" "$C/regs" "$C/state" >/dev/null
+	put ok "$C/ctl" start
+	holds "$C/state" "running cpu=0 set=0"
+}
+
+@test "the connection is aborted under it: it ends, and registers are put back" {
+	serve_msr
+	run_context
+	dev=$(awk -v at="$MNT" '$5 == at { split($3, n, ":"); print n[2] }' /proc/self/mountinfo)
+	echo 1 >"/sys/fs/fuse/connections/$dev/abort"
+	ended 0
+	not_mounted
+	[ "$(registers 1)" = "$ORIGINAL" ]
+}

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+# The perf backend counts real events of this machine.
+
+load common
+
+USR=0x10000
+OS=0x20000
+ALL=$((USR | OS))
+
+# event NAME LEVELS: the value that selects it at those levels
+event() {
+	local value
+
+	value=$(awk -v e="$1" '$1 == e { print $2; found = 1 } END { exit !found }' "$MNT/pmu/events")
+	printf '0x%x\n' $(((value & ~ALL) | $2))
+}
+
+# count CPU NAME...: a running context that counts those events in order; C is its directory
+count() {
+	local cpu=$1 n=0
+
+	shift
+	C=$MNT/ctx/p
+	probe ok mkdir "$C"
+	for name in "$@"; do
+		put ok "$C/pmc/$((n++))" "$(event "$name" $ALL)"
+	done
+	put ok "$C/ctl" "load cpu=$cpu"
+	put ok "$C/ctl" start
+}
+
+first_cpu() {
+	sed 's/[,-].*//' /sys/devices/system/cpu/online
+}
+
+setup_file() {
+	command -v taskset >/dev/null || skip "needs taskset (util-linux)"
+}
+
+@test "page faults: at least those of a process that runs there" {
+	serve --backend=perf
+	count "$(first_cpu)" page-faults minor-faults major-faults
+	before=$(cat "$C/pmd/0")
+	faults=$(taskset -c "$(first_cpu)" fsprobe touch 5000)
+	after=$(cat "$C/pmd/0")
+	[ "$faults" -ge 5000 ]
+	[ $((after - before)) -ge "$faults" ]
+	[ $((after - before)) -lt $((faults + 20000)) ]
+	put ok "$C/ctl" stop
+	[ "$(cat "$C/pmd/0")" = $(($(cat "$C/pmd/1") + $(cat "$C/pmd/2"))) ]
+}
+
+@test "page faults elsewhere are not counted here" {
+	mapfile -t cpus < <(awk '$1 ~ /^processor/ { print $3 }' /proc/cpuinfo)
+	[ "${#cpus[@]}" -ge 2 ] || skip "needs two CPUs"
+	serve --backend=perf
+	count "${cpus[0]}" page-faults
+	before=$(cat "$C/pmd/0")
+	taskset -c "${cpus[1]}" fsprobe touch 200000 >/dev/null
+	after=$(cat "$C/pmd/0")
+	[ $((after - before)) -lt 150000 ]
+}
+
+@test "cpu-clock is the time that passes" {
+	serve --backend=perf
+	count "$(first_cpu)" cpu-clock
+	t0=$(date +%s%N)
+	a=$(cat "$C/pmd/0")
+	sleep 1
+	b=$(cat "$C/pmd/0")
+	t1=$(date +%s%N)
+	wall=$((t1 - t0)) clock=$((b - a))
+	echo "wall $wall clock $clock"
+	[ "$clock" -le "$wall" ]
+	[ $((clock * 100)) -ge $((wall * 95)) ]
+}
+
+@test "values stand still after stop and count on after start" {
+	serve --backend=perf
+	count "$(first_cpu)" cpu-clock context-switches
+	sleep 0.1
+	put ok "$C/ctl" stop
+	a=$(cat "$C/regs")
+	sleep 0.1
+	[ "$(cat "$C/regs")" = "$a" ]
+	put ok "$C/ctl" unload
+	[ "$(cat "$C/regs")" = "$a" ]
+	put ok "$C/ctl" "load cpu=$(first_cpu)"
+	[ "$(cat "$C/regs")" = "$a" ]
+	put ok "$C/ctl" start
+	sleep 0.1
+	read -r clock <"$C/pmd/0"
+	[ "$clock" -ge $(($(awk '$1 == "pmd0" { print $2 }' <<<"$a") + 90000000)) ]
+}
+
+@test "a written value is where counting begins" {
+	serve --backend=perf
+	C=$MNT/ctx/p
+	probe ok mkdir "$C"
+	put ok "$C/regs" "pmc0 $(event cpu-clock $ALL)\npmd0 -1000000000000"
+	put ok "$C/ctl" "load cpu=$(first_cpu)"
+	put ok "$C/ctl" start
+	read -r clock <"$C/pmd/0"
+	# As bash reads it, a number over 2^63 is negative.
+	[ $((clock)) -lt 0 ]
+	[ $((clock)) -gt -1000000000000 ]
+	put ok "$C/pmd/0" 0
+	read -r clock <"$C/pmd/0"
+	[ "$clock" -lt 10000000000 ]
+}
+
+@test "an event that knows no levels is not counted at one" {
+	serve --backend=perf
+	C=$MNT/ctx/p
+	probe ok mkdir "$C"
+	put ok "$C/pmc/0" "$(event cpu-clock $USR)"
+	put ok "$C/ctl" "load cpu=$(first_cpu)"
+	put EINVAL "$C/ctl" start
+	sentence "$C/last_error" PERFSEL0
+	put ok "$C/pmc/0" "$(event page-faults $USR)"
+	put ok "$C/ctl" start
+}
+
+@test "hardware events, where the kernel has a CPU PMU; ENODEV where not" {
+	serve --backend=perf
+	C=$MNT/ctx/p
+	probe ok mkdir "$C"
+	put ok "$C/pmc/0" 0x4300c0
+	if [ -e /sys/bus/event_source/devices/cpu/type ]; then
+		skip "the kernel has a CPU PMU: the VM test counts with it"
+	fi
+	put ok "$C/ctl" "load cpu=$(first_cpu)"
+	put ENODEV "$C/ctl" start
+	sentence "$C/last_error" PERFSEL0
+	holds "$C/state" "loaded cpu=$(first_cpu) set=0"
+}
+
+@test "two contexts on two CPUs" {
+	mapfile -t cpus < <(awk '$1 ~ /^processor/ { print $3 }' /proc/cpuinfo)
+	[ "${#cpus[@]}" -ge 2 ] || skip "needs two CPUs"
+	serve --backend=perf
+	count "${cpus[0]}" page-faults
+	mkdir "$MNT/ctx/q"
+	put ok "$MNT/ctx/q/pmc/0" "$(event page-faults $ALL)"
+	put EBUSY "$MNT/ctx/q/ctl" "load cpu=${cpus[0]}"
+	put ok "$MNT/ctx/q/ctl" "load cpu=${cpus[1]}"
+	put ok "$MNT/ctx/q/ctl" start
+	before=$(cat "$MNT/ctx/q/pmd/0")
+	faults=$(taskset -c "${cpus[1]}" fsprobe touch 3000)
+	[ $(($(cat "$MNT/ctx/q/pmd/0") - before)) -ge "$faults" ]
+}

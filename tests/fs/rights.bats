@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: MIT
+# Who may do what, and what the daemon itself may still do. GID is a group that nobody is in but
+# the callers who are given it here; it need not be in /etc/group.
+
+load common
+
+GID=54321
+USER=0x4100c0
+KERNEL=0x4200c0
+
+# theirs NAME: a context of nobody's; C is its directory
+theirs() {
+	C=$MNT/ctx/$1
+	as nobody probe ok mkdir "$C"
+}
+
+@test "anyone makes contexts, only the group loads them" {
+	serve --backend=sim
+	put ok "$MNT/config/sys_group" $GID
+	theirs a
+	as nobody put EPERM "$C/ctl" "load cpu=0"
+	as nobody sentence "$C/last_error" sys_group
+	as nobody holds "$C/state" unloaded
+	as $GID put ok "$C/ctl" "load cpu=0"
+	as nobody put ok "$C/ctl" start
+	as nobody put ok "$C/ctl" stop
+	as nobody put ok "$C/ctl" unload
+	as nobody put EPERM "$C/ctl" "load cpu=0"
+	as nobody holds "$C/flags" system_wide
+}
+
+@test "root loads and removes whatever is there" {
+	serve --backend=sim
+	put ok "$MNT/config/sys_group" none
+	theirs a
+	put ok "$C/ctl" "load cpu=0"
+	run -0 bounded cat "$MNT/cpus"
+	[[ ${lines[0]} =~ ^0\ online\ context=a\ uid=$NOBODY\ pid=[0-9]+$ ]]
+	probe ok rmdir "$C"
+}
+
+@test "sys_group: none, any, a gid, a name" {
+	serve --backend=sim
+	theirs a
+	put ok "$MNT/config/sys_group" none
+	as $GID put EPERM "$C/ctl" "load cpu=0"
+	put ok "$MNT/config/sys_group" any
+	as nobody put ok "$C/ctl" "load cpu=0"
+	as nobody put ok "$C/ctl" unload
+	put ok "$MNT/config/sys_group" daemon
+	holds "$MNT/config/sys_group" "$(getent group daemon | cut -d: -f3)"
+	as nobody put EPERM "$C/ctl" "load cpu=0"
+	as "$(getent group daemon | cut -d: -f3)" put ok "$C/ctl" "load cpu=0"
+}
+
+@test "allow_kernel: group" {
+	serve --backend=sim
+	put ok "$MNT/config/sys_group" $GID
+	theirs a
+	as nobody put ok "$C/pmc/0" $USER
+	as nobody put EACCES "$C/pmc/0" $KERNEL
+	as nobody sentence "$C/last_error" pmc0
+	as nobody put EACCES "$C/regs" "pmd0 7\npmc16 0x1"
+	as nobody sentence "$C/last_error" "line 2"
+	as nobody holds "$C/pmc/0" 0x00000000004100c0
+	as nobody holds "$C/pmd/0" 7
+	as $GID put ok "$C/pmc/0" $KERNEL
+	as $GID put ok "$C/pmc/16" 0x1
+}
+
+@test "allow_kernel: any" {
+	serve --backend=sim
+	put ok "$MNT/config/allow_kernel" any
+	theirs a
+	as nobody put ok "$C/pmc/0" $KERNEL
+	as nobody put ok "$C/pmc/16" 0x333
+}
+
+@test "allow_kernel: root" {
+	serve --backend=sim
+	put ok "$MNT/config/sys_group" $GID
+	put ok "$MNT/config/allow_kernel" root
+	theirs a
+	as $GID put EACCES "$C/pmc/0" $KERNEL
+	as $GID put ok "$C/ctl" "load cpu=0"
+	put ok "$C/pmc/0" $KERNEL
+}
+
+@test "without a group for either kind of context only root makes any" {
+	serve --backend=sim
+	put ok "$MNT/config/sys_group" none
+	put ok "$MNT/config/thread_group" none
+	as nobody probe EPERM mkdir "$MNT/ctx/a"
+	as nobody sentence "$MNT/last_error" group
+	probe ok mkdir "$MNT/ctx/a"
+	put ok "$MNT/config/sys_group" $GID
+	as nobody probe EPERM mkdir "$MNT/ctx/b"
+	as $GID probe ok mkdir "$MNT/ctx/b"
+	put ok "$MNT/config/sys_group" none
+	put ok "$MNT/config/thread_group" $GID
+	as $GID probe ok mkdir "$MNT/ctx/c"
+}
+
+@test "rights are those of who opened the file" {
+	serve --backend=sim
+	put ok "$MNT/config/sys_group" $GID
+	theirs a
+	# What root prints must not become root's command because the file is somebody else's...
+	run -0 bounded fsprobe writeas $NOBODY "$C/ctl" <<<"load cpu=0"
+	is EPERM
+	put ok "$MNT/config/allow_kernel" root
+	run -0 bounded fsprobe writeas $NOBODY "$C/regs" <<<"pmc0 $KERNEL"
+	is EACCES
+	# ... and a descriptor that root has opened is a right that he can hand on.
+	exec 4>"$C/ctl"
+	run -0 bounded setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups \
+		fsprobe write - <<<"load cpu=0"
+	is ok
+}
+
+@test "config/: root writes, everyone reads" {
+	serve --backend=sim
+	for key in sys_group thread_group allow_kernel arg_size_max; do
+		as nobody probe EACCES open "$MNT/config/$key" wronly
+		as 0 probe EACCES open "$MNT/config/$key" wronly
+		as nobody probe ok open "$MNT/config/$key" rdonly
+	done
+}
+
+# value ERRNO KEY TEXT [SHOWN]
+value() {
+	local before
+
+	before=$(cat "$MNT/config/$2")
+	put "$1" "$MNT/config/$2" "$3"
+	if [ "$1" = ok ]; then
+		holds "$MNT/config/$2" "${4-$3}"
+	else
+		sentence "$MNT/last_error" ""
+		holds "$MNT/config/$2" "$before"
+	fi
+}
+
+@test "config/: what each key takes" {
+	serve --backend=sim
+	for key in sys_group thread_group; do
+		value ok $key any
+		value ok $key none
+		value ok $key 0
+		value ok $key root 0
+		value ok $key 4294967294
+		value ok $key " 0x10 " 16
+		value ERANGE $key 4294967295
+		value ERANGE $key 18446744073709551616
+		value EINVAL $key -1
+		value EINVAL $key 01
+		value EINVAL $key no-such-group
+		value EINVAL $key "\n"
+		value EINVAL $key "any none"
+		value EINVAL $key "any\nany"
+		value EINVAL $key 'a:b'
+	done
+	for word in any group root; do
+		value ok allow_kernel $word
+	done
+	value EINVAL allow_kernel Any
+	value EINVAL allow_kernel none
+	value EINVAL allow_kernel 0
+	value ok arg_size_max 65536
+	value ok arg_size_max 4096
+	value ERANGE arg_size_max 4095
+	value ERANGE arg_size_max 0
+	value ERANGE arg_size_max 65537
+	value EINVAL arg_size_max 4k
+	value EINVAL arg_size_max -1
+}
+
+@test "arg_size_max bounds a vector" {
+	serve --backend=sim
+	theirs a
+	vector=$(for ((n = 0; n < 1000; n++)); do printf 'pmd0 %d\\n' $n; done)
+	as nobody put E2BIG "$C/regs" "$vector"
+	as nobody sentence "$C/last_error" arg_size_max
+	as nobody holds "$C/pmd/0" 0
+	put ok "$MNT/config/arg_size_max" 65536
+	as nobody put ok "$C/regs" "$vector"
+	as nobody holds "$C/pmd/0" 999
+}
+
+@test "a configuration file: taken, or refused with its line" {
+	printf '# comment\n\nsys_group = %s # group\nallow_kernel=root\n' $GID >"$BATS_TEST_TMPDIR/conf"
+	serve --backend=sim "--config=$BATS_TEST_TMPDIR/conf"
+	holds "$MNT/config/sys_group" $GID
+	holds "$MNT/config/allow_kernel" root
+	stop_daemon
+	for bad in 'x = 1' 'allow_kernel = maybe' 'sys_group' '= any' 'arg_size_max = 1'; do
+		printf 'sys_group = any\n%s\n' "$bad" >"$BATS_TEST_TMPDIR/conf"
+		run -1 bounded perfmonfs -f --backend=sim "--config=$BATS_TEST_TMPDIR/conf" "$MNT"
+		[ "${#lines[@]}" = 1 ]
+		[[ $output == *"line 2"* ]]
+	done
+	run -1 bounded perfmonfs -f --backend=sim "--config=$BATS_TEST_TMPDIR/none" "$MNT"
+	[ "${#lines[@]}" = 1 ]
+	[[ $output == *ENOENT* ]]
+}
+
+@test "group members do not reach each other's contexts" {
+	serve --backend=sim
+	put ok "$MNT/config/sys_group" $GID
+	probe ok mkdir "$MNT/ctx/a"
+	for f in . ctl state regs pmd/0 set; do
+		as $GID probe EACCES open "$MNT/ctx/a/$f" rdonly
+	done
+	as $GID probe EPERM rmdir "$MNT/ctx/a"
+}
+
+@test "a user has so many contexts, and another one is not hurt" {
+	serve --backend=sim
+	run -0 bounded setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups \
+		sh -c 'cd "$1" && mkdir $(seq 1024)' sh "$MNT/ctx"
+	as nobody probe ENOSPC mkdir "$MNT/ctx/one-more"
+	as nobody sentence "$MNT/last_error" 1024
+	as nobody probe ok rmdir "$MNT/ctx/512"
+	as nobody probe ok mkdir "$MNT/ctx/one-more"
+	as nobody probe ENOSPC mkdir "$MNT/ctx/512"
+	probe ok mkdir "$MNT/ctx/512"
+	run -0 grep contexts "$MNT/stats"
+	is "contexts 1025"
+	run -0 sh -c 'ls "$1" | wc -l' sh "$MNT/ctx"
+	is 1025
+}
+
+# caps PID FIELD: the capabilities in hex
+caps() {
+	awk -v f="$2:" '$1 == f { print $2 }' "/proc/$1/status"
+}
+
+# drops CAPABILITY-NUMBER: it has that and CAP_SYS_NICE; its guard has CAP_SYS_ADMIN
+drops() {
+	local want guard
+
+	want=$(printf '%016x' $((1 << $1 | 1 << 23)))
+	for field in CapEff CapPrm CapBnd; do
+		[ "$(caps "$DAEMON" $field)" = "$want" ]
+	done
+	[ "$(caps "$DAEMON" CapInh)" = 0000000000000000 ]
+	[ "$(caps "$DAEMON" NoNewPrivs)" = 1 ]
+	for task in /proc/"$DAEMON"/task/*; do
+		[ "$(awk '$1 == "CapEff:" { print $2 }' "$task/status")" = "$want" ]
+	done
+	guard=$(pgrep -P "$DAEMON")
+	[ "$(caps "$guard" CapEff)" = "$(printf '%016x' $((1 << 21)))" ]
+	[ "$(caps "$guard" CapPrm)" = "$(printf '%016x' $((1 << 21)))" ]
+	[ "$(find /proc/"$guard"/fd -mindepth 1 | wc -l)" = 4 ]
+}
+
+@test "capabilities: sim" {
+	serve --backend=sim
+	drops 17
+}
+
+@test "capabilities: msr, with a worker" {
+	serve_msrsim --clock=script
+	serve --backend=msr "--dev=$CPU"
+	probe ok mkdir "$MNT/ctx/a"
+	put ok "$MNT/ctx/a/ctl" "load cpu=0"
+	drops 17
+}
+
+@test "capabilities: perf, with a worker" {
+	serve --backend=perf
+	probe ok mkdir "$MNT/ctx/a"
+	put ok "$MNT/ctx/a/ctl" "load cpu=0"
+	drops 38
+}

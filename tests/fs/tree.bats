@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: MIT
+# The tree as files: names, modes, owners, and how common programs fare with them.
+
+load common
+
+# Paths, types, modes and link targets, below the mount point.
+tree() {
+	bounded find "$MNT" -mindepth 1 -printf '%P %y %m %u:%g %l\n' | sort
+}
+
+# root_rows: what every mount has
+root_rows() {
+	cat <<-'ROWS'
+		config d 555
+		config/allow_kernel f 644
+		config/arg_size_max f 644
+		config/sys_group f 644
+		config/thread_group f 644
+		cpus f 444
+		ctx d 1777
+		last_error f 444
+		pmu d 555
+		pmu/backend f 444
+		pmu/counter_width f 444
+		pmu/events f 444
+		pmu/mappings f 444
+		pmu/model f 444
+		pmu/name f 444
+		pmu/pmcs f 444
+		pmu/pmds f 444
+		stats f 444
+		version f 444
+	ROWS
+}
+
+sim_rows() {
+	cat <<-'ROWS'
+		sim d 500
+		sim/advance f 600
+		sim/fault f 600
+		sim/offline f 600
+		sim/poke f 600
+	ROWS
+}
+
+# context_rows NAME: what every context has, with the registers that pmu/ lists
+context_rows() {
+	local ctx=ctx/$1 kind num rest
+
+	cat <<-ROWS
+		$ctx d 700
+		$ctx/ctl f 600
+		$ctx/flags f 600
+		$ctx/last_error f 400
+		$ctx/pmc l 777 set/0/pmc
+		$ctx/pmd l 777 set/0/pmd
+		$ctx/regs l 777 set/0/regs
+		$ctx/set d 500
+		$ctx/set/0 d 500
+		$ctx/set/0/pmc d 500
+		$ctx/set/0/pmd d 500
+		$ctx/set/0/regs f 600
+		$ctx/state f 400
+	ROWS
+	for kind in pmc pmd; do
+		while read -r num rest; do
+			echo "$ctx/set/0/$kind/$num f 600"
+		done <"$MNT/pmu/${kind}s"
+	done
+}
+
+# owned OWNER: adds the owner to rows
+owned() {
+	awk -v o="$1" '{ print $1, $2, $3, o, $4 }'
+}
+
+whole_tree() {
+	mkdir "$MNT/ctx/mine"
+	as nobody probe ok mkdir "$MNT/ctx/theirs"
+	run -0 tree
+	is "$({
+		{ root_rows && "$@" && context_rows mine; } | owned root:root
+		context_rows theirs | owned "$(id -nu $NOBODY):$(getent group $NOBODY | cut -d: -f1)"
+	} | sort)"
+}
+
+@test "names, types, modes and owners: sim" {
+	serve --backend=sim
+	whole_tree sim_rows
+}
+
+@test "names, types, modes and owners: perf" {
+	serve --backend=perf
+	whole_tree true
+}
+
+@test "sizes are 0, directories have two links, files one" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	run -0 bounded stat -c '%s %h' "$MNT/version" "$MNT/pmu" "$MNT/ctx/a" "$MNT/ctx/a/pmd/0" \
+		"$MNT/ctx/a/regs"
+	is $'0 1\n0 2\n0 2\n0 1\n10 1'
+}
+
+@test "inode numbers: a file's is its own, and none comes back" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a" "$MNT/ctx/b"
+	run -0 bounded find "$MNT" -printf '%i\n'
+	[ "${#lines[@]}" -gt 60 ]
+	before=$output
+	[ -z "$(sort <<<"$before" | uniq -d)" ]
+	rmdir "$MNT/ctx/a"
+	mkdir "$MNT/ctx/a"
+	run -0 bounded find "$MNT/ctx/a" -printf '%i\n'
+	[ -z "$(comm -12 <(sort <<<"$before") <(sort <<<"$output"))" ]
+}
+
+@test "what the files at the top say" {
+	serve --backend=sim:amd_ext
+	run -0 bounded cat "$MNT/version"
+	[[ $output =~ ^perfmonfs\ [0-9]+\.[0-9]+\.[0-9]+\ interface\ 2$ ]]
+	holds "$MNT/last_error" ok
+	holds "$MNT/pmu/backend" sim
+	holds "$MNT/pmu/counter_width" 48
+	holds "$MNT/cpus" $'0 online free\n1 online free\n2 online free\n3 online free'
+	run -0 bounded cat "$MNT/stats"
+	for key in requests commands register_reads register_writes polls stolen contexts workers; do
+		grep -Eq "^$key [0-9]+$" <<<"$output"
+	done
+	[ "${#lines[@]}" = 8 ]
+	holds "$MNT/config/allow_kernel" group
+	holds "$MNT/config/arg_size_max" 4096
+	holds "$MNT/config/thread_group" any
+}
+
+@test "pmu/: a line per register, and the same registers in perfmon2's form" {
+	serve --backend=sim:intel_v2
+	run -0 bounded cat "$MNT/pmu/pmcs" "$MNT/pmu/pmds"
+	[ "${#lines[@]}" = 8 ]
+	for line in "${lines[@]}"; do
+		[[ $line =~ ^[0-9]+\ [A-Z0-9_]+\ msr\ 0x[0-9a-f]+\ 0x[0-9a-f]{16}\ 0x[0-9a-f]{16}$ ]]
+	done
+	run -0 bounded cat "$MNT/pmu/mappings"
+	[ "${#lines[@]}" = 8 ]
+	is "$({
+		while read -r n name _ _ def rsvd; do
+			printf 'PMC%u:0x%x:0x%x:%s\n' "$n" "$def" "$((~rsvd))" "$name"
+		done <"$MNT/pmu/pmcs"
+		while read -r n name _ _ def rsvd; do
+			printf 'PMD%u:0x%x:0x%x:%s\n' "$n" "$def" "$((~rsvd))" "$name"
+		done <"$MNT/pmu/pmds"
+	})"
+}
+
+@test "pmu/events: perf's software events, by value" {
+	serve --backend=perf
+	run -0 bounded cat "$MNT/pmu/events"
+	for event in cpu-clock task-clock page-faults minor-faults major-faults context-switches \
+		cpu-migrations alignment-faults emulation-faults; do
+		grep -Eq "^$event 0x01[0-9a-f]{14} ." <<<"$output"
+	done
+}
+
+@test "registers that this PMU does not have are not there" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	for name in 4 15 00 0x0 -1 +1 x 512 4294967296 18446744073709551616; do
+		probe ENOENT open "$MNT/ctx/a/pmc/$name" rdonly
+	done
+	probe ENOENT open "$MNT/ctx/a/set/1" rdonly
+	probe ENOENT open "$MNT/ctx/a/set/00" rdonly
+}
+
+@test "sim/ is only there where the backend is sim" {
+	serve --backend=perf
+	probe ENOENT open "$MNT/sim" rdonly
+	run -0 ls "$MNT"
+	[[ $output != *sim* ]]
+}
+
+@test "an open file shows one moment, however small the pieces; offset 0 takes the next" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	for v in 11111111 99999999; do
+		echo $v >"$MNT/ctx/a/pmd/0"
+		exec 4<"$MNT/ctx/a/pmd/0"
+		run -0 bounded fsprobe pread - 4 0 <&4
+		is "$(printf %s ${v:0:4} | od -An -tx1 | tr -d ' \n')"
+		echo 55555555 >"$MNT/ctx/a/pmd/0"
+		run -0 bounded fsprobe pread - 100 4 <&4
+		is "$(printf '%s\n' ${v:4} | od -An -tx1 | tr -d ' \n')"
+		run -0 bounded fsprobe pread - 8 0 <&4
+		is 3535353535353535
+		exec 4<&-
+	done
+	run -0 bounded dd bs=1 if="$MNT/ctx/a/regs" status=none
+	is "$(cat "$MNT/ctx/a/regs")"
+}
+
+@test "a first read that is not at offset 0 takes a moment too" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	echo 12345678 >"$MNT/ctx/a/pmd/0"
+	run -0 bounded dd bs=1 skip=3 if="$MNT/ctx/a/pmd/0" status=none
+	is 45678
+	probe 0a pread "$MNT/ctx/a/pmd/0" 100 8
+	probe "" pread "$MNT/ctx/a/pmd/0" 100 9
+	probe "" pread "$MNT/ctx/a/pmd/0" 100 4611686018427387904
+}
+
+@test "common programs read right" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	f=$MNT/ctx/a/regs
+	for ((i = 0; i < 4; i++)); do
+		echo "pmc$i 0x00000000004100c$i" >>"$f"
+	done
+	bounded dd if="$f" of="$BATS_TEST_TMPDIR/copy" bs=64k status=none
+	want=$BATS_TEST_TMPDIR/copy
+	[ "$(grep -c . "$want")" = 12 ]
+	[ "$(bounded head -n 3 "$f")" = "$(head -n 3 "$want")" ]
+	[ "$(bounded head -c 30 "$f")" = "$(head -c 30 "$want")" ]
+	[ "$(bounded tail -n 2 "$f")" = "$(tail -n 2 "$want")" ]
+	[ "$(bounded tail -c 9 "$f")" = "$(tail -c 9 "$want")" ]
+	[ "$(bounded tail -c +9 "$f")" = "$(tail -c +9 "$want")" ]
+	[ "$(bounded wc -l <"$f")" = 12 ]
+	[ "$(bounded wc -c "$f")" = "$(wc -c <"$want") $f" ]
+	[ "$(bounded tac "$f")" = "$(tac "$want")" ]
+	[ "$(bounded od -c "$f")" = "$(od -c "$want")" ]
+	[ "$(bounded sort "$f")" = "$(sort "$want")" ]
+	[ "$(bounded awk '{ print $2 }' "$f")" = "$(awk '{ print $2 }' "$want")" ]
+	[ "$(bounded sed -n 2p "$f")" = "$(sed -n 2p "$want")" ]
+	bounded diff "$f" "$want"
+	bounded cmp "$f" "$want"
+	read -r first <"$f"
+	[ "$first" = "$(head -n 1 "$want")" ]
+	bounded cp "$f" "$BATS_TEST_TMPDIR/copy2"
+	cmp "$BATS_TEST_TMPDIR/copy2" "$want"
+	bounded cp -r "$MNT/ctx/a" "$BATS_TEST_TMPDIR/copy3"
+	cmp "$BATS_TEST_TMPDIR/copy3/set/0/regs" "$want"
+	bounded ls -laR "$MNT" >/dev/null
+	bounded stat -f "$MNT" >/dev/null
+	bounded df "$MNT" >/dev/null
+	bounded du -s "$MNT" >/dev/null
+}
+
+@test "common programs write right" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	f=$MNT/ctx/a/pmd/1
+	echo 1 >"$f"
+	holds "$f" 1
+	echo 2 >>"$f"
+	holds "$f" 2
+	printf 3 >"$f"
+	holds "$f" 3
+	echo 4 | bounded tee "$f"
+	holds "$f" 4
+	echo 5 | bounded dd of="$f" status=none
+	holds "$f" 5
+	echo 6 >"$BATS_TEST_TMPDIR/six"
+	bounded cp "$BATS_TEST_TMPDIR/six" "$f"
+	holds "$f" 6
+	bounded truncate -s 0 "$f"
+	holds "$f" 6
+	bounded touch "$f"
+	: >"$f"
+	holds "$f" 6
+	exec 4<>"$f"
+	echo 7 >&4
+	echo 8 >&4
+	run -0 bounded fsprobe pread - 10 0 <&4
+	is 380a
+}
+
+@test "owners and modes are fixed, and nothing is made or removed but contexts" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	a=$MNT/ctx/a
+	probe EPERM chmod "$a" 755
+	probe EPERM chmod "$a/ctl" 666
+	probe EPERM chown "$a" $NOBODY
+	probe EPERM chown "$MNT/config/sys_group" $NOBODY
+	probe EPERM open "$MNT/new" wronly,creat
+	probe EPERM open "$MNT/ctx/new" wronly,creat
+	probe EPERM open "$a/new" wronly,creat
+	probe EPERM unlink "$MNT/version"
+	probe EPERM unlink "$a/ctl"
+	probe EPERM unlink "$a/pmd/0"
+	probe EPERM rename "$MNT/ctx/a" "$MNT/ctx/b"
+	probe EPERM rename "$a/ctl" "$a/flags"
+	probe EPERM link "$a/ctl" "$a/link"
+	probe EPERM link "$a/ctl" "$MNT/ctx/link"
+	probe EPERM symlink x "$MNT/ctx/link"
+	probe EPERM mkdir "$MNT/new"
+	probe EPERM mkdir "$MNT/pmu/new"
+	probe EPERM mkdir "$a/new"
+	probe EPERM rmdir "$MNT/pmu"
+	probe EPERM rmdir "$MNT/ctx"
+	probe EPERM rmdir "$a/set"
+	probe EPERM rmdir "$a/set/0"
+	sentence "$a/last_error" contexts
+	probe ENOENT rmdir "$MNT/ctx/none"
+	run -0 tree
+	is "$({ root_rows && sim_rows && context_rows a; } | owned root:root | sort)"
+}
+
+@test "a read-only file is not opened for writing, by root neither" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	for f in version stats cpus last_error pmu/pmcs ctx/a/state ctx/a/last_error; do
+		probe EACCES open "$MNT/$f" wronly
+		probe EACCES open "$MNT/$f" rdwr
+		probe EACCES open "$MNT/$f" wronly,trunc
+		probe EACCES truncate "$MNT/$f" 0
+		probe ok open "$MNT/$f" rdonly
+	done
+	sentence "$MNT/last_error" read-only
+	sentence "$MNT/ctx/a/last_error" read-only
+}
+
+@test "what is held open of a removed context is dead, not the next one's" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	echo 1111 >"$MNT/ctx/a/pmd/0"
+	exec 4<>"$MNT/ctx/a/pmd/0"
+	cd "$MNT/ctx/a"
+	rmdir "$MNT/ctx/a"
+	mkdir "$MNT/ctx/a"
+	echo 2222 >"$MNT/ctx/a/pmd/0"
+	run -0 bounded fsprobe pread - 10 0 <&4
+	is ENODEV
+	run -0 bounded fsprobe write - <<<3333
+	is ENODEV
+	for f in pmd/0 set/0/pmd/0 state ../a/ctl; do
+		run -0 bounded fsprobe pread "$f" 10 0
+		[[ $output =~ ^(ENOENT|ENODEV)$ ]]
+	done
+	run -0 bounded fsprobe mkdir x
+	[[ $output =~ ^(ENOENT|ENODEV)$ ]]
+	holds "$MNT/ctx/a/pmd/0" 2222
+}
+
+@test "a snapshot outlives neither its context nor its file" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	exec 4<"$MNT/ctx/a/regs"
+	run -0 bounded fsprobe pread - 10 0 <&4
+	rmdir "$MNT/ctx/a"
+	run -0 bounded fsprobe pread - 10 10 <&4
+	is ENODEV
+}
+
+@test "a context is its creator's alone" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	as nobody probe ok mkdir "$MNT/ctx/b"
+	as nobody probe EACCES open "$MNT/ctx/a/state" rdonly
+	as nobody probe EACCES open "$MNT/ctx/a" rdonly
+	as nobody probe EACCES open "$MNT/ctx/a/none" rdonly
+	as nobody probe EPERM rmdir "$MNT/ctx/a"
+	as nobody probe EACCES open "$MNT/sim/advance" rdonly
+	as nobody probe EACCES open "$MNT/config/sys_group" wronly
+	as nobody probe ok open "$MNT/config/sys_group" rdonly
+	as nobody probe ok open "$MNT/ctx/b/state" rdonly
+	as nobody probe ok rmdir "$MNT/ctx/b"
+	[ -d "$MNT/ctx/a" ]
+}
+
+@test "a listing while contexts come and go misses none that stays" {
+	serve --backend=sim
+	mkdir "$MNT"/ctx/keep{001..200}
+	bounded bash -c 'for ((i = 0; i < 150; i++)); do
+		mkdir "$1/ctx/x$i" && rmdir "$1/ctx/x$i"
+	done' sh "$MNT" &
+	for _ in 1 2 3 4 5 6 7 8; do
+		[ "$(bounded ls "$MNT/ctx" | grep -c ^keep)" = 200 ]
+		[ -z "$(bounded ls "$MNT/ctx" | sort | uniq -d)" ]
+	done
+	wait $!
+	rmdir "$MNT"/ctx/*
+	run -0 ls "$MNT/ctx"
+	is ""
+}

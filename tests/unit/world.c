@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+#include "tests/unit/world.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Instructions, branches, mispredicted branches, cycles, at both levels; EN where there is one. */
+#define INTEL_GP                                                                                   \
+	.npmc = 4, .npmd = 4,                                                                      \
+	.pmc = {{0, 0x4300c0}, {1, 0x4300c4}, {2, 0x4300c5}, {3, 0x43003c}}, .pmd = {              \
+		{0, 0x300c0, 0x186, 0x53412e},                                                     \
+		{1, 0x300c4, 0x187, 0x53412e},                                                     \
+		{2, 0x300c5, 0x188, 0x53412e},                                                     \
+		{3, 0x3003c, 0x189, 0x53412e},                                                     \
+	}
+#define AMD_GP(base, step)                                                                         \
+	.npmc = 4, .npmd = 4,                                                                      \
+	.pmc = {{0, 0x4300c0}, {1, 0x4300c2}, {2, 0x4300c3}, {3, 0x430076}}, .pmd = {              \
+		{0, 0x300c0, (base), 0x530040},                                                    \
+		{1, 0x300c2, (base) + (step), 0x530040},                                           \
+		{2, 0x300c3, (base) + 2 * (step), 0x530040},                                       \
+		{3, 0x30076, (base) + 3 * (step), 0x530040},                                       \
+	}
+
+const struct world_model world_models[] = {
+	{
+		.name = "p6",
+		.npmc = 2,
+		.npmd = 2,
+		.pmc = {{0, 0x4300c0}, {1, 0x300c4}},
+		.pmd = {{0, 0x300c0, 0x186, 0x530079}, {1, 0x300c4, 0x187, 0x130079}},
+	},
+	{
+		.name = "intel_v1",
+		.npmc = 2,
+		.npmd = 2,
+		.pmc = {{0, 0x4300c0}, {1, 0x4300c4}},
+		.pmd = {{0, 0x300c0, 0x186, 0x53412e}, {1, 0x300c4, 0x187, 0x53412e}},
+	},
+	{
+		.name = "intel_v2",
+		.npmc = 3,
+		.npmd = 4,
+		.pmc = {{0, 0x4300c4}, {1, 0x4300c5}, {16, 0x23}},
+		.pmd = {
+			{0, 0x300c4, 0x186, 0x53412e},
+			{1, 0x300c5, 0x187, 0x53412e},
+			{16, 0x300c0, 0x38d, 0x21},
+			{17, 0x1003c, 0x38d, 0xb3},
+		},
+	},
+	{.name = "intel_v3", INTEL_GP},
+	{.name = "intel_v4", INTEL_GP},
+	{.name = "intel_v5", INTEL_GP},
+	{.name = "amd_legacy", AMD_GP(0xc0010000, 1)},
+	{.name = "amd_ext", AMD_GP(0xc0010200, 2)},
+	{.name = "amd_v2", AMD_GP(0xc0010200, 2)},
+	{0},
+};
+
+static struct world *here; /* backend_ops.run has no argument for it */
+
+static unsigned run_and_intrude(
+	struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (here->intrude && here->nops == here->at) {
+			void (*intrude)(struct world *w) = here->intrude;
+
+			here->intrude = NULL;
+			intrude(here);
+		}
+		here->nops++;
+		if (here->real->run(c, &ops[i], 1, e) < 1)
+			return i;
+	}
+	return n;
+}
+
+static void add_reg(struct world *w, uint32_t addr)
+{
+	if (addr)
+		w->regs[w->nregs++] = addr;
+}
+
+/*
+ * Counters hold something, and disabled selectors an event with the interrupt bit, as perf leaves
+ * them behind. Only P6's second has no bit that disables it.
+ */
+static void leave_something(struct world *w)
+{
+	const struct pmu *pmu = w->pmu;
+
+	for (unsigned i = 0; i < pmu->npmcs; i++)
+		if (!pmu->pmcs[i].shared && pmu->pmcs[i].enable)
+			world_poke(w, pmu->pmcs[i].addr, 0x130040 + i);
+	for (unsigned i = 0; i < pmu->npmds; i++)
+		world_poke(w, pmu->pmds[i].waddr, 0x1230 + i);
+}
+
+void world_open(struct world *w, const struct world_model *model)
+{
+	const struct backend_conf conf = {.model = model->name};
+
+	*w = (struct world){.model = model, .rights = {.system = true, .kernel = true}};
+	if (sim_backend_open(&conf, &w->be, &w->err) < 0)
+		fail_msg("%s: %s", model->name, w->err.text);
+	w->hw = w->be->sim->hw;
+	w->pmu = w->be->pmu;
+	w->real = w->be->ops;
+	w->ops = *w->real;
+	w->ops.run = run_and_intrude;
+	w->be->ops = &w->ops;
+	w->exec.be = w->be;
+	here = w;
+	for (unsigned i = 0; i < w->pmu->npmcs; i++)
+		add_reg(w, w->pmu->pmcs[i].addr);
+	for (unsigned i = 0; i < w->pmu->npmds; i++)
+		add_reg(w, w->pmu->pmds[i].addr);
+	add_reg(w, w->pmu->global_ctrl);
+	WANT(w, 0, w->ops.cpu_open(w->be, WORLD_CPU, &w->exec.cpu, &w->err));
+	ctx_init(&w->ctx, w->pmu);
+	leave_something(w);
+	hw_advance(w->hw, 1234567);
+	world_remember(w);
+}
+
+void world_close(struct world *w)
+{
+	w->ops.cpu_close(w->exec.cpu);
+	w->ops.close(w->be);
+	here = NULL;
+}
+
+void world_remember(struct world *w)
+{
+	for (unsigned cpu = 0; cpu < WORLD_CPUS; cpu++)
+		for (unsigned i = 0; i < w->nregs; i++)
+			hw_rdmsr(w->hw, cpu, w->regs[i], &w->before[cpu][i]);
+}
+
+void world_restored(struct world *w, uint32_t but, const char *what)
+{
+	for (unsigned cpu = 0; cpu < WORLD_CPUS; cpu++) {
+		for (unsigned i = 0; i < w->nregs; i++) {
+			uint64_t now = 0;
+
+			if (cpu == WORLD_CPU && w->regs[i] == but)
+				continue;
+			hw_rdmsr(w->hw, cpu, w->regs[i], &now);
+			if (now != w->before[cpu][i])
+				fail_msg("%s: %s: CPU %u: 0x%" PRIx32 " holds 0x%" PRIx64
+					 ", before it was 0x%" PRIx64,
+					w->model->name, what, cpu, w->regs[i], now,
+					w->before[cpu][i]);
+		}
+	}
+}
+
+void world_quiet(struct world *w, const char *what)
+{
+	uint64_t was[WORLD_REGS] = {0};
+
+	for (unsigned i = 0; i < w->nregs; i++)
+		was[i] = world_rdmsr(w, w->regs[i]);
+	hw_advance(w->hw, 1000000);
+	for (unsigned i = 0; i < w->nregs; i++)
+		if (world_rdmsr(w, w->regs[i]) != was[i])
+			fail_msg("%s: %s: counter 0x%" PRIx32 " still counts", w->model->name, what,
+				w->regs[i]);
+}
+
+uint64_t world_rdmsr(struct world *w, uint32_t addr)
+{
+	uint64_t value;
+	int rc = hw_rdmsr(w->hw, WORLD_CPU, addr, &value);
+
+	if (rc < 0)
+		fail_msg("%s: 0x%" PRIx32 ": %s", w->model->name, addr, err_name(-rc));
+	return value;
+}
+
+void world_knob(struct world *w, const char *knob, const char *fmt, ...)
+{
+	char text[64];
+	va_list args;
+	struct err e;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (hw_knob_store(w->hw, knob, slice_of(text), &e) < 0)
+		fail_msg("%s: %s", w->model->name, e.text);
+}
+
+void world_poke(struct world *w, uint32_t addr, uint64_t value)
+{
+	world_knob(w, "poke", "%d 0x%" PRIx32 " 0x%" PRIx64, WORLD_CPU, addr, value);
+}
+
+void world_fault(struct world *w, uint32_t addr)
+{
+	if (addr)
+		world_knob(w, "fault", "0x%" PRIx32, addr);
+	else
+		world_knob(w, "fault", "%s", "");
+}
+
+void world_offline(struct world *w, bool offline)
+{
+	if (offline)
+		world_knob(w, "offline", "%d", WORLD_CPU);
+	else
+		world_knob(w, "offline", "%s", "");
+}
+
+int world_command(struct world *w, struct command *cmd)
+{
+	int rc;
+
+	cmd->rights = w->rights;
+	w->verb = cmd->verb;
+	w->err = (struct err){0};
+	w->nops = 0;
+	if (command_stops(cmd->verb))
+		exec_quiet(&w->exec, &w->ctx);
+	rc = exec_command(&w->exec, &w->ctx, cmd, &w->err);
+	if (rc == EXEC_LAST)
+		rc = exec_last(&w->exec, &w->ctx, cmd, &w->err);
+	w->intrude = NULL;
+	if (rc < 0 && (w->err.no != -rc || !w->err.text[0]))
+		fail_msg("%s: verb %d fails with %s, but its sentence is '%s' of %s",
+			w->model->name, cmd->verb, err_name(-rc), w->err.text, err_name(w->err.no));
+	return rc;
+}
+
+int world_do(struct world *w, enum cmd_verb verb)
+{
+	struct command cmd = {.verb = verb, .cpu = WORLD_CPU};
+
+	return world_command(w, &cmd);
+}
+
+static int access_one(struct world *w, enum cmd_verb verb, struct cmd_reg *reg)
+{
+	struct command cmd = {.verb = verb, .regs = reg, .nregs = 1};
+
+	return world_command(w, &cmd);
+}
+
+int world_write(struct world *w, bool pmd, unsigned num, uint64_t value)
+{
+	struct cmd_reg reg = {.pmd = pmd, .num = (uint16_t)num, .value = value};
+
+	return access_one(w, CMD_WRITE, &reg);
+}
+
+int world_read(struct world *w, bool pmd, unsigned num, uint64_t *value)
+{
+	struct cmd_reg reg = {.pmd = pmd, .num = (uint16_t)num};
+	int rc = access_one(w, CMD_READ, &reg);
+
+	if (rc == 0)
+		*value = reg.value;
+	return rc;
+}
+
+void world_program(struct world *w, uint64_t from)
+{
+	for (unsigned i = 0; i < w->model->npmc; i++)
+		WANT(w, 0, world_write(w, false, w->model->pmc[i].num, w->model->pmc[i].value));
+	for (unsigned i = 0; i < w->model->npmd; i++)
+		WANT(w, 0, world_write(w, true, w->model->pmd[i].num, from));
+}
+
+void world_want(struct world *w, int rc, int want, const char *what, int line)
+{
+	if (rc != want)
+		fail_msg("%s, line %d: %s is %s, not %s: %s", w->model->name, line, what,
+			rc ? err_name(-rc) : "0", want ? err_name(-want) : "0", w->err.text);
+}
+
+void world_want_pmd(struct world *w, unsigned num, uint64_t want, int line)
+{
+	uint64_t value = 0;
+
+	world_want(w, world_read(w, true, num, &value), 0, "reading a PMD", line);
+	if (value != want)
+		fail_msg("%s, line %d: pmd%u is %" PRIu64 ", not %" PRIu64, w->model->name, line,
+			num, value, want);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A world to test the core in: one context on one CPU of the hardware model, and a way to have
+ * something happen between any two register operations of a command. The registers hold what
+ * others left in them before anything begins, so that putting back is told from clearing.
+ */
+#ifndef TESTS_UNIT_WORLD_H
+#define TESTS_UNIT_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/core/context.h"
+#include "daemon/cpu/exec.h"
+#include "perfmonfs/backend.h"
+#include "perfmonfs/sim.h"
+
+enum { WORLD_CPU = 1, WORLD_CPUS = 4, WORLD_MAX = 4, WORLD_REGS = 2 * PMU_MAX_PMCS + 2 };
+
+/* A measurement that uses four counters of a model, or two if it has no more. */
+struct world_model {
+	const char *name;
+	unsigned npmc, npmd;
+	struct {
+		uint16_t num;
+		uint64_t value; /* as it reads back */
+	} pmc[WORLD_MAX];
+	struct {
+		uint16_t num;
+		uint64_t select; /* for hw_truth() */
+		uint32_t selector;
+		uint64_t thief; /* what somebody else would select with it */
+	} pmd[WORLD_MAX];
+};
+extern const struct world_model world_models[]; /* ends with name NULL */
+
+struct world {
+	const struct world_model *model;
+	struct backend *be;
+	struct hw *hw;
+	const struct pmu *pmu;
+	struct executor exec;
+	struct context ctx;
+	struct rights rights;
+	struct err err; /* of the last command */
+
+	/* Called once, before register operation @at of the next command. */
+	void (*intrude)(struct world *w);
+	unsigned at;
+	uint32_t addr;  /* for the intruder */
+	unsigned nops;  /* operations of the last command */
+	enum cmd_verb verb;
+
+	unsigned nregs;
+	uint32_t regs[WORLD_REGS];
+	uint64_t before[WORLD_CPUS][WORLD_REGS];
+
+	struct backend_ops ops;
+	const struct backend_ops *real;
+};
+
+/* One world at a time. */
+void world_open(struct world *w, const struct world_model *model);
+void world_close(struct world *w);
+
+/* Takes what all registers hold now as what is to be found again in the end. */
+void world_remember(struct world *w);
+
+/* Fails the test if a register holds something else, but for @but (0: none). */
+void world_restored(struct world *w, uint32_t but, const char *what);
+
+/* Fails the test if something counts on the CPU. */
+void world_quiet(struct world *w, const char *what);
+
+uint64_t world_rdmsr(struct world *w, uint32_t addr);
+void world_poke(struct world *w, uint32_t addr, uint64_t value);
+void world_knob(struct world *w, const char *knob, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void world_fault(struct world *w, uint32_t addr); /* 0: none */
+void world_offline(struct world *w, bool offline);
+
+/* Commands: 0 or -errno, the sentence in w->err. */
+int world_do(struct world *w, enum cmd_verb verb);
+int world_command(struct world *w, struct command *cmd);
+int world_write(struct world *w, bool pmd, unsigned num, uint64_t value);
+int world_read(struct world *w, bool pmd, unsigned num, uint64_t *value);
+
+/* The model's measurement, from PMCs on; the PMDs start at @from. */
+void world_program(struct world *w, uint64_t from);
+
+/* Fails the test with model, place and sentence unless @rc is @want. */
+void world_want(struct world *w, int rc, int want, const char *what, int line);
+#define WANT(w, want, call) world_want(w, call, want, #call, __LINE__)
+
+/* Fails the test unless PMD @num reads @want. */
+void world_want_pmd(struct world *w, unsigned num, uint64_t want, int line);
+#define WANT_PMD(w, num, want) world_want_pmd(w, num, want, __LINE__)
+
+#endif
