@@ -24,6 +24,9 @@ static void check_kernel(const struct checker *k)
 
 	if (strcmp(lockdown.s, "none") == 0)
 		k->report(k->arg, CHECK_OK, "lockdown", "none");
+	else if (strcmp(lockdown.s, "unknown") == 0)
+		k->report(k->arg, CHECK_NOTE, "lockdown",
+			"not known: mount -t securityfs securityfs /sys/kernel/security");
 	else
 		k->report(k->arg, CHECK_FAIL, "lockdown",
 			"%s: the kernel writes no MSR: boot without lockdown (Secure Boot implies "

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/num.h"
 #include "base/raw_syscall.h"
+#include "backend/sysfs/sysfs.h"
 
 enum { PATH_ROOM = 512, CPU_MAX = 65535 };
 
@@ -120,10 +121,20 @@ static int file_cpuid(struct msr_io *io, unsigned cpu, uint32_t leaf, uint32_t s
 		cpu, leaf, err_name(n < 0 ? errno : EIO));
 }
 
+/* The kernel removes an offline CPU's files; it is one of ours all the same. */
+static unsigned possible_cpus(void)
+{
+	struct sysfs_line line;
+
+	if (sysfs_read("/sys/devices/system/cpu/possible", &line) < 0)
+		return 0;
+	return cpulist_limit((struct slice){line.text, line.n});
+}
+
 static unsigned file_cpu_limit(struct msr_io *io)
 {
+	unsigned limit = io->kernel ? possible_cpus() : 0;
 	CLEANUP_CLOSEDIR DIR *d = opendir(of(io)->dir);
-	unsigned limit = 0;
 	struct dirent *de;
 
 	while (d && (de = readdir(d))) {

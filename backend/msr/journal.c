@@ -280,11 +280,12 @@ int journal_put(struct journal *j, unsigned slot, const struct journal_entry *en
 		j->name, err_name(n < 0 ? errno : ENOSPC));
 }
 
-void journal_close(struct journal *j)
+void journal_close(struct journal *j, bool keep)
 {
 	if (!j)
 		return;
-	unlinkat(j->dir, j->name, 0);
+	if (!keep)
+		unlinkat(j->dir, j->name, 0);
 	close(j->fd);
 	close(j->dir);
 	free(j);

@@ -10,6 +10,7 @@
 #define BACKEND_MSR_JOURNAL_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -37,8 +38,8 @@ int journal_open(const char *run_dir, const char *dev, journal_recover *recover,
 
 int journal_put(struct journal *j, unsigned slot, const struct journal_entry *entry, struct err *e);
 
-/* Removes the file. @j may be NULL. */
-void journal_close(struct journal *j);
+/* Removes the file, unless it is to be kept for the next daemon. @j may be NULL. */
+void journal_close(struct journal *j, bool keep);
 
 /* How many journals in @run_dir no living daemon holds; changes nothing. */
 unsigned journal_unfinished(const char *run_dir);

@@ -19,10 +19,13 @@ static void read_line(const char *path, char *line, size_t room)
 	line[strcspn(line, "\n")] = '\0';
 }
 
-/* The active mode stands in brackets: "none [integrity] confidentiality". */
+/*
+ * The active mode stands in brackets: "none [integrity] confidentiality". Without the file there
+ * is no telling: securityfs may just not be mounted.
+ */
 struct kernel_word kernel_lockdown(void)
 {
-	struct kernel_word mode = {"none"};
+	struct kernel_word mode = {"unknown"};
 	char line[64];
 	char *at, *end;
 
@@ -55,8 +58,9 @@ bool kernel_nmi_watchdog(void)
 int kernel_refusal(const char *what, struct err *e)
 {
 	struct kernel_word lockdown = kernel_lockdown();
+	bool known = strcmp(lockdown.s, "unknown") != 0;
 
-	if (strcmp(lockdown.s, "none") != 0)
+	if (known && strcmp(lockdown.s, "none") != 0)
 		return err_set(e, EPERM,
 			"%s: EPERM: the kernel is locked down (%s in " KERNEL_LOCKDOWN
 			") and writes no MSR: boot without lockdown (Secure Boot implies it), or "
@@ -66,6 +70,12 @@ int kernel_refusal(const char *what, struct err *e)
 		return err_set(e, EPERM,
 			"%s: EPERM: the msr driver forbids writing: "
 			"'echo on > " KERNEL_ALLOW_WRITES "', or use --backend=perf",
+			what);
+	if (!known)
+		return err_set(e, EPERM,
+			"%s: EPERM: the kernel may be locked down, which " KERNEL_LOCKDOWN
+			" would tell: mount -t securityfs securityfs /sys/kernel/security, or use "
+			"--backend=perf",
 			what);
 	return err_set(e, EPERM,
 		"%s: EPERM: neither lockdown nor allow_writes is the reason (another security "

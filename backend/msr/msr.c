@@ -46,6 +46,7 @@ static int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **o
 		return rc < 0 ? rc : err_set(e, ENOMEM, "no memory for CPU %u", cpu);
 	}
 	msr_cpu_init(c, mb, cpu, handle);
+	owed_pay(c);
 	*out = c;
 	return 0;
 }
@@ -55,6 +56,7 @@ static void msr_cpu_close(struct backend_cpu *c)
 	struct msr_io *io = c->mb->io;
 
 	claim_release_all(c);
+	owed_keep(c);
 	io->ops->close(io, c->handle);
 	free(c);
 }
@@ -84,7 +86,9 @@ static void msr_close(struct backend *be)
 {
 	struct msr_backend *mb = msr_of(be);
 
-	journal_close(mb->journal);
+	/* What is still owed stays in the journal, for the next daemon. */
+	journal_close(mb->journal, mb->owed);
+	owed_free(mb);
 	mb->io->ops->free(mb->io);
 	free(mb);
 }
@@ -130,6 +134,7 @@ int msr_backend_new(const char *name, struct msr_io *io, const struct backend_co
 	mb->be.ops = &mb->ops;
 	mb->be.pmu = &mb->pmu;
 	mb->io = io;
+	pthread_mutex_init(&mb->owed_lock, NULL);
 	rc = set_up(mb, conf, e);
 	if (rc < 0) {
 		msr_close(&mb->be);

@@ -3,6 +3,8 @@
 #ifndef BACKEND_MSR_MSR_I_H
 #define BACKEND_MSR_MSR_I_H
 
+#include <pthread.h>
+
 #include "backend/msr/claim.h"
 #include "backend/msr/journal.h"
 #include "backend/msr/msr_io.h"
@@ -17,6 +19,8 @@ struct msr_backend {
 	bool detected;           /* the description is from the CPUs, not from the user */
 	struct pmu pmu;
 	struct msr_regs regs;
+	pthread_mutex_t owed_lock; /* a leaf: guards owed */
+	struct owed *owed;         /* what could not be put back while a CPU was offline */
 };
 
 struct backend_cpu {
@@ -71,6 +75,14 @@ int msr_access_failed(
 /* backend_ops.run and .holder */
 unsigned msr_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e);
 void msr_holder(struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out);
+
+/*
+ * A CPU that is offline keeps its registers: what was claimed there is owed to it, and put back
+ * as soon as the CPU is opened again. owed_keep() takes over what is still claimed.
+ */
+void owed_keep(struct backend_cpu *c);
+void owed_pay(struct backend_cpu *c);
+void owed_free(struct msr_backend *mb);
 
 /* Whether counters hold what is written to them: ENODEV if not, as in a VM without a PMU. */
 int msr_probe(struct msr_backend *mb, struct err *e);

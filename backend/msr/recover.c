@@ -55,6 +55,18 @@ static int recover_one(
 	return 0;
 }
 
+/* The CPU is offline: what is to be put back there is owed to it. */
+static void owe(struct backend_cpu *c, const struct journal_entry *entries, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned row = row_of(&c->mb->regs, entries[i].addr);
+
+		if (row < c->mb->regs.n && c->mb->regs.reg[row].writable)
+			c->claims[row] = (struct claim){entries[i].orig, entries[i].mask};
+	}
+	owed_keep(c);
+}
+
 static int recover_cpu(struct msr_backend *mb, const struct journal_entry *entries, size_t n,
 	struct tally *t, struct err *e)
 {
@@ -65,8 +77,10 @@ static int recover_cpu(struct msr_backend *mb, const struct journal_entry *entri
 	if (!c)
 		return err_set(e, ENOMEM, "no memory to restore registers");
 	msr_cpu_init(c, mb, entries[0].cpu, io->ops->open(io, entries[0].cpu, e));
-	if (c->handle == -ENXIO) /* an offline CPU's registers are gone */
+	if (c->handle == -ENXIO) {
+		owe(c, entries, n);
 		return 0;
+	}
 	if (c->handle < 0)
 		return c->handle;
 	for (size_t i = 0; rc == 0 && i < n; i++)

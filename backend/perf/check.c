@@ -3,7 +3,7 @@
 #include "perfmonfs/backend.h"
 
 #include "backend/perf/event.h"
-#include "backend/perf/sysfs.h"
+#include "backend/sysfs/sysfs.h"
 
 void perf_backend_check(const struct backend_conf *conf, check_report *report, void *arg)
 {

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "backend/perf/sysfs.h"
+#include "backend/sysfs/sysfs.h"
 #include "base/num.h"
 
 #define SOURCES "/sys/bus/event_source/devices/"

@@ -16,7 +16,7 @@
 
 #include "backend/perf/event.h"
 #include "backend/perf/slot.h"
-#include "backend/perf/sysfs.h"
+#include "backend/sysfs/sysfs.h"
 #include "base/cleanup.h"
 
 enum {

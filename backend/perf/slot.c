@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backend/perf/sysfs.h"
+#include "backend/sysfs/sysfs.h"
 
 #define NSEC_PER_SEC 1000000000ULL
 

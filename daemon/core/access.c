@@ -118,13 +118,17 @@ static int write_pmc(struct context *ctx, const struct command *cmd, struct evts
 }
 
 static int write_pmd(struct context *ctx, struct evtset *set, unsigned row, struct step *st,
-	struct plan *plan)
+	struct plan *plan, struct err *e)
 {
 	const struct pmu *pmu = ctx->pmu;
 	const struct pmu_pmc *pmc = &pmu->pmcs[pmu->pmds[row].pmc];
 
 	if (ctx->state == CTX_UNLOADED || set != ctx->active || !(ctx->hw.pmds & ROW(row)))
 		return CORE_DONE;
+	if (ctx->hw.halted)
+		return err_set(e, EIO,
+			"pmd%u: a stop has failed half-way: stop again or unload before it is written",
+			pmu->pmds[row].num);
 	plan_clear(plan);
 	plan_add(plan, REG_READ, pmc->addr, 0, 0);
 	st->phase = PHASE_PMD_LOOK;
@@ -181,7 +185,7 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 	}
 	switch (st->phase) {
 	case PHASE_START:
-		rc = write_pmd(ctx, set, row, st, plan);
+		rc = write_pmd(ctx, set, row, st, plan, e);
 		break;
 	case PHASE_PMD_LOOK:
 		rc = write_pmd_look(ctx, row, value, st, plan, e);

@@ -19,6 +19,7 @@ struct image {
 	uint64_t mask[PMU_MAX_PMCS]; /* the bits of it that are ours */
 	uint64_t global;             /* bits of the global control that are on */
 	bool running;                /* the counters in use count */
+	bool halted;                 /* ... but for those that a failed stop did stop */
 };
 
 #define ROW(i) ((uint32_t)1 << (i))

@@ -77,7 +77,7 @@ static int release(struct context *ctx, struct step *st, struct plan *plan)
 		if (ctx->claimed_sel[p])
 			plan_add(plan, REG_RELEASE, pmu->pmcs[p].addr, 0, ctx->claimed_sel[p]);
 		if (ctx->hw.pmcs & ROW(p))
-			plan_add(plan, REG_FORGET, pmu->pmcs[p].addr, 0, ~0ULL);
+			plan_add(plan, REG_FORGET, pmu->pmcs[p].addr, 0, ~ctx->claimed_sel[p]);
 	}
 	for (unsigned d = 0; d < pmu->npmds; d++) {
 		bool ours = ctx->claimed_sel[pmu->pmds[d].pmc] & image_field(pmu, d);
@@ -111,6 +111,8 @@ int step_unload(struct context *ctx, struct step *st, struct plan *plan, struct 
 		/* Whether it could be stopped or not: putting registers back stops it too. */
 		if (stop_step(ctx, st, plan, e) == CORE_RUN)
 			return CORE_RUN;
+		if (st->err.no == ENXIO)
+			st->err.no = 0; /* a CPU that is gone has nothing to be put back */
 		return release(ctx, st, plan);
 	}
 	switch (st->phase) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Stopping (specification 3.1.6). Unlike starting it never turns back: a register that was taken
- * over is left alone and its counts are lost, a CPU that went offline has stopped by itself.
+ * over is left alone and its counts are lost. If one cannot be stopped, or the CPU went offline,
+ * the context stays running, half-way, until it is stopped again or unloaded.
  *
  * The first plan is what stops the counters, made of as little as possible, and in advance: they
  * count the instructions that lead to it. With a global control that is one update of it; without, each
@@ -68,28 +69,24 @@ static void take(struct context *ctx, const struct plan *plan)
 /* True if there is more of the plan to be run. */
 static bool take_failed(struct context *ctx, struct step *st, struct plan *plan)
 {
-	if (plan->err.no == ENXIO) {
-		counters_lose(ctx, ctx->hw.pmds, LOST_OFFLINE);
-		plan_clear(plan);
-		return false;
-	}
 	counters_fault(ctx, ctx->hw.pmds, plan);
-	if (plan->op[plan->done].verb == REG_REPLACE)
-		st->err = plan->err; /* it may still be counting */
-	return plan_rest(plan);
+	if (plan->op[plan->done].verb == REG_REPLACE || plan->err.no == ENXIO)
+		st->err = plan->err; /* it may still be counting, or be when the CPU is back */
+	return plan->err.no != ENXIO && plan_rest(plan);
 }
 
 static int stopped(struct context *ctx, struct step *st, struct err *e)
 {
 	st->phase = PHASE_START;
 	if (st->err.no) {
-		/* It goes on as running, and those that did stop miss what happens from here on. */
 		counters_lose(ctx, ctx->hw.pmds, LOST_FAULT);
+		ctx->hw.halted = true;
 		*e = st->err;
 		return -e->no;
 	}
 	ctx->hw.running = false;
 	ctx->hw.global = 0;
+	ctx->hw.halted = false;
 	ctx->state = CTX_LOADED;
 	return CORE_DONE;
 }
@@ -131,16 +128,10 @@ int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct er
 		counters_paused(ctx, ctx->hw.pmds, plan->op[0].value);
 	if (st->phase == PHASE_STOP || !global)
 		take(ctx, plan);
-	if (plan_failed(plan)) {
-		bool offline = plan->err.no == ENXIO;
-
-		if (take_failed(ctx, st, plan))
-			return CORE_RUN;
-		if (offline)
-			return stopped(ctx, st, e);
-	}
+	if (plan_failed(plan) && take_failed(ctx, st, plan))
+		return CORE_RUN;
 	plan_clear(plan);
-	if (st->phase == PHASE_STOP) {
+	if (st->phase == PHASE_STOP || st->err.no == ENXIO) {
 		/* What is left of a shared selector without what was taken over. */
 		if (st->err.no || !any_enabled(ctx))
 			return stopped(ctx, st, e);

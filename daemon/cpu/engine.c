@@ -18,6 +18,7 @@ struct engine {
 	struct engine_stats stats;
 	struct tenant *loaded; /* those that have a home */
 	struct survey *survey; /* the one under way */
+	uint64_t owed;         /* news taken before their senders have made the box readable */
 	struct executor x;     /* of commands on unloaded contexts */
 };
 
@@ -159,19 +160,41 @@ bool engine_cancel(struct job *job)
 		atomic_compare_exchange_strong(&job->state, &waiting, JOB_CANCELLED);
 }
 
-/* Takes an unloaded tenant back from its worker, which then has nothing left to do. */
+static void submit_bounced(struct engine *eng, struct tenant *t)
+{
+	struct link *l = queue_take(&t->bounced);
+
+	while (l) {
+		struct job *job = link_entry(l, struct job, link);
+
+		l = l->next;
+		job->bounced = false;
+		atomic_store(&job->state, JOB_WAITING);
+		if (t->doomed) {
+			job->rc = err_set(&job->err, ENODEV, "the context is being removed");
+			job->done(job);
+		} else {
+			engine_submit(eng, job);
+		}
+	}
+}
+
+/*
+ * Something that was in flight has arrived here. If it was the last, the tenant is unloaded and
+ * taken back from its worker, which then has nothing left to do.
+ */
 static void move_out(struct engine *eng, struct tenant *t)
 {
 	struct tenant **at = &eng->loaded;
 
-	atomic_store(&t->news_sent, false);
-	if (!t->home || atomic_load_explicit(&t->inflight, memory_order_acquire))
+	if (atomic_fetch_sub(&t->inflight, 1) != 1)
 		return; /* what is still in the mail brings the news again */
 	while (*at != t)
 		at = &(*at)->loaded_next;
 	*at = t->loaded_next;
 	worker_retire(t->home);
 	t->home = NULL;
+	submit_bounced(eng, t);
 	if (t->doomed)
 		t->gone(t);
 }
@@ -182,27 +205,28 @@ static void job_news(struct engine *eng, struct job *job)
 		job->done(job);
 		return;
 	}
-	/* Its sender has sent the tenant's own news first, so that it is back here by now, unless
-	 * more mail is under way: then it joins that. */
-	job->bounced = false;
-	atomic_store(&job->state, JOB_WAITING);
-	engine_submit(eng, job);
+	queue_put(&job->tenant->bounced, &job->link);
+	move_out(eng, job->tenant);
 }
 
 void engine_news(struct engine *eng)
 {
 	struct link *l;
-	uint64_t n;
+	uint64_t n = 0;
 
-	if (queue_empty(&eng->box.queue))
+	if (queue_empty(&eng->box.queue) && !eng->owed)
 		return;
+	/* A sender puts its news first, then writes 1: that may be still to come. If it were left
+	 * unread, the box would stay readable with nothing in it. */
 	if (read(eng->box.fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
 		return;
+	eng->owed -= n;
 	l = queue_take(&eng->box.queue);
 	while (l) {
 		struct news *news = link_entry(l, struct news, link);
 
 		l = l->next;
+		eng->owed++;
 		switch (news->kind) {
 		case NEWS_JOB:
 			job_news(eng, link_entry(news, struct job, news));

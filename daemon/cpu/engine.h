@@ -33,9 +33,9 @@ struct news {
 struct tenant {
 	struct context ctx;     /* its owner's */
 	struct worker *home;    /* the owner; NULL: the session thread, which alone writes this */
-	atomic_uint inflight;   /* jobs mailed to the worker and not finished */
+	atomic_uint inflight;   /* jobs mailed to the worker and not finished; and news, if sent */
 	struct news news;       /* NEWS_UNLOADED */
-	atomic_bool news_sent;
+	struct queue bounced;   /* jobs to be submitted again once it is the session thread's */
 	void (*gone)(struct tenant *t); /* after CMD_DESTROY, when nobody uses it any more */
 	bool doomed;            /* CMD_DESTROY was submitted: nothing may follow it */
 	unsigned uid;           /* for the sentence about a CPU that is taken, and cpus */

@@ -95,7 +95,8 @@ static int execute(struct worker *w, struct tenant *t, struct command *cmd, stru
 	int rc;
 
 	/* Before counters start: they would count it. */
-	if (w->interval && (cmd->verb == CMD_START || cmd->verb == CMD_POLL))
+	if (w->interval && (cmd->verb == CMD_POLL ||
+				   (cmd->verb == CMD_START && t->ctx.state != CTX_RUNNING)))
 		poll_in(w, w->interval);
 	rc = exec_command(&w->x, &t->ctx, cmd, e);
 	if (t->ctx.thefts != thefts)
@@ -111,6 +112,31 @@ static int move_in(struct worker *w, struct job *job)
 
 	w->tenant = job->tenant;
 	return rc < 0 ? rc : execute(w, job->tenant, &job->cmd, &job->err);
+}
+
+/* Before the session thread learns of it: it may make this CPU another worker at once. */
+static void close_cpu(struct worker *w)
+{
+	if (w->x.cpu)
+		w->x.be->ops->cpu_close(w->x.cpu);
+	w->x.cpu = NULL;
+}
+
+/*
+ * One job less is in flight; @t may be gone after this. The last one to leave an unloaded tenant
+ * hands its place over to the news of it, so that the session thread finds either somebody still
+ * in flight or nobody who would touch the tenant again.
+ */
+static void leave(struct worker *w, struct tenant *t, bool unloaded)
+{
+	unsigned n = atomic_load(&t->inflight);
+
+	do {
+		if (n == 1 && unloaded) {
+			news_send(w->box, &t->news);
+			return;
+		}
+	} while (!atomic_compare_exchange_weak(&t->inflight, &n, n - 1));
 }
 
 static void run_job(struct worker *w, struct job *job)
@@ -133,10 +159,11 @@ static void run_job(struct worker *w, struct job *job)
 			job->rc = exec_last(&w->x, &t->ctx, &job->cmd, &job->err);
 	}
 	unloaded = t->ctx.state == CTX_UNLOADED;
-	atomic_fetch_sub_explicit(&t->inflight, 1, memory_order_release);
-	/* From here on the session thread may take an unloaded tenant back. */
-	if (unloaded && !atomic_exchange(&t->news_sent, true))
-		news_send(w->box, &t->news);
+	if (unloaded)
+		close_cpu(w);
+	/* One that bounces is in flight until it is back. */
+	if (!job->bounced)
+		leave(w, t, unloaded);
 	if (job->bounced || job->here)
 		news_send(w->box, &job->news);
 	else
@@ -174,8 +201,7 @@ static void *worker_main(void *arg)
 			run_job(w, job);
 		}
 	}
-	if (w->x.cpu)
-		w->x.be->ops->cpu_close(w->x.cpu);
+	close_cpu(w);
 	news_send(w->box, &w->gone);
 	return NULL;
 }

@@ -2,9 +2,13 @@
 #include "daemon/fs/capabilities.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
+
+#include "base/cleanup.h"
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38 /* Linux 5.8 */
@@ -28,19 +32,39 @@ static int set_caps(cap_t caps, const cap_value_t *keep, int n)
 	return rc < 0 ? rc : cap_set_proc(caps);
 }
 
+static int perf_event_paranoid(void)
+{
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level;
+
+	return f && fscanf(f, "%d", &level) == 1 ? level : 0;
+}
+
+static bool listed(const cap_value_t *keep, int n, cap_value_t c)
+{
+	for (int i = 0; i < n; i++)
+		if (keep[i] == c)
+			return true;
+	return false;
+}
+
 int capabilities_drop(const char *backend, struct err *e)
 {
-	const cap_value_t keep[] = {
-		CAP_SYS_NICE, strcmp(backend, "perf") == 0 ? CAP_PERFMON : CAP_SYS_RAWIO};
+	cap_value_t keep[3] = {CAP_SYS_NICE, CAP_SYS_RAWIO};
+	int n = 2, rc;
 	cap_t caps;
-	int rc;
 
+	if (strcmp(backend, "perf") == 0) {
+		keep[1] = CAP_PERFMON;
+		if (perf_event_paranoid() > 2)
+			keep[n++] = CAP_SYS_ADMIN;
+	}
 	for (cap_value_t c = 0; cap_get_bound(c) >= 0; c++)
-		if (c != keep[0] && c != keep[1])
+		if (!listed(keep, n, c))
 			prctl(PR_CAPBSET_DROP, c);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	caps = cap_init();
-	rc = caps ? set_caps(caps, keep, 2) : -1;
+	rc = caps ? set_caps(caps, keep, n) : -1;
 	cap_free(caps);
 	return rc < 0 ? err_set(e, errno, "cannot give up capabilities: %s", err_name(errno)) : 0;
 }

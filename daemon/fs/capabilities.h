@@ -10,10 +10,12 @@
  *
  *   CAP_SYS_RAWIO  msr: the kernel asks for it when /dev/cpu/N/msr is opened, at each load
  *   CAP_PERFMON    perf: CPU-wide and kernel-level events
+ *   CAP_SYS_ADMIN  perf, only while kernel.perf_event_paranoid is over 2: Debian's kernels then
+ *                  ask for it where others are content with CAP_PERFMON
  *   CAP_SYS_NICE   workers run before ordinary threads, so that a busy CPU can be stopped in time
  *
  * The bounding set goes with them and nothing executed later gets any back. CAP_SYS_ADMIN, which
- * mounting needed, stays with the guard process that unmounts.
+ * mounting needed, otherwise stays only with the guard process that unmounts.
  */
 int capabilities_drop(const char *backend, struct err *e);
 

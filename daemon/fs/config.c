@@ -151,6 +151,9 @@ int config_parse(struct config *c, struct slice text, struct err *e)
 	struct config staged = *c;
 	unsigned n = 0;
 
+	if (!slice_text(&text, true))
+		return err_set(e, EINVAL, "it is text, without NUL or other control characters");
+
 	while (text.n) {
 		n++;
 		if (parse_line(&staged, slice_cut(&text, '\n'), e) < 0)

@@ -37,7 +37,7 @@ static void unescape(char *s)
 	unsigned c;
 
 	for (; *s; s++) {
-		if (*s == '\\' && sscanf(s + 1, "%3o", &c) == 1) {
+		if (*s == '\\' && strspn(s + 1, "01234567") >= 3 && sscanf(s + 1, "%3o", &c) == 1) {
 			*to++ = (char)c;
 			s += 3;
 		} else {
@@ -86,8 +86,8 @@ static int refuse_second(const char *path, struct err *e)
 static int parse_opts(const char *words, unsigned long *flags, struct err *e)
 {
 	static const char *const mute[] = {"rw", "suid", "dev", "exec", "nosuid", "nodev", "noexec",
-		"async", "relatime", "noatime", "nodiratime", "defaults", "auto", "noauto", "user", "users", "nofail",
-		"_netdev", "allow_other", "default_permissions"};
+		"async", "relatime", "noatime", "nodiratime", "defaults", "auto", "noauto",
+		"user", "users", "nofail", "_netdev", "allow_other", "default_permissions"};
 	struct slice rest = slice_of(words ? words : "");
 
 	while (rest.n) {

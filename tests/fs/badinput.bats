@@ -55,7 +55,7 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 @test "blanks and empty lines" {
 	for f in $WORDS $NUMBERS sim/poke ctx/a/regs; do
 		for text in '\n' ' ' ' \t \n' '\0'; do
-			bad EINVAL $f "$text"
+			bad EINVAL "$f" "$text"
 		done
 	done
 }
@@ -63,7 +63,7 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 @test "garbage" {
 	for f in $ONE_LINE ctx/a/regs; do
 		for text in garbage '!' '%s%n%x' '\xff\xfe' '-' '0x' '../../etc/passwd'; do
-			bad EINVAL $f "$text"
+			bad EINVAL "$f" "$text"
 		done
 	done
 }
@@ -71,7 +71,7 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 @test "control characters, NUL inside, two lines" {
 	for f in $ONE_LINE; do
 		for text in '1\0002' '1\n2\n' '\n1' '1\n\n' '1\r\n' '1\0177' '1\0\n'; do
-			bad EINVAL $f "$text"
+			bad EINVAL "$f" "$text"
 		done
 	done
 	for text in 'pmd0 1\0pmd1 1' 'pmd0 1\r\npmd1 1\r\n' 'pmd0 \0333'; do
@@ -81,8 +81,8 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 
 @test "too long: by a little, by much, and by so much that the kernel cuts it" {
 	for f in $ONE_LINE ctx/a/regs; do
-		bad E2BIG $f "$(printf '%04096d\\n' 1)"
-		bad E2BIG $f "$(printf '%05000d' 1)"
+		bad E2BIG "$f" "$(printf '%04096d\\n' 1)"
+		bad E2BIG "$f" "$(printf '%05000d' 1)"
 	done
 	head -c 1048576 /dev/zero | tr '\0' ' ' >"$BATS_TEST_TMPDIR/big"
 	for f in $ONE_LINE ctx/a/regs; do
@@ -93,7 +93,7 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 }
 
 @test "as long as may be is still taken" {
-	put ok "$C/pmd/0" "$(printf '%4094s7\\n')"
+	put ok "$C/pmd/0" "$(printf '%4094s7\\n' "")"
 	holds "$C/pmd/0" 7
 }
 
@@ -101,17 +101,17 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 	for f in $NUMBERS; do
 		for text in 00 007 010 +1 1e3 1.0 1,000 1_000 0x 0xg 0X1G x1 '1 2' 1k '0b1' '--1' '- 1' \
 			'0x-1' '1-'; do
-			bad EINVAL $f "$text"
+			bad EINVAL "$f" "$text"
 		done
 		for text in 18446744073709551616 99999999999999999999999999 0x10000000000000000; do
-			bad ERANGE $f "$text"
+			bad ERANGE "$f" "$text"
 		done
 	done
 	for text in -9223372036854775809 -18446744073709551615; do
 		bad ERANGE ctx/a/pmd/0 "$text"
 	done
 	for f in ctx/a/pmc/0 config/arg_size_max sim/advance; do
-		bad EINVAL $f -1
+		bad EINVAL "$f" -1
 	done
 }
 

@@ -46,7 +46,7 @@ teardown() {
 # Nothing may be left mounted; if something is, it is not let stand in the way of what follows:
 # umount -f aborts the connection, whoever waits for an answer gets an error.
 clear_mount() {
-	mountpoint -q "$1" || [ $? = 32 ] || return 0
+	mounted "$1" || return 0
 	echo "still mounted: $1"
 	umount -f "$1" || umount -l "$1"
 	return 1
@@ -74,8 +74,13 @@ gone() {
 	[ "$state" = Z ]
 }
 
+# As the kernel's table has it: mountpoint(1) takes a dead mount for none.
+mounted() {
+	findmnt -n --mountpoint "$1" >/dev/null
+}
+
 not_mounted() {
-	! mountpoint -q "$MNT"
+	! mounted "$MNT"
 }
 
 # Runs what could block: no test waits for ever.
@@ -87,14 +92,15 @@ bounded() {
 serve() {
 	perfmonfs -f "$@" "$MNT" >"$LOG.out" 2>"$LOG" 3>&- 4>&- 5>&- &
 	DAEMON=$!
-	until_ok 10 served && ! gone "$DAEMON" || {
+	if ! until_ok 10 served || gone "$DAEMON"; then
 		cat "$LOG"
 		return 1
-	}
+	fi
 }
 
+# A name could still be known from a mount that is dead now.
 served() {
-	gone "$DAEMON" || bounded test -e "$MNT/version"
+	gone "$DAEMON" || bounded cat "$MNT/version" >/dev/null 2>&1
 }
 
 # ended EXPECTED-STATUS: DAEMON has ended, or will soon, with that status and a clean log
@@ -146,7 +152,7 @@ msr() {
 
 # as nobody|GID COMMAND...: the helpers below act as another user, who may have that one group
 as() {
-	local WHO=(setpriv --reuid=$NOBODY --regid=$NOBODY)
+	local WHO=(setpriv --reuid="$NOBODY" --regid="$NOBODY")
 
 	case $1 in
 	nobody) WHO+=(--clear-groups) ;;
@@ -193,7 +199,7 @@ holds() {
 # sentence FILE NOUN: last_error tells of a failure, in one line, and names the thing
 sentence() {
 	output=$(bounded "${WHO[@]}" cat "$1")
-	[[ $output != ok && $output != *$'\n'* && $output == ?*"$2"* ]] || {
+	[[ -n $output && $output != ok && $output != *$'\n'* && $output == *"$2"* ]] || {
 		printf 'no sentence about %s: %s\n' "$2" "$output"
 		return 1
 	}

@@ -426,7 +426,6 @@ advance() {
 	advance 1000
 	probe ENXIO pread "$C/pmd/0" 30 0
 	sentence "$C/last_error" offline
-	ctl stop
 	ctl unload
 	holds "$C/state" unloaded
 	probe ENXIO pread "$C/pmd/0" 30 0

@@ -106,14 +106,14 @@ theirs() {
 	put ok "$MNT/config/sys_group" $GID
 	theirs a
 	# What root prints must not become root's command because the file is somebody else's...
-	run -0 bounded fsprobe writeas $NOBODY "$C/ctl" <<<"load cpu=0"
+	run -0 bounded fsprobe writeas "$NOBODY" "$C/ctl" <<<"load cpu=0"
 	is EPERM
 	put ok "$MNT/config/allow_kernel" root
-	run -0 bounded fsprobe writeas $NOBODY "$C/regs" <<<"pmc0 $KERNEL"
+	run -0 bounded fsprobe writeas "$NOBODY" "$C/regs" <<<"pmc0 $KERNEL"
 	is EACCES
 	# ... and a descriptor that root has opened is a right that he can hand on.
 	exec 4>"$C/ctl"
-	run -0 bounded setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups \
+	run -0 bounded setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups \
 		fsprobe write - <<<"load cpu=0"
 	is ok
 }
@@ -216,7 +216,7 @@ value() {
 
 @test "a user has so many contexts, and another one is not hurt" {
 	serve --backend=sim
-	run -0 bounded setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups \
+	run -0 bounded setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups \
 		sh -c 'cd "$1" && mkdir $(seq 1024)' sh "$MNT/ctx"
 	as nobody probe ENOSPC mkdir "$MNT/ctx/one-more"
 	as nobody sentence "$MNT/last_error" 1024

@@ -80,7 +80,7 @@ whole_tree() {
 	run -0 tree
 	is "$({
 		{ root_rows && "$@" && context_rows mine; } | owned root:root
-		context_rows theirs | owned "$(id -nu $NOBODY):$(getent group $NOBODY | cut -d: -f1)"
+		context_rows theirs | owned "$(id -nu "$NOBODY"):$(getent group "$NOBODY" | cut -d: -f1)"
 	} | sort)"
 }
 
@@ -279,8 +279,8 @@ whole_tree() {
 	a=$MNT/ctx/a
 	probe EPERM chmod "$a" 755
 	probe EPERM chmod "$a/ctl" 666
-	probe EPERM chown "$a" $NOBODY
-	probe EPERM chown "$MNT/config/sys_group" $NOBODY
+	probe EPERM chown "$a" "$NOBODY"
+	probe EPERM chown "$MNT/config/sys_group" "$NOBODY"
 	probe EPERM open "$MNT/new" wronly,creat
 	probe EPERM open "$MNT/ctx/new" wronly,creat
 	probe EPERM open "$a/new" wronly,creat

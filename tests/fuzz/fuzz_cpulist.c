@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-#include "backend/perf/sysfs.h"
+#include "backend/sysfs/sysfs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -85,7 +85,7 @@ static void set_up(void)
 
 		CHECK(fd >= 0 && read(fd, &env.head, sizeof(env.head)) == sizeof(env.head));
 	}
-	journal_close(j);
+	journal_close(j, false);
 	atexit(clean_up);
 	/* Each damaged journal is reported; sanitizers and libFuzzer have the descriptor. */
 	stderr = fopen("/dev/null", "we");
@@ -159,7 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		CHECK(e.no == EIO && access(env.stale, F_OK) == 0);
 	} else {
 		CHECK(rc == 0);
-		journal_close(j);
+		journal_close(j, false);
 	}
 	if (x.asked && !x.fails)
 		CHECK(access(env.stale, F_OK) < 0);

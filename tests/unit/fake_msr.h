@@ -165,8 +165,7 @@ static inline struct fake *fake_new(void)
 	struct fake *f =
 		mmap(NULL, sizeof(*f), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	if (f == MAP_FAILED)
-		return NULL;
+	assert_ptr_not_equal(f, MAP_FAILED);
 	f->io.ops = &fake_ops;
 	f->io.lasts = true;
 	f->full_width = true;

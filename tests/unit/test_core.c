@@ -13,9 +13,6 @@
 
 #include "tests/unit/world.h"
 
-#define EACH_MODEL(m) (const struct world_model *m = world_models; m->name; m++)
-#define EACH_PMD(w, i) (unsigned i = 0; i < (w)->model->npmd; i++)
-
 enum { FROM = 1000, NS = 1000003 };
 
 static uint64_t events(struct world *w, uint64_t select, uint64_t from)
@@ -72,10 +69,10 @@ static void life(struct world *w)
 	hw_advance(w->hw, NS);
 	WANT(w, 0, world_do(w, CMD_START));
 	WANT(w, -EBUSY, world_do(w, CMD_LOAD));
-	for EACH_PMD(w, i)
+	for (unsigned i = 0; i < w->model->npmd; i++)
 		WANT_PMD(w, w->model->pmd[i].num, FROM + events(w, w->model->pmd[i].select, start));
 	hw_advance(w->hw, NS);
-	for EACH_PMD(w, i)
+	for (unsigned i = 0; i < w->model->npmd; i++)
 		WANT_PMD(w, w->model->pmd[i].num, FROM + events(w, w->model->pmd[i].select, start));
 	WANT(w, 0, world_do(w, CMD_STOP));
 	WANT(w, 0, world_do(w, CMD_STOP));
@@ -90,7 +87,7 @@ static void test_life(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		world_open(&w, m);
 		life(&w);
 		world_close(&w);
@@ -103,7 +100,7 @@ static void test_values_kept(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		uint64_t first, second, mid;
 
 		world_open(&w, m);
@@ -117,7 +114,7 @@ static void test_values_kept(void **state)
 		WANT(&w, 0, world_do(&w, CMD_START));
 		second = hw_now(w.hw);
 		hw_advance(w.hw, NS);
-		for EACH_PMD(&w, i) {
+		for (unsigned i = 0; i < w.model->npmd; i++) {
 			uint64_t sel = m->pmd[i].select;
 
 			WANT_PMD(&w, m->pmd[i].num,
@@ -135,7 +132,7 @@ static void test_write(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		const uint64_t other = m->pmc[0].value ^ 0xc0 ^ 0xc5;
 		uint64_t select = m->pmd[0].select, other_select = other & 0x3ffff, t, mid, got;
 
@@ -181,7 +178,7 @@ static void test_defaults(void **state)
 	uint64_t value;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		world_open(&w, m);
 		for (unsigned i = 0; i < w.pmu->npmcs; i++) {
 			WANT(&w, 0, world_read(&w, false, w.pmu->pmcs[i].num, &value));
@@ -215,7 +212,7 @@ static void test_rights(void **state)
 	uint64_t value;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		world_open(&w, m);
 		w.rights = (struct rights){.system = true};
 		WANT(&w, -EACCES, world_write(&w, false, m->pmc[0].num, m->pmc[0].value));
@@ -328,7 +325,7 @@ static void test_read_vector(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		struct cmd_reg regs[2 * WORLD_MAX];
 		struct command read = {.verb = CMD_READ, .regs = regs};
 		uint64_t t;
@@ -339,14 +336,14 @@ static void test_read_vector(void **state)
 		hw_advance(w.hw, NS);
 		for (unsigned i = 0; i < m->npmc; i++)
 			regs[read.nregs++] = (struct cmd_reg){.num = m->pmc[i].num};
-		for EACH_PMD(&w, i)
+		for (unsigned i = 0; i < w.model->npmd; i++)
 			regs[read.nregs++] = (struct cmd_reg){.pmd = true, .num = m->pmd[i].num};
 		WANT(&w, 0, world_command(&w, &read));
 		for (unsigned i = 0; i < m->npmc; i++)
 			assert_int_equal(regs[i].value, m->pmc[i].value);
-		for EACH_PMD(&w, i)
-			assert_int_equal(regs[m->npmc + i].value,
-				FROM + events(&w, m->pmd[i].select, t));
+		for (unsigned i = 0; i < w.model->npmd; i++)
+			assert_int_equal(
+				regs[m->npmc + i].value, FROM + events(&w, m->pmd[i].select, t));
 		unload_and_check(&w);
 		world_close(&w);
 	}
@@ -361,7 +358,7 @@ static void test_wide(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		uint64_t edge, t;
 
 		world_open(&w, m);
@@ -370,13 +367,13 @@ static void test_wide(void **state)
 		WANT(&w, 0, world_do(&w, CMD_LOAD));
 		WANT(&w, 0, world_do(&w, CMD_START));
 		t = hw_now(w.hw);
-		for EACH_PMD(&w, i)
+		for (unsigned i = 0; i < w.model->npmd; i++)
 			WANT_PMD(&w, m->pmd[i].num, edge - 1);
 		while (!events(&w, m->pmd[0].select, t))
 			hw_advance(w.hw, 1);
 		WANT_PMD(&w, m->pmd[0].num, edge - 1 + events(&w, m->pmd[0].select, t));
 		hw_advance(w.hw, NS);
-		for EACH_PMD(&w, i)
+		for (unsigned i = 0; i < w.model->npmd; i++)
 			WANT_PMD(&w, m->pmd[i].num, edge - 1 + events(&w, m->pmd[i].select, t));
 		WANT(&w, 0, world_write(&w, true, m->pmd[0].num, UINT64_MAX));
 		t = hw_now(w.hw);
@@ -394,7 +391,7 @@ static void test_wraps(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		uint64_t wrap, t, value;
 
 		world_open(&w, m);
@@ -408,11 +405,11 @@ static void test_wraps(void **state)
 		}
 		if (!(events(&w, m->pmd[0].select, t) >> w.pmu->counter_width))
 			fail_msg("%s: no counter has wrapped", m->name);
-		for EACH_PMD(&w, i)
+		for (unsigned i = 0; i < w.model->npmd; i++)
 			WANT_PMD(&w, m->pmd[i].num, FROM + events(&w, m->pmd[i].select, t));
 
 		hw_advance(w.hw, wrap + 1);
-		for EACH_PMD(&w, i)
+		for (unsigned i = 0; i < w.model->npmd; i++)
 			WANT(&w, -EIO, world_read(&w, true, m->pmd[i].num, &value));
 		WANT(&w, 0, world_write(&w, true, m->pmd[0].num, FROM));
 		t = hw_now(w.hw);
@@ -450,14 +447,15 @@ static void test_held(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		for (unsigned i = 0; i < m->npmd; i++) {
 			uint32_t sel = m->pmd[i].selector;
 			uint64_t was;
 
 			world_open(&w, m);
 			was = world_rdmsr(&w, sel);
-			if (!enabling(&w, i)) { /* P6's second counter hangs on the first selector */
+			if (!enabling(&w, i)) { /* P6's second counter hangs on the first
+						   selector */
 				world_close(&w);
 				continue;
 			}
@@ -482,7 +480,7 @@ static void test_programmed(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		world_open(&w, m);
 		world_poke(&w, m->pmd[0].selector, 0x300c0);
 		world_remember(&w);
@@ -501,7 +499,7 @@ static void test_watchdog(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		uint64_t t;
 
 		world_open(&w, m);
@@ -556,7 +554,7 @@ static void give_back(struct world *w, unsigned of)
 	for (unsigned i = 0; i < w->nregs; i++) {
 		bool its = w->regs[i] == w->model->pmd[of].selector;
 
-		for EACH_PMD(w, d) {
+		for (unsigned d = 0; d < w->model->npmd; d++) {
 			int row = pmu_find_pmd(w->pmu, w->model->pmd[d].num);
 
 			its = its || (depends(w, d, of) && w->regs[i] == w->pmu->pmds[row].addr);
@@ -569,7 +567,10 @@ static void give_back(struct world *w, unsigned of)
 static void stolen(struct world *w, unsigned of, bool look)
 {
 	const struct world_model *m = w->model;
-	uint32_t sel = m->pmd[of].selector;
+	int row = pmu_find_pmd(w->pmu, m->pmd[of].num);
+	uint32_t sel = m->pmd[of].selector, counter = w->pmu->pmds[row].addr;
+	/* what of the selector concerns this counter */
+	uint64_t own = w->pmu->pmcs[selector_row(w, of)].shared ? enabling(w, of) : UINT64_MAX;
 	uint64_t t, value;
 
 	run_measurement(w);
@@ -578,7 +579,7 @@ static void stolen(struct world *w, unsigned of, bool look)
 	world_poke(w, sel, m->pmd[of].thief);
 	hw_advance(w->hw, NS);
 	if (look) {
-		for EACH_PMD(w, i) {
+		for (unsigned i = 0; i < w->model->npmd; i++) {
 			if (depends(w, i, of))
 				WANT(w, -EIO, world_read(w, true, m->pmd[i].num, &value));
 			else
@@ -590,21 +591,21 @@ static void stolen(struct world *w, unsigned of, bool look)
 		WANT(w, 0, world_do(w, CMD_POLL));
 	}
 	WANT(w, 0, world_do(w, CMD_STOP));
-	for EACH_PMD(w, i) {
+	for (unsigned i = 0; i < w->model->npmd; i++) {
 		if (depends(w, i, of))
 			WANT(w, -EIO, world_read(w, true, m->pmd[i].num, &value));
 		else
 			WANT_PMD(w, m->pmd[i].num, FROM + events(w, m->pmd[i].select, t));
 	}
 	assert_int_not_equal(w->ctx.thefts, 0);
-	if (!enabling(w, of) || w->pmu->pmcs[selector_row(w, of)].shared == false)
-		assert_int_equal(world_rdmsr(w, sel), m->pmd[of].thief);
-	else
-		assert_int_equal(world_rdmsr(w, sel) & enabling(w, of),
-			m->pmd[of].thief & enabling(w, of));
+	for (unsigned i = 0; i < m->npmd; i++)
+		if (m->pmd[i].selector == sel)
+			assert_int_equal(world_rdmsr(w, sel) & enabling(w, i),
+				i == of ? m->pmd[i].thief & enabling(w, i) : 0);
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
-	if (!w->pmu->pmcs[selector_row(w, of)].shared)
-		assert_int_equal(world_rdmsr(w, sel), m->pmd[of].thief);
+	assert_int_equal(world_rdmsr(w, sel) & own, m->pmd[of].thief & own);
+	/* its counter was left to it as well */
+	assert_int_not_equal(world_rdmsr(w, counter), 0x1230 + (unsigned)row);
 	give_back(w, of);
 	world_restored(w, 0, "stolen");
 }
@@ -615,7 +616,7 @@ static void test_stolen(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		for (unsigned i = 0; i < m->npmd; i++) {
 			for (int look = 0; look < 2; look++) {
 				uint64_t t;
@@ -624,14 +625,14 @@ static void test_stolen(void **state)
 				stolen(&w, i, look);
 				/* the thief is gone: it can start over */
 				WANT(&w, 0, world_do(&w, CMD_LOAD));
-				for EACH_PMD(&w, d)
+				for (unsigned d = 0; d < w.model->npmd; d++)
 					WANT(&w, 0, world_write(&w, true, m->pmd[d].num, 0));
 				WANT(&w, 0, world_do(&w, CMD_START));
 				t = hw_now(w.hw);
 				hw_advance(w.hw, NS);
-				for EACH_PMD(&w, d)
-					WANT_PMD(&w, m->pmd[d].num,
-						events(&w, m->pmd[d].select, t));
+				for (unsigned d = 0; d < w.model->npmd; d++)
+					WANT_PMD(
+						&w, m->pmd[d].num, events(&w, m->pmd[d].select, t));
 				unload_and_check(&w);
 				world_close(&w);
 			}
@@ -645,7 +646,7 @@ static void test_paused(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		for (int look = 0; look < 2; look++) {
 			uint64_t t, value, bit, global;
 			int row;
@@ -677,6 +678,40 @@ static void test_paused(void **state)
 			unload_and_check(&w);
 			world_close(&w);
 		}
+	}
+}
+
+/* A stop that fails: no count is told, and none can be begun anew, until one has succeeded. */
+static void test_stop_fails(void **state)
+{
+	struct world w;
+
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		uint64_t t, value;
+
+		world_open(&w, m);
+		run_measurement(&w);
+		hw_advance(w.hw, NS);
+		world_fault(&w, m->pmd[0].selector);
+		WANT(&w, -EIO, world_do(&w, CMD_STOP));
+		assert_int_equal(state_of(&w), CTX_RUNNING);
+		world_fault(&w, 0);
+		for (unsigned i = 0; i < m->npmd; i++) {
+			WANT(&w, -EIO, world_write(&w, true, m->pmd[i].num, 0));
+			WANT(&w, -EIO, world_read(&w, true, m->pmd[i].num, &value));
+		}
+		WANT(&w, 0, world_do(&w, CMD_STOP));
+		world_quiet(&w, "stopped in the end");
+		for (unsigned i = 0; i < m->npmd; i++)
+			WANT(&w, 0, world_write(&w, true, m->pmd[i].num, FROM));
+		WANT(&w, 0, world_do(&w, CMD_START));
+		t = hw_now(w.hw);
+		hw_advance(w.hw, NS);
+		for (unsigned i = 0; i < m->npmd; i++)
+			WANT_PMD(&w, m->pmd[i].num, FROM + events(&w, m->pmd[i].select, t));
+		unload_and_check(&w);
+		world_close(&w);
 	}
 }
 
@@ -734,7 +769,7 @@ static void test_faults(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		uint32_t regs[WORLD_REGS + 1];
 		unsigned n;
 
@@ -757,7 +792,7 @@ static void test_fault_running(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		uint64_t t, value;
 		uint32_t addr;
 
@@ -806,7 +841,7 @@ static void offline_in(struct world *w, enum cmd_verb verb)
 	hw_advance(w->hw, NS);
 	world_offline(w, true);
 	if (verb == CMD_READ) {
-		for EACH_PMD(w, i)
+		for (unsigned i = 0; i < w->model->npmd; i++)
 			WANT(w, -ENXIO, world_read(w, true, w->model->pmd[i].num, &value));
 		assert_int_equal(state_of(w), CTX_RUNNING);
 	}
@@ -821,7 +856,7 @@ static void test_offline(void **state)
 	uint64_t value;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		for (unsigned i = 0; i < 3; i++) {
 			world_open(&w, m);
 			offline_in(&w, verbs[i]);
@@ -839,19 +874,20 @@ static void test_offline(void **state)
 	}
 }
 
-/* The CPU is gone and stays so: stop and unload carry on, counts are lost. */
+/* The CPU is gone and stays so: counts are lost, and unload is possible all the same. */
 static void test_offline_end(void **state)
 {
 	struct world w;
 	uint64_t value;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		world_open(&w, m);
 		run_measurement(&w);
 		hw_advance(w.hw, NS);
 		world_offline(&w, true);
-		WANT(&w, 0, world_do(&w, CMD_STOP));
+		WANT(&w, -ENXIO, world_do(&w, CMD_STOP));
+		assert_int_equal(state_of(&w), CTX_RUNNING);
 		WANT(&w, -ENXIO, world_read(&w, true, m->pmd[0].num, &value));
 		WANT(&w, 0, world_do(&w, CMD_UNLOAD));
 		assert_int_equal(state_of(&w), CTX_UNLOADED);
@@ -912,6 +948,18 @@ static void test_p6(void **state)
 	WANT_PMD(&w, 0, value);
 	WANT_PMD(&w, 1, events(&w, 0x300c4, t));
 	unload_and_check(&w);
+
+	/* nor, while it is not enabled, can it be stolen unnoticed */
+	WANT(&w, 0, world_write(&w, false, 0, 0x300c0));
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	WANT(&w, 0, world_do(&w, CMD_START));
+	world_poke(&w, 0x186, 0x530079);
+	world_poke(&w, 0xc1, 99);
+	WANT(&w, -EBUSY, world_write(&w, false, 0, 0));
+	WANT(&w, -EIO, world_read(&w, true, 0, &value));
+	WANT(&w, -EIO, world_read(&w, true, 1, &value));
+	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
+	assert_int_equal(world_rdmsr(&w, 0x186), 0x530079);
 	world_close(&w);
 }
 
@@ -925,7 +973,7 @@ static const struct cost {
 } costs[] = {
 	/* p6 */ {{6, 4}, {1, 1}, {4, 0}, {4, 1}, {2, 4}},
 	/* v1 */ {{6, 4}, {2, 2}, {4, 0}, {4, 2}, {2, 4}},
-	/* v2 */ {{12, 9}, {5, 4}, {8, 0}, {8, 4}, {5, 8}},
+	/* v2 */ {{13, 7}, {5, 4}, {8, 0}, {8, 4}, {5, 7}},
 	/* v3 */ {{14, 9}, {5, 5}, {9, 0}, {9, 5}, {5, 9}},
 	/* v4 */ {{15, 9}, {5, 5}, {9, 0}, {9, 5}, {5, 9}},
 	/* v5 */ {{15, 9}, {5, 5}, {9, 0}, {9, 5}, {5, 9}},
@@ -934,7 +982,8 @@ static const struct cost {
 	/* amd_v2 */ {{14, 8}, {5, 5}, {9, 0}, {9, 5}, {5, 8}},
 };
 
-static void want_cost(struct world *w, struct command *cmd, const unsigned want[2], const char *what)
+static void want_cost(
+	struct world *w, struct command *cmd, const unsigned want[2], const char *what)
 {
 	unsigned long long reads = w->be->stats.reads, writes = w->be->stats.writes;
 
@@ -951,7 +1000,7 @@ static void test_accesses(void **state)
 	struct world w;
 
 	(void)state;
-	for EACH_MODEL(m) {
+	for (const struct world_model *m = world_models; m->name; m++) {
 		const struct cost *cost = &costs[m - world_models];
 		struct cmd_reg regs[WORLD_MAX];
 		struct command load = {.verb = CMD_LOAD, .cpu = WORLD_CPU}, start = {CMD_START};
@@ -960,7 +1009,7 @@ static void test_accesses(void **state)
 
 		world_open(&w, m);
 		world_program(&w, FROM);
-		for EACH_PMD(&w, i)
+		for (unsigned i = 0; i < w.model->npmd; i++)
 			regs[i] = (struct cmd_reg){.pmd = true, .num = m->pmd[i].num};
 		want_cost(&w, &load, cost->load, "load");
 		want_cost(&w, &start, cost->start, "start");
@@ -992,6 +1041,7 @@ int main(void)
 		cmocka_unit_test(test_watchdog),
 		cmocka_unit_test(test_stolen),
 		cmocka_unit_test(test_paused),
+		cmocka_unit_test(test_stop_fails),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_fault_running),
 		cmocka_unit_test(test_offline),

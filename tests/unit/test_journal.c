@@ -471,7 +471,7 @@ static void test_run_dir(void **state)
 
 		assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &second, &e), -EEXIST);
 	}
-	journal_close(j);
+	journal_close(j, false);
 	assert_int_equal(chmod(b->run, 0720), 0);
 	assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &j, &e), -EPERM);
 	assert_int_equal(chmod(b->run, 0702), 0);
@@ -484,7 +484,7 @@ static void test_run_dir(void **state)
 	assert_int_equal(unlink(link), 0);
 	assert_int_equal(journal_open("/nonexistent/run", b->dev, ignore, NULL, &j, &e), -ENOENT);
 	assert_int_equal(journal_open(b->run, "/nonexistent", ignore, NULL, &j, &e), -ENOENT);
-	journal_close(NULL);
+	journal_close(NULL, false);
 }
 
 /* Names that are not ours, links and others' files are not read, nor removed. */
@@ -509,7 +509,7 @@ static void test_foreign_names(void **state)
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	assert_int_equal(chmod(path, 0666), 0);
 	assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &j, &e), 0);
-	journal_close(j);
+	journal_close(j, false);
 	assert_int_equal(files_in(b->run), 7);
 }
 

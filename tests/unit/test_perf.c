@@ -29,7 +29,7 @@
 
 #include "backend/perf/event.h"
 #include "backend/perf/slot.h"
-#include "backend/perf/sysfs.h"
+#include "backend/sysfs/sysfs.h"
 #include "base/cleanup.h"
 
 #define SEL(n) (0x100u + (n))
@@ -569,7 +569,8 @@ static void test_claims(void **state)
 static void test_update(void **state)
 {
 	struct err e = {0};
-	uint64_t value, count;
+	struct reg_op replace;
+	uint64_t value;
 
 	(void)state;
 	put(SEL(0), event("cpu-clock"));
@@ -580,11 +581,20 @@ static void test_update(void **state)
 	value = 0;
 	assert_int_equal(run_one(SEL(0), REG_UPDATE, &value, EVTSEL_EN, &e), 0);
 	assert_int_equal(value, event("cpu-clock") | EVTSEL_EN);
-	count = get(CNT(0));
 	value = 0x5a;
-	assert_int_equal(run_one(CNT(0), REG_UPDATE, &value, 0xff, &e), 0);
-	assert_int_equal(value, count);
-	assert_int_equal(get(CNT(0)), (count & ~0xffULL) | 0x5a);
+	assert_int_equal(run_one(CNT(0), REG_UPDATE, &value, 0xff, &e), -EPERM);
+
+	/* Replaced only if it holds what is expected; what it holds is told in any case. */
+	replace = (struct reg_op){.addr = SEL(0), .verb = REG_REPLACE, .mask = ~0ULL,
+		.expect = event("page-faults"), .value = event("tsc")};
+	assert_int_equal(be->ops->run(cpu, &replace, 1, &e), 1);
+	assert_int_equal(replace.value, event("cpu-clock"));
+	assert_int_equal(get(SEL(0)), event("cpu-clock"));
+	replace.expect = event("cpu-clock");
+	replace.value = event("page-faults");
+	assert_int_equal(be->ops->run(cpu, &replace, 1, &e), 1);
+	assert_int_equal(replace.value, event("cpu-clock"));
+	assert_int_equal(get(SEL(0)), event("page-faults"));
 }
 
 /* System calls are counted; what needs none is not. */

@@ -13,16 +13,16 @@
 
 /* Instructions, branches, mispredicted branches, cycles, at both levels; EN where there is one. */
 #define INTEL_GP                                                                                   \
-	.npmc = 4, .npmd = 4,                                                                      \
-	.pmc = {{0, 0x4300c0}, {1, 0x4300c4}, {2, 0x4300c5}, {3, 0x43003c}}, .pmd = {              \
+	.npmc = 4, .npmd = 4, .pmc = {{0, 0x4300c0}, {1, 0x4300c4}, {2, 0x4300c5}, {3, 0x43003c}}, \
+	.pmd = {                                                                                   \
 		{0, 0x300c0, 0x186, 0x53412e},                                                     \
 		{1, 0x300c4, 0x187, 0x53412e},                                                     \
 		{2, 0x300c5, 0x188, 0x53412e},                                                     \
 		{3, 0x3003c, 0x189, 0x53412e},                                                     \
 	}
 #define AMD_GP(base, step)                                                                         \
-	.npmc = 4, .npmd = 4,                                                                      \
-	.pmc = {{0, 0x4300c0}, {1, 0x4300c2}, {2, 0x4300c3}, {3, 0x430076}}, .pmd = {              \
+	.npmc = 4, .npmd = 4, .pmc = {{0, 0x4300c0}, {1, 0x4300c2}, {2, 0x4300c3}, {3, 0x430076}}, \
+	.pmd = {                                                                                   \
 		{0, 0x300c0, (base), 0x530040},                                                    \
 		{1, 0x300c2, (base) + (step), 0x530040},                                           \
 		{2, 0x300c3, (base) + 2 * (step), 0x530040},                                       \
@@ -49,12 +49,13 @@ const struct world_model world_models[] = {
 		.npmc = 3,
 		.npmd = 4,
 		.pmc = {{0, 0x4300c4}, {1, 0x4300c5}, {16, 0x23}},
-		.pmd = {
-			{0, 0x300c4, 0x186, 0x53412e},
-			{1, 0x300c5, 0x187, 0x53412e},
-			{16, 0x300c0, 0x38d, 0x21},
-			{17, 0x1003c, 0x38d, 0xb3},
-		},
+		.pmd =
+			{
+				{0, 0x300c4, 0x186, 0x53412e},
+				{1, 0x300c5, 0x187, 0x53412e},
+				{16, 0x300c0, 0x38d, 0x21},
+				{17, 0x1003c, 0x38d, 0xb3},
+			},
 	},
 	{.name = "intel_v3", INTEL_GP},
 	{.name = "intel_v4", INTEL_GP},
@@ -72,7 +73,7 @@ static unsigned run_and_intrude(
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (here->intrude && here->nops == here->at) {
-			void (*intrude)(struct world *w) = here->intrude;
+			void (*intrude)(struct world * w) = here->intrude;
 
 			here->intrude = NULL;
 			intrude(here);

@@ -47,8 +47,8 @@ struct world {
 	/* Called once, before register operation @at of the next command. */
 	void (*intrude)(struct world *w);
 	unsigned at;
-	uint32_t addr;  /* for the intruder */
-	unsigned nops;  /* operations of the last command */
+	uint32_t addr; /* for the intruder */
+	unsigned nops; /* operations of the last command */
 	enum cmd_verb verb;
 
 	unsigned nregs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The little that the perf backend reads from sysfs: one-line files and lists of CPUs. */
-#ifndef BACKEND_PERF_SYSFS_H
-#define BACKEND_PERF_SYSFS_H
+/* The little that backends read from sysfs: one-line files and lists of CPUs. */
+#ifndef BACKEND_SYSFS_SYSFS_H
+#define BACKEND_SYSFS_SYSFS_H
 
 #include <stdbool.h>
 #include <stddef.h>

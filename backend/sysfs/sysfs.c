@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "backend/sysfs/sysfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/num.h"
+
+int sysfs_read(const char *path, struct sysfs_line *line)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct slice rest;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, line->text, sizeof(line->text));
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == sizeof(line->text))
+		return -E2BIG;
+	rest = (struct slice){line->text, (size_t)n};
+	line->n = slice_cut(&rest, '\n').n;
+	return 0;
+}
+
+/* Cuts "first-last" or "first" off the list. */
+static bool cpulist_next(struct slice *list, uint64_t *first, uint64_t *last)
+{
+	struct slice range = slice_cut(list, ',');
+	struct slice from = slice_cut(&range, '-');
+	struct err ignored;
+
+	if (num_max(from, INT_MAX, first, &ignored) < 0)
+		return false;
+	*last = *first;
+	return !range.n ||
+		(num_max(range, INT_MAX, last, &ignored) == 0 && *first <= *last);
+}
+
+bool cpulist_has(struct slice list, unsigned cpu)
+{
+	uint64_t first, last;
+
+	while (cpulist_next(&list, &first, &last))
+		if (first <= cpu && cpu <= last)
+			return true;
+	return false;
+}
+
+unsigned cpulist_limit(struct slice list)
+{
+	uint64_t first, last;
+	unsigned limit = 0;
+
+	while (cpulist_next(&list, &first, &last))
+		if (last >= limit)
+			limit = (unsigned)last + 1;
+	return limit;
+}
+
+static struct slice cpus_online(struct sysfs_line *line)
+{
+	if (sysfs_read("/sys/devices/system/cpu/online", line) < 0)
+		line->n = 0;
+	return (struct slice){line->text, line->n};
+}
+
+bool sysfs_cpu_online(unsigned cpu)
+{
+	struct sysfs_line line;
+
+	return cpulist_has(cpus_online(&line), cpu);
+}
+
+unsigned sysfs_cpu_first(void)
+{
+	struct sysfs_line line;
+	struct slice online = cpus_online(&line);
+	uint64_t first, last;
+
+	return cpulist_next(&online, &first, &last) ? (unsigned)first : 0;
+}

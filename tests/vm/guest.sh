@@ -1,0 +1,221 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs inside the guest, as root, in the directory that holds perfmonfs and loop: one scenario, its
+# results as "ok - what" and "not ok - what" lines that the host numbers.
+scenario=$1
+here=$(pwd)
+mnt=/tmp/mnt
+mkdir -p $mnt
+
+ok() { echo "ok - $scenario: $*"; }
+not_ok() { echo "not ok - $scenario: $*"; }
+check() { # WHAT COMMAND...: the command succeeds
+	what=$1
+	shift
+	if "$@" >/tmp/out 2>&1; then ok "$what"; else not_ok "$what"; sed 's/^/# /' /tmp/out; fi
+}
+is() { # WHAT GOT WANTED
+	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1: got '$2', wanted '$3'"; fi
+}
+like() { # WHAT GOT PATTERN
+	case $2 in *$3*) ok "$1" ;; *) not_ok "$1: got '$2', wanted '*$3*'" ;; esac
+}
+write() { echo "$2" 2>/dev/null >"$1"; } # FILE TEXT, quiet
+
+start_daemon() {
+	taskset -c 0 "$here/perfmonfs" $mnt 2>/tmp/err || { not_ok "daemon starts"; sed 's/^/# /' /tmp/err; exit 1; }
+}
+stop_daemon() {
+	umount $mnt
+	i=0
+	while pidof perfmonfs >/dev/null && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done
+	is "daemon ends" "$(pidof perfmonfs)" ""
+}
+make_context() { mkdir $mnt/ctx/a && cd $mnt/ctx/a || exit 1; }
+
+# All registers of the PMU on CPU 1, by the kernel's driver and msr-tools. Where the PMU has them,
+# status and in-use registers follow from the others.
+registers() {
+	for a in $(awk '{ print $4 }' $mnt/pmu/pmcs $mnt/pmu/pmds) $global; do
+		printf '%s ' "$a=$(rdmsr -p 1 "$a" 2>&1)"
+	done
+}
+
+# A loop of known length, five rounds: at most 200 user instructions over the truth in each.
+exact() { # PMC VALUE PMD
+	start_daemon
+	is "PMU" "$(cat $mnt/pmu/name)" "$pmu"
+	before=$(registers)
+	make_context
+	check "program PMC $1" write pmc/"$1" "$2"
+	check "load" write ctl "load cpu=1"
+	taskset -c 0 "$here/loop" . 1 "$3" 5 10000000 >/tmp/rounds
+	is "five rounds" "$(wc -l </tmp/rounds)" 5
+	while read -r over; do
+		if [ "$over" -ge 0 ] && [ "$over" -le 200 ]; then
+			ok "PMD $3: $over user instructions over 30,000,008"
+		else
+			not_ok "PMD $3: $over user instructions over 30,000,008"
+		fi
+	done </tmp/rounds
+	check "unload" write ctl unload
+	is "registers are as before" "$(registers)" "$before"
+	cd /
+	rmdir $mnt/ctx/a
+	stop_daemon
+}
+
+case $scenario in
+intel)
+	pmu=intel_arch_v4 global=0x38f
+	exact 0 0x5100c0 0
+	exact 16 0x2 16
+	;;
+intel2)
+	pmu=intel_arch_v2 global=0x38f
+	exact 1 0x5100c0 1
+	;;
+amdv2)
+	pmu=amd64_v2 global=0xc0000301
+	exact 0 0x5100c0 0
+	;;
+amdext)
+	pmu=amd64_ext global=
+	exact 5 0x5100c0 5
+	;;
+amdlegacy)
+	pmu=amd64 global=
+	exact 3 0x5100c0 3
+	;;
+
+taken)
+	# Other users of the counters: wrmsr, and the kernel's perf through our own perf backend.
+	pmu=intel_arch_v4 global=0x38f
+	start_daemon
+	make_context
+	write pmc/0 0x4100c0
+	wrmsr -p 1 0x186 0x4100c4
+	write ctl "load cpu=1"
+	is "a held counter is not loaded" "$(cat state)" unloaded
+	like "the sentence says what holds it" "$(cat last_error)" "another program"
+	like "cpus says so" "$(cat $mnt/cpus)" "1 online pmc0 held by another program"
+	is "its selector is untouched" "$(rdmsr -p 1 0x186)" 4100c4
+	wrmsr -p 1 0x186 0
+	check "free again, it loads" write ctl "load cpu=1"
+	write ctl start
+	check "and counts" test "$(cat pmd/0)" -gt 0
+	mkdir -p /tmp/perf
+	"$here/perfmonfs" --backend=perf /tmp/perf
+	mkdir /tmp/perf/ctx/b
+	for n in 0 1 2 3; do write /tmp/perf/ctx/b/pmc/$n $((0x4300c4 + n * 0x100)); done
+	write /tmp/perf/ctx/b/ctl "load cpu=1"
+	is "perf loads" "$(cat /tmp/perf/ctx/b/last_error)" ok
+	write /tmp/perf/ctx/b/ctl start
+	is "perf counts" "$(cat /tmp/perf/ctx/b/last_error)" ok
+	check "perf has taken pmc0" test "$(rdmsr -p 1 0x186)" != 4100c0
+	if cat pmd/0 >/tmp/out 2>&1; then not_ok "a stolen counter gives no number: $(cat /tmp/out)"
+	else ok "a stolen counter gives no number"; fi
+	like "but a sentence" "$(cat last_error)" "taken over"
+	like "and stats count it" "$(cat $mnt/stats)" "stolen 1"
+	held=$(rdmsr -p 1 0x186)
+	check "stop works" write ctl stop
+	check "unload works" write ctl unload
+	is "and leaves perf its selector" "$(rdmsr -p 1 0x186)" "$held"
+	cd /
+	umount /tmp/perf
+	sleep 0.5
+	cd $mnt/ctx/a || exit 1
+	write pmd/0 0
+	check "what perf leaves behind, disabled, is free to take" write ctl "load cpu=1"
+	write ctl start
+	check "and counts again" test "$(cat pmd/0)" -gt 0
+	cd /
+	rmdir $mnt/ctx/a
+	stop_daemon
+	;;
+
+watchdog)
+	pmu=intel_arch_v4 global=0x38f
+	is "the watchdog is on" "$(cat /proc/sys/kernel/nmi_watchdog)" 1
+	fixed=$(rdmsr -p 1 0x38d)
+	start_daemon
+	make_context
+	write pmc/16 0x20
+	write ctl "load cpu=1"
+	is "its counter is not loaded" "$(cat state)" unloaded
+	like "the sentence names it" "$(cat last_error)" "NMI watchdog"
+	write pmc/16 0x2
+	check "its neighbour in the same register is" write ctl "load cpu=1"
+	write ctl start
+	is "only our nibble is changed" "$(rdmsr -p 1 0x38d)" "$(printf '%x' $((0x$fixed | 2)))"
+	check "it counts" test "$(cat pmd/16)" -gt 0
+	write ctl unload
+	is "and is put back" "$(rdmsr -p 1 0x38d)" "$fixed"
+	cd /
+	rmdir $mnt/ctx/a
+	stop_daemon
+	is "the watchdog is still on" "$(rdmsr -p 1 0x38d)" "$fixed"
+	;;
+
+offline)
+	pmu=intel_arch_v4 global=0x38f
+	start_daemon
+	make_context
+	write pmc/0 0x4100c0
+	write ctl "load cpu=1"
+	write ctl start
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	if cat pmd/0 >/tmp/out 2>&1; then not_ok "no number from an offline CPU: $(cat /tmp/out)"
+	else ok "no number from an offline CPU"; fi
+	like "but a sentence" "$(cat last_error)" "offline"
+	like "cpus says so" "$(cat $mnt/cpus)" "1 offline context=a"
+	check "unload works all the same" write ctl unload
+	write ctl "load cpu=1"
+	is "an offline CPU is not loaded" "$(cat state)" unloaded
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	write pmd/0 0
+	check "back online, it loads" write ctl "load cpu=1"
+	is "no error" "$(cat last_error)" ok
+	write ctl start
+	check "and counts" test "$(cat pmd/0)" -gt 0
+	cd /
+	rmdir $mnt/ctx/a
+	stop_daemon
+	;;
+
+killed)
+	pmu=intel_arch_v4 global=0x38f
+	start_daemon
+	before=$(registers)
+	make_context
+	write pmc/0 0x4100c0
+	write pmc/16 0x22
+	write ctl "load cpu=1"
+	write ctl start
+	cd /
+	is "counting" "$(rdmsr -p 1 0x186)" 4100c0
+	pkill -9 -x perfmonfs
+	sleep 0.5
+	is "the mount went with the daemon" "$(grep -c perfmonfs /proc/mounts)" 0
+	is "its registers are left behind" "$(rdmsr -p 1 0x186)" 4100c0
+	start_daemon
+	is "the next daemon puts them back" "$(registers)" "$before"
+	stop_daemon
+	is "no journal is left" "$(find /run/perfmonfs -name 'journal*' | wc -l)" 0
+	;;
+
+refused)
+	# The driver refuses writes: lockdown, or allow_writes=off.
+	mount -t securityfs securityfs /sys/kernel/security
+	if "$here/perfmonfs" $mnt 2>/tmp/err; then not_ok "the daemon starts nevertheless"
+	else ok "the daemon does not start"; fi
+	is "with one line" "$(wc -l </tmp/err)" 1
+	like "that names the reason" "$(cat /tmp/err)" "$2"
+	like "as --check does" "$("$here/perfmonfs" --check)" "$2"
+	"$here/perfmonfs" --check >/dev/null
+	is "which fails too" $? 1
+	;;
+*)
+	not_ok "no such scenario"
+	;;
+esac
