@@ -15,19 +15,39 @@ static struct msr_reg *add(
 		.addr = addr,
 		.waddr = addr,
 		.writable = pmu_writable(pmu, addr),
+		.ours = UINT64_MAX,
 		.enable = pmu_enable_bits(pmu, addr),
 		.name = name,
 	};
 	return reg;
 }
 
+/* The bits of a shared selector that its counters have. */
+static uint64_t fields_of(const struct pmu *pmu, unsigned pmc)
+{
+	uint64_t bits = 0;
+
+	for (unsigned d = 0; d < pmu->npmds; d++)
+		if (pmu->pmds[d].pmc == pmc)
+			bits |= pmu->pmds[d].field;
+	return bits;
+}
+
 void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 {
 	*regs = (struct msr_regs){0};
-	if (pmu->global_ctrl)
-		add(regs, pmu, pmu->global_ctrl, "the global control");
-	for (unsigned i = 0; i < pmu->npmcs; i++)
-		add(regs, pmu, pmu->pmcs[i].addr, pmu->pmcs[i].name)->shared = pmu->pmcs[i].shared;
+	if (pmu->global_ctrl) {
+		struct msr_reg *reg = add(regs, pmu, pmu->global_ctrl, "the global control");
+
+		reg->ours = reg->writable;
+	}
+	for (unsigned i = 0; i < pmu->npmcs; i++) {
+		struct msr_reg *reg = add(regs, pmu, pmu->pmcs[i].addr, pmu->pmcs[i].name);
+
+		reg->shared = pmu->pmcs[i].shared;
+		if (reg->shared)
+			reg->ours = fields_of(pmu, i);
+	}
 	for (unsigned i = 0; i < pmu->npmds; i++) {
 		struct msr_reg *reg = add(regs, pmu, pmu->pmds[i].addr, pmu->pmds[i].name);
 

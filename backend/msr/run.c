@@ -50,16 +50,10 @@ static int refuse_kind(const struct msr_reg *reg, struct err *e)
 	return err_set(e, EPERM, "%s: EPERM: it has others' bits, update your own", reg->name);
 }
 
-/* The bits that an operation means to write, as far as it says. */
-static uint64_t meant(const struct reg_op *op)
-{
-	return op->verb == REG_WRITE ? op->value : op->verb == REG_UPDATE ? op->mask
-									  : op->value & op->mask;
-}
-
 static int refuse(const struct msr_reg *reg, const struct reg_op *op, struct err *e)
 {
-	uint64_t bits = meant(op) & ~reg->writable;
+	uint64_t mask = op->verb == REG_WRITE ? ~0ULL : op->mask;
+	uint64_t bits = (op->value & mask & ~reg->writable) | (mask & ~reg->ours);
 
 	if (reg->writable && bits)
 		return err_set(e, EPERM, "%s: EPERM: bits %#" PRIx64 " must not be written", reg->name,
@@ -97,11 +91,11 @@ static inline int run_write(struct backend_cpu *c, const struct msr_reg *reg, co
 static inline int run_update(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op,
 	bool replace)
 {
-	uint64_t bits = replace && !reg->shared ? op->value & op->mask : op->mask;
 	uint64_t old, new;
 	int rc;
 
-	if ((bits & ~reg->writable) || reg->counter || !reg->writable)
+	if ((op->value & op->mask & ~reg->writable) || (op->mask & ~reg->ours) || reg->counter ||
+		!reg->writable)
 		return REFUSED;
 	rc = msr_read(c, reg, &old);
 	if (rc < 0)

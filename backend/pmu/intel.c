@@ -9,7 +9,7 @@
 #include "backend/pmu/row.h"
 
 enum {
-	FIXED_FIELD = 3, /* OS and USR of a counter's four bits in FIXED_CTR_CTRL */
+	FIXED_ENABLE = 3, /* OS and USR of a counter's four bits in FIXED_CTR_CTRL */
 	FIXED_OS = 1,
 	FIXED_NUM = 16,   /* logical number of FIXED_CTR_CTRL, and of fixed counter 0 */
 	FIXED_GLOBAL = 32 /* bit of fixed counter 0 in GLOBAL_CTRL */
@@ -51,15 +51,17 @@ static void add_fixed(
 
 	pmd->num = (uint16_t)(FIXED_NUM + n);
 	pmd->pmc = ctrl->gate;
-	pmd->field = (uint64_t)FIXED_FIELD << 4 * n;
+	/* With the interrupt and any-thread bits, which must stay 0: a nibble that has them is not
+	 * ours any more (the NMI watchdog's has). */
+	pmd->field = (uint64_t)0xf << 4 * n;
 	pmd->addr = MSR_FIXED_CTR0 + n;
 	pmd->waddr = pmd->addr;
 	pmd->wmask = legacy_wmask;
 	pmd->global = (int8_t)(FIXED_GLOBAL + n);
 
-	ctrl->enable |= pmd->field;
+	ctrl->enable |= (uint64_t)FIXED_ENABLE << 4 * n;
 	ctrl->kernel |= (uint64_t)FIXED_OS << 4 * n;
-	ctrl->rsvd &= ~pmd->field;
+	ctrl->rsvd &= ~((uint64_t)FIXED_ENABLE << 4 * n);
 }
 
 static void add_fixed_all(struct pmu *pmu, const struct intel_params *p, uint32_t fixed)

@@ -205,9 +205,9 @@ static int check_field(const struct pmu *pmu, unsigned row, struct err *e)
 		return err_set(e, EINVAL, "%s: nothing enables it", pmd->name);
 	if (!pmc->shared)
 		return 0;
-	if (pmd->field & pmc->rsvd || !(pmd->field & pmc->enable))
+	if (!(pmd->field & ~pmc->rsvd & pmc->enable))
 		return err_set(e, EINVAL,
-			"%s: field %#" PRIx64 " of %s has reserved bits or none that enables",
+			"%s: field %#" PRIx64 " of %s has no bit that enables",
 			pmd->name, pmd->field, pmc->name);
 	for (unsigned i = 0; i < row; i++)
 		if (pmu->pmds[i].pmc == pmd->pmc && pmu->pmds[i].field & pmd->field)

@@ -64,6 +64,7 @@ struct step {
 	uint32_t blame;        /* register found in somebody else's hands, and what it holds: the */
 	uint64_t blame_value;  /* backend may know who it is; 0: none */
 	struct err err;        /* the error to report in the end */
+	uint64_t give_back;    /* bits of the global control that others need */
 	struct image target;   /* the image being moved to */
 };
 

@@ -28,6 +28,14 @@ static void use_pmc(const struct pmu *pmu, struct image *im, unsigned p, uint64_
 	}
 }
 
+/* What a gate would start besides, it must not: those behind it are held at their default. */
+static void use_gated(const struct pmu *pmu, struct image *im)
+{
+	for (unsigned p = 0; p < pmu->npmcs; p++)
+		if (im->pmcs & ROW(pmu->pmcs[p].gate))
+			use_pmc(pmu, im, p, pmu->pmcs[p].shared ? 0 : ~0ULL);
+}
+
 static bool gates_another(const struct pmu *pmu, const struct image *im, unsigned p)
 {
 	for (unsigned q = 0; q < pmu->npmcs; q++)
@@ -68,6 +76,7 @@ void image_of(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], bool runn
 		im->pmds |= ROW(d);
 		use_pmc(pmu, im, pmd->pmc, image_field(pmu, d));
 	}
+	use_gated(pmu, im);
 	for (unsigned p = 0; p < pmu->npmcs; p++)
 		if (im->pmcs & ROW(p))
 			im->sel[p] = selector_value(pmu, im, pmc[p], p, running);

@@ -66,11 +66,12 @@ static void take_verified(struct context *ctx, const struct plan *plan)
 
 /*
  * Selectors first, the global control last. A counter whose selector was taken over is the other
- * one's now; forgetting costs no access.
+ * one's now, and so is its bit of the global control; forgetting costs no access.
  */
 static int release(struct context *ctx, struct step *st, struct plan *plan)
 {
 	const struct pmu *pmu = ctx->pmu;
+	uint64_t ours_global = 0;
 
 	plan_clear(plan);
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
@@ -82,11 +83,15 @@ static int release(struct context *ctx, struct step *st, struct plan *plan)
 	for (unsigned d = 0; d < pmu->npmds; d++) {
 		bool ours = ctx->claimed_sel[pmu->pmds[d].pmc] & image_field(pmu, d);
 
+		if (ours)
+			ours_global |= image_global_bits(pmu, ROW(d));
 		if (ctx->claimed_pmds & ROW(d))
 			plan_add(plan, ours ? REG_RELEASE : REG_FORGET, pmu->pmds[d].addr, 0, ~0ULL);
 	}
-	if (ctx->claimed_global)
-		plan_add(plan, REG_RELEASE, pmu->global_ctrl, 0, ctx->claimed_global);
+	if (ctx->claimed_global & ours_global)
+		plan_add(plan, REG_RELEASE, pmu->global_ctrl, 0, ctx->claimed_global & ours_global);
+	if (ctx->claimed_global & ~ours_global)
+		plan_add(plan, REG_FORGET, pmu->global_ctrl, 0, ctx->claimed_global & ~ours_global);
 	st->phase = PHASE_RELEASE;
 	return CORE_RUN;
 }

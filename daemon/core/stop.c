@@ -45,8 +45,11 @@ void selector_disown(struct context *ctx, unsigned p, uint64_t differ)
 	ctx->hw.mask[p] &= ~bits;
 }
 
-/* What the plan has found out up to where it got. */
-static void take(struct context *ctx, const struct plan *plan)
+/*
+ * What the plan has found out up to where it got. The first plan has paused a counter that was
+ * taken over, too: its bit of the global control goes back to whoever has it now.
+ */
+static void take(struct context *ctx, struct step *st, const struct plan *plan)
 {
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {
 		const struct reg_op *op = plan_result(plan, ctx->pmu->pmcs[p].addr);
@@ -56,7 +59,10 @@ static void take(struct context *ctx, const struct plan *plan)
 			continue;
 		differ = (op->value ^ ctx->hw.sel[p]) & ctx->hw.mask[p];
 		if (differ) {
-			counters_lose(ctx, counters_behind(ctx, p, differ), LOST_STOLEN);
+			uint32_t taken_over = counters_behind(ctx, p, differ);
+
+			counters_lose(ctx, taken_over, LOST_STOLEN);
+			st->give_back |= image_global_bits(ctx->pmu, taken_over) & ctx->hw.global;
 			selector_disown(ctx, p, differ);
 		}
 		/* Of a shared one that was not replaced, the rest still is what it was. */
@@ -120,6 +126,18 @@ int stop_begin(struct context *ctx, struct step *st, struct plan *plan)
 	return CORE_RUN;
 }
 
+static void give_back(struct context *ctx, struct step *st, struct plan *plan)
+{
+	uint64_t bits = st->give_back;
+
+	if (!bits || st->err.no == ENXIO)
+		return;
+	plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, ~0ULL, bits);
+	plan_add(plan, REG_FORGET, ctx->pmu->global_ctrl, 0, bits);
+	ctx->claimed_global &= ~bits;
+	st->give_back = 0;
+}
+
 int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
 	bool global = ctx->hw.global;
@@ -127,16 +145,16 @@ int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct er
 	if (st->phase == PHASE_QUIET && global && !plan_failed(plan))
 		counters_paused(ctx, ctx->hw.pmds, plan->op[0].value);
 	if (st->phase == PHASE_STOP || !global)
-		take(ctx, plan);
+		take(ctx, st, plan);
 	if (plan_failed(plan) && take_failed(ctx, st, plan))
 		return CORE_RUN;
 	plan_clear(plan);
 	if (st->phase == PHASE_STOP || st->err.no == ENXIO) {
 		/* What is left of a shared selector without what was taken over. */
-		if (st->err.no || !any_enabled(ctx))
-			return stopped(ctx, st, e);
-		replace_selectors(ctx, plan);
-		return CORE_RUN;
+		if (!st->err.no && any_enabled(ctx))
+			replace_selectors(ctx, plan);
+		give_back(ctx, st, plan);
+		return plan->n ? CORE_RUN : stopped(ctx, st, e);
 	}
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
 		if ((ctx->hw.pmds & ROW(d)) && !ctx->active->pmd[d].lost)

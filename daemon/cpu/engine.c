@@ -18,6 +18,7 @@ struct engine {
 	struct engine_stats stats;
 	struct tenant *loaded; /* those that have a home */
 	struct survey *survey; /* the one under way */
+	bool ending;           /* nothing more is loaded */
 	uint64_t owed;         /* news taken before their senders have made the box readable */
 	struct executor x;     /* of commands on unloaded contexts */
 };
@@ -99,6 +100,8 @@ static int move_in(struct engine *eng, struct job *job, struct err *e)
 
 	if (rc < 0)
 		return rc;
+	if (eng->ending)
+		return err_set(e, ENODEV, "the daemon is ending");
 	if (owner)
 		return err_set(e, EBUSY,
 			"CPU %u is taken by context '%s' of uid %u (loaded by pid %d): see cpus", cpu,
@@ -260,6 +263,7 @@ static void wait_for_news(struct engine *eng)
 
 void engine_drain(struct engine *eng)
 {
+	eng->ending = true;
 	for (struct tenant *t = eng->loaded, *next; t; t = next) {
 		struct job *job = calloc(1, sizeof(*job));
 

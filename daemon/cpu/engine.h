@@ -55,7 +55,8 @@ struct job {
 	int pid;            /* of the caller */
 	int rc;             /* the outcome: 0 or -errno, */
 	struct err err;     /* with its sentence */
-	/* Called exactly once, by the session thread or a worker; frees the job. */
+	/* Called exactly once, by the session thread or a worker; frees the job. After a
+	 * CMD_DESTROY the tenant may be gone by then, unless the submitter keeps it alive. */
 	void (*done)(struct job *job);
 	bool here;          /* done() is to be called by the session thread; also when the worker
 	                       must not do more than it has to, as after starting its counters */

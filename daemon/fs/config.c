@@ -134,6 +134,8 @@ static int parse_line(struct config *c, struct slice line, struct err *e)
 	struct slice key;
 	char name[32];
 
+	if (!slice_text(&line, false))
+		return err_set(e, EINVAL, "a control character is in it (a DOS line end?)");
 	key = slice_cut(&line, '#');
 	line = slice_trim(key);
 	if (!line.n)
@@ -150,9 +152,6 @@ int config_parse(struct config *c, struct slice text, struct err *e)
 {
 	struct config staged = *c;
 	unsigned n = 0;
-
-	if (!slice_text(&text, true))
-		return err_set(e, EINVAL, "it is text, without NUL or other control characters");
 
 	while (text.n) {
 		n++;

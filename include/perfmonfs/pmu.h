@@ -56,7 +56,8 @@ struct pmu_pmd {
 	char name[PMU_NAME];
 	uint16_t num;
 	uint16_t pmc;    /* row of its selecting PMC */
-	uint64_t field;  /* the bits of that PMC that concern this counter */
+	uint64_t field;  /* the bits of that PMC that concern this counter: it is not ours any more
+	                    if one of them is not as we set it, reserved ones included */
 	uint32_t addr;   /* where it is read */
 	uint32_t waddr;  /* where it is written; differs for Intel's full-width alias */
 	uint64_t wmask;  /* the bits a write sets as given; those above must be written as 0 */

@@ -185,7 +185,7 @@ static void test_parse_errors(void **state)
 		{"sys_group = any\nthread_group = any\narg_size_max = 1\n", ERANGE,
 			"line 3: ", "4096"},
 		{"sys_group = any\nallow_kernel = all\nnope = 1\n", EINVAL, "line 2: ", "'all'"},
-		{"sys_group = any\r\n", EINVAL, "line 1: ", "group"},
+		{"sys_group = any\r\n", EINVAL, "line 1: ", "control"},
 		{"a_key_that_is_longer_than_any_of_ours = 1\n", EINVAL, "line 1: ", "a_key_that"},
 	};
 

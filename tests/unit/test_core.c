@@ -552,7 +552,8 @@ static bool depends(const struct world *w, unsigned i, unsigned of)
 static void give_back(struct world *w, unsigned of)
 {
 	for (unsigned i = 0; i < w->nregs; i++) {
-		bool its = w->regs[i] == w->model->pmd[of].selector;
+		bool its = w->regs[i] == w->model->pmd[of].selector ||
+			w->regs[i] == w->pmu->global_ctrl;
 
 		for (unsigned d = 0; d < w->model->npmd; d++) {
 			int row = pmu_find_pmd(w->pmu, w->model->pmd[d].num);
@@ -604,8 +605,11 @@ static void stolen(struct world *w, unsigned of, bool look)
 				i == of ? m->pmd[i].thief & enabling(w, i) : 0);
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	assert_int_equal(world_rdmsr(w, sel) & own, m->pmd[of].thief & own);
-	/* its counter was left to it as well */
+	/* its counter was left to it as well, and its bit in the global control */
 	assert_int_not_equal(world_rdmsr(w, counter), 0x1230 + (unsigned)row);
+	if (w->pmu->global_ctrl)
+		assert_int_not_equal(world_rdmsr(w, w->pmu->global_ctrl) &
+			1ULL << w->pmu->pmds[row].global, 0);
 	give_back(w, of);
 	world_restored(w, 0, "stolen");
 }

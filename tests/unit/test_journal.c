@@ -201,12 +201,19 @@ static void test_killed_cpu_offline(void **state)
 {
 	struct bench *b = *state;
 	struct backend *be;
+	struct backend_cpu *cpu;
+	struct err e;
 
 	killed_daemon(b);
 	b->f->offline[2] = true;
 	be = open_backend(b);
 	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x13003c);
 	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x2b2);
+	/* What is owed to it is paid as soon as it is opened. */
+	b->f->offline[2] = false;
+	assert_int_equal(be->ops->cpu_open(be, 2, &cpu, &e), 0);
+	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x0b0);
+	be->ops->cpu_close(cpu);
 	be->ops->close(be);
 	assert_int_equal(files_in(b->run), 0);
 }

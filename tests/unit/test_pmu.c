@@ -236,7 +236,7 @@ static void test_families(void **state)
 	assert_int_equal(pmu.pmcs[ctrl].enable, 0x333);
 	assert_int_equal(pmu.pmcs[ctrl].kernel, 0x111);
 	assert_int_equal(pmu.pmds[fixed].pmc, ctrl);
-	assert_int_equal(pmu.pmds[fixed].field, 0x30);
+	assert_int_equal(pmu.pmds[fixed].field, 0xf0);
 	assert_int_equal(pmu.pmds[fixed].global, 33);
 	assert_int_equal(pmu.pmds[fixed].addr, 0x30a);
 	assert_int_equal(pmu.pmds[fixed].wmask, 0x7fffffff);
@@ -332,7 +332,7 @@ static void test_questions(void **state)
 	X(wmask_wide, p->pmds[0].wmask = ~0ull)                                                    \
 	X(pmd_pmc, p->pmds[0].pmc = p->npmcs)                                                      \
 	X(field_0, p->pmds[0].field = 0)                                                           \
-	X(field_reserved, p->pmds[4].field = 0xf)                                                  \
+	X(field_reserved, p->pmds[4].field = 0xc)                                                  \
 	X(field_idle, p->pmcs[0].shared = true; p->pmds[0].field = EVTSEL_USR)                     \
 	X(field_twice, p->pmds[5].field = 3)                                                       \
 	X(ungated, p->pmcs[0].enable = 0; p->pmcs[0].rsvd |= EVTSEL_EN)                            \

@@ -221,10 +221,12 @@ static void steal(struct world *w)
 		return;
 	hw_rdmsr(w->hw, WORLD_CPU, pmc->addr, &now);
 	if (pmc->shared)
-		value = (now & ~(pmd->field * 5)) | 0xbULL << 4 * (pmd->num - 16);
+		value = (now & ~pmd->field) | 0xbULL << 4 * (pmd->num - 16);
 	if (!((value ^ now) & (pmc->shared ? pmd->field : UINT64_MAX)))
 		return; /* what it selects is what we do: nobody can tell */
 	touch_selector(playing, pmd->pmc);
+	if (pmu->global_ctrl)
+		touch(playing, pmu->global_ctrl); /* its bit there is its new owner's */
 	hw_wrmsr(w->hw, WORLD_CPU, pmc->addr, value);
 	hw_wrmsr(w->hw, WORLD_CPU, pmd->waddr, below(&playing->rnd, 1000));
 }
