@@ -15,7 +15,6 @@ static struct msr_reg *add(
 		.addr = addr,
 		.waddr = addr,
 		.writable = pmu_writable(pmu, addr),
-		.ours = UINT64_MAX,
 		.enable = pmu_enable_bits(pmu, addr),
 		.name = name,
 	};
@@ -45,8 +44,7 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 		struct msr_reg *reg = add(regs, pmu, pmu->pmcs[i].addr, pmu->pmcs[i].name);
 
 		reg->shared = pmu->pmcs[i].shared;
-		if (reg->shared)
-			reg->ours = fields_of(pmu, i);
+		reg->ours = reg->shared ? fields_of(pmu, i) : UINT64_MAX;
 	}
 	for (unsigned i = 0; i < pmu->npmds; i++) {
 		struct msr_reg *reg = add(regs, pmu, pmu->pmds[i].addr, pmu->pmds[i].name);

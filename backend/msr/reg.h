@@ -24,7 +24,8 @@ struct msr_reg {
 	uint32_t addr;
 	uint32_t waddr;
 	uint64_t writable; /* the bits that may be set */
-	uint64_t ours;     /* the bits that may be changed at all: fewer if it is shared */
+	uint64_t ours;     /* the bits that an update may change: some of a shared selector, all of
+	                      another, none of a counter */
 	uint64_t enable;
 	bool counter; /* written as a whole, within writable */
 	bool shared;  /* has other users' bits: never written as a whole */

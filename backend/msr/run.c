@@ -52,10 +52,10 @@ static int refuse_kind(const struct msr_reg *reg, struct err *e)
 
 static int refuse(const struct msr_reg *reg, const struct reg_op *op, struct err *e)
 {
-	uint64_t mask = op->verb == REG_WRITE ? ~0ULL : op->mask;
-	uint64_t bits = (op->value & mask & ~reg->writable) | (mask & ~reg->ours);
+	uint64_t bits = op->verb == REG_WRITE ? op->value & ~reg->writable
+		: ((op->value & ~reg->writable) | ~reg->ours) & op->mask;
 
-	if (reg->writable && bits)
+	if (bits && reg->writable && (op->verb == REG_WRITE || reg->ours))
 		return err_set(e, EPERM, "%s: EPERM: bits %#" PRIx64 " must not be written", reg->name,
 			bits);
 	return refuse_kind(reg, e);
@@ -94,8 +94,7 @@ static inline int run_update(struct backend_cpu *c, const struct msr_reg *reg, s
 	uint64_t old, new;
 	int rc;
 
-	if ((op->value & op->mask & ~reg->writable) || (op->mask & ~reg->ours) || reg->counter ||
-		!reg->writable)
+	if (((op->value & ~reg->writable) | ~reg->ours) & op->mask)
 		return REFUSED;
 	rc = msr_read(c, reg, &old);
 	if (rc < 0)

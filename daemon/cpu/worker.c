@@ -129,10 +129,15 @@ static void close_cpu(struct worker *w)
  */
 static void leave(struct worker *w, struct tenant *t, bool unloaded)
 {
-	unsigned n = atomic_load(&t->inflight);
+	unsigned n;
 
+	if (!unloaded) {
+		atomic_fetch_sub(&t->inflight, 1);
+		return;
+	}
+	n = atomic_load(&t->inflight);
 	do {
-		if (n == 1 && unloaded) {
+		if (n == 1) {
 			news_send(w->box, &t->news);
 			return;
 		}
