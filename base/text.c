@@ -27,18 +27,27 @@ static bool text_reserve(struct text *t, size_t more)
 void text_printf(struct text *t, const char *fmt, ...)
 {
 	va_list ap;
+	size_t room;
 	int n;
 
+	/* Most lines fit into what the smallest reservation leaves. */
+	if (!text_reserve(t, 0))
+		return;
+	room = t->room - t->n;
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(t->p + t->n, room, fmt, ap);
 	va_end(ap);
-	if (n < 0 || !text_reserve(t, (size_t)n)) {
+	if (n < 0) {
 		t->failed = true;
 		return;
 	}
-	va_start(ap, fmt);
-	vsnprintf(t->p + t->n, (size_t)n + 1, fmt, ap);
-	va_end(ap);
+	if ((size_t)n >= room) {
+		if (!text_reserve(t, (size_t)n))
+			return;
+		va_start(ap, fmt);
+		vsnprintf(t->p + t->n, (size_t)n + 1, fmt, ap);
+		va_end(ap);
+	}
 	t->n += (size_t)n;
 }
 

@@ -21,12 +21,17 @@ static int info(const struct context *ctx, struct ctx_info *out)
 
 void step_begin(struct step *st)
 {
-	*st = (struct step){.phase = PHASE_START};
+	st->phase = PHASE_START;
+	st->element = 0;
+	st->blame = 0;
+	st->give_back = 0;
+	st->err.no = 0;
 }
 
 void step_quiet(struct step *st)
 {
-	*st = (struct step){.phase = PHASE_QUIET};
+	step_begin(st);
+	st->phase = PHASE_QUIET;
 }
 
 int core_step(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,

@@ -31,6 +31,7 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 		return err_set(e, ENOMEM, "no memory");
 	eng->be = be;
 	eng->x.be = be;
+	eng->x.thefts = &eng->stats.thefts;
 	eng->box.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (eng->box.fd < 0)
 		return err_set(e, errno, "eventfd: %s", err_name(errno));
@@ -130,6 +131,26 @@ static void finish(struct job *job)
 		t->gone(t);
 }
 
+/*
+ * Reading needs no thread on the CPU: while its worker has nothing to do, the tenant is borrowed
+ * from it. That is several times quicker than mail, and the monitored CPU executes no user
+ * instruction for it. False: the worker is busy.
+ */
+static bool look(struct job *job)
+{
+	struct tenant *t = job->tenant;
+	unsigned none = 0;
+
+	if (job->cmd.verb != CMD_READ && job->cmd.verb != CMD_INFO)
+		return false;
+	if (!atomic_compare_exchange_strong(&t->inflight, &none, 1))
+		return false;
+	job->rc = exec_command(worker_executor(t->home), &t->ctx, &job->cmd, &job->err);
+	atomic_fetch_sub(&t->inflight, 1);
+	job->done(job);
+	return true;
+}
+
 void engine_submit(struct engine *eng, struct job *job)
 {
 	struct tenant *t = job->tenant;
@@ -139,7 +160,8 @@ void engine_submit(struct engine *eng, struct job *job)
 	if (job->cmd.verb == CMD_DESTROY)
 		t->doomed = true;
 	if (t->home) {
-		mail(job);
+		if (!look(job))
+			mail(job);
 		return;
 	}
 	if (job->cmd.verb == CMD_LOAD) {

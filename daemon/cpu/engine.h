@@ -33,7 +33,9 @@ struct news {
 struct tenant {
 	struct context ctx;     /* its owner's */
 	struct worker *home;    /* the owner; NULL: the session thread, which alone writes this */
-	atomic_uint inflight;   /* jobs mailed to the worker and not finished; and news, if sent */
+	atomic_uint inflight;   /* jobs mailed to the worker and not finished; and news, if sent.
+	                           Whoever makes it go from 0 to 1 owns the context until it is
+	                           0 again */
 	struct news news;       /* NEWS_UNLOADED */
 	struct queue bounced;   /* jobs to be submitted again once it is the session thread's */
 	void (*gone)(struct tenant *t); /* after CMD_DESTROY, when nobody uses it any more */

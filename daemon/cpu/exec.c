@@ -19,6 +19,7 @@ static void name_holder(struct backend *be, const struct context *ctx, const str
 static int carry_on(struct executor *x, struct context *ctx, struct command *cmd,
 	struct plan *plan, struct err *e)
 {
+	uint64_t thefts = ctx->thefts;
 	int rc;
 
 	for (;;) {
@@ -30,6 +31,8 @@ static int carry_on(struct executor *x, struct context *ctx, struct command *cmd
 	}
 	if (ctx->state == CTX_RUNNING)
 		ctx_quiet_plan(ctx, &x->quiet);
+	if (ctx->thefts != thefts)
+		atomic_fetch_add(x->thefts, ctx->thefts - thefts);
 	if (rc == -EBUSY && x->step.blame)
 		name_holder(x->be, ctx, &x->step, e);
 	return rc == CORE_RUN ? EXEC_LAST : rc;

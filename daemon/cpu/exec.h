@@ -10,6 +10,7 @@
 struct executor {
 	struct backend *be;
 	struct backend_cpu *cpu; /* NULL: for unloaded contexts, which need no registers */
+	atomic_ullong *thefts;   /* where thefts that are found out are counted */
 	struct plan quiet;       /* what stops the running context, made in advance */
 	struct plan plan;
 	struct step step;

@@ -19,6 +19,8 @@
 #include "base/raw_syscall.h"
 #include "daemon/cpu/exec.h"
 
+enum { POLL_RETRY_NS = 1000000 };
+
 struct worker {
 	pthread_t thread;
 	unsigned cpu;
@@ -91,7 +93,6 @@ static void settle(unsigned cpu)
 
 static int execute(struct worker *w, struct tenant *t, struct command *cmd, struct err *e)
 {
-	uint64_t thefts = t->ctx.thefts;
 	int rc;
 
 	/* Before counters start: they would count it. */
@@ -99,8 +100,6 @@ static int execute(struct worker *w, struct tenant *t, struct command *cmd, stru
 				   (cmd->verb == CMD_START && t->ctx.state != CTX_RUNNING)))
 		poll_in(w, w->interval);
 	rc = exec_command(&w->x, &t->ctx, cmd, e);
-	if (t->ctx.thefts != thefts)
-		atomic_fetch_add(&w->stats->thefts, t->ctx.thefts - thefts);
 	if (t->ctx.state != CTX_RUNNING)
 		w->polling = false;
 	return rc;
@@ -178,10 +177,17 @@ static void run_job(struct worker *w, struct job *job)
 static void poll_counters(struct worker *w)
 {
 	struct command cmd = {.verb = CMD_POLL};
+	unsigned none = 0;
 	struct err e;
 
+	/* Being read by the session thread just now, or there is mail: soon, then. */
+	if (!atomic_compare_exchange_strong(&w->tenant->inflight, &none, 1)) {
+		poll_in(w, POLL_RETRY_NS);
+		return;
+	}
 	execute(w, w->tenant, &cmd, &e);
 	atomic_fetch_add(&w->stats->polls, 1);
+	leave(w, w->tenant, false);
 }
 
 static void *worker_main(void *arg)
@@ -221,6 +227,7 @@ int worker_new(struct backend *be, struct news_box *box, struct engine_stats *st
 		return err_set(e, ENOMEM, "no memory for a worker");
 	w->cpu = cpu;
 	w->x.be = be;
+	w->x.thefts = &stats->thefts;
 	w->box = box;
 	w->stats = stats;
 	w->gone.kind = NEWS_WORKER_GONE;
@@ -254,6 +261,11 @@ void worker_free(struct worker *w)
 struct worker *worker_of_news(struct news *n)
 {
 	return link_entry(n, struct worker, gone);
+}
+
+struct executor *worker_executor(struct worker *w)
+{
+	return &w->x;
 }
 
 unsigned worker_cpu(const struct worker *w)

@@ -5,6 +5,7 @@
 
 #include "daemon/cpu/engine.h"
 
+struct executor;
 struct worker;
 
 /* Where workers send news to; one for all of them. */
@@ -28,6 +29,9 @@ void worker_retire(struct worker *w);
 void worker_free(struct worker *w);
 
 struct worker *worker_of_news(struct news *n);
+/* For whoever has made the tenant's inflight go from 0 to 1. */
+struct executor *worker_executor(struct worker *w);
+
 unsigned worker_cpu(const struct worker *w);
 
 #endif

@@ -62,7 +62,7 @@ static int vector(struct command *cmd, enum cmd_verb verb, unsigned n, struct er
 {
 	cmd->verb = verb;
 	cmd->nregs = n;
-	cmd->regs = calloc(n, sizeof(*cmd->regs));
+	cmd->regs = malloc(n * sizeof(*cmd->regs));
 	return cmd->regs ? 0 : err_set(e, ENOMEM, "no memory");
 }
 

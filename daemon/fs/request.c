@@ -171,7 +171,7 @@ static void request_done(struct job *job)
 void call_ask(struct call *call, struct command *cmd)
 {
 	struct fs *fs = call->fs;
-	struct request *r = calloc(1, sizeof(*r));
+	struct request *r = malloc(sizeof(*r)); /* calloc() is the slower one, by far */
 
 	if (!r) {
 		command_free(cmd);
@@ -179,13 +179,17 @@ void call_ask(struct call *call, struct command *cmd)
 		return;
 	}
 	context_ref(call->ctx);
-	r->call = *call;
-	r->job.tenant = &call->ctx->tenant;
-	r->job.cmd = *cmd;
-	r->job.pid = fuse_req_ctx(call->req)->pid;
-	/* What its worker executes after starting counters, they count. */
-	r->job.here = cmd->verb == CMD_START;
-	r->job.done = request_done;
+	*r = (struct request){
+		.call = *call,
+		.job = {
+			.tenant = &call->ctx->tenant,
+			.cmd = *cmd,
+			.pid = fuse_req_ctx(call->req)->pid,
+			/* What its worker executes after starting counters, they count. */
+			.here = cmd->verb == CMD_START,
+			.done = request_done,
+		},
+	};
 	enlist(fs, r);
 	if (cmd->verb != CMD_DESTROY)
 		fuse_req_interrupt_func(call->req, note_interrupt, (void *)(uintptr_t)r->id);

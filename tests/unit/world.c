@@ -120,6 +120,7 @@ void world_open(struct world *w, const struct world_model *model)
 	w->ops.run = run_and_intrude;
 	w->be->ops = &w->ops;
 	w->exec.be = w->be;
+	w->exec.thefts = &w->thefts;
 	here = w;
 	for (unsigned i = 0; i < w->pmu->npmcs; i++)
 		add_reg(w, w->pmu->pmcs[i].addr);

@@ -40,6 +40,7 @@ struct world {
 	struct hw *hw;
 	const struct pmu *pmu;
 	struct executor exec;
+	atomic_ullong thefts;
 	struct context ctx;
 	struct rights rights;
 	struct err err; /* of the last command */
