@@ -19,6 +19,7 @@ struct engine {
 	struct tenant *loaded; /* those that have a home */
 	struct survey *survey; /* the one under way */
 	bool ending;           /* nothing more is loaded */
+	unsigned expected;     /* news to come, at least as many as 1 if there are any */
 	uint64_t owed;         /* news taken before their senders have made the box readable */
 	struct executor x;     /* of commands on unloaded contexts */
 };
@@ -49,6 +50,11 @@ void engine_free(struct engine *eng)
 struct news_box *engine_box(struct engine *eng)
 {
 	return &eng->box;
+}
+
+void engine_expect(struct engine *eng)
+{
+	eng->expected++;
 }
 
 struct survey **engine_survey_slot(struct engine *eng)
@@ -85,10 +91,26 @@ const struct tenant *engine_owner(const struct engine *eng, unsigned cpu)
 	return NULL;
 }
 
-static void mail(struct job *job)
+/* An unloaded tenant is news: a job that may leave it so makes it expected. */
+static void expect_unloaded(struct engine *eng, struct tenant *t)
 {
-	atomic_fetch_add(&job->tenant->inflight, 1);
-	worker_mail(job->tenant->home, job);
+	t->expects++;
+	eng->expected++;
+}
+
+static void mail(struct engine *eng, struct job *job)
+{
+	struct tenant *t = job->tenant;
+
+	if (job->cmd.verb == CMD_START || job->cmd.verb == CMD_LOAD)
+		job->here = true;
+	if (job->here)
+		eng->expected++;
+	if (job->cmd.verb == CMD_LOAD || job->cmd.verb == CMD_UNLOAD ||
+		job->cmd.verb == CMD_DESTROY)
+		expect_unloaded(eng, t);
+	atomic_fetch_add(&t->inflight, 1);
+	worker_mail(t->home, job);
 }
 
 /* Gives the tenant a worker of its own for the CPU of its load. */
@@ -161,14 +183,14 @@ void engine_submit(struct engine *eng, struct job *job)
 		t->doomed = true;
 	if (t->home) {
 		if (!look(job))
-			mail(job);
+			mail(eng, job);
 		return;
 	}
 	if (job->cmd.verb == CMD_LOAD) {
 		job->rc = move_in(eng, job, &job->err);
 		if (job->rc == 0) {
 			job->initial = true;
-			mail(job);
+			mail(eng, job);
 			return;
 		}
 	} else {
@@ -217,7 +239,10 @@ static void move_out(struct engine *eng, struct tenant *t)
 	while (*at != t)
 		at = &(*at)->loaded_next;
 	*at = t->loaded_next;
+	eng->expected -= t->expects;
+	t->expects = 0;
 	worker_retire(t->home);
+	eng->expected++; /* that it is gone */
 	t->home = NULL;
 	submit_bounced(eng, t);
 	if (t->doomed)
@@ -226,12 +251,24 @@ static void move_out(struct engine *eng, struct tenant *t)
 
 static void job_news(struct engine *eng, struct job *job)
 {
+	eng->expected--;
 	if (!job->bounced) {
+		/* Only the load that a worker was made for leaves its tenant unloaded if it fails. */
+		if (job->cmd.verb == CMD_LOAD && job->tenant->expects &&
+			(job->rc == 0 || !job->initial)) {
+			job->tenant->expects--;
+			eng->expected--;
+		}
 		job->done(job);
 		return;
 	}
 	queue_put(&job->tenant->bounced, &job->link);
 	move_out(eng, job->tenant);
+}
+
+bool engine_expects_news(const struct engine *eng)
+{
+	return eng->expected;
 }
 
 void engine_news(struct engine *eng)
@@ -262,8 +299,10 @@ void engine_news(struct engine *eng)
 		case NEWS_WORKER_GONE:
 			worker_free(worker_of_news(news));
 			eng->stats.workers--;
+			eng->expected--;
 			break;
 		case NEWS_SURVEY:
+			eng->expected--;
 			survey_news(news);
 			break;
 		}

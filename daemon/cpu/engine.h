@@ -39,6 +39,7 @@ struct tenant {
 	struct news news;       /* NEWS_UNLOADED */
 	struct queue bounced;   /* jobs to be submitted again once it is the session thread's */
 	void (*gone)(struct tenant *t); /* after CMD_DESTROY, when nobody uses it any more */
+	unsigned expects;       /* what of it is in the engine's count of news to come */
 	bool doomed;            /* CMD_DESTROY was submitted: nothing may follow it */
 	unsigned uid;           /* for the sentence about a CPU that is taken, and cpus */
 	int pid;                /* who loaded it */
@@ -60,8 +61,8 @@ struct job {
 	/* Called exactly once, by the session thread or a worker; frees the job. After a
 	 * CMD_DESTROY the tenant may be gone by then, unless the submitter keeps it alive. */
 	void (*done)(struct job *job);
-	bool here;          /* done() is to be called by the session thread; also when the worker
-	                       must not do more than it has to, as after starting its counters */
+	bool here;          /* done() is to be called by the session thread. So are start, after
+	                       which the worker must do no more than it has to, and load */
 	atomic_int state;   /* enum job_state */
 	bool initial;       /* the load that its worker was made for */
 	bool bounced;       /* not the worker's business: to be submitted again */
@@ -98,6 +99,10 @@ bool engine_cancel(struct job *job);
 
 /* Readable when engine_news() has something to do. */
 int engine_news_fd(const struct engine *eng);
+
+/* Whether there may be news before the next request: otherwise the session thread need not wait
+ * for any. */
+bool engine_expects_news(const struct engine *eng);
 
 /* Takes what the workers report. Call it before each request too: what a worker reported before
  * it answered its client must be known when the client's next request comes. */

@@ -90,10 +90,11 @@ static struct survey *survey_start(struct engine *eng)
 	s->n = n;
 	for (unsigned cpu = 0; cpu < n; cpu++)
 		s->cpu[cpu].ours = engine_owner(eng, cpu);
-	if (pthread_create(&s->thread, NULL, survey_main, s)) {
+	if (thread_start(&s->thread, survey_main, s)) {
 		free(s);
 		return NULL;
 	}
+	engine_expect(eng);
 	return s;
 }
 

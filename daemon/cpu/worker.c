@@ -11,12 +11,14 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/raw_syscall.h"
+#include "daemon/cpu/engine_i.h"
 #include "daemon/cpu/exec.h"
 
 enum { POLL_RETRY_NS = 1000000 };
@@ -217,6 +219,22 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
+int thread_start(pthread_t *thread, void *(*start)(void *arg), void *arg)
+{
+	pthread_attr_t attr;
+	sigset_t all;
+	int rc = pthread_attr_init(&attr);
+
+	if (rc)
+		return rc;
+	sigfillset(&all);
+	rc = pthread_attr_setsigmask_np(&attr, &all);
+	if (!rc)
+		rc = pthread_create(thread, &attr, start, arg);
+	pthread_attr_destroy(&attr);
+	return rc;
+}
+
 int worker_new(struct backend *be, struct news_box *box, struct engine_stats *stats, unsigned cpu,
 	struct worker **out, struct err *e)
 {
@@ -232,7 +250,7 @@ int worker_new(struct backend *be, struct news_box *box, struct engine_stats *st
 	w->stats = stats;
 	w->gone.kind = NEWS_WORKER_GONE;
 	w->interval = pmu_poll_ns(be->pmu);
-	rc = pthread_create(&w->thread, NULL, worker_main, w);
+	rc = thread_start(&w->thread, worker_main, w);
 	if (rc)
 		return err_set(e, rc, "cannot start the worker of CPU %u: %s (thread limit?)", cpu,
 			err_name(rc));

@@ -185,8 +185,6 @@ void call_ask(struct call *call, struct command *cmd)
 			.tenant = &call->ctx->tenant,
 			.cmd = *cmd,
 			.pid = fuse_req_ctx(call->req)->pid,
-			/* What its worker executes after starting counters, they count. */
-			.here = cmd->verb == CMD_START,
 			.done = request_done,
 		},
 	};

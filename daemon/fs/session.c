@@ -7,12 +7,14 @@
 #include "daemon/fs/fs_i.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/mount.h>
-#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "daemon/fs/capabilities.h"
@@ -37,39 +39,86 @@ static int session_mount(struct fs *fs, struct err *e)
 	return 0;
 }
 
+/*
+ * What a signal that ends the daemon has to reach: a session thread that sleeps in poll(), by
+ * wake, or in read(), which it interrupts; or one that is just about to, by making that read not
+ * block.
+ */
+static struct {
+	volatile sig_atomic_t ended;
+	int fuse, wake;
+} on_end;
+
+static void end_signal(int sig)
+{
+	static const uint64_t one = 1;
+	int saved = errno;
+
+	(void)sig;
+	on_end.ended = 1;
+	fcntl(on_end.fuse, F_SETFL, O_NONBLOCK);
+	if (write(on_end.wake, &one, sizeof(one)) < 0)
+		errno = saved; /* at its limit: readable all the same */
+	errno = saved;
+}
+
 /* One request, if there is one: a caller killed since poll() may have taken his back. */
 static void serve_request(struct fs *fs, struct fuse_buf *buf)
 {
 	int n = fuse_session_receive_buf(fs->se, buf);
 
 	if (n <= 0)
-		return;
+		return; /* withdrawn, unmounted, or a signal */
 	/* What a worker has reported before it answered its client must be known by now. */
 	engine_news(fs->eng);
 	fuse_session_process_buf(fs->se, buf);
 	requests_interrupt(fs);
 }
 
-static void session_loop(struct fs *fs, int signals)
+/*
+ * While workers owe an answer, the loop waits for them and for requests. Otherwise it only reads
+ * requests: poll() would be a tenth of what the shortest one costs.
+ */
+static void session_loop(struct fs *fs)
 {
 	struct fuse_buf buf = {.mem = NULL};
+	bool blocking = false;
 	struct pollfd fds[] = {
-		{.fd = fuse_session_fd(fs->se), .events = POLLIN},
+		{.fd = on_end.fuse, .events = POLLIN},
+		{.fd = on_end.wake, .events = POLLIN},
 		{.fd = engine_news_fd(fs->eng), .events = POLLIN},
-		{.fd = signals, .events = POLLIN},
 	};
 
-	while (!fuse_session_exited(fs->se)) {
-		if (poll(fds, 3, -1) < 0 && errno != EINTR)
+	for (;;) {
+		bool alone = !engine_expects_news(fs->eng);
+
+		if (blocking != alone) {
+			fcntl(on_end.fuse, F_SETFL, alone ? 0 : O_NONBLOCK);
+			blocking = alone;
+		}
+		/* Only now: a signal before this would have had its O_NONBLOCK taken away. */
+		if (on_end.ended || fuse_session_exited(fs->se))
 			break;
-		if (fds[2].revents)
-			break;
-		if (fds[1].revents)
-			engine_news(fs->eng);
-		if (fds[0].revents)
-			serve_request(fs, &buf);
+		if (!alone && poll(fds, 3, -1) < 0)
+			continue;
+		engine_news(fs->eng);
+		serve_request(fs, &buf);
 	}
 	free(buf.mem);
+}
+
+static void set_signals(int how, void (*handler)(int))
+{
+	static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
+	struct sigaction action = {.sa_handler = handler}; /* no SA_RESTART: it ends a read */
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		sigaddset(&set, ends[i]);
+		sigaction(ends[i], &action, NULL);
+	}
+	pthread_sigmask(how, &set, NULL);
 }
 
 static void destroy_contexts(struct fs *fs)
@@ -84,18 +133,12 @@ static void destroy_contexts(struct fs *fs)
 
 static int serve(struct fs *fs, struct err *e)
 {
-	CLEANUP_CLOSE int signals = -1;
+	CLEANUP_CLOSE int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct guard *guard;
-	sigset_t set;
 	int rc;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (signals < 0)
-		return err_set(e, errno, "signalfd: %s", err_name(errno));
+	if (wake < 0)
+		return err_set(e, errno, "eventfd: %s", err_name(errno));
 	rc = session_mount(fs, e);
 	if (rc < 0)
 		return rc;
@@ -104,8 +147,12 @@ static int serve(struct fs *fs, struct err *e)
 		umount2(fs->opts->mountpoint, MNT_DETACH);
 	} else {
 		rc = capabilities_drop(fs->be->ops->name, e);
+		on_end.fuse = fuse_session_fd(fs->se);
+		on_end.wake = wake;
+		set_signals(SIG_UNBLOCK, end_signal);
 		if (rc == 0)
-			session_loop(fs, signals);
+			session_loop(fs);
+		set_signals(SIG_BLOCK, end_signal);
 		/* Registers first; what still waits for an answer gets one before the mount goes. */
 		engine_drain(fs->eng);
 		guard_end(guard);
