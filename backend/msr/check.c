@@ -148,6 +148,11 @@ static void check_device(
 	}
 	check_pmu(k, &mb->pmu);
 	check_cpus(k, mb);
+	msr_regs_init(&mb->regs, &mb->pmu);
+	if (msr_probe(mb, &e) < 0)
+		k->report(k->arg, CHECK_FAIL, "counters", "%s", e.text);
+	else
+		k->report(k->arg, CHECK_OK, "counters", "they hold what is written to them");
 }
 
 void msr_backend_check(const struct backend_conf *conf, check_report *report, void *arg)

@@ -29,17 +29,22 @@ static int run_or_no_pmu(struct backend_cpu *c, struct reg_op *ops, unsigned n,
 	return e->no == EIO ? no_pmu(pmd, "faults when it is used", e) : -e->no;
 }
 
-static int is_enabled(
-	struct backend_cpu *c, const struct pmu_pmd *pmd, bool *enabled, struct err *e)
+/*
+ * How far a counter is from being anybody's: its selector may be 0, or programmed and stopped (a
+ * context of another daemon, or what perf leaves behind), or count.
+ */
+enum use { UNUSED, STOPPED, COUNTING };
+
+static int look_at(struct backend_cpu *c, const struct pmu_pmd *pmd, enum use *use, struct err *e)
 {
 	const struct pmu *pmu = &c->mb->pmu;
 	const struct pmu_pmc *pmc = &pmu->pmcs[pmd->pmc];
 	const struct pmu_pmc *gate = &pmu->pmcs[pmc->gate];
-	uint64_t bits = gate->shared ? gate->enable & pmd->field : gate->enable;
+	uint64_t bits = gate->shared ? pmd->field : UINT64_MAX;
 	struct reg_op op = {.addr = gate->addr, .verb = REG_READ};
 	int rc = run_or_no_pmu(c, &op, 1, pmd, e);
 
-	*enabled = op.value & bits;
+	*use = op.value & gate->enable & bits ? COUNTING : op.value & bits ? STOPPED : UNUSED;
 	return rc;
 }
 
@@ -67,17 +72,21 @@ static int probe_counter(struct backend_cpu *c, const struct pmu_pmd *pmd, struc
 static int probe_cpu(struct backend_cpu *c, struct err *e)
 {
 	const struct pmu *pmu = &c->mb->pmu;
+	const struct pmu_pmd *stopped = NULL;
 
 	for (unsigned i = 0; i < pmu->npmds; i++) {
-		bool enabled;
-		int rc = is_enabled(c, &pmu->pmds[i], &enabled, e);
+		enum use use;
+		int rc = look_at(c, &pmu->pmds[i], &use, e);
 
 		if (rc < 0)
 			return rc;
-		if (!enabled)
+		if (use == UNUSED)
 			return probe_counter(c, &pmu->pmds[i], e);
+		if (use == STOPPED && !stopped)
+			stopped = &pmu->pmds[i];
 	}
-	return 0; /* all are counting for somebody: real enough */
+	/* If all are counting for somebody, that is real enough. */
+	return stopped ? probe_counter(c, stopped, e) : 0;
 }
 
 int msr_probe(struct msr_backend *mb, struct err *e)

@@ -116,7 +116,7 @@ enum check_result { CHECK_OK, CHECK_NOTE, CHECK_FAIL };
 typedef void check_report(void *arg, enum check_result r, const char *thing, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Looks at the machine without changing anything; reports each thing found or missing. */
+/* Looks at the machine, reports each thing found or missing, and leaves all as it was. */
 void msr_backend_check(const struct backend_conf *conf, check_report *report, void *arg);
 void perf_backend_check(const struct backend_conf *conf, check_report *report, void *arg);
 

@@ -204,6 +204,16 @@ killed)
 	is "no journal is left" "$(find /run/perfmonfs -name 'journal*' | wc -l)" 0
 	;;
 
+nopmu)
+	# A virtual machine whose PMU registers forget what is written to them, or that has none.
+	if "$here/perfmonfs" $mnt 2>/tmp/err; then not_ok "the daemon starts nevertheless"
+	else ok "the daemon does not start"; fi
+	like "for want of a PMU" "$(cat /tmp/err)" "without"
+	like "and with a remedy" "$(cat /tmp/err)" "--backend=perf"
+	"$here/perfmonfs" --check >/dev/null
+	is "--check fails too" $? 1
+	;;
+
 refused)
 	# The driver refuses writes: lockdown, or allow_writes=off.
 	mount -t securityfs securityfs /sys/kernel/security

@@ -34,6 +34,8 @@ quiet="nmi_watchdog=0"
 	scenario "PMU=1 APPEND=nmi_watchdog=1" watchdog
 	scenario "PMU=1 APPEND=$quiet" offline
 	scenario "PMU=1 APPEND=$quiet" killed
+	scenario "CPU=EPYC" nopmu
+	scenario "CPU=Skylake-Server" nopmu
 	scenario "PMU=1 APPEND='$quiet lockdown=integrity'" refused integrity
 	scenario "PMU=1 APPEND='$quiet msr.allow_writes=off'" refused allow_writes
 } | awk '
