@@ -19,7 +19,8 @@ static inline long raw_syscall6(long nr, long a, long b, long c, long d, long e,
 	register long r9 __asm__("r9") = f;
 	long ret;
 
-	__asm__ volatile("syscall" : "=a"(ret)
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
 			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return ret;
@@ -36,7 +37,9 @@ static inline long raw_syscall4(long nr, long a, long b, long c, long d)
 	register long r10 __asm__("r10") = d;
 	long ret;
 
-	__asm__ volatile("syscall" : "=a"(ret) : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
 			 : "rcx", "r11", "memory");
 	return ret;
 #else

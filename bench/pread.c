@@ -65,8 +65,8 @@ int main(int argc, char **argv)
 		qsort(ns[f], count, sizeof(*ns[f]), compare);
 		if (!f)
 			floor_ns = ns[f][count / 2];
-		printf("%-28s median %6u ns  p99 %6u ns  ratio %.2f\n", argv[f + 2], ns[f][count / 2],
-			ns[f][count * 99 / 100], ns[f][count / 2] / floor_ns);
+		printf("%-28s median %6u ns  p99 %6u ns  ratio %.2f\n", argv[f + 2],
+			ns[f][count / 2], ns[f][count * 99 / 100], ns[f][count / 2] / floor_ns);
 	}
 	return 0;
 }

@@ -20,7 +20,7 @@
 struct options {
 	const char *backend; /* NULL: msr, or say what is missing */
 	struct backend_conf conf;
-	const char *config;  /* NULL: the default file, if there is one */
+	const char *config; /* NULL: the default file, if there is one */
 	bool foreground, check;
 	char *mount_opts;
 	const char *mountpoint;
@@ -32,13 +32,14 @@ static const char usage[] =
 	"\n"
 	"The perfmon2 interface as a filesystem. SOURCE is ignored: mount(8) gives one.\n"
 	"\n"
-	"  --backend=msr|perf|sim[:MODEL]  where counters are (default: msr; never another by itself)\n"
+	"  --backend=msr|perf|sim[:MODEL]  where counters are (default: msr; never another by "
+	"itself)\n"
 	"  --dev=DIR         where N/msr and N/cpuid are (default: /dev/cpu)\n"
 	"  --pmu=NAME|FILE   use this PMU description instead of detecting one\n"
 	"  --config=FILE     global properties (default: " CONFIG_FILE ")\n"
 	"  --check           examine the machine and say what is missing; 0 if it can serve\n"
 	"  -f, --foreground  do not go into the background\n"
-	"  -o WORDS          the long options above without dashes, and mount options\n"
+	"  -o WORDS          the options above that have a value, without dashes; mount options\n"
 	"  -V, --version     -h, --help\n";
 
 enum { OPT_BACKEND = 256, OPT_DEV, OPT_PMU, OPT_CONFIG, OPT_CHECK };
@@ -170,8 +171,8 @@ report(void *arg, enum check_result r, const char *thing, const char *fmt, ...)
 	putchar('\n');
 }
 
-static void check_access(unsigned *failures, const char *thing, const char *path,
-	const char *remedy)
+static void check_access(
+	unsigned *failures, const char *thing, const char *path, const char *remedy)
 {
 	if (access(path, R_OK | W_OK) == 0)
 		report(failures, CHECK_OK, thing, "%s", path);
@@ -211,15 +212,15 @@ static int check(struct options *o)
 			o->config ? o->config : CONFIG_FILE " or defaults");
 	if (config.sys_group.kind == GROUP_NONE)
 		report(&failures, CHECK_NOTE, "sys_group",
-			"there is no group perfmon: only root loads contexts on CPUs (groupadd perfmon)");
+			"there is no group perfmon: only root loads contexts on CPUs (groupadd "
+			"perfmon)");
 	if (strcmp(name, "perf") == 0)
 		perf_backend_check(&o->conf, report, &failures);
 	else if (strcmp(name, "msr") == 0)
 		msr_backend_check(&o->conf, report, &failures);
 	else
 		check_opens(o, &failures);
-	printf("%s\n", failures ? "this machine cannot serve as it is"
-				: "this machine can serve");
+	printf("%s\n", failures ? "this machine cannot serve as it is" : "this machine can serve");
 	return failures ? 1 : 0;
 }
 
@@ -273,7 +274,7 @@ static void ready(void *arg)
 /* The parent stays until the child serves or has said why it does not; only the child returns. */
 static int detach(struct readiness *r, struct err *e)
 {
-	int fds[2], status = 1;
+	int fds[2];
 	char ok;
 	pid_t pid;
 
@@ -291,7 +292,7 @@ static int detach(struct readiness *r, struct err *e)
 	close(fds[1]);
 	if (read(fds[0], &ok, 1) == 1)
 		_exit(0);
-	waitpid(pid, &status, 0);
+	waitpid(pid, NULL, 0);
 	_exit(1);
 }
 
@@ -341,7 +342,14 @@ int main(int argc, char **argv)
 	struct options o = {.conf = {.dev = "/dev/cpu", .run_dir = RUN_DIR}};
 	TEXT_CLEANUP struct text mount_opts = {0};
 	struct err e;
+	int fd;
 
+	/* Started with these closed, files of ours would be mistaken for them. */
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
 	if (parse_options(argc, argv, &o, &mount_opts) < 0)
 		return 2;
 	o.mount_opts = mount_opts.p;

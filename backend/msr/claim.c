@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <syslog.h>
 
 #include "backend/msr/msr_i.h"
 
@@ -38,8 +39,13 @@ int claim_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *
 	struct claim *claim = claim_of(c, reg);
 	uint64_t fresh = op->mask & ~claim->mask;
 	struct claim after;
-	int rc = msr_read(c, reg, &op->value);
+	int rc;
 
+	if (!c->claims_any) {
+		c->claims_any = true;
+		owed_pay(c);
+	}
+	rc = msr_read(c, reg, &op->value);
 	if (rc < 0)
 		return msr_access_failed(c, reg, rc, e);
 	if (!fresh)
@@ -75,9 +81,10 @@ int claim_put_back(struct backend_cpu *c, const struct msr_reg *reg, uint64_t or
 	uint64_t now = 0, value;
 	int rc = 0;
 
-	/* Of a counter only the bits that a write can set come back. */
+	/* Where a write sets 32 bits and extends the sign, the rest is ignored: what perf leaves, a
+	 * negative number of few bits, comes back whole. */
 	if (reg->counter)
-		return msr_write(c, reg, orig & reg->writable);
+		return msr_write(c, reg, orig & reg->whole);
 	if (mask != UINT64_MAX) {
 		rc = msr_read(c, reg, &now);
 		if (rc < 0)
@@ -117,6 +124,8 @@ void claim_release_all(struct backend_cpu *c)
 	struct err e;
 
 	for (unsigned i = 0; i < regs->n; i++)
-		if (claim_release(c, &regs->reg[i], UINT64_MAX, &e) < 0)
+		if (claim_release(c, &regs->reg[i], UINT64_MAX, &e) < 0) {
 			fprintf(stderr, "perfmonfs: not put back: %s\n", e.text);
+			syslog(LOG_DAEMON | LOG_ERR, "not put back: %s", e.text);
+		}
 }

@@ -147,27 +147,13 @@ static unsigned file_cpu_limit(struct msr_io *io)
 	return limit;
 }
 
-/* CPUs that cannot be taken offline have no such file. */
-static bool sysfs_online(const struct io_file *f, unsigned cpu)
-{
-	char path[PATH_ROOM];
-	char c;
-	CLEANUP_CLOSE int fd = -1;
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", cpu);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return has_dir(f, cpu);
-	return read(fd, &c, 1) == 1 && c == '1';
-}
-
 static bool file_cpu_online(struct msr_io *io, unsigned cpu)
 {
 	struct err ignored;
 	int fd;
 
 	if (io->kernel)
-		return sysfs_online(of(io), cpu);
+		return sysfs_cpu_online(cpu);
 	fd = file_open(io, cpu, &ignored);
 	if (fd >= 0)
 		close(fd);

@@ -83,8 +83,17 @@ static int open_run_dir(const char *path, struct err *e)
 			"by "
 			"root and writable by nobody else (chown root, chmod 0700)",
 			path);
-	if (flock(fd, LOCK_EX) < 0)
-		return err_set(e, errno, "cannot lock %s: %s", path, err_name(errno));
+	return take_fd(&fd);
+}
+
+/* Daemons that start at once recover one after another. Not the directory itself is locked: if
+ * others may read it, they could lock it as well, and keep every daemon from starting. */
+static int lock_run_dir(int dir, const char *path, struct err *e)
+{
+	CLEANUP_CLOSE int fd = openat(dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || flock(fd, LOCK_EX) < 0)
+		return err_set(e, errno, "cannot lock %s/lock: %s", path, err_name(errno));
 	return take_fd(&fd);
 }
 
@@ -234,7 +243,7 @@ int journal_open(const char *run_dir, const char *dev, journal_recover *recover,
 	struct journal **out, struct err *e)
 {
 	CLEANUP_FREE struct journal *j = calloc(1, sizeof(*j));
-	CLEANUP_CLOSE int dir = -1;
+	CLEANUP_CLOSE int dir = -1, lock = -1;
 	struct journal_head head;
 	int rc;
 
@@ -246,6 +255,9 @@ int journal_open(const char *run_dir, const char *dev, journal_recover *recover,
 	dir = open_run_dir(run_dir, e);
 	if (dir < 0)
 		return dir;
+	lock = lock_run_dir(dir, run_dir, e);
+	if (lock < 0)
+		return lock;
 	rc = recover_all(dir, &head, recover, arg, e);
 	if (rc < 0)
 		return rc;
@@ -253,7 +265,6 @@ int journal_open(const char *run_dir, const char *dev, journal_recover *recover,
 	rc = start(j, run_dir, &head, e);
 	if (rc < 0)
 		return rc;
-	flock(dir, LOCK_UN);
 	j->dir = take_fd(&dir);
 	*out = take_ptr(&j);
 	return 0;

@@ -46,7 +46,6 @@ static int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **o
 		return rc < 0 ? rc : err_set(e, ENOMEM, "no memory for CPU %u", cpu);
 	}
 	msr_cpu_init(c, mb, cpu, handle);
-	owed_pay(c);
 	*out = c;
 	return 0;
 }
@@ -87,7 +86,7 @@ static void msr_close(struct backend *be)
 	struct msr_backend *mb = msr_of(be);
 
 	/* What is still owed stays in the journal, for the next daemon. */
-	journal_close(mb->journal, mb->owed);
+	journal_close(mb->journal, mb->owed || mb->owed_lost);
 	owed_free(mb);
 	mb->io->ops->free(mb->io);
 	free(mb);

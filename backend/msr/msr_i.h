@@ -21,6 +21,7 @@ struct msr_backend {
 	struct msr_regs regs;
 	pthread_mutex_t owed_lock; /* a leaf: guards owed */
 	struct owed *owed;         /* what could not be put back while a CPU was offline */
+	bool owed_lost;            /* there was no memory for some of it: only the journal has it */
 };
 
 struct backend_cpu {
@@ -32,6 +33,7 @@ struct backend_cpu {
 	int (*read)(struct msr_io *io, int handle, uint32_t addr, uint64_t *value);
 	int (*write)(struct msr_io *io, int handle, uint32_t addr, uint64_t value);
 	struct claim claims[MSR_MAX_REGS]; /* by row of mb->regs */
+	bool claims_any; /* it has claimed, as one at a time does on a CPU; others only look */
 };
 
 static inline struct msr_backend *msr_of(struct backend *be)
@@ -39,8 +41,8 @@ static inline struct msr_backend *msr_of(struct backend *be)
 	return (struct msr_backend *)be;
 }
 
-static inline void msr_cpu_init(struct backend_cpu *c, struct msr_backend *mb, unsigned cpu,
-	int handle)
+static inline void msr_cpu_init(
+	struct backend_cpu *c, struct msr_backend *mb, unsigned cpu, int handle)
 {
 	*c = (struct backend_cpu){
 		.mb = mb,
@@ -78,7 +80,7 @@ void msr_holder(struct backend *be, unsigned cpu, uint32_t addr, uint64_t value,
 
 /*
  * A CPU that is offline keeps its registers: what was claimed there is owed to it, and put back
- * as soon as the CPU is opened again. owed_keep() takes over what is still claimed.
+ * before anything is claimed there again. owed_keep() takes over what is still claimed.
  */
 void owed_keep(struct backend_cpu *c);
 void owed_pay(struct backend_cpu *c);

@@ -26,8 +26,10 @@ void owed_keep(struct backend_cpu *c)
 	if (!any_claim(c))
 		return;
 	o = calloc(1, sizeof(*o));
-	if (!o)
-		return; /* the journal has it */
+	if (!o) {
+		c->mb->owed_lost = true;
+		return;
+	}
 	o->cpu = c->cpu;
 	memcpy(o->claims, c->claims, sizeof(o->claims));
 	pthread_mutex_lock(&c->mb->owed_lock);

@@ -2,6 +2,8 @@
 /* From a description to rows. */
 #include "backend/msr/reg.h"
 
+#include "backend/pmu/row.h"
+
 static struct msr_reg *add(
 	struct msr_regs *regs, const struct pmu *pmu, uint32_t addr, const char *name)
 {
@@ -51,6 +53,7 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 
 		reg->waddr = pmu->pmds[i].waddr;
 		reg->counter = true;
+		reg->whole = pmu_low_bits(pmu->pmds[i].width);
 	}
 	if (pmu->inuse)
 		add(regs, pmu, pmu->inuse, "the in-use register");

@@ -25,10 +25,11 @@ struct msr_reg {
 	uint32_t waddr;
 	uint64_t writable; /* the bits that may be set */
 	uint64_t ours;     /* the bits that an update may change: some of a shared selector, all of
-	                      another, none of a counter */
+			      another, none of a counter */
 	uint64_t enable;
-	bool counter; /* written as a whole, within writable */
-	bool shared;  /* has other users' bits: never written as a whole */
+	bool counter;   /* written as a whole, within writable */
+	uint64_t whole; /* a counter's bits, of which a write may not be able to set all */
+	bool shared;    /* has other users' bits: never written as a whole */
 	const char *name;
 };
 

@@ -52,12 +52,13 @@ static int refuse_kind(const struct msr_reg *reg, struct err *e)
 
 static int refuse(const struct msr_reg *reg, const struct reg_op *op, struct err *e)
 {
-	uint64_t bits = op->verb == REG_WRITE ? op->value & ~reg->writable
-		: ((op->value & ~reg->writable) | ~reg->ours) & op->mask;
+	uint64_t bits = op->verb == REG_WRITE
+				? op->value & ~reg->writable
+				: ((op->value & ~reg->writable) | ~reg->ours) & op->mask;
 
 	if (bits && reg->writable && (op->verb == REG_WRITE || reg->ours))
-		return err_set(e, EPERM, "%s: EPERM: bits %#" PRIx64 " must not be written", reg->name,
-			bits);
+		return err_set(e, EPERM, "%s: EPERM: bits %#" PRIx64 " must not be written",
+			reg->name, bits);
 	return refuse_kind(reg, e);
 }
 
@@ -80,7 +81,8 @@ static COLD void explain(
 		msr_access_failed(c, reg, rc, e);
 }
 
-static inline int run_write(struct backend_cpu *c, const struct msr_reg *reg, const struct reg_op *op)
+static inline int run_write(
+	struct backend_cpu *c, const struct msr_reg *reg, const struct reg_op *op)
 {
 	if ((op->value & ~reg->writable) || reg->shared || !reg->writable)
 		return REFUSED;
@@ -88,8 +90,8 @@ static inline int run_write(struct backend_cpu *c, const struct msr_reg *reg, co
 }
 
 /* Of what the register holds, and of a value for it, only the bits under the mask are ours. */
-static inline int run_update(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op,
-	bool replace)
+static inline int run_update(
+	struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, bool replace)
 {
 	uint64_t old, new;
 	int rc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What perfmonfsd --check says about perf events on this machine. */
+/* What perfmonfs --check says about perf events on this machine. */
 #include "perfmonfs/backend.h"
 
 #include "backend/perf/event.h"

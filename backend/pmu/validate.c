@@ -206,8 +206,7 @@ static int check_field(const struct pmu *pmu, unsigned row, struct err *e)
 	if (!pmc->shared)
 		return 0;
 	if (!(pmd->field & ~pmc->rsvd & pmc->enable))
-		return err_set(e, EINVAL,
-			"%s: field %#" PRIx64 " of %s has no bit that enables",
+		return err_set(e, EINVAL, "%s: field %#" PRIx64 " of %s has no bit that enables",
 			pmd->name, pmd->field, pmc->name);
 	for (unsigned i = 0; i < row; i++)
 		if (pmu->pmds[i].pmc == pmd->pmc && pmu->pmds[i].field & pmd->field)

@@ -37,8 +37,7 @@ static bool cpulist_next(struct slice *list, uint64_t *first, uint64_t *last)
 	if (num_max(from, INT_MAX, first, &ignored) < 0)
 		return false;
 	*last = *first;
-	return !range.n ||
-		(num_max(range, INT_MAX, last, &ignored) == 0 && *first <= *last);
+	return !range.n || (num_max(range, INT_MAX, last, &ignored) == 0 && *first <= *last);
 }
 
 bool cpulist_has(struct slice list, unsigned cpu)

@@ -26,8 +26,8 @@ static const struct verb {
 
 enum { NVERBS = sizeof(verbs) / sizeof(verbs[0]) };
 
-static int parse_arg(struct slice word, const struct verb *v, struct command *cmd,
-	unsigned *given, struct err *e)
+static int parse_arg(struct slice word, const struct verb *v, struct command *cmd, unsigned *given,
+	struct err *e)
 {
 	struct slice key = slice_cut(&word, '=');
 	uint64_t n;

@@ -25,7 +25,8 @@ static int parse_line(struct slice line, uint16_t set, struct cmd_reg *r, struct
 
 	*r = (struct cmd_reg){.pmd = slice_starts(name, "pmd"), .set = set};
 	if (!r->pmd && !slice_starts(name, "pmc"))
-		return err_set(e, EINVAL, "'%.*s' is no register: write 'pmcN VALUE' or 'pmdN VALUE'",
+		return err_set(e, EINVAL,
+			"'%.*s' is no register: write 'pmcN VALUE' or 'pmdN VALUE'",
 			SLICE_ARG(name));
 	number.p += 3;
 	number.n -= 3;
@@ -57,7 +58,8 @@ int command_parse_regs(struct slice text, uint16_t set, struct command *cmd, str
 	if (!cmd->regs)
 		return err_set(e, ENOMEM, "no memory for the vector");
 	while (text.n) {
-		if (parse_line(slice_cut(&text, '\n'), set, &cmd->regs[cmd->nregs], &cmd->cut) < 0) {
+		if (parse_line(slice_cut(&text, '\n'), set, &cmd->regs[cmd->nregs], &cmd->cut) <
+			0) {
 			err_prefix(&cmd->cut, "line %u", cmd->nregs + 1);
 			break;
 		}

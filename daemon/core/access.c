@@ -9,7 +9,7 @@
 static bool is_live(const struct context *ctx, const struct evtset *set, unsigned d)
 {
 	return ctx->state == CTX_RUNNING && set == ctx->active && (ctx->hw.pmds & ROW(d)) &&
-		!set->pmd[d].lost;
+	       !set->pmd[d].lost;
 }
 
 static int find_element(struct context *ctx, const struct cmd_reg *r, struct evtset **set,
@@ -35,7 +35,8 @@ static uint32_t live_in_vector(struct context *ctx, const struct command *cmd)
 	unsigned row;
 
 	for (unsigned i = 0; i < cmd->nregs; i++)
-		if (cmd->regs[i].pmd && find_element(ctx, &cmd->regs[i], &set, &row, &ignored) == 0 &&
+		if (cmd->regs[i].pmd &&
+			find_element(ctx, &cmd->regs[i], &set, &row, &ignored) == 0 &&
 			is_live(ctx, set, row))
 			live |= ROW(row);
 	return live;
@@ -81,8 +82,8 @@ static int look_at(struct context *ctx, struct step *st, struct plan *plan, uint
 	return CORE_DONE;
 }
 
-int step_read(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	struct err *e)
+int step_read(
+	struct context *ctx, struct command *cmd, struct step *st, struct plan *plan, struct err *e)
 {
 	if (look_at(ctx, st, plan, live_in_vector(ctx, cmd)) == CORE_RUN)
 		return CORE_RUN;
@@ -107,8 +108,10 @@ static int write_pmc(struct context *ctx, const struct command *cmd, struct evts
 
 	if ((value & pmc->kernel) && !cmd->rights.kernel)
 		return err_set(e, EACCES,
-			"pmc%u: 0x%" PRIx64 " counts at kernel level, which config/allow_kernel does not "
-			"grant you: clear the bits 0x%" PRIx64, pmc->num, value, value & pmc->kernel);
+			"pmc%u: 0x%" PRIx64
+			" counts at kernel level, which config/allow_kernel does not "
+			"grant you: clear the bits 0x%" PRIx64,
+			pmc->num, value, value & pmc->kernel);
 	if (ctx->state == CTX_UNLOADED || set != ctx->active || value == set->pmc[row])
 		return CORE_DONE;
 	memcpy(values, set->pmc, sizeof(values));
@@ -127,7 +130,8 @@ static int write_pmd(struct context *ctx, struct evtset *set, unsigned row, stru
 		return CORE_DONE;
 	if (ctx->hw.halted)
 		return err_set(e, EIO,
-			"pmd%u: a stop has failed half-way: stop again or unload before it is written",
+			"pmd%u: a stop has failed half-way: stop again or unload before it is "
+			"written",
 			pmu->pmds[row].num);
 	plan_clear(plan);
 	plan_add(plan, REG_READ, pmc->addr, 0, 0);
@@ -176,9 +180,8 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 		const struct pmu_pmc *pmc = &ctx->pmu->pmcs[row];
 
 		value = (value & ~pmc->rsvd) | (pmc->def & pmc->rsvd);
-		rc = transition_active(st)
-			? transition_step(ctx, st, plan, e)
-			: write_pmc(ctx, cmd, set, row, value, st, plan, e);
+		rc = transition_active(st) ? transition_step(ctx, st, plan, e)
+					   : write_pmc(ctx, cmd, set, row, value, st, plan, e);
 		if (rc == CORE_DONE)
 			set->pmc[row] = value;
 		return rc;
@@ -198,13 +201,14 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 		rc = CORE_DONE;
 	}
 	if (rc == CORE_DONE)
-		set->pmd[row] = (struct pmd_state){
-			.value = value, .hw = value & ctx->pmu->pmds[row].wmask, .looked = plan->at};
+		set->pmd[row] = (struct pmd_state){.value = value,
+			.hw = value & ctx->pmu->pmds[row].wmask,
+			.looked = plan->at};
 	return rc;
 }
 
-int step_write(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	struct err *e)
+int step_write(
+	struct context *ctx, struct command *cmd, struct step *st, struct plan *plan, struct err *e)
 {
 	while (st->element < cmd->nregs) {
 		int rc = write_step(ctx, cmd, st, plan, e);

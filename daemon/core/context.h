@@ -22,8 +22,8 @@ enum lost {
 };
 
 struct pmd_state {
-	uint64_t value; /* 64 bits wide, as of the last look at the hardware */
-	uint64_t hw;    /* what the actual counter held at that look */
+	uint64_t value;  /* 64 bits wide, as of the last look at the hardware */
+	uint64_t hw;     /* what the actual counter held at that look */
 	uint64_t looked; /* when that was (ns), while it counts */
 	enum lost lost;
 };
@@ -38,10 +38,10 @@ struct evtset {
 struct context {
 	const struct pmu *pmu;
 	enum ctx_state state;
-	unsigned flags;       /* enum ctx_flag */
-	bool ever_loaded;     /* flags are settled by the first load */
-	unsigned cpu;         /* unless unloaded */
-	struct evtset set0;   /* always there (3.7.5) */
+	unsigned flags;     /* enum ctx_flag */
+	bool ever_loaded;   /* flags are settled by the first load */
+	unsigned cpu;       /* unless unloaded */
+	struct evtset set0; /* always there (3.7.5) */
 	struct evtset *active;
 
 	/* While loaded: what we put into the hardware, and what of it is claimed. */
@@ -49,7 +49,7 @@ struct context {
 	uint64_t claimed_sel[PMU_MAX_PMCS]; /* bits of each selector */
 	uint32_t claimed_pmds;
 	uint64_t claimed_global;
-	uint64_t thefts;      /* how many counters were ever found stolen or paused */
+	uint64_t thefts; /* how many counters were ever found stolen or paused */
 };
 
 void ctx_init(struct context *ctx, const struct pmu *pmu);
@@ -60,12 +60,12 @@ struct evtset *ctx_set(struct context *ctx, unsigned id);
 /* Progress of one command, kept by whoever executes it; step_begin() it first. */
 struct step {
 	int phase;
-	unsigned element;      /* of the vector */
-	uint32_t blame;        /* register found in somebody else's hands, and what it holds: the */
-	uint64_t blame_value;  /* backend may know who it is; 0: none */
-	struct err err;        /* the error to report in the end */
-	uint64_t give_back;    /* bits of the global control that others need */
-	struct image target;   /* the image being moved to */
+	unsigned element;     /* of the vector */
+	uint32_t blame;       /* register found in somebody else's hands, and what it holds: the */
+	uint64_t blame_value; /* backend may know who it is; 0: none */
+	struct err err;       /* the error to report in the end */
+	uint64_t give_back;   /* bits of the global control that others need */
+	struct image target;  /* the image being moved to */
 };
 
 void step_begin(struct step *st);

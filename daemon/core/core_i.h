@@ -8,7 +8,7 @@
 #include "daemon/core/context.h"
 
 enum {
-	PHASE_START = 0,  /* of every command and every vector element */
+	PHASE_START = 0, /* of every command and every vector element */
 	/* transition.c */
 	PHASE_LOOK = 100, /* counters going off are quiet: claim, verify, read */
 	PHASE_SET,        /* everything is as expected: write */

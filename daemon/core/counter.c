@@ -120,8 +120,8 @@ void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan)
 	counters_lose(ctx, hit ? pmds & hit : pmds, LOST_FAULT);
 }
 
-static bool still_ours(const struct context *ctx, unsigned p, const struct plan *plan,
-	uint64_t *differs)
+static bool still_ours(
+	const struct context *ctx, unsigned p, const struct plan *plan, uint64_t *differs)
 {
 	const struct reg_op *op = plan_result(plan, ctx->pmu->pmcs[p].addr);
 
@@ -159,25 +159,33 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 	case LOST_STOLEN:
 		return err_set(e, EIO,
 			"pmd%u was taken over while it counted and its count is lost: unload, load "
-			"again and write the PMD to start over", num);
+			"again and write the PMD to start over",
+			num);
 	case LOST_PAUSED:
 		return err_set(e, EIO,
-			"pmd%u was paused by somebody else's write to the global control (0x%x) and "
+			"pmd%u was paused by somebody else's write to the global control (0x%x) "
+			"and "
 			"its count is lost: stop, write the PMD and start again",
 			num, ctx->pmu->global_ctrl);
 	case LOST_OFFLINE:
 		return err_set(e, ENXIO,
-			"pmd%u: the CPU went offline while it counted and the count is lost: unload, "
-			"write the PMD and load again when the CPU is back", num);
+			"pmd%u: the CPU went offline while it counted and the count is lost: "
+			"unload, "
+			"write the PMD and load again when the CPU is back",
+			num);
 	case LOST_LATE:
 		return err_set(e, EIO,
-			"pmd%u: the daemon was kept from looking at the counter so long that it may "
-			"have wrapped: write the PMD to start over", num);
+			"pmd%u: the daemon was kept from looking at the counter so long that it "
+			"may "
+			"have wrapped: write the PMD to start over",
+			num);
 	case LOST_FAULT:
 	case LOST_NOT:
 		break;
 	}
 	return err_set(e, EIO,
-		"pmd%u: its register could not be read and the count is lost: write the PMD to start "
-		"over", num);
+		"pmd%u: its register could not be read and the count is lost: write the PMD to "
+		"start "
+		"over",
+		num);
 }

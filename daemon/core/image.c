@@ -48,8 +48,8 @@ static bool gates_another(const struct pmu *pmu, const struct image *im, unsigne
  * A gate (P6) runs while any register behind it is in use. If its own event is not enabled, it
  * must not start to count because of that: it is written without an event.
  */
-static uint64_t selector_value(const struct pmu *pmu, const struct image *im, uint64_t value,
-	unsigned p, bool running)
+static uint64_t selector_value(
+	const struct pmu *pmu, const struct image *im, uint64_t value, unsigned p, bool running)
 {
 	const struct pmu_pmc *pmc = &pmu->pmcs[p];
 
@@ -60,8 +60,8 @@ static uint64_t selector_value(const struct pmu *pmu, const struct image *im, ui
 	return running ? value | pmc->enable : value & ~pmc->enable;
 }
 
-void image_of(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], bool running,
-	struct image *im)
+void image_of(
+	const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], bool running, struct image *im)
 {
 	*im = (struct image){0};
 	for (unsigned p = 0; p < pmu->npmcs; p++)

@@ -25,8 +25,8 @@ struct image {
 #define ROW(i) ((uint32_t)1 << (i))
 
 /* The image of logical PMC values @pmc: counting if @running, otherwise standing still. */
-void image_of(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], bool running,
-	struct image *im);
+void image_of(
+	const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], bool running, struct image *im);
 
 /* Bits of the global control for the counters in @pmds. */
 uint64_t image_global_bits(const struct pmu *pmu, uint32_t pmds);

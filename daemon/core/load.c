@@ -8,7 +8,8 @@ int core_load_check(struct context *ctx, const struct command *cmd, struct err *
 		return err_set(e, EBUSY, "already loaded on CPU %u: unload first", ctx->cpu);
 	if (!cmd->rights.system)
 		return err_set(e, EPERM,
-			"loading on a CPU needs root or membership of the group in config/sys_group");
+			"loading on a CPU needs root or membership of the group in "
+			"config/sys_group");
 	if (ctx->ever_loaded && !(ctx->flags & CTX_SYSTEM_WIDE))
 		return err_set(e, EINVAL, "this context has followed a thread: make another one");
 	if (ctx->flags & CTX_NOTIFY_BLOCK)
@@ -18,8 +19,8 @@ int core_load_check(struct context *ctx, const struct command *cmd, struct err *
 	return 0;
 }
 
-int step_load(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	struct err *e)
+int step_load(
+	struct context *ctx, struct command *cmd, struct step *st, struct plan *plan, struct err *e)
 {
 	int rc;
 
@@ -86,7 +87,8 @@ static int release(struct context *ctx, struct step *st, struct plan *plan)
 		if (ours)
 			ours_global |= image_global_bits(pmu, ROW(d));
 		if (ctx->claimed_pmds & ROW(d))
-			plan_add(plan, ours ? REG_RELEASE : REG_FORGET, pmu->pmds[d].addr, 0, ~0ULL);
+			plan_add(
+				plan, ours ? REG_RELEASE : REG_FORGET, pmu->pmds[d].addr, 0, ~0ULL);
 	}
 	if (ctx->claimed_global & ours_global)
 		plan_add(plan, REG_RELEASE, pmu->global_ctrl, 0, ctx->claimed_global & ours_global);

@@ -20,7 +20,7 @@ struct plan {
 	struct err err; /* why the next one failed, if done < n */
 	uint64_t at;    /* when the results were there (ns) */
 	bool last;      /* if all of it succeeds, so has the command, and nothing is left to be
-	                   done: what this plan turns on would count the instructions of it */
+			   done: what this plan turns on would count the instructions of it */
 };
 
 static inline void plan_clear(struct plan *p)
@@ -30,14 +30,14 @@ static inline void plan_clear(struct plan *p)
 	p->last = false;
 }
 
-static inline void plan_add(struct plan *p, enum reg_verb verb, uint32_t addr, uint64_t value,
-	uint64_t mask)
+static inline void plan_add(
+	struct plan *p, enum reg_verb verb, uint32_t addr, uint64_t value, uint64_t mask)
 {
 	p->op[p->n++] = (struct reg_op){.addr = addr, .verb = verb, .value = value, .mask = mask};
 }
 
-static inline void plan_replace(struct plan *p, uint32_t addr, uint64_t expect, uint64_t value,
-	uint64_t mask)
+static inline void plan_replace(
+	struct plan *p, uint32_t addr, uint64_t expect, uint64_t value, uint64_t mask)
 {
 	p->op[p->n++] = (struct reg_op){
 		.addr = addr, .verb = REG_REPLACE, .value = value, .mask = mask, .expect = expect};

@@ -20,9 +20,9 @@ enum cmd_verb {
 	CMD_INFO,      /* state and flags */
 	CMD_POLL,      /* look at the counters before one can wrap; nobody asked */
 	/* Those from here on stop the counters: command_stops(). */
-	CMD_STOP,      /* 3.1.6 */
-	CMD_UNLOAD,    /* 3.1.8 */
-	CMD_DESTROY,   /* unload if need be; nothing may follow (3.1.15) */
+	CMD_STOP,    /* 3.1.6 */
+	CMD_UNLOAD,  /* 3.1.8 */
+	CMD_DESTROY, /* unload if need be; nothing may follow (3.1.15) */
 };
 
 static inline bool command_stops(enum cmd_verb verb)

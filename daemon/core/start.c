@@ -11,8 +11,8 @@ static int start_check(struct context *ctx, const struct command *cmd, struct er
 	return 0;
 }
 
-int step_start(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	struct err *e)
+int step_start(
+	struct context *ctx, struct command *cmd, struct step *st, struct plan *plan, struct err *e)
 {
 	int rc;
 

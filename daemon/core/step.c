@@ -5,7 +5,8 @@
 static int set_flags(struct context *ctx, unsigned flags, struct err *e)
 {
 	if (ctx->ever_loaded)
-		return err_set(e, EBUSY, "flags are settled by the first load: make another context");
+		return err_set(
+			e, EBUSY, "flags are settled by the first load: make another context");
 	if ((flags & CTX_SYSTEM_WIDE) && (flags & CTX_NOTIFY_BLOCK))
 		return err_set(e, EINVAL, "notify_block is for threads: it excludes system_wide");
 	ctx->flags = flags;
@@ -34,8 +35,8 @@ void step_quiet(struct step *st)
 	st->phase = PHASE_QUIET;
 }
 
-int core_step(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	struct err *e)
+int core_step(
+	struct context *ctx, struct command *cmd, struct step *st, struct plan *plan, struct err *e)
 {
 	switch (cmd->verb) {
 	case CMD_LOAD:

@@ -5,8 +5,8 @@
  * the context stays running, half-way, until it is stopped again or unloaded.
  *
  * The first plan is what stops the counters, made of as little as possible, and in advance: they
- * count the instructions that lead to it. With a global control that is one update of it; without, each
- * selector is replaced, if it still holds what we wrote. Then all are read.
+ * count the instructions that lead to it. With a global control that is one update of it; without,
+ * each selector is replaced, if it still holds what we wrote. Then all are read.
  */
 #include "daemon/core/core_i.h"
 

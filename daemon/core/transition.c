@@ -51,8 +51,9 @@ static uint64_t new_bits(const struct context *ctx, const struct step *st, unsig
 /* Whether selector row @p is touched at all. */
 static bool changes(const struct context *ctx, const struct step *st, unsigned p)
 {
-	return (st->target.pmcs & ROW(p)) && (new_bits(ctx, st, p) ||
-		((st->target.sel[p] ^ ctx->hw.sel[p]) & st->target.mask[p]));
+	return (st->target.pmcs & ROW(p)) &&
+	       (new_bits(ctx, st, p) ||
+		       ((st->target.sel[p] ^ ctx->hw.sel[p]) & st->target.mask[p]));
 }
 
 /* ... or has been selecting a counter that now goes off, whose count is to be told. */
@@ -65,7 +66,7 @@ static bool matters(const struct context *ctx, const struct step *st, unsigned p
 static bool only_enables(const struct context *ctx, const struct step *st, unsigned p)
 {
 	return !new_bits(ctx, st, p) && !((st->target.sel[p] ^ ctx->hw.sel[p]) &
-		st->target.mask[p] & ~ctx->pmu->pmcs[p].enable);
+						st->target.mask[p] & ~ctx->pmu->pmcs[p].enable);
 }
 
 /* With a global control, that is what enables; else each selector does. */
@@ -111,11 +112,26 @@ static int fail(struct step *st, struct plan *plan, const struct err *e)
 	return plan->n ? CORE_RUN : -e->no;
 }
 
+/* What ran all along had been disturbed before this came to nothing: paused, or misled. */
+static void lose_disturbed(struct context *ctx, const struct step *st)
+{
+	uint32_t disturbed = going_off(ctx, st);
+
+	if (ctx->state != CTX_RUNNING)
+		return;
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		if (changes(ctx, st, p))
+			disturbed |= counters_behind(ctx, p, st->target.mask[p]);
+	counters_lose(ctx, disturbed, LOST_PAUSED);
+}
+
 /* Nothing was written yet but the global control: let go of what was claimed. */
 static int back_off(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
 	const struct pmu *pmu = ctx->pmu;
 
+	if (global_off(ctx, st))
+		lose_disturbed(ctx, st);
 	plan_clear(plan);
 	for (unsigned p = 0; p < pmu->npmcs; p++)
 		if ((st->target.pmcs & ROW(p)) && new_bits(ctx, st, p))
@@ -135,6 +151,7 @@ static int undo(struct context *ctx, struct step *st, struct plan *plan, struct 
 {
 	const struct pmu *pmu = ctx->pmu;
 
+	lose_disturbed(ctx, st);
 	plan_clear(plan);
 	if (global_on(ctx, st))
 		plan_add(plan, REG_UPDATE, pmu->global_ctrl, 0, global_on(ctx, st));
@@ -220,8 +237,8 @@ static int blame(const struct context *ctx, struct step *st, unsigned p, uint64_
  * if it is not 0: perf leaves its own behind, with the interrupt bit set. Without that bit and
  * with the in-use bit, another tool has programmed it and means to start it.
  */
-static int selector_check(struct context *ctx, struct step *st, unsigned p,
-	const struct plan *plan, struct err *e)
+static int selector_check(
+	struct context *ctx, struct step *st, unsigned p, const struct plan *plan, struct err *e)
 {
 	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[p];
 	const struct reg_op *op = plan_result(plan, pmc->addr);
@@ -232,7 +249,8 @@ static int selector_check(struct context *ctx, struct step *st, unsigned p,
 		return blame(ctx, st, p, op->value, "is held", e);
 	if (fresh && !(op->value & EVTSEL_INT) && inuse_bit(ctx->pmu, p, plan))
 		return blame(ctx, st, p, op->value,
-			"is programmed, though stopped (if nothing uses it, clear it with wrmsr)", e);
+			"is programmed, though stopped (if nothing uses it, clear it with wrmsr)",
+			e);
 	if (!bad)
 		return 0;
 	if (ctx->state == CTX_RUNNING)
@@ -243,7 +261,9 @@ static int selector_check(struct context *ctx, struct step *st, unsigned p,
 
 static void set_counters(struct context *ctx, const struct step *st, struct plan *plan)
 {
-	uint32_t fresh = st->target.pmds & ~ctx->hw.pmds;
+	/* One that stood still may have been used by others, or have run in a start that failed. */
+	uint32_t fresh =
+		(st->target.pmds & ~ctx->hw.pmds) | (counting(&st->target) & ~counting(&ctx->hw));
 
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
 		struct pmd_state *s = &ctx->active->pmd[d];
@@ -255,8 +275,8 @@ static void set_counters(struct context *ctx, const struct step *st, struct plan
 	}
 }
 
-static void set_selector(const struct context *ctx, const struct step *st, unsigned p,
-	struct plan *plan)
+static void set_selector(
+	const struct context *ctx, const struct step *st, unsigned p, struct plan *plan)
 {
 	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[p];
 
@@ -289,7 +309,8 @@ static int set(struct context *ctx, struct step *st, struct plan *plan, struct e
 		if (!changes(ctx, st, p) || enables_last(ctx, st, p))
 			continue;
 		set_selector(ctx, st, p, plan);
-		/* A bit that the CPU does not have, or a hypervisor without a PMU, shows at once. */
+		/* A bit that the CPU does not have, or a hypervisor without a PMU, shows at once.
+		 */
 		if (!only_enables(ctx, st, p))
 			plan_add(plan, REG_READ, pmu->pmcs[p].addr, 0, 0);
 	}
@@ -343,8 +364,8 @@ static int commit(struct context *ctx, struct step *st, struct plan *plan, struc
 			continue;
 		err_set(e, EIO,
 			"pmc%u on CPU %u does not keep 0x%" PRIx64 ", it reads back 0x%" PRIx64
-			": this CPU lacks some of the bits", pmu->pmcs[p].num, ctx->cpu,
-			st->target.sel[p], op->value);
+			": this CPU lacks some of the bits",
+			pmu->pmcs[p].num, ctx->cpu, st->target.sel[p], op->value);
 		return undo(ctx, st, plan, e);
 	}
 	if (!pmu->global_ctrl)

@@ -127,12 +127,10 @@ static int move_in(struct engine *eng, struct job *job, struct err *e)
 		return err_set(e, ENODEV, "the daemon is ending");
 	if (owner)
 		return err_set(e, EBUSY,
-			"CPU %u is taken by context '%s' of uid %u (loaded by pid %d): see cpus", cpu,
-			owner->name, owner->uid, owner->pid);
+			"CPU %u is taken by context '%s' of uid %u (loaded by pid %d): see cpus",
+			cpu, owner->name, owner->uid, owner->pid);
 	if (cpu >= eng->be->ops->cpu_limit(eng->be))
 		return err_set(e, EINVAL, "there is no CPU %u: see cpus", cpu);
-	if (!eng->be->ops->cpu_online(eng->be, cpu))
-		return err_set(e, ENXIO, "CPU %u is offline: bring it online first", cpu);
 	rc = worker_new(eng->be, &eng->box, &eng->stats, cpu, &t->home, e);
 	if (rc < 0)
 		return rc;
@@ -204,7 +202,7 @@ bool engine_cancel(struct job *job)
 	int waiting = JOB_WAITING;
 
 	return job->cmd.verb != CMD_DESTROY &&
-		atomic_compare_exchange_strong(&job->state, &waiting, JOB_CANCELLED);
+	       atomic_compare_exchange_strong(&job->state, &waiting, JOB_CANCELLED);
 }
 
 static void submit_bounced(struct engine *eng, struct tenant *t)
@@ -216,7 +214,6 @@ static void submit_bounced(struct engine *eng, struct tenant *t)
 
 		l = l->next;
 		job->bounced = false;
-		atomic_store(&job->state, JOB_WAITING);
 		if (t->doomed) {
 			job->rc = err_set(&job->err, ENODEV, "the context is being removed");
 			job->done(job);
@@ -253,7 +250,8 @@ static void job_news(struct engine *eng, struct job *job)
 {
 	eng->expected--;
 	if (!job->bounced) {
-		/* Only the load that a worker was made for leaves its tenant unloaded if it fails. */
+		/* Only the load that a worker was made for leaves its tenant unloaded if it fails.
+		 */
 		if (job->cmd.verb == CMD_LOAD && job->tenant->expects &&
 			(job->rc == 0 || !job->initial)) {
 			job->tenant->expects--;
@@ -309,11 +307,6 @@ void engine_news(struct engine *eng)
 	}
 }
 
-static void drained(struct job *job)
-{
-	free(job);
-}
-
 static void wait_for_news(struct engine *eng)
 {
 	struct pollfd p = {.fd = eng->box.fd, .events = POLLIN};
@@ -322,19 +315,43 @@ static void wait_for_news(struct engine *eng)
 	engine_news(eng);
 }
 
+/* An unload without a client, for which there is always memory. */
+struct last_unload {
+	struct job job;
+	bool done;
+};
+
+static void unload_done(struct job *job)
+{
+	link_entry(job, struct last_unload, job)->done = true;
+}
+
+static void unload(struct engine *eng, struct tenant *t)
+{
+	struct last_unload last = {
+		.job =
+			{
+				.tenant = t,
+				.cmd.verb = CMD_UNLOAD,
+				.done = unload_done,
+				.here = true,
+			},
+	};
+
+	engine_submit(eng, &last.job);
+	while (!last.done)
+		wait_for_news(eng);
+}
+
 void engine_drain(struct engine *eng)
 {
 	eng->ending = true;
-	for (struct tenant *t = eng->loaded, *next; t; t = next) {
-		struct job *job = calloc(1, sizeof(*job));
+	while (eng->loaded) {
+		struct tenant *t = eng->loaded;
 
-		next = t->loaded_next;
-		if (!job)
-			continue; /* its worker is left alone; the journal has its registers */
-		job->tenant = t;
-		job->cmd.verb = CMD_UNLOAD;
-		job->done = drained;
-		engine_submit(eng, job);
+		unload(eng, t);
+		while (eng->loaded == t)
+			wait_for_news(eng);
 	}
 	while (eng->stats.workers || eng->survey)
 		wait_for_news(eng);

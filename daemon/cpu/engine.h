@@ -31,18 +31,18 @@ struct news {
 
 /* A context as the engine keeps it. Embed it; engine_tenant_init() it; then leave it alone. */
 struct tenant {
-	struct context ctx;     /* its owner's */
-	struct worker *home;    /* the owner; NULL: the session thread, which alone writes this */
-	atomic_uint inflight;   /* jobs mailed to the worker and not finished; and news, if sent.
-	                           Whoever makes it go from 0 to 1 owns the context until it is
-	                           0 again */
-	struct news news;       /* NEWS_UNLOADED */
-	struct queue bounced;   /* jobs to be submitted again once it is the session thread's */
+	struct context ctx;   /* its owner's */
+	struct worker *home;  /* the owner; NULL: the session thread, which alone writes this */
+	atomic_uint inflight; /* jobs mailed to the worker and not finished; and news, if sent.
+				 Whoever makes it go from 0 to 1 owns the context until it is
+				 0 again */
+	struct news news;     /* NEWS_UNLOADED */
+	struct queue bounced; /* jobs to be submitted again once it is the session thread's */
 	void (*gone)(struct tenant *t); /* after CMD_DESTROY, when nobody uses it any more */
-	unsigned expects;       /* what of it is in the engine's count of news to come */
-	bool doomed;            /* CMD_DESTROY was submitted: nothing may follow it */
-	unsigned uid;           /* for the sentence about a CPU that is taken, and cpus */
-	int pid;                /* who loaded it */
+	unsigned expects;               /* what of it is in the engine's count of news to come */
+	bool doomed;                    /* CMD_DESTROY was submitted: nothing may follow it */
+	unsigned uid;                   /* for the sentence about a CPU that is taken, and cpus */
+	int pid;                        /* who loaded it */
 	const char *name;
 	struct tenant *loaded_next; /* the engine's list of tenants that live on a CPU */
 };
@@ -51,21 +51,21 @@ enum job_state { JOB_WAITING, JOB_BEGUN, JOB_CANCELLED };
 
 /* A command under way. */
 struct job {
-	struct link link;   /* in a worker's mail */
-	struct news news;   /* NEWS_JOB: done() is the session thread's to call */
+	struct link link; /* in a worker's mail */
+	struct news news; /* NEWS_JOB: done() is the session thread's to call */
 	struct tenant *tenant;
 	struct command cmd;
-	int pid;            /* of the caller */
-	int rc;             /* the outcome: 0 or -errno, */
-	struct err err;     /* with its sentence */
+	int pid;        /* of the caller */
+	int rc;         /* the outcome: 0 or -errno, */
+	struct err err; /* with its sentence */
 	/* Called exactly once, by the session thread or a worker; frees the job. After a
 	 * CMD_DESTROY the tenant may be gone by then, unless the submitter keeps it alive. */
 	void (*done)(struct job *job);
-	bool here;          /* done() is to be called by the session thread. So are start, after
-	                       which the worker must do no more than it has to, and load */
-	atomic_int state;   /* enum job_state */
-	bool initial;       /* the load that its worker was made for */
-	bool bounced;       /* not the worker's business: to be submitted again */
+	bool here;        /* done() is to be called by the session thread. So are start, after
+			     which the worker must do no more than it has to, and load */
+	atomic_int state; /* enum job_state */
+	bool initial;     /* the load that its worker was made for */
+	bool bounced;     /* not the worker's business: to be submitted again */
 };
 
 struct engine_stats {

@@ -4,8 +4,8 @@
 #include <errno.h>
 
 /* The core knows that a register is in other hands; whose, the backend may know. */
-static void name_holder(struct backend *be, const struct context *ctx, const struct step *st,
-	struct err *e)
+static void name_holder(
+	struct backend *be, const struct context *ctx, const struct step *st, struct err *e)
 {
 	TEXT_CLEANUP struct text who = {0};
 	struct err said = *e;
@@ -16,8 +16,8 @@ static void name_holder(struct backend *be, const struct context *ctx, const str
 }
 
 /* From one plan to the next until the command is through; @plan has just been run. */
-static int carry_on(struct executor *x, struct context *ctx, struct command *cmd,
-	struct plan *plan, struct err *e)
+static int carry_on(struct executor *x, struct context *ctx, struct command *cmd, struct plan *plan,
+	struct err *e)
 {
 	uint64_t thefts = ctx->thefts;
 	int rc;

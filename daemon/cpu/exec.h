@@ -38,8 +38,8 @@ int exec_command(struct executor *x, struct context *ctx, struct command *cmd, s
 
 int exec_last_failed(struct executor *x, struct context *ctx, struct command *cmd, struct err *e);
 
-static inline int exec_last(struct executor *x, struct context *ctx, struct command *cmd,
-	struct err *e)
+static inline int exec_last(
+	struct executor *x, struct context *ctx, struct command *cmd, struct err *e)
 {
 	x->plan.done = x->be->ops->run(x->cpu, x->plan.op, x->plan.n, &x->plan.err);
 	return x->plan.done == x->plan.n ? 0 : exec_last_failed(x, ctx, cmd, e);

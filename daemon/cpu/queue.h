@@ -21,8 +21,8 @@ struct queue {
 static inline void queue_put(struct queue *q, struct link *l)
 {
 	l->next = atomic_load_explicit(&q->head, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&q->head, &l->next, l,
-		memory_order_release, memory_order_relaxed))
+	while (!atomic_compare_exchange_weak_explicit(
+		&q->head, &l->next, l, memory_order_release, memory_order_relaxed))
 		;
 }
 
@@ -53,6 +53,6 @@ static inline struct link *queue_take(struct queue *q)
 	return __builtin_expect(l && l->next, 0) ? queue_reversed(l) : l;
 }
 
-#define link_entry(l, type, member) ((type *)(void *)((char *)(l) - offsetof(type, member)))
+#define link_entry(l, type, member) ((type *)(void *)((char *)(l)-offsetof(type, member)))
 
 #endif

@@ -11,9 +11,9 @@
 
 struct survey_cpu {
 	bool online;
-	bool ours;             /* a context is loaded there: not looked at */
-	struct err err;        /* why it could not be read; no == 0 if it could */
-	uint32_t held;         /* selector rows found enabled, */
+	bool ours;                    /* a context is loaded there: not looked at */
+	struct err err;               /* why it could not be read; no == 0 if it could */
+	uint32_t held;                /* selector rows found enabled, */
 	uint64_t value[PMU_MAX_PMCS]; /* with these values */
 };
 

@@ -29,15 +29,15 @@ struct worker {
 	struct news_box *box;
 	struct engine_stats *stats;
 	struct queue mail;
-	atomic_uint bell;   /* rung after each letter; a futex */
+	atomic_uint bell; /* rung after each letter; a futex */
 	atomic_bool retired;
 	struct news gone;
 
 	/* The thread's own. */
 	struct executor x;
-	struct tenant *tenant; /* the one loaded here */
-	uint64_t interval;     /* between polls, ns; 0: no counter here can wrap */
-	bool polling;          /* something runs that could wrap, */
+	struct tenant *tenant;   /* the one loaded here */
+	uint64_t interval;       /* between polls, ns; 0: no counter here can wrap */
+	bool polling;            /* something runs that could wrap, */
 	struct timespec poll_at; /* and is to be looked at then (CLOCK_MONOTONIC) */
 };
 
@@ -69,7 +69,8 @@ static void poll_in(struct worker *w, uint64_t ns)
 static bool sleep_until_rung(struct worker *w, unsigned seen)
 {
 	return raw_syscall6(SYS_futex, (long)&w->bell, FUTEX_WAIT_BITSET_PRIVATE, seen,
-		(long)(w->polling ? &w->poll_at : NULL), 0, FUTEX_BITSET_MATCH_ANY) == -ETIMEDOUT;
+		       (long)(w->polling ? &w->poll_at : NULL), 0,
+		       FUTEX_BITSET_MATCH_ANY) == -ETIMEDOUT;
 }
 
 /*
@@ -98,8 +99,8 @@ static int execute(struct worker *w, struct tenant *t, struct command *cmd, stru
 	int rc;
 
 	/* Before counters start: they would count it. */
-	if (w->interval && (cmd->verb == CMD_POLL ||
-				   (cmd->verb == CMD_START && t->ctx.state != CTX_RUNNING)))
+	if (w->interval &&
+		(cmd->verb == CMD_POLL || (cmd->verb == CMD_START && t->ctx.state != CTX_RUNNING)))
 		poll_in(w, w->interval);
 	rc = exec_command(&w->x, &t->ctx, cmd, e);
 	if (t->ctx.state != CTX_RUNNING)
@@ -159,6 +160,7 @@ static void run_job(struct worker *w, struct job *job)
 		job->rc = move_in(w, job);
 	} else if (job->cmd.verb == CMD_LOAD && t->ctx.state == CTX_UNLOADED) {
 		job->bounced = true;
+		atomic_store(&job->state, JOB_WAITING); /* it may still be interrupted */
 	} else {
 		job->rc = execute(w, t, &job->cmd, &job->err);
 		if (job->rc == EXEC_LAST)

@@ -47,7 +47,8 @@ static int store_group(struct group_rule *rule, struct slice value, struct err *
 
 		if (find_group(value, &named.gid) < 0)
 			return err_set(e, EINVAL,
-				"no group '%.*s' in /etc/group: give a gid, a name, 'any' or 'none'",
+				"no group '%.*s' in /etc/group: give a gid, a name, 'any' or "
+				"'none'",
 				SLICE_ARG(value));
 		*rule = named;
 	}
@@ -171,7 +172,8 @@ int config_load(struct config *c, const char *path, bool must_exist, struct err 
 	if (fd < 0 && errno == ENOENT && !must_exist)
 		return 0;
 	if (fd < 0)
-		return err_set(e, errno, "configuration: %s: %s: check --config", path, err_name(errno));
+		return err_set(
+			e, errno, "configuration: %s: %s: check --config", path, err_name(errno));
 	buf = malloc(CONFIG_FILE_MAX);
 	if (!buf)
 		return err_set(e, ENOMEM, "no memory");
@@ -179,8 +181,8 @@ int config_load(struct config *c, const char *path, bool must_exist, struct err 
 	if (n < 0)
 		return err_set(e, errno, "configuration: %s: %s", path, err_name(errno));
 	if (n == CONFIG_FILE_MAX)
-		return err_set(e, E2BIG, "configuration: %s: larger than %d bytes", path,
-			CONFIG_FILE_MAX);
+		return err_set(
+			e, E2BIG, "configuration: %s: larger than %d bytes", path, CONFIG_FILE_MAX);
 	if (config_parse(c, (struct slice){buf, (size_t)n}, e) < 0)
 		return err_prefix(e, "configuration: %s", path);
 	return 0;

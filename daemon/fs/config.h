@@ -14,7 +14,7 @@
 #include "base/text.h"
 
 enum {
-	ARG_SIZE_MIN = 4096,  /* the smallest page (specification 4.4.2) */
+	ARG_SIZE_MIN = 4096, /* the smallest page (specification 4.4.2) */
 	ARG_SIZE_LIMIT = 65536,
 };
 

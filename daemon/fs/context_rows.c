@@ -66,8 +66,8 @@ static int vector(struct command *cmd, enum cmd_verb verb, unsigned n, struct er
 	return cmd->regs ? 0 : err_set(e, ENOMEM, "no memory");
 }
 
-static int one_register(const struct call *call, struct command *cmd, enum cmd_verb verb,
-	bool pmd, struct err *e)
+static int one_register(
+	const struct call *call, struct command *cmd, enum cmd_verb verb, bool pmd, struct err *e)
 {
 	const struct pmu *pmu = call->fs->be->pmu;
 	int rc = vector(cmd, verb, 1, e);

@@ -9,7 +9,7 @@
 
 struct fs_options {
 	const char *mountpoint;
-	const char *mount_opts;  /* "-o" words that are libfuse's or the kernel's, comma-separated */
+	const char *mount_opts; /* "-o" words that are libfuse's or the kernel's, comma-separated */
 	void (*ready)(void *arg); /* called once the kernel has been answered */
 	void *ready_arg;
 };

@@ -56,8 +56,8 @@ struct row {
 	int (*ask)(const struct call *call, struct command *cmd, struct err *e);
 	void (*print)(const struct command *cmd, struct text *out);
 	/* what to make of a write, and what to keep of it once it has taken effect (any thread). */
-	int (*parse)(const struct call *call, struct slice text, struct command *cmd,
-		struct err *e);
+	int (*parse)(
+		const struct call *call, struct slice text, struct command *cmd, struct err *e);
 	void (*keep)(struct fs_context *ctx, const struct command *cmd);
 };
 
@@ -67,12 +67,13 @@ extern const unsigned nrows;
 /* An open file. */
 struct file {
 	struct node node;
-	struct fs_context *ctx; /* held; NULL outside of contexts */
-	struct rights rights;   /* of who opened it, not of whom it was passed on to */
+	struct fs_context *ctx;  /* held; NULL outside of contexts */
+	uid_t uid;               /* of who opened it, not of whom it was passed on to; */
+	struct rights rights;    /* and his */
 	struct file *next, **at; /* all of them; the session thread's */
-	pthread_mutex_t lock;   /* a leaf: guards what is below */
-	bool seen;              /* there is a snapshot: */
-	struct text snap;       /* what the read at offset 0, or else the first one, saw */
+	pthread_mutex_t lock;    /* a leaf: guards what is below */
+	bool seen;               /* there is a snapshot: */
+	struct text snap;        /* what the read at offset 0, or else the first one, saw */
 };
 
 /* A request being handled. CALL_LATER: the row keeps a copy and answers with call_done(). */
@@ -108,7 +109,7 @@ struct fs {
 	pthread_mutex_t pending_lock; /* a leaf: guards pending, against workers that answer */
 	struct request *pending;
 	uint64_t last_request;
-	uint64_t interrupted[16];     /* ids of requests, told by libfuse in the midst of its locks */
+	uint64_t interrupted[16]; /* ids of requests, told by libfuse in the midst of its locks */
 	unsigned ninterrupted;
 };
 
@@ -168,7 +169,7 @@ int guard_start(const char *mountpoint, struct guard **out, struct err *e);
 /* Unmounts now, unless the user already has, and ends the guard. */
 void guard_end(struct guard *g);
 
-/* The rows' callbacks: root.c, pmu.c, config_rows.c, context_rows.c, sim_rows.c. */
+/* The rows' callbacks: root_rows.c, pmu_rows.c, config_rows.c, context_rows.c, sim_rows.c. */
 int version_show(struct call *call, struct text *out, struct err *e);
 int last_error_show(struct call *call, struct text *out, struct err *e);
 int cpus_show(struct call *call, struct text *out, struct err *e);

@@ -52,8 +52,9 @@ static _Noreturn void guard_main(const char *path, int fd)
 	keep_only(CAP_SYS_ADMIN);
 	while (read(fd, &byte, 1) < 0 && errno == EINTR)
 		;
-	/* If the number has changed, the user has unmounted and this is another's mount. */
-	if (id >= 0 && mount_id(path, type) == id)
+	/* If the user has unmounted, this may be another's mount. Numbers are used again, so it
+	 * must be of our kind as well. */
+	if (id >= 0 && mount_id(path, type) == id && strcmp(type, "fuse.perfmonfs") == 0)
 		umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
 	_exit(0);
 }

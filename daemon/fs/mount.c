@@ -17,11 +17,21 @@ static int clear_mountpoint(const char *path, struct err *e)
 {
 	struct statvfs alive;
 	struct stat st;
+	char type[64];
 
 	/* Not stat(): the kernel may still know the attributes of a dead mount's root. */
-	if (statvfs(path, &alive) < 0 && errno == ENOTCONN && umount2(path, MNT_DETACH) < 0)
-		return err_set(e, errno, "mount point: %s: a dead mount is in the way: %s: umount -l it",
-			path, err_name(errno));
+	if (statvfs(path, &alive) < 0 && errno == ENOTCONN) {
+		if (mount_id(path, type) < 0 || strcmp(type, "fuse.perfmonfs") != 0)
+			return err_set(e, ENOTCONN,
+				"mount point: %s: ENOTCONN: a dead mount of another kind is in the "
+				"way: "
+				"umount -l it",
+				path);
+		if (umount2(path, MNT_DETACH) < 0)
+			return err_set(e, errno,
+				"mount point: %s: a dead mount is in the way: %s: umount -l it",
+				path, err_name(errno));
+	}
 	if (stat(path, &st) < 0)
 		return err_set(e, errno, "mount point: %s: %s: make the directory first", path,
 			err_name(errno));
@@ -77,8 +87,10 @@ static int refuse_second(const char *path, struct err *e)
 
 	if (real && mount_id(real, type) >= 0 && strcmp(type, "fuse.perfmonfs") == 0)
 		return err_set(e, EBUSY,
-			"mount point: %s: EBUSY: a perfmonfs is mounted there: umount it or give another "
-			"directory", path);
+			"mount point: %s: EBUSY: a perfmonfs is mounted there: umount it or give "
+			"another "
+			"directory",
+			path);
 	return 0;
 }
 
@@ -86,8 +98,8 @@ static int refuse_second(const char *path, struct err *e)
 static int parse_opts(const char *words, unsigned long *flags, struct err *e)
 {
 	static const char *const mute[] = {"rw", "suid", "dev", "exec", "nosuid", "nodev", "noexec",
-		"async", "relatime", "noatime", "nodiratime", "defaults", "auto", "noauto",
-		"user", "users", "nofail", "_netdev", "allow_other", "default_permissions"};
+		"async", "relatime", "noatime", "nodiratime", "defaults", "auto", "noauto", "user",
+		"users", "nofail", "_netdev", "allow_other", "default_permissions"};
 	struct slice rest = slice_of(words ? words : "");
 
 	while (rest.n) {
@@ -99,7 +111,8 @@ static int parse_opts(const char *words, unsigned long *flags, struct err *e)
 		if (slice_is(word, "ro"))
 			*flags |= MS_RDONLY;
 		else if (!known)
-			return err_set(e, EINVAL, "mount option '%.*s': EINVAL: see perfmonfs --help",
+			return err_set(e, EINVAL,
+				"mount option '%.*s': EINVAL: see perfmonfs --help",
 				SLICE_ARG(word));
 	}
 	return 0;
@@ -127,6 +140,7 @@ int mount_fuse(const char *path, const char *words, struct err *e)
 		(unsigned)getuid(), (unsigned)getgid());
 	if (mount("perfmonfs", path, "fuse.perfmonfs", flags, data) < 0)
 		return err_set(e, errno, "mount point: %s: mount: %s: %s", path, err_name(errno),
-			errno == EPERM ? "root and CAP_SYS_ADMIN are needed" : "give another directory");
+			errno == EPERM ? "root and CAP_SYS_ADMIN are needed"
+				       : "give another directory");
 	return take_fd(&fd);
 }

@@ -20,7 +20,7 @@ static const struct pmu *pmu_of(const struct call *c)
 fuse_ino_t node_ino(const struct node *n)
 {
 	return (n->serial << (ROW_BITS + REG_BITS)) | ((fuse_ino_t)n->reg << ROW_BITS) |
-		(fuse_ino_t)(n->row - rows + 1);
+	       (fuse_ino_t)(n->row - rows + 1);
 }
 
 /* Attaches the object of the node's serial number to the call. */
@@ -126,8 +126,9 @@ static bool find_member(const struct call *dir, const char *name, struct node *n
 	case DIR_PMDS:
 		num = parse_member(name, PMU_MAX_NUM);
 		if (num >= 0)
-			num = dir->node.row->is == DIR_PMCS ? pmu_find_pmc(pmu_of(dir), (unsigned)num)
-							    : pmu_find_pmd(pmu_of(dir), (unsigned)num);
+			num = dir->node.row->is == DIR_PMCS
+				      ? pmu_find_pmc(pmu_of(dir), (unsigned)num)
+				      : pmu_find_pmd(pmu_of(dir), (unsigned)num);
 		n->reg = (unsigned)num;
 		return num >= 0;
 	default:
@@ -183,8 +184,7 @@ static bool next_context(const struct call *dir, uint64_t *cookie, struct node *
 	return true;
 }
 
-static bool next_register(const struct call *dir, uint64_t *cookie, struct node *n,
-	char name[256])
+static bool next_register(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
 	const struct pmu *pmu = pmu_of(dir);
 	bool pmc = dir->node.row->is == DIR_PMCS;

@@ -65,42 +65,72 @@ static void drop(struct objects *objs, struct object *o)
 static bool name_ok(const char *name)
 {
 	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-		"_-+@:,.");
+				"_-+@:,.");
 
 	return n && n <= CTX_NAME_MAX && !name[n] && name[0] != '.';
 }
 
-static unsigned count_of(const struct objects *objs, uid_t uid)
+static struct owner *owner_of(struct objects *objs, uid_t uid)
 {
-	unsigned n = 0;
+	struct owner *o = objs->owners;
 
-	for (const struct fs_context *c = objs->first; c; c = c->next)
-		n += c->uid == uid;
-	return n;
+	while (o && o->uid != uid)
+		o = o->next;
+	if (o)
+		return o;
+	o = calloc(1, sizeof(*o));
+	if (!o)
+		return NULL;
+	o->uid = uid;
+	o->next = objs->owners;
+	objs->owners = o;
+	return o;
+}
+
+void objects_free(struct objects *objs)
+{
+	while (objs->owners) {
+		struct owner *o = objs->owners;
+
+		objs->owners = o->next;
+		free(o);
+	}
 }
 
 static void tenant_gone(struct tenant *t)
 {
-	context_unref((struct fs_context *)(void *)((char *)t - offsetof(struct fs_context, tenant)));
+	context_unref(
+		(struct fs_context *)(void *)((char *)t - offsetof(struct fs_context, tenant)));
 }
 
 int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
 	struct fs_context **out, struct err *e)
 {
 	struct fs_context *ctx, **same_name;
+	struct owner *owner;
 
 	if (!name_ok(name))
 		return err_set(e, EINVAL,
-			"a context's name has 1 to %d letters, digits or _-+@:,. and does not begin "
-			"with a dot", CTX_NAME_MAX);
+			"a context's name has 1 to %d letters, digits or _-+@:,. and does not "
+			"begin "
+			"with a dot",
+			CTX_NAME_MAX);
 	if (object_context(objs, name))
 		return err_set(e, EEXIST, "there is a context '%s' already", name);
-	if (objs->count >= CTX_TOTAL || (uid && count_of(objs, uid) >= CTX_PER_USER))
-		return err_set(e, ENOSPC, "too many contexts: rmdir some (limits: %d a user, %d in all)",
+	owner = owner_of(objs, uid);
+	if (!owner)
+		return err_set(e, ENOMEM, "no memory for a context");
+	if (objs->count >= CTX_TOTAL || (uid && atomic_load(&owner->contexts) >= CTX_PER_USER))
+		return err_set(e, ENOSPC,
+			"too many contexts: rmdir some, and close what is open of them (limits: %d "
+			"a "
+			"user, %d in all)",
 			CTX_PER_USER, CTX_TOTAL);
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return err_set(e, ENOMEM, "no memory for a context");
+	atomic_fetch_add(&owner->contexts, 1);
+	ctx->owner = owner;
 	engine_tenant_init(objs->eng, &ctx->tenant);
 	memcpy(ctx->name, name, strlen(name));
 	ctx->tenant.name = ctx->name;
@@ -150,6 +180,7 @@ void context_unref(struct fs_context *ctx)
 {
 	if (!ctx || atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
 		return;
+	atomic_fetch_sub(&ctx->owner->contexts, 1);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
 }

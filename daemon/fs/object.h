@@ -31,7 +31,7 @@ struct fs_context;
 struct object {
 	uint64_t serial;
 	struct fs_context *ctx;
-	int set;               /* -1: the context itself */
+	int set; /* -1: the context itself */
 	struct object *hash_next;
 };
 
@@ -39,24 +39,36 @@ struct fs_context {
 	struct tenant tenant;
 	struct object self, set0;
 	char name[CTX_NAME_MAX + 1];
+	struct owner *owner;
 	uid_t uid;
 	gid_t gid;
 	struct timespec born;
-	bool dead;              /* removed from the tree; the session thread's */
-	atomic_uint refs;       /* the tree, open files and requests under way */
+	bool dead;                      /* removed from the tree; the session thread's */
+	atomic_uint refs;               /* the tree, open files and requests under way */
 	struct fs_context *prev, *next; /* all contexts, by rising serial */
 	struct fs_context *name_next;
 
-	pthread_mutex_t lock;   /* a leaf: guards what is below, against workers that answer */
+	pthread_mutex_t lock; /* a leaf: guards what is below, against workers that answer */
 	char last_error[sizeof(((struct err *)0)->text)];
 	char last_ctl[CTL_MAX]; /* with its newline; empty: there was none yet */
+};
+
+/*
+ * How many contexts a user has, those included that are removed but still open somewhere: they
+ * take as much memory.
+ */
+struct owner {
+	uid_t uid;
+	atomic_uint contexts;
+	struct owner *next;
 };
 
 struct objects {
 	struct engine *eng;
 	uint64_t last_serial;
 	struct fs_context *first, *last;
-	unsigned count;
+	unsigned count; /* in the tree */
+	struct owner *owners;
 	struct object *hash[OBJECT_BUCKETS];
 	struct fs_context *names[OBJECT_BUCKETS];
 };
@@ -70,6 +82,9 @@ struct fs_context *object_context(struct objects *objs, const char *name);
 /* EEXIST, EINVAL (name), ENOSPC (too many), ENOMEM. */
 int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
 	struct fs_context **out, struct err *e);
+
+/* When no context is left. */
+void objects_free(struct objects *objs);
 
 /* Takes @ctx out of the tree; its memory goes with its last reference. */
 void object_remove(struct objects *objs, struct fs_context *ctx);

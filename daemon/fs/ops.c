@@ -65,11 +65,12 @@ static void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 }
 
 /* Truncating and touching change nothing; shells and touch expect them to succeed. */
-static void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
-	struct fuse_file_info *fi)
+static void fs_setattr(
+	fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi)
 {
 	const int harmless = FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME |
-		FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW | FUSE_SET_ATTR_CTIME;
+			     FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW |
+			     FUSE_SET_ATTR_CTIME;
 	struct call call;
 	struct stat st;
 
@@ -101,8 +102,8 @@ static void fs_readlink(fuse_req_t req, fuse_ino_t ino)
 		fuse_reply_err(req, EINVAL);
 }
 
-static void fs_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-	struct fuse_file_info *fi)
+static void fs_readdir(
+	fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct call dir, child;
 	uint64_t cookie = (uint64_t)off;
@@ -120,8 +121,8 @@ static void fs_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	}
 	while (node_next(&dir, &cookie, &child, name)) {
 		struct stat st = {.st_ino = node_ino(&child.node), .st_mode = child.node.row->mode};
-		size_t need = fuse_add_direntry(req, buf + used, size - used, name, &st,
-			(off_t)cookie);
+		size_t need =
+			fuse_add_direntry(req, buf + used, size - used, name, &st, (off_t)cookie);
 
 		if (need > size - used)
 			break;
@@ -148,8 +149,10 @@ static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
-	/* A program of root's that prints what a user likes, into his file, must not lend its own. */
-	if (writes && call.node.row->parse)
+	/* Rights are those of who opens: a program of root's that reads or writes a file that a
+	 * user has handed it must not lend its own. */
+	f->uid = fuse_req_ctx(req)->uid;
+	if (call.node.row->show == cpus_show || (writes && call.node.row->parse))
 		f->rights = caller_rights(&call);
 	fi->fh = (uint64_t)(uintptr_t)f;
 	fi->direct_io = 1;
@@ -193,8 +196,8 @@ static bool read_on(struct call *call)
 	return true;
 }
 
-static void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-	struct fuse_file_info *fi)
+static void fs_read(
+	fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	TEXT_CLEANUP struct text out = {0};
 	struct command cmd = {0};
@@ -235,7 +238,8 @@ static void store(struct call *call, struct slice text)
 		rc = err_set(&e, E2BIG, "%zu bytes in one write: config/arg_size_max allows %zu",
 			call->size, call->fs->config.arg_size_max);
 	else if (!slice_text(&text, row->lines))
-		rc = err_set(&e, EINVAL, "a control character (or a second line) is in what was written");
+		rc = err_set(&e, EINVAL,
+			"a control character (or a second line) is in what was written");
 	else if (row->store)
 		rc = row->store(call, text, &e);
 	else
@@ -282,7 +286,8 @@ static void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 	}
 	if (!caller_in(req, &dir.fs->config.sys_group) &&
 		!caller_in(req, &dir.fs->config.thread_group)) {
-		refuse(&dir, EPERM, "making contexts needs membership of the group in "
+		refuse(&dir, EPERM,
+			"making contexts needs membership of the group in "
 			"config/sys_group or config/thread_group");
 		return;
 	}
@@ -329,8 +334,8 @@ static void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 	refuse_in(req, parent);
 }
 
-static void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
-	struct fuse_file_info *fi)
+static void fs_create(
+	fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
 	(void)name, (void)mode, (void)fi;
 	refuse_in(req, parent);

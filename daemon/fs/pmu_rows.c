@@ -51,8 +51,8 @@ int pmu_pmcs_show(struct call *call, struct text *out, struct err *e)
 
 	(void)e;
 	for (const struct pmu_pmc *p = pmu->pmcs; p < pmu->pmcs + pmu->npmcs; p++)
-		text_printf(out, "%u %s %s 0x%x 0x%016" PRIx64 " 0x%016" PRIx64 "\n", p->num, p->name,
-			space_name(pmu), p->addr, p->def, p->rsvd);
+		text_printf(out, "%u %s %s 0x%x 0x%016" PRIx64 " 0x%016" PRIx64 "\n", p->num,
+			p->name, space_name(pmu), p->addr, p->def, p->rsvd);
 	return 0;
 }
 
@@ -62,8 +62,8 @@ int pmu_pmds_show(struct call *call, struct text *out, struct err *e)
 
 	(void)e;
 	for (const struct pmu_pmd *d = pmu->pmds; d < pmu->pmds + pmu->npmds; d++)
-		text_printf(out, "%u %s %s 0x%x 0x%016x 0x%016x\n", d->num, d->name, space_name(pmu),
-			d->addr, PMD_DEFAULT, PMD_RESERVED);
+		text_printf(out, "%u %s %s 0x%x 0x%016x 0x%016x\n", d->num, d->name,
+			space_name(pmu), d->addr, PMD_DEFAULT, PMD_RESERVED);
 	return 0;
 }
 

@@ -168,36 +168,48 @@ static void request_done(struct job *job)
 	free(r);
 }
 
-void call_ask(struct call *call, struct command *cmd)
+/* Takes @cmd, also if there is no memory. */
+static struct request *request_new(struct call *call, struct command *cmd)
 {
-	struct fs *fs = call->fs;
 	struct request *r = malloc(sizeof(*r)); /* calloc() is the slower one, by far */
 
 	if (!r) {
 		command_free(cmd);
 		fuse_reply_err(call->req, ENOMEM);
-		return;
+		return NULL;
 	}
 	context_ref(call->ctx);
 	*r = (struct request){
 		.call = *call,
-		.job = {
-			.tenant = &call->ctx->tenant,
-			.cmd = *cmd,
-			.pid = fuse_req_ctx(call->req)->pid,
-			.done = request_done,
-		},
+		.job =
+			{
+				.tenant = &call->ctx->tenant,
+				.cmd = *cmd,
+				.pid = fuse_req_ctx(call->req)->pid,
+				.done = request_done,
+			},
 	};
-	enlist(fs, r);
-	if (cmd->verb != CMD_DESTROY)
-		fuse_req_interrupt_func(call->req, note_interrupt, (void *)(uintptr_t)r->id);
-	engine_submit(fs->eng, &r->job);
+	enlist(call->fs, r);
+	return r;
+}
+
+void call_ask(struct call *call, struct command *cmd)
+{
+	struct request *r = request_new(call, cmd);
+
+	if (!r)
+		return;
+	fuse_req_interrupt_func(call->req, note_interrupt, (void *)(uintptr_t)r->id);
+	engine_submit(call->fs->eng, &r->job);
 }
 
 void call_destroy(struct call *call)
 {
 	struct command cmd = {.verb = CMD_DESTROY};
+	struct request *r = request_new(call, &cmd);
 
+	if (!r)
+		return;
 	object_remove(&call->fs->objects, call->ctx);
-	call_ask(call, &cmd);
+	engine_submit(call->fs->eng, &r->job);
 }

@@ -17,7 +17,8 @@ int version_show(struct call *call, struct text *out, struct err *e)
 int last_error_show(struct call *call, struct text *out, struct err *e)
 {
 	(void)e;
-	uid_error_show(call->fs, fuse_req_ctx(call->req)->uid, out);
+	/* Of who opened it: he may have handed it to somebody else to read. */
+	uid_error_show(call->fs, call->file->uid, out);
 	return 0;
 }
 
@@ -38,8 +39,8 @@ int stats_show(struct call *call, struct text *out, struct err *e)
 	return 0;
 }
 
-static void print_held(struct backend *be, unsigned cpu, const struct survey_cpu *s,
-	struct text *out)
+static void print_held(
+	struct backend *be, unsigned cpu, const struct survey_cpu *s, struct text *out)
 {
 	for (unsigned p = 0; p < be->pmu->npmcs; p++) {
 		if (!(s->held & ROW(p)))
@@ -101,7 +102,7 @@ int cpus_show(struct call *call, struct text *out, struct err *e)
 {
 	struct call *kept;
 
-	if (!caller_rights(call).system)
+	if (!call->file->rights.system)
 		return cpus_unseen(call, out);
 	kept = malloc(sizeof(*kept));
 	if (!kept)

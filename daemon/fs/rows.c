@@ -6,9 +6,9 @@
  */
 #include "daemon/fs/fs_i.h"
 
-#define DIR_ROW(where, what, nm, md)  .in = where, .name = nm, .mode = S_IFDIR | (md), .is = what
-#define FILE_ROW(where, nm, md)       .in = where, .name = nm, .mode = S_IFREG | (md)
-#define LINK_ROW(where, nm, to)       .in = where, .name = nm, .mode = S_IFLNK | 0777, .target = to
+#define DIR_ROW(where, what, nm, md) .in = where, .name = nm, .mode = S_IFDIR | (md), .is = what
+#define FILE_ROW(where, nm, md)      .in = where, .name = nm, .mode = S_IFREG | (md)
+#define LINK_ROW(where, nm, to)      .in = where, .name = nm, .mode = S_IFLNK | 0777, .target = to
 
 const struct row rows[] = {
 	{DIR_ROW(DIR_NONE, DIR_ROOT, "/", 0755)},
@@ -28,7 +28,8 @@ const struct row rows[] = {
 	{FILE_ROW(DIR_PMU, "mappings", 0444), .show = pmu_mappings_show},
 
 	{DIR_ROW(DIR_ROOT, DIR_CONFIG, "config", 0555)},
-	{FILE_ROW(DIR_CONFIG, "sys_group", 0644), .show = config_row_show, .store = config_row_store},
+	{FILE_ROW(DIR_CONFIG, "sys_group", 0644), .show = config_row_show,
+		.store = config_row_store},
 	{FILE_ROW(DIR_CONFIG, "thread_group", 0644), .show = config_row_show,
 		.store = config_row_store},
 	{FILE_ROW(DIR_CONFIG, "allow_kernel", 0644), .show = config_row_show,

@@ -34,6 +34,8 @@ static int session_mount(struct fs *fs, struct err *e)
 	if (!fs->se || fuse_session_mount(fs->se, path) < 0) {
 		close(fd);
 		umount2(fs->opts->mountpoint, MNT_DETACH);
+		if (fs->se)
+			fuse_session_destroy(fs->se);
 		return err_set(e, ENOMEM, "libfuse cannot make a session");
 	}
 	return 0;
@@ -153,7 +155,8 @@ static int serve(struct fs *fs, struct err *e)
 		if (rc == 0)
 			session_loop(fs);
 		set_signals(SIG_BLOCK, end_signal);
-		/* Registers first; what still waits for an answer gets one before the mount goes. */
+		/* Registers first; what still waits for an answer gets one before the mount goes.
+		 */
 		engine_drain(fs->eng);
 		guard_end(guard);
 	}
@@ -184,6 +187,7 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	files_free(fs);
 	destroy_contexts(fs);
 	engine_free(fs->eng);
+	objects_free(&fs->objects);
 	uid_errors_free(fs);
 	pthread_mutex_destroy(&fs->pending_lock);
 	return rc;

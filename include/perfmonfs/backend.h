@@ -26,11 +26,11 @@ enum reg_verb {
 	REG_READ,    /* value = the register */
 	REG_WRITE,   /* the register = value */
 	REG_UPDATE,  /* the register's bits under mask = value's; then value = what it was before.
-	                Nothing is written when nothing would change */
+			Nothing is written when nothing would change */
 	REG_REPLACE, /* as REG_UPDATE, but only if the bits under mask are expect's; then value =
-	                what they were, also if they were not: that is no failure */
+			what they were, also if they were not: that is no failure */
 	REG_CLAIM,   /* value = the register, whose bits under mask are remembered (and written
-	                to the journal) as the original ones, unless they already are */
+			to the journal) as the original ones, unless they already are */
 	REG_RELEASE, /* claimed bits under mask are put back as they were and forgotten */
 	REG_FORGET,  /* claimed bits under mask are forgotten, the register is left alone */
 };
@@ -78,8 +78,8 @@ struct backend_ops {
 	 * Prints who else may hold the enabled selector @addr, found with @value, as the end of a
 	 * sentence that begins "held by ".
 	 */
-	void (*holder)(struct backend *be, unsigned cpu, uint32_t addr, uint64_t value,
-		struct text *out);
+	void (*holder)(
+		struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out);
 
 	/* Monotonic nanoseconds by which counts are timed. */
 	uint64_t (*now)(struct backend *be);

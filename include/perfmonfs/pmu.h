@@ -47,7 +47,7 @@ struct pmu_pmc {
 	uint64_t enable; /* bits without which the counters it selects stand still; 0: see gate */
 	uint64_t kernel; /* bits that let it count at kernel level */
 	uint16_t gate;   /* row of the PMC whose enable bits this one needs as well as its own; its
-	                    own row but on P6, where the first selector gates both counters */
+			    own row but on P6, where the first selector gates both counters */
 	bool shared;     /* fields belong to several users: only read-modify-write of our own */
 };
 
@@ -55,14 +55,14 @@ struct pmu_pmc {
 struct pmu_pmd {
 	char name[PMU_NAME];
 	uint16_t num;
-	uint16_t pmc;    /* row of its selecting PMC */
-	uint64_t field;  /* the bits of that PMC that concern this counter: it is not ours any more
-	                    if one of them is not as we set it, reserved ones included */
-	uint32_t addr;   /* where it is read */
-	uint32_t waddr;  /* where it is written; differs for Intel's full-width alias */
-	uint64_t wmask;  /* the bits a write sets as given; those above must be written as 0 */
-	uint8_t width;   /* bits that count, 1..64 */
-	int8_t global;   /* its bit in the global control, -1 if there is none */
+	uint16_t pmc;   /* row of its selecting PMC */
+	uint64_t field; /* the bits of that PMC that concern this counter: it is not ours any more
+			   if one of them is not as we set it, reserved ones included */
+	uint32_t addr;  /* where it is read */
+	uint32_t waddr; /* where it is written; differs for Intel's full-width alias */
+	uint64_t wmask; /* the bits a write sets as given; those above must be written as 0 */
+	uint8_t width;  /* bits that count, 1..64 */
+	int8_t global;  /* its bit in the global control, -1 if there is none */
 };
 
 /* An event that the backend itself defines; hardware event names are libpfm4's business. */
@@ -82,8 +82,8 @@ struct pmu {
 	struct pmu_pmd pmds[PMU_MAX_PMDS];
 	struct pmu_event events[PMU_MAX_EVENTS];
 	uint32_t global_ctrl; /* one bit per counter; 0: the PMU has none */
-	uint32_t inuse;       /* read-only, bits as in global_ctrl: the selector is not 0 (Intel v4) */
-	uint64_t max_rate;    /* no counter counts more events a second than this */
+	uint32_t inuse;    /* read-only, bits as in global_ctrl: the selector is not 0 (Intel v4) */
+	uint64_t max_rate; /* no counter counts more events a second than this */
 };
 
 /* The row of logical register @num, or -1. */

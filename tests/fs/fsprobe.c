@@ -11,6 +11,7 @@
  *   fsprobe write PATH                 all of standard input by one write(2); a number if it is
  *                                      not "ok"; PATH - is the open descriptor 4
  *   fsprobe writeas UID PATH           the same to a file opened by that user, who does not write
+ *   fsprobe readas UID PATH            reads a file opened by that user, who does not read
  *   fsprobe mkdir|rmdir|unlink PATH
  *   fsprobe rename|symlink|link FROM TO
  *   fsprobe chmod PATH MODE            MODE in the shell's octal
@@ -173,6 +174,25 @@ static int probe_write(char **arg)
 	return fd < 0 ? fail() : write_input(fd);
 }
 
+static int probe_readas(char **arg)
+{
+	CLEANUP_CLOSE int fd = -1;
+	uint64_t uid;
+	char buf[4096];
+	ssize_t n;
+
+	if (!parse(arg[0], UINT32_MAX - 1, &uid))
+		return misuse("UID is a number");
+	setfsuid((uid_t)uid);
+	fd = open(arg[1], O_RDONLY | O_CLOEXEC);
+	setfsuid(geteuid());
+	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf));
+	if (n < 0)
+		return fail();
+	fwrite(buf, 1, (size_t)n, stdout);
+	return 0;
+}
+
 static int probe_writeas(char **arg)
 {
 	CLEANUP_CLOSE int fd = -1;
@@ -282,6 +302,7 @@ static const struct {
 	{"pread", 3, probe_pread},
 	{"pwrite", 3, probe_pwrite},
 	{"write", 1, probe_write},
+	{"readas", 2, probe_readas},
 	{"writeas", 2, probe_writeas},
 	{"mkdir", 1, probe_mkdir},
 	{"rmdir", 1, probe_rmdir},

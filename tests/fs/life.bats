@@ -349,3 +349,27 @@ mount_helper() {
 	not_mounted
 	[ "$(registers 1)" = "$ORIGINAL" ]
 }
+
+@test "started without standard files, it keeps its own apart from them" {
+	serve_msrsim
+	bounded perfmonfs --dev="$CPU" "$MNT" 0<&- 1>&- 2>&- 3>&-
+	mounted "$MNT"
+	pid=$(pgrep -f -- "perfmonfs --dev=$CPU" | head -n 1)
+	[ "$(readlink "/proc/$pid/fd/0")" = /dev/null ]
+	[ "$(readlink "/proc/$pid/fd/2")" = /dev/null ]
+	readlink "/proc/$pid"/fd/* | grep -q "/run/perfmonfs/journal.$pid"
+	kill "$pid"
+	until_ok 5 not_mounted
+}
+
+@test "what somebody else has mounted there by then is left alone" {
+	serve --backend=sim
+	kill -STOP "$DAEMON"
+	umount "$MNT"
+	mount -t tmpfs mine "$MNT"
+	kill -CONT "$DAEMON"
+	ended 0
+	run -0 findmnt -n -o FSTYPE --mountpoint "$MNT"
+	[ "$output" = tmpfs ]
+	umount "$MNT"
+}

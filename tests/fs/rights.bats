@@ -273,3 +273,30 @@ drops() {
 	put ok "$MNT/ctx/a/ctl" "load cpu=0"
 	drops 38
 }
+
+@test "what a file shows is for who opened it, not for whom he hands it to" {
+	serve --backend=sim
+	put ok "$MNT/sim/poke" "1 0x186 0x4300c0"
+	run -0 bounded cat "$MNT/cpus"
+	[[ $output == *"1 online pmc0 held by"* ]]
+	run -0 bounded fsprobe readas "$NOBODY" "$MNT/cpus"
+	[[ $output != *held* && $output == *"1 online"* ]]
+	probe EINVAL mkdir "$MNT/ctx/.root"
+	run -0 bounded fsprobe readas "$NOBODY" "$MNT/last_error"
+	[ "$output" = ok ]
+}
+
+@test "contexts that are removed but open count towards the limit" {
+	serve --backend=sim
+	# shellcheck disable=SC2016
+	run -0 bounded setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups bash -c '
+		ulimit -n 4096 && cd "$1/ctx" || exit 1
+		for ((i = 0; i < 1100; i++)); do
+			mkdir "c$i" 2>/dev/null || { echo "stopped at $i"; exit 0; }
+			exec {fd}<"c$i/state" || exit 1
+			rmdir "c$i"
+		done' bash "$MNT"
+	is "stopped at 1024"
+	# they are gone with that process
+	until_ok 5 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups mkdir "$MNT/ctx/again"
+}

@@ -585,8 +585,11 @@ static void test_update(void **state)
 	assert_int_equal(run_one(CNT(0), REG_UPDATE, &value, 0xff, &e), -EPERM);
 
 	/* Replaced only if it holds what is expected; what it holds is told in any case. */
-	replace = (struct reg_op){.addr = SEL(0), .verb = REG_REPLACE, .mask = ~0ULL,
-		.expect = event("page-faults"), .value = event("tsc")};
+	replace = (struct reg_op){.addr = SEL(0),
+		.verb = REG_REPLACE,
+		.mask = ~0ULL,
+		.expect = event("page-faults"),
+		.value = event("tsc")};
 	assert_int_equal(be->ops->run(cpu, &replace, 1, &e), 1);
 	assert_int_equal(replace.value, event("cpu-clock"));
 	assert_int_equal(get(SEL(0)), event("cpu-clock"));

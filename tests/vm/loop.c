@@ -54,8 +54,8 @@ static void *looper(void *cpu)
 			 "syscall\n\t"
 			 "jmp 1b"
 			 :
-			 : "S"(byte), "d"(1L), [n] "r"(count), [go] "r"((long)go[0]),
-			 [done] "r"((long)done[1])
+			 : "S"(byte),
+			 "d"(1L), [n] "r"(count), [go] "r"((long)go[0]), [done] "r"((long)done[1])
 			 : "rax", "rcx", "rdi", "r11", "memory", "cc");
 	return NULL;
 }
