@@ -361,15 +361,3 @@ mount_helper() {
 	kill "$pid"
 	until_ok 5 not_mounted
 }
-
-@test "what somebody else has mounted there by then is left alone" {
-	serve --backend=sim
-	kill -STOP "$DAEMON"
-	umount "$MNT"
-	mount -t tmpfs mine "$MNT"
-	kill -CONT "$DAEMON"
-	ended 0
-	run -0 findmnt -n -o FSTYPE --mountpoint "$MNT"
-	[ "$output" = tmpfs ]
-	umount "$MNT"
-}
