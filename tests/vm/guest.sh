@@ -70,6 +70,20 @@ intel)
 	pmu=intel_arch_v4 global=0x38f
 	exact 0 0x5100c0 0
 	exact 16 0x2 16
+	# CPU 1 has nothing to do: what user instructions there are, reading would have caused.
+	taskset -pc 0 $$ >/dev/null
+	start_daemon
+	make_context
+	write pmc/0 0x5100c0
+	write ctl "load cpu=1"
+	write ctl start
+	sleep 0.3
+	read -r first <pmd/0
+	for _ in 1 2 3 4 5 6 7 8 9; do read -r last <pmd/0; done
+	is "reading while it counts adds no user instruction" "$last" "$first"
+	cd /
+	rmdir $mnt/ctx/a
+	stop_daemon
 	;;
 intel2)
 	pmu=intel_arch_v2 global=0x38f
