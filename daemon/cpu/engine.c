@@ -154,7 +154,8 @@ static void finish(struct job *job)
 /*
  * Reading needs no thread on the CPU: while its worker has nothing to do, the tenant is borrowed
  * from it. That is several times quicker than mail, and the monitored CPU executes no user
- * instruction for it. False: the worker is busy.
+ * instruction for it; the kernel gets the register by an interrupt there, which the session
+ * thread waits for, microseconds. False: the worker is busy.
  */
 static bool look(struct job *job)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The FUSE operations: generic walks over the table of rows. None of them sleeps. */
+/*
+ * The FUSE operations: generic walks over the table of rows. None of them waits for more than one
+ * look at a register; what takes longer is answered later, by another thread.
+ */
 #include "daemon/fs/fs_i.h"
 
 #include <errno.h>

@@ -2,7 +2,8 @@
 /*
  * The session thread: one loop over the kernel's requests, the workers' news and signals. One
  * thread, because it is the fastest for small requests and because RELEASE and OPEN then never
- * overtake each other; handlers do not sleep, so nobody waits for anybody.
+ * overtake each other; handlers do not sleep (reading a running counter waits for the kernel to
+ * fetch it, microseconds), so nobody waits for anybody.
  */
 #include "daemon/fs/fs_i.h"
 
