@@ -304,3 +304,20 @@ ended_by() {
 	run -0 msrsim --version
 	[[ $output == "msrsim "* ]]
 }
+
+@test "rdmsr sees what a daemon on /dev/cpu has programmed, and wrmsr steals it" {
+	needs_msr_tools
+	serve
+	mkdir "$BATS_TEST_TMPDIR/pfm"
+	# shellcheck disable=SC2016
+	run -0 as_dev_cpu bash -c '
+		"$0" "$1" 3>&- && mkdir "$1/ctx/a" && cd "$1/ctx/a" || exit 1
+		echo 0x5300c0 >pmc/0 && echo load cpu=1 >ctl && echo start >ctl
+		rdmsr -p 1 0x186
+		wrmsr -p 1 0x186 0x4300c4
+		cat pmd/0 2>/dev/null || echo no number
+		echo unload >ctl
+		rdmsr -p 1 0x186
+		cd / && umount "$1"' "$BUILD/daemon/perfmonfs" "$BATS_TEST_TMPDIR/pfm"
+	is $'4300c0\nno number\n4300c4'
+}
