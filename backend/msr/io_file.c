@@ -121,24 +121,17 @@ static int file_cpuid(struct msr_io *io, unsigned cpu, uint32_t leaf, uint32_t s
 		cpu, leaf, err_name(n < 0 ? errno : EIO));
 }
 
-/* The kernel removes an offline CPU's files; it is one of ours all the same. */
-static unsigned possible_cpus(void)
-{
-	struct sysfs_line line;
-
-	if (sysfs_read("/sys/devices/system/cpu/possible", &line) < 0)
-		return 0;
-	return cpulist_limit((struct slice){line.text, line.n});
-}
-
 static unsigned file_cpu_limit(struct msr_io *io)
 {
-	unsigned limit = io->kernel ? possible_cpus() : 0;
 	CLEANUP_CLOSEDIR DIR *d = opendir(of(io)->dir);
+	struct err ignored;
 	struct dirent *de;
+	unsigned limit = 0;
 
+	/* The kernel removes an offline CPU's files; it is one of ours all the same. */
+	if (io->kernel)
+		sysfs_cpu_limit(&limit, &ignored);
 	while (d && (de = readdir(d))) {
-		struct err ignored;
 		uint64_t cpu;
 
 		if (num_max(slice_of(de->d_name), CPU_MAX, &cpu, &ignored) == 0 && cpu >= limit)

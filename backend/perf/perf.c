@@ -245,22 +245,6 @@ static const struct backend_ops perf_ops = {
 	.close = perf_close,
 };
 
-static int possible_cpus(unsigned *limit, struct err *e)
-{
-	static const char path[] = "/sys/devices/system/cpu/possible";
-	struct sysfs_line line;
-	int rc = sysfs_read(path, &line);
-
-	if (rc < 0)
-		return err_set(e, -rc, "cannot read %s: %s: is sysfs mounted on /sys?", path,
-			err_name(-rc));
-	*limit = cpulist_limit((struct slice){line.text, line.n});
-	if (!*limit)
-		return err_set(e, EINVAL, "%s: '%.*s' is not a list of CPUs", path,
-			line.n < 40 ? (int)line.n : 40, line.text);
-	return 0;
-}
-
 int perf_backend_open(const struct backend_conf *conf, struct backend **out, struct err *e)
 {
 	CLEANUP_FREE struct perf_backend *pb = calloc(1, sizeof(*pb));
@@ -274,7 +258,7 @@ int perf_backend_open(const struct backend_conf *conf, struct backend **out, str
 		return err_set(e, EINVAL,
 			"perf: the PMU description '%.40s' is for hardware registers: leave it out",
 			conf->pmu);
-	rc = possible_cpus(&pb->cpu_limit, e);
+	rc = sysfs_cpu_limit(&pb->cpu_limit, e);
 	if (rc == 0)
 		rc = perf_event_probe(cpu, e);
 	if (rc < 0)

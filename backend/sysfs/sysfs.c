@@ -61,6 +61,22 @@ unsigned cpulist_limit(struct slice list)
 	return limit;
 }
 
+int sysfs_cpu_limit(unsigned *limit, struct err *e)
+{
+	static const char path[] = "/sys/devices/system/cpu/possible";
+	struct sysfs_line line;
+	int rc = sysfs_read(path, &line);
+
+	if (rc < 0)
+		return err_set(e, -rc, "cannot read %s: %s: is sysfs mounted on /sys?", path,
+			err_name(-rc));
+	*limit = cpulist_limit((struct slice){line.text, line.n});
+	if (!*limit)
+		return err_set(e, EINVAL, "%s: '%.*s' is not a list of CPUs", path,
+			line.n < 40 ? (int)line.n : 40, line.text);
+	return 0;
+}
+
 static struct slice cpus_online(struct sysfs_line *line)
 {
 	if (sysfs_read("/sys/devices/system/cpu/online", line) < 0)

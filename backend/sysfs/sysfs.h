@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/err.h"
 #include "base/slice.h"
 
 struct sysfs_line {
@@ -23,5 +24,7 @@ unsigned cpulist_limit(struct slice list); /* the highest number in it plus one;
 /* Asked of the kernel anew each time. */
 bool sysfs_cpu_online(unsigned cpu);
 unsigned sysfs_cpu_first(void); /* the first CPU that is online */
+/* The highest CPU that is or can become online, plus one. */
+int sysfs_cpu_limit(unsigned *limit, struct err *e);
 
 #endif

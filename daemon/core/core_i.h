@@ -41,6 +41,8 @@ int stop_begin(struct context *ctx, struct step *st, struct plan *plan);
 int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
 bool stop_active(const struct step *st);
 
+/* Our bits of selector row @p that the read @op found changed; 0 without one. */
+uint64_t selector_differs(const struct context *ctx, unsigned p, const struct reg_op *op);
 /* What of selector row @p is found changed (its bits @differ) is not ours any more. */
 void selector_disown(struct context *ctx, unsigned p, uint64_t differ);
 

@@ -125,7 +125,7 @@ static bool still_ours(
 {
 	const struct reg_op *op = plan_result(plan, ctx->pmu->pmcs[p].addr);
 
-	*differs = op ? (op->value ^ ctx->hw.sel[p]) & ctx->hw.mask[p] : 0;
+	*differs = selector_differs(ctx, p, op);
 	return !*differs;
 }
 

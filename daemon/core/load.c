@@ -58,7 +58,7 @@ static void take_verified(struct context *ctx, const struct plan *plan)
 {
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {
 		const struct reg_op *op = plan_result(plan, ctx->pmu->pmcs[p].addr);
-		uint64_t differ = op ? (op->value ^ ctx->hw.sel[p]) & ctx->hw.mask[p] : 0;
+		uint64_t differ = selector_differs(ctx, p, op);
 
 		if (differ)
 			selector_disown(ctx, p, differ);

@@ -32,6 +32,11 @@ static void replace_selectors(const struct context *ctx, struct plan *plan)
 			plan_add(plan, REG_READ, ctx->pmu->pmcs[p].addr, 0, 0);
 }
 
+uint64_t selector_differs(const struct context *ctx, unsigned p, const struct reg_op *op)
+{
+	return op ? (op->value ^ ctx->hw.sel[p]) & ctx->hw.mask[p] : 0;
+}
+
 /* The bits of selector @p that differ are someone else's from now on. */
 void selector_disown(struct context *ctx, unsigned p, uint64_t differ)
 {
@@ -57,7 +62,7 @@ static void take(struct context *ctx, struct step *st, const struct plan *plan)
 
 		if (!op)
 			continue;
-		differ = (op->value ^ ctx->hw.sel[p]) & ctx->hw.mask[p];
+		differ = selector_differs(ctx, p, op);
 		if (differ) {
 			uint32_t taken_over = counters_behind(ctx, p, differ);
 
