@@ -5,7 +5,8 @@
  * One owner at a time. An unloaded context is the session thread's, the one that serves the
  * filesystem; a context loaded on a CPU is that CPU's worker's, from before its load begins
  * until the session thread has learned that it is unloaded again. Commands for it are mailed to
- * the worker, which answers them itself. So a context needs no lock.
+ * the worker, which answers them itself. While none is in flight the worker sleeps, and the
+ * session thread may borrow the context to read it. So a context needs no lock.
  *
  * All functions are for the session thread; only job->done is called elsewhere too.
  */

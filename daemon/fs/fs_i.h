@@ -76,7 +76,10 @@ struct file {
 	struct text snap;        /* what the read at offset 0, or else the first one, saw */
 };
 
-/* A request being handled. CALL_LATER: the row keeps a copy and answers with call_done(). */
+/*
+ * A request being handled. CALL_LATER: the row keeps a copy, and whoever finishes it answers with
+ * call_read_done() or call_write_done().
+ */
 struct call {
 	struct fs *fs;
 	fuse_req_t req;

@@ -163,7 +163,6 @@ void object_remove(struct objects *objs, struct fs_context *ctx)
 	while (*at != ctx)
 		at = &(*at)->name_next;
 	*at = ctx->name_next;
-	ctx->dead = true;
 	drop(objs, &ctx->self);
 	drop(objs, &ctx->set0);
 	*(ctx->prev ? &ctx->prev->next : &objs->first) = ctx->next;

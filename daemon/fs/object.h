@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What directories stand for and come and go: contexts and their event sets. Each has a serial
- * number that is never used again, from which inode numbers are made (node.h): an inode number
+ * number that is never used again, from which inode numbers are made (node.c): an inode number
  * names its object for ever, and no count of lookups has to be kept.
  *
  * The table belongs to the session thread. A context outlives its directory while a request or
@@ -43,7 +43,6 @@ struct fs_context {
 	uid_t uid;
 	gid_t gid;
 	struct timespec born;
-	bool dead;                      /* removed from the tree; the session thread's */
 	atomic_uint refs;               /* the tree, open files and requests under way */
 	struct fs_context *prev, *next; /* all contexts, by rising serial */
 	struct fs_context *name_next;
