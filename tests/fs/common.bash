@@ -4,9 +4,10 @@
 
 bats_require_minimum_version 1.5.0
 
+load probe
+
 export LC_ALL=C UBSAN_OPTIONS=halt_on_error=1
 NOBODY=65534
-WHO=()
 SUSPICIOUS='error|warning|sanitizer|leak|runtime'
 
 setup() {
@@ -83,11 +84,6 @@ not_mounted() {
 	! mounted "$MNT"
 }
 
-# Runs what could block: no test waits for ever.
-bounded() {
-	timeout -s KILL 20 "$@"
-}
-
 # serve OPTION...: DAEMON serves at MNT
 serve() {
 	perfmonfs -f "$@" "$MNT" >"$LOG.out" 2>"$LOG" 3>&- 4>&- 5>&- &
@@ -160,24 +156,6 @@ as() {
 	esac
 	shift
 	"$@"
-}
-
-# What the last command printed, whole. The helpers below set "output" by themselves: bats' own
-# "run" takes longer than what it runs.
-is() {
-	[ "$output" = "$1" ] || {
-		printf 'expected: %s\ngot: %s\n' "$1" "$output"
-		return 1
-	}
-}
-
-# probe EXPECTED OPERATION...: as fsprobe prints it
-probe() {
-	local expected=$1
-
-	shift
-	output=$(bounded "${WHO[@]}" fsprobe "$@")
-	is "$expected"
 }
 
 # put EXPECTED FILE TEXT: one write(2) of TEXT, in which \n, \0 and the like are escapes

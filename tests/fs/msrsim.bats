@@ -3,6 +3,7 @@
 # the files that those tools do not ask for. BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
+load probe
 
 setup() {
 	PATH="$BUILD/tools:$BUILD/tests:$BUILD/tests/fs:$PATH"
@@ -37,21 +38,6 @@ as_dev_cpu() {
 			mount -t tmpfs tmpfs /dev && mkdir /dev/cpu && mknod -m 666 /dev/null c 1 3
 		fi
 		mount --bind "$tree" /dev/cpu && exec "$@"' sh "$MNT" "$@"
-}
-
-is() {
-	[ "$output" = "$1" ] || {
-		printf 'expected: %s\ngot: %s\n' "$1" "$output"
-		return 1
-	}
-}
-
-# probe EXPECTED OPERATION...: as fsprobe prints it
-probe() {
-	local expected=$1
-	shift
-	run -0 fsprobe "$@"
-	is "$expected"
 }
 
 @test "rdmsr reads what wrmsr wrote" {
