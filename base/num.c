@@ -83,3 +83,24 @@ int num_value(struct slice s, uint64_t *v, struct err *e)
 	*v = -n;
 	return 0;
 }
+
+int num_range(struct slice *list, uint64_t max, uint64_t *first, uint64_t *last, struct err *e)
+{
+	size_t whole = list->n;
+	struct slice range = slice_cut(list, ','), to = range;
+	struct slice from = slice_cut(&to, '-');
+	bool single = from.n == range.n, more = range.n < whole;
+	int rc;
+
+	if (!from.n || (!single && !to.n) || (more && !list->n))
+		return err_set(e, EINVAL, "a number is missing: write a list like 5 or 0-3,16");
+	rc = num_max(from, max, first, e);
+	if (rc == 0)
+		rc = num_max(single ? from : to, max, last, e);
+	if (rc < 0)
+		return rc;
+	if (*first > *last)
+		return err_set(e, EINVAL, "'%.*s' runs backwards: write the lower number first",
+			SLICE_ARG(range));
+	return 0;
+}

@@ -20,4 +20,10 @@ int num_max(struct slice s, uint64_t max, uint64_t *v, struct err *e);
 /* A 64-bit value that may be negative: -100000 is its two's complement. */
 int num_value(struct slice s, uint64_t *v, struct err *e);
 
+/*
+ * Cuts the first range off a list like 0-3,16: numbers 0..@max, a single one being @first and
+ * @last. An empty list has none to cut, which is an error.
+ */
+int num_range(struct slice *list, uint64_t max, uint64_t *first, uint64_t *last, struct err *e);
+
 #endif

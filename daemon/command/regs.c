@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/command/command.h"
+#include "daemon/command/command_i.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,11 +12,6 @@ int command_parse_pmc(struct slice text, uint64_t *value, struct err *e)
 	return num_u64(slice_trim(text), value, e);
 }
 
-int command_parse_pmd(struct slice text, uint64_t *value, struct err *e)
-{
-	return num_value(slice_trim(text), value, e);
-}
-
 static int parse_line(struct slice line, uint16_t set, struct cmd_reg *r, struct err *e)
 {
 	struct slice name = slice_word(&line), number = name;
@@ -26,7 +21,7 @@ static int parse_line(struct slice line, uint16_t set, struct cmd_reg *r, struct
 	*r = (struct cmd_reg){.pmd = slice_starts(name, "pmd"), .set = set};
 	if (!r->pmd && !slice_starts(name, "pmc"))
 		return err_set(e, EINVAL,
-			"'%.*s' is no register: write 'pmcN VALUE' or 'pmdN VALUE'",
+			"'%.*s' is no register: write 'pmcN VALUE' or 'pmdN VALUE [OPTION...]'",
 			SLICE_ARG(name));
 	number.p += 3;
 	number.n -= 3;
@@ -34,8 +29,7 @@ static int parse_line(struct slice line, uint16_t set, struct cmd_reg *r, struct
 	if (rc < 0)
 		return rc;
 	r->num = (uint16_t)num;
-	return r->pmd ? command_parse_pmd(line, &r->value, e)
-		      : command_parse_pmc(line, &r->value, e);
+	return r->pmd ? command_parse_pmd(line, r, e) : command_parse_pmc(line, &r->value, e);
 }
 
 static unsigned count_lines(struct slice text)
@@ -73,21 +67,19 @@ void command_print_pmc(uint64_t value, struct text *out)
 	text_printf(out, "0x%016" PRIx64 "\n", value);
 }
 
-void command_print_pmd(uint64_t value, struct text *out)
-{
-	text_printf(out, "%" PRIu64 "\n", value);
-}
-
 void command_print_regs(const struct command *cmd, struct text *out)
 {
 	for (unsigned i = 0; i < cmd->nregs; i++) {
 		const struct cmd_reg *r = &cmd->regs[i];
 
-		text_printf(out, "%s%u ", r->pmd ? "pmd" : "pmc", r->num);
-		if (r->pmd)
-			command_print_pmd(r->value, out);
-		else
+		if (r->pmd) {
+			text_printf(out, "pmd%u %" PRIu64, r->num, r->value);
+			pmd_conf_print(&r->conf, out);
+			text_printf(out, "\n");
+		} else {
+			text_printf(out, "pmc%u ", r->num);
 			command_print_pmc(r->value, out);
+		}
 	}
 }
 

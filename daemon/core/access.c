@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Reading and writing registers by vectors (specification 3.1.2 to 3.1.4), and the poll. */
+/* Reading and writing registers by vectors (specification 3.1.2 to 3.1.4). */
 #include "daemon/core/core_i.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Counter row @d counts now, and its count can still be told. */
-static bool is_live(const struct context *ctx, const struct evtset *set, unsigned d)
-{
-	return ctx->state == CTX_RUNNING && set == ctx->active && (ctx->hw.pmds & ROW(d)) &&
-	       !set->pmd[d].lost;
-}
-
-static int find_element(struct context *ctx, const struct cmd_reg *r, struct evtset **set,
+static int find_element(const struct context *ctx, const struct cmd_reg *r, struct evtset **set,
 	unsigned *row, struct err *e)
 {
 	int found = r->pmd ? pmu_find_pmd(ctx->pmu, r->num) : pmu_find_pmc(ctx->pmu, r->num);
@@ -27,9 +20,10 @@ static int find_element(struct context *ctx, const struct cmd_reg *r, struct evt
 	return 0;
 }
 
-static uint32_t live_in_vector(struct context *ctx, const struct command *cmd)
+/* With those that are to be reset when one of them is found to have overflowed. */
+static uint32_t live_in_vector(const struct context *ctx, const struct command *cmd)
 {
-	uint32_t live = 0;
+	uint32_t rows = 0;
 	struct evtset *set;
 	struct err ignored;
 	unsigned row;
@@ -37,9 +31,9 @@ static uint32_t live_in_vector(struct context *ctx, const struct command *cmd)
 	for (unsigned i = 0; i < cmd->nregs; i++)
 		if (cmd->regs[i].pmd &&
 			find_element(ctx, &cmd->regs[i], &set, &row, &ignored) == 0 &&
-			is_live(ctx, set, row))
-			live |= ROW(row);
-	return live;
+			set == ctx->active)
+			rows |= ROW(row) | set->pmd[row].reset;
+	return live_rows(ctx, rows);
 }
 
 static int fill_vector(struct context *ctx, struct command *cmd, struct err *e)
@@ -56,30 +50,12 @@ static int fill_vector(struct context *ctx, struct command *cmd, struct err *e)
 			return rc;
 		if (r->pmd && set->pmd[row].lost)
 			return counter_lost(ctx, row, set->pmd[row].lost, e);
-		r->value = r->pmd ? set->pmd[row].value : set->pmc[row];
+		if (r->pmd)
+			conf_fetch(ctx->pmu, set, row, r);
+		else
+			r->value = set->pmc[row];
 	}
 	return 0;
-}
-
-/*
- * Every failed round loses at least one counter, which the next one leaves out: so this ends, and
- * one faulting register does not take the others with it.
- */
-static int look_at(struct context *ctx, struct step *st, struct plan *plan, uint32_t live)
-{
-	bool first = st->phase != PHASE_READ;
-
-	if (!first)
-		counters_take(ctx, st, live, plan);
-	if (live && (first || plan_failed(plan))) {
-		for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-			if (!is_live(ctx, ctx->active, d))
-				live &= ~ROW(d);
-		counters_plan(ctx, live, plan);
-		st->phase = PHASE_READ;
-		return plan->n ? CORE_RUN : CORE_DONE;
-	}
-	return CORE_DONE;
 }
 
 int step_read(
@@ -87,17 +63,20 @@ int step_read(
 {
 	if (look_at(ctx, st, plan, live_in_vector(ctx, cmd)) == CORE_RUN)
 		return CORE_RUN;
+	overflow_settle(ctx, plan->at);
 	return fill_vector(ctx, cmd, e);
 }
 
-int step_poll(struct context *ctx, struct step *st, struct plan *plan)
+/* What a set that is not active comes to use is claimed, so that no switch finds it taken. */
+static int reserve(struct context *ctx, const uint64_t values[PMU_MAX_PMCS], struct step *st,
+	struct plan *plan, struct err *e)
 {
-	uint32_t live = 0;
+	struct image other;
 
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if (is_live(ctx, ctx->active, d))
-			live |= ROW(d);
-	return look_at(ctx, st, plan, live);
+	image_of(ctx->pmu, values, false, &other);
+	st->target = ctx->hw;
+	image_reserve(ctx->pmu, &st->target, &other);
+	return transition_begin(ctx, st, plan, e);
 }
 
 static int write_pmc(struct context *ctx, const struct command *cmd, struct evtset *set,
@@ -112,10 +91,12 @@ static int write_pmc(struct context *ctx, const struct command *cmd, struct evts
 			" counts at kernel level, which config/allow_kernel does not "
 			"grant you: clear the bits 0x%" PRIx64,
 			pmc->num, value, value & pmc->kernel);
-	if (ctx->state == CTX_UNLOADED || set != ctx->active || value == set->pmc[row])
+	if (ctx->state == CTX_UNLOADED || value == set->pmc[row])
 		return CORE_DONE;
-	memcpy(values, set->pmc, sizeof(values));
+	memcpy(values, set->pmc, ctx->pmu->npmcs * sizeof(values[0]));
 	values[row] = value;
+	if (set != ctx->active)
+		return reserve(ctx, values, st, plan, e);
 	image_of(ctx->pmu, values, ctx->state == CTX_RUNNING, &st->target);
 	return transition_begin(ctx, st, plan, e);
 }
@@ -188,7 +169,9 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 	}
 	switch (st->phase) {
 	case PHASE_START:
-		rc = write_pmd(ctx, set, row, st, plan, e);
+		rc = conf_check(ctx->pmu, &r->conf, e);
+		if (rc == 0)
+			rc = write_pmd(ctx, set, row, st, plan, e);
 		break;
 	case PHASE_PMD_LOOK:
 		rc = write_pmd_look(ctx, row, value, st, plan, e);
@@ -200,10 +183,10 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 		}
 		rc = CORE_DONE;
 	}
-	if (rc == CORE_DONE)
-		set->pmd[row] = (struct pmd_state){.value = value,
-			.hw = value & ctx->pmu->pmds[row].wmask,
-			.looked = plan->at};
+	if (rc == CORE_DONE) {
+		conf_store(ctx->pmu, r, plan->at, row, &set->pmd[row]);
+		set->pending &= ~ROW(row);
+	}
 	return rc;
 }
 

@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/core/context.h"
 
-#include <stddef.h>
+#include <errno.h>
+#include <stdlib.h>
 
-static void set_init(struct evtset *set, uint16_t id, const struct pmu *pmu)
+int ctx_init(struct context *ctx, const struct pmu *pmu)
 {
-	*set = (struct evtset){.id = id};
-	for (unsigned p = 0; p < pmu->npmcs; p++)
-		set->pmc[p] = pmu->pmcs[p].def;
+	*ctx = (struct context){.pmu = pmu, .state = CTX_UNLOADED, .nsets = 1, .room = 1};
+	ctx->active = evtset_new(0, pmu);
+	ctx->sets = malloc(sizeof(*ctx->sets));
+	if (!ctx->active || !ctx->sets) {
+		free(ctx->active);
+		free(ctx->sets);
+		return -ENOMEM;
+	}
+	ctx->sets[0] = ctx->active;
+	return 0;
 }
 
-void ctx_init(struct context *ctx, const struct pmu *pmu)
+void ctx_free(struct context *ctx)
 {
-	*ctx = (struct context){.pmu = pmu, .state = CTX_UNLOADED};
-	set_init(&ctx->set0, 0, pmu);
-	ctx->active = &ctx->set0;
-}
-
-struct evtset *ctx_set(struct context *ctx, unsigned id)
-{
-	return id == ctx->set0.id ? &ctx->set0 : NULL;
+	for (unsigned i = 0; i < ctx->nsets; i++)
+		free(ctx->sets[i]);
+	free(ctx->sets);
+	messages_free(&ctx->messages);
 }
 
 uint64_t pmu_wrap_ns(const struct pmu *pmu, uint32_t pmds)

@@ -6,66 +6,75 @@
 #ifndef CORE_CONTEXT_H
 #define CORE_CONTEXT_H
 
+#include "daemon/core/evtset.h"
 #include "daemon/core/image.h"
+#include "daemon/core/messages.h"
 #include "daemon/core/plan.h"
 #include "daemon/core/request.h"
 #include "perfmonfs/pmu.h"
 
-/* Why a count can no longer be told. It stays so until the PMD is written anew. */
-enum lost {
-	LOST_NOT = 0,
-	LOST_STOLEN,  /* its selector holds what somebody else wrote */
-	LOST_PAUSED,  /* its bit in the global control was cleared while it ran */
-	LOST_OFFLINE, /* its CPU went offline */
-	LOST_LATE,    /* nobody looked for so long that it may have wrapped unseen */
-	LOST_FAULT,   /* its register could not be read */
-};
+/* Why monitoring is to be masked. */
+enum mask_reason { MASK_NOTIFY = 1 << 0, MASK_THROTTLE = 1 << 1 };
 
-struct pmd_state {
-	uint64_t value;  /* 64 bits wide, as of the last look at the hardware */
-	uint64_t hw;     /* what the actual counter held at that look */
-	uint64_t looked; /* when that was (ns), while it counts */
-	enum lost lost;
-};
-
-/* An event set (3.7): everything a PMU is programmed with. */
-struct evtset {
-	uint16_t id;
-	uint64_t pmc[PMU_MAX_PMCS]; /* logical values, by row */
-	struct pmd_state pmd[PMU_MAX_PMDS];
+/* How often these have happened; whoever wants to know compares. */
+struct ctx_count {
+	uint64_t changes;  /* of the state, but for its set */
+	uint64_t notified; /* notifications, with or without a message */
+	uint64_t thefts;   /* counters found stolen or paused */
+	uint64_t switches, overflows, messages_lost;
 };
 
 struct context {
 	const struct pmu *pmu;
 	enum ctx_state state;
-	unsigned flags;     /* enum ctx_flag */
-	bool ever_loaded;   /* flags are settled by the first load */
-	unsigned cpu;       /* unless unloaded */
-	struct evtset set0; /* always there (3.7.5) */
+	bool throttled;       /* masked because of too many overflows */
+	unsigned flags;       /* enum ctx_flag */
+	bool ever_loaded;     /* flags are settled by the first load */
+	unsigned cpu;         /* unless unloaded */
+	struct limits limits; /* of the last load, start or restart */
+
+	struct evtset **sets; /* by rising id; set 0 is always there (3.7.5) */
+	unsigned nsets, room;
 	struct evtset *active;
+	uint64_t since; /* while running: up to when (ns) the active set's time is accounted */
 
 	/* While loaded: what we put into the hardware, and what of it is claimed. */
 	struct image hw;
 	uint64_t claimed_sel[PMU_MAX_PMCS]; /* bits of each selector */
 	uint32_t claimed_pmds;
 	uint64_t claimed_global;
-	uint64_t thefts; /* how many counters were ever found stolen or paused */
+
+	/* Overflow: what looks at the counters have found. */
+	uint32_t wrapped;     /* not dealt with yet; only within a step */
+	uint32_t report;      /* PMDs that the next notification tells of */
+	unsigned mask_due;    /* enum mask_reason */
+	uint64_t rate_since;  /* throttling: when its second began, */
+	uint64_t rate_so_far; /* and the overflows in it */
+
+	struct messages messages;
+
+	struct ctx_count count;
 };
 
-void ctx_init(struct context *ctx, const struct pmu *pmu);
+/* -ENOMEM. */
+int ctx_init(struct context *ctx, const struct pmu *pmu);
+void ctx_free(struct context *ctx);
 
 /* The set @id, or NULL. */
-struct evtset *ctx_set(struct context *ctx, unsigned id);
+struct evtset *ctx_set(const struct context *ctx, unsigned id);
 
 /* Progress of one command, kept by whoever executes it; step_begin() it first. */
 struct step {
 	int phase;
 	unsigned element;     /* of the vector */
+	bool masking;         /* it is being stopped in order to be masked */
 	uint32_t blame;       /* register found in somebody else's hands, and what it holds: the */
 	uint64_t blame_value; /* backend may know who it is; 0: none */
 	struct err err;       /* the error to report in the end */
 	uint64_t give_back;   /* bits of the global control that others need */
 	struct image target;  /* the image being moved to */
+	struct evtset *to;    /* the set being switched to; NULL: the next in turn */
+	struct evtset_undo undo;
 };
 
 void step_begin(struct step *st);
@@ -78,29 +87,36 @@ enum { CORE_DONE = 0, CORE_RUN = 1 };
  * CORE_DONE: it has succeeded. Negative: it has failed with that errno and @e says why; all that
  * could be undone has been. The context may be used for the next command after either.
  *
- * Errors, besides the specification's: EINVAL wrong state or arguments, EBUSY already loaded or
- * a counter is held by somebody else, ENOENT no such register or set, EACCES no right to count
- * at kernel level, EPERM no right to load on a CPU, EIO a count was lost or a register faults,
- * ENXIO the CPU is offline.
+ * Errors, besides the specification's: EINVAL wrong state or arguments, EBUSY already loaded, in
+ * use, masked or a counter is held by somebody else, ENOENT no such register or set, EEXIST the
+ * set exists, EACCES no right to count at kernel level, EPERM no right to load on a CPU, EIO a
+ * count was lost or a register faults, ENXIO the CPU is offline, EAGAIN no message.
  */
 int core_step(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
 	struct err *e);
 
 /*
- * The first plan of a stop, for a running context, to be made in advance: running it is the
- * first thing done when a stop, unload or destroy is to be executed. Then step_quiet() begins
+ * The first plan of what command_stops(), for a running context, to be made in advance: running
+ * it is the first thing done when such a command is to be executed. Then step_quiet() begins
  * that command, with this plan and its results.
  */
 void ctx_quiet_plan(const struct context *ctx, struct plan *plan);
 void step_quiet(struct step *st);
 
+/* When a context wants attention by itself. */
+struct wake {
+	uint64_t at;   /* at that time (ns); 0: never, 1: at once */
+	bool switches; /* by CMD_SWITCH, for its set's time is over then; otherwise by CMD_POLL */
+};
+struct wake ctx_wake(const struct context *ctx);
+
 /* What CMD_LOAD refuses whatever the CPU holds; for those who prepare a CPU for it. */
-int core_load_check(struct context *ctx, const struct command *cmd, struct err *e);
+int core_load_check(const struct context *ctx, const struct command *cmd, struct err *e);
 
 /* How long the narrowest counter in @pmds needs to wrap at the highest rate; 0: centuries. */
 uint64_t pmu_wrap_ns(const struct pmu *pmu, uint32_t pmds);
 
-/* How often a running context wants CMD_POLL, in ns; 0: it need not be. */
+/* How often a running context wants CMD_POLL, in ns, that no counter wraps unseen; 0: never. */
 uint64_t pmu_poll_ns(const struct pmu *pmu);
 
 #endif

@@ -7,6 +7,9 @@
 
 #include "daemon/core/context.h"
 
+#define SECOND_NS 1000000000
+#define YEARS_NS  (1ULL << 60) /* 36 of them */
+
 enum {
 	PHASE_START = 0, /* of every command and every vector element */
 	/* transition.c */
@@ -18,6 +21,11 @@ enum {
 	/* stop.c */
 	PHASE_QUIET = 200, /* the counters stand still */
 	PHASE_STOP,        /* selectors are disabled and counters read */
+	/* switch.c */
+	PHASE_SWITCH_QUIET = 250, /* the counters stand still */
+	PHASE_SWITCH_LOOK,        /* they have been read */
+	PHASE_SWITCH_SET,         /* the next set's have been written */
+	PHASE_SWITCH_ENABLE,      /* they count */
 	/* load.c */
 	PHASE_VERIFY = 300,
 	PHASE_RELEASE,
@@ -40,6 +48,24 @@ bool transition_active(const struct step *st);
 int stop_begin(struct context *ctx, struct step *st, struct plan *plan);
 int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
 bool stop_active(const struct step *st);
+/* Goes on with a stop that leads to being masked. */
+int mask_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
+/* Tells of the overflows that stopping has found. */
+void stop_report(struct context *ctx, uint64_t now);
+
+/* Adds the write of selector row @p as st->target has it. */
+void plan_selector(
+	const struct context *ctx, const struct step *st, unsigned p, struct plan *plan);
+
+/* What of stopping is left to do when the counters stand still and have been read. */
+int stop_rest(struct context *ctx, struct step *st, struct plan *plan);
+/* Takes in what plans of stopping have found out: counts, selectors taken over or disabled. */
+void stop_take(struct context *ctx, struct step *st, const struct plan *plan);
+
+/* Switches a running context to @to, NULL: the next set; the same manner of use. */
+int switch_begin(struct context *ctx, struct step *st, struct plan *plan, struct evtset *to);
+int switch_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
+bool switch_active(const struct step *st);
 
 /* Our bits of selector row @p that the read @op found changed; 0 without one. */
 uint64_t selector_differs(const struct context *ctx, unsigned p, const struct reg_op *op);
@@ -57,9 +83,54 @@ int step_read(struct context *ctx, struct command *cmd, struct step *st, struct 
 	struct err *e);
 int step_write(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
 	struct err *e);
-int step_poll(struct context *ctx, struct step *st, struct plan *plan);
+int step_restart(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
+	struct err *e);
+int step_poll(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
+	struct err *e);
+
+/* The word and throttled of the state; counted if they change. */
+void ctx_set_state(struct context *ctx, enum ctx_state state);
+/* Time passes for the active set. */
+bool ctx_counts(const struct context *ctx);
+
+/* sets.c */
+int set_new(struct context *ctx, unsigned id, struct err *e);
+int set_delete(struct context *ctx, unsigned id, struct err *e);
+int set_write(struct context *ctx, const struct cmd_evtset *c, const struct limits *limits,
+	struct err *e);
+int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, struct err *e);
+/* What has to be true of all sets together once they are loaded. */
+int sets_check(const struct context *ctx, struct err *e);
+/* Sets who follows whom, and forgets who switched. */
+void sets_link(struct context *ctx);
+
+/* conf.c: the configuration of a PMD. EINVAL: it names a PMD that there is not. */
+int conf_check(const struct pmu *pmu, const struct pmd_conf *conf, struct err *e);
+/* What a write leaves in row @d: all of it new. */
+void conf_store(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, unsigned d,
+	struct pmd_state *s);
+void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, struct cmd_reg *r);
+
+/* overflow.c */
+/* Counts and resets what has wrapped; what else is due is left in mask_due and switch_due. */
+void overflow_settle(struct context *ctx, uint64_t now);
+/* Tells of what has made mask_due. */
+void overflow_notify(struct context *ctx);
+
+/* time.c */
+/* Adds the time since the last call to the active set's. */
+void time_account(struct context *ctx, uint64_t now);
+bool time_is_over(const struct context *ctx, uint64_t now);
 
 /* counter.c: looking at running counters. */
+
+/* Reads the running counters @live and takes the results in, in as many rounds as
+ * registers that fail make necessary. */
+int look_at(struct context *ctx, struct step *st, struct plan *plan, uint32_t live);
+/* Those of @rows of the active set that count and whose count can be told. */
+uint32_t live_rows(const struct context *ctx, uint32_t rows);
+
+uint64_t pmd_width_mask(const struct pmu_pmd *pmd);
 
 /* Plans what it takes to read the counters @pmds and to know that they are still ours. */
 void counters_plan(const struct context *ctx, uint32_t pmds, struct plan *plan);

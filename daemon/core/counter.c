@@ -9,9 +9,9 @@
 
 #include <inttypes.h>
 
-static uint64_t width_mask(unsigned width)
+uint64_t pmd_width_mask(const struct pmu_pmd *pmd)
 {
-	return width == 64 ? ~0ULL : (1ULL << width) - 1;
+	return pmd->width == 64 ? ~0ULL : (1ULL << pmd->width) - 1;
 }
 
 uint32_t selectors_of(const struct pmu *pmu, uint32_t pmds)
@@ -46,7 +46,7 @@ void counters_lose(struct context *ctx, uint32_t pmds, enum lost why)
 			continue;
 		ctx->active->pmd[d].lost = why;
 		if (why == LOST_STOLEN || why == LOST_PAUSED)
-			ctx->thefts++;
+			ctx->count.thefts++;
 	}
 }
 
@@ -71,7 +71,7 @@ static void fold_one(struct context *ctx, unsigned d, const struct plan *plan)
 	const struct pmu_pmd *pmd = &ctx->pmu->pmds[d];
 	const struct reg_op *op = plan_result(plan, pmd->addr);
 	struct pmd_state *s = &ctx->active->pmd[d];
-	uint64_t wrap = pmu_wrap_ns(ctx->pmu, ROW(d));
+	uint64_t wrap = pmu_wrap_ns(ctx->pmu, ROW(d)), was;
 
 	if (!op || op->verb != REG_READ)
 		return;
@@ -80,8 +80,11 @@ static void fold_one(struct context *ctx, unsigned d, const struct plan *plan)
 	if (s->lost)
 		return;
 	s->looked = plan->at;
-	s->value += (op->value - s->hw) & width_mask(pmd->width);
+	was = s->n.value;
+	s->n.value += (op->value - s->hw) & pmd_width_mask(pmd);
 	s->hw = op->value;
+	if (s->n.value < was && !(s->flags & PMD_NO64))
+		ctx->wrapped |= ROW(d);
 }
 
 void counters_fold(struct context *ctx, uint32_t pmds, const struct plan *plan)
@@ -188,4 +191,36 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 		"start "
 		"over",
 		num);
+}
+
+/* It counts now, and its count can still be told. */
+static bool is_live(const struct context *ctx, unsigned d)
+{
+	return ctx->state == CTX_RUNNING && (ctx->hw.pmds & ROW(d)) && !ctx->active->pmd[d].lost;
+}
+
+uint32_t live_rows(const struct context *ctx, uint32_t rows)
+{
+	for (unsigned d = 0; d < PMU_MAX_PMDS; d++)
+		if ((rows & ROW(d)) && !is_live(ctx, d))
+			rows &= ~ROW(d);
+	return rows;
+}
+
+/*
+ * Every failed round loses at least one counter, which the next one leaves out: so this ends, and
+ * one faulting register does not take the others with it.
+ */
+int look_at(struct context *ctx, struct step *st, struct plan *plan, uint32_t live)
+{
+	bool first = st->phase != PHASE_READ;
+
+	if (!first)
+		counters_take(ctx, st, live, plan);
+	if (live && (first || plan_failed(plan))) {
+		counters_plan(ctx, live_rows(ctx, live), plan);
+		st->phase = PHASE_READ;
+		return plan->n ? CORE_RUN : CORE_DONE;
+	}
+	return CORE_DONE;
 }

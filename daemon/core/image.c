@@ -84,3 +84,14 @@ void image_of(
 	if (running)
 		im->global = image_global_bits(pmu, im->pmds);
 }
+
+void image_reserve(const struct pmu *pmu, struct image *im, const struct image *other)
+{
+	for (unsigned p = 0; p < pmu->npmcs; p++) {
+		if (!(im->pmcs & ROW(p)))
+			im->sel[p] = pmu->pmcs[p].def;
+		im->mask[p] |= other->mask[p];
+	}
+	im->pmcs |= other->pmcs;
+	im->spare |= other->pmds & ~im->pmds;
+}

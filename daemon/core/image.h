@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the actual registers have to hold for a set of logical ones. Moving a CPU from one state
- * to another (load, start, stop, a rewritten PMC, one day a set switch) is the difference
- * between two images.
+ * to another (load, start, stop, a rewritten PMC, a set switch) is the difference between two
+ * images.
  */
 #ifndef CORE_IMAGE_H
 #define CORE_IMAGE_H
@@ -15,6 +15,7 @@
 /* Rows of the description, not logical numbers, index everything here. */
 struct image {
 	uint32_t pmcs, pmds;         /* in use: a bit per row */
+	uint32_t spare;              /* PMDs that other sets use: to be claimed, not counting */
 	uint64_t sel[PMU_MAX_PMCS];  /* the value of each selector in use */
 	uint64_t mask[PMU_MAX_PMCS]; /* the bits of it that are ours */
 	uint64_t global;             /* bits of the global control that are on */
@@ -27,6 +28,9 @@ struct image {
 /* The image of logical PMC values @pmc: counting if @running, otherwise standing still. */
 void image_of(
 	const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], bool running, struct image *im);
+
+/* Has @im keep what @other uses, too: at its default, where @im does not use it itself. */
+void image_reserve(const struct pmu *pmu, struct image *im, const struct image *other);
 
 /* Bits of the global control for the counters in @pmds. */
 uint64_t image_global_bits(const struct pmu *pmu, uint32_t pmds);

@@ -2,7 +2,7 @@
 /* Load and unload (specification 3.1.7, 3.1.8). */
 #include "daemon/core/core_i.h"
 
-int core_load_check(struct context *ctx, const struct command *cmd, struct err *e)
+int core_load_check(const struct context *ctx, const struct command *cmd, struct err *e)
 {
 	if (ctx->state != CTX_UNLOADED)
 		return err_set(e, EBUSY, "already loaded on CPU %u: unload first", ctx->cpu);
@@ -16,7 +16,42 @@ int core_load_check(struct context *ctx, const struct command *cmd, struct err *
 		return err_set(e, EINVAL, "notify_block is for threads, not for CPUs: see flags");
 	if (cmd->has_set && !ctx_set(ctx, cmd->set))
 		return err_set(e, EINVAL, "no event set %u", cmd->set);
-	return 0;
+	return sets_check(ctx, e);
+}
+
+/* All that any set uses is claimed now, so that no switch finds it taken. */
+static int load_begin(struct context *ctx, const struct command *cmd, struct step *st,
+	struct plan *plan, struct err *e)
+{
+	struct evtset *set = ctx_set(ctx, cmd->has_set ? cmd->set : 0);
+	struct image other;
+
+	evtset_save(set, ctx->active, &st->undo);
+	if (!ctx->messages.ring && messages_reset(&ctx->messages) < 0)
+		return err_set(e, ENOMEM, "no memory for the message queue");
+	ctx->cpu = cmd->cpu;
+	image_of(ctx->pmu, set->pmc, false, &st->target);
+	for (unsigned i = 0; i < ctx->nsets; i++) {
+		image_of(ctx->pmu, ctx->sets[i]->pmc, false, &other);
+		image_reserve(ctx->pmu, &st->target, &other);
+	}
+	ctx->active = set;
+	return transition_begin(ctx, st, plan, e);
+}
+
+static int loaded(struct context *ctx, const struct command *cmd)
+{
+	sets_link(ctx);
+	evtset_activate(ctx->active);
+	messages_reset(&ctx->messages);
+	ctx->limits = cmd->limits;
+	ctx->rate_so_far = 0;
+	ctx->mask_due = 0;
+	ctx->report = 0;
+	ctx_set_state(ctx, CTX_LOADED);
+	ctx->flags |= CTX_SYSTEM_WIDE;
+	ctx->ever_loaded = true;
+	return CORE_DONE;
 }
 
 int step_load(
@@ -28,19 +63,13 @@ int step_load(
 		rc = core_load_check(ctx, cmd, e);
 		if (rc < 0)
 			return rc;
-		ctx->cpu = cmd->cpu;
-		ctx->active = ctx_set(ctx, cmd->has_set ? cmd->set : 0);
-		image_of(ctx->pmu, ctx->active->pmc, false, &st->target);
-		rc = transition_begin(ctx, st, plan, e);
+		rc = load_begin(ctx, cmd, st, plan, e);
 	} else {
 		rc = transition_step(ctx, st, plan, e);
 	}
-	if (rc != CORE_DONE)
-		return rc;
-	ctx->state = CTX_LOADED;
-	ctx->flags |= CTX_SYSTEM_WIDE;
-	ctx->ever_loaded = true;
-	return CORE_DONE;
+	if (rc < 0)
+		ctx->active = st->undo.from;
+	return rc == CORE_DONE ? loaded(ctx, cmd) : rc;
 }
 
 /* Stopped some time ago: is what is to be put back still ours? What is not is left alone. */
@@ -105,7 +134,7 @@ static int unloaded(struct context *ctx, struct step *st, struct err *e)
 	ctx->claimed_global = 0;
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 		ctx->claimed_sel[p] = 0;
-	ctx->state = CTX_UNLOADED;
+	ctx_set_state(ctx, CTX_UNLOADED);
 	if (!st->err.no)
 		return CORE_DONE;
 	*e = st->err;
@@ -118,6 +147,7 @@ int step_unload(struct context *ctx, struct step *st, struct plan *plan, struct 
 		/* Whether it could be stopped or not: putting registers back stops it too. */
 		if (stop_step(ctx, st, plan, e) == CORE_RUN)
 			return CORE_RUN;
+		stop_report(ctx, plan->at);
 		if (st->err.no == ENXIO)
 			st->err.no = 0; /* a CPU that is gone has nothing to be put back */
 		return release(ctx, st, plan);

@@ -10,16 +10,26 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "perfmonfs/msg.h"
+#include "perfmonfs/pmu.h"
 
 enum cmd_verb {
-	CMD_LOAD,      /* attach to @cpu (specification 3.1.7) */
-	CMD_START,     /* 3.1.5 */
-	CMD_WRITE,     /* write the registers of the vector (3.1.2, 3.1.3) */
-	CMD_READ,      /* read the registers of the vector (3.1.4) */
-	CMD_SET_FLAGS, /* context flags, until the first load (3.1.1) */
-	CMD_INFO,      /* state and flags */
-	CMD_POLL,      /* look at the counters before one can wrap; nobody asked */
+	CMD_LOAD,          /* attach to @cpu (specification 3.1.7) */
+	CMD_START,         /* 3.1.5 */
+	CMD_RESTART,       /* 3.1.9 */
+	CMD_WRITE,         /* write the registers of the vector (3.1.2, 3.1.3) */
+	CMD_READ,          /* read the registers of the vector (3.1.4) */
+	CMD_FLAGS,         /* context flags, until the first load (3.1.1) */
+	CMD_INFO,          /* state and flags */
+	CMD_EVTSET_NEW,    /* 3.1.10 */
+	CMD_EVTSET_DELETE, /* 3.1.11 */
+	CMD_EVTSET_WRITE,  /* modify an event set's properties (3.1.10) */
+	CMD_EVTSET_READ,   /* 3.1.12 */
+	CMD_MESSAGES,      /* take messages from the queue (3.3.3) */
+	CMD_SIGNAL,        /* notify by signal (3.3.7); not for the core, which knows no process */
+	CMD_POLL,          /* look at the counters; nobody asked */
 	/* Those from here on stop the counters: command_stops(). */
+	CMD_SWITCH,  /* the active set's time is over; nobody asked */
 	CMD_STOP,    /* 3.1.6 */
 	CMD_UNLOAD,  /* 3.1.8 */
 	CMD_DESTROY, /* unload if need be; nothing may follow (3.1.15) */
@@ -27,7 +37,7 @@ enum cmd_verb {
 
 static inline bool command_stops(enum cmd_verb verb)
 {
-	return verb >= CMD_STOP;
+	return verb >= CMD_SWITCH;
 }
 
 /* What the caller may do, decided from his credentials when he asks. */
@@ -36,15 +46,87 @@ struct rights {
 	bool kernel; /* count at kernel level */
 };
 
+/* What the administrator and the machine set (config/). */
+struct limits {
+	uint64_t tick_ns;           /* the shortest time between two looks or two switches */
+	uint64_t timer_ns;          /* what the timer can tell apart: timeouts are multiples */
+	uint64_t overflow_rate_max; /* overflows a second before the context is masked */
+};
+
+/* A set of logical register numbers: a bit each. */
+enum { CMD_BV = PMU_MAX_NUM / 64 };
+struct regset {
+	uint64_t bits[CMD_BV];
+};
+
+static inline void regset_add(struct regset *s, unsigned num)
+{
+	s->bits[num / 64] |= 1ULL << num % 64;
+}
+
+static inline bool regset_has(const struct regset *s, unsigned num)
+{
+	return s->bits[num / 64] >> num % 64 & 1;
+}
+
+enum pmd_flag {
+	PMD_NOTIFY = 1 << 0, /* its overflow is notified (PFM_REGFL_OVFL_NOTIFY) */
+	PMD_RANDOM = 1 << 1, /* its reset values are randomized (PFM_REGFL_RANDOM) */
+	PMD_NO64 = 1 << 2,   /* no 64-bit emulation: the actual counter's width, no overflow */
+};
+
+/* What happens when a PMD overflows (3.1.2, 3.1.3). All zero: it wraps around. */
+struct pmd_conf {
+	uint64_t long_reset;  /* value after an overflow that was notified */
+	uint64_t short_reset; /* value after one that was not */
+	uint64_t thresh;      /* overflows until the set is switched from; 0: it is no trigger */
+	uint64_t mask;        /* PMD_RANDOM: reset value + (random & mask) */
+	uint64_t eventid;     /* for sampling formats, never looked at */
+	uint32_t seed;        /* determines the series of random numbers */
+	unsigned flags;       /* enum pmd_flag */
+	struct regset smpl;   /* PMDs for sampling formats to record */
+	struct regset reset;  /* PMDs to be reset with it */
+};
+
 /* One element of a vector. */
 struct cmd_reg {
 	bool pmd; /* a PMD, else a PMC */
 	uint16_t num;
 	uint16_t set;
 	uint64_t value;
+	struct pmd_conf conf; /* of a PMD; a write sets all of it */
+
+	/* Out: CMD_READ of a PMD. */
+	uint64_t last_reset;  /* the value last loaded into it */
+	uint64_t thresh_left; /* overflows left before switching; 0 if it is no trigger, or its
+				 set does not switch on overflow */
+	uint64_t overflows;   /* how many there were since it was last written */
 };
 
-enum ctx_state { CTX_UNLOADED, CTX_LOADED, CTX_RUNNING };
+enum evtset_flag { /* the bits of perfmon2's PFM_SETFL_* */
+	SET_OVFL_SWITCH = 1 << 0,
+	SET_TIME_SWITCH = 1 << 1,
+	SET_EXPL_NEXT = 1 << 2,
+};
+
+/* Properties of event set @id; CMD_EVTSET_WRITE changes those named in @change. */
+struct cmd_evtset {
+	uint16_t id;
+	enum { EVTSET_FLAGS = 1 << 0, EVTSET_TIMEOUT = 1 << 1, EVTSET_NEXT = 1 << 2 } change;
+	unsigned flags;      /* enum evtset_flag */
+	uint64_t timeout_ns; /* requested when written, effective when read; 0: none was set */
+	uint16_t next;       /* explicit next. Writing it sets or clears SET_EXPL_NEXT: */
+	bool has_next;       /* if written: there is one */
+
+	/* Out: CMD_EVTSET_READ. */
+	uint64_t runs;             /* times it was made the active set */
+	uint64_t active_ns;        /* how long it was, while counters counted */
+	uint64_t remaining_ns;     /* of its timeout; 0 unless it switches by time */
+	struct regset switch_pmds; /* triggers of the last switch from it; none since load */
+	struct regset pmcs, pmds;  /* available registers */
+};
+
+enum ctx_state { CTX_UNLOADED, CTX_LOADED, CTX_RUNNING, CTX_MASKED };
 
 enum ctx_flag {
 	CTX_SYSTEM_WIDE = 1 << 0,
@@ -55,18 +137,23 @@ enum ctx_flag {
 /* The answer to CMD_INFO. */
 struct ctx_info {
 	enum ctx_state state;
-	unsigned flags; /* enum ctx_flag */
-	unsigned cpu;   /* valid unless unloaded */
-	uint16_t set;   /* the active set, valid unless unloaded */
+	bool throttled;   /* masked because of too many overflows */
+	unsigned flags;   /* enum ctx_flag */
+	unsigned cpu;     /* valid unless unloaded */
+	uint16_t set;     /* the active set, valid unless unloaded */
+	uint64_t changes; /* how many times the state has changed */
 };
 
 struct command {
 	enum cmd_verb verb;
 	struct rights rights;
+	struct limits limits;
 	unsigned cpu;   /* CMD_LOAD */
 	uint16_t set;   /* CMD_LOAD, CMD_START: the set to activate first */
 	bool has_set;   /* ... if one was given */
-	unsigned flags; /* CMD_SET_FLAGS */
+	unsigned flags; /* CMD_FLAGS */
+	int sig;        /* CMD_SIGNAL; 0: none any more */
+	int tid;        /* CMD_SIGNAL; 0: the caller */
 
 	/*
 	 * CMD_WRITE, CMD_READ. Elements take effect in order up to the first error. Each stands
@@ -79,7 +166,15 @@ struct command {
 	unsigned first_line;
 	struct err cut;
 
-	struct ctx_info info; /* out: CMD_INFO */
+	/*
+	 * CMD_MESSAGES: room for @nmsgs, which becomes how many were taken; EAGAIN if there is
+	 * none.
+	 */
+	struct pfm_msg *msgs;
+	unsigned nmsgs;
+
+	struct cmd_evtset evtset; /* CMD_EVTSET_* */
+	struct ctx_info info;     /* out: CMD_INFO */
 };
 
 #endif

@@ -16,14 +16,38 @@ static int set_flags(struct context *ctx, unsigned flags, struct err *e)
 static int info(const struct context *ctx, struct ctx_info *out)
 {
 	*out = (struct ctx_info){
-		.state = ctx->state, .flags = ctx->flags, .cpu = ctx->cpu, .set = ctx->active->id};
+		.state = ctx->state,
+		.throttled = ctx->throttled,
+		.flags = ctx->flags,
+		.cpu = ctx->cpu,
+		.set = ctx->active->id,
+		.changes = ctx->count.changes,
+	};
 	return CORE_DONE;
+}
+
+static int take_messages(struct context *ctx, struct command *cmd, struct err *e)
+{
+	cmd->nmsgs = messages_take(&ctx->messages, cmd->msgs, cmd->nmsgs);
+	return cmd->nmsgs ? CORE_DONE : err_set(e, EAGAIN, "no message is waiting");
+}
+
+void ctx_set_state(struct context *ctx, enum ctx_state state)
+{
+	bool throttled = state == CTX_MASKED && (ctx->mask_due & MASK_THROTTLE);
+
+	if (ctx->state != state || ctx->throttled != throttled)
+		ctx->count.changes++;
+	ctx->state = state;
+	ctx->throttled = throttled;
 }
 
 void step_begin(struct step *st)
 {
 	st->phase = PHASE_START;
 	st->element = 0;
+	st->masking = false;
+	st->to = NULL;
 	st->blame = 0;
 	st->give_back = 0;
 	st->err.no = 0;
@@ -52,12 +76,27 @@ int core_step(
 		return step_write(ctx, cmd, st, plan, e);
 	case CMD_READ:
 		return step_read(ctx, cmd, st, plan, e);
-	case CMD_SET_FLAGS:
+	case CMD_FLAGS:
 		return set_flags(ctx, cmd->flags, e);
 	case CMD_INFO:
 		return info(ctx, &cmd->info);
+	case CMD_RESTART:
+		return step_restart(ctx, cmd, st, plan, e);
+	case CMD_EVTSET_NEW:
+		return set_new(ctx, cmd->evtset.id, e);
+	case CMD_EVTSET_DELETE:
+		return set_delete(ctx, cmd->evtset.id, e);
+	case CMD_EVTSET_WRITE:
+		return set_write(ctx, &cmd->evtset, &cmd->limits, e);
+	case CMD_EVTSET_READ:
+		return set_read(ctx, &cmd->evtset, plan->at, e);
+	case CMD_MESSAGES:
+		return take_messages(ctx, cmd, e);
 	case CMD_POLL:
-		return step_poll(ctx, st, plan);
+	case CMD_SWITCH:
+		return step_poll(ctx, cmd, st, plan, e);
+	case CMD_SIGNAL:
+		break;
 	}
 	return err_set(e, EINVAL, "no such command");
 }

@@ -54,7 +54,7 @@ void selector_disown(struct context *ctx, unsigned p, uint64_t differ)
  * What the plan has found out up to where it got. The first plan has paused a counter that was
  * taken over, too: its bit of the global control goes back to whoever has it now.
  */
-static void take(struct context *ctx, struct step *st, const struct plan *plan)
+void stop_take(struct context *ctx, struct step *st, const struct plan *plan)
 {
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {
 		const struct reg_op *op = plan_result(plan, ctx->pmu->pmcs[p].addr);
@@ -71,7 +71,7 @@ static void take(struct context *ctx, struct step *st, const struct plan *plan)
 			selector_disown(ctx, p, differ);
 		}
 		/* Of a shared one that was not replaced, the rest still is what it was. */
-		if (!differ || !enables(ctx, p))
+		if (op->verb == REG_REPLACE && (!differ || !enables(ctx, p)))
 			ctx->hw.sel[p] = stopped_value(ctx, p);
 	}
 	counters_fold(ctx, ctx->hw.pmds, plan);
@@ -98,7 +98,7 @@ static int stopped(struct context *ctx, struct step *st, struct err *e)
 	ctx->hw.running = false;
 	ctx->hw.global = 0;
 	ctx->hw.halted = false;
-	ctx->state = CTX_LOADED;
+	ctx_set_state(ctx, CTX_LOADED);
 	return CORE_DONE;
 }
 
@@ -131,6 +131,15 @@ int stop_begin(struct context *ctx, struct step *st, struct plan *plan)
 	return CORE_RUN;
 }
 
+int stop_rest(struct context *ctx, struct step *st, struct plan *plan)
+{
+	plan_clear(plan);
+	if (ctx->hw.global)
+		replace_selectors(ctx, plan);
+	st->phase = PHASE_STOP;
+	return CORE_RUN;
+}
+
 static void give_back(struct context *ctx, struct step *st, struct plan *plan)
 {
 	uint64_t bits = st->give_back;
@@ -147,10 +156,12 @@ int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct er
 {
 	bool global = ctx->hw.global;
 
+	if (st->phase == PHASE_QUIET && ctx_counts(ctx))
+		time_account(ctx, plan->at);
 	if (st->phase == PHASE_QUIET && global && !plan_failed(plan))
 		counters_paused(ctx, ctx->hw.pmds, plan->op[0].value);
 	if (st->phase == PHASE_STOP || !global)
-		take(ctx, st, plan);
+		stop_take(ctx, st, plan);
 	if (plan_failed(plan) && take_failed(ctx, st, plan))
 		return CORE_RUN;
 	plan_clear(plan);
@@ -171,13 +182,28 @@ int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct er
 	return CORE_RUN;
 }
 
+/* Overflows that the last look has found are like any other, but there is nothing to mask. */
+void stop_report(struct context *ctx, uint64_t now)
+{
+	overflow_settle(ctx, now);
+	overflow_notify(ctx);
+}
+
 int step_stop(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
-	if (stop_active(st))
-		return stop_step(ctx, st, plan, e);
+	int rc;
+
+	if (stop_active(st)) {
+		rc = stop_step(ctx, st, plan, e);
+		if (rc == CORE_DONE)
+			stop_report(ctx, plan->at);
+		return rc;
+	}
 	if (ctx->state == CTX_RUNNING)
 		return stop_begin(ctx, st, plan);
-	if (ctx->state == CTX_LOADED)
+	if (ctx->state != CTX_UNLOADED) {
+		ctx_set_state(ctx, CTX_LOADED);
 		return CORE_DONE;
+	}
 	return err_set(e, EINVAL, "not loaded: there is nothing to stop");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Moving the hardware from one image to another, all or nothing (load, start, a rewritten PMC):
+ * Moving the hardware from one image to another, all or nothing (load, start, a rewritten PMC; a
+ * set switch cannot turn back, see switch.c):
  *
  *   quiet   where there is a global control, the counters that go off are stopped by one write,
  *           all at the same instant
@@ -35,12 +36,13 @@ static uint64_t global_off(const struct context *ctx, const struct step *st)
 
 static uint64_t new_global(const struct context *ctx, const struct step *st)
 {
-	return image_global_bits(ctx->pmu, st->target.pmds) & ~ctx->claimed_global;
+	return image_global_bits(ctx->pmu, st->target.pmds | st->target.spare) &
+	       ~ctx->claimed_global;
 }
 
 static uint32_t new_pmds(const struct context *ctx, const struct step *st)
 {
-	return st->target.pmds & ~ctx->claimed_pmds;
+	return (st->target.pmds | st->target.spare) & ~ctx->claimed_pmds;
 }
 
 static uint64_t new_bits(const struct context *ctx, const struct step *st, unsigned p)
@@ -270,12 +272,12 @@ static void set_counters(struct context *ctx, const struct step *st, struct plan
 
 		if (!(fresh & ROW(d)))
 			continue;
-		s->hw = s->value & ctx->pmu->pmds[d].wmask;
+		s->hw = s->n.value & ctx->pmu->pmds[d].wmask;
 		plan_add(plan, REG_WRITE, ctx->pmu->pmds[d].addr, s->hw, ~0ULL);
 	}
 }
 
-static void set_selector(
+void plan_selector(
 	const struct context *ctx, const struct step *st, unsigned p, struct plan *plan)
 {
 	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[p];
@@ -308,7 +310,7 @@ static int set(struct context *ctx, struct step *st, struct plan *plan, struct e
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
 		if (!changes(ctx, st, p) || enables_last(ctx, st, p))
 			continue;
-		set_selector(ctx, st, p, plan);
+		plan_selector(ctx, st, p, plan);
 		/* A bit that the CPU does not have, or a hypervisor without a PMU, shows at once.
 		 */
 		if (!only_enables(ctx, st, p))
@@ -330,8 +332,8 @@ static void settle(struct context *ctx, struct step *st, uint64_t now)
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
 		if (counting(&st->target) & ~counting(&ctx->hw) & ROW(d))
 			ctx->active->pmd[d].looked = now;
-	ctx->claimed_pmds |= st->target.pmds;
-	ctx->claimed_global |= image_global_bits(ctx->pmu, st->target.pmds);
+	ctx->claimed_pmds |= new_pmds(ctx, st);
+	ctx->claimed_global |= new_global(ctx, st);
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 		ctx->claimed_sel[p] |= st->target.mask[p];
 	ctx->hw = st->target;
@@ -343,7 +345,7 @@ static void plan_enable(const struct context *ctx, const struct step *st, struct
 	plan_clear(plan);
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 		if (changes(ctx, st, p) && enables_last(ctx, st, p))
-			set_selector(ctx, st, p, plan);
+			plan_selector(ctx, st, p, plan);
 	if (global_on(ctx, st))
 		plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, ~0ULL, global_on(ctx, st));
 }

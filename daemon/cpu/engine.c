@@ -16,7 +16,8 @@ struct engine {
 	struct backend *be;
 	struct news_box box;
 	struct engine_stats stats;
-	struct tenant *loaded; /* those that have a home */
+	struct tenant *loaded; /* those that have a home, */
+	unsigned watched;      /* and how many of them are watched */
 	struct survey *survey; /* the one under way */
 	bool ending;           /* nothing more is loaded */
 	unsigned expected;     /* news to come, at least as many as 1 if there are any */
@@ -32,7 +33,7 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 		return err_set(e, ENOMEM, "no memory");
 	eng->be = be;
 	eng->x.be = be;
-	eng->x.thefts = &eng->stats.thefts;
+	eng->x.stats = &eng->stats.exec;
 	eng->box.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (eng->box.fd < 0)
 		return err_set(e, errno, "eventfd: %s", err_name(errno));
@@ -77,10 +78,38 @@ int engine_news_fd(const struct engine *eng)
 	return eng->box.fd;
 }
 
-void engine_tenant_init(struct engine *eng, struct tenant *t)
+int engine_tenant_init(struct engine *eng, struct tenant *t)
 {
-	*t = (struct tenant){.news.kind = NEWS_UNLOADED};
-	ctx_init(&t->ctx, eng->be->pmu);
+	*t = (struct tenant){.news.kind = NEWS_UNLOADED, .happened.kind = NEWS_HAPPENED};
+	return ctx_init(&t->ctx, eng->be->pmu);
+}
+
+void engine_tenant_free(struct tenant *t)
+{
+	ctx_free(&t->ctx);
+}
+
+void engine_watch(struct engine *eng, struct tenant *t)
+{
+	if (!atomic_exchange(&t->watched, true) && t->home)
+		eng->watched++;
+}
+
+bool tenant_publish(struct tenant *t)
+{
+	const struct context *ctx = &t->ctx;
+	bool changed = atomic_load_explicit(&t->queued, memory_order_relaxed) != ctx->messages.n ||
+		       atomic_load_explicit(&t->changes, memory_order_relaxed) !=
+			       ctx->count.changes ||
+		       atomic_load_explicit(&t->notified, memory_order_relaxed) !=
+			       ctx->count.notified;
+
+	if (!changed)
+		return false;
+	atomic_store(&t->queued, ctx->messages.n);
+	atomic_store(&t->changes, ctx->count.changes);
+	atomic_store(&t->notified, ctx->count.notified);
+	return true;
 }
 
 const struct tenant *engine_owner(const struct engine *eng, unsigned cpu)
@@ -98,11 +127,19 @@ static void expect_unloaded(struct engine *eng, struct tenant *t)
 	eng->expected++;
 }
 
+/* After starting, the worker must do no more than it has to; the others are about what only the
+ * session thread has. */
+static bool needs_session(enum cmd_verb verb)
+{
+	return verb == CMD_LOAD || verb == CMD_START || verb == CMD_RESTART ||
+	       verb == CMD_EVTSET_NEW || verb == CMD_EVTSET_DELETE || verb == CMD_MESSAGES;
+}
+
 static void mail(struct engine *eng, struct job *job)
 {
 	struct tenant *t = job->tenant;
 
-	if (job->cmd.verb == CMD_START || job->cmd.verb == CMD_LOAD)
+	if (needs_session(job->cmd.verb))
 		job->here = true;
 	if (job->here)
 		eng->expected++;
@@ -138,6 +175,7 @@ static int move_in(struct engine *eng, struct job *job, struct err *e)
 	t->pid = job->pid;
 	t->loaded_next = eng->loaded;
 	eng->loaded = t;
+	eng->watched += atomic_load(&t->watched);
 	return 0;
 }
 
@@ -151,23 +189,35 @@ static void finish(struct job *job)
 		t->gone(t);
 }
 
+static bool only_looks(enum cmd_verb verb)
+{
+	return verb == CMD_READ || verb == CMD_INFO || verb == CMD_EVTSET_READ ||
+	       verb == CMD_MESSAGES;
+}
+
 /*
  * Reading needs no thread on the CPU: while its worker has nothing to do, the tenant is borrowed
  * from it. That is several times quicker than mail, and the monitored CPU executes no user
  * instruction for it; the kernel gets the register by an interrupt there, which the session
- * thread waits for, microseconds. False: the worker is busy.
+ * thread waits for, microseconds. An overflow that is found so is the worker's to act upon.
+ * False: the worker is busy.
  */
 static bool look(struct job *job)
 {
 	struct tenant *t = job->tenant;
 	unsigned none = 0;
+	bool found;
 
-	if (job->cmd.verb != CMD_READ && job->cmd.verb != CMD_INFO)
+	if (!only_looks(job->cmd.verb))
 		return false;
 	if (!atomic_compare_exchange_strong(&t->inflight, &none, 1))
 		return false;
 	job->rc = exec_command(worker_executor(t->home), &t->ctx, &job->cmd, &job->err);
+	tenant_publish(t);
+	found = ctx_wake(&t->ctx).at == 1;
 	atomic_fetch_sub(&t->inflight, 1);
+	if (found)
+		worker_prod(t->home);
 	job->done(job);
 	return true;
 }
@@ -194,6 +244,7 @@ void engine_submit(struct engine *eng, struct job *job)
 		}
 	} else {
 		job->rc = exec_command(&eng->x, &t->ctx, &job->cmd, &job->err);
+		tenant_publish(t);
 	}
 	finish(job);
 }
@@ -237,6 +288,7 @@ static void move_out(struct engine *eng, struct tenant *t)
 	while (*at != t)
 		at = &(*at)->loaded_next;
 	*at = t->loaded_next;
+	eng->watched -= atomic_load(&t->watched);
 	eng->expected -= t->expects;
 	t->expects = 0;
 	worker_retire(t->home);
@@ -265,9 +317,16 @@ static void job_news(struct engine *eng, struct job *job)
 	move_out(eng, job->tenant);
 }
 
+static void happened(struct tenant *t)
+{
+	/* First, so that what happens from now on is told again. */
+	atomic_store(&t->told, false);
+	t->event(t);
+}
+
 bool engine_expects_news(const struct engine *eng)
 {
-	return eng->expected;
+	return eng->expected || eng->watched;
 }
 
 void engine_news(struct engine *eng)
@@ -294,6 +353,9 @@ void engine_news(struct engine *eng)
 			break;
 		case NEWS_UNLOADED:
 			move_out(eng, link_entry(news, struct tenant, news));
+			break;
+		case NEWS_HAPPENED:
+			happened(link_entry(news, struct tenant, happened));
 			break;
 		case NEWS_WORKER_GONE:
 			worker_free(worker_of_news(news));
@@ -356,6 +418,19 @@ void engine_drain(struct engine *eng)
 	}
 	while (eng->stats.workers || eng->survey)
 		wait_for_news(eng);
+}
+
+uint64_t engine_wake(const struct engine *eng)
+{
+	uint64_t soonest = 0;
+
+	for (const struct tenant *t = eng->loaded; t; t = t->loaded_next) {
+		uint64_t at = worker_wake(t->home);
+
+		if (at && (!soonest || at < soonest))
+			soonest = at;
+	}
+	return soonest;
 }
 
 /* One round of polls: the last job to be done calls back. */

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "daemon/core/context.h"
+#include "daemon/cpu/exec.h"
 #include "daemon/cpu/queue.h"
 #include "perfmonfs/backend.h"
 
@@ -23,7 +24,7 @@ struct engine;
 struct worker;
 
 /* News for the session thread. */
-enum news_kind { NEWS_JOB, NEWS_UNLOADED, NEWS_WORKER_GONE, NEWS_SURVEY };
+enum news_kind { NEWS_JOB, NEWS_UNLOADED, NEWS_HAPPENED, NEWS_WORKER_GONE, NEWS_SURVEY };
 struct news {
 	struct link link;
 	enum news_kind kind;
@@ -39,6 +40,16 @@ struct tenant {
 				 0 again */
 	struct news news;     /* NEWS_UNLOADED */
 	struct queue bounced; /* jobs to be submitted again once it is the session thread's */
+
+	/* What others than its owner may know of it, as of its last command. */
+	atomic_uint queued;     /* messages waiting */
+	atomic_ullong changes;  /* how often its state has changed */
+	atomic_ullong notified; /* how often a notification was sent */
+	atomic_bool watched;    /* event() is wanted: engine_watch() */
+	atomic_bool told;       /* NEWS_HAPPENED is on its way */
+	struct news happened;
+	void (*event)(struct tenant *t); /* some of these have changed; the session thread's */
+
 	void (*gone)(struct tenant *t); /* after CMD_DESTROY, when nobody uses it any more */
 	unsigned expects;               /* what of it is in the engine's count of news to come */
 	bool doomed;                    /* CMD_DESTROY was submitted: nothing may follow it */
@@ -62,15 +73,15 @@ struct job {
 	/* Called exactly once, by the session thread or a worker; frees the job. After a
 	 * CMD_DESTROY the tenant may be gone by then, unless the submitter keeps it alive. */
 	void (*done)(struct job *job);
-	bool here;        /* done() is to be called by the session thread. So are start, after
-			     which the worker must do no more than it has to, and load */
+	bool here;        /* done() is to be called by the session thread; see needs_session() */
 	atomic_int state; /* enum job_state */
 	bool initial;     /* the load that its worker was made for */
 	bool bounced;     /* not the worker's business: to be submitted again */
 };
 
 struct engine_stats {
-	atomic_ullong commands, polls, thefts;
+	atomic_ullong commands, polls;
+	struct exec_stats exec;
 	unsigned workers; /* now alive */
 };
 
@@ -87,7 +98,12 @@ void engine_drain(struct engine *eng);
 struct backend *engine_backend(struct engine *eng);
 struct engine_stats *engine_stats(struct engine *eng);
 
-void engine_tenant_init(struct engine *eng, struct tenant *t);
+int engine_tenant_init(struct engine *eng, struct tenant *t);
+/* When it is gone, or was never submitted. */
+void engine_tenant_free(struct tenant *t);
+
+/* Has event() called from now on. Who then tests queued or changes misses nothing. */
+void engine_watch(struct engine *eng, struct tenant *t);
 
 /* Takes @job; done() follows, perhaps before this returns. */
 void engine_submit(struct engine *eng, struct job *job);
@@ -111,6 +127,9 @@ void engine_news(struct engine *eng);
 
 /* Who is loaded on @cpu, or NULL. */
 const struct tenant *engine_owner(const struct engine *eng, unsigned cpu);
+
+/* The earliest time (ns of the backend) at which a loaded context wants attention; 0: never. */
+uint64_t engine_wake(const struct engine *eng);
 
 /* Has every worker look at its counters; done() of @after is called when all have. */
 void engine_poll_all(struct engine *eng, void (*after)(void *arg), void *arg);

@@ -15,11 +15,26 @@ static void name_holder(
 		err_set(e, said.no, "%s: by %s", said.text, who.p);
 }
 
+static void add(atomic_ullong *sum, uint64_t now, uint64_t before)
+{
+	if (now != before)
+		atomic_fetch_add_explicit(sum, now - before, memory_order_relaxed);
+}
+
+static void add_up(
+	struct exec_stats *s, const struct ctx_count *now, const struct ctx_count *before)
+{
+	add(&s->thefts, now->thefts, before->thefts);
+	add(&s->switches, now->switches, before->switches);
+	add(&s->overflows, now->overflows, before->overflows);
+	add(&s->messages_lost, now->messages_lost, before->messages_lost);
+}
+
 /* From one plan to the next until the command is through; @plan has just been run. */
 static int carry_on(struct executor *x, struct context *ctx, struct command *cmd, struct plan *plan,
 	struct err *e)
 {
-	uint64_t thefts = ctx->thefts;
+	struct ctx_count before = ctx->count;
 	int rc;
 
 	for (;;) {
@@ -31,8 +46,7 @@ static int carry_on(struct executor *x, struct context *ctx, struct command *cmd
 	}
 	if (ctx->state == CTX_RUNNING)
 		ctx_quiet_plan(ctx, &x->quiet);
-	if (ctx->thefts != thefts)
-		atomic_fetch_add(x->thefts, ctx->thefts - thefts);
+	add_up(x->stats, &ctx->count, &before);
 	if (rc == -EBUSY && x->step.blame)
 		name_holder(x->be, ctx, &x->step, e);
 	return rc == CORE_RUN ? EXEC_LAST : rc;

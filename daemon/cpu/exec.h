@@ -6,11 +6,17 @@
 #include "daemon/core/context.h"
 #include "perfmonfs/backend.h"
 
+/* What contexts have gone through. */
+struct exec_stats {
+	atomic_ullong thefts; /* counters found stolen or paused */
+	atomic_ullong switches, overflows, messages_lost;
+};
+
 /* What it takes to execute commands on one CPU; whose it is, runs one at a time. */
 struct executor {
 	struct backend *be;
 	struct backend_cpu *cpu; /* NULL: for unloaded contexts, which need no registers */
-	atomic_ullong *thefts;   /* where thefts that are found out are counted */
+	struct exec_stats *stats;
 	struct plan quiet;       /* what stops the running context, made in advance */
 	struct plan plan;
 	struct step step;

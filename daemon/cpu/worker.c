@@ -21,7 +21,9 @@
 #include "daemon/cpu/engine_i.h"
 #include "daemon/cpu/exec.h"
 
-enum { POLL_RETRY_NS = 1000000 };
+#define SECOND_NS 1000000000
+
+enum { RETRY_NS = 100000 };
 
 struct worker {
 	pthread_t thread;
@@ -31,14 +33,18 @@ struct worker {
 	struct queue mail;
 	atomic_uint bell; /* rung after each letter; a futex */
 	atomic_bool retired;
+	atomic_bool prodded;   /* the counters are to be looked at at once */
+	atomic_ullong wake_at; /* wake.at, for others */
 	struct news gone;
 
 	/* The thread's own. */
 	struct executor x;
-	struct tenant *tenant;   /* the one loaded here */
-	uint64_t interval;       /* between polls, ns; 0: no counter here can wrap */
-	bool polling;            /* something runs that could wrap, */
-	struct timespec poll_at; /* and is to be looked at then (CLOCK_MONOTONIC) */
+	struct tenant *tenant; /* the one loaded here */
+	struct wake wake;      /* what it wants by itself, */
+	bool timed;            /* and whether that is a time to sleep to, */
+	struct timespec until; /* which is this (CLOCK_MONOTONIC) */
+	struct command ticking;
+	struct err err;
 };
 
 void news_send(struct news_box *box, struct news *n)
@@ -56,20 +62,26 @@ static void ring(struct worker *w)
 	syscall(SYS_futex, &w->bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void poll_in(struct worker *w, uint64_t ns)
+static void sleep_to(struct worker *w, uint64_t at)
 {
-	clock_gettime(CLOCK_MONOTONIC, &w->poll_at);
-	ns += (uint64_t)w->poll_at.tv_nsec;
-	w->poll_at.tv_sec += (time_t)(ns / 1000000000);
-	w->poll_at.tv_nsec = (long)(ns % 1000000000);
-	w->polling = true;
+	w->until.tv_sec = (time_t)(at / SECOND_NS);
+	w->until.tv_nsec = (long)(at % SECOND_NS);
+}
+
+/* A model's time only passes when somebody advances it, who has the counters looked at then. */
+static void note_wake(struct worker *w)
+{
+	w->wake = ctx_wake(&w->tenant->ctx);
+	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->sim);
+	sleep_to(w, w->wake.at);
+	atomic_store_explicit(&w->wake_at, w->wake.at, memory_order_relaxed);
 }
 
 /* True if it is time to look at the counters. */
 static bool sleep_until_rung(struct worker *w, unsigned seen)
 {
 	return raw_syscall6(SYS_futex, (long)&w->bell, FUTEX_WAIT_BITSET_PRIVATE, seen,
-		       (long)(w->polling ? &w->poll_at : NULL), 0,
+		       (long)(w->timed ? &w->until : NULL), 0,
 		       FUTEX_BITSET_MATCH_ANY) == -ETIMEDOUT;
 }
 
@@ -94,17 +106,30 @@ static void settle(unsigned cpu)
 	pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
 }
 
+/* A command has come to where nothing of the context changes any more. */
+static void settled(struct worker *w, struct tenant *t)
+{
+	note_wake(w);
+	if (tenant_publish(t) && atomic_load(&t->watched) && !atomic_exchange(&t->told, true))
+		news_send(w->box, &t->happened);
+}
+
 static int execute(struct worker *w, struct tenant *t, struct command *cmd, struct err *e)
 {
-	int rc;
+	int rc = exec_command(&w->x, &t->ctx, cmd, e);
 
-	/* Before counters start: they would count it. */
-	if (w->interval &&
-		(cmd->verb == CMD_POLL || (cmd->verb == CMD_START && t->ctx.state != CTX_RUNNING)))
-		poll_in(w, w->interval);
-	rc = exec_command(&w->x, &t->ctx, cmd, e);
-	if (t->ctx.state != CTX_RUNNING)
-		w->polling = false;
+	/* If there is a last plan, now: what it starts would count this. */
+	settled(w, t);
+	return rc;
+}
+
+/* What starts the counters; nothing is left to be done, unless it fails. */
+static int execute_last(struct worker *w, struct tenant *t, struct command *cmd, struct err *e)
+{
+	int rc = exec_last(&w->x, &t->ctx, cmd, e);
+
+	if (__builtin_expect(rc < 0, 0))
+		settled(w, t);
 	return rc;
 }
 
@@ -164,7 +189,7 @@ static void run_job(struct worker *w, struct job *job)
 	} else {
 		job->rc = execute(w, t, &job->cmd, &job->err);
 		if (job->rc == EXEC_LAST)
-			job->rc = exec_last(&w->x, &t->ctx, &job->cmd, &job->err);
+			job->rc = execute_last(w, t, &job->cmd, &job->err);
 	}
 	unloaded = t->ctx.state == CTX_UNLOADED;
 	if (unloaded)
@@ -178,20 +203,33 @@ static void run_job(struct worker *w, struct job *job)
 		job->done(job);
 }
 
-static void poll_counters(struct worker *w)
+static uint64_t monotonic_ns(void)
 {
-	struct command cmd = {.verb = CMD_POLL};
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
+}
+
+/* What the context wants by itself. A failure shows in the counts that are lost by it. */
+static void tick(struct worker *w, bool switches)
+{
+	struct tenant *t = w->tenant;
 	unsigned none = 0;
-	struct err e;
 
 	/* Being read by the session thread just now, or there is mail: soon, then. */
-	if (!atomic_compare_exchange_strong(&w->tenant->inflight, &none, 1)) {
-		poll_in(w, POLL_RETRY_NS);
+	if (!atomic_compare_exchange_strong(&t->inflight, &none, 1)) {
+		w->timed = true;
+		sleep_to(w, monotonic_ns() + RETRY_NS);
 		return;
 	}
-	execute(w, w->tenant, &cmd, &e);
-	atomic_fetch_add(&w->stats->polls, 1);
-	leave(w, w->tenant, false);
+	if (switches)
+		exec_quiet(&w->x, &t->ctx);
+	w->ticking.verb = switches ? CMD_SWITCH : CMD_POLL;
+	atomic_fetch_add_explicit(&w->stats->polls, 1, memory_order_relaxed);
+	if (execute(w, t, &w->ticking, &w->err) == EXEC_LAST)
+		execute_last(w, t, &w->ticking, &w->err);
+	leave(w, t, false);
 }
 
 static void *worker_main(void *arg)
@@ -206,8 +244,10 @@ static void *worker_main(void *arg)
 		if (!mail) {
 			if (atomic_load(&w->retired))
 				break;
-			if (sleep_until_rung(w, seen))
-				poll_counters(w);
+			if (atomic_exchange(&w->prodded, false))
+				tick(w, false);
+			else if (sleep_until_rung(w, seen))
+				tick(w, w->wake.switches);
 		}
 		while (mail) {
 			struct job *job = link_entry(mail, struct job, link);
@@ -247,11 +287,10 @@ int worker_new(struct backend *be, struct news_box *box, struct engine_stats *st
 		return err_set(e, ENOMEM, "no memory for a worker");
 	w->cpu = cpu;
 	w->x.be = be;
-	w->x.thefts = &stats->thefts;
+	w->x.stats = &stats->exec;
 	w->box = box;
 	w->stats = stats;
 	w->gone.kind = NEWS_WORKER_GONE;
-	w->interval = pmu_poll_ns(be->pmu);
 	rc = thread_start(&w->thread, worker_main, w);
 	if (rc)
 		return err_set(e, rc, "cannot start the worker of CPU %u: %s (thread limit?)", cpu,
@@ -276,6 +315,17 @@ void worker_free(struct worker *w)
 {
 	pthread_join(w->thread, NULL);
 	free(w);
+}
+
+void worker_prod(struct worker *w)
+{
+	atomic_store(&w->prodded, true);
+	ring(w);
+}
+
+uint64_t worker_wake(const struct worker *w)
+{
+	return atomic_load_explicit(&w->wake_at, memory_order_relaxed);
 }
 
 struct worker *worker_of_news(struct news *n)

@@ -28,6 +28,12 @@ void worker_retire(struct worker *w);
 /* After NEWS_WORKER_GONE. */
 void worker_free(struct worker *w);
 
+/* Has it look at its counters at once. */
+void worker_prod(struct worker *w);
+
+/* When it will do so by itself (ns of the backend); 0: never. */
+uint64_t worker_wake(const struct worker *w);
+
 struct worker *worker_of_news(struct news *n);
 /* For whoever has made the tenant's inflight go from 0 to 1. */
 struct executor *worker_executor(struct worker *w);

@@ -7,10 +7,12 @@
 static void check_sound(const struct command *cmd)
 {
 	CHECK(cmd->verb == CMD_LOAD || cmd->verb == CMD_UNLOAD || cmd->verb == CMD_START ||
-		cmd->verb == CMD_STOP);
+		cmd->verb == CMD_STOP || cmd->verb == CMD_RESTART || cmd->verb == CMD_SIGNAL);
 	CHECK(!cmd->has_set || cmd->verb == CMD_LOAD || cmd->verb == CMD_START);
 	CHECK(cmd->has_set || !cmd->set);
 	CHECK(cmd->verb == CMD_LOAD || !cmd->cpu);
+	CHECK(cmd->verb == CMD_SIGNAL || (!cmd->sig && !cmd->tid));
+	CHECK(cmd->sig >= 0 && cmd->sig <= 64 && cmd->tid >= 0 && cmd->tid <= 4194304);
 	CHECK(!cmd->regs && !cmd->nregs && !cmd->cut.no);
 }
 
@@ -35,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(slice_text(&s, false));
 	CHECK(command_parse_ctl(s, &again, &e) == 0);
 	CHECK(again.verb == cmd.verb && again.cpu == cmd.cpu && again.set == cmd.set &&
-		again.has_set == cmd.has_set);
+		again.has_set == cmd.has_set && again.sig == cmd.sig && again.tid == cmd.tid);
 	command_print_ctl(&again, &twice);
 	CHECK(text_equal(&printed, &twice));
 	return 0;

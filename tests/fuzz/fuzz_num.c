@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Numbers, against a second reading of them: a number is what its canonical digits say. */
+/*
+ * Numbers, against a second reading of them: a number is what its canonical digits say. A list is
+ * what its ranges say, spelled out once more.
+ */
 #include "tests/fuzz/fuzz.h"
 
 #include <inttypes.h>
@@ -74,6 +77,35 @@ static void check_value(struct slice s)
 	CHECK(rc < 0 || v + n == 0);
 }
 
+/* Every piece between commas is one range, whose ends are numbers. */
+static void check_list(struct slice list)
+{
+	enum { MAX = 319 };
+	size_t commas = 0, ranges = 0;
+	uint64_t first, last, n;
+	struct slice rest = list;
+	struct err e;
+
+	do {
+		struct slice range = rest, from;
+		int rc = num_range(&rest, MAX, &first, &last, &e);
+
+		if (rc < 0) {
+			check_syntax_or_range(rc, &e);
+			return;
+		}
+		CHECK(first <= last && last <= MAX);
+		range = slice_cut(&range, ',');
+		from = slice_cut(&range, '-');
+		CHECK(num_u64(from, &n, &e) == 0 && n == first);
+		CHECK(range.n ? num_u64(range, &n, &e) == 0 && n == last : first == last);
+		ranges++;
+	} while (rest.n);
+	for (size_t i = 0; i < list.n; i++)
+		commas += list.p[i] == ',';
+	CHECK(ranges == commas + 1);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct slice input = slice_of_input(data, size);
@@ -81,5 +113,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	check_u64(s);
 	check_value(s);
+	check_list(s);
 	return 0;
 }

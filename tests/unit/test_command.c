@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -41,6 +42,7 @@ static void test_ctl(void **state)
 		{"start set=0", CMD_START, 0, 0, true, "start set=0\n"},
 		{"start set=65535", CMD_START, 0, 65535, true, "start set=65535\n"},
 		{"stop", CMD_STOP, 0, 0, false, "stop\n"},
+		{"restart", CMD_RESTART, 0, 0, false, "restart\n"},
 		{"unload", CMD_UNLOAD, 0, 0, false, "unload\n"},
 	};
 
@@ -60,6 +62,34 @@ static void test_ctl(void **state)
 	}
 }
 
+static void test_ctl_signal(void **state)
+{
+	static const struct {
+		const char *text;
+		int sig, tid;
+		const char *printed;
+	} cases[] = {
+		{"signal sig=0", 0, 0, "signal sig=0\n"},
+		{"signal sig=64", 64, 0, "signal sig=64\n"},
+		{"signal sig=29 tid=1", 29, 1, "signal sig=29 tid=1\n"},
+		{"signal tid=4194304 sig=0x1d", 29, 4194304, "signal sig=29 tid=4194304\n"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		TEXT_CLEANUP struct text out = {0};
+		struct command cmd = {0};
+		struct err e;
+
+		assert_int_equal(command_parse_ctl(slice_of(cases[i].text), &cmd, &e), 0);
+		assert_int_equal(cmd.verb, CMD_SIGNAL);
+		assert_int_equal(cmd.sig, cases[i].sig);
+		assert_int_equal(cmd.tid, cases[i].tid);
+		command_print_ctl(&cmd, &out);
+		assert_string_equal(out.p, cases[i].printed);
+	}
+}
+
 static void test_ctl_errors(void **state)
 {
 	static const struct {
@@ -67,9 +97,9 @@ static void test_ctl_errors(void **state)
 		int no;
 		const char *word;
 	} cases[] = {
-		{"", EINVAL, "load, start, stop and unload"},
-		{"  ", EINVAL, "load, start, stop and unload"},
-		{"restart", EINVAL, "'restart'"},
+		{"", EINVAL, "load, start, stop, restart, unload and signal are"},
+		{"  ", EINVAL, "load, start, stop, restart, unload and signal are"},
+		{"reload", EINVAL, "'reload'"},
 		{"Load cpu=1", EINVAL, "'Load'"},
 		{"loadcpu=1", EINVAL, "'loadcpu=1'"},
 		{"load", EINVAL, "write 'load cpu=N [set=ID]'"},
@@ -96,6 +126,24 @@ static void test_ctl_errors(void **state)
 		{"stop set=0", EINVAL, "write 'stop'"},
 		{"stop stop", EINVAL, "'stop'"},
 		{"unload cpu=1", EINVAL, "write 'unload'"},
+		{"restart set=0", EINVAL, "write 'restart'"},
+		{"signal", EINVAL, "write 'signal sig=N [tid=N]'"},
+		{"signal tid=1", EINVAL, "lacks"},
+		{"signal sig", EINVAL, "sig"},
+		{"signal sig=", EINVAL, "sig"},
+		{"signal sig=-1", EINVAL, "'-1'"},
+		{"signal sig=SIGIO", EINVAL, "'SIGIO'"},
+		{"signal sig=65", ERANGE, "64"},
+		{"signal sig=4294967296", ERANGE, "64"},
+		{"signal sig=1 sig=1", EINVAL, "twice"},
+		{"signal sig=1 tid=0", EINVAL, "leave tid out"},
+		{"signal sig=1 tid=4194305", ERANGE, "4194304"},
+		{"signal sig=1 tid=18446744073709551615", ERANGE, "tid"},
+		{"signal sig=1 tid=1 tid=1", EINVAL, "twice"},
+		{"signal sig=1 cpu=0", EINVAL, "'cpu'"},
+		{"signal sig=1 set=0", EINVAL, "'set'"},
+		{"load cpu=0 sig=1", EINVAL, "'sig'"},
+		{"start tid=1", EINVAL, "'tid'"},
 	};
 
 	(void)state;
@@ -133,15 +181,16 @@ static void test_values(void **state)
 	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct slice s = slice_of(cases[i].text);
+		struct cmd_reg r;
 		struct err e;
 		uint64_t v;
 
 		assert_int_equal(command_parse_pmc(s, &v, &e), -cases[i].pmc_no);
 		if (!cases[i].pmc_no)
 			assert_int_equal(v, cases[i].v);
-		assert_int_equal(command_parse_pmd(s, &v, &e), -cases[i].pmd_no);
+		assert_int_equal(command_parse_pmd(s, &r, &e), -cases[i].pmd_no);
 		if (!cases[i].pmd_no)
-			assert_int_equal(v, cases[i].v);
+			assert_int_equal(r.value, cases[i].v);
 	}
 }
 
@@ -158,9 +207,179 @@ static void test_print_values(void **state)
 		out.p, "0x00000000005300c0\n0xffffffffffffffff\n0\n18446744073709551615\n");
 }
 
+static struct regset regset(const char *list)
+{
+	struct slice rest = slice_of(list);
+	struct regset set = {0};
+
+	while (rest.n)
+		regset_add(&set, (unsigned)strtoul(slice_cut(&rest, ',').p, NULL, 10));
+	return set;
+}
+
+static void assert_conf(const char *text, const struct pmd_conf *is, const struct pmd_conf *is_to)
+{
+	if (is->long_reset != is_to->long_reset || is->short_reset != is_to->short_reset ||
+		is->thresh != is_to->thresh || is->mask != is_to->mask ||
+		is->eventid != is_to->eventid || is->seed != is_to->seed ||
+		is->flags != is_to->flags)
+		fail_msg("'%s' is not what it says", text);
+	assert_memory_equal(&is->smpl, &is_to->smpl, sizeof(is->smpl));
+	assert_memory_equal(&is->reset, &is_to->reset, sizeof(is->reset));
+}
+
+/* Each option alone, all at once, and those not given are off whatever was there before. */
+static void test_pmd(void **state)
+{
+	const struct pmd_conf all = {.long_reset = -2ULL,
+		.short_reset = 16,
+		.thresh = 3,
+		.mask = 0xff,
+		.eventid = 9,
+		.seed = 42,
+		.flags = PMD_NOTIFY | PMD_RANDOM | PMD_NO64,
+		.smpl = regset("0,1,2,16"),
+		.reset = regset("5,7")};
+	const struct {
+		const char *text;
+		uint64_t value;
+		struct pmd_conf conf;
+		const char *printed;
+	} cases[] = {
+		{"5", 5, {0}, "5"},
+		{"-1 long=-100", UINT64_MAX, {.long_reset = -100ULL},
+			"18446744073709551615 long=18446744073709551516"},
+		{"0 short=0x10", 0, {.short_reset = 16}, "0 short=16"},
+		{"0 long=0 short=0 mask=0 seed=0 eventid=0", 0, {0}, "0"},
+		{"0 thresh=1", 0, {.thresh = 1}, "0 thresh=1"},
+		{"0 thresh=18446744073709551615", 0, {.thresh = UINT64_MAX},
+			"0 thresh=18446744073709551615"},
+		{"0 mask=255", 0, {.mask = 255}, "0 mask=0xff"},
+		{"0 mask=-1", 0, {.mask = UINT64_MAX}, "0 mask=0xffffffffffffffff"},
+		{"0 seed=4294967295", 0, {.seed = UINT32_MAX}, "0 seed=4294967295"},
+		{"0 eventid=0xffffffffffffffff", 0, {.eventid = UINT64_MAX},
+			"0 eventid=18446744073709551615"},
+		{"0 no64", 0, {.flags = PMD_NO64}, "0 no64"},
+		{"0\trandom  notify ", 0, {.flags = PMD_NOTIFY | PMD_RANDOM}, "0 notify random"},
+		{"0 smpl=0", 0, {.smpl = regset("0")}, "0 smpl=0"},
+		{"0 reset=319,0x10,17", 0, {.reset = regset("16,17,319")}, "0 reset=16-17,319"},
+		{"0 reset=3,1-2,2-2", 0, {.reset = regset("1,2,3")}, "0 reset=1-3"},
+		{"7 eventid=9 reset=7,5 smpl=0-2,16 no64 random notify seed=42 mask=0xff "
+		 "thresh=3 short=16 long=-2",
+			7, all,
+			"7 long=18446744073709551614 short=16 thresh=3 mask=0xff seed=42 notify "
+			"random no64 smpl=0-2,16 reset=5,7 eventid=9"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct cmd_reg r = {.pmd = true, .num = 4, .set = 3, .conf = all};
+		struct command cmd = {.regs = &r, .nregs = 1};
+		TEXT_CLEANUP struct text out = {0};
+		struct err e;
+
+		assert_int_equal(command_parse_pmd(slice_of(cases[i].text), &r, &e), 0);
+		assert_int_equal(r.value, cases[i].value);
+		assert_conf(cases[i].text, &r.conf, &cases[i].conf);
+		assert_true(r.pmd && r.num == 4 && r.set == 3);
+		command_print_regs(&cmd, &out);
+		assert_memory_equal(out.p, "pmd4 ", 5);
+		assert_int_equal(out.p[out.n - 1], '\n');
+		out.p[out.n - 1] = '\0';
+		assert_string_equal(out.p + 5, cases[i].printed);
+	}
+}
+
+static void test_pmd_errors(void **state)
+{
+	static const struct {
+		const char *text;
+		int no;
+		const char *word;
+	} cases[] = {
+		{"", EINVAL, "the value is missing"},
+		{"notify", EINVAL, "the value is missing"},
+		{"short=5 0", EINVAL, "the value is missing"},
+		{"x notify", EINVAL, "'x' is not a number"},
+		{"0 1", EINVAL, "no option '1'"},
+		{"0 period=5", EINVAL, "no option 'period'"},
+		{"0 Notify", EINVAL, "no option 'Notify'"},
+		{"0 =5", EINVAL, "no option ''"},
+		{"0 long", EINVAL, "write 'long=N'"},
+		{"0 long=", EINVAL, "write 'long=N'"},
+		{"0 long =5", EINVAL, "write 'long=N'"},
+		{"0 long=x", EINVAL, "long: 'x'"},
+		{"0 long=5=6", EINVAL, "long: '5=6'"},
+		{"0 short=18446744073709551616", ERANGE, "short: "},
+		{"0 short=-9223372036854775809", ERANGE, "short: "},
+		{"0 mask=0x10000000000000000", ERANGE, "mask: "},
+		{"0 eventid=ff", EINVAL, "eventid: "},
+		{"0 thresh=0", EINVAL, "leave it out"},
+		{"0 thresh=-1", EINVAL, "thresh: "},
+		{"0 seed=-1", EINVAL, "seed: "},
+		{"0 seed=4294967296", ERANGE, "seed: "},
+		{"0 notify=1", EINVAL, "write the word alone"},
+		{"0 random=", EINVAL, "write the word alone"},
+		{"0 long=1 long=1", EINVAL, "'long' is given twice"},
+		{"0 seed=0 seed=0", EINVAL, "'seed' is given twice"},
+		{"0 no64 no64", EINVAL, "'no64' is given twice"},
+		{"0 reset=1 smpl=1 reset=2", EINVAL, "'reset' is given twice"},
+		{"0 smpl", EINVAL, "write 'smpl=LIST'"},
+		{"0 smpl=", EINVAL, "write 'smpl=LIST'"},
+		{"0 smpl=none", EINVAL, "smpl: "},
+		{"0 reset=,", EINVAL, "a number is missing"},
+		{"0 reset=,1", EINVAL, "a number is missing"},
+		{"0 reset=1,", EINVAL, "a number is missing"},
+		{"0 reset=1,,2", EINVAL, "a number is missing"},
+		{"0 reset=-", EINVAL, "a number is missing"},
+		{"0 reset=-1", EINVAL, "a number is missing"},
+		{"0 reset=1-", EINVAL, "a number is missing"},
+		{"0 reset=1-,2", EINVAL, "a number is missing"},
+		{"0 reset=1-2-3", EINVAL, "'2-3'"},
+		{"0 reset=3-1", EINVAL, "'3-1' runs backwards"},
+		{"0 reset=0,3-1", EINVAL, "'3-1' runs backwards"},
+		{"0 reset=1, 2", EINVAL, "a number is missing"},
+		{"0 reset=01", EINVAL, "reset: '01'"},
+		{"0 reset=320", ERANGE, "319"},
+		{"0 reset=0-320", ERANGE, "319"},
+		{"0 reset=320-1", ERANGE, "319"},
+		{"0 reset=0-18446744073709551616", ERANGE, "reset: "},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct cmd_reg r;
+		struct err e;
+		int rc = command_parse_pmd(slice_of(cases[i].text), &r, &e);
+
+		assert_refused(cases[i].text, rc, &e, cases[i].no, cases[i].word);
+	}
+}
+
+static void test_overflows(void **state)
+{
+	struct cmd_reg regs[] = {
+		{.num = 0, .value = 1},
+		{.pmd = true, .num = 0},
+		{.pmd = true,
+			.num = 319,
+			.last_reset = UINT64_MAX,
+			.thresh_left = 2,
+			.overflows = 3},
+	};
+	struct command cmd = {.regs = regs, .nregs = COUNT(regs)};
+	TEXT_CLEANUP struct text out = {0};
+
+	(void)state;
+	command_print_overflows(&cmd, &out);
+	assert_string_equal(out.p,
+		"pmd0 overflows=0 last_reset=0 thresh_left=0\n"
+		"pmd319 overflows=3 last_reset=18446744073709551615 thresh_left=2\n");
+}
+
 static const struct cmd_reg vector[] = {
 	{false, 0, 3, 0x5300c0},
-	{true, 0, 3, (uint64_t)-100000},
+	{true, 0, 3, (uint64_t)-100000, {.short_reset = 5, .flags = PMD_NOTIFY}},
 	{true, 65535, 3, 7},
 	{false, 16, 3, 0x333},
 };
@@ -175,12 +394,14 @@ static void assert_vector(const struct command *cmd, unsigned n)
 		assert_int_equal(cmd->regs[i].num, vector[i].num);
 		assert_int_equal(cmd->regs[i].set, vector[i].set);
 		assert_int_equal(cmd->regs[i].value, vector[i].value);
+		assert_conf("regs", &cmd->regs[i].conf, &vector[i].conf);
 	}
 }
 
 static void test_regs(void **state)
 {
-	struct slice s = slice_of("pmc0 0x5300c0\n\tpmd0   -100000 \npmd0xffff 7\npmc16 0x333\n");
+	struct slice s = slice_of("pmc0 0x5300c0\n\tpmd0   -100000 notify short=5 \npmd0xffff 7\n"
+				  "pmc16 0x333\n");
 	TEXT_CLEANUP struct text out = {0};
 	struct command cmd = {0};
 	struct err e;
@@ -190,8 +411,9 @@ static void test_regs(void **state)
 	assert_int_equal(cmd.cut.no, 0);
 	assert_vector(&cmd, 4);
 	command_print_regs(&cmd, &out);
-	assert_string_equal(out.p, "pmc0 0x00000000005300c0\npmd0 18446744073709451616\n"
-				   "pmd65535 7\npmc16 0x0000000000000333\n");
+	assert_string_equal(out.p,
+		"pmc0 0x00000000005300c0\npmd0 18446744073709451616 short=5 notify\n"
+		"pmd65535 7\npmc16 0x0000000000000333\n");
 	command_free(&cmd);
 	assert_null(cmd.regs);
 	assert_int_equal(command_parse_regs((struct slice){out.p, out.n}, 3, &cmd, &e), 0);
@@ -220,11 +442,17 @@ static void test_regs_cut(void **state)
 		{"pmc65536 1", 0, ERANGE, "65535"},
 		{"pmc0 -1", 0, EINVAL, "'-1'"},
 		{"pmc0 1 2", 0, EINVAL, "'1 2'"},
+		{"pmc0 1 notify", 0, EINVAL, "'1 notify'"},
+		{"pmd0 1 2", 0, EINVAL, "line 1: no option '2'"},
+		{"pmd0 notify", 0, EINVAL, "line 1: the value is missing"},
+		{"pmd0 1 seed=4294967296", 0, ERANGE, "line 1: seed: "},
 		{"pmd0 18446744073709551616", 0, ERANGE, "64 bits"},
 		{"pmc0 0x5300c0\npmd0", 1, EINVAL, "line 2: "},
-		{"pmc0 0x5300c0\n\npmd0 -100000", 1, EINVAL, "line 2: "},
-		{"pmc0 0x5300c0\npmd0 -100000\npmd65535 x\npmc16 0x333", 2, EINVAL, "line 3: 'x'"},
-		{"pmc0 0x5300c0\npmd0 -100000\npmd65535 7\npmc-1 0", 3, EINVAL, "line 4: '-1'"},
+		{"pmc0 0x5300c0\n\npmd0 1", 1, EINVAL, "line 2: "},
+		{"pmc0 0x5300c0\npmd0 -100000 short=5 notify\npmd65535 x\npmc16 0x333", 2, EINVAL,
+			"line 3: 'x'"},
+		{"pmc0 0x5300c0\npmd0 -100000 short=5 notify\npmd65535 7\npmc-1 0", 3, EINVAL,
+			"line 4: '-1'"},
 	};
 
 	(void)state;
@@ -291,6 +519,7 @@ static void test_flags_errors(void **state)
 		{"", "'none'"},
 		{" ", "'none'"},
 		{"SYSTEM_WIDE", "'SYSTEM_WIDE'"},
+		{"excl_idle", "write words of 'system_wide notify_block ovfl_no_msg', or 'none'"},
 		{"system_wide,notify_block", "'system_wide,notify_block'"},
 		{"system_wide none", "'none'"},
 		{"none system_wide", "alone"},
@@ -314,9 +543,12 @@ static void test_state(void **state)
 		struct ctx_info info;
 		const char *printed;
 	} cases[] = {
-		{{CTX_UNLOADED, 0, 7, 7}, "unloaded\n"},
-		{{CTX_LOADED, CTX_SYSTEM_WIDE, 0, 0}, "loaded cpu=0 set=0\n"},
-		{{CTX_RUNNING, 0, 127, 65535}, "running cpu=127 set=65535\n"},
+		{{.cpu = 7, .set = 7}, "unloaded\n"},
+		{{CTX_LOADED, .flags = CTX_SYSTEM_WIDE}, "loaded cpu=0 set=0\n"},
+		{{CTX_RUNNING, .cpu = 127, .set = 65535}, "running cpu=127 set=65535\n"},
+		{{CTX_RUNNING, true, .cpu = 1}, "running cpu=1 set=0\n"},
+		{{CTX_MASKED, .cpu = 1, .set = 2}, "masked cpu=1 set=2\n"},
+		{{CTX_MASKED, true, .cpu = 1, .set = 2}, "masked cpu=1 set=2 throttled\n"},
 	};
 
 	(void)state;
@@ -328,19 +560,265 @@ static void test_state(void **state)
 	}
 }
 
+static void test_evtset_id(void **state)
+{
+	static const struct {
+		const char *name;
+		int no;
+		unsigned id;
+	} cases[] = {
+		{"0", 0, 0},
+		{"10", 0, 10},
+		{"65535", 0, 65535},
+		{"65536", ERANGE},
+		{"18446744073709551616", ERANGE},
+		{"", EINVAL},
+		{"00", EINVAL},
+		{"01", EINVAL},
+		{"0x1", EINVAL},
+		{"+1", EINVAL},
+		{"-1", EINVAL},
+		{" 1", EINVAL},
+		{"1 ", EINVAL},
+		{"1\n2", EINVAL},
+		{"1a", EINVAL},
+		{"default", EINVAL},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		uint16_t id = 7;
+		struct err e;
+		int rc = command_parse_evtset_id(cases[i].name, &id, &e);
+
+		if (cases[i].no) {
+			assert_refused(cases[i].name, rc, &e, cases[i].no, "65535");
+			assert_null(strchr(e.text, '\n'));
+		} else {
+			assert_int_equal(rc, 0);
+			assert_int_equal(id, cases[i].id);
+		}
+	}
+}
+
+static void test_evtset_flags(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned flags;
+		const char *printed;
+	} cases[] = {
+		{"none", 0, "none\n"},
+		{"ovfl_switch", SET_OVFL_SWITCH, "ovfl_switch\n"},
+		{" time_switch\t", SET_TIME_SWITCH, "time_switch\n"},
+		{"expl_next", SET_EXPL_NEXT, "expl_next\n"},
+		{"expl_next time_switch", SET_TIME_SWITCH | SET_EXPL_NEXT,
+			"time_switch expl_next\n"},
+		{"ovfl_switch expl_next ovfl_switch", SET_OVFL_SWITCH | SET_EXPL_NEXT,
+			"ovfl_switch expl_next\n"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct command cmd = {.evtset = {.id = 4, .flags = ~0u, .next = 5}};
+		TEXT_CLEANUP struct text out = {0};
+		struct err e;
+
+		assert_int_equal(
+			command_parse_evtset_flags(slice_of(cases[i].text), &cmd.evtset, &e), 0);
+		assert_int_equal(cmd.evtset.change, EVTSET_FLAGS);
+		assert_int_equal(cmd.evtset.flags, cases[i].flags);
+		assert_int_equal(cmd.evtset.id, 4);
+		command_print_evtset_flags(&cmd, &out);
+		assert_string_equal(out.p, cases[i].printed);
+	}
+}
+
+static void test_evtset_timeout(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+		const char *printed;
+	} cases[] = {
+		{"1", 1, "1\n"},
+		{" 10000000 ", 10000000, "10000000\n"},
+		{"0xf4240", 1000000, "1000000\n"},
+		{"1000000000000000000", 1000000000000000000, "1000000000000000000\n"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct command cmd = {0};
+		TEXT_CLEANUP struct text out = {0};
+		struct err e;
+
+		assert_int_equal(
+			command_parse_evtset_timeout(slice_of(cases[i].text), &cmd.evtset, &e), 0);
+		assert_int_equal(cmd.evtset.change, EVTSET_TIMEOUT);
+		assert_int_equal(cmd.evtset.timeout_ns, cases[i].ns);
+		command_print_evtset_timeout(&cmd, &out);
+		assert_string_equal(out.p, cases[i].printed);
+	}
+}
+
+static void test_evtset_next(void **state)
+{
+	static const struct {
+		const char *text;
+		bool has_next;
+		unsigned next;
+	} cases[] = {
+		{"default", false, 0},
+		{" default ", false, 0},
+		{"0", true, 0},
+		{"65535", true, 65535},
+		{"0x10", true, 16},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct cmd_evtset set = {.next = 9, .has_next = !cases[i].has_next};
+		struct err e;
+
+		assert_int_equal(command_parse_evtset_next(slice_of(cases[i].text), &set, &e), 0);
+		assert_int_equal(set.change, EVTSET_NEXT);
+		assert_int_equal(set.has_next, cases[i].has_next);
+		assert_int_equal(set.next, cases[i].next);
+	}
+}
+
+static void test_evtset_errors(void **state)
+{
+	static const struct {
+		int (*parse)(struct slice text, struct cmd_evtset *set, struct err *e);
+		const char *text;
+		int no;
+		const char *word;
+	} cases[] = {
+		{command_parse_evtset_flags, "", EINVAL, "'none'"},
+		{command_parse_evtset_flags, "none expl_next", EINVAL, "alone"},
+		{command_parse_evtset_flags, "expl_next none", EINVAL, "'none'"},
+		{command_parse_evtset_flags, "ovfl_switch time_switch", EINVAL, "not both"},
+		{command_parse_evtset_flags, "time_switch expl_next ovfl_switch", EINVAL,
+			"not both"},
+		{command_parse_evtset_flags, "excl_idle", EINVAL, "user-level events"},
+		{command_parse_evtset_flags, "expl_next excl_idle", EINVAL, "idle task"},
+		{command_parse_evtset_flags, "system_wide", EINVAL,
+			"write words of 'ovfl_switch time_switch expl_next', or 'none'"},
+		{command_parse_evtset_timeout, "", EINVAL, "number"},
+		{command_parse_evtset_timeout, "0", EINVAL, "leave time_switch out"},
+		{command_parse_evtset_timeout, "-1", EINVAL, "'-1'"},
+		{command_parse_evtset_timeout, "1ms", EINVAL, "'1ms'"},
+		{command_parse_evtset_timeout, "1 2", EINVAL, "'1 2'"},
+		{command_parse_evtset_timeout, "1000000000000000001", ERANGE, "limit"},
+		{command_parse_evtset_timeout, "18446744073709551616", ERANGE, "64 bits"},
+		{command_parse_evtset_next, "", EINVAL, "'default'"},
+		{command_parse_evtset_next, "none", EINVAL, "'default'"},
+		{command_parse_evtset_next, "Default", EINVAL, "'Default'"},
+		{command_parse_evtset_next, "default 1", EINVAL, "'default 1'"},
+		{command_parse_evtset_next, "-1", EINVAL, "'-1'"},
+		{command_parse_evtset_next, "65536", ERANGE, "65535"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct cmd_evtset set = {0};
+		struct err e;
+		int rc = cases[i].parse(slice_of(cases[i].text), &set, &e);
+
+		assert_refused(cases[i].text, rc, &e, cases[i].no, cases[i].word);
+	}
+}
+
+static void assert_prints(void print(const struct command *cmd, struct text *out),
+	const struct command *cmd, const char *printed)
+{
+	TEXT_CLEANUP struct text out = {0};
+
+	print(cmd, &out);
+	assert_string_equal(out.p, printed);
+}
+
+/* What a set that was never used answers, and one that has everything. */
+static void test_evtset_answers(void **state)
+{
+	struct command none = {.evtset = {.next = 3}};
+	struct command full = {.evtset = {.flags = SET_EXPL_NEXT,
+				       .next = 65535,
+				       .runs = UINT64_MAX,
+				       .active_ns = UINT64_MAX - 1,
+				       .remaining_ns = UINT64_MAX - 2,
+				       .switch_pmds = regset("63,64,319"),
+				       .pmcs = regset("0,1,2,3,16"),
+				       .pmds = regset("0,2,3")}};
+
+	(void)state;
+	assert_prints(command_print_evtset_timeout, &none, "0\n");
+	assert_prints(command_print_evtset_next, &none, "default\n");
+	assert_prints(command_print_evtset_runs, &none, "0\n");
+	assert_prints(command_print_evtset_active_ns, &none, "0\n");
+	assert_prints(command_print_evtset_remaining_ns, &none, "0\n");
+	assert_prints(command_print_evtset_switch_pmds, &none, "none\n");
+	assert_prints(command_print_evtset_available, &none, "pmcs none\npmds none\n");
+	assert_prints(command_print_evtset_next, &full, "65535\n");
+	assert_prints(command_print_evtset_runs, &full, "18446744073709551615\n");
+	assert_prints(command_print_evtset_active_ns, &full, "18446744073709551614\n");
+	assert_prints(command_print_evtset_remaining_ns, &full, "18446744073709551613\n");
+	assert_prints(command_print_evtset_switch_pmds, &full, "63-64,319\n");
+	assert_prints(command_print_evtset_available, &full, "pmcs 0-3,16\npmds 0,2-3\n");
+}
+
+static void test_events(void **state)
+{
+	static const struct pfm_msg msgs[] = {
+		{.type = PFM_MSG_OVFL, .cpu = 1, .set = 0, .pmds = {0x11}},
+		{.type = PFM_MSG_THROTTLE, .cpu = 65535, .set = 65535, .pmds = {[4] = 1ULL << 63}},
+		{.type = PFM_MSG_OVFL, .pmds = {[0] = 1ULL << 63, [1] = 3}},
+		{.type = PFM_MSG_OVFL, .pid = 5, .tid = 6, .ip = 7},
+		{.type = PFM_MSG_LOST, .count = UINT64_MAX},
+		{.type = PFM_MSG_END, .cpu = 1},
+		{.type = 0},
+		{.type = 0xfffffffe},
+	};
+	TEXT_CLEANUP struct text out = {0};
+
+	(void)state;
+	command_print_events(msgs, COUNT(msgs), &out);
+	assert_string_equal(out.p, "overflow cpu=1 set=0 pmds=0,4\n"
+				   "throttle cpu=65535 set=65535 pmds=319\n"
+				   "overflow cpu=0 set=0 pmds=63-65\n"
+				   "overflow cpu=0 set=0 pmds=none\n"
+				   "lost count=18446744073709551615\n"
+				   "end\n"
+				   "type=0x0\n"
+				   "type=0xfffffffe\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ctl),
+		cmocka_unit_test(test_ctl_signal),
 		cmocka_unit_test(test_ctl_errors),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_print_values),
+		cmocka_unit_test(test_pmd),
+		cmocka_unit_test(test_pmd_errors),
+		cmocka_unit_test(test_overflows),
 		cmocka_unit_test(test_regs),
 		cmocka_unit_test(test_regs_cut),
 		cmocka_unit_test(test_regs_nothing),
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_flags_errors),
 		cmocka_unit_test(test_state),
+		cmocka_unit_test(test_evtset_id),
+		cmocka_unit_test(test_evtset_flags),
+		cmocka_unit_test(test_evtset_timeout),
+		cmocka_unit_test(test_evtset_next),
+		cmocka_unit_test(test_evtset_errors),
+		cmocka_unit_test(test_evtset_answers),
+		cmocka_unit_test(test_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

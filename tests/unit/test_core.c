@@ -248,7 +248,7 @@ static void test_missing(void **state)
 
 static int set_flags(struct world *w, unsigned flags)
 {
-	struct command cmd = {.verb = CMD_SET_FLAGS, .flags = flags};
+	struct command cmd = {.verb = CMD_FLAGS, .flags = flags};
 
 	return world_command(w, &cmd);
 }
@@ -599,7 +599,7 @@ static void stolen(struct world *w, unsigned of, bool look)
 		else
 			WANT_PMD(w, m->pmd[i].num, FROM + events(w, m->pmd[i].select, t));
 	}
-	assert_int_not_equal(w->ctx.thefts, 0);
+	assert_int_not_equal(w->ctx.count.thefts, 0);
 	for (unsigned i = 0; i < m->npmd; i++)
 		if (m->pmd[i].selector == sel)
 			assert_int_equal(world_rdmsr(w, sel) & enabling(w, i),

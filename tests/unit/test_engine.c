@@ -62,7 +62,7 @@ static void gone(struct tenant *t)
 static void context_init(struct context_of_test *c, const char *name)
 {
 	memset(c, 0, sizeof(*c));
-	engine_tenant_init(eng, &c->tenant);
+	assert_int_equal(engine_tenant_init(eng, &c->tenant), 0);
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	c->tenant.name = c->name;
 	c->tenant.uid = 1000;

@@ -111,6 +111,7 @@ void world_open(struct world *w, const struct world_model *model)
 	const struct backend_conf conf = {.model = model->name};
 
 	*w = (struct world){.model = model, .rights = {.system = true, .kernel = true}};
+	w->limits = (struct limits){.tick_ns = 1, .timer_ns = 1, .overflow_rate_max = UINT64_MAX};
 	if (sim_backend_open(&conf, &w->be, &w->err) < 0)
 		fail_msg("%s: %s", model->name, w->err.text);
 	w->hw = w->be->sim->hw;
@@ -120,7 +121,7 @@ void world_open(struct world *w, const struct world_model *model)
 	w->ops.run = run_and_intrude;
 	w->be->ops = &w->ops;
 	w->exec.be = w->be;
-	w->exec.thefts = &w->thefts;
+	w->exec.stats = &w->stats;
 	here = w;
 	for (unsigned i = 0; i < w->pmu->npmcs; i++)
 		add_reg(w, w->pmu->pmcs[i].addr);
@@ -128,7 +129,7 @@ void world_open(struct world *w, const struct world_model *model)
 		add_reg(w, w->pmu->pmds[i].addr);
 	add_reg(w, w->pmu->global_ctrl);
 	WANT(w, 0, w->ops.cpu_open(w->be, WORLD_CPU, &w->exec.cpu, &w->err));
-	ctx_init(&w->ctx, w->pmu);
+	WANT(w, 0, ctx_init(&w->ctx, w->pmu));
 	leave_something(w);
 	hw_advance(w->hw, 1234567);
 	world_remember(w);
@@ -136,6 +137,7 @@ void world_open(struct world *w, const struct world_model *model)
 
 void world_close(struct world *w)
 {
+	ctx_free(&w->ctx);
 	w->ops.cpu_close(w->exec.cpu);
 	w->ops.close(w->be);
 	here = NULL;
@@ -228,6 +230,7 @@ int world_command(struct world *w, struct command *cmd)
 	int rc;
 
 	cmd->rights = w->rights;
+	cmd->limits = w->limits;
 	w->verb = cmd->verb;
 	w->err = (struct err){0};
 	w->nops = 0;

@@ -40,9 +40,10 @@ struct world {
 	struct hw *hw;
 	const struct pmu *pmu;
 	struct executor exec;
-	atomic_ullong thefts;
+	struct exec_stats stats;
 	struct context ctx;
 	struct rights rights;
+	struct limits limits; /* of every command */
 	struct err err; /* of the last command */
 
 	/* Called once, before register operation @at of the next command. */
@@ -93,7 +94,7 @@ void world_program(struct world *w, uint64_t from);
 void world_want(struct world *w, int rc, int want, const char *what, int line);
 #define WANT(w, want, call) world_want(w, call, want, #call, __LINE__)
 
-/* Fails the test unless PMD @num reads @want. */
+/* Fails the test unless PMD @num of set 0 reads @want. */
 void world_want_pmd(struct world *w, unsigned num, uint64_t want, int line);
 #define WANT_PMD(w, num, want) world_want_pmd(w, num, want, __LINE__)
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/command/command_i.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+static_assert((int)PFM_MSG_BV == (int)CMD_BV, "a message's PMDs are not a regset");
+
+static void print_overflow(const char *what, const struct pfm_msg *m, struct text *out)
+{
+	struct regset pmds;
+
+	memcpy(pmds.bits, m->pmds, sizeof(pmds.bits));
+	text_printf(out, "%s cpu=%u set=%u pmds=", what, m->cpu, m->set);
+	regset_print(&pmds, out);
+	text_printf(out, "\n");
+}
+
+static void print_message(const struct pfm_msg *m, struct text *out)
+{
+	switch (m->type) {
+	case PFM_MSG_OVFL:
+		print_overflow("overflow", m, out);
+		break;
+	case PFM_MSG_THROTTLE:
+		print_overflow("throttle", m, out);
+		break;
+	case PFM_MSG_LOST:
+		text_printf(out, "lost count=%" PRIu64 "\n", m->count);
+		break;
+	case PFM_MSG_END:
+		text_printf(out, "end\n");
+		break;
+	default:
+		text_printf(out, "type=0x%" PRIx32 "\n", m->type);
+		break;
+	}
+}
+
+void command_print_events(const struct pfm_msg *msgs, unsigned n, struct text *out)
+{
+	for (unsigned i = 0; i < n; i++)
+		print_message(&msgs[i], out);
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+/* What is written to a PMD: its value, and what happens when it overflows. */
+#include "daemon/command/command_i.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/num.h"
+
+/* In the order in which they are printed. */
+static const struct option {
+	const char *name;
+	enum { VALUE, MASK, THRESH, SEED, FLAG, LIST } kind;
+	size_t at; /* in struct pmd_conf, unless it is a flag: */
+	unsigned flag;
+} options[] = {
+	{"long", VALUE, offsetof(struct pmd_conf, long_reset)},
+	{"short", VALUE, offsetof(struct pmd_conf, short_reset)},
+	{"thresh", THRESH, offsetof(struct pmd_conf, thresh)},
+	{"mask", MASK, offsetof(struct pmd_conf, mask)},
+	{"seed", SEED, offsetof(struct pmd_conf, seed)},
+	{"notify", FLAG, .flag = PMD_NOTIFY},
+	{"random", FLAG, .flag = PMD_RANDOM},
+	{"no64", FLAG, .flag = PMD_NO64},
+	{"smpl", LIST, offsetof(struct pmd_conf, smpl)},
+	{"reset", LIST, offsetof(struct pmd_conf, reset)},
+	{"eventid", VALUE, offsetof(struct pmd_conf, eventid)},
+};
+
+enum { NOPTIONS = sizeof(options) / sizeof(options[0]) };
+
+static const struct option *find_option(struct slice name)
+{
+	for (const struct option *o = options; o < options + NOPTIONS; o++)
+		if (slice_is(name, o->name))
+			return o;
+	return NULL;
+}
+
+static int parse_thresh(struct slice s, uint64_t *thresh, struct err *e)
+{
+	int rc = num_u64(s, thresh, e);
+
+	if (rc == 0 && !*thresh)
+		return err_set(
+			e, EINVAL, "after 0 overflows no set is switched from: leave it out");
+	return rc;
+}
+
+static int parse_seed(struct slice s, uint32_t *seed, struct err *e)
+{
+	uint64_t n = 0;
+	int rc = num_max(s, UINT32_MAX, &n, e);
+
+	*seed = (uint32_t)n;
+	return rc;
+}
+
+static int set_option(
+	struct slice value, const struct option *o, struct pmd_conf *conf, struct err *e)
+{
+	void *at = (char *)conf + o->at;
+
+	switch (o->kind) {
+	case VALUE:
+	case MASK:
+		return num_value(value, at, e);
+	case THRESH:
+		return parse_thresh(value, at, e);
+	case SEED:
+		return parse_seed(value, at, e);
+	case LIST:
+		return regset_parse(value, at, e);
+	case FLAG:
+		conf->flags |= o->flag;
+		break;
+	}
+	return 0;
+}
+
+static int parse_option(struct slice word, struct pmd_conf *conf, unsigned *given, struct err *e)
+{
+	struct slice value = word, name = slice_cut(&value, '=');
+	const struct option *o = find_option(name);
+	bool bare = name.n == word.n;
+
+	if (!o)
+		return err_set(e, EINVAL,
+			"no option '%.*s': long= short= thresh= mask= seed= notify random no64 "
+			"smpl= reset= eventid= are",
+			SLICE_ARG(name));
+	if (*given & 1u << (o - options))
+		return err_set(e, EINVAL, "'%s' is given twice: leave one out", o->name);
+	*given |= 1u << (o - options);
+	if (o->kind == FLAG && !bare)
+		return err_set(e, EINVAL, "'%s' has no value: write the word alone", o->name);
+	if (o->kind != FLAG && !value.n)
+		return err_set(e, EINVAL, "'%s' lacks its value: write '%s=%s'", o->name, o->name,
+			o->kind == LIST ? "LIST" : "N");
+	if (set_option(value, o, conf, e) < 0)
+		return err_prefix(e, "%s", o->name);
+	return 0;
+}
+
+/* Options alone are the likely mistake: somebody wants to change them and keep the count. */
+static int parse_value(struct slice word, uint64_t *value, struct err *e)
+{
+	struct slice rest = word;
+
+	if (!word.n || find_option(slice_cut(&rest, '=')))
+		return err_set(e, EINVAL, "the value is missing: write it first, then options");
+	return num_value(word, value, e);
+}
+
+int command_parse_pmd(struct slice text, struct cmd_reg *r, struct err *e)
+{
+	unsigned given = 0;
+	struct slice word;
+	int rc = parse_value(slice_word(&text), &r->value, e);
+
+	r->conf = (struct pmd_conf){0};
+	while (rc == 0 && (word = slice_word(&text)).n)
+		rc = parse_option(word, &r->conf, &given, e);
+	return rc;
+}
+
+void command_print_pmd(uint64_t value, struct text *out)
+{
+	text_printf(out, "%" PRIu64 "\n", value);
+}
+
+static void print_number(const struct option *o, uint64_t n, struct text *out)
+{
+	if (n && o->kind == MASK)
+		text_printf(out, " %s=0x%" PRIx64, o->name, n);
+	else if (n)
+		text_printf(out, " %s=%" PRIu64, o->name, n);
+}
+
+static void print_list(const struct option *o, const struct regset *set, struct text *out)
+{
+	if (regset_empty(set))
+		return;
+	text_printf(out, " %s=", o->name);
+	regset_print(set, out);
+}
+
+void pmd_conf_print(const struct pmd_conf *conf, struct text *out)
+{
+	for (const struct option *o = options; o < options + NOPTIONS; o++) {
+		const void *at = (const char *)conf + o->at;
+
+		if (o->kind == LIST)
+			print_list(o, at, out);
+		else if (o->kind == SEED)
+			print_number(o, *(const uint32_t *)at, out);
+		else if (o->kind != FLAG)
+			print_number(o, *(const uint64_t *)at, out);
+		else if (conf->flags & o->flag)
+			text_printf(out, " %s", o->name);
+	}
+}
+
+void command_print_overflows(const struct command *cmd, struct text *out)
+{
+	for (unsigned i = 0; i < cmd->nregs; i++) {
+		const struct cmd_reg *r = &cmd->regs[i];
+
+		if (r->pmd)
+			text_printf(out,
+				"pmd%u overflows=%" PRIu64 " last_reset=%" PRIu64
+				" thresh_left=%" PRIu64 "\n",
+				r->num, r->overflows, r->last_reset, r->thresh_left);
+	}
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/core/evtset.h"
+
+#include <stdlib.h>
+
+#include "daemon/core/image.h"
+#include "daemon/core/random.h"
+
+struct evtset *evtset_new(uint16_t id, const struct pmu *pmu)
+{
+	struct evtset *set = calloc(1, sizeof(*set) + pmu->npmds * sizeof(set->pmd[0]) +
+					       pmu->npmcs * sizeof(set->pmc[0]));
+
+	if (!set)
+		return NULL;
+	set->id = id;
+	set->npmds = pmu->npmds;
+	set->pmc = (uint64_t *)&set->pmd[pmu->npmds];
+	for (unsigned p = 0; p < pmu->npmcs; p++)
+		set->pmc[p] = pmu->pmcs[p].def;
+	return set;
+}
+
+void evtset_activate(struct evtset *set)
+{
+	set->runs++;
+	set->remaining_ns = set->timeout_ns;
+	set->switch_due = false;
+	for (unsigned d = 0; d < set->npmds; d++)
+		set->pmd[d].n.thresh_left = set->pmd[d].thresh;
+}
+
+void pmd_reset(struct pmd_state *s, enum reset kind)
+{
+	uint64_t value = kind == RESET_LONG ? s->long_reset : s->short_reset;
+
+	if (s->flags & PMD_RANDOM)
+		value += random_draw(&s->n.random, s->mask);
+	s->n.value = s->n.last_reset = value;
+}
+
+void evtset_reset_pending(struct evtset *set, enum reset kind)
+{
+	uint32_t rows = set->pending;
+
+	for (unsigned d = 0; d < set->npmds; d++)
+		if (set->pending & ROW(d))
+			rows |= set->pmd[d].reset;
+	for (unsigned d = 0; d < set->npmds; d++)
+		if (rows & ROW(d))
+			pmd_reset(&set->pmd[d], kind);
+	set->pending = 0;
+}
+
+void evtset_save(struct evtset *set, struct evtset *from, struct evtset_undo *undo)
+{
+	undo->set = set;
+	undo->from = from;
+	undo->switch_due = from->switch_due;
+	undo->pending = set->pending;
+	undo->remaining_ns = set->remaining_ns;
+	undo->runs = set->runs;
+	for (unsigned d = 0; d < set->npmds; d++)
+		undo->n[d] = set->pmd[d].n;
+}
+
+void evtset_restore(const struct evtset_undo *undo)
+{
+	struct evtset *set = undo->set;
+
+	undo->from->switch_due = undo->switch_due;
+	set->pending = undo->pending;
+	set->remaining_ns = undo->remaining_ns;
+	set->runs = undo->runs;
+	for (unsigned d = 0; d < set->npmds; d++)
+		set->pmd[d].n = undo->n[d];
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Counter overflow (specification 3.4): what is done about 64-bit values that looks at the
+ * counters have found to have wrapped. Resetting needs no register access, as only the difference
+ * to what an actual counter held at the last look matters. Masking and switching do: they are
+ * only noted here, to be carried out by whoever may touch the registers.
+ */
+#include "daemon/core/core_i.h"
+
+static void throttle(struct context *ctx, uint64_t now)
+{
+	if (!ctx->rate_so_far || now - ctx->rate_since >= SECOND_NS) {
+		ctx->rate_since = now;
+		ctx->rate_so_far = 0;
+	}
+	if (++ctx->rate_so_far > ctx->limits.overflow_rate_max)
+		ctx->mask_due |= MASK_THROTTLE;
+}
+
+/* True if @s has used up its threshold by this overflow. */
+static bool count_overflow(struct context *ctx, struct pmd_state *s, uint64_t now)
+{
+	s->overflows++;
+	ctx->count.overflows++;
+	throttle(ctx, now);
+	if (s->n.thresh_left)
+		s->n.thresh_left--;
+	return s->thresh && !s->n.thresh_left && (ctx->active->flags & SET_OVFL_SWITCH);
+}
+
+/*
+ * PMD row @d has wrapped: once, and again for each period that is contained in what it has
+ * counted since. True if it was reset. If not, it waits for that as it is: for restart, or for
+ * its set to become active again.
+ */
+static bool settle_one(struct context *ctx, unsigned d, uint32_t *triggers, uint64_t now)
+{
+	struct pmd_state *s = &ctx->active->pmd[d];
+	uint64_t past;
+
+	do {
+		if (count_overflow(ctx, s, now))
+			*triggers |= ROW(d);
+		if (ctx->mask_due || (*triggers & ROW(d))) {
+			ctx->active->pending |= ROW(d);
+			return false;
+		}
+		past = s->n.value;
+		pmd_reset(s, RESET_SHORT);
+		s->n.value += past;
+	} while (s->n.value < past);
+	return true;
+}
+
+static bool notifies(const struct context *ctx, uint32_t rows)
+{
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+		if ((rows & ROW(d)) && (ctx->active->pmd[d].flags & PMD_NOTIFY))
+			return true;
+	return false;
+}
+
+static void note_triggers(struct evtset *set, uint32_t triggers)
+{
+	if (!triggers)
+		return;
+	set->triggers = set->switch_due ? set->triggers | triggers : triggers;
+	set->switch_due = true;
+}
+
+void overflow_settle(struct context *ctx, uint64_t now)
+{
+	struct evtset *set = ctx->active;
+	uint32_t rows = ctx->wrapped, triggers = 0, others = 0;
+
+	ctx->wrapped = 0;
+	if (!rows)
+		return;
+	if (notifies(ctx, rows))
+		ctx->mask_due |= MASK_NOTIFY;
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+		if ((rows & ROW(d)) && settle_one(ctx, d, &triggers, now))
+			others |= set->pmd[d].reset;
+	others &= ~rows;
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+		if (others & ROW(d))
+			pmd_reset(&set->pmd[d], RESET_SHORT);
+	note_triggers(set, triggers);
+	ctx->report = ctx->mask_due ? ctx->report | rows : 0;
+}
+
+static void put(struct context *ctx, uint32_t type)
+{
+	struct pfm_msg m = {.type = type, .set = ctx->active->id, .cpu = (uint16_t)ctx->cpu};
+	const struct pmu *pmu = ctx->pmu;
+
+	for (unsigned d = 0; d < pmu->npmds; d++)
+		if (ctx->report & ROW(d))
+			m.pmds[pmu->pmds[d].num / 64] |= 1ULL << pmu->pmds[d].num % 64;
+	if (!messages_put(&ctx->messages, &m))
+		ctx->count.messages_lost++;
+}
+
+void overflow_notify(struct context *ctx)
+{
+	bool says = !(ctx->flags & CTX_OVFL_NO_MSG);
+
+	if (!ctx->mask_due)
+		return;
+	if (says && (ctx->mask_due & MASK_NOTIFY))
+		put(ctx, PFM_MSG_OVFL);
+	if (says && (ctx->mask_due & MASK_THROTTLE))
+		put(ctx, PFM_MSG_THROTTLE);
+	ctx->count.notified++;
+	ctx->rate_so_far = 0;
+	ctx->mask_due = 0;
+	ctx->report = 0;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/* What a running context does by itself: it looks for overflow, masks and switches. */
+#include "daemon/core/core_i.h"
+
+static int mask_begin(struct context *ctx, struct step *st, struct plan *plan)
+{
+	st->masking = true;
+	return stop_begin(ctx, st, plan);
+}
+
+/* What the last look has found besides is told with the rest. */
+int mask_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
+{
+	int rc = stop_step(ctx, st, plan, e);
+
+	if (rc != CORE_DONE)
+		return rc;
+	overflow_settle(ctx, plan->at);
+	ctx_set_state(ctx, CTX_MASKED);
+	overflow_notify(ctx);
+	return CORE_DONE;
+}
+
+/* Where a look leads to. */
+static int act(struct context *ctx, struct step *st, struct plan *plan)
+{
+	if (ctx->mask_due)
+		return mask_begin(ctx, st, plan);
+	return ctx->active->switch_due ? switch_begin(ctx, st, plan, NULL) : CORE_DONE;
+}
+
+static int look(struct context *ctx, struct step *st, struct plan *plan)
+{
+	if (look_at(ctx, st, plan, live_rows(ctx, ~0U)) == CORE_RUN)
+		return CORE_RUN;
+	overflow_settle(ctx, plan->at);
+	return act(ctx, st, plan);
+}
+
+static int begin(struct context *ctx, struct step *st, struct plan *plan)
+{
+	if (!ctx_counts(ctx))
+		return CORE_DONE;
+	/* A read may have found what is to be done. */
+	if (ctx->mask_due || ctx->active->switch_due)
+		return act(ctx, st, plan);
+	if (time_is_over(ctx, plan->at))
+		return switch_begin(ctx, st, plan, NULL);
+	return look(ctx, st, plan);
+}
+
+int step_poll(
+	struct context *ctx, struct command *cmd, struct step *st, struct plan *plan, struct err *e)
+{
+	/* The counters have been stopped before this began. */
+	if (cmd->verb == CMD_SWITCH && st->phase == PHASE_QUIET && !st->masking)
+		st->phase = PHASE_SWITCH_QUIET;
+	if (switch_active(st))
+		return switch_step(ctx, st, plan, e);
+	if (stop_active(st))
+		return mask_step(ctx, st, plan, e);
+	return st->phase == PHASE_READ ? look(ctx, st, plan) : begin(ctx, st, plan);
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+/* Making, deleting, modifying and examining event sets (specification 3.1.10 to 3.1.12). */
+#include "daemon/core/core_i.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TIMEOUT_MAX 1000000000000000000 /* 31 years: sums with times stay far from 2^64 */
+
+/* The position of set @id, or of the first after it. */
+static unsigned find(const struct context *ctx, unsigned id)
+{
+	unsigned lo = 0, hi = ctx->nsets;
+
+	while (lo < hi) {
+		unsigned mid = (lo + hi) / 2;
+
+		if (ctx->sets[mid]->id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+struct evtset *ctx_set(const struct context *ctx, unsigned id)
+{
+	unsigned i = find(ctx, id);
+
+	return i < ctx->nsets && ctx->sets[i]->id == id ? ctx->sets[i] : NULL;
+}
+
+static int settled(const struct context *ctx, struct err *e)
+{
+	return err_set(e, EBUSY, "loaded on CPU %u: unload before sets are changed", ctx->cpu);
+}
+
+int set_new(struct context *ctx, unsigned id, struct err *e)
+{
+	unsigned i = find(ctx, id);
+	struct evtset *set;
+
+	if (ctx->state != CTX_UNLOADED)
+		return settled(ctx, e);
+	if (i < ctx->nsets && ctx->sets[i]->id == id)
+		return err_set(e, EEXIST, "there is an event set %u already", id);
+	if (ctx->nsets == ctx->room) {
+		struct evtset **more = realloc(ctx->sets, 2 * ctx->room * sizeof(struct evtset *));
+
+		if (!more)
+			return err_set(e, ENOMEM, "no memory for an event set");
+		ctx->sets = more;
+		ctx->room *= 2;
+	}
+	set = evtset_new((uint16_t)id, ctx->pmu);
+	if (!set)
+		return err_set(e, ENOMEM, "no memory for an event set");
+	memmove(&ctx->sets[i + 1], &ctx->sets[i], (ctx->nsets++ - i) * sizeof(struct evtset *));
+	ctx->sets[i] = set;
+	return CORE_DONE;
+}
+
+int set_delete(struct context *ctx, unsigned id, struct err *e)
+{
+	unsigned i = find(ctx, id);
+	struct evtset *set = ctx_set(ctx, id);
+
+	if (!set)
+		return err_set(e, ENOENT, "no event set %u", id);
+	if (!id)
+		return err_set(e, EINVAL, "set 0 always exists: remove the context");
+	if (ctx->state != CTX_UNLOADED)
+		return settled(ctx, e);
+	memmove(&ctx->sets[i], &ctx->sets[i + 1], (--ctx->nsets - i) * sizeof(struct evtset *));
+	if (ctx->active == set)
+		ctx->active = ctx->sets[0];
+	free(set);
+	return CORE_DONE;
+}
+
+static int store_timeout(struct evtset *set, uint64_t ns, const struct limits *l, struct err *e)
+{
+	if (!ns)
+		return err_set(e, EINVAL, "a timeout of 0 would never let the set count: clear "
+					  "time_switch in flags instead");
+	if (ns > TIMEOUT_MAX)
+		return err_set(e, ERANGE, "the longest timeout is %llu ns",
+			(unsigned long long)TIMEOUT_MAX);
+	if (ns < l->tick_ns)
+		ns = l->tick_ns;
+	if (l->timer_ns)
+		ns = (ns + l->timer_ns - 1) / l->timer_ns * l->timer_ns;
+	set->timeout_ns = ns;
+	return CORE_DONE;
+}
+
+int set_write(
+	struct context *ctx, const struct cmd_evtset *c, const struct limits *limits, struct err *e)
+{
+	const unsigned both = SET_OVFL_SWITCH | SET_TIME_SWITCH;
+	struct evtset *set = ctx_set(ctx, c->id);
+
+	if (!set)
+		return err_set(e, ENOENT, "no event set %u", c->id);
+	if (ctx->state != CTX_UNLOADED)
+		return settled(ctx, e);
+	if ((c->change & EVTSET_FLAGS) && (c->flags & both) == both)
+		return err_set(e, EINVAL,
+			"a set switches on overflow or by time, not both: choose one");
+	if ((c->change & EVTSET_TIMEOUT) && store_timeout(set, c->timeout_ns, limits, e) < 0)
+		return -e->no;
+	if (c->change & EVTSET_FLAGS)
+		set->flags = (uint8_t)c->flags;
+	if (c->change & EVTSET_NEXT) {
+		set->next_id = c->next;
+		set->flags = (uint8_t)((set->flags & ~SET_EXPL_NEXT) |
+				       (c->has_next ? SET_EXPL_NEXT : 0));
+	}
+	return CORE_DONE;
+}
+
+/* Time passes for the active set while it counts. */
+static uint64_t running_ns(const struct context *ctx, const struct evtset *set, uint64_t now)
+{
+	return set == ctx->active && ctx_counts(ctx) ? now - ctx->since : 0;
+}
+
+int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, struct err *e)
+{
+	const struct evtset *set = ctx_set(ctx, c->id);
+	const struct pmu *pmu = ctx->pmu;
+	uint64_t ns;
+
+	if (!set)
+		return err_set(e, ENOENT, "no event set %u", c->id);
+	ns = running_ns(ctx, set, now);
+	*c = (struct cmd_evtset){
+		.id = set->id,
+		.flags = set->flags,
+		.timeout_ns = set->timeout_ns,
+		.next = set->next_id,
+		.has_next = set->flags & SET_EXPL_NEXT,
+		.runs = set->runs,
+		.active_ns = set->active_ns + ns,
+	};
+	if ((set->flags & SET_TIME_SWITCH) && ns < set->remaining_ns)
+		c->remaining_ns = set->remaining_ns - ns;
+	for (unsigned p = 0; p < pmu->npmcs; p++)
+		regset_add(&c->pmcs, pmu->pmcs[p].num);
+	for (unsigned d = 0; d < pmu->npmds; d++) {
+		regset_add(&c->pmds, pmu->pmds[d].num);
+		if (set->triggers & ROW(d))
+			regset_add(&c->switch_pmds, pmu->pmds[d].num);
+	}
+	return CORE_DONE;
+}
+
+static int check_one(const struct context *ctx, const struct evtset *set, struct err *e)
+{
+	if ((set->flags & SET_EXPL_NEXT) && !ctx_set(ctx, set->next_id))
+		return err_set(e, EINVAL,
+			"set %u is followed by set %u, which does not exist: mkdir it, or write "
+			"another to set/%u/next",
+			set->id, set->next_id, set->id);
+	if ((set->flags & SET_TIME_SWITCH) && !set->timeout_ns)
+		return err_set(e, EINVAL,
+			"set %u switches by time but has no timeout: write one to "
+			"set/%u/timeout_ns",
+			set->id, set->id);
+	return 0;
+}
+
+int sets_check(const struct context *ctx, struct err *e)
+{
+	for (unsigned i = 0; i < ctx->nsets; i++)
+		if (check_one(ctx, ctx->sets[i], e) < 0)
+			return -e->no;
+	return 0;
+}
+
+void sets_link(struct context *ctx)
+{
+	for (unsigned i = 0; i < ctx->nsets; i++) {
+		struct evtset *set = ctx->sets[i];
+
+		set->next = set->flags & SET_EXPL_NEXT ? ctx_set(ctx, set->next_id)
+						       : ctx->sets[(i + 1) % ctx->nsets];
+		set->triggers = 0;
+	}
+}

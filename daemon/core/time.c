@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+/* How long sets are active, and when a context wants attention. */
+#include "daemon/core/core_i.h"
+
+bool ctx_counts(const struct context *ctx)
+{
+	return ctx->state == CTX_RUNNING && !ctx->hw.halted;
+}
+
+void time_account(struct context *ctx, uint64_t now)
+{
+	struct evtset *set = ctx->active;
+	uint64_t ns = now - ctx->since;
+
+	set->active_ns += ns;
+	set->remaining_ns -= ns < set->remaining_ns ? ns : set->remaining_ns;
+	ctx->since = now;
+}
+
+bool time_is_over(const struct context *ctx, uint64_t now)
+{
+	const struct evtset *set = ctx->active;
+
+	return (set->flags & SET_TIME_SWITCH) && now - ctx->since >= set->remaining_ns;
+}
+
+/* When counter @d, seen last at @s->looked, may overflow at the earliest; 0: not in years. */
+static uint64_t soonest(const struct context *ctx, unsigned d)
+{
+	const struct pmd_state *s = &ctx->active->pmd[d];
+	uint64_t ns = -s->n.value / (ctx->pmu->max_rate / SECOND_NS + 1);
+	uint64_t least = ctx->limits.tick_ns ? ctx->limits.tick_ns : 1;
+
+	if (!s->n.value || (s->flags & PMD_NO64) || ns > YEARS_NS)
+		return 0;
+	return s->looked + (ns < least ? least : ns);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+/* A value of 2^64 - n overflows after n events: not before the highest rate makes it. */
+static uint64_t next_look(const struct context *ctx)
+{
+	uint64_t poll = pmu_poll_ns(ctx->pmu), at = 0;
+
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
+		const struct pmd_state *s = &ctx->active->pmd[d];
+
+		if (!(ctx->hw.pmds & ROW(d)) || s->lost)
+			continue;
+		at = earlier(at, soonest(ctx, d));
+		at = earlier(at, poll ? s->looked + poll : 0);
+	}
+	return at;
+}
+
+struct wake ctx_wake(const struct context *ctx)
+{
+	const struct evtset *set = ctx->active;
+	uint64_t look, over;
+
+	if (!ctx_counts(ctx))
+		return (struct wake){0};
+	if (ctx->mask_due || set->switch_due)
+		return (struct wake){.at = 1};
+	look = next_look(ctx);
+	over = set->flags & SET_TIME_SWITCH ? ctx->since + set->remaining_ns : 0;
+	if (over && (!look || over <= look))
+		return (struct wake){.at = over, .switches = true};
+	return (struct wake){.at = look};
+}
