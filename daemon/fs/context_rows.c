@@ -45,12 +45,12 @@ unsigned state_news(const struct file *f)
 	return atomic_load(&f->ctx->tenant.changes) > atomic_load(&f->changes) ? POLLPRI : 0;
 }
 
-void flags_print(const struct command *cmd, struct text *out)
+void ctx_flags_print(const struct command *cmd, struct text *out)
 {
 	command_print_flags(cmd->info.flags, out);
 }
 
-int flags_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e)
+int ctx_flags_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e)
 {
 	(void)call;
 	cmd->verb = CMD_FLAGS;

@@ -6,11 +6,9 @@
 #include <poll.h>
 #include <stdlib.h>
 
-enum {
-	MESSAGES_MAX = 32, /* that one read takes */
-	LINE_TYPICAL = 64, /* bytes that a line of events hardly ever exceeds */
-};
+enum { LINE_TYPICAL = 64 }; /* bytes that a line of events hardly ever exceeds */
 
+/* For @n messages, but for no more than there can be. */
 static int room(struct command *cmd, size_t n, struct err *e)
 {
 	cmd->nmsgs = n < MESSAGES_MAX ? (unsigned)n : MESSAGES_MAX;

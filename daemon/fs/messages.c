@@ -90,7 +90,7 @@ static bool waits(struct fs_context *ctx, const struct reader *r)
 {
 	if (r->job.rc != -EAGAIN || r->nonblock || r->interrupted || ctx->closed)
 		return false;
-	atomic_store(&ctx->tenant.watched, true);
+	engine_watch(r->call.fs->eng, &ctx->tenant);
 	/* What came before that has not been told. */
 	ctx->dry = !atomic_load(&ctx->tenant.queued);
 	return true;

@@ -171,9 +171,12 @@ int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return err_set(e, ENOMEM, "no memory for a context");
+	if (engine_tenant_init(objs->eng, &ctx->tenant) < 0) {
+		free(ctx);
+		return err_set(e, ENOMEM, "no memory for a context");
+	}
 	atomic_fetch_add(&owner->contexts, 1);
 	ctx->owner = owner;
-	engine_tenant_init(objs->eng, &ctx->tenant);
 	memcpy(ctx->name, name, strlen(name));
 	ctx->tenant.name = ctx->name;
 	ctx->tenant.uid = uid;
@@ -321,6 +324,7 @@ void context_unref(struct fs_context *ctx)
 	for (unsigned i = 0; i < ctx->nsets; i++)
 		free(ctx->sets[i]);
 	free(ctx->sets);
+	engine_tenant_free(&ctx->tenant);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
 }

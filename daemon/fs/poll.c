@@ -19,7 +19,7 @@ void poller_forget(struct file *f)
 		f->poll_next->poll_at = f->poll_at;
 }
 
-static void remember(struct file *f, struct fuse_pollhandle *ph)
+static void remember(struct fs *fs, struct file *f, struct fuse_pollhandle *ph)
 {
 	struct fs_context *ctx = f->ctx;
 
@@ -35,7 +35,7 @@ static void remember(struct file *f, struct fuse_pollhandle *ph)
 		f->poll_next->poll_at = &f->poll_next;
 	ctx->pollers = f;
 	if (f->node.row->news)
-		atomic_store(&ctx->tenant.watched, true);
+		engine_watch(fs->eng, &ctx->tenant);
 }
 
 static void wake(struct file *f)
@@ -72,7 +72,7 @@ void fs_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct f
 		return;
 	}
 	if (ph)
-		remember(f, ph);
+		remember(fs, f, ph);
 	fuse_reply_poll(req, state_of(f));
 }
 

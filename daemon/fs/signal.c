@@ -136,30 +136,24 @@ static int check_limit(const struct fs_context *ctx, struct err *e)
 int notifier_set(struct call *call, const struct command *cmd, struct err *e)
 {
 	struct fs_context *ctx = call->ctx;
-	struct notifier *n;
-	pid_t tid;
-	int rc;
+	struct notifier *n = NULL;
+	pid_t tid = 0;
 
 	if (!cmd->sig) {
 		notifier_drop(ctx);
 		return 0;
 	}
-	rc = check_limit(ctx, e);
-	if (rc == 0)
-		rc = find_thread(call, cmd->tid, &tid, e);
-	if (rc == 0)
-		rc = notifier_new(&n, e);
-	if (rc < 0)
-		return rc;
+	if (check_limit(ctx, e) < 0 || find_thread(call, cmd->tid, &tid, e) < 0 ||
+		notifier_new(&n, e) < 0)
+		return -e->no;
 	n->tid = tid;
 	n->uid = call->file->uid;
-	rc = bind_thread(n, cmd->sig, e);
-	if (rc < 0) {
+	if (bind_thread(n, cmd->sig, e) < 0) {
 		notifier_free(n);
-		return rc;
+		return -e->no;
 	}
 	notifier_drop(ctx);
-	atomic_store(&ctx->tenant.watched, true);
+	engine_watch(call->fs->eng, &ctx->tenant);
 	n->notified = atomic_load(&ctx->tenant.notified);
 	ctx->notifier = n;
 	ctx->owner->notifiers++;

@@ -69,7 +69,8 @@ static int advance(struct call *call, struct slice text, struct err *e)
 	if (!a)
 		return err_set(e, ENOMEM, "no memory");
 	*a = (struct advance){.call = *call, .left = ns};
-	advance_on(a);
+	/* What is due comes before anything more counts. */
+	engine_poll_all(call->fs->eng, advance_on, a);
 	return CALL_LATER;
 }
 
