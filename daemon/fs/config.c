@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -78,16 +80,44 @@ static int store_kernel(enum allow_kernel *k, struct slice value, struct err *e)
 		SLICE_ARG(value));
 }
 
-static int store_arg_size(size_t *size, struct slice value, struct err *e)
+static const struct number {
+	const char *key;
+	size_t at; /* in struct config */
+	uint64_t least, most, def;
+} numbers[] = {
+	{"arg_size_max", offsetof(struct config, arg_size_max), ARG_SIZE_MIN, ARG_SIZE_LIMIT,
+		ARG_SIZE_MIN},
+	{"tick_us", offsetof(struct config, tick_us), TICK_US_MIN, TICK_US_LIMIT, TICK_US_DEFAULT},
+	{"overflow_rate_max", offsetof(struct config, overflow_rate_max), 1, OVERFLOW_RATE_LIMIT,
+		OVERFLOW_RATE_DEFAULT},
+};
+
+enum { NNUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
+
+static uint64_t *number_of(struct config *c, const struct number *n)
+{
+	return (uint64_t *)(void *)((char *)c + n->at);
+}
+
+static const struct number *find_number(const char *key)
+{
+	for (unsigned i = 0; i < NNUMBERS; i++)
+		if (strcmp(key, numbers[i].key) == 0)
+			return &numbers[i];
+	return NULL;
+}
+
+static int store_number(
+	struct config *c, const struct number *number, struct slice value, struct err *e)
 {
 	uint64_t n;
 
-	if (num_max(value, ARG_SIZE_LIMIT, &n, e) < 0)
+	if (num_max(value, number->most, &n, e) < 0)
 		return -e->no;
-	if (n < ARG_SIZE_MIN)
-		return err_set(e, ERANGE, "'%.*s' is under the least, %d bytes", SLICE_ARG(value),
-			ARG_SIZE_MIN);
-	*size = n;
+	if (n < number->least)
+		return err_set(e, ERANGE, "'%.*s' is under the least, %" PRIu64, SLICE_ARG(value),
+			number->least);
+	*number_of(c, number) = n;
 	return 0;
 }
 
@@ -97,37 +127,45 @@ void config_init(struct config *c)
 		.sys_group = {.kind = GROUP_NONE},
 		.thread_group = {.kind = GROUP_ANY},
 		.allow_kernel = KERNEL_GROUP,
-		.arg_size_max = ARG_SIZE_MIN,
 	};
+	for (unsigned i = 0; i < NNUMBERS; i++)
+		*number_of(c, &numbers[i]) = numbers[i].def;
 	if (find_group(slice_of("perfmon"), &c->sys_group.gid) == 0)
 		c->sys_group.kind = GROUP_GID;
 }
 
 int config_store(struct config *c, const char *key, struct slice value, struct err *e)
 {
+	const struct number *number = find_number(key);
+
 	value = slice_trim(value);
+	if (number)
+		return store_number(c, number, value, e);
 	if (strcmp(key, "sys_group") == 0)
 		return store_group(&c->sys_group, value, e);
 	if (strcmp(key, "thread_group") == 0)
 		return store_group(&c->thread_group, value, e);
 	if (strcmp(key, "allow_kernel") == 0)
 		return store_kernel(&c->allow_kernel, value, e);
-	if (strcmp(key, "arg_size_max") == 0)
-		return store_arg_size(&c->arg_size_max, value, e);
 	return err_set(e, ENOENT,
-		"no key '%s': sys_group, thread_group, allow_kernel and arg_size_max are", key);
+		"no key '%s': sys_group, thread_group, allow_kernel, arg_size_max, tick_us and "
+		"overflow_rate_max are",
+		key);
 }
 
 void config_show(const struct config *c, const char *key, struct text *out)
 {
-	if (strcmp(key, "sys_group") == 0)
+	const struct number *number = find_number(key);
+
+	if (number)
+		text_printf(out, "%" PRIu64 "\n",
+			*(const uint64_t *)(const void *)((const char *)c + number->at));
+	else if (strcmp(key, "sys_group") == 0)
 		show_group(&c->sys_group, out);
 	else if (strcmp(key, "thread_group") == 0)
 		show_group(&c->thread_group, out);
 	else if (strcmp(key, "allow_kernel") == 0)
 		text_printf(out, "%s\n", kernel_words[c->allow_kernel]);
-	else if (strcmp(key, "arg_size_max") == 0)
-		text_printf(out, "%zu\n", c->arg_size_max);
 }
 
 static int parse_line(struct config *c, struct slice line, struct err *e)

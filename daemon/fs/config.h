@@ -7,6 +7,7 @@
 #define FS_CONFIG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -16,6 +17,11 @@
 enum {
 	ARG_SIZE_MIN = 4096, /* the smallest page (specification 4.4.2) */
 	ARG_SIZE_LIMIT = 65536,
+	TICK_US_MIN = 100,
+	TICK_US_DEFAULT = 1000,
+	TICK_US_LIMIT = 1000000,
+	OVERFLOW_RATE_DEFAULT = 100000,
+	OVERFLOW_RATE_LIMIT = 1000000,
 };
 
 /* Whose members may do something. Root always may. */
@@ -30,7 +36,9 @@ struct config {
 	struct group_rule sys_group;    /* load on a CPU */
 	struct group_rule thread_group; /* follow threads */
 	enum allow_kernel allow_kernel; /* group: those of sys_group */
-	size_t arg_size_max;            /* bytes of one write */
+	uint64_t arg_size_max;          /* bytes of one write */
+	uint64_t tick_us;               /* the shortest time between two looks or two switches */
+	uint64_t overflow_rate_max;     /* a second and context, then it is masked */
 };
 
 /* Defaults: sys_group is "perfmon" if there is such a group, otherwise nobody but root. */

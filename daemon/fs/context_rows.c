@@ -3,6 +3,7 @@
 #include "daemon/fs/fs_i.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 
 int ctl_show(struct call *call, struct text *out, struct err *e)
@@ -39,15 +40,20 @@ void state_print(const struct command *cmd, struct text *out)
 	command_print_state(&cmd->info, out);
 }
 
-void flags_print(const struct command *cmd, struct text *out)
+unsigned state_news(const struct file *f)
+{
+	return atomic_load(&f->ctx->tenant.changes) > atomic_load(&f->changes) ? POLLPRI : 0;
+}
+
+void ctx_flags_print(const struct command *cmd, struct text *out)
 {
 	command_print_flags(cmd->info.flags, out);
 }
 
-int flags_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e)
+int ctx_flags_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e)
 {
 	(void)call;
-	cmd->verb = CMD_SET_FLAGS;
+	cmd->verb = CMD_FLAGS;
 	return command_parse_flags(text, &cmd->flags, e);
 }
 
@@ -113,23 +119,39 @@ int pmd_parse(const struct call *call, struct slice text, struct command *cmd, s
 {
 	int rc = one_register(call, cmd, CMD_WRITE, true, e);
 
-	return rc < 0 ? rc : command_parse_pmd(text, &cmd->regs[0].value, e);
+	return rc < 0 ? rc : command_parse_pmd(text, &cmd->regs[0], e);
+}
+
+/* Fills @r with the PMDs of the call's set. */
+static void list_pmds(const struct call *call, struct cmd_reg *r)
+{
+	const struct pmu *pmu = call->fs->be->pmu;
+
+	for (unsigned d = 0; d < pmu->npmds; d++)
+		r[d] = (struct cmd_reg){
+			.pmd = true, .num = pmu->pmds[d].num, .set = (uint16_t)call->set};
+}
+
+int pmds_ask(const struct call *call, struct command *cmd, struct err *e)
+{
+	int rc = vector(cmd, CMD_READ, call->fs->be->pmu->npmds, e);
+
+	if (rc == 0)
+		list_pmds(call, cmd->regs);
+	return rc;
 }
 
 int regs_ask(const struct call *call, struct command *cmd, struct err *e)
 {
 	const struct pmu *pmu = call->fs->be->pmu;
-	struct cmd_reg *r;
 	int rc = vector(cmd, CMD_READ, pmu->npmcs + pmu->npmds, e);
 
 	if (rc < 0)
 		return rc;
-	r = cmd->regs;
 	for (unsigned p = 0; p < pmu->npmcs; p++)
-		*r++ = (struct cmd_reg){.num = pmu->pmcs[p].num, .set = (uint16_t)call->set};
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		*r++ = (struct cmd_reg){
-			.pmd = true, .num = pmu->pmds[d].num, .set = (uint16_t)call->set};
+		cmd->regs[p] =
+			(struct cmd_reg){.num = pmu->pmcs[p].num, .set = (uint16_t)call->set};
+	list_pmds(call, cmd->regs + pmu->npmcs);
 	return 0;
 }
 

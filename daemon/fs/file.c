@@ -16,8 +16,10 @@ struct file *file_new(struct call *call)
 		return NULL;
 	f->node = call->node;
 	f->ctx = call->ctx;
-	if (f->ctx)
+	if (f->ctx) {
 		context_ref(f->ctx);
+		atomic_init(&f->changes, atomic_load(&f->ctx->tenant.changes));
+	}
 	pthread_mutex_init(&f->lock, NULL);
 	f->next = fs->files;
 	f->at = &fs->files;
@@ -32,9 +34,11 @@ void file_free(struct file *f)
 	*f->at = f->next;
 	if (f->next)
 		f->next->at = f->at;
+	poller_forget(f);
 	context_unref(f->ctx);
 	pthread_mutex_destroy(&f->lock);
 	text_free(&f->snap);
+	text_free(&f->left);
 	free(f);
 }
 

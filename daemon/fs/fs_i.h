@@ -35,6 +35,7 @@ struct node {
 
 struct fs;
 struct call;
+struct file;
 
 /*
  * A row is a kind of file: its name, its mode, what reading gives and what writing does. Lookup,
@@ -59,6 +60,13 @@ struct row {
 	int (*parse)(
 		const struct call *call, struct slice text, struct command *cmd, struct err *e);
 	void (*keep)(struct fs_context *ctx, const struct command *cmd);
+
+	/* Or each read takes what is next of the context's messages (messages.c): what to ask, and
+	 * the reply. */
+	void (*give)(struct call *call, const struct command *cmd);
+
+	unsigned (*news)(
+		const struct file *f); /* what poll() waits for, if there is such a thing */
 };
 
 extern const struct row rows[];
@@ -71,9 +79,17 @@ struct file {
 	uid_t uid;               /* of who opened it, not of whom it was passed on to; */
 	struct rights rights;    /* and his */
 	struct file *next, **at; /* all of them; the session thread's */
-	pthread_mutex_t lock;    /* a leaf: guards what is below */
-	bool seen;               /* there is a snapshot: */
-	struct text snap;        /* what the read at offset 0, or else the first one, saw */
+
+	struct fuse_pollhandle *poll; /* the newest one, while somebody may wait for it; then it */
+	struct file *poll_next, **poll_at; /* is among the context's pollers, see poll.c */
+	atomic_ullong changes;             /* of the state that its reader knows of */
+
+	struct text left; /* lines of events that no read has been given yet, */
+	size_t given;     /* but for so many bytes */
+
+	pthread_mutex_t lock; /* a leaf: guards what is below */
+	bool seen;            /* there is a snapshot: */
+	struct text snap;     /* what the read at offset 0, or else the first one, saw */
 };
 
 /*
@@ -102,6 +118,8 @@ struct fs {
 	struct objects objects;
 	struct fuse_session *se;
 	struct file *files; /* open ones */
+	struct reader *readers;
+	uint64_t timer_ns; /* what the timer can tell apart */
 	const struct fs_options *opts;
 	struct uid_error *uid_errors; /* last_error of those without a context */
 	unsigned nuid_errors;
@@ -126,7 +144,8 @@ int node_lookup(const struct call *dir, const char *name, struct call *child);
 /* The first child of a directory whose cookie is over *@cookie, or false. Sets name and cookie. */
 bool node_next(const struct call *dir, uint64_t *cookie, struct call *child, char name[256]);
 /* How long the kernel may keep the name and attributes. */
-double node_timeout(const struct node *n);
+double node_timeout(const struct call *call);
+struct fuse_entry_param node_entry(const struct call *child);
 
 /* rights.c */
 bool caller_in(fuse_req_t req, const struct group_rule *rule);
@@ -148,8 +167,46 @@ void call_write_done(struct call *call, int rc, const struct err *e);
 void call_ask(struct call *call, struct command *cmd);
 /* Removes the call's context, then answers. */
 void call_destroy(struct call *call);
+/* Makes event set @id in the call's context; removes the call's event set. */
+void call_make_set(struct call *dir, uint16_t id);
+void call_remove_set(struct call *call);
+/* What config/ sets for commands. */
+struct limits limits_of(const struct fs *fs);
+/* Has @req's interrupt noted, by a number from request_id(). */
+uint64_t request_id(struct fs *fs);
+void request_interruptible(fuse_req_t req, uint64_t id);
 /* Ends the requests whose interrupts have been noted. */
 void requests_interrupt(struct fs *fs);
+
+/* messages.c: msg and events. */
+/* Takes messages, or waits for some; answers by itself. */
+void messages_read(struct call *call, bool nonblock);
+/* There may be messages. */
+void messages_wake(struct fs_context *ctx);
+/* Those who wait are answered with ENODEV. */
+void messages_close(struct fs_context *ctx);
+/* False: it is none of the requests that wait here. */
+bool messages_interrupt(struct fs *fs, uint64_t id);
+
+/* poll.c */
+void fs_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph);
+/* Wakes those for whom there is news. */
+void pollers_wake(struct fs_context *ctx);
+/* Wakes those of the object with that serial, or all of them if it is the context's own. */
+void pollers_close(struct fs_context *ctx, uint64_t serial);
+void poller_forget(struct file *f);
+
+/* signal.c */
+/* The command "signal", for the context of the open file. */
+int notifier_set(struct call *call, const struct command *cmd, struct err *e);
+/* Signals if there has been a notification since the last time. */
+void notifier_raise(struct fs_context *ctx);
+void notifier_drop(struct fs_context *ctx);
+
+/* event.c: what happens to a context comes to those who wait for it. */
+void context_event(struct tenant *t);
+/* It is being removed, or the daemon is ending. */
+void context_close(struct fs_context *ctx);
 
 /* file.c */
 struct file *file_new(struct call *call);
@@ -172,7 +229,8 @@ int guard_start(const char *mountpoint, struct guard **out, struct err *e);
 /* Unmounts now, unless the user already has, and ends the guard. */
 void guard_end(struct guard *g);
 
-/* The rows' callbacks: root_rows.c, pmu_rows.c, config_rows.c, context_rows.c, sim_rows.c. */
+/* The rows' callbacks: root_rows.c, pmu_rows.c, config_rows.c, context_rows.c, set_rows.c,
+ * message_rows.c, sim_rows.c. */
 int version_show(struct call *call, struct text *out, struct err *e);
 int last_error_show(struct call *call, struct text *out, struct err *e);
 int cpus_show(struct call *call, struct text *out, struct err *e);
@@ -195,8 +253,9 @@ int ctl_parse(const struct call *call, struct slice text, struct command *cmd, s
 void ctl_keep(struct fs_context *ctx, const struct command *cmd);
 int info_ask(const struct call *call, struct command *cmd, struct err *e);
 void state_print(const struct command *cmd, struct text *out);
-void flags_print(const struct command *cmd, struct text *out);
-int flags_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e);
+unsigned state_news(const struct file *f);
+void ctx_flags_print(const struct command *cmd, struct text *out);
+int ctx_flags_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e);
 int ctx_error_show(struct call *call, struct text *out, struct err *e);
 int pmc_ask(const struct call *call, struct command *cmd, struct err *e);
 void pmc_print(const struct command *cmd, struct text *out);
@@ -204,8 +263,26 @@ int pmc_parse(const struct call *call, struct slice text, struct command *cmd, s
 int pmd_ask(const struct call *call, struct command *cmd, struct err *e);
 void pmd_print(const struct command *cmd, struct text *out);
 int pmd_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e);
+int pmds_ask(const struct call *call, struct command *cmd, struct err *e);
 int regs_ask(const struct call *call, struct command *cmd, struct err *e);
 int regs_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e);
+
+int evtset_ask(const struct call *call, struct command *cmd, struct err *e);
+int evtset_flags_parse(
+	const struct call *call, struct slice text, struct command *cmd, struct err *e);
+int evtset_timeout_parse(
+	const struct call *call, struct slice text, struct command *cmd, struct err *e);
+int evtset_next_parse(
+	const struct call *call, struct slice text, struct command *cmd, struct err *e);
+
+int msg_ask(const struct call *call, struct command *cmd, struct err *e);
+void msg_give(struct call *call, const struct command *cmd);
+unsigned msg_news(const struct file *f);
+int events_ask(const struct call *call, struct command *cmd, struct err *e);
+void events_give(struct call *call, const struct command *cmd);
+unsigned events_news(const struct file *f);
+/* Gives what an earlier read of the open file could not take; false if there is nothing. */
+bool events_give_left(struct call *call);
 
 int knob_show(struct call *call, struct text *out, struct err *e);
 int knob_store(struct call *call, struct slice text, struct err *e);

@@ -73,10 +73,21 @@ void node_attr(const struct call *call, struct stat *st)
 	};
 }
 
-/* Names of contexts come and go; those inside of one live as long as its inode number. */
-double node_timeout(const struct node *n)
+/* Names of contexts and sets come and go; others live as long as the inode number they are in. */
+double node_timeout(const struct call *call)
 {
-	return n->row->in == DIR_CTXS ? 0.0 : 60.0;
+	enum dir in = call->node.row->in;
+
+	return in == DIR_CTXS || (in == DIR_SETS && call->set > 0) ? 0.0 : 60.0;
+}
+
+struct fuse_entry_param node_entry(const struct call *child)
+{
+	struct fuse_entry_param entry = {.ino = node_ino(&child->node)};
+
+	node_attr(child, &entry.attr);
+	entry.entry_timeout = entry.attr_timeout = node_timeout(child);
+	return entry;
 }
 
 static bool visible(const struct fs *fs, const struct row *row)
@@ -109,6 +120,17 @@ static int parse_member(const char *name, unsigned limit)
 	return (int)n;
 }
 
+static bool find_set(const struct call *dir, const char *name, struct node *n)
+{
+	int id = parse_member(name, UINT16_MAX + 1);
+	struct object *set = id < 0 ? NULL : object_set_from(dir->ctx, (unsigned)id);
+
+	if (!set || set->set != id)
+		return false;
+	n->serial = set->serial;
+	return true;
+}
+
 static bool find_member(const struct call *dir, const char *name, struct node *n)
 {
 	struct fs_context *ctx;
@@ -120,8 +142,7 @@ static bool find_member(const struct call *dir, const char *name, struct node *n
 		n->serial = ctx ? ctx->self.serial : 0;
 		return ctx;
 	case DIR_SETS:
-		n->serial = dir->ctx->set0.serial;
-		return parse_member(name, 65536) == 0;
+		return find_set(dir, name, n);
 	case DIR_PMCS:
 	case DIR_PMDS:
 		num = parse_member(name, PMU_MAX_NUM);
@@ -184,6 +205,20 @@ static bool next_context(const struct call *dir, uint64_t *cookie, struct node *
 	return true;
 }
 
+/* Cookies are ids, plus one. */
+static bool next_set(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
+{
+	struct object *set =
+		*cookie > UINT16_MAX ? NULL : object_set_from(dir->ctx, (unsigned)*cookie);
+
+	if (!set)
+		return false;
+	n->serial = set->serial;
+	snprintf(name, 256, "%d", set->set);
+	*cookie = (uint64_t)set->set + 1;
+	return true;
+}
+
 static bool next_register(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
 	const struct pmu *pmu = pmu_of(dir);
@@ -208,9 +243,7 @@ bool node_next(const struct call *dir, uint64_t *cookie, struct call *child, cha
 		found = next_context(dir, cookie, &child->node, name);
 		break;
 	case DIR_SETS:
-		found = (*cookie)++ == 0;
-		child->node.serial = dir->ctx->set0.serial;
-		snprintf(name, 256, "0");
+		found = next_set(dir, cookie, &child->node, name);
 		break;
 	case DIR_PMCS:
 	case DIR_PMDS:

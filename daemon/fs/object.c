@@ -8,9 +8,11 @@
 
 #include "base/cleanup.h"
 
+enum { FEWEST_BUCKETS = 1024 };
+
 static struct object **bucket(struct objects *objs, uint64_t serial)
 {
-	return &objs->hash[serial % OBJECT_BUCKETS];
+	return &objs->hash[serial % objs->buckets];
 }
 
 static struct fs_context **name_bucket(struct objects *objs, const char *name)
@@ -19,7 +21,7 @@ static struct fs_context **name_bucket(struct objects *objs, const char *name)
 
 	for (; *name; name++)
 		h = (h ^ (unsigned char)*name) * 1099511628211ULL;
-	return &objs->names[h % OBJECT_BUCKETS];
+	return &objs->names[h % NAME_BUCKETS];
 }
 
 struct object *object_find(struct objects *objs, uint64_t serial)
@@ -40,16 +42,44 @@ struct fs_context *object_context(struct objects *objs, const char *name)
 	return c;
 }
 
+static void hash(struct objects *objs, struct object *o)
+{
+	struct object **b = bucket(objs, o->serial);
+
+	o->hash_next = *b;
+	*b = o;
+}
+
+/* Serials are consecutive: as many buckets as objects are hardly any in the same. */
+static void grow(struct objects *objs)
+{
+	struct object **old = objs->hash, **more;
+	size_t n = objs->buckets;
+
+	more = calloc(2 * n, sizeof(struct object *));
+	if (!more)
+		return; /* slower, then */
+	objs->hash = more;
+	objs->buckets = 2 * n;
+	for (size_t i = 0; i < n; i++) {
+		while (old[i]) {
+			struct object *o = old[i];
+
+			old[i] = o->hash_next;
+			hash(objs, o);
+		}
+	}
+	free(old);
+}
+
 static void insert(struct objects *objs, struct object *o, struct fs_context *ctx, int set)
 {
-	struct object **b;
-
 	o->serial = ++objs->last_serial;
 	o->ctx = ctx;
 	o->set = set;
-	b = bucket(objs, o->serial);
-	o->hash_next = *b;
-	*b = o;
+	if (++objs->nhashed > objs->buckets)
+		grow(objs);
+	hash(objs, o);
 }
 
 static void drop(struct objects *objs, struct object *o)
@@ -59,6 +89,7 @@ static void drop(struct objects *objs, struct object *o)
 	while (*at != o)
 		at = &(*at)->hash_next;
 	*at = o->hash_next;
+	objs->nhashed--;
 }
 
 /* Names go into lines of cpus and of sentences: no blanks, nothing that hides. */
@@ -87,8 +118,19 @@ static struct owner *owner_of(struct objects *objs, uid_t uid)
 	return o;
 }
 
+int objects_init(
+	struct objects *objs, struct engine *eng, void (*event)(struct tenant *t), struct err *e)
+{
+	objs->eng = eng;
+	objs->event = event;
+	objs->buckets = FEWEST_BUCKETS;
+	objs->hash = calloc(objs->buckets, sizeof(struct object *));
+	return objs->hash ? 0 : err_set(e, ENOMEM, "no memory");
+}
+
 void objects_free(struct objects *objs)
 {
+	free(objs->hash);
 	while (objs->owners) {
 		struct owner *o = objs->owners;
 
@@ -129,19 +171,24 @@ int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return err_set(e, ENOMEM, "no memory for a context");
+	if (engine_tenant_init(objs->eng, &ctx->tenant) < 0) {
+		free(ctx);
+		return err_set(e, ENOMEM, "no memory for a context");
+	}
 	atomic_fetch_add(&owner->contexts, 1);
 	ctx->owner = owner;
-	engine_tenant_init(objs->eng, &ctx->tenant);
 	memcpy(ctx->name, name, strlen(name));
 	ctx->tenant.name = ctx->name;
 	ctx->tenant.uid = uid;
 	ctx->tenant.gone = tenant_gone;
+	ctx->tenant.event = objs->event;
 	ctx->uid = uid;
 	ctx->gid = gid;
 	clock_gettime(CLOCK_REALTIME, &ctx->born);
 	atomic_init(&ctx->refs, 1);
 	pthread_mutex_init(&ctx->lock, NULL);
 	snprintf(ctx->last_error, sizeof(ctx->last_error), "ok");
+	ctx->readers_end = &ctx->readers;
 
 	insert(objs, &ctx->self, ctx, -1);
 	insert(objs, &ctx->set0, ctx, 0);
@@ -165,9 +212,102 @@ void object_remove(struct objects *objs, struct fs_context *ctx)
 	*at = ctx->name_next;
 	drop(objs, &ctx->self);
 	drop(objs, &ctx->set0);
+	for (unsigned i = 0; i < ctx->nsets; i++)
+		drop(objs, ctx->sets[i]);
 	*(ctx->prev ? &ctx->prev->next : &objs->first) = ctx->next;
 	*(ctx->next ? &ctx->next->prev : &objs->last) = ctx->prev;
 	objs->count--;
+}
+
+/* The index of the first set whose id is not below @id. */
+static unsigned set_index(const struct fs_context *ctx, int id)
+{
+	unsigned from = 0, to = ctx->nsets;
+
+	while (from < to) {
+		unsigned mid = (from + to) / 2;
+
+		if (ctx->sets[mid]->set < id)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from;
+}
+
+struct object *object_set_from(struct fs_context *ctx, unsigned id)
+{
+	unsigned i;
+
+	if (id == 0)
+		return &ctx->set0;
+	i = set_index(ctx, (int)id);
+	return i < ctx->nsets ? ctx->sets[i] : NULL;
+}
+
+static bool make_room(struct fs_context *ctx)
+{
+	unsigned room = ctx->sets_room ? 2 * ctx->sets_room : 8;
+	struct object **more;
+
+	if (ctx->nsets + ctx->sets_coming < ctx->sets_room)
+		return true;
+	more = realloc(ctx->sets, room * sizeof(struct object *));
+	if (!more)
+		return false;
+	ctx->sets = more;
+	ctx->sets_room = room;
+	return true;
+}
+
+int object_set_reserve(struct fs_context *ctx, uint16_t id, struct object **out, struct err *e)
+{
+	struct object *o;
+
+	if (ctx->uid && atomic_load(&ctx->owner->sets) >= SETS_PER_USER)
+		return err_set(e, ENOSPC,
+			"too many event sets: rmdir some (limit: %d in all of a user's contexts)",
+			SETS_PER_USER);
+	o = make_room(ctx) ? calloc(1, sizeof(*o)) : NULL;
+	if (!o)
+		return err_set(e, ENOMEM, "no memory for an event set");
+	o->ctx = ctx;
+	o->set = id;
+	ctx->sets_coming++;
+	atomic_fetch_add(&ctx->owner->sets, 1);
+	*out = o;
+	return 0;
+}
+
+void object_set_insert(struct objects *objs, struct object *set)
+{
+	struct fs_context *ctx = set->ctx;
+	unsigned i = set_index(ctx, set->set);
+
+	insert(objs, set, ctx, set->set);
+	memmove(ctx->sets + i + 1, ctx->sets + i, (ctx->nsets - i) * sizeof(struct object *));
+	ctx->sets[i] = set;
+	ctx->nsets++;
+	ctx->sets_coming--;
+}
+
+void object_set_cancel(struct object *set)
+{
+	set->ctx->sets_coming--;
+	atomic_fetch_sub(&set->ctx->owner->sets, 1);
+	free(set);
+}
+
+void object_set_remove(struct objects *objs, struct object *set)
+{
+	struct fs_context *ctx = set->ctx;
+	unsigned i = set_index(ctx, set->set);
+
+	drop(objs, set);
+	ctx->nsets--;
+	memmove(ctx->sets + i, ctx->sets + i + 1, (ctx->nsets - i) * sizeof(struct object *));
+	atomic_fetch_sub(&ctx->owner->sets, 1);
+	free(set);
 }
 
 void context_ref(struct fs_context *ctx)
@@ -180,6 +320,11 @@ void context_unref(struct fs_context *ctx)
 	if (!ctx || atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	atomic_fetch_sub(&ctx->owner->contexts, 1);
+	atomic_fetch_sub(&ctx->owner->sets, ctx->nsets);
+	for (unsigned i = 0; i < ctx->nsets; i++)
+		free(ctx->sets[i]);
+	free(ctx->sets);
+	engine_tenant_free(&ctx->tenant);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
 }

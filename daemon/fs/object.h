@@ -19,13 +19,19 @@
 
 enum {
 	CTX_NAME_MAX = 64,
-	CTX_PER_USER = 1024, /* contexts a user other than root may have at a time */
+	/* What a user other than root may have at a time: */
+	CTX_PER_USER = 1024,
+	SETS_PER_USER = 131072, /* besides each context's set 0 */
+	SIGNALS_PER_USER = 64,  /* contexts that notify by signal */
 	CTX_TOTAL = 65536,
 	CTL_MAX = 64,
-	OBJECT_BUCKETS = 1024,
+	NAME_BUCKETS = 4096,
 };
 
 struct fs_context;
+struct file;
+struct notifier;
+struct reader;
 
 /* A context or one of its sets, found by its serial number. */
 struct object {
@@ -46,6 +52,18 @@ struct fs_context {
 	atomic_uint refs;               /* the tree, open files and requests under way */
 	struct fs_context *prev, *next; /* all contexts, by rising serial */
 	struct fs_context *name_next;
+	bool closed; /* out of the tree, or the daemon is ending: nobody may wait for it */
+
+	struct object **sets; /* those besides set 0, by rising id; */
+	unsigned nsets;       /* so many, */
+	unsigned sets_coming; /* and that many more that their owner has yet to make: */
+	unsigned sets_room;   /* there is room for all of them */
+
+	struct reader *readers; /* waiting for messages, see messages.c: first come, first */
+	struct reader **readers_end;
+	bool asking, dry, pumping;
+	struct file *pollers;      /* open files with a poll handle, see poll.c */
+	struct notifier *notifier; /* see signal.c */
 
 	pthread_mutex_t lock; /* a leaf: guards what is below, against workers that answer */
 	char last_error[sizeof(((struct err *)0)->text)];
@@ -53,24 +71,31 @@ struct fs_context {
 };
 
 /*
- * How many contexts a user has, those included that are removed but still open somewhere: they
- * take as much memory.
+ * How much a user has, that included which is removed but still open somewhere: it takes as much
+ * memory.
  */
 struct owner {
 	uid_t uid;
-	atomic_uint contexts;
+	atomic_uint contexts, sets;
+	unsigned notifiers;
 	struct owner *next;
 };
 
 struct objects {
 	struct engine *eng;
+	void (*event)(struct tenant *t); /* every context's tenant.event */
 	uint64_t last_serial;
 	struct fs_context *first, *last;
-	unsigned count; /* in the tree */
+	unsigned count; /* contexts in the tree */
 	struct owner *owners;
-	struct object *hash[OBJECT_BUCKETS];
-	struct fs_context *names[OBJECT_BUCKETS];
+	struct object **hash;
+	size_t buckets, nhashed;
+	struct fs_context *names[NAME_BUCKETS];
 };
+
+/* ENOMEM. */
+int objects_init(
+	struct objects *objs, struct engine *eng, void (*event)(struct tenant *t), struct err *e);
 
 /* The object with that serial, or NULL if it is gone. */
 struct object *object_find(struct objects *objs, uint64_t serial);
@@ -87,6 +112,19 @@ void objects_free(struct objects *objs);
 
 /* Takes @ctx out of the tree; its memory goes with its last reference. */
 void object_remove(struct objects *objs, struct fs_context *ctx);
+
+/* The set with that id, or the next higher one; NULL if there is none. */
+struct object *object_set_from(struct fs_context *ctx, unsigned id);
+
+/*
+ * A set comes into the tree when the context's owner has made it, and then nothing may fail: so
+ * all that it takes is put aside first. ENOSPC (too many), ENOMEM. Then one of the two.
+ */
+int object_set_reserve(struct fs_context *ctx, uint16_t id, struct object **out, struct err *e);
+void object_set_insert(struct objects *objs, struct object *set);
+void object_set_cancel(struct object *set);
+
+void object_set_remove(struct objects *objs, struct object *set);
 
 void context_ref(struct fs_context *ctx);
 void context_unref(struct fs_context *ctx);

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <linux/fuse.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,15 +33,6 @@ static void refuse(struct call *call, int no, const char *why)
 	call_fail(call, &e);
 }
 
-static struct fuse_entry_param entry_of(const struct call *child)
-{
-	struct fuse_entry_param entry = {.ino = node_ino(&child->node)};
-
-	node_attr(child, &entry.attr);
-	entry.entry_timeout = entry.attr_timeout = node_timeout(&child->node);
-	return entry;
-}
-
 static void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fuse_entry_param entry;
@@ -51,7 +44,7 @@ static void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		fuse_reply_err(req, ENOENT);
 		return;
 	}
-	entry = entry_of(&child);
+	entry = node_entry(&child);
 	fuse_reply_entry(req, &entry);
 }
 
@@ -64,7 +57,7 @@ static void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	if (!begin(req, ino, &call))
 		return;
 	node_attr(&call, &st);
-	fuse_reply_attr(req, &st, node_timeout(&call.node));
+	fuse_reply_attr(req, &st, node_timeout(&call));
 }
 
 /* Truncating and touching change nothing; shells and touch expect them to succeed. */
@@ -90,7 +83,7 @@ static void fs_setattr(
 		return;
 	}
 	node_attr(&call, &st);
-	fuse_reply_attr(req, &st, node_timeout(&call.node));
+	fuse_reply_attr(req, &st, node_timeout(&call));
 }
 
 static void fs_readlink(fuse_req_t req, fuse_ino_t ino)
@@ -135,6 +128,18 @@ static void fs_readdir(
 	free(buf);
 }
 
+/* A stream has no position: read() and read() of one open file do not wait for each other in the
+ * kernel, where no signal would end that. libfuse has no word for it. */
+static void reply_stream(fuse_req_t req, const struct fuse_file_info *fi)
+{
+	const struct fuse_open_out out = {
+		.fh = fi->fh,
+		.open_flags = FOPEN_DIRECT_IO | FOPEN_STREAM | FOPEN_NOFLUSH,
+	};
+
+	fuse_reply_buf(req, (const char *)&out, sizeof(out));
+}
+
 static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	bool writes = (fi->flags & O_ACCMODE) != O_RDONLY;
@@ -160,7 +165,10 @@ static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fi->fh = (uint64_t)(uintptr_t)f;
 	fi->direct_io = 1;
 	fi->noflush = 1;
-	fuse_reply_open(req, fi);
+	if (call.node.row->give)
+		reply_stream(req, fi);
+	else
+		fuse_reply_open(req, fi);
 }
 
 static void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -215,6 +223,10 @@ static void fs_read(
 	call.file = (struct file *)(uintptr_t)fi->fh;
 	call.size = size;
 	call.off = (size_t)off;
+	if (row->give) {
+		messages_read(&call, fi->flags & O_NONBLOCK);
+		return;
+	}
 	if (off && read_on(&call))
 		return;
 	if (row->ask) {
@@ -238,8 +250,9 @@ static void store(struct call *call, struct slice text)
 	int rc;
 
 	if (call->size > call->fs->config.arg_size_max)
-		rc = err_set(&e, E2BIG, "%zu bytes in one write: config/arg_size_max allows %zu",
-			call->size, call->fs->config.arg_size_max);
+		rc = err_set(&e, E2BIG,
+			"%zu bytes in one write: config/arg_size_max allows %" PRIu64, call->size,
+			call->fs->config.arg_size_max);
 	else if (!slice_text(&text, row->lines))
 		rc = err_set(&e, EINVAL,
 			"a control character (or a second line) is in what was written");
@@ -247,9 +260,14 @@ static void store(struct call *call, struct slice text)
 		rc = row->store(call, text, &e);
 	else
 		rc = row->parse(call, text, &cmd, &e);
+	if (rc == 0 && cmd.verb == CMD_SIGNAL && row->parse)
+		rc = notifier_set(call, &cmd, &e);
 	if (rc < 0) {
 		command_free(&cmd);
 		call_write_done(call, rc, &e);
+	} else if (row->parse && cmd.verb == CMD_SIGNAL) {
+		row->keep(call->ctx, &cmd);
+		call_write_done(call, 0, NULL);
 	} else if (row->parse) {
 		cmd.rights = call->file->rights;
 		call_ask(call, &cmd);
@@ -272,36 +290,61 @@ static void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t siz
 	store(&call, (struct slice){buf, size});
 }
 
-static void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+static void make_context(struct call *dir, const char *name)
 {
-	const struct fuse_ctx *who = fuse_req_ctx(req);
+	const struct fuse_ctx *who = fuse_req_ctx(dir->req);
 	struct fuse_entry_param entry;
 	struct fs_context *ctx;
-	struct call dir, child;
+	struct call child;
 	struct err e;
 
-	(void)mode;
-	if (!begin(req, parent, &dir))
-		return;
-	if (dir.node.row->is != DIR_CTXS) {
-		refuse(&dir, EPERM, "contexts are made in ctx/, and nothing elsewhere");
-		return;
-	}
-	if (!caller_in(req, &dir.fs->config.sys_group) &&
-		!caller_in(req, &dir.fs->config.thread_group)) {
-		refuse(&dir, EPERM,
+	if (!caller_in(dir->req, &dir->fs->config.sys_group) &&
+		!caller_in(dir->req, &dir->fs->config.thread_group)) {
+		refuse(dir, EPERM,
 			"making contexts needs membership of the group in "
 			"config/sys_group or config/thread_group");
 		return;
 	}
-	if (object_make(&dir.fs->objects, name, who->uid, who->gid, &ctx, &e) < 0) {
-		call_fail(&dir, &e);
+	if (object_make(&dir->fs->objects, name, who->uid, who->gid, &ctx, &e) < 0) {
+		call_fail(dir, &e);
 		return;
 	}
-	uid_error_set(dir.fs, who->uid, NULL);
-	node_lookup(&dir, ctx->name, &child);
-	entry = entry_of(&child);
-	fuse_reply_entry(req, &entry);
+	uid_error_set(dir->fs, who->uid, NULL);
+	node_lookup(dir, ctx->name, &child);
+	entry = node_entry(&child);
+	fuse_reply_entry(dir->req, &entry);
+}
+
+static void make_set(struct call *dir, const char *name)
+{
+	struct err e;
+	uint16_t id;
+
+	if (command_parse_evtset_id(name, &id, &e) < 0)
+		call_fail(dir, &e);
+	else
+		call_make_set(dir, id);
+}
+
+static void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	struct call dir;
+
+	(void)mode;
+	if (!begin(req, parent, &dir))
+		return;
+	switch (dir.node.row->is) {
+	case DIR_CTXS:
+		make_context(&dir, name);
+		break;
+	case DIR_SETS:
+		make_set(&dir, name);
+		break;
+	default:
+		refuse(&dir, EPERM,
+			"contexts are made in ctx/, event sets in their set/, and nothing "
+			"elsewhere");
+	}
 }
 
 /* A loaded context is stopped and unloaded, as the specification's close() does (3.1.15). */
@@ -315,12 +358,17 @@ static void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		fuse_reply_err(req, ENOENT);
 		return;
 	}
-	if (dir.node.row->is != DIR_CTXS) {
-		refuse(&dir, EPERM, "only contexts can be removed");
-		return;
+	switch (dir.node.row->is) {
+	case DIR_CTXS:
+		uid_error_set(dir.fs, fuse_req_ctx(req)->uid, NULL);
+		call_destroy(&child);
+		break;
+	case DIR_SETS:
+		call_remove_set(&child);
+		break;
+	default:
+		refuse(&dir, EPERM, "only contexts and event sets can be removed");
 	}
-	uid_error_set(dir.fs, fuse_req_ctx(req)->uid, NULL);
-	call_destroy(&child);
 }
 
 static void refuse_in(fuse_req_t req, fuse_ino_t ino)
@@ -399,6 +447,7 @@ const struct fuse_lowlevel_ops fs_ops = {
 	.mkdir = fs_mkdir,
 	.mknod = fs_mknod,
 	.open = fs_open,
+	.poll = fs_poll,
 	.read = fs_read,
 	.readdir = fs_readdir,
 	.readlink = fs_readlink,

@@ -15,15 +15,30 @@
 struct request {
 	struct job job;
 	struct call call;
+	struct object *set; /* CMD_EVTSET_NEW: it waits to be inserted */
 	uint64_t id;
 	struct request **at; /* the link that points here while it is pending; NULL: answered */
 	struct request *next;
 };
 
+uint64_t request_id(struct fs *fs)
+{
+	return ++fs->last_request;
+}
+
+struct limits limits_of(const struct fs *fs)
+{
+	return (struct limits){
+		.tick_ns = fs->config.tick_us * 1000,
+		.timer_ns = fs->timer_ns,
+		.overflow_rate_max = fs->config.overflow_rate_max,
+	};
+}
+
 static void enlist(struct fs *fs, struct request *r)
 {
+	r->id = request_id(fs);
 	pthread_mutex_lock(&fs->pending_lock);
-	r->id = ++fs->last_request;
 	r->next = fs->pending;
 	r->at = &fs->pending;
 	if (r->next)
@@ -61,6 +76,11 @@ static void note_interrupt(fuse_req_t req, void *data)
 		fs->interrupted[fs->ninterrupted++] = (uint64_t)(uintptr_t)data;
 }
 
+void request_interruptible(fuse_req_t req, uint64_t id)
+{
+	fuse_req_interrupt_func(req, note_interrupt, (void *)(uintptr_t)id);
+}
+
 static void interrupt_one(struct fs *fs, uint64_t id)
 {
 	fuse_req_t req = NULL;
@@ -82,8 +102,12 @@ static void interrupt_one(struct fs *fs, uint64_t id)
 
 void requests_interrupt(struct fs *fs)
 {
-	while (fs->ninterrupted)
-		interrupt_one(fs, fs->interrupted[--fs->ninterrupted]);
+	while (fs->ninterrupted) {
+		uint64_t id = fs->interrupted[--fs->ninterrupted];
+
+		if (!messages_interrupt(fs, id))
+			interrupt_one(fs, id);
+	}
 }
 
 void call_read_done(struct call *call, int rc, struct text *out, const struct err *e)
@@ -135,25 +159,94 @@ void call_write_done(struct call *call, int rc, const struct err *e)
 	fuse_reply_write(call->req, call->size);
 }
 
-static void answer(struct request *r)
+static void answer_read(struct request *r)
 {
 	struct job *job = &r->job;
+	TEXT_CLEANUP struct text out = {0};
 
-	if (job->cmd.verb == CMD_DESTROY) {
-		if (job->rc < 0)
-			fprintf(stderr, "perfmonfs: context %s: %s\n", r->call.ctx->name,
-				job->err.text);
+	if (job->rc == 0)
+		r->call.node.row->print(&job->cmd, &out);
+	if (job->rc == 0 && job->cmd.verb == CMD_INFO)
+		atomic_store(&r->call.file->changes, job->cmd.info.changes);
+	call_read_done(&r->call, job->rc, &out, &job->err);
+}
+
+static void answer_write(struct request *r)
+{
+	if (r->job.rc == 0 && r->call.node.row->keep)
+		r->call.node.row->keep(r->call.ctx, &r->job.cmd);
+	call_write_done(&r->call, r->job.rc, &r->job.err);
+}
+
+static void answer_destroy(struct request *r)
+{
+	if (r->job.rc < 0)
+		fprintf(stderr, "perfmonfs: context %s: %s\n", r->call.ctx->name, r->job.err.text);
+	fuse_reply_err(r->call.req, 0);
+}
+
+/* mkdir, and rmdir, of an event set. */
+static void answer_set(struct request *r)
+{
+	struct fuse_entry_param entry;
+	struct call child;
+	char name[8];
+
+	if (r->job.rc < 0) {
+		call_fail(&r->call, &r->job.err);
+		return;
+	}
+	context_set_error(r->call.ctx, NULL);
+	if (r->job.cmd.verb == CMD_EVTSET_DELETE) {
 		fuse_reply_err(r->call.req, 0);
-	} else if (job->cmd.verb == CMD_READ || job->cmd.verb == CMD_INFO) {
-		TEXT_CLEANUP struct text out = {0};
+		return;
+	}
+	snprintf(name, sizeof(name), "%u", r->job.cmd.evtset.id);
+	if (node_lookup(&r->call, name, &child) < 0) {
+		fuse_reply_err(r->call.req, ENODEV); /* the context has been removed since */
+		return;
+	}
+	entry = node_entry(&child);
+	fuse_reply_entry(r->call.req, &entry);
+}
 
-		if (job->rc == 0)
-			r->call.node.row->print(&job->cmd, &out);
-		call_read_done(&r->call, job->rc, &out, &job->err);
-	} else {
-		if (job->rc == 0 && r->call.node.row->keep)
-			r->call.node.row->keep(r->call.ctx, &job->cmd);
-		call_write_done(&r->call, job->rc, &job->err);
+static void answer(struct request *r)
+{
+	switch (r->job.cmd.verb) {
+	case CMD_READ:
+	case CMD_INFO:
+	case CMD_EVTSET_READ:
+		answer_read(r);
+		break;
+	case CMD_EVTSET_NEW:
+	case CMD_EVTSET_DELETE:
+		answer_set(r);
+		break;
+	case CMD_DESTROY:
+		answer_destroy(r);
+		break;
+	default:
+		answer_write(r);
+	}
+}
+
+/* The tree follows what the owner of the context has done, whether or not the caller has waited
+ * for it. These are done in the session thread. */
+static void follow(struct request *r)
+{
+	struct objects *objs = &r->call.fs->objects;
+	struct fs_context *ctx = r->call.ctx;
+	bool done = r->job.rc == 0 && !ctx->closed;
+
+	if (r->job.cmd.verb == CMD_EVTSET_NEW && done) {
+		object_set_insert(objs, r->set);
+	} else if (r->job.cmd.verb == CMD_EVTSET_NEW) {
+		object_set_cancel(r->set);
+	} else if (r->job.cmd.verb == CMD_EVTSET_DELETE && done) {
+		struct object *set = object_set_from(ctx, r->job.cmd.evtset.id);
+
+		pollers_close(ctx, set->serial);
+		object_set_remove(objs, set);
 	}
 }
 
@@ -161,6 +254,7 @@ static void request_done(struct job *job)
 {
 	struct request *r = link_entry(job, struct request, job);
 
+	follow(r);
 	if (claim(r->call.fs, r))
 		answer(r);
 	context_unref(r->call.ctx);
@@ -179,6 +273,7 @@ static struct request *request_new(struct call *call, struct command *cmd)
 		return NULL;
 	}
 	context_ref(call->ctx);
+	cmd->limits = limits_of(call->fs);
 	*r = (struct request){
 		.call = *call,
 		.job =
@@ -193,14 +288,45 @@ static struct request *request_new(struct call *call, struct command *cmd)
 	return r;
 }
 
+static void ask(struct request *r)
+{
+	request_interruptible(r->call.req, r->id);
+	engine_submit(r->call.fs->eng, &r->job);
+}
+
 void call_ask(struct call *call, struct command *cmd)
 {
 	struct request *r = request_new(call, cmd);
 
-	if (!r)
+	if (r)
+		ask(r);
+}
+
+void call_make_set(struct call *dir, uint16_t id)
+{
+	struct command cmd = {.verb = CMD_EVTSET_NEW, .evtset.id = id};
+	struct object *set;
+	struct request *r;
+	struct err e;
+
+	if (object_set_reserve(dir->ctx, id, &set, &e) < 0) {
+		call_fail(dir, &e);
 		return;
-	fuse_req_interrupt_func(call->req, note_interrupt, (void *)(uintptr_t)r->id);
-	engine_submit(call->fs->eng, &r->job);
+	}
+	r = request_new(dir, &cmd);
+	if (!r) {
+		object_set_cancel(set);
+		return;
+	}
+	r->set = set;
+	ask(r);
+}
+
+void call_remove_set(struct call *call)
+{
+	struct command cmd = {.verb = CMD_EVTSET_DELETE, .evtset.id = (uint16_t)call->set};
+
+	call_ask(call, &cmd);
 }
 
 void call_destroy(struct call *call)
@@ -211,5 +337,6 @@ void call_destroy(struct call *call)
 	if (!r)
 		return;
 	object_remove(&call->fs->objects, call->ctx);
+	context_close(call->ctx);
 	engine_submit(call->fs->eng, &r->job);
 }

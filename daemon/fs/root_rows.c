@@ -33,7 +33,10 @@ int stats_show(struct call *call, struct text *out, struct err *e)
 	text_printf(out, "register_reads %llu\n", atomic_load(&b->reads));
 	text_printf(out, "register_writes %llu\n", atomic_load(&b->writes));
 	text_printf(out, "polls %llu\n", atomic_load(&s->polls));
-	text_printf(out, "stolen %llu\n", atomic_load(&s->thefts));
+	text_printf(out, "stolen %llu\n", atomic_load(&s->exec.thefts));
+	text_printf(out, "switches %llu\n", atomic_load(&s->exec.switches));
+	text_printf(out, "overflows %llu\n", atomic_load(&s->exec.overflows));
+	text_printf(out, "messages_lost %llu\n", atomic_load(&s->exec.messages_lost));
 	text_printf(out, "contexts %u\n", call->fs->objects.count);
 	text_printf(out, "workers %u\n", s->workers);
 	return 0;

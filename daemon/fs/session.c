@@ -134,6 +134,13 @@ static void destroy_contexts(struct fs *fs)
 	}
 }
 
+/* Nobody waits for what does not come any more. */
+static void close_contexts(struct fs *fs)
+{
+	for (struct fs_context *ctx = fs->objects.first; ctx; ctx = ctx->next)
+		context_close(ctx);
+}
+
 static int serve(struct fs *fs, struct err *e)
 {
 	CLEANUP_CLOSE int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -158,11 +165,22 @@ static int serve(struct fs *fs, struct err *e)
 		set_signals(SIG_BLOCK, end_signal);
 		/* Registers first; what still waits for an answer gets one before the mount goes.
 		 */
+		close_contexts(fs);
 		engine_drain(fs->eng);
 		guard_end(guard);
 	}
 	fuse_session_destroy(fs->se);
 	return rc;
+}
+
+/* What the timer can tell apart; the model's time has no timer. */
+static uint64_t timer_resolution(const struct backend *be)
+{
+	struct timespec res;
+
+	if (be->sim || clock_getres(CLOCK_MONOTONIC, &res) < 0)
+		return 1;
+	return (uint64_t)res.tv_sec * 1000000000 + (uint64_t)res.tv_nsec;
 }
 
 int fs_serve(struct backend *be, const struct config *config, const struct fs_options *opts,
@@ -177,13 +195,15 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	fs->config = *config;
 	fs->opts = opts;
 	fs->owner = getuid();
+	fs->timer_ns = timer_resolution(be);
 	clock_gettime(CLOCK_REALTIME, &fs->born);
 	pthread_mutex_init(&fs->pending_lock, NULL);
 	rc = engine_new(be, &fs->eng, e);
 	if (rc < 0)
 		return rc;
-	fs->objects.eng = fs->eng;
-	rc = serve(fs, e);
+	rc = objects_init(&fs->objects, fs->eng, context_event, e);
+	if (rc == 0)
+		rc = serve(fs, e);
 	engine_drain(fs->eng);
 	files_free(fs);
 	destroy_contexts(fs);
