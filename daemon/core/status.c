@@ -18,30 +18,33 @@ static bool wraps_together(const struct context *ctx, unsigned d)
 	return (s->n.value | width) == ~0ULL && !((s->n.value ^ s->hw) & width);
 }
 
-/* Whether counter @d need not be read now. */
-static bool can_wait(const struct context *ctx, unsigned d, uint64_t now)
+static bool is_due(const struct context *ctx, unsigned d, uint64_t now)
 {
-	const struct pmd_state *s = &ctx->active->pmd[d];
-	uint64_t poll = pmu_poll_ns(ctx->pmu), at = soonest_overflow(ctx, d);
+	uint64_t at = soonest_overflow(ctx, d);
 
-	if (!live_rows(ctx, ROW(d)))
-		return true;
-	if (poll && now - s->looked >= poll)
-		return false;
-	if (!at || at > now)
-		return true;
-	return wraps_together(ctx, d) &&
-	       now - s->looked < TICKS_BELIEVED * ctx->limits.tick_ns;
+	return at && at <= now;
 }
 
 bool status_suffices(const struct context *ctx, uint64_t now)
 {
+	uint64_t believed = TICKS_BELIEVED * ctx->limits.tick_ns;
+	uint64_t poll = pmu_poll_ns(ctx->pmu);
+	bool due = false;
+
 	if (!ctx->pmu->status || ctx->statusless)
 		return false;
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if (!can_wait(ctx, d, now))
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
+		uint64_t ago = now - ctx->active->pmd[d].looked;
+
+		if (!live_rows(ctx, ROW(d)))
+			continue;
+		if (ago >= believed || (poll && ago >= poll))
 			return false;
-	return true;
+		if (is_due(ctx, d, now) && !wraps_together(ctx, d))
+			return false;
+		due = due || is_due(ctx, d, now);
+	}
+	return due;
 }
 
 int status_begin(struct context *ctx, struct step *st, struct plan *plan)
