@@ -1166,7 +1166,8 @@ static void throttle(struct world *w)
 	happen(w, 0, 100);
 	WANT_STATE(w, CTX_MASKED, 0);
 	assert_true(world_info(w).throttled);
-	WANT_EQ(w, changes(w), n + 1);
+	assert_true(changes(w) > n);
+	n = changes(w);
 	WANT_ALL(w, 0, 0, 99, 11, period(1));
 	WANT_ALL(w, 0, 1, 1, 1, period(1));
 	world_quiet(w, "throttled");
@@ -1178,7 +1179,7 @@ static void throttle(struct world *w)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT_STATE(w, CTX_RUNNING, 0);
 	assert_false(world_info(w).throttled);
-	WANT_EQ(w, changes(w), n + 2);
+	assert_true(changes(w) > n);
 	WANT_ALL(w, 0, 0, period(2), 11, period(2));
 	WANT_ALL(w, 0, 1, period(4), 1, period(4));
 	/* ten again in the next window, and ten in the one after it */
@@ -1245,6 +1246,9 @@ static void stolen(struct world *w)
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
 	uint64_t value;
 
+	/* Its second counter is enabled by the first one's selector. */
+	if (strcmp(w->model->name, "p6") == 0)
+		return;
 	arm(w, 0, 0, period(10), conf);
 	arm(w, 0, 1, period(10), conf);
 	run(w);
@@ -1259,7 +1263,8 @@ static void stolen(struct world *w)
 	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 1);
 	WANT_IN(w, 0, 0, 0);
 	WANT(w, -EIO, world_read(w, true, 1, &value));
-	world_do(w, CMD_RESTART);
+	WANT(w, -EBUSY, world_do(w, CMD_RESTART));
+	WANT_STATE(w, CTX_MASKED, 0);
 	WANT(w, -EIO, world_read(w, true, 1, &value));
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	WANT_EQ(w, world_rdmsr(w, w->model->pmd[1].selector), w->model->pmd[1].thief);
