@@ -57,4 +57,8 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 	}
 	if (pmu->inuse)
 		add(regs, pmu, pmu->inuse, "the in-use register");
+	if (pmu->status) {
+		add(regs, pmu, pmu->status, "the overflow status");
+		add(regs, pmu, pmu->clear, "the overflow clear register");
+	}
 }

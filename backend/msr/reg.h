@@ -16,7 +16,7 @@
 #include "perfmonfs/pmu.h"
 
 enum {
-	MSR_MAX_REGS = PMU_MAX_PMCS + PMU_MAX_PMDS + 2,
+	MSR_MAX_REGS = PMU_MAX_PMCS + PMU_MAX_PMDS + 4,
 	MSR_HASH = 1024, /* the PMU registers of x86 differ in their low ten bits */
 };
 

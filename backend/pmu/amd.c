@@ -51,6 +51,8 @@ void amd64_v2_build(unsigned counters, struct pmu *pmu)
 {
 	pmu_start(pmu, "amd64_v2", "AMD64");
 	pmu->global_ctrl = MSR_AMD_GLOBAL_CTRL;
+	pmu->status = MSR_AMD_GLOBAL_STATUS;
+	pmu->clear = MSR_AMD_GLOBAL_CLEAR;
 	for (unsigned n = 0; n < counters && n < AMD_MAX_EXT; n++) {
 		struct pmu_pmd *pmd =
 			add_counter(pmu, n, MSR_F15_PERF_CTL0 + 2 * n, MSR_F15_PERF_CTR0 + 2 * n);

@@ -80,6 +80,8 @@ int pmu_common(struct pmu *acc, const struct pmu *other, struct err *e)
 	common_rows(acc, other);
 	if (acc->inuse != other->inuse)
 		acc->inuse = 0;
+	if (acc->status != other->status || acc->clear != other->clear)
+		acc->status = acc->clear = 0;
 	if (other->max_rate > acc->max_rate)
 		acc->max_rate = other->max_rate;
 	if (!acc->npmds)
@@ -97,7 +99,8 @@ int pmu_covers(const struct pmu *cpu, const struct pmu *desc, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	same = both.npmcs == desc->npmcs && both.npmds == desc->npmds && both.inuse == desc->inuse;
+	same = both.npmcs == desc->npmcs && both.npmds == desc->npmds && both.inuse == desc->inuse &&
+	       both.status == desc->status;
 	for (unsigned i = 0; same && i < desc->npmcs; i++)
 		same = both.pmcs[i].rsvd == desc->pmcs[i].rsvd;
 	for (unsigned i = 0; same && i < desc->npmds; i++)

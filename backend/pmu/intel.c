@@ -93,6 +93,8 @@ void intel_arch_build(const struct intel_params *p, struct pmu *pmu)
 	if (fixed)
 		add_fixed_all(pmu, p, fixed);
 	pmu->global_ctrl = MSR_GLOBAL_CTRL;
+	pmu->status = MSR_GLOBAL_STATUS;
+	pmu->clear = MSR_GLOBAL_OVF_CTRL;
 	if (p->version >= 4)
 		pmu->inuse = MSR_GLOBAL_INUSE;
 }

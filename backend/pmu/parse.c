@@ -5,7 +5,7 @@
  *
  *   pmu NAME MODEL...             one word, then text for people
  *   rate N                        no counter counts more events a second
- *   global ctrl=ADDR [inuse=ADDR]
+ *   global ctrl=ADDR [inuse=ADDR] [status=ADDR clear=ADDR]
  *   pmc NUM NAME addr=ADDR default=BITS reserved=BITS enable=BITS kernel=BITS [gate=NUM]
  *                [shared]
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] width=N wmask=BITS pmc=NUM [field=BITS] [global=BIT]
@@ -105,10 +105,12 @@ static int parse_rate(struct pmu *pmu, struct slice line, struct err *e)
 
 static int parse_global(struct pmu *pmu, struct slice line, struct err *e)
 {
-	enum { CTRL, INUSE, N };
+	enum { CTRL, INUSE, STATUS, CLEAR, N };
 	struct key keys[N] = {
 		[CTRL] = {"ctrl", UINT32_MAX, true},
 		[INUSE] = {"inuse", UINT32_MAX},
+		[STATUS] = {"status", UINT32_MAX},
+		[CLEAR] = {"clear", UINT32_MAX},
 	};
 	int rc = parse_keys(line, keys, N, e);
 
@@ -116,6 +118,8 @@ static int parse_global(struct pmu *pmu, struct slice line, struct err *e)
 		return rc;
 	pmu->global_ctrl = (uint32_t)keys[CTRL].value;
 	pmu->inuse = (uint32_t)keys[INUSE].value;
+	pmu->status = (uint32_t)keys[STATUS].value;
+	pmu->clear = (uint32_t)keys[CLEAR].value;
 	return 0;
 }
 

@@ -36,7 +36,7 @@ uint64_t pmu_writable(const struct pmu *pmu, uint32_t addr)
 	for (unsigned i = 0; i < pmu->npmds; i++)
 		if (pmu->pmds[i].addr == addr)
 			return pmu->pmds[i].wmask;
-	return pmu->global_ctrl && pmu->global_ctrl == addr ? global_bits(pmu) : 0;
+	return addr && (addr == pmu->global_ctrl || addr == pmu->clear) ? global_bits(pmu) : 0;
 }
 
 uint64_t pmu_enable_bits(const struct pmu *pmu, uint32_t addr)

@@ -42,6 +42,9 @@ void pmu_print(const struct pmu *pmu, struct text *out)
 		text_printf(out, "global ctrl=%#" PRIx32, pmu->global_ctrl);
 		if (pmu->inuse)
 			text_printf(out, " inuse=%#" PRIx32, pmu->inuse);
+		if (pmu->status)
+			text_printf(out, " status=%#" PRIx32 " clear=%#" PRIx32, pmu->status,
+				pmu->clear);
 		text_printf(out, "\n");
 	}
 	for (unsigned i = 0; i < pmu->npmcs; i++)

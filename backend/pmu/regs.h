@@ -13,13 +13,17 @@ enum {
 	MSR_FIXED_CTR0 = 0x309,
 	MSR_PERF_CAPABILITIES = 0x345,
 	MSR_FIXED_CTR_CTRL = 0x38d,
+	MSR_GLOBAL_STATUS = 0x38e,
 	MSR_GLOBAL_CTRL = 0x38f,
+	MSR_GLOBAL_OVF_CTRL = 0x390, /* from version 4 on GLOBAL_STATUS_RESET */
 	MSR_GLOBAL_INUSE = 0x392,
 	MSR_A_PMC0 = 0x4c1, /* full-width write alias of PMC0 */
 };
 
 /* AMD; beyond what an enumerator of C11 holds */
+#define MSR_AMD_GLOBAL_STATUS 0xc0000300u
 #define MSR_AMD_GLOBAL_CTRL 0xc0000301u
+#define MSR_AMD_GLOBAL_CLEAR 0xc0000302u
 #define MSR_K7_EVTSEL0      0xc0010000u
 #define MSR_K7_PERFCTR0     0xc0010004u
 #define MSR_F15_PERF_CTL0   0xc0010200u /* CTL and CTR in turn */

@@ -13,12 +13,18 @@
 #include "backend/pmu/regs.h"
 #include "backend/pmu/row.h"
 
-enum role { ROLE_SELECT, ROLE_FIXED_CTRL, ROLE_EXTRA, ROLE_COUNTER, ROLE_GLOBAL, ROLE_INUSE };
+enum role {
+	ROLE_SELECT,
+	ROLE_FIXED_CTRL,
+	ROLE_EXTRA,
+	ROLE_COUNTER,
+	ROLE_GLOBAL,
+	ROLE_INUSE,
+	ROLE_STATUS,
+	ROLE_CLEAR,
+};
 
-/*
- * PMU registers of x86 that a description may name. Of 0x38D-0x392 and 0xC0000300-302 the status
- * registers are left out on purpose: nothing here has to write them.
- */
+/* PMU registers of x86 that a description may name. Intel's 0x391 sets status bits: not for us. */
 static const struct {
 	uint32_t first, last, step;
 	enum role role;
@@ -26,13 +32,16 @@ static const struct {
 	{0x186, 0x18d, 1, ROLE_SELECT},                                 /* P6, Intel */
 	{0xc1, 0xc8, 1, ROLE_COUNTER}, {0x4c1, 0x4c8, 1, ROLE_COUNTER}, /* full-width alias */
 	{0x309, 0x30d, 1, ROLE_COUNTER},                                /* fixed counters */
-	{0x38d, 0x38d, 1, ROLE_FIXED_CTRL}, {0x38f, 0x38f, 1, ROLE_GLOBAL},
+	{0x38d, 0x38d, 1, ROLE_FIXED_CTRL}, {0x38e, 0x38e, 1, ROLE_STATUS},
+	{0x38f, 0x38f, 1, ROLE_GLOBAL}, {0x390, 0x390, 1, ROLE_CLEAR},
 	{0x392, 0x392, 1, ROLE_INUSE}, {0x1a6, 0x1a7, 1, ROLE_EXTRA}, /* off-core response */
 	{0xc0010000, 0xc0010003, 1, ROLE_SELECT},                     /* AMD since K7 */
 	{0xc0010004, 0xc0010007, 1, ROLE_COUNTER},
 	{0xc0010200, 0xc001020e, 2, ROLE_SELECT}, /* AMD PerfCtrExtCore */
 	{0xc0010201, 0xc001020f, 2, ROLE_COUNTER},
-	{0xc0000301, 0xc0000301, 1, ROLE_GLOBAL}, /* AMD PerfMonV2 */
+	{0xc0000300, 0xc0000300, 1, ROLE_STATUS}, /* AMD PerfMonV2 */
+	{0xc0000301, 0xc0000301, 1, ROLE_GLOBAL},
+	{0xc0000302, 0xc0000302, 1, ROLE_CLEAR},
 };
 
 /* What the bits of a configuration register do, by its role. */
@@ -78,6 +87,8 @@ static int check_role(
 		[ROLE_COUNTER] = "counter",
 		[ROLE_GLOBAL] = "global control",
 		[ROLE_INUSE] = "in-use register",
+		[ROLE_STATUS] = "overflow status",
+		[ROLE_CLEAR] = "overflow clear register",
 	};
 	enum role role;
 
@@ -215,7 +226,7 @@ static int check_field(const struct pmu *pmu, unsigned row, struct err *e)
 	return 0;
 }
 
-static int check_global(const struct pmu *pmu, unsigned row, struct err *e)
+static int check_global_bit(const struct pmu *pmu, unsigned row, struct err *e)
 {
 	const struct pmu_pmd *pmd = &pmu->pmds[row];
 
@@ -248,7 +259,7 @@ static int check_pmd(const struct pmu *pmu, unsigned row, struct err *e)
 		return err_set(e, EINVAL, "%s: its PMC is none of the rows", pmd->name);
 	rc = check_field(pmu, row, e);
 	if (rc == 0)
-		rc = check_global(pmu, row, e);
+		rc = check_global_bit(pmu, row, e);
 	if (rc == 0)
 		rc = check_role(pmu, pmd->addr, ROLE_COUNTER, pmd->name, e);
 	if (rc == 0)
@@ -259,7 +270,7 @@ static int check_pmd(const struct pmu *pmu, unsigned row, struct err *e)
 /* Where two registers had one address, the masks of one would not hold for the other. */
 static int check_distinct(const struct pmu *pmu, struct err *e)
 {
-	uint32_t seen[PMU_MAX_PMCS + 2 * PMU_MAX_PMDS + 2];
+	uint32_t seen[PMU_MAX_PMCS + 2 * PMU_MAX_PMDS + 4];
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < pmu->npmcs; i++)
@@ -273,6 +284,10 @@ static int check_distinct(const struct pmu *pmu, struct err *e)
 		seen[n++] = pmu->global_ctrl;
 	if (pmu->inuse)
 		seen[n++] = pmu->inuse;
+	if (pmu->status)
+		seen[n++] = pmu->status;
+	if (pmu->clear)
+		seen[n++] = pmu->clear;
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned j = 0; j < i; j++)
 			if (seen[i] == seen[j])
@@ -290,6 +305,27 @@ static int check_narrowest(const struct pmu *pmu, struct err *e)
 		pmu->counter_width);
 }
 
+static int check_global(const struct pmu *pmu, struct err *e)
+{
+	int rc = 0;
+
+	if (!pmu->global_ctrl && (pmu->inuse || pmu->status || pmu->clear))
+		return err_set(e, EINVAL,
+			"%s: an in-use or overflow status register without global control",
+			pmu->name);
+	if (!pmu->status != !pmu->clear)
+		return err_set(e, EINVAL, "%s: status= and clear= come together", pmu->name);
+	if (pmu->global_ctrl)
+		rc = check_role(pmu, pmu->global_ctrl, ROLE_GLOBAL, pmu->name, e);
+	if (rc == 0 && pmu->inuse)
+		rc = check_role(pmu, pmu->inuse, ROLE_INUSE, pmu->name, e);
+	if (rc == 0 && pmu->status)
+		rc = check_role(pmu, pmu->status, ROLE_STATUS, pmu->name, e);
+	if (rc == 0 && pmu->clear)
+		rc = check_role(pmu, pmu->clear, ROLE_CLEAR, pmu->name, e);
+	return rc;
+}
+
 int pmu_validate(const struct pmu *pmu, struct err *e)
 {
 	int rc = check_head(pmu, e);
@@ -300,12 +336,8 @@ int pmu_validate(const struct pmu *pmu, struct err *e)
 		rc = check_pmd(pmu, i, e);
 	if (rc == 0)
 		rc = check_narrowest(pmu, e);
-	if (rc == 0 && pmu->inuse && !pmu->global_ctrl)
-		rc = err_set(e, EINVAL, "%s: an in-use register without global control", pmu->name);
-	if (rc == 0 && pmu->global_ctrl)
-		rc = check_role(pmu, pmu->global_ctrl, ROLE_GLOBAL, pmu->name, e);
-	if (rc == 0 && pmu->inuse)
-		rc = check_role(pmu, pmu->inuse, ROLE_INUSE, pmu->name, e);
+	if (rc == 0)
+		rc = check_global(pmu, e);
 	if (rc == 0)
 		rc = check_distinct(pmu, e);
 	return rc;

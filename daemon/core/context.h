@@ -37,6 +37,8 @@ struct context {
 	unsigned nsets, room;
 	struct evtset *active;
 	uint64_t since; /* while running: up to when (ns) the active set's time is accounted */
+	uint64_t ticked;  /* when the overflow status was last found clear (ns) */
+	bool statusless;  /* ... but it cannot be read */
 
 	/* While loaded: what we put into the hardware, and what of it is claimed. */
 	struct image hw;

@@ -31,6 +31,8 @@ enum {
 	PHASE_RELEASE,
 	/* access.c */
 	PHASE_READ = 400, /* counters have been read */
+	PHASE_STATUS,     /* the overflow status has */
+	PHASE_CLEARED,    /* it has been cleared */
 	PHASE_PMD_LOOK,   /* is the counter still ours to write? */
 	PHASE_PMD_SET,    /* it has been written */
 };
@@ -117,7 +119,17 @@ void overflow_settle(struct context *ctx, uint64_t now);
 /* Tells of what has made mask_due. */
 void overflow_notify(struct context *ctx);
 
+/* status.c: whether a look at the overflow status is enough of one, at @now. */
+bool status_suffices(const struct context *ctx, uint64_t now);
+int status_begin(struct context *ctx, struct step *st, struct plan *plan);
+/* CORE_DONE: nothing has overflowed; or a full look is to follow, and the phase is PHASE_START. */
+int status_step(struct context *ctx, struct step *st, struct plan *plan);
+bool status_active(const struct step *st);
+
 /* time.c */
+/* When counter @d may overflow at the earliest (ns), as of when it was last looked at; 0: not in
+ * years. */
+uint64_t soonest_overflow(const struct context *ctx, unsigned d);
 /* Adds the time since the last call to the active set's. */
 void time_account(struct context *ctx, uint64_t now);
 bool time_is_over(const struct context *ctx, uint64_t now);

@@ -25,9 +25,16 @@ void evtset_activate(struct evtset *set)
 {
 	set->runs++;
 	set->remaining_ns = set->timeout_ns;
-	set->switch_due = false;
+	set->due = 0;
 	for (unsigned d = 0; d < set->npmds; d++)
 		set->pmd[d].n.thresh_left = set->pmd[d].thresh;
+}
+
+void evtset_leave(struct evtset *set)
+{
+	if (set->due)
+		set->triggers = set->due;
+	set->due = 0;
 }
 
 void pmd_reset(struct pmd_state *s, enum reset kind)
@@ -56,7 +63,7 @@ void evtset_save(struct evtset *set, struct evtset *from, struct evtset_undo *un
 {
 	undo->set = set;
 	undo->from = from;
-	undo->switch_due = from->switch_due;
+	undo->due = from->due;
 	undo->pending = set->pending;
 	undo->remaining_ns = set->remaining_ns;
 	undo->runs = set->runs;
@@ -68,7 +75,7 @@ void evtset_restore(const struct evtset_undo *undo)
 {
 	struct evtset *set = undo->set;
 
-	undo->from->switch_due = undo->switch_due;
+	undo->from->due = undo->due;
 	set->pending = undo->pending;
 	set->remaining_ns = undo->remaining_ns;
 	set->runs = undo->runs;

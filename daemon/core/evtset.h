@@ -42,8 +42,8 @@ struct evtset {
 	uint16_t next_id;      /* the explicit next, with SET_EXPL_NEXT */
 	uint16_t npmds;
 	uint8_t flags;         /* enum evtset_flag */
-	bool switch_due;       /* a threshold has been reached */
-	uint32_t triggers;     /* PMDs of the last switch by overflow, since load */
+	uint32_t due;          /* PMDs whose thresholds have been reached: it is to be left */
+	uint32_t triggers;     /* what @due was at the last switch by overflow, since load */
 	uint32_t pending;      /* PMDs that have overflowed and wait for their reset */
 	uint64_t timeout_ns;   /* effective; 0: none was set */
 	uint64_t remaining_ns; /* of it, up to ctx->since */
@@ -62,6 +62,9 @@ void evtset_activate(struct evtset *set);
 
 enum reset { RESET_SHORT, RESET_LONG };
 
+/* It is switched from, by what is due. */
+void evtset_leave(struct evtset *set);
+
 /* Loads a reset value into PMD row @d, randomized if it is to be. */
 void pmd_reset(struct pmd_state *s, enum reset kind);
 
@@ -72,7 +75,7 @@ void evtset_reset_pending(struct evtset *set, enum reset kind);
 struct evtset_undo {
 	struct evtset *set, *from; /* the set, and the one that was active before */
 	enum ctx_state state;
-	bool switch_due; /* of @from */
+	uint32_t due; /* of @from */
 	uint32_t pending;
 	uint64_t remaining_ns, runs;
 	struct pmd_count n[PMU_MAX_PMDS];

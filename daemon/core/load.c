@@ -45,7 +45,6 @@ static int loaded(struct context *ctx, const struct command *cmd)
 	evtset_activate(ctx->active);
 	messages_reset(&ctx->messages);
 	ctx->limits = cmd->limits;
-	ctx->rate_so_far = 0;
 	ctx->mask_due = 0;
 	ctx->report = 0;
 	ctx_set_state(ctx, CTX_LOADED);

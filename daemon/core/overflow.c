@@ -30,12 +30,13 @@ static bool count_overflow(struct context *ctx, struct pmd_state *s, uint64_t no
 
 /*
  * PMD row @d has wrapped: once, and again for each period that is contained in what it has
- * counted since. True if it was reset. If not, it waits for that as it is: for restart, or for
- * its set to become active again.
+ * counted since. True if it was reset. If the last one is not to be answered by that, it waits as
+ * it is: for restart, or for its set to become active again.
  */
 static bool settle_one(struct context *ctx, unsigned d, uint32_t *triggers, uint64_t now)
 {
 	struct pmd_state *s = &ctx->active->pmd[d];
+	bool reset = false;
 	uint64_t past;
 
 	do {
@@ -43,11 +44,12 @@ static bool settle_one(struct context *ctx, unsigned d, uint32_t *triggers, uint
 			*triggers |= ROW(d);
 		if (ctx->mask_due || (*triggers & ROW(d))) {
 			ctx->active->pending |= ROW(d);
-			return false;
+			return reset;
 		}
 		past = s->n.value;
 		pmd_reset(s, RESET_SHORT);
 		s->n.value += past;
+		reset = true;
 	} while (s->n.value < past);
 	return true;
 }
@@ -58,14 +60,6 @@ static bool notifies(const struct context *ctx, uint32_t rows)
 		if ((rows & ROW(d)) && (ctx->active->pmd[d].flags & PMD_NOTIFY))
 			return true;
 	return false;
-}
-
-static void note_triggers(struct evtset *set, uint32_t triggers)
-{
-	if (!triggers)
-		return;
-	set->triggers = set->switch_due ? set->triggers | triggers : triggers;
-	set->switch_due = true;
 }
 
 void overflow_settle(struct context *ctx, uint64_t now)
@@ -85,7 +79,7 @@ void overflow_settle(struct context *ctx, uint64_t now)
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
 		if (others & ROW(d))
 			pmd_reset(&set->pmd[d], RESET_SHORT);
-	note_triggers(set, triggers);
+	set->due |= triggers;
 	ctx->report = ctx->mask_due ? ctx->report | rows : 0;
 }
 
@@ -112,7 +106,6 @@ void overflow_notify(struct context *ctx)
 	if (says && (ctx->mask_due & MASK_THROTTLE))
 		put(ctx, PFM_MSG_THROTTLE);
 	ctx->count.notified++;
-	ctx->rate_so_far = 0;
 	ctx->mask_due = 0;
 	ctx->report = 0;
 }

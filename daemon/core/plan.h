@@ -9,8 +9,8 @@
 #include "perfmonfs/backend.h"
 
 enum {
-	/* Each selector and counter at most three times, the global control and in-use register. */
-	PLAN_MAX = 3 * (PMU_MAX_PMCS + PMU_MAX_PMDS) + 4,
+	/* Each selector and counter at most three times, the registers that all counters share. */
+	PLAN_MAX = 3 * (PMU_MAX_PMCS + PMU_MAX_PMDS) + 6,
 };
 
 struct plan {

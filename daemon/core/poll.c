@@ -26,7 +26,7 @@ static int act(struct context *ctx, struct step *st, struct plan *plan)
 {
 	if (ctx->mask_due)
 		return mask_begin(ctx, st, plan);
-	return ctx->active->switch_due ? switch_begin(ctx, st, plan, NULL) : CORE_DONE;
+	return ctx->active->due ? switch_begin(ctx, st, plan, NULL) : CORE_DONE;
 }
 
 static int look(struct context *ctx, struct step *st, struct plan *plan)
@@ -42,16 +42,18 @@ static int begin(struct context *ctx, struct step *st, struct plan *plan)
 	if (!ctx_counts(ctx))
 		return CORE_DONE;
 	/* A read may have found what is to be done. */
-	if (ctx->mask_due || ctx->active->switch_due)
+	if (ctx->mask_due || ctx->active->due)
 		return act(ctx, st, plan);
 	if (time_is_over(ctx, plan->at))
 		return switch_begin(ctx, st, plan, NULL);
-	return look(ctx, st, plan);
+	return status_suffices(ctx, plan->at) ? status_begin(ctx, st, plan) : look(ctx, st, plan);
 }
 
 int step_poll(
 	struct context *ctx, struct command *cmd, struct step *st, struct plan *plan, struct err *e)
 {
+	int rc;
+
 	/* The counters have been stopped before this began. */
 	if (cmd->verb == CMD_SWITCH && st->phase == PHASE_QUIET && !st->masking)
 		st->phase = PHASE_SWITCH_QUIET;
@@ -59,5 +61,9 @@ int step_poll(
 		return switch_step(ctx, st, plan, e);
 	if (stop_active(st))
 		return mask_step(ctx, st, plan, e);
+	if (status_active(st)) {
+		rc = status_step(ctx, st, plan);
+		return rc == CORE_DONE && st->phase == PHASE_START ? look(ctx, st, plan) : rc;
+	}
 	return st->phase == PHASE_READ ? look(ctx, st, plan) : begin(ctx, st, plan);
 }

@@ -185,6 +185,6 @@ void sets_link(struct context *ctx)
 
 		set->next = set->flags & SET_EXPL_NEXT ? ctx_set(ctx, set->next_id)
 						       : ctx->sets[(i + 1) % ctx->nsets];
-		set->triggers = 0;
+		set->triggers = set->due = 0;
 	}
 }

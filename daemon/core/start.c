@@ -54,7 +54,7 @@ static int start_begin(struct context *ctx, const struct command *cmd, struct st
 
 	evtset_save(set, ctx->active, &st->undo);
 	if (cmd->has_set) {
-		ctx->active->switch_due = false;
+		ctx->active->due = 0;
 		evtset_activate(set);
 	}
 	ctx->active = set;
@@ -87,13 +87,12 @@ int step_start(
 static int restart_begin(struct context *ctx, const struct command *cmd, struct step *st,
 	struct plan *plan, struct err *e)
 {
-	struct evtset *from = ctx->active, *set = from->switch_due ? from->next : from;
-	bool switches = from->switch_due;
+	struct evtset *from = ctx->active, *set = from->due ? from->next : from;
 
 	evtset_save(set, from, &st->undo);
 	evtset_reset_pending(set, RESET_LONG);
-	if (switches) {
-		from->switch_due = false;
+	if (from->due) {
+		evtset_leave(from);
 		evtset_activate(set);
 		ctx->count.switches++;
 	}

@@ -98,7 +98,8 @@ static int stopped(struct context *ctx, struct step *st, struct err *e)
 	ctx->hw.running = false;
 	ctx->hw.global = 0;
 	ctx->hw.halted = false;
-	ctx_set_state(ctx, CTX_LOADED);
+	if (!st->masking)
+		ctx_set_state(ctx, CTX_LOADED);
 	return CORE_DONE;
 }
 

@@ -121,8 +121,10 @@ static int set_up(struct context *ctx, struct step *st, struct plan *plan)
 
 	for (unsigned d = 0; d < pmu->npmds; d++)
 		held[d] = from->pmd[d].hw;
-	from->switch_due = false;
 	ctx->active = st->to ? st->to : from->next;
+	if (st->to)
+		from->due = 0;
+	evtset_leave(from);
 	ctx->count.switches++;
 	evtset_reset_pending(ctx->active, RESET_SHORT);
 	evtset_activate(ctx->active);

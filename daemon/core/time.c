@@ -24,16 +24,13 @@ bool time_is_over(const struct context *ctx, uint64_t now)
 	return (set->flags & SET_TIME_SWITCH) && now - ctx->since >= set->remaining_ns;
 }
 
-/* When counter @d, seen last at @s->looked, may overflow at the earliest; 0: not in years. */
-static uint64_t soonest(const struct context *ctx, unsigned d)
+/* A value of 2^64 - n overflows after n events: not before the highest rate makes it. */
+uint64_t soonest_overflow(const struct context *ctx, unsigned d)
 {
 	const struct pmd_state *s = &ctx->active->pmd[d];
 	uint64_t ns = -s->n.value / (ctx->pmu->max_rate / SECOND_NS + 1);
-	uint64_t least = ctx->limits.tick_ns ? ctx->limits.tick_ns : 1;
 
-	if (!s->n.value || (s->flags & PMD_NO64) || ns > YEARS_NS)
-		return 0;
-	return s->looked + (ns < least ? least : ns);
+	return !s->n.value || (s->flags & PMD_NO64) || ns > YEARS_NS ? 0 : s->looked + ns;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -41,7 +38,15 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return !a || (b && b < a) ? b : a;
 }
 
-/* A value of 2^64 - n overflows after n events: not before the highest rate makes it. */
+/* No sooner after the last look than a tick. */
+static uint64_t tick_after(const struct context *ctx, uint64_t looked, uint64_t at)
+{
+	uint64_t last = ctx->ticked > looked ? ctx->ticked : looked;
+	uint64_t tick = ctx->limits.tick_ns ? ctx->limits.tick_ns : 1;
+
+	return at && at < last + tick ? last + tick : at;
+}
+
 static uint64_t next_look(const struct context *ctx)
 {
 	uint64_t poll = pmu_poll_ns(ctx->pmu), at = 0;
@@ -51,7 +56,7 @@ static uint64_t next_look(const struct context *ctx)
 
 		if (!(ctx->hw.pmds & ROW(d)) || s->lost)
 			continue;
-		at = earlier(at, soonest(ctx, d));
+		at = earlier(at, tick_after(ctx, s->looked, soonest_overflow(ctx, d)));
 		at = earlier(at, poll ? s->looked + poll : 0);
 	}
 	return at;
@@ -64,7 +69,7 @@ struct wake ctx_wake(const struct context *ctx)
 
 	if (!ctx_counts(ctx))
 		return (struct wake){0};
-	if (ctx->mask_due || set->switch_due)
+	if (ctx->mask_due || set->due)
 		return (struct wake){.at = 1};
 	look = next_look(ctx);
 	over = set->flags & SET_TIME_SWITCH ? ctx->since + set->remaining_ns : 0;

@@ -69,9 +69,9 @@ static void sleep_to(struct worker *w, uint64_t at)
 }
 
 /* A model's time only passes when somebody advances it, who has the counters looked at then. */
-static void note_wake(struct worker *w)
+static void note_wake(struct worker *w, const struct context *ctx)
 {
-	w->wake = ctx_wake(&w->tenant->ctx);
+	w->wake = ctx_wake(ctx);
 	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->sim);
 	sleep_to(w, w->wake.at);
 	atomic_store_explicit(&w->wake_at, w->wake.at, memory_order_relaxed);
@@ -109,7 +109,7 @@ static void settle(unsigned cpu)
 /* A command has come to where nothing of the context changes any more. */
 static void settled(struct worker *w, struct tenant *t)
 {
-	note_wake(w);
+	note_wake(w, &t->ctx);
 	if (tenant_publish(t) && atomic_load(&t->watched) && !atomic_exchange(&t->told, true))
 		news_send(w->box, &t->happened);
 }

@@ -82,7 +82,9 @@ struct pmu {
 	struct pmu_pmd pmds[PMU_MAX_PMDS];
 	struct pmu_event events[PMU_MAX_EVENTS];
 	uint32_t global_ctrl; /* one bit per counter; 0: the PMU has none */
-	uint32_t inuse;    /* read-only, bits as in global_ctrl: the selector is not 0 (Intel v4) */
+	uint32_t inuse;  /* read-only, bits as in global_ctrl: the selector is not 0 (Intel v4) */
+	uint32_t status; /* read-only, bits as in global_ctrl: the counter has wrapped; 0: none */
+	uint32_t clear;  /* write-only: bits written as 1 are cleared in status */
 	uint64_t max_rate; /* no counter counts more events a second than this */
 };
 

@@ -336,11 +336,15 @@ static void test_questions(void **state)
 	X(field_idle, p->pmcs[0].shared = true; p->pmds[0].field = EVTSEL_USR)                     \
 	X(field_twice, p->pmds[5].field = 3)                                                       \
 	X(ungated, p->pmcs[0].enable = 0; p->pmcs[0].rsvd |= EVTSEL_EN)                            \
-	X(global_none, p->global_ctrl = p->inuse = 0)                                              \
+	X(global_none, p->global_ctrl = p->inuse = p->status = p->clear = 0)                       \
 	X(global_range, p->pmds[0].global = 64)                                                    \
 	X(global_twice, p->pmds[0].global = 1)                                                     \
 	X(global_addr, p->global_ctrl = 0x38e)                                                     \
 	X(inuse_addr, p->inuse = 0x391)                                                            \
+	X(status_alone, p->clear = 0)                                                              \
+	X(clear_alone, p->status = 0)                                                              \
+	X(status_addr, p->status = 0x391)                                                          \
+	X(clear_addr, p->clear = 0x391)                                                            \
 	X(addr_twice, p->pmcs[1].addr = p->pmcs[0].addr)                                           \
 	X(waddr_twice, p->pmds[1].waddr = p->pmds[0].waddr)                                        \
 	X(alias_taken, p->pmds[1].addr = p->pmds[0].waddr)
