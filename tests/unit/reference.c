@@ -153,7 +153,7 @@ static void notify(struct reference *r, uint32_t type, uint32_t rows)
 {
 	struct pfm_msg msg = {.type = type, .set = r->active, .cpu = WORLD_CPU};
 
-	if (r->w->ctx.flags & CTX_OVFL_NO_MSG)
+	if (r->no_messages)
 		return;
 	for (unsigned d = 0; d < r->w->pmu->npmds; d++)
 		if (rows & BIT(d))

@@ -34,6 +34,7 @@ struct reference {
 	struct world *w;
 	enum ctx_state state;
 	bool throttled, offline;
+	bool no_messages;
 	bool excused; /* somebody has interfered: commands may fail, counts may be lost */
 	struct ref_set sets[REF_SETS]; /* by rising id */
 	unsigned nsets;

@@ -517,6 +517,29 @@ static void found_by_read(struct world *w)
 }
 EACH_MODEL(found_by_read)
 
+/* What a write finds because it stops the counter is not lost, either; nor by other counters. */
+static void found_by_write(struct world *w)
+{
+	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
+
+	arm(w, 0, 0, period(10), conf);
+	arm(w, 0, 1, 5, (struct pmd_conf){0});
+	run(w);
+	world_happen(w, 0, 15);
+	WANT(w, 0, world_write_in(w, 0, false, 0, 0));
+	world_work(w);
+	WANT_STATE(w, CTX_MASKED, 0);
+	WANT_ALL(w, 0, 0, 5, 1, period(10));
+	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 1);
+	WANT_NO_MESSAGE(w);
+	WANT(w, 0, world_do(w, CMD_RESTART));
+	WANT_ALL(w, 0, 0, period(1000), 1, period(1000));
+	world_happen(w, 1, 2);
+	WANT_IN(w, 0, 1, 7);
+	unload_and_check(w);
+}
+EACH_MODEL(found_by_write)
+
 /* The last look, of stop or unload, finds one: told, and then it is loaded or unloaded. */
 static void found_by_stop(struct world *w)
 {
@@ -1286,6 +1309,7 @@ int main(void)
 		cmocka_unit_test(test_notified),
 		cmocka_unit_test(test_simultaneous),
 		cmocka_unit_test(test_found_by_read),
+		cmocka_unit_test(test_found_by_write),
 		cmocka_unit_test(test_found_by_stop),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_write_masked),

@@ -21,7 +21,7 @@
 
 #include "tests/unit/reference.h"
 
-enum { SEEDS = 60, STEPS = 200 };
+enum { SEEDS = 60, STEPS = 200, LOOKS = 12 };
 
 /* splitmix64: the same numbers everywhere. */
 static uint64_t random_bits(uint64_t *s)
@@ -109,11 +109,19 @@ static uint64_t random_selector(struct play *p, unsigned row)
 	return value;
 }
 
+static uint64_t random_period(struct play *p)
+{
+	static const uint64_t upto[] = {1, 2, 1000, 100000, 1000000, 1000000000};
+	uint64_t bits = random_bits(&p->rnd);
+
+	return one_in(p, 8) ? bits : -(bits % pick(p, upto, 6));
+}
+
 static uint64_t random_count(struct play *p, unsigned row)
 {
 	unsigned width = p->w.pmu->pmds[row].width;
 
-	switch (below(&p->rnd, 5)) {
+	switch (below(&p->rnd, p->plain ? 5 : 9)) {
 	case 0:
 		return 0;
 	case 1:
@@ -122,16 +130,11 @@ static uint64_t random_count(struct play *p, unsigned row)
 		return (uint64_t) - (int64_t)below(&p->rnd, 100000);
 	case 3:
 		return 0x7fffffff - below(&p->rnd, 1000);
-	default:
+	case 4:
 		return random_bits(&p->rnd);
+	default:
+		return random_period(p);
 	}
-}
-
-static uint64_t random_period(struct play *p)
-{
-	static const uint64_t upto[] = {1, 2, 1000, 1000000, 1000000000};
-
-	return one_in(p, 6) ? random_bits(&p->rnd) : -(random_bits(&p->rnd) % pick(p, upto, 5));
 }
 
 static struct regset random_list(struct play *p)
@@ -144,18 +147,18 @@ static struct regset random_list(struct play *p)
 	return list;
 }
 
-/* What happens when it overflows: half of them just wrap around. */
+/* What happens when it overflows: some of them just wrap around. */
 static struct pmd_conf random_conf(struct play *p)
 {
 	static const uint64_t masks[] = {0, 1, 0xff, 0xffff, 0x7fffffff, 0xf00000000f, UINT64_MAX};
 	static const uint64_t seeds_[] = {0, 1, 42, 0x7fffffff, 0xffffffff};
 	struct pmd_conf conf = {0};
 
-	if (p->plain || one_in(p, 2))
+	if (p->plain || one_in(p, 4))
 		return conf;
 	conf.short_reset = random_period(p);
 	conf.long_reset = random_period(p);
-	conf.thresh = below(&p->rnd, 2) * (1 + below(&p->rnd, 4));
+	conf.thresh = one_in(p, 3) ? 0 : 1 + below(&p->rnd, 4);
 	conf.flags = one_in(p, 3) ? PMD_NOTIFY : 0;
 	conf.flags |= one_in(p, 3) ? PMD_RANDOM : 0;
 	conf.flags |= one_in(p, 12) ? PMD_NO64 : 0;
@@ -170,10 +173,9 @@ static struct pmd_conf random_conf(struct play *p)
 static void write_pmc(struct play *p)
 {
 	unsigned row = below(&p->rnd, p->w.pmu->npmcs);
-	struct cmd_reg reg = {.num = p->w.pmu->pmcs[row].num,
-		.set = any_set(p)->id,
-		.value = random_selector(p, row)};
+	struct cmd_reg reg = {.num = p->w.pmu->pmcs[row].num, .set = any_set(p)->id};
 
+	reg.value = random_selector(p, row);
 	reference_write(&p->ref, &reg);
 	/* It has perhaps stopped and read counters; what they have found is told now. */
 	if (p->ref.state == CTX_RUNNING)
@@ -187,12 +189,10 @@ static void write_pmc(struct play *p)
 static void write_pmd(struct play *p)
 {
 	unsigned row = below(&p->rnd, p->w.pmu->npmds);
-	struct cmd_reg reg = {.pmd = true,
-		.num = p->w.pmu->pmds[row].num,
-		.set = any_set(p)->id,
-		.value = random_count(p, row),
-		.conf = random_conf(p)};
+	struct cmd_reg reg = {.pmd = true, .num = p->w.pmu->pmds[row].num, .set = any_set(p)->id};
 
+	reg.value = random_count(p, row);
+	reg.conf = random_conf(p);
 	if (reference_unseen(&p->ref))
 		reference_do(&p->ref, CMD_POLL, -1);
 	if (!(p->ref.due >> row & 1))
@@ -201,9 +201,10 @@ static void write_pmd(struct play *p)
 
 static uint64_t random_time(struct play *p)
 {
-	const uint64_t upto[] = {1000, 1000000, 30 * p->w.limits.tick_ns, p->wrap / 2};
+	const uint64_t upto[] = {1000, 100000, 1000000, 30 * p->w.limits.tick_ns};
+	uint64_t bits = random_bits(&p->rnd);
 
-	return random_bits(&p->rnd) % pick(p, upto, 4);
+	return bits % (one_in(p, 20) ? p->wrap / 2 : pick(p, upto, 4));
 }
 
 /* Nobody looks when he should: but before a counter wraps twice. */
@@ -236,8 +237,8 @@ static void write_set(struct play *p)
 		break;
 	default:
 		set.change = EVTSET_NEXT;
-		set.has_next = !one_in(p, 3);
-		set.next = (uint16_t)set_id(p);
+		set.has_next = one_in(p, 2);
+		set.next = one_in(p, 20) ? (uint16_t)set_id(p) : any_set(p)->id;
 	}
 	reference_set_write(&p->ref, &set);
 }
@@ -300,24 +301,62 @@ static void check(struct play *p)
 	if (one_in(p, 4))
 		reference_check_each(&p->ref);
 	reference_check_sets(&p->ref);
-	reference_messages(&p->ref, 1 + below(&p->rnd, REF_QUEUE));
+	if (one_in(p, 4))
+		reference_messages(&p->ref, 1 + below(&p->rnd, one_in(p, 4) ? REF_QUEUE : 3));
+}
+
+/* On with it, from whatever state it is in. */
+static void go_on(struct play *p)
+{
+	static const enum cmd_verb verbs[] = {
+		[CTX_UNLOADED] = CMD_LOAD,
+		[CTX_LOADED] = CMD_START,
+		[CTX_RUNNING] = CMD_POLL,
+		[CTX_MASKED] = CMD_RESTART,
+	};
+
+	reference_do(&p->ref, verbs[p->ref.state], -1);
+	reference_pass(&p->ref, random_time(p), LOOKS);
+}
+
+/* Some sets that count and are switched between, before anything goes wrong. */
+static void set_up(struct play *p)
+{
+	for (unsigned i = below(&p->rnd, 4); i; i--)
+		reference_set_new(&p->ref, set_id(p));
+	for (unsigned i = 0; i < p->ref.nsets; i++) {
+		struct cmd_evtset set = {
+			.id = p->ref.sets[i].id, .change = EVTSET_TIMEOUT, .timeout_ns = 1};
+
+		reference_set_write(&p->ref, &set);
+	}
+	for (unsigned i = 0; i < 4 * p->ref.nsets; i++)
+		write_set(p);
+	for (unsigned i = 0; i < 4 * p->ref.nsets; i++) {
+		write_pmc(p);
+		write_pmd(p);
+	}
 }
 
 static void random_command(struct play *p)
 {
-	switch (below(&p->rnd, 12)) {
+	for (unsigned i = one_in(p, 50) ? 50 : 0; i; i--)
+		go_on(p);
+	switch (below(&p->rnd, 13)) {
 	case 0:
-	case 1:
 		write_pmc(p);
+		break;
+	case 1:
+		write_pmd(p);
 		break;
 	case 2:
 	case 3:
-		write_pmd(p);
-		break;
 	case 4:
 	case 5:
+		go_on(p);
+		break;
 	case 6:
-		reference_pass(&p->ref, random_time(p), 60);
+		reference_pass(&p->ref, random_time(p), LOOKS);
 		break;
 	case 7:
 		come_late(p);
@@ -326,11 +365,22 @@ static void random_command(struct play *p)
 		check(p);
 		break;
 	case 9:
+		check(p);
+		break;
+	case 10:
 		change_sets(p);
 		break;
 	default:
 		any_verb(p);
 	}
+}
+
+static void no_messages(struct play *p)
+{
+	struct command cmd = {.verb = CMD_FLAGS, .flags = CTX_OVFL_NO_MSG};
+
+	WANT(&p->w, 0, world_command(&p->w, &cmd));
+	p->ref.no_messages = true;
 }
 
 static void play_open(struct play *p, const struct world_model *m, uint64_t seed, const char *what)
@@ -346,6 +396,8 @@ static void play_open(struct play *p, const struct world_model *m, uint64_t seed
 	p->w.limits.overflow_rate_max = pick(p, rates, 3);
 	reference_init(&p->ref, &p->w);
 	p->ref.tell = tells();
+	if (one_in(p, 8))
+		no_messages(p);
 	p->wrap = pmu_wrap_ns(p->w.pmu, ~0U);
 	snprintf(p->ref.seen, sizeof(p->ref.seen), "%s %s, seed %" PRIu64, m->name, what, seed);
 }
@@ -363,6 +415,7 @@ static void play_undisturbed(const struct world_model *m, uint64_t seed)
 	struct play p;
 
 	play_open(&p, m, seed, "alone");
+	set_up(&p);
 	for (unsigned step = 0; step < STEPS; step++) {
 		say_step(&p, step);
 		random_command(&p);
@@ -525,6 +578,7 @@ static void play_disturbed(const struct world_model *m, uint64_t seed)
 	p.plain = true;
 	p.w.limits.overflow_rate_max = UINT64_MAX;
 	playing = &p;
+	set_up(&p);
 	for (unsigned step = 0; step < STEPS; step++) {
 		say_step(&p, step);
 		disturb(&p);
