@@ -83,6 +83,7 @@ int step_start(
 	if (!cmd->has_set)
 		return CORE_DONE;
 	ctx->active->due = 0;
+	st->commanded = true;
 	return switch_begin(ctx, st, plan, ctx_set(ctx, cmd->set));
 }
 
