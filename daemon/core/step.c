@@ -47,6 +47,7 @@ void step_begin(struct step *st)
 	st->phase = PHASE_START;
 	st->element = 0;
 	st->masking = false;
+	st->commanded = false;
 	st->to = NULL;
 	st->blame = 0;
 	st->give_back = 0;
