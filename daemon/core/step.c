@@ -48,7 +48,6 @@ void step_begin(struct step *st)
 	st->element = 0;
 	st->moves = false;
 	st->masking = false;
-	st->commanded = false;
 	st->to = NULL;
 	st->blame = 0;
 	st->give_back = 0;

@@ -129,8 +129,7 @@ static int set_up(struct context *ctx, struct step *st, struct plan *plan)
 	evtset_leave(from);
 	ctx->active = st->to;
 	ctx->count.switches++;
-	if (!st->commanded)
-		evtset_reset_pending(ctx->active, RESET_SHORT);
+	evtset_reset_pending(ctx->active, RESET_SHORT);
 	evtset_activate(ctx->active);
 	aim(ctx, st);
 	do_without(ctx, st);
