@@ -47,7 +47,7 @@ struct context {
 	uint64_t claimed_global;
 
 	/* Overflow: what looks at the counters have found. */
-	uint32_t wrapped;     /* not dealt with yet; only within a step */
+	uint32_t wrapped;     /* not dealt with yet: by the next look */
 	uint32_t report;      /* PMDs that the next notification tells of */
 	unsigned mask_due;    /* enum mask_reason */
 	uint64_t rate_since;  /* throttling: when its second began, */
