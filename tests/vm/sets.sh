@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154,SC3037
+# Event sets and overflow on real counters: functions for guest.sh, whose helpers they use. User
+# instructions are event 0x4100c0 on every PMU here; PMC and PMD 0 count them in the first set, 1 in
+# the second.
+
+signed() { bash -c 'echo $(($1))' - "$1"; } # 64-bit two's complement
+stat() { awk -v k="$1" '$1 == k { print $2 }' $mnt/stats; }
+between() { # WHAT GOT LOW HIGH
+	if [ "$2" -ge "$3" ] && [ "$2" -le "$4" ]; then ok "$1: $2"
+	else not_ok "$1: $2 is not in $3..$4"; fi
+}
+remove_context() {
+	write ctl unload
+	is "no error" "$(cat last_error)" ok
+	cd /
+	rmdir $mnt/ctx/a
+}
+begin() { # PMD-0 [FLAGS-OF-SET-0]: a context with user instructions in two sets
+	make_context
+	mkdir set/1
+	write set/0/pmc/0 0x4100c0
+	write set/1/pmc/1 0x4100c0
+	write pmd/0 "$1"
+	write set/0/flags "${2:-none}"
+	check "load" write ctl "load cpu=1"
+}
+
+# What one look adds, on a CPU that has nothing else to do. The first ones warm up.
+per_look=10000 per_switch=1000 # more would be a fault; how many they really are is printed
+look_adds() {
+	begin -3000000
+	write ctl start
+	sleep 0.1
+	n=$(stat polls) v=$(signed "$(cat pmd/0)")
+	sleep 0.3
+	v=$(($(signed "$(cat pmd/0)") - v)) n=$(($(stat polls) - n))
+	between "user instructions that a look adds ($n looks)" $((v / n)) 0 $per_look
+	remove_context
+}
+
+# Two sets of four events take turns while a steady program runs. What each set shows, scaled to the
+# whole time, is what an estimate can be; the sum of both is exact, as nothing runs in between.
+take_turns() { # TIMEOUT_MS COUNT
+	make_context
+	mkdir set/1
+	for s in 0 1; do
+		write set/$s/flags time_switch
+		write set/$s/timeout_ns "$1"000000
+		check "program set $s" sh -c "cat /tmp/set$s >set/$s/regs"
+	done
+	check "load" write ctl "load cpu=1"
+	n=$(stat switches)
+	over=$(taskset -c 0 "$here/loop" . 1 0 1 "$2")
+	n=$(($(stat switches) - n))
+	check "nothing is lost" cat set/0/regs set/1/regs
+	v=$(cat set/1/pmd/1)
+	sum=$((over + v))
+	between "$1 ms: both sets over the exact count ($n switches)" $sum 0 $((200 + n * per_switch))
+	echo "# $scenario: $1 ms: $((sum / (n + 1))) user instructions a switch"
+	between "$1 ms: runs of set 0 less those of set 1" $(($(cat set/0/runs) - $(cat set/1/runs))) 0 1
+	between "$1 ms: at least ten switches" "$n" 10 1000000
+	echo "$(cat set/0/pmd/0) $(cat set/0/active_ns) $v $(cat set/1/active_ns)" >/tmp/turns
+	remove_context
+}
+scaled_errors() { # COUNT: what take_turns left, in thousandths of a percent for each set
+	awk -v e=$((3 * $1 + 8)) '{
+		t = $2 + $4
+		printf "%d %d\n", ($1 * t / $2 / e - 1) * 1e5, ($3 * t / $4 / e - 1) * 1e5
+	}' /tmp/turns
+}
+# The host's other work makes the program unsteady, not the sets: a bad estimate has to come thrice.
+multiplex() { # TIMEOUT_MS COUNT
+	for try in 1 2 3; do
+		take_turns "$1" "$2"
+		scaled=$(scaled_errors "$2")
+		e0=${scaled% *} e1=${scaled#* }
+		echo "# $scenario: $1 ms: errors $e0 and $e1 thousandths of a percent, try $try"
+		[ "${e0#-}" -gt 1000 ] || [ "${e1#-}" -gt 1000 ] || break
+	done
+	between "$1 ms: set 0, scaled, thousandths of a percent over" "$e0" -1000 1000
+	between "$1 ms: set 1, scaled, thousandths of a percent over" "$e1" -1000 1000
+}
+
+notification() {
+	begin "-10000000 long=-20000000 notify"
+	for n in 1 2; do
+		if [ $n = 1 ]; then check "start" write ctl start
+		else
+			check "restart" write ctl restart
+			between "it loads the long value" "$(signed "$(cat pmd/0)")" -20000000 -19000000
+		fi
+		taskset -c 0 "$here/loop" . 1 - 1 10000000
+		is "masked" "$(cat state)" "masked cpu=1 set=0"
+		is "message" "$(timeout 5 dd if=events bs=4k count=1 status=none)" "overflow cpu=1 set=0 pmds=0"
+		past=$(cat pmd/0)
+		between "what it counted past the wrap" "$past" 0 $((30000000 * n - 10000000 * n))
+		like "one overflow each" "$(cat set/0/overflows)" "pmd0 overflows=$n "
+	done
+	is "masked, it counts no more" "$(cat pmd/0)" "$past"
+	check "stop" write ctl stop
+	is "stopped, the count is what it was" "$(cat pmd/0)" "$past"
+	remove_context
+}
+
+# Loops of known length over a short period: no event may be missed or counted twice by resetting.
+short_reset() {
+	begin 0
+	for _ in 1 2 3; do
+		n=$(stat polls)
+		over=$(taskset -c 0 "$here/loop" . 1 0 1 10000000 "-1000000 short=-1000000")
+		n=$(($(stat polls) - n))
+		wraps=$(sed -n 's/^pmd0 overflows=\([0-9]*\) .*/\1/p' set/0/overflows)
+		between "overflows" "$wraps" 30 31
+		over=$((over + (wraps + 1) * 1000000))
+		between "instructions over the exact count ($n looks)" $over 0 $((200 + n * per_look))
+	done
+	remove_context
+}
+
+cascade() {
+	begin 0 ovfl_switch
+	over=$(taskset -c 0 "$here/loop" . 1 0 1 10000000 "-10000000 thresh=1")
+	is "the second set has taken over" "$(cat state)" "loaded cpu=1 set=1"
+	is "because of" "$(cat set/0/switch_pmds)" 0
+	like "one overflow" "$(cat set/0/overflows)" "pmd0 overflows=1 "
+	is "runs" "$(cat set/0/runs) $(cat set/1/runs)" "1 1"
+	n=$(stat polls)
+	over=$((over + 10000000 + $(cat set/1/pmd/1)))
+	between "both sets over the exact count" $over 0 $((200 + 40 * per_look))
+	remove_context
+}
+
+# The other three events do not matter but for being there.
+sets() { # MORE: regs lines for two events besides
+	printf 'pmc0 0x4100c0\npmc1 0x4100c4\n%s\n' "$1" >/tmp/set0
+	printf 'pmc0 0x4100c4\npmc1 0x4100c0\n%s\n' "$1" >/tmp/set1
+	taskset -pc 0 $$ >/dev/null
+	start_daemon
+	look_adds
+	multiplex 1 300000000
+	multiplex 10 300000000
+	multiplex 100 800000000
+	notification
+	short_reset
+	cascade
+	stop_daemon
+}
