@@ -86,5 +86,7 @@ void command_print_regs(const struct command *cmd, struct text *out)
 void command_free(struct command *cmd)
 {
 	free(cmd->regs);
+	free(cmd->msgs);
 	cmd->regs = NULL;
+	cmd->msgs = NULL;
 }

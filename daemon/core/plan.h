@@ -30,6 +30,17 @@ static inline void plan_clear(struct plan *p)
 	p->last = false;
 }
 
+/* With its results. */
+static inline void plan_copy(struct plan *to, const struct plan *from)
+{
+	for (unsigned i = 0; i < from->n; i++)
+		to->op[i] = from->op[i];
+	to->n = from->n;
+	to->done = from->done;
+	to->err = from->err;
+	to->last = from->last;
+}
+
 static inline void plan_add(
 	struct plan *p, enum reg_verb verb, uint32_t addr, uint64_t value, uint64_t mask)
 {

@@ -80,7 +80,10 @@ int step_start(
 		return rc;
 	if (ctx->state != CTX_RUNNING)
 		return settle(ctx, st, plan, start_begin(ctx, cmd, st, plan, e));
-	return cmd->has_set ? switch_begin(ctx, st, plan, ctx_set(ctx, cmd->set)) : CORE_DONE;
+	if (!cmd->has_set)
+		return CORE_DONE;
+	ctx->active->due = 0;
+	return switch_begin(ctx, st, plan, ctx_set(ctx, cmd->set));
 }
 
 /* A switch that an overflow had made due before it was masked comes now. */

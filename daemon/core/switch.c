@@ -37,17 +37,37 @@ static int give_up(struct context *ctx, struct step *st, const struct err *why, 
 	return -e->no;
 }
 
-static void plan_look(struct context *ctx, struct plan *plan)
+/* What the next set does not use is left as it is: it counts nothing that anybody reads. */
+static void aim(const struct context *ctx, struct step *st)
+{
+	struct image *to = &st->target;
+
+	image_of(ctx->pmu, st->to->pmc, true, to);
+	to->pmcs |= ctx->hw.pmcs;
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {
+		to->sel[p] = (to->sel[p] & to->mask[p]) | (ctx->hw.sel[p] & ~to->mask[p]);
+		to->mask[p] = ctx->hw.mask[p];
+	}
+}
+
+static bool changes(const struct context *ctx, const struct step *st, unsigned p)
+{
+	return (st->target.sel[p] ^ ctx->hw.sel[p]) & st->target.mask[p];
+}
+
+/* What counted is read, and what is going to be written is seen to be ours. */
+static void plan_look(const struct context *ctx, struct step *st, struct plan *plan)
 {
 	uint32_t rows = selectors_of(ctx->pmu, ctx->hw.pmds);
 
+	aim(ctx, st);
 	plan_clear(plan);
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
 		if ((ctx->hw.pmds & ROW(d)) && !ctx->active->pmd[d].lost)
 			plan_add(plan, REG_READ, ctx->pmu->pmds[d].addr, 0, 0);
 	/* Without a global control, stopping them has told what the selectors held. */
 	for (unsigned p = 0; ctx->hw.global && p < ctx->pmu->npmcs; p++)
-		if (rows & ROW(p))
+		if ((rows & ROW(p)) || changes(ctx, st, p))
 			plan_add(plan, REG_READ, ctx->pmu->pmcs[p].addr, 0, 0);
 }
 
@@ -60,22 +80,11 @@ static int quiet(struct context *ctx, struct step *st, struct plan *plan, struct
 		return give_up(ctx, st, &plan->err, e);
 	if (ctx->hw.global)
 		counters_paused(ctx, ctx->hw.pmds, plan->op[0].value);
-	plan_look(ctx, plan);
+	if (!st->to)
+		st->to = ctx->active->next;
+	plan_look(ctx, st, plan);
 	st->phase = PHASE_SWITCH_LOOK;
 	return CORE_RUN;
-}
-
-/* What the next set does not use is left as it is: it counts nothing that anybody reads. */
-static void aim(struct context *ctx, struct step *st)
-{
-	struct image *to = &st->target;
-
-	image_of(ctx->pmu, ctx->active->pmc, true, to);
-	to->pmcs |= ctx->hw.pmcs;
-	for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {
-		to->sel[p] = (to->sel[p] & to->mask[p]) | (ctx->hw.sel[p] & ~to->mask[p]);
-		to->mask[p] = ctx->hw.mask[p];
-	}
 }
 
 /* Counters whose selectors somebody else has taken over since load cannot be had any more. */
@@ -91,11 +100,6 @@ static void do_without(struct context *ctx, struct step *st)
 		st->target.pmds &= ~ROW(d);
 	}
 	st->target.global = image_global_bits(pmu, st->target.pmds);
-}
-
-static bool changes(const struct context *ctx, const struct step *st, unsigned p)
-{
-	return (st->target.sel[p] ^ ctx->hw.sel[p]) & st->target.mask[p];
 }
 
 /* With a global control, that is what enables; else the selectors that are enabled themselves. */
@@ -121,10 +125,8 @@ static int set_up(struct context *ctx, struct step *st, struct plan *plan)
 
 	for (unsigned d = 0; d < pmu->npmds; d++)
 		held[d] = from->pmd[d].hw;
-	ctx->active = st->to ? st->to : from->next;
-	if (st->to)
-		from->due = 0;
 	evtset_leave(from);
+	ctx->active = st->to;
 	ctx->count.switches++;
 	evtset_reset_pending(ctx->active, RESET_SHORT);
 	evtset_activate(ctx->active);
@@ -171,6 +173,15 @@ static void note_selectors(struct context *ctx, const struct step *st, const str
 	}
 }
 
+/* The old image is kept for what cannot be written. */
+static void exchange(struct context *ctx, struct step *st)
+{
+	struct image old = ctx->hw;
+
+	ctx->hw = st->target;
+	st->target = old;
+}
+
 static int enable(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
 	uint64_t on = st->target.global | st->give_back;
@@ -190,7 +201,7 @@ static int enable(struct context *ctx, struct step *st, struct plan *plan, struc
 	if (st->give_back)
 		plan_add(plan, REG_FORGET, ctx->pmu->global_ctrl, 0, st->give_back);
 	ctx->claimed_global &= ~st->give_back;
-	ctx->hw = st->target;
+	exchange(ctx, st);
 	plan->last = plan->n;
 	st->phase = PHASE_SWITCH_ENABLE;
 	return plan->n ? CORE_RUN : CORE_DONE;
@@ -205,7 +216,7 @@ static int enabled(struct context *ctx, struct step *st, struct plan *plan, stru
 	for (unsigned i = plan->done; i < plan->n; i++)
 		for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 			if (ctx->pmu->pmcs[p].addr == plan->op[i].addr)
-				ctx->hw.sel[p] &= ~ctx->pmu->pmcs[p].enable;
+				ctx->hw.sel[p] = st->target.sel[p];
 	return give_up(ctx, st, &plan->err, e);
 }
 

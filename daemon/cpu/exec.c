@@ -30,10 +30,10 @@ static void add_up(
 	add(&s->messages_lost, now->messages_lost, before->messages_lost);
 }
 
-/* From one plan to the next until the command is through; @plan has just been run. */
-static int carry_on(struct executor *x, struct context *ctx, struct command *cmd, struct plan *plan,
-	struct err *e)
+/* From one plan to the next until the command is through; the plan has just been run. */
+static int carry_on(struct executor *x, struct context *ctx, struct command *cmd, struct err *e)
 {
+	struct plan *plan = &x->plan;
 	struct ctx_count before = ctx->count;
 	int rc;
 
@@ -56,14 +56,15 @@ int exec_command(struct executor *x, struct context *ctx, struct command *cmd, s
 {
 	if (command_stops(cmd->verb) && ctx->state == CTX_RUNNING) {
 		step_quiet(&x->step);
-		return carry_on(x, ctx, cmd, &x->quiet, e);
+		plan_copy(&x->plan, &x->quiet);
+		return carry_on(x, ctx, cmd, e);
 	}
 	step_begin(&x->step);
 	plan_clear(&x->plan);
-	return carry_on(x, ctx, cmd, &x->plan, e);
+	return carry_on(x, ctx, cmd, e);
 }
 
 int exec_last_failed(struct executor *x, struct context *ctx, struct command *cmd, struct err *e)
 {
-	return carry_on(x, ctx, cmd, &x->plan, e);
+	return carry_on(x, ctx, cmd, e);
 }

@@ -14,7 +14,8 @@ setup() {
 
 # Everything that a write could change.
 snapshot() {
-	bounded cat "$C"/{regs,state,flags,ctl} "$MNT"/config/* "$MNT"/sim/*
+	bounded cat "$C"/{regs,state,flags,ctl} "$C"/set/0/{flags,timeout_ns,next} "$MNT"/config/* \
+		"$MNT"/sim/*
 }
 
 # From here on, nothing is to change.
@@ -40,8 +41,10 @@ bad() {
 }
 
 REGISTERS="ctx/a/pmc/0 ctx/a/pmd/0"
-WORDS="ctx/a/ctl ctx/a/flags config/sys_group config/thread_group config/allow_kernel"
-NUMBERS="$REGISTERS config/arg_size_max sim/advance"
+SET=ctx/a/set/0
+WORDS="ctx/a/ctl ctx/a/flags config/sys_group config/thread_group config/allow_kernel $SET/flags"
+CONFIG="config/arg_size_max config/tick_us config/overflow_rate_max"
+NUMBERS="$REGISTERS $CONFIG sim/advance $SET/timeout_ns $SET/next"
 LISTS="sim/fault sim/offline sim/poke"
 ONE_LINE="$WORDS $NUMBERS $LISTS"
 
@@ -110,7 +113,7 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 	for text in -9223372036854775809 -18446744073709551615; do
 		bad ERANGE ctx/a/pmd/0 "$text"
 	done
-	for f in ctx/a/pmc/0 config/arg_size_max sim/advance; do
+	for f in ctx/a/pmc/0 $CONFIG sim/advance $SET/timeout_ns $SET/next; do
 		bad EINVAL "$f" -1
 	done
 }

@@ -8,6 +8,9 @@ load probe
 
 export LC_ALL=C UBSAN_OPTIONS=halt_on_error=1
 NOBODY=65534
+# An event that the model has 2000 times a microsecond at user and 500 times at kernel level.
+USER=0x4100c0
+BOTH=0x4300c0
 SUSPICIOUS='error|warning|sanitizer|leak|runtime'
 
 setup() {
@@ -181,4 +184,25 @@ sentence() {
 		printf 'no sentence about %s: %s\n' "$2" "$output"
 		return 1
 	}
+}
+
+# new NAME: a context; C is its directory
+new() {
+	C=$MNT/ctx/$1
+	probe ok mkdir "$C"
+}
+
+ctl() {
+	put ok "$C/ctl" "$1"
+}
+
+# refused ERRNO COMMAND NOUN: by ctl, with a sentence about NOUN
+refused() {
+	put "$1" "$C/ctl" "$2"
+	sentence "$C/last_error" "$3"
+}
+
+# advance NS: of the model's time
+advance() {
+	put ok "$MNT/sim/advance" "$1"
 }

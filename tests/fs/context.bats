@@ -4,30 +4,6 @@
 
 load common
 
-# An event that the model has 2000 times a microsecond at user and 500 times at kernel level.
-USER=0x4100c0
-BOTH=0x4300c0
-
-# new NAME: a context; C is its directory
-new() {
-	C=$MNT/ctx/$1
-	probe ok mkdir "$C"
-}
-
-ctl() {
-	put ok "$C/ctl" "$1"
-}
-
-# refused ERRNO COMMAND NOUN: by ctl, with a sentence about NOUN
-refused() {
-	put "$1" "$C/ctl" "$2"
-	sentence "$C/last_error" "$3"
-}
-
-advance() {
-	put ok "$MNT/sim/advance" "$1"
-}
-
 @test "a life: made, programmed, loaded, started, read, stopped, unloaded, removed" {
 	serve --backend=sim
 	new a

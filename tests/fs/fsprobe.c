@@ -5,8 +5,12 @@
  * for what is printed. Exit 2: the operation was not understood.
  *
  *   fsprobe open PATH FLAGS            FLAGS: rdonly|wronly|rdwr, then any of ,trunc ,append
- *                                      ,creat
+ *                                      ,creat ,nonblock
  *   fsprobe pread PATH SIZE OFFSET     the bytes in hex; PATH - is the open standard input
+ *   fsprobe read PATH SIZE FLAGS       the same by read(2)
+ *   fsprobe interrupt PATH SIZE MS     a read(2) that a signal interrupts after that time, with a
+ *                                      handler that has it restarted, if that can be
+ *   fsprobe lseek PATH
  *   fsprobe pwrite PATH OFFSET HEX     the number of bytes written
  *   fsprobe write PATH                 all of standard input by one write(2); a number if it is
  *                                      not "ok"; PATH - is the open descriptor 4
@@ -18,16 +22,32 @@
  *   fsprobe chown PATH UID
  *   fsprobe truncate PATH SIZE
  *   fsprobe touch PAGES                how many minor faults writing to that much new memory costs
+ *   fsprobe poll PATH EVENTS MS        what poll(2) answers: none, or words of those of EVENTS: in
+ *                                      out pri rdnorm wrnorm; or err hup
+ *   fsprobe select PATH EVENTS MS      the same by select(2)
+ *   fsprobe epoll PATH EVENTS MS N     a line each for N times epoll_wait(2); EVENTS may have et
+ *                                      and oneshot, too
+ *   fsprobe sigwait SIG MS [PATH TEXT]...
+ *                                      in a thread of its own: writes each TEXT by a write(2),
+ *                                      then waits for SIG; its si_code, or none, or "astray" if
+ *                                      another thread has got it
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -73,6 +93,7 @@ static int parse_flags(const char *arg)
 		{"trunc", O_TRUNC},
 		{"append", O_APPEND},
 		{"creat", O_CREAT},
+		{"nonblock", O_NONBLOCK},
 	};
 	enum { NWORDS = sizeof(words) / sizeof(words[0]) };
 	struct slice s = slice_of(arg);
@@ -102,6 +123,22 @@ static int probe_open(char **arg)
 	return report(fd);
 }
 
+static int print_bytes(const unsigned char *buf, ssize_t n)
+{
+	if (n < 0)
+		return fail();
+	for (ssize_t i = 0; i < n; i++)
+		printf("%02x", buf[i]);
+	putchar('\n');
+	return 0;
+}
+
+/* PATH - is the open standard input. */
+static int open_or_inherit(const char *path, int flags)
+{
+	return strcmp(path, "-") ? open(path, flags | O_CLOEXEC) : dup(STDIN_FILENO);
+}
+
 static int probe_pread(char **arg)
 {
 	CLEANUP_FREE unsigned char *buf = NULL;
@@ -111,17 +148,55 @@ static int probe_pread(char **arg)
 
 	if (!parse(arg[1], 1 << 20, &size) || !parse(arg[2], INT64_MAX, &off))
 		return misuse("SIZE and OFFSET are numbers, SIZE at most 1 MiB");
-	fd = strcmp(arg[0], "-") ? open(arg[0], O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
+	fd = open_or_inherit(arg[0], O_RDONLY);
 	if (fd < 0)
 		return fail();
 	buf = malloc(size + 1);
 	n = buf ? pread(fd, buf, size, (off_t)off) : -1;
-	if (n < 0)
+	return print_bytes(buf, n);
+}
+
+static int probe_read(char **arg)
+{
+	int flags = parse_flags(arg[2]);
+	CLEANUP_FREE unsigned char *buf = NULL;
+	CLEANUP_CLOSE int fd = -1;
+	uint64_t size;
+
+	if (flags < 0 || !parse(arg[1], 1 << 20, &size))
+		return misuse("SIZE is a number up to 1 MiB, FLAGS are words");
+	fd = open_or_inherit(arg[0], flags);
+	if (fd < 0)
 		return fail();
-	for (ssize_t i = 0; i < n; i++)
-		printf("%02x", buf[i]);
-	putchar('\n');
-	return 0;
+	buf = malloc(size + 1);
+	return print_bytes(buf, buf ? read(fd, buf, size) : -1);
+}
+
+static void ignore_signal(int sig)
+{
+	(void)sig;
+}
+
+static int probe_interrupt(char **arg)
+{
+	const struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
+	struct itimerval timer = {.it_value = {0}};
+	uint64_t ms;
+
+	if (!parse(arg[2], 10000, &ms))
+		return misuse("MS is a number up to 10000");
+	timer.it_value.tv_sec = (time_t)(ms / 1000);
+	timer.it_value.tv_usec = (suseconds_t)(ms % 1000 * 1000);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	return probe_read((char *[]){arg[0], arg[1], (char[]){"rdonly"}});
+}
+
+static int probe_lseek(char **arg)
+{
+	CLEANUP_CLOSE int fd = open_or_inherit(arg[0], O_RDONLY);
+
+	return fd < 0 ? fail() : report((int)lseek(fd, 0, SEEK_SET));
 }
 
 static int probe_pwrite(char **arg)
@@ -283,6 +358,197 @@ static int probe_touch(char **arg)
 	return 0;
 }
 
+static const struct {
+	const char *name;
+	short poll;
+	unsigned epoll;
+} event_words[] = {
+	{"in", POLLIN, EPOLLIN},
+	{"out", POLLOUT, EPOLLOUT},
+	{"pri", POLLPRI, EPOLLPRI},
+	{"rdnorm", POLLRDNORM, EPOLLRDNORM},
+	{"wrnorm", POLLWRNORM, EPOLLWRNORM},
+	{"err", POLLERR, EPOLLERR},
+	{"hup", POLLHUP, EPOLLHUP},
+	{"et", 0, EPOLLET},
+	{"oneshot", 0, EPOLLONESHOT},
+};
+enum { NEVENT_WORDS = sizeof(event_words) / sizeof(event_words[0]) };
+
+/* poll's in the lower, epoll's in the upper half; 0: one is unknown. */
+static uint64_t parse_events(const char *arg)
+{
+	struct slice s = slice_of(arg);
+	uint64_t events = 0;
+
+	while (s.n) {
+		struct slice word = slice_cut(&s, ',');
+		int i = 0;
+
+		while (i < NEVENT_WORDS && !slice_is(word, event_words[i].name))
+			i++;
+		if (i == NEVENT_WORDS)
+			return 0;
+		events |= (uint64_t)event_words[i].epoll << 32 | (uint16_t)event_words[i].poll;
+	}
+	return events;
+}
+
+static void print_events(short events)
+{
+	const char *sep = "";
+
+	for (int i = 0; i < NEVENT_WORDS; i++) {
+		if (!(events & event_words[i].poll))
+			continue;
+		printf("%s%s", sep, event_words[i].name);
+		sep = ",";
+	}
+	puts(events ? "" : "none");
+	fflush(stdout);
+}
+
+/* The arguments PATH EVENTS MS: 0, or what to exit with. */
+static int parse_wait(char **arg, int *fd, uint64_t *events, uint64_t *ms)
+{
+	*events = parse_events(arg[1]);
+	if (!*events || !parse(arg[2], 20000, ms))
+		return misuse("EVENTS are words, MS a number up to 20000");
+	*fd = open_or_inherit(arg[0], O_RDONLY);
+	return 0;
+}
+
+static int probe_poll(char **arg)
+{
+	CLEANUP_CLOSE int fd = -1;
+	uint64_t events, ms;
+	struct pollfd p;
+
+	if (parse_wait(arg, &fd, &events, &ms))
+		return 2;
+	p = (struct pollfd){.fd = fd, .events = (short)events};
+	if (fd < 0 || poll(&p, 1, (int)ms) < 0)
+		return fail();
+	print_events(p.revents);
+	return 0;
+}
+
+static int probe_select(char **arg)
+{
+	struct timeval timeout = {0};
+	CLEANUP_CLOSE int fd = -1;
+	fd_set in, out, pri;
+	uint64_t events, ms;
+
+	if (parse_wait(arg, &fd, &events, &ms))
+		return 2;
+	if (fd < 0)
+		return fail();
+	FD_ZERO(&in);
+	FD_ZERO(&out);
+	FD_ZERO(&pri);
+	if (events & POLLIN)
+		FD_SET(fd, &in);
+	if (events & POLLOUT)
+		FD_SET(fd, &out);
+	if (events & POLLPRI)
+		FD_SET(fd, &pri);
+	timeout.tv_sec = (time_t)(ms / 1000);
+	timeout.tv_usec = (suseconds_t)(ms % 1000 * 1000);
+	if (select(fd + 1, &in, &out, &pri, &timeout) < 0)
+		return fail();
+	print_events((short)((FD_ISSET(fd, &in) ? POLLIN : 0) | (FD_ISSET(fd, &out) ? POLLOUT : 0) |
+			     (FD_ISSET(fd, &pri) ? POLLPRI : 0)));
+	return 0;
+}
+
+static int probe_epoll(char **arg)
+{
+	CLEANUP_CLOSE int epoll = epoll_create1(EPOLL_CLOEXEC);
+	CLEANUP_CLOSE int fd = -1;
+	struct epoll_event want = {0}, got;
+	uint64_t events, ms, n;
+
+	if (!parse(arg[3], 1000, &n))
+		return misuse("N is a number up to 1000");
+	if (parse_wait(arg, &fd, &events, &ms))
+		return 2;
+	want.events = (uint32_t)(events >> 32);
+	if (fd < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &want) < 0)
+		return fail();
+	while (n--) {
+		got.events = 0;
+		if (epoll_wait(epoll, &got, 1, (int)ms) < 0)
+			return fail();
+		print_events((short)got.events); /* poll's and epoll's bits are the same */
+	}
+	return 0;
+}
+
+struct sigwait {
+	char **arg;
+	uint64_t sig, ms;
+	const char *outcome;
+};
+
+static const char *code_name(int code)
+{
+	switch (code) {
+	case POLL_IN:
+		return "POLL_IN";
+	case SI_KERNEL:
+		return "SI_KERNEL";
+	case SI_SIGIO:
+		return "SI_SIGIO";
+	default:
+		return code > 0 ? "another" : "from a process";
+	}
+}
+
+static void *sigwait_thread(void *data)
+{
+	struct sigwait *w = data;
+	struct timespec timeout = {
+		.tv_sec = (time_t)(w->ms / 1000), .tv_nsec = (long)(w->ms % 1000 * 1000000)};
+	siginfo_t info;
+	sigset_t set;
+
+	for (; w->arg[0] && w->arg[1]; w->arg += 2) {
+		CLEANUP_CLOSE int fd = open(w->arg[0], O_WRONLY | O_CLOEXEC);
+
+		if (fd < 0 || write(fd, w->arg[1], strlen(w->arg[1])) < 0) {
+			w->outcome = err_name(errno);
+			return NULL;
+		}
+	}
+	sigemptyset(&set);
+	sigaddset(&set, (int)w->sig);
+	if (sigtimedwait(&set, &info, &timeout) < 0)
+		w->outcome = errno == EAGAIN ? "none" : err_name(errno);
+	else
+		w->outcome = code_name(info.si_code);
+	return NULL;
+}
+
+static int probe_sigwait(char **arg)
+{
+	struct sigwait w = {.arg = arg + 2};
+	pthread_t thread;
+	sigset_t set;
+
+	if (!parse(arg[0], 64, &w.sig) || !w.sig || !parse(arg[1], 20000, &w.ms))
+		return misuse("SIG is a number of 1 to 64, MS one up to 20000");
+	sigemptyset(&set);
+	sigaddset(&set, (int)w.sig);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	if (pthread_create(&thread, NULL, sigwait_thread, &w))
+		return misuse("no thread");
+	pthread_join(thread, NULL);
+	sigpending(&set);
+	puts(sigismember(&set, (int)w.sig) ? "astray" : w.outcome);
+	return 0;
+}
+
 static int probe_chmod(char **arg)
 {
 	char *end;
@@ -295,11 +561,14 @@ static int probe_chmod(char **arg)
 
 static const struct {
 	const char *name;
-	int nargs;
+	int nargs; /* -N: N at least */
 	int (*run)(char **arg);
 } probes[] = {
 	{"open", 2, probe_open},
 	{"pread", 3, probe_pread},
+	{"read", 3, probe_read},
+	{"interrupt", 3, probe_interrupt},
+	{"lseek", 1, probe_lseek},
 	{"pwrite", 3, probe_pwrite},
 	{"write", 1, probe_write},
 	{"readas", 2, probe_readas},
@@ -314,12 +583,19 @@ static const struct {
 	{"chown", 2, probe_chown},
 	{"truncate", 2, probe_truncate},
 	{"touch", 1, probe_touch},
+	{"poll", 3, probe_poll},
+	{"select", 3, probe_select},
+	{"epoll", 4, probe_epoll},
+	{"sigwait", -2, probe_sigwait},
 };
 
 int main(int argc, char **argv)
 {
 	for (size_t i = 0; argc > 1 && i < sizeof(probes) / sizeof(probes[0]); i++) {
-		if (!strcmp(argv[1], probes[i].name) && argc - 2 == probes[i].nargs)
+		int given = argc - 2, wanted = probes[i].nargs;
+
+		if (!strcmp(argv[1], probes[i].name) &&
+			(given == wanted || (wanted < 0 && given >= -wanted)))
 			return probes[i].run(argv + 2);
 	}
 	return misuse("no such operation, or not its number of arguments");

@@ -120,7 +120,7 @@ theirs() {
 
 @test "config/: root writes, everyone reads" {
 	serve --backend=sim
-	for key in sys_group thread_group allow_kernel arg_size_max; do
+	for key in sys_group thread_group allow_kernel arg_size_max tick_us overflow_rate_max; do
 		as nobody probe EACCES open "$MNT/config/$key" wronly
 		as 0 probe EACCES open "$MNT/config/$key" wronly
 		as nobody probe ok open "$MNT/config/$key" rdonly
@@ -166,13 +166,19 @@ value() {
 	value EINVAL allow_kernel Any
 	value EINVAL allow_kernel none
 	value EINVAL allow_kernel 0
-	value ok arg_size_max 65536
-	value ok arg_size_max 4096
-	value ERANGE arg_size_max 4095
-	value ERANGE arg_size_max 0
-	value ERANGE arg_size_max 65537
-	value EINVAL arg_size_max 4k
-	value EINVAL arg_size_max -1
+	while read -r least most key; do
+		value ok "$key" "$most"
+		value ok "$key" "$least"
+		value ERANGE "$key" $((least - 1))
+		value ERANGE "$key" 0
+		value ERANGE "$key" $((most + 1))
+		value EINVAL "$key" 4k
+		value EINVAL "$key" -1
+	done <<-KEYS
+		4096 65536 arg_size_max
+		100 1000000 tick_us
+		1 1000000 overflow_rate_max
+	KEYS
 }
 
 @test "arg_size_max bounds a vector" {
@@ -188,12 +194,14 @@ value() {
 }
 
 @test "a configuration file: taken, or refused with its line" {
-	printf '# comment\n\nsys_group = %s # group\nallow_kernel=root\n' $GID >"$BATS_TEST_TMPDIR/conf"
+	printf '# comment\n\nsys_group = %s # group\nallow_kernel=root\ntick_us = 100\n' $GID >"$BATS_TEST_TMPDIR/conf"
 	serve --backend=sim "--config=$BATS_TEST_TMPDIR/conf"
 	holds "$MNT/config/sys_group" $GID
 	holds "$MNT/config/allow_kernel" root
+	holds "$MNT/config/tick_us" 100
 	stop_daemon
-	for bad in 'x = 1' 'allow_kernel = maybe' 'sys_group' '= any' 'arg_size_max = 1'; do
+	for bad in 'x = 1' 'allow_kernel = maybe' 'sys_group' '= any' 'arg_size_max = 1' 'tick_us = 99' \
+		'overflow_rate_max = 1e6'; do
 		printf 'sys_group = any\n%s\n' "$bad" >"$BATS_TEST_TMPDIR/conf"
 		run -1 bounded perfmonfs -f --backend=sim "--config=$BATS_TEST_TMPDIR/conf" "$MNT"
 		[ "${#lines[@]}" = 1 ]

@@ -14,8 +14,10 @@ root_rows() {
 		config d 555
 		config/allow_kernel f 644
 		config/arg_size_max f 644
+		config/overflow_rate_max f 644
 		config/sys_group f 644
 		config/thread_group f 644
+		config/tick_us f 644
 		cpus f 444
 		ctx d 1777
 		last_error f 444
@@ -45,26 +47,46 @@ sim_rows() {
 
 # context_rows NAME: what every context has, with the registers that pmu/ lists
 context_rows() {
-	local ctx=ctx/$1 kind num rest
+	local ctx=ctx/$1
 
 	cat <<-ROWS
 		$ctx d 700
 		$ctx/ctl f 600
+		$ctx/events f 400
 		$ctx/flags f 600
 		$ctx/last_error f 400
+		$ctx/msg f 400
 		$ctx/pmc l 777 set/0/pmc
 		$ctx/pmd l 777 set/0/pmd
 		$ctx/regs l 777 set/0/regs
-		$ctx/set d 500
-		$ctx/set/0 d 500
-		$ctx/set/0/pmc d 500
-		$ctx/set/0/pmd d 500
-		$ctx/set/0/regs f 600
+		$ctx/set d 700
 		$ctx/state f 400
+	ROWS
+	set_rows "$ctx/set/0"
+}
+
+# set_rows PATH: what every event set has
+set_rows() {
+	local kind num rest
+
+	cat <<-ROWS
+		$1 d 500
+		$1/active_ns f 400
+		$1/available f 400
+		$1/flags f 600
+		$1/next f 600
+		$1/overflows f 400
+		$1/pmc d 500
+		$1/pmd d 500
+		$1/regs f 600
+		$1/remaining_ns f 400
+		$1/runs f 400
+		$1/switch_pmds f 400
+		$1/timeout_ns f 600
 	ROWS
 	for kind in pmc pmd; do
 		while read -r num rest; do
-			echo "$ctx/set/0/$kind/$num f 600"
+			echo "$1/$kind/$num f 600"
 		done <"$MNT/pmu/${kind}s"
 	done
 }
@@ -77,10 +99,12 @@ owned() {
 whole_tree() {
 	mkdir "$MNT/ctx/mine"
 	as nobody probe ok mkdir "$MNT/ctx/theirs"
+	# A set of theirs that root makes is theirs.
+	mkdir "$MNT/ctx/theirs/set/65535"
 	run -0 tree
 	is "$({
 		{ root_rows && "$@" && context_rows mine; } | owned root:root
-		context_rows theirs | owned "$(id -nu "$NOBODY"):$(getent group "$NOBODY" | cut -d: -f1)"
+		{ context_rows theirs && set_rows ctx/theirs/set/65535; } | owned "$(id -nu "$NOBODY"):$(getent group "$NOBODY" | cut -d: -f1)"
 	} | sort)"
 }
 
@@ -124,13 +148,16 @@ whole_tree() {
 	holds "$MNT/pmu/counter_width" 48
 	holds "$MNT/cpus" $'0 online free\n1 online free\n2 online free\n3 online free'
 	run -0 bounded cat "$MNT/stats"
-	for key in requests commands register_reads register_writes polls stolen contexts workers; do
+	for key in requests commands register_reads register_writes polls stolen switches overflows \
+		messages_lost contexts workers; do
 		grep -Eq "^$key [0-9]+$" <<<"$output"
 	done
-	[ "${#lines[@]}" = 8 ]
+	[ "${#lines[@]}" = 11 ]
 	holds "$MNT/config/allow_kernel" group
 	holds "$MNT/config/arg_size_max" 4096
 	holds "$MNT/config/thread_group" any
+	holds "$MNT/config/tick_us" 1000
+	holds "$MNT/config/overflow_rate_max" 100000
 }
 
 @test "pmu/: a line per register, and the same registers in perfmon2's form" {
@@ -236,8 +263,8 @@ whole_tree() {
 	[ "$first" = "$(head -n 1 "$want")" ]
 	bounded cp "$f" "$BATS_TEST_TMPDIR/copy2"
 	cmp "$BATS_TEST_TMPDIR/copy2" "$want"
-	bounded cp -r "$MNT/ctx/a" "$BATS_TEST_TMPDIR/copy3"
-	cmp "$BATS_TEST_TMPDIR/copy3/set/0/regs" "$want"
+	bounded cp -r "$MNT/ctx/a/set" "$BATS_TEST_TMPDIR/copy3"
+	cmp "$BATS_TEST_TMPDIR/copy3/0/regs" "$want"
 	bounded ls -laR "$MNT" >/dev/null
 	bounded stat -f "$MNT" >/dev/null
 	bounded df "$MNT" >/dev/null
@@ -273,7 +300,7 @@ whole_tree() {
 	is 380a
 }
 
-@test "owners and modes are fixed, and nothing is made or removed but contexts" {
+@test "owners and modes are fixed, and nothing is made or removed but contexts and sets" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a"
 	a=$MNT/ctx/a
@@ -298,7 +325,8 @@ whole_tree() {
 	probe EPERM rmdir "$MNT/pmu"
 	probe EPERM rmdir "$MNT/ctx"
 	probe EPERM rmdir "$a/set"
-	probe EPERM rmdir "$a/set/0"
+	probe EPERM mkdir "$a/set/0/new"
+	probe EPERM rmdir "$a/set/0/pmc"
 	sentence "$a/last_error" contexts
 	probe ENOENT rmdir "$MNT/ctx/none"
 	run -0 tree
@@ -308,7 +336,8 @@ whole_tree() {
 @test "a read-only file is not opened for writing, by root neither" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a"
-	for f in version stats cpus last_error pmu/pmcs ctx/a/state ctx/a/last_error; do
+	for f in version stats cpus last_error pmu/pmcs ctx/a/state ctx/a/last_error ctx/a/msg \
+		ctx/a/events ctx/a/set/0/runs; do
 		probe EACCES open "$MNT/$f" wronly
 		probe EACCES open "$MNT/$f" rdwr
 		probe EACCES open "$MNT/$f" wronly,trunc

@@ -7,7 +7,8 @@
 
 #include "daemon/fs/config.h"
 
-static const char *const keys[] = {"sys_group", "thread_group", "allow_kernel", "arg_size_max"};
+static const char *const keys[] = {"sys_group", "thread_group", "allow_kernel", "arg_size_max",
+	"tick_us", "overflow_rate_max"};
 
 enum { NKEYS = sizeof(keys) / sizeof(keys[0]) };
 
@@ -16,6 +17,8 @@ static const struct config before = {
 	.thread_group = {.kind = GROUP_NONE},
 	.allow_kernel = KERNEL_ROOT,
 	.arg_size_max = 12345,
+	.tick_us = 234,
+	.overflow_rate_max = 567,
 };
 
 static bool same_group(const struct group_rule *a, const struct group_rule *b)
@@ -27,7 +30,8 @@ static bool same(const struct config *a, const struct config *b)
 {
 	return same_group(&a->sys_group, &b->sys_group) &&
 	       same_group(&a->thread_group, &b->thread_group) &&
-	       a->allow_kernel == b->allow_kernel && a->arg_size_max == b->arg_size_max;
+	       a->allow_kernel == b->allow_kernel && a->arg_size_max == b->arg_size_max &&
+	       a->tick_us == b->tick_us && a->overflow_rate_max == b->overflow_rate_max;
 }
 
 static void show_all(const struct config *c, struct text *out)
@@ -53,6 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	CHECK(c.arg_size_max >= ARG_SIZE_MIN && c.arg_size_max <= ARG_SIZE_LIMIT);
+	CHECK(c.tick_us >= TICK_US_MIN && c.tick_us <= TICK_US_LIMIT);
+	CHECK(c.overflow_rate_max >= 1 && c.overflow_rate_max <= OVERFLOW_RATE_LIMIT);
 	show_all(&c, &shown);
 	CHECK(config_parse(&again, slice_of_text(&shown), &e) == 0);
 	CHECK(same(&c, &again));

@@ -18,7 +18,8 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static const char *const keys[] = {"sys_group", "thread_group", "allow_kernel", "arg_size_max"};
+static const char *const keys[] = {"sys_group", "thread_group", "allow_kernel", "arg_size_max",
+	"tick_us", "overflow_rate_max"};
 
 static void assert_shown(const struct config *c, const char *key, const char *want)
 {
@@ -49,6 +50,8 @@ static struct config some_config(void)
 		.thread_group = {.kind = GROUP_NONE},
 		.allow_kernel = KERNEL_ROOT,
 		.arg_size_max = 12345,
+		.tick_us = 234,
+		.overflow_rate_max = 567,
 	};
 }
 
@@ -65,6 +68,8 @@ static void test_defaults(void **state)
 	assert_shown(&c, "thread_group", "any\n");
 	assert_shown(&c, "allow_kernel", "group\n");
 	assert_shown(&c, "arg_size_max", "4096\n");
+	assert_shown(&c, "tick_us", "1000\n");
+	assert_shown(&c, "overflow_rate_max", "100000\n");
 }
 
 static void test_store(void **state)
@@ -89,6 +94,10 @@ static void test_store(void **state)
 		{"arg_size_max", "4096", "4096\n"},
 		{"arg_size_max", "65536", "65536\n"},
 		{"arg_size_max", "0x2000", "8192\n"},
+		{"tick_us", "100", "100\n"},
+		{"tick_us", "1000000", "1000000\n"},
+		{"overflow_rate_max", "1", "1\n"},
+		{"overflow_rate_max", "1000000", "1000000\n"},
 	};
 
 	(void)state;
@@ -128,8 +137,13 @@ static void test_store_errors(void **state)
 		{"arg_size_max", "65537", ERANGE, "65536"},
 		{"arg_size_max", "4k", EINVAL, "'4k'"},
 		{"arg_size_max", "", EINVAL, "not a number"},
+		{"tick_us", "99", ERANGE, "100"},
+		{"tick_us", "1000001", ERANGE, "1000000"},
+		{"overflow_rate_max", "0", ERANGE, "1"},
+		{"overflow_rate_max", "1000001", ERANGE, "1000000"},
+		{"overflow_rate_max", "-1", EINVAL, "'-1'"},
 		{"sys_groups", "any", ENOENT, "'sys_groups'"},
-		{"", "any", ENOENT, "sys_group, thread_group, allow_kernel and arg_size_max"},
+		{"", "any", ENOENT, "arg_size_max, tick_us and overflow_rate_max"},
 	};
 
 	(void)state;
