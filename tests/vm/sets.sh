@@ -41,45 +41,41 @@ look_adds() {
 
 # Two sets of four events take turns while a steady program runs. What each set shows, scaled to the
 # whole time, is what an estimate can be; the sum of both is exact, as nothing runs in between.
-take_turns() { # TIMEOUT_MS COUNT
+take_turns() { # TIMEOUT_US COUNT BURSTS
 	make_context
 	mkdir set/1
 	for s in 0 1; do
 		write set/$s/flags time_switch
-		write set/$s/timeout_ns "$1"000000
+		write set/$s/timeout_ns "$1"000
 		check "program set $s" sh -c "cat /tmp/set$s >set/$s/regs"
 	done
 	check "load" write ctl "load cpu=1"
 	n=$(stat switches)
-	over=$(taskset -c 0 "$here/loop" . 1 0 1 "$2")
+	over=$(taskset -c 0 "$here/loop" . 1 0 1 "$2" 0 "$3")
 	n=$(($(stat switches) - n))
 	check "nothing is lost" cat set/0/regs set/1/regs
 	v=$(cat set/1/pmd/1)
 	sum=$((over + v))
-	between "$1 ms: both sets over the exact count ($n switches)" $sum 0 $((200 + n * per_switch))
-	echo "# $scenario: $1 ms: $((sum / (n + 1))) user instructions a switch"
-	between "$1 ms: runs of set 0 less those of set 1" $(($(cat set/0/runs) - $(cat set/1/runs))) 0 1
-	between "$1 ms: at least ten switches" "$n" 10 1000000
-	echo "$(cat set/0/pmd/0) $(cat set/0/active_ns) $v $(cat set/1/active_ns)" >/tmp/turns
+	between "$1 us: both sets over the exact count ($n switches)" $sum 0 $((200 + n * per_switch))
+	echo "# $scenario: $1 us: $((sum / (n + 1))) user instructions a switch"
+	between "$1 us: runs of set 0 less those of set 1" $(($(cat set/0/runs) - $(cat set/1/runs))) 0 1
+	between "$1 us: at least ten switches" "$n" 10 1000000
+	scaled=$(awk -v e=$((($2 * 3 + 8) * $3)) -v v="$v" -v u="$(cat set/0/pmd/0)" \
+		-v a="$(cat set/0/active_ns)" -v b="$(cat set/1/active_ns)" 'BEGIN {
+		printf "%d %d\n", (u * (a + b) / a / e - 1) * 1e5, (v * (a + b) / b / e - 1) * 1e5
+	}')
 	remove_context
 }
-scaled_errors() { # COUNT: what take_turns left, in thousandths of a percent for each set
-	awk -v e=$((3 * $1 + 8)) '{
-		t = $2 + $4
-		printf "%d %d\n", ($1 * t / $2 / e - 1) * 1e5, ($3 * t / $4 / e - 1) * 1e5
-	}' /tmp/turns
-}
-# The host's other work makes the program unsteady, not the sets: a bad estimate has to come thrice.
-multiplex() { # TIMEOUT_MS COUNT
+# The machine's other work makes the program unsteady, not the sets: a bad estimate has to come thrice.
+multiplex() { # TIMEOUT_US COUNT BURSTS
 	for try in 1 2 3; do
-		take_turns "$1" "$2"
-		scaled=$(scaled_errors "$2")
+		take_turns "$@"
 		e0=${scaled% *} e1=${scaled#* }
-		echo "# $scenario: $1 ms: errors $e0 and $e1 thousandths of a percent, try $try"
+		echo "# $scenario: $1 us: errors $e0 and $e1 thousandths of a percent, try $try"
 		[ "${e0#-}" -gt 1000 ] || [ "${e1#-}" -gt 1000 ] || break
 	done
-	between "$1 ms: set 0, scaled, thousandths of a percent over" "$e0" -1000 1000
-	between "$1 ms: set 1, scaled, thousandths of a percent over" "$e1" -1000 1000
+	between "$1 us: set 0, scaled, thousandths of a percent over" "$e0" -1000 1000
+	between "$1 us: set 1, scaled, thousandths of a percent over" "$e1" -1000 1000
 }
 
 notification() {
@@ -138,9 +134,9 @@ sets() { # MORE: regs lines for two events besides
 	taskset -pc 0 $$ >/dev/null
 	start_daemon
 	look_adds
-	multiplex 1 300000000
-	multiplex 10 300000000
-	multiplex 100 800000000
+	multiplex 1000 300000000 1
+	multiplex 10000 300000000 1
+	multiplex 100000 300000 400
 	notification
 	short_reset
 	cascade
