@@ -69,6 +69,7 @@ struct evtset *ctx_set(const struct context *ctx, unsigned id);
 struct step {
 	int phase;
 	unsigned element;     /* of the vector */
+	bool moves;           /* it changes what the hardware holds: the quiet plan is another */
 	bool masking;         /* it is being stopped in order to be masked */
 	uint32_t blame;       /* register found in somebody else's hands, and what it holds: the */
 	uint64_t blame_value; /* backend may know who it is; 0: none */
