@@ -247,6 +247,14 @@ refused)
 	"$here/perfmonfs" --check >/dev/null
 	is "which fails too" $? 1
 	;;
+
+bench)
+	# Not a test: see bench/run. Its argument is the two events' lines.
+	two_sets "$2"
+	start_daemon
+	bench_sets
+	umount $mnt
+	;;
 *)
 	not_ok "no such scenario"
 	;;
