@@ -101,13 +101,28 @@ static int write_pmc(struct context *ctx, const struct command *cmd, struct evts
 	return transition_begin(ctx, st, plan, e);
 }
 
+/* The active set is to count by it, but a switch to that set found it taken over. */
+static bool left_out(const struct context *ctx, unsigned row)
+{
+	const struct pmu_pmd *pmd = &ctx->pmu->pmds[row];
+	uint64_t used = ctx->active->pmc[pmd->pmc] ^ ctx->pmu->pmcs[pmd->pmc].def;
+
+	return ctx->state == CTX_RUNNING && !(ctx->hw.pmds & ROW(row)) && (used & pmd->field);
+}
+
 static int write_pmd(struct context *ctx, struct evtset *set, unsigned row, struct step *st,
 	struct plan *plan, struct err *e)
 {
 	const struct pmu *pmu = ctx->pmu;
 	const struct pmu_pmc *pmc = &pmu->pmcs[pmu->pmds[row].pmc];
 
-	if (ctx->state == CTX_UNLOADED || set != ctx->active || !(ctx->hw.pmds & ROW(row)))
+	if (ctx->state == CTX_UNLOADED || set != ctx->active)
+		return CORE_DONE;
+	if (left_out(ctx, row))
+		return err_set(e, EBUSY,
+			"pmd%u on CPU %u was taken over (unload and load again to get a free one)",
+			pmu->pmds[row].num, ctx->cpu);
+	if (!(ctx->hw.pmds & ROW(row)))
 		return CORE_DONE;
 	if (ctx->hw.halted)
 		return err_set(e, EIO,
@@ -186,6 +201,8 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 	if (rc == CORE_DONE) {
 		conf_store(ctx->pmu, r, plan->at, row, &set->pmd[row]);
 		set->pending &= ~ROW(row);
+		if (set == ctx->active)
+			ctx->wrapped &= ~ROW(row);
 	}
 	return rc;
 }

@@ -55,6 +55,7 @@ static int start_begin(struct context *ctx, const struct command *cmd, struct st
 	evtset_save(set, ctx->active, &st->undo);
 	if (cmd->has_set) {
 		ctx->active->due = 0;
+		evtset_reset_pending(set, RESET_SHORT);
 		evtset_activate(set);
 	}
 	ctx->active = set;

@@ -18,6 +18,7 @@ int switch_begin(struct context *ctx, struct step *st, struct plan *plan, struct
 {
 	ctx_quiet_plan(ctx, plan);
 	st->to = to;
+	st->moves = true;
 	st->phase = PHASE_SWITCH_QUIET;
 	return CORE_RUN;
 }

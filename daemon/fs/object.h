@@ -62,7 +62,8 @@ struct fs_context {
 	struct reader *readers; /* waiting for messages, see messages.c: first come, first */
 	struct reader **readers_end;
 	bool asking, dry, pumping;
-	struct file *pollers;      /* open files with a poll handle, see poll.c */
+	struct file *pollers; /* open files with a poll handle, see poll.c */
+	unsigned long long told_notified, told_changes;
 	struct notifier *notifier; /* see signal.c */
 
 	pthread_mutex_t lock; /* a leaf: guards what is below, against workers that answer */

@@ -19,6 +19,13 @@ void poller_forget(struct file *f)
 		f->poll_next->poll_at = f->poll_at;
 }
 
+/* What has been told to those who poll. */
+static void note_told(struct fs_context *ctx)
+{
+	ctx->told_notified = atomic_load(&ctx->tenant.notified);
+	ctx->told_changes = atomic_load(&ctx->tenant.changes);
+}
+
 static void remember(struct fs *fs, struct file *f, struct fuse_pollhandle *ph)
 {
 	struct fs_context *ctx = f->ctx;
@@ -28,6 +35,8 @@ static void remember(struct fs *fs, struct file *f, struct fuse_pollhandle *ph)
 		fuse_pollhandle_destroy(ph);
 		return;
 	}
+	if (!ctx->pollers)
+		note_told(ctx); /* for nobody has listened */
 	f->poll = ph;
 	f->poll_at = &ctx->pollers;
 	f->poll_next = ctx->pollers;
@@ -76,13 +85,19 @@ void fs_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct f
 	fuse_reply_poll(req, state_of(f));
 }
 
+/* What was told is not told again for something else: to epoll, each wake is an event. */
 void pollers_wake(struct fs_context *ctx)
 {
+	bool notified = ctx->told_notified != atomic_load(&ctx->tenant.notified);
+	bool changed = ctx->told_changes != atomic_load(&ctx->tenant.changes);
 	struct file *next;
 
+	note_told(ctx);
 	for (struct file *f = ctx->pollers; f; f = next) {
+		const struct row *row = f->node.row;
+
 		next = f->poll_next;
-		if (f->node.row->news && f->node.row->news(f))
+		if (row->news && (row->give ? notified : changed) && row->news(f))
 			wake(f);
 	}
 }

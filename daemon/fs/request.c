@@ -230,21 +230,25 @@ static void answer(struct request *r)
 	}
 }
 
-/* The tree follows what the owner of the context has done, whether or not the caller has waited
- * for it. These are done in the session thread. */
+/*
+ * The tree follows what the context's owner has done, whether or not the caller has waited for it.
+ * Commands about sets are done in the session thread.
+ */
 static void follow(struct request *r)
 {
 	struct objects *objs = &r->call.fs->objects;
 	struct fs_context *ctx = r->call.ctx;
-	bool done = r->job.rc == 0 && !ctx->closed;
+	struct object *set;
 
-	if (r->job.cmd.verb == CMD_EVTSET_NEW && done) {
-		object_set_insert(objs, r->set);
-	} else if (r->job.cmd.verb == CMD_EVTSET_NEW) {
-		object_set_cancel(r->set);
-	} else if (r->job.cmd.verb == CMD_EVTSET_DELETE && done) {
-		struct object *set = object_set_from(ctx, r->job.cmd.evtset.id);
-
+	if (r->job.cmd.verb == CMD_EVTSET_NEW) {
+		if (r->job.rc == 0 && !ctx->closed)
+			object_set_insert(objs, r->set);
+		else
+			object_set_cancel(r->set);
+	} else if (r->job.cmd.verb == CMD_EVTSET_DELETE) {
+		if (r->job.rc < 0 || ctx->closed)
+			return;
+		set = object_set_from(ctx, r->job.cmd.evtset.id);
 		pollers_close(ctx, set->serial);
 		object_set_remove(objs, set);
 	}

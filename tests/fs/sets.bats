@@ -355,6 +355,7 @@ run_here() {
 	new a
 	probe ok mkdir "$C/set/1"
 	set_row 0 flags ovfl_switch
+	by_time 1 1000000
 	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 short=-2000 thresh=3\npmc1 $BRANCH\npmd1 -400 short=-400"
 	run_here
 	overflows 0 0 0 $MINUS_2000 3
@@ -369,11 +370,18 @@ run_here() {
 	overflows 0 0 3 $MINUS_2000 0
 	holds "$C/set/0/switch_pmds" 0
 	holds "$C/set/1/switch_pmds" none
-	ctl "start set=0"
+	# It waits for its reset until its set's turn comes again.
+	holds "$C/set/0/pmd/0" 0
+	advance 1000000
+	holds "$C/state" "running cpu=1 set=0"
 	overflows 0 0 3 $MINUS_2000 3
 	holds "$C/set/0/pmd/0" $MINUS_2000
 	advance 3000
 	holds "$C/state" "running cpu=1 set=1"
+	# A command resets nothing.
+	ctl "start set=0"
+	overflows 0 0 6 $MINUS_2000 3
+	holds "$C/set/0/pmd/0" 0
 	ctl unload
 	holds "$C/set/0/switch_pmds" 0
 	run_here
@@ -655,6 +663,31 @@ run_here() {
 	is "overflows 1012"
 }
 
+@test "a long advance serves others meanwhile, and ends with its writer or the daemon" {
+	serve --backend=sim
+	new a
+	probe ok mkdir "$C/set/1"
+	by_time 0 1000000
+	by_time 1 1000000
+	run_here
+	for last in false true; do
+		# A million switches.
+		fsprobe write "$MNT/sim/advance" <<<1000000000000 >/dev/null 3>&- &
+		until_ok 5 eval '[ "$(cat "$C/set/1/runs")" -gt 100 ]'
+		put ok "$C/set/1/pmd/0" 5
+		! gone $!
+		! $last || break
+		kill -KILL $!
+		until_ok 2 gone $!
+		wait $! || :
+		[ "$(cat "$MNT/sim/advance")" -lt 1000000000000 ]
+		before=$(cat "$C/set/1/runs")
+		[ "$(cat "$C/set/1/runs")" = "$before" ]
+	done
+	stop_daemon
+	until_ok 5 gone $!
+}
+
 @test "page faults take turns on the perf backend" {
 	command -v taskset >/dev/null || skip "needs taskset (util-linux)"
 	serve --backend=perf
@@ -710,13 +743,14 @@ together() {
 	run -0 bounded perl -e '
 		opendir(my $d, ".") or die;
 		my @seen = map { readdir($d) } 1 .. 10;
-		$_ % 2 and $_ > 1000 and (rmdir($_) or die) for reverse 1 .. 65535;
+		$_ % 2 and $_ > 50000 and (rmdir($_) or die) for reverse 1 .. 65535;
 		push(@seen, $_) while $_ = readdir($d);
 		my %seen;
 		$seen{$_}++ and die "$_ twice" for @seen;
 		$_ % 2 or $seen{$_} or die "$_ missing" for 1 .. 65535;'
-	seq 65534 -2 2 | xargs rmdir
-	[ "$(ls -U | wc -l)" = 501 ]
+	seq 65534 -2 50002 | xargs rmdir
+	seq 50000 -1 1 | xargs rmdir
+	[ "$(ls -U)" = 0 ]
 	cd /
 	probe ok rmdir "$C"
 }

@@ -1,0 +1,744 @@
+# SPDX-License-Identifier: MIT
+# Messages, and how one waits for them: blocking reads, poll, select, epoll, signals. On a model of a
+# CPU, whose time passes only by sim/advance, and with real page faults.
+
+load common
+
+LINE="overflow cpu=1 set=0 pmds=0"
+
+# zeros N: so many bytes of them, in hex
+zeros() {
+	printf "%0$((2 * $1))d" 0
+}
+
+# What overflow() makes of it: type, pid, set and CPU, thread, address, PMDs.
+RECORD=01000000$(zeros 4)00000100$(zeros 4)$(zeros 8)01$(zeros 39)
+
+# armed NAME: a context that runs on CPU 1 and whose PMD 0 overflows within a microsecond
+armed() {
+	new "$1"
+	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 long=-2000 short=-2000 notify"
+	ctl "load cpu=1"
+	ctl start
+}
+
+# overflow [AGAIN...]: one message, and monitoring is masked. With an argument it is restarted first
+overflow() {
+	[ $# = 0 ] || ctl restart
+	advance 1000
+}
+
+# overflow_again TIMES: quickly
+overflow_again() {
+	local n
+
+	for ((n = 0; n < $1; n++)); do
+		echo restart >"$C/ctl"
+		echo 1000 >"$MNT/sim/advance"
+	done
+}
+
+# waits PID: the process sleeps in read(2), or poll(2) and the like
+waits() {
+	local nr state
+
+	read -r nr _ 2>/dev/null <"/proc/$1/syscall" || return 1
+	read -r _ _ state _ 2>/dev/null <"/proc/$1/stat" || return 1
+	[[ $nr =~ ^[0-9]+$ && $state = S ]]
+}
+
+# start NAME COMMAND...: in the background, until it waits; its output is in NAME. PIDS has it
+start() {
+	local name=$1
+
+	shift
+	"${WHO[@]}" fsprobe "$@" <&0 >"$BATS_TEST_TMPDIR/$name" 2>&1 3>&- &
+	PIDS[$name]=$!
+	until_ok 5 waits $!
+}
+
+# printed NAME TEXT: what was started has ended, and has printed that
+printed() {
+	until_ok 10 gone "${PIDS[$1]}"
+	wait "${PIDS[$1]}" || :
+	output=$(cat "$BATS_TEST_TMPDIR/$1")
+	is "$2"
+}
+
+# kill_started NAME
+kill_started() {
+	kill -KILL "${PIDS[$1]}"
+	until_ok 2 gone "${PIDS[$1]}"
+	wait "${PIDS[$1]}" || :
+}
+
+setup() {
+	declare -gA PIDS=()
+	bench_setup
+}
+
+@test "a record, byte by byte" {
+	serve --backend=sim
+	armed a
+	overflow
+	probe "$RECORD" read "$C/msg" 64 rdonly
+	put ok "$C/regs" "pmc16 0x20\npmd17 -1 notify"
+	overflow again
+	probe "01000000$(zeros 4)00000100$(zeros 4)$(zeros 8)010002$(zeros 37)" read "$C/msg" 64 rdonly
+	ctl unload
+	put ok "$C/regs" "pmc16 0\npmd17 0"
+	probe ok mkdir "$C/set/258"
+	put ok "$C/set/258/regs" "pmc0 $USER\npmd0 -2000 notify"
+	ctl "load cpu=3 set=258"
+	ctl start
+	overflow
+	probe "01000000$(zeros 4)02010300$(zeros 4)$(zeros 8)01$(zeros 39)" read "$C/msg" 64 rdonly
+}
+
+@test "nothing there: EAGAIN with O_NONBLOCK, and last_error stays as it is" {
+	serve --backend=sim
+	armed a
+	put EINVAL "$C/ctl" bogus
+	for f in msg events; do
+		probe EAGAIN read "$C/$f" 64 rdonly,nonblock
+		probe EINTR interrupt "$C/$f" 64 50
+	done
+	sentence "$C/last_error" bogus
+	new unloaded
+	probe EAGAIN read "$C/msg" 64 rdonly,nonblock
+	holds "$C/last_error" ok
+}
+
+@test "sizes that are no whole messages" {
+	serve --backend=sim
+	armed a
+	for round in empty waiting; do
+		[ $round = empty ] || overflow
+		for size in 1 63 65 100 4095; do
+			probe EINVAL read "$C/msg" $size rdonly
+			sentence "$C/last_error" "$size"
+		done
+	done
+	probe "$RECORD" read "$C/msg" 4096 rdonly
+}
+
+@test "a read takes as many as there are and as it has room for" {
+	serve --backend=sim
+	armed a
+	overflow
+	overflow_again 4
+	probe "$RECORD$RECORD" read "$C/msg" 128 rdonly
+	probe "$RECORD$RECORD$RECORD" read "$C/msg" 65536 rdonly
+	probe EAGAIN read "$C/msg" 64 rdonly,nonblock
+}
+
+@test "neither seeks, nor is it opened for writing" {
+	serve --backend=sim
+	new a
+	for f in msg events; do
+		probe ESPIPE lseek "$C/$f"
+		probe ESPIPE pread "$C/$f" 64 0
+		probe EACCES open "$C/$f" rdwr
+		as nobody probe EACCES open "$C/$f" rdonly
+	done
+}
+
+@test "events: lines, in whatever pieces they are read" {
+	serve --backend=sim
+	armed a
+	overflow
+	overflow again
+	overflow again
+	exec 4<"$C/events"
+	read -r line <&4
+	[ "$line" = "$LINE" ]
+	# The rest of a line is this open file's; the next message is whose comes first.
+	run -0 bounded fsprobe read - 3 rdonly <&4
+	is "$(printf %s "${LINE:0:3}" | in_hex)"
+	run -0 bounded fsprobe poll - in 0 <&4
+	is in
+	bounded dd if="$C/events" bs=200 count=1 status=none >"$BATS_TEST_TMPDIR/other"
+	[ "$(cat "$BATS_TEST_TMPDIR/other")" = "$LINE" ]
+	probe EAGAIN read "$C/events" 100 rdonly,nonblock
+	read -r line <&4
+	[ "$line" = "${LINE:3}" ]
+	run -0 bounded fsprobe poll - in 0 <&4
+	is none
+}
+
+@test "msg and events are one queue" {
+	serve --backend=sim
+	armed a
+	overflow
+	overflow again
+	overflow again
+	read -r line <"$C/events"
+	[ "$line" = "$LINE" ]
+	probe "$RECORD" read "$C/msg" 64 rdonly
+	read -r line <"$C/events"
+	[ "$line" = "$LINE" ]
+	probe EAGAIN read "$C/msg" 64 rdonly,nonblock
+}
+
+@test "a loop in the shell" {
+	serve --backend=sim
+	armed a
+	(
+		n=0
+		while read -r line; do
+			echo "$line $(cat "$C/state")"
+			[ $((++n)) -lt 3 ] || break
+			echo restart >"$C/ctl"
+		done <"$C/events" >"$BATS_TEST_TMPDIR/loop"
+	) 3>&- &
+	for _ in 1 2 3; do
+		until_ok 5 grep -q running "$C/state"
+		advance 1000
+	done
+	until_ok 5 gone $!
+	[ "$(sort "$BATS_TEST_TMPDIR/loop" | uniq -c | tr -s ' ')" = " 3 $LINE masked cpu=1 set=0" ]
+}
+
+# in_hex: of text
+in_hex() {
+	od -An -tx1 | tr -d ' \n'
+}
+
+@test "readers who wait are served in the order they came" {
+	serve --backend=sim
+	armed a
+	start one read "$C/msg" 64 rdonly
+	start two read "$C/events" 64 rdonly
+	start three read "$C/msg" 4096 rdonly
+	# Who does not want to wait does not jump the queue.
+	probe EAGAIN read "$C/msg" 64 rdonly,nonblock
+	overflow
+	printed one "$RECORD"
+	waits "${PIDS[two]}"
+	overflow again
+	printed two "$(echo "$LINE" | in_hex)"
+	waits "${PIDS[three]}"
+	overflow again
+	printed three "$RECORD"
+}
+
+@test "readers of one open file wait apart" {
+	serve --backend=sim
+	armed a
+	exec 4<"$C/msg"
+	start one read - 64 rdonly <&4
+	start two read - 64 rdonly <&4
+	start three interrupt - 64 300 <&4
+	kill_started two
+	printed three EINTR
+	waits "${PIDS[one]}"
+	overflow
+	printed one "$RECORD"
+}
+
+@test "what one reader of an open file leaves is for the next one of it" {
+	serve --backend=sim
+	armed a
+	exec 4<"$C/events"
+	start one read - 4 rdonly <&4
+	start other read "$C/events" 100 rdonly
+	start two read - 100 rdonly <&4
+	overflow
+	printed one "$(printf over | in_hex)"
+	printed two "$(echo "${LINE:4}" | in_hex)"
+	waits "${PIDS[other]}"
+}
+
+@test "a reader that is killed or interrupted is gone, and takes no message with it" {
+	serve --backend=sim
+	armed a
+	start killed read "$C/msg" 64 rdonly
+	start later read "$C/msg" 64 rdonly
+	kill_started killed
+	probe EINTR interrupt "$C/events" 64 50
+	overflow
+	printed later "$RECORD"
+	start killed read "$C/events" 64 rdonly
+	kill_started killed
+	overflow again
+	probe "$RECORD" read "$C/msg" 64 rdonly
+}
+
+@test "rmdir: who waits gets ENODEV at once" {
+	serve --backend=sim
+	armed a
+	exec 4<"$C/msg"
+	start one read "$C/msg" 64 rdonly
+	start two read - 64 rdonly <&4
+	start three read "$C/events" 64 rdonly
+	start poll poll "$C/msg" in 20000
+	start state poll "$C/state" pri 20000
+	start select select "$C/events" in 20000
+	start epoll epoll "$C/msg" in,et 20000 1
+	probe ok rmdir "$C"
+	for name in one two three; do
+		printed $name ENODEV
+	done
+	printed poll err,hup
+	printed state err,hup
+	printed select in
+	printed epoll err,hup
+	run -0 bounded fsprobe read - 64 rdonly <&4
+	is ENODEV
+	run -0 bounded fsprobe poll - in 1000 <&4
+	is err,hup
+}
+
+@test "the daemon ends: who waits does not wait on" {
+	serve --backend=sim
+	armed a
+	start one read "$C/msg" 64 rdonly
+	start two read "$C/events" 64 rdonly
+	start poll poll "$C/msg" in 20000
+	new b
+	start three read "$C/msg" 64 rdonly
+	stop_daemon
+	for name in one two three; do
+		until_ok 5 gone "${PIDS[$name]}"
+		[[ $(cat "$BATS_TEST_TMPDIR/$name") =~ ^(ENODEV|ECONNABORTED|ENOTCONN)$ ]]
+	done
+	until_ok 5 gone "${PIDS[poll]}"
+	[[ $(cat "$BATS_TEST_TMPDIR/poll") == *err* ]]
+}
+
+@test "the daemon is killed: who waits does not wait on" {
+	serve --backend=sim
+	armed a
+	start one read "$C/msg" 64 rdonly
+	start poll poll "$C/msg" in 20000
+	kill -KILL "$DAEMON"
+	wait "$DAEMON" || :
+	DAEMON=
+	until_ok 5 gone "${PIDS[one]}"
+	until_ok 5 gone "${PIDS[poll]}"
+	until_ok 5 not_mounted
+}
+
+@test "hundreds of readers come and go" {
+	serve --backend=sim
+	armed a
+	fds=$(find "/proc/$DAEMON/fd" | wc -l)
+	for ((round = 0; round < 3; round++)); do
+		pids=()
+		for ((n = 0; n < 100; n++)); do
+			fsprobe read "$C/msg" 64 rdonly >/dev/null 3>&- &
+			pids+=($!)
+		done
+		until_ok 5 waits $!
+		kill -KILL "${pids[@]}"
+		wait "${pids[@]}" || :
+	done 2>/dev/null
+	overflow
+	probe "$RECORD" read "$C/msg" 64 rdonly
+	[ "$(find "/proc/$DAEMON/fd" | wc -l)" = "$fds" ]
+}
+
+@test "nobody reads: the queue is full, and what is lost is counted and told" {
+	serve --backend=sim
+	armed a
+	overflow
+	overflow_again 39
+	run -0 grep messages_lost "$MNT/stats"
+	is "messages_lost 8"
+	# One place is not enough for the next message and the news of the loss.
+	probe "$RECORD" read "$C/msg" 64 rdonly
+	overflow again
+	probe "$RECORD" read "$C/msg" 64 rdonly
+	overflow again
+	probe "$(printf "$RECORD%.0s" {1..30})" read "$C/msg" $((30 * 64)) rdonly
+	read -r line <"$C/events"
+	[ "$line" = "lost count=9" ]
+	read -r line <"$C/events"
+	[ "$line" = "$LINE" ]
+	probe EAGAIN read "$C/msg" 64 rdonly,nonblock
+}
+
+@test "the record of a loss" {
+	serve --backend=sim
+	armed a
+	overflow
+	overflow_again 32
+	probe "$(printf "$RECORD%.0s" {1..32})" read "$C/msg" 4096 rdonly
+	overflow again
+	run -0 bounded fsprobe read "$C/msg" 128 rdonly
+	[[ $output == 00010000*$RECORD ]]
+	[ "${output:32:16}" = 0100000000000000 ]
+}
+
+@test "load empties the queue, stop and unload do not" {
+	serve --backend=sim
+	armed a
+	overflow
+	overflow again
+	ctl stop
+	probe "$RECORD" read "$C/msg" 64 rdonly
+	ctl unload
+	probe in poll "$C/msg" in 0
+	ctl "load cpu=1"
+	probe none poll "$C/msg" in 0
+	probe EAGAIN read "$C/msg" 64 rdonly,nonblock
+}
+
+@test "a reader may wait while its context is unloaded" {
+	serve --backend=sim
+	new a
+	start one read "$C/msg" 64 rdonly
+	start poll poll "$C/msg" in 20000
+	start state poll "$C/state" pri 20000
+	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 long=-2000 notify"
+	ctl "load cpu=1"
+	printed state pri
+	ctl start
+	waits "${PIDS[one]}"
+	overflow
+	printed one "$RECORD"
+	# There was nothing left for who polls; now there is.
+	overflow again
+	printed poll in
+}
+
+@test "ovfl_no_msg: masked, but not a word" {
+	serve --backend=sim
+	new a
+	put ok "$C/flags" ovfl_no_msg
+	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 long=-2000 notify"
+	ctl "load cpu=1"
+	ctl start
+	start state poll "$C/state" pri 20000
+	overflow
+	holds "$C/state" "masked cpu=1 set=0"
+	printed state pri
+	probe EAGAIN read "$C/msg" 64 rdonly,nonblock
+	probe POLL_IN sigwait 10 5000 "$C/ctl" "signal sig=10" "$C/ctl" restart "$MNT/sim/advance" 1000
+}
+
+@test "throttled and notified at once: two messages, one signal" {
+	serve --backend=sim
+	put ok "$MNT/config/overflow_rate_max" 1
+	new a
+	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 notify\npmc1 $USER\npmd1 -2000"
+	ctl "load cpu=1"
+	probe POLL_IN sigwait 10 5000 "$C/ctl" "signal sig=10" "$C/ctl" start "$MNT/sim/advance" 1000
+	run -0 bounded dd if="$C/events" bs=4096 count=1 status=none
+	is $'overflow cpu=1 set=0 pmds=0-1\nthrottle cpu=1 set=0 pmds=0-1'
+	holds "$C/state" "masked cpu=1 set=0 throttled"
+}
+
+@test "poll, select and epoll: what is ready at once" {
+	serve --backend=sim
+	armed a
+	for f in msg events; do
+		probe none poll "$C/$f" in,rdnorm,pri,out 0
+		probe none select "$C/$f" in,pri,out 0
+		probe none epoll "$C/$f" in 0 1
+	done
+	overflow
+	for f in msg events; do
+		probe in,rdnorm poll "$C/$f" in,rdnorm,pri,out 0
+		probe in select "$C/$f" in,pri,out 0
+		probe $'in\nin' epoll "$C/$f" in 0 2
+		probe $'in\nnone' epoll "$C/$f" in,et 0 2
+		probe $'in\nnone' epoll "$C/$f" in,oneshot 0 2
+	done
+	for f in ctl flags regs set/0/pmd/0 set/0/next; do
+		probe in,out,rdnorm,wrnorm poll "$C/$f" in,out,pri,rdnorm,wrnorm 0
+	done
+	for f in ctx/a/last_error ctx/a/set/0/runs stats version pmu/name; do
+		probe in,rdnorm poll "$MNT/$f" in,out,pri,rdnorm,wrnorm 0
+		probe none poll "$MNT/$f" pri 10
+	done
+	probe in,out,rdnorm,wrnorm poll "$MNT/config/tick_us" in,out,pri,rdnorm,wrnorm 0
+}
+
+@test "poll, select and epoll: whoever waits is woken" {
+	serve --backend=sim
+	armed a
+	exec 4<"$C/msg"
+	start poll poll "$C/msg" in 20000
+	start poll2 poll - in 20000 <&4
+	start poll3 poll - in 20000 <&4
+	start select select "$C/events" in 20000
+	start epoll epoll "$C/msg" in 20000 1
+	start oneshot epoll "$C/events" in,oneshot 20000 1
+	overflow
+	for name in poll poll2 poll3 select epoll oneshot; do
+		printed $name in
+	done
+}
+
+@test "epoll, edge by edge: each message is an event, read or not" {
+	serve --backend=sim
+	armed a
+	start edges epoll "$C/msg" in,et 2000 3
+	overflow
+	until_ok 5 grep -qx in "$BATS_TEST_TMPDIR/edges"
+	until_ok 5 waits "${PIDS[edges]}"
+	overflow again
+	until_ok 5 eval '[ "$(grep -cx in "$BATS_TEST_TMPDIR/edges")" = 2 ]'
+	printed edges $'in\nin\nnone'
+}
+
+@test "state: POLLPRI when it has changed since it was read" {
+	serve --backend=sim
+	armed a
+	exec 4<"$C/state"
+	run -0 bounded fsprobe poll - in,pri,rdnorm 0 <&4
+	is in,rdnorm
+	start wait poll - pri 20000 <&4
+	ctl stop
+	printed wait pri
+	# It stays so until it is read again, from its beginning.
+	run -0 bounded fsprobe poll - pri 0 <&4
+	is pri
+	run -0 bounded fsprobe pread - 4 0 <&4
+	run -0 bounded fsprobe poll - pri 0 <&4
+	is none
+	ctl start
+	run -0 bounded fsprobe pread - 4 4 <&4
+	run -0 bounded fsprobe poll - pri 0 <&4
+	is pri
+	run -0 bounded fsprobe pread - 4 0 <&4
+	ctl start
+	run -0 bounded fsprobe poll - pri 0 <&4
+	is none
+	start masked epoll - pri,et 20000 1 <&4
+	overflow
+	printed masked pri
+	holds "$C/state" "masked cpu=1 set=0"
+	run -0 bounded fsprobe select - pri 0 <&4
+	is pri
+	# Another open file has not missed anything.
+	probe none poll "$C/state" pri 0
+}
+
+@test "state: sets that take turns are no change" {
+	serve --backend=sim
+	new a
+	probe ok mkdir "$C/set/1"
+	for id in 0 1; do
+		put ok "$C/set/$id/flags" time_switch
+		put ok "$C/set/$id/timeout_ns" 1000000
+	done
+	ctl "load cpu=1"
+	ctl start
+	exec 4<"$C/state"
+	advance 5000000
+	holds "$C/state" "running cpu=1 set=1"
+	run -0 bounded fsprobe poll - pri 0 <&4
+	is none
+	ctl unload
+	run -0 bounded fsprobe poll - pri 0 <&4
+	is pri
+}
+
+@test "signals: of any number, with si_code" {
+	serve --backend=sim
+	armed a
+	probe POLL_IN sigwait 10 5000 "$C/ctl" "signal sig=10" "$MNT/sim/advance" 1000
+	holds "$C/ctl" "signal sig=10"
+	# SIGIO, real-time ones; and one that has codes of its own.
+	for sig in 29 34 64; do
+		probe POLL_IN sigwait $sig 5000 "$C/ctl" "signal sig=$sig" "$C/ctl" restart \
+			"$MNT/sim/advance" 1000
+	done
+	probe SI_SIGIO sigwait 17 5000 "$C/ctl" "signal sig=17" "$C/ctl" restart "$MNT/sim/advance" 1000
+	# No notification, no signal.
+	probe none sigwait 10 100 "$C/ctl" "signal sig=10" "$C/ctl" restart "$C/ctl" stop "$C/ctl" start
+}
+
+@test "signals: only one, replaced or ended by the next command" {
+	serve --backend=sim
+	armed a
+	fds=$(find "/proc/$DAEMON/fd" | wc -l)
+	# Nobody minds SIGURG, 23.
+	probe none sigwait 10 200 "$C/ctl" "signal sig=10" "$C/ctl" "signal sig=23" "$MNT/sim/advance" 1000
+	probe POLL_IN sigwait 23 5000 "$C/ctl" "signal sig=10" "$C/ctl" "signal sig=23" "$C/ctl" restart \
+		"$MNT/sim/advance" 1000
+	[ "$(find "/proc/$DAEMON/fd" | wc -l)" = $((fds + 2)) ]
+	probe none sigwait 10 200 "$C/ctl" "signal sig=10" "$C/ctl" "signal sig=0" "$C/ctl" restart \
+		"$MNT/sim/advance" 1000
+	[ "$(find "/proc/$DAEMON/fd" | wc -l)" = "$fds" ]
+	ctl "signal sig=0"
+	# It stays over unload and load.
+	probe POLL_IN sigwait 10 5000 "$C/ctl" "signal sig=10" "$C/ctl" unload "$C/ctl" "load cpu=2" \
+		"$C/pmd/0" "-2000 notify" "$C/ctl" start "$MNT/sim/advance" 1000
+	probe ok rmdir "$C"
+	until_ok 5 eval '[ "$(find "/proc/$DAEMON/fd" | wc -l)" -le "$fds" ]'
+}
+
+@test "signals: to another thread" {
+	serve --backend=sim
+	armed a
+	sleep 60 3>&- &
+	sleeper=$!
+	ctl "signal sig=10 tid=$sleeper"
+	holds "$C/ctl" "signal sig=10 tid=$sleeper"
+	overflow
+	until_ok 5 gone $sleeper
+	wait $sleeper || [ $? = $((128 + 10)) ]
+	# It has ended: nothing happens, whoever has its number now.
+	overflow again
+	holds "$C/state" "masked cpu=1 set=0"
+	refused ESRCH "signal sig=10 tid=$sleeper" "$sleeper"
+	refused ESRCH "signal sig=10 tid=4194303" 4194303
+}
+
+@test "signals: whose thread it may be" {
+	serve --backend=sim
+	as nobody probe ok mkdir "$MNT/ctx/a"
+	C=$MNT/ctx/a
+	setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups sleep 60 3>&- &
+	theirs=$!
+	sleep 60 3>&- &
+	mine=$!
+	until_ok 5 grep -q "^Uid:.$NOBODY" "/proc/$theirs/status"
+	as nobody put EPERM "$C/ctl" "signal sig=10 tid=1"
+	as nobody sentence "$C/last_error" "1"
+	as nobody put EPERM "$C/ctl" "signal sig=10 tid=$mine"
+	as nobody put ok "$C/ctl" "signal sig=10 tid=$theirs"
+	ctl "signal sig=10 tid=$theirs"
+	ctl "signal sig=10 tid=$mine"
+	# It is asked again when it comes to it: what is no longer theirs gets no signal.
+	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 long=-2000 notify"
+	ctl "load cpu=1"
+	setpriv --reuid="$NOBODY" --clear-groups --inh-caps=-all sh -c 'sleep 0.5; exec sleep 60' 3>&- &
+	third=$!
+	until_ok 5 grep -q "^Uid:.$NOBODY" "/proc/$third/status"
+	as nobody put ok "$C/ctl" "signal sig=10 tid=$third"
+	# Whoever opened the file counts, not who writes to it.
+	run -0 bounded fsprobe writeas "$NOBODY" "$C/ctl" <<<"signal sig=10 tid=$mine"
+	is EPERM
+	ctl start
+	overflow
+	until_ok 5 gone $third
+	! gone $mine
+	kill $theirs $mine
+}
+
+@test "signals: numbers from another PID namespace are refused, their own thread is not" {
+	unshare -pf true 2>/dev/null || skip "needs a PID namespace"
+	serve --backend=sim
+	armed a
+	run -0 bounded unshare -pf fsprobe sigwait 10 1000 "$C/ctl" "signal sig=10 tid=1"
+	is EINVAL
+	sentence "$C/last_error" "tid="
+	run -0 bounded unshare -pf fsprobe sigwait 10 5000 "$C/ctl" "signal sig=10" "$MNT/sim/advance" 1000
+	is POLL_IN
+}
+
+@test "signals: commands that are none" {
+	serve --backend=sim
+	new a
+	refused ERANGE "signal sig=65" 65
+	refused EINVAL "signal" sig
+	refused EINVAL "signal tid=1" sig
+	refused EINVAL "signal sig=-1" -1
+	refused EINVAL "signal sig=10 tid=0" tid
+	refused EINVAL "signal sig=10 cpu=1" cpu
+	refused EINVAL "signal sig=10 sig=12" sig
+	holds "$C/ctl" ""
+}
+
+@test "signals: 64 contexts of a user's, and room when one is ended" {
+	serve --backend=sim
+	for ((n = 1; n <= 65; n++)); do
+		as nobody probe ok mkdir "$MNT/ctx/c$n"
+		[ "$n" = 65 ] || as nobody put ok "$MNT/ctx/c$n/ctl" "signal sig=0"
+		[ "$n" = 65 ] || put ok "$MNT/ctx/c$n/ctl" "signal sig=10 tid=$$"
+	done
+	C=$MNT/ctx/c65
+	put ENOSPC "$C/ctl" "signal sig=10 tid=$$"
+	sentence "$C/last_error" 64
+	put ok "$MNT/ctx/c1/ctl" "signal sig=12 tid=$$"
+	put ok "$MNT/ctx/c1/ctl" "signal sig=0"
+	put ok "$C/ctl" "signal sig=10 tid=$$"
+	put ENOSPC "$MNT/ctx/c1/ctl" "signal sig=10 tid=$$"
+	probe ok rmdir "$MNT/ctx/c2"
+	put ok "$MNT/ctx/c1/ctl" "signal sig=10 tid=$$"
+	new root
+	ctl "signal sig=10 tid=$$"
+}
+
+@test "what the daemon may still do is enough for signals" {
+	serve --backend=sim
+	armed a
+	run -0 grep CapEff "/proc/$DAEMON/status"
+	# CAP_KILL and CAP_SYS_PTRACE are bits 5 and 19.
+	[ $((0x${output##*[[:space:]]} & 0x80020)) = 0 ]
+	C=$MNT/ctx/b
+	as nobody probe ok mkdir "$C"
+	ctl "load cpu=2"
+	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 notify"
+	as nobody start theirs sigwait 10 10000 "$C/ctl" "signal sig=10" "$C/ctl" start
+	until_ok 5 grep -qx start "$C/ctl"
+	advance 1000
+	printed theirs POLL_IN
+}
+
+# stir: commands, readers, pollers and signals on one context, for two seconds
+stir() {
+	local end=$((SECONDS + 2)) cmds
+
+	set +eET
+	trap - ERR EXIT
+	cmds=("load cpu=1" start restart restart stop unload "signal sig=0" "signal sig=23" start)
+	while [ "$SECONDS" -lt "$end" ]; do
+		echo "${cmds[RANDOM % ${#cmds[@]}]}" >"$C/ctl"
+		[ $((RANDOM % 4)) -ne 0 ] || echo 1000 >"$MNT/sim/advance"
+		timeout -s KILL 0.0$((RANDOM % 9 + 1)) fsprobe read "$C/msg" 64 rdonly
+		fsprobe read "$C/events" 1$((RANDOM % 90)) rdonly,nonblock
+		timeout -s KILL 0.0$((RANDOM % 9 + 1)) fsprobe poll "$C/state" pri 1000
+		timeout -s KILL 0.0$((RANDOM % 9 + 1)) fsprobe epoll "$C/msg" in,et 5 3
+		[ $((RANDOM % 20)) -ne 0 ] || { rmdir "$C" && mkdir "$C"; }
+		[ $((RANDOM % 4)) -ne 0 ] || printf 'pmc0 %s\npmd0 -2000 long=-2000 notify' $USER >"$C/regs"
+	done >/dev/null 2>&1
+	:
+}
+
+@test "many at once: nothing hangs, nothing leaks" {
+	local pids=() n
+
+	serve --backend=sim
+	armed a
+	for n in 1 2 3 4; do
+		stir 3>&- &
+		pids+=($!)
+	done
+	for n in "${pids[@]}"; do
+		until_ok 20 gone "$n"
+	done
+	wait "${pids[@]}"
+	[ ! -d "$C" ] || probe ok rmdir "$C"
+	armed a
+	start one read "$C/msg" 64 rdonly
+	overflow
+	printed one "$RECORD"
+}
+
+@test "page faults, notified as they happen" {
+	command -v taskset >/dev/null || skip "needs taskset (util-linux)"
+	serve --backend=perf
+	cpu=$(sed 's/[,-].*//' /sys/devices/system/cpu/online)
+	new a
+	put ok "$C/regs" "pmc0 0x0100000000430003\npmd0 -1000 long=-1000 notify"
+	ctl "load cpu=$cpu"
+	start one read "$C/events" 100 rdonly
+	ctl start
+	taskset -c "$cpu" fsprobe touch 3000 >/dev/null
+	printed one "$(echo "overflow cpu=$cpu set=0 pmds=0" | in_hex)"
+	holds "$C/state" "masked cpu=$cpu set=0"
+	[ "$(cat "$C/pmd/0")" -lt 1000000 ]
+	run -0 cat "$C/pmd/0"
+	bounded fsprobe touch 3000 >/dev/null
+	holds "$C/pmd/0" "$output"
+	put ok "$C/pmd/0" "-1000 long=-1000 notify"
+	start signal sigwait 10 10000 "$C/ctl" "signal sig=10" "$C/ctl" restart
+	until_ok 5 grep -qx restart "$C/ctl"
+	taskset -c "$cpu" fsprobe touch 3000 >/dev/null
+	printed signal POLL_IN
+}
