@@ -435,16 +435,13 @@ static void restart(struct reference *r)
 	set_state(r, CTX_RUNNING, false);
 }
 
-/* From a set that runs it is a switch. */
+/* It is a switch, be it running or not. */
 static void begin(struct reference *r, struct ref_set *s)
 {
-	bool running = r->state == CTX_RUNNING;
-
-	if (running)
+	if (r->state == CTX_RUNNING)
 		look(r);
 	activate(r, s);
-	if (running)
-		reset_pending(r, s, false);
+	reset_pending(r, s, false);
 }
 
 static void apply(struct reference *r, enum cmd_verb verb, int set)
@@ -506,12 +503,11 @@ static bool may_fail(const struct reference *r, int rc)
 }
 
 /* Somebody has interfered with a switch: what has become of it, the core is to say itself. */
-static void adopt(struct reference *r)
+static void adopt(struct reference *r, const struct ref_set *to)
 {
 	struct ctx_info info = world_info(r->w);
-	struct ref_set *s = reference_active(r);
 
-	if (info.set != r->active && info.set != next_of(r, s)->id)
+	if (info.set != r->active && info.set != to->id)
 		fail_msg("%s: from set %u to set %u", r->seen, r->active, info.set);
 	look(r);
 	if (info.set != r->active)
@@ -524,8 +520,9 @@ static void after(struct reference *r, enum cmd_verb verb, int set, int rc, int 
 	bool was_running = r->state == CTX_RUNNING;
 
 	if (r->excused && was_running &&
-		(verb == CMD_POLL || verb == CMD_SWITCH || (verb == CMD_START && rc < 0)))
-		adopt(r);
+		(verb == CMD_POLL || verb == CMD_SWITCH || (verb == CMD_START && rc < 0 && !want)))
+		adopt(r, set < 0 ? next_of(r, reference_active(r))
+				 : reference_set(r, (unsigned)set));
 	else if (rc == want ? !want : verb == CMD_UNLOAD)
 		apply(r, verb, set);
 }

@@ -517,6 +517,51 @@ static void found_by_read(struct world *w)
 }
 EACH_MODEL(found_by_read)
 
+/* Some are read, all have overflowed: the same comes of it as if all had been read. */
+static void found_by_half(struct world *w)
+{
+	const struct pmd_conf a = {
+		.flags = PMD_NOTIFY, .short_reset = period(100), .long_reset = period(1000)};
+	const struct pmd_conf b = {.short_reset = period(200), .long_reset = period(2000)};
+
+	arm(w, 0, 0, period(10), a);
+	arm(w, 0, 1, period(10), b);
+	run(w);
+	world_happen(w, 0, 15);
+	world_happen(w, 1, 17);
+	WANT_ALL(w, 0, 0, 5, 1, period(10));
+	world_work(w);
+	WANT_STATE(w, CTX_MASKED, 0);
+	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, BOTH);
+	WANT_NO_MESSAGE(w);
+	WANT_ALL(w, 0, 0, 5, 1, period(10));
+	WANT_ALL(w, 0, 1, 7, 1, period(10));
+	WANT(w, 0, world_do(w, CMD_RESTART));
+	WANT_ALL(w, 0, 0, period(1000), 1, period(1000));
+	WANT_ALL(w, 0, 1, period(2000), 1, period(2000));
+	unload_and_check(w);
+}
+EACH_MODEL(found_by_half)
+
+/* A read of one that resets another: what that one has counted past its wrap is not lost. */
+static void reset_by_half(struct world *w)
+{
+	const struct pmd_conf a = {.short_reset = period(100), .reset = list(1)};
+	const struct pmd_conf b = {.short_reset = period(200)};
+
+	arm(w, 0, 0, period(10), a);
+	arm(w, 0, 1, period(10), b);
+	run(w);
+	world_happen(w, 0, 15);
+	world_happen(w, 1, 17);
+	WANT_ALL(w, 0, 0, period(95), 1, period(100));
+	WANT(w, 0, world_do(w, CMD_POLL));
+	WANT_ALL(w, 0, 0, period(95), 1, period(100));
+	WANT_ALL(w, 0, 1, period(193), 1, period(200));
+	unload_and_check(w);
+}
+EACH_MODEL(reset_by_half)
+
 /* What a write finds because it stops the counter is not lost, either; nor by other counters. */
 static void found_by_write(struct world *w)
 {
@@ -1294,6 +1339,44 @@ static void stolen(struct world *w)
 }
 EACH_MODEL(stolen)
 
+/* The model's last counter, in somebody else's hands, wraps. */
+static uint64_t overflow_of_another(struct world *w)
+{
+	const struct world_model *m = w->model;
+	const unsigned last = m->npmd - 1;
+	const struct pmu_pmd *pmd = &w->pmu->pmds[pmu_find_pmd(w->pmu, m->pmd[last].num)];
+	uint64_t bit = 1ULL << pmd->global;
+
+	world_poke(w, m->pmd[last].selector, m->pmd[last].thief);
+	world_poke(w, pmd->waddr, -1ULL & ((1ULL << pmd->width) - 1));
+	world_poke(w, w->pmu->global_ctrl, world_rdmsr(w, w->pmu->global_ctrl) | bit);
+	return bit;
+}
+
+/* Where there is an overflow status, the bits of other people's counters are theirs. */
+static void status_of_others(struct world *w)
+{
+	const struct pmd_conf conf = {.short_reset = period(1000)};
+	uint64_t bit;
+
+	if (!w->pmu->status)
+		return;
+	world_program_set(w, 0, false);
+	WANT(w, 0, world_write_in(w, 0, false, w->model->pmc[w->model->npmc - 1].num, 0));
+	WANT(w, 0, world_write_pmd(w, 0, w->model->pmd[0].num, period(1000), &conf));
+	run(w);
+	bit = overflow_of_another(w);
+	world_pass(w, MS / 10);
+	WANT_EQ(w, world_rdmsr(w, w->pmu->status) & bit, bit);
+	assert_true(world_pmd(w, 0, w->model->pmd[0].num).overflows > 10);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	WANT(w, 0, world_do(w, CMD_START));
+	world_pass(w, MS / 10);
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	WANT_EQ(w, world_rdmsr(w, w->pmu->status) & bit, bit);
+}
+EACH_MODEL(status_of_others)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1309,6 +1392,8 @@ int main(void)
 		cmocka_unit_test(test_notified),
 		cmocka_unit_test(test_simultaneous),
 		cmocka_unit_test(test_found_by_read),
+		cmocka_unit_test(test_found_by_half),
+		cmocka_unit_test(test_reset_by_half),
 		cmocka_unit_test(test_found_by_write),
 		cmocka_unit_test(test_found_by_stop),
 		cmocka_unit_test(test_states),
@@ -1332,6 +1417,7 @@ int main(void)
 		cmocka_unit_test(test_throttled_and_notified),
 		cmocka_unit_test(test_throttled_trigger),
 		cmocka_unit_test(test_stolen),
+		cmocka_unit_test(test_status_of_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

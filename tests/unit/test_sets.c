@@ -372,6 +372,7 @@ static void no_switch(struct world *w)
 {
 	const struct pmd_conf trigger = {.thresh = 1};
 
+	w->limits.tick_ns = MS / 10; /* looked at as often: it could overflow at any time */
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
 	world_set_timed(w, 1, MS);
 	WANT(w, 0, world_set_timeout(w, 0, MS));
@@ -508,6 +509,7 @@ static void figure_3_36(struct world *w)
 {
 	const struct pmd_conf notify = {.flags = PMD_NOTIFY, .long_reset = (uint64_t)-1000};
 
+	w->limits.tick_ns = MS / 10;
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
 	world_set_timed(w, 0, 10 * MS);
 	world_set_timed(w, 1, 10 * MS);
@@ -1049,6 +1051,29 @@ static void stolen_inactive(struct world *w)
 }
 EACH_MODEL(stolen_inactive)
 
+/* Stolen while it ran: it does not come back with its set, whatever is written to it. */
+static void stolen_comes_back(struct world *w)
+{
+	const uint16_t num = w->model->pmd[1].num;
+	uint64_t t;
+
+	about_to_switch(w);
+	steal(w);
+	world_do(w, CMD_SWITCH);
+	world_set(w, CMD_START, 0);
+	hw_advance(w->hw, MS / 4);
+	t = now(w);
+	if (world_write_in(w, 0, true, num, 0) == 0) {
+		hw_advance(w->hw, MS / 4);
+		want_or_error(w, 0, 1, world_events(w, 1, false, t, now(w)), "stolen before");
+	}
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	/* P6 has no bit there that tells it from a leftover. */
+	if (strcmp(w->model->name, "p6") != 0)
+		WANT_EQ(w, world_rdmsr(w, w->model->pmd[1].selector), w->model->pmd[1].thief);
+}
+EACH_MODEL(stolen_comes_back)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1078,6 +1103,7 @@ int main(void)
 		cmocka_unit_test(test_offline_in_switch),
 		cmocka_unit_test(test_stolen_in_switch),
 		cmocka_unit_test(test_stolen_inactive),
+		cmocka_unit_test(test_stolen_comes_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
