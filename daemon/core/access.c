@@ -201,6 +201,8 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 	if (rc == CORE_DONE) {
 		conf_store(ctx->pmu, r, plan->at, row, &set->pmd[row]);
 		set->pending &= ~ROW(row);
+		if (set == ctx->active)
+			ctx->wrapped &= ~ROW(row);
 	}
 	return rc;
 }

@@ -47,7 +47,7 @@ struct context {
 	uint64_t claimed_global;
 
 	/* Overflow: what looks at the counters have found. */
-	uint32_t wrapped;     /* not dealt with yet; only within a step */
+	uint32_t wrapped;     /* not dealt with yet: by the next look */
 	uint32_t report;      /* PMDs that the next notification tells of */
 	unsigned mask_due;    /* enum mask_reason */
 	uint64_t rate_since;  /* throttling: when its second began, */
@@ -69,7 +69,7 @@ struct evtset *ctx_set(const struct context *ctx, unsigned id);
 struct step {
 	int phase;
 	unsigned element;     /* of the vector */
-	bool commanded;       /* it is start that switches, which resets nothing */
+	bool moves;           /* it changes what the hardware holds: the quiet plan is another */
 	bool masking;         /* it is being stopped in order to be masked */
 	uint32_t blame;       /* register found in somebody else's hands, and what it holds: the */
 	uint64_t blame_value; /* backend may know who it is; 0: none */

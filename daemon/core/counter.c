@@ -193,18 +193,17 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 		num);
 }
 
-/* It counts now, and its count can still be told. */
-static bool is_live(const struct context *ctx, unsigned d)
-{
-	return ctx->state == CTX_RUNNING && (ctx->hw.pmds & ROW(d)) && !ctx->active->pmd[d].lost;
-}
-
 uint32_t live_rows(const struct context *ctx, uint32_t rows)
 {
-	for (unsigned d = 0; d < PMU_MAX_PMDS; d++)
-		if ((rows & ROW(d)) && !is_live(ctx, d))
-			rows &= ~ROW(d);
-	return rows;
+	uint32_t live = 0;
+
+	if (ctx->state != CTX_RUNNING)
+		return 0;
+	rows &= ctx->hw.pmds;
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+		if ((rows & ROW(d)) && !ctx->active->pmd[d].lost)
+			live |= ROW(d);
+	return live;
 }
 
 /*

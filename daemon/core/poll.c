@@ -46,7 +46,9 @@ static int begin(struct context *ctx, struct step *st, struct plan *plan)
 		return act(ctx, st, plan);
 	if (time_is_over(ctx, plan->at))
 		return switch_begin(ctx, st, plan, NULL);
-	return status_suffices(ctx, plan->at) ? status_begin(ctx, st, plan) : look(ctx, st, plan);
+	if (!ctx->wrapped && status_suffices(ctx, plan->at))
+		return status_begin(ctx, st, plan);
+	return look(ctx, st, plan);
 }
 
 int step_poll(

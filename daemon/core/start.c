@@ -55,6 +55,7 @@ static int start_begin(struct context *ctx, const struct command *cmd, struct st
 	evtset_save(set, ctx->active, &st->undo);
 	if (cmd->has_set) {
 		ctx->active->due = 0;
+		evtset_reset_pending(set, RESET_SHORT);
 		evtset_activate(set);
 	}
 	ctx->active = set;
@@ -83,7 +84,6 @@ int step_start(
 	if (!cmd->has_set)
 		return CORE_DONE;
 	ctx->active->due = 0;
-	st->commanded = true;
 	return switch_begin(ctx, st, plan, ctx_set(ctx, cmd->set));
 }
 

@@ -29,6 +29,7 @@ bool status_suffices(const struct context *ctx, uint64_t now)
 {
 	uint64_t believed = TICKS_BELIEVED * ctx->limits.tick_ns;
 	uint64_t poll = pmu_poll_ns(ctx->pmu);
+	uint32_t live = live_rows(ctx, ~0U);
 	bool due = false;
 
 	if (!ctx->pmu->status || ctx->statusless)
@@ -36,13 +37,15 @@ bool status_suffices(const struct context *ctx, uint64_t now)
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
 		uint64_t ago = now - ctx->active->pmd[d].looked;
 
-		if (!live_rows(ctx, ROW(d)))
+		if (!(live & ROW(d)))
 			continue;
 		if (ago >= believed || (poll && ago >= poll))
 			return false;
-		if (is_due(ctx, d, now) && !wraps_together(ctx, d))
+		if (!is_due(ctx, d, now))
+			continue;
+		if (!wraps_together(ctx, d))
 			return false;
-		due = due || is_due(ctx, d, now);
+		due = true;
 	}
 	return due;
 }

@@ -46,8 +46,8 @@ void step_begin(struct step *st)
 {
 	st->phase = PHASE_START;
 	st->element = 0;
+	st->moves = false;
 	st->masking = false;
-	st->commanded = false;
 	st->to = NULL;
 	st->blame = 0;
 	st->give_back = 0;
@@ -58,6 +58,7 @@ void step_quiet(struct step *st)
 {
 	step_begin(st);
 	st->phase = PHASE_QUIET;
+	st->moves = true;
 }
 
 int core_step(

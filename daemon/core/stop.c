@@ -128,6 +128,7 @@ void ctx_quiet_plan(const struct context *ctx, struct plan *plan)
 int stop_begin(struct context *ctx, struct step *st, struct plan *plan)
 {
 	ctx_quiet_plan(ctx, plan);
+	st->moves = true;
 	st->phase = PHASE_QUIET;
 	return CORE_RUN;
 }

@@ -18,6 +18,7 @@ int switch_begin(struct context *ctx, struct step *st, struct plan *plan, struct
 {
 	ctx_quiet_plan(ctx, plan);
 	st->to = to;
+	st->moves = true;
 	st->phase = PHASE_SWITCH_QUIET;
 	return CORE_RUN;
 }
@@ -128,8 +129,7 @@ static int set_up(struct context *ctx, struct step *st, struct plan *plan)
 	evtset_leave(from);
 	ctx->active = st->to;
 	ctx->count.switches++;
-	if (!st->commanded)
-		evtset_reset_pending(ctx->active, RESET_SHORT);
+	evtset_reset_pending(ctx->active, RESET_SHORT);
 	evtset_activate(ctx->active);
 	aim(ctx, st);
 	do_without(ctx, st);

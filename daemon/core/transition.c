@@ -97,6 +97,7 @@ bool transition_active(const struct step *st)
 
 int transition_begin(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
+	st->moves = true;
 	keep_claimed(ctx, &st->target);
 	plan_clear(plan);
 	st->phase = PHASE_LOOK;

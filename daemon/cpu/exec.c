@@ -44,7 +44,7 @@ static int carry_on(struct executor *x, struct context *ctx, struct command *cmd
 			break;
 		plan->done = x->be->ops->run(x->cpu, plan->op, plan->n, &plan->err);
 	}
-	if (ctx->state == CTX_RUNNING)
+	if (ctx->state == CTX_RUNNING && x->step.moves)
 		ctx_quiet_plan(ctx, &x->quiet);
 	add_up(x->stats, &ctx->count, &before);
 	if (rc == -EBUSY && x->step.blame)

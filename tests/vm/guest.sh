@@ -6,6 +6,7 @@ scenario=$1
 here=$(pwd)
 mnt=/tmp/mnt
 mkdir -p $mnt
+. ./sets.sh
 
 ok() { echo "ok - $scenario: $*"; }
 not_ok() { echo "not ok - $scenario: $*"; }
@@ -65,6 +66,8 @@ exact() { # PMC VALUE PMD
 	stop_daemon
 }
 
+four='pmc2 0x4100c5
+pmc3 0x41003c' # what two more general counters count
 case $scenario in
 intel)
 	pmu=intel_arch_v4 global=0x38f
@@ -84,22 +87,27 @@ intel)
 	cd /
 	rmdir $mnt/ctx/a
 	stop_daemon
+	sets "$four"
 	;;
 intel2)
 	pmu=intel_arch_v2 global=0x38f
 	exact 1 0x5100c0 1
+	sets 'pmc16 0x22'
 	;;
 amdv2)
 	pmu=amd64_v2 global=0xc0000301
 	exact 0 0x5100c0 0
+	sets "$four"
 	;;
 amdext)
 	pmu=amd64_ext global=
 	exact 5 0x5100c0 5
+	sets "$four"
 	;;
 amdlegacy)
 	pmu=amd64 global=
 	exact 3 0x5100c0 3
+	sets "$four"
 	;;
 
 taken)
@@ -238,6 +246,14 @@ refused)
 	like "as --check does" "$("$here/perfmonfs" --check)" "$2"
 	"$here/perfmonfs" --check >/dev/null
 	is "which fails too" $? 1
+	;;
+
+bench)
+	# Not a test: see bench/run. Its argument is the two events' lines.
+	two_sets "$2"
+	start_daemon
+	bench_sets
+	umount $mnt
 	;;
 *)
 	not_ok "no such scenario"

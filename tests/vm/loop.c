@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * loop CONTEXT CPU PMD ROUNDS COUNT: counts a loop of known length through a mounted context.
+ * loop CONTEXT CPU PMD ROUNDS COUNT [TEXT [BURSTS]]: counts a loop of known length through a mounted
+ * context.
  *
  * The loop runs on CPU, in a thread that otherwise sleeps in the kernel; the commands are given
- * from another one. Each round starts, runs the loop of COUNT x {load, decrement, jump}, stops,
- * and prints how many more user instructions pmd/PMD shows than the thread has executed.
+ * from another one. Each round writes TEXT (0) to pmd/PMD, starts, runs the loop of COUNT x {load,
+ * decrement, jump}, stops, and prints how much more pmd/PMD shows than the user instructions that
+ * the thread has executed. With "-" for PMD it only runs the loop.
+ * With BURSTS the loop is run so many times, each 2 ms after the last: steadier than the machine is.
  */
 #include <err.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static int go[2], done[2];
@@ -60,9 +65,9 @@ static void *looper(void *cpu)
 	return NULL;
 }
 
-static void command(int ctl, const char *word)
+static void command(int fd, const char *word)
 {
-	if (pwrite(ctl, word, strlen(word), 0) < 0)
+	if (pwrite(fd, word, strlen(word), 0) < 0)
 		err(1, "%s", word);
 }
 
@@ -75,35 +80,68 @@ static uint64_t read_pmd(int fd)
 	return strtoull(buf, NULL, 10);
 }
 
+static void run_loop(void)
+{
+	char byte = 0;
+
+	if (write(go[1], &byte, 1) != 1 || read(done[0], &byte, 1) != 1)
+		err(1, "pipe");
+}
+
+static void run_bursts(unsigned bursts)
+{
+	struct timespec next;
+
+	if (bursts == 1) {
+		run_loop();
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &next);
+	for (unsigned b = 0; b < bursts; b++) {
+		run_loop();
+		next.tv_nsec += 2030000; /* not in step with whole milliseconds */
+		next.tv_sec += next.tv_nsec / 1000000000;
+		next.tv_nsec %= 1000000000;
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	unsigned cpu, rounds;
-	int ctl, pmd;
+	int ctl = -1, pmd = -1;
+	bool counted;
 	pthread_t thread;
-	char byte = 0;
+	const char *text = argc > 6 ? argv[6] : "0";
+	unsigned bursts = argc > 7 ? (unsigned)atoi(argv[7]) : 1;
 
-	if (argc != 6)
-		errx(2, "usage: loop CONTEXT CPU PMD ROUNDS COUNT");
+	if (argc < 6 || argc > 8)
+		errx(2, "usage: loop CONTEXT CPU PMD ROUNDS COUNT [TEXT [BURSTS]]");
+	counted = strcmp(argv[3], "-") != 0;
 	cpu = (unsigned)atoi(argv[2]);
 	rounds = (unsigned)atoi(argv[4]);
 	count = strtoull(argv[5], NULL, 0);
 	if (pipe(go) || pipe(done) || chdir(argv[1]) < 0)
 		err(1, "%s", argv[1]);
-	ctl = open("ctl", O_WRONLY);
-	if (chdir("pmd") < 0 || (pmd = open(argv[3], O_RDWR)) < 0 || ctl < 0)
-		err(1, "%s", argv[1]);
+	if (counted) {
+		ctl = open("ctl", O_WRONLY);
+		if (chdir("pmd") < 0 || (pmd = open(argv[3], O_RDWR)) < 0 || ctl < 0)
+			err(1, "%s", argv[1]);
+	}
 	pin(cpu ? 0 : 1);
 	if (pthread_create(&thread, NULL, looper, &cpu))
 		errx(1, "thread");
 	usleep(100000); /* it has gone to sleep by then, after whatever a new thread does */
 	for (unsigned i = 0; i < rounds; i++) {
-		if (pwrite(pmd, "0", 1, 0) < 0)
-			err(1, "pmd");
-		command(ctl, "start");
-		if (write(go[1], &byte, 1) != 1 || read(done[0], &byte, 1) != 1)
-			err(1, "pipe");
+		if (counted) {
+			command(pmd, text);
+			command(ctl, "start");
+		}
+		run_bursts(bursts);
+		if (!counted)
+			continue;
 		command(ctl, "stop");
-		printf("%" PRId64 "\n", (int64_t)(read_pmd(pmd) - 3 * count - AROUND));
+		printf("%" PRId64 "\n", (int64_t)(read_pmd(pmd) - bursts * (3 * count + AROUND)));
 	}
 	return 0;
 }

@@ -11,7 +11,7 @@ if [ -z "${VM-}" ] || [ ! -x "$VM/run" ]; then
 fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-cp "$BUILD/daemon/perfmonfs" "$BUILD/tests/vm/loop" guest.sh "$dir" || exit 1
+cp "$BUILD/daemon/perfmonfs" "$BUILD/tests/vm/loop" guest.sh sets.sh "$dir" || exit 1
 
 scenario() { # GUEST-VARIABLES NAME [ARGUMENT]
 	local vars=$1
