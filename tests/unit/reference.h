@@ -1,39 +1,102 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a context is to read, told the slow and obvious way, without a look at the core: while it
- * runs, a PMD grows by the events of its PMC's value that happen on its CPU. Nothing else.
+ * What a context is to do, told the slow and obvious way, without a look at the core: while it
+ * runs, a PMD of the active set grows by the events of its PMC's value that happen on its CPU;
+ * whoever looks finds what has wrapped, and then it is reset, masked or switched as the
+ * specification says.
  */
 #ifndef TESTS_UNIT_REFERENCE_H
 #define TESTS_UNIT_REFERENCE_H
 
-#include "tests/unit/world.h"
+#include "tests/unit/world_sets.h"
+
+enum { REF_SETS = 6, REF_QUEUE = 32 };
+
+struct ref_pmd {
+	struct pmd_conf conf;
+	uint64_t value; /* as of the last look, */
+	uint64_t more;  /* and events since */
+	uint64_t last_reset, left, overflows;
+	uint64_t random; /* the generator's state */
+};
+
+struct ref_set {
+	uint16_t id, next;
+	unsigned flags; /* enum evtset_flag */
+	uint64_t timeout, runs, active_ns, remaining;
+	uint32_t triggered; /* rows: what caused the last switch from it */
+	uint32_t pending;   /* rows that wait to be reset */
+	uint64_t pmc[PMU_MAX_PMCS];
+	struct ref_pmd pmd[PMU_MAX_PMDS]; /* by row */
+};
 
 struct reference {
 	struct world *w;
 	enum ctx_state state;
-	bool offline;
+	bool throttled, offline;
+	bool no_messages;
 	bool excused; /* somebody has interfered: commands may fail, counts may be lost */
-	uint64_t pmc[PMU_MAX_PMCS], pmd[PMU_MAX_PMDS]; /* by row */
-	char seen[160];                                /* what test, for messages */
+	struct ref_set sets[REF_SETS]; /* by rising id */
+	unsigned nsets;
+	uint16_t active; /* id */
+
+	/* Found by a look, to be dealt with by the next that is no read. */
+	enum { REF_MASK = 1, REF_THROTTLE = 2 } mask;
+	uint32_t due; /* rows: triggers of a switch */
+
+	uint64_t window, in_window; /* of the throttle: since when, how many overflows */
+	struct pfm_msg queue[REF_QUEUE];
+	unsigned nmsgs;
+	uint64_t lost;
+	uint64_t changes;
+	uint64_t looked;      /* when all counters were looked at last */
+	char seen[160];       /* what test, for messages */
+	bool tell;            /* print what is done, */
+	struct text accesses; /* and which registers were accessed meanwhile */
 };
 
 void reference_init(struct reference *r, struct world *w);
 
-/* Lets time pass, for the world and for the reference. */
+struct ref_set *reference_set(struct reference *r, unsigned id);
+struct ref_set *reference_active(struct reference *r);
+
+/* Whether a counter has wrapped that nobody has looked at since. */
+bool reference_unseen(struct reference *r);
+
+/* Whether the active set's time is over. */
+bool reference_time_over(struct reference *r);
+
+/* Lets time pass, for the world and for the reference; nobody looks. */
 void reference_advance(struct reference *r, uint64_t ns);
 
-/* What a successful write of register row @row leaves there. */
-void reference_pmc(struct reference *r, unsigned row, uint64_t value);
-void reference_pmd(struct reference *r, unsigned row, uint64_t value);
+/* Lets time pass as the worker does: it looks when it is due. At most @looks times. */
+void reference_pass(struct reference *r, uint64_t ns, unsigned looks);
+
+/* Lets the worker do what is due at once, as it does after every read. */
+void reference_work(struct reference *r);
 
 /*
- * Has the world execute @verb and holds outcome and state against what they have to be. Excused,
- * it may fail, but only all or nothing.
+ * Has the world execute @verb, for set @set unless that is below 0, and holds outcome and state
+ * against what they have to be. Excused, it may fail, but only all or nothing.
  */
-void reference_do(struct reference *r, enum cmd_verb verb);
-void reference_write(struct reference *r, bool pmd, unsigned row, uint64_t value);
+void reference_do(struct reference *r, enum cmd_verb verb, int set);
 
-/* Reads every register; excused, a PMD may have no value, but never a wrong one. */
-void reference_check(struct reference *r);
+/* As much for registers, and for event sets. */
+void reference_write(struct reference *r, const struct cmd_reg *reg);
+void reference_set_new(struct reference *r, unsigned id);
+void reference_set_delete(struct reference *r, unsigned id);
+void reference_set_write(struct reference *r, const struct cmd_evtset *set);
+
+/* Takes up to @n messages, and compares them. */
+void reference_messages(struct reference *r, unsigned n);
+
+/* Reads every register of every set at once, beginning somewhere; then the worker looks. */
+void reference_check(struct reference *r, unsigned from);
+
+/* The same one by one; excused, a PMD may have no value, but never a wrong one. */
+void reference_check_each(struct reference *r);
+
+/* Reads what there is to know about each set. */
+void reference_check_sets(struct reference *r);
 
 #endif

@@ -4,7 +4,8 @@
  * nobody interferes, and with somebody who steals counters and breaks registers a count is exact
  * or an error, and in the end the registers are what they were.
  *
- * PROPERTY_SEEDS=N runs seeds 0 to N-1 instead of the first few.
+ * PROPERTY_SEEDS=N runs seeds 0 to N-1 instead of the first few; PROPERTY_SEED=N runs that one, and
+ * tells what it does.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +21,7 @@
 
 #include "tests/unit/reference.h"
 
-enum { SEEDS = 60, STEPS = 200 };
+enum { SEEDS = 60, STEPS = 200, LOOKS = 12 };
 
 /* splitmix64: the same numbers everywhere. */
 static uint64_t random_bits(uint64_t *s)
@@ -37,11 +38,23 @@ static unsigned below(uint64_t *s, unsigned n)
 	return (unsigned)(random_bits(s) % n);
 }
 
-static unsigned seeds(void)
+static bool tells(void)
+{
+	return getenv("PROPERTY_SEED");
+}
+
+static uint64_t first_seed(void)
+{
+	return tells() ? strtoul(getenv("PROPERTY_SEED"), NULL, 10) : 0;
+}
+
+static uint64_t last_seed(void)
 {
 	const char *env = getenv("PROPERTY_SEEDS");
 
-	return env ? (unsigned)strtoul(env, NULL, 10) : SEEDS;
+	if (tells())
+		return first_seed();
+	return (env ? strtoul(env, NULL, 10) : SEEDS) - 1;
 }
 
 /* A run of one program. */
@@ -49,18 +62,42 @@ struct play {
 	struct world w;
 	struct reference ref;
 	uint64_t rnd;
-	uint64_t wrap, since; /* how long it may be left alone, how long it has been */
-	bool broken;          /* the CPU was gone: what it holds then is nobody's business */
+	uint64_t wrap; /* how long a counter may be left alone */
+	bool plain;    /* no overflow has consequences */
+	bool broken;   /* the CPU was gone: what it holds then is nobody's business */
 	uint32_t touched[2 * PMU_MAX_PMDS]; /* registers that somebody wrote, or that fault */
 	unsigned ntouched;
 };
 
+static uint64_t pick(struct play *p, const uint64_t *from, unsigned n)
+{
+	return from[below(&p->rnd, n)];
+}
+
+static bool one_in(struct play *p, unsigned n)
+{
+	return below(&p->rnd, n) == 0;
+}
+
+static const struct ref_set *any_set(struct play *p)
+{
+	return &p->ref.sets[below(&p->rnd, p->ref.nsets)];
+}
+
+/* One that there is, or in one case of four perhaps not. */
+static unsigned set_id(struct play *p)
+{
+	static const uint64_t ids[] = {0, 1, 2, 7, 300, 65535};
+
+	return one_in(p, 4) ? (unsigned)pick(p, ids, REF_SETS) : any_set(p)->id;
+}
+
 static uint64_t random_selector(struct play *p, unsigned row)
 {
 	static const uint64_t events[] = {0xc0, 0xc4, 0xc5, 0x3c, 0x76, 0xc2, 0x1234};
-	uint64_t value = events[below(&p->rnd, 7)];
+	uint64_t value = pick(p, events, 7);
 
-	if (below(&p->rnd, 6) == 0)
+	if (one_in(p, 6))
 		return p->w.pmu->pmcs[row].def;
 	if (p->w.pmu->pmcs[row].shared)
 		return random_bits(&p->rnd);
@@ -72,11 +109,19 @@ static uint64_t random_selector(struct play *p, unsigned row)
 	return value;
 }
 
+static uint64_t random_period(struct play *p)
+{
+	static const uint64_t upto[] = {1, 2, 1000, 100000, 1000000, 1000000000};
+	uint64_t bits = random_bits(&p->rnd);
+
+	return one_in(p, 8) ? bits : -(bits % pick(p, upto, 6));
+}
+
 static uint64_t random_count(struct play *p, unsigned row)
 {
 	unsigned width = p->w.pmu->pmds[row].width;
 
-	switch (below(&p->rnd, 5)) {
+	switch (below(&p->rnd, p->plain ? 5 : 9)) {
 	case 0:
 		return 0;
 	case 1:
@@ -85,60 +130,274 @@ static uint64_t random_count(struct play *p, unsigned row)
 		return (uint64_t) - (int64_t)below(&p->rnd, 100000);
 	case 3:
 		return 0x7fffffff - below(&p->rnd, 1000);
-	default:
+	case 4:
 		return random_bits(&p->rnd);
+	default:
+		return random_period(p);
 	}
 }
 
-/* Everything that runs is looked at before it can wrap. */
-static void random_advance(struct play *p)
+static struct regset random_list(struct play *p)
 {
-	uint64_t ns =
-		below(&p->rnd, 3) ? below(&p->rnd, 1000000) : random_bits(&p->rnd) % (p->wrap - 1);
+	struct regset list = {0};
 
-	if (p->since + ns >= p->wrap) {
-		reference_do(&p->ref, CMD_POLL);
-		p->since = 0;
-	}
+	for (unsigned d = 0; d < p->w.pmu->npmds; d++)
+		if (one_in(p, 4))
+			regset_add(&list, p->w.pmu->pmds[d].num);
+	return list;
+}
+
+/* What happens when it overflows: some of them just wrap around. */
+static struct pmd_conf random_conf(struct play *p)
+{
+	static const uint64_t masks[] = {0, 1, 0xff, 0xffff, 0x7fffffff, 0xf00000000f, UINT64_MAX};
+	static const uint64_t seeds_[] = {0, 1, 42, 0x7fffffff, 0xffffffff};
+	struct pmd_conf conf = {0};
+
+	if (p->plain || one_in(p, 4))
+		return conf;
+	conf.short_reset = random_period(p);
+	conf.long_reset = random_period(p);
+	conf.thresh = one_in(p, 3) ? 0 : 1 + below(&p->rnd, 4);
+	conf.flags = one_in(p, 3) ? PMD_NOTIFY : 0;
+	conf.flags |= one_in(p, 3) ? PMD_RANDOM : 0;
+	conf.flags |= one_in(p, 12) ? PMD_NO64 : 0;
+	conf.mask = pick(p, masks, 7);
+	conf.seed = (uint32_t)pick(p, seeds_, 5);
+	conf.eventid = random_bits(&p->rnd);
+	conf.smpl = random_list(p);
+	conf.reset = one_in(p, 2) ? random_list(p) : conf.reset;
+	return conf;
+}
+
+static void write_pmc(struct play *p)
+{
+	unsigned row = below(&p->rnd, p->w.pmu->npmcs);
+	struct cmd_reg reg = {.num = p->w.pmu->pmcs[row].num, .set = any_set(p)->id};
+
+	reg.value = random_selector(p, row);
+	reference_write(&p->ref, &reg);
+	/* It has perhaps stopped and read counters; what they have found is told now. */
+	if (p->ref.state == CTX_RUNNING)
+		reference_do(&p->ref, CMD_POLL, -1);
+}
+
+/*
+ * An overflow that nobody has seen yet is found first: that a write does away with it is neither
+ * right nor wrong. Nor is what becomes of a switch whose trigger is written before restart.
+ */
+static void write_pmd(struct play *p)
+{
+	unsigned row = below(&p->rnd, p->w.pmu->npmds);
+	struct cmd_reg reg = {.pmd = true, .num = p->w.pmu->pmds[row].num, .set = any_set(p)->id};
+
+	reg.value = random_count(p, row);
+	reg.conf = random_conf(p);
+	if (reference_unseen(&p->ref))
+		reference_do(&p->ref, CMD_POLL, -1);
+	if (!(p->ref.due >> row & 1))
+		reference_write(&p->ref, &reg);
+}
+
+static uint64_t random_time(struct play *p)
+{
+	const uint64_t upto[] = {1000, 100000, 1000000, 30 * p->w.limits.tick_ns};
+	uint64_t bits = random_bits(&p->rnd);
+
+	return bits % (one_in(p, 20) ? p->wrap / 2 : pick(p, upto, 4));
+}
+
+/* Nobody looks when he should: but before a counter wraps twice. */
+static void come_late(struct play *p)
+{
+	uint64_t ns = random_time(p), now = hw_now(p->w.hw);
+
+	if (now - p->ref.looked + ns >= p->wrap)
+		reference_do(&p->ref, CMD_POLL, -1);
 	reference_advance(&p->ref, ns);
-	p->since += ns;
+}
+
+static void write_set(struct play *p)
+{
+	static const unsigned flags[] = {0, SET_TIME_SWITCH, SET_TIME_SWITCH, SET_OVFL_SWITCH,
+		SET_OVFL_SWITCH | SET_TIME_SWITCH};
+	const struct ref_set *s = any_set(p);
+	struct cmd_evtset set = {.id = s->id};
+
+	switch (below(&p->rnd, 3)) {
+	case 0:
+		set.change = EVTSET_FLAGS;
+		set.flags = flags[below(&p->rnd, p->plain ? 3 : 5)];
+		if (!one_in(p, 4))
+			set.flags |= s->flags & SET_EXPL_NEXT;
+		break;
+	case 1:
+		set.change = EVTSET_TIMEOUT;
+		set.timeout_ns = 1 + random_bits(&p->rnd) % (20 * p->w.limits.tick_ns);
+		break;
+	default:
+		set.change = EVTSET_NEXT;
+		set.has_next = one_in(p, 2);
+		set.next = one_in(p, 20) ? (uint16_t)set_id(p) : any_set(p)->id;
+	}
+	reference_set_write(&p->ref, &set);
+}
+
+static void change_sets(struct play *p)
+{
+	unsigned id = set_id(p);
+
+	if (p->ref.state != CTX_UNLOADED && !one_in(p, 8))
+		return;
+	switch (below(&p->rnd, 6)) {
+	case 0:
+	case 1:
+		reference_set_new(&p->ref, id);
+		break;
+	case 2:
+		reference_set_delete(&p->ref, id);
+		break;
+	default:
+		write_set(p);
+	}
+}
+
+static void start(struct play *p)
+{
+	int set = one_in(p, 3) ? (int)set_id(p) : -1;
+
+	/* Neither right nor wrong, once more: what a set had found that is left by force. */
+	if (set >= 0 && reference_unseen(&p->ref))
+		reference_do(&p->ref, CMD_POLL, -1);
+	if (set < 0 || p->ref.state != CTX_MASKED)
+		reference_do(&p->ref, CMD_START, set);
+}
+
+static void any_verb(struct play *p)
+{
+	static const enum cmd_verb verbs[] = {CMD_STOP, CMD_UNLOAD, CMD_POLL, CMD_RESTART};
+
+	switch (below(&p->rnd, 4)) {
+	case 0:
+		reference_do(&p->ref, CMD_LOAD, one_in(p, 2) ? (int)set_id(p) : -1);
+		break;
+	case 1:
+		start(p);
+		break;
+	default:
+		reference_do(&p->ref, verbs[below(&p->rnd, 4)], -1);
+	}
+}
+
+static void check(struct play *p)
+{
+	if (p->plain) {
+		reference_check_each(&p->ref);
+		p->ref.looked = hw_now(p->w.hw);
+		return;
+	}
+	reference_check(&p->ref, below(&p->rnd, 1000));
+	/* With nothing left to be found, it is the same one by one. */
+	if (one_in(p, 4))
+		reference_check_each(&p->ref);
+	reference_check_sets(&p->ref);
+	if (one_in(p, 4))
+		reference_messages(&p->ref, 1 + below(&p->rnd, one_in(p, 4) ? REF_QUEUE : 3));
+}
+
+/* On with it, from whatever state it is in. */
+static void go_on(struct play *p)
+{
+	static const enum cmd_verb verbs[] = {
+		[CTX_UNLOADED] = CMD_LOAD,
+		[CTX_LOADED] = CMD_START,
+		[CTX_RUNNING] = CMD_POLL,
+		[CTX_MASKED] = CMD_RESTART,
+	};
+
+	reference_do(&p->ref, verbs[p->ref.state], -1);
+	reference_pass(&p->ref, random_time(p), LOOKS);
+}
+
+/* Some sets that count and are switched between, before anything goes wrong. */
+static void set_up(struct play *p)
+{
+	for (unsigned i = below(&p->rnd, 4); i; i--)
+		reference_set_new(&p->ref, set_id(p));
+	for (unsigned i = 0; i < p->ref.nsets; i++) {
+		struct cmd_evtset set = {
+			.id = p->ref.sets[i].id, .change = EVTSET_TIMEOUT, .timeout_ns = 1};
+
+		reference_set_write(&p->ref, &set);
+	}
+	for (unsigned i = 0; i < 4 * p->ref.nsets; i++)
+		write_set(p);
+	for (unsigned i = 0; i < 4 * p->ref.nsets; i++) {
+		write_pmc(p);
+		write_pmd(p);
+	}
 }
 
 static void random_command(struct play *p)
 {
-	static const enum cmd_verb verbs[] = {
-		CMD_LOAD, CMD_LOAD, CMD_START, CMD_START, CMD_STOP, CMD_UNLOAD, CMD_POLL};
-	const struct pmu *pmu = p->w.pmu;
-	unsigned row;
-
-	switch (below(&p->rnd, 8)) {
+	for (unsigned i = one_in(p, 50) ? 50 : 0; i; i--)
+		go_on(p);
+	switch (below(&p->rnd, 13)) {
 	case 0:
+		write_pmc(p);
+		break;
 	case 1:
-		row = below(&p->rnd, pmu->npmcs);
-		reference_write(&p->ref, false, row, random_selector(p, row));
+		write_pmd(p);
 		break;
 	case 2:
-		row = below(&p->rnd, pmu->npmds);
-		reference_write(&p->ref, true, row, random_count(p, row));
-		break;
 	case 3:
 	case 4:
-		random_advance(p);
-		break;
 	case 5:
-		reference_check(&p->ref);
-		p->since = 0;
+		go_on(p);
+		break;
+	case 6:
+		reference_pass(&p->ref, random_time(p), LOOKS);
+		break;
+	case 7:
+		come_late(p);
+		break;
+	case 8:
+		check(p);
+		break;
+	case 9:
+		check(p);
+		break;
+	case 10:
+		change_sets(p);
 		break;
 	default:
-		reference_do(&p->ref, verbs[below(&p->rnd, 7)]);
+		any_verb(p);
 	}
+}
+
+static void no_messages(struct play *p)
+{
+	struct command cmd = {.verb = CMD_FLAGS, .flags = CTX_OVFL_NO_MSG};
+
+	WANT(&p->w, 0, world_command(&p->w, &cmd));
+	p->ref.no_messages = true;
 }
 
 static void play_open(struct play *p, const struct world_model *m, uint64_t seed, const char *what)
 {
+	static const uint64_t ticks[] = {1, 1009, 50021, 1000003};
+	static const uint64_t timers[] = {1, 17, 1009};
+	static const uint64_t rates[] = {5, 100, 20000};
+
 	*p = (struct play){.rnd = seed * 0x100000001b3};
 	world_open(&p->w, m);
+	p->w.limits.tick_ns = pick(p, ticks, 4);
+	p->w.limits.timer_ns = pick(p, timers, 3);
+	p->w.limits.overflow_rate_max = pick(p, rates, 3);
 	reference_init(&p->ref, &p->w);
+	p->ref.tell = tells();
+	if (one_in(p, 8))
+		no_messages(p);
 	p->wrap = pmu_wrap_ns(p->w.pmu, ~0U);
 	snprintf(p->ref.seen, sizeof(p->ref.seen), "%s %s, seed %" PRIu64, m->name, what, seed);
 }
@@ -156,14 +415,17 @@ static void play_undisturbed(const struct world_model *m, uint64_t seed)
 	struct play p;
 
 	play_open(&p, m, seed, "alone");
+	set_up(&p);
 	for (unsigned step = 0; step < STEPS; step++) {
 		say_step(&p, step);
 		random_command(&p);
 		if (p.ref.state == CTX_UNLOADED)
 			world_restored(&p.w, 0, p.ref.seen);
 	}
-	reference_check(&p.ref);
-	reference_do(&p.ref, CMD_UNLOAD);
+	reference_check(&p.ref, 0);
+	reference_check_sets(&p.ref);
+	reference_do(&p.ref, CMD_UNLOAD, -1);
+	reference_messages(&p.ref, REF_QUEUE);
 	world_restored(&p.w, 0, p.ref.seen);
 	world_close(&p.w);
 }
@@ -172,7 +434,7 @@ static void test_undisturbed(void **state)
 {
 	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++)
-		for (unsigned seed = 0; seed < seeds(); seed++)
+		for (uint64_t seed = first_seed(); seed <= last_seed(); seed++)
 			play_undisturbed(m, seed);
 }
 
@@ -204,9 +466,20 @@ static void touch_selector(struct play *p, unsigned row)
  */
 static bool too_close(const struct world *w)
 {
-	if (w->verb == CMD_STOP || w->verb == CMD_UNLOAD)
+	switch (w->verb) {
+	case CMD_STOP:
+	case CMD_UNLOAD:
 		return w->nops && !w->pmu->global_ctrl;
-	return w->nops && (w->verb == CMD_LOAD || w->verb == CMD_START || w->verb == CMD_WRITE);
+	case CMD_LOAD:
+	case CMD_START:
+	case CMD_WRITE:
+	case CMD_SWITCH:
+		return w->nops;
+	case CMD_POLL:
+		return w->nops && reference_time_over(&playing->ref);
+	default:
+		return false;
+	}
 }
 
 /* Takes a counter as perf does: programs it, has it count from somewhere. */
@@ -302,7 +575,10 @@ static void play_disturbed(const struct world_model *m, uint64_t seed)
 	struct play p;
 
 	play_open(&p, m, seed, "disturbed");
+	p.plain = true;
+	p.w.limits.overflow_rate_max = UINT64_MAX;
 	playing = &p;
+	set_up(&p);
 	for (unsigned step = 0; step < STEPS; step++) {
 		say_step(&p, step);
 		disturb(&p);
@@ -310,8 +586,8 @@ static void play_disturbed(const struct world_model *m, uint64_t seed)
 		p.w.intrude = NULL;
 	}
 	repair(&p);
-	reference_check(&p.ref);
-	reference_do(&p.ref, CMD_UNLOAD);
+	reference_check_each(&p.ref);
+	reference_do(&p.ref, CMD_UNLOAD, -1);
 	check_restored(&p);
 	world_close(&p.w);
 }
@@ -320,7 +596,7 @@ static void test_disturbed(void **state)
 {
 	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++)
-		for (unsigned seed = 0; seed < seeds(); seed++)
+		for (uint64_t seed = first_seed(); seed <= last_seed(); seed++)
 			play_disturbed(m, seed);
 }
 

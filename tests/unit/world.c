@@ -68,6 +68,39 @@ const struct world_model world_models[] = {
 
 static struct world *here; /* backend_ops.run has no argument for it */
 
+static uint64_t counter_bits(const struct pmu_pmd *pmd)
+{
+	return pmd->width == 64 ? ~0ULL : (1ULL << pmd->width) - 1;
+}
+
+void world_happen(struct world *w, unsigned num, uint64_t n)
+{
+	unsigned d = (unsigned)pmu_find_pmd(w->pmu, num);
+	const struct pmu_pmd *pmd = &w->pmu->pmds[d];
+	uint64_t was = (world_rdmsr(w, pmd->addr) + w->happened[d]) & counter_bits(pmd);
+
+	w->happened[d] += n;
+	if (pmd->global >= 0 && n > counter_bits(pmd) - was)
+		w->wrapped |= 1ULL << pmd->global;
+}
+
+static void add_happened(struct reg_op *op)
+{
+	const struct pmu *pmu = here->pmu;
+
+	if (pmu->status && op->addr == pmu->status && op->verb == REG_READ)
+		op->value |= here->wrapped;
+	if (pmu->clear && op->addr == pmu->clear)
+		here->wrapped &= ~op->value;
+	for (unsigned d = 0; d < pmu->npmds; d++) {
+		if (op->addr != pmu->pmds[d].addr)
+			continue;
+		if (op->verb != REG_READ)
+			here->happened[d] = 0;
+		op->value = (op->value + here->happened[d]) & counter_bits(&pmu->pmds[d]);
+	}
+}
+
 static unsigned run_and_intrude(
 	struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
 {
@@ -81,6 +114,7 @@ static unsigned run_and_intrude(
 		here->nops++;
 		if (here->real->run(c, &ops[i], 1, e) < 1)
 			return i;
+		add_happened(&ops[i]);
 	}
 	return n;
 }

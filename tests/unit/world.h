@@ -44,7 +44,7 @@ struct world {
 	struct context ctx;
 	struct rights rights;
 	struct limits limits; /* of every command */
-	struct err err; /* of the last command */
+	struct err err;       /* of the last command */
 
 	/* Called once, before register operation @at of the next command. */
 	void (*intrude)(struct world *w);
@@ -52,6 +52,10 @@ struct world {
 	uint32_t addr; /* for the intruder */
 	unsigned nops; /* operations of the last command */
 	enum cmd_verb verb;
+
+	/* Events that each counter has counted besides the model's, since it was written. */
+	uint64_t happened[PMU_MAX_PMDS];
+	uint64_t wrapped; /* bits of the overflow status that are set because of them */
 
 	unsigned nregs;
 	uint32_t regs[WORLD_REGS];
@@ -80,6 +84,9 @@ void world_knob(struct world *w, const char *knob, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void world_fault(struct world *w, uint32_t addr); /* 0: none */
 void world_offline(struct world *w, bool offline);
+
+/* @n events happen in PMD @num, which has to be counting. */
+void world_happen(struct world *w, unsigned num, uint64_t n);
 
 /* Commands: 0 or -errno, the sentence in w->err. */
 int world_do(struct world *w, enum cmd_verb verb);

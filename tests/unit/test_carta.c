@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The generator behind randomized reset values: its numbers are published, so that a user can
+ * foretell them from the seed (specification 3.4.2).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "daemon/core/random.h"
+
+#define M31 0x7fffffffU /* 2^31 - 1: also the mask of one number */
+
+/* Park and Miller, Communications of the ACM 31 (1988); Carta, 33 (1990): from 1 on. */
+static const uint32_t published[] = {16807, 282475249, 1622650073, 984943658, 1144108930, 470211272,
+	101027544, 1457850878, 1458777923, 2007237709};
+
+static void test_published(void **state)
+{
+	uint32_t z = random_seed(1);
+
+	(void)state;
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(random_draw(&z, M31), published[i]);
+	for (unsigned i = 10; i < 9999; i++)
+		random_draw(&z, M31);
+	assert_int_equal(random_draw(&z, M31), 1043618065);
+}
+
+/* Said once more with a division, over all of the period's first part and from some far seeds. */
+static void test_division(void **state)
+{
+	static const uint32_t seeds[] = {1, 2, 16807, 12345678, M31 - 2, M31 - 1};
+
+	(void)state;
+	for (unsigned s = 0; s < sizeof(seeds) / sizeof(seeds[0]); s++) {
+		uint64_t want = seeds[s];
+		uint32_t z = random_seed(seeds[s]);
+
+		for (unsigned i = 0; i < 200000; i++) {
+			want = want * 16807 % M31;
+			if (random_draw(&z, M31) != want)
+				fail_msg("seed %u, number %u is not %lu", seeds[s], i,
+					(unsigned long)want);
+		}
+	}
+}
+
+/* A state of 0 or 2^31 - 1 would stay what it is for ever. */
+static void test_seeds(void **state)
+{
+	(void)state;
+	assert_int_equal(random_seed(0), 1);
+	assert_int_equal(random_seed(1), 1);
+	assert_int_equal(random_seed(M31 - 1), M31 - 1);
+	assert_int_equal(random_seed(M31), 1);
+	assert_int_equal(random_seed(M31 + 1), 1);
+	assert_int_equal(random_seed(M31 + 2), 2);
+	assert_int_equal(random_seed(UINT32_MAX - 2), M31 - 1);
+	assert_int_equal(random_seed(UINT32_MAX - 1), 1);
+	assert_int_equal(random_seed(UINT32_MAX), 1);
+}
+
+static uint64_t drawn(uint64_t mask, uint32_t *z)
+{
+	*z = random_seed(1);
+	return random_draw(z, mask);
+}
+
+/* As many numbers are drawn as the mask is wide, the first one is the lowest. */
+static void test_masks(void **state)
+{
+	const uint64_t a = published[0], b = published[1], c = published[2];
+	uint32_t z;
+
+	(void)state;
+	assert_int_equal(drawn(0, &z), 0);
+	assert_int_equal(z, 1);
+	assert_int_equal(drawn(1, &z), a & 1);
+	assert_int_equal(z, a);
+	assert_int_equal(drawn(0xff, &z), a & 0xff);
+	assert_int_equal(drawn(M31, &z), a);
+	assert_int_equal(z, a);
+	assert_int_equal(drawn(1ULL << 31, &z), (b & 1) << 31);
+	assert_int_equal(z, b);
+	assert_int_equal(drawn((1ULL << 62) - 1, &z), a | b << 31);
+	assert_int_equal(z, b);
+	assert_int_equal(drawn(1ULL << 62, &z), (c & 1) << 62);
+	assert_int_equal(z, c);
+	assert_true(drawn(UINT64_MAX, &z) == (a | b << 31 | c << 62));
+	assert_true(
+		drawn(0xf0f0f0f0f0f0f0f0, &z) == ((a | b << 31 | c << 62) & 0xf0f0f0f0f0f0f0f0));
+	assert_int_equal(z, c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_published),
+		cmocka_unit_test(test_division),
+		cmocka_unit_test(test_seeds),
+		cmocka_unit_test(test_masks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

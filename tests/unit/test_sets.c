@@ -1,0 +1,1084 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Event sets over every CPU model (specification 3.1.10 to 3.1.12, 3.7): what they are, in which
+ * order and when they are switched, and what can go wrong then. Counts are held against the
+ * model's truth. Cases named by a figure are the specification's.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/world_sets.h"
+
+enum { MS = 1000000 };
+
+static void on_each_model(void (*test)(struct world *w))
+{
+	struct world w;
+
+	for (const struct world_model *m = world_models; m->name; m++) {
+		world_open(&w, m);
+		test(&w);
+		world_close(&w);
+	}
+}
+
+/* The test of that name. */
+#define EACH_MODEL(name)                                                                           \
+	static void test_##name(void **state)                                                      \
+	{                                                                                          \
+		(void)state;                                                                       \
+		on_each_model(name);                                                               \
+	}
+
+static void unload_and_check(struct world *w)
+{
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	world_restored(w, 0, "after unload");
+}
+
+static void want_sentence(struct world *w, const char *has)
+{
+	if (!strstr(w->err.text, has))
+		fail_msg("%s: '%s' does not say '%s'", w->model->name, w->err.text, has);
+}
+
+static int set_info_fails(struct world *w, unsigned id)
+{
+	struct command cmd = {.verb = CMD_EVTSET_READ, .evtset.id = (uint16_t)id};
+
+	return world_command(w, &cmd);
+}
+
+static uint64_t now(struct world *w)
+{
+	return hw_now(w->hw);
+}
+
+static void existence(struct world *w)
+{
+	uint64_t value;
+
+	WANT(w, -EEXIST, world_set(w, CMD_EVTSET_NEW, 0));
+	WANT(w, -EINVAL, world_set(w, CMD_EVTSET_DELETE, 0));
+	WANT(w, -ENOENT, world_set(w, CMD_EVTSET_DELETE, 7));
+	WANT(w, -ENOENT, set_info_fails(w, 7));
+	WANT(w, -ENOENT, world_set_flags(w, 7, 0));
+	WANT(w, -ENOENT, world_write_in(w, 7, true, 0, 1));
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 7));
+	WANT(w, -EEXIST, world_set(w, CMD_EVTSET_NEW, 7));
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 65535));
+	WANT(w, 0, world_write_in(w, 7, true, 0, 12));
+	WANT(w, 0, world_read(w, true, 0, &value));
+	WANT_EQ(w, value, 0);
+	WANT_IN(w, 7, 0, 12);
+	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 7));
+	WANT(w, -ENOENT, set_info_fails(w, 7));
+	WANT(w, -EINVAL, world_set(w, CMD_LOAD, 7));
+	/* made anew it is new */
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 7));
+	WANT_IN(w, 7, 0, 0);
+}
+EACH_MODEL(existence)
+
+/* What a new set is, set 0 among them (3.1.10). */
+static void want_new(struct world *w, unsigned id)
+{
+	struct cmd_evtset s = world_set_info(w, id);
+
+	WANT_EQ(w, s.id, id);
+	WANT_EQ(w, s.flags, 0);
+	WANT_EQ(w, s.timeout_ns, 0);
+	WANT_EQ(w, s.runs, 0);
+	WANT_EQ(w, s.active_ns, 0);
+	WANT_EQ(w, s.remaining_ns, 0);
+	for (unsigned num = 0; num < PMU_MAX_NUM; num++) {
+		assert_false(regset_has(&s.switch_pmds, num));
+		assert_int_equal(regset_has(&s.pmcs, num), pmu_find_pmc(w->pmu, num) >= 0);
+		assert_int_equal(regset_has(&s.pmds, num), pmu_find_pmd(w->pmu, num) >= 0);
+	}
+	for (unsigned i = 0; i < w->pmu->npmds; i++)
+		WANT_IN(w, id, w->pmu->pmds[i].num, 0);
+	for (unsigned i = 0; i < w->pmu->npmcs; i++) {
+		struct cmd_reg reg = {.num = w->pmu->pmcs[i].num, .set = (uint16_t)id};
+		struct command read = {.verb = CMD_READ, .regs = &reg, .nregs = 1};
+
+		WANT(w, 0, world_command(w, &read));
+		WANT_EQ(w, reg.value, w->pmu->pmcs[i].def);
+	}
+}
+
+static void new_sets(struct world *w)
+{
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 300));
+	want_new(w, 0);
+	want_new(w, 300);
+}
+
+static void test_new(void **state)
+{
+	(void)state;
+	on_each_model(new_sets);
+}
+
+static void flags_and_next(struct world *w)
+{
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 7));
+	WANT(w, 0, world_set_flags(w, 7, SET_OVFL_SWITCH));
+	WANT(w, -EINVAL, world_set_flags(w, 7, SET_OVFL_SWITCH | SET_TIME_SWITCH));
+	WANT_EQ(w, world_set_info(w, 7).flags, SET_OVFL_SWITCH);
+	/* it need not exist before load (3.1.10) */
+	WANT(w, 0, world_set_next(w, 7, 12));
+	WANT_EQ(w, world_set_info(w, 7).flags, SET_OVFL_SWITCH | SET_EXPL_NEXT);
+	WANT_EQ(w, world_set_info(w, 7).next, 12);
+	WANT_EQ(w, world_set_info(w, 0).flags, 0);
+	WANT(w, -EINVAL, world_do(w, CMD_LOAD));
+	want_sentence(w, "7");
+	want_sentence(w, "12");
+	WANT_STATE(w, CTX_UNLOADED, 0);
+	world_restored(w, 0, "a link to nowhere");
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 12));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	/* and may be gone again */
+	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 12));
+	WANT(w, -EINVAL, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_set_next(w, 7, -1));
+	WANT_EQ(w, world_set_info(w, 7).flags, SET_OVFL_SWITCH);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	unload_and_check(w);
+}
+EACH_MODEL(flags_and_next)
+
+static void want_timeout(struct world *w, uint64_t asked, uint64_t given)
+{
+	WANT(w, 0, world_set_timeout(w, 0, asked));
+	WANT_EQ(w, world_set_info(w, 0).timeout_ns, given);
+}
+
+/* Figure 3.35: 15 ms requested of a timer that ticks every 10 ms become 20 ms. */
+static void test_figure_3_35(void **state)
+{
+	const uint64_t most = 1000000000000000000;
+	struct world w;
+
+	(void)state;
+	world_open(&w, &world_models[4]);
+	w.limits.tick_ns = 10 * MS;
+	w.limits.timer_ns = 10 * MS;
+	want_timeout(&w, 15 * MS, 20 * MS);
+	want_timeout(&w, 20 * MS, 20 * MS);
+	want_timeout(&w, 20 * MS + 1, 30 * MS);
+	want_timeout(&w, 1, 10 * MS);
+	/* the tick is the least, the timer's grain what it is a multiple of */
+	w.limits.tick_ns = 7;
+	w.limits.timer_ns = 4;
+	want_timeout(&w, 1, 8);
+	want_timeout(&w, 8, 8);
+	want_timeout(&w, 9, 12);
+	w.limits.timer_ns = 1;
+	want_timeout(&w, 1, 7);
+	want_timeout(&w, 9, 9);
+	WANT(&w, -EINVAL, world_set_timeout(&w, 0, 0));
+	WANT(&w, -ERANGE, world_set_timeout(&w, 0, most + 1));
+	WANT(&w, -ERANGE, world_set_timeout(&w, 0, UINT64_MAX));
+	WANT_EQ(&w, world_set_info(&w, 0).timeout_ns, 9);
+	want_timeout(&w, most, most);
+	/* what was granted stays so when the administrator changes the limits */
+	w.limits.tick_ns = 10 * MS;
+	want_timeout(&w, 15 * MS, 15 * MS);
+	w.limits.tick_ns = 20 * MS;
+	WANT_EQ(&w, world_set_info(&w, 0).timeout_ns, 15 * MS);
+	world_close(&w);
+}
+
+static void no_timeout(struct world *w)
+{
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 9));
+	WANT(w, 0, world_set_flags(w, 9, SET_TIME_SWITCH));
+	WANT(w, -EINVAL, world_do(w, CMD_LOAD));
+	want_sentence(w, "9");
+	world_restored(w, 0, "no timeout");
+	WANT(w, 0, world_set_timeout(w, 9, MS));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	unload_and_check(w);
+}
+EACH_MODEL(no_timeout)
+
+static void want_settled(struct world *w)
+{
+	WANT(w, -EBUSY, world_set(w, CMD_EVTSET_NEW, 8));
+	WANT(w, -EBUSY, world_set(w, CMD_EVTSET_DELETE, 7));
+	WANT(w, -EBUSY, world_set_flags(w, 7, 0));
+	WANT(w, -EBUSY, world_set_timeout(w, 7, MS));
+	WANT(w, -EBUSY, world_set_next(w, 7, 0));
+	WANT_EQ(w, world_set_info(w, 7).flags, SET_OVFL_SWITCH);
+}
+
+/* Sets can be made, changed and deleted only while unloaded (3.7.4). */
+static void settled(struct world *w)
+{
+	const struct pmd_conf notify = {.flags = PMD_NOTIFY};
+
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 7));
+	WANT(w, 0, world_set_flags(w, 7, SET_OVFL_SWITCH));
+	WANT(w, 0, world_write_in(w, 0, false, 0, world_idle_selector(w, 0)));
+	WANT(w, 0, world_write_pmd(w, 0, 0, UINT64_MAX, &notify));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	want_settled(w);
+	WANT(w, 0, world_do(w, CMD_START));
+	want_settled(w);
+	world_happen(w, 0, 1);
+	WANT(w, 0, world_do(w, CMD_POLL));
+	WANT_STATE(w, CTX_MASKED, 0);
+	want_settled(w);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	want_settled(w);
+	unload_and_check(w);
+	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 7));
+}
+EACH_MODEL(settled)
+
+/* The set that was active last is deleted: nothing is left of it. */
+static void deleted_active(struct world *w)
+{
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 7));
+	WANT(w, 0, world_write_in(w, 7, false, 0, world_idle_selector(w, 0)));
+	WANT(w, 0, world_set(w, CMD_LOAD, 7));
+	WANT_STATE(w, CTX_LOADED, 7);
+	WANT(w, 0, world_do(w, CMD_START));
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 7));
+	WANT_STATE(w, CTX_UNLOADED, 0);
+	WANT_IN(w, 0, 0, 0);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT_STATE(w, CTX_LOADED, 0);
+	WANT(w, -EINVAL, world_set(w, CMD_START, 7));
+	WANT(w, 0, world_do(w, CMD_START));
+	WANT_STATE(w, CTX_RUNNING, 0);
+	unload_and_check(w);
+}
+EACH_MODEL(deleted_active)
+
+/* Lets sets be switched from @n times: they are to be those of @order, which starts over. */
+static void want_order(struct world *w, const uint16_t *order, unsigned len, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (world_info(w).set != order[i % len])
+			fail_msg("%s: switch %u led to set %u, not %u", w->model->name, i,
+				world_info(w).set, order[i % len]);
+		world_pass_switch(w, 10 * MS);
+	}
+}
+
+/* Figure 3.33: made in the order 5, 3, they are switched in rising order, round robin. */
+static void figure_3_33(struct world *w)
+{
+	static const uint16_t order[] = {0, 3, 5, 65535};
+
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 5));
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 3));
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 65535));
+	for (unsigned i = 0; i < 4; i++) {
+		world_set_timed(w, order[i], MS);
+		world_program_set(w, order[i], i % 2);
+	}
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	want_order(w, order, 4, 9);
+	/* from the middle on, after a deletion */
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 5));
+	WANT(w, 0, world_set(w, CMD_LOAD, 3));
+	WANT(w, 0, world_do(w, CMD_START));
+	want_order(w, (const uint16_t[]){3, 65535, 0}, 3, 7);
+	unload_and_check(w);
+}
+EACH_MODEL(figure_3_33)
+
+/* Figure 3.34: two sublists, 0 to 5 and 8 to 11, chosen by load or start. */
+static void figure_3_34(struct world *w)
+{
+	static const uint16_t low[] = {0, 1, 2, 3, 4, 5}, high[] = {8, 9, 10, 11};
+
+	for (unsigned id = 1; id <= 11; id++)
+		if (id < 6 || id > 7)
+			WANT(w, 0, world_set(w, CMD_EVTSET_NEW, id));
+	for (unsigned i = 0; i < 6; i++)
+		world_set_timed(w, low[i], MS);
+	for (unsigned i = 0; i < 4; i++)
+		world_set_timed(w, high[i], MS);
+	WANT(w, 0, world_set_next(w, 5, 0));
+	WANT(w, 0, world_set_next(w, 11, 8));
+	WANT(w, 0, world_set(w, CMD_LOAD, 0));
+	WANT(w, 0, world_do(w, CMD_START));
+	want_order(w, low, 6, 14);
+	/* also while it runs, and it is the list's start that it goes back to */
+	WANT(w, 0, world_set(w, CMD_START, 8));
+	want_order(w, high, 4, 10);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	WANT(w, 0, world_set(w, CMD_START, 3));
+	want_order(w, (const uint16_t[]){3, 4, 5, 0, 1, 2}, 6, 9);
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	WANT(w, 0, world_set(w, CMD_LOAD, 9));
+	WANT(w, 0, world_do(w, CMD_START));
+	want_order(w, (const uint16_t[]){9, 10, 11, 8}, 4, 9);
+	unload_and_check(w);
+}
+EACH_MODEL(figure_3_34)
+
+/* Forward, backward and to itself: loops of explicit links are nothing to refuse (3.7.5). */
+static void loops(struct world *w)
+{
+	for (unsigned id = 1; id <= 3; id++)
+		WANT(w, 0, world_set(w, CMD_EVTSET_NEW, id));
+	for (unsigned id = 0; id <= 3; id++)
+		world_set_timed(w, id, MS);
+	WANT(w, 0, world_set_next(w, 0, 2));
+	WANT(w, 0, world_set_next(w, 2, 1));
+	WANT(w, 0, world_set_next(w, 1, 2));
+	WANT(w, 0, world_set_next(w, 3, 3));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	want_order(w, (const uint16_t[]){0}, 1, 1);
+	want_order(w, (const uint16_t[]){2, 1}, 2, 6);
+	WANT(w, 0, world_set(w, CMD_START, 3));
+	WANT_EQ(w, world_set_info(w, 3).runs, 1);
+	want_order(w, (const uint16_t[]){3}, 1, 5);
+	WANT_EQ(w, world_set_info(w, 3).runs, 6);
+	unload_and_check(w);
+	/* alone, it is its own successor (3.1.12) */
+	for (unsigned id = 1; id <= 3; id++)
+		WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, id));
+	WANT(w, 0, world_set_next(w, 0, -1));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT_EQ(w, world_set_info(w, 0).runs, 2);
+	WANT(w, 0, world_do(w, CMD_START));
+	want_order(w, (const uint16_t[]){0}, 1, 3);
+	WANT_EQ(w, world_set_info(w, 0).runs, 5);
+	unload_and_check(w);
+}
+EACH_MODEL(loops)
+
+/* A set without a switching flag is never left, whatever its neighbours do. */
+static void no_switch(struct world *w)
+{
+	const struct pmd_conf trigger = {.thresh = 1};
+
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	world_set_timed(w, 1, MS);
+	WANT(w, 0, world_set_timeout(w, 0, MS));
+	WANT(w, 0, world_write_in(w, 0, false, 0, world_idle_selector(w, 0)));
+	WANT(w, 0, world_write_pmd(w, 0, 0, UINT64_MAX, &trigger));
+	WANT(w, 0, world_set(w, CMD_LOAD, 1));
+	WANT(w, 0, world_do(w, CMD_START));
+	world_pass_switch(w, 2 * MS);
+	WANT_STATE(w, CTX_RUNNING, 0);
+	world_pass(w, 20 * MS);
+	world_happen(w, 0, 1);
+	WANT(w, 0, world_do(w, CMD_POLL));
+	world_pass(w, 20 * MS);
+	WANT_STATE(w, CTX_RUNNING, 0);
+	WANT_EQ(w, world_pmd(w, 0, 0).overflows, 1);
+	WANT_EQ(w, world_pmd(w, 0, 0).thresh_left, 0);
+	WANT_EQ(w, world_set_info(w, 0).active_ns, 40 * MS);
+	WANT_EQ(w, world_set_info(w, 0).remaining_ns, 0);
+	WANT(w, 0, world_set(w, CMD_START, 1));
+	WANT_STATE(w, CTX_RUNNING, 1);
+	unload_and_check(w);
+}
+EACH_MODEL(no_switch)
+
+/* What happens in the six slices of figure 3.32; the worker switches between them. */
+static void six_slices(struct world *w)
+{
+	static const unsigned a[] = {5, 4, 6, 1, 5, 4}, b[] = {10, 10, 15, 15, 10, 15};
+
+	for (unsigned s = 0; s < 6; s++) {
+		WANT_STATE(w, CTX_RUNNING, s % 2);
+		world_pass(w, MS / 2);
+		world_happen(w, 0, s % 2 ? b[s] : a[s]);
+		world_pass(w, MS / 2);
+	}
+}
+
+static uint64_t scaled(struct world *w, unsigned set)
+{
+	uint64_t own = world_set_info(w, set).active_ns;
+	uint64_t all = world_set_info(w, 0).active_ns + world_set_info(w, 1).active_ns;
+
+	WANT_EQ(w, own, 3 * MS);
+	WANT_EQ(w, all, 6 * MS);
+	return world_pmd(w, set, 0).value * all / own;
+}
+
+/* Figure 3.32: event A is counted in set 0, B in set 1, by the same counter. */
+static void figure_3_32(struct world *w)
+{
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	for (unsigned set = 0; set < 2; set++) {
+		world_set_timed(w, set, MS);
+		WANT(w, 0, world_write_in(w, set, false, 0, world_idle_selector(w, 0)));
+	}
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	six_slices(w);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	WANT_IN(w, 0, 0, 16);
+	WANT_IN(w, 1, 0, 40);
+	WANT_EQ(w, scaled(w, 0), 32);
+	WANT_EQ(w, scaled(w, 1), 80);
+	WANT_EQ(w, world_set_info(w, 1).runs, 3);
+	unload_and_check(w);
+}
+EACH_MODEL(figure_3_32)
+
+/* Real events in slices: what each set counts is exactly what happened in its slices. */
+static void slices(struct world *w)
+{
+	uint64_t want[2][WORLD_MAX] = {{0}}, t;
+
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	for (unsigned set = 0; set < 2; set++) {
+		world_program_set(w, set, set);
+		world_set_timed(w, set, (3 + 4 * set) * MS + 17);
+	}
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	for (unsigned s = 0; s < 9; s++) {
+		t = now(w);
+		world_pass_switch(w, 10 * MS);
+		WANT_EQ(w, now(w) - t, (3 + 4 * (s % 2)) * MS + 17);
+		for (unsigned i = 0; i < w->model->npmd; i++)
+			want[s % 2][i] += world_events(w, i, s % 2, t, now(w));
+	}
+	t = now(w);
+	world_pass(w, MS);
+	for (unsigned i = 0; i < w->model->npmd; i++)
+		want[1][i] += world_events(w, i, true, t, now(w));
+	for (unsigned set = 0; set < 2; set++)
+		for (unsigned i = 0; i < w->model->npmd; i++)
+			WANT_IN(w, set, w->model->pmd[i].num, want[set][i]);
+	WANT_EQ(w, world_set_info(w, 0).active_ns, 5 * (3 * MS + 17));
+	WANT_EQ(w, world_set_info(w, 1).active_ns, 4 * (7 * MS + 17) + MS);
+	unload_and_check(w);
+	for (unsigned set = 0; set < 2; set++)
+		for (unsigned i = 0; i < w->model->npmd; i++)
+			WANT_IN(w, set, w->model->pmd[i].num, want[set][i]);
+}
+EACH_MODEL(slices)
+
+/*
+ * Figure 3.3 with sets: a count keeps what is above the hardware's width while another set has
+ * the counter, and the carry gets there afterwards.
+ */
+static void figure_3_3(struct world *w)
+{
+	const uint64_t edge = 1ULL << w->pmu->counter_width;
+
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	for (unsigned set = 0; set < 2; set++) {
+		world_set_timed(w, set, MS);
+		WANT(w, 0, world_write_in(w, set, false, 0, world_idle_selector(w, 0)));
+	}
+	WANT(w, 0, world_write_in(w, 0, true, 0, edge - 10));
+	WANT(w, 0, world_write_in(w, 1, true, 0, 7 * edge - 3));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	for (unsigned s = 0; s < 6; s++) {
+		world_happen(w, 0, 5);
+		world_pass_switch(w, 2 * MS);
+	}
+	WANT_IN(w, 0, 0, edge + 5);
+	WANT_IN(w, 1, 0, 7 * edge + 12);
+	WANT_EQ(w, world_pmd(w, 0, 0).overflows, 0);
+	unload_and_check(w);
+}
+EACH_MODEL(figure_3_3)
+
+/* Figure 3.36: the timeout stands while monitoring is masked, and goes on with what was left. */
+static void figure_3_36(struct world *w)
+{
+	const struct pmd_conf notify = {.flags = PMD_NOTIFY, .long_reset = (uint64_t)-1000};
+
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	world_set_timed(w, 0, 10 * MS);
+	world_set_timed(w, 1, 10 * MS);
+	WANT(w, 0, world_write_in(w, 0, false, 0, world_idle_selector(w, 0)));
+	WANT(w, 0, world_write_pmd(w, 0, 0, (uint64_t)-1000, &notify));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	world_pass(w, 4 * MS);
+	WANT_EQ(w, world_set_info(w, 0).remaining_ns, 6 * MS);
+	world_happen(w, 0, 1000);
+	WANT(w, 0, world_do(w, CMD_POLL));
+	WANT_STATE(w, CTX_MASKED, 0);
+	world_pass(w, 50 * MS);
+	WANT_STATE(w, CTX_MASKED, 0);
+	WANT_EQ(w, world_set_info(w, 0).remaining_ns, 6 * MS);
+	WANT_EQ(w, world_set_info(w, 0).active_ns, 4 * MS);
+	WANT(w, 0, world_do(w, CMD_RESTART));
+	world_pass(w, 6 * MS - 1);
+	WANT_STATE(w, CTX_RUNNING, 0);
+	WANT_EQ(w, world_set_info(w, 0).remaining_ns, 1);
+	world_pass(w, 1);
+	WANT_STATE(w, CTX_RUNNING, 1);
+	WANT_EQ(w, world_set_info(w, 0).active_ns, 10 * MS);
+	WANT_EQ(w, world_set_info(w, 1).remaining_ns, 10 * MS);
+	/* stopped, it stands as well */
+	world_pass(w, 3 * MS);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	world_pass(w, 50 * MS);
+	WANT_EQ(w, world_set_info(w, 1).remaining_ns, 7 * MS);
+	WANT(w, 0, world_do(w, CMD_START));
+	world_pass(w, 7 * MS);
+	WANT_STATE(w, CTX_RUNNING, 0);
+	WANT_EQ(w, world_set_info(w, 1).active_ns, 10 * MS);
+	unload_and_check(w);
+}
+EACH_MODEL(figure_3_36)
+
+/* A look that comes late finds one switch due, not many: the next set gets all of its time. */
+static void late(struct world *w)
+{
+	uint64_t t;
+
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	for (unsigned set = 0; set < 2; set++) {
+		world_program_set(w, set, set);
+		world_set_timed(w, set, 2 * MS);
+	}
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	t = now(w);
+	hw_advance(w->hw, 11 * MS);
+	WANT_EQ(w, world_set_info(w, 0).remaining_ns, 0);
+	WANT(w, 0, world_do(w, CMD_SWITCH));
+	WANT_STATE(w, CTX_RUNNING, 1);
+	WANT_EQ(w, world_set_info(w, 0).active_ns, 11 * MS);
+	WANT_EQ(w, world_set_info(w, 1).remaining_ns, 2 * MS);
+	for (unsigned i = 0; i < w->model->npmd; i++)
+		WANT_IN(w, 0, w->model->pmd[i].num, world_events(w, i, false, t, now(w)));
+	/* a poll finds it, too; a read leaves it to the next */
+	hw_advance(w->hw, 3 * MS);
+	WANT_EQ(w, world_pmd(w, 1, 0).overflows, 0);
+	WANT_STATE(w, CTX_RUNNING, 1);
+	WANT(w, 0, world_do(w, CMD_POLL));
+	WANT_STATE(w, CTX_RUNNING, 0);
+	WANT_EQ(w, world_set_info(w, 1).active_ns, 3 * MS);
+	/* too early, it finds nothing */
+	hw_advance(w->hw, MS);
+	WANT(w, 0, world_do(w, CMD_POLL));
+	WANT_STATE(w, CTX_RUNNING, 0);
+	unload_and_check(w);
+}
+EACH_MODEL(late)
+
+/* Time that is over when stop comes: the switch is made once it is started again. */
+static void over_at_stop(struct world *w)
+{
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	world_set_timed(w, 0, 2 * MS);
+	world_set_timed(w, 1, 2 * MS);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	hw_advance(w->hw, 3 * MS);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	WANT_STATE(w, CTX_LOADED, 0);
+	WANT_EQ(w, world_set_info(w, 0).active_ns, 3 * MS);
+	WANT(w, 0, world_do(w, CMD_START));
+	world_work(w);
+	WANT_STATE(w, CTX_RUNNING, 1);
+	WANT_EQ(w, world_set_info(w, 0).active_ns, 3 * MS);
+	WANT_EQ(w, world_set_info(w, 1).remaining_ns, 2 * MS);
+	unload_and_check(w);
+}
+EACH_MODEL(over_at_stop)
+
+/* Which set comes first (3.1.5), and what is counted as a run (3.1.12). */
+static void first_set(struct world *w)
+{
+	for (unsigned set = 0; set < 3; set++) {
+		if (set)
+			WANT(w, 0, world_set(w, CMD_EVTSET_NEW, set));
+		world_set_timed(w, set, 10 * MS);
+	}
+	WANT(w, -EINVAL, world_set(w, CMD_LOAD, 3));
+	WANT(w, 0, world_set(w, CMD_LOAD, 1));
+	WANT_STATE(w, CTX_LOADED, 1);
+	WANT_EQ(w, world_set_info(w, 1).runs, 1);
+	WANT_EQ(w, world_set_info(w, 1).remaining_ns, 10 * MS);
+	WANT(w, 0, world_do(w, CMD_START));
+	WANT_STATE(w, CTX_RUNNING, 1);
+	WANT_EQ(w, world_set_info(w, 1).runs, 1);
+	world_pass(w, 4 * MS);
+	/* without effect when running; with a set, it is made active anew */
+	WANT(w, 0, world_do(w, CMD_START));
+	WANT_EQ(w, world_set_info(w, 1).remaining_ns, 6 * MS);
+	WANT(w, 0, world_set(w, CMD_START, 1));
+	WANT_EQ(w, world_set_info(w, 1).runs, 2);
+	WANT_EQ(w, world_set_info(w, 1).remaining_ns, 10 * MS);
+	WANT_EQ(w, world_set_info(w, 1).active_ns, 4 * MS);
+	WANT(w, -EINVAL, world_set(w, CMD_START, 3));
+	WANT_STATE(w, CTX_RUNNING, 1);
+	/* goes on with the last active set, and with what is left of its time */
+	world_pass(w, 14 * MS);
+	WANT_STATE(w, CTX_RUNNING, 2);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	WANT(w, 0, world_do(w, CMD_START));
+	WANT_STATE(w, CTX_RUNNING, 2);
+	WANT_EQ(w, world_set_info(w, 2).runs, 1);
+	WANT_EQ(w, world_set_info(w, 2).remaining_ns, 6 * MS);
+	/* overrides load's */
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	WANT(w, 0, world_set(w, CMD_LOAD, 1));
+	WANT(w, 0, world_set(w, CMD_START, 0));
+	WANT_STATE(w, CTX_RUNNING, 0);
+	WANT_EQ(w, world_set_info(w, 0).runs, 1);
+	WANT_EQ(w, world_set_info(w, 1).runs, 3);
+	WANT_EQ(w, world_set_info(w, 1).active_ns, 14 * MS);
+	WANT_EQ(w, world_set_info(w, 2).active_ns, 4 * MS);
+	unload_and_check(w);
+	/* they are never reset but by deleting the set */
+	WANT_EQ(w, world_set_info(w, 1).runs, 3);
+	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 1));
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	want_new(w, 1);
+}
+EACH_MODEL(first_set)
+
+/* Sets that are not active can be written while loaded, and it counts when they are. */
+static void write_inactive(struct world *w)
+{
+	uint64_t t;
+
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	world_program_set(w, 0, false);
+	world_set_timed(w, 0, MS);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	world_program_set(w, 1, true);
+	WANT(w, 0, world_write_in(w, 1, true, 0, 100));
+	WANT_IN(w, 1, 0, 100);
+	t = now(w);
+	world_pass_switch(w, 2 * MS);
+	WANT_STATE(w, CTX_RUNNING, 1);
+	for (unsigned i = 0; i < w->model->npmd; i++)
+		WANT_IN(w, 0, w->model->pmd[i].num, world_events(w, i, false, t, now(w)));
+	t = now(w);
+	world_pass(w, MS);
+	for (unsigned i = 0; i < w->model->npmd; i++)
+		WANT_IN(w, 1, w->model->pmd[i].num,
+			(i ? 0 : 100) + world_events(w, i, true, t, now(w)));
+	/* and so can those that have been */
+	WANT(w, 0, world_write_in(w, 0, true, 0, 5));
+	WANT_IN(w, 0, 0, 5);
+	unload_and_check(w);
+}
+EACH_MODEL(write_inactive)
+
+/* Somebody else enables the selector of the model's second counter, and lets go of it. */
+static void hold(struct world *w, bool held)
+{
+	uint32_t sel = w->model->pmd[1].selector;
+	uint64_t value = world_rdmsr(w, sel);
+
+	world_poke(w, sel, held ? value | EVTSEL_EN : value & ~EVTSEL_EN);
+}
+
+/*
+ * Load claims what any set uses, so that who comes too late learns it at once; and puts all of it
+ * back when it fails, and in the end.
+ */
+static void claims(struct world *w)
+{
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 3));
+	WANT(w, 0, world_write_in(w, 0, false, 0, world_idle_selector(w, 0)));
+	WANT(w, 0, world_write_in(w, 3, false, 1, world_idle_selector(w, 1)));
+	world_set_timed(w, 0, MS);
+	world_set_timed(w, 3, MS);
+	/* P6 has no such bit there: nobody can be told from what he left behind. */
+	if (strcmp(w->model->name, "p6") != 0) {
+		hold(w, true);
+		world_remember(w);
+		WANT(w, -EBUSY, world_do(w, CMD_LOAD));
+		WANT_STATE(w, CTX_UNLOADED, 0);
+		world_restored(w, 0, "held for another set");
+		hold(w, false);
+		world_remember(w);
+	}
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	unload_and_check(w);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	world_pass_switch(w, 2 * MS);
+	unload_and_check(w);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	world_pass_switch(w, 2 * MS);
+	world_pass_switch(w, 2 * MS);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	world_quiet(w, "stopped");
+	unload_and_check(w);
+}
+EACH_MODEL(claims)
+
+/* A PMC that another set gets while loaded is claimed then, not when it is switched to. */
+static void late_claim(struct world *w)
+{
+	if (strcmp(w->model->name, "p6") == 0)
+		return;
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 3));
+	WANT(w, 0, world_write_in(w, 0, false, 0, world_idle_selector(w, 0)));
+	world_set_timed(w, 0, MS);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	for (int running = 0; running < 2; running++) {
+		hold(w, true);
+		WANT(w, -EBUSY, world_write_in(w, 3, false, 1, world_idle_selector(w, 1)));
+		hold(w, false);
+		WANT(w, 0, world_do(w, CMD_START));
+	}
+	WANT(w, 0, world_write_in(w, 3, false, 1, world_idle_selector(w, 1)));
+	world_pass_switch(w, 2 * MS);
+	world_happen(w, 1, 12);
+	WANT_IN(w, 3, 1, 12);
+	unload_and_check(w);
+}
+EACH_MODEL(late_claim)
+
+enum { ALL_SETS = 65536 };
+
+/* From each set to one far away; all of them are on the way back to 0. */
+static unsigned far_next(unsigned id)
+{
+	return (id * 5 + 1) % ALL_SETS;
+}
+
+static void make_all_sets(struct world *w)
+{
+	for (unsigned i = 0; i < ALL_SETS; i++) {
+		unsigned id = i * 40503 % ALL_SETS; /* odd: each comes once */
+
+		if (id)
+			WANT(w, 0, world_set(w, CMD_EVTSET_NEW, id));
+		world_set_timed(w, id, 1 + id % 7);
+		WANT(w, 0, world_set_next(w, id, (int)far_next(id)));
+	}
+}
+
+/* As many sets as there can be, made in any order, linked in another, switched through. */
+static void test_all_sets(void **state)
+{
+	struct world w;
+	unsigned id = 0;
+
+	(void)state;
+	world_open(&w, &world_models[4]);
+	make_all_sets(&w);
+	WANT(&w, -EEXIST, world_set(&w, CMD_EVTSET_NEW, 65535));
+	for (unsigned i = 0; i < 3; i++)
+		WANT(&w, 0, world_write_in(&w, 40000 + i, false, i, world_idle_selector(&w, 0)));
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	WANT(&w, 0, world_do(&w, CMD_START));
+	for (unsigned i = 0; i < ALL_SETS; i++) {
+		WANT_STATE(&w, CTX_RUNNING, id);
+		world_pass(&w, 1 + id % 7);
+		id = far_next(id);
+	}
+	WANT_STATE(&w, CTX_RUNNING, 0);
+	unload_and_check(&w);
+	for (id = 0; id < ALL_SETS; id++) {
+		struct cmd_evtset s = world_set_info(&w, id);
+
+		WANT_EQ(&w, s.runs, id ? 1 : 2);
+		WANT_EQ(&w, s.active_ns, 1 + id % 7);
+	}
+	/* in the default order, from the last one to the first */
+	for (id = 0; id < ALL_SETS; id++)
+		WANT(&w, 0, world_set_next(&w, id, -1));
+	WANT(&w, 0, world_set(&w, CMD_LOAD, 65534));
+	WANT(&w, 0, world_do(&w, CMD_START));
+	want_order(&w, (const uint16_t[]){65534, 65535, 0, 1, 2}, 5, 4);
+	unload_and_check(&w);
+	for (id = ALL_SETS - 1; id > 0; id -= 5)
+		WANT(&w, 0, world_set(&w, CMD_EVTSET_DELETE, id));
+	world_close(&w);
+}
+
+/* Two sets that measure, about to be switched between. */
+static uint64_t about_to_switch(struct world *w)
+{
+	uint64_t t;
+
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	for (unsigned set = 0; set < 2; set++) {
+		world_program_set(w, set, set);
+		world_set_timed(w, set, MS);
+	}
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	t = now(w);
+	hw_advance(w->hw, MS);
+	return t;
+}
+
+/* Reads the model's PMD @i of @set: right or not at all. */
+static void want_or_error(
+	struct world *w, unsigned set, unsigned i, uint64_t want, const char *what)
+{
+	struct cmd_reg reg = {.pmd = true, .num = w->model->pmd[i].num, .set = (uint16_t)set};
+	struct command read = {.verb = CMD_READ, .regs = &reg, .nregs = 1};
+	int rc = world_command(w, &read);
+
+	if (rc == 0 && reg.value != want)
+		fail_msg("%s: %s: pmd%u of set %u is %" PRIu64 ", not %" PRIu64, w->model->name,
+			what, reg.num, set, reg.value, want);
+	if (rc < 0 && rc != -EIO && rc != -ENXIO)
+		fail_msg("%s: %s: %s", w->model->name, what, w->err.text);
+}
+
+/* After a switch that went wrong at @at: each set has what it counted, or an error. */
+static void want_counts(struct world *w, uint64_t from, uint64_t at, const char *what)
+{
+	struct ctx_info info = world_info(w);
+	uint64_t end[2] = {at, at};
+
+	if (info.state == CTX_RUNNING)
+		end[info.set] = now(w);
+	for (unsigned i = 0; i < w->model->npmd; i++) {
+		want_or_error(w, 0, i, world_events(w, i, false, from, end[0]), what);
+		want_or_error(w, 1, i, world_events(w, i, true, at, end[1]), what);
+	}
+}
+
+static void start_faulting(struct world *w)
+{
+	world_fault(w, w->addr);
+}
+
+/* Returns false if the switch had been through before operation @at. */
+static bool fault_in_switch(const struct world_model *m, uint32_t addr, unsigned at)
+{
+	char what[96];
+	struct world w;
+	uint64_t from, t;
+	bool reached;
+	int rc;
+
+	snprintf(
+		what, sizeof(what), "0x%" PRIx32 " faults from operation %u of a switch", addr, at);
+	world_open(&w, m);
+	from = about_to_switch(&w);
+	w.addr = addr;
+	w.at = at;
+	w.intrude = start_faulting;
+	t = now(&w);
+	rc = world_do(&w, CMD_SWITCH);
+	reached = w.nops > at;
+	if (rc != 0 && rc != -EIO)
+		fail_msg("%s: %s: %s", m->name, what, w.err.text);
+	hw_advance(w.hw, MS / 2);
+	want_counts(&w, from, t, what);
+	world_fault(&w, 0);
+	hw_advance(w.hw, MS / 4);
+	want_counts(&w, from, t, what);
+	world_fault(&w, addr);
+	rc = world_do(&w, CMD_UNLOAD);
+	if (rc != 0 && rc != -EIO)
+		fail_msg("%s: %s: unload: %s", m->name, what, w.err.text);
+	WANT_STATE(&w, CTX_UNLOADED, 0);
+	world_fault(&w, 0);
+	world_restored(&w, addr, what);
+	world_close(&w);
+	return reached;
+}
+
+/* Each register in turn, from each operation of a switch on. */
+static void test_faults_in_switch(void **state)
+{
+	struct world w;
+
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		uint32_t regs[WORLD_REGS];
+		unsigned n;
+
+		world_open(&w, m);
+		n = w.nregs;
+		memcpy(regs, w.regs, sizeof(regs));
+		world_close(&w);
+		for (unsigned i = 0; i < n; i++)
+			for (unsigned at = 0; fault_in_switch(m, regs[i], at); at++)
+				;
+	}
+}
+
+static void go_offline(struct world *w)
+{
+	world_offline(w, true);
+}
+
+static bool offline_in_switch(const struct world_model *m, unsigned at)
+{
+	char what[64];
+	struct world w;
+	uint64_t from, t;
+	bool reached;
+
+	snprintf(what, sizeof(what), "offline from operation %u of a switch on", at);
+	world_open(&w, m);
+	from = about_to_switch(&w);
+	w.at = at;
+	w.intrude = go_offline;
+	t = now(&w);
+	world_do(&w, CMD_SWITCH);
+	reached = w.nops > at;
+	if (reached)
+		want_counts(&w, from, t, what);
+	world_offline(&w, false);
+	if (reached)
+		want_counts(&w, from, t, what);
+	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
+	WANT_STATE(&w, CTX_UNLOADED, 0);
+	world_quiet(&w, what);
+	world_close(&w);
+	return reached;
+}
+
+static void test_offline_in_switch(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++)
+		for (unsigned at = 0; offline_in_switch(m, at); at++)
+			;
+}
+
+/* Takes a counter as perf does: selector first, then where it is to count from. */
+static void steal(struct world *w)
+{
+	const struct pmu_pmd *pmd = &w->pmu->pmds[pmu_find_pmd(w->pmu, w->model->pmd[1].num)];
+	const struct pmu_pmc *pmc = &w->pmu->pmcs[pmd->pmc];
+	uint64_t thief = w->model->pmd[1].thief;
+
+	world_poke(w, pmc->addr, thief);
+	world_poke(w, pmd->waddr, 77);
+}
+
+/*
+ * The second counter is taken over before operation @at. Between our looking at its selector and
+ * writing it, and without a global control between stopping and reading it, nobody can tell.
+ */
+static bool steal_in_switch(const struct world_model *m, unsigned at)
+{
+	char what[64];
+	struct world w;
+	uint64_t from, t;
+	bool reached;
+	int rc;
+
+	snprintf(what, sizeof(what), "stolen before operation %u of a switch", at);
+	world_open(&w, m);
+	from = about_to_switch(&w);
+	w.at = at;
+	w.intrude = steal;
+	t = now(&w);
+	rc = world_do(&w, CMD_SWITCH);
+	reached = w.nops > at;
+	if (rc != 0 && rc != -EIO && rc != -EBUSY)
+		fail_msg("%s: %s: %s", m->name, what, w.err.text);
+	hw_advance(w.hw, MS / 2);
+	if (reached && (!at || w.pmu->global_ctrl) &&
+		world_rdmsr(&w, m->pmd[1].selector) == m->pmd[1].thief)
+		want_counts(&w, from, t, what);
+	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
+	if (reached && at == 0)
+		WANT_EQ(&w, world_rdmsr(&w, m->pmd[1].selector), m->pmd[1].thief);
+	for (unsigned i = 0; i < w.nregs; i++)
+		if (w.regs[i] == m->pmd[1].selector || w.regs[i] == w.pmu->global_ctrl ||
+			w.regs[i] == w.pmu->pmds[pmu_find_pmd(w.pmu, m->pmd[1].num)].addr)
+			world_poke(&w, w.regs[i], w.before[WORLD_CPU][i]);
+	world_restored(&w, 0, what);
+	world_close(&w);
+	return reached;
+}
+
+static void test_stolen_in_switch(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++)
+		for (unsigned at = 0; steal_in_switch(m, at); at++)
+			;
+}
+
+/* Stolen while another set is active: that set's counts are right, the stolen one's is an error. */
+static void stolen_inactive(struct world *w)
+{
+	uint64_t t;
+	bool running;
+
+	if (strcmp(w->model->name, "p6") == 0)
+		return;
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	WANT(w, 0, world_write_in(w, 0, false, w->model->pmc[0].num, w->model->pmc[0].value));
+	world_program_set(w, 1, true);
+	world_set_timed(w, 0, MS);
+	world_set_timed(w, 1, MS);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	t = now(w);
+	hw_advance(w->hw, MS / 2);
+	steal(w);
+	hw_advance(w->hw, MS / 2);
+	WANT_IN(w, 0, w->model->pmd[0].num, world_events(w, 0, false, t, now(w)));
+	t = now(w);
+	world_do(w, CMD_SWITCH);
+	hw_advance(w->hw, MS / 4);
+	running = world_info(w).state == CTX_RUNNING && world_info(w).set == 1;
+	for (unsigned i = 0; i < w->model->npmd; i++)
+		want_or_error(w, 1, i, running ? world_events(w, i, true, t, now(w)) : 0,
+			"stolen while inactive");
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	WANT_EQ(w, world_rdmsr(w, w->model->pmd[1].selector), w->model->pmd[1].thief);
+}
+EACH_MODEL(stolen_inactive)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_existence),
+		cmocka_unit_test(test_new),
+		cmocka_unit_test(test_flags_and_next),
+		cmocka_unit_test(test_figure_3_35),
+		cmocka_unit_test(test_no_timeout),
+		cmocka_unit_test(test_settled),
+		cmocka_unit_test(test_deleted_active),
+		cmocka_unit_test(test_figure_3_33),
+		cmocka_unit_test(test_figure_3_34),
+		cmocka_unit_test(test_loops),
+		cmocka_unit_test(test_no_switch),
+		cmocka_unit_test(test_figure_3_32),
+		cmocka_unit_test(test_slices),
+		cmocka_unit_test(test_figure_3_3),
+		cmocka_unit_test(test_figure_3_36),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_over_at_stop),
+		cmocka_unit_test(test_first_set),
+		cmocka_unit_test(test_write_inactive),
+		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_late_claim),
+		cmocka_unit_test(test_all_sets),
+		cmocka_unit_test(test_faults_in_switch),
+		cmocka_unit_test(test_offline_in_switch),
+		cmocka_unit_test(test_stolen_in_switch),
+		cmocka_unit_test(test_stolen_inactive),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
