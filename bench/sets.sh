@@ -50,7 +50,7 @@ echo "== register accesses of one switch of n counters by time and by overflow, 
 echo "   (tick) without and with the overflow status register, reads+writes"
 printf '%-11s %3s %9s %9s %9s %9s %9s\n' model n least time overflow look status
 for model in $models; do
-	start sim:$model
+	start "sim:$model"
 	row=""
 	for kind in "time_switch 0" "ovfl_switch -1" "none -1"; do
 		# Event 0 never happens: there the counter is always about to wrap, and never does.
@@ -70,7 +70,7 @@ for model in $models; do
 		row="$row $cost"
 		remove
 	done
-	# shellcheck disable=SC2086
+	# shellcheck disable=SC2046,SC2086
 	printf '%-11s %3s %9s %9s %9s %9s %9s\n' $model $n $(least $model) $row
 	stop
 done
@@ -80,8 +80,8 @@ fill_ring() { # COUNT: sets 0..COUNT-1, two software events each
 	[ "$1" = 1 ] || (cd "$ctx/set" && seq $(($1 - 1)) | xargs mkdir)
 	# One write each, without a process for it.
 	for ((s = 0; s < $1; s++)); do
-		echo $faults >"$ctx/set/$s/pmc/0"
-		echo $minor >"$ctx/set/$s/pmc/1"
+		echo "$faults" >"$ctx/set/$s/pmc/0"
+		echo "$minor" >"$ctx/set/$s/pmc/1"
 		echo "$timeout" >"$ctx/set/$s/timeout_ns"
 		echo time_switch >"$ctx/set/$s/flags"
 	done
@@ -156,7 +156,7 @@ more='pmc2 0x4100c5
 pmc3 0x41003c'
 for vars in "PMU=1" "PMU=amd QPMU=amdn=6"; do
 	echo "$vars"
-	# shellcheck disable=SC2086
-	env MODULES="msr cpuid fuse" HOSTROOT=1 MEM=3G APPEND=nmi_watchdog=0 $vars \
+	# shellcheck disable=SC2046,SC2086
+	nice -n -20 env MODULES="msr cpuid fuse" HOSTROOT=1 MEM=3G APPEND=nmi_watchdog=0 $vars \
 		"$VM/run" "$tmp/vm" "sh ./guest.sh bench '$more'"
 done

@@ -25,15 +25,19 @@
 
 enum { RETRY_NS = 100000 };
 
+enum order {
+	ORDER_LOOK = 1 << 0,   /* at the counters, at once */
+	ORDER_RETIRE = 1 << 1, /* when there is no more mail */
+};
+
 struct worker {
 	pthread_t thread;
 	unsigned cpu;
 	struct news_box *box;
 	struct engine_stats *stats;
 	struct queue mail;
-	atomic_uint bell; /* rung after each letter; a futex */
-	atomic_bool retired;
-	atomic_bool prodded;   /* the counters are to be looked at at once */
+	atomic_uint bell;      /* rung after each letter; a futex */
+	atomic_uint orders;    /* enum order: one word, to be looked at on the way to sleep */
 	atomic_ullong wake_at; /* wake.at, for others */
 	struct news gone;
 
@@ -232,6 +236,12 @@ static void tick(struct worker *w, bool switches)
 	leave(w, t, false);
 }
 
+static void look_at_once(struct worker *w)
+{
+	atomic_fetch_and(&w->orders, ~(unsigned)ORDER_LOOK);
+	tick(w, false);
+}
+
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
@@ -242,10 +252,12 @@ static void *worker_main(void *arg)
 		struct link *mail = queue_take(&w->mail);
 
 		if (!mail) {
-			if (atomic_load(&w->retired))
+			unsigned orders = atomic_load_explicit(&w->orders, memory_order_acquire);
+
+			if (__builtin_expect(orders & ORDER_RETIRE, 0))
 				break;
-			if (atomic_exchange(&w->prodded, false))
-				tick(w, false);
+			if (__builtin_expect(orders, 0))
+				look_at_once(w);
 			else if (sleep_until_rung(w, seen))
 				tick(w, w->wake.switches);
 		}
@@ -307,7 +319,7 @@ void worker_mail(struct worker *w, struct job *job)
 
 void worker_retire(struct worker *w)
 {
-	atomic_store(&w->retired, true);
+	atomic_fetch_or(&w->orders, ORDER_RETIRE);
 	ring(w);
 }
 
@@ -319,7 +331,7 @@ void worker_free(struct worker *w)
 
 void worker_prod(struct worker *w)
 {
-	atomic_store(&w->prodded, true);
+	atomic_fetch_or(&w->orders, ORDER_LOOK);
 	ring(w);
 }
 

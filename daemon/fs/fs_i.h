@@ -65,8 +65,8 @@ struct row {
 	 * the reply. */
 	void (*give)(struct call *call, const struct command *cmd);
 
-	unsigned (*news)(
-		const struct file *f); /* what poll() waits for, if there is such a thing */
+	/* What poll() can wait for of it; NULL: it is always ready. */
+	unsigned (*news)(const struct file *f);
 };
 
 extern const struct row rows[];
@@ -80,11 +80,12 @@ struct file {
 	struct rights rights;    /* and his */
 	struct file *next, **at; /* all of them; the session thread's */
 
-	struct fuse_pollhandle *poll; /* the newest one, while somebody may wait for it; then it */
-	struct file *poll_next, **poll_at; /* is among the context's pollers, see poll.c */
-	atomic_ullong changes;             /* of the state that its reader knows of */
+	/* The newest handle, while somebody may wait; then it is among the context's pollers. */
+	struct fuse_pollhandle *poll;
+	struct file *poll_next, **poll_at;
+	atomic_ullong changes; /* of the state, that its reader knows of */
 
-	struct text left; /* lines of events that no read has been given yet, */
+	struct text left; /* events: lines that have been taken and not been given, */
 	size_t given;     /* but for so many bytes */
 
 	pthread_mutex_t lock; /* a leaf: guards what is below */
@@ -117,9 +118,9 @@ struct fs {
 	struct config config;
 	struct objects objects;
 	struct fuse_session *se;
-	struct file *files; /* open ones */
-	struct reader *readers;
-	uint64_t timer_ns; /* what the timer can tell apart */
+	struct file *files;     /* open ones */
+	struct reader *readers; /* who wait for messages, in any context */
+	uint64_t timer_ns;      /* what the timer can tell apart */
 	const struct fs_options *opts;
 	struct uid_error *uid_errors; /* last_error of those without a context */
 	unsigned nuid_errors;

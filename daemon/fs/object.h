@@ -59,10 +59,14 @@ struct fs_context {
 	unsigned sets_coming; /* and that many more that their owner has yet to make: */
 	unsigned sets_room;   /* there is room for all of them */
 
-	struct reader *readers; /* waiting for messages, see messages.c: first come, first */
-	struct reader **readers_end;
-	bool asking, dry, pumping;
-	struct file *pollers; /* open files with a poll handle, see poll.c */
+	/* See messages.c. */
+	struct reader *readers, **readers_end; /* those who wait, first come, first served */
+	bool asking;                           /* the first one asks for messages, */
+	bool dry;                              /* or has been told that there are none */
+	bool pumping;                          /* somebody sees to it that they ask */
+
+	/* See poll.c. */
+	struct file *pollers; /* open files that somebody may poll */
 	unsigned long long told_notified, told_changes;
 	struct notifier *notifier; /* see signal.c */
 

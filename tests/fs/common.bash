@@ -8,9 +8,6 @@ load probe
 
 export LC_ALL=C UBSAN_OPTIONS=halt_on_error=1
 NOBODY=65534
-# An event that the model has 2000 times a microsecond at user and 500 times at kernel level.
-USER=0x4100c0
-BOTH=0x4300c0
 SUSPICIOUS='error|warning|sanitizer|leak|runtime'
 
 setup() {

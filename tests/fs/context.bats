@@ -4,6 +4,10 @@
 
 load common
 
+# An event that the model has 2000 times a microsecond at user and 500 times at kernel level.
+USER=0x4100c0
+BOTH=0x4300c0
+
 @test "a life: made, programmed, loaded, started, read, stopped, unloaded, removed" {
 	serve --backend=sim
 	new a

@@ -4,6 +4,7 @@
 
 load common
 
+USER=0x4100c0 # 2000 times a microsecond
 LINE="overflow cpu=1 set=0 pmds=0"
 
 # zeros N: so many bytes of them, in hex
@@ -616,7 +617,7 @@ in_hex() {
 	ctl start
 	overflow
 	until_ok 5 gone $third
-	! gone $mine
+	run ! gone $mine
 	kill $theirs $mine
 }
 

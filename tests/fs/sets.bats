@@ -4,6 +4,7 @@
 
 load common
 
+USER=0x4100c0
 BRANCH=0x4100c4
 MINUS_2000=18446744073709549616 # as a PMD shows it
 
@@ -378,10 +379,10 @@ run_here() {
 	holds "$C/set/0/pmd/0" $MINUS_2000
 	advance 3000
 	holds "$C/state" "running cpu=1 set=1"
-	# A command resets nothing.
+	holds "$C/set/0/pmd/0" 0
 	ctl "start set=0"
 	overflows 0 0 6 $MINUS_2000 3
-	holds "$C/set/0/pmd/0" 0
+	holds "$C/set/0/pmd/0" $MINUS_2000
 	ctl unload
 	holds "$C/set/0/switch_pmds" 0
 	run_here
@@ -453,19 +454,18 @@ run_here() {
 		z=$((seed % 2147483647))
 		[ $z != 0 ] || z=1
 		ctl "load cpu=1"
-		past=0
+		value=-2000
 		for round in 1 2 3; do
 			z=$((16807 * z % 2147483647))
-			from=$((-2000 + (z & 0xff) + past))
+			reset=$((-2000 + (z & 0xff)))
+			# The first whole nanosecond, of two events, at which it has overflowed.
+			ns=$(((1 - value) / 2))
 			ctl start
-			# Up to the next overflow, and what it takes to a whole nanosecond past it.
-			ns=$(((2000 - (round > 1 ? 2000 + last : 0) + 1) / 2))
 			advance $ns
 			ctl stop
-			past=$((2 * ns - (round > 1 ? -last : 2000)))
-			last=$((-2000 + (z & 0xff) + past))
-			holds "$C/pmd/0" "$(printf %u $last)"
-			overflows 0 0 $round "$(printf %u $((-2000 + (z & 0xff))))" 0
+			value=$((reset + value + 2 * ns))
+			holds "$C/pmd/0" "$(printf %u $value)"
+			overflows 0 0 $round "$(printf %u $reset)" 0
 		done
 		ctl unload
 	done
@@ -675,7 +675,7 @@ run_here() {
 		fsprobe write "$MNT/sim/advance" <<<1000000000000 >/dev/null 3>&- &
 		until_ok 5 eval '[ "$(cat "$C/set/1/runs")" -gt 100 ]'
 		put ok "$C/set/1/pmd/0" 5
-		! gone $!
+		run ! gone $!
 		! $last || break
 		kill -KILL $!
 		until_ok 2 gone $!
@@ -705,7 +705,7 @@ run_here() {
 		taskset -c "$cpu" fsprobe touch 20000 >/dev/null
 	done
 	ctl stop
-	echo "$(cat "$C"/set/?/{pmd/0,runs,active_ns})"
+	cat "$C"/set/?/{pmd/0,runs,active_ns}
 	runs=$(cat "$C/set/0/runs")
 	[ "$runs" -ge 10 ]
 	[ $((runs - $(cat "$C/set/1/runs"))) -le 1 ]
@@ -731,7 +731,7 @@ together() {
 	together
 	cd "$C/set"
 	seq 1 65535 | xargs mkdir
-	[ "$(ls -U | tail -n +2)" = "$(seq 1 65535)" ]
+	[ "$(find . -mindepth 1 -maxdepth 1 -printf '%f\n')" = "$(seq 0 65535)" ]
 	probe EEXIST mkdir 65535
 	put ok "65535/pmc/0" $USER
 	ctl "load cpu=1 set=65535"

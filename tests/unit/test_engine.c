@@ -27,6 +27,7 @@ struct context_of_test {
 	struct tenant tenant;
 	char name[16];
 	unsigned gone; /* how often gone() was called */
+	bool held;     /* the core's part has not been freed */
 };
 
 struct job_of_test {
@@ -46,17 +47,35 @@ static int setup(void **state)
 	return 0;
 }
 
+static struct context_of_test *kept[TENANTS]; /* until the end of the test */
+static unsigned nkept;
+
+static void context_free(struct context_of_test *c)
+{
+	if (c->held)
+		engine_tenant_free(&c->tenant);
+	c->held = false;
+}
+
+/* One that the test itself unloads. */
+#define CONTEXT(c) __attribute__((cleanup(context_free))) struct context_of_test c = {.held = false}
+
 static int teardown(void **state)
 {
 	(void)state;
 	engine_free(eng);
+	while (nkept)
+		context_free(kept[--nkept]);
 	be->ops->close(be);
 	return 0;
 }
 
 static void gone(struct tenant *t)
 {
-	((struct context_of_test *)t)->gone++;
+	struct context_of_test *c = (struct context_of_test *)t;
+
+	c->gone++;
+	context_free(c);
 }
 
 static void context_init(struct context_of_test *c, const char *name)
@@ -67,6 +86,14 @@ static void context_init(struct context_of_test *c, const char *name)
 	c->tenant.name = c->name;
 	c->tenant.uid = 1000;
 	c->tenant.gone = gone;
+	c->held = true;
+}
+
+/* One that may be left to the engine's end. */
+static void context_keep(struct context_of_test *c, const char *name)
+{
+	context_init(c, name);
+	kept[nkept++] = c;
 }
 
 static void job_done(struct job *job)
@@ -202,7 +229,8 @@ static void offline(const char *list)
 
 static void test_load(void **state)
 {
-	struct context_of_test a, b;
+	CONTEXT(a);
+	CONTEXT(b);
 	struct err e;
 	uint64_t value = 0;
 
@@ -250,7 +278,7 @@ static void test_order(void **state)
 {
 	enum { JOBS = 50 };
 	static struct job_of_test jobs[JOBS];
-	struct context_of_test c;
+	CONTEXT(c);
 	struct err e;
 
 	(void)state;
@@ -271,7 +299,7 @@ static void test_order(void **state)
 
 static void test_destroy(void **state)
 {
-	struct context_of_test c;
+	CONTEXT(c);
 	struct err e;
 
 	(void)state;
@@ -295,7 +323,7 @@ static void test_destroy_queue(void **state)
 {
 	static const enum cmd_verb verbs[] = {CMD_UNLOAD, CMD_LOAD, CMD_READ, CMD_DESTROY};
 	struct job_of_test jobs[4];
-	struct context_of_test c;
+	CONTEXT(c);
 	struct err e;
 
 	(void)state;
@@ -322,7 +350,7 @@ static void test_destroy_queue(void **state)
 /* What is cancelled before its turn has no effect, though it is answered. */
 static void test_cancel(void **state)
 {
-	struct context_of_test c;
+	CONTEXT(c);
 	struct job_of_test j;
 	uint64_t value = 7;
 	bool cancelled;
@@ -374,7 +402,7 @@ static void test_poll_all(void **state)
 	engine_poll_all(eng, called, &calls);
 	assert_int_equal(calls, 1);
 	for (unsigned i = 0; i < CPUS; i++) {
-		context_init(&c[i], "poll");
+		context_keep(&c[i], "poll");
 		program(&c[i]);
 		assert_int_equal(run_load(&c[i], i, &e), 0);
 		assert_int_equal(run_verb(&c[i], CMD_START), 0);
@@ -396,7 +424,7 @@ static void test_poll_all(void **state)
 static void test_box(void **state)
 {
 	struct pollfd p = {.fd = engine_news_fd(eng), .events = POLLIN};
-	struct context_of_test c;
+	CONTEXT(c);
 	struct err e;
 
 	(void)state;
@@ -432,7 +460,7 @@ static void test_crowd(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < TENANTS; i++) {
-		context_init(&c[i], "crowd");
+		context_keep(&c[i], "crowd");
 		program(&c[i]);
 	}
 	for (unsigned i = 0; i < JOBS; i++) {
@@ -470,12 +498,12 @@ static void test_crowd(void **state)
 
 static void test_drain(void **state)
 {
-	struct context_of_test c[CPUS];
+	static struct context_of_test c[CPUS];
 	struct err e;
 
 	(void)state;
 	for (unsigned i = 0; i < CPUS; i++) {
-		context_init(&c[i], "drain");
+		context_keep(&c[i], "drain");
 		program(&c[i]);
 		assert_int_equal(run_load(&c[i], i, &e), 0);
 		assert_int_equal(run_verb(&c[i], CMD_START), 0);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * loop CONTEXT CPU PMD ROUNDS COUNT [TEXT [BURSTS]]: counts a loop of known length through a mounted
+ * loop CONTEXT CPU PMD ROUNDS COUNT [TEXT]: counts a loop of known length through a mounted
  * context.
  *
  * The loop runs on CPU, in a thread that otherwise sleeps in the kernel; the commands are given
  * from another one. Each round writes TEXT (0) to pmd/PMD, starts, runs the loop of COUNT x {load,
  * decrement, jump}, stops, and prints how much more pmd/PMD shows than the user instructions that
  * the thread has executed. With "-" for PMD it only runs the loop.
- * With BURSTS the loop is run so many times, each 2 ms after the last: steadier than the machine is.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -19,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 static int go[2], done[2];
@@ -80,43 +78,17 @@ static uint64_t read_pmd(int fd)
 	return strtoull(buf, NULL, 10);
 }
 
-static void run_loop(void)
-{
-	char byte = 0;
-
-	if (write(go[1], &byte, 1) != 1 || read(done[0], &byte, 1) != 1)
-		err(1, "pipe");
-}
-
-static void run_bursts(unsigned bursts)
-{
-	struct timespec next;
-
-	if (bursts == 1) {
-		run_loop();
-		return;
-	}
-	clock_gettime(CLOCK_MONOTONIC, &next);
-	for (unsigned b = 0; b < bursts; b++) {
-		run_loop();
-		next.tv_nsec += 2030000; /* not in step with whole milliseconds */
-		next.tv_sec += next.tv_nsec / 1000000000;
-		next.tv_nsec %= 1000000000;
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	unsigned cpu, rounds;
 	int ctl = -1, pmd = -1;
 	bool counted;
 	pthread_t thread;
-	const char *text = argc > 6 ? argv[6] : "0";
-	unsigned bursts = argc > 7 ? (unsigned)atoi(argv[7]) : 1;
+	const char *text = argc == 7 ? argv[6] : "0";
+	char byte = 0;
 
-	if (argc < 6 || argc > 8)
-		errx(2, "usage: loop CONTEXT CPU PMD ROUNDS COUNT [TEXT [BURSTS]]");
+	if (argc != 6 && argc != 7)
+		errx(2, "usage: loop CONTEXT CPU PMD ROUNDS COUNT [TEXT]");
 	counted = strcmp(argv[3], "-") != 0;
 	cpu = (unsigned)atoi(argv[2]);
 	rounds = (unsigned)atoi(argv[4]);
@@ -137,11 +109,12 @@ int main(int argc, char **argv)
 			command(pmd, text);
 			command(ctl, "start");
 		}
-		run_bursts(bursts);
+		if (write(go[1], &byte, 1) != 1 || read(done[0], &byte, 1) != 1)
+			err(1, "pipe");
 		if (!counted)
 			continue;
 		command(ctl, "stop");
-		printf("%" PRId64 "\n", (int64_t)(read_pmd(pmd) - bursts * (3 * count + AROUND)));
+		printf("%" PRId64 "\n", (int64_t)(read_pmd(pmd) - 3 * count - AROUND));
 	}
 	return 0;
 }

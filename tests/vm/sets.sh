@@ -41,7 +41,7 @@ look_adds() {
 
 # Two sets of four events take turns while a steady program runs. What each set shows, scaled to the
 # whole time, is what an estimate can be; the sum of both is exact, as nothing runs in between.
-take_turns() { # TIMEOUT_US COUNT BURSTS
+take_turns() { # TIMEOUT_US COUNT
 	make_context
 	mkdir set/1
 	for s in 0 1; do
@@ -51,7 +51,7 @@ take_turns() { # TIMEOUT_US COUNT BURSTS
 	done
 	check "load" write ctl "load cpu=1"
 	n=$(stat switches)
-	over=$(taskset -c 0 "$here/loop" . 1 0 1 "$2" 0 "$3")
+	over=$(taskset -c 0 "$here/loop" . 1 0 1 "$2")
 	n=$(($(stat switches) - n))
 	check "nothing is lost" cat set/0/regs set/1/regs
 	v=$(cat set/1/pmd/1)
@@ -60,7 +60,7 @@ take_turns() { # TIMEOUT_US COUNT BURSTS
 	echo "# $scenario: $1 us: $((sum / (n + 1))) user instructions a switch"
 	between "$1 us: runs of set 0 less those of set 1" $(($(cat set/0/runs) - $(cat set/1/runs))) 0 1
 	between "$1 us: at least ten switches" "$n" 10 1000000
-	scaled=$(awk -v e=$((($2 * 3 + 8) * $3)) -v v="$v" -v u="$(cat set/0/pmd/0)" \
+	scaled=$(awk -v e=$((3 * $2 + 8)) -v v="$v" -v u="$(cat set/0/pmd/0)" \
 		-v a="$(cat set/0/active_ns)" -v b="$(cat set/1/active_ns)" 'BEGIN {
 		printf "%d %d\n", (u * (a + b) / a / e - 1) * 1e5, (v * (a + b) / b / e - 1) * 1e5
 	}')
@@ -68,7 +68,7 @@ take_turns() { # TIMEOUT_US COUNT BURSTS
 }
 # The machine's other work makes the program unsteady, not the sets: a bad estimate has to come
 # five times.
-multiplex() { # TIMEOUT_US COUNT BURSTS
+multiplex() { # TIMEOUT_US COUNT
 	for try in 1 2 3 4 5; do
 		take_turns "$@"
 		e0=${scaled% *} e1=${scaled#* }
@@ -138,9 +138,9 @@ sets() { # MORE
 	taskset -pc 0 $$ >/dev/null
 	start_daemon
 	look_adds
-	multiplex 1000 300000000 1
-	multiplex 10000 300000000 1
-	multiplex 100000 50000 1000
+	multiplex 1000 300000000
+	multiplex 10000 300000000
+	multiplex 100000 800000000
 	notification
 	short_reset
 	cascade
@@ -153,7 +153,7 @@ bench_sets() {
 	for us in 100 200 500 1000 2000 5000 10000 20000 50000 100000; do
 		errors=""
 		for _ in 1 2 3; do
-			take_turns $us 300000000 1 >/dev/null
+			take_turns $us 300000000 >/dev/null
 			errors="$errors $scaled"
 		done
 		echo "$us $errors" | awk '{

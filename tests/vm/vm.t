@@ -17,7 +17,8 @@ scenario() { # GUEST-VARIABLES NAME [ARGUMENT]
 	local vars=$1
 	shift
 	local name=$1 rc
-	env MODULES="msr cpuid fuse" HOSTROOT=1 MEM=3G TIMEOUT=240 \
+	# What else the machine does makes the guest's programs unsteady, and estimates with them.
+	nice -n -20 env MODULES="msr cpuid fuse" HOSTROOT=1 MEM=3G TIMEOUT=240 \
 		bash -c "$vars exec \"\$VM/run\" \"\$0\" \"\$1\"" "$dir" "sh ./guest.sh $name '${2-}'" 2>&1
 	rc=$?
 	[ $rc = 0 ] || echo "not ok - $name: the guest exits with $rc"
