@@ -35,6 +35,7 @@ struct reference {
 	enum ctx_state state;
 	bool throttled, offline;
 	bool no_messages;
+	bool blind;   /* counts are not compared; what has become of it, the core says */
 	bool excused; /* somebody has interfered: commands may fail, counts may be lost */
 	struct ref_set sets[REF_SETS]; /* by rising id */
 	unsigned nsets;

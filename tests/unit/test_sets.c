@@ -860,6 +860,17 @@ static void want_counts(struct world *w, uint64_t from, uint64_t at, const char 
 	}
 }
 
+/* What has failed is not tried again at once, and for ever. */
+static void want_patience(struct world *w, const char *what)
+{
+	enum cmd_verb verb;
+	uint64_t in;
+
+	if (world_due(w, 0, &in, &verb))
+		fail_msg("%s: %s: ctx_wake() wants to be looked at again at once", w->model->name,
+			what);
+}
+
 static void start_faulting(struct world *w)
 {
 	world_fault(w, w->addr);
@@ -886,6 +897,7 @@ static bool fault_in_switch(const struct world_model *m, uint32_t addr, unsigned
 	reached = w.nops > at;
 	if (rc != 0 && rc != -EIO)
 		fail_msg("%s: %s: %s", m->name, what, w.err.text);
+	want_patience(&w, what);
 	hw_advance(w.hw, MS / 2);
 	want_counts(&w, from, t, what);
 	world_fault(&w, 0);
@@ -942,6 +954,7 @@ static bool offline_in_switch(const struct world_model *m, unsigned at)
 	t = now(&w);
 	world_do(&w, CMD_SWITCH);
 	reached = w.nops > at;
+	want_patience(&w, what);
 	if (reached)
 		want_counts(&w, from, t, what);
 	world_offline(&w, false);
@@ -995,6 +1008,7 @@ static bool steal_in_switch(const struct world_model *m, unsigned at)
 	reached = w.nops > at;
 	if (rc != 0 && rc != -EIO && rc != -EBUSY)
 		fail_msg("%s: %s: %s", m->name, what, w.err.text);
+	want_patience(&w, what);
 	hw_advance(w.hw, MS / 2);
 	if (reached && (!at || w.pmu->global_ctrl) &&
 		world_rdmsr(&w, m->pmd[1].selector) == m->pmd[1].thief)
