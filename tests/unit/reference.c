@@ -309,14 +309,11 @@ static void look(struct reference *r)
 		look_unnotified(r, s, over);
 }
 
-bool reference_unseen(struct reference *r)
+bool reference_unseen(struct reference *r, unsigned d)
 {
-	struct ref_set *s = reference_active(r);
+	const struct ref_pmd *p = &reference_active(r)->pmd[d];
 
-	for (unsigned d = 0; d < r->w->pmu->npmds; d++)
-		if (s->pmd[d].value + s->pmd[d].more < s->pmd[d].more)
-			return true;
-	return false;
+	return p->value + p->more < p->more;
 }
 
 /* ---- Switching. */

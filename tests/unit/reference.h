@@ -61,8 +61,8 @@ void reference_init(struct reference *r, struct world *w);
 struct ref_set *reference_set(struct reference *r, unsigned id);
 struct ref_set *reference_active(struct reference *r);
 
-/* Whether a counter has wrapped that nobody has looked at since. */
-bool reference_unseen(struct reference *r);
+/* Whether counter row @d has wrapped and nobody has looked at it since. */
+bool reference_unseen(struct reference *r, unsigned d);
 
 /* Whether the active set's time is over. */
 bool reference_time_over(struct reference *r);

@@ -183,8 +183,8 @@ static void write_pmc(struct play *p)
 }
 
 /*
- * An overflow that nobody has seen yet is found first: that a write does away with it is neither
- * right nor wrong. Nor is what becomes of a switch whose trigger is written before restart.
+ * An overflow of its own that nobody has seen yet is found first: that a write does away with it is
+ * neither right nor wrong. Nor is what becomes of a switch whose trigger is written before restart.
  */
 static void write_pmd(struct play *p)
 {
@@ -193,10 +193,13 @@ static void write_pmd(struct play *p)
 
 	reg.value = random_count(p, row);
 	reg.conf = random_conf(p);
-	if (reference_unseen(&p->ref))
+	if (reg.set == p->ref.active && reference_unseen(&p->ref, row))
 		reference_do(&p->ref, CMD_POLL, -1);
-	if (!(p->ref.due >> row & 1))
-		reference_write(&p->ref, &reg);
+	if (p->ref.due >> row & 1)
+		return;
+	reference_write(&p->ref, &reg);
+	if (p->ref.state == CTX_RUNNING && one_in(p, 2))
+		reference_do(&p->ref, CMD_POLL, -1);
 }
 
 static uint64_t random_time(struct play *p)
@@ -530,8 +533,12 @@ static void break_register(struct world *w)
 {
 	unsigned i = below(&playing->rnd, w->nregs);
 
-	if (i < w->pmu->npmcs)
-		touch_selector(playing, i); /* what it holds may then not be told from a theft */
+	/* What a selector holds may then not be told from a theft. */
+	if (i < w->pmu->npmcs) {
+		touch_selector(playing, i);
+		if (playing->ref.blind && w->pmu->global_ctrl)
+			touch(playing, w->pmu->global_ctrl);
+	}
 	touch(playing, w->regs[i]);
 	world_fault(w, w->regs[i]);
 }
