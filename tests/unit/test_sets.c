@@ -157,6 +157,33 @@ static void flags_and_next(struct world *w)
 }
 EACH_MODEL(flags_and_next)
 
+/* All of it in one command, or nothing of it. */
+static void properties_at_once(struct world *w)
+{
+	struct command cmd = {.verb = CMD_EVTSET_WRITE,
+		.evtset = {.change = EVTSET_FLAGS | EVTSET_TIMEOUT | EVTSET_NEXT,
+			.flags = SET_TIME_SWITCH | SET_EXPL_NEXT,
+			.timeout_ns = 5 * MS,
+			.has_next = true}};
+	struct cmd_evtset is;
+
+	WANT(w, 0, world_command(w, &cmd));
+	is = world_set_info(w, 0);
+	WANT_EQ(w, is.flags, SET_TIME_SWITCH | SET_EXPL_NEXT);
+	WANT_EQ(w, is.timeout_ns, 5 * MS);
+	WANT_EQ(w, is.next, 0);
+	cmd.evtset.flags = SET_OVFL_SWITCH;
+	cmd.evtset.timeout_ns = 0;
+	WANT(w, -EINVAL, world_command(w, &cmd));
+	cmd.evtset.flags = SET_OVFL_SWITCH | SET_TIME_SWITCH;
+	cmd.evtset.timeout_ns = 6 * MS;
+	WANT(w, -EINVAL, world_command(w, &cmd));
+	is = world_set_info(w, 0);
+	WANT_EQ(w, is.flags, SET_TIME_SWITCH | SET_EXPL_NEXT);
+	WANT_EQ(w, is.timeout_ns, 5 * MS);
+}
+EACH_MODEL(properties_at_once)
+
 static void want_timeout(struct world *w, uint64_t asked, uint64_t given)
 {
 	WANT(w, 0, world_set_timeout(w, 0, asked));
@@ -1094,6 +1121,7 @@ int main(void)
 		cmocka_unit_test(test_existence),
 		cmocka_unit_test(test_new),
 		cmocka_unit_test(test_flags_and_next),
+		cmocka_unit_test(test_properties_at_once),
 		cmocka_unit_test(test_figure_3_35),
 		cmocka_unit_test(test_no_timeout),
 		cmocka_unit_test(test_settled),
