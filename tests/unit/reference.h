@@ -35,6 +35,7 @@ struct reference {
 	enum ctx_state state;
 	bool throttled, offline;
 	bool no_messages;
+	bool blind;   /* counts are not compared; what has become of it, the core says */
 	bool excused; /* somebody has interfered: commands may fail, counts may be lost */
 	struct ref_set sets[REF_SETS]; /* by rising id */
 	unsigned nsets;
@@ -60,8 +61,8 @@ void reference_init(struct reference *r, struct world *w);
 struct ref_set *reference_set(struct reference *r, unsigned id);
 struct ref_set *reference_active(struct reference *r);
 
-/* Whether a counter has wrapped that nobody has looked at since. */
-bool reference_unseen(struct reference *r);
+/* Whether counter row @d has wrapped and nobody has looked at it since. */
+bool reference_unseen(struct reference *r, unsigned d);
 
 /* Whether the active set's time is over. */
 bool reference_time_over(struct reference *r);

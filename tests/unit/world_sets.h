@@ -60,7 +60,7 @@ void world_want_in(struct world *w, unsigned set, unsigned num, uint64_t want, i
 void world_want_state(struct world *w, enum ctx_state state, unsigned set, int line);
 #define WANT_STATE(w, state, set) world_want_state(w, state, set, __LINE__)
 
-/* Fails the test unless the next message is of @type, of @set, and names the @n given PMDs. */
+/* Fails the test unless the next message is of @type, of @set, and names PMDs by the bits @pmds. */
 void world_want_message(struct world *w, uint32_t type, unsigned set, uint64_t pmds, int line);
 #define WANT_MESSAGE(w, type, set, pmds) world_want_message(w, type, set, pmds, __LINE__)
 #define WANT_NO_MESSAGE(w)               WANT(w, -EAGAIN, world_message(w, &(struct pfm_msg){0}))
