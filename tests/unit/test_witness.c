@@ -126,12 +126,15 @@ static uint64_t burnt(const struct burner *b)
 	return read_clock(id);
 }
 
-/* Of @n samples @right are of one who ran for @ran of @ns: the shares are the same, nearly. */
+/*
+ * Of @n samples @right are of one who ran for @ran of @ns: the shares are much the same. They are
+ * few, and taken on a machine that others may use: tests/fs/profile.bats is the one that measures.
+ */
 static void want_share(unsigned right, unsigned n, uint64_t ran, uint64_t ns)
 {
 	double seen = (double)right / n, true_share = (double)ran / (double)ns;
 
-	if (seen < true_share - 0.1 || seen > true_share + 0.1)
+	if (seen < true_share - 0.2 || seen > true_share + 0.2)
 		fail_msg("%.3f of the samples, %.3f of the time", seen, true_share);
 }
 
