@@ -230,6 +230,12 @@ static void test_threads(void **state)
 	for (unsigned i = 0; i < COUNT(tids); i++) {
 		pthread_cancel(threads[i]);
 		pthread_join(threads[i], NULL);
+		/* It is joined somewhat before the kernel has done with it. */
+		for (unsigned ms = 0; ms < 5000; ms++) {
+			if (!fetch(&v, &pmu, PMU_CPUTIME, tids[i], 0, &value))
+				break;
+			usleep(1000);
+		}
 		assert_false(fetch(&v, &pmu, PMU_CPUTIME, tids[i], 0, &value));
 	}
 	virtuals_close(&v);
