@@ -12,16 +12,21 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "daemon/cpu/witness.h"
+#include "daemon/format/format.h"
 #include "daemon/fs/fs.h"
+#include "formats/formats.h"
 
 #define CONFIG_FILE "/etc/perfmonfs.conf"
 #define RUN_DIR     "/run/perfmonfs"
+#define FORMATS_DIR "/usr/local/lib/perfmonfs"
 
 struct options {
 	const char *backend; /* NULL: msr, or say what is missing */
 	struct backend_conf conf;
-	const char *config; /* NULL: the default file, if there is one */
-	bool foreground, check;
+	const char *formats; /* directory of sampling formats */
+	const char *config;  /* NULL: the default file, if there is one */
+	bool foreground, check, nopassthrough;
 	char *mount_opts;
 	const char *mountpoint;
 };
@@ -37,18 +42,21 @@ static const char usage[] =
 	"  --dev=DIR         where N/msr and N/cpuid are (default: /dev/cpu)\n"
 	"  --pmu=NAME|FILE   use this PMU description instead of detecting one\n"
 	"  --config=FILE     global properties (default: " CONFIG_FILE ")\n"
+	"  --formats=DIR     sampling formats, *.so (default: " FORMATS_DIR ")\n"
 	"  --check           examine the machine and say what is missing; 0 if it can serve\n"
 	"  -f, --foreground  do not go into the background\n"
-	"  -o WORDS          the options above that have a value, without dashes; mount options\n"
+	"  -o WORDS          the options above that have a value, without dashes; mount options;\n"
+	"                    nopassthrough: do not have the kernel map memory itself\n"
 	"  -V, --version     -h, --help\n";
 
-enum { OPT_BACKEND = 256, OPT_DEV, OPT_PMU, OPT_CONFIG, OPT_CHECK };
+enum { OPT_BACKEND = 256, OPT_DEV, OPT_PMU, OPT_CONFIG, OPT_FORMATS, OPT_CHECK };
 
 static const struct option long_options[] = {
 	{"backend", required_argument, NULL, OPT_BACKEND},
 	{"dev", required_argument, NULL, OPT_DEV},
 	{"pmu", required_argument, NULL, OPT_PMU},
 	{"config", required_argument, NULL, OPT_CONFIG},
+	{"formats", required_argument, NULL, OPT_FORMATS},
 	{"check", no_argument, NULL, OPT_CHECK},
 	{"foreground", no_argument, NULL, 'f'},
 	{"version", no_argument, NULL, 'V'},
@@ -56,15 +64,19 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-/* Takes a "key=value" that is an option of ours; others are left to the mount. */
+/* Takes a word that is an option of ours; others are left to the mount. */
 static bool own_option(struct options *o, const char *word)
 {
 	static const struct {
 		const char *key;
 		int opt;
 	} keys[] = {{"backend=", OPT_BACKEND}, {"dev=", OPT_DEV}, {"pmu=", OPT_PMU},
-		{"config=", OPT_CONFIG}};
+		{"config=", OPT_CONFIG}, {"formats=", OPT_FORMATS}};
 
+	if (strcmp(word, "nopassthrough") == 0) {
+		o->nopassthrough = true;
+		return true;
+	}
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		const char *value = word + strlen(keys[i].key);
 
@@ -76,6 +88,8 @@ static bool own_option(struct options *o, const char *word)
 			o->conf.dev = value;
 		else if (keys[i].opt == OPT_PMU)
 			o->conf.pmu = value;
+		else if (keys[i].opt == OPT_FORMATS)
+			o->formats = value;
 		else
 			o->config = value;
 		return true;
@@ -110,6 +124,9 @@ static int parse_options(int argc, char **argv, struct options *o, struct text *
 			break;
 		case OPT_CONFIG:
 			o->config = optarg;
+			break;
+		case OPT_FORMATS:
+			o->formats = optarg;
 			break;
 		case OPT_CHECK:
 			o->check = true;
@@ -194,6 +211,16 @@ static void check_opens(struct options *o, unsigned *failures)
 	be->ops->close(be);
 }
 
+static void check_witness(unsigned *failures)
+{
+	struct err e;
+
+	if (witness_probe(&e) < 0)
+		report(failures, CHECK_NOTE, "sampling", "%s", e.text);
+	else
+		report(failures, CHECK_OK, "sampling", "can tell who was running");
+}
+
 static int check(struct options *o)
 {
 	const char *name = o->backend ? o->backend : "msr";
@@ -220,6 +247,8 @@ static int check(struct options *o)
 		msr_backend_check(&o->conf, report, &failures);
 	else
 		check_opens(o, &failures);
+	if (strncmp(name, "sim", 3) != 0)
+		check_witness(&failures);
 	printf("%s\n", failures ? "this machine cannot serve as it is" : "this machine can serve");
 	return failures ? 1 : 0;
 }
@@ -296,6 +325,14 @@ static int detach(struct readiness *r, struct err *e)
 	_exit(1);
 }
 
+/* The built-in sampling formats, then those of the directory. */
+static int find_formats(const struct options *o, struct err *e)
+{
+	int rc = formats_register(builtin_formats, e);
+
+	return rc < 0 ? rc : formats_load(o->formats, e);
+}
+
 static int run(struct options *o, struct err *e)
 {
 	struct readiness readiness = {.pipe = -1};
@@ -305,6 +342,7 @@ static int run(struct options *o, struct err *e)
 		/* A dead mount has no real path; its own name must do then. */
 		.mountpoint = mountpoint ? mountpoint : o->mountpoint,
 		.mount_opts = o->mount_opts,
+		.nopassthrough = o->nopassthrough,
 		.ready = ready,
 		.ready_arg = &readiness,
 	};
@@ -319,6 +357,8 @@ static int run(struct options *o, struct err *e)
 		o->conf.dev = dev;
 	config_init(&config);
 	rc = config_load(&config, o->config ? o->config : CONFIG_FILE, o->config, e);
+	if (rc == 0)
+		rc = find_formats(o, e);
 	if (rc == 0 && !o->foreground)
 		rc = detach(&readiness, e);
 	if (rc < 0)
@@ -339,7 +379,8 @@ static int run(struct options *o, struct err *e)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.conf = {.dev = "/dev/cpu", .run_dir = RUN_DIR}};
+	struct options o = {
+		.conf = {.dev = "/dev/cpu", .run_dir = RUN_DIR}, .formats = FORMATS_DIR};
 	TEXT_CLEANUP struct text mount_opts = {0};
 	struct err e;
 	int fd;

@@ -68,10 +68,12 @@ static void describe(struct pmu *pmu, const struct perf_sources *src)
 			.wmask = ~0ULL,
 			.width = 64,
 			.global = -1,
+			.rdpmc = -1,
 		};
 		snprintf(pmc->name, sizeof(pmc->name), "PERFSEL%u", n);
 		snprintf(pmd->name, sizeof(pmd->name), "PERFCNT%u", n);
 	}
+	pmu_add_virtuals(pmu);
 	pmu->nevents = (uint16_t)perf_events_list(src, pmu->events);
 }
 

@@ -74,6 +74,21 @@ static int check_owner(int fd, const char *path, struct err *e)
 	return 0;
 }
 
+/* The first one that fails is the administrator's mistake, found before anybody samples it. */
+static int check_virtuals(const struct pmu *pmu, struct err *e)
+{
+	for (unsigned i = 0; i < pmu->nvirtuals; i++) {
+		CLEANUP_CLOSE int fd = -1;
+
+		if (pmu->virtuals[i].kind != PMU_VIRTUAL_FILE)
+			continue;
+		fd = pmu_virtual_open(&pmu->virtuals[i], e);
+		if (fd < 0)
+			return fd;
+	}
+	return 0;
+}
+
 static int load_file(const char *path, struct pmu *out, struct err *e)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -96,6 +111,8 @@ static int load_file(const char *path, struct pmu *out, struct err *e)
 		n += (size_t)got;
 	}
 	rc = pmu_parse((struct slice){buf, n}, out, e);
+	if (rc == 0)
+		rc = check_virtuals(out, e);
 	return rc < 0 ? err_prefix(e, "%s", path) : 0;
 }
 

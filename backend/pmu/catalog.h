@@ -11,6 +11,7 @@ int pmu_by_name(const char *name, struct pmu *out, struct err *e);
 /*
  * A name, or with a slash in it a file in the text form. The file decides which registers root
  * writes: EPERM unless it is regular, root's (or the daemon's user's) and nobody else's to write.
+ * Its virtual PMDs' files must be there, as pmu_virtual_open() wants them.
  */
 int pmu_load(const char *name_or_file, struct pmu *out, struct err *e);
 

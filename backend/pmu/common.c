@@ -36,6 +36,8 @@ static bool common_pmd(struct pmu_pmd *pmd, const struct pmu *other)
 	if (o->waddr != pmd->waddr)
 		pmd->waddr = pmd->addr;
 	pmd->wmask &= o->wmask;
+	if (o->rdpmc != pmd->rdpmc)
+		pmd->rdpmc = -1;
 	return true;
 }
 
@@ -99,8 +101,8 @@ int pmu_covers(const struct pmu *cpu, const struct pmu *desc, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	same = both.npmcs == desc->npmcs && both.npmds == desc->npmds && both.inuse == desc->inuse &&
-	       both.status == desc->status;
+	same = both.npmcs == desc->npmcs && both.npmds == desc->npmds &&
+	       both.inuse == desc->inuse && both.status == desc->status;
 	for (unsigned i = 0; same && i < desc->npmcs; i++)
 		same = both.pmcs[i].rsvd == desc->pmcs[i].rsvd;
 	for (unsigned i = 0; same && i < desc->npmds; i++)

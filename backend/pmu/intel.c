@@ -11,8 +11,9 @@
 enum {
 	FIXED_ENABLE = 3, /* OS and USR of a counter's four bits in FIXED_CTR_CTRL */
 	FIXED_OS = 1,
-	FIXED_NUM = 16,   /* logical number of FIXED_CTR_CTRL, and of fixed counter 0 */
-	FIXED_GLOBAL = 32 /* bit of fixed counter 0 in GLOBAL_CTRL */
+	FIXED_NUM = 16,    /* logical number of FIXED_CTR_CTRL, and of fixed counter 0 */
+	FIXED_GLOBAL = 32, /* bit of fixed counter 0 in GLOBAL_CTRL */
+	FIXED_RDPMC = 1 << 30,
 };
 
 /* 63:32 hold transaction and PEBS controls, which counting has no use for. */
@@ -58,6 +59,7 @@ static void add_fixed(
 	pmd->waddr = pmd->addr;
 	pmd->wmask = legacy_wmask;
 	pmd->global = (int8_t)(FIXED_GLOBAL + n);
+	pmd->rdpmc = FIXED_RDPMC + n;
 
 	ctrl->enable |= (uint64_t)FIXED_ENABLE << 4 * n;
 	ctrl->kernel |= (uint64_t)FIXED_OS << 4 * n;

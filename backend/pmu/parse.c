@@ -9,6 +9,8 @@
  *   pmc NUM NAME addr=ADDR default=BITS reserved=BITS enable=BITS kernel=BITS [gate=NUM]
  *                [shared]
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] width=N wmask=BITS pmc=NUM [field=BITS] [global=BIT]
+ *                [rdpmc=INDEX]
+ *   virtual NUM NAME file=PATH    a number in a file, from 272 on
  *
  * NUM are logical numbers, rising; gate= and pmc= name lines above. What the fields mean stands
  * in perfmonfs/pmu.h. A text that parses is also sound: pmu_validate() has the last word.
@@ -173,7 +175,7 @@ static int parse_pmc(struct pmu *pmu, struct slice line, struct err *e)
 
 static int parse_pmd(struct pmu *pmu, struct slice line, struct err *e)
 {
-	enum { ADDR, WADDR, WIDTH, WMASK, PMC, FIELD, GLOBAL, N };
+	enum { ADDR, WADDR, WIDTH, WMASK, PMC, FIELD, GLOBAL, RDPMC, N };
 	struct key keys[N] = {
 		[ADDR] = {"addr", UINT32_MAX, true},
 		[WADDR] = {"waddr", UINT32_MAX},
@@ -182,6 +184,7 @@ static int parse_pmd(struct pmu *pmu, struct slice line, struct err *e)
 		[PMC] = {"pmc", PMU_MAX_NUM - 1, true},
 		[FIELD] = {"field", UINT64_MAX},
 		[GLOBAL] = {"global", 63},
+		[RDPMC] = {"rdpmc", UINT32_MAX},
 	};
 	struct pmu_pmd pmd = {0};
 	int rc;
@@ -198,6 +201,7 @@ static int parse_pmd(struct pmu *pmu, struct slice line, struct err *e)
 	pmd.addr = (uint32_t)keys[ADDR].value;
 	pmd.waddr = keys[WADDR].seen ? (uint32_t)keys[WADDR].value : pmd.addr;
 	pmd.width = (uint8_t)keys[WIDTH].value;
+	pmd.rdpmc = keys[RDPMC].seen ? (int64_t)keys[RDPMC].value : -1;
 	pmd.wmask = keys[WMASK].value;
 	pmd.field = keys[FIELD].seen ? keys[FIELD].value : UINT64_MAX;
 	pmd.global = keys[GLOBAL].seen ? (int8_t)keys[GLOBAL].value : -1;
@@ -205,6 +209,30 @@ static int parse_pmd(struct pmu *pmu, struct slice line, struct err *e)
 		pmu->counter_width = pmd.width;
 	pmu->pmds[pmu->npmds++] = pmd;
 	return 0;
+}
+
+static int parse_virtual(struct pmu *pmu, struct slice line, struct err *e)
+{
+	struct pmu_virtual v = {.kind = PMU_VIRTUAL_FILE};
+	struct slice path, key;
+	int rc;
+
+	if (pmu->nvirtuals == PMU_MAX_VIRTUALS)
+		return err_set(e, EINVAL, "more than %d virtual PMDs, with those of every PMU",
+			PMU_MAX_VIRTUALS);
+	rc = parse_num_name(&line, &v.num, v.name, e);
+	if (rc < 0)
+		return rc;
+	path = slice_word(&line);
+	key = slice_cut(&path, '=');
+	if (!slice_is(key, "file"))
+		return err_set(e, EINVAL, "file=PATH is missing");
+	if (slice_word(&line).n)
+		return err_set(e, EINVAL, "nothing may follow file=, and no blank be in its path");
+	rc = parse_text(path, "path", v.path, PMU_PATH, e);
+	if (rc == 0)
+		pmu->virtuals[pmu->nvirtuals++] = v;
+	return rc;
 }
 
 static const struct {
@@ -217,6 +245,7 @@ static const struct {
 	{"global", parse_global, true},
 	{"pmc", parse_pmc, false},
 	{"pmd", parse_pmd, false},
+	{"virtual", parse_virtual, false},
 };
 
 /* @seen has a bit for each of the kinds. */
@@ -234,7 +263,8 @@ static int parse_line(struct pmu *pmu, unsigned *seen, struct slice line, struct
 		*seen |= 1u << i;
 		return kinds[i].parse(pmu, line, e);
 	}
-	return err_set(e, EINVAL, "a line begins with pmu, rate, global, pmc or pmd, not '%.*s'",
+	return err_set(e, EINVAL,
+		"a line begins with pmu, rate, global, pmc, pmd or virtual, not '%.*s'",
 		SLICE_ARG(word));
 }
 
@@ -244,6 +274,7 @@ int pmu_parse(struct slice text, struct pmu *pmu, struct err *e)
 	unsigned seen = 0, nr = 0;
 	int rc;
 
+	pmu_add_virtuals(&new);
 	if (text.n && memchr(text.p, '\0', text.n))
 		return err_set(e, EINVAL, "a PMU description is text, without NUL characters");
 

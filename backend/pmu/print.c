@@ -31,7 +31,16 @@ static void print_pmd(const struct pmu *pmu, const struct pmu_pmd *pmd, struct t
 		text_printf(out, " field=%#" PRIx64, pmd->field);
 	if (pmd->global >= 0)
 		text_printf(out, " global=%d", pmd->global);
+	if (pmd->rdpmc >= 0)
+		text_printf(out, " rdpmc=%#" PRIx64, (uint64_t)pmd->rdpmc);
 	text_printf(out, "\n");
+}
+
+/* Those that every PMU has need no mention. */
+static void print_virtual(const struct pmu_virtual *v, struct text *out)
+{
+	if (v->kind == PMU_VIRTUAL_FILE)
+		text_printf(out, "virtual %u %s file=%s\n", v->num, v->name, v->path);
 }
 
 void pmu_print(const struct pmu *pmu, struct text *out)
@@ -51,4 +60,6 @@ void pmu_print(const struct pmu *pmu, struct text *out)
 		print_pmc(pmu, i, out);
 	for (unsigned i = 0; i < pmu->npmds; i++)
 		print_pmd(pmu, &pmu->pmds[i], out);
+	for (unsigned i = 0; i < pmu->nvirtuals; i++)
+		print_virtual(&pmu->virtuals[i], out);
 }

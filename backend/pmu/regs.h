@@ -22,12 +22,12 @@ enum {
 
 /* AMD; beyond what an enumerator of C11 holds */
 #define MSR_AMD_GLOBAL_STATUS 0xc0000300u
-#define MSR_AMD_GLOBAL_CTRL 0xc0000301u
-#define MSR_AMD_GLOBAL_CLEAR 0xc0000302u
-#define MSR_K7_EVTSEL0      0xc0010000u
-#define MSR_K7_PERFCTR0     0xc0010004u
-#define MSR_F15_PERF_CTL0   0xc0010200u /* CTL and CTR in turn */
-#define MSR_F15_PERF_CTR0   0xc0010201u
+#define MSR_AMD_GLOBAL_CTRL   0xc0000301u
+#define MSR_AMD_GLOBAL_CLEAR  0xc0000302u
+#define MSR_K7_EVTSEL0        0xc0010000u
+#define MSR_K7_PERFCTR0       0xc0010004u
+#define MSR_F15_PERF_CTL0     0xc0010200u /* CTL and CTR in turn */
+#define MSR_F15_PERF_CTR0     0xc0010201u
 
 /* Selector bits that no description may offer: pin control, and counting for other threads. */
 #define EVTSEL_PIN (1ULL << 19)

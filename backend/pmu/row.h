@@ -18,6 +18,7 @@ static inline void pmu_start(struct pmu *pmu, const char *name, const char *mode
 	*pmu = (struct pmu){.space = PMU_SPACE_MSR, .max_rate = 1ULL << 36, .counter_width = 64};
 	snprintf(pmu->name, sizeof(pmu->name), "%s", name);
 	snprintf(pmu->model, sizeof(pmu->model), "%s", model);
+	pmu_add_virtuals(pmu);
 }
 
 /* A row named @prefix@n; it gates itself. */
@@ -38,6 +39,7 @@ static inline struct pmu_pmd *pmu_add_pmd(
 	snprintf(pmd->name, sizeof(pmd->name), "%s%u", prefix, n);
 	pmd->field = UINT64_MAX;
 	pmd->global = -1;
+	pmd->rdpmc = n;
 	pmd->width = (uint8_t)width;
 	if (width < pmu->counter_width)
 		pmu->counter_width = (uint8_t)width;

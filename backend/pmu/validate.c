@@ -29,13 +29,17 @@ static const struct {
 	uint32_t first, last, step;
 	enum role role;
 } known[] = {
-	{0x186, 0x18d, 1, ROLE_SELECT},                                 /* P6, Intel */
-	{0xc1, 0xc8, 1, ROLE_COUNTER}, {0x4c1, 0x4c8, 1, ROLE_COUNTER}, /* full-width alias */
-	{0x309, 0x30d, 1, ROLE_COUNTER},                                /* fixed counters */
-	{0x38d, 0x38d, 1, ROLE_FIXED_CTRL}, {0x38e, 0x38e, 1, ROLE_STATUS},
-	{0x38f, 0x38f, 1, ROLE_GLOBAL}, {0x390, 0x390, 1, ROLE_CLEAR},
-	{0x392, 0x392, 1, ROLE_INUSE}, {0x1a6, 0x1a7, 1, ROLE_EXTRA}, /* off-core response */
-	{0xc0010000, 0xc0010003, 1, ROLE_SELECT},                     /* AMD since K7 */
+	{0x186, 0x18d, 1, ROLE_SELECT}, /* P6, Intel */
+	{0xc1, 0xc8, 1, ROLE_COUNTER},
+	{0x4c1, 0x4c8, 1, ROLE_COUNTER}, /* full-width alias */
+	{0x309, 0x30d, 1, ROLE_COUNTER}, /* fixed counters */
+	{0x38d, 0x38d, 1, ROLE_FIXED_CTRL},
+	{0x38e, 0x38e, 1, ROLE_STATUS},
+	{0x38f, 0x38f, 1, ROLE_GLOBAL},
+	{0x390, 0x390, 1, ROLE_CLEAR},
+	{0x392, 0x392, 1, ROLE_INUSE},
+	{0x1a6, 0x1a7, 1, ROLE_EXTRA},            /* off-core response */
+	{0xc0010000, 0xc0010003, 1, ROLE_SELECT}, /* AMD since K7 */
 	{0xc0010004, 0xc0010007, 1, ROLE_COUNTER},
 	{0xc0010200, 0xc001020e, 2, ROLE_SELECT}, /* AMD PerfCtrExtCore */
 	{0xc0010201, 0xc001020f, 2, ROLE_COUNTER},
@@ -129,9 +133,10 @@ static int check_head(const struct pmu *pmu, struct err *e)
 	if (!terminated(pmu->model, PMU_MODEL) || !is_line(pmu->model))
 		return err_set(e, EINVAL, "%s: the model is not a line of plain text", pmu->name);
 	if (!pmu->npmcs || pmu->npmcs > PMU_MAX_PMCS || !pmu->npmds || pmu->npmds > PMU_MAX_PMDS ||
-		pmu->nevents > PMU_MAX_EVENTS)
-		return err_set(e, EINVAL, "%s: %u PMCs, %u PMDs, %u events: none or too many",
-			pmu->name, pmu->npmcs, pmu->npmds, pmu->nevents);
+		pmu->nevents > PMU_MAX_EVENTS || pmu->nvirtuals > PMU_MAX_VIRTUALS)
+		return err_set(e, EINVAL,
+			"%s: %u PMCs, %u PMDs, %u virtual ones, %u events: none or too many",
+			pmu->name, pmu->npmcs, pmu->npmds, pmu->nvirtuals, pmu->nevents);
 	if (!pmu->max_rate)
 		return err_set(e, EINVAL, "%s: no rate is given, the counters could not be polled",
 			pmu->name);
@@ -249,6 +254,9 @@ static int check_pmd(const struct pmu *pmu, unsigned row, struct err *e)
 
 	if (rc < 0)
 		return rc;
+	if (pmd->num >= PMU_FIRST_VIRTUAL)
+		return err_set(e, EINVAL, "%s: numbers from %d on are those of virtual PMDs",
+			pmd->name, PMU_FIRST_VIRTUAL);
 	if (!pmd->width || pmd->width > 64 || pmd->width < pmu->counter_width)
 		return err_set(e, EINVAL, "%s: width %u is not within %u..64", pmd->name,
 			pmd->width, pmu->counter_width);
@@ -326,6 +334,34 @@ static int check_global(const struct pmu *pmu, struct err *e)
 	return rc;
 }
 
+/* Whether it may be read is asked when it is opened. */
+static bool is_path(const char *s)
+{
+	for (size_t i = 0; s[i]; i++)
+		if (s[i] <= ' ' || s[i] > '~' || s[i] == '#')
+			return false;
+	return s[0] == '/';
+}
+
+static int check_virtual(const struct pmu *pmu, unsigned row, struct err *e)
+{
+	const struct pmu_virtual *v = &pmu->virtuals[row];
+	bool file = v->kind == PMU_VIRTUAL_FILE;
+	int before = row ? pmu->virtuals[row - 1].num : PMU_FIRST_VIRTUAL - 1;
+	int rc = check_name_num(v->name, v->num, before, e);
+
+	if (rc < 0)
+		return rc;
+	if (v->kind > PMU_VIRTUAL_FILE || file != (v->num >= PMU_FIRST_FILE))
+		return err_set(e, EINVAL, "%s: virtual PMDs of files have numbers from %d on",
+			v->name, PMU_FIRST_FILE);
+	if (file && (!terminated(v->path, PMU_PATH) || !is_path(v->path)))
+		return err_set(e, EINVAL,
+			"%s: file= takes a path from / on, of plain characters without blanks",
+			v->name);
+	return 0;
+}
+
 int pmu_validate(const struct pmu *pmu, struct err *e)
 {
 	int rc = check_head(pmu, e);
@@ -334,6 +370,8 @@ int pmu_validate(const struct pmu *pmu, struct err *e)
 		rc = check_pmc(pmu, i, e);
 	for (unsigned i = 0; rc == 0 && i < pmu->npmds; i++)
 		rc = check_pmd(pmu, i, e);
+	for (unsigned i = 0; rc == 0 && i < pmu->nvirtuals; i++)
+		rc = check_virtual(pmu, i, e);
 	if (rc == 0)
 		rc = check_narrowest(pmu, e);
 	if (rc == 0)

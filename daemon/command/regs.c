@@ -87,6 +87,8 @@ void command_free(struct command *cmd)
 {
 	free(cmd->regs);
 	free(cmd->msgs);
+	free(cmd->shown);
 	cmd->regs = NULL;
 	cmd->msgs = NULL;
+	cmd->shown = NULL;
 }

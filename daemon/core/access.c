@@ -20,7 +20,12 @@ static int find_element(const struct context *ctx, const struct cmd_reg *r, stru
 	return 0;
 }
 
-/* With those that are to be reset when one of them is found to have overflowed. */
+static int virtual_row(const struct context *ctx, const struct cmd_reg *r)
+{
+	return r->pmd && ctx_set(ctx, r->set) ? pmu_find_virtual(ctx->pmu, r->num) : -1;
+}
+
+/* With those that are to be reset or recorded when one is found to have overflowed. */
 static uint32_t live_in_vector(const struct context *ctx, const struct command *cmd)
 {
 	uint32_t rows = 0;
@@ -32,11 +37,13 @@ static uint32_t live_in_vector(const struct context *ctx, const struct command *
 		if (cmd->regs[i].pmd &&
 			find_element(ctx, &cmd->regs[i], &set, &row, &ignored) == 0 &&
 			set == ctx->active)
-			rows |= ROW(row) | set->pmd[row].reset;
-	return live_rows(ctx, rows);
+			rows |= ROW(row) | set->pmd[row].reset | set->pmd[row].smpl;
+	/* What a page shows is of one look. */
+	return live_rows(ctx, rows && ctx->active->live ? ~0U : rows);
 }
 
-static int fill_vector(struct context *ctx, struct command *cmd, struct err *e)
+static int fill_vector(
+	struct context *ctx, struct command *cmd, const struct plan *plan, struct err *e)
 {
 	struct evtset *set;
 	unsigned row;
@@ -44,7 +51,14 @@ static int fill_vector(struct context *ctx, struct command *cmd, struct err *e)
 
 	for (unsigned i = 0; i < cmd->nregs; i++) {
 		struct cmd_reg *r = &cmd->regs[i];
+		int virtual = virtual_row(ctx, r);
 
+		if (virtual >= 0) {
+			rc = virtual_read(ctx, (unsigned)virtual, plan, &r->value, e);
+			if (rc < 0)
+				return rc;
+			continue;
+		}
 		rc = find_element(ctx, r, &set, &row, e);
 		if (rc < 0)
 			return rc;
@@ -63,8 +77,8 @@ int step_read(
 {
 	if (look_at(ctx, st, plan, live_in_vector(ctx, cmd)) == CORE_RUN)
 		return CORE_RUN;
-	overflow_settle(ctx, plan->at);
-	return fill_vector(ctx, cmd, e);
+	overflow_settle(ctx, plan);
+	return fill_vector(ctx, cmd, plan, e);
 }
 
 /* What a set that is not active comes to use is claimed, so that no switch finds it taken. */
@@ -168,8 +182,11 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 	uint64_t value = r->value;
 	struct evtset *set;
 	unsigned row;
-	int rc = find_element(ctx, r, &set, &row, e);
+	int rc;
 
+	if (virtual_row(ctx, r) >= 0)
+		return err_set(e, EACCES, "pmd%u is a virtual PMD: it can only be read", r->num);
+	rc = find_element(ctx, r, &set, &row, e);
 	if (rc < 0)
 		return rc;
 	if (!r->pmd) {
@@ -200,6 +217,7 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 	}
 	if (rc == CORE_DONE) {
 		conf_store(ctx->pmu, r, plan->at, row, &set->pmd[row]);
+		virtuals_note(set);
 		set->pending &= ~ROW(row);
 		if (set == ctx->active)
 			ctx->wrapped &= ~ROW(row);
@@ -207,7 +225,21 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 	return rc;
 }
 
-int step_write(
+/* Pages of sets that are not active show all that was written, or nothing yet. */
+static void show_written(const struct context *ctx, const struct command *cmd)
+{
+	const struct evtset *last = ctx->active;
+
+	for (unsigned i = 0; ctx->nlive && i < cmd->nregs; i++) {
+		const struct evtset *set = ctx_set(ctx, cmd->regs[i].set);
+
+		if (set && set != ctx->active && set != last)
+			live_refresh(ctx, set);
+		last = set;
+	}
+}
+
+static int write_all(
 	struct context *ctx, struct command *cmd, struct step *st, struct plan *plan, struct err *e)
 {
 	while (st->element < cmd->nregs) {
@@ -224,4 +256,14 @@ int step_write(
 		return CORE_DONE;
 	*e = cmd->cut;
 	return -e->no;
+}
+
+int step_write(
+	struct context *ctx, struct command *cmd, struct step *st, struct plan *plan, struct err *e)
+{
+	int rc = write_all(ctx, cmd, st, plan, e);
+
+	if (rc != CORE_RUN)
+		show_written(ctx, cmd);
+	return rc;
 }

@@ -3,46 +3,66 @@
 #include "daemon/core/core_i.h"
 #include "daemon/core/random.h"
 
+/* A LIST of PMDs, as the rows of the two tables that they stand in. */
+struct listed {
+	uint32_t pmds, virtuals;
+};
+
 static int rows_of(const struct pmu *pmu, const struct regset *nums, const char *what,
-	uint32_t *rows, struct err *e)
+	struct listed *rows, struct err *e)
 {
-	*rows = 0;
+	*rows = (struct listed){0};
 	for (unsigned num = 0; num < PMU_MAX_NUM; num++) {
-		int row;
+		int pmd, virtual;
 
 		if (!regset_has(nums, num))
 			continue;
-		row = pmu_find_pmd(pmu, num);
-		if (row < 0)
-			return err_set(e, EINVAL, "%s=: this PMU has no pmd%u: see pmu/pmds", what,
-				num);
-		*rows |= ROW(row);
+		pmd = pmu_find_pmd(pmu, num);
+		virtual = pmu_find_virtual(pmu, num);
+		if (pmd >= 0)
+			rows->pmds |= ROW(pmd);
+		else if (virtual >= 0)
+			rows->virtuals |= ROW(virtual);
+		else
+			return err_set(
+				e, EINVAL, "%s=: this PMU has no pmd%u: see pmu/pmds", what, num);
 	}
 	return 0;
 }
 
-static void nums_of(const struct pmu *pmu, uint32_t rows, struct regset *nums)
+static void nums_of(const struct pmu *pmu, struct listed rows, struct regset *nums)
 {
 	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (rows & ROW(d))
+		if (rows.pmds & ROW(d))
 			regset_add(nums, pmu->pmds[d].num);
+	for (unsigned i = 0; i < pmu->nvirtuals; i++)
+		if (rows.virtuals & ROW(i))
+			regset_add(nums, pmu->virtuals[i].num);
 }
 
 int conf_check(const struct pmu *pmu, const struct pmd_conf *conf, struct err *e)
 {
-	uint32_t rows;
-
+	struct listed rows;
 	int rc = rows_of(pmu, &conf->smpl, "smpl", &rows, e);
 
-	return rc < 0 ? rc : rows_of(pmu, &conf->reset, "reset", &rows, e);
+	if (rc == 0)
+		rc = rows_of(pmu, &conf->reset, "reset", &rows, e);
+	if (rc == 0 && rows.virtuals)
+		return err_set(e, EINVAL,
+			"reset=: PMDs from %d on are virtual and cannot be reset: leave them out",
+			PMU_FIRST_VIRTUAL);
+	return rc;
 }
 
 void conf_store(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, unsigned d,
 	struct pmd_state *s)
 {
 	const struct pmd_conf *c = &r->conf;
+	struct listed smpl, reset;
 	struct err none;
 
+	rows_of(pmu, &c->smpl, "smpl", &smpl, &none);
+	rows_of(pmu, &c->reset, "reset", &reset, &none);
 	*s = (struct pmd_state){
 		.n =
 			{
@@ -60,9 +80,10 @@ void conf_store(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, un
 		.eventid = c->eventid,
 		.seed = c->seed,
 		.flags = c->flags,
+		.smpl = smpl.pmds,
+		.virtuals = smpl.virtuals,
+		.reset = reset.pmds,
 	};
-	rows_of(pmu, &c->smpl, "smpl", &s->smpl, &none);
-	rows_of(pmu, &c->reset, "reset", &s->reset, &none);
 }
 
 void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, struct cmd_reg *r)
@@ -81,8 +102,8 @@ void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, str
 		.seed = s->seed,
 		.flags = s->flags,
 	};
-	nums_of(pmu, s->smpl, &r->conf.smpl);
-	nums_of(pmu, s->reset, &r->conf.reset);
+	nums_of(pmu, (struct listed){s->smpl, s->virtuals}, &r->conf.smpl);
+	nums_of(pmu, (struct listed){.pmds = s->reset}, &r->conf.reset);
 	r->last_reset = s->n.last_reset;
 	r->thresh_left = set->flags & SET_OVFL_SWITCH ? s->n.thresh_left : 0;
 	r->overflows = s->overflows;

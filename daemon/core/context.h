@@ -14,7 +14,11 @@
 #include "perfmonfs/pmu.h"
 
 /* Why monitoring is to be masked. */
-enum mask_reason { MASK_NOTIFY = 1 << 0, MASK_THROTTLE = 1 << 1 };
+enum mask_reason {
+	MASK_NOTIFY = 1 << 0,
+	MASK_THROTTLE = 1 << 1,
+	MASK_FORMAT = 1 << 2, /* the sampling format says so, or has failed */
+};
 
 /* How often these have happened; whoever wants to know compares. */
 struct ctx_count {
@@ -36,9 +40,9 @@ struct context {
 	struct evtset **sets; /* by rising id; set 0 is always there (3.7.5) */
 	unsigned nsets, room;
 	struct evtset *active;
-	uint64_t since; /* while running: up to when (ns) the active set's time is accounted */
-	uint64_t ticked;  /* when the overflow status was last found clear (ns) */
-	bool statusless;  /* ... but it cannot be read */
+	uint64_t since;  /* while running: up to when (ns) the active set's time is accounted */
+	uint64_t ticked; /* when the overflow status was last found clear (ns) */
+	bool statusless; /* ... but it cannot be read */
 
 	/* While loaded: what we put into the hardware, and what of it is claimed. */
 	struct image hw;
@@ -53,7 +57,16 @@ struct context {
 	uint64_t rate_since;  /* throttling: when its second began, */
 	uint64_t rate_so_far; /* and the overflows in it */
 
+	bool tell; /* a notification is due */
+
 	struct messages messages;
+
+	unsigned nlive; /* sets that have a page */
+	bool rdpmc;     /* its readers may use RDPMC */
+
+	struct sampling smpl;
+	bool kernel_ip;  /* who has loaded it may know where the kernel runs */
+	uint64_t tstamp; /* of the last samples */
 
 	struct ctx_count count;
 };
@@ -92,8 +105,9 @@ enum { CORE_DONE = 0, CORE_RUN = 1 };
  *
  * Errors, besides the specification's: EINVAL wrong state or arguments, EBUSY already loaded, in
  * use, masked or a counter is held by somebody else, ENOENT no such register or set, EEXIST the
- * set exists, EACCES no right to count at kernel level, EPERM no right to load on a CPU, EIO a
- * count was lost or a register faults, ENXIO the CPU is offline, EAGAIN no message.
+ * set exists, EACCES no right to count at kernel level or a write to a virtual PMD, EPERM no right
+ * to load on a CPU, EIO a count was lost, a virtual PMD cannot be told or a register faults,
+ * ENODATA a virtual PMD that only samples have, ENXIO the CPU is offline, EAGAIN no message.
  */
 int core_step(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
 	struct err *e);
@@ -105,6 +119,19 @@ int core_step(struct context *ctx, struct command *cmd, struct step *st, struct 
  */
 void ctx_quiet_plan(const struct context *ctx, struct plan *plan);
 void step_quiet(struct step *st);
+
+/*
+ * Around each command of a context that has live pages: in between, who reads them waits. The set
+ * that is active when it begins is to be given to the end.
+ */
+void ctx_live_begin(struct context *ctx);
+void ctx_live_end(struct context *ctx, struct evtset *was);
+
+/* Something has happened to a process: records it, for a running context whose format wants it. */
+void ctx_event(struct context *ctx, const pfm_smpl_event_t *event);
+
+/* The virtual PMDs whose values @cmd needs from the beginning on. */
+uint32_t ctx_virtuals(const struct context *ctx, const struct command *cmd);
 
 /* When a context wants attention by itself. */
 struct wake {

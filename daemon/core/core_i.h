@@ -50,14 +50,15 @@ bool transition_active(const struct step *st);
 int stop_begin(struct context *ctx, struct step *st, struct plan *plan);
 int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
 bool stop_active(const struct step *st);
+/* Does what a look has found to be done: masks, tells, switches. */
+int look_act(struct context *ctx, struct step *st, struct plan *plan);
 /* Goes on with a stop that leads to being masked. */
 int mask_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
 /* Tells of the overflows that stopping has found. */
-void stop_report(struct context *ctx, uint64_t now);
+void stop_report(struct context *ctx, const struct plan *plan);
 
 /* Adds the write of selector row @p as st->target has it. */
-void plan_selector(
-	const struct context *ctx, const struct step *st, unsigned p, struct plan *plan);
+void plan_selector(const struct context *ctx, const struct step *st, unsigned p, struct plan *plan);
 
 /* What of stopping is left to do when the counters stand still and have been read. */
 int stop_rest(struct context *ctx, struct step *st, struct plan *plan);
@@ -106,17 +107,40 @@ int sets_check(const struct context *ctx, struct err *e);
 /* Sets who follows whom, and forgets who switched. */
 void sets_link(struct context *ctx);
 
-/* conf.c: the configuration of a PMD. EINVAL: it names a PMD that there is not. */
+/* conf.c: the configuration of a PMD. EINVAL: it names a PMD that there is not, or that cannot be
+ * reset. */
 int conf_check(const struct pmu *pmu, const struct pmd_conf *conf, struct err *e);
 /* What a write leaves in row @d: all of it new. */
 void conf_store(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, unsigned d,
 	struct pmd_state *s);
 void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, struct cmd_reg *r);
 
+/* virtual.c: those that a sample of the active set may need now. */
+uint32_t virtuals_sampled(const struct context *ctx);
+/* One that is read by a command: EIO, ENODATA. */
+int virtual_read(const struct context *ctx, unsigned row, const struct plan *plan, uint64_t *value,
+	struct err *e);
+/* Which ones @set has sampled may have changed. */
+void virtuals_note(struct evtset *set);
+
+/* live.c */
+int live_set(struct context *ctx, const struct command *cmd, struct err *e);
+int step_live_read(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
+	struct err *e);
+/* What is true of a set, active or not, is in its page from now on. */
+void live_refresh(const struct context *ctx, const struct evtset *set);
+
 /* overflow.c */
-/* Counts and resets what has wrapped; what else is due is left in mask_due and switch_due. */
-void overflow_settle(struct context *ctx, uint64_t now);
-/* Tells of what has made mask_due. */
+/* Counts, samples and resets what has wrapped in the look that @plan was; what else is due is left
+ * in mask_due, tell and the set's due. */
+void overflow_settle(struct context *ctx, const struct plan *plan);
+/* One overflow of @s; true if that has used up its threshold. */
+bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now);
+/* sample.c: the same by the sampling format. @triggers: thresholds used up; returns the PMDs that
+ * are to be reset with those that were. */
+uint32_t sample_settle(
+	struct context *ctx, uint32_t rows, uint32_t *triggers, const struct plan *plan);
+/* Tells of what is to be told. */
 void overflow_notify(struct context *ctx);
 
 /* status.c: whether a look at the overflow status is enough of one, at @now. */

@@ -218,6 +218,7 @@ int look_at(struct context *ctx, struct step *st, struct plan *plan, uint32_t li
 		counters_take(ctx, st, live, plan);
 	if (live && (first || plan_failed(plan))) {
 		counters_plan(ctx, live_rows(ctx, live), plan);
+		plan->virt.want = virtuals_sampled(ctx);
 		st->phase = PHASE_READ;
 		return plan->n ? CORE_RUN : CORE_DONE;
 	}

@@ -8,8 +8,8 @@
 
 struct evtset *evtset_new(uint16_t id, const struct pmu *pmu)
 {
-	struct evtset *set = calloc(1, sizeof(*set) + pmu->npmds * sizeof(set->pmd[0]) +
-					       pmu->npmcs * sizeof(set->pmc[0]));
+	struct evtset *set = calloc(1,
+		sizeof(*set) + pmu->npmds * sizeof(set->pmd[0]) + pmu->npmcs * sizeof(set->pmc[0]));
 
 	if (!set)
 		return NULL;

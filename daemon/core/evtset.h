@@ -4,6 +4,7 @@
 #define CORE_EVTSET_H
 
 #include "daemon/core/request.h"
+#include "perfmonfs/live.h"
 
 /* Why a count can no longer be told. It stays so until the PMD is written anew. */
 enum lost {
@@ -35,22 +36,25 @@ struct pmd_state {
 	uint32_t seed;
 	uint32_t flags; /* enum pmd_flag */
 	uint32_t smpl, reset;
+	uint32_t virtuals; /* virtual PMDs in smpl=, a bit for each row of theirs */
 };
 
 struct evtset {
 	uint16_t id;
-	uint16_t next_id;      /* the explicit next, with SET_EXPL_NEXT */
+	uint16_t next_id; /* the explicit next, with SET_EXPL_NEXT */
 	uint16_t npmds;
 	uint8_t flags;         /* enum evtset_flag */
 	uint32_t due;          /* PMDs whose thresholds have been reached: it is to be left */
 	uint32_t triggers;     /* what @due was at the last switch by overflow, since load */
+	uint32_t virtuals;     /* virtual PMDs that any of its PMDs has sampled */
 	uint32_t pending;      /* PMDs that have overflowed and wait for their reset */
 	uint64_t timeout_ns;   /* effective; 0: none was set */
 	uint64_t remaining_ns; /* of it, up to ctx->since */
 	uint64_t runs;
-	uint64_t active_ns;  /* up to ctx->since */
-	struct evtset *next; /* while loaded: the one to switch to */
-	uint64_t *pmc;       /* logical values, by row; behind the PMDs */
+	uint64_t active_ns;    /* up to ctx->since */
+	struct evtset *next;   /* while loaded: the one to switch to */
+	uint64_t *pmc;         /* logical values, by row; behind the PMDs */
+	struct pfm_live *live; /* its page, if anybody has asked for it: who made it frees it */
 	struct pmd_state pmd[];
 };
 

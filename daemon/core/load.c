@@ -45,7 +45,9 @@ static int loaded(struct context *ctx, const struct command *cmd)
 	evtset_activate(ctx->active);
 	messages_reset(&ctx->messages);
 	ctx->limits = cmd->limits;
+	ctx->kernel_ip = cmd->rights.kernel;
 	ctx->mask_due = 0;
+	ctx->tell = false;
 	ctx->report = 0;
 	ctx_set_state(ctx, CTX_LOADED);
 	ctx->flags |= CTX_SYSTEM_WIDE;
@@ -66,8 +68,10 @@ int step_load(
 	} else {
 		rc = transition_step(ctx, st, plan, e);
 	}
-	if (rc < 0)
+	if (rc < 0) {
 		ctx->active = st->undo.from;
+		live_refresh(ctx, st->undo.set);
+	}
 	return rc == CORE_DONE ? loaded(ctx, cmd) : rc;
 }
 
@@ -133,6 +137,7 @@ static int unloaded(struct context *ctx, struct step *st, struct err *e)
 	ctx->claimed_global = 0;
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 		ctx->claimed_sel[p] = 0;
+	ctx->active = ctx->sets[0];
 	ctx_set_state(ctx, CTX_UNLOADED);
 	if (!st->err.no)
 		return CORE_DONE;
@@ -146,7 +151,7 @@ int step_unload(struct context *ctx, struct step *st, struct plan *plan, struct 
 		/* Whether it could be stopped or not: putting registers back stops it too. */
 		if (stop_step(ctx, st, plan, e) == CORE_RUN)
 			return CORE_RUN;
-		stop_report(ctx, plan->at);
+		stop_report(ctx, plan);
 		if (st->err.no == ENXIO)
 			st->err.no = 0; /* a CPU that is gone has nothing to be put back */
 		return release(ctx, st, plan);

@@ -13,12 +13,13 @@ static void throttle(struct context *ctx, uint64_t now)
 		ctx->rate_since = now;
 		ctx->rate_so_far = 0;
 	}
-	if (++ctx->rate_so_far > ctx->limits.overflow_rate_max)
-		ctx->mask_due |= MASK_THROTTLE;
+	if (++ctx->rate_so_far <= ctx->limits.overflow_rate_max)
+		return;
+	ctx->mask_due |= MASK_THROTTLE;
+	ctx->tell = true;
 }
 
-/* True if @s has used up its threshold by this overflow. */
-static bool count_overflow(struct context *ctx, struct pmd_state *s, uint64_t now)
+bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now)
 {
 	s->overflows++;
 	ctx->count.overflows++;
@@ -40,7 +41,7 @@ static bool settle_one(struct context *ctx, unsigned d, uint32_t *triggers, uint
 	uint64_t past;
 
 	do {
-		if (count_overflow(ctx, s, now))
+		if (overflow_count(ctx, s, now))
 			*triggers |= ROW(d);
 		if (ctx->mask_due || (*triggers & ROW(d))) {
 			ctx->active->pending |= ROW(d);
@@ -62,25 +63,38 @@ static bool notifies(const struct context *ctx, uint32_t rows)
 	return false;
 }
 
-void overflow_settle(struct context *ctx, uint64_t now)
+/* Without a sampling format. Returns the PMDs that are to be reset with those that were. */
+static uint32_t plain_settle(
+	struct context *ctx, uint32_t rows, uint32_t *triggers, const struct plan *plan)
+{
+	uint32_t others = 0;
+
+	if (notifies(ctx, rows)) {
+		ctx->mask_due |= MASK_NOTIFY;
+		ctx->tell = true;
+	}
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+		if ((rows & ROW(d)) && settle_one(ctx, d, triggers, plan->at))
+			others |= ctx->active->pmd[d].reset;
+	return others;
+}
+
+void overflow_settle(struct context *ctx, const struct plan *plan)
 {
 	struct evtset *set = ctx->active;
-	uint32_t rows = ctx->wrapped, triggers = 0, others = 0;
+	uint32_t rows = ctx->wrapped, triggers = 0, others;
 
 	ctx->wrapped = 0;
 	if (!rows)
 		return;
-	if (notifies(ctx, rows))
-		ctx->mask_due |= MASK_NOTIFY;
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if ((rows & ROW(d)) && settle_one(ctx, d, &triggers, now))
-			others |= set->pmd[d].reset;
+	others = ctx->smpl.fmt ? sample_settle(ctx, rows, &triggers, plan)
+			       : plain_settle(ctx, rows, &triggers, plan);
 	others &= ~rows;
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
 		if (others & ROW(d))
 			pmd_reset(&set->pmd[d], RESET_SHORT);
 	set->due |= triggers;
-	ctx->report = ctx->mask_due ? ctx->report | rows : 0;
+	ctx->report = ctx->mask_due || ctx->tell ? ctx->report | rows : 0;
 }
 
 static void put(struct context *ctx, uint32_t type)
@@ -97,15 +111,15 @@ static void put(struct context *ctx, uint32_t type)
 
 void overflow_notify(struct context *ctx)
 {
-	bool says = !(ctx->flags & CTX_OVFL_NO_MSG);
+	bool throttled = ctx->mask_due & MASK_THROTTLE;
+	bool says = ctx->tell && !(ctx->flags & CTX_OVFL_NO_MSG);
 
-	if (!ctx->mask_due)
-		return;
-	if (says && (ctx->mask_due & MASK_NOTIFY))
+	if (says && (!throttled || (ctx->mask_due & ~MASK_THROTTLE)))
 		put(ctx, PFM_MSG_OVFL);
-	if (says && (ctx->mask_due & MASK_THROTTLE))
+	if (says && throttled)
 		put(ctx, PFM_MSG_THROTTLE);
-	ctx->count.notified++;
+	ctx->count.notified += ctx->tell;
 	ctx->mask_due = 0;
+	ctx->tell = false;
 	ctx->report = 0;
 }

@@ -7,20 +7,31 @@
 #define CORE_PLAN_H
 
 #include "perfmonfs/backend.h"
+#include "perfmonfs/format.h"
 
 enum {
 	/* Each selector and counter at most three times, the registers that all counters share. */
 	PLAN_MAX = 3 * (PMU_MAX_PMCS + PMU_MAX_PMDS) + 6,
 };
 
+/* Values of virtual PMDs, a bit for each row. */
+struct virtual_values {
+	uint32_t want;  /* to be fetched when the plan has been run, unless they already are */
+	uint32_t asked; /* have been fetched for this command, or it was tried */
+	uint32_t valid; /* those of them that can be told */
+	uint64_t value[PMU_MAX_VIRTUALS];
+};
+
 struct plan {
 	struct reg_op op[PLAN_MAX];
-	unsigned n;     /* operations asked for */
-	unsigned done;  /* of these, how many succeeded */
-	struct err err; /* why the next one failed, if done < n */
-	uint64_t at;    /* when the results were there (ns) */
-	bool last;      /* if all of it succeeds, so has the command, and nothing is left to be
-			   done: what this plan turns on would count the instructions of it */
+	unsigned n;             /* operations asked for */
+	unsigned done;          /* of these, how many succeeded */
+	struct err err;         /* why the next one failed, if done < n */
+	uint64_t at;            /* when the results were there (ns) */
+	pfm_smpl_where_t where; /* who was running then, for those who sample */
+	struct virtual_values virt;
+	bool last; /* if all of it succeeds, so has the command, and nothing is left to be
+		      done: what this plan turns on would count the instructions of it */
 };
 
 static inline void plan_clear(struct plan *p)
@@ -28,6 +39,7 @@ static inline void plan_clear(struct plan *p)
 	p->n = p->done = 0;
 	p->err.no = 0;
 	p->last = false;
+	p->virt.want = 0;
 }
 
 /* With its results. */

@@ -15,17 +15,18 @@ int mask_step(struct context *ctx, struct step *st, struct plan *plan, struct er
 
 	if (rc != CORE_DONE)
 		return rc;
-	overflow_settle(ctx, plan->at);
+	overflow_settle(ctx, plan);
 	ctx_set_state(ctx, CTX_MASKED);
 	overflow_notify(ctx);
 	return CORE_DONE;
 }
 
 /* Where a look leads to. */
-static int act(struct context *ctx, struct step *st, struct plan *plan)
+int look_act(struct context *ctx, struct step *st, struct plan *plan)
 {
 	if (ctx->mask_due)
 		return mask_begin(ctx, st, plan);
+	overflow_notify(ctx);
 	return ctx->active->due ? switch_begin(ctx, st, plan, NULL) : CORE_DONE;
 }
 
@@ -33,8 +34,8 @@ static int look(struct context *ctx, struct step *st, struct plan *plan)
 {
 	if (look_at(ctx, st, plan, live_rows(ctx, ~0U)) == CORE_RUN)
 		return CORE_RUN;
-	overflow_settle(ctx, plan->at);
-	return act(ctx, st, plan);
+	overflow_settle(ctx, plan);
+	return look_act(ctx, st, plan);
 }
 
 static int begin(struct context *ctx, struct step *st, struct plan *plan)
@@ -42,8 +43,8 @@ static int begin(struct context *ctx, struct step *st, struct plan *plan)
 	if (!ctx_counts(ctx))
 		return CORE_DONE;
 	/* A read may have found what is to be done. */
-	if (ctx->mask_due || ctx->active->due)
-		return act(ctx, st, plan);
+	if (ctx->mask_due || ctx->tell || ctx->active->due)
+		return look_act(ctx, st, plan);
 	if (time_is_over(ctx, plan->at))
 		return switch_begin(ctx, st, plan, NULL);
 	if (!ctx->wrapped && status_suffices(ctx, plan->at))

@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "perfmonfs/format.h"
+#include "perfmonfs/live.h"
 #include "perfmonfs/msg.h"
 #include "perfmonfs/pmu.h"
 
@@ -20,11 +22,14 @@ enum cmd_verb {
 	CMD_WRITE,         /* write the registers of the vector (3.1.2, 3.1.3) */
 	CMD_READ,          /* read the registers of the vector (3.1.4) */
 	CMD_FLAGS,         /* context flags, until the first load (3.1.1) */
+	CMD_FORMAT,        /* sampling format and buffer, until the first load (3.5) */
 	CMD_INFO,          /* state and flags */
 	CMD_EVTSET_NEW,    /* 3.1.10 */
 	CMD_EVTSET_DELETE, /* 3.1.11 */
 	CMD_EVTSET_WRITE,  /* modify an event set's properties (3.1.10) */
 	CMD_EVTSET_READ,   /* 3.1.12 */
+	CMD_LIVE,          /* keep a page of live counts (4.3.3) */
+	CMD_LIVE_READ,     /* what such a page would show, as of now */
 	CMD_MESSAGES,      /* take messages from the queue (3.3.3) */
 	CMD_SIGNAL,        /* notify by signal (3.3.7); not for the core, which knows no process */
 	CMD_POLL,          /* look at the counters; nobody asked */
@@ -44,6 +49,13 @@ static inline bool command_stops(enum cmd_verb verb)
 struct rights {
 	bool system; /* load on a CPU */
 	bool kernel; /* count at kernel level */
+};
+
+/* A sampling format and the buffer it fills, which belongs to who has made it. */
+struct sampling {
+	const pfm_buffer_fmt_t *fmt; /* NULL: none */
+	void *buf;
+	size_t size;
 };
 
 /* What the administrator and the machine set (config/). */
@@ -174,7 +186,13 @@ struct command {
 	unsigned nmsgs;
 
 	struct cmd_evtset evtset; /* CMD_EVTSET_* */
-	struct ctx_info info;     /* out: CMD_INFO */
+	struct sampling smpl;     /* CMD_FORMAT */
+
+	/* CMD_LIVE: the page for set @evtset.id, and whether its readers may use RDPMC. */
+	struct pfm_live *live;
+	bool rdpmc;
+	struct pfm_live *shown; /* out: CMD_LIVE_READ, of set @evtset.id; the command's own */
+	struct ctx_info info;   /* out: CMD_INFO */
 };
 
 #endif

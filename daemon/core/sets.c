@@ -44,6 +44,8 @@ int set_new(struct context *ctx, unsigned id, struct err *e)
 		return settled(ctx, e);
 	if (i < ctx->nsets && ctx->sets[i]->id == id)
 		return err_set(e, EEXIST, "there is an event set %u already", id);
+	if (ctx->smpl.fmt && (ctx->smpl.fmt->fmt_flags & PFM_FMTFL_NOSET))
+		return err_set(e, EINVAL, "format %s knows no event sets", ctx->smpl.fmt->fmt_name);
 	if (ctx->nsets == ctx->room) {
 		struct evtset **more = realloc(ctx->sets, 2 * ctx->room * sizeof(struct evtset *));
 
@@ -72,8 +74,7 @@ int set_delete(struct context *ctx, unsigned id, struct err *e)
 	if (ctx->state != CTX_UNLOADED)
 		return settled(ctx, e);
 	memmove(&ctx->sets[i], &ctx->sets[i + 1], (--ctx->nsets - i) * sizeof(struct evtset *));
-	if (ctx->active == set)
-		ctx->active = ctx->sets[0];
+	ctx->nlive -= set->live != NULL;
 	free(set);
 	return CORE_DONE;
 }
@@ -81,8 +82,9 @@ int set_delete(struct context *ctx, unsigned id, struct err *e)
 static int store_timeout(struct evtset *set, uint64_t ns, const struct limits *l, struct err *e)
 {
 	if (!ns)
-		return err_set(e, EINVAL, "a timeout of 0 would never let the set count: clear "
-					  "time_switch in flags instead");
+		return err_set(e, EINVAL,
+			"a timeout of 0 would never let the set count: clear "
+			"time_switch in flags instead");
 	if (ns > TIMEOUT_MAX)
 		return err_set(e, ERANGE, "the longest timeout is %llu ns",
 			(unsigned long long)TIMEOUT_MAX);
@@ -105,8 +107,8 @@ int set_write(
 	if (ctx->state != CTX_UNLOADED)
 		return settled(ctx, e);
 	if ((c->change & EVTSET_FLAGS) && (c->flags & both) == both)
-		return err_set(e, EINVAL,
-			"a set switches on overflow or by time, not both: choose one");
+		return err_set(
+			e, EINVAL, "a set switches on overflow or by time, not both: choose one");
 	if ((c->change & EVTSET_TIMEOUT) && store_timeout(set, c->timeout_ns, limits, e) < 0)
 		return -e->no;
 	if (c->change & EVTSET_FLAGS)
@@ -152,6 +154,8 @@ int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, stru
 		if (set->triggers & ROW(d))
 			regset_add(&c->switch_pmds, pmu->pmds[d].num);
 	}
+	for (unsigned i = 0; i < pmu->nvirtuals; i++)
+		regset_add(&c->pmds, pmu->virtuals[i].num);
 	return CORE_DONE;
 }
 

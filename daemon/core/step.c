@@ -13,6 +13,19 @@ static int set_flags(struct context *ctx, unsigned flags, struct err *e)
 	return CORE_DONE;
 }
 
+static int set_format(struct context *ctx, const struct sampling *smpl, struct err *e)
+{
+	if (ctx->ever_loaded)
+		return err_set(
+			e, EBUSY, "the format is settled by the first load: make another context");
+	if (smpl->fmt && (smpl->fmt->fmt_flags & PFM_FMTFL_NOSET) && ctx->nsets > 1)
+		return err_set(e, EINVAL,
+			"format %s knows no event sets: rmdir all but set 0, or choose another",
+			smpl->fmt->fmt_name);
+	ctx->smpl = *smpl;
+	return CORE_DONE;
+}
+
 static int info(const struct context *ctx, struct ctx_info *out)
 {
 	*out = (struct ctx_info){
@@ -80,6 +93,8 @@ int core_step(
 		return step_read(ctx, cmd, st, plan, e);
 	case CMD_FLAGS:
 		return set_flags(ctx, cmd->flags, e);
+	case CMD_FORMAT:
+		return set_format(ctx, &cmd->smpl, e);
 	case CMD_INFO:
 		return info(ctx, &cmd->info);
 	case CMD_RESTART:
@@ -92,6 +107,10 @@ int core_step(
 		return set_write(ctx, &cmd->evtset, &cmd->limits, e);
 	case CMD_EVTSET_READ:
 		return set_read(ctx, &cmd->evtset, plan->at, e);
+	case CMD_LIVE:
+		return live_set(ctx, cmd, e);
+	case CMD_LIVE_READ:
+		return step_live_read(ctx, cmd, st, plan, e);
 	case CMD_MESSAGES:
 		return take_messages(ctx, cmd, e);
 	case CMD_POLL:

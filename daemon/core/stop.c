@@ -128,6 +128,7 @@ void ctx_quiet_plan(const struct context *ctx, struct plan *plan)
 int stop_begin(struct context *ctx, struct step *st, struct plan *plan)
 {
 	ctx_quiet_plan(ctx, plan);
+	plan->virt.want = virtuals_sampled(ctx);
 	st->moves = true;
 	st->phase = PHASE_QUIET;
 	return CORE_RUN;
@@ -185,9 +186,9 @@ int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct er
 }
 
 /* Overflows that the last look has found are like any other, but there is nothing to mask. */
-void stop_report(struct context *ctx, uint64_t now)
+void stop_report(struct context *ctx, const struct plan *plan)
 {
-	overflow_settle(ctx, now);
+	overflow_settle(ctx, plan);
 	overflow_notify(ctx);
 }
 
@@ -198,7 +199,7 @@ int step_stop(struct context *ctx, struct step *st, struct plan *plan, struct er
 	if (stop_active(st)) {
 		rc = stop_step(ctx, st, plan, e);
 		if (rc == CORE_DONE)
-			stop_report(ctx, plan->at);
+			stop_report(ctx, plan);
 		return rc;
 	}
 	if (ctx->state == CTX_RUNNING)

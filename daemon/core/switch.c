@@ -17,6 +17,7 @@
 int switch_begin(struct context *ctx, struct step *st, struct plan *plan, struct evtset *to)
 {
 	ctx_quiet_plan(ctx, plan);
+	plan->virt.want = virtuals_sampled(ctx);
 	st->to = to;
 	st->moves = true;
 	st->phase = PHASE_SWITCH_QUIET;
@@ -156,9 +157,11 @@ static int look(struct context *ctx, struct step *st, struct plan *plan)
 		if (plan_rest(plan))
 			return CORE_RUN;
 	}
-	overflow_settle(ctx, plan->at);
-	if (!ctx->mask_due)
+	overflow_settle(ctx, plan);
+	if (!ctx->mask_due) {
+		overflow_notify(ctx);
 		return set_up(ctx, st, plan);
+	}
 	st->masking = true;
 	return stop_rest(ctx, st, plan);
 }

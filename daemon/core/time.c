@@ -69,7 +69,7 @@ struct wake ctx_wake(const struct context *ctx)
 
 	if (!ctx_counts(ctx))
 		return (struct wake){0};
-	if (ctx->wrapped || ctx->mask_due || set->due)
+	if (ctx->wrapped || ctx->mask_due || ctx->tell || set->due)
 		return (struct wake){.at = 1};
 	look = next_look(ctx);
 	over = set->flags & SET_TIME_SWITCH ? ctx->since + set->remaining_ns : 0;

@@ -278,8 +278,7 @@ static void set_counters(struct context *ctx, const struct step *st, struct plan
 	}
 }
 
-void plan_selector(
-	const struct context *ctx, const struct step *st, unsigned p, struct plan *plan)
+void plan_selector(const struct context *ctx, const struct step *st, unsigned p, struct plan *plan)
 {
 	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[p];
 

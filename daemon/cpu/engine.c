@@ -44,6 +44,7 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 void engine_free(struct engine *eng)
 {
 	engine_drain(eng);
+	virtuals_close(&eng->x.virtuals);
 	close(eng->box.fd);
 	free(eng);
 }
@@ -98,11 +99,10 @@ void engine_watch(struct engine *eng, struct tenant *t)
 bool tenant_publish(struct tenant *t)
 {
 	const struct context *ctx = &t->ctx;
-	bool changed = atomic_load_explicit(&t->queued, memory_order_relaxed) != ctx->messages.n ||
-		       atomic_load_explicit(&t->changes, memory_order_relaxed) !=
-			       ctx->count.changes ||
-		       atomic_load_explicit(&t->notified, memory_order_relaxed) !=
-			       ctx->count.notified;
+	bool changed =
+		atomic_load_explicit(&t->queued, memory_order_relaxed) != ctx->messages.n ||
+		atomic_load_explicit(&t->changes, memory_order_relaxed) != ctx->count.changes ||
+		atomic_load_explicit(&t->notified, memory_order_relaxed) != ctx->count.notified;
 
 	if (!changed)
 		return false;
@@ -132,7 +132,8 @@ static void expect_unloaded(struct engine *eng, struct tenant *t)
 static bool needs_session(enum cmd_verb verb)
 {
 	return verb == CMD_LOAD || verb == CMD_START || verb == CMD_RESTART ||
-	       verb == CMD_EVTSET_NEW || verb == CMD_EVTSET_DELETE || verb == CMD_MESSAGES;
+	       verb == CMD_EVTSET_NEW || verb == CMD_EVTSET_DELETE || verb == CMD_MESSAGES ||
+	       verb == CMD_LIVE;
 }
 
 static void mail(struct engine *eng, struct job *job)
@@ -192,7 +193,7 @@ static void finish(struct job *job)
 static bool only_looks(enum cmd_verb verb)
 {
 	return verb == CMD_READ || verb == CMD_INFO || verb == CMD_EVTSET_READ ||
-	       verb == CMD_MESSAGES;
+	       verb == CMD_MESSAGES || verb == CMD_LIVE_READ;
 }
 
 /*

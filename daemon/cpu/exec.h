@@ -4,12 +4,14 @@
 #define CPU_EXEC_H
 
 #include "daemon/core/context.h"
+#include "daemon/cpu/lookout.h"
+#include "daemon/cpu/virtual.h"
 #include "perfmonfs/backend.h"
 
 /* What contexts have gone through. */
 struct exec_stats {
 	atomic_ullong thefts; /* counters found stolen or paused */
-	atomic_ullong switches, overflows, messages_lost;
+	atomic_ullong switches, overflows, messages_lost, witness_lost;
 };
 
 /* What it takes to execute commands on one CPU; whose it is, runs one at a time. */
@@ -17,7 +19,9 @@ struct executor {
 	struct backend *be;
 	struct backend_cpu *cpu; /* NULL: for unloaded contexts, which need no registers */
 	struct exec_stats *stats;
-	struct plan quiet;       /* what stops the running context, made in advance */
+	struct lookout *lookout; /* knows who is running; NULL: nobody does */
+	struct virtuals virtuals;
+	struct plan quiet; /* what stops the running context, made in advance */
 	struct plan plan;
 	struct step step;
 };

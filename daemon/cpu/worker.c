@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * What this thread executes in user mode while counters run is counted by them. So it is short
- * where that matters: it sleeps in one futex call, and between the register access that starts
+ * where that matters: it sleeps in one system call, and between the register access that starts
  * counting and that sleep it does no more than hand the job to the session thread.
  */
 #include "daemon/cpu/worker.h"
@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "base/raw_syscall.h"
 #include "daemon/cpu/engine_i.h"
 #include "daemon/cpu/exec.h"
+#include "daemon/cpu/lookout.h"
 
 #define SECOND_NS 1000000000
 
@@ -37,16 +39,19 @@ struct worker {
 	struct engine_stats *stats;
 	struct queue mail;
 	atomic_uint bell;      /* rung after each letter; a futex */
+	atomic_int polls;      /* eventfd that it sleeps on instead; -1: it does not */
 	atomic_uint orders;    /* enum order: one word, to be looked at on the way to sleep */
 	atomic_ullong wake_at; /* wake.at, for others */
 	struct news gone;
 
 	/* The thread's own. */
 	struct executor x;
-	struct tenant *tenant; /* the one loaded here */
-	struct wake wake;      /* what it wants by itself, */
-	bool timed;            /* and whether that is a time to sleep to, */
-	struct timespec until; /* which is this (CLOCK_MONOTONIC) */
+	struct tenant *tenant;  /* the one loaded here */
+	struct wake wake;       /* what it wants by itself, */
+	bool timed;             /* and whether that is a time to sleep to, */
+	struct timespec until;  /* which is this (CLOCK_MONOTONIC) */
+	struct lookout lookout; /* for sampling: who is running, and sleep in step with it */
+	int eventfd;            /* -1 until then */
 	struct command ticking;
 	struct err err;
 };
@@ -60,10 +65,25 @@ void news_send(struct news_box *box, struct news *n)
 	raw_syscall4(SYS_write, box->fd, (long)&one, sizeof(one), 0);
 }
 
+/* One of both sees what the other has done: the worker takes its mail after it has set polls. */
 static void ring(struct worker *w)
 {
-	atomic_fetch_add_explicit(&w->bell, 1, memory_order_release);
-	syscall(SYS_futex, &w->bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	int fd;
+
+	atomic_fetch_add(&w->bell, 1);
+	fd = atomic_load(&w->polls);
+	if (fd >= 0)
+		eventfd_write(fd, 1);
+	else
+		syscall(SYS_futex, &w->bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
 }
 
 static void sleep_to(struct worker *w, uint64_t at)
@@ -78,6 +98,8 @@ static void note_wake(struct worker *w, const struct context *ctx)
 	w->wake = ctx_wake(ctx);
 	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->sim);
 	sleep_to(w, w->wake.at);
+	if (w->lookout.witness)
+		lookout_set(&w->lookout, ctx, w->wake, monotonic_ns());
 	atomic_store_explicit(&w->wake_at, w->wake.at, memory_order_relaxed);
 }
 
@@ -93,7 +115,8 @@ static bool sleep_until_rung(struct worker *w, unsigned seen)
  * Pinned, so that register accesses need no interrupt on another CPU; and before ordinary
  * threads, so that a busy CPU can still be stopped in time. Neither is needed for a right count,
  * only for a sharp one: where it is refused (a CPU of the model that this machine does not have,
- * a container without CAP_SYS_NICE), the worker does without.
+ * a container without CAP_SYS_NICE), the worker does without. Pinned last: an ordinary thread could
+ * wait for seconds there, and the session thread with it.
  */
 static void settle(unsigned cpu)
 {
@@ -106,8 +129,8 @@ static void settle(unsigned cpu)
 	CPU_ZERO(&set);
 	if (cpu < CPU_SETSIZE)
 		CPU_SET(cpu, &set);
-	pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 	pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+	pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 
 /* A command has come to where nothing of the context changes any more. */
@@ -137,17 +160,48 @@ static int execute_last(struct worker *w, struct tenant *t, struct command *cmd,
 	return rc;
 }
 
+/* For a context that samples. The model's CPUs run nobody. */
+static int open_lookout(struct worker *w, const struct job *job, struct err *e)
+{
+	const pfm_buffer_fmt_t *fmt = job->tenant->ctx.smpl.fmt;
+	int rc;
+
+	if (!fmt || w->x.be->sim)
+		return 0;
+	w->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w->eventfd < 0)
+		return err_set(e, errno, "eventfd: %s", err_name(errno));
+	rc = lookout_open(&w->lookout, w->cpu, job->cmd.limits.tick_ns, fmt->fmt_event != NULL,
+		w->eventfd, e);
+	if (rc < 0)
+		return rc;
+	w->x.lookout = &w->lookout;
+	atomic_store(&w->polls, w->eventfd);
+	return 0;
+}
+
+static void close_lookout(struct worker *w)
+{
+	atomic_store(&w->polls, -1);
+	w->x.lookout = NULL;
+	lookout_close(&w->lookout);
+}
+
 static int move_in(struct worker *w, struct job *job)
 {
 	int rc = w->x.be->ops->cpu_open(w->x.be, w->cpu, &w->x.cpu, &job->err);
 
 	w->tenant = job->tenant;
+	if (rc == 0)
+		rc = open_lookout(w, job, &job->err);
 	return rc < 0 ? rc : execute(w, job->tenant, &job->cmd, &job->err);
 }
 
 /* Before the session thread learns of it: it may make this CPU another worker at once. */
 static void close_cpu(struct worker *w)
 {
+	close_lookout(w);
+	virtuals_close(&w->x.virtuals);
 	if (w->x.cpu)
 		w->x.be->ops->cpu_close(w->x.cpu);
 	w->x.cpu = NULL;
@@ -207,14 +261,6 @@ static void run_job(struct worker *w, struct job *job)
 		job->done(job);
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
-}
-
 /* What the context wants by itself. A failure shows in the counts that are lost by it. */
 static void tick(struct worker *w, bool switches)
 {
@@ -225,6 +271,7 @@ static void tick(struct worker *w, bool switches)
 	if (!atomic_compare_exchange_strong(&t->inflight, &none, 1)) {
 		w->timed = true;
 		sleep_to(w, monotonic_ns() + RETRY_NS);
+		lookout_retry(&w->lookout, RETRY_NS);
 		return;
 	}
 	if (switches)
@@ -234,6 +281,35 @@ static void tick(struct worker *w, bool switches)
 	if (execute(w, t, &w->ticking, &w->err) == EXEC_LAST)
 		execute_last(w, t, &w->ticking, &w->err);
 	leave(w, t, false);
+}
+
+/* Makes room for more events. Whoever has the context now does it in passing. */
+static void take_events(struct worker *w)
+{
+	struct tenant *t = w->tenant;
+	pfm_smpl_where_t ignored;
+	unsigned none = 0;
+
+	if (!atomic_compare_exchange_strong(&t->inflight, &none, 1))
+		return;
+	lookout_read(&w->lookout, &t->ctx, monotonic_ns(), &ignored);
+	note_wake(w, &t->ctx);
+	leave(w, t, false);
+}
+
+/* The same for one that samples. */
+static void sleep_and_witness(struct worker *w)
+{
+	switch (lookout_sleep(&w->lookout)) {
+	case WOKEN_LOOK:
+		tick(w, w->wake.switches);
+		break;
+	case WOKEN_EVENTS:
+		take_events(w);
+		break;
+	case WOKEN_RUNG:
+		break;
+	}
 }
 
 static void look_at_once(struct worker *w)
@@ -258,6 +334,8 @@ static void *worker_main(void *arg)
 				break;
 			if (__builtin_expect(orders, 0))
 				look_at_once(w);
+			else if (w->lookout.witness)
+				sleep_and_witness(w);
 			else if (sleep_until_rung(w, seen))
 				tick(w, w->wake.switches);
 		}
@@ -303,6 +381,8 @@ int worker_new(struct backend *be, struct news_box *box, struct engine_stats *st
 	w->box = box;
 	w->stats = stats;
 	w->gone.kind = NEWS_WORKER_GONE;
+	w->eventfd = -1;
+	atomic_init(&w->polls, -1);
 	rc = thread_start(&w->thread, worker_main, w);
 	if (rc)
 		return err_set(e, rc, "cannot start the worker of CPU %u: %s (thread limit?)", cpu,
@@ -326,6 +406,7 @@ void worker_retire(struct worker *w)
 void worker_free(struct worker *w)
 {
 	pthread_join(w->thread, NULL);
+	cleanup_close(&w->eventfd);
 	free(w);
 }
 

@@ -40,6 +40,19 @@ static int perf_event_paranoid(void)
 	return f && fscanf(f, "%d", &level) == 1 ? level : 0;
 }
 
+/* What the kernel asks of those who watch a whole CPU; returns how many. */
+static int perf_capabilities(cap_value_t keep[2])
+{
+	bool known = cap_get_bound(CAP_PERFMON) >= 0;
+	int n = 0;
+
+	if (known)
+		keep[n++] = CAP_PERFMON;
+	if (!known || perf_event_paranoid() > 2)
+		keep[n++] = CAP_SYS_ADMIN;
+	return n;
+}
+
 static bool listed(const cap_value_t *keep, int n, cap_value_t c)
 {
 	for (int i = 0; i < n; i++)
@@ -50,15 +63,15 @@ static bool listed(const cap_value_t *keep, int n, cap_value_t c)
 
 int capabilities_drop(const char *backend, struct err *e)
 {
-	cap_value_t keep[3] = {CAP_SYS_NICE, CAP_SYS_RAWIO};
-	int n = 2, rc;
+	cap_value_t keep[4] = {CAP_SYS_NICE};
+	int n = 1, rc;
 	cap_t caps;
 
-	if (strcmp(backend, "perf") == 0) {
-		keep[1] = CAP_PERFMON;
-		if (perf_event_paranoid() > 2)
-			keep[n++] = CAP_SYS_ADMIN;
-	}
+	if (strcmp(backend, "perf") != 0)
+		keep[n++] = CAP_SYS_RAWIO;
+	/* Sampling learns from perf events who is running, with any backend of real CPUs. */
+	if (strcmp(backend, "sim") != 0)
+		n += perf_capabilities(&keep[n]);
 	for (cap_value_t c = 0; cap_get_bound(c) >= 0; c++)
 		if (!listed(keep, n, c))
 			prctl(PR_CAPBSET_DROP, c);

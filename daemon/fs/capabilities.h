@@ -9,9 +9,10 @@
  * Gives up, for good, every capability but those that the backend needs while it serves:
  *
  *   CAP_SYS_RAWIO  msr: the kernel asks for it when /dev/cpu/N/msr is opened, at each load
- *   CAP_PERFMON    perf: CPU-wide and kernel-level events
- *   CAP_SYS_ADMIN  perf, only while kernel.perf_event_paranoid is over 2: Debian's kernels then
- *                  ask for it where others are content with CAP_PERFMON
+ *   CAP_PERFMON    perf, msr: CPU-wide and kernel-level events; msr opens them when it samples
+ *   CAP_SYS_ADMIN  perf, msr: in place of CAP_PERFMON before Linux 5.8, and only while
+ *                  kernel.perf_event_paranoid is over 2: Debian's kernels then ask for it where
+ *                  others are content with CAP_PERFMON
  *   CAP_SYS_NICE   workers run before ordinary threads, so that a busy CPU can be stopped in time
  *
  * The bounding set goes with them and nothing executed later gets any back. CAP_SYS_ADMIN, which

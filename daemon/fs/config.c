@@ -87,6 +87,8 @@ static const struct number {
 } numbers[] = {
 	{"arg_size_max", offsetof(struct config, arg_size_max), ARG_SIZE_MIN, ARG_SIZE_LIMIT,
 		ARG_SIZE_MIN},
+	{"smpl_buf_size_max", offsetof(struct config, smpl_buf_size_max), SMPL_BUF_SIZE_MIN,
+		SMPL_BUF_SIZE_LIMIT, SMPL_BUF_SIZE_DEFAULT},
 	{"tick_us", offsetof(struct config, tick_us), TICK_US_MIN, TICK_US_LIMIT, TICK_US_DEFAULT},
 	{"overflow_rate_max", offsetof(struct config, overflow_rate_max), 1, OVERFLOW_RATE_LIMIT,
 		OVERFLOW_RATE_DEFAULT},
@@ -148,8 +150,8 @@ int config_store(struct config *c, const char *key, struct slice value, struct e
 	if (strcmp(key, "allow_kernel") == 0)
 		return store_kernel(&c->allow_kernel, value, e);
 	return err_set(e, ENOENT,
-		"no key '%s': sys_group, thread_group, allow_kernel, arg_size_max, tick_us and "
-		"overflow_rate_max are",
+		"no key '%s': sys_group, thread_group, allow_kernel, arg_size_max, "
+		"smpl_buf_size_max, tick_us and overflow_rate_max are",
 		key);
 }
 

@@ -17,12 +17,16 @@
 enum {
 	ARG_SIZE_MIN = 4096, /* the smallest page (specification 4.4.2) */
 	ARG_SIZE_LIMIT = 65536,
+	SMPL_BUF_SIZE_MIN = 4096,
+	SMPL_BUF_SIZE_DEFAULT = 16 << 20,
 	TICK_US_MIN = 100,
 	TICK_US_DEFAULT = 1000,
 	TICK_US_LIMIT = 1000000,
 	OVERFLOW_RATE_DEFAULT = 100000,
 	OVERFLOW_RATE_LIMIT = 1000000,
 };
+
+#define SMPL_BUF_SIZE_LIMIT (1ULL << 40)
 
 /* Whose members may do something. Root always may. */
 struct group_rule {
@@ -37,6 +41,7 @@ struct config {
 	struct group_rule thread_group; /* follow threads */
 	enum allow_kernel allow_kernel; /* group: those of sys_group */
 	uint64_t arg_size_max;          /* bytes of one write */
+	uint64_t smpl_buf_size_max;     /* bytes of all sampling buffers together */
 	uint64_t tick_us;               /* the shortest time between two looks or two switches */
 	uint64_t overflow_rate_max;     /* a second and context, then it is masked */
 };

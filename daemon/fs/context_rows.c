@@ -57,6 +57,12 @@ int ctx_flags_parse(const struct call *call, struct slice text, struct command *
 	return command_parse_flags(text, &cmd->flags, e);
 }
 
+/* A format is told of them. */
+void ctx_flags_keep(struct fs_context *ctx, const struct command *cmd)
+{
+	atomic_store(&ctx->flags, cmd->flags);
+}
+
 int ctx_error_show(struct call *call, struct text *out, struct err *e)
 {
 	(void)e;
@@ -72,17 +78,26 @@ static int vector(struct command *cmd, enum cmd_verb verb, unsigned n, struct er
 	return cmd->regs ? 0 : err_set(e, ENOMEM, "no memory");
 }
 
+static uint16_t number_of(const struct call *call, bool pmd)
+{
+	const struct pmu *pmu = call->fs->be->pmu;
+	unsigned reg = call->node.reg;
+
+	if (call->node.row->virtual)
+		return pmu->virtuals[reg].num;
+	return pmd ? pmu->pmds[reg].num : pmu->pmcs[reg].num;
+}
+
 static int one_register(
 	const struct call *call, struct command *cmd, enum cmd_verb verb, bool pmd, struct err *e)
 {
-	const struct pmu *pmu = call->fs->be->pmu;
 	int rc = vector(cmd, verb, 1, e);
 
 	if (rc < 0)
 		return rc;
 	cmd->regs[0] = (struct cmd_reg){
 		.pmd = pmd,
-		.num = pmd ? pmu->pmds[call->node.reg].num : pmu->pmcs[call->node.reg].num,
+		.num = number_of(call, pmd),
 		.set = (uint16_t)call->set,
 	};
 	return 0;

@@ -10,6 +10,7 @@
 struct fs_options {
 	const char *mountpoint;
 	const char *mount_opts; /* "-o" words that are libfuse's or the kernel's, comma-separated */
+	bool nopassthrough; /* memory is fed to the kernel, even if it could be passed through */
 	void (*ready)(void *arg); /* called once the kernel has been answered */
 	void *ready_arg;
 };

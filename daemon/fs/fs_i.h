@@ -10,6 +10,8 @@
 #include "daemon/fs/config.h"
 #include "daemon/fs/fs.h"
 #include "daemon/fs/object.h"
+#include "daemon/fs/passthrough.h"
+#include "daemon/fs/shared.h"
 
 /* The kinds of directory. */
 enum dir {
@@ -30,7 +32,7 @@ enum dir {
 struct node {
 	const struct row *row;
 	uint64_t serial; /* of its context or set; 0: it belongs to none */
-	unsigned reg;    /* row of the PMU description, in DIR_PMCS and DIR_PMDS */
+	unsigned reg;    /* row of its table in the PMU description, in DIR_PMCS and DIR_PMDS */
 };
 
 struct fs;
@@ -48,6 +50,7 @@ struct row {
 	enum dir is;        /* if it is a directory */
 	const char *target; /* if it is a symbolic link */
 	bool lines;         /* takes several lines in one write */
+	bool virtual;       /* in DIR_PMDS, those members that are virtual */
 
 	/* Answered at once: 0, -errno with a sentence, or CALL_LATER. */
 	int (*show)(struct call *call, struct text *out, struct err *e);
@@ -67,6 +70,12 @@ struct row {
 
 	/* What poll() can wait for of it; NULL: it is always ready. */
 	unsigned (*news)(const struct file *f);
+
+	/* Or it is memory to be mapped; NULL with a sentence if there is none. */
+	struct shared *(*memory)(const struct call *call, struct err *e);
+
+	/* Opening it takes more; answers by itself, unless it fails. */
+	int (*open)(struct call *call, struct file *f, int flags, struct err *e);
 };
 
 extern const struct row rows[];
@@ -78,6 +87,8 @@ struct file {
 	struct fs_context *ctx;  /* held; NULL outside of contexts */
 	uid_t uid;               /* of who opened it, not of whom it was passed on to; */
 	struct rights rights;    /* and his */
+	uint64_t memlock;        /* bytes his process may lock, if he may have memory made */
+	struct shared *shared;   /* held, if it is memory, or can be mapped besides */
 	struct file *next, **at; /* all of them; the session thread's */
 
 	/* The newest handle, while somebody may wait; then it is among the context's pollers. */
@@ -103,7 +114,7 @@ struct call {
 	struct node node;
 	struct fs_context *ctx; /* of the node; NULL outside of contexts */
 	int set;                /* of the node; -1 if it belongs to none */
-	struct file *file;      /* read, write */
+	struct file *file;      /* open, read, write */
 	size_t size;            /* bytes asked for, or written */
 	size_t off;             /* read: from where */
 };
@@ -122,6 +133,10 @@ struct fs {
 	struct reader *readers; /* who wait for messages, in any context */
 	uint64_t timer_ns;      /* what the timer can tell apart */
 	const struct fs_options *opts;
+	struct guard *guard;
+	struct passthrough passthrough;
+	struct shared_pool memory;
+	struct shared_ops memory_ops;
 	struct uid_error *uid_errors; /* last_error of those without a context */
 	unsigned nuid_errors;
 	unsigned long long requests;
@@ -151,6 +166,8 @@ struct fuse_entry_param node_entry(const struct call *child);
 /* rights.c */
 bool caller_in(fuse_req_t req, const struct group_rule *rule);
 struct rights caller_rights(const struct call *call);
+/* RLIMIT_MEMLOCK of the calling process; root has none. */
+uint64_t caller_memlock(const struct call *call);
 
 /* error.c: sentences for those who have no context at hand, per uid. */
 void uid_error_set(struct fs *fs, uid_t uid, const struct err *e);
@@ -164,13 +181,16 @@ void call_fail(struct call *call, const struct err *e);
 void call_read_done(struct call *call, int rc, struct text *out, const struct err *e);
 /* Answers a write. */
 void call_write_done(struct call *call, int rc, const struct err *e);
-/* Sends @cmd to the owner of the call's context; the answer comes by itself. Takes @cmd. */
-void call_ask(struct call *call, struct command *cmd);
+/* Sends @cmd to the owner of the call's context; the answer comes by itself. Takes @cmd.
+ * False: there was no memory, and that is answered. */
+bool call_ask(struct call *call, struct command *cmd);
 /* Removes the call's context, then answers. */
 void call_destroy(struct call *call);
 /* Makes event set @id in the call's context; removes the call's event set. */
 void call_make_set(struct call *dir, uint16_t id);
 void call_remove_set(struct call *call);
+/* Has the context's owner take @s. */
+void call_set_format(struct call *call, struct smpl *s);
 /* What config/ sets for commands. */
 struct limits limits_of(const struct fs *fs);
 /* Has @req's interrupt noted, by a number from request_id(). */
@@ -206,8 +226,49 @@ void notifier_drop(struct fs_context *ctx);
 
 /* event.c: what happens to a context comes to those who wait for it. */
 void context_event(struct tenant *t);
+/* The same, for what may have happened unwatched. */
+void context_announce(struct fs_context *ctx);
+/* Something has happened that must not be told yet, for its buffer does not show it. */
+bool context_untold(struct fs_context *ctx);
+void context_watch(struct fs *fs, struct fs_context *ctx);
 /* It is being removed, or the daemon is ending. */
 void context_close(struct fs_context *ctx);
+
+/* smpl.c */
+struct smpl {
+	const pfm_buffer_fmt_t *fmt; /* NULL: none */
+	void *arg;
+	bool begun;         /* fmt_exit is due */
+	struct shared *mem; /* NULL: a format without a buffer */
+};
+/* What @text asks for, for the call's context: ready, but not in use yet. */
+int smpl_new(const struct call *call, struct slice text, struct smpl **out, struct err *e);
+void smpl_free(struct smpl *s);
+/* The context's owner has taken it, and uses the old one no more. */
+void smpl_install(struct fs *fs, struct fs_context *ctx, struct smpl *s);
+/* NULL: it has no buffer. */
+struct shared *context_memory(const struct fs_context *ctx);
+/* The context has no owner any more. */
+void context_gone(struct fs_context *ctx);
+
+/* memory.c */
+/* Answers by itself, unless it fails. */
+int memory_open(struct call *call, struct file *f, int flags, struct err *e);
+/* Answers an open of what is passed; @text: reads come to the daemon all the same. */
+void memory_reply_passed(fuse_req_t req, struct file *f, bool text);
+/* May the context's owner have @room bytes more? Those of @old (or NULL) are about to be given
+ * back, unless somebody has it open. ENOMEM, ENOSPC. */
+int memory_afford(const struct call *call, size_t room, const struct shared *old, struct err *e);
+void memory_read(fuse_req_t req, struct shared *s, size_t size, size_t off);
+size_t memory_size(const struct call *call);
+
+/* live.c */
+int live_open(struct call *call, struct file *f, int flags, struct err *e);
+/* The owner has been asked to keep the page; then, unless the caller has gone away, the answer. */
+void live_follow(struct call *call, int rc);
+void live_answer(struct call *call, int rc, const struct err *e);
+int live_ask(const struct call *call, struct command *cmd, struct err *e);
+void live_print(const struct command *cmd, struct text *out);
 
 /* file.c */
 struct file *file_new(struct call *call);
@@ -229,9 +290,12 @@ struct guard;
 int guard_start(const char *mountpoint, struct guard **out, struct err *e);
 /* Unmounts now, unless the user already has, and ends the guard. */
 void guard_end(struct guard *g);
+/* Registers @fd for passthrough with the connection @fuse: an id from 1 on, or -errno. */
+int guard_back(struct guard *g, int fuse, int fd);
+void guard_unback(struct guard *g, int fuse, int id);
 
 /* The rows' callbacks: root_rows.c, pmu_rows.c, config_rows.c, context_rows.c, set_rows.c,
- * message_rows.c, sim_rows.c. */
+ * message_rows.c, smpl_rows.c, sim_rows.c. */
 int version_show(struct call *call, struct text *out, struct err *e);
 int last_error_show(struct call *call, struct text *out, struct err *e);
 int cpus_show(struct call *call, struct text *out, struct err *e);
@@ -256,6 +320,7 @@ int info_ask(const struct call *call, struct command *cmd, struct err *e);
 void state_print(const struct command *cmd, struct text *out);
 unsigned state_news(const struct file *f);
 void ctx_flags_print(const struct command *cmd, struct text *out);
+void ctx_flags_keep(struct fs_context *ctx, const struct command *cmd);
 int ctx_flags_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e);
 int ctx_error_show(struct call *call, struct text *out, struct err *e);
 int pmc_ask(const struct call *call, struct command *cmd, struct err *e);
@@ -284,6 +349,11 @@ void events_give(struct call *call, const struct command *cmd);
 unsigned events_news(const struct file *f);
 /* Gives what an earlier read of the open file could not take; false if there is nothing. */
 bool events_give_left(struct call *call);
+
+int formats_show(struct call *call, struct text *out, struct err *e);
+int format_show(struct call *call, struct text *out, struct err *e);
+int format_store(struct call *call, struct slice text, struct err *e);
+struct shared *buffer_memory(const struct call *call, struct err *e);
 
 int knob_show(struct call *call, struct text *out, struct err *e);
 int knob_store(struct call *call, struct slice text, struct err *e);

@@ -14,6 +14,7 @@
 struct reader {
 	struct job job;
 	struct call call;
+	struct publication publication; /* comes before the answer, if need be */
 	uint64_t id;
 	unsigned room; /* how many messages it takes */
 	bool nonblock, interrupted;
@@ -127,24 +128,37 @@ static void dismiss_nonblocking(struct fs_context *ctx)
 	}
 }
 
-static void reader_done(struct job *job)
+static void finish(void *arg)
 {
-	struct reader *r = link_entry(job, struct reader, job);
+	struct reader *r = arg;
 	struct fs_context *ctx = r->call.ctx;
 	const struct file *f = r->call.file;
 
 	ctx->asking = false;
-	if (waits(ctx, r)) {
-		if (ctx->dry)
-			dismiss_nonblocking(ctx);
-		ask_on(ctx);
-		return;
-	}
 	leave(ctx, &ctx->readers);
 	answer(ctx, r);
 	reader_free(r);
 	give_left(ctx, f);
 	ask_on(ctx);
+}
+
+static void reader_done(struct job *job)
+{
+	struct reader *r = link_entry(job, struct reader, job);
+	struct fs_context *ctx = r->call.ctx;
+
+	if (waits(ctx, r)) {
+		ctx->asking = false;
+		if (ctx->dry)
+			dismiss_nonblocking(ctx);
+		ask_on(ctx);
+	} else if (job->rc == 0 && context_untold(ctx)) {
+		/* What a message tells of must be in the buffer when it is read. */
+		r->publication = (struct publication){.after = finish, .arg = r};
+		shared_publish(context_memory(ctx), &r->publication);
+	} else {
+		finish(r);
+	}
 }
 
 static void ask(struct fs_context *ctx, struct reader *r)

@@ -40,6 +40,21 @@ static int attach(struct call *c)
 	return 0;
 }
 
+/* Memory goes by a serial number of its own. */
+static int attach_child(struct call *c)
+{
+	int rc = attach(c);
+	struct shared *s;
+	struct err e;
+
+	if (rc < 0 || !c->node.row->memory)
+		return rc;
+	s = c->node.row->memory(c, &e);
+	if (s && s->serial)
+		c->node.serial = s->serial;
+	return 0;
+}
+
 int node_call(struct fs *fs, fuse_req_t req, fuse_ino_t ino, struct call *call)
 {
 	unsigned row = ino & ((1U << ROW_BITS) - 1);
@@ -71,6 +86,8 @@ void node_attr(const struct call *call, struct stat *st)
 		.st_mtim = *t,
 		.st_ctim = *t,
 	};
+	if (row->memory)
+		st->st_size = (off_t)memory_size(call);
 }
 
 /* Names of contexts and sets come and go; others live as long as the inode number they are in. */
@@ -78,6 +95,8 @@ double node_timeout(const struct call *call)
 {
 	enum dir in = call->node.row->in;
 
+	if (call->node.row->memory)
+		return 0.0; /* another piece of memory is another file */
 	return in == DIR_CTXS || (in == DIR_SETS && call->set > 0) ? 0.0 : 60.0;
 }
 
@@ -95,12 +114,17 @@ static bool visible(const struct fs *fs, const struct row *row)
 	return row->is != DIR_SIM || fs->be->sim;
 }
 
-static const struct row *member_row(enum dir d)
+static const struct row *kind_of_member(enum dir d, bool virtual)
 {
 	for (const struct row *r = rows; r < rows + nrows; r++)
-		if (r->in == d && !r->name)
+		if (r->in == d && !r->name && r->virtual == virtual)
 			return r;
 	return NULL;
+}
+
+static const struct row *member_row(enum dir d)
+{
+	return kind_of_member(d, false);
 }
 
 /* A canonical decimal number below @limit, or -1. */
@@ -131,10 +155,27 @@ static bool find_set(const struct call *dir, const char *name, struct node *n)
 	return true;
 }
 
+/* A register by its logical number; of PMDs there are two tables. */
+static bool find_register(const struct call *dir, const char *name, struct node *n)
+{
+	const struct pmu *pmu = pmu_of(dir);
+	bool pmc = dir->node.row->is == DIR_PMCS;
+	int num = parse_member(name, PMU_MAX_NUM), reg;
+
+	if (num < 0)
+		return false;
+	reg = pmc ? pmu_find_pmc(pmu, (unsigned)num) : pmu_find_pmd(pmu, (unsigned)num);
+	if (reg < 0 && !pmc) {
+		reg = pmu_find_virtual(pmu, (unsigned)num);
+		n->row = kind_of_member(DIR_PMDS, true);
+	}
+	n->reg = (unsigned)reg;
+	return reg >= 0;
+}
+
 static bool find_member(const struct call *dir, const char *name, struct node *n)
 {
 	struct fs_context *ctx;
-	int num;
 
 	switch (dir->node.row->is) {
 	case DIR_CTXS:
@@ -145,13 +186,7 @@ static bool find_member(const struct call *dir, const char *name, struct node *n
 		return find_set(dir, name, n);
 	case DIR_PMCS:
 	case DIR_PMDS:
-		num = parse_member(name, PMU_MAX_NUM);
-		if (num >= 0)
-			num = dir->node.row->is == DIR_PMCS
-				      ? pmu_find_pmc(pmu_of(dir), (unsigned)num)
-				      : pmu_find_pmd(pmu_of(dir), (unsigned)num);
-		n->reg = (unsigned)num;
-		return num >= 0;
+		return find_register(dir, name, n);
 	default:
 		return false;
 	}
@@ -168,7 +203,7 @@ int node_lookup(const struct call *dir, const char *name, struct call *child)
 	for (const struct row *r = rows; r < rows + nrows; r++) {
 		if (r->in == d && r->name && strcmp(r->name, name) == 0 && visible(dir->fs, r)) {
 			child->node = (struct node){.row = r, .serial = dir->node.serial};
-			return attach(child);
+			return attach_child(child);
 		}
 	}
 	return -ENOENT;
@@ -219,15 +254,31 @@ static bool next_set(const struct call *dir, uint64_t *cookie, struct node *n, c
 	return true;
 }
 
-static bool next_register(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
+static bool next_pmc(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
 	const struct pmu *pmu = pmu_of(dir);
-	bool pmc = dir->node.row->is == DIR_PMCS;
 
-	if (*cookie >= (pmc ? pmu->npmcs : pmu->npmds))
+	if (*cookie >= pmu->npmcs)
 		return false;
 	n->reg = (unsigned)(*cookie)++;
-	snprintf(name, 256, "%u", pmc ? pmu->pmcs[n->reg].num : pmu->pmds[n->reg].num);
+	snprintf(name, 256, "%u", pmu->pmcs[n->reg].num);
+	return true;
+}
+
+/* The virtual ones follow the others. */
+static bool next_pmd(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
+{
+	const struct pmu *pmu = pmu_of(dir);
+
+	if (*cookie >= (uint64_t)pmu->npmds + pmu->nvirtuals)
+		return false;
+	n->reg = (unsigned)(*cookie)++;
+	if (n->reg >= pmu->npmds) {
+		n->reg -= pmu->npmds;
+		n->row = kind_of_member(DIR_PMDS, true);
+	}
+	snprintf(name, 256, "%u",
+		n->row->virtual ? pmu->virtuals[n->reg].num : pmu->pmds[n->reg].num);
 	return true;
 }
 
@@ -246,11 +297,13 @@ bool node_next(const struct call *dir, uint64_t *cookie, struct call *child, cha
 		found = next_set(dir, cookie, &child->node, name);
 		break;
 	case DIR_PMCS:
+		found = next_pmc(dir, cookie, &child->node, name);
+		break;
 	case DIR_PMDS:
-		found = next_register(dir, cookie, &child->node, name);
+		found = next_pmd(dir, cookie, &child->node, name);
 		break;
 	default:
 		found = next_row(dir, cookie, &child->node, name);
 	}
-	return found && attach(child) == 0;
+	return found && attach_child(child) == 0;
 }

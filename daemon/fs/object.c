@@ -118,11 +118,12 @@ static struct owner *owner_of(struct objects *objs, uid_t uid)
 	return o;
 }
 
-int objects_init(
-	struct objects *objs, struct engine *eng, void (*event)(struct tenant *t), struct err *e)
+int objects_init(struct objects *objs, struct engine *eng, void (*event)(struct tenant *t),
+	void (*gone)(struct fs_context *ctx), struct err *e)
 {
 	objs->eng = eng;
 	objs->event = event;
+	objs->gone = gone;
 	objs->buckets = FEWEST_BUCKETS;
 	objs->hash = calloc(objs->buckets, sizeof(struct object *));
 	return objs->hash ? 0 : err_set(e, ENOMEM, "no memory");
@@ -141,8 +142,11 @@ void objects_free(struct objects *objs)
 
 static void tenant_gone(struct tenant *t)
 {
-	context_unref(
-		(struct fs_context *)(void *)((char *)t - offsetof(struct fs_context, tenant)));
+	struct fs_context *ctx =
+		(struct fs_context *)(void *)((char *)t - offsetof(struct fs_context, tenant));
+
+	ctx->gone(ctx);
+	context_unref(ctx);
 }
 
 int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
@@ -182,6 +186,7 @@ int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
 	ctx->tenant.uid = uid;
 	ctx->tenant.gone = tenant_gone;
 	ctx->tenant.event = objs->event;
+	ctx->gone = objs->gone;
 	ctx->uid = uid;
 	ctx->gid = gid;
 	clock_gettime(CLOCK_REALTIME, &ctx->born);
@@ -214,9 +219,19 @@ void object_remove(struct objects *objs, struct fs_context *ctx)
 	drop(objs, &ctx->set0);
 	for (unsigned i = 0; i < ctx->nsets; i++)
 		drop(objs, ctx->sets[i]);
+	object_set_buffer(objs, ctx, false);
 	*(ctx->prev ? &ctx->prev->next : &objs->first) = ctx->next;
 	*(ctx->next ? &ctx->next->prev : &objs->last) = ctx->prev;
 	objs->count--;
+}
+
+void object_set_buffer(struct objects *objs, struct fs_context *ctx, bool there)
+{
+	if (ctx->buffer.serial)
+		drop(objs, &ctx->buffer);
+	ctx->buffer.serial = 0;
+	if (there)
+		insert(objs, &ctx->buffer, ctx, -1);
 }
 
 /* The index of the first set whose id is not below @id. */
@@ -307,7 +322,15 @@ void object_set_remove(struct objects *objs, struct object *set)
 	ctx->nsets--;
 	memmove(ctx->sets + i, ctx->sets + i + 1, (ctx->nsets - i) * sizeof(struct object *));
 	atomic_fetch_sub(&ctx->owner->sets, 1);
+	shared_unref(set->live);
 	free(set);
+}
+
+void object_drop_live(struct fs_context *ctx)
+{
+	shared_unref(take_ptr(&ctx->set0.live));
+	for (unsigned i = 0; i < ctx->nsets; i++)
+		shared_unref(take_ptr(&ctx->sets[i]->live));
 }
 
 void context_ref(struct fs_context *ctx)

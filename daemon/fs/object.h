@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "daemon/cpu/engine.h"
+#include "daemon/fs/shared.h"
 
 enum {
 	CTX_NAME_MAX = 64,
@@ -23,6 +24,7 @@ enum {
 	CTX_PER_USER = 1024,
 	SETS_PER_USER = 131072, /* besides each context's set 0 */
 	SIGNALS_PER_USER = 64,  /* contexts that notify by signal */
+	BUFFERS_PER_USER = 256, /* each takes a descriptor of the daemon's */
 	CTX_TOTAL = 65536,
 	CTL_MAX = 64,
 	NAME_BUCKETS = 4096,
@@ -32,25 +34,30 @@ struct fs_context;
 struct file;
 struct notifier;
 struct reader;
+struct smpl;
 
 /* A context or one of its sets, found by its serial number. */
 struct object {
 	uint64_t serial;
 	struct fs_context *ctx;
-	int set; /* -1: the context itself */
+	int set;             /* -1: the context itself */
+	struct shared *live; /* of a set: its page of live counts, if there is one, */
+	bool live_kept;      /* which the context's owner keeps */
 	struct object *hash_next;
 };
 
 struct fs_context {
 	struct tenant tenant;
 	struct object self, set0;
+	struct object buffer; /* serial 0: there is none. Each buffer has another */
 	char name[CTX_NAME_MAX + 1];
 	struct owner *owner;
 	uid_t uid;
 	gid_t gid;
 	struct timespec born;
-	atomic_uint refs;               /* the tree, open files and requests under way */
-	struct fs_context *prev, *next; /* all contexts, by rising serial */
+	void (*gone)(struct fs_context *ctx); /* struct objects has it */
+	atomic_uint refs;                     /* the tree, open files and requests under way */
+	struct fs_context *prev, *next;       /* all contexts, by rising serial */
 	struct fs_context *name_next;
 	bool closed; /* out of the tree, or the daemon is ending: nobody may wait for it */
 
@@ -68,7 +75,13 @@ struct fs_context {
 	/* See poll.c. */
 	struct file *pollers; /* open files that somebody may poll */
 	unsigned long long told_notified, told_changes;
+	unsigned long long known_notified, known_changes; /* what may be told, see event.c; */
+	unsigned long long announced_notified, announced_changes; /* and what will be, */
+	struct publication announcement;                          /* when this is done */
+	bool announcing;
 	struct notifier *notifier; /* see signal.c */
+	struct smpl *smpl;         /* see smpl.c */
+	atomic_uint flags;         /* as last written, which load may add to */
 
 	pthread_mutex_t lock; /* a leaf: guards what is below, against workers that answer */
 	char last_error[sizeof(((struct err *)0)->text)];
@@ -82,13 +95,16 @@ struct fs_context {
 struct owner {
 	uid_t uid;
 	atomic_uint contexts, sets;
+	struct shared_account buffers;
 	unsigned notifiers;
 	struct owner *next;
 };
 
 struct objects {
 	struct engine *eng;
-	void (*event)(struct tenant *t); /* every context's tenant.event */
+	void (*event)(struct tenant *t);      /* every context's tenant.event */
+	void (*gone)(struct fs_context *ctx); /* it has no tenant any more; before the last
+						 reference goes */
 	uint64_t last_serial;
 	struct fs_context *first, *last;
 	unsigned count; /* contexts in the tree */
@@ -99,8 +115,8 @@ struct objects {
 };
 
 /* ENOMEM. */
-int objects_init(
-	struct objects *objs, struct engine *eng, void (*event)(struct tenant *t), struct err *e);
+int objects_init(struct objects *objs, struct engine *eng, void (*event)(struct tenant *t),
+	void (*gone)(struct fs_context *ctx), struct err *e);
 
 /* The object with that serial, or NULL if it is gone. */
 struct object *object_find(struct objects *objs, uint64_t serial);
@@ -130,6 +146,12 @@ void object_set_insert(struct objects *objs, struct object *set);
 void object_set_cancel(struct object *set);
 
 void object_set_remove(struct objects *objs, struct object *set);
+
+/* The context has no owner any more who would keep live pages. */
+void object_drop_live(struct fs_context *ctx);
+
+/* The context has another buffer, or none any more. */
+void object_set_buffer(struct objects *objs, struct fs_context *ctx, bool there);
 
 void context_ref(struct fs_context *ctx);
 void context_unref(struct fs_context *ctx);

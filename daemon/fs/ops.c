@@ -50,11 +50,15 @@ static void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 static void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
+	struct file *f = fi ? (struct file *)(uintptr_t)fi->fh : NULL;
 	struct call call;
 	struct stat st;
 
-	(void)fi;
-	if (!begin(req, ino, &call))
+	/* An open file of memory stays what it is. */
+	if (f && f->node.row->memory)
+		call = (struct call){
+			.fs = fuse_req_userdata(req), .node = f->node, .ctx = f->ctx, .file = f};
+	else if (!begin(req, ino, &call))
 		return;
 	node_attr(&call, &st);
 	fuse_reply_attr(req, &st, node_timeout(&call));
@@ -130,14 +134,26 @@ static void fs_readdir(
 
 /* A stream has no position: read() and read() of one open file do not wait for each other in the
  * kernel, where no signal would end that. libfuse has no word for it. */
-static void reply_stream(fuse_req_t req, const struct fuse_file_info *fi)
+static int reply_stream(fuse_req_t req, const struct fuse_file_info *fi)
 {
 	const struct fuse_open_out out = {
 		.fh = fi->fh,
 		.open_flags = FOPEN_DIRECT_IO | FOPEN_STREAM | FOPEN_NOFLUSH,
 	};
 
-	fuse_reply_buf(req, (const char *)&out, sizeof(out));
+	return fuse_reply_buf(req, (const char *)&out, sizeof(out));
+}
+
+static void open_memory(struct call *call, struct file *f, int flags)
+{
+	const struct row *row = call->node.row;
+	struct err e;
+
+	call->file = f;
+	if ((row->open ? row->open : memory_open)(call, f, flags, &e) < 0) {
+		file_free(f);
+		call_fail(call, &e);
+	}
 }
 
 static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -162,13 +178,18 @@ static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	f->uid = fuse_req_ctx(req)->uid;
 	if (call.node.row->show == cpus_show || (writes && call.node.row->parse))
 		f->rights = caller_rights(&call);
+	if (writes && call.node.row->store == format_store)
+		f->memlock = caller_memlock(&call);
+	if (call.node.row->memory || call.node.row->open) {
+		open_memory(&call, f, fi->flags);
+		return;
+	}
 	fi->fh = (uint64_t)(uintptr_t)f;
 	fi->direct_io = 1;
 	fi->noflush = 1;
-	if (call.node.row->give)
-		reply_stream(req, fi);
-	else
-		fuse_reply_open(req, fi);
+	/* Who is gone by now never closes it. */
+	if ((call.node.row->give ? reply_stream(req, fi) : fuse_reply_open(req, fi)) < 0)
+		file_free(f);
 }
 
 static void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -210,6 +231,7 @@ static bool read_on(struct call *call)
 static void fs_read(
 	fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
+	struct file *f = (struct file *)(uintptr_t)fi->fh;
 	TEXT_CLEANUP struct text out = {0};
 	struct command cmd = {0};
 	const struct row *row;
@@ -217,10 +239,14 @@ static void fs_read(
 	struct err e;
 	int rc;
 
+	if (f->node.row->memory) {
+		memory_read(req, f->shared, size, (size_t)off);
+		return;
+	}
 	if (!begin(req, ino, &call))
 		return;
 	row = call.node.row;
-	call.file = (struct file *)(uintptr_t)fi->fh;
+	call.file = f;
 	call.size = size;
 	call.off = (size_t)off;
 	if (row->give) {
@@ -434,6 +460,8 @@ static void fs_init(void *userdata, struct fuse_conn_info *conn)
 
 	/* A write over arg_size_max must come as one piece, to be refused as a whole. */
 	conn->max_write = 2 * ARG_SIZE_LIMIT;
+	/* Memory that is fed does not change behind the kernel's back. */
+	conn->want &= ~FUSE_CAP_AUTO_INVAL_DATA;
 	if (fs->opts->ready)
 		fs->opts->ready(fs->opts->ready_arg);
 }

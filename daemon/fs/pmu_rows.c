@@ -16,6 +16,8 @@ static const char *space_name(const struct pmu *pmu)
 
 /* Bits above the width of a counter are emulated, so none of a PMD's 64 is reserved. */
 enum { PMD_DEFAULT = 0, PMD_RESERVED = 0 };
+/* Nobody writes to a virtual one. */
+#define VIRTUAL_RESERVED UINT64_MAX
 
 int pmu_name_show(struct call *call, struct text *out, struct err *e)
 {
@@ -64,6 +66,9 @@ int pmu_pmds_show(struct call *call, struct text *out, struct err *e)
 	for (const struct pmu_pmd *d = pmu->pmds; d < pmu->pmds + pmu->npmds; d++)
 		text_printf(out, "%u %s %s 0x%x 0x%016x 0x%016x\n", d->num, d->name,
 			space_name(pmu), d->addr, PMD_DEFAULT, PMD_RESERVED);
+	for (const struct pmu_virtual *v = pmu->virtuals; v < pmu->virtuals + pmu->nvirtuals; v++)
+		text_printf(out, "%u %s virtual 0x0 0x%016x 0x%016" PRIx64 "\n", v->num, v->name,
+			PMD_DEFAULT, VIRTUAL_RESERVED);
 	return 0;
 }
 
@@ -89,5 +94,8 @@ int pmu_mappings_show(struct call *call, struct text *out, struct err *e)
 	for (const struct pmu_pmd *d = pmu->pmds; d < pmu->pmds + pmu->npmds; d++)
 		text_printf(out, "PMD%u:0x%x:0x%" PRIx64 ":%s\n", d->num, PMD_DEFAULT,
 			~(uint64_t)PMD_RESERVED, d->name);
+	for (const struct pmu_virtual *v = pmu->virtuals; v < pmu->virtuals + pmu->nvirtuals; v++)
+		text_printf(out, "PMD%u:0x%x:0x%" PRIx64 ":%s\n", v->num, PMD_DEFAULT,
+			~VIRTUAL_RESERVED, v->name);
 	return 0;
 }

@@ -22,8 +22,8 @@ void poller_forget(struct file *f)
 /* What has been told to those who poll. */
 static void note_told(struct fs_context *ctx)
 {
-	ctx->told_notified = atomic_load(&ctx->tenant.notified);
-	ctx->told_changes = atomic_load(&ctx->tenant.changes);
+	ctx->told_notified = ctx->known_notified;
+	ctx->told_changes = ctx->known_changes;
 }
 
 static void remember(struct fs *fs, struct file *f, struct fuse_pollhandle *ph)
@@ -35,6 +35,7 @@ static void remember(struct fs *fs, struct file *f, struct fuse_pollhandle *ph)
 		fuse_pollhandle_destroy(ph);
 		return;
 	}
+	context_untold(ctx); /* what may be told at once is known */
 	if (!ctx->pollers)
 		note_told(ctx); /* for nobody has listened */
 	f->poll = ph;
@@ -57,7 +58,7 @@ static void wake(struct file *f)
 static unsigned state_of(const struct file *f)
 {
 	const struct row *row = f->node.row;
-	unsigned state = row->news ? row->news(f) : 0;
+	unsigned state = row->news && !context_untold(f->ctx) ? row->news(f) : 0;
 
 	if (!row->give)
 		state |= POLLIN | POLLRDNORM;
@@ -82,14 +83,16 @@ void fs_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct f
 	}
 	if (ph)
 		remember(fs, f, ph);
+	if (call.ctx && context_untold(call.ctx))
+		context_announce(call.ctx);
 	fuse_reply_poll(req, state_of(f));
 }
 
 /* What was told is not told again for something else: to epoll, each wake is an event. */
 void pollers_wake(struct fs_context *ctx)
 {
-	bool notified = ctx->told_notified != atomic_load(&ctx->tenant.notified);
-	bool changed = ctx->told_changes != atomic_load(&ctx->tenant.changes);
+	bool notified = ctx->told_notified != ctx->known_notified;
+	bool changed = ctx->told_changes != ctx->known_changes;
 	struct file *next;
 
 	note_told(ctx);

@@ -15,7 +15,9 @@
 struct request {
 	struct job job;
 	struct call call;
-	struct object *set; /* CMD_EVTSET_NEW: it waits to be inserted */
+	struct object *set;             /* CMD_EVTSET_NEW: it waits to be inserted */
+	struct smpl *smpl;              /* CMD_FORMAT: it waits to be the context's */
+	struct publication publication; /* comes before the answer, if its s is not NULL */
 	uint64_t id;
 	struct request **at; /* the link that points here while it is pending; NULL: answered */
 	struct request *next;
@@ -216,11 +218,15 @@ static void answer(struct request *r)
 	case CMD_READ:
 	case CMD_INFO:
 	case CMD_EVTSET_READ:
+	case CMD_LIVE_READ:
 		answer_read(r);
 		break;
 	case CMD_EVTSET_NEW:
 	case CMD_EVTSET_DELETE:
 		answer_set(r);
+		break;
+	case CMD_LIVE:
+		live_answer(&r->call, r->job.rc, &r->job.err);
 		break;
 	case CMD_DESTROY:
 		answer_destroy(r);
@@ -251,19 +257,44 @@ static void follow(struct request *r)
 		set = object_set_from(ctx, r->job.cmd.evtset.id);
 		pollers_close(ctx, set->serial);
 		object_set_remove(objs, set);
+	} else if (r->job.cmd.verb == CMD_FORMAT && r->job.rc == 0) {
+		smpl_install(r->call.fs, ctx, r->smpl);
+	} else if (r->job.cmd.verb == CMD_FORMAT) {
+		smpl_free(r->smpl);
+	} else if (r->job.cmd.verb == CMD_LIVE) {
+		live_follow(&r->call, r->job.rc);
 	}
+}
+
+static void finish(void *arg)
+{
+	struct request *r = arg;
+	struct job *job = &r->job;
+
+	follow(r);
+	if (claim(r->call.fs, r))
+		answer(r);
+	else if (job->cmd.verb == CMD_LIVE)
+		file_free(r->call.file); /* the kernel knows of none */
+	context_unref(r->call.ctx);
+	command_free(&job->cmd);
+	free(r);
 }
 
 static void request_done(struct job *job)
 {
 	struct request *r = link_entry(job, struct request, job);
 
-	follow(r);
-	if (claim(r->call.fs, r))
-		answer(r);
-	context_unref(r->call.ctx);
-	command_free(&job->cmd);
-	free(r);
+	if (r->publication.s)
+		shared_order(&r->publication);
+	else
+		finish(r);
+}
+
+/* Whoever is told that it has stopped, or reads that it has, looks into the buffer then. */
+static bool tells_state(enum cmd_verb verb)
+{
+	return verb == CMD_STOP || verb == CMD_UNLOAD || verb == CMD_RESTART || verb == CMD_INFO;
 }
 
 /* Takes @cmd, also if there is no memory. */
@@ -288,6 +319,10 @@ static struct request *request_new(struct call *call, struct command *cmd)
 				.done = request_done,
 			},
 	};
+	if (tells_state(cmd->verb) && shared_is_fed(context_memory(call->ctx))) {
+		r->publication = (struct publication){.after = finish, .arg = r};
+		shared_expect(context_memory(call->ctx), &r->publication);
+	}
 	enlist(call->fs, r);
 	return r;
 }
@@ -298,12 +333,13 @@ static void ask(struct request *r)
 	engine_submit(r->call.fs->eng, &r->job);
 }
 
-void call_ask(struct call *call, struct command *cmd)
+bool call_ask(struct call *call, struct command *cmd)
 {
 	struct request *r = request_new(call, cmd);
 
 	if (r)
 		ask(r);
+	return r;
 }
 
 void call_make_set(struct call *dir, uint16_t id)
@@ -331,6 +367,24 @@ void call_remove_set(struct call *call)
 	struct command cmd = {.verb = CMD_EVTSET_DELETE, .evtset.id = (uint16_t)call->set};
 
 	call_ask(call, &cmd);
+}
+
+void call_set_format(struct call *call, struct smpl *s)
+{
+	struct command cmd = {.verb = CMD_FORMAT, .smpl.fmt = s->fmt};
+	struct request *r;
+
+	if (s->mem) {
+		cmd.smpl.buf = s->mem->mem;
+		cmd.smpl.size = s->mem->size;
+	}
+	r = request_new(call, &cmd);
+	if (!r) {
+		smpl_free(s);
+		return;
+	}
+	r->smpl = s;
+	ask(r);
 }
 
 void call_destroy(struct call *call)

@@ -2,7 +2,12 @@
 /* What a caller may do, by his own credentials: never by those of the daemon. */
 #include "daemon/fs/fs_i.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
 
 enum { FEW_GROUPS = 64, MANY_GROUPS = 65536 };
 
@@ -62,4 +67,29 @@ struct rights caller_rights(const struct call *call)
 		break;
 	}
 	return r;
+}
+
+/* Its text form: reading another's by prlimit() takes a capability that the daemon has given up. */
+uint64_t caller_memlock(const struct call *call)
+{
+	static const char key[] = "Max locked memory";
+	const struct fuse_ctx *who = fuse_req_ctx(call->req);
+	CLEANUP_FCLOSE FILE *f = NULL;
+	char path[32], line[128];
+	uint64_t bytes;
+
+	if (who->uid == 0)
+		return UINT64_MAX;
+	snprintf(path, sizeof(path), "/proc/%d/limits", (int)who->pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *value = line + sizeof(key) - 1;
+
+		if (strncmp(line, key, sizeof(key) - 1) != 0)
+			continue;
+		if (sscanf(value, "%" SCNu64, &bytes) == 1)
+			return bytes;
+		return strstr(value, "unlimited") ? UINT64_MAX : 0;
+	}
+	return 0; /* it cannot be told */
 }

@@ -28,6 +28,7 @@ int stats_show(struct call *call, struct text *out, struct err *e)
 	struct backend_stats *b = &call->fs->be->stats;
 
 	(void)e;
+	shared_sweep(&call->fs->memory); /* then buffer_bytes is as of now */
 	text_printf(out, "requests %llu\n", call->fs->requests);
 	text_printf(out, "commands %llu\n", atomic_load(&s->commands));
 	text_printf(out, "register_reads %llu\n", atomic_load(&b->reads));
@@ -37,6 +38,9 @@ int stats_show(struct call *call, struct text *out, struct err *e)
 	text_printf(out, "switches %llu\n", atomic_load(&s->exec.switches));
 	text_printf(out, "overflows %llu\n", atomic_load(&s->exec.overflows));
 	text_printf(out, "messages_lost %llu\n", atomic_load(&s->exec.messages_lost));
+	text_printf(out, "witness_lost %llu\n", atomic_load(&s->exec.witness_lost));
+	text_printf(out, "buffer_bytes %llu\n", atomic_load(&call->fs->memory.all.bytes));
+	text_printf(out, "passthrough %d\n", call->fs->passthrough.on);
 	text_printf(out, "contexts %u\n", call->fs->objects.count);
 	text_printf(out, "workers %u\n", s->workers);
 	return 0;

@@ -16,6 +16,7 @@ const struct row rows[] = {
 	{FILE_ROW(DIR_ROOT, "last_error", 0444), .show = last_error_show},
 	{FILE_ROW(DIR_ROOT, "cpus", 0444), .show = cpus_show},
 	{FILE_ROW(DIR_ROOT, "stats", 0444), .show = stats_show},
+	{FILE_ROW(DIR_ROOT, "formats", 0444), .show = formats_show},
 
 	{DIR_ROW(DIR_ROOT, DIR_PMU, "pmu", 0555)},
 	{FILE_ROW(DIR_PMU, "name", 0444), .show = pmu_name_show},
@@ -36,6 +37,8 @@ const struct row rows[] = {
 		.store = config_row_store},
 	{FILE_ROW(DIR_CONFIG, "arg_size_max", 0644), .show = config_row_show,
 		.store = config_row_store},
+	{FILE_ROW(DIR_CONFIG, "smpl_buf_size_max", 0644), .show = config_row_show,
+		.store = config_row_store},
 	{FILE_ROW(DIR_CONFIG, "tick_us", 0644), .show = config_row_show, .store = config_row_store},
 	{FILE_ROW(DIR_CONFIG, "overflow_rate_max", 0644), .show = config_row_show,
 		.store = config_row_store},
@@ -52,11 +55,13 @@ const struct row rows[] = {
 	{FILE_ROW(DIR_CTX, "state", 0400), .ask = info_ask, .print = state_print,
 		.news = state_news},
 	{FILE_ROW(DIR_CTX, "flags", 0600), .ask = info_ask, .print = ctx_flags_print,
-		.parse = ctx_flags_parse},
+		.parse = ctx_flags_parse, .keep = ctx_flags_keep},
 	{FILE_ROW(DIR_CTX, "last_error", 0400), .show = ctx_error_show},
 	{FILE_ROW(DIR_CTX, "msg", 0400), .ask = msg_ask, .give = msg_give, .news = msg_news},
 	{FILE_ROW(DIR_CTX, "events", 0400), .ask = events_ask, .give = events_give,
 		.news = events_news},
+	{FILE_ROW(DIR_CTX, "format", 0600), .show = format_show, .store = format_store},
+	{FILE_ROW(DIR_CTX, "buffer", 0400), .memory = buffer_memory},
 	{LINK_ROW(DIR_CTX, "pmc", "set/0/pmc")},
 	{LINK_ROW(DIR_CTX, "pmd", "set/0/pmd")},
 	{LINK_ROW(DIR_CTX, "regs", "set/0/regs")},
@@ -78,12 +83,14 @@ const struct row rows[] = {
 	{FILE_ROW(DIR_SET, "available", 0400), .ask = evtset_ask,
 		.print = command_print_evtset_available},
 	{FILE_ROW(DIR_SET, "overflows", 0400), .ask = pmds_ask, .print = command_print_overflows},
+	{FILE_ROW(DIR_SET, "live", 0400), .open = live_open, .ask = live_ask, .print = live_print},
 	{FILE_ROW(DIR_SET, "regs", 0600), .lines = true, .ask = regs_ask,
 		.print = command_print_regs, .parse = regs_parse},
 	{DIR_ROW(DIR_SET, DIR_PMCS, "pmc", 0500)},
 	{DIR_ROW(DIR_SET, DIR_PMDS, "pmd", 0500)},
 	{FILE_ROW(DIR_PMCS, NULL, 0600), .ask = pmc_ask, .print = pmc_print, .parse = pmc_parse},
 	{FILE_ROW(DIR_PMDS, NULL, 0600), .ask = pmd_ask, .print = pmd_print, .parse = pmd_parse},
+	{FILE_ROW(DIR_PMDS, NULL, 0400), .virtual = true, .ask = pmd_ask, .print = pmd_print},
 };
 
 const unsigned nrows = sizeof(rows) / sizeof(rows[0]);
@@ -105,7 +112,7 @@ static void print_path(const struct row *r, struct text *out)
 	if (r->in == DIR_NONE)
 		return;
 	print_path(row_of_dir(r->in), out);
-	text_printf(out, "/%s", r->name ? r->name : member[r->in]);
+	text_printf(out, "/%s", r->name ? r->name : r->virtual ? "V" : member[r->in]);
 }
 
 void fs_print_tree(struct text *out)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -32,7 +33,8 @@ static int session_mount(struct fs *fs, struct err *e)
 	fs->se = fuse_session_new(&args, &fs_ops, sizeof(fs_ops), fs);
 	fuse_opt_free_args(&args);
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
-	if (!fs->se || fuse_session_mount(fs->se, path) < 0) {
+	if (!fs->se ||
+		(passthrough_session(fs->se, fd) < 0 && fuse_session_mount(fs->se, path) < 0)) {
 		close(fd);
 		umount2(fs->opts->mountpoint, MNT_DETACH);
 		if (fs->se)
@@ -65,6 +67,31 @@ static void end_signal(int sig)
 	errno = saved;
 }
 
+/* Registering memory takes the capability that only the guard has left. */
+static int back(void *arg, int fd)
+{
+	struct fs *fs = arg;
+
+	return fs->passthrough.on ? guard_back(fs->guard, fuse_session_fd(fs->se), fd) : -ENOSYS;
+}
+
+static void unback(void *arg, int id)
+{
+	struct fs *fs = arg;
+
+	if (fs->guard) /* otherwise the connection is ending, and its ids with it */
+		guard_unback(fs->guard, fuse_session_fd(fs->se), id);
+}
+
+static int store(void *arg, uint64_t ino, size_t off, const void *p, size_t n)
+{
+	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(n);
+	struct fs *fs = arg;
+
+	buf.buf[0].mem = (void *)(uintptr_t)p;
+	return fuse_lowlevel_notify_store(fs->se, ino, (off_t)off, &buf, FUSE_BUF_NO_SPLICE);
+}
+
 /* One request, if there is one: a caller killed since poll() may have taken his back. */
 static void serve_request(struct fs *fs, struct fuse_buf *buf)
 {
@@ -78,22 +105,37 @@ static void serve_request(struct fs *fs, struct fuse_buf *buf)
 	requests_interrupt(fs);
 }
 
+enum { SWEEP_MS = 500 }; /* nobody tells of the end of a mapping */
+
+/* False: a signal came. */
+static bool wait_for_any(struct fs *fs, struct pollfd fds[4])
+{
+	int n;
+
+	fds[3].fd = shared_news_fd(&fs->memory);
+	n = poll(fds, 4, fs->memory.limbo ? SWEEP_MS : -1);
+	if (n == 0)
+		shared_sweep(&fs->memory);
+	return n >= 0;
+}
+
 /*
  * While workers owe an answer, the loop waits for them and for requests. Otherwise it only reads
  * requests: poll() would be a tenth of what the shortest one costs.
  */
-static void session_loop(struct fs *fs)
+static void session_loop(struct fs *fs, struct fuse_buf *buf)
 {
-	struct fuse_buf buf = {.mem = NULL};
 	bool blocking = false;
 	struct pollfd fds[] = {
 		{.fd = on_end.fuse, .events = POLLIN},
 		{.fd = on_end.wake, .events = POLLIN},
 		{.fd = engine_news_fd(fs->eng), .events = POLLIN},
+		{.fd = -1, .events = POLLIN},
 	};
 
 	for (;;) {
-		bool alone = !engine_expects_news(fs->eng);
+		bool alone = !engine_expects_news(fs->eng) && !shared_expects_news(&fs->memory) &&
+			     !fs->memory.limbo;
 
 		if (blocking != alone) {
 			fcntl(on_end.fuse, F_SETFL, alone ? 0 : O_NONBLOCK);
@@ -102,12 +144,33 @@ static void session_loop(struct fs *fs)
 		/* Only now: a signal before this would have had its O_NONBLOCK taken away. */
 		if (on_end.ended || fuse_session_exited(fs->se))
 			break;
-		if (!alone && poll(fds, 3, -1) < 0)
+		if (!alone && !wait_for_any(fs, fds))
 			continue;
 		engine_news(fs->eng);
-		serve_request(fs, &buf);
+		shared_news(&fs->memory);
+		serve_request(fs, buf);
 	}
-	free(buf.mem);
+}
+
+/* A store may wait for a page that the kernel has asked for, so requests are served until the
+ * thread that stores has ended. */
+static void finish_publishing(struct fs *fs, struct fuse_buf *buf)
+{
+	struct pollfd fds[] = {
+		{.events = POLLIN},
+		{.fd = engine_news_fd(fs->eng), .events = POLLIN},
+		{.fd = on_end.fuse, .events = POLLIN},
+	};
+
+	fcntl(on_end.fuse, F_SETFL, O_NONBLOCK);
+	while (!shared_ended(&fs->memory)) {
+		fds[0].fd = shared_news_fd(&fs->memory);
+		if (poll(fds, fuse_session_exited(fs->se) ? 2 : 3, -1) < 0)
+			continue;
+		engine_news(fs->eng);
+		shared_news(&fs->memory);
+		serve_request(fs, buf);
+	}
 }
 
 static void set_signals(int how, void (*handler)(int))
@@ -130,6 +193,7 @@ static void destroy_contexts(struct fs *fs)
 		struct fs_context *ctx = fs->objects.first;
 
 		object_remove(&fs->objects, ctx);
+		context_gone(ctx);
 		context_unref(ctx);
 	}
 }
@@ -144,7 +208,7 @@ static void close_contexts(struct fs *fs)
 static int serve(struct fs *fs, struct err *e)
 {
 	CLEANUP_CLOSE int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	struct guard *guard;
+	struct fuse_buf buf = {.mem = NULL};
 	int rc;
 
 	if (wake < 0)
@@ -152,7 +216,7 @@ static int serve(struct fs *fs, struct err *e)
 	rc = session_mount(fs, e);
 	if (rc < 0)
 		return rc;
-	rc = guard_start(fs->opts->mountpoint, &guard, e);
+	rc = guard_start(fs->opts->mountpoint, &fs->guard, e);
 	if (rc < 0) {
 		umount2(fs->opts->mountpoint, MNT_DETACH);
 	} else {
@@ -161,13 +225,16 @@ static int serve(struct fs *fs, struct err *e)
 		on_end.wake = wake;
 		set_signals(SIG_UNBLOCK, end_signal);
 		if (rc == 0)
-			session_loop(fs);
+			session_loop(fs, &buf);
 		set_signals(SIG_BLOCK, end_signal);
+		finish_publishing(fs, &buf);
 		/* Registers first; what still waits for an answer gets one before the mount goes.
 		 */
 		close_contexts(fs);
 		engine_drain(fs->eng);
-		guard_end(guard);
+		guard_end(fs->guard);
+		fs->guard = NULL;
+		free(buf.mem);
 	}
 	fuse_session_destroy(fs->se);
 	return rc;
@@ -181,6 +248,17 @@ static uint64_t timer_resolution(const struct backend *be)
 	if (be->sim || clock_getres(CLOCK_MONOTONIC, &res) < 0)
 		return 1;
 	return (uint64_t)res.tv_sec * 1000000000 + (uint64_t)res.tv_nsec;
+}
+
+/* Each buffer takes a descriptor. */
+static void allow_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int fs_serve(struct backend *be, const struct config *config, const struct fs_options *opts,
@@ -198,15 +276,21 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	fs->timer_ns = timer_resolution(be);
 	clock_gettime(CLOCK_REALTIME, &fs->born);
 	pthread_mutex_init(&fs->pending_lock, NULL);
+	allow_descriptors();
+	fs->passthrough.wanted = !opts->nopassthrough;
+	fs->memory_ops =
+		(struct shared_ops){.back = back, .unback = unback, .store = store, .arg = fs};
+	fs->memory.ops = &fs->memory_ops;
 	rc = engine_new(be, &fs->eng, e);
 	if (rc < 0)
 		return rc;
-	rc = objects_init(&fs->objects, fs->eng, context_event, e);
+	rc = objects_init(&fs->objects, fs->eng, context_event, context_gone, e);
 	if (rc == 0)
 		rc = serve(fs, e);
 	engine_drain(fs->eng);
 	files_free(fs);
 	destroy_contexts(fs);
+	shared_pool_free(&fs->memory);
 	engine_free(fs->eng);
 	objects_free(&fs->objects);
 	uid_errors_free(fs);

@@ -172,7 +172,7 @@ static void send_signal(const struct notifier *n)
 
 void notifier_raise(struct fs_context *ctx)
 {
-	unsigned long long notified = atomic_load(&ctx->tenant.notified);
+	unsigned long long notified = ctx->known_notified;
 	struct notifier *n = ctx->notifier;
 
 	if (!n || n->notified == notified)

@@ -23,6 +23,19 @@ enum {
 	PMU_NAME = 32,
 	PMU_MODEL = 64,
 	PMU_MAX_EVENTS = 32,
+	PMU_MAX_VIRTUALS = 16,
+	PMU_PATH = 128,
+};
+
+/* Logical numbers of virtual PMDs: the same on every PMU, and those that descriptions may add. */
+enum {
+	PMU_CLOCK = 256,
+	PMU_CPUTIME,
+	PMU_FREE_MEMORY,
+	PMU_LOAD,
+	PMU_TEMPERATURE,
+	PMU_FIRST_VIRTUAL = PMU_CLOCK, /* actual PMDs are below */
+	PMU_FIRST_FILE = 272,
 };
 
 /* Where an actual register lives (specification 3.1.13, PFM_REG_TYPE_*). */
@@ -51,7 +64,7 @@ struct pmu_pmc {
 	bool shared;     /* fields belong to several users: only read-modify-write of our own */
 };
 
-/* A data register. All of them are counters for now. */
+/* A data register that counts. */
 struct pmu_pmd {
 	char name[PMU_NAME];
 	uint16_t num;
@@ -63,6 +76,28 @@ struct pmu_pmd {
 	uint64_t wmask; /* the bits a write sets as given; those above must be written as 0 */
 	uint8_t width;  /* bits that count, 1..64 */
 	int8_t global;  /* its bit in the global control, -1 if there is none */
+	int64_t rdpmc;  /* its index for the RDPMC instruction, -1 if there is none */
+};
+
+/* Where a virtual PMD has its number from. */
+enum pmu_virtual_kind {
+	PMU_VIRTUAL_CLOCK,       /* nanoseconds by which counts are timed */
+	PMU_VIRTUAL_CPUTIME,     /* nanoseconds that the interrupted thread has run */
+	PMU_VIRTUAL_FREE_MEMORY, /* bytes */
+	PMU_VIRTUAL_LOAD,        /* of one minute, times 1000 */
+	PMU_VIRTUAL_TEMPERATURE, /* the number in @path, millidegrees Celsius */
+	PMU_VIRTUAL_FILE,        /* the number in @path, as a description says */
+};
+
+/*
+ * A data register of software (specification 3.2.2): 64 bits that can be read and sampled, never
+ * written, and that do not count.
+ */
+struct pmu_virtual {
+	char name[PMU_NAME];
+	uint16_t num; /* logical number */
+	enum pmu_virtual_kind kind;
+	char path[PMU_PATH]; /* "" unless it is a file's */
 };
 
 /* An event that the backend itself defines; hardware event names are libpfm4's business. */
@@ -77,20 +112,32 @@ struct pmu {
 	char model[PMU_MODEL]; /* for people, e.g. perfmon2's "Intel architectural" */
 	enum pmu_space space;
 	uint8_t counter_width; /* the narrowest counter */
-	uint16_t npmcs, npmds, nevents;
+	uint16_t npmcs, npmds, nevents, nvirtuals;
 	struct pmu_pmc pmcs[PMU_MAX_PMCS]; /* in rising order of num */
 	struct pmu_pmd pmds[PMU_MAX_PMDS];
 	struct pmu_event events[PMU_MAX_EVENTS];
+	struct pmu_virtual virtuals[PMU_MAX_VIRTUALS]; /* in rising order of num */
 	uint32_t global_ctrl; /* one bit per counter; 0: the PMU has none */
-	uint32_t inuse;  /* read-only, bits as in global_ctrl: the selector is not 0 (Intel v4) */
-	uint32_t status; /* read-only, bits as in global_ctrl: the counter has wrapped; 0: none */
-	uint32_t clear;  /* write-only: bits written as 1 are cleared in status */
+	uint32_t inuse;    /* read-only, bits as in global_ctrl: the selector is not 0 (Intel v4) */
+	uint32_t status;   /* read-only, bits as in global_ctrl: the counter has wrapped; 0: none */
+	uint32_t clear;    /* write-only: bits written as 1 are cleared in status */
 	uint64_t max_rate; /* no counter counts more events a second than this */
 };
 
 /* The row of logical register @num, or -1. */
 int pmu_find_pmc(const struct pmu *pmu, unsigned num);
 int pmu_find_pmd(const struct pmu *pmu, unsigned num);
+int pmu_find_virtual(const struct pmu *pmu, unsigned num);
+
+/* Gives a description that has no virtual PMDs yet those that every PMU has on this machine. */
+void pmu_add_virtuals(struct pmu *pmu);
+
+/*
+ * Opens the file of a virtual PMD. What is read from it becomes everybody's, and is believed: so
+ * EPERM unless it is a regular file of root's (or the daemon's user's) that everybody may read
+ * and nobody else may write. ELOOP: it is a symbolic link.
+ */
+int pmu_virtual_open(const struct pmu_virtual *v, struct err *e);
 
 /* The bits that may ever be written to the actual register @addr; 0 if it is none of the PMU's. */
 uint64_t pmu_writable(const struct pmu *pmu, uint32_t addr);

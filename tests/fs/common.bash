@@ -33,6 +33,10 @@ bench_setup() {
 }
 
 teardown() {
+	bench_teardown
+}
+
+bench_teardown() {
 	local rc=0
 
 	exec 4>&- 5>&-

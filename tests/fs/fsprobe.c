@@ -31,6 +31,14 @@
  *                                      in a thread of its own: writes each TEXT by a write(2),
  *                                      then waits for SIG; its si_code, or none, or "astray" if
  *                                      another thread has got it
+ *   fsprobe map PATH HOW LENGTH OFFSET SIZE [STEP ARG ARG]...
+ *                                      maps the file, touches all of it and closes it; takes the
+ *                                      steps; prints SIZE bytes at OFFSET in hex, or SIGBUS. HOW:
+ *                                      shared|private, then any of ,write ,exec. Steps: write PATH
+ *                                      TEXT, read PATH SIZE, poll PATH EVENTS, rmdir PATH -,
+ *                                      protect write|exec -, which ends it with its outcome
+ *   fsprobe reopen PATH FLAGS          opens it read-only, then again by /proc/self/fd
+ *   fsprobe remap PATH FLAGS           the same by its mapping in /proc/self/map_files
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -549,6 +557,162 @@ static int probe_sigwait(char **arg)
 	return 0;
 }
 
+static void on_bus_error(int sig)
+{
+	static const char name[] = "SIGBUS\n";
+
+	(void)sig;
+	_exit(write(STDOUT_FILENO, name, sizeof(name) - 1) < 0);
+}
+
+static int parse_map(const char *arg, int *prot, int *flags)
+{
+	struct slice rest = slice_of(arg);
+	struct slice word = slice_cut(&rest, ',');
+
+	*flags = slice_is(word, "shared") ? MAP_SHARED : MAP_PRIVATE;
+	*prot = PROT_READ;
+	while (rest.n) {
+		word = slice_cut(&rest, ',');
+		if (slice_is(word, "write"))
+			*prot |= PROT_WRITE;
+		else if (slice_is(word, "exec"))
+			*prot |= PROT_EXEC;
+		else
+			return -1;
+	}
+	return 0;
+}
+
+static int step_write(const char *path, const char *text)
+{
+	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 || write(fd, text, strlen(text)) < 0 ? -1 : 0;
+}
+
+static int step_read(const char *path, const char *size)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char buf[4096];
+	uint64_t n;
+
+	if (!parse(size, sizeof(buf), &n))
+		errno = EINVAL;
+	else if (fd >= 0 && read(fd, buf, n) >= 0)
+		return 0;
+	return -1;
+}
+
+static int step_poll(const char *path, const char *events)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct pollfd p = {.fd = fd, .events = (short)parse_events(events)};
+
+	errno = ETIMEDOUT;
+	return fd >= 0 && poll(&p, 1, 10000) == 1 ? 0 : -1;
+}
+
+static int step(char **arg)
+{
+	if (!strcmp(arg[0], "write"))
+		return step_write(arg[1], arg[2]);
+	if (!strcmp(arg[0], "read"))
+		return step_read(arg[1], arg[2]);
+	if (!strcmp(arg[0], "poll"))
+		return step_poll(arg[1], arg[2]);
+	if (!strcmp(arg[0], "rmdir"))
+		return rmdir(arg[1]);
+	errno = EINVAL;
+	return -1;
+}
+
+static int map_file(const char *path, const char *how, uint64_t length, unsigned char **map)
+{
+	CLEANUP_CLOSE int fd = open_or_inherit(path, O_RDONLY);
+	int prot, flags;
+	void *p;
+
+	if (parse_map(how, &prot, &flags) < 0)
+		return misuse("HOW is shared or private, then ,write or ,exec");
+	if (fd < 0)
+		return fail() - 1;
+	p = mmap(NULL, length, prot, flags, fd, 0);
+	if (p == MAP_FAILED)
+		return fail() - 1;
+	*map = p;
+	return 0;
+}
+
+static void touch_map(const unsigned char *map, uint64_t length)
+{
+	for (uint64_t i = 0; i < length; i += 4096)
+		*(const volatile unsigned char *)(map + i);
+}
+
+/* 0 if all steps have been taken; 1: there is nothing to print any more. */
+static int steps(char **arg, void *map, uint64_t length)
+{
+	for (; arg[0] && arg[1] && arg[2]; arg += 3) {
+		if (!strcmp(arg[0], "protect")) {
+			report(mprotect(map, length,
+				PROT_READ | (strcmp(arg[1], "exec") ? PROT_WRITE : PROT_EXEC)));
+			return 1;
+		}
+		if (step(arg) < 0) {
+			fail();
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int probe_map(char **arg)
+{
+	uint64_t length, off, size;
+	unsigned char *map;
+	int rc;
+
+	if (!parse(arg[2], 1 << 30, &length) || !parse(arg[3], length, &off) ||
+		!parse(arg[4], length - off, &size))
+		return misuse("LENGTH, OFFSET and SIZE are numbers within each other");
+	rc = map_file(arg[0], arg[1], length, &map);
+	if (rc)
+		return rc < 0 ? 0 : rc;
+	signal(SIGBUS, on_bus_error);
+	touch_map(map, length);
+	return steps(arg + 5, map, length) ? 0 : print_bytes(map + off, (ssize_t)size);
+}
+
+static int probe_reopen(char **arg)
+{
+	CLEANUP_CLOSE int fd = open(arg[0], O_RDONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int again = -1;
+	int flags = parse_flags(arg[1]);
+	char path[64];
+
+	if (fd < 0)
+		return fail();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, flags | O_CLOEXEC);
+	return report(again);
+}
+
+static int probe_remap(char **arg)
+{
+	CLEANUP_CLOSE int again = -1;
+	int flags = parse_flags(arg[1]);
+	unsigned char *map;
+	char path[64];
+
+	if (map_file(arg[0], "shared", 4096, &map))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx", (unsigned long)map,
+		(unsigned long)map + 4096);
+	again = open(path, flags | O_CLOEXEC);
+	return report(again);
+}
+
 static int probe_chmod(char **arg)
 {
 	char *end;
@@ -587,6 +751,9 @@ static const struct {
 	{"select", 3, probe_select},
 	{"epoll", 4, probe_epoll},
 	{"sigwait", -2, probe_sigwait},
+	{"map", -5, probe_map},
+	{"reopen", 2, probe_reopen},
+	{"remap", 2, probe_remap},
 };
 
 int main(int argc, char **argv)

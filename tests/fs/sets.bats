@@ -138,6 +138,11 @@ run_here() {
 	[ -z "$(comm -12 <(echo "$before") <(find "$C/set/1" -printf '%i\n' | sort))" ]
 }
 
+# The highest number of a virtual PMD here.
+last_builtin() {
+	awk '$3 == "virtual" { n = $1 } END { print n }' "$MNT/pmu/pmds"
+}
+
 @test "what a new set is like" {
 	serve --backend=sim
 	new a
@@ -145,9 +150,9 @@ run_here() {
 	for id in 0 1; do
 		run -0 bounded cat "$C/set/$id"/{flags,timeout_ns,next,runs,active_ns,remaining_ns} \
 			"$C/set/$id"/{switch_pmds,available}
-		is $'none\n0\ndefault\n0\n0\n0\nnone\npmcs 0-3,16\npmds 0-3,16-18'
+		is $'none\n0\ndefault\n0\n0\n0\nnone\npmcs 0-3,16\npmds 0-3,16-18,256-'"$(last_builtin)"
 		overflows $id 0 0 0 0
-		[ "$(wc -l <"$C/set/$id/overflows")" = "$(wc -l <"$MNT/pmu/pmds")" ]
+		[ "$(wc -l <"$C/set/$id/overflows")" = "$(grep -vc ' virtual ' "$MNT/pmu/pmds")" ]
 	done
 	cmp "$C/set/0/regs" "$C/set/1/regs"
 }

@@ -28,6 +28,14 @@ static void check_harmless(const struct pmu *pmu)
 		CHECK(pmu_find_pmd(pmu, pmu->pmds[i].num) == (int)i);
 		CHECK(pmu->pmds[i].pmc < pmu->npmcs);
 		CHECK(pmu->counter_width <= pmu->pmds[i].width);
+		CHECK(pmu->pmds[i].num < PMU_FIRST_VIRTUAL);
+	}
+	for (unsigned i = 0; i < pmu->nvirtuals; i++) {
+		const struct pmu_virtual *v = &pmu->virtuals[i];
+
+		CHECK(pmu_find_virtual(pmu, v->num) == (int)i);
+		CHECK(pmu_find_pmd(pmu, v->num) < 0 && v->num >= PMU_FIRST_VIRTUAL);
+		CHECK(v->kind != PMU_VIRTUAL_FILE || v->path[0] == '/');
 	}
 }
 
@@ -47,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	pmu_print(&pmu, &printed);
 	CHECK(pmu_parse(slice_of_text(&printed), &again, &e) == 0);
 	CHECK(again.counter_width == pmu.counter_width);
+	CHECK(again.nvirtuals == pmu.nvirtuals);
 	pmu_print(&again, &twice);
 	CHECK(text_equal(&printed, &twice));
 	return 0;

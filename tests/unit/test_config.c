@@ -143,7 +143,7 @@ static void test_store_errors(void **state)
 		{"overflow_rate_max", "1000001", ERANGE, "1000000"},
 		{"overflow_rate_max", "-1", EINVAL, "'-1'"},
 		{"sys_groups", "any", ENOENT, "'sys_groups'"},
-		{"", "any", ENOENT, "arg_size_max, tick_us and overflow_rate_max"},
+		{"", "any", ENOENT, "smpl_buf_size_max, tick_us and overflow_rate_max"},
 	};
 
 	(void)state;

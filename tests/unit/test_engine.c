@@ -2,6 +2,7 @@
 /* The engine with its real threads, over the hardware model. */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -514,6 +515,68 @@ static void test_drain(void **state)
 	want_clean();
 }
 
+/* A page of live counts, and what somebody who reads it all the time has found. */
+struct live_reader {
+	struct pfm_live page;
+	atomic_bool over;
+	atomic_uint reads, fallen, wrong;
+};
+
+static void *live_reader_main(void *arg)
+{
+	struct live_reader *r = arg;
+	uint64_t last = 0, count;
+
+	while (!atomic_load(&r->over)) {
+		uint32_t cpu = __atomic_load_n(&r->page.cpu, __ATOMIC_ACQUIRE);
+
+		if (pfm_live_read(&r->page, 0, 0, &count))
+			continue;
+		atomic_fetch_add(&r->fallen, count < last);
+		atomic_fetch_add(&r->wrong, cpu > 2);
+		atomic_fetch_add(&r->reads, 1);
+		last = count;
+	}
+	return NULL;
+}
+
+/* The worker writes the page, and the session thread, when it has borrowed the context to read. */
+static void test_live(void **state)
+{
+	static struct live_reader r;
+	struct job_of_test j;
+	pthread_t thread;
+	CONTEXT(a);
+	uint64_t value = 0;
+	struct err e;
+
+	(void)state;
+	context_init(&a, "live");
+	program(&a);
+	job_init(&j, &a, CMD_LIVE);
+	j.job.cmd.live = &r.page;
+	assert_int_equal(run(&j), 0);
+	assert_int_equal(pthread_create(&thread, NULL, live_reader_main, &r), 0);
+	for (unsigned n = 0; n < 30 || atomic_load(&r.reads) < 1000; n++) {
+		assert_int_equal(run_load(&a, 2, &e), 0);
+		assert_int_equal(run_verb(&a, CMD_START), 0);
+		for (unsigned i = 0; i < 20; i++) {
+			hw_advance(be->sim->hw, 1000);
+			assert_int_equal(run_reg(&a, CMD_READ, true, &value), 0);
+			assert_int_equal(run_verb(&a, CMD_POLL), 0);
+		}
+		assert_int_equal(run_verb(&a, CMD_STOP), 0);
+		assert_int_equal(run_verb(&a, CMD_UNLOAD), 0);
+		wait_workers(0);
+	}
+	atomic_store(&r.over, true);
+	pthread_join(thread, NULL);
+	assert_int_equal(atomic_load(&r.fallen), 0);
+	assert_int_equal(atomic_load(&r.wrong), 0);
+	assert_int_equal(run_reg(&a, CMD_READ, true, &value), 0);
+	assert_int_equal(r.page.pmd[0].value, value);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -526,6 +589,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_box, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_drain, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_live, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

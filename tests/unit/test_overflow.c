@@ -25,31 +25,6 @@ static uint64_t period(uint64_t n)
 	return -n;
 }
 
-static void on_each_model(void (*test)(struct world *w))
-{
-	struct world w;
-
-	for (const struct world_model *m = world_models; m->name; m++) {
-		world_open(&w, m);
-		test(&w);
-		world_close(&w);
-	}
-}
-
-/* The test of that name. */
-#define EACH_MODEL(name)                                                                           \
-	static void test_##name(void **state)                                                      \
-	{                                                                                          \
-		(void)state;                                                                       \
-		on_each_model(name);                                                               \
-	}
-
-static void unload_and_check(struct world *w)
-{
-	WANT(w, 0, world_do(w, CMD_UNLOAD));
-	world_restored(w, 0, "after unload");
-}
-
 static uint64_t now(struct world *w)
 {
 	return hw_now(w->hw);
@@ -148,7 +123,7 @@ static void figure_3_17(struct world *w)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_ALL(w, 0, num, period(100000), 1, period(100000));
-	unload_and_check(w);
+	world_unload(w);
 }
 
 static void figure_3_17_coarsely(struct world *w)
@@ -160,8 +135,8 @@ static void figure_3_17_coarsely(struct world *w)
 static void test_figure_3_17(void **state)
 {
 	(void)state;
-	on_each_model(figure_3_17);
-	on_each_model(figure_3_17_coarsely);
+	world_each_model(figure_3_17);
+	world_each_model(figure_3_17_coarsely);
 }
 
 /* Figure 3.4: base 0x100000, mask 0xff: of a random 0x1567fb, 0xfb is added. */
@@ -175,7 +150,7 @@ static void figure_3_4(struct world *w)
 	happen(w, 0, 1);
 	/* 16807 comes first, whoever knows the seed knows it all (3.4.2) */
 	WANT_ALL(w, 0, 0, 0x100000 + (16807 & 0xff), 1, 0x100000 + (16807 & 0xff));
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(figure_3_4)
 
@@ -225,7 +200,7 @@ static void random_series(struct world *w)
 	happen(w, 0, 1);
 	want = period(1000) + draw(&z, conf.mask);
 	WANT_ALL(w, 0, 0, want, 1, want);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(random_series)
 
@@ -246,7 +221,7 @@ static void random_seeds(struct world *w)
 	arm(w, 0, 0, period(1), conf);
 	happen(w, 0, 1);
 	WANT_ALL(w, 0, 0, 10, 1, 10);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(random_seeds)
 
@@ -338,7 +313,7 @@ static void excess(struct world *w)
 	WANT(w, 0, world_write_in(w, 0, true, 0, period(10)));
 	happen(w, 0, 25);
 	WANT_ALL(w, 0, 0, 15, 1, 0);
-	unload_and_check(w);
+	world_unload(w);
 	WANT_ALL(w, 0, 0, 15, 1, 0);
 }
 EACH_MODEL(excess)
@@ -360,7 +335,7 @@ static void looks(struct world *w)
 	WANT_ALL(w, 0, 0, period(100), 2, period(100));
 	WANT(w, 0, world_do(w, CMD_START));
 	world_happen(w, 0, 101);
-	unload_and_check(w);
+	world_unload(w);
 	WANT_ALL(w, 0, 0, period(99), 3, period(100));
 }
 EACH_MODEL(looks)
@@ -393,7 +368,7 @@ static void reset_list(struct world *w)
 	happen(w, 0, 1998);
 	WANT_ALL(w, 0, 0, period(1000), 3, period(1000));
 	WANT_ALL(w, 0, 1, 3, 0, 3);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(reset_list)
 
@@ -413,7 +388,7 @@ static void reset_each_other(struct world *w)
 	happen(w, 1, 193);
 	WANT_ALL(w, 0, 0, period(100), 1, period(100));
 	WANT_ALL(w, 0, 1, period(200), 2, period(200));
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(reset_each_other)
 
@@ -456,7 +431,7 @@ static void notified(struct world *w)
 	happen(w, 0, 1);
 	WANT_STATE(w, CTX_MASKED, 0);
 	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 1);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(notified)
 
@@ -485,7 +460,7 @@ static void simultaneous(struct world *w)
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_IN(w, 0, 0, period(100));
 	WANT_NO_MESSAGE(w);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(simultaneous)
 
@@ -513,7 +488,7 @@ static void found_by_read(struct world *w)
 	WANT_ALL(w, 0, 0, 1, 2, period(1000));
 	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 1);
 	WANT_NO_MESSAGE(w);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(found_by_read)
 
@@ -539,7 +514,7 @@ static void found_by_half(struct world *w)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT_ALL(w, 0, 0, period(1000), 1, period(1000));
 	WANT_ALL(w, 0, 1, period(2000), 1, period(2000));
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(found_by_half)
 
@@ -558,7 +533,7 @@ static void reset_by_half(struct world *w)
 	WANT(w, 0, world_do(w, CMD_POLL));
 	WANT_ALL(w, 0, 0, period(95), 1, period(100));
 	WANT_ALL(w, 0, 1, period(193), 1, period(200));
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(reset_by_half)
 
@@ -581,7 +556,7 @@ static void found_by_write(struct world *w)
 	WANT_ALL(w, 0, 0, period(1000), 1, period(1000));
 	world_happen(w, 1, 2);
 	WANT_IN(w, 0, 1, 7);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(found_by_write)
 
@@ -601,7 +576,7 @@ static void found_by_stop(struct world *w)
 	WANT(w, 0, world_write_pmd(w, 0, 0, period(10), &conf));
 	WANT(w, 0, world_do(w, CMD_START));
 	world_happen(w, 0, 16);
-	unload_and_check(w);
+	world_unload(w);
 	WANT_STATE(w, CTX_UNLOADED, 0);
 	WANT_ALL(w, 0, 0, 6, 1, period(10));
 	/* messages outlive unload (3.1.8) */
@@ -658,7 +633,7 @@ static void states(struct world *w)
 	WANT(w, 0, world_write_pmd(w, 0, 0, period(10), &conf));
 	happen(w, 0, 10);
 	WANT_STATE(w, CTX_MASKED, 0);
-	unload_and_check(w);
+	world_unload(w);
 	WANT_EQ(w, changes(w), n + 2);
 }
 EACH_MODEL(states)
@@ -692,7 +667,7 @@ static void write_masked(struct world *w)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT_ALL(w, 0, 0, period(1000), 1, period(1000));
 	WANT_ALL(w, 0, 1, 8, 0, 8);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(write_masked)
 
@@ -720,7 +695,7 @@ static void pending(struct world *w)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT_ALL(w, 0, 0, period(1000), 1, period(1000));
 	WANT_ALL(w, 0, 1, period(2000), 1, period(2000));
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(pending)
 
@@ -751,7 +726,7 @@ static void pending_in_set(struct world *w)
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_ALL(w, 0, 0, period(300), 1, period(300));
 	WANT_ALL(w, 0, 1, 9, 0, 9);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(pending_in_set)
 
@@ -796,12 +771,12 @@ static void figure_3_38(struct world *w)
 	WANT_EQ(w, w->stats.switches, 6);
 	WANT_NO_MESSAGE(w);
 	/* stale information is gone with the next load */
-	unload_and_check(w);
+	world_unload(w);
 	WANT_EQ(w, switch_pmds(w, 1), 2);
 	WANT(w, 0, world_set(w, CMD_LOAD, 1));
 	WANT_EQ(w, switch_pmds(w, 0), 0);
 	WANT_EQ(w, switch_pmds(w, 1), 0);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(figure_3_38)
 
@@ -833,7 +808,7 @@ static void real_triggers(struct world *w)
 		ran += i % 2 ? 0 : now(w) - t;
 	}
 	WANT_EQ(w, world_set_info(w, 0).active_ns, ran);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(real_triggers)
 
@@ -859,7 +834,7 @@ static void many_wraps(struct world *w)
 	WANT_ALL(w, 0, 0, period(100), 3, period(100));
 	WANT_ALL(w, 0, 1, 5, 0, 5);
 	WANT_LEFT(w, 0, 0, 3);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(many_wraps)
 
@@ -896,7 +871,7 @@ static void two_triggers(struct world *w)
 	happen(w, 1, 200);
 	WANT_EQ(w, switch_pmds(w, 0), 2);
 	WANT_ALL(w, 0, 0, period(50), 5, period(100));
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(two_triggers)
 
@@ -943,7 +918,7 @@ static void masked_trigger(struct world *w)
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_ALL(w, 0, 0, period(1000), 2, period(1000));
 	WANT_LEFT(w, 0, 0, 2);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(masked_trigger)
 
@@ -971,7 +946,7 @@ static void masked_when_over(struct world *w)
 	WANT_EQ(w, world_set_info(w, 0).active_ns, MS);
 	WANT_EQ(w, world_set_info(w, 1).remaining_ns, MS);
 	WANT_EQ(w, switch_pmds(w, 0), 0);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(masked_when_over)
 
@@ -994,7 +969,7 @@ static void trigger_at_stop(struct world *w)
 	world_work(w);
 	WANT_STATE(w, CTX_RUNNING, 1);
 	WANT_EQ(w, switch_pmds(w, 0), 1);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(trigger_at_stop)
 
@@ -1024,7 +999,7 @@ static void cascade(struct world *w)
 	for (unsigned i = 0; i < w->model->npmd; i++)
 		WANT_IN(w, 1, w->model->pmd[i].num, world_events(w, i, false, t, now(w)));
 	WANT_STATE(w, CTX_RUNNING, 1);
-	unload_and_check(w);
+	world_unload(w);
 	for (unsigned i = 0; i < w->model->npmd; i++)
 		WANT_IN(w, 1, w->model->pmd[i].num, world_events(w, i, false, t, now(w)));
 }
@@ -1063,7 +1038,7 @@ static void thresholds(struct world *w)
 	WANT(w, 0, world_do(w, CMD_LOAD));
 	WANT_LEFT(w, 0, 0, 5);
 	WANT_ALL(w, 0, 0, period(9), 1, period(10));
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(thresholds)
 
@@ -1087,7 +1062,7 @@ static void no64(struct world *w)
 	WANT_EQ(w, world_pmd(w, 0, 0).overflows, 0);
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_NO_MESSAGE(w);
-	unload_and_check(w);
+	world_unload(w);
 	WANT_IN(w, 0, 0, 3);
 }
 EACH_MODEL(no64)
@@ -1140,7 +1115,7 @@ static void fifo(struct world *w)
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	WANT(w, 0, world_do(w, CMD_LOAD));
 	WANT_NO_MESSAGE(w);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(fifo)
 
@@ -1189,7 +1164,7 @@ static void overrun(struct world *w)
 	make_noise(w, 1);
 	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 2);
 	WANT_NO_MESSAGE(w);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(overrun)
 
@@ -1208,7 +1183,7 @@ static void no_messages(struct world *w)
 	assert_true(world_info(w).throttled);
 	WANT_NO_MESSAGE(w);
 	WANT_EQ(w, w->stats.messages_lost, 0);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(no_messages)
 
@@ -1257,7 +1232,7 @@ static void throttle(struct world *w)
 	happen(w, 0, 10);
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_NO_MESSAGE(w);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(throttle)
 
@@ -1279,7 +1254,7 @@ static void throttled_and_notified(struct world *w)
 	WANT_NO_MESSAGE(w);
 	WANT(w, 0, world_do(w, CMD_STOP));
 	assert_false(world_info(w).throttled);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(throttled_and_notified)
 
@@ -1304,7 +1279,7 @@ static void throttled_trigger(struct world *w)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT_STATE(w, CTX_RUNNING, 1);
 	WANT_EQ(w, switch_pmds(w, 0), 1);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(throttled_trigger)
 

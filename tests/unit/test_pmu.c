@@ -277,6 +277,15 @@ static void test_questions(void **state)
 	assert_int_equal(pmu_writable(&pmu, 0), 0);
 }
 
+static struct pmu_virtual *add_file(struct pmu *p, unsigned num, const char *path)
+{
+	struct pmu_virtual *v = &p->virtuals[p->nvirtuals++];
+
+	*v = (struct pmu_virtual){.name = "f", .num = (uint16_t)num, .kind = PMU_VIRTUAL_FILE};
+	snprintf(v->path, sizeof(v->path), "%s", path);
+	return v;
+}
+
 /* Each breaks one rule of a sound intel_arch_v4 (4 general, 3 fixed counters). */
 #define SPOIL(name, change)                                                                        \
 	static void spoil_##name(struct pmu *p)                                                    \
@@ -347,7 +356,23 @@ static void test_questions(void **state)
 	X(clear_addr, p->clear = 0x391)                                                            \
 	X(addr_twice, p->pmcs[1].addr = p->pmcs[0].addr)                                           \
 	X(waddr_twice, p->pmds[1].waddr = p->pmds[0].waddr)                                        \
-	X(alias_taken, p->pmds[1].addr = p->pmds[0].waddr)
+	X(alias_taken, p->pmds[1].addr = p->pmds[0].waddr)                                         \
+	X(pmd_virtual, p->pmds[6].num = PMU_FIRST_VIRTUAL)                                         \
+	X(many_virtuals, p->nvirtuals = PMU_MAX_VIRTUALS + 1)                                      \
+	X(virtual_name, p->virtuals[0].name[0] = '\0')                                             \
+	X(virtual_falls, p->virtuals[1].num = PMU_CLOCK)                                           \
+	X(virtual_low, p->virtuals[0].num = PMU_FIRST_VIRTUAL - 1)                                 \
+	X(virtual_builtin_high, add_file(p, PMU_FIRST_FILE, "/x")->kind = PMU_VIRTUAL_LOAD)        \
+	X(virtual_file_low, add_file(p, PMU_FIRST_FILE - 1, "/x"))                                 \
+	X(virtual_high, add_file(p, PMU_MAX_NUM, "/x"))                                            \
+	X(virtual_kind, add_file(p, PMU_FIRST_FILE, "/x")->kind = PMU_VIRTUAL_FILE + 1)            \
+	X(path_empty, add_file(p, PMU_FIRST_FILE, ""))                                             \
+	X(path_relative, add_file(p, PMU_FIRST_FILE, "x/y"))                                       \
+	X(path_blank, add_file(p, PMU_FIRST_FILE, "/x y"))                                         \
+	X(path_line, add_file(p, PMU_FIRST_FILE, "/x\ny"))                                         \
+	X(path_comment, add_file(p, PMU_FIRST_FILE, "/x#y"))                                       \
+	X(path_bytes, add_file(p, PMU_FIRST_FILE, "/\xc3\xa4"))                                    \
+	X(path_unterminated, memset(add_file(p, PMU_FIRST_FILE, "/")->path, '/', PMU_PATH))
 
 SPOILS(SPOIL)
 #define ROW(name, change) {#name, spoil_##name},
@@ -441,7 +466,9 @@ static void test_round_trip(void **state)
 #define PMC0                                                                                       \
 	"pmc 0 S addr=0x186 default=0 reserved=0xffffffff00380000 enable=0x400000 "                \
 	"kernel=0x20000\n"
-#define PMD0 "pmd 0 C addr=0xc1 width=40 wmask=0xff pmc=0\n"
+#define PMD0    "pmd 0 C addr=0xc1 width=40 wmask=0xff pmc=0\n"
+#define TEN     "0123456789"
+#define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
 static void test_parse(void **state)
 {
@@ -457,6 +484,44 @@ static void test_parse(void **state)
 	assert_int_equal(pmu.pmds[0].field, UINT64_MAX);
 	assert_int_equal(pmu.pmds[0].global, -1);
 	assert_int_equal(pmu.counter_width, 40);
+}
+
+/* Those of every PMU are not printed and come back; those of files are, and do. */
+static void test_virtual(void **state)
+{
+	static const char lines[] = "virtual 272 fan file=/sys/fan\nvirtual 319 Fan.2 file=/x=y\n";
+	TEXT_CLEANUP struct text printed = {0};
+	struct pmu pmu, again;
+	unsigned builtin = named("p6").nvirtuals;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(parse(HEAD PMC0 PMD0, &pmu, &e), 0);
+	assert_int_equal(pmu.nvirtuals, builtin);
+	assert_int_equal(pmu_find_virtual(&pmu, PMU_CLOCK), 0);
+	assert_int_equal(pmu_find_virtual(&pmu, PMU_LOAD), 3);
+	assert_int_equal(pmu_find_virtual(&pmu, PMU_FIRST_FILE), -1);
+	assert_int_equal(pmu_find_pmd(&pmu, PMU_CLOCK), -1);
+	assert_int_equal(pmu_find_virtual(&pmu, 0), -1);
+	assert_int_equal(parse(HEAD "virtual 272 fan  file=/sys/fan # of the case\n"
+				    "\tvirtual 319 Fan.2 file=/x=y\n" PMC0 PMD0,
+				 &pmu, &e),
+		0);
+	assert_int_equal(pmu.nvirtuals, builtin + 2);
+	assert_int_equal(pmu_find_virtual(&pmu, 319), builtin + 1);
+	assert_string_equal(pmu.virtuals[builtin].path, "/sys/fan");
+	assert_string_equal(pmu.virtuals[builtin + 1].name, "Fan.2");
+	assert_string_equal(pmu.virtuals[builtin + 1].path, "/x=y");
+	assert_int_equal(pmu.virtuals[builtin].kind, PMU_VIRTUAL_FILE);
+	pmu_print(&pmu, &printed);
+	assert_non_null(strstr(printed.p, lines));
+	assert_null(strstr(printed.p, "clock"));
+	assert_int_equal(parse(printed.p, &again, &e), 0);
+	assert_int_equal(again.nvirtuals, builtin + 2);
+	assert_memory_equal(again.virtuals, pmu.virtuals, sizeof(pmu.virtuals));
+	/* What CPUs have in common is of actual registers. */
+	assert_int_equal(pmu_common(&again, &pmu, &e), 0);
+	assert_int_equal(again.nvirtuals, builtin + 2);
 }
 
 static const struct {
@@ -493,6 +558,20 @@ static const struct {
 	{HEAD PMC0 "pmd 0 C addr=0xc1 width=40 wmask=1 pmc=0 global=64\n", -ERANGE, "line 4"},
 	{HEAD PMC0 PMC0 PMD0, -EINVAL, "does not rise"},
 	{HEAD PMC0, -EINVAL, "0 PMDs"},
+	{HEAD PMC0 "pmd 256 C addr=0xc1 width=40 wmask=0xff pmc=0\n", -EINVAL, "virtual"},
+	{HEAD "virtual\n", -EINVAL, "line 3"},
+	{HEAD "virtual 272\n", -EINVAL, "line 3: the register's name"},
+	{HEAD "virtual 320 f file=/x\n", -ERANGE, "line 3"},
+	{HEAD "virtual 272 f\n", -EINVAL, "line 3: file=PATH is missing"},
+	{HEAD "virtual 272 f file\n", -EINVAL, "line 3: the path is missing"},
+	{HEAD "virtual 272 f file=\n", -EINVAL, "line 3: the path is missing"},
+	{HEAD "virtual 272 f path=/x\n", -EINVAL, "file=PATH"},
+	{HEAD "virtual 272 f file=/x y\n", -EINVAL, "nothing may follow"},
+	{HEAD "virtual 272 f file=/" HUNDRED HUNDRED "\n", -EINVAL, "longer than 127"},
+	{HEAD PMC0 PMD0 "virtual 272 f file=x\n", -EINVAL, "a path from / on"},
+	{HEAD PMC0 PMD0 "virtual 256 clock file=/x\n", -EINVAL, "does not rise"},
+	{HEAD PMC0 PMD0 "virtual 271 f file=/x\n", -EINVAL, "from 272 on"},
+	{HEAD PMC0 PMD0 "virtual 272 f file=/x\nvirtual 272 g file=/y\n", -EINVAL, "rise"},
 };
 
 static void test_parse_bad(void **state)
@@ -532,6 +611,12 @@ static void test_parse_too_many(void **state)
 		text_printf(&t, "pmd %d C%d addr=0xc1 width=40 wmask=1 pmc=0\n", i, i);
 	assert_int_equal(parse(t.p, &pmu, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "more than 32"));
+	text_clear(&t);
+	text_printf(&t, HEAD PMC0 PMD0);
+	for (int i = 0; i <= PMU_MAX_VIRTUALS; i++)
+		text_printf(&t, "virtual %d V file=/x\n", PMU_FIRST_FILE + i);
+	assert_int_equal(parse(t.p, &pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "more than 16"));
 }
 
 static const struct leaves core = {
@@ -617,6 +702,37 @@ static void test_load(void **state)
 	rmdir(dir);
 }
 
+/* The files that a description names are looked at when it is loaded. */
+static void test_load_virtual(void **state)
+{
+	char dir[] = "/tmp/test_pmu.XXXXXX", path[64], file[64], text[512];
+	struct pmu pmu;
+	struct err e;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/pmu", dir);
+	snprintf(file, sizeof(file), "%s/number", dir);
+	snprintf(text, sizeof(text), HEAD PMC0 PMD0 "virtual 300 n file=%s\n", file);
+	put_file(path, 0644, text);
+	assert_int_equal(pmu_load(path, &pmu, &e), -ENOENT);
+	assert_non_null(strstr(e.text, file));
+	put_file(file, 0644, "no number yet");
+	assert_int_equal(pmu_load(path, &pmu, &e), 0);
+	assert_int_equal(pmu.virtuals[pmu_find_virtual(&pmu, 300)].num, 300);
+	assert_int_equal(chmod(file, 0600), 0);
+	assert_int_equal(pmu_load(path, &pmu, &e), -EPERM);
+	assert_non_null(strstr(e.text, "everybody"));
+	assert_int_equal(chmod(file, 0666), 0);
+	assert_int_equal(pmu_load(path, &pmu, &e), -EPERM);
+	unlink(file);
+	assert_int_equal(symlink("/proc/uptime", file), 0);
+	assert_int_equal(pmu_load(path, &pmu, &e), -ELOOP);
+	unlink(file);
+	unlink(path);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -628,10 +744,12 @@ int main(void)
 		cmocka_unit_test(test_validate_perf),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_virtual),
 		cmocka_unit_test(test_parse_bad),
 		cmocka_unit_test(test_parse_too_many),
 		cmocka_unit_test(test_common),
 		cmocka_unit_test(test_load),
+		cmocka_unit_test(test_load_virtual),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

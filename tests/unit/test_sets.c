@@ -19,31 +19,6 @@
 
 enum { MS = 1000000 };
 
-static void on_each_model(void (*test)(struct world *w))
-{
-	struct world w;
-
-	for (const struct world_model *m = world_models; m->name; m++) {
-		world_open(&w, m);
-		test(&w);
-		world_close(&w);
-	}
-}
-
-/* The test of that name. */
-#define EACH_MODEL(name)                                                                           \
-	static void test_##name(void **state)                                                      \
-	{                                                                                          \
-		(void)state;                                                                       \
-		on_each_model(name);                                                               \
-	}
-
-static void unload_and_check(struct world *w)
-{
-	WANT(w, 0, world_do(w, CMD_UNLOAD));
-	world_restored(w, 0, "after unload");
-}
-
 static void want_sentence(struct world *w, const char *has)
 {
 	if (!strstr(w->err.text, has))
@@ -102,7 +77,8 @@ static void want_new(struct world *w, unsigned id)
 	for (unsigned num = 0; num < PMU_MAX_NUM; num++) {
 		assert_false(regset_has(&s.switch_pmds, num));
 		assert_int_equal(regset_has(&s.pmcs, num), pmu_find_pmc(w->pmu, num) >= 0);
-		assert_int_equal(regset_has(&s.pmds, num), pmu_find_pmd(w->pmu, num) >= 0);
+		assert_int_equal(regset_has(&s.pmds, num),
+			pmu_find_pmd(w->pmu, num) >= 0 || pmu_find_virtual(w->pmu, num) >= 0);
 	}
 	for (unsigned i = 0; i < w->pmu->npmds; i++)
 		WANT_IN(w, id, w->pmu->pmds[i].num, 0);
@@ -125,7 +101,7 @@ static void new_sets(struct world *w)
 static void test_new(void **state)
 {
 	(void)state;
-	on_each_model(new_sets);
+	world_each_model(new_sets);
 }
 
 static void flags_and_next(struct world *w)
@@ -153,7 +129,7 @@ static void flags_and_next(struct world *w)
 	WANT(w, 0, world_set_next(w, 7, -1));
 	WANT_EQ(w, world_set_info(w, 7).flags, SET_OVFL_SWITCH);
 	WANT(w, 0, world_do(w, CMD_LOAD));
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(flags_and_next)
 
@@ -235,7 +211,7 @@ static void no_timeout(struct world *w)
 	world_restored(w, 0, "no timeout");
 	WANT(w, 0, world_set_timeout(w, 9, MS));
 	WANT(w, 0, world_do(w, CMD_LOAD));
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(no_timeout)
 
@@ -268,7 +244,7 @@ static void settled(struct world *w)
 	want_settled(w);
 	WANT(w, 0, world_do(w, CMD_STOP));
 	want_settled(w);
-	unload_and_check(w);
+	world_unload(w);
 	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 7));
 }
 EACH_MODEL(settled)
@@ -290,7 +266,7 @@ static void deleted_active(struct world *w)
 	WANT(w, -EINVAL, world_set(w, CMD_START, 7));
 	WANT(w, 0, world_do(w, CMD_START));
 	WANT_STATE(w, CTX_RUNNING, 0);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(deleted_active)
 
@@ -326,7 +302,7 @@ static void figure_3_33(struct world *w)
 	WANT(w, 0, world_set(w, CMD_LOAD, 3));
 	WANT(w, 0, world_do(w, CMD_START));
 	want_order(w, (const uint16_t[]){3, 65535, 0}, 3, 7);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(figure_3_33)
 
@@ -357,7 +333,7 @@ static void figure_3_34(struct world *w)
 	WANT(w, 0, world_set(w, CMD_LOAD, 9));
 	WANT(w, 0, world_do(w, CMD_START));
 	want_order(w, (const uint16_t[]){9, 10, 11, 8}, 4, 9);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(figure_3_34)
 
@@ -380,7 +356,7 @@ static void loops(struct world *w)
 	WANT_EQ(w, world_set_info(w, 3).runs, 1);
 	want_order(w, (const uint16_t[]){3}, 1, 5);
 	WANT_EQ(w, world_set_info(w, 3).runs, 6);
-	unload_and_check(w);
+	world_unload(w);
 	/* alone, it is its own successor (3.1.12) */
 	for (unsigned id = 1; id <= 3; id++)
 		WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, id));
@@ -390,7 +366,7 @@ static void loops(struct world *w)
 	WANT(w, 0, world_do(w, CMD_START));
 	want_order(w, (const uint16_t[]){0}, 1, 3);
 	WANT_EQ(w, world_set_info(w, 0).runs, 5);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(loops)
 
@@ -420,7 +396,7 @@ static void no_switch(struct world *w)
 	WANT_EQ(w, world_set_info(w, 0).remaining_ns, 0);
 	WANT(w, 0, world_set(w, CMD_START, 1));
 	WANT_STATE(w, CTX_RUNNING, 1);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(no_switch)
 
@@ -464,7 +440,7 @@ static void figure_3_32(struct world *w)
 	WANT_EQ(w, scaled(w, 0), 32);
 	WANT_EQ(w, scaled(w, 1), 80);
 	WANT_EQ(w, world_set_info(w, 1).runs, 3);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(figure_3_32)
 
@@ -496,7 +472,7 @@ static void slices(struct world *w)
 			WANT_IN(w, set, w->model->pmd[i].num, want[set][i]);
 	WANT_EQ(w, world_set_info(w, 0).active_ns, 5 * (3 * MS + 17));
 	WANT_EQ(w, world_set_info(w, 1).active_ns, 4 * (7 * MS + 17) + MS);
-	unload_and_check(w);
+	world_unload(w);
 	for (unsigned set = 0; set < 2; set++)
 		for (unsigned i = 0; i < w->model->npmd; i++)
 			WANT_IN(w, set, w->model->pmd[i].num, want[set][i]);
@@ -527,7 +503,7 @@ static void figure_3_3(struct world *w)
 	WANT_IN(w, 0, 0, edge + 5);
 	WANT_IN(w, 1, 0, 7 * edge + 12);
 	WANT_EQ(w, world_pmd(w, 0, 0).overflows, 0);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(figure_3_3)
 
@@ -570,7 +546,7 @@ static void figure_3_36(struct world *w)
 	world_pass(w, 7 * MS);
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_EQ(w, world_set_info(w, 1).active_ns, 10 * MS);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(figure_3_36)
 
@@ -606,7 +582,7 @@ static void late(struct world *w)
 	hw_advance(w->hw, MS);
 	WANT(w, 0, world_do(w, CMD_POLL));
 	WANT_STATE(w, CTX_RUNNING, 0);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(late)
 
@@ -627,7 +603,7 @@ static void over_at_stop(struct world *w)
 	WANT_STATE(w, CTX_RUNNING, 1);
 	WANT_EQ(w, world_set_info(w, 0).active_ns, 3 * MS);
 	WANT_EQ(w, world_set_info(w, 1).remaining_ns, 2 * MS);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(over_at_stop)
 
@@ -674,7 +650,7 @@ static void first_set(struct world *w)
 	WANT_EQ(w, world_set_info(w, 1).runs, 3);
 	WANT_EQ(w, world_set_info(w, 1).active_ns, 14 * MS);
 	WANT_EQ(w, world_set_info(w, 2).active_ns, 4 * MS);
-	unload_and_check(w);
+	world_unload(w);
 	/* they are never reset but by deleting the set */
 	WANT_EQ(w, world_set_info(w, 1).runs, 3);
 	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 1));
@@ -709,7 +685,7 @@ static void write_inactive(struct world *w)
 	/* and so can those that have been */
 	WANT(w, 0, world_write_in(w, 0, true, 0, 5));
 	WANT_IN(w, 0, 0, 5);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(write_inactive)
 
@@ -744,18 +720,18 @@ static void claims(struct world *w)
 		world_remember(w);
 	}
 	WANT(w, 0, world_do(w, CMD_LOAD));
-	unload_and_check(w);
+	world_unload(w);
 	WANT(w, 0, world_do(w, CMD_LOAD));
 	WANT(w, 0, world_do(w, CMD_START));
 	world_pass_switch(w, 2 * MS);
-	unload_and_check(w);
+	world_unload(w);
 	WANT(w, 0, world_do(w, CMD_LOAD));
 	WANT(w, 0, world_do(w, CMD_START));
 	world_pass_switch(w, 2 * MS);
 	world_pass_switch(w, 2 * MS);
 	WANT(w, 0, world_do(w, CMD_STOP));
 	world_quiet(w, "stopped");
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(claims)
 
@@ -778,7 +754,7 @@ static void late_claim(struct world *w)
 	world_pass_switch(w, 2 * MS);
 	world_happen(w, 1, 12);
 	WANT_IN(w, 3, 1, 12);
-	unload_and_check(w);
+	world_unload(w);
 }
 EACH_MODEL(late_claim)
 
@@ -822,7 +798,7 @@ static void test_all_sets(void **state)
 		id = far_next(id);
 	}
 	WANT_STATE(&w, CTX_RUNNING, 0);
-	unload_and_check(&w);
+	world_unload(&w);
 	for (id = 0; id < ALL_SETS; id++) {
 		struct cmd_evtset s = world_set_info(&w, id);
 
@@ -835,7 +811,7 @@ static void test_all_sets(void **state)
 	WANT(&w, 0, world_set(&w, CMD_LOAD, 65534));
 	WANT(&w, 0, world_do(&w, CMD_START));
 	want_order(&w, (const uint16_t[]){65534, 65535, 0, 1, 2}, 5, 4);
-	unload_and_check(&w);
+	world_unload(&w);
 	for (id = ALL_SETS - 1; id > 0; id -= 5)
 		WANT(&w, 0, world_set(&w, CMD_EVTSET_DELETE, id));
 	world_close(&w);

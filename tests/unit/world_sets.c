@@ -237,3 +237,20 @@ void world_want_equal(
 		fail_msg("%s, line %d: %s is %" PRIu64 ", not %s, which is %" PRIu64,
 			w->model->name, line, what, a, want, b);
 }
+
+void world_each_model(void (*test)(struct world *w))
+{
+	struct world w;
+
+	for (const struct world_model *m = world_models; m->name; m++) {
+		world_open(&w, m);
+		test(&w);
+		world_close(&w);
+	}
+}
+
+void world_unload(struct world *w)
+{
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	world_restored(w, 0, "after unload");
+}

@@ -70,4 +70,18 @@ void world_want_equal(
 	struct world *w, uint64_t a, uint64_t b, const char *what, const char *want, int line);
 #define WANT_EQ(w, a, b) world_want_equal(w, a, b, #a, #b, __LINE__)
 
+/* Runs @test in a world of each model. */
+void world_each_model(void (*test)(struct world *w));
+
+/* The test of that name. */
+#define EACH_MODEL(name)                                                                           \
+	static void test_##name(void **state)                                                      \
+	{                                                                                          \
+		(void)state;                                                                       \
+		world_each_model(name);                                                            \
+	}
+
+/* Unloads and fails the test unless all registers are what they were. */
+void world_unload(struct world *w);
+
 #endif

@@ -7,6 +7,7 @@ here=$(pwd)
 mnt=/tmp/mnt
 mkdir -p $mnt
 . ./sets.sh
+. ./smpl.sh
 
 ok() { echo "ok - $scenario: $*"; }
 not_ok() { echo "not ok - $scenario: $*"; }
@@ -37,7 +38,7 @@ make_context() { mkdir $mnt/ctx/a && cd $mnt/ctx/a || exit 1; }
 # All registers of the PMU on CPU 1, by the kernel's driver and msr-tools. Where the PMU has them,
 # status and in-use registers follow from the others.
 registers() {
-	for a in $(awk '{ print $4 }' $mnt/pmu/pmcs $mnt/pmu/pmds) $global; do
+	for a in $(awk '$3 == "msr" { print $4 }' $mnt/pmu/pmcs $mnt/pmu/pmds) $global; do
 		printf '%s ' "$a=$(rdmsr -p 1 "$a" 2>&1)"
 	done
 }
@@ -246,6 +247,11 @@ refused)
 	like "as --check does" "$("$here/perfmonfs" --check)" "$2"
 	"$here/perfmonfs" --check >/dev/null
 	is "which fails too" $? 1
+	;;
+
+sampled)
+	global=
+	sampled "$2"
 	;;
 
 bench)

@@ -11,7 +11,8 @@ if [ -z "${VM-}" ] || [ ! -x "$VM/run" ]; then
 fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-cp "$BUILD/daemon/perfmonfs" "$BUILD/tests/vm/loop" guest.sh sets.sh "$dir" || exit 1
+cp "$BUILD/daemon/perfmonfs" "$BUILD/tests/vm/loop" "$BUILD/tests/fs/burner" \
+	"$BUILD/tests/fs/smplread" ./*.sh "$dir" || exit 1
 
 scenario() { # GUEST-VARIABLES NAME [ARGUMENT]
 	local vars=$1
@@ -31,6 +32,9 @@ quiet="nmi_watchdog=0"
 	scenario "PMU=amd QPMU=amdv2=1 APPEND=$quiet" amdv2
 	scenario "PMU=amd QPMU=amdn=6 APPEND=$quiet" amdext
 	scenario "PMU=amd QPMU=amdn=4 APPEND=$quiet" amdlegacy
+	scenario "PMU=1 APPEND=$quiet" sampled intel_arch_v4
+	scenario "PMU=amd QPMU=amdv2=1 APPEND=$quiet" sampled amd64_v2
+	scenario "PMU=amd QPMU=amdn=6 APPEND=$quiet" sampled amd64_ext
 	scenario "PMU=1 APPEND=$quiet" taken
 	scenario "PMU=1 APPEND=nmi_watchdog=1" watchdog
 	scenario "PMU=1 APPEND=$quiet" offline

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Overflow with a sampling format (specification 3.5.14): the format's handler records it and
+ * says what is to follow. Overflow is found by looking, so one call stands for all overflows of
+ * a PMD since the last look; for each the PMD would have been reset, so what has been counted
+ * since the last of them is what its value is.
+ */
+#include "daemon/core/core_i.h"
+
+static void add(pfm_ovfl_arg_t *arg, unsigned num, uint64_t value, unsigned n)
+{
+	arg->smpl_pmds[num / 64] |= 1ULL << num % 64;
+	arg->smpl_pmds_values[n] = value;
+}
+
+/*
+ * Of PMD row @d: the values are those of this look, one that cannot be told is all ones. Virtual
+ * PMDs have the highest numbers, so they come last.
+ */
+static void gather(const struct context *ctx, unsigned d, const struct virtual_values *virt,
+	pfm_ovfl_arg_t *arg)
+{
+	const struct pmu *pmu = ctx->pmu;
+	const struct pmd_state *of = &ctx->active->pmd[d];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < pmu->npmds; i++) {
+		const struct pmd_state *s = &ctx->active->pmd[i];
+		uint64_t value = s->lost ? UINT64_MAX : s->n.value;
+
+		if (!(of->smpl & ROW(i)))
+			continue;
+		if (s->flags & PMD_NO64)
+			value &= pmd_width_mask(&pmu->pmds[i]);
+		add(arg, pmu->pmds[i].num, value, n++);
+	}
+	for (unsigned i = 0; i < pmu->nvirtuals; i++)
+		if (of->virtuals & ROW(i))
+			add(arg, pmu->virtuals[i].num,
+				virt->valid & ROW(i) ? virt->value[i] : UINT64_MAX, n++);
+}
+
+/* True if the format has done its work; @arg then holds what is to follow. */
+static bool record(struct context *ctx, unsigned d, uint32_t overflows, const struct plan *plan,
+	pfm_ovfl_arg_t *arg)
+{
+	const struct pmd_state *s = &ctx->active->pmd[d];
+	pfm_smpl_where_t where = plan->where;
+
+	arg->ovfl_pmd = ctx->pmu->pmds[d].num;
+	arg->active_set = ctx->active->id;
+	arg->ovfl_ctrl = (pfm_ovfl_ctrl_t){0};
+	arg->pmd_last_reset = s->n.last_reset;
+	arg->pmd_value = s->n.value;
+	arg->pmd_eventid = s->eventid;
+	arg->ovfl_notify = (s->flags & PMD_NOTIFY) != 0;
+	arg->ovfl_count = overflows;
+	for (unsigned i = 0; i < PFM_FMT_BV; i++)
+		arg->smpl_pmds[i] = 0;
+	gather(ctx, d, &plan->virt, arg);
+	where.cpu = (uint16_t)ctx->cpu;
+	return ctx->smpl.fmt->fmt_handler(ctx->smpl.buf, arg, ctx->tstamp, &where) == 0;
+}
+
+/* Counts the overflows of PMD row @d. Leaves it as after the last; @after is what reset makes it.
+ */
+static uint32_t count(
+	struct context *ctx, unsigned d, uint32_t *triggers, uint64_t now, struct pmd_count *after)
+{
+	struct pmd_state *s = &ctx->active->pmd[d];
+	struct pmd_count last;
+	uint32_t n = 0;
+
+	do {
+		if (overflow_count(ctx, s, now))
+			*triggers |= ROW(d);
+		n++;
+		last = s->n;
+		pmd_reset(s, RESET_SHORT);
+		s->n.value += last.value;
+	} while (s->n.value < last.value && !ctx->mask_due && !(*triggers & ROW(d)));
+	*after = s->n;
+	s->n = last;
+	return n;
+}
+
+/* The format failed: that is the end of sampling until somebody has looked into it. */
+static void fail(struct context *ctx, unsigned d)
+{
+	ctx->active->pending |= ROW(d);
+	ctx->mask_due |= MASK_FORMAT;
+	ctx->tell = true;
+}
+
+uint32_t sample_settle(
+	struct context *ctx, uint32_t rows, uint32_t *triggers, const struct plan *plan)
+{
+	uint32_t others = 0;
+	pfm_ovfl_arg_t arg;
+
+	ctx->tstamp = plan->at > ctx->tstamp ? plan->at : ctx->tstamp + 1;
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
+		struct pmd_state *s = &ctx->active->pmd[d];
+		struct pmd_count after;
+		uint32_t n;
+
+		if (!(rows & ROW(d)))
+			continue;
+		n = count(ctx, d, triggers, plan->at, &after);
+		if ((ctx->mask_due & MASK_FORMAT) || !record(ctx, d, n, plan, &arg)) {
+			fail(ctx, d);
+			continue;
+		}
+		if (arg.ovfl_ctrl.notify_user && (s->flags & PMD_NOTIFY))
+			ctx->tell = true;
+		if (arg.ovfl_ctrl.mask_monitoring)
+			ctx->mask_due |= MASK_NOTIFY;
+		if (ctx->mask_due || (*triggers & ROW(d)) || !arg.ovfl_ctrl.reset_ovfl_pmds) {
+			ctx->active->pending |= ROW(d);
+			continue;
+		}
+		s->n = after;
+		others |= s->reset;
+	}
+	return others;
+}
+
+void ctx_event(struct context *ctx, const pfm_smpl_event_t *event)
+{
+	if ((ctx->mask_due & MASK_FORMAT) || ctx->smpl.fmt->fmt_event(ctx->smpl.buf, event) == 0)
+		return;
+	ctx->mask_due |= MASK_FORMAT;
+	ctx->tell = true;
+}

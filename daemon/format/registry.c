@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/format/format.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+	NAME_MAX_BYTES = 64,
+	ARG_SIZE_MAX = 65536,
+	KNOWN_FLAGS = PFM_FMTFL_NOSET,
+};
+
+static const pfm_buffer_fmt_t **formats;
+static size_t nformats;
+
+void format_uuid_text(const pfm_uuid_t uuid, char text[FORMAT_UUID_TEXT])
+{
+	static const char hex[] = "0123456789abcdef";
+	char *p = text;
+
+	for (unsigned i = 0; i < sizeof(pfm_uuid_t); i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*p++ = '-';
+		*p++ = hex[uuid[i] >> 4];
+		*p++ = hex[uuid[i] & 15];
+	}
+	*p = '\0';
+}
+
+/* In either case: uuidgen writes small letters, other programs capitals. */
+static bool is_uuid(struct slice s, const pfm_uuid_t uuid)
+{
+	char text[FORMAT_UUID_TEXT];
+
+	format_uuid_text(uuid, text);
+	return s.n == FORMAT_UUID_TEXT - 1 && strncasecmp(s.p, text, s.n) == 0;
+}
+
+const pfm_buffer_fmt_t *format_find(struct slice name_or_uuid)
+{
+	for (size_t i = 0; i < nformats; i++)
+		if (slice_is(name_or_uuid, formats[i]->fmt_name) ||
+			is_uuid(name_or_uuid, formats[i]->fmt_uuid))
+			return formats[i];
+	return NULL;
+}
+
+void formats_each(void (*each)(void *arg, const pfm_buffer_fmt_t *fmt), void *arg)
+{
+	for (size_t i = 0; i < nformats; i++)
+		each(arg, formats[i]);
+}
+
+/* A word that a user can write: format_parse() takes the rest of what ASCII has for itself. */
+static bool is_word(const char *s)
+{
+	size_t n = strnlen(s, NAME_MAX_BYTES);
+
+	if (n == 0 || n == NAME_MAX_BYTES)
+		return false;
+	return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == n;
+}
+
+/* A name that looks like a UUID could stand in for another format. */
+static bool looks_like_uuid(const char *s)
+{
+	return strlen(s) == FORMAT_UUID_TEXT - 1 && s[8] == '-' && s[13] == '-' && s[18] == '-' &&
+	       s[23] == '-';
+}
+
+static bool is_nil(const pfm_uuid_t uuid)
+{
+	static const pfm_uuid_t nil;
+
+	return memcmp(uuid, nil, sizeof(nil)) == 0;
+}
+
+static int check_identity(const pfm_buffer_fmt_t *fmt, struct err *e)
+{
+	/* First: what else is in it depends on the API. */
+	if (fmt->fmt_api != PFM_FMT_API)
+		return err_set(e, EINVAL,
+			"it is made for API %u of formats, this daemon has %d: compile it with "
+			"this "
+			"version's perfmonfs/format.h",
+			fmt->fmt_api, PFM_FMT_API);
+	if (!fmt->fmt_name)
+		return err_set(e, EINVAL, "it has no name: set fmt_name");
+	if (!is_word(fmt->fmt_name) || looks_like_uuid(fmt->fmt_name) ||
+		strcmp(fmt->fmt_name, "none") == 0)
+		return err_set(e, EINVAL,
+			"a format's name is one word of letters, digits, '_', '.' and '-', at most "
+			"%d, "
+			"not 'none' and not like a UUID: change fmt_name",
+			NAME_MAX_BYTES - 1);
+	if (is_nil(fmt->fmt_uuid))
+		return err_set(e, EINVAL, "'%s' has no UUID: set fmt_uuid to what uuidgen prints",
+			fmt->fmt_name);
+	return 0;
+}
+
+static bool same_param(const pfm_fmt_param_t *a, const pfm_fmt_param_t *b)
+{
+	return strcmp(a->name, b->name) == 0;
+}
+
+static int check_param(const pfm_buffer_fmt_t *fmt, const pfm_fmt_param_t *p, struct err *e)
+{
+	if (!is_word(p->name))
+		return err_set(e, EINVAL, "'%s' has a parameter whose name is not one word",
+			fmt->fmt_name);
+	for (const pfm_fmt_param_t *q = fmt->fmt_params; q != p; q++)
+		if (same_param(q, p))
+			return err_set(
+				e, EINVAL, "'%s' has two parameters '%s'", fmt->fmt_name, p->name);
+	if ((p->size != 4 && p->size != 8) || p->offset > fmt->fmt_arg_size ||
+		fmt->fmt_arg_size - p->offset < p->size)
+		return err_set(e, EINVAL,
+			"'%s': parameter '%s' is not 4 or 8 bytes inside of fmt_arg_size",
+			fmt->fmt_name, p->name);
+	if (p->size == 4 && p->def > UINT32_MAX)
+		return err_set(e, EINVAL, "'%s': the default of parameter '%s' does not fit",
+			fmt->fmt_name, p->name);
+	return 0;
+}
+
+static int check_abilities(const pfm_buffer_fmt_t *fmt, struct err *e)
+{
+	if (!fmt->fmt_handler)
+		return err_set(
+			e, EINVAL, "'%s' handles no overflow: set fmt_handler", fmt->fmt_name);
+	if (fmt->fmt_flags & ~(uint32_t)KNOWN_FLAGS)
+		return err_set(
+			e, EINVAL, "'%s' has unknown bits in fmt_flags: clear them", fmt->fmt_name);
+	if (fmt->fmt_arg_size > ARG_SIZE_MAX)
+		return err_set(e, EINVAL, "'%s': fmt_arg_size is over the limit of %d",
+			fmt->fmt_name, ARG_SIZE_MAX);
+	for (const pfm_fmt_param_t *p = fmt->fmt_params; p && p->name; p++)
+		if (check_param(fmt, p, e) < 0)
+			return -e->no;
+	return 0;
+}
+
+static int check_not_taken(const pfm_buffer_fmt_t *fmt, struct err *e)
+{
+	char uuid[FORMAT_UUID_TEXT];
+
+	format_uuid_text(fmt->fmt_uuid, uuid);
+	if (format_find(slice_of(fmt->fmt_name)))
+		return err_set(
+			e, EBUSY, "there is a format '%s' already: rename one", fmt->fmt_name);
+	if (format_find(slice_of(uuid)))
+		return err_set(e, EBUSY, "'%s' has the UUID of '%s', %s: give it one of its own",
+			fmt->fmt_name, format_find(slice_of(uuid))->fmt_name, uuid);
+	return 0;
+}
+
+int format_register(const pfm_buffer_fmt_t *fmt, struct err *e)
+{
+	const pfm_buffer_fmt_t **more;
+
+	if (check_identity(fmt, e) < 0 || check_abilities(fmt, e) < 0 ||
+		check_not_taken(fmt, e) < 0)
+		return -e->no;
+	more = reallocarray(formats, nformats + 1, sizeof(*more));
+	if (!more)
+		return err_set(e, ENOMEM, "no memory");
+	formats = more;
+	formats[nformats++] = fmt;
+	return 0;
+}
+
+int formats_register(const pfm_buffer_fmt_t *const *list, struct err *e)
+{
+	for (; *list; list++)
+		if (format_register(*list, e) < 0)
+			return -e->no;
+	return 0;
+}

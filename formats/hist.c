@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+/* The format "hist": samples added up in a hash table that is the buffer. */
+#include "formats/formats.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "formats/sample.h"
+#include "perfmonfs/smpl_hist.h"
+
+_Static_assert(sizeof(pfm_hist_smpl_arg_t) == 64, "documented");
+_Static_assert(sizeof(pfm_hist_smpl_hdr_t) == 128, "documented");
+_Static_assert(sizeof(pfm_hist_smpl_entry_t) == 32, "documented");
+
+static int hist_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
+{
+	const pfm_hist_smpl_arg_t *a = arg;
+
+	(void)ctx_flags, (void)num_pmds;
+	if (!a)
+		return EINVAL;
+	return size_check(a->buf_size, sizeof(pfm_hist_smpl_hdr_t), sizeof(pfm_hist_smpl_entry_t));
+}
+
+static int hist_getsize(uint32_t ctx_flags, void *arg, size_t *size)
+{
+	(void)ctx_flags;
+	*size = ((const pfm_hist_smpl_arg_t *)arg)->buf_size;
+	return 0;
+}
+
+/* A search ends at an empty entry: with a sixteenth of them left empty, soon. */
+static int hist_init(uint32_t ctx_flags, void *arg, void *buf)
+{
+	const pfm_hist_smpl_arg_t *a = arg;
+	uint64_t slots =
+		(a->buf_size - sizeof(pfm_hist_smpl_hdr_t)) / sizeof(pfm_hist_smpl_entry_t);
+	uint64_t max;
+
+	(void)ctx_flags;
+	if (slots > UINT32_MAX)
+		slots = UINT32_MAX; /* as far as first_slot() gets */
+	max = slots - slots / 16;
+	*(pfm_hist_smpl_hdr_t *)buf = (pfm_hist_smpl_hdr_t){
+		.hdr_slots = slots,
+		.hdr_max_used = max,
+		.hdr_notify_at = max - max / 8,
+		.hdr_buf_size = a->buf_size,
+		.hdr_version = PFM_HIST_SMPL_VERSION,
+	};
+	return 0;
+}
+
+static uint64_t mix(uint64_t h)
+{
+	h = (h ^ h >> 32) * 0xd6e8feb86659fd93;
+	h = (h ^ h >> 32) * 0xd6e8feb86659fd93;
+	return h ^ h >> 32;
+}
+
+static uint64_t first_slot(const pfm_hist_smpl_entry_t *key, uint64_t slots)
+{
+	uint64_t who = (uint64_t)key->pid << 32 | (uint32_t)key->set << 16 | key->ovfl_pmd;
+
+	return (mix(mix(key->ip) + who) >> 32) * slots >> 32;
+}
+
+static bool same_key(const pfm_hist_smpl_entry_t *a, const pfm_hist_smpl_entry_t *b)
+{
+	return a->ip == b->ip && a->pid == b->pid && a->set == b->set && a->ovfl_pmd == b->ovfl_pmd;
+}
+
+/* The entry of @key, or the empty one where it belongs; NULL: there is neither. */
+static pfm_hist_smpl_entry_t *find(pfm_hist_smpl_hdr_t *hdr, const pfm_hist_smpl_entry_t *key)
+{
+	pfm_hist_smpl_entry_t *table = at_offset(hdr, sizeof(*hdr));
+	uint64_t slot = first_slot(key, hdr->hdr_slots);
+
+	for (uint64_t i = 0; i < hdr->hdr_slots; i++) {
+		pfm_hist_smpl_entry_t *entry = &table[slot];
+
+		if (!entry->weight || same_key(entry, key))
+			return entry;
+		slot = slot + 1 < hdr->hdr_slots ? slot + 1 : 0;
+	}
+	return NULL;
+}
+
+/* Adds @key's weight; false: there is no room. */
+static bool add(pfm_hist_smpl_hdr_t *hdr, const pfm_hist_smpl_entry_t *key)
+{
+	pfm_hist_smpl_entry_t *entry = find(hdr, key);
+
+	if (!entry || (!entry->weight && hdr->hdr_used >= hdr->hdr_max_used))
+		return false;
+	if (!entry->weight) {
+		entry->ip = key->ip;
+		entry->pid = key->pid;
+		entry->set = key->set;
+		entry->ovfl_pmd = key->ovfl_pmd;
+		hdr->hdr_used++;
+	}
+	__atomic_store_n(&entry->samples, entry->samples + 1, __ATOMIC_RELAXED);
+	publish64(&entry->weight, entry->weight + key->weight);
+	hdr->hdr_weight += key->weight;
+	return true;
+}
+
+static int hist_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+{
+	pfm_hist_smpl_hdr_t *hdr = buf;
+	const pfm_smpl_where_t *where = data;
+	pfm_hist_smpl_entry_t key = {
+		.weight = arg->ovfl_count ? arg->ovfl_count : 1,
+		.ip = where->ip,
+		.pid = where->pid,
+		.set = arg->active_set,
+		.ovfl_pmd = arg->ovfl_pmd,
+	};
+
+	(void)tstamp;
+	if (!add(hdr, &key))
+		hdr->hdr_dropped += key.weight;
+	/* Once, but not to one who has not asked: there may be another PMD that does. */
+	if (hdr->hdr_used >= hdr->hdr_notify_at && arg->ovfl_notify && !hdr->hdr_notified) {
+		hdr->hdr_notified = 1;
+		arg->ovfl_ctrl.notify_user = 1;
+	}
+	arg->ovfl_ctrl.reset_ovfl_pmds = 1;
+	return 0;
+}
+
+/* Nothing passes it in either direction, as it could a store. */
+static void count_clear(pfm_hist_smpl_hdr_t *hdr)
+{
+	__atomic_fetch_add(&hdr->hdr_clears, 1, __ATOMIC_ACQ_REL);
+}
+
+static int hist_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
+{
+	pfm_hist_smpl_hdr_t *hdr = buf;
+
+	count_clear(hdr);
+	memset(at_offset(hdr, sizeof(*hdr)), 0, hdr->hdr_slots * sizeof(pfm_hist_smpl_entry_t));
+	hdr->hdr_used = hdr->hdr_weight = 0;
+	hdr->hdr_notified = 0;
+	count_clear(hdr);
+	ctrl->reset_ovfl_pmds = !is_active;
+	return 0;
+}
+
+static const pfm_fmt_param_t params[] = {
+	{"size", offsetof(pfm_hist_smpl_arg_t, buf_size), 8, 0, 65536},
+	{0},
+};
+
+const pfm_buffer_fmt_t format_hist = {
+	.fmt_api = PFM_FMT_API,
+	.fmt_name = PFM_HIST_SMPL_NAME,
+	.fmt_uuid = PFM_HIST_SMPL_UUID,
+	.fmt_arg_size = sizeof(pfm_hist_smpl_arg_t),
+	.fmt_msgq_depth = 1,
+	.fmt_params = params,
+	.fmt_validate = hist_validate,
+	.fmt_getsize = hist_getsize,
+	.fmt_init = hist_init,
+	.fmt_handler = hist_handler,
+	.fmt_restart = hist_restart,
+};

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "formats/sample.h"
+
+#include <errno.h>
+#include <string.h>
+
+static size_t count_values(const pfm_ovfl_arg_t *arg)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < PFM_FMT_BV; i++)
+		n += (size_t)__builtin_popcountll(arg->smpl_pmds[i]);
+	return n;
+}
+
+struct sample sample_of(const pfm_ovfl_arg_t *arg, uint64_t tstamp, const void *where)
+{
+	size_t body = count_values(arg) * sizeof(uint64_t);
+
+	return (struct sample){
+		.arg = arg,
+		.where = where,
+		.tstamp = tstamp,
+		.body = body,
+		.size = sizeof(pfm_dfl_smpl_entry_t) + body,
+		.left = arg->ovfl_count ? arg->ovfl_count : 1,
+	};
+}
+
+void sample_put(struct sample *s, void *at)
+{
+	uint16_t count = (uint16_t)(s->left < SAMPLE_COUNT_MAX ? s->left : SAMPLE_COUNT_MAX);
+	pfm_dfl_smpl_entry_t *entry = at;
+
+	*entry = (pfm_dfl_smpl_entry_t){
+		.pid = s->where->tid,
+		.ovfl_pmd = s->arg->ovfl_pmd,
+		.ovfl_count = count,
+		.last_reset_val = s->arg->pmd_last_reset,
+		.ip = s->where->ip,
+		.tstamp = s->tstamp,
+		.cpu = s->where->cpu,
+		.set = s->arg->active_set,
+		.tgid = s->where->pid,
+	};
+	memcpy(entry + 1, s->arg->smpl_pmds_values, s->body);
+	s->left -= count;
+}
+
+size_t sample_largest(uint32_t num_pmds)
+{
+	return sizeof(pfm_dfl_smpl_entry_t) + num_pmds * sizeof(uint64_t);
+}
+
+int size_check(uint64_t size, size_t overhead, size_t need)
+{
+	return size < overhead || size - overhead < need || size > SIZE_MAX ? EINVAL : 0;
+}

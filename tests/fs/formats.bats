@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+# Sampling formats of a directory, as the daemon loads them: good ones, refused ones, one that fails
+# and one that takes the daemon with it.
+
+load common
+
+USER=0x4100c0
+COUNT=bb9350c6-207a-482f-ac96-8de6f3e2aaa8
+REGISTERS="0x186 0x187 0x38d 0x38f 0xc1 0xc2 0x309"
+
+setup() {
+	bench_setup
+	# Not below /tmp, which others can write to.
+	FORMATS=$(mktemp -d /run/perfmonfs-test.XXXXXX)
+	chmod 755 "$FORMATS"
+}
+
+teardown() {
+	rm -rf "$FORMATS"
+	bench_teardown
+}
+
+# install_format FILE [NAME]: where the daemon looks, with the owner and mode that it wants
+install_format() {
+	install -m 644 "$BUILD/$1" "$FORMATS/${2:-${1##*/}}"
+}
+
+# context NAME FORMAT [CPU]: one that overflows each microsecond
+context() {
+	new "$1"
+	put ok "$C/format" "$2"
+	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 long=-2000 short=-2000 notify"
+	ctl "load cpu=${3:-1}"
+	ctl start
+}
+
+# listed NAME...: the formats there are, besides the built-in ones
+listed() {
+	output=$(cut -d' ' -f2 "$MNT/formats" | tail -n +5 | paste -sd' ')
+	is "$*"
+}
+
+# counts OFFSET: 64 bits of the buffer, decimal
+counts() {
+	output=$(bounded fsprobe pread "$C/buffer" 8 "$1")
+	output=$((0x$(fold -w 2 <<<"$output" | tac | tr -d '\n')))
+}
+
+@test "a format of one's own is listed, found by name and UUID, and works" {
+	install_format formats/count.so
+	serve --backend=sim "--formats=$FORMATS"
+	listed count
+	new byuuid
+	put ok "$C/format" "$COUNT every=3"
+	holds "$C/format" "count every=3"
+	context a "count every=10"
+	holds "$C/format" "count every=10"
+	advance 3000000
+	ctl stop
+	counts 0
+	is 10
+	# The buffer counts what the daemon does; PMD 0 comes first.
+	overflows=$(sed -n 's/^pmd0 overflows=\([0-9]*\) .*/\1/p' "$C/set/0/overflows")
+	[ "$overflows" -ge 2000 ]
+	counts 16
+	is "$overflows"
+	output=$(bounded dd if="$C/events" bs=4k count=1 status=none | head -n 1)
+	is "overflow cpu=1 set=0 pmds=0"
+}
+
+@test "files that others could have written are left out" {
+	install_format formats/count.so
+	chmod o+w "$FORMATS/count.so"
+	serve --backend=sim "--formats=$FORMATS"
+	listed ""
+	grep -q count.so "$LOG"
+	stop_daemon
+	chmod o-w "$FORMATS/count.so"
+	chown "$NOBODY" "$FORMATS/count.so"
+	serve --backend=sim "--formats=$FORMATS"
+	listed ""
+	stop_daemon
+	chown 0 "$FORMATS/count.so"
+	chmod 700 "$FORMATS/count.so"
+	serve --backend=sim "--formats=$FORMATS"
+	listed count
+}
+
+# refuses DIRECTORY: the daemon does not start, and says why in one line
+refuses() {
+	local rc=0
+
+	output=$(bounded perfmonfs -f --backend=sim "--formats=$1" "$MNT" 2>&1 3>&-) || rc=$?
+	[ "$rc" = 1 ]
+	[ "$(wc -l <<<"$output")" = 1 ]
+	[[ $output == *"$FORMATS"* ]]
+	not_mounted
+}
+
+@test "a directory that others could write to is refused" {
+	install_format formats/count.so
+	chmod g+w "$FORMATS"
+	refuses "$FORMATS"
+	chmod g-w "$FORMATS"
+	chown "$NOBODY" "$FORMATS"
+	refuses "$FORMATS"
+	chown 0 "$FORMATS"
+	mkdir "$FORMATS/below"
+	chmod o+w "$FORMATS"
+	refuses "$FORMATS/below"
+	chmod o-w "$FORMATS"
+	ln -s "$FORMATS/below" "$FORMATS/link"
+	refuses "$FORMATS/link"
+}
+
+@test "rubbish among the formats does not stop the others" {
+	echo rubbish >"$FORMATS/a.so"
+	: >"$FORMATS/b.so"
+	mkdir "$FORMATS/c.so"
+	install_format formats/count.so d.so
+	install_format formats/count.so e.so
+	serve --backend=sim "--formats=$FORMATS"
+	listed count
+	grep -q a.so "$LOG"
+	grep -q e.so "$LOG"
+}
+
+@test "a format that fails masks its own context and no other" {
+	install_format tests/fs/badformat.so
+	serve --backend=sim "--formats=$FORMATS"
+	context good "default size=65536" 0
+	context bad "bad good=3"
+	advance 10000000
+	holds "$C/state" "masked cpu=1 set=0"
+	holds "$MNT/ctx/good/state" "running cpu=0 set=0"
+	output=$(bounded fsprobe pread "$MNT/ctx/good/buffer" 8 0)
+	[ "$output" != 0000000000000000 ]
+	output=$(bounded dd if="$C/events" bs=4k count=1 status=none)
+	is "overflow cpu=1 set=0 pmds=0"
+	ctl restart
+	advance 10000000
+	holds "$C/state" "masked cpu=1 set=0"
+	ctl stop
+	ctl unload
+	rmdir "$C"
+}
+
+# registers: those of CPU 1
+registers() {
+	for r in $REGISTERS; do
+		msr 1 "$r" || return
+	done
+}
+
+# killed_while_sampling SIGNAL FORMAT COMMAND...: the command is the end of a daemon that samples on
+# registers which somebody had used before; the next one puts them back
+killed_while_sampling() {
+	local pid
+
+	serve_msrsim
+	probe 8 pwrite "$CPU/1/msr" 0x187 c100130000000000
+	probe 8 pwrite "$CPU/1/msr" 0xc2 7700000000000000
+	ORIGINAL=$(registers)
+	serve --backend=msr "--dev=$CPU" "--formats=$FORMATS"
+	pid=$DAEMON
+	new a
+	put ok "$C/format" "$1"
+	put ok "$C/regs" "pmc0 $USER\npmc1 $USER\npmd0 -20000000 short=-20000000"
+	ctl "load cpu=1"
+	[ "$(registers)" != "$ORIGINAL" ]
+	DAEMON=
+	# It may be over before this is answered.
+	bounded fsprobe write "$C/ctl" <<<start || :
+	"${@:2}" "$pid"
+	until_ok 10 gone "$pid"
+	wait "$pid" || :
+	until_ok 5 not_mounted
+	[ "$(registers)" != "$ORIGINAL" ]
+	serve --backend=msr "--dev=$CPU" "--formats=$FORMATS"
+	[ "$(registers)" = "$ORIGINAL" ]
+	grep -q restored "$LOG"
+	context b "default size=4096"
+	stop_daemon
+	[ "$(registers)" = "$ORIGINAL" ]
+}
+
+@test "a format that crashes: the next daemon puts registers back" {
+	install_format tests/fs/badformat.so
+	killed_while_sampling "bad good=3 crash" true
+}
+
+# sampled_then_killed PID
+sampled_then_killed() {
+	until_ok 10 some_overflows
+	kill -SEGV "$1"
+}
+
+some_overflows() {
+	[ "$(awk '$1 == "overflows" { print $2 }' "$MNT/stats")" -gt 3 ]
+}
+
+@test "a daemon that dies while it samples: the next one puts registers back" {
+	killed_while_sampling "default size=65536" sampled_then_killed
+}

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+# Sampling from end to end: profiles of a program that is known, by cpu-clock of the perf backend.
+# The machine may be busy: what is waited for are samples of that program, not time.
+
+load common
+
+setup() {
+	mapfile -t cpus < <(awk '$1 ~ /^processor/ { print $3 }' /proc/cpuinfo)
+	[ "${#cpus[@]}" -ge 2 ] || skip "needs two CPUs"
+	perfmonfs_can_tell || skip "the kernel does not let us know who is running"
+	BURNERS=()
+	bench_setup
+	for program in tests/fs/burner tests/fs/smplread; do
+		[ -x "$BATS_RUN_TMPDIR/${program##*/}" ] || cp "$BUILD/$program" "$BATS_RUN_TMPDIR"
+	done
+	BURN=${cpus[1]}
+	# The burner leaves others little of its CPU: only the worker, which goes before it, belongs there.
+	taskset -pc "${cpus[0]}" "$BASHPID" >/dev/null
+	RANGES=$BATS_TEST_TMPDIR/ranges
+	PROFILE=$BATS_TEST_TMPDIR/profile
+}
+
+teardown() {
+	burnt_out
+	bench_teardown
+}
+
+burnt_out() {
+	[ "${#BURNERS[@]}" = 0 ] || kill "${BURNERS[@]}"
+	BURNERS=()
+}
+
+perfmonfs_can_tell() {
+	"$BUILD/daemon/perfmonfs" --check --backend=perf | grep -q "can tell who was running"
+}
+
+# burn MODE...: RANGES has where its functions are; PID and TID are those of the thread that burns
+burn() {
+	rm -f "$RANGES"
+	burner "$BURN" "$@" >"$RANGES" 3>&- &
+	BURNERS+=($!)
+	until_ok 10 grep -qs thread "$RANGES"
+	read -r _ PID TID < <(grep thread "$RANGES")
+}
+
+# sampling TICK-US PERIOD-NS SIZE [OPTION...]: a running context on the burner's CPU
+sampling() {
+	local clock
+
+	clock=$(awk '$1 == "cpu-clock" { print $2 }' "$MNT/pmu/events")
+	put ok "$MNT/config/tick_us" "$1"
+	put ok "$MNT/config/overflow_rate_max" 1000000
+	new a
+	put ok "$C/format" "default size=$3"
+	put ok "$C/pmc/0" "$clock"
+	put ok "$C/pmd/0" "-$2 short=-$2 long=-$2 notify ${*:4}"
+	ctl "load cpu=$BURN"
+	ctl start
+}
+
+# profile SAMPLES [OPTION...]: PROFILE has what smplread prints for so many samples of the burner
+profile() {
+	timeout -s KILL 90 smplread "${@:2}" "$C" "$1" "$RANGES" >"$PROFILE" || {
+		cat "$PROFILE" "$C/last_error" "$C/state"
+		return 1
+	}
+}
+
+# worker: the thread id of the daemon's worker on the burner's CPU
+worker() {
+	grep -lx "pfm/$BURN" "/proc/$DAEMON/task"/*/comm | sed 's|/comm||; s|.*/||'
+}
+
+# share_is FUNCTION PERCENT TOLERANCE: of the overflows in functions of the burner
+share_is() {
+	awk -v f="$1" -v want="$2" -v by="$3" -v tid="$TID" '
+		$1 == "count" && $3 == tid && length($4) == 1 && $4 != "-" { all += $6 }
+		$1 == "count" && $3 == tid && $4 == f { its += $6 }
+		END {
+			is = all ? 100 * its / all : 0
+			printf "%s: %.2f %% of %d overflows, should be %d %%\n", f, is, all, want
+			exit !(is >= want - by && is <= want + by)
+		}' "$PROFILE"
+}
+
+# whose: all samples in the burner's functions are the burner's, and none is the worker's
+whose() {
+	awk -v pid="$PID" -v tid="$TID" -v worker="$(worker)" '
+		$1 != "count" { next }
+		$4 ~ /^[a-f]$/ && ($2 != pid || $3 != tid) { print "not the burner: " $0; bad = 1 }
+		$3 == worker { print "the worker: " $0; bad = 1 }
+		$3 == tid && $2 != pid { print "another process: " $0; bad = 1 }
+		END { exit bad || !worker }' "$PROFILE"
+}
+
+# 10000 samples: the standard deviation of a share of 60 % is half a point.
+known_profile() {
+	burn shares
+	sampling 250 250000 65536
+	profile 10000 "$@"
+	share_is a 60 2
+	share_is b 30 2
+	share_is c 10 2
+	whose
+	burnt_out
+}
+
+@test "60, 30 and 10 % are what is seen, in a mapping" {
+	serve --backend=perf
+	known_profile
+}
+
+@test "60, 30 and 10 % are what is seen, by reading" {
+	serve --backend=perf
+	known_profile -r
+}
+
+@test "60, 30 and 10 % are what is seen without passthrough" {
+	serve --backend=perf -o nopassthrough
+	known_profile
+}
+
+# -w: a look at any time finds the first samples of the buffer whole, in their order.
+watched() {
+	burn shares
+	sampling 250 250000 32768
+	profile 3000 -w "$@"
+	grep -E '^looks [0-9]{2,}$' "$PROFILE"
+	[ "$(awk '$1 == "rounds" { print $2 }' "$PROFILE")" -ge 3 ]
+	whose
+	burnt_out
+}
+
+@test "a reader that looks all the time sees whole samples" {
+	serve --backend=perf
+	watched
+}
+
+@test "a reader that reads all the time sees whole samples" {
+	serve --backend=perf
+	watched -r
+}
+
+@test "a reader that looks all the time sees whole samples, without passthrough" {
+	serve --backend=perf -o nopassthrough
+	watched
+}
+
+# The burner's six functions take turns. One buffer, as each restart is at another time.
+in_step() { # STEP-NS TICK-US PERIOD-NS [OPTION...]
+	burn steps "$1"
+	sampling "$2" "$3" 102400 "${@:4}"
+	profile 300
+	burnt_out
+	ctl unload
+	rmdir "$C"
+	awk -v tid="$TID" '
+		$1 == "count" && $3 == tid && $4 ~ /^[a-f]$/ { n[$4] += $5; all += $5 }
+		END {
+			min = max = n["a"]
+			for (i = 1; i <= 6; i++) {
+				f = substr("abcdef", i, 1)
+				printf "%s %.1f %%, ", f, 100 * n[f] / all
+				if (n[f] < min) min = n[f]
+				if (n[f] > max) max = n[f]
+			}
+			print "of " all
+			printf "%d %d\n", 1000 * min / all, 1000 * max / all
+		}' "$PROFILE" >"$BATS_TEST_TMPDIR/step"
+	cat "$BATS_TEST_TMPDIR/step"
+	read -r LEAST MOST < <(tail -n 1 "$BATS_TEST_TMPDIR/step")
+}
+
+# even: all functions have about the sixth that they should. Tried again if the burner has had too
+# few samples in one buffer, on a busy machine.
+even() {
+	for _ in 1 2 3; do
+		in_step "$@"
+		[ "$LEAST" -lt 120 ] || [ "$MOST" -gt 220 ] || return 0
+	done
+	return 1
+}
+
+# Figure 3.20. Samples come up to a tick after overflow; unless they fall right between two turns,
+# half of the functions is never seen.
+@test "a period in step with the program is biased, a randomized one is not" {
+	serve --backend=perf
+	for _ in 1 2 3 4 5; do
+		in_step 1000000 100 2000000
+		[ "$LEAST" -ge 40 ] || break
+	done
+	[ "$LEAST" -lt 40 ]
+	[ "$MOST" -gt 250 ]
+	# From 1.9 to 4 ms.
+	even 1000000 100 4000000 random mask=0x1fffff seed=7
+}
+
+@test "a program in step with the ticks: a randomized period is not biased either" {
+	serve --backend=perf
+	even 500000 1000 3500000 random mask=0xfffff seed=7
+}

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+# Virtual PMDs through the mount: read, sampled, and added by a PMU description.
+
+load common
+
+# An event that the model has 2000 times a microsecond at user level.
+USER=0x4100c0
+
+# describe NAME LINE: a PMU description with that line more
+describe() {
+	local file=$BATS_TEST_TMPDIR/$1
+
+	{
+		cat "$BATS_TEST_DIRNAME/../fuzz/corpus/pmu/intel_arch_v4"
+		printf '%s\n' "$2"
+	} >"$file"
+	chmod 644 "$file"
+}
+
+@test "the clock rises, and shows CLOCK_MONOTONIC" {
+	serve --backend=perf
+	new a
+	first=$(bounded cat "$C/pmd/256")
+	now=$(perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC \
+		-e 'printf "%d\n", 1e9 * clock_gettime(CLOCK_MONOTONIC)')
+	second=$(bounded cat "$C/pmd/256")
+	[ "$first" -lt "$((now + 1000))" ]
+	[ "$now" -lt "$((second + 1000))" ]
+	[ "$(bounded cat "$C/pmd/258")" -gt 4096 ]
+	[ "$(bounded cat "$C/pmd/258")" -lt "$(awk '/^MemTotal/ { printf "%.0f", $2 * 1024 }' /proc/meminfo)" ]
+	[[ $(bounded cat "$C/pmd/259") =~ ^[0-9]+$ ]]
+}
+
+@test "the model's clock is its own, and the same in all sets" {
+	serve --backend=sim
+	new a
+	probe ok mkdir "$C/set/1"
+	before=$(bounded cat "$C/pmd/256")
+	holds "$C/set/1/pmd/256" "$before"
+	advance 12345
+	holds "$C/set/1/pmd/256" $((before + 12345))
+}
+
+@test "read-only, and of nobody's CPU time" {
+	serve --backend=sim
+	new a
+	probe EACCES open "$C/pmd/256" wronly
+	sentence "$C/last_error" read-only
+	put EACCES "$C/regs" "pmd256 5"
+	sentence "$C/last_error" virtual
+	put EINVAL "$C/pmd/0" "0 reset=256"
+	sentence "$C/last_error" virtual
+	put EINVAL "$C/pmd/0" "0 smpl=271"
+	sentence "$C/last_error" pmd271
+	probe ENODATA pread "$C/pmd/257" 100 0
+	sentence "$C/last_error" smpl=257
+	probe ENOENT open "$C/pmd/271" rdonly
+	probe ENOENT open "$C/pmc/256" rdonly
+	run -1 grep pmd25 "$C/regs" "$C/set/0/overflows"
+	put ok "$C/pmd/0" "7 smpl=1,256-258"
+	[ "$(grep pmd0 "$C/regs")" = "pmd0 7 smpl=1,256-258" ]
+	bounded cat "$C/regs" >"$BATS_TEST_TMPDIR/saved"
+	bounded cp "$BATS_TEST_TMPDIR/saved" "$C/regs"
+}
+
+@test "sampled behind the counters, in rising order; all ones what cannot be told" {
+	serve --backend=sim
+	new a
+	put ok "$C/format" "default size=4096"
+	put ok "$C/regs" "pmc0 $USER\npmc1 $USER\npmd0 -2000000 short=-2000000 smpl=1,256-258"
+	ctl "load cpu=1"
+	ctl start
+	advance 1000000
+	ctl stop
+	read -r count _ < <(od -An -tu8 -N 8 "$C/buffer")
+	[ "$count" -ge 1 ]
+	read -r stamp < <(od -An -tu8 -j 152 -N 8 "$C/buffer")
+	read -r -d '' counter clock cputime memory < <(od -An -tu8 -j 168 -N 32 "$C/buffer") || true
+	echo "stamp $stamp counter $counter clock $clock cputime $cputime memory $memory"
+	[ "$counter" -ge 2000000 ]
+	[ "$clock" = "$stamp" ]
+	[ "$cputime" = 18446744073709551615 ]
+	[ "$memory" -gt 4096 ]
+}
+
+@test "CPU time of who is interrupted" {
+	command -v taskset >/dev/null || skip "needs taskset (util-linux)"
+	serve --backend=perf
+	new a
+	put ok "$C/format" "default size=65536"
+	put ok "$C/pmc/0" 0x0100000000430001
+	put ok "$C/pmd/0" "-5000000 short=-5000000 smpl=257"
+	ctl "load cpu=0"
+	taskset -c 0 bash -c 'while :; do :; done' 3>&- 4>&- &
+	burner=$!
+	ctl start
+	sleep 0.5
+	ctl stop
+	kill $burner
+	# pid, and the last field of the 48 bytes of a sample
+	od -An -v -tu4 -w48 -j 128 "$C/buffer" |
+		awk -v p=$burner '$1 == p { print $11 + 4294967296 * $12 }' >"$BATS_TEST_TMPDIR/times"
+	cat "$BATS_TEST_TMPDIR/times"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/times")" -ge 3 ]
+	sort -n -c -u "$BATS_TEST_TMPDIR/times"
+	[ "$(tail -n 1 "$BATS_TEST_TMPDIR/times")" -lt 5000000000 ]
+}
+
+@test "a number in a file, as a description says" {
+	file=$BATS_TEST_TMPDIR/number
+	echo "fan: 1200 rpm" >"$file"
+	chmod 644 "$file"
+	describe pmu "virtual 272 fan file=$file"
+	serve --backend=sim:intel_v4 --pmu="$BATS_TEST_TMPDIR/pmu"
+	[ "$(tail -n 1 "$MNT/pmu/pmds")" = "272 fan virtual 0x0 0x0000000000000000 0xffffffffffffffff" ]
+	new a
+	holds "$C/pmd/272" 1200
+	echo -5 >"$file"
+	holds "$C/pmd/272" 18446744073709551611
+	: >"$file"
+	probe EIO pread "$C/pmd/272" 100 0
+	sentence "$C/last_error" "$file"
+	echo 7 >"$file.new"
+	mv "$file.new" "$file"
+	holds "$C/pmd/272" 7
+	rm "$file"
+	probe EIO pread "$C/pmd/272" 100 0
+	echo 8 >"$file"
+	chmod 600 "$file"
+	probe EIO pread "$C/pmd/272" 100 0
+	chmod 644 "$file"
+	holds "$C/pmd/272" 8
+}
+
+@test "a file that is not everybody's to read, or somebody else's to write, is refused" {
+	file=$BATS_TEST_TMPDIR/number
+	describe pmu "virtual 272 fan file=$file"
+	check() {
+		run -1 perfmonfs --check --backend=sim:intel_v4 --pmu="$BATS_TEST_TMPDIR/pmu"
+		[[ $output == *"$1"* ]]
+	}
+	check ENOENT
+	echo 1 >"$file"
+	for mode in 600 640 664 646; do
+		chmod $mode "$file"
+		check "$file"
+	done
+	chmod 644 "$file"
+	run -0 perfmonfs --check --backend=sim:intel_v4 --pmu="$BATS_TEST_TMPDIR/pmu"
+	chown "$NOBODY" "$file"
+	check owned
+	rm "$file"
+	ln -s /proc/uptime "$file"
+	check ELOOP
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The ring of a perf event, whatever is in it: nothing outside is read, all of it is consumed,
+ * names are strings, times do not go back, and where in the ring records lie makes no difference.
+ *
+ * The input begins with a byte for the ring's size, two for where reading begins, and two for how
+ * far; the rest is what is found from there on.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "base/cleanup.h"
+#include "daemon/cpu/records.h"
+
+enum { HEAD = 5, SELF = 7 };
+
+struct seen {
+	uint64_t sum, last, events;
+};
+
+static void mix(struct seen *s, uint64_t v)
+{
+	s->sum = (s->sum ^ v) * 0x100000001b3;
+}
+
+static void on_event(void *arg, const pfm_smpl_event_t *ev)
+{
+	struct seen *s = arg;
+
+	CHECK(ev->tstamp >= s->last);
+	s->last = ev->tstamp;
+	s->events++;
+	mix(s, ev->type);
+	mix(s, ev->pid);
+	mix(s, ev->tid);
+	mix(s, ev->tstamp);
+	mix(s, ev->addr + ev->len + ev->pgoff);
+	CHECK(strlen(ev->name) < RECORD_MAX);
+	for (const char *c = ev->name; *c; c++)
+		mix(s, (unsigned char)*c);
+}
+
+/* Reads @n bytes of @p that lie in a ring of @size bytes from @tail on. */
+static uint64_t read_from(const uint8_t *p, size_t n, size_t size, uint64_t tail, uint64_t head)
+{
+	CLEANUP_FREE unsigned char *ring = calloc(1, size);
+	CLEANUP_FREE struct records *r = calloc(1, sizeof(*r));
+	pfm_smpl_where_t where = {.pid = 4711};
+	struct seen seen = {0};
+
+	CHECK(ring && r);
+	for (size_t i = 0; i < n && i < size; i++)
+		ring[(tail + i) % size] = p[i];
+	*r = (struct records){.data = ring, .size = size, .tail = tail, .self = SELF};
+	records_read(r, head, &where, on_event, &seen);
+	CHECK(r->tail == head);
+	CHECK(where.tid != SELF || !where.known);
+	CHECK(where.known <= 1 && (where.known || !where.ip));
+	mix(&seen, where.ip);
+	mix(&seen, where.pid);
+	mix(&seen, r->lost);
+	records_read(r, head, &where, NULL, NULL);
+	return seen.sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	size_t room, from, n;
+
+	if (size < HEAD)
+		return 0;
+	room = (size_t)64 << data[0] % 8;
+	from = (size_t)(data[1] | data[2] << 8);
+	n = (size_t)(data[3] | data[4] << 8);
+	data += HEAD;
+	size -= HEAD;
+	CHECK(read_from(data, size, room, from, from + n) == read_from(data, size, room, 0, n));
+	/* The position is a number that only grows, and wraps like any. */
+	read_from(data, size, room, -(uint64_t)from, n - (uint64_t)from);
+	return 0;
+}

@@ -1,0 +1,646 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The built-in sampling formats: layouts by their numbers, what they refuse, what happens when
+ * they are full, and readers in another thread. test_formats_property.c goes over the rest.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "formats/formats.h"
+#include "perfmonfs/smpl_correlate.h"
+#include "perfmonfs/smpl_dfl.h"
+#include "perfmonfs/smpl_hist.h"
+#include "perfmonfs/smpl_nway.h"
+#include "tests/unit/smpl.h"
+
+enum { NPMDS = 4 };
+
+#define COUNT(a)              (sizeof(a) / sizeof((a)[0]))
+#define ASSERT_AT(t, m, offs) assert_int_equal(offsetof(t, m), offs)
+
+/* perfmon2 as it was shipped: old programs are compiled with these. */
+static void test_dfl_layout(void **state)
+{
+	(void)state;
+	assert_int_equal(sizeof(pfm_dfl_smpl_arg_t), 64);
+	ASSERT_AT(pfm_dfl_smpl_arg_t, buf_size, 0);
+	ASSERT_AT(pfm_dfl_smpl_arg_t, buf_flags, 8);
+	assert_int_equal(sizeof(pfm_dfl_smpl_hdr_t), 128);
+	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_count, 0);
+	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_cur_offs, 8);
+	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_overflows, 16);
+	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_buf_size, 24);
+	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_min_buf_space, 32);
+	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_version, 40);
+	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_buf_flags, 44);
+	assert_int_equal(sizeof(pfm_dfl_smpl_entry_t), 40);
+	ASSERT_AT(pfm_dfl_smpl_entry_t, pid, 0);
+	ASSERT_AT(pfm_dfl_smpl_entry_t, ovfl_pmd, 4);
+	ASSERT_AT(pfm_dfl_smpl_entry_t, ovfl_count, 6);
+	ASSERT_AT(pfm_dfl_smpl_entry_t, last_reset_val, 8);
+	ASSERT_AT(pfm_dfl_smpl_entry_t, ip, 16);
+	ASSERT_AT(pfm_dfl_smpl_entry_t, tstamp, 24);
+	ASSERT_AT(pfm_dfl_smpl_entry_t, cpu, 32);
+	ASSERT_AT(pfm_dfl_smpl_entry_t, set, 34);
+	ASSERT_AT(pfm_dfl_smpl_entry_t, tgid, 36);
+	assert_int_equal(PFM_DFL_SMPL_VERSION, 0x10000);
+}
+
+static int validate(const pfm_buffer_fmt_t *fmt, uint64_t size, uint32_t flags, uint32_t parts)
+{
+	pfm_dfl_smpl_arg_t dfl = {.buf_size = size, .buf_flags = flags};
+	pfm_nway_smpl_arg_t nway = {.buf_size = size, .buf_flags = flags, .parts = parts};
+	pfm_hist_smpl_arg_t hist = {.buf_size = size};
+	pfm_correlate_smpl_arg_t correlate = {.buf_size = size};
+	void *arg = fmt == &format_dfl    ? (void *)&dfl
+		    : fmt == &format_nway ? (void *)&nway
+		    : fmt == &format_hist ? (void *)&hist
+					  : (void *)&correlate;
+
+	return fmt->fmt_validate(0, NPMDS, arg);
+}
+
+static void test_validate(void **state)
+{
+	static const struct {
+		const pfm_buffer_fmt_t *fmt;
+		uint64_t size; /* the least that will do */
+		uint32_t flags, parts;
+	} least[] = {
+		{&format_dfl, 128 + 40 + NPMDS * 8},
+		{&format_dfl, 128 + NPMDS * 8, PFM_DFL_SMPL_NO_HDR},
+		{&format_dfl, 128 + 8 + NPMDS * 8, PFM_DFL_SMPL_IIP_HDR},
+		{&format_nway, 128 + 2 * (32 + 40 + NPMDS * 8), 0, 2},
+		{&format_nway, 128 + 64 * (32 + 40 + NPMDS * 8), PFM_NWAY_SMPL_MASK_WHEN_FULL, 64},
+		{&format_hist, 128 + 32},
+		{&format_correlate, 128 + 8 + 40 + NPMDS * 8},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(least); i++) {
+		const pfm_buffer_fmt_t *fmt = least[i].fmt;
+		uint32_t flags = least[i].flags, parts = least[i].parts;
+
+		assert_int_equal(validate(fmt, 0, flags, parts), EINVAL);
+		assert_int_equal(validate(fmt, 1, flags, parts), EINVAL);
+		assert_int_equal(validate(fmt, least[i].size - 1, flags, parts), EINVAL);
+		assert_int_equal(validate(fmt, least[i].size, flags, parts), 0);
+		assert_int_equal(
+			validate(fmt, UINT64_MAX, flags, parts), 0); /* over other limits */
+		assert_int_equal(fmt->fmt_validate(0, NPMDS, NULL), EINVAL);
+	}
+	assert_int_equal(validate(&format_dfl, 65536, 3, 0), EINVAL);
+	assert_int_equal(validate(&format_dfl, 65536, 4, 0), EINVAL);
+	assert_int_equal(validate(&format_nway, 65536, 2, 2), EINVAL);
+	for (unsigned parts = 0; parts < 80; parts++)
+		assert_int_equal(validate(&format_nway, 65536, 0, parts),
+			parts < 2 || parts > 64 ? EINVAL : 0);
+	assert_int_equal(validate(&format_nway, 65536, 0, UINT32_MAX), EINVAL);
+}
+
+/* PMDs 1 and 70 go into samples. */
+static pfm_ovfl_arg_t some_overflow(uint32_t count)
+{
+	return (pfm_ovfl_arg_t){.ovfl_pmd = 2,
+		.active_set = 5,
+		.pmd_last_reset = (uint64_t)-1000,
+		.smpl_pmds = {2, 1 << 6},
+		.smpl_pmds_values = {11, 70},
+		.ovfl_count = count,
+		.ovfl_notify = 1};
+}
+
+static pfm_smpl_where_t some_where(void)
+{
+	return (pfm_smpl_where_t){.ip = 0x401000, .pid = 100, .tid = 101, .cpu = 3, .known = 1};
+}
+
+static void overflow(struct smpl *s, uint32_t count, bool notify, bool reset, bool mask)
+{
+	pfm_ovfl_arg_t arg = some_overflow(count);
+	pfm_smpl_where_t where = some_where();
+
+	assert_int_equal(smpl_overflow(s, &arg, 1234, &where), 0);
+	assert_true(smpl_ctrl_is(arg.ovfl_ctrl, notify, reset, mask));
+}
+
+static void open_dfl(struct smpl *s, uint32_t flags, size_t room)
+{
+	pfm_dfl_smpl_arg_t arg = {.buf_size = 128 + room, .buf_flags = flags};
+
+	assert_int_equal(smpl_open(s, &format_dfl, &arg, NPMDS), 0);
+}
+
+/* Room for three samples of 56 bytes, of which the last leaves less than the largest, 72. */
+static void test_dfl_full(void **state)
+{
+	static const struct smpl_rec expected = {.type = 1,
+		.pid = 100,
+		.tid = 101,
+		.pmd = 2,
+		.set = 5,
+		.cpu = 3,
+		.count = 1,
+		.last_reset = (uint64_t)-1000,
+		.ip = 0x401000,
+		.tstamp = 1234,
+		.nvalues = 2,
+		.values = {11, 70}};
+	struct smpl_rec rec;
+	struct smpl s;
+
+	(void)state;
+	open_dfl(&s, 0, 3 * 56 + 71);
+	overflow(&s, 1, false, true, false);
+	overflow(&s, 1, false, true, false);
+	overflow(&s, 1, true, false, true);
+	assert_int_equal(smpl_u64(&s, 0), 3);
+	assert_int_equal(smpl_u64(&s, 16), 1);
+	/* Of the same look: lost, and the buffer has not become full again. */
+	overflow(&s, 7, true, false, true);
+	assert_int_equal(smpl_u64(&s, 0), 3);
+	assert_int_equal(smpl_u64(&s, 16), 1);
+	assert_int_equal(smpl_u64(&s, 48), 7);
+	assert_int_equal(smpl_entry(&s, 128 + 56, 2, &rec), 56);
+	assert_memory_equal(&rec, &expected, sizeof(rec));
+	assert_true(smpl_ctrl_is(smpl_restart(&s, false), false, true, false));
+	assert_int_equal(smpl_u64(&s, 0), 0);
+	assert_int_equal(smpl_u64(&s, 8), 128);
+	assert_int_equal(smpl_u64(&s, 16), 1);
+	assert_int_equal(smpl_u32(&s, 128), 101); /* the samples themselves stay */
+	overflow(&s, 1, false, true, false);
+	assert_true(smpl_ctrl_is(smpl_restart(&s, true), false, false, false));
+	assert_int_equal(smpl_u64(&s, 0), 0);
+	smpl_close(&s);
+}
+
+static void test_dfl_counts(void **state)
+{
+	struct smpl_rec rec;
+	struct smpl s;
+
+	(void)state;
+	open_dfl(&s, 0, 4096);
+	overflow(&s, 2 * 65535 + 3, false, true, false);
+	assert_int_equal(smpl_u64(&s, 0), 3);
+	smpl_entry(&s, 128, 2, &rec);
+	assert_int_equal(rec.count, 65535);
+	smpl_entry(&s, 128 + 2 * 56, 2, &rec);
+	assert_int_equal(rec.count, 3);
+	smpl_close(&s);
+	open_dfl(&s, PFM_DFL_SMPL_IIP_HDR, 4096);
+	overflow(&s, 3, false, true, false);
+	assert_int_equal(smpl_u64(&s, 0), 3);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(smpl_u64(&s, 128 + i * 24), 0x401000);
+		assert_int_equal(smpl_u64(&s, 128 + i * 24 + 16), 70);
+	}
+	smpl_close(&s);
+}
+
+/* A sample of nothing at all can be counted only, however many there are. */
+static void test_dfl_nothing(void **state)
+{
+	pfm_ovfl_arg_t arg = {.ovfl_count = UINT32_MAX};
+	pfm_smpl_where_t where = some_where();
+	struct smpl s;
+
+	(void)state;
+	open_dfl(&s, PFM_DFL_SMPL_NO_HDR, NPMDS * 8);
+	assert_int_equal(smpl_overflow(&s, &arg, 1, &where), 0);
+	assert_true(smpl_ctrl_is(arg.ovfl_ctrl, false, true, false));
+	assert_int_equal(smpl_u64(&s, 0), UINT32_MAX);
+	assert_int_equal(smpl_u64(&s, 8), 128);
+	smpl_close(&s);
+}
+
+/* More values than there are PMDs would not fit into what is kept free for a sample. */
+static void test_too_large(void **state)
+{
+	pfm_dfl_smpl_arg_t dfl = {.buf_size = 4096};
+	pfm_nway_smpl_arg_t nway = {.buf_size = 4096, .parts = 2};
+	pfm_correlate_smpl_arg_t correlate = {.buf_size = 4096};
+	const struct {
+		const pfm_buffer_fmt_t *fmt;
+		void *arg;
+	} cases[] = {{&format_dfl, &dfl}, {&format_nway, &nway}, {&format_correlate, &correlate}};
+	pfm_smpl_where_t where = some_where();
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		pfm_ovfl_arg_t arg = {.smpl_pmds = {0x1f}, .ovfl_count = 1};
+		unsigned char before[4096];
+		struct smpl s;
+
+		assert_int_equal(smpl_open(&s, cases[i].fmt, cases[i].arg, NPMDS), 0);
+		memcpy(before, s.buf, sizeof(before));
+		assert_int_equal(smpl_overflow(&s, &arg, 1, &where), EINVAL);
+		assert_memory_equal(before, s.buf, sizeof(before));
+		smpl_close(&s);
+	}
+}
+
+/* Two parts for two samples of 56 each: a third, of at most 72, might not fit. */
+static void open_nway(struct smpl *s, uint32_t flags)
+{
+	pfm_nway_smpl_arg_t arg = {
+		.buf_size = 128 + 2 * (32 + 2 * 56 + 64), .buf_flags = flags, .parts = 2};
+
+	assert_int_equal(smpl_open(s, &format_nway, &arg, NPMDS), 0);
+}
+
+static void assert_part(
+	const struct smpl *s, unsigned part, uint32_t part_state, uint64_t seq, uint64_t count)
+{
+	assert_int_equal(smpl_u32(s, 128 + part * 32 + 24), part_state);
+	assert_int_equal(smpl_u64(s, 128 + part * 32), seq);
+	assert_int_equal(smpl_u64(s, 128 + part * 32 + 8), count);
+}
+
+static void test_nway_cycles(void **state)
+{
+	struct smpl s;
+
+	(void)state;
+	open_nway(&s, 0);
+	overflow(&s, 1, false, true, false);
+	assert_part(&s, 0, PFM_NWAY_PART_FILLING, 1, 1);
+	overflow(&s, 1, true, true, false);
+	assert_part(&s, 0, PFM_NWAY_PART_FULL, 1, 2);
+	assert_part(&s, 1, PFM_NWAY_PART_FILLING, 2, 0);
+	overflow(&s, 1, false, true, false);
+	overflow(&s, 1, true, true, false);
+	assert_part(&s, 1, PFM_NWAY_PART_HELD, 2, 2);
+	overflow(&s, 1, false, true, false); /* the tool is late */
+	assert_part(&s, 0, PFM_NWAY_PART_FULL, 1, 2);
+	assert_part(&s, 1, PFM_NWAY_PART_FILLING, 3, 1);
+	assert_int_equal(smpl_u64(&s, 0), 2);
+	assert_int_equal(smpl_u64(&s, 8), 1);
+	assert_int_equal(smpl_u64(&s, 16), 2);
+	overflow(&s, 1, true, true, false);
+	assert_part(&s, 1, PFM_NWAY_PART_HELD, 3, 2);
+	assert_true(smpl_ctrl_is(smpl_restart(&s, true), false, false, false));
+	assert_part(&s, 1, PFM_NWAY_PART_FULL, 3, 2);
+	assert_part(&s, 0, PFM_NWAY_PART_FILLING, 4, 0);
+	assert_int_equal(smpl_u32(&s, 80), 1);
+	smpl_restart(&s, true);
+	assert_part(&s, 1, PFM_NWAY_PART_FREE, 3, 0);
+	assert_int_equal(smpl_u32(&s, 80), 0);
+	smpl_restart(&s, true); /* nothing to free */
+	assert_part(&s, 0, PFM_NWAY_PART_FILLING, 4, 0);
+	smpl_close(&s);
+}
+
+static void test_nway_masks(void **state)
+{
+	struct smpl s;
+
+	(void)state;
+	open_nway(&s, PFM_NWAY_SMPL_MASK_WHEN_FULL);
+	overflow(&s, 1, false, true, false);
+	overflow(&s, 1, true, true, false);
+	overflow(&s, 1, false, true, false);
+	overflow(&s, 1, true, false, true);
+	assert_part(&s, 0, PFM_NWAY_PART_FULL, 1, 2);
+	assert_part(&s, 1, PFM_NWAY_PART_FULL, 2, 2);
+	overflow(&s, 4, true, false, true);
+	assert_int_equal(smpl_u64(&s, 24), 4);
+	assert_true(smpl_ctrl_is(smpl_restart(&s, false), false, true, false));
+	assert_part(&s, 0, PFM_NWAY_PART_FILLING, 3, 0);
+	assert_part(&s, 1, PFM_NWAY_PART_FULL, 2, 2);
+	smpl_close(&s);
+}
+
+static void test_correlate_events(void **state)
+{
+	pfm_correlate_smpl_arg_t arg = {.buf_size = 128 + 10000};
+	pfm_smpl_event_t event = {.type = PFM_EVENT_MMAP,
+		.pid = 1,
+		.tid = 2,
+		.tstamp = 3,
+		.addr = 4,
+		.len = 5,
+		.pgoff = 6};
+	char name[5001];
+	struct smpl s;
+
+	(void)state;
+	memset(name, 'n', 5000);
+	name[5000] = '\0';
+	assert_int_equal(smpl_open(&s, &format_correlate, &arg, NPMDS), 0);
+	event.name = name;
+	smpl_event(&s, &event); /* cut to 4095 */
+	assert_int_equal(smpl_u32(&s, 128), PFM_CORRELATE_MMAP);
+	assert_int_equal(smpl_u32(&s, 132), 48 + 4096);
+	assert_int_equal(strlen((char *)s.buf + 128 + 48), 4095);
+	smpl_event(&s, &event);
+	smpl_event(&s, &event); /* no room: the next sample is the last */
+	assert_int_equal(smpl_u64(&s, 0), 2);
+	assert_int_equal(smpl_u64(&s, 56), 1);
+	event.name = "";
+	smpl_event(&s, &event);
+	assert_int_equal(smpl_u64(&s, 56), 2);
+	overflow(&s, 1, true, false, true);
+	assert_int_equal(smpl_u64(&s, 0), 3);
+	assert_int_equal(smpl_u64(&s, 16), 1);
+	smpl_event(&s, &event);
+	assert_int_equal(smpl_u64(&s, 0), 3);
+	assert_int_equal(smpl_u64(&s, 56), 3);
+	smpl_restart(&s, false);
+	smpl_event(&s, &event);
+	assert_int_equal(smpl_u64(&s, 0), 1);
+	assert_int_equal(smpl_u32(&s, 132), 48 + 8);
+	smpl_close(&s);
+}
+
+/* 16 entries, of which 15 are used, and 14 make it ask for attention. */
+static void test_hist_notifies_once(void **state)
+{
+	pfm_hist_smpl_arg_t arg = {.buf_size = 128 + 16 * 32};
+	unsigned notified = 0;
+	struct smpl s;
+
+	(void)state;
+	assert_int_equal(smpl_open(&s, &format_hist, &arg, NPMDS), 0);
+	for (unsigned i = 0; i < 40; i++) {
+		pfm_ovfl_arg_t o = some_overflow(10);
+		pfm_smpl_where_t where = some_where();
+
+		where.ip = i % 20;
+		o.ovfl_notify = i != 13; /* the next one that asks is told instead */
+		assert_int_equal(smpl_overflow(&s, &o, i, &where), 0);
+		assert_true(smpl_ctrl_is(o.ovfl_ctrl, i == 14, true, false));
+		notified += o.ovfl_ctrl.notify_user;
+	}
+	assert_int_equal(notified, 1);
+	assert_int_equal(smpl_u64(&s, 0), 15);
+	assert_int_equal(smpl_u64(&s, 32), 300);
+	assert_int_equal(smpl_u64(&s, 40), 100);
+	assert_int_equal(smpl_u32(&s, 68), 1);
+	smpl_restart(&s, true);
+	assert_int_equal(smpl_u64(&s, 0), 0);
+	assert_int_equal(smpl_u32(&s, 68), 0);
+	for (size_t at = 128; at < s.size; at += 8)
+		assert_int_equal(smpl_u64(&s, at), 0);
+	smpl_close(&s);
+}
+
+/*
+ * Readers in another thread. A sample's fields all follow from its number, so that any mixture of
+ * two shows; as in the daemon, the thread that records also carries out the restarts.
+ */
+enum { SAMPLES = 60000, PARTS = 400 };
+
+static void record(struct smpl *s, uint64_t n, pfm_ovfl_ctrl_t *ctrl)
+{
+	pfm_ovfl_arg_t arg = {.ovfl_count = 1, .pmd_last_reset = n, .ovfl_notify = 1};
+	pfm_smpl_where_t where = {.ip = n, .pid = (uint32_t)n, .tid = (uint32_t)n};
+	unsigned values = (unsigned)(n % 5);
+
+	arg.smpl_pmds[0] = (1ULL << values) - 1;
+	for (unsigned i = 0; i < values; i++)
+		arg.smpl_pmds_values[i] = n;
+	arg.ovfl_pmd = (uint16_t)values;
+	assert_int_equal(s->fmt->fmt_handler(s->buf, &arg, n, &where), 0);
+	*ctrl = arg.ovfl_ctrl;
+}
+
+/* Returns the size, 0: not a sample of one number. */
+static size_t read_sample(const void *at, uint64_t *n)
+{
+	const pfm_dfl_smpl_entry_t *e = at;
+	const uint64_t *values = (const uint64_t *)(e + 1);
+
+	*n = e->tstamp;
+	if (e->ip != *n || e->last_reset_val != *n || e->pid != (uint32_t)*n ||
+		e->tgid != (uint32_t)*n || e->ovfl_pmd != *n % 5)
+		return 0;
+	for (unsigned i = 0; i < *n % 5; i++)
+		if (values[i] != *n)
+			return 0;
+	return sizeof(*e) + e->ovfl_pmd * sizeof(uint64_t);
+}
+
+struct shared {
+	struct smpl s;
+	sem_t full, restart;
+	int restarts, done; /* nway: asked for; atomic */
+	/* The reader's findings: */
+	uint64_t seen, bad, last, parts, gaps;
+};
+
+/* @count samples at @at, each newer than those before. */
+static void read_samples(struct shared *sh, const char *at, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t n;
+		size_t size = read_sample(at, &n);
+
+		if (!size || n <= sh->last) {
+			sh->bad++;
+			return;
+		}
+		sh->last = n;
+		sh->seen++;
+		at += size;
+	}
+}
+
+static void *dfl_reader(void *arg)
+{
+	struct shared *sh = arg;
+	const pfm_dfl_smpl_hdr_t *hdr = (const void *)sh->s.buf;
+
+	for (;;) {
+		sem_wait(&sh->full);
+		if (__atomic_load_n(&sh->done, __ATOMIC_ACQUIRE))
+			return NULL;
+		read_samples(sh, (const char *)(hdr + 1), hdr->hdr_count);
+		sh->parts++;
+		sem_post(&sh->restart);
+	}
+}
+
+static void test_dfl_reader(void **state)
+{
+	struct shared sh = {0};
+	pfm_ovfl_ctrl_t ctrl;
+	pthread_t reader;
+	uint64_t left;
+
+	(void)state;
+	open_dfl(&sh.s, 0, 10000);
+	sem_init(&sh.full, 0, 0);
+	sem_init(&sh.restart, 0, 0);
+	pthread_create(&reader, NULL, dfl_reader, &sh);
+	for (uint64_t n = 1; n <= SAMPLES; n++) {
+		record(&sh.s, n, &ctrl);
+		if (!ctrl.mask_monitoring)
+			continue;
+		sem_post(&sh.full);
+		sem_wait(&sh.restart);
+		smpl_restart(&sh.s, false);
+	}
+	__atomic_store_n(&sh.done, 1, __ATOMIC_RELEASE);
+	sem_post(&sh.full);
+	pthread_join(reader, NULL);
+	left = smpl_u64(&sh.s, 0);
+	assert_int_equal(sh.bad, 0);
+	assert_int_equal(sh.seen + left, SAMPLES);
+	assert_int_equal(sh.parts, smpl_u64(&sh.s, 16));
+	smpl_close(&sh.s);
+}
+
+/* Without waiting to be told: the first hdr_count samples are whole at any time. */
+static void *live_reader(void *arg)
+{
+	struct shared *sh = arg;
+	const pfm_dfl_smpl_hdr_t *hdr = (const void *)sh->s.buf;
+	bool done;
+
+	do {
+		done = __atomic_load_n(&sh->done, __ATOMIC_ACQUIRE);
+		sh->last = 0;
+		read_samples(sh, (const char *)(hdr + 1),
+			__atomic_load_n(&hdr->hdr_count, __ATOMIC_ACQUIRE));
+	} while (!done);
+	return NULL;
+}
+
+static void test_dfl_live_reader(void **state)
+{
+	struct shared sh = {0};
+	pfm_ovfl_ctrl_t ctrl;
+	pthread_t reader;
+
+	(void)state;
+	open_dfl(&sh.s, 0, 1 << 17);
+	pthread_create(&reader, NULL, live_reader, &sh);
+	for (uint64_t n = 1; n <= 2000; n++)
+		record(&sh.s, n, &ctrl);
+	__atomic_store_n(&sh.done, 1, __ATOMIC_RELEASE);
+	pthread_join(reader, NULL);
+	assert_int_equal(sh.bad, 0);
+	assert_int_equal(sh.last, smpl_u64(&sh.s, 0));
+	smpl_close(&sh.s);
+}
+
+static const pfm_nway_smpl_part_t *full_part(const pfm_nway_smpl_hdr_t *hdr)
+{
+	const pfm_nway_smpl_part_t *part =
+		&hdr->hdr_parts[__atomic_load_n(&hdr->hdr_tool, __ATOMIC_ACQUIRE)];
+	uint32_t part_state = __atomic_load_n(&part->part_state, __ATOMIC_ACQUIRE);
+
+	return part_state == PFM_NWAY_PART_FULL ? part : NULL;
+}
+
+/* Slower at times than what is recorded, so that parts are lost. */
+static void *nway_reader(void *arg)
+{
+	struct shared *sh = arg;
+	const pfm_nway_smpl_hdr_t *hdr = (const void *)sh->s.buf;
+	uint64_t seq = 0;
+
+	while (!__atomic_load_n(&sh->done, __ATOMIC_ACQUIRE)) {
+		/* A part that is about to be freed is not to be taken for the next. */
+		bool busy = __atomic_load_n(&sh->restarts, __ATOMIC_ACQUIRE);
+		const pfm_nway_smpl_part_t *part = busy ? NULL : full_part(hdr);
+
+		if (!part) {
+			sched_yield();
+			continue;
+		}
+		read_samples(sh,
+			(const char *)hdr + hdr->hdr_parts_offs +
+				(size_t)(part - hdr->hdr_parts) * hdr->hdr_part_size,
+			part->part_count);
+		sh->gaps += part->part_seq - seq - 1;
+		seq = part->part_seq;
+		__atomic_store_n(&sh->parts, sh->parts + 1, __ATOMIC_RELEASE);
+		if (sh->parts % 4 == 0)
+			for (unsigned i = 0; i < 10; i++)
+				sched_yield();
+		__atomic_store_n(&sh->restarts, 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static void nway_carry_out_restart(struct shared *sh, bool active)
+{
+	if (!__atomic_load_n(&sh->restarts, __ATOMIC_ACQUIRE))
+		return;
+	smpl_restart(&sh->s, active);
+	__atomic_store_n(&sh->restarts, 0, __ATOMIC_RELEASE);
+}
+
+static void read_nway(uint32_t parts, uint32_t flags)
+{
+	pfm_nway_smpl_arg_t arg = {.buf_size = 4096 * parts, .parts = parts, .buf_flags = flags};
+	struct shared sh = {0};
+	pfm_nway_smpl_hdr_t *hdr;
+	pfm_ovfl_ctrl_t ctrl;
+	pthread_t reader;
+
+	assert_int_equal(smpl_open(&sh.s, &format_nway, &arg, NPMDS), 0);
+	hdr = (void *)sh.s.buf;
+	pthread_create(&reader, NULL, nway_reader, &sh);
+	/* As long as it takes the reader to get going: there may be one CPU for both. */
+	for (uint64_t n = 1; __atomic_load_n(&sh.parts, __ATOMIC_ACQUIRE) < PARTS; n++) {
+		record(&sh.s, n, &ctrl);
+		while (ctrl.mask_monitoring &&
+			hdr->hdr_parts[hdr->hdr_cur].part_state == PFM_NWAY_PART_FULL) {
+			nway_carry_out_restart(&sh, false);
+			sched_yield();
+		}
+		nway_carry_out_restart(&sh, true);
+		if (n % 300 == 0)
+			sched_yield();
+	}
+	__atomic_store_n(&sh.done, 1, __ATOMIC_RELEASE);
+	pthread_join(reader, NULL);
+	assert_int_equal(sh.bad, 0);
+	assert_true(sh.gaps <= hdr->hdr_lost_parts);
+	if (flags)
+		assert_int_equal(hdr->hdr_lost_parts + hdr->hdr_lost + sh.gaps, 0);
+	smpl_close(&sh.s);
+}
+
+static void test_nway_reader(void **state)
+{
+	(void)state;
+	read_nway(2, 0);
+	read_nway(5, 0);
+	read_nway(2, PFM_NWAY_SMPL_MASK_WHEN_FULL);
+	read_nway(3, PFM_NWAY_SMPL_MASK_WHEN_FULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_dfl_layout),
+		cmocka_unit_test(test_validate),
+		cmocka_unit_test(test_dfl_full),
+		cmocka_unit_test(test_dfl_counts),
+		cmocka_unit_test(test_dfl_nothing),
+		cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_nway_cycles),
+		cmocka_unit_test(test_nway_masks),
+		cmocka_unit_test(test_correlate_events),
+		cmocka_unit_test(test_hist_notifies_once),
+		cmocka_unit_test(test_dfl_reader),
+		cmocka_unit_test(test_dfl_live_reader),
+		cmocka_unit_test(test_nway_reader),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Pages of live counts: what they show between commands, at each register operation of every
+ * command, and to threads that read while another executes commands.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "perfmonfs/live.h"
+#include "tests/unit/world.h"
+#include "tests/unit/world_sets.h"
+
+enum {
+	MS = 1000000,
+	FROM = 1000,
+	SETS = 3,
+	READERS = 3,
+	QUICK = 200,
+	ROUNDS = 300,
+	READS = 200000
+};
+
+static int keep(struct world *w, unsigned set, struct pfm_live *page)
+{
+	struct command cmd = {
+		.verb = CMD_LIVE, .evtset.id = (uint16_t)set, .live = page, .rdpmc = true};
+
+	return world_command(w, &cmd);
+}
+
+static int start_set(struct world *w, unsigned set)
+{
+	struct command cmd = {.verb = CMD_START, .set = (uint16_t)set, .has_set = true};
+
+	return world_command(w, &cmd);
+}
+
+static unsigned row_of(const struct world *w, unsigned i)
+{
+	return (unsigned)pmu_find_pmd(w->pmu, w->model->pmd[i].num);
+}
+
+/* Fails the test unless the page shows what reading shows, and can be read. */
+static void want_page(struct world *w, unsigned set, const struct pfm_live *page, int active)
+{
+	for (unsigned i = 0; i < w->model->npmd; i++) {
+		uint64_t read = world_pmd(w, set, w->model->pmd[i].num).value, live = 0;
+
+		WANT_EQ(w, page->pmd[row_of(w, i)].num, w->model->pmd[i].num);
+		WANT(w, 0, pfm_live_read(page, row_of(w, i), 0, &live));
+		WANT_EQ(w, live, read);
+	}
+	WANT_EQ(w, page->active, active);
+	WANT_EQ(w, page->seq % 2, 0);
+}
+
+static void test_states(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		struct pfm_live page = {0};
+		struct world w;
+
+		world_open(&w, m);
+		world_program(&w, FROM);
+		WANT(&w, 0, keep(&w, 0, &page));
+		WANT_EQ(&w, page.version, PFM_LIVE_VERSION);
+		WANT_EQ(&w, page.npmds, w.pmu->npmds);
+		want_page(&w, 0, &page, 0);
+		WANT(&w, 0, world_do(&w, CMD_LOAD));
+		want_page(&w, 0, &page, 0);
+		WANT(&w, 0, world_do(&w, CMD_START));
+		want_page(&w, 0, &page, 1);
+		WANT_EQ(&w, page.cpu, WORLD_CPU);
+		hw_advance(w.hw, MS);
+		want_page(&w, 0, &page, 1);
+		assert_true(page.pmd[row_of(&w, 0)].value > FROM);
+		WANT(&w, 0, world_do(&w, CMD_STOP));
+		want_page(&w, 0, &page, 0);
+		WANT(&w, 0, world_do(&w, CMD_UNLOAD));
+		want_page(&w, 0, &page, 0);
+		world_close(&w);
+	}
+}
+
+/* One that is given up while its set is active must not be left odd for its readers. */
+static void test_given_up(void **state)
+{
+	struct pfm_live page = {0}, other = {0};
+	struct world w;
+
+	(void)state;
+	world_open(&w, world_models);
+	world_program(&w, FROM);
+	WANT(&w, 0, keep(&w, 0, &page));
+	WANT(&w, 0, keep(&w, 0, &page));
+	WANT_EQ(&w, w.ctx.nlive, 1);
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	WANT(&w, 0, world_do(&w, CMD_START));
+	WANT(&w, 0, keep(&w, 0, &other));
+	want_page(&w, 0, &other, 1);
+	WANT_EQ(&w, page.active, 0);
+	WANT_EQ(&w, page.seq % 2, 0);
+	WANT(&w, 0, keep(&w, 0, NULL));
+	WANT_EQ(&w, w.ctx.nlive, 0);
+	WANT_EQ(&w, other.active, 0);
+	WANT_EQ(&w, other.seq % 2, 0);
+	WANT(&w, -ENOENT, keep(&w, 7, &page));
+	WANT(&w, 0, world_do(&w, CMD_DESTROY));
+	world_close(&w);
+}
+
+static void test_lost(void **state)
+{
+	struct pfm_live page = {0};
+	uint64_t count;
+	struct world w;
+
+	(void)state;
+	world_open(&w, world_models);
+	world_program(&w, FROM);
+	WANT(&w, 0, keep(&w, 0, &page));
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	WANT(&w, 0, world_do(&w, CMD_START));
+	world_poke(&w, w.model->pmd[0].selector, w.model->pmd[0].thief);
+	WANT(&w, -EIO, world_read(&w, true, w.model->pmd[0].num, &count));
+	assert_int_equal(pfm_live_read(&page, row_of(&w, 0), 0, &count), -1);
+	WANT(&w, 0, world_do(&w, CMD_DESTROY));
+	world_close(&w);
+}
+
+static void test_always_odd(void **state)
+{
+	struct pfm_live page = {.seq = 1};
+	uint64_t count;
+
+	(void)state;
+	assert_int_equal(pfm_live_read(&page, 0, 0, &count), 1);
+}
+
+/* The intruder's: pages of all sets, and the counts as of now, the clock standing still. */
+static struct {
+	struct pfm_live page[SETS];
+	uint64_t truth[SETS][WORLD_MAX];
+	unsigned looks, even, wrong;
+} seen;
+
+/* What who runs on the monitored CPU would make of it by RDPMC. */
+static void look_like_a_reader(struct world *w)
+{
+	seen.looks++;
+	for (unsigned s = 0; s < SETS; s++) {
+		const struct pfm_live *page = &seen.page[s];
+
+		if (page->seq & 1)
+			continue;
+		seen.even++;
+		for (unsigned i = 0; i < w->model->npmd; i++) {
+			unsigned d = row_of(w, i);
+			const struct pfm_live_pmd *p = &page->pmd[d];
+			uint64_t now = p->value;
+
+			if (page->active && (p->flags & PFM_LIVE_COUNTS))
+				now += pfm_live_cut(
+					world_rdmsr(w, w->pmu->pmds[d].addr) - p->hw, p->width);
+			seen.wrong += now != seen.truth[s][i];
+		}
+	}
+}
+
+/* Takes the commands up to @verb; the clock stands still during the last one. */
+static void run_to(struct world *w, unsigned nth)
+{
+	static const enum cmd_verb verbs[] = {
+		CMD_LOAD, CMD_START, CMD_READ, CMD_SWITCH, CMD_POLL, CMD_STOP, CMD_UNLOAD};
+
+	for (unsigned n = 0; n <= nth; n++) {
+		enum cmd_verb verb = verbs[n];
+
+		if (n == nth) {
+			w->intrude = look_like_a_reader;
+		} else if (verb == CMD_START || verb == CMD_SWITCH) {
+			/* looks at what has been counted before the next command */
+			WANT(w, 0, world_do(w, verb));
+			hw_advance(w->hw, MS);
+			continue;
+		}
+		if (verb == CMD_READ) {
+			uint64_t count;
+
+			WANT(w, 0, world_read(w, true, w->model->pmd[0].num, &count));
+		} else {
+			WANT(w, 0, world_do(w, verb));
+		}
+	}
+}
+
+static void note_truth(struct world *w, unsigned nth)
+{
+	/* Sets 0 and 1 have counted for a ms each, as far as it has come. */
+	for (unsigned s = 0; s < SETS; s++)
+		for (unsigned i = 0; i < w->model->npmd; i++)
+			seen.truth[s][i] =
+				FROM * (s + 1) +
+				((s == 0 && nth > 1) || (s == 1 && nth > 3)
+						? hw_truth(w->hw, w->model->pmd[i].select, MS)
+						: 0);
+}
+
+/* True if the command had an operation @at. */
+static bool intrude_at(const struct world_model *m, unsigned nth, unsigned at)
+{
+	struct world w;
+	bool reached;
+
+	memset(&seen, 0, sizeof(seen));
+	world_open(&w, m);
+	for (unsigned s = 0; s < SETS; s++) {
+		struct command cmd = {.verb = CMD_EVTSET_NEW, .evtset.id = (uint16_t)s};
+
+		if (s)
+			WANT(&w, 0, world_command(&w, &cmd));
+		for (unsigned i = 0; i < m->npmc; i++)
+			WANT(&w, 0, world_write_in(&w, s, false, m->pmc[i].num, m->pmc[i].value));
+		for (unsigned i = 0; i < m->npmd; i++)
+			WANT(&w, 0, world_write_in(&w, s, true, m->pmd[i].num, FROM * (s + 1)));
+		cmd = (struct command){.verb = CMD_EVTSET_WRITE,
+			.evtset = {.id = (uint16_t)s,
+				.change = EVTSET_FLAGS | EVTSET_TIMEOUT,
+				.flags = SET_TIME_SWITCH,
+				.timeout_ns = MS}};
+		WANT(&w, 0, world_command(&w, &cmd));
+		WANT(&w, 0, keep(&w, s, &seen.page[s]));
+	}
+	note_truth(&w, nth);
+	w.at = at;
+	run_to(&w, nth);
+	reached = seen.looks;
+	if (seen.wrong)
+		fail_msg("%s: command %u, operation %u: %u counts are wrong", m->name, nth, at,
+			seen.wrong);
+	if (w.ctx.state != CTX_UNLOADED)
+		WANT(&w, 0, world_do(&w, CMD_DESTROY));
+	world_close(&w);
+	return reached;
+}
+
+static void test_every_operation(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++)
+		for (unsigned nth = 0; nth < 7; nth++)
+			for (unsigned at = 0; intrude_at(m, nth, at); at++)
+				continue;
+}
+
+static void fault_last(struct world *w)
+{
+	world_fault(w, w->addr);
+}
+
+/* The set that a failed start was to activate is not left as if in change, nor active. */
+static void test_failed_start(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		for (unsigned at = 0;; at++) {
+			struct command make = {.verb = CMD_EVTSET_NEW, .evtset.id = 1};
+			struct pfm_live page[2] = {0};
+			struct world w;
+			bool reached;
+			int rc;
+
+			world_open(&w, m);
+			WANT(&w, 0, world_command(&w, &make));
+			world_program(&w, FROM);
+			world_program_set(&w, 1, false);
+			WANT(&w, 0, keep(&w, 0, &page[0]));
+			WANT(&w, 0, keep(&w, 1, &page[1]));
+			WANT(&w, 0, world_do(&w, CMD_LOAD));
+			w.addr = w.pmu->global_ctrl ? w.pmu->global_ctrl : m->pmd[0].selector;
+			w.intrude = fault_last;
+			w.at = at;
+			rc = start_set(&w, 1);
+			reached = w.nops > at;
+			WANT_EQ(&w, page[0].seq % 2, 0);
+			WANT_EQ(&w, page[1].seq % 2, 0);
+			WANT_EQ(&w, page[0].active, 0);
+			WANT_EQ(&w, page[1].active, rc == 0);
+			world_fault(&w, 0);
+			world_do(&w, CMD_DESTROY);
+			world_close(&w);
+			if (!reached)
+				break;
+		}
+	}
+}
+
+/* --- threads: all PMDs of a set count the same and are written the same. --- */
+
+static struct {
+	struct pfm_live page[SETS];
+	atomic_uint reading;
+	atomic_bool enough;
+	atomic_ullong reads, torn, fallen, wrong, late;
+} shared;
+
+#define LOAD(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
+
+/* Two counts and where they are counted, at once. */
+struct sight {
+	uint64_t a, b;
+	uint32_t active, cpu;
+};
+
+static bool see(const struct pfm_live *page, const unsigned row[2], struct sight *out)
+{
+	uint32_t seq = LOAD(page->seq);
+
+	*out = (struct sight){LOAD(page->pmd[row[0]].value), LOAD(page->pmd[row[1]].value),
+		LOAD(page->active), LOAD(page->cpu)};
+	return !(seq & 1) && seq == __atomic_load_n(&page->seq, __ATOMIC_RELAXED);
+}
+
+static const unsigned *rows_read;
+
+/* Those of the model that do: in two cache lines, or else they would hardly ever be torn. */
+static const unsigned twin[2] = {0, 3};
+
+static void check_sight(unsigned s)
+{
+	struct sight now;
+
+	if (!see(&shared.page[s], rows_read, &now))
+		return;
+	shared.torn += now.a != now.b;
+	shared.wrong += now.a >> 40 != s + 1 || now.active > 1;
+	shared.wrong += now.active && now.cpu != WORLD_CPU;
+}
+
+static void *reader(void *arg)
+{
+	uint64_t last[SETS] = {0}, count = 0;
+
+	(void)arg;
+	for (unsigned n = 0; n < READS || !atomic_load(&shared.enough); n++) {
+		unsigned s = n % SETS;
+
+		check_sight(s);
+		if (pfm_live_read(&shared.page[s], rows_read[n / SETS % 2], 0, &count)) {
+			shared.late++;
+			continue;
+		}
+		shared.fallen += count < last[s];
+		last[s] = count;
+		shared.reads++;
+	}
+	atomic_fetch_sub(&shared.reading, 1);
+	return NULL;
+}
+
+/* To more than it has been, for the reader to tell. */
+static void raise_counts(struct world *w, unsigned s)
+{
+	struct cmd_reg regs[2];
+	uint64_t value = world_pmd(w, s, w->model->pmd[0].num).value + 12345;
+	struct command cmd = {.verb = CMD_WRITE, .regs = regs, .nregs = 2};
+
+	for (unsigned i = 0; i < 2; i++)
+		regs[i] = (struct cmd_reg){.pmd = true,
+			.num = w->model->pmd[twin[i]].num,
+			.set = (uint16_t)s,
+			.value = value};
+	WANT(w, 0, world_command(w, &cmd));
+}
+
+static void one_round(struct world *w, unsigned n)
+{
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, start_set(w, n % SETS));
+	for (unsigned i = 0; i < 4; i++) {
+		hw_advance(w->hw, 1000);
+		world_pmd(w, w->ctx.active->id, w->model->pmd[0].num);
+		WANT(w, 0, world_do(w, CMD_POLL));
+		WANT(w, 0, world_do(w, CMD_SWITCH));
+		hw_advance(w->hw, 1000);
+		WANT(w, 0, start_set(w, (n + i) % SETS));
+	}
+	WANT(w, 0, world_do(w, CMD_STOP));
+	raise_counts(w, n % SETS);
+	WANT(w, 0, world_do(w, CMD_START));
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	for (unsigned i = 0; i < QUICK; i++)
+		raise_counts(w, i % SETS);
+}
+
+static void set_up(struct world *w)
+{
+	for (unsigned s = 0; s < SETS; s++) {
+		struct command cmd = {.verb = CMD_EVTSET_NEW, .evtset.id = (uint16_t)s};
+
+		if (s)
+			WANT(w, 0, world_command(w, &cmd));
+		for (unsigned i = 0; i < 2; i++) {
+			WANT(w, 0,
+				world_write_in(w, s, false, w->model->pmc[twin[i]].num,
+					w->model->pmc[0].value));
+			WANT(w, 0,
+				world_write_in(w, s, true, w->model->pmd[twin[i]].num,
+					(uint64_t)(s + 1) << 40));
+		}
+		WANT(w, 0, keep(w, s, &shared.page[s]));
+	}
+}
+
+static const struct world_model *model(const char *name)
+{
+	const struct world_model *m = world_models;
+
+	while (strcmp(m->name, name) != 0)
+		m++;
+	return m;
+}
+
+static void race(const char *name)
+{
+	pthread_t thread[READERS];
+	unsigned rounds = 0, row[2];
+	struct world w;
+
+	memset(&shared, 0, sizeof(shared));
+	world_open(&w, model(name));
+	set_up(&w);
+	row[0] = row_of(&w, twin[0]);
+	row[1] = row_of(&w, twin[1]);
+	rows_read = row;
+	atomic_store(&shared.reading, READERS);
+	for (unsigned i = 0; i < READERS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, reader, NULL), 0);
+	while (atomic_load(&shared.reading)) {
+		one_round(&w, rounds++);
+		atomic_store(&shared.enough, rounds >= ROUNDS);
+	}
+	for (unsigned i = 0; i < READERS; i++)
+		pthread_join(thread[i], NULL);
+	print_message("# %s: %llu reads, %llu in change too long, %u rounds\n", name,
+		(unsigned long long)shared.reads, (unsigned long long)shared.late, rounds);
+	assert_int_equal(shared.torn, 0);
+	assert_int_equal(shared.fallen, 0);
+	assert_int_equal(shared.wrong, 0);
+	assert_true(shared.reads > READS);
+	world_close(&w);
+}
+
+static void test_race(void **state)
+{
+	(void)state;
+	race("intel_v4"); /* a global control */
+	race("amd_ext");  /* none */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_given_up),
+		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_always_odd),
+		cmocka_unit_test(test_every_operation),
+		cmocka_unit_test(test_failed_start),
+		cmocka_unit_test(test_race),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: MIT
+/* Memory that clients map, and the thread that feeds it to a kernel; which is a model of one here:
+ * its cache of one file, of which it may drop pages at any time and read them again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "daemon/fs/shared.h"
+
+enum { PAGE = 4096, PAGES = 40, SIZE = PAGES * PAGE - 100, INO = 77 };
+
+struct world {
+	struct shared_pool pool;
+	struct shared_ops ops;
+	struct shared_account account;
+	int id; /* what back() answers */
+	int backed;
+
+	pthread_mutex_t lock;
+	unsigned char cache[PAGES * PAGE];
+	unsigned stores;
+	size_t last; /* where the last store went */
+	int fails;   /* errno of stores */
+};
+
+static int back(void *arg, int fd)
+{
+	struct world *w = arg;
+
+	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	w->backed += w->id > 0;
+	return w->id;
+}
+
+static void unback(void *arg, int id)
+{
+	struct world *w = arg;
+
+	assert_int_equal(id, w->id);
+	w->backed--;
+}
+
+static int store(void *arg, uint64_t ino, size_t off, const void *p, size_t n)
+{
+	struct world *w = arg;
+	int rc;
+
+	pthread_mutex_lock(&w->lock);
+	rc = ino == INO && off % PAGE == 0 && off + n <= SIZE ? -w->fails : -EINVAL;
+	if (rc == 0)
+		memcpy(w->cache + off, p, n);
+	w->stores++;
+	w->last = off;
+	pthread_mutex_unlock(&w->lock);
+	return rc;
+}
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -1;
+	w->id = -ENOSYS;
+	w->ops = (struct shared_ops){back, unback, store, w};
+	w->pool.ops = &w->ops;
+	pthread_mutex_init(&w->lock, NULL);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	while (!shared_ended(&w->pool)) {
+		struct pollfd p = {.fd = shared_news_fd(&w->pool), .events = POLLIN};
+
+		poll(&p, 1, -1);
+		shared_news(&w->pool);
+	}
+	shared_pool_free(&w->pool);
+	assert_int_equal(atomic_load(&w->pool.all.bytes), 0);
+	assert_int_equal(atomic_load(&w->account.bytes), 0);
+	assert_int_equal(atomic_load(&w->account.pieces), 0);
+	assert_int_equal(w->backed, 0);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+	return 0;
+}
+
+static struct shared *make(struct world *w, size_t size)
+{
+	struct shared *s = NULL;
+	struct err e;
+
+	assert_int_equal(shared_new(&w->pool, size, &w->account, &s, &e), 0);
+	return s;
+}
+
+static void opened(struct shared *s)
+{
+	struct err e;
+
+	assert_int_equal(shared_open(s, INO, &e), 0);
+}
+
+static void note(void *arg)
+{
+	++*(int *)arg;
+}
+
+/* Until clients see it. */
+static void publish(struct world *w, struct shared *s)
+{
+	int done = 0;
+	struct publication p = {.after = note, .arg = &done};
+
+	shared_publish(s, &p);
+	while (!done) {
+		struct pollfd news = {.fd = shared_news_fd(&w->pool), .events = POLLIN};
+
+		assert_true(shared_expects_news(&w->pool));
+		assert_int_equal(poll(&news, 1, 10000), 1);
+		shared_news(&w->pool);
+	}
+	assert_int_equal(done, 1);
+}
+
+static bool seen(struct world *w, const struct shared *s)
+{
+	bool same;
+
+	pthread_mutex_lock(&w->lock);
+	same = memcmp(w->cache, s->mem, SIZE) == 0;
+	pthread_mutex_unlock(&w->lock);
+	return same;
+}
+
+static unsigned stores(struct world *w)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&w->lock);
+	n = w->stores;
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}
+
+static void test_sizes(void **state)
+{
+	static const size_t sizes[] = {1, 100, PAGE - 1, PAGE, PAGE + 1, 3 * PAGE};
+	struct world *w = *state;
+
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct shared *s = make(w, sizes[i]);
+		static const char zero[3 * PAGE];
+
+		assert_int_equal(s->size, sizes[i]);
+		assert_int_equal(lseek(s->fd, 0, SEEK_END), sizes[i]);
+		assert_int_equal(s->room, (sizes[i] + PAGE - 1) / PAGE * PAGE);
+		assert_int_equal(atomic_load(&w->account.bytes), s->room);
+		assert_memory_equal(s->mem, zero, s->room);
+		shared_unref(s);
+	}
+}
+
+static void test_too_much(void **state)
+{
+	struct world *w = *state;
+	struct shared *s;
+	struct err e;
+
+	assert_int_equal(shared_new(&w->pool, SIZE_MAX, &w->account, &s, &e), -ENOMEM);
+	assert_int_equal(shared_new(&w->pool, 1ULL << 62, &w->account, &s, &e), -ENOMEM);
+	assert_true(shared_room(SIZE_MAX) >= SIZE_MAX - PAGE);
+}
+
+/* Not by us either, but through the mapping that there is. */
+static void test_sealed(void **state)
+{
+	struct world *w = *state;
+	struct shared *s = make(w, SIZE);
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "x", 1), -1);
+	assert_int_equal(ftruncate(fd, 0), -1);
+	assert_int_equal(ftruncate(fd, 2 * SIZE), -1);
+	assert_ptr_equal(mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
+	close(fd);
+	memset(s->mem, 1, SIZE);
+	shared_unref(s);
+}
+
+static void test_passed(void **state)
+{
+	struct world *w = *state;
+	struct shared *s = make(w, SIZE);
+
+	w->id = 5;
+	opened(s);
+	opened(s);
+	assert_int_equal(w->backed, 1);
+	assert_false(shared_is_fed(s));
+	publish(w, s);
+	assert_int_equal(shared_news_fd(&w->pool), -1);
+	shared_close(s);
+	shared_unref(s);
+	assert_int_equal(w->backed, 1);
+	shared_close(s);
+	assert_int_equal(w->backed, 0);
+	assert_int_equal(atomic_load(&w->account.bytes), 0);
+}
+
+/* What a client has mapped is charged until it has not. */
+static void test_still_mapped(void **state)
+{
+	struct world *w = *state;
+	struct shared *s = make(w, SIZE);
+	char path[64];
+	void *map;
+	int fd;
+
+	w->id = 5;
+	opened(s);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	map = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(map, MAP_FAILED);
+	close(fd);
+	shared_close(s);
+	shared_unref(s);
+	assert_true(atomic_load(&w->account.bytes) > 0);
+	shared_sweep(&w->pool);
+	assert_int_equal(atomic_load(&w->account.pieces), 1);
+	munmap(map, SIZE);
+	shared_sweep(&w->pool);
+	assert_int_equal(atomic_load(&w->account.bytes), 0);
+}
+
+static void test_fed(void **state)
+{
+	struct world *w = *state;
+	struct shared *s = make(w, SIZE);
+	unsigned n;
+
+	assert_false(shared_is_fed(s));
+	publish(w, s); /* nobody sees it: at once */
+	opened(s);
+	assert_true(shared_is_fed(s));
+	memset(s->mem, 1, SIZE);
+	publish(w, s);
+	assert_true(seen(w, s));
+	n = stores(w);
+	publish(w, s);
+	assert_int_equal(stores(w), n);
+
+	((char *)s->mem)[3 * PAGE + 5] = 2;
+	((char *)s->mem)[30 * PAGE] = 2;
+	publish(w, s);
+	assert_true(seen(w, s));
+	assert_int_equal(stores(w), n + 2);
+	assert_int_equal(w->last, 3 * PAGE);
+	shared_close(s);
+	assert_false(shared_is_fed(s));
+	shared_unref(s);
+}
+
+/* A page that is read while it is different, and then is as it was: READ must not have shown it. */
+static void test_there_and_back(void **state)
+{
+	struct world *w = *state;
+	struct shared *s = make(w, SIZE);
+	char byte = 9;
+
+	opened(s);
+	publish(w, s);
+	((char *)s->mem)[0] = 1;
+	shared_read(s, 0, &byte, 1);
+	/* The feeder may have come by: then the page has been stored. */
+	pthread_mutex_lock(&w->lock);
+	w->cache[0] = (unsigned char)byte;
+	pthread_mutex_unlock(&w->lock);
+	((char *)s->mem)[0] = 0;
+	publish(w, s);
+	assert_true(seen(w, s));
+	shared_close(s);
+	shared_unref(s);
+}
+
+static void test_now_and_then(void **state)
+{
+	struct world *w = *state;
+	struct shared *s = make(w, SIZE), *other = make(w, PAGE);
+	int rounds = 100;
+
+	opened(s);
+	publish(w, s);
+	((char *)s->mem)[SIZE - 1] = 1;
+	while (!seen(w, s) && rounds--)
+		usleep(50000);
+	assert_true(seen(w, s));
+	shared_close(s);
+	shared_unref(s);
+	shared_unref(other);
+}
+
+static void test_store_fails(void **state)
+{
+	struct world *w = *state;
+	struct shared *s = make(w, SIZE);
+
+	opened(s);
+	publish(w, s);
+	memset(s->mem, 1, SIZE);
+	pthread_mutex_lock(&w->lock);
+	w->fails = ENOMEM;
+	pthread_mutex_unlock(&w->lock);
+	publish(w, s);
+	assert_false(seen(w, s));
+	pthread_mutex_lock(&w->lock);
+	w->fails = 0;
+	pthread_mutex_unlock(&w->lock);
+	publish(w, s);
+	assert_true(seen(w, s));
+	shared_close(s);
+	shared_unref(s);
+}
+
+/* Those that are expected at the end still come; new ones come at once. */
+static void test_ending(void **state)
+{
+	struct world *w = *state;
+	struct shared *s = make(w, SIZE);
+	int late = 0, done = 0;
+	struct publication expected = {.after = note, .arg = &late},
+			   at_once = {.after = note, .arg = &done};
+
+	opened(s);
+	shared_expect(s, &expected);
+	assert_false(shared_ended(&w->pool));
+	shared_publish(s, &at_once);
+	assert_int_equal(done, 1);
+	assert_false(shared_ended(&w->pool));
+	shared_order(&expected);
+	while (!shared_ended(&w->pool)) {
+		struct pollfd p = {.fd = shared_news_fd(&w->pool), .events = POLLIN};
+
+		assert_int_equal(poll(&p, 1, 10000), 1);
+		shared_news(&w->pool);
+	}
+	assert_int_equal(late, 1);
+	shared_close(s);
+	shared_unref(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_too_much, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sealed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_passed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_still_mapped, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_there_and_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_now_and_then, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_store_fails, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ending, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

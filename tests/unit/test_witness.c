@@ -1,0 +1,684 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Who is running, as the kernel's own clock sees it, and as samples tell that a worker takes. The
+ * machine runs others too: what must hold for each sample is asserted of each, the rest of most.
+ */
+#include "daemon/cpu/witness.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "backend/sysfs/sysfs.h"
+#include "base/cleanup.h"
+#include "daemon/cpu/engine.h"
+
+#define MSEC 1000000ULL
+
+/* A function that can be recognized by its addresses. */
+#define BURN __attribute__((noinline, section("burn_text")))
+extern const char __start_burn_text[], __stop_burn_text[];
+
+/* What a burner tells about itself. */
+struct burner {
+	pid_t pid;
+	atomic_int tid;
+};
+
+static unsigned cpu;
+
+static void bind_here(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+static uint64_t read_clock(clockid_t id)
+{
+	struct timespec ts;
+
+	assert_int_equal(clock_gettime(id, &ts), 0);
+	return (uint64_t)ts.tv_sec * 1000 * MSEC + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t now(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+static BURN void burn(void)
+{
+	for (volatile unsigned i = 0;; i++)
+		;
+}
+
+static void *burn_thread(void *arg)
+{
+	struct burner *b = arg;
+
+	atomic_store(&b->tid, gettid());
+	burn();
+	return NULL;
+}
+
+/* A process one thread of which, not the first, is busy. */
+static struct burner *burner_new(void)
+{
+	struct burner *b =
+		mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+	pid_t pid;
+
+	assert_ptr_not_equal(b, MAP_FAILED);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (pthread_create(&thread, NULL, burn_thread, b) == 0)
+			pause();
+		_exit(1);
+	}
+	b->pid = pid;
+	while (!atomic_load(&b->tid))
+		usleep(1000);
+	return b;
+}
+
+static void burner_free(struct burner *b)
+{
+	kill(b->pid, SIGKILL);
+	waitpid(b->pid, NULL, 0);
+	munmap(b, sizeof(*b));
+}
+
+/* CPU time that a thread of ours has had; the clock as pthread_getcpuclockid() makes it. */
+static uint64_t ran_for(uint32_t tid)
+{
+	return read_clock((clockid_t)(~tid << 3 | 6));
+}
+
+static uint64_t burnt(const struct burner *b)
+{
+	clockid_t id;
+
+	assert_int_equal(clock_getcpuclockid(b->pid, &id), 0);
+	return read_clock(id);
+}
+
+/*
+ * Of @n samples @right are of one who ran for @ran of @ns: the shares are much the same. They are
+ * few, and taken on a machine that others may use: tests/fs/profile.bats is the one that measures.
+ */
+static void want_share(unsigned right, unsigned n, uint64_t ran, uint64_t ns)
+{
+	double seen = (double)right / n, true_share = (double)ran / (double)ns;
+
+	if (seen < true_share - 0.2 || seen > true_share + 0.2)
+		fail_msg("%.3f of the samples, %.3f of the time", seen, true_share);
+}
+
+static bool in_burn(uint64_t ip)
+{
+	return ip >= (uintptr_t)__start_burn_text && ip < (uintptr_t)__stop_burn_text;
+}
+
+static struct witness *witness_of(uint64_t period_ns, bool events)
+{
+	struct witness *w;
+	struct err e;
+
+	if (witness_new(cpu, period_ns, events, &w, &e) < 0)
+		fail_msg("%s", e.text);
+	return w;
+}
+
+static bool ticks_within(struct witness *w, int ms)
+{
+	struct pollfd p = {.fd = witness_fd(w), .events = POLLIN};
+
+	return poll(&p, 1, ms) == 1;
+}
+
+static void test_burner(void **state)
+{
+	enum { ROUNDS = 200 };
+	struct burner *b = burner_new();
+	struct witness *w = witness_of(MSEC, false);
+	pfm_smpl_where_t where = {0};
+	unsigned right = 0, inside = 0;
+	uint64_t last = 0;
+
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		assert_true(ticks_within(w, 1000));
+		witness_read(w, &where, NULL, NULL);
+		assert_int_not_equal(where.tid, gettid());
+		assert_true(witness_time(w) >= last);
+		assert_true(witness_time(w) <= now());
+		last = witness_time(w);
+		if (where.tid != (uint32_t)atomic_load(&b->tid))
+			continue;
+		assert_int_equal(where.pid, b->pid);
+		assert_int_equal(where.cpu, cpu);
+		assert_int_not_equal(where.tid, where.pid);
+		right++;
+		inside += in_burn(where.ip);
+	}
+	/* How often depends on the others: this thread only looks when they let it. */
+	assert_true(right >= ROUNDS / 20);
+	assert_true(inside >= right * 9 / 10);
+	assert_int_equal(witness_lost(w), 0);
+	witness_free(w);
+	burner_free(b);
+}
+
+static void test_not_oneself(void **state)
+{
+	struct witness *w = witness_of(MSEC, false);
+	pfm_smpl_where_t where = {.ip = 1, .known = 1};
+	uint64_t until = now() + 50 * MSEC;
+
+	(void)state;
+	while (now() < until)
+		;
+	witness_read(w, &where, NULL, NULL);
+	assert_int_not_equal(where.tid, gettid());
+	assert_int_equal(where.known, 1);
+	if (!witness_time(w))
+		assert_int_equal(where.ip, 1);
+	witness_free(w);
+}
+
+static void test_idle(void **state)
+{
+	struct witness *w = witness_of(MSEC, false);
+	pfm_smpl_where_t where = {.pid = 1};
+	uint64_t until = now() + 5000 * MSEC;
+
+	(void)state;
+	while (!(where.known && !where.pid) && now() < until) {
+		ticks_within(w, 100);
+		witness_read(w, &where, NULL, NULL);
+	}
+	witness_free(w);
+	if (where.pid) {
+		print_message("# not seen: this machine is never idle\n");
+		return;
+	}
+	assert_int_equal(where.tid, 0);
+	assert_true(where.ip >> 63);
+}
+
+static void test_pause(void **state)
+{
+	struct witness *w = witness_of(MSEC, false);
+	pfm_smpl_where_t where = {0};
+	uint64_t then;
+
+	(void)state;
+	assert_true(ticks_within(w, 1000));
+	witness_tick(w, 0);
+	witness_read(w, &where, NULL, NULL);
+	ticks_within(w, 10); /* what had come before */
+	assert_false(ticks_within(w, 50));
+	then = now();
+	witness_tick(w, 5 * MSEC);
+	assert_true(ticks_within(w, 1000));
+	assert_true(now() - then >= 4 * MSEC);
+	witness_free(w);
+}
+
+static void test_overrun(void **state)
+{
+	struct witness *w = witness_of(MSEC / 10, false);
+	pfm_smpl_where_t where = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < 20 && !witness_lost(w); i++) {
+		usleep(500000);
+		witness_read(w, &where, NULL, NULL);
+		usleep(10000); /* the next one to find room says how many did not */
+		witness_read(w, &where, NULL, NULL);
+	}
+	assert_int_not_equal(witness_lost(w), 0);
+	/* The newest is one of now again, not one of before the ring was full. */
+	assert_true(now() - witness_time(w) < 100 * MSEC);
+	witness_free(w);
+}
+
+enum { MAX_EVENTS = 256 };
+
+struct life {
+	pid_t pid;
+	unsigned n;
+	uint64_t last;
+	struct {
+		enum pfm_smpl_event_type type;
+		char name[64];
+	} ev[MAX_EVENTS];
+};
+
+static void on_event(void *arg, const pfm_smpl_event_t *ev)
+{
+	struct life *l = arg;
+
+	assert_true(ev->tstamp >= l->last && ev->tstamp <= now());
+	l->last = ev->tstamp;
+	/* ThreadSanitizer gives it a second thread. */
+	if (ev->pid != (uint32_t)l->pid || ev->tid != ev->pid || l->n == MAX_EVENTS)
+		return;
+	if (ev->type == PFM_EVENT_MMAP)
+		assert_true(ev->addr && ev->len);
+	l->ev[l->n].type = ev->type;
+	snprintf(l->ev[l->n].name, sizeof(l->ev[l->n].name), "%s", ev->name);
+	l->n++;
+}
+
+/* Where event @type whose name has @part in it is, from @from on. */
+static unsigned position(
+	const struct life *l, unsigned from, enum pfm_smpl_event_type type, const char *part)
+{
+	for (unsigned i = from; i < l->n; i++)
+		if (l->ev[i].type == type && strstr(l->ev[i].name, part))
+			return i;
+	fail_msg("no event %d of '%s' after %u of %u", type, part, from, l->n);
+	return 0;
+}
+
+static void test_events(void **state)
+{
+	struct witness *w = witness_of(MSEC, true);
+	struct life l = {0};
+	pfm_smpl_where_t where = {0};
+	unsigned at;
+
+	(void)state;
+	l.pid = fork();
+	assert_true(l.pid >= 0);
+	if (l.pid == 0) {
+		prctl(PR_SET_NAME, "pfm_life");
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(l.pid, NULL, 0), l.pid);
+	usleep(2000);
+	witness_read(w, &where, on_event, &l);
+	at = position(&l, 0, PFM_EVENT_COMM, "pfm_life");
+	at = position(&l, at + 1, PFM_EVENT_EXEC, "true");
+	at = position(&l, at + 1, PFM_EVENT_MMAP, "/true");
+	at = position(&l, at + 1, PFM_EVENT_MMAP, "libc");
+	at = position(&l, at + 1, PFM_EVENT_EXIT, "");
+	assert_int_equal(at, l.n - 1);
+	assert_int_equal(witness_lost(w), 0);
+	witness_free(w);
+}
+
+static int paranoid(void)
+{
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level;
+
+	return f && fscanf(f, "%d", &level) == 1 ? level : 0;
+}
+
+static void test_refused(void **state)
+{
+	struct err e = {0};
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(witness_probe(&e), 0);
+	if (paranoid() <= 0) {
+		print_message("# not tried: perf_event_paranoid lets everyone\n");
+		return;
+	}
+	pid = fork();
+	if (pid == 0) {
+		bool ok = setresuid(65534, 65534, 65534) == 0 && witness_probe(&e) == -EACCES &&
+			  strstr(e.text, "CAP_PERFMON");
+
+		_exit(!ok);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* Sampling by a worker: a format that keeps who was running, and what happened. */
+
+enum { SAMPLES = 8192, PERIOD = 1000000 };
+
+struct buffer {
+	unsigned n, known, kernel;
+	uint64_t overflows, execs, exits;
+	uint32_t tid[SAMPLES];
+	bool inside[SAMPLES];
+	bool fails; /* to be told of events */
+};
+
+static struct backend *be;
+static struct engine *eng;
+
+static int handle(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+{
+	struct buffer *b = buf;
+	const pfm_smpl_where_t *where = data;
+
+	(void)tstamp;
+	arg->ovfl_ctrl.reset_ovfl_pmds = 1;
+	b->overflows += arg->ovfl_count;
+	b->known += where->known;
+	b->kernel += (unsigned)(where->ip >> 63);
+	if (b->n == SAMPLES)
+		return 0;
+	b->tid[b->n] = where->tid;
+	b->inside[b->n++] = in_burn(where->ip);
+	return 0;
+}
+
+static int handle_event(void *buf, const pfm_smpl_event_t *event)
+{
+	struct buffer *b = buf;
+
+	b->execs += event->type == PFM_EVENT_EXEC;
+	b->exits += event->type == PFM_EVENT_EXIT;
+	return b->fails ? EIO : 0;
+}
+
+static const pfm_buffer_fmt_t plain = {
+	.fmt_api = PFM_FMT_API, .fmt_name = "plain", .fmt_handler = handle};
+static const pfm_buffer_fmt_t eventful = {.fmt_api = PFM_FMT_API,
+	.fmt_name = "eventful",
+	.fmt_handler = handle,
+	.fmt_event = handle_event};
+
+struct sampler {
+	struct tenant tenant;
+	struct buffer buf;
+	atomic_bool done;
+	bool gone;
+};
+
+static struct sampler sampler;
+
+static void job_done(struct job *job)
+{
+	(void)job;
+	atomic_store(&sampler.done, true);
+}
+
+static void serve_until_done(void)
+{
+	while (!atomic_load(&sampler.done)) {
+		usleep(100);
+		engine_news(eng);
+	}
+}
+
+static int run_job(struct job *job)
+{
+	job->tenant = &sampler.tenant;
+	job->done = job_done;
+	job->cmd.cpu = cpu;
+	job->cmd.rights = (struct rights){.system = true, .kernel = true};
+	job->cmd.limits =
+		(struct limits){.tick_ns = MSEC, .timer_ns = MSEC, .overflow_rate_max = 1000000};
+	atomic_store(&sampler.done, false);
+	engine_submit(eng, job);
+	serve_until_done();
+	return job->rc;
+}
+
+static void run_verb(enum cmd_verb verb)
+{
+	struct job job = {.cmd.verb = verb};
+
+	if (run_job(&job) < 0)
+		fail_msg("%d: %s", verb, job.err.text);
+}
+
+static uint64_t cpu_clock(void)
+{
+	for (unsigned i = 0; i < be->pmu->nevents; i++)
+		if (strcmp(be->pmu->events[i].name, "cpu-clock") == 0)
+			return be->pmu->events[i].value;
+	fail_msg("no cpu-clock");
+	return 0;
+}
+
+/* An overflow each millisecond. */
+static void program(void)
+{
+	struct cmd_reg regs[2] = {
+		{.value = cpu_clock()},
+		{
+			.pmd = true,
+			.value = -(uint64_t)PERIOD,
+			.conf = {.short_reset = -(uint64_t)PERIOD, .long_reset = -(uint64_t)PERIOD},
+		},
+	};
+	struct job job = {.cmd = {.verb = CMD_WRITE, .regs = regs, .nregs = 2}};
+
+	if (run_job(&job) < 0)
+		fail_msg("%s", job.err.text);
+}
+
+static int sampling_begin(void **state)
+{
+	const struct backend_conf conf = {0};
+	struct err e;
+
+	(void)state;
+	assert_int_equal(perf_backend_open(&conf, &be, &e), 0);
+	assert_int_equal(engine_new(be, &eng, &e), 0);
+	memset(&sampler, 0, sizeof(sampler));
+	assert_int_equal(engine_tenant_init(eng, &sampler.tenant), 0);
+	sampler.tenant.name = "sampler";
+	return 0;
+}
+
+static void load(const pfm_buffer_fmt_t *fmt)
+{
+	struct job job = {.cmd = {.verb = CMD_FORMAT, .smpl = {.fmt = fmt, .buf = &sampler.buf}}};
+
+	assert_int_equal(run_job(&job), 0);
+	program();
+	run_verb(CMD_LOAD);
+}
+
+static int sampling_end(void **state)
+{
+	(void)state;
+	engine_free(eng);
+	engine_tenant_free(&sampler.tenant);
+	be->ops->close(be);
+	return 0;
+}
+
+/* The thread named as workers are. */
+static uint32_t worker_tid(void)
+{
+	CLEANUP_CLOSEDIR DIR *d = opendir("/proc/self/task");
+	struct dirent *de;
+
+	assert_non_null(d);
+	while ((de = readdir(d))) {
+		char path[300], name[16] = "";
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", de->d_name);
+		CLEANUP_FCLOSE FILE *f = fopen(path, "re");
+		if (f && fgets(name, sizeof(name), f) && strncmp(name, "pfm/", 4) == 0)
+			return (uint32_t)atoi(de->d_name);
+	}
+	fail_msg("no worker");
+	return 0;
+}
+
+static void test_samples(void **state)
+{
+	struct burner *b = burner_new();
+	unsigned right = 0, inside = 0;
+	uint32_t worker;
+	uint64_t least, most, ran, own;
+
+	(void)state;
+	load(&plain);
+	worker = worker_tid();
+	own = ran_for(worker);
+	ran = burnt(b);
+	most = now();
+	run_verb(CMD_START);
+	least = now();
+	usleep(1000000);
+	least = now() - least;
+	run_verb(CMD_STOP);
+	most = now() - most;
+	ran = burnt(b) - ran;
+	own = ran_for(worker) - own;
+	run_verb(CMD_UNLOAD);
+	for (unsigned i = 0; i < sampler.buf.n; i++) {
+		assert_int_not_equal(sampler.buf.tid[i], worker);
+		right += sampler.buf.tid[i] == (uint32_t)atomic_load(&b->tid);
+		inside += sampler.buf.inside[i];
+	}
+	/* None is dropped. */
+	assert_in_range(sampler.buf.overflows, least / PERIOD - 1, most / PERIOD + 1);
+	assert_true(sampler.buf.n >= sampler.buf.overflows / 4);
+	assert_true(sampler.buf.known >= sampler.buf.n * 9 / 10);
+	/* What the worker itself has used is never seen. */
+	want_share(right, sampler.buf.n, ran, most - own);
+	assert_true(inside >= right * 9 / 10);
+	burner_free(b);
+}
+
+/* Where the kernel runs is for those who may know. */
+static void test_kernel(void **state)
+{
+	static char page[1 << 20];
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* Directly: sanitizers would spend their time on the page at user level. */
+		while (syscall(SYS_read, zero, page, sizeof(page)) > 0)
+			;
+		_exit(1);
+	}
+	load(&plain);
+	/* It may have to share the CPUs with others. */
+	for (unsigned i = 0; i < 50 && !sampler.buf.kernel; i++) {
+		run_verb(CMD_START);
+		usleep(200000);
+		run_verb(CMD_STOP);
+	}
+	assert_int_not_equal(sampler.buf.kernel, 0);
+	/* As after a load without that right, with which one does not get here. */
+	sampler.tenant.ctx.kernel_ip = false;
+	sampler.buf.kernel = sampler.buf.known = 0;
+	run_verb(CMD_START);
+	usleep(200000);
+	run_verb(CMD_STOP);
+	run_verb(CMD_UNLOAD);
+	assert_true(sampler.buf.known > 10);
+	assert_int_equal(sampler.buf.kernel, 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void run_true(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(127);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+/* Those while it is running. */
+static void test_sampled_events(void **state)
+{
+	enum { TIMES = 20 };
+	uint64_t lost;
+
+	(void)state;
+	load(&eventful);
+	run_true();
+	assert_int_equal(sampler.buf.execs, 0);
+	run_verb(CMD_START);
+	for (int i = 0; i < TIMES; i++)
+		run_true();
+	run_verb(CMD_STOP);
+	run_verb(CMD_UNLOAD);
+	lost = atomic_load(&engine_stats(eng)->exec.witness_lost);
+	/* Others live, too; and a machine that is too busy with them may lose some. */
+	assert_in_range(sampler.buf.execs + lost, TIMES, 10000);
+	assert_true(sampler.buf.exits + lost >= TIMES);
+}
+
+/* A format that fails to record an event masks its context. */
+static void test_failing(void **state)
+{
+	struct job job = {.cmd.verb = CMD_INFO};
+
+	(void)state;
+	load(&eventful);
+	sampler.buf.fails = true;
+	run_verb(CMD_START);
+	run_true();
+	usleep(20000);
+	assert_int_equal(run_job(&job), 0);
+	assert_int_equal(job.cmd.info.state, CTX_MASKED);
+	run_verb(CMD_UNLOAD);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_burner),
+		cmocka_unit_test(test_not_oneself),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_overrun),
+		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test_setup_teardown(test_samples, sampling_begin, sampling_end),
+		cmocka_unit_test_setup_teardown(test_kernel, sampling_begin, sampling_end),
+		cmocka_unit_test_setup_teardown(test_sampled_events, sampling_begin, sampling_end),
+		cmocka_unit_test_setup_teardown(test_failing, sampling_begin, sampling_end),
+	};
+	struct err e;
+
+	if (witness_probe(&e) < 0) {
+		printf("1..0 # SKIP %s\n", e.text);
+		return 0;
+	}
+	cpu = sysfs_cpu_first();
+	bind_here();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
