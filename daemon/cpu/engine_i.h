@@ -3,8 +3,6 @@
 #ifndef CPU_ENGINE_I_H
 #define CPU_ENGINE_I_H
 
-#include <pthread.h>
-
 #include "daemon/cpu/engine.h"
 #include "daemon/cpu/worker.h"
 
@@ -17,8 +15,5 @@ void survey_news(struct news *news);
 
 /* Makes known what others may know of @t; true if that has changed. Its owner's. */
 bool tenant_publish(struct tenant *t);
-
-/* Signals are the session thread's: every other one is born with all of them blocked. */
-int thread_start(pthread_t *thread, void *(*start)(void *arg), void *arg);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "daemon/cpu/engine_i.h"
+#include "daemon/cpu/thread.h"
 
 struct waiter {
 	survey_after *after;

@@ -11,7 +11,6 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -22,6 +21,7 @@
 #include "daemon/cpu/engine_i.h"
 #include "daemon/cpu/exec.h"
 #include "daemon/cpu/lookout.h"
+#include "daemon/cpu/thread.h"
 
 #define SECOND_NS 1000000000
 
@@ -370,22 +370,6 @@ static void *worker_main(void *arg)
 	close_cpu(w);
 	news_send(w->box, &w->gone);
 	return NULL;
-}
-
-int thread_start(pthread_t *thread, void *(*start)(void *arg), void *arg)
-{
-	pthread_attr_t attr;
-	sigset_t all;
-	int rc = pthread_attr_init(&attr);
-
-	if (rc)
-		return rc;
-	sigfillset(&all);
-	rc = pthread_attr_setsigmask_np(&attr, &all);
-	if (!rc)
-		rc = pthread_create(thread, &attr, start, arg);
-	pthread_attr_destroy(&attr);
-	return rc;
 }
 
 int worker_new(struct backend *be, struct news_box *box, struct engine_stats *stats, unsigned cpu,

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "daemon/cpu/thread.h"
 
 enum { BATCH = 65536 }; /* bytes of one store, and compared while a READ may have to wait */
 
@@ -228,7 +229,7 @@ static int start(struct feed *f, struct err *e)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&f->changed, &attr);
 	pthread_condattr_destroy(&attr);
-	rc = pthread_create(&f->thread, NULL, feed_main, f);
+	rc = thread_start(&f->thread, feed_main, f);
 	if (!rc)
 		return 0;
 	close(f->news_fd);
