@@ -75,7 +75,7 @@ struct row {
 	struct shared *(*memory)(const struct call *call, struct err *e);
 
 	/* Opening it takes more; answers by itself, unless it fails. */
-	int (*open)(struct call *call, struct file *f, int flags, struct err *e);
+	int (*open)(struct call *call, struct file *f, struct err *e);
 };
 
 extern const struct row rows[];
@@ -253,7 +253,7 @@ void context_gone(struct fs_context *ctx);
 
 /* memory.c */
 /* Answers by itself, unless it fails. */
-int memory_open(struct call *call, struct file *f, int flags, struct err *e);
+int memory_open(struct call *call, struct file *f, struct err *e);
 /* Answers an open of what is passed; @text: reads come to the daemon all the same. */
 void memory_reply_passed(fuse_req_t req, struct file *f, bool text);
 /* May the context's owner have @room bytes more? Those of @old (or NULL) are about to be given
@@ -263,7 +263,7 @@ void memory_read(fuse_req_t req, struct shared *s, size_t size, size_t off);
 size_t memory_size(const struct call *call);
 
 /* live.c */
-int live_open(struct call *call, struct file *f, int flags, struct err *e);
+int live_open(struct call *call, struct file *f, struct err *e);
 /* The owner has been asked to keep the page; then, unless the caller has gone away, the answer. */
 void live_follow(struct call *call, int rc);
 void live_answer(struct call *call, int rc, const struct err *e);

@@ -7,7 +7,6 @@
 #include "daemon/fs/fs_i.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,14 +81,11 @@ static void reply_text(struct call *call, struct file *f)
 		file_free(f);
 }
 
-int live_open(struct call *call, struct file *f, int flags, struct err *e)
+int live_open(struct call *call, struct file *f, struct err *e)
 {
 	struct object *set = object_find(&call->fs->objects, call->node.serial);
 	struct command cmd = {.verb = CMD_LIVE, .evtset.id = (uint16_t)call->set};
 
-	if (flags & O_TRUNC)
-		return err_set(
-			e, EACCES, "this file is read-only, for root too: leave out O_TRUNC");
 	f->memlock = caller_memlock(call);
 	if (!set->live && call->fs->passthrough.on && make_page(call, set, e) < 0)
 		return -e->no;

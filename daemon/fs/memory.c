@@ -3,7 +3,6 @@
 #include "daemon/fs/fs_i.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/fuse.h>
 #include <stdlib.h>
@@ -67,15 +66,10 @@ static int open_fed(struct call *call, struct file *f, struct err *e)
 	return 0;
 }
 
-int memory_open(struct call *call, struct file *f, int flags, struct err *e)
+int memory_open(struct call *call, struct file *f, struct err *e)
 {
-	struct shared *s;
+	struct shared *s = call->node.row->memory(call, e);
 
-	/* The kernel would cut the file at 0 for whoever has mapped it. */
-	if (flags & O_TRUNC)
-		return err_set(
-			e, EACCES, "this file is read-only, for root too: leave out O_TRUNC");
-	s = call->node.row->memory(call, e);
 	if (!s)
 		return -e->no;
 	if (shared_open(s, node_ino(&call->node), e) < 0)

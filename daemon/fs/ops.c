@@ -144,16 +144,16 @@ static int reply_stream(fuse_req_t req, const struct fuse_file_info *fi)
 	return fuse_reply_buf(req, (const char *)&out, sizeof(out));
 }
 
-static void open_memory(struct call *call, struct file *f, int flags)
+/* O_TRUNC would have the kernel cut the file at 0 for whoever has mapped it. */
+static int open_memory(struct call *call, struct file *f, int flags, struct err *e)
 {
 	const struct row *row = call->node.row;
-	struct err e;
 
 	call->file = f;
-	if ((row->open ? row->open : memory_open)(call, f, flags, &e) < 0) {
-		file_free(f);
-		call_fail(call, &e);
-	}
+	if (flags & O_TRUNC)
+		return err_set(
+			e, EACCES, "this file is read-only, for root too: leave out O_TRUNC");
+	return (row->open ? row->open : memory_open)(call, f, e);
 }
 
 static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -161,6 +161,7 @@ static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	bool writes = (fi->flags & O_ACCMODE) != O_RDONLY;
 	struct call call;
 	struct file *f;
+	struct err e;
 
 	if (!begin(req, ino, &call))
 		return;
@@ -181,7 +182,10 @@ static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (writes && call.node.row->store == format_store)
 		f->memlock = caller_memlock(&call);
 	if (call.node.row->memory || call.node.row->open) {
-		open_memory(&call, f, fi->flags);
+		if (open_memory(&call, f, fi->flags, &e) < 0) {
+			file_free(f);
+			call_fail(&call, &e);
+		}
 		return;
 	}
 	fi->fh = (uint64_t)(uintptr_t)f;
