@@ -124,6 +124,13 @@ static bool left_out(const struct context *ctx, unsigned row)
 	return ctx->state == CTX_RUNNING && !(ctx->hw.pmds & ROW(row)) && (used & pmd->field);
 }
 
+static int taken_over(const struct context *ctx, unsigned row, struct err *e)
+{
+	return err_set(e, EBUSY,
+		"pmd%u on CPU %u was taken over (unload and load again to get a free one)",
+		ctx->pmu->pmds[row].num, ctx->cpu);
+}
+
 static int write_pmd(struct context *ctx, struct evtset *set, unsigned row, struct step *st,
 	struct plan *plan, struct err *e)
 {
@@ -133,9 +140,7 @@ static int write_pmd(struct context *ctx, struct evtset *set, unsigned row, stru
 	if (ctx->state == CTX_UNLOADED || set != ctx->active)
 		return CORE_DONE;
 	if (left_out(ctx, row))
-		return err_set(e, EBUSY,
-			"pmd%u on CPU %u was taken over (unload and load again to get a free one)",
-			pmu->pmds[row].num, ctx->cpu);
+		return taken_over(ctx, row, e);
 	if (!(ctx->hw.pmds & ROW(row)))
 		return CORE_DONE;
 	if (ctx->hw.halted)
@@ -164,9 +169,7 @@ static int write_pmd_look(struct context *ctx, unsigned row, uint64_t value, str
 			counters_lose(ctx, counters_behind(ctx, pmd->pmc, field), LOST_STOLEN);
 		st->blame = plan->op[0].addr;
 		st->blame_value = plan->op[0].value;
-		return err_set(e, EBUSY,
-			"pmd%u on CPU %u was taken over (unload and load again to get a free one)",
-			pmd->num, ctx->cpu);
+		return taken_over(ctx, row, e);
 	}
 	plan_clear(plan);
 	plan_add(plan, REG_WRITE, pmd->addr, value & pmd->wmask, ~0ULL);
