@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory that the program on sched_switch (switch.bpf.c) and the daemon share. Each word has
+ * one writer; the other side loads it atomically.
+ */
+#ifndef TRACK_SCHED_SHARED_H
+#define TRACK_SCHED_SHARED_H
+
+#ifndef __bpf__
+#include <stdint.h>
+typedef uint32_t sched_u32;
+typedef uint64_t sched_u64;
+#else
+typedef unsigned int sched_u32;
+typedef unsigned long long sched_u64;
+#endif
+
+enum {
+	SCHED_CPUS = 4096,
+	SCHED_SLOTS = 65536, /* threads at a time; slot 0 is nobody's */
+};
+
+/*
+ * One CPU. The thread that runs there as far as it matters is the last one that was not the CPU's
+ * carrier: the carrier's own comings and goings change nothing.
+ */
+struct sched_cpu {
+	sched_u32 carrier; /* the daemon's: its thread number; 0: there is none */
+	sched_u32 last;    /* number of the thread that runs; ~0: it has ended */
+	sched_u32 slot;    /* its slot; 0: it is not followed */
+	sched_u32 changes; /* how often another thread than the last has come to run */
+	sched_u64 time;    /* CLOCK_MONOTONIC of the last of them */
+};
+
+/* One followed thread. */
+struct sched_slot {
+	sched_u32 wanted;  /* the daemon's: its coming and going is to ring the bell */
+	sched_u32 tid;     /* its number now: exec may change it */
+	sched_u32 running; /* it is on a CPU just now, */
+	sched_u32 cpu;     /* and this is that CPU, or where it was the last time; ~0: none yet */
+	sched_u32 dead;    /* it has left its last CPU for good */
+	sched_u32 stray;   /* how often it came to a CPU that has no carrier while wanted, */
+	sched_u32 where;   /* and the last such CPU */
+	sched_u32 reserved;
+};
+
+#endif
