@@ -16,7 +16,7 @@
 #include "perfmonfs/pmu.h"
 
 enum cmd_verb {
-	CMD_LOAD,          /* attach to @cpu (specification 3.1.7) */
+	CMD_LOAD,          /* attach to @cpu, or to thread @tid (specification 3.1.7) */
 	CMD_START,         /* 3.1.5 */
 	CMD_RESTART,       /* 3.1.9 */
 	CMD_WRITE,         /* write the registers of the vector (3.1.2, 3.1.3) */
@@ -48,6 +48,7 @@ static inline bool command_stops(enum cmd_verb verb)
 /* What the caller may do, decided from his credentials when he asks. */
 struct rights {
 	bool system; /* load on a CPU */
+	bool thread; /* load on a thread, if he may trace it */
 	bool kernel; /* count at kernel level */
 };
 
@@ -144,14 +145,33 @@ enum ctx_flag {
 	CTX_SYSTEM_WIDE = 1 << 0,
 	CTX_NOTIFY_BLOCK = 1 << 1,
 	CTX_OVFL_NO_MSG = 1 << 2,
+	CTX_RAW = 1 << 3, /* what carrying a thread's context adds to its counts stays in them */
 };
+
+/* A set of CPUs. */
+enum { CPUS_MAX = 4096 };
+struct cpus {
+	uint64_t bits[CPUS_MAX / 64];
+};
+
+static inline void cpus_add(struct cpus *c, unsigned cpu)
+{
+	c->bits[cpu / 64] |= 1ULL << cpu % 64;
+}
+
+static inline bool cpus_has(const struct cpus *c, unsigned cpu)
+{
+	return cpu < CPUS_MAX && (c->bits[cpu / 64] >> cpu % 64 & 1);
+}
 
 /* The answer to CMD_INFO. */
 struct ctx_info {
 	enum ctx_state state;
 	bool throttled;   /* masked because of too many overflows */
 	unsigned flags;   /* enum ctx_flag */
-	unsigned cpu;     /* valid unless unloaded */
+	unsigned cpu;     /* valid unless unloaded; of a thread, where it was last */
+	int tid;          /* the thread it is loaded on; 0: it is on a CPU */
+	bool ended;       /* unloaded, because that thread has ended */
 	uint16_t set;     /* the active set, valid unless unloaded */
 	uint64_t changes; /* how many times the state has changed */
 };
@@ -160,12 +180,16 @@ struct command {
 	enum cmd_verb verb;
 	struct rights rights;
 	struct limits limits;
-	unsigned cpu;   /* CMD_LOAD */
-	uint16_t set;   /* CMD_LOAD, CMD_START: the set to activate first */
-	bool has_set;   /* ... if one was given */
-	unsigned flags; /* CMD_FLAGS */
-	int sig;        /* CMD_SIGNAL; 0: none any more */
-	int tid;        /* CMD_SIGNAL; 0: the caller */
+	unsigned cpu;      /* CMD_LOAD */
+	uint16_t set;      /* CMD_LOAD, CMD_START: the set to activate first */
+	bool has_set;      /* ... if one was given */
+	unsigned flags;    /* CMD_FLAGS */
+	int sig;           /* CMD_SIGNAL; 0: none any more */
+	int tid;           /* CMD_SIGNAL; 0: the caller. CMD_LOAD: the thread, as the caller numbers
+			      it; 0: on @cpu. And then: */
+	bool follow;       /* threads and processes that it makes get contexts of their own */
+	bool untraced;     /* without ptrace (ptrace=no) */
+	struct cpus *cpus; /* where it is followed, the command's own; NULL: wherever it may run */
 
 	/*
 	 * CMD_WRITE, CMD_READ. Elements take effect in order up to the first error. Each stands

@@ -50,6 +50,10 @@ struct tenant {
 	struct news happened;
 	void (*event)(struct tenant *t); /* some of these have changed; the session thread's */
 
+	/* A followed thread of this context has made thread @tid: makes a context for it, with the
+	 * same registers, or says why not. The session thread's. */
+	struct tenant *(*child)(struct tenant *t, int tid, struct err *e);
+
 	void (*gone)(struct tenant *t); /* after CMD_DESTROY, when nobody uses it any more */
 	unsigned expects;               /* what of it is in the engine's count of news to come */
 	bool doomed;                    /* CMD_DESTROY was submitted: nothing may follow it */
