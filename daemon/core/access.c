@@ -88,7 +88,7 @@ static int reserve(struct context *ctx, const uint64_t values[PMU_MAX_PMCS], str
 	struct image other;
 
 	image_of(ctx->pmu, values, false, &other);
-	st->target = ctx->hw;
+	st->target = ctx->hold->hw;
 	image_reserve(ctx->pmu, &st->target, &other);
 	return transition_begin(ctx, st, plan, e);
 }
@@ -105,7 +105,10 @@ static int write_pmc(struct context *ctx, const struct command *cmd, struct evts
 			" counts at kernel level, which config/allow_kernel does not "
 			"grant you: clear the bits 0x%" PRIx64,
 			pmc->num, value, value & pmc->kernel);
-	if (ctx->state == CTX_UNLOADED || value == set->pmc[row])
+	if (value == set->pmc[row])
+		return CORE_DONE;
+	set->gauged = false;
+	if (ctx->state == CTX_UNLOADED || ctx_parked(ctx))
 		return CORE_DONE;
 	memcpy(values, set->pmc, ctx->pmu->npmcs * sizeof(values[0]));
 	values[row] = value;
@@ -121,7 +124,7 @@ static bool left_out(const struct context *ctx, unsigned row)
 	const struct pmu_pmd *pmd = &ctx->pmu->pmds[row];
 	uint64_t used = ctx->active->pmc[pmd->pmc] ^ ctx->pmu->pmcs[pmd->pmc].def;
 
-	return ctx->state == CTX_RUNNING && !(ctx->hw.pmds & ROW(row)) && (used & pmd->field);
+	return ctx->state == CTX_RUNNING && !(ctx->hold->hw.pmds & ROW(row)) && (used & pmd->field);
 }
 
 static int taken_over(const struct context *ctx, unsigned row, struct err *e)
@@ -137,13 +140,13 @@ static int write_pmd(struct context *ctx, struct evtset *set, unsigned row, stru
 	const struct pmu *pmu = ctx->pmu;
 	const struct pmu_pmc *pmc = &pmu->pmcs[pmu->pmds[row].pmc];
 
-	if (ctx->state == CTX_UNLOADED || set != ctx->active)
+	if (ctx->state == CTX_UNLOADED || ctx_parked(ctx) || set != ctx->active)
 		return CORE_DONE;
 	if (left_out(ctx, row))
 		return taken_over(ctx, row, e);
-	if (!(ctx->hw.pmds & ROW(row)))
+	if (!(ctx->hold->hw.pmds & ROW(row)))
 		return CORE_DONE;
-	if (ctx->hw.halted)
+	if (ctx->hold->hw.halted)
 		return err_set(e, EIO,
 			"pmd%u: a stop has failed half-way: stop again or unload before it is "
 			"written",
@@ -164,7 +167,7 @@ static int write_pmd_look(struct context *ctx, unsigned row, uint64_t value, str
 		*e = plan->err;
 		return -e->no;
 	}
-	if ((plan->op[0].value ^ ctx->hw.sel[pmd->pmc]) & field) {
+	if ((plan->op[0].value ^ ctx->hold->hw.sel[pmd->pmc]) & field) {
 		if (ctx->state == CTX_RUNNING)
 			counters_lose(ctx, counters_behind(ctx, pmd->pmc, field), LOST_STOLEN);
 		st->blame = plan->op[0].addr;

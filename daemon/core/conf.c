@@ -83,6 +83,7 @@ void conf_store(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, un
 		.smpl = smpl.pmds,
 		.virtuals = smpl.virtuals,
 		.reset = reset.pmds,
+		.carry = s->carry, /* which depends on the PMCs */
 	};
 }
 

@@ -7,6 +7,7 @@
 int ctx_init(struct context *ctx, const struct pmu *pmu)
 {
 	*ctx = (struct context){.pmu = pmu, .state = CTX_UNLOADED, .nsets = 1, .room = 1};
+	ctx->hold = &ctx->own;
 	ctx->active = evtset_new(0, pmu);
 	ctx->sets = malloc(sizeof(*ctx->sets));
 	if (!ctx->active || !ctx->sets) {

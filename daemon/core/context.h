@@ -28,13 +28,26 @@ struct ctx_count {
 	uint64_t switches, overflows, messages_lost;
 };
 
+/*
+ * What of a CPU's registers is in our hands. A context on a CPU has its own. Those of threads share
+ * that of the CPU where they are just now, one at a time: the others are parked.
+ */
+struct hold {
+	struct image hw;                    /* what we put into the hardware, */
+	uint64_t claimed_sel[PMU_MAX_PMCS]; /* and what of it is claimed: bits of each selector */
+	uint32_t claimed_pmds;
+	uint64_t claimed_global;
+};
+
 struct context {
 	const struct pmu *pmu;
 	enum ctx_state state;
 	bool throttled;       /* masked because of too many overflows */
 	unsigned flags;       /* enum ctx_flag */
 	bool ever_loaded;     /* flags are settled by the first load */
-	unsigned cpu;         /* unless unloaded */
+	unsigned cpu;         /* unless unloaded; of a thread, where it was last */
+	int tid, pid;         /* of the thread it is or was loaded on, and of its process; or 0 */
+	bool ended;           /* that thread has, and so it was unloaded */
 	struct limits limits; /* of the last load, start or restart */
 
 	struct evtset **sets; /* by rising id; set 0 is always there (3.7.5) */
@@ -44,11 +57,8 @@ struct context {
 	uint64_t ticked; /* when the overflow status was last found clear (ns) */
 	bool statusless; /* ... but it cannot be read */
 
-	/* While loaded: what we put into the hardware, and what of it is claimed. */
-	struct image hw;
-	uint64_t claimed_sel[PMU_MAX_PMCS]; /* bits of each selector */
-	uint32_t claimed_pmds;
-	uint64_t claimed_global;
+	struct hold own;
+	struct hold *hold; /* its own, empty while parked or unloaded; or the CPU's */
 
 	/* Overflow: what looks at the counters have found. */
 	uint32_t wrapped;     /* not dealt with yet: by the next look */
@@ -57,7 +67,8 @@ struct context {
 	uint64_t rate_since;  /* throttling: when its second began, */
 	uint64_t rate_so_far; /* and the overflows in it */
 
-	bool tell; /* a notification is due */
+	bool tell;  /* a notification is due */
+	bool block; /* the thread is to stand still until restart */
 
 	struct messages messages;
 
@@ -70,6 +81,18 @@ struct context {
 
 	struct ctx_count count;
 };
+
+/* Loaded on a thread that is on no CPU, as far as its registers go: they are all memory. */
+static inline bool ctx_parked(const struct context *ctx)
+{
+	return ctx->tid && ctx->hold == &ctx->own;
+}
+
+/* It counts, in some CPU's registers. */
+static inline bool ctx_counts_now(const struct context *ctx)
+{
+	return ctx->state == CTX_RUNNING && !ctx_parked(ctx);
+}
 
 /* -ENOMEM. */
 int ctx_init(struct context *ctx, const struct pmu *pmu);
@@ -132,6 +155,15 @@ void ctx_event(struct context *ctx, const pfm_smpl_event_t *event);
 
 /* The virtual PMDs whose values @cmd needs from the beginning on. */
 uint32_t ctx_virtuals(const struct context *ctx, const struct command *cmd);
+
+/* What follows is of threads' contexts, and for those who carry them. */
+
+/* Whether all that its sets use is claimed in @hold. */
+bool ctx_holds(const struct context *ctx, const struct hold *hold);
+/* The PMDs of @set that count at user level only: what carrying adds to them can be gauged. */
+uint32_t ctx_gaugeable(const struct context *ctx, const struct evtset *set);
+/* The counts of the active set cannot be told any more. */
+void ctx_lose(struct context *ctx, enum lost why);
 
 /* When a context wants attention by itself. */
 struct wake {

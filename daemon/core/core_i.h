@@ -26,6 +26,11 @@ enum {
 	PHASE_SWITCH_LOOK,        /* they have been read */
 	PHASE_SWITCH_SET,         /* the next set's have been written */
 	PHASE_SWITCH_ENABLE,      /* they count */
+	/* carry.c */
+	PHASE_IN_SET = 270, /* the counters and selectors have been written */
+	PHASE_IN_ENABLE,    /* they count */
+	PHASE_OUT_LOOK,     /* they stand still, and have been read */
+	PHASE_OUT_GIVE,     /* others' bits have been given back */
 	/* load.c */
 	PHASE_VERIFY = 300,
 	PHASE_RELEASE,
@@ -38,8 +43,8 @@ enum {
 };
 
 /*
- * Moves the hardware from ctx->hw to st->target, or leaves it (and ctx->hw) as it was. Start it
- * with transition_begin(); afterwards each step goes to transition_step() while
+ * Moves the hardware from ctx->hold->hw to st->target, or leaves it (and ctx->hold->hw) as it was.
+ * Start it with transition_begin(); afterwards each step goes to transition_step() while
  * transition_active(), until that returns CORE_DONE or an error.
  */
 int transition_begin(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
@@ -69,6 +74,17 @@ void stop_take(struct context *ctx, struct step *st, const struct plan *plan);
 int switch_begin(struct context *ctx, struct step *st, struct plan *plan, struct evtset *to);
 int switch_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
 bool switch_active(const struct step *st);
+/* What of it is no matter of registers. */
+void switch_sets(struct context *ctx, struct evtset *to);
+/* Its parts: reads what counted, and sees to it that what st->to needs is ours; */
+void switch_look(struct context *ctx, struct step *st, struct plan *plan);
+/* writes what st->to needs, but for the counters @known, which hold what is in @held; */
+void switch_set_up(struct context *ctx, struct step *st, struct plan *plan, uint32_t known,
+	const uint64_t held[PMU_MAX_PMDS]);
+/* makes that count; */
+int switch_enable(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
+/* and if it has failed: */
+int switch_disabled(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
 
 /* Our bits of selector row @p that the read @op found changed; 0 without one. */
 uint64_t selector_differs(const struct context *ctx, unsigned p, const struct reg_op *op);
@@ -78,6 +94,7 @@ void selector_disown(struct context *ctx, unsigned p, uint64_t differ);
 /* One step of a command each. */
 int step_load(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
 	struct err *e);
+int step_end(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
 int step_unload(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
 int step_start(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
 	struct err *e);
@@ -90,6 +107,10 @@ int step_restart(struct context *ctx, struct command *cmd, struct step *st, stru
 	struct err *e);
 int step_poll(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
 	struct err *e);
+int step_in(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
+int step_out(struct context *ctx, struct step *st, struct plan *plan);
+/* carry.c: look_act() of a context that has no registers just now. */
+int parked_act(struct context *ctx);
 
 /* The word and throttled of the state; counted if they change. */
 void ctx_set_state(struct context *ctx, enum ctx_state state);
@@ -98,6 +119,8 @@ bool ctx_counts(const struct context *ctx);
 
 /* sets.c */
 int set_new(struct context *ctx, unsigned id, struct err *e);
+/* All sets of @from, as they have been written, for @to, which has none but set 0. */
+int sets_copy(struct context *to, const struct context *from, struct err *e);
 int set_delete(struct context *ctx, unsigned id, struct err *e);
 int set_write(struct context *ctx, const struct cmd_evtset *c, const struct limits *limits,
 	struct err *e);

@@ -36,7 +36,7 @@ uint32_t counters_behind(const struct context *ctx, unsigned p, uint64_t bits)
 			(own != p && pmu->pmcs[own].gate == p))
 			pmds |= ROW(d);
 	}
-	return pmds & ctx->hw.pmds;
+	return pmds & ctx->hold->hw.pmds;
 }
 
 void counters_lose(struct context *ctx, uint32_t pmds, enum lost why)
@@ -71,7 +71,7 @@ static void fold_one(struct context *ctx, unsigned d, const struct plan *plan)
 	const struct pmu_pmd *pmd = &ctx->pmu->pmds[d];
 	const struct reg_op *op = plan_result(plan, pmd->addr);
 	struct pmd_state *s = &ctx->active->pmd[d];
-	uint64_t wrap = pmu_wrap_ns(ctx->pmu, ROW(d)), was;
+	uint64_t wrap = pmu_wrap_ns(ctx->pmu, ROW(d)), was, n;
 
 	if (!op || op->verb != REG_READ)
 		return;
@@ -81,7 +81,11 @@ static void fold_one(struct context *ctx, unsigned d, const struct plan *plan)
 		return;
 	s->looked = plan->at;
 	was = s->n.value;
-	s->n.value += (op->value - s->hw) & pmd_width_mask(pmd);
+	n = (op->value - s->hw) & pmd_width_mask(pmd);
+	/* A thread's counters are looked at only when it has left the CPU. */
+	if (ctx->tid && !(ctx->flags & CTX_RAW))
+		n -= n < s->carry ? n : s->carry;
+	s->n.value += n;
 	s->hw = op->value;
 	if (s->n.value < was && !(s->flags & PMD_NO64))
 		ctx->wrapped |= ROW(d);
@@ -182,6 +186,12 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 			"may "
 			"have wrapped: write the PMD to start over",
 			num);
+	case LOST_AWAY:
+		return err_set(e, EIO,
+			"pmd%u: the thread ran on a CPU that it was not allowed to use when it was "
+			"loaded, and what it did there is not counted: load it with cpus=LIST, and "
+			"write the PMD to start over",
+			num);
 	case LOST_FAULT:
 	case LOST_NOT:
 		break;
@@ -199,7 +209,7 @@ uint32_t live_rows(const struct context *ctx, uint32_t rows)
 
 	if (ctx->state != CTX_RUNNING)
 		return 0;
-	rows &= ctx->hw.pmds;
+	rows &= ctx->hold->hw.pmds;
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
 		if ((rows & ROW(d)) && !ctx->active->pmd[d].lost)
 			live |= ROW(d);

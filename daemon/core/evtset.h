@@ -14,6 +14,7 @@ enum lost {
 	LOST_OFFLINE, /* its CPU went offline */
 	LOST_LATE,    /* nobody looked for so long that it may have wrapped unseen */
 	LOST_FAULT,   /* its register could not be read or written */
+	LOST_AWAY,    /* its thread ran where nobody followed it */
 };
 
 /* What a reset of a PMD changes. */
@@ -30,6 +31,7 @@ struct pmd_state {
 	uint64_t hw;     /* what the actual counter held at the last look */
 	uint64_t looked; /* when that was (ns), while it counts */
 	uint64_t overflows;
+	uint32_t carry; /* what coming to a CPU and leaving it again adds to the count */
 
 	/* As written: struct pmd_conf, with rows for logical numbers. */
 	uint64_t long_reset, short_reset, thresh, mask, eventid;
@@ -44,6 +46,7 @@ struct evtset {
 	uint16_t next_id; /* the explicit next, with SET_EXPL_NEXT */
 	uint16_t npmds;
 	uint8_t flags;         /* enum evtset_flag */
+	bool gauged;           /* carry is known of what the PMCs hold now */
 	uint32_t due;          /* PMDs whose thresholds have been reached: it is to be left */
 	uint32_t triggers;     /* what @due was at the last switch by overflow, since load */
 	uint32_t virtuals;     /* virtual PMDs that any of its PMDs has sampled */

@@ -43,7 +43,7 @@ static uint8_t flags_of(const struct context *ctx, const struct evtset *set, uns
 	const struct pmd_state *s = &set->pmd[d];
 	unsigned flags = 0;
 
-	if (set == ctx->active && (ctx->hw.pmds & ROW(d)))
+	if (set == ctx->active && (ctx->hold->hw.pmds & ROW(d)))
 		flags |= PFM_LIVE_COUNTS;
 	if (ctx->rdpmc && ctx->pmu->pmds[d].rdpmc >= 0)
 		flags |= PFM_LIVE_RDPMC;

@@ -2,10 +2,8 @@
 /* Load and unload (specification 3.1.7, 3.1.8). */
 #include "daemon/core/core_i.h"
 
-int core_load_check(const struct context *ctx, const struct command *cmd, struct err *e)
+static int cpu_check(const struct context *ctx, const struct command *cmd, struct err *e)
 {
-	if (ctx->state != CTX_UNLOADED)
-		return err_set(e, EBUSY, "already loaded on CPU %u: unload first", ctx->cpu);
 	if (!cmd->rights.system)
 		return err_set(e, EPERM,
 			"loading on a CPU needs root or membership of the group in "
@@ -14,6 +12,35 @@ int core_load_check(const struct context *ctx, const struct command *cmd, struct
 		return err_set(e, EINVAL, "this context has followed a thread: make another one");
 	if (ctx->flags & CTX_NOTIFY_BLOCK)
 		return err_set(e, EINVAL, "notify_block is for threads, not for CPUs: see flags");
+	return 0;
+}
+
+static int thread_check(const struct context *ctx, const struct command *cmd, struct err *e)
+{
+	if (!cmd->rights.thread)
+		return err_set(e, EPERM,
+			"loading on a thread needs root or membership of the group in "
+			"config/thread_group");
+	if (ctx->ever_loaded && (ctx->flags & CTX_SYSTEM_WIDE))
+		return err_set(e, EINVAL, "this context has monitored a CPU: make another one");
+	if (ctx->flags & CTX_SYSTEM_WIDE)
+		return err_set(e, EINVAL, "system_wide is for CPUs, not for threads: see flags");
+	if ((ctx->flags & CTX_NOTIFY_BLOCK) && cmd->untraced)
+		return err_set(e, EINVAL, "notify_block needs ptrace: leave ptrace=no out");
+	return 0;
+}
+
+int core_load_check(const struct context *ctx, const struct command *cmd, struct err *e)
+{
+	int rc;
+
+	if (ctx->state != CTX_UNLOADED && ctx->tid)
+		return err_set(e, EBUSY, "already loaded on thread %d: unload first", ctx->tid);
+	if (ctx->state != CTX_UNLOADED)
+		return err_set(e, EBUSY, "already loaded on CPU %u: unload first", ctx->cpu);
+	rc = cmd->tid ? thread_check(ctx, cmd, e) : cpu_check(ctx, cmd, e);
+	if (rc < 0)
+		return rc;
 	if (cmd->has_set && !ctx_set(ctx, cmd->set))
 		return err_set(e, EINVAL, "no event set %u", cmd->set);
 	return sets_check(ctx, e);
@@ -30,6 +57,7 @@ static int load_begin(struct context *ctx, const struct command *cmd, struct ste
 	if (!ctx->messages.ring && messages_reset(&ctx->messages) < 0)
 		return err_set(e, ENOMEM, "no memory for the message queue");
 	ctx->cpu = cmd->cpu;
+	ctx->tid = cmd->tid;
 	image_of(ctx->pmu, set->pmc, false, &st->target);
 	for (unsigned i = 0; i < ctx->nsets; i++) {
 		image_of(ctx->pmu, ctx->sets[i]->pmc, false, &other);
@@ -49,8 +77,10 @@ static int loaded(struct context *ctx, const struct command *cmd)
 	ctx->mask_due = 0;
 	ctx->tell = false;
 	ctx->report = 0;
+	ctx->ended = false;
 	ctx_set_state(ctx, CTX_LOADED);
-	ctx->flags |= CTX_SYSTEM_WIDE;
+	if (!ctx->tid)
+		ctx->flags |= CTX_SYSTEM_WIDE;
 	ctx->ever_loaded = true;
 	return CORE_DONE;
 }
@@ -80,7 +110,7 @@ static int verify(struct context *ctx, struct step *st, struct plan *plan)
 {
 	plan_clear(plan);
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
-		if (ctx->claimed_sel[p])
+		if (ctx->hold->claimed_sel[p])
 			plan_add(plan, REG_READ, ctx->pmu->pmcs[p].addr, 0, 0);
 	st->phase = PHASE_VERIFY;
 	return CORE_RUN;
@@ -108,36 +138,37 @@ static int release(struct context *ctx, struct step *st, struct plan *plan)
 
 	plan_clear(plan);
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
-		if (ctx->claimed_sel[p])
-			plan_add(plan, REG_RELEASE, pmu->pmcs[p].addr, 0, ctx->claimed_sel[p]);
-		if (ctx->hw.pmcs & ROW(p))
-			plan_add(plan, REG_FORGET, pmu->pmcs[p].addr, 0, ~ctx->claimed_sel[p]);
+		if (ctx->hold->claimed_sel[p])
+			plan_add(
+				plan, REG_RELEASE, pmu->pmcs[p].addr, 0, ctx->hold->claimed_sel[p]);
+		if (ctx->hold->hw.pmcs & ROW(p))
+			plan_add(
+				plan, REG_FORGET, pmu->pmcs[p].addr, 0, ~ctx->hold->claimed_sel[p]);
 	}
 	for (unsigned d = 0; d < pmu->npmds; d++) {
-		bool ours = ctx->claimed_sel[pmu->pmds[d].pmc] & image_field(pmu, d);
+		bool ours = ctx->hold->claimed_sel[pmu->pmds[d].pmc] & image_field(pmu, d);
 
 		if (ours)
 			ours_global |= image_global_bits(pmu, ROW(d));
-		if (ctx->claimed_pmds & ROW(d))
+		if (ctx->hold->claimed_pmds & ROW(d))
 			plan_add(
 				plan, ours ? REG_RELEASE : REG_FORGET, pmu->pmds[d].addr, 0, ~0ULL);
 	}
-	if (ctx->claimed_global & ours_global)
-		plan_add(plan, REG_RELEASE, pmu->global_ctrl, 0, ctx->claimed_global & ours_global);
-	if (ctx->claimed_global & ~ours_global)
-		plan_add(plan, REG_FORGET, pmu->global_ctrl, 0, ctx->claimed_global & ~ours_global);
+	if (ctx->hold->claimed_global & ours_global)
+		plan_add(plan, REG_RELEASE, pmu->global_ctrl, 0,
+			ctx->hold->claimed_global & ours_global);
+	if (ctx->hold->claimed_global & ~ours_global)
+		plan_add(plan, REG_FORGET, pmu->global_ctrl, 0,
+			ctx->hold->claimed_global & ~ours_global);
 	st->phase = PHASE_RELEASE;
 	return CORE_RUN;
 }
 
 static int unloaded(struct context *ctx, struct step *st, struct err *e)
 {
-	ctx->hw = (struct image){0};
-	ctx->claimed_pmds = 0;
-	ctx->claimed_global = 0;
-	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
-		ctx->claimed_sel[p] = 0;
+	*ctx->hold = (struct hold){0};
 	ctx->active = ctx->sets[0];
+	ctx->block = false;
 	ctx_set_state(ctx, CTX_UNLOADED);
 	if (!st->err.no)
 		return CORE_DONE;
@@ -172,7 +203,28 @@ int step_unload(struct context *ctx, struct step *st, struct plan *plan, struct 
 	default:
 		if (ctx->state == CTX_UNLOADED)
 			return CORE_DONE;
+		if (ctx_parked(ctx))
+			return unloaded(ctx, st, e);
 		return ctx->state == CTX_RUNNING ? stop_begin(ctx, st, plan)
 						 : verify(ctx, st, plan);
 	}
+}
+
+int step_end(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
+{
+	struct pfm_msg m = {
+		.type = PFM_MSG_END,
+		.set = ctx->active->id,
+		.cpu = (uint16_t)ctx->cpu,
+		.pid = (uint32_t)ctx->pid,
+		.tid = (uint32_t)ctx->tid,
+	};
+	int rc = step_unload(ctx, st, plan, e);
+
+	if (rc == CORE_RUN)
+		return rc;
+	ctx->ended = true;
+	ctx->count.notified++;
+	ctx->count.messages_lost += !messages_put(&ctx->messages, &m);
+	return rc;
 }

@@ -72,6 +72,7 @@ static uint32_t plain_settle(
 	if (notifies(ctx, rows)) {
 		ctx->mask_due |= MASK_NOTIFY;
 		ctx->tell = true;
+		ctx->block = ctx->flags & CTX_NOTIFY_BLOCK;
 	}
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
 		if ((rows & ROW(d)) && settle_one(ctx, d, triggers, plan->at))
@@ -99,7 +100,13 @@ void overflow_settle(struct context *ctx, const struct plan *plan)
 
 static void put(struct context *ctx, uint32_t type)
 {
-	struct pfm_msg m = {.type = type, .set = ctx->active->id, .cpu = (uint16_t)ctx->cpu};
+	struct pfm_msg m = {
+		.type = type,
+		.set = ctx->active->id,
+		.cpu = (uint16_t)ctx->cpu,
+		.pid = (uint32_t)ctx->pid,
+		.tid = (uint32_t)ctx->tid,
+	};
 	const struct pmu *pmu = ctx->pmu;
 
 	for (unsigned d = 0; d < pmu->npmds; d++)

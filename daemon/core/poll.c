@@ -24,6 +24,8 @@ int mask_step(struct context *ctx, struct step *st, struct plan *plan, struct er
 /* Where a look leads to. */
 int look_act(struct context *ctx, struct step *st, struct plan *plan)
 {
+	if (ctx_parked(ctx))
+		return parked_act(ctx);
 	if (ctx->mask_due)
 		return mask_begin(ctx, st, plan);
 	overflow_notify(ctx);

@@ -31,12 +31,16 @@ enum cmd_verb {
 	CMD_LIVE,          /* keep a page of live counts (4.3.3) */
 	CMD_LIVE_READ,     /* what such a page would show, as of now */
 	CMD_MESSAGES,      /* take messages from the queue (3.3.3) */
+	CMD_CLONE,         /* configure @into like this one */
 	CMD_SIGNAL,        /* notify by signal (3.3.7); not for the core, which knows no process */
 	CMD_POLL,          /* look at the counters; nobody asked */
+	CMD_IN,            /* the thread is coming to the CPU whose hold the context was given */
 	/* Those from here on stop the counters: command_stops(). */
 	CMD_SWITCH,  /* the active set's time is over; nobody asked */
+	CMD_OUT,     /* the thread has left the CPU: the context is parked */
 	CMD_STOP,    /* 3.1.6 */
 	CMD_UNLOAD,  /* 3.1.8 */
+	CMD_END,     /* the thread has ended: unload, and say so (3.3.6) */
 	CMD_DESTROY, /* unload if need be; nothing may follow (3.1.15) */
 };
 
@@ -53,6 +57,7 @@ struct rights {
 };
 
 /* A sampling format and the buffer it fills, which belongs to who has made it. */
+struct context;
 struct sampling {
 	const pfm_buffer_fmt_t *fmt; /* NULL: none */
 	void *buf;
@@ -209,6 +214,7 @@ struct command {
 	struct pfm_msg *msgs;
 	unsigned nmsgs;
 
+	struct context *into;     /* CMD_CLONE: unloaded, and known to nobody else yet */
 	struct cmd_evtset evtset; /* CMD_EVTSET_* */
 	struct sampling smpl;     /* CMD_FORMAT */
 

@@ -113,6 +113,8 @@ uint32_t sample_settle(
 		}
 		if (arg.ovfl_ctrl.notify_user && (s->flags & PMD_NOTIFY))
 			ctx->tell = true;
+		if (arg.ovfl_ctrl.block_thread && (ctx->flags & CTX_NOTIFY_BLOCK))
+			ctx->block = true;
 		if (arg.ovfl_ctrl.mask_monitoring)
 			ctx->mask_due |= MASK_NOTIFY;
 		if (ctx->mask_due || (*triggers & ROW(d)) || !arg.ovfl_ctrl.reset_ovfl_pmds) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/core/random.h"
+
 #define TIMEOUT_MAX 1000000000000000000 /* 31 years: sums with times stay far from 2^64 */
 
 /* The position of set @id, or of the first after it. */
@@ -172,6 +174,41 @@ static int check_one(const struct context *ctx, const struct evtset *set, struct
 			"set/%u/timeout_ns",
 			set->id, set->id);
 	return 0;
+}
+
+/* Counts begin anew: at what was loaded last, of a sampling period. */
+static void copy_pmd(struct pmd_state *to, const struct pmd_state *from)
+{
+	*to = *from;
+	to->n.value = from->n.last_reset;
+	to->n.thresh_left = from->thresh;
+	to->n.random = random_seed(from->seed);
+	to->lost = LOST_NOT;
+	to->overflows = 0;
+}
+
+static void copy_set(struct evtset *to, const struct evtset *from, const struct pmu *pmu)
+{
+	to->next_id = from->next_id;
+	to->flags = from->flags;
+	to->gauged = from->gauged;
+	to->virtuals = from->virtuals;
+	to->timeout_ns = from->timeout_ns;
+	memcpy(to->pmc, from->pmc, pmu->npmcs * sizeof(to->pmc[0]));
+	for (unsigned d = 0; d < pmu->npmds; d++)
+		copy_pmd(&to->pmd[d], &from->pmd[d]);
+}
+
+int sets_copy(struct context *to, const struct context *from, struct err *e)
+{
+	for (unsigned i = 0; i < from->nsets; i++) {
+		unsigned id = from->sets[i]->id;
+
+		if (!ctx_set(to, id) && set_new(to, id, e) < 0)
+			return -e->no;
+		copy_set(ctx_set(to, id), from->sets[i], from->pmu);
+	}
+	return CORE_DONE;
 }
 
 int sets_check(const struct context *ctx, struct err *e)

@@ -8,12 +8,13 @@
 static int start_check(const struct context *ctx, const struct command *cmd, struct err *e)
 {
 	if (ctx->state == CTX_UNLOADED)
-		return err_set(e, EINVAL, "not loaded: write 'load cpu=N' to ctl first");
+		return err_set(
+			e, EINVAL, "not loaded: write 'load cpu=N' or 'load tid=N' to ctl first");
 	if (cmd->has_set && !ctx_set(ctx, cmd->set))
 		return err_set(e, EINVAL, "no event set %u", cmd->set);
 	if (ctx->state == CTX_MASKED)
 		return err_set(e, EBUSY, "masked after an overflow: restart it, or stop first");
-	if (ctx->hw.halted)
+	if (ctx->hold->hw.halted)
 		return err_set(e, EIO, "a stop or switch has failed half-way: unload first");
 	return 0;
 }
@@ -85,7 +86,10 @@ int step_start(
 	if (!cmd->has_set)
 		return CORE_DONE;
 	ctx->active->due = 0;
-	return switch_begin(ctx, st, plan, ctx_set(ctx, cmd->set));
+	if (!ctx_parked(ctx))
+		return switch_begin(ctx, st, plan, ctx_set(ctx, cmd->set));
+	switch_sets(ctx, ctx_set(ctx, cmd->set));
+	return CORE_DONE;
 }
 
 static bool has_restart(const struct context *ctx)
@@ -129,7 +133,8 @@ static int restart_check(const struct context *ctx, struct err *e)
 {
 	if (ctx->state == CTX_UNLOADED)
 		return err_set(e, EINVAL, "not loaded: there is nothing to restart");
-	if (ctx->state == CTX_MASKED || (ctx->state == CTX_RUNNING && has_restart(ctx)))
+	if (ctx->state == CTX_MASKED || ctx->block ||
+		(ctx->state == CTX_RUNNING && has_restart(ctx)))
 		return 0;
 	return err_set(
 		e, EBUSY, "not masked: restart is for after the notification of an overflow");
@@ -149,6 +154,7 @@ static int restart_active(struct context *ctx, struct step *st, struct plan *pla
 	overflow_settle(ctx, plan);
 	if (ask_format(ctx, true, &ctrl, e) < 0)
 		return -e->no;
+	ctx->block = false;
 	if (ctrl.mask_monitoring)
 		ctx->mask_due |= MASK_NOTIFY;
 	else if (ctrl.reset_ovfl_pmds)
@@ -172,5 +178,6 @@ int step_restart(
 	rc = ask_format(ctx, false, &ctrl, e);
 	if (rc < 0 || ctrl.mask_monitoring)
 		return rc;
+	ctx->block = false;
 	return settle(ctx, st, plan, restart_begin(ctx, cmd, st, plan, ctrl.reset_ovfl_pmds, e));
 }

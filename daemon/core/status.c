@@ -68,7 +68,7 @@ int status_step(struct context *ctx, struct step *st, struct plan *plan)
 	uint64_t bits;
 
 	if (st->phase == PHASE_STATUS && !plan_failed(plan)) {
-		bits = plan->op[0].value & image_global_bits(ctx->pmu, ctx->hw.pmds);
+		bits = plan->op[0].value & image_global_bits(ctx->pmu, ctx->hold->hw.pmds);
 		if (!bits) {
 			ctx->ticked = plan->at;
 			return CORE_DONE;

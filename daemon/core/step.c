@@ -33,6 +33,8 @@ static int info(const struct context *ctx, struct ctx_info *out)
 		.throttled = ctx->throttled,
 		.flags = ctx->flags,
 		.cpu = ctx->cpu,
+		.tid = ctx->tid,
+		.ended = ctx->ended,
 		.set = ctx->active->id,
 		.changes = ctx->count.changes,
 	};
@@ -83,6 +85,11 @@ int core_step(
 	case CMD_UNLOAD:
 	case CMD_DESTROY:
 		return step_unload(ctx, st, plan, e);
+	case CMD_END:
+		return step_end(ctx, st, plan, e);
+	case CMD_CLONE:
+		cmd->into->flags = ctx->flags;
+		return sets_copy(cmd->into, ctx, e);
 	case CMD_START:
 		return step_start(ctx, cmd, st, plan, e);
 	case CMD_STOP:
@@ -113,6 +120,10 @@ int core_step(
 		return step_live_read(ctx, cmd, st, plan, e);
 	case CMD_MESSAGES:
 		return take_messages(ctx, cmd, e);
+	case CMD_IN:
+		return step_in(ctx, st, plan, e);
+	case CMD_OUT:
+		return step_out(ctx, st, plan);
 	case CMD_POLL:
 	case CMD_SWITCH:
 		return step_poll(ctx, cmd, st, plan, e);

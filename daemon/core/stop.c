@@ -12,29 +12,29 @@
 
 static uint64_t stopped_value(const struct context *ctx, unsigned p)
 {
-	return ctx->hw.sel[p] & ~ctx->pmu->pmcs[p].enable;
+	return ctx->hold->hw.sel[p] & ~ctx->pmu->pmcs[p].enable;
 }
 
 static bool enables(const struct context *ctx, unsigned p)
 {
-	return ctx->hw.sel[p] & ctx->hw.mask[p] & ctx->pmu->pmcs[p].enable;
+	return ctx->hold->hw.sel[p] & ctx->hold->hw.mask[p] & ctx->pmu->pmcs[p].enable;
 }
 
 static void replace_selectors(const struct context *ctx, struct plan *plan)
 {
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 		if (enables(ctx, p))
-			plan_replace(plan, ctx->pmu->pmcs[p].addr, ctx->hw.sel[p],
-				stopped_value(ctx, p), ctx->hw.mask[p]);
+			plan_replace(plan, ctx->pmu->pmcs[p].addr, ctx->hold->hw.sel[p],
+				stopped_value(ctx, p), ctx->hold->hw.mask[p]);
 	/* One that need not be stopped (P6's second, or without EN) may be somebody else's too. */
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
-		if (ctx->hw.mask[p] && !enables(ctx, p))
+		if (ctx->hold->hw.mask[p] && !enables(ctx, p))
 			plan_add(plan, REG_READ, ctx->pmu->pmcs[p].addr, 0, 0);
 }
 
 uint64_t selector_differs(const struct context *ctx, unsigned p, const struct reg_op *op)
 {
-	return op ? (op->value ^ ctx->hw.sel[p]) & ctx->hw.mask[p] : 0;
+	return op ? (op->value ^ ctx->hold->hw.sel[p]) & ctx->hold->hw.mask[p] : 0;
 }
 
 /* The bits of selector @p that differ are someone else's from now on. */
@@ -46,8 +46,8 @@ void selector_disown(struct context *ctx, unsigned p, uint64_t differ)
 	for (unsigned d = 0; pmu->pmcs[p].shared && d < pmu->npmds; d++)
 		if (pmu->pmds[d].pmc == p && (pmu->pmds[d].field & differ))
 			bits |= pmu->pmds[d].field;
-	ctx->claimed_sel[p] &= ~bits;
-	ctx->hw.mask[p] &= ~bits;
+	ctx->hold->claimed_sel[p] &= ~bits;
+	ctx->hold->hw.mask[p] &= ~bits;
 }
 
 /*
@@ -67,20 +67,21 @@ void stop_take(struct context *ctx, struct step *st, const struct plan *plan)
 			uint32_t taken_over = counters_behind(ctx, p, differ);
 
 			counters_lose(ctx, taken_over, LOST_STOLEN);
-			st->give_back |= image_global_bits(ctx->pmu, taken_over) & ctx->hw.global;
+			st->give_back |=
+				image_global_bits(ctx->pmu, taken_over) & ctx->hold->hw.global;
 			selector_disown(ctx, p, differ);
 		}
 		/* Of a shared one that was not replaced, the rest still is what it was. */
 		if (op->verb == REG_REPLACE && (!differ || !enables(ctx, p)))
-			ctx->hw.sel[p] = stopped_value(ctx, p);
+			ctx->hold->hw.sel[p] = stopped_value(ctx, p);
 	}
-	counters_fold(ctx, ctx->hw.pmds, plan);
+	counters_fold(ctx, ctx->hold->hw.pmds, plan);
 }
 
 /* True if there is more of the plan to be run. */
 static bool take_failed(struct context *ctx, struct step *st, struct plan *plan)
 {
-	counters_fault(ctx, ctx->hw.pmds, plan);
+	counters_fault(ctx, ctx->hold->hw.pmds, plan);
 	if (plan->op[plan->done].verb == REG_REPLACE || plan->err.no == ENXIO)
 		st->err = plan->err; /* it may still be counting, or be when the CPU is back */
 	return plan->err.no != ENXIO && plan_rest(plan);
@@ -90,14 +91,14 @@ static int stopped(struct context *ctx, struct step *st, struct err *e)
 {
 	st->phase = PHASE_START;
 	if (st->err.no) {
-		counters_lose(ctx, ctx->hw.pmds, LOST_FAULT);
-		ctx->hw.halted = true;
+		counters_lose(ctx, ctx->hold->hw.pmds, LOST_FAULT);
+		ctx->hold->hw.halted = true;
 		*e = st->err;
 		return -e->no;
 	}
-	ctx->hw.running = false;
-	ctx->hw.global = 0;
-	ctx->hw.halted = false;
+	ctx->hold->hw.running = false;
+	ctx->hold->hw.global = 0;
+	ctx->hold->hw.halted = false;
 	if (!st->masking)
 		ctx_set_state(ctx, CTX_LOADED);
 	return CORE_DONE;
@@ -119,8 +120,8 @@ bool stop_active(const struct step *st)
 void ctx_quiet_plan(const struct context *ctx, struct plan *plan)
 {
 	plan_clear(plan);
-	if (ctx->hw.global)
-		plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, 0, ctx->hw.global);
+	if (ctx->hold->hw.global)
+		plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, 0, ctx->hold->hw.global);
 	else
 		replace_selectors(ctx, plan);
 }
@@ -137,7 +138,7 @@ int stop_begin(struct context *ctx, struct step *st, struct plan *plan)
 int stop_rest(struct context *ctx, struct step *st, struct plan *plan)
 {
 	plan_clear(plan);
-	if (ctx->hw.global)
+	if (ctx->hold->hw.global)
 		replace_selectors(ctx, plan);
 	st->phase = PHASE_STOP;
 	return CORE_RUN;
@@ -151,18 +152,18 @@ static void give_back(struct context *ctx, struct step *st, struct plan *plan)
 		return;
 	plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, ~0ULL, bits);
 	plan_add(plan, REG_FORGET, ctx->pmu->global_ctrl, 0, bits);
-	ctx->claimed_global &= ~bits;
+	ctx->hold->claimed_global &= ~bits;
 	st->give_back = 0;
 }
 
 int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
-	bool global = ctx->hw.global;
+	bool global = ctx->hold->hw.global;
 
 	if (st->phase == PHASE_QUIET && ctx_counts(ctx))
 		time_account(ctx, plan->at);
 	if (st->phase == PHASE_QUIET && global && !plan_failed(plan))
-		counters_paused(ctx, ctx->hw.pmds, plan->op[0].value);
+		counters_paused(ctx, ctx->hold->hw.pmds, plan->op[0].value);
 	if (st->phase == PHASE_STOP || !global)
 		stop_take(ctx, st, plan);
 	if (plan_failed(plan) && take_failed(ctx, st, plan))
@@ -176,7 +177,7 @@ int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct er
 		return plan->n ? CORE_RUN : stopped(ctx, st, e);
 	}
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if ((ctx->hw.pmds & ROW(d)) && !ctx->active->pmd[d].lost)
+		if ((ctx->hold->hw.pmds & ROW(d)) && !ctx->active->pmd[d].lost)
 			plan_add(plan, REG_READ, ctx->pmu->pmds[d].addr, 0, 0);
 	/* After the counters, as at every look: one taken over in between is noticed. */
 	if (global)
@@ -202,7 +203,8 @@ int step_stop(struct context *ctx, struct step *st, struct plan *plan, struct er
 			stop_report(ctx, plan);
 		return rc;
 	}
-	if (ctx->state == CTX_RUNNING)
+	ctx->block = false;
+	if (ctx_counts_now(ctx))
 		return stop_begin(ctx, st, plan);
 	if (ctx->state != CTX_UNLOADED) {
 		ctx_set_state(ctx, CTX_LOADED);

@@ -32,8 +32,8 @@ bool switch_active(const struct step *st)
 /* It cannot go on: @why explains. The counters stand still, or that is not known. */
 static int give_up(struct context *ctx, struct step *st, const struct err *why, struct err *e)
 {
-	counters_lose(ctx, ctx->hw.pmds, why->no == ENXIO ? LOST_OFFLINE : LOST_FAULT);
-	ctx->hw.halted = true;
+	counters_lose(ctx, ctx->hold->hw.pmds, why->no == ENXIO ? LOST_OFFLINE : LOST_FAULT);
+	ctx->hold->hw.halted = true;
 	st->phase = PHASE_START;
 	*e = *why;
 	return -e->no;
@@ -45,30 +45,30 @@ static void aim(const struct context *ctx, struct step *st)
 	struct image *to = &st->target;
 
 	image_of(ctx->pmu, st->to->pmc, true, to);
-	to->pmcs |= ctx->hw.pmcs;
+	to->pmcs |= ctx->hold->hw.pmcs;
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {
-		to->sel[p] = (to->sel[p] & to->mask[p]) | (ctx->hw.sel[p] & ~to->mask[p]);
-		to->mask[p] = ctx->hw.mask[p];
+		to->sel[p] = (to->sel[p] & to->mask[p]) | (ctx->hold->hw.sel[p] & ~to->mask[p]);
+		to->mask[p] = ctx->hold->hw.mask[p];
 	}
 }
 
 static bool changes(const struct context *ctx, const struct step *st, unsigned p)
 {
-	return (st->target.sel[p] ^ ctx->hw.sel[p]) & st->target.mask[p];
+	return (st->target.sel[p] ^ ctx->hold->hw.sel[p]) & st->target.mask[p];
 }
 
 /* What counted is read, and what is going to be written is seen to be ours. */
-static void plan_look(const struct context *ctx, struct step *st, struct plan *plan)
+void switch_look(struct context *ctx, struct step *st, struct plan *plan)
 {
-	uint32_t rows = selectors_of(ctx->pmu, ctx->hw.pmds);
+	uint32_t rows = selectors_of(ctx->pmu, ctx->hold->hw.pmds);
 
 	aim(ctx, st);
 	plan_clear(plan);
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if ((ctx->hw.pmds & ROW(d)) && !ctx->active->pmd[d].lost)
+		if ((ctx->hold->hw.pmds & ROW(d)) && !ctx->active->pmd[d].lost)
 			plan_add(plan, REG_READ, ctx->pmu->pmds[d].addr, 0, 0);
 	/* Without a global control, stopping them has told what the selectors held. */
-	for (unsigned p = 0; ctx->hw.global && p < ctx->pmu->npmcs; p++)
+	for (unsigned p = 0; ctx->hold->hw.global && p < ctx->pmu->npmcs; p++)
 		if ((rows & ROW(p)) || changes(ctx, st, p))
 			plan_add(plan, REG_READ, ctx->pmu->pmcs[p].addr, 0, 0);
 }
@@ -76,15 +76,15 @@ static void plan_look(const struct context *ctx, struct step *st, struct plan *p
 static int quiet(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
 	time_account(ctx, plan->at);
-	if (!ctx->hw.global)
+	if (!ctx->hold->hw.global)
 		stop_take(ctx, st, plan);
 	if (plan_failed(plan))
 		return give_up(ctx, st, &plan->err, e);
-	if (ctx->hw.global)
-		counters_paused(ctx, ctx->hw.pmds, plan->op[0].value);
+	if (ctx->hold->hw.global)
+		counters_paused(ctx, ctx->hold->hw.pmds, plan->op[0].value);
 	if (!st->to)
 		st->to = ctx->active->next;
-	plan_look(ctx, st, plan);
+	switch_look(ctx, st, plan);
 	st->phase = PHASE_SWITCH_LOOK;
 	return CORE_RUN;
 }
@@ -96,7 +96,7 @@ static void do_without(struct context *ctx, struct step *st)
 
 	for (unsigned d = 0; d < pmu->npmds; d++) {
 		if (!(st->target.pmds & ROW(d)) ||
-			!(image_field(pmu, d) & ~ctx->claimed_sel[pmu->pmds[d].pmc]))
+			!(image_field(pmu, d) & ~ctx->hold->claimed_sel[pmu->pmds[d].pmc]))
 			continue;
 		counters_lose(ctx, ROW(d), LOST_STOLEN);
 		st->target.pmds &= ~ROW(d);
@@ -119,19 +119,11 @@ static void plan_selectors(
 			plan_selector(ctx, st, p, plan);
 }
 
-static int set_up(struct context *ctx, struct step *st, struct plan *plan)
+void switch_set_up(struct context *ctx, struct step *st, struct plan *plan, uint32_t known,
+	const uint64_t held[PMU_MAX_PMDS])
 {
 	const struct pmu *pmu = ctx->pmu;
-	struct evtset *from = ctx->active;
-	uint64_t held[PMU_MAX_PMDS];
 
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		held[d] = from->pmd[d].hw;
-	evtset_leave(from);
-	ctx->active = st->to;
-	ctx->count.switches++;
-	evtset_reset_pending(ctx->active, RESET_SHORT);
-	evtset_activate(ctx->active);
 	aim(ctx, st);
 	do_without(ctx, st);
 	plan_clear(plan);
@@ -141,10 +133,34 @@ static int set_up(struct context *ctx, struct step *st, struct plan *plan)
 		if (!(st->target.pmds & ROW(d)))
 			continue;
 		s->hw = s->n.value & pmu->pmds[d].wmask;
-		if (!(ctx->hw.pmds & ROW(d)) || from->pmd[d].lost || held[d] != s->hw)
+		if (!(known & ROW(d)) || held[d] != s->hw)
 			plan_add(plan, REG_WRITE, pmu->pmds[d].addr, s->hw, ~0ULL);
 	}
 	plan_selectors(ctx, st, plan, false);
+}
+
+void switch_sets(struct context *ctx, struct evtset *to)
+{
+	evtset_leave(ctx->active);
+	ctx->active = to;
+	ctx->count.switches++;
+	evtset_reset_pending(to, RESET_SHORT);
+	evtset_activate(to);
+}
+
+static int set_up(struct context *ctx, struct step *st, struct plan *plan)
+{
+	struct evtset *from = ctx->active;
+	uint64_t held[PMU_MAX_PMDS];
+	uint32_t known = 0;
+
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
+		held[d] = from->pmd[d].hw;
+		if ((ctx->hold->hw.pmds & ROW(d)) && !from->pmd[d].lost)
+			known |= ROW(d);
+	}
+	switch_sets(ctx, st->to);
+	switch_set_up(ctx, st, plan, known, held);
 	st->phase = PHASE_SWITCH_SET;
 	return CORE_RUN;
 }
@@ -153,7 +169,7 @@ static int look(struct context *ctx, struct step *st, struct plan *plan)
 {
 	stop_take(ctx, st, plan);
 	if (plan_failed(plan)) {
-		counters_fault(ctx, ctx->hw.pmds, plan);
+		counters_fault(ctx, ctx->hold->hw.pmds, plan);
 		if (plan_rest(plan))
 			return CORE_RUN;
 	}
@@ -173,26 +189,26 @@ static void note_selectors(struct context *ctx, const struct step *st, const str
 		const struct reg_op *op = plan_result(plan, ctx->pmu->pmcs[p].addr);
 
 		if (op && (op->verb == REG_WRITE || op->verb == REG_UPDATE))
-			ctx->hw.sel[p] = st->target.sel[p];
+			ctx->hold->hw.sel[p] = st->target.sel[p];
 	}
 }
 
 /* The old image is kept for what cannot be written. */
 static void exchange(struct context *ctx, struct step *st)
 {
-	struct image old = ctx->hw;
+	struct image old = ctx->hold->hw;
 
-	ctx->hw = st->target;
+	ctx->hold->hw = st->target;
 	st->target = old;
 }
 
-static int enable(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
+int switch_enable(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
 	uint64_t on = st->target.global | st->give_back;
 
 	note_selectors(ctx, st, plan);
-	ctx->hw.pmds = st->target.pmds;
-	ctx->hw.global = 0;
+	ctx->hold->hw.pmds = st->target.pmds;
+	ctx->hold->hw.global = 0;
 	if (plan_failed(plan))
 		return give_up(ctx, st, &plan->err, e);
 	ctx->since = plan->at;
@@ -204,23 +220,20 @@ static int enable(struct context *ctx, struct step *st, struct plan *plan, struc
 		plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, ~0ULL, on);
 	if (st->give_back)
 		plan_add(plan, REG_FORGET, ctx->pmu->global_ctrl, 0, st->give_back);
-	ctx->claimed_global &= ~st->give_back;
+	ctx->hold->claimed_global &= ~st->give_back;
 	exchange(ctx, st);
 	plan->last = plan->n;
 	st->phase = PHASE_SWITCH_ENABLE;
 	return plan->n ? CORE_RUN : CORE_DONE;
 }
 
-/* Only if the last plan has failed does anybody ask. */
-static int enabled(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
+int switch_disabled(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
-	if (!plan_failed(plan))
-		return CORE_DONE;
-	ctx->hw.global = 0;
+	ctx->hold->hw.global = 0;
 	for (unsigned i = plan->done; i < plan->n; i++)
 		for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 			if (ctx->pmu->pmcs[p].addr == plan->op[i].addr)
-				ctx->hw.sel[p] = st->target.sel[p];
+				ctx->hold->hw.sel[p] = st->target.sel[p];
 	return give_up(ctx, st, &plan->err, e);
 }
 
@@ -232,8 +245,8 @@ int switch_step(struct context *ctx, struct step *st, struct plan *plan, struct 
 	case PHASE_SWITCH_LOOK:
 		return look(ctx, st, plan);
 	case PHASE_SWITCH_SET:
-		return enable(ctx, st, plan, e);
-	default: /* PHASE_SWITCH_ENABLE */
-		return enabled(ctx, st, plan, e);
+		return switch_enable(ctx, st, plan, e);
+	default: /* PHASE_SWITCH_ENABLE: only if that has failed does anybody ask */
+		return plan_failed(plan) ? switch_disabled(ctx, st, plan, e) : CORE_DONE;
 	}
 }

@@ -4,7 +4,7 @@
 
 bool ctx_counts(const struct context *ctx)
 {
-	return ctx->state == CTX_RUNNING && !ctx->hw.halted;
+	return ctx_counts_now(ctx) && !ctx->hold->hw.halted;
 }
 
 void time_account(struct context *ctx, uint64_t now)
@@ -54,7 +54,7 @@ static uint64_t next_look(const struct context *ctx)
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
 		const struct pmd_state *s = &ctx->active->pmd[d];
 
-		if (!(ctx->hw.pmds & ROW(d)) || s->lost)
+		if (!(ctx->hold->hw.pmds & ROW(d)) || s->lost)
 			continue;
 		at = earlier(at, tick_after(ctx, s->looked, soonest_overflow(ctx, d)));
 		at = earlier(at, poll ? s->looked + poll : 0);

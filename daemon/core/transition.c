@@ -21,33 +21,33 @@ static uint32_t counting(const struct image *im)
 
 static uint32_t going_off(const struct context *ctx, const struct step *st)
 {
-	return counting(&ctx->hw) & ~counting(&st->target);
+	return counting(&ctx->hold->hw) & ~counting(&st->target);
 }
 
 static uint64_t global_on(const struct context *ctx, const struct step *st)
 {
-	return st->target.global & ~ctx->hw.global;
+	return st->target.global & ~ctx->hold->hw.global;
 }
 
 static uint64_t global_off(const struct context *ctx, const struct step *st)
 {
-	return ctx->hw.global & ~st->target.global;
+	return ctx->hold->hw.global & ~st->target.global;
 }
 
 static uint64_t new_global(const struct context *ctx, const struct step *st)
 {
 	return image_global_bits(ctx->pmu, st->target.pmds | st->target.spare) &
-	       ~ctx->claimed_global;
+	       ~ctx->hold->claimed_global;
 }
 
 static uint32_t new_pmds(const struct context *ctx, const struct step *st)
 {
-	return (st->target.pmds | st->target.spare) & ~ctx->claimed_pmds;
+	return (st->target.pmds | st->target.spare) & ~ctx->hold->claimed_pmds;
 }
 
 static uint64_t new_bits(const struct context *ctx, const struct step *st, unsigned p)
 {
-	return st->target.mask[p] & ~ctx->claimed_sel[p];
+	return st->target.mask[p] & ~ctx->hold->claimed_sel[p];
 }
 
 /* Whether selector row @p is touched at all. */
@@ -55,7 +55,7 @@ static bool changes(const struct context *ctx, const struct step *st, unsigned p
 {
 	return (st->target.pmcs & ROW(p)) &&
 	       (new_bits(ctx, st, p) ||
-		       ((st->target.sel[p] ^ ctx->hw.sel[p]) & st->target.mask[p]));
+		       ((st->target.sel[p] ^ ctx->hold->hw.sel[p]) & st->target.mask[p]));
 }
 
 /* ... or has been selecting a counter that now goes off, whose count is to be told. */
@@ -67,7 +67,7 @@ static bool matters(const struct context *ctx, const struct step *st, unsigned p
 /* It holds what it has to already but for the bits that let it count. */
 static bool only_enables(const struct context *ctx, const struct step *st, unsigned p)
 {
-	return !new_bits(ctx, st, p) && !((st->target.sel[p] ^ ctx->hw.sel[p]) &
+	return !new_bits(ctx, st, p) && !((st->target.sel[p] ^ ctx->hold->hw.sel[p]) &
 						st->target.mask[p] & ~ctx->pmu->pmcs[p].enable);
 }
 
@@ -81,12 +81,12 @@ static bool enables_last(const struct context *ctx, const struct step *st, unsig
 static void keep_claimed(const struct context *ctx, struct image *target)
 {
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {
-		if (!(ctx->hw.pmcs & ROW(p)))
+		if (!(ctx->hold->hw.pmcs & ROW(p)))
 			continue;
 		if (!(target->pmcs & ROW(p)))
 			target->sel[p] = ctx->pmu->pmcs[p].def;
 		target->pmcs |= ROW(p);
-		target->mask[p] |= ctx->hw.mask[p];
+		target->mask[p] |= ctx->hold->hw.mask[p];
 	}
 }
 
@@ -97,6 +97,9 @@ bool transition_active(const struct step *st)
 
 int transition_begin(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
+	/* Its registers get it when its thread comes to a CPU. */
+	if (ctx_parked(ctx))
+		return CORE_DONE;
 	st->moves = true;
 	keep_claimed(ctx, &st->target);
 	plan_clear(plan);
@@ -167,7 +170,7 @@ static int undo(struct context *ctx, struct step *st, struct plan *plan, struct 
 			plan_add(plan, REG_RELEASE, pmu->pmcs[p].addr, 0, fresh);
 		if (old)
 			plan_add(plan, pmu->pmcs[p].shared ? REG_UPDATE : REG_WRITE,
-				pmu->pmcs[p].addr, ctx->hw.sel[p], old);
+				pmu->pmcs[p].addr, ctx->hold->hw.sel[p], old);
 	}
 	for (unsigned d = 0; d < pmu->npmds; d++)
 		if (new_pmds(ctx, st) & ROW(d))
@@ -246,7 +249,8 @@ static int selector_check(
 	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[p];
 	const struct reg_op *op = plan_result(plan, pmc->addr);
 	uint64_t fresh = new_bits(ctx, st, p);
-	uint64_t bad = (op->value ^ ctx->hw.sel[p]) & ctx->claimed_sel[p] & ctx->hw.mask[p];
+	uint64_t bad = (op->value ^ ctx->hold->hw.sel[p]) & ctx->hold->claimed_sel[p] &
+		       ctx->hold->hw.mask[p];
 
 	if (op->value & pmc->enable & fresh)
 		return blame(ctx, st, p, op->value, "is held", e);
@@ -265,8 +269,8 @@ static int selector_check(
 static void set_counters(struct context *ctx, const struct step *st, struct plan *plan)
 {
 	/* One that stood still may have been used by others, or have run in a start that failed. */
-	uint32_t fresh =
-		(st->target.pmds & ~ctx->hw.pmds) | (counting(&st->target) & ~counting(&ctx->hw));
+	uint32_t fresh = (st->target.pmds & ~ctx->hold->hw.pmds) |
+			 (counting(&st->target) & ~counting(&ctx->hold->hw));
 
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
 		struct pmd_state *s = &ctx->active->pmd[d];
@@ -327,16 +331,16 @@ static int set(struct context *ctx, struct step *st, struct plan *plan, struct e
 /* The hardware is what it was to be, or is by the next plan; the old image is kept for undo(). */
 static void settle(struct context *ctx, struct step *st, uint64_t now)
 {
-	struct image old = ctx->hw;
+	struct image old = ctx->hold->hw;
 
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if (counting(&st->target) & ~counting(&ctx->hw) & ROW(d))
+		if (counting(&st->target) & ~counting(&ctx->hold->hw) & ROW(d))
 			ctx->active->pmd[d].looked = now;
-	ctx->claimed_pmds |= new_pmds(ctx, st);
-	ctx->claimed_global |= new_global(ctx, st);
+	ctx->hold->claimed_pmds |= new_pmds(ctx, st);
+	ctx->hold->claimed_global |= new_global(ctx, st);
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
-		ctx->claimed_sel[p] |= st->target.mask[p];
-	ctx->hw = st->target;
+		ctx->hold->claimed_sel[p] |= st->target.mask[p];
+	ctx->hold->hw = st->target;
 	st->target = old;
 }
 
@@ -380,14 +384,14 @@ static int commit(struct context *ctx, struct step *st, struct plan *plan, struc
 
 static int enabled(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
-	struct image new = ctx->hw;
+	struct image new = ctx->hold->hw;
 
 	if (!plan_failed(plan)) {
 		st->phase = PHASE_START;
 		return CORE_DONE;
 	}
 	*e = plan->err;
-	ctx->hw = st->target;
+	ctx->hold->hw = st->target;
 	st->target = new;
 	return undo(ctx, st, plan, e);
 }

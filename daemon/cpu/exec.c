@@ -70,7 +70,7 @@ static int carry_on(struct executor *x, struct context *ctx, struct command *cmd
 			break;
 		plan->done = x->be->ops->run(x->cpu, plan->op, plan->n, &plan->err);
 	}
-	if (ctx->state == CTX_RUNNING && x->step.moves)
+	if (ctx_counts_now(ctx) && x->step.moves)
 		ctx_quiet_plan(ctx, &x->quiet);
 	if (ctx->nlive) /* of @was too: no set that could be active is deleted */
 		ctx_live_end(ctx, was);
@@ -85,7 +85,7 @@ int exec_command(struct executor *x, struct context *ctx, struct command *cmd, s
 	if (ctx->nlive)
 		ctx_live_begin(ctx);
 	x->plan.virt.asked = x->plan.virt.valid = 0;
-	if (command_stops(cmd->verb) && ctx->state == CTX_RUNNING) {
+	if (command_stops(cmd->verb) && ctx_counts_now(ctx)) {
 		step_quiet(&x->step);
 		plan_copy(&x->plan, &x->quiet);
 		x->plan.virt.want = ctx_virtuals(ctx, cmd);

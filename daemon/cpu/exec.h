@@ -40,7 +40,7 @@ enum { EXEC_LAST = 1 };
 
 static inline void exec_quiet(struct executor *x, const struct context *ctx)
 {
-	if (ctx->state == CTX_RUNNING)
+	if (ctx_counts_now(ctx))
 		x->quiet.done = x->be->ops->run(x->cpu, x->quiet.op, x->quiet.n, &x->quiet.err);
 }
 

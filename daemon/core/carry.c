@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A thread's context comes to a CPU and leaves it (specification 3.1.7: the PMU state is saved and
+ * restored on context switches). In between it is parked: what commands do to it is memory only.
+ *
+ *   in    the counters, and those selectors that differ, are written; last of all, what makes
+ *         them count
+ *   out   they are stopped, by the plan that is made in advance; read, and their selectors, to see
+ *         that they were ours; what follows from that (overflow, another set) is done parked
+ *
+ * Nothing is claimed here: whoever gives it the CPU's hold has seen to that. Neither turns back:
+ * what cannot be read or written costs its counts, and the context is parked all the same.
+ */
+#include "daemon/core/core_i.h"
+
+/* Nothing in the CPU's registers counts any more. */
+static void let_go(struct context *ctx)
+{
+	struct image *hw = &ctx->hold->hw;
+
+	hw->pmds = 0;
+	hw->global = 0;
+	hw->running = false;
+	hw->halted = false;
+	ctx->hold = &ctx->own;
+}
+
+static int in_failed(struct context *ctx, const struct step *st)
+{
+	counters_lose(ctx, ctx->hold->hw.pmds | st->target.pmds, LOST_FAULT);
+	let_go(ctx);
+	return CORE_DONE;
+}
+
+int step_in(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
+{
+	int rc;
+
+	switch (st->phase) {
+	case PHASE_IN_SET:
+		rc = switch_enable(ctx, st, plan, e);
+		st->phase = PHASE_IN_ENABLE;
+		return rc < 0 ? in_failed(ctx, st) : rc;
+	case PHASE_IN_ENABLE: /* only if that has failed does anybody ask */
+		if (plan_failed(plan) && switch_disabled(ctx, st, plan, e) < 0)
+			return in_failed(ctx, st);
+		return CORE_DONE;
+	default:
+		st->to = ctx->active;
+		st->moves = true;
+		switch_set_up(ctx, st, plan, 0, NULL);
+		st->phase = PHASE_IN_SET;
+		return CORE_RUN;
+	}
+}
+
+/* Its set's time has been accounted up to ctx->since, and stands still since. */
+int parked_act(struct context *ctx)
+{
+	if (ctx->mask_due)
+		ctx_set_state(ctx, CTX_MASKED);
+	overflow_notify(ctx);
+	if (ctx->state == CTX_RUNNING && (ctx->active->due || time_is_over(ctx, ctx->since)))
+		switch_sets(ctx, ctx->active->next);
+	return CORE_DONE;
+}
+
+static int parked(struct context *ctx)
+{
+	let_go(ctx);
+	return parked_act(ctx);
+}
+
+static int quiet(struct context *ctx, struct step *st, struct plan *plan)
+{
+	uint64_t global = ctx->hold->hw.global;
+
+	time_account(ctx, plan->at);
+	if (!global)
+		stop_take(ctx, st, plan);
+	if (plan_failed(plan)) {
+		counters_fault(ctx, ctx->hold->hw.pmds, plan);
+		return parked(ctx);
+	}
+	if (global)
+		counters_paused(ctx, ctx->hold->hw.pmds, plan->op[0].value);
+	st->to = ctx->active;
+	switch_look(ctx, st, plan);
+	st->phase = PHASE_OUT_LOOK;
+	return CORE_RUN;
+}
+
+static int look(struct context *ctx, struct step *st, struct plan *plan)
+{
+	stop_take(ctx, st, plan);
+	if (plan_failed(plan)) {
+		counters_fault(ctx, ctx->hold->hw.pmds, plan);
+		if (plan_rest(plan))
+			return CORE_RUN;
+	}
+	overflow_settle(ctx, plan);
+	if (!st->give_back)
+		return parked(ctx);
+	/* Who has taken over a selector has our bit of the global control, too. */
+	plan_clear(plan);
+	plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, ~0ULL, st->give_back);
+	plan_add(plan, REG_FORGET, ctx->pmu->global_ctrl, 0, st->give_back);
+	ctx->hold->claimed_global &= ~st->give_back;
+	st->phase = PHASE_OUT_GIVE;
+	return CORE_RUN;
+}
+
+int step_out(struct context *ctx, struct step *st, struct plan *plan)
+{
+	if (!ctx_counts_now(ctx))
+		return CORE_DONE;
+	switch (st->phase) {
+	case PHASE_OUT_LOOK:
+		return look(ctx, st, plan);
+	case PHASE_OUT_GIVE:
+		return parked(ctx);
+	default: /* the counters have been stopped before this began */
+		return quiet(ctx, st, plan);
+	}
+}
+
+bool ctx_holds(const struct context *ctx, const struct hold *hold)
+{
+	struct image im;
+
+	for (unsigned i = 0; i < ctx->nsets; i++) {
+		image_of(ctx->pmu, ctx->sets[i]->pmc, false, &im);
+		for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+			if (im.mask[p] & ~hold->claimed_sel[p])
+				return false;
+	}
+	return true;
+}
+
+uint32_t ctx_gaugeable(const struct context *ctx, const struct evtset *set)
+{
+	const struct pmu *pmu = ctx->pmu;
+	uint32_t rows = 0;
+	struct image im;
+
+	image_of(pmu, set->pmc, false, &im);
+	for (unsigned d = 0; d < pmu->npmds; d++)
+		if ((im.pmds & ROW(d)) &&
+			!(set->pmc[pmu->pmds[d].pmc] & pmu->pmcs[pmu->pmds[d].pmc].kernel &
+				image_field(pmu, d)))
+			rows |= ROW(d);
+	return rows;
+}
+
+void ctx_lose(struct context *ctx, enum lost why)
+{
+	struct image im;
+
+	image_of(ctx->pmu, ctx->active->pmc, true, &im);
+	counters_lose(ctx, im.pmds, why);
+}
