@@ -219,8 +219,11 @@ int step_end(struct context *ctx, struct step *st, struct plan *plan, struct err
 		.pid = (uint32_t)ctx->pid,
 		.tid = (uint32_t)ctx->tid,
 	};
-	int rc = step_unload(ctx, st, plan, e);
+	int rc;
 
+	if (ctx->state == CTX_UNLOADED)
+		return CORE_DONE; /* somebody has been quicker */
+	rc = step_unload(ctx, st, plan, e);
 	if (rc == CORE_RUN)
 		return rc;
 	ctx->ended = true;

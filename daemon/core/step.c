@@ -89,6 +89,7 @@ int core_step(
 		return step_end(ctx, st, plan, e);
 	case CMD_CLONE:
 		cmd->into->flags = ctx->flags;
+		cmd->info.state = ctx->state;
 		return sets_copy(cmd->into, ctx, e);
 	case CMD_START:
 		return step_start(ctx, cmd, st, plan, e);

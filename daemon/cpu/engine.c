@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "daemon/cpu/engine_i.h"
 #include "daemon/cpu/exec.h"
+#include "daemon/track/tracker.h"
 
 struct engine {
 	struct backend *be;
@@ -19,15 +20,47 @@ struct engine {
 	struct tenant *loaded; /* those that have a home, */
 	unsigned watched;      /* and how many of them are watched */
 	struct survey *survey; /* the one under way */
-	bool ending;           /* nothing more is loaded */
-	unsigned expected;     /* news to come, at least as many as 1 if there are any */
-	uint64_t owed;         /* news taken before their senders have made the box readable */
-	struct executor x;     /* of commands on unloaded contexts */
+	struct tracker *tracker;
+	struct queue waiting; /* loads, until the tracker is idle */
+	bool ending;          /* nothing more is loaded */
+	unsigned expected;    /* news to come, at least as many as 1 if there are any */
+	uint64_t owed;        /* news taken before their senders have made the box readable */
+	struct executor x;    /* of commands on unloaded contexts */
 };
+
+static bool submit_bounced(struct engine *eng, struct tenant *t);
+
+/* What the tracker asks for. */
+
+static void submit(void *arg, struct job *job)
+{
+	engine_submit(arg, job);
+}
+
+static void resubmit(void *arg, struct tenant *t)
+{
+	submit_bounced(arg, t);
+}
+
+static void submit_waiting(void *arg)
+{
+	struct engine *eng = arg;
+	struct link *l = queue_take(&eng->waiting);
+
+	while (l) {
+		struct job *job = link_entry(l, struct job, link);
+
+		l = l->next;
+		engine_submit(eng, job);
+	}
+}
+
+static const struct tracker_ops tracker_ops = {submit, resubmit, submit_waiting};
 
 int engine_new(struct backend *be, struct engine **out, struct err *e)
 {
 	CLEANUP_FREE struct engine *eng = calloc(1, sizeof(*eng));
+	int rc;
 
 	if (!eng)
 		return err_set(e, ENOMEM, "no memory");
@@ -37,6 +70,9 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 	eng->box.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (eng->box.fd < 0)
 		return err_set(e, errno, "eventfd: %s", err_name(errno));
+	rc = tracker_new(be, &eng->box, &eng->stats, &tracker_ops, eng, &eng->tracker, e);
+	if (rc < 0)
+		return rc;
 	*out = take_ptr(&eng);
 	return 0;
 }
@@ -44,6 +80,7 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 void engine_free(struct engine *eng)
 {
 	engine_drain(eng);
+	tracker_free(eng->tracker);
 	virtuals_close(&eng->x.virtuals);
 	close(eng->box.fd);
 	free(eng);
@@ -96,22 +133,6 @@ void engine_watch(struct engine *eng, struct tenant *t)
 		eng->watched++;
 }
 
-bool tenant_publish(struct tenant *t)
-{
-	const struct context *ctx = &t->ctx;
-	bool changed =
-		atomic_load_explicit(&t->queued, memory_order_relaxed) != ctx->messages.n ||
-		atomic_load_explicit(&t->changes, memory_order_relaxed) != ctx->count.changes ||
-		atomic_load_explicit(&t->notified, memory_order_relaxed) != ctx->count.notified;
-
-	if (!changed)
-		return false;
-	atomic_store(&t->queued, ctx->messages.n);
-	atomic_store(&t->changes, ctx->count.changes);
-	atomic_store(&t->notified, ctx->count.notified);
-	return true;
-}
-
 const struct tenant *engine_owner(const struct engine *eng, unsigned cpu)
 {
 	for (const struct tenant *t = eng->loaded; t; t = t->loaded_next)
@@ -157,12 +178,14 @@ static int move_in(struct engine *eng, struct job *job, struct err *e)
 	struct tenant *t = job->tenant;
 	unsigned cpu = job->cmd.cpu;
 	const struct tenant *owner = engine_owner(eng, cpu);
-	int rc = core_load_check(&t->ctx, &job->cmd, e);
+	const struct tenant *rider = tracker_any(eng->tracker);
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	if (eng->ending)
-		return err_set(e, ENODEV, "the daemon is ending");
+	if (rider)
+		return err_set(e, EBUSY,
+			"threads are monitored, by context '%s' of uid %u (loaded by pid %d) and "
+			"perhaps others: the PMU is theirs until all are unloaded",
+			rider->name, rider->uid, rider->pid);
 	if (owner)
 		return err_set(e, EBUSY,
 			"CPU %u is taken by context '%s' of uid %u (loaded by pid %d): see cpus",
@@ -183,7 +206,7 @@ static int move_in(struct engine *eng, struct job *job, struct err *e)
 static void finish(struct job *job)
 {
 	struct tenant *t = job->tenant;
-	bool over = t->doomed && job->cmd.verb == CMD_DESTROY && !t->home;
+	bool over = t->doomed && job->cmd.verb == CMD_DESTROY && !t->home && !t->rider;
 
 	job->done(job);
 	if (over)
@@ -223,6 +246,52 @@ static bool look(struct job *job)
 	return true;
 }
 
+static int ride(struct engine *eng, struct job *job, struct err *e)
+{
+	const struct tenant *owner = eng->loaded;
+	int rc;
+
+	if (owner)
+		return err_set(e, EBUSY,
+			"CPU %u is monitored, by context '%s' of uid %u (loaded by pid %d) and "
+			"perhaps "
+			"others: no thread can be until all are unloaded",
+			worker_cpu(owner->home), owner->name, owner->uid, owner->pid);
+	rc = tracker_load(eng->tracker, job, e);
+	if (rc == 0)
+		job->tenant->pid = job->pid;
+	return rc;
+}
+
+/* Done by the caller if it fails, or has to be. False: it is under way. */
+static bool load(struct engine *eng, struct job *job)
+{
+	struct err *e = &job->err;
+
+	job->rc = core_load_check(&job->tenant->ctx, &job->cmd, e);
+	if (job->rc < 0)
+		return true;
+	if (eng->ending) {
+		job->rc = err_set(e, ENODEV, "the daemon is ending");
+		return true;
+	}
+	/* Somebody has unloaded a thread just now, and its carriers put registers back. */
+	if (!tracker_any(eng->tracker) && !tracker_idle(eng->tracker)) {
+		queue_put(&eng->waiting, &job->link);
+		return false;
+	}
+	if (job->cmd.tid) {
+		job->rc = ride(eng, job, e);
+		return job->rc < 0;
+	}
+	job->rc = move_in(eng, job, e);
+	if (job->rc < 0)
+		return true;
+	job->initial = true;
+	mail(eng, job);
+	return false;
+}
+
 void engine_submit(struct engine *eng, struct job *job)
 {
 	struct tenant *t = job->tenant;
@@ -236,13 +305,13 @@ void engine_submit(struct engine *eng, struct job *job)
 			mail(eng, job);
 		return;
 	}
+	if (t->rider) {
+		tracker_submit(eng->tracker, job);
+		return;
+	}
 	if (job->cmd.verb == CMD_LOAD) {
-		job->rc = move_in(eng, job, &job->err);
-		if (job->rc == 0) {
-			job->initial = true;
-			mail(eng, job);
+		if (!load(eng, job))
 			return;
-		}
 	} else {
 		job->rc = exec_command(&eng->x, &t->ctx, &job->cmd, &job->err);
 		tenant_publish(t);
@@ -258,22 +327,38 @@ bool engine_cancel(struct job *job)
 	       atomic_compare_exchange_strong(&job->state, &waiting, JOB_CANCELLED);
 }
 
-static void submit_bounced(struct engine *eng, struct tenant *t)
+/* CMD_DESTROY comes last, whatever it has overtaken: true if it is among them. */
+static bool submit_bounced(struct engine *eng, struct tenant *t)
 {
 	struct link *l = queue_take(&t->bounced);
+	struct job *destroy = NULL;
 
 	while (l) {
 		struct job *job = link_entry(l, struct job, link);
 
 		l = l->next;
 		job->bounced = false;
-		if (t->doomed) {
+		if (job->cmd.verb == CMD_DESTROY) {
+			destroy = job;
+		} else if (t->doomed) {
 			job->rc = err_set(&job->err, ENODEV, "the context is being removed");
 			job->done(job);
 		} else {
 			engine_submit(eng, job);
 		}
 	}
+	if (destroy)
+		engine_submit(eng, destroy);
+	return destroy;
+}
+
+/* It is the session thread's again. */
+static void moved_out(struct engine *eng, struct tenant *t)
+{
+	bool over = t->doomed; /* by a command that has been carried out, or has bounced */
+
+	if (!submit_bounced(eng, t) && over)
+		t->gone(t);
 }
 
 /*
@@ -286,6 +371,11 @@ static void move_out(struct engine *eng, struct tenant *t)
 
 	if (atomic_fetch_sub(&t->inflight, 1) != 1)
 		return; /* what is still in the mail brings the news again */
+	if (t->rider) {
+		tracker_unloaded(eng->tracker, t);
+		moved_out(eng, t);
+		return;
+	}
 	while (*at != t)
 		at = &(*at)->loaded_next;
 	*at = t->loaded_next;
@@ -295,14 +385,13 @@ static void move_out(struct engine *eng, struct tenant *t)
 	worker_retire(t->home);
 	eng->expected++; /* that it is gone */
 	t->home = NULL;
-	submit_bounced(eng, t);
-	if (t->doomed)
-		t->gone(t);
+	moved_out(eng, t);
 }
 
 static void job_news(struct engine *eng, struct job *job)
 {
-	eng->expected--;
+	if (!job->tracked)
+		eng->expected--;
 	if (!job->bounced) {
 		/* Only the load that a worker was made for leaves its tenant unloaded if it fails.
 		 */
@@ -327,7 +416,12 @@ static void happened(struct tenant *t)
 
 bool engine_expects_news(const struct engine *eng)
 {
-	return eng->expected || eng->watched;
+	return eng->expected || eng->watched || !tracker_idle(eng->tracker);
+}
+
+static void take_track_news(struct tracker *tk, struct track_news *n)
+{
+	n->take(tk, n);
 }
 
 void engine_news(struct engine *eng)
@@ -366,6 +460,9 @@ void engine_news(struct engine *eng)
 		case NEWS_SURVEY:
 			eng->expected--;
 			survey_news(news);
+			break;
+		case NEWS_TRACK:
+			take_track_news(eng->tracker, link_entry(news, struct track_news, news));
 			break;
 		}
 	}
@@ -409,15 +506,21 @@ static void unload(struct engine *eng, struct tenant *t)
 
 void engine_drain(struct engine *eng)
 {
+	struct tenant *t;
+
 	eng->ending = true;
 	while (eng->loaded) {
-		struct tenant *t = eng->loaded;
-
+		t = eng->loaded;
 		unload(eng, t);
 		while (eng->loaded == t)
 			wait_for_news(eng);
 	}
-	while (eng->stats.workers || eng->survey)
+	while ((t = tracker_any(eng->tracker))) {
+		unload(eng, t);
+		while (t == tracker_any(eng->tracker))
+			wait_for_news(eng);
+	}
+	while (eng->stats.workers || eng->survey || !tracker_idle(eng->tracker))
 		wait_for_news(eng);
 }
 

@@ -13,7 +13,4 @@ void engine_expect(struct engine *eng);                 /* one more piece of new
 struct survey **engine_survey_slot(struct engine *eng); /* the one under way, or NULL in it */
 void survey_news(struct news *news);
 
-/* Makes known what others may know of @t; true if that has changed. Its owner's. */
-bool tenant_publish(struct tenant *t);
-
 #endif

@@ -57,15 +57,6 @@ struct worker {
 	struct err err;
 };
 
-void news_send(struct news_box *box, struct news *n)
-{
-	static const uint64_t one = 1;
-
-	queue_put(&box->queue, &n->link);
-	/* EAGAIN means that the counter is at its limit: it is readable, all the same. */
-	raw_syscall4(SYS_write, box->fd, (long)&one, sizeof(one), 0);
-}
-
 /* One of both sees what the other has done: the worker takes its mail after it has set polls. */
 static void ring(struct worker *w)
 {
@@ -138,8 +129,7 @@ static void settle(unsigned cpu)
 static void settled(struct worker *w, struct tenant *t)
 {
 	note_wake(w, &t->ctx);
-	if (tenant_publish(t) && atomic_load(&t->watched) && !atomic_exchange(&t->told, true))
-		news_send(w->box, &t->happened);
+	tenant_settled(t, w->box);
 }
 
 static int execute(struct worker *w, struct tenant *t, struct command *cmd, struct err *e)
@@ -210,28 +200,6 @@ static void close_cpu(struct worker *w)
 	w->x.cpu = NULL;
 }
 
-/*
- * One job less is in flight; @t may be gone after this. The last one to leave an unloaded tenant
- * hands its place over to the news of it, so that the session thread finds either somebody still
- * in flight or nobody who would touch the tenant again.
- */
-static void leave(struct worker *w, struct tenant *t, bool unloaded)
-{
-	unsigned n;
-
-	if (!unloaded) {
-		atomic_fetch_sub(&t->inflight, 1);
-		return;
-	}
-	n = atomic_load(&t->inflight);
-	do {
-		if (n == 1) {
-			news_send(w->box, &t->news);
-			return;
-		}
-	} while (!atomic_compare_exchange_weak(&t->inflight, &n, n - 1));
-}
-
 /* What starts counters: it runs on and is the session thread's to answer, so no more is to do. */
 static void run_last(struct worker *w, struct job *job)
 {
@@ -269,7 +237,7 @@ static void run_job(struct worker *w, struct job *job)
 		close_cpu(w);
 	/* One that bounces is in flight until it is back. */
 	if (!job->bounced)
-		leave(w, t, unloaded);
+		tenant_leave(t, w->box, unloaded);
 	if (job->bounced || job->here)
 		news_send(w->box, &job->news);
 	else
@@ -295,7 +263,7 @@ static void tick(struct worker *w, bool switches)
 	atomic_fetch_add_explicit(&w->stats->polls, 1, memory_order_relaxed);
 	if (execute(w, t, &w->ticking, &w->err) == EXEC_LAST)
 		execute_last(w, t, &w->ticking, &w->err);
-	leave(w, t, false);
+	tenant_leave(t, w->box, false);
 }
 
 /* Makes room for more events. Whoever has the context now does it in passing. */
@@ -309,7 +277,7 @@ static void take_events(struct worker *w)
 		return;
 	lookout_read(&w->lookout, &t->ctx, monotonic_ns(), &ignored);
 	note_wake(w, &t->ctx);
-	leave(w, t, false);
+	tenant_leave(t, w->box, false);
 }
 
 /* The same for one that samples. */

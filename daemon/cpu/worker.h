@@ -8,14 +8,6 @@
 struct executor;
 struct worker;
 
-/* Where workers send news to; one for all of them. */
-struct news_box {
-	struct queue queue;
-	int fd; /* eventfd */
-};
-
-void news_send(struct news_box *box, struct news *n);
-
 /* Makes the worker of @cpu. -ENOMEM, -EAGAIN. */
 int worker_new(struct backend *be, struct news_box *box, struct engine_stats *stats, unsigned cpu,
 	struct worker **out, struct err *e);

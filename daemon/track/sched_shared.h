@@ -30,6 +30,8 @@ struct sched_cpu {
 	sched_u32 slot;    /* its slot; 0: it is not followed */
 	sched_u32 changes; /* how often another thread than the last has come to run */
 	sched_u64 time;    /* CLOCK_MONOTONIC of the last of them */
+	sched_u32 died;    /* slot of the last followed thread that ended here */
+	sched_u32 reserved;
 };
 
 /* One followed thread. */

@@ -1,0 +1,723 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a carrier executes in user mode between the register access that starts the counters and
+ * the one that stops them is counted as its thread's: ride(), which does next to nothing. Since
+ * that is always the same, it is gauged once for what the PMCs hold, and the core subtracts it.
+ */
+#include "daemon/track/carrier.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/raw_syscall.h"
+#include "daemon/cpu/thread.h"
+
+#define SECOND_NS   1000000000
+#define PATIENCE_NS 10000000 /* for another carrier; it needs microseconds */
+
+enum {
+	SPINS = 200,     /* before it lets others run that are as urgent */
+	GAUGINGS = 8,    /* of which the least counts */
+	OFFLINE_MS = 20, /* how often it looks whether its CPU is back */
+	ORDER_RETIRE = 1,
+};
+
+enum { FD_SCHED, FD_BELL, FD_WITNESS, NFDS };
+
+struct carrier {
+	pthread_t thread;
+	unsigned cpu;
+	struct track *tr;
+	struct queue mail, tries;
+	atomic_uint orders;
+	struct track_news gone;
+
+	/* The thread's own. */
+	struct pollfd fds[NFDS];
+	unsigned nfds;
+	bool offline; /* its CPU was when it was last looked at */
+	bool open;    /* it has all that it needs of its CPU: */
+	struct executor x;
+	struct context scratch; /* whose hold is the CPU's */
+	struct sched_cpu *now;  /* who runs here */
+	struct lookout lookout; /* for those that sample */
+	struct rider *boarded;
+	unsigned changes; /* of ->now, when it was boarded */
+	bool armed;       /* a plan is left that starts its counters */
+	struct timespec left;
+	struct command in, out;
+	struct err err;
+};
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
+}
+
+static void ring(struct carrier *c)
+{
+	eventfd_write(c->fds[FD_BELL].fd, 1);
+}
+
+/* What is executed while the counters of @ctx count. @timeout becomes what is left of it. */
+static __attribute__((noinline)) long ride(
+	struct carrier *c, struct context *ctx, struct timespec *timeout)
+{
+	long n;
+
+	if (c->armed)
+		exec_last(&c->x, ctx, &c->in, &c->err);
+	n = raw_syscall6(SYS_ppoll, (long)c->fds, c->nfds, (long)timeout, 0, 0, 0);
+	exec_quiet(&c->x, ctx);
+	return n;
+}
+
+static void put_in(struct carrier *c, struct context *ctx)
+{
+	c->x.lookout = ctx->smpl.fmt ? &c->lookout : NULL;
+	ctx->hold = &c->scratch.own;
+	ctx->cpu = c->cpu;
+	c->armed = exec_command(&c->x, ctx, &c->in, &c->err) == EXEC_LAST;
+}
+
+static void take_out(struct carrier *c, struct context *ctx)
+{
+	c->armed = false;
+	exec_command(&c->x, ctx, &c->out, &c->err);
+	c->x.lookout = NULL;
+}
+
+/* Commands of its own, which nobody else waits for. */
+static int do_scratch(struct carrier *c, struct command *cmd, struct err *e)
+{
+	int rc;
+
+	if (command_stops(cmd->verb))
+		exec_quiet(&c->x, &c->scratch);
+	rc = exec_command(&c->x, &c->scratch, cmd, e);
+	return rc == EXEC_LAST ? exec_last(&c->x, &c->scratch, cmd, e) : rc;
+}
+
+/* --- What it needs of its CPU */
+
+/* Pinned last: before that, an ordinary thread could wait for seconds there. */
+static int settle(struct carrier *c, struct err *e)
+{
+	struct sched_param param = {.sched_priority = 1};
+	cpu_set_t set;
+	char name[16];
+	int rc;
+
+	snprintf(name, sizeof(name), "pfc/%u", c->cpu);
+	pthread_setname_np(pthread_self(), name);
+	rc = pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+	if (rc)
+		return err_set(e, EPERM,
+			"SCHED_FIFO: %s: threads can be followed exactly only by carriers that "
+			"come "
+			"first: the daemon needs CAP_SYS_NICE and a realtime budget of its cgroup",
+			err_name(rc));
+	CPU_ZERO(&set);
+	if (c->cpu < CPU_SETSIZE)
+		CPU_SET(c->cpu, &set);
+	rc = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	return rc ? err_set(e, ENXIO, "CPU %u is offline: see cpus", c->cpu) : 0;
+}
+
+static int load_scratch(struct carrier *c, struct err *e)
+{
+	struct command load = {
+		.verb = CMD_LOAD,
+		.cpu = c->cpu,
+		.rights = {.system = true, .kernel = true},
+	};
+
+	if (ctx_init(&c->scratch, c->tr->be->pmu) < 0)
+		return err_set(e, ENOMEM, "no memory for a carrier");
+	return do_scratch(c, &load, e);
+}
+
+static void shut(struct carrier *c)
+{
+	struct command unload = {.verb = CMD_UNLOAD};
+	struct err ignored;
+
+	__atomic_store_n(&c->now->carrier, 0, __ATOMIC_RELAXED);
+	sched_unbell(c->tr->sched, c->cpu);
+	cleanup_close(&c->fds[FD_SCHED].fd);
+	c->fds[FD_SCHED].fd = -1;
+	c->fds[FD_SCHED].revents = 0;
+	lookout_close(&c->lookout);
+	c->fds[FD_WITNESS].fd = -1;
+	if (c->x.cpu) {
+		do_scratch(c, &unload, &ignored);
+		c->tr->be->ops->cpu_close(c->x.cpu);
+		c->x.cpu = NULL;
+		ctx_free(&c->scratch);
+	}
+	virtuals_close(&c->x.virtuals);
+	c->open = false;
+}
+
+static int open_up(struct carrier *c, struct err *e)
+{
+	int rc = settle(c, e);
+
+	if (rc == 0)
+		rc = c->tr->be->ops->cpu_open(c->tr->be, c->cpu, &c->x.cpu, e);
+	if (rc == 0)
+		rc = load_scratch(c, e);
+	if (rc == 0)
+		rc = sched_bell(c->tr->sched, c->cpu, &c->fds[FD_SCHED].fd, e);
+	if (rc < 0) {
+		shut(c);
+		return rc;
+	}
+	__atomic_store_n(&c->now->carrier, (sched_u32)gettid(), __ATOMIC_RELAXED);
+	c->open = true;
+	return 0;
+}
+
+/* For contexts that sample. Its samples are of whoever makes it: this thread's do not count. */
+static int open_witness(struct carrier *c, const struct context *ctx, struct err *e)
+{
+	int rc;
+
+	if (!ctx->smpl.fmt || c->lookout.witness)
+		return 0;
+	rc = lookout_open(&c->lookout, c->cpu,
+		ctx->limits.tick_ns ? ctx->limits.tick_ns : SECOND_NS, true, -1, e);
+	if (rc == 0)
+		c->fds[FD_WITNESS].fd = witness_fd(c->lookout.witness);
+	return rc;
+}
+
+/* --- Preparing for what the PMCs of a context ask for */
+
+static int write_pmcs(struct carrier *c, const struct evtset *set, struct err *e)
+{
+	const struct pmu *pmu = c->tr->be->pmu;
+	struct cmd_reg regs[PMU_MAX_PMCS] = {{0}};
+	struct command write = {
+		.verb = CMD_WRITE,
+		.regs = regs,
+		.nregs = pmu->npmcs,
+		.rights = {.kernel = true},
+	};
+
+	for (unsigned p = 0; p < pmu->npmcs; p++) {
+		regs[p].num = pmu->pmcs[p].num;
+		regs[p].value = set->pmc[p];
+	}
+	return do_scratch(c, &write, e);
+}
+
+/* What one way in and out, with no thread in between, adds to each counter. */
+static void ride_alone(struct carrier *c, uint64_t least[PMU_MAX_PMDS])
+{
+	struct evtset *set = c->scratch.active;
+	uint64_t before[PMU_MAX_PMDS];
+	struct timespec none = {0};
+
+	for (unsigned d = 0; d < set->npmds; d++)
+		before[d] = set->pmd[d].n.value;
+	put_in(c, &c->scratch);
+	ride(c, &c->scratch, &none);
+	take_out(c, &c->scratch);
+	for (unsigned d = 0; d < set->npmds; d++)
+		if (set->pmd[d].n.value - before[d] < least[d])
+			least[d] = set->pmd[d].n.value - before[d];
+}
+
+static int gauge(struct carrier *c, struct context *ctx, struct evtset *set, struct err *e)
+{
+	struct command start = {.verb = CMD_START}, stop = {.verb = CMD_STOP};
+	uint32_t rows = ctx_gaugeable(ctx, set);
+	uint64_t least[PMU_MAX_PMDS];
+	int rc;
+
+	set->gauged = true;
+	for (unsigned d = 0; d < set->npmds; d++) {
+		set->pmd[d].carry = 0;
+		least[d] = UINT32_MAX;
+	}
+	if (!rows)
+		return 0;
+	rc = do_scratch(c, &start, e);
+	if (rc < 0)
+		return rc;
+	exec_quiet(&c->x, &c->scratch);
+	take_out(c, &c->scratch); /* from here on, all ways in and out are alike */
+	for (unsigned i = 0; i < GAUGINGS; i++)
+		ride_alone(c, least);
+	for (unsigned d = 0; d < set->npmds; d++)
+		if ((rows & ROW(d)) && !c->scratch.active->pmd[d].lost) {
+			set->pmd[d].carry = (uint32_t)least[d];
+			atomic_store(&c->tr->stats->carry, least[d]);
+		}
+	return do_scratch(c, &stop, e);
+}
+
+/* Claims what the sets of @ctx need, tries it, and gauges it. */
+static int prepare(struct carrier *c, struct context *ctx, struct err *e)
+{
+	bool held = ctx_holds(ctx, &c->scratch.own);
+	int rc = open_witness(c, ctx, e);
+
+	for (unsigned i = 0; rc == 0 && i < ctx->nsets; i++) {
+		struct evtset *set = ctx->sets[i];
+
+		if (held && set->gauged)
+			continue;
+		rc = write_pmcs(c, set, e);
+		if (rc == 0 && !set->gauged)
+			rc = gauge(c, ctx, set, e);
+	}
+	return rc;
+}
+
+/* --- Having a context */
+
+static unsigned load_word(const sched_u32 *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static struct seat *seat_of(const struct carrier *c, unsigned slot)
+{
+	return &c->tr->seats[slot];
+}
+
+static bool make_busy(struct carrier *c, struct seat *s, unsigned word)
+{
+	return seat_state(word) == SEAT_PARKED &&
+	       atomic_compare_exchange_strong(&s->word, &word, seat_word(SEAT_BUSY, c->cpu));
+}
+
+static void park(struct carrier *c, struct rider *r)
+{
+	atomic_store(&seat_of(c, r->slot)->word, seat_word(SEAT_PARKED, c->cpu));
+}
+
+/* A moment passes. At last, other threads as urgent as this one may need this CPU: the carrier of
+ * one that went offline. */
+static void wait_a_little(unsigned *spins)
+{
+	if (++*spins > SPINS)
+		sched_yield();
+	else
+		pfm_live_pause();
+}
+
+/*
+ * For the thread that is about to run here. Whoever else has its context is putting it down just
+ * now: it ran there before it came here; unless it has moved on since. NULL: it is not to be had.
+ */
+static struct rider *occupy_for_thread(struct carrier *c, unsigned slot)
+{
+	const struct sched_slot *s = sched_slot(c->tr->sched, slot);
+	struct seat *seat = seat_of(c, slot);
+	uint64_t until = 0;
+	unsigned spins = 0;
+
+	for (;;) {
+		unsigned word = atomic_load(&seat->word);
+
+		if (make_busy(c, seat, word))
+			return seat->rider;
+		if (seat_state(word) == SEAT_EMPTY || load_word(&s->cpu) != c->cpu)
+			return NULL;
+		if (!until) {
+			until = monotonic_ns() + PATIENCE_NS;
+			atomic_fetch_add(&c->tr->stats->waits, 1);
+		} else if (monotonic_ns() > until) {
+			atomic_fetch_or(&seat->missed, MISSED_LATE);
+			return NULL;
+		}
+		wait_a_little(&spins);
+	}
+}
+
+/* The context's number and its thread's state follow what the scheduler and the tracer know. */
+static void follow_thread(struct carrier *c, struct rider *r)
+{
+	struct sched_slot *s = sched_slot(c->tr->sched, r->slot);
+	struct context *ctx = &r->tenant->ctx;
+	unsigned missed = atomic_exchange(&seat_of(c, r->slot)->missed, 0);
+
+	ctx->tid = (int)load_word(&s->tid);
+	if (missed & MISSED_LATE)
+		atomic_fetch_add(&c->tr->stats->late, 1);
+	if (ctx->state == CTX_RUNNING && (missed & MISSED_LATE))
+		ctx_lose(ctx, LOST_LATE);
+	if (!__atomic_exchange_n(&s->stray, 0, __ATOMIC_RELAXED) || ctx->state != CTX_RUNNING)
+		return;
+	/* Where it is not to be followed is no loss, but a CPU that was offline is. */
+	if (r->wherever || cpus_has(&r->where, load_word(&s->where)))
+		ctx_lose(ctx, LOST_AWAY);
+}
+
+/* Something has been done to it: others are to know. Before it is parked or boarded. */
+static void settled(struct carrier *c, struct rider *r)
+{
+	struct sched_slot *s = sched_slot(c->tr->sched, r->slot);
+	struct context *ctx = &r->tenant->ctx;
+
+	__atomic_store_n(&s->wanted, ctx->state == CTX_RUNNING, __ATOMIC_RELEASE);
+	if (ctx->block != r->held) {
+		r->held = ctx->block;
+		(r->held ? tracer_hold : tracer_resume)(c->tr->tracer, ctx->tid);
+	}
+	tenant_settled(r->tenant, c->tr->box);
+}
+
+static void tell_of_death(struct carrier *c, unsigned slot)
+{
+	struct sched_slot *s = sched_slot(c->tr->sched, slot);
+	struct seat *seat = seat_of(c, slot);
+
+	if (slot && load_word(&s->dead) && !atomic_exchange(&seat->dying, true))
+		news_send(c->tr->box, &seat->died.news);
+}
+
+/* --- Coming and going */
+
+static void note_left(struct carrier *c, const struct context *ctx)
+{
+	struct wake wake = ctx_wake(ctx);
+	uint64_t now = monotonic_ns(), left = wake.at > now ? wake.at - now : 0;
+
+	c->nfds = FD_BELL + 1;
+	c->left = (struct timespec){(time_t)(left / SECOND_NS), (long)(left % SECOND_NS)};
+	if (ctx->smpl.fmt) {
+		lookout_set(&c->lookout, ctx, wake, now);
+		c->nfds += c->lookout.phase == LOOKOUT_FAR || c->lookout.phase == LOOKOUT_TICK;
+		c->left = c->lookout.left;
+	}
+	if (!wake.at)
+		c->left.tv_sec = INT32_MAX;
+}
+
+/* The thread that runs here, if it is one of ours, gets its context. */
+static void board(struct carrier *c)
+{
+	unsigned slot = load_word(&c->now->slot);
+	struct sched_slot *s = sched_slot(c->tr->sched, slot);
+	struct context *ctx;
+	struct rider *r;
+
+	if (!c->open || !slot || !load_word(&s->wanted) || load_word(&s->dead))
+		return;
+	r = occupy_for_thread(c, slot);
+	if (!r)
+		return;
+	ctx = &r->tenant->ctx;
+	follow_thread(c, r);
+	if (ctx->state == CTX_RUNNING && !ctx->block && prepare(c, ctx, &c->err) < 0)
+		ctx_lose(ctx, c->err.no == ENXIO ? LOST_OFFLINE : LOST_STOLEN);
+	if (ctx->state != CTX_RUNNING) {
+		park(c, r);
+		return;
+	}
+	put_in(c, ctx);
+	atomic_fetch_add_explicit(&c->tr->stats->ins, 1, memory_order_relaxed);
+	if (ctx_parked(ctx)) { /* that has failed */
+		settled(c, r);
+		park(c, r);
+		return;
+	}
+	c->boarded = r;
+	c->changes = load_word(&c->now->changes);
+	atomic_store(&seat_of(c, slot)->word, seat_word(SEAT_BOARDED, c->cpu));
+	note_left(c, ctx);
+}
+
+/* The counters stand still already. */
+static void put_down(struct carrier *c)
+{
+	struct rider *r = c->boarded;
+	struct context *ctx = &r->tenant->ctx;
+
+	c->boarded = NULL;
+	take_out(c, ctx);
+	atomic_fetch_add_explicit(&c->tr->stats->outs, 1, memory_order_relaxed);
+	/* One other thread has come, to run when this sleeps. Another after it has come only
+	 * because it did run, and was counted. */
+	if (load_word(&c->now->changes) - c->changes > 1)
+		atomic_fetch_or(&seat_of(c, r->slot)->missed, MISSED_LATE);
+	follow_thread(c, r);
+	settled(c, r);
+	tell_of_death(c, r->slot);
+	park(c, r);
+}
+
+/* --- Commands */
+
+static uint64_t *pmc_of(struct context *ctx, const struct cmd_reg *r)
+{
+	struct evtset *set = r->pmd ? NULL : ctx_set(ctx, r->set);
+	int row = set ? pmu_find_pmc(ctx->pmu, r->num) : -1;
+
+	return row < 0 ? NULL : &set->pmc[row];
+}
+
+/* PMCs are put back as they were if the new ones turn out not to be had. */
+static int write_and_try(struct carrier *c, struct context *ctx, struct command *cmd, struct err *e)
+{
+	CLEANUP_FREE uint64_t *old = calloc(cmd->nregs, sizeof(*old));
+	struct err tried;
+	int rc;
+
+	if (!old)
+		return err_set(e, ENOMEM, "no memory");
+	for (unsigned i = 0; i < cmd->nregs; i++)
+		if (pmc_of(ctx, &cmd->regs[i]))
+			old[i] = *pmc_of(ctx, &cmd->regs[i]);
+	rc = exec_command(&c->x, ctx, cmd, e);
+	if (!c->open || prepare(c, ctx, &tried) == 0)
+		return rc;
+	for (unsigned i = 0; i < cmd->nregs; i++)
+		if (pmc_of(ctx, &cmd->regs[i])) {
+			*pmc_of(ctx, &cmd->regs[i]) = old[i];
+			ctx_set(ctx, cmd->regs[i].set)->gauged = false;
+		}
+	*e = tried;
+	return -e->no;
+}
+
+static int execute(struct carrier *c, struct context *ctx, struct command *cmd, struct err *e)
+{
+	return cmd->verb == CMD_WRITE ? write_and_try(c, ctx, cmd, e)
+				      : exec_command(&c->x, ctx, cmd, e);
+}
+
+/* It is to begin to count: where it runs, if it does, its carrier must come and see. */
+static void prod_its_cpu(struct carrier *c, unsigned slot)
+{
+	unsigned cpu = load_word(&sched_slot(c->tr->sched, slot)->cpu);
+	struct carrier *there = cpu < CPUS_MAX ? atomic_load(&c->tr->carriers[cpu]) : NULL;
+
+	if (there && there != c)
+		carrier_prod(there);
+}
+
+/* One that bounces is in flight until it is back. */
+static void finish(struct carrier *c, struct job *job, bool unloaded)
+{
+	if (!job->bounced)
+		tenant_leave(job->tenant, c->tr->box, unloaded);
+	if (job->bounced || job->here)
+		news_send(c->tr->box, &job->news);
+	else
+		job->done(job);
+}
+
+/* Its context is this carrier's for now, and parked. */
+static void run_job(struct carrier *c, struct job *job, struct rider *r)
+{
+	struct context *ctx = &job->tenant->ctx;
+	bool counted = ctx->state == CTX_RUNNING;
+	unsigned slot = r->slot;
+	bool unloaded;
+
+	follow_thread(c, r);
+	if (atomic_exchange(&job->state, JOB_BEGUN) != JOB_WAITING)
+		job->rc = err_set(&job->err, EINTR, "interrupted before it began");
+	else
+		job->rc = execute(c, ctx, &job->cmd, &job->err);
+	settled(c, r);
+	unloaded = ctx->state == CTX_UNLOADED;
+	counted = counted || ctx->state != CTX_RUNNING;
+	if (unloaded)
+		atomic_store(&seat_of(c, slot)->word, seat_word(SEAT_EMPTY, c->cpu));
+	else
+		park(c, r);
+	if (!counted)
+		prod_its_cpu(c, slot);
+	finish(c, job, unloaded);
+}
+
+static void deliver(struct carrier *c, struct job *job)
+{
+	struct rider *r = job->tenant->rider;
+	struct seat *seat = seat_of(c, r->slot);
+	unsigned spins = 0;
+
+	for (;;) {
+		unsigned word = atomic_load(&seat->word);
+
+		if (make_busy(c, seat, word)) {
+			run_job(c, job, r);
+			return;
+		}
+		switch (seat_state(word)) {
+		case SEAT_EMPTY: /* unloaded since: the session thread's */
+			job->bounced = true;
+			finish(c, job, false);
+			return;
+		case SEAT_BOARDED:
+			carrier_mail(atomic_load(&c->tr->carriers[seat_cpu(word)]), job);
+			return;
+		default:
+			wait_a_little(&spins);
+		}
+	}
+}
+
+static void try(struct carrier *c, struct carrier_try *t)
+{
+	t->rc = c->open ? 0 : open_up(c, &t->err);
+	if (t->rc == 0)
+		t->rc = prepare(c, t->ctx, &t->err);
+	news_send(c->tr->box, &t->news.news);
+}
+
+static void read_mail(struct carrier *c)
+{
+	struct link *l;
+
+	for (l = queue_take(&c->tries); l;) {
+		struct carrier_try *t = link_entry(l, struct carrier_try, link);
+
+		l = l->next;
+		try(c, t);
+	}
+	for (l = queue_take(&c->mail); l;) {
+		struct job *job = link_entry(l, struct job, link);
+
+		l = l->next;
+		deliver(c, job);
+	}
+}
+
+/* --- Life */
+
+static void stop_ringing(struct carrier *c)
+{
+	uint64_t rings;
+
+	if (c->fds[FD_BELL].revents)
+		raw_syscall4(SYS_read, c->fds[FD_BELL].fd, (long)&rings, sizeof(rings), 0);
+}
+
+static void sleep_alone(struct carrier *c)
+{
+	struct timespec retry = {0, OFFLINE_MS * 1000000L};
+
+	if (raw_syscall6(SYS_ppoll, (long)c->fds, FD_BELL + 1, (long)(c->offline ? &retry : NULL),
+		    0, 0, 0) == 0)
+		c->offline = open_up(c, &c->err) < 0;
+}
+
+/* The kernel has moved this thread, or ended the CPU's perf events: the CPU is offline, or was. Its
+ * registers are not what they were. */
+static bool was_offline(const struct carrier *c)
+{
+	return c->open && ((unsigned)sched_getcpu() != c->cpu ||
+				  (c->fds[FD_SCHED].revents & (POLLERR | POLLHUP)));
+}
+
+static void *carrier_main(void *arg)
+{
+	struct carrier *c = arg;
+
+	while (!(atomic_load(&c->orders) & ORDER_RETIRE)) {
+		board(c);
+		if (c->boarded)
+			ride(c, &c->boarded->tenant->ctx, &c->left);
+		else
+			sleep_alone(c);
+		stop_ringing(c);
+		if (c->boarded)
+			put_down(c);
+		if (c->open)
+			tell_of_death(c, load_word(&c->now->died));
+		if (was_offline(c)) {
+			shut(c);
+			c->offline = true;
+		}
+		read_mail(c);
+	}
+	if (c->open)
+		shut(c);
+	news_send(c->tr->box, &c->gone.news);
+	return NULL;
+}
+
+int carrier_new(struct track *tr, unsigned cpu, struct carrier **out, struct err *e)
+{
+	CLEANUP_FREE struct carrier *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c)
+		return err_set(e, ENOMEM, "no memory for a carrier");
+	c->tr = tr;
+	c->cpu = cpu;
+	c->now = sched_cpu(tr->sched, cpu);
+	c->x.be = tr->be;
+	c->x.stats = &tr->stats->exec;
+	c->in.verb = CMD_IN;
+	c->out.verb = CMD_OUT;
+	c->gone.news.kind = NEWS_TRACK;
+	c->gone.take = tracker_carrier_gone;
+	for (unsigned i = 0; i < NFDS; i++)
+		c->fds[i] = (struct pollfd){.fd = -1, .events = POLLIN};
+	c->fds[FD_BELL].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (c->fds[FD_BELL].fd < 0)
+		return err_set(e, errno, "eventfd: %s", err_name(errno));
+	rc = thread_start(&c->thread, carrier_main, c);
+	if (rc) {
+		close(c->fds[FD_BELL].fd);
+		return err_set(e, rc, "cannot start the carrier of CPU %u: %s (thread limit?)", cpu,
+			err_name(rc));
+	}
+	*out = take_ptr(&c);
+	return 0;
+}
+
+void carrier_try(struct carrier *c, struct carrier_try *t)
+{
+	queue_put(&c->tries, &t->link);
+	ring(c);
+}
+
+void carrier_mail(struct carrier *c, struct job *job)
+{
+	queue_put(&c->mail, &job->link);
+	ring(c);
+}
+
+void carrier_prod(struct carrier *c)
+{
+	ring(c);
+}
+
+void carrier_retire(struct carrier *c)
+{
+	atomic_fetch_or(&c->orders, ORDER_RETIRE);
+	ring(c);
+}
+
+void carrier_free(struct carrier *c)
+{
+	pthread_join(c->thread, NULL);
+	close(c->fds[FD_BELL].fd);
+	free(c);
+}
+
+struct carrier *carrier_of_news(struct track_news *n)
+{
+	return link_entry(n, struct carrier, gone);
+}

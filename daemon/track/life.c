@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the lives of followed threads bring: children that get contexts of their own, programs that
+ * are exchanged, and the end. The tracer tells it in its own thread; it is dealt with in the
+ * session thread, while the thread concerned stands still.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "daemon/track/tracker_i.h"
+
+/* A thread and another: parent and child, or what it was and is. */
+struct event {
+	struct track_news news;
+	pid_t one, other;
+};
+
+static void send_event(struct tracker *tk, pid_t one, pid_t other,
+	void (*take)(struct tracker *tk, struct track_news *n))
+{
+	struct event *ev = calloc(1, sizeof(*ev));
+
+	/* Without memory it runs on as if it were not followed. */
+	if (!ev) {
+		tracer_go(tk->tr.tracer, other);
+		return;
+	}
+	*ev = (struct event){
+		.news = {.news.kind = NEWS_TRACK, .take = take}, .one = one, .other = other};
+	news_send(tk->tr.box, &ev->news.news);
+}
+
+/* --- Birth */
+
+struct birth {
+	struct job job; /* CMD_CLONE, of the parent */
+	struct tracker *tk;
+	struct rider *child; /* coming */
+};
+
+static void trouble(struct tenant *t, pid_t tid, struct err *e)
+{
+	err_prefix(e, "thread %d", (int)tid);
+	if (t->trouble)
+		t->trouble(t, e);
+}
+
+/* The child counts from its first instruction on if its parent does. */
+static int begin(struct birth *b, const struct command *cloned, struct err *e)
+{
+	struct rider *r = b->child;
+	struct command load = {
+		.verb = CMD_LOAD,
+		.tid = r->tid,
+		.rights = r->rights,
+		.limits = r->limits,
+	};
+	struct command start = {.verb = CMD_START, .rights = r->rights, .limits = r->limits};
+	bool counts = cloned->info.state == CTX_RUNNING || cloned->info.state == CTX_MASKED;
+	struct target target = {.dir = -1};
+	int rc = target_open(getpid(), r->tid, &target, e);
+
+	if (rc == 0)
+		rc = rider_seat(b->tk, r, &load, counts ? &start : NULL, false, e);
+	if (rc == 0)
+		r->tenant->ctx.pid = target.tgid;
+	target_close(&target);
+	return rc;
+}
+
+static void cloned(struct job *job)
+{
+	struct birth *b = link_entry(job, struct birth, job);
+	struct tracker *tk = b->tk;
+	struct rider *r = b->child;
+	pid_t tid = r->tid;
+	struct err e = job->err;
+	int rc = job->rc < 0 ? job->rc : begin(b, &job->cmd, &e);
+
+	if (rc < 0) {
+		trouble(r->tenant, tid, &e);
+		tracer_release(tk->tr.tracer, tid);
+	} else {
+		tracer_go(tk->tr.tracer, tid);
+	}
+	rider_come(tk, r, rc);
+	free(b);
+}
+
+/* What of its parent's is the child's, too. */
+static void inherit(struct rider *r, const struct rider *parent)
+{
+	r->root = parent->root;
+	r->follow = true;
+	r->coming = true;
+	r->wherever = parent->wherever;
+	r->where = parent->where;
+	r->who = parent->who;
+	r->rights = parent->rights;
+	r->limits = parent->limits;
+}
+
+static int make_child(
+	struct tracker *tk, struct rider *parent, pid_t tid, struct birth *b, struct err *e)
+{
+	struct tenant *root = parent->root, *t;
+	int rc;
+
+	if (!b)
+		return err_set(e, ENOMEM, "no memory");
+	t = root->child(root, tid, e);
+	if (!t)
+		return -e->no;
+	rc = rider_new(tk, t, tid, &b->child, e);
+	if (rc == 0)
+		inherit(b->child, parent);
+	return rc;
+}
+
+static void take_birth(struct tracker *tk, struct track_news *n)
+{
+	CLEANUP_FREE struct event *ev = link_entry(n, struct event, news);
+	struct rider *parent = rider_find(tk, ev->one);
+	CLEANUP_FREE struct birth *b = calloc(1, sizeof(*b));
+	struct err e;
+
+	if (!parent || !parent->root->child) {
+		tracer_release(tk->tr.tracer, ev->other);
+		return;
+	}
+	if (make_child(tk, parent, ev->other, b, &e) < 0) {
+		trouble(parent->root, ev->other, &e);
+		tracer_release(tk->tr.tracer, ev->other);
+		return;
+	}
+	b->tk = tk;
+	b->job = (struct job){
+		.tenant = parent->tenant,
+		.cmd = {.verb = CMD_CLONE, .into = &b->child->tenant->ctx},
+		.done = cloned,
+		.here = true,
+	};
+	tk->ops->submit(tk->arg, &take_ptr(&b)->job);
+}
+
+static void born(void *arg, pid_t parent, pid_t child)
+{
+	send_event(arg, parent, child, take_birth);
+}
+
+/* --- Another program */
+
+/* Rights are asked for anew: it may have more than it had. */
+static int may_still(const struct rider *r, struct err *e)
+{
+	struct target target = {.dir = -1};
+	int rc = target_open(getpid(), r->tid, &target, e);
+
+	if (rc == 0)
+		rc = target_check(&target, &r->who, e);
+	target_close(&target);
+	return rc;
+}
+
+static void take_exec(struct tracker *tk, struct track_news *n)
+{
+	CLEANUP_FREE struct event *ev = link_entry(n, struct event, news);
+	struct rider *r = rider_find(tk, ev->one);
+	struct err e;
+
+	if (r && ev->one != ev->other)
+		rider_rename(tk, r, ev->other);
+	if (r && may_still(r, &e) < 0) {
+		trouble(r->tenant, r->tid, &e);
+		rider_end(tk, r); /* and then it is released */
+		return;
+	}
+	tracer_go(tk->tr.tracer, ev->other);
+}
+
+static void executed(void *arg, pid_t was, pid_t now)
+{
+	send_event(arg, was, now, take_exec);
+}
+
+/* --- The end, should the scheduler not have told of it: on a CPU without a carrier it cannot */
+
+static void take_end(struct tracker *tk, struct track_news *n)
+{
+	CLEANUP_FREE struct event *ev = link_entry(n, struct event, news);
+	struct rider *r = rider_find(tk, ev->one);
+
+	if (r)
+		rider_end(tk, r);
+}
+
+static void is_over(void *arg, pid_t tid)
+{
+	send_event(arg, tid, 0, take_end);
+}
+
+const struct tracer_ops tracker_life = {
+	.born = born,
+	.exec = executed,
+	.ended = is_over,
+};

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Loading a context on a thread (specification 3.1.7): who it is and whether the caller may, a
+ * carrier on each CPU where it may run, which tries what the PMCs ask for; and then it is followed,
+ * checked once more, for it has lived on meanwhile.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "daemon/track/tracker_i.h"
+
+/* From one carrier to the next. */
+struct load_steps {
+	struct carrier_try try;
+	struct job *job;
+	struct target target;
+	unsigned cpu; /* being tried */
+};
+
+static void steps_free(struct load_steps *l)
+{
+	target_close(&l->target);
+	free(l);
+}
+
+static int first_use(struct tracker *tk, struct err *e)
+{
+	int rc = 0;
+
+	if (!tk->tr.seats)
+		tk->tr.seats = calloc(SCHED_SLOTS, sizeof(*tk->tr.seats));
+	if (!tk->tr.seats)
+		return err_set(e, ENOMEM, "no memory");
+	if (!tk->tr.sched)
+		rc = sched_open(&tk->tr.sched, e);
+	if (rc == 0 && !tk->tr.tracer)
+		rc = tracer_new(&tracker_life, tk, &tk->tr.tracer, e);
+	return rc;
+}
+
+/* Where it may run, is to be followed, and a CPU is. */
+static int find_cpus(struct tracker *tk, const struct target *target, const struct cpus *list,
+	struct cpus *where, struct err *e)
+{
+	struct backend *be = tk->tr.be;
+	unsigned limit = be->ops->cpu_limit(be);
+	bool any = false;
+	cpu_set_t may;
+	int rc = target_cpus(target, &may, e);
+
+	if (rc < 0)
+		return rc;
+	for (unsigned cpu = 0; cpu < limit && cpu < CPUS_MAX; cpu++) {
+		if (list ? !cpus_has(list, cpu) : cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &may))
+			continue;
+		if (!be->ops->cpu_online(be, cpu))
+			continue;
+		cpus_add(where, cpu);
+		any = true;
+	}
+	return any ? 0
+		   : err_set(e, ENXIO,
+			     "none of the CPUs that it is to be followed on is online: see cpus");
+}
+
+/* --- Who it is */
+
+static int check_target(const struct target *target, const struct command *cmd,
+	const struct credentials *who, struct err *e)
+{
+	int rc = target_check(target, who, e);
+
+	if (rc == 0 && cmd->follow && cmd->untraced)
+		rc = err_set(e, EINVAL, "follow needs ptrace: leave ptrace=no out");
+	return rc;
+}
+
+static int check_blocking(
+	const struct context *ctx, const struct load_steps *l, pid_t caller, struct err *e)
+{
+	if ((ctx->flags & CTX_NOTIFY_BLOCK) && l->target.tid == caller)
+		return err_set(e, EINVAL,
+			"notify_block would block the thread that is to write restart: not for a "
+			"thread that monitors itself");
+	return 0;
+}
+
+static int already(struct tracker *tk, pid_t tid, struct err *e)
+{
+	struct rider *r = rider_find(tk, tid);
+
+	return r ? err_set(e, EBUSY, "thread %d is monitored already, by context '%s' of uid %u",
+			   tid, r->tenant->name, r->tenant->uid)
+		 : 0;
+}
+
+/* --- Being followed */
+
+/* Undoes it from where it failed on: nothing has been told to anybody. */
+static void unseat(struct tracker *tk, struct rider *r)
+{
+	struct command unload = {.verb = CMD_UNLOAD};
+	struct err ignored;
+
+	atomic_store(&tk->tr.seats[r->slot].word, seat_word(SEAT_EMPTY, 0));
+	exec_command(&tk->x, &r->tenant->ctx, &unload, &ignored);
+	tenant_publish(r->tenant);
+}
+
+static unsigned first_cpu(const struct cpus *c)
+{
+	unsigned cpu = 0;
+
+	while (!cpus_has(c, cpu))
+		cpu++;
+	return cpu;
+}
+
+int rider_seat(struct tracker *tk, struct rider *r, struct command *load, struct command *start,
+	bool seize, struct err *e)
+{
+	struct context *ctx = &r->tenant->ctx;
+	struct sched_slot *s = sched_slot(tk->tr.sched, r->slot);
+	int rc = exec_command(&tk->x, ctx, load, e);
+
+	if (rc < 0)
+		return rc;
+	if (start)
+		exec_command(&tk->x, ctx, start, e); /* of a context that is parked: it succeeds */
+	rc = sched_follow(tk->tr.sched, r->slot, r->tid, e);
+	if (rc == 0 && seize) {
+		rc = tracer_seize(tk->tr.tracer, r->tid, r->follow, e);
+		if (rc < 0)
+			sched_forget(tk->tr.sched, r->slot);
+	}
+	if (rc < 0) {
+		unseat(tk, r);
+		return rc;
+	}
+	r->traced = !load->untraced;
+	__atomic_store_n(&s->wanted, ctx->state == CTX_RUNNING, __ATOMIC_RELEASE);
+	atomic_store(&tk->tr.seats[r->slot].word, seat_word(SEAT_PARKED, first_cpu(&r->where)));
+	tenant_settled(r->tenant, tk->tr.box);
+	return 0;
+}
+
+/* --- The steps */
+
+void rider_come(struct tracker *tk, struct rider *r, int rc)
+{
+	struct tenant *t = r->tenant;
+
+	r->coming = false;
+	if (rc < 0)
+		rider_free(tk, r);
+	tk->ops->resubmit(tk->arg, t);
+}
+
+static void finished(struct tracker *tk, struct load_steps *l, int rc)
+{
+	struct job *job = l->job;
+	struct rider *r = job->tenant->rider;
+
+	steps_free(l);
+	job->rc = rc;
+	job->done(job);
+	rider_come(tk, r, rc);
+}
+
+/* Followed from here on, it is looked at once more: it may have ended, and its number be another's;
+ * or have become a program that the caller may not trace. */
+static int follow(struct tracker *tk, struct load_steps *l, struct rider *r)
+{
+	struct job *job = l->job;
+	int rc = rider_seat(tk, r, &job->cmd, NULL, !job->cmd.untraced, &job->err);
+
+	if (rc < 0)
+		return rc;
+	r->tenant->ctx.pid = l->target.tgid;
+	rc = target_alive(&l->target, &job->err);
+	if (rc == 0)
+		rc = target_check(&l->target, &r->who, &job->err);
+	if (rc == 0) {
+		rider_prod(tk, r);
+		return 0;
+	}
+	unseat(tk, r);
+	if (r->traced)
+		tracer_release(tk->tr.tracer, r->tid);
+	sched_forget(tk->tr.sched, r->slot);
+	return rc;
+}
+
+static void next_try(struct tracker *tk, struct load_steps *l)
+{
+	struct rider *r = l->job->tenant->rider;
+
+	while (++l->cpu < CPUS_MAX)
+		if (cpus_has(&r->where, l->cpu)) {
+			carrier_try(atomic_load(&tk->tr.carriers[l->cpu]), &l->try);
+			return;
+		}
+	finished(tk, l, follow(tk, l, r));
+}
+
+static void tried(struct tracker *tk, struct track_news *n)
+{
+	struct carrier_try *try = link_entry(n, struct carrier_try, news);
+	struct load_steps *l = link_entry(try, struct load_steps, try);
+
+	if (try->rc == 0) {
+		next_try(tk, l);
+		return;
+	}
+	l->job->err = try->err;
+	finished(tk, l, try->rc);
+}
+
+static int prepare(struct tracker *tk, struct load_steps *l, struct cpus *where,
+	struct credentials *who, struct err *e)
+{
+	struct job *job = l->job;
+	int rc = target_open(job->pid, job->cmd.tid, &l->target, e);
+
+	if (rc == 0)
+		rc = credentials_of(job->pid, who, e);
+	if (rc == 0)
+		rc = check_target(&l->target, &job->cmd, who, e);
+	if (rc == 0)
+		rc = check_blocking(&job->tenant->ctx, l, job->pid, e);
+	if (rc == 0)
+		rc = already(tk, l->target.tid, e);
+	if (rc == 0)
+		rc = find_cpus(tk, &l->target, job->cmd.cpus, where, e);
+	if (rc == 0)
+		rc = first_use(tk, e);
+	return rc;
+}
+
+int tracker_load(struct tracker *tk, struct job *job, struct err *e)
+{
+	struct load_steps *l = calloc(1, sizeof(*l));
+	struct cpus where = {{0}};
+	struct credentials who;
+	struct rider *r;
+	int rc;
+
+	if (!l)
+		return err_set(e, ENOMEM, "no memory");
+	l->job = job;
+	l->target.dir = -1;
+	rc = prepare(tk, l, &where, &who, e);
+	if (rc == 0)
+		rc = rider_new(tk, job->tenant, l->target.tid, &r, e);
+	if (rc < 0) {
+		steps_free(l);
+		return rc;
+	}
+	r->where = where;
+	r->wherever = !job->cmd.cpus;
+	r->who = who;
+	r->follow = job->cmd.follow;
+	r->rights = job->cmd.rights;
+	r->limits = job->cmd.limits;
+	r->coming = true;
+	job->cmd.tid = l->target.tid;
+	l->cpu = first_cpu(&where) - 1;
+	l->try.ctx = &job->tenant->ctx;
+	l->try.news.news.kind = NEWS_TRACK;
+	l->try.news.take = tried;
+	rc = tracker_man(tk, &where, e);
+	if (rc < 0) {
+		steps_free(l);
+		rider_free(tk, r);
+		return rc;
+	}
+	next_try(tk, l);
+	return 0;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A context that is loaded on a thread, and where it is. It is the carriers', one at a time:
+ *
+ *   parked    nobody's: whoever makes it busy has it
+ *   busy      a carrier's that does something with it, and will park or board it at once
+ *   boarded   in the registers of a carrier's CPU, where its thread runs: that carrier's
+ *
+ * As the carriers are SCHED_FIFO threads that nothing ordinary keeps from running, one may wait
+ * for another that is busy. The session thread only takes what is in nobody's hands: before a
+ * rider takes its seat, and after it has left it.
+ */
+#ifndef TRACK_RIDER_H
+#define TRACK_RIDER_H
+
+#include "daemon/cpu/tenant.h"
+#include "daemon/track/sched_shared.h"
+#include "daemon/track/target.h"
+
+enum seat_state { SEAT_EMPTY, SEAT_PARKED, SEAT_BUSY, SEAT_BOARDED };
+
+/* There is one for each slot of the scheduler's, for ever. */
+struct seat {
+	atomic_uint word;       /* seat_word() */
+	atomic_uint missed;     /* enum missed: the thread ran, and was not counted */
+	atomic_bool dying;      /* that its thread has ended is told, */
+	struct track_news died; /* by this */
+	struct rider *rider;    /* whoever has made it busy may look */
+};
+
+enum missed { MISSED_LATE = 1 << 0 };
+
+static inline unsigned seat_word(enum seat_state state, unsigned cpu)
+{
+	return cpu << 2 | state;
+}
+
+static inline enum seat_state seat_state(unsigned word)
+{
+	return (enum seat_state)(word & 3);
+}
+
+static inline unsigned seat_cpu(unsigned word)
+{
+	return word >> 2;
+}
+
+struct rider {
+	struct tenant *tenant;
+	struct tenant *root; /* under which its descendants are: its own, or that of the thread that
+				all this began with */
+	unsigned slot;
+	bool wherever;     /* no cpus= was given: it is lost where nobody follows it */
+	struct cpus where; /* CPUs with carriers that follow it */
+	bool traced;       /* as of load */
+	bool held;         /* its thread is to stand still; whoever has the context */
+
+	/* The session thread's. */
+	pid_t tid; /* 0: another one has it by now */
+	bool follow;
+	struct job *end;        /* CMD_END; NULL: it is under way */
+	struct credentials who; /* for whom it is followed, */
+	struct rights rights;   /* his rights, */
+	struct limits limits;   /* and what was set then */
+	bool coming;            /* it has yet to take its seat: commands wait */
+	struct rider *next, *tid_next;
+};
+
+#endif

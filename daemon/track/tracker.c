@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/track/tracker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "daemon/track/tracker_i.h"
+
+int tracker_new(struct backend *be, struct news_box *box, struct engine_stats *stats,
+	const struct tracker_ops *ops, void *arg, struct tracker **out, struct err *e)
+{
+	struct tracker *tk = calloc(1, sizeof(*tk));
+
+	if (!tk)
+		return err_set(e, ENOMEM, "no memory");
+	tk->tr = (struct track){.be = be, .box = box, .stats = stats};
+	tk->x.be = be;
+	tk->x.stats = &stats->exec;
+	tk->ops = ops;
+	tk->arg = arg;
+	*out = tk;
+	return 0;
+}
+
+void tracker_free(struct tracker *tk)
+{
+	if (tk->tr.tracer)
+		tracer_free(tk->tr.tracer);
+	virtuals_close(&tk->x.virtuals);
+	free(tk->tr.seats);
+	free(tk);
+}
+
+int tracker_probe(struct err *e)
+{
+	return sched_probe(e);
+}
+
+struct tenant *tracker_any(const struct tracker *tk)
+{
+	return tk->riders ? tk->riders->tenant : NULL;
+}
+
+bool tracker_idle(const struct tracker *tk)
+{
+	return !tk->riders && !tk->tr.stats->carriers;
+}
+
+/* --- Riders */
+
+static struct rider **bucket(struct tracker *tk, pid_t tid)
+{
+	return &tk->by_tid[(unsigned)tid % TID_BUCKETS];
+}
+
+struct rider *rider_find(struct tracker *tk, pid_t tid)
+{
+	struct rider *r = *bucket(tk, tid);
+
+	while (r && r->tid != tid)
+		r = r->tid_next;
+	return r;
+}
+
+static void unhash(struct tracker *tk, struct rider *r)
+{
+	struct rider **at = bucket(tk, r->tid);
+
+	if (!r->tid)
+		return;
+	while (*at != r)
+		at = &(*at)->tid_next;
+	*at = r->tid_next;
+	r->tid = 0;
+}
+
+void rider_rename(struct tracker *tk, struct rider *r, pid_t tid)
+{
+	struct rider *before = rider_find(tk, tid);
+
+	if (before)
+		unhash(tk, before); /* that one's number is gone: it has ended */
+	unhash(tk, r);
+	r->tid = tid;
+	r->tid_next = *bucket(tk, tid);
+	*bucket(tk, tid) = r;
+}
+
+/* The next one in turn, so that a number stays unused for as long as possible. */
+static unsigned free_slot(struct tracker *tk)
+{
+	for (unsigned i = 1; i < SCHED_SLOTS; i++) {
+		tk->next_slot = tk->next_slot % (SCHED_SLOTS - 1) + 1;
+		if (!tk->tr.seats[tk->next_slot].rider)
+			return tk->next_slot;
+	}
+	return 0;
+}
+
+int rider_new(struct tracker *tk, struct tenant *t, pid_t tid, struct rider **out, struct err *e)
+{
+	CLEANUP_FREE struct rider *r = calloc(1, sizeof(*r));
+	CLEANUP_FREE struct job *end = calloc(1, sizeof(*end));
+	unsigned slot = free_slot(tk);
+	struct seat *s = &tk->tr.seats[slot];
+
+	if (!r || !end || !slot)
+		return err_set(e, slot ? ENOMEM : ENOSPC,
+			slot ? "no memory" : "%d threads are followed already: unload some",
+			SCHED_SLOTS - 1);
+	r->end = take_ptr(&end);
+	r->tenant = r->root = t;
+	r->slot = slot;
+	rider_rename(tk, r, tid);
+	s->rider = r;
+	s->died.news.kind = NEWS_TRACK;
+	s->died.take = tracker_died;
+	atomic_store(&s->missed, 0);
+	atomic_store(&s->dying, false);
+	r->next = tk->riders;
+	tk->riders = r;
+	t->rider = r;
+	tk->tr.stats->threads++;
+	*out = take_ptr(&r);
+	return 0;
+}
+
+static void retire_all(struct tracker *tk)
+{
+	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
+		struct carrier *c = atomic_exchange(&tk->tr.carriers[cpu], NULL);
+
+		if (c)
+			carrier_retire(c);
+	}
+	tk->retiring = tk->tr.stats->carriers;
+}
+
+static void go_idle(struct tracker *tk)
+{
+	tk->retiring = false;
+	if (tk->tr.sched)
+		sched_close(take_ptr(&tk->tr.sched));
+	tk->ops->idle(tk->arg);
+}
+
+void tracker_carrier_gone(struct tracker *tk, struct track_news *n)
+{
+	carrier_free(carrier_of_news(n));
+	if (--tk->tr.stats->carriers == 0)
+		go_idle(tk);
+}
+
+/* With the last one the carriers go, and with the last of them the program in the scheduler. */
+void rider_free(struct tracker *tk, struct rider *r)
+{
+	struct rider **at = &tk->riders;
+
+	while (*at != r)
+		at = &(*at)->next;
+	*at = r->next;
+	unhash(tk, r);
+	tk->tr.seats[r->slot].rider = NULL;
+	r->tenant->rider = NULL;
+	tk->tr.stats->threads--;
+	free(r->end);
+	free(r);
+	if (tk->riders)
+		return;
+	if (tk->tr.stats->carriers)
+		retire_all(tk);
+	else
+		go_idle(tk);
+}
+
+void rider_prod(struct tracker *tk, const struct rider *r)
+{
+	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
+		struct carrier *c = atomic_load(&tk->tr.carriers[cpu]);
+
+		if (c && cpus_has(&r->where, cpu))
+			carrier_prod(c);
+	}
+}
+
+static void ended(struct job *job)
+{
+	free(job);
+}
+
+void rider_end(struct tracker *tk, struct rider *r)
+{
+	if (!r->end || r->coming)
+		return;
+	*r->end = (struct job){
+		.tenant = r->tenant,
+		.cmd.verb = CMD_END,
+		.done = ended,
+	};
+	tk->ops->submit(tk->arg, take_ptr(&r->end));
+}
+
+void tracker_died(struct tracker *tk, struct track_news *n)
+{
+	struct seat *s = link_entry(n, struct seat, died);
+
+	/* It may have been unloaded meanwhile, and the seat be another's, whose thread lives. */
+	if (s->rider &&
+		__atomic_load_n(&sched_slot(tk->tr.sched, s->rider->slot)->dead, __ATOMIC_ACQUIRE))
+		rider_end(tk, s->rider);
+	else
+		atomic_store(&s->dying, false);
+}
+
+/* --- Carriers */
+
+int tracker_man(struct tracker *tk, const struct cpus *where, struct err *e)
+{
+	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
+		struct carrier *c = atomic_load(&tk->tr.carriers[cpu]);
+		int rc;
+
+		if (c || !cpus_has(where, cpu))
+			continue;
+		rc = carrier_new(&tk->tr, cpu, &c, e);
+		if (rc < 0)
+			return rc;
+		atomic_store(&tk->tr.carriers[cpu], c);
+		tk->tr.stats->carriers++;
+	}
+	return 0;
+}
+
+/* --- Commands for loaded ones */
+
+/* What only the session thread has is its business. */
+static bool needs_session(enum cmd_verb verb)
+{
+	return verb == CMD_EVTSET_NEW || verb == CMD_EVTSET_DELETE || verb == CMD_MESSAGES ||
+	       verb == CMD_LIVE || verb == CMD_CLONE || verb == CMD_LOAD;
+}
+
+void tracker_submit(struct tracker *tk, struct job *job)
+{
+	struct tenant *t = job->tenant;
+	struct rider *r = t->rider;
+	unsigned cpu;
+
+	if (r->coming) {
+		queue_put(&t->bounced, &job->link);
+		return;
+	}
+	if (needs_session(job->cmd.verb))
+		job->here = true;
+	job->tracked = true;
+	cpu = seat_cpu(atomic_load(&tk->tr.seats[r->slot].word));
+	atomic_fetch_add(&t->inflight, 1);
+	carrier_mail(atomic_load(&tk->tr.carriers[cpu]), job);
+}
+
+void tracker_unloaded(struct tracker *tk, struct tenant *t)
+{
+	struct rider *r = t->rider;
+	struct sched_slot *s = sched_slot(tk->tr.sched, r->slot);
+
+	/* Of one that has ended, the number may be another's. */
+	if (r->traced && r->tid && !__atomic_load_n(&s->dead, __ATOMIC_ACQUIRE))
+		tracer_release(tk->tr.tracer, r->tid);
+	sched_forget(tk->tr.sched, r->slot);
+	rider_free(tk, r);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What the session thread's side of following threads shares among its files. */
+#ifndef TRACK_TRACKER_I_H
+#define TRACK_TRACKER_I_H
+
+#include "daemon/track/carrier.h"
+#include "daemon/track/tracker.h"
+
+enum { TID_BUCKETS = 4096 };
+
+struct tracker {
+	struct track tr;
+	const struct tracker_ops *ops;
+	void *arg;
+	struct executor x;    /* of contexts that no carrier has */
+	struct rider *riders; /* all of them, */
+	struct rider *by_tid[TID_BUCKETS];
+	unsigned next_slot;
+	bool retiring; /* the carriers are: the next load waits for that */
+};
+
+/* The rider of thread @tid, or NULL. */
+struct rider *rider_find(struct tracker *tk, pid_t tid);
+/* One for @t, with a slot and a seat, but not seated. ENOMEM, ENOSPC. */
+int rider_new(struct tracker *tk, struct tenant *t, pid_t tid, struct rider **out, struct err *e);
+void rider_free(struct tracker *tk, struct rider *r);
+/* Its thread has another number. */
+void rider_rename(struct tracker *tk, struct rider *r, pid_t tid);
+
+/*
+ * Loads its tenant, which nobody else has, by @load, starts it by @start unless that is NULL, and
+ * has the thread followed; seizes it if @seize. On failure all is as before.
+ */
+int rider_seat(struct tracker *tk, struct rider *r, struct command *load, struct command *start,
+	bool seize, struct err *e);
+/* It has taken its seat, or (@rc < 0) does not and is freed: commands go on. */
+void rider_come(struct tracker *tk, struct rider *r, int rc);
+/* Has all carriers it keeps look who runs. */
+void rider_prod(struct tracker *tk, const struct rider *r);
+/* Its thread has ended, or may not be followed any more. */
+void rider_end(struct tracker *tk, struct rider *r);
+
+/* Carriers for all of @where. */
+int tracker_man(struct tracker *tk, const struct cpus *where, struct err *e);
+
+/* life.c: for the tracer. */
+extern const struct tracer_ops tracker_life;
+/* ... and seats: their threads have died. */
+void tracker_died(struct tracker *tk, struct track_news *n);
+
+#endif
