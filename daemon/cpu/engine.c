@@ -141,6 +141,11 @@ const struct tenant *engine_owner(const struct engine *eng, unsigned cpu)
 	return NULL;
 }
 
+bool engine_carries(const struct engine *eng, unsigned cpu)
+{
+	return tracker_carries(eng->tracker, cpu);
+}
+
 /* An unloaded tenant is news: a job that may leave it so makes it expected. */
 static void expect_unloaded(struct engine *eng, struct tenant *t)
 {

@@ -61,6 +61,9 @@ void engine_news(struct engine *eng);
 /* Who is loaded on @cpu, or NULL. */
 const struct tenant *engine_owner(const struct engine *eng, unsigned cpu);
 
+/* Whether threads are followed on @cpu. */
+bool engine_carries(const struct engine *eng, unsigned cpu);
+
 /* The earliest time (ns of the backend) at which a loaded context wants attention; 0: never. */
 uint64_t engine_wake(const struct engine *eng);
 

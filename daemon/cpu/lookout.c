@@ -128,9 +128,26 @@ enum lookout_woken lookout_sleep(struct lookout *l)
 	}
 }
 
-static void hand_over(void *ctx, const pfm_smpl_event_t *event)
+/* What others than its thread's process do is nothing to a thread's context. */
+static void hand_over(void *arg, const pfm_smpl_event_t *event)
 {
-	ctx_event(ctx, event);
+	struct context *ctx = arg;
+
+	if (!ctx->tid || event->pid == (uint32_t)ctx->pid)
+		ctx_event(ctx, event);
+}
+
+/* It was certainly its thread that ran; where, only a sample of that thread tells. */
+static void of_thread(const struct context *ctx, pfm_smpl_where_t *where)
+{
+	if (where->known && where->tid == (uint32_t)ctx->tid)
+		return;
+	*where = (pfm_smpl_where_t){
+		.pid = (uint32_t)ctx->pid,
+		.tid = (uint32_t)ctx->tid,
+		.cpu = (uint16_t)ctx->cpu,
+		.known = 1,
+	};
 }
 
 void lookout_read(struct lookout *l, struct context *ctx, uint64_t now, pfm_smpl_where_t *where)
@@ -140,9 +157,10 @@ void lookout_read(struct lookout *l, struct context *ctx, uint64_t now, pfm_smpl
 	if (ctx->state != CTX_MASKED)
 		witness_read(l->witness, &l->where, wanted ? hand_over : NULL, ctx);
 	*where = (pfm_smpl_where_t){.cpu = (uint16_t)ctx->cpu};
-	if (now > witness_time(l->witness) + BELIEVED * l->tick_ns)
-		return;
-	*where = l->where;
+	if (now <= witness_time(l->witness) + BELIEVED * l->tick_ns)
+		*where = l->where;
+	if (ctx->tid)
+		of_thread(ctx, where);
 	if (!ctx->kernel_ip && where->ip >> 63)
 		where->ip = 0;
 }

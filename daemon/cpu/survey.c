@@ -90,7 +90,7 @@ static struct survey *survey_start(struct engine *eng)
 	s->be = be;
 	s->n = n;
 	for (unsigned cpu = 0; cpu < n; cpu++)
-		s->cpu[cpu].ours = engine_owner(eng, cpu);
+		s->cpu[cpu].ours = engine_owner(eng, cpu) || engine_carries(eng, cpu);
 	if (thread_start(&s->thread, survey_main, s)) {
 		free(s);
 		return NULL;

@@ -43,6 +43,13 @@ int stats_show(struct call *call, struct text *out, struct err *e)
 	text_printf(out, "passthrough %d\n", call->fs->passthrough.on);
 	text_printf(out, "contexts %u\n", call->fs->objects.count);
 	text_printf(out, "workers %u\n", s->workers);
+	text_printf(out, "carriers %u\n", s->carriers);
+	text_printf(out, "threads %u\n", s->threads);
+	text_printf(out, "carried_in %llu\n", atomic_load(&s->ins));
+	text_printf(out, "carried_out %llu\n", atomic_load(&s->outs));
+	text_printf(out, "carrier_waits %llu\n", atomic_load(&s->waits));
+	text_printf(out, "carrier_late %llu\n", atomic_load(&s->late));
+	text_printf(out, "carry_overhead %llu\n", atomic_load(&s->carry));
 	return 0;
 }
 
@@ -64,6 +71,8 @@ static void print_cpu(struct fs *fs, unsigned cpu, const struct survey_cpu *s, s
 	text_printf(out, "%u %s", cpu, s->online ? "online" : "offline");
 	if (t)
 		text_printf(out, " context=%s uid=%u pid=%d", t->name, t->uid, t->pid);
+	else if (engine_carries(fs->eng, cpu))
+		text_printf(out, " threads");
 	else if (s->err.no)
 		text_printf(out, " unreadable %s", err_name(s->err.no));
 	else if (s->held)
@@ -100,6 +109,8 @@ static int cpus_unseen(struct call *call, struct text *out)
 		text_printf(out, "%u %s", cpu, be->ops->cpu_online(be, cpu) ? "online" : "offline");
 		if (t)
 			text_printf(out, " context=%s uid=%u pid=%d", t->name, t->uid, t->pid);
+		else if (engine_carries(call->fs->eng, cpu))
+			text_printf(out, " threads");
 		text_printf(out, "\n");
 	}
 	return 0;

@@ -48,6 +48,11 @@ bool tracker_idle(const struct tracker *tk)
 	return !tk->riders && !tk->tr.stats->carriers;
 }
 
+bool tracker_carries(const struct tracker *tk, unsigned cpu)
+{
+	return cpu < CPUS_MAX && atomic_load(&tk->tr.carriers[cpu]);
+}
+
 /* --- Riders */
 
 static struct rider **bucket(struct tracker *tk, pid_t tid)
@@ -242,12 +247,42 @@ static bool needs_session(enum cmd_verb verb)
 	       verb == CMD_LIVE || verb == CMD_CLONE || verb == CMD_LOAD;
 }
 
+static void passed_on(struct job *job)
+{
+	free(job);
+}
+
+/* What is started, stopped or unloaded, is so with all that it has brought forth. */
+static void pass_on(struct tracker *tk, const struct job *job)
+{
+	for (struct rider *r = tk->riders; r; r = r->next) {
+		struct job *copy;
+
+		if (r->root != job->tenant || r->tenant == job->tenant)
+			continue;
+		copy = calloc(1, sizeof(*copy));
+		if (!copy)
+			return;
+		copy->tenant = r->tenant;
+		copy->cmd = job->cmd;
+		copy->done = passed_on;
+		tk->ops->submit(tk->arg, copy);
+	}
+}
+
+static bool is_for_all(enum cmd_verb verb)
+{
+	return verb == CMD_START || verb == CMD_STOP || verb == CMD_UNLOAD;
+}
+
 void tracker_submit(struct tracker *tk, struct job *job)
 {
 	struct tenant *t = job->tenant;
 	struct rider *r = t->rider;
 	unsigned cpu;
 
+	if (is_for_all(job->cmd.verb))
+		pass_on(tk, job);
 	if (r->coming) {
 		queue_put(&t->bounced, &job->link);
 		return;

@@ -43,6 +43,9 @@ struct tenant *tracker_any(const struct tracker *tk);
 /* Followed threads, or carriers that have yet to put registers back. */
 bool tracker_idle(const struct tracker *tk);
 
+/* It has a carrier on @cpu. */
+bool tracker_carries(const struct tracker *tk, unsigned cpu);
+
 /* Whether this machine can follow threads, for --check. */
 int tracker_probe(struct err *e);
 
