@@ -335,10 +335,10 @@ static struct rider *occupy_for_thread(struct carrier *c, unsigned slot)
 	for (;;) {
 		unsigned word = atomic_load(&seat->word);
 
-		if (make_busy(c, seat, word))
-			return seat->rider;
 		if (seat_state(word) == SEAT_EMPTY || load_word(&s->cpu) != c->cpu)
 			return NULL;
+		if (make_busy(c, seat, word))
+			return seat->rider;
 		if (!until) {
 			until = monotonic_ns() + PATIENCE_NS;
 			atomic_fetch_add(&c->tr->stats->waits, 1);

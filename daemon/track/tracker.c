@@ -281,12 +281,12 @@ void tracker_submit(struct tracker *tk, struct job *job)
 	struct rider *r = t->rider;
 	unsigned cpu;
 
-	if (is_for_all(job->cmd.verb))
-		pass_on(tk, job);
 	if (r->coming) {
 		queue_put(&t->bounced, &job->link);
 		return;
 	}
+	if (is_for_all(job->cmd.verb))
+		pass_on(tk, job);
 	if (needs_session(job->cmd.verb))
 		job->here = true;
 	job->tracked = true;
