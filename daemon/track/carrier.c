@@ -413,7 +413,7 @@ static void note_left(struct carrier *c, const struct context *ctx)
 /* The thread that runs here, if it is one of ours, gets its context. */
 static void board(struct carrier *c)
 {
-	unsigned slot = load_word(&c->now->slot);
+	unsigned slot = sched_here(c->tr->sched, c->cpu);
 	struct sched_slot *s = sched_slot(c->tr->sched, slot);
 	struct context *ctx;
 	struct rider *r;

@@ -40,13 +40,6 @@ struct birth {
 	struct rider *child; /* coming */
 };
 
-static void trouble(struct tenant *t, pid_t tid, struct err *e)
-{
-	err_prefix(e, "thread %d", (int)tid);
-	if (t->trouble)
-		t->trouble(t, e);
-}
-
 /* The child counts from its first instruction on if its parent does. */
 static int begin(struct birth *b, const struct command *cloned, struct err *e)
 {
@@ -70,6 +63,25 @@ static int begin(struct birth *b, const struct command *cloned, struct err *e)
 	return rc;
 }
 
+static void destroyed(struct job *job)
+{
+	free(job);
+}
+
+/* It runs on, as if it were not followed. Without memory, its context stays behind empty. */
+static void come_to_nothing(struct tracker *tk, struct tenant *root, struct tenant *child,
+	pid_t tid, struct err *e)
+{
+	struct job *job = child ? calloc(1, sizeof(*job)) : NULL;
+
+	tracer_release(tk->tr.tracer, tid);
+	if (job) {
+		*job = (struct job){.tenant = child, .cmd.verb = CMD_DESTROY, .done = destroyed};
+		tk->ops->submit(tk->arg, job);
+	}
+	root->unfollowed(root, tid, e);
+}
+
 static void cloned(struct job *job)
 {
 	struct birth *b = link_entry(job, struct birth, job);
@@ -79,12 +91,10 @@ static void cloned(struct job *job)
 	struct err e = job->err;
 	int rc = job->rc < 0 ? job->rc : begin(b, &job->cmd, &e);
 
-	if (rc < 0) {
-		trouble(r->tenant, tid, &e);
-		tracer_release(tk->tr.tracer, tid);
-	} else {
+	if (rc == 0)
 		tracer_go(tk->tr.tracer, tid);
-	}
+	else
+		come_to_nothing(tk, r->root, r->tenant, tid, &e);
 	rider_come(tk, r, rc);
 	free(b);
 }
@@ -102,18 +112,18 @@ static void inherit(struct rider *r, const struct rider *parent)
 	r->limits = parent->limits;
 }
 
-static int make_child(
-	struct tracker *tk, struct rider *parent, pid_t tid, struct birth *b, struct err *e)
+static int make_child(struct tracker *tk, struct rider *parent, pid_t tid, struct birth *b,
+	struct tenant **child, struct err *e)
 {
-	struct tenant *root = parent->root, *t;
 	int rc;
 
+	*child = NULL;
 	if (!b)
 		return err_set(e, ENOMEM, "no memory");
-	t = root->child(root, tid, e);
-	if (!t)
+	*child = parent->root->child(parent->root, tid, e);
+	if (!*child)
 		return -e->no;
-	rc = rider_new(tk, t, tid, &b->child, e);
+	rc = rider_new(tk, *child, tid, &b->child, e);
 	if (rc == 0)
 		inherit(b->child, parent);
 	return rc;
@@ -124,15 +134,15 @@ static void take_birth(struct tracker *tk, struct track_news *n)
 	CLEANUP_FREE struct event *ev = link_entry(n, struct event, news);
 	struct rider *parent = rider_find(tk, ev->one);
 	CLEANUP_FREE struct birth *b = calloc(1, sizeof(*b));
+	struct tenant *child;
 	struct err e;
 
 	if (!parent || !parent->root->child) {
 		tracer_release(tk->tr.tracer, ev->other);
 		return;
 	}
-	if (make_child(tk, parent, ev->other, b, &e) < 0) {
-		trouble(parent->root, ev->other, &e);
-		tracer_release(tk->tr.tracer, ev->other);
+	if (make_child(tk, parent, ev->other, b, &child, &e) < 0) {
+		come_to_nothing(tk, parent->root, child, ev->other, &e);
 		return;
 	}
 	b->tk = tk;
@@ -173,7 +183,8 @@ static void take_exec(struct tracker *tk, struct track_news *n)
 	if (r && ev->one != ev->other)
 		rider_rename(tk, r, ev->other);
 	if (r && may_still(r, &e) < 0) {
-		trouble(r->tenant, r->tid, &e);
+		err_prefix(&e, "it is not followed any more");
+		r->tenant->trouble(r->tenant, &e);
 		rider_end(tk, r); /* and then it is released */
 		return;
 	}
