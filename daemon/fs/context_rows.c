@@ -25,7 +25,7 @@ void ctl_keep(struct fs_context *ctx, const struct command *cmd)
 
 	command_print_ctl(cmd, &line);
 	if (text_ok(&line))
-		context_set_ctl(ctx, line.p);
+		context_set_ctl(ctx, &line);
 }
 
 int info_ask(const struct call *call, struct command *cmd, struct err *e)

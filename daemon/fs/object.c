@@ -347,6 +347,7 @@ void context_unref(struct fs_context *ctx)
 	for (unsigned i = 0; i < ctx->nsets; i++)
 		free(ctx->sets[i]);
 	free(ctx->sets);
+	text_free(&ctx->last_ctl);
 	engine_tenant_free(&ctx->tenant);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
@@ -369,16 +370,21 @@ void context_show_error(struct fs_context *ctx, struct text *out)
 	text_printf(out, "%s\n", copy);
 }
 
-void context_set_ctl(struct fs_context *ctx, const char *line)
+void context_set_ctl(struct fs_context *ctx, struct text *line)
 {
+	struct text old;
+
 	pthread_mutex_lock(&ctx->lock);
-	snprintf(ctx->last_ctl, sizeof(ctx->last_ctl), "%s", line);
+	old = ctx->last_ctl;
+	ctx->last_ctl = *line;
+	*line = old;
 	pthread_mutex_unlock(&ctx->lock);
 }
 
 void context_show_ctl(struct fs_context *ctx, struct text *out)
 {
 	pthread_mutex_lock(&ctx->lock);
-	text_printf(out, "%s", ctx->last_ctl);
+	if (ctx->last_ctl.n)
+		text_printf(out, "%s", ctx->last_ctl.p);
 	pthread_mutex_unlock(&ctx->lock);
 }

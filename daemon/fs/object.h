@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "daemon/cpu/engine.h"
 #include "daemon/fs/shared.h"
 
@@ -26,7 +27,6 @@ enum {
 	SIGNALS_PER_USER = 64,  /* contexts that notify by signal */
 	BUFFERS_PER_USER = 256, /* each takes a descriptor of the daemon's */
 	CTX_TOTAL = 65536,
-	CTL_MAX = 64,
 	NAME_BUCKETS = 4096,
 };
 
@@ -85,7 +85,7 @@ struct fs_context {
 
 	pthread_mutex_t lock; /* a leaf: guards what is below, against workers that answer */
 	char last_error[sizeof(((struct err *)0)->text)];
-	char last_ctl[CTL_MAX]; /* with its newline; empty: there was none yet */
+	struct text last_ctl; /* with its newline; empty: there was none yet */
 };
 
 /*
@@ -160,8 +160,8 @@ void context_unref(struct fs_context *ctx);
 void context_set_error(struct fs_context *ctx, const struct err *e);
 void context_show_error(struct fs_context *ctx, struct text *out);
 
-/* The last command that took effect. From any thread. */
-void context_set_ctl(struct fs_context *ctx, const char *line);
+/* The last command that took effect; @line becomes another. From any thread. */
+void context_set_ctl(struct fs_context *ctx, struct text *line);
 void context_show_ctl(struct fs_context *ctx, struct text *out);
 
 #endif
