@@ -53,6 +53,9 @@ struct tenant {
 	/* A followed thread of this context has made thread @tid: makes a context for it, with the
 	 * same registers, or says why not. The session thread's. */
 	struct tenant *(*child)(struct tenant *t, int tid, struct err *e);
+	/* Nothing came of that, and CMD_DESTROY was submitted for what child() had made. The
+	 * session thread's. */
+	void (*unfollowed)(struct tenant *t, int tid, const struct err *e);
 
 	void (*gone)(struct tenant *t); /* after CMD_DESTROY, when nobody uses it any more */
 	unsigned expects;               /* what of it is in the engine's count of news to come */
