@@ -12,8 +12,9 @@
 #include "daemon/core/request.h"
 
 /*
- * ctl: "load cpu=N [set=ID]", "start [set=ID]", "stop", "restart", "unload",
- * "signal sig=N [tid=N]".
+ * ctl: "load cpu=N [set=ID]", "load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]",
+ * "start [set=ID]", "stop", "restart", "unload", "signal sig=N [tid=N]". cmd->cpus is allocated
+ * here and freed by command_free(), after a failure too.
  */
 int command_parse_ctl(struct slice text, struct command *cmd, struct err *e);
 void command_print_ctl(const struct command *cmd, struct text *out);
@@ -37,7 +38,7 @@ void command_print_pmc(uint64_t value, struct text *out);
 void command_print_pmd(uint64_t value, struct text *out);
 void command_print_regs(const struct command *cmd, struct text *out);
 
-/* flags: words of system_wide notify_block ovfl_no_msg, or "none". */
+/* flags: words of system_wide notify_block ovfl_no_msg raw, or "none". */
 int command_parse_flags(struct slice text, unsigned *flags, struct err *e);
 void command_print_flags(unsigned flags, struct text *out);
 
@@ -71,10 +72,12 @@ void command_print_evtset_available(const struct command *cmd, struct text *out)
 /* overflows: of a CMD_READ, a line "pmd0 overflows=3 last_reset=0 thresh_left=2" per PMD. */
 void command_print_overflows(const struct command *cmd, struct text *out);
 
-/* events: a line per message, "overflow cpu=1 set=0 pmds=0,4". */
+/* events: a line per message, "overflow cpu=1 set=0 pmds=0,4"; at last, where it is known, who ran
+ * where: " pid=7 tid=8 ip=0x401000". */
 void command_print_events(const struct pfm_msg *msgs, unsigned n, struct text *out);
 
-/* state: "unloaded", "loaded cpu=1 set=0"; likewise running, masked; at last " throttled". */
+/* state: "unloaded", "zombie tid=7", "loaded cpu=1 set=0", "loaded tid=7 set=0"; likewise running,
+ * masked; at last " throttled". */
 void command_print_state(const struct ctx_info *info, struct text *out);
 
 void command_free(struct command *cmd);

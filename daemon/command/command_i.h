@@ -18,7 +18,14 @@ struct flag_word {
 int flags_parse(struct slice text, const struct flag_word *words, unsigned *flags, struct err *e);
 void flags_print(const struct flag_word *words, unsigned flags, struct text *out);
 
-/* Lists of register numbers: "0-3,16". The empty set has no list; it prints as "none". */
+/*
+ * Lists of numbers below @limit, a bit each: "0-3,16". They are added to @bits. The empty set has
+ * no list; it prints as "none".
+ */
+int list_parse(struct slice list, uint64_t *bits, unsigned limit, struct err *e);
+void list_print(const uint64_t *bits, unsigned limit, struct text *out);
+
+/* The same of register numbers. */
 int regset_parse(struct slice list, struct regset *set, struct err *e);
 void regset_print(const struct regset *set, struct text *out);
 bool regset_empty(const struct regset *set);

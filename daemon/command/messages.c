@@ -7,6 +7,16 @@
 
 static_assert((int)PFM_MSG_BV == (int)CMD_BV, "a message's PMDs are not a regset");
 
+/* Who ran, and where; thread 0 is nobody, or the idle one. */
+static void print_runner(const struct pfm_msg *m, struct text *out)
+{
+	if (m->tid)
+		text_printf(out, " pid=%" PRIu32 " tid=%" PRIu32, m->pid, m->tid);
+	if (m->ip)
+		text_printf(out, " ip=0x%" PRIx64, m->ip);
+	text_printf(out, "\n");
+}
+
 static void print_overflow(const char *what, const struct pfm_msg *m, struct text *out)
 {
 	struct regset pmds;
@@ -14,7 +24,7 @@ static void print_overflow(const char *what, const struct pfm_msg *m, struct tex
 	memcpy(pmds.bits, m->pmds, sizeof(pmds.bits));
 	text_printf(out, "%s cpu=%u set=%u pmds=", what, m->cpu, m->set);
 	regset_print(&pmds, out);
-	text_printf(out, "\n");
+	print_runner(m, out);
 }
 
 static void print_message(const struct pfm_msg *m, struct text *out)
@@ -30,7 +40,8 @@ static void print_message(const struct pfm_msg *m, struct text *out)
 		text_printf(out, "lost count=%" PRIu64 "\n", m->count);
 		break;
 	case PFM_MSG_END:
-		text_printf(out, "end\n");
+		text_printf(out, "end");
+		print_runner(m, out);
 		break;
 	default:
 		text_printf(out, "type=0x%" PRIx32 "\n", m->type);

@@ -88,7 +88,9 @@ void command_free(struct command *cmd)
 	free(cmd->regs);
 	free(cmd->msgs);
 	free(cmd->shown);
+	free(cmd->cpus);
 	cmd->regs = NULL;
 	cmd->msgs = NULL;
 	cmd->shown = NULL;
+	cmd->cpus = NULL;
 }

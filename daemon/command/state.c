@@ -5,6 +5,7 @@ static const struct flag_word flag_words[] = {
 	{"system_wide", CTX_SYSTEM_WIDE},
 	{"notify_block", CTX_NOTIFY_BLOCK},
 	{"ovfl_no_msg", CTX_OVFL_NO_MSG},
+	{"raw", CTX_RAW},
 	{0},
 };
 
@@ -25,9 +26,13 @@ void command_print_state(const struct ctx_info *info, struct text *out)
 		[CTX_RUNNING] = "running",
 		[CTX_MASKED] = "masked"};
 
-	text_printf(out, "%s", names[info->state]);
+	text_printf(out, "%s", info->ended ? "zombie" : names[info->state]);
+	if (info->ended || (info->state != CTX_UNLOADED && info->tid))
+		text_printf(out, " tid=%d", info->tid);
+	else if (info->state != CTX_UNLOADED)
+		text_printf(out, " cpu=%u", info->cpu);
 	if (info->state != CTX_UNLOADED)
-		text_printf(out, " cpu=%u set=%u", info->cpu, info->set);
+		text_printf(out, " set=%u", info->set);
 	if (info->state == CTX_MASKED && info->throttled)
 		text_printf(out, " throttled");
 	text_printf(out, "\n");

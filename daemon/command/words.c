@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Words that stand for flags, and lists that stand for registers. */
+/* Words that stand for flags, and lists of numbers. */
 #include "daemon/command/command_i.h"
 
 #include <errno.h>
@@ -69,19 +69,48 @@ void flags_print(const struct flag_word *words, unsigned flags, struct text *out
 	text_printf(out, "%s\n", flags ? "" : "none");
 }
 
-int regset_parse(struct slice list, struct regset *set, struct err *e)
+int list_parse(struct slice list, uint64_t *bits, unsigned limit, struct err *e)
 {
-	*set = (struct regset){0};
 	do {
 		uint64_t first, last;
-		int rc = num_range(&list, PMU_MAX_NUM - 1, &first, &last, e);
+		int rc = num_range(&list, limit - 1, &first, &last, e);
 
 		if (rc < 0)
 			return rc;
 		for (uint64_t n = first; n <= last; n++)
-			regset_add(set, (unsigned)n);
+			bits[n / 64] |= 1ULL << n % 64;
 	} while (list.n);
 	return 0;
+}
+
+/* The first number from @n on that is (or is not) in it, or @limit. */
+static unsigned next_in(const uint64_t *bits, unsigned limit, unsigned n, bool in)
+{
+	while (n < limit && (bits[n / 64] >> n % 64 & 1) != in)
+		n++;
+	return n;
+}
+
+void list_print(const uint64_t *bits, unsigned limit, struct text *out)
+{
+	unsigned first = next_in(bits, limit, 0, true), end;
+	const char *sep = "";
+
+	if (first == limit)
+		text_printf(out, "none");
+	for (; first < limit; first = next_in(bits, limit, end, true)) {
+		end = next_in(bits, limit, first, false);
+		text_printf(out, "%s%u", sep, first);
+		if (end - first > 1)
+			text_printf(out, "-%u", end - 1);
+		sep = ",";
+	}
+}
+
+int regset_parse(struct slice list, struct regset *set, struct err *e)
+{
+	*set = (struct regset){0};
+	return list_parse(list, set->bits, PMU_MAX_NUM, e);
 }
 
 bool regset_empty(const struct regset *set)
@@ -91,26 +120,7 @@ bool regset_empty(const struct regset *set)
 	return memcmp(set, &none, sizeof(none)) == 0;
 }
 
-/* The first number from @n on that is (or is not) in @set, or PMU_MAX_NUM. */
-static unsigned next_in(const struct regset *set, unsigned n, bool in)
-{
-	while (n < PMU_MAX_NUM && regset_has(set, n) != in)
-		n++;
-	return n;
-}
-
 void regset_print(const struct regset *set, struct text *out)
 {
-	unsigned first = next_in(set, 0, true), end;
-	const char *sep = "";
-
-	if (first == PMU_MAX_NUM)
-		text_printf(out, "none");
-	for (; first < PMU_MAX_NUM; first = next_in(set, end, true)) {
-		end = next_in(set, first, false);
-		text_printf(out, "%s%u", sep, first);
-		if (end - first > 1)
-			text_printf(out, "-%u", end - 1);
-		sep = ",";
-	}
+	list_print(set->bits, PMU_MAX_NUM, out);
 }

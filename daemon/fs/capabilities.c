@@ -13,6 +13,9 @@
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38 /* Linux 5.8 */
 #endif
+#ifndef CAP_BPF
+#define CAP_BPF 39 /* the same */
+#endif
 
 static int set_caps(cap_t caps, const cap_value_t *keep, int n)
 {
@@ -40,14 +43,17 @@ static int perf_event_paranoid(void)
 	return f && fscanf(f, "%d", &level) == 1 ? level : 0;
 }
 
-/* What the kernel asks of those who watch a whole CPU; returns how many. */
-static int perf_capabilities(cap_value_t keep[2])
+/* What the kernel asks of those who watch a whole CPU, or threads; returns how many. */
+static int watching(cap_value_t keep[4])
 {
 	bool known = cap_get_bound(CAP_PERFMON) >= 0;
 	int n = 0;
 
-	if (known)
+	keep[n++] = CAP_SYS_PTRACE;
+	if (known) {
 		keep[n++] = CAP_PERFMON;
+		keep[n++] = CAP_BPF;
+	}
 	if (!known || perf_event_paranoid() > 2)
 		keep[n++] = CAP_SYS_ADMIN;
 	return n;
@@ -63,15 +69,16 @@ static bool listed(const cap_value_t *keep, int n, cap_value_t c)
 
 int capabilities_drop(const char *backend, struct err *e)
 {
-	cap_value_t keep[4] = {CAP_SYS_NICE};
+	cap_value_t keep[6] = {CAP_SYS_NICE};
 	int n = 1, rc;
 	cap_t caps;
 
 	if (strcmp(backend, "perf") != 0)
 		keep[n++] = CAP_SYS_RAWIO;
-	/* Sampling learns from perf events who is running, with any backend of real CPUs. */
+	/* Sampling learns from perf events who is running, with any backend of real CPUs; and only
+	 * on these are there threads. */
 	if (strcmp(backend, "sim") != 0)
-		n += perf_capabilities(&keep[n]);
+		n += watching(&keep[n]);
 	for (cap_value_t c = 0; cap_get_bound(c) >= 0; c++)
 		if (!listed(keep, n, c))
 			prctl(PR_CAPBSET_DROP, c);

@@ -38,7 +38,7 @@ enum allow_kernel { KERNEL_ANY, KERNEL_GROUP, KERNEL_ROOT };
 
 struct config {
 	struct group_rule sys_group;    /* load on a CPU */
-	struct group_rule thread_group; /* follow threads */
+	struct group_rule thread_group; /* load on a thread */
 	enum allow_kernel allow_kernel; /* group: those of sys_group */
 	uint64_t arg_size_max;          /* bytes of one write */
 	uint64_t smpl_buf_size_max;     /* bytes of all sampling buffers together */

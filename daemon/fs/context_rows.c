@@ -15,17 +15,27 @@ int ctl_show(struct call *call, struct text *out, struct err *e)
 
 int ctl_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e)
 {
-	(void)call;
-	return command_parse_ctl(text, cmd, e);
+	int rc = command_parse_ctl(text, cmd, e);
+
+	/* Whose rights over that thread count is who writes: a program of another user's, to which
+	 * this open file was handed as its output, must not lend its own. */
+	if (rc == 0 && cmd->verb == CMD_LOAD && cmd->tid &&
+		fuse_req_ctx(call->req)->uid != call->file->uid)
+		return err_set(e, EPERM,
+			"uid %u has opened this file: open it yourself to load on a thread",
+			(unsigned)call->file->uid);
+	return rc;
 }
 
 void ctl_keep(struct fs_context *ctx, const struct command *cmd)
 {
 	TEXT_CLEANUP struct text line = {0};
 
+	if (cmd->verb == CMD_LOAD)
+		atomic_store(&ctx->missed, 0);
 	command_print_ctl(cmd, &line);
 	if (text_ok(&line))
-		context_set_ctl(ctx, line.p);
+		context_set_ctl(ctx, &line);
 }
 
 int info_ask(const struct call *call, struct command *cmd, struct err *e)

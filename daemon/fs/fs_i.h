@@ -22,7 +22,8 @@ enum dir {
 	DIR_SIM,
 	DIR_CTXS, /* its members are contexts */
 	DIR_CTX,
-	DIR_SETS, /* event sets */
+	DIR_CHILDREN, /* contexts, too */
+	DIR_SETS,     /* event sets */
 	DIR_SET,
 	DIR_PMCS, /* registers */
 	DIR_PMDS,
@@ -131,6 +132,7 @@ struct fs {
 	struct fuse_session *se;
 	struct file *files;     /* open ones */
 	struct reader *readers; /* who wait for messages, in any context */
+	struct total *totals;   /* sums under way */
 	uint64_t timer_ns;      /* what the timer can tell apart */
 	const struct fs_options *opts;
 	struct guard *guard;
@@ -184,8 +186,6 @@ void call_write_done(struct call *call, int rc, const struct err *e);
 /* Sends @cmd to the owner of the call's context; the answer comes by itself. Takes @cmd.
  * False: there was no memory, and that is answered. */
 bool call_ask(struct call *call, struct command *cmd);
-/* Removes the call's context, then answers. */
-void call_destroy(struct call *call);
 /* Makes event set @id in the call's context; removes the call's event set. */
 void call_make_set(struct call *dir, uint16_t id);
 void call_remove_set(struct call *call);
@@ -199,6 +199,13 @@ void request_interruptible(fuse_req_t req, uint64_t id);
 /* Ends the requests whose interrupts have been noted. */
 void requests_interrupt(struct fs *fs);
 
+/* children.c */
+/* tenant.child and tenant.unfollowed of all contexts. */
+struct tenant *context_child(struct tenant *t, int tid, struct err *e);
+void context_unfollowed(struct tenant *t, int tid, const struct err *e);
+/* Removes the call's context and its children, then answers. */
+void call_destroy(struct call *call);
+
 /* messages.c: msg and events. */
 /* Takes messages, or waits for some; answers by itself. */
 void messages_read(struct call *call, bool nonblock);
@@ -208,6 +215,10 @@ void messages_wake(struct fs_context *ctx);
 void messages_close(struct fs_context *ctx);
 /* False: it is none of the requests that wait here. */
 bool messages_interrupt(struct fs *fs, uint64_t id);
+
+/* total.c */
+/* False: it is none of the requests that wait here. */
+bool totals_interrupt(struct fs *fs, uint64_t id);
 
 /* poll.c */
 void fs_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph);
@@ -238,12 +249,17 @@ void context_close(struct fs_context *ctx);
 struct smpl {
 	const pfm_buffer_fmt_t *fmt; /* NULL: none */
 	void *arg;
+	uint64_t memlock;   /* bytes that who has chosen it may lock */
 	bool begun;         /* fmt_exit is due */
 	struct shared *mem; /* NULL: a format without a buffer */
 };
 /* What @text asks for, for the call's context: ready, but not in use yet. */
 int smpl_new(const struct call *call, struct slice text, struct smpl **out, struct err *e);
 void smpl_free(struct smpl *s);
+/* Gives @to, which has none and no owner yet, the format of @from and a buffer like its. */
+int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *to, struct err *e);
+/* Has a context's owner take it. */
+struct command smpl_command(const struct smpl *s);
 /* The context's owner has taken it, and uses the old one no more. */
 void smpl_install(struct fs *fs, struct fs_context *ctx, struct smpl *s);
 /* NULL: it has no buffer. */
@@ -256,9 +272,10 @@ void context_gone(struct fs_context *ctx);
 int memory_open(struct call *call, struct file *f, struct err *e);
 /* Answers an open of what is passed; @text: reads come to the daemon all the same. */
 void memory_reply_passed(fuse_req_t req, struct file *f, bool text);
-/* May the context's owner have @room bytes more? Those of @old (or NULL) are about to be given
- * back, unless somebody has it open. ENOMEM, ENOSPC. */
-int memory_afford(const struct call *call, size_t room, const struct shared *old, struct err *e);
+/* May the context's owner have @room bytes more, if he may lock @lock? Those of @old (or NULL) are
+ * about to be given back, unless somebody has it open. ENOMEM, ENOSPC. */
+int memory_afford(struct fs *fs, const struct fs_context *ctx, uint64_t lock, size_t room,
+	const struct shared *old, struct err *e);
 void memory_read(fuse_req_t req, struct shared *s, size_t size, size_t off);
 size_t memory_size(const struct call *call);
 
@@ -322,6 +339,7 @@ unsigned state_news(const struct file *f);
 void ctx_flags_print(const struct command *cmd, struct text *out);
 void ctx_flags_keep(struct fs_context *ctx, const struct command *cmd);
 int ctx_flags_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e);
+int total_show(struct call *call, struct text *out, struct err *e);
 int ctx_error_show(struct call *call, struct text *out, struct err *e);
 int pmc_ask(const struct call *call, struct command *cmd, struct err *e);
 void pmc_print(const struct command *cmd, struct text *out);

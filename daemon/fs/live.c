@@ -55,7 +55,8 @@ static int make_page(struct call *call, struct object *set, struct err *e)
 {
 	struct shared_pool *pool = &call->fs->memory;
 	struct shared *s;
-	int rc = memory_afford(call, shared_room(sizeof(struct pfm_live)), NULL, e);
+	int rc = memory_afford(call->fs, call->ctx, call->file->memlock,
+		shared_room(sizeof(struct pfm_live)), NULL, e);
 
 	if (rc == 0)
 		rc = shared_new(pool, shared_room(sizeof(struct pfm_live)),

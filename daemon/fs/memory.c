@@ -102,13 +102,14 @@ static uint64_t less(uint64_t a, uint64_t b)
 }
 
 /* It is charged by its pages to all there is and to what the context's owner has. */
-int memory_afford(const struct call *call, size_t room, const struct shared *old, struct err *e)
+int memory_afford(struct fs *fs, const struct fs_context *ctx, uint64_t lock, size_t room,
+	const struct shared *old, struct err *e)
 {
 	uint64_t back = old && !old->opens ? old->room : 0;
-	struct shared_account *all = &call->fs->memory.all, *own = &call->ctx->owner->buffers;
-	uint64_t most = call->fs->config.smpl_buf_size_max, lock = call->file->memlock;
+	struct shared_account *all = &fs->memory.all, *own = &ctx->owner->buffers;
+	uint64_t most = fs->config.smpl_buf_size_max;
 
-	shared_sweep(&call->fs->memory);
+	shared_sweep(&fs->memory);
 	if (room > less(most, less(atomic_load(&all->bytes), back)))
 		return err_set(e, ENOMEM,
 			"%zu bytes are too much with the %llu of all buffers: "
@@ -119,7 +120,7 @@ int memory_afford(const struct call *call, size_t room, const struct shared *old
 			"%zu bytes are too much with the %llu of the owner's buffers: your "
 			"RLIMIT_MEMLOCK (ulimit -l) is %" PRIu64 " bytes",
 			room, atomic_load(&own->bytes), lock);
-	if (call->ctx->uid && atomic_load(&own->pieces) >= BUFFERS_PER_USER)
+	if (ctx->uid && atomic_load(&own->pieces) >= BUFFERS_PER_USER)
 		return err_set(e, ENOSPC,
 			"too many buffers and live pages: write none to the format of some "
 			"contexts, or rmdir some sets (limit: %d a user)",

@@ -97,7 +97,9 @@ double node_timeout(const struct call *call)
 
 	if (call->node.row->memory)
 		return 0.0; /* another piece of memory is another file */
-	return in == DIR_CTXS || (in == DIR_SETS && call->set > 0) ? 0.0 : 60.0;
+	if (in == DIR_CTXS || in == DIR_CHILDREN)
+		return 0.0;
+	return in == DIR_SETS && call->set > 0 ? 0.0 : 60.0;
 }
 
 struct fuse_entry_param node_entry(const struct call *child)
@@ -179,7 +181,8 @@ static bool find_member(const struct call *dir, const char *name, struct node *n
 
 	switch (dir->node.row->is) {
 	case DIR_CTXS:
-		ctx = object_context(&dir->fs->objects, name);
+	case DIR_CHILDREN:
+		ctx = object_context(&dir->fs->objects, dir->ctx, name);
 		n->serial = ctx ? ctx->self.serial : 0;
 		return ctx;
 	case DIR_SETS:
@@ -227,11 +230,8 @@ static bool next_row(const struct call *dir, uint64_t *cookie, struct node *n, c
 /* A context removed between two calls shifts nothing: cookies are serials. */
 static bool next_context(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
-	struct object *o = object_find(&dir->fs->objects, *cookie);
-	struct fs_context *ctx = o ? o->ctx->next : dir->fs->objects.first;
+	const struct fs_context *ctx = object_context_after(&dir->fs->objects, dir->ctx, *cookie);
 
-	while (ctx && ctx->self.serial <= *cookie)
-		ctx = ctx->next;
 	if (!ctx)
 		return false;
 	n->serial = ctx->self.serial;
@@ -291,6 +291,7 @@ bool node_next(const struct call *dir, uint64_t *cookie, struct call *child, cha
 	child->node = (struct node){.row = member_row(d), .serial = dir->node.serial};
 	switch (d) {
 	case DIR_CTXS:
+	case DIR_CHILDREN:
 		found = next_context(dir, cookie, &child->node, name);
 		break;
 	case DIR_SETS:

@@ -15,10 +15,13 @@ static struct object **bucket(struct objects *objs, uint64_t serial)
 	return &objs->hash[serial % objs->buckets];
 }
 
-static struct fs_context **name_bucket(struct objects *objs, const char *name)
+static struct fs_context **name_bucket(
+	struct objects *objs, const struct fs_context *parent, const char *name)
 {
 	uint64_t h = 14695981039346656037ULL; /* FNV-1a */
 
+	if (parent)
+		h ^= parent->self.serial * 1099511628211ULL;
 	for (; *name; name++)
 		h = (h ^ (unsigned char)*name) * 1099511628211ULL;
 	return &objs->names[h % NAME_BUCKETS];
@@ -33,13 +36,42 @@ struct object *object_find(struct objects *objs, uint64_t serial)
 	return o;
 }
 
-struct fs_context *object_context(struct objects *objs, const char *name)
+struct fs_context *object_context(
+	struct objects *objs, const struct fs_context *parent, const char *name)
 {
-	struct fs_context *c = *name_bucket(objs, name);
+	struct fs_context *c = *name_bucket(objs, parent, name);
 
-	while (c && strcmp(c->name, name) != 0)
+	while (c && (c->parent != parent || strcmp(c->name, name) != 0))
 		c = c->name_next;
 	return c;
+}
+
+static struct members *members_of(struct objects *objs, struct fs_context *parent)
+{
+	return parent ? &parent->children : &objs->top;
+}
+
+/* Most often the one with that very serial is still there. */
+struct fs_context *object_context_after(
+	struct objects *objs, const struct fs_context *parent, uint64_t serial)
+{
+	const struct object *o = object_find(objs, serial);
+	struct fs_context *c = parent ? parent->children.first : objs->top.first;
+
+	if (o && o == &o->ctx->self && o->ctx->parent == parent)
+		return o->ctx->next;
+	while (c && c->self.serial <= serial)
+		c = c->next;
+	return c;
+}
+
+struct fs_context *object_walk(const struct objects *objs, const struct fs_context *ctx)
+{
+	if (!ctx)
+		return objs->top.first;
+	if (ctx->children.first)
+		return ctx->children.first;
+	return ctx->parent && !ctx->next ? ctx->parent->next : ctx->next;
 }
 
 static void hash(struct objects *objs, struct object *o)
@@ -118,12 +150,11 @@ static struct owner *owner_of(struct objects *objs, uid_t uid)
 	return o;
 }
 
-int objects_init(struct objects *objs, struct engine *eng, void (*event)(struct tenant *t),
-	void (*gone)(struct fs_context *ctx), struct err *e)
+int objects_init(
+	struct objects *objs, struct engine *eng, const struct tenant_ops *ops, struct err *e)
 {
 	objs->eng = eng;
-	objs->event = event;
-	objs->gone = gone;
+	objs->ops = ops;
 	objs->buckets = FEWEST_BUCKETS;
 	objs->hash = calloc(objs->buckets, sizeof(struct object *));
 	return objs->hash ? 0 : err_set(e, ENOMEM, "no memory");
@@ -142,75 +173,139 @@ void objects_free(struct objects *objs)
 
 static void tenant_gone(struct tenant *t)
 {
-	struct fs_context *ctx =
-		(struct fs_context *)(void *)((char *)t - offsetof(struct fs_context, tenant));
+	struct fs_context *ctx = link_entry(t, struct fs_context, tenant);
 
-	ctx->gone(ctx);
+	ctx->objs->ops->gone(ctx);
 	context_unref(ctx);
 }
 
-int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
-	struct fs_context **out, struct err *e)
+static int check_limits(const struct objects *objs, const struct owner *owner, struct err *e)
 {
-	struct fs_context *ctx, **same_name;
-	struct owner *owner;
+	if (objs->count < CTX_TOTAL &&
+		(!owner->uid || atomic_load(&owner->contexts) < CTX_PER_USER))
+		return 0;
+	return err_set(e, ENOSPC,
+		"too many contexts: rmdir some, and close what is open of them (limits: %d a "
+		"user, %d in all)",
+		CTX_PER_USER, CTX_TOTAL);
+}
 
-	if (!name_ok(name))
-		return err_set(e, EINVAL,
-			"a context's name has 1 to %d letters, digits or _-+@:,. and does not "
-			"begin "
-			"with a dot",
-			CTX_NAME_MAX);
-	if (object_context(objs, name))
-		return err_set(e, EEXIST, "there is a context '%s' already", name);
-	owner = owner_of(objs, uid);
-	if (!owner)
-		return err_set(e, ENOMEM, "no memory for a context");
-	if (objs->count >= CTX_TOTAL || (uid && atomic_load(&owner->contexts) >= CTX_PER_USER))
-		return err_set(e, ENOSPC,
-			"too many contexts: rmdir some, and close what is open of them (limits: %d "
-			"a "
-			"user, %d in all)",
-			CTX_PER_USER, CTX_TOTAL);
-	ctx = calloc(1, sizeof(*ctx));
-	if (!ctx)
-		return err_set(e, ENOMEM, "no memory for a context");
-	if (engine_tenant_init(objs->eng, &ctx->tenant) < 0) {
+static bool set_path(struct fs_context *ctx, const struct fs_context *parent, const char *name)
+{
+	int n = asprintf(
+		&ctx->path, "%s%s%s", parent ? parent->path : "", parent ? "/children/" : "", name);
+
+	if (n >= 0)
+		ctx->name = ctx->path + n - strlen(name);
+	return n >= 0;
+}
+
+static struct fs_context *context_new(
+	struct objects *objs, struct owner *owner, struct fs_context *parent, const char *name)
+{
+	struct fs_context *ctx = calloc(1, sizeof(*ctx));
+
+	if (!ctx || !set_path(ctx, parent, name)) {
 		free(ctx);
-		return err_set(e, ENOMEM, "no memory for a context");
+		return NULL;
 	}
-	atomic_fetch_add(&owner->contexts, 1);
-	ctx->owner = owner;
-	memcpy(ctx->name, name, strlen(name));
-	ctx->tenant.name = ctx->name;
-	ctx->tenant.uid = uid;
+	if (engine_tenant_init(objs->eng, &ctx->tenant) < 0) {
+		free(ctx->path);
+		free(ctx);
+		return NULL;
+	}
+	ctx->objs = objs;
+	if (parent)
+		context_ref(parent);
+	ctx->parent = parent;
+	ctx->tenant.name = ctx->path;
+	ctx->tenant.uid = owner->uid;
 	ctx->tenant.gone = tenant_gone;
-	ctx->tenant.event = objs->event;
-	ctx->gone = objs->gone;
-	ctx->uid = uid;
-	ctx->gid = gid;
+	ctx->tenant.event = objs->ops->event;
+	ctx->tenant.child = objs->ops->child;
+	ctx->tenant.unfollowed = objs->ops->unfollowed;
+	ctx->owner = owner;
+	ctx->uid = owner->uid;
+	atomic_fetch_add(&owner->contexts, 1);
 	clock_gettime(CLOCK_REALTIME, &ctx->born);
 	atomic_init(&ctx->refs, 1);
 	pthread_mutex_init(&ctx->lock, NULL);
 	snprintf(ctx->last_error, sizeof(ctx->last_error), "ok");
 	ctx->readers_end = &ctx->readers;
+	return ctx;
+}
+
+/* Puts it into the tree: among the children of its parent, or into ctx/. */
+static void list(struct objects *objs, struct fs_context *ctx)
+{
+	struct fs_context **same_name = name_bucket(objs, ctx->parent, ctx->name);
+	struct members *m = members_of(objs, ctx->parent);
 
 	insert(objs, &ctx->self, ctx, -1);
 	insert(objs, &ctx->set0, ctx, 0);
-	same_name = name_bucket(objs, name);
 	ctx->name_next = *same_name;
 	*same_name = ctx;
-	ctx->prev = objs->last;
-	*(objs->last ? &objs->last->next : &objs->first) = ctx;
-	objs->last = ctx;
+	ctx->prev = m->last;
+	*(m->last ? &m->last->next : &m->first) = ctx;
+	m->last = ctx;
 	objs->count++;
+}
+
+static int make(struct objects *objs, uid_t uid, struct fs_context *parent, const char *name,
+	struct fs_context **out, struct err *e)
+{
+	struct owner *owner = owner_of(objs, uid);
+	struct fs_context *ctx;
+
+	if (!owner)
+		return err_set(e, ENOMEM, "no memory for a context");
+	if (check_limits(objs, owner, e) < 0)
+		return -e->no;
+	ctx = context_new(objs, owner, parent, name);
+	if (!ctx)
+		return err_set(e, ENOMEM, "no memory for a context");
+	list(objs, ctx);
 	*out = ctx;
 	return 0;
 }
 
+int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
+	struct fs_context **out, struct err *e)
+{
+	int rc;
+
+	if (!name_ok(name))
+		return err_set(e, EINVAL,
+			"a context's name has 1 to %d letters, digits or _-+@:,. and does not "
+			"begin with a dot",
+			CTX_NAME_MAX);
+	if (object_context(objs, NULL, name))
+		return err_set(e, EEXIST, "there is a context '%s' already", name);
+	rc = make(objs, uid, NULL, name, out, e);
+	if (rc == 0)
+		(*out)->gid = gid;
+	return rc;
+}
+
+int object_make_child(struct fs_context *parent, int tid, struct fs_context **out, struct err *e)
+{
+	struct objects *objs = parent->objs;
+	char name[24];
+	int rc;
+
+	snprintf(name, sizeof(name), "%d", tid);
+	for (unsigned n = 1; object_context(objs, parent, name); n++)
+		snprintf(name, sizeof(name), "%d.%u", tid, n);
+	rc = make(objs, parent->uid, parent, name, out, e);
+	if (rc == 0)
+		(*out)->gid = parent->gid;
+	return rc;
+}
+
 void object_remove(struct objects *objs, struct fs_context *ctx)
 {
-	struct fs_context **at = name_bucket(objs, ctx->name);
+	struct fs_context **at = name_bucket(objs, ctx->parent, ctx->name);
+	struct members *m = members_of(objs, ctx->parent);
 
 	while (*at != ctx)
 		at = &(*at)->name_next;
@@ -220,8 +315,8 @@ void object_remove(struct objects *objs, struct fs_context *ctx)
 	for (unsigned i = 0; i < ctx->nsets; i++)
 		drop(objs, ctx->sets[i]);
 	object_set_buffer(objs, ctx, false);
-	*(ctx->prev ? &ctx->prev->next : &objs->first) = ctx->next;
-	*(ctx->next ? &ctx->next->prev : &objs->last) = ctx->prev;
+	*(ctx->prev ? &ctx->prev->next : &m->first) = ctx->next;
+	*(ctx->next ? &ctx->next->prev : &m->last) = ctx->prev;
 	objs->count--;
 }
 
@@ -347,8 +442,11 @@ void context_unref(struct fs_context *ctx)
 	for (unsigned i = 0; i < ctx->nsets; i++)
 		free(ctx->sets[i]);
 	free(ctx->sets);
+	text_free(&ctx->last_ctl);
 	engine_tenant_free(&ctx->tenant);
 	pthread_mutex_destroy(&ctx->lock);
+	context_unref(ctx->parent);
+	free(ctx->path);
 	free(ctx);
 }
 
@@ -369,16 +467,21 @@ void context_show_error(struct fs_context *ctx, struct text *out)
 	text_printf(out, "%s\n", copy);
 }
 
-void context_set_ctl(struct fs_context *ctx, const char *line)
+void context_set_ctl(struct fs_context *ctx, struct text *line)
 {
+	struct text old;
+
 	pthread_mutex_lock(&ctx->lock);
-	snprintf(ctx->last_ctl, sizeof(ctx->last_ctl), "%s", line);
+	old = ctx->last_ctl;
+	ctx->last_ctl = *line;
+	*line = old;
 	pthread_mutex_unlock(&ctx->lock);
 }
 
 void context_show_ctl(struct fs_context *ctx, struct text *out)
 {
 	pthread_mutex_lock(&ctx->lock);
-	text_printf(out, "%s", ctx->last_ctl);
+	if (ctx->last_ctl.n)
+		text_printf(out, "%s", ctx->last_ctl.p);
 	pthread_mutex_unlock(&ctx->lock);
 }

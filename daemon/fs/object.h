@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What directories stand for and come and go: contexts and their event sets. Each has a serial
+ * What directories stand for and come and go: contexts, those of threads that they follow (their
+ * children, which are contexts like any other) and event sets. Each has a serial
  * number that is never used again, from which inode numbers are made (node.c): an inode number
  * names its object for ever, and no count of lookups has to be kept.
  *
@@ -15,6 +16,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "daemon/cpu/engine.h"
 #include "daemon/fs/shared.h"
 
@@ -26,11 +28,11 @@ enum {
 	SIGNALS_PER_USER = 64,  /* contexts that notify by signal */
 	BUFFERS_PER_USER = 256, /* each takes a descriptor of the daemon's */
 	CTX_TOTAL = 65536,
-	CTL_MAX = 64,
 	NAME_BUCKETS = 4096,
 };
 
 struct fs_context;
+struct objects;
 struct file;
 struct notifier;
 struct reader;
@@ -46,20 +48,29 @@ struct object {
 	struct object *hash_next;
 };
 
+/* The contexts of a directory, by rising serial. */
+struct members {
+	struct fs_context *first, *last;
+};
+
 struct fs_context {
 	struct tenant tenant;
+	struct objects *objs;
 	struct object self, set0;
 	struct object buffer; /* serial 0: there is none. Each buffer has another */
-	char name[CTX_NAME_MAX + 1];
+	char *path;           /* below ctx/ */
+	const char *name;     /* the end of it: what its directory calls it */
 	struct owner *owner;
 	uid_t uid;
 	gid_t gid;
 	struct timespec born;
-	void (*gone)(struct fs_context *ctx); /* struct objects has it */
-	atomic_uint refs;                     /* the tree, open files and requests under way */
-	struct fs_context *prev, *next;       /* all contexts, by rising serial */
+	atomic_uint refs;               /* the tree, open files, requests under way, children */
+	struct fs_context *prev, *next; /* in its directory */
 	struct fs_context *name_next;
-	bool closed; /* out of the tree, or the daemon is ending: nobody may wait for it */
+	struct fs_context *parent; /* whose threads are followed; NULL: it stands in ctx/ */
+	struct members children;
+	atomic_uint missed; /* threads it follows that found no context, since it was loaded */
+	bool closed;        /* out of the tree, or the daemon is ending: nobody may wait for it */
 
 	struct object **sets; /* those besides set 0, by rising id; */
 	unsigned nsets;       /* so many, */
@@ -85,7 +96,7 @@ struct fs_context {
 
 	pthread_mutex_t lock; /* a leaf: guards what is below, against workers that answer */
 	char last_error[sizeof(((struct err *)0)->text)];
-	char last_ctl[CTL_MAX]; /* with its newline; empty: there was none yet */
+	struct text last_ctl; /* with its newline; empty: there was none yet */
 };
 
 /*
@@ -100,14 +111,21 @@ struct owner {
 	struct owner *next;
 };
 
+/* What every context's tenant is given. */
+struct tenant_ops {
+	void (*event)(struct tenant *t);
+	struct tenant *(*child)(struct tenant *t, int tid, struct err *e);
+	void (*unfollowed)(struct tenant *t, int tid, const struct err *e);
+	/* It has no tenant any more; before the last reference goes. */
+	void (*gone)(struct fs_context *ctx);
+};
+
 struct objects {
 	struct engine *eng;
-	void (*event)(struct tenant *t);      /* every context's tenant.event */
-	void (*gone)(struct fs_context *ctx); /* it has no tenant any more; before the last
-						 reference goes */
+	const struct tenant_ops *ops;
 	uint64_t last_serial;
-	struct fs_context *first, *last;
-	unsigned count; /* contexts in the tree */
+	struct members top; /* in ctx/ */
+	unsigned count;     /* contexts in the tree */
 	struct owner *owners;
 	struct object **hash;
 	size_t buckets, nhashed;
@@ -115,23 +133,36 @@ struct objects {
 };
 
 /* ENOMEM. */
-int objects_init(struct objects *objs, struct engine *eng, void (*event)(struct tenant *t),
-	void (*gone)(struct fs_context *ctx), struct err *e);
+int objects_init(
+	struct objects *objs, struct engine *eng, const struct tenant_ops *ops, struct err *e);
 
 /* The object with that serial, or NULL if it is gone. */
 struct object *object_find(struct objects *objs, uint64_t serial);
 
-/* The context of that name, or NULL. */
-struct fs_context *object_context(struct objects *objs, const char *name);
+/* The context of that name among the children of @parent, or in ctx/ if that is NULL; or NULL. */
+struct fs_context *object_context(
+	struct objects *objs, const struct fs_context *parent, const char *name);
+
+/* The first context there whose serial is over @serial, or NULL. */
+struct fs_context *object_context_after(
+	struct objects *objs, const struct fs_context *parent, uint64_t serial);
+
+/* All contexts, children after their parents: the first if @ctx is NULL; NULL at the end. */
+struct fs_context *object_walk(const struct objects *objs, const struct fs_context *ctx);
 
 /* EEXIST, EINVAL (name), ENOSPC (too many), ENOMEM. */
 int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
 	struct fs_context **out, struct err *e);
 
+/* A child of @parent, called @tid or, if there is one, @tid.1, @tid.2 and so on; the parent's owner
+ * has it. ENOSPC, ENOMEM. */
+int object_make_child(struct fs_context *parent, int tid, struct fs_context **out, struct err *e);
+
 /* When no context is left. */
 void objects_free(struct objects *objs);
 
-/* Takes @ctx out of the tree; its memory goes with its last reference. */
+/* Takes @ctx, which has no children any more, out of the tree; its memory goes with its last
+ * reference. */
 void object_remove(struct objects *objs, struct fs_context *ctx);
 
 /* The set with that id, or the next higher one; NULL if there is none. */
@@ -160,8 +191,8 @@ void context_unref(struct fs_context *ctx);
 void context_set_error(struct fs_context *ctx, const struct err *e);
 void context_show_error(struct fs_context *ctx, struct text *out);
 
-/* The last command that took effect. From any thread. */
-void context_set_ctl(struct fs_context *ctx, const char *line);
+/* The last command that took effect; @line becomes another. From any thread. */
+void context_set_ctl(struct fs_context *ctx, struct text *line);
 void context_show_ctl(struct fs_context *ctx, struct text *out);
 
 #endif

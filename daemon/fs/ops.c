@@ -393,6 +393,10 @@ static void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		uid_error_set(dir.fs, fuse_req_ctx(req)->uid, NULL);
 		call_destroy(&child);
 		break;
+	case DIR_CHILDREN:
+		context_set_error(dir.ctx, NULL);
+		call_destroy(&child);
+		break;
 	case DIR_SETS:
 		call_remove_set(&child);
 		break;

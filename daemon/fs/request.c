@@ -107,7 +107,7 @@ void requests_interrupt(struct fs *fs)
 	while (fs->ninterrupted) {
 		uint64_t id = fs->interrupted[--fs->ninterrupted];
 
-		if (!messages_interrupt(fs, id))
+		if (!messages_interrupt(fs, id) && !totals_interrupt(fs, id))
 			interrupt_one(fs, id);
 	}
 }
@@ -180,13 +180,6 @@ static void answer_write(struct request *r)
 	call_write_done(&r->call, r->job.rc, &r->job.err);
 }
 
-static void answer_destroy(struct request *r)
-{
-	if (r->job.rc < 0)
-		fprintf(stderr, "perfmonfs: context %s: %s\n", r->call.ctx->name, r->job.err.text);
-	fuse_reply_err(r->call.req, 0);
-}
-
 /* mkdir, and rmdir, of an event set. */
 static void answer_set(struct request *r)
 {
@@ -227,9 +220,6 @@ static void answer(struct request *r)
 		break;
 	case CMD_LIVE:
 		live_answer(&r->call, r->job.rc, &r->job.err);
-		break;
-	case CMD_DESTROY:
-		answer_destroy(r);
 		break;
 	default:
 		answer_write(r);
@@ -371,30 +361,13 @@ void call_remove_set(struct call *call)
 
 void call_set_format(struct call *call, struct smpl *s)
 {
-	struct command cmd = {.verb = CMD_FORMAT, .smpl.fmt = s->fmt};
-	struct request *r;
+	struct command cmd = smpl_command(s);
+	struct request *r = request_new(call, &cmd);
 
-	if (s->mem) {
-		cmd.smpl.buf = s->mem->mem;
-		cmd.smpl.size = s->mem->size;
-	}
-	r = request_new(call, &cmd);
 	if (!r) {
 		smpl_free(s);
 		return;
 	}
 	r->smpl = s;
 	ask(r);
-}
-
-void call_destroy(struct call *call)
-{
-	struct command cmd = {.verb = CMD_DESTROY};
-	struct request *r = request_new(call, &cmd);
-
-	if (!r)
-		return;
-	object_remove(&call->fs->objects, call->ctx);
-	context_close(call->ctx);
-	engine_submit(call->fs->eng, &r->job);
 }

@@ -53,7 +53,10 @@ struct rights caller_rights(const struct call *call)
 {
 	const struct config *c = &call->fs->config;
 	const struct fuse_ctx *who = fuse_req_ctx(call->req);
-	struct rights r = {.system = caller_in(call->req, &c->sys_group)};
+	struct rights r = {
+		.system = caller_in(call->req, &c->sys_group),
+		.thread = caller_in(call->req, &c->thread_group),
+	};
 
 	switch (c->allow_kernel) {
 	case KERNEL_ANY:

@@ -65,6 +65,9 @@ const struct row rows[] = {
 	{LINK_ROW(DIR_CTX, "pmc", "set/0/pmc")},
 	{LINK_ROW(DIR_CTX, "pmd", "set/0/pmd")},
 	{LINK_ROW(DIR_CTX, "regs", "set/0/regs")},
+	{FILE_ROW(DIR_CTX, "total", 0400), .show = total_show},
+	{DIR_ROW(DIR_CTX, DIR_CHILDREN, "children", 0700)},
+	{DIR_ROW(DIR_CHILDREN, DIR_CTX, NULL, 0700)},
 	{DIR_ROW(DIR_CTX, DIR_SETS, "set", 0700)},
 	{DIR_ROW(DIR_SETS, DIR_SET, NULL, 0500)},
 	{FILE_ROW(DIR_SET, "flags", 0600), .ask = evtset_ask, .print = command_print_evtset_flags,
@@ -106,8 +109,11 @@ static const struct row *row_of_dir(enum dir d)
 
 static void print_path(const struct row *r, struct text *out)
 {
-	static const char *const member[] = {
-		[DIR_CTXS] = "NAME", [DIR_SETS] = "ID", [DIR_PMCS] = "N", [DIR_PMDS] = "N"};
+	static const char *const member[] = {[DIR_CTXS] = "NAME",
+		[DIR_CHILDREN] = "TID",
+		[DIR_SETS] = "ID",
+		[DIR_PMCS] = "N",
+		[DIR_PMDS] = "N"};
 
 	if (r->in == DIR_NONE)
 		return;

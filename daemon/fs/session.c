@@ -189,9 +189,11 @@ static void set_signals(int how, void (*handler)(int))
 
 static void destroy_contexts(struct fs *fs)
 {
-	while (fs->objects.first) {
-		struct fs_context *ctx = fs->objects.first;
+	while (fs->objects.top.first) {
+		struct fs_context *ctx = fs->objects.top.first;
 
+		if (ctx->children.first)
+			ctx = ctx->children.first;
 		object_remove(&fs->objects, ctx);
 		context_gone(ctx);
 		context_unref(ctx);
@@ -201,8 +203,8 @@ static void destroy_contexts(struct fs *fs)
 /* Nobody waits for what does not come any more. */
 static void close_contexts(struct fs *fs)
 {
-	for (struct fs_context *ctx = fs->objects.first; ctx; ctx = ctx->next)
-		context_close(ctx);
+	for (struct fs_context *c = NULL; (c = object_walk(&fs->objects, c));)
+		context_close(c);
 }
 
 static int serve(struct fs *fs, struct err *e)
@@ -261,6 +263,13 @@ static void allow_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static const struct tenant_ops context_ops = {
+	.event = context_event,
+	.child = context_child,
+	.unfollowed = context_unfollowed,
+	.gone = context_gone,
+};
+
 int fs_serve(struct backend *be, const struct config *config, const struct fs_options *opts,
 	struct err *e)
 {
@@ -284,7 +293,7 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	rc = engine_new(be, &fs->eng, e);
 	if (rc < 0)
 		return rc;
-	rc = objects_init(&fs->objects, fs->eng, context_event, context_gone, e);
+	rc = objects_init(&fs->objects, fs->eng, &context_ops, e);
 	if (rc == 0)
 		rc = serve(fs, e);
 	engine_drain(fs->eng);

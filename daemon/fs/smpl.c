@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "daemon/format/format.h"
@@ -28,25 +29,26 @@ static int answered(const pfm_buffer_fmt_t *fmt, int rc, const char *to, struct 
 		fmt->fmt_name, to, err_name(rc < 0 ? -rc : rc));
 }
 
-static int make_buffer(const struct call *call, unsigned flags, struct smpl *s, struct err *e)
+static int make_buffer(struct fs *fs, const struct fs_context *ctx, struct smpl *s, struct err *e)
 {
 	size_t size = 0;
 	int rc = 0;
 
 	if (s->fmt->fmt_getsize)
-		rc = answered(s->fmt, s->fmt->fmt_getsize(flags, s->arg, &size), "that size", e);
+		rc = answered(s->fmt, s->fmt->fmt_getsize(atomic_load(&ctx->flags), s->arg, &size),
+			"that size", e);
 	if (rc < 0 || !size)
 		return rc;
-	rc = memory_afford(call, shared_room(size), context_memory(call->ctx), e);
+	rc = memory_afford(fs, ctx, s->memlock, shared_room(size), context_memory(ctx), e);
 	if (rc == 0)
-		rc = shared_new(&call->fs->memory, size, &call->ctx->owner->buffers, &s->mem, e);
+		rc = shared_new(&fs->memory, size, &ctx->owner->buffers, &s->mem, e);
 	return rc;
 }
 
-static int prepare(const struct call *call, struct smpl *s, struct err *e)
+static int prepare(struct fs *fs, const struct fs_context *ctx, struct smpl *s, struct err *e)
 {
-	unsigned flags = atomic_load(&call->ctx->flags);
-	const struct pmu *pmu = call->fs->be->pmu;
+	unsigned flags = atomic_load(&ctx->flags);
+	const struct pmu *pmu = fs->be->pmu;
 	uint16_t npmds = (uint16_t)(pmu->npmds + pmu->nvirtuals);
 	int rc = 0;
 
@@ -54,7 +56,7 @@ static int prepare(const struct call *call, struct smpl *s, struct err *e)
 		rc = answered(
 			s->fmt, s->fmt->fmt_validate(flags, npmds, s->arg), "its arguments", e);
 	if (rc == 0)
-		rc = make_buffer(call, flags, s, e);
+		rc = make_buffer(fs, ctx, s, e);
 	if (rc == 0 && s->fmt->fmt_init)
 		rc = answered(s->fmt, s->fmt->fmt_init(flags, s->arg, s->mem ? s->mem->mem : NULL),
 			"to begin", e);
@@ -69,14 +71,77 @@ int smpl_new(const struct call *call, struct slice text, struct smpl **out, stru
 
 	if (!s)
 		return err_set(e, ENOMEM, "no memory");
+	s->memlock = call->file->memlock;
 	rc = format_parse(text, &s->fmt, &s->arg, e);
 	if (rc == 0 && s->fmt)
-		rc = prepare(call, s, e);
+		rc = prepare(call->fs, call->ctx, s, e);
 	if (rc < 0)
 		smpl_free(s);
 	else
 		*out = s;
 	return rc;
+}
+
+/* The same format and arguments, for another context. */
+static int again(struct fs *fs, const struct smpl *from, const struct fs_context *ctx,
+	struct smpl **out, struct err *e)
+{
+	struct smpl *s = calloc(1, sizeof(*s));
+	int rc = 0;
+
+	if (!s)
+		return err_set(e, ENOMEM, "no memory");
+	s->fmt = from->fmt;
+	s->memlock = from->memlock;
+	s->arg = from->arg ? malloc(s->fmt->fmt_arg_size) : NULL;
+	if (s->arg)
+		memcpy(s->arg, from->arg, s->fmt->fmt_arg_size);
+	else if (from->arg)
+		rc = err_set(e, ENOMEM, "no memory");
+	if (rc == 0)
+		rc = prepare(fs, ctx, s, e);
+	if (rc < 0)
+		smpl_free(s);
+	else
+		*out = s;
+	return rc;
+}
+
+struct command smpl_command(const struct smpl *s)
+{
+	struct command cmd = {.verb = CMD_FORMAT, .smpl.fmt = s->fmt};
+
+	if (s->mem) {
+		cmd.smpl.buf = s->mem->mem;
+		cmd.smpl.size = s->mem->size;
+	}
+	return cmd;
+}
+
+/* An unloaded context is the session thread's: the command is done when it is submitted. */
+static void keep_job(struct job *job)
+{
+	(void)job;
+}
+
+int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *to, struct err *e)
+{
+	struct job job = {.tenant = &to->tenant, .done = keep_job};
+	struct smpl *s = NULL;
+
+	if (!from->smpl || !from->smpl->fmt)
+		return 0;
+	if (again(fs, from->smpl, to, &s, e) < 0)
+		return -e->no;
+	job.cmd = smpl_command(s);
+	engine_submit(fs->eng, &job);
+	if (job.rc < 0) {
+		smpl_free(s);
+		*e = job.err;
+		return job.rc;
+	}
+	smpl_install(fs, to, s);
+	return 0;
 }
 
 void smpl_free(struct smpl *s)
@@ -101,6 +166,10 @@ void smpl_install(struct fs *fs, struct fs_context *ctx, struct smpl *s)
 
 void context_gone(struct fs_context *ctx)
 {
+	if (!ctx->closed) { /* by the engine: nothing came of following */
+		object_remove(ctx->objs, ctx);
+		context_close(ctx);
+	}
 	smpl_free(ctx->smpl);
 	ctx->smpl = NULL;
 	object_drop_live(ctx);

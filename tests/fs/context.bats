@@ -190,6 +190,50 @@ BOTH=0x4300c0
 	holds "$C/flags" "system_wide ovfl_no_msg"
 }
 
+@test "flags: raw" {
+	serve --backend=sim
+	new a
+	put ok "$C/flags" raw
+	holds "$C/flags" raw
+	put ok "$C/flags" "raw notify_block"
+	holds "$C/flags" "notify_block raw"
+	put ok "$C/flags" none
+	holds "$C/flags" none
+}
+
+@test "total: without children the context's own counts, set by set" {
+	serve --backend=sim
+	new a
+	probe ok mkdir "$C/set/7"
+	put ok "$C/set/7/pmd/1" 70
+	put ok "$C/pmc/0" $USER
+	put ok "$C/pmd/1" -1
+	ctl "load cpu=1"
+	ctl start
+	advance 1000
+	run -0 bounded cat "$C/total"
+	[ "${lines[0]}" = "pmd0 2000" ]
+	[ "${lines[1]}" = "pmd1 18446744073709551615" ]
+	grep -qx "set=7 pmd0 0" <<<"$output"
+	grep -qx "set=7 pmd1 70" <<<"$output"
+	[ "${#lines[@]}" = $((2 * $(bounded grep -vc virtual "$MNT/pmu/pmds"))) ]
+	put ok "$MNT/sim/offline" 1
+	probe ENXIO read "$C/total" 100 rdonly
+	sentence "$C/last_error" offline
+}
+
+@test "children: an empty directory in which nothing can be made" {
+	serve --backend=sim
+	new a
+	run -0 bounded ls -A "$C/children"
+	is ""
+	probe EPERM mkdir "$C/children/1"
+	sentence "$C/last_error" ctx/
+	probe ENOENT rmdir "$C/children/1"
+	probe EPERM rmdir "$C/children"
+	as nobody probe EACCES open "$C/children" rdonly
+}
+
 @test "registers: what is written is read, but for what is reserved" {
 	serve --backend=sim
 	new a

@@ -54,6 +54,7 @@ context_rows() {
 	cat <<-ROWS
 		$ctx d 700
 		$ctx/buffer f 400
+		$ctx/children d 700
 		$ctx/ctl f 600
 		$ctx/events f 400
 		$ctx/flags f 600
@@ -65,6 +66,7 @@ context_rows() {
 		$ctx/regs l 777 set/0/regs
 		$ctx/set d 700
 		$ctx/state f 400
+		$ctx/total f 400
 	ROWS
 	set_rows "$ctx/set/0"
 }

@@ -11,9 +11,19 @@ static void check_sound(const struct command *cmd)
 	CHECK(!cmd->has_set || cmd->verb == CMD_LOAD || cmd->verb == CMD_START);
 	CHECK(cmd->has_set || !cmd->set);
 	CHECK(cmd->verb == CMD_LOAD || !cmd->cpu);
-	CHECK(cmd->verb == CMD_SIGNAL || (!cmd->sig && !cmd->tid));
+	CHECK(cmd->verb == CMD_SIGNAL || !cmd->sig);
+	CHECK(cmd->verb == CMD_SIGNAL || cmd->verb == CMD_LOAD || !cmd->tid);
+	CHECK((cmd->verb == CMD_LOAD && cmd->tid) ||
+		(!cmd->follow && !cmd->untraced && !cmd->cpus));
+	CHECK(!cmd->tid || !cmd->cpu);
+	CHECK(!cmd->follow || !cmd->untraced);
 	CHECK(cmd->sig >= 0 && cmd->sig <= 64 && cmd->tid >= 0 && cmd->tid <= 4194304);
 	CHECK(!cmd->regs && !cmd->nregs && !cmd->cut.no);
+}
+
+static bool same_cpus(const struct cpus *a, const struct cpus *b)
+{
+	return a && b ? memcmp(a, b, sizeof(*a)) == 0 : a == b;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -29,6 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rc = command_parse_ctl(s, &cmd, &e);
 	if (rc < 0) {
 		check_syntax_or_range(rc, &e);
+		command_free(&cmd);
 		return 0;
 	}
 	check_sound(&cmd);
@@ -38,7 +49,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(command_parse_ctl(s, &again, &e) == 0);
 	CHECK(again.verb == cmd.verb && again.cpu == cmd.cpu && again.set == cmd.set &&
 		again.has_set == cmd.has_set && again.sig == cmd.sig && again.tid == cmd.tid);
+	CHECK(again.follow == cmd.follow && again.untraced == cmd.untraced &&
+		same_cpus(again.cpus, cmd.cpus));
 	command_print_ctl(&again, &twice);
 	CHECK(text_equal(&printed, &twice));
+	command_free(&cmd);
+	command_free(&again);
 	return 0;
 }

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_syntax_or_range(rc, &e);
 		return 0;
 	}
-	CHECK(!(flags & ~(CTX_SYSTEM_WIDE | CTX_NOTIFY_BLOCK | CTX_OVFL_NO_MSG)));
+	CHECK(!(flags & ~(CTX_SYSTEM_WIDE | CTX_NOTIFY_BLOCK | CTX_OVFL_NO_MSG | CTX_RAW)));
 	command_print_flags(flags, &printed);
 	s = slice_of_text(&printed);
 	CHECK(slice_text(&s, false));

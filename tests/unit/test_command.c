@@ -90,6 +90,81 @@ static void test_ctl_signal(void **state)
 	}
 }
 
+static void test_ctl_thread(void **state)
+{
+	static const struct {
+		const char *text;
+		int tid;
+		unsigned set;
+		bool has_set, follow, untraced;
+		const char *printed;
+	} cases[] = {
+		{"load tid=1", 1, 0, false, false, false, "load tid=1\n"},
+		{"load tid=4194304 set=7", 4194304, 7, true, false, false,
+			"load tid=4194304 set=7\n"},
+		{"load follow tid=0x10", 16, 0, false, true, false, "load tid=16 follow\n"},
+		{"load ptrace=no tid=5", 5, 0, false, false, true, "load tid=5 ptrace=no\n"},
+		{"load ptrace=yes follow set=0 tid=5", 5, 0, true, true, false,
+			"load tid=5 set=0 follow\n"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		TEXT_CLEANUP struct text out = {0};
+		struct command cmd = {0};
+		struct err e;
+
+		assert_int_equal(command_parse_ctl(slice_of(cases[i].text), &cmd, &e), 0);
+		assert_int_equal(cmd.verb, CMD_LOAD);
+		assert_int_equal(cmd.tid, cases[i].tid);
+		assert_int_equal(cmd.set, cases[i].set);
+		assert_int_equal(cmd.has_set, cases[i].has_set);
+		assert_int_equal(cmd.follow, cases[i].follow);
+		assert_int_equal(cmd.untraced, cases[i].untraced);
+		assert_null(cmd.cpus);
+		command_print_ctl(&cmd, &out);
+		assert_string_equal(out.p, cases[i].printed);
+	}
+}
+
+static void test_ctl_cpus(void **state)
+{
+	static const struct {
+		const char *list;
+		unsigned n, first, last; /* how many, and two of them */
+		const char *printed;
+	} cases[] = {
+		{"0", 1, 0, 0, "0"},
+		{"0-3,8", 5, 0, 8, "0-3,8"},
+		{"8,3-0x5,4", 4, 3, 8, "3-5,8"},
+		{"63,64,64", 2, 63, 64, "63-64"},
+		{"0-4095", 4096, 0, 4095, "0-4095"},
+		{"4095", 1, 4095, 4095, "4095"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		TEXT_CLEANUP struct text in = {0}, out = {0}, want = {0};
+		struct command cmd = {0};
+		unsigned n = 0;
+		struct err e;
+
+		text_printf(&in, "load cpus=%s tid=9 follow", cases[i].list);
+		text_printf(&want, "load tid=9 follow cpus=%s\n", cases[i].printed);
+		assert_int_equal(command_parse_ctl(slice_of(in.p), &cmd, &e), 0);
+		assert_non_null(cmd.cpus);
+		for (unsigned cpu = 0; cpu < 2 * CPUS_MAX; cpu++)
+			n += cpus_has(cmd.cpus, cpu);
+		assert_int_equal(n, cases[i].n);
+		assert_true(cpus_has(cmd.cpus, cases[i].first));
+		assert_true(cpus_has(cmd.cpus, cases[i].last));
+		command_print_ctl(&cmd, &out);
+		assert_string_equal(out.p, want.p);
+		command_free(&cmd);
+		assert_null(cmd.cpus);
+	}
+}
+
 static void test_ctl_errors(void **state)
 {
 	static const struct {
@@ -102,8 +177,41 @@ static void test_ctl_errors(void **state)
 		{"reload", EINVAL, "'reload'"},
 		{"Load cpu=1", EINVAL, "'Load'"},
 		{"loadcpu=1", EINVAL, "'loadcpu=1'"},
-		{"load", EINVAL, "write 'load cpu=N [set=ID]'"},
+		{"load", EINVAL, "write 'load cpu=N [set=ID]' or 'load tid=N [set=ID]"},
 		{"load set=0", EINVAL, "lacks"},
+		{"load follow", EINVAL, "lacks"},
+		{"load cpus=1", EINVAL, "lacks"},
+		{"load cpu=1 tid=1", EINVAL, "on a CPU or on a thread"},
+		{"load cpu=1 follow", EINVAL, "go with tid=N"},
+		{"load cpu=1 cpus=1", EINVAL, "go with tid=N"},
+		{"load cpu=1 ptrace=no", EINVAL, "go with tid=N"},
+		{"load cpu=1 ptrace=yes", EINVAL, "go with tid=N"},
+		{"load tid=0", EINVAL, "no thread has number 0: write one that ps -eL shows"},
+		{"load tid=-1", EINVAL, "'-1'"},
+		{"load tid=", EINVAL, "tid"},
+		{"load tid", EINVAL, "tid"},
+		{"load tid=self", EINVAL, "'self'"},
+		{"load tid=4194305", ERANGE, "4194304"},
+		{"load tid=1 tid=1", EINVAL, "twice"},
+		{"load tid=1 follow follow", EINVAL, "'follow' is given twice"},
+		{"load tid=1 follow=1", EINVAL, "write the word alone"},
+		{"load tid=1 follow=", EINVAL, "write the word alone"},
+		{"load tid=1 follow ptrace=no", EINVAL, "leave out follow or ptrace=no"},
+		{"load ptrace=no tid=1 follow", EINVAL, "leave out follow or ptrace=no"},
+		{"load tid=1 ptrace", EINVAL, "ptrace=no"},
+		{"load tid=1 ptrace=", EINVAL, "ptrace=no"},
+		{"load tid=1 ptrace=0", EINVAL, "ptrace=no"},
+		{"load tid=1 ptrace=no ptrace=yes", EINVAL, "twice"},
+		{"load tid=1 cpus", EINVAL, "cpus: a number is missing"},
+		{"load tid=1 cpus=", EINVAL, "cpus: a number is missing"},
+		{"load tid=1 cpus=,", EINVAL, "a number is missing"},
+		{"load tid=1 cpus=1,", EINVAL, "a number is missing"},
+		{"load tid=1 cpus=3-1", EINVAL, "backwards"},
+		{"load tid=1 cpus=-1", EINVAL, "cpus"},
+		{"load tid=1 cpus=all", EINVAL, "'all'"},
+		{"load tid=1 cpus=4096", ERANGE, "4095"},
+		{"load tid=1 cpus=0-4096", ERANGE, "4095"},
+		{"load tid=1 cpus=1 cpus=2", EINVAL, "twice"},
 		{"load 1", EINVAL, "'1' is no argument of 'load'"},
 		{"load cpu", EINVAL, "cpu"},
 		{"load cpu=", EINVAL, "cpu"},
@@ -153,6 +261,7 @@ static void test_ctl_errors(void **state)
 		int rc = command_parse_ctl(slice_of(cases[i].text), &cmd, &e);
 
 		assert_refused(cases[i].text, rc, &e, cases[i].no, cases[i].word);
+		command_free(&cmd);
 	}
 }
 
@@ -496,6 +605,8 @@ static void test_flags(void **state)
 			CTX_SYSTEM_WIDE | CTX_NOTIFY_BLOCK | CTX_OVFL_NO_MSG,
 			"system_wide notify_block ovfl_no_msg\n"},
 		{"system_wide system_wide", CTX_SYSTEM_WIDE, "system_wide\n"},
+		{"raw", CTX_RAW, "raw\n"},
+		{"raw notify_block", CTX_NOTIFY_BLOCK | CTX_RAW, "notify_block raw\n"},
 	};
 
 	(void)state;
@@ -519,7 +630,8 @@ static void test_flags_errors(void **state)
 		{"", "'none'"},
 		{" ", "'none'"},
 		{"SYSTEM_WIDE", "'SYSTEM_WIDE'"},
-		{"excl_idle", "write words of 'system_wide notify_block ovfl_no_msg', or 'none'"},
+		{"excl_idle",
+			"write words of 'system_wide notify_block ovfl_no_msg raw', or 'none'"},
 		{"system_wide,notify_block", "'system_wide,notify_block'"},
 		{"system_wide none", "'none'"},
 		{"none system_wide", "alone"},
@@ -549,6 +661,12 @@ static void test_state(void **state)
 		{{CTX_RUNNING, true, .cpu = 1}, "running cpu=1 set=0\n"},
 		{{CTX_MASKED, .cpu = 1, .set = 2}, "masked cpu=1 set=2\n"},
 		{{CTX_MASKED, true, .cpu = 1, .set = 2}, "masked cpu=1 set=2 throttled\n"},
+		{{CTX_LOADED, .cpu = 1, .tid = 7}, "loaded tid=7 set=0\n"},
+		{{CTX_RUNNING, .cpu = 1, .tid = 4194304, .set = 3}, "running tid=4194304 set=3\n"},
+		{{CTX_MASKED, .tid = 7, .set = 3}, "masked tid=7 set=3\n"},
+		{{CTX_MASKED, true, .tid = 7}, "masked tid=7 set=0 throttled\n"},
+		{{CTX_UNLOADED, .tid = 7}, "unloaded\n"},
+		{{CTX_UNLOADED, .tid = 7, .ended = true, .set = 3}, "zombie tid=7\n"},
 	};
 
 	(void)state;
@@ -776,8 +894,11 @@ static void test_events(void **state)
 		{.type = PFM_MSG_THROTTLE, .cpu = 65535, .set = 65535, .pmds = {[4] = 1ULL << 63}},
 		{.type = PFM_MSG_OVFL, .pmds = {[0] = 1ULL << 63, [1] = 3}},
 		{.type = PFM_MSG_OVFL, .pid = 5, .tid = 6, .ip = 7},
+		{.type = PFM_MSG_OVFL, .pid = 5, .tid = 6},
+		{.type = PFM_MSG_THROTTLE, .ip = UINT64_MAX},
 		{.type = PFM_MSG_LOST, .count = UINT64_MAX},
 		{.type = PFM_MSG_END, .cpu = 1},
+		{.type = PFM_MSG_END, .cpu = 1, .pid = 5, .tid = UINT32_MAX},
 		{.type = 0},
 		{.type = 0xfffffffe},
 	};
@@ -788,9 +909,12 @@ static void test_events(void **state)
 	assert_string_equal(out.p, "overflow cpu=1 set=0 pmds=0,4\n"
 				   "throttle cpu=65535 set=65535 pmds=319\n"
 				   "overflow cpu=0 set=0 pmds=63-65\n"
-				   "overflow cpu=0 set=0 pmds=none\n"
+				   "overflow cpu=0 set=0 pmds=none pid=5 tid=6 ip=0x7\n"
+				   "overflow cpu=0 set=0 pmds=none pid=5 tid=6\n"
+				   "throttle cpu=0 set=0 pmds=none ip=0xffffffffffffffff\n"
 				   "lost count=18446744073709551615\n"
 				   "end\n"
+				   "end pid=5 tid=4294967295\n"
 				   "type=0x0\n"
 				   "type=0xfffffffe\n");
 }
@@ -800,6 +924,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ctl),
 		cmocka_unit_test(test_ctl_signal),
+		cmocka_unit_test(test_ctl_thread),
+		cmocka_unit_test(test_ctl_cpus),
 		cmocka_unit_test(test_ctl_errors),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_print_values),

@@ -1,0 +1,940 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The contexts of followed threads: made as the engine makes them, and seen as clients see them, by
+ * requests of the kernel's that are written here by hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/format/format.h"
+#include "daemon/fs/fs_i.h"
+#include "formats/formats.h"
+#include "perfmonfs/sim.h"
+
+enum {
+	ROOT = 0,
+	USER = 1000,
+	GROUP = 1001,
+	ROOM = 65536, /* bytes of a request or an answer */
+	ROUNDS = 20000,
+};
+
+static struct fs fs;
+static int kernel; /* its end of the connection */
+static uint64_t unique;
+static struct {
+	struct fuse_out_header header;
+	char body[ROOM];
+} answer;
+
+static int no_back(void *arg, int fd)
+{
+	(void)arg, (void)fd;
+	return -ENOSYS;
+}
+
+static const struct shared_ops memory_ops = {.back = no_back};
+static const struct tenant_ops tenant_ops = {
+	.event = context_event,
+	.child = context_child,
+	.unfollowed = context_unfollowed,
+	.gone = context_gone,
+};
+
+static void send_request(
+	unsigned uid, uint32_t opcode, uint64_t node, const void *args, size_t nargs)
+{
+	static char buf[ROOM];
+	struct fuse_in_header in = {
+		.len = (uint32_t)(sizeof(in) + nargs),
+		.opcode = opcode,
+		.unique = ++unique,
+		.nodeid = node,
+		.uid = uid,
+		.gid = uid ? GROUP : 0,
+		.pid = (uint32_t)getpid(),
+	};
+	struct fuse_buf fbuf = {.size = in.len, .mem = buf};
+
+	memcpy(buf, &in, sizeof(in));
+	memcpy(buf + sizeof(in), args, nargs);
+	fuse_session_process_buf(fs.se, &fbuf);
+	requests_interrupt(&fs);
+}
+
+/* Waits for the answer to request @id, as the session loop does; returns its errno, negative. */
+static int await(uint64_t id)
+{
+	struct pollfd fds[] = {
+		{.fd = kernel, .events = POLLIN},
+		{.fd = engine_news_fd(fs.eng), .events = POLLIN},
+	};
+
+	for (;;) {
+		assert_true(poll(fds, 2, 10000) > 0);
+		engine_news(fs.eng);
+		if (!(fds[0].revents & POLLIN))
+			continue;
+		assert_true(
+			recv(kernel, &answer, sizeof(answer), 0) >= (ssize_t)sizeof(answer.header));
+		if (answer.header.unique == id)
+			return answer.header.error;
+	}
+}
+
+static size_t answered(void)
+{
+	return answer.header.len - sizeof(answer.header);
+}
+
+static int request(unsigned uid, uint32_t opcode, uint64_t node, const void *args, size_t nargs)
+{
+	engine_news(fs.eng);
+	send_request(uid, opcode, node, args, nargs);
+	return await(unique);
+}
+
+/* The inode number of @path, or 0. */
+static uint64_t find(const char *path)
+{
+	char copy[256], *name, *rest = copy;
+	uint64_t node = FUSE_ROOT_ID;
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	while ((name = strsep(&rest, "/"))) {
+		if (request(ROOT, FUSE_LOOKUP, node, name, strlen(name) + 1) < 0)
+			return 0;
+		node = ((struct fuse_entry_out *)(void *)answer.body)->nodeid;
+	}
+	return node;
+}
+
+static struct fuse_attr attr_of(const char *path)
+{
+	assert_int_not_equal(find(path), 0);
+	return ((struct fuse_entry_out *)(void *)answer.body)->attr;
+}
+
+/* An open file. */
+struct opened {
+	uint64_t node, fh;
+};
+
+static struct opened open_as(unsigned uid, const char *path, int flags)
+{
+	const struct fuse_open_in in = {.flags = (uint32_t)flags};
+	struct opened f = {.node = find(path)};
+
+	assert_int_not_equal(f.node, 0);
+	assert_int_equal(request(uid, FUSE_OPEN, f.node, &in, sizeof(in)), 0);
+	f.fh = ((struct fuse_open_out *)(void *)answer.body)->fh;
+	return f;
+}
+
+static void release(const struct opened *f)
+{
+	const struct fuse_release_in in = {.fh = f->fh};
+
+	assert_int_equal(request(ROOT, FUSE_RELEASE, f->node, &in, sizeof(in)), 0);
+}
+
+static void send_read(const struct opened *f)
+{
+	const struct fuse_read_in in = {.fh = f->fh, .size = ROOM / 2};
+
+	send_request(ROOT, FUSE_READ, f->node, &in, sizeof(in));
+}
+
+static int write_as(unsigned uid, const struct opened *f, const char *text)
+{
+	char args[1024];
+	const struct fuse_write_in in = {.fh = f->fh, .size = (uint32_t)strlen(text)};
+
+	memcpy(args, &in, sizeof(in));
+	memcpy(args + sizeof(in), text, in.size);
+	return request(uid, FUSE_WRITE, f->node, args, sizeof(in) + in.size);
+}
+
+static int put(const char *path, const char *text)
+{
+	struct opened f = open_as(ROOT, path, O_WRONLY);
+	int rc = write_as(ROOT, &f, text);
+
+	release(&f);
+	return rc;
+}
+
+/* The whole of a file in answer.body, as a string; or its errno. */
+static int get(const char *path)
+{
+	static char keep[ROOM];
+	struct opened f = open_as(ROOT, path, O_RDONLY);
+	int rc;
+
+	send_read(&f);
+	rc = await(unique);
+	snprintf(keep, sizeof(keep), "%.*s", rc ? 0 : (int)answered(), answer.body);
+	release(&f);
+	memcpy(answer.body, keep, sizeof(keep));
+	return rc;
+}
+
+static void assert_holds(const char *path, const char *text)
+{
+	assert_int_equal(get(path), 0);
+	assert_string_equal(answer.body, text);
+}
+
+static void assert_says(const char *path, const char *part)
+{
+	assert_int_equal(get(path), 0);
+	if (!strstr(answer.body, part))
+		fail_msg("%s: '%s' does not say '%s'", path, answer.body, part);
+}
+
+/* Splits "DIR/NAME". */
+static uint64_t parent_of(const char *path, const char **name)
+{
+	char dir[256];
+
+	*name = strrchr(path, '/') + 1;
+	snprintf(dir, sizeof(dir), "%.*s", (int)(*name - 1 - path), path);
+	return find(dir);
+}
+
+static int mkdir_as(unsigned uid, const char *path)
+{
+	char args[256] = {0};
+	const char *name;
+	uint64_t dir = parent_of(path, &name);
+
+	strcpy(args + sizeof(struct fuse_mkdir_in), name);
+	return request(uid, FUSE_MKDIR, dir, args, sizeof(struct fuse_mkdir_in) + strlen(name) + 1);
+}
+
+static int remove_dir(const char *path)
+{
+	const char *name;
+	uint64_t dir = parent_of(path, &name);
+
+	return request(ROOT, FUSE_RMDIR, dir, name, strlen(name) + 1);
+}
+
+/* Reads on in a directory, a few entries at a time: the names, each after a blank. False at the
+ * end. */
+static bool read_dir(uint64_t dir, uint64_t *off, struct text *names)
+{
+	const struct fuse_read_in in = {.offset = *off, .size = 100};
+
+	assert_int_equal(request(ROOT, FUSE_READDIR, dir, &in, sizeof(in)), 0);
+	for (size_t at = 0; at < answered();) {
+		const struct fuse_dirent *d = (const void *)(answer.body + at);
+
+		text_printf(names, " %.*s", (int)d->namelen, d->name);
+		*off = d->off;
+		at += FUSE_DIRENT_SIZE(d);
+	}
+	return answered();
+}
+
+static void assert_lists(const char *path, const char *want)
+{
+	TEXT_CLEANUP struct text names = {0};
+	uint64_t dir = find(path), off = 0;
+
+	text_printf(&names, "%s", "");
+	while (read_dir(dir, &off, &names))
+		;
+	assert_string_equal(names.p, want);
+}
+
+static struct fs_context *context_at(const char *path)
+{
+	struct object *o = object_find(&fs.objects, find(path) >> 17);
+
+	assert_non_null(o);
+	return o->ctx;
+}
+
+static void done(struct job *job)
+{
+	assert_int_equal(job->rc, 0);
+}
+
+/* A thread followed by the context at @path makes thread @tid. What the engine does then is to
+ * give it what its parent has, of which the sets matter here. */
+static struct tenant *born(const char *path, int tid, struct err *e)
+{
+	const struct fs_context *parent = context_at(path);
+	struct tenant *t = context_at(path)->tenant.child(&context_at(path)->tenant, tid, e);
+
+	for (unsigned i = 0; t && i < parent->nsets; i++) {
+		struct job job = {.tenant = t,
+			.cmd = {.verb = CMD_EVTSET_NEW,
+				.evtset.id = (uint16_t)parent->sets[i]->set},
+			.done = done};
+
+		engine_submit(fs.eng, &job);
+	}
+	return t;
+}
+
+static void make_child(const char *path, int tid)
+{
+	struct err e;
+
+	if (!born(path, tid, &e))
+		fail_msg("%s", e.text);
+}
+
+static int connect_session(void)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	const struct fuse_init_in init = {.major = 7, .minor = 31, .max_readahead = ROOM};
+	char path[32];
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	fuse_opt_add_arg(&args, "test");
+	fs.se = fuse_session_new(&args, &fs_ops, sizeof(fs_ops), &fs);
+	fuse_opt_free_args(&args);
+	assert_non_null(fs.se);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
+	assert_int_equal(fuse_session_mount(fs.se, path), 0);
+	kernel = fds[1];
+	return request(ROOT, FUSE_INIT, 0, &init, sizeof(init));
+}
+
+static int setup(void **state)
+{
+	static const struct fs_options opts = {.mountpoint = "/nowhere"};
+	const struct backend_conf conf = {.model = "intel_v4"};
+	struct err e;
+
+	(void)state;
+	fs = (struct fs){.opts = &opts, .timer_ns = 1, .memory.ops = &memory_ops};
+	assert_int_equal(sim_backend_open(&conf, &fs.be, &e), 0);
+	assert_int_equal(engine_new(fs.be, &fs.eng, &e), 0);
+	assert_int_equal(objects_init(&fs.objects, fs.eng, &tenant_ops, &e), 0);
+	pthread_mutex_init(&fs.pending_lock, NULL);
+	config_init(&fs.config);
+	assert_int_equal(connect_session(), 0);
+	assert_int_equal(mkdir_as(USER, "ctx/a"), 0);
+	return 0;
+}
+
+/* Nothing may be left when all that stands in ctx/ is removed. */
+static int teardown(void **state)
+{
+	char path[300];
+
+	(void)state;
+	while (fs.objects.top.first) {
+		snprintf(path, sizeof(path), "ctx/%s", fs.objects.top.first->name);
+		assert_int_equal(remove_dir(path), 0);
+	}
+	engine_drain(fs.eng);
+	assert_int_equal(fs.objects.count, 0);
+	assert_int_equal(fs.objects.nhashed, 0);
+	for (const struct owner *o = fs.objects.owners; o; o = o->next) {
+		assert_int_equal(atomic_load(&o->contexts), 0);
+		assert_int_equal(atomic_load(&o->sets), 0);
+		assert_int_equal(atomic_load(&o->buffers.bytes), 0);
+	}
+	assert_null(fs.totals);
+	assert_null(fs.files);
+	fuse_session_destroy(fs.se);
+	close(kernel);
+	shared_pool_free(&fs.memory);
+	engine_free(fs.eng);
+	objects_free(&fs.objects);
+	uid_errors_free(&fs);
+	pthread_mutex_destroy(&fs.pending_lock);
+	fs.be->ops->close(fs.be);
+	return 0;
+}
+
+static void test_tree(void **state)
+{
+	struct fuse_attr attr;
+
+	(void)state;
+	assert_lists("ctx/a/children", "");
+	assert_int_equal(mkdir_as(USER, "ctx/a/set/3"), 0);
+	assert_int_equal(mkdir_as(USER, "ctx/b"), 0);
+	make_child("ctx/a", 77);
+	make_child("ctx/b", 77);
+	make_child("ctx/a", 77);
+	make_child("ctx/a", 5);
+	make_child("ctx/a", 77);
+	assert_lists("ctx/a/children", " 77 77.1 5 77.2");
+	assert_lists("ctx/b/children", " 77");
+	assert_lists("ctx", " a b");
+	assert_lists("ctx/a/children/77/set", " 0 3");
+	assert_lists("ctx/a/children/77/children", "");
+	assert_int_not_equal(find("ctx/a/children/77"), find("ctx/b/children/77"));
+	assert_int_equal(find("ctx/77"), 0);
+	assert_int_equal(find("ctx/a/children/78"), 0);
+	assert_int_equal(find("ctx/a/children/77/children/77"), 0);
+	attr = attr_of("ctx/a/children/77");
+	assert_int_equal(attr.mode, S_IFDIR | 0700);
+	assert_int_equal(attr.uid, USER);
+	assert_int_equal(attr.gid, GROUP);
+	attr = attr_of("ctx/a/children/77/set/3/pmd/0");
+	assert_int_equal(attr.uid, USER);
+	assert_holds("ctx/a/children/77/state", "unloaded\n");
+	assert_holds("ctx/a/children/77/last_error", "ok\n");
+	assert_holds("ctx/a/children/77/ctl", "");
+	assert_int_equal(mkdir_as(USER, "ctx/a/children/9"), -EPERM);
+	assert_int_equal(fs.objects.count, 7);
+}
+
+/* Of two parents whose children are found in the same place: only the low bits of their serials
+ * tell where. */
+static void test_names_of_others(void **state)
+{
+	(void)state;
+	fs.objects.last_serial = context_at("ctx/a")->self.serial + NAME_BUCKETS - 1;
+	assert_int_equal(mkdir_as(ROOT, "ctx/b"), 0);
+	assert_int_equal(
+		context_at("ctx/b")->self.serial, context_at("ctx/a")->self.serial + NAME_BUCKETS);
+	make_child("ctx/b", 77);
+	assert_int_equal(find("ctx/a/children/77"), 0);
+	make_child("ctx/a", 77);
+	assert_lists("ctx/a/children", " 77");
+	assert_int_equal(remove_dir("ctx/a/children/77"), 0);
+	assert_int_equal(find("ctx/a/children/77"), 0);
+	assert_int_not_equal(find("ctx/b/children/77"), 0);
+}
+
+static void test_descendants_are_flat(void **state)
+{
+	(void)state;
+	make_child("ctx/a", 1);
+	make_child("ctx/a/children/1", 2);
+	make_child("ctx/a/children/2", 3);
+	assert_lists("ctx/a/children", " 1 2 3");
+	assert_lists("ctx/a/children/1/children", "");
+}
+
+static void test_remove_child(void **state)
+{
+	(void)state;
+	make_child("ctx/a", 1);
+	make_child("ctx/a", 2);
+	make_child("ctx/a", 3);
+	assert_int_equal(remove_dir("ctx/a/children/2"), 0);
+	assert_lists("ctx/a/children", " 1 3");
+	make_child("ctx/a", 2);
+	assert_lists("ctx/a/children", " 1 3 2");
+	assert_int_equal(remove_dir("ctx/a/children/1"), 0);
+	assert_int_equal(remove_dir("ctx/a/children/1"), -ENOENT);
+	assert_int_equal(remove_dir("ctx/a/children/2"), 0);
+	assert_int_equal(remove_dir("ctx/a/children/3"), 0);
+	assert_lists("ctx/a/children", "");
+	assert_holds("ctx/a/last_error", "ok\n");
+}
+
+/* Loaded ones, too: on CPUs, as the model has no threads. */
+static void test_remove_family(void **state)
+{
+	struct opened f;
+	struct err e;
+
+	(void)state;
+	for (int tid = 1; tid <= 8; tid++)
+		make_child("ctx/a", tid);
+	assert_int_equal(put("ctx/a/ctl", "load cpu=0"), 0);
+	assert_int_equal(put("ctx/a/children/3/ctl", "load cpu=1"), 0);
+	assert_int_equal(put("ctx/a/children/8/ctl", "load cpu=2"), 0);
+	assert_int_equal(put("ctx/a/children/8/ctl", "start"), 0);
+	f = open_as(ROOT, "ctx/a/children/8/state", O_RDONLY);
+	assert_int_equal(remove_dir("ctx/a"), 0);
+	assert_int_equal(find("ctx/a"), 0);
+	assert_int_equal(fs.objects.count, 0);
+	send_read(&f);
+	assert_int_equal(await(unique), -ENODEV);
+	release(&f);
+	engine_news(fs.eng);
+	for (unsigned cpu = 0; cpu < 4; cpu++)
+		assert_null(engine_owner(fs.eng, cpu));
+	assert_int_equal(mkdir_as(USER, "ctx/a"), 0);
+	assert_lists("ctx/a/children", "");
+	assert_non_null(born("ctx/a", 1, &e));
+}
+
+/* A thread that is born while its context is being removed. */
+static void test_born_too_late(void **state)
+{
+	struct fs_context *ctx = context_at("ctx/a");
+	struct err e;
+
+	(void)state;
+	context_ref(ctx);
+	assert_int_equal(remove_dir("ctx/a"), 0);
+	assert_null(ctx->tenant.child(&ctx->tenant, 7, &e));
+	assert_int_equal(e.no, ENODEV);
+	assert_int_equal(fs.objects.count, 0);
+	context_unref(ctx);
+}
+
+/* Nothing comes of following: the engine takes back what it has asked for. */
+static void test_taken_back(void **state)
+{
+	struct job job = {.cmd.verb = CMD_DESTROY, .done = done};
+	struct tenant *t = &context_at("ctx/a")->tenant;
+	struct err e;
+
+	(void)state;
+	make_child("ctx/a", 1);
+	job.tenant = t->child(t, 2, &e);
+	assert_non_null(job.tenant);
+	engine_submit(fs.eng, &job);
+	err_set(&e, EBUSY, "somebody traces it");
+	t->unfollowed(t, 2, &e);
+	assert_lists("ctx/a/children", " 1");
+	assert_holds("ctx/a/last_error", "thread 2 is not followed: somebody traces it\n");
+	assert_int_equal(get("ctx/a/total"), -EIO);
+	assert_says("ctx/a/last_error", "1 threads were not followed");
+}
+
+static void test_limits(void **state)
+{
+	struct err e;
+
+	(void)state;
+	for (int tid = 1; tid < CTX_PER_USER; tid++)
+		make_child("ctx/a", tid);
+	assert_null(born("ctx/a", 5000, &e));
+	assert_int_equal(e.no, ENOSPC);
+	assert_says("ctx/a/last_error", "thread 5000 is not followed: too many contexts");
+	assert_int_equal(mkdir_as(USER, "ctx/b"), -ENOSPC);
+	assert_int_equal(get("ctx/a/total"), -EIO);
+	assert_int_equal(get("ctx/a/children/7/total"), 0);
+	assert_int_equal(remove_dir("ctx/a/children/7"), 0);
+	make_child("ctx/a", 5000);
+	assert_int_equal(get("ctx/a/total"), -EIO);
+	assert_int_equal(put("ctx/a/ctl", "load cpu=0"), 0);
+	assert_int_equal(get("ctx/a/total"), 0);
+}
+
+static void test_set_limit(void **state)
+{
+	struct owner *o = context_at("ctx/a")->owner;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(mkdir_as(USER, "ctx/a/set/1"), 0);
+	assert_int_equal(mkdir_as(USER, "ctx/a/set/2"), 0);
+	atomic_fetch_add(&o->sets, SETS_PER_USER - 3);
+	assert_null(born("ctx/a", 1, &e));
+	assert_int_equal(e.no, ENOSPC);
+	assert_lists("ctx/a/children", "");
+	assert_int_equal(atomic_load(&o->sets), SETS_PER_USER - 1);
+	assert_int_equal(atomic_load(&o->contexts), 1);
+	atomic_fetch_sub(&o->sets, SETS_PER_USER - 3);
+}
+
+static void test_format(void **state)
+{
+	struct owner *o = context_at("ctx/a")->owner;
+	unsigned long long one;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(put("ctx/a/format", "default size=5000"), 0);
+	one = atomic_load(&o->buffers.bytes);
+	make_child("ctx/a", 1);
+	assert_int_equal(atomic_load(&o->buffers.bytes), 2 * one);
+	assert_says("ctx/a/children/1/format", "default size=5000");
+	assert_int_equal(attr_of("ctx/a/children/1/buffer").size, 5000);
+	assert_ptr_not_equal(context_memory(context_at("ctx/a")),
+		context_memory(context_at("ctx/a/children/1")));
+	assert_ptr_equal(context_at("ctx/a/children/1")->tenant.ctx.smpl.buf,
+		context_memory(context_at("ctx/a/children/1"))->mem);
+	fs.config.smpl_buf_size_max = 2 * one;
+	assert_null(born("ctx/a", 2, &e));
+	assert_int_equal(e.no, ENOMEM);
+	assert_says("ctx/a/last_error", "config/smpl_buf_size_max");
+	assert_lists("ctx/a/children", " 1");
+	assert_int_equal(remove_dir("ctx/a/children/1"), 0);
+	assert_int_equal(atomic_load(&o->buffers.bytes), one);
+	make_child("ctx/a", 2);
+}
+
+/* What stands there from beginning to end is listed once, whatever comes and goes. */
+static void test_list_while_they_come_and_go(void **state)
+{
+	enum { MANY = 900 };
+	TEXT_CLEANUP struct text names = {0};
+	uint64_t dir, off = 0;
+	char path[64], word[16];
+	int next = 1;
+
+	(void)state;
+	while (next <= MANY)
+		make_child("ctx/a", next++);
+	dir = find("ctx/a/children");
+	for (int n = 0; read_dir(dir, &off, &names); n++) {
+		if (n >= MANY / 30)
+			continue;
+		/* The third of each thirty goes, and so does the first, which has been read. */
+		snprintf(path, sizeof(path), "ctx/a/children/%d", n * 30 + 3);
+		assert_int_equal(remove_dir(path), 0);
+		snprintf(path, sizeof(path), "ctx/a/children/%d", n * 30 + 1);
+		assert_int_equal(remove_dir(path), 0);
+		make_child("ctx/a", next++);
+	}
+	text_printf(&names, " ");
+	for (int tid = 1; tid <= MANY; tid++) {
+		const char *at;
+
+		if (tid % 30 == 3 || tid % 30 == 1)
+			continue;
+		snprintf(word, sizeof(word), " %d ", tid);
+		at = strstr(names.p, word);
+		assert_non_null(at);
+		assert_null(strstr(at + 1, word));
+	}
+}
+
+/* Any offset may be given: it shows nothing of other directories. */
+static void test_offsets_of_others(void **state)
+{
+	TEXT_CLEANUP struct text names = {0};
+	uint64_t dir, off;
+
+	(void)state;
+	make_child("ctx/a", 1);
+	assert_int_equal(mkdir_as(ROOT, "ctx/b"), 0);
+	assert_int_equal(mkdir_as(ROOT, "ctx/c"), 0);
+	make_child("ctx/b", 2);
+	make_child("ctx/b", 3);
+	dir = find("ctx/a/children");
+	for (uint64_t serial = 0; serial <= fs.objects.last_serial; serial++) {
+		off = serial;
+		while (read_dir(dir, &off, &names))
+			;
+	}
+	assert_null(strstr(names.p, "2"));
+	assert_null(strstr(names.p, "3"));
+	assert_null(strstr(names.p, "b"));
+}
+
+/* Gives PMD 0 of a set a value. */
+static void set_pmd(const char *path, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	assert_int_equal(put(path, text), 0);
+}
+
+static void assert_total(const char *path, const char *prefix, uint64_t value)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "%spmd0 %" PRIu64 "\n", prefix, value);
+	assert_says(path, line);
+}
+
+static void test_total(void **state)
+{
+	(void)state;
+	set_pmd("ctx/a/set/0/pmd/0", 5);
+	assert_total("ctx/a/total", "", 5);
+	make_child("ctx/a", 1);
+	make_child("ctx/a", 2);
+	make_child("ctx/a", 3);
+	set_pmd("ctx/a/children/1/set/0/pmd/0", 10);
+	set_pmd("ctx/a/children/2/set/0/pmd/0", 100);
+	assert_total("ctx/a/total", "", 115);
+	assert_total("ctx/a/children/2/total", "", 100);
+	set_pmd("ctx/a/children/3/set/0/pmd/0", UINT64_MAX - 100);
+	assert_total("ctx/a/total", "", 14);
+	assert_int_equal(remove_dir("ctx/a/children/1"), 0);
+	assert_total("ctx/a/total", "", 4);
+}
+
+static unsigned lines_in(const char *text)
+{
+	unsigned n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+static void test_total_of_sets(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir_as(USER, "ctx/a/set/9"), 0);
+	make_child("ctx/a", 1);
+	set_pmd("ctx/a/set/0/pmd/0", 1);
+	set_pmd("ctx/a/set/9/pmd/0", 10);
+	set_pmd("ctx/a/children/1/set/0/pmd/0", 100);
+	set_pmd("ctx/a/children/1/set/9/pmd/0", 1000);
+	assert_total("ctx/a/total", "", 101);
+	assert_total("ctx/a/total", "set=9 ", 1010);
+	assert_int_equal(get("ctx/a/total"), 0);
+	assert_int_equal(lines_in(answer.body), 2 * fs.be->pmu->npmds);
+	/* What one of them has not got counts as nothing. */
+	assert_int_equal(remove_dir("ctx/a/children/1/set/9"), 0);
+	assert_total("ctx/a/total", "set=9 ", 10);
+	assert_int_equal(mkdir_as(USER, "ctx/a/children/1/set/4"), 0);
+	assert_int_equal(get("ctx/a/total"), 0);
+	assert_int_equal(lines_in(answer.body), 2 * fs.be->pmu->npmds);
+}
+
+static uint64_t pmd_of(const char *path)
+{
+	assert_int_equal(get(path), 0);
+	return strtoull(answer.body, NULL, 10);
+}
+
+/* Makes child @tid of context a, which counts on CPU @tid. */
+static struct tenant *counting_child(int tid)
+{
+	char path[64], text[64];
+
+	make_child("ctx/a", tid);
+	snprintf(path, sizeof(path), "ctx/a/children/%d/set/0/pmc/0", tid);
+	assert_int_equal(put(path, "0x4100c0"), 0);
+	snprintf(path, sizeof(path), "ctx/a/children/%d/ctl", tid);
+	snprintf(text, sizeof(text), "load cpu=%d", tid);
+	assert_int_equal(put(path, text), 0);
+	assert_int_equal(put(path, "start"), 0);
+	snprintf(path, sizeof(path), "ctx/a/children/%d", tid);
+	return &context_at(path)->tenant;
+}
+
+static void test_total_while_counting(void **state)
+{
+	struct tenant *t[2];
+	uint64_t sum;
+
+	(void)state;
+	set_pmd("ctx/a/set/0/pmd/0", 7);
+	t[0] = counting_child(1);
+	t[1] = counting_child(2);
+	assert_int_equal(put("sim/advance", "1000000"), 0);
+	sum = pmd_of("ctx/a/children/1/set/0/pmd/0") + pmd_of("ctx/a/children/2/set/0/pmd/0");
+	assert_true(sum > 0);
+	assert_total("ctx/a/total", "", sum + 7);
+	/* The same when their workers are busy, and answer later. */
+	for (unsigned i = 0; i < 2; i++)
+		atomic_fetch_add(&t[i]->inflight, 1);
+	assert_total("ctx/a/total", "", sum + 7);
+	for (unsigned i = 0; i < 2; i++)
+		atomic_fetch_sub(&t[i]->inflight, 1);
+	assert_int_equal(put("sim/offline", "2"), 0);
+	assert_int_equal(get("ctx/a/total"), -ENXIO);
+	assert_says("ctx/a/last_error", "children/2: ");
+	assert_int_equal(put("sim/offline", ""), 0);
+}
+
+/* Asks for the total of a, whose child has a busy worker; the answer is yet to come. */
+static struct opened ask_total(struct tenant *t)
+{
+	struct opened f = open_as(ROOT, "ctx/a/total", O_RDONLY);
+
+	atomic_fetch_add(&t->inflight, 1);
+	send_read(&f);
+	assert_non_null(fs.totals);
+	return f;
+}
+
+static void test_total_interrupted(void **state)
+{
+	struct tenant *t = counting_child(1);
+	struct opened f = ask_total(t);
+	const struct fuse_interrupt_in in = {.unique = unique};
+
+	(void)state;
+	send_request(ROOT, FUSE_INTERRUPT, 0, &in, sizeof(in));
+	assert_int_equal(await(in.unique), -EINTR);
+	atomic_fetch_sub(&t->inflight, 1);
+	assert_holds("ctx/a/last_error", "ok\n");
+	send_read(&f);
+	assert_int_equal(await(unique), 0);
+	release(&f);
+}
+
+static void test_total_of_what_is_removed(void **state)
+{
+	struct tenant *t = counting_child(1);
+	const uint64_t children = find("ctx/a/children"), ctxs = find("ctx");
+	struct opened f;
+	uint64_t id;
+
+	(void)state;
+	set_pmd("ctx/a/set/0/pmd/0", 3);
+	make_child("ctx/a", 2);
+	set_pmd("ctx/a/children/2/set/0/pmd/0", 100);
+	/* One that is still to be asked. */
+	f = ask_total(t);
+	id = unique;
+	atomic_fetch_sub(&t->inflight, 1);
+	send_request(ROOT, FUSE_RMDIR, children, "2", 2);
+	assert_int_equal(await(id), 0);
+	assert_non_null(strstr(answer.body, "pmd0 3\n"));
+	/* The one that is asked, just now. */
+	atomic_fetch_add(&t->inflight, 1);
+	send_read(&f);
+	id = unique;
+	send_request(ROOT, FUSE_RMDIR, children, "1", 2);
+	atomic_fetch_sub(&t->inflight, 1);
+	assert_int_equal(await(id), 0);
+	release(&f);
+	/* And the context itself. */
+	t = counting_child(3);
+	f = ask_total(t);
+	id = unique;
+	atomic_fetch_sub(&t->inflight, 1);
+	send_request(ROOT, FUSE_RMDIR, ctxs, "a", 2);
+	assert_int_equal(await(id), -ENODEV);
+	release(&f);
+	assert_null(fs.objects.top.first);
+}
+
+/* What cannot be told of one that is being removed spoils nothing. */
+static void test_total_without_the_removed(void **state)
+{
+	struct tenant *t = counting_child(1);
+	const uint64_t children = find("ctx/a/children");
+	struct opened f;
+	uint64_t id;
+
+	(void)state;
+	set_pmd("ctx/a/set/0/pmd/0", 3);
+	assert_int_equal(put("sim/offline", "1"), 0);
+	f = ask_total(t);
+	id = unique;
+	send_request(ROOT, FUSE_RMDIR, children, "1", 2);
+	atomic_fetch_sub(&t->inflight, 1);
+	assert_int_equal(await(id), 0);
+	assert_non_null(strstr(answer.body, "pmd0 3\n"));
+	release(&f);
+	assert_int_equal(put("sim/offline", ""), 0);
+}
+
+/* A program of another user's has been given the file that commands are written to. */
+static void test_rights_of_the_writer(void **state)
+{
+	struct opened f = open_as(USER, "ctx/a/ctl", O_WRONLY);
+
+	(void)state;
+	assert_int_equal(write_as(ROOT, &f, "load tid=1"), -EPERM);
+	assert_says("ctx/a/last_error", "uid 1000 has opened this file");
+	assert_holds("ctx/a/state", "unloaded\n");
+	release(&f);
+}
+
+static uint64_t random_state;
+
+static unsigned below(unsigned n)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (unsigned)(random_state % n);
+}
+
+static void one_of_many(unsigned what, const char *path)
+{
+	static const char *const commands[] = {"start", "stop", "unload", "start", "load cpu=0",
+		"load cpu=1", "load cpu=2", "load cpu=3"};
+	TEXT_CLEANUP struct text file = {0};
+	uint64_t off = 0;
+	struct err e;
+
+	switch (what) {
+	case 0:
+	case 1:
+		if (find("ctx/a"))
+			born("ctx/a", (int)below(6) + 1, &e);
+		break;
+	case 2:
+		remove_dir(path);
+		break;
+	case 3:
+		text_printf(&file, "%s/ctl", path);
+		put(file.p, commands[below(8)]);
+		break;
+	case 4:
+		if (find("ctx/a"))
+			get("ctx/a/total");
+		break;
+	case 5:
+		if (find("ctx/a"))
+			read_dir(find("ctx/a/children"), &off, &file);
+		break;
+	}
+}
+
+/* Everything at once, in an order that nobody has thought of; teardown looks what is left. */
+static void test_any_order(void **state)
+{
+	char path[64];
+
+	(void)state;
+	random_state = 12345;
+	for (unsigned n = 0; n < ROUNDS; n++) {
+		snprintf(path, sizeof(path), "ctx/a/children/%u", below(6) + 1);
+		if (find(path))
+			one_of_many(below(6), path);
+		else
+			one_of_many(below(2) ? 0 : 4 + below(2), path);
+		if (below(100) == 0 && find("ctx/a"))
+			assert_int_equal(remove_dir("ctx/a"), 0);
+		if (!find("ctx/a"))
+			assert_int_equal(mkdir_as(USER, "ctx/a"), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_tree, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_of_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_descendants_are_flat, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_remove_child, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_remove_family, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_born_too_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_taken_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_set_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_format, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_list_while_they_come_and_go, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_offsets_of_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_total, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_total_of_sets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_total_while_counting, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_total_interrupted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_total_of_what_is_removed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_total_without_the_removed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rights_of_the_writer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_any_order, setup, teardown),
+	};
+	struct err e;
+
+	if (formats_register(builtin_formats, &e) < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
