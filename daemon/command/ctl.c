@@ -88,7 +88,7 @@ static int parse_number(const struct arg *a, struct slice value, struct command 
 	if (num_max(value, a->max, &n, e) < 0)
 		return err_prefix(e, "%s", a->name);
 	if (a->bit == ARG_TID && !n)
-		return err_set(e, EINVAL, "no thread has number 0: %s",
+		return err_set(e, EINVAL, "tid: no thread has number 0: %s",
 			cmd->verb == CMD_LOAD ? "write one that ps -eL shows"
 					      : "leave tid out for your own");
 	set_number(a, n, cmd);

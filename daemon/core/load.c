@@ -22,12 +22,27 @@ static int thread_check(const struct context *ctx, const struct command *cmd, st
 			"loading on a thread needs root or membership of the group in "
 			"config/thread_group");
 	if (ctx->ever_loaded && (ctx->flags & CTX_SYSTEM_WIDE))
-		return err_set(e, EINVAL, "this context has monitored a CPU: make another one");
+		return err_set(e, EINVAL,
+			"this context has monitored a CPU, it is system_wide: make another one");
 	if (ctx->flags & CTX_SYSTEM_WIDE)
 		return err_set(e, EINVAL, "system_wide is for CPUs, not for threads: see flags");
 	if ((ctx->flags & CTX_NOTIFY_BLOCK) && cmd->untraced)
 		return err_set(e, EINVAL, "notify_block needs ptrace: leave ptrace=no out");
 	return 0;
+}
+
+int not_loaded(const struct context *ctx, const char *verb, struct err *e)
+{
+	if (ctx->ended)
+		return err_set(e, ESRCH,
+			"thread %d has ended: there is nothing to %s, but its counts can be read; "
+			"load "
+			"another",
+			ctx->tid, verb);
+	return err_set(e, EINVAL,
+		"not loaded: there is nothing to %s: write 'load cpu=N' or 'load tid=N' to ctl "
+		"first",
+		verb);
 }
 
 int core_load_check(const struct context *ctx, const struct command *cmd, struct err *e)

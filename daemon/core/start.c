@@ -8,8 +8,7 @@
 static int start_check(const struct context *ctx, const struct command *cmd, struct err *e)
 {
 	if (ctx->state == CTX_UNLOADED)
-		return err_set(
-			e, EINVAL, "not loaded: write 'load cpu=N' or 'load tid=N' to ctl first");
+		return not_loaded(ctx, "start", e);
 	if (cmd->has_set && !ctx_set(ctx, cmd->set))
 		return err_set(e, EINVAL, "no event set %u", cmd->set);
 	if (ctx->state == CTX_MASKED)
@@ -132,7 +131,7 @@ static int restart_begin(struct context *ctx, const struct command *cmd, struct 
 static int restart_check(const struct context *ctx, struct err *e)
 {
 	if (ctx->state == CTX_UNLOADED)
-		return err_set(e, EINVAL, "not loaded: there is nothing to restart");
+		return not_loaded(ctx, "restart", e);
 	if (ctx->state == CTX_MASKED || ctx->block ||
 		(ctx->state == CTX_RUNNING && has_restart(ctx)))
 		return 0;

@@ -210,5 +210,5 @@ int step_stop(struct context *ctx, struct step *st, struct plan *plan, struct er
 		ctx_set_state(ctx, CTX_LOADED);
 		return CORE_DONE;
 	}
-	return err_set(e, EINVAL, "not loaded: there is nothing to stop");
+	return not_loaded(ctx, "stop", e);
 }

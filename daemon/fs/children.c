@@ -51,10 +51,7 @@ struct tenant *context_child(struct tenant *t, int tid, struct err *e)
 	struct fs_context *from = link_entry(t, struct fs_context, tenant), *child;
 	struct fs_context *parent = from->parent ? from->parent : from;
 
-	if (make(parent, tid, &child, e) == 0)
-		return &child->tenant;
-	context_unfollowed(&parent->tenant, tid, e);
-	return NULL;
+	return make(parent, tid, &child, e) < 0 ? NULL : &child->tenant;
 }
 
 /* Nobody has asked for it, so nobody is answered: the sentence is all that tells of it. */
@@ -66,6 +63,11 @@ void context_unfollowed(struct tenant *t, int tid, const struct err *e)
 	err_prefix(&told, "thread %d is not followed", tid);
 	context_set_error(ctx, &told);
 	atomic_fetch_add(&ctx->missed, 1);
+}
+
+void context_trouble(struct tenant *t, const struct err *e)
+{
+	context_set_error(link_entry(t, struct fs_context, tenant), e);
 }
 
 /* rmdir of a context and of its children with it, answered when all are gone. */

@@ -203,6 +203,8 @@ void requests_interrupt(struct fs *fs);
 /* tenant.child and tenant.unfollowed of all contexts. */
 struct tenant *context_child(struct tenant *t, int tid, struct err *e);
 void context_unfollowed(struct tenant *t, int tid, const struct err *e);
+/* tenant.trouble */
+void context_trouble(struct tenant *t, const struct err *e);
 /* Removes the call's context and its children, then answers. */
 void call_destroy(struct call *call);
 

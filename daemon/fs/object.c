@@ -224,6 +224,7 @@ static struct fs_context *context_new(
 	ctx->tenant.event = objs->ops->event;
 	ctx->tenant.child = objs->ops->child;
 	ctx->tenant.unfollowed = objs->ops->unfollowed;
+	ctx->tenant.trouble = objs->ops->trouble;
 	ctx->owner = owner;
 	ctx->uid = owner->uid;
 	atomic_fetch_add(&owner->contexts, 1);

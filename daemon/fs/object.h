@@ -116,6 +116,7 @@ struct tenant_ops {
 	void (*event)(struct tenant *t);
 	struct tenant *(*child)(struct tenant *t, int tid, struct err *e);
 	void (*unfollowed)(struct tenant *t, int tid, const struct err *e);
+	void (*trouble)(struct tenant *t, const struct err *e);
 	/* It has no tenant any more; before the last reference goes. */
 	void (*gone)(struct fs_context *ctx);
 };

@@ -267,6 +267,7 @@ static const struct tenant_ops context_ops = {
 	.event = context_event,
 	.child = context_child,
 	.unfollowed = context_unfollowed,
+	.trouble = context_trouble,
 	.gone = context_gone,
 };
 

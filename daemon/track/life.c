@@ -69,8 +69,8 @@ static void destroyed(struct job *job)
 }
 
 /* It runs on, as if it were not followed. Without memory, its context stays behind empty. */
-static void come_to_nothing(struct tracker *tk, struct tenant *root, struct tenant *child,
-	pid_t tid, struct err *e)
+static void come_to_nothing(
+	struct tracker *tk, struct tenant *root, struct tenant *child, pid_t tid, struct err *e)
 {
 	struct job *job = child ? calloc(1, sizeof(*job)) : NULL;
 

@@ -28,6 +28,8 @@ void tracker_free(struct tracker *tk)
 {
 	if (tk->tr.tracer)
 		tracer_free(tk->tr.tracer);
+	if (tk->tr.sched)
+		sched_close(tk->tr.sched);
 	virtuals_close(&tk->x.virtuals);
 	free(tk->tr.seats);
 	free(tk);
@@ -140,25 +142,17 @@ static void retire_all(struct tracker *tk)
 		if (c)
 			carrier_retire(c);
 	}
-	tk->retiring = tk->tr.stats->carriers;
-}
-
-static void go_idle(struct tracker *tk)
-{
-	tk->retiring = false;
-	if (tk->tr.sched)
-		sched_close(take_ptr(&tk->tr.sched));
-	tk->ops->idle(tk->arg);
 }
 
 void tracker_carrier_gone(struct tracker *tk, struct track_news *n)
 {
 	carrier_free(carrier_of_news(n));
 	if (--tk->tr.stats->carriers == 0)
-		go_idle(tk);
+		tk->ops->idle(tk->arg);
 }
 
-/* With the last one the carriers go, and with the last of them the program in the scheduler. */
+/* With the last one the carriers go. The program in the scheduler stays: it takes long to load, and
+ * while nobody is followed it takes next to nothing to run. */
 void rider_free(struct tracker *tk, struct rider *r)
 {
 	struct rider **at = &tk->riders;
@@ -177,7 +171,7 @@ void rider_free(struct tracker *tk, struct rider *r)
 	if (tk->tr.stats->carriers)
 		retire_all(tk);
 	else
-		go_idle(tk);
+		tk->ops->idle(tk->arg);
 }
 
 void rider_prod(struct tracker *tk, const struct rider *r)

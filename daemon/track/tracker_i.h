@@ -16,7 +16,6 @@ struct tracker {
 	struct rider *riders; /* all of them, */
 	struct rider *by_tid[TID_BUCKETS];
 	unsigned next_slot;
-	bool retiring; /* the carriers are: the next load waits for that */
 };
 
 /* The rider of thread @tid, or NULL. */
