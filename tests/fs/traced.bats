@@ -264,7 +264,7 @@ debug() {
 	ctl "load tid=$TID"
 	ctl start
 	go a
-	message "overflow tid=$TID set=0 pmds=0"
+	message "overflow cpu=* set=0 pmds=0*tid=$TID*"
 	holds "$C/state" "masked tid=$TID set=0"
 	until_ok 5 letter_is "$TID" t
 	past=$(cat "$C/pmd/0")
@@ -393,7 +393,10 @@ all_followed() {
 	for tid in "${TIDS[@]:1}"; do
 		holds "$C/children/$tid/state" "running tid=$tid set=0"
 	done
-	probe EBUSY rmdir "$C/children/${TIDS[1]}"
+	probe EPERM mkdir "$C/children/new"
+	probe ok rmdir "$C/children/${TIDS[1]}"
+	[ "$(tracer_of "${TIDS[1]}")" = 0 ]
+	[ "$(tracer_of "${TIDS[2]}")" = "$(tracer_of "$PID")" ]
 	probe ok rmdir "$C"
 	for tid in "${TIDS[@]}"; do
 		[ "$(tracer_of "$tid")" = 0 ]
