@@ -320,7 +320,7 @@ blocked() {
 	serve --backend=perf
 	begin a subject -t 4 cpu 100000
 	follow a "$PID"
-	begin b jobs forks 100000 50 100
+	begin b waves forks 100000 50 100
 	follow b "$PID"
 	go a
 	go b
@@ -340,7 +340,7 @@ all_followed() {
 	local ended least sum
 
 	serve --backend=perf
-	begin a jobs "$1" 500 50 1000
+	begin a waves "$1" 500 50 1000
 	follow a "$TID"
 	files=$(daemon_files)
 	go a

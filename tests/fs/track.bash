@@ -8,7 +8,7 @@ declare -A INPUT
 track_setup() {
 	local program
 
-	for program in subject spinner jobs lives; do
+	for program in subject spinner waves lives; do
 		[ -x "$BATS_RUN_TMPDIR/$program" ] || cp "$BUILD/tests/track/$program" "$BATS_RUN_TMPDIR"
 	done
 	mapfile -t CPUS < <(awk '$1 ~ /^processor/ { print $3 }' /proc/cpuinfo)

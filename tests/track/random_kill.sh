@@ -77,8 +77,8 @@ begin_target() {
 	case $((RANDOM % 4)) in
 	0) program="subject -t 8 -m cpu 1000000000" ;;
 	1) program="subject -t 50 -w 1 faults 1000000000" ;;
-	2) program="jobs threads 1000000000 20 50" ;;
-	3) program="jobs forks 1000000000 20 50" ;;
+	2) program="waves threads 1000000000 20 50" ;;
+	3) program="waves forks 1000000000 20 50" ;;
 	esac
 	rm -f "$tmp/in"
 	mkfifo "$tmp/in"

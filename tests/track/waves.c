@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * jobs threads|forks N WAVE FAULTS: at the next line from standard input, N short lives, WAVE at a
+ * waves threads|forks N WAVE FAULTS: at the next line from standard input, N short lives, WAVE at a
  * time; each causes FAULTS page faults besides those of being born and dying. Prints "thread TID"
  * before, and when all have ended "ended N faults SUM", by their own account; ends at the next
  * line.
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	long faults = 0;
 
 	if (argc != 5)
-		errx(2, "usage: jobs threads|forks N WAVE FAULTS");
+		errx(2, "usage: waves threads|forks N WAVE FAULTS");
 	n = (unsigned)atoi(argv[2]);
 	wave = (unsigned)atoi(argv[3]);
 	nfaults = strtoull(argv[4], NULL, 0);
