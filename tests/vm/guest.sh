@@ -8,6 +8,7 @@ mnt=/tmp/mnt
 mkdir -p $mnt
 . ./sets.sh
 . ./smpl.sh
+. ./thread.sh
 
 ok() { echo "ok - $scenario: $*"; }
 not_ok() { echo "not ok - $scenario: $*"; }
@@ -252,6 +253,24 @@ refused)
 sampled)
 	global=
 	sampled "$2"
+	;;
+
+threads)
+	case $2 in
+	intel*) global=0x38f ;;
+	amd64_v2) global=0xc0000301 ;;
+	*) global= ;;
+	esac
+	threads "$2"
+	;;
+
+moved)
+	global=0x38f
+	moved
+	;;
+
+robbed)
+	robbed
 	;;
 
 bench)

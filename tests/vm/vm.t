@@ -12,7 +12,8 @@ fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cp "$BUILD/daemon/perfmonfs" "$BUILD/tests/vm/loop" "$BUILD/tests/fs/burner" \
-	"$BUILD/tests/fs/smplread" ./*.sh "$dir" || exit 1
+	"$BUILD/tests/fs/smplread" "$BUILD"/tests/track/{loopn,spinner,bare,bare_fork,bare_thread} \
+	./*.sh "$dir" || exit 1
 
 scenario() { # GUEST-VARIABLES NAME [ARGUMENT]
 	local vars=$1
@@ -35,6 +36,13 @@ quiet="nmi_watchdog=0"
 	scenario "PMU=1 APPEND=$quiet" sampled intel_arch_v4
 	scenario "PMU=amd QPMU=amdv2=1 APPEND=$quiet" sampled amd64_v2
 	scenario "PMU=amd QPMU=amdn=6 APPEND=$quiet" sampled amd64_ext
+	scenario "PMU=1 APPEND=$quiet" threads intel_arch_v4
+	scenario "PMU=1 QPMU=ver=2,gp=2,fixed=3,width=40,fw=0 APPEND=$quiet" threads intel_arch_v2
+	scenario "PMU=amd QPMU=amdv2=1 APPEND=$quiet" threads amd64_v2
+	scenario "PMU=amd QPMU=amdn=6 APPEND=$quiet" threads amd64_ext
+	scenario "PMU=amd QPMU=amdn=4 APPEND=$quiet" threads amd64
+	scenario "PMU=1 APPEND=$quiet" moved
+	scenario "PMU=1 APPEND=$quiet" robbed
 	scenario "PMU=1 APPEND=$quiet" taken
 	scenario "PMU=1 APPEND=nmi_watchdog=1" watchdog
 	scenario "PMU=1 APPEND=$quiet" offline

@@ -1,0 +1,592 @@
+# SPDX-License-Identifier: MIT
+# Contexts on threads, with the perf backend: what they count, against what the threads know of
+# themselves, and who may have them. How they leave their threads alone is in traced.bats.
+
+load common
+load track
+
+setup() {
+	bench_setup
+	track_setup
+}
+
+teardown() {
+	track_teardown
+	bench_teardown
+}
+
+# all_right NAME: each thread of that subject, with the context of its number
+all_right() {
+	local tid
+
+	while read -r tid faults; do
+		echo "$tid $faults $(<"$MNT/ctx/$tid/pmd/0")"
+	done < <(awk '$1 == "did" { sub(/faults=/, "", $3); print $2, $3 }' "$SAYS/$1") |
+		awk '{ off = $3 - $2; sum += off; if (off < 0) off = -off; if (off > worst) worst = off }
+			END { print NR " threads, worst off " worst ", all " sum; exit worst > 2 || !NR }'
+}
+
+# all_counted: a running context on each thread of TIDS, named by it. Quick: there may be many.
+all_counted() {
+	local faults tid
+
+	faults=$(event page-faults)
+	(cd "$MNT/ctx" && mkdir "${TIDS[@]}")
+	for tid in "${TIDS[@]}"; do
+		echo "$faults" >"$MNT/ctx/$tid/pmc/0"
+		echo "load tid=$tid" >"$MNT/ctx/$tid/ctl"
+		echo start >"$MNT/ctx/$tid/ctl"
+	done
+}
+
+@test "page faults: those that the thread knows of, and no others" {
+	serve --backend=perf
+	begin a subject -t 2 faults 500000
+	monitor a "${TIDS[1]}"
+	go a
+	finished a
+	its_faults a "${TIDS[1]}"
+	ctl stop
+	its_faults a "${TIDS[1]}"
+	holds "$C/state" "loaded tid=${TIDS[1]} set=0"
+}
+
+@test "page faults beside a competitor that has as many on the same CPU" {
+	serve --backend=perf
+	compete "$ONE" fault
+	begin a subject -c "$ONE" faults 500000
+	monitor a "$TID"
+	go a
+	finished a
+	its_faults a "$TID"
+	[ "$(did a "$TID" switches)" -gt 20 ]
+}
+
+@test "page faults of a thread that changes its CPU every millisecond" {
+	[ "${#CPUS[@]}" -ge 2 ] || skip "needs two CPUs"
+	serve --backend=perf
+	begin a subject -m faults 500000
+	monitor a "$TID"
+	go a
+	finished a
+	its_faults a "$TID"
+	[ "$(did a "$TID" switches)" -gt 50 ]
+}
+
+@test "page faults of 8 threads that change their CPUs, each for itself" {
+	serve --backend=perf
+	begin a subject -t 8 -m faults 200000
+	all_counted
+	go a
+	finished a
+	all_right a
+}
+
+@test "page faults of 1000 threads, each for itself" {
+	serve --backend=perf
+	begin a subject -t 1000 -w 1 faults 1600
+	all_counted
+	go a
+	finished a
+	all_right a
+}
+
+# cpu_time_beside COMPETITORS
+cpu_time_beside() {
+	local i want
+
+	for ((i = 0; i < $1; i++)); do compete "$ONE" burn; done
+	begin a subject -c "$ONE" cpu 1000
+	monitor "a$1" "$TID" cpu-clock
+	go a
+	finished a
+	ctl stop
+	want=$(did a "$TID" cpu_ns)
+	near "ns of CPU beside $1" "$(cat "$C/pmd/0")" "$want" $((want / 1000))
+}
+
+@test "CPU time, beside one competitor and beside two" {
+	serve --backend=perf
+	cpu_time_beside 1
+	track_teardown
+	cpu_time_beside 2
+}
+
+@test "only between start and stop, while it is awake and while it sleeps" {
+	serve --backend=perf
+	begin a subject faults 10000
+	monitor a "$TID"
+	ctl stop
+	holds "$C/state" "loaded tid=$TID set=0"
+	go a
+	finished a
+	holds "$C/pmd/0" 0
+	ctl unload
+	holds "$C/state" unloaded
+	begin b subject cpu 1000
+	put ok "$C/pmc/0" "$(event cpu-clock)"
+	ctl "load tid=$TID"
+	go b
+	sleep 0.2
+	holds "$C/pmd/0" 0
+	ctl start
+	sleep 0.2
+	ctl stop
+	first=$(cat "$C/pmd/0")
+	sleep 0.2
+	holds "$C/pmd/0" "$first"
+	[ "$first" -gt 10000000 ] && [ "$first" -lt 900000000 ]
+}
+
+@test "a running thread's count can be read all the time, and only grows" {
+	serve --backend=perf
+	begin a subject -m faults 1000000
+	monitor a "$TID"
+	go a
+	last=0
+	for ((i = 0; i < 300; i++)); do
+		read -r now <"$C/pmd/0"
+		[ "$now" -ge "$last" ]
+		last=$now
+	done
+	finished a
+	its_faults a "$TID"
+}
+
+@test "values written while it counts are where it goes on" {
+	serve --backend=perf
+	begin a subject faults 10000
+	monitor a "$TID"
+	put ok "$C/pmd/0" 1000000
+	go a
+	finished a
+	near "from 1000000" "$(cat "$C/pmd/0")" 1010000 2
+}
+
+@test "a thread that monitors itself, and eight that do" {
+	serve --backend=perf
+	for n in 0 1 2 3 4 5 6 7; do
+		new $n
+		put ok "$C/pmc/0" "$(event page-faults)"
+	done
+	begin a subject -t 8 -x "$MNT/ctx" faults 100000
+	go a
+	finished a
+	for tid in "${TIDS[@]}"; do
+		near "counted by $tid itself" "$(did a "$tid" counted)" 100000 2
+	done
+	holds "$MNT/ctx/3/state" "loaded tid=${TIDS[3]} set=0"
+}
+
+@test "a shell that monitors itself and then is another program" {
+	serve --backend=perf
+	new a
+	put ok "$C/pmc/0" "$(event page-faults)"
+	# shellcheck disable=SC2016
+	begin a bash -c 'cd "$1" && echo "load tid=$$" >ctl && echo start >ctl && exec subject -t 0 faults 20000' \
+		bash "$C"
+	said a ready
+	before=$(cat "$C/pmd/0")
+	go a
+	finished a
+	near "after exec" $(($(cat "$C/pmd/0") - before)) 20000 2
+}
+
+@test "it ends: the message, and a context that can be read" {
+	serve --backend=perf
+	begin a subject faults 5000
+	monitor a "$TID"
+	go a
+	finished a
+	go a
+	message "end*"
+	holds "$C/state" "zombie tid=$TID"
+	near "of the dead" "$(cat "$C/pmd/0")" 5000 20
+	refused EINVAL start load
+	ctl unload
+	near "of the dead" "$(cat "$C/pmd/0")" 5000 20
+	begin b subject faults 5000
+	put ok "$C/pmd/0" 0
+	ctl "load tid=$TID"
+	ctl start
+	go b
+	finished b
+	its_faults b "$TID"
+}
+
+@test "it ends while it is loaded and stopped, and while it runs" {
+	serve --backend=perf
+	begin a subject cpu 100000
+	monitor a "$TID"
+	go a
+	sleep 0.1
+	kill -KILL "$PID"
+	message "end*"
+	holds "$C/state" "zombie tid=$TID"
+	begin b subject cpu 10
+	monitor b "$TID"
+	ctl stop
+	kill -KILL "$PID"
+	message "end*"
+	holds "$C/state" "zombie tid=$TID"
+}
+
+@test "no such thread, and numbers that are none" {
+	serve --backend=perf
+	new a
+	put ok "$C/pmc/0" "$(event page-faults)"
+	refused ESRCH "load tid=4194303" 4194303
+	refused EINVAL "load tid=0" tid
+	refused EINVAL "load tid=-1" -1
+	refused EINVAL "load tid=1x" 1x
+	refused EINVAL "load tid=" tid
+	refused EINVAL "load tid" tid
+	refused ERANGE "load tid=4294967296" 4294967296
+	refused ERANGE "load tid=18446744073709551616" 18446744073709551616
+	begin a subject faults 1
+	refused EINVAL "load tid=$TID tid=$TID" twice
+	refused EINVAL "load tid=$TID cpu=$ONE" cpu
+	refused EINVAL "load tid=$TID follow follow" twice
+	refused EINVAL "load tid=$TID follow=1" follow
+	refused EINVAL "load tid=$TID ptrace=yes" ptrace
+	refused EINVAL "load tid=$TID ptrace=no follow" follow
+	refused EINVAL "load tid=$TID cpus=" cpus
+	refused EINVAL "load tid=$TID cpus=4095" 4095
+	refused EINVAL "load tid=$TID cpus=1-0" cpus
+	refused EINVAL "load tid=$TID cpus=x" cpus
+	refused EINVAL "load tid=$TID set=1" "set 1"
+	refused EINVAL "load cpu=$ONE follow" follow
+	refused EINVAL "load cpu=$ONE cpus=$ONE" cpus
+	refused EINVAL "load follow" tid
+	holds "$C/state" unloaded
+	[ "$(tracer_of "$PID")" = 0 ]
+	ctl "load set=0 follow tid=$TID"
+	refused EBUSY "load tid=$TID" loaded
+}
+
+@test "a context is of one kind for ever" {
+	serve --backend=perf
+	begin a subject faults 1
+	new a
+	ctl "load tid=$TID"
+	holds "$C/flags" none
+	ctl unload
+	refused EINVAL "load cpu=$ONE" tid=
+	new b
+	ctl "load cpu=$ONE"
+	ctl unload
+	refused EINVAL "load tid=$TID" cpu=
+}
+
+@test "one context on a thread, and either threads or CPUs" {
+	serve --backend=perf
+	begin a subject -t 2 faults 1
+	monitor a "${TIDS[0]}"
+	new b
+	refused EBUSY "load tid=${TIDS[0]}" "${TIDS[0]}"
+	new c
+	refused EBUSY "load cpu=$ONE" thread
+	C=$MNT/ctx/b
+	ctl "load tid=${TIDS[1]}"
+	ctl unload
+	C=$MNT/ctx/a
+	ctl unload
+	C=$MNT/ctx/c
+	ctl "load cpu=$ONE"
+	C=$MNT/ctx/b
+	refused EBUSY "load tid=${TIDS[1]}" CPU
+	holds "$C/state" unloaded
+	[ "${#CPUS[@]}" = 1 ] || ctl "load tid=${TIDS[1]} cpus=${CPUS[0]}"
+	ctl unload
+	C=$MNT/ctx/c
+	ctl unload
+	C=$MNT/ctx/b
+	ctl "load tid=${TIDS[1]}"
+}
+
+@test "the daemon's own threads and the kernel's are not monitored" {
+	serve --backend=perf
+	new a
+	for task in /proc/"$DAEMON"/task/*; do
+		refused EINVAL "load tid=${task##*/}" "${task##*/}"
+	done
+	kernel=$(awk '$9 % 4194304 >= 2097152 { print $1; exit }' /proc/[0-9]*/stat)
+	[ -n "$kernel" ] || skip "threads of the kernel cannot be seen here"
+	refused EINVAL "load tid=$kernel" kernel
+}
+
+@test "another user's threads are not monitored; one's own are, and root monitors all" {
+	serve --backend=perf
+	put ok "$MNT/config/allow_kernel" any
+	begin roots subject faults 1
+	roots=$TID
+	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
+	begin own subject faults 50000
+	WHO=()
+	own=$TID
+	C=$MNT/ctx/n
+	as nobody probe ok mkdir "$C"
+	as nobody put ok "$C/pmc/0" "$(event page-faults)"
+	for tid in "$roots" 1 "$DAEMON"; do
+		[ "$tid" = "$DAEMON" ] || as nobody put EPERM "$C/ctl" "load tid=$tid"
+		[ "$tid" != "$DAEMON" ] || as nobody put EINVAL "$C/ctl" "load tid=$tid"
+		as nobody sentence "$C/last_error" "$tid"
+	done
+	run -0 bounded fsprobe writeas "$NOBODY" "$C/ctl" <<<"load tid=$roots"
+	is EPERM
+	as nobody holds "$C/state" unloaded
+	as nobody put ok "$C/ctl" "load tid=$own"
+	as nobody put ok "$C/ctl" start
+	go own
+	finished own
+	its_faults own "$own"
+	as nobody put ok "$C/ctl" unload
+	monitor r "$own"
+	put ok "$MNT/config/thread_group" none
+	ctl unload
+	as nobody put EPERM "$MNT/ctx/n/ctl" "load tid=$own"
+}
+
+# Owned by root; to be run by nobody.
+setuid_copy() {
+	local options
+
+	options=$(findmnt -no OPTIONS --target "$BATS_TEST_TMPDIR")
+	[[ ,$options, != *,nosuid,* ]] || skip "no setuid programs on this filesystem"
+	chmod go+x "$BATS_TEST_TMPDIR"
+	cp "$BUILD/tests/track/lives" "$BATS_TEST_TMPDIR/privileged"
+	chmod 4755 "$BATS_TEST_TMPDIR/privileged"
+}
+
+@test "a setuid program is not monitored by who runs it" {
+	setuid_copy
+	serve --backend=perf
+	put ok "$MNT/config/allow_kernel" any
+	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
+	begin a "$BATS_TEST_TMPDIR/privileged" status
+	WHO=()
+	C=$MNT/ctx/n
+	as nobody probe ok mkdir "$C"
+	as nobody put EPERM "$C/ctl" "load tid=$TID"
+	as nobody sentence "$C/last_error" "$TID"
+	as nobody holds "$C/state" unloaded
+}
+
+@test "a monitored program that becomes a setuid one is left alone, and has its rights" {
+	setuid_copy
+	serve --backend=perf
+	put ok "$MNT/config/allow_kernel" any
+	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
+	# shellcheck disable=SC2016
+	begin a bash -c 'echo thread $$; read -r _; exec "$1" status' bash "$BATS_TEST_TMPDIR/privileged"
+	WHO=()
+	C=$MNT/ctx/n
+	as nobody probe ok mkdir "$C"
+	as nobody put ok "$C/pmc/0" "$(event page-faults)"
+	as nobody put ok "$C/ctl" "load tid=$TID"
+	as nobody put ok "$C/ctl" start
+	tid=$TID
+	go a
+	until_ok 10 sh -c 'grep -c thread "$1" | grep -qx 2' sh "$SAYS/a"
+	message "end*"
+	holds "$C/state" "zombie tid=$TID"
+	before=$(cat "$C/pmd/0")
+	go a
+	said a "^privileged 0$"
+	holds "$C/pmd/0" "$before"
+	[ "$(tracer_of "$tid")" = 0 ]
+}
+
+@test "numbers are those of the caller's process namespace" {
+	unshare -pf true 2>/dev/null || skip "no process namespaces here"
+	serve --backend=perf
+	new a
+	put ok "$C/pmc/0" "$(event page-faults)"
+	# shellcheck disable=SC2016
+	begin a unshare -pf --kill-child bash -c '
+		cd "$1" && echo "load tid=$$" >ctl && echo start >ctl || exit 1
+		echo "inside $$"
+		exec subject -t 0 faults 20000' bash "$C"
+	said a "^inside 1$"
+	said a ready
+	before=$(cat "$C/pmd/0")
+	go a
+	finished a
+	near "of the namespace's first" $(($(cat "$C/pmd/0") - before)) 20000 2
+	run -0 cat "$C/state"
+	[ "$output" != "running tid=1 set=0" ]
+}
+
+@test "cpus: what the thread does elsewhere is not counted" {
+	[ "${#CPUS[@]}" -ge 2 ] || skip "needs two CPUs"
+	serve --backend=perf
+	begin a subject -c "$ONE" faults 100000
+	monitor a "$TID" page-faults "cpus=$ONE"
+	go a
+	finished a
+	its_faults a "$TID"
+	begin b subject -c "${CPUS[0]}" faults 100000
+	monitor b "$TID" page-faults "cpus=$ONE"
+	go b
+	finished b
+	holds "$C/pmd/0" 0
+	begin c subject -m faults 500000
+	monitor c "$TID" page-faults "cpus=$ONE"
+	go c
+	finished c
+	count=$(cat "$C/pmd/0")
+	echo "on one CPU $count"
+	[ "$count" -gt 0 ] && [ "$count" -lt 500000 ]
+}
+
+@test "a thread that runs where it was not followed: its count is lost, and that is told" {
+	[ "${#CPUS[@]}" -ge 2 ] || skip "needs two CPUs"
+	serve --backend=perf
+	begin a subject -c "$ONE" faults 100000
+	monitor a "$TID"
+	taskset -pc "${CPUS[0]}" "$TID" >/dev/null
+	go a
+	finished a
+	probe EIO pread "$C/pmd/0" 32 0
+	sentence "$C/last_error" "CPU ${CPUS[0]}"
+	put ok "$C/pmd/0" 0
+	ctl unload
+	begin b subject faults 10000
+	ctl "load tid=$TID"
+	ctl start
+	go b
+	finished b
+	its_faults b "$TID"
+}
+
+@test "threads that end just when they are to be monitored" {
+	serve --backend=perf
+	new a
+	put ok "$C/pmc/0" "$(event page-faults)"
+	loaded=0 late=0
+	for ((i = 0; i < 300; i++)); do
+		sleep 0.00$((RANDOM % 10)) &
+		victim=$!
+		printf 'load tid=%d' "$victim" >"$BATS_TEST_TMPDIR/text"
+		output=$(bounded fsprobe write "$C/ctl" <"$BATS_TEST_TMPDIR/text")
+		case $output in
+		ok) loaded=$((loaded + 1)) ;;
+		ESRCH) late=$((late + 1)) ;;
+		*) is "ok or ESRCH" ;;
+		esac
+		wait "$victim"
+		[ "$output" != ok ] || until_ok 2 grep -q zombie "$C/state"
+		echo unload >"$C/ctl"
+	done
+	echo "loaded $loaded, too late $late"
+	[ $((loaded + late)) = 300 ] && [ "$loaded" -gt 0 ]
+	# What they leave behind does not stand in the way of the next.
+	begin b subject faults 5000
+	ctl "load tid=$TID"
+	put ok "$C/pmd/0" 0
+	ctl start
+	go b
+	finished b
+	its_faults b "$TID"
+}
+
+@test "2000 times loaded and unloaded: nothing is left, and the thread runs on" {
+	serve --backend=perf
+	begin a subject cpu 100000
+	monitor a "$TID"
+	ctl unload
+	files=$(daemon_files)
+	go a
+	before=$(cpu_time "$PID" "$TID")
+	for ((i = 0; i < 2000; i++)); do
+		echo "load tid=$TID" >"$C/ctl"
+		[ $((i % 4)) -gt 1 ] || echo start >"$C/ctl"
+		echo unload >"$C/ctl"
+	done
+	[ "$(daemon_files)" = "$files" ]
+	until_ok 5 sh -c '[ "$(awk "/TracerPid/ { print \$2 }" "/proc/$1/status")" = 0 ]' sh "$PID"
+	now=$(cpu_time "$PID" "$TID")
+	[ "$now" -gt "$before" ]
+	letter_is "$PID" S
+}
+
+@test "rmdir while it runs: it runs on" {
+	serve --backend=perf
+	begin a subject faults 300000
+	files=$(daemon_files)
+	monitor a "$TID"
+	go a
+	probe ok rmdir "$C"
+	finished a
+	[ "$(did a "$TID" faults)" = 300000 ]
+	[ "$(tracer_of "$PID")" = 0 ]
+	until_ok 5 sh -c '[ "$(find "/proc/$1/fd" -mindepth 1 | wc -l)" -le "$2" ]' sh "$DAEMON" $((files + 4))
+}
+
+@test "two sets take turns in the thread's own time" {
+	serve --backend=perf
+	compete "$ONE" burn
+	begin a subject -c "$ONE" cpu 1000
+	new a
+	probe ok mkdir "$C/set/1"
+	for s in 0 1; do
+		put ok "$C/set/$s/pmc/0" "$(event cpu-clock)"
+		put ok "$C/set/$s/flags" time_switch
+		put ok "$C/set/$s/timeout_ns" 5000000
+	done
+	ctl "load tid=$TID"
+	ctl start
+	sleep 0.2 # asleep: no time passes
+	holds "$C/set/1/runs" 0
+	go a
+	finished a
+	ctl stop
+	want=$(did a "$TID" cpu_ns)
+	near "active ns of both" $(($(cat "$C/set/0/active_ns") + $(cat "$C/set/1/active_ns"))) \
+		"$want" $((want / 50))
+	near "cpu-clock of both" $(($(cat "$C/set/0/pmd/0") + $(cat "$C/set/1/pmd/0"))) \
+		"$want" $((want / 50))
+	runs=$(($(cat "$C/set/0/runs") + $(cat "$C/set/1/runs")))
+	echo "runs $runs"
+	[ "$runs" -ge 100 ] && [ "$runs" -le 201 ]
+	near "set 0" "$(cat "$C/set/0/active_ns")" $((want / 2)) $((want / 20))
+}
+
+@test "overflow: the message, masked, and nothing counted until restart" {
+	serve --backend=perf
+	begin a subject faults 400000
+	new a
+	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmd/0" "-10000 long=-100000000 notify"
+	ctl "load tid=$TID"
+	ctl start
+	go a
+	message "overflow cpu=* set=0 pmds=0*tid=$TID*"
+	holds "$C/state" "masked tid=$TID set=0"
+	past=$(cat "$C/pmd/0")
+	sleep 0.1
+	holds "$C/pmd/0" "$past"
+	finished a # it was not held
+	ctl restart
+	holds "$C/state" "running tid=$TID set=0"
+	read -r v <"$C/pmd/0"
+	near "after restart" $((v)) -100000000 2
+}
+
+@test "flags: raw" {
+	serve --backend=perf
+	new a
+	put ok "$C/flags" raw
+	holds "$C/flags" raw
+	begin a subject faults 20000
+	put ok "$C/pmc/0" "$(event page-faults)"
+	ctl "load tid=$TID"
+	put EBUSY "$C/flags" none
+	ctl start
+	go a
+	finished a
+	its_faults a "$TID"
+	new b
+	put ok "$C/flags" "raw notify_block"
+	holds "$C/flags" "notify_block raw"
+}

@@ -1,0 +1,404 @@
+# SPDX-License-Identifier: MIT
+# What threads do not notice of being monitored: signals, job control, exec, debuggers; and that
+# those they make are followed. Each is done by programs that are not monitored first, where what
+# it should look like is not plain.
+
+load common
+load track
+
+setup() {
+	bench_setup
+	track_setup
+}
+
+teardown() {
+	track_teardown
+	bench_teardown
+}
+
+# follow NAME TID: monitor its page faults, and those of all that it makes
+follow() {
+	monitor "$1" "$2" page-faults follow
+}
+
+@test "stopped and continued in all ways, as the parent sees it" {
+	serve --backend=perf
+	begin plain lives stops
+	go plain
+	finished plain
+	begin a lives stops
+	follow a "$TID"
+	go a
+	finished a
+	# The child's own lines are not in step with its parent's.
+	diff <(grep -v thread "$SAYS/plain" | sort) <(grep -v thread "$SAYS/a" | sort)
+	diff <(grep -v -e thread -e child "$SAYS/plain") <(grep -v -e thread -e child "$SAYS/a")
+	grep -q "^killed by 9" "$SAYS/a"
+	message "end*"
+	holds "$C/state" "zombie tid=$TID"
+}
+
+@test "monitored while it is stopped: it stays so, and counts when it goes on" {
+	serve --backend=perf
+	begin a subject -t 0 faults 10000
+	kill -STOP "$PID"
+	until_ok 5 letter_is "$PID" T
+	follow a "$TID"
+	sleep 0.1
+	letter_is "$PID" T
+	go a
+	sleep 0.1
+	holds "$C/pmd/0" 0
+	ctl unload
+	letter_is "$PID" T
+	ctl "load tid=$TID"
+	ctl start
+	letter_is "$PID" T
+	kill -CONT "$PID"
+	finished a
+	near "after it went on" "$(cat "$C/pmd/0")" 10000 2
+}
+
+@test "stopped while it is monitored, and unloaded while it is stopped" {
+	serve --backend=perf
+	begin a subject -t 2 cpu 100000
+	follow a "$PID"
+	go a
+	kill -STOP "$PID"
+	until_ok 5 letter_is "$PID" T
+	ctl unload
+	sleep 0.1
+	letter_is "$PID" T
+	[ "$(tracer_of "$PID")" = 0 ]
+	kill -CONT "$PID"
+	until_ok 5 letter_is "$PID" S
+	before=$(cpu_time "$PID" "$TID")
+	until_ok 5 sh -c '[ "$(cut -d" " -f1 "$1")" -gt "$2" ]' sh "/proc/$PID/task/$TID/schedstat" "$before"
+}
+
+@test "2000 signals, in their order" {
+	serve --backend=perf
+	begin a lives signals 2000
+	follow a "$TID"
+	go a
+	said a "^signals 2000$"
+}
+
+@test "vfork: 300 times, followed, each child's end is its own" {
+	serve --backend=perf
+	begin a lives vfork 300
+	follow a "$TID"
+	go a
+	said a "^vforks 300$"
+	[ "$(ls "$C/children" | wc -l)" = 300 ]
+	until_ok 5 letter_is "$PID" S
+}
+
+# A shell on a terminal of its own, with job control
+begin_shell() {
+	local rc=$BATS_TEST_TMPDIR/rc
+
+	# shellcheck disable=SC2016
+	echo 'PS1=; stty -echo; echo "thread $$"' >"$rc"
+	# What is begun in the background would ignore ^C.
+	launch "$1" env --default-signal script -qec "bash --rcfile $rc --noediting -i" /dev/null
+	said "$1" "^thread [0-9]"
+	threads_of "$1"
+	TID=${TID%$'\r'}
+}
+
+typed() {
+	printf '%s\n' "$2" >&"${INPUT[$1]}"
+}
+
+# key NAME CHARACTER: with time for what it is to act on, and as the terminal drops what is typed
+# just after it
+key() {
+	sleep 0.3
+	printf '%b' "$2" >&"${INPUT[$1]}"
+	sleep 0.3
+}
+
+# jobs_of_a_shell NAME PID: what somebody does with jobs; PID is script's, the shell's parent
+jobs_of_a_shell() {
+	typed "$1" 'sleep 1000'
+	key "$1" '\032'
+	said "$1" "Stopped +sleep 1000"
+	typed "$1" 'bg; jobs; kill -STOP %1; sleep 0.2; jobs; kill -CONT %1; sleep 0.2; jobs; echo here 1'
+	said "$1" "here 1"
+	typed "$1" fg
+	key "$1" '\003'
+	typed "$1" 'echo here $?'
+	said "$1" "here 130"
+	typed "$1" '(sleep 0.1; exit 3); echo here $?; cat <(echo piped) | cat; sleep 1000 &'
+	typed "$1" 'kill %1; wait %1; echo here $?'
+	said "$1" "here 143"
+	typed "$1" 'suspend -f; echo here suspended'
+	until_ok 5 letter_is "$2" T # script, as it has seen
+	kill -CONT "$2"
+	said "$1" "here suspended"
+}
+
+@test "a shell with job control" {
+	command -v script >/dev/null || skip "needs script (bsdutils)"
+	serve --backend=perf
+	begin_shell plain
+	jobs_of_a_shell plain "$PID"
+	begin_shell a
+	follow a "$TID"
+	jobs_of_a_shell a "$PID"
+	plain=$(sed 's/[0-9]\{3,\}//g' "$SAYS/plain")
+	monitored=$(sed 's/[0-9]\{3,\}//g' "$SAYS/a")
+	diff <(echo "$plain") <(echo "$monitored")
+	[ "$(ls "$C/children" | wc -l)" -ge 8 ]
+	[ "$(pmd0_total)" -gt "$(cat "$C/pmd/0")" ]
+}
+
+@test "exec by a thread that is not the leader: the context stays and has its new number" {
+	serve --backend=perf
+	begin a lives exec "$BATS_RUN_TMPDIR/subject" -t 0 faults 30000
+	monitor a "$TID"
+	before=$(awk '$1 == "thread" { print $3; exit }' "$SAYS/a")
+	go a
+	said a ready
+	holds "$C/state" "running tid=$PID set=0"
+	go a
+	finished a
+	# Over all its life, exec itself included: it is a few faults that come before and after.
+	near "over exec" "$(cat "$C/pmd/0")" $(($(did a "$PID" all) - before)) 20
+	holds "$C/state" "running tid=$PID set=0"
+}
+
+@test "exec by another thread than the monitored one, which ends by it" {
+	serve --backend=perf
+	begin a lives exec "$BATS_RUN_TMPDIR/subject" -t 0 faults 1000
+	monitor a "$PID"
+	go a
+	said a ready
+	go a
+	finished a
+	# The leader has ended, and its number is the other's, whose faults are not the leader's.
+	message "end*"
+	holds "$C/state" "zombie tid=$PID"
+	[ "$(cat "$C/pmd/0")" -lt 500 ]
+}
+
+@test "the leader ends, the other thread lives on" {
+	serve --backend=perf
+	begin a lives leader
+	until_ok 5 sh -c '[ "$(grep -c thread "$1")" = 2 ]' sh "$SAYS/a"
+	threads_of a
+	monitor leader "${TIDS[0]}"
+	monitor other "${TIDS[1]}"
+	go a
+	said a "leader ended"
+	C=$MNT/ctx/leader
+	message "end*"
+	holds "$C/state" "zombie tid=${TIDS[0]}"
+	C=$MNT/ctx/other
+	holds "$C/state" "running tid=${TIDS[1]} set=0"
+	go a
+	message "end*"
+	until_ok 5 gone "$PID"
+	wait "$PID"
+}
+
+# debug NAME TID EXPECTED: a debugger begins with it
+debug() {
+	launch "$1" lives attach "$2"
+	said "$1" .
+	run -0 cat "$SAYS/$1"
+	is "$3"
+}
+
+@test "a debugger comes later: it is refused, and the target is not harmed" {
+	serve --backend=perf
+	begin a subject faults 20000
+	monitor a "$TID"
+	debug d "$TID" EPERM
+	go a
+	finished a
+	its_faults a "$TID"
+	ctl unload
+	debug e "$TID" ok
+}
+
+@test "a debugger is there: EBUSY, but for ptrace=no" {
+	serve --backend=perf
+	begin a subject faults 20000
+	debug d "$TID" ok
+	new a
+	put ok "$C/pmc/0" "$(event page-faults)"
+	refused EBUSY "load tid=$TID" "${PROGRAMS[-1]}"
+	holds "$C/state" unloaded
+	ctl "load tid=$TID ptrace=no"
+	ctl start
+	[ "$(awk '$1 == "TracerPid:" { print $2 }' "/proc/$TID/status")" = "${PROGRAMS[-1]}" ]
+	go a
+	finished a
+	its_faults a "$TID"
+}
+
+@test "ptrace=no: counted, not traced, and its end is told" {
+	serve --backend=perf
+	begin a subject faults 20000
+	monitor a "$TID" page-faults ptrace=no
+	[ "$(tracer_of "$TID")" = 0 ]
+	debug d "$TID" ok
+	go d
+	go a
+	finished a
+	its_faults a "$TID"
+	kill -KILL "$PID"
+	message "end*"
+	holds "$C/state" "zombie tid=$TID"
+}
+
+@test "notify_block: it stands still from overflow to restart" {
+	serve --backend=perf
+	begin a subject faults 400000
+	new a
+	put ok "$C/flags" notify_block
+	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmd/0" "-10000 long=-100000000 notify"
+	ctl "load tid=$TID"
+	ctl start
+	go a
+	message "overflow cpu=* set=0 pmds=0*tid=$TID*"
+	holds "$C/state" "masked tid=$TID set=0"
+	until_ok 5 letter_is "$TID" t
+	past=$(cat "$C/pmd/0")
+	had=$(cpu_time "$PID" "$TID")
+	sleep 0.3
+	[ "$(cpu_time "$PID" "$TID")" = "$had" ]
+	run ! grep -q "^done" "$SAYS/a"
+	ctl restart
+	finished a
+	read -r v <"$C/pmd/0"
+	near "in all" $((10000 + past + v + 100000000)) "$(did a "$TID" faults)" 4
+}
+
+# blocked NAME: the subject's thread stands still, C is the context
+blocked() {
+	begin "$1" subject faults 400000
+	new "$1"
+	put ok "$C/flags" notify_block
+	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmd/0" "-10000 notify"
+	ctl "load tid=$TID"
+	ctl start
+	go "$1"
+	until_ok 10 letter_is "$TID" t
+	holds "$C/state" "masked tid=$TID set=0"
+}
+
+@test "notify_block: unload, rmdir, stop, the daemon's end and SIGKILL let it go" {
+	serve --backend=perf
+	blocked a
+	ctl unload
+	finished a
+	blocked b
+	probe ok rmdir "$C"
+	finished b
+	blocked c
+	ctl stop
+	finished c
+	blocked d
+	kill -KILL "$PID"
+	until_ok 5 gone "$PID"
+	message "overflow*"
+	message "end*"
+	holds "$C/state" "zombie tid=$TID"
+	blocked e
+	pid=$PID
+	stop_daemon
+	finished e
+	[ "$(tracer_of "$pid")" = 0 ]
+}
+
+@test "the daemon ends: targets run on as they are, and their children" {
+	serve --backend=perf
+	begin a subject -t 4 cpu 100000
+	follow a "$PID"
+	begin b waves forks 100000 50 100
+	follow b "$PID"
+	go a
+	go b
+	sleep 0.3
+	stop_daemon
+	for pid in "${PROGRAMS[@]}"; do
+		[ "$(tracer_of "$pid")" = 0 ]
+		letter_is "$pid" S || letter_is "$pid" R
+	done
+	for task in /proc/"${PROGRAMS[0]}"/task/*; do
+		[[ $(letter "${PROGRAMS[0]}" "${task##*/}") == [RS] ]]
+	done
+}
+
+# all_followed KIND: 500 short lives, none of which is lost
+all_followed() {
+	local ended least sum
+
+	serve --backend=perf
+	begin a waves "$1" 500 50 1000
+	follow a "$TID"
+	files=$(daemon_files)
+	go a
+	said a "^ended 500 "
+	[ "$(ls "$C/children" | wc -l)" = 500 ]
+	[ "$(grep -c zombie "$C"/children/*/state | grep -c ':1$')" = 500 ]
+	# Being born and dying causes faults that the kernel has for its own before and after.
+	least=$(sort -n "$C"/children/*/pmd/0 | head -1)
+	[ "$least" -ge 1000 ]
+	ended=$(awk '/^ended/ { print $4 }' "$SAYS/a")
+	sum=$(cat "$C"/children/*/pmd/0 | awk '{ n += $1 } END { print n }')
+	near "faults of 500 $1" "$sum" "$ended" 5000
+	[ "$(pmd0_total)" = $((sum + $(cat "$C/pmd/0"))) ]
+	[ "$(daemon_files)" -le "$files" ]
+	letter_is "$PID" S
+	[ -z "$(pgrep -P "$PID")" ]
+	go a
+	until_ok 5 gone "$PID"
+	wait "$PID"
+	probe ok rmdir "$C"
+}
+
+@test "500 short-lived threads are followed, none is lost" {
+	all_followed threads
+}
+
+@test "500 short-lived processes are followed, none is lost" {
+	all_followed forks
+}
+
+@test "followed over fork and exec: a shell's programs" {
+	serve --backend=perf
+	begin a bash -c 'echo "thread $$"; read -r _; printf "\n\n" | subject -t 2 faults 50000; echo over'
+	follow a "$TID"
+	go a
+	said a over
+	for tid in $(awk '$1 == "thread" { print $2 }' "$SAYS/a" | tail -n +2); do
+		near "thread $tid" "$(cat "$C/children/$tid/pmd/0")" "$(did a "$tid" all)" 20
+	done
+	[ "$(pmd0_total)" -ge 100000 ]
+}
+
+@test "children that do not end before: each running, and gone with the context" {
+	serve --backend=perf
+	begin a bash -c 'echo "thread $$"; read -r _; subject -t 3 cpu 100000; echo over'
+	follow a "$TID"
+	go a
+	said a ready
+	threads_of a
+	for tid in "${TIDS[@]:1}"; do
+		holds "$C/children/$tid/state" "running tid=$tid set=0"
+	done
+	probe EPERM mkdir "$C/children/new"
+	probe ok rmdir "$C/children/${TIDS[1]}"
+	[ "$(tracer_of "${TIDS[1]}")" = 0 ]
+	[ "$(tracer_of "${TIDS[2]}")" = "$(tracer_of "$PID")" ]
+	probe ok rmdir "$C"
+	for tid in "${TIDS[@]}"; do
+		[ "$(tracer_of "$tid")" = 0 ]
+	done
+}

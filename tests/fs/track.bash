@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+# Threads that are monitored: programs of tests/track, told to begin by a line of input, and the
+# contexts on them. Load it after common.
+
+PROGRAMS=()
+declare -A INPUT
+
+track_setup() {
+	local program
+
+	for program in subject spinner waves lives; do
+		[ -x "$BATS_RUN_TMPDIR/$program" ] || cp "$BUILD/tests/track/$program" "$BATS_RUN_TMPDIR"
+	done
+	mapfile -t CPUS < <(awk '$1 ~ /^processor/ { print $3 }' /proc/cpuinfo)
+	ONE=${CPUS[-1]}
+}
+
+# Stopped ones end, too.
+track_teardown() {
+	[ "${#PROGRAMS[@]}" = 0 ] || {
+		kill -KILL "${PROGRAMS[@]}"
+		wait "${PROGRAMS[@]}"
+	} 2>/dev/null || :
+	PROGRAMS=()
+}
+
+# launch NAME PROGRAM...: with lines for input that go() sends; what it says is in the file
+# SAYS/NAME. PID is the process.
+launch() {
+	local name=$1 pipe=$BATS_TEST_TMPDIR/$1.in fd
+
+	SAYS=$BATS_TEST_TMPDIR/says
+	mkdir -p "$SAYS"
+	mkfifo -m 0666 "$pipe"
+	"${WHO[@]}" "${@:2}" <"$pipe" >"$SAYS/$name" 2>&1 3>&- 4>&- 5>&- &
+	PID=$!
+	PROGRAMS+=("$PID")
+	exec {fd}>"$pipe"
+	INPUT[$name]=$fd
+}
+
+# begin NAME PROGRAM...: a program that waits for lines; TIDS are the threads that it names first
+begin() {
+	launch "$@"
+	said "$1" "^thread "
+	[ "$2" != subject ] || said "$1" "^ready"
+	threads_of "$1"
+}
+
+threads_of() {
+	mapfile -t TIDS < <(awk '$1 == "thread" { print $2 }' "$SAYS/$1")
+	TID=${TIDS[0]}
+}
+
+# compete CPU burn|fault
+compete() {
+	spinner "$@" >/dev/null 3>&- 4>&- 5>&- &
+	PROGRAMS+=("$!")
+}
+
+# go NAME: begin, or end
+go() {
+	echo >&"${INPUT[$1]}"
+}
+
+# said NAME PATTERN: or will soon have
+said() {
+	until_ok 30 grep -qE "$2" "$SAYS/$1" || {
+		tail -5 "$SAYS/$1"
+		return 1
+	}
+}
+
+# A subject has done its work.
+finished() {
+	said "$1" "^done"
+}
+
+# did NAME TID KEY: what a subject knows of its thread
+did() {
+	awk -v tid="$2" -v key="$3=" '$1 == "did" && $2 == tid {
+		for (i = 3; i <= NF; i++) if (index($i, key) == 1) print substr($i, length(key) + 1)
+	}' "$SAYS/$1"
+}
+
+event() {
+	awk -v e="$1" '$1 == e { print $2; found = 1 } END { exit !found }' "$MNT/pmu/events"
+}
+
+# monitor NAME TID [EVENT [OPTION...]]: a new context counts page faults, or EVENT, of that thread
+monitor() {
+	new "$1"
+	put ok "$C/pmc/0" "$(event "${3-page-faults}")"
+	ctl "load tid=$2 ${*:4}"
+	holds "$C/state" "loaded tid=$2 set=0"
+	ctl start
+	holds "$C/state" "running tid=$2 set=0"
+}
+
+# near WHAT GOT WANTED BY
+near() {
+	local off=$(($2 - $3))
+
+	echo "$1: $2, should be $3 ($off)"
+	[ "${off#-}" -le "$4" ]
+}
+
+# its_faults NAME TID: the context C has counted what that thread of the subject knows of
+its_faults() {
+	near "faults of $2" "$(cat "$C/pmd/0")" "$(did "$1" "$2" faults)" 2
+}
+
+pmd0_total() {
+	awk '$1 == "pmd0" { print $2 }' "$C/total"
+}
+
+# The state letter of a thread, as /proc has it.
+letter() {
+	sed 's/.*) \(.\).*/\1/' "/proc/$1/task/${2-$1}/stat"
+}
+
+letter_is() { # PID LETTER
+	[ "$(letter "$1")" = "$2" ]
+}
+
+tracer_of() {
+	awk '$1 == "TracerPid:" { print $2 }' "/proc/$1/status"
+}
+
+# What a thread has had of the CPU, in ns.
+cpu_time() {
+	cut -d' ' -f1 "/proc/$1/task/${2-$1}/schedstat"
+}
+
+daemon_files() {
+	find "/proc/$DAEMON/fd" -mindepth 1 | wc -l
+}
+
+# message PATTERN: the next of C is so
+message() {
+	output=$(bounded dd if="$C/events" bs=4k count=1 status=none)
+	# shellcheck disable=SC2053
+	[[ $output == $1 ]] || {
+		echo "message: $output, should be $1"
+		return 1
+	}
+}

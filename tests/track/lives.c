@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What threads do in their lives that a tracer can spoil. Each prints "thread TID" lines, begins
+ * at the next line from standard input, prints what it has lived through, and ends at the next.
+ *
+ *   lives exec PROGRAM [ARG]...  the thread that is not the leader executes PROGRAM; its line ends
+ *                                in its faults so far
+ *   lives leader                 the leader (the first line) ends, the other thread lives on
+ *   lives vfork N                N children by vfork, which exit with different codes
+ *   lives stops                  a child (whose number is printed) is stopped and continued in all
+ *                                ways, as its parent sees it
+ *   lives signals N              N signals with values, in their order
+ *   lives attach TID             is TID's debugger, if it may: prints "ok" or an errno's name
+ *   lives status                 after each line, its name and effective uid
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "base/err.h"
+#include "tests/track/known.h"
+
+static void say_thread(pid_t tid)
+{
+	printf("thread %d\n", tid);
+	fflush(stdout);
+}
+
+static void *exec_other(void *arg)
+{
+	char **program = arg;
+
+	printf("thread %d %ld\n", gettid(), my_faults());
+	fflush(stdout);
+	if (next_line()) {
+		execv(program[0], program);
+		warn("%s", program[0]);
+	}
+	exit(1);
+}
+
+static int live_exec(char **arg)
+{
+	pthread_t thread;
+
+	if (!arg[0] || pthread_create(&thread, NULL, exec_other, arg))
+		errx(1, "no thread");
+	pthread_join(thread, NULL);
+	return 1;
+}
+
+static void *outlive(void *arg)
+{
+	say_thread(gettid());
+	pthread_join(*(pthread_t *)arg, NULL);
+	puts("leader ended");
+	fflush(stdout);
+	next_line();
+	exit(0);
+}
+
+static int live_leader(char **arg)
+{
+	static pthread_t self;
+	pthread_t thread;
+
+	(void)arg;
+	self = pthread_self();
+	say_thread(gettid());
+	if (pthread_create(&thread, NULL, outlive, &self))
+		errx(1, "no thread");
+	next_line();
+	pthread_exit(NULL);
+}
+
+static bool vfork_exits(int code)
+{
+	pid_t child = vfork();
+	int status;
+
+	if (child == 0)
+		_exit(code);
+	return waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == code;
+}
+
+static int live_vfork(char **arg)
+{
+	unsigned n = arg[0] ? (unsigned)atoi(arg[0]) : 0, right = 0;
+
+	say_thread(gettid());
+	next_line();
+	for (unsigned i = 0; i < n; i++)
+		right += vfork_exits((int)(i % 100));
+	printf("vforks %u\n", right);
+	fflush(stdout);
+	next_line();
+	return 0;
+}
+
+static void continued(int sig)
+{
+	static const char text[] = "child: continued\n";
+
+	(void)sig;
+	if (write(STDOUT_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(1);
+}
+
+static void see(pid_t child)
+{
+	int status;
+
+	if (waitpid(child, &status, WUNTRACED | WCONTINUED) != child)
+		err(1, "wait");
+	if (WIFSTOPPED(status))
+		printf("stopped by %d\n", WSTOPSIG(status));
+	else if (WIFCONTINUED(status))
+		puts("continued");
+	else if (WIFSIGNALED(status))
+		printf("killed by %d\n", WTERMSIG(status));
+	else
+		puts("exited");
+	fflush(stdout);
+}
+
+/* Stopped, it must stay so: nothing else may be seen for a while. */
+static void stop_and_continue(pid_t child, int sig)
+{
+	kill(child, sig);
+	see(child);
+	usleep(20000);
+	if (waitpid(child, NULL, WUNTRACED | WCONTINUED | WNOHANG) != 0)
+		puts("does not stay stopped");
+	kill(child, SIGCONT);
+	see(child);
+	usleep(20000); /* for the child's own line */
+}
+
+static int live_stops(char **arg)
+{
+	static const int stops[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP};
+	pid_t child;
+
+	(void)arg;
+	signal(SIGCONT, continued);
+	child = fork();
+	if (child == 0) {
+		end_with_parent();
+		for (;;)
+			pause();
+	}
+	setpgid(child, child); /* with a parent outside, SIGTSTP stops it */
+	say_thread(child);
+	next_line();
+	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
+		stop_and_continue(child, stops[i]);
+	kill(child, SIGSTOP);
+	see(child);
+	kill(child, SIGKILL); /* ends a stopped one, too */
+	see(child);
+	puts("done");
+	fflush(stdout);
+	next_line();
+	return 0;
+}
+
+static volatile sig_atomic_t expected, wrong;
+
+static void in_order(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	wrong |= info->si_code != SI_QUEUE || info->si_pid != getpid() ||
+		 info->si_value.sival_int != expected;
+	expected++;
+}
+
+static int live_signals(char **arg)
+{
+	struct sigaction action = {.sa_sigaction = in_order, .sa_flags = SA_SIGINFO};
+	int n = arg[0] ? atoi(arg[0]) : 0;
+
+	sigaction(SIGRTMIN, &action, NULL);
+	say_thread(gettid());
+	next_line();
+	for (int i = 0; i < n; i++)
+		pthread_sigqueue(pthread_self(), SIGRTMIN, (union sigval){.sival_int = i});
+	printf("signals %d%s\n", (int)expected, wrong ? ", not what was sent" : "");
+	fflush(stdout);
+	next_line();
+	return 0;
+}
+
+static int live_attach(char **arg)
+{
+	bool attached = arg[0] && !ptrace(PTRACE_SEIZE, atoi(arg[0]), NULL, NULL);
+
+	puts(attached ? "ok" : err_name(errno));
+	fflush(stdout);
+	next_line();
+	return 0;
+}
+
+static int live_status(char **arg)
+{
+	(void)arg;
+	say_thread(gettid());
+	while (next_line()) {
+		printf("%s %d\n", program_invocation_short_name, geteuid());
+		fflush(stdout);
+	}
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*live)(char **arg);
+} lives[] = {
+	{"exec", live_exec},
+	{"leader", live_leader},
+	{"vfork", live_vfork},
+	{"stops", live_stops},
+	{"signals", live_signals},
+	{"attach", live_attach},
+	{"status", live_status},
+};
+
+int main(int argc, char **argv)
+{
+	end_with_parent();
+	for (size_t i = 0; argc > 1 && i < sizeof(lives) / sizeof(lives[0]); i++)
+		if (!strcmp(argv[1], lives[i].name))
+			return lives[i].live(argv + 2);
+	errx(2, "usage: lives exec|leader|vfork|stops|signals|attach|status [ARG]...");
+}

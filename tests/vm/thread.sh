@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154,SC3037
+# Contexts on threads, on real counters: functions for guest.sh, whose helpers and sets.sh's they
+# use. User instructions are event 0x4100c0 in PMC and PMD 0; the programs are those of tests/track,
+# of which each instruction is known.
+
+# Each time a thread goes off its CPU and comes back, what the carrier executes in user mode before
+# it has stopped and after it has started the counters is counted with it.
+raw_pair=150 left_pair=20 # user instructions at most, with the flag raw and without
+
+both_cpus() {
+	for a in $(awk '$3 == "msr" { print $4 }' $mnt/pmu/pmcs $mnt/pmu/pmds) $global; do
+		printf '%s ' "$a=$(rdmsr -p 0 "$a" 2>&1),$(rdmsr -p 1 "$a" 2>&1)"
+	done
+}
+
+# launch CPUS PROGRAM...: pid is the process, tid the thread that it names
+launch() {
+	rm -f /tmp/in /tmp/said
+	mkfifo /tmp/in
+	cpus=$1 program=$2
+	shift 2
+	taskset -c "$cpus" "$here/$program" "$@" </tmp/in >/tmp/said &
+	pid=$!
+	exec 7>/tmp/in
+	while ! grep -q thread /tmp/said; do sleep 0.05; done
+	tid=$(awk '$1 == "thread" { print $2; exit }' /tmp/said)
+}
+go() { echo >&7; }
+said() { # PATTERN
+	i=0
+	while ! grep -q "$1" /tmp/said && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
+	grep -q "$1" /tmp/said
+}
+letter() { sed 's/.*) \(.\).*/\1/' "/proc/$1/stat"; }
+# How often a thread went off its CPU, for whatever reason.
+switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$pid/task/${1:-$tid}/status"; }
+
+counts() { # FLAGS LOAD-OPTIONS: a running context on tid
+	make_context
+	write flags "$1"
+	write pmc/0 0x4100c0
+	write ctl "load tid=$tid $2"
+	is "loaded" "$(cat state last_error)" "loaded tid=$tid set=0
+ok"
+	check "start" write ctl start
+}
+# WHAT COUNTED TRUTH PAIRS PER-PAIR: the carrier can add instructions, or too many be taken off
+exactly() {
+	over=$(($2 - $3))
+	echo "# $scenario: $1: $over over $4 pairs"
+	between "$1: instructions over the exact count, $4 pairs" "${over#-}" 0 $(($4 * $5))
+	[ "$5" = $raw_pair ] || return 0
+	between "$1: none is missing" "$over" 0 1000000000
+}
+
+# Three threads on CPU 1, one of which is counted: it comes and goes all the time.
+shared_cpu() { # FLAGS PER-PAIR
+	launch 1 loopn threads 1 150000000
+	taskset -c 1 "$here/spinner" 1 burn >/dev/null &
+	rival=$!
+	said ready
+	counts "$1" ""
+	n=$(switches)
+	go
+	check "it has looped" said did
+	check "stop" write ctl stop
+	n=$(($(switches) - n))
+	kill $rival
+	between "it went off its CPU" "$n" 50 100000
+	exactly "beside another, $1" "$(cat pmd/0)" "$(awk '$1 == "did" { print $2 }' /tmp/said)" "$n" "$2"
+	remove_context
+	exec 7>&-
+	wait $pid $rival 2>/dev/null
+}
+
+# The same for 20 threads on two CPUs, each of which has its own context: none has another's.
+many() {
+	launch 0,1 loopn threads 20 10000000
+	said ready
+	tids=$(awk '$1 == "thread" { print $2 }' /tmp/said)
+	for t in $tids; do
+		mkdir $mnt/ctx/"$t"
+		write $mnt/ctx/"$t"/pmc/0 0x4100c0
+		write $mnt/ctx/"$t"/ctl "load tid=$t"
+		write $mnt/ctx/"$t"/ctl start
+		echo "$t $(switches "$t")"
+	done >/tmp/before
+	go
+	check "they have looped" said did
+	wrong=0 pairs=0
+	while read -r t n; do
+		n=$(($(switches "$t") - n)) over=$(($(cat $mnt/ctx/"$t"/pmd/0) - 30000008))
+		[ ${over#-} -le $((n * left_pair)) ] || wrong=$((wrong + 1))
+		pairs=$((pairs + n))
+		rmdir $mnt/ctx/"$t"
+	done </tmp/before
+	is "of 20 threads ($pairs pairs), wrong" $wrong 0
+	exec 7>&-
+	wait "$pid"
+}
+
+# stopped PROGRAM: begun, and stopped; loaded and followed; it goes on as that program and ends
+stopped() {
+	launch 1 loopn stopped "$here/$1" $(seq 49)
+	while [ "$(letter "$pid")" != T ]; do sleep 0.05; done
+	counts none follow
+	n=$(stat carried_in)
+	kill -CONT "$pid"
+	check "it ends" wait "$pid"
+	n=$(($(stat carried_in) - n))
+	is "its end is told" "$(timeout 5 dd if=events bs=4k count=1 status=none | cut -d' ' -f1)" end
+	is "state" "$(cat state)" "zombie tid=$tid"
+}
+loop=$((3 * (50 << 20)))
+programs() {
+	stopped bare
+	exactly "over exec" "$(cat pmd/0)" $((loop + 6 + 5)) "$n" $left_pair
+	remove_context
+	for p in "bare_fork 17 7" "bare_thread 10 4"; do
+		# shellcheck disable=SC2086
+		set -- $p
+		stopped "$1"
+		exactly "$1, itself" "$(cat pmd/0)" $((loop + $2 + 5)) "$n" $left_pair
+		is "$1: one child" "$(find children -mindepth 1 -maxdepth 1 | wc -l)" 1
+		exactly "$1, its child" "$(cat children/*/pmd/0)" $((loop + $3)) "$n" $left_pair
+		is "$1: total" "$(awk '$1 == "pmd0" { print $2 }' total)" \
+			$(($(cat pmd/0) + $(cat children/*/pmd/0)))
+		remove_context
+	done
+}
+
+threads() { # PMU
+	taskset -pc 0 $$ >/dev/null
+	start_daemon
+	is "PMU" "$(cat $mnt/pmu/name)" "$1"
+	before=$(both_cpus)
+	shared_cpu raw $raw_pair
+	shared_cpu none $left_pair
+	is "registers are as before" "$(both_cpus)" "$before"
+	many
+	programs
+	is "registers are as before" "$(both_cpus)" "$before"
+	stop_daemon
+}
+
+# Its CPU goes while it runs there: the count is right or lost, and the thread runs on elsewhere.
+moved() {
+	taskset -pc 0 $$ >/dev/null
+	start_daemon
+	before=$(both_cpus)
+	for round in 1 2 3 4; do
+		launch 0,1 loopn threads 2 150000000
+		said ready
+		tid=$(awk '$1 == "thread" { t = $2 } END { print t }' /tmp/said)
+		# It begins on CPU 1, and may run on both.
+		taskset -pc 1 "$tid" >/dev/null
+		counts none follow
+		n=$(switches)
+		go
+		taskset -pc 0,1 "$tid" >/dev/null
+		sleep 0.$round
+		echo 0 >/sys/devices/system/cpu/cpu1/online
+		sleep 0.2
+		[ $round -lt 3 ] || echo 1 >/sys/devices/system/cpu/cpu1/online
+		check "it has looped" said did
+		n=$(($(switches) - n))
+		if v=$(cat pmd/0 2>/tmp/out); then
+			exactly "moved off CPU 1, round $round" "$v" 450000008 "$n" $left_pair
+		else
+			like "lost, which is told, round $round" "$(cat /tmp/out)" "No such device or address"
+			like "with the reason" "$(cat last_error)" CPU
+		fi
+		echo 1 >/sys/devices/system/cpu/cpu1/online
+		write ctl unload
+		cd /
+		check "rmdir" rmdir $mnt/ctx/a
+		is "it is not traced any more" "$(awk '/TracerPid/ { print $2 }' "/proc/$tid/status")" 0
+		exec 7>&-
+		wait "$pid"
+	done
+	shared_cpu none $left_pair
+	is "registers are as before" "$(both_cpus)" "$before"
+	stop_daemon
+}
+
+# Another user of the counter comes while the thread does not run: no number that is not its own.
+robbed() {
+	taskset -pc 0 $$ >/dev/null
+	start_daemon
+	launch 1 loopn threads 1 100000000
+	said ready
+	counts none ""
+	sleep 0.2
+	for cpu in 0 1; do wrmsr -p $cpu 0x186 0x4100c4; done
+	go
+	check "it has looped" said did
+	if cat pmd/0 >/tmp/out 2>&1; then not_ok "a taken counter gives a number: $(cat /tmp/out)"
+	else ok "a taken counter gives no number"; fi
+	like "but a sentence" "$(cat last_error)" "taken over"
+	is "the other's selector is left alone" "$(rdmsr -p 1 0x186)" 4100c4
+	for cpu in 0 1; do wrmsr -p $cpu 0x186 0; done
+	cd /
+	check "rmdir" rmdir $mnt/ctx/a
+	exec 7>&-
+	wait $pid
+	stop_daemon
+}
