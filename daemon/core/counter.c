@@ -188,9 +188,9 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 			num);
 	case LOST_AWAY:
 		return err_set(e, EIO,
-			"pmd%u: the thread ran on a CPU that it was not allowed to use when it was "
-			"loaded, and what it did there is not counted: load it with cpus=LIST, and "
-			"write the PMD to start over",
+			"pmd%u: the thread ran on a CPU that was offline when it was loaded, or has "
+			"been since, and what it did there is not counted: unload, write the PMD and "
+			"load again",
 			num);
 	case LOST_FAULT:
 	case LOST_NOT:

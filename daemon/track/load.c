@@ -39,29 +39,20 @@ static int first_use(struct tracker *tk, struct err *e)
 	return rc;
 }
 
-/* Where it may run, is to be followed, and a CPU is. */
-static int find_cpus(struct tracker *tk, const struct target *target, const struct cpus *list,
-	struct cpus *where, struct err *e)
+/* Those online of the list that was given, or of all: where it may run can be changed any time. */
+static int find_cpus(struct tracker *tk, const struct cpus *list, struct cpus *where, struct err *e)
 {
 	struct backend *be = tk->tr.be;
 	unsigned limit = be->ops->cpu_limit(be);
 	bool any = false;
-	cpu_set_t may;
-	int rc = target_cpus(target, &may, e);
 
-	if (rc < 0)
-		return rc;
 	for (unsigned cpu = 0; cpu < limit && cpu < CPUS_MAX; cpu++) {
-		if (list ? !cpus_has(list, cpu) : cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &may))
-			continue;
-		if (!be->ops->cpu_online(be, cpu))
+		if ((list && !cpus_has(list, cpu)) || !be->ops->cpu_online(be, cpu))
 			continue;
 		cpus_add(where, cpu);
 		any = true;
 	}
-	return any ? 0
-		   : err_set(e, ENXIO,
-			     "none of the CPUs that it is to be followed on is online: see cpus");
+	return any ? 0 : err_set(e, ENXIO, "none of these CPUs is online: see cpus");
 }
 
 /* --- Who it is */
@@ -232,7 +223,7 @@ static int prepare(struct tracker *tk, struct load_steps *l, struct cpus *where,
 	if (rc == 0)
 		rc = already(tk, l->target.tid, e);
 	if (rc == 0)
-		rc = find_cpus(tk, &l->target, job->cmd.cpus, where, e);
+		rc = find_cpus(tk, job->cmd.cpus, where, e);
 	if (rc == 0)
 		rc = first_use(tk, e);
 	return rc;

@@ -50,7 +50,7 @@ struct rider {
 	struct tenant *root; /* under which its descendants are: its own, or that of the thread that
 				all this began with */
 	unsigned slot;
-	bool wherever;     /* no cpus= was given: it is lost where nobody follows it */
+	bool wherever;     /* no cpus= was given: where nobody follows it its counts are lost */
 	struct cpus where; /* CPUs with carriers that follow it */
 	bool traced;       /* as of load */
 	bool held;         /* its thread is to stand still; whoever has the context */
