@@ -112,10 +112,11 @@ static int do_scratch(struct carrier *c, struct command *cmd, struct err *e)
 
 /* --- What it needs of its CPU */
 
-/* Pinned last: before that, an ordinary thread could wait for seconds there. */
+/* Before all that programs may be: what runs before it does is counted as its thread's. Pinned
+ * last: before that, an ordinary thread could wait for seconds there. */
 static int settle(struct carrier *c, struct err *e)
 {
-	struct sched_param param = {.sched_priority = 1};
+	struct sched_param param = {.sched_priority = sched_get_priority_max(SCHED_FIFO) - 1};
 	cpu_set_t set;
 	char name[16];
 	int rc;
