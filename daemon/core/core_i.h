@@ -112,7 +112,7 @@ int step_out(struct context *ctx, struct step *st, struct plan *plan);
 /* carry.c: look_act() of a context that has no registers just now. */
 int parked_act(struct context *ctx);
 
-/* There is nothing to @verb: -EINVAL, or -ESRCH if its thread has ended. */
+/* There is nothing to @verb: -EINVAL. */
 int not_loaded(const struct context *ctx, const char *verb, struct err *e);
 /* The word and throttled of the state; counted if they change. */
 void ctx_set_state(struct context *ctx, enum ctx_state state);

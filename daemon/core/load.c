@@ -9,7 +9,7 @@ static int cpu_check(const struct context *ctx, const struct command *cmd, struc
 			"loading on a CPU needs root or membership of the group in "
 			"config/sys_group");
 	if (ctx->ever_loaded && !(ctx->flags & CTX_SYSTEM_WIDE))
-		return err_set(e, EINVAL, "this context has followed a thread: make another one");
+		return err_set(e, EINVAL, "this context has monitored a thread, by load tid=: make another one");
 	if (ctx->flags & CTX_NOTIFY_BLOCK)
 		return err_set(e, EINVAL, "notify_block is for threads, not for CPUs: see flags");
 	return 0;
@@ -23,7 +23,7 @@ static int thread_check(const struct context *ctx, const struct command *cmd, st
 			"config/thread_group");
 	if (ctx->ever_loaded && (ctx->flags & CTX_SYSTEM_WIDE))
 		return err_set(e, EINVAL,
-			"this context has monitored a CPU, it is system_wide: make another one");
+			"this context has monitored a CPU, by load cpu=: make another one");
 	if (ctx->flags & CTX_SYSTEM_WIDE)
 		return err_set(e, EINVAL, "system_wide is for CPUs, not for threads: see flags");
 	if ((ctx->flags & CTX_NOTIFY_BLOCK) && cmd->untraced)
@@ -34,7 +34,7 @@ static int thread_check(const struct context *ctx, const struct command *cmd, st
 int not_loaded(const struct context *ctx, const char *verb, struct err *e)
 {
 	if (ctx->ended)
-		return err_set(e, ESRCH,
+		return err_set(e, EINVAL,
 			"thread %d has ended: there is nothing to %s, but its counts can be read; "
 			"load "
 			"another",
