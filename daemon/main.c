@@ -15,6 +15,7 @@
 #include "daemon/cpu/witness.h"
 #include "daemon/format/format.h"
 #include "daemon/fs/fs.h"
+#include "daemon/track/sched.h"
 #include "formats/formats.h"
 
 #define CONFIG_FILE "/etc/perfmonfs.conf"
@@ -221,6 +222,16 @@ static void check_witness(unsigned *failures)
 		report(failures, CHECK_OK, "sampling", "can tell who was running");
 }
 
+static void check_sched(unsigned *failures)
+{
+	struct err e;
+
+	if (sched_probe(&e) < 0)
+		report(failures, CHECK_NOTE, "threads", "%s", e.text);
+	else
+		report(failures, CHECK_OK, "threads", "can be followed from CPU to CPU");
+}
+
 static int check(struct options *o)
 {
 	const char *name = o->backend ? o->backend : "msr";
@@ -249,6 +260,7 @@ static int check(struct options *o)
 		check_opens(o, &failures);
 	if (strncmp(name, "sim", 3) != 0)
 		check_witness(&failures);
+	check_sched(&failures);
 	printf("%s\n", failures ? "this machine cannot serve as it is" : "this machine can serve");
 	return failures ? 1 : 0;
 }

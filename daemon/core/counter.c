@@ -188,9 +188,19 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 			num);
 	case LOST_AWAY:
 		return err_set(e, EIO,
-			"pmd%u: the thread ran on a CPU that was offline when it was loaded, or has "
-			"been since, and what it did there is not counted: unload, write the PMD and "
+			"pmd%u: the thread ran on a CPU that was offline when it was loaded, or "
+			"has "
+			"been since, and what it did there is not counted: unload, write the PMD "
+			"and "
 			"load again",
+			num);
+	case LOST_UNTOLD:
+		return err_set(e, EIO,
+			"pmd%u: the kernel did not tell that the thread came to a CPU or left it: "
+			"some "
+			"kernels leave out switches of processes of their own: write the PMD to "
+			"start "
+			"over",
 			num);
 	case LOST_FAULT:
 	case LOST_NOT:

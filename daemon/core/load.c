@@ -9,7 +9,8 @@ static int cpu_check(const struct context *ctx, const struct command *cmd, struc
 			"loading on a CPU needs root or membership of the group in "
 			"config/sys_group");
 	if (ctx->ever_loaded && !(ctx->flags & CTX_SYSTEM_WIDE))
-		return err_set(e, EINVAL, "this context has monitored a thread, by load tid=: make another one");
+		return err_set(e, EINVAL,
+			"this context has monitored a thread, by load tid=: make another one");
 	if (ctx->flags & CTX_NOTIFY_BLOCK)
 		return err_set(e, EINVAL, "notify_block is for threads, not for CPUs: see flags");
 	return 0;

@@ -113,6 +113,7 @@ struct engine_stats {
 	atomic_ullong ins, outs;    /* contexts put into registers, and taken out of them; */
 	atomic_ullong waits;        /* and how often a carrier had to wait for another; */
 	atomic_ullong late;         /* or came too late, so that counts were lost */
+	atomic_ullong untold;       /* ... because the kernel had not told of a switch */
 	atomic_ullong carry;        /* the last gauge: what carrying adds to a user-level count */
 };
 

@@ -49,6 +49,7 @@ int stats_show(struct call *call, struct text *out, struct err *e)
 	text_printf(out, "carried_out %llu\n", atomic_load(&s->outs));
 	text_printf(out, "carrier_waits %llu\n", atomic_load(&s->waits));
 	text_printf(out, "carrier_late %llu\n", atomic_load(&s->late));
+	text_printf(out, "carrier_untold %llu\n", atomic_load(&s->untold));
 	text_printf(out, "carry_overhead %llu\n", atomic_load(&s->carry));
 	return 0;
 }

@@ -361,6 +361,11 @@ static void follow_thread(struct carrier *c, struct rider *r)
 	ctx->tid = (int)load_word(&s->tid);
 	if (missed & MISSED_LATE)
 		atomic_fetch_add(&c->tr->stats->late, 1);
+	if (__atomic_exchange_n(&s->missed, 0, __ATOMIC_RELAXED)) {
+		atomic_fetch_add(&c->tr->stats->untold, 1);
+		if (ctx->state == CTX_RUNNING)
+			ctx_lose(ctx, LOST_UNTOLD);
+	}
 	if (ctx->state == CTX_RUNNING && (missed & MISSED_LATE))
 		ctx_lose(ctx, LOST_LATE);
 	if (!__atomic_exchange_n(&s->stray, 0, __ATOMIC_RELAXED) || ctx->state != CTX_RUNNING)

@@ -49,8 +49,7 @@ static int find_cpus(struct tracker *tk, const struct cpus *list, struct cpus *w
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
 		if (cpu >= limit && list && cpus_has(list, cpu))
 			return err_set(e, EINVAL, "there is no CPU %u: see cpus", cpu);
-		if (cpu >= limit || (list && !cpus_has(list, cpu)) ||
-			!be->ops->cpu_online(be, cpu))
+		if (cpu >= limit || (list && !cpus_has(list, cpu)) || !be->ops->cpu_online(be, cpu))
 			continue;
 		cpus_add(where, cpu);
 		any = true;

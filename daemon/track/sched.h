@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scheduler's side of following threads: a BPF program on sched_switch that knows which
- * followed thread runs on which CPU, and rings the bell of a CPU when one of them comes or goes
- * there. A carrier (carrier.h), woken by the bell as a SCHED_FIFO thread of that CPU, runs before
- * the next thread executes an instruction in user mode.
+ * The scheduler's side of following threads: a BPF program on sched_switch (switch.bpf.c) that
+ * knows which followed thread runs on which CPU, and rings the bell of a CPU when one of them comes
+ * or goes there. A carrier (carrier.h), woken by the bell as a SCHED_FIFO thread of that CPU, runs
+ * before the next thread executes an instruction in user mode.
+ *
+ * It needs Linux 5.14 or later with CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS and
+ * CONFIG_DEBUG_INFO_BTF, CAP_BPF and CAP_PERFMON, and the machine's own process numbers (no PID
+ * namespace); tracefs it does not. Where kernel.perf_event_paranoid is above 2, Debian's kernels
+ * want CAP_SYS_ADMIN for bells.
  */
 #ifndef TRACK_SCHED_H
 #define TRACK_SCHED_H
@@ -21,19 +26,30 @@ int sched_probe(struct err *e);
 
 /*
  * Loads the program and attaches it: from here on each context switch of the machine costs what
- * the program takes. EPERM, ENOSYS, ENOENT (no tracepoint), EINVAL: with what is missing.
+ * the program takes; next to nothing while nobody is followed. EPERM, ENOSYS, ENOENT (no BTF),
+ * EINVAL: with what is missing.
  */
 int sched_open(struct sched **out, struct err *e);
 void sched_close(struct sched *s);
 
+/* All of this memory is there as long as @s, and never takes a page fault. */
 struct sched_cpu *sched_cpu(const struct sched *s, unsigned cpu);
 struct sched_slot *sched_slot(const struct sched *s, unsigned slot);
 
+/* The slot of the thread that runs on @cpu as far as it matters; 0: it is not followed. For the
+ * CPU's carrier: for others it may be over when they hear of it. */
+unsigned sched_here(const struct sched *s, unsigned cpu);
+
 /* The bell of @cpu: a descriptor that becomes readable (poll) each time it rings, and need not be
- * read. It is the caller's to close. ENXIO: the CPU is offline. */
+ * read. It is the caller's to close. ENXIO: the CPU is offline; EBUSY: it has one. */
 int sched_bell(struct sched *s, unsigned cpu, int *fd, struct err *e);
 /* It is going to be closed. */
 void sched_unbell(struct sched *s, unsigned cpu);
+
+/*
+ * These are for one thread at a time. Free slots should be used in turn: while one is forgotten, a
+ * CPU may be about to note something in it.
+ */
 
 /*
  * Follows thread @tid by @slot from its next context switch on; who runs already is noticed when

@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The memory that the program on sched_switch (switch.bpf.c) and the daemon share. Each word has
- * one writer; the other side loads it atomically.
+ * one writer at a time; the other side loads it atomically.
  */
 #ifndef TRACK_SCHED_SHARED_H
 #define TRACK_SCHED_SHARED_H
@@ -15,24 +15,29 @@ typedef unsigned int sched_u32;
 typedef unsigned long long sched_u64;
 #endif
 
+/* Powers of two: the program masks indices with them. */
 enum {
 	SCHED_CPUS = 4096,
 	SCHED_SLOTS = 65536, /* threads at a time; slot 0 is nobody's */
 };
 
+/* On a cache line of its own: what one CPU writes at each context switch is to delay no other. */
+#define SCHED_ALIGNED __attribute__((aligned(64)))
+
 /*
  * One CPU. The thread that runs there as far as it matters is the last one that was not the CPU's
- * carrier: the carrier's own comings and goings change nothing.
+ * carrier: the carrier's own comings and goings change nothing. While nobody is followed, all but
+ * the first word may be old.
  */
 struct sched_cpu {
 	sched_u32 carrier; /* the daemon's: its thread number; 0: there is none */
 	sched_u32 last;    /* number of the thread that runs; ~0: it has ended */
-	sched_u32 slot;    /* its slot; 0: it is not followed */
+	sched_u32 slot;    /* its slot; 0: it is not followed. Ask sched_here() */
 	sched_u32 changes; /* how often another thread than the last has come to run */
-	sched_u64 time;    /* CLOCK_MONOTONIC of the last of them */
+	sched_u64 time;    /* CLOCK_MONOTONIC when a followed one came or went the last time */
+	sched_u64 task;    /* the program's own: which thread it is, whatever its number */
 	sched_u32 died;    /* slot of the last followed thread that ended here */
-	sched_u32 reserved;
-};
+} SCHED_ALIGNED;
 
 /* One followed thread. */
 struct sched_slot {
@@ -43,7 +48,8 @@ struct sched_slot {
 	sched_u32 dead;    /* it has left its last CPU for good */
 	sched_u32 stray;   /* how often it came to a CPU that has no carrier while wanted, */
 	sched_u32 where;   /* and the last such CPU */
-	sched_u32 reserved;
+	sched_u32 missed;  /* how often it came or went without our being told */
+	sched_u64 task;    /* the program's own: 0 until it has come to run */
 };
 
 #endif

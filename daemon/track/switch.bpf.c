@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * What the kernel executes at each context switch of the machine. It is called with interrupts off,
+ * on the CPU that switches, and before the switch: so what one CPU notes of a thread that leaves is
+ * there before another can note that it comes.
+ *
+ * A thread is known by its number only until it has been seen; from then on by the address of its
+ * task, which nobody else has until its last switch is over. For numbers move: a thread that
+ * executes a program takes over that of its process's first thread, which may not have ended yet.
+ *
+ * On the raw tracepoint, not on the event of tracefs: that one leaves out switches while the CPU is
+ * in the middle of some other work on BPF maps, gives a state that says dead too early, and has a
+ * number that only tracefs tells.
+ */
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "daemon/track/sched_shared.h"
+
+/* As far as it matters here; where these are in the running kernel is found out at load. */
+struct task_struct {
+	sched_u32 pid;
+	unsigned int __state;
+} __attribute__((preserve_access_index));
+
+/* The state at the last switch of a thread, and only there. */
+#define TASK_DEAD 0x80
+
+#define NOBODY (~0U)
+
+char licence[] SEC("license") = "Dual MIT/GPL";
+
+struct sched_cpu cpus[SCHED_CPUS];
+struct sched_slot slots[SCHED_SLOTS];
+/* The daemon's: how many threads are followed. */
+sched_u32 followed SCHED_ALIGNED;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SCHED_SLOTS);
+	__type(key, sched_u32);
+	__type(value, sched_u32);
+} tids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, SCHED_CPUS);
+	__type(key, sched_u32);
+	__type(value, sched_u32);
+} bells SEC(".maps");
+
+static struct sched_slot *slot_at(sched_u32 n)
+{
+	return &slots[n & (SCHED_SLOTS - 1)];
+}
+
+static sched_u32 number_leads_to(sched_u32 tid)
+{
+	sched_u32 *n = bpf_map_lookup_elem(&tids, &tid);
+
+	return n ? *n : 0;
+}
+
+/* The slot of a thread, or 0. The idle thread has no number, and no slot. */
+static sched_u32 find(const struct task_struct *t)
+{
+	sched_u32 tid = t->pid, n = tid ? number_leads_to(tid) : 0;
+	struct sched_slot *s = slot_at(n);
+
+	return n && s->tid == tid && (!s->task || s->task == (sched_u64)t) ? n : 0;
+}
+
+static void forget_number(sched_u32 tid, sched_u32 n)
+{
+	if (number_leads_to(tid) == n)
+		bpf_map_delete_elem(&tids, &tid);
+}
+
+/* It is known by another number from now on, unless it has been forgotten meanwhile. */
+static void renumber(sched_u32 n, sched_u32 tid)
+{
+	struct sched_slot *s = slot_at(n);
+	sched_u32 was = s->tid;
+
+	if (number_leads_to(was) != n)
+		return;
+	bpf_map_delete_elem(&tids, &was);
+	s->tid = tid;
+	bpf_map_update_elem(&tids, &tid, &n, BPF_ANY);
+}
+
+static void end(struct sched_cpu *c, sched_u32 n, sched_u32 tid)
+{
+	if (n) {
+		slot_at(n)->dead = 1;
+		c->died = n;
+		forget_number(tid, n);
+	}
+	c->last = NOBODY;
+	c->task = 0;
+}
+
+/*
+ * Nobody was told that @t came: it was followed first then, the last carrier has just resigned, or
+ * this kernel keeps some switches to itself.
+ */
+static void note_missed(sched_u32 old, const struct task_struct *t)
+{
+	struct sched_slot *gone = slot_at(old), *come;
+	sched_u32 n = find(t);
+
+	if (old && gone->running)
+		gone->missed++;
+	come = slot_at(n);
+	if (n && come->task)
+		come->missed++;
+}
+
+static void leave(struct sched_cpu *c, sched_u32 cpu, const struct task_struct *prev)
+{
+	bool dead = prev->__state & TASK_DEAD, known = c->task == (sched_u64)prev;
+	sched_u32 tid = prev->pid, n = c->slot;
+
+	/* A slot may have become another's since. */
+	if (n && slot_at(n)->cpu != cpu)
+		n = 0;
+	if (!known)
+		note_missed(n, prev);
+	if (n)
+		slot_at(n)->running = 0;
+	if (known && tid != c->last) {
+		c->last = tid;
+		if (n)
+			renumber(n, tid);
+	}
+	if (!dead)
+		return;
+	/* It may be followed only since it came to run. */
+	if (!known || !n) {
+		n = find(prev);
+		if (n)
+			c->slot = n;
+	}
+	end(c, n, tid);
+}
+
+static bool concerns(sched_u32 old, sched_u32 n)
+{
+	return (old && (slot_at(old)->wanted || slot_at(old)->dead)) || (n && slot_at(n)->wanted);
+}
+
+static void come(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct task_struct *next)
+{
+	sched_u32 n = find(next), old = c->slot, w = c->carrier;
+	struct sched_slot *s = slot_at(n);
+	bool same = c->task == (sched_u64)next && n == old;
+
+	c->task = (sched_u64)next;
+	c->last = next->pid;
+	c->slot = n;
+	if (n) {
+		s->task = (sched_u64)next;
+		s->cpu = cpu;
+		s->running = 1;
+	}
+	if (same)
+		return;
+	c->changes++;
+	if (old || n)
+		c->time = bpf_ktime_get_ns();
+	if (w && concerns(old, n)) {
+		bpf_perf_event_output(ctx, &bells, BPF_F_CURRENT_CPU, &w, sizeof(w));
+	} else if (!w && n && s->wanted) {
+		s->stray++;
+		s->where = cpu;
+	}
+}
+
+SEC("tp_btf/sched_switch")
+int on_switch(sched_u64 *ctx)
+{
+	/* Before them is whether prev was preempted. */
+	const struct task_struct *prev = (const void *)ctx[1], *next = (const void *)ctx[2];
+	sched_u32 cpu = bpf_get_smp_processor_id() & (SCHED_CPUS - 1);
+	struct sched_cpu *c = &cpus[cpu];
+	sched_u32 w = c->carrier;
+
+	if (!followed && !c->slot)
+		return 0;
+	/* The idle thread's number is 0, and so is that of no carrier. */
+	if (!w || prev->pid != w)
+		leave(c, cpu, prev);
+	if (!w || next->pid != w)
+		come(ctx, c, cpu, next);
+	return 0;
+}

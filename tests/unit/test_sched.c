@@ -1,0 +1,885 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Following threads with the real scheduler. A carrier on each CPU, as the daemon has them, sets
+ * down what happened between the wakings: the page faults of its CPU, which the kernel also counts
+ * for each thread by itself.
+ *
+ * The machine runs others too. What of theirs comes before a carrier, realtime threads and the
+ * kernel, is counted with whoever went: so faults are those of user mode, and a measurement that
+ * such a one has spoilt is made again. There are kernels that do not tell all switches (struct
+ * sched_slot's missed): that is accepted of a few.
+ */
+#include "daemon/track/sched.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "daemon/cpu/thread.h"
+
+enum {
+	CPUS = 2,
+	PAGES = 64,
+	SLOTS = 1100, /* that carriers keep books of */
+	PATIENCE_MS = 60000,
+};
+
+struct carrier {
+	pthread_t thread;
+	unsigned cpu;
+	int bell, stop, faults;
+	void (*woken)(struct carrier *c, unsigned gone, unsigned come); /* the books are written */
+	atomic_uint ready, rings, slot;
+	uint64_t seen; /* of @faults */
+	atomic_uint count[SLOTS];
+	atomic_uint wrong;
+};
+
+static struct sched *sched;
+static unsigned cpus[CPUS], ncpus;
+static struct carrier carriers[CPUS];
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static int bind_to(unsigned cpu, pid_t tid)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(tid, sizeof(set), &set);
+}
+
+static struct sched_slot *slot_at(unsigned slot)
+{
+	return sched_slot(sched, slot);
+}
+
+static uint32_t load(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* Others may keep the CPU, but not for ever. */
+#define wait_until(condition)                                                                      \
+	do {                                                                                       \
+		for (unsigned ms_ = 0; !(condition); ms_++) {                                      \
+			assert_true(ms_ < PATIENCE_MS);                                            \
+			usleep(1000);                                                              \
+		}                                                                                  \
+	} while (0)
+
+/* Carriers */
+
+static int open_faults(unsigned cpu)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_PAGE_FAULTS,
+		.exclude_kernel = 1};
+
+	return (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static void write_books(struct carrier *c)
+{
+	unsigned gone = c->slot, come = sched_here(sched, c->cpu);
+	uint64_t n = 0;
+
+	c->wrong += read(c->faults, &n, sizeof(n)) != sizeof(n);
+	if (gone < SLOTS)
+		c->count[gone] += (unsigned)(n - c->seen);
+	c->seen = n;
+	c->slot = come;
+	if (c->woken)
+		c->woken(c, gone, come);
+}
+
+static void *carrier_main(void *arg)
+{
+	struct carrier *c = arg;
+	struct sched_param param = {.sched_priority = 1};
+	struct pollfd p[] = {{c->bell, POLLIN, 0}, {c->stop, POLLIN, 0}};
+	struct sched_cpu *here = sched_cpu(sched, c->cpu);
+
+	c->wrong += bind_to(c->cpu, 0) < 0;
+	c->wrong += sched_setscheduler(0, SCHED_FIFO, &param) < 0;
+	__atomic_store_n(&here->carrier, (uint32_t)gettid(), __ATOMIC_RELEASE);
+	c->ready = 1;
+	while (poll(p, 2, -1) >= 0 && !p[1].revents) {
+		c->rings++;
+		write_books(c);
+	}
+	__atomic_store_n(&here->carrier, 0, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void carrier_start(struct carrier *c, unsigned cpu)
+{
+	struct err e;
+
+	memset(c, 0, sizeof(*c));
+	c->cpu = cpu;
+	c->stop = eventfd(0, EFD_CLOEXEC);
+	c->faults = open_faults(cpu);
+	assert_true(c->stop >= 0 && c->faults >= 0);
+	if (sched_bell(sched, cpu, &c->bell, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(thread_start(&c->thread, carrier_main, c), 0);
+	wait_until(c->ready);
+}
+
+static void carrier_stop(struct carrier *c)
+{
+	assert_int_equal(eventfd_write(c->stop, 1), 0);
+	pthread_join(c->thread, NULL);
+	sched_unbell(sched, c->cpu);
+	close(c->bell);
+	close(c->stop);
+	close(c->faults);
+	assert_int_equal(c->wrong, 0);
+}
+
+static unsigned counted(unsigned slot)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < ncpus; i++)
+		n += carriers[i].count[slot];
+	return n;
+}
+
+static unsigned rings(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < ncpus; i++)
+		n += carriers[i].rings;
+	return n;
+}
+
+static bool in_books(unsigned slot)
+{
+	for (unsigned i = 0; i < ncpus; i++)
+		if (carriers[i].slot == slot)
+			return true;
+	return false;
+}
+
+static void follow(unsigned slot, pid_t tid, bool wanted)
+{
+	struct err e;
+
+	if (sched_follow(sched, slot, tid, &e) < 0)
+		fail_msg("%s", e.text);
+	__atomic_store_n(&slot_at(slot)->wanted, wanted, __ATOMIC_RELEASE);
+}
+
+static int open_sched(void **state)
+{
+	struct err e;
+
+	(void)state;
+	if (sched_open(&sched, &e) < 0)
+		fail_msg("%s", e.text);
+	return 0;
+}
+
+static int close_sched(void **state)
+{
+	(void)state;
+	sched_close(sched);
+	return 0;
+}
+
+static int open_carriers(void **state)
+{
+	open_sched(state);
+	for (unsigned i = 0; i < ncpus; i++)
+		carrier_start(&carriers[i], cpus[i]);
+	/* Carriers are to take no page faults; what comes later must. */
+	assert_int_equal(mlockall(MCL_CURRENT), 0);
+	return 0;
+}
+
+static int close_carriers(void **state)
+{
+	munlockall();
+	for (unsigned i = 0; i < ncpus; i++)
+		carrier_stop(&carriers[i]);
+	return close_sched(state);
+}
+
+/* Two who take turns on one CPU: neither may get to do anything while the other is in the books. */
+
+enum { TURNS = 10000 };
+
+struct player {
+	pthread_t thread;
+	atomic_int tid;
+	sem_t begin;
+	int in, out;
+	atomic_ullong steps; /* moves on whenever it runs in user mode */
+	uint64_t before;     /* @steps when the other one came */
+};
+
+static struct player players[2]; /* the first is followed */
+static unsigned comings, goings;
+static uint64_t last_time;
+
+static void take_steps(struct player *p)
+{
+	for (unsigned i = 0; i < 100; i++)
+		atomic_fetch_add_explicit(&p->steps, 1, memory_order_relaxed);
+}
+
+static void *play(void *arg)
+{
+	struct player *p = arg;
+	char ball;
+
+	p->tid = gettid();
+	sem_wait(&p->begin);
+	for (unsigned i = 0; i < TURNS; i++) {
+		take_steps(p);
+		if ((i || p != players) && read(p->in, &ball, 1) != 1)
+			break;
+		take_steps(p);
+		if (write(p->out, "", 1) != 1)
+			break;
+	}
+	return NULL;
+}
+
+static void watch_players(struct carrier *c, unsigned gone, unsigned slot)
+{
+	uint64_t time = __atomic_load_n(&sched_cpu(sched, c->cpu)->time, __ATOMIC_RELAXED);
+	struct player *stood = &players[slot == 1], *came = &players[slot != 1];
+
+	/* Whoever comes has not moved since he left. */
+	if (slot == gone)
+		return;
+	*(slot == 1 ? &comings : &goings) += 1;
+	c->wrong += came->steps != came->before;
+	stood->before = stood->steps;
+	c->wrong += time <= last_time || time > now();
+	last_time = time;
+}
+
+static void test_turns(void **state)
+{
+	int pipes[2][2];
+
+	(void)state;
+	comings = goings = 0;
+	last_time = 0;
+	carriers[0].woken = watch_players;
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(pipe2(pipes[i], O_CLOEXEC), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct player *p = &players[i];
+
+		p->steps = p->before = 0;
+		p->in = pipes[i][0];
+		p->out = pipes[!i][1];
+		sem_init(&p->begin, 0, 0);
+		assert_int_equal(thread_start(&p->thread, play, p), 0);
+		wait_until(p->tid);
+		assert_int_equal(bind_to(cpus[0], p->tid), 0);
+	}
+	usleep(10000);
+	follow(1, players[0].tid, true);
+	for (unsigned i = 0; i < 2; i++)
+		sem_post(&players[i].begin);
+	for (unsigned i = 0; i < 2; i++)
+		pthread_join(players[i].thread, NULL);
+	wait_until(load(&slot_at(1)->dead) && !in_books(1));
+	assert_true(comings >= TURNS);
+	assert_int_equal(comings, goings);
+	assert_true(players[0].steps >= TURNS * 100ULL);
+	if (load(&slot_at(1)->missed))
+		carriers[0].wrong = 0;
+	sched_forget(sched, 1);
+	for (unsigned i = 0; i < 4; i++)
+		close(pipes[i / 2][i % 2]);
+}
+
+/* Page faults */
+
+struct faulter {
+	pthread_t thread;
+	atomic_int tid;
+	sem_t begin, end;
+	unsigned faults; /* to take */
+	unsigned taken;  /* as the kernel counts those of a thread */
+	bool gives_way;
+	unsigned slot;     /* that watch_progress() knows it by */
+	atomic_bool *stop; /* or as many as there are until then */
+	atomic_bool finished;
+};
+
+/* What moves on while one of them is in user mode, and what that was when he went. */
+static atomic_uint progress[SLOTS], left_at[SLOTS];
+
+/* For those who stay on one CPU. */
+static void watch_progress(struct carrier *c, unsigned gone, unsigned come)
+{
+	if (come != gone && progress[come] != left_at[come] && !load(&slot_at(come)->missed))
+		c->wrong += come != 0;
+	left_at[gone] = progress[gone];
+}
+
+static unsigned taken_so_far(void)
+{
+	struct rusage ru;
+
+	getrusage(RUSAGE_THREAD, &ru);
+	return (unsigned)ru.ru_minflt;
+}
+
+static void *fault(void *arg)
+{
+	struct faulter *f = arg;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = PAGES * page;
+	char *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned before;
+
+	before = taken_so_far();
+	f->tid = gettid();
+	sem_wait(&f->begin);
+	before = taken_so_far();
+	for (unsigned i = 0; f->stop ? !*f->stop : i < f->faults; i++) {
+		((volatile char *)p)[i % PAGES * page] = 1;
+		progress[f->slot]++;
+		if (i % PAGES != PAGES - 1)
+			continue;
+		madvise(p, n, MADV_DONTNEED);
+		if (f->gives_way)
+			sched_yield();
+	}
+	f->taken = taken_so_far() - before;
+	f->finished = true;
+	sem_wait(&f->end);
+	munmap(p, n);
+	return NULL;
+}
+
+static void faulter_start(struct faulter *f, unsigned cpu)
+{
+	sem_init(&f->begin, 0, 0);
+	sem_init(&f->end, 0, 0);
+	assert_int_equal(thread_start(&f->thread, fault, f), 0);
+	wait_until(f->tid);
+	assert_int_equal(bind_to(cpu, f->tid), 0);
+}
+
+static void faulter_end(struct faulter *f)
+{
+	sem_post(&f->end);
+	pthread_join(f->thread, NULL);
+}
+
+/* By how much the books differ from what the kernel says. */
+static unsigned off(const struct faulter *f, unsigned slot)
+{
+	unsigned n;
+
+	wait_until(f->finished && !load(&slot_at(slot)->running) && !in_books(slot));
+	assert_int_equal(load(&slot_at(slot)->stray), 0);
+	n = counted(slot);
+	return n > f->taken ? n - f->taken : f->taken - n;
+}
+
+static unsigned off_beside_rival(unsigned slot, bool moves)
+{
+	atomic_bool stop = false;
+	struct faulter rival = {.stop = &stop}, f = {.faults = 100000};
+	unsigned n, i = 0;
+
+	faulter_start(&rival, cpus[moves]);
+	faulter_start(&f, cpus[0]);
+	usleep(10000);
+	follow(slot, f.tid, true);
+	sem_post(&rival.begin);
+	sem_post(&f.begin);
+	for (; moves && !f.finished; usleep(1000))
+		bind_to(cpus[++i % CPUS], f.tid);
+	n = off(&f, slot);
+	stop = true;
+	faulter_end(&rival);
+	faulter_end(&f);
+	assert_true(f.taken >= 100000);
+	assert_true(!moves || (carriers[0].count[slot] && carriers[1].count[slot]));
+	sched_forget(sched, slot);
+	return n;
+}
+
+enum { ATTEMPTS = 5 };
+
+static void assert_exact(bool moves)
+{
+	for (unsigned slot = 1; slot <= ATTEMPTS; slot++) {
+		unsigned n = off_beside_rival(slot, moves);
+
+		if (n <= 2)
+			return;
+		print_message("# %u of 100000 off\n", n);
+	}
+	fail();
+}
+
+static void test_faults(void **state)
+{
+	(void)state;
+	assert_exact(false);
+}
+
+static void test_migration(void **state)
+{
+	(void)state;
+	if (ncpus < CPUS)
+		print_message("# there is one CPU\n");
+	else
+		assert_exact(true);
+}
+
+static void test_thousand(void **state)
+{
+	enum { THREADS = 1000 };
+	struct faulter *f = calloc(THREADS, sizeof(*f));
+	unsigned missed = 0, inexact = 0;
+
+	(void)state;
+	assert_non_null(f);
+	for (unsigned i = 0; i < THREADS; i++) {
+		f[i].faults = 1000;
+		f[i].gives_way = true;
+		f[i].slot = 1 + i;
+		faulter_start(&f[i], cpus[i % ncpus]);
+		progress[1 + i] = left_at[1 + i] = 0;
+	}
+	for (unsigned i = 0; i < ncpus; i++)
+		carriers[i].woken = watch_progress;
+	for (unsigned i = 0; i < THREADS; i++)
+		follow(1 + i, f[i].tid, true);
+	for (unsigned i = 0; i < THREADS; i++)
+		sem_post(&f[i].begin);
+	for (unsigned i = 0; i < THREADS; i++) {
+		unsigned n = off(&f[i], 1 + i);
+		bool untold = load(&slot_at(1 + i)->missed);
+
+		missed += untold;
+		inexact += n > 2 && !untold;
+	}
+	for (unsigned i = 0; i < THREADS; i++) {
+		faulter_end(&f[i]);
+		sched_forget(sched, 1 + i);
+	}
+	free(f);
+	print_message("# %u had switches that were not told, %u were inexact\n", missed, inexact);
+	assert_true(missed <= THREADS / 4);
+	assert_true(inexact <= THREADS / 50);
+}
+
+/* Ends, and numbers that pass on */
+
+/* A child that runs @child, with the number @pid if it is not 0. */
+static pid_t child_with(pid_t pid, void (*child)(void *arg), void *arg)
+{
+	struct clone_args args = {.exit_signal = SIGCHLD,
+		.set_tid = pid ? (uintptr_t)&pid : 0,
+		.set_tid_size = pid ? 1 : 0};
+	pid_t got = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+	if (got == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		child(arg);
+		_exit(0);
+	}
+	assert_true(got > 0);
+	return got;
+}
+
+static void await_byte(void *arg)
+{
+	char c;
+
+	_exit(read(*(int *)arg, &c, 1) == 1 ? 0 : 1);
+}
+
+static void end_child(pid_t pid, int fd)
+{
+	int status;
+
+	assert_int_equal(write(fd, "", 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void test_end(void **state)
+{
+	unsigned rung;
+	int fds[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	pid = child_with(0, await_byte, &fds[0]);
+	assert_int_equal(bind_to(cpus[0], pid), 0);
+	follow(1, pid, false);
+	assert_int_equal(load(&slot_at(1)->dead), 0);
+	assert_int_equal(load(&slot_at(1)->tid), pid);
+	usleep(10000);
+	rung = carriers[0].rings;
+	end_child(pid, fds[1]);
+	/* Nobody wanted it, but this is told. */
+	wait_until(load(&slot_at(1)->dead) && carriers[0].rings > rung);
+	assert_int_equal(load(&slot_at(1)->running), 0);
+
+	/* Another one of that number is another one. */
+	rung = carriers[0].rings;
+	__atomic_store_n(&slot_at(1)->wanted, 1, __ATOMIC_RELEASE);
+	assert_int_equal(child_with(pid, await_byte, &fds[0]), pid);
+	assert_int_equal(bind_to(cpus[0], pid), 0);
+	usleep(10000);
+	follow(2, pid, true);
+	assert_int_equal(load(&slot_at(2)->dead), 0);
+	end_child(pid, fds[1]);
+	wait_until(load(&slot_at(2)->dead));
+	assert_int_equal(load(&slot_at(2)->cpu), cpus[0]);
+	assert_int_equal(load(&slot_at(1)->running), 0);
+	sched_forget(sched, 1);
+	sched_forget(sched, 2);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* Followed while it runs, and never seen to come. */
+static void follow_oneself(void *arg)
+{
+	struct err e;
+
+	_exit(sched_follow(sched, *(unsigned *)arg, getpid(), &e) < 0);
+}
+
+static void test_sudden_end(void **state)
+{
+	int status;
+
+	(void)state;
+	for (unsigned slot = 1; slot <= 200; slot++) {
+		pid_t pid = child_with(0, follow_oneself, &slot);
+
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+		wait_until(load(&slot_at(slot)->dead));
+		sched_forget(sched, slot);
+	}
+}
+
+static void test_stray(void **state)
+{
+	int fds[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	pid = child_with(0, await_byte, &fds[0]);
+	assert_int_equal(bind_to(cpus[0], pid), 0);
+	usleep(10000);
+	follow(1, pid, true);
+	end_child(pid, fds[1]);
+	wait_until(load(&slot_at(1)->dead));
+	assert_true(load(&slot_at(1)->stray) > 0);
+	assert_int_equal(load(&slot_at(1)->where), cpus[0]);
+	sched_forget(sched, 1);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* A process one thread of which, not the first, executes another program. */
+
+struct exec {
+	atomic_int tid;
+	atomic_bool go, leader_ends;
+};
+
+static void *exec_thread(void *arg)
+{
+	struct exec *x = arg;
+
+	x->tid = gettid();
+	while (!x->go)
+		usleep(100);
+	execl("/bin/sleep", "sleep", "1000", (char *)NULL);
+	_exit(1);
+}
+
+static void exec_child(void *arg)
+{
+	struct exec *x = arg;
+	pthread_t thread;
+
+	/* Plainly: the C library of a child made by hand does not know its own number. */
+	thread_start(&thread, exec_thread, x);
+	while (!x->leader_ends)
+		usleep(100);
+	syscall(SYS_exit, 0);
+}
+
+static bool within_a_second(const uint32_t *word, uint32_t value)
+{
+	for (unsigned ms = 0; ms < 1000 && load(word) != value; ms++)
+		usleep(1000);
+	return load(word) == value;
+}
+
+/* Whether it has kept its slot. */
+static bool exec_once(struct exec *x, bool leader_ends)
+{
+	pid_t pid = fork();
+	bool kept;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		exec_child(x);
+	}
+	wait_until(x->tid);
+	follow(1, pid, true);
+	follow(2, x->tid, true);
+	x->leader_ends = leader_ends;
+	x->go = true;
+	kept = within_a_second(&slot_at(2)->tid, (uint32_t)pid);
+	assert_int_equal(load(&slot_at(2)->dead), 0);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	kept = within_a_second(&slot_at(2)->dead, 1) && kept;
+	kept = within_a_second(&slot_at(1)->dead, 1) && kept;
+	assert_int_equal(load(&slot_at(1)->running), 0);
+	sched_forget(sched, 1);
+	sched_forget(sched, 2);
+	return kept;
+}
+
+static void test_exec(void **state)
+{
+	enum { TIMES = 100 };
+	struct exec *x =
+		mmap(NULL, sizeof(*x), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned kept = 0;
+
+	(void)state;
+	assert_ptr_not_equal(x, MAP_FAILED);
+	for (unsigned i = 0; i < TIMES; i++) {
+		memset(x, 0, sizeof(*x));
+		kept += exec_once(x, i % 2);
+	}
+	munmap(x, sizeof(*x));
+	print_message("# %u of %u kept their slot\n", kept, TIMES);
+	assert_true(kept >= TIMES * 95 / 100);
+}
+
+/* Books of the program */
+
+/* None is left of those who were followed: there is room for as many as there may be. */
+static void assert_empty(void)
+{
+	enum { NONE = 5000000 }; /* no thread has such a number */
+	struct err e;
+
+	for (unsigned slot = 1; slot < SCHED_SLOTS; slot++)
+		if (sched_follow(sched, slot, (pid_t)(NONE + slot), &e) < 0)
+			fail_msg("slot %u: %s", slot, e.text);
+	assert_int_equal(sched_follow(sched, 1, NONE + 1, &e), -EBUSY);
+	for (unsigned slot = 1; slot < SCHED_SLOTS; slot++)
+		sched_forget(sched, slot);
+}
+
+static void test_room(void **state)
+{
+	struct err e;
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * SCHED_SLOTS; i++) {
+		unsigned slot = 1 + i % (SCHED_SLOTS - 1);
+
+		assert_int_equal(sched_follow(sched, slot, (pid_t)(6000000 + i), &e), 0);
+		sched_forget(sched, slot);
+	}
+	assert_int_equal(sched_follow(sched, 0, 1, &e), -EINVAL);
+	assert_int_equal(sched_follow(sched, SCHED_SLOTS, 1, &e), -EINVAL);
+	assert_int_equal(sched_follow(sched, 1, 0, &e), -EINVAL);
+	assert_empty();
+}
+
+/* Somebody who runs all the time is followed and forgotten. */
+static void test_follow_forget(void **state)
+{
+	atomic_bool stop = false;
+	struct faulter f = {.stop = &stop, .gives_way = true};
+	unsigned slot;
+
+	(void)state;
+	faulter_start(&f, cpus[0]);
+	sem_post(&f.begin);
+	for (unsigned i = 0; i < 10000; i++) {
+		slot = 1 + i % (SCHED_SLOTS - 1);
+		follow(slot, f.tid, true);
+		if (i % 100 == 0)
+			wait_until(load(&slot_at(slot)->cpu) == cpus[0]);
+		sched_forget(sched, slot);
+	}
+	assert_true(rings() > 0);
+	stop = true;
+	faulter_end(&f);
+	assert_empty();
+}
+
+static void test_empty(void **state)
+{
+	test_exec(state);
+	test_sudden_end(state);
+	assert_empty();
+}
+
+static void test_bells(void **state)
+{
+	int fd, other;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(sched_bell(sched, cpus[0], &fd, &e), 0);
+	assert_int_equal(sched_bell(sched, cpus[0], &other, &e), -EBUSY);
+	sched_unbell(sched, cpus[0]);
+	close(fd);
+	assert_int_equal(sched_bell(sched, cpus[0], &fd, &e), 0);
+	close(fd);
+	assert_int_equal(sched_bell(sched, SCHED_CPUS - 1, &fd, &e), -ENXIO);
+	assert_int_equal(sched_bell(sched, SCHED_CPUS, &fd, &e), -ENXIO);
+}
+
+/* As the daemon calls it, which has given up what it can. */
+
+static int paranoid(void)
+{
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level;
+
+	return f && fscanf(f, "%d", &level) == 1 ? level : 0;
+}
+
+static void keep_only(const cap_value_t *keep, int n)
+{
+	cap_t caps = cap_init();
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (!caps || cap_set_flag(caps, CAP_PERMITTED, n, keep, CAP_SET) < 0 ||
+		cap_set_flag(caps, CAP_EFFECTIVE, n, keep, CAP_SET) < 0 || cap_set_proc(caps) < 0)
+		_exit(200);
+	cap_free(caps);
+}
+
+static void probe_with_little(void *arg)
+{
+	const cap_value_t keep[] = {
+		CAP_BPF, CAP_PERFMON, CAP_SYS_NICE, CAP_SYS_RAWIO, CAP_SYS_PTRACE, CAP_SYS_ADMIN};
+	struct err e = {0};
+
+	(void)arg;
+	/* Debian's kernels ask for more. */
+	keep_only(keep, paranoid() > 2 ? 6 : 5);
+	if (sched_probe(&e) < 0)
+		printf("# %s\n", e.text);
+	fflush(stdout);
+	_exit(e.no);
+}
+
+static void probe_with_nothing(void *arg)
+{
+	struct err e = {0};
+
+	(void)arg;
+	keep_only(&(cap_value_t){CAP_SYS_NICE}, 1);
+	sched_probe(&e);
+	_exit(e.no);
+}
+
+static void test_capabilities(void **state)
+{
+	int status;
+
+	(void)state;
+	waitpid(child_with(0, probe_with_little, NULL), &status, 0);
+	assert_int_equal(status, 0);
+	waitpid(child_with(0, probe_with_nothing, NULL), &status, 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), EPERM);
+}
+
+static void find_cpus(void)
+{
+	cpu_set_t set;
+
+	sched_getaffinity(0, sizeof(set), &set);
+	for (unsigned cpu = 0; cpu < CPU_SETSIZE && ncpus < CPUS; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			cpus[ncpus++] = cpu;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_capabilities),
+		cmocka_unit_test_setup_teardown(test_bells, open_sched, close_sched),
+		cmocka_unit_test_setup_teardown(test_room, open_sched, close_sched),
+		cmocka_unit_test_setup_teardown(test_stray, open_sched, close_sched),
+		cmocka_unit_test_setup_teardown(test_turns, open_carriers, close_carriers),
+		cmocka_unit_test_setup_teardown(test_faults, open_carriers, close_carriers),
+		cmocka_unit_test_setup_teardown(test_migration, open_carriers, close_carriers),
+		cmocka_unit_test_setup_teardown(test_thousand, open_carriers, close_carriers),
+		cmocka_unit_test_setup_teardown(test_end, open_carriers, close_carriers),
+		cmocka_unit_test_setup_teardown(test_sudden_end, open_carriers, close_carriers),
+		cmocka_unit_test_setup_teardown(test_exec, open_carriers, close_carriers),
+		cmocka_unit_test_setup_teardown(test_follow_forget, open_carriers, close_carriers),
+		cmocka_unit_test_setup_teardown(test_empty, open_carriers, close_carriers),
+	};
+	struct err e;
+
+	if (sched_probe(&e) < 0) {
+		printf("1..0 # SKIP %s\n", e.text);
+		return 0;
+	}
+	find_cpus();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
