@@ -130,6 +130,9 @@ bool ctx_holds(const struct context *ctx, const struct hold *hold)
 
 	for (unsigned i = 0; i < ctx->nsets; i++) {
 		image_of(ctx->pmu, ctx->sets[i]->pmc, false, &im);
+		/* P6's second selector may be held only lest it counts with the first. */
+		if (im.pmds & ~hold->claimed_pmds)
+			return false;
 		for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 			if (im.mask[p] & ~hold->claimed_sel[p])
 				return false;
