@@ -13,23 +13,33 @@
  */
 #include "daemon/core/core_i.h"
 
-/* Nothing in the CPU's registers counts any more. */
-static void let_go(struct context *ctx)
+/* Nothing in the CPU's registers counts any more; or, if that has @failed, some may. */
+static void let_go(struct context *ctx, bool failed)
 {
 	struct image *hw = &ctx->hold->hw;
 
 	hw->pmds = 0;
-	hw->global = 0;
 	hw->running = false;
-	hw->halted = false;
+	hw->halted = failed;
+	if (!failed)
+		hw->global = 0;
 	ctx->hold = &ctx->own;
 }
 
-static int in_failed(struct context *ctx, const struct step *st)
+static int in_failed(struct context *ctx, const struct plan *plan)
 {
-	counters_lose(ctx, ctx->hold->hw.pmds | st->target.pmds, LOST_FAULT);
-	let_go(ctx);
+	ctx_lose(ctx, plan->err.no == ENXIO ? LOST_OFFLINE : LOST_FAULT);
+	let_go(ctx, true);
 	return CORE_DONE;
+}
+
+static int set_up(struct context *ctx, struct step *st, struct plan *plan)
+{
+	st->to = ctx->active;
+	st->moves = true;
+	switch_set_up(ctx, st, plan, 0, NULL);
+	st->phase = PHASE_IN_SET;
+	return CORE_RUN;
 }
 
 int step_in(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
@@ -37,19 +47,25 @@ int step_in(struct context *ctx, struct step *st, struct plan *plan, struct err 
 	int rc;
 
 	switch (st->phase) {
+	case PHASE_IN_QUIET:
+		stop_take(ctx, st, plan);
+		if (plan_failed(plan))
+			return in_failed(ctx, plan);
+		ctx->hold->hw.global = 0;
+		return set_up(ctx, st, plan);
 	case PHASE_IN_SET:
 		rc = switch_enable(ctx, st, plan, e);
 		st->phase = PHASE_IN_ENABLE;
-		return rc < 0 ? in_failed(ctx, st) : rc;
+		return rc < 0 ? in_failed(ctx, plan) : rc;
 	case PHASE_IN_ENABLE: /* only if that has failed does anybody ask */
 		if (plan_failed(plan) && switch_disabled(ctx, st, plan, e) < 0)
-			return in_failed(ctx, st);
+			return in_failed(ctx, plan);
 		return CORE_DONE;
 	default:
-		st->to = ctx->active;
-		st->moves = true;
-		switch_set_up(ctx, st, plan, 0, NULL);
-		st->phase = PHASE_IN_SET;
+		if (!ctx->hold->hw.halted)
+			return set_up(ctx, st, plan);
+		ctx_quiet_plan(ctx, plan); /* whoever was here before has failed to */
+		st->phase = PHASE_IN_QUIET;
 		return CORE_RUN;
 	}
 }
@@ -65,9 +81,9 @@ int parked_act(struct context *ctx)
 	return CORE_DONE;
 }
 
-static int parked(struct context *ctx)
+static int parked(struct context *ctx, const struct step *st)
 {
-	let_go(ctx);
+	let_go(ctx, st->err.no);
 	return parked_act(ctx);
 }
 
@@ -80,7 +96,11 @@ static int quiet(struct context *ctx, struct step *st, struct plan *plan)
 		stop_take(ctx, st, plan);
 	if (plan_failed(plan)) {
 		counters_fault(ctx, ctx->hold->hw.pmds, plan);
-		return parked(ctx);
+		st->err = plan->err; /* it may still count */
+		if (global)
+			return parked(ctx, st);
+		if (plan_rest(plan))
+			return CORE_RUN;
 	}
 	if (global)
 		counters_paused(ctx, ctx->hold->hw.pmds, plan->op[0].value);
@@ -100,7 +120,7 @@ static int look(struct context *ctx, struct step *st, struct plan *plan)
 	}
 	overflow_settle(ctx, plan);
 	if (!st->give_back)
-		return parked(ctx);
+		return parked(ctx, st);
 	/* Who has taken over a selector has our bit of the global control, too. */
 	plan_clear(plan);
 	plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, ~0ULL, st->give_back);
@@ -118,7 +138,7 @@ int step_out(struct context *ctx, struct step *st, struct plan *plan)
 	case PHASE_OUT_LOOK:
 		return look(ctx, st, plan);
 	case PHASE_OUT_GIVE:
-		return parked(ctx);
+		return parked(ctx, st);
 	default: /* the counters have been stopped before this began */
 		return quiet(ctx, st, plan);
 	}
@@ -130,6 +150,9 @@ bool ctx_holds(const struct context *ctx, const struct hold *hold)
 
 	for (unsigned i = 0; i < ctx->nsets; i++) {
 		image_of(ctx->pmu, ctx->sets[i]->pmc, false, &im);
+		/* P6's second selector may be held only lest it counts with the first. */
+		if (im.pmds & ~hold->claimed_pmds)
+			return false;
 		for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 			if (im.mask[p] & ~hold->claimed_sel[p])
 				return false;

@@ -27,10 +27,11 @@ enum {
 	PHASE_SWITCH_SET,         /* the next set's have been written */
 	PHASE_SWITCH_ENABLE,      /* they count */
 	/* carry.c */
-	PHASE_IN_SET = 270, /* the counters and selectors have been written */
-	PHASE_IN_ENABLE,    /* they count */
-	PHASE_OUT_LOOK,     /* they stand still, and have been read */
-	PHASE_OUT_GIVE,     /* others' bits have been given back */
+	PHASE_IN_QUIET = 270, /* what may still have counted stands still */
+	PHASE_IN_SET,         /* the counters and selectors have been written */
+	PHASE_IN_ENABLE,      /* they count */
+	PHASE_OUT_LOOK,       /* they stand still, and have been read */
+	PHASE_OUT_GIVE,       /* others' bits have been given back */
 	/* load.c */
 	PHASE_VERIFY = 300,
 	PHASE_RELEASE,

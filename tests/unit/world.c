@@ -261,6 +261,8 @@ void world_offline(struct world *w, bool offline)
 
 int world_command(struct world *w, struct command *cmd)
 {
+	struct context *ctx = w->other ? w->other : &w->ctx;
+	struct executor *x = w->other_exec ? w->other_exec : &w->exec;
 	int rc;
 
 	cmd->rights = w->rights;
@@ -269,10 +271,10 @@ int world_command(struct world *w, struct command *cmd)
 	w->err = (struct err){0};
 	w->nops = 0;
 	if (command_stops(cmd->verb))
-		exec_quiet(&w->exec, &w->ctx);
-	rc = exec_command(&w->exec, &w->ctx, cmd, &w->err);
+		exec_quiet(x, ctx);
+	rc = exec_command(x, ctx, cmd, &w->err);
 	if (rc == EXEC_LAST)
-		rc = exec_last(&w->exec, &w->ctx, cmd, &w->err);
+		rc = exec_last(x, ctx, cmd, &w->err);
 	w->intrude = NULL;
 	if (rc < 0 && (w->err.no != -rc || !w->err.text[0]))
 		fail_msg("%s: verb %d fails with %s, but its sentence is '%s' of %s",

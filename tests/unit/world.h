@@ -46,6 +46,10 @@ struct world {
 	struct limits limits; /* of every command */
 	struct err err;       /* of the last command */
 
+	/* Whose context commands are for, and what executes them; NULL: the world's own. */
+	struct context *other;
+	struct executor *other_exec;
+
 	/* Called once, before register operation @at of the next command. */
 	void (*intrude)(struct world *w);
 	unsigned at;

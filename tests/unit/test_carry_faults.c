@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What can go wrong with carrying, and what it costs: before each register operation of a way in
+ * or out, on every CPU model, a register begins to fault, the CPU goes offline, or somebody else
+ * takes a counter or stops all of them. Then each count is right, or an error; the context is out
+ * once it has been taken out; and who comes there after it counts right. Time passes between all
+ * register operations, so that what counts too early, or too long, is found.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/carriage.h"
+
+enum { US = 1000, MS = 1000 * US, STOLEN = 1 };
+
+/* They come to the same CPU: the one that it happens to, and who comes after it. */
+enum { VICTIM, NEXT, LIKE_VICTIM, ALL };
+static const enum program programs[] = {COUNT_BOTH, COUNT_USER, COUNT_BOTH};
+
+struct play {
+	struct carriage c;
+	char what[96];
+	uint64_t value[ALL][WORLD_MAX]; /* what they are to have counted */
+	bool excused;                   /* nobody could tell of the counter that was stolen */
+};
+
+/* Something happens before register operation @at of the victim's @verb. */
+struct mishap {
+	void (*happen)(struct world *w);
+	enum cmd_verb verb;
+	unsigned at;
+	uint32_t addr;
+	bool mended; /* right after that */
+	bool reached;
+};
+
+static void mend(struct play *p)
+{
+	world_fault(&p->c.w, 0);
+	world_offline(&p->c.w, false);
+}
+
+static void arm(struct play *p, struct mishap *h, enum cmd_verb verb)
+{
+	if (!h || h->verb != verb)
+		return;
+	p->c.w.at = h->at;
+	p->c.w.addr = h->addr;
+	p->c.w.intrude = h->happen;
+}
+
+static void disarm(struct play *p, struct mishap *h, enum cmd_verb verb)
+{
+	if (!h || h->verb != verb)
+		return;
+	h->reached = p->c.w.nops > h->at;
+	if (h->mended)
+		mend(p);
+}
+
+/* In and out, as far as it gets. */
+static void ride(struct play *p, unsigned i, uint64_t ns, struct mishap *h)
+{
+	const struct world_model *m = p->c.w.model;
+	uint64_t from[WORLD_MAX];
+	bool in;
+
+	arm(p, h, CMD_IN);
+	in = line_in(&p->c, 0, i);
+	disarm(p, h, CMD_IN);
+	for (unsigned d = 0; d < m->npmd; d++)
+		from[d] = line_stamp(&p->c, 0, d);
+	hw_advance(p->c.w.hw, ns);
+	arm(p, h, CMD_OUT);
+	if (in)
+		line_out(&p->c, 0);
+	disarm(p, h, CMD_OUT);
+	for (unsigned d = 0; d < m->npmd; d++) {
+		uint64_t select = program_select(&p->c, programs[i], d);
+
+		p->value[i][d] += hw_truth(p->c.w.hw, select, line_stamp(&p->c, 0, d)) -
+				  hw_truth(p->c.w.hw, select, from[d]);
+	}
+}
+
+static void play_open(struct play *p, const struct world_model *m)
+{
+	*p = (struct play){0};
+	carriage_open(&p->c, m);
+	for (unsigned i = 0; i < ALL; i++)
+		rider_start(&p->c, i, programs[i], 0);
+	p->c.pace = 1009;
+	for (unsigned i = 0; i < ALL; i++)
+		ride(p, i, MS / 2, NULL);
+}
+
+/* Each count is right, or lost for that reason; returns how many are lost. */
+static unsigned check(struct play *p, unsigned i, int why)
+{
+	struct world *w = rider(&p->c, i);
+	unsigned lost = 0;
+
+	assert_true(ctx_parked(&p->c.rider[i]));
+	assert_int_equal(p->c.rider[i].state, CTX_RUNNING);
+	for (unsigned d = 0; d < w->model->npmd; d++) {
+		uint64_t value, want = p->value[i][d];
+		int rc = world_read(w, true, w->model->pmd[d].num, &value);
+
+		lost += rc != 0;
+		if (rc != 0 && rc != why)
+			fail_msg("%s: %s: pmd%u of rider %u: %s", w->model->name, p->what,
+				w->model->pmd[d].num, i, w->err.text);
+		if (rc == 0 && value != want && !(p->excused && d == STOLEN))
+			fail_msg("%s: %s: pmd%u of rider %u is %" PRIu64 ", not %" PRIu64,
+				w->model->name, p->what, w->model->pmd[d].num, i, value, want);
+	}
+	return lost;
+}
+
+static void check_right(struct play *p, unsigned i)
+{
+	if (check(p, i, 0))
+		fail_msg("%s: %s: rider %u: %s", p->c.w.model->name, p->what, i, p->c.w.err.text);
+}
+
+/* Written anew, all count as if nothing had been. */
+static void recover(struct play *p)
+{
+	p->excused = false;
+	for (unsigned i = 0; i < ALL; i++) {
+		WANT(&p->c.w, 0, line_prepare(&p->c, 0, i));
+		rider_program(&p->c, 0, programs[i], 3);
+		for (unsigned d = 0; d < WORLD_MAX; d++)
+			p->value[i][d] = 3;
+	}
+	for (unsigned i = 0; i < 4; i++)
+		ride(p, i % ALL, MS / 3 + i, NULL);
+	for (unsigned i = 0; i < ALL; i++)
+		check_right(p, i);
+}
+
+static void play_close(struct play *p, uint32_t but)
+{
+	carriage_unload(&p->c);
+	world_restored(&p->c.w, but, p->what);
+	carriage_close(&p->c);
+}
+
+static void start_faulting(struct world *w)
+{
+	world_fault(w, w->addr);
+}
+
+/* The register faults once, or until the next have been there. */
+static bool fault(const struct world_model *m, struct mishap h)
+{
+	struct play p;
+
+	play_open(&p, m);
+	snprintf(p.what, sizeof(p.what), "0x%" PRIx32 " faults%s from operation %u of verb %d",
+		h.addr, h.mended ? " once" : "", h.at, h.verb);
+	h.happen = start_faulting;
+	ride(&p, VICTIM, MS, &h);
+	check(&p, VICTIM, -EIO);
+	if (h.mended) {
+		ride(&p, NEXT, MS, NULL);
+		check_right(&p, NEXT);
+		ride(&p, LIKE_VICTIM, MS, NULL);
+		check_right(&p, LIKE_VICTIM);
+	} else {
+		ride(&p, NEXT, MS, NULL);
+		check(&p, NEXT, -EIO);
+		ride(&p, VICTIM, MS, NULL);
+		check(&p, VICTIM, -EIO);
+		mend(&p);
+		ride(&p, LIKE_VICTIM, MS, NULL);
+		check_right(&p, LIKE_VICTIM);
+	}
+	recover(&p);
+	play_close(&p, 0);
+	return h.reached;
+}
+
+static void test_faults(void **state)
+{
+	static const enum cmd_verb verbs[] = {CMD_IN, CMD_OUT};
+	struct world w;
+
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		uint32_t regs[WORLD_REGS];
+		unsigned n;
+
+		world_open(&w, m);
+		n = w.nregs;
+		memcpy(regs, w.regs, sizeof(regs));
+		world_close(&w);
+		for (unsigned i = 0; i < 4 * n; i++) {
+			struct mishap h = {
+				.verb = verbs[i % 2], .mended = i / 2 % 2, .addr = regs[i / 4]};
+
+			while (fault(m, h))
+				h.at++;
+			assert_true(h.at > 0);
+		}
+	}
+}
+
+static unsigned row_of(const struct carriage *c, unsigned d)
+{
+	return (unsigned)pmu_find_pmd(c->w.pmu, c->w.model->pmd[d].num);
+}
+
+/* How many of the model's counters cannot be told without that register. */
+static unsigned depend_on(const struct carriage *c, uint32_t addr)
+{
+	const struct pmu *pmu = c->w.pmu;
+	unsigned n = 0;
+
+	for (unsigned d = 0; d < c->w.model->npmd; d++) {
+		const struct pmu_pmd *pmd = &pmu->pmds[row_of(c, d)];
+		const struct pmu_pmc *pmc = &pmu->pmcs[pmd->pmc];
+
+		n += addr == pmd->addr || addr == pmc->addr || addr == pmu->pmcs[pmc->gate].addr;
+	}
+	return addr == pmu->global_ctrl ? c->w.model->npmd : n;
+}
+
+/* When it leaves, a register that faults costs the counters that need it, and no others. */
+static void test_cost_of_fault(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++)
+		for (unsigned i = 0; i < WORLD_REGS; i++) {
+			struct mishap h = {.happen = start_faulting, .verb = CMD_OUT};
+			struct play p;
+
+			play_open(&p, m);
+			if (i < p.c.w.nregs) {
+				h.addr = p.c.w.regs[i];
+				snprintf(p.what, sizeof(p.what), "0x%" PRIx32 " faults", h.addr);
+				ride(&p, VICTIM, MS, &h);
+				WANT_EQ(&p.c.w, check(&p, VICTIM, -EIO), depend_on(&p.c, h.addr));
+				mend(&p);
+			}
+			play_close(&p, 0);
+		}
+}
+
+static void go_offline(struct world *w)
+{
+	world_offline(w, true);
+}
+
+/* Its registers are then as after a reset, whatever the core takes them to hold. */
+static bool offline(const struct world_model *m, struct mishap h)
+{
+	struct play p;
+
+	play_open(&p, m);
+	snprintf(p.what, sizeof(p.what), "offline%s from operation %u of verb %d",
+		h.mended ? " for a moment" : "", h.at, h.verb);
+	h.happen = go_offline;
+	ride(&p, VICTIM, MS, &h);
+	if (h.reached)
+		WANT_EQ(&p.c.w, check(&p, VICTIM, -ENXIO), m->npmd);
+	else
+		check_right(&p, VICTIM);
+	ride(&p, NEXT, MS, NULL);
+	check(&p, NEXT, h.mended ? -EIO : -ENXIO);
+	mend(&p);
+	ride(&p, LIKE_VICTIM, MS, NULL);
+	check(&p, LIKE_VICTIM, -EIO);
+	line_reopen(&p.c, 0);
+	recover(&p);
+	carriage_unload(&p.c);
+	world_quiet(&p.c.w, p.what);
+	carriage_close(&p.c);
+	return h.reached;
+}
+
+static void test_offline(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++)
+		for (unsigned i = 0; i < 4; i++) {
+			struct mishap h = {.verb = i % 2 ? CMD_OUT : CMD_IN, .mended = i / 2};
+
+			while (offline(m, h))
+				h.at++;
+			assert_true(h.at > 0);
+		}
+}
+
+/* Stops all counters, as perf does at times. */
+static void pause_all(struct world *w)
+{
+	world_poke(w, w->pmu->global_ctrl, 0);
+}
+
+static bool paused(const struct world_model *m, struct mishap h)
+{
+	struct play p;
+	uint32_t global;
+
+	play_open(&p, m);
+	global = p.c.w.pmu->global_ctrl;
+	if (!global) {
+		play_close(&p, 0);
+		return false;
+	}
+	snprintf(p.what, sizeof(p.what), "paused before operation %u of verb %d", h.at, h.verb);
+	h.happen = pause_all;
+	ride(&p, VICTIM, MS, &h);
+	/* after the counters were stopped, and before they are started, it is no matter */
+	if (h.verb == CMD_OUT && !h.at)
+		WANT_EQ(&p.c.w, check(&p, VICTIM, -EIO), m->npmd);
+	else
+		check_right(&p, VICTIM);
+	for (unsigned i = NEXT; i < ALL; i++) {
+		ride(&p, i, MS, NULL);
+		check_right(&p, i);
+	}
+	recover(&p);
+	play_close(&p, global);
+	return h.reached;
+}
+
+static void test_paused(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++)
+		for (unsigned i = 0; i < 2; i++) {
+			struct mishap h = {.verb = i % 2 ? CMD_OUT : CMD_IN};
+
+			while (paused(m, h))
+				h.at++;
+		}
+}
+
+/* Takes a counter as perf does: selector first, then where it is to count from, and starts it. */
+static void steal(struct world *w)
+{
+	const struct pmu *pmu = w->pmu;
+	const struct pmu_pmd *pmd = &pmu->pmds[pmu_find_pmd(pmu, w->model->pmd[STOLEN].num)];
+
+	world_poke(w, pmu->pmcs[pmd->pmc].addr, w->model->pmd[STOLEN].thief);
+	world_poke(w, pmd->waddr, 77);
+	if (pmu->global_ctrl)
+		world_poke(w, pmu->global_ctrl,
+			world_rdmsr(w, pmu->global_ctrl) | 1ULL << pmd->global);
+}
+
+/* And leaves it, disabled. */
+static void leave(struct world *w)
+{
+	const struct pmu *pmu = w->pmu;
+	const struct pmu_pmd *pmd = &pmu->pmds[pmu_find_pmd(pmu, w->model->pmd[STOLEN].num)];
+
+	world_poke(w, pmu->pmcs[pmd->pmc].addr, 0);
+	if (pmu->global_ctrl)
+		world_poke(w, pmu->global_ctrl,
+			world_rdmsr(w, pmu->global_ctrl) & ~(1ULL << pmd->global));
+}
+
+static bool has_thief(struct play *p)
+{
+	const struct world_model *m = p->c.w.model;
+
+	return world_rdmsr(&p->c.w, m->pmd[STOLEN].selector) == m->pmd[STOLEN].thief;
+}
+
+static void want_thief_counts(struct play *p)
+{
+	uint32_t addr = p->c.w.pmu->pmds[row_of(&p->c, STOLEN)].addr;
+	uint64_t was = world_rdmsr(&p->c.w, addr);
+
+	/* P6's second has no bit that tells whether it is in use, and needs our gate to count. */
+	if (strcmp(p->c.w.model->name, "p6") == 0)
+		return;
+	if (!has_thief(p))
+		fail_msg("%s: %s: it is taken back", p->c.w.model->name, p->what);
+	hw_advance(p->c.w.hw, MS);
+	if (world_rdmsr(&p->c.w, addr) == was)
+		fail_msg("%s: %s: who has stolen it is stopped", p->c.w.model->name, p->what);
+}
+
+/* As its carrier has it do; true if that knows of the thief. */
+static bool come_next(struct play *p)
+{
+	int rc = line_prepare(&p->c, 0, NEXT);
+
+	if (rc == -EBUSY)
+		ctx_lose(&p->c.rider[NEXT], LOST_STOLEN);
+	else
+		WANT(&p->c.w, 0, rc);
+	p->excused = has_thief(p) && rc == 0;
+	ride(p, NEXT, MS, NULL);
+	return rc == -EBUSY;
+}
+
+/*
+ * Stopping looks at each selector; what is written without a look, on the way in, is taken back
+ * from a thief who came when nobody was there. What is counted between two writes of that is wrong
+ * by his events, and nobody can tell; nor without a global control, between stopping a counter and
+ * reading it. Of the other counters one can.
+ */
+static bool stolen(const struct world_model *m, struct mishap h)
+{
+	struct play p;
+	bool seen, known;
+	unsigned lost;
+
+	play_open(&p, m);
+	snprintf(p.what, sizeof(p.what), "stolen before operation %u of verb %d", h.at, h.verb);
+	h.happen = steal;
+	ride(&p, VICTIM, MS, &h);
+	seen = has_thief(&p) && (p.c.w.pmu->global_ctrl || h.verb == CMD_IN || !h.at);
+	p.excused = h.reached && !seen;
+	lost = check(&p, VICTIM, h.reached ? -EIO : 0);
+	known = come_next(&p);
+	check(&p, NEXT, h.reached ? -EIO : 0);
+	if (h.verb == CMD_OUT && !h.at) { /* while it counted: that is seen, and costs no other */
+		WANT_EQ(&p.c.w, lost, 1);
+		assert_true(known || strcmp(m->name, "p6") == 0);
+		want_thief_counts(&p);
+	}
+	leave(&p.c.w);
+	recover(&p);
+	carriage_unload(&p.c);
+	for (unsigned i = 0; i < p.c.w.nregs; i++)
+		if (p.c.w.regs[i] == m->pmd[STOLEN].selector ||
+			p.c.w.regs[i] == p.c.w.pmu->global_ctrl ||
+			p.c.w.regs[i] == p.c.w.pmu->pmds[row_of(&p.c, STOLEN)].addr)
+			world_poke(&p.c.w, p.c.w.regs[i], p.c.w.before[WORLD_CPU][i]);
+	world_restored(&p.c.w, 0, p.what);
+	carriage_close(&p.c);
+	return h.reached;
+}
+
+static void test_stolen(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++)
+		for (unsigned i = 0; i < 2; i++) {
+			struct mishap h = {.verb = i % 2 ? CMD_OUT : CMD_IN};
+
+			while (stolen(m, h))
+				h.at++;
+			assert_true(h.at > 0);
+		}
+}
+
+/* Stolen while it counted, and left: what has been lost so can be had again. */
+static void test_left(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		struct mishap h = {.happen = steal, .verb = CMD_OUT};
+		struct play p;
+
+		play_open(&p, m);
+		ride(&p, VICTIM, MS, &h);
+		leave(&p.c.w);
+		WANT_EQ(&p.c.w, check(&p, VICTIM, -EIO), 1);
+		WANT(&p.c.w, 0, line_prepare(&p.c, 0, VICTIM));
+		assert_true(ctx_holds(&p.c.rider[VICTIM], &p.c.line[0].scratch->own));
+		recover(&p);
+		carriage_unload(&p.c);
+		carriage_close(&p.c);
+	}
+}
+
+/* Stolen and left while nobody counted: that costs one counter for once, if it is noticed at all.
+ */
+static void test_left_unseen(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		struct play p;
+
+		play_open(&p, m);
+		steal(&p.c.w);
+		leave(&p.c.w);
+		ride(&p, LIKE_VICTIM, MS, NULL);
+		assert_true(check(&p, LIKE_VICTIM, -EIO) <= 1);
+		recover(&p);
+		carriage_unload(&p.c);
+		carriage_close(&p.c);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_cost_of_fault),
+		cmocka_unit_test(test_offline),
+		cmocka_unit_test(test_paused),
+		cmocka_unit_test(test_stolen),
+		cmocka_unit_test(test_left),
+		cmocka_unit_test(test_left_unseen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

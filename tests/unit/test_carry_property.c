@@ -1,0 +1,714 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Random lives of four threads' contexts, which are carried to two CPUs and away, against a slow
+ * and obvious model of what each is to have counted, and of what was to follow from that.
+ *
+ * PROPERTY_SEEDS=N runs seeds 0 to N-1 instead of the first few; PROPERTY_SEED=N runs that one, and
+ * tells what it does.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/carriage.h"
+
+enum { SEEDS = 40, STEPS = 400, SETS = 3, QUEUE = MESSAGES_MAX, NS_MAX = 3000000 };
+static const uint16_t ids[SETS] = {0, 3, 300};
+
+/* --- The model */
+
+struct m_pmd {
+	struct pmd_conf conf;
+	uint64_t value, last_reset, left, overflows;
+};
+
+struct m_set {
+	unsigned flags; /* enum evtset_flag */
+	uint64_t timeout, remaining, active_ns, runs;
+	uint32_t pending, triggered;
+	uint64_t pmc[PMU_MAX_PMCS];
+	struct m_pmd pmd[PMU_MAX_PMDS]; /* by row */
+};
+
+struct m_ctx {
+	enum ctx_state state;
+	unsigned flags; /* enum ctx_flag */
+	bool ended, block, plain;
+	unsigned cpu, nsets, active, carry;
+	uint32_t due;
+	struct m_set set[SETS];
+	struct pfm_msg queue[QUEUE];
+	unsigned nmsgs;
+	int line;       /* where it is in, or -1 */
+	uint64_t since; /* then */
+};
+
+struct play {
+	struct carriage c;
+	struct m_ctx m[RIDERS];
+	uint64_t rnd;
+	char seen[64];
+	bool tell;
+};
+
+static struct m_set *active(struct m_ctx *m)
+{
+	return &m->set[m->active];
+}
+
+/* What counter row @d counts in a set: an event select, or 0. */
+static uint64_t selected(const struct play *p, const struct m_set *s, unsigned d)
+{
+	static const uint64_t fixed_event[] = {0xc0, 0x3c, 0x13c, 0x1a4};
+	const struct pmu *pmu = p->c.w.pmu;
+	const struct pmu_pmd *pmd = &pmu->pmds[d];
+	uint64_t value = s->pmc[pmd->pmc];
+
+	if (pmu->pmcs[pmd->pmc].shared) {
+		unsigned n = pmd->num - 16;
+
+		value = value >> 4 * n & 3;
+		return fixed_event[n] | (value & 1 ? EVTSEL_OS : 0) | (value & 2 ? EVTSEL_USR : 0);
+	}
+	/* P6's second has no enable bit. */
+	if (strcmp(p->c.w.model->name, "p6") == 0 && pmd->num == 1)
+		return value;
+	return value & EVTSEL_EN ? value : 0;
+}
+
+static uint64_t happened(const struct play *p, const struct m_ctx *m, unsigned d)
+{
+	uint64_t select = selected(p, &m->set[m->active], d), n;
+
+	n = hw_truth(p->c.w.hw, select, hw_now(p->c.w.hw)) - hw_truth(p->c.w.hw, select, m->since);
+	if (!select)
+		return 0;
+	if (m->flags & CTX_RAW)
+		return n;
+	return n < m->carry ? 0 : n - m->carry;
+}
+
+static void put(struct play *p, struct m_ctx *m, uint32_t type, uint32_t rows)
+{
+	const struct pmu *pmu = p->c.w.pmu;
+	unsigned i = (unsigned)(m - p->m);
+	struct pfm_msg *msg = &m->queue[m->nmsgs];
+
+	if (type == PFM_MSG_OVFL && (m->flags & CTX_OVFL_NO_MSG))
+		return;
+	assert_true(m->nmsgs++ < QUEUE);
+	*msg = (struct pfm_msg){.type = type,
+		.set = ids[m->active],
+		.cpu = (uint16_t)m->cpu,
+		.pid = RIDER_PID + i,
+		.tid = RIDER_TID + i};
+	for (unsigned d = 0; d < pmu->npmds; d++)
+		if (rows >> d & 1)
+			msg->pmds[pmu->pmds[d].num / 64] |= 1ULL << pmu->pmds[d].num % 64;
+}
+
+static void load_value(struct m_pmd *pmd, bool is_long, uint64_t past)
+{
+	pmd->last_reset = is_long ? pmd->conf.long_reset : pmd->conf.short_reset;
+	pmd->value = pmd->last_reset + past;
+}
+
+/* Those that the PMDs @rows list, but for @but, are reset. */
+static void reset_listed(struct play *p, struct m_set *s, uint32_t rows, uint32_t but, bool is_long)
+{
+	const struct pmu *pmu = p->c.w.pmu;
+
+	for (unsigned d = 0; d < pmu->npmds; d++)
+		for (unsigned by = 0; by < pmu->npmds && !(but >> d & 1); by++)
+			if ((rows >> by & 1) &&
+				regset_has(&s->pmd[by].conf.reset, pmu->pmds[d].num))
+				load_value(&s->pmd[d], is_long, 0);
+}
+
+static void reset_pending(struct play *p, struct m_set *s, bool is_long)
+{
+	for (unsigned d = 0; d < p->c.w.pmu->npmds; d++)
+		if (s->pending >> d & 1)
+			load_value(&s->pmd[d], is_long, 0);
+	reset_listed(p, s, s->pending, s->pending, is_long);
+	s->pending = 0;
+}
+
+static void activate(struct play *p, struct m_ctx *m, unsigned set)
+{
+	struct m_set *s = &m->set[set];
+
+	m->active = set;
+	m->due = 0;
+	s->runs++;
+	s->remaining = s->timeout;
+	for (unsigned d = 0; d < p->c.w.pmu->npmds; d++)
+		s->pmd[d].left = s->pmd[d].conf.thresh;
+}
+
+static void switch_to_next(struct play *p, struct m_ctx *m, bool is_long)
+{
+	active(m)->triggered = m->due;
+	activate(p, m, (m->active + 1) % m->nsets);
+	reset_pending(p, active(m), is_long);
+}
+
+/* One overflow: true if it is to be left as it is, for it triggers a switch. */
+static bool overflow(struct m_ctx *m, unsigned d)
+{
+	struct m_pmd *pmd = &active(m)->pmd[d];
+
+	pmd->overflows++;
+	if (!pmd->left || --pmd->left || !(active(m)->flags & SET_OVFL_SWITCH))
+		return false;
+	m->due |= 1U << d;
+	return true;
+}
+
+static void overflow_notified(struct play *p, struct m_ctx *m, uint32_t over)
+{
+	for (unsigned d = 0; d < p->c.w.pmu->npmds; d++)
+		if (over >> d & 1)
+			overflow(m, d);
+	active(m)->pending |= over;
+	m->state = CTX_MASKED;
+	m->block = m->flags & CTX_NOTIFY_BLOCK;
+	put(p, m, PFM_MSG_OVFL, over);
+}
+
+static void overflow_reset(struct play *p, struct m_ctx *m, uint32_t over)
+{
+	struct m_set *s = active(m);
+	uint32_t reset = 0;
+
+	for (unsigned d = 0; d < p->c.w.pmu->npmds; d++) {
+		uint64_t past = UINT64_MAX;
+
+		while ((over >> d & 1) && s->pmd[d].value < past) {
+			if (overflow(m, d)) {
+				s->pending |= 1U << d;
+				break;
+			}
+			past = s->pmd[d].value;
+			load_value(&s->pmd[d], false, past);
+			reset |= 1U << d;
+		}
+	}
+	reset_listed(p, s, reset, over, false);
+}
+
+/* It leaves the CPU. */
+static void leave(struct play *p, struct m_ctx *m)
+{
+	uint64_t ns = hw_now(p->c.w.hw) - m->since;
+	struct m_set *s = active(m);
+	uint32_t over = 0;
+	bool notified = false;
+
+	m->line = -1;
+	s->active_ns += ns;
+	s->remaining -= ns < s->remaining ? ns : s->remaining;
+	for (unsigned d = 0; d < p->c.w.pmu->npmds; d++) {
+		uint64_t n = happened(p, m, d);
+
+		s->pmd[d].value += n;
+		if (s->pmd[d].value >= n || (s->pmd[d].conf.flags & PMD_NO64))
+			continue;
+		over |= 1U << d;
+		notified = notified || (s->pmd[d].conf.flags & PMD_NOTIFY);
+	}
+	if (notified)
+		overflow_notified(p, m, over);
+	else
+		overflow_reset(p, m, over);
+	if (m->state == CTX_RUNNING && (m->due || ((s->flags & SET_TIME_SWITCH) && !s->remaining)))
+		switch_to_next(p, m, false);
+}
+
+static int model_load(struct play *p, struct m_ctx *m, unsigned set)
+{
+	if (m->state != CTX_UNLOADED)
+		return -EBUSY;
+	for (unsigned i = 0; i < m->nsets; i++)
+		if ((m->set[i].flags & SET_TIME_SWITCH) && !m->set[i].timeout)
+			return -EINVAL;
+	for (unsigned i = 0; i < m->nsets; i++)
+		m->set[i].triggered = 0;
+	m->state = CTX_LOADED;
+	m->ended = false;
+	m->nmsgs = m->cpu = 0;
+	activate(p, m, set);
+	return 0;
+}
+
+static int model_start(struct play *p, struct m_ctx *m, int set)
+{
+	if (m->state == CTX_UNLOADED)
+		return -EINVAL;
+	if (m->state == CTX_MASKED)
+		return -EBUSY;
+	m->state = CTX_RUNNING;
+	if (set < 0)
+		return 0;
+	activate(p, m, (unsigned)set);
+	reset_pending(p, active(m), false);
+	return 0;
+}
+
+static int model_restart(struct play *p, struct m_ctx *m)
+{
+	if (m->state == CTX_UNLOADED)
+		return -EINVAL;
+	if (m->state != CTX_MASKED)
+		return -EBUSY;
+	m->state = CTX_RUNNING;
+	m->block = false;
+	if (m->due)
+		switch_to_next(p, m, true);
+	else
+		reset_pending(p, active(m), true);
+	return 0;
+}
+
+static int model_stop(struct m_ctx *m)
+{
+	if (m->state == CTX_UNLOADED)
+		return -EINVAL;
+	m->state = CTX_LOADED;
+	m->block = false;
+	return 0;
+}
+
+static int model_unload(struct play *p, struct m_ctx *m, bool ends)
+{
+	if (m->state == CTX_UNLOADED)
+		return 0;
+	if (ends)
+		put(p, m, PFM_MSG_END, 0);
+	m->ended = ends;
+	m->state = CTX_UNLOADED;
+	m->block = false;
+	m->active = m->due = 0;
+	return 0;
+}
+
+/* --- What happens */
+
+static uint64_t random_bits(uint64_t *s)
+{
+	uint64_t z = *s += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+static unsigned below(struct play *p, unsigned n)
+{
+	return (unsigned)(random_bits(&p->rnd) % n);
+}
+
+static bool one_in(struct play *p, unsigned n)
+{
+	return below(p, n) == 0;
+}
+
+__attribute__((format(printf, 2, 3))) static void tell(struct play *p, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!p->tell)
+		return;
+	printf("# %s at %" PRIu64 ": ", p->seen, hw_now(p->c.w.hw));
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+}
+
+static void want(struct play *p, unsigned i, uint64_t is, uint64_t should, const char *what)
+{
+	if (is != should)
+		fail_msg("%s: rider %u: %s is %" PRIu64 " (0x%" PRIx64 "), not %" PRIu64
+			 " (0x%" PRIx64 ")",
+			p->seen, i, what, is, is, should, should);
+}
+
+static struct world *commands_for(struct play *p, unsigned i)
+{
+	assert_int_equal(p->m[i].line, -1);
+	return rider(&p->c, i);
+}
+
+static uint64_t random_period(struct play *p)
+{
+	return -(uint64_t)(1000 + below(p, one_in(p, 2) ? 100000 : 10000000));
+}
+
+static uint64_t random_selector(struct play *p, unsigned row)
+{
+	static const uint64_t events[] = {0xc0, 0xc4, 0xc5, 0x3c, 0x76, 0xc2, 0x1234};
+	uint64_t value = events[below(p, 7)] | (uint64_t)below(p, 4) << 16; /* USR, OS */
+
+	if (one_in(p, 5))
+		return p->c.w.pmu->pmcs[row].def;
+	if (p->c.w.pmu->pmcs[row].shared)
+		return random_bits(&p->rnd);
+	return one_in(p, 4) ? value : value | EVTSEL_EN;
+}
+
+static void write_pmc(struct play *p, unsigned i)
+{
+	unsigned set = below(p, p->m[i].nsets), row = below(p, p->c.w.pmu->npmcs);
+	const struct pmu_pmc *pmc = &p->c.w.pmu->pmcs[row];
+	uint64_t value = random_selector(p, row);
+	struct world *w = commands_for(p, i);
+
+	tell(p, "rider %u: pmc%u of set %u = 0x%" PRIx64, i, pmc->num, ids[set], value);
+	WANT(w, 0, world_write_in(w, ids[set], false, pmc->num, value));
+	p->m[i].set[set].pmc[row] = (value & ~pmc->rsvd) | (pmc->def & pmc->rsvd);
+	for (unsigned d = 0; d < p->c.w.pmu->npmds; d++)
+		p->c.rider[i].sets[set]->pmd[d].carry = p->m[i].carry;
+}
+
+static uint64_t random_count(struct play *p, unsigned row)
+{
+	unsigned width = p->c.w.pmu->pmds[row].width;
+
+	switch (below(p, 6)) {
+	case 0:
+		return 0;
+	case 1:
+		return (1ULL << width) - 1 - below(p, 100000);
+	case 2:
+		return 0x7fffffff - below(p, 1000);
+	case 3:
+		return random_bits(&p->rnd);
+	default:
+		return random_period(p);
+	}
+}
+
+static struct pmd_conf random_conf(struct play *p)
+{
+	struct pmd_conf conf = {0};
+
+	conf.short_reset = random_period(p);
+	conf.long_reset = random_period(p);
+	conf.thresh = one_in(p, 2) ? 1 + below(p, 4) : 0;
+	conf.flags = one_in(p, 3) ? PMD_NOTIFY : 0;
+	conf.flags |= one_in(p, 12) ? PMD_NO64 : 0;
+	conf.eventid = random_bits(&p->rnd);
+	for (unsigned d = 0; d < p->c.w.pmu->npmds; d++)
+		if (one_in(p, 6))
+			regset_add(&conf.reset, p->c.w.pmu->pmds[d].num);
+	return conf;
+}
+
+/* What becomes of a switch whose trigger is written, nobody has said. */
+static void write_pmd(struct play *p, unsigned i)
+{
+	unsigned set = below(p, p->m[i].nsets), row = below(p, p->c.w.pmu->npmds);
+	unsigned num = p->c.w.pmu->pmds[row].num;
+	struct pmd_conf conf = {0};
+	uint64_t value = random_count(p, row);
+	struct world *w = commands_for(p, i);
+
+	if (!p->m[i].plain)
+		conf = random_conf(p);
+	if (p->m[i].due >> row & 1)
+		return;
+	tell(p, "rider %u: pmd%u of set %u = 0x%" PRIx64, i, num, ids[set], value);
+	WANT(w, 0, world_write_pmd(w, ids[set], num, value, &conf));
+	p->m[i].set[set].pending &= ~(1U << row);
+	p->m[i].set[set].pmd[row] = (struct m_pmd){
+		.conf = conf, .value = value, .last_reset = value, .left = conf.thresh};
+}
+
+static void write_set(struct play *p, unsigned i)
+{
+	static const unsigned flags[] = {0, SET_TIME_SWITCH, SET_TIME_SWITCH, SET_OVFL_SWITCH};
+	unsigned set = below(p, p->m[i].nsets), how = flags[below(p, 4)];
+	uint64_t ns = 1 + below(p, NS_MAX);
+	struct world *w = commands_for(p, i);
+	bool settled = p->m[i].state != CTX_UNLOADED;
+
+	tell(p, "rider %u: set %u: flags %u, timeout %" PRIu64, i, ids[set], how, ns);
+	WANT(w, settled ? -EBUSY : 0, world_set_flags(w, ids[set], how));
+	WANT(w, settled ? -EBUSY : 0, world_set_timeout(w, ids[set], ns));
+	if (settled)
+		return;
+	p->m[i].set[set].flags = how;
+	p->m[i].set[set].timeout = ns;
+}
+
+static void get_in(struct play *p, unsigned i, unsigned line)
+{
+	struct m_ctx *m = &p->m[i];
+
+	if (m->line >= 0 || p->c.line[line].in || m->state != CTX_RUNNING)
+		return;
+	tell(p, "rider %u gets into line %u", i, line);
+	WANT(&p->c.w, 0, line_prepare(&p->c, line, i));
+	assert_true(line_in(&p->c, line, i));
+	m->line = (int)line;
+	m->since = hw_now(p->c.w.hw);
+	m->cpu = p->c.line[line].cpu;
+}
+
+static void get_out(struct play *p, unsigned i)
+{
+	struct m_ctx *m = &p->m[i];
+
+	tell(p, "rider %u gets out of line %d", i, m->line);
+	line_out(&p->c, (unsigned)m->line);
+	leave(p, m);
+}
+
+static void do_verb(struct play *p, unsigned i, enum cmd_verb verb)
+{
+	struct m_ctx *m = &p->m[i];
+	bool given = one_in(p, 3);
+	unsigned set = below(p, m->nsets);
+	struct command cmd = {
+		.verb = verb, .tid = RIDER_TID + (int)i, .set = ids[set], .has_set = given};
+	struct world *w = commands_for(p, i);
+	int rc = 0;
+
+	tell(p, "rider %u: verb %d, set %d", i, verb, given ? (int)ids[set] : -1);
+	switch (verb) {
+	case CMD_LOAD:
+		rc = model_load(p, m, given ? set : 0);
+		break;
+	case CMD_START:
+		rc = model_start(p, m, given ? (int)set : -1);
+		break;
+	case CMD_RESTART:
+		rc = model_restart(p, m);
+		break;
+	case CMD_STOP:
+		rc = model_stop(m);
+		break;
+	case CMD_UNLOAD:
+	case CMD_END:
+		rc = model_unload(p, m, verb == CMD_END);
+		break;
+	default: /* looks, which a context that is out has no use for */
+		break;
+	}
+	WANT(w, rc, world_command(w, &cmd));
+}
+
+static void take_messages(struct play *p, unsigned i)
+{
+	struct pfm_msg msgs[QUEUE + 1];
+	struct command take = {.verb = CMD_MESSAGES, .msgs = msgs, .nmsgs = QUEUE + 1};
+	struct world *w = commands_for(p, i);
+	struct m_ctx *m = &p->m[i];
+
+	WANT(w, m->nmsgs ? 0 : -EAGAIN, world_command(w, &take));
+	want(p, i, m->nmsgs ? take.nmsgs : 0, m->nmsgs, "the number of messages");
+	for (unsigned n = 0; n < m->nmsgs; n++)
+		if (memcmp(&msgs[n], &m->queue[n], sizeof(msgs[n])) != 0)
+			fail_msg("%s: rider %u: message %u is type %u set %u cpu %u pmds 0x%" PRIx64
+				 ", not type %u set %u cpu %u pmds 0x%" PRIx64,
+				p->seen, i, n, msgs[n].type, msgs[n].set, msgs[n].cpu,
+				msgs[n].pmds[0], m->queue[n].type, m->queue[n].set, m->queue[n].cpu,
+				m->queue[n].pmds[0]);
+	m->nmsgs = 0;
+}
+
+static void check_pmd(struct play *p, unsigned i, unsigned set, unsigned d)
+{
+	const struct pmu_pmd *pmd = &p->c.w.pmu->pmds[d];
+	const struct m_pmd *m = &p->m[i].set[set].pmd[d];
+	struct cmd_reg is = world_pmd(&p->c.w, ids[set], pmd->num);
+	bool counts_down = p->m[i].set[set].flags & SET_OVFL_SWITCH;
+	uint64_t value = m->value;
+	char what[48];
+
+	if (m->conf.flags & PMD_NO64)
+		value &= pmd->width == 64 ? UINT64_MAX : (1ULL << pmd->width) - 1;
+	snprintf(what, sizeof(what), "pmd%u of set %u", pmd->num, ids[set]);
+	want(p, i, is.value, value, what);
+	want(p, i, is.last_reset, m->last_reset, "what it was last reset to");
+	want(p, i, is.overflows, m->overflows, "how often it has overflowed");
+	want(p, i, is.thresh_left, counts_down ? m->left : 0, "what is left of its threshold");
+	assert_memory_equal(&is.conf, &m->conf, sizeof(is.conf));
+}
+
+static void check(struct play *p, unsigned i)
+{
+	struct world *w = commands_for(p, i);
+	const struct m_ctx *m = &p->m[i];
+	struct ctx_info info = world_info(w);
+
+	want(p, i, info.state, m->state, "the state");
+	want(p, i, info.set, ids[m->active], "the active set");
+	want(p, i, info.ended, m->ended, "that it has ended");
+	want(p, i, info.cpu, m->cpu, "its CPU");
+	want(p, i, p->c.rider[i].block, m->block, "that its thread stands still");
+	for (unsigned set = 0; set < m->nsets; set++) {
+		const struct m_set *s = &m->set[set];
+		struct cmd_evtset is = world_set_info(w, ids[set]);
+
+		want(p, i, is.runs, s->runs, "the runs of a set");
+		want(p, i, is.active_ns, s->active_ns, "the time of a set");
+		want(p, i, is.remaining_ns, s->flags & SET_TIME_SWITCH ? s->remaining : 0,
+			"what is left of the time of a set");
+		for (unsigned d = 0; d < p->c.w.pmu->npmds; d++) {
+			want(p, i, regset_has(&is.switch_pmds, p->c.w.pmu->pmds[d].num),
+				s->triggered >> d & 1, "whether that PMD had it switched");
+			check_pmd(p, i, set, d);
+		}
+	}
+}
+
+/* On with it, from whatever state it is in. */
+static void go_on(struct play *p, unsigned i)
+{
+	static const enum cmd_verb verbs[] = {
+		[CTX_UNLOADED] = CMD_LOAD, [CTX_LOADED] = CMD_START, [CTX_MASKED] = CMD_RESTART};
+
+	if (p->m[i].state == CTX_RUNNING)
+		get_in(p, i, below(p, LINES));
+	else
+		do_verb(p, i, verbs[p->m[i].state]);
+}
+
+static void random_command(struct play *p, unsigned i)
+{
+	static const enum cmd_verb verbs[] = {CMD_LOAD, CMD_START, CMD_RESTART, CMD_STOP, CMD_POLL,
+		CMD_SWITCH, CMD_UNLOAD, CMD_END};
+
+	switch (below(p, 16)) {
+	case 0:
+		write_pmc(p, i);
+		break;
+	case 1:
+	case 2:
+		write_pmd(p, i);
+		break;
+	case 3:
+		write_set(p, i);
+		break;
+	case 4:
+	case 5:
+		do_verb(p, i, verbs[below(p, one_in(p, 3) ? 8 : 6)]);
+		break;
+	case 6:
+	case 7:
+		check(p, i);
+		break;
+	case 8:
+		take_messages(p, i);
+		break;
+	default:
+		go_on(p, i);
+	}
+	if (p->m[i].line < 0 && p->m[i].nmsgs > QUEUE - 2)
+		take_messages(p, i);
+}
+
+/* A counter may be left alone for long if no overflow of it is to be answered again and again. */
+static void time_passes(struct play *p)
+{
+	uint64_t wrap = pmu_wrap_ns(p->c.w.pmu, ~0U), ns = below(p, NS_MAX);
+	bool plain = true;
+
+	for (unsigned i = 0; i < RIDERS; i++)
+		if (p->m[i].line >= 0 && !p->m[i].plain)
+			plain = false;
+	if (plain && wrap && one_in(p, 8))
+		ns = random_bits(&p->rnd) % (wrap / 2);
+	for (unsigned i = 0; i < RIDERS; i++)
+		if (p->m[i].line >= 0 && hw_now(p->c.w.hw) - p->m[i].since + ns > wrap)
+			get_out(p, i);
+	tell(p, "%" PRIu64 " ns pass", ns);
+	hw_advance(p->c.w.hw, ns);
+}
+
+static void rider_open(struct play *p, unsigned i)
+{
+	static const unsigned flags[] = {0, 0, CTX_NOTIFY_BLOCK, CTX_RAW, CTX_OVFL_NO_MSG};
+	struct m_ctx *m = &p->m[i];
+	struct command cmd = {.verb = CMD_FLAGS, .flags = flags[below(p, 5)]};
+	struct world *w;
+
+	*m = (struct m_ctx){.line = -1, .nsets = 1 + below(p, SETS), .flags = cmd.flags};
+	m->plain = one_in(p, 3);
+	m->carry = one_in(p, 2) ? 0 : below(p, 10000);
+	w = commands_for(p, i);
+	WANT(w, 0, world_command(w, &cmd));
+	for (unsigned set = 0; set < m->nsets; set++) {
+		if (set)
+			WANT(w, 0, world_set(w, CMD_EVTSET_NEW, ids[set]));
+		for (unsigned row = 0; row < p->c.w.pmu->npmcs; row++)
+			m->set[set].pmc[row] = p->c.w.pmu->pmcs[row].def;
+		for (unsigned d = 0; d < p->c.w.pmu->npmds; d++)
+			p->c.rider[i].sets[set]->pmd[d].carry = m->carry;
+	}
+	for (unsigned n = 0; n < 6 * m->nsets; n++) {
+		write_pmc(p, i);
+		write_pmd(p, i);
+	}
+	write_set(p, i);
+}
+
+static void play(const struct world_model *model, uint64_t seed, bool tells)
+{
+	struct play p = {.rnd = seed * 0x100000001b3, .tell = tells};
+
+	carriage_open(&p.c, model);
+	snprintf(p.seen, sizeof(p.seen), "%s, seed %" PRIu64, model->name, seed);
+	for (unsigned i = 0; i < RIDERS; i++)
+		rider_open(&p, i);
+	for (unsigned step = 0; step < STEPS; step++) {
+		unsigned i = below(&p, RIDERS);
+
+		snprintf(p.seen, sizeof(p.seen), "%s, seed %" PRIu64 ", step %u", model->name, seed,
+			step);
+		if (one_in(&p, 3))
+			time_passes(&p);
+		if (p.m[i].line < 0)
+			random_command(&p, i);
+		else if (one_in(&p, 2))
+			get_out(&p, i);
+	}
+	for (unsigned i = 0; i < RIDERS; i++) {
+		if (p.m[i].line >= 0)
+			get_out(&p, i);
+		check(&p, i);
+		take_messages(&p, i);
+	}
+	carriage_end(&p.c);
+}
+
+static void test_lives(void **state)
+{
+	const char *one = getenv("PROPERTY_SEED"), *n = getenv("PROPERTY_SEEDS");
+	uint64_t first = one ? strtoul(one, NULL, 10) : 0;
+	uint64_t end = one ? first + 1 : n ? strtoul(n, NULL, 10) : SEEDS;
+
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++)
+		for (uint64_t seed = first; seed < end; seed++)
+			play(m, seed, one);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lives),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
