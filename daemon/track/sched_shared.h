@@ -37,6 +37,8 @@ struct sched_cpu {
 	sched_u64 time;    /* CLOCK_MONOTONIC when a followed one came or went the last time */
 	sched_u64 task;    /* the program's own: which thread it is, whatever its number */
 	sched_u32 died;    /* slot of the last followed thread that ended here */
+	sched_u32 rung;    /* the bell has, and the carrier has not come yet */
+	sched_u32 late;    /* how often another thread, with code of its own, was quicker than it */
 } SCHED_ALIGNED;
 
 /* One followed thread. */

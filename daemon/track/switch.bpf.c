@@ -23,10 +23,13 @@
 struct task_struct {
 	sched_u32 pid;
 	unsigned int __state;
+	unsigned int flags;
 } __attribute__((preserve_access_index));
 
 /* The state at the last switch of a thread, and only there. */
 #define TASK_DEAD 0x80
+
+#define PF_KTHREAD 0x200000
 
 #define NOBODY (~0U)
 
@@ -167,10 +170,14 @@ static void come(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct tas
 	}
 	if (same)
 		return;
+	/* A thread of the kernel that comes in between counts nothing at user level. */
+	if (c->rung && !(next->flags & PF_KTHREAD))
+		c->late++;
 	c->changes++;
 	if (old || n)
 		c->time = bpf_ktime_get_ns();
 	if (w && concerns(old, n)) {
+		c->rung = 1;
 		bpf_perf_event_output(ctx, &bells, BPF_F_CURRENT_CPU, &w, sizeof(w));
 	} else if (!w && n && s->wanted) {
 		s->stray++;
@@ -194,5 +201,7 @@ int on_switch(sched_u64 *ctx)
 		leave(c, cpu, prev);
 	if (!w || next->pid != w)
 		come(ctx, c, cpu, next);
+	else
+		c->rung = 0;
 	return 0;
 }
