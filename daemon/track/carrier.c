@@ -51,8 +51,8 @@ struct carrier {
 	struct sched_cpu *now;  /* who runs here */
 	struct lookout lookout; /* for those that sample */
 	struct rider *boarded;
-	unsigned changes; /* of ->now, when it was boarded */
-	bool armed;       /* a plan is left that starts its counters */
+	unsigned late; /* ->now->late, when it was boarded */
+	bool armed;    /* a plan is left that starts its counters */
 	struct timespec left;
 	struct command in, out;
 	struct err err;
@@ -445,7 +445,7 @@ static void board(struct carrier *c)
 		return;
 	}
 	c->boarded = r;
-	c->changes = load_word(&c->now->changes);
+	c->late = load_word(&c->now->late);
 	atomic_store(&seat_of(c, slot)->word, seat_word(SEAT_BOARDED, c->cpu));
 	note_left(c, ctx);
 }
@@ -459,9 +459,7 @@ static void put_down(struct carrier *c)
 	c->boarded = NULL;
 	take_out(c, ctx);
 	atomic_fetch_add_explicit(&c->tr->stats->outs, 1, memory_order_relaxed);
-	/* One other thread has come, to run when this sleeps. Another after it has come only
-	 * because it did run, and was counted. */
-	if (load_word(&c->now->changes) - c->changes > 1)
+	if (load_word(&c->now->late) != c->late)
 		atomic_fetch_or(&seat_of(c, r->slot)->missed, MISSED_LATE);
 	follow_thread(c, r);
 	settled(c, r);
