@@ -1,0 +1,925 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Who may monitor whom, held against what the kernel itself answers to those who ask; and threads
+ * that end, execute, and whose numbers are given to others. Each test runs in a child, for most
+ * give up what the next one needs.
+ */
+#include "daemon/track/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/nsfs.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "tests/unit/subjects.h"
+
+enum { SKIPPED = 77, LONG_S = 100 };
+#define GET_PID_FROM_PIDNS _IOR(NSIO, 0x6, int)
+
+/* Why this machine cannot do a test: said in the child, printed outside. */
+static char *why_not;
+
+static _Noreturn void skip_here(const char *why)
+{
+	snprintf(why_not, PIPE_BUF, " # SKIP %s", why);
+	_exit(SKIPPED);
+}
+
+/* Its exit status. What it starts ends with it, by PR_SET_PDEATHSIG or at the end of a socket, and
+ * is waited for. */
+static int in_child(void (*body)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	must(pid >= 0);
+	if (pid == 0) {
+		alarm(LONG_S);
+		body();
+		_exit(0);
+	}
+	must(waitpid(pid, &status, 0) == pid);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* An errno by its name, so that a failure tells more than a number. */
+static void must_be_at(int rc, int no, const struct err *e, int line)
+{
+	if (rc == -no && (no == 0 || (e->no == no && strlen(e->text) > 0)))
+		return;
+	fprintf(stderr, "# line %d: %s, not %s: %s\n", line, rc ? err_name(-rc) : "success",
+		no ? err_name(no) : "success", rc ? e->text : "");
+	_exit(1);
+}
+#define must_be(rc, no) must_be_at(rc, no, &error, __LINE__)
+static struct err error;
+
+/* Ours: @caller wants to load on @tid. */
+static int may(pid_t caller, pid_t tid)
+{
+	struct credentials who;
+	struct target t;
+	int rc;
+
+	must_be(credentials_of(caller, &who, &error), 0);
+	rc = target_open(caller, tid, &t, &error);
+	if (rc == 0)
+		rc = target_check(&t, &who, &error);
+	target_close(&t);
+	credentials_drop(&who);
+	return rc;
+}
+
+/* Makes the system call @nr fail by @no if its second argument is @arg: as older kernels do. */
+static void forbid(int nr, unsigned arg, int no)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arg, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)no),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {sizeof(code) / sizeof(*code), code};
+
+	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0)
+		skip_here("no seccomp filters: an older kernel cannot be played");
+}
+
+static int count_fds(void)
+{
+	CLEANUP_CLOSEDIR DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	must(d);
+	while (readdir(d))
+		n++;
+	return n;
+}
+
+static int said_differently(const struct subject *a, const struct subject *b, bool old)
+{
+	int kernel = subject_asks(a, b->tid), ours = -may(a->tid, b->tid);
+	bool may_be_stricter =
+		b->kind->strict == STRICT || (old && b->kind->strict == STRICT_BEFORE_6_16);
+
+	if (kernel != 0)
+		must(kernel == EPERM);
+	if (kernel == ours || (may_be_stricter && kernel == 0 && ours == EPERM))
+		return 0;
+	fprintf(stderr, "# %s, of %s: the kernel says %s, we %s: %s\n", a->kind->name,
+		b->kind->name, kernel ? err_name(kernel) : "yes", ours ? err_name(ours) : "yes",
+		ours ? error.text : "");
+	return 1;
+}
+
+static void ask_all(const struct subject *a, const struct subject *b, int n, bool old)
+{
+	int wrong = 0;
+
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < n; j++)
+			wrong += said_differently(&a[i], &b[j], old);
+	if (wrong)
+		fprintf(stderr, "# %d of %d\n", wrong, n * n);
+	must(wrong == 0);
+}
+
+static int new_subjects(struct subject *s)
+{
+	int n = 0;
+
+	for (int i = 0; i < subject_nkinds; i++)
+		if (subject_new(i, &s[n]))
+			n++;
+	return n;
+}
+
+/* Does this kernel not tell yet who is dumpable? */
+static bool is_old(void)
+{
+	struct utsname u;
+	int major = 0, minor = 0;
+
+	must(uname(&u) == 0);
+	must(sscanf(u.release, "%d.%d", &major, &minor) == 2);
+	return major < 6 || (major == 6 && minor < 16);
+}
+
+static void matrix(bool old)
+{
+	struct subject *a = calloc((size_t)subject_nkinds, sizeof(*a));
+	struct subject *b = calloc((size_t)subject_nkinds, sizeof(*b));
+	int n, fds;
+
+	must(a && b);
+	n = new_subjects(a);
+	must(new_subjects(b) == n);
+	if (n < subject_nkinds)
+		fprintf(stderr, "# no user namespaces here: %d of %d kinds\n", n, subject_nkinds);
+	drop_capabilities();
+	if (old && !is_old())
+		forbid(SYS_pidfd_open, O_EXCL, EINVAL);
+	fds = count_fds();
+	ask_all(a, b, n, old);
+	must(count_fds() == fds);
+}
+
+static void as_the_kernel(void)
+{
+	matrix(is_old());
+}
+static void as_an_older_kernel(void)
+{
+	if (is_old())
+		skip_here("this kernel is one");
+	matrix(true);
+}
+/* What one finds out about itself, in memory that all see. */
+struct seen {
+	atomic_int tid, inner, middle; /* here, in its own namespace, in the one between */
+	atomic_int go;
+};
+
+static struct seen *new_seen(int n)
+{
+	struct seen *s = mmap(NULL, (size_t)n * sizeof(*s), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	must(s != MAP_FAILED);
+	return s;
+}
+
+/* /proc is mounted for the test: it shows numbers as the test knows them. */
+static void tell(struct seen *s)
+{
+	char link[64] = "";
+
+	must(readlink("/proc/thread-self", link, sizeof(link) - 1) > 0);
+	atomic_store(&s->inner, gettid());
+	atomic_store(&s->tid, atoi(strrchr(link, '/') + 1));
+}
+
+static pid_t wait_for(atomic_int *what)
+{
+	while (!atomic_load(what))
+		usleep(100);
+	return atomic_load(what);
+}
+
+static _Noreturn void sleep_on(void)
+{
+	for (;;)
+		pause();
+}
+
+static pid_t new_child(void)
+{
+	pid_t pid = fork();
+
+	must(pid >= 0);
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return pid;
+}
+
+static void become_user(uid_t uid)
+{
+	must(setresgid(uid, uid, uid) == 0);
+	must(setresuid(uid, uid, uid) == 0);
+	must(prctl(PR_SET_DUMPABLE, 1) == 0);
+	must(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+}
+
+static pid_t new_sleeper(uid_t uid)
+{
+	struct seen *s = new_seen(1);
+	pid_t pid = new_child();
+
+	if (pid == 0) {
+		become_user(uid);
+		tell(s);
+		sleep_on();
+	}
+	wait_for(&s->tid);
+	munmap(s, sizeof(*s));
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	must(kill(pid, SIGKILL) == 0);
+	must(waitpid(pid, NULL, 0) == pid);
+}
+
+static void *thread_main(void *arg)
+{
+	struct seen *s = arg;
+
+	tell(s);
+	wait_for(&s->go);
+	return NULL;
+}
+
+static void start_thread(struct seen *s)
+{
+	pthread_t thread;
+
+	must(pthread_create(&thread, NULL, thread_main, s) == 0);
+	pthread_detach(thread);
+	wait_for(&s->tid);
+}
+
+/* A process with a second thread, which ends when told to. */
+static pid_t new_pair(struct seen *thread)
+{
+	pid_t pid = new_child();
+
+	if (pid == 0) {
+		start_thread(thread);
+		sleep_on();
+	}
+	wait_for(&thread->tid);
+	return pid;
+}
+
+static void open_target(pid_t tid, struct target *t)
+{
+	must_be(target_open(getpid(), tid, t, &error), 0);
+	must(t->tid == tid && t->named == tid);
+	must_be(target_alive(t, &error), 0);
+}
+
+/* Without any right but those of the daemon, it can be told that it has ended. */
+static void must_have_ended(const struct target *t)
+{
+	struct credentials who;
+	cpu_set_t cpus;
+
+	must_be(credentials_of(getpid(), &who, &error), 0);
+	must_be(target_alive(t, &error), ESRCH);
+	must_be(target_check(t, &who, &error), ESRCH);
+	must_be(target_check_again(t, &who, &error), ESRCH);
+	must_be(target_cpus(t, &cpus, &error), ESRCH);
+	credentials_drop(&who);
+}
+
+static void numbers(void)
+{
+	struct seen *thread = new_seen(1);
+	struct credentials who;
+	struct target t;
+
+	must_be(target_open(getpid(), 0, &t, &error), ESRCH);
+	must_be(target_open(getpid(), -1, &t, &error), ESRCH);
+	must_be(target_open(getpid(), 1 << 30, &t, &error), ESRCH);
+	must_be(target_open(1 << 30, getppid(), &t, &error), ESRCH);
+	must_be(credentials_of(0, &who, &error), ESRCH);
+	must_be(credentials_of(1 << 30, &who, &error), ESRCH);
+	must_be(target_open(getppid(), getpid(), &t, &error), EINVAL);
+	start_thread(thread);
+	must_be(target_open(getppid(), atomic_load(&thread->tid), &t, &error), EINVAL);
+	open_target(1, &t);
+	target_close(&t);
+}
+static void kernel_threads(void)
+{
+	char name[16] = "";
+	CLEANUP_CLOSE int fd = open("/proc/2/comm", O_RDONLY | O_CLOEXEC);
+	struct target t;
+
+	if (fd < 0 || read(fd, name, sizeof(name)) < 0 || strcmp(name, "kthreadd\n") != 0)
+		skip_here("no threads of the kernel in this process namespace");
+	must_be(target_open(getpid(), 2, &t, &error), EINVAL);
+}
+static void zombie(void)
+{
+	siginfo_t info;
+	struct target t, again;
+	pid_t pid = new_sleeper(0);
+
+	open_target(pid, &t);
+	must(kill(pid, SIGKILL) == 0);
+	must(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+	must_have_ended(&t);
+	must_be(target_open(getpid(), pid, &again, &error), ESRCH);
+	must(waitpid(pid, NULL, 0) == pid);
+	must_have_ended(&t);
+	target_close(&t);
+}
+static bool exists(pid_t pid, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+	return access(path, F_OK) == 0;
+}
+
+static void end_thread(pid_t pid, struct seen *thread)
+{
+	atomic_store(&thread->go, 1);
+	while (exists(pid, atomic_load(&thread->tid)))
+		usleep(100);
+}
+
+static void thread_ends(void)
+{
+	struct seen *thread = new_seen(1);
+	struct target first, second;
+	pid_t pid = new_pair(thread);
+
+	open_target(pid, &first);
+	open_target(atomic_load(&thread->tid), &second);
+	must(second.tgid == pid && first.tgid == pid);
+	end_thread(pid, thread);
+	must_have_ended(&second);
+	must_be(target_alive(&first, &error), 0);
+	target_close(&first);
+	target_close(&second);
+}
+/* The process lives on without its first thread. */
+static void first_thread_ends(void)
+{
+	struct seen *thread = new_seen(1);
+	struct target first, second;
+	pid_t pid = new_child();
+
+	if (pid == 0) {
+		start_thread(thread);
+		wait_for(&thread->middle);
+		syscall(SYS_exit, 0);
+	}
+	wait_for(&thread->tid);
+	open_target(pid, &first);
+	open_target(atomic_load(&thread->tid), &second);
+	atomic_store(&thread->middle, 1);
+	while (target_alive(&first, &error) == 0)
+		usleep(100);
+	must_have_ended(&first);
+	must_be(target_alive(&second, &error), 0);
+	target_close(&first);
+	target_close(&second);
+}
+static void *exec_thread(void *arg)
+{
+	struct seen *s = arg;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* is a thread's own */
+	tell(s);
+	wait_for(&s->go);
+	execlp("sleep", "sleep", "1000", (char *)NULL);
+	_exit(1);
+}
+
+/* It gets the number of the first, which ends: who was opened by the number it had is gone. */
+static void thread_executes(void)
+{
+	struct seen *thread = new_seen(1);
+	struct target first, second;
+	pthread_t unused;
+	pid_t pid = new_child();
+
+	if (pid == 0) {
+		must(pthread_create(&unused, NULL, exec_thread, thread) == 0);
+		sleep_on();
+	}
+	wait_for(&thread->tid);
+	open_target(pid, &first);
+	open_target(atomic_load(&thread->tid), &second);
+	end_thread(pid, thread);
+	must_have_ended(&second);
+	must_be(target_alive(&first, &error), 0);
+	target_close(&first);
+	target_close(&second);
+}
+static int last_pid;
+
+/* As the first of a process namespace of its own, where nobody else takes numbers; and where /proc
+ * hides from each who is not his, as it may. */
+static void in_pid_ns(void (*body)(void))
+{
+	int status;
+	pid_t pid;
+
+	if (unshare(CLONE_NEWNS | CLONE_NEWPID) < 0)
+		skip_here("no process namespaces here");
+	must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	pid = new_child();
+	if (pid == 0) {
+		if (mount("proc", "/proc", "proc", 0, "hidepid=2") < 0)
+			skip_here("/proc cannot be mounted here");
+		last_pid = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+		if (last_pid < 0)
+			skip_here("numbers cannot be chosen: no CONFIG_CHECKPOINT_RESTORE");
+		body();
+		_exit(0);
+	}
+	must(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	_exit(WEXITSTATUS(status));
+}
+
+/* The next process shall have the number @pid. That may still be taken: it is free a little after
+ * the one that had it has gone from /proc. */
+static void choose_number(pid_t pid)
+{
+	char text[16];
+	int n = snprintf(text, sizeof(text), "%d", (int)pid - 1);
+
+	must(pwrite(last_pid, text, (size_t)n, 0) == n);
+}
+
+static void new_with_number(pid_t pid, uid_t uid)
+{
+	pid_t got;
+
+	for (choose_number(pid); (got = new_sleeper(uid)) != pid; choose_number(pid))
+		end(got);
+}
+
+static void reuse_process(void)
+{
+	struct target t;
+	pid_t pid = new_sleeper(1000);
+
+	open_target(pid, &t);
+	end(pid);
+	new_with_number(pid, 1000);
+	must_have_ended(&t);
+	target_close(&t);
+	open_target(pid, &t);
+	target_close(&t);
+}
+
+static void reuse_thread(void)
+{
+	struct seen *thread = new_seen(1);
+	struct target t;
+	pid_t pid = new_pair(thread);
+
+	open_target(atomic_load(&thread->tid), &t);
+	end_thread(pid, thread);
+	new_with_number(atomic_load(&thread->tid), 0);
+	must_have_ended(&t);
+	target_close(&t);
+}
+
+/* As if it were his own process, though it only has its number. */
+static void reuse_caller(void)
+{
+	struct credentials who;
+	struct target t;
+	pid_t pid = new_sleeper(1000);
+
+	must_be(credentials_of(pid, &who, &error), 0);
+	end(pid);
+	new_with_number(pid, 0);
+	open_target(pid, &t);
+	must_be(target_check(&t, &who, &error), EPERM);
+	target_close(&t);
+	credentials_drop(&who);
+}
+
+static void reuse_all(void)
+{
+	reuse_process();
+	reuse_thread();
+	reuse_caller();
+}
+
+static void reused_numbers(void)
+{
+	in_pid_ns(reuse_all);
+}
+static int kind_named(const char *name)
+{
+	for (int i = 0;; i++) {
+		must(i < subject_nkinds);
+		if (strcmp(subject_kinds[i].name, name) == 0)
+			return i;
+	}
+}
+
+static void new_in_user_ns(struct subject *s, struct credentials *who)
+{
+	if (!subject_new(kind_named("user as root"), s))
+		skip_here("no user namespaces here");
+	must_be(credentials_of(s->tid, who, &error), 0);
+}
+
+/* The kernel frees what it had a little later. */
+static void end_subject(const struct subject *s, struct credentials *who, unsigned wait_us)
+{
+	close(s->sock);
+	end(s->pid);
+	if (who)
+		credentials_drop(who);
+	usleep(wait_us);
+}
+
+/* Does the next namespace get the number of one whose only process has ended? */
+static bool user_ns_reused(bool held, unsigned wait_us)
+{
+	struct credentials who, next;
+	struct subject s;
+
+	new_in_user_ns(&s, &who);
+	end_subject(&s, held ? NULL : &who, wait_us);
+	new_in_user_ns(&s, &next);
+	end_subject(&s, &next, wait_us);
+	if (held)
+		credentials_drop(&who);
+	return next.user_ns == who.user_ns;
+}
+
+/* Others take numbers as well, so that it takes some tries to see. */
+static void reused_user_ns(void)
+{
+	enum { STEP_US = 50000, STEPS = 10 };
+	unsigned wait_us = STEP_US;
+
+	while (!user_ns_reused(false, wait_us)) {
+		wait_us += STEP_US;
+		if (wait_us > STEPS * STEP_US)
+			skip_here("this kernel did not give the number of a namespace to another");
+	}
+	for (int i = 0; i < 5; i++)
+		must(!user_ns_reused(true, wait_us));
+}
+/* A process namespace: its first process, another, a thread of that, and one of a namespace in it,
+ * whose number is asked for by callers in here. */
+enum { INIT, CHILD, THREAD, INNER, NSEEN };
+
+static void container(struct seen *s)
+{
+	pid_t pid;
+
+	tell(&s[INIT]);
+	if (new_child() == 0) {
+		tell(&s[CHILD]);
+		start_thread(&s[THREAD]);
+		sleep_on();
+	}
+	wait_for(&s[THREAD].tid);
+	must(unshare(CLONE_NEWPID) == 0);
+	pid = new_child();
+	if (pid == 0)
+		tell(&s[INNER]);
+	else
+		atomic_store(&s[INNER].middle, pid);
+	sleep_on();
+}
+
+static struct seen *new_container(void)
+{
+	struct seen *s = new_seen(NSEEN);
+
+	/* Only children are in the new one: so the maker must be another than the test. */
+	if (new_child() == 0) {
+		if (unshare(CLONE_NEWPID) < 0)
+			skip_here("no process namespaces here");
+		if (new_child() == 0)
+			container(s);
+		sleep_on();
+	}
+	wait_for(&s[INNER].tid);
+	wait_for(&s[INNER].middle);
+	return s;
+}
+
+static void must_find(const struct seen *caller, pid_t number, const struct seen *expected)
+{
+	struct target t;
+
+	must_be(target_open(caller->tid, number, &t, &error), expected ? 0 : ESRCH);
+	if (expected)
+		must(t.tid == expected->tid && t.named == number);
+	target_close(&t);
+}
+
+static void find_from(const struct seen *s, const struct seen *caller)
+{
+	must_find(caller, s[INIT].inner, &s[INIT]);
+	must_find(caller, s[CHILD].inner, &s[CHILD]);
+	must_find(caller, s[THREAD].inner, &s[THREAD]);
+	must_find(caller, s[INNER].middle, &s[INNER]);
+	must_find(caller, s[INNER].middle + 1, NULL);
+	must_find(caller, s[INIT].tid, NULL);
+}
+
+static void find_all(const struct seen *one, const struct seen *two)
+{
+	const struct seen here = {.tid = getpid()};
+
+	for (int i = 0; i < NSEEN; i++) {
+		must(one[i].inner == two[i].inner);
+		must_find(&here, one[i].tid, &one[i]);
+	}
+	for (int i = INIT; i <= THREAD; i++) {
+		find_from(one, &one[i]);
+		find_from(two, &two[i]);
+	}
+	must_find(&one[INNER], 1, &one[INNER]);
+	must_find(&one[INNER], 2, NULL);
+	must_find(&one[INNER], one[INNER].middle, NULL);
+}
+
+static void other_pid_ns(void)
+{
+	struct seen *one, *two;
+	int fds;
+
+	one = new_container();
+	two = new_container();
+	drop_capabilities();
+	fds = count_fds();
+	find_all(one, two);
+	forbid(SYS_ioctl, GET_PID_FROM_PIDNS, ENOTTY);
+	find_all(one, two);
+	must(count_fds() == fds);
+}
+/* What is his own process may not be his any more when it executes; then his credentials count. */
+static void own_process(void)
+{
+	struct credentials who;
+	struct subject s;
+	struct target t;
+
+	must(subject_new(kind_named("other effective uid"), &s));
+	drop_capabilities();
+	must_be(credentials_of(s.tid, &who, &error), 0);
+	open_target(s.tid, &t);
+	must_be(target_check(&t, &who, &error), 0);
+	must_be(target_check_again(&t, &who, &error), EPERM);
+	target_close(&t);
+	credentials_drop(&who);
+}
+static void gone_caller(void)
+{
+	struct credentials who;
+	struct target mine, other;
+	pid_t pid;
+
+	pid = new_sleeper(1000);
+	must_be(credentials_of(pid, &who, &error), 0);
+	end(pid);
+	open_target(new_sleeper(1000), &mine);
+	open_target(new_sleeper(1001), &other);
+	must_be(target_check_again(&mine, &who, &error), 0);
+	must_be(target_check_again(&other, &who, &error), EPERM);
+	target_close(&mine);
+	target_close(&other);
+	credentials_drop(&who);
+}
+static void set_yama(const char *scope)
+{
+	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	must(fd >= 0 && write(fd, scope, 1) == 1);
+	close(fd);
+}
+
+/* @user, who is returned, has started @child, which has started @grandchild; not the other. */
+static pid_t new_family(struct seen *child, struct seen *grandchild)
+{
+	pid_t user = new_child();
+
+	if (user == 0) {
+		become_user(1000);
+		if (fork() == 0) {
+			tell(child);
+			if (fork() == 0)
+				tell(grandchild);
+		}
+		sleep_on();
+	}
+	wait_for(&child->tid);
+	wait_for(&grandchild->tid);
+	return user;
+}
+
+static void try_yama(pid_t user, pid_t child, pid_t grandchild, pid_t other)
+{
+	set_yama("0");
+	must_be(may(user, other), 0);
+	set_yama("1");
+	must_be(may(user, child), 0);
+	must_be(may(user, grandchild), 0);
+	must_be(may(child, grandchild), 0);
+	must_be(may(user, other), EPERM);
+	must_be(may(child, user), EPERM);
+	must_be(may(getpid(), other), 0);
+	set_yama("2");
+	must_be(may(user, child), EPERM);
+	must_be(may(getpid(), other), 0);
+	set_yama("3");
+	must_be(may(user, child), EPERM);
+	must_be(may(getpid(), other), EPERM);
+	must_be(may(user, user), 0);
+}
+
+/* Who has gone has no descendants; but who was let in once is not asked again. */
+static void try_yama_later(pid_t user, pid_t child)
+{
+	struct credentials who;
+	struct target t;
+
+	set_yama("1");
+	must_be(credentials_of(user, &who, &error), 0);
+	open_target(child, &t);
+	must_be(target_check(&t, &who, &error), 0);
+	end(user);
+	must_be(target_check(&t, &who, &error), EPERM);
+	must_be(target_check_again(&t, &who, &error), 0);
+	target_close(&t);
+	credentials_drop(&who);
+}
+
+/* Another has the number of the one that asked, and children. */
+static void try_yama_reused(void)
+{
+	struct seen *s = new_seen(2);
+	struct credentials who;
+	struct target t;
+	pid_t pid = new_sleeper(1000), got;
+
+	must_be(credentials_of(pid, &who, &error), 0);
+	end(pid);
+	for (choose_number(pid); (got = new_family(&s[0], &s[1])) != pid; choose_number(pid)) {
+		end(got);
+		atomic_store(&s[0].tid, 0);
+		atomic_store(&s[1].tid, 0);
+	}
+	open_target(s[1].tid, &t);
+	must_be(target_check(&t, &who, &error), EPERM);
+	target_close(&t);
+	credentials_drop(&who);
+}
+
+/* Held against what a kernel with Yama does, but on one that need not have it. */
+static void family(void)
+{
+	struct seen *s = new_seen(2);
+	pid_t user, other;
+
+	if (mount("none", "/proc/sys/kernel", "tmpfs", 0, NULL) < 0)
+		skip_here("no other kernel settings can be mounted");
+	must(mkdir("/proc/sys/kernel/yama", 0755) == 0);
+	user = new_family(&s[0], &s[1]);
+	other = new_sleeper(1000);
+	try_yama(user, s[0].tid, s[1].tid, other);
+	try_yama_later(user, s[0].tid);
+	try_yama_reused();
+}
+
+static void yama(void)
+{
+	in_pid_ns(family);
+}
+/* A sentence is one line, whatever a program calls itself. */
+static void names(void)
+{
+	struct seen *s = new_seen(1);
+	pid_t pid, user;
+
+	user = new_sleeper(1000);
+	pid = new_child();
+	if (pid == 0) {
+		must(prctl(PR_SET_NAME, "a\n\033[31m) R \xff") == 0);
+		tell(s);
+		sleep_on();
+	}
+	wait_for(&s->tid);
+	must_be(may(user, pid), EPERM);
+	for (const char *p = error.text; *p; p++)
+		must(*p >= ' ' && *p <= '~');
+}
+static void cpus(void)
+{
+	cpu_set_t all, one, got;
+	struct target t;
+	int cpu = 0;
+
+	must(sched_getaffinity(0, sizeof(all), &all) == 0);
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	open_target(new_sleeper(0), &t);
+	must_be(target_cpus(&t, &got, &error), 0);
+	must(CPU_EQUAL(&got, &all));
+	must(sched_setaffinity(t.tid, sizeof(one), &one) == 0);
+	must_be(target_cpus(&t, &got, &error), 0);
+	must(CPU_EQUAL(&got, &one));
+	target_close(&t);
+}
+static const struct {
+	const char *name;
+	void (*body)(void);
+} tests[] = {
+	{"as the kernel", as_the_kernel},
+	{"as an older kernel", as_an_older_kernel},
+	{"numbers", numbers},
+	{"kernel threads", kernel_threads},
+	{"zombie", zombie},
+	{"thread ends", thread_ends},
+	{"first thread ends", first_thread_ends},
+	{"thread executes", thread_executes},
+	{"reused numbers", reused_numbers},
+	{"reused user ns", reused_user_ns},
+	{"other pid ns", other_pid_ns},
+	{"own process", own_process},
+	{"gone caller", gone_caller},
+	{"yama", yama},
+	{"names", names},
+	{"cpus", cpus},
+};
+enum { NTESTS = sizeof(tests) / sizeof(*tests) };
+
+/* cmocka has no part in this: it calls a test that was skipped "not ok", and fails in children as
+ * if they were the test. */
+int main(int argc, char **argv)
+{
+	int failed = 0;
+
+	subject_main(argc, argv);
+	if (geteuid() != 0) {
+		puts("1..0 # SKIP only root can look at others, and play them");
+		return 0;
+	}
+	must(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+	why_not = mmap(NULL, PIPE_BUF, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	must(why_not != MAP_FAILED);
+	printf("1..%d\n", NTESTS);
+	for (int i = 0; i < NTESTS; i++) {
+		int rc;
+
+		fflush(stdout);
+		rc = in_child(tests[i].body);
+		failed += rc != 0 && rc != SKIPPED;
+		printf("%s %d - %s%s\n", rc == 0 || rc == SKIPPED ? "ok" : "not ok", i + 1,
+			tests[i].name, rc == SKIPPED ? why_not : "");
+	}
+	return failed != 0;
+}
