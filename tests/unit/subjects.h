@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* In a child of the test, where cmocka's own would go on with the next test in there. */
+/* Ends a child of the test if it is not so. */
 #define must(x) must_at((x), #x, __FILE__, __LINE__)
 void must_at(bool ok, const char *what, const char *file, int line);
 
