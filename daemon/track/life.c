@@ -47,10 +47,11 @@ static int begin(struct birth *b, const struct command *cloned, struct err *e)
 	struct command load = {
 		.verb = CMD_LOAD,
 		.tid = r->tid,
-		.rights = r->rights,
-		.limits = r->limits,
+		.rights = r->whose->rights,
+		.limits = r->whose->limits,
 	};
-	struct command start = {.verb = CMD_START, .rights = r->rights, .limits = r->limits};
+	struct command start = {
+		.verb = CMD_START, .rights = r->whose->rights, .limits = r->whose->limits};
 	bool counts = cloned->info.state == CTX_RUNNING || cloned->info.state == CTX_MASKED;
 	struct target target = {.dir = -1};
 	int rc = target_open(getpid(), r->tid, &target, e);
@@ -107,9 +108,8 @@ static void inherit(struct rider *r, const struct rider *parent)
 	r->coming = true;
 	r->wherever = parent->wherever;
 	r->where = parent->where;
-	r->who = parent->who;
-	r->rights = parent->rights;
-	r->limits = parent->limits;
+	r->whose = parent->whose;
+	r->whose->refs++;
 }
 
 static int make_child(struct tracker *tk, struct rider *parent, pid_t tid, struct birth *b,
@@ -169,7 +169,7 @@ static int may_still(const struct rider *r, struct err *e)
 	int rc = target_open(getpid(), r->tid, &target, e);
 
 	if (rc == 0)
-		rc = target_check(&target, &r->who, e);
+		rc = target_check_again(&target, &r->whose->who, e);
 	target_close(&target);
 	return rc;
 }
@@ -207,6 +207,12 @@ static void take_end(struct tracker *tk, struct track_news *n)
 		rider_end(tk, r);
 }
 
+/* Whoever wants to know reads the messages. */
+static void held(void *arg, pid_t tid)
+{
+	(void)arg, (void)tid;
+}
+
 static void is_over(void *arg, pid_t tid)
 {
 	send_event(arg, tid, 0, take_end);
@@ -215,5 +221,6 @@ static void is_over(void *arg, pid_t tid)
 const struct tracer_ops tracker_life = {
 	.born = born,
 	.exec = executed,
+	.held = held,
 	.ended = is_over,
 };

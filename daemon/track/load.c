@@ -173,7 +173,7 @@ static int follow(struct tracker *tk, struct load_steps *l, struct rider *r)
 	r->tenant->ctx.pid = l->target.tgid;
 	rc = target_alive(&l->target, &job->err);
 	if (rc == 0)
-		rc = target_check(&l->target, &r->who, &job->err);
+		rc = target_check_again(&l->target, &r->whose->who, &job->err);
 	if (rc == 0) {
 		rider_prod(tk, r);
 		return 0;
@@ -211,15 +211,15 @@ static void tried(struct tracker *tk, struct track_news *n)
 }
 
 static int prepare(struct tracker *tk, struct load_steps *l, struct cpus *where,
-	struct credentials *who, struct err *e)
+	struct principal **whose, struct err *e)
 {
 	struct job *job = l->job;
 	int rc = target_open(job->pid, job->cmd.tid, &l->target, e);
 
 	if (rc == 0)
-		rc = credentials_of(job->pid, who, e);
+		rc = principal_new(whose, job, e);
 	if (rc == 0)
-		rc = check_target(&l->target, &job->cmd, who, e);
+		rc = check_target(&l->target, &job->cmd, &(*whose)->who, e);
 	if (rc == 0)
 		rc = check_blocking(&job->tenant->ctx, l, job->pid, e);
 	if (rc == 0)
@@ -235,7 +235,7 @@ int tracker_load(struct tracker *tk, struct job *job, struct err *e)
 {
 	struct load_steps *l = calloc(1, sizeof(*l));
 	struct cpus where = {{0}};
-	struct credentials who;
+	struct principal *whose = NULL;
 	struct rider *r;
 	int rc;
 
@@ -243,19 +243,18 @@ int tracker_load(struct tracker *tk, struct job *job, struct err *e)
 		return err_set(e, ENOMEM, "no memory");
 	l->job = job;
 	l->target.dir = -1;
-	rc = prepare(tk, l, &where, &who, e);
+	rc = prepare(tk, l, &where, &whose, e);
 	if (rc == 0)
 		rc = rider_new(tk, job->tenant, l->target.tid, &r, e);
 	if (rc < 0) {
+		principal_unref(whose);
 		steps_free(l);
 		return rc;
 	}
+	r->whose = whose;
 	r->where = where;
 	r->wherever = !job->cmd.cpus;
-	r->who = who;
 	r->follow = job->cmd.follow;
-	r->rights = job->cmd.rights;
-	r->limits = job->cmd.limits;
 	r->coming = true;
 	job->cmd.tid = l->target.tid;
 	l->cpu = first_cpu(&where) - 1;

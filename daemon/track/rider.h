@@ -45,6 +45,14 @@ static inline unsigned seat_cpu(unsigned word)
 	return word >> 2;
 }
 
+/* For whom threads are followed: a context that was loaded, and all that descend from it. */
+struct principal {
+	unsigned refs; /* the session thread's, as all of it */
+	struct credentials who;
+	struct rights rights;
+	struct limits limits; /* what was set then */
+};
+
 struct rider {
 	struct tenant *tenant;
 	struct tenant *root; /* under which its descendants are: its own, or that of the thread that
@@ -58,11 +66,9 @@ struct rider {
 	/* The session thread's. */
 	pid_t tid; /* 0: another one has it by now */
 	bool follow;
-	struct job *end;        /* CMD_END; NULL: it is under way */
-	struct credentials who; /* for whom it is followed, */
-	struct rights rights;   /* his rights, */
-	struct limits limits;   /* and what was set then */
-	bool coming;            /* it has yet to take its seat: commands wait */
+	struct job *end; /* CMD_END; NULL: it is under way */
+	struct principal *whose;
+	bool coming; /* it has yet to take its seat: commands wait */
 	struct rider *next, *tid_next;
 };
 

@@ -151,6 +151,29 @@ void tracker_carrier_gone(struct tracker *tk, struct track_news *n)
 		tk->ops->idle(tk->arg);
 }
 
+int principal_new(struct principal **out, struct job *load, struct err *e)
+{
+	CLEANUP_FREE struct principal *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return err_set(e, ENOMEM, "no memory");
+	if (credentials_of(load->pid, &p->who, e) < 0)
+		return -e->no;
+	p->refs = 1;
+	p->rights = load->cmd.rights;
+	p->limits = load->cmd.limits;
+	*out = take_ptr(&p);
+	return 0;
+}
+
+void principal_unref(struct principal *p)
+{
+	if (!p || --p->refs)
+		return;
+	credentials_drop(&p->who);
+	free(p);
+}
+
 /* With the last one the carriers go. The program in the scheduler stays: it takes long to load, and
  * while nobody is followed it takes next to nothing to run. */
 void rider_free(struct tracker *tk, struct rider *r)
@@ -164,6 +187,7 @@ void rider_free(struct tracker *tk, struct rider *r)
 	tk->tr.seats[r->slot].rider = NULL;
 	r->tenant->rider = NULL;
 	tk->tr.stats->threads--;
+	principal_unref(r->whose);
 	free(r->end);
 	free(r);
 	if (tk->riders)

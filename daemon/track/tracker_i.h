@@ -22,6 +22,9 @@ struct tracker {
 struct rider *rider_find(struct tracker *tk, pid_t tid);
 /* One for @t, with a slot and a seat, but not seated. ENOMEM, ENOSPC. */
 int rider_new(struct tracker *tk, struct tenant *t, pid_t tid, struct rider **out, struct err *e);
+/* -ENOMEM, -ESRCH. */
+int principal_new(struct principal **out, struct job *load, struct err *e);
+void principal_unref(struct principal *p);
 void rider_free(struct tracker *tk, struct rider *r);
 /* Its thread has another number. */
 void rider_rename(struct tracker *tk, struct rider *r, pid_t tid);
