@@ -75,7 +75,7 @@ static void come_to_nothing(
 {
 	struct job *job = child ? calloc(1, sizeof(*job)) : NULL;
 
-	tracer_release(tk->tr.tracer, tid);
+	tracker_release(tk, tid);
 	if (job) {
 		*job = (struct job){.tenant = child, .cmd.verb = CMD_DESTROY, .done = destroyed};
 		tk->ops->submit(tk->arg, job);
@@ -138,7 +138,7 @@ static void take_birth(struct tracker *tk, struct track_news *n)
 	struct err e;
 
 	if (!parent || !parent->root->child) {
-		tracer_release(tk->tr.tracer, ev->other);
+		tracker_release(tk, ev->other);
 		return;
 	}
 	if (make_child(tk, parent, ev->other, b, &child, &e) < 0) {
@@ -177,9 +177,12 @@ static int may_still(const struct rider *r, struct err *e)
 static void take_exec(struct tracker *tk, struct track_news *n)
 {
 	CLEANUP_FREE struct event *ev = link_entry(n, struct event, news);
+	struct leaving *l = tracker_leaving(tk, ev->one);
 	struct rider *r = rider_find(tk, ev->one);
 	struct err e;
 
+	if (l)
+		l->tid = ev->other;
 	if (r && ev->one != ev->other)
 		rider_rename(tk, r, ev->other);
 	if (r && may_still(r, &e) < 0) {
@@ -201,9 +204,12 @@ static void executed(void *arg, pid_t was, pid_t now)
 static void take_end(struct tracker *tk, struct track_news *n)
 {
 	CLEANUP_FREE struct event *ev = link_entry(n, struct event, news);
+	struct leaving *l = tracker_leaving(tk, ev->one);
 	struct rider *r = rider_find(tk, ev->one);
 
-	if (r)
+	if (l)
+		tracker_left(tk, l);
+	else if (r)
 		rider_end(tk, r);
 }
 

@@ -180,7 +180,7 @@ static int follow(struct tracker *tk, struct load_steps *l, struct rider *r)
 	}
 	unseat(tk, r);
 	if (r->traced)
-		tracer_release(tk->tr.tracer, r->tid);
+		tracker_release(tk, r->tid);
 	sched_forget(tk->tr.sched, r->slot);
 	return rc;
 }
@@ -236,6 +236,7 @@ int tracker_load(struct tracker *tk, struct job *job, struct err *e)
 	struct load_steps *l = calloc(1, sizeof(*l));
 	struct cpus where = {{0}};
 	struct principal *whose = NULL;
+	struct leaving *leaving;
 	struct rider *r;
 	int rc;
 
@@ -244,6 +245,13 @@ int tracker_load(struct tracker *tk, struct job *job, struct err *e)
 	l->job = job;
 	l->target.dir = -1;
 	rc = prepare(tk, l, &where, &whose, e);
+	leaving = rc == 0 ? tracker_leaving(tk, l->target.tid) : NULL;
+	if (leaving && !job->cmd.untraced) {
+		queue_put(&leaving->loads, &job->link); /* and then from the beginning */
+		principal_unref(whose);
+		steps_free(l);
+		return 0;
+	}
 	if (rc == 0)
 		rc = rider_new(tk, job->tenant, l->target.tid, &r, e);
 	if (rc < 0) {

@@ -31,6 +31,8 @@ void tracker_free(struct tracker *tk)
 	if (tk->tr.sched)
 		sched_close(tk->tr.sched);
 	virtuals_close(&tk->x.virtuals);
+	while (tk->leaving)
+		tracker_left(tk, tk->leaving);
 	free(tk->tr.seats);
 	free(tk);
 }
@@ -237,6 +239,47 @@ void tracker_died(struct tracker *tk, struct track_news *n)
 		atomic_store(&s->dying, false);
 }
 
+/* --- Those that are let go of */
+
+/* Without memory, a load that comes too soon is EBUSY. */
+void tracker_release(struct tracker *tk, pid_t tid)
+{
+	struct leaving *l = calloc(1, sizeof(*l));
+
+	if (l) {
+		l->tid = tid;
+		l->next = tk->leaving;
+		tk->leaving = l;
+	}
+	tracer_release(tk->tr.tracer, tid);
+}
+
+struct leaving *tracker_leaving(struct tracker *tk, pid_t tid)
+{
+	struct leaving *l = tk->leaving;
+
+	while (l && l->tid != tid)
+		l = l->next;
+	return l;
+}
+
+void tracker_left(struct tracker *tk, struct leaving *l)
+{
+	struct link *waiting = queue_take(&l->loads);
+	struct leaving **at = &tk->leaving;
+
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
+	free(l);
+	while (waiting) {
+		struct job *job = link_entry(waiting, struct job, link);
+
+		waiting = waiting->next;
+		tk->ops->submit(tk->arg, job);
+	}
+}
+
 /* --- Carriers */
 
 int tracker_man(struct tracker *tk, const struct cpus *where, struct err *e)
@@ -320,7 +363,7 @@ void tracker_unloaded(struct tracker *tk, struct tenant *t)
 
 	/* Of one that has ended, the number may be another's. */
 	if (r->traced && r->tid && !__atomic_load_n(&s->dead, __ATOMIC_ACQUIRE))
-		tracer_release(tk->tr.tracer, r->tid);
+		tracker_release(tk, r->tid);
 	sched_forget(tk->tr.sched, r->slot);
 	rider_free(tk, r);
 }

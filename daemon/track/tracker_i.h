@@ -8,6 +8,13 @@
 
 enum { TID_BUCKETS = 4096 };
 
+/* A thread that the tracer is letting go of: only then can it be seized again. */
+struct leaving {
+	pid_t tid;
+	struct queue loads; /* that wait for it */
+	struct leaving *next;
+};
+
 struct tracker {
 	struct track tr;
 	const struct tracker_ops *ops;
@@ -16,6 +23,7 @@ struct tracker {
 	struct rider *riders; /* all of them, */
 	struct rider *by_tid[TID_BUCKETS];
 	unsigned next_slot;
+	struct leaving *leaving;
 };
 
 /* The rider of thread @tid, or NULL. */
@@ -41,6 +49,13 @@ void rider_come(struct tracker *tk, struct rider *r, int rc);
 void rider_prod(struct tracker *tk, const struct rider *r);
 /* Its thread has ended, or may not be followed any more. */
 void rider_end(struct tracker *tk, struct rider *r);
+
+/* Lets go of a thread. */
+void tracker_release(struct tracker *tk, pid_t tid);
+/* The one of that number, or NULL. */
+struct leaving *tracker_leaving(struct tracker *tk, pid_t tid);
+/* It has gone. */
+void tracker_left(struct tracker *tk, struct leaving *l);
 
 /* Carriers for all of @where. */
 int tracker_man(struct tracker *tk, const struct cpus *where, struct err *e);
