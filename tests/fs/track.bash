@@ -3,7 +3,7 @@
 # contexts on them. Load it after common.
 
 PROGRAMS=()
-declare -A INPUT
+declare -gA INPUT
 
 track_setup() {
 	local program
@@ -119,8 +119,11 @@ letter() {
 	sed 's/.*) \(.\).*/\1/' "/proc/$1/task/${2-$1}/stat"
 }
 
+# Who is traced and stopped (T) is t, with any tracer.
 letter_is() { # PID LETTER
-	[ "$(letter "$1")" = "$2" ]
+	local letter
+	letter=$(letter "$1")
+	[ "$letter" = "$2" ] || { [ "$2" = T ] && [ "$letter" = t ] && [ "$(tracer_of "$1")" != 0 ]; }
 }
 
 tracer_of() {
