@@ -30,7 +30,7 @@ all_right() {
 all_counted() {
 	local faults tid
 
-	faults=$(event page-faults)
+	faults=$(user_event page-faults)
 	(cd "$MNT/ctx" && mkdir "${TIDS[@]}")
 	for tid in "${TIDS[@]}"; do
 		echo "$faults" >"$MNT/ctx/$tid/pmc/0"

@@ -243,6 +243,7 @@ debug() {
 @test "ptrace=no: counted, not traced, and its end is told" {
 	serve --backend=perf
 	begin a subject faults 20000
+	pid=$PID
 	monitor a "$TID" page-faults ptrace=no
 	[ "$(tracer_of "$TID")" = 0 ]
 	debug d "$TID" ok
@@ -250,7 +251,7 @@ debug() {
 	go a
 	finished a
 	its_faults a "$TID"
-	kill -KILL "$PID"
+	kill -KILL "$pid"
 	message "end*"
 	holds "$C/state" "zombie tid=$TID"
 }
@@ -346,6 +347,7 @@ all_followed() {
 	files=$(daemon_files)
 	go a
 	said a "^ended 500 "
+	told
 	[ "$(ls "$C/children" | wc -l)" = 500 ]
 	[ "$(grep -c zombie "$C"/children/*/state | grep -c ':1$')" = 500 ]
 	# Being born and dying causes faults that the kernel has for its own before and after.
