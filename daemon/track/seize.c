@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+/* Seizing a thread: asked for by any, done by the tracer's. */
+#include "daemon/track/tracer_i.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+
+enum { STUCK_MS = 5 }; /* when waiting for the tracer's thread is not enough: see bury() */
+
+struct seizure {
+	struct link link;
+	pid_t tid;
+	bool follow;
+	bool done; /* under the lock */
+	int rc;
+	struct err *err;
+};
+
+/* A line "@name:\tNUMBER" of its status; 0: there is none. */
+static pid_t status_number(pid_t tid, const char *name)
+{
+	CLEANUP_FCLOSE FILE *f = NULL;
+	char path[32], line[256];
+	size_t n = strlen(name);
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, name, n) == 0 && line[n] == ':')
+			return (pid_t)strtol(line + n + 1, NULL, 10);
+	return 0;
+}
+
+static int traced_by(pid_t tid, pid_t by, struct err *e)
+{
+	CLEANUP_FCLOSE FILE *f = NULL;
+	char path[32], name[32] = "?";
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", by);
+	f = fopen(path, "re");
+	if (f && fgets(name, sizeof(name), f))
+		name[strcspn(name, "\n")] = '\0';
+	return err_set(e, EBUSY,
+		"thread %d is traced by %d (%s) already: end that first, or load with ptrace=no",
+		tid, by, name);
+}
+
+static int refused(const struct tracer *tr, pid_t tid, int no, struct err *e)
+{
+	pid_t by = status_number(tid, "TracerPid");
+
+	if (no == ESRCH || tracer_is_zombie(tid) || (kill(tid, 0) < 0 && errno == ESRCH))
+		return err_set(e, ESRCH, "there is no thread %d, or it has ended", tid);
+	if (by == tr->tid)
+		return err_set(e, EBUSY, "thread %d is followed already", tid);
+	if (by)
+		return traced_by(tid, by, e);
+	return err_set(e, no,
+		"PTRACE_SEIZE: %s: thread %d cannot be traced: this needs CAP_SYS_PTRACE, and "
+		"kernel.yama.ptrace_scope below 3",
+		err_name(no), tid);
+}
+
+/* A first thread that has ended is refused; by the next time, its number may be that of a thread of
+ * its process that executes a program. */
+static int ptrace_seize(pid_t tid, long options)
+{
+	int no;
+
+	if (ptrace(PTRACE_SEIZE, tid, 0, options) == 0)
+		return 0;
+	no = errno;
+	if (no != EPERM || status_number(tid, "TracerPid") || tracer_is_zombie(tid))
+		return -no;
+	return ptrace(PTRACE_SEIZE, tid, 0, options) == 0 ? 0 : -errno;
+}
+
+/* If there is one already, it has vanished: the kernel would have refused to seize it again. */
+static struct tracee *add(struct tracer *tr, struct tracee *t, pid_t tid)
+{
+	struct tracee *old = tracees_find(&tr->all, tid);
+
+	if (old)
+		tracer_forget(tr, old);
+	t->tid = tid;
+	tracer_add(tr, t);
+	return t;
+}
+
+static int seize(struct tracer *tr, const struct seizure *s)
+{
+	CLEANUP_FREE struct tracee *t = calloc(1, sizeof(*t));
+	pid_t first = status_number(s->tid, "Tgid");
+	long options = PTRACE_O_TRACEEXEC;
+	int rc;
+
+	if (!t)
+		return err_set(s->err, ENOMEM, "no memory to follow thread %d", s->tid);
+	if (s->follow)
+		options |= PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+	rc = ptrace_seize(s->tid, options);
+	if (rc < 0)
+		return refused(tr, s->tid, -rc, s->err);
+	if (tracer_traces(s->tid) || !tracer_traces(first)) {
+		t->known = true;
+		add(tr, take_ptr(&t), s->tid);
+		return 0;
+	}
+	/* While we waited for its exec, it has got another number. */
+	t->wants = WANT_RELEASE;
+	tracer_settle(tr, add(tr, take_ptr(&t), first));
+	return err_set(
+		s->err, ESRCH, "thread %d has executed a program, and is %d now", s->tid, first);
+}
+
+void tracer_answer_seizures(struct tracer *tr)
+{
+	for (struct link *next, *l = queue_take(&tr->seizures); l; l = next) {
+		struct seizure *s = link_entry(l, struct seizure, link);
+		int rc;
+
+		next = l->next;
+		rc = seize(tr, s);
+		pthread_mutex_lock(&tr->lock);
+		s->rc = rc;
+		s->done = true;
+		pthread_cond_broadcast(&tr->seized);
+		pthread_mutex_unlock(&tr->lock);
+	}
+}
+
+/* Looks first: stops of tracees are reported whether one asks for them or not. */
+static bool collect_end(pid_t tid)
+{
+	siginfo_t si = {0};
+
+	if (waitid(P_PID, (id_t)tid, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 || !si.si_pid ||
+		si.si_code == CLD_TRAPPED || si.si_code == CLD_STOPPED)
+		return false;
+	return waitid(P_PID, (id_t)tid, &si, WEXITED | WNOHANG | __WALL) == 0;
+}
+
+/*
+ * PTRACE_SEIZE waits while the thread's process executes a program. That waits for its other
+ * threads to be gone; and if they are tracees, for the tracer to collect their ends: which any
+ * thread of its process may, and the one that waits for it does. Called with the lock held.
+ */
+static void bury(struct tracer *tr)
+{
+	for (size_t i = 0; i < tr->all.nbuckets; i++)
+		for (struct tracee *t = tr->all.bucket[i]; t; t = t->next)
+			if (collect_end(t->tid))
+				tracer_want(tr, t, WANT_BURIED, 0);
+}
+
+/* The lock is held, but while it waits. */
+static void await(struct tracer *tr, const struct seizure *s)
+{
+	struct timespec until;
+
+	while (!s->done) {
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += STUCK_MS * 1000000L;
+		until.tv_sec += until.tv_nsec / 1000000000L;
+		until.tv_nsec %= 1000000000L;
+		if (pthread_cond_timedwait(&tr->seized, &tr->lock, &until) == ETIMEDOUT)
+			bury(tr);
+	}
+}
+
+int tracer_seize(struct tracer *tr, pid_t tid, bool follow, struct err *e)
+{
+	struct seizure s = {.tid = tid, .follow = follow, .err = e};
+
+	queue_put(&tr->seizures, &s.link);
+	eventfd_write(tr->bell, 1);
+	pthread_mutex_lock(&tr->lock);
+	await(tr, &s);
+	pthread_mutex_unlock(&tr->lock);
+	return s.rc;
+}
