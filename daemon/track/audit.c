@@ -8,39 +8,20 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 
 enum {
-	PERIOD_MS = 250,
+	PERIOD_NS = 250000000,
 	BUCKETS = 1024, /* at a time, not to keep others waiting */
 	DOUBTS = 4,
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 void tracer_suspect(struct tracer *tr)
 {
 	tr->to_audit = tr->all.nbuckets;
-	if (!tr->audit_ms)
-		tr->audit_ms = now_ms() + PERIOD_MS;
-}
-
-int tracer_audit_timeout(const struct tracer *tr)
-{
-	uint64_t now;
-
-	if (!tr->audit_ms)
-		return -1;
-	now = now_ms();
-	return tr->audit_ms > now ? (int)(tr->audit_ms - now) : 0;
+	if (!tr->audit_at)
+		tr->audit_at = tracer_now() + PERIOD_NS;
 }
 
 bool tracer_is_zombie(pid_t tid)
@@ -99,9 +80,9 @@ void tracer_audit(struct tracer *tr)
 {
 	bool again = false;
 
-	if (!tr->audit_ms || now_ms() < tr->audit_ms)
+	if (!tr->audit_at || tracer_now() < tr->audit_at)
 		return;
-	tr->audit_ms = 0;
+	tr->audit_at = 0;
 	for (int n = 0; n < BUCKETS && tr->to_audit; n++, tr->to_audit--) {
 		struct tracee *next;
 
@@ -114,5 +95,5 @@ void tracer_audit(struct tracer *tr)
 	if (again)
 		tracer_suspect(tr);
 	else if (tr->to_audit)
-		tr->audit_ms = now_ms() + PERIOD_MS;
+		tr->audit_at = tracer_now() + PERIOD_NS;
 }

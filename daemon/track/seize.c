@@ -25,17 +25,18 @@ struct seizure {
 	struct err *err;
 };
 
-static pid_t tracer_of(pid_t tid)
+/* A line "@name:\tNUMBER" of its status; 0: there is none. */
+static pid_t status_number(pid_t tid, const char *name)
 {
 	CLEANUP_FCLOSE FILE *f = NULL;
 	char path[32], line[256];
-	pid_t by;
+	size_t n = strlen(name);
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "TracerPid: %d", &by) == 1)
-			return by;
+		if (strncmp(line, name, n) == 0 && line[n] == ':')
+			return (pid_t)strtol(line + n + 1, NULL, 10);
 	return 0;
 }
 
@@ -55,7 +56,7 @@ static int traced_by(pid_t tid, pid_t by, struct err *e)
 
 static int refused(const struct tracer *tr, pid_t tid, int no, struct err *e)
 {
-	pid_t by = tracer_of(tid);
+	pid_t by = status_number(tid, "TracerPid");
 
 	if (no == ESRCH || tracer_is_zombie(tid) || (kill(tid, 0) < 0 && errno == ESRCH))
 		return err_set(e, ESRCH, "there is no thread %d, or it has ended", tid);
@@ -65,7 +66,6 @@ static int refused(const struct tracer *tr, pid_t tid, int no, struct err *e)
 		return traced_by(tid, by, e);
 	return err_set(e, no,
 		"PTRACE_SEIZE: %s: thread %d cannot be traced: this needs CAP_SYS_PTRACE, and "
-		"sysctl "
 		"kernel.yama.ptrace_scope below 3",
 		err_name(no), tid);
 }
@@ -74,18 +74,33 @@ static int refused(const struct tracer *tr, pid_t tid, int no, struct err *e)
  * its process that executes a program. */
 static int ptrace_seize(pid_t tid, long options)
 {
+	int no;
+
 	if (ptrace(PTRACE_SEIZE, tid, 0, options) == 0)
 		return 0;
-	if (errno != EPERM || tracer_of(tid) || tracer_is_zombie(tid))
-		return -errno;
+	no = errno;
+	if (no != EPERM || status_number(tid, "TracerPid") || tracer_is_zombie(tid))
+		return -no;
 	return ptrace(PTRACE_SEIZE, tid, 0, options) == 0 ? 0 : -errno;
+}
+
+/* If there is one already, it has vanished: the kernel would have refused to seize it again. */
+static struct tracee *add(struct tracer *tr, struct tracee *t, pid_t tid)
+{
+	struct tracee *old = tracees_find(&tr->all, tid);
+
+	if (old)
+		tracer_forget(tr, old);
+	t->tid = tid;
+	tracer_add(tr, t);
+	return t;
 }
 
 static int seize(struct tracer *tr, const struct seizure *s)
 {
 	CLEANUP_FREE struct tracee *t = calloc(1, sizeof(*t));
+	pid_t first = status_number(s->tid, "Tgid");
 	long options = PTRACE_O_TRACEEXEC;
-	struct tracee *old;
 	int rc;
 
 	if (!t)
@@ -95,14 +110,16 @@ static int seize(struct tracer *tr, const struct seizure *s)
 	rc = ptrace_seize(s->tid, options);
 	if (rc < 0)
 		return refused(tr, s->tid, -rc, s->err);
-	/* One that has vanished, or this would have been refused. */
-	old = tracees_find(&tr->all, s->tid);
-	if (old)
-		tracer_forget(tr, old);
-	t->tid = s->tid;
-	t->known = true;
-	tracer_add(tr, take_ptr(&t));
-	return 0;
+	if (tracer_traces(s->tid) || !tracer_traces(first)) {
+		t->known = true;
+		add(tr, take_ptr(&t), s->tid);
+		return 0;
+	}
+	/* While we waited for its exec, it has got another number. */
+	t->wants = WANT_RELEASE;
+	tracer_settle(tr, add(tr, take_ptr(&t), first));
+	return err_set(
+		s->err, ESRCH, "thread %d has executed a program, and is %d now", s->tid, first);
 }
 
 void tracer_answer_seizures(struct tracer *tr)

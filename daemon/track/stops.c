@@ -103,7 +103,8 @@ static struct tracee *foundling(struct tracer *tr, pid_t tid)
 	return t;
 }
 
-/* The child may have come before, and be waiting for this; or it has been killed. */
+/* The child may have come before, and be waiting for this; or it has been killed. Else it comes
+ * just now, mostly, and one signal tells of both. */
 static void birth(struct tracer *tr, const struct tracee *parent)
 {
 	unsigned long tid = 0;
@@ -118,6 +119,8 @@ static void birth(struct tracer *tr, const struct tracee *parent)
 		return;
 	t->known = true;
 	tr->ops->born(tr->arg, parent->tid, t->tid);
+	if (!t->stopped)
+		tracer_look(tr, t->tid);
 }
 
 /*
@@ -132,12 +135,12 @@ static struct tracee *executed(struct tracer *tr, pid_t now, pid_t *was)
 
 	if (ptrace(PTRACE_GETEVENTMSG, now, 0, &msg) < 0)
 		return NULL;
-	*was = (pid_t)msg;
-	t = tracees_find(&tr->all, *was);
+	t = tracees_find(&tr->all, (pid_t)msg);
 	if (!t || t == first)
 		return first;
+	*was = t->tid;
 	if (first)
-		(void)0;
+		tracer_forget(tr, first);
 	tracer_rename(tr, t, now);
 	return t;
 }
@@ -155,8 +158,8 @@ static void on_event(struct tracer *tr, pid_t tid, int event, int sig)
 	struct tracee *t;
 	pid_t was = tid;
 
-	/* First: after an exec that has changed its number, the kernel does not let us near it
-	 * before. */
+	/* First: by exec, its number may have changed, and the kernel wants to be sure that we
+	 * know. */
 	take(tid, WSTOPPED);
 	t = event == PTRACE_EVENT_EXEC ? executed(tr, tid, &was) : tracees_find(&tr->all, tid);
 	if (!t && event == PTRACE_EVENT_STOP)
@@ -168,9 +171,9 @@ static void on_event(struct tracer *tr, pid_t tid, int event, int sig)
 	t->stopped = true;
 	t->interrupted = false;
 	t->group = event == PTRACE_EVENT_STOP && sig != SIGTRAP;
-	if (event == PTRACE_EVENT_EXEC)
+	if (t->known && event == PTRACE_EVENT_EXEC)
 		tell_exec(tr, t, was);
-	else if (event != PTRACE_EVENT_STOP)
+	else if (t->known && event != PTRACE_EVENT_STOP)
 		birth(tr, t);
 	tracer_settle(tr, t);
 }
@@ -198,11 +201,12 @@ static void on_end(struct tracer *tr, pid_t tid)
 	tracer_suspect(tr);
 }
 
-bool tracer_look(struct tracer *tr)
+bool tracer_look(struct tracer *tr, pid_t tid)
 {
 	siginfo_t si = {0};
 
-	if (waitid(P_ALL, 0, &si, OURS | WEXITED | WSTOPPED | WNOWAIT) < 0 || !si.si_pid)
+	if (waitid(tid ? P_PID : P_ALL, (id_t)tid, &si, OURS | WEXITED | WSTOPPED | WNOWAIT) < 0 ||
+		!si.si_pid)
 		return false;
 	if (si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED)
 		on_end(tr, si.si_pid);

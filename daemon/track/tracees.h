@@ -24,7 +24,7 @@ struct tracee {
 	pid_t tid;
 
 	/* The tracer's thread's own: */
-	bool known;          /* who made it: until then, nobody is told of it */
+	bool known;          /* to others: until they are told who made it, it is not */
 	bool stopped;        /* it stands still, and waits for us */
 	bool group;          /* in that, its process is stopped by a signal: it must not run */
 	bool interrupted;    /* it has been asked to stop, and has not since */

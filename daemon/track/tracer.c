@@ -16,7 +16,7 @@
 #include "daemon/cpu/thread.h"
 #include "daemon/track/tracer_i.h"
 
-enum { REPORTS_MAX = 256 }; /* before orders have their turn */
+enum { REPORTS_MAX = 64 }; /* before orders have their turn */
 
 void tracer_add(struct tracer *tr, struct tracee *t)
 {
@@ -34,16 +34,21 @@ void tracer_rename(struct tracer *tr, struct tracee *t, pid_t tid)
 	pthread_mutex_unlock(&tr->lock);
 }
 
+static void forget_wants(struct tracer *tr, struct tracee *t)
+{
+	struct tracee **at = &tr->due;
+
+	while (*at != t)
+		at = &(*at)->next_due;
+	*at = t->next_due;
+}
+
 void tracer_forget(struct tracer *tr, struct tracee *t)
 {
 	pthread_mutex_lock(&tr->lock);
 	tracees_remove(&tr->all, t);
-	for (struct tracee **at = &tr->due; t->due; at = &(*at)->next_due) {
-		if (*at == t) {
-			*at = t->next_due;
-			t->due = false;
-		}
-	}
+	if (t->due)
+		forget_wants(tr, t);
 	pthread_mutex_unlock(&tr->lock);
 	if (t->known)
 		tr->ops->ended(tr->arg, t->tid);
@@ -125,21 +130,60 @@ static void obey(struct tracer *tr)
 
 /* The thread */
 
-/* The signal wakes up for reports, and says itself what one of them is, if not of which it is the
- * last: it is one signal, however many there are. Returns who has ended, or 0. */
-static pid_t sleep_until_news(struct tracer *tr)
+uint64_t tracer_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void sleep_until_news(struct tracer *tr)
 {
 	struct pollfd fds[2] = {{tr->sigchld, POLLIN, 0}, {tr->bell, POLLIN, 0}};
-	struct signalfd_siginfo si;
+	uint64_t now = tracer_now(), until = tr->scan ? tr->scan_at : UINT64_MAX, ns = 0;
+	struct timespec timeout;
 	eventfd_t rings;
 
-	poll(fds, 2, tracer_audit_timeout(tr));
+	if (tr->audit_at && tr->audit_at < until)
+		until = tr->audit_at;
+	if (until > now)
+		ns = until - now;
+	timeout.tv_sec = (time_t)(ns / 1000000000);
+	timeout.tv_nsec = (long)(ns % 1000000000);
+	ppoll(fds, 2, until == UINT64_MAX ? NULL : &timeout, NULL);
 	eventfd_read(tr->bell, &rings);
-	if (read(tr->sigchld, &si, sizeof(si)) != sizeof(si))
-		return 0;
-	if (si.ssi_code != CLD_EXITED && si.ssi_code != CLD_KILLED && si.ssi_code != CLD_DUMPED)
-		return 0;
-	return (pid_t)si.ssi_pid;
+}
+
+/* A signal tells of one report, and of no other that comes before it has been read. */
+static void hear(struct tracer *tr)
+{
+	struct signalfd_siginfo si;
+
+	for (int n = 0; n < REPORTS_MAX && read(tr->sigchld, &si, sizeof(si)) == sizeof(si); n++) {
+		bool ended = si.ssi_code == CLD_EXITED || si.ssi_code == CLD_KILLED ||
+			     si.ssi_code == CLD_DUMPED;
+
+		tr->scan = true;
+		if (!tracer_look(tr, (pid_t)si.ssi_pid) && ended)
+			tracer_check_end(tr, (pid_t)si.ssi_pid);
+	}
+}
+
+/* The others are found by having the kernel look at all tracees: for half of the time at most, as
+ * there may be thousands. */
+static void scan(struct tracer *tr)
+{
+	uint64_t begin = tracer_now(), end;
+	int n = 0;
+
+	if (!tr->scan || begin < tr->scan_at)
+		return;
+	while (n < REPORTS_MAX && tracer_look(tr, 0))
+		n++;
+	end = tracer_now();
+	tr->scan = n == REPORTS_MAX;
+	tr->scan_at = end + (end - begin);
 }
 
 /* Before ordinary threads, where that is permitted: tracees wait for us. */
@@ -158,17 +202,11 @@ static void *tracer_main(void *arg)
 	tr->tid = gettid();
 	hurry();
 	while (!atomic_load(&tr->quit)) {
-		pid_t ended = sleep_until_news(tr);
-		int n = 0;
-
-		while (n < REPORTS_MAX && tracer_look(tr))
-			n++;
-		if (n == REPORTS_MAX)
-			eventfd_write(tr->bell, 1);
-		if (ended)
-			tracer_check_end(tr, ended);
+		sleep_until_news(tr);
+		hear(tr);
 		obey(tr);
 		tracer_answer_seizures(tr);
+		scan(tr);
 		tracer_audit(tr);
 	}
 	return NULL;

@@ -28,11 +28,16 @@ struct tracer {
 	struct tracees all; /* this table, and what a tracee says it guards there, */
 	struct tracee *due; /* and those whose wants have changed */
 
-	uint64_t audit_ms;        /* when to audit next; 0: no need to */
+	bool scan;        /* there may be reports that no signal has told of; */
+	uint64_t scan_at; /* when to look for them at the earliest */
+
+	uint64_t audit_at;        /* when to audit next; 0: no need to */
 	size_t audited, to_audit; /* the last bucket that was, and how many are left */
 };
 
 /* tracer.c */
+
+uint64_t tracer_now(void); /* CLOCK_MONOTONIC, ns */
 
 void tracer_add(struct tracer *tr, struct tracee *t);
 /* It has ended, or is not traced any more. */
@@ -44,8 +49,8 @@ void tracer_want(struct tracer *tr, struct tracee *t, unsigned set, unsigned cle
 
 /* stops.c */
 
-/* Deals with one report of the kernel. false: there is none. */
-bool tracer_look(struct tracer *tr);
+/* Deals with one report of the kernel, of @tid or (0) of any. false: there is none. */
+bool tracer_look(struct tracer *tr, pid_t tid);
 /* Does what is wanted of it as far as it can be done now. */
 void tracer_settle(struct tracer *tr, struct tracee *t);
 void tracer_let_go(struct tracer *tr, struct tracee *t);
@@ -56,8 +61,7 @@ bool tracer_traces(pid_t tid);
 
 /* Something of the kind may happen, or have happened. */
 void tracer_suspect(struct tracer *tr);
-int tracer_audit_timeout(const struct tracer *tr); /* for poll() */
-void tracer_audit(struct tracer *tr);              /* if it is time to */
+void tracer_audit(struct tracer *tr); /* if it is time to */
 /* The kernel has said that @tid has ended, not to whom it would report it. */
 void tracer_check_end(struct tracer *tr, pid_t tid);
 bool tracer_is_zombie(pid_t tid);

@@ -1,0 +1,987 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The tracer against programs that know what should happen to them, and their parents: whatever
+ * they see untraced, they must see traced.
+ */
+#include "daemon/track/tracer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "tests/unit/tracing.h"
+
+#define START(t, ...) target_start(t, (const char *const[]){__VA_ARGS__, NULL})
+
+static struct trace trace;
+static struct err err;
+
+static int begin(void **state)
+{
+	(void)state;
+	trace_begin(&trace);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	trace_end(&trace);
+	return 0;
+}
+
+static void seize(pid_t tid, bool follow)
+{
+	if (tracer_seize(trace.tr, tid, follow, &err) != 0)
+		fail_msg("%s", err.text);
+}
+
+static int found(int kind, pid_t a, pid_t b)
+{
+	int place = trace_find(&trace, kind, a, b, PATIENCE_MS);
+
+	if (place < 0)
+		fail_msg("no news of kind %d of %d, %d", kind, a, b);
+	return place;
+}
+
+static void release(pid_t tid)
+{
+	tracer_release(trace.tr, tid);
+	found(ENDED, tid, 0);
+	trace_clear(&trace);
+}
+
+static void hold(pid_t tid)
+{
+	tracer_hold(trace.tr, tid);
+	found(HELD, tid, 0);
+	trace_clear(&trace);
+}
+
+static bool runs(pid_t tid)
+{
+	return await_state(tid, "RSD");
+}
+
+/* Runs "target @what @pid"; its exit status. */
+static int run_tool(const char *what, pid_t pid)
+{
+	char number[16];
+	int status;
+	pid_t tool;
+
+	snprintf(number, sizeof(number), "%d", pid);
+	tool = fork();
+	if (tool == 0) {
+		execl(TARGET, TARGET, what, number, NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(tool, &status, 0), tool);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int test_attach(pid_t pid)
+{
+	return run_tool("attach", pid);
+}
+
+/* Who may trace */
+
+static void test_refusals(void **state)
+{
+	char number[16];
+	struct target t, other;
+	pid_t dead;
+
+	(void)state;
+	START(&t, "@", "wait");
+	seize(t.pid, false);
+	assert_int_equal(tracer_pid(t.pid) > 0, 1);
+	assert_int_equal(tracer_seize(trace.tr, t.pid, true, &err), -EBUSY);
+	assert_int_equal(test_attach(t.pid), EPERM);
+	release(t.pid);
+	assert_int_equal(tracer_pid(t.pid), 0);
+	assert_int_equal(test_attach(t.pid), 0);
+
+	snprintf(number, sizeof(number), "%d", t.pid);
+	START(&other, "@", "trace", number);
+	target_go(&other);
+	target_expect(&other, "traced");
+	assert_int_equal(tracer_seize(trace.tr, t.pid, false, &err), -EBUSY);
+	snprintf(number, sizeof(number), " %d ", other.pid);
+	assert_non_null(strstr(err.text, number));
+	target_go(&other);
+	target_expect(&other, "exited 0");
+	target_end(&other);
+	seize(t.pid, false);
+	target_end(&t);
+	found(ENDED, t.pid, 0);
+
+	assert_int_equal(tracer_seize(trace.tr, t.pid, false, &err), -ESRCH);
+	dead = fork();
+	if (dead == 0)
+		_exit(0);
+	assert_true(await_state(dead, "Z"));
+	assert_int_equal(tracer_seize(trace.tr, dead, false, &err), -ESRCH);
+	assert_int_equal(tracer_seize(trace.tr, getpid(), false, &err), -EPERM);
+	/* Nobody else has collected it: as the daemon's guard. */
+	assert_int_equal(waitpid(dead, NULL, 0), dead);
+}
+
+/* Orders for nobody do nothing. */
+static void test_nobody(void **state)
+{
+	struct target t;
+
+	(void)state;
+	START(&t, "@", "wait");
+	tracer_hold(trace.tr, t.pid);
+	tracer_go(trace.tr, t.pid);
+	tracer_release(trace.tr, t.pid);
+	seize(t.pid, false);
+	tracer_go(trace.tr, t.pid);
+	tracer_resume(trace.tr, t.pid);
+	release(t.pid);
+	assert_true(runs(t.pid));
+	target_end(&t);
+}
+
+static void test_free_lets_go(void **state)
+{
+	struct target running, held, stopped;
+	unsigned files = open_files();
+
+	(void)state;
+	trace_begin(&trace);
+	START(&running, "@", "wait");
+	START(&held, "@", "wait");
+	START(&stopped, "@", "wait");
+	kill(stopped.pid, SIGSTOP);
+	target_expect(&stopped, "stopped %d", SIGSTOP);
+	seize(running.pid, true);
+	seize(held.pid, true);
+	seize(stopped.pid, true);
+	hold(held.pid);
+	trace_end(&trace);
+	assert_int_equal(tracer_pid(running.pid), 0);
+	assert_int_equal(tracer_pid(held.pid), 0);
+	assert_int_equal(tracer_pid(stopped.pid), 0);
+	assert_true(runs(running.pid));
+	assert_true(runs(held.pid));
+	assert_true(await_state(stopped.pid, "T"));
+	target_end(&running);
+	target_end(&held);
+	target_end(&stopped);
+	assert_int_equal(open_files(), files);
+}
+
+/* Stopping and continuing, as a parent sees it */
+
+/* What is done between the steps; the parent must not see any of it. */
+enum meddling { UNTRACED, SEIZED, HELD_BETWEEN, SEIZED_STOPPED, RELEASED_STOPPED, MEDDLINGS };
+
+static void meddle(enum meddling how, pid_t pid, bool stopped)
+{
+	switch (how) {
+	case HELD_BETWEEN:
+		hold(pid);
+		if (!stopped)
+			tracer_resume(trace.tr, pid);
+		break;
+	case SEIZED_STOPPED:
+		if (stopped)
+			seize(pid, true);
+		else
+			release(pid);
+		break;
+	case RELEASED_STOPPED:
+		if (stopped) {
+			release(pid);
+			assert_int_equal(tracer_pid(pid), 0);
+			assert_true(await_state(pid, "T"));
+		} else {
+			seize(pid, true);
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+static void stop_and_continue(enum meddling how)
+{
+	static const int stops[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP};
+	struct target t;
+
+	START(&t, "@", "wait");
+	if (how == SEIZED || how == HELD_BETWEEN || how == RELEASED_STOPPED)
+		seize(t.pid, true);
+	for (unsigned i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
+		kill(t.pid, stops[i]);
+		target_expect(&t, "stopped %d", stops[i]);
+		assert_true(await_state(t.pid, "Tt"));
+		meddle(how, t.pid, true);
+		assert_true(await_state(t.pid, "Tt"));
+		kill(t.pid, SIGCONT);
+		if (how == HELD_BETWEEN)
+			tracer_resume(trace.tr, t.pid);
+		target_expect(&t, "continued");
+		assert_true(runs(t.pid));
+		meddle(how, t.pid, false);
+	}
+	kill(t.pid, SIGSTOP);
+	target_expect(&t, "stopped %d", SIGSTOP);
+	kill(t.pid, SIGKILL);
+	target_expect(&t, "killed %d", SIGKILL);
+	target_end(&t);
+}
+
+static void test_stop_and_continue(void **state)
+{
+	(void)state;
+	for (int how = 0; how < MEDDLINGS; how++)
+		stop_and_continue((enum meddling)how);
+}
+
+/* It does not run while it is held, and is not held once it has been resumed. */
+static void test_hold(void **state)
+{
+	struct target t;
+
+	(void)state;
+	START(&t, "@", "count", "1000000");
+	seize(t.pid, true);
+	target_go(&t);
+	assert_int_equal(target_number(&t, "ready"), t.pid);
+	assert_true(await_state(t.pid, "R"));
+	for (int i = 0; i < 100; i++) {
+		hold(t.pid);
+		assert_int_equal(state_of(t.pid), 't');
+		tracer_hold(trace.tr, t.pid);
+		tracer_resume(trace.tr, t.pid);
+		/* Before it can have taken effect, perhaps. An answer comes after it has. */
+		tracer_hold(trace.tr, t.pid);
+		tracer_resume(trace.tr, t.pid);
+		assert_int_equal(tracer_seize(trace.tr, t.pid, true, &err), -EBUSY);
+		assert_true(runs(t.pid));
+		trace_clear(&trace);
+	}
+	hold(t.pid);
+	release(t.pid);
+	assert_true(runs(t.pid));
+	seize(t.pid, true);
+	hold(t.pid);
+	kill(t.pid, SIGKILL);
+	target_expect(&t, "killed %d", SIGKILL);
+	target_end(&t);
+	found(ENDED, t.pid, 0);
+}
+
+/* Signals */
+
+struct sender {
+	pthread_t thread;
+	pid_t to;
+	int n;
+};
+
+static void send_value(pid_t to, int value)
+{
+	while (sigqueue(to, SIGRTMIN, (union sigval){.sival_int = value}) < 0 && errno == EAGAIN)
+		nap_us(200);
+}
+
+static void *send_values(void *arg)
+{
+	const struct sender *s = arg;
+
+	for (int i = 0; i < s->n; i++)
+		send_value(s->to, i);
+	return NULL;
+}
+
+static pid_t start_receiver(const char *mode, struct target *t, int n)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", n);
+	START(t, "@", mode, number);
+	target_go(t);
+	return target_number(t, "ready");
+}
+
+static void start_counting(struct target *t, struct sender *s)
+{
+	s->n = 20000;
+	s->to = start_receiver("count", t, s->n);
+	assert_int_equal(pthread_create(&s->thread, NULL, send_values, s), 0);
+}
+
+static void test_signals_while_held(void **state)
+{
+	struct target t;
+	struct sender s;
+
+	(void)state;
+	start_counting(&t, &s);
+	seize(t.pid, true);
+	for (int i = 0; i < 300; i++) {
+		if (i % 3)
+			hold(t.pid);
+		nap_us(rand() % 500);
+		tracer_resume(trace.tr, t.pid);
+		nap_us(rand() % 200);
+	}
+	pthread_join(s.thread, NULL);
+	target_go(&t);
+	target_expect(&t, "exited 0");
+	target_end(&t);
+}
+
+static void test_release_and_seize(void **state)
+{
+	struct target t;
+	struct sender s;
+
+	(void)state;
+	start_counting(&t, &s);
+	for (int i = 0; i < 1000; i++) {
+		seize(t.pid, true);
+		release(t.pid);
+	}
+	pthread_join(s.thread, NULL);
+	target_go(&t);
+	target_expect(&t, "exited 0");
+	target_end(&t);
+}
+
+/* The tracer is killed */
+
+static void meddle_for_ever(const pid_t *pids, int n)
+{
+	for (;;) {
+		pid_t pid = pids[rand() % n];
+
+		tracer_hold(trace.tr, pid);
+		nap_us(rand() % 100);
+		tracer_resume(trace.tr, pid);
+		nap_us(rand() % 500);
+		if (rand() % 8 == 0)
+			tracer_release(trace.tr, pid);
+		tracer_seize(trace.tr, pid, true, &err);
+	}
+}
+
+/* A process that traces these until it is killed. */
+static pid_t start_host(const pid_t *pids, int n, bool quiet)
+{
+	int ready[2];
+	pid_t host;
+	char c;
+
+	assert_int_equal(pipe(ready), 0);
+	host = fork();
+	if (host == 0) {
+		trace_begin(&trace);
+		for (int i = 0; i < n; i++)
+			if (tracer_seize(trace.tr, pids[i], true, &err) != 0)
+				_exit(1);
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
+		if (!quiet)
+			meddle_for_ever(pids, n);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	return host;
+}
+
+/* So many that the tracer always has signals to pass on when it is killed. */
+enum { COLLECTORS = 6, KILLED_VALUES = 100000 };
+
+static _Noreturn void send_to_all(const struct target *t)
+{
+	for (int i = 0; i < KILLED_VALUES; i++)
+		for (int k = 0; k < COLLECTORS; k++)
+			send_value(t[k].pid, i);
+	_exit(0);
+}
+
+static void test_killed(void **state)
+{
+	struct target t[COLLECTORS + 1], *stopped = &t[COLLECTORS];
+	pid_t pids[COLLECTORS + 1], sender, host;
+
+	(void)state;
+	for (int k = 0; k < COLLECTORS; k++)
+		pids[k] = start_receiver("collect", &t[k], KILLED_VALUES);
+	START(stopped, "@", "wait");
+	pids[COLLECTORS] = stopped->pid;
+	kill(stopped->pid, SIGSTOP);
+	target_expect(stopped, "stopped %d", SIGSTOP);
+	/* A process: a thread would not be there in the one that is forked to be killed. */
+	sender = fork();
+	if (sender == 0)
+		send_to_all(t);
+	for (unsigned i = 0; i < 50; i++) {
+		srand(i);
+		host = start_host(pids, COLLECTORS + 1, false);
+		nap_us(rand() % 10000);
+		kill(host, SIGKILL);
+		assert_int_equal(waitpid(host, NULL, 0), host);
+		for (int k = 0; k < COLLECTORS; k++) {
+			assert_int_equal(tracer_pid(pids[k]), 0);
+			assert_true(runs(pids[k]));
+		}
+		assert_int_equal(tracer_pid(stopped->pid), 0);
+		assert_true(await_state(stopped->pid, "T"));
+	}
+	assert_int_equal(waitpid(sender, NULL, 0), sender);
+	for (int k = 0; k < COLLECTORS; k++) {
+		target_go(&t[k]);
+		target_expect(&t[k], "exited 0");
+		target_end(&t[k]);
+	}
+	kill(stopped->pid, SIGCONT);
+	target_expect(stopped, "continued");
+	target_end(stopped);
+}
+
+/* Makes the thread @tid go on to its next system call, or out of one. false: it waits in one. */
+static bool next_call(pid_t tid)
+{
+	assert_int_equal(ptrace(PTRACE_SYSCALL, tid, 0, 0), 0);
+	for (int i = 0; i < 200; i++) {
+		pid_t pid = waitpid(tid, NULL, __WALL | WNOHANG);
+
+		assert_true(pid >= 0);
+		if (pid == tid)
+			return true;
+		nap_us(500);
+	}
+	return false;
+}
+
+/* Has the tracer killed @n calls after a signal has been sent to @t. false: there are not as many.
+ */
+static bool killed_at_call(const struct target *t, int value, int n)
+{
+	pid_t host, tracer;
+	bool more = true;
+
+	host = start_host(&t->pid, 1, true);
+	tracer = tracer_pid(t->pid);
+	assert_int_equal(ptrace(PTRACE_SEIZE, tracer, 0, 0), 0);
+	assert_int_equal(ptrace(PTRACE_INTERRUPT, tracer, 0, 0), 0);
+	assert_int_equal(waitpid(tracer, NULL, __WALL), tracer);
+	send_value(t->pid, value);
+	while (more && n--)
+		more = next_call(tracer);
+	kill(host, SIGKILL);
+	assert_int_equal(waitpid(tracer, NULL, __WALL), tracer);
+	assert_int_equal(waitpid(host, NULL, 0), host);
+	assert_true(runs(t->pid));
+	return more;
+}
+
+static void test_killed_at_each_call(void **state)
+{
+	struct target t;
+	int n = 0;
+
+	(void)state;
+	start_receiver("collect", &t, 1000);
+	while (killed_at_call(&t, n, n))
+		n++;
+	assert_true(n > 10);
+	while (++n < 1000)
+		send_value(t.pid, n);
+	target_go(&t);
+	target_expect(&t, "exited 0");
+	target_end(&t);
+}
+
+/* Threads and processes */
+
+static void test_many(const char *what, const char *number, unsigned n)
+{
+	unsigned files = open_files();
+	struct target t;
+
+	START(&t, "@", what, number);
+	seize(t.pid, true);
+	target_go(&t);
+	target_expect(&t, "exited 0");
+	target_end(&t);
+	found(ENDED, t.pid, 0);
+	assert_int_equal(trace_count(&trace, BORN), n);
+	assert_int_equal(trace_count(&trace, ENDED), n + 1);
+	assert_int_equal(open_files(), files);
+}
+
+static void test_threads(void **state)
+{
+	(void)state;
+	test_many("threads", "500", 500);
+}
+
+static void test_forks(void **state)
+{
+	(void)state;
+	test_many("forks", "200", 200);
+}
+
+static void test_vforks(void **state)
+{
+	(void)state;
+	test_many("vfork", "50", 50);
+	assert_int_equal(trace_count(&trace, EXEC), 50);
+}
+
+/* The parent waits for its child in the kernel, and can only be let go of when that has gone on. */
+static void test_vfork_stands(void **state)
+{
+	struct news born;
+	struct target t;
+
+	(void)state;
+	trace_stand(&trace, true);
+	START(&t, "@", "vfork", "1");
+	seize(t.pid, true);
+	target_go(&t);
+	born = trace_at(&trace, found(BORN, t.pid, 0));
+	tracer_release(trace.tr, t.pid);
+	assert_true(trace_find(&trace, ENDED, t.pid, 0, 100) < 0);
+	assert_true(await_state(born.b, "t"));
+	tracer_go(trace.tr, born.b);
+	found(EXEC, born.b, born.b);
+	found(ENDED, t.pid, 0);
+	tracer_go(trace.tr, born.b);
+	found(ENDED, born.b, 0);
+	target_expect(&t, "exited 0");
+	target_end(&t);
+}
+
+/* Those that nobody knows the parent of must not stand still for ever. */
+static unsigned group_in(pid_t group, const char *letters)
+{
+	CLEANUP_CLOSEDIR DIR *d = opendir("/proc");
+	const struct dirent *de;
+	unsigned n = 0;
+
+	while ((de = readdir(d))) {
+		pid_t pid = atoi(de->d_name);
+		char c = 0;
+
+		if (pid && getpgid(pid) == group)
+			c = state_of(pid);
+		n += c && strchr(letters, c);
+	}
+	return n;
+}
+
+static void test_orphans(void **state)
+{
+	(void)state;
+	/* Here, to be collected. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	for (int i = 0; i < 20; i++) {
+		unsigned long long until;
+		struct target t;
+
+		START(&t, "@", "orphans", "1000");
+		seize(t.pid, true);
+		target_go(&t);
+		target_number(&t, "group");
+		nap_us(rand() % 3000);
+		kill(t.pid, SIGKILL);
+		target_expect(&t, "killed %d", SIGKILL);
+		until = msec() + PATIENCE_MS;
+		/* Those that are about to stand, or stand. */
+		while (group_in(t.pid, "RDtT") && msec() < until)
+			nap_us(1000);
+		assert_int_equal(group_in(t.pid, "RDtT"), 0);
+		target_end(&t);
+		kill(-t.pid, SIGKILL);
+		while (waitpid(-t.pid, NULL, 0) > 0)
+			;
+	}
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+/* Its end is not reported, but seldom overlooked; and must be found out when it is released. */
+static void test_leader_ends(void **state)
+{
+	int noticed = 0;
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		struct target t;
+		pid_t other;
+
+		START(&t, "@", "leader");
+		seize(t.pid, true);
+		target_go(&t);
+		other = target_number(&t, "tid");
+		found(BORN, t.pid, other);
+		assert_true(await_state(t.pid, "Z"));
+		noticed += trace_find(&trace, ENDED, t.pid, 0, 100) >= 0;
+		if (i % 2) {
+			tracer_release(trace.tr, t.pid);
+			found(ENDED, t.pid, 0);
+		}
+		target_go(&t);
+		target_expect(&t, "exited 5");
+		target_end(&t);
+		found(ENDED, other, 0);
+		found(ENDED, t.pid, 0);
+	}
+	assert_true(noticed > 0);
+}
+
+/* Exec */
+
+static pid_t start_exec(struct target *t, bool follow)
+{
+	START(t, "@", "exec");
+	if (follow)
+		seize(t->pid, true);
+	target_go(t);
+	return target_number(t, "tid");
+}
+
+static void assert_executed(const struct target *t, bool traced)
+{
+	char path[32], name[16] = "";
+	CLEANUP_CLOSE int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", t->pid);
+	fd = open(path, O_RDONLY);
+	while (pread(fd, name, 0, 0) == 0 && strcmp(name, "wait") != 0) {
+		char line[512] = "";
+		ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
+
+		assert_true(n >= 0);
+		snprintf(name, sizeof(name), "%.15s", line + strlen(line) + 1);
+		nap_us(500);
+	}
+	assert_true(runs(t->pid));
+	assert_int_equal(tracer_pid(t->pid) != 0, traced);
+}
+
+static void test_exec(void **state)
+{
+	struct target t;
+	pid_t other;
+
+	(void)state;
+	START(&t, "@", "as", "0", "/bin/sleep", "1000");
+	seize(t.pid, false);
+	trace_stand(&trace, true);
+	target_go(&t);
+	found(EXEC, t.pid, t.pid);
+	assert_true(await_state(t.pid, "t"));
+	tracer_go(trace.tr, t.pid);
+	assert_true(runs(t.pid));
+	target_end(&t);
+	trace_stand(&trace, false);
+	trace_clear(&trace);
+
+	/* All threads are traced. */
+	other = start_exec(&t, true);
+	assert_int_equal(trace_count(&trace, BORN), 3);
+	target_go(&t);
+	found(EXEC, other, t.pid);
+	assert_int_equal(trace_count(&trace, ENDED), 3);
+	assert_true(found(ENDED, t.pid, 0) < found(EXEC, other, t.pid));
+	assert_executed(&t, true);
+	trace_clear(&trace);
+	release(t.pid);
+	assert_true(runs(t.pid));
+	target_end(&t);
+}
+
+static void test_exec_of_one(void **state)
+{
+	struct target t;
+	pid_t other;
+
+	(void)state;
+	/* Only the one that executes. */
+	other = start_exec(&t, false);
+	seize(other, false);
+	target_go(&t);
+	found(EXEC, other, t.pid);
+	assert_executed(&t, true);
+	hold(t.pid);
+	target_end(&t);
+	found(ENDED, t.pid, 0);
+	trace_clear(&trace);
+
+	/* Only the first one, which vanishes. */
+	start_exec(&t, false);
+	seize(t.pid, false);
+	target_go(&t);
+	assert_executed(&t, false);
+	found(ENDED, t.pid, 0);
+	seize(t.pid, false);
+	release(t.pid);
+	target_end(&t);
+}
+
+/*
+ * Seizing the threads of a process that keeps executing programs from its threads: the kernel has
+ * seizing wait for that, and that for its tracees' ends being collected.
+ */
+static void seize_all(pid_t pid)
+{
+	CLEANUP_CLOSEDIR DIR *d = NULL;
+	const struct dirent *de;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && (de = readdir(d))) {
+		pid_t tid = atoi(de->d_name);
+		int rc = tid ? tracer_seize(trace.tr, tid, true, &err) : 0;
+
+		if (rc && rc != -ESRCH && rc != -EBUSY)
+			fail_msg("%s", err.text);
+		if (rand() % 3 == 0)
+			tracer_release(trace.tr, tid);
+	}
+}
+
+static void test_exec_storm(void **state)
+{
+	struct target t;
+
+	(void)state;
+	START(&t, "@", "storm", "60");
+	target_go(&t);
+	while (poll(&(struct pollfd){t.from, POLLIN, 0}, 1, 0) == 0)
+		seize_all(t.pid);
+	target_expect(&t, "exited 0");
+	target_end(&t);
+}
+
+/* A set-user-ID program gets its rights. */
+static void test_set_user_id(void **state)
+{
+	char dir[] = "/tmp/tracer-XXXXXX", copy[64], cmd[512], untraced[64], traced[64];
+	struct target t;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_non_null(mkdtemp(dir));
+	snprintf(copy, sizeof(copy), "%s/target", dir);
+	snprintf(cmd, sizeof(cmd), "cp '%s' %s && chmod 755 %s && chmod 4755 %s", TARGET, copy, dir,
+		copy);
+	assert_int_equal(system(cmd), 0);
+	for (int i = 0; i < 2; i++) {
+		START(&t, "@", "as", "65534", copy, "uid");
+		if (i)
+			seize(t.pid, true);
+		target_go(&t);
+		target_line(&t, i ? traced : untraced, sizeof(traced));
+		target_expect(&t, "exited 0");
+		target_end(&t);
+	}
+	unlink(copy);
+	rmdir(dir);
+	assert_string_equal(traced, untraced);
+}
+
+/* Job control, by a shell and its terminal */
+
+struct terminal {
+	int fd;
+	size_t n;
+	char text[16384];
+};
+
+static void type(const struct terminal *y, const char *keys)
+{
+	assert_int_equal(write(y->fd, keys, strlen(keys)), (ssize_t)strlen(keys));
+}
+
+/* Waits until it shows @text, and forgets all up to there. */
+static void shows(struct terminal *y, const char *text)
+{
+	struct pollfd fd = {y->fd, POLLIN, 0};
+	char *at;
+
+	while (!(at = strstr(y->text, text))) {
+		ssize_t n;
+
+		if (poll(&fd, 1, PATIENCE_MS) != 1)
+			fail_msg("no '%s' in '%s'", text, y->text);
+		n = read(y->fd, y->text + y->n, sizeof(y->text) - 1 - y->n);
+		assert_true(n > 0);
+		y->n += (size_t)n;
+		y->text[y->n] = '\0';
+	}
+	at += strlen(text);
+	y->n -= (size_t)(at - y->text);
+	memmove(y->text, at, y->n + 1);
+}
+
+/* The process in the foreground, once it is a program of this name that waits. */
+static pid_t in_front(const struct terminal *y, const char *name)
+{
+	char path[32], comm[32];
+
+	for (unsigned long long until = msec() + PATIENCE_MS; msec() < until; nap_us(500)) {
+		CLEANUP_FCLOSE FILE *f = NULL;
+		pid_t pid = tcgetpgrp(y->fd);
+
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		f = fopen(path, "re");
+		if (f && fgets(comm, sizeof(comm), f) && strncmp(comm, name, strlen(name)) == 0 &&
+			state_of(pid) == 'S')
+			return pid;
+	}
+	fail_msg("%s is not in the foreground", name);
+	return 0;
+}
+
+static void open_terminal(struct terminal *y)
+{
+	y->n = 0;
+	y->text[0] = 0;
+	y->fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(y->fd >= 0);
+	assert_int_equal(grantpt(y->fd), 0);
+	assert_int_equal(unlockpt(y->fd), 0);
+}
+
+enum { SHELL_TRACED = 1, SHELL_RELEASED = 2 };
+
+/* Lets go of all, and begins anew with the shell: with each step, if at all. */
+static void step(int how, pid_t shell, pid_t job)
+{
+	if (!(how & SHELL_RELEASED))
+		return;
+	tracer_release(trace.tr, shell);
+	found(ENDED, shell, 0);
+	if (job && tracer_seize(trace.tr, job, true, &err) == -EBUSY)
+		release(job);
+	trace_clear(&trace);
+	seize(shell, true);
+}
+
+static void control_jobs(int how)
+{
+	struct terminal y;
+	struct target t;
+	pid_t job;
+
+	open_terminal(&y);
+	START(&t, "-t", ptsname(y.fd), "bash", "--norc", "--noprofile", "-i");
+	if (how)
+		seize(t.pid, true);
+	type(&y, "PS1='ready''> '\n");
+	shows(&y, "ready> ");
+	type(&y, "sleep 1000\n");
+	job = in_front(&y, "sleep");
+	step(how, t.pid, job);
+	type(&y, "\x1a");
+	shows(&y, "Stopped");
+	shows(&y, "ready> ");
+	assert_true(await_state(job, "Tt"));
+	step(how, t.pid, job);
+	type(&y, "echo st=$?.\n");
+	shows(&y, "st=148.");
+	type(&y, "bg\n");
+	shows(&y, "sleep 1000 &");
+	shows(&y, "ready> ");
+	assert_true(await_state(job, "S"));
+	step(how, t.pid, job);
+	type(&y, "fg\n");
+	assert_int_equal(in_front(&y, "sleep"), job);
+	type(&y, "\x1a");
+	shows(&y, "Stopped");
+	step(how, t.pid, job);
+	type(&y, "fg\n");
+	assert_int_equal(in_front(&y, "sleep"), job);
+	type(&y, "\x03");
+	shows(&y, "ready> ");
+	type(&y, "echo st=$?.\n");
+	shows(&y, "st=130.");
+	step(how, t.pid, 0);
+	/* It reads from the terminal in the background. */
+	type(&y, "cat &\n");
+	shows(&y, "ready> ");
+	type(&y, "wait; jobs\n");
+	shows(&y, "Stopped");
+	step(how, t.pid, 0);
+	type(&y, "kill %1; fg; echo st=$?.\n");
+	shows(&y, "st=143.");
+	type(&y, "exit 7\n");
+	target_expect(&t, "exited 7");
+	target_end(&t);
+	close(y.fd);
+}
+
+static void test_job_control(void **state)
+{
+	(void)state;
+	control_jobs(0);
+	control_jobs(SHELL_TRACED);
+	control_jobs(SHELL_TRACED | SHELL_RELEASED);
+}
+
+#define TRACED(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TRACED(test_refusals),
+		TRACED(test_nobody),
+		cmocka_unit_test(test_free_lets_go),
+		TRACED(test_stop_and_continue),
+		TRACED(test_hold),
+		TRACED(test_signals_while_held),
+		TRACED(test_release_and_seize),
+		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_killed_at_each_call),
+		TRACED(test_threads),
+		TRACED(test_forks),
+		TRACED(test_vforks),
+		TRACED(test_vfork_stands),
+		TRACED(test_orphans),
+		TRACED(test_leader_ends),
+		TRACED(test_exec),
+		TRACED(test_exec_of_one),
+		TRACED(test_exec_storm),
+		TRACED(test_set_user_id),
+		TRACED(test_job_control),
+	};
+
+	/* Nothing here takes a tenth of it. */
+	alarm(120);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

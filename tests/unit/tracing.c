@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+#include "tests/unit/tracing.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+/* Targets */
+
+static void fill_argv(const char *const argv[], const char *out[16])
+{
+	int n = 0;
+
+	out[n++] = TARGET;
+	out[n++] = "watch";
+	for (; *argv; argv++) {
+		assert_true(n < 15);
+		out[n++] = strcmp(*argv, "@") == 0 ? TARGET : *argv;
+	}
+	out[n] = NULL;
+}
+
+void target_start(struct target *t, const char *const argv[])
+{
+	const char *args[16];
+	int in[2], out[2];
+	sigset_t none;
+
+	fill_argv(argv, args);
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	t->watcher = fork();
+	assert_true(t->watcher >= 0);
+	if (t->watcher == 0) {
+		/* As a terminal would start it. */
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		signal(SIGINT, SIG_DFL);
+		signal(SIGQUIT, SIG_DFL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		execv(TARGET, (char **)(uintptr_t)args);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	t->to = in[1];
+	t->from = out[0];
+	t->n = 0;
+	t->pid = target_number(t, "pid");
+}
+
+void target_go(const struct target *t)
+{
+	assert_int_equal(write(t->to, "\n", 1), 1);
+}
+
+void target_line(struct target *t, char *line, size_t size)
+{
+	struct pollfd fd = {t->from, POLLIN, 0};
+	char *end;
+
+	while (!(end = memchr(t->read, '\n', t->n))) {
+		ssize_t n;
+
+		if (poll(&fd, 1, PATIENCE_MS) != 1)
+			fail_msg("process %d says nothing; its state is %c", t->pid,
+				state_of(t->pid));
+		n = read(t->from, t->read + t->n, sizeof(t->read) - t->n);
+		assert_true(n > 0);
+		t->n += (size_t)n;
+	}
+	*end++ = '\0';
+	assert_true((size_t)(end - t->read) <= size);
+	memcpy(line, t->read, (size_t)(end - t->read));
+	t->n -= (size_t)(end - t->read);
+	memmove(t->read, end, t->n);
+}
+
+void target_expect(struct target *t, const char *fmt, ...)
+{
+	char line[256], want[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(want, sizeof(want), fmt, ap);
+	va_end(ap);
+	target_line(t, line, sizeof(line));
+	assert_string_equal(line, want);
+}
+
+pid_t target_number(struct target *t, const char *word)
+{
+	size_t n = strlen(word);
+	char line[256];
+
+	target_line(t, line, sizeof(line));
+	if (strncmp(line, word, n) != 0 || line[n] != ' ')
+		fail_msg("not '%s N' but '%s'", word, line);
+	return atoi(line + n);
+}
+
+void target_end(struct target *t)
+{
+	int status;
+
+	/* Its parent ends when it has, and has not collected it before it has said so. */
+	if (waitpid(t->watcher, &status, WNOHANG) == 0) {
+		kill(t->pid, SIGKILL);
+		assert_int_equal(waitpid(t->watcher, &status, 0), t->watcher);
+	}
+	assert_int_equal(status, 0);
+	close(t->to);
+	close(t->from);
+}
+
+/* What the kernel says */
+
+char state_of(pid_t tid)
+{
+	CLEANUP_FCLOSE FILE *f = NULL;
+	char path[32], line[256], *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	f = fopen(path, "re");
+	if (!f || !fgets(line, sizeof(line), f))
+		return 0;
+	end = strrchr(line, ')');
+	return end ? end[2] : 0;
+}
+
+bool await_state(pid_t tid, const char *letters)
+{
+	for (unsigned long long end = msec() + PATIENCE_MS; msec() < end; nap_us(500)) {
+		char c = state_of(tid);
+
+		if (c && strchr(letters, c))
+			return true;
+	}
+	return false;
+}
+
+pid_t tracer_pid(pid_t tid)
+{
+	CLEANUP_FCLOSE FILE *f = NULL;
+	char path[32], line[256];
+	pid_t by;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "TracerPid: %d", &by) == 1)
+			return by;
+	return -1;
+}
+
+unsigned open_files(void)
+{
+	CLEANUP_CLOSEDIR DIR *d = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	return n;
+}
+
+unsigned long long msec(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (unsigned long long)ts.tv_sec * 1000 + (unsigned long long)ts.tv_nsec / 1000000;
+}
+
+void nap_us(long us)
+{
+	nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL);
+}
+
+/* The tracer's news */
+
+static void keep(struct trace *t, int kind, pid_t a, pid_t b)
+{
+	pthread_mutex_lock(&t->lock);
+	if (t->n == t->size) {
+		t->size = t->size ? 2 * t->size : 64;
+		t->news = realloc(t->news, t->size * sizeof(*t->news));
+		if (!t->news)
+			abort();
+	}
+	t->news[t->n++] = (struct news){kind, a, b};
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void go(struct trace *t, pid_t tid)
+{
+	bool stands;
+
+	pthread_mutex_lock(&t->lock);
+	stands = t->stands;
+	pthread_mutex_unlock(&t->lock);
+	if (!stands)
+		tracer_go(t->tr, tid);
+}
+
+static void on_born(void *arg, pid_t parent, pid_t child)
+{
+	keep(arg, BORN, parent, child);
+	go(arg, child);
+}
+
+static void on_exec(void *arg, pid_t was, pid_t now)
+{
+	keep(arg, EXEC, was, now);
+	go(arg, now);
+}
+
+static void on_held(void *arg, pid_t tid)
+{
+	keep(arg, HELD, tid, 0);
+}
+
+static void on_ended(void *arg, pid_t tid)
+{
+	keep(arg, ENDED, tid, 0);
+}
+
+void trace_begin(struct trace *t)
+{
+	static const struct tracer_ops ops = {on_born, on_exec, on_held, on_ended};
+	pthread_condattr_t attr;
+	struct err e;
+
+	*t = (struct trace){0};
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	assert_int_equal(tracer_new(&ops, t, &t->tr, &e), 0);
+}
+
+void trace_end(struct trace *t)
+{
+	tracer_free(t->tr);
+	pthread_cond_destroy(&t->changed);
+	pthread_mutex_destroy(&t->lock);
+	free(t->news);
+}
+
+void trace_clear(struct trace *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->n = 0;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void trace_stand(struct trace *t, bool stands)
+{
+	pthread_mutex_lock(&t->lock);
+	t->stands = stands;
+	pthread_mutex_unlock(&t->lock);
+}
+
+unsigned trace_count(struct trace *t, int kind)
+{
+	unsigned n = 0;
+
+	pthread_mutex_lock(&t->lock);
+	for (size_t i = 0; i < t->n; i++)
+		n += t->news[i].kind == kind;
+	pthread_mutex_unlock(&t->lock);
+	return n;
+}
+
+static int find(const struct trace *t, size_t from, int kind, pid_t a, pid_t b)
+{
+	for (size_t i = from; i < t->n; i++) {
+		const struct news *w = &t->news[i];
+
+		if (w->kind == kind && (!a || a == w->a) && (!b || b == w->b))
+			return (int)i;
+	}
+	return -1;
+}
+
+int trace_find(struct trace *t, int kind, pid_t a, pid_t b, unsigned ms)
+{
+	struct timespec until;
+	int found, rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += ms % 1000 * 1000000L;
+	if (until.tv_nsec >= 1000000000L) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000L;
+	}
+	pthread_mutex_lock(&t->lock);
+	while ((found = find(t, 0, kind, a, b)) < 0 && rc == 0)
+		rc = pthread_cond_timedwait(&t->changed, &t->lock, &until);
+	pthread_mutex_unlock(&t->lock);
+	return found;
+}
+
+struct news trace_at(struct trace *t, int place)
+{
+	struct news w;
+
+	pthread_mutex_lock(&t->lock);
+	w = t->news[place];
+	pthread_mutex_unlock(&t->lock);
+	return w;
+}
