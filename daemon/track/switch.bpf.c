@@ -63,10 +63,10 @@ static sched_u32 number_leads_to(sched_u32 tid)
 	return n ? *n : 0;
 }
 
-/* The slot of a thread, or 0. The idle thread has no number, and no slot. */
-static sched_u32 find(const struct task_struct *t)
+/* The slot of thread @t, that has or had the number @tid; or 0. The idle thread has neither. */
+static sched_u32 find(sched_u32 tid, const struct task_struct *t)
 {
-	sched_u32 tid = t->pid, n = tid ? number_leads_to(tid) : 0;
+	sched_u32 n = tid ? number_leads_to(tid) : 0;
 	struct sched_slot *s = slot_at(n);
 
 	return n && s->tid == tid && (!s->task || s->task == (sched_u64)t) ? n : 0;
@@ -78,24 +78,24 @@ static void forget_number(sched_u32 tid, sched_u32 n)
 		bpf_map_delete_elem(&tids, &tid);
 }
 
-/* It is known by another number from now on, unless it has been forgotten meanwhile. */
+/*
+ * It is known by another number from now on. The old one may lead to another's slot by now, and so
+ * may the new one still: in the end each has come by here.
+ */
 static void renumber(sched_u32 n, sched_u32 tid)
 {
 	struct sched_slot *s = slot_at(n);
-	sched_u32 was = s->tid;
 
-	if (number_leads_to(was) != n)
-		return;
-	bpf_map_delete_elem(&tids, &was);
+	forget_number(s->tid, n);
 	s->tid = tid;
 	bpf_map_update_elem(&tids, &tid, &n, BPF_ANY);
 }
 
-static void end(struct sched_cpu *c, sched_u32 n, sched_u32 tid)
+static void end(struct sched_cpu *c, sched_u32 n)
 {
 	if (n) {
 		slot_at(n)->dead = 1;
-		forget_number(tid, n);
+		forget_number(slot_at(n)->tid, n);
 	}
 	c->last = NOBODY;
 	c->task = 0;
@@ -108,7 +108,7 @@ static void end(struct sched_cpu *c, sched_u32 n, sched_u32 tid)
 static void note_missed(sched_u32 old, const struct task_struct *t)
 {
 	struct sched_slot *gone = slot_at(old), *come;
-	sched_u32 n = find(t);
+	sched_u32 n = find(t->pid, t);
 
 	if (old && gone->running)
 		gone->missed++;
@@ -129,20 +129,21 @@ static void leave(struct sched_cpu *c, sched_u32 cpu, const struct task_struct *
 		note_missed(n, prev);
 	if (n)
 		slot_at(n)->running = 0;
-	if (known && tid != c->last) {
-		c->last = tid;
-		if (n)
-			renumber(n, tid);
-	}
-	if (!dead)
+	if (!dead && !(known && tid != c->last))
 		return;
 	/* It may be followed only since it came to run. */
 	if (!known || !n) {
-		n = find(prev);
+		n = find(known ? c->last : tid, prev);
 		if (n)
 			c->slot = n;
 	}
-	end(c, n, tid);
+	if (dead) {
+		end(c, n);
+		return;
+	}
+	c->last = tid;
+	if (n)
+		renumber(n, tid);
 }
 
 static bool concerns(sched_u32 old, sched_u32 n)
@@ -152,7 +153,7 @@ static bool concerns(sched_u32 old, sched_u32 n)
 
 static void come(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct task_struct *next)
 {
-	sched_u32 n = find(next), old = c->slot, w = c->carrier;
+	sched_u32 n = find(next->pid, next), old = c->slot, w = c->carrier;
 	struct sched_slot *s = slot_at(n);
 	bool same = c->task == (sched_u64)next && n == old;
 
