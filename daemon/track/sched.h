@@ -3,7 +3,9 @@
  * The scheduler's side of following threads: a BPF program on sched_switch (switch.bpf.c) that
  * knows which followed thread runs on which CPU, and rings the bell of a CPU when one of them comes
  * or goes there. A carrier (carrier.h), woken by the bell as a SCHED_FIFO thread of that CPU, runs
- * before the next thread executes an instruction in user mode.
+ * before the next thread executes an instruction in user mode; unless one of at least its priority
+ * is ready as well, or others have been kept from that CPU for so long (a second) that the kernel's
+ * fair server (Linux 6.8) lets them go first.
  *
  * It needs Linux 5.14 or later with CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS and
  * CONFIG_DEBUG_INFO_BTF, CAP_BPF and CAP_PERFMON, and the machine's own process numbers (no PID
@@ -54,6 +56,9 @@ void sched_unbell(struct sched *s, unsigned cpu);
 /*
  * Follows thread @tid by @slot from its next context switch on; who runs already is noticed when
  * its CPU's carrier has run. EBUSY: it is followed already.
+ *
+ * A number that changes (exec) is noticed at the next switch, if its coming had been: so after an
+ * exec whoever knows the new number should look whether it is the slot's, or follow it anew.
  */
 int sched_follow(struct sched *s, unsigned slot, pid_t tid, struct err *e);
 /* Ends that, whatever its number is by now, and clears the slot. */
