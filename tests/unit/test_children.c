@@ -54,6 +54,7 @@ static const struct tenant_ops tenant_ops = {
 	.event = context_event,
 	.child = context_child,
 	.unfollowed = context_unfollowed,
+	.trouble = context_trouble,
 	.gone = context_gone,
 };
 
@@ -284,6 +285,9 @@ static struct tenant *born(const char *path, int tid, struct err *e)
 	const struct fs_context *parent = context_at(path);
 	struct tenant *t = context_at(path)->tenant.child(&context_at(path)->tenant, tid, e);
 
+	/* As the tracker does. */
+	if (!t)
+		context_at(path)->tenant.unfollowed(&context_at(path)->tenant, tid, e);
 	for (unsigned i = 0; t && i < parent->nsets; i++) {
 		struct job job = {.tenant = t,
 			.cmd = {.verb = CMD_EVTSET_NEW,
