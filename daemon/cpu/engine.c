@@ -80,6 +80,8 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 void engine_free(struct engine *eng)
 {
 	engine_drain(eng);
+	tracker_stop(eng->tracker);
+	engine_news(eng);
 	tracker_free(eng->tracker);
 	virtuals_close(&eng->x.virtuals);
 	close(eng->box.fd);

@@ -137,6 +137,8 @@ static void take_birth(struct tracker *tk, struct track_news *n)
 	struct tenant *child;
 	struct err e;
 
+	if (!tk->tr.tracer)
+		return; /* it has let go of all */
 	if (!parent || !parent->root->child) {
 		tracker_release(tk, ev->other);
 		return;
@@ -181,6 +183,8 @@ static void take_exec(struct tracker *tk, struct track_news *n)
 	struct rider *r = rider_find(tk, ev->one);
 	struct err e;
 
+	if (!tk->tr.tracer)
+		return;
 	if (l)
 		l->tid = ev->other;
 	if (r && ev->one != ev->other)

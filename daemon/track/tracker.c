@@ -24,10 +24,14 @@ int tracker_new(struct backend *be, struct news_box *box, struct engine_stats *s
 	return 0;
 }
 
-void tracker_free(struct tracker *tk)
+void tracker_stop(struct tracker *tk)
 {
 	if (tk->tr.tracer)
-		tracer_free(tk->tr.tracer);
+		tracer_free(take_ptr(&tk->tr.tracer));
+}
+
+void tracker_free(struct tracker *tk)
+{
 	if (tk->tr.sched)
 		sched_close(tk->tr.sched);
 	virtuals_close(&tk->x.virtuals);

@@ -32,7 +32,8 @@ launch() {
 	SAYS=$BATS_TEST_TMPDIR/says
 	mkdir -p "$SAYS"
 	mkfifo -m 0666 "$pipe"
-	"${WHO[@]}" "${@:2}" <"$pipe" >"$SAYS/$name" 2>&1 3>&- 4>&- 5>&- &
+	# The leak sanitizer wants to trace threads itself.
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 "${WHO[@]}" "${@:2}" <"$pipe" >"$SAYS/$name" 2>&1 3>&- 4>&- 5>&- &
 	PID=$!
 	PROGRAMS+=("$PID")
 	exec {fd}>"$pipe"
