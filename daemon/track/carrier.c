@@ -112,18 +112,24 @@ static int do_scratch(struct carrier *c, struct command *cmd, struct err *e)
 
 /* --- What it needs of its CPU */
 
-/* Before all that programs may be: what runs before it does is counted as its thread's. Pinned
- * last: before that, an ordinary thread could wait for seconds there. */
-static int settle(struct carrier *c, struct err *e)
+/* Before all that programs may be: what runs before it does is counted as its thread's. */
+static int come_first(pthread_t thread)
 {
 	struct sched_param param = {.sched_priority = sched_get_priority_max(SCHED_FIFO) - 1};
+
+	return pthread_setschedparam(thread, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+}
+
+/* Pinned last: before that, an ordinary thread could wait for seconds there. */
+static int settle(struct carrier *c, struct err *e)
+{
 	cpu_set_t set;
 	char name[16];
 	int rc;
 
 	snprintf(name, sizeof(name), "pfc/%u", c->cpu);
 	pthread_setname_np(pthread_self(), name);
-	rc = pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+	rc = come_first(pthread_self());
 	if (rc)
 		return err_set(e, EPERM,
 			"SCHED_FIFO: %s: threads can be followed exactly only by carriers that "
@@ -687,6 +693,7 @@ int carrier_new(struct track *tr, unsigned cpu, struct carrier **out, struct err
 		return err_set(e, rc, "cannot start the carrier of CPU %u: %s (thread limit?)", cpu,
 			err_name(rc));
 	}
+	come_first(c->thread); /* or a busy CPU keeps it from beginning; if it cannot, it says so */
 	*out = take_ptr(&c);
 	return 0;
 }

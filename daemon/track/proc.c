@@ -22,9 +22,10 @@ static int failed(const char *file, int no, struct err *e)
 	if (no == ENOENT || no == ESRCH)
 		return err_set(e, ESRCH, "it has ended: name one that is listed in /proc/PID/task");
 	if (no == EACCES || no == EPERM)
-		return err_set(e, no,
-			"/proc/TID/%s: %s: the daemon cannot look at threads: give it "
-			"CAP_SYS_PTRACE",
+		return err_set(e, EPERM,
+			"/proc/TID/%s: %s: the daemon may not look at it: it lacks CAP_SYS_PTRACE, "
+			"or "
+			"a security module protects that thread",
 			file, err_name(no));
 	return err_set(e, no, "/proc/TID/%s: %s", file, err_name(no));
 }

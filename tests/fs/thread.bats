@@ -102,7 +102,9 @@ cpu_time_beside() {
 	finished a
 	ctl stop
 	want=$(did a "$TID" cpu_ns)
-	near "ns of CPU beside $1" "$(cat "$C/pmd/0")" "$want" $((want / 1000))
+	# From where the scheduler has switched to where the carrier has stopped the counter is a
+	# constant for each switch: an interrupt that the CPU sends itself, 20 us in a virtual machine.
+	near "ns of CPU beside $1" "$(cat "$C/pmd/0")" "$want" $((want / 1000 + 60000 * $(did a "$TID" switches)))
 }
 
 @test "CPU time, beside one competitor and beside two" {
@@ -481,7 +483,7 @@ setuid_copy() {
 	its_faults b "$TID"
 }
 
-@test "2000 times loaded and unloaded: nothing is left, and the thread runs on" {
+@test "1000 times loaded and unloaded: nothing is left, and the thread runs on" {
 	serve --backend=perf
 	begin a subject cpu 100000
 	monitor a "$TID"
@@ -490,7 +492,7 @@ setuid_copy() {
 	files=$(daemon_files)
 	go a
 	before=$(cpu_time "$PID" "$TID")
-	for ((i = 0; i < 2000; i++)); do
+	for ((i = 0; i < 1000; i++)); do
 		echo "load tid=$TID" >"$C/ctl"
 		[ $((i % 4)) -gt 1 ] || echo start >"$C/ctl"
 		echo unload >"$C/ctl"

@@ -308,8 +308,8 @@ blocked() {
 	blocked d
 	kill -KILL "$PID"
 	wait "$PID" || :
-	message "overflow*"
-	message "end*"
+	until_ok 5 grep -q zombie "$C/state"
+	message "overflow*end*"
 	holds "$C/state" "zombie tid=$TID"
 	blocked e
 	pid=$PID

@@ -68,6 +68,7 @@ go() {
 said() {
 	until_ok 30 grep -qE "$2" "$SAYS/$1" || {
 		tail -5 "$SAYS/$1"
+		told
 		return 1
 	}
 }
@@ -119,6 +120,7 @@ monitor() {
 
 # near WHAT GOT WANTED BY
 near() {
+	[ -n "$2" ] || told
 	local off=$(($2 - $3))
 
 	echo "$1: $2, should be $3 ($off)"
@@ -161,7 +163,7 @@ daemon_files() {
 
 # message PATTERN: the next of C is so
 message() {
-	output=$(bounded dd if="$C/events" bs=4k count=1 status=none)
+	output=$(bounded dd if="$C/events" bs=4k count=1 status=none) || told
 	# shellcheck disable=SC2053
 	[[ $output == $1 ]] || {
 		echo "message: $output, should be $1"
