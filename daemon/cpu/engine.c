@@ -423,7 +423,7 @@ static void happened(struct tenant *t)
 
 bool engine_expects_news(const struct engine *eng)
 {
-	return eng->expected || eng->watched || !tracker_idle(eng->tracker);
+	return eng->expected || eng->watched || tracker_expects_news(eng->tracker);
 }
 
 static void take_track_news(struct tracker *tk, struct track_news *n)

@@ -56,6 +56,11 @@ bool tracker_idle(const struct tracker *tk)
 	return !tk->riders && !tk->tr.stats->carriers;
 }
 
+bool tracker_expects_news(const struct tracker *tk)
+{
+	return !tracker_idle(tk) || tk->leaving;
+}
+
 bool tracker_carries(const struct tracker *tk, unsigned cpu)
 {
 	return cpu < CPUS_MAX && atomic_load(&tk->tr.carriers[cpu]);

@@ -44,6 +44,9 @@ struct tenant *tracker_any(const struct tracker *tk);
 /* Followed threads, or carriers that have yet to put registers back. */
 bool tracker_idle(const struct tracker *tk);
 
+/* News may come that somebody waits for. */
+bool tracker_expects_news(const struct tracker *tk);
+
 /* It has a carrier on @cpu. */
 bool tracker_carries(const struct tracker *tk, unsigned cpu);
 
