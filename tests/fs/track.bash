@@ -86,7 +86,7 @@ untold_switches() {
 
 # Some kernels leave out switches of processes of their own: then a count is EIO, as it has to be,
 # and there is nothing to compare. Such a test is done again, see track_teardown().
-TRIES=8
+TRIES=4
 told() {
 	local n
 
