@@ -5,6 +5,7 @@
  * checked once more, for it has lived on meanwhile.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -66,6 +67,11 @@ static int check_target(const struct target *target, const struct command *cmd,
 
 	if (rc == 0 && cmd->follow && cmd->untraced)
 		rc = err_set(e, EINVAL, "follow needs ptrace: leave ptrace=no out");
+	if (rc == 0 && cmd->untraced && !(who->effective >> CAP_SYS_PTRACE & 1))
+		rc = err_set(e, EPERM,
+			"ptrace=no takes CAP_SYS_PTRACE, for a program that gains privileges would "
+			"be "
+			"monitored on: leave it out");
 	return rc;
 }
 
