@@ -120,6 +120,15 @@ static int come_first(pthread_t thread)
 	return pthread_setschedparam(thread, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
 }
 
+/* Without its CPU it is an ordinary thread: on another one, it would be counted as a thread there.
+ */
+static void step_back(void)
+{
+	struct sched_param param = {0};
+
+	pthread_setschedparam(pthread_self(), SCHED_OTHER, &param);
+}
+
 /* Pinned last: before that, an ordinary thread could wait for seconds there. */
 static int settle(struct carrier *c, struct err *e)
 {
@@ -629,6 +638,8 @@ static void sleep_alone(struct carrier *c)
 	if (raw_syscall6(SYS_ppoll, (long)c->fds, FD_BELL + 1, (long)(c->offline ? &retry : NULL),
 		    0, 0, 0) == 0)
 		c->offline = open_up(c, &c->err) < 0;
+	if (c->offline)
+		step_back();
 }
 
 /* The kernel has moved this thread, or ended the CPU's perf events: the CPU is offline, or was. Its
@@ -656,6 +667,7 @@ static void *carrier_main(void *arg)
 			tell_of_death(c, load_word(&c->now->died));
 		if (was_offline(c)) {
 			shut(c);
+			step_back();
 			c->offline = true;
 		}
 		read_mail(c);
