@@ -465,6 +465,14 @@ static void board(struct carrier *c)
 	note_left(c, ctx);
 }
 
+/* The kernel has moved this thread, or ended the CPU's perf events: the CPU is offline, or was. Its
+ * registers are not what they were. */
+static bool was_offline(const struct carrier *c)
+{
+	return c->open && ((unsigned)sched_getcpu() != c->cpu ||
+				  (c->fds[FD_SCHED].revents & (POLLERR | POLLHUP)));
+}
+
 /* The counters stand still already. */
 static void put_down(struct carrier *c)
 {
@@ -477,6 +485,9 @@ static void put_down(struct carrier *c)
 	if (load_word(&c->now->late) != c->late)
 		atomic_fetch_or(&seat_of(c, r->slot)->missed, MISSED_LATE);
 	follow_thread(c, r);
+	/* Others may have run there while this thread was on its way to another CPU. */
+	if (ctx->state == CTX_RUNNING && was_offline(c))
+		ctx_lose(ctx, LOST_OFFLINE);
 	settled(c, r);
 	tell_of_death(c, r->slot);
 	park(c, r);
@@ -640,14 +651,6 @@ static void sleep_alone(struct carrier *c)
 		c->offline = open_up(c, &c->err) < 0;
 	if (c->offline)
 		step_back();
-}
-
-/* The kernel has moved this thread, or ended the CPU's perf events: the CPU is offline, or was. Its
- * registers are not what they were. */
-static bool was_offline(const struct carrier *c)
-{
-	return c->open && ((unsigned)sched_getcpu() != c->cpu ||
-				  (c->fds[FD_SCHED].revents & (POLLERR | POLLHUP)));
 }
 
 static void *carrier_main(void *arg)

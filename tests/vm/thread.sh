@@ -168,8 +168,8 @@ moved() {
 		if v=$(cat pmd/0 2>/tmp/out); then
 			exactly "moved off CPU 1, round $round" "$v" 450000008 "$n" $left_pair
 		else
-			like "lost, which is told, round $round" "$(cat /tmp/out)" "No such device or address"
-			like "with the reason" "$(cat last_error)" CPU
+			like "lost, which is told, round $round" "$(cat /tmp/out)" "cat: pmd/0: "
+			like "with the reason" "$(cat last_error)" "pmd0: "
 		fi
 		echo 1 >/sys/devices/system/cpu/cpu1/online
 		write ctl unload
