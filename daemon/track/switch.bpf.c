@@ -179,8 +179,13 @@ static void come(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct tas
 	if (old || n)
 		c->time = bpf_ktime_get_ns();
 	if (w && concerns(old, n)) {
-		c->rung = 1;
-		bpf_perf_event_output(ctx, &bells, BPF_F_CURRENT_CPU, &w, sizeof(w));
+		/* The bell of a CPU that was offline is dead. */
+		if (bpf_perf_event_output(ctx, &bells, BPF_F_CURRENT_CPU, &w, sizeof(w)) < 0) {
+			slot_at(old)->missed++;
+			s->missed++;
+		} else {
+			c->rung = 1;
+		}
 	} else if (!w && n && s->wanted) {
 		s->stray++;
 		s->where = cpu;
