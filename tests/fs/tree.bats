@@ -156,10 +156,11 @@ whole_tree() {
 	holds "$MNT/cpus" $'0 online free\n1 online free\n2 online free\n3 online free'
 	run -0 bounded cat "$MNT/stats"
 	for key in requests commands register_reads register_writes polls stolen switches overflows \
-		messages_lost witness_lost buffer_bytes passthrough contexts workers; do
+		messages_lost witness_lost buffer_bytes passthrough contexts workers carriers threads \
+		carried_in carried_out carrier_waits carrier_late carrier_untold carry_overhead; do
 		grep -Eq "^$key [0-9]+$" <<<"$output"
 	done
-	[ "${#lines[@]}" = 14 ]
+	[ "${#lines[@]}" = 22 ]
 	holds "$MNT/config/allow_kernel" group
 	holds "$MNT/config/arg_size_max" 4096
 	holds "$MNT/config/smpl_buf_size_max" 16777216
