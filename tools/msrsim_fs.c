@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 
 enum node_kind { NODE_ROOT, NODE_SIM, NODE_CPU, NODE_KNOB, NODE_MSR, NODE_CPUID };
 
@@ -112,10 +113,7 @@ static struct stat stat_of(struct node n)
 
 uint64_t msrsim_clock(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return nsec_now(CLOCK_MONOTONIC);
 }
 
 /* The model with its clock set: for whatever depends on the time or changes what counts. */

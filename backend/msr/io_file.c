@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "base/num.h"
 #include "base/raw_syscall.h"
 #include "backend/sysfs/sysfs.h"
@@ -156,11 +156,8 @@ static bool file_cpu_online(struct msr_io *io, unsigned cpu)
 
 static uint64_t file_now(struct msr_io *io)
 {
-	struct timespec ts;
-
 	(void)io;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	return nsec_now(CLOCK_MONOTONIC);
 }
 
 static void file_free(struct msr_io *io)

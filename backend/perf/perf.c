@@ -12,12 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "backend/perf/event.h"
 #include "backend/perf/slot.h"
 #include "backend/sysfs/sysfs.h"
 #include "base/cleanup.h"
+#include "base/nsec.h"
 
 enum {
 	NSLOTS = 16,
@@ -223,11 +223,8 @@ static void perf_holder(
 
 static uint64_t perf_now(struct backend *be)
 {
-	struct timespec ts;
-
 	(void)be;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	return nsec_now(CLOCK_MONOTONIC);
 }
 
 static void perf_close(struct backend *be)

@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backend/sysfs/sysfs.h"
-
-#define NSEC_PER_SEC 1000000000ULL
+#include "base/nsec.h"
 
 /* Behind by less than a tick of the slowest kernel clock plus 0.4 % is not behind. */
 #define LAG_FIXED    10000000ULL
@@ -23,10 +21,7 @@ struct reading {
 /* Not CLOCK_MONOTONIC: time daemons slew that by up to several per cent. */
 static uint64_t raw_clock(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
-	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+	return nsec_now(CLOCK_MONOTONIC_RAW);
 }
 
 static void count_access(atomic_ullong *n)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/cpu/lookout.h"
 
+#include "base/nsec.h"
 #include "base/raw_syscall.h"
 #include "daemon/core/random.h"
-
-#define SECOND_NS 1000000000
 
 enum {
 	PATIENCE = 2, /* ticks; one that does not come is not waited for any longer */
@@ -33,11 +32,6 @@ void lookout_close(struct lookout *l)
 	l->witness = NULL;
 }
 
-static struct timespec duration(uint64_t ns)
-{
-	return (struct timespec){(time_t)(ns / SECOND_NS), (long)(ns % SECOND_NS)};
-}
-
 /*
  * A tick, and up to a sixteenth more: a program in step with the ticks would always be found at the
  * same places, whatever its sampling period. An odd period drifts through all phases by itself;
@@ -63,15 +57,15 @@ void lookout_set(struct lookout *l, const struct context *ctx, struct wake wake,
 
 	l->tick_ns = tick_ns;
 	l->next = exact ? LOOKOUT_TIMER : LOOKOUT_TICK;
-	l->then = duration(exact ? near : PATIENCE * tick_ns);
+	l->then = nsec_timespec(exact ? near : PATIENCE * tick_ns);
 	if (!wake.at) {
 		l->phase = LOOKOUT_IDLE;
 	} else if (left > near) {
 		l->phase = LOOKOUT_FAR;
-		l->left = duration(left - near);
+		l->left = nsec_timespec(left - near);
 	} else {
 		l->phase = l->next;
-		l->left = exact ? duration(left) : l->then;
+		l->left = exact ? nsec_timespec(left) : l->then;
 	}
 	witness_tick(l->witness, l->phase < LOOKOUT_TICK ? 0 : unsteady(l));
 	witness_events(l->witness, ctx->state == CTX_RUNNING || ctx->state == CTX_MASKED);
@@ -80,7 +74,7 @@ void lookout_set(struct lookout *l, const struct context *ctx, struct wake wake,
 void lookout_retry(struct lookout *l, uint64_t ns)
 {
 	l->phase = LOOKOUT_TIMER;
-	l->left = duration(ns);
+	l->left = nsec_timespec(ns);
 }
 
 /* The kernel leaves in @left what is left, should there be nothing to do yet. */

@@ -17,13 +17,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "base/raw_syscall.h"
 #include "daemon/cpu/engine_i.h"
 #include "daemon/cpu/exec.h"
 #include "daemon/cpu/lookout.h"
 #include "daemon/cpu/thread.h"
-
-#define SECOND_NS 1000000000
 
 enum { RETRY_NS = 100000 };
 
@@ -70,18 +69,9 @@ static void ring(struct worker *w)
 		syscall(SYS_futex, &w->bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
-}
-
 static void sleep_to(struct worker *w, uint64_t at)
 {
-	w->until.tv_sec = (time_t)(at / SECOND_NS);
-	w->until.tv_nsec = (long)(at % SECOND_NS);
+	w->until = nsec_timespec(at);
 }
 
 /* A model's time only passes when somebody advances it, who has the counters looked at then. */
@@ -91,7 +81,7 @@ static void note_wake(struct worker *w, const struct context *ctx)
 	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->sim);
 	sleep_to(w, w->wake.at);
 	if (w->lookout.witness)
-		lookout_set(&w->lookout, ctx, w->wake, monotonic_ns());
+		lookout_set(&w->lookout, ctx, w->wake, nsec_now(CLOCK_MONOTONIC));
 	atomic_store_explicit(&w->wake_at, w->wake.at, memory_order_relaxed);
 }
 
@@ -253,7 +243,7 @@ static void tick(struct worker *w, bool switches)
 	/* Being read by the session thread just now, or there is mail: soon, then. */
 	if (!atomic_compare_exchange_strong(&t->inflight, &none, 1)) {
 		w->timed = true;
-		sleep_to(w, monotonic_ns() + RETRY_NS);
+		sleep_to(w, nsec_now(CLOCK_MONOTONIC) + RETRY_NS);
 		lookout_retry(&w->lookout, RETRY_NS);
 		return;
 	}
@@ -275,7 +265,7 @@ static void take_events(struct worker *w)
 
 	if (!atomic_compare_exchange_strong(&t->inflight, &none, 1))
 		return;
-	lookout_read(&w->lookout, &t->ctx, monotonic_ns(), &ignored);
+	lookout_read(&w->lookout, &t->ctx, nsec_now(CLOCK_MONOTONIC), &ignored);
 	note_wake(w, &t->ctx);
 	tenant_leave(t, w->box, false);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "daemon/cpu/thread.h"
 
 enum { BATCH = 65536 }; /* bytes of one store, and compared while a READ may have to wait */
@@ -182,15 +183,7 @@ static void round_of_all(struct feed *f)
 
 static struct timespec after_period(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += FEED_PERIOD_MS * 1000000L;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_nsec -= 1000000000;
-		t.tv_sec++;
-	}
-	return t;
+	return nsec_timespec(nsec_now(CLOCK_MONOTONIC) + FEED_PERIOD_MS * 1000000ULL);
 }
 
 static void *feed_main(void *arg)

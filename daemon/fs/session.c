@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "daemon/fs/capabilities.h"
 
 static int session_mount(struct fs *fs, struct err *e)
@@ -249,7 +250,7 @@ static uint64_t timer_resolution(const struct backend *be)
 
 	if (be->sim || clock_getres(CLOCK_MONOTONIC, &res) < 0)
 		return 1;
-	return (uint64_t)res.tv_sec * 1000000000 + (uint64_t)res.tv_nsec;
+	return nsec_of(res);
 }
 
 /* Each buffer takes a descriptor. */

@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "base/raw_syscall.h"
 #include "daemon/cpu/thread.h"
 
-#define SECOND_NS   1000000000
 #define PATIENCE_NS 10000000 /* for another carrier; it needs microseconds */
 
 enum {
@@ -57,14 +57,6 @@ struct carrier {
 	struct command in, out;
 	struct err err;
 };
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
-}
 
 static void ring(struct carrier *c)
 {
@@ -214,7 +206,7 @@ static int open_witness(struct carrier *c, const struct context *ctx, struct err
 	if (!ctx->smpl.fmt || c->lookout.witness)
 		return 0;
 	rc = lookout_open(&c->lookout, c->cpu,
-		ctx->limits.tick_ns ? ctx->limits.tick_ns : SECOND_NS, true, -1, e);
+		ctx->limits.tick_ns ? ctx->limits.tick_ns : NSEC_PER_SEC, true, -1, e);
 	if (rc == 0)
 		c->fds[FD_WITNESS].fd = witness_fd(c->lookout.witness);
 	return rc;
@@ -356,9 +348,9 @@ static struct rider *occupy_for_thread(struct carrier *c, unsigned slot)
 		if (make_busy(c, seat, word))
 			return seat->rider;
 		if (!until) {
-			until = monotonic_ns() + PATIENCE_NS;
+			until = nsec_now(CLOCK_MONOTONIC) + PATIENCE_NS;
 			atomic_fetch_add(&c->tr->stats->waits, 1);
-		} else if (monotonic_ns() > until) {
+		} else if (nsec_now(CLOCK_MONOTONIC) > until) {
 			atomic_fetch_or(&seat->missed, MISSED_LATE);
 			return NULL;
 		}
@@ -418,10 +410,10 @@ static void tell_of_death(struct carrier *c, unsigned slot)
 static void note_left(struct carrier *c, const struct context *ctx)
 {
 	struct wake wake = ctx_wake(ctx);
-	uint64_t now = monotonic_ns(), left = wake.at > now ? wake.at - now : 0;
+	uint64_t now = nsec_now(CLOCK_MONOTONIC), left = wake.at > now ? wake.at - now : 0;
 
 	c->nfds = FD_BELL + 1;
-	c->left = (struct timespec){(time_t)(left / SECOND_NS), (long)(left % SECOND_NS)};
+	c->left = nsec_timespec(left);
 	if (ctx->smpl.fmt) {
 		lookout_set(&c->lookout, ctx, wake, now);
 		c->nfds += c->lookout.phase == LOOKOUT_FAR || c->lookout.phase == LOOKOUT_TICK;

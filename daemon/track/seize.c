@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 
 enum { STUCK_MS = 5 }; /* when waiting for the tracer's thread is not enough: see bury() */
 
@@ -165,13 +166,10 @@ static void bury(struct tracer *tr)
 /* The lock is held, but while it waits. */
 static void await(struct tracer *tr, const struct seizure *s)
 {
-	struct timespec until;
-
 	while (!s->done) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += STUCK_MS * 1000000L;
-		until.tv_sec += until.tv_nsec / 1000000000L;
-		until.tv_nsec %= 1000000000L;
+		struct timespec until =
+			nsec_timespec(nsec_now(CLOCK_MONOTONIC) + STUCK_MS * 1000000ULL);
+
 		if (pthread_cond_timedwait(&tr->seized, &tr->lock, &until) == ETIMEDOUT)
 			bury(tr);
 	}

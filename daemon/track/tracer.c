@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "daemon/cpu/thread.h"
 #include "daemon/track/tracer_i.h"
 
@@ -132,10 +133,7 @@ static void obey(struct tracer *tr)
 
 uint64_t tracer_now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	return nsec_now(CLOCK_MONOTONIC);
 }
 
 static void sleep_until_news(struct tracer *tr)
@@ -149,8 +147,7 @@ static void sleep_until_news(struct tracer *tr)
 		until = tr->audit_at;
 	if (until > now)
 		ns = until - now;
-	timeout.tv_sec = (time_t)(ns / 1000000000);
-	timeout.tv_nsec = (long)(ns % 1000000000);
+	timeout = nsec_timespec(ns);
 	ppoll(fds, 2, until == UINT64_MAX ? NULL : &timeout, NULL);
 	eventfd_read(tr->bell, &rings);
 }
