@@ -112,20 +112,12 @@ static int quiet(struct context *ctx, struct step *st, struct plan *plan)
 
 static int look(struct context *ctx, struct step *st, struct plan *plan)
 {
-	stop_take(ctx, st, plan);
-	if (plan_failed(plan)) {
-		counters_fault(ctx, ctx->hold->hw.pmds, plan);
-		if (plan_rest(plan))
-			return CORE_RUN;
-	}
-	overflow_settle(ctx, plan);
-	if (!st->give_back)
-		return parked(ctx, st);
-	/* Who has taken over a selector has our bit of the global control, too. */
+	if (switch_looked(ctx, st, plan) == CORE_RUN)
+		return CORE_RUN;
 	plan_clear(plan);
-	plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, ~0ULL, st->give_back);
-	plan_add(plan, REG_FORGET, ctx->pmu->global_ctrl, 0, st->give_back);
-	ctx->hold->claimed_global &= ~st->give_back;
+	stop_give_back(ctx, st, plan);
+	if (!plan->n)
+		return parked(ctx, st);
 	st->phase = PHASE_OUT_GIVE;
 	return CORE_RUN;
 }

@@ -63,6 +63,9 @@ int mask_step(struct context *ctx, struct step *st, struct plan *plan, struct er
 /* Tells of the overflows that stopping has found. */
 void stop_report(struct context *ctx, const struct plan *plan);
 
+/* Adds what gives our bit of the global control to whoever has taken over a selector, too. */
+void stop_give_back(struct context *ctx, struct step *st, struct plan *plan);
+
 /* Adds the write of selector row @p as st->target has it. */
 void plan_selector(const struct context *ctx, const struct step *st, unsigned p, struct plan *plan);
 
@@ -79,6 +82,8 @@ bool switch_active(const struct step *st);
 void switch_sets(struct context *ctx, struct evtset *to);
 /* Its parts: reads what counted, and sees to it that what st->to needs is ours; */
 void switch_look(struct context *ctx, struct step *st, struct plan *plan);
+/* takes in what that has found (CORE_RUN: the rest of it is to be run); */
+int switch_looked(struct context *ctx, struct step *st, struct plan *plan);
 /* writes what st->to needs, but for the counters @known, which hold what is in @held; */
 void switch_set_up(struct context *ctx, struct step *st, struct plan *plan, uint32_t known,
 	const uint64_t held[PMU_MAX_PMDS]);

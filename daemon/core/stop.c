@@ -144,7 +144,7 @@ int stop_rest(struct context *ctx, struct step *st, struct plan *plan)
 	return CORE_RUN;
 }
 
-static void give_back(struct context *ctx, struct step *st, struct plan *plan)
+void stop_give_back(struct context *ctx, struct step *st, struct plan *plan)
 {
 	uint64_t bits = st->give_back;
 
@@ -173,7 +173,7 @@ int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct er
 		/* What is left of a shared selector without what was taken over. */
 		if (!st->err.no && any_enabled(ctx))
 			replace_selectors(ctx, plan);
-		give_back(ctx, st, plan);
+		stop_give_back(ctx, st, plan);
 		return plan->n ? CORE_RUN : stopped(ctx, st, e);
 	}
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)

@@ -165,7 +165,7 @@ static int set_up(struct context *ctx, struct step *st, struct plan *plan)
 	return CORE_RUN;
 }
 
-static int look(struct context *ctx, struct step *st, struct plan *plan)
+int switch_looked(struct context *ctx, struct step *st, struct plan *plan)
 {
 	stop_take(ctx, st, plan);
 	if (plan_failed(plan)) {
@@ -174,6 +174,13 @@ static int look(struct context *ctx, struct step *st, struct plan *plan)
 			return CORE_RUN;
 	}
 	overflow_settle(ctx, plan);
+	return CORE_DONE;
+}
+
+static int look(struct context *ctx, struct step *st, struct plan *plan)
+{
+	if (switch_looked(ctx, st, plan) == CORE_RUN)
+		return CORE_RUN;
 	if (!ctx->mask_due) {
 		overflow_notify(ctx);
 		return set_up(ctx, st, plan);

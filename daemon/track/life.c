@@ -64,11 +64,6 @@ static int begin(struct birth *b, const struct command *cloned, struct err *e)
 	return rc;
 }
 
-static void destroyed(struct job *job)
-{
-	free(job);
-}
-
 /* It runs on, as if it were not followed. Without memory, its context stays behind empty. */
 static void come_to_nothing(
 	struct tracker *tk, struct tenant *root, struct tenant *child, pid_t tid, struct err *e)
@@ -77,7 +72,8 @@ static void come_to_nothing(
 
 	tracker_release(tk, tid);
 	if (job) {
-		*job = (struct job){.tenant = child, .cmd.verb = CMD_DESTROY, .done = destroyed};
+		*job = (struct job){
+			.tenant = child, .cmd.verb = CMD_DESTROY, .done = tracker_job_done};
 		tk->ops->submit(tk->arg, job);
 	}
 	root->unfollowed(root, tid, e);

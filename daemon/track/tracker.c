@@ -41,11 +41,6 @@ void tracker_free(struct tracker *tk)
 	free(tk);
 }
 
-int tracker_probe(struct err *e)
-{
-	return sched_probe(e);
-}
-
 struct tenant *tracker_any(const struct tracker *tk)
 {
 	return tk->riders ? tk->riders->tenant : NULL;
@@ -219,7 +214,7 @@ void rider_prod(struct tracker *tk, const struct rider *r)
 	}
 }
 
-static void ended(struct job *job)
+void tracker_job_done(struct job *job)
 {
 	free(job);
 }
@@ -231,7 +226,7 @@ void rider_end(struct tracker *tk, struct rider *r)
 	*r->end = (struct job){
 		.tenant = r->tenant,
 		.cmd.verb = CMD_END,
-		.done = ended,
+		.done = tracker_job_done,
 	};
 	tk->ops->submit(tk->arg, take_ptr(&r->end));
 }
@@ -317,11 +312,6 @@ static bool needs_session(enum cmd_verb verb)
 	       verb == CMD_LIVE || verb == CMD_CLONE || verb == CMD_LOAD;
 }
 
-static void passed_on(struct job *job)
-{
-	free(job);
-}
-
 /* What is started, stopped or unloaded, is so with all that it has brought forth. */
 static void pass_on(struct tracker *tk, const struct job *job)
 {
@@ -335,7 +325,7 @@ static void pass_on(struct tracker *tk, const struct job *job)
 			return;
 		copy->tenant = r->tenant;
 		copy->cmd = job->cmd;
-		copy->done = passed_on;
+		copy->done = tracker_job_done;
 		tk->ops->submit(tk->arg, copy);
 	}
 }

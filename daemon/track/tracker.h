@@ -50,7 +50,4 @@ bool tracker_expects_news(const struct tracker *tk);
 /* It has a carrier on @cpu. */
 bool tracker_carries(const struct tracker *tk, unsigned cpu);
 
-/* Whether this machine can follow threads, for --check. */
-int tracker_probe(struct err *e);
-
 #endif

@@ -57,6 +57,9 @@ struct leaving *tracker_leaving(struct tracker *tk, pid_t tid);
 /* It has gone. */
 void tracker_left(struct tracker *tk, struct leaving *l);
 
+/* done() of commands without a client. */
+void tracker_job_done(struct job *job);
+
 /* Carriers for all of @where. */
 int tracker_man(struct tracker *tk, const struct cpus *where, struct err *e);
 
