@@ -65,6 +65,29 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
+/* One that takes a value, whichever way it was given: false if it is none of these. */
+static bool set_option(struct options *o, int opt, const char *value)
+{
+	switch (opt) {
+	case OPT_BACKEND:
+		o->backend = value;
+		return true;
+	case OPT_DEV:
+		o->conf.dev = value;
+		return true;
+	case OPT_PMU:
+		o->conf.pmu = value;
+		return true;
+	case OPT_CONFIG:
+		o->config = value;
+		return true;
+	case OPT_FORMATS:
+		o->formats = value;
+		return true;
+	}
+	return false;
+}
+
 /* Takes a word that is an option of ours; others are left to the mount. */
 static bool own_option(struct options *o, const char *word)
 {
@@ -81,19 +104,8 @@ static bool own_option(struct options *o, const char *word)
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		const char *value = word + strlen(keys[i].key);
 
-		if (strncmp(word, keys[i].key, strlen(keys[i].key)) != 0)
-			continue;
-		if (keys[i].opt == OPT_BACKEND)
-			o->backend = value;
-		else if (keys[i].opt == OPT_DEV)
-			o->conf.dev = value;
-		else if (keys[i].opt == OPT_PMU)
-			o->conf.pmu = value;
-		else if (keys[i].opt == OPT_FORMATS)
-			o->formats = value;
-		else
-			o->config = value;
-		return true;
+		if (strncmp(word, keys[i].key, strlen(keys[i].key)) == 0)
+			return set_option(o, keys[i].opt, value);
 	}
 	return false;
 }
@@ -114,21 +126,6 @@ static int parse_options(int argc, char **argv, struct options *o, struct text *
 
 	while ((c = getopt_long(argc, argv, "fo:Vh", long_options, NULL)) != -1) {
 		switch (c) {
-		case OPT_BACKEND:
-			o->backend = optarg;
-			break;
-		case OPT_DEV:
-			o->conf.dev = optarg;
-			break;
-		case OPT_PMU:
-			o->conf.pmu = optarg;
-			break;
-		case OPT_CONFIG:
-			o->config = optarg;
-			break;
-		case OPT_FORMATS:
-			o->formats = optarg;
-			break;
 		case OPT_CHECK:
 			o->check = true;
 			break;
@@ -145,7 +142,8 @@ static int parse_options(int argc, char **argv, struct options *o, struct text *
 			fputs(usage, stdout);
 			exit(0);
 		default:
-			return -EINVAL;
+			if (!set_option(o, c, optarg))
+				return -EINVAL;
 		}
 	}
 	if (!o->check && optind != argc - 1 && optind != argc - 2) {

@@ -21,14 +21,6 @@ static int copy_sets(const struct fs_context *from, struct fs_context *to, struc
 	return 0;
 }
 
-static void discard(struct fs_context *child)
-{
-	child->closed = true;
-	object_remove(child->objs, child);
-	context_gone(child);
-	context_unref(child);
-}
-
 static int make(struct fs_context *parent, int tid, struct fs_context **out, struct err *e)
 {
 	struct fs *fs = link_entry(parent->objs, struct fs, objects);
@@ -39,7 +31,7 @@ static int make(struct fs_context *parent, int tid, struct fs_context **out, str
 		return -e->no;
 	atomic_store(&(*out)->flags, atomic_load(&parent->flags));
 	if (copy_sets(parent, *out, e) < 0 || smpl_copy(fs, parent, *out, e) < 0) {
-		discard(*out);
+		(*out)->tenant.gone(&(*out)->tenant);
 		return -e->no;
 	}
 	return 0;

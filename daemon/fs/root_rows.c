@@ -65,15 +65,25 @@ static void print_held(
 	}
 }
 
-static void print_cpu(struct fs *fs, unsigned cpu, const struct survey_cpu *s, struct text *out)
+/* What of a CPU is no matter of registers: false if nobody uses it by us. */
+static bool print_user(struct fs *fs, unsigned cpu, bool online, struct text *out)
 {
 	const struct tenant *t = engine_owner(fs->eng, cpu);
 
-	text_printf(out, "%u %s", cpu, s->online ? "online" : "offline");
+	text_printf(out, "%u %s", cpu, online ? "online" : "offline");
 	if (t)
 		text_printf(out, " context=%s uid=%u pid=%d", t->name, t->uid, t->pid);
 	else if (engine_carries(fs->eng, cpu))
 		text_printf(out, " threads");
+	else
+		return false;
+	return true;
+}
+
+static void print_cpu(struct fs *fs, unsigned cpu, const struct survey_cpu *s, struct text *out)
+{
+	if (print_user(fs, cpu, s->online, out))
+		; /* then its registers are not looked at */
 	else if (s->err.no)
 		text_printf(out, " unreadable %s", err_name(s->err.no));
 	else if (s->held)
@@ -105,13 +115,7 @@ static int cpus_unseen(struct call *call, struct text *out)
 	unsigned n = be->ops->cpu_limit(be);
 
 	for (unsigned cpu = 0; cpu < n; cpu++) {
-		const struct tenant *t = engine_owner(call->fs->eng, cpu);
-
-		text_printf(out, "%u %s", cpu, be->ops->cpu_online(be, cpu) ? "online" : "offline");
-		if (t)
-			text_printf(out, " context=%s uid=%u pid=%d", t->name, t->uid, t->pid);
-		else if (engine_carries(call->fs->eng, cpu))
-			text_printf(out, " threads");
+		print_user(call->fs, cpu, be->ops->cpu_online(be, cpu), out);
 		text_printf(out, "\n");
 	}
 	return 0;

@@ -65,8 +65,6 @@ static int check_target(const struct target *target, const struct command *cmd,
 {
 	int rc = target_check(target, who, e);
 
-	if (rc == 0 && cmd->follow && cmd->untraced)
-		rc = err_set(e, EINVAL, "follow needs ptrace: leave ptrace=no out");
 	if (rc == 0 && cmd->untraced && !(who->effective >> CAP_SYS_PTRACE & 1))
 		rc = err_set(e, EPERM,
 			"ptrace=no takes CAP_SYS_PTRACE, for a program that gains privileges would "
