@@ -48,7 +48,10 @@ void target_start(struct target *t, const char *const argv[])
 	t->watcher = fork();
 	assert_true(t->watcher >= 0);
 	if (t->watcher == 0) {
-		/* As a terminal would start it. */
+		/* As a shell at a terminal would start it. In a process group without a parent in
+		 * another one of the session, as whoever runs the tests may have made, only SIGSTOP
+		 * stops. */
+		setpgid(0, 0);
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		signal(SIGINT, SIG_DFL);
