@@ -152,8 +152,10 @@ static int load_scratch(struct carrier *c, struct err *e)
 		.rights = {.system = true, .kernel = true},
 	};
 
-	if (ctx_init(&c->scratch, c->tr->be->pmu) < 0)
+	if (ctx_init(&c->scratch, c->tr->be->pmu) < 0) {
+		c->tr->be->ops->cpu_close(take_ptr(&c->x.cpu)); /* shut() takes it with a scratch */
 		return err_set(e, ENOMEM, "no memory for a carrier");
+	}
 	return do_scratch(c, &load, e);
 }
 
@@ -195,6 +197,7 @@ static int open_up(struct carrier *c, struct err *e)
 	}
 	__atomic_store_n(&c->now->carrier, (sched_u32)gettid(), __ATOMIC_RELAXED);
 	c->open = true;
+	c->offline = false;
 	return 0;
 }
 
@@ -640,7 +643,7 @@ static void sleep_alone(struct carrier *c)
 
 	if (raw_syscall6(SYS_ppoll, (long)c->fds, FD_BELL + 1, (long)(c->offline ? &retry : NULL),
 		    0, 0, 0) == 0)
-		c->offline = open_up(c, &c->err) < 0;
+		open_up(c, &c->err);
 	if (c->offline)
 		step_back();
 }

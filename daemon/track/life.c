@@ -70,13 +70,19 @@ static void come_to_nothing(
 {
 	struct job *job = child ? calloc(1, sizeof(*job)) : NULL;
 
-	tracker_release(tk, tid);
 	if (job) {
 		*job = (struct job){
 			.tenant = child, .cmd.verb = CMD_DESTROY, .done = tracker_job_done};
 		tk->ops->submit(tk->arg, job);
 	}
 	root->unfollowed(root, tid, e);
+}
+
+static void let_go(struct tracker *tk, struct rider *r, pid_t tid, struct err *e)
+{
+	if (!r->over)
+		tracker_release(tk, tid);
+	come_to_nothing(tk, r->root, r->tenant, tid, e);
 }
 
 static void cloned(struct job *job)
@@ -91,7 +97,7 @@ static void cloned(struct job *job)
 	if (rc == 0)
 		tracer_go(tk->tr.tracer, tid);
 	else
-		come_to_nothing(tk, r->root, r->tenant, tid, &e);
+		let_go(tk, r, tid, &e);
 	rider_come(tk, r, rc);
 	free(b);
 }
@@ -140,6 +146,7 @@ static void take_birth(struct tracker *tk, struct track_news *n)
 		return;
 	}
 	if (make_child(tk, parent, ev->other, b, &child, &e) < 0) {
+		tracker_release(tk, ev->other);
 		come_to_nothing(tk, parent->root, child, ev->other, &e);
 		return;
 	}
@@ -207,10 +214,12 @@ static void take_end(struct tracker *tk, struct track_news *n)
 	struct leaving *l = tracker_leaving(tk, ev->one);
 	struct rider *r = rider_find(tk, ev->one);
 
-	if (l)
+	if (l) {
 		tracker_left(tk, l);
-	else if (r)
-		rider_end(tk, r);
+	} else if (r) {
+		r->over = true;
+		rider_end(tk, r); /* or when it has come, if it is coming */
+	}
 }
 
 /* Whoever wants to know reads the messages. */

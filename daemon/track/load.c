@@ -151,6 +151,8 @@ void rider_come(struct tracker *tk, struct rider *r, int rc)
 	r->coming = false;
 	if (rc < 0)
 		rider_free(tk, r);
+	else if (r->over || rider_is_dead(tk, r))
+		rider_end(tk, r); /* it has meanwhile */
 	tk->ops->resubmit(tk->arg, t);
 }
 

@@ -68,6 +68,7 @@ struct rider {
 	bool follow;
 	struct job *end; /* CMD_END; NULL: it is under way */
 	struct principal *whose;
+	bool over;   /* the tracer has told of its end: it is not to be released */
 	bool coming; /* it has yet to take its seat: commands wait */
 	struct rider *next, *tid_next;
 };

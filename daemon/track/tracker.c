@@ -219,6 +219,11 @@ void tracker_job_done(struct job *job)
 	free(job);
 }
 
+bool rider_is_dead(const struct tracker *tk, const struct rider *r)
+{
+	return __atomic_load_n(&sched_slot(tk->tr.sched, r->slot)->dead, __ATOMIC_ACQUIRE);
+}
+
 void rider_end(struct tracker *tk, struct rider *r)
 {
 	if (!r->end || r->coming)
@@ -236,8 +241,7 @@ void tracker_died(struct tracker *tk, struct track_news *n)
 	struct seat *s = link_entry(n, struct seat, died);
 
 	/* It may have been unloaded meanwhile, and the seat be another's, whose thread lives. */
-	if (s->rider &&
-		__atomic_load_n(&sched_slot(tk->tr.sched, s->rider->slot)->dead, __ATOMIC_ACQUIRE))
+	if (s->rider && rider_is_dead(tk, s->rider))
 		rider_end(tk, s->rider);
 	else
 		atomic_store(&s->dying, false);
@@ -345,7 +349,7 @@ void tracker_submit(struct tracker *tk, struct job *job)
 		queue_put(&t->bounced, &job->link);
 		return;
 	}
-	if (is_for_all(job->cmd.verb))
+	if (r->follow && r->root == t && is_for_all(job->cmd.verb))
 		pass_on(tk, job);
 	if (needs_session(job->cmd.verb))
 		job->here = true;
@@ -358,10 +362,9 @@ void tracker_submit(struct tracker *tk, struct job *job)
 void tracker_unloaded(struct tracker *tk, struct tenant *t)
 {
 	struct rider *r = t->rider;
-	struct sched_slot *s = sched_slot(tk->tr.sched, r->slot);
 
 	/* Of one that has ended, the number may be another's. */
-	if (r->traced && r->tid && !__atomic_load_n(&s->dead, __ATOMIC_ACQUIRE))
+	if (r->traced && r->tid && !r->over && !rider_is_dead(tk, r))
 		tracker_release(tk, r->tid);
 	sched_forget(tk->tr.sched, r->slot);
 	rider_free(tk, r);
