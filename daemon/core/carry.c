@@ -36,7 +36,7 @@ static int in_failed(struct context *ctx, const struct plan *plan)
 static int set_up(struct context *ctx, struct step *st, struct plan *plan)
 {
 	st->to = ctx->active;
-	st->moves = true;
+	st->moves = st->unseen = true;
 	switch_set_up(ctx, st, plan, 0, NULL);
 	st->phase = PHASE_IN_SET;
 	return CORE_RUN;
@@ -87,11 +87,11 @@ static int parked(struct context *ctx, const struct step *st)
 	return parked_act(ctx);
 }
 
-static int quiet(struct context *ctx, struct step *st, struct plan *plan)
+static int quiet(struct context *ctx, const struct command *cmd, struct step *st, struct plan *plan)
 {
 	uint64_t global = ctx->hold->hw.global;
 
-	time_account(ctx, plan->at);
+	time_account(ctx, cmd->left_at ? cmd->left_at : plan->at);
 	if (!global)
 		stop_take(ctx, st, plan);
 	if (plan_failed(plan)) {
@@ -122,7 +122,7 @@ static int look(struct context *ctx, struct step *st, struct plan *plan)
 	return CORE_RUN;
 }
 
-int step_out(struct context *ctx, struct step *st, struct plan *plan)
+int step_out(struct context *ctx, const struct command *cmd, struct step *st, struct plan *plan)
 {
 	if (!ctx_counts_now(ctx))
 		return CORE_DONE;
@@ -132,7 +132,7 @@ int step_out(struct context *ctx, struct step *st, struct plan *plan)
 	case PHASE_OUT_GIVE:
 		return parked(ctx, st);
 	default: /* the counters have been stopped before this began */
-		return quiet(ctx, st, plan);
+		return quiet(ctx, cmd, st, plan);
 	}
 }
 

@@ -107,6 +107,7 @@ struct step {
 	unsigned element;     /* of the vector */
 	bool moves;           /* it changes what the hardware holds: the quiet plan is another */
 	bool masking;         /* it is being stopped in order to be masked */
+	bool unseen;          /* selectors may have been taken over since they were last seen */
 	uint32_t blame;       /* register found in somebody else's hands, and what it holds: the */
 	uint64_t blame_value; /* backend may know who it is; 0: none */
 	struct err err;       /* the error to report in the end */

@@ -114,7 +114,7 @@ int step_restart(struct context *ctx, struct command *cmd, struct step *st, stru
 int step_poll(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
 	struct err *e);
 int step_in(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
-int step_out(struct context *ctx, struct step *st, struct plan *plan);
+int step_out(struct context *ctx, const struct command *cmd, struct step *st, struct plan *plan);
 /* carry.c: look_act() of a context that has no registers just now. */
 int parked_act(struct context *ctx);
 

@@ -195,6 +195,7 @@ struct command {
 	bool follow;       /* threads and processes that it makes get contexts of their own */
 	bool untraced;     /* without ptrace (ptrace=no) */
 	struct cpus *cpus; /* where it is followed, the command's own; NULL: wherever it may run */
+	uint64_t left_at;  /* CMD_OUT: when its thread stopped running (ns); 0: only now */
 
 	/*
 	 * CMD_WRITE, CMD_READ. Elements take effect in order up to the first error. Each stands

@@ -62,7 +62,7 @@ void step_begin(struct step *st)
 	st->phase = PHASE_START;
 	st->element = 0;
 	st->moves = false;
-	st->masking = false;
+	st->masking = st->unseen = false;
 	st->to = NULL;
 	st->blame = 0;
 	st->give_back = 0;
@@ -124,7 +124,7 @@ int core_step(
 	case CMD_IN:
 		return step_in(ctx, st, plan, e);
 	case CMD_OUT:
-		return step_out(ctx, st, plan);
+		return step_out(ctx, cmd, st, plan);
 	case CMD_POLL:
 	case CMD_SWITCH:
 		return step_poll(ctx, cmd, st, plan, e);

@@ -111,12 +111,23 @@ static bool enables(const struct context *ctx, const struct step *st, unsigned p
 	       (st->target.sel[p] & st->target.mask[p] & ctx->pmu->pmcs[p].enable);
 }
 
+/* A selector that nobody has looked at lately is written only if it is still what we left. */
+static void plan_next(
+	const struct context *ctx, const struct step *st, unsigned p, struct plan *plan)
+{
+	if (st->unseen)
+		plan_replace(plan, ctx->pmu->pmcs[p].addr, ctx->hold->hw.sel[p], st->target.sel[p],
+			st->target.mask[p]);
+	else
+		plan_selector(ctx, st, p, plan);
+}
+
 static void plan_selectors(
 	const struct context *ctx, const struct step *st, struct plan *plan, bool enabling)
 {
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 		if (changes(ctx, st, p) && enables(ctx, st, p) == enabling)
-			plan_selector(ctx, st, p, plan);
+			plan_next(ctx, st, p, plan);
 }
 
 void switch_set_up(struct context *ctx, struct step *st, struct plan *plan, uint32_t known,
@@ -189,15 +200,20 @@ static int look(struct context *ctx, struct step *st, struct plan *plan)
 	return stop_rest(ctx, st, plan);
 }
 
-/* What was written, as far as it went, is what the registers hold. */
-static void note_selectors(struct context *ctx, const struct step *st, const struct plan *plan)
+/* What was written, as far as it went, is what the registers hold; but for what was not ours. */
+static void note_selectors(struct context *ctx, struct step *st, const struct plan *plan)
 {
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {
 		const struct reg_op *op = plan_result(plan, ctx->pmu->pmcs[p].addr);
+		uint64_t differ = op && op->verb == REG_REPLACE ? selector_differs(ctx, p, op) : 0;
 
-		if (op && (op->verb == REG_WRITE || op->verb == REG_UPDATE))
+		if (differ)
+			selector_disown(ctx, p, differ);
+		else if (op && op->verb != REG_READ)
 			ctx->hold->hw.sel[p] = st->target.sel[p];
+		st->target.mask[p] = ctx->hold->hw.mask[p];
 	}
+	do_without(ctx, st);
 }
 
 /* The old image is kept for what cannot be written. */

@@ -51,8 +51,12 @@ struct carrier {
 	struct sched_cpu *now;  /* who runs here */
 	struct lookout lookout; /* for those that sample */
 	struct rider *boarded;
-	unsigned late; /* ->now->late, when it was boarded */
-	bool armed;    /* a plan is left that starts its counters */
+	unsigned kept;     /* slot of the one that was boarded last, and has yet to run; or 0 */
+	unsigned refused;  /* slot of the thread that came while another was kept */
+	unsigned refusals; /* since one has run that was boarded */
+	unsigned late;     /* ->now->late, when it was boarded */
+	uint64_t ran;      /* its slot's ->ran then, as far as it counts */
+	bool armed;        /* a plan is left that starts its counters */
 	struct timespec left;
 	struct command in, out;
 	struct err err;
@@ -152,11 +156,16 @@ static int load_scratch(struct carrier *c, struct err *e)
 		.rights = {.system = true, .kernel = true},
 	};
 
+	return do_scratch(c, &load, e);
+}
+
+static int make_scratch(struct carrier *c, struct err *e)
+{
 	if (ctx_init(&c->scratch, c->tr->be->pmu) < 0) {
 		c->tr->be->ops->cpu_close(take_ptr(&c->x.cpu)); /* shut() takes it with a scratch */
 		return err_set(e, ENOMEM, "no memory for a carrier");
 	}
-	return do_scratch(c, &load, e);
+	return load_scratch(c, e);
 }
 
 static void shut(struct carrier *c)
@@ -188,13 +197,14 @@ static int open_up(struct carrier *c, struct err *e)
 	if (rc == 0)
 		rc = c->tr->be->ops->cpu_open(c->tr->be, c->cpu, &c->x.cpu, e);
 	if (rc == 0)
-		rc = load_scratch(c, e);
+		rc = make_scratch(c, e);
 	if (rc == 0)
 		rc = sched_bell(c->tr->sched, c->cpu, &c->fds[FD_SCHED].fd, e);
 	if (rc < 0) {
 		shut(c);
 		return rc;
 	}
+	__atomic_store_n(&c->now->deaf, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->now->carrier, (sched_u32)gettid(), __ATOMIC_RELAXED);
 	c->open = true;
 	c->offline = false;
@@ -217,6 +227,7 @@ static int open_witness(struct carrier *c, const struct context *ctx, struct err
 
 /* --- Preparing for what the PMCs of a context ask for */
 
+/* @set NULL: as they are by default, which claims nothing. */
 static int write_pmcs(struct carrier *c, const struct evtset *set, struct err *e)
 {
 	const struct pmu *pmu = c->tr->be->pmu;
@@ -230,9 +241,22 @@ static int write_pmcs(struct carrier *c, const struct evtset *set, struct err *e
 
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
 		regs[p].num = pmu->pmcs[p].num;
-		regs[p].value = set->pmc[p];
+		regs[p].value = set ? set->pmc[p] : pmu->pmcs[p].def;
 	}
 	return do_scratch(c, &write, e);
+}
+
+/* What somebody has taken over, and given back since, can be claimed only by one who claims it
+ * anew.
+ */
+static int start_over(struct carrier *c, struct err *e)
+{
+	struct command unload = {.verb = CMD_UNLOAD};
+	int rc = do_scratch(c, &unload, e);
+
+	if (rc == 0)
+		rc = write_pmcs(c, NULL, e);
+	return rc < 0 ? rc : load_scratch(c, e);
 }
 
 /* What one way in and out, with no thread in between, adds to each counter. */
@@ -282,10 +306,10 @@ static int gauge(struct carrier *c, struct context *ctx, struct evtset *set, str
 }
 
 /* Claims what the sets of @ctx need, tries it, and gauges it. */
-static int prepare(struct carrier *c, struct context *ctx, struct err *e)
+static int claim(struct carrier *c, struct context *ctx, struct err *e)
 {
 	bool held = ctx_holds(ctx, &c->scratch.own);
-	int rc = open_witness(c, ctx, e);
+	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < ctx->nsets; i++) {
 		struct evtset *set = ctx->sets[i];
@@ -295,6 +319,20 @@ static int prepare(struct carrier *c, struct context *ctx, struct err *e)
 		rc = write_pmcs(c, set, e);
 		if (rc == 0 && !set->gauged)
 			rc = gauge(c, ctx, set, e);
+	}
+	return rc;
+}
+
+static int prepare(struct carrier *c, struct context *ctx, struct err *e)
+{
+	int rc = open_witness(c, ctx, e);
+
+	if (rc == 0)
+		rc = claim(c, ctx, e);
+	if (rc == -EBUSY || (rc == 0 && !ctx_holds(ctx, &c->scratch.own))) {
+		rc = start_over(c, e);
+		if (rc == 0)
+			rc = claim(c, ctx, e);
 	}
 	return rc;
 }
@@ -353,11 +391,25 @@ static struct rider *occupy_for_thread(struct carrier *c, unsigned slot)
 		if (!until) {
 			until = nsec_now(CLOCK_MONOTONIC) + PATIENCE_NS;
 			atomic_fetch_add(&c->tr->stats->waits, 1);
+		} else if (spins == SPINS && seat_state(word) == SEAT_BOARDED) {
+			/* It was kept there, and has come here before its turn. */
+			carrier_prod(atomic_load(&c->tr->carriers[seat_cpu(word)]));
 		} else if (nsec_now(CLOCK_MONOTONIC) > until) {
 			atomic_fetch_or(&seat->missed, MISSED_LATE);
 			return NULL;
 		}
 		wait_a_little(&spins);
+	}
+}
+
+/* One whose CPU was offline while it slept has a dead bell, of which it does not hear. */
+static void prod_deaf(struct track *tr)
+{
+	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
+		struct carrier *there = atomic_load(&tr->carriers[cpu]);
+
+		if (there && load_word(&there->now->deaf))
+			carrier_prod(there);
 	}
 }
 
@@ -373,6 +425,7 @@ static void follow_thread(struct carrier *c, struct rider *r)
 		atomic_fetch_add(&c->tr->stats->late, 1);
 	if (__atomic_exchange_n(&s->missed, 0, __ATOMIC_RELAXED)) {
 		atomic_fetch_add(&c->tr->stats->untold, 1);
+		prod_deaf(c->tr);
 		if (ctx->state == CTX_RUNNING)
 			ctx_lose(ctx, LOST_UNTOLD);
 	}
@@ -381,7 +434,7 @@ static void follow_thread(struct carrier *c, struct rider *r)
 	if (!__atomic_exchange_n(&s->stray, 0, __ATOMIC_RELAXED) || ctx->state != CTX_RUNNING)
 		return;
 	/* Where it is not to be followed is no loss, but a CPU that was offline is. */
-	if (r->wherever || cpus_has(&r->where, load_word(&s->where)))
+	if (cpus_has(&r->wanted, load_word(&s->where)))
 		ctx_lose(ctx, LOST_AWAY);
 }
 
@@ -426,45 +479,81 @@ static void note_left(struct carrier *c, const struct context *ctx)
 		c->left.tv_sec = INT32_MAX;
 }
 
-/* The thread that runs here, if it is one of ours, gets its context. */
-static void board(struct carrier *c)
+/* What its thread had run before the time that counts; what it has since, before the carrier could
+ * come, does count, but for before it was started. */
+static uint64_t ran_before(const struct sched_slot *s, const struct rider *r)
 {
-	unsigned slot = sched_here(c->tr->sched, c->cpu);
+	uint64_t from = r->ran > s->had ? r->ran : s->had;
+
+	return from < s->ran ? from : s->ran;
+}
+
+/* The context of slot @slot comes into the registers. False: it is not to be had. */
+static bool board_slot(struct carrier *c, unsigned slot)
+{
 	struct sched_slot *s = sched_slot(c->tr->sched, slot);
 	struct context *ctx;
 	struct rider *r;
 
-	if (!c->open || !slot || !load_word(&s->wanted) || load_word(&s->dead))
-		return;
+	if (!slot || !load_word(&s->wanted) || load_word(&s->dead))
+		return false;
 	r = occupy_for_thread(c, slot);
 	if (!r)
-		return;
+		return false;
 	ctx = &r->tenant->ctx;
 	follow_thread(c, r);
 	if (ctx->state == CTX_RUNNING && !ctx->block && prepare(c, ctx, &c->err) < 0)
 		ctx_lose(ctx, c->err.no == ENXIO ? LOST_OFFLINE : LOST_STOLEN);
 	if (ctx->state != CTX_RUNNING) {
 		park(c, r);
-		return;
+		return false;
 	}
 	put_in(c, ctx);
 	atomic_fetch_add_explicit(&c->tr->stats->ins, 1, memory_order_relaxed);
 	if (ctx_parked(ctx)) { /* that has failed */
 		settled(c, r);
 		park(c, r);
-		return;
+		return false;
 	}
 	c->boarded = r;
 	c->late = load_word(&c->now->late);
+	c->ran = ran_before(s, r);
+	__atomic_store_n(&c->now->turn, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->now->aboard, slot, __ATOMIC_RELAXED);
 	atomic_store(&seat_of(c, slot)->word, seat_word(SEAT_BOARDED, c->cpu));
 	note_left(c, ctx);
+	return true;
+}
+
+/*
+ * The thread that runs here, if it is one of ours, gets its context. But while this carrier has
+ * run, that thread has used up a little of its share; of many who are ready, the kernel would let
+ * another go first, for which the carrier has to come again, and so on, and none would get to
+ * run. So one that has been given the registers keeps them until it has had its turn, unless the
+ * kernel insists on the same other one, or it takes too long.
+ */
+static void board(struct carrier *c)
+{
+	unsigned here = sched_here(c->tr->sched, c->cpu), kept = c->kept;
+
+	c->kept = 0;
+	if (!c->open)
+		return;
+	if (kept && kept != here && here && here != c->refused &&
+		c->refusals < 2 * sched_followed(c->tr->sched) && board_slot(c, kept)) {
+		c->refused = here;
+		c->refusals++;
+		return;
+	}
+	c->refused = 0;
+	board_slot(c, here);
 }
 
 /* The kernel has moved this thread, or ended the CPU's perf events: the CPU is offline, or was. Its
  * registers are not what they were. */
 static bool was_offline(const struct carrier *c)
 {
-	return c->open && ((unsigned)sched_getcpu() != c->cpu ||
+	return c->open && ((unsigned)sched_getcpu() != c->cpu || load_word(&c->now->deaf) ||
 				  (c->fds[FD_SCHED].revents & (POLLERR | POLLHUP)));
 }
 
@@ -475,6 +564,13 @@ static void put_down(struct carrier *c)
 	struct context *ctx = &r->tenant->ctx;
 
 	c->boarded = NULL;
+	if (load_word(&c->now->turn))
+		c->refusals = 0;
+	else
+		c->kept = r->slot;
+	__atomic_store_n(&c->now->aboard, 0, __ATOMIC_RELAXED);
+	r->ran = sched_slot(c->tr->sched, r->slot)->ran;
+	c->out.left_at = ctx->since + (r->ran - c->ran);
 	take_out(c, ctx);
 	atomic_fetch_add_explicit(&c->tr->stats->outs, 1, memory_order_relaxed);
 	if (load_word(&c->now->late) != c->late)
@@ -565,6 +661,8 @@ static void run_job(struct carrier *c, struct job *job, struct rider *r)
 	settled(c, r);
 	unloaded = ctx->state == CTX_UNLOADED;
 	counted = counted || ctx->state != CTX_RUNNING;
+	if (!counted)
+		r->ran = RAN_UNKNOWN;
 	if (unloaded)
 		atomic_store(&seat_of(c, slot)->word, seat_word(SEAT_EMPTY, c->cpu));
 	else

@@ -108,7 +108,7 @@ static void inherit(struct rider *r, const struct rider *parent)
 	r->root = parent->root;
 	r->follow = true;
 	r->coming = true;
-	r->wherever = parent->wherever;
+	r->wanted = parent->wanted;
 	r->where = parent->where;
 	r->whose = parent->whose;
 	r->whose->refs++;

@@ -40,8 +40,10 @@ static int first_use(struct tracker *tk, struct err *e)
 	return rc;
 }
 
-/* Those online of the list that was given, or of all: where it may run can be changed any time. */
-static int find_cpus(struct tracker *tk, const struct cpus *list, struct cpus *where, struct err *e)
+/* Of the list that was given, or of all, for where it may run can be changed any time: those that
+ * there are, and of these, those online. */
+static int find_cpus(struct tracker *tk, const struct cpus *list, struct cpus *wanted,
+	struct cpus *where, struct err *e)
 {
 	struct backend *be = tk->tr.be;
 	unsigned limit = be->ops->cpu_limit(be);
@@ -50,7 +52,10 @@ static int find_cpus(struct tracker *tk, const struct cpus *list, struct cpus *w
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
 		if (cpu >= limit && list && cpus_has(list, cpu))
 			return err_set(e, EINVAL, "there is no CPU %u: see cpus", cpu);
-		if (cpu >= limit || (list && !cpus_has(list, cpu)) || !be->ops->cpu_online(be, cpu))
+		if (cpu >= limit || (list && !cpus_has(list, cpu)))
+			continue;
+		cpus_add(wanted, cpu);
+		if (!be->ops->cpu_online(be, cpu))
 			continue;
 		cpus_add(where, cpu);
 		any = true;
@@ -216,8 +221,8 @@ static void tried(struct tracker *tk, struct track_news *n)
 	finished(tk, l, try->rc);
 }
 
-static int prepare(struct tracker *tk, struct load_steps *l, struct cpus *where,
-	struct principal **whose, struct err *e)
+static int prepare(struct tracker *tk, struct load_steps *l, struct cpus *wanted,
+	struct cpus *where, struct principal **whose, struct err *e)
 {
 	struct job *job = l->job;
 	int rc = target_open(job->pid, job->cmd.tid, &l->target, e);
@@ -231,7 +236,7 @@ static int prepare(struct tracker *tk, struct load_steps *l, struct cpus *where,
 	if (rc == 0)
 		rc = already(tk, l->target.tid, e);
 	if (rc == 0)
-		rc = find_cpus(tk, job->cmd.cpus, where, e);
+		rc = find_cpus(tk, job->cmd.cpus, wanted, where, e);
 	if (rc == 0)
 		rc = first_use(tk, e);
 	return rc;
@@ -240,7 +245,7 @@ static int prepare(struct tracker *tk, struct load_steps *l, struct cpus *where,
 int tracker_load(struct tracker *tk, struct job *job, struct err *e)
 {
 	struct load_steps *l = calloc(1, sizeof(*l));
-	struct cpus where = {{0}};
+	struct cpus wanted = {{0}}, where = {{0}};
 	struct principal *whose = NULL;
 	struct leaving *leaving;
 	struct rider *r;
@@ -250,7 +255,7 @@ int tracker_load(struct tracker *tk, struct job *job, struct err *e)
 		return err_set(e, ENOMEM, "no memory");
 	l->job = job;
 	l->target.dir = -1;
-	rc = prepare(tk, l, &where, &whose, e);
+	rc = prepare(tk, l, &wanted, &where, &whose, e);
 	leaving = rc == 0 ? tracker_leaving(tk, l->target.tid) : NULL;
 	if (leaving && !job->cmd.untraced) {
 		queue_put(&leaving->loads, &job->link); /* and then from the beginning */
@@ -266,8 +271,8 @@ int tracker_load(struct tracker *tk, struct job *job, struct err *e)
 		return rc;
 	}
 	r->whose = whose;
+	r->wanted = wanted;
 	r->where = where;
-	r->wherever = !job->cmd.cpus;
 	r->follow = job->cmd.follow;
 	r->coming = true;
 	job->cmd.tid = l->target.tid;

@@ -28,6 +28,8 @@ struct seat {
 	struct rider *rider;    /* whoever has made it busy may look */
 };
 
+#define RAN_UNKNOWN UINT64_MAX
+
 enum missed { MISSED_LATE = 1 << 0 };
 
 static inline unsigned seat_word(enum seat_state state, unsigned cpu)
@@ -58,10 +60,12 @@ struct rider {
 	struct tenant *root; /* under which its descendants are: its own, or that of the thread that
 				all this began with */
 	unsigned slot;
-	bool wherever;     /* no cpus= was given: where nobody follows it its counts are lost */
-	struct cpus where; /* CPUs with carriers that follow it */
-	bool traced;       /* as of load */
-	bool held;         /* its thread is to stand still; whoever has the context */
+	struct cpus wanted; /* where it is to be followed: where nobody does its counts are lost */
+	struct cpus where;  /* CPUs with carriers that do: of these, which were online */
+	bool traced;        /* as of load */
+	bool held;          /* its thread is to stand still; whoever has the context */
+	uint64_t ran;       /* as its slot's, so far as it has been accounted; RAN_UNKNOWN: counting
+			       begins when it is boarded. Whoever has the context */
 
 	/* The session thread's. */
 	pid_t tid; /* 0: another one has it by now */

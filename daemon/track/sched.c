@@ -141,6 +141,11 @@ struct sched_slot *sched_slot(const struct sched *s, unsigned slot)
 	return &s->bpf->bss->slots[slot];
 }
 
+unsigned sched_followed(const struct sched *s)
+{
+	return __atomic_load_n(&s->bpf->bss->followed, __ATOMIC_RELAXED);
+}
+
 unsigned sched_here(const struct sched *s, unsigned cpu)
 {
 	unsigned n = __atomic_load_n(&sched_cpu(s, cpu)->slot, __ATOMIC_ACQUIRE);
@@ -226,6 +231,8 @@ static void clear_slot(struct sched_slot *slot, uint32_t tid)
 	__atomic_store_n(&slot->stray, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->where, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->missed, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->ran, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->had, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->task, 0, __ATOMIC_RELEASE);
 }
 

@@ -38,6 +38,9 @@ void sched_close(struct sched *s);
 struct sched_cpu *sched_cpu(const struct sched *s, unsigned cpu);
 struct sched_slot *sched_slot(const struct sched *s, unsigned slot);
 
+/* How many threads are followed. */
+unsigned sched_followed(const struct sched *s);
+
 /* The slot of the thread that runs on @cpu as far as it matters; 0: it is not followed. For the
  * CPU's carrier: for others it may be over when they hear of it. */
 unsigned sched_here(const struct sched *s, unsigned cpu);

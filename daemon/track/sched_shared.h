@@ -27,18 +27,21 @@ enum {
 /*
  * One CPU. The thread that runs there as far as it matters is the last one that was not the CPU's
  * carrier: the carrier's own comings and goings change nothing. While nobody is followed, all but
- * the first word may be old.
+ * the daemon's words may be old.
  */
 struct sched_cpu {
 	sched_u32 carrier; /* the daemon's: its thread number; 0: there is none */
-	sched_u32 last;    /* number of the thread that runs; ~0: it has ended */
-	sched_u32 slot;    /* its slot; 0: it is not followed. Ask sched_here() */
-	sched_u32 changes; /* how often another thread than the last has come to run */
-	sched_u64 time;    /* CLOCK_MONOTONIC when a followed one came or went the last time */
-	sched_u64 task;    /* the program's own: which thread it is, whatever its number */
-	sched_u32 died;    /* slot of the last followed thread that ended here */
-	sched_u32 rung;    /* the bell has, and the carrier has not come yet */
-	sched_u32 late;    /* how often another thread, with code of its own, was quicker than it */
+	sched_u32 aboard; /* the carrier's: slot whose context is in the registers: another thread's
+			     coming is to ring the bell; 0: none */
+	sched_u32 turn;   /* that thread has run since the carrier last made this 0 */
+	sched_u32 last;   /* number of the thread that runs; ~0: it has ended */
+	sched_u32 slot;   /* its slot; 0: it is not followed. Ask sched_here() */
+	sched_u32 died;   /* slot of the last followed thread that ended here */
+	sched_u32 rung;   /* the bell has, and the carrier has not come yet */
+	sched_u32 late;   /* how often another thread, with code of its own, was quicker than it */
+	sched_u32 deaf;   /* the bell could not be rung: that of a CPU that was offline is dead */
+	sched_u64 task;   /* the program's own: which thread it is, whatever its number, */
+	sched_u64 since;  /* and when it began to run */
 } SCHED_ALIGNED;
 
 /* One followed thread. */
@@ -52,6 +55,8 @@ struct sched_slot {
 	sched_u32 where;   /* and the last such CPU */
 	sched_u32 missed;  /* how often it came or went without our being told */
 	sched_u64 task;    /* the program's own: 0 until it has come to run */
+	sched_u64 ran; /* ns on CPUs, up to when it last left one; the carrier's time is not its */
+	sched_u64 had; /* of these, before it last came */
 };
 
 #endif

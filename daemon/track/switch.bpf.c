@@ -132,8 +132,10 @@ static void leave(struct sched_cpu *c, sched_u32 cpu, const struct task_struct *
 		n = 0;
 	if (!known)
 		note_missed(n, prev);
-	if (n)
+	if (n) {
 		slot_at(n)->running = 0;
+		slot_at(n)->ran += bpf_ktime_get_ns() - c->since;
+	}
 	if (!dead && !(known && tid != c->last))
 		return;
 	/* It may be followed only since it came to run. */
@@ -151,16 +153,33 @@ static void leave(struct sched_cpu *c, sched_u32 cpu, const struct task_struct *
 		renumber(n, tid);
 }
 
-static bool concerns(sched_u32 old, sched_u32 n)
+/* The carrier has something to do: for the thread of slot @n, which comes @anew, or for one of
+ * those that went. */
+static bool concerns(const struct sched_cpu *c, sched_u32 old, sched_u32 n, bool anew)
 {
-	return (old && (slot_at(old)->wanted || slot_at(old)->dead)) || (n && slot_at(n)->wanted);
+	if (c->aboard)
+		return n != c->aboard;
+	return anew && ((old && slot_at(old)->dead) || (n && slot_at(n)->wanted));
+}
+
+static void ring(void *ctx, struct sched_cpu *c, sched_u32 n)
+{
+	sched_u32 w = c->carrier;
+
+	if (bpf_perf_event_output(ctx, &bells, BPF_F_CURRENT_CPU, &w, sizeof(w)) == 0) {
+		c->rung = 1;
+		return;
+	}
+	c->deaf = 1;
+	slot_at(c->aboard)->missed++;
+	slot_at(n)->missed++;
 }
 
 static void come(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct task_struct *next)
 {
-	sched_u32 n = find(next->pid, next), old = c->slot, w = c->carrier;
+	sched_u32 n = find(next->pid, next), old = c->slot;
+	bool anew = c->task != (sched_u64)next || n != old;
 	struct sched_slot *s = slot_at(n);
-	bool same = c->task == (sched_u64)next && n == old;
 
 	c->task = (sched_u64)next;
 	c->last = next->pid;
@@ -169,24 +188,19 @@ static void come(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct tas
 		s->task = (sched_u64)next;
 		s->cpu = cpu;
 		s->running = 1;
+		c->since = bpf_ktime_get_ns();
+		if (anew)
+			s->had = s->ran;
+		if (n == c->aboard)
+			c->turn = 1;
 	}
-	if (same)
-		return;
 	/* A thread of the kernel that comes in between counts nothing at user level. */
-	if (c->rung && !(next->flags & PF_KTHREAD))
+	if (anew && c->rung && !(next->flags & PF_KTHREAD))
 		c->late++;
-	c->changes++;
-	if (old || n)
-		c->time = bpf_ktime_get_ns();
-	if (w && concerns(old, n)) {
-		/* The bell of a CPU that was offline is dead. */
-		if (bpf_perf_event_output(ctx, &bells, BPF_F_CURRENT_CPU, &w, sizeof(w)) < 0) {
-			slot_at(old)->missed++;
-			s->missed++;
-		} else {
-			c->rung = 1;
-		}
-	} else if (!w && n && s->wanted) {
+	if (c->carrier) {
+		if (concerns(c, old, n, anew))
+			ring(ctx, c, n);
+	} else if (anew && n && s->wanted) {
 		s->stray++;
 		s->where = cpu;
 	}

@@ -408,10 +408,9 @@ static bool come_next(struct play *p)
 }
 
 /*
- * Stopping looks at each selector; what is written without a look, on the way in, is taken back
- * from a thief who came when nobody was there. What is counted between two writes of that is wrong
- * by his events, and nobody can tell; nor without a global control, between stopping a counter and
- * reading it. Of the other counters one can.
+ * Stopping looks at each selector, and so does a way in that changes it; in between, nobody can tell
+ * of a thief who comes between the look and the write, nor, without a global control, between
+ * stopping a counter and reading it. Of the other counters one can.
  */
 static bool stolen(const struct world_model *m, struct mishap h)
 {
@@ -434,6 +433,8 @@ static bool stolen(const struct world_model *m, struct mishap h)
 		want_thief_counts(&p);
 	}
 	leave(&p.c.w);
+	ride(&p, LIKE_VICTIM, MS, NULL); /* who notices, if we had taken it for ours again */
+	check(&p, LIKE_VICTIM, -EIO);
 	recover(&p);
 	carriage_unload(&p.c);
 	for (unsigned i = 0; i < p.c.w.nregs; i++)

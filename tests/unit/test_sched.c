@@ -39,6 +39,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "daemon/cpu/thread.h"
 
 enum {
@@ -62,14 +63,6 @@ struct carrier {
 static struct sched *sched;
 static unsigned cpus[CPUS], ncpus;
 static struct carrier carriers[CPUS];
-
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 static int bind_to(unsigned cpu, pid_t tid)
 {
@@ -121,8 +114,10 @@ static void write_books(struct carrier *c)
 		c->count[gone] += (unsigned)(n - c->seen);
 	c->seen = n;
 	c->slot = come;
+	come = load(&slot_at(come)->wanted) && !load(&slot_at(come)->dead) ? come : 0;
+	__atomic_store_n(&sched_cpu(sched, c->cpu)->aboard, come, __ATOMIC_RELAXED);
 	if (c->woken)
-		c->woken(c, gone, come);
+		c->woken(c, gone, c->slot);
 }
 
 static void *carrier_main(void *arg)
@@ -255,7 +250,6 @@ struct player {
 
 static struct player players[2]; /* the first is followed */
 static unsigned comings, goings;
-static uint64_t last_time;
 
 static void take_steps(struct player *p)
 {
@@ -283,7 +277,6 @@ static void *play(void *arg)
 
 static void watch_players(struct carrier *c, unsigned gone, unsigned slot)
 {
-	uint64_t time = __atomic_load_n(&sched_cpu(sched, c->cpu)->time, __ATOMIC_RELAXED);
 	struct player *stood = &players[slot == 1], *came = &players[slot != 1];
 
 	/* Whoever comes has not moved since he left. */
@@ -292,8 +285,6 @@ static void watch_players(struct carrier *c, unsigned gone, unsigned slot)
 	*(slot == 1 ? &comings : &goings) += 1;
 	c->wrong += came->steps != came->before;
 	stood->before = stood->steps;
-	c->wrong += time <= last_time || time > now();
-	last_time = time;
 }
 
 static void test_turns(void **state)
@@ -302,7 +293,6 @@ static void test_turns(void **state)
 
 	(void)state;
 	comings = goings = 0;
-	last_time = 0;
 	carriers[0].woken = watch_players;
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(pipe2(pipes[i], O_CLOEXEC), 0);
@@ -341,7 +331,8 @@ struct faulter {
 	atomic_int tid;
 	sem_t begin, end;
 	unsigned faults; /* to take */
-	unsigned taken;  /* as the kernel counts those of a thread */
+	unsigned taken;  /* as the kernel counts those of a thread, */
+	uint64_t ran;    /* and its time (ns), this one all its life long */
 	bool gives_way;
 	unsigned slot;     /* that watch_progress() knows it by */
 	atomic_bool *stop; /* or as many as there are until then */
@@ -391,6 +382,7 @@ static void *fault(void *arg)
 			sched_yield();
 	}
 	f->taken = taken_so_far() - before;
+	f->ran = nsec_now(CLOCK_THREAD_CPUTIME_ID);
 	f->finished = true;
 	sem_wait(&f->end);
 	munmap(p, n);
@@ -410,6 +402,19 @@ static void faulter_end(struct faulter *f)
 {
 	sem_post(&f->end);
 	pthread_join(f->thread, NULL);
+}
+
+/* From its first coming on it is timed. */
+static void assert_timed(const struct faulter *f, unsigned slot)
+{
+	const struct sched_slot *s = slot_at(slot);
+	uint64_t ran = __atomic_load_n(&s->ran, __ATOMIC_ACQUIRE);
+	uint64_t off = ran > f->ran ? ran - f->ran : f->ran - ran;
+
+	print_message("# ran %llu ns, the kernel says %llu\n", (unsigned long long)ran,
+		(unsigned long long)f->ran);
+	assert_true(ran && ran >= __atomic_load_n(&s->had, __ATOMIC_ACQUIRE));
+	assert_true(off < 5000000 + f->ran / 20);
 }
 
 /* By how much the books differ from what the kernel says. */
@@ -438,6 +443,8 @@ static unsigned off_beside_rival(unsigned slot, bool moves)
 	for (; moves && !f.finished; usleep(1000))
 		bind_to(cpus[++i % CPUS], f.tid);
 	n = off(&f, slot);
+	if (!load(&slot_at(slot)->missed))
+		assert_timed(&f, slot);
 	stop = true;
 	faulter_end(&rival);
 	faulter_end(&f);
