@@ -173,8 +173,7 @@ moved() {
 		fi
 		echo 1 >/sys/devices/system/cpu/cpu1/online
 		write ctl unload
-		cd /
-		check "rmdir" rmdir $mnt/ctx/a
+		remove_context
 		is "it is not traced any more" "$(awk '/TracerPid/ { print $2 }' "/proc/$tid/status")" 0
 		exec 7>&-
 		wait "$pid"
@@ -200,9 +199,10 @@ robbed() {
 	like "but a sentence" "$(cat last_error)" "taken over"
 	is "the other's selector is left alone" "$(rdmsr -p 1 0x186)" 4100c4
 	for cpu in 0 1; do wrmsr -p $cpu 0x186 0; done
-	cd /
-	check "rmdir" rmdir $mnt/ctx/a
+	remove_context
 	exec 7>&-
 	wait $pid
+	# When the other has left, the counter is free for the next.
+	shared_cpu none $left_pair
 	stop_daemon
 }
