@@ -32,6 +32,7 @@ said() { # PATTERN
 	while ! grep -q "$1" /tmp/said && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
 	grep -q "$1" /tmp/said
 }
+cpu_time() { cut -d' ' -f1 "/proc/$pid/task/$tid/schedstat"; }
 letter() { sed 's/.*) \(.\).*/\1/' "/proc/$1/stat"; }
 # How often a thread went off its CPU, for whatever reason.
 switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$pid/task/${1:-$tid}/status"; }
@@ -61,13 +62,17 @@ shared_cpu() { # FLAGS PER-PAIR
 	rival=$!
 	said ready
 	counts "$1" ""
-	n=$(switches)
+	n=$(switches) ns=$(cpu_time)
 	go
 	check "it has looped" said did
 	check "stop" write ctl stop
-	n=$(($(switches) - n))
+	n=$(($(switches) - n)) ns=$(($(cpu_time) - ns))
 	kill $rival
 	between "it went off its CPU" "$n" 50 100000
+	echo "# $scenario: $(cat set/0/active_ns) ns, of which the kernel says $ns"
+	# What it does before the carrier can come is not counted, and is not time, either.
+	off=$((ns - $(cat set/0/active_ns)))
+	between "active_ns, ns under its CPU time, $n pairs" $off $((-ns / 1000)) $((ns / 1000 + n * 50000))
 	exactly "beside another, $1" "$(cat pmd/0)" "$(awk '$1 == "did" { print $2 }' /tmp/said)" "$n" "$2"
 	remove_context
 	exec 7>&-
