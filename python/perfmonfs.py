@@ -193,7 +193,19 @@ class Registers:
         return " ".join(words)
 
 
-class EventSet(_Directory):
+class _Flagged(_Directory):
+    @property
+    def flags(self):
+        """A set of words: of a context system_wide, notify_block, ovfl_no_msg, raw; of an event set
+        ovfl_switch, time_switch, expl_next."""
+        return set(self.read("flags").split()) - {"none"}
+
+    @flags.setter
+    def flags(self, words):
+        self.write("flags", " ".join(sorted(words)) or "none")
+
+
+class EventSet(_Flagged):
     """An event set: PMCs and PMDs of its own, and when it is switched from."""
 
     def __init__(self, context, number):
@@ -211,15 +223,6 @@ class EventSet(_Directory):
     def regs(self, lines):
         """Some of them, a line each: one vector call."""
         self.write("regs", lines)
-
-    @property
-    def flags(self):
-        """Words: ovfl_switch, time_switch, expl_next."""
-        return set(self.read("flags").split()) - {"none"}
-
-    @flags.setter
-    def flags(self, words):
-        self.write("flags", " ".join(sorted(words)) or "none")
 
     @property
     def timeout_ns(self):
@@ -274,7 +277,7 @@ class EventSet(_Directory):
             os.close(fd)
 
 
-class Context(_Directory):
+class Context(_Flagged):
     """A context. The one that Mount.context() makes is removed by close(); open one that is there
     by Context(PATH), which close() leaves there."""
 
@@ -324,15 +327,6 @@ class Context(_Directory):
     @property
     def state(self):
         return self.read("state")
-
-    @property
-    def flags(self):
-        """Words: system_wide, notify_block, ovfl_no_msg, raw."""
-        return set(self.read("flags").split()) - {"none"}
-
-    @flags.setter
-    def flags(self, words):
-        self.write("flags", " ".join(sorted(words)) or "none")
 
     @property
     def last_error(self):

@@ -16,31 +16,32 @@ setup() {
 	export PYTHONDONTWRITEBYTECODE=1
 }
 
-# in_each STATUS OUTPUT ARG...: what each of the four says
-in_each() {
-	local program
+EACH="faults.sh faults.py faults.pl faults"
 
-	for program in faults.sh faults.py faults.pl faults; do
-		run bounded "${WHO[@]}" "$program" "${@:3}"
-		echo "$program: $status: $output"
-		# shellcheck disable=SC2053
-		[[ $status == "$1" && $output == $2 ]] || return 1
-	done
-	output=$(ls "$MNT/ctx")
-	is ""
+# says STATUS OUTPUT PROGRAM ARG...: and leaves no context
+says() {
+	run bounded "${WHO[@]}" "${@:3}"
+	echo "${*:3}: $status: $output"
+	# shellcheck disable=SC2053
+	[[ $status == "$1" && $output == $2 && -z $(ls "$MNT/ctx") ]]
 }
 
-# counts N...: pages
+# counts N...: pages, in each language. A count that this kernel has us lose is an error, as it has to
+# be, never another number; then it is done again.
 counts() {
-	local n
+	local n program untold=0
 
 	command -v python3 perl >/dev/null || skip "needs python3 and perl"
 	for n; do
-		in_each 0 "$n" "$MNT" pages "$n" || {
-			[[ $output != *BPF* && $output != *SCHED_FIFO* ]] || skip "no thread can be followed here: $output"
-			told
-			return 1
-		}
+		for program in $EACH; do
+			until says 0 "$n" "$program" "$MNT" pages "$n"; do
+				[[ $output != *BPF* && $output != *SCHED_FIFO* ]] ||
+					skip "no thread can be followed here: $output"
+				[ "$status" = 1 ]
+				[ "$(untold_switches)" -gt "$untold" ]
+				untold=$(untold_switches)
+			done
+		done
 	done
 }
 
@@ -56,10 +57,16 @@ counts() {
 
 @test "what cannot be measured is said, and nothing is left" {
 	serve --backend=sim
-	in_each 1 "*page faults*" "$MNT" pages 1
+	for program in $EACH; do
+		says 1 "*page faults*" "$program" "$MNT" pages 1
+	done
 	stop_daemon
 	serve --backend=perf
-	in_each 1 "*ended*" "$MNT" true
+	for program in $EACH; do
+		says 1 "*ended*" "$program" "$MNT" true
+	done
 	put ok "$MNT/config/thread_group" none
-	as nobody in_each 1 "*ctx/*" "$MNT" pages 1
+	for program in $EACH; do
+		as nobody says 1 "*ctx/*" "$program" "$MNT" pages 1
+	done
 }

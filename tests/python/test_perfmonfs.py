@@ -419,16 +419,30 @@ class Threads(Case):
         ctx.start()
         return ctx
 
-    def test_page_faults_of_a_program(self):
+    def ended(self):
+        """A context whose program has ended, and its count; None if that is lost, because this
+        kernel has not told of a switch."""
+        untold = self.mount.stats()["carrier_untold"]
         child = self.program()
         ctx = self.followed(child, follow=True)
         child.communicate(b"\n")
         [end] = ctx.messages()
         self.assertEqual((end.kind, end.pid, end.tid), ("end", child.pid, child.pid))
         self.assertEqual(ctx.state, "zombie tid=%d" % child.pid)
-        self.assertGreaterEqual(ctx.pmd[0], 300)
-        self.assertEqual(ctx.total()[0, 0], ctx.pmd[0])
-        self.assertEqual(ctx.children(), [])
+        if self.mount.stats()["carrier_untold"] == untold:
+            return ctx, ctx.pmd[0]
+        self.assertErrno("EIO", ctx.pmd.__getitem__, 0)
+        return ctx, None
+
+    def test_page_faults_of_a_program(self):
+        for _ in range(20):
+            ctx, count = self.ended()
+            self.assertEqual(ctx.children(), [])
+            if count is not None:
+                self.assertGreaterEqual(count, 300)
+                self.assertEqual(ctx.total()[0, 0], count)
+                return
+        self.skipTest("no thread can be followed here: the kernel does not tell of switches")
 
     def test_no_such_thread(self):
         child = subprocess.Popen(["true"])
