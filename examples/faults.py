@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""faults.py MOUNT PROGRAM [ARG...]: the page faults, at user level, of what PROGRAM does between the line
-that says it is ready and the one that says it is done. It begins when it is sent a line; pages.c is
-such a program. faults.sh, faults.pl and faults.c do the same."""
+"""faults.py MOUNT PROGRAM [ARG...]: the page faults, at user level, of what PROGRAM does between the
+line that says it is ready and the one that says it is done. It begins when it is sent a line;
+pages.c is such a program. faults.sh, faults.pl and faults.c do the same."""
 
 import subprocess
 import sys

@@ -424,8 +424,8 @@ _MESSAGE = struct.Struct("=IIHHIQ5Q")
 _KINDS = {1: "overflow", 2: "end", 0x100: "lost", 0x101: "throttle"}
 
 Message = collections.namedtuple("Message", "kind pid set cpu tid ip pmds")
-Message.__doc__ = """A message. kind: overflow, end, lost or throttle, or a number that this module does
-not know; of lost, ip is how many. pid, tid and ip are 0 if they are not known."""
+Message.__doc__ = """A message. kind: overflow, end, lost or throttle, or a number that this
+module does not know; of lost, ip is how many. pid, tid and ip are 0 if they are not known."""
 
 
 def parse_messages(records):
@@ -448,8 +448,8 @@ Buffer.__doc__ = """The samples of a buffer, how often it became full, how many 
 stands for, and its size."""
 Sample = collections.namedtuple(
     "Sample", "pmd count last_reset ip time_ns cpu set pid tid values")
-Sample.__doc__ = """A sample: count overflows of this PMD, and where they were found. values are those
-of the PMDs in its list smpl, by rising number."""
+Sample.__doc__ = """A sample: count overflows of this PMD, and where they were found. values
+are {PMD: value} of the PMDs in its list smpl."""
 
 
 def parse_samples(memory, sampled):
@@ -484,8 +484,8 @@ _COUNTS, _LOST, _NARROW = 1, 4, 8
 _TRIES = 10000
 
 LiveCount = collections.namedtuple("LiveCount", "value counts")
-LiveCount.__doc__ = """A count as of the daemon's last look, None if it was lost, and whether it counts while
-its set is active."""
+LiveCount.__doc__ = """A count as of the daemon's last look, None if it was lost, and whether it
+counts while its set is active."""
 
 
 class Live:

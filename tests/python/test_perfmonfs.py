@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The Python module on a mount: PERFMONFS names it, and tests/fs/python.bats serves it. On the model,
-where time passes only by sim/advance, all numbers are exact; class Threads counts this machine's."""
+"""The Python module on a mount: PERFMONFS names it, and tests/fs/python.bats serves it. On the
+model, where time passes only by sim/advance, all numbers are exact; class Threads counts what is
+real."""
 
 import ctypes
 import errno
