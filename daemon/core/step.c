@@ -90,6 +90,7 @@ int core_step(
 	case CMD_CLONE:
 		cmd->into->flags = ctx->flags;
 		cmd->info.state = ctx->state;
+		cmd->info.ended = ctx->ended;
 		return sets_copy(cmd->into, ctx, e);
 	case CMD_START:
 		return step_start(ctx, cmd, st, plan, e);

@@ -227,9 +227,10 @@ static void exchange(struct context *ctx, struct step *st)
 
 int switch_enable(struct context *ctx, struct step *st, struct plan *plan, struct err *e)
 {
-	uint64_t on = st->target.global | st->give_back;
+	uint64_t on;
 
 	note_selectors(ctx, st, plan);
+	on = st->target.global | st->give_back;
 	ctx->hold->hw.pmds = st->target.pmds;
 	ctx->hold->hw.global = 0;
 	if (plan_failed(plan))

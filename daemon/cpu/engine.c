@@ -284,6 +284,11 @@ static bool load(struct engine *eng, struct job *job)
 {
 	struct err *e = &job->err;
 
+	/* It may have waited, and its context have been removed meanwhile. */
+	if (job->tenant->doomed) {
+		job->rc = err_set(e, ENODEV, "the context is being removed");
+		return true;
+	}
 	job->rc = core_load_check(&job->tenant->ctx, &job->cmd, e);
 	if (job->rc < 0)
 		return true;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/cpu/tenant.h"
 
+#include <errno.h>
+
 #include "base/raw_syscall.h"
 
 void news_send(struct news_box *box, struct news *n)
@@ -49,4 +51,11 @@ void tenant_leave(struct tenant *t, struct news_box *box, bool unloaded)
 			return;
 		}
 	} while (!atomic_compare_exchange_weak(&t->inflight, &n, n - 1));
+}
+
+int job_begin(struct job *job)
+{
+	if (atomic_exchange(&job->state, JOB_BEGUN) == JOB_WAITING)
+		return 0;
+	return err_set(&job->err, EINTR, "interrupted before it began");
 }

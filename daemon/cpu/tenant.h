@@ -103,6 +103,9 @@ struct job {
 	bool bounced;     /* not the worker's business: to be submitted again */
 };
 
+/* Whoever carries @job out begins by this. EINTR: it was cancelled before. */
+int job_begin(struct job *job);
+
 struct engine_stats {
 	atomic_ullong commands, polls;
 	struct exec_stats exec;

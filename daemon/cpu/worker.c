@@ -205,8 +205,9 @@ static void run_job(struct worker *w, struct job *job)
 	struct tenant *t = job->tenant;
 	bool unloaded;
 
-	if (atomic_exchange(&job->state, JOB_BEGUN) != JOB_WAITING) {
-		job->rc = err_set(&job->err, EINTR, "interrupted before it began");
+	job->rc = job_begin(job);
+	if (job->rc < 0) {
+		; /* nothing is left to be done */
 	} else if (command_stops(job->cmd.verb)) {
 		exec_quiet(&w->x, &t->ctx);
 		job->rc = execute(w, t, &job->cmd, &job->err);

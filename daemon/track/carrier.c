@@ -44,8 +44,9 @@ struct carrier {
 	/* The thread's own. */
 	struct pollfd fds[NFDS];
 	unsigned nfds;
-	bool offline; /* its CPU was when it was last looked at */
-	bool open;    /* it has all that it needs of its CPU: */
+	bool offline;      /* its CPU was when it was last looked at */
+	uint64_t retry_at; /* when to look again */
+	bool open;         /* it has all that it needs of its CPU: */
 	struct executor x;
 	struct context scratch; /* whose hold is the CPU's */
 	struct sched_cpu *now;  /* who runs here */
@@ -111,7 +112,7 @@ static int do_scratch(struct carrier *c, struct command *cmd, struct err *e)
 /* Before all that programs may be: what runs before it does is counted as its thread's. */
 static int come_first(pthread_t thread)
 {
-	struct sched_param param = {.sched_priority = sched_get_priority_max(SCHED_FIFO) - 1};
+	struct sched_param param = {.sched_priority = SCHED_CARRIER_FIFO};
 
 	return pthread_setschedparam(thread, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
 }
@@ -227,23 +228,42 @@ static int open_witness(struct carrier *c, const struct context *ctx, struct err
 
 /* --- Preparing for what the PMCs of a context ask for */
 
+static int write_regs(struct carrier *c, struct cmd_reg *regs, unsigned n, struct err *e)
+{
+	struct command write = {
+		.verb = CMD_WRITE,
+		.regs = regs,
+		.nregs = n,
+		.rights = {.kernel = true},
+	};
+
+	return do_scratch(c, &write, e);
+}
+
 /* @set NULL: as they are by default, which claims nothing. */
 static int write_pmcs(struct carrier *c, const struct evtset *set, struct err *e)
 {
 	const struct pmu *pmu = c->tr->be->pmu;
 	struct cmd_reg regs[PMU_MAX_PMCS] = {{0}};
-	struct command write = {
-		.verb = CMD_WRITE,
-		.regs = regs,
-		.nregs = pmu->npmcs,
-		.rights = {.kernel = true},
-	};
 
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
 		regs[p].num = pmu->pmcs[p].num;
 		regs[p].value = set ? set->pmc[p] : pmu->pmcs[p].def;
 	}
-	return do_scratch(c, &write, e);
+	return write_regs(c, regs, pmu->npmcs, e);
+}
+
+/* So that none is lost any more. */
+static int clear_pmds(struct carrier *c, struct err *e)
+{
+	const struct pmu *pmu = c->tr->be->pmu;
+	struct cmd_reg regs[PMU_MAX_PMDS] = {{0}};
+
+	for (unsigned d = 0; d < pmu->npmds; d++) {
+		regs[d].pmd = true;
+		regs[d].num = pmu->pmds[d].num;
+	}
+	return write_regs(c, regs, pmu->npmds, e);
 }
 
 /* What somebody has taken over, and given back since, can be claimed only by one who claims it
@@ -256,6 +276,8 @@ static int start_over(struct carrier *c, struct err *e)
 
 	if (rc == 0)
 		rc = write_pmcs(c, NULL, e);
+	if (rc == 0)
+		rc = clear_pmds(c, e);
 	return rc < 0 ? rc : load_scratch(c, e);
 }
 
@@ -283,11 +305,11 @@ static int gauge(struct carrier *c, struct context *ctx, struct evtset *set, str
 	uint64_t least[PMU_MAX_PMDS];
 	int rc;
 
-	set->gauged = true;
 	for (unsigned d = 0; d < set->npmds; d++) {
 		set->pmd[d].carry = 0;
 		least[d] = UINT32_MAX;
 	}
+	set->gauged = !rows;
 	if (!rows)
 		return 0;
 	rc = do_scratch(c, &start, e);
@@ -297,12 +319,21 @@ static int gauge(struct carrier *c, struct context *ctx, struct evtset *set, str
 	take_out(c, &c->scratch); /* from here on, all ways in and out are alike */
 	for (unsigned i = 0; i < GAUGINGS; i++)
 		ride_alone(c, least);
-	for (unsigned d = 0; d < set->npmds; d++)
-		if ((rows & ROW(d)) && !c->scratch.active->pmd[d].lost) {
-			set->pmd[d].carry = (uint32_t)least[d];
-			atomic_store(&c->tr->stats->carry, least[d]);
-		}
-	return do_scratch(c, &stop, e);
+	rc = do_scratch(c, &stop, e);
+	if (rc < 0)
+		return rc;
+	for (unsigned d = 0; d < set->npmds; d++) {
+		if (!(rows & ROW(d)))
+			continue;
+		if (c->scratch.active->pmd[d].lost)
+			return err_set(e, EBUSY,
+				"pmd%u has been taken over on CPU %u just now: see cpus",
+				c->tr->be->pmu->pmds[d].num, c->cpu);
+		set->pmd[d].carry = (uint32_t)least[d];
+		atomic_store(&c->tr->stats->carry, least[d]);
+	}
+	set->gauged = true;
+	return 0;
 }
 
 /* Claims what the sets of @ctx need, tries it, and gauges it. */
@@ -375,6 +406,16 @@ static void wait_a_little(unsigned *spins)
 		pfm_live_pause();
 }
 
+/* It may have just been told to go; then it is there until all have gone. */
+static bool prod_carrier_of(struct carrier *c, unsigned cpu)
+{
+	struct carrier *there = atomic_load(&c->tr->carriers[cpu]);
+
+	if (there)
+		carrier_prod(there);
+	return true;
+}
+
 /*
  * For the thread that is about to run here. Whoever else has its context is putting it down just
  * now: it ran there before it came here; unless it has moved on since. NULL: it is not to be had.
@@ -383,6 +424,7 @@ static struct rider *occupy_for_thread(struct carrier *c, unsigned slot)
 {
 	const struct sched_slot *s = sched_slot(c->tr->sched, slot);
 	struct seat *seat = seat_of(c, slot);
+	bool prodded = false;
 	uint64_t until = 0;
 	unsigned spins = 0;
 
@@ -396,9 +438,9 @@ static struct rider *occupy_for_thread(struct carrier *c, unsigned slot)
 		if (!until) {
 			until = nsec_now(CLOCK_MONOTONIC) + PATIENCE_NS;
 			atomic_fetch_add(&c->tr->stats->waits, 1);
-		} else if (spins == SPINS && seat_state(word) == SEAT_BOARDED) {
+		} else if (!prodded && spins >= SPINS && seat_state(word) == SEAT_BOARDED) {
 			/* It was kept there, and has come here before its turn. */
-			carrier_prod(atomic_load(&c->tr->carriers[seat_cpu(word)]));
+			prodded = prod_carrier_of(c, seat_cpu(word));
 		} else if (nsec_now(CLOCK_MONOTONIC) > until) {
 			atomic_fetch_or(&seat->missed, MISSED_LATE);
 			return NULL;
@@ -436,10 +478,7 @@ static void follow_thread(struct carrier *c, struct rider *r)
 	}
 	if (ctx->state == CTX_RUNNING && (missed & MISSED_LATE))
 		ctx_lose(ctx, LOST_LATE);
-	if (!__atomic_exchange_n(&s->stray, 0, __ATOMIC_RELAXED) || ctx->state != CTX_RUNNING)
-		return;
-	/* Where it is not to be followed is no loss, but a CPU that was offline is. */
-	if (cpus_has(&r->wanted, load_word(&s->where)))
+	if (__atomic_exchange_n(&s->stray, 0, __ATOMIC_RELAXED) && ctx->state == CTX_RUNNING)
 		ctx_lose(ctx, LOST_AWAY);
 }
 
@@ -507,6 +546,10 @@ static bool board_slot(struct carrier *c, unsigned slot)
 		return false;
 	ctx = &r->tenant->ctx;
 	follow_thread(c, r);
+	if (!cpus_has(&r->wanted, c->cpu)) { /* this carrier is here for others */
+		park(c, r);
+		return false;
+	}
 	open_witness(c, ctx, &c->err); /* without, samples do not say who was running */
 	if (ctx->state == CTX_RUNNING && !ctx->block && hold(c, ctx, &c->err) < 0)
 		ctx_lose(ctx, c->err.no == ENXIO ? LOST_OFFLINE : LOST_STOLEN);
@@ -576,17 +619,18 @@ static void put_down(struct carrier *c)
 		c->kept = r->slot;
 	__atomic_store_n(&c->now->aboard, 0, __ATOMIC_RELAXED);
 	r->ran = sched_slot(c->tr->sched, r->slot)->ran;
-	c->out.left_at = ctx->since + (r->ran - c->ran);
+	c->out.left_at = ctx->since + (r->ran > c->ran ? r->ran - c->ran : 0);
 	if (c->x.lookout)
 		witness_pause(c->lookout.witness); /* who comes now is not to be disturbed by it */
-	take_out(c, ctx);
-	atomic_fetch_add_explicit(&c->tr->stats->outs, 1, memory_order_relaxed);
+	/* What is lost is the active set's, and what is lost cannot overflow. */
 	if (load_word(&c->now->late) != c->late)
 		atomic_fetch_or(&seat_of(c, r->slot)->missed, MISSED_LATE);
 	follow_thread(c, r);
 	/* Others may have run there while this thread was on its way to another CPU. */
 	if (ctx->state == CTX_RUNNING && was_offline(c))
 		ctx_lose(ctx, LOST_OFFLINE);
+	take_out(c, ctx);
+	atomic_fetch_add_explicit(&c->tr->stats->outs, 1, memory_order_relaxed);
 	settled(c, r);
 	tell_of_death(c, r->slot);
 	park(c, r);
@@ -642,6 +686,16 @@ static void prod_its_cpu(struct carrier *c, unsigned slot)
 		carrier_prod(there);
 }
 
+/* It begins to count while its thread runs where no carrier is, though it is wanted there. */
+static bool begins_astray(const struct carrier *c, const struct rider *r)
+{
+	const struct sched_slot *s = sched_slot(c->tr->sched, r->slot);
+	unsigned cpu = load_word(&s->cpu);
+
+	return load_word(&s->running) && cpus_has(&r->wanted, cpu) &&
+	       !load_word(&sched_cpu(c->tr->sched, cpu)->carrier);
+}
+
 /* One that bounces is in flight until it is back. */
 static void finish(struct carrier *c, struct job *job, bool unloaded)
 {
@@ -662,15 +716,17 @@ static void run_job(struct carrier *c, struct job *job, struct rider *r)
 	bool unloaded;
 
 	follow_thread(c, r);
-	if (atomic_exchange(&job->state, JOB_BEGUN) != JOB_WAITING)
-		job->rc = err_set(&job->err, EINTR, "interrupted before it began");
-	else
+	job->rc = job_begin(job);
+	if (job->rc == 0)
 		job->rc = execute(c, ctx, &job->cmd, &job->err);
 	settled(c, r);
 	unloaded = ctx->state == CTX_UNLOADED;
 	counted = counted || ctx->state != CTX_RUNNING;
 	if (!counted)
 		r->ran = RAN_UNKNOWN;
+	if (!counted && begins_astray(c, r))
+		ctx_lose(ctx, LOST_AWAY);
+	tell_of_death(c, slot);
 	if (unloaded)
 		atomic_store(&seat_of(c, slot)->word, seat_word(SEAT_EMPTY, c->cpu));
 	else
@@ -715,8 +771,22 @@ static void try(struct carrier *c, struct carrier_try *t)
 	news_send(c->tr->box, &t->news.news);
 }
 
+/* One that is open, for what is to be done at once: without its CPU, a carrier may have to wait for
+ * anybody, and others of its kind would for it. */
+static struct carrier *stand_in(struct carrier *c)
+{
+	for (unsigned cpu = 0; c->offline && cpu < CPUS_MAX; cpu++) {
+		struct carrier *other = atomic_load(&c->tr->carriers[cpu]);
+
+		if (other && load_word(&other->now->carrier))
+			return other;
+	}
+	return NULL;
+}
+
 static void read_mail(struct carrier *c)
 {
+	struct carrier *other;
 	struct link *l;
 
 	for (l = queue_take(&c->tries); l;) {
@@ -729,7 +799,11 @@ static void read_mail(struct carrier *c)
 		struct job *job = link_entry(l, struct job, link);
 
 		l = l->next;
-		deliver(c, job);
+		other = stand_in(c);
+		if (other)
+			carrier_mail(other, job);
+		else
+			deliver(c, job);
 	}
 }
 
@@ -745,13 +819,23 @@ static void stop_ringing(struct carrier *c)
 
 static void sleep_alone(struct carrier *c)
 {
-	struct timespec retry = {0, OFFLINE_MS * 1000000L};
+	raw_syscall6(SYS_ppoll, (long)c->fds, FD_BELL + 1, 0, 0, 0, 0);
+}
 
-	if (raw_syscall6(SYS_ppoll, (long)c->fds, FD_BELL + 1, (long)(c->offline ? &retry : NULL),
-		    0, 0, 0) == 0)
-		open_up(c, &c->err);
-	if (c->offline)
-		step_back();
+/* Is it back? */
+static void sleep_offline(struct carrier *c)
+{
+	uint64_t now = nsec_now(CLOCK_MONOTONIC);
+	struct timespec left = nsec_timespec(c->retry_at > now ? c->retry_at - now : 0);
+
+	raw_syscall6(SYS_ppoll, (long)c->fds, FD_BELL + 1, (long)&left, 0, 0, 0);
+	if (nsec_now(CLOCK_MONOTONIC) < c->retry_at)
+		return;
+	open_up(c, &c->err);
+	if (!c->offline)
+		return;
+	step_back();
+	c->retry_at = nsec_now(CLOCK_MONOTONIC) + OFFLINE_MS * 1000000ULL;
 }
 
 static void *carrier_main(void *arg)
@@ -762,6 +846,8 @@ static void *carrier_main(void *arg)
 		board(c);
 		if (c->boarded)
 			ride(c, &c->boarded->tenant->ctx, &c->left);
+		else if (c->offline)
+			sleep_offline(c);
 		else
 			sleep_alone(c);
 		stop_ringing(c);

@@ -57,32 +57,33 @@ static int begin(struct birth *b, const struct command *cloned, struct err *e)
 	int rc = target_open(getpid(), r->tid, &target, e);
 
 	if (rc == 0)
-		rc = rider_seat(b->tk, r, &load, counts ? &start : NULL, false, e);
-	if (rc == 0)
+		rc = rider_follow(b->tk, r, false, e);
+	if (rc == 0) {
+		r->traced = true;
 		r->tenant->ctx.pid = target.tgid;
+		rc = rider_seat(b->tk, r, &load, counts ? &start : NULL, e);
+	}
 	target_close(&target);
 	return rc;
 }
 
-/* It runs on, as if it were not followed. Without memory, its context stays behind empty. */
+/* Unless somebody else does, too. Without memory, it stays behind empty. */
+static void discard(struct tracker *tk, struct tenant *child)
+{
+	struct job *job = child && !child->doomed ? calloc(1, sizeof(*job)) : NULL;
+
+	if (!job)
+		return;
+	*job = (struct job){.tenant = child, .cmd.verb = CMD_DESTROY, .done = tracker_job_done};
+	tk->ops->submit(tk->arg, job);
+}
+
+/* It runs on, as if it were not followed. */
 static void come_to_nothing(
 	struct tracker *tk, struct tenant *root, struct tenant *child, pid_t tid, struct err *e)
 {
-	struct job *job = child ? calloc(1, sizeof(*job)) : NULL;
-
-	if (job) {
-		*job = (struct job){
-			.tenant = child, .cmd.verb = CMD_DESTROY, .done = tracker_job_done};
-		tk->ops->submit(tk->arg, job);
-	}
+	discard(tk, child);
 	root->unfollowed(root, tid, e);
-}
-
-static void let_go(struct tracker *tk, struct rider *r, pid_t tid, struct err *e)
-{
-	if (!r->over)
-		tracker_release(tk, tid);
-	come_to_nothing(tk, r->root, r->tenant, tid, e);
 }
 
 static void cloned(struct job *job)
@@ -92,12 +93,22 @@ static void cloned(struct job *job)
 	struct rider *r = b->child;
 	pid_t tid = r->tid;
 	struct err e = job->err;
-	int rc = job->rc < 0 ? job->rc : begin(b, &job->cmd, &e);
+	/* What has been unloaded follows nobody any more. */
+	bool alone = job->rc == 0 && job->cmd.info.state == CTX_UNLOADED && !job->cmd.info.ended;
+	int rc = job->rc;
 
+	if (alone)
+		rc = -ESRCH;
+	else if (rc == 0)
+		rc = begin(b, &job->cmd, &e);
 	if (rc == 0)
 		tracer_go(tk->tr.tracer, tid);
-	else
-		let_go(tk, r, tid, &e);
+	else if (!r->over)
+		tracker_release(tk, tid);
+	if (alone)
+		discard(tk, r->tenant);
+	else if (rc < 0)
+		come_to_nothing(tk, r->root, r->tenant, tid, &e);
 	rider_come(tk, r, rc);
 	free(b);
 }
@@ -109,6 +120,7 @@ static void inherit(struct rider *r, const struct rider *parent)
 	r->follow = true;
 	r->coming = true;
 	r->wanted = parent->wanted;
+	r->confined = parent->confined;
 	r->where = parent->where;
 	r->whose = parent->whose;
 	r->whose->refs++;

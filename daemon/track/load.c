@@ -99,17 +99,6 @@ static int already(struct tracker *tk, pid_t tid, struct err *e)
 
 /* --- Being followed */
 
-/* Undoes it from where it failed on: nothing has been told to anybody. */
-static void unseat(struct tracker *tk, struct rider *r)
-{
-	struct command unload = {.verb = CMD_UNLOAD};
-	struct err ignored;
-
-	atomic_store(&tk->tr.seats[r->slot].word, seat_word(SEAT_EMPTY, 0));
-	exec_command(&tk->x, &r->tenant->ctx, &unload, &ignored);
-	tenant_publish(r->tenant);
-}
-
 static unsigned first_cpu(const struct cpus *c)
 {
 	unsigned cpu = 0;
@@ -119,28 +108,36 @@ static unsigned first_cpu(const struct cpus *c)
 	return cpu;
 }
 
+int rider_follow(struct tracker *tk, struct rider *r, bool seize, struct err *e)
+{
+	int rc = sched_follow(tk->tr.sched, r->slot, r->tid, e);
+
+	if (rc < 0)
+		return rc;
+	if (r->confined)
+		rc = sched_confine(tk->tr.sched, r->slot, &r->wanted, e);
+	if (rc == 0 && seize) {
+		rc = tracer_seize(tk->tr.tracer, r->tid, r->follow, e);
+		r->traced = rc == 0;
+	}
+	if (rc < 0)
+		sched_forget(tk->tr.sched, r->slot);
+	return rc;
+}
+
 int rider_seat(struct tracker *tk, struct rider *r, struct command *load, struct command *start,
-	bool seize, struct err *e)
+	struct err *e)
 {
 	struct context *ctx = &r->tenant->ctx;
 	struct sched_slot *s = sched_slot(tk->tr.sched, r->slot);
 	int rc = exec_command(&tk->x, ctx, load, e);
 
-	if (rc < 0)
+	if (rc < 0) {
+		sched_forget(tk->tr.sched, r->slot);
 		return rc;
+	}
 	if (start)
 		exec_command(&tk->x, ctx, start, e); /* of a context that is parked: it succeeds */
-	rc = sched_follow(tk->tr.sched, r->slot, r->tid, e);
-	if (rc == 0 && seize) {
-		rc = tracer_seize(tk->tr.tracer, r->tid, r->follow, e);
-		if (rc < 0)
-			sched_forget(tk->tr.sched, r->slot);
-	}
-	if (rc < 0) {
-		unseat(tk, r);
-		return rc;
-	}
-	r->traced = !load->untraced;
 	__atomic_store_n(&s->wanted, ctx->state == CTX_RUNNING, __ATOMIC_RELEASE);
 	atomic_store(&tk->tr.seats[r->slot].word, seat_word(SEAT_PARKED, first_cpu(&r->where)));
 	tenant_settled(r->tenant, tk->tr.box);
@@ -172,27 +169,37 @@ static void finished(struct tracker *tk, struct load_steps *l, int rc)
 	rider_come(tk, r, rc);
 }
 
-/* Followed from here on, it is looked at once more: it may have ended, and its number be another's;
- * or have become a program that the caller may not trace. */
-static int follow(struct tracker *tk, struct load_steps *l, struct rider *r)
+/* Once it is followed it is looked at again: it may have ended, and its number be another's; or
+ * have become a program that the caller may not trace. Only then is it loaded, and all is done. */
+static int check_and_seat(struct tracker *tk, struct load_steps *l, struct rider *r)
 {
 	struct job *job = l->job;
-	int rc = rider_seat(tk, r, &job->cmd, NULL, !job->cmd.untraced, &job->err);
+	int rc = target_alive(&l->target, &job->err);
+
+	if (rc == 0)
+		rc = target_check_again(&l->target, &r->whose->who, &job->err);
+	if (rc == 0)
+		rc = job_begin(job);
+	if (rc < 0) {
+		sched_forget(tk->tr.sched, r->slot);
+		return rc;
+	}
+	r->tenant->ctx.pid = l->target.tgid;
+	return rider_seat(tk, r, &job->cmd, NULL, &job->err);
+}
+
+static int follow(struct tracker *tk, struct load_steps *l, struct rider *r)
+{
+	bool seize = !l->job->cmd.untraced;
+	int rc = rider_follow(tk, r, seize, &l->job->err);
 
 	if (rc < 0)
 		return rc;
-	r->tenant->ctx.pid = l->target.tgid;
-	rc = target_alive(&l->target, &job->err);
+	rc = check_and_seat(tk, l, r);
 	if (rc == 0)
-		rc = target_check_again(&l->target, &r->whose->who, &job->err);
-	if (rc == 0) {
 		rider_prod(tk, r);
-		return 0;
-	}
-	unseat(tk, r);
-	if (r->traced)
+	else if (seize)
 		tracker_release(tk, r->tid);
-	sched_forget(tk->tr.sched, r->slot);
 	return rc;
 }
 
@@ -272,6 +279,7 @@ int tracker_load(struct tracker *tk, struct job *job, struct err *e)
 	}
 	r->whose = whose;
 	r->wanted = wanted;
+	r->confined = job->cmd.cpus;
 	r->where = where;
 	r->follow = job->cmd.follow;
 	r->coming = true;

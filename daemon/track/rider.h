@@ -61,11 +61,12 @@ struct rider {
 				all this began with */
 	unsigned slot;
 	struct cpus wanted; /* where it is to be followed: where nobody does its counts are lost */
+	bool confined;      /* that is not everywhere */
 	struct cpus where;  /* CPUs with carriers that do: of these, which were online */
-	bool traced;        /* as of load */
-	bool held;          /* its thread is to stand still; whoever has the context */
-	uint64_t ran;       /* as its slot's, so far as it has been accounted; RAN_UNKNOWN: counting
-			       begins when it is boarded. Whoever has the context */
+	bool traced;
+	bool held;    /* its thread is to stand still; whoever has the context */
+	uint64_t ran; /* as its slot's, so far as it has been accounted; RAN_UNKNOWN: counting
+			 begins when it is boarded. Whoever has the context */
 
 	/* The session thread's. */
 	pid_t tid; /* 0: another one has it by now */

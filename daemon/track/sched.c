@@ -229,7 +229,6 @@ static void clear_slot(struct sched_slot *slot, uint32_t tid)
 	__atomic_store_n(&slot->cpu, ~0U, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->dead, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->stray, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->where, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->missed, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->ran, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->had, 0, __ATOMIC_RELAXED);
@@ -266,6 +265,15 @@ int sched_follow(struct sched *s, unsigned slot, pid_t tid, struct err *e)
 	return 0;
 }
 
+int sched_confine(struct sched *s, unsigned slot, const struct cpus *where, struct err *e)
+{
+	_Static_assert(sizeof(*where) == SCHED_CPUS / 8, "the program knows as many CPUs");
+
+	if (bpf_map_update_elem(bpf_map__fd(s->bpf->maps.confined), &slot, where, BPF_ANY) < 0)
+		return refused("confining a thread", errno, e);
+	return 0;
+}
+
 void sched_forget(struct sched *s, unsigned slot)
 {
 	uint32_t tid;
@@ -277,5 +285,6 @@ void sched_forget(struct sched *s, unsigned slot)
 			bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.tids), &tid);
 	} while (tid_of(s, slot) != tid);
 	clear_slot(sched_slot(s, slot), 0);
+	bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.confined), &slot); /* few have one */
 	__atomic_fetch_sub(&s->bpf->bss->followed, 1, __ATOMIC_RELEASE);
 }

@@ -4,8 +4,8 @@
  * knows which followed thread runs on which CPU, and rings the bell of a CPU when one of them comes
  * or goes there. A carrier (carrier.h), woken by the bell as a SCHED_FIFO thread of that CPU, runs
  * before the next thread executes an instruction in user mode; unless one of at least its priority
- * is ready as well, or others have been kept from that CPU for so long (a second) that the kernel's
- * fair server (Linux 6.8) lets them go first.
+ * is ready as well, which is noticed, or others have been kept from that CPU for so long (a second)
+ * that the kernel's fair server (Linux 6.8) lets them go first.
  *
  * It needs Linux 5.14 or later with CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS and
  * CONFIG_DEBUG_INFO_BTF, CAP_BPF and CAP_PERFMON, and the machine's own process numbers (no PID
@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "daemon/core/request.h"
 #include "daemon/track/sched_shared.h"
 
 struct sched;
@@ -64,6 +65,8 @@ void sched_unbell(struct sched *s, unsigned cpu);
  * exec whoever knows the new number should look whether it is the slot's, or follow it anew.
  */
 int sched_follow(struct sched *s, unsigned slot, pid_t tid, struct err *e);
+/* Coming to CPUs outside of @where is no straying of this one's. ENOMEM. */
+int sched_confine(struct sched *s, unsigned slot, const struct cpus *where, struct err *e);
 /* Ends that, whatever its number is by now, and clears the slot. */
 void sched_forget(struct sched *s, unsigned slot);
 

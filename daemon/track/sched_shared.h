@@ -21,6 +21,9 @@ enum {
 	SCHED_SLOTS = 65536, /* threads at a time; slot 0 is nobody's */
 };
 
+/* Carriers are SCHED_FIFO threads of this priority; the kernel counts down from 99. */
+enum { SCHED_CARRIER_FIFO = 98, SCHED_CARRIER_PRIO = 99 - SCHED_CARRIER_FIFO };
+
 /* On a cache line of its own: what one CPU writes at each context switch is to delay no other. */
 #define SCHED_ALIGNED __attribute__((aligned(64)))
 
@@ -50,8 +53,7 @@ struct sched_slot {
 	sched_u32 running; /* it is on a CPU just now, */
 	sched_u32 cpu;     /* and this is that CPU, or where it was the last time; ~0: none yet */
 	sched_u32 dead;    /* it has left its last CPU for good */
-	sched_u32 stray;   /* how often it came to a CPU that has no carrier while wanted, */
-	sched_u32 where;   /* and the last such CPU */
+	sched_u32 stray;   /* how often it came to a CPU that has no carrier, and is wanted there */
 	sched_u32 missed;  /* how often it came or went without our being told */
 	sched_u64 task;    /* the program's own: 0 until it has come to run */
 	sched_u64 ran;     /* its CPU time (ns), up to when it last left a CPU, */

@@ -28,6 +28,7 @@ struct task_struct {
 	sched_u32 pid;
 	unsigned int __state;
 	unsigned int flags;
+	int prio;
 	struct sched_entity se;
 } __attribute__((preserve_access_index));
 
@@ -58,6 +59,19 @@ struct {
 	__type(key, sched_u32);
 	__type(value, sched_u32);
 } bells SEC(".maps");
+
+/* Where a slot's thread is to be followed, if that is not everywhere. */
+struct confines {
+	sched_u64 bits[SCHED_CPUS / 64];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SCHED_SLOTS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, sched_u32);
+	__type(value, struct confines);
+} confined SEC(".maps");
 
 static struct sched_slot *slot_at(sched_u32 n)
 {
@@ -137,10 +151,10 @@ static void leave(struct sched_cpu *c, sched_u32 cpu, const struct task_struct *
 		n = 0;
 	if (!known)
 		note_missed(n, prev);
-	if (n) {
+	if (n)
 		slot_at(n)->running = 0;
+	if (n && known)
 		slot_at(n)->ran = prev->se.sum_exec_runtime;
-	}
 	if (!dead && !(known && tid != c->last))
 		return;
 	/* It may be followed only since it came to run. */
@@ -180,6 +194,25 @@ static void ring(void *ctx, struct sched_cpu *c, sched_u32 n)
 	slot_at(n)->missed++;
 }
 
+static bool wanted_at(sched_u32 n, sched_u32 cpu)
+{
+	const struct confines *c = bpf_map_lookup_elem(&confined, &n);
+
+	return slot_at(n)->wanted && (!c || c->bits[cpu / 64] >> (cpu % 64) & 1);
+}
+
+/*
+ * Does what @next has of its own count for the one who is aboard? Of threads of the kernel, nothing
+ * does at user level. Others do if the carrier should have come before them, and if it cannot:
+ * to one that is as urgent, it has to wait.
+ */
+static bool is_late(const struct sched_cpu *c, sched_u32 n, const struct task_struct *next)
+{
+	if (next->flags & PF_KTHREAD)
+		return false;
+	return c->rung || (c->aboard && n != c->aboard && next->prio <= SCHED_CARRIER_PRIO);
+}
+
 static void come(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct task_struct *next)
 {
 	sched_u32 n = find(next->pid, next), old = c->slot;
@@ -198,15 +231,13 @@ static void come(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct tas
 		if (n == c->aboard)
 			c->turn = 1;
 	}
-	/* A thread of the kernel that comes in between counts nothing at user level. */
-	if (anew && c->rung && !(next->flags & PF_KTHREAD))
+	if (anew && is_late(c, n, next))
 		c->late++;
 	if (c->carrier) {
 		if (concerns(c, old, n, anew))
 			ring(ctx, c, n);
-	} else if (anew && n && s->wanted) {
+	} else if (anew && n && wanted_at(n, cpu)) {
 		s->stray++;
-		s->where = cpu;
 	}
 }
 

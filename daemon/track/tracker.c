@@ -152,9 +152,15 @@ static void retire_all(struct tracker *tk)
 
 void tracker_carrier_gone(struct tracker *tk, struct track_news *n)
 {
-	carrier_free(carrier_of_news(n));
-	if (--tk->tr.stats->carriers == 0)
-		tk->ops->idle(tk->arg);
+	queue_put(&tk->gone, &n->news.link);
+	if (--tk->tr.stats->carriers)
+		return; /* others may still ring it */
+	for (struct link *next, *l = queue_take(&tk->gone); l; l = next) {
+		next = l->next;
+		n = link_entry(link_entry(l, struct news, link), struct track_news, news);
+		carrier_free(carrier_of_news(n));
+	}
+	tk->ops->idle(tk->arg);
 }
 
 int principal_new(struct principal **out, struct job *load, struct err *e)

@@ -24,6 +24,7 @@ struct tracker {
 	struct rider *by_tid[TID_BUCKETS];
 	unsigned next_slot;
 	struct leaving *leaving;
+	struct queue gone; /* carriers that have ended, until all have */
 };
 
 /* The rider of thread @tid, or NULL. */
@@ -38,11 +39,13 @@ void rider_free(struct tracker *tk, struct rider *r);
 void rider_rename(struct tracker *tk, struct rider *r, pid_t tid);
 
 /*
- * Loads its tenant, which nobody else has, by @load, starts it by @start unless that is NULL, and
- * has the thread followed; seizes it if @seize. On failure all is as before.
+ * In two steps, and if one fails the thread is not followed, and its context as it was: has the
+ * thread followed, and seizes it if @seize; loads its tenant, which nobody else has, by @load, and
+ * starts it by @start unless that is NULL.
  */
+int rider_follow(struct tracker *tk, struct rider *r, bool seize, struct err *e);
 int rider_seat(struct tracker *tk, struct rider *r, struct command *load, struct command *start,
-	bool seize, struct err *e);
+	struct err *e);
 /* It has taken its seat, or (@rc < 0) does not and is freed: commands go on. */
 void rider_come(struct tracker *tk, struct rider *r, int rc);
 /* Has all carriers it keeps look who runs. */

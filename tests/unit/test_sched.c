@@ -644,10 +644,39 @@ static void test_stray(void **state)
 	end_child(pid, fds[1]);
 	wait_until(load(&slot_at(1)->dead));
 	assert_true(load(&slot_at(1)->stray) > 0);
-	assert_int_equal(load(&slot_at(1)->where), cpus[0]);
 	sched_forget(sched, 1);
 	close(fds[0]);
 	close(fds[1]);
+}
+
+/* Where it is not wanted it does not stray, and the next one to have the slot is free again. */
+static void test_confined(void **state)
+{
+	struct cpus where = {{0}};
+	struct err e;
+	int fds[2];
+
+	(void)state;
+	cpus_add(&where, cpus[0] + 1);
+	for (unsigned confined = 0; confined < 3; confined++) {
+		pid_t pid;
+
+		assert_int_equal(pipe(fds), 0);
+		pid = child_with(0, await_byte, &fds[0]);
+		assert_int_equal(bind_to(cpus[0], pid), 0);
+		usleep(10000);
+		follow(1, pid, true);
+		if (confined == 1)
+			cpus_add(&where, cpus[0]);
+		if (confined < 2)
+			assert_int_equal(sched_confine(sched, 1, &where, &e), 0);
+		end_child(pid, fds[1]);
+		wait_until(load(&slot_at(1)->dead));
+		assert_int_equal(load(&slot_at(1)->stray) > 0, confined > 0);
+		sched_forget(sched, 1);
+		close(fds[0]);
+		close(fds[1]);
+	}
 }
 
 /* A process one thread of which, not the first, executes another program. */
@@ -891,6 +920,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bells, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_room, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_stray, open_sched, close_sched),
+		cmocka_unit_test_setup_teardown(test_confined, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_turns, open_carriers, close_carriers),
 		cmocka_unit_test_setup_teardown(test_faults, open_carriers, close_carriers),
 		cmocka_unit_test_setup_teardown(test_migration, open_carriers, close_carriers),
