@@ -350,3 +350,20 @@ buffers_of() {
 		lines "0 $((2 * n + 1))" ok ok ok ok "0 $((2 * n + 2))" ok ok
 	done
 }
+
+@test "on a thread: its own number is the target, and a close is over when it is loaded again" {
+	serve --backend=perf
+	local faults once n
+
+	faults=$(awk '$1 == "page-faults" { print $2 }' "$MNT/pmu/events")
+	sleep 60 3>&- &
+	once=(pmcs "0=$faults" load $! 0 start stop read 0 close second "$MNT/clone")
+	clone rw "${once[@]:0:5}"
+	[[ $output == ok$'\n'ok ]] || {
+		kill $!
+		skip "no thread can be followed here: $output"
+	}
+	clone rw "${once[@]}" "${once[@]}" "${once[@]}"
+	kill $!
+	lines ok ok ok ok 0 ok ok ok ok ok ok 0 ok ok ok ok ok ok 0 ok ok
+}
