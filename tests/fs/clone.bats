@@ -311,8 +311,9 @@ buffers_of() {
 
 @test "threads use one at a time" {
 	serve --backend=sim
-	clone rw setup $SYSTEM_WIDE - 0 pmcs 0=$USER load 1 0 start threads 8 stop
-	lines "0 1" ok ok ok "0 failed" ok
+	clone rw setup $SYSTEM_WIDE - 0 pmcs 0=$USER pmds 0=-2000::-2000 load 1 0 start \
+		sh "for i in {1..50}; do $advance; done 3>&- &" threads 8 stop
+	lines "0 1" ok ok ok ok "0 failed" ok
 }
 
 @test "the daemon ends while clones are open" {

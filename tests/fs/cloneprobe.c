@@ -27,7 +27,8 @@
  *   second PATH                       a second clone is opened; the next steps are about that one
  *   swap | close                      back to the other one; closes it
  *   interrupt MS                      read(2) that a signal comes to after that time
- *   threads N                         so many threads read PMD 0 at once, a hundred times each
+ *   threads N                         so many threads read PMD 0, and ask of set 0 twice, at once,
+ * a hundred times each
  *
  * After an error of a vector, the flags of its elements that are not 0 follow: INDEX:FLAGS.
  */
@@ -528,9 +529,11 @@ static void *read_often(void *arg)
 	unsigned *failed = arg;
 
 	for (unsigned i = 0; i < READS; i++) {
+		struct pfm_ioc_setinfo info[2] = {{.id = 0}};
 		struct pfm_ioc_pmd p = {.num = 0};
 
-		if (ioctl(fd, PFM_IOC_READ_PMDS, &p) < 0)
+		if (ioctl(fd, PFM_IOC_READ_PMDS, &p) < 0 ||
+			ioctl(fd, PFM_IOC_VECTOR(PFM_IOC_GETINFO_EVTSETS, 2), info) < 0)
 			__atomic_fetch_add(failed, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
