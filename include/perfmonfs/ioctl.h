@@ -4,12 +4,12 @@
  * libperfmonfs makes perfmon2's calls of them; other languages may use them as they are.
  *
  * Structures are perfmon2's as Linux 2.6 kernels had them, of fixed size and the same in 32-bit
- * programs; all that is reserved is 0, where it is looked at. Commands marked with a vector take 1 to N elements, whose
- * number is in the size that the command carries: PFM_IOC_VECTOR(PFM_IOC_READ_PMDS, n). N is what
- * fits into config/arg_size_max and into PFM_IOC_SIZE_MAX bytes (E2BIG). Elements are done in order
- * and the first error ends it; those before it stay done, and the one that it is about says why in
- * its flags, PFM_IOC_RETFL_*. The vector is given back after an error, too. An empty one does
- * nothing.
+ * programs; all that is reserved is 0, where it is looked at. Commands marked with a vector take 1
+ * to N elements, whose number is in the size that the command carries:
+ * PFM_IOC_VECTOR(PFM_IOC_READ_PMDS, n). N is what fits into config/arg_size_max and into
+ * PFM_IOC_SIZE_MAX bytes (E2BIG). Elements are done in order and the first error ends it; those
+ * before it stay done, and the one that it is about says why in its flags, PFM_IOC_RETFL_*. The
+ * vector is given back after an error, too. An empty one does nothing.
  *
  * Errors: ENOTTY, no such command; EBADF, the open's access mode does not allow it (what changes
  * the context wants it open for writing); EINVAL, the size is none of that command, a reserved

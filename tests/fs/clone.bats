@@ -115,7 +115,7 @@ setup() {
 	[[ $output == E2BIG*"arg_size_max allows 4096" ]]
 	echo 8192 >"$MNT/config/arg_size_max"
 	clone rw read "$list"
-	is "$(sed 's/,/ /g' <<<"$list")"
+	is "${list//,/ }"
 }
 
 @test "wrong moments" {
