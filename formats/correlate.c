@@ -179,6 +179,7 @@ const pfm_buffer_fmt_t format_correlate = {
 	.fmt_api = PFM_FMT_API,
 	.fmt_name = PFM_CORRELATE_SMPL_NAME,
 	.fmt_uuid = PFM_CORRELATE_SMPL_UUID,
+	.fmt_version = PFM_CORRELATE_SMPL_VERSION,
 	.fmt_arg_size = sizeof(pfm_correlate_smpl_arg_t),
 	.fmt_msgq_depth = 1,
 	.fmt_params = params,

@@ -128,6 +128,7 @@ const pfm_buffer_fmt_t format_dfl = {
 	.fmt_api = PFM_FMT_API,
 	.fmt_name = PFM_DFL_SMPL_NAME,
 	.fmt_uuid = PFM_DFL_SMPL_UUID,
+	.fmt_version = PFM_DFL_SMPL_VERSION,
 	.fmt_arg_size = sizeof(pfm_dfl_smpl_arg_t),
 	.fmt_msgq_depth = 1,
 	.fmt_params = params,

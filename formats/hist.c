@@ -159,6 +159,7 @@ const pfm_buffer_fmt_t format_hist = {
 	.fmt_api = PFM_FMT_API,
 	.fmt_name = PFM_HIST_SMPL_NAME,
 	.fmt_uuid = PFM_HIST_SMPL_UUID,
+	.fmt_version = PFM_HIST_SMPL_VERSION,
 	.fmt_arg_size = sizeof(pfm_hist_smpl_arg_t),
 	.fmt_msgq_depth = 1,
 	.fmt_params = params,

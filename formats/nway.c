@@ -190,6 +190,7 @@ const pfm_buffer_fmt_t format_nway = {
 	.fmt_api = PFM_FMT_API,
 	.fmt_name = PFM_NWAY_SMPL_NAME,
 	.fmt_uuid = PFM_NWAY_SMPL_UUID,
+	.fmt_version = PFM_NWAY_SMPL_VERSION,
 	.fmt_arg_size = sizeof(pfm_nway_smpl_arg_t),
 	.fmt_msgq_depth = PFM_NWAY_SMPL_MAX_PARTS,
 	.fmt_params = params,

@@ -143,6 +143,15 @@ const struct tenant *engine_owner(const struct engine *eng, unsigned cpu)
 	return NULL;
 }
 
+unsigned engine_on_cpus(const struct engine *eng)
+{
+	unsigned n = 0;
+
+	for (const struct tenant *t = eng->loaded; t; t = t->loaded_next)
+		n++;
+	return n;
+}
+
 bool engine_carries(const struct engine *eng, unsigned cpu)
 {
 	return tracker_carries(eng->tracker, cpu);

@@ -61,6 +61,9 @@ void engine_news(struct engine *eng);
 /* Who is loaded on @cpu, or NULL. */
 const struct tenant *engine_owner(const struct engine *eng, unsigned cpu);
 
+/* How many contexts are loaded on CPUs. */
+unsigned engine_on_cpus(const struct engine *eng);
+
 /* Whether threads are followed on @cpu. */
 bool engine_carries(const struct engine *eng, unsigned cpu);
 

@@ -23,6 +23,7 @@ enum { PERIOD_MIN_NS = 100000 };
 struct witness {
 	int clock, events; /* perf events; @events writes into the ring of @clock */
 	uint64_t period_ns;
+	bool ticks; /* now */
 	bool quiet; /* no events now */
 	struct perf_event_mmap_page *page;
 	size_t mapped;
@@ -131,6 +132,7 @@ int witness_new(unsigned cpu, uint64_t period_ns, bool events, struct witness **
 		return err_set(e, ENOMEM, "no memory to note who is running");
 	w->clock = w->events = -1;
 	w->period_ns = period_ns < PERIOD_MIN_NS ? PERIOD_MIN_NS : period_ns;
+	w->ticks = true;
 	w->records.self = (uint32_t)gettid();
 	rc = open_clock(w, cpu, e);
 	if (rc == 0)
@@ -171,21 +173,25 @@ int witness_fd(const struct witness *w)
 
 void witness_tick(struct witness *w, uint64_t period_ns)
 {
-	bool ticks = w->period_ns;
-
 	if (period_ns && period_ns < PERIOD_MIN_NS)
 		period_ns = PERIOD_MIN_NS;
-	if (period_ns == w->period_ns)
-		return;
+	if (!period_ns)
+		witness_pause(w);
+	else if (period_ns != w->period_ns) /* this begins a period anew */
+		raw_syscall4(SYS_ioctl, w->clock, PERF_EVENT_IOC_PERIOD, (long)&period_ns, 0);
 	w->period_ns = period_ns;
-	if (!period_ns) {
-		raw_syscall4(SYS_ioctl, w->clock, PERF_EVENT_IOC_DISABLE, 0, 0);
+	if (!period_ns || w->ticks)
 		return;
-	}
-	/* This begins a period anew. */
-	raw_syscall4(SYS_ioctl, w->clock, PERF_EVENT_IOC_PERIOD, (long)&w->period_ns, 0);
-	if (!ticks)
-		raw_syscall4(SYS_ioctl, w->clock, PERF_EVENT_IOC_ENABLE, 0, 0);
+	w->ticks = true;
+	raw_syscall4(SYS_ioctl, w->clock, PERF_EVENT_IOC_ENABLE, 0, 0);
+}
+
+void witness_pause(struct witness *w)
+{
+	if (!w->ticks)
+		return;
+	w->ticks = false;
+	raw_syscall4(SYS_ioctl, w->clock, PERF_EVENT_IOC_DISABLE, 0, 0);
 }
 
 void witness_events(struct witness *w, bool on)

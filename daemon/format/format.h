@@ -33,7 +33,8 @@ int format_load_file(int dir_fd, const char *dir, const char *name, struct err *
 /* By name, or by UUID in its usual form; NULL: there is none. */
 const pfm_buffer_fmt_t *format_find(struct slice name_or_uuid);
 
-/* In the order of registration. */
+/* In the order of registration, from 0 on; NULL: there are no more. */
+const pfm_buffer_fmt_t *format_at(size_t i);
 void formats_each(void (*each)(void *arg, const pfm_buffer_fmt_t *fmt), void *arg);
 
 void format_uuid_text(const pfm_uuid_t uuid, char text[FORMAT_UUID_TEXT]);

@@ -47,6 +47,11 @@ const pfm_buffer_fmt_t *format_find(struct slice name_or_uuid)
 	return NULL;
 }
 
+const pfm_buffer_fmt_t *format_at(size_t i)
+{
+	return i < nformats ? formats[i] : NULL;
+}
+
 void formats_each(void (*each)(void *arg, const pfm_buffer_fmt_t *fmt), void *arg)
 {
 	for (size_t i = 0; i < nformats; i++)
@@ -88,12 +93,13 @@ static int check_identity(const pfm_buffer_fmt_t *fmt, struct err *e)
 			fmt->fmt_api, PFM_FMT_API);
 	if (!fmt->fmt_name)
 		return err_set(e, EINVAL, "it has no name: set fmt_name");
-	if (!is_word(fmt->fmt_name) || looks_like_uuid(fmt->fmt_name) ||
+	/* It is a directory's name in sys/formats, too. */
+	if (!is_word(fmt->fmt_name) || fmt->fmt_name[0] == '.' || looks_like_uuid(fmt->fmt_name) ||
 		strcmp(fmt->fmt_name, "none") == 0)
 		return err_set(e, EINVAL,
 			"a format's name is one word of letters, digits, '_', '.' and '-', at most "
 			"%d, "
-			"not 'none' and not like a UUID: change fmt_name",
+			"not beginning with '.', not 'none' and not like a UUID: change fmt_name",
 			NAME_MAX_BYTES - 1);
 	if (is_nil(fmt->fmt_uuid))
 		return err_set(e, EINVAL, "'%s' has no UUID: set fmt_uuid to what uuidgen prints",

@@ -28,13 +28,20 @@ enum dir {
 	DIR_SET,
 	DIR_PMCS, /* registers */
 	DIR_PMDS,
+	DIR_SYS,
+	DIR_SYS_FORMATS, /* formats */
+	DIR_SYS_FORMAT,
+	DIR_SYS_DESC, /* registers, and a file */
+	DIR_SYS_REG,
 };
 
 /* What an inode number says. */
 struct node {
 	const struct row *row;
 	uint64_t serial; /* of its context or set; 0: it belongs to none */
-	unsigned reg;    /* row of its table in the PMU description, in DIR_PMCS and DIR_PMDS */
+	unsigned reg;    /* row of its table in the PMU description, in DIR_PMCS and DIR_PMDS; in
+			    and below DIR_SYS_DESC, as if PMCs, PMDs and virtual PMDs were one
+			    table; in and below DIR_SYS_FORMATS, of the registry */
 };
 
 struct fs;
@@ -353,7 +360,7 @@ int guard_back(struct guard *g, int fuse, int fd);
 void guard_unback(struct guard *g, int fuse, int id);
 
 /* The rows' callbacks: root_rows.c, pmu_rows.c, config_rows.c, context_rows.c, set_rows.c,
- * message_rows.c, smpl_rows.c, sim_rows.c. */
+ * message_rows.c, smpl_rows.c, sim_rows.c, sys_rows.c. */
 int version_show(struct call *call, struct text *out, struct err *e);
 int last_error_show(struct call *call, struct text *out, struct err *e);
 int cpus_show(struct call *call, struct text *out, struct err *e);
@@ -367,6 +374,11 @@ int pmu_pmcs_show(struct call *call, struct text *out, struct err *e);
 int pmu_pmds_show(struct call *call, struct text *out, struct err *e);
 int pmu_events_show(struct call *call, struct text *out, struct err *e);
 int pmu_mappings_show(struct call *call, struct text *out, struct err *e);
+
+/* Bits above the width of a counter are emulated, so none of a PMD's 64 is reserved. */
+enum { PMD_DEFAULT = 0, PMD_RESERVED = 0 };
+/* Nobody writes to a virtual one. */
+#define VIRTUAL_RESERVED UINT64_MAX
 
 int config_row_show(struct call *call, struct text *out, struct err *e);
 int config_row_store(struct call *call, struct slice text, struct err *e);
@@ -416,5 +428,18 @@ struct shared *buffer_memory(const struct call *call, struct err *e);
 
 int knob_show(struct call *call, struct text *out, struct err *e);
 int knob_store(struct call *call, struct slice text, struct err *e);
+
+int sys_version_show(struct call *call, struct text *out, struct err *e);
+int sys_syscall_show(struct call *call, struct text *out, struct err *e);
+int sys_arg_max_show(struct call *call, struct text *out, struct err *e);
+int sys_buffer_max_show(struct call *call, struct text *out, struct err *e);
+int sys_buffer_cur_show(struct call *call, struct text *out, struct err *e);
+int sys_sys_group_show(struct call *call, struct text *out, struct err *e);
+int sys_task_group_show(struct call *call, struct text *out, struct err *e);
+int sys_sys_sessions_show(struct call *call, struct text *out, struct err *e);
+int sys_task_sessions_show(struct call *call, struct text *out, struct err *e);
+int sys_format_version_show(struct call *call, struct text *out, struct err *e);
+int sys_model_show(struct call *call, struct text *out, struct err *e);
+int sys_reg_show(struct call *call, struct text *out, struct err *e);
 
 #endif

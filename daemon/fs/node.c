@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/format/format.h"
+
 enum { ROW_BITS = 8, REG_BITS = 9 };
 
 static const struct pmu *pmu_of(const struct call *c)
@@ -179,6 +181,45 @@ static bool find_register(const struct call *dir, const char *name, struct node 
 	return reg >= 0;
 }
 
+/* "pmcN" or "pmdN"; the three tables are one here. */
+static bool find_described(const struct call *dir, const char *name, struct node *n)
+{
+	const struct pmu *pmu = pmu_of(dir);
+	bool pmc = strncmp(name, "pmc", 3) == 0;
+	int num, reg;
+
+	if (!pmc && strncmp(name, "pmd", 3) != 0)
+		return false;
+	num = parse_member(name + 3, PMU_MAX_NUM);
+	if (num < 0)
+		return false;
+	n->reg = 0;
+	reg = pmc ? pmu_find_pmc(pmu, (unsigned)num) : pmu_find_pmd(pmu, (unsigned)num);
+	if (!pmc)
+		n->reg += pmu->npmcs;
+	if (!pmc && reg < 0) {
+		n->reg += pmu->npmds;
+		reg = pmu_find_virtual(pmu, (unsigned)num);
+	}
+	n->reg += (unsigned)reg;
+	return reg >= 0;
+}
+
+static const pfm_buffer_fmt_t *format_of(uint64_t reg)
+{
+	return reg >> REG_BITS ? NULL : format_at(reg);
+}
+
+static bool find_format(const char *name, struct node *n)
+{
+	const pfm_buffer_fmt_t *fmt;
+
+	for (n->reg = 0; (fmt = format_of(n->reg)); n->reg++)
+		if (strcmp(fmt->fmt_name, name) == 0)
+			return true;
+	return false;
+}
+
 static bool find_member(const struct call *dir, const char *name, struct node *n)
 {
 	struct fs_context *ctx;
@@ -194,9 +235,19 @@ static bool find_member(const struct call *dir, const char *name, struct node *n
 	case DIR_PMCS:
 	case DIR_PMDS:
 		return find_register(dir, name, n);
+	case DIR_SYS_DESC:
+		return find_described(dir, name, n);
+	case DIR_SYS_FORMATS:
+		return find_format(name, n);
 	default:
 		return false;
 	}
+}
+
+/* What stands in a directory belongs to the same object and register, unless it is a member. */
+static struct node child_node(const struct call *dir, const struct row *row)
+{
+	return (struct node){.row = row, .serial = dir->node.serial, .reg = dir->node.reg};
 }
 
 int node_lookup(const struct call *dir, const char *name, struct call *child)
@@ -204,12 +255,12 @@ int node_lookup(const struct call *dir, const char *name, struct call *child)
 	enum dir d = dir->node.row->is;
 
 	*child = (struct call){.fs = dir->fs, .req = dir->req};
-	child->node = (struct node){.row = member_row(d), .serial = dir->node.serial};
+	child->node = child_node(dir, member_row(d));
 	if (child->node.row && find_member(dir, name, &child->node))
 		return attach(child);
 	for (const struct row *r = rows; r < rows + nrows; r++) {
 		if (r->in == d && r->name && strcmp(r->name, name) == 0 && visible(dir->fs, r)) {
-			child->node = (struct node){.row = r, .serial = dir->node.serial};
+			child->node = child_node(dir, r);
 			if (r->clone)
 				child->node.serial = object_serial(&dir->fs->objects);
 			return attach_child(child);
@@ -288,13 +339,48 @@ static bool next_pmd(const struct call *dir, uint64_t *cookie, struct node *n, c
 	return true;
 }
 
+/* The registers, then the files. */
+static bool next_described(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
+{
+	const struct pmu *pmu = pmu_of(dir);
+	unsigned pmds = pmu->npmcs, virtuals = pmds + pmu->npmds, files = virtuals + pmu->nvirtuals;
+	uint64_t row;
+	bool found;
+
+	if (*cookie < files) {
+		n->reg = (unsigned)(*cookie)++;
+		if (n->reg < pmds)
+			snprintf(name, 256, "pmc%u", pmu->pmcs[n->reg].num);
+		else if (n->reg < virtuals)
+			snprintf(name, 256, "pmd%u", pmu->pmds[n->reg - pmds].num);
+		else
+			snprintf(name, 256, "pmd%u", pmu->virtuals[n->reg - virtuals].num);
+		return true;
+	}
+	row = *cookie - files;
+	found = next_row(dir, &row, n, name);
+	*cookie = files + row;
+	return found;
+}
+
+static bool next_format(uint64_t *cookie, struct node *n, char name[256])
+{
+	const pfm_buffer_fmt_t *fmt = format_of(*cookie);
+
+	if (!fmt)
+		return false;
+	n->reg = (unsigned)(*cookie)++;
+	snprintf(name, 256, "%s", fmt->fmt_name);
+	return true;
+}
+
 bool node_next(const struct call *dir, uint64_t *cookie, struct call *child, char name[256])
 {
 	enum dir d = dir->node.row->is;
 	bool found;
 
 	*child = (struct call){.fs = dir->fs, .req = dir->req};
-	child->node = (struct node){.row = member_row(d), .serial = dir->node.serial};
+	child->node = child_node(dir, member_row(d));
 	switch (d) {
 	case DIR_CTXS:
 	case DIR_CHILDREN:
@@ -308,6 +394,12 @@ bool node_next(const struct call *dir, uint64_t *cookie, struct call *child, cha
 		break;
 	case DIR_PMDS:
 		found = next_pmd(dir, cookie, &child->node, name);
+		break;
+	case DIR_SYS_DESC:
+		found = next_described(dir, cookie, &child->node, name);
+		break;
+	case DIR_SYS_FORMATS:
+		found = next_format(cookie, &child->node, name);
 		break;
 	default:
 		found = next_row(dir, cookie, &child->node, name);

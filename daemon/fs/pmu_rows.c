@@ -14,11 +14,6 @@ static const char *space_name(const struct pmu *pmu)
 	return pmu->space == PMU_SPACE_MSR ? "msr" : "perf";
 }
 
-/* Bits above the width of a counter are emulated, so none of a PMD's 64 is reserved. */
-enum { PMD_DEFAULT = 0, PMD_RESERVED = 0 };
-/* Nobody writes to a virtual one. */
-#define VIRTUAL_RESERVED UINT64_MAX
-
 int pmu_name_show(struct call *call, struct text *out, struct err *e)
 {
 	(void)e;

@@ -51,6 +51,28 @@ const struct row rows[] = {
 	{FILE_ROW(DIR_SIM, "fault", 0600), .show = knob_show, .store = knob_store},
 	{FILE_ROW(DIR_SIM, "poke", 0600), .show = knob_show, .store = knob_store},
 
+	{DIR_ROW(DIR_ROOT, DIR_SYS, "sys", 0555)},
+	{FILE_ROW(DIR_SYS, "version", 0444), .show = sys_version_show},
+	{FILE_ROW(DIR_SYS, "syscall", 0444), .show = sys_syscall_show},
+	{FILE_ROW(DIR_SYS, "arg_mem_max", 0444), .show = sys_arg_max_show},
+	{FILE_ROW(DIR_SYS, "smpl_buffer_mem_max", 0444), .show = sys_buffer_max_show},
+	{FILE_ROW(DIR_SYS, "smpl_buffer_mem_cur", 0444), .show = sys_buffer_cur_show},
+	{FILE_ROW(DIR_SYS, "sys_group", 0444), .show = sys_sys_group_show},
+	{FILE_ROW(DIR_SYS, "task_group", 0444), .show = sys_task_group_show},
+	{FILE_ROW(DIR_SYS, "sys_sessions_count", 0444), .show = sys_sys_sessions_show},
+	{FILE_ROW(DIR_SYS, "task_sessions_count", 0444), .show = sys_task_sessions_show},
+	{DIR_ROW(DIR_SYS, DIR_SYS_FORMATS, "formats", 0555)},
+	{DIR_ROW(DIR_SYS_FORMATS, DIR_SYS_FORMAT, NULL, 0555)},
+	{FILE_ROW(DIR_SYS_FORMAT, "version", 0444), .show = sys_format_version_show},
+	{DIR_ROW(DIR_SYS, DIR_SYS_DESC, "pmu_desc", 0555)},
+	{FILE_ROW(DIR_SYS_DESC, "model", 0444), .show = sys_model_show},
+	{DIR_ROW(DIR_SYS_DESC, DIR_SYS_REG, NULL, 0555)},
+	{FILE_ROW(DIR_SYS_REG, "name", 0444), .show = sys_reg_show},
+	{FILE_ROW(DIR_SYS_REG, "dfl_val", 0444), .show = sys_reg_show},
+	{FILE_ROW(DIR_SYS_REG, "rsvd_msk", 0444), .show = sys_reg_show},
+	{FILE_ROW(DIR_SYS_REG, "addr", 0444), .show = sys_reg_show},
+	{FILE_ROW(DIR_SYS_REG, "width", 0444), .show = sys_reg_show},
+
 	{DIR_ROW(DIR_ROOT, DIR_CTXS, "ctx", 01777)},
 	{DIR_ROW(DIR_CTXS, DIR_CTX, NULL, 0700)},
 	{FILE_ROW(DIR_CTX, "ctl", 0600), .show = ctl_show, .parse = ctl_parse, .keep = ctl_keep},
@@ -115,7 +137,9 @@ static void print_path(const struct row *r, struct text *out)
 		[DIR_CHILDREN] = "TID",
 		[DIR_SETS] = "ID",
 		[DIR_PMCS] = "N",
-		[DIR_PMDS] = "N"};
+		[DIR_PMDS] = "N",
+		[DIR_SYS_FORMATS] = "NAME",
+		[DIR_SYS_DESC] = "REG"};
 
 	if (r->in == DIR_NONE)
 		return;

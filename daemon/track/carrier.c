@@ -82,7 +82,7 @@ static __attribute__((noinline)) long ride(
 
 static void put_in(struct carrier *c, struct context *ctx)
 {
-	c->x.lookout = ctx->smpl.fmt ? &c->lookout : NULL;
+	c->x.lookout = ctx->smpl.fmt && c->lookout.witness ? &c->lookout : NULL;
 	ctx->hold = &c->scratch.own;
 	ctx->cpu = c->cpu;
 	c->armed = exec_command(&c->x, ctx, &c->in, &c->err) == EXEC_LAST;
@@ -323,18 +323,23 @@ static int claim(struct carrier *c, struct context *ctx, struct err *e)
 	return rc;
 }
 
-static int prepare(struct carrier *c, struct context *ctx, struct err *e)
+static int hold(struct carrier *c, struct context *ctx, struct err *e)
 {
-	int rc = open_witness(c, ctx, e);
+	int rc = claim(c, ctx, e);
 
-	if (rc == 0)
-		rc = claim(c, ctx, e);
 	if (rc == -EBUSY || (rc == 0 && !ctx_holds(ctx, &c->scratch.own))) {
 		rc = start_over(c, e);
 		if (rc == 0)
 			rc = claim(c, ctx, e);
 	}
 	return rc;
+}
+
+static int prepare(struct carrier *c, struct context *ctx, struct err *e)
+{
+	int rc = open_witness(c, ctx, e);
+
+	return rc < 0 ? rc : hold(c, ctx, e);
 }
 
 /* --- Having a context */
@@ -470,7 +475,7 @@ static void note_left(struct carrier *c, const struct context *ctx)
 
 	c->nfds = FD_BELL + 1;
 	c->left = nsec_timespec(left);
-	if (ctx->smpl.fmt) {
+	if (c->x.lookout) {
 		lookout_set(&c->lookout, ctx, wake, now);
 		c->nfds += c->lookout.phase == LOOKOUT_FAR || c->lookout.phase == LOOKOUT_TICK;
 		c->left = c->lookout.left;
@@ -502,7 +507,8 @@ static bool board_slot(struct carrier *c, unsigned slot)
 		return false;
 	ctx = &r->tenant->ctx;
 	follow_thread(c, r);
-	if (ctx->state == CTX_RUNNING && !ctx->block && prepare(c, ctx, &c->err) < 0)
+	open_witness(c, ctx, &c->err); /* without, samples do not say who was running */
+	if (ctx->state == CTX_RUNNING && !ctx->block && hold(c, ctx, &c->err) < 0)
 		ctx_lose(ctx, c->err.no == ENXIO ? LOST_OFFLINE : LOST_STOLEN);
 	if (ctx->state != CTX_RUNNING) {
 		park(c, r);
@@ -571,6 +577,8 @@ static void put_down(struct carrier *c)
 	__atomic_store_n(&c->now->aboard, 0, __ATOMIC_RELAXED);
 	r->ran = sched_slot(c->tr->sched, r->slot)->ran;
 	c->out.left_at = ctx->since + (r->ran - c->ran);
+	if (c->x.lookout)
+		witness_pause(c->lookout.witness); /* who comes now is not to be disturbed by it */
 	take_out(c, ctx);
 	atomic_fetch_add_explicit(&c->tr->stats->outs, 1, memory_order_relaxed);
 	if (load_word(&c->now->late) != c->late)

@@ -95,6 +95,7 @@ static bool take_status(const char *text, struct proc_status *s)
 	return sscanf(after(text, "\nPid:"), "%d", &s->tid) == 1 &&
 	       sscanf(after(text, "\nTgid:"), "%d", &s->tgid) == 1 &&
 	       sscanf(after(text, "\nPPid:"), "%d", &s->parent) == 1 &&
+	       sscanf(after(text, "\nTracerPid:"), "%d", &s->tracer) == 1 &&
 	       take_ids(after(text, "\nUid:"), s->uid) && take_ids(after(text, "\nGid:"), s->gid) &&
 	       sscanf(after(text, "\nCapPrm:"), "%" SCNx64, &s->permitted) == 1 &&
 	       sscanf(after(text, "\nCapEff:"), "%" SCNx64, &s->effective) == 1;

@@ -19,8 +19,8 @@ enum { PROC_NS_MAX = 33 };
 enum { PROC_REAL, PROC_EFFECTIVE, PROC_SAVED, PROC_IDS };
 
 struct proc_status {
-	char name[64]; /* fit for a sentence */
-	pid_t tid, tgid, parent;
+	char name[64];                   /* fit for a sentence */
+	pid_t tid, tgid, parent, tracer; /* the last two: 0, nobody that we know of */
 	pid_t number[PROC_NS_MAX]; /* its tid in each process namespace, from ours to its own */
 	unsigned depth;            /* so many; 0 if the kernel is built without them */
 	uid_t uid[PROC_IDS];

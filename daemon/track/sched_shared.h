@@ -40,8 +40,7 @@ struct sched_cpu {
 	sched_u32 rung;   /* the bell has, and the carrier has not come yet */
 	sched_u32 late;   /* how often another thread, with code of its own, was quicker than it */
 	sched_u32 deaf;   /* the bell could not be rung: that of a CPU that was offline is dead */
-	sched_u64 task;   /* the program's own: which thread it is, whatever its number, */
-	sched_u64 since;  /* and when it began to run */
+	sched_u64 task;   /* the program's own: which thread it is, whatever its number */
 } SCHED_ALIGNED;
 
 /* One followed thread. */
@@ -55,8 +54,8 @@ struct sched_slot {
 	sched_u32 where;   /* and the last such CPU */
 	sched_u32 missed;  /* how often it came or went without our being told */
 	sched_u64 task;    /* the program's own: 0 until it has come to run */
-	sched_u64 ran; /* ns on CPUs, up to when it last left one; the carrier's time is not its */
-	sched_u64 had; /* of these, before it last came */
+	sched_u64 ran;     /* its CPU time (ns), up to when it last left a CPU, */
+	sched_u64 had;     /* and before it last came to one */
 };
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
+#include "daemon/track/proc.h"
 
 enum { STUCK_MS = 5 }; /* when waiting for the tracer's thread is not enough: see bury() */
 
@@ -26,38 +27,28 @@ struct seizure {
 	struct err *err;
 };
 
-/* A line "@name:\tNUMBER" of its status; 0: there is none. */
-static pid_t status_number(pid_t tid, const char *name)
+/* All zero if there is no such thread. */
+static struct proc_status status_of(pid_t tid)
 {
-	CLEANUP_FCLOSE FILE *f = NULL;
-	char path[32], line[256];
-	size_t n = strlen(name);
+	struct proc_status s = {0};
+	struct err ignored;
+	CLEANUP_CLOSE int dir = proc_open(tid, &ignored);
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (strncmp(line, name, n) == 0 && line[n] == ':')
-			return (pid_t)strtol(line + n + 1, NULL, 10);
-	return 0;
+	if (dir >= 0)
+		proc_status(dir, &s, &ignored);
+	return s;
 }
 
 static int traced_by(pid_t tid, pid_t by, struct err *e)
 {
-	CLEANUP_FCLOSE FILE *f = NULL;
-	char path[32], name[32] = "?";
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", by);
-	f = fopen(path, "re");
-	if (f && fgets(name, sizeof(name), f))
-		name[strcspn(name, "\n")] = '\0';
 	return err_set(e, EBUSY,
 		"thread %d is traced by %d (%s) already: end that first, or load with ptrace=no",
-		tid, by, name);
+		tid, by, status_of(by).name);
 }
 
 static int refused(const struct tracer *tr, pid_t tid, int no, struct err *e)
 {
-	pid_t by = status_number(tid, "TracerPid");
+	pid_t by = status_of(tid).tracer;
 
 	if (no == ESRCH || tracer_is_zombie(tid) || (kill(tid, 0) < 0 && errno == ESRCH))
 		return err_set(e, ESRCH, "there is no thread %d, or it has ended", tid);
@@ -80,7 +71,7 @@ static int ptrace_seize(pid_t tid, long options)
 	if (ptrace(PTRACE_SEIZE, tid, 0, options) == 0)
 		return 0;
 	no = errno;
-	if (no != EPERM || status_number(tid, "TracerPid") || tracer_is_zombie(tid))
+	if (no != EPERM || status_of(tid).tracer || tracer_is_zombie(tid))
 		return -no;
 	return ptrace(PTRACE_SEIZE, tid, 0, options) == 0 ? 0 : -errno;
 }
@@ -100,7 +91,7 @@ static struct tracee *add(struct tracer *tr, struct tracee *t, pid_t tid)
 static int seize(struct tracer *tr, const struct seizure *s)
 {
 	CLEANUP_FREE struct tracee *t = calloc(1, sizeof(*t));
-	pid_t first = status_number(s->tid, "Tgid");
+	pid_t first = status_of(s->tid).tgid;
 	long options = PTRACE_O_TRACEEXEC;
 	int rc;
 

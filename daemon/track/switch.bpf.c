@@ -20,10 +20,15 @@
 #include "daemon/track/sched_shared.h"
 
 /* As far as it matters here; where these are in the running kernel is found out at load. */
+struct sched_entity {
+	sched_u64 sum_exec_runtime; /* CLOCK_THREAD_CPUTIME_ID: here, up to its last switch */
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	sched_u32 pid;
 	unsigned int __state;
 	unsigned int flags;
+	struct sched_entity se;
 } __attribute__((preserve_access_index));
 
 /* The state at the last switch of a thread, and only there. */
@@ -134,7 +139,7 @@ static void leave(struct sched_cpu *c, sched_u32 cpu, const struct task_struct *
 		note_missed(n, prev);
 	if (n) {
 		slot_at(n)->running = 0;
-		slot_at(n)->ran += bpf_ktime_get_ns() - c->since;
+		slot_at(n)->ran = prev->se.sum_exec_runtime;
 	}
 	if (!dead && !(known && tid != c->last))
 		return;
@@ -188,9 +193,8 @@ static void come(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct tas
 		s->task = (sched_u64)next;
 		s->cpu = cpu;
 		s->running = 1;
-		c->since = bpf_ktime_get_ns();
 		if (anew)
-			s->had = s->ran;
+			s->had = next->se.sum_exec_runtime;
 		if (n == c->aboard)
 			c->turn = 1;
 	}

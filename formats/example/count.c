@@ -49,6 +49,7 @@ const pfm_buffer_fmt_t perfmonfs_format = {
 	.fmt_name = "count",
 	.fmt_uuid = {0xbb, 0x93, 0x50, 0xc6, 0x20, 0x7a, 0x48, 0x2f, 0xac, 0x96, 0x8d, 0xe6, 0xf3,
 		0xe2, 0xaa, 0xa8},
+	.fmt_version = 1U << 16, /* 1.0 */
 	.fmt_arg_size = sizeof(uint64_t),
 	.fmt_params = params,
 	.fmt_getsize = getsize,

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 enum {
-	PFM_FMT_API = 1, /* of this header; a format made for another is refused */
+	PFM_FMT_API = 2, /* of this header; a format made for another is refused */
 	PFM_FMT_MAX_PMDS = 320,
 	PFM_FMT_BV = PFM_FMT_MAX_PMDS / 64,
 };
@@ -86,6 +86,7 @@ typedef struct {
 	size_t fmt_arg_size; /* of the argument structure; 0: none */
 	size_t fmt_msgq_depth;
 	uint32_t fmt_flags;
+	uint32_t fmt_version;              /* of the buffer's layout: major << 16 | minor */
 	const pfm_fmt_param_t *fmt_params; /* ends with a name NULL; NULL: none */
 
 	/* Is @arg good, for this context? */

@@ -546,7 +546,7 @@ setuid_copy() {
 	ctl stop
 	want=$(did a "$TID" cpu_ns)
 	near "active ns of both" $(($(cat "$C/set/0/active_ns") + $(cat "$C/set/1/active_ns"))) \
-		"$want" $((want / 20))
+		"$want" $((want / 100))
 	near "cpu-clock of both" $(($(cat "$C/set/0/pmd/0") + $(cat "$C/set/1/pmd/0"))) \
 		"$want" $((want / 20))
 	runs=$(($(cat "$C/set/0/runs") + $(cat "$C/set/1/runs")))

@@ -151,7 +151,6 @@ jobs_of_a_shell() {
 	monitored=$(sed 's/[0-9]\{3,\}//g' "$SAYS/a")
 	diff <(echo "$plain") <(echo "$monitored")
 	[ "$(ls "$C/children" | wc -l)" -ge 8 ]
-	[ "$(pmd0_total)" -gt "$(cat "$C/pmd/0")" ]
 }
 
 @test "exec by a thread that is not the leader: the context stays and has its new number" {
@@ -340,7 +339,7 @@ blocked() {
 
 # all_followed KIND: 500 short lives, none of which is lost
 all_followed() {
-	local ended sum lost child count
+	local ended sum lost child count own
 
 	serve --backend=perf
 	begin a waves "$1" 500 50 1000
@@ -365,7 +364,8 @@ all_followed() {
 	[ "$lost" -le "$(untold_switches)" ]
 	ended=$(awk '/^ended/ { print $4 }' "$SAYS/a")
 	near "faults of 500 $1" "$sum" "$ended" $((5000 + 1100 * lost))
-	[ "$lost" != 0 ] || [ "$(pmd0_total)" = $((sum + $(cat "$C/pmd/0"))) ]
+	own=$(cat "$C/pmd/0") || told
+	[ "$lost" != 0 ] || [ "$(pmd0_total)" = $((sum + own)) ]
 	# The counters of a CPU are opened when they are first used.
 	[ "$(daemon_files)" -le $((files + ${#CPUS[@]})) ]
 	letter_is "$PID" S
@@ -393,6 +393,7 @@ all_followed() {
 	for tid in $(awk '$1 == "thread" { print $2 }' "$SAYS/a" | tail -n +2); do
 		near "thread $tid" "$(cat "$C/children/$tid/pmd/0")" "$(did a "$tid" all)" 20
 	done
+	told
 	[ "$(pmd0_total)" -ge 100000 ]
 }
 

@@ -38,6 +38,28 @@ root_rows() {
 	ROWS
 }
 
+# sys_rows: with a directory for each of the formats and of the registers that the tree lists
+sys_rows() {
+	local kind num name rest
+
+	for name in arg_mem_max smpl_buffer_mem_cur smpl_buffer_mem_max sys_group sys_sessions_count \
+		syscall task_group task_sessions_count version pmu_desc/model; do
+		echo "sys/$name f 444"
+	done
+	printf '%s d 555\n' sys sys/formats sys/pmu_desc
+	while read -r _ name; do
+		printf '%s\n' "sys/formats/$name d 555" "sys/formats/$name/version f 444"
+	done <"$MNT/formats"
+	for kind in pmc pmd; do
+		while read -r num rest; do
+			echo "sys/pmu_desc/$kind$num d 555"
+			for name in addr dfl_val name rsvd_msk width; do
+				echo "sys/pmu_desc/$kind$num/$name f 444"
+			done
+		done <"$MNT/pmu/${kind}s"
+	done
+}
+
 sim_rows() {
 	cat <<-'ROWS'
 		sim d 500
@@ -111,7 +133,7 @@ whole_tree() {
 	mkdir "$MNT/ctx/theirs/set/65535"
 	run -0 tree
 	is "$({
-		{ root_rows && "$@" && context_rows mine; } | owned root:root
+		{ root_rows && sys_rows && "$@" && context_rows mine; } | owned root:root
 		{ context_rows theirs && set_rows ctx/theirs/set/65535; } | owned "$(id -nu "$NOBODY"):$(getent group "$NOBODY" | cut -d: -f1)"
 	} | sort)"
 }
@@ -344,7 +366,7 @@ whole_tree() {
 	sentence "$a/last_error" contexts
 	probe ENOENT rmdir "$MNT/ctx/none"
 	run -0 tree
-	is "$({ root_rows && sim_rows && context_rows a; } | owned root:root | sort)"
+	is "$({ root_rows && sys_rows && sim_rows && context_rows a; } | owned root:root | sort)"
 }
 
 @test "a read-only file is not opened for writing, by root neither" {

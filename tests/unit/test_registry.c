@@ -89,9 +89,9 @@ static void test_register_errors(void **state)
 		.fmt_arg_size = 16,
 		.fmt_handler = no_handler,
 	};
-	pfm_buffer_fmt_t bad[9];
-	static const int no[9] = {
-		EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EBUSY, EINVAL};
+	pfm_buffer_fmt_t bad[10];
+	static const int no[10] = {
+		EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EBUSY, EINVAL, EINVAL};
 	struct err e;
 
 	(void)state;
@@ -106,6 +106,7 @@ static void test_register_errors(void **state)
 	bad[6].fmt_flags = 2;
 	bad[7].fmt_name = "hist";
 	bad[8].fmt_arg_size = 1 << 20;
+	bad[9].fmt_name = "..";
 	for (unsigned i = 0; i < COUNT(bad); i++) {
 		assert_int_equal(format_register(&bad[i], &e), -no[i]);
 		assert_true(e.text[0] && !strchr(e.text, '\n'));

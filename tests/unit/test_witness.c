@@ -246,6 +246,25 @@ static void test_pause(void **state)
 	witness_tick(w, 5 * MSEC);
 	assert_true(ticks_within(w, 1000));
 	assert_true(now() - then >= 4 * MSEC);
+	witness_pause(w);
+	ticks_within(w, 10);
+	assert_false(ticks_within(w, 50));
+	witness_free(w);
+}
+
+/* Of many pauses, each in the middle of a period, none keeps the ticks from coming. */
+static void test_pauses(void **state)
+{
+	struct witness *w = witness_of(20 * MSEC, false);
+	unsigned rounds = 0;
+
+	(void)state;
+	do {
+		witness_pause(w);
+		usleep(1000);
+		witness_tick(w, 20 * MSEC);
+	} while (++rounds < 500 && !ticks_within(w, 2));
+	assert_in_range(rounds, 1, 499);
 	witness_free(w);
 }
 
@@ -667,6 +686,7 @@ int main(void)
 		cmocka_unit_test(test_not_oneself),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_pauses),
 		cmocka_unit_test(test_overrun),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_refused),

@@ -41,6 +41,8 @@ quiet="nmi_watchdog=0"
 	scenario "PMU=amd QPMU=amdv2=1 APPEND=$quiet" threads amd64_v2
 	scenario "PMU=amd QPMU=amdn=6 APPEND=$quiet" threads amd64_ext
 	scenario "PMU=amd QPMU=amdn=4 APPEND=$quiet" threads amd64
+	scenario "PMU=1 APPEND=$quiet" moved
+	scenario "PMU=1 APPEND=$quiet" robbed
 	scenario "PMU=1 APPEND=$quiet" taken
 	scenario "PMU=1 APPEND=nmi_watchdog=1" watchdog
 	scenario "PMU=1 APPEND=$quiet" offline

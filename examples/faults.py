@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""faults.py MOUNT PROGRAM [ARG...]: the page faults, at user level, of what PROGRAM does between the
+line that says it is ready and the one that says it is done. It begins when it is sent a line;
+pages.c is such a program. faults.sh, faults.pl and faults.c do the same."""
+
+import subprocess
+import sys
+
+import perfmonfs
+
+KERNEL = 0x20000
+
+
+def faults(mount, command):
+    event = mount.events().get("page-faults")
+    if event is None:
+        raise OSError("%s counts no page faults: see --backend=perf" % mount.path)
+    with mount.context() as ctx, subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as program:
+        ctx.pmc[0] = event & ~KERNEL
+        if not program.stdout.readline():
+            raise OSError("the program has ended")
+        ctx.load(tid=program.pid)
+        ctx.start()
+        program.stdin.write(b"\n")
+        program.stdout.readline()
+        ctx.stop()
+        return ctx.pmd[0]
+
+
+if len(sys.argv) < 3:
+    sys.exit("usage: faults.py MOUNT PROGRAM [ARG...]")
+try:
+    print(faults(perfmonfs.Mount(sys.argv[1]), sys.argv[2:]))
+except OSError as error:
+    sys.exit("faults.py: %s" % error)

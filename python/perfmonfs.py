@@ -1,0 +1,544 @@
+# SPDX-License-Identifier: MIT
+"""perfmonfs from Python: contexts, registers, event sets, messages, sampling buffers, live counts.
+
+    import perfmonfs
+
+    with perfmonfs.Mount("/mnt").context() as ctx:
+        ctx.pmc[0] = 0x4100c0                 # Intel: instructions retired, user level
+        ctx.load(cpu=1)
+        ctx.start()
+        ...
+        ctx.stop()
+        print(ctx.pmd[0])
+
+Everything here is reading and writing of files; fs-layout.md is the reference of what they mean. It
+takes nothing but Python 3.9 and a mount.
+
+Errors are OSError with the errno that the daemon gave. Their text is the daemon's sentence, which
+says what to do next; where there is none, it is the errno's. A context is for one thread at a time:
+another one's failure in between would leave its own sentence.
+"""
+
+import collections
+import ctypes
+import errno
+import itertools
+import mmap
+import os
+import select
+import struct
+import time
+
+__all__ = [
+    "Mount", "Context", "EventSet", "Registers", "Live", "Message", "Sample", "LiveCount", "Buffer",
+    "find_mount", "parse_samples",
+]
+
+def _list(numbers):
+    """The tree's form of a list of registers or CPUs."""
+    return ",".join(str(n) for n in numbers)
+
+
+def _numbers(text):
+    """The numbers in such a list, like 0-3,16."""
+    if text == "none":
+        return ()
+    found = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return tuple(found)
+
+
+def _bits(vector):
+    """The numbers of the bits that are 1."""
+    return tuple(n for n in range(64 * len(vector)) if vector[n // 64] >> n % 64 & 1)
+
+
+def find_mount():
+    """Where perfmonfs is: what PERFMONFS says, or else the mount that is there."""
+    if os.environ.get("PERFMONFS"):
+        return os.environ["PERFMONFS"]
+    with open("/proc/self/mountinfo", "rb") as mounts:
+        for line in mounts:
+            _, _, _, root, path, *_, kind, _, _ = line.split()
+            if kind == b"fuse.perfmonfs" and root == b"/":
+                # Blanks and the like are octal there.
+                return os.fsdecode(path.decode("unicode_escape").encode("latin-1"))
+    raise FileNotFoundError(
+        errno.ENOENT, "no perfmonfs is mounted: mount one, or name it in PERFMONFS")
+
+
+class _Directory:
+    """Files of a directory, whose errors are told by the file of sentences `self._sentences`."""
+
+    def __init__(self, path, sentences):
+        self.path = path
+        self._sentences = sentences
+
+    def __repr__(self):
+        return "%s(%r)" % (type(self).__name__, self.path)
+
+    def _told(self, error, path):
+        """The same error with the daemon's sentence."""
+        try:
+            with open(self._sentences, "rb") as file:
+                sentence = file.read().decode().strip()
+        except OSError:
+            sentence = "ok"  # gone with its context
+        if sentence == "ok":
+            sentence = error.strerror
+        return OSError(error.errno, sentence, path)
+
+    def _open(self, name, flags):
+        """Its errors are the kernel's own, most of them, of which no sentence tells."""
+        return os.open(os.path.join(self.path, name), flags | os.O_CLOEXEC)
+
+    def _tell(self, path, call, *args, but=()):
+        """What call gives, or its error with the sentence, but for those that the kernel may know
+        by itself."""
+        try:
+            return call(*args)
+        except OSError as error:
+            if error.errno in but:
+                raise
+            told = self._told(error, path)
+        raise told
+
+    def read(self, name):
+        """What a file says, without the newline at its end."""
+        path = os.path.join(self.path, name)
+        fd = self._open(name, os.O_RDONLY)
+        try:
+            pieces = iter(lambda: self._tell(path, os.read, fd, 65536), b"")
+            return b"".join(pieces).decode().rstrip("\n")
+        finally:
+            os.close(fd)
+
+    def write(self, name, text):
+        """One write, which is one command."""
+        path = os.path.join(self.path, name)
+        fd = self._open(name, os.O_WRONLY)
+        try:
+            self._tell(path, os.write, fd, text.encode())
+        finally:
+            os.close(fd)
+
+    def _mkdir(self, path):
+        self._tell(path, os.mkdir, path, but=(errno.EEXIST, errno.ENOENT))
+
+    def _rmdir(self, path):
+        self._tell(path, os.rmdir, path, but=(errno.ENOENT,))
+
+
+class Mount(_Directory):
+    """A mounted perfmonfs; without a path, the one that find_mount() finds."""
+
+    _serial = itertools.count()
+
+    def __init__(self, path=None):
+        path = os.path.abspath(path or find_mount())
+        super().__init__(path, os.path.join(path, "last_error"))
+
+    def context(self, name=None):
+        """A new context, to be closed: use it in a with statement."""
+        name = name or "python-%d-%d" % (os.getpid(), next(self._serial))
+        path = os.path.join(self.path, "ctx", name)
+        self._mkdir(path)
+        return Context(path, made_by=self)
+
+    def events(self):
+        """{NAME: VALUE for a PMC}, of those that the backend itself defines."""
+        lines = self.read("pmu/events").splitlines()
+        return {name: int(value, 0) for name, value, *_ in map(str.split, lines)}
+
+    def formats(self):
+        """{NAME: UUID} of the sampling formats."""
+        return {name: uuid for uuid, name in map(str.split, self.read("formats").splitlines())}
+
+    def stats(self):
+        """{KEY: VALUE} of the daemon's own counters."""
+        return {key: int(n) for key, n in map(str.split, self.read("stats").splitlines())}
+
+
+class Registers:
+    """The PMCs or PMDs of an event set, by their logical numbers."""
+
+    def __init__(self, directory, kind):
+        self._directory = directory
+        self._kind = kind
+
+    def __getitem__(self, num):
+        return int(self._directory.read("%s/%d" % (self._kind, num)), 0)
+
+    def __setitem__(self, num, value):
+        self.write(num, value)
+
+    def write(self, num, value, **options):
+        """Writes a value; for a PMD perhaps with what is to happen when it overflows: short, long,
+        mask, seed, thresh and eventid, numbers; reset and smpl, lists of PMDs; notify, random and
+        no64, true or false. What is not given is 0 or off, as with each write."""
+        self._directory.write("%s/%d" % (self._kind, num), self._line(value, options))
+
+    @staticmethod
+    def _line(value, options):
+        words = [str(int(value))]
+        for key, given in options.items():
+            if given is True:
+                words.append(key)
+            elif isinstance(given, int) and given is not False:
+                words.append("%s=%d" % (key, given))
+            elif given:
+                words.append("%s=%s" % (key, _list(given)))
+        return " ".join(words)
+
+
+class _Flagged(_Directory):
+    @property
+    def flags(self):
+        """A set of words: of a context system_wide, notify_block, ovfl_no_msg, raw; of an event set
+        ovfl_switch, time_switch, expl_next."""
+        return set(self.read("flags").split()) - {"none"}
+
+    @flags.setter
+    def flags(self, words):
+        self.write("flags", " ".join(sorted(words)) or "none")
+
+
+class EventSet(_Flagged):
+    """An event set: PMCs and PMDs of its own, and when it is switched from."""
+
+    def __init__(self, context, number):
+        super().__init__(os.path.join(context.path, "set", str(number)), context._sentences)
+        self.id = number
+        self.pmc = Registers(self, "pmc")
+        self.pmd = Registers(self, "pmd")
+
+    @property
+    def regs(self):
+        """All registers, as text; what it says can be written back."""
+        return self.read("regs")
+
+    @regs.setter
+    def regs(self, lines):
+        """Some of them, a line each: one vector call."""
+        self.write("regs", lines)
+
+    @property
+    def timeout_ns(self):
+        return int(self.read("timeout_ns"))
+
+    @timeout_ns.setter
+    def timeout_ns(self, ns):
+        self.write("timeout_ns", str(ns))
+
+    @property
+    def next(self):
+        """The explicit next set, or None."""
+        text = self.read("next")
+        return None if text == "default" else int(text)
+
+    @next.setter
+    def next(self, number):
+        self.write("next", "default" if number is None else str(number))
+
+    @property
+    def runs(self):
+        return int(self.read("runs"))
+
+    @property
+    def active_ns(self):
+        return int(self.read("active_ns"))
+
+    @property
+    def remaining_ns(self):
+        return int(self.read("remaining_ns"))
+
+    @property
+    def switch_pmds(self):
+        return _numbers(self.read("switch_pmds"))
+
+    def sampled(self):
+        """{PMD: those whose values are recorded with an overflow of it}."""
+        found = {}
+        for line in self.regs.splitlines():
+            register, *words = line.split()
+            if register.startswith("pmd"):
+                lists = [word[5:] for word in words if word.startswith("smpl=")]
+                found[int(register[3:])] = _numbers(lists[0]) if lists else ()
+        return found
+
+    def live(self):
+        """Its page of live counts, to be closed: use it in a with statement."""
+        fd = self._open("live", os.O_RDONLY)
+        try:
+            return Live(fd)
+        finally:
+            os.close(fd)
+
+
+class Context(_Flagged):
+    """A context. The one that Mount.context() makes is removed by close(); open one that is there
+    by Context(PATH), which close() leaves there."""
+
+    def __init__(self, path, made_by=None):
+        super().__init__(path, os.path.join(path, "last_error"))
+        self._made_by = made_by
+        self._msg = None
+        self.pmc = self.set(0).pmc
+        self.pmd = self.set(0).pmd
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def set(self, number):
+        return EventSet(self, number)
+
+    def make_set(self, number):
+        path = os.path.join(self.path, "set", str(number))
+        self._mkdir(path)
+        return self.set(number)
+
+    def remove_set(self, number):
+        self._rmdir(os.path.join(self.path, "set", str(number)))
+
+    def sets(self):
+        """All its event sets, by rising number."""
+        numbers = sorted(int(name) for name in os.listdir(os.path.join(self.path, "set")))
+        return [self.set(number) for number in numbers]
+
+    def children(self):
+        """Contexts of threads that it follows."""
+        directory = os.path.join(self.path, "children")
+        return [Context(os.path.join(directory, name)) for name in sorted(os.listdir(directory))]
+
+    def total(self):
+        """{(SET, PMD): the sum over this context and its children}."""
+        found = {}
+        for line in self.read("total").splitlines():
+            *where, register, value = line.split()
+            number = int(where[0][4:]) if where else 0
+            found[number, int(register[3:])] = int(value)
+        return found
+
+    @property
+    def state(self):
+        return self.read("state")
+
+    @property
+    def last_error(self):
+        return self.read("last_error")
+
+    def ctl(self, command):
+        self.write("ctl", command)
+
+    def load(self, cpu=None, tid=None, set=None, follow=False, cpus=(), ptrace=True):
+        """Attaches it to a CPU or to a thread."""
+        if (cpu is None) == (tid is None):
+            raise ValueError("load on a CPU or on a thread")
+        words = ["load", "cpu=%d" % cpu if tid is None else "tid=%d" % tid]
+        if set is not None:
+            words.append("set=%d" % set)
+        if follow:
+            words.append("follow")
+        if cpus:
+            words.append("cpus=" + _list(cpus))
+        if not ptrace:
+            words.append("ptrace=no")
+        self.ctl(" ".join(words))
+
+    def start(self, set=None):
+        self.ctl("start" if set is None else "start set=%d" % set)
+
+    def stop(self):
+        self.ctl("stop")
+
+    def restart(self):
+        self.ctl("restart")
+
+    def unload(self):
+        self.ctl("unload")
+
+    def fileno(self):
+        """Of the queue of messages: for select, poll and selectors."""
+        if self._msg is None:
+            self._msg = self._open("msg", os.O_RDONLY | os.O_NONBLOCK)
+        return self._msg
+
+    def messages(self, timeout=None):
+        """The messages that there are; if there are none, those that come within so many seconds,
+        perhaps none; None: waits for as long as it takes."""
+        fd = self.fileno()
+        deadline = None if timeout is None else time.monotonic() + timeout
+        ready = select.poll()
+        ready.register(fd, select.POLLIN)
+        while True:
+            try:
+                return parse_messages(self._tell(self.path, os.read, fd, 32 * _MESSAGE.size))
+            except BlockingIOError:
+                pass  # none yet, or somebody else has taken them
+            left = None if deadline is None else max(0, deadline - time.monotonic())
+            if left == 0 or not ready.poll(None if left is None else left * 1000):
+                return []
+
+    @property
+    def format(self):
+        """The line that chooses the sampling format, or "none"."""
+        return self.read("format")
+
+    @format.setter
+    def format(self, line):
+        self.write("format", line)
+
+    def buffer(self):
+        """The sampling buffer, mapped read-only; to be closed."""
+        fd = self._tell(self.path, self._open, "buffer", os.O_RDONLY)
+        try:
+            return mmap.mmap(fd, os.fstat(fd).st_size, mmap.MAP_SHARED, mmap.PROT_READ)
+        finally:
+            os.close(fd)
+
+    def samples(self):
+        """What the buffer of the format "default" holds, as a Buffer. It is consistent once a
+        message or the answer to stop, unload or restart has come, until counting goes on."""
+        sampled = {(s.id, pmd): pmds for s in self.sets() for pmd, pmds in s.sampled().items()}
+        with self.buffer() as memory:
+            return parse_samples(memory, sampled)
+
+    def close(self):
+        """If Mount.context() has made it, it is stopped, unloaded and removed."""
+        if self._msg is not None:
+            os.close(self._msg)
+            self._msg = None
+        if self._made_by is not None:
+            mount, self._made_by = self._made_by, None
+            mount._rmdir(self.path)
+
+
+# Messages: perfmonfs/msg.h
+
+_MESSAGE = struct.Struct("=IIHHIQ5Q")
+_KINDS = {1: "overflow", 2: "end", 0x100: "lost", 0x101: "throttle"}
+
+Message = collections.namedtuple("Message", "kind pid set cpu tid ip pmds")
+Message.__doc__ = """A message. kind: overflow, end, lost or throttle, or a number that this
+module does not know; of lost, ip is how many. pid, tid and ip are 0 if they are not known."""
+
+
+def parse_messages(records):
+    """The messages in what was read from msg."""
+    found = []
+    for kind, pid, number, cpu, tid, ip, *pmds in _MESSAGE.iter_unpack(records):
+        found.append(Message(_KINDS.get(kind, kind), pid, number, cpu, tid, ip, _bits(pmds)))
+    return found
+
+
+# The sampling format "default": perfmonfs/smpl_dfl.h
+
+_HEADER = struct.Struct("=QQQQQIIQ")
+_ENTRIES = 128  # where they begin
+_ENTRY = struct.Struct("=IHHQQQHHI")
+_VERSION = 1  # its major number
+
+Buffer = collections.namedtuple("Buffer", "samples overflows lost size")
+Buffer.__doc__ = """The samples of a buffer, how often it became full, how many overflows no sample
+stands for, and its size."""
+Sample = collections.namedtuple(
+    "Sample", "pmd count last_reset ip time_ns cpu set pid tid values")
+Sample.__doc__ = """A sample: count overflows of this PMD, and where they were found. values
+are {PMD: value} of the PMDs in its list smpl."""
+
+
+def parse_samples(memory, sampled):
+    """The buffer of the format "default"; sampled is {(SET, PMD): the PMDs in its list smpl}."""
+    count, end, overflows, size, _, version, flags, lost = _HEADER.unpack_from(memory)
+    if version >> 16 != _VERSION:
+        raise ValueError("layout %d.%d, not 1" % (version >> 16, version & 0xffff))
+    if flags:
+        raise ValueError("samples without an entry (no_hdr, iip_hdr): read the buffer itself")
+    samples = []
+    at = _ENTRIES
+    for _ in range(count):
+        tid, pmd, n, last_reset, ip, now, cpu, number, pid = _ENTRY.unpack_from(memory, at)
+        if at >= end or (number, pmd) not in sampled:
+            raise ValueError("the samples do not end where they should: not these lists smpl")
+        pmds = sorted(sampled[number, pmd])
+        values = struct.unpack_from("=%dQ" % len(pmds), memory, at + _ENTRY.size)
+        at += _ENTRY.size + 8 * len(pmds)
+        samples.append(Sample(
+            pmd, n, last_reset, ip, now, cpu, number, pid, tid, dict(zip(pmds, values))))
+    if at != end:
+        raise ValueError("the samples do not end where they should: not these lists smpl")
+    return Buffer(samples, overflows, lost, size)
+
+
+# Live counts: perfmonfs/live.h
+
+_LIVE_PAGE = 4096
+_LIVE_HEADER = struct.Struct("=IIIII12x")
+_LIVE_PMD = struct.Struct("=QQIHBB")
+_COUNTS, _LOST, _NARROW = 1, 4, 8
+_TRIES = 10000
+
+LiveCount = collections.namedtuple("LiveCount", "value counts")
+LiveCount.__doc__ = """A count as of the daemon's last look, None if it was lost, and whether it
+counts while its set is active."""
+
+
+class Live:
+    """A page of live counts. read() takes no system call and disturbs nothing that counts, so what
+    it gives is as of the daemon's last look (read the PMD to have it look): Python cannot execute
+    RDPMC. The page is read as perfmonfs/live.h says, but for barriers, which Python does not have
+    either: on x86, where loads are done in order, none is needed."""
+
+    def __init__(self, fd):
+        # By libc: the mmap module maps nothing past the size of a file, which is 0.
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._libc.mmap.restype = ctypes.c_void_p
+        self._at = self._libc.mmap(None, ctypes.c_size_t(_LIVE_PAGE), mmap.PROT_READ,
+                                   mmap.MAP_SHARED, fd, ctypes.c_long(0))
+        if self._at == ctypes.c_void_p(-1).value:
+            no, self._at = ctypes.get_errno(), None
+            raise OSError(no, "the page of live counts cannot be mapped: %s" % os.strerror(no))
+        self._seq = ctypes.c_uint32.from_address(self._at)  # one load of all four bytes
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _snapshot(self):
+        for _ in range(_TRIES):
+            seq = self._seq.value
+            if not seq & 1:
+                page = ctypes.string_at(self._at, _LIVE_PAGE)
+                if self._seq.value == seq:
+                    return page
+        raise BlockingIOError(
+            errno.EAGAIN, "the page is in change all the time: the daemon is busy, or dead")
+
+    def read(self):
+        """(the CPU on which its counters count now, or None; {PMD: LiveCount}), of one moment."""
+        if self._at is None:
+            raise ValueError("it is closed")
+        page = self._snapshot()
+        _, version, active, cpu, npmds = _LIVE_HEADER.unpack_from(page)
+        if version != 1:
+            raise ValueError("a live page of version %d, not 1" % version)
+        found = {}
+        for n in range(npmds):
+            value, _, _, num, width, flags = _LIVE_PMD.unpack_from(
+                page, _LIVE_HEADER.size + n * _LIVE_PMD.size)
+            if flags & _NARROW:
+                value &= (1 << width) - 1
+            found[num] = LiveCount(None if flags & _LOST else value, bool(flags & _COUNTS))
+        return cpu if active else None, found
+
+    def close(self):
+        if self._at is not None:
+            self._libc.munmap(ctypes.c_void_p(self._at), ctypes.c_size_t(_LIVE_PAGE))
+            self._at = self._seq = None

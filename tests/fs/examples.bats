@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+# The examples: one measurement in four languages, of a program that knows its page faults. All say
+# the same number, which is that.
+
+load common
+load track
+
+setup() {
+	bench_setup
+	# Other users can read them here.
+	EXAMPLES=$BATS_TEST_TMPDIR/examples
+	mkdir -m 755 "$EXAMPLES"
+	cp "$BATS_TEST_DIRNAME"/../../examples/faults.* "$BATS_TEST_DIRNAME"/../../python/perfmonfs.py \
+		"$BUILD"/examples/{faults,pages} "$EXAMPLES"
+	PATH=$EXAMPLES:$PATH
+	export PYTHONDONTWRITEBYTECODE=1
+}
+
+EACH="faults.sh faults.py faults.pl faults"
+
+# says STATUS OUTPUT PROGRAM ARG...: and leaves no context
+says() {
+	run bounded "${WHO[@]}" "${@:3}"
+	echo "${*:3}: $status: $output"
+	# shellcheck disable=SC2053
+	[[ $status == "$1" && $output == $2 && -z $(ls "$MNT/ctx") ]]
+}
+
+# counts N...: pages, in each language. A count that this kernel has us lose is an error, as it has to
+# be, never another number; then it is done again.
+counts() {
+	local n program untold=0
+
+	command -v python3 perl >/dev/null || skip "needs python3 and perl"
+	for n; do
+		for program in $EACH; do
+			until says 0 "$n" "$program" "$MNT" pages "$n"; do
+				[[ $output != *BPF* && $output != *SCHED_FIFO* ]] ||
+					skip "no thread can be followed here: $output"
+				[ "$status" = 1 ]
+				[ "$(untold_switches)" -gt "$untold" ]
+				untold=$(untold_switches)
+			done
+		done
+	done
+}
+
+@test "the same numbers in all languages, and the right ones" {
+	serve --backend=perf
+	counts 1 10 1000 20000
+}
+
+@test "for any user" {
+	serve --backend=perf
+	as nobody counts 500
+}
+
+@test "what cannot be measured is said, and nothing is left" {
+	serve --backend=sim
+	for program in $EACH; do
+		says 1 "*page faults*" "$program" "$MNT" pages 1
+	done
+	stop_daemon
+	serve --backend=perf
+	for program in $EACH; do
+		says 1 "*ended*" "$program" "$MNT" true
+	done
+	put ok "$MNT/config/thread_group" none
+	for program in $EACH; do
+		as nobody says 1 "*ctx/*" "$program" "$MNT" pages 1
+	done
+}

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+# The Python module: the classes of tests/python/test_perfmonfs.py, each on a mount of its own.
+
+load common
+
+setup_file() {
+	command -v python3 >/dev/null || skip "needs python3"
+}
+
+# tests_of CLASS: all its tests pass; their number is that of those in the file
+tests_of() {
+	local root
+
+	root=$(realpath "$BATS_TEST_DIRNAME/../..")
+	run env PERFMONFS="$MNT" PYTHONPATH="$root/python:$root/tests/python" \
+		PYTHONDONTWRITEBYTECODE=1 timeout -k 5 60 python3 -W error -m unittest -v "test_perfmonfs.$1"
+	echo "$output"
+	[ "$status" = 0 ]
+	case $output in
+	*"no thread can be followed here"* | *"passes no files through"*)
+		skip "$(grep -om 1 'skipped .*' <<<"$output")"
+		;;
+	esac
+	[ "$(grep -c '^test_.* ok$' <<<"$output")" = "$(awk -v class="class $1(" '
+		index($0, "class ") == 1 { inside = index($0, class) == 1 }
+		inside && / def test_/ { n++ }
+		END { print n }' "$root/tests/python/test_perfmonfs.py")" ]
+}
+
+@test "counting" {
+	serve --backend=sim
+	tests_of Counting
+}
+
+@test "errors carry the daemon's sentence" {
+	serve --backend=sim
+	tests_of Errors
+}
+
+@test "event sets" {
+	serve --backend=sim
+	tests_of Sets
+}
+
+@test "messages" {
+	serve --backend=sim
+	tests_of Messages
+}
+
+@test "sampling buffers" {
+	serve --backend=sim
+	tests_of Sampling
+}
+
+@test "sampling buffers that the kernel has in its cache" {
+	serve --backend=sim -o nopassthrough
+	tests_of Sampling
+}
+
+@test "live counts" {
+	serve --backend=sim
+	tests_of LiveCounts
+}
+
+@test "threads of this machine" {
+	serve --backend=perf
+	tests_of Threads
+}

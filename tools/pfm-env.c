@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+/*
+ * pfm-env: runs a program as if on a perfmon2 kernel: with MNT/sys at /sys/kernel/perfmon, in a
+ * mount namespace of its own, and with libperfmonfs before all other libraries.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <mntent.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#define LIBRARY "libperfmonfs.so.1"
+#define OVER    "/sys/kernel"
+#define NAME    "perfmon" /* what is added there */
+
+/* As env(1) has them. */
+enum { EXIT_USAGE = 125, EXIT_CANNOT = 126, EXIT_NOT_FOUND = 127 };
+
+struct options {
+	const char *mount, *library;
+	char **command;
+};
+
+static const char usage[] =
+	"Usage: pfm-env [options] COMMAND [ARG...]\n"
+	"Run COMMAND with a perfmonfs mount's sys/ at /sys/kernel/perfmon and libperfmonfs "
+	"preloaded.\n"
+	"\n"
+	"  -m, --mount=MOUNT    the mount (default: PERFMONFS in the environment, or the first "
+	"one)\n"
+	"  -l, --library=FILE   the library (default: the one installed with pfm-env)\n"
+	"  -h, --help           show this help\n"
+	"  -V, --version        show the version\n";
+
+static const struct option long_options[] = {
+	{"mount", required_argument, NULL, 'm'},
+	{"library", required_argument, NULL, 'l'},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
+	{0},
+};
+
+/* 1: help or version was asked for and shown. */
+static int parse_options(int argc, char **argv, struct options *o, struct err *e)
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, "+m:l:hV", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'm':
+			o->mount = optarg;
+			break;
+		case 'l':
+			o->library = optarg;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 1;
+		case 'V':
+			puts("pfm-env " PERFMONFS_VERSION);
+			return 1;
+		default:
+			return err_set(e, EINVAL, "see pfm-env --help");
+		}
+	}
+	o->command = argv + optind;
+	return *o->command ? 0 : err_set(e, EINVAL, "give a command; see pfm-env --help");
+}
+
+static bool has_sys(const char *mount)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s/sys/version", mount) < PATH_MAX &&
+	       access(path, R_OK) == 0;
+}
+
+/* The first one that is mounted; parts of it may be elsewhere. */
+static const char *find_mount(char path[PATH_MAX])
+{
+	FILE *table = setmntent("/proc/self/mounts", "re");
+	const char *found = NULL;
+	struct mntent *m;
+
+	while (table && !found && (m = getmntent(table)))
+		if (strcmp(m->mnt_type, "fuse.perfmonfs") == 0 && has_sys(m->mnt_dir) &&
+			realpath(m->mnt_dir, path))
+			found = path;
+	if (table)
+		endmntent(table);
+	return found;
+}
+
+/* @path becomes absolute: COMMAND may go elsewhere. */
+static int choose_mount(const struct options *o, char path[PATH_MAX], struct err *e)
+{
+	const char *named = o->mount ? o->mount : getenv("PERFMONFS");
+
+	if (!named || !*named)
+		return find_mount(path) ? 0
+					: err_set(e, ENOENT,
+						  "no perfmonfs is mounted: mount one, or give it "
+						  "with -m");
+	if (!realpath(named, path))
+		return err_set(
+			e, errno, "%s: %s: give a perfmonfs mount with -m", named, err_name(errno));
+	if (!has_sys(path))
+		return err_set(
+			e, ENOENT, "%s/sys: ENOENT: that is no perfmonfs mount: see -m", path);
+	return 0;
+}
+
+/* Beside this program in a build, or where it was to be installed. */
+static bool find_library(char path[PATH_MAX])
+{
+	char self[PATH_MAX], near[PATH_MAX + sizeof("/../lib/" LIBRARY)];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n > 0) {
+		self[n] = '\0';
+		slash = strrchr(self, '/');
+		snprintf(near, sizeof(near), "%.*s/../lib/" LIBRARY, (int)(slash - self), self);
+		if (realpath(near, path))
+			return true;
+	}
+	return realpath(LIBDIR "/" LIBRARY, path);
+}
+
+static int choose_library(const struct options *o, char path[PATH_MAX], struct err *e)
+{
+	if (o->library && !realpath(o->library, path))
+		return err_set(e, errno, "library %s: %s: see -l", o->library, err_name(errno));
+	if (!o->library && !find_library(path))
+		return err_set(e, ENOENT,
+			"there is no " LIBDIR "/" LIBRARY ": install it, or give one with -l");
+	if (strpbrk(path, " :"))
+		return err_set(e, EINVAL,
+			"library %s: LD_PRELOAD takes no name with a blank or a colon: copy it "
+			"elsewhere",
+			path);
+	return 0;
+}
+
+/* Before what is to be preloaded already. */
+static int set_environment(const char *mount, const char *library, struct err *e)
+{
+	CLEANUP_FREE char *list = NULL;
+	const char *old = getenv("LD_PRELOAD");
+	bool more = old && *old;
+
+	if (asprintf(&list, "%s%s%s", library, more ? ":" : "", more ? old : "") < 0 ||
+		setenv("LD_PRELOAD", list, 1) < 0 || setenv("PERFMONFS", mount, 1) < 0)
+		return err_set(e, ENOMEM, "no memory");
+	return 0;
+}
+
+static int write_proc(const char *path, const char *text, struct err *e)
+{
+	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		return err_set(e, errno, "%s: %s: be root", path, err_name(errno));
+	return 0;
+}
+
+/* One user and one group, numbered as they are outside: to the daemon, he is who he was. */
+static int keep_ids(uid_t uid, gid_t gid, struct err *e)
+{
+	char map[32];
+	int rc;
+
+	snprintf(map, sizeof(map), "%u %u 1", (unsigned)uid, (unsigned)uid);
+	rc = write_proc("/proc/self/uid_map", map, e);
+	if (rc == 0)
+		rc = write_proc("/proc/self/setgroups", "deny", e);
+	snprintf(map, sizeof(map), "%u %u 1", (unsigned)gid, (unsigned)gid);
+	return rc ? rc : write_proc("/proc/self/gid_map", map, e);
+}
+
+/* Who may not have a mount namespace by himself may in a user namespace. */
+static int leave(struct err *e)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	int rc = 0;
+
+	if (unshare(CLONE_NEWNS) < 0) {
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+			return err_set(e, errno,
+				"user namespace: %s: be root, or have user namespaces permitted "
+				"(sysctl user.max_user_namespaces, "
+				"kernel.unprivileged_userns_clone)",
+				err_name(errno));
+		rc = keep_ids(uid, gid, e);
+	}
+	/* What is mounted outside comes in, nothing goes out. */
+	if (rc == 0 && mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+		rc = err_set(e, errno,
+			"mount namespace: %s: be root, or have user namespaces permitted to mount "
+			"(sysctl kernel.apparmor_restrict_unprivileged_userns)",
+			err_name(errno));
+	return rc;
+}
+
+static int bind_at(const char *from, const char *to, struct err *e)
+{
+	/* Recursively: what is mounted below may not be taken off in a user namespace. */
+	if (mount(from, to, NULL, MS_BIND | MS_REC, NULL) < 0)
+		return err_set(e, errno, "%s: bind mount of %s: %s", to, from, err_name(errno));
+	return 0;
+}
+
+/* A symbolic link is copied, anything else mounted: on a directory, or on a file. */
+static int show_entry(int old, const char *name, struct err *e)
+{
+	char from[64 + NAME_MAX], to[sizeof(OVER "/") + NAME_MAX], target[PATH_MAX];
+	ssize_t n = readlinkat(old, name, target, sizeof(target) - 1);
+	struct stat st;
+	int rc;
+
+	snprintf(from, sizeof(from), "/proc/self/fd/%d/%s", old, name);
+	snprintf(to, sizeof(to), OVER "/%s", name);
+	if (n >= 0) {
+		target[n] = '\0';
+		return symlink(target, to) == 0 ? 0
+						: err_set(e, errno, "%s: %s", to, err_name(errno));
+	}
+	if (fstatat(old, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0; /* it has just gone */
+	rc = S_ISDIR(st.st_mode) ? mkdir(to, 0755) : mknod(to, S_IFREG | 0444, 0);
+	if (rc < 0)
+		return err_set(e, errno, "%s: %s", to, err_name(errno));
+	return bind_at(from, to, e);
+}
+
+static int show_entries(int old, struct err *e)
+{
+	CLEANUP_CLOSEDIR DIR *dir = fdopendir(dup(old));
+	struct dirent *entry;
+	int rc = 0;
+
+	if (!dir)
+		return err_set(e, errno, OVER ": %s", err_name(errno));
+	while (rc == 0 && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+			strcmp(entry->d_name, NAME) != 0)
+			rc = show_entry(old, entry->d_name, e);
+	return rc;
+}
+
+/* sysfs takes no new directories: so another filesystem shows what it has there, and one more. */
+static int add_sys(const char *mountpoint, struct err *e)
+{
+	const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+	CLEANUP_CLOSE int old = open(OVER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char from[PATH_MAX + sizeof("/sys")];
+	int rc;
+
+	if (old < 0)
+		return err_set(e, errno, OVER ": %s: mount sysfs at /sys", err_name(errno));
+	if (mount(NAME, OVER, "tmpfs", flags, "mode=0755,size=1m") < 0)
+		return err_set(e, errno, OVER ": mount of a tmpfs: %s: be root", err_name(errno));
+	rc = show_entries(old, e);
+	if (rc == 0 && mkdir(OVER "/" NAME, 0755) < 0)
+		rc = err_set(e, errno, OVER "/" NAME ": %s", err_name(errno));
+	snprintf(from, sizeof(from), "%s/sys", mountpoint);
+	if (rc == 0)
+		rc = bind_at(from, OVER "/" NAME, e);
+	/* As in sysfs, nothing can be made here. */
+	if (rc == 0 && mount(NULL, OVER, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags, NULL) < 0)
+		rc = err_set(e, errno, OVER ": remount: %s", err_name(errno));
+	return rc;
+}
+
+static int prepare(const struct options *o, struct err *e)
+{
+	char mountpoint[PATH_MAX], library[PATH_MAX];
+	int rc = choose_mount(o, mountpoint, e);
+
+	if (rc == 0)
+		rc = choose_library(o, library, e);
+	if (rc == 0)
+		rc = leave(e);
+	if (rc == 0)
+		rc = add_sys(mountpoint, e);
+	return rc ? rc : set_environment(mountpoint, library, e);
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {0};
+	struct err e = {0};
+	int rc = parse_options(argc, argv, &o, &e), status = EXIT_CANNOT;
+
+	if (rc > 0)
+		return 0;
+	if (rc < 0) {
+		status = EXIT_USAGE;
+	} else if (prepare(&o, &e) == 0) {
+		execvp(o.command[0], o.command);
+		status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT;
+		err_set(&e, errno, "%s: %s", o.command[0], err_name(errno));
+	}
+	fprintf(stderr, "pfm-env: %s\n", e.text);
+	return status;
+}
