@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "lib/lib_i.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/lines.h"
+
+/* The kernel answers by itself, without asking the daemon. */
+int target_get(struct target *t, int fd)
+{
+	struct statx st;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) < 0 ||
+		!mount_has_device(st.stx_dev_major, st.stx_dev_minor))
+		return fail(EBADF);
+	t->fd = fd;
+	t->inode = st.stx_ino;
+	return 0;
+}
+
+int target_here(struct target *t, int fd)
+{
+	struct known k;
+
+	if (target_get(t, fd) < 0)
+		return -1;
+	if (!known_get(t->inode, &k) || k.cpu == KNOWN_NO_CPU || k.cpu == load_this_cpu() ||
+		load_from_anywhere())
+		return 0;
+	return fail(EBUSY);
+}
+
+int target_to_read(struct target *t, int fd)
+{
+	if (target_here(t, fd) == 0)
+		return 0;
+	return errno == EBUSY && target_state_is(t, "masked") ? 0 : -1;
+}
+
+int target_command(const struct target *t, unsigned long cmd, void *arg)
+{
+	int err = errno, rc;
+
+	/* A signal that comes before the daemon has begun is no news to the caller. */
+	do {
+		rc = ioctl(t->fd, cmd, arg);
+	} while (rc < 0 && errno == EINTR);
+	if (rc < 0)
+		return errno == ENOTTY ? fail(EBADF) : -1;
+	errno = err;
+	return 0;
+}
+
+int target_plain(int fd, unsigned long cmd)
+{
+	struct target t;
+
+	return target_here(&t, fd) < 0 ? -1 : target_command(&t, cmd, NULL);
+}
+
+bool target_state_is(const struct target *t, const char *word)
+{
+	char path[64] = "ctx/", digits[24];
+	struct lines l;
+	struct known k;
+	size_t at = strlen(path), n = 0;
+	int err = errno;
+
+	if (!known_get(t->inode, &k))
+		return false;
+	do {
+		digits[n++] = (char)('0' + k.number % 10);
+		k.number /= 10;
+	} while (k.number);
+	while (n)
+		path[at++] = digits[--n];
+	strcpy(path + at, "/state");
+	if (lines_open_mount(&l, path) < 0) {
+		errno = err;
+		return false;
+	}
+	char *line = lines_next(&l);
+	char *state = line ? lines_word(&line) : NULL;
+	bool is = state && strcmp(state, word) == 0;
+	lines_close(&l);
+	errno = err;
+	return is;
+}

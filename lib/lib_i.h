@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of libperfmonfs share. Calls on an existing context take no lock and no memory,
+ * so that they can be made in signal handlers, as perfmon2's system calls could.
+ */
+#ifndef PERFMONFS_LIB_LIB_I_H
+#define PERFMONFS_LIB_LIB_I_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "perfmonfs/ioctl.h"
+
+#define API __attribute__((visibility("default")))
+
+/* Sets errno, for `return fail(EINVAL)`. */
+int fail(int err);
+
+/* ---- mount.c: where perfmonfs is ---- */
+/* Opens @path below the mount. -1: errno, ENOSYS if there is no mount. */
+int mount_open(const char *path, int flags);
+/* Whether files of the device @major:@minor are perfmonfs's. */
+bool mount_has_device(unsigned major, unsigned minor);
+
+/* ---- copy.c: the caller's memory, EFAULT instead of a signal ---- */
+int copy_in(void *to, const void *theirs, size_t size);
+int copy_out(void *theirs, const void *from, size_t size);
+/* A string with its NUL: EINVAL if it is longer than @size. */
+int copy_string(char *to, const char *theirs, size_t size);
+
+/* ---- known.c: what this process knows of its contexts ---- */
+enum { KNOWN_NO_CPU = -1 };
+struct known {
+	uint64_t number; /* what the context is called in ctx/ */
+	bool system_wide;
+	int cpu; /* that it is loaded on, or KNOWN_NO_CPU */
+};
+/* Who made @inode, or has loaded it, says what it is; others do not know (false). */
+bool known_get(uint64_t inode, struct known *k);
+void known_set(uint64_t inode, const struct known *k);
+
+/* ---- context.c: descriptors that are contexts ---- */
+struct target {
+	int fd;
+	uint64_t inode;
+};
+/* EBADF if @fd is no context. */
+int target_get(struct target *t, int fd);
+/* The same, and EBUSY unless the caller runs on the CPU that the context is loaded on. */
+int target_here(struct target *t, int fd);
+/* One command; @arg is the caller's memory, or ours. */
+int target_command(const struct target *t, unsigned long cmd, void *arg);
+/* The same, unless monitoring is masked: then anybody may read (specification 3.1.4). */
+int target_to_read(struct target *t, int fd);
+/* Whether the context's state begins with the word @word, as far as that can be told. */
+bool target_state_is(const struct target *t, const char *word);
+/* The commands without an argument. */
+int target_plain(int fd, unsigned long cmd);
+
+/* ---- create.c ---- */
+struct creation {
+	uint32_t flags;     /* PFM_IOC_FL_* */
+	const char *format; /* its name or UUID; NULL: none */
+	const void *arg;    /* of our own memory */
+	size_t arg_size;
+	uint64_t buf_size; /* out */
+};
+/* The descriptor, or -1. */
+int create_context(struct creation *c);
+enum { CREATE_ARG_MAX = 4096 };
+
+/* ---- load.c ---- */
+/* A system-wide context wants the caller's CPU for its target: EINVAL. */
+int load_context(const struct target *t, struct pfm_ioc_load *load);
+/* Whether the context is known to be system-wide. */
+bool load_is_system_wide(const struct target *t);
+/* The CPU that the caller runs on. */
+int load_this_cpu(void);
+/* PERFMONFS_ANYCPU=1: callers may run anywhere. */
+bool load_from_anywhere(void);
+int unload_context(const struct target *t);
+
+/* ---- vector.c: vectors of structures of other versions ---- */
+struct shape {
+	unsigned long cmd;
+	size_t theirs; /* bytes of an element */
+	size_t ours;
+	/* From theirs to the command's, which is all 0; -1: errno. */
+	int (*to)(const void *theirs, void *ours);
+	void (*from)(const void *ours, void *theirs);
+};
+int vector_command(const struct target *t, const struct shape *s, void *theirs, int n);
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Vectors whose elements have another layout than the command's. They are done some at a time, in
+ * order, as the interface promises; the caller's elements are written back after an error, too:
+ * they say which one was wrong.
+ */
+#include "lib/lib_i.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { AT_A_TIME = 16, ELEMENT_MAX = 256 };
+
+static int some(const struct target *t, const struct shape *s, unsigned char *theirs, size_t n)
+{
+	unsigned char copy[AT_A_TIME * ELEMENT_MAX];
+	_Alignas(8) unsigned char ours[AT_A_TIME * ELEMENT_MAX] = {0};
+
+	if (copy_in(copy, theirs, n * s->theirs) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (s->to(copy + i * s->theirs, ours + i * s->ours) < 0)
+			return -1;
+	int rc = target_command(t, PFM_IOC_VECTOR(s->cmd, n), ours);
+	int err = errno;
+	for (size_t i = 0; i < n; i++)
+		s->from(ours + i * s->ours, copy + i * s->theirs);
+	if (copy_out(theirs, copy, n * s->theirs) < 0)
+		return -1;
+	return rc < 0 ? fail(err) : 0;
+}
+
+int vector_command(const struct target *t, const struct shape *s, void *theirs, int n)
+{
+	unsigned char *next = theirs;
+
+	while (n > 0) {
+		int now = n < AT_A_TIME ? n : AT_A_TIME;
+		if (some(t, s, next, (size_t)now) < 0)
+			return -1;
+		next += (size_t)now * s->theirs;
+		n -= now;
+	}
+	return 0;
+}
