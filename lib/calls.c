@@ -48,31 +48,19 @@ _Static_assert(sizeof(pfarg_start_t) == sizeof(struct pfm_ioc_start), "");
 _Static_assert(sizeof(pfarg_setdesc_t) == sizeof(struct pfm_ioc_setdesc), "");
 _Static_assert(sizeof(pfarg_setinfo_t) == sizeof(struct pfm_ioc_setinfo), "");
 
-/* A vector of @n elements of the size that the command names. */
-static int vector(const struct target *t, unsigned long cmd, void *elements, int n)
-{
-	if (n < 0)
-		return fail(EINVAL);
-	if (n == 0)
-		return 0;
-	if ((unsigned)n > PFM_IOC_SIZE_MAX / _IOC_SIZE(cmd))
-		return fail(E2BIG);
-	return target_command(t, PFM_IOC_VECTOR(cmd, n), elements);
-}
-
-/* One that is for a loaded context, too. */
+/* What is for a loaded context, too. */
 static int vector_here(int fd, unsigned long cmd, void *elements, int n)
 {
 	struct target t;
 
-	return target_here(&t, fd) < 0 ? -1 : vector(&t, cmd, elements, n);
+	return target_here(&t, fd) < 0 ? -1 : vector_direct(&t, cmd, elements, n);
 }
 
 static int vector_anywhere(int fd, unsigned long cmd, void *elements, int n)
 {
 	struct target t;
 
-	return target_get(&t, fd) < 0 ? -1 : vector(&t, cmd, elements, n);
+	return target_get(&t, fd) < 0 ? -1 : vector_direct(&t, cmd, elements, n);
 }
 
 API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
@@ -91,7 +79,7 @@ API int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
 
 	if (target_to_read(&t, fd) < 0)
 		return -1;
-	return vector(&t, PFM_IOC_READ_PMDS, pmds, count);
+	return vector_direct(&t, PFM_IOC_READ_PMDS, pmds, count);
 }
 
 API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)

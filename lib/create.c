@@ -62,3 +62,11 @@ int create_context(struct creation *c)
 	}
 	return fd;
 }
+
+int create_hand_out(int fd, void *theirs, const void *copy, size_t size)
+{
+	if (copy_out(theirs, copy, size) == 0)
+		return 0;
+	close(fd);
+	return fail(EFAULT);
+}

@@ -70,6 +70,8 @@ struct creation {
 /* The descriptor, or -1. */
 int create_context(struct creation *c);
 enum { CREATE_ARG_MAX = 4096 };
+/* Gives the caller the structure @copy for his new context @fd, which is closed if that fails. */
+int create_hand_out(int fd, void *theirs, const void *copy, size_t size);
 
 /* ---- load.c ---- */
 /* A system-wide context wants the caller's CPU for its target: EINVAL. */
@@ -82,15 +84,38 @@ int load_this_cpu(void);
 bool load_from_anywhere(void);
 int unload_context(const struct target *t);
 
-/* ---- vector.c: vectors of structures of other versions ---- */
+/* ---- vector.c ---- */
+/* Structures laid out as the command's. */
+int vector_direct(const struct target *t, unsigned long cmd, void *elements, int n);
+
+/* Structures of other versions, and a flag that none has. */
+enum { FLAG_INVALID = 0x8000 };
+
 struct shape {
 	unsigned long cmd;
 	size_t theirs; /* bytes of an element */
 	size_t ours;
-	/* From theirs to the command's, which is all 0; -1: errno. */
-	int (*to)(const void *theirs, void *ours);
+	/*
+	 * From theirs to the command's, which is all 0. What is wrong with it is for the daemon to
+	 * find, which stops there, and says so in the element.
+	 */
+	void (*to)(const struct target *t, const void *theirs, void *ours);
 	void (*from)(const void *ours, void *theirs);
 };
-int vector_command(const struct target *t, const struct shape *s, void *theirs, int n);
+int vector_shaped(const struct target *t, const struct shape *s, void *theirs, int n);
+
+/* ---- format.c: sampling formats of versions that name them by UUID ---- */
+struct format {
+	char name[PFM_IOC_FORMAT_MAX]; /* "": none */
+	size_t arg_size;               /* of its argument, as perfmonfs has it; 0: not known */
+	bool is_default;
+};
+void format_of(const unsigned char uuid[16], struct format *f);
+
+/* ---- message.c ---- */
+struct pfm_msg;
+/* read(2), but that a context gives one message, of @msg_size bytes, as @convert makes it. */
+ssize_t message_read(int fd, void *buf, size_t size, size_t msg_size,
+	void (*convert)(int fd, const struct pfm_msg *m, void *theirs));
 
 #endif

@@ -16,61 +16,17 @@
 #define PFM_VERSION_MIN 81U
 
 #include <perfmon/perfmon_common.h>
+#include <perfmon/perfmon_regs.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define PFM_FL_OVFL_NO_MSG 0x80 /* no messages of overflow */
 
 typedef struct pfarg_ctx {
 	uint32_t ctx_flags; /* PFM_FL_* */
 	uint32_t ctx_reserved1;
 	uint64_t ctx_reserved2[7];
 } pfarg_ctx_t;
-
-#define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMD: its overflow is notified */
-#define PFM_REGFL_RANDOM      0x2 /* PMD: its reset values are randomized */
-#define PFM_REGFL_NO_EMUL64   0x4 /* PMC: no 64-bit emulation of its PMD */
-
-typedef struct pfarg_pmc {
-	uint16_t reg_num;
-	uint16_t reg_set;
-	uint32_t reg_flags;
-	uint64_t reg_value;
-	uint64_t reg_reserved2[4];
-} pfarg_pmc_t;
-
-typedef struct pfarg_pmd {
-	uint16_t reg_num;
-	uint16_t reg_set;
-	uint32_t reg_flags;
-	uint64_t reg_value;
-	uint64_t reg_long_reset;      /* reset value after a notified overflow */
-	uint64_t reg_short_reset;     /* after another one */
-	uint64_t reg_last_reset_val;  /* out: the value last loaded */
-	uint64_t reg_ovfl_switch_cnt; /* overflows until the set is switched from */
-	uint64_t reg_reset_pmds[PFM_PMD_BV];
-	uint64_t reg_smpl_pmds[PFM_PMD_BV];
-	uint64_t reg_smpl_eventid;
-	uint64_t reg_random_mask;
-	uint32_t reg_random_seed;
-	uint32_t reg_reserved2[7];
-} pfarg_pmd_t;
-
-typedef struct pfarg_load {
-	uint32_t load_pid; /* a thread; a CPU, if the context is system-wide */
-	uint16_t load_set;
-	uint16_t load_reserved1;
-	uint64_t load_reserved2[3];
-} pfarg_load_t;
-
-typedef struct pfarg_start {
-	uint16_t start_set;
-	uint16_t start_reserved1;
-	uint32_t start_reserved2;
-	uint64_t start_reserved3[3];
-} pfarg_start_t;
 
 typedef struct pfarg_setdesc {
 	uint16_t set_id;
@@ -104,23 +60,15 @@ typedef struct pfarg_ovfl_msg {
 	uint64_t msg_ovfl_pmds[PFM_PMD_BV];
 } pfarg_ovfl_msg_t;
 
-typedef union pfarg_msg {
+typedef union {
 	uint32_t type;
 	pfarg_ovfl_msg_t pfm_ovfl_msg;
 } pfarg_msg_t;
 
 int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, size_t smpl_size);
-int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count);
-int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count);
-int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count);
-int pfm_load_context(int fd, pfarg_load_t *load);
-int pfm_start(int fd, pfarg_start_t *start);
-int pfm_stop(int fd);
-int pfm_restart(int fd);
 int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count);
 int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count);
 int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count);
-int pfm_unload_context(int fd);
 
 #ifdef __cplusplus
 }
