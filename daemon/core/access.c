@@ -42,32 +42,50 @@ static uint32_t live_in_vector(const struct context *ctx, const struct command *
 	return live_rows(ctx, rows && ctx->active->live ? ~0U : rows);
 }
 
+static enum cmd_fault fault_of(const struct context *ctx, const struct cmd_reg *r)
+{
+	const struct pmu *pmu = ctx->pmu;
+
+	if (!ctx_set(ctx, r->set))
+		return FAULT_NOSET;
+	if (r->pmd ? pmu_find_pmd(pmu, r->num) < 0 && pmu_find_virtual(pmu, r->num) < 0
+		   : pmu_find_pmc(pmu, r->num) < 0)
+		return FAULT_NOTAVAIL;
+	return FAULT_REFUSED;
+}
+
+static int fill_element(
+	struct context *ctx, struct cmd_reg *r, const struct plan *plan, struct err *e)
+{
+	int virtual = virtual_row(ctx, r), rc;
+	struct evtset *set;
+	unsigned row;
+
+	if (virtual >= 0)
+		return virtual_read(ctx, (unsigned)virtual, plan, &r->value, e);
+	rc = find_element(ctx, r, &set, &row, e);
+	if (rc < 0)
+		return rc;
+	if (r->pmd && set->pmd[row].lost)
+		return counter_lost(ctx, row, set->pmd[row].lost, e);
+	if (r->pmd)
+		conf_fetch(ctx->pmu, set, row, r);
+	else
+		r->value = set->pmc[row];
+	return 0;
+}
+
 static int fill_vector(
 	struct context *ctx, struct command *cmd, const struct plan *plan, struct err *e)
 {
-	struct evtset *set;
-	unsigned row;
-	int rc;
-
 	for (unsigned i = 0; i < cmd->nregs; i++) {
 		struct cmd_reg *r = &cmd->regs[i];
-		int virtual = virtual_row(ctx, r);
+		int rc = fill_element(ctx, r, plan, e);
 
-		if (virtual >= 0) {
-			rc = virtual_read(ctx, (unsigned)virtual, plan, &r->value, e);
-			if (rc < 0)
-				return rc;
-			continue;
-		}
-		rc = find_element(ctx, r, &set, &row, e);
-		if (rc < 0)
+		if (rc < 0) {
+			r->fault = fault_of(ctx, r);
 			return rc;
-		if (r->pmd && set->pmd[row].lost)
-			return counter_lost(ctx, row, set->pmd[row].lost, e);
-		if (r->pmd)
-			conf_fetch(ctx->pmu, set, row, r);
-		else
-			r->value = set->pmc[row];
+		}
 	}
 	return 0;
 }
@@ -180,6 +198,16 @@ static int write_pmd_look(struct context *ctx, unsigned row, uint64_t value, str
 	return CORE_RUN;
 }
 
+/* What a PMC says of its PMDs, where it is the PMC that says it. */
+static void confer(
+	const struct context *ctx, const struct cmd_reg *r, struct evtset *set, unsigned row)
+{
+	for (unsigned d = 0; r->confer && d < ctx->pmu->npmds; d++)
+		if (ctx->pmu->pmds[d].pmc == row)
+			conf_store(ctx->pmu, &r->conf, r->confer, &set->pmd[d]);
+	virtuals_note(set);
+}
+
 /* One step of the element that st->element points to. */
 static int write_step(struct context *ctx, const struct command *cmd, struct step *st,
 	struct plan *plan, struct err *e)
@@ -199,11 +227,17 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 		const struct pmu_pmc *pmc = &ctx->pmu->pmcs[row];
 
 		value = (value & ~pmc->rsvd) | (pmc->def & pmc->rsvd);
-		rc = transition_active(st) ? transition_step(ctx, st, plan, e)
-					   : write_pmc(ctx, cmd, set, row, value, st, plan, e);
-		if (rc == CORE_DONE)
-			set->pmc[row] = value;
-		return rc;
+		if (transition_active(st))
+			rc = transition_step(ctx, st, plan, e);
+		else if (r->confer && conf_check(ctx->pmu, &r->conf, e) < 0)
+			rc = -e->no;
+		else
+			rc = write_pmc(ctx, cmd, set, row, value, st, plan, e);
+		if (rc != CORE_DONE)
+			return rc;
+		set->pmc[row] = value;
+		confer(ctx, r, set, row);
+		return CORE_DONE;
 	}
 	switch (st->phase) {
 	case PHASE_START:
@@ -222,7 +256,7 @@ static int write_step(struct context *ctx, const struct command *cmd, struct ste
 		rc = CORE_DONE;
 	}
 	if (rc == CORE_DONE) {
-		conf_store(ctx->pmu, r, plan->at, row, &set->pmd[row]);
+		conf_write(ctx->pmu, r, plan->at, row, &set->pmd[row]);
 		virtuals_note(set);
 		set->pending &= ~ROW(row);
 		if (set == ctx->active)
@@ -251,6 +285,8 @@ static int write_all(
 	while (st->element < cmd->nregs) {
 		int rc = write_step(ctx, cmd, st, plan, e);
 
+		if (rc < 0)
+			cmd->regs[st->element].fault = fault_of(ctx, &cmd->regs[st->element]);
 		if (rc < 0 && cmd->first_line)
 			return err_prefix(e, "line %u", cmd->first_line + st->element);
 		if (rc != CORE_DONE)

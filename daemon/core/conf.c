@@ -54,37 +54,51 @@ int conf_check(const struct pmu *pmu, const struct pmd_conf *conf, struct err *e
 	return rc;
 }
 
-void conf_store(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, unsigned d,
-	struct pmd_state *s)
+static void store_notice(const struct pmu *pmu, const struct pmd_conf *c, struct pmd_state *s)
 {
-	const struct pmd_conf *c = &r->conf;
 	struct listed smpl, reset;
 	struct err none;
 
 	rows_of(pmu, &c->smpl, "smpl", &smpl, &none);
 	rows_of(pmu, &c->reset, "reset", &reset, &none);
-	*s = (struct pmd_state){
-		.n =
-			{
-				.value = r->value,
-				.last_reset = r->value,
-				.thresh_left = c->thresh,
-				.random = random_seed(c->seed),
-			},
-		.hw = r->value & pmu->pmds[d].wmask,
-		.looked = now,
-		.long_reset = c->long_reset,
-		.short_reset = c->short_reset,
-		.thresh = c->thresh,
-		.mask = c->mask,
-		.eventid = c->eventid,
-		.seed = c->seed,
-		.flags = c->flags,
-		.smpl = smpl.pmds,
-		.virtuals = smpl.virtuals,
-		.reset = reset.pmds,
-		.carry = s->carry, /* which depends on the PMCs */
+	s->eventid = c->eventid;
+	s->smpl = smpl.pmds;
+	s->virtuals = smpl.virtuals;
+	s->reset = reset.pmds;
+}
+
+void conf_store(
+	const struct pmu *pmu, const struct pmd_conf *c, unsigned parts, struct pmd_state *s)
+{
+	unsigned flags = (parts & PMD_NOTICE ? PMD_NOTIFY | PMD_RANDOM : 0) |
+			 (parts & PMD_EMULATION ? PMD_NO64 : 0);
+
+	s->flags = (s->flags & ~flags) | (c->flags & flags);
+	if (parts & PMD_RESETS) {
+		s->long_reset = c->long_reset;
+		s->short_reset = c->short_reset;
+		s->thresh = c->thresh;
+		s->mask = c->mask;
+		s->seed = c->seed;
+	}
+	if (parts & PMD_NOTICE)
+		store_notice(pmu, c, s);
+}
+
+void conf_write(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, unsigned d,
+	struct pmd_state *s)
+{
+	conf_store(pmu, &r->conf, ~r->keep, s);
+	s->n = (struct pmd_count){
+		.value = r->value,
+		.last_reset = r->value,
+		.thresh_left = s->thresh,
+		.random = random_seed(s->seed),
 	};
+	s->hw = r->value & pmu->pmds[d].wmask;
+	s->looked = now;
+	s->lost = LOST_NOT;
+	s->overflows = 0;
 }
 
 void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, struct cmd_reg *r)

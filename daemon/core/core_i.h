@@ -126,10 +126,10 @@ void ctx_set_state(struct context *ctx, enum ctx_state state);
 bool ctx_counts(const struct context *ctx);
 
 /* sets.c */
-int set_new(struct context *ctx, unsigned id, struct err *e);
+int set_new(struct context *ctx, struct cmd_evtset *c, const struct limits *limits, struct err *e);
 /* All sets of @from, as they have been written, for @to, which has none but set 0. */
 int sets_copy(struct context *to, const struct context *from, struct err *e);
-int set_delete(struct context *ctx, unsigned id, struct err *e);
+int set_delete(struct context *ctx, struct cmd_evtset *c, struct err *e);
 int set_write(struct context *ctx, const struct cmd_evtset *c, const struct limits *limits,
 	struct err *e);
 int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, struct err *e);
@@ -141,9 +141,12 @@ void sets_link(struct context *ctx);
 /* conf.c: the configuration of a PMD. EINVAL: it names a PMD that there is not, or that cannot be
  * reset. */
 int conf_check(const struct pmu *pmu, const struct pmd_conf *conf, struct err *e);
-/* What a write leaves in row @d: all of it new. */
-void conf_store(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, unsigned d,
+/* What a write leaves in row @d: all of it new, but for what the write is to keep. */
+void conf_write(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, unsigned d,
 	struct pmd_state *s);
+/* These parts of @c become those of the PMD (enum pmd_part). */
+void conf_store(
+	const struct pmu *pmu, const struct pmd_conf *c, unsigned parts, struct pmd_state *s);
 void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, struct cmd_reg *r);
 
 /* virtual.c: those that a sample of the active set may need now. */

@@ -2,23 +2,35 @@
 #include "daemon/core/evtset.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "daemon/core/image.h"
 #include "daemon/core/random.h"
 
 struct evtset *evtset_new(uint16_t id, const struct pmu *pmu)
 {
-	struct evtset *set = calloc(1,
+	struct evtset *set = malloc(
 		sizeof(*set) + pmu->npmds * sizeof(set->pmd[0]) + pmu->npmcs * sizeof(set->pmc[0]));
 
 	if (!set)
 		return NULL;
 	set->id = id;
-	set->npmds = pmu->npmds;
-	set->pmc = (uint64_t *)&set->pmd[pmu->npmds];
+	set->live = NULL;
+	evtset_renew(set, pmu);
+	return set;
+}
+
+void evtset_renew(struct evtset *set, const struct pmu *pmu)
+{
+	*set = (struct evtset){
+		.id = set->id,
+		.npmds = pmu->npmds,
+		.pmc = (uint64_t *)&set->pmd[pmu->npmds],
+		.live = set->live,
+	};
+	memset(set->pmd, 0, pmu->npmds * sizeof(set->pmd[0]));
 	for (unsigned p = 0; p < pmu->npmcs; p++)
 		set->pmc[p] = pmu->pmcs[p].def;
-	return set;
 }
 
 void evtset_activate(struct evtset *set)

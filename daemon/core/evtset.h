@@ -64,6 +64,8 @@ struct evtset {
 
 /* NULL: no memory. Freed by free(). */
 struct evtset *evtset_new(uint16_t id, const struct pmu *pmu);
+/* As if it had just been made, but for its page. */
+void evtset_renew(struct evtset *set, const struct pmu *pmu);
 
 /* Makes it the set that runs: one more run, a full timeout, all thresholds. */
 void evtset_activate(struct evtset *set);

@@ -23,6 +23,7 @@ enum cmd_verb {
 	CMD_READ,          /* read the registers of the vector (3.1.4) */
 	CMD_FLAGS,         /* context flags, until the first load (3.1.1) */
 	CMD_FORMAT,        /* sampling format and buffer, until the first load (3.5) */
+	CMD_SETUP,         /* both, or neither */
 	CMD_INFO,          /* state and flags */
 	CMD_EVTSET_NEW,    /* 3.1.10 */
 	CMD_EVTSET_DELETE, /* 3.1.11 */
@@ -106,13 +107,34 @@ struct pmd_conf {
 	struct regset reset;  /* PMDs to be reset with it */
 };
 
+/*
+ * Parts of that. Versions of the interface differ in whether they are said on the PMD or on the
+ * PMC that controls it, and what one says must not undo the other.
+ */
+enum pmd_part {
+	PMD_RESETS = 1 << 0,    /* both reset values, thresh, mask, seed */
+	PMD_NOTICE = 1 << 1,    /* PMD_NOTIFY, PMD_RANDOM, smpl, reset, eventid */
+	PMD_EMULATION = 1 << 2, /* PMD_NO64 */
+};
+
+/* What was wrong with an element of a vector. */
+enum cmd_fault {
+	FAULT_NONE,
+	FAULT_NOSET,    /* no such event set */
+	FAULT_NOTAVAIL, /* no such register */
+	FAULT_REFUSED,  /* anything else */
+};
+
 /* One element of a vector. */
 struct cmd_reg {
 	bool pmd; /* a PMD, else a PMC */
 	uint16_t num;
 	uint16_t set;
 	uint64_t value;
-	struct pmd_conf conf; /* of a PMD; a write sets all of it */
+	struct pmd_conf conf;
+	unsigned keep;        /* of a PMD: what of its configuration a write leaves as it is, */
+	unsigned confer;      /* of a PMC: what of conf its PMDs get with it (enum pmd_part) */
+	enum cmd_fault fault; /* out */
 
 	/* Out: CMD_READ of a PMD. */
 	uint64_t last_reset;  /* the value last loaded into it */
@@ -127,7 +149,7 @@ enum evtset_flag { /* the bits of perfmon2's PFM_SETFL_* */
 	SET_EXPL_NEXT = 1 << 2,
 };
 
-/* Properties of event set @id; CMD_EVTSET_WRITE changes those named in @change. */
+/* Properties of event set @id; CMD_EVTSET_WRITE and _NEW set those named in @change. */
 struct cmd_evtset {
 	uint16_t id;
 	enum { EVTSET_FLAGS = 1 << 0, EVTSET_TIMEOUT = 1 << 1, EVTSET_NEXT = 1 << 2 } change;
@@ -135,6 +157,8 @@ struct cmd_evtset {
 	uint64_t timeout_ns; /* requested when written, effective when read; 0: none was set */
 	uint16_t next;       /* explicit next. Writing it sets or clears SET_EXPL_NEXT: */
 	bool has_next;       /* if written: there is one */
+	bool renew;          /* CMD_EVTSET_NEW: make it anew if there is one, */
+	bool fresh;          /* out: there was none */
 
 	/* Out: CMD_EVTSET_READ. */
 	uint64_t runs;             /* times it was made the active set */
@@ -142,6 +166,8 @@ struct cmd_evtset {
 	uint64_t remaining_ns;     /* of its timeout; 0 unless it switches by time */
 	struct regset switch_pmds; /* triggers of the last switch from it; none since load */
 	struct regset pmcs, pmds;  /* available registers */
+
+	enum cmd_fault fault; /* out: of CMD_EVTSET_NEW, _DELETE and _READ */
 };
 
 enum ctx_state { CTX_UNLOADED, CTX_LOADED, CTX_RUNNING, CTX_MASKED };
@@ -188,8 +214,11 @@ struct command {
 	unsigned cpu;      /* CMD_LOAD */
 	uint16_t set;      /* CMD_LOAD, CMD_START: the set to activate first */
 	bool has_set;      /* ... if one was given */
-	unsigned flags;    /* CMD_FLAGS */
+	unsigned flags;    /* CMD_FLAGS, CMD_SETUP */
 	int sig;           /* CMD_SIGNAL; 0: none any more */
+	bool process;      /* CMD_SIGNAL: @tid, or the caller, is a process */
+	bool has_fd;       /* CMD_SIGNAL: si_fd is to be */
+	int fd;            /* this */
 	int tid;           /* CMD_SIGNAL; 0: the caller. CMD_LOAD: the thread, as the caller numbers
 			      it; 0: on @cpu. And then: */
 	bool follow;       /* threads and processes that it makes get contexts of their own */
@@ -217,7 +246,7 @@ struct command {
 
 	struct context *into;     /* CMD_CLONE: unloaded, and known to nobody else yet */
 	struct cmd_evtset evtset; /* CMD_EVTSET_* */
-	struct sampling smpl;     /* CMD_FORMAT */
+	struct sampling smpl;     /* CMD_FORMAT, CMD_SETUP */
 
 	/* CMD_LIVE: the page for set @evtset.id, and whether its readers may use RDPMC. */
 	struct pfm_live *live;

@@ -37,82 +37,42 @@ static int settled(const struct context *ctx, struct err *e)
 	return err_set(e, EBUSY, "loaded on CPU %u: unload before sets are changed", ctx->cpu);
 }
 
-int set_new(struct context *ctx, unsigned id, struct err *e)
+static int no_set(struct cmd_evtset *c, struct err *e)
 {
-	unsigned i = find(ctx, id);
-	struct evtset *set;
-
-	if (ctx->state != CTX_UNLOADED)
-		return settled(ctx, e);
-	if (i < ctx->nsets && ctx->sets[i]->id == id)
-		return err_set(e, EEXIST, "there is an event set %u already", id);
-	if (ctx->smpl.fmt && (ctx->smpl.fmt->fmt_flags & PFM_FMTFL_NOSET))
-		return err_set(e, EINVAL, "format %s knows no event sets", ctx->smpl.fmt->fmt_name);
-	if (ctx->nsets == ctx->room) {
-		struct evtset **more = realloc(ctx->sets, 2 * ctx->room * sizeof(struct evtset *));
-
-		if (!more)
-			return err_set(e, ENOMEM, "no memory for an event set");
-		ctx->sets = more;
-		ctx->room *= 2;
-	}
-	set = evtset_new((uint16_t)id, ctx->pmu);
-	if (!set)
-		return err_set(e, ENOMEM, "no memory for an event set");
-	memmove(&ctx->sets[i + 1], &ctx->sets[i], (ctx->nsets++ - i) * sizeof(struct evtset *));
-	ctx->sets[i] = set;
-	return CORE_DONE;
+	c->fault = FAULT_NOSET;
+	return err_set(e, ENOENT, "no event set %u", c->id);
 }
 
-int set_delete(struct context *ctx, unsigned id, struct err *e)
-{
-	unsigned i = find(ctx, id);
-	struct evtset *set = ctx_set(ctx, id);
-
-	if (!set)
-		return err_set(e, ENOENT, "no event set %u", id);
-	if (!id)
-		return err_set(e, EINVAL, "set 0 always exists: remove the context");
-	if (ctx->state != CTX_UNLOADED)
-		return settled(ctx, e);
-	memmove(&ctx->sets[i], &ctx->sets[i + 1], (--ctx->nsets - i) * sizeof(struct evtset *));
-	ctx->nlive -= set->live != NULL;
-	free(set);
-	return CORE_DONE;
-}
-
-static int store_timeout(struct evtset *set, uint64_t ns, const struct limits *l, struct err *e)
-{
-	if (!ns)
-		return err_set(e, EINVAL,
-			"a timeout of 0 would never let the set count: clear "
-			"time_switch in flags instead");
-	if (ns > TIMEOUT_MAX)
-		return err_set(e, ERANGE, "the longest timeout is %llu ns",
-			(unsigned long long)TIMEOUT_MAX);
-	if (ns < l->tick_ns)
-		ns = l->tick_ns;
-	if (l->timer_ns)
-		ns = (ns + l->timer_ns - 1) / l->timer_ns * l->timer_ns;
-	set->timeout_ns = ns;
-	return CORE_DONE;
-}
-
-int set_write(
-	struct context *ctx, const struct cmd_evtset *c, const struct limits *limits, struct err *e)
+static int check_change(const struct cmd_evtset *c, struct err *e)
 {
 	const unsigned both = SET_OVFL_SWITCH | SET_TIME_SWITCH;
-	struct evtset *set = ctx_set(ctx, c->id);
 
-	if (!set)
-		return err_set(e, ENOENT, "no event set %u", c->id);
-	if (ctx->state != CTX_UNLOADED)
-		return settled(ctx, e);
 	if ((c->change & EVTSET_FLAGS) && (c->flags & both) == both)
 		return err_set(
 			e, EINVAL, "a set switches on overflow or by time, not both: choose one");
-	if ((c->change & EVTSET_TIMEOUT) && store_timeout(set, c->timeout_ns, limits, e) < 0)
-		return -e->no;
+	if (!(c->change & EVTSET_TIMEOUT))
+		return 0;
+	if (!c->timeout_ns)
+		return err_set(e, EINVAL,
+			"a timeout of 0 would never let the set count: clear "
+			"time_switch in flags instead");
+	if (c->timeout_ns > TIMEOUT_MAX)
+		return err_set(e, ERANGE, "the longest timeout is %llu ns",
+			(unsigned long long)TIMEOUT_MAX);
+	return 0;
+}
+
+static uint64_t effective(uint64_t ns, const struct limits *l)
+{
+	if (ns < l->tick_ns)
+		ns = l->tick_ns;
+	return l->timer_ns ? (ns + l->timer_ns - 1) / l->timer_ns * l->timer_ns : ns;
+}
+
+static void change(struct evtset *set, const struct cmd_evtset *c, const struct limits *limits)
+{
+	if (c->change & EVTSET_TIMEOUT)
+		set->timeout_ns = effective(c->timeout_ns, limits);
 	if (c->change & EVTSET_FLAGS)
 		set->flags = (uint8_t)c->flags;
 	if (c->change & EVTSET_NEXT) {
@@ -120,6 +80,95 @@ int set_write(
 		set->flags = (uint8_t)((set->flags & ~SET_EXPL_NEXT) |
 				       (c->has_next ? SET_EXPL_NEXT : 0));
 	}
+}
+
+/* A new one, at the place that @id has among the others; NULL: no memory. */
+static struct evtset *insert(struct context *ctx, unsigned id)
+{
+	unsigned i = find(ctx, id);
+	struct evtset *set;
+
+	if (ctx->nsets == ctx->room) {
+		struct evtset **more = realloc(ctx->sets, 2 * ctx->room * sizeof(struct evtset *));
+
+		if (!more)
+			return NULL;
+		ctx->sets = more;
+		ctx->room *= 2;
+	}
+	set = evtset_new((uint16_t)id, ctx->pmu);
+	if (!set)
+		return NULL;
+	memmove(&ctx->sets[i + 1], &ctx->sets[i], (ctx->nsets++ - i) * sizeof(struct evtset *));
+	ctx->sets[i] = set;
+	return set;
+}
+
+static int make(
+	struct context *ctx, struct cmd_evtset *c, const struct limits *limits, struct err *e)
+{
+	struct evtset *set = ctx_set(ctx, c->id);
+
+	if (ctx->state != CTX_UNLOADED)
+		return settled(ctx, e);
+	if (set && !c->renew)
+		return err_set(e, EEXIST, "there is an event set %u already", c->id);
+	if (!set && ctx->smpl.fmt && (ctx->smpl.fmt->fmt_flags & PFM_FMTFL_NOSET))
+		return err_set(e, EINVAL, "format %s knows no event sets", ctx->smpl.fmt->fmt_name);
+	if (check_change(c, e) < 0)
+		return -e->no;
+	c->fresh = !set;
+	if (set)
+		evtset_renew(set, ctx->pmu);
+	else
+		set = insert(ctx, c->id);
+	if (!set)
+		return err_set(e, ENOMEM, "no memory for an event set");
+	change(set, c, limits);
+	c->timeout_ns = set->timeout_ns;
+	live_refresh(ctx, set);
+	return CORE_DONE;
+}
+
+int set_new(struct context *ctx, struct cmd_evtset *c, const struct limits *limits, struct err *e)
+{
+	int rc = make(ctx, c, limits, e);
+
+	c->fault = rc < 0 ? FAULT_REFUSED : FAULT_NONE;
+	return rc;
+}
+
+int set_delete(struct context *ctx, struct cmd_evtset *c, struct err *e)
+{
+	unsigned i = find(ctx, c->id);
+	struct evtset *set = ctx_set(ctx, c->id);
+
+	if (!set)
+		return no_set(c, e);
+	c->fault = FAULT_REFUSED;
+	if (!c->id)
+		return err_set(e, EINVAL, "set 0 always exists: remove the context");
+	if (ctx->state != CTX_UNLOADED)
+		return settled(ctx, e);
+	c->fault = FAULT_NONE;
+	memmove(&ctx->sets[i], &ctx->sets[i + 1], (--ctx->nsets - i) * sizeof(struct evtset *));
+	ctx->nlive -= set->live != NULL;
+	free(set);
+	return CORE_DONE;
+}
+
+int set_write(
+	struct context *ctx, const struct cmd_evtset *c, const struct limits *limits, struct err *e)
+{
+	struct evtset *set = ctx_set(ctx, c->id);
+
+	if (!set)
+		return err_set(e, ENOENT, "no event set %u", c->id);
+	if (ctx->state != CTX_UNLOADED)
+		return settled(ctx, e);
+	if (check_change(c, e) < 0)
+		return -e->no;
+	change(set, c, limits);
 	return CORE_DONE;
 }
 
@@ -136,7 +185,7 @@ int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, stru
 	uint64_t ns;
 
 	if (!set)
-		return err_set(e, ENOENT, "no event set %u", c->id);
+		return no_set(c, e);
 	ns = running_ns(ctx, set, now);
 	*c = (struct cmd_evtset){
 		.id = set->id,
@@ -203,10 +252,13 @@ int sets_copy(struct context *to, const struct context *from, struct err *e)
 {
 	for (unsigned i = 0; i < from->nsets; i++) {
 		unsigned id = from->sets[i]->id;
+		struct evtset *set = ctx_set(to, id);
 
-		if (!ctx_set(to, id) && set_new(to, id, e) < 0)
-			return -e->no;
-		copy_set(ctx_set(to, id), from->sets[i], from->pmu);
+		if (!set)
+			set = insert(to, id);
+		if (!set)
+			return err_set(e, ENOMEM, "no memory for an event set");
+		copy_set(set, from->sets[i], from->pmu);
 	}
 	return CORE_DONE;
 }

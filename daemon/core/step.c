@@ -2,18 +2,17 @@
 /* The core's door: which file takes which command. */
 #include "daemon/core/core_i.h"
 
-static int set_flags(struct context *ctx, unsigned flags, struct err *e)
+static int check_flags(const struct context *ctx, unsigned flags, struct err *e)
 {
 	if (ctx->ever_loaded)
 		return err_set(
 			e, EBUSY, "flags are settled by the first load: make another context");
 	if ((flags & CTX_SYSTEM_WIDE) && (flags & CTX_NOTIFY_BLOCK))
 		return err_set(e, EINVAL, "notify_block is for threads: it excludes system_wide");
-	ctx->flags = flags;
-	return CORE_DONE;
+	return 0;
 }
 
-static int set_format(struct context *ctx, const struct sampling *smpl, struct err *e)
+static int check_format(const struct context *ctx, const struct sampling *smpl, struct err *e)
 {
 	if (ctx->ever_loaded)
 		return err_set(
@@ -22,7 +21,22 @@ static int set_format(struct context *ctx, const struct sampling *smpl, struct e
 		return err_set(e, EINVAL,
 			"format %s knows no event sets: rmdir all but set 0, or choose another",
 			smpl->fmt->fmt_name);
-	ctx->smpl = *smpl;
+	return 0;
+}
+
+/* CMD_FLAGS, CMD_FORMAT, or CMD_SETUP, which is both of them. */
+static int set_up(struct context *ctx, const struct command *cmd, struct err *e)
+{
+	bool flags = cmd->verb != CMD_FORMAT, format = cmd->verb != CMD_FLAGS;
+
+	if (flags && check_flags(ctx, cmd->flags, e) < 0)
+		return -e->no;
+	if (format && check_format(ctx, &cmd->smpl, e) < 0)
+		return -e->no;
+	if (flags)
+		ctx->flags = cmd->flags;
+	if (format)
+		ctx->smpl = cmd->smpl;
 	return CORE_DONE;
 }
 
@@ -100,17 +114,17 @@ int core_step(
 	case CMD_READ:
 		return step_read(ctx, cmd, st, plan, e);
 	case CMD_FLAGS:
-		return set_flags(ctx, cmd->flags, e);
 	case CMD_FORMAT:
-		return set_format(ctx, &cmd->smpl, e);
+	case CMD_SETUP:
+		return set_up(ctx, cmd, e);
 	case CMD_INFO:
 		return info(ctx, &cmd->info);
 	case CMD_RESTART:
 		return step_restart(ctx, cmd, st, plan, e);
 	case CMD_EVTSET_NEW:
-		return set_new(ctx, cmd->evtset.id, e);
+		return set_new(ctx, &cmd->evtset, &cmd->limits, e);
 	case CMD_EVTSET_DELETE:
-		return set_delete(ctx, cmd->evtset.id, e);
+		return set_delete(ctx, &cmd->evtset, e);
 	case CMD_EVTSET_WRITE:
 		return set_write(ctx, &cmd->evtset, &cmd->limits, e);
 	case CMD_EVTSET_READ:

@@ -62,7 +62,7 @@ void context_trouble(struct tenant *t, const struct err *e)
 	context_set_error(link_entry(t, struct fs_context, tenant), e);
 }
 
-/* rmdir of a context and of its children with it, answered when all are gone. */
+/* The end of a context and of its children with it: rmdir is answered when all are gone. */
 struct removal {
 	fuse_req_t req;
 	atomic_uint left;
@@ -83,25 +83,26 @@ static void victim_done(struct job *job)
 	context_unref(v->ctx);
 	if (atomic_fetch_sub(&r->left, 1) != 1)
 		return;
-	fuse_reply_err(r->req, 0);
+	if (r->req)
+		fuse_reply_err(r->req, 0);
 	free(r);
 }
 
 /* The last child comes first: who is removed has none. */
-static void take_out(struct call *call, struct removal *r, unsigned n)
+static void take_out(struct fs_context *whole, struct removal *r, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		struct fs_context *ctx = call->ctx->children.last;
+		struct fs_context *ctx = whole->children.last;
 
 		if (!ctx)
-			ctx = call->ctx;
+			ctx = whole;
 		context_ref(ctx);
 		r->victims[i] = (struct victim){
 			.job =
 				{
 					.tenant = &ctx->tenant,
 					.cmd.verb = CMD_DESTROY,
-					.pid = fuse_req_ctx(call->req)->pid,
+					.pid = r->req ? fuse_req_ctx(r->req)->pid : 0,
 					.done = victim_done,
 				},
 			.ctx = ctx,
@@ -112,23 +113,22 @@ static void take_out(struct call *call, struct removal *r, unsigned n)
 	}
 }
 
-void call_destroy(struct call *call)
+int context_destroy(struct fs_context *ctx, fuse_req_t req)
 {
-	struct engine *eng = call->fs->eng;
+	struct engine *eng = ctx->objs->eng;
 	struct removal *r;
 	unsigned n = 1;
 
-	for (struct fs_context *c = call->ctx->children.first; c; c = c->next)
+	for (struct fs_context *c = ctx->children.first; c; c = c->next)
 		n++;
 	r = malloc(sizeof(*r) + n * sizeof(r->victims[0]));
-	if (!r) {
-		fuse_reply_err(call->req, ENOMEM);
-		return;
-	}
-	r->req = call->req;
+	if (!r)
+		return -ENOMEM;
+	r->req = req;
 	atomic_init(&r->left, n);
-	take_out(call, r, n);
+	take_out(ctx, r, n);
 	/* The parent last, so that no child is without it; then @r may be gone. */
 	for (unsigned i = 0; i < n; i++)
 		engine_submit(eng, &r->victims[i].job);
+	return 0;
 }

@@ -35,6 +35,8 @@ void file_free(struct file *f)
 	if (f->next)
 		f->next->at = f->at;
 	poller_forget(f);
+	if (f->node.row->clone && f->ctx)
+		clone_closed(f);
 	if (f->shared)
 		shared_close(f->shared);
 	context_unref(f->ctx);

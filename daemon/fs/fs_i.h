@@ -7,6 +7,7 @@
 #include <fuse_lowlevel.h>
 
 #include "daemon/command/command.h"
+#include "daemon/command/ioctl.h"
 #include "daemon/fs/config.h"
 #include "daemon/fs/fs.h"
 #include "daemon/fs/object.h"
@@ -52,6 +53,7 @@ struct row {
 	const char *target; /* if it is a symbolic link */
 	bool lines;         /* takes several lines in one write */
 	bool virtual;       /* in DIR_PMDS, those members that are virtual */
+	bool clone;         /* each open of it makes a context, which ends with it; see clone.c */
 
 	/* Answered at once: 0, -errno with a sentence, or CALL_LATER. */
 	int (*show)(struct call *call, struct text *out, struct err *e);
@@ -89,6 +91,7 @@ struct file {
 	uid_t uid;               /* of who opened it, not of whom it was passed on to; */
 	struct rights rights;    /* and his */
 	uint64_t memlock;        /* bytes his process may lock, if he may have memory made */
+	int access;              /* O_RDONLY, O_WRONLY or O_RDWR */
 	struct shared *shared;   /* held, if it is memory, or can be mapped besides */
 	struct file *next, **at; /* all of them; the session thread's */
 
@@ -118,6 +121,7 @@ struct call {
 	struct file *file;      /* open, read, write */
 	size_t size;            /* bytes asked for, or written */
 	size_t off;             /* read: from where */
+	struct packet *packet;  /* ioctl: of whoever answers it */
 };
 enum { CALL_LATER = 1 };
 
@@ -167,6 +171,8 @@ struct fuse_entry_param node_entry(const struct call *child);
 
 /* rights.c */
 bool caller_in(fuse_req_t req, const struct group_rule *rule);
+/* EPERM: the caller is in neither of the groups whose members may. */
+int caller_may_make(const struct call *call, struct err *e);
 struct rights caller_rights(const struct call *call);
 /* RLIMIT_MEMLOCK of the calling process; root has none. */
 uint64_t caller_memlock(const struct call *call);
@@ -186,11 +192,10 @@ void call_write_done(struct call *call, int rc, const struct err *e);
 /* Sends @cmd to the owner of the call's context; the answer comes by itself. Takes @cmd.
  * False: there was no memory, and that is answered. */
 bool call_ask(struct call *call, struct command *cmd);
-/* Makes event set @id in the call's context; removes the call's event set. */
-void call_make_set(struct call *dir, uint16_t id);
-void call_remove_set(struct call *call);
-/* Has the context's owner take @s. */
-void call_set_format(struct call *call, struct smpl *s);
+/* The same for what makes an event set, and for what has the context take @s. Negative: it has not
+ * been sent, nor answered. */
+int call_make_set(struct call *call, struct command *cmd, struct err *e);
+void call_set_up(struct call *call, struct command *cmd, struct smpl *s);
 /* What config/ sets for commands. */
 struct limits limits_of(const struct fs *fs);
 /* Has @req's interrupt noted, by a number from request_id(). */
@@ -205,8 +210,18 @@ struct tenant *context_child(struct tenant *t, int tid, struct err *e);
 void context_unfollowed(struct tenant *t, int tid, const struct err *e);
 /* tenant.trouble */
 void context_trouble(struct tenant *t, const struct err *e);
-/* Removes the call's context and its children, then answers. */
-void call_destroy(struct call *call);
+/* Removes a context and its children, then answers @req, unless that is NULL. ENOMEM. */
+int context_destroy(struct fs_context *ctx, fuse_req_t req);
+
+/* clone.c: an open clone is a context. */
+int clone_open(struct call *call, struct file *f, struct err *e);
+/* It is closed; or its open has failed. */
+void clone_closed(struct file *f);
+int clone_store(struct call *call, struct slice text, struct err *e);
+/* A command of the call's packet has been carried out, or has failed. */
+void clone_took(struct call *call, struct command *cmd, int rc, struct err *e);
+void fs_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned nr, void *arg, struct fuse_file_info *fi,
+	unsigned flags, const void *in, size_t in_size, size_t out_size);
 
 /* messages.c: msg and events. */
 /* Takes messages, or waits for some; answers by itself. */
@@ -260,8 +275,12 @@ int smpl_new(const struct call *call, struct slice text, struct smpl **out, stru
 void smpl_free(struct smpl *s);
 /* Gives @to, which has none and no owner yet, the format of @from and a buffer like its. */
 int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *to, struct err *e);
-/* Has a context's owner take it. */
-struct command smpl_command(const struct smpl *s);
+/* The same of a format's name or UUID ("": none) and its argument structure, for a context with
+ * @flags. */
+int smpl_choose(const struct call *call, unsigned flags, struct slice format, struct slice arg,
+	struct smpl **out, struct err *e);
+/* What a context's owner gets of it. */
+struct sampling smpl_sampling(const struct smpl *s);
 /* The context's owner has taken it, and uses the old one no more. */
 void smpl_install(struct fs *fs, struct fs_context *ctx, struct smpl *s);
 /* NULL: it has no buffer. */
@@ -274,6 +293,9 @@ void context_gone(struct fs_context *ctx);
 int memory_open(struct call *call, struct file *f, struct err *e);
 /* Answers an open of what is passed; @text: reads come to the daemon all the same. */
 void memory_reply_passed(fuse_req_t req, struct file *f, bool text);
+/* Answers an open of a stream: it has no position, so that read() and read() of one open file do
+ * not wait for each other in the kernel, where no signal would end that. */
+void stream_reply(fuse_req_t req, struct file *f);
 /* May the context's owner have @room bytes more, if he may lock @lock? Those of @old (or NULL) are
  * about to be given back, unless somebody has it open. ENOMEM, ENOSPC. */
 int memory_afford(struct fs *fs, const struct fs_context *ctx, uint64_t lock, size_t room,
@@ -296,6 +318,11 @@ void files_free(struct fs *fs);
 
 /* ops.c */
 extern const struct fuse_lowlevel_ops fs_ops;
+/* Every operation begins here: false means that it has been answered. */
+bool call_begin(fuse_req_t req, fuse_ino_t ino, struct call *call);
+/* The same for one on an open file, whose context must still be there. */
+bool call_begin_open(
+	fuse_req_t req, fuse_ino_t ino, const struct fuse_file_info *fi, struct call *call);
 
 /* mount.c */
 /* Mounts a perfmonfs at @path and returns the /dev/fuse descriptor; @words are of -o. */

@@ -38,6 +38,17 @@ void memory_reply_passed(fuse_req_t req, struct file *f, bool text)
 	opened(f, fuse_reply_buf(req, (const char *)&out, sizeof(out)));
 }
 
+/* libfuse has no word for it. */
+void stream_reply(fuse_req_t req, struct file *f)
+{
+	const struct fuse_open_out out = {
+		.fh = (uintptr_t)f,
+		.open_flags = FOPEN_DIRECT_IO | FOPEN_STREAM | FOPEN_NOFLUSH,
+	};
+
+	opened(f, fuse_reply_buf(req, (const char *)&out, sizeof(out)));
+}
+
 struct opening {
 	struct publication publication;
 	fuse_req_t req;

@@ -34,7 +34,7 @@ static int attach(struct call *c)
 		return 0;
 	o = object_find(&c->fs->objects, c->node.serial);
 	if (!o)
-		return -ENODEV;
+		return c->node.row->clone ? 0 : -ENODEV; /* not opened yet */
 	c->ctx = o->ctx;
 	c->set = o->set;
 	return 0;
@@ -73,14 +73,15 @@ int node_call(struct fs *fs, fuse_req_t req, fuse_ino_t ino, struct call *call)
 void node_attr(const struct call *call, struct stat *st)
 {
 	const struct row *row = call->node.row;
-	const struct timespec *t = call->ctx ? &call->ctx->born : &call->fs->born;
+	const struct fs_context *ctx = row->clone ? NULL : call->ctx;
+	const struct timespec *t = ctx ? &ctx->born : &call->fs->born;
 
 	*st = (struct stat){
 		.st_ino = node_ino(&call->node),
 		.st_mode = row->mode,
 		.st_nlink = row->is ? 2 : 1,
-		.st_uid = call->ctx ? call->ctx->uid : call->fs->owner,
-		.st_gid = call->ctx ? call->ctx->gid : 0,
+		.st_uid = ctx ? ctx->uid : call->fs->owner,
+		.st_gid = ctx ? ctx->gid : 0,
 		.st_size = row->target ? (off_t)strlen(row->target) : 0,
 		.st_atim = *t,
 		.st_mtim = *t,
@@ -90,14 +91,15 @@ void node_attr(const struct call *call, struct stat *st)
 		st->st_size = (off_t)memory_size(call);
 }
 
-/* Names of contexts and sets come and go; others live as long as the inode number they are in. */
+/* Names of contexts and sets come and go, and each look-up of clone is another file; others live as
+ * long as the inode number they are in. */
 double node_timeout(const struct call *call)
 {
 	enum dir in = call->node.row->in;
 
 	if (call->node.row->memory)
 		return 0.0; /* another piece of memory is another file */
-	if (in == DIR_CTXS || in == DIR_CHILDREN)
+	if (in == DIR_CTXS || in == DIR_CHILDREN || call->node.row->clone)
 		return 0.0;
 	return in == DIR_SETS && call->set > 0 ? 0.0 : 60.0;
 }
@@ -206,6 +208,8 @@ int node_lookup(const struct call *dir, const char *name, struct call *child)
 	for (const struct row *r = rows; r < rows + nrows; r++) {
 		if (r->in == d && r->name && strcmp(r->name, name) == 0 && visible(dir->fs, r)) {
 			child->node = (struct node){.row = r, .serial = dir->node.serial};
+			if (r->clone)
+				child->node.serial = object_serial(&dir->fs->objects);
 			return attach_child(child);
 		}
 	}

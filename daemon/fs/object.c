@@ -2,6 +2,7 @@
 #include "daemon/fs/object.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,14 +105,25 @@ static void grow(struct objects *objs)
 	free(old);
 }
 
-static void insert(struct objects *objs, struct object *o, struct fs_context *ctx, int set)
+uint64_t object_serial(struct objects *objs)
 {
-	o->serial = ++objs->last_serial;
+	return ++objs->last_serial;
+}
+
+static void insert_as(
+	struct objects *objs, struct object *o, uint64_t serial, struct fs_context *ctx, int set)
+{
+	o->serial = serial;
 	o->ctx = ctx;
 	o->set = set;
 	if (++objs->nhashed > objs->buckets)
 		grow(objs);
 	hash(objs, o);
+}
+
+static void insert(struct objects *objs, struct object *o, struct fs_context *ctx, int set)
+{
+	insert_as(objs, o, object_serial(objs), ctx, set);
 }
 
 static void drop(struct objects *objs, struct object *o)
@@ -286,6 +298,28 @@ int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
 	if (rc == 0)
 		(*out)->gid = gid;
 	return rc;
+}
+
+int object_make_clone(struct objects *objs, uint64_t serial, uid_t uid, gid_t gid,
+	struct fs_context **out, struct err *e)
+{
+	char name[24];
+	int rc;
+
+	do
+		snprintf(name, sizeof(name), "%" PRIu64, ++objs->last_number);
+	while (object_context(objs, NULL, name));
+	rc = object_make(objs, name, uid, gid, out, e);
+	if (rc < 0)
+		return rc;
+	(*out)->number = objs->last_number;
+	insert_as(objs, &(*out)->clone, serial, *out, -1);
+	return 0;
+}
+
+void object_drop_clone(struct objects *objs, struct fs_context *ctx)
+{
+	drop(objs, &ctx->clone);
 }
 
 int object_make_child(struct fs_context *parent, int tid, struct fs_context **out, struct err *e)

@@ -58,6 +58,8 @@ struct fs_context {
 	struct objects *objs;
 	struct object self, set0;
 	struct object buffer; /* serial 0: there is none. Each buffer has another */
+	struct object clone;  /* serial 0: it was made by mkdir; see clone.c */
+	uint64_t number;      /* of a clone: its name */
 	char *path;           /* below ctx/ */
 	const char *name;     /* the end of it: what its directory calls it */
 	struct owner *owner;
@@ -125,8 +127,9 @@ struct objects {
 	struct engine *eng;
 	const struct tenant_ops *ops;
 	uint64_t last_serial;
-	struct members top; /* in ctx/ */
-	unsigned count;     /* contexts in the tree */
+	uint64_t last_number; /* that a clone was called by */
+	struct members top;   /* in ctx/ */
+	unsigned count;       /* contexts in the tree */
 	struct owner *owners;
 	struct object **hash;
 	size_t buckets, nhashed;
@@ -154,6 +157,15 @@ struct fs_context *object_walk(const struct objects *objs, const struct fs_conte
 /* EEXIST, EINVAL (name), ENOSPC (too many), ENOMEM. */
 int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
 	struct fs_context **out, struct err *e);
+
+/* The same for an open clone, named by a number that is free. @serial: object_serial()'s. */
+int object_make_clone(struct objects *objs, uint64_t serial, uid_t uid, gid_t gid,
+	struct fs_context **out, struct err *e);
+/* Its file is open no more. */
+void object_drop_clone(struct objects *objs, struct fs_context *ctx);
+
+/* A serial number that is nobody's yet. */
+uint64_t object_serial(struct objects *objs);
 
 /* A child of @parent, called @tid or, if there is one, @tid.1, @tid.2 and so on; the parent's owner
  * has it. ENOSPC, ENOMEM. */

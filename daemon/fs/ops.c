@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every operation begins here: false means that it has been answered. */
-static bool begin(fuse_req_t req, fuse_ino_t ino, struct call *call)
+bool call_begin(fuse_req_t req, fuse_ino_t ino, struct call *call)
 {
 	struct fs *fs = fuse_req_userdata(req);
 	int rc;
@@ -23,6 +22,18 @@ static bool begin(fuse_req_t req, fuse_ino_t ino, struct call *call)
 	if (rc < 0)
 		fuse_reply_err(req, -rc);
 	return rc == 0;
+}
+
+bool call_begin_open(
+	fuse_req_t req, fuse_ino_t ino, const struct fuse_file_info *fi, struct call *call)
+{
+	if (!call_begin(req, ino, call))
+		return false;
+	call->file = (struct file *)(uintptr_t)fi->fh;
+	if (!call->node.row->clone || !call->ctx->closed)
+		return true;
+	fuse_reply_err(req, ENODEV);
+	return false;
 }
 
 static void refuse(struct call *call, int no, const char *why)
@@ -38,7 +49,7 @@ static void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fuse_entry_param entry;
 	struct call dir, child;
 
-	if (!begin(req, parent, &dir))
+	if (!call_begin(req, parent, &dir))
 		return;
 	if (node_lookup(&dir, name, &child) < 0) {
 		fuse_reply_err(req, ENOENT);
@@ -58,7 +69,7 @@ static void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	if (f && f->node.row->memory)
 		call = (struct call){
 			.fs = fuse_req_userdata(req), .node = f->node, .ctx = f->ctx, .file = f};
-	else if (!begin(req, ino, &call))
+	else if (!call_begin(req, ino, &call))
 		return;
 	node_attr(&call, &st);
 	fuse_reply_attr(req, &st, node_timeout(&call));
@@ -76,7 +87,7 @@ static void fs_setattr(
 
 	(void)attr;
 	(void)fi;
-	if (!begin(req, ino, &call))
+	if (!call_begin(req, ino, &call))
 		return;
 	if (to_set & ~harmless) {
 		refuse(&call, EPERM, "owners and modes of this tree are fixed");
@@ -94,7 +105,7 @@ static void fs_readlink(fuse_req_t req, fuse_ino_t ino)
 {
 	struct call call;
 
-	if (!begin(req, ino, &call))
+	if (!call_begin(req, ino, &call))
 		return;
 	if (call.node.row->target)
 		fuse_reply_readlink(req, call.node.row->target);
@@ -112,7 +123,7 @@ static void fs_readdir(
 	char *buf;
 
 	(void)fi;
-	if (!begin(req, ino, &dir))
+	if (!call_begin(req, ino, &dir))
 		return;
 	buf = malloc(size);
 	if (!buf) {
@@ -130,18 +141,6 @@ static void fs_readdir(
 	}
 	fuse_reply_buf(req, buf, used);
 	free(buf);
-}
-
-/* A stream has no position: read() and read() of one open file do not wait for each other in the
- * kernel, where no signal would end that. libfuse has no word for it. */
-static int reply_stream(fuse_req_t req, const struct fuse_file_info *fi)
-{
-	const struct fuse_open_out out = {
-		.fh = fi->fh,
-		.open_flags = FOPEN_DIRECT_IO | FOPEN_STREAM | FOPEN_NOFLUSH,
-	};
-
-	return fuse_reply_buf(req, (const char *)&out, sizeof(out));
 }
 
 /* O_TRUNC would have the kernel cut the file at 0 for whoever has mapped it. */
@@ -163,7 +162,7 @@ static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct file *f;
 	struct err e;
 
-	if (!begin(req, ino, &call))
+	if (!call_begin(req, ino, &call))
 		return;
 	if (writes && !(call.node.row->mode & 0222)) {
 		refuse(&call, EACCES, "this file is read-only, for root too");
@@ -177,6 +176,7 @@ static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	/* Rights are those of who opens: a program of root's that reads or writes a file that a
 	 * user has handed it must not lend its own. */
 	f->uid = fuse_req_ctx(req)->uid;
+	f->access = fi->flags & O_ACCMODE;
 	if (call.node.row->show == cpus_show || (writes && call.node.row->parse))
 		f->rights = caller_rights(&call);
 	if (writes && call.node.row->store == format_store)
@@ -188,11 +188,14 @@ static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		}
 		return;
 	}
+	if (call.node.row->give) {
+		stream_reply(req, f);
+		return;
+	}
 	fi->fh = (uint64_t)(uintptr_t)f;
 	fi->direct_io = 1;
 	fi->noflush = 1;
-	/* Who is gone by now never closes it. */
-	if ((call.node.row->give ? reply_stream(req, fi) : fuse_reply_open(req, fi)) < 0)
+	if (fuse_reply_open(req, fi) < 0) /* who is gone by now never closes it */
 		file_free(f);
 }
 
@@ -247,10 +250,9 @@ static void fs_read(
 		memory_read(req, f->shared, size, (size_t)off);
 		return;
 	}
-	if (!begin(req, ino, &call))
+	if (!call_begin_open(req, ino, fi, &call))
 		return;
 	row = call.node.row;
-	call.file = f;
 	call.size = size;
 	call.off = (size_t)off;
 	if (row->give) {
@@ -313,9 +315,8 @@ static void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t siz
 	struct call call;
 
 	(void)off;
-	if (!begin(req, ino, &call))
+	if (!call_begin_open(req, ino, fi, &call))
 		return;
-	call.file = (struct file *)(uintptr_t)fi->fh;
 	call.size = size;
 	store(&call, (struct slice){buf, size});
 }
@@ -328,14 +329,8 @@ static void make_context(struct call *dir, const char *name)
 	struct call child;
 	struct err e;
 
-	if (!caller_in(dir->req, &dir->fs->config.sys_group) &&
-		!caller_in(dir->req, &dir->fs->config.thread_group)) {
-		refuse(dir, EPERM,
-			"making contexts needs membership of the group in "
-			"config/sys_group or config/thread_group");
-		return;
-	}
-	if (object_make(&dir->fs->objects, name, who->uid, who->gid, &ctx, &e) < 0) {
+	if (caller_may_make(dir, &e) < 0 ||
+		object_make(&dir->fs->objects, name, who->uid, who->gid, &ctx, &e) < 0) {
 		call_fail(dir, &e);
 		return;
 	}
@@ -347,13 +342,12 @@ static void make_context(struct call *dir, const char *name)
 
 static void make_set(struct call *dir, const char *name)
 {
+	struct command cmd = {.verb = CMD_EVTSET_NEW};
 	struct err e;
-	uint16_t id;
 
-	if (command_parse_evtset_id(name, &id, &e) < 0)
+	if (command_parse_evtset_id(name, &cmd.evtset.id, &e) < 0 ||
+		call_make_set(dir, &cmd, &e) < 0)
 		call_fail(dir, &e);
-	else
-		call_make_set(dir, id);
 }
 
 static void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
@@ -361,7 +355,7 @@ static void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 	struct call dir;
 
 	(void)mode;
-	if (!begin(req, parent, &dir))
+	if (!call_begin(req, parent, &dir))
 		return;
 	switch (dir.node.row->is) {
 	case DIR_CTXS:
@@ -377,12 +371,19 @@ static void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 	}
 }
 
+static void remove_context(struct call *call)
+{
+	if (context_destroy(call->ctx, call->req) < 0)
+		fuse_reply_err(call->req, ENOMEM);
+}
+
 /* A loaded context is stopped and unloaded, as the specification's close() does (3.1.15). */
 static void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+	struct command cmd = {.verb = CMD_EVTSET_DELETE};
 	struct call dir, child;
 
-	if (!begin(req, parent, &dir))
+	if (!call_begin(req, parent, &dir))
 		return;
 	if (node_lookup(&dir, name, &child) < 0) {
 		fuse_reply_err(req, ENOENT);
@@ -391,14 +392,15 @@ static void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	switch (dir.node.row->is) {
 	case DIR_CTXS:
 		uid_error_set(dir.fs, fuse_req_ctx(req)->uid, NULL);
-		call_destroy(&child);
+		remove_context(&child);
 		break;
 	case DIR_CHILDREN:
 		context_set_error(dir.ctx, NULL);
-		call_destroy(&child);
+		remove_context(&child);
 		break;
 	case DIR_SETS:
-		call_remove_set(&child);
+		cmd.evtset.id = (uint16_t)child.set;
+		call_ask(&child, &cmd);
 		break;
 	default:
 		refuse(&dir, EPERM, "only contexts and event sets can be removed");
@@ -409,7 +411,7 @@ static void refuse_in(fuse_req_t req, fuse_ino_t ino)
 {
 	struct call dir;
 
-	if (begin(req, ino, &dir))
+	if (call_begin(req, ino, &dir))
 		refuse(&dir, EPERM, "files of this tree are neither made, renamed nor removed");
 }
 
@@ -456,7 +458,7 @@ static void fs_statfs(fuse_req_t req, fuse_ino_t ino)
 	struct statvfs st = {.f_bsize = 4096, .f_frsize = 4096, .f_namemax = CTX_NAME_MAX};
 	struct call call;
 
-	if (!begin(req, ino, &call))
+	if (!call_begin(req, ino, &call))
 		return;
 	st.f_files = call.fs->objects.count;
 	fuse_reply_statfs(req, &st);
@@ -478,6 +480,7 @@ const struct fuse_lowlevel_ops fs_ops = {
 	.create = fs_create,
 	.getattr = fs_getattr,
 	.init = fs_init,
+	.ioctl = fs_ioctl,
 	.link = fs_link,
 	.lookup = fs_lookup,
 	.mkdir = fs_mkdir,

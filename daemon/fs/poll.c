@@ -75,7 +75,8 @@ void fs_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct f
 	struct call call;
 
 	fs->requests++;
-	if (node_call(fs, req, ino, &call) < 0) {
+	if (node_call(fs, req, ino, &call) < 0 ||
+		(f->ctx && f->ctx->closed && f->node.row->clone)) {
 		if (ph)
 			fuse_pollhandle_destroy(ph);
 		fuse_reply_poll(req, POLLERR | POLLHUP);

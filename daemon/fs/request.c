@@ -15,8 +15,8 @@
 struct request {
 	struct job job;
 	struct call call;
-	struct object *set;             /* CMD_EVTSET_NEW: it waits to be inserted */
-	struct smpl *smpl;              /* CMD_FORMAT: it waits to be the context's */
+	struct object *set;             /* CMD_EVTSET_NEW: it waits to be inserted, if it is new */
+	struct smpl *smpl;              /* CMD_FORMAT, CMD_SETUP: it waits to be the context's */
 	struct publication publication; /* comes before the answer, if its s is not NULL */
 	uint64_t id;
 	struct request **at; /* the link that points here while it is pending; NULL: answered */
@@ -207,6 +207,10 @@ static void answer_set(struct request *r)
 
 static void answer(struct request *r)
 {
+	if (r->call.packet) {
+		clone_took(&r->call, &r->job.cmd, r->job.rc, &r->job.err);
+		return;
+	}
 	switch (r->job.cmd.verb) {
 	case CMD_READ:
 	case CMD_INFO:
@@ -237,6 +241,8 @@ static void follow(struct request *r)
 	struct object *set;
 
 	if (r->job.cmd.verb == CMD_EVTSET_NEW) {
+		if (!r->set)
+			return;
 		if (r->job.rc == 0 && !ctx->closed)
 			object_set_insert(objs, r->set);
 		else
@@ -247,9 +253,9 @@ static void follow(struct request *r)
 		set = object_set_from(ctx, r->job.cmd.evtset.id);
 		pollers_close(ctx, set->serial);
 		object_set_remove(objs, set);
-	} else if (r->job.cmd.verb == CMD_FORMAT && r->job.rc == 0) {
+	} else if (r->smpl && r->job.rc == 0) {
 		smpl_install(r->call.fs, ctx, r->smpl);
-	} else if (r->job.cmd.verb == CMD_FORMAT) {
+	} else if (r->smpl) {
 		smpl_free(r->smpl);
 	} else if (r->job.cmd.verb == CMD_LIVE) {
 		live_follow(&r->call, r->job.rc);
@@ -266,6 +272,8 @@ static void finish(void *arg)
 		answer(r);
 	else if (job->cmd.verb == CMD_LIVE)
 		file_free(r->call.file); /* the kernel knows of none */
+	else
+		free(r->call.packet);
 	context_unref(r->call.ctx);
 	command_free(&job->cmd);
 	free(r);
@@ -287,13 +295,14 @@ static bool tells_state(enum cmd_verb verb)
 	return verb == CMD_STOP || verb == CMD_UNLOAD || verb == CMD_RESTART || verb == CMD_INFO;
 }
 
-/* Takes @cmd, also if there is no memory. */
+/* Takes @cmd and the call's packet, also if there is no memory. */
 static struct request *request_new(struct call *call, struct command *cmd)
 {
 	struct request *r = malloc(sizeof(*r)); /* calloc() is the slower one, by far */
 
 	if (!r) {
 		command_free(cmd);
+		free(call->packet);
 		fuse_reply_err(call->req, ENOMEM);
 		return NULL;
 	}
@@ -332,38 +341,32 @@ bool call_ask(struct call *call, struct command *cmd)
 	return r;
 }
 
-void call_make_set(struct call *dir, uint16_t id)
+int call_make_set(struct call *call, struct command *cmd, struct err *e)
 {
-	struct command cmd = {.verb = CMD_EVTSET_NEW, .evtset.id = id};
-	struct object *set;
+	uint16_t id = cmd->evtset.id;
+	const struct object *there = object_set_from(call->ctx, id);
+	struct object *set = NULL;
 	struct request *r;
-	struct err e;
 
-	if (object_set_reserve(dir->ctx, id, &set, &e) < 0) {
-		call_fail(dir, &e);
-		return;
-	}
-	r = request_new(dir, &cmd);
-	if (!r) {
+	if (!there || there->set != id)
+		if (object_set_reserve(call->ctx, id, &set, e) < 0)
+			return -e->no;
+	r = request_new(call, cmd);
+	if (r) {
+		r->set = set;
+		ask(r);
+	} else if (set) {
 		object_set_cancel(set);
-		return;
 	}
-	r->set = set;
-	ask(r);
+	return 0;
 }
 
-void call_remove_set(struct call *call)
+void call_set_up(struct call *call, struct command *cmd, struct smpl *s)
 {
-	struct command cmd = {.verb = CMD_EVTSET_DELETE, .evtset.id = (uint16_t)call->set};
+	struct request *r;
 
-	call_ask(call, &cmd);
-}
-
-void call_set_format(struct call *call, struct smpl *s)
-{
-	struct command cmd = smpl_command(s);
-	struct request *r = request_new(call, &cmd);
-
+	cmd->smpl = smpl_sampling(s);
+	r = request_new(call, cmd);
 	if (!r) {
 		smpl_free(s);
 		return;

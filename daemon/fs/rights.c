@@ -2,6 +2,7 @@
 /* What a caller may do, by his own credentials: never by those of the daemon. */
 #include "daemon/fs/fs_i.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,17 @@ bool caller_in(fuse_req_t req, const struct group_rule *rule)
 	if (rule->kind == GROUP_NONE)
 		return false;
 	return who->gid == rule->gid || in_supplementary(req, rule->gid);
+}
+
+int caller_may_make(const struct call *call, struct err *e)
+{
+	const struct config *c = &call->fs->config;
+
+	if (caller_in(call->req, &c->sys_group) || caller_in(call->req, &c->thread_group))
+		return 0;
+	return err_set(e, EPERM,
+		"making contexts needs membership of the group in config/sys_group or "
+		"config/thread_group");
 }
 
 struct rights caller_rights(const struct call *call)

@@ -13,6 +13,8 @@
 const struct row rows[] = {
 	{DIR_ROW(DIR_NONE, DIR_ROOT, "/", 0755)},
 	{FILE_ROW(DIR_ROOT, "version", 0444), .show = version_show},
+	{FILE_ROW(DIR_ROOT, "clone", 0666), .clone = true, .open = clone_open, .ask = msg_ask,
+		.give = msg_give, .news = msg_news, .store = clone_store},
 	{FILE_ROW(DIR_ROOT, "last_error", 0444), .show = last_error_show},
 	{FILE_ROW(DIR_ROOT, "cpus", 0444), .show = cpus_show},
 	{FILE_ROW(DIR_ROOT, "stats", 0444), .show = stats_show},

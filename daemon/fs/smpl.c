@@ -29,14 +29,14 @@ static int answered(const pfm_buffer_fmt_t *fmt, int rc, const char *to, struct 
 		fmt->fmt_name, to, err_name(rc < 0 ? -rc : rc));
 }
 
-static int make_buffer(struct fs *fs, const struct fs_context *ctx, struct smpl *s, struct err *e)
+static int make_buffer(
+	struct fs *fs, const struct fs_context *ctx, unsigned flags, struct smpl *s, struct err *e)
 {
 	size_t size = 0;
 	int rc = 0;
 
 	if (s->fmt->fmt_getsize)
-		rc = answered(s->fmt, s->fmt->fmt_getsize(atomic_load(&ctx->flags), s->arg, &size),
-			"that size", e);
+		rc = answered(s->fmt, s->fmt->fmt_getsize(flags, s->arg, &size), "that size", e);
 	if (rc < 0 || !size)
 		return rc;
 	rc = memory_afford(fs, ctx, s->memlock, shared_room(size), context_memory(ctx), e);
@@ -45,9 +45,9 @@ static int make_buffer(struct fs *fs, const struct fs_context *ctx, struct smpl 
 	return rc;
 }
 
-static int prepare(struct fs *fs, const struct fs_context *ctx, struct smpl *s, struct err *e)
+static int prepare(
+	struct fs *fs, const struct fs_context *ctx, unsigned flags, struct smpl *s, struct err *e)
 {
-	unsigned flags = atomic_load(&ctx->flags);
 	const struct pmu *pmu = fs->be->pmu;
 	uint16_t npmds = (uint16_t)(pmu->npmds + pmu->nvirtuals);
 	int rc = 0;
@@ -56,7 +56,7 @@ static int prepare(struct fs *fs, const struct fs_context *ctx, struct smpl *s, 
 		rc = answered(
 			s->fmt, s->fmt->fmt_validate(flags, npmds, s->arg), "its arguments", e);
 	if (rc == 0)
-		rc = make_buffer(fs, ctx, s, e);
+		rc = make_buffer(fs, ctx, flags, s, e);
 	if (rc == 0 && s->fmt->fmt_init)
 		rc = answered(s->fmt, s->fmt->fmt_init(flags, s->arg, s->mem ? s->mem->mem : NULL),
 			"to begin", e);
@@ -74,7 +74,7 @@ int smpl_new(const struct call *call, struct slice text, struct smpl **out, stru
 	s->memlock = call->file->memlock;
 	rc = format_parse(text, &s->fmt, &s->arg, e);
 	if (rc == 0 && s->fmt)
-		rc = prepare(call->fs, call->ctx, s, e);
+		rc = prepare(call->fs, call->ctx, atomic_load(&call->ctx->flags), s, e);
 	if (rc < 0)
 		smpl_free(s);
 	else
@@ -82,24 +82,27 @@ int smpl_new(const struct call *call, struct slice text, struct smpl **out, stru
 	return rc;
 }
 
-/* The same format and arguments, for another context. */
-static int again(struct fs *fs, const struct smpl *from, const struct fs_context *ctx,
-	struct smpl **out, struct err *e)
+/* @fmt with a copy of @arg, for @ctx with @flags. */
+static int make(struct fs *fs, const struct fs_context *ctx, unsigned flags,
+	const pfm_buffer_fmt_t *fmt, const void *arg, uint64_t memlock, struct smpl **out,
+	struct err *e)
 {
 	struct smpl *s = calloc(1, sizeof(*s));
 	int rc = 0;
 
 	if (!s)
 		return err_set(e, ENOMEM, "no memory");
-	s->fmt = from->fmt;
-	s->memlock = from->memlock;
-	s->arg = from->arg ? malloc(s->fmt->fmt_arg_size) : NULL;
-	if (s->arg)
-		memcpy(s->arg, from->arg, s->fmt->fmt_arg_size);
-	else if (from->arg)
-		rc = err_set(e, ENOMEM, "no memory");
-	if (rc == 0)
-		rc = prepare(fs, ctx, s, e);
+	s->fmt = fmt;
+	s->memlock = memlock;
+	if (fmt && fmt->fmt_arg_size) {
+		s->arg = malloc(fmt->fmt_arg_size);
+		if (s->arg)
+			memcpy(s->arg, arg, fmt->fmt_arg_size);
+		else
+			rc = err_set(e, ENOMEM, "no memory");
+	}
+	if (rc == 0 && fmt)
+		rc = prepare(fs, ctx, flags, s, e);
 	if (rc < 0)
 		smpl_free(s);
 	else
@@ -107,15 +110,30 @@ static int again(struct fs *fs, const struct smpl *from, const struct fs_context
 	return rc;
 }
 
-struct command smpl_command(const struct smpl *s)
+int smpl_choose(const struct call *call, unsigned flags, struct slice format, struct slice arg,
+	struct smpl **out, struct err *e)
 {
-	struct command cmd = {.verb = CMD_FORMAT, .smpl.fmt = s->fmt};
+	const pfm_buffer_fmt_t *fmt = format_find(format);
+	size_t size = fmt ? fmt->fmt_arg_size : 0;
+
+	if (format.n && !fmt)
+		return err_set(e, EINVAL, "no format '%.*s': see MNT/formats", SLICE_ARG(format));
+	if (arg.n != size)
+		return err_set(e, EINVAL,
+			"the argument has %zu bytes, not %zu: see the format's header", arg.n,
+			size);
+	return make(call->fs, call->ctx, flags, fmt, arg.p, call->file->memlock, out, e);
+}
+
+struct sampling smpl_sampling(const struct smpl *s)
+{
+	struct sampling out = {.fmt = s->fmt};
 
 	if (s->mem) {
-		cmd.smpl.buf = s->mem->mem;
-		cmd.smpl.size = s->mem->size;
+		out.buf = s->mem->mem;
+		out.size = s->mem->size;
 	}
-	return cmd;
+	return out;
 }
 
 /* An unloaded context is the session thread's: the command is done when it is submitted. */
@@ -126,14 +144,15 @@ static void keep_job(struct job *job)
 
 int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *to, struct err *e)
 {
-	struct job job = {.tenant = &to->tenant, .done = keep_job};
+	struct job job = {.tenant = &to->tenant, .cmd.verb = CMD_FORMAT, .done = keep_job};
+	const struct smpl *old = from->smpl;
 	struct smpl *s = NULL;
 
-	if (!from->smpl || !from->smpl->fmt)
+	if (!old || !old->fmt)
 		return 0;
-	if (again(fs, from->smpl, to, &s, e) < 0)
+	if (make(fs, to, atomic_load(&to->flags), old->fmt, old->arg, old->memlock, &s, e) < 0)
 		return -e->no;
-	job.cmd = smpl_command(s);
+	job.cmd.smpl = smpl_sampling(s);
 	engine_submit(fs->eng, &job);
 	if (job.rc < 0) {
 		smpl_free(s);

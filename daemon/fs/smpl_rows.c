@@ -32,12 +32,13 @@ int format_show(struct call *call, struct text *out, struct err *e)
 
 int format_store(struct call *call, struct slice text, struct err *e)
 {
+	struct command cmd = {.verb = CMD_FORMAT};
 	struct smpl *s;
 	int rc = smpl_new(call, slice_trim(text), &s, e);
 
 	if (rc < 0)
 		return rc;
-	call_set_format(call, s);
+	call_set_up(call, &cmd, s);
 	return CALL_LATER;
 }
 
