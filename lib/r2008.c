@@ -113,7 +113,7 @@ static void pmd_to(const struct target *t, const void *theirs, void *ours)
 	(void)t;
 	if (flags & ~(uint32_t)(PFM_PMDFL_SMPL | PFM_PMDFL_SWITCH | PFM_PMDFL_OVFL_NOTIFY |
 				PFM_PMDFL_RANDOM))
-		return fail(EINVAL);
+		to->flags = FLAG_INVALID;
 	to->num = from->reg_num;
 	to->set = from->reg_set;
 	to->value = from->reg_value;
