@@ -15,8 +15,8 @@ int target_get(struct target *t, int fd)
 {
 	struct statx st;
 
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) < 0 ||
-		!mount_has_device(st.stx_dev_major, st.stx_dev_minor))
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) < 0 ||
+		!S_ISREG(st.stx_mode) || !mount_has_device(st.stx_dev_major, st.stx_dev_minor))
 		return fail(EBADF);
 	t->fd = fd;
 	t->inode = st.stx_ino;
@@ -29,8 +29,8 @@ int target_here(struct target *t, int fd)
 
 	if (target_get(t, fd) < 0)
 		return -1;
-	if (!known_get(t->inode, &k) || k.cpu == KNOWN_NO_CPU || k.cpu == load_this_cpu() ||
-		load_from_anywhere())
+	known_get(t->inode, &k);
+	if (k.cpu == KNOWN_NO_CPU || k.cpu == load_this_cpu() || load_from_anywhere())
 		return 0;
 	return fail(EBUSY);
 }
@@ -71,7 +71,8 @@ bool target_state_is(const struct target *t, const char *word)
 	size_t at = strlen(path), n = 0;
 	int err = errno;
 
-	if (!known_get(t->inode, &k))
+	known_get(t->inode, &k);
+	if (k.number == KNOWN_NO_NUMBER)
 		return false;
 	do {
 		digits[n++] = (char)('0' + k.number % 10);

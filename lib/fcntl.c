@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * fcntl(2), for signals at notifications (specification 3.3.7): the kernel lets owner, signal and
- * O_ASYNC of a FUSE file be set, but raises no signal. So it keeps them, over fork, exec and dup,
- * and the daemon is told of them whenever they change. For any other descriptor, and for what is
- * not about signals, this is the C library's.
+ * fcntl(2), for signals at notifications (specification 3.3.7). The kernel keeps the owner and the
+ * signal of a FUSE file, over fork, exec and dup, but raises none and does not keep O_ASYNC: that
+ * is known here, and the daemon is told whenever one of the three changes. For any other
+ * descriptor, and for what is not about signals, this is the C library's.
  */
 #include "lib/lib_i.h"
 
@@ -20,90 +20,99 @@ int __fcntl(int fd, int cmd, ...);
 int by_fcntl(int fd, int cmd, ...) __asm__("fcntl");
 int by_fcntl64(int fd, int cmd, ...) __asm__("fcntl64");
 
-/* Who is to be signalled, by what the kernel keeps. */
+/* Who is to be signalled, by what the kernel keeps. Without a signal of choice it is SIGIO. */
 static int wanted(int fd, struct pfm_ioc_signal *s)
 {
 	struct f_owner_ex owner;
-	int flags = __fcntl(fd, F_GETFL), sig = __fcntl(fd, F_GETSIG);
+	int sig = __fcntl(fd, F_GETSIG);
 
-	if (flags < 0 || sig < 0 || __fcntl(fd, F_GETOWN_EX, &owner) < 0)
+	if (sig < 0 || __fcntl(fd, F_GETOWN_EX, &owner) < 0)
 		return -1;
-	s->fd = fd;
+	if (!owner.pid)
+		return 0; /* as with kernels: nobody is signalled */
+	if (owner.type == F_OWNER_PGRP)
+		return fail(EINVAL);
+	s->sig = sig ? sig : SIGIO;
 	s->owner = owner.pid;
 	s->type = owner.type == F_OWNER_TID ? PFM_IOC_OWNER_TID : PFM_IOC_OWNER_PID;
-	/* As with kernels, it takes all of it, and without a signal of choice it is SIGIO. */
-	if (flags & O_ASYNC && owner.pid)
-		s->sig = sig ? sig : SIGIO;
-	return owner.type == F_OWNER_PGRP && owner.pid ? fail(EINVAL) : 0;
+	s->fd = fd;
+	return 0;
 }
 
-static int tell(int fd)
+static int tell(const struct target *t, bool async)
 {
 	struct pfm_ioc_signal s = {0};
-	struct target t;
 
-	if (target_get(&t, fd) < 0 || wanted(fd, &s) < 0)
+	if (async && wanted(t->fd, &s) < 0)
 		return -1;
-	/* 0 would be the caller. */
-	if (!s.sig)
-		s.owner = 0;
-	return target_command(&t, PFM_IOC_SIGNAL, &s);
+	return target_command(t, PFM_IOC_SIGNAL, &s);
 }
 
-/* What was in force before, if the daemon refuses. */
-struct before {
-	int flags, sig;
+/* O_ASYNC on or off, and the other flags. */
+static int set_flags(const struct target *t, int flags, struct known *k)
+{
+	bool async = flags & O_ASYNC;
+
+	if (async != k->async) {
+		if (tell(t, async) < 0)
+			return -1;
+		k->async = async;
+		known_set(t->inode, k);
+	}
+	return __fcntl(t->fd, F_SETFL, flags & ~O_ASYNC);
+}
+
+static int get_flags(const struct target *t, const struct known *k)
+{
+	int flags = __fcntl(t->fd, F_GETFL);
+
+	return flags < 0 || !k->async ? flags : flags | O_ASYNC;
+}
+
+/* An owner or a signal; what was there comes back if the daemon refuses. */
+static int set_whom(const struct target *t, int cmd, void *arg, const struct known *k)
+{
 	struct f_owner_ex owner;
-};
+	int sig = __fcntl(t->fd, F_GETSIG), rc, err;
 
-static void remember(int fd, struct before *b)
-{
-	b->flags = __fcntl(fd, F_GETFL);
-	b->sig = __fcntl(fd, F_GETSIG);
-	if (__fcntl(fd, F_GETOWN_EX, &b->owner) < 0)
-		b->owner.pid = 0;
-}
-
-static void take_back(int fd, int cmd, struct before *b)
-{
-	int err = errno;
-
-	if (cmd == F_SETFL)
-		__fcntl(fd, F_SETFL, b->flags);
-	else if (cmd == F_SETSIG)
-		__fcntl(fd, F_SETSIG, b->sig);
+	if (sig < 0 || __fcntl(t->fd, F_GETOWN_EX, &owner) < 0)
+		return -1;
+	rc = __fcntl(t->fd, cmd, arg);
+	if (rc < 0 || !k->async || tell(t, true) == 0)
+		return rc;
+	err = errno;
+	if (cmd == F_SETSIG)
+		__fcntl(t->fd, F_SETSIG, sig);
 	else
-		__fcntl(fd, F_SETOWN_EX, &b->owner);
-	errno = err;
+		__fcntl(t->fd, F_SETOWN_EX, &owner);
+	return fail(err);
 }
 
-static bool about_signals(int fd, int cmd, const void *arg)
+static bool about_signals(int cmd)
 {
-	if (cmd == F_SETFL)
-		return ((int)(intptr_t)arg ^ __fcntl(fd, F_GETFL)) & O_ASYNC;
-	return cmd == F_SETOWN || cmd == F_SETOWN_EX || cmd == F_SETSIG;
+	return cmd == F_SETFL || cmd == F_GETFL || cmd == F_SETOWN || cmd == F_SETOWN_EX ||
+	       cmd == F_SETSIG;
 }
 
 static int control(int fd, int cmd, void *arg)
 {
 	struct target t;
-	struct before b;
-	int err = errno, rc;
+	struct known k;
+	int err = errno;
 
-	if (!about_signals(fd, cmd, arg) || target_get(&t, fd) < 0) {
+	if (!about_signals(cmd) || target_get(&t, fd) < 0) {
 		errno = err;
 		return __fcntl(fd, cmd, arg);
 	}
-	remember(fd, &b);
-	rc = __fcntl(fd, cmd, arg);
-	if (rc < 0)
-		return rc;
-	if (tell(fd) < 0) {
-		take_back(fd, cmd, &b);
-		return -1;
+	known_get(t.inode, &k);
+	switch (cmd) {
+	case F_SETFL:
+		return set_flags(&t, (int)(intptr_t)arg, &k);
+	case F_GETFL:
+		return get_flags(&t, &k);
+	default:
+		return set_whom(&t, cmd, arg, &k);
 	}
-	errno = err;
-	return rc;
 }
 
 /* An argument, if there is one, is an int or a pointer; either is in this. */

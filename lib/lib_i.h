@@ -32,12 +32,14 @@ int copy_string(char *to, const char *theirs, size_t size);
 
 /* ---- known.c: what this process knows of its contexts ---- */
 enum { KNOWN_NO_CPU = -1 };
+#define KNOWN_NO_NUMBER UINT64_MAX
 struct known {
 	uint64_t number; /* what the context is called in ctx/ */
+	int cpu;         /* that it is loaded on, or KNOWN_NO_CPU */
 	bool system_wide;
-	int cpu; /* that it is loaded on, or KNOWN_NO_CPU */
+	bool async; /* O_ASYNC is set: signals are asked for */
 };
-/* Who made @inode, or has loaded it, says what it is; others do not know (false). */
+/* Of a context that another program has made, nothing is known: false, and @k says so. */
 bool known_get(uint64_t inode, struct known *k);
 void known_set(uint64_t inode, const struct known *k);
 

@@ -26,7 +26,8 @@ bool load_is_system_wide(const struct target *t)
 {
 	struct known k;
 
-	return known_get(t->inode, &k) && k.system_wide;
+	known_get(t->inode, &k);
+	return k.system_wide;
 }
 
 static void note_cpu(const struct target *t, int cpu)
