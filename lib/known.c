@@ -49,12 +49,17 @@ static bool claim(struct place *p, uint64_t inode)
 /* An empty place, or that of an older one: numbers grow. NULL: others are at it. */
 static struct place *take(uint64_t inode)
 {
-	struct place *oldest = place(inode, 0);
+	uint64_t least = BEING_WRITTEN;
+	struct place *oldest = NULL;
 
-	for (unsigned i = 1; i < TRIES; i++)
-		if (atomic_load(&place(inode, i)->inode) < atomic_load(&oldest->inode))
+	for (unsigned i = 0; i < TRIES; i++) {
+		uint64_t has = atomic_load(&place(inode, i)->inode);
+		if (has < least) {
+			least = has;
 			oldest = place(inode, i);
-	return claim(oldest, atomic_load(&oldest->inode)) ? oldest : NULL;
+		}
+	}
+	return oldest && claim(oldest, least) ? oldest : NULL;
 }
 
 bool known_get(uint64_t inode, struct known *k)
