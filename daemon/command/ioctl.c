@@ -354,13 +354,13 @@ static int decode_signal(const struct packet *p, unsigned i, struct command *cmd
 
 static int decode_setup(const struct packet *p, unsigned i, struct command *cmd, struct err *e)
 {
+	const uint32_t known = PFM_IOC_FL_NOTIFY_BLOCK | PFM_IOC_FL_SYSTEM_WIDE |
+			       PFM_IOC_FL_OVFL_NO_MSG | PFM_IOC_FL_MAP_SETS;
 	struct pfm_ioc_setup in;
 
 	get(p, i, &in);
 	if (CHECK_RESERVED(in.reserved, e) < 0 ||
-		check_flags(in.flags,
-			PFM_IOC_FL_NOTIFY_BLOCK | PFM_IOC_FL_SYSTEM_WIDE | PFM_IOC_FL_OVFL_NO_MSG,
-			e) < 0)
+		check_flags(in.flags, known, e) < 0)
 		return -e->no;
 	if (in.arg_size != p->size - sizeof(in))
 		return err_set(e, EINVAL,
@@ -372,6 +372,7 @@ static int decode_setup(const struct packet *p, unsigned i, struct command *cmd,
 	cmd->flags = (in.flags & PFM_IOC_FL_NOTIFY_BLOCK ? CTX_NOTIFY_BLOCK : 0) |
 		     (in.flags & PFM_IOC_FL_SYSTEM_WIDE ? CTX_SYSTEM_WIDE : 0) |
 		     (in.flags & PFM_IOC_FL_OVFL_NO_MSG ? CTX_OVFL_NO_MSG : 0);
+	cmd->map_sets = in.flags & PFM_IOC_FL_MAP_SETS;
 	return 0;
 }
 

@@ -215,6 +215,7 @@ struct command {
 	uint16_t set;      /* CMD_LOAD, CMD_START: the set to activate first */
 	bool has_set;      /* ... if one was given */
 	unsigned flags;    /* CMD_FLAGS, CMD_SETUP */
+	bool map_sets;     /* CMD_SETUP: sets are to have live pages; not for the core */
 	int sig;           /* CMD_SIGNAL; 0: none any more */
 	bool process;      /* CMD_SIGNAL: @tid, or the caller, is a process */
 	bool has_fd;       /* CMD_SIGNAL: si_fd is to be */

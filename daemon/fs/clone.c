@@ -12,21 +12,52 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
+
+enum { MAPPED_SETS = 256 }; /* of one clone that have live pages, at most */
+
+/*
+ * What will be mapped of it is made later, but where it comes from must be told now. If that cannot
+ * be passed through, there is only a buffer, and that will be fed.
+ */
+static int make_area(struct call *call, struct file *f, struct err *e)
+{
+	struct fs *fs = call->fs;
+	size_t most = fs->config.smpl_buf_size_max + MAPPED_SETS * sizeof(struct pfm_live);
+	struct shared *s;
+
+	if (!fs->passthrough.on)
+		return 0;
+	if (shared_new_area(&fs->memory, most, &f->ctx->owner->buffers, &s, e) < 0)
+		return -e->no;
+	if (!shared_pass(s)) {
+		shared_unref(s);
+		return 0;
+	}
+	f->ctx->area = s;
+	if (shared_open(s, node_ino(&call->node), e) < 0)
+		return -e->no;
+	f->shared = s;
+	return 0;
+}
+
 int clone_open(struct call *call, struct file *f, struct err *e)
 {
 	const struct fuse_ctx *who = fuse_req_ctx(call->req);
 
-	if (call->ctx)
-		return err_set(e, ESTALE,
-			"it is a context already, of another open file: open clone by its name");
 	if (caller_may_make(call, e) < 0 || object_make_clone(&call->fs->objects, call->node.serial,
 						    who->uid, who->gid, &f->ctx, e) < 0)
 		return -e->no;
 	context_ref(f->ctx);
 	f->rights = caller_rights(call);
-	f->memlock = caller_memlock(call);
+	f->memlock = f->ctx->memlock = caller_memlock(call);
+	if (make_area(call, f, e) < 0)
+		return -e->no;
 	uid_error_set(call->fs, who->uid, NULL);
-	stream_reply(call->req, f);
+	if (f->shared)
+		memory_reply_passed(call->req, f, true);
+	else
+		stream_reply(call->req, f);
 	return 0;
 }
 
@@ -46,7 +77,89 @@ int clone_store(struct call *call, struct slice text, struct err *e)
 	return err_set(e, EINVAL, "commands are ioctls here: see perfmonfs/ioctl.h");
 }
 
-/* --- Commands */
+/* --- What is mapped of it */
+
+/* There are clients that do not map what a file does not have. */
+size_t clone_size(const struct fs_context *ctx)
+{
+	const struct shared *s = context_memory(ctx);
+
+	if (ctx->area)
+		return ctx->area->length;
+	return s ? s->size : 0;
+}
+
+void clone_read_page(struct call *call)
+{
+	if (call->file->shown)
+		memory_read(call->req, call->file->shown, call->size, call->off);
+	else
+		fuse_reply_buf(call->req, NULL, 0);
+}
+
+/* Its job is done when it is submitted: sets come, and are given pages, while it is unloaded. */
+static void keep_job(struct job *job)
+{
+	(void)job;
+}
+
+static bool is_free(struct fs_context *ctx, size_t at)
+{
+	bool taken = ctx->set0.cookie == at;
+
+	for (unsigned i = 0; i < ctx->nsets; i++)
+		taken = taken || ctx->sets[i]->cookie == at;
+	return !taken;
+}
+
+/* A page that a set which is gone has had, or a new one; 0: there is none. */
+static size_t find_page(struct fs *fs, struct fs_context *ctx)
+{
+	const size_t page = sizeof(struct pfm_live);
+	struct err ignored;
+	size_t at;
+
+	for (at = shared_room(ctx->area->size); at < ctx->area->length; at += shared_room(page))
+		if (at && is_free(ctx, at))
+			return at;
+	/* A page at 0, where there is no buffer, could not be told from none. */
+	do
+		if (memory_afford(fs, ctx, ctx->memlock, shared_room(page), NULL, &ignored) < 0 ||
+			shared_grow(ctx->area, page, &at, &ignored) < 0)
+			return 0;
+	while (!at);
+	return at;
+}
+
+static void map_set(struct fs *fs, struct fs_context *ctx, struct object *set)
+{
+	struct job job = {.tenant = &ctx->tenant, .done = keep_job};
+	size_t at = set->cookie || set->live ? 0 : find_page(fs, ctx);
+
+	if (!at)
+		return;
+	job.cmd = (struct command){
+		.verb = CMD_LIVE,
+		.evtset.id = (uint16_t)set->set,
+		.live = (struct pfm_live *)((char *)ctx->area->mem + at),
+		.rdpmc = live_rdpmc_allowed(fs),
+	};
+	engine_submit(fs->eng, &job);
+	if (job.rc == 0)
+		set->cookie = at;
+}
+
+/* One that cannot be had is no failure: counts can be read without. */
+void clone_map_sets(struct fs_context *ctx)
+{
+	struct fs *fs = link_entry(ctx->objs, struct fs, objects);
+
+	if (!ctx->area || !ctx->map_sets)
+		return;
+	map_set(fs, ctx, &ctx->set0);
+	for (unsigned i = 0; i < ctx->nsets; i++)
+		map_set(fs, ctx, ctx->sets[i]);
+}
 
 /* The packet goes back, with what came of it. */
 static void reply(struct call *call, int rc, const struct err *e)
@@ -72,26 +185,79 @@ static int check_load(const struct call *call, const struct command *cmd, struct
 	return 0;
 }
 
+static bool has_memory(const struct call *call)
+{
+	return call->file->shown || (call->ctx->area && call->ctx->area->length);
+}
+
 static int set_up(struct call *call, struct command *cmd, struct err *e)
 {
+	struct shared *area = call->ctx->area;
 	struct slice format, arg;
 	struct smpl *s;
+	int rc = 0;
 
 	packet_setup(call->packet, &format, &arg);
+	if (format.n && has_memory(call))
+		return err_set(
+			e, EBUSY, "this clone has a buffer or live pages already: open another");
 	if (smpl_choose(call, cmd->flags, format, arg, &s, e) < 0)
 		return -e->no;
-	call_set_up(call, cmd, s);
-	return 0;
+	if (s->mem)
+		rc = area ? shared_show(s->mem, area, e) : shared_feed(s->mem, e);
+	if (rc < 0)
+		smpl_drop(s);
+	else
+		call_set_up(call, cmd, s);
+	return rc;
+}
+
+/* A set-up that is answered when the buffer can be seen. */
+struct showing {
+	struct publication publication;
+	struct call call;
+};
+
+static void reply_shown(void *arg)
+{
+	CLEANUP_FREE struct showing *w = arg;
+
+	reply(&w->call, 0, NULL);
+}
+
+/* From when it has been fed for the first time. */
+static void show_buffer(struct call *call)
+{
+	struct shared *s = context_memory(call->ctx);
+	struct showing *w = malloc(sizeof(*w));
+	struct err e;
+
+	if (!w || shared_open(s, node_ino(&call->node), &e) < 0) {
+		free(w);
+		err_set(&e, ENOMEM, "no memory to show the buffer: close this clone");
+		reply(call, -e.no, &e);
+		return;
+	}
+	call->file->shown = s;
+	*w = (struct showing){{.after = reply_shown, .arg = w}, *call};
+	context_watch(call->fs, call->ctx);
+	shared_publish(s, &w->publication);
 }
 
 /* Negative: it has not been sent, nor answered. */
 static int send(struct call *call, struct command *cmd, struct err *e)
 {
+	const struct object *set;
+
 	switch (cmd->verb) {
 	case CMD_EVTSET_NEW:
 		return call_make_set(call, cmd, e);
 	case CMD_SETUP:
 		return set_up(call, cmd, e);
+	case CMD_EVTSET_READ:
+		set = object_set_from(call->ctx, cmd->evtset.id);
+		call->packet->cookie = set ? set->cookie : 0;
+		break;
 	case CMD_LOAD:
 		if (check_load(call, cmd, e) < 0)
 			return -e->no;
@@ -155,6 +321,8 @@ void clone_took(struct call *call, struct command *cmd, int rc, struct err *e)
 	packet_take(p, cmd, rc, e);
 	if (rc < 0)
 		reply(call, -e->no, e);
+	else if (cmd->verb == CMD_SETUP && cmd->smpl.buf)
+		show_buffer(call);
 	else
 		go_on(call);
 }

@@ -37,6 +37,8 @@ void file_free(struct file *f)
 	poller_forget(f);
 	if (f->node.row->clone && f->ctx)
 		clone_closed(f);
+	if (f->shown)
+		shared_close(f->shown);
 	if (f->shared)
 		shared_close(f->shared);
 	context_unref(f->ctx);

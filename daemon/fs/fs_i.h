@@ -93,6 +93,7 @@ struct file {
 	uint64_t memlock;        /* bytes his process may lock, if he may have memory made */
 	int access;              /* O_RDONLY, O_WRONLY or O_RDWR */
 	struct shared *shared;   /* held, if it is memory, or can be mapped besides */
+	struct shared *shown;    /* clone: held, the buffer that is fed to who has it mapped */
 	struct file *next, **at; /* all of them; the session thread's */
 
 	/* The newest handle, while somebody may wait; then it is among the context's pollers. */
@@ -220,6 +221,12 @@ void clone_closed(struct file *f);
 int clone_store(struct call *call, struct slice text, struct err *e);
 /* A command of the call's packet has been carried out, or has failed. */
 void clone_took(struct call *call, struct command *cmd, int rc, struct err *e);
+/* The bytes that the file can be seen to have. */
+size_t clone_size(const struct fs_context *ctx);
+/* A page fault of who has mapped it has the kernel read. */
+void clone_read_page(struct call *call);
+/* Sets have been made, or are to have pages from now on. */
+void clone_map_sets(struct fs_context *ctx);
 void fs_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned nr, void *arg, struct fuse_file_info *fi,
 	unsigned flags, const void *in, size_t in_size, size_t out_size);
 
@@ -273,6 +280,8 @@ struct smpl {
 /* What @text asks for, for the call's context: ready, but not in use yet. */
 int smpl_new(const struct call *call, struct slice text, struct smpl **out, struct err *e);
 void smpl_free(struct smpl *s);
+/* The same, for one that has never been installed. */
+void smpl_drop(struct smpl *s);
 /* Gives @to, which has none and no owner yet, the format of @from and a buffer like its. */
 int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *to, struct err *e);
 /* The same of a format's name or UUID ("": none) and its argument structure, for a context with
@@ -294,7 +303,8 @@ int memory_open(struct call *call, struct file *f, struct err *e);
 /* Answers an open of what is passed; @text: reads come to the daemon all the same. */
 void memory_reply_passed(fuse_req_t req, struct file *f, bool text);
 /* Answers an open of a stream: it has no position, so that read() and read() of one open file do
- * not wait for each other in the kernel, where no signal would end that. */
+ * not wait for each other in the kernel, where no signal would end that. What
+ * is passed cannot be one. */
 void stream_reply(fuse_req_t req, struct file *f);
 /* May the context's owner have @room bytes more, if he may lock @lock? Those of @old (or NULL) are
  * about to be given back, unless somebody has it open. ENOMEM, ENOSPC. */
@@ -308,6 +318,8 @@ int live_open(struct call *call, struct file *f, struct err *e);
 /* The owner has been asked to keep the page; then, unless the caller has gone away, the answer. */
 void live_follow(struct call *call, int rc);
 void live_answer(struct call *call, int rc, const struct err *e);
+/* May readers of its pages use RDPMC? */
+bool live_rdpmc_allowed(const struct fs *fs);
 int live_ask(const struct call *call, struct command *cmd, struct err *e);
 void live_print(const struct command *cmd, struct text *out);
 

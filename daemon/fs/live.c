@@ -41,7 +41,7 @@ static bool kernel_allows_rdpmc(void)
 }
 
 /* perf's counters move, the model's are none. */
-static bool rdpmc_allowed(const struct fs *fs)
+bool live_rdpmc_allowed(const struct fs *fs)
 {
 #if defined(__x86_64__) || defined(__i386__)
 	return strcmp(fs->be->ops->name, "msr") == 0 && kernel_allows_rdpmc();
@@ -88,7 +88,7 @@ int live_open(struct call *call, struct file *f, struct err *e)
 	struct command cmd = {.verb = CMD_LIVE, .evtset.id = (uint16_t)call->set};
 
 	f->memlock = caller_memlock(call);
-	if (!set->live && call->fs->passthrough.on && make_page(call, set, e) < 0)
+	if (!set->live && !set->cookie && call->fs->passthrough.on && make_page(call, set, e) < 0)
 		return -e->no;
 	if (!set->live) {
 		reply_text(call, f);
@@ -102,7 +102,7 @@ int live_open(struct call *call, struct file *f, struct err *e)
 		return 0;
 	}
 	cmd.live = set->live->mem;
-	cmd.rdpmc = rdpmc_allowed(call->fs);
+	cmd.rdpmc = live_rdpmc_allowed(call->fs);
 	if (!call_ask(call, &cmd))
 		file_free(f);
 	return 0;

@@ -44,7 +44,8 @@ struct object {
 	struct fs_context *ctx;
 	int set;             /* -1: the context itself */
 	struct shared *live; /* of a set: its page of live counts, if there is one, */
-	bool live_kept;      /* which the context's owner keeps */
+	bool live_kept;      /* which the context's owner keeps; */
+	uint64_t cookie;     /* or where it is in its context's area, which it has then */
 	struct object *hash_next;
 };
 
@@ -59,7 +60,10 @@ struct fs_context {
 	struct object self, set0;
 	struct object buffer; /* serial 0: there is none. Each buffer has another */
 	struct object clone;  /* serial 0: it was made by mkdir; see clone.c */
-	uint64_t number;      /* of a clone: its name */
+	uint64_t number;      /* of a clone: its name, */
+	struct shared *area;  /* what can be mapped of it, held; NULL: its buffer alone, */
+	bool map_sets;        /* and sets get live pages there, */
+	uint64_t memlock;     /* if who has opened it may lock so many bytes */
 	char *path;           /* below ctx/ */
 	const char *name;     /* the end of it: what its directory calls it */
 	struct owner *owner;

@@ -168,6 +168,11 @@ static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		refuse(&call, EACCES, "this file is read-only, for root too");
 		return;
 	}
+	if (call.node.row->clone && call.ctx) {
+		refuse(&call, ESTALE,
+			"it is a context already, of another open file: open clone by its name");
+		return;
+	}
 	f = file_new(&call);
 	if (!f) {
 		fuse_reply_err(req, ENOMEM);
@@ -255,6 +260,11 @@ static void fs_read(
 	row = call.node.row;
 	call.size = size;
 	call.off = (size_t)off;
+	/* The kernel names whoever reads, but nobody if it is itself for a page. */
+	if (row->clone && !fi->lock_owner) {
+		clone_read_page(&call);
+		return;
+	}
 	if (row->give) {
 		messages_read(&call, fi->flags & O_NONBLOCK);
 		return;

@@ -243,10 +243,12 @@ static void follow(struct request *r)
 	if (r->job.cmd.verb == CMD_EVTSET_NEW) {
 		if (!r->set)
 			return;
-		if (r->job.rc == 0 && !ctx->closed)
-			object_set_insert(objs, r->set);
-		else
+		if (r->job.rc < 0 || ctx->closed) {
 			object_set_cancel(r->set);
+			return;
+		}
+		object_set_insert(objs, r->set);
+		clone_map_sets(ctx);
 	} else if (r->job.cmd.verb == CMD_EVTSET_DELETE) {
 		if (r->job.rc < 0 || ctx->closed)
 			return;
@@ -255,8 +257,10 @@ static void follow(struct request *r)
 		object_set_remove(objs, set);
 	} else if (r->smpl && r->job.rc == 0) {
 		smpl_install(r->call.fs, ctx, r->smpl);
+		ctx->map_sets = ctx->map_sets || r->job.cmd.map_sets;
+		clone_map_sets(ctx);
 	} else if (r->smpl) {
-		smpl_free(r->smpl);
+		smpl_drop(r->smpl);
 	} else if (r->job.cmd.verb == CMD_LIVE) {
 		live_follow(&r->call, r->job.rc);
 	}
@@ -368,7 +372,7 @@ void call_set_up(struct call *call, struct command *cmd, struct smpl *s)
 	cmd->smpl = smpl_sampling(s);
 	r = request_new(call, cmd);
 	if (!r) {
-		smpl_free(s);
+		smpl_drop(s);
 		return;
 	}
 	r->smpl = s;

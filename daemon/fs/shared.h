@@ -10,6 +10,11 @@
  * Which it is, the first open decides: by trying. A piece of memory lives as long as somebody holds
  * a reference: its context, and each open file of it.
  *
+ * An area is passed before it has any memory, and grows at its end. It may be mapped by clients who
+ * can write to it: the kernel does not keep them from it where the file is open for writing. So the
+ * daemon writes to it but believes nothing that it reads there, and what it has to believe is kept
+ * elsewhere and fed to the area.
+ *
  * All functions are for the session thread, unless said otherwise. Nothing here knows libfuse.
  */
 #ifndef FS_SHARED_H
@@ -46,13 +51,19 @@ struct shared_pool {
 	const struct shared_ops *ops;
 	struct feed *feed;    /* NULL: until something is fed */
 	struct shared *limbo; /* passed ones that nobody refers to, but clients still map */
+	_Atomic(struct shared *) orphans; /* nobody refers to, but they still to an area */
 	struct shared_account all;
 };
 
 struct shared {
 	void *mem;   /* all zero at first */
 	size_t size; /* what was asked for, and the size of the file */
-	size_t room; /* whole pages: what it costs */
+	size_t room; /* whole pages: what it costs, */
+	int pieces;  /* as so many pieces of memory */
+
+	/* An area: */
+	size_t most;   /* what it can grow to; 0: it is none */
+	size_t length; /* what it has grown to; @size bytes of it are a buffer that is fed to it */
 
 	uint64_t serial; /* which inode number it goes by; see node.c */
 	uint64_t ino;    /* that number, since it was first opened */
@@ -66,12 +77,13 @@ struct shared {
 	unsigned opens; /* open files */
 
 	/* Fed: */
+	struct shared *area;   /* held: where it is fed to; NULL: the kernel's cache */
 	unsigned char *shadow; /* what clients see: the thread writes it, under the lock */
 	bool *stale;           /* pages of the shadow that the kernel has not got; the thread's */
 	pthread_mutex_t lock;  /* a leaf: guards the shadow */
 	struct shared *feed_next, **feed_at; /* those to be fed now and then; feed.c's lock */
 
-	struct shared *limbo_next;
+	struct shared *limbo_next; /* or of orphans */
 };
 
 /* When nobody refers to any of it. */
@@ -84,14 +96,27 @@ int shared_new(struct shared_pool *pool, size_t size, struct shared_account *acc
 	struct shared **out, struct err *e);
 /* What that will cost. */
 size_t shared_room(size_t size);
+
+/* An area that can grow to @most bytes. The same errors. */
+int shared_new_area(struct shared_pool *pool, size_t most, struct shared_account *account,
+	struct shared **out, struct err *e);
+/* Has @s, which is new, fed to @area, which has nothing yet, from its beginning on. The same
+ * errors, ENOSPC. */
+int shared_show(struct shared *s, struct shared *area, struct err *e);
+/* @size bytes more of it, all zero, from *@at on; that is on the next page. ENOMEM, ENOSPC. */
+int shared_grow(struct shared *area, size_t size, size_t *at, struct err *e);
+/* All of it is given back: who has it mapped gets SIGBUS. */
+void shared_clear(struct shared *area);
 struct shared *shared_ref(struct shared *s);
 void shared_unref(struct shared *s); /* any thread, unless it is passed; NULL is fine */
 
-/* Frees what no client maps any more. */
+/* Frees what no client maps any more, and orphans. */
 void shared_sweep(struct shared_pool *pool);
 
 /* Decides it before the first open: true if it is passed; otherwise that is still open. */
 bool shared_pass(struct shared *s);
+/* The same for feeding it. ENOMEM. */
+int shared_feed(struct shared *s, struct err *e);
 
 /* A file of it is opened, and closed: opening takes a reference, closing drops it. ENOMEM. */
 int shared_open(struct shared *s, uint64_t ino, struct err *e);

@@ -40,9 +40,9 @@ static int make_buffer(
 	if (rc < 0 || !size)
 		return rc;
 	rc = memory_afford(fs, ctx, s->memlock, shared_room(size), context_memory(ctx), e);
-	if (rc == 0)
-		rc = shared_new(&fs->memory, size, &ctx->owner->buffers, &s->mem, e);
-	return rc;
+	if (rc < 0)
+		return rc;
+	return shared_new(&fs->memory, size, &ctx->owner->buffers, &s->mem, e);
 }
 
 static int prepare(
@@ -174,6 +174,16 @@ void smpl_free(struct smpl *s)
 	free(s);
 }
 
+void smpl_drop(struct smpl *s)
+{
+	struct shared *area = s && s->mem && s->mem->area ? shared_ref(s->mem->area) : NULL;
+
+	smpl_free(s);
+	if (area)
+		shared_clear(area);
+	shared_unref(area);
+}
+
 void smpl_install(struct fs *fs, struct fs_context *ctx, struct smpl *s)
 {
 	object_set_buffer(&fs->objects, ctx, s->mem && !ctx->closed);
@@ -192,4 +202,6 @@ void context_gone(struct fs_context *ctx)
 	smpl_free(ctx->smpl);
 	ctx->smpl = NULL;
 	object_drop_live(ctx);
+	shared_unref(take_ptr(&ctx->area));
+	shared_sweep(&link_entry(ctx->objs, struct fs, objects)->memory);
 }

@@ -34,8 +34,11 @@ int format_store(struct call *call, struct slice text, struct err *e)
 {
 	struct command cmd = {.verb = CMD_FORMAT};
 	struct smpl *s;
-	int rc = smpl_new(call, slice_trim(text), &s, e);
+	int rc;
 
+	if (call->ctx->number)
+		return err_set(e, EBUSY, "the format of a clone is chosen by PFM_IOC_SETUP alone");
+	rc = smpl_new(call, slice_trim(text), &s, e);
 	if (rc < 0)
 		return rc;
 	call_set_up(call, &cmd, s);
@@ -46,7 +49,11 @@ struct shared *buffer_memory(const struct call *call, struct err *e)
 {
 	struct shared *s = context_memory(call->ctx);
 
-	if (!s)
+	if (!s) {
 		err_set(e, ENODEV, "there is no buffer: write a format that has one to 'format'");
+	} else if (call->ctx->number) {
+		err_set(e, ENODEV, "the buffer of a clone is mapped of that alone");
+		s = NULL;
+	}
 	return s;
 }

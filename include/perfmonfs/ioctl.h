@@ -31,6 +31,7 @@ enum {
 /* Context flags */
 #define PFM_IOC_FL_NOTIFY_BLOCK 0x01
 #define PFM_IOC_FL_SYSTEM_WIDE  0x02
+#define PFM_IOC_FL_MAP_SETS     0x10 /* event sets get live pages, see cookie */
 #define PFM_IOC_FL_OVFL_NO_MSG  0x80
 
 /* Flags of registers */
@@ -123,7 +124,8 @@ struct pfm_ioc_setinfo {
 	uint64_t act_duration; /* ns */
 	uint64_t avail_pmcs[PFM_IOC_BV];
 	uint64_t avail_pmds[PFM_IOC_BV];
-	uint64_t cookie; /* the offset at which its live page is mapped (perfmonfs/live.h) */
+	uint64_t cookie; /* the offset at which its live page is mapped (perfmonfs/live.h), with
+			    PFM_IOC_FL_MAP_SETS; 0: it has none, and READ_PMDS is the way */
 	uint64_t reserved[5];
 };
 
