@@ -2,26 +2,30 @@
 /*
  * Notification by signal (specification 3.3.7), as SIGIO: that of a FUSE file never comes, and no
  * process can send to another what the kernel sends (si_code POLL_IN). So it is sent for a pipe of
- * the daemon's: its reading end belongs to the thread to be notified, and something is written.
- * The kernel binds the pipe to that thread itself, so another that gets its number gets nothing.
+ * the daemon's: its reading end belongs to whom is to be notified, a thread or a process, and
+ * something is written. The kernel binds the pipe to that itself, so another that gets its number
+ * gets nothing.
  *
- * The kernel would ask whether the owner of the pipe may signal that thread; as that is root, the
+ * The kernel would ask whether the owner of the pipe may signal him; as that is root, the
  * question is asked here, each time.
  */
 #include "daemon/fs/fs_i.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
+#include "daemon/cpu/thread.h"
 
 struct notifier {
 	int in, out; /* the ends of the pipe */
-	pid_t tid;
+	struct f_owner_ex to;
 	uid_t uid;                   /* on whose behalf */
 	unsigned long long notified; /* how many notifications have been told */
 };
@@ -44,9 +48,11 @@ static bool proc_status(pid_t tid, const char *key, char line[256])
 	return false;
 }
 
-static bool exists(pid_t tid)
+static bool exists(const struct f_owner_ex *to)
 {
-	return syscall(SYS_tkill, tid, 0) == 0 || errno != ESRCH;
+	int rc = to->type == F_OWNER_TID ? (int)syscall(SYS_tkill, to->pid, 0) : kill(to->pid, 0);
+
+	return rc == 0 || errno != ESRCH;
 }
 
 /* As kill(2) has it, by real user ids. */
@@ -69,19 +75,29 @@ static bool same_namespace(pid_t caller)
 	return proc_status(caller, "NSpid:", line) && sscanf(line, "%d %d", &outer, &inner) == 1;
 }
 
-static int find_thread(const struct call *call, int named, pid_t *tid, struct err *e)
+/* 0: there is none any more. */
+static pid_t process_of(pid_t tid)
+{
+	char line[256];
+	int pid;
+
+	return proc_status(tid, "Tgid:", line) && sscanf(line, "%d", &pid) == 1 ? pid : 0;
+}
+
+static int find_owner(
+	const struct call *call, const struct command *cmd, struct f_owner_ex *to, struct err *e)
 {
 	pid_t caller = fuse_req_ctx(call->req)->pid;
 
+	to->type = cmd->process ? F_OWNER_PID : F_OWNER_TID;
 	if (!caller)
 		return err_set(e, EPERM,
 			"your PID namespace is not visible to the daemon: poll instead of signals");
-	if (named && !same_namespace(caller))
+	if (cmd->tid && !same_namespace(caller))
 		return err_set(e, EINVAL,
-			"tid=%d is a number of your own PID namespace: leave tid= out to name "
-			"yourself",
-			named);
-	*tid = named ? named : caller;
+			"%d is a number of your own PID namespace: leave it out to name yourself",
+			cmd->tid);
+	to->pid = cmd->tid ? cmd->tid : cmd->process ? process_of(caller) : caller;
 	return 0;
 }
 
@@ -107,20 +123,60 @@ static int notifier_new(struct notifier **out, struct err *e)
 	return 0;
 }
 
-/* First bound, then looked at: the thread that was looked at is the one that is bound, or dead. */
-static int bind_thread(struct notifier *n, int sig, struct err *e)
-{
-	const struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = n->tid};
+/* The kernel makes a table up to the highest descriptor: not megabytes for whatever number. */
+enum { MAX_ALIAS = 65536 };
 
-	if (fcntl(n->in, F_SETOWN_EX, &owner) < 0 || !exists(n->tid))
-		return err_set(e, ESRCH, "there is no thread %d", (int)n->tid);
-	if (!may_signal(n->uid, n->tid))
-		return err_set(e, EPERM, "thread %d is not yours", (int)n->tid);
-	if (fcntl(n->in, F_SETSIG, sig) < 0)
-		return err_set(e, EINVAL, "there is no signal %d", sig);
-	if (fcntl(n->in, F_SETFL, O_ASYNC | O_NONBLOCK) < 0)
-		return err_set(e, errno, "the kernel refuses signals: %s", err_name(errno));
-	return 0;
+/* A descriptor that is to become another one, for as long as the kernel takes note of that. */
+struct alias {
+	int fd, number;
+	int error;
+};
+
+static void *note_alias(void *arg)
+{
+	struct alias *a = arg;
+
+	if (unshare(CLONE_FILES) < 0 || dup2(a->fd, a->number) < 0 ||
+		fcntl(a->number, F_SETFL, O_ASYNC | O_NONBLOCK) < 0)
+		a->error = errno;
+	return NULL;
+}
+
+/*
+ * si_fd is the number that the descriptor had when O_ASYNC was set. In the daemon that number may
+ * be another's; but a thread with descriptors of its own can have it for a moment.
+ */
+static int set_async(const struct notifier *n, const struct command *cmd)
+{
+	struct alias a = {.fd = n->in, .number = cmd->fd};
+	pthread_t thread;
+
+	if (!cmd->has_fd || cmd->fd == n->in)
+		return fcntl(n->in, F_SETFL, O_ASYNC | O_NONBLOCK) < 0 ? errno : 0;
+	a.error = thread_start(&thread, note_alias, &a);
+	if (a.error)
+		return a.error;
+	pthread_join(thread, NULL);
+	return a.error;
+}
+
+/* First bound, then looked at: who was looked at is the one that is bound, or dead. */
+static int bind_owner(struct notifier *n, const struct command *cmd, struct err *e)
+{
+	const char *what = cmd->process ? "process" : "thread";
+	int no;
+
+	if (fcntl(n->in, F_SETOWN_EX, &n->to) < 0 || !exists(&n->to))
+		return err_set(e, ESRCH, "there is no %s %d", what, (int)n->to.pid);
+	if (!may_signal(n->uid, n->to.pid))
+		return err_set(e, EPERM, "%s %d is not yours", what, (int)n->to.pid);
+	if (fcntl(n->in, F_SETSIG, cmd->sig) < 0)
+		return err_set(e, EINVAL, "there is no signal %d", cmd->sig);
+	no = cmd->fd < MAX_ALIAS ? set_async(n, cmd) : EBADF;
+	if (no == EBADF)
+		return err_set(e, EINVAL, "fd %d is too high to be told of: dup2() it to a lower",
+			cmd->fd);
+	return no ? err_set(e, no, "the kernel refuses signals: %s", err_name(no)) : 0;
 }
 
 static int check_limit(const struct fs_context *ctx, struct err *e)
@@ -136,19 +192,18 @@ static int check_limit(const struct fs_context *ctx, struct err *e)
 int notifier_set(struct call *call, const struct command *cmd, struct err *e)
 {
 	struct fs_context *ctx = call->ctx;
+	struct f_owner_ex to = {0};
 	struct notifier *n = NULL;
-	pid_t tid = 0;
 
 	if (!cmd->sig) {
 		notifier_drop(ctx);
 		return 0;
 	}
-	if (check_limit(ctx, e) < 0 || find_thread(call, cmd->tid, &tid, e) < 0 ||
-		notifier_new(&n, e) < 0)
+	if (check_limit(ctx, e) < 0 || find_owner(call, cmd, &to, e) < 0 || notifier_new(&n, e) < 0)
 		return -e->no;
-	n->tid = tid;
+	n->to = to;
 	n->uid = call->file->uid;
-	if (bind_thread(n, cmd->sig, e) < 0) {
+	if (bind_owner(n, cmd, e) < 0) {
 		notifier_free(n);
 		return -e->no;
 	}
@@ -178,9 +233,9 @@ void notifier_raise(struct fs_context *ctx)
 	if (!n || n->notified == notified)
 		return;
 	n->notified = notified;
-	if (!exists(n->tid))
+	if (!exists(&n->to))
 		notifier_drop(ctx);
-	else if (may_signal(n->uid, n->tid))
+	else if (may_signal(n->uid, n->to.pid))
 		send_signal(n);
 }
 
