@@ -47,9 +47,14 @@ static int open_clone(void)
 
 int create_context(struct creation *c)
 {
+	const uint32_t known =
+		PFM_IOC_FL_NOTIFY_BLOCK | PFM_IOC_FL_SYSTEM_WIDE | PFM_IOC_FL_OVFL_NO_MSG;
 	struct target t;
 	int fd;
 
+	/* The commands have flags that no version of the calls has. */
+	if (c->flags & ~known)
+		return fail(EINVAL);
 	if (c->arg_size > CREATE_ARG_MAX)
 		return fail(E2BIG);
 	fd = open_clone();
