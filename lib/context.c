@@ -63,32 +63,34 @@ int target_plain(int fd, unsigned long cmd)
 	return target_here(&t, fd) < 0 ? -1 : target_command(&t, cmd, NULL);
 }
 
-bool target_state_is(const struct target *t, const char *word)
+/* The files of a context that this process has made. */
+int target_open(const struct target *t, const char *file, int flags)
 {
-	char path[64] = "ctx/", digits[24];
-	struct lines l;
+	char path[64] = "ctx/";
 	struct known k;
-	size_t at = strlen(path), n = 0;
-	int err = errno;
 
 	known_get(t->inode, &k);
-	if (k.number == KNOWN_NO_NUMBER)
-		return false;
-	do {
-		digits[n++] = (char)('0' + k.number % 10);
-		k.number /= 10;
-	} while (k.number);
-	while (n)
-		path[at++] = digits[--n];
-	strcpy(path + at, "/state");
-	if (lines_open_mount(&l, path) < 0) {
-		errno = err;
-		return false;
+	if (k.number == KNOWN_NO_NUMBER || strlen(file) > 32)
+		return fail(ENOENT);
+	char *end = lines_number(path + strlen(path), k.number);
+	*end = '/';
+	strcpy(end + 1, file);
+	return mount_open(path, flags | O_CLOEXEC);
+}
+
+bool target_state_is(const struct target *t, const char *word)
+{
+	struct lines l;
+	int err = errno, fd = target_open(t, "state", O_RDONLY);
+	bool is = false;
+
+	if (fd >= 0) {
+		lines_begin(&l, fd);
+		char *line = lines_next(&l);
+		char *state = line ? lines_word(&line) : NULL;
+		is = state && strcmp(state, word) == 0;
+		lines_close(&l);
 	}
-	char *line = lines_next(&l);
-	char *state = line ? lines_word(&line) : NULL;
-	bool is = state && strcmp(state, word) == 0;
-	lines_close(&l);
 	errno = err;
 	return is;
 }

@@ -56,6 +56,8 @@ int target_here(struct target *t, int fd);
 int target_command(const struct target *t, unsigned long cmd, void *arg);
 /* The same, unless monitoring is masked: then anybody may read (specification 3.1.4). */
 int target_to_read(struct target *t, int fd);
+/* Opens a file of the context's directory. ENOENT: another program has made it. */
+int target_open(const struct target *t, const char *file, int flags);
 /* Whether the context's state begins with the word @word, as far as that can be told. */
 bool target_state_is(const struct target *t, const char *word);
 /* The commands without an argument. */

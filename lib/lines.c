@@ -8,10 +8,15 @@
 
 #include "lib/lib_i.h"
 
-static int opened(struct lines *l, int fd)
+void lines_begin(struct lines *l, int fd)
 {
 	l->fd = fd;
 	l->begin = l->end = 0;
+}
+
+static int opened(struct lines *l, int fd)
+{
+	lines_begin(l, fd);
 	return fd < 0 ? -1 : 0;
 }
 
@@ -85,4 +90,19 @@ char *lines_word(char **line)
 	*line = *end ? end + 1 : NULL;
 	*end = 0;
 	return word;
+}
+
+char *lines_number(char *to, unsigned long long n)
+{
+	char digits[24];
+	size_t count = 0;
+
+	do {
+		digits[count++] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	while (count)
+		*to++ = digits[--count];
+	*to = 0;
+	return to;
 }

@@ -14,6 +14,8 @@ struct lines {
 	char room[LINES_ROOM];
 };
 
+/* Of a file that is open; lines_close() closes it. */
+void lines_begin(struct lines *l, int fd);
 /* lines_open: an absolute path; lines_open_mount: one below the mount. -1: errno. */
 int lines_open(struct lines *l, const char *path);
 int lines_open_mount(struct lines *l, const char *path);
@@ -23,5 +25,7 @@ void lines_close(struct lines *l);
 
 /* The next word of a line, which is cut off from it; NULL: no more. */
 char *lines_word(char **line);
+/* Writes a number in decimal; its end, where there is a NUL. */
+char *lines_number(char *to, unsigned long long n);
 
 #endif

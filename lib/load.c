@@ -6,9 +6,13 @@
 #include "lib/lib_i.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "lib/lines.h"
 
 bool load_from_anywhere(void)
 {
@@ -40,11 +44,50 @@ static void note_cpu(const struct target *t, int cpu)
 	known_set(t->inode, &k);
 }
 
+/* Whether somebody traces that thread. */
+static bool is_traced(uint32_t tid)
+{
+	char path[64] = "/proc/";
+	struct lines l;
+	bool traced = false;
+	char *line;
+
+	strcpy(lines_number(path + strlen(path), tid), "/status");
+	if (lines_open(&l, path) < 0)
+		return false;
+	while ((line = lines_next(&l)) != NULL)
+		if (strncmp(line, "TracerPid:", 10) == 0)
+			traced = strcmp(line, "TracerPid:\t0") != 0;
+	lines_close(&l);
+	return traced;
+}
+
+/* As clients have it stopped who trace it: the daemon then does without tracing it. */
+static int load_traced(const struct target *t, const struct pfm_ioc_load *load)
+{
+	char text[64] = "load tid=";
+	int fd = target_open(t, "ctl", O_WRONLY), err;
+	char *end = lines_number(text + strlen(text), load->target);
+	ssize_t n;
+
+	if (fd < 0)
+		return fail(EBUSY);
+	strcpy(end, " set=");
+	strcpy(lines_number(end + strlen(end), load->set), " ptrace=no");
+	n = write(fd, text, strlen(text));
+	err = errno;
+	close(fd);
+	return n < 0 ? fail(err) : 0;
+}
+
 int load_context(const struct target *t, struct pfm_ioc_load *load)
 {
 	if (load_is_system_wide(t) && (int)load->target != load_this_cpu() && !load_from_anywhere())
 		return fail(EINVAL);
-	if (target_command(t, PFM_IOC_LOAD, load) < 0)
+	int rc = target_command(t, PFM_IOC_LOAD, load);
+	if (rc < 0 && errno == EBUSY && !load_is_system_wide(t) && is_traced(load->target))
+		rc = load_traced(t, load);
+	if (rc < 0)
 		return -1;
 	note_cpu(t, (int)load->target);
 	return 0;
