@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include <perfmon/perfmon.h>
@@ -21,30 +20,16 @@ struct cpu {
 	uint64_t count;
 };
 
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0)
-		err(1, "running on CPU %d", cpu);
-}
-
 static void *monitor(void *arg)
 {
 	struct cpu *cpu = arg;
 	struct timespec wait = {(time_t)(cpu->ms / 1000), (long)(cpu->ms % 1000) * 1000000};
-	pfarg_ctx_t ctx;
-	pfarg_pmc_t pmc;
-	pfarg_pmd_t pmd;
-	pfarg_load_t load;
+	pfarg_ctx_t ctx = {0};
+	pfarg_pmc_t pmc = {0};
+	pfarg_pmd_t pmd = {0};
+	pfarg_load_t load = {0};
 	int fd;
 
-	memset(&ctx, 0, sizeof(ctx));
-	memset(&pmc, 0, sizeof(pmc));
-	memset(&pmd, 0, sizeof(pmd));
-	memset(&load, 0, sizeof(load));
 	pin(cpu->number);
 	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
 	fd = pfm_create_context(&ctx, NULL, NULL, 0);

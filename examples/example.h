@@ -5,6 +5,7 @@
 
 #include <err.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -19,6 +20,17 @@ static inline uint64_t number(const char *text)
 	if (errno || end == text || *end)
 		errx(2, "'%s' is no number", text);
 	return n;
+}
+
+/* Has the caller run on that CPU alone. */
+static inline void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+		err(1, "running on CPU %d", cpu);
 }
 
 /* @n page faults of the caller's */

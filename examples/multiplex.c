@@ -67,14 +67,12 @@ static void print_counts(int fd, uint16_t n)
 int main(int argc, char **argv)
 {
 	uint16_t n = (uint16_t)(argc - 2);
-	pfarg_ctx_t ctx;
-	pfarg_load_t load;
+	pfarg_ctx_t ctx = {0};
+	pfarg_load_t load = {0};
 	int fd;
 
 	if (argc < 3 || argc - 2 > MAX_SETS)
 		errx(2, "usage: multiplex FAULTS PMC0-VALUE...");
-	memset(&ctx, 0, sizeof(ctx));
-	memset(&load, 0, sizeof(load));
 	fd = pfm_create_context(&ctx, NULL, NULL, 0);
 	if (fd < 0)
 		err(1, "pfm_create_context");

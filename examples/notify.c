@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <perfmon/perfmon.h>
 
@@ -46,17 +45,13 @@ static void ask_for_signal(void)
 
 int main(int argc, char **argv)
 {
-	pfarg_ctx_t ctx;
-	pfarg_pmc_t pmc;
-	pfarg_pmd_t pmd;
-	pfarg_load_t load;
+	pfarg_ctx_t ctx = {0};
+	pfarg_pmc_t pmc = {0};
+	pfarg_pmd_t pmd = {0};
+	pfarg_load_t load = {0};
 
 	if (argc != 4)
 		errx(2, "usage: notify PMC0-VALUE PERIOD FAULTS");
-	memset(&ctx, 0, sizeof(ctx));
-	memset(&pmc, 0, sizeof(pmc));
-	memset(&pmd, 0, sizeof(pmd));
-	memset(&load, 0, sizeof(load));
 	fd = pfm_create_context(&ctx, NULL, NULL, 0);
 	if (fd < 0)
 		err(1, "pfm_create_context");

@@ -4,9 +4,7 @@
  * events, by the default format: where it ran, and in which process. The buffer is read whenever it
  * is full.
  */
-#include <sched.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <perfmon/perfmon.h>
 #include <perfmon/perfmon_dfl_smpl.h>
@@ -14,16 +12,6 @@
 #include "examples/example.h"
 
 enum { BUFFER = 16384 };
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0)
-		err(1, "running on CPU %d", cpu);
-}
 
 /* Of one PMD, and no others are recorded with it: so all have the same size. */
 static uint64_t print_samples(const pfm_dfl_smpl_hdr_t *hdr)
@@ -39,18 +27,13 @@ static uint64_t print_samples(const pfm_dfl_smpl_hdr_t *hdr)
 static int start(int cpu, uint64_t value, uint64_t period)
 {
 	static char name[] = PFM_DFL_SMPL_NAME;
-	pfm_dfl_smpl_arg_t arg;
-	pfarg_ctx_t ctx;
-	pfarg_pmc_t pmc;
-	pfarg_pmd_t pmd;
-	pfarg_load_t load;
+	pfm_dfl_smpl_arg_t arg = {0};
+	pfarg_ctx_t ctx = {0};
+	pfarg_pmc_t pmc = {0};
+	pfarg_pmd_t pmd = {0};
+	pfarg_load_t load = {0};
 	int fd;
 
-	memset(&arg, 0, sizeof(arg));
-	memset(&ctx, 0, sizeof(ctx));
-	memset(&pmc, 0, sizeof(pmc));
-	memset(&pmd, 0, sizeof(pmd));
-	memset(&load, 0, sizeof(load));
 	arg.buf_size = BUFFER;
 	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
 	fd = pfm_create_context(&ctx, name, &arg, sizeof(arg));

@@ -4,7 +4,6 @@
  * The value is one of MNT/pmu/events with the perf backend, or of the CPU's manual with msr.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include <perfmon/perfmon.h>
 
@@ -12,18 +11,14 @@
 
 int main(int argc, char **argv)
 {
-	pfarg_ctx_t ctx;
-	pfarg_pmc_t pmc;
-	pfarg_pmd_t pmd;
-	pfarg_load_t load;
+	pfarg_ctx_t ctx = {0};
+	pfarg_pmc_t pmc = {0};
+	pfarg_pmd_t pmd = {0};
+	pfarg_load_t load = {0};
 	int fd;
 
 	if (argc != 3)
 		errx(2, "usage: self PMC0-VALUE FAULTS");
-	memset(&ctx, 0, sizeof(ctx));
-	memset(&pmc, 0, sizeof(pmc));
-	memset(&pmd, 0, sizeof(pmd));
-	memset(&load, 0, sizeof(load));
 
 	fd = pfm_create_context(&ctx, NULL, NULL, 0);
 	if (fd < 0)

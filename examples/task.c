@@ -6,7 +6,6 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 
@@ -75,16 +74,14 @@ static void print_total(const char *mnt, uint64_t context)
 int main(int argc, char **argv)
 {
 	struct pfm_ioc_setup setup = {0};
-	pfarg_ctx_t ctx;
-	pfarg_pmc_t pmc;
+	pfarg_ctx_t ctx = {0};
+	pfarg_pmc_t pmc = {0};
 	pfarg_msg_t msg;
 	int fd, go, status;
 	pid_t pid;
 
 	if (argc < 4)
 		errx(2, "usage: task MNT PMC0-VALUE PROGRAM [ARGUMENT...]");
-	memset(&ctx, 0, sizeof(ctx));
-	memset(&pmc, 0, sizeof(pmc));
 	fd = pfm_create_context(&ctx, NULL, NULL, 0);
 	if (fd < 0)
 		err(1, "pfm_create_context");

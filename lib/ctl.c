@@ -68,10 +68,14 @@ int ctl_load(const struct target *t, const void *load)
 	return load_context(t, &ours);
 }
 
-int ctl_start(const struct target *t, const void *start)
+int ctl_start(const struct target *t, const void *start, int n)
 {
 	struct pfm_ioc_start ours = {0};
 
+	if (n == 1 && !start)
+		return fail(EFAULT);
+	if (n != (start ? 1 : 0))
+		return fail(EINVAL);
 	if (!start)
 		return target_command(t, PFM_IOC_START, NULL);
 	if (copy_in(&ours.set, start, sizeof(ours.set)) < 0)

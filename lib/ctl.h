@@ -12,7 +12,7 @@
 int ctl_create(uint32_t flags, const unsigned char uuid[16], const void *arg, uint64_t *buf_size);
 /* @load and @start are the caller's; what counts of them is the same in both. */
 int ctl_load(const struct target *t, const void *load);
-/* In the set that @start names; NULL: wherever it was. */
-int ctl_start(const struct target *t, const void *start);
+/* In the set that the one structure @start names; NULL and none: wherever it was. */
+int ctl_start(const struct target *t, const void *start, int n);
 
 #endif

@@ -87,17 +87,10 @@ static void pmc_to(const struct target *t, const void *theirs, void *ours)
 		to->flags = PFM_IOC_REGFL_NO_EMUL64;
 }
 
-static void pmc_from(const void *ours, void *theirs)
-{
-	pfarg_pmc_t *to = theirs;
-
-	to->reg_flags = flags_back(to->reg_flags, ((const struct pfm_ioc_pmc *)ours)->flags);
-}
-
 API int pfm_write_pmcs(int fd, struct pfarg_pmc *pmcs, size_t size)
 {
 	static const struct shape shape = {
-		PFM_IOC_WRITE_PMCS, sizeof(*pmcs), sizeof(struct pfm_ioc_pmc), pmc_to, pmc_from};
+		PFM_IOC_WRITE_PMCS, sizeof(*pmcs), sizeof(struct pfm_ioc_pmc), pmc_to, errors_from};
 	struct target t;
 
 	return target_here(&t, fd) < 0 ? -1 : shaped(&t, &shape, pmcs, size);
@@ -134,54 +127,27 @@ static void pmd_to(const struct target *t, const void *theirs, void *ours)
 	}
 }
 
-static void pmd_written(const void *ours, void *theirs)
-{
-	pfarg_pmd_t *to = theirs;
-
-	to->reg_flags = flags_back(to->reg_flags, ((const struct pfm_ioc_pmd *)ours)->flags);
-}
-
 API int pfm_write_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
 {
 	static const struct shape shape = {
-		PFM_IOC_WRITE_PMDS, sizeof(*pmds), sizeof(struct pfm_ioc_pmd), pmd_to, pmd_written};
+		PFM_IOC_WRITE_PMDS, sizeof(*pmds), sizeof(struct pfm_ioc_pmd), pmd_to, errors_from};
 	struct target t;
 
 	return target_here(&t, fd) < 0 ? -1 : shaped(&t, &shape, pmds, size);
 }
 
-/* The values go along, so that those which are not reached stay as they are. */
-static void pmd_wanted(const struct target *t, const void *theirs, void *ours)
-{
-	const pfarg_pmd_t *from = theirs;
-	struct pfm_ioc_pmd *to = ours;
-
-	(void)t;
-	to->num = from->reg_num;
-	to->set = from->reg_set;
-	to->value = from->reg_value;
-	to->last_reset_val = from->reg_last_reset_val;
-	to->ovfl_switch_cnt = from->reg_ovfl_switch_cnt;
-}
-
-static void pmd_read(const void *ours, void *theirs)
-{
-	const struct pfm_ioc_pmd *from = ours;
-	pfarg_pmd_t *to = theirs;
-
-	pmd_written(ours, theirs);
-	to->reg_value = from->value;
-	to->reg_last_reset_val = from->last_reset_val;
-	to->reg_ovfl_switch_cnt = from->ovfl_switch_cnt;
-}
+/* What it takes and gives is where the command has it. */
+_Static_assert(sizeof(pfarg_pmd_t) == sizeof(struct pfm_ioc_pmd), "");
 
 API int pfm_read_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
 {
-	static const struct shape shape = {
-		PFM_IOC_READ_PMDS, sizeof(*pmds), sizeof(struct pfm_ioc_pmd), pmd_wanted, pmd_read};
 	struct target t;
+	int n;
 
-	return target_to_read(&t, fd) < 0 ? -1 : shaped(&t, &shape, pmds, size);
+	if (target_to_read(&t, fd) < 0)
+		return -1;
+	n = elements(size, sizeof(*pmds));
+	return n < 0 ? -1 : vector_direct(&t, PFM_IOC_READ_PMDS, pmds, n);
 }
 
 API int pfm_load_context(int fd, int flags, ...)

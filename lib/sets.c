@@ -18,7 +18,7 @@ uint32_t flags_back(uint32_t theirs, uint32_t ours)
 /* There is no idle thread in the counts of a thread, so that the flag is ignored there (3.1.10). */
 void set_head_to(const struct target *t, const void *theirs, struct pfm_ioc_setdesc *to)
 {
-	const struct set_head *from = theirs;
+	const struct head *from = theirs;
 	uint32_t ignored = load_is_system_wide(t) ? 0 : SETFL_EXCL_IDLE;
 
 	to->id = from->id;
@@ -30,14 +30,14 @@ void set_head_to(const struct target *t, const void *theirs, struct pfm_ioc_setd
 void set_id_to(const struct target *t, const void *theirs, void *ours)
 {
 	(void)t;
-	((struct set_head *)ours)->id = ((const struct set_head *)theirs)->id;
+	((struct head *)ours)->id = ((const struct head *)theirs)->id;
 }
 
-void set_errors_from(const void *ours, void *theirs)
+void errors_from(const void *ours, void *theirs)
 {
-	struct set_head *to = theirs;
+	struct head *to = theirs;
 
-	to->flags = flags_back(to->flags, ((const struct set_head *)ours)->flags);
+	to->flags = flags_back(to->flags, ((const struct head *)ours)->flags);
 }
 
 /* Information is for any time, the rest for an unloaded context: no CPU is demanded. */

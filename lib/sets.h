@@ -5,9 +5,9 @@
 
 #include "lib/lib_i.h"
 
-/* What all structures about a set begin with. */
-struct set_head {
-	uint16_t id;
+/* What all structures of sets begin with, and those of registers but for 2.0's. */
+struct head {
+	uint16_t id; /* of the set, or the register */
 	uint16_t id_next;
 	uint32_t flags;
 };
@@ -16,12 +16,13 @@ struct set_head {
  * this call tells. */
 uint32_t flags_to(uint32_t theirs);
 uint32_t flags_back(uint32_t theirs, uint32_t ours);
+/* The same for a structure with that head, and nothing else: struct shape's from. */
+void errors_from(const void *ours, void *theirs);
 
 /* The head of a set to be made. */
 void set_head_to(const struct target *t, const void *theirs, struct pfm_ioc_setdesc *to);
-/* The set that getinfo or delete is about: struct shape's to and from. */
+/* The set that getinfo or delete is about: struct shape's to. */
 void set_id_to(const struct target *t, const void *theirs, void *ours);
-void set_errors_from(const void *ours, void *theirs);
 /* @n sets. */
 int set_vector(int fd, const struct shape *s, void *theirs, int n);
 

@@ -59,11 +59,7 @@ static int start(int fd, void *arg, int n)
 
 	if (target_here(&t, fd) < 0)
 		return -1;
-	if (n == 1 && !arg)
-		return fail(EFAULT);
-	if (n != (arg ? 1 : 0))
-		return fail(EINVAL);
-	return busy_if_unloaded(&t, ctl_start(&t, arg));
+	return busy_if_unloaded(&t, ctl_start(&t, arg, n));
 }
 
 static int stop(int fd, void *arg, int n)

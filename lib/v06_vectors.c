@@ -35,17 +35,10 @@ static void pmc_to(const struct target *t, const void *theirs, void *ours)
 	to->smpl_eventid = from->reg_smpl_eventid;
 }
 
-static void pmc_from(const void *ours, void *theirs)
-{
-	pfarg_pmc_t *to = theirs;
-
-	to->reg_flags = flags_back(to->reg_flags, ((const struct pfm_ioc_pmd *)ours)->flags);
-}
-
 int v06_write_pmcs(int fd, void *arg, int n)
 {
 	static const struct shape shape = {PFM_IOC_WRITE_PMCS_V06, sizeof(pfarg_pmc_t),
-		sizeof(struct pfm_ioc_pmd), pmc_to, pmc_from};
+		sizeof(struct pfm_ioc_pmd), pmc_to, errors_from};
 	struct target t;
 
 	return target_here(&t, fd) < 0 ? -1 : checked(&t, &shape, arg, n);
@@ -76,17 +69,10 @@ static void pmd_to(const struct target *t, const void *theirs, void *ours)
 	to->random_seed = from->reg_random_seed;
 }
 
-static void pmd_written(const void *ours, void *theirs)
-{
-	pfarg_pmd_t *to = theirs;
-
-	to->reg_flags = flags_back(to->reg_flags, ((const struct pfm_ioc_pmd *)ours)->flags);
-}
-
 int v06_write_pmds(int fd, void *arg, int n)
 {
 	static const struct shape shape = {PFM_IOC_WRITE_PMDS, sizeof(pfarg_pmd_t),
-		sizeof(struct pfm_ioc_pmd), pmd_to, pmd_written};
+		sizeof(struct pfm_ioc_pmd), pmd_to, errors_from};
 	struct target t;
 
 	return target_here(&t, fd) < 0 ? -1 : checked(&t, &shape, arg, n);
@@ -108,7 +94,7 @@ static void pmd_read(const void *ours, void *theirs)
 	const struct pfm_ioc_pmd *from = ours;
 	pfarg_pmd_t *to = theirs;
 
-	pmd_written(ours, theirs);
+	errors_from(ours, theirs);
 	to->reg_value = from->value;
 	to->reg_last_reset_val = from->last_reset_val;
 	to->reg_ovflsw_thres = from->ovfl_switch_cnt;
@@ -153,7 +139,7 @@ static void setdesc_from(const void *ours, void *theirs)
 	const struct pfm_ioc_setdesc *from = ours;
 	pfarg_setdesc_t *to = theirs;
 
-	set_errors_from(ours, theirs);
+	errors_from(ours, theirs);
 	if (from->flags & PFM_IOC_SETFL_TIME_SWITCH)
 		to->set_timeout = timespec_of(from->timeout);
 }
@@ -176,7 +162,7 @@ int v06_create_evtsets(int fd, void *arg, int n)
 int v06_delete_evtsets(int fd, void *arg, int n)
 {
 	static const struct shape shape = {PFM_IOC_DELETE_EVTSETS, sizeof(pfarg_setdesc_t),
-		sizeof(struct pfm_ioc_setdesc), set_id_to, set_errors_from};
+		sizeof(struct pfm_ioc_setdesc), set_id_to, errors_from};
 
 	return sets(fd, &shape, arg, n);
 }

@@ -157,11 +157,7 @@ static int start(int fd, void *arg, int n)
 {
 	struct target t;
 
-	if (target_here(&t, fd) < 0)
-		return -1;
-	if (n == 1 && !arg)
-		return fail(EFAULT);
-	return ctl_start(&t, n ? arg : NULL);
+	return target_here(&t, fd) < 0 ? -1 : ctl_start(&t, arg, n);
 }
 
 static int stop(int fd, void *arg, int n)

@@ -58,7 +58,7 @@ static void setdesc_from(const void *ours, void *theirs)
 	const struct pfm_ioc_setdesc *from = ours;
 	pfarg_setdesc_t *to = theirs;
 
-	set_errors_from(ours, theirs);
+	errors_from(ours, theirs);
 	to->set_timeout = microseconds(from->timeout);
 	to->set_mmap_offset = 0;
 }
@@ -74,7 +74,7 @@ API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
 	static const struct shape shape = {PFM_IOC_DELETE_EVTSETS, sizeof(*setd),
-		sizeof(struct pfm_ioc_setdesc), set_id_to, set_errors_from};
+		sizeof(struct pfm_ioc_setdesc), set_id_to, errors_from};
 
 	return set_vector(fd, &shape, setd, count);
 }

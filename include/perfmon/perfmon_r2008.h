@@ -20,6 +20,8 @@
 #define PFM_VERSION_MIN 90U
 
 #include <perfmon/perfmon_common.h>
+#include <perfmon/perfmon_pmc.h>
+#include <perfmon/perfmon_sets.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,14 +40,6 @@ extern "C" {
 #define PFM_STARTFL_SET     0x1 /* one more argument: the set to start with */
 #define PFM_STARTFL_RESTART 0x2 /* go on after a notification */
 
-typedef struct pfarg_pmc {
-	uint16_t reg_num;
-	uint16_t reg_set;
-	uint32_t reg_flags;
-	uint64_t reg_value;
-	uint64_t reg_reserved2[4];
-} pfarg_pmc_t;
-
 typedef struct pfarg_pmd {
 	uint16_t reg_num;
 	uint16_t reg_set;
@@ -61,42 +55,6 @@ typedef struct pfarg_pmd {
 	uint64_t reg_random_mask;
 	uint32_t reg_reserved2[8];
 } pfarg_pmd_t;
-
-typedef struct pfarg_setdesc {
-	uint16_t set_id;
-	uint16_t set_reserved1;
-	uint32_t set_flags;
-	uint64_t set_timeout; /* ns; out: the effective one */
-	uint64_t reserved[6];
-} pfarg_setdesc_t;
-
-typedef struct pfarg_setinfo {
-	uint16_t set_id;
-	uint16_t set_reserved1;
-	uint32_t set_flags;
-	uint64_t set_ovfl_pmds[PFM_PMD_BV];
-	uint64_t set_runs;
-	uint64_t set_timeout;
-	uint64_t set_act_duration;
-	uint64_t set_avail_pmcs[PFM_PMC_BV];
-	uint64_t set_avail_pmds[PFM_PMD_BV];
-	uint64_t set_reserved3[6];
-} pfarg_setinfo_t;
-
-struct pfarg_ovfl_msg {
-	uint32_t msg_type;
-	uint32_t msg_ovfl_pid;
-	uint16_t msg_active_set;
-	uint16_t msg_ovfl_cpu;
-	uint32_t msg_ovfl_tid;
-	uint64_t msg_ovfl_ip;
-	uint64_t msg_ovfl_pmds[PFM_PMD_BV];
-};
-
-typedef union {
-	uint32_t type;
-	struct pfarg_ovfl_msg pfm_ovfl_msg;
-} pfarg_msg_t;
 
 /* With PFM_FL_SMPL_FMT: char *smpl_name, void *smpl_arg, size_t arg_size */
 int pfm_create_context(int flags, ...) __asm__("pfm_r2008_create_context");

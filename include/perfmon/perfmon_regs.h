@@ -4,6 +4,7 @@
 #define PERFMON_REGS_H
 
 #include <perfmon/perfmon_common.h>
+#include <perfmon/perfmon_pmc.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,14 +15,6 @@ extern "C" {
 #define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMD: its overflow is notified */
 #define PFM_REGFL_RANDOM      0x2 /* PMD: its reset values are randomized */
 #define PFM_REGFL_NO_EMUL64   0x4 /* PMC: no 64-bit emulation of its PMD */
-
-typedef struct pfarg_pmc {
-	uint16_t reg_num;
-	uint16_t reg_set;
-	uint32_t reg_flags;
-	uint64_t reg_value;
-	uint64_t reg_reserved2[4];
-} pfarg_pmc_t;
 
 typedef struct pfarg_pmd {
 	uint16_t reg_num;

@@ -170,7 +170,7 @@ compiles() {
 		"$BATS_TEST_TMPDIR/symbols"
 }
 
-# Threads are traced, and the leak sanitizer wants to trace them itself.
+# Threads that are monitored are traced, and the leak sanitizer wants to trace them itself.
 example() {
 	timeout -s KILL 60 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" "$BUILD/examples/$1" "${@:2}" 3>&- 4>&- 5>&-
 }
@@ -179,6 +179,11 @@ example() {
 serve_perf() {
 	serve --backend=perf
 	FAULTS=$(user_event page-faults)
+}
+
+@test "on threads: whom load refuses, and what a thread's end does" {
+	serve_perf
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works on_threads "$FAULTS" || told
 }
 
 @test "examples: a thread counts itself" {

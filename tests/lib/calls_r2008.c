@@ -11,10 +11,6 @@
 
 #include "tests/lib/check.h"
 
-#define CLEAR(x) memset(&(x), 0, sizeof(x))
-
-static void *const nowhere = (void *)16;
-
 static void start_counting(int fd)
 {
 	pfarg_pmc_t pmc;
@@ -36,8 +32,8 @@ static void creating(void)
 	CLEAR(arg);
 	FAILS(pfm_create_context(0x100), EINVAL);
 	FAILS(pfm_create_context(PFM_FL_NOTIFY_BLOCK | PFM_FL_SYSTEM_WIDE), EINVAL);
-	FAILS(pfm_create_context(PFM_FL_SMPL_FMT, nowhere, &arg, sizeof(arg)), EFAULT);
-	FAILS(pfm_create_context(PFM_FL_SMPL_FMT, "default", nowhere, sizeof(arg)), EFAULT);
+	FAILS(pfm_create_context(PFM_FL_SMPL_FMT, NOWHERE, &arg, sizeof(arg)), EFAULT);
+	FAILS(pfm_create_context(PFM_FL_SMPL_FMT, "default", NOWHERE, sizeof(arg)), EFAULT);
 	FAILS(pfm_create_context(PFM_FL_SMPL_FMT, "unknown", &arg, sizeof(arg)), EINVAL);
 	FAILS(pfm_create_context(PFM_FL_SMPL_FMT, "default", &arg, (size_t)1 << 20), E2BIG);
 	arg.buf_size = 8192;
@@ -90,7 +86,7 @@ static void vectors(void)
 	memset(pmds, 0, sizeof(pmds));
 	FAILS(pfm_write_pmcs(fd, pmcs, sizeof(pmcs) - 1), EINVAL);
 	FAILS(pfm_read_pmds(fd, pmds, 8), EINVAL);
-	FAILS(pfm_read_pmds(fd, nowhere, sizeof(pmds)), EFAULT);
+	FAILS(pfm_read_pmds(fd, NOWHERE, sizeof(pmds)), EFAULT);
 	FAILS(pfm_read_pmds(fd, pmds, sizeof(pmds[0]) << 20), E2BIG);
 	OK(pfm_read_pmds(fd, pmds, 0));
 	pmcs[1].reg_num = 300;

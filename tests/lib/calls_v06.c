@@ -10,10 +10,6 @@
 
 #include "tests/lib/check.h"
 
-#define CLEAR(x) memset(&(x), 0, sizeof(x))
-
-static void *const nowhere = (void *)16;
-
 static int make(void)
 {
 	pfarg_ctx_t ctx;
@@ -97,10 +93,10 @@ static void registers(void)
 	memset(pmcs, 0, sizeof(pmcs));
 	memset(pmds, 0, sizeof(pmds));
 	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, pmcs, 0), EINVAL);
-	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, pmcs, 1 << 20), EFAULT);
-	FAILS(perfmonctl(fd, PFM_WRITE_PMDS, nowhere, 1), EFAULT);
-	FAILS(perfmonctl(fd, PFM_READ_PMDS, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_WRITE_PMDS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(fd, PFM_READ_PMDS, pmds, -1), EINVAL);
 
 	/* It stops at the first error, and that element says why. */
@@ -196,13 +192,13 @@ static void states(void)
 	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1), EINVAL); /* for himself alone */
 	load.load_pid = gettid();
 	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 2), EFAULT);
-	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, NOWHERE, 1), EFAULT);
 	load.load_set = 4;
 	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1), EINVAL);
 	load.load_set = 0;
 	OK(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1));
 	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1), EBUSY);
-	FAILS(perfmonctl(fd, PFM_START, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_START, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(fd, PFM_START, NULL, 1), EFAULT);
 	FAILS(perfmonctl(fd, PFM_START, &start, 1), EINVAL);
 	FAILS(perfmonctl(fd, PFM_STOP, NULL, 1), EINVAL);
@@ -233,7 +229,7 @@ static void notification(void)
 	OK(perfmonctl(fd, PFM_START, NULL, 0));
 	advance(10000000);
 	FAILS(read(fd, &msg, sizeof(msg) + 1), EINVAL);
-	FAILS(read(fd, nowhere, 0), EINVAL);
+	FAILS(read(fd, NOWHERE, 0), EINVAL);
 	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
 	IS(msg.msg_type, PFM_MSG_OVFL);
 	IS(msg.pfm_ovfl_msg.msg_active_set, 0);
@@ -269,7 +265,7 @@ static void sets(void)
 	memset(desc, 0, sizeof(desc));
 	CLEAR(info);
 	FAILS(perfmonctl(fd, PFM_CREATE_EVTSETS, desc, 0), EINVAL);
-	FAILS(perfmonctl(fd, PFM_CREATE_EVTSETS, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_CREATE_EVTSETS, NOWHERE, 1), EFAULT);
 	for (uint16_t i = 0; i < 2; i++) {
 		desc[i].set_id = (uint16_t)(i * 5);
 		desc[i].set_flags = PFM_SETFL_TIME_SWITCH;
@@ -306,7 +302,7 @@ static void sets(void)
 	info.set_id = 6;
 	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, &info, 1), EINVAL);
 	IS(info.set_flags & PFM_REG_RETFL_MASK, PFM_SET_RETFL_NOSET);
-	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, &info, 0), EINVAL);
 	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc + 1, 1), EBUSY);
 	OK(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0));
@@ -315,7 +311,7 @@ static void sets(void)
 	OK(perfmonctl(fd, PFM_DELETE_EVTSETS, desc + 1, 1));
 	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc + 1, 1), EINVAL);
 	IS(desc[1].set_flags, PFM_SET_RETFL_NOSET);
-	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc, 0), EINVAL);
 	close(fd);
 }
@@ -343,9 +339,9 @@ static void information(void)
 	IS(pmc[1].reg_flags, PFM_REG_RETFL_EINVAL);
 	pmc[0].reg_flags = 1;
 	FAILS(perfmonctl(0, PFM_GETINFO_PMCS, pmc, 1), EINVAL);
-	FAILS(perfmonctl(0, PFM_GETINFO_PMCS, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(0, PFM_GETINFO_PMCS, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(0, PFM_GETINFO_PMCS, pmc, 0), EINVAL);
-	FAILS(perfmonctl(0, PFM_GETINFO_PMDS, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(0, PFM_GETINFO_PMDS, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(0, PFM_GETINFO_PMDS, pmd, -1), EINVAL);
 	pmd[0].reg_num = 299;
 	FAILS(perfmonctl(0, PFM_GETINFO_PMDS, pmd, 1), EINVAL);
@@ -364,9 +360,9 @@ static void configuration(void)
 	IS(cf.cf_counter_width, number_in("pmu/counter_width"));
 	IS(cf.cf_arg_size_max, number_in("config/arg_size_max"));
 	IS(cf.cf_smpl_buf_size_max, number_in("config/smpl_buf_size_max"));
-	FAILS(perfmonctl(0, PFM_GET_CONFIG, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(0, PFM_GET_CONFIG, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(0, PFM_GET_CONFIG, &cf, 2), EFAULT);
-	FAILS(perfmonctl(0, PFM_SET_CONFIG, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(0, PFM_SET_CONFIG, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(0, PFM_SET_CONFIG, &cf, 0), EFAULT);
 	cf.cf_sys_gid = 4242;
 	cf.cf_thread_gid = PFM_GROUP_ANY;

@@ -10,11 +10,7 @@
 
 #include "tests/lib/check.h"
 
-#define CLEAR(x) memset(&(x), 0, sizeof(x))
-
 static char default_format[] = PFM_DFL_SMPL_NAME;
-static void *const nowhere = (void *)16;
-
 static int make(uint32_t flags)
 {
 	pfarg_ctx_t ctx;
@@ -51,10 +47,10 @@ static void creating(void)
 	CLEAR(ctx);
 	CLEAR(arg);
 	FAILS(pfm_create_context(NULL, NULL, NULL, 0), EFAULT);
-	FAILS(pfm_create_context(nowhere, NULL, NULL, 0), EFAULT);
+	FAILS(pfm_create_context(NOWHERE, NULL, NULL, 0), EFAULT);
 	FAILS(pfm_create_context(&ctx, unknown, NULL, 0), EINVAL);
-	FAILS(pfm_create_context(&ctx, nowhere, NULL, 0), EFAULT);
-	FAILS(pfm_create_context(&ctx, default_format, nowhere, sizeof(arg)), EFAULT);
+	FAILS(pfm_create_context(&ctx, NOWHERE, NULL, 0), EFAULT);
+	FAILS(pfm_create_context(&ctx, default_format, NOWHERE, sizeof(arg)), EFAULT);
 	FAILS(pfm_create_context(&ctx, default_format, &arg, sizeof(arg)), EINVAL);
 	FAILS(pfm_create_context(&ctx, default_format, &arg, 1 << 20), E2BIG);
 	FAILS(pfm_create_context(&ctx, NULL, &arg, sizeof(arg)), EINVAL);
@@ -107,8 +103,8 @@ static void vectors(void)
 	OK(pfm_write_pmcs(fd, pmcs, 0));
 	OK(pfm_write_pmcs(fd, NULL, 0));
 	FAILS(pfm_write_pmcs(fd, pmcs, 1 << 20), E2BIG);
-	FAILS(pfm_write_pmds(fd, nowhere, 1), EFAULT);
-	FAILS(pfm_read_pmds(fd, nowhere, 1), EFAULT);
+	FAILS(pfm_write_pmds(fd, NOWHERE, 1), EFAULT);
+	FAILS(pfm_read_pmds(fd, NOWHERE, 1), EFAULT);
 	/* Over config/arg_size_max, which is 4096. */
 	static pfarg_pmd_t many[24];
 	FAILS(pfm_write_pmds(fd, many, 24), E2BIG);
@@ -173,7 +169,7 @@ static void states(void)
 	FAILS(pfm_start(fd, NULL), EINVAL);
 	FAILS(pfm_stop(fd), EINVAL);
 	FAILS(pfm_restart(fd), EINVAL);
-	FAILS(pfm_load_context(fd, nowhere), EFAULT);
+	FAILS(pfm_load_context(fd, NOWHERE), EFAULT);
 	load.load_set = 3;
 	FAILS(pfm_load_context(fd, &load), EINVAL);
 	load.load_set = 0;
@@ -185,7 +181,7 @@ static void states(void)
 	FAILS(pfm_load_context(other, &load), EBUSY);
 	FAILS(pfm_restart(fd), EBUSY);
 	FAILS(pfm_create_evtsets(fd, &desc, 1), EBUSY);
-	FAILS(pfm_start(fd, nowhere), EFAULT);
+	FAILS(pfm_start(fd, NOWHERE), EFAULT);
 	start.start_set = 3;
 	FAILS(pfm_start(fd, &start), EINVAL);
 	start.start_set = 0;
@@ -274,7 +270,7 @@ static void sets(void)
 	}
 	OK(pfm_create_evtsets(fd, desc, 2));
 	IS(desc[1].set_timeout >= 2000000, 1);
-	FAILS(pfm_create_evtsets(fd, nowhere, 1), EFAULT);
+	FAILS(pfm_create_evtsets(fd, NOWHERE, 1), EFAULT);
 	desc[0].set_flags = PFM_SETFL_TIME_SWITCH | PFM_SETFL_OVFL_SWITCH;
 	FAILS(pfm_create_evtsets(fd, desc, 1), EINVAL);
 	IS(desc[0].set_flags & PFM_REG_RETFL_EINVAL, PFM_REG_RETFL_EINVAL);

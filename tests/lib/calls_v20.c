@@ -8,10 +8,6 @@
 
 #include "tests/lib/check.h"
 
-#define CLEAR(x) memset(&(x), 0, sizeof(x))
-
-static void *const nowhere = (void *)16;
-
 static int make(void)
 {
 	pfarg_context_t ctx;
@@ -47,7 +43,7 @@ static void creating(void)
 	pfarg_context_t ctx;
 
 	CLEAR(ctx);
-	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &ctx, 0), EINVAL);
 	ctx.ctx_flags = 0x40;
 	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &ctx, 1), EINVAL);
@@ -93,14 +89,14 @@ static void information(void)
 	OK(perfmonctl(0, PFM_GET_FEATURES, &ft, 1));
 	IS(PFM_VERSION_MAJOR(ft.ft_version), 2);
 	IS(PFM_VERSION_MINOR(ft.ft_version), 0);
-	FAILS(perfmonctl(0, PFM_GET_FEATURES, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(0, PFM_GET_FEATURES, NOWHERE, 1), EFAULT);
 	reg[0].reg_value = 77;
 	OK(perfmonctl(0, PFM_GET_PMC_RESET_VAL, reg, 1));
 	IS(reg[0].reg_value, 0);
 	reg[1].reg_num = 300;
 	FAILS(perfmonctl(0, PFM_GET_PMC_RESET_VAL, reg, 2), EINVAL);
 	IS(reg[1].reg_flags, PFM_REG_RETFL_NOTAVAIL);
-	FAILS(perfmonctl(0, PFM_GET_PMC_RESET_VAL, nowhere, 1), EFAULT);
+	FAILS(perfmonctl(0, PFM_GET_PMC_RESET_VAL, NOWHERE, 1), EFAULT);
 }
 
 static void counting(uint64_t ns, uint64_t wanted)

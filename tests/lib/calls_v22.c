@@ -10,10 +10,6 @@
 
 #include "tests/lib/check.h"
 
-#define CLEAR(x) memset(&(x), 0, sizeof(x))
-
-static void *const nowhere = (void *)16;
-
 static int make(void)
 {
 	pfarg_ctx_t ctx;
@@ -50,8 +46,8 @@ static void creating(void)
 
 	CLEAR(ctx);
 	CLEAR(arg);
-	FAILS(pfm_create_context(nowhere, NULL, 0), EFAULT);
-	FAILS(pfm_create_context(&ctx, nowhere, sizeof(arg)), EFAULT);
+	FAILS(pfm_create_context(NOWHERE, NULL, 0), EFAULT);
+	FAILS(pfm_create_context(&ctx, NOWHERE, sizeof(arg)), EFAULT);
 	FAILS(pfm_create_context(&ctx, &arg, sizeof(arg)), EINVAL);
 	FAILS(pfm_create_context(&ctx, &arg, 1 << 20), E2BIG);
 	ctx.ctx_flags = PFM_FL_MAP_SETS;
@@ -119,7 +115,7 @@ static void sets(void)
 	IS(desc[1].set_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_NOSET);
 	desc[0].set_flags = PFM_SETFL_EXCL_IDLE;
 	FAILS(pfm_create_evtsets(fd, desc, 1), EINVAL);
-	FAILS(pfm_create_evtsets(fd, nowhere, 1), EFAULT);
+	FAILS(pfm_create_evtsets(fd, NOWHERE, 1), EFAULT);
 	FAILS(pfm_create_evtsets(fd, desc, -1), EINVAL);
 	FAILS(pfm_getinfo_evtsets(0, &info, 1), EBADF);
 	close(fd);

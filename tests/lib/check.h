@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* A call that succeeds with 0, or gives @wanted. */
 #define OK(call)          check_is(__FILE__, __LINE__, #call, (call), 0)
@@ -21,6 +22,10 @@
 void check_is(const char *file, int line, const char *what, long long is, long long wanted);
 void check_fails(const char *file, int line, const char *what, long long rc, int error);
 int check_fd(const char *file, int line, const char *what, int fd);
+
+#define CLEAR(x) memset(&(x), 0, sizeof(x))
+/* No address of anything. */
+#define NOWHERE ((void *)16)
 
 /* Lets model time pass. */
 void advance(uint64_t ns);

@@ -17,8 +17,6 @@
 
 #include "tests/lib/check.h"
 
-#define CLEAR(x) memset(&(x), 0, sizeof(x))
-
 static int make(void)
 {
 	pfarg_ctx_t ctx;

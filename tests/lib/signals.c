@@ -13,8 +13,6 @@
 
 #include "tests/lib/check.h"
 
-#define CLEAR(x) memset(&(x), 0, sizeof(x))
-
 static void wait_for(int sig, siginfo_t *info)
 {
 	const struct timespec limit = {20, 0};

@@ -13,8 +13,6 @@
 
 #include "tests/lib/check.h"
 
-#define CLEAR(x) memset(&(x), 0, sizeof(x))
-
 enum { ROUNDS = 3000, INTERVAL_US = 300 };
 
 static int fd;
