@@ -4,11 +4,12 @@
  * libperfmonfs makes perfmon2's calls of them; other languages may use them as they are.
  *
  * Structures are perfmon2's as Linux 2.6 kernels had them, of fixed size and the same in 32-bit
- * programs; all that is reserved is 0. Commands marked with a vector take 1 to N elements, whose
+ * programs; all that is reserved is 0, where it is looked at. Commands marked with a vector take 1 to N elements, whose
  * number is in the size that the command carries: PFM_IOC_VECTOR(PFM_IOC_READ_PMDS, n). N is what
  * fits into config/arg_size_max and into PFM_IOC_SIZE_MAX bytes (E2BIG). Elements are done in order
  * and the first error ends it; those before it stay done, and the one that it is about says why in
- * its flags, PFM_IOC_RETFL_*. The vector is given back after an error, too.
+ * its flags, PFM_IOC_RETFL_*. The vector is given back after an error, too. An empty one does
+ * nothing.
  *
  * Errors: ENOTTY, no such command; EBADF, the open's access mode does not allow it (what changes
  * the context wants it open for writing); EINVAL, the size is none of that command, a reserved
@@ -47,7 +48,7 @@ enum {
 
 /* What was wrong with an element; out only. */
 #define PFM_IOC_RETFL_NOTAVAIL (1U << 31) /* no such register */
-#define PFM_IOC_RETFL_EINVAL   (1U << 30) /* its value, or a field, is not valid */
+#define PFM_IOC_RETFL_EINVAL   (1U << 30) /* anything else: the error says what */
 #define PFM_IOC_RETFL_NOSET    (1U << 29) /* no such event set */
 
 struct pfm_ioc_setup {
@@ -110,7 +111,7 @@ struct pfm_ioc_setdesc {
 	uint16_t id;
 	uint16_t id_next;
 	uint32_t flags;
-	uint64_t timeout; /* ns; out: the effective one */
+	uint64_t timeout; /* ns; 0: none, unless it switches by time; out: the effective one */
 	uint64_t reserved[6];
 };
 
@@ -136,7 +137,7 @@ struct pfm_ioc_signal {
 	int32_t type;  /* PFM_IOC_OWNER_* */
 	int32_t owner; /* a thread or process of the caller's own, as he numbers it; 0: he himself
 			*/
-	int32_t fd;    /* what siginfo's si_fd is to be */
+	int32_t fd;    /* what siginfo's si_fd is to be; 0..65535 */
 	uint64_t reserved[2];
 };
 

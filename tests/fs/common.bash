@@ -21,7 +21,7 @@ bench_setup() {
 	[ -w /dev/fuse ] || skip "needs /dev/fuse"
 	# Other users shall be kept out by the tree's own modes, not by those on the way to it.
 	chmod go+x "$BATS_RUN_TMPDIR"
-	for program in daemon/perfmonfs tests/fs/fsprobe; do
+	for program in daemon/perfmonfs tests/fs/fsprobe tests/fs/cloneprobe; do
 		[ -x "$BATS_RUN_TMPDIR/${program##*/}" ] || cp "$BUILD/$program" "$BATS_RUN_TMPDIR"
 	done
 	MNT=$BATS_TEST_TMPDIR/mnt

@@ -11,6 +11,7 @@ tree() {
 # root_rows: what every mount has
 root_rows() {
 	cat <<-'ROWS'
+		clone f 666
 		config d 555
 		config/allow_kernel f 644
 		config/arg_size_max f 644

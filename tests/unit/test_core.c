@@ -274,6 +274,71 @@ static void test_flags(void **state)
 	world_close(&w);
 }
 
+/* Flags and format, or neither. */
+static void test_setup(void **state)
+{
+	static const pfm_buffer_fmt_t noset = {.fmt_name = "noset", .fmt_flags = PFM_FMTFL_NOSET};
+	struct command setup = {.verb = CMD_SETUP, .flags = CTX_OVFL_NO_MSG, .smpl.fmt = &noset};
+	struct command set = {.verb = CMD_EVTSET_NEW, .evtset.id = 1};
+	struct world w;
+
+	(void)state;
+	world_open(&w, &world_models[4]);
+	WANT(&w, 0, world_command(&w, &set));
+	WANT(&w, -EINVAL, world_command(&w, &setup));
+	assert_true(!w.ctx.flags && !w.ctx.smpl.fmt);
+	set.verb = CMD_EVTSET_DELETE;
+	WANT(&w, 0, world_command(&w, &set));
+	setup.flags = CTX_NOTIFY_BLOCK | CTX_SYSTEM_WIDE;
+	WANT(&w, -EINVAL, world_command(&w, &setup));
+	assert_true(!w.ctx.flags && !w.ctx.smpl.fmt);
+	setup.flags = CTX_OVFL_NO_MSG;
+	WANT(&w, 0, world_command(&w, &setup));
+	assert_true(w.ctx.flags == CTX_OVFL_NO_MSG && w.ctx.smpl.fmt == &noset);
+	setup.smpl.fmt = NULL;
+	WANT(&w, 0, world_command(&w, &setup));
+	assert_null(w.ctx.smpl.fmt);
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
+	WANT(&w, -EBUSY, world_command(&w, &setup));
+	world_close(&w);
+}
+
+/* Which element of a vector it is that fails, and why. */
+static void test_vector_faults(void **state)
+{
+	static const struct {
+		struct cmd_reg reg;
+		enum cmd_verb verb;
+		int no;
+		enum cmd_fault fault;
+	} cases[] = {
+		{{.num = 8}, CMD_WRITE, -ENOENT, FAULT_NOTAVAIL},
+		{{.num = 8}, CMD_READ, -ENOENT, FAULT_NOTAVAIL},
+		{{.pmd = true, .num = 200}, CMD_READ, -ENOENT, FAULT_NOTAVAIL},
+		{{.pmd = true, .set = 7}, CMD_WRITE, -ENOENT, FAULT_NOSET},
+		{{.pmd = true, .num = 200, .set = 7}, CMD_READ, -ENOENT, FAULT_NOSET},
+		{{.pmd = true, .num = 256}, CMD_WRITE, -EACCES, FAULT_REFUSED},
+		{{.pmd = true, .conf.reset.bits = {1ULL << 63}}, CMD_WRITE, -EINVAL, FAULT_REFUSED},
+		{{.confer = PMD_NOTICE, .conf.smpl.bits = {1ULL << 63}}, CMD_WRITE, -EINVAL,
+			FAULT_REFUSED},
+	};
+	struct world w;
+
+	(void)state;
+	world_open(&w, &world_models[4]);
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cmd_reg regs[] = {{.pmd = true, .num = 1}, cases[i].reg, {.num = 8}};
+		struct command cmd = {.verb = cases[i].verb, .regs = regs, .nregs = 3};
+
+		WANT(&w, cases[i].no, world_command(&w, &cmd));
+		assert_int_equal(regs[0].fault, FAULT_NONE);
+		assert_int_equal(regs[1].fault, cases[i].fault);
+		assert_int_equal(regs[2].fault, FAULT_NONE);
+	}
+	world_close(&w);
+}
+
 /* Elements before the failing one stay applied, and the sentence names its line. */
 static void test_vector(void **state)
 {
@@ -1071,6 +1136,8 @@ int main(void)
 		cmocka_unit_test(test_rights),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_setup),
+		cmocka_unit_test(test_vector_faults),
 		cmocka_unit_test(test_vector),
 		cmocka_unit_test(test_read_vector),
 		cmocka_unit_test(test_wide),

@@ -160,6 +160,77 @@ static void properties_at_once(struct world *w)
 }
 EACH_MODEL(properties_at_once)
 
+static struct command making(unsigned id, struct cmd_evtset as)
+{
+	struct command cmd = {.verb = CMD_EVTSET_NEW, .evtset = as};
+
+	cmd.evtset.id = (uint16_t)id;
+	cmd.evtset.renew = true;
+	return cmd;
+}
+
+/* Made with its properties; and anew, if there is one. */
+static void made_anew(struct world *w)
+{
+	const struct cmd_evtset as = {
+		.change = EVTSET_FLAGS | EVTSET_TIMEOUT | EVTSET_NEXT,
+		.flags = SET_TIME_SWITCH | SET_EXPL_NEXT,
+		.timeout_ns = 5,
+		.has_next = true,
+		.next = 3,
+	};
+	struct command make = making(3, as);
+
+	w->limits.tick_ns = MS;
+	WANT(w, 0, world_command(w, &make));
+	WANT_EQ(w, make.evtset.fresh, true);
+	WANT_EQ(w, make.evtset.timeout_ns, MS);
+	WANT_EQ(w, world_set_info(w, 3).timeout_ns, MS);
+	WANT_EQ(w, world_set_info(w, 3).flags, SET_TIME_SWITCH | SET_EXPL_NEXT);
+	WANT(w, 0, world_write_in(w, 3, true, 0, 12));
+	WANT(w, 0, world_write_in(w, 3, false, 0, world_idle_selector(w, 0)));
+	WANT(w, 0, world_set(w, CMD_LOAD, 3));
+	WANT(w, 0, world_do(w, CMD_START));
+	make = making(3, (struct cmd_evtset){0});
+	WANT(w, -EBUSY, world_command(w, &make));
+	WANT_EQ(w, make.evtset.fault, FAULT_REFUSED);
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	WANT_EQ(w, world_set_info(w, 3).runs, 1);
+	make = making(3, as);
+	make.evtset.flags = SET_TIME_SWITCH | SET_OVFL_SWITCH;
+	WANT(w, -EINVAL, world_command(w, &make));
+	WANT_IN(w, 3, 0, 12);
+	make = making(3, (struct cmd_evtset){0});
+	WANT(w, 0, world_command(w, &make));
+	WANT_EQ(w, make.evtset.fresh, false);
+	WANT_EQ(w, make.evtset.fault, FAULT_NONE);
+	want_new(w, 3);
+	make = making(4, as);
+	make.evtset.timeout_ns = 0;
+	WANT(w, -EINVAL, world_command(w, &make));
+	WANT(w, -ENOENT, set_info_fails(w, 4));
+}
+EACH_MODEL(made_anew)
+
+/* What is wrong with the element of a vector. */
+static void faults(struct world *w)
+{
+	struct command gone = {.verb = CMD_EVTSET_DELETE, .evtset.id = 9};
+	struct command zero = {.verb = CMD_EVTSET_DELETE};
+	struct command info = {.verb = CMD_EVTSET_READ, .evtset.id = 9};
+
+	WANT(w, -ENOENT, world_command(w, &gone));
+	WANT_EQ(w, gone.evtset.fault, FAULT_NOSET);
+	WANT(w, -EINVAL, world_command(w, &zero));
+	WANT_EQ(w, zero.evtset.fault, FAULT_REFUSED);
+	WANT(w, -ENOENT, world_command(w, &info));
+	WANT_EQ(w, info.evtset.fault, FAULT_NOSET);
+	info.evtset.id = 0;
+	WANT(w, 0, world_command(w, &info));
+	WANT_EQ(w, info.evtset.fault, FAULT_NONE);
+}
+EACH_MODEL(faults)
+
 static void want_timeout(struct world *w, uint64_t asked, uint64_t given)
 {
 	WANT(w, 0, world_set_timeout(w, 0, asked));
@@ -1098,6 +1169,8 @@ int main(void)
 		cmocka_unit_test(test_new),
 		cmocka_unit_test(test_flags_and_next),
 		cmocka_unit_test(test_properties_at_once),
+		cmocka_unit_test(test_made_anew),
+		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_figure_3_35),
 		cmocka_unit_test(test_no_timeout),
 		cmocka_unit_test(test_settled),

@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: MIT
+# MNT/clone: an open file that is a context, and its ioctls. On a model of a CPU, whose time passes
+# only by sim/advance.
+
+load common
+
+USER=0x4100c0 # 2000 times a microsecond
+NOTIFY=1 KEEP_NOTICE=0x100 NO_EMUL64=4
+SYSTEM_WIDE=2 MAP_SETS=0x10
+
+# clone FLAGS STEP...: what cloneprobe prints
+clone() {
+	output=$(bounded "${WHO[@]}" cloneprobe "$MNT/clone" "$@" 3>&-)
+}
+
+# lines LINE...: that is what it was
+lines() {
+	local IFS=$'\n'
+
+	is "$*"
+}
+
+
+no_contexts() {
+	[ -z "$(ls "$MNT/ctx")" ]
+}
+
+running() {
+	grep -q "running cpu=1" "$MNT"/ctx/*/state 2>/dev/null
+}
+
+# both TEST: with memory that is passed through, and with memory that is fed
+both() {
+	serve --backend=sim
+	grep -qx "passthrough 1" "$MNT/stats" && "$1" passed
+	stop_daemon
+	serve --backend=sim -onopassthrough
+	"$1" fed
+}
+
+setup() {
+	bench_setup
+	advance="echo 1000 >$MNT/sim/advance" # for a step: 2000 events pass
+}
+
+@test "a context is made, counts, and goes with its file" {
+	serve --backend=sim
+	clone rw setup $SYSTEM_WIDE - 0 pmcs 0=$USER pmds 0=5 load 1 0 start sh "$advance" stop read 0 \
+		sh "ls $MNT/ctx; cat $MNT/ctx/1/state $MNT/ctx/1/ctl; stat -c '%a %U' $MNT/ctx/1" unload
+	lines "0 1" ok ok ok ok ok 2005 1 "loaded cpu=1 set=0" stop "700 root" ok
+	until_ok 2 no_contexts
+	clone rw sh "ls $MNT/ctx"
+	is 2
+}
+
+@test "its number is one that no other context has" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/1" "$MNT/ctx/3"
+	clone rw second "$MNT/clone" setup 0 - 0 swap setup 0 - 0 sh "mkdir $MNT/ctx/2 2>&1 | wc -l"
+	lines ok "0 4" "0 2" 1
+}
+
+@test "no such command, and commands of no such size" {
+	serve --backend=sim
+	clone rw raw 0x00 0 raw 0xce 0 raw 0xc2 0 raw 0xc4 8 raw 0xc2 175 raw 0xc2 177 raw 0xcb 127 \
+		raw 0xc0 0 sh "cat $MNT/ctx/1/last_error"
+	lines ENOTTY ENOTTY ENOTTY ENOTTY EINVAL EINVAL EINVAL ENOTTY \
+		"127 bytes are no structures of 128: see perfmonfs/ioctl.h"
+	# What shells ask of any file that they read, and what others' files answer.
+	mkdir "$MNT/ctx/a"
+	output=$(bounded cloneprobe "$MNT/version" r raw 0xc2 176 start)
+	lines ENOTTY ENOTTY
+	output=$(bounded cloneprobe "$MNT/ctx/a" r start)
+	is ENOTTY
+}
+
+@test "the access mode allows commands, and the opener's rights do" {
+	serve --backend=sim
+	clone r read 0 info 0 poll 0 pmcs 0=$USER start setup 0 - 0 make 1 signal 10 tid 0 0
+	lines 0 "run 0 pmds 7000f" none EBADF EBADF EBADF EBADF EBADF
+	clone w pmcs 0=$USER pmds 0=1 read 0 info 0 msg 64
+	lines ok ok EBADF EBADF EBADF
+	as nobody clone rw setup $SYSTEM_WIDE - 0 pmcs 0=$USER pmcs 0=0x4200c0 load 1 0
+	lines "0 3" ok "EACCES 0:40000000" EPERM
+	echo none >"$MNT/config/thread_group"
+	as nobody clone rw
+	is EPERM
+	as nobody sentence "$MNT/last_error" thread_group
+	as nobody probe EACCES open "$MNT/clone" rdonly,trunc
+	probe EACCES open "$MNT/clone" rdwr,trunc
+	clone rw write
+	is EINVAL
+}
+
+@test "vectors: in order up to the first error, which is told of in its element" {
+	serve --backend=sim
+	clone rw pmcs "0=$USER,1=0x4100c4,99=1,2=5" read 0,1 sh "cat $MNT/ctx/1/pmc/1 $MNT/ctx/1/pmc/2" \
+		pmcs 0.7=1 pmds 0=1,200=1 pmds 0=1:8 pmds 256=1 read 0,99 read 0.5 pmds 0=9,1=7 read 1,0
+	lines "EINVAL 2:80000000" "0 0" 0x00000000004100c4 0x0000000000000000 "EINVAL 0:20000000" \
+		"EINVAL 1:80000000" "EINVAL 0:40000000" "EACCES 0:40000000" "EINVAL 1:80000000" \
+		"EINVAL 0:20000000" ok "7 9"
+	# An error in the midst leaves what was before it done, and nothing behind it.
+	clone rw pmds 0=1,1=2,2=3:0x40,3=4 read 0,1,2,3
+	lines "EINVAL 2:40000000" "1 2 0 0"
+}
+
+@test "vectors: none at all, and too many" {
+	serve --backend=sim
+	local list
+
+	clone rw read "" make "" info "" pmcs "" delete ""
+	lines "" "" "" ok ok
+	list=$(seq -s, 0 23 | sed 's/[0-9]*/0/g')
+	clone rw read "$list" sh "cat $MNT/ctx/2/last_error"
+	[[ $output == E2BIG*"arg_size_max allows 4096" ]]
+	echo 8192 >"$MNT/config/arg_size_max"
+	clone rw read "$list"
+	is "$(sed 's/,/ /g' <<<"$list")"
+}
+
+@test "wrong moments" {
+	serve --backend=sim
+	clone rw start stop restart unload load 0 0 load 99999999 0 setup $SYSTEM_WIDE - 0 load 1 5 \
+		load 77 0 startset 0 load 1 0 load 1 0 setup 0 - 0 make 1 delete 0 startset 9 restart start \
+		startset 0 stop unload unload setup 0 - 0
+	lines EINVAL EINVAL EINVAL ok EINVAL ESRCH "0 1" EINVAL EINVAL EINVAL ok EBUSY EBUSY \
+		"EBUSY 0:40000000" "EINVAL 0:40000000" EINVAL EBUSY ok ok ok ok ok EBUSY
+}
+
+@test "who was before on the CPU" {
+	serve --backend=sim
+	new a
+	ctl "load cpu=1"
+	clone rw setup $SYSTEM_WIDE - 0 load 1 0 sh "cat $MNT/ctx/1/last_error" load 2 0
+	lines "0 1" EBUSY "CPU 1 is taken by context 'a' of uid 0 (loaded by pid $(tids)): see cpus" ok
+}
+
+# The thread that has loaded context a.
+tids() {
+	sed -n 's/.*context=a .*pid=//p' "$MNT/cpus"
+}
+
+@test "what a PMC says of its PMDs, as the first version had it, and what a PMD says" {
+	serve --backend=sim
+	local regs="grep -E '^pmd0' $MNT/ctx/1/regs"
+
+	clone rw v06 0=$USER:$NOTIFY::6 sh "$regs" pmds 0=-5:$KEEP_NOTICE:-7 sh "$regs" \
+		pmds 0=3:0:4 sh "$regs" pmcs 0=$USER:$NO_EMUL64 sh "$regs" pmds 0=3 sh "$regs" \
+		pmcs 0=$USER sh "$regs" v06 16=0:$NOTIFY sh "grep -c notify $MNT/ctx/1/regs" \
+		v06 0=1::: v06 0=1:::0x10000000 pmcs 0=1:$NOTIFY pmds 0=1:$NO_EMUL64
+	lines ok "pmd0 0 notify smpl=1-2" ok \
+		"pmd0 18446744073709551611 long=18446744073709551609 short=18446744073709551609 notify smpl=1-2" \
+		ok "pmd0 3 long=4 short=4" ok "pmd0 3 long=4 short=4 no64" ok "pmd0 3 no64" ok "pmd0 3" \
+		ok 3 ok "EINVAL 0:40000000" "EINVAL 0:40000000" "EINVAL 0:40000000"
+}
+
+@test "event sets are made, made anew, told of and deleted" {
+	serve --backend=sim
+	clone rw make 1:2:1500,2:2:1000000,9:5::1 sh "ls $MNT/ctx/1/set; cat $MNT/ctx/1/set/9/next" \
+		pmcs 0.1=$USER make 1 sh "cat $MNT/ctx/1/set/1/pmc/0 $MNT/ctx/1/set/1/flags" \
+		make 3,4:3,5 make 3:2 make 3:8 delete 2,7,9 delete 0 sh "ls $MNT/ctx/1/set" \
+		info 0,1,4 info 0,4,8 setup $SYSTEM_WIDE - 0 load 1 1 start info 1
+	lines "1000000 1000000 0" 0 1 2 9 1 ok 0 0x0000000000000000 none "EINVAL 1:40000000" \
+		"EINVAL 0:40000000" "EINVAL 0:40000000" "EINVAL 1:20000000" "EINVAL 0:40000000" 0 1 3 9 \
+		"EINVAL 2:20000000" "EINVAL 1:20000000" "0 1" ok ok "run 1 pmds 7000f"
+	# As many as a call takes.
+	echo 65536 >"$MNT/config/arg_size_max"
+	clone rw make "$(seq -s, 1 255)" delete "$(seq -s, 1 255)" sh "ls $MNT/ctx/2/set"
+	lines "$(printf '0 %.0s' {1..255} | sed 's/ $//')" ok 0
+}
+
+@test "messages: read, polled, waited for" {
+	serve --backend=sim
+	local armed=(setup "$SYSTEM_WIDE" - 0 pmcs "0=$USER" pmds "0=-2000:$NOTIFY:-2000" load 1 0 start)
+
+	clone rwn "${armed[@]}" msg 63 msg 64 poll 0 sh "$advance" poll 1000 msg 63 msg 100 msg 128 \
+		msg 64 poll 0 restart restart sh "$advance" msg 64
+	lines "0 1" ok ok ok ok EINVAL EAGAIN none in EINVAL EINVAL "64 bytes type 1" EAGAIN none ok \
+		EBUSY "64 bytes type 1"
+	clone rw "${armed[@]}" interrupt 50 sh "(sleep 0.1; $advance) 3>&- &" msg 64 \
+		sh "rmdir $MNT/ctx/2" poll 0 msg 64
+	lines "0 2" ok ok ok ok EINTR "64 bytes type 1" err ENODEV
+	clone rw sh "(sleep 0.1; rmdir $MNT/ctx/3) 3>&- &" msg 64
+	is ENODEV
+}
+
+@test "messages by signal, with the descriptor's number, to a thread or a process" {
+	serve --backend=sim
+	local armed=(setup "$SYSTEM_WIDE" - 0 pmcs "0=$USER" pmds "0=-2000:$NOTIFY:-2000" load 1 0 start)
+	local how
+
+	for how in tid pid; do
+		clone rw "${armed[@]}" signal 29 "$how" 0 40 sh "$advance" sigwait 29 msg 64 restart \
+			signal 0 "$how" 0 0 sh "$advance" sigwait 29
+		lines "${output%%$'\n'*}" ok ok ok ok ok "POLL_IN fd 40" "64 bytes type 1" ok ok none
+	done
+	clone rw signal 65 tid 0 0 signal 29 tid -1 0 signal 29 tid 0 -1 signal 29 tid 0 65536 \
+		signal 29 pid 4194304 3
+	lines EINVAL EINVAL EINVAL EINVAL ESRCH
+	as nobody clone rw signal 29 tid 1 3 signal 29 pid 1 3
+	lines EPERM EPERM
+}
+
+
+@test "the buffer is mapped at 0" {
+	both buffers_of
+}
+
+# The number in the answer is whatever it is.
+buffers_of() {
+	local hdr=00000000000000008000000000000000
+
+	clone rw setup $SYSTEM_WIDE default 70000 map private 70000 16 pmcs 0=$USER \
+		pmds 0=-2000:$NOTIFY:-2000 load 1 0 start sh "$advance" stop mapped 8 \
+		setup $SYSTEM_WIDE default 4096 sh "cat $MNT/ctx/1/buffer 2>&1 | wc -l"
+	lines "70000 1" $hdr ok ok ok ok ok 0100000000000000 EBUSY 1
+	# Two do not see each other's, and what is mapped stays when its file is closed.
+	clone rw setup 0 default 8192 map private 8192 32 second "$MNT/clone" setup 0 default 12288 \
+		map private 12288 32 close swap close mapped 32
+	lines "8192 2" ${hdr}00000000000000000020000000000000 ok "12288 3" \
+		${hdr}00000000000000000030000000000000 ok ok ${hdr}00000000000000000030000000000000
+	until_ok 2 no_contexts
+	clone rw setup 0 nosuch 0 setup 0 default 100 setup 0x200 - 0 setup 3 - 0 \
+		setup 0 default 99999999 setup 0 default 4096 setup 0 - 0 sh "cat $MNT/ctx/4/format"
+	lines EINVAL EINVAL EINVAL EINVAL ENOMEM "4096 4" "0 4" none
+}
+
+@test "mapped shared, and never for the daemon to read from" {
+	serve --backend=sim
+	grep -qx "passthrough 1" "$MNT/stats" || skip "needs passthrough (Linux 6.9)"
+	clone rw map shared 8192 0 setup $SYSTEM_WIDE default 8192 map shared 8192 8 pmcs 0=$USER \
+		pmds 0=-2000:$NOTIFY:-2000 load 1 0 start sh "$advance" stop mapped 8
+	lines "" "8192 1" 0000000000000000 ok ok ok ok ok 0100000000000000
+	clone r map write 4096 0
+	is EACCES
+}
+
+@test "live pages are mapped at the sets' cookies" {
+	serve --backend=sim
+	grep -qx "passthrough 1" "$MNT/stats" || skip "needs passthrough (Linux 6.9)"
+	clone rw mapset 0 setup $((SYSTEM_WIDE | MAP_SETS)) - 0 make 1 pmds 0=7,0.1=8 mapset 0 mapset 1 \
+		delete 1 make 2 mapset 2 mapset 1 pmcs 0=$USER load 1 0 start sh "$advance" read 0 mapset 0 \
+		sh "head -n 1 $MNT/ctx/1/set/0/live | cut -d ' ' -f 3-" unload sh "mkdir $MNT/ctx/1/set/3" mapset 3
+	lines "no page" "0 1" 0 ok "version 1 pmd0 7" "version 1 pmd0 8" ok 0 "version 1 pmd0 0" EINVAL \
+		ok ok ok 2007 "version 1 pmd0 2007" "active 1 cpu 1" ok "version 1 pmd0 0"
+}
+
+@test "a buffer and live pages of one clone" {
+	serve --backend=sim
+	grep -qx "passthrough 1" "$MNT/stats" || skip "needs passthrough (Linux 6.9)"
+	clone rw setup $((SYSTEM_WIDE | MAP_SETS)) default 5000 pmds 0=7 mapset 0 map shared 5000 8 \
+		sh "stat -c %s $MNT/clone; awk '/buffer_bytes/ { print \$2 }' $MNT/stats"
+	lines "5000 1" ok "version 1 pmd0 7" 0000000000000000 0 12288
+}
+
+@test "without passthrough there are no live pages, and none is needed" {
+	serve --backend=sim -onopassthrough
+	clone rw setup $MAP_SETS - 0 mapset 0 pmds 0=3 read 0
+	lines "0 1" "no page" ok 3
+}
+
+@test "limits of buffers are the opener's" {
+	serve --backend=sim
+	ulimit -S -l 16
+	as nobody clone rw setup 0 default 20000 setup 0 default 12288
+	lines ENOMEM "12288 1"
+}
+
+@test "who has a descriptor of it has the context, however he came by it" {
+	serve --backend=sim
+	local how
+
+	for how in dup fork send; do
+		clone rw pmds 0=41 "$how" read 0 setup $SYSTEM_WIDE - 0 load 1 0 start
+		[[ $output == ok$'\n'41$'\n'"0 "*$'\n'ok$'\n'ok ]]
+		until_ok 2 no_contexts
+	done
+	# It is not that of who opens it anew.
+	probe ESTALE reopen "$MNT/clone" rdwr
+	clone rw pmds 0=41 second "$MNT/clone" read 0 swap read 0
+	lines ok ok 0 41
+}
+
+@test "kill -9 ends it, whatever it is at" {
+	serve --backend=sim
+	local at pid
+
+	for at in "poll 20000" "msg 64" "$(printf 'threads 8 %.0s' {1..500})"; do
+		# shellcheck disable=SC2086
+		cloneprobe "$MNT/clone" rw setup $SYSTEM_WIDE default 8192 map private 8192 8 \
+			pmcs 0=$USER load 1 0 start $at >"$BATS_TEST_TMPDIR/out" 3>&- &
+		pid=$!
+		until_ok 5 running
+		kill -KILL "$pid"
+		wait "$pid" || true
+		until_ok 5 no_contexts
+		new next
+		ctl "load cpu=1"
+		probe ok rmdir "$C"
+	done
+}
+
+@test "rmdir ends it, and its file is dead" {
+	serve --backend=sim
+	clone rw setup $SYSTEM_WIDE default 8192 map private 8192 8 load 1 0 start \
+		sh "rmdir $MNT/ctx/1" stop read 0 msg 64 setup 0 - 0 write poll 0 mapped 8
+	lines "8192 1" 0000000000000000 ok ok ENODEV ENODEV ENODEV ENODEV ENODEV err 0000000000000000
+	clone rw sh "setpriv --reuid=$NOBODY --clear-groups rmdir $MNT/ctx/2 2>/dev/null; ls $MNT/ctx"
+	is 2
+}
+
+@test "threads use one at a time" {
+	serve --backend=sim
+	clone rw setup $SYSTEM_WIDE - 0 pmcs 0=$USER load 1 0 start threads 8 stop
+	lines "0 1" ok ok ok "0 failed" ok
+}
+
+@test "the daemon ends while clones are open" {
+	local opt
+
+	for opt in "" -onopassthrough; do
+		serve --backend=sim $opt
+		clone rw setup $SYSTEM_WIDE default 8192 map private 8192 8 pmcs 0=$USER load 1 0 start \
+			sh "kill -TERM $DAEMON; sleep 0.3" stop mapped 8
+		[[ $output == *0000000000000000 ]]
+		ended 0
+		until_ok 5 not_mounted
+	done
+}
+
+@test "as many as a user may have" {
+	serve --backend=sim
+	exec 4<>"$MNT/clone" # root's is another's
+	setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups bash -c \
+		"ulimit -n 2000; for ((i = 0; i < 1024; i++)); do exec {fd}<>$MNT/clone || exit 1; done
+		(exec {fd}<>$MNT/clone) 2>/dev/null; echo \$?" >"$BATS_TEST_TMPDIR/out"
+	output=$(cat "$BATS_TEST_TMPDIR/out")
+	is 1
+	as nobody sentence "$MNT/last_error" "limits"
+	exec 4>&-
+	until_ok 5 no_contexts
+}

@@ -1,0 +1,613 @@
+// SPDX-License-Identifier: MIT
+/* The packets of the clone file: bytes into commands, and what came of these back into bytes. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "daemon/command/command.h"
+#include "daemon/command/ioctl.h"
+#include "perfmonfs/ioctl.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The packet of @n structures; it must be one. */
+static struct packet *packet(unsigned long cmd, const void *bytes, unsigned n)
+{
+	unsigned nr = (unsigned)PFM_IOC_VECTOR(cmd, n);
+	struct err e;
+	struct packet *p = packet_new(nr, bytes, _IOC_SIZE(nr), &e);
+
+	if (!p)
+		fail_msg("%s", e.text);
+	return p;
+}
+
+static struct command next(struct packet *p)
+{
+	struct command cmd = {0};
+	struct err e;
+
+	assert_int_equal(packet_next(p, &cmd, &e), 1);
+	return cmd;
+}
+
+static void assert_end(struct packet *p)
+{
+	struct command none = {0};
+	struct err e;
+
+	assert_int_equal(packet_next(p, &none, &e), 0);
+}
+
+/* The command has been carried out. */
+static void done(struct packet *p, struct command *cmd)
+{
+	struct err e = {0};
+
+	packet_take(p, cmd, 0, &e);
+	command_free(cmd);
+}
+
+static int failed(struct packet *p, struct command *cmd, int no)
+{
+	struct err e;
+
+	packet_take(p, cmd, err_set(&e, no, "it fails"), &e);
+	command_free(cmd);
+	assert_non_null(strstr(e.text, "it fails"));
+	return e.no;
+}
+
+static void back(struct packet *p, void *bytes, size_t size)
+{
+	struct slice s = packet_answer(p);
+
+	assert_int_equal(s.n, size);
+	if (size)
+		memcpy(bytes, s.p, size);
+	free(p);
+}
+
+static void test_refused(void **state)
+{
+	static const struct {
+		unsigned long cmd;
+		size_t size;
+		int no;
+	} cases[] = {
+		{_IO('p', 0xc2), 0, ENOTTY},
+		{_IO('q', 0xc4), 0, ENOTTY},
+		{_IO('p', 0xce), 0, ENOTTY},
+		{_IOW('p', 0xc2, struct pfm_ioc_pmd), 176, ENOTTY},
+		{0x5401, 0, ENOTTY},
+		{PFM_IOC_VECTOR(PFM_IOC_START, 0), 0, 0},
+		{_IOC(_IOC_NONE, 'p', 0xc4, 8), 8, EINVAL},
+		{_IOC(_IOC_WRITE, 'p', 0xc4, 31), 31, EINVAL},
+		{_IOC(_IOC_WRITE, 'p', 0xc3, 64), 64, EINVAL},
+		{_IOC(_IOC_READ | _IOC_WRITE, 'p', 0xc0, 47), 47, EINVAL},
+		{_IOC(_IOC_READ | _IOC_WRITE, 'p', 0xc0, 96), 96, 0},
+		{_IOC(_IOC_READ | _IOC_WRITE, 'p', 0xc0, 0), 0, 0},
+		{_IOC(_IOC_READ | _IOC_WRITE, 'p', 0xc0, 96), 48, EINVAL},
+		{_IOC(_IOC_READ | _IOC_WRITE, 'p', 0xcb, 127), 127, EINVAL},
+		{_IOC(_IOC_READ | _IOC_WRITE, 'p', 0xcb, 129), 129, 0},
+	};
+	static const unsigned char zeros[256];
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct err e = {0};
+		struct packet *p = packet_new((unsigned)cases[i].cmd, zeros, cases[i].size, &e);
+
+		assert_int_equal(!p, cases[i].no != 0);
+		assert_int_equal(e.no, cases[i].no);
+		free(p);
+	}
+}
+
+static void test_sizes(void **state)
+{
+	(void)state;
+	assert_int_equal(sizeof(struct pfm_ioc_setup), 128);
+	assert_int_equal(sizeof(struct pfm_ioc_pmc), 48);
+	assert_int_equal(sizeof(struct pfm_ioc_pmd), 176);
+	assert_int_equal(sizeof(struct pfm_ioc_load), 32);
+	assert_int_equal(sizeof(struct pfm_ioc_start), 32);
+	assert_int_equal(sizeof(struct pfm_ioc_setdesc), 64);
+	assert_int_equal(sizeof(struct pfm_ioc_setinfo), 200);
+	assert_int_equal(sizeof(struct pfm_ioc_signal), 32);
+}
+
+static void test_which_write(void **state)
+{
+	static const unsigned char zeros[256];
+	static const unsigned long reads[] = {PFM_IOC_READ_PMDS, PFM_IOC_GETINFO_EVTSETS};
+	static const unsigned long writes[] = {PFM_IOC_WRITE_PMCS, PFM_IOC_WRITE_PMDS, PFM_IOC_LOAD,
+		PFM_IOC_START, PFM_IOC_START_SET, PFM_IOC_STOP, PFM_IOC_RESTART,
+		PFM_IOC_CREATE_EVTSETS, PFM_IOC_DELETE_EVTSETS, PFM_IOC_UNLOAD, PFM_IOC_SETUP,
+		PFM_IOC_SIGNAL, PFM_IOC_WRITE_PMCS_V06};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(reads) + COUNT(writes); i++) {
+		bool read = i < COUNT(reads);
+		struct packet *p = packet(read ? reads[i] : writes[i - COUNT(reads)], zeros, 1);
+
+		assert_int_equal(packet_writes(p), !read);
+		free(p);
+	}
+}
+
+static const struct pfm_ioc_pmd full = {
+	.num = 5,
+	.set = 6,
+	.flags = PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM,
+	.value = 7,
+	.long_reset = 8,
+	.short_reset = 9,
+	.last_reset_val = 10,
+	.ovfl_switch_cnt = 11,
+	.reset_pmds = {1, 0, 0, 0, 2},
+	.smpl_pmds = {4, 0, 0, 0, 8},
+	.smpl_eventid = 12,
+	.random_mask = 13,
+	.random_seed = 14,
+};
+
+static void test_write_pmds(void **state)
+{
+	struct pfm_ioc_pmd two[2] = {full, full}, out[2];
+	struct command cmd;
+	struct packet *p;
+
+	(void)state;
+	two[0].flags |= PFM_IOC_RETFL_EINVAL; /* of an earlier call */
+	two[1].flags = PFM_IOC_REGFL_KEEP_NOTICE;
+	p = packet(PFM_IOC_WRITE_PMDS, two, 2);
+	cmd = next(p);
+	assert_int_equal(cmd.verb, CMD_WRITE);
+	assert_int_equal(cmd.nregs, 2);
+	assert_int_equal(cmd.cut.no, 0);
+	assert_true(cmd.regs[0].pmd);
+	assert_int_equal(cmd.regs[0].num, 5);
+	assert_int_equal(cmd.regs[0].set, 6);
+	assert_int_equal(cmd.regs[0].value, 7);
+	assert_int_equal(cmd.regs[0].conf.long_reset, 8);
+	assert_int_equal(cmd.regs[0].conf.short_reset, 9);
+	assert_int_equal(cmd.regs[0].conf.thresh, 11);
+	assert_int_equal(cmd.regs[0].conf.eventid, 12);
+	assert_int_equal(cmd.regs[0].conf.mask, 13);
+	assert_int_equal(cmd.regs[0].conf.seed, 14);
+	assert_int_equal(cmd.regs[0].conf.flags, PMD_NOTIFY | PMD_RANDOM);
+	assert_true(regset_has(&cmd.regs[0].conf.reset, 257));
+	assert_true(regset_has(&cmd.regs[0].conf.smpl, 2));
+	assert_int_equal(cmd.regs[0].keep, PMD_EMULATION);
+	assert_int_equal(cmd.regs[1].keep, PMD_EMULATION | PMD_NOTICE);
+	done(p, &cmd);
+	assert_end(p);
+	back(p, out, sizeof(out));
+	two[0].flags &= ~PFM_IOC_RETFL_EINVAL;
+	assert_memory_equal(out, two, sizeof(out));
+}
+
+static void test_write_pmcs(void **state)
+{
+	struct pfm_ioc_pmc pmcs[] = {
+		{.num = 1, .set = 2, .value = 3}, {.num = 4, .flags = PFM_IOC_REGFL_NO_EMUL64}};
+	struct packet *p = packet(PFM_IOC_WRITE_PMCS, pmcs, 2);
+	struct command cmd = next(p);
+
+	(void)state;
+	assert_int_equal(cmd.verb, CMD_WRITE);
+	assert_int_equal(cmd.nregs, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_false(cmd.regs[i].pmd);
+		assert_int_equal(cmd.regs[i].num, pmcs[i].num);
+		assert_int_equal(cmd.regs[i].set, pmcs[i].set);
+		assert_int_equal(cmd.regs[i].value, pmcs[i].value);
+		assert_int_equal(cmd.regs[i].confer, PMD_EMULATION);
+		assert_int_equal(cmd.regs[i].conf.flags, i ? PMD_NO64 : 0);
+	}
+	done(p, &cmd);
+	free(p);
+}
+
+static void test_write_pmcs_v06(void **state)
+{
+	struct pfm_ioc_pmd one = full;
+	struct command cmd;
+	struct packet *p;
+
+	(void)state;
+	one.flags |= PFM_IOC_REGFL_NO_EMUL64;
+	p = packet(PFM_IOC_WRITE_PMCS_V06, &one, 1);
+	cmd = next(p);
+	assert_int_equal(cmd.verb, CMD_WRITE);
+	assert_false(cmd.regs[0].pmd);
+	assert_int_equal(cmd.regs[0].value, 7);
+	assert_int_equal(cmd.regs[0].confer, PMD_NOTICE | PMD_EMULATION);
+	assert_int_equal(cmd.regs[0].conf.flags, PMD_NOTIFY | PMD_RANDOM | PMD_NO64);
+	assert_int_equal(cmd.regs[0].conf.eventid, 12);
+	assert_int_equal(cmd.regs[0].conf.long_reset, 0);
+	assert_true(regset_has(&cmd.regs[0].conf.reset, 0));
+	done(p, &cmd);
+	free(p);
+}
+
+static void test_read_pmds(void **state)
+{
+	struct pfm_ioc_pmd two[2] = {full, full}, out[2];
+	struct command cmd;
+	struct packet *p;
+
+	(void)state;
+	memset(two[1].reserved, 0xff, sizeof(two[1].reserved)); /* only which one matters */
+	p = packet(PFM_IOC_READ_PMDS, two, 2);
+	cmd = next(p);
+	assert_int_equal(cmd.verb, CMD_READ);
+	assert_int_equal(cmd.nregs, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(cmd.regs[i].pmd && cmd.regs[i].num == 5 && cmd.regs[i].set == 6);
+		cmd.regs[i].value = 100 + i;
+		cmd.regs[i].last_reset = 200 + i;
+		cmd.regs[i].thresh_left = 300 + i;
+	}
+	done(p, &cmd);
+	back(p, out, sizeof(out));
+	for (unsigned i = 0; i < 2; i++) {
+		two[i].value = 100 + i;
+		two[i].last_reset_val = 200 + i;
+		two[i].ovfl_switch_cnt = 300 + i;
+	}
+	assert_memory_equal(out, two, sizeof(out));
+}
+
+/* Those before the one that failed have been done, those behind it are as they were. */
+static void test_faults(void **state)
+{
+	static const struct {
+		enum cmd_fault fault;
+		int no, is;
+		uint32_t flags;
+	} cases[] = {
+		{FAULT_NOSET, ENOENT, EINVAL, PFM_IOC_RETFL_NOSET},
+		{FAULT_NOTAVAIL, ENOENT, EINVAL, PFM_IOC_RETFL_NOTAVAIL},
+		{FAULT_REFUSED, EACCES, EACCES, PFM_IOC_RETFL_EINVAL},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct pfm_ioc_pmd in[3] = {{0}}, out[3];
+		struct command cmd;
+		struct packet *p;
+
+		in[2].flags = PFM_IOC_RETFL_NOSET;
+		p = packet(PFM_IOC_READ_PMDS, in, 3);
+		cmd = next(p);
+		cmd.regs[0].value = cmd.regs[1].value = 9;
+		cmd.regs[1].fault = cases[i].fault;
+		assert_int_equal(failed(p, &cmd, cases[i].no), cases[i].is);
+		assert_end(p);
+		back(p, out, sizeof(out));
+		in[0].value = 9;
+		in[1].flags = cases[i].flags;
+		assert_memory_equal(out, in, sizeof(out));
+	}
+}
+
+/* Nothing is known of any element. */
+static void test_fault_of_none(void **state)
+{
+	struct pfm_ioc_pmd in[2] = {{.value = 5}, {.value = 6}}, out[2];
+	struct packet *p = packet(PFM_IOC_READ_PMDS, in, 2);
+	struct command cmd = next(p);
+
+	(void)state;
+	assert_int_equal(failed(p, &cmd, EINTR), EINTR);
+	back(p, out, sizeof(out));
+	assert_memory_equal(out, in, sizeof(out));
+}
+
+/* What cannot be understood is refused when it is its turn. */
+static void test_bad_element(void **state)
+{
+	struct pfm_ioc_pmc in[3] = {{0}}, out[3];
+	struct command cmd;
+	struct packet *p;
+	struct err e;
+
+	(void)state;
+	in[1].reserved[3] = 1;
+	p = packet(PFM_IOC_WRITE_PMCS, in, 3);
+	cmd = next(p);
+	assert_int_equal(cmd.nregs, 1);
+	assert_int_equal(cmd.cut.no, EINVAL);
+	e = cmd.cut;
+	packet_take(p, &cmd, -EINVAL, &e);
+	command_free(&cmd);
+	back(p, out, sizeof(out));
+	in[1].flags = PFM_IOC_RETFL_EINVAL;
+	assert_memory_equal(out, in, sizeof(out));
+
+	in[0].flags = PFM_IOC_REGFL_OVFL_NOTIFY; /* says the PMD */
+	p = packet(PFM_IOC_WRITE_PMCS, in, 3);
+	memset(&cmd, 0, sizeof(cmd));
+	assert_int_equal(packet_next(p, &cmd, &e), -EINVAL);
+	command_free(&cmd);
+	back(p, out, sizeof(out));
+	in[0].flags |= PFM_IOC_RETFL_EINVAL;
+	assert_memory_equal(out, in, sizeof(out));
+}
+
+static void test_no_elements(void **state)
+{
+	struct packet *p = packet(PFM_IOC_WRITE_PMDS, NULL, 0);
+
+	(void)state;
+	assert_end(p);
+	back(p, NULL, 0);
+}
+
+static void test_sets(void **state)
+{
+	struct pfm_ioc_setdesc in[] = {{.id = 1, .flags = 2, .timeout = 5},
+		{.id = 2, .id_next = 1, .flags = 4}, {.id = 3, .flags = 8}, {.id = 4}};
+	struct pfm_ioc_setdesc out[4];
+	struct packet *p = packet(PFM_IOC_CREATE_EVTSETS, in, 4);
+	struct command cmd = next(p), none = {0};
+	struct err e;
+
+	(void)state;
+	assert_int_equal(cmd.verb, CMD_EVTSET_NEW);
+	assert_true(cmd.evtset.renew);
+	assert_int_equal(cmd.evtset.id, 1);
+	assert_int_equal(cmd.evtset.change, EVTSET_FLAGS | EVTSET_NEXT | EVTSET_TIMEOUT);
+	assert_int_equal(cmd.evtset.flags, SET_TIME_SWITCH);
+	assert_int_equal(cmd.evtset.timeout_ns, 5);
+	cmd.evtset.timeout_ns = 1000;
+	done(p, &cmd);
+	cmd = next(p);
+	assert_int_equal(cmd.evtset.change, EVTSET_FLAGS | EVTSET_NEXT);
+	assert_true(cmd.evtset.has_next && cmd.evtset.next == 1);
+	done(p, &cmd);
+	assert_int_equal(packet_next(p, &none, &e), -EINVAL); /* excl_idle */
+	back(p, out, sizeof(out));
+	in[0].timeout = 1000;
+	in[2].flags |= PFM_IOC_RETFL_EINVAL;
+	assert_memory_equal(out, in, sizeof(out));
+}
+
+static void test_delete_sets(void **state)
+{
+	struct pfm_ioc_setdesc in[] = {{.id = 1}, {.id = 9}}, out[2];
+	struct packet *p = packet(PFM_IOC_DELETE_EVTSETS, in, 2);
+	struct command cmd = next(p);
+
+	(void)state;
+	assert_int_equal(cmd.verb, CMD_EVTSET_DELETE);
+	assert_int_equal(cmd.evtset.id, 1);
+	done(p, &cmd);
+	cmd = next(p);
+	cmd.evtset.fault = FAULT_NOSET;
+	assert_int_equal(failed(p, &cmd, ENOENT), EINVAL);
+	assert_end(p);
+	back(p, out, sizeof(out));
+	in[1].flags = PFM_IOC_RETFL_NOSET;
+	assert_memory_equal(out, in, sizeof(out));
+}
+
+static void test_set_info(void **state)
+{
+	struct pfm_ioc_setinfo in = {.id = 7, .flags = ~0U, .runs = 1}, out;
+	struct packet *p = packet(PFM_IOC_GETINFO_EVTSETS, &in, 1);
+	struct command cmd = next(p);
+
+	(void)state;
+	assert_int_equal(cmd.verb, CMD_EVTSET_READ);
+	assert_int_equal(cmd.evtset.id, 7);
+	cmd.evtset = (struct cmd_evtset){
+		.id = 7,
+		.flags = SET_OVFL_SWITCH | SET_EXPL_NEXT,
+		.next = 8,
+		.runs = 2,
+		.active_ns = 3,
+		.remaining_ns = 4,
+		.timeout_ns = 99,
+	};
+	regset_add(&cmd.evtset.switch_pmds, 0);
+	regset_add(&cmd.evtset.pmcs, 65);
+	regset_add(&cmd.evtset.pmds, 256);
+	p->cookie = 4096;
+	done(p, &cmd);
+	back(p, &out, sizeof(out));
+	in = (struct pfm_ioc_setinfo){
+		.id = 7,
+		.id_next = 8,
+		.flags = PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_EXPL_NEXT,
+		.ovfl_pmds = {1},
+		.runs = 2,
+		.timeout = 4,
+		.act_duration = 3,
+		.avail_pmcs = {0, 2},
+		.avail_pmds = {0, 0, 0, 0, 1},
+		.cookie = 4096,
+	};
+	assert_memory_equal(&out, &in, sizeof(out));
+}
+
+static void test_load(void **state)
+{
+	static const struct {
+		uint32_t target;
+		bool wide;
+		int no;
+	} cases[] = {{0, true, 0}, {3, true, 0}, {UINT32_MAX, true, 0}, {0, false, EINVAL},
+		{77, false, 0}, {UINT32_MAX, false, ESRCH}};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct pfm_ioc_load in = {.target = cases[i].target, .set = 4};
+		struct packet *p = packet(PFM_IOC_LOAD, &in, 1);
+		struct command cmd = {0};
+		struct err e = {0};
+
+		p->system_wide = cases[i].wide;
+		assert_int_equal(packet_next(p, &cmd, &e), cases[i].no ? -cases[i].no : 1);
+		if (!cases[i].no) {
+			assert_int_equal(cmd.verb, CMD_LOAD);
+			assert_true(cmd.has_set && cmd.set == 4);
+			assert_int_equal(cmd.tid, cases[i].wide ? 0 : (int)cases[i].target);
+			assert_true(!cases[i].wide || cmd.cpu == cases[i].target ||
+				    cmd.cpu >= CPUS_MAX);
+			done(p, &cmd);
+		}
+		back(p, NULL, 0);
+	}
+}
+
+static void test_bare(void **state)
+{
+	static const struct {
+		unsigned long cmd;
+		enum cmd_verb verb;
+	} cases[] = {{PFM_IOC_START, CMD_START}, {PFM_IOC_STOP, CMD_STOP},
+		{PFM_IOC_RESTART, CMD_RESTART}, {PFM_IOC_UNLOAD, CMD_UNLOAD}};
+	struct pfm_ioc_start in = {.set = 3};
+	struct command cmd;
+	struct packet *p;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		p = packet(cases[i].cmd, NULL, 1);
+		cmd = next(p);
+		assert_int_equal(cmd.verb, cases[i].verb);
+		assert_false(cmd.has_set);
+		done(p, &cmd);
+		assert_end(p);
+		back(p, NULL, 0);
+	}
+	p = packet(PFM_IOC_START_SET, &in, 1);
+	cmd = next(p);
+	assert_true(cmd.verb == CMD_START && cmd.has_set && cmd.set == 3);
+	free(p);
+}
+
+static void test_setup(void **state)
+{
+	struct {
+		struct pfm_ioc_setup s;
+		char arg[8];
+	} in = {.s = {.flags = PFM_IOC_FL_SYSTEM_WIDE | PFM_IOC_FL_OVFL_NO_MSG |
+			       PFM_IOC_FL_MAP_SETS,
+			.arg_size = 8,
+			.format = "default"},
+		.arg = "argument"},
+	  out;
+	unsigned nr = _IOC(_IOC_READ | _IOC_WRITE, 'p', 0xcb, sizeof(in));
+	struct slice format, arg;
+	struct command cmd;
+	struct packet *p;
+	struct err e;
+
+	(void)state;
+	p = packet_new(nr, &in, sizeof(in), &e);
+	cmd = next(p);
+	assert_int_equal(cmd.verb, CMD_SETUP);
+	assert_int_equal(cmd.flags, CTX_SYSTEM_WIDE | CTX_OVFL_NO_MSG);
+	assert_true(cmd.map_sets);
+	packet_setup(p, &format, &arg);
+	assert_true(slice_is(format, "default") && slice_is(arg, "argument"));
+	p->buf_size = 4096;
+	p->number = 12;
+	done(p, &cmd);
+	back(p, &out, sizeof(out));
+	in.s.buf_size = 4096;
+	in.s.number = 12;
+	assert_memory_equal(&out, &in, sizeof(in));
+}
+
+/* Each of them alone is refused; then the whole is answered as it came. */
+static void test_setup_refused(void **state)
+{
+	struct pfm_ioc_setup cases[4] = {{.flags = 0x40}, {.arg_size = 1}, {.reserved = {1}}};
+
+	(void)state;
+	memset(cases[3].format, 'x', sizeof(cases[3].format));
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct packet *p = packet(PFM_IOC_SETUP, &cases[i], 1);
+		struct pfm_ioc_setup out;
+		struct command cmd = {0};
+		struct err e;
+
+		assert_int_equal(packet_next(p, &cmd, &e), -EINVAL);
+		back(p, &out, sizeof(out));
+		assert_memory_equal(&out, &cases[i], sizeof(out));
+	}
+}
+
+static void test_signal(void **state)
+{
+	static const struct {
+		struct pfm_ioc_signal in;
+		bool ok;
+	} cases[] = {
+		{{.sig = 10, .type = PFM_IOC_OWNER_PID, .owner = 5, .fd = 3}, true},
+		{{.sig = 0}, true},
+		{{.sig = 64}, true},
+		{{.sig = 65}, false},
+		{{.sig = -1}, false},
+		{{.sig = 1, .type = 2}, false},
+		{{.sig = 1, .owner = -1}, false},
+		{{.sig = 1, .fd = -1}, false},
+		{{.sig = 1, .reserved = {0, 1}}, false},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		const struct pfm_ioc_signal *in = &cases[i].in;
+		struct packet *p = packet(PFM_IOC_SIGNAL, in, 1);
+		struct command cmd = {0};
+		struct err e;
+
+		assert_int_equal(packet_next(p, &cmd, &e), cases[i].ok ? 1 : -EINVAL);
+		if (cases[i].ok) {
+			assert_int_equal(cmd.verb, CMD_SIGNAL);
+			assert_int_equal(cmd.sig, in->sig);
+			assert_int_equal(cmd.tid, in->owner);
+			assert_true(cmd.has_fd && cmd.fd == in->fd);
+			assert_int_equal(cmd.process, in->type == PFM_IOC_OWNER_PID);
+		}
+		free(p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_which_write),
+		cmocka_unit_test(test_write_pmds),
+		cmocka_unit_test(test_write_pmcs),
+		cmocka_unit_test(test_write_pmcs_v06),
+		cmocka_unit_test(test_read_pmds),
+		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_fault_of_none),
+		cmocka_unit_test(test_bad_element),
+		cmocka_unit_test(test_no_elements),
+		cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_delete_sets),
+		cmocka_unit_test(test_set_info),
+		cmocka_unit_test(test_load),
+		cmocka_unit_test(test_bare),
+		cmocka_unit_test(test_setup),
+		cmocka_unit_test(test_setup_refused),
+		cmocka_unit_test(test_signal),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
