@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { LINES_ROOM = 8192 };
+enum { LINES_ROOM = 4096 };
 
 struct lines {
 	int fd;

@@ -18,11 +18,12 @@ int vector_direct(const struct target *t, unsigned long cmd, void *elements, int
  * Elements of another layout are done some at a time, in order, as the interface promises; they are
  * written back after an error, too: they say which one was wrong.
  */
-enum { AT_A_TIME = 16, ELEMENT_MAX = 256 };
+/* Few, because the stack may be that of a signal handler. */
+enum { AT_A_TIME = 8, ELEMENT_MAX = 208 };
 
 static int some(const struct target *t, const struct shape *s, unsigned char *theirs, size_t n)
 {
-	unsigned char copy[AT_A_TIME * ELEMENT_MAX];
+	_Alignas(8) unsigned char copy[AT_A_TIME * ELEMENT_MAX];
 	_Alignas(8) unsigned char ours[AT_A_TIME * ELEMENT_MAX] = {0};
 
 	if (copy_in(copy, theirs, n * s->theirs) < 0)

@@ -168,6 +168,9 @@ compiles() {
 	done
 	run ! grep -vE '^(pfm_(create_context|write_pm[cd]s|read_pmds|load_context|start|stop|restart|(create|getinfo|delete)_evtsets|unload_context)|perfmonctl|fcntl(64)?|pfm_(v06|v20|v22|r2008)_.*|PERFMONFS_1)$' \
 		"$BATS_TEST_TMPDIR/symbols"
+	# What is within must not meet the names of programs.
+	nm -g --defined-only "$BUILD/lib/libperfmonfs.a" | awk 'NF == 3 { print $3 }' | sort >"$BATS_TEST_TMPDIR/static"
+	diff <(grep -v PERFMONFS_1 "$BATS_TEST_TMPDIR/symbols" | sort) "$BATS_TEST_TMPDIR/static"
 }
 
 # Threads that are monitored are traced, and the leak sanitizer wants to trace them itself.
