@@ -48,17 +48,21 @@ static int tell(const struct target *t, bool async)
 	return target_command(t, PFM_IOC_SIGNAL, &s);
 }
 
-/* O_ASYNC on or off, and the other flags. */
+/* O_ASYNC on or off, and the other flags. On another file of the mount it has no effect. */
 static int set_flags(const struct target *t, int flags, struct known *k)
 {
 	bool async = flags & O_ASYNC;
+	int err = errno;
 
 	if (async != k->async) {
-		if (tell(t, async) < 0)
+		if (tell(t, async) == 0) {
+			k->async = async;
+			known_set(t->inode, k);
+		} else if (errno != EBADF) {
 			return -1;
-		k->async = async;
-		known_set(t->inode, k);
+		}
 	}
+	errno = err;
 	return __fcntl(t->fd, F_SETFL, flags & ~O_ASYNC);
 }
 

@@ -16,9 +16,9 @@ int vector_direct(const struct target *t, unsigned long cmd, void *elements, int
 
 /*
  * Elements of another layout are done some at a time, in order, as the interface promises; they are
- * written back after an error, too: they say which one was wrong.
+ * written back after an error, too: they say which one was wrong. Few at a time, because the stack
+ * may be that of a signal handler.
  */
-/* Few, because the stack may be that of a signal handler. */
 enum { AT_A_TIME = 8, ELEMENT_MAX = 208 };
 
 static int some(const struct target *t, const struct shape *s, unsigned char *theirs, size_t n)

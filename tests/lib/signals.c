@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -166,7 +167,7 @@ static void other_commands(int fd)
 static void other_descriptors(void)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
-	char path[] = "/tmp/libXXXXXX";
+	char path[] = "/tmp/libXXXXXX", path_of_version[4096];
 	siginfo_t info;
 	int ends[2], file;
 
@@ -190,6 +191,13 @@ static void other_descriptors(void)
 	/* As the kernel has it: a regular file does not keep it. */
 	OK(fcntl(file, F_SETFL, O_ASYNC));
 	IS(fcntl(file, F_GETFL) & O_ASYNC, 0);
+	close(file);
+	/* Nor does another file of the mount. */
+	snprintf(path_of_version, sizeof(path_of_version), "%s/version", getenv("PERFMONFS"));
+	file = FD(open(path_of_version, O_RDONLY));
+	OK(fcntl(file, F_SETOWN, getpid()));
+	OK(fcntl(file, F_SETFL, O_ASYNC | O_NONBLOCK));
+	IS(fcntl(file, F_GETFL) & (O_ASYNC | O_NONBLOCK), O_NONBLOCK);
 	close(file);
 }
 
