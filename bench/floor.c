@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * floor MOUNTPOINT: a filesystem of one file, "f", whose every read is answered at once with the
- * same 20 bytes, by libfuse's own single-threaded loop: the least that a text file on FUSE costs.
+ * same 20 bytes, and every ioctl with what it has brought, by libfuse's own single-threaded loop:
+ * the least that a text file on FUSE costs, and an ioctl.
  */
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
@@ -56,8 +57,16 @@ static void floor_read(
 	fuse_reply_buf(req, text, sizeof(text) - 1);
 }
 
+static void floor_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned nr, void *arg,
+	struct fuse_file_info *fi, unsigned flags, const void *in, size_t in_size, size_t out_size)
+{
+	(void)ino, (void)nr, (void)arg, (void)fi, (void)flags;
+	fuse_reply_ioctl(req, 0, in, in_size < out_size ? in_size : out_size);
+}
+
 static const struct fuse_lowlevel_ops ops = {
 	.getattr = floor_getattr,
+	.ioctl = floor_ioctl,
 	.lookup = floor_lookup,
 	.open = floor_open,
 	.read = floor_read,

@@ -21,7 +21,7 @@ struct engine {
 	unsigned watched;      /* and how many of them are watched */
 	struct survey *survey; /* the one under way */
 	struct tracker *tracker;
-	struct queue waiting; /* loads, until the tracker is idle */
+	struct queue waiting; /* loads, until the tracker is idle or somebody is out of the way */
 	bool ending;          /* nothing more is loaded */
 	unsigned expected;    /* news to come, at least as many as 1 if there are any */
 	uint64_t owed;        /* news taken before their senders have made the box readable */
@@ -270,20 +270,34 @@ static int ride(struct engine *eng, struct job *job, struct err *e)
 	return rc;
 }
 
+/* Whose being loaded excludes that load. */
+static const struct tenant *in_the_way(const struct engine *eng, const struct command *cmd)
+{
+	const struct tenant *rider = tracker_any(eng->tracker);
+
+	if (cmd->tid)
+		return eng->loaded;
+	return rider ? rider : engine_owner(eng, cmd->cpu);
+}
+
 /* Done by the caller if it fails, or has to be. False: it is under way. */
 static bool load(struct engine *eng, struct job *job)
 {
+	const struct tenant *other = in_the_way(eng, &job->cmd);
 	struct err *e = &job->err;
 
 	job->rc = core_load_check(&job->tenant->ctx, &job->cmd, e);
 	if (job->rc < 0)
 		return true;
-	if (eng->ending) {
-		job->rc = err_set(e, ENODEV, "the daemon is ending");
+	if (eng->ending || job->tenant->doomed) {
+		job->rc = err_set(e, ENODEV, "the %s",
+			eng->ending ? "daemon is ending" : "context is being removed");
 		return true;
 	}
-	/* Somebody has unloaded a thread just now, and its carriers put registers back. */
-	if (!tracker_any(eng->tracker) && !tracker_idle(eng->tracker)) {
+	/* Somebody has unloaded a thread just now, and its carriers put registers back; or has
+	 * closed a context, which is being unloaded. */
+	if ((other && other->doomed) ||
+		(!tracker_any(eng->tracker) && !tracker_idle(eng->tracker))) {
 		queue_put(&eng->waiting, &job->link);
 		return false;
 	}
@@ -366,6 +380,7 @@ static void moved_out(struct engine *eng, struct tenant *t)
 
 	if (!submit_bounced(eng, t) && over)
 		t->gone(t);
+	submit_waiting(eng);
 }
 
 /*

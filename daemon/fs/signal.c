@@ -95,7 +95,8 @@ static int find_owner(
 			"your PID namespace is not visible to the daemon: poll instead of signals");
 	if (cmd->tid && !same_namespace(caller))
 		return err_set(e, EINVAL,
-			"%d is a number of your own PID namespace: leave it out to name yourself",
+			"tid=%d is a number of your own PID namespace: leave it out to name "
+			"yourself",
 			cmd->tid);
 	to->pid = cmd->tid ? cmd->tid : cmd->process ? process_of(caller) : caller;
 	return 0;

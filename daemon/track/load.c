@@ -92,9 +92,10 @@ static int already(struct tracker *tk, pid_t tid, struct err *e)
 {
 	struct rider *r = rider_find(tk, tid);
 
-	return r ? err_set(e, EBUSY, "thread %d is monitored already, by context '%s' of uid %u",
-			   tid, r->tenant->name, r->tenant->uid)
-		 : 0;
+	if (!r || r->tenant->doomed) /* whose end is waited for */
+		return 0;
+	return err_set(e, EBUSY, "thread %d is monitored already, by context '%s' of uid %u", tid,
+		r->tenant->name, r->tenant->uid);
 }
 
 /* --- Being followed */
@@ -248,7 +249,7 @@ int tracker_load(struct tracker *tk, struct job *job, struct err *e)
 	struct cpus wanted = {{0}}, where = {{0}};
 	struct principal *whose = NULL;
 	struct leaving *leaving;
-	struct rider *r;
+	struct rider *before, *r;
 	int rc;
 
 	if (!l)
@@ -256,9 +257,11 @@ int tracker_load(struct tracker *tk, struct job *job, struct err *e)
 	l->job = job;
 	l->target.dir = -1;
 	rc = prepare(tk, l, &wanted, &where, &whose, e);
-	leaving = rc == 0 ? tracker_leaving(tk, l->target.tid) : NULL;
-	if (leaving && !job->cmd.untraced) {
-		queue_put(&leaving->loads, &job->link); /* and then from the beginning */
+	before = rc == 0 ? rider_find(tk, l->target.tid) : NULL;
+	leaving = rc == 0 && !job->cmd.untraced ? tracker_leaving(tk, l->target.tid) : NULL;
+	if (before || leaving) {
+		/* and then from the beginning */
+		queue_put(before ? &before->loads : &leaving->loads, &job->link);
 		principal_unref(whose);
 		steps_free(l);
 		return 0;

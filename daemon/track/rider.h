@@ -72,8 +72,9 @@ struct rider {
 	bool follow;
 	struct job *end; /* CMD_END; NULL: it is under way */
 	struct principal *whose;
-	bool over;   /* the tracer has told of its end: it is not to be released */
-	bool coming; /* it has yet to take its seat: commands wait */
+	bool over;          /* the tracer has told of its end: it is not to be released */
+	bool coming;        /* it has yet to take its seat: commands wait */
+	struct queue loads; /* that wait for it to be gone */
 	struct rider *next, *tid_next;
 };
 

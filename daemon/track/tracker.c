@@ -180,11 +180,23 @@ void principal_unref(struct principal *p)
 	free(p);
 }
 
+/* Those that have waited are looked at from the beginning. */
+static void submit_loads(struct tracker *tk, struct link *waiting)
+{
+	while (waiting) {
+		struct job *job = link_entry(waiting, struct job, link);
+
+		waiting = waiting->next;
+		tk->ops->submit(tk->arg, job);
+	}
+}
+
 /* With the last one the carriers go. The program in the scheduler stays: it takes long to load, and
  * while nobody is followed it takes next to nothing to run. */
 void rider_free(struct tracker *tk, struct rider *r)
 {
 	struct rider **at = &tk->riders;
+	struct link *waiting;
 
 	while (*at != r)
 		at = &(*at)->next;
@@ -194,8 +206,10 @@ void rider_free(struct tracker *tk, struct rider *r)
 	r->tenant->rider = NULL;
 	tk->tr.stats->threads--;
 	principal_unref(r->whose);
+	waiting = queue_take(&r->loads);
 	free(r->end);
 	free(r);
+	submit_loads(tk, waiting);
 	if (tk->riders)
 		return;
 	if (tk->tr.stats->carriers)
@@ -280,12 +294,7 @@ void tracker_left(struct tracker *tk, struct leaving *l)
 		at = &(*at)->next;
 	*at = l->next;
 	free(l);
-	while (waiting) {
-		struct job *job = link_entry(waiting, struct job, link);
-
-		waiting = waiting->next;
-		tk->ops->submit(tk->arg, job);
-	}
+	submit_loads(tk, waiting);
 }
 
 /* --- Carriers */

@@ -340,3 +340,13 @@ buffers_of() {
 	exec 4>&-
 	until_ok 5 no_contexts
 }
+
+@test "a close is over when the next context is loaded" {
+	serve --backend=sim
+	local once=(setup "$SYSTEM_WIDE" - 0 load 1 0 start) n
+
+	for ((n = 0; n < 20; n++)); do
+		clone rw "${once[@]}" close second "$MNT/clone" "${once[@]}"
+		lines "0 $((2 * n + 1))" ok ok ok ok "0 $((2 * n + 2))" ok ok
+	done
+}
