@@ -147,13 +147,18 @@ compiles() {
 	run ! compiles 3
 }
 
-# The headers need nothing of a C library for 32 bits.
+# The compiler may have no C library for 32 bits: what the headers need of it is little.
 @test "layouts are the same in 32-bit programs" {
-	local flags=(-m32 -std=gnu11 -ffreestanding -fsyntax-only -I"$INCLUDE/.." -I"$INCLUDE")
+	local stub=$BATS_TEST_TMPDIR/stub version
 
 	echo | cc -m32 -ffreestanding -fsyntax-only -x c - || skip "the compiler cannot make 32-bit code"
-	cc "${flags[@]}" "$BATS_TEST_DIRNAME/../lib/layout_v2.c"
-	cc "${flags[@]}" "$BATS_TEST_DIRNAME/../lib/layout_r2008.c"
+	mkdir -p "$stub/sys"
+	echo 'typedef int ssize_t, pid_t;' >"$stub/sys/types.h"
+	: >"$stub/unistd.h"
+	for version in v2 v22 r2008; do
+		cc -m32 -std=gnu11 -ffreestanding -fsyntax-only -I"$stub" -I"$INCLUDE/.." -I"$INCLUDE" \
+			"$BATS_TEST_DIRNAME/../lib/layout_$version.c"
+	done
 }
 
 @test "symbols: the twelve calls and perfmonctl, and none of an event library's" {

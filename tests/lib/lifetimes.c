@@ -17,6 +17,8 @@
 
 #include "tests/lib/check.h"
 
+enum { MANY = 5000 }; /* more than the library keeps in mind */
+
 static int make(void)
 {
 	pfarg_ctx_t ctx;
@@ -190,6 +192,25 @@ static void closed_meanwhile(void)
 	gone();
 }
 
+/* What is known of a context is not lost among many that there have been. */
+static void many(void)
+{
+	pfarg_load_t load;
+	int fd = -1;
+
+	CLEAR(load);
+	for (int i = 0; i < MANY; i++) {
+		close(fd);
+		fd = make();
+	}
+	run_on(0);
+	OK(pfm_load_context(fd, &load));
+	run_on(1);
+	FAILS(pfm_stop(fd), EBUSY);
+	close(fd);
+	gone();
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "inherited") == 0)
@@ -201,5 +222,6 @@ int main(int argc, char **argv)
 	children();
 	exec_keeps_it(argv[0]);
 	closed_meanwhile();
+	many();
 	return 0;
 }
