@@ -16,30 +16,36 @@ int target_get(struct target *t, int fd)
 	struct statx st;
 
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) < 0 ||
-		!S_ISREG(st.stx_mode) || !mount_has_device(st.stx_dev_major, st.stx_dev_minor))
+		!S_ISREG(st.stx_mode))
 		return fail(EBADF);
 	t->fd = fd;
+	t->device = (struct device){st.stx_dev_major, st.stx_dev_minor};
 	t->inode = st.stx_ino;
-	return 0;
+	return mount_has_device(&t->device) ? 0 : fail(EBADF);
+}
+
+/* Another process may have unloaded it: then it is loaded nowhere. */
+static bool is_elsewhere(const struct target *t)
+{
+	struct known k;
+
+	known_get(t->inode, &k);
+	return k.cpu != KNOWN_NO_CPU && k.cpu != load_this_cpu() && !load_from_anywhere() &&
+	       !target_state_is(t, "unloaded");
 }
 
 int target_here(struct target *t, int fd)
 {
-	struct known k;
-
 	if (target_get(t, fd) < 0)
 		return -1;
-	known_get(t->inode, &k);
-	if (k.cpu == KNOWN_NO_CPU || k.cpu == load_this_cpu() || load_from_anywhere())
-		return 0;
-	return fail(EBUSY);
+	return is_elsewhere(t) ? fail(EBUSY) : 0;
 }
 
 int target_to_read(struct target *t, int fd)
 {
-	if (target_here(t, fd) == 0)
-		return 0;
-	return errno == EBUSY && target_state_is(t, "masked") ? 0 : -1;
+	if (target_get(t, fd) < 0)
+		return -1;
+	return is_elsewhere(t) && !target_state_is(t, "masked") ? fail(EBUSY) : 0;
 }
 
 int target_command(const struct target *t, unsigned long cmd, void *arg)
@@ -75,7 +81,7 @@ int target_open(const struct target *t, const char *file, int flags)
 	char *end = lines_number(path + strlen(path), k.number);
 	*end = '/';
 	strcpy(end + 1, file);
-	return mount_open(path, flags | O_CLOEXEC);
+	return mount_open_on(&t->device, path, flags | O_CLOEXEC);
 }
 
 bool target_state_is(const struct target *t, const char *word)

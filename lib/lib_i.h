@@ -19,10 +19,15 @@
 int fail(int err);
 
 /* ---- mount.c: where perfmonfs is ---- */
+struct device {
+	unsigned major, minor;
+};
 /* Opens @path below the mount. -1: errno, ENOSYS if there is no mount. */
 int mount_open(const char *path, int flags);
-/* Whether files of the device @major:@minor are perfmonfs's. */
-bool mount_has_device(unsigned major, unsigned minor);
+/* The same of the mount that is that device. */
+int mount_open_on(const struct device *d, const char *path, int flags);
+/* Whether files of that device are perfmonfs's. */
+bool mount_has_device(const struct device *d);
 
 /* ---- copy.c: the caller's memory, EFAULT instead of a signal ---- */
 int copy_in(void *to, const void *theirs, size_t size);
@@ -46,11 +51,12 @@ void known_set(uint64_t inode, const struct known *k);
 /* ---- context.c: descriptors that are contexts ---- */
 struct target {
 	int fd;
+	struct device device;
 	uint64_t inode;
 };
 /* EBADF if @fd is no context. */
 int target_get(struct target *t, int fd);
-/* The same, and EBUSY unless the caller runs on the CPU that the context is loaded on. */
+/* The same, and EBUSY if the context is loaded on a CPU that the caller does not run on. */
 int target_here(struct target *t, int fd);
 /* One command; @arg is the caller's memory, or ours. */
 int target_command(const struct target *t, unsigned long cmd, void *arg);

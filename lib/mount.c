@@ -15,7 +15,7 @@
 
 #include "lib/lines.h"
 
-static const char fstype[] = "fuse.perfmonfs";
+static const char mountinfo[] = "/proc/self/mountinfo", fstype[] = "fuse.perfmonfs";
 
 int fail(int err)
 {
@@ -25,7 +25,7 @@ int fail(int err)
 
 /* A line of mountinfo: ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS */
 struct mountpoint {
-	unsigned major, minor;
+	struct device device;
 	char *root;
 	char *path;
 };
@@ -45,9 +45,14 @@ static bool is_perfmonfs(char *line, struct mountpoint *m)
 	m->path = lines_word(&field);
 	if (!m->path)
 		return false;
-	m->major = (unsigned)strtoul(device, &device, 10);
-	m->minor = *device == ':' ? (unsigned)strtoul(device + 1, NULL, 10) : 0;
+	m->device.major = (unsigned)strtoul(device, &device, 10);
+	m->device.minor = *device == ':' ? (unsigned)strtoul(device + 1, NULL, 10) : 0;
 	return true;
+}
+
+static bool same_device(const struct device *a, const struct device *b)
+{
+	return a->major == b->major && a->minor == b->minor;
 }
 
 /* Blanks, tabs, newlines and backslashes stand there as \040 and the like. */
@@ -77,29 +82,36 @@ static bool next_mount(struct lines *l, struct mountpoint *m)
 	return false;
 }
 
-static int find_mount(char path[PATH_MAX])
+/* The mount of a device, or the first there is (NULL). */
+static int find_mounted(const struct device *wanted, char path[PATH_MAX])
 {
-	const char *named = secure_getenv("PERFMONFS");
 	struct mountpoint m;
 	struct lines l;
 	bool found = false;
 
-	if (named && *named) {
-		if (strlen(named) >= PATH_MAX)
-			return fail(ENOSYS);
-		strcpy(path, named);
-		return 0;
-	}
-	if (lines_open(&l, "/proc/self/mountinfo") < 0)
+	if (lines_open(&l, mountinfo) < 0)
 		return fail(ENOSYS);
 	while (!found && next_mount(&l, &m))
-		found = strcmp(m.root, "/") == 0 && strlen(m.path) < PATH_MAX;
+		found = (!wanted || same_device(&m.device, wanted)) && strcmp(m.root, "/") == 0 &&
+			strlen(m.path) < PATH_MAX;
 	if (found) {
 		unescape(m.path);
 		strcpy(path, m.path);
 	}
 	lines_close(&l);
 	return found ? 0 : fail(ENOSYS);
+}
+
+static int find_mount(char path[PATH_MAX])
+{
+	const char *named = secure_getenv("PERFMONFS");
+
+	if (!named || !*named)
+		return find_mounted(NULL, path);
+	if (strlen(named) >= PATH_MAX)
+		return fail(ENOSYS);
+	strcpy(path, named);
+	return 0;
 }
 
 static int open_below(const char *mount, const char *path, int flags)
@@ -124,21 +136,30 @@ int mount_open(const char *path, int flags)
 	return open_below(mount, path, flags);
 }
 
-bool mount_has_device(unsigned major, unsigned minor)
+int mount_open_on(const struct device *d, const char *path, int flags)
+{
+	char mount[PATH_MAX];
+
+	if (find_mounted(d, mount) < 0)
+		return -1;
+	return open_below(mount, path, flags);
+}
+
+bool mount_has_device(const struct device *d)
 {
 	/* The last device that was found to be one; the 1 makes it different from none. */
 	static _Atomic uint64_t last;
-	uint64_t device = (uint64_t)major << 32 | minor, wanted = device << 1 | 1;
+	uint64_t wanted = ((uint64_t)d->major << 32 | d->minor) << 1 | 1;
 	struct mountpoint m;
 	struct lines l;
 	bool found = false;
 
 	if (atomic_load_explicit(&last, memory_order_relaxed) == wanted)
 		return true;
-	if (lines_open(&l, "/proc/self/mountinfo") < 0)
+	if (lines_open(&l, mountinfo) < 0)
 		return false;
 	while (!found && next_mount(&l, &m))
-		found = m.major == major && m.minor == minor;
+		found = same_device(&m.device, d);
 	lines_close(&l);
 	if (found)
 		atomic_store_explicit(&last, wanted, memory_order_relaxed);

@@ -64,6 +64,20 @@ static void copies(void)
 	gone();
 }
 
+/* It can be read anywhere, and is looked up on its own mount, whatever the environment says now. */
+static void unloaded_by_child(int fd)
+{
+	char *mnt = strdup(getenv("PERFMONFS"));
+	pfarg_pmd_t pmd;
+
+	CLEAR(pmd);
+	OK(setenv("PERFMONFS", "/nowhere", 1));
+	OK(pfm_read_pmds(fd, &pmd, 1));
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	OK(setenv("PERFMONFS", mnt, 1));
+	free(mnt);
+}
+
 /* A copy knows of the CPU, as does a child. */
 static void same_rules(void)
 {
@@ -85,6 +99,17 @@ static void same_rules(void)
 		_exit(0);
 	}
 	ends_well(child);
+	child = fork();
+	if (child == 0) {
+		run_on(0);
+		OK(pfm_unload_context(fd));
+		_exit(0);
+	}
+	ends_well(child);
+	unloaded_by_child(fd);
+	run_on(0);
+	OK(pfm_load_context(fd, &load));
+	run_on(1);
 	OK(setenv("PERFMONFS_ANYCPU", "1", 1));
 	OK(pfm_read_pmds(fd, &pmd, 1));
 	OK(pfm_unload_context(fd));
