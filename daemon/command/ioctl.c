@@ -37,7 +37,8 @@ struct packet_kind {
 	size_t size; /* of the structure */
 	enum shape shape;
 	bool writes;
-	/* Structure @i into @cmd; false, with a sentence, if it is none. */
+	enum cmd_verb verb;
+	/* Structure @i into @cmd, or why not; NULL: there is none. */
 	int (*decode)(const struct packet *p, unsigned i, struct command *cmd, struct err *e);
 	/* And what came of it back, if that is more than flags. */
 	void (*encode)(struct packet *p, unsigned i, const struct command *cmd);
@@ -197,7 +198,6 @@ static int decode_new_set(const struct packet *p, unsigned i, struct command *cm
 	struct pfm_ioc_setdesc in;
 
 	get(p, i, &in);
-	cmd->verb = CMD_EVTSET_NEW;
 	cmd->evtset = (struct cmd_evtset){
 		.id = in.id,
 		.renew = true,
@@ -229,7 +229,6 @@ static int decode_old_set(const struct packet *p, unsigned i, struct command *cm
 
 	(void)e;
 	get(p, i, &in);
-	cmd->verb = CMD_EVTSET_DELETE;
 	cmd->evtset.id = in.id;
 	return 0;
 }
@@ -240,7 +239,6 @@ static int decode_set_info(const struct packet *p, unsigned i, struct command *c
 
 	(void)e;
 	get(p, i, &in);
-	cmd->verb = CMD_EVTSET_READ;
 	cmd->evtset.id = in.id;
 	return 0;
 }
@@ -273,7 +271,6 @@ static int decode_load(const struct packet *p, unsigned i, struct command *cmd, 
 	get(p, i, &in);
 	if (CHECK_RESERVED(in.reserved16, e) < 0 || CHECK_RESERVED(in.reserved, e) < 0)
 		return -e->no;
-	cmd->verb = CMD_LOAD;
 	cmd->set = in.set;
 	cmd->has_set = true;
 	if (p->system_wide) {
@@ -296,37 +293,8 @@ static int decode_start_set(const struct packet *p, unsigned i, struct command *
 	if (CHECK_RESERVED(in.reserved16, e) < 0 || CHECK_RESERVED(in.reserved32, e) < 0 ||
 		CHECK_RESERVED(in.reserved, e) < 0)
 		return -e->no;
-	cmd->verb = CMD_START;
 	cmd->set = in.set;
 	cmd->has_set = true;
-	return 0;
-}
-
-static int decode_start(const struct packet *p, unsigned i, struct command *cmd, struct err *e)
-{
-	(void)p, (void)i, (void)e;
-	cmd->verb = CMD_START;
-	return 0;
-}
-
-static int decode_stop(const struct packet *p, unsigned i, struct command *cmd, struct err *e)
-{
-	(void)p, (void)i, (void)e;
-	cmd->verb = CMD_STOP;
-	return 0;
-}
-
-static int decode_restart(const struct packet *p, unsigned i, struct command *cmd, struct err *e)
-{
-	(void)p, (void)i, (void)e;
-	cmd->verb = CMD_RESTART;
-	return 0;
-}
-
-static int decode_unload(const struct packet *p, unsigned i, struct command *cmd, struct err *e)
-{
-	(void)p, (void)i, (void)e;
-	cmd->verb = CMD_UNLOAD;
 	return 0;
 }
 
@@ -343,7 +311,6 @@ static int decode_signal(const struct packet *p, unsigned i, struct command *cmd
 		return err_set(e, EINVAL, "an owner is a thread or a process, not %d", in.type);
 	if (in.owner < 0 || in.fd < 0)
 		return err_set(e, EINVAL, "owner and fd cannot be negative");
-	cmd->verb = CMD_SIGNAL;
 	cmd->sig = in.sig;
 	cmd->tid = in.owner;
 	cmd->process = in.type == PFM_IOC_OWNER_PID;
@@ -359,8 +326,7 @@ static int decode_setup(const struct packet *p, unsigned i, struct command *cmd,
 	struct pfm_ioc_setup in;
 
 	get(p, i, &in);
-	if (CHECK_RESERVED(in.reserved, e) < 0 ||
-		check_flags(in.flags, known, e) < 0)
+	if (CHECK_RESERVED(in.reserved, e) < 0 || check_flags(in.flags, known, e) < 0)
 		return -e->no;
 	if (in.arg_size != p->size - sizeof(in))
 		return err_set(e, EINVAL,
@@ -368,7 +334,6 @@ static int decode_setup(const struct packet *p, unsigned i, struct command *cmd,
 			in.arg_size, p->size - sizeof(in));
 	if (!memchr(in.format, '\0', sizeof(in.format)))
 		return err_set(e, EINVAL, "the format's name does not end: it takes a NUL");
-	cmd->verb = CMD_SETUP;
 	cmd->flags = (in.flags & PFM_IOC_FL_NOTIFY_BLOCK ? CTX_NOTIFY_BLOCK : 0) |
 		     (in.flags & PFM_IOC_FL_SYSTEM_WIDE ? CTX_SYSTEM_WIDE : 0) |
 		     (in.flags & PFM_IOC_FL_OVFL_NO_MSG ? CTX_OVFL_NO_MSG : 0);
@@ -399,30 +364,35 @@ void packet_setup(const struct packet *p, struct slice *format, struct slice *ar
 /* --- All of them */
 
 enum { SIZE_BITS = _IOC_SIZEMASK << _IOC_SIZESHIFT };
-#define NR(cmd)         ((unsigned)(cmd) & ~(unsigned)SIZE_BITS)
-#define KIND(cmd, type) .nr = NR(cmd), .size = sizeof(struct type)
-#define BARE(cmd)       .nr = NR(cmd), .writes = true
+#define NR(cmd)               ((unsigned)(cmd) & ~(unsigned)SIZE_BITS)
+#define KIND(cmd, type, what) .nr = NR(cmd), .size = sizeof(struct type), .verb = what
+#define BARE(cmd, what)       .nr = NR(cmd), .verb = what, .writes = true
 
 static const struct packet_kind kinds[] = {
-	{KIND(PFM_IOC_READ_PMDS, pfm_ioc_pmd), REGS, .decode = decode_read, .encode = encode_read},
-	{KIND(PFM_IOC_WRITE_PMCS, pfm_ioc_pmc), REGS, .writes = true, .decode = decode_pmc},
-	{KIND(PFM_IOC_WRITE_PMDS, pfm_ioc_pmd), REGS, .writes = true, .decode = decode_pmd},
-	{KIND(PFM_IOC_WRITE_PMCS_V06, pfm_ioc_pmd), REGS, .writes = true, .decode = decode_pmc_v06},
-	{KIND(PFM_IOC_LOAD, pfm_ioc_load), .writes = true, .decode = decode_load},
-	{BARE(PFM_IOC_START), .decode = decode_start},
-	{KIND(PFM_IOC_START_SET, pfm_ioc_start), .writes = true, .decode = decode_start_set},
-	{BARE(PFM_IOC_STOP), .decode = decode_stop},
-	{BARE(PFM_IOC_RESTART), .decode = decode_restart},
-	{BARE(PFM_IOC_UNLOAD), .decode = decode_unload},
-	{KIND(PFM_IOC_CREATE_EVTSETS, pfm_ioc_setdesc), SETS, .writes = true,
-		.decode = decode_new_set, .encode = encode_new_set},
-	{KIND(PFM_IOC_DELETE_EVTSETS, pfm_ioc_setdesc), SETS, .writes = true,
-		.decode = decode_old_set},
-	{KIND(PFM_IOC_GETINFO_EVTSETS, pfm_ioc_setinfo), SETS, .decode = decode_set_info,
-		.encode = encode_set_info},
-	{KIND(PFM_IOC_SETUP, pfm_ioc_setup), TAILED, .writes = true, .decode = decode_setup,
-		.encode = encode_setup},
-	{KIND(PFM_IOC_SIGNAL, pfm_ioc_signal), .writes = true, .decode = decode_signal},
+	{KIND(PFM_IOC_READ_PMDS, pfm_ioc_pmd, CMD_READ), .shape = REGS, .decode = decode_read,
+		.encode = encode_read},
+	{KIND(PFM_IOC_WRITE_PMCS, pfm_ioc_pmc, CMD_WRITE), .shape = REGS, .writes = true,
+		.decode = decode_pmc},
+	{KIND(PFM_IOC_WRITE_PMDS, pfm_ioc_pmd, CMD_WRITE), .shape = REGS, .writes = true,
+		.decode = decode_pmd},
+	{KIND(PFM_IOC_WRITE_PMCS_V06, pfm_ioc_pmd, CMD_WRITE), .shape = REGS, .writes = true,
+		.decode = decode_pmc_v06},
+	{KIND(PFM_IOC_LOAD, pfm_ioc_load, CMD_LOAD), .writes = true, .decode = decode_load},
+	{BARE(PFM_IOC_START, CMD_START)},
+	{KIND(PFM_IOC_START_SET, pfm_ioc_start, CMD_START), .writes = true,
+		.decode = decode_start_set},
+	{BARE(PFM_IOC_STOP, CMD_STOP)},
+	{BARE(PFM_IOC_RESTART, CMD_RESTART)},
+	{BARE(PFM_IOC_UNLOAD, CMD_UNLOAD)},
+	{KIND(PFM_IOC_CREATE_EVTSETS, pfm_ioc_setdesc, CMD_EVTSET_NEW), .shape = SETS,
+		.writes = true, .decode = decode_new_set, .encode = encode_new_set},
+	{KIND(PFM_IOC_DELETE_EVTSETS, pfm_ioc_setdesc, CMD_EVTSET_DELETE), .shape = SETS,
+		.writes = true, .decode = decode_old_set},
+	{KIND(PFM_IOC_GETINFO_EVTSETS, pfm_ioc_setinfo, CMD_EVTSET_READ), .shape = SETS,
+		.decode = decode_set_info, .encode = encode_set_info},
+	{KIND(PFM_IOC_SETUP, pfm_ioc_setup, CMD_SETUP), .shape = TAILED, .writes = true,
+		.decode = decode_setup, .encode = encode_setup},
+	{KIND(PFM_IOC_SIGNAL, pfm_ioc_signal, CMD_SIGNAL), .writes = true, .decode = decode_signal},
 };
 
 enum { NKINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -500,7 +470,6 @@ static void refuse(struct packet *p, unsigned i, enum cmd_fault fault, struct er
 /* Up to the first that is none; that one's error follows when the others are done. */
 static int next_regs(struct packet *p, struct command *cmd, struct err *e)
 {
-	cmd->verb = p->kind->writes ? CMD_WRITE : CMD_READ;
 	cmd->regs = malloc(p->n * sizeof(*cmd->regs));
 	if (!cmd->regs)
 		return err_set(e, ENOMEM, "no memory for the vector");
@@ -518,9 +487,10 @@ int packet_next(struct packet *p, struct command *cmd, struct err *e)
 {
 	if (p->rc < 0 || p->done == p->n)
 		return 0;
+	cmd->verb = p->kind->verb;
 	if (p->kind->shape == REGS)
 		return next_regs(p, cmd, e);
-	if (p->kind->decode(p, p->done, cmd, e) == 0)
+	if (!p->kind->decode || p->kind->decode(p, p->done, cmd, e) == 0)
 		return 1;
 	if (p->kind->shape == SETS)
 		refuse(p, p->done, FAULT_REFUSED, e);

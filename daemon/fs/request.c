@@ -299,7 +299,8 @@ static bool tells_state(enum cmd_verb verb)
 	return verb == CMD_STOP || verb == CMD_UNLOAD || verb == CMD_RESTART || verb == CMD_INFO;
 }
 
-/* Takes @cmd and the call's packet, also if there is no memory. */
+/* Takes @cmd and the call's packet, also if there is no memory. What a packet of sets has more of
+ * is sent when this is done, which is for the session thread. */
 static struct request *request_new(struct call *call, struct command *cmd)
 {
 	struct request *r = malloc(sizeof(*r)); /* calloc() is the slower one, by far */
@@ -319,6 +320,7 @@ static struct request *request_new(struct call *call, struct command *cmd)
 				.tenant = &call->ctx->tenant,
 				.cmd = *cmd,
 				.pid = fuse_req_ctx(call->req)->pid,
+				.here = call->packet && cmd->verb == CMD_EVTSET_READ,
 				.done = request_done,
 			},
 	};

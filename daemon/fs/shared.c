@@ -143,10 +143,15 @@ static void destroy(struct shared *s)
 	free(s);
 }
 
+static size_t half_of_all(void)
+{
+	return (size_t)sysconf(_SC_PHYS_PAGES) / 2 * page_size();
+}
+
 /* The kernel would try, and kill others to make room. */
 static int check_size(size_t size, struct err *e)
 {
-	if (shared_room(size) / page_size() > (size_t)sysconf(_SC_PHYS_PAGES) / 2)
+	if (shared_room(size) > half_of_all())
 		return err_set(e, ENOMEM,
 			"a buffer of %zu bytes is more than half of the machine's memory: ask for "
 			"less",
@@ -199,7 +204,7 @@ int shared_new_area(struct shared_pool *pool, size_t most, struct shared_account
 
 	if (!s)
 		return err_set(e, ENOMEM, "no memory");
-	s->most = shared_room(most);
+	s->most = shared_room(most < half_of_all() ? most : half_of_all());
 	return made(s, allocate_area(s, e), out);
 }
 

@@ -311,8 +311,9 @@ buffers_of() {
 
 @test "threads use one at a time" {
 	serve --backend=sim
-	clone rw setup $SYSTEM_WIDE - 0 pmcs 0=$USER load 1 0 start threads 8 stop
-	lines "0 1" ok ok ok "0 failed" ok
+	clone rw setup $SYSTEM_WIDE - 0 pmcs 0=$USER pmds 0=-2000::-2000 load 1 0 start \
+		sh "for i in {1..50}; do $advance; done 3>&- &" threads 8 stop
+	lines "0 1" ok ok ok ok "0 failed" ok
 }
 
 @test "the daemon ends while clones are open" {
@@ -349,4 +350,21 @@ buffers_of() {
 		clone rw "${once[@]}" close second "$MNT/clone" "${once[@]}"
 		lines "0 $((2 * n + 1))" ok ok ok ok "0 $((2 * n + 2))" ok ok
 	done
+}
+
+@test "on a thread: its own number is the target, and a close is over when it is loaded again" {
+	serve --backend=perf
+	local faults once n
+
+	faults=$(awk '$1 == "page-faults" { print $2 }' "$MNT/pmu/events")
+	sleep 60 3>&- &
+	once=(pmcs "0=$faults" load $! 0 start stop read 0 close second "$MNT/clone")
+	clone rw "${once[@]:0:5}"
+	[[ $output == ok$'\n'ok ]] || {
+		kill $!
+		skip "no thread can be followed here: $output"
+	}
+	clone rw "${once[@]}" "${once[@]}" "${once[@]}"
+	kill $!
+	lines ok ok ok ok 0 ok ok ok ok ok ok 0 ok ok ok ok ok ok 0 ok ok
 }

@@ -27,7 +27,8 @@
  *   second PATH                       a second clone is opened; the next steps are about that one
  *   swap | close                      back to the other one; closes it
  *   interrupt MS                      read(2) that a signal comes to after that time
- *   threads N                         so many threads read PMD 0 at once, a hundred times each
+ *   threads N                         so many threads read PMD 0, and ask of set 0 twice, at once,
+ * a hundred times each
  *
  * After an error of a vector, the flags of its elements that are not 0 follow: INDEX:FLAGS.
  */
@@ -151,18 +152,23 @@ static void step_v06(char **arg)
 	write_regs(PFM_IOC_WRITE_PMCS_V06, arg[0]);
 }
 
+static void print_field(unsigned n, size_t size, size_t at)
+{
+	uint64_t value;
+
+	for (unsigned i = 0; i < n; i++) {
+		memcpy(&value, vector + i * size + at, sizeof(value));
+		printf("%s%" PRIu64, i ? " " : "", value);
+	}
+	putchar('\n');
+}
+
 static void step_read(char **arg)
 {
 	unsigned n = parse_list(arg[0], PFM_IOC_READ_PMDS);
-	struct pfm_ioc_pmd p;
-	int rc = call(PFM_IOC_READ_PMDS, n);
 
-	for (unsigned i = 0; rc == 0 && i < n; i++) {
-		memcpy(&p, vector + i * sizeof(p), sizeof(p));
-		printf("%s%" PRIu64, i ? " " : "", p.value);
-	}
-	if (rc == 0)
-		putchar('\n');
+	if (call(PFM_IOC_READ_PMDS, n) == 0)
+		print_field(n, sizeof(struct pfm_ioc_pmd), offsetof(struct pfm_ioc_pmd, value));
 }
 
 static unsigned parse_sets(const char *arg)
@@ -185,15 +191,10 @@ static unsigned parse_sets(const char *arg)
 static void step_make(char **arg)
 {
 	unsigned n = parse_sets(arg[0]);
-	struct pfm_ioc_setdesc d;
-	int rc = call(PFM_IOC_CREATE_EVTSETS, n);
 
-	for (unsigned i = 0; rc == 0 && i < n; i++) {
-		memcpy(&d, vector + i * sizeof(d), sizeof(d));
-		printf("%s%" PRIu64, i ? " " : "", d.timeout);
-	}
-	if (rc == 0)
-		putchar('\n');
+	if (call(PFM_IOC_CREATE_EVTSETS, n) == 0)
+		print_field(n, sizeof(struct pfm_ioc_setdesc),
+			offsetof(struct pfm_ioc_setdesc, timeout));
 }
 
 static void step_delete(char **arg)
@@ -528,9 +529,11 @@ static void *read_often(void *arg)
 	unsigned *failed = arg;
 
 	for (unsigned i = 0; i < READS; i++) {
+		struct pfm_ioc_setinfo info[2] = {{.id = 0}};
 		struct pfm_ioc_pmd p = {.num = 0};
 
-		if (ioctl(fd, PFM_IOC_READ_PMDS, &p) < 0)
+		if (ioctl(fd, PFM_IOC_READ_PMDS, &p) < 0 ||
+			ioctl(fd, PFM_IOC_VECTOR(PFM_IOC_GETINFO_EVTSETS, 2), info) < 0)
 			__atomic_fetch_add(failed, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;

@@ -372,6 +372,76 @@ static void test_ending(void **state)
 	shared_unref(s);
 }
 
+static struct shared *make_area(struct world *w, size_t most)
+{
+	struct shared *area = NULL;
+	struct err e;
+
+	w->id = 5;
+	assert_int_equal(shared_new_area(&w->pool, most, &w->account, &area, &e), 0);
+	assert_true(shared_pass(area));
+	opened(area);
+	return area;
+}
+
+/* It has nothing at first, costs what it has grown by, and does not grow without end. */
+static void test_area_grows(void **state)
+{
+	struct world *w = *state;
+	struct shared *area = make_area(w, 3 * PAGE);
+	size_t at = 1;
+	struct err e;
+
+	assert_int_equal(atomic_load(&w->account.bytes), 0);
+	assert_int_equal(atomic_load(&w->account.pieces), 0);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(shared_grow(area, 100, &at, &e), 0);
+		assert_int_equal(at, i * PAGE);
+		memset((char *)area->mem + at, 7, PAGE);
+	}
+	assert_int_equal(shared_grow(area, 100, &at, &e), -ENOSPC);
+	assert_int_equal(atomic_load(&w->account.bytes), 3 * PAGE);
+	assert_int_equal(atomic_load(&w->account.pieces), 3);
+	assert_int_equal(((char *)area->mem)[3 * PAGE - 1], 7);
+	shared_clear(area);
+	assert_int_equal(area->length, 0);
+	assert_int_equal(atomic_load(&w->account.bytes), 0);
+	shared_close(area);
+	shared_unref(area);
+}
+
+/* What clients map is the area; what is in it follows, and is never read. */
+static void test_fed_to_an_area(void **state)
+{
+	struct world *w = *state;
+	struct shared *area = make_area(w, 2 * (size_t)SIZE), *s = make(w, SIZE);
+	const unsigned char *seen;
+	struct err e;
+
+	assert_int_equal(shared_show(s, area, &e), 0);
+	assert_int_equal(atomic_load(&w->account.bytes), PAGES * PAGE);
+	assert_int_equal(area->size, SIZE);
+	seen = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, area->fd, 0);
+	assert_true(seen != MAP_FAILED);
+	opened(s);
+	memset(s->mem, 3, SIZE);
+	publish(w, s);
+	assert_memory_equal(seen, s->mem, SIZE);
+	memset(area->mem, 9, PAGE); /* as a client might */
+	((char *)s->mem)[5] = 4;
+	publish(w, s);
+	assert_int_equal(seen[5], 4);
+	assert_int_equal(((char *)s->mem)[6], 3);
+	assert_int_equal(w->stores, 0);
+	shared_close(s);
+	shared_unref(s);
+	shared_close(area);
+	shared_unref(area);
+	assert_int_equal(seen[5], 4);
+	munmap((void *)(uintptr_t)seen, SIZE);
+	shared_sweep(&w->pool);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +455,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_now_and_then, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ending, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_area_grows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fed_to_an_area, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
