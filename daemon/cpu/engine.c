@@ -295,15 +295,10 @@ static bool load(struct engine *eng, struct job *job)
 	const struct tenant *other = in_the_way(eng, &job->cmd);
 	struct err *e = &job->err;
 
-	/* It may have waited, and its context have been removed meanwhile. */
-	if (job->tenant->doomed) {
-		job->rc = err_set(e, ENODEV, "the context is being removed");
-		return true;
-	}
 	job->rc = core_load_check(&job->tenant->ctx, &job->cmd, e);
 	if (job->rc < 0)
 		return true;
-	if (eng->ending || job->tenant->doomed) {
+	if (eng->ending || job->tenant->doomed) { /* while it has waited */
 		job->rc = err_set(e, ENODEV, "the %s",
 			eng->ending ? "daemon is ending" : "context is being removed");
 		return true;

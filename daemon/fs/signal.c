@@ -102,8 +102,13 @@ static int find_owner(
 	return 0;
 }
 
+/*
+ * A thread that has noted an alias may have it open still, when it has been joined: then closing
+ * the other end would be an event.
+ */
 static void notifier_free(struct notifier *n)
 {
+	fcntl(n->in, F_SETFL, O_NONBLOCK);
 	close(n->in);
 	close(n->out);
 	free(n);

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+/*
+ * task MNT PMC0-VALUE PROGRAM [ARGUMENT...]: counts a program with all that it starts. perfmon2's
+ * calls load a context on one thread; to follow what it makes, the context's ctl file is told so:
+ * while the descriptor is open, the context is a directory of ctx/, too.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+
+#include <perfmon/perfmon.h>
+#include <perfmonfs/ioctl.h>
+
+#include "examples/example.h"
+
+/* The program's process, which waits until a byte comes. */
+static pid_t launch(char **argv, int *go)
+{
+	int ends[2];
+	pid_t pid;
+	char c;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		err(1, "pipe");
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	if (pid == 0) {
+		if (read(ends[0], &c, 1) != 1)
+			_exit(127);
+		execvp(argv[0], argv);
+		err(127, "%s", argv[0]);
+	}
+	close(ends[0]);
+	*go = ends[1];
+	return pid;
+}
+
+/* Opens a file of the context's directory. */
+static int context_file(const char *mnt, uint64_t context, const char *file, int flags)
+{
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/ctx/%llu/%s", mnt, (unsigned long long)context, file);
+	fd = open(path, flags | O_CLOEXEC);
+	if (fd < 0)
+		err(1, "%s", path);
+	return fd;
+}
+
+static void load_and_follow(const char *mnt, uint64_t context, pid_t pid)
+{
+	int ctl = context_file(mnt, context, "ctl", O_WRONLY);
+
+	if (dprintf(ctl, "load tid=%d follow", (int)pid) < 0)
+		err(1, "load");
+	close(ctl);
+}
+
+static void print_total(const char *mnt, uint64_t context)
+{
+	int fd = context_file(mnt, context, "total", O_RDONLY);
+	char text[4096];
+	ssize_t n = read(fd, text, sizeof(text));
+
+	if (n < 0)
+		err(1, "total");
+	fwrite(text, 1, (size_t)n, stdout);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	struct pfm_ioc_setup setup = {0};
+	pfarg_ctx_t ctx = {0};
+	pfarg_pmc_t pmc = {0};
+	pfarg_msg_t msg;
+	int fd, go, status;
+	pid_t pid;
+
+	if (argc < 4)
+		errx(2, "usage: task MNT PMC0-VALUE PROGRAM [ARGUMENT...]");
+	fd = pfm_create_context(&ctx, NULL, NULL, 0);
+	if (fd < 0)
+		err(1, "pfm_create_context");
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	/* Without flags or a format it changes nothing, but says what the context is called. */
+	if (ioctl(fd, PFM_IOC_SETUP, &setup) < 0)
+		err(1, "PFM_IOC_SETUP");
+	pmc.reg_value = number(argv[2]);
+	if (pfm_write_pmcs(fd, &pmc, 1) < 0)
+		err(1, "pfm_write_pmcs");
+	pid = launch(argv + 3, &go);
+	load_and_follow(argv[1], setup.number, pid);
+	if (pfm_start(fd, NULL) < 0)
+		err(1, "pfm_start");
+	if (write(go, "", 1) != 1 || waitpid(pid, &status, 0) < 0)
+		err(1, "running %s", argv[3]);
+	/* By the time of this message all counts are saved. */
+	if (read(fd, &msg, sizeof(msg)) != sizeof(msg) || msg.type != PFM_MSG_END)
+		errx(1, "no word of the end of %d", (int)pid);
+	print_total(argv[1], setup.number);
+	close(fd);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}

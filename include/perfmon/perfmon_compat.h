@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfmon2 2.0, of 2004, as Itanium kernels and libpfm 3.0 had it: perfmonctl(2), with their
+ * numbers and structures. It knows event set 0 only.
+ */
+#ifndef PERFMON_COMPAT_H
+#define PERFMON_COMPAT_H
+
+#ifndef PERFMON_ABI
+#define PERFMON_ABI 200
+#elif PERFMON_ABI != 200
+#error "a source file has one version of perfmon2: this is 2.0"
+#endif
+
+#define PFM_VERSION_MAJ 2U
+#define PFM_VERSION_MIN 0U
+
+#include <perfmon/perfmon_common.h>
+#include <perfmon/perfmon_ctl.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Commands of 2.0 alone */
+#define PFM_GET_FEATURES      0x0c
+#define PFM_DEBUG             0x0d /* refused (EINVAL): it was for who debugs a kernel */
+#define PFM_GET_PMC_RESET_VAL 0x0f
+
+#define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMC: the overflow of its PMD is notified */
+#define PFM_REGFL_RANDOM      0x2 /* PMC: reset values of its PMD are randomized */
+
+typedef struct pfarg_context {
+	pfm_uuid_t ctx_smpl_buf_id; /* all 0: no format. Its argument follows this structure. */
+	unsigned long ctx_flags;
+	unsigned short ctx_nextra_sets;
+	unsigned short ctx_reserved1;
+	int ctx_fd;           /* out */
+	void *ctx_smpl_vaddr; /* out: where the buffer has been mapped, or NULL */
+	unsigned long ctx_reserved2[11];
+} pfarg_context_t;
+
+/* PMCs and PMDs */
+typedef struct pfarg_reg {
+	unsigned int reg_num;
+	unsigned short reg_set;
+	unsigned short reg_reserved1;
+	unsigned long reg_value;
+	unsigned long reg_flags; /* PMC */
+	unsigned long reg_long_reset;
+	unsigned long reg_short_reset;
+	unsigned long reg_reset_pmds[4]; /* PMC */
+	unsigned long reg_random_seed;
+	unsigned long reg_random_mask;
+	unsigned long reg_last_reset_val; /* out */
+	unsigned long reg_smpl_pmds[4];   /* PMC */
+	unsigned long reg_smpl_eventid;   /* PMC */
+	unsigned long reg_ovfl_switch_cnt;
+	unsigned long reg_reserved2[2];
+} pfarg_reg_t;
+
+typedef struct pfarg_load {
+	pid_t load_pid; /* the caller's own, if the context is system-wide */
+	unsigned short load_set;
+	unsigned short load_reserved1;
+	unsigned long load_reserved2[3];
+} pfarg_load_t;
+
+typedef struct pfarg_start {
+	unsigned short start_set;
+	unsigned short start_reserved1;
+	unsigned int start_reserved2;
+	unsigned long start_reserved3[3];
+} pfarg_start_t;
+
+typedef struct pfarg_features {
+	unsigned int ft_version; /* PFM_VERSION */
+	unsigned int ft_reserved;
+	unsigned long ft_reserved2[4];
+} pfarg_features_t;
+
+typedef struct {
+	int msg_type;
+	int msg_ctx_fd;
+	unsigned long msg_ovfl_pmds[4];
+	unsigned short msg_active_set;
+	unsigned short msg_reserved1;
+	unsigned int msg_reserved2;
+	unsigned long msg_tstamp; /* 0: it is not told */
+} pfm_ovfl_msg_t;
+
+typedef struct {
+	int msg_type;
+	int msg_ctx_fd;
+	unsigned long msg_tstamp;
+} pfm_end_msg_t;
+
+typedef struct {
+	int msg_type;
+	int msg_ctx_fd;
+} pfm_gen_msg_t;
+
+typedef union {
+	pfm_ovfl_msg_t pfm_ovfl_msg;
+	pfm_end_msg_t pfm_end_msg;
+	pfm_gen_msg_t pfm_gen_msg;
+} pfm_msg_t;
+
+int perfmonctl(int fd, int cmd, void *arg, int narg);
+
+/* read(2), but that a context gives one pfm_msg_t */
+ssize_t pfm_v20_read(int fd, void *buf, size_t size);
+#define read pfm_v20_read
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

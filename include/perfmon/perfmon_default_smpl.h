@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sampling format "default" for programs that use perfmonctl(2): the names are those of 2.0, or
+ * of the specification (3.6). The buffer is memory that the daemon writes, in one layout for
+ * everybody, that of 2.6 to 2.81; so the fields of its header and of its entries are in other
+ * places, and of other widths, than 2.0 had them on Itanium.
+ */
+#ifndef PERFMON_DEFAULT_SMPL_H
+#define PERFMON_DEFAULT_SMPL_H
+
+#include <perfmon/perfmon.h>
+
+#include <perfmonfs/smpl_dfl.h>
+
+#if PERFMON_ABI != 200 && PERFMON_ABI != 6
+#error "this header is for perfmonctl(): include perfmon/perfmon_dfl_smpl.h"
+#endif
+
+#define PFM_DEFAULT_SMPL_UUID        PFM_DFL_SMPL_UUID
+#define PFM_DEFAULT_SMPL_VERSION_MAJ PFM_DFL_SMPL_VERSION_MAJ
+#define PFM_DEFAULT_SMPL_VERSION_MIN PFM_DFL_SMPL_VERSION_MIN
+#define PFM_DEFAULT_SMPL_VERSION     PFM_DFL_SMPL_VERSION
+
+/* Follows the context's structure in PFM_CREATE_CONTEXT. */
+#if PERFMON_ABI == 200
+typedef struct pfm_default_smpl_arg {
+	unsigned long buf_size; /* bytes, with the header */
+	unsigned int flags;
+	unsigned int res1;
+	unsigned long reserved[2];
+} pfm_default_smpl_arg_t;
+
+typedef struct pfm_default_smpl_ctx_arg {
+	pfarg_context_t ctx_arg;
+	pfm_default_smpl_arg_t buf_arg;
+} pfm_default_smpl_ctx_arg_t;
+#else
+typedef struct pfm_default_smpl_arg {
+	size_t buf_size; /* bytes, with the header */
+	uint32_t buf_flags;
+} pfm_default_smpl_arg_t;
+#endif
+
+typedef struct pfm_default_smpl_hdr {
+	uint64_t hdr_count;     /* samples in the buffer */
+	uint64_t hdr_cur_offs;  /* where the next one goes */
+	uint64_t hdr_overflows; /* how often the buffer has become full */
+	uint64_t hdr_buf_size;
+	uint64_t hdr_min_buf_space;
+	uint32_t hdr_version;
+	uint32_t hdr_flags;
+	uint64_t hdr_lost;
+	uint64_t hdr_reserved[9];
+} pfm_default_smpl_hdr_t;
+
+typedef struct pfm_default_smpl_entry {
+#if PERFMON_ABI == 200
+	int pid; /* of the thread */
+#else
+	uint32_t tid;
+#endif
+	uint16_t ovfl_pmd;
+	uint16_t ovfl_count;
+	uint64_t last_reset_val;
+	uint64_t ip;
+	uint64_t tstamp;
+	uint16_t cpu;
+	uint16_t set;
+#if PERFMON_ABI == 200
+	int tgid;
+#else
+	uint32_t pid; /* of the process */
+#endif
+} pfm_default_smpl_entry_t;
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The perfmon2 interface specification, HPL-2004-200(R.1), v0.6: perfmonctl() with all commands of
+ * its table 3.1 and its structures, and the calls of its section 6.1. It does not give numbers:
+ * those of commands that 2.0 had are 2.0's, the others were chosen here, as were those of types of
+ * registers.
+ */
+#ifndef PERFMON_V06_H
+#define PERFMON_V06_H
+
+#ifndef PERFMON_ABI
+#define PERFMON_ABI 6
+#elif PERFMON_ABI != 6
+#error "a source file has one version of perfmon2: this is the specification's, v0.6"
+#endif
+
+#define PFM_VERSION_MAJ 0U
+#define PFM_VERSION_MIN 6U
+
+#include <perfmon/perfmon_common.h>
+#include <perfmon/perfmon_ctl.h>
+
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PFM_CREATE_EVTSETS  0x12
+#define PFM_DELETE_EVTSETS  0x13
+#define PFM_GETINFO_EVTSETS 0x14
+#define PFM_GETINFO_PMCS    0x15
+#define PFM_GETINFO_PMDS    0x16
+#define PFM_SET_CONFIG      0x17
+#define PFM_GET_CONFIG      0x18
+
+#define PFM_MAX_PMC_BITVECTOR PFM_PMC_BV
+#define PFM_MAX_PMD_BITVECTOR PFM_PMD_BV
+
+typedef struct pfarg_ctx {
+	uint32_t ctx_flags;
+	int ctx_fd;                 /* out */
+	pfm_uuid_t ctx_smpl_buf_id; /* all 0: no format. Its argument follows this structure. */
+	size_t ctx_smpl_buf_size;   /* out: bytes to be mapped */
+} pfarg_ctx_t;
+
+#define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMC: the overflow of its PMD is notified */
+#define PFM_REGFL_RANDOM      0x2 /* PMC: reset values of its PMD are randomized */
+/* 6.2.1, PMC: no 64-bit emulation of its PMD */
+#define PFM_REGFL_NO_64BIT_EMUL 0x4
+
+typedef struct pfarg_pmc {
+	uint16_t reg_num;
+	uint16_t reg_set;
+	uint32_t reg_flags;
+	uint64_t reg_value;
+	uint64_t reg_reset_pmds[PFM_MAX_PMD_BITVECTOR];
+	uint64_t reg_smpl_pmds[PFM_MAX_PMD_BITVECTOR];
+	uint64_t reg_smpl_eventid;
+} pfarg_pmc_t;
+
+typedef struct pfarg_pmd {
+	uint16_t reg_num;
+	uint16_t reg_set;
+	uint32_t reg_flags;
+	uint64_t reg_value;
+	uint64_t reg_long_reset;
+	uint64_t reg_short_reset;
+	uint64_t reg_last_reset_val; /* out */
+	uint64_t reg_ovflsw_thres;
+	uint64_t reg_random_mask;
+	uint32_t reg_random_seed;
+} pfarg_pmd_t;
+
+typedef struct pfarg_load {
+	pid_t load_pid; /* the caller's own, if the context is system-wide */
+	uint16_t load_set;
+} pfarg_load_t;
+
+typedef struct pfarg_start {
+	uint16_t start_set;
+} pfarg_start_t;
+
+#define PFM_SETFL_EXPL_NEXT 0x04 /* set_id_next says which set comes next */
+#define PFM_SETFL_EXCL_IDLE 0x08 /* refused (EINVAL) for CPUs, without meaning for threads */
+
+typedef struct pfarg_setdesc {
+	uint16_t set_id;
+	uint16_t set_id_next;
+	uint32_t set_flags;
+	struct timespec set_timeout;
+} pfarg_setdesc_t;
+
+typedef struct pfarg_setinfo {
+	uint16_t set_id;
+	uint16_t set_id_next;
+	uint32_t set_flags;
+	uint64_t set_switch_pmds[PFM_MAX_PMD_BITVECTOR];
+	uint64_t set_runs;
+	struct timespec set_timeout;
+	struct timespec set_act_duration;
+} pfarg_setinfo_t;
+
+/* Types of registers. Those of perfmonfs's are MSR; NONE: software's, as virtual PMDs are. */
+#define PFM_REG_TYPE_NONE 0
+#define PFM_REG_TYPE_PMC  1
+#define PFM_REG_TYPE_PMD  2
+#define PFM_REG_TYPE_MSR  3
+#define PFM_REG_TYPE_SPR  4
+#define PFM_REG_TYPE_IBR  5
+#define PFM_REG_TYPE_DBR  6
+
+#define PFM_REG_IDX_NONE ((size_t)-1)
+
+typedef struct pfarg_pmcinfo {
+	uint16_t reg_num;
+	uint16_t reg_type;
+	uint32_t reg_flags;
+	uint64_t reg_def_value;
+	uint64_t reg_rsvd_mask;
+	size_t reg_index;
+} pfarg_pmcinfo_t;
+
+typedef pfarg_pmcinfo_t pfarg_pmdinfo_t;
+
+#define PFM_GROUP_ANY  ((gid_t)-1)
+#define PFM_GROUP_NONE ((gid_t)-2) /* of perfmonfs: root alone */
+
+typedef struct pfarg_config {
+	uint32_t cf_version; /* PFM_VERSION */
+	uint32_t cf_flags;
+	uint64_t cf_impl_pmcs[PFM_MAX_PMC_BITVECTOR];
+	uint64_t cf_impl_pmds[PFM_MAX_PMD_BITVECTOR];
+	gid_t cf_sys_gid;
+	gid_t cf_thread_gid;
+	size_t cf_arg_size_max;
+	size_t cf_smpl_buf_size_max;
+	uint16_t cf_counter_width;
+} pfarg_config_t;
+
+typedef struct {
+	uint32_t msg_type;
+	uint16_t msg_active_set;
+	uint64_t msg_ovfl_pmds[PFM_MAX_PMD_BITVECTOR];
+} pfm_ovfl_msg_t;
+
+typedef union {
+	uint32_t msg_type;
+	pfm_ovfl_msg_t pfm_ovfl_msg;
+} pfm_msg_t;
+
+int perfmonctl(int fd, int cmd, void *arg, int narg) __asm__("pfm_v06_perfmonctl");
+
+/* read(2), but that a context gives one pfm_msg_t */
+ssize_t pfm_v06_read(int fd, void *buf, size_t size);
+#define read pfm_v06_read
+
+/* ---- section 6.1 ---- */
+static inline int pfm_create_context(pfarg_ctx_t *ctx, int n)
+{
+	return perfmonctl(0, PFM_CREATE_CONTEXT, ctx, n);
+}
+
+static inline int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int n)
+{
+	return perfmonctl(fd, PFM_WRITE_PMCS, pmcs, n);
+}
+
+static inline int pfm_getinfo_pmcs(pfarg_pmcinfo_t *pmcs, int n)
+{
+	return perfmonctl(0, PFM_GETINFO_PMCS, pmcs, n);
+}
+
+static inline int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int n)
+{
+	return perfmonctl(fd, PFM_WRITE_PMDS, pmds, n);
+}
+
+static inline int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int n)
+{
+	return perfmonctl(fd, PFM_READ_PMDS, pmds, n);
+}
+
+static inline int pfm_getinfo_pmds(pfarg_pmdinfo_t *pmds, int n)
+{
+	return perfmonctl(0, PFM_GETINFO_PMDS, pmds, n);
+}
+
+static inline int pfm_start(int fd, pfarg_start_t *start)
+{
+	return perfmonctl(fd, PFM_START, start, start ? 1 : 0);
+}
+
+static inline int pfm_stop(int fd)
+{
+	return perfmonctl(fd, PFM_STOP, NULL, 0);
+}
+
+static inline int pfm_load_context(int fd, pfarg_load_t *load)
+{
+	return perfmonctl(fd, PFM_LOAD_CONTEXT, load, 1);
+}
+
+static inline int pfm_unload_context(int fd)
+{
+	return perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0);
+}
+
+static inline int pfm_restart(int fd)
+{
+	return perfmonctl(fd, PFM_RESTART, NULL, 0);
+}
+
+static inline int pfm_create_evtsets(int fd, pfarg_setdesc_t *setdesc, int n)
+{
+	return perfmonctl(fd, PFM_CREATE_EVTSETS, setdesc, n);
+}
+
+static inline int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setdesc, int n)
+{
+	return perfmonctl(fd, PFM_DELETE_EVTSETS, setdesc, n);
+}
+
+static inline int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *setinfo, int n)
+{
+	return perfmonctl(fd, PFM_GETINFO_EVTSETS, setinfo, n);
+}
+
+static inline int pfm_get_config(pfarg_config_t *config)
+{
+	return perfmonctl(0, PFM_GET_CONFIG, config, 1);
+}
+
+static inline int pfm_set_config(pfarg_config_t *config)
+{
+	return perfmonctl(0, PFM_SET_CONFIG, config, 1);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

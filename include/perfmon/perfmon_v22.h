@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfmon2 2.2, of 2006: pfm_create_context() takes three arguments, the format is named by its
+ * UUID, and the descriptor is in ctx_fd. Each call has a symbol of its own where 2.81's differs.
+ *
+ * Kernels gave set_act_duration in cycles; here it is in ns, as later ones had it.
+ */
+#ifndef PERFMON_V22_H
+#define PERFMON_V22_H
+
+#ifndef PERFMON_ABI
+#define PERFMON_ABI 202
+#elif PERFMON_ABI != 202
+#error "a source file has one version of perfmon2: this is 2.2"
+#endif
+
+#define PFM_VERSION_MAJ 2U
+#define PFM_VERSION_MIN 2U
+
+#include <perfmon/perfmon_regs.h>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PFM_FL_MAP_SETS 0x10 /* refused (EINVAL): see perfmonfs/live.h for what there is */
+
+typedef unsigned char pfm_uuid_t[16];
+
+typedef struct pfarg_ctx {
+	pfm_uuid_t ctx_smpl_buf_id; /* all 0: no format */
+	uint32_t ctx_flags;
+	int32_t ctx_fd;             /* out */
+	uint64_t ctx_smpl_buf_size; /* out: bytes to be mapped */
+	uint64_t ctx_reserved3[12];
+} pfarg_ctx_t;
+
+#define PFM_SETFL_EXPL_NEXT 0x04 /* set_id_next says which set comes next */
+#define PFM_SETFL_EXCL_IDLE 0x08 /* refused (EINVAL) for CPUs, without meaning for threads */
+
+typedef struct pfarg_setdesc {
+	uint16_t set_id;
+	uint16_t set_id_next;
+	uint32_t set_flags;
+	uint32_t set_timeout; /* microseconds; out: the effective one */
+	uint32_t set_reserved1;
+	uint64_t set_mmap_offset; /* out: 0 */
+	uint64_t set_reserved2[5];
+} pfarg_setdesc_t;
+
+typedef struct pfarg_setinfo {
+	uint16_t set_id;
+	uint16_t set_id_next;
+	uint32_t set_flags;
+	uint64_t set_ovfl_pmds[PFM_PMD_BV];
+	uint64_t set_runs;
+	uint32_t set_timeout; /* microseconds that are left */
+	uint32_t set_reserved1;
+	uint64_t set_act_duration; /* ns */
+	uint64_t set_mmap_offset;  /* 0 */
+	uint64_t set_avail_pmcs[PFM_PMC_BV];
+	uint64_t set_avail_pmds[PFM_PMD_BV];
+	uint64_t set_reserved3[4];
+} pfarg_setinfo_t;
+
+typedef struct {
+	uint32_t msg_type;
+	uint32_t msg_ovfl_pid;
+	uint64_t msg_ovfl_pmds[4];
+	uint16_t msg_active_set;
+	uint16_t msg_ovfl_cpu;
+	uint32_t msg_ovfl_tid;
+	uint64_t msg_ovfl_ip;
+} pfm_ovfl_msg_t;
+
+typedef struct {
+	uint32_t msg_type;
+	uint32_t msg_reserved[3];
+} pfm_end_msg_t;
+
+typedef union {
+	uint32_t type;
+	pfm_ovfl_msg_t pfm_ovfl_msg;
+	pfm_end_msg_t pfm_end_msg;
+} pfm_msg_t;
+
+int pfm_create_context(pfarg_ctx_t *ctx, void *smpl_arg, size_t smpl_size) __asm__(
+	"pfm_v22_create_context");
+int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count) __asm__("pfm_v22_create_evtsets");
+int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count) __asm__("pfm_v22_delete_evtsets");
+int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count) __asm__(
+	"pfm_v22_getinfo_evtsets");
+
+/* read(2), but that a context gives one pfm_msg_t */
+ssize_t pfm_v22_read(int fd, void *buf, size_t size);
+#define read pfm_v22_read
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+/* The calls of perfmon2 2.6 to 2.81, whose structures are the commands'. */
+#include "lib/lib_i.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "perfmon/perfmon_v2.h"
+
+static int reserved_is_used(const pfarg_ctx_t *ctx)
+{
+	static const uint64_t zero[sizeof(ctx->ctx_reserved2) / sizeof(uint64_t)];
+
+	return ctx->ctx_reserved1 ||
+	       memcmp(ctx->ctx_reserved2, zero, sizeof(ctx->ctx_reserved2)) != 0;
+}
+
+API int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, size_t smpl_size)
+{
+	char name[PFM_IOC_FORMAT_MAX];
+	unsigned char arg[CREATE_ARG_MAX];
+	struct creation c = {.arg = arg, .arg_size = smpl_size};
+	pfarg_ctx_t copy;
+
+	if (copy_in(&copy, ctx, sizeof(copy)) < 0)
+		return -1;
+	if (reserved_is_used(&copy) || (!smpl_name && (smpl_arg || smpl_size)) ||
+		(!smpl_arg && smpl_size))
+		return fail(EINVAL);
+	if (smpl_size > sizeof(arg))
+		return fail(E2BIG);
+	if (smpl_name) {
+		if (copy_string(name, smpl_name, sizeof(name)) < 0)
+			return -1;
+		c.format = name;
+	}
+	if (smpl_size && copy_in(arg, smpl_arg, smpl_size) < 0)
+		return -1;
+	c.flags = copy.ctx_flags;
+	return create_context(&c);
+}
+
+/* What the commands below rely on. */
+_Static_assert(sizeof(pfarg_pmc_t) == sizeof(struct pfm_ioc_pmc), "");
+_Static_assert(sizeof(pfarg_pmd_t) == sizeof(struct pfm_ioc_pmd), "");
+_Static_assert(sizeof(pfarg_load_t) == sizeof(struct pfm_ioc_load), "");
+_Static_assert(sizeof(pfarg_start_t) == sizeof(struct pfm_ioc_start), "");
+_Static_assert(sizeof(pfarg_setdesc_t) == sizeof(struct pfm_ioc_setdesc), "");
+_Static_assert(sizeof(pfarg_setinfo_t) == sizeof(struct pfm_ioc_setinfo), "");
+
+/* What is for a loaded context, too. */
+static int vector_here(int fd, unsigned long cmd, void *elements, int n)
+{
+	struct target t;
+
+	return target_here(&t, fd) < 0 ? -1 : vector_direct(&t, cmd, elements, n);
+}
+
+static int vector_anywhere(int fd, unsigned long cmd, void *elements, int n)
+{
+	struct target t;
+
+	return target_get(&t, fd) < 0 ? -1 : vector_direct(&t, cmd, elements, n);
+}
+
+API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
+{
+	return vector_here(fd, PFM_IOC_WRITE_PMCS, pmcs, count);
+}
+
+API int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
+{
+	return vector_here(fd, PFM_IOC_WRITE_PMDS, pmds, count);
+}
+
+API int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
+{
+	struct target t;
+
+	if (target_to_read(&t, fd) < 0)
+		return -1;
+	return vector_direct(&t, PFM_IOC_READ_PMDS, pmds, count);
+}
+
+API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
+{
+	return vector_anywhere(fd, PFM_IOC_CREATE_EVTSETS, setd, count);
+}
+
+API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
+{
+	return vector_anywhere(fd, PFM_IOC_DELETE_EVTSETS, setd, count);
+}
+
+API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
+{
+	return vector_anywhere(fd, PFM_IOC_GETINFO_EVTSETS, info, count);
+}
+
+API int pfm_load_context(int fd, pfarg_load_t *load)
+{
+	struct pfm_ioc_load copy;
+	struct target t;
+
+	if (target_get(&t, fd) < 0 || copy_in(&copy, load, sizeof(copy)) < 0)
+		return -1;
+	return load_context(&t, &copy);
+}
+
+API int pfm_unload_context(int fd)
+{
+	struct target t;
+
+	return target_here(&t, fd) < 0 ? -1 : unload_context(&t);
+}
+
+API int pfm_start(int fd, pfarg_start_t *start)
+{
+	struct target t;
+
+	if (target_here(&t, fd) < 0)
+		return -1;
+	return target_command(&t, start ? PFM_IOC_START_SET : PFM_IOC_START, start);
+}
+
+API int pfm_stop(int fd)
+{
+	return target_plain(fd, PFM_IOC_STOP);
+}
+
+API int pfm_restart(int fd)
+{
+	return target_plain(fd, PFM_IOC_RESTART);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "lib/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/lib_i.h"
+#include "lib/lines.h"
+
+enum { VALUE_MAX = 32 };
+
+static int get(const char *file, char value[VALUE_MAX])
+{
+	struct lines l;
+
+	if (lines_open_mount(&l, file) < 0)
+		return fail(errno == ENOENT ? ENOSYS : errno);
+	const char *line = lines_next(&l);
+	snprintf(value, VALUE_MAX, "%s", line ? line : "");
+	lines_close(&l);
+	return 0;
+}
+
+/* The interface says EPERM to who is not root, and EINVAL to what is out of range. */
+static int set(const char *file, const char *value)
+{
+	int fd = mount_open(file, O_WRONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : write(fd, value, strlen(value));
+	int err = errno;
+
+	if (fd >= 0)
+		close(fd);
+	if (n >= 0)
+		return 0;
+	if (err == EACCES)
+		err = EPERM;
+	else if (err == ERANGE)
+		err = EINVAL;
+	else if (err == ENOENT)
+		err = ENOSYS;
+	return fail(err);
+}
+
+int config_number(const char *file, uint64_t *value)
+{
+	char text[VALUE_MAX];
+
+	if (get(file, text) < 0)
+		return -1;
+	*value = strtoull(text, NULL, 0);
+	return 0;
+}
+
+int config_set_number(const char *file, uint64_t value)
+{
+	char text[VALUE_MAX];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	return set(file, text);
+}
+
+int config_group(const char *file, const struct group_words *w, gid_t *gid)
+{
+	char text[VALUE_MAX];
+
+	if (get(file, text) < 0)
+		return -1;
+	if (strcmp(text, "any") == 0)
+		*gid = w->any;
+	else if (strcmp(text, "none") == 0)
+		*gid = w->none;
+	else
+		*gid = (gid_t)strtoul(text, NULL, 10);
+	return 0;
+}
+
+int config_set_group(const char *file, const struct group_words *w, gid_t gid)
+{
+	if (gid == w->any)
+		return set(file, "any");
+	if (gid == w->none)
+		return set(file, "none");
+	return config_set_number(file, gid);
+}

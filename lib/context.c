@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "lib/lib_i.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/lines.h"
+
+/* The kernel answers by itself, without asking the daemon. */
+int target_get(struct target *t, int fd)
+{
+	struct statx st;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) < 0 ||
+		!S_ISREG(st.stx_mode))
+		return fail(EBADF);
+	t->fd = fd;
+	t->device = (struct device){st.stx_dev_major, st.stx_dev_minor};
+	t->inode = st.stx_ino;
+	return mount_has_device(&t->device) ? 0 : fail(EBADF);
+}
+
+/* Another process may have unloaded it: then it is loaded nowhere. */
+static bool is_elsewhere(const struct target *t)
+{
+	struct known k;
+
+	known_get(t->inode, &k);
+	return k.cpu != KNOWN_NO_CPU && k.cpu != load_this_cpu() && !load_from_anywhere() &&
+	       !target_state_is(t, "unloaded");
+}
+
+int target_here(struct target *t, int fd)
+{
+	if (target_get(t, fd) < 0)
+		return -1;
+	return is_elsewhere(t) ? fail(EBUSY) : 0;
+}
+
+int target_to_read(struct target *t, int fd)
+{
+	if (target_get(t, fd) < 0)
+		return -1;
+	return is_elsewhere(t) && !target_state_is(t, "masked") ? fail(EBUSY) : 0;
+}
+
+int target_command(const struct target *t, unsigned long cmd, void *arg)
+{
+	int err = errno, rc;
+
+	/* A signal that comes before the daemon has begun is no news to the caller. */
+	do {
+		rc = ioctl(t->fd, cmd, arg);
+	} while (rc < 0 && errno == EINTR);
+	if (rc < 0)
+		return errno == ENOTTY ? fail(EBADF) : -1;
+	errno = err;
+	return 0;
+}
+
+int target_plain(int fd, unsigned long cmd)
+{
+	struct target t;
+
+	return target_here(&t, fd) < 0 ? -1 : target_command(&t, cmd, NULL);
+}
+
+/* The files of a context that this process has made. */
+int target_open(const struct target *t, const char *file, int flags)
+{
+	char path[64] = "ctx/";
+	struct known k;
+
+	known_get(t->inode, &k);
+	if (k.number == KNOWN_NO_NUMBER || strlen(file) > 32)
+		return fail(ENOENT);
+	char *end = lines_number(path + strlen(path), k.number);
+	*end = '/';
+	strcpy(end + 1, file);
+	return mount_open_on(&t->device, path, flags | O_CLOEXEC);
+}
+
+bool target_state_is(const struct target *t, const char *word)
+{
+	struct lines l;
+	int err = errno, fd = target_open(t, "state", O_RDONLY);
+	bool is = false;
+
+	if (fd >= 0) {
+		lines_begin(&l, fd);
+		char *line = lines_next(&l);
+		char *state = line ? lines_word(&line) : NULL;
+		is = state && strcmp(state, word) == 0;
+		lines_close(&l);
+	}
+	errno = err;
+	return is;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "lib/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/lib_i.h"
+
+void lines_begin(struct lines *l, int fd)
+{
+	l->fd = fd;
+	l->begin = l->end = 0;
+}
+
+static int opened(struct lines *l, int fd)
+{
+	lines_begin(l, fd);
+	return fd < 0 ? -1 : 0;
+}
+
+int lines_open(struct lines *l, const char *path)
+{
+	return opened(l, open(path, O_RDONLY | O_CLOEXEC));
+}
+
+int lines_open_mount(struct lines *l, const char *path)
+{
+	return opened(l, mount_open(path, O_RDONLY | O_CLOEXEC));
+}
+
+void lines_close(struct lines *l)
+{
+	int err = errno;
+
+	close(l->fd);
+	errno = err;
+}
+
+/* Makes room and reads into it; false: there is nothing more. */
+static bool more(struct lines *l)
+{
+	ssize_t n;
+
+	memmove(l->room, l->room + l->begin, l->end - l->begin);
+	l->end -= l->begin;
+	l->begin = 0;
+	if (l->end == sizeof(l->room) - 1)
+		return false;
+	do {
+		n = read(l->fd, l->room + l->end, sizeof(l->room) - 1 - l->end);
+	} while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return false;
+	l->end += (size_t)n;
+	return true;
+}
+
+char *lines_next(struct lines *l)
+{
+	char *newline;
+
+	while (!(newline = memchr(l->room + l->begin, '\n', l->end - l->begin)))
+		if (!more(l))
+			break;
+	char *line = l->room + l->begin;
+	if (!newline) {
+		if (l->begin == l->end)
+			return NULL;
+		newline = l->room + l->end;
+		l->begin = l->end;
+	} else {
+		l->begin = (size_t)(newline - l->room) + 1;
+	}
+	*newline = 0;
+	return line;
+}
+
+char *lines_word(char **line)
+{
+	char *word = *line;
+
+	if (!word)
+		return NULL;
+	word += strspn(word, " ");
+	if (!*word)
+		return NULL;
+	char *end = word + strcspn(word, " ");
+	*line = *end ? end + 1 : NULL;
+	*end = 0;
+	return word;
+}
+
+char *lines_number(char *to, unsigned long long n)
+{
+	char digits[24];
+	size_t count = 0;
+
+	do {
+		digits[count++] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	while (count)
+		*to++ = digits[--count];
+	*to = 0;
+	return to;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "lib/registers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/lib_i.h"
+
+/* A line: INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK */
+bool registers_next(struct lines *l, struct reg_info *r)
+{
+	char *line = lines_next(l), *word[6];
+
+	for (int i = 0; i < 6; i++) {
+		word[i] = lines_word(&line);
+		if (!word[i])
+			return false;
+	}
+	r->num = (unsigned)strtoul(word[0], NULL, 10);
+	r->msr = strcmp(word[2], "msr") == 0;
+	r->addr = strtoull(word[3], NULL, 16);
+	r->def = strtoull(word[4], NULL, 16);
+	r->rsvd = strtoull(word[5], NULL, 16);
+	return true;
+}
+
+int registers_find(const char *table, unsigned num, struct reg_info *r)
+{
+	struct lines l;
+	bool found = false;
+
+	if (lines_open_mount(&l, table) < 0)
+		return fail(errno == ENOENT ? ENOSYS : errno);
+	while (!found && registers_next(&l, r))
+		found = r->num == num;
+	lines_close(&l);
+	return found ? 0 : fail(EINVAL);
+}

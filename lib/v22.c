@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+/* perfmon2 2.2: what it has otherwise than 2.81. */
+#include "lib/lib_i.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/sets.h"
+#include "perfmonfs/msg.h"
+#include "perfmon/perfmon_v22.h"
+#undef read
+
+enum { NS_PER_US = 1000 };
+
+static uint32_t microseconds(uint64_t ns)
+{
+	uint64_t us = ns / NS_PER_US + (ns % NS_PER_US != 0);
+
+	return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
+}
+
+API int pfm_create_context(pfarg_ctx_t *ctx, void *smpl_arg, size_t smpl_size)
+{
+	unsigned char arg[CREATE_ARG_MAX];
+	struct creation c = {.arg = arg, .arg_size = smpl_size};
+	struct format f;
+	pfarg_ctx_t copy;
+
+	if (copy_in(&copy, ctx, sizeof(copy)) < 0)
+		return -1;
+	if (smpl_size > sizeof(arg))
+		return fail(E2BIG);
+	if (smpl_size && copy_in(arg, smpl_arg, smpl_size) < 0)
+		return -1;
+	format_of(copy.ctx_smpl_buf_id, &f);
+	if (smpl_size && !*f.name)
+		return fail(EINVAL);
+	c.flags = copy.ctx_flags;
+	c.format = f.name;
+	copy.ctx_fd = create_context(&c);
+	if (copy.ctx_fd < 0)
+		return -1;
+	copy.ctx_smpl_buf_size = c.buf_size;
+	return create_hand_out(copy.ctx_fd, ctx, &copy, sizeof(copy));
+}
+
+static void setdesc_to(const struct target *t, const void *theirs, void *ours)
+{
+	const pfarg_setdesc_t *from = theirs;
+	struct pfm_ioc_setdesc *to = ours;
+
+	set_head_to(t, theirs, to);
+	to->timeout = (uint64_t)from->set_timeout * NS_PER_US;
+}
+
+static void setdesc_from(const void *ours, void *theirs)
+{
+	const struct pfm_ioc_setdesc *from = ours;
+	pfarg_setdesc_t *to = theirs;
+
+	errors_from(ours, theirs);
+	to->set_timeout = microseconds(from->timeout);
+	to->set_mmap_offset = 0;
+}
+
+API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
+{
+	static const struct shape shape = {PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
+		sizeof(struct pfm_ioc_setdesc), setdesc_to, setdesc_from};
+
+	return set_vector(fd, &shape, setd, count);
+}
+
+API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
+{
+	static const struct shape shape = {PFM_IOC_DELETE_EVTSETS, sizeof(*setd),
+		sizeof(struct pfm_ioc_setdesc), set_id_to, errors_from};
+
+	return set_vector(fd, &shape, setd, count);
+}
+
+static void setinfo_from(const void *ours, void *theirs)
+{
+	const struct pfm_ioc_setinfo *from = ours;
+	pfarg_setinfo_t *to = theirs;
+
+	to->set_id_next = from->id_next;
+	to->set_flags = from->flags;
+	memcpy(to->set_ovfl_pmds, from->ovfl_pmds, sizeof(to->set_ovfl_pmds));
+	to->set_runs = from->runs;
+	to->set_timeout = microseconds(from->timeout);
+	to->set_act_duration = from->act_duration;
+	to->set_mmap_offset = 0;
+	memcpy(to->set_avail_pmcs, from->avail_pmcs, sizeof(to->set_avail_pmcs));
+	memcpy(to->set_avail_pmds, from->avail_pmds, sizeof(to->set_avail_pmds));
+}
+
+API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
+{
+	static const struct shape shape = {PFM_IOC_GETINFO_EVTSETS, sizeof(*info),
+		sizeof(struct pfm_ioc_setinfo), set_id_to, setinfo_from};
+
+	return set_vector(fd, &shape, info, count);
+}
+
+static void message_from(int fd, const struct pfm_msg *m, void *theirs)
+{
+	pfm_ovfl_msg_t *to = theirs;
+
+	(void)fd;
+	to->msg_type = m->type;
+	to->msg_ovfl_pid = m->pid;
+	memcpy(to->msg_ovfl_pmds, m->pmds, sizeof(to->msg_ovfl_pmds));
+	to->msg_active_set = m->set;
+	to->msg_ovfl_cpu = m->cpu;
+	to->msg_ovfl_tid = m->tid;
+	to->msg_ovfl_ip = m->ip;
+}
+
+API ssize_t pfm_v22_read(int fd, void *buf, size_t size)
+{
+	return message_read(fd, buf, size, sizeof(pfm_msg_t), message_from);
+}

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+# libperfmonfs: the programs of tests/lib and examples/, on mounts of the simulator and of the perf
+# backend. They find the mount by PERFMONFS, because there may be others on this machine.
+
+load common
+load track
+
+INCLUDE=$BATS_TEST_DIRNAME/../../include
+NS=3000000
+
+setup() {
+	bench_setup
+	track_setup
+	export PERFMONFS=$MNT
+}
+
+teardown() {
+	track_teardown
+	bench_teardown
+}
+
+# By the files: what is counted while NS of model time pass, for programs to find the same
+count_by_files() {
+	new files
+	put ok "$C/pmc/0" 0x4100c0
+	ctl "load cpu=0"
+	ctl start
+	advance "$NS"
+	ctl stop
+	COUNT=$(cat "$C/pmd/0")
+	probe ok rmdir "$C"
+	[ "$COUNT" -gt 0 ]
+}
+
+# works PROGRAM [ARGUMENT...]: of tests/lib
+works() {
+	timeout -s KILL 120 "${WHO[@]}" "$BUILD/tests/lib/$1" "${@:2}" 3>&- 4>&- 5>&-
+}
+
+# Every call of that version of the interface, against the files
+same_as_files() {
+	serve --backend=sim
+	count_by_files
+	works "$1" "$NS" "$COUNT"
+}
+
+two_cpus() {
+	[ "${#CPUS[@]}" -ge 2 ] || skip "needs two CPUs"
+}
+
+@test "2.6 to 2.81: every call, every error, the counts of the files" {
+	two_cpus
+	same_as_files calls_v2
+}
+
+@test "2.2: three arguments, UUIDs, microseconds" {
+	same_as_files calls_v22
+}
+
+@test "2.0: perfmonctl with its numbers and structures" {
+	two_cpus
+	same_as_files calls_v20
+}
+
+@test "the specification: every command of table 3.1, every error" {
+	two_cpus
+	same_as_files calls_v06
+}
+
+@test "the revision of 2008: sizes, flags and further arguments" {
+	two_cpus
+	same_as_files calls_r2008
+}
+
+@test "signals by fcntl, of contexts alone" {
+	serve --backend=sim
+	works signals
+	works signals_static
+}
+
+@test "a context lives as long as its open file" {
+	two_cpus
+	serve --backend=sim
+	works lifetimes
+}
+
+@test "calls in signal handlers and in two threads" {
+	serve --backend=sim
+	works together
+}
+
+@test "no perfmonfs: ENOSYS" {
+	[ "$(works create)" = ENOSYS ] # a directory
+	PERFMONFS=$MNT/nothing
+	[ "$(works create)" = ENOSYS ]
+	PERFMONFS=
+	[ "$(unshare -m sh -c 'umount -a -t fuse.perfmonfs; exec "$0"' "$BUILD/tests/lib/create")" = ENOSYS ]
+}
+
+@test "the mount is found by its type, whatever its name" {
+	local odd="$BATS_TEST_TMPDIR/an odd \\ name"
+
+	serve --backend=sim
+	unset PERFMONFS
+	mkdir "$odd"
+	# shellcheck disable=SC2016
+	output=$(unshare -m sh -c 'mount --bind "$1" "$2" && umount -l "$1" &&
+		findmnt -rno TARGET -t fuse.perfmonfs | while read -r m; do
+			m=$(printf "%b" "$m")
+			[ "$m" = "$2" ] || umount -l "$m"
+		done
+		exec "$0"' "$BUILD/tests/lib/create" "$MNT" "$odd")
+	is ok
+}
+
+@test "who may not make contexts: EPERM" {
+	serve --backend=sim
+	WHO=(setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups)
+	[ "$(works create)" = ok ]
+	WHO=()
+	put ok "$MNT/config/thread_group" none
+	WHO=(setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups)
+	[ "$(works create)" = EPERM ]
+}
+
+# compiles VERSION HEADER...: a file that includes these, after perfmon.h for that version
+compiles() {
+	printf '#include <perfmon/%s>\n' perfmon.h "${@:2}" |
+		cc -I"$INCLUDE" -DPERFMON_ABI="$1" -Wall -Wextra -Werror -fsyntax-only -x c - 2>/dev/null
+}
+
+@test "a source file has one version of the interface" {
+	command -v cc >/dev/null || skip "needs a C compiler"
+	local -A header=([281]=perfmon_v2.h [202]=perfmon_v22.h [200]=perfmon_compat.h [6]=perfmon_v06.h
+		[2008]=perfmon_r2008.h)
+	local version other
+
+	for version in "${!header[@]}"; do
+		for other in "${!header[@]}"; do
+			if [ "$version" = "$other" ]; then
+				compiles "$version" "${header[$other]}"
+			else
+				run ! compiles "$version" "${header[$other]}"
+			fi
+		done
+	done
+	run ! compiles 3
+}
+
+# The compiler may have no C library for 32 bits: what the headers need of it is little.
+@test "layouts are the same in 32-bit programs" {
+	local stub=$BATS_TEST_TMPDIR/stub version
+
+	echo | cc -m32 -ffreestanding -fsyntax-only -x c - || skip "the compiler cannot make 32-bit code"
+	mkdir -p "$stub/sys"
+	echo 'typedef int ssize_t, pid_t;' >"$stub/sys/types.h"
+	: >"$stub/unistd.h"
+	for version in v2 v22 r2008; do
+		cc -m32 -std=gnu11 -ffreestanding -fsyntax-only -I"$stub" -I"$INCLUDE/.." -I"$INCLUDE" \
+			"$BATS_TEST_DIRNAME/../lib/layout_$version.c"
+	done
+}
+
+@test "symbols: the twelve calls and perfmonctl, and none of an event library's" {
+	command -v nm >/dev/null || skip "needs nm (binutils)"
+	local symbol
+
+	nm -D --defined-only "$BUILD/lib/libperfmonfs.so" | awk '{ print $3 }' | sed 's/@.*//' >"$BATS_TEST_TMPDIR/symbols"
+	for symbol in pfm_create_context pfm_write_pmcs pfm_write_pmds pfm_read_pmds pfm_load_context \
+		pfm_start pfm_stop pfm_restart pfm_create_evtsets pfm_getinfo_evtsets pfm_delete_evtsets \
+		pfm_unload_context perfmonctl fcntl fcntl64; do
+		grep -qx "$symbol" "$BATS_TEST_TMPDIR/symbols"
+	done
+	run ! grep -vE '^(pfm_(create_context|write_pm[cd]s|read_pmds|load_context|start|stop|restart|(create|getinfo|delete)_evtsets|unload_context)|perfmonctl|fcntl(64)?|pfm_(v06|v20|v22|r2008)_.*|PERFMONFS_1)$' \
+		"$BATS_TEST_TMPDIR/symbols"
+	# What is within must not meet the names of programs.
+	nm -g --defined-only "$BUILD/lib/libperfmonfs.a" | awk 'NF == 3 { print $3 }' | sort >"$BATS_TEST_TMPDIR/static"
+	diff <(grep -v PERFMONFS_1 "$BATS_TEST_TMPDIR/symbols" | sort) "$BATS_TEST_TMPDIR/static"
+}
+
+# Threads that are monitored are traced, and the leak sanitizer wants to trace them itself.
+example() {
+	timeout -s KILL 60 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" "$BUILD/examples/$1" "${@:2}" 3>&- 4>&- 5>&-
+}
+
+# A count that is lost because the kernel has not told of a switch is tried again: see told().
+serve_perf() {
+	serve --backend=perf
+	FAULTS=$(user_event page-faults)
+}
+
+@test "on threads: whom load refuses, and what a thread's end does" {
+	serve_perf
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works on_threads "$FAULTS" || told
+}
+
+@test "examples: a thread counts itself" {
+	serve_perf
+	output=$(example self "$FAULTS" 5000) || told
+	# A fault or two of its own besides, in the libraries, the first time they are called.
+	[ "${output#pmd0 }" -ge 5000 ] && [ "${output#pmd0 }" -lt 7000 ]
+}
+
+@test "examples: a program with all that it starts" {
+	serve_perf
+	output=$(example task "$MNT" "$FAULTS" sh -c 'ls / >/dev/null; true') || told
+	[[ $output == "pmd0 "* ]]
+	[ "$(awk '$1 == "pmd0" { print $2 }' <<<"$output")" -gt 50 ]
+	run ! example task "$MNT" "$FAULTS" false
+}
+
+@test "examples: all CPUs, each by a thread that runs there" {
+	local cpu
+
+	serve_perf
+	output=$(example allcpus "$(event cpu-clock)" 50)
+	for cpu in "${CPUS[@]}"; do
+		[ "$(awk -v c="cpu$cpu" '$1 == c { print $2 }' <<<"$output")" -ge 40000000 ]
+	done
+}
+
+@test "examples: told by SIGIO" {
+	serve_perf
+	output=$(example notify "$FAULTS" 500 20000) || told
+	[ "${output#notified }" -ge 1 ] && [ "${output#notified }" -le 50 ]
+}
+
+@test "examples: samples of a CPU" {
+	serve_perf
+	taskset -c "$ONE" spinner "$ONE" burn >/dev/null 3>&- 4>&- 5>&- &
+	PROGRAMS+=("$!")
+	example sampling "$ONE" "$(event cpu-clock)" 1000000 300 >"$BATS_TEST_TMPDIR/samples"
+	[ "$(grep -c " cpu $ONE pmd 0$" "$BATS_TEST_TMPDIR/samples")" -ge 300 ]
+	grep -q "^pid $! tid $! ip 0x[0-9a-f]* " "$BATS_TEST_TMPDIR/samples"
+}
+
+@test "examples: one counter for two events, by turns" {
+	serve_perf
+	output=$(example multiplex 40000 "$FAULTS" "$(event task-clock)") || told
+	echo "$output"
+	[ "$(awk '$1 == "set0" { print ($2 > 4000 && $2 < 400000) }' <<<"$output")" = 1 ]
+	[ "$(awk '$4 >= 2 { n++ } END { print n }' <<<"$output")" = 2 ]
+}
+
+@test "a client as they were written: its child is traced and stopped when it loads" {
+	serve_perf
+	output=$(ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works old_client "$FAULTS" fsprobe touch 5000) || told
+	[ "$(awk '$1 == "PMD0" { print $2 }' <<<"$output")" -ge 5000 ]
+}

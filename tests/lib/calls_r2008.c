@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+/* The revision of July 2008. */
+#define PERFMON_ABI 2008
+#include <perfmon/perfmon.h>
+#include <perfmon/perfmon_dfl_smpl.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/lib/check.h"
+
+static void start_counting(int fd)
+{
+	pfarg_pmc_t pmc;
+
+	CLEAR(pmc);
+	run_on(0);
+	pmc.reg_value = INSTRUCTIONS;
+	OK(pfm_write_pmcs(fd, &pmc, sizeof(pmc)));
+	OK(pfm_load_context(fd, 0, 0));
+	OK(pfm_start(fd, 0));
+}
+
+static void creating(void)
+{
+	const pfm_dfl_smpl_hdr_t *hdr;
+	pfm_dfl_smpl_arg_t arg;
+	int fd;
+
+	CLEAR(arg);
+	FAILS(pfm_create_context(0x100), EINVAL);
+	FAILS(pfm_create_context(PFM_FL_NOTIFY_BLOCK | PFM_FL_SYSTEM_WIDE), EINVAL);
+	FAILS(pfm_create_context(PFM_FL_SMPL_FMT, NOWHERE, &arg, sizeof(arg)), EFAULT);
+	FAILS(pfm_create_context(PFM_FL_SMPL_FMT, "default", NOWHERE, sizeof(arg)), EFAULT);
+	FAILS(pfm_create_context(PFM_FL_SMPL_FMT, "unknown", &arg, sizeof(arg)), EINVAL);
+	FAILS(pfm_create_context(PFM_FL_SMPL_FMT, "default", &arg, (size_t)1 << 20), E2BIG);
+	arg.buf_size = 8192;
+	fd = FD(pfm_create_context(
+		PFM_FL_SMPL_FMT | PFM_FL_OVFL_NO_MSG, "default", &arg, sizeof(arg)));
+	hdr = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, fd, 0);
+	IS(hdr != MAP_FAILED, 1);
+	IS(hdr->hdr_buf_size, 8192);
+	close(fd);
+}
+
+static void counting(uint64_t ns, uint64_t wanted)
+{
+	int fd = FD(pfm_create_context(PFM_FL_SYSTEM_WIDE));
+	pfarg_pmd_t pmd;
+
+	CLEAR(pmd);
+	pmd.reg_value = 5;
+	OK(pfm_write_pmds(fd, &pmd, sizeof(pmd)));
+	start_counting(fd);
+	advance(ns);
+	OK(pfm_stop(fd, 0));
+	OK(pfm_read_pmds(fd, &pmd, sizeof(pmd)));
+	IS(pmd.reg_value, wanted + 5);
+	IS(pmd.reg_last_reset_val, 5);
+	OK(pfm_start(fd, PFM_STARTFL_SET, 0));
+	FAILS(pfm_start(fd, PFM_STARTFL_SET, 3), EINVAL);
+	FAILS(pfm_start(fd, PFM_STARTFL_SET | PFM_STARTFL_RESTART, 0), EINVAL);
+	FAILS(pfm_start(fd, PFM_STARTFL_RESTART), EBUSY);
+	FAILS(pfm_start(fd, 4), EINVAL);
+	FAILS(pfm_stop(fd, 1), EINVAL);
+	FAILS(pfm_unload_context(fd, 1), EINVAL);
+	run_on(1);
+	FAILS(pfm_stop(fd, 0), EBUSY);
+	run_on(0);
+	OK(pfm_unload_context(fd, 0));
+	FAILS(pfm_load_context(fd, 1, 0), EINVAL);
+	FAILS(pfm_load_context(fd, 0, 1), EINVAL);
+	FAILS(pfm_load_context(0, 0, 0), EBADF);
+	close(fd);
+}
+
+static void vectors(void)
+{
+	int fd = FD(pfm_create_context(PFM_FL_SYSTEM_WIDE));
+	pfarg_pmc_t pmcs[2];
+	pfarg_pmd_t pmds[2];
+
+	memset(pmcs, 0, sizeof(pmcs));
+	memset(pmds, 0, sizeof(pmds));
+	FAILS(pfm_write_pmcs(fd, pmcs, sizeof(pmcs) - 1), EINVAL);
+	FAILS(pfm_read_pmds(fd, pmds, 8), EINVAL);
+	FAILS(pfm_read_pmds(fd, NOWHERE, sizeof(pmds)), EFAULT);
+	FAILS(pfm_read_pmds(fd, pmds, sizeof(pmds[0]) << 20), E2BIG);
+	OK(pfm_read_pmds(fd, pmds, 0));
+	pmcs[1].reg_num = 300;
+	FAILS(pfm_write_pmcs(fd, pmcs, sizeof(pmcs)), EINVAL);
+	IS(pmcs[1].reg_flags, PFM_REG_RETFL_NOTAVAIL);
+	pmcs[1].reg_num = 1;
+	pmcs[1].reg_flags = 2;
+	FAILS(pfm_write_pmcs(fd, pmcs, sizeof(pmcs)), EINVAL);
+	IS(pmcs[1].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
+	pmcs[1].reg_flags = PFM_PMCFL_NO_EMUL64;
+	OK(pfm_write_pmcs(fd, pmcs, sizeof(pmcs)));
+	pmds[1].reg_flags = 0x10;
+	FAILS(pfm_write_pmds(fd, pmds, sizeof(pmds)), EINVAL);
+	IS(pmds[1].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
+	/* What no flag says is in use is not looked at. */
+	pmds[1].reg_flags = 0;
+	pmds[1].reg_smpl_pmds[3] = ~0ULL;
+	OK(pfm_write_pmds(fd, pmds, sizeof(pmds)));
+	pmds[1].reg_flags = PFM_PMDFL_SMPL;
+	FAILS(pfm_write_pmds(fd, pmds, sizeof(pmds)), EINVAL);
+	close(fd);
+}
+
+static void notification(void)
+{
+	int fd = FD(pfm_create_context(PFM_FL_SYSTEM_WIDE));
+	pfarg_pmd_t pmd;
+	pfarg_msg_t msg;
+
+	CLEAR(pmd);
+	pmd.reg_flags = PFM_PMDFL_OVFL_NOTIFY;
+	pmd.reg_value = (uint64_t)-1000;
+	pmd.reg_long_reset = (uint64_t)-2000;
+	OK(pfm_write_pmds(fd, &pmd, sizeof(pmd)));
+	start_counting(fd);
+	advance(10000000);
+	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	IS(msg.type, PFM_MSG_OVFL);
+	IS(msg.pfm_ovfl_msg.msg_ovfl_pmds[0], 1);
+	OK(pfm_start(fd, PFM_STARTFL_RESTART));
+	OK(pfm_read_pmds(fd, &pmd, sizeof(pmd)));
+	IS(pmd.reg_last_reset_val, -2000);
+	close(fd);
+}
+
+static void sets(void)
+{
+	int fd = FD(pfm_create_context(PFM_FL_SYSTEM_WIDE));
+	struct pfarg_setdesc desc[2];
+	struct pfarg_setinfo info;
+
+	memset(desc, 0, sizeof(desc));
+	CLEAR(info);
+	for (uint16_t i = 0; i < 2; i++) {
+		desc[i].set_id = i;
+		desc[i].set_flags = PFM_SETFL_TIME_SWITCH;
+		desc[i].set_timeout = 2000000;
+	}
+	FAILS(pfm_create_evtsets(fd, desc, sizeof(desc) - 8), EINVAL);
+	OK(pfm_create_evtsets(fd, desc, sizeof(desc)));
+	start_counting(fd);
+	advance(10000000);
+	OK(pfm_stop(fd, 0));
+	info.set_id = 1;
+	OK(pfm_getinfo_evtsets(fd, &info, sizeof(info)));
+	IS(info.set_runs, number_in("ctx/%lu/set/1/runs", the_context()));
+	IS(info.set_act_duration, number_in("ctx/%lu/set/1/active_ns", the_context()));
+	IS(info.set_avail_pmcs[0] & 3, 3);
+	FAILS(pfm_delete_evtsets(fd, desc + 1, sizeof(*desc)), EBUSY);
+	OK(pfm_unload_context(fd, 0));
+	OK(pfm_delete_evtsets(fd, desc + 1, sizeof(*desc)));
+	FAILS(pfm_getinfo_evtsets(fd, &info, sizeof(info)), EINVAL);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return 2;
+	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
+	vectors();
+	notification();
+	sets();
+	creating();
+	return 0;
+}

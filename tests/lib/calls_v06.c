@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: MIT
+/* The specification's perfmonctl(): every command of its table 3.1, with the errors it names. */
+#define PERFMON_ABI 6
+#include <perfmon/perfmon.h>
+#include <perfmon/perfmon_default_smpl.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tests/lib/check.h"
+
+static int make(void)
+{
+	pfarg_ctx_t ctx;
+
+	CLEAR(ctx);
+	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
+	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &ctx, 1));
+	IS(ctx.ctx_smpl_buf_size, 0);
+	return ctx.ctx_fd;
+}
+
+static void load_here(int fd)
+{
+	pfarg_load_t load = {.load_pid = gettid()};
+
+	OK(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1));
+}
+
+static void write_pmc(int fd, uint32_t flags)
+{
+	pfarg_pmc_t pmc;
+
+	CLEAR(pmc);
+	pmc.reg_value = INSTRUCTIONS;
+	pmc.reg_flags = flags;
+	OK(perfmonctl(fd, PFM_WRITE_PMCS, &pmc, 1));
+}
+
+static void creating(void)
+{
+	struct {
+		pfarg_ctx_t ctx;
+		pfm_default_smpl_arg_t arg;
+	} both;
+	const pfm_uuid_t dfl = PFM_DEFAULT_SMPL_UUID;
+
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, NULL, 1), EFAULT);
+	CLEAR(both);
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 0), EINVAL);
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 2), EINVAL);
+	both.ctx.ctx_flags = 0x40;
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1), EINVAL);
+	both.ctx.ctx_flags = PFM_FL_SYSTEM_WIDE | PFM_FL_NOTIFY_BLOCK;
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1), EINVAL);
+	both.ctx.ctx_flags = 0;
+	memset(both.ctx.ctx_smpl_buf_id, 7, sizeof(pfm_uuid_t));
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1), EINVAL);
+	memcpy(both.ctx.ctx_smpl_buf_id, dfl, sizeof(dfl));
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1), EINVAL);
+	both.arg.buf_size = (size_t)1 << 40;
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1), ENOMEM);
+	IS(contexts(), 0);
+	both.arg.buf_size = 8192;
+	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1));
+	IS(both.ctx.ctx_smpl_buf_size, 8192);
+	close(both.ctx.ctx_fd);
+	FAILS(perfmonctl(0, 0x7f, NULL, 0), EINVAL);
+	FAILS(perfmonctl(0, -1, NULL, 0), EINVAL);
+	FAILS(perfmonctl(0, 0x06, NULL, 0), EINVAL);
+}
+
+static void bad_descriptors(void)
+{
+	static const int commands[] = {PFM_WRITE_PMCS, PFM_WRITE_PMDS, PFM_READ_PMDS, PFM_START,
+		PFM_STOP, PFM_LOAD_CONTEXT, PFM_UNLOAD_CONTEXT, PFM_RESTART, PFM_CREATE_EVTSETS,
+		PFM_DELETE_EVTSETS, PFM_GETINFO_EVTSETS};
+	char arg[256];
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		FAILS(perfmonctl(0, commands[i], arg, 1), EBADF);
+		FAILS(perfmonctl(-1, commands[i], arg, 1), EBADF);
+	}
+}
+
+static void registers(void)
+{
+	int fd = make();
+	pfarg_pmc_t pmcs[3];
+	pfarg_pmd_t pmds[3];
+
+	memset(pmcs, 0, sizeof(pmcs));
+	memset(pmds, 0, sizeof(pmds));
+	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, pmcs, 0), EINVAL);
+	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, pmcs, 1 << 20), EFAULT);
+	FAILS(perfmonctl(fd, PFM_WRITE_PMDS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, pmds, -1), EINVAL);
+
+	/* It stops at the first error, and that element says why. */
+	pmcs[0].reg_value = pmcs[2].reg_value = INSTRUCTIONS;
+	pmcs[1].reg_num = 300;
+	pmcs[2].reg_num = 1;
+	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, pmcs, 3), EINVAL);
+	IS(PFM_REG_HAS_ERROR(pmcs[0].reg_flags), 0);
+	IS(pmcs[1].reg_flags, PFM_REG_RETFL_NOTAVAIL);
+	IS(number_in("ctx/%lu/pmc/0", the_context()), INSTRUCTIONS);
+	IS(number_in("ctx/%lu/pmc/1", the_context()) == INSTRUCTIONS, 0);
+	pmcs[1].reg_num = 1;
+	pmcs[1].reg_set = 9;
+	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, pmcs, 3), EINVAL);
+	IS(pmcs[1].reg_flags, PFM_REG_RETFL_NOSET);
+	pmcs[1].reg_set = 0;
+	pmcs[1].reg_flags = 0x1000;
+	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, pmcs, 3), EINVAL);
+	IS(pmcs[1].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
+	/* What an earlier call told is no flag. */
+	pmcs[1].reg_flags = PFM_REG_RETFL_NOTAVAIL;
+	OK(perfmonctl(fd, PFM_WRITE_PMCS, pmcs, 3));
+	IS(pmcs[1].reg_flags, 0);
+
+	pmds[1].reg_flags = PFM_REGFL_OVFL_NOTIFY; /* said on PMCs here */
+	FAILS(perfmonctl(fd, PFM_WRITE_PMDS, pmds, 2), EINVAL);
+	IS(pmds[1].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
+	pmds[1].reg_flags = 0;
+	pmds[1].reg_num = 299;
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, pmds, 2), EINVAL);
+	IS(pmds[1].reg_flags, PFM_REG_RETFL_NOTAVAIL);
+	pmds[1].reg_num = 0;
+	pmds[1].reg_set = 9;
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, pmds, 2), EINVAL);
+	IS(pmds[1].reg_flags, PFM_REG_RETFL_NOSET);
+	close(fd);
+}
+
+/* More of them than go into one command of the daemon's. */
+static void long_vector(void)
+{
+	int fd = make();
+	pfarg_pmd_t pmds[60];
+
+	memset(pmds, 0, sizeof(pmds));
+	for (uint16_t i = 0; i < 60; i++) {
+		pmds[i].reg_num = i % 2;
+		pmds[i].reg_value = i;
+	}
+	OK(perfmonctl(fd, PFM_WRITE_PMDS, pmds, 60));
+	OK(perfmonctl(fd, PFM_READ_PMDS, pmds, 60));
+	for (int i = 0; i < 60; i++)
+		IS(pmds[i].reg_value, 58 + i % 2);
+	close(fd);
+}
+
+static void counting(uint64_t ns, uint64_t wanted)
+{
+	int fd = make();
+	pfarg_pmd_t pmd;
+	pfarg_start_t start = {0};
+
+	CLEAR(pmd);
+	run_on(0);
+	write_pmc(fd, 0);
+	pmd.reg_value = 5;
+	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
+	load_here(fd);
+	OK(perfmonctl(fd, PFM_START, &start, 1));
+	advance(ns);
+	OK(perfmonctl(fd, PFM_STOP, NULL, 0));
+	OK(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1));
+	IS(pmd.reg_value, wanted + 5);
+	IS(pmd.reg_last_reset_val, 5);
+	IS(number_in("ctx/%lu/pmd/0", the_context()), wanted + 5);
+	OK(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0));
+	close(fd);
+}
+
+static void states(void)
+{
+	int fd = make();
+	pfarg_load_t load = {.load_pid = gettid() + 1};
+	pfarg_start_t start = {.start_set = 4};
+	pfarg_pmd_t pmd;
+
+	CLEAR(pmd);
+	run_on(0);
+	FAILS(perfmonctl(fd, PFM_START, NULL, 0), EBUSY);
+	FAILS(perfmonctl(fd, PFM_STOP, NULL, 0), EBUSY);
+	FAILS(perfmonctl(fd, PFM_RESTART, NULL, 0), EBUSY);
+	FAILS(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0), EBUSY);
+	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1), EINVAL); /* for himself alone */
+	load.load_pid = gettid();
+	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 2), EFAULT);
+	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, NOWHERE, 1), EFAULT);
+	load.load_set = 4;
+	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1), EINVAL);
+	load.load_set = 0;
+	OK(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1));
+	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1), EBUSY);
+	FAILS(perfmonctl(fd, PFM_START, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_START, NULL, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_START, &start, 1), EINVAL);
+	FAILS(perfmonctl(fd, PFM_STOP, NULL, 1), EINVAL);
+	FAILS(perfmonctl(fd, PFM_RESTART, NULL, 0), EBUSY);
+	run_on(1);
+	FAILS(perfmonctl(fd, PFM_START, NULL, 0), EBUSY);
+	FAILS(perfmonctl(fd, PFM_STOP, NULL, 0), EBUSY);
+	FAILS(perfmonctl(fd, PFM_RESTART, NULL, 0), EBUSY);
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1), EBUSY);
+	FAILS(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0), EBUSY);
+	close(fd);
+}
+
+/* Said on the PMC, with its lists; the message, and restart. */
+static void notification(void)
+{
+	int fd = make();
+	pfm_msg_t msg;
+	pfarg_pmd_t pmd;
+
+	CLEAR(pmd);
+	run_on(0);
+	write_pmc(fd, PFM_REGFL_OVFL_NOTIFY);
+	pmd.reg_value = (uint64_t)-1000;
+	pmd.reg_long_reset = (uint64_t)-2000;
+	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
+	load_here(fd);
+	OK(perfmonctl(fd, PFM_START, NULL, 0));
+	advance(10000000);
+	FAILS(read(fd, &msg, sizeof(msg) + 1), EINVAL);
+	FAILS(read(fd, NOWHERE, 0), EINVAL);
+	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	IS(msg.msg_type, PFM_MSG_OVFL);
+	IS(msg.pfm_ovfl_msg.msg_active_set, 0);
+	IS(msg.pfm_ovfl_msg.msg_ovfl_pmds[0], 1);
+	run_on(1);
+	OK(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1)); /* masked: from anywhere */
+	run_on(0);
+	OK(perfmonctl(fd, PFM_RESTART, NULL, 0));
+	OK(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1));
+	IS(pmd.reg_last_reset_val, -2000);
+	close(fd);
+}
+
+/* Not a context's: read(2) as ever. */
+static void other_reads(void)
+{
+	char c = 0;
+	int ends[2];
+
+	OK(pipe(ends));
+	IS(write(ends[1], "x", 1), 1);
+	IS(read(ends[0], &c, 1), 1);
+	IS(c, 'x');
+	FAILS(read(-1, &c, 1), EBADF);
+}
+
+static void sets(void)
+{
+	int fd = make();
+	pfarg_setdesc_t desc[2];
+	pfarg_setinfo_t info;
+
+	memset(desc, 0, sizeof(desc));
+	CLEAR(info);
+	FAILS(perfmonctl(fd, PFM_CREATE_EVTSETS, desc, 0), EINVAL);
+	FAILS(perfmonctl(fd, PFM_CREATE_EVTSETS, NOWHERE, 1), EFAULT);
+	for (uint16_t i = 0; i < 2; i++) {
+		desc[i].set_id = (uint16_t)(i * 5);
+		desc[i].set_flags = PFM_SETFL_TIME_SWITCH;
+		desc[i].set_timeout.tv_nsec = 2000000;
+	}
+	desc[1].set_flags |= PFM_SETFL_EXPL_NEXT;
+	OK(perfmonctl(fd, PFM_CREATE_EVTSETS, desc, 2));
+	IS(desc[1].set_timeout.tv_sec, 0);
+	IS(desc[1].set_timeout.tv_nsec, number_in("ctx/%lu/set/5/timeout_ns", the_context()));
+	IS(number_in("ctx/%lu/set/5/next", the_context()), 0);
+	desc[1].set_timeout.tv_nsec = 1000000000;
+	FAILS(perfmonctl(fd, PFM_CREATE_EVTSETS, desc, 2), EINVAL);
+	IS(PFM_SET_HAS_ERROR(desc[0].set_flags), 0);
+	IS(desc[1].set_flags & PFM_REG_RETFL_MASK, PFM_SET_RETFL_EINVAL);
+	desc[1].set_flags = PFM_SETFL_EXCL_IDLE;
+	FAILS(perfmonctl(fd, PFM_CREATE_EVTSETS, desc + 1, 1), EINVAL);
+	desc[1].set_flags = PFM_SETFL_TIME_SWITCH | PFM_SETFL_OVFL_SWITCH;
+	FAILS(perfmonctl(fd, PFM_CREATE_EVTSETS, desc + 1, 1), EINVAL);
+
+	run_on(0);
+	write_pmc(fd, 0);
+	load_here(fd);
+	OK(perfmonctl(fd, PFM_START, NULL, 0));
+	advance(10000000);
+	OK(perfmonctl(fd, PFM_STOP, NULL, 0));
+	info.set_id = 5;
+	OK(perfmonctl(fd, PFM_GETINFO_EVTSETS, &info, 1));
+	IS(info.set_flags, PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT);
+	IS(info.set_id_next, 0);
+	IS(info.set_switch_pmds[0], 0);
+	IS(info.set_runs, number_in("ctx/%lu/set/5/runs", the_context()));
+	IS(info.set_act_duration.tv_nsec, number_in("ctx/%lu/set/5/active_ns", the_context()));
+	IS(info.set_timeout.tv_nsec, number_in("ctx/%lu/set/5/remaining_ns", the_context()));
+	info.set_id = 6;
+	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, &info, 1), EINVAL);
+	IS(info.set_flags & PFM_REG_RETFL_MASK, PFM_SET_RETFL_NOSET);
+	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, &info, 0), EINVAL);
+	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc + 1, 1), EBUSY);
+	OK(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0));
+	desc[0].set_flags = desc[1].set_flags = 0;
+	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc, 1), EINVAL); /* set 0 */
+	OK(perfmonctl(fd, PFM_DELETE_EVTSETS, desc + 1, 1));
+	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc + 1, 1), EINVAL);
+	IS(desc[1].set_flags, PFM_SET_RETFL_NOSET);
+	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc, 0), EINVAL);
+	close(fd);
+}
+
+static void information(void)
+{
+	pfarg_pmcinfo_t pmc[2];
+	pfarg_pmdinfo_t pmd[2];
+
+	memset(pmc, 0, sizeof(pmc));
+	memset(pmd, 0, sizeof(pmd));
+	pmc[1].reg_num = 1;
+	OK(perfmonctl(0, PFM_GETINFO_PMCS, pmc, 2));
+	IS(pmc[1].reg_type, PFM_REG_TYPE_MSR);
+	IS(pmc[1].reg_index, 0x187);
+	IS((pmc[1].reg_rsvd_mask >> 20) & 1, 1); /* the interrupt */
+	pmd[1].reg_num = 256;
+	OK(perfmonctl(0, PFM_GETINFO_PMDS, pmd, 2));
+	IS(pmd[0].reg_type, PFM_REG_TYPE_MSR);
+	IS(pmd[0].reg_def_value, 0);
+	IS(pmd[1].reg_type, PFM_REG_TYPE_NONE);
+	IS(pmd[1].reg_index, (long long)PFM_REG_IDX_NONE);
+	pmc[1].reg_num = 300;
+	FAILS(perfmonctl(0, PFM_GETINFO_PMCS, pmc, 2), EINVAL);
+	IS(pmc[1].reg_flags, PFM_REG_RETFL_EINVAL);
+	pmc[0].reg_flags = 1;
+	FAILS(perfmonctl(0, PFM_GETINFO_PMCS, pmc, 1), EINVAL);
+	FAILS(perfmonctl(0, PFM_GETINFO_PMCS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(0, PFM_GETINFO_PMCS, pmc, 0), EINVAL);
+	FAILS(perfmonctl(0, PFM_GETINFO_PMDS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(0, PFM_GETINFO_PMDS, pmd, -1), EINVAL);
+	pmd[0].reg_num = 299;
+	FAILS(perfmonctl(0, PFM_GETINFO_PMDS, pmd, 1), EINVAL);
+}
+
+static void configuration(void)
+{
+	pfarg_config_t cf, old;
+
+	OK(perfmonctl(0, PFM_GET_CONFIG, &cf, 1));
+	old = cf;
+	IS(PFM_VERSION_MAJOR(cf.cf_version), 0);
+	IS(PFM_VERSION_MINOR(cf.cf_version), 6);
+	IS(cf.cf_impl_pmcs[0] & 3, 3);
+	IS(cf.cf_impl_pmds[4] & 1, 1); /* PMD 256 */
+	IS(cf.cf_counter_width, number_in("pmu/counter_width"));
+	IS(cf.cf_arg_size_max, number_in("config/arg_size_max"));
+	IS(cf.cf_smpl_buf_size_max, number_in("config/smpl_buf_size_max"));
+	FAILS(perfmonctl(0, PFM_GET_CONFIG, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(0, PFM_GET_CONFIG, &cf, 2), EFAULT);
+	FAILS(perfmonctl(0, PFM_SET_CONFIG, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(0, PFM_SET_CONFIG, &cf, 0), EFAULT);
+	cf.cf_sys_gid = 4242;
+	cf.cf_thread_gid = PFM_GROUP_ANY;
+	cf.cf_arg_size_max = 8192;
+	OK(perfmonctl(0, PFM_SET_CONFIG, &cf, 1));
+	IS(number_in("config/sys_group"), 4242);
+	IS(file_says("config/thread_group", "any"), 1);
+	IS(number_in("config/arg_size_max"), 8192);
+	cf.cf_arg_size_max = 100;
+	FAILS(perfmonctl(0, PFM_SET_CONFIG, &cf, 1), EINVAL);
+	OK(perfmonctl(0, PFM_SET_CONFIG, &old, 1));
+	OK(setegid(65534));
+	OK(seteuid(65534));
+	OK(perfmonctl(0, PFM_GET_CONFIG, &cf, 1));
+	FAILS(perfmonctl(0, PFM_SET_CONFIG, &cf, 1), EPERM);
+	OK(seteuid(0));
+	OK(setegid(0));
+}
+
+static void sampling(void)
+{
+	struct {
+		pfarg_ctx_t ctx;
+		pfm_default_smpl_arg_t arg;
+	} both;
+	const pfm_uuid_t dfl = PFM_DEFAULT_SMPL_UUID;
+	const pfm_default_smpl_hdr_t *hdr;
+	const pfm_default_smpl_entry_t *entry;
+	pfarg_pmd_t pmd;
+
+	CLEAR(both);
+	CLEAR(pmd);
+	memcpy(both.ctx.ctx_smpl_buf_id, dfl, sizeof(dfl));
+	both.ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
+	both.arg.buf_size = 8192;
+	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1));
+	hdr = mmap(NULL, both.ctx.ctx_smpl_buf_size, PROT_READ, MAP_SHARED, both.ctx.ctx_fd, 0);
+	IS(hdr != MAP_FAILED, 1);
+	run_on(0);
+	write_pmc(both.ctx.ctx_fd, 0);
+	pmd.reg_value = pmd.reg_short_reset = (uint64_t)-10000000;
+	OK(perfmonctl(both.ctx.ctx_fd, PFM_WRITE_PMDS, &pmd, 1));
+	load_here(both.ctx.ctx_fd);
+	OK(perfmonctl(both.ctx.ctx_fd, PFM_START, NULL, 0));
+	advance(100000000);
+	OK(perfmonctl(both.ctx.ctx_fd, PFM_STOP, NULL, 0));
+	IS(hdr->hdr_count > 0, 1);
+	entry = (const pfm_default_smpl_entry_t *)(hdr + 1);
+	IS(entry->ovfl_pmd, 0);
+	IS(entry->cpu, 0);
+	IS(entry->last_reset_val, -10000000);
+	close(both.ctx.ctx_fd);
+}
+
+/* Section 6.1 */
+static void alternative(void)
+{
+	pfarg_ctx_t ctx;
+	pfarg_config_t cf;
+	pfarg_pmd_t pmd;
+
+	CLEAR(ctx);
+	CLEAR(pmd);
+	FAILS(pfm_create_context(&ctx, 2), EINVAL);
+	OK(pfm_create_context(&ctx, 1));
+	OK(pfm_read_pmds(ctx.ctx_fd, &pmd, 1));
+	FAILS(pfm_start(ctx.ctx_fd, NULL), EBUSY);
+	FAILS(pfm_unload_context(ctx.ctx_fd), EBUSY);
+	OK(pfm_get_config(&cf));
+	close(ctx.ctx_fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return 2;
+	creating();
+	bad_descriptors();
+	registers();
+	long_vector();
+	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
+	states();
+	notification();
+	other_reads();
+	sets();
+	information();
+	configuration();
+	alternative();
+	sampling();
+	return 0;
+}

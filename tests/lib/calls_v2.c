@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+/* The calls of perfmon2 2.6 to 2.81: what they do, field by field, and each error. */
+#include <perfmon/perfmon.h>
+#include <perfmon/perfmon_dfl_smpl.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/lib/check.h"
+
+static char default_format[] = PFM_DFL_SMPL_NAME;
+static int make(uint32_t flags)
+{
+	pfarg_ctx_t ctx;
+
+	CLEAR(ctx);
+	ctx.ctx_flags = flags;
+	return FD(pfm_create_context(&ctx, NULL, NULL, 0));
+}
+
+static void load_on(int fd, uint32_t cpu)
+{
+	pfarg_load_t load;
+
+	CLEAR(load);
+	load.load_pid = cpu;
+	OK(pfm_load_context(fd, &load));
+}
+
+static void count_instructions(int fd)
+{
+	pfarg_pmc_t pmc;
+
+	CLEAR(pmc);
+	pmc.reg_value = INSTRUCTIONS;
+	OK(pfm_write_pmcs(fd, &pmc, 1));
+}
+
+static void creating(void)
+{
+	pfm_dfl_smpl_arg_t arg;
+	pfarg_ctx_t ctx;
+	char unknown[] = "unknown";
+
+	CLEAR(ctx);
+	CLEAR(arg);
+	FAILS(pfm_create_context(NULL, NULL, NULL, 0), EFAULT);
+	FAILS(pfm_create_context(NOWHERE, NULL, NULL, 0), EFAULT);
+	FAILS(pfm_create_context(&ctx, unknown, NULL, 0), EINVAL);
+	FAILS(pfm_create_context(&ctx, NOWHERE, NULL, 0), EFAULT);
+	FAILS(pfm_create_context(&ctx, default_format, NOWHERE, sizeof(arg)), EFAULT);
+	FAILS(pfm_create_context(&ctx, default_format, &arg, sizeof(arg)), EINVAL);
+	FAILS(pfm_create_context(&ctx, default_format, &arg, 1 << 20), E2BIG);
+	FAILS(pfm_create_context(&ctx, NULL, &arg, sizeof(arg)), EINVAL);
+	ctx.ctx_flags = PFM_FL_NOTIFY_BLOCK | PFM_FL_SYSTEM_WIDE;
+	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
+	ctx.ctx_flags = 0x40;
+	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
+	ctx.ctx_flags = 0;
+	ctx.ctx_reserved2[6] = 1;
+	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
+	IS(contexts(), 0);
+	arg.buf_size = 1ULL << 40;
+	CLEAR(ctx);
+	FAILS(pfm_create_context(&ctx, default_format, &arg, sizeof(arg)), ENOMEM);
+}
+
+/* Of the mount, but no context. */
+static int another_file(const char *name)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", getenv("PERFMONFS"), name);
+	return FD(open(path, O_RDONLY));
+}
+
+static void bad_descriptors(void)
+{
+	const int bad[] = {-1, 0, 999, another_file("version"), another_file("")};
+	pfarg_pmc_t pmc;
+	pfarg_pmd_t pmd;
+	pfarg_load_t load;
+	pfarg_setdesc_t desc;
+	pfarg_setinfo_t info;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		FAILS(pfm_write_pmcs(bad[i], &pmc, 1), EBADF);
+		FAILS(pfm_write_pmds(bad[i], &pmd, 1), EBADF);
+		FAILS(pfm_read_pmds(bad[i], &pmd, 1), EBADF);
+		FAILS(pfm_load_context(bad[i], &load), EBADF);
+		FAILS(pfm_start(bad[i], NULL), EBADF);
+		FAILS(pfm_stop(bad[i]), EBADF);
+		FAILS(pfm_restart(bad[i]), EBADF);
+		FAILS(pfm_create_evtsets(bad[i], &desc, 1), EBADF);
+		FAILS(pfm_getinfo_evtsets(bad[i], &info, 1), EBADF);
+		FAILS(pfm_delete_evtsets(bad[i], &desc, 1), EBADF);
+		FAILS(pfm_unload_context(bad[i]), EBADF);
+	}
+}
+
+static void vectors(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmc_t pmcs[3];
+	pfarg_pmd_t pmds[3];
+
+	memset(pmcs, 0, sizeof(pmcs));
+	memset(pmds, 0, sizeof(pmds));
+	FAILS(pfm_write_pmcs(fd, pmcs, -1), EINVAL);
+	OK(pfm_write_pmcs(fd, pmcs, 0));
+	OK(pfm_write_pmcs(fd, NULL, 0));
+	FAILS(pfm_write_pmcs(fd, pmcs, 1 << 20), E2BIG);
+	FAILS(pfm_write_pmds(fd, NOWHERE, 1), EFAULT);
+	FAILS(pfm_read_pmds(fd, NOWHERE, 1), EFAULT);
+	/* Over config/arg_size_max, which is 4096. */
+	static pfarg_pmd_t many[24];
+	FAILS(pfm_write_pmds(fd, many, 24), E2BIG);
+
+	/* Those before the bad one are done, and it says why. */
+	pmcs[0].reg_value = INSTRUCTIONS;
+	pmcs[1].reg_num = 300;
+	pmcs[2].reg_num = 1;
+	pmcs[2].reg_value = INSTRUCTIONS;
+	FAILS(pfm_write_pmcs(fd, pmcs, 3), EINVAL);
+	IS(pmcs[1].reg_flags, PFM_REG_RETFL_NOTAVAIL);
+	IS(pmcs[2].reg_flags, 0);
+	IS(number_in("ctx/%lu/pmc/0", the_context()), INSTRUCTIONS);
+	IS(number_in("ctx/%lu/pmc/1", the_context()) == INSTRUCTIONS, 0);
+	pmds[0].reg_set = 7;
+	FAILS(pfm_read_pmds(fd, pmds, 1), EINVAL);
+	IS(pmds[0].reg_flags, PFM_REG_RETFL_NOSET);
+	pmds[0].reg_set = 0;
+	pmds[0].reg_flags = 0x10;
+	FAILS(pfm_write_pmds(fd, pmds, 1), EINVAL);
+	IS(pmds[0].reg_flags & PFM_REG_RETFL_EINVAL, PFM_REG_RETFL_EINVAL);
+	close(fd);
+}
+
+static void counting(uint64_t ns, uint64_t wanted)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmd_t pmd;
+
+	CLEAR(pmd);
+	run_on(0);
+	count_instructions(fd);
+	pmd.reg_value = 5;
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	load_on(fd, 0);
+	OK(pfm_start(fd, NULL));
+	advance(ns);
+	OK(pfm_stop(fd));
+	/* As it stands, from writing: reading does not mind. */
+	pmd.reg_flags = PFM_REGFL_OVFL_NOTIFY;
+	OK(pfm_read_pmds(fd, &pmd, 1));
+	IS(pmd.reg_value, wanted + 5);
+	IS(pmd.reg_last_reset_val, 5);
+	IS(number_in("ctx/%lu/pmd/0", the_context()), wanted + 5);
+	OK(pfm_unload_context(fd));
+	OK(pfm_unload_context(fd));
+	close(fd);
+	IS(contexts(), 0);
+}
+
+static void states(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE), other = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_load_t load;
+	pfarg_start_t start;
+	pfarg_setdesc_t desc;
+
+	CLEAR(load);
+	CLEAR(start);
+	CLEAR(desc);
+	run_on(0);
+	FAILS(pfm_start(fd, NULL), EINVAL);
+	FAILS(pfm_stop(fd), EINVAL);
+	FAILS(pfm_restart(fd), EINVAL);
+	FAILS(pfm_load_context(fd, NOWHERE), EFAULT);
+	load.load_set = 3;
+	FAILS(pfm_load_context(fd, &load), EINVAL);
+	load.load_set = 0;
+	load.load_pid = 1; /* not the CPU that the caller runs on */
+	FAILS(pfm_load_context(fd, &load), EINVAL);
+	load.load_pid = 0;
+	OK(pfm_load_context(fd, &load));
+	FAILS(pfm_load_context(fd, &load), EBUSY);
+	FAILS(pfm_load_context(other, &load), EBUSY);
+	FAILS(pfm_restart(fd), EBUSY);
+	FAILS(pfm_create_evtsets(fd, &desc, 1), EBUSY);
+	FAILS(pfm_start(fd, NOWHERE), EFAULT);
+	start.start_set = 3;
+	FAILS(pfm_start(fd, &start), EINVAL);
+	start.start_set = 0;
+	OK(pfm_start(fd, &start));
+	OK(pfm_start(fd, NULL));
+	OK(pfm_stop(fd));
+	OK(pfm_stop(fd));
+	close(fd);
+	close(other);
+}
+
+static void elsewhere(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmc_t pmc;
+	pfarg_pmd_t pmd;
+	pfarg_setinfo_t info;
+
+	CLEAR(pmc);
+	CLEAR(pmd);
+	CLEAR(info);
+	run_on(0);
+	load_on(fd, 0);
+	run_on(1);
+	FAILS(pfm_write_pmcs(fd, &pmc, 1), EBUSY);
+	FAILS(pfm_write_pmds(fd, &pmd, 1), EBUSY);
+	FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY);
+	FAILS(pfm_start(fd, NULL), EBUSY);
+	FAILS(pfm_stop(fd), EBUSY);
+	FAILS(pfm_restart(fd), EBUSY);
+	FAILS(pfm_unload_context(fd), EBUSY);
+	OK(pfm_getinfo_evtsets(fd, &info, 1));
+	run_on(0);
+	OK(pfm_unload_context(fd));
+	run_on(1);
+	OK(pfm_write_pmcs(fd, &pmc, 1));
+	close(fd);
+}
+
+/* Overflow, its message, and restart; while masked, anybody may read. */
+static void notification(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_msg_t msg;
+	pfarg_pmd_t pmd;
+
+	CLEAR(pmd);
+	run_on(0);
+	count_instructions(fd);
+	pmd.reg_flags = PFM_REGFL_OVFL_NOTIFY;
+	pmd.reg_value = (uint64_t)-1000;
+	pmd.reg_long_reset = (uint64_t)-2000;
+	pmd.reg_short_reset = (uint64_t)-3000;
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	load_on(fd, 0);
+	OK(pfm_start(fd, NULL));
+	advance(10000000);
+	FAILS(read(fd, &msg, sizeof(msg) - 1), EINVAL);
+	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	IS(msg.type, PFM_MSG_OVFL);
+	IS(msg.pfm_ovfl_msg.msg_ovfl_pmds[0], 1);
+	IS(msg.pfm_ovfl_msg.msg_active_set, 0);
+	IS(msg.pfm_ovfl_msg.msg_ovfl_cpu, 0);
+	run_on(1);
+	OK(pfm_read_pmds(fd, &pmd, 1));
+	FAILS(pfm_write_pmds(fd, &pmd, 1), EBUSY);
+	run_on(0);
+	OK(pfm_restart(fd));
+	OK(pfm_read_pmds(fd, &pmd, 1));
+	IS(pmd.reg_last_reset_val, -2000);
+	close(fd);
+}
+
+static void sets(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_setdesc_t desc[2];
+	pfarg_setinfo_t info;
+
+	memset(desc, 0, sizeof(desc));
+	CLEAR(info);
+	for (uint16_t i = 0; i < 2; i++) {
+		desc[i].set_id = i;
+		desc[i].set_flags = PFM_SETFL_TIME_SWITCH;
+		desc[i].set_timeout = 2000000;
+	}
+	OK(pfm_create_evtsets(fd, desc, 2));
+	IS(desc[1].set_timeout >= 2000000, 1);
+	FAILS(pfm_create_evtsets(fd, NOWHERE, 1), EFAULT);
+	desc[0].set_flags = PFM_SETFL_TIME_SWITCH | PFM_SETFL_OVFL_SWITCH;
+	FAILS(pfm_create_evtsets(fd, desc, 1), EINVAL);
+	IS(desc[0].set_flags & PFM_REG_RETFL_EINVAL, PFM_REG_RETFL_EINVAL);
+	run_on(0);
+	count_instructions(fd);
+	load_on(fd, 0);
+	OK(pfm_start(fd, NULL));
+	advance(10000000);
+	OK(pfm_stop(fd));
+	info.set_id = 1;
+	OK(pfm_getinfo_evtsets(fd, &info, 1));
+	IS(info.set_flags, PFM_SETFL_TIME_SWITCH);
+	IS(info.set_runs, number_in("ctx/%lu/set/1/runs", the_context()));
+	IS(info.set_act_duration, number_in("ctx/%lu/set/1/active_ns", the_context()));
+	IS(info.set_timeout, number_in("ctx/%lu/set/1/remaining_ns", the_context()));
+	IS(info.set_avail_pmcs[0] & 3, 3);
+	IS(info.set_avail_pmds[0] & 3, 3);
+	FAILS(pfm_delete_evtsets(fd, desc + 1, 1), EBUSY);
+	OK(pfm_unload_context(fd));
+	desc[1].set_flags = 0;
+	OK(pfm_delete_evtsets(fd, desc + 1, 1));
+	FAILS(pfm_delete_evtsets(fd, desc + 1, 1), EINVAL);
+	IS(desc[1].set_flags, PFM_REG_RETFL_NOSET);
+	FAILS(pfm_getinfo_evtsets(fd, &info, 1), EINVAL);
+	close(fd);
+}
+
+static void sampling(void)
+{
+	pfm_dfl_smpl_arg_t arg;
+	const pfm_dfl_smpl_hdr_t *hdr;
+	pfarg_ctx_t ctx;
+	pfarg_pmd_t pmd;
+	pfarg_msg_t msg;
+	int fd;
+
+	CLEAR(arg);
+	CLEAR(ctx);
+	CLEAR(pmd);
+	arg.buf_size = 8192;
+	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
+	fd = FD(pfm_create_context(&ctx, default_format, &arg, sizeof(arg)));
+	hdr = mmap(NULL, arg.buf_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	IS(hdr != MAP_FAILED, 1);
+	IS(hdr->hdr_version, PFM_DFL_SMPL_VERSION);
+	IS(hdr->hdr_buf_size, 8192);
+	run_on(0);
+	count_instructions(fd);
+	pmd.reg_flags = PFM_REGFL_OVFL_NOTIFY;
+	pmd.reg_value = pmd.reg_long_reset = pmd.reg_short_reset = (uint64_t)-10000000;
+	pmd.reg_smpl_pmds[0] = 2;
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	load_on(fd, 0);
+	OK(pfm_start(fd, NULL));
+	advance(2000000000);
+	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	IS(hdr->hdr_overflows, 1);
+	const pfm_dfl_smpl_entry_t *entry = (const pfm_dfl_smpl_entry_t *)(hdr + 1);
+	IS(hdr->hdr_cur_offs, sizeof(*hdr) + hdr->hdr_count * (sizeof(*entry) + 8));
+	IS(entry->ovfl_pmd, 0);
+	IS(entry->cpu, 0);
+	IS(entry->last_reset_val, -10000000);
+	OK(pfm_restart(fd));
+	IS(hdr->hdr_count, 0);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return 2;
+	creating();
+	bad_descriptors();
+	vectors();
+	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
+	states();
+	elsewhere();
+	notification();
+	sets();
+	sampling();
+	return 0;
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+/* perfmonctl() of 2.0. */
+#include <perfmon/perfmon_compat.h>
+#include <perfmon/perfmon_default_smpl.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/lib/check.h"
+
+static int make(void)
+{
+	pfarg_context_t ctx;
+
+	CLEAR(ctx);
+	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
+	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &ctx, 1));
+	IS(ctx.ctx_smpl_vaddr == NULL, 1);
+	return ctx.ctx_fd;
+}
+
+static void load_here(int fd)
+{
+	pfarg_load_t load;
+
+	CLEAR(load);
+	load.load_pid = gettid();
+	OK(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1));
+}
+
+static void write_pmc(int fd, unsigned long flags)
+{
+	pfarg_reg_t pmc;
+
+	CLEAR(pmc);
+	pmc.reg_value = INSTRUCTIONS;
+	pmc.reg_flags = flags;
+	OK(perfmonctl(fd, PFM_WRITE_PMCS, &pmc, 1));
+}
+
+static void creating(void)
+{
+	pfarg_context_t ctx;
+
+	CLEAR(ctx);
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &ctx, 0), EINVAL);
+	ctx.ctx_flags = 0x40;
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &ctx, 1), EINVAL);
+	ctx.ctx_flags = 1UL << 40;
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &ctx, 1), EINVAL);
+	ctx.ctx_flags = 0;
+	ctx.ctx_nextra_sets = 1;
+	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &ctx, 1), EINVAL);
+	IS(contexts(), 0);
+}
+
+/* How many elements each takes, exactly. */
+static void numbers(void)
+{
+	int fd = make();
+	char arg[256];
+
+	memset(arg, 0, sizeof(arg));
+	FAILS(perfmonctl(fd, PFM_STOP, NULL, 1), EINVAL);
+	FAILS(perfmonctl(fd, PFM_RESTART, NULL, 1), EINVAL);
+	FAILS(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 1), EINVAL);
+	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, arg, 0), EINVAL);
+	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, arg, 2), EINVAL);
+	FAILS(perfmonctl(fd, PFM_START, arg, 2), EINVAL);
+	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, arg, 0), EINVAL);
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, arg, -1), EINVAL);
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, arg, 1 << 20), E2BIG);
+	FAILS(perfmonctl(fd, PFM_GET_FEATURES, arg, 0), EINVAL);
+	FAILS(perfmonctl(0, PFM_STOP, NULL, 0), EBADF);
+	FAILS(perfmonctl(0, PFM_READ_PMDS, arg, 1), EBADF);
+	FAILS(perfmonctl(fd, PFM_DEBUG, arg, 1), EINVAL);
+	FAILS(perfmonctl(fd, 0x20, arg, 1), EINVAL); /* Itanium's debug registers */
+	FAILS(perfmonctl(fd, PFM_START, NULL, 0), EINVAL);
+	close(fd);
+}
+
+static void information(void)
+{
+	pfarg_features_t ft;
+	pfarg_reg_t reg[2];
+
+	memset(reg, 0, sizeof(reg));
+	OK(perfmonctl(0, PFM_GET_FEATURES, &ft, 1));
+	IS(PFM_VERSION_MAJOR(ft.ft_version), 2);
+	IS(PFM_VERSION_MINOR(ft.ft_version), 0);
+	FAILS(perfmonctl(0, PFM_GET_FEATURES, NOWHERE, 1), EFAULT);
+	reg[0].reg_value = 77;
+	OK(perfmonctl(0, PFM_GET_PMC_RESET_VAL, reg, 1));
+	IS(reg[0].reg_value, 0);
+	reg[1].reg_num = 300;
+	FAILS(perfmonctl(0, PFM_GET_PMC_RESET_VAL, reg, 2), EINVAL);
+	IS(reg[1].reg_flags, PFM_REG_RETFL_NOTAVAIL);
+	FAILS(perfmonctl(0, PFM_GET_PMC_RESET_VAL, NOWHERE, 1), EFAULT);
+}
+
+static void counting(uint64_t ns, uint64_t wanted)
+{
+	int fd = make();
+	pfarg_reg_t pmd;
+
+	CLEAR(pmd);
+	run_on(0);
+	write_pmc(fd, 0);
+	pmd.reg_value = 5;
+	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
+	load_here(fd);
+	OK(perfmonctl(fd, PFM_START, NULL, 0));
+	advance(ns);
+	OK(perfmonctl(fd, PFM_STOP, NULL, 0));
+	OK(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1));
+	IS(pmd.reg_value, wanted + 5);
+	IS(pmd.reg_last_reset_val, 5);
+	run_on(1);
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1), EBUSY);
+	run_on(0);
+	OK(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0));
+	OK(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0));
+	pmd.reg_num = 1U << 16;
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1), EINVAL);
+	IS(pmd.reg_flags, PFM_REG_RETFL_NOTAVAIL);
+	close(fd);
+}
+
+static void notification(void)
+{
+	int fd = make();
+	pfarg_reg_t pmd;
+	pfm_msg_t msg;
+
+	CLEAR(pmd);
+	run_on(0);
+	write_pmc(fd, PFM_REGFL_OVFL_NOTIFY);
+	pmd.reg_value = (uint64_t)-1000;
+	pmd.reg_long_reset = (uint64_t)-2000;
+	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
+	load_here(fd);
+	OK(perfmonctl(fd, PFM_START, NULL, 0));
+	advance(10000000);
+	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	IS(msg.pfm_gen_msg.msg_type, PFM_MSG_OVFL);
+	IS(msg.pfm_ovfl_msg.msg_ctx_fd, fd);
+	IS(msg.pfm_ovfl_msg.msg_ovfl_pmds[0], 1);
+	IS(msg.pfm_ovfl_msg.msg_active_set, 0);
+	OK(perfmonctl(fd, PFM_RESTART, NULL, 0));
+	OK(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1));
+	IS(pmd.reg_last_reset_val, -2000);
+	close(fd);
+}
+
+/* The buffer is there when the context is. */
+static void sampling(void)
+{
+	pfm_default_smpl_ctx_arg_t both;
+	const pfm_uuid_t dfl = PFM_DEFAULT_SMPL_UUID;
+	const pfm_default_smpl_hdr_t *hdr;
+
+	CLEAR(both);
+	memcpy(both.ctx_arg.ctx_smpl_buf_id, dfl, sizeof(dfl));
+	both.buf_arg.buf_size = 8192;
+	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1));
+	hdr = both.ctx_arg.ctx_smpl_vaddr;
+	IS(hdr != NULL, 1);
+	IS(hdr->hdr_version, PFM_DEFAULT_SMPL_VERSION);
+	IS(hdr->hdr_buf_size, 8192);
+	close(both.ctx_arg.ctx_fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return 2;
+	creating();
+	numbers();
+	information();
+	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
+	notification();
+	sampling();
+	return 0;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+/* What 2.2 has otherwise than 2.81. */
+#define PERFMON_ABI 202
+#include <perfmon/perfmon.h>
+#include <perfmon/perfmon_dfl_smpl.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tests/lib/check.h"
+
+static int make(void)
+{
+	pfarg_ctx_t ctx;
+
+	CLEAR(ctx);
+	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
+	OK(pfm_create_context(&ctx, NULL, 0));
+	IS(ctx.ctx_smpl_buf_size, 0);
+	return ctx.ctx_fd;
+}
+
+static void load_and_start(int fd)
+{
+	pfarg_load_t load;
+	pfarg_pmc_t pmc;
+
+	CLEAR(load);
+	CLEAR(pmc);
+	run_on(0);
+	pmc.reg_value = INSTRUCTIONS;
+	OK(pfm_write_pmcs(fd, &pmc, 1));
+	OK(pfm_load_context(fd, &load));
+	OK(pfm_start(fd, NULL));
+}
+
+static void creating(void)
+{
+	/* That of 2.2 kernels. */
+	static const pfm_uuid_t dfl = {0xd1, 0x39, 0xb2, 0x9e, 0x62, 0xe8, 0x40, 0xe4, 0xb4, 0x02,
+		0x73, 0x07, 0x87, 0x92, 0xe9, 0x37};
+	const pfm_dfl_smpl_hdr_t *hdr;
+	pfm_dfl_smpl_arg_t arg;
+	pfarg_ctx_t ctx;
+
+	CLEAR(ctx);
+	CLEAR(arg);
+	FAILS(pfm_create_context(NOWHERE, NULL, 0), EFAULT);
+	FAILS(pfm_create_context(&ctx, NOWHERE, sizeof(arg)), EFAULT);
+	FAILS(pfm_create_context(&ctx, &arg, sizeof(arg)), EINVAL);
+	FAILS(pfm_create_context(&ctx, &arg, 1 << 20), E2BIG);
+	ctx.ctx_flags = PFM_FL_MAP_SETS;
+	FAILS(pfm_create_context(&ctx, NULL, 0), EINVAL);
+	ctx.ctx_flags = 0;
+	memcpy(ctx.ctx_smpl_buf_id, dfl, sizeof(dfl));
+	arg.buf_size = 8192;
+	OK(pfm_create_context(&ctx, &arg, sizeof(arg)));
+	IS(ctx.ctx_smpl_buf_size, 8192);
+	hdr = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, ctx.ctx_fd, 0);
+	IS(hdr != MAP_FAILED, 1);
+	IS(hdr->hdr_buf_size, 8192);
+	close(ctx.ctx_fd);
+}
+
+static void counting(uint64_t ns, uint64_t wanted)
+{
+	int fd = make();
+	pfarg_pmd_t pmd;
+
+	CLEAR(pmd);
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	load_and_start(fd);
+	advance(ns);
+	OK(pfm_stop(fd));
+	OK(pfm_read_pmds(fd, &pmd, 1));
+	IS(pmd.reg_value, wanted);
+	close(fd);
+}
+
+/* Timeouts are microseconds. */
+static void sets(void)
+{
+	int fd = make();
+	pfarg_setdesc_t desc[2];
+	pfarg_setinfo_t info;
+
+	memset(desc, 0, sizeof(desc));
+	CLEAR(info);
+	for (uint16_t i = 0; i < 2; i++) {
+		desc[i].set_id = i;
+		desc[i].set_id_next = 1;
+		desc[i].set_flags = PFM_SETFL_TIME_SWITCH;
+		desc[i].set_timeout = 2000;
+	}
+	desc[1].set_flags |= PFM_SETFL_EXPL_NEXT;
+	OK(pfm_create_evtsets(fd, desc, 2));
+	IS(desc[0].set_timeout >= 2000, 1);
+	IS(number_in("ctx/%lu/set/0/timeout_ns", the_context()) >= 2000000, 1);
+	load_and_start(fd);
+	advance(9000000);
+	OK(pfm_stop(fd));
+	info.set_id = 1;
+	OK(pfm_getinfo_evtsets(fd, &info, 1));
+	IS(info.set_id_next, 1);
+	IS(info.set_flags, PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT);
+	IS(info.set_runs, number_in("ctx/%lu/set/1/runs", the_context()));
+	IS(info.set_act_duration, number_in("ctx/%lu/set/1/active_ns", the_context()));
+	IS(info.set_timeout, (number_in("ctx/%lu/set/1/remaining_ns", the_context()) + 999) / 1000);
+	IS(info.set_avail_pmds[0] & 3, 3);
+	IS(info.set_avail_pmcs[0] & 3, 3);
+	OK(pfm_unload_context(fd));
+	OK(pfm_delete_evtsets(fd, desc + 1, 1));
+	FAILS(pfm_delete_evtsets(fd, desc + 1, 1), EINVAL);
+	IS(desc[1].set_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_NOSET);
+	desc[0].set_flags = PFM_SETFL_EXCL_IDLE;
+	FAILS(pfm_create_evtsets(fd, desc, 1), EINVAL);
+	FAILS(pfm_create_evtsets(fd, NOWHERE, 1), EFAULT);
+	FAILS(pfm_create_evtsets(fd, desc, -1), EINVAL);
+	FAILS(pfm_getinfo_evtsets(0, &info, 1), EBADF);
+	close(fd);
+}
+
+static void notification(void)
+{
+	int fd = make();
+	pfarg_pmd_t pmd;
+	pfm_msg_t msg;
+
+	CLEAR(pmd);
+	pmd.reg_flags = PFM_REGFL_OVFL_NOTIFY;
+	pmd.reg_value = (uint64_t)-1000;
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	load_and_start(fd);
+	advance(10000000);
+	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	IS(msg.type, PFM_MSG_OVFL);
+	IS(msg.pfm_ovfl_msg.msg_ovfl_pmds[0], 1);
+	IS(msg.pfm_ovfl_msg.msg_ovfl_cpu, 0);
+	IS(msg.pfm_ovfl_msg.msg_active_set, 0);
+	OK(pfm_restart(fd));
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return 2;
+	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
+	sets();
+	notification();
+	creating();
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the programs that test libperfmonfs share. They find the mount by PERFMONFS, whose backend
+ * is the simulator. A failure says where and what, and the program ends with 1.
+ */
+#ifndef TESTS_LIB_CHECK_H
+#define TESTS_LIB_CHECK_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* A call that succeeds with 0, or gives @wanted. */
+#define OK(call)          check_is(__FILE__, __LINE__, #call, (call), 0)
+#define IS(value, wanted) check_is(__FILE__, __LINE__, #value, (long long)(value), (wanted))
+/* A call that gives -1, with that errno. */
+#define FAILS(call, error) check_fails(__FILE__, __LINE__, #call, (call), error)
+/* One that gives a descriptor. */
+#define FD(call) check_fd(__FILE__, __LINE__, #call, (call))
+
+void check_is(const char *file, int line, const char *what, long long is, long long wanted);
+void check_fails(const char *file, int line, const char *what, long long rc, int error);
+int check_fd(const char *file, int line, const char *what, int fd);
+
+#define CLEAR(x) memset(&(x), 0, sizeof(x))
+/* No address of anything. */
+#define NOWHERE ((void *)16)
+
+/* Lets model time pass. */
+void advance(uint64_t ns);
+/* The number in a file below the mount. */
+uint64_t number_in(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Whether a file below the mount begins with that. */
+bool file_says(const char *path, const char *beginning);
+/* Has the caller run on that CPU alone. */
+void run_on(int cpu);
+/* The only context there is; its number. */
+unsigned long the_context(void);
+/* How many contexts there are. */
+int contexts(void);
+
+/* Counts instructions of user level on PMC 0 of the simulated PMU. */
+enum { INSTRUCTIONS = 0x4100c0 };
+
+#endif

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How long a context lives: as its open file does, over dup, fork and exec, and while a call is
+ * under way. "lifetimes inherited FD" is the program that inherits one.
+ */
+#include <perfmon/perfmon.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/lib/check.h"
+
+enum { MANY = 5000 }; /* more than the library keeps in mind */
+
+static int make(void)
+{
+	pfarg_ctx_t ctx;
+
+	CLEAR(ctx);
+	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
+	return FD(pfm_create_context(&ctx, NULL, NULL, 0));
+}
+
+/* The last close is the kernel's, which may tell of it a little later. */
+static void gone(void)
+{
+	const struct timespec ms = {0, 1000000};
+
+	for (int i = 0; i < 20000 && contexts() != 0; i++)
+		nanosleep(&ms, NULL);
+	IS(contexts(), 0);
+}
+
+static void ends_well(pid_t pid)
+{
+	int status;
+
+	IS(waitpid(pid, &status, 0), pid);
+	IS(status, 0);
+}
+
+static void copies(void)
+{
+	pfarg_pmd_t pmd;
+	int fd = make(), copy = FD(dup(fd));
+
+	CLEAR(pmd);
+	pmd.reg_value = 42;
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	close(fd);
+	FAILS(pfm_read_pmds(fd, &pmd, 1), EBADF);
+	pmd.reg_value = 0;
+	OK(pfm_read_pmds(copy, &pmd, 1));
+	IS(pmd.reg_value, 42);
+	IS(contexts(), 1);
+	close(copy);
+	gone();
+}
+
+/* It can be read anywhere, and is looked up on its own mount, whatever the environment says now. */
+static void unloaded_by_child(int fd)
+{
+	char *mnt = strdup(getenv("PERFMONFS"));
+	pfarg_pmd_t pmd;
+
+	CLEAR(pmd);
+	OK(setenv("PERFMONFS", "/nowhere", 1));
+	OK(pfm_read_pmds(fd, &pmd, 1));
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	OK(setenv("PERFMONFS", mnt, 1));
+	free(mnt);
+}
+
+/* A copy knows of the CPU, as does a child. */
+static void same_rules(void)
+{
+	pfarg_load_t load;
+	pfarg_pmd_t pmd;
+	int fd = make(), copy = FD(dup(fd));
+
+	CLEAR(load);
+	CLEAR(pmd);
+	run_on(0);
+	OK(pfm_load_context(fd, &load));
+	run_on(1);
+	FAILS(pfm_read_pmds(copy, &pmd, 1), EBUSY);
+	pid_t child = fork();
+	if (child == 0) {
+		FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY);
+		run_on(0);
+		OK(pfm_read_pmds(fd, &pmd, 1));
+		_exit(0);
+	}
+	ends_well(child);
+	child = fork();
+	if (child == 0) {
+		run_on(0);
+		OK(pfm_unload_context(fd));
+		_exit(0);
+	}
+	ends_well(child);
+	unloaded_by_child(fd);
+	run_on(0);
+	OK(pfm_load_context(fd, &load));
+	run_on(1);
+	OK(setenv("PERFMONFS_ANYCPU", "1", 1));
+	OK(pfm_read_pmds(fd, &pmd, 1));
+	OK(pfm_unload_context(fd));
+	OK(pfm_load_context(fd, &load)); /* CPU 0, from CPU 1 */
+	OK(unsetenv("PERFMONFS_ANYCPU"));
+	close(fd);
+	close(copy);
+	gone();
+}
+
+static void children(void)
+{
+	pfarg_pmd_t pmd;
+	int fd = make();
+	pid_t child = fork();
+
+	CLEAR(pmd);
+	if (child == 0) {
+		pmd.reg_value = 43;
+		OK(pfm_write_pmds(fd, &pmd, 1));
+		_exit(0);
+	}
+	ends_well(child);
+	OK(pfm_read_pmds(fd, &pmd, 1));
+	IS(pmd.reg_value, 43);
+	close(fd);
+	gone();
+}
+
+static void exec_keeps_it(const char *self)
+{
+	int fd = make();
+	char text[16];
+	pid_t child;
+
+	snprintf(text, sizeof(text), "%d", fd);
+	child = fork();
+	if (child == 0) {
+		execl(self, self, "inherited", text, (char *)NULL);
+		_exit(127);
+	}
+	ends_well(child);
+	OK(fcntl(fd, F_SETFD, FD_CLOEXEC));
+	child = fork();
+	if (child == 0) {
+		execl(self, self, "closed", text, (char *)NULL);
+		_exit(127);
+	}
+	ends_well(child);
+	close(fd);
+	gone();
+}
+
+static int inherited(int fd)
+{
+	pfarg_load_t load;
+	pfarg_pmd_t pmd;
+
+	CLEAR(load);
+	CLEAR(pmd);
+	pmd.reg_value = 44;
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	OK(pfm_load_context(fd, &load));
+	OK(pfm_start(fd, NULL));
+	OK(pfm_read_pmds(fd, &pmd, 1));
+	OK(pfm_unload_context(fd));
+	return 0;
+}
+
+static int closed(int fd)
+{
+	FAILS(pfm_stop(fd), EBADF);
+	return 0;
+}
+
+static _Atomic int current;
+static _Atomic bool enough;
+
+/* It meets contexts that are being closed, and descriptors that are none. */
+static void *caller(void *arg)
+{
+	pfarg_pmd_t pmd;
+
+	(void)arg;
+	CLEAR(pmd);
+	while (!atomic_load(&enough))
+		if (pfm_read_pmds(atomic_load(&current), &pmd, 1) < 0)
+			IS(errno, EBADF);
+	return NULL;
+}
+
+static void closed_meanwhile(void)
+{
+	pthread_t thread;
+
+	atomic_store(&current, -1);
+	OK(pthread_create(&thread, NULL, caller, NULL));
+	for (int i = 0; i < 200; i++) {
+		int fd = make();
+		atomic_store(&current, fd);
+		close(fd);
+	}
+	atomic_store(&enough, true);
+	OK(pthread_join(thread, NULL));
+	gone();
+}
+
+/* What is known of a context is not lost among many that there have been. */
+static void many(void)
+{
+	pfarg_load_t load;
+	int fd = -1;
+
+	CLEAR(load);
+	for (int i = 0; i < MANY; i++) {
+		close(fd);
+		fd = make();
+	}
+	run_on(0);
+	OK(pfm_load_context(fd, &load));
+	run_on(1);
+	FAILS(pfm_stop(fd), EBUSY);
+	close(fd);
+	gone();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && strcmp(argv[1], "inherited") == 0)
+		return inherited(atoi(argv[2]));
+	if (argc == 3 && strcmp(argv[1], "closed") == 0)
+		return closed(atoi(argv[2]));
+	copies();
+	same_rules();
+	children();
+	exec_keeps_it(argv[0]);
+	closed_meanwhile();
+	many();
+	return 0;
+}

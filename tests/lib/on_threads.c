@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+/* on_threads PMC0-VALUE: contexts on threads: whom load refuses, and what a thread's end does. */
+#include <perfmon/perfmon.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/lib/check.h"
+
+static uint64_t event;
+
+static int make(uint32_t flags)
+{
+	pfarg_ctx_t ctx = {.ctx_flags = flags};
+	pfarg_pmc_t pmc = {.reg_value = event};
+	int fd = FD(pfm_create_context(&ctx, NULL, NULL, 0));
+
+	OK(fcntl(fd, F_SETFD, FD_CLOEXEC));
+	OK(pfm_write_pmcs(fd, &pmc, 1));
+	return fd;
+}
+
+/* A process that waits. */
+static pid_t sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	return pid;
+}
+
+static void refusals(void)
+{
+	pfarg_load_t me = {.load_pid = (uint32_t)gettid()}, nobody = {.load_pid = 0},
+		     none = {.load_pid = 4194303}, kernel = {.load_pid = 2};
+	int fd = make(0), second = make(0), blocking = make(PFM_FL_NOTIFY_BLOCK);
+
+	FAILS(pfm_load_context(fd, &nobody), EINVAL);
+	FAILS(pfm_load_context(fd, &none), ESRCH);
+	FAILS(pfm_load_context(fd, &kernel), EINVAL);
+	FAILS(pfm_load_context(blocking, &me), EINVAL);
+	OK(pfm_load_context(fd, &me));
+	FAILS(pfm_load_context(fd, &me), EBUSY);
+	FAILS(pfm_load_context(second, &me), EBUSY);
+	OK(pfm_start(fd, NULL));
+	OK(pfm_stop(fd));
+	OK(pfm_unload_context(fd));
+	OK(pfm_load_context(second, &me));
+	close(second);
+	close(blocking);
+	close(fd);
+}
+
+/* Another user's thread */
+static void not_yours(void)
+{
+	pfarg_load_t load = {.load_pid = (uint32_t)sleeper()};
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		OK(setgid(65534));
+		OK(setuid(65534));
+		FAILS(pfm_load_context(make(0), &load), EPERM);
+		_exit(0);
+	}
+	IS(waitpid(child, &status, 0), child);
+	IS(status, 0);
+	OK(kill((pid_t)load.load_pid, SIGKILL));
+	IS(waitpid((pid_t)load.load_pid, &status, 0), load.load_pid);
+}
+
+/* Its end detaches it and is told; the counts stay. */
+static void end(void)
+{
+	pfarg_load_t load = {.load_pid = (uint32_t)sleeper()};
+	pfarg_msg_t msg;
+	pfarg_pmd_t pmd = {0};
+	int fd = make(0), status;
+
+	OK(pfm_load_context(fd, &load));
+	OK(pfm_start(fd, NULL));
+	OK(kill((pid_t)load.load_pid, SIGKILL));
+	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	IS(msg.type, PFM_MSG_END);
+	OK(pfm_read_pmds(fd, &pmd, 1));
+	FAILS(pfm_stop(fd), EINVAL);
+	IS(waitpid((pid_t)load.load_pid, &status, 0), load.load_pid);
+	OK(pfm_unload_context(fd));
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2)
+		return 2;
+	event = strtoull(argv[1], NULL, 0);
+	refusals();
+	not_yours();
+	end();
+	return 0;
+}

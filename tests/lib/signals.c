@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+/* Signals at notifications, asked for by fcntl(2); and that other descriptors are left alone. */
+#include <perfmon/perfmon.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/lib/check.h"
+
+static void wait_for(int sig, siginfo_t *info)
+{
+	const struct timespec limit = {20, 0};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	IS(sigtimedwait(&set, info, &limit), sig);
+}
+
+/* None of the two is waiting: what came is taken. */
+static void none_waits(void)
+{
+	const struct timespec now = {0, 0};
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	sigaddset(&set, SIGUSR1);
+	FAILS(sigtimedwait(&set, &info, &now), EAGAIN);
+}
+
+static int overflowing(void)
+{
+	pfarg_ctx_t ctx;
+	pfarg_load_t load;
+	pfarg_pmc_t pmc;
+	pfarg_pmd_t pmd;
+	int fd;
+
+	CLEAR(ctx);
+	CLEAR(load);
+	CLEAR(pmc);
+	CLEAR(pmd);
+	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
+	fd = FD(pfm_create_context(&ctx, NULL, NULL, 0));
+	pmc.reg_value = INSTRUCTIONS;
+	pmd.reg_flags = PFM_REGFL_OVFL_NOTIFY;
+	pmd.reg_value = pmd.reg_long_reset = (uint64_t)-1000;
+	OK(pfm_write_pmcs(fd, &pmc, 1));
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	OK(pfm_load_context(fd, &load));
+	OK(pfm_start(fd, NULL));
+	return fd;
+}
+
+/* An overflow; by the time of the signal its message is there. */
+static void overflow(void)
+{
+	advance(10000000);
+}
+
+static void drain(int fd)
+{
+	pfarg_msg_t msg;
+
+	while (read(fd, &msg, sizeof(msg)) == sizeof(msg))
+		IS(msg.type, PFM_MSG_OVFL);
+	IS(errno, EAGAIN);
+	OK(pfm_restart(fd));
+}
+
+static void by_owner(int fd)
+{
+	siginfo_t info;
+
+	OK(fcntl(fd, F_SETOWN, getpid()));
+	IS(fcntl(fd, F_GETOWN), getpid());
+	OK(fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK));
+	IS(fcntl(fd, F_GETFL) & (O_ASYNC | O_NONBLOCK), O_ASYNC | O_NONBLOCK);
+	overflow();
+	wait_for(SIGIO, &info);
+	drain(fd);
+}
+
+static void by_thread_and_signal(int fd)
+{
+	struct f_owner_ex owner = {F_OWNER_TID, gettid()}, got;
+	siginfo_t info;
+
+	OK(fcntl(fd, F_SETOWN_EX, &owner));
+	OK(fcntl(fd, F_GETOWN_EX, &got));
+	IS(got.type, F_OWNER_TID);
+	IS(got.pid, gettid());
+	OK(fcntl(fd, F_SETSIG, SIGUSR1));
+	IS(fcntl(fd, F_GETSIG), SIGUSR1);
+	overflow();
+	wait_for(SIGUSR1, &info);
+	IS(info.si_fd, fd);
+	drain(fd);
+}
+
+/* A copy of the descriptor is the same open file. */
+static void by_copy(int fd)
+{
+	int copy = FD(dup(fd));
+	siginfo_t info;
+
+	IS(fcntl(copy, F_GETFL) & O_ASYNC, O_ASYNC);
+	OK(fcntl(copy, F_SETSIG, SIGIO));
+	overflow();
+	wait_for(SIGIO, &info);
+	IS(info.si_fd, copy);
+	drain(copy);
+	close(copy);
+}
+
+static void no_more(int fd)
+{
+	struct pollfd poller = {.fd = fd, .events = POLLIN};
+
+	OK(fcntl(fd, F_SETFL, O_NONBLOCK));
+	IS(fcntl(fd, F_GETFL) & O_ASYNC, 0);
+	overflow();
+	IS(poll(&poller, 1, 20000), 1);
+	none_waits();
+	drain(fd);
+}
+
+static void refused(int fd)
+{
+	struct f_owner_ex group = {F_OWNER_PGRP, getpgrp()}, none = {F_OWNER_PID, 0};
+
+	/* Nobody to be told: allowed, and without effect. */
+	OK(fcntl(fd, F_SETOWN_EX, &none));
+	OK(fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK));
+	FAILS(fcntl(fd, F_SETOWN_EX, &group), EINVAL);
+	FAILS(fcntl(fd, F_SETOWN, -getpgrp()), EINVAL);
+	IS(fcntl(fd, F_GETOWN), 0);
+	FAILS(fcntl(fd, F_SETSIG, 100), EINVAL);
+	OK(fcntl(fd, F_SETFL, O_NONBLOCK));
+}
+
+/* What is not about signals goes its way, on contexts too. */
+static void other_commands(int fd)
+{
+	int copy = FD(fcntl(fd, F_DUPFD, 100));
+
+	IS(copy >= 100, 1);
+	OK(fcntl(copy, F_GETFD));
+	OK(fcntl(copy, F_SETFD, FD_CLOEXEC));
+	IS(fcntl(copy, F_GETFD), FD_CLOEXEC);
+	close(copy);
+	copy = FD(fcntl(fd, F_DUPFD_CLOEXEC, 100));
+	IS(fcntl(copy, F_GETFD), FD_CLOEXEC);
+	close(copy);
+}
+
+/* A pair of sockets does it by itself. */
+static void other_descriptors(void)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	char path[] = "/tmp/libXXXXXX", path_of_version[4096];
+	siginfo_t info;
+	int ends[2], file;
+
+	OK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	OK(fcntl(ends[0], F_SETOWN, getpid()));
+	OK(fcntl(ends[0], F_SETSIG, SIGUSR1));
+	OK(fcntl(ends[0], F_SETFL, O_ASYNC));
+	IS(fcntl(ends[0], F_GETFL) & O_ASYNC, O_ASYNC);
+	IS(write(ends[1], "x", 1), 1);
+	wait_for(SIGUSR1, &info);
+	IS(info.si_fd, ends[0]);
+	FAILS(fcntl(999, F_GETFL), EBADF);
+	FAILS(fcntl(999, F_SETFL, O_ASYNC), EBADF);
+	FAILS(fcntl(ends[0], 9999), EINVAL);
+	file = FD(mkstemp(path));
+	OK(unlink(path));
+	OK(fcntl(file, F_SETLK, &lock));
+	IS(fcntl(file, F_GETFL) & O_ACCMODE, O_RDWR);
+	OK(fcntl(file, F_SETFL, O_APPEND));
+	IS(fcntl(file, F_GETFL) & O_APPEND, O_APPEND);
+	/* As the kernel has it: a regular file does not keep it. */
+	OK(fcntl(file, F_SETFL, O_ASYNC));
+	IS(fcntl(file, F_GETFL) & O_ASYNC, 0);
+	close(file);
+	/* Nor does another file of the mount. */
+	snprintf(path_of_version, sizeof(path_of_version), "%s/version", getenv("PERFMONFS"));
+	file = FD(open(path_of_version, O_RDONLY));
+	OK(fcntl(file, F_SETOWN, getpid()));
+	OK(fcntl(file, F_SETFL, O_ASYNC | O_NONBLOCK));
+	IS(fcntl(file, F_GETFL) & (O_ASYNC | O_NONBLOCK), O_NONBLOCK);
+	close(file);
+}
+
+int main(void)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	sigaddset(&set, SIGUSR1);
+	OK(sigprocmask(SIG_BLOCK, &set, NULL));
+	run_on(0);
+	other_descriptors();
+	fd = overflowing();
+	by_owner(fd);
+	by_thread_and_signal(fd);
+	by_copy(fd);
+	no_more(fd);
+	refused(fd);
+	other_commands(fd);
+	close(fd);
+	return 0;
+}
