@@ -368,3 +368,22 @@ buffers_of() {
 	kill $!
 	lines ok ok ok ok 0 ok ok ok ok ok ok 0 ok ok ok ok ok ok 0 ok ok
 }
+
+no_more_files() {
+	[ "$(find "/proc/$DAEMON/fd" -mindepth 1 | wc -l)" -le "$1" ]
+}
+
+# For longer, run the program by itself.
+@test "threads that share clones do anything with them: all is answered, and nothing is left" {
+	local files
+
+	serve --backend=sim
+	clone rw setup "$SYSTEM_WIDE" default 4096 load 1 0 # what it takes at first it keeps
+	until_ok 5 no_contexts
+	files=$(find "/proc/$DAEMON/fd" -mindepth 1 | wc -l)
+	run -0 timeout 60 "$BUILD/tests/fs/clonestorm" "$MNT/clone" 8
+	echo "$output"
+	[[ $output == *" calls: ok "* ]]
+	until_ok 5 no_contexts
+	until_ok 5 no_more_files "$files"
+}
