@@ -766,7 +766,7 @@ static void deliver(struct carrier *c, struct job *job)
 static void try(struct carrier *c, struct carrier_try *t)
 {
 	t->rc = c->open ? 0 : open_up(c, &t->err);
-	if (t->rc == 0)
+	if (t->rc == 0 && t->ctx)
 		t->rc = prepare(c, t->ctx, &t->err);
 	news_send(c->tr->box, &t->news.news);
 }

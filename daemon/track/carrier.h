@@ -37,7 +37,7 @@ int carrier_new(struct track *tr, unsigned cpu, struct carrier **out, struct err
 struct carrier_try {
 	struct link link;
 	struct track_news news;
-	struct context *ctx;
+	struct context *ctx; /* NULL: it is only to be told who ends there */
 	int rc;
 	struct err err;
 };

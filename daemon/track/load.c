@@ -16,7 +16,8 @@ struct load_steps {
 	struct carrier_try try;
 	struct job *job;
 	struct target target;
-	unsigned cpu; /* being tried */
+	struct cpus manned; /* where it is followed, or may end unnoticed */
+	unsigned cpu;       /* being tried */
 };
 
 static void steps_free(struct load_steps *l)
@@ -40,22 +41,31 @@ static int first_use(struct tracker *tk, struct err *e)
 	return rc;
 }
 
-/* Of the list that was given, or of all, for where it may run can be changed any time: those that
- * there are, and of these, those online. */
-static int find_cpus(struct tracker *tk, const struct cpus *list, struct cpus *wanted,
-	struct cpus *where, struct err *e)
+/*
+ * @wanted: of the list that was given, or of all, for where it may run can be changed any time,
+ * those that there are; @where: of these, those online. @manned: they have carriers; if it is not
+ * traced, all that are online, for only a carrier tells of its end.
+ */
+static int find_cpus(struct tracker *tk, const struct command *cmd, struct cpus *wanted,
+	struct cpus *where, struct cpus *manned, struct err *e)
 {
 	struct backend *be = tk->tr.be;
 	unsigned limit = be->ops->cpu_limit(be);
 	bool any = false;
 
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
-		if (cpu >= limit && list && cpus_has(list, cpu))
+		bool listed = !cmd->cpus || cpus_has(cmd->cpus, cpu);
+
+		if (cpu >= limit && cmd->cpus && listed)
 			return err_set(e, EINVAL, "there is no CPU %u: see cpus", cpu);
-		if (cpu >= limit || (list && !cpus_has(list, cpu)))
+		if (cpu >= limit)
 			continue;
-		cpus_add(wanted, cpu);
-		if (!be->ops->cpu_online(be, cpu))
+		if (listed)
+			cpus_add(wanted, cpu);
+		if ((!listed && !cmd->untraced) || !be->ops->cpu_online(be, cpu))
+			continue;
+		cpus_add(manned, cpu);
+		if (!listed)
 			continue;
 		cpus_add(where, cpu);
 		any = true;
@@ -209,7 +219,8 @@ static void next_try(struct tracker *tk, struct load_steps *l)
 	struct rider *r = l->job->tenant->rider;
 
 	while (++l->cpu < CPUS_MAX)
-		if (cpus_has(&r->where, l->cpu)) {
+		if (cpus_has(&l->manned, l->cpu)) {
+			l->try.ctx = cpus_has(&r->where, l->cpu) ? &r->tenant->ctx : NULL;
 			carrier_try(atomic_load(&tk->tr.carriers[l->cpu]), &l->try);
 			return;
 		}
@@ -221,7 +232,7 @@ static void tried(struct tracker *tk, struct track_news *n)
 	struct carrier_try *try = link_entry(n, struct carrier_try, news);
 	struct load_steps *l = link_entry(try, struct load_steps, try);
 
-	if (try->rc == 0) {
+	if (try->rc == 0 || !try->ctx) {
 		next_try(tk, l);
 		return;
 	}
@@ -244,7 +255,7 @@ static int prepare(struct tracker *tk, struct load_steps *l, struct cpus *wanted
 	if (rc == 0)
 		rc = already(tk, l->target.tid, e);
 	if (rc == 0)
-		rc = find_cpus(tk, job->cmd.cpus, wanted, where, e);
+		rc = find_cpus(tk, &job->cmd, wanted, where, &l->manned, e);
 	if (rc == 0)
 		rc = first_use(tk, e);
 	return rc;
@@ -287,11 +298,10 @@ int tracker_load(struct tracker *tk, struct job *job, struct err *e)
 	r->follow = job->cmd.follow;
 	r->coming = true;
 	job->cmd.tid = l->target.tid;
-	l->cpu = first_cpu(&where) - 1;
-	l->try.ctx = &job->tenant->ctx;
+	l->cpu = first_cpu(&l->manned) - 1;
 	l->try.news.news.kind = NEWS_TRACK;
 	l->try.news.take = tried;
-	rc = tracker_man(tk, &where, e);
+	rc = tracker_man(tk, &l->manned, e);
 	if (rc < 0) {
 		steps_free(l);
 		rider_free(tk, r);

@@ -172,13 +172,24 @@ static void leave(struct sched_cpu *c, sched_u32 cpu, const struct task_struct *
 		renumber(n, tid);
 }
 
+static bool wanted_at(sched_u32 n, sched_u32 cpu)
+{
+	const struct confines *c;
+
+	if (!slot_at(n)->wanted)
+		return false;
+	c = bpf_map_lookup_elem(&confined, &n);
+	return !c || c->bits[cpu / 64] >> (cpu % 64) & 1;
+}
+
 /* The carrier has something to do: for the thread of slot @n, which comes @anew, or for one of
  * those that went. */
-static bool concerns(const struct sched_cpu *c, sched_u32 old, sched_u32 n, bool anew)
+static bool concerns(
+	const struct sched_cpu *c, sched_u32 cpu, sched_u32 old, sched_u32 n, bool anew)
 {
 	if (c->aboard)
 		return n != c->aboard;
-	return anew && ((old && slot_at(old)->dead) || (n && slot_at(n)->wanted));
+	return anew && ((old && slot_at(old)->dead) || (n && wanted_at(n, cpu)));
 }
 
 static void ring(void *ctx, struct sched_cpu *c, sched_u32 n)
@@ -192,13 +203,6 @@ static void ring(void *ctx, struct sched_cpu *c, sched_u32 n)
 	c->deaf = 1;
 	slot_at(c->aboard)->missed++;
 	slot_at(n)->missed++;
-}
-
-static bool wanted_at(sched_u32 n, sched_u32 cpu)
-{
-	const struct confines *c = bpf_map_lookup_elem(&confined, &n);
-
-	return slot_at(n)->wanted && (!c || c->bits[cpu / 64] >> (cpu % 64) & 1);
 }
 
 /*
@@ -234,7 +238,7 @@ static void come(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct tas
 	if (anew && is_late(c, n, next))
 		c->late++;
 	if (c->carrier) {
-		if (concerns(c, old, n, anew))
+		if (concerns(c, cpu, old, n, anew))
 			ring(ctx, c, n);
 	} else if (anew && n && wanted_at(n, cpu)) {
 		s->stray++;

@@ -181,3 +181,18 @@ says() {
 		'echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-sys_admin "$@"' \
 		sh pfm-env -m "$MNT" -l "$NOTHING" true
 }
+
+# It makes system calls by itself, unless another library comes before.
+@test "a program that was linked with a library for kernels counts" {
+	serve --backend=perf
+	local faults=$(awk '$1 == "page-faults" { print $2 }' "$MNT/pmu/events") old=$BUILD/tests/lib/old_binary
+
+	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 # those of programs that are not ours
+	run -1 bounded "$old" "$faults" fsprobe touch 5000
+	[[ $output == *"your kernel does not have performance monitoring support" ]]
+	run bounded "$BUILD/tools/pfm-env" -m "$MNT" "$old" "$faults" fsprobe touch 5000
+	echo "$output"
+	[[ $status = 0 ]] || grep -q "^carrier_untold [1-9]" "$MNT/stats" || return 1
+	[[ $status = 0 ]] || skip "this kernel has not told of a switch: the count is lost"
+	[ "$(awk '$1 == "PMD0" { print $2 }' <<<"$output")" -ge 5000 ]
+}

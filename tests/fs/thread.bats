@@ -443,6 +443,14 @@ setuid_copy() {
 	count=$(cat "$C/pmd/0")
 	echo "on one CPU $count"
 	[ "$count" -gt 0 ] && [ "$count" -lt 500000 ]
+	# That others are followed there changes nothing.
+	begin d subject faults 1
+	monitor d "$TID"
+	begin e subject -c "${CPUS[0]}" faults 100000
+	monitor e "$TID" page-faults "cpus=$ONE"
+	go e
+	finished e
+	holds "$C/pmd/0" 0
 }
 
 @test "a thread whose affinity is widened, and changed, after it was loaded" {

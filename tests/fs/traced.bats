@@ -253,6 +253,13 @@ debug() {
 	kill -KILL "$pid"
 	message "end*"
 	holds "$C/state" "zombie tid=$TID"
+	# Also where it is not followed.
+	begin b subject -t 0 -c "${CPUS[0]}" faults 1
+	pid=$PID
+	monitor b "$TID" page-faults ptrace=no "cpus=$ONE"
+	kill -KILL "$pid"
+	message "end*"
+	holds "$C/state" "zombie tid=$TID"
 }
 
 @test "notify_block: it stands still from overflow to restart" {
