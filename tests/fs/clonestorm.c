@@ -23,7 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/nsec.h"
 #include "perfmonfs/ioctl.h"
 #include "perfmonfs/live.h"
@@ -51,7 +50,7 @@ static void note(const char *what, long rc)
 			return;
 		}
 	if (!atomic_exchange(&wrong, true))
-		printf("%s: %s\n", what, err_name(no));
+		printf("%s: %s\n", what, strerrorname_np(no));
 }
 
 struct dice {
@@ -249,7 +248,7 @@ static void report(void)
 	printf("%lu calls:", all);
 	for (int no = 0; no < ERRNOS; no++)
 		if (answers[no])
-			printf(" %s %lu", no ? err_name(no) : "ok", answers[no]);
+			printf(" %s %lu", no ? strerrorname_np(no) : "ok", answers[no]);
 	putchar('\n');
 }
 
