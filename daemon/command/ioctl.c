@@ -324,6 +324,7 @@ static int decode_setup(const struct packet *p, unsigned i, struct command *cmd,
 	const uint32_t known = PFM_IOC_FL_NOTIFY_BLOCK | PFM_IOC_FL_SYSTEM_WIDE |
 			       PFM_IOC_FL_OVFL_NO_MSG | PFM_IOC_FL_MAP_SETS;
 	struct pfm_ioc_setup in;
+	struct slice name;
 
 	get(p, i, &in);
 	if (CHECK_RESERVED(in.reserved, e) < 0 || check_flags(in.flags, known, e) < 0)
@@ -334,6 +335,9 @@ static int decode_setup(const struct packet *p, unsigned i, struct command *cmd,
 			in.arg_size, p->size - sizeof(in));
 	if (!memchr(in.format, '\0', sizeof(in.format)))
 		return err_set(e, EINVAL, "the format's name does not end: it takes a NUL");
+	name = slice_of(in.format);
+	if (!slice_text(&name, false))
+		return err_set(e, EINVAL, "a control character is in the format's name");
 	cmd->flags = (in.flags & PFM_IOC_FL_NOTIFY_BLOCK ? CTX_NOTIFY_BLOCK : 0) |
 		     (in.flags & PFM_IOC_FL_SYSTEM_WIDE ? CTX_SYSTEM_WIDE : 0) |
 		     (in.flags & PFM_IOC_FL_OVFL_NO_MSG ? CTX_OVFL_NO_MSG : 0);

@@ -170,7 +170,7 @@ static bool needs_session(enum cmd_verb verb)
 {
 	return verb == CMD_LOAD || verb == CMD_START || verb == CMD_RESTART ||
 	       verb == CMD_EVTSET_NEW || verb == CMD_EVTSET_DELETE || verb == CMD_MESSAGES ||
-	       verb == CMD_LIVE;
+	       verb == CMD_LIVE || verb == CMD_FORMAT || verb == CMD_SETUP;
 }
 
 static void mail(struct engine *eng, struct job *job)
@@ -298,9 +298,8 @@ static bool load(struct engine *eng, struct job *job)
 	job->rc = core_load_check(&job->tenant->ctx, &job->cmd, e);
 	if (job->rc < 0)
 		return true;
-	if (eng->ending || job->tenant->doomed) { /* while it has waited */
-		job->rc = err_set(e, ENODEV, "the %s",
-			eng->ending ? "daemon is ending" : "context is being removed");
+	if (eng->ending) {
+		job->rc = err_set(e, ENODEV, "the daemon is ending");
 		return true;
 	}
 	/* Somebody has unloaded a thread just now, and its carriers put registers back; or has
@@ -339,7 +338,9 @@ void engine_submit(struct engine *eng, struct job *job)
 		tracker_submit(eng->tracker, job);
 		return;
 	}
-	if (job->cmd.verb == CMD_LOAD) {
+	if (t->doomed && job->cmd.verb != CMD_DESTROY) {
+		job->rc = err_set(&job->err, ENODEV, "the context is being removed");
+	} else if (job->cmd.verb == CMD_LOAD) {
 		if (!load(eng, job))
 			return;
 	} else {
@@ -540,6 +541,7 @@ void engine_drain(struct engine *eng)
 	struct tenant *t;
 
 	eng->ending = true;
+	tracker_wait_no_more(eng->tracker);
 	while (eng->loaded) {
 		t = eng->loaded;
 		unload(eng, t);

@@ -53,9 +53,7 @@ void tenant_leave(struct tenant *t, struct news_box *box, bool unloaded)
 	} while (!atomic_compare_exchange_weak(&t->inflight, &n, n - 1));
 }
 
-int job_begin(struct job *job)
+int job_cancelled(struct job *job)
 {
-	if (atomic_exchange(&job->state, JOB_BEGUN) == JOB_WAITING)
-		return 0;
 	return err_set(&job->err, EINTR, "interrupted before it began");
 }

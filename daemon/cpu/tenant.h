@@ -103,8 +103,14 @@ struct job {
 	bool bounced;     /* not the worker's business: to be submitted again */
 };
 
-/* Whoever carries @job out begins by this. EINTR: it was cancelled before. */
-int job_begin(struct job *job);
+int job_cancelled(struct job *job);
+
+/* Whoever carries @job out begins by this. EINTR: it was cancelled before. Inline: a worker does it
+ * while counters count. */
+static inline int job_begin(struct job *job)
+{
+	return atomic_exchange(&job->state, JOB_BEGUN) == JOB_WAITING ? 0 : job_cancelled(job);
+}
 
 struct engine_stats {
 	atomic_ullong commands, polls;

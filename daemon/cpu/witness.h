@@ -34,7 +34,8 @@ int witness_fd(const struct witness *w);
 /* From now on it ticks each @period_ns; 0: not at all, so that an idle CPU is left alone. */
 void witness_tick(struct witness *w, uint64_t period_ns);
 
-/* No ticks until the next witness_tick(), which goes on in the middle of a period of that length. */
+/* No ticks until the next witness_tick(), which goes on in the middle of a period of that length.
+ */
 void witness_pause(struct witness *w);
 
 /* Whether it tells what happens to processes, if it was made for that; at first it does. */

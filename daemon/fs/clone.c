@@ -14,8 +14,6 @@
 
 #include "base/cleanup.h"
 
-enum { MAPPED_SETS = 256 }; /* of one clone that have live pages, at most */
-
 /*
  * What will be mapped of it is made later, but where it comes from must be told now. If that cannot
  * be passed through, there is only a buffer, and that will be fed.
@@ -23,10 +21,10 @@ enum { MAPPED_SETS = 256 }; /* of one clone that have live pages, at most */
 static int make_area(struct call *call, struct file *f, struct err *e)
 {
 	struct fs *fs = call->fs;
-	size_t most = fs->config.smpl_buf_size_max + MAPPED_SETS * sizeof(struct pfm_live);
+	size_t most = fs->config.smpl_buf_size_max + (MAPPED_SETS + 1) * sizeof(struct pfm_live);
 	struct shared *s;
 
-	if (!fs->passthrough.on)
+	if (!fs->passthrough.on || memory_afford(fs, f->ctx, f->memlock, 0, NULL, e) < 0)
 		return 0;
 	if (shared_new_area(&fs->memory, most, &f->ctx->owner->buffers, &s, e) < 0)
 		return -e->no;
@@ -79,65 +77,95 @@ int clone_store(struct call *call, struct slice text, struct err *e)
 
 /* --- What is mapped of it */
 
-/* There are clients that do not map what a file does not have. */
-size_t clone_size(const struct fs_context *ctx)
+/* There are clients that do not map what a file does not have. An open file keeps what it has, even
+ * if the context is removed. */
+size_t clone_size(const struct call *call)
 {
-	const struct shared *s = context_memory(ctx);
+	const struct file *f = call->file;
+	const struct shared *s = f && f->shown ? f->shown : context_memory(call->ctx);
 
-	if (ctx->area)
-		return ctx->area->length;
+	if (f && f->shared)
+		return f->shared->length;
+	if (call->ctx->area)
+		return call->ctx->area->length;
 	return s ? s->size : 0;
 }
 
-void clone_read_page(struct call *call)
+void clone_read_page(fuse_req_t req, const struct file *f, size_t size, size_t off)
 {
-	if (call->file->shown)
-		memory_read(call->req, call->file->shown, call->size, call->off);
+	if (f->shown)
+		memory_read(req, f->shown, size, off);
 	else
-		fuse_reply_buf(call->req, NULL, 0);
+		fuse_reply_buf(req, NULL, 0);
 }
 
-/* Its job is done when it is submitted: sets come, and are given pages, while it is unloaded. */
+/* Its job is done when it is submitted, if nobody has the context. */
 static void keep_job(struct job *job)
 {
 	(void)job;
 }
 
-static bool is_free(struct fs_context *ctx, size_t at)
+static bool nobody_has(const struct fs_context *ctx)
 {
-	bool taken = ctx->set0.cookie == at;
-
-	for (unsigned i = 0; i < ctx->nsets; i++)
-		taken = taken || ctx->sets[i]->cookie == at;
-	return !taken;
+	return !ctx->tenant.home && !ctx->tenant.rider;
 }
 
-/* A page that a set which is gone has had, or a new one; 0: there is none. */
-static size_t find_page(struct fs *fs, struct fs_context *ctx)
+/* The page at 0, where there is no buffer, could not be told from none. */
+static int first_page(struct fs_context *ctx, struct err *e)
 {
-	const size_t page = sizeof(struct pfm_live);
+	const size_t page = shared_room(sizeof(struct pfm_live));
+	size_t at;
+
+	if (ctx->pages.first)
+		return 0;
+	if (!ctx->area->length && shared_grow(ctx->area, page, &at, e) < 0)
+		return -e->no;
+	ctx->pages.first = ctx->area->length;
+	return 0;
+}
+
+static int more_pages(struct fs *fs, struct fs_context *ctx)
+{
+	const size_t page = shared_room(sizeof(struct pfm_live));
 	struct err ignored;
 	size_t at;
 
-	for (at = shared_room(ctx->area->size); at < ctx->area->length; at += shared_room(page))
-		if (at && is_free(ctx, at))
-			return at;
-	/* A page at 0, where there is no buffer, could not be told from none. */
-	do
-		if (memory_afford(fs, ctx, ctx->memlock, shared_room(page), NULL, &ignored) < 0 ||
-			shared_grow(ctx->area, page, &at, &ignored) < 0)
-			return 0;
-	while (!at);
-	return at;
+	if (memory_afford(fs, ctx, ctx->memlock, page, NULL, &ignored) < 0 ||
+		first_page(ctx, &ignored) < 0 || shared_grow(ctx->area, page, &at, &ignored) < 0)
+		return -ignored.no;
+	ctx->pages.n++;
+	return 0;
 }
 
-static void map_set(struct fs *fs, struct fs_context *ctx, struct object *set)
+/* A page that a set which is gone has had, or a new one; 0: there is none. */
+static size_t take_page(struct fs *fs, struct fs_context *ctx)
+{
+	unsigned i = 0;
+
+	while (i < MAPPED_SETS && ctx->pages.used[i])
+		i++;
+	if (i == MAPPED_SETS || (i == ctx->pages.n && more_pages(fs, ctx) < 0))
+		return 0;
+	ctx->pages.used[i] = true;
+	return ctx->pages.first + i * shared_room(sizeof(struct pfm_live));
+}
+
+static void give_page(struct fs_context *ctx, size_t at)
+{
+	ctx->pages.used[(at - ctx->pages.first) / shared_room(sizeof(struct pfm_live))] = false;
+}
+
+/* One that cannot be had is no failure: counts can be read without. */
+static bool map_set(struct fs *fs, struct fs_context *ctx, struct object *set)
 {
 	struct job job = {.tenant = &ctx->tenant, .done = keep_job};
-	size_t at = set->cookie || set->live ? 0 : find_page(fs, ctx);
+	size_t at;
 
+	if (set->cookie || set->live)
+		return true;
+	at = take_page(fs, ctx);
 	if (!at)
-		return;
+		return false;
 	job.cmd = (struct command){
 		.verb = CMD_LIVE,
 		.evtset.id = (uint16_t)set->set,
@@ -147,18 +175,34 @@ static void map_set(struct fs *fs, struct fs_context *ctx, struct object *set)
 	engine_submit(fs->eng, &job);
 	if (job.rc == 0)
 		set->cookie = at;
+	else
+		give_page(ctx, at);
+	return true;
 }
 
-/* One that cannot be had is no failure: counts can be read without. */
+/* Sets come while the context is unloaded. If it has been loaded since, they have no page. */
+void clone_map_set(struct fs_context *ctx, struct object *set)
+{
+	if (ctx->area && ctx->map_sets && nobody_has(ctx))
+		map_set(link_entry(ctx->objs, struct fs, objects), ctx, set);
+}
+
 void clone_map_sets(struct fs_context *ctx)
 {
 	struct fs *fs = link_entry(ctx->objs, struct fs, objects);
+	bool mapped;
 
-	if (!ctx->area || !ctx->map_sets)
+	if (!ctx->area || !ctx->map_sets || !nobody_has(ctx))
 		return;
-	map_set(fs, ctx, &ctx->set0);
-	for (unsigned i = 0; i < ctx->nsets; i++)
-		map_set(fs, ctx, ctx->sets[i]);
+	mapped = map_set(fs, ctx, &ctx->set0);
+	for (unsigned i = 0; mapped && i < ctx->nsets; i++)
+		mapped = map_set(fs, ctx, ctx->sets[i]);
+}
+
+void clone_unmap_set(struct fs_context *ctx, const struct object *set)
+{
+	if (set->cookie)
+		give_page(ctx, set->cookie);
 }
 
 /* The packet goes back, with what came of it. */
@@ -198,7 +242,7 @@ static int set_up(struct call *call, struct command *cmd, struct err *e)
 	int rc = 0;
 
 	packet_setup(call->packet, &format, &arg);
-	if (format.n && has_memory(call))
+	if (has_memory(call))
 		return err_set(
 			e, EBUSY, "this clone has a buffer or live pages already: open another");
 	if (smpl_choose(call, cmd->flags, format, arg, &s, e) < 0)
@@ -276,6 +320,8 @@ static void go_on(struct call *call)
 	struct err e;
 	int rc = packet_next(call->packet, &cmd, &e);
 
+	if (rc > 0 && call->ctx->closed)
+		rc = err_set(&e, ENODEV, "the context is being removed");
 	if (rc <= 0) {
 		command_free(&cmd);
 		reply(call, rc, &e);

@@ -229,11 +229,13 @@ int clone_store(struct call *call, struct slice text, struct err *e);
 /* A command of the call's packet has been carried out, or has failed. */
 void clone_took(struct call *call, struct command *cmd, int rc, struct err *e);
 /* The bytes that the file can be seen to have. */
-size_t clone_size(const struct fs_context *ctx);
+size_t clone_size(const struct call *call);
 /* A page fault of who has mapped it has the kernel read. */
-void clone_read_page(struct call *call);
+void clone_read_page(fuse_req_t req, const struct file *f, size_t size, size_t off);
 /* Sets have been made, or are to have pages from now on. */
 void clone_map_sets(struct fs_context *ctx);
+void clone_map_set(struct fs_context *ctx, struct object *set);
+void clone_unmap_set(struct fs_context *ctx, const struct object *set);
 void fs_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned nr, void *arg, struct fuse_file_info *fi,
 	unsigned flags, const void *in, size_t in_size, size_t out_size);
 

@@ -116,7 +116,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 int memory_afford(struct fs *fs, const struct fs_context *ctx, uint64_t lock, size_t room,
 	const struct shared *old, struct err *e)
 {
-	uint64_t back = old && !old->opens ? old->room : 0;
+	uint64_t back = old && !old->opens ? old->charged : 0;
 	struct shared_account *all = &fs->memory.all, *own = &ctx->owner->buffers;
 	uint64_t most = fs->config.smpl_buf_size_max;
 

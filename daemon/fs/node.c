@@ -92,7 +92,7 @@ void node_attr(const struct call *call, struct stat *st)
 	if (row->memory)
 		st->st_size = (off_t)memory_size(call);
 	if (row->clone && call->ctx)
-		st->st_size = (off_t)clone_size(call->ctx);
+		st->st_size = (off_t)clone_size(call);
 }
 
 /* Names of contexts and sets come and go, and each look-up of clone is another file; others live as

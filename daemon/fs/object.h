@@ -27,6 +27,7 @@ enum {
 	SETS_PER_USER = 131072, /* besides each context's set 0 */
 	SIGNALS_PER_USER = 64,  /* contexts that notify by signal */
 	BUFFERS_PER_USER = 256, /* each takes a descriptor of the daemon's */
+	MAPPED_SETS = 256,      /* of one clone that have live pages, at most */
 	CTX_TOTAL = 65536,
 	NAME_BUCKETS = 4096,
 };
@@ -62,10 +63,15 @@ struct fs_context {
 	struct object clone;  /* serial 0: it was made by mkdir; see clone.c */
 	uint64_t number;      /* of a clone: its name, */
 	struct shared *area;  /* what can be mapped of it, held; NULL: its buffer alone, */
-	bool map_sets;        /* and sets get live pages there, */
-	uint64_t memlock;     /* if who has opened it may lock so many bytes */
-	char *path;           /* below ctx/ */
-	const char *name;     /* the end of it: what its directory calls it */
+	bool map_sets;        /* and sets get live pages there: */
+	struct {
+		size_t first; /* where they begin; 0: there is none yet */
+		unsigned n;   /* so many */
+		bool used[MAPPED_SETS];
+	} pages;
+	uint64_t memlock; /* if who has opened it may lock so many bytes */
+	char *path;       /* below ctx/ */
+	const char *name; /* the end of it: what its directory calls it */
 	struct owner *owner;
 	uid_t uid;
 	gid_t gid;

@@ -66,7 +66,7 @@ static void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct stat st;
 
 	/* An open file of memory stays what it is. */
-	if (f && f->node.row->memory)
+	if (f && (f->node.row->memory || f->node.row->clone))
 		call = (struct call){
 			.fs = fuse_req_userdata(req), .node = f->node, .ctx = f->ctx, .file = f};
 	else if (!call_begin(req, ino, &call))
@@ -255,16 +255,16 @@ static void fs_read(
 		memory_read(req, f->shared, size, (size_t)off);
 		return;
 	}
+	/* The kernel names whoever reads, but nobody if it is itself for a page. */
+	if (f->node.row->clone && !fi->lock_owner) {
+		clone_read_page(req, f, size, (size_t)off);
+		return;
+	}
 	if (!call_begin_open(req, ino, fi, &call))
 		return;
 	row = call.node.row;
 	call.size = size;
 	call.off = (size_t)off;
-	/* The kernel names whoever reads, but nobody if it is itself for a page. */
-	if (row->clone && !fi->lock_owner) {
-		clone_read_page(&call);
-		return;
-	}
 	if (row->give) {
 		messages_read(&call, fi->flags & O_NONBLOCK);
 		return;

@@ -241,19 +241,20 @@ static void follow(struct request *r)
 	struct object *set;
 
 	if (r->job.cmd.verb == CMD_EVTSET_NEW) {
-		if (!r->set)
-			return;
-		if (r->job.rc < 0 || ctx->closed) {
+		if (r->job.rc < 0 || !r->job.cmd.evtset.fresh || ctx->closed) {
 			object_set_cancel(r->set);
 			return;
 		}
 		object_set_insert(objs, r->set);
-		clone_map_sets(ctx);
+		clone_map_set(ctx, r->set);
 	} else if (r->job.cmd.verb == CMD_EVTSET_DELETE) {
 		if (r->job.rc < 0 || ctx->closed)
 			return;
 		set = object_set_from(ctx, r->job.cmd.evtset.id);
+		if (!set || set->set != r->job.cmd.evtset.id)
+			return;
 		pollers_close(ctx, set->serial);
+		clone_unmap_set(ctx, set);
 		object_set_remove(objs, set);
 	} else if (r->smpl && r->job.rc == 0) {
 		smpl_install(r->call.fs, ctx, r->smpl);
@@ -350,18 +351,17 @@ bool call_ask(struct call *call, struct command *cmd)
 int call_make_set(struct call *call, struct command *cmd, struct err *e)
 {
 	uint16_t id = cmd->evtset.id;
-	const struct object *there = object_set_from(call->ctx, id);
 	struct object *set = NULL;
 	struct request *r;
 
-	if (!there || there->set != id)
-		if (object_set_reserve(call->ctx, id, &set, e) < 0)
-			return -e->no;
+	/* Whether there is one already, its owner knows when it is this one's turn. */
+	if (object_set_reserve(call->ctx, id, &set, e) < 0)
+		return -e->no;
 	r = request_new(call, cmd);
 	if (r) {
 		r->set = set;
 		ask(r);
-	} else if (set) {
+	} else {
 		object_set_cancel(set);
 	}
 	return 0;

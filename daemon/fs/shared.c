@@ -106,7 +106,7 @@ static int allocate_area(struct shared *s, struct err *e)
 /* @room more of it, as a piece. */
 static void charge(struct shared *s, size_t room)
 {
-	s->room += room;
+	s->charged += room;
 	s->pieces++;
 	atomic_fetch_add(&s->pool->all.bytes, room);
 	atomic_fetch_add(&s->pool->all.pieces, 1);
@@ -116,11 +116,11 @@ static void charge(struct shared *s, size_t room)
 
 static void discharge(struct shared *s)
 {
-	atomic_fetch_sub(&s->pool->all.bytes, s->room);
+	atomic_fetch_sub(&s->pool->all.bytes, s->charged);
 	atomic_fetch_sub(&s->pool->all.pieces, s->pieces);
-	atomic_fetch_sub(&s->account->bytes, s->room);
+	atomic_fetch_sub(&s->account->bytes, s->charged);
 	atomic_fetch_sub(&s->account->pieces, s->pieces);
-	s->room = 0;
+	s->charged = 0;
 	s->pieces = 0;
 }
 
@@ -193,7 +193,8 @@ int shared_new(struct shared_pool *pool, size_t size, struct shared_account *acc
 	if (!s)
 		return err_set(e, ENOMEM, "no memory");
 	s->size = size;
-	charge(s, shared_room(size));
+	s->room = shared_room(size);
+	charge(s, s->room);
 	return made(s, allocate(s, e), out);
 }
 
@@ -205,6 +206,7 @@ int shared_new_area(struct shared_pool *pool, size_t most, struct shared_account
 	if (!s)
 		return err_set(e, ENOMEM, "no memory");
 	s->most = shared_room(most < half_of_all() ? most : half_of_all());
+	charge(s, 0); /* it takes a descriptor */
 	return made(s, allocate_area(s, e), out);
 }
 
@@ -245,11 +247,15 @@ int shared_grow(struct shared *area, size_t size, size_t *at, struct err *e)
 void shared_clear(struct shared *area)
 {
 	struct err ignored;
-	CLEANUP_CLOSE int fd = reopen(area->fd, O_RDWR, &ignored);
+	CLEANUP_CLOSE int fd = -1;
 
+	if (area->length != shared_room(area->size))
+		return;
+	fd = reopen(area->fd, O_RDWR, &ignored);
 	if (fd < 0 || ftruncate(fd, 0) < 0)
 		return; /* then it stays as it is */
 	discharge(area);
+	charge(area, 0);
 	area->size = area->length = 0;
 }
 
@@ -387,6 +393,9 @@ int shared_show(struct shared *s, struct shared *area, struct err *e)
 {
 	if (shared_feed(s, e) < 0 || extend(area, s->room, e) < 0)
 		return -e->no;
+	/* Clients may map the area for longer than there is what is fed to it. */
+	discharge(s);
+	charge(area, s->room);
 	area->size = s->size;
 	s->area = shared_ref(area);
 	return 0;

@@ -58,8 +58,11 @@ struct shared_pool {
 struct shared {
 	void *mem;   /* all zero at first */
 	size_t size; /* what was asked for, and the size of the file */
-	size_t room; /* whole pages: what it costs, */
-	int pieces;  /* as so many pieces of memory */
+	size_t room; /* whole pages: of an area, none */
+
+	/* What it costs: so many bytes, as so many pieces. */
+	size_t charged;
+	int pieces;
 
 	/* An area: */
 	size_t most;   /* what it can grow to; 0: it is none */

@@ -638,34 +638,61 @@ static void put_down(struct carrier *c)
 
 /* --- Commands */
 
-static uint64_t *pmc_of(struct context *ctx, const struct cmd_reg *r)
-{
-	struct evtset *set = r->pmd ? NULL : ctx_set(ctx, r->set);
-	int row = set ? pmu_find_pmc(ctx->pmu, r->num) : -1;
+/* The sets that a command writes to, as they were. */
+struct before {
+	struct evtset *set;
+	uint64_t pmc[PMU_MAX_PMCS];
+	struct pmd_state pmd[PMU_MAX_PMDS];
+};
 
-	return row < 0 ? NULL : &set->pmc[row];
+static struct before *remember(struct context *ctx, const struct command *cmd, unsigned *n)
+{
+	struct before *old = calloc(cmd->nregs + 1, sizeof(*old));
+
+	*n = 0;
+	for (unsigned i = 0; old && i < cmd->nregs; i++) {
+		struct evtset *set = cmd->regs[i].pmd ? NULL : ctx_set(ctx, cmd->regs[i].set);
+		unsigned k = 0;
+
+		while (k < *n && old[k].set != set)
+			k++;
+		if (!set || k < *n)
+			continue;
+		old[k].set = set;
+		memcpy(old[k].pmc, set->pmc, ctx->pmu->npmcs * sizeof(old->pmc[0]));
+		memcpy(old[k].pmd, set->pmd, ctx->pmu->npmds * sizeof(old->pmd[0]));
+		++*n;
+	}
+	return old;
 }
 
-/* PMCs are put back as they were if the new ones turn out not to be had. */
+static void put_back(struct context *ctx, const struct before *old, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++) {
+		struct evtset *set = old[k].set;
+
+		memcpy(set->pmc, old[k].pmc, ctx->pmu->npmcs * sizeof(old->pmc[0]));
+		memcpy(set->pmd, old[k].pmd, ctx->pmu->npmds * sizeof(old->pmd[0]));
+		set->gauged = false;
+	}
+}
+
+/* If what the PMCs ask for turns out not to be had, nothing has been written. */
 static int write_and_try(struct carrier *c, struct context *ctx, struct command *cmd, struct err *e)
 {
-	CLEANUP_FREE uint64_t *old = calloc(cmd->nregs, sizeof(*old));
+	unsigned n;
+	CLEANUP_FREE struct before *old = remember(ctx, cmd, &n);
 	struct err tried;
 	int rc;
 
 	if (!old)
 		return err_set(e, ENOMEM, "no memory");
-	for (unsigned i = 0; i < cmd->nregs; i++)
-		if (pmc_of(ctx, &cmd->regs[i]))
-			old[i] = *pmc_of(ctx, &cmd->regs[i]);
 	rc = exec_command(&c->x, ctx, cmd, e);
 	if (!c->open || prepare(c, ctx, &tried) == 0)
 		return rc;
-	for (unsigned i = 0; i < cmd->nregs; i++)
-		if (pmc_of(ctx, &cmd->regs[i])) {
-			*pmc_of(ctx, &cmd->regs[i]) = old[i];
-			ctx_set(ctx, cmd->regs[i].set)->gauged = false;
-		}
+	put_back(ctx, old, n);
+	if (cmd->nregs)
+		cmd->regs[0].fault = FAULT_REFUSED;
 	*e = tried;
 	return -e->no;
 }

@@ -303,6 +303,12 @@ void tracker_left(struct tracker *tk, struct leaving *l)
 	submit_loads(tk, waiting);
 }
 
+void tracker_wait_no_more(struct tracker *tk)
+{
+	for (struct leaving *l = tk->leaving; l; l = l->next)
+		submit_loads(tk, queue_take(&l->loads));
+}
+
 /* --- Carriers */
 
 int tracker_man(struct tracker *tk, const struct cpus *where, struct err *e)
@@ -328,7 +334,8 @@ int tracker_man(struct tracker *tk, const struct cpus *where, struct err *e)
 static bool needs_session(enum cmd_verb verb)
 {
 	return verb == CMD_EVTSET_NEW || verb == CMD_EVTSET_DELETE || verb == CMD_MESSAGES ||
-	       verb == CMD_LIVE || verb == CMD_CLONE || verb == CMD_LOAD;
+	       verb == CMD_LIVE || verb == CMD_FORMAT || verb == CMD_SETUP || verb == CMD_CLONE ||
+	       verb == CMD_LOAD;
 }
 
 /* What is started, stopped or unloaded, is so with all that it has brought forth. */

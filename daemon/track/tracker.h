@@ -23,6 +23,8 @@ struct tracker_ops {
 /* What it takes is only looked for when the first context is loaded. -ENOMEM. */
 int tracker_new(struct backend *be, struct news_box *box, struct engine_stats *stats,
 	const struct tracker_ops *ops, void *arg, struct tracker **out, struct err *e);
+/* Loads that wait for a thread to be let go of are submitted again: the daemon is ending. */
+void tracker_wait_no_more(struct tracker *tk);
 /* When it is idle. After the first, there is no more news but what is on its way. */
 void tracker_stop(struct tracker *tk);
 void tracker_free(struct tracker *tk);

@@ -222,7 +222,17 @@ buffers_of() {
 	until_ok 2 no_contexts
 	clone rw setup 0 nosuch 0 setup 0 default 100 setup 0x200 - 0 setup 3 - 0 \
 		setup 0 default 99999999 setup 0 default 4096 setup 0 - 0 sh "cat $MNT/ctx/4/format"
-	lines EINVAL EINVAL EINVAL EINVAL ENOMEM "4096 4" "0 4" none
+	lines EINVAL EINVAL EINVAL EINVAL ENOMEM "4096 4" EBUSY "default size=4096"
+}
+
+# removed_buffer passed|fed
+removed_buffer() {
+	clone rw setup 0 default 8192 map private 8192 0 sh "rmdir $MNT/ctx/1" mapped 16 stop
+	lines "8192 1" "" 00000000000000008000000000000000 ENODEV
+}
+
+@test "what is mapped stays when the context's directory is removed" {
+	both removed_buffer
 }
 
 @test "mapped shared, and never for the daemon to read from" {

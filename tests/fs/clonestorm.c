@@ -111,7 +111,10 @@ static void fill(struct dice *d, unsigned char *bytes, size_t size, size_t step)
 
 static void set_up(struct dice *d, unsigned char *bytes)
 {
-	struct pfm_ioc_setup s = {.flags = one_in(d, 4) ? 0 : PFM_IOC_FL_SYSTEM_WIDE};
+	struct pfm_ioc_setup s = {
+		.flags = (one_in(d, 4) ? 0 : PFM_IOC_FL_SYSTEM_WIDE) |
+			 (one_in(d, 2) ? PFM_IOC_FL_MAP_SETS : 0),
+	};
 	pfm_dfl_smpl_arg_t arg = {.buf_size = 4096 + below(d, 65536)};
 
 	if (one_in(d, 2)) {
@@ -139,8 +142,10 @@ static void command(struct dice *d, int fd)
 		set_up(d, bytes);
 		size = step + ((struct pfm_ioc_setup *)(void *)bytes)->arg_size;
 	} else if (cmd == PFM_IOC_LOAD && !one_in(d, 4)) {
-		memset(bytes, 0, size = step);
-		bytes[0] = (unsigned char)below(d, 3);
+		struct pfm_ioc_load load = {
+			.target = one_in(d, 2) ? below(d, 3) : (uint32_t)gettid()};
+
+		memcpy(bytes, &load, size = step);
 	} else if (cmd == PFM_IOC_SIGNAL) {
 		struct pfm_ioc_signal s = {
 			.sig = signals[below(d, NSIGNALS)], .type = one_in(d, 2)};

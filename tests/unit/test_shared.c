@@ -393,7 +393,7 @@ static void test_area_grows(void **state)
 	struct err e;
 
 	assert_int_equal(atomic_load(&w->account.bytes), 0);
-	assert_int_equal(atomic_load(&w->account.pieces), 0);
+	assert_int_equal(atomic_load(&w->account.pieces), 1); /* of no size: a descriptor */
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(shared_grow(area, 100, &at, &e), 0);
 		assert_int_equal(at, i * PAGE);
@@ -401,11 +401,29 @@ static void test_area_grows(void **state)
 	}
 	assert_int_equal(shared_grow(area, 100, &at, &e), -ENOSPC);
 	assert_int_equal(atomic_load(&w->account.bytes), 3 * PAGE);
-	assert_int_equal(atomic_load(&w->account.pieces), 3);
+	assert_int_equal(atomic_load(&w->account.pieces), 4);
+	shared_clear(area); /* not under those who have pieces of it */
+	assert_int_equal(area->length, 3 * PAGE);
 	assert_int_equal(((char *)area->mem)[3 * PAGE - 1], 7);
+	shared_close(area);
+	shared_unref(area);
+}
+
+/* Its buffer is what is cleared, if that is all there is; and what is mapped is charged for. */
+static void test_area_cleared(void **state)
+{
+	struct world *w = *state;
+	struct shared *area = make_area(w, 2 * (size_t)SIZE), *s = make(w, SIZE);
+	struct err e;
+
+	assert_int_equal(shared_show(s, area, &e), 0);
+	shared_unref(s);
+	shared_sweep(&w->pool);
+	assert_int_equal(atomic_load(&w->account.bytes), PAGES * PAGE);
 	shared_clear(area);
 	assert_int_equal(area->length, 0);
 	assert_int_equal(atomic_load(&w->account.bytes), 0);
+	assert_int_equal(atomic_load(&w->account.pieces), 1);
 	shared_close(area);
 	shared_unref(area);
 }
@@ -456,6 +474,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_store_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ending, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_area_grows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_area_cleared, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fed_to_an_area, setup, teardown),
 	};
 
