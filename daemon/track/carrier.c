@@ -916,7 +916,10 @@ int carrier_new(struct track *tr, unsigned cpu, struct carrier **out, struct err
 	c->fds[FD_BELL].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->fds[FD_BELL].fd < 0)
 		return err_set(e, errno, "eventfd: %s", err_name(errno));
-	rc = thread_start(&c->thread, carrier_main, c);
+	/* On another CPU it would be counted as a thread there. */
+	rc = thread_start_on(&c->thread, cpu, carrier_main, c);
+	if (rc == EINVAL)
+		rc = thread_start(&c->thread, carrier_main, c); /* it will say that it is offline */
 	if (rc) {
 		close(c->fds[FD_BELL].fd);
 		return err_set(e, rc, "cannot start the carrier of CPU %u: %s (thread limit?)", cpu,
