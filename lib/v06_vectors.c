@@ -130,6 +130,7 @@ static void setdesc_to(const struct target *t, const void *theirs, void *ours)
 	struct pfm_ioc_setdesc *to = ours;
 
 	set_head_to(t, theirs, to);
+	to->flags |= PFM_IOC_SETFL_KEEP;
 	if (to->flags & PFM_IOC_SETFL_TIME_SWITCH)
 		to->timeout = timeout_of(&((const pfarg_setdesc_t *)theirs)->set_timeout);
 }

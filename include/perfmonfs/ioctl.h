@@ -106,6 +106,12 @@ struct pfm_ioc_start {
 #define PFM_IOC_SETFL_OVFL_SWITCH 0x1
 #define PFM_IOC_SETFL_TIME_SWITCH 0x2
 #define PFM_IOC_SETFL_EXPL_NEXT   0x4 /* id_next says which set comes next */
+/*
+ * Versions of the interface differ in what becomes of a set that there is already: without this
+ * flag it is made anew. With it, its properties (all in this structure) become these; its
+ * registers, runs and times stay as they are.
+ */
+#define PFM_IOC_SETFL_KEEP 0x100
 
 struct pfm_ioc_setdesc {
 	uint16_t id;

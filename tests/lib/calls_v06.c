@@ -316,6 +316,38 @@ static void sets(void)
 	close(fd);
 }
 
+/* A set that is made again keeps its registers and its times (3.1.10, 3.1.12). */
+static void made_again(void)
+{
+	int fd = make();
+	pfarg_setdesc_t desc;
+	pfarg_setinfo_t info;
+	pfarg_pmd_t pmd;
+
+	CLEAR(desc);
+	CLEAR(info);
+	CLEAR(pmd);
+	run_on(0);
+	write_pmc(fd, 0);
+	pmd.reg_value = 7;
+	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
+	load_here(fd);
+	OK(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0));
+	desc.set_flags = PFM_SETFL_TIME_SWITCH;
+	desc.set_timeout.tv_nsec = 2000000;
+	OK(perfmonctl(fd, PFM_CREATE_EVTSETS, &desc, 1));
+	pmd.reg_value = 0;
+	OK(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1));
+	IS(pmd.reg_value, 7);
+	IS(number_in("ctx/%lu/pmc/0", the_context()), INSTRUCTIONS);
+	OK(perfmonctl(fd, PFM_GETINFO_EVTSETS, &info, 1));
+	IS(info.set_flags, PFM_SETFL_TIME_SWITCH);
+	IS(info.set_runs, 1);
+	desc.set_flags = 0x100; /* the command's, not the specification's */
+	FAILS(perfmonctl(fd, PFM_CREATE_EVTSETS, &desc, 1), EINVAL);
+	close(fd);
+}
+
 static void information(void)
 {
 	pfarg_pmcinfo_t pmc[2];
@@ -448,6 +480,7 @@ int main(int argc, char **argv)
 	notification();
 	other_reads();
 	sets();
+	made_again();
 	information();
 	configuration();
 	alternative();
