@@ -21,7 +21,7 @@ int target_get(struct target *t, int fd)
 	t->fd = fd;
 	t->device = (struct device){st.stx_dev_major, st.stx_dev_minor};
 	t->inode = st.stx_ino;
-	return mount_has_device(&t->device) ? 0 : fail(EBADF);
+	return mount_check(&t->device);
 }
 
 /* Another process may have unloaded it: then it is loaded nowhere. */
@@ -86,16 +86,16 @@ int target_open(const struct target *t, const char *file, int flags)
 
 bool target_state_is(const struct target *t, const char *word)
 {
-	struct lines l;
+	char text[64];
+	size_t size = strlen(word);
 	int err = errno, fd = target_open(t, "state", O_RDONLY);
 	bool is = false;
 
 	if (fd >= 0) {
-		lines_begin(&l, fd);
-		char *line = lines_next(&l);
-		char *state = line ? lines_word(&line) : NULL;
-		is = state && strcmp(state, word) == 0;
-		lines_close(&l);
+		ssize_t n = read(fd, text, sizeof(text));
+		is = n > (ssize_t)size && memcmp(text, word, size) == 0 &&
+		     (text[size] == ' ' || text[size] == '\n');
+		close(fd);
 	}
 	errno = err;
 	return is;

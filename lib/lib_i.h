@@ -26,8 +26,8 @@ struct device {
 int mount_open(const char *path, int flags);
 /* The same of the mount that is that device. */
 int mount_open_on(const struct device *d, const char *path, int flags);
-/* Whether files of that device are perfmonfs's. */
-bool mount_has_device(const struct device *d);
+/* 0: files of that device are perfmonfs's; -1: EBADF, they are not, or why that cannot be told. */
+int mount_check(const struct device *d);
 
 /* ---- copy.c: the caller's memory, EFAULT instead of a signal ---- */
 int copy_in(void *to, const void *theirs, size_t size);

@@ -85,6 +85,7 @@ two_cpus() {
 }
 
 @test "calls in signal handlers and in two threads" {
+	two_cpus
 	serve --backend=sim
 	works together
 }
