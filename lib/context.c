@@ -62,6 +62,18 @@ int target_command(const struct target *t, unsigned long cmd, void *arg)
 	return 0;
 }
 
+/* No other file takes a vector, an empty one neither. */
+bool target_is_clone(const struct target *t)
+{
+	struct known k;
+	int err = errno;
+	bool is = known_get(t->inode, &k) ||
+		  target_command(t, PFM_IOC_VECTOR(PFM_IOC_READ_PMDS, 0), NULL) == 0;
+
+	errno = err;
+	return is;
+}
+
 int target_plain(int fd, unsigned long cmd)
 {
 	struct target t;

@@ -54,8 +54,10 @@ struct target {
 	struct device device;
 	uint64_t inode;
 };
-/* EBADF if @fd is no context. */
+/* EBADF if @fd is no context. It may still be another file of the mount: commands say so. */
 int target_get(struct target *t, int fd);
+/* Whether it is not such a file. */
+bool target_is_clone(const struct target *t);
 /* The same, and EBUSY if the context is loaded on a CPU that the caller does not run on. */
 int target_here(struct target *t, int fd);
 /* One command; @arg is the caller's memory, or ours. */

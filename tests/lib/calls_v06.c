@@ -254,6 +254,8 @@ static void other_reads(void)
 	IS(read(ends[0], &c, 1), 1);
 	IS(c, 'x');
 	FAILS(read(-1, &c, 1), EBADF);
+	/* Of the mount, but no context. */
+	IS(read(open_file("version"), &c, 1), 1);
 }
 
 static void sets(void)

@@ -3,8 +3,6 @@
 #include <perfmon/perfmon.h>
 #include <perfmon/perfmon_dfl_smpl.h>
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -69,18 +67,10 @@ static void creating(void)
 	FAILS(pfm_create_context(&ctx, default_format, &arg, sizeof(arg)), ENOMEM);
 }
 
-/* Of the mount, but no context. */
-static int another_file(const char *name)
-{
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/%s", getenv("PERFMONFS"), name);
-	return FD(open(path, O_RDONLY));
-}
-
 static void bad_descriptors(void)
 {
-	const int bad[] = {-1, 0, 999, another_file("version"), another_file("")};
+	/* The last two are of the mount, but no contexts. */
+	const int bad[] = {-1, 0, 999, open_file("version"), open_file("")};
 	pfarg_pmc_t pmc;
 	pfarg_pmd_t pmd;
 	pfarg_load_t load;
