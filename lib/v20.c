@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* perfmonctl() of 2.0. The number of elements must be exactly what a command takes. */
+#define PERFMON_NO_READ
 #include "lib/lib_i.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include "lib/sets.h"
 #include "perfmonfs/msg.h"
 #include "perfmon/perfmon_compat.h"
-#undef read
 
 /* The buffer is mapped for the caller. */
 static int map(pfarg_context_t *ctx, size_t size)

@@ -148,6 +148,58 @@ compiles() {
 	run ! compiles 3
 }
 
+# A source of its time, in C of 1989 and with all that follows it in a program
+@test "headers: with perfmonfs/msg.h before and after, in C of 1989, in C++" {
+	command -v cc >/dev/null || skip "needs a C compiler"
+	local version order std
+
+	for version in 281 202 200 6 2008; do
+		for order in "perfmonfs/msg.h perfmon/perfmon.h" "perfmon/perfmon.h perfmonfs/msg.h"; do
+			# shellcheck disable=SC2086
+			printf '#include <%s>\n' $order |
+				cc -I"$INCLUDE" -DPERFMON_ABI=$version -Wall -Wextra -Werror -fsyntax-only -x c -
+		done
+		for std in c89 gnu89 c11; do
+			echo '#include <perfmon/perfmon.h>' |
+				cc -I"$INCLUDE" -DPERFMON_ABI=$version -std=$std -Wall -Werror -fsyntax-only -x c -
+		done
+		command -v c++ >/dev/null || continue
+		printf '#include <%s>\n' perfmon/perfmon.h istream |
+			c++ -I"$INCLUDE" -DPERFMON_ABI=$version -DPERFMON_NO_READ -Wall -Werror -fsyntax-only -x c++ -
+	done
+}
+
+@test "a source may keep its own things called read" {
+	command -v cc >/dev/null || skip "needs a C compiler"
+	local version number
+
+	for version in 202:22 200:20 6:06; do
+		number=${version#*:}
+		cc -I"$INCLUDE" -DPERFMON_ABI="${version%:*}" -DPERFMON_NO_READ -Werror -fsyntax-only -x c - <<-END
+			struct device { int (*read)(void); };
+			#include <perfmon/perfmon.h>
+			int first(struct device *d) { return d->read(); }
+			ssize_t next(pfm_msg_t *m) { return pfm_v${number}_read(3, m, sizeof(*m)); }
+			#ifdef read
+			#error "it is a macro"
+			#endif
+		END
+	done
+}
+
+@test "names that sources of 2.6 to 2.81 and of 2.0 use" {
+	command -v cc >/dev/null || skip "needs a C compiler"
+	cc -I"$INCLUDE" -Werror -fsyntax-only -x c - <<-END
+		#include <perfmon/perfmon.h>
+		os_err_t rc; pid_t pid; union pfarg_msg msg; int bits[PFM_BPL == 64 ? 1 : -1];
+	END
+	cc -I"$INCLUDE" -DPERFMON_ABI=200 -Werror -fsyntax-only -x c - <<-END
+		#include <perfmon/perfmon.h>
+		#include <perfmon/perfmon_default_smpl.h>
+		unsigned long size = PFM_DEFAULT_SMPL_MIN_BUF_SIZE; pfarg_dbreg_t reg;
+	END
+}
+
 # The compiler may have no C library for 32 bits: what the headers need of it is little.
 @test "layouts are the same in 32-bit programs" {
 	local stub=$BATS_TEST_TMPDIR/stub version
