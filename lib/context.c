@@ -81,19 +81,42 @@ int target_plain(int fd, unsigned long cmd)
 	return target_here(&t, fd) < 0 ? -1 : target_command(&t, cmd, NULL);
 }
 
+/* @path has room for a file's name; its end. */
+static char *context_path(char path[64], uint64_t number)
+{
+	strcpy(path, "ctx/");
+	return lines_number(path + strlen(path), number);
+}
+
 /* The files of a context that this process has made. */
 int target_open(const struct target *t, const char *file, int flags)
 {
-	char path[64] = "ctx/";
+	char path[64];
 	struct known k;
 
 	known_get(t->inode, &k);
 	if (k.number == KNOWN_NO_NUMBER || strlen(file) > 32)
 		return fail(ENOENT);
-	char *end = lines_number(path + strlen(path), k.number);
+	char *end = context_path(path, k.number);
 	*end = '/';
 	strcpy(end + 1, file);
 	return mount_open_on(&t->device, path, flags | O_CLOEXEC);
+}
+
+bool target_is_gone(const struct target *t, uint64_t number)
+{
+	char path[64];
+	int err = errno, fd;
+
+	if (number == KNOWN_NO_NUMBER)
+		return true; /* it cannot be told, and little was known */
+	context_path(path, number);
+	fd = mount_open_on(&t->device, path, O_PATH | O_CLOEXEC);
+	bool gone = fd < 0 && errno == ENOENT;
+	if (fd >= 0)
+		close(fd);
+	errno = err;
+	return gone;
 }
 
 bool target_state_is(const struct target *t, const char *word)

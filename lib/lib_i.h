@@ -46,7 +46,8 @@ struct known {
 };
 /* Of a context that another program has made, nothing is known: false, and @k says so. */
 bool known_get(uint64_t inode, struct known *k);
-void known_set(uint64_t inode, const struct known *k);
+struct target;
+void known_set(const struct target *t, const struct known *k);
 
 /* ---- context.c: descriptors that are contexts ---- */
 struct target {
@@ -66,6 +67,8 @@ int target_command(const struct target *t, unsigned long cmd, void *arg);
 int target_to_read(struct target *t, int fd);
 /* Opens a file of the context's directory. ENOENT: another program has made it. */
 int target_open(const struct target *t, const char *file, int flags);
+/* Whether there is no context of that number any more on that mount, as far as that can be told. */
+bool target_is_gone(const struct target *t, uint64_t number);
 /* Whether the context's state begins with the word @word, as far as that can be told. */
 bool target_state_is(const struct target *t, const char *word);
 /* The commands without an argument. */

@@ -219,21 +219,27 @@ static void closed_meanwhile(void)
 	gone();
 }
 
-/* What is known of a context is not lost among many that there have been. */
+/* What is known of a context is not lost among many that there are and have been, old or new. */
 static void many(void)
 {
 	pfarg_load_t load;
-	int fd = -1;
+	int first = make(), fd = -1;
 
 	CLEAR(load);
+	run_on(0);
+	OK(pfm_load_context(first, &load));
 	for (int i = 0; i < MANY; i++) {
 		close(fd);
 		fd = make();
 	}
-	run_on(0);
-	OK(pfm_load_context(fd, &load));
+	FAILS(pfm_load_context(fd, &load), EBUSY);
 	run_on(1);
+	load.load_pid = 1;
+	OK(pfm_load_context(fd, &load));
+	FAILS(pfm_stop(first), EBUSY);
+	run_on(0);
 	FAILS(pfm_stop(fd), EBUSY);
+	close(first);
 	close(fd);
 	gone();
 }
