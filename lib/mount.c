@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Finding the mount: PERFMONFS names it, or else it is the first of the type fuse.perfmonfs in
- * /proc/self/mountinfo. That is read in pieces, line by line: this runs in signal handlers, too.
+ * /proc/self/mountinfo that root or the caller has mounted: anybody may mount something that calls
+ * itself so. It is read in pieces, line by line: this runs in signal handlers, too.
  */
 #include "lib/lib_i.h"
 
@@ -10,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "lib/lines.h"
@@ -27,7 +29,17 @@ struct mountpoint {
 	struct device device;
 	char *root;
 	char *path;
+	uid_t owner; /* who has mounted it */
 };
+
+/* @options: those of the file system. */
+static uid_t owner_of(const char *options)
+{
+	static const char key[] = "user_id=";
+	const char *at = options ? strstr(options, key) : NULL;
+
+	return at ? (uid_t)strtoul(at + sizeof(key) - 1, NULL, 10) : (uid_t)-1;
+}
 
 static bool is_perfmonfs(char *line, struct mountpoint *m)
 {
@@ -37,6 +49,10 @@ static bool is_perfmonfs(char *line, struct mountpoint *m)
 	if (!type || strncmp(type + 3, fstype, sizeof(fstype) - 1) != 0 ||
 		type[3 + sizeof(fstype) - 1] != ' ')
 		return false;
+	type += 3;
+	lines_word(&type);
+	lines_word(&type);
+	m->owner = owner_of(lines_word(&type));
 	lines_word(&field);
 	lines_word(&field);
 	char *device = lines_word(&field);
@@ -89,7 +105,13 @@ static int open_table(struct lines *l)
 	return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? fail(ENOSYS) : -1;
 }
 
-/* Where the mount of a device is, or the first there is; in the buffer of @l. */
+/* A program with more rights than its caller trusts root alone. */
+static bool is_trusted(const struct mountpoint *m)
+{
+	return m->owner == 0 || (m->owner == geteuid() && !getauxval(AT_SECURE));
+}
+
+/* Where the mount of a device is, or the first that is trusted; in the buffer of @l. */
 static const char *find_mounted(struct lines *l, const struct device *wanted)
 {
 	struct mountpoint m;
@@ -98,7 +120,8 @@ static const char *find_mounted(struct lines *l, const struct device *wanted)
 	if (open_table(l) < 0)
 		return NULL;
 	while (!found && next_mount(l, &m))
-		found = (!wanted || same_device(&m.device, wanted)) && strcmp(m.root, "/") == 0;
+		found = (wanted ? same_device(&m.device, wanted) : is_trusted(&m)) &&
+			strcmp(m.root, "/") == 0;
 	lines_close(l);
 	if (!found) {
 		fail(ENOSYS);

@@ -114,6 +114,33 @@ two_cpus() {
 	is ok
 }
 
+# Of its type by name alone, and dead: whoever takes it has an error.
+mount_of_nobody() {
+	exec 4<>/dev/fuse
+	mkdir "$1"
+	mount -i -t fuse.perfmonfs -o "fd=4,rootmode=40000,user_id=$NOBODY,group_id=$NOBODY,allow_other" none "$1"
+	exec 4>&-
+}
+
+@test "the mount is looked for among those of root and of the caller" {
+	local fake=$BATS_TEST_TMPDIR/fake alone
+
+	# shellcheck disable=SC2016
+	alone=(unshare -m sh -c 'findmnt -rno TARGET -t fuse.perfmonfs | while read -r m; do
+			[ "$m" = "$1" ] || [ "$m" = "$2" ] || umount -l "$m"
+		done
+		shift 2
+		exec "$@"' sh "$MNT" "$fake")
+	mount_of_nobody "$fake"
+	serve --backend=sim
+	unset PERFMONFS
+	output=$("${alone[@]}" "$BUILD/tests/lib/create")
+	is ok || (umount "$fake"; false)
+	output=$("${alone[@]}" setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups "$BUILD/tests/lib/create")
+	is ENOSYS || (umount "$fake"; false)
+	umount "$fake"
+}
+
 @test "who may not make contexts: EPERM" {
 	serve --backend=sim
 	WHO=(setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups)
