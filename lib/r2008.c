@@ -3,7 +3,6 @@
 #include "lib/lib_i.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -64,7 +63,7 @@ static int elements(size_t size, size_t element)
 {
 	if (size % element)
 		return fail(EINVAL);
-	return size / element > INT_MAX ? fail(E2BIG) : (int)(size / element);
+	return size / element > PFM_IOC_SIZE_MAX ? fail(E2BIG) : (int)(size / element);
 }
 
 static int shaped(const struct target *t, const struct shape *s, void *theirs, size_t size)

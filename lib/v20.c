@@ -92,7 +92,8 @@ static void pmd_to(const struct target *t, const void *theirs, void *ours)
 
 	(void)t;
 	reg_to(from, to);
-	to->flags |= PFM_IOC_REGFL_KEEP_NOTICE;
+	to->flags = flags_of(to->flags, PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM) |
+		    PFM_IOC_REGFL_KEEP_NOTICE;
 	to->long_reset = from->reg_long_reset;
 	to->short_reset = from->reg_short_reset;
 	to->ovfl_switch_cnt = from->reg_ovfl_switch_cnt;

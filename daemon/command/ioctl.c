@@ -450,8 +450,11 @@ static void set_flags(struct packet *p, unsigned i, uint32_t retfl)
 	uint32_t flags;
 
 	memcpy(&flags, at, sizeof(flags));
+	if ((flags & RETFLS) == retfl)
+		return;
 	flags = (flags & ~RETFLS) | retfl;
 	memcpy(at, &flags, sizeof(flags));
+	p->told = true;
 }
 
 static void refuse(struct packet *p, unsigned i, enum cmd_fault fault, struct err *e)
@@ -542,7 +545,7 @@ void packet_take(struct packet *p, const struct command *cmd, int rc, struct err
 
 struct slice packet_answer(const struct packet *p)
 {
-	bool back = _IOC_DIR(p->kind->nr) & _IOC_READ;
+	bool back = (_IOC_DIR(p->kind->nr) & _IOC_READ) && (p->kind->encode || p->told);
 
 	return (struct slice){(const char *)p->bytes, back ? p->size : 0};
 }

@@ -9,7 +9,8 @@
  * PFM_IOC_VECTOR(PFM_IOC_READ_PMDS, n). N is what fits into config/arg_size_max and into
  * PFM_IOC_SIZE_MAX bytes (E2BIG). Elements are done in order and the first error ends it; those
  * before it stay done, and the one that it is about says why in its flags, PFM_IOC_RETFL_*. The
- * vector is given back after an error, too. An empty one does nothing.
+ * vector is given back after an error, too. What is only written (WRITE_*, DELETE_EVTSETS) is given
+ * back only if flags have changed by that: it may be constants. An empty one does nothing.
  *
  * Errors: ENOTTY, no such command; EBADF, the open's access mode does not allow it (what changes
  * the context wants it open for writing); EINVAL, the size is none of that command, a reserved

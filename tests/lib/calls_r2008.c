@@ -88,6 +88,8 @@ static void vectors(void)
 	FAILS(pfm_read_pmds(fd, pmds, 8), EINVAL);
 	FAILS(pfm_read_pmds(fd, NOWHERE, sizeof(pmds)), EFAULT);
 	FAILS(pfm_read_pmds(fd, pmds, sizeof(pmds[0]) << 20), E2BIG);
+	static pfarg_pmc_t many[86];
+	FAILS(pfm_write_pmcs(fd, many, sizeof(many)), E2BIG); /* over config/arg_size_max */
 	OK(pfm_read_pmds(fd, pmds, 0));
 	pmcs[1].reg_num = 300;
 	FAILS(pfm_write_pmcs(fd, pmcs, sizeof(pmcs)), EINVAL);

@@ -139,7 +139,7 @@ static void registers(void)
 static void long_vector(void)
 {
 	int fd = make();
-	pfarg_pmd_t pmds[60];
+	pfarg_pmd_t pmds[65];
 
 	memset(pmds, 0, sizeof(pmds));
 	for (uint16_t i = 0; i < 60; i++) {
@@ -147,6 +147,8 @@ static void long_vector(void)
 		pmds[i].reg_value = i;
 	}
 	OK(perfmonctl(fd, PFM_WRITE_PMDS, pmds, 60));
+	/* Over config/arg_size_max, which is 4096, in all. */
+	FAILS(perfmonctl(fd, PFM_WRITE_PMDS, pmds, 65), EFAULT);
 	OK(perfmonctl(fd, PFM_READ_PMDS, pmds, 60));
 	for (int i = 0; i < 60; i++)
 		IS(pmds[i].reg_value, 58 + i % 2);
