@@ -121,6 +121,14 @@ API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
 	return sets(fd, PFM_IOC_GETINFO_EVTSETS, info, count);
 }
 
+/* Whether the target is a thread; of a context that is not known, that cannot be told. */
+static bool is_for_threads(const struct target *t)
+{
+	struct known k;
+
+	return known_get(t->inode, &k) && !k.system_wide;
+}
+
 API int pfm_load_context(int fd, pfarg_load_t *load)
 {
 	struct pfm_ioc_load copy;
@@ -128,6 +136,8 @@ API int pfm_load_context(int fd, pfarg_load_t *load)
 
 	if (target_get(&t, fd) < 0 || copy_in(&copy, load, sizeof(copy)) < 0)
 		return -1;
+	if (!copy.target && is_for_threads(&t))
+		return fail(ESRCH);
 	return load_context(&t, &copy);
 }
 
