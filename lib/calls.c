@@ -3,8 +3,10 @@
 #include "lib/lib_i.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
+#include "lib/sets.h"
 #include "perfmon/perfmon_v2.h"
 
 static int reserved_is_used(const pfarg_ctx_t *ctx)
@@ -48,53 +50,83 @@ _Static_assert(sizeof(pfarg_start_t) == sizeof(struct pfm_ioc_start), "");
 _Static_assert(sizeof(pfarg_setdesc_t) == sizeof(struct pfm_ioc_setdesc), "");
 _Static_assert(sizeof(pfarg_setinfo_t) == sizeof(struct pfm_ioc_setinfo), "");
 
-/* What is for a loaded context, too. */
-static int vector_here(int fd, unsigned long cmd, void *elements, int n)
+/* Bytes of so many elements must be a number. */
+static int check_count(int n, size_t element)
 {
-	struct target t;
-
-	return target_here(&t, fd) < 0 ? -1 : vector_direct(&t, cmd, elements, n);
+	return n < 0 || (size_t)n >= INT_MAX / element ? fail(EINVAL) : 0;
 }
 
-static int vector_anywhere(int fd, unsigned long cmd, void *elements, int n)
+static int direct(const struct target *t, unsigned long cmd, void *elements, int n)
+{
+	return check_count(n, _IOC_SIZE(cmd)) < 0 ? -1 : vector_direct(t, cmd, elements, n);
+}
+
+static int sets(int fd, unsigned long cmd, void *elements, int n)
 {
 	struct target t;
 
-	return target_get(&t, fd) < 0 ? -1 : vector_direct(&t, cmd, elements, n);
+	return target_get(&t, fd) < 0 ? -1 : direct(&t, cmd, elements, n);
 }
 
 API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
 {
-	return vector_here(fd, PFM_IOC_WRITE_PMCS, pmcs, count);
+	struct target t;
+
+	return target_here(&t, fd) < 0 ? -1 : direct(&t, PFM_IOC_WRITE_PMCS, pmcs, count);
+}
+
+/* The command has flags that these versions do not have. */
+static void pmd_to(const struct target *t, const void *theirs, void *ours)
+{
+	struct pfm_ioc_pmd *to = ours;
+
+	(void)t;
+	memcpy(to, theirs, sizeof(*to));
+	to->flags = flags_of(to->flags, PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM);
 }
 
 API int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
 {
-	return vector_here(fd, PFM_IOC_WRITE_PMDS, pmds, count);
+	static const struct shape shape = {
+		PFM_IOC_WRITE_PMDS, sizeof(*pmds), sizeof(struct pfm_ioc_pmd), pmd_to, errors_from};
+	struct target t;
+
+	if (target_here(&t, fd) < 0 || check_count(count, sizeof(*pmds)) < 0)
+		return -1;
+	return vector_shaped(&t, &shape, pmds, count);
 }
 
 API int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
 {
 	struct target t;
 
-	if (target_to_read(&t, fd) < 0)
-		return -1;
-	return vector_direct(&t, PFM_IOC_READ_PMDS, pmds, count);
+	return target_to_read(&t, fd) < 0 ? -1 : direct(&t, PFM_IOC_READ_PMDS, pmds, count);
 }
 
 API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
-	return vector_anywhere(fd, PFM_IOC_CREATE_EVTSETS, setd, count);
+	static const struct shape shape = {PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
+		sizeof(struct pfm_ioc_setdesc), setdesc_plain_to, setdesc_plain_from};
+
+	return check_count(count, sizeof(*setd)) < 0 ? -1 : set_vector(fd, &shape, setd, count);
 }
 
 API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
-	return vector_anywhere(fd, PFM_IOC_DELETE_EVTSETS, setd, count);
+	return sets(fd, PFM_IOC_DELETE_EVTSETS, setd, count);
 }
 
 API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
 {
-	return vector_anywhere(fd, PFM_IOC_GETINFO_EVTSETS, info, count);
+	return sets(fd, PFM_IOC_GETINFO_EVTSETS, info, count);
+}
+
+/* Whether the target is a thread; of a context that is not known, that cannot be told. */
+static bool is_for_threads(const struct target *t)
+{
+	struct known k;
+
+	return known_get(t->inode, &k) && !k.system_wide;
 }
 
 API int pfm_load_context(int fd, pfarg_load_t *load)
@@ -104,6 +136,8 @@ API int pfm_load_context(int fd, pfarg_load_t *load)
 
 	if (target_get(&t, fd) < 0 || copy_in(&copy, load, sizeof(copy)) < 0)
 		return -1;
+	if (!copy.target && is_for_threads(&t))
+		return fail(ESRCH);
 	return load_context(&t, &copy);
 }
 

@@ -21,7 +21,7 @@ int target_get(struct target *t, int fd)
 	t->fd = fd;
 	t->device = (struct device){st.stx_dev_major, st.stx_dev_minor};
 	t->inode = st.stx_ino;
-	return mount_has_device(&t->device) ? 0 : fail(EBADF);
+	return mount_check(&t->device);
 }
 
 /* Another process may have unloaded it: then it is loaded nowhere. */
@@ -62,6 +62,18 @@ int target_command(const struct target *t, unsigned long cmd, void *arg)
 	return 0;
 }
 
+/* No other file takes a vector, an empty one neither. */
+bool target_is_clone(const struct target *t)
+{
+	struct known k;
+	int err = errno;
+	bool is = known_get(t->inode, &k) ||
+		  target_command(t, PFM_IOC_VECTOR(PFM_IOC_READ_PMDS, 0), NULL) == 0;
+
+	errno = err;
+	return is;
+}
+
 int target_plain(int fd, unsigned long cmd)
 {
 	struct target t;
@@ -69,33 +81,56 @@ int target_plain(int fd, unsigned long cmd)
 	return target_here(&t, fd) < 0 ? -1 : target_command(&t, cmd, NULL);
 }
 
+/* @path has room for a file's name; its end. */
+static char *context_path(char path[64], uint64_t number)
+{
+	strcpy(path, "ctx/");
+	return lines_number(path + strlen(path), number);
+}
+
 /* The files of a context that this process has made. */
 int target_open(const struct target *t, const char *file, int flags)
 {
-	char path[64] = "ctx/";
+	char path[64];
 	struct known k;
 
 	known_get(t->inode, &k);
 	if (k.number == KNOWN_NO_NUMBER || strlen(file) > 32)
 		return fail(ENOENT);
-	char *end = lines_number(path + strlen(path), k.number);
+	char *end = context_path(path, k.number);
 	*end = '/';
 	strcpy(end + 1, file);
 	return mount_open_on(&t->device, path, flags | O_CLOEXEC);
 }
 
+bool target_is_gone(const struct target *t, uint64_t number)
+{
+	char path[64];
+	int err = errno, fd;
+
+	if (number == KNOWN_NO_NUMBER)
+		return true; /* it cannot be told, and little was known */
+	context_path(path, number);
+	fd = mount_open_on(&t->device, path, O_PATH | O_CLOEXEC);
+	bool gone = fd < 0 && errno == ENOENT;
+	if (fd >= 0)
+		close(fd);
+	errno = err;
+	return gone;
+}
+
 bool target_state_is(const struct target *t, const char *word)
 {
-	struct lines l;
+	char text[64];
+	size_t size = strlen(word);
 	int err = errno, fd = target_open(t, "state", O_RDONLY);
 	bool is = false;
 
 	if (fd >= 0) {
-		lines_begin(&l, fd);
-		char *line = lines_next(&l);
-		char *state = line ? lines_word(&line) : NULL;
-		is = state && strcmp(state, word) == 0;
-		lines_close(&l);
+		ssize_t n = read(fd, text, sizeof(text));
+		is = n > (ssize_t)size && memcmp(text, word, size) == 0 &&
+		     (text[size] == ' ' || text[size] == '\n');
+		close(fd);
 	}
 	errno = err;
 	return is;

@@ -30,7 +30,7 @@ static int set_up(const struct target *t, struct creation *c)
 		return -1;
 	c->buf_size = s.head.buf_size;
 	k.number = s.head.number;
-	known_set(t->inode, &k);
+	known_set(t, &k);
 	return 0;
 }
 
@@ -40,7 +40,8 @@ static int open_clone(void)
 	int fd = mount_open("clone", O_RDWR);
 
 	/* A mount point without a mount, or of an old daemon, is as good as no mount. */
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENOTCONN))
+	if (fd < 0 &&
+		(errno == ENOENT || errno == ENOTDIR || errno == ENOTCONN || errno == ENAMETOOLONG))
 		return fail(ENOSYS);
 	return fd;
 }

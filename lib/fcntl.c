@@ -57,7 +57,7 @@ static int set_flags(const struct target *t, int flags, struct known *k)
 	if (async != k->async) {
 		if (tell(t, async) == 0) {
 			k->async = async;
-			known_set(t->inode, k);
+			known_set(t, k);
 		} else if (errno != EBADF) {
 			return -1;
 		}

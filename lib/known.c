@@ -2,7 +2,8 @@
 /*
  * Written without a lock, and read by anybody at any time: an entry counts only if its inode is
  * the same before and after. Inode numbers are never used again, so an old entry is none of
- * another context; one that finds the places it may have taken drives out another.
+ * another context; one that finds the places it may have taken drives out another, whose context
+ * is gone.
  */
 #include "lib/lib_i.h"
 
@@ -46,20 +47,31 @@ static bool claim(struct place *p, uint64_t inode)
 	return atomic_compare_exchange_strong(&p->inode, &inode, BEING_WRITTEN);
 }
 
-/* An empty place, or that of an older one: numbers grow. NULL: others are at it. */
-static struct place *take(uint64_t inode)
+/* Of the places where @inode may be, that of the oldest context from @least on: numbers grow. */
+static struct place *oldest(uint64_t inode, uint64_t least, uint64_t *has)
 {
-	uint64_t least = BEING_WRITTEN;
-	struct place *oldest = NULL;
+	struct place *p = NULL;
 
+	*has = BEING_WRITTEN;
 	for (unsigned i = 0; i < TRIES; i++) {
-		uint64_t has = atomic_load(&place(inode, i)->inode);
-		if (has < least) {
-			least = has;
-			oldest = place(inode, i);
+		uint64_t one = atomic_load(&place(inode, i)->inode);
+		if (one >= least && one < *has) {
+			*has = one;
+			p = place(inode, i);
 		}
 	}
-	return oldest && claim(oldest, least) ? oldest : NULL;
+	return p;
+}
+
+/* An empty place, or that of a context that is gone. NULL: there is none, or others are at it. */
+static struct place *take(const struct target *t)
+{
+	uint64_t has;
+	struct place *p = oldest(t->inode, 0, &has);
+
+	while (p && has && !target_is_gone(t, atomic_load(&p->number)))
+		p = oldest(t->inode, has + 1, &has);
+	return p && claim(p, has) ? p : NULL;
 }
 
 bool known_get(uint64_t inode, struct known *k)
@@ -79,15 +91,15 @@ bool known_get(uint64_t inode, struct known *k)
 	return false;
 }
 
-void known_set(uint64_t inode, const struct known *k)
+void known_set(const struct target *t, const struct known *k)
 {
-	struct place *p = find(inode);
+	struct place *p = find(t->inode);
 
-	if (p ? !claim(p, inode) : !(p = take(inode)))
+	if (p ? !claim(p, t->inode) : !(p = take(t)))
 		return;
 	atomic_store(&p->number, k->number);
 	atomic_store(&p->cpu, k->cpu);
 	atomic_store(&p->system_wide, k->system_wide);
 	atomic_store(&p->async, k->async);
-	atomic_store(&p->inode, inode);
+	atomic_store(&p->inode, t->inode);
 }

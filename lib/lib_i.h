@@ -26,8 +26,8 @@ struct device {
 int mount_open(const char *path, int flags);
 /* The same of the mount that is that device. */
 int mount_open_on(const struct device *d, const char *path, int flags);
-/* Whether files of that device are perfmonfs's. */
-bool mount_has_device(const struct device *d);
+/* 0: files of that device are perfmonfs's; -1: EBADF, they are not, or why that cannot be told. */
+int mount_check(const struct device *d);
 
 /* ---- copy.c: the caller's memory, EFAULT instead of a signal ---- */
 int copy_in(void *to, const void *theirs, size_t size);
@@ -46,7 +46,8 @@ struct known {
 };
 /* Of a context that another program has made, nothing is known: false, and @k says so. */
 bool known_get(uint64_t inode, struct known *k);
-void known_set(uint64_t inode, const struct known *k);
+struct target;
+void known_set(const struct target *t, const struct known *k);
 
 /* ---- context.c: descriptors that are contexts ---- */
 struct target {
@@ -54,8 +55,10 @@ struct target {
 	struct device device;
 	uint64_t inode;
 };
-/* EBADF if @fd is no context. */
+/* EBADF if @fd is no context. It may still be another file of the mount: commands say so. */
 int target_get(struct target *t, int fd);
+/* Whether it is not such a file. */
+bool target_is_clone(const struct target *t);
 /* The same, and EBUSY if the context is loaded on a CPU that the caller does not run on. */
 int target_here(struct target *t, int fd);
 /* One command; @arg is the caller's memory, or ours. */
@@ -64,6 +67,8 @@ int target_command(const struct target *t, unsigned long cmd, void *arg);
 int target_to_read(struct target *t, int fd);
 /* Opens a file of the context's directory. ENOENT: another program has made it. */
 int target_open(const struct target *t, const char *file, int flags);
+/* Whether there is no context of that number any more on that mount, as far as that can be told. */
+bool target_is_gone(const struct target *t, uint64_t number);
 /* Whether the context's state begins with the word @word, as far as that can be told. */
 bool target_state_is(const struct target *t, const char *word);
 /* The commands without an argument. */

@@ -41,7 +41,7 @@ static void note_cpu(const struct target *t, int cpu)
 	if (!known_get(t->inode, &k) || !k.system_wide)
 		return;
 	k.cpu = cpu;
-	known_set(t->inode, &k);
+	known_set(t, &k);
 }
 
 /* Whether somebody traces that thread. */

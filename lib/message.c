@@ -17,7 +17,7 @@ ssize_t message_read(int fd, void *buf, size_t size, size_t msg_size,
 	int err = errno;
 	ssize_t n;
 
-	if (target_get(&t, fd) < 0) {
+	if (target_get(&t, fd) < 0 || !target_is_clone(&t)) {
 		errno = err;
 		return read(fd, buf, size);
 	}

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
  * Finding the mount: PERFMONFS names it, or else it is the first of the type fuse.perfmonfs in
- * /proc/self/mountinfo. That is read in pieces, line by line: this runs in signal handlers, too.
+ * /proc/self/mountinfo that root or the caller has mounted: anybody may mount something that calls
+ * itself so. It is read in pieces, line by line: this runs in signal handlers, too.
  */
 #include "lib/lib_i.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "lib/lines.h"
@@ -28,7 +29,17 @@ struct mountpoint {
 	struct device device;
 	char *root;
 	char *path;
+	uid_t owner; /* who has mounted it */
 };
+
+/* @options: those of the file system. */
+static uid_t owner_of(const char *options)
+{
+	static const char key[] = "user_id=";
+	const char *at = options ? strstr(options, key) : NULL;
+
+	return at ? (uid_t)strtoul(at + sizeof(key) - 1, NULL, 10) : (uid_t)-1;
+}
 
 static bool is_perfmonfs(char *line, struct mountpoint *m)
 {
@@ -38,6 +49,10 @@ static bool is_perfmonfs(char *line, struct mountpoint *m)
 	if (!type || strncmp(type + 3, fstype, sizeof(fstype) - 1) != 0 ||
 		type[3 + sizeof(fstype) - 1] != ' ')
 		return false;
+	type += 3;
+	lines_word(&type);
+	lines_word(&type);
+	m->owner = owner_of(lines_word(&type));
 	lines_word(&field);
 	lines_word(&field);
 	char *device = lines_word(&field);
@@ -82,70 +97,72 @@ static bool next_mount(struct lines *l, struct mountpoint *m)
 	return false;
 }
 
-/* The mount of a device, or the first there is (NULL). */
-static int find_mounted(const struct device *wanted, char path[PATH_MAX])
+/* No such table: nothing is mounted that this process could see. Other errors are its own. */
+static int open_table(struct lines *l)
+{
+	if (lines_open(l, mountinfo) == 0)
+		return 0;
+	return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? fail(ENOSYS) : -1;
+}
+
+/* A program with more rights than its caller trusts root alone. */
+static bool is_trusted(const struct mountpoint *m)
+{
+	return m->owner == 0 || (m->owner == geteuid() && !getauxval(AT_SECURE));
+}
+
+/* Where the mount of a device is, or the first that is trusted; in the buffer of @l. */
+static const char *find_mounted(struct lines *l, const struct device *wanted)
 {
 	struct mountpoint m;
-	struct lines l;
 	bool found = false;
 
-	if (lines_open(&l, mountinfo) < 0)
-		return fail(ENOSYS);
-	while (!found && next_mount(&l, &m))
-		found = (!wanted || same_device(&m.device, wanted)) && strcmp(m.root, "/") == 0 &&
-			strlen(m.path) < PATH_MAX;
-	if (found) {
-		unescape(m.path);
-		strcpy(path, m.path);
+	if (open_table(l) < 0)
+		return NULL;
+	while (!found && next_mount(l, &m))
+		found = (wanted ? same_device(&m.device, wanted) : is_trusted(&m)) &&
+			strcmp(m.root, "/") == 0;
+	lines_close(l);
+	if (!found) {
+		fail(ENOSYS);
+		return NULL;
 	}
-	lines_close(&l);
-	return found ? 0 : fail(ENOSYS);
+	unescape(m.path);
+	return m.path;
 }
 
-static int find_mount(char path[PATH_MAX])
+/* @mount may be in the buffer, which takes the whole path: stacks of handlers are small. */
+static int open_below(char room[LINES_ROOM], const char *mount, const char *path, int flags)
 {
-	const char *named = secure_getenv("PERFMONFS");
-
-	if (!named || !*named)
-		return find_mounted(NULL, path);
-	if (strlen(named) >= PATH_MAX)
-		return fail(ENOSYS);
-	strcpy(path, named);
-	return 0;
-}
-
-static int open_below(const char *mount, const char *path, int flags)
-{
-	char whole[PATH_MAX + 64];
 	size_t dir = strlen(mount), size = strlen(path) + 1;
 
-	if (dir + 1 + size > sizeof(whole))
+	if (dir + 1 + size > LINES_ROOM)
 		return fail(ENAMETOOLONG);
-	memcpy(whole, mount, dir);
-	whole[dir] = '/';
-	memcpy(whole + dir + 1, path, size);
-	return open(whole, flags);
+	memmove(room, mount, dir);
+	room[dir] = '/';
+	memcpy(room + dir + 1, path, size);
+	return open(room, flags);
 }
 
 int mount_open(const char *path, int flags)
 {
-	char mount[PATH_MAX];
+	const char *mount = secure_getenv("PERFMONFS");
+	struct lines l;
 
-	if (find_mount(mount) < 0)
-		return -1;
-	return open_below(mount, path, flags);
+	if (!mount || !*mount)
+		mount = find_mounted(&l, NULL);
+	return mount ? open_below(l.room, mount, path, flags) : -1;
 }
 
 int mount_open_on(const struct device *d, const char *path, int flags)
 {
-	char mount[PATH_MAX];
+	struct lines l;
+	const char *mount = find_mounted(&l, d);
 
-	if (find_mounted(d, mount) < 0)
-		return -1;
-	return open_below(mount, path, flags);
+	return mount ? open_below(l.room, mount, path, flags) : -1;
 }
 
-bool mount_has_device(const struct device *d)
+int mount_check(const struct device *d)
 {
 	/* The last device that was found to be one; the 1 makes it different from none. */
 	static _Atomic uint64_t last;
@@ -155,13 +172,14 @@ bool mount_has_device(const struct device *d)
 	bool found = false;
 
 	if (atomic_load_explicit(&last, memory_order_relaxed) == wanted)
-		return true;
-	if (lines_open(&l, mountinfo) < 0)
-		return false;
+		return 0;
+	if (open_table(&l) < 0)
+		return errno == ENOSYS ? fail(EBADF) : -1;
 	while (!found && next_mount(&l, &m))
 		found = same_device(&m.device, d);
 	lines_close(&l);
-	if (found)
-		atomic_store_explicit(&last, wanted, memory_order_relaxed);
-	return found;
+	if (!found)
+		return fail(EBADF);
+	atomic_store_explicit(&last, wanted, memory_order_relaxed);
+	return 0;
 }

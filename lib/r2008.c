@@ -3,7 +3,6 @@
 #include "lib/lib_i.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -64,7 +63,7 @@ static int elements(size_t size, size_t element)
 {
 	if (size % element)
 		return fail(EINVAL);
-	return size / element > INT_MAX ? fail(E2BIG) : (int)(size / element);
+	return size / element > PFM_IOC_SIZE_MAX ? fail(E2BIG) : (int)(size / element);
 }
 
 static int shaped(const struct target *t, const struct shape *s, void *theirs, size_t size)
@@ -220,9 +219,20 @@ static int sets(int fd, unsigned long cmd, void *theirs, size_t size)
 	return n < 0 ? -1 : vector_direct(&t, cmd, theirs, n);
 }
 
+/* A set that there is keeps its registers (section 10h). */
+static void setdesc_keeping(const struct target *t, const void *theirs, void *ours)
+{
+	setdesc_plain_to(t, theirs, ours);
+	((struct pfm_ioc_setdesc *)ours)->flags |= PFM_IOC_SETFL_KEEP;
+}
+
 API int pfm_create_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)
 {
-	return sets(fd, PFM_IOC_CREATE_EVTSETS, setd, size);
+	static const struct shape shape = {PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
+		sizeof(struct pfm_ioc_setdesc), setdesc_keeping, setdesc_plain_from};
+	struct target t;
+
+	return target_get(&t, fd) < 0 ? -1 : shaped(&t, &shape, setd, size);
 }
 
 API int pfm_delete_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)

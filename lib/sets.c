@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "lib/sets.h"
 
+#include <string.h>
+
 static const uint32_t told = PFM_IOC_RETFL_NOTAVAIL | PFM_IOC_RETFL_EINVAL | PFM_IOC_RETFL_NOSET;
 
 enum { SETFL_EXCL_IDLE = 0x8 };
@@ -8,6 +10,13 @@ enum { SETFL_EXCL_IDLE = 0x8 };
 uint32_t flags_to(uint32_t theirs)
 {
 	return theirs & ~told;
+}
+
+uint32_t flags_of(uint32_t theirs, uint32_t known)
+{
+	uint32_t flags = flags_to(theirs);
+
+	return flags & ~known ? FLAG_INVALID : flags;
 }
 
 uint32_t flags_back(uint32_t theirs, uint32_t ours)
@@ -22,9 +31,26 @@ void set_head_to(const struct target *t, const void *theirs, struct pfm_ioc_setd
 	uint32_t ignored = load_is_system_wide(t) ? 0 : SETFL_EXCL_IDLE;
 
 	to->id = from->id;
-	to->flags = flags_to(from->flags) & ~ignored;
+	to->flags = flags_of(from->flags & ~ignored,
+		PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_TIME_SWITCH | PFM_IOC_SETFL_EXPL_NEXT);
 	if (to->flags & PFM_IOC_SETFL_EXPL_NEXT)
 		to->id_next = from->id_next;
+}
+
+void setdesc_plain_to(const struct target *t, const void *theirs, void *ours)
+{
+	struct pfm_ioc_setdesc *to = ours;
+
+	(void)t;
+	memcpy(to, theirs, sizeof(*to));
+	to->flags = flags_of(to->flags, PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_TIME_SWITCH);
+}
+
+void setdesc_plain_from(const void *ours, void *theirs)
+{
+	errors_from(ours, theirs);
+	((struct pfm_ioc_setdesc *)theirs)->timeout =
+		((const struct pfm_ioc_setdesc *)ours)->timeout;
 }
 
 void set_id_to(const struct target *t, const void *theirs, void *ours)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* perfmonctl() of the specification, its section 3.1; messages, 3.3.2 and 3.4.3. */
+#define PERFMON_NO_READ
 #include "lib/v06.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include "lib/ctl.h"
 #include "perfmonfs/msg.h"
 #include "perfmon/perfmon_v06.h"
-#undef read
 
 static int create(int fd, void *arg, int n)
 {

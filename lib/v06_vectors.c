@@ -15,9 +15,8 @@ static int checked(const struct target *t, const struct shape *s, void *arg, int
 {
 	if (n <= 0)
 		return fail(EINVAL);
-	if ((size_t)n > PFM_IOC_SIZE_MAX / s->theirs)
-		return fail(EFAULT);
-	return vector_shaped(t, s, arg, n);
+	int rc = vector_shaped(t, s, arg, n);
+	return rc < 0 && errno == E2BIG ? fail(EFAULT) : rc;
 }
 
 static void pmc_to(const struct target *t, const void *theirs, void *ours)
@@ -130,6 +129,7 @@ static void setdesc_to(const struct target *t, const void *theirs, void *ours)
 	struct pfm_ioc_setdesc *to = ours;
 
 	set_head_to(t, theirs, to);
+	to->flags |= PFM_IOC_SETFL_KEEP;
 	if (to->flags & PFM_IOC_SETFL_TIME_SWITCH)
 		to->timeout = timeout_of(&((const pfarg_setdesc_t *)theirs)->set_timeout);
 }

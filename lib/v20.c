@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* perfmonctl() of 2.0. The number of elements must be exactly what a command takes. */
+#define PERFMON_NO_READ
 #include "lib/lib_i.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include "lib/sets.h"
 #include "perfmonfs/msg.h"
 #include "perfmon/perfmon_compat.h"
-#undef read
 
 /* The buffer is mapped for the caller. */
 static int map(pfarg_context_t *ctx, size_t size)
@@ -92,7 +92,8 @@ static void pmd_to(const struct target *t, const void *theirs, void *ours)
 
 	(void)t;
 	reg_to(from, to);
-	to->flags |= PFM_IOC_REGFL_KEEP_NOTICE;
+	to->flags = flags_of(to->flags, PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM) |
+		    PFM_IOC_REGFL_KEEP_NOTICE;
 	to->long_reset = from->reg_long_reset;
 	to->short_reset = from->reg_short_reset;
 	to->ovfl_switch_cnt = from->reg_ovfl_switch_cnt;

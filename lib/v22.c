@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* perfmon2 2.2: what it has otherwise than 2.81. */
+#define PERFMON_NO_READ
 #include "lib/lib_i.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include "lib/sets.h"
 #include "perfmonfs/msg.h"
 #include "perfmon/perfmon_v22.h"
-#undef read
 
 enum { NS_PER_US = 1000 };
 

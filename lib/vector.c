@@ -2,6 +2,10 @@
 #include "lib/lib_i.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 int vector_direct(const struct target *t, unsigned long cmd, void *elements, int n)
 {
@@ -16,15 +20,27 @@ int vector_direct(const struct target *t, unsigned long cmd, void *elements, int
 
 /*
  * Elements of another layout are done some at a time, in order, as the interface promises; they are
- * written back after an error, too: they say which one was wrong. Few at a time, because the stack
- * may be that of a signal handler.
+ * written back after an error, too: they say which one was wrong. What has not changed is not
+ * written, since it may be the caller's constants. Few at a time, because the stack may be that of
+ * a signal handler.
  */
 enum { AT_A_TIME = 8, ELEMENT_MAX = 208 };
+
+/* Whether that has changed anything. */
+static bool convert(const struct shape *s, const unsigned char *ours, unsigned char *theirs)
+{
+	unsigned char before[ELEMENT_MAX];
+
+	memcpy(before, theirs, s->theirs);
+	s->from(ours, theirs);
+	return memcmp(before, theirs, s->theirs) != 0;
+}
 
 static int some(const struct target *t, const struct shape *s, unsigned char *theirs, size_t n)
 {
 	_Alignas(8) unsigned char copy[AT_A_TIME * ELEMENT_MAX];
 	_Alignas(8) unsigned char ours[AT_A_TIME * ELEMENT_MAX] = {0};
+	bool changed = false;
 
 	if (copy_in(copy, theirs, n * s->theirs) < 0)
 		return -1;
@@ -33,10 +49,32 @@ static int some(const struct target *t, const struct shape *s, unsigned char *th
 	int rc = target_command(t, PFM_IOC_VECTOR(s->cmd, n), ours);
 	int err = errno;
 	for (size_t i = 0; i < n; i++)
-		s->from(ours + i * s->ours, copy + i * s->theirs);
-	if (copy_out(theirs, copy, n * s->theirs) < 0)
+		changed |= convert(s, ours + i * s->ours, copy + i * s->theirs);
+	if (changed && copy_out(theirs, copy, n * s->theirs) < 0)
 		return -1;
 	return rc < 0 ? fail(err) : 0;
+}
+
+enum { ALWAYS_ALLOWED = 4096 }; /* whatever config/arg_size_max is */
+
+/* What a call may have, all pieces together; if it cannot be told, the daemon sees the pieces. */
+static bool is_allowed(const struct target *t, size_t size)
+{
+	char text[32];
+	int err = errno, fd;
+	ssize_t n;
+
+	if (size <= ALWAYS_ALLOWED)
+		return true;
+	fd = mount_open_on(&t->device, "config/arg_size_max", O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	errno = err;
+	if (n <= 0)
+		return true;
+	text[n] = 0;
+	return size <= strtoul(text, NULL, 10);
 }
 
 int vector_shaped(const struct target *t, const struct shape *s, void *theirs, int n)
@@ -45,7 +83,7 @@ int vector_shaped(const struct target *t, const struct shape *s, void *theirs, i
 
 	if (n < 0)
 		return fail(EINVAL);
-	if ((unsigned)n > PFM_IOC_SIZE_MAX / s->theirs)
+	if ((unsigned)n > PFM_IOC_SIZE_MAX / s->theirs || !is_allowed(t, (size_t)n * s->theirs))
 		return fail(E2BIG);
 	while (n > 0) {
 		int now = n < AT_A_TIME ? n : AT_A_TIME;

@@ -87,6 +87,15 @@ static bool has_sys(const char *mount)
 	       access(path, R_OK) == 0;
 }
 
+/* By root or by the caller: anybody may mount something that calls itself perfmonfs. */
+static bool is_trusted(const struct mntent *m)
+{
+	const char *owner = hasmntopt(m, "user_id");
+	uid_t uid = owner ? (uid_t)strtoul(owner + strlen("user_id="), NULL, 10) : (uid_t)-1;
+
+	return uid == 0 || uid == geteuid();
+}
+
 /* The first one that is mounted; parts of it may be elsewhere. */
 static const char *find_mount(char path[PATH_MAX])
 {
@@ -95,8 +104,8 @@ static const char *find_mount(char path[PATH_MAX])
 	struct mntent *m;
 
 	while (table && !found && (m = getmntent(table)))
-		if (strcmp(m->mnt_type, "fuse.perfmonfs") == 0 && has_sys(m->mnt_dir) &&
-			realpath(m->mnt_dir, path))
+		if (strcmp(m->mnt_type, "fuse.perfmonfs") == 0 && is_trusted(m) &&
+			has_sys(m->mnt_dir) && realpath(m->mnt_dir, path))
 			found = path;
 	if (table)
 		endmntent(table);

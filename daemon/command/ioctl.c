@@ -193,23 +193,23 @@ static void encode_read(struct packet *p, unsigned i, const struct command *cmd)
 
 static int decode_new_set(const struct packet *p, unsigned i, struct command *cmd, struct err *e)
 {
-	const uint32_t known =
+	const uint32_t properties =
 		PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_TIME_SWITCH | PFM_IOC_SETFL_EXPL_NEXT;
 	struct pfm_ioc_setdesc in;
 
 	get(p, i, &in);
 	cmd->evtset = (struct cmd_evtset){
 		.id = in.id,
-		.renew = true,
+		.there = in.flags & PFM_IOC_SETFL_KEEP ? EVTSET_KEEP : EVTSET_RENEW,
 		.change = EVTSET_FLAGS | EVTSET_NEXT,
-		.flags = in.flags & known,
+		.flags = in.flags & properties,
 		.next = in.id_next,
 		.has_next = in.flags & PFM_IOC_SETFL_EXPL_NEXT,
 		.timeout_ns = in.timeout,
 	};
 	if (in.timeout || (in.flags & PFM_IOC_SETFL_TIME_SWITCH))
 		cmd->evtset.change |= EVTSET_TIMEOUT;
-	if (check_flags(in.flags, known, e) < 0)
+	if (check_flags(in.flags, properties | PFM_IOC_SETFL_KEEP, e) < 0)
 		return -e->no;
 	return CHECK_RESERVED(in.reserved, e);
 }
@@ -454,8 +454,11 @@ static void set_flags(struct packet *p, unsigned i, uint32_t retfl)
 	uint32_t flags;
 
 	memcpy(&flags, at, sizeof(flags));
+	if ((flags & RETFLS) == retfl)
+		return;
 	flags = (flags & ~RETFLS) | retfl;
 	memcpy(at, &flags, sizeof(flags));
+	p->told = true;
 }
 
 static void refuse(struct packet *p, unsigned i, enum cmd_fault fault, struct err *e)
@@ -546,7 +549,7 @@ void packet_take(struct packet *p, const struct command *cmd, int rc, struct err
 
 struct slice packet_answer(const struct packet *p)
 {
-	bool back = _IOC_DIR(p->kind->nr) & _IOC_READ;
+	bool back = (_IOC_DIR(p->kind->nr) & _IOC_READ) && (p->kind->encode || p->told);
 
 	return (struct slice){(const char *)p->bytes, back ? p->size : 0};
 }

@@ -20,6 +20,7 @@ struct packet {
 	unsigned n, done; /* elements, and those that have been dealt with */
 	size_t size;      /* bytes of it */
 	int rc;           /* what came of it so far: 0 or -errno */
+	bool told;        /* flags of elements are others than they were */
 
 	/* Of the context: */
 	bool system_wide;                  /* a load's target is a CPU */
@@ -45,7 +46,7 @@ void packet_setup(const struct packet *p, struct slice *format, struct slice *ar
 /* What came of it: @rc, and @e if that is < 0. After an error there is no next command. */
 void packet_take(struct packet *p, const struct command *cmd, int rc, struct err *e);
 
-/* What is given back, also after an error. */
+/* What is given back, also after an error: nothing, if nothing is new. */
 struct slice packet_answer(const struct packet *p);
 
 #endif

@@ -149,16 +149,23 @@ enum evtset_flag { /* the bits of perfmon2's PFM_SETFL_* */
 	SET_EXPL_NEXT = 1 << 2,
 };
 
+/* What CMD_EVTSET_NEW does if there is such a set. */
+enum evtset_there {
+	EVTSET_REFUSE, /* EEXIST */
+	EVTSET_RENEW,  /* make it anew */
+	EVTSET_KEEP,   /* its properties become these; its registers and times stay */
+};
+
 /* Properties of event set @id; CMD_EVTSET_WRITE and _NEW set those named in @change. */
 struct cmd_evtset {
 	uint16_t id;
 	enum { EVTSET_FLAGS = 1 << 0, EVTSET_TIMEOUT = 1 << 1, EVTSET_NEXT = 1 << 2 } change;
-	unsigned flags;      /* enum evtset_flag */
-	uint64_t timeout_ns; /* requested when written, effective when read; 0: none was set */
-	uint16_t next;       /* explicit next. Writing it sets or clears SET_EXPL_NEXT: */
-	bool has_next;       /* if written: there is one */
-	bool renew;          /* CMD_EVTSET_NEW: make it anew if there is one, */
-	bool fresh;          /* out: there was none */
+	unsigned flags;          /* enum evtset_flag */
+	uint64_t timeout_ns;     /* requested when written, effective when read; 0: none was set */
+	uint16_t next;           /* explicit next. Writing it sets or clears SET_EXPL_NEXT: */
+	bool has_next;           /* if written: there is one */
+	enum evtset_there there; /* CMD_EVTSET_NEW */
+	bool fresh;              /* out: there was none */
 
 	/* Out: CMD_EVTSET_READ. */
 	uint64_t runs;             /* times it was made the active set */

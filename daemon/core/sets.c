@@ -82,6 +82,14 @@ static void change(struct evtset *set, const struct cmd_evtset *c, const struct 
 	}
 }
 
+/* Making a set says all that it is to be: what is not said is not so. */
+static void clear_properties(struct evtset *set)
+{
+	set->flags = 0;
+	set->next_id = 0;
+	set->timeout_ns = 0;
+}
+
 /* A new one, at the place that @id has among the others; NULL: no memory. */
 static struct evtset *insert(struct context *ctx, unsigned id)
 {
@@ -111,14 +119,16 @@ static int make(
 
 	if (ctx->state != CTX_UNLOADED)
 		return settled(ctx, e);
-	if (set && !c->renew)
+	if (set && c->there == EVTSET_REFUSE)
 		return err_set(e, EEXIST, "there is an event set %u already", c->id);
 	if (!set && ctx->smpl.fmt && (ctx->smpl.fmt->fmt_flags & PFM_FMTFL_NOSET))
 		return err_set(e, EINVAL, "format %s knows no event sets", ctx->smpl.fmt->fmt_name);
 	if (check_change(c, e) < 0)
 		return -e->no;
 	c->fresh = !set;
-	if (set)
+	if (set && c->there == EVTSET_KEEP)
+		clear_properties(set);
+	else if (set)
 		evtset_renew(set, ctx->pmu);
 	else
 		set = insert(ctx, c->id);

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define PFM_ARCH_MAX_PMCS (256 + 64)
 #define PFM_ARCH_MAX_PMDS (256 + 64)

@@ -26,6 +26,13 @@ extern "C" {
 #define PFM_GET_FEATURES      0x0c
 #define PFM_DEBUG             0x0d /* refused (EINVAL): it was for who debugs a kernel */
 #define PFM_GET_PMC_RESET_VAL 0x0f
+#define PFM_WRITE_IBRS        0x20 /* refused (EINVAL), as the next: Itanium's debug registers */
+#define PFM_WRITE_DBRS        0x21
+
+#define PMU_MAX_PMCS 256
+#define PMU_MAX_PMDS 256
+#define PMU_FIRST_COUNTER                                                                          \
+	0 /* 4 on Itanium: registers are numbered as all versions have them here */
 
 #define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMC: the overflow of its PMD is notified */
 #define PFM_REGFL_RANDOM      0x2 /* PMC: reset values of its PMD are randomized */
@@ -58,6 +65,16 @@ typedef struct pfarg_reg {
 	unsigned long reg_ovfl_switch_cnt;
 	unsigned long reg_reserved2[2];
 } pfarg_reg_t;
+
+/* Itanium's debug registers */
+typedef struct {
+	unsigned int dbreg_num;
+	unsigned short dbreg_set;
+	unsigned short dbreg_reserved1;
+	unsigned long dbreg_value;
+	unsigned long dbreg_flags;
+	unsigned long dbreg_reserved2[1];
+} pfarg_dbreg_t;
 
 typedef struct pfarg_load {
 	pid_t load_pid; /* the caller's own, if the context is system-wide */
@@ -98,6 +115,7 @@ typedef struct {
 typedef struct {
 	int msg_type;
 	int msg_ctx_fd;
+	unsigned long msg_tstamp;
 } pfm_gen_msg_t;
 
 typedef union {
@@ -108,9 +126,14 @@ typedef union {
 
 int perfmonctl(int fd, int cmd, void *arg, int narg);
 
-/* read(2), but that a context gives one pfm_msg_t */
+/*
+ * read(2), but that a context gives one pfm_msg_t. Who has members called read, or functions of
+ * C++, defines PERFMON_NO_READ before, and calls this one for contexts.
+ */
 ssize_t pfm_v20_read(int fd, void *buf, size_t size);
+#ifndef PERFMON_NO_READ
 #define read pfm_v20_read
+#endif
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,6 @@
 #ifndef PERFMON_CTL_H
 #define PERFMON_CTL_H
 
-#include <sys/types.h>
 #include <unistd.h>
 
 #define PFM_FL_OVFL_NO_MSG 0x80 /* no messages of overflow */

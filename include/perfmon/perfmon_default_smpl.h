@@ -73,4 +73,10 @@ typedef struct pfm_default_smpl_entry {
 #endif
 } pfm_default_smpl_entry_t;
 
+/* A buffer of that size is never too small, whatever the PMU has. */
+#define PFM_DEFAULT_MAX_PMDS PFM_MAX_PMDS
+#define PFM_DEFAULT_MAX_ENTRY_SIZE                                                                 \
+	(sizeof(pfm_default_smpl_entry_t) + sizeof(uint64_t) * PFM_DEFAULT_MAX_PMDS)
+#define PFM_DEFAULT_SMPL_MIN_BUF_SIZE (sizeof(pfm_default_smpl_hdr_t) + PFM_DEFAULT_MAX_ENTRY_SIZE)
+
 #endif

@@ -10,6 +10,10 @@
 extern "C" {
 #endif
 
+/* What libpfm has its calls return, and bits of an element of a bit vector */
+typedef int os_err_t;
+#define PFM_BPL (sizeof(uint64_t) << 3)
+
 #define PFM_FL_OVFL_NO_MSG 0x80 /* no messages of overflow */
 
 #define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMD: its overflow is notified */

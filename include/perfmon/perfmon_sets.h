@@ -38,7 +38,7 @@ typedef struct pfarg_ovfl_msg {
 	uint64_t msg_ovfl_pmds[PFM_PMD_BV];
 } pfarg_ovfl_msg_t;
 
-typedef union {
+typedef union pfarg_msg {
 	uint32_t type;
 	pfarg_ovfl_msg_t pfm_ovfl_msg;
 } pfarg_msg_t;

@@ -20,7 +20,7 @@
 #include <perfmon/perfmon_common.h>
 #include <perfmon/perfmon_ctl.h>
 
-#include <time.h>
+#include <sched.h> /* struct timespec, in C of 1989, too */
 
 #ifdef __cplusplus
 extern "C" {
@@ -151,87 +151,92 @@ typedef union {
 
 int perfmonctl(int fd, int cmd, void *arg, int narg) __asm__("pfm_v06_perfmonctl");
 
-/* read(2), but that a context gives one pfm_msg_t */
+/*
+ * read(2), but that a context gives one pfm_msg_t. Who has members called read, or functions of
+ * C++, defines PERFMON_NO_READ before, and calls this one for contexts.
+ */
 ssize_t pfm_v06_read(int fd, void *buf, size_t size);
+#ifndef PERFMON_NO_READ
 #define read pfm_v06_read
+#endif
 
 /* ---- section 6.1 ---- */
-static inline int pfm_create_context(pfarg_ctx_t *ctx, int n)
+static __inline__ int pfm_create_context(pfarg_ctx_t *ctx, int n)
 {
 	return perfmonctl(0, PFM_CREATE_CONTEXT, ctx, n);
 }
 
-static inline int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int n)
+static __inline__ int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int n)
 {
 	return perfmonctl(fd, PFM_WRITE_PMCS, pmcs, n);
 }
 
-static inline int pfm_getinfo_pmcs(pfarg_pmcinfo_t *pmcs, int n)
+static __inline__ int pfm_getinfo_pmcs(pfarg_pmcinfo_t *pmcs, int n)
 {
 	return perfmonctl(0, PFM_GETINFO_PMCS, pmcs, n);
 }
 
-static inline int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int n)
+static __inline__ int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int n)
 {
 	return perfmonctl(fd, PFM_WRITE_PMDS, pmds, n);
 }
 
-static inline int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int n)
+static __inline__ int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int n)
 {
 	return perfmonctl(fd, PFM_READ_PMDS, pmds, n);
 }
 
-static inline int pfm_getinfo_pmds(pfarg_pmdinfo_t *pmds, int n)
+static __inline__ int pfm_getinfo_pmds(pfarg_pmdinfo_t *pmds, int n)
 {
 	return perfmonctl(0, PFM_GETINFO_PMDS, pmds, n);
 }
 
-static inline int pfm_start(int fd, pfarg_start_t *start)
+static __inline__ int pfm_start(int fd, pfarg_start_t *start)
 {
 	return perfmonctl(fd, PFM_START, start, start ? 1 : 0);
 }
 
-static inline int pfm_stop(int fd)
+static __inline__ int pfm_stop(int fd)
 {
 	return perfmonctl(fd, PFM_STOP, NULL, 0);
 }
 
-static inline int pfm_load_context(int fd, pfarg_load_t *load)
+static __inline__ int pfm_load_context(int fd, pfarg_load_t *load)
 {
 	return perfmonctl(fd, PFM_LOAD_CONTEXT, load, 1);
 }
 
-static inline int pfm_unload_context(int fd)
+static __inline__ int pfm_unload_context(int fd)
 {
 	return perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0);
 }
 
-static inline int pfm_restart(int fd)
+static __inline__ int pfm_restart(int fd)
 {
 	return perfmonctl(fd, PFM_RESTART, NULL, 0);
 }
 
-static inline int pfm_create_evtsets(int fd, pfarg_setdesc_t *setdesc, int n)
+static __inline__ int pfm_create_evtsets(int fd, pfarg_setdesc_t *setdesc, int n)
 {
 	return perfmonctl(fd, PFM_CREATE_EVTSETS, setdesc, n);
 }
 
-static inline int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setdesc, int n)
+static __inline__ int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setdesc, int n)
 {
 	return perfmonctl(fd, PFM_DELETE_EVTSETS, setdesc, n);
 }
 
-static inline int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *setinfo, int n)
+static __inline__ int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *setinfo, int n)
 {
 	return perfmonctl(fd, PFM_GETINFO_EVTSETS, setinfo, n);
 }
 
-static inline int pfm_get_config(pfarg_config_t *config)
+static __inline__ int pfm_get_config(pfarg_config_t *config)
 {
 	return perfmonctl(0, PFM_GET_CONFIG, config, 1);
 }
 
-static inline int pfm_set_config(pfarg_config_t *config)
+static __inline__ int pfm_set_config(pfarg_config_t *config)
 {
 	return perfmonctl(0, PFM_SET_CONFIG, config, 1);
 }

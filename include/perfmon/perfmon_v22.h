@@ -19,7 +19,6 @@
 
 #include <perfmon/perfmon_regs.h>
 
-#include <sys/types.h>
 #include <unistd.h>
 
 #ifdef __cplusplus
@@ -94,9 +93,14 @@ int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count) __asm__("pfm_v2
 int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count) __asm__(
 	"pfm_v22_getinfo_evtsets");
 
-/* read(2), but that a context gives one pfm_msg_t */
+/*
+ * read(2), but that a context gives one pfm_msg_t. Who has members called read, or functions of
+ * C++, defines PERFMON_NO_READ before, and calls this one for contexts.
+ */
 ssize_t pfm_v22_read(int fd, void *buf, size_t size);
+#ifndef PERFMON_NO_READ
 #define read pfm_v22_read
+#endif
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,8 @@
  * PFM_IOC_VECTOR(PFM_IOC_READ_PMDS, n). N is what fits into config/arg_size_max and into
  * PFM_IOC_SIZE_MAX bytes (E2BIG). Elements are done in order and the first error ends it; those
  * before it stay done, and the one that it is about says why in its flags, PFM_IOC_RETFL_*. The
- * vector is given back after an error, too. An empty one does nothing.
+ * vector is given back after an error, too. What is only written (WRITE_*, DELETE_EVTSETS) is given
+ * back only if flags have changed by that: it may be constants. An empty one does nothing.
  *
  * Errors: ENOTTY, no such command; EBADF, the open's access mode does not allow it (what changes
  * the context wants it open for writing); EINVAL, the size is none of that command, a reserved
@@ -106,6 +107,12 @@ struct pfm_ioc_start {
 #define PFM_IOC_SETFL_OVFL_SWITCH 0x1
 #define PFM_IOC_SETFL_TIME_SWITCH 0x2
 #define PFM_IOC_SETFL_EXPL_NEXT   0x4 /* id_next says which set comes next */
+/*
+ * Versions of the interface differ in what becomes of a set that there is already: without this
+ * flag it is made anew. With it, its properties (all in this structure) become these; its
+ * registers, runs and times stay as they are.
+ */
+#define PFM_IOC_SETFL_KEEP 0x100
 
 struct pfm_ioc_setdesc {
 	uint16_t id;

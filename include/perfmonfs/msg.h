@@ -8,9 +8,13 @@
 
 #include <stdint.h>
 
+#ifndef PFM_MSG_OVFL /* perfmon/perfmon.h has these two as macros */
 enum {
 	PFM_MSG_OVFL = 1, /* counters overflowed whose notification was asked for */
 	PFM_MSG_END = 2,  /* the monitored thread has ended (3.3.6) */
+};
+#endif
+enum {
 	/* Of perfmonfs alone; who does not know a type ignores the record. */
 	PFM_MSG_LOST = 0x100,     /* the queue was full: @count messages were lost at this place */
 	PFM_MSG_THROTTLE = 0x101, /* more than config/overflow_rate_max overflows in a second:

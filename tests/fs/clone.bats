@@ -159,9 +159,11 @@ tids() {
 	clone rw make 1:2:1500,2:2:1000000,9:5::1 sh "ls $MNT/ctx/1/set; cat $MNT/ctx/1/set/9/next" \
 		pmcs 0.1=$USER make 1 sh "cat $MNT/ctx/1/set/1/pmc/0 $MNT/ctx/1/set/1/flags" \
 		make 3,4:3,5 make 3:2 make 3:8 delete 2,7,9 delete 0 sh "ls $MNT/ctx/1/set" \
-		info 0,1,4 info 0,4,8 setup $SYSTEM_WIDE - 0 load 1 1 start info 1
+		pmcs 0.1=$USER make 1:0x102:1500 sh "cat $MNT/ctx/1/set/1/pmc/0 $MNT/ctx/1/set/1/flags" make 1:0x100 \
+		sh "cat $MNT/ctx/1/set/1/pmc/0 $MNT/ctx/1/set/1/flags" info 0,1,4 info 0,4,8 setup $SYSTEM_WIDE - 0 load 1 1 start info 1
 	lines "1000000 1000000 0" 0 1 2 9 1 ok 0 0x0000000000000000 none "EINVAL 1:40000000" \
 		"EINVAL 0:40000000" "EINVAL 0:40000000" "EINVAL 1:20000000" "EINVAL 0:40000000" 0 1 3 9 \
+		ok 1000000 0x00000000004100c0 time_switch 0 0x00000000004100c0 none \
 		"EINVAL 2:20000000" "EINVAL 1:20000000" "0 1" ok ok "run 1 pmds 7000f"
 	# As many as a call takes.
 	echo 65536 >"$MNT/config/arg_size_max"

@@ -88,6 +88,8 @@ static void vectors(void)
 	FAILS(pfm_read_pmds(fd, pmds, 8), EINVAL);
 	FAILS(pfm_read_pmds(fd, NOWHERE, sizeof(pmds)), EFAULT);
 	FAILS(pfm_read_pmds(fd, pmds, sizeof(pmds[0]) << 20), E2BIG);
+	static pfarg_pmc_t many[86];
+	FAILS(pfm_write_pmcs(fd, many, sizeof(many)), E2BIG); /* over config/arg_size_max */
 	OK(pfm_read_pmds(fd, pmds, 0));
 	pmcs[1].reg_num = 300;
 	FAILS(pfm_write_pmcs(fd, pmcs, sizeof(pmcs)), EINVAL);
@@ -162,6 +164,38 @@ static void sets(void)
 	close(fd);
 }
 
+/* A set that is made again keeps its registers. */
+static void made_again(void)
+{
+	int fd = FD(pfm_create_context(PFM_FL_SYSTEM_WIDE));
+	struct pfarg_setdesc desc;
+	pfarg_pmc_t pmc;
+	pfarg_pmd_t pmd;
+
+	CLEAR(desc);
+	CLEAR(pmc);
+	CLEAR(pmd);
+	desc.set_id = pmc.reg_set = pmd.reg_set = 3;
+	OK(pfm_create_evtsets(fd, &desc, sizeof(desc)));
+	pmc.reg_value = INSTRUCTIONS;
+	pmd.reg_value = 7;
+	OK(pfm_write_pmcs(fd, &pmc, sizeof(pmc)));
+	OK(pfm_write_pmds(fd, &pmd, sizeof(pmd)));
+	desc.set_flags = PFM_SETFL_OVFL_SWITCH;
+	OK(pfm_create_evtsets(fd, &desc, sizeof(desc)));
+	pmd.reg_value = 0;
+	OK(pfm_read_pmds(fd, &pmd, sizeof(pmd)));
+	IS(pmd.reg_value, 7);
+	IS(number_in("ctx/%lu/set/3/pmc/0", the_context()), INSTRUCTIONS);
+	/* Flags of the command's, which the revision does not have. */
+	desc.set_flags = 0x4;
+	FAILS(pfm_create_evtsets(fd, &desc, sizeof(desc)), EINVAL);
+	desc.set_flags = 0x100;
+	FAILS(pfm_create_evtsets(fd, &desc, sizeof(desc)), EINVAL);
+	IS(desc.set_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 3)
@@ -170,6 +204,7 @@ int main(int argc, char **argv)
 	vectors();
 	notification();
 	sets();
+	made_again();
 	creating();
 	return 0;
 }

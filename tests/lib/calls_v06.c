@@ -139,7 +139,7 @@ static void registers(void)
 static void long_vector(void)
 {
 	int fd = make();
-	pfarg_pmd_t pmds[60];
+	pfarg_pmd_t pmds[65];
 
 	memset(pmds, 0, sizeof(pmds));
 	for (uint16_t i = 0; i < 60; i++) {
@@ -147,6 +147,8 @@ static void long_vector(void)
 		pmds[i].reg_value = i;
 	}
 	OK(perfmonctl(fd, PFM_WRITE_PMDS, pmds, 60));
+	/* Over config/arg_size_max, which is 4096, in all. */
+	FAILS(perfmonctl(fd, PFM_WRITE_PMDS, pmds, 65), EFAULT);
 	OK(perfmonctl(fd, PFM_READ_PMDS, pmds, 60));
 	for (int i = 0; i < 60; i++)
 		IS(pmds[i].reg_value, 58 + i % 2);
@@ -254,6 +256,8 @@ static void other_reads(void)
 	IS(read(ends[0], &c, 1), 1);
 	IS(c, 'x');
 	FAILS(read(-1, &c, 1), EBADF);
+	/* Of the mount, but no context. */
+	IS(read(open_file("version"), &c, 1), 1);
 }
 
 static void sets(void)
@@ -313,6 +317,38 @@ static void sets(void)
 	IS(desc[1].set_flags, PFM_SET_RETFL_NOSET);
 	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc, 0), EINVAL);
+	close(fd);
+}
+
+/* A set that is made again keeps its registers and its times (3.1.10, 3.1.12). */
+static void made_again(void)
+{
+	int fd = make();
+	pfarg_setdesc_t desc;
+	pfarg_setinfo_t info;
+	pfarg_pmd_t pmd;
+
+	CLEAR(desc);
+	CLEAR(info);
+	CLEAR(pmd);
+	run_on(0);
+	write_pmc(fd, 0);
+	pmd.reg_value = 7;
+	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
+	load_here(fd);
+	OK(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0));
+	desc.set_flags = PFM_SETFL_TIME_SWITCH;
+	desc.set_timeout.tv_nsec = 2000000;
+	OK(perfmonctl(fd, PFM_CREATE_EVTSETS, &desc, 1));
+	pmd.reg_value = 0;
+	OK(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1));
+	IS(pmd.reg_value, 7);
+	IS(number_in("ctx/%lu/pmc/0", the_context()), INSTRUCTIONS);
+	OK(perfmonctl(fd, PFM_GETINFO_EVTSETS, &info, 1));
+	IS(info.set_flags, PFM_SETFL_TIME_SWITCH);
+	IS(info.set_runs, 1);
+	desc.set_flags = 0x100; /* the command's, not the specification's */
+	FAILS(perfmonctl(fd, PFM_CREATE_EVTSETS, &desc, 1), EINVAL);
 	close(fd);
 }
 
@@ -448,6 +484,7 @@ int main(int argc, char **argv)
 	notification();
 	other_reads();
 	sets();
+	made_again();
 	information();
 	configuration();
 	alternative();

@@ -3,8 +3,7 @@
 #include <perfmon/perfmon.h>
 #include <perfmon/perfmon_dfl_smpl.h>
 
-#include <fcntl.h>
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -69,18 +68,10 @@ static void creating(void)
 	FAILS(pfm_create_context(&ctx, default_format, &arg, sizeof(arg)), ENOMEM);
 }
 
-/* Of the mount, but no context. */
-static int another_file(const char *name)
-{
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/%s", getenv("PERFMONFS"), name);
-	return FD(open(path, O_RDONLY));
-}
-
 static void bad_descriptors(void)
 {
-	const int bad[] = {-1, 0, 999, another_file("version"), another_file("")};
+	/* The last two are of the mount, but no contexts. */
+	const int bad[] = {-1, 0, 999, open_file("version"), open_file("")};
 	pfarg_pmc_t pmc;
 	pfarg_pmd_t pmd;
 	pfarg_load_t load;
@@ -120,6 +111,12 @@ static void vectors(void)
 	static pfarg_pmd_t many[24];
 	FAILS(pfm_write_pmds(fd, many, 24), E2BIG);
 
+	/* More than could be anywhere. */
+	FAILS(pfm_write_pmcs(fd, pmcs, INT_MAX), EINVAL);
+	FAILS(pfm_write_pmds(fd, pmds, INT_MAX), EINVAL);
+	FAILS(pfm_read_pmds(fd, pmds, INT_MAX), EINVAL);
+	FAILS(pfm_delete_evtsets(fd, NULL, INT_MAX), EINVAL);
+
 	/* Those before the bad one are done, and it says why. */
 	pmcs[0].reg_value = INSTRUCTIONS;
 	pmcs[1].reg_num = 300;
@@ -137,6 +134,56 @@ static void vectors(void)
 	pmds[0].reg_flags = 0x10;
 	FAILS(pfm_write_pmds(fd, pmds, 1), EINVAL);
 	IS(pmds[0].reg_flags & PFM_REG_RETFL_EINVAL, PFM_REG_RETFL_EINVAL);
+	close(fd);
+}
+
+/* What is only written may be in memory that cannot be written. */
+static void constants(void)
+{
+	struct {
+		pfarg_pmc_t pmc;
+		pfarg_pmd_t pmd;
+		pfarg_setdesc_t desc;
+	} *c = mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+
+	IS(c != MAP_FAILED, 1);
+	c->pmc.reg_value = INSTRUCTIONS;
+	c->pmd.reg_value = 7;
+	c->desc.set_id = 3;
+	OK(mprotect(c, sizeof(*c), PROT_READ));
+	OK(pfm_write_pmcs(fd, &c->pmc, 1));
+	OK(pfm_write_pmds(fd, &c->pmd, 1));
+	OK(pfm_create_evtsets(fd, &c->desc, 1));
+	IS(number_in("ctx/%lu/pmd/0", the_context()), 7);
+	OK(pfm_delete_evtsets(fd, &c->desc, 1));
+	FAILS(pfm_read_pmds(fd, &c->pmd, 1), EFAULT);
+	OK(munmap(c, sizeof(*c)));
+	close(fd);
+}
+
+/* Flags of the commands, and of other versions. */
+static void other_flags(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_setdesc_t desc;
+	pfarg_pmd_t pmds[10];
+
+	memset(pmds, 0, sizeof(pmds));
+	CLEAR(desc);
+	for (size_t i = 0; i < 10; i++)
+		pmds[i].reg_value = 20 + i;
+	pmds[9].reg_flags = 0x100;
+	FAILS(pfm_write_pmds(fd, pmds, 10), EINVAL);
+	IS(pmds[8].reg_flags, 0);
+	IS(pmds[9].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
+	IS(number_in("ctx/%lu/pmd/0", the_context()), 28);
+	desc.set_flags = 0x4;
+	desc.set_reserved1 = 1;
+	FAILS(pfm_create_evtsets(fd, &desc, 1), EINVAL);
+	IS(desc.set_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
+	desc.set_flags = 0x100;
+	FAILS(pfm_create_evtsets(fd, &desc, 1), EINVAL);
 	close(fd);
 }
 
@@ -356,6 +403,8 @@ int main(int argc, char **argv)
 	creating();
 	bad_descriptors();
 	vectors();
+	constants();
+	other_flags();
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
 	states();
 	elsewhere();

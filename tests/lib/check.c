@@ -61,6 +61,11 @@ void advance(uint64_t ns)
 	close(fd);
 }
 
+int open_file(const char *path)
+{
+	return open_below(path, O_RDONLY);
+}
+
 static void read_below(const char *path, char *text, size_t size)
 {
 	int fd = open_below(path, O_RDONLY);

@@ -33,6 +33,8 @@ void advance(uint64_t ns);
 uint64_t number_in(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether a file below the mount begins with that. */
 bool file_says(const char *path, const char *beginning);
+/* Opens a file below the mount. */
+int open_file(const char *path);
 /* Has the caller run on that CPU alone. */
 void run_on(int cpu);
 /* The only context there is; its number. */

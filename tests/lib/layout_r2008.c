@@ -21,3 +21,4 @@ AT(pfarg_pmd_t, reg_reserved2, 144);
 SIZE(pfarg_setdesc_t, 64);
 SIZE(pfarg_setinfo_t, 200);
 SIZE(pfarg_msg_t, 64);
+SIZE(union pfarg_msg, 64);

@@ -28,6 +28,22 @@ AT(pfarg_pmd_t, reg_ovflsw_thres, 40);
 AT(pfarg_pmd_t, reg_random_mask, 48);
 AT(pfarg_pmd_t, reg_random_seed, 56);
 
+SIZE(pfarg_load_t, 8);
+AT(pfarg_load_t, load_pid, 0);
+AT(pfarg_load_t, load_set, 4);
+SIZE(pfarg_start_t, 2);
+
+SIZE(pfarg_config_t, 120);
+AT(pfarg_config_t, cf_version, 0);
+AT(pfarg_config_t, cf_flags, 4);
+AT(pfarg_config_t, cf_impl_pmcs, 8);
+AT(pfarg_config_t, cf_impl_pmds, 48);
+AT(pfarg_config_t, cf_sys_gid, 88);
+AT(pfarg_config_t, cf_thread_gid, 92);
+AT(pfarg_config_t, cf_arg_size_max, 96);
+AT(pfarg_config_t, cf_smpl_buf_size_max, 104);
+AT(pfarg_config_t, cf_counter_width, 112);
+
 SIZE(pfarg_setdesc_t, 24);
 SIZE(pfarg_setinfo_t, 88);
 SIZE(pfarg_pmcinfo_t, 32);

@@ -41,6 +41,12 @@ AT(pfarg_start_t, start_set, 0);
 
 SIZE(pfm_msg_t, 56);
 SIZE(pfm_end_msg_t, 16);
+SIZE(pfm_gen_msg_t, 16);
+AT(pfm_gen_msg_t, msg_tstamp, 8);
+SIZE(pfarg_dbreg_t, 32);
+AT(pfarg_dbreg_t, dbreg_value, 8);
+_Static_assert(PFM_WRITE_IBRS == 0x20 && PFM_WRITE_DBRS == 0x21, "");
+_Static_assert(PMU_MAX_PMCS == 256 && PMU_MAX_PMDS == 256 && PMU_FIRST_COUNTER == 0, "");
 AT(pfm_ovfl_msg_t, msg_type, 0);
 AT(pfm_ovfl_msg_t, msg_ctx_fd, 4);
 AT(pfm_ovfl_msg_t, msg_ovfl_pmds, 8);

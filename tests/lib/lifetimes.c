@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * How long a context lives: as its open file does, over dup, fork and exec, and while a call is
- * under way. "lifetimes inherited FD" is the program that inherits one.
+ * under way. "lifetimes inherited FD" is the program that inherits one, "lifetimes narrow" one that
+ * has no descriptors left.
  */
 #include <perfmon/perfmon.h>
 
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -217,22 +219,72 @@ static void closed_meanwhile(void)
 	gone();
 }
 
-/* What is known of a context is not lost among many that there have been. */
+/* What is known of a context is not lost among many that there are and have been, old or new. */
 static void many(void)
 {
 	pfarg_load_t load;
-	int fd = -1;
+	int first = make(), fd = -1;
 
 	CLEAR(load);
+	run_on(0);
+	OK(pfm_load_context(first, &load));
 	for (int i = 0; i < MANY; i++) {
 		close(fd);
 		fd = make();
 	}
-	run_on(0);
-	OK(pfm_load_context(fd, &load));
+	FAILS(pfm_load_context(fd, &load), EBUSY);
 	run_on(1);
+	load.load_pid = 1;
+	OK(pfm_load_context(fd, &load));
+	FAILS(pfm_stop(first), EBUSY);
+	run_on(0);
 	FAILS(pfm_stop(fd), EBUSY);
+	close(first);
 	close(fd);
+	gone();
+}
+
+static void descriptors_below(int n)
+{
+	struct rlimit limit;
+
+	OK(getrlimit(RLIMIT_NOFILE, &limit));
+	limit.rlim_cur = n < 0 ? limit.rlim_max : (rlim_t)n;
+	OK(setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+/* For the clone itself, and for the table of mounts, while it is not known yet. */
+static int narrow(void)
+{
+	int next = FD(dup(0));
+	char *mnt = strdup(getenv("PERFMONFS"));
+	pfarg_ctx_t ctx;
+
+	close(next);
+	CLEAR(ctx);
+	descriptors_below(next);
+	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EMFILE);
+	descriptors_below(next + 1);
+	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EMFILE);
+	OK(unsetenv("PERFMONFS"));
+	descriptors_below(next);
+	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EMFILE);
+	descriptors_below(-1);
+	OK(setenv("PERFMONFS", mnt, 1));
+	free(mnt);
+	close(make());
+	return 0;
+}
+
+static void without_descriptors(const char *self)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		execl(self, self, "narrow", (char *)NULL);
+		_exit(127);
+	}
+	ends_well(child);
 	gone();
 }
 
@@ -242,11 +294,14 @@ int main(int argc, char **argv)
 		return inherited(atoi(argv[2]));
 	if (argc == 3 && strcmp(argv[1], "closed") == 0)
 		return closed(atoi(argv[2]));
+	if (argc == 2 && strcmp(argv[1], "narrow") == 0)
+		return narrow();
 	copies();
 	same_rules();
 	children();
 	exec_keeps_it(argv[0]);
 	closed_meanwhile();
+	without_descriptors(argv[0]);
 	many();
 	return 0;
 }

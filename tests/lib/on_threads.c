@@ -40,7 +40,7 @@ static void refusals(void)
 		     none = {.load_pid = 4194303}, kernel = {.load_pid = 2};
 	int fd = make(0), second = make(0), blocking = make(PFM_FL_NOTIFY_BLOCK);
 
-	FAILS(pfm_load_context(fd, &nobody), EINVAL);
+	FAILS(pfm_load_context(fd, &nobody), ESRCH);
 	FAILS(pfm_load_context(fd, &none), ESRCH);
 	FAILS(pfm_load_context(fd, &kernel), EINVAL);
 	FAILS(pfm_load_context(blocking, &me), EINVAL);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * Calls from a signal handler, in the midst of other calls; and two threads in one context. Both
- * write values and read them back: each finds what was written, whole.
+ * write values and read them back: each finds what was written, whole. Then from a handler on a
+ * stack of its own, as small as libperfmonfs(7) says that it may be.
  */
 #include <perfmon/perfmon.h>
 
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -74,6 +76,42 @@ static void in_threads(void)
 	OK(pthread_join(thread, NULL));
 }
 
+/* Where most of it is wanted: the library looks for the mount, and for the context's state. */
+static void handler_from_elsewhere(int sig)
+{
+	pfarg_pmd_t pmd;
+
+	(void)sig;
+	CLEAR(pmd);
+	FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY);
+	FAILS(pfm_stop(fd), EBUSY);
+	handled = 1;
+}
+
+/* What is under the stack cannot be written. */
+static void on_small_stack(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t size = (size_t)sysconf(_SC_MINSIGSTKSZ) + 16384;
+	char *room =
+		mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sigaction act = {.sa_handler = handler_from_elsewhere, .sa_flags = SA_ONSTACK};
+	stack_t stack = {.ss_sp = room + page, .ss_size = size};
+	pfarg_load_t load;
+
+	IS(room != MAP_FAILED, 1);
+	OK(mprotect(room, page, PROT_NONE));
+	OK(sigaltstack(&stack, NULL));
+	OK(sigaction(SIGUSR1, &act, NULL));
+	CLEAR(load);
+	run_on(0);
+	OK(pfm_load_context(fd, &load));
+	run_on(1);
+	handled = 0;
+	OK(raise(SIGUSR1));
+	IS(handled, 1);
+}
+
 int main(void)
 {
 	pfarg_ctx_t ctx;
@@ -82,6 +120,10 @@ int main(void)
 	fd = FD(pfm_create_context(&ctx, NULL, NULL, 0));
 	in_handlers();
 	in_threads();
+	close(fd);
+	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
+	fd = FD(pfm_create_context(&ctx, NULL, NULL, 0));
+	on_small_stack();
 	close(fd);
 	return 0;
 }

@@ -213,7 +213,7 @@ static void test_write_pmcs(void **state)
 		assert_int_equal(cmd.regs[i].conf.flags, i ? PMD_NO64 : 0);
 	}
 	done(p, &cmd);
-	free(p);
+	back(p, NULL, 0); /* nothing is new */
 }
 
 static void test_write_pmcs_v06(void **state)
@@ -355,7 +355,8 @@ static void test_no_elements(void **state)
 static void test_sets(void **state)
 {
 	struct pfm_ioc_setdesc in[] = {{.id = 1, .flags = 2, .timeout = 5},
-		{.id = 2, .id_next = 1, .flags = 4}, {.id = 3, .flags = 8}, {.id = 4}};
+		{.id = 2, .id_next = 1, .flags = 4 | PFM_IOC_SETFL_KEEP}, {.id = 3, .flags = 8},
+		{.id = 4}};
 	struct pfm_ioc_setdesc out[4];
 	struct packet *p = packet(PFM_IOC_CREATE_EVTSETS, in, 4);
 	struct command cmd = next(p), none = {0};
@@ -363,7 +364,7 @@ static void test_sets(void **state)
 
 	(void)state;
 	assert_int_equal(cmd.verb, CMD_EVTSET_NEW);
-	assert_true(cmd.evtset.renew);
+	assert_int_equal(cmd.evtset.there, EVTSET_RENEW);
 	assert_int_equal(cmd.evtset.id, 1);
 	assert_int_equal(cmd.evtset.change, EVTSET_FLAGS | EVTSET_NEXT | EVTSET_TIMEOUT);
 	assert_int_equal(cmd.evtset.flags, SET_TIME_SWITCH);
@@ -372,6 +373,8 @@ static void test_sets(void **state)
 	done(p, &cmd);
 	cmd = next(p);
 	assert_int_equal(cmd.evtset.change, EVTSET_FLAGS | EVTSET_NEXT);
+	assert_int_equal(cmd.evtset.there, EVTSET_KEEP);
+	assert_int_equal(cmd.evtset.flags, SET_EXPL_NEXT);
 	assert_true(cmd.evtset.has_next && cmd.evtset.next == 1);
 	done(p, &cmd);
 	assert_int_equal(packet_next(p, &none, &e), -EINVAL); /* excl_idle */

@@ -165,7 +165,7 @@ static struct command making(unsigned id, struct cmd_evtset as)
 	struct command cmd = {.verb = CMD_EVTSET_NEW, .evtset = as};
 
 	cmd.evtset.id = (uint16_t)id;
-	cmd.evtset.renew = true;
+	cmd.evtset.there = EVTSET_RENEW;
 	return cmd;
 }
 
@@ -211,6 +211,38 @@ static void made_anew(struct world *w)
 	WANT(w, -ENOENT, set_info_fails(w, 4));
 }
 EACH_MODEL(made_anew)
+
+/* Made again with KEEP: its properties are the new ones alone, the rest is as it was. */
+static void made_again(struct world *w)
+{
+	struct command make =
+		making(3, (struct cmd_evtset){
+				  .change = EVTSET_FLAGS | EVTSET_TIMEOUT | EVTSET_NEXT,
+				  .flags = SET_TIME_SWITCH | SET_EXPL_NEXT,
+				  .timeout_ns = MS,
+				  .has_next = true,
+				  .next = 3,
+			  });
+
+	make.evtset.there = EVTSET_KEEP;
+	WANT(w, 0, world_command(w, &make));
+	WANT_EQ(w, make.evtset.fresh, true);
+	WANT(w, 0, world_write_in(w, 3, true, 0, 12));
+	WANT(w, 0, world_write_in(w, 3, false, 0, world_idle_selector(w, 0)));
+	WANT(w, 0, world_set(w, CMD_LOAD, 3));
+	make = making(3, (struct cmd_evtset){.change = EVTSET_FLAGS | EVTSET_NEXT});
+	make.evtset.there = EVTSET_KEEP;
+	WANT(w, -EBUSY, world_command(w, &make));
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	WANT(w, 0, world_command(w, &make));
+	WANT_EQ(w, make.evtset.fresh, false);
+	WANT_EQ(w, make.evtset.timeout_ns, 0);
+	WANT_EQ(w, world_set_info(w, 3).flags, 0);
+	WANT_EQ(w, world_set_info(w, 3).timeout_ns, 0);
+	WANT_EQ(w, world_set_info(w, 3).runs, 1);
+	WANT_IN(w, 3, 0, 12);
+}
+EACH_MODEL(made_again)
 
 /* What is wrong with the element of a vector. */
 static void faults(struct world *w)
@@ -1170,6 +1202,7 @@ int main(void)
 		cmocka_unit_test(test_flags_and_next),
 		cmocka_unit_test(test_properties_at_once),
 		cmocka_unit_test(test_made_anew),
+		cmocka_unit_test(test_made_again),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_figure_3_35),
 		cmocka_unit_test(test_no_timeout),
