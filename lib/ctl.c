@@ -43,6 +43,8 @@ int ctl_create(uint32_t flags, const unsigned char uuid[16], const void *arg, ui
 	format_of(uuid, &f);
 	c.format = f.name;
 	c.arg_size = f.arg_size;
+	if (f.arg_size > sizeof(ours))
+		return fail(E2BIG);
 	if (f.arg_size && smpl_arg_in(&f, arg, ours) < 0)
 		return -1;
 	fd = create_context(&c);

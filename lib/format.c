@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "lib/lib_i.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "lib/lines.h"
 #include "perfmonfs/smpl_correlate.h"
 #include "perfmonfs/smpl_hist.h"
 #include "perfmonfs/smpl_nway.h"
@@ -36,6 +38,36 @@ static void uuid_text(const unsigned char uuid[16], char *to)
 	*to = 0;
 }
 
+/* Of a format that is not ours. Where nothing can be found, the daemon will say what is wrong. */
+static size_t ask_for_size(const char *uuid)
+{
+	static const char dir[] = "sys/formats/", file[] = "/arg_size";
+	char path[sizeof(dir) + PFM_IOC_FORMAT_MAX + sizeof(file)] = "";
+	char *line, *id, *name, *size;
+	size_t found = 0;
+	struct lines l;
+
+	if (lines_open_mount(&l, "formats") < 0)
+		return 0;
+	while (!*path && (line = lines_next(&l))) {
+		id = lines_word(&line);
+		name = lines_word(&line);
+		if (!name || strcmp(id, uuid) != 0 || strlen(name) >= PFM_IOC_FORMAT_MAX)
+			continue;
+		strcpy(path, dir);
+		strcat(path, name);
+		strcat(path, file);
+	}
+	lines_close(&l);
+	if (!*path || lines_open_mount(&l, path) < 0)
+		return 0;
+	size = lines_next(&l);
+	if (size)
+		found = strtoul(size, NULL, 10);
+	lines_close(&l);
+	return found;
+}
+
 void format_of(const unsigned char uuid[16], struct format *f)
 {
 	static const unsigned char none[16];
@@ -51,5 +83,7 @@ void format_of(const unsigned char uuid[16], struct format *f)
 		f->is_default = formats[i].is_default;
 		if (f->is_default)
 			strcpy(f->name, PFM_DFL_SMPL_NAME);
+		return;
 	}
+	f->arg_size = ask_for_size(f->name);
 }

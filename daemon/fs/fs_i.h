@@ -440,6 +440,7 @@ int sys_sys_group_show(struct call *call, struct text *out, struct err *e);
 int sys_task_group_show(struct call *call, struct text *out, struct err *e);
 int sys_sys_sessions_show(struct call *call, struct text *out, struct err *e);
 int sys_task_sessions_show(struct call *call, struct text *out, struct err *e);
+int sys_format_arg_size_show(struct call *call, struct text *out, struct err *e);
 int sys_format_version_show(struct call *call, struct text *out, struct err *e);
 int sys_model_show(struct call *call, struct text *out, struct err *e);
 int sys_reg_show(struct call *call, struct text *out, struct err *e);

@@ -63,6 +63,7 @@ const struct row rows[] = {
 	{FILE_ROW(DIR_SYS, "task_sessions_count", 0444), .show = sys_task_sessions_show},
 	{DIR_ROW(DIR_SYS, DIR_SYS_FORMATS, "formats", 0555)},
 	{DIR_ROW(DIR_SYS_FORMATS, DIR_SYS_FORMAT, NULL, 0555)},
+	{FILE_ROW(DIR_SYS_FORMAT, "arg_size", 0444), .show = sys_format_arg_size_show},
 	{FILE_ROW(DIR_SYS_FORMAT, "version", 0444), .show = sys_format_version_show},
 	{DIR_ROW(DIR_SYS, DIR_SYS_DESC, "pmu_desc", 0555)},
 	{FILE_ROW(DIR_SYS_DESC, "model", 0444), .show = sys_model_show},

@@ -94,6 +94,13 @@ int sys_task_sessions_show(struct call *call, struct text *out, struct err *e)
 	return 0;
 }
 
+int sys_format_arg_size_show(struct call *call, struct text *out, struct err *e)
+{
+	(void)e;
+	text_printf(out, "%zu\n", format_at(call->node.reg)->fmt_arg_size);
+	return 0;
+}
+
 int sys_format_version_show(struct call *call, struct text *out, struct err *e)
 {
 	uint32_t version = format_at(call->node.reg)->fmt_version;

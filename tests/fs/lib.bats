@@ -62,6 +62,19 @@ two_cpus() {
 	same_as_files calls_v20
 }
 
+@test "2.0: a format of the daemon's directory, with its argument" {
+	local formats
+
+	# Not below /tmp, which others can write to.
+	formats=$(mktemp -d /run/perfmonfs-test.XXXXXX)
+	chmod 755 "$formats"
+	install -m 644 "$BUILD/formats/count.so" "$formats"
+	serve --backend=sim --formats="$formats"
+	rm -r "$formats"
+	run -0 works user_format 3
+	is "count every=3"
+}
+
 @test "the specification: every command of table 3.1, every error" {
 	two_cpus
 	same_as_files calls_v06

@@ -102,6 +102,7 @@ says() {
 	is "$(cut -d ' ' -f 2 "$MNT/formats" | sort)"
 	for name in default nway hist correlate; do
 		says "formats/$name/version" 1.0
+		[ "$(cat "$MNT/sys/formats/$name/arg_size")" -gt 0 ]
 		new "$name"
 		put ok "$C/format" "$name"
 		# Where each header has it; see fs-layout.md.
