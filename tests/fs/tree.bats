@@ -48,7 +48,8 @@ sys_rows() {
 	done
 	printf '%s d 555\n' sys sys/formats sys/pmu_desc
 	while read -r _ name; do
-		printf '%s\n' "sys/formats/$name d 555" "sys/formats/$name/version f 444"
+		printf '%s\n' "sys/formats/$name d 555" "sys/formats/$name/arg_size f 444" \
+			"sys/formats/$name/version f 444"
 	done <"$MNT/formats"
 	for kind in pmc pmd; do
 		while read -r num rest; do
