@@ -3,7 +3,7 @@
 # contexts on them. Load it after common.
 
 PROGRAMS=()
-declare -gA INPUT
+declare -gA INPUT PIDS
 
 track_setup() {
 	local program
@@ -40,6 +40,7 @@ launch() {
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 "${WHO[@]}" "${@:2}" <"$pipe" >"$SAYS/$name" 2>&1 3>&- 4>&- 5>&- &
 	PID=$!
 	PROGRAMS+=("$PID")
+	PIDS[$name]=$PID
 	exec {fd}>"$pipe"
 	INPUT[$name]=$fd
 }
@@ -70,11 +71,15 @@ go() {
 
 # said NAME PATTERN: or will soon have
 said() {
-	until_ok 30 grep -qE "$2" "$SAYS/$1" || {
+	until_ok 30 said_or_gone "$1" "$2" && grep -qE "$2" "$SAYS/$1" || {
 		tail -5 "$SAYS/$1"
 		told
 		return 1
 	}
+}
+
+said_or_gone() {
+	grep -qE "$2" "$SAYS/$1" || gone "${PIDS[$1]}"
 }
 
 # A subject has done its work.
