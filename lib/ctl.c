@@ -19,13 +19,13 @@ struct ctl_load {
 	uint16_t padding;
 };
 
-static int smpl_arg_in(const struct format *f, const void *theirs, void *to)
+static int smpl_arg_in(const struct format *f, const void *theirs, void *to, size_t size)
 {
 	pfm_dfl_smpl_arg_t *ours = to;
 	struct ctl_smpl_arg arg;
 
 	if (!f->is_default)
-		return copy_in(to, theirs, f->arg_size);
+		return copy_in(to, theirs, size);
 	if (copy_in(&arg, theirs, sizeof(arg)) < 0)
 		return -1;
 	ours->buf_size = arg.buf_size;
@@ -42,10 +42,10 @@ int ctl_create(uint32_t flags, const unsigned char uuid[16], const void *arg, ui
 
 	format_of(uuid, &f);
 	c.format = f.name;
-	c.arg_size = f.arg_size;
-	if (f.arg_size > sizeof(ours))
+	c.arg_size = format_arg_size(&f);
+	if (c.arg_size > sizeof(ours))
 		return fail(E2BIG);
-	if (f.arg_size && smpl_arg_in(&f, arg, ours) < 0)
+	if (c.arg_size && smpl_arg_in(&f, arg, ours, c.arg_size) < 0)
 		return -1;
 	fd = create_context(&c);
 	*buf_size = c.buf_size;

@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "lib/lib_i.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "lib/config.h"
 #include "lib/lines.h"
-#include "perfmonfs/smpl_correlate.h"
-#include "perfmonfs/smpl_hist.h"
-#include "perfmonfs/smpl_nway.h"
+#include "perfmonfs/smpl_dfl.h"
 
-/* The default format is told from the others by its arguments, which differ between versions. */
-static const struct {
-	unsigned char uuid[16];
-	size_t arg_size;
-	bool is_default;
-} formats[] = {
-	{PFM_DFL_SMPL_UUID, sizeof(pfm_dfl_smpl_arg_t), true},
-	/* That of 2.2 kernels; samples are the same. */
-	{{0xd1, 0x39, 0xb2, 0x9e, 0x62, 0xe8, 0x40, 0xe4, 0xb4, 0x02, 0x73, 0x07, 0x87, 0x92, 0xe9,
-		 0x37},
-		sizeof(pfm_dfl_smpl_arg_t), true},
-	{PFM_NWAY_SMPL_UUID, sizeof(pfm_nway_smpl_arg_t), false},
-	{PFM_HIST_SMPL_UUID, sizeof(pfm_hist_smpl_arg_t), false},
-	{PFM_CORRELATE_SMPL_UUID, sizeof(pfm_correlate_smpl_arg_t), false},
+/* The default format, whose arguments differ between versions: of ours, and of 2.2 kernels, whose
+ * samples are the same. */
+static const unsigned char defaults[][16] = {
+	PFM_DFL_SMPL_UUID,
+	{0xd1, 0x39, 0xb2, 0x9e, 0x62, 0xe8, 0x40, 0xe4, 0xb4, 0x02, 0x73, 0x07, 0x87, 0x92, 0xe9,
+		0x37},
 };
 
 static void uuid_text(const unsigned char uuid[16], char *to)
@@ -38,36 +29,6 @@ static void uuid_text(const unsigned char uuid[16], char *to)
 	*to = 0;
 }
 
-/* Of a format that is not ours. Where nothing can be found, the daemon will say what is wrong. */
-static size_t ask_for_size(const char *uuid)
-{
-	static const char dir[] = "sys/formats/", file[] = "/arg_size";
-	char path[sizeof(dir) + PFM_IOC_FORMAT_MAX + sizeof(file)] = "";
-	char *line, *id, *name, *size;
-	size_t found = 0;
-	struct lines l;
-
-	if (lines_open_mount(&l, "formats") < 0)
-		return 0;
-	while (!*path && (line = lines_next(&l))) {
-		id = lines_word(&line);
-		name = lines_word(&line);
-		if (!name || strcmp(id, uuid) != 0 || strlen(name) >= PFM_IOC_FORMAT_MAX)
-			continue;
-		strcpy(path, dir);
-		strcat(path, name);
-		strcat(path, file);
-	}
-	lines_close(&l);
-	if (!*path || lines_open_mount(&l, path) < 0)
-		return 0;
-	size = lines_next(&l);
-	if (size)
-		found = strtoul(size, NULL, 10);
-	lines_close(&l);
-	return found;
-}
-
 void format_of(const unsigned char uuid[16], struct format *f)
 {
 	static const unsigned char none[16];
@@ -75,15 +36,41 @@ void format_of(const unsigned char uuid[16], struct format *f)
 	memset(f, 0, sizeof(*f));
 	if (memcmp(uuid, none, sizeof(none)) == 0)
 		return;
-	uuid_text(uuid, f->name);
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		if (memcmp(uuid, formats[i].uuid, sizeof(none)) != 0)
-			continue;
-		f->arg_size = formats[i].arg_size;
-		f->is_default = formats[i].is_default;
-		if (f->is_default)
-			strcpy(f->name, PFM_DFL_SMPL_NAME);
+	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+		f->is_default = f->is_default || memcmp(uuid, defaults[i], sizeof(none)) == 0;
+	if (f->is_default)
+		strcpy(f->name, PFM_DFL_SMPL_NAME);
+	else
+		uuid_text(uuid, f->name);
+}
+
+/* The file that says it; "" if the mount has no such format. */
+static void size_file(const char *uuid, char *path, size_t size)
+{
+	char *line, *id, *name;
+	struct lines l;
+
+	*path = 0;
+	if (lines_open_mount(&l, "formats") < 0)
 		return;
+	while (!*path && (line = lines_next(&l))) {
+		id = lines_word(&line);
+		name = lines_word(&line);
+		if (name && strcmp(id, uuid) == 0)
+			snprintf(path, size, "sys/formats/%s/arg_size", name);
 	}
-	f->arg_size = ask_for_size(f->name);
+	lines_close(&l);
+}
+
+size_t format_arg_size(const struct format *f)
+{
+	char path[PFM_IOC_FORMAT_MAX + sizeof("sys/formats//arg_size")];
+	uint64_t size;
+
+	if (f->is_default)
+		return sizeof(pfm_dfl_smpl_arg_t);
+	if (!*f->name)
+		return 0;
+	size_file(f->name, path, sizeof(path));
+	return *path && config_number(path, &size) == 0 ? size : 0;
 }

@@ -122,10 +122,12 @@ int vector_shaped(const struct target *t, const struct shape *s, void *theirs, i
 /* ---- format.c: sampling formats of versions that name them by UUID ---- */
 struct format {
 	char name[PFM_IOC_FORMAT_MAX]; /* "": none */
-	size_t arg_size;               /* of its argument, as perfmonfs has it; 0: not known */
 	bool is_default;
 };
 void format_of(const unsigned char uuid[16], struct format *f);
+/* Bytes of its argument, as perfmonfs has it. 0 where there is no such format, which the daemon
+ * will say. */
+size_t format_arg_size(const struct format *f);
 
 /* ---- message.c ---- */
 struct pfm_msg;

@@ -164,20 +164,17 @@ static void expect_unloaded(struct engine *eng, struct tenant *t)
 	eng->expected++;
 }
 
-/* After starting, the worker must do no more than it has to; the others are about what only the
- * session thread has. */
-static bool needs_session(enum cmd_verb verb)
+/* After starting, the worker must do no more than it has to. */
+static bool leaves_it_to_session(enum cmd_verb verb)
 {
-	return verb == CMD_LOAD || verb == CMD_START || verb == CMD_RESTART ||
-	       verb == CMD_EVTSET_NEW || verb == CMD_EVTSET_DELETE || verb == CMD_MESSAGES ||
-	       verb == CMD_LIVE || verb == CMD_FORMAT || verb == CMD_SETUP;
+	return verb == CMD_START || verb == CMD_RESTART || command_needs_session(verb);
 }
 
 static void mail(struct engine *eng, struct job *job)
 {
 	struct tenant *t = job->tenant;
 
-	if (needs_session(job->cmd.verb))
+	if (leaves_it_to_session(job->cmd.verb))
 		job->here = true;
 	if (job->here)
 		eng->expected++;

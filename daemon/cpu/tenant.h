@@ -96,7 +96,7 @@ struct job {
 	/* Called exactly once, by the session thread or a worker; frees the job. After a
 	 * CMD_DESTROY the tenant may be gone by then, unless the submitter keeps it alive. */
 	void (*done)(struct job *job);
-	bool here;        /* done() is to be called by the session thread; see needs_session() */
+	bool here; /* done() is to be called by the session thread; see command_needs_session() */
 	atomic_int state; /* enum job_state */
 	bool initial;     /* the load that its worker was made for */
 	bool tracked;     /* mailed by the tracker, of which news always may come */
@@ -110,6 +110,14 @@ int job_cancelled(struct job *job);
 static inline int job_begin(struct job *job)
 {
 	return atomic_exchange(&job->state, JOB_BEGUN) == JOB_WAITING ? 0 : job_cancelled(job);
+}
+
+/* Commands about what only the session thread has: done() is its to call, whoever executes them. */
+static inline bool command_needs_session(enum cmd_verb verb)
+{
+	return verb == CMD_LOAD || verb == CMD_EVTSET_NEW || verb == CMD_EVTSET_DELETE ||
+	       verb == CMD_MESSAGES || verb == CMD_LIVE || verb == CMD_FORMAT ||
+	       verb == CMD_SETUP || verb == CMD_CLONE;
 }
 
 struct engine_stats {

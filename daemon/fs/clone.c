@@ -99,12 +99,6 @@ void clone_read_page(fuse_req_t req, const struct file *f, size_t size, size_t o
 		fuse_reply_buf(req, NULL, 0);
 }
 
-/* Its job is done when it is submitted, if nobody has the context. */
-static void keep_job(struct job *job)
-{
-	(void)job;
-}
-
 static bool nobody_has(const struct fs_context *ctx)
 {
 	return !ctx->tenant.home && !ctx->tenant.rider;
@@ -158,7 +152,12 @@ static void give_page(struct fs_context *ctx, size_t at)
 /* One that cannot be had is no failure: counts can be read without. */
 static bool map_set(struct fs *fs, struct fs_context *ctx, struct object *set)
 {
-	struct job job = {.tenant = &ctx->tenant, .done = keep_job};
+	struct command cmd = {
+		.verb = CMD_LIVE,
+		.evtset.id = (uint16_t)set->set,
+		.rdpmc = live_rdpmc_allowed(fs),
+	};
+	struct err ignored;
 	size_t at;
 
 	if (set->cookie || set->live)
@@ -166,14 +165,8 @@ static bool map_set(struct fs *fs, struct fs_context *ctx, struct object *set)
 	at = take_page(fs, ctx);
 	if (!at)
 		return false;
-	job.cmd = (struct command){
-		.verb = CMD_LIVE,
-		.evtset.id = (uint16_t)set->set,
-		.live = (struct pfm_live *)((char *)ctx->area->mem + at),
-		.rdpmc = live_rdpmc_allowed(fs),
-	};
-	engine_submit(fs->eng, &job);
-	if (job.rc == 0)
+	cmd.live = (struct pfm_live *)((char *)ctx->area->mem + at);
+	if (context_do(ctx, &cmd, &ignored) == 0)
 		set->cookie = at;
 	else
 		give_page(ctx, at);
@@ -217,16 +210,6 @@ static void reply(struct call *call, int rc, const struct err *e)
 		context_set_error(call->ctx, NULL);
 	fuse_reply_ioctl(call->req, rc, back.p, back.n);
 	free(p);
-}
-
-/* As in a write to ctl: who has been handed this open file must not lend his own rights. */
-static int check_load(const struct call *call, const struct command *cmd, struct err *e)
-{
-	if (cmd->tid && fuse_req_ctx(call->req)->uid != call->file->uid)
-		return err_set(e, EPERM,
-			"uid %u has opened this file: open clone yourself to load on a thread",
-			(unsigned)call->file->uid);
-	return 0;
 }
 
 static bool has_memory(const struct call *call)
@@ -303,7 +286,7 @@ static int send(struct call *call, struct command *cmd, struct err *e)
 		call->packet->cookie = set ? set->cookie : 0;
 		break;
 	case CMD_LOAD:
-		if (check_load(call, cmd, e) < 0)
+		if (load_check_caller(call, cmd, e) < 0)
 			return -e->no;
 		break;
 	default:

@@ -17,14 +17,18 @@ int ctl_parse(const struct call *call, struct slice text, struct command *cmd, s
 {
 	int rc = command_parse_ctl(text, cmd, e);
 
-	/* Whose rights over that thread count is who writes: a program of another user's, to which
-	 * this open file was handed as its output, must not lend its own. */
-	if (rc == 0 && cmd->verb == CMD_LOAD && cmd->tid &&
-		fuse_req_ctx(call->req)->uid != call->file->uid)
+	return rc < 0 ? rc : load_check_caller(call, cmd, e);
+}
+
+int load_check_caller(const struct call *call, const struct command *cmd, struct err *e)
+{
+	/* Whose rights over that thread count is who asks: a program of another user's, to which
+	 * this open file was handed, must not lend its own. */
+	if (cmd->verb == CMD_LOAD && cmd->tid && fuse_req_ctx(call->req)->uid != call->file->uid)
 		return err_set(e, EPERM,
 			"uid %u has opened this file: open it yourself to load on a thread",
 			(unsigned)call->file->uid);
-	return rc;
+	return 0;
 }
 
 void ctl_keep(struct fs_context *ctx, const struct command *cmd)

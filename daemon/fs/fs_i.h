@@ -203,6 +203,8 @@ bool call_ask(struct call *call, struct command *cmd);
 /* The same for what makes an event set, and for what has the context take @s. Negative: it has not
  * been sent, nor answered. */
 int call_make_set(struct call *call, struct command *cmd, struct err *e);
+/* A command for a context that is unloaded, and so the session thread's: it is done on return. */
+int context_do(struct fs_context *ctx, const struct command *cmd, struct err *e);
 void call_set_up(struct call *call, struct command *cmd, struct smpl *s);
 /* What config/ sets for commands. */
 struct limits limits_of(const struct fs *fs);
@@ -387,6 +389,8 @@ int config_row_store(struct call *call, struct slice text, struct err *e);
 
 int ctl_show(struct call *call, struct text *out, struct err *e);
 int ctl_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e);
+/* EPERM: a load on a thread by somebody else than who has opened the file. */
+int load_check_caller(const struct call *call, const struct command *cmd, struct err *e);
 void ctl_keep(struct fs_context *ctx, const struct command *cmd);
 int info_ask(const struct call *call, struct command *cmd, struct err *e);
 void state_print(const struct command *cmd, struct text *out);

@@ -367,6 +367,21 @@ int call_make_set(struct call *call, struct command *cmd, struct err *e)
 	return 0;
 }
 
+static void keep_job(struct job *job)
+{
+	(void)job;
+}
+
+int context_do(struct fs_context *ctx, const struct command *cmd, struct err *e)
+{
+	struct job job = {.tenant = &ctx->tenant, .cmd = *cmd, .done = keep_job};
+
+	engine_submit(ctx->objs->eng, &job);
+	if (job.rc < 0)
+		*e = job.err;
+	return job.rc;
+}
+
 void call_set_up(struct call *call, struct command *cmd, struct smpl *s)
 {
 	struct request *r;

@@ -136,15 +136,9 @@ struct sampling smpl_sampling(const struct smpl *s)
 	return out;
 }
 
-/* An unloaded context is the session thread's: the command is done when it is submitted. */
-static void keep_job(struct job *job)
-{
-	(void)job;
-}
-
 int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *to, struct err *e)
 {
-	struct job job = {.tenant = &to->tenant, .cmd.verb = CMD_FORMAT, .done = keep_job};
+	struct command cmd = {.verb = CMD_FORMAT};
 	const struct smpl *old = from->smpl;
 	struct smpl *s = NULL;
 
@@ -152,12 +146,10 @@ int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *t
 		return 0;
 	if (make(fs, to, atomic_load(&to->flags), old->fmt, old->arg, old->memlock, &s, e) < 0)
 		return -e->no;
-	job.cmd.smpl = smpl_sampling(s);
-	engine_submit(fs->eng, &job);
-	if (job.rc < 0) {
+	cmd.smpl = smpl_sampling(s);
+	if (context_do(to, &cmd, e) < 0) {
 		smpl_free(s);
-		*e = job.err;
-		return job.rc;
+		return -e->no;
 	}
 	smpl_install(fs, to, s);
 	return 0;

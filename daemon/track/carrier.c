@@ -406,14 +406,13 @@ static void wait_a_little(unsigned *spins)
 		pfm_live_pause();
 }
 
-/* It may have just been told to go; then it is there until all have gone. */
-static bool prod_carrier_of(struct carrier *c, unsigned cpu)
+/* If another carrier is there: one that was just told to go is until all have gone. */
+static void prod_cpu(struct carrier *c, unsigned cpu)
 {
-	struct carrier *there = atomic_load(&c->tr->carriers[cpu]);
+	struct carrier *there = cpu < CPUS_MAX ? atomic_load(&c->tr->carriers[cpu]) : NULL;
 
-	if (there)
+	if (there && there != c)
 		carrier_prod(there);
-	return true;
 }
 
 /*
@@ -440,7 +439,8 @@ static struct rider *occupy_for_thread(struct carrier *c, unsigned slot)
 			atomic_fetch_add(&c->tr->stats->waits, 1);
 		} else if (!prodded && spins >= SPINS && seat_state(word) == SEAT_BOARDED) {
 			/* It was kept there, and has come here before its turn. */
-			prodded = prod_carrier_of(c, seat_cpu(word));
+			prod_cpu(c, seat_cpu(word));
+			prodded = true;
 		} else if (nsec_now(CLOCK_MONOTONIC) > until) {
 			atomic_fetch_or(&seat->missed, MISSED_LATE);
 			return NULL;
@@ -703,16 +703,6 @@ static int execute(struct carrier *c, struct context *ctx, struct command *cmd, 
 				      : exec_command(&c->x, ctx, cmd, e);
 }
 
-/* It is to begin to count: where it runs, if it does, its carrier must come and see. */
-static void prod_its_cpu(struct carrier *c, unsigned slot)
-{
-	unsigned cpu = load_word(&sched_slot(c->tr->sched, slot)->cpu);
-	struct carrier *there = cpu < CPUS_MAX ? atomic_load(&c->tr->carriers[cpu]) : NULL;
-
-	if (there && there != c)
-		carrier_prod(there);
-}
-
 /* It begins to count while its thread runs where no carrier is, though it is wanted there. */
 static bool begins_astray(const struct carrier *c, const struct rider *r)
 {
@@ -759,7 +749,8 @@ static void run_job(struct carrier *c, struct job *job, struct rider *r)
 	else
 		park(c, r);
 	if (!counted)
-		prod_its_cpu(c, slot);
+		/* Where it runs, if it does, the carrier must come and see that it is to count. */
+		prod_cpu(c, load_word(&sched_slot(c->tr->sched, slot)->cpu));
 	finish(c, job, unloaded);
 }
 

@@ -330,14 +330,6 @@ int tracker_man(struct tracker *tk, const struct cpus *where, struct err *e)
 
 /* --- Commands for loaded ones */
 
-/* What only the session thread has is its business. */
-static bool needs_session(enum cmd_verb verb)
-{
-	return verb == CMD_EVTSET_NEW || verb == CMD_EVTSET_DELETE || verb == CMD_MESSAGES ||
-	       verb == CMD_LIVE || verb == CMD_FORMAT || verb == CMD_SETUP || verb == CMD_CLONE ||
-	       verb == CMD_LOAD;
-}
-
 /* What is started, stopped or unloaded, is so with all that it has brought forth. */
 static void pass_on(struct tracker *tk, const struct job *job)
 {
@@ -373,7 +365,7 @@ void tracker_submit(struct tracker *tk, struct job *job)
 	}
 	if (r->follow && r->root == t && is_for_all(job->cmd.verb))
 		pass_on(tk, job);
-	if (needs_session(job->cmd.verb))
+	if (command_needs_session(job->cmd.verb))
 		job->here = true;
 	job->tracked = true;
 	cpu = seat_cpu(atomic_load(&tk->tr.seats[r->slot].word));
