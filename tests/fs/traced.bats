@@ -100,8 +100,9 @@ begin_shell() {
 
 	# shellcheck disable=SC2016
 	echo 'PS1=; stty -echo; echo "thread $$"' >"$rc"
+	# With exec, as script sees only its own child be suspended, and sh may wait for bash.
 	# What is begun in the background would ignore ^C.
-	launch "$1" env --default-signal script -qec "bash --rcfile $rc --noediting -i" /dev/null
+	launch "$1" env --default-signal script -qec "exec bash --rcfile $rc --noediting -i" /dev/null
 	said "$1" "^thread [0-9]"
 	threads_of "$1"
 	TID=${TID%$'\r'}
