@@ -25,7 +25,6 @@ enum news_kind {
 struct news {
 	struct link link;
 	enum news_kind kind;
-	struct engine *arg; /* NEWS_SURVEY */
 };
 
 /* NEWS_TRACK: what is to be done with it. */
