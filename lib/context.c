@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/lines.h"
 
@@ -29,7 +28,7 @@ static bool is_elsewhere(const struct target *t)
 {
 	struct known k;
 
-	known_get(t->inode, &k);
+	known_get(t, &k);
 	return k.cpu != KNOWN_NO_CPU && k.cpu != load_this_cpu() && !load_from_anywhere() &&
 	       !target_state_is(t, "unloaded");
 }
@@ -56,10 +55,13 @@ int target_command(const struct target *t, unsigned long cmd, void *arg)
 	do {
 		rc = ioctl(t->fd, cmd, arg);
 	} while (rc < 0 && errno == EINTR);
-	if (rc < 0)
-		return errno == ENOTTY ? fail(EBADF) : -1;
-	errno = err;
-	return 0;
+	if (rc == 0)
+		errno = err;
+	else if (errno == ENOTTY)
+		errno = EBADF;
+	else if (errno == ERANGE) /* the tree's, of a timeout */
+		errno = EINVAL;
+	return rc;
 }
 
 /* No other file takes a vector, an empty one neither. */
@@ -67,7 +69,7 @@ bool target_is_clone(const struct target *t)
 {
 	struct known k;
 	int err = errno;
-	bool is = known_get(t->inode, &k) ||
+	bool is = known_get(t, &k) ||
 		  target_command(t, PFM_IOC_VECTOR(PFM_IOC_READ_PMDS, 0), NULL) == 0;
 
 	errno = err;
@@ -94,7 +96,7 @@ int target_open(const struct target *t, const char *file, int flags)
 	char path[64];
 	struct known k;
 
-	known_get(t->inode, &k);
+	known_get(t, &k);
 	if (k.number == KNOWN_NO_NUMBER || strlen(file) > 32)
 		return fail(ENOENT);
 	char *end = context_path(path, k.number);
@@ -103,7 +105,7 @@ int target_open(const struct target *t, const char *file, int flags)
 	return mount_open_on(&t->device, path, flags | O_CLOEXEC);
 }
 
-bool target_is_gone(const struct target *t, uint64_t number)
+bool target_is_gone(const struct device *d, uint64_t number)
 {
 	char path[64];
 	int err = errno, fd;
@@ -111,10 +113,10 @@ bool target_is_gone(const struct target *t, uint64_t number)
 	if (number == KNOWN_NO_NUMBER)
 		return true; /* it cannot be told, and little was known */
 	context_path(path, number);
-	fd = mount_open_on(&t->device, path, O_PATH | O_CLOEXEC);
-	bool gone = fd < 0 && errno == ENOENT;
+	fd = mount_open_on(d, path, O_PATH | O_CLOEXEC);
+	bool gone = fd < 0 && (errno == ENOENT || errno == ENOSYS || errno == ENOTCONN);
 	if (fd >= 0)
-		close(fd);
+		file_close(fd);
 	errno = err;
 	return gone;
 }
@@ -127,10 +129,10 @@ bool target_state_is(const struct target *t, const char *word)
 	bool is = false;
 
 	if (fd >= 0) {
-		ssize_t n = read(fd, text, sizeof(text));
+		ssize_t n = file_read(fd, text, sizeof(text));
 		is = n > (ssize_t)size && memcmp(text, word, size) == 0 &&
 		     (text[size] == ' ' || text[size] == '\n');
-		close(fd);
+		file_close(fd);
 	}
 	errno = err;
 	return is;

@@ -108,7 +108,7 @@ static int control(int fd, int cmd, void *arg)
 		errno = err;
 		return __fcntl(fd, cmd, arg);
 	}
-	known_get(t.inode, &k);
+	known_get(&t, &k);
 	switch (cmd) {
 	case F_SETFL:
 		return set_flags(&t, (int)(intptr_t)arg, &k);

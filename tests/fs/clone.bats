@@ -20,11 +20,6 @@ lines() {
 	is "$*"
 }
 
-
-no_contexts() {
-	[ -z "$(ls "$MNT/ctx")" ]
-}
-
 running() {
 	grep -q "running cpu=1" "$MNT"/ctx/*/state 2>/dev/null
 }

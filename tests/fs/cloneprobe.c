@@ -12,18 +12,16 @@
  *   read LIST                         NUM[.SET],...: the values
  *   make|delete LIST                  sets: ID[:FLAGS[:NS[:NEXT]]],...; made: their timeouts
  *   info LIST                         runs and PMDs that can be had, of each set
- *   load TARGET SET | start | startset SET | stop | restart | unload
- *   signal SIG TYPE OWNER FD          TYPE: tid or pid; SIG is blocked
- *   sigwait SIG                       si_code and si_fd; none after a second
- *   msg SIZE                          read(2): the bytes it gave and the first message's type
- *   write                             write(2) of a byte
- *   poll MS | map HOW LENGTH SIZE     HOW: shared, private or write: SIZE bytes of it in hex
- *   mapset SET                        the same of the set's page: its version, and PMD 0's value
- *   mapped SIZE                       SIZE bytes of what was mapped last
- *   raw NUMBER SIZE                   that ioctl, with zeros
- *   sh COMMAND                        what system(3) has it print, and nothing else
- *   dup | fork | send                 the next steps have the only descriptor that is left of it, a
- *                                     duplicate, or are a child's, or of one that it was sent
+ *   loadon TID FLAGS MASK             a thread; MASK of CPUs, - is none. "taken" follows an error:
+ * the thread has a context load TARGET SET | start | startset SET | stop | restart | unload signal
+ * SIG TYPE OWNER FD          TYPE: tid or pid; SIG is blocked sigwait SIG si_code and si_fd; none
+ * after a second msg SIZE                          read(2): the bytes it gave and the first
+ * message's type write                             write(2) of a byte poll MS | map HOW LENGTH SIZE
+ * HOW: shared, private or write: SIZE bytes of it in hex mapset SET                        the same
+ * of the set's page: its version, and PMD 0's value mapped SIZE                       SIZE bytes of
+ * what was mapped last raw NUMBER SIZE                   that ioctl, with zeros sh COMMAND what
+ * system(3) has it print, and nothing else dup | fork | send                 the next steps have
+ * the only descriptor that is left of it, a duplicate, or are a child's, or of one that it was sent
  *   second PATH                       a second clone is opened; the next steps are about that one
  *   swap | close                      back to the other one; closes it
  *   interrupt MS                      read(2) that a signal comes to after that time
@@ -241,11 +239,10 @@ static void step_setup(char **arg)
 		pfm_dfl_smpl_arg_t arg;
 	} s = {.s.flags = (uint32_t)arg_number(arg[0]), .arg.buf_size = arg_number(arg[2])};
 	bool none = strcmp(arg[1], "-") == 0;
-	unsigned size = none ? sizeof(s.s) : sizeof(s);
 
 	snprintf(s.s.format, sizeof(s.s.format), "%s", none ? "" : arg[1]);
-	s.s.arg_size = size - (unsigned)sizeof(s.s);
-	if (ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, 'p', _IOC_NR(PFM_IOC_SETUP), size), &s) < 0)
+	s.s.arg_size = none ? 0 : sizeof(s.arg);
+	if (ioctl(fd, PFM_IOC_TAILED(PFM_IOC_SETUP, s.s.arg_size), &s) < 0)
 		say(-1);
 	else
 		printf("%" PRIu64 " %" PRIu64 "\n", s.s.buf_size, s.s.number);
@@ -257,6 +254,22 @@ static void step_load(char **arg)
 		.target = (uint32_t)arg_number(arg[0]), .set = (uint16_t)arg_number(arg[1])};
 
 	say(ioctl(fd, PFM_IOC_LOAD, &l));
+}
+
+static void step_loadon(char **arg)
+{
+	struct {
+		struct pfm_ioc_load l;
+		uint64_t mask;
+	} on = {.l.target = (uint32_t)arg_number(arg[0]), .l.flags = (uint32_t)arg_number(arg[1])};
+	size_t tail = strcmp(arg[2], "-") == 0 ? 0 : sizeof(on.mask);
+
+	on.mask = arg_number(arg[2]);
+	if (ioctl(fd, PFM_IOC_TAILED(PFM_IOC_LOAD, tail), &on) == 0)
+		puts("ok");
+	else
+		printf("%s%s\n", err_name(errno),
+			on.l.flags & PFM_IOC_LOADFL_TAKEN ? " taken" : "");
 }
 
 static void step_start(char **arg)
@@ -565,6 +578,7 @@ static const struct {
 	{"delete", 1, step_delete},
 	{"info", 1, step_info},
 	{"load", 2, step_load},
+	{"loadon", 3, step_loadon},
 	{"start", 0, step_start},
 	{"startset", 1, step_startset},
 	{"stop", 0, step_stop},

@@ -125,6 +125,20 @@ static void set_up(struct dice *d, unsigned char *bytes)
 	memcpy(bytes + sizeof(s), &arg, sizeof(arg));
 }
 
+/* The bytes of its mask of CPUs. */
+static size_t set_load(struct dice *d, unsigned char *bytes)
+{
+	struct pfm_ioc_load load = {
+		.target = one_in(d, 2) ? below(d, 3) : (uint32_t)gettid(),
+		.flags = one_in(d, 2) ? 0 : below(d, 4),
+	};
+	uint64_t mask = 1 + below(d, 7);
+
+	memcpy(bytes, &load, sizeof(load));
+	memcpy(bytes + sizeof(load), &mask, sizeof(mask));
+	return one_in(d, 2) ? 0 : below(d, sizeof(mask) + 1);
+}
+
 /* Those that can be ignored, and some that there are not. */
 static const int signals[] = {0, SIGIO, SIGUSR1, SIGURG, 40, 65, -1};
 enum { NSIGNALS = sizeof(signals) / sizeof(signals[0]) };
@@ -142,10 +156,7 @@ static void command(struct dice *d, int fd)
 		set_up(d, bytes);
 		size = step + ((struct pfm_ioc_setup *)(void *)bytes)->arg_size;
 	} else if (cmd == PFM_IOC_LOAD && !one_in(d, 4)) {
-		struct pfm_ioc_load load = {
-			.target = one_in(d, 2) ? below(d, 3) : (uint32_t)gettid()};
-
-		memcpy(bytes, &load, size = step);
+		size = step + set_load(d, bytes);
 	} else if (cmd == PFM_IOC_SIGNAL) {
 		struct pfm_ioc_signal s = {
 			.sig = signals[below(d, NSIGNALS)], .type = one_in(d, 2)};
