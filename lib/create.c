@@ -27,7 +27,7 @@ static int set_up(const struct target *t, struct creation *c)
 		return -1;
 	c->buf_size = s.head.buf_size;
 	k.number = s.head.number;
-	known_set(t, &k);
+	known_add(t, &k);
 	return 0;
 }
 

@@ -111,7 +111,7 @@ bool known_get(const struct target *t, struct known *k)
 	return false;
 }
 
-void known_set(const struct target *t, const struct known *k)
+void known_add(const struct target *t, const struct known *k)
 {
 	struct place *p = find(t);
 
@@ -123,4 +123,25 @@ void known_set(const struct target *t, const struct known *k)
 	atomic_store(&p->system_wide, k->system_wide);
 	atomic_store(&p->async, k->async);
 	atomic_store(&p->inode, t->inode);
+}
+
+/* Each by itself: another thread may be making another one known. */
+void known_set_cpu(const struct target *t, int cpu)
+{
+	struct place *p = find(t);
+
+	if (p)
+		atomic_store(&p->cpu, cpu);
+}
+
+void known_set_async(const struct target *t, bool async)
+{
+	struct known k = nothing;
+	struct place *p = find(t);
+
+	k.async = async;
+	if (p)
+		atomic_store(&p->async, async);
+	else
+		known_add(t, &k);
 }

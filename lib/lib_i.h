@@ -56,7 +56,9 @@ struct known {
 /* Of a context that another program has made, nothing is known: false, and @k says so. */
 struct target;
 bool known_get(const struct target *t, struct known *k);
-void known_set(const struct target *t, const struct known *k);
+void known_add(const struct target *t, const struct known *k);
+void known_set_cpu(const struct target *t, int cpu);
+void known_set_async(const struct target *t, bool async);
 
 /* ---- context.c: descriptors that are contexts ---- */
 struct target {

@@ -36,10 +36,8 @@ static void note_cpu(const struct target *t, int cpu)
 {
 	struct known k;
 
-	if (!known_get(t, &k) || !k.system_wide)
-		return;
-	k.cpu = cpu;
-	known_set(t, &k);
+	if (known_get(t, &k) && k.system_wide)
+		known_set_cpu(t, cpu);
 }
 
 /* Whether somebody traces that thread. */
@@ -84,7 +82,7 @@ static bool is_for_threads(const struct target *t)
 {
 	struct known k;
 
-	return known_get(t, &k) && !k.system_wide;
+	return known_get(t, &k) && k.number != KNOWN_NO_NUMBER && !k.system_wide;
 }
 
 int load_context(const struct target *t, uint32_t target, uint16_t set, int taken)

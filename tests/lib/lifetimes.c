@@ -174,6 +174,7 @@ static int inherited(int fd)
 	CLEAR(pmd);
 	pmd.reg_value = 44;
 	OK(pfm_write_pmds(fd, &pmd, 1));
+	OK(fcntl(fd, F_SETFL, O_ASYNC)); /* and then something is known of it */
 	OK(pfm_load_context(fd, &load));
 	OK(pfm_start(fd, NULL));
 	OK(pfm_read_pmds(fd, &pmd, 1));
