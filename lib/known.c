@@ -94,21 +94,35 @@ static struct place *take(const struct target *t)
 	return p && claim(p, has) ? p : NULL;
 }
 
+/* Of a context that another program has made; until it is loaded, that may change it. */
+static bool learn(const struct target *t, struct known *k)
+{
+	struct pfm_ioc_info info;
+
+	*k = nothing;
+	if (!target_info(t, &info))
+		return false;
+	k->number = info.number;
+	k->system_wide = info.flags & PFM_IOC_FL_SYSTEM_WIDE;
+	if (info.state == PFM_IOC_STATE_UNLOADED)
+		return true;
+	if (k->system_wide)
+		k->cpu = (int)info.cpu;
+	known_add(t, k);
+	return true;
+}
+
 bool known_get(const struct target *t, struct known *k)
 {
 	const struct place *p = find(t);
 
-	*k = nothing;
 	if (!p)
-		return false;
+		return learn(t, k);
 	k->number = atomic_load(&p->number);
 	k->cpu = atomic_load(&p->cpu);
 	k->system_wide = atomic_load(&p->system_wide);
 	k->async = atomic_load(&p->async);
-	if (is_of(p, t))
-		return true;
-	*k = nothing;
-	return false;
+	return is_of(p, t) || learn(t, k);
 }
 
 void known_add(const struct target *t, const struct known *k)
@@ -136,12 +150,14 @@ void known_set_cpu(const struct target *t, int cpu)
 
 void known_set_async(const struct target *t, bool async)
 {
-	struct known k = nothing;
 	struct place *p = find(t);
+	struct known k;
 
-	k.async = async;
-	if (p)
+	if (p) {
 		atomic_store(&p->async, async);
-	else
+	} else {
+		known_get(t, &k);
+		k.async = async;
 		known_add(t, &k);
+	}
 }

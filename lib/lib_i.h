@@ -53,7 +53,7 @@ struct known {
 	bool system_wide;
 	bool async; /* O_ASYNC is set: signals are asked for */
 };
-/* Of a context that another program has made, nothing is known: false, and @k says so. */
+/* False: nothing is known, it is another file of the mount or not open for reading; @k says so. */
 struct target;
 bool known_get(const struct target *t, struct known *k);
 void known_add(const struct target *t, const struct known *k);
@@ -68,20 +68,16 @@ struct target {
 };
 /* EBADF if @fd is no context. It may still be another file of the mount: commands say so. */
 int target_get(struct target *t, int fd);
-/* Whether it is not such a file. */
-bool target_is_clone(const struct target *t);
 /* The same, and EBUSY if the context is loaded on a CPU that the caller does not run on. */
 int target_here(struct target *t, int fd);
 /* One command; @arg is the caller's memory, or ours. */
 int target_command(const struct target *t, unsigned long cmd, void *arg);
 /* The same, unless monitoring is masked: then anybody may read (specification 3.1.4). */
 int target_to_read(struct target *t, int fd);
-/* Opens a file of the context's directory. ENOENT: another program has made it. */
-int target_open(const struct target *t, const char *file, int flags);
+/* What the daemon says of it now. False: it cannot be told, or it is another file of the mount. */
+bool target_info(const struct target *t, struct pfm_ioc_info *info);
 /* Whether there is no context of that number any more on that mount, as far as that can be told. */
 bool target_is_gone(const struct device *d, uint64_t number);
-/* Whether the context's state begins with the word @word, as far as that can be told. */
-bool target_state_is(const struct target *t, const char *word);
 /* The commands without an argument. */
 int target_plain(int fd, unsigned long cmd);
 

@@ -344,6 +344,30 @@ static void tell_taken(struct packet *p, bool taken)
 	p->told = true;
 }
 
+_Static_assert((int)CTX_UNLOADED == (int)PFM_IOC_STATE_UNLOADED, "");
+_Static_assert((int)CTX_LOADED == (int)PFM_IOC_STATE_LOADED, "");
+_Static_assert((int)CTX_RUNNING == (int)PFM_IOC_STATE_RUNNING, "");
+_Static_assert((int)CTX_MASKED == (int)PFM_IOC_STATE_MASKED, "");
+
+static void encode_info(struct packet *p, unsigned i, const struct command *cmd)
+{
+	const struct ctx_info *info = &cmd->info;
+	struct pfm_ioc_info out = {
+		.number = p->number,
+		.flags = (info->flags & CTX_NOTIFY_BLOCK ? PFM_IOC_FL_NOTIFY_BLOCK : 0) |
+			 (info->flags & CTX_SYSTEM_WIDE ? PFM_IOC_FL_SYSTEM_WIDE : 0) |
+			 (info->flags & CTX_OVFL_NO_MSG ? PFM_IOC_FL_OVFL_NO_MSG : 0),
+		.state = info->state,
+	};
+
+	if (info->state != CTX_UNLOADED) {
+		out.tid = (uint32_t)info->tid;
+		out.cpu = info->cpu;
+		out.set = info->set;
+	}
+	put(p, i, &out);
+}
+
 static int decode_start_set(const struct packet *p, unsigned i, struct command *cmd, struct err *e)
 {
 	struct pfm_ioc_start in;
@@ -456,6 +480,7 @@ static const struct packet_kind kinds[] = {
 		.decode = decode_set_info, .encode = encode_set_info},
 	{KIND(PFM_IOC_SETUP, pfm_ioc_setup, CMD_SETUP), .shape = TAILED, .writes = true,
 		.decode = decode_setup, .encode = encode_setup},
+	{KIND(PFM_IOC_INFO, pfm_ioc_info, CMD_INFO), .encode = encode_info},
 	{KIND(PFM_IOC_SIGNAL, pfm_ioc_signal, CMD_SIGNAL), .writes = true, .decode = decode_signal},
 };
 

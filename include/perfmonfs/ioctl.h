@@ -146,6 +146,25 @@ struct pfm_ioc_setinfo {
 	uint64_t reserved[5];
 };
 
+enum {
+	PFM_IOC_STATE_UNLOADED = 0,
+	PFM_IOC_STATE_LOADED = 1,
+	PFM_IOC_STATE_RUNNING = 2,
+	PFM_IOC_STATE_MASKED = 3,
+};
+
+/* What the context is, all of it out; unless it is loaded, tid, cpu and set are 0. */
+struct pfm_ioc_info {
+	uint64_t number; /* what it is called in ctx/ */
+	uint32_t flags;  /* PFM_IOC_FL_*, but for MAP_SETS */
+	uint32_t state;
+	uint32_t tid; /* the thread that it is loaded on, as the daemon numbers it; 0: on a CPU */
+	uint32_t cpu; /* this; or where the thread was last */
+	uint16_t set; /* the active one */
+	uint16_t reserved16;
+	uint32_t reserved32;
+};
+
 enum { PFM_IOC_OWNER_TID = 0, PFM_IOC_OWNER_PID = 1 };
 
 struct pfm_ioc_signal {
@@ -174,6 +193,7 @@ struct pfm_ioc_signal {
 #define PFM_IOC_SETUP          _IOWR('p', 0xcb, struct pfm_ioc_setup) /* 3.1.1 */
 #define PFM_IOC_SIGNAL         _IOW('p', 0xcc, struct pfm_ioc_signal) /* 3.3.7 */
 #define PFM_IOC_WRITE_PMCS_V06 _IOWR('p', 0xcd, struct pfm_ioc_pmd)   /* [] 3.1.2 */
+#define PFM_IOC_INFO           _IOWR('p', 0xce, struct pfm_ioc_info)
 
 /* The command for a vector of @n elements: @n * element <= PFM_IOC_SIZE_MAX. */
 #define PFM_IOC_VECTOR(cmd, n)                                                                     \

@@ -55,6 +55,17 @@ setup() {
 	lines ok "0 4" "0 2" 1
 }
 
+@test "what it is, and what it is at" {
+	serve --backend=sim
+	clone r what
+	is "1 0 0 0 0 0"
+	clone w what
+	is EBADF
+	clone rw setup $((SYSTEM_WIDE | MAP_SETS)) - 0 what make 3 pmcs 0=$USER,0.3=$USER pmds "0.3=-2000:$NOTIFY" \
+		load 1 3 what start what sh "$advance" what unload what sh "rmdir $MNT/ctx/3" what
+	lines "0 3" "3 2 0 0 0 0" 0 ok ok ok "3 2 1 0 1 3" ok "3 2 2 0 1 3" "3 2 3 0 1 3" ok "3 2 0 0 0 0" ENODEV
+}
+
 @test "no such command, and commands of no such size" {
 	serve --backend=sim
 	clone rw raw 0x00 0 raw 0xce 0 raw 0xc2 0 raw 0xc4 8 raw 0xc2 175 raw 0xc2 177 raw 0xcb 127 \

@@ -12,16 +12,21 @@
  *   read LIST                         NUM[.SET],...: the values
  *   make|delete LIST                  sets: ID[:FLAGS[:NS[:NEXT]]],...; made: their timeouts
  *   info LIST                         runs and PMDs that can be had, of each set
- *   loadon TID FLAGS MASK             a thread; MASK of CPUs, - is none. "taken" follows an error:
- * the thread has a context load TARGET SET | start | startset SET | stop | restart | unload signal
- * SIG TYPE OWNER FD          TYPE: tid or pid; SIG is blocked sigwait SIG si_code and si_fd; none
- * after a second msg SIZE                          read(2): the bytes it gave and the first
- * message's type write                             write(2) of a byte poll MS | map HOW LENGTH SIZE
- * HOW: shared, private or write: SIZE bytes of it in hex mapset SET                        the same
- * of the set's page: its version, and PMD 0's value mapped SIZE                       SIZE bytes of
- * what was mapped last raw NUMBER SIZE                   that ioctl, with zeros sh COMMAND what
- * system(3) has it print, and nothing else dup | fork | send                 the next steps have
- * the only descriptor that is left of it, a duplicate, or are a child's, or of one that it was sent
+ *   loadon TID FLAGS MASK             a thread; MASK of CPUs, - is none. After an error: "taken",
+ *                                     if the thread has a context
+ *   what                              number, flags, state, tid, cpu and set
+ *   load TARGET SET | start | startset SET | stop | restart | unload
+ *   signal SIG TYPE OWNER FD          TYPE: tid or pid; SIG is blocked
+ *   sigwait SIG                       si_code and si_fd; none after a second
+ *   msg SIZE                          read(2): the bytes it gave and the first message's type
+ *   write                             write(2) of a byte
+ *   poll MS | map HOW LENGTH SIZE     HOW: shared, private or write: SIZE bytes of it in hex
+ *   mapset SET                        the same of the set's page: its version, and PMD 0's value
+ *   mapped SIZE                       SIZE bytes of what was mapped last
+ *   raw NUMBER SIZE                   that ioctl, with zeros
+ *   sh COMMAND                        what system(3) has it print, and nothing else
+ *   dup | fork | send                 the next steps have the only descriptor that is left of it, a
+ *                                     duplicate, or are a child's, or of one that it was sent
  *   second PATH                       a second clone is opened; the next steps are about that one
  *   swap | close                      back to the other one; closes it
  *   interrupt MS                      read(2) that a signal comes to after that time
@@ -301,6 +306,18 @@ static void step_unload(char **arg)
 {
 	(void)arg;
 	say(ioctl(fd, PFM_IOC_UNLOAD));
+}
+
+static void step_what(char **arg)
+{
+	struct pfm_ioc_info i;
+
+	(void)arg;
+	if (ioctl(fd, PFM_IOC_INFO, &i) < 0)
+		say(-1);
+	else
+		printf("%" PRIu64 " %x %u %u %u %u\n", i.number, i.flags, i.state, i.tid, i.cpu,
+			i.set);
 }
 
 static void step_raw(char **arg)
@@ -584,6 +601,7 @@ static const struct {
 	{"stop", 0, step_stop},
 	{"restart", 0, step_restart},
 	{"unload", 0, step_unload},
+	{"what", 0, step_what},
 	{"signal", 4, step_signal},
 	{"sigwait", 1, step_sigwait},
 	{"msg", 1, step_msg},

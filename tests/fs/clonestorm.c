@@ -89,7 +89,7 @@ static uint64_t edge(struct dice *d)
 static const unsigned long commands[] = {PFM_IOC_WRITE_PMCS, PFM_IOC_WRITE_PMDS, PFM_IOC_READ_PMDS,
 	PFM_IOC_LOAD, PFM_IOC_START, PFM_IOC_START_SET, PFM_IOC_STOP, PFM_IOC_RESTART,
 	PFM_IOC_CREATE_EVTSETS, PFM_IOC_GETINFO_EVTSETS, PFM_IOC_DELETE_EVTSETS, PFM_IOC_UNLOAD,
-	PFM_IOC_SETUP, PFM_IOC_SIGNAL, PFM_IOC_WRITE_PMCS_V06};
+	PFM_IOC_SETUP, PFM_IOC_SIGNAL, PFM_IOC_WRITE_PMCS_V06, PFM_IOC_INFO};
 
 /* All commands' first four bytes are two numbers, or one. Small ones are mostly valid. */
 static void fill(struct dice *d, unsigned char *bytes, size_t size, size_t step)

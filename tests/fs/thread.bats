@@ -610,10 +610,11 @@ by_clone() {
 @test "by a clone: followed, on a mask of CPUs, not traced; and what is no load" {
 	serve --backend=perf
 	begin a subject faults 1
-	by_clone loadon "$TID" 1 "$((1 << ONE))" sh "cat $MNT/ctx/1/ctl" loadon "$TID" 2 - unload loadon "$TID" 2 - sh "cat $MNT/ctx/1/ctl" \
+	by_clone loadon "$TID" 1 "$((1 << ONE))" sh "cat $MNT/ctx/1/ctl" what loadon "$TID" 2 - unload loadon "$TID" 2 - sh "cat $MNT/ctx/1/ctl" \
 		sh "awk '/^Tracer/ { print \$2 }' /proc/$TID/status"
 	is "ok
 load tid=$TID set=0 follow cpus=$ONE
+1 0 1 $TID 0 0
 EBUSY
 ok
 ok

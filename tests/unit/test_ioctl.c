@@ -123,12 +123,14 @@ static void test_sizes(void **state)
 	assert_int_equal(sizeof(struct pfm_ioc_setdesc), 64);
 	assert_int_equal(sizeof(struct pfm_ioc_setinfo), 200);
 	assert_int_equal(sizeof(struct pfm_ioc_signal), 32);
+	assert_int_equal(sizeof(struct pfm_ioc_info), 32);
 }
 
 static void test_which_write(void **state)
 {
 	static const unsigned char zeros[256];
-	static const unsigned long reads[] = {PFM_IOC_READ_PMDS, PFM_IOC_GETINFO_EVTSETS};
+	static const unsigned long reads[] = {
+		PFM_IOC_READ_PMDS, PFM_IOC_GETINFO_EVTSETS, PFM_IOC_INFO};
 	static const unsigned long writes[] = {PFM_IOC_WRITE_PMCS, PFM_IOC_WRITE_PMDS, PFM_IOC_LOAD,
 		PFM_IOC_START, PFM_IOC_START_SET, PFM_IOC_STOP, PFM_IOC_RESTART,
 		PFM_IOC_CREATE_EVTSETS, PFM_IOC_DELETE_EVTSETS, PFM_IOC_UNLOAD, PFM_IOC_SETUP,
@@ -549,6 +551,47 @@ static void test_load_taken(void **state)
 	back(p, NULL, 0); /* it may be constants */
 }
 
+static void test_info(void **state)
+{
+	static const struct {
+		struct ctx_info info;
+		struct pfm_ioc_info out;
+	} cases[] = {
+		{{.flags = CTX_OVFL_NO_MSG, .tid = 7, .cpu = 3, .ended = true},
+			{.number = 5, .flags = PFM_IOC_FL_OVFL_NO_MSG}},
+		{{.state = CTX_RUNNING, .flags = CTX_NOTIFY_BLOCK | CTX_RAW, .tid = 7, .cpu = 3},
+			{.number = 5,
+				.flags = PFM_IOC_FL_NOTIFY_BLOCK,
+				.state = PFM_IOC_STATE_RUNNING,
+				.tid = 7,
+				.cpu = 3}},
+		{{.state = CTX_MASKED, .flags = CTX_SYSTEM_WIDE, .cpu = 3, .set = 9},
+			{.number = 5,
+				.flags = PFM_IOC_FL_SYSTEM_WIDE,
+				.state = PFM_IOC_STATE_MASKED,
+				.cpu = 3,
+				.set = 9}},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct pfm_ioc_info out;
+		struct packet *p;
+		struct command cmd;
+
+		memset(&out, 0xff, sizeof(out)); /* what it was is not looked at */
+		p = packet(PFM_IOC_INFO, &out, 1);
+		p->number = 5;
+		cmd = next(p);
+		assert_int_equal(cmd.verb, CMD_INFO);
+		cmd.info = cases[i].info;
+		done(p, &cmd);
+		assert_end(p);
+		back(p, &out, sizeof(out));
+		assert_memory_equal(&out, &cases[i].out, sizeof(out));
+	}
+}
+
 static void test_bare(void **state)
 {
 	static const struct {
@@ -685,6 +728,7 @@ int main(void)
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_load_thread),
 		cmocka_unit_test(test_load_taken),
+		cmocka_unit_test(test_info),
 		cmocka_unit_test(test_bare),
 		cmocka_unit_test(test_setup),
 		cmocka_unit_test(test_setup_refused),
