@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -77,12 +78,12 @@ static void in_threads(void)
 	OK(pthread_join(thread, NULL));
 }
 
-static volatile bool over;
+static atomic_bool over;
 
 static void *asking_for_signals(void *arg)
 {
 	(void)arg;
-	while (!over) {
+	while (!atomic_load(&over)) {
 		OK(fcntl(fd, F_SETFL, O_ASYNC));
 		OK(fcntl(fd, F_SETFL, 0));
 	}
@@ -105,7 +106,7 @@ static void known_together(void)
 		run_on(0);
 		OK(pfm_unload_context(fd));
 	}
-	over = true;
+	atomic_store(&over, true);
 	OK(pthread_join(thread, NULL));
 }
 
