@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * task MNT PMC0-VALUE PROGRAM [ARGUMENT...]: counts a program with all that it starts. perfmon2's
- * calls load a context on one thread; to follow what it makes, the context's ctl file is told so:
- * while the descriptor is open, the context is a directory of ctx/, too.
+ * calls load a context on one thread; to follow what it makes takes a command of perfmonfs's own.
+ * The sum of all is in a file: while the descriptor is open, the context is a directory of ctx/.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,36 +37,23 @@ static pid_t launch(char **argv, int *go)
 	return pid;
 }
 
-/* Opens a file of the context's directory. */
-static int context_file(const char *mnt, uint64_t context, const char *file, int flags)
+static void load_and_follow(int fd, pid_t pid)
 {
-	char path[4096];
-	int fd;
+	struct pfm_ioc_load load = {.target = (uint32_t)pid, .flags = PFM_IOC_LOADFL_FOLLOW};
 
-	snprintf(path, sizeof(path), "%s/ctx/%llu/%s", mnt, (unsigned long long)context, file);
-	fd = open(path, flags | O_CLOEXEC);
-	if (fd < 0)
-		err(1, "%s", path);
-	return fd;
-}
-
-static void load_and_follow(const char *mnt, uint64_t context, pid_t pid)
-{
-	int ctl = context_file(mnt, context, "ctl", O_WRONLY);
-
-	if (dprintf(ctl, "load tid=%d follow", (int)pid) < 0)
-		err(1, "load");
-	close(ctl);
+	if (ioctl(fd, PFM_IOC_LOAD, &load) < 0)
+		err(1, "PFM_IOC_LOAD");
 }
 
 static void print_total(const char *mnt, uint64_t context)
 {
-	int fd = context_file(mnt, context, "total", O_RDONLY);
-	char text[4096];
-	ssize_t n = read(fd, text, sizeof(text));
+	char path[4096], text[4096];
 
+	snprintf(path, sizeof(path), "%s/ctx/%llu/total", mnt, (unsigned long long)context);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
 	if (n < 0)
-		err(1, "total");
+		err(1, "%s", path);
 	fwrite(text, 1, (size_t)n, stdout);
 	close(fd);
 }
@@ -93,7 +80,7 @@ int main(int argc, char **argv)
 	if (pfm_write_pmcs(fd, &pmc, 1) < 0)
 		err(1, "pfm_write_pmcs");
 	pid = launch(argv + 3, &go);
-	load_and_follow(argv[1], setup.number, pid);
+	load_and_follow(fd, pid);
 	if (pfm_start(fd, NULL) < 0)
 		err(1, "pfm_start");
 	if (write(go, "", 1) != 1 || waitpid(pid, &status, 0) < 0)

@@ -45,7 +45,6 @@ API int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, si
 /* What the commands below rely on. */
 _Static_assert(sizeof(pfarg_pmc_t) == sizeof(struct pfm_ioc_pmc), "");
 _Static_assert(sizeof(pfarg_pmd_t) == sizeof(struct pfm_ioc_pmd), "");
-_Static_assert(sizeof(pfarg_load_t) == sizeof(struct pfm_ioc_load), "");
 _Static_assert(sizeof(pfarg_start_t) == sizeof(struct pfm_ioc_start), "");
 _Static_assert(sizeof(pfarg_setdesc_t) == sizeof(struct pfm_ioc_setdesc), "");
 _Static_assert(sizeof(pfarg_setinfo_t) == sizeof(struct pfm_ioc_setinfo), "");
@@ -121,24 +120,18 @@ API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
 	return sets(fd, PFM_IOC_GETINFO_EVTSETS, info, count);
 }
 
-/* Whether the target is a thread; of a context that is not known, that cannot be told. */
-static bool is_for_threads(const struct target *t)
-{
-	struct known k;
-
-	return known_get(t->inode, &k) && !k.system_wide;
-}
-
+/* What is reserved has a meaning in the command. */
 API int pfm_load_context(int fd, pfarg_load_t *load)
 {
-	struct pfm_ioc_load copy;
+	static const uint64_t zero[sizeof(load->load_reserved2) / sizeof(uint64_t)];
 	struct target t;
+	pfarg_load_t copy;
 
 	if (target_get(&t, fd) < 0 || copy_in(&copy, load, sizeof(copy)) < 0)
 		return -1;
-	if (!copy.target && is_for_threads(&t))
-		return fail(ESRCH);
-	return load_context(&t, &copy);
+	if (copy.load_reserved1 || memcmp(copy.load_reserved2, zero, sizeof(zero)) != 0)
+		return fail(EINVAL);
+	return load_context(&t, copy.load_pid, copy.load_set, EEXIST);
 }
 
 API int pfm_unload_context(int fd)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/lib_i.h"
 #include "lib/lines.h"
@@ -29,11 +28,11 @@ static int get(const char *file, char value[VALUE_MAX])
 static int set(const char *file, const char *value)
 {
 	int fd = mount_open(file, O_WRONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : write(fd, value, strlen(value));
+	ssize_t n = fd < 0 ? -1 : file_write(fd, value, strlen(value));
 	int err = errno;
 
 	if (fd >= 0)
-		close(fd);
+		file_close(fd);
 	if (n >= 0)
 		return 0;
 	if (err == EACCES)

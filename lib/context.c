@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/lines.h"
 
@@ -24,28 +23,36 @@ int target_get(struct target *t, int fd)
 	return mount_check(&t->device);
 }
 
-/* Another process may have unloaded it: then it is loaded nowhere. */
-static bool is_elsewhere(const struct target *t)
+/*
+ * Another process may have unloaded it, and loaded it elsewhere: that is looked into before anybody
+ * is refused. What cannot be told, the command itself will say.
+ */
+static bool is_elsewhere(const struct target *t, bool reads)
 {
+	struct pfm_ioc_info info;
 	struct known k;
 
-	known_get(t->inode, &k);
-	return k.cpu != KNOWN_NO_CPU && k.cpu != load_this_cpu() && !load_from_anywhere() &&
-	       !target_state_is(t, "unloaded");
+	known_get(t, &k);
+	if (k.cpu == KNOWN_NO_CPU || k.cpu == load_this_cpu() || load_from_anywhere())
+		return false;
+	if (!target_info(t, &info) || info.state == PFM_IOC_STATE_UNLOADED)
+		return false;
+	known_set_cpu(t, (int)info.cpu);
+	return (int)info.cpu != load_this_cpu() && !(reads && info.state == PFM_IOC_STATE_MASKED);
 }
 
 int target_here(struct target *t, int fd)
 {
 	if (target_get(t, fd) < 0)
 		return -1;
-	return is_elsewhere(t) ? fail(EBUSY) : 0;
+	return is_elsewhere(t, false) ? fail(EBUSY) : 0;
 }
 
 int target_to_read(struct target *t, int fd)
 {
 	if (target_get(t, fd) < 0)
 		return -1;
-	return is_elsewhere(t) && !target_state_is(t, "masked") ? fail(EBUSY) : 0;
+	return is_elsewhere(t, true) ? fail(EBUSY) : 0;
 }
 
 int target_command(const struct target *t, unsigned long cmd, void *arg)
@@ -56,22 +63,22 @@ int target_command(const struct target *t, unsigned long cmd, void *arg)
 	do {
 		rc = ioctl(t->fd, cmd, arg);
 	} while (rc < 0 && errno == EINTR);
-	if (rc < 0)
-		return errno == ENOTTY ? fail(EBADF) : -1;
-	errno = err;
-	return 0;
+	if (rc == 0)
+		errno = err;
+	else if (errno == ENOTTY)
+		errno = EBADF;
+	else if (errno == ERANGE) /* the tree's, of a timeout */
+		errno = EINVAL;
+	return rc;
 }
 
-/* No other file takes a vector, an empty one neither. */
-bool target_is_clone(const struct target *t)
+bool target_info(const struct target *t, struct pfm_ioc_info *info)
 {
-	struct known k;
 	int err = errno;
-	bool is = known_get(t->inode, &k) ||
-		  target_command(t, PFM_IOC_VECTOR(PFM_IOC_READ_PMDS, 0), NULL) == 0;
+	bool told = target_command(t, PFM_IOC_INFO, info) == 0;
 
 	errno = err;
-	return is;
+	return told;
 }
 
 int target_plain(int fd, unsigned long cmd)
@@ -81,57 +88,18 @@ int target_plain(int fd, unsigned long cmd)
 	return target_here(&t, fd) < 0 ? -1 : target_command(&t, cmd, NULL);
 }
 
-/* @path has room for a file's name; its end. */
-static char *context_path(char path[64], uint64_t number)
+bool target_is_gone(const struct device *d, uint64_t number)
 {
-	strcpy(path, "ctx/");
-	return lines_number(path + strlen(path), number);
-}
-
-/* The files of a context that this process has made. */
-int target_open(const struct target *t, const char *file, int flags)
-{
-	char path[64];
-	struct known k;
-
-	known_get(t->inode, &k);
-	if (k.number == KNOWN_NO_NUMBER || strlen(file) > 32)
-		return fail(ENOENT);
-	char *end = context_path(path, k.number);
-	*end = '/';
-	strcpy(end + 1, file);
-	return mount_open_on(&t->device, path, flags | O_CLOEXEC);
-}
-
-bool target_is_gone(const struct target *t, uint64_t number)
-{
-	char path[64];
+	char path[32] = "ctx/";
 	int err = errno, fd;
 
 	if (number == KNOWN_NO_NUMBER)
 		return true; /* it cannot be told, and little was known */
-	context_path(path, number);
-	fd = mount_open_on(&t->device, path, O_PATH | O_CLOEXEC);
-	bool gone = fd < 0 && errno == ENOENT;
+	lines_number(path + strlen(path), number);
+	fd = mount_open_on(d, path, O_PATH | O_CLOEXEC);
+	bool gone = fd < 0 && (errno == ENOENT || errno == ENOSYS || errno == ENOTCONN);
 	if (fd >= 0)
-		close(fd);
+		file_close(fd);
 	errno = err;
 	return gone;
-}
-
-bool target_state_is(const struct target *t, const char *word)
-{
-	char text[64];
-	size_t size = strlen(word);
-	int err = errno, fd = target_open(t, "state", O_RDONLY);
-	bool is = false;
-
-	if (fd >= 0) {
-		ssize_t n = read(fd, text, sizeof(text));
-		is = n > (ssize_t)size && memcmp(text, word, size) == 0 &&
-		     (text[size] == ' ' || text[size] == '\n');
-		close(fd);
-	}
-	errno = err;
-	return is;
 }

@@ -49,7 +49,7 @@ int copy_string(char *to, const char *theirs, size_t size)
 		if (copy_in(to + i, theirs + i, 1) < 0)
 			return -1;
 		if (!to[i])
-			return 0;
+			return i ? 0 : fail(EINVAL);
 	}
 	return fail(EINVAL);
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What PFM_IOC_SETUP carries. */
 struct setup {
@@ -16,8 +15,6 @@ static int set_up(const struct target *t, struct creation *c)
 {
 	struct setup s = {.head.flags = c->flags, .head.arg_size = (uint32_t)c->arg_size};
 	struct known k = {.cpu = KNOWN_NO_CPU, .system_wide = c->flags & PFM_IOC_FL_SYSTEM_WIDE};
-	unsigned long cmd = _IOC(_IOC_DIR(PFM_IOC_SETUP), _IOC_TYPE(PFM_IOC_SETUP),
-		_IOC_NR(PFM_IOC_SETUP), sizeof(s.head) + c->arg_size);
 
 	if (c->format) {
 		if (strlen(c->format) >= sizeof(s.head.format))
@@ -26,11 +23,11 @@ static int set_up(const struct target *t, struct creation *c)
 	}
 	if (c->arg_size)
 		memcpy(s.arg, c->arg, c->arg_size);
-	if (target_command(t, cmd, &s) < 0)
+	if (target_command(t, PFM_IOC_TAILED(PFM_IOC_SETUP, c->arg_size), &s) < 0)
 		return -1;
 	c->buf_size = s.head.buf_size;
 	k.number = s.head.number;
-	known_set(t, &k);
+	known_add(t, &k);
 	return 0;
 }
 
@@ -62,9 +59,8 @@ int create_context(struct creation *c)
 	if (fd < 0)
 		return -1;
 	if (target_get(&t, fd) < 0 || set_up(&t, c) < 0) {
-		int err = errno == EBADF ? ENOSYS : errno;
-		close(fd);
-		return fail(err);
+		file_close(fd);
+		return fail(errno == EBADF ? ENOSYS : errno);
 	}
 	return fd;
 }
@@ -73,6 +69,6 @@ int create_hand_out(int fd, void *theirs, const void *copy, size_t size)
 {
 	if (copy_out(theirs, copy, size) == 0)
 		return 0;
-	close(fd);
+	file_close(fd);
 	return fail(EFAULT);
 }

@@ -55,19 +55,15 @@ int ctl_create(uint32_t flags, const unsigned char uuid[16], const void *arg, ui
 /* A system-wide context is loaded where its caller is, who says so by naming himself (3.1.7). */
 int ctl_load(const struct target *t, const void *load)
 {
-	struct pfm_ioc_load ours = {0};
 	struct ctl_load theirs;
 
 	if (copy_in(&theirs, load, sizeof(theirs)) < 0)
 		return -1;
-	ours.target = (uint32_t)theirs.pid;
-	ours.set = theirs.set;
-	if (load_is_system_wide(t)) {
-		if (theirs.pid != gettid())
-			return fail(EINVAL);
-		ours.target = (uint32_t)load_this_cpu();
-	}
-	return load_context(t, &ours);
+	if (!load_is_system_wide(t))
+		return load_context(t, (uint32_t)theirs.pid, theirs.set, EBUSY);
+	if (theirs.pid != gettid())
+		return fail(EINVAL);
+	return load_context(t, (uint32_t)load_this_cpu(), theirs.set, EBUSY);
 }
 
 int ctl_start(const struct target *t, const void *start, int n)

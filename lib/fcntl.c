@@ -49,18 +49,16 @@ static int tell(const struct target *t, bool async)
 }
 
 /* O_ASYNC on or off, and the other flags. On another file of the mount it has no effect. */
-static int set_flags(const struct target *t, int flags, struct known *k)
+static int set_flags(const struct target *t, int flags, const struct known *k)
 {
 	bool async = flags & O_ASYNC;
 	int err = errno;
 
 	if (async != k->async) {
-		if (tell(t, async) == 0) {
-			k->async = async;
-			known_set(t, k);
-		} else if (errno != EBADF) {
+		if (tell(t, async) == 0)
+			known_set_async(t, async);
+		else if (errno != EBADF)
 			return -1;
-		}
 	}
 	errno = err;
 	return __fcntl(t->fd, F_SETFL, flags & ~O_ASYNC);
@@ -108,7 +106,7 @@ static int control(int fd, int cmd, void *arg)
 		errno = err;
 		return __fcntl(fd, cmd, arg);
 	}
-	known_get(t.inode, &k);
+	known_get(&t, &k);
 	switch (cmd) {
 	case F_SETFL:
 		return set_flags(&t, (int)(intptr_t)arg, &k);

@@ -13,6 +13,8 @@
 
 #include "perfmonfs/ioctl.h"
 
+/* Calls are no cancellation points either; those that read messages are, as read(2) is. */
+
 #define API __attribute__((visibility("default")))
 
 /* Sets errno, for `return fail(EINVAL)`. */
@@ -29,10 +31,17 @@ int mount_open_on(const struct device *d, const char *path, int flags);
 /* 0: files of that device are perfmonfs's; -1: EBADF, they are not, or why that cannot be told. */
 int mount_check(const struct device *d);
 
+/* ---- file.c: as open(2) and the like, but that a thread is not cancelled there ---- */
+int file_open(const char *path, int flags);
+ssize_t file_read(int fd, void *to, size_t size);
+ssize_t file_write(int fd, const void *from, size_t size);
+/* Keeps errno. */
+void file_close(int fd);
+
 /* ---- copy.c: the caller's memory, EFAULT instead of a signal ---- */
 int copy_in(void *to, const void *theirs, size_t size);
 int copy_out(void *theirs, const void *from, size_t size);
-/* A string with its NUL: EINVAL if it is longer than @size. */
+/* A name with its NUL: EINVAL if it is empty, or longer than @size. */
 int copy_string(char *to, const char *theirs, size_t size);
 
 /* ---- known.c: what this process knows of its contexts ---- */
@@ -44,10 +53,12 @@ struct known {
 	bool system_wide;
 	bool async; /* O_ASYNC is set: signals are asked for */
 };
-/* Of a context that another program has made, nothing is known: false, and @k says so. */
-bool known_get(uint64_t inode, struct known *k);
+/* False: nothing is known, it is another file of the mount or not open for reading; @k says so. */
 struct target;
-void known_set(const struct target *t, const struct known *k);
+bool known_get(const struct target *t, struct known *k);
+void known_add(const struct target *t, const struct known *k);
+void known_set_cpu(const struct target *t, int cpu);
+void known_set_async(const struct target *t, bool async);
 
 /* ---- context.c: descriptors that are contexts ---- */
 struct target {
@@ -57,20 +68,16 @@ struct target {
 };
 /* EBADF if @fd is no context. It may still be another file of the mount: commands say so. */
 int target_get(struct target *t, int fd);
-/* Whether it is not such a file. */
-bool target_is_clone(const struct target *t);
 /* The same, and EBUSY if the context is loaded on a CPU that the caller does not run on. */
 int target_here(struct target *t, int fd);
 /* One command; @arg is the caller's memory, or ours. */
 int target_command(const struct target *t, unsigned long cmd, void *arg);
 /* The same, unless monitoring is masked: then anybody may read (specification 3.1.4). */
 int target_to_read(struct target *t, int fd);
-/* Opens a file of the context's directory. ENOENT: another program has made it. */
-int target_open(const struct target *t, const char *file, int flags);
+/* What the daemon says of it now. False: it cannot be told, or it is another file of the mount. */
+bool target_info(const struct target *t, struct pfm_ioc_info *info);
 /* Whether there is no context of that number any more on that mount, as far as that can be told. */
-bool target_is_gone(const struct target *t, uint64_t number);
-/* Whether the context's state begins with the word @word, as far as that can be told. */
-bool target_state_is(const struct target *t, const char *word);
+bool target_is_gone(const struct device *d, uint64_t number);
 /* The commands without an argument. */
 int target_plain(int fd, unsigned long cmd);
 
@@ -89,8 +96,11 @@ enum { CREATE_ARG_MAX = 4096 };
 int create_hand_out(int fd, void *theirs, const void *copy, size_t size);
 
 /* ---- load.c ---- */
-/* A system-wide context wants the caller's CPU for its target: EINVAL. */
-int load_context(const struct target *t, struct pfm_ioc_load *load);
+/*
+ * A system-wide context wants the caller's CPU for its target: EINVAL. @taken: the error if the
+ * thread has a context already, in which versions differ.
+ */
+int load_context(const struct target *t, uint32_t target, uint16_t set, int taken);
 /* Whether the context is known to be system-wide. */
 bool load_is_system_wide(const struct target *t);
 /* The CPU that the caller runs on. */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/lib_i.h"
 
@@ -22,7 +21,7 @@ static int opened(struct lines *l, int fd)
 
 int lines_open(struct lines *l, const char *path)
 {
-	return opened(l, open(path, O_RDONLY | O_CLOEXEC));
+	return opened(l, file_open(path, O_RDONLY | O_CLOEXEC));
 }
 
 int lines_open_mount(struct lines *l, const char *path)
@@ -32,10 +31,7 @@ int lines_open_mount(struct lines *l, const char *path)
 
 void lines_close(struct lines *l)
 {
-	int err = errno;
-
-	close(l->fd);
-	errno = err;
+	file_close(l->fd);
 }
 
 /* Makes room and reads into it; false: there is nothing more. */
@@ -49,7 +45,7 @@ static bool more(struct lines *l)
 	if (l->end == sizeof(l->room) - 1)
 		return false;
 	do {
-		n = read(l->fd, l->room + l->end, sizeof(l->room) - 1 - l->end);
+		n = file_read(l->fd, l->room + l->end, sizeof(l->room) - 1 - l->end);
 	} while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return false;

@@ -6,11 +6,9 @@
 #include "lib/lib_i.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/lines.h"
 
@@ -30,7 +28,7 @@ bool load_is_system_wide(const struct target *t)
 {
 	struct known k;
 
-	known_get(t->inode, &k);
+	known_get(t, &k);
 	return k.system_wide;
 }
 
@@ -38,10 +36,8 @@ static void note_cpu(const struct target *t, int cpu)
 {
 	struct known k;
 
-	if (!known_get(t->inode, &k) || !k.system_wide)
-		return;
-	k.cpu = cpu;
-	known_set(t, &k);
+	if (known_get(t, &k) && k.system_wide)
+		known_set_cpu(t, cpu);
 }
 
 /* Whether somebody traces that thread. */
@@ -62,34 +58,44 @@ static bool is_traced(uint32_t tid)
 	return traced;
 }
 
-/* As clients have it stopped who trace it: the daemon then does without tracing it. */
-static int load_traced(const struct target *t, const struct pfm_ioc_load *load)
+static bool is_busy(int rc)
 {
-	char text[64] = "load tid=";
-	int fd = target_open(t, "ctl", O_WRONLY), err;
-	char *end = lines_number(text + strlen(text), load->target);
-	ssize_t n;
-
-	if (fd < 0)
-		return fail(EBUSY);
-	strcpy(end, " set=");
-	strcpy(lines_number(end + strlen(end), load->set), " ptrace=no");
-	n = write(fd, text, strlen(text));
-	err = errno;
-	close(fd);
-	return n < 0 ? fail(err) : 0;
+	return rc < 0 && errno == EBUSY;
 }
 
-int load_context(const struct target *t, struct pfm_ioc_load *load)
+/* Clients trace the thread that they load on, and have it stopped: then the daemon does not. */
+static int load_thread(const struct target *t, struct pfm_ioc_load *load, int taken)
 {
-	if (load_is_system_wide(t) && (int)load->target != load_this_cpu() && !load_from_anywhere())
-		return fail(EINVAL);
 	int rc = target_command(t, PFM_IOC_LOAD, load);
-	if (rc < 0 && errno == EBUSY && !load_is_system_wide(t) && is_traced(load->target))
-		rc = load_traced(t, load);
-	if (rc < 0)
+
+	if (is_busy(rc) && !load->flags && is_traced(load->target)) {
+		load->flags = PFM_IOC_LOADFL_UNTRACED;
+		rc = target_command(t, PFM_IOC_LOAD, load);
+		if (rc < 0 && errno == EINVAL) /* not this context: the tracer is in its way */
+			return fail(EBUSY);
+	}
+	return is_busy(rc) && (load->flags & PFM_IOC_LOADFL_TAKEN) ? fail(taken) : rc;
+}
+
+/* What is not known to be system-wide, the daemon tells apart. */
+static bool is_for_threads(const struct target *t)
+{
+	struct known k;
+
+	return known_get(t, &k) && k.number != KNOWN_NO_NUMBER && !k.system_wide;
+}
+
+int load_context(const struct target *t, uint32_t target, uint16_t set, int taken)
+{
+	struct pfm_ioc_load load = {.target = target, .set = set};
+
+	if (!load_is_system_wide(t))
+		return !target && is_for_threads(t) ? fail(ESRCH) : load_thread(t, &load, taken);
+	if ((int)target != load_this_cpu() && !load_from_anywhere())
+		return fail(EINVAL);
+	if (target_command(t, PFM_IOC_LOAD, &load) < 0)
 		return -1;
-	note_cpu(t, (int)load->target);
+	note_cpu(t, (int)target);
 	return 0;
 }
 

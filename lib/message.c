@@ -13,11 +13,12 @@ ssize_t message_read(int fd, void *buf, size_t size, size_t msg_size,
 {
 	unsigned char theirs[MESSAGE_MAX] __attribute__((aligned(8))) = {0};
 	struct pfm_msg m;
+	struct known k;
 	struct target t;
 	int err = errno;
 	ssize_t n;
 
-	if (target_get(&t, fd) < 0 || !target_is_clone(&t)) {
+	if (target_get(&t, fd) < 0 || !known_get(&t, &k)) {
 		errno = err;
 		return read(fd, buf, size);
 	}

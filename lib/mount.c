@@ -141,7 +141,7 @@ static int open_below(char room[LINES_ROOM], const char *mount, const char *path
 	memmove(room, mount, dir);
 	room[dir] = '/';
 	memcpy(room + dir + 1, path, size);
-	return open(room, flags);
+	return file_open(room, flags);
 }
 
 int mount_open(const char *path, int flags)

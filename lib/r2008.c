@@ -151,16 +151,15 @@ API int pfm_read_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
 
 API int pfm_load_context(int fd, int flags, ...)
 {
-	struct pfm_ioc_load load = {0};
 	struct target t;
 	va_list ap;
 
 	va_start(ap, flags);
-	load.target = (uint32_t)va_arg(ap, int);
+	uint32_t target = (uint32_t)va_arg(ap, int);
 	va_end(ap);
 	if (target_get(&t, fd) < 0)
 		return -1;
-	return flags ? fail(EINVAL) : load_context(&t, &load);
+	return flags ? fail(EINVAL) : load_context(&t, target, 0, EEXIST);
 }
 
 API int pfm_unload_context(int fd, int flags, ...)

@@ -44,13 +44,17 @@ void setdesc_plain_to(const struct target *t, const void *theirs, void *ours)
 	(void)t;
 	memcpy(to, theirs, sizeof(*to));
 	to->flags = flags_of(to->flags, PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_TIME_SWITCH);
+	if (!(to->flags & PFM_IOC_SETFL_TIME_SWITCH))
+		to->timeout = 0;
 }
 
 void setdesc_plain_from(const void *ours, void *theirs)
 {
+	const struct pfm_ioc_setdesc *from = ours;
+
 	errors_from(ours, theirs);
-	((struct pfm_ioc_setdesc *)theirs)->timeout =
-		((const struct pfm_ioc_setdesc *)ours)->timeout;
+	if (from->flags & PFM_IOC_SETFL_TIME_SWITCH)
+		((struct pfm_ioc_setdesc *)theirs)->timeout = from->timeout;
 }
 
 void set_id_to(const struct target *t, const void *theirs, void *ours)

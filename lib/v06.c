@@ -29,7 +29,9 @@ static int create(int fd, void *arg, int n)
 
 static bool unloaded(const struct target *t)
 {
-	return target_state_is(t, "unloaded") || target_state_is(t, "zombie");
+	struct pfm_ioc_info info;
+
+	return target_info(t, &info) && info.state == PFM_IOC_STATE_UNLOADED;
 }
 
 /* These are for a loaded context; if it is not, "the command cannot be executed at this time". */

@@ -43,17 +43,15 @@ int v06_write_pmcs(int fd, void *arg, int n)
 	return target_here(&t, fd) < 0 ? -1 : checked(&t, &shape, arg, n);
 }
 
-/* No flag is defined for PMDs. */
 static void pmd_head_to(const pfarg_pmd_t *from, struct pfm_ioc_pmd *to)
 {
 	to->num = from->reg_num;
 	to->set = from->reg_set;
-	to->flags = flags_to(from->reg_flags) ? FLAG_INVALID : 0;
 	to->value = from->reg_value;
 	to->ovfl_switch_cnt = from->reg_ovflsw_thres;
 }
 
-/* Its notification and the like are written with the PMC that controls it. */
+/* PMDs have no flags: notification and the like are written with the PMC that controls them. */
 static void pmd_to(const struct target *t, const void *theirs, void *ours)
 {
 	const pfarg_pmd_t *from = theirs;
@@ -61,7 +59,7 @@ static void pmd_to(const struct target *t, const void *theirs, void *ours)
 
 	(void)t;
 	pmd_head_to(from, to);
-	to->flags |= PFM_IOC_REGFL_KEEP_NOTICE;
+	to->flags = flags_of(from->reg_flags, 0) | PFM_IOC_REGFL_KEEP_NOTICE;
 	to->long_reset = from->reg_long_reset;
 	to->short_reset = from->reg_short_reset;
 	to->random_mask = from->reg_random_mask;

@@ -44,9 +44,8 @@ static int create(int fd, void *arg, int n)
 	if (ctx.ctx_fd < 0)
 		return -1;
 	if (map(&ctx, (size_t)size) < 0) {
-		int err = errno;
-		close(ctx.ctx_fd);
-		return fail(err);
+		file_close(ctx.ctx_fd);
+		return -1;
 	}
 	int rc = create_hand_out(ctx.ctx_fd, arg, &ctx, sizeof(ctx));
 	if (rc < 0 && ctx.ctx_smpl_vaddr)

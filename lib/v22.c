@@ -50,7 +50,8 @@ static void setdesc_to(const struct target *t, const void *theirs, void *ours)
 	struct pfm_ioc_setdesc *to = ours;
 
 	set_head_to(t, theirs, to);
-	to->timeout = (uint64_t)from->set_timeout * NS_PER_US;
+	if (to->flags & PFM_IOC_SETFL_TIME_SWITCH)
+		to->timeout = (uint64_t)from->set_timeout * NS_PER_US;
 }
 
 static void setdesc_from(const void *ours, void *theirs)
@@ -59,7 +60,8 @@ static void setdesc_from(const void *ours, void *theirs)
 	pfarg_setdesc_t *to = theirs;
 
 	errors_from(ours, theirs);
-	to->set_timeout = microseconds(from->timeout);
+	if (from->flags & PFM_IOC_SETFL_TIME_SWITCH)
+		to->set_timeout = microseconds(from->timeout);
 	to->set_mmap_offset = 0;
 }
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int vector_direct(const struct target *t, unsigned long cmd, void *elements, int n)
 {
@@ -67,9 +66,9 @@ static bool is_allowed(const struct target *t, size_t size)
 	if (size <= ALWAYS_ALLOWED)
 		return true;
 	fd = mount_open_on(&t->device, "config/arg_size_max", O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	n = fd < 0 ? -1 : file_read(fd, text, sizeof(text) - 1);
 	if (fd >= 0)
-		close(fd);
+		file_close(fd);
 	errno = err;
 	if (n <= 0)
 		return true;

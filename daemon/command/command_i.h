@@ -33,4 +33,7 @@ bool regset_empty(const struct regset *set);
 /* The options that are not 0 or off, each after a blank. */
 void pmd_conf_print(const struct pmd_conf *conf, struct text *out);
 
+/* Of a load on a thread: whether its arguments go together. */
+int load_check(const struct command *cmd, struct err *e);
+
 #endif

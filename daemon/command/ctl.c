@@ -141,8 +141,17 @@ static int parse_arg(struct slice word, const struct verb *v, struct command *cm
 	return 0;
 }
 
+int load_check(const struct command *cmd, struct err *e)
+{
+	if (cmd->follow && cmd->untraced)
+		return err_set(e, EINVAL,
+			"following what a thread makes needs ptrace: leave out follow or "
+			"ptrace=no");
+	return 0;
+}
+
 /* It is on one CPU or on one thread, and the rest of its arguments is about following that. */
-static int check_load(const struct command *cmd, unsigned given, struct err *e)
+static int check_args(const struct command *cmd, unsigned given, struct err *e)
 {
 	if (!(given & (ARG_CPU | ARG_TID)))
 		return err_set(e, EINVAL, "'load' lacks an argument: write '%s'", LOAD_USAGE);
@@ -151,11 +160,7 @@ static int check_load(const struct command *cmd, unsigned given, struct err *e)
 			"a context is loaded on a CPU or on a thread: leave out cpu or tid");
 	if ((given & ARG_CPU) && (given & ARGS_OF_THREAD))
 		return err_set(e, EINVAL, "follow, cpus and ptrace go with tid=N: leave them out");
-	if (cmd->follow && cmd->untraced)
-		return err_set(e, EINVAL,
-			"following what a thread makes needs ptrace: leave out follow or "
-			"ptrace=no");
-	return 0;
+	return load_check(cmd, e);
 }
 
 static const struct verb *find_verb(struct slice name)
@@ -185,7 +190,7 @@ int command_parse_ctl(struct slice text, struct command *cmd, struct err *e)
 	}
 	if (v->needs & ~given)
 		return err_set(e, EINVAL, "'%s' lacks an argument: write '%s'", v->name, v->usage);
-	return v->verb == CMD_LOAD ? check_load(cmd, given, e) : 0;
+	return v->verb == CMD_LOAD ? check_args(cmd, given, e) : 0;
 }
 
 static void print_following(const struct command *cmd, struct text *out)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/command/command_i.h"
 #include "perfmonfs/ioctl.h"
 
 _Static_assert((int)CMD_BV == (int)PFM_IOC_BV, "bit vectors are the same");
@@ -264,25 +265,107 @@ static void encode_set_info(struct packet *p, unsigned i, const struct command *
 
 /* --- Others */
 
+/* The mask of CPUs behind a load; none: wherever the thread may run. */
+static int decode_cpus(const struct packet *p, struct command *cmd, struct err *e)
+{
+	static const struct cpus none;
+	size_t size = p->size - p->kind->size;
+
+	if (!size)
+		return 0;
+	if (size > sizeof(none))
+		return err_set(e, EINVAL, "a mask of CPUs has %zu bytes at most, not %zu",
+			sizeof(none), size);
+	cmd->cpus = calloc(1, sizeof(*cmd->cpus));
+	if (!cmd->cpus)
+		return err_set(e, ENOMEM, "no memory for the mask of CPUs");
+	memcpy(cmd->cpus->bits, p->bytes + p->kind->size, size);
+	if (memcmp(cmd->cpus, &none, sizeof(none)) == 0)
+		return err_set(e, EINVAL, "no CPU is in the mask: set a bit, or leave it out");
+	return 0;
+}
+
+static int decode_load_cpu(
+	const struct packet *p, const struct pfm_ioc_load *in, struct command *cmd, struct err *e)
+{
+	if ((in->flags & ~PFM_IOC_LOADFL_TAKEN) || p->size != p->kind->size)
+		return err_set(e, EINVAL,
+			"flags and a mask of CPUs are for threads: leave them out, or have the "
+			"context not system-wide");
+	cmd->cpu = in->target < MAX_CPU ? in->target : MAX_CPU;
+	return 0;
+}
+
+static int decode_load_thread(
+	const struct packet *p, const struct pfm_ioc_load *in, struct command *cmd, struct err *e)
+{
+	if (!in->target || in->target > MAX_TID)
+		return err_set(e, in->target ? ESRCH : EINVAL,
+			"there is no thread %u: for a CPU, have the context system-wide first",
+			in->target);
+	cmd->tid = (int)in->target;
+	cmd->follow = in->flags & PFM_IOC_LOADFL_FOLLOW;
+	cmd->untraced = in->flags & PFM_IOC_LOADFL_UNTRACED;
+	if (load_check(cmd, e) < 0)
+		return -e->no;
+	return decode_cpus(p, cmd, e);
+}
+
 static int decode_load(const struct packet *p, unsigned i, struct command *cmd, struct err *e)
 {
+	const uint32_t known =
+		PFM_IOC_LOADFL_FOLLOW | PFM_IOC_LOADFL_UNTRACED | PFM_IOC_LOADFL_TAKEN;
 	struct pfm_ioc_load in;
 
 	get(p, i, &in);
-	if (CHECK_RESERVED(in.reserved16, e) < 0 || CHECK_RESERVED(in.reserved, e) < 0)
+	if (CHECK_RESERVED(in.reserved16, e) < 0 || CHECK_RESERVED(in.reserved32, e) < 0 ||
+		CHECK_RESERVED(in.reserved, e) < 0)
 		return -e->no;
+	if (in.flags & ~known)
+		return err_set(e, EINVAL, "no flags 0x%x here: clear them", in.flags & ~known);
 	cmd->set = in.set;
 	cmd->has_set = true;
-	if (p->system_wide) {
-		cmd->cpu = in.target < MAX_CPU ? in.target : MAX_CPU;
-		return 0;
+	return p->system_wide ? decode_load_cpu(p, &in, cmd, e)
+			      : decode_load_thread(p, &in, cmd, e);
+}
+
+/* Two reasons have one error, and who asks may have to tell them apart. */
+static void tell_taken(struct packet *p, bool taken)
+{
+	struct pfm_ioc_load out;
+	uint32_t was;
+
+	get(p, 0, &out);
+	was = out.flags;
+	out.flags = (was & ~PFM_IOC_LOADFL_TAKEN) | (taken ? PFM_IOC_LOADFL_TAKEN : 0);
+	if (out.flags == was)
+		return;
+	put(p, 0, &out);
+	p->told = true;
+}
+
+_Static_assert((int)CTX_UNLOADED == (int)PFM_IOC_STATE_UNLOADED, "");
+_Static_assert((int)CTX_LOADED == (int)PFM_IOC_STATE_LOADED, "");
+_Static_assert((int)CTX_RUNNING == (int)PFM_IOC_STATE_RUNNING, "");
+_Static_assert((int)CTX_MASKED == (int)PFM_IOC_STATE_MASKED, "");
+
+static void encode_info(struct packet *p, unsigned i, const struct command *cmd)
+{
+	const struct ctx_info *info = &cmd->info;
+	struct pfm_ioc_info out = {
+		.number = p->number,
+		.flags = (info->flags & CTX_NOTIFY_BLOCK ? PFM_IOC_FL_NOTIFY_BLOCK : 0) |
+			 (info->flags & CTX_SYSTEM_WIDE ? PFM_IOC_FL_SYSTEM_WIDE : 0) |
+			 (info->flags & CTX_OVFL_NO_MSG ? PFM_IOC_FL_OVFL_NO_MSG : 0),
+		.state = info->state,
+	};
+
+	if (info->state != CTX_UNLOADED) {
+		out.tid = (uint32_t)info->tid;
+		out.cpu = info->cpu;
+		out.set = info->set;
 	}
-	if (!in.target || in.target > MAX_TID)
-		return err_set(e, in.target ? ESRCH : EINVAL,
-			"there is no thread %u: for a CPU, have the context system-wide first",
-			in.target);
-	cmd->tid = (int)in.target;
-	return 0;
+	put(p, i, &out);
 }
 
 static int decode_start_set(const struct packet *p, unsigned i, struct command *cmd, struct err *e)
@@ -381,7 +464,8 @@ static const struct packet_kind kinds[] = {
 		.decode = decode_pmd},
 	{KIND(PFM_IOC_WRITE_PMCS_V06, pfm_ioc_pmd, CMD_WRITE), .shape = REGS, .writes = true,
 		.decode = decode_pmc_v06},
-	{KIND(PFM_IOC_LOAD, pfm_ioc_load, CMD_LOAD), .writes = true, .decode = decode_load},
+	{KIND(PFM_IOC_LOAD, pfm_ioc_load, CMD_LOAD), .shape = TAILED, .writes = true,
+		.decode = decode_load},
 	{BARE(PFM_IOC_START, CMD_START)},
 	{KIND(PFM_IOC_START_SET, pfm_ioc_start, CMD_START), .writes = true,
 		.decode = decode_start_set},
@@ -396,6 +480,7 @@ static const struct packet_kind kinds[] = {
 		.decode = decode_set_info, .encode = encode_set_info},
 	{KIND(PFM_IOC_SETUP, pfm_ioc_setup, CMD_SETUP), .shape = TAILED, .writes = true,
 		.decode = decode_setup, .encode = encode_setup},
+	{KIND(PFM_IOC_INFO, pfm_ioc_info, CMD_INFO), .encode = encode_info},
 	{KIND(PFM_IOC_SIGNAL, pfm_ioc_signal, CMD_SIGNAL), .writes = true, .decode = decode_signal},
 };
 
@@ -543,6 +628,8 @@ void packet_take(struct packet *p, const struct command *cmd, int rc, struct err
 		accept(p, cmd);
 	else if (p->kind->shape == SETS && cmd->evtset.fault)
 		refuse(p, p->done, cmd->evtset.fault, e);
+	if (p->kind->verb == CMD_LOAD)
+		tell_taken(p, cmd->taken);
 	if (rc < 0)
 		p->rc = -e->no;
 }

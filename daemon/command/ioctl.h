@@ -20,7 +20,7 @@ struct packet {
 	unsigned n, done; /* elements, and those that have been dealt with */
 	size_t size;      /* bytes of it */
 	int rc;           /* what came of it so far: 0 or -errno */
-	bool told;        /* flags of elements are others than they were */
+	bool told;        /* flags are others than they were */
 
 	/* Of the context: */
 	bool system_wide;                  /* a load's target is a CPU */

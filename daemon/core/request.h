@@ -231,6 +231,7 @@ struct command {
 			      it; 0: on @cpu. And then: */
 	bool follow;       /* threads and processes that it makes get contexts of their own */
 	bool untraced;     /* without ptrace (ptrace=no) */
+	bool taken;        /* out: it is refused because the thread has a context already */
 	struct cpus *cpus; /* where it is followed, the command's own; NULL: wherever it may run */
 	uint64_t left_at;  /* CMD_OUT: when its thread stopped running (ns); 0: only now */
 

@@ -98,12 +98,13 @@ static int check_blocking(
 	return 0;
 }
 
-static int already(struct tracker *tk, pid_t tid, struct err *e)
+static int already(struct tracker *tk, pid_t tid, struct command *cmd, struct err *e)
 {
 	struct rider *r = rider_find(tk, tid);
 
 	if (!r || r->tenant->doomed) /* whose end is waited for */
 		return 0;
+	cmd->taken = true;
 	return err_set(e, EBUSY, "thread %d is monitored already, by context '%s' of uid %u", tid,
 		r->tenant->name, r->tenant->uid);
 }
@@ -253,7 +254,7 @@ static int prepare(struct tracker *tk, struct load_steps *l, struct cpus *wanted
 	if (rc == 0)
 		rc = check_blocking(&job->tenant->ctx, l, job->pid, e);
 	if (rc == 0)
-		rc = already(tk, l->target.tid, e);
+		rc = already(tk, l->target.tid, &job->cmd, e);
 	if (rc == 0)
 		rc = find_cpus(tk, &job->cmd, wanted, where, &l->manned, e);
 	if (rc == 0)

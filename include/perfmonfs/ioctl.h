@@ -89,12 +89,21 @@ struct pfm_ioc_pmd {
 	uint64_t reserved[3];
 };
 
+#define PFM_IOC_LOADFL_FOLLOW   0x1 /* what the thread makes gets contexts of its own */
+#define PFM_IOC_LOADFL_UNTRACED 0x2 /* without ptrace */
+/* Out only, with EBUSY: the thread has a context already. */
+#define PFM_IOC_LOADFL_TAKEN (1U << 31)
+
+/* What follows it, if anything does, is a mask of the CPUs where the thread is to be followed, as
+ * sched_setaffinity(2) takes it: bit 0 of its first byte is CPU 0. */
 struct pfm_ioc_load {
 	uint32_t target; /* a thread, as the caller numbers it; a CPU, if the context is system-wide
 			  */
 	uint16_t set;
 	uint16_t reserved16;
-	uint64_t reserved[3];
+	uint32_t flags; /* PFM_IOC_LOADFL_*, of threads */
+	uint32_t reserved32;
+	uint64_t reserved[2];
 };
 
 struct pfm_ioc_start {
@@ -137,6 +146,25 @@ struct pfm_ioc_setinfo {
 	uint64_t reserved[5];
 };
 
+enum {
+	PFM_IOC_STATE_UNLOADED = 0,
+	PFM_IOC_STATE_LOADED = 1,
+	PFM_IOC_STATE_RUNNING = 2,
+	PFM_IOC_STATE_MASKED = 3,
+};
+
+/* What the context is, all of it out; unless it is loaded, tid, cpu and set are 0. */
+struct pfm_ioc_info {
+	uint64_t number; /* what it is called in ctx/ */
+	uint32_t flags;  /* PFM_IOC_FL_*, but for MAP_SETS */
+	uint32_t state;
+	uint32_t tid; /* the thread that it is loaded on, as the daemon numbers it; 0: on a CPU */
+	uint32_t cpu; /* this; or where the thread was last */
+	uint16_t set; /* the active one */
+	uint16_t reserved16;
+	uint32_t reserved32;
+};
+
 enum { PFM_IOC_OWNER_TID = 0, PFM_IOC_OWNER_PID = 1 };
 
 struct pfm_ioc_signal {
@@ -152,7 +180,7 @@ struct pfm_ioc_signal {
 #define PFM_IOC_WRITE_PMCS      _IOWR('p', 0xc0, struct pfm_ioc_pmc)     /* [] 3.1.2 */
 #define PFM_IOC_WRITE_PMDS      _IOWR('p', 0xc1, struct pfm_ioc_pmd)     /* [] 3.1.3 */
 #define PFM_IOC_READ_PMDS       _IOWR('p', 0xc2, struct pfm_ioc_pmd)     /* [] 3.1.4 */
-#define PFM_IOC_LOAD            _IOW('p', 0xc3, struct pfm_ioc_load)     /* 3.1.7 */
+#define PFM_IOC_LOAD            _IOWR('p', 0xc3, struct pfm_ioc_load)    /* 3.1.7 */
 #define PFM_IOC_START           _IO('p', 0xc4)                           /* 3.1.5 */
 #define PFM_IOC_START_SET       _IOW('p', 0xc4, struct pfm_ioc_start)    /* 3.1.5 */
 #define PFM_IOC_STOP            _IO('p', 0xc5)                           /* 3.1.6 */
@@ -161,13 +189,18 @@ struct pfm_ioc_signal {
 #define PFM_IOC_GETINFO_EVTSETS _IOWR('p', 0xc8, struct pfm_ioc_setinfo) /* [] 3.1.12 */
 #define PFM_IOC_DELETE_EVTSETS  _IOWR('p', 0xc9, struct pfm_ioc_setdesc) /* [] 3.1.11 */
 #define PFM_IOC_UNLOAD          _IO('p', 0xca)                           /* 3.1.8 */
-/* Until the first load. The size is that of the structure and of the argument behind it. */
+/* Until the first load; the argument is behind the structure. */
 #define PFM_IOC_SETUP          _IOWR('p', 0xcb, struct pfm_ioc_setup) /* 3.1.1 */
 #define PFM_IOC_SIGNAL         _IOW('p', 0xcc, struct pfm_ioc_signal) /* 3.3.7 */
 #define PFM_IOC_WRITE_PMCS_V06 _IOWR('p', 0xcd, struct pfm_ioc_pmd)   /* [] 3.1.2 */
+#define PFM_IOC_INFO           _IOWR('p', 0xce, struct pfm_ioc_info)
 
 /* The command for a vector of @n elements: @n * element <= PFM_IOC_SIZE_MAX. */
 #define PFM_IOC_VECTOR(cmd, n)                                                                     \
 	_IOC(_IOC_DIR(cmd), _IOC_TYPE(cmd), _IOC_NR(cmd), _IOC_SIZE(cmd) * (unsigned)(n))
+
+/* The command for a structure with @bytes bytes behind it: SETUP, LOAD. */
+#define PFM_IOC_TAILED(cmd, bytes)                                                                 \
+	_IOC(_IOC_DIR(cmd), _IOC_TYPE(cmd), _IOC_NR(cmd), _IOC_SIZE(cmd) + (unsigned)(bytes))
 
 #endif

@@ -26,8 +26,8 @@
  * then repeated for each overflow that it stands for.
  */
 enum {
-	PFM_DFL_SMPL_NO_HDR = 1,  /* samples are their body alone */
-	PFM_DFL_SMPL_IIP_HDR = 2, /* the entry is the ip alone, 64 bits */
+	PFM_DFL_SMPL_NO_HDR = 1, /* samples are their body alone */
+	PFM_DFL_SMPL_IIP_HDR = 2 /* the entry is the ip alone, 64 bits */
 };
 
 typedef struct pfm_dfl_smpl_arg {

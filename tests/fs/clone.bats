@@ -20,11 +20,6 @@ lines() {
 	is "$*"
 }
 
-
-no_contexts() {
-	[ -z "$(ls "$MNT/ctx")" ]
-}
-
 running() {
 	grep -q "running cpu=1" "$MNT"/ctx/*/state 2>/dev/null
 }
@@ -58,6 +53,17 @@ setup() {
 	mkdir "$MNT/ctx/1" "$MNT/ctx/3"
 	clone rw second "$MNT/clone" setup 0 - 0 swap setup 0 - 0 sh "mkdir $MNT/ctx/2 2>&1 | wc -l"
 	lines ok "0 4" "0 2" 1
+}
+
+@test "what it is, and what it is at" {
+	serve --backend=sim
+	clone r what
+	is "1 0 0 0 0 0"
+	clone w what
+	is EBADF
+	clone rw setup $((SYSTEM_WIDE | MAP_SETS)) - 0 what make 3 pmcs 0=$USER,0.3=$USER pmds "0.3=-2000:$NOTIFY" \
+		load 1 3 what start what sh "$advance" what unload what sh "rmdir $MNT/ctx/3" what
+	lines "0 3" "3 2 0 0 0 0" 0 ok ok ok "3 2 1 0 1 3" ok "3 2 2 0 1 3" "3 2 3 0 1 3" ok "3 2 0 0 0 0" ENODEV
 }
 
 @test "no such command, and commands of no such size" {

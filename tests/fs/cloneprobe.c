@@ -12,6 +12,9 @@
  *   read LIST                         NUM[.SET],...: the values
  *   make|delete LIST                  sets: ID[:FLAGS[:NS[:NEXT]]],...; made: their timeouts
  *   info LIST                         runs and PMDs that can be had, of each set
+ *   loadon TID FLAGS MASK             a thread; MASK of CPUs, - is none. After an error: "taken",
+ *                                     if the thread has a context
+ *   what                              number, flags, state, tid, cpu and set
  *   load TARGET SET | start | startset SET | stop | restart | unload
  *   signal SIG TYPE OWNER FD          TYPE: tid or pid; SIG is blocked
  *   sigwait SIG                       si_code and si_fd; none after a second
@@ -241,11 +244,10 @@ static void step_setup(char **arg)
 		pfm_dfl_smpl_arg_t arg;
 	} s = {.s.flags = (uint32_t)arg_number(arg[0]), .arg.buf_size = arg_number(arg[2])};
 	bool none = strcmp(arg[1], "-") == 0;
-	unsigned size = none ? sizeof(s.s) : sizeof(s);
 
 	snprintf(s.s.format, sizeof(s.s.format), "%s", none ? "" : arg[1]);
-	s.s.arg_size = size - (unsigned)sizeof(s.s);
-	if (ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, 'p', _IOC_NR(PFM_IOC_SETUP), size), &s) < 0)
+	s.s.arg_size = none ? 0 : sizeof(s.arg);
+	if (ioctl(fd, PFM_IOC_TAILED(PFM_IOC_SETUP, s.s.arg_size), &s) < 0)
 		say(-1);
 	else
 		printf("%" PRIu64 " %" PRIu64 "\n", s.s.buf_size, s.s.number);
@@ -257,6 +259,22 @@ static void step_load(char **arg)
 		.target = (uint32_t)arg_number(arg[0]), .set = (uint16_t)arg_number(arg[1])};
 
 	say(ioctl(fd, PFM_IOC_LOAD, &l));
+}
+
+static void step_loadon(char **arg)
+{
+	struct {
+		struct pfm_ioc_load l;
+		uint64_t mask;
+	} on = {.l.target = (uint32_t)arg_number(arg[0]), .l.flags = (uint32_t)arg_number(arg[1])};
+	size_t tail = strcmp(arg[2], "-") == 0 ? 0 : sizeof(on.mask);
+
+	on.mask = arg_number(arg[2]);
+	if (ioctl(fd, PFM_IOC_TAILED(PFM_IOC_LOAD, tail), &on) == 0)
+		puts("ok");
+	else
+		printf("%s%s\n", err_name(errno),
+			on.l.flags & PFM_IOC_LOADFL_TAKEN ? " taken" : "");
 }
 
 static void step_start(char **arg)
@@ -288,6 +306,18 @@ static void step_unload(char **arg)
 {
 	(void)arg;
 	say(ioctl(fd, PFM_IOC_UNLOAD));
+}
+
+static void step_what(char **arg)
+{
+	struct pfm_ioc_info i;
+
+	(void)arg;
+	if (ioctl(fd, PFM_IOC_INFO, &i) < 0)
+		say(-1);
+	else
+		printf("%" PRIu64 " %x %u %u %u %u\n", i.number, i.flags, i.state, i.tid, i.cpu,
+			i.set);
 }
 
 static void step_raw(char **arg)
@@ -565,11 +595,13 @@ static const struct {
 	{"delete", 1, step_delete},
 	{"info", 1, step_info},
 	{"load", 2, step_load},
+	{"loadon", 3, step_loadon},
 	{"start", 0, step_start},
 	{"startset", 1, step_startset},
 	{"stop", 0, step_stop},
 	{"restart", 0, step_restart},
 	{"unload", 0, step_unload},
+	{"what", 0, step_what},
 	{"signal", 4, step_signal},
 	{"sigwait", 1, step_sigwait},
 	{"msg", 1, step_msg},

@@ -89,7 +89,7 @@ static uint64_t edge(struct dice *d)
 static const unsigned long commands[] = {PFM_IOC_WRITE_PMCS, PFM_IOC_WRITE_PMDS, PFM_IOC_READ_PMDS,
 	PFM_IOC_LOAD, PFM_IOC_START, PFM_IOC_START_SET, PFM_IOC_STOP, PFM_IOC_RESTART,
 	PFM_IOC_CREATE_EVTSETS, PFM_IOC_GETINFO_EVTSETS, PFM_IOC_DELETE_EVTSETS, PFM_IOC_UNLOAD,
-	PFM_IOC_SETUP, PFM_IOC_SIGNAL, PFM_IOC_WRITE_PMCS_V06};
+	PFM_IOC_SETUP, PFM_IOC_SIGNAL, PFM_IOC_WRITE_PMCS_V06, PFM_IOC_INFO};
 
 /* All commands' first four bytes are two numbers, or one. Small ones are mostly valid. */
 static void fill(struct dice *d, unsigned char *bytes, size_t size, size_t step)
@@ -125,6 +125,20 @@ static void set_up(struct dice *d, unsigned char *bytes)
 	memcpy(bytes + sizeof(s), &arg, sizeof(arg));
 }
 
+/* The bytes of its mask of CPUs. */
+static size_t set_load(struct dice *d, unsigned char *bytes)
+{
+	struct pfm_ioc_load load = {
+		.target = one_in(d, 2) ? below(d, 3) : (uint32_t)gettid(),
+		.flags = one_in(d, 2) ? 0 : below(d, 4),
+	};
+	uint64_t mask = 1 + below(d, 7);
+
+	memcpy(bytes, &load, sizeof(load));
+	memcpy(bytes + sizeof(load), &mask, sizeof(mask));
+	return one_in(d, 2) ? 0 : below(d, sizeof(mask) + 1);
+}
+
 /* Those that can be ignored, and some that there are not. */
 static const int signals[] = {0, SIGIO, SIGUSR1, SIGURG, 40, 65, -1};
 enum { NSIGNALS = sizeof(signals) / sizeof(signals[0]) };
@@ -142,10 +156,7 @@ static void command(struct dice *d, int fd)
 		set_up(d, bytes);
 		size = step + ((struct pfm_ioc_setup *)(void *)bytes)->arg_size;
 	} else if (cmd == PFM_IOC_LOAD && !one_in(d, 4)) {
-		struct pfm_ioc_load load = {
-			.target = one_in(d, 2) ? below(d, 3) : (uint32_t)gettid()};
-
-		memcpy(bytes, &load, size = step);
+		size = step + set_load(d, bytes);
 	} else if (cmd == PFM_IOC_SIGNAL) {
 		struct pfm_ioc_signal s = {
 			.sig = signals[below(d, NSIGNALS)], .type = one_in(d, 2)};

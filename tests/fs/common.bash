@@ -193,6 +193,10 @@ new() {
 	probe ok mkdir "$C"
 }
 
+no_contexts() {
+	[ -z "$(ls "$MNT/ctx")" ]
+}
+
 ctl() {
 	put ok "$C/ctl" "$1"
 }

@@ -103,6 +103,27 @@ two_cpus() {
 	works together
 }
 
+@test "a thread that is to be cancelled makes its calls" {
+	two_cpus
+	serve --backend=sim
+	works cancelled
+}
+
+@test "contexts of two mounts are not taken for each other" {
+	local other=$MNT.other daemon
+
+	two_cpus
+	serve --backend=sim
+	mkdir "$other"
+	perfmonfs -f --backend=sim "$other" 2>"$LOG.other" 3>&- 4>&- 5>&- &
+	daemon=$!
+	until_ok 10 cat "$other/version"
+	run works two_mounts "$other"
+	kill -TERM "$daemon"
+	wait "$daemon"
+	[ "$status" = 0 ]
+}
+
 @test "no perfmonfs: ENOSYS" {
 	[ "$(works create)" = ENOSYS ] # a directory
 	PERFMONFS=$MNT/nothing
@@ -192,6 +213,7 @@ compiles() {
 @test "headers: with perfmonfs/msg.h before and after, in C of 1989, in C++" {
 	command -v cc >/dev/null || skip "needs a C compiler"
 	local version order std
+	local -A smpl=([200]=perfmon_default_smpl.h [6]=perfmon_default_smpl.h)
 
 	for version in 281 202 200 6 2008; do
 		for order in "perfmonfs/msg.h perfmon/perfmon.h" "perfmon/perfmon.h perfmonfs/msg.h"; do
@@ -200,8 +222,8 @@ compiles() {
 				cc -I"$INCLUDE" -DPERFMON_ABI=$version -Wall -Wextra -Werror -fsyntax-only -x c -
 		done
 		for std in c89 gnu89 c11; do
-			echo '#include <perfmon/perfmon.h>' |
-				cc -I"$INCLUDE" -DPERFMON_ABI=$version -std=$std -Wall -Werror -fsyntax-only -x c -
+			printf '#include <perfmon/%s>\nint x;\n' "${smpl[$version]-perfmon_dfl_smpl.h}" |
+				cc -I"$INCLUDE" -DPERFMON_ABI=$version -std=$std -Wall -Wpedantic -Werror -fsyntax-only -x c -
 		done
 		command -v c++ >/dev/null || continue
 		printf '#include <%s>\n' perfmon/perfmon.h istream |
@@ -291,6 +313,7 @@ serve_perf() {
 @test "on threads: whom load refuses, and what a thread's end does" {
 	serve_perf
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works on_threads "$FAULTS" || lost
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works on_threads_v06 "$FAULTS" || lost
 }
 
 @test "examples: a thread counts itself" {

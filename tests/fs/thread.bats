@@ -601,3 +601,57 @@ setuid_copy() {
 	put ok "$C/flags" "raw notify_block"
 	holds "$C/flags" "notify_block raw"
 }
+
+# by_clone STEP...: of a clone, whose context is 1
+by_clone() {
+	output=$(bounded cloneprobe "$MNT/clone" rw "$@" 3>&-)
+}
+
+@test "by a clone: followed, on a mask of CPUs, not traced; and what is no load" {
+	serve --backend=perf
+	begin a subject faults 1
+	by_clone loadon "$TID" 1 "$((1 << ONE))" sh "cat $MNT/ctx/1/ctl" what loadon "$TID" 2 - unload loadon "$TID" 2 - sh "cat $MNT/ctx/1/ctl" \
+		sh "awk '/^Tracer/ { print \$2 }' /proc/$TID/status"
+	is "ok
+load tid=$TID set=0 follow cpus=$ONE
+1 0 1 $TID 0 0
+EBUSY
+ok
+ok
+load tid=$TID set=0 ptrace=no
+0"
+	by_clone loadon "$TID" 3 - loadon "$TID" 4 - loadon "$TID" 0 0 loadon "$TID" 0 0x8000000000000000 \
+		setup 2 - 0 loadon "$ONE" 1 - loadon "$ONE" 0 1
+	is "EINVAL
+EINVAL
+EINVAL
+EINVAL
+0 2
+EINVAL
+EINVAL"
+}
+
+@test "by a clone: which thread has a context already is told" {
+	serve --backend=perf
+	begin a subject -t 2 faults 1
+	monitor a "${TIDS[0]}"
+	by_clone loadon "${TIDS[0]}" 0 - loadon "${TIDS[1]}" 0x80000000 - loadon "${TIDS[1]}" 0 - setup 2 - 0 \
+		second "$MNT/clone" setup 2 - 0 load "$ONE" 0
+	is "EBUSY taken
+ok
+EBUSY
+EBUSY
+ok
+0 2
+EBUSY"
+}
+
+@test "by a clone that follows: its children go with it" {
+	serve --backend=perf
+	begin a lives vfork 3
+	by_clone loadon "$TID" 1 - start sh "echo >$BATS_TEST_TMPDIR/a.in; until [ \$(ls $MNT/ctx/1/children | wc -l) = 3 ]; do sleep 0.05; done; echo all"
+	is "ok
+ok
+all"
+	until_ok 5 no_contexts
+}

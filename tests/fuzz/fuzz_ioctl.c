@@ -49,6 +49,8 @@ static void check_command(const struct packet *p, const struct command *cmd)
 		break;
 	case CMD_LOAD:
 		CHECK(cmd->has_set && (p->system_wide ? !cmd->tid : cmd->tid > 0));
+		CHECK(!(cmd->follow && cmd->untraced) && !cmd->taken);
+		CHECK(!p->system_wide || !(cmd->follow || cmd->untraced || cmd->cpus));
 		break;
 	default:
 		break;
@@ -67,6 +69,7 @@ static int outcome(struct command *cmd, uint8_t byte, struct err *e)
 	if (cmd->nregs)
 		cmd->regs[byte % cmd->nregs].fault = FAULT_NOSET;
 	cmd->evtset.fault = FAULT_NOSET;
+	cmd->taken = byte % 8;
 	return err_set(e, ENOENT, "no such thing");
 }
 

@@ -4,9 +4,11 @@
 #include <perfmon/perfmon.h>
 #include <perfmon/perfmon_default_smpl.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "tests/lib/check.h"
 
@@ -211,6 +213,40 @@ static void states(void)
 	FAILS(perfmonctl(fd, PFM_RESTART, NULL, 0), EBUSY);
 	FAILS(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1), EBUSY);
 	FAILS(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0), EBUSY);
+	close(fd);
+}
+
+/* A program that has a context from the one before it: who it is for, and what it is at, is asked.
+ */
+static int inherited(int fd)
+{
+	pfarg_load_t load = {.load_pid = gettid()};
+
+	run_on(0);
+	FAILS(perfmonctl(fd, PFM_START, NULL, 0), EBUSY);
+	FAILS(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0), EBUSY);
+	OK(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1));
+	OK(perfmonctl(fd, PFM_START, NULL, 0));
+	run_on(1);
+	FAILS(perfmonctl(fd, PFM_STOP, NULL, 0), EBUSY);
+	run_on(0);
+	OK(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0));
+	return 0;
+}
+
+static void over_exec(const char *self)
+{
+	int fd = make(), status;
+	char text[16];
+	pid_t child = fork();
+
+	if (child == 0) {
+		snprintf(text, sizeof(text), "%d", fd);
+		execl(self, self, text, (char *)NULL);
+		_exit(127);
+	}
+	IS(waitpid(child, &status, 0), child);
+	IS(status, 0);
 	close(fd);
 }
 
@@ -473,6 +509,8 @@ static void alternative(void)
 
 int main(int argc, char **argv)
 {
+	if (argc == 2)
+		return inherited(atoi(argv[1]));
 	if (argc != 3)
 		return 2;
 	creating();
@@ -481,6 +519,7 @@ int main(int argc, char **argv)
 	long_vector();
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
 	states();
+	over_exec(argv[0]);
 	notification();
 	other_reads();
 	sets();

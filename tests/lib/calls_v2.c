@@ -43,13 +43,14 @@ static void creating(void)
 {
 	pfm_dfl_smpl_arg_t arg;
 	pfarg_ctx_t ctx;
-	char unknown[] = "unknown";
+	char unknown[] = "unknown", nameless[] = "";
 
 	CLEAR(ctx);
 	CLEAR(arg);
 	FAILS(pfm_create_context(NULL, NULL, NULL, 0), EFAULT);
 	FAILS(pfm_create_context(NOWHERE, NULL, NULL, 0), EFAULT);
 	FAILS(pfm_create_context(&ctx, unknown, NULL, 0), EINVAL);
+	FAILS(pfm_create_context(&ctx, nameless, NULL, 0), EINVAL);
 	FAILS(pfm_create_context(&ctx, NOWHERE, NULL, 0), EFAULT);
 	FAILS(pfm_create_context(&ctx, default_format, NOWHERE, sizeof(arg)), EFAULT);
 	FAILS(pfm_create_context(&ctx, default_format, &arg, sizeof(arg)), EINVAL);
@@ -356,6 +357,31 @@ static void sets(void)
 	close(fd);
 }
 
+/* Looked at only where a set switches by time; and it has a greatest. */
+static void timeouts(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_setdesc_t desc;
+
+	CLEAR(desc);
+	desc.set_id = 1;
+	desc.set_timeout = UINT64_MAX;
+	OK(pfm_create_evtsets(fd, &desc, 1));
+	IS(desc.set_timeout == UINT64_MAX, 1);
+	IS(number_in("ctx/%lu/set/1/timeout_ns", the_context()), 0);
+	desc.set_flags = PFM_SETFL_OVFL_SWITCH;
+	OK(pfm_create_evtsets(fd, &desc, 1));
+	desc.set_flags = PFM_SETFL_TIME_SWITCH;
+	FAILS(pfm_create_evtsets(fd, &desc, 1), EINVAL);
+	IS(desc.set_flags, PFM_SETFL_TIME_SWITCH | PFM_REG_RETFL_EINVAL);
+	desc.set_timeout = 0;
+	FAILS(pfm_create_evtsets(fd, &desc, 1), EINVAL);
+	desc.set_timeout = 1;
+	OK(pfm_create_evtsets(fd, &desc, 1));
+	IS(desc.set_timeout, number_in("ctx/%lu/set/1/timeout_ns", the_context()));
+	close(fd);
+}
+
 static void sampling(void)
 {
 	pfm_dfl_smpl_arg_t arg;
@@ -410,6 +436,7 @@ int main(int argc, char **argv)
 	elsewhere();
 	notification();
 	sets();
+	timeouts();
 	sampling();
 	return 0;
 }

@@ -93,7 +93,10 @@ static void sets(void)
 		desc[i].set_flags = PFM_SETFL_TIME_SWITCH;
 		desc[i].set_timeout = 2000;
 	}
-	desc[1].set_flags |= PFM_SETFL_EXPL_NEXT;
+	desc[1].set_flags = PFM_SETFL_EXPL_NEXT; /* and then it has no timeout */
+	OK(pfm_create_evtsets(fd, desc, 2));
+	IS(number_in("ctx/%lu/set/1/timeout_ns", the_context()), 0);
+	desc[1].set_flags |= PFM_SETFL_TIME_SWITCH;
 	OK(pfm_create_evtsets(fd, desc, 2));
 	IS(desc[0].set_timeout >= 2000, 1);
 	IS(number_in("ctx/%lu/set/0/timeout_ns", the_context()) >= 2000000, 1);

@@ -165,6 +165,33 @@ static void exec_keeps_it(const char *self)
 	gone();
 }
 
+/* Another process has it where it is now. */
+static void moved(void)
+{
+	pfarg_load_t load;
+	int fd = make();
+	pid_t child;
+
+	CLEAR(load);
+	run_on(0);
+	OK(pfm_load_context(fd, &load));
+	child = fork();
+	if (child == 0) {
+		OK(pfm_unload_context(fd));
+		run_on(1);
+		load.load_pid = 1;
+		OK(pfm_load_context(fd, &load));
+		_exit(0);
+	}
+	ends_well(child);
+	run_on(1);
+	OK(pfm_start(fd, NULL));
+	run_on(0);
+	FAILS(pfm_stop(fd), EBUSY);
+	close(fd);
+	gone();
+}
+
 static int inherited(int fd)
 {
 	pfarg_load_t load;
@@ -174,8 +201,15 @@ static int inherited(int fd)
 	CLEAR(pmd);
 	pmd.reg_value = 44;
 	OK(pfm_write_pmds(fd, &pmd, 1));
+	OK(fcntl(fd, F_SETFL, O_ASYNC)); /* and then something is known of it */
+	run_on(1);
+	FAILS(pfm_load_context(fd, &load), EINVAL);
+	run_on(0);
 	OK(pfm_load_context(fd, &load));
 	OK(pfm_start(fd, NULL));
+	run_on(1);
+	FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY);
+	run_on(0);
 	OK(pfm_read_pmds(fd, &pmd, 1));
 	OK(pfm_unload_context(fd));
 	return 0;
@@ -300,6 +334,7 @@ int main(int argc, char **argv)
 	same_rules();
 	children();
 	exec_keeps_it(argv[0]);
+	moved();
 	closed_meanwhile();
 	without_descriptors(argv[0]);
 	many();

@@ -46,7 +46,7 @@ static void refusals(void)
 	FAILS(pfm_load_context(blocking, &me), EINVAL);
 	OK(pfm_load_context(fd, &me));
 	FAILS(pfm_load_context(fd, &me), EBUSY);
-	FAILS(pfm_load_context(second, &me), EBUSY);
+	FAILS(pfm_load_context(second, &me), EEXIST);
 	OK(pfm_start(fd, NULL));
 	OK(pfm_stop(fd));
 	OK(pfm_unload_context(fd));
@@ -95,6 +95,23 @@ static void end(void)
 	close(fd);
 }
 
+/* A process that has ended, but not been waited for */
+static void ended(void)
+{
+	pfarg_load_t load;
+	siginfo_t si;
+	int fd = make(0);
+
+	CLEAR(load);
+	load.load_pid = (uint32_t)fork();
+	if (!load.load_pid)
+		_exit(0);
+	OK(waitid(P_PID, load.load_pid, &si, WEXITED | WNOWAIT));
+	FAILS(pfm_load_context(fd, &load), ESRCH);
+	OK(waitid(P_PID, load.load_pid, &si, WEXITED));
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2)
@@ -102,6 +119,7 @@ int main(int argc, char **argv)
 	event = strtoull(argv[1], NULL, 0);
 	refusals();
 	not_yours();
+	ended();
 	end();
 	return 0;
 }

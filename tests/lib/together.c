@@ -6,8 +6,10 @@
  */
 #include <perfmon/perfmon.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -76,6 +78,38 @@ static void in_threads(void)
 	OK(pthread_join(thread, NULL));
 }
 
+static atomic_bool over;
+
+static void *asking_for_signals(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&over)) {
+		OK(fcntl(fd, F_SETFL, O_ASYNC));
+		OK(fcntl(fd, F_SETFL, 0));
+	}
+	return NULL;
+}
+
+/* What one thread makes known is not undone by another, which makes something else known. */
+static void known_together(void)
+{
+	pfarg_load_t load;
+	pthread_t thread;
+
+	CLEAR(load);
+	OK(pthread_create(&thread, NULL, asking_for_signals, NULL));
+	for (int i = 0; i < ROUNDS; i++) {
+		run_on(0);
+		OK(pfm_load_context(fd, &load));
+		run_on(1);
+		FAILS(pfm_stop(fd), EBUSY);
+		run_on(0);
+		OK(pfm_unload_context(fd));
+	}
+	atomic_store(&over, true);
+	OK(pthread_join(thread, NULL));
+}
+
 /* Where most of it is wanted: the library looks for the mount, and for the context's state. */
 static void handler_from_elsewhere(int sig)
 {
@@ -123,6 +157,7 @@ int main(void)
 	close(fd);
 	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
 	fd = FD(pfm_create_context(&ctx, NULL, NULL, 0));
+	known_together();
 	on_small_stack();
 	close(fd);
 	return 0;

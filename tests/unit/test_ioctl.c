@@ -89,7 +89,9 @@ static void test_refused(void **state)
 		{PFM_IOC_VECTOR(PFM_IOC_START, 0), 0, 0},
 		{_IOC(_IOC_NONE, 'p', 0xc4, 8), 8, EINVAL},
 		{_IOC(_IOC_WRITE, 'p', 0xc4, 31), 31, EINVAL},
-		{_IOC(_IOC_WRITE, 'p', 0xc3, 64), 64, EINVAL},
+		{_IOC(_IOC_WRITE, 'p', 0xc3, 32), 32, ENOTTY},
+		{_IOC(_IOC_READ | _IOC_WRITE, 'p', 0xc3, 31), 31, EINVAL},
+		{_IOC(_IOC_READ | _IOC_WRITE, 'p', 0xc3, 64), 64, 0},
 		{_IOC(_IOC_READ | _IOC_WRITE, 'p', 0xc0, 47), 47, EINVAL},
 		{_IOC(_IOC_READ | _IOC_WRITE, 'p', 0xc0, 96), 96, 0},
 		{_IOC(_IOC_READ | _IOC_WRITE, 'p', 0xc0, 0), 0, 0},
@@ -121,12 +123,14 @@ static void test_sizes(void **state)
 	assert_int_equal(sizeof(struct pfm_ioc_setdesc), 64);
 	assert_int_equal(sizeof(struct pfm_ioc_setinfo), 200);
 	assert_int_equal(sizeof(struct pfm_ioc_signal), 32);
+	assert_int_equal(sizeof(struct pfm_ioc_info), 32);
 }
 
 static void test_which_write(void **state)
 {
 	static const unsigned char zeros[256];
-	static const unsigned long reads[] = {PFM_IOC_READ_PMDS, PFM_IOC_GETINFO_EVTSETS};
+	static const unsigned long reads[] = {
+		PFM_IOC_READ_PMDS, PFM_IOC_GETINFO_EVTSETS, PFM_IOC_INFO};
 	static const unsigned long writes[] = {PFM_IOC_WRITE_PMCS, PFM_IOC_WRITE_PMDS, PFM_IOC_LOAD,
 		PFM_IOC_START, PFM_IOC_START_SET, PFM_IOC_STOP, PFM_IOC_RESTART,
 		PFM_IOC_CREATE_EVTSETS, PFM_IOC_DELETE_EVTSETS, PFM_IOC_UNLOAD, PFM_IOC_SETUP,
@@ -472,6 +476,122 @@ static void test_load(void **state)
 	}
 }
 
+/* Flags and a mask of CPUs, of threads. */
+static void test_load_thread(void **state)
+{
+	static const struct {
+		uint32_t flags;
+		uint64_t mask[CPUS_MAX / 64 + 1];
+		size_t size;
+		bool wide;
+		int no;
+	} cases[] = {
+		{PFM_IOC_LOADFL_FOLLOW, {5}, 8, false, 0},
+		{PFM_IOC_LOADFL_UNTRACED, {0, 1}, 16, false, 0},
+		{PFM_IOC_LOADFL_FOLLOW | PFM_IOC_LOADFL_TAKEN, {1}, 1, false, 0},
+		{0, {1}, CPUS_MAX / 8, false, 0},
+		{0, {1}, CPUS_MAX / 8 + 1, false, EINVAL},
+		{0, {0}, 8, false, EINVAL},
+		{PFM_IOC_LOADFL_FOLLOW | PFM_IOC_LOADFL_UNTRACED, {1}, 8, false, EINVAL},
+		{4, {1}, 0, false, EINVAL},
+		{0, {1}, 8, true, EINVAL},
+		{PFM_IOC_LOADFL_FOLLOW, {1}, 0, true, EINVAL},
+		{PFM_IOC_LOADFL_UNTRACED, {1}, 0, true, EINVAL},
+		{PFM_IOC_LOADFL_TAKEN, {1}, 0, true, 0},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct {
+			struct pfm_ioc_load load;
+			uint64_t mask[CPUS_MAX / 64 + 1];
+		} in = {.load.target = 7, .load.flags = cases[i].flags};
+		unsigned nr = (unsigned)PFM_IOC_TAILED(PFM_IOC_LOAD, cases[i].size);
+		struct command cmd = {0};
+		struct err e = {0};
+
+		memcpy(in.mask, cases[i].mask, sizeof(in.mask));
+		struct packet *p = packet_new(nr, &in, sizeof(in.load) + cases[i].size, &e);
+		assert_non_null(p);
+		p->system_wide = cases[i].wide;
+		assert_int_equal(packet_next(p, &cmd, &e), cases[i].no ? -cases[i].no : 1);
+		if (!cases[i].no) {
+			assert_true(cmd.follow == !!(cases[i].flags & PFM_IOC_LOADFL_FOLLOW));
+			assert_true(cmd.untraced == !!(cases[i].flags & PFM_IOC_LOADFL_UNTRACED));
+			assert_int_equal(!cmd.cpus, !cases[i].size);
+			if (cmd.cpus)
+				assert_memory_equal(
+					cmd.cpus->bits, cases[i].mask, sizeof(cmd.cpus->bits));
+		}
+		command_free(&cmd);
+		free(p);
+	}
+}
+
+/* It is told, and cleared by the next that is not refused for that. */
+static void test_load_taken(void **state)
+{
+	struct pfm_ioc_load load = {.target = 7, .flags = PFM_IOC_LOADFL_FOLLOW};
+	struct packet *p = packet(PFM_IOC_LOAD, &load, 1);
+	struct command cmd = next(p);
+
+	(void)state;
+	cmd.taken = true;
+	assert_int_equal(failed(p, &cmd, EBUSY), EBUSY);
+	back(p, &load, sizeof(load));
+	assert_int_equal(load.flags, PFM_IOC_LOADFL_FOLLOW | PFM_IOC_LOADFL_TAKEN);
+	p = packet(PFM_IOC_LOAD, &load, 1);
+	cmd = next(p);
+	done(p, &cmd);
+	back(p, &load, sizeof(load));
+	assert_int_equal(load.flags, PFM_IOC_LOADFL_FOLLOW);
+	p = packet(PFM_IOC_LOAD, &load, 1);
+	cmd = next(p);
+	assert_int_equal(failed(p, &cmd, EBUSY), EBUSY);
+	back(p, NULL, 0); /* it may be constants */
+}
+
+static void test_info(void **state)
+{
+	static const struct {
+		struct ctx_info info;
+		struct pfm_ioc_info out;
+	} cases[] = {
+		{{.flags = CTX_OVFL_NO_MSG, .tid = 7, .cpu = 3, .ended = true},
+			{.number = 5, .flags = PFM_IOC_FL_OVFL_NO_MSG}},
+		{{.state = CTX_RUNNING, .flags = CTX_NOTIFY_BLOCK | CTX_RAW, .tid = 7, .cpu = 3},
+			{.number = 5,
+				.flags = PFM_IOC_FL_NOTIFY_BLOCK,
+				.state = PFM_IOC_STATE_RUNNING,
+				.tid = 7,
+				.cpu = 3}},
+		{{.state = CTX_MASKED, .flags = CTX_SYSTEM_WIDE, .cpu = 3, .set = 9},
+			{.number = 5,
+				.flags = PFM_IOC_FL_SYSTEM_WIDE,
+				.state = PFM_IOC_STATE_MASKED,
+				.cpu = 3,
+				.set = 9}},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct pfm_ioc_info out;
+		struct packet *p;
+		struct command cmd;
+
+		memset(&out, 0xff, sizeof(out)); /* what it was is not looked at */
+		p = packet(PFM_IOC_INFO, &out, 1);
+		p->number = 5;
+		cmd = next(p);
+		assert_int_equal(cmd.verb, CMD_INFO);
+		cmd.info = cases[i].info;
+		done(p, &cmd);
+		assert_end(p);
+		back(p, &out, sizeof(out));
+		assert_memory_equal(&out, &cases[i].out, sizeof(out));
+	}
+}
+
 static void test_bare(void **state)
 {
 	static const struct {
@@ -606,6 +726,9 @@ int main(void)
 		cmocka_unit_test(test_delete_sets),
 		cmocka_unit_test(test_set_info),
 		cmocka_unit_test(test_load),
+		cmocka_unit_test(test_load_thread),
+		cmocka_unit_test(test_load_taken),
+		cmocka_unit_test(test_info),
 		cmocka_unit_test(test_bare),
 		cmocka_unit_test(test_setup),
 		cmocka_unit_test(test_setup_refused),
