@@ -16,6 +16,7 @@ struct waiter {
 
 struct survey {
 	struct news news;
+	struct engine *eng;
 	struct backend *be;
 	pthread_t thread;
 	struct waiter *waiters; /* the session thread's */
@@ -53,7 +54,7 @@ static void *survey_main(void *arg)
 		if (s->cpu[cpu].online && !s->cpu[cpu].ours)
 			look_at_cpu(s->be, cpu, &s->cpu[cpu]);
 	}
-	news_send(engine_box(s->news.arg), &s->news);
+	news_send(&s->eng->box, &s->news);
 	return NULL;
 }
 
@@ -73,20 +74,21 @@ void survey_news(struct news *news)
 	struct survey *s = link_entry(news, struct survey, news);
 
 	pthread_join(s->thread, NULL);
-	*engine_survey_slot(news->arg) = NULL;
+	s->eng->survey = NULL;
 	answer(s->waiters, s->cpu, s->n);
 	free(s);
 }
 
 static struct survey *survey_start(struct engine *eng)
 {
-	struct backend *be = engine_backend(eng);
+	struct backend *be = eng->be;
 	unsigned n = be->ops->cpu_limit(be);
 	struct survey *s = calloc(1, sizeof(*s) + n * sizeof(s->cpu[0]));
 
 	if (!s)
 		return NULL;
-	s->news = (struct news){.kind = NEWS_SURVEY, .arg = eng};
+	s->news.kind = NEWS_SURVEY;
+	s->eng = eng;
 	s->be = be;
 	s->n = n;
 	for (unsigned cpu = 0; cpu < n; cpu++)
@@ -95,22 +97,21 @@ static struct survey *survey_start(struct engine *eng)
 		free(s);
 		return NULL;
 	}
-	engine_expect(eng);
+	eng->expected++;
 	return s;
 }
 
 void engine_survey(struct engine *eng, survey_after *after, void *arg)
 {
-	struct survey **slot = engine_survey_slot(eng);
 	struct waiter *w = calloc(1, sizeof(*w));
 
-	if (w && !*slot)
-		*slot = survey_start(eng);
-	if (!w || !*slot) {
+	if (w && !eng->survey)
+		eng->survey = survey_start(eng);
+	if (!w || !eng->survey) {
 		free(w);
 		after(arg, NULL, 0);
 		return;
 	}
-	*w = (struct waiter){.after = after, .arg = arg, .next = (*slot)->waiters};
-	(*slot)->waiters = w;
+	*w = (struct waiter){.after = after, .arg = arg, .next = eng->survey->waiters};
+	eng->survey->waiters = w;
 }

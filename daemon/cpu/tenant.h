@@ -9,7 +9,6 @@
 #include "daemon/cpu/exec.h"
 #include "daemon/cpu/queue.h"
 
-struct engine;
 struct rider;
 struct worker;
 
@@ -25,7 +24,6 @@ enum news_kind {
 struct news {
 	struct link link;
 	enum news_kind kind;
-	struct engine *arg; /* NEWS_SURVEY */
 };
 
 /* NEWS_TRACK: what is to be done with it. */
