@@ -151,8 +151,9 @@ int rider_seat(struct tracker *tk, struct rider *r, struct command *load, struct
 	if (start)
 		exec_command(&tk->x, ctx, start, e); /* of a context that is parked: it succeeds */
 	__atomic_store_n(&s->wanted, ctx->state == CTX_RUNNING, __ATOMIC_RELEASE);
-	atomic_store(&tk->tr.seats[r->slot].word, seat_word(SEAT_PARKED, first_cpu(&r->where)));
 	tenant_settled(r->tenant, tk->tr.box);
+	/* From here on it is the carriers'. */
+	atomic_store(&tk->tr.seats[r->slot].word, seat_word(SEAT_PARKED, first_cpu(&r->where)));
 	return 0;
 }
 

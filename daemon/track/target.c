@@ -143,7 +143,7 @@ static int look(int dir, struct target *t, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (rc)
-		return err_set(e, EINVAL,
+		return err_set(e, EPERM,
 			"%s is a thread of the kernel: load on a CPU to count what it does",
 			s.name);
 	if (s.tgid == getpid())

@@ -42,9 +42,9 @@ struct target {
 
 /*
  * Finds the thread that has the number @tid for the thread @caller, in whose process namespace
- * that may be another one than in ours. ESRCH: there is none; EINVAL: the daemon's own, or a thread
- * of the kernel. Threads of another namespace are looked up by a search of all of /proc before
- * Linux 6.11: that takes 20 us for each thread of the machine.
+ * that may be another one than in ours. ESRCH: there is none; EPERM: a thread of the kernel;
+ * EINVAL: the daemon's own. Threads of another namespace are looked up by a search of all of /proc
+ * before Linux 6.11: that takes 20 us for each thread of the machine.
  */
 int target_open(pid_t caller, pid_t tid, struct target *out, struct err *e);
 void target_close(struct target *t); /* once, or with dir -1 */

@@ -319,7 +319,7 @@ cpu_time_beside() {
 	done
 	kernel=$(awk '$9 % 4194304 >= 2097152 { print $1; exit }' /proc/[0-9]*/stat)
 	[ -n "$kernel" ] || skip "threads of the kernel cannot be seen here"
-	refused EINVAL "load tid=$kernel" kernel
+	refused EPERM "load tid=$kernel" kernel
 }
 
 @test "another user's threads are not monitored; one's own are, and root monitors all" {

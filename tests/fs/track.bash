@@ -139,7 +139,10 @@ monitor() {
 
 # near WHAT GOT WANTED BY
 near() {
-	[ -n "$2" ] || told
+	[ -n "$2" ] || {
+		cat "$C/last_error"
+		told
+	}
 	local off=$(($2 - $3))
 
 	echo "$1: $2, should be $3 ($off)"

@@ -42,7 +42,7 @@ static void refusals(void)
 
 	FAILS(pfm_load_context(fd, &nobody), ESRCH);
 	FAILS(pfm_load_context(fd, &none), ESRCH);
-	FAILS(pfm_load_context(fd, &kernel), EINVAL);
+	FAILS(pfm_load_context(fd, &kernel), EPERM);
 	FAILS(pfm_load_context(blocking, &me), EINVAL);
 	OK(pfm_load_context(fd, &me));
 	FAILS(pfm_load_context(fd, &me), EBUSY);

@@ -352,7 +352,7 @@ static void kernel_threads(void)
 
 	if (fd < 0 || read(fd, name, sizeof(name)) < 0 || strcmp(name, "kthreadd\n") != 0)
 		skip_here("no threads of the kernel in this process namespace");
-	must_be(target_open(getpid(), 2, &t, &error), EINVAL);
+	must_be(target_open(getpid(), 2, &t, &error), EPERM);
 }
 static void zombie(void)
 {
