@@ -186,6 +186,13 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 			"may "
 			"have wrapped: write the PMD to start over",
 			num);
+	case LOST_BEHIND:
+		return err_set(e, EIO,
+			"pmd%u: another thread ran before the daemon could stop the counter: end "
+			"what "
+			"runs at as high a priority (another perfmonfs?), and write the PMD to "
+			"start over",
+			num);
 	case LOST_AWAY:
 		return err_set(e, EIO,
 			"pmd%u: the thread ran on a CPU that was offline when it was loaded, or "
