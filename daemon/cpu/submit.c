@@ -112,6 +112,11 @@ static int ride(struct engine *eng, struct job *job, struct err *e)
 	const struct tenant *owner = eng->loaded;
 	int rc;
 
+	if (eng->be->sim)
+		return err_set(e, EINVAL,
+			"a model of CPUs runs no threads: write 'load cpu=N', or use "
+			"--backend=perf or "
+			"msr");
 	if (owner)
 		return err_set(e, EBUSY,
 			"CPU %u is monitored, by context '%s' of uid %u (loaded by pid %d) and "
