@@ -142,8 +142,10 @@ static int parse_options(int argc, char **argv, struct options *o, struct text *
 			fputs(usage, stdout);
 			exit(0);
 		default:
-			if (!set_option(o, c, optarg))
-				return -EINVAL;
+			if (set_option(o, c, optarg))
+				break;
+			fprintf(stderr, "perfmonfs: see perfmonfs --help\n");
+			return -EINVAL;
 		}
 	}
 	if (!o->check && optind != argc - 1 && optind != argc - 2) {
@@ -166,7 +168,7 @@ static int open_backend(struct options *o, struct backend **be, struct err *e)
 		o->conf.model = name[3] ? name + 4 : NULL;
 		return sim_backend_open(&o->conf, be, e);
 	}
-	return err_set(e, EINVAL, "backend '%s': EINVAL: msr, perf and sim[:MODEL] are", name);
+	return err_set(e, EINVAL, "backend '%s': EINVAL: choose msr, perf or sim[:MODEL]", name);
 }
 
 /* --check */
@@ -248,17 +250,18 @@ static int check(struct options *o)
 			o->config ? o->config : CONFIG_FILE " or defaults");
 	if (config.sys_group.kind == GROUP_NONE)
 		report(&failures, CHECK_NOTE, "sys_group",
-			"there is no group perfmon: only root loads contexts on CPUs (groupadd "
-			"perfmon)");
+			"none: only root loads contexts on CPUs: groupadd perfmon, or name a group "
+			"in the configuration");
 	if (strcmp(name, "perf") == 0)
 		perf_backend_check(&o->conf, report, &failures);
 	else if (strcmp(name, "msr") == 0)
 		msr_backend_check(&o->conf, report, &failures);
 	else
 		check_opens(o, &failures);
-	if (strncmp(name, "sim", 3) != 0)
+	if (strncmp(name, "sim", 3) != 0) {
 		check_witness(&failures);
-	check_sched(&failures);
+		check_sched(&failures);
+	}
 	printf("%s\n", failures ? "this machine cannot serve as it is" : "this machine can serve");
 	return failures ? 1 : 0;
 }

@@ -196,8 +196,7 @@ int msr_io_file(const char *dir, struct msr_io **out, struct err *e)
 	if (file_cpu_limit(&f->io) == 0)
 		return err_set(e, ENOENT,
 			"%s has no CPU: ENOENT: the msr driver is not loaded: 'modprobe msr', or "
-			"use "
-			"--backend=perf",
+			"use --backend=perf",
 			dir);
 	*out = &take_ptr(&f)->io;
 	return 0;

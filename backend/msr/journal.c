@@ -80,8 +80,7 @@ static int open_run_dir(const char *path, struct err *e)
 	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
 		return err_set(e, EPERM,
 			"%s: EPERM: what is in it will be written to registers: it must be owned "
-			"by "
-			"root and writable by nobody else (chown root, chmod 0700)",
+			"by root and writable by nobody else (chown root, chmod 0700)",
 			path);
 	return take_fd(&fd);
 }
@@ -225,9 +224,9 @@ static int start(
 	if (j->fd < 0)
 		return err_set(e, errno, "cannot create %s/%s: %s%s", run_dir, j->name,
 			err_name(errno),
-			errno == EEXIST ? ": it is of another device directory or "
-					  "pid namespace: remove it"
-					: "");
+			errno == EEXIST
+				? ": it is of another device directory or pid namespace: remove it"
+				: "");
 	errno = ENOSPC; /* of a write that is only short */
 	if (flock(j->fd, LOCK_EX | LOCK_NB) < 0 ||
 		pwrite(j->fd, head, sizeof(*head), 0) != sizeof(*head)) {

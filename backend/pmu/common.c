@@ -111,7 +111,7 @@ int pmu_covers(const struct pmu *cpu, const struct pmu *desc, struct err *e)
 		       both.pmds[i].wmask == desc->pmds[i].wmask;
 	if (!same)
 		return err_set(e, ENODEV,
-			"its PMU has less than the %u PMCs and %u PMDs of the description %s: "
+			"its PMU has fewer than the %u PMCs and %u PMDs of the description %s: "
 			"restart perfmonfs so that it finds what all CPUs have",
 			desc->npmcs, desc->npmds, desc->name);
 	return 0;

@@ -53,7 +53,8 @@ static int check_file(int fd, const struct pmu_virtual *v, struct err *e)
 			v->name, v->path);
 	if (!(st.st_mode & S_IROTH))
 		return err_set(e, EPERM,
-			"%s: %s is not for everybody to read, but what is sampled is: name another",
+			"%s: %s must be readable by everybody, as its samples are: chmod o+r it, "
+			"or name another",
 			v->name, v->path);
 	return 0;
 }

@@ -180,7 +180,7 @@ int command_parse_ctl(struct slice text, struct command *cmd, struct err *e)
 
 	if (!v)
 		return err_set(e, EINVAL,
-			"no command '%.*s': load, start, stop, restart, unload and signal are",
+			"no command '%.*s': write load, start, stop, restart, unload or signal",
 			SLICE_ARG(word));
 	cmd->verb = v->verb;
 	while ((word = slice_word(&text)).n) {

@@ -42,8 +42,7 @@ static int parse_thresh(struct slice s, uint64_t *thresh, struct err *e)
 	int rc = num_u64(s, thresh, e);
 
 	if (rc == 0 && !*thresh)
-		return err_set(
-			e, EINVAL, "after 0 overflows no set is switched from: leave it out");
+		return err_set(e, EINVAL, "0 would never switch: write 1 or more, or leave it out");
 	return rc;
 }
 
@@ -86,8 +85,8 @@ static int parse_option(struct slice word, struct pmd_conf *conf, unsigned *give
 
 	if (!o)
 		return err_set(e, EINVAL,
-			"no option '%.*s': long= short= thresh= mask= seed= notify random no64 "
-			"smpl= reset= eventid= are",
+			"no option '%.*s': the options are short= long= reset= notify random mask= "
+			"seed= thresh= no64 smpl= eventid=",
 			SLICE_ARG(name));
 	if (*given & 1u << (o - options))
 		return err_set(e, EINVAL, "'%s' is given twice: leave one out", o->name);

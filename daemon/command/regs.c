@@ -47,7 +47,7 @@ int command_parse_regs(struct slice text, uint16_t set, struct command *cmd, str
 	cmd->first_line = 1;
 	cmd->nregs = 0;
 	if (!text.n)
-		return err_set(e, EINVAL, "nothing to write: a line per register is expected");
+		return err_set(e, EINVAL, "nothing was written: write a line per register");
 	cmd->regs = calloc(count_lines(text), sizeof(*cmd->regs));
 	if (!cmd->regs)
 		return err_set(e, ENOMEM, "no memory for the vector");

@@ -12,7 +12,7 @@ static int find_element(const struct context *ctx, const struct cmd_reg *r, stru
 
 	*set = ctx_set(ctx, r->set);
 	if (!*set)
-		return err_set(e, ENOENT, "no event set %u", r->set);
+		return err_set(e, ENOENT, "no event set %u: make it first", r->set);
 	if (found < 0)
 		return err_set(e, ENOENT, "this PMU has no %s%u: see pmu/%ss",
 			r->pmd ? "pmd" : "pmc", r->num, r->pmd ? "pmd" : "pmc");
@@ -119,9 +119,8 @@ static int write_pmc(struct context *ctx, const struct command *cmd, struct evts
 
 	if ((value & pmc->kernel) && !cmd->rights.kernel)
 		return err_set(e, EACCES,
-			"pmc%u: 0x%" PRIx64
-			" counts at kernel level, which config/allow_kernel does not "
-			"grant you: clear the bits 0x%" PRIx64,
+			"pmc%u: 0x%" PRIx64 " counts at kernel level, which config/allow_kernel "
+					    "does not grant you: clear the bits 0x%" PRIx64,
 			pmc->num, value, value & pmc->kernel);
 	if (value == set->pmc[row])
 		return CORE_DONE;
@@ -148,7 +147,7 @@ static bool left_out(const struct context *ctx, unsigned row)
 static int taken_over(const struct context *ctx, unsigned row, struct err *e)
 {
 	return err_set(e, EBUSY,
-		"pmd%u on CPU %u was taken over (unload and load again to get a free one)",
+		"pmd%u on CPU %u was taken over by somebody else: unload, see cpus, and load again",
 		ctx->pmu->pmds[row].num, ctx->cpu);
 }
 
@@ -166,8 +165,7 @@ static int write_pmd(struct context *ctx, struct evtset *set, unsigned row, stru
 		return CORE_DONE;
 	if (ctx->hold->hw.halted)
 		return err_set(e, EIO,
-			"pmd%u: a stop has failed half-way: stop again or unload before it is "
-			"written",
+			"pmd%u: a stop failed half-way: stop again or unload before you write it",
 			pmu->pmds[row].num);
 	plan_clear(plan);
 	plan_add(plan, REG_READ, pmc->addr, 0, 0);

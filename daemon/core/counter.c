@@ -171,36 +171,35 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 	case LOST_PAUSED:
 		return err_set(e, EIO,
 			"pmd%u was paused by somebody else's write to the global control (0x%x) "
-			"and "
-			"its count is lost: stop, write the PMD and start again",
+			"and its count is lost: stop, write the PMD and start again",
 			num, ctx->pmu->global_ctrl);
 	case LOST_OFFLINE:
 		return err_set(e, ENXIO,
 			"pmd%u: the CPU went offline while it counted and the count is lost: "
-			"unload, "
-			"write the PMD and load again when the CPU is back",
+			"unload, write the PMD and load again when the CPU is back",
 			num);
 	case LOST_LATE:
 		return err_set(e, EIO,
 			"pmd%u: the daemon was kept from looking at the counter so long that it "
-			"may "
-			"have wrapped: write the PMD to start over",
+			"may have wrapped: write the PMD to start over",
+			num);
+	case LOST_BEHIND:
+		return err_set(e, EIO,
+			"pmd%u: another thread ran before the daemon could stop the counter: end "
+			"what runs at as high a priority (another perfmonfs?), and write the PMD "
+			"to start over",
 			num);
 	case LOST_AWAY:
 		return err_set(e, EIO,
 			"pmd%u: the thread ran on a CPU that was offline when it was loaded, or "
-			"has "
-			"been since, and what it did there is not counted: unload, write the PMD "
-			"and "
-			"load again",
+			"has been since, and what it did there is not counted: unload, write the "
+			"PMD and load again",
 			num);
 	case LOST_UNTOLD:
 		return err_set(e, EIO,
 			"pmd%u: the kernel did not tell that the thread came to a CPU or left it: "
-			"some "
-			"kernels leave out switches of processes of their own: write the PMD to "
-			"start "
-			"over",
+			"some kernels leave out switches of processes of their own: write the PMD "
+			"to start over",
 			num);
 	case LOST_FAULT:
 	case LOST_NOT:
@@ -208,8 +207,7 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 	}
 	return err_set(e, EIO,
 		"pmd%u: its register could not be read and the count is lost: write the PMD to "
-		"start "
-		"over",
+		"start over",
 		num);
 }
 

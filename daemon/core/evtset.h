@@ -14,7 +14,8 @@ enum lost {
 	LOST_OFFLINE, /* its CPU went offline */
 	LOST_LATE,    /* nobody looked for so long that it may have wrapped unseen */
 	LOST_FAULT,   /* its register could not be read or written */
-	LOST_AWAY,    /* its thread ran where nobody followed it, */
+	LOST_BEHIND,  /* another thread ran before the carrier did, */
+	LOST_AWAY,    /* or its own did where nobody followed it, */
 	LOST_UNTOLD,  /* or the kernel did not tell that it came or went */
 };
 

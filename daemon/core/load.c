@@ -37,8 +37,7 @@ int not_loaded(const struct context *ctx, const char *verb, struct err *e)
 	if (ctx->ended)
 		return err_set(e, EINVAL,
 			"thread %d has ended: there is nothing to %s, but its counts can be read; "
-			"load "
-			"another",
+			"load another",
 			ctx->tid, verb);
 	return err_set(e, EINVAL,
 		"not loaded: there is nothing to %s: write 'load cpu=N' or 'load tid=N' to ctl "
@@ -58,7 +57,7 @@ int core_load_check(const struct context *ctx, const struct command *cmd, struct
 	if (rc < 0)
 		return rc;
 	if (cmd->has_set && !ctx_set(ctx, cmd->set))
-		return err_set(e, EINVAL, "no event set %u", cmd->set);
+		return err_set(e, EINVAL, "no event set %u: make it first", cmd->set);
 	return sets_check(ctx, e);
 }
 

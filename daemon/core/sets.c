@@ -40,7 +40,7 @@ static int settled(const struct context *ctx, struct err *e)
 static int no_set(struct cmd_evtset *c, struct err *e)
 {
 	c->fault = FAULT_NOSET;
-	return err_set(e, ENOENT, "no event set %u", c->id);
+	return err_set(e, ENOENT, "no event set %u: make it first", c->id);
 }
 
 static int check_change(const struct cmd_evtset *c, struct err *e)
@@ -54,8 +54,8 @@ static int check_change(const struct cmd_evtset *c, struct err *e)
 		return 0;
 	if (!c->timeout_ns)
 		return err_set(e, EINVAL,
-			"a timeout of 0 would never let the set count: clear "
-			"time_switch in flags instead");
+			"a timeout of 0 would never let the set count: clear time_switch in flags "
+			"instead");
 	if (c->timeout_ns > TIMEOUT_MAX)
 		return err_set(e, ERANGE, "the longest timeout is %llu ns",
 			(unsigned long long)TIMEOUT_MAX);
@@ -122,7 +122,9 @@ static int make(
 	if (set && c->there == EVTSET_REFUSE)
 		return err_set(e, EEXIST, "there is an event set %u already", c->id);
 	if (!set && ctx->smpl.fmt && (ctx->smpl.fmt->fmt_flags & PFM_FMTFL_NOSET))
-		return err_set(e, EINVAL, "format %s knows no event sets", ctx->smpl.fmt->fmt_name);
+		return err_set(e, EINVAL,
+			"format %s cannot handle event sets: choose another format",
+			ctx->smpl.fmt->fmt_name);
 	if (check_change(c, e) < 0)
 		return -e->no;
 	c->fresh = !set;
@@ -173,7 +175,7 @@ int set_write(
 	struct evtset *set = ctx_set(ctx, c->id);
 
 	if (!set)
-		return err_set(e, ENOENT, "no event set %u", c->id);
+		return err_set(e, ENOENT, "no event set %u: make it first", c->id);
 	if (ctx->state != CTX_UNLOADED)
 		return settled(ctx, e);
 	if (check_change(c, e) < 0)

@@ -10,11 +10,11 @@ static int start_check(const struct context *ctx, const struct command *cmd, str
 	if (ctx->state == CTX_UNLOADED)
 		return not_loaded(ctx, "start", e);
 	if (cmd->has_set && !ctx_set(ctx, cmd->set))
-		return err_set(e, EINVAL, "no event set %u", cmd->set);
+		return err_set(e, EINVAL, "no event set %u: make it first", cmd->set);
 	if (ctx->state == CTX_MASKED)
 		return err_set(e, EBUSY, "masked after an overflow: restart it, or stop first");
 	if (ctx->hold->hw.halted)
-		return err_set(e, EIO, "a stop or switch has failed half-way: unload first");
+		return err_set(e, EIO, "a stop or switch failed half-way: unload first");
 	return 0;
 }
 

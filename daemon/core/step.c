@@ -19,7 +19,8 @@ static int check_format(const struct context *ctx, const struct sampling *smpl, 
 			e, EBUSY, "the format is settled by the first load: make another context");
 	if (smpl->fmt && (smpl->fmt->fmt_flags & PFM_FMTFL_NOSET) && ctx->nsets > 1)
 		return err_set(e, EINVAL,
-			"format %s knows no event sets: rmdir all but set 0, or choose another",
+			"format %s cannot handle event sets: rmdir all but set 0, or choose "
+			"another format",
 			smpl->fmt->fmt_name);
 	return 0;
 }

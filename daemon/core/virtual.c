@@ -47,11 +47,11 @@ int virtual_read(const struct context *ctx, unsigned row, const struct plan *pla
 
 	if (v->kind == PMU_VIRTUAL_CPUTIME)
 		return err_set(e, ENODATA,
-			"pmd%u is of the thread that a sample has interrupted, and here is none: "
-			"have it sampled (smpl=%u)",
+			"pmd%u belongs to the thread that a sample interrupts, and there is none "
+			"now: have it sampled (smpl=%u)",
 			v->num, v->num);
 	if (!(plan->virt.valid & ROW(row)))
-		return err_set(e, EIO, "pmd%u: %s cannot be told%s%s", v->num, v->name,
+		return err_set(e, EIO, "pmd%u: %s is not known now%s%s", v->num, v->name,
 			v->path[0] ? ": see whether there is a number in " : "", v->path);
 	*value = plan->virt.value[row];
 	return 0;

@@ -45,7 +45,7 @@ static int move_in(struct engine *eng, struct job *job, struct err *e)
 	if (rider)
 		return err_set(e, EBUSY,
 			"threads are monitored, by context '%s' of uid %u (loaded by pid %d) and "
-			"perhaps others: the PMU is theirs until all are unloaded",
+			"perhaps others: a CPU can be loaded on when all of them are unloaded",
 			rider->name, rider->uid, rider->pid);
 	if (owner)
 		return err_set(e, EBUSY,
@@ -112,10 +112,13 @@ static int ride(struct engine *eng, struct job *job, struct err *e)
 	const struct tenant *owner = eng->loaded;
 	int rc;
 
+	if (eng->be->sim)
+		return err_set(
+			e, EINVAL, "the simulated backend has no threads: write 'load cpu=N'");
 	if (owner)
 		return err_set(e, EBUSY,
 			"CPU %u is monitored, by context '%s' of uid %u (loaded by pid %d) and "
-			"perhaps others: no thread can be until all are unloaded",
+			"perhaps others: a thread can be loaded on when all of them are unloaded",
 			worker_cpu(owner->home), owner->name, owner->uid, owner->pid);
 	rc = tracker_load(eng->tracker, job, e);
 	if (rc == 0)

@@ -80,8 +80,8 @@ static int refuse_param(const pfm_buffer_fmt_t *fmt, struct slice key, struct er
 	if (!known.n)
 		return err_set(e, EINVAL, "no parameter '%.*s': %s has none", SLICE_ARG(key),
 			fmt->fmt_name);
-	return err_set(
-		e, EINVAL, "no parameter '%.*s': %s has%s", SLICE_ARG(key), fmt->fmt_name, known.p);
+	return err_set(e, EINVAL, "no parameter '%.*s': those of %s are%s", SLICE_ARG(key),
+		fmt->fmt_name, known.p);
 }
 
 static const pfm_fmt_param_t *find_param(const pfm_buffer_fmt_t *fmt, struct slice key)

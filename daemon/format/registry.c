@@ -88,8 +88,7 @@ static int check_identity(const pfm_buffer_fmt_t *fmt, struct err *e)
 	if (fmt->fmt_api != PFM_FMT_API)
 		return err_set(e, EINVAL,
 			"it is made for API %u of formats, this daemon has %d: compile it with "
-			"this "
-			"version's perfmonfs/format.h",
+			"this version's perfmonfs/format.h",
 			fmt->fmt_api, PFM_FMT_API);
 	if (!fmt->fmt_name)
 		return err_set(e, EINVAL, "it has no name: set fmt_name");
@@ -98,8 +97,8 @@ static int check_identity(const pfm_buffer_fmt_t *fmt, struct err *e)
 		strcmp(fmt->fmt_name, "none") == 0)
 		return err_set(e, EINVAL,
 			"a format's name is one word of letters, digits, '_', '.' and '-', at most "
-			"%d, "
-			"not beginning with '.', not 'none' and not like a UUID: change fmt_name",
+			"%d, not beginning with '.', not 'none' and not like a UUID: change "
+			"fmt_name",
 			NAME_MAX_BYTES - 1);
 	if (is_nil(fmt->fmt_uuid))
 		return err_set(e, EINVAL, "'%s' has no UUID: set fmt_uuid to what uuidgen prints",

@@ -76,8 +76,7 @@ static int store_kernel(enum allow_kernel *k, struct slice value, struct err *e)
 			return 0;
 		}
 	}
-	return err_set(e, EINVAL, "'%.*s': any, group or root may count at kernel level",
-		SLICE_ARG(value));
+	return err_set(e, EINVAL, "'%.*s': write 'any', 'group' or 'root'", SLICE_ARG(value));
 }
 
 static const struct number {
@@ -117,8 +116,8 @@ static int store_number(
 	if (num_max(value, number->most, &n, e) < 0)
 		return -e->no;
 	if (n < number->least)
-		return err_set(e, ERANGE, "'%.*s' is under the least, %" PRIu64, SLICE_ARG(value),
-			number->least);
+		return err_set(e, ERANGE, "'%.*s' is below the minimum of %" PRIu64,
+			SLICE_ARG(value), number->least);
 	*number_of(c, number) = n;
 	return 0;
 }
@@ -150,8 +149,8 @@ int config_store(struct config *c, const char *key, struct slice value, struct e
 	if (strcmp(key, "allow_kernel") == 0)
 		return store_kernel(&c->allow_kernel, value, e);
 	return err_set(e, ENOENT,
-		"no key '%s': sys_group, thread_group, allow_kernel, arg_size_max, "
-		"smpl_buf_size_max, tick_us and overflow_rate_max are",
+		"no key '%s': the keys are sys_group, thread_group, allow_kernel, arg_size_max, "
+		"smpl_buf_size_max, tick_us and overflow_rate_max",
 		key);
 }
 
@@ -176,14 +175,14 @@ static int parse_line(struct config *c, struct slice line, struct err *e)
 	char name[32];
 
 	if (!slice_text(&line, false))
-		return err_set(e, EINVAL, "a control character is in it (a DOS line end?)");
+		return err_set(e, EINVAL, "remove the control character (a DOS line end?)");
 	key = slice_cut(&line, '#');
 	line = slice_trim(key);
 	if (!line.n)
 		return 0;
 	key = slice_trim(slice_cut(&line, '='));
 	if (key.n >= sizeof(name))
-		return err_set(e, EINVAL, "no key '%.*s'", SLICE_ARG(key));
+		return err_set(e, EINVAL, "no key '%.*s': see perfmonfs(8)", SLICE_ARG(key));
 	memcpy(name, key.p, key.n);
 	name[key.n] = '\0';
 	return config_store(c, name, line, e);

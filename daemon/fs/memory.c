@@ -123,13 +123,13 @@ int memory_afford(struct fs *fs, const struct fs_context *ctx, uint64_t lock, si
 	shared_sweep(&fs->memory);
 	if (room > less(most, less(atomic_load(&all->bytes), back)))
 		return err_set(e, ENOMEM,
-			"%zu bytes are too much with the %llu of all buffers: "
-			"config/smpl_buf_size_max is %" PRIu64,
+			"%zu bytes are too many with the %llu of all buffers: ask for less, or "
+			"have root raise config/smpl_buf_size_max, %" PRIu64,
 			room, atomic_load(&all->bytes), most);
 	if (room > less(lock, less(atomic_load(&own->bytes), back)))
 		return err_set(e, ENOMEM,
-			"%zu bytes are too much with the %llu of the owner's buffers: your "
-			"RLIMIT_MEMLOCK (ulimit -l) is %" PRIu64 " bytes",
+			"%zu bytes are too many with the %llu of the owner's buffers: ask for "
+			"less, or raise your RLIMIT_MEMLOCK (ulimit -l), %" PRIu64 " bytes",
 			room, atomic_load(&own->bytes), lock);
 	if (ctx->uid && atomic_load(&own->pieces) >= BUFFERS_PER_USER)
 		return err_set(e, ENOSPC,

@@ -21,8 +21,9 @@ int msg_ask(const struct call *call, struct command *cmd, struct err *e)
 	const size_t one = sizeof(struct pfm_msg);
 
 	if (call->size % one)
-		return err_set(e, EINVAL, "%zu bytes are no whole messages: read multiples of %zu",
-			call->size, one);
+		return err_set(e, EINVAL,
+			"%zu bytes are not whole messages: read a multiple of %zu", call->size,
+			one);
 	return room(cmd, call->size / one, e);
 }
 

@@ -24,8 +24,7 @@ static int clear_mountpoint(const char *path, struct err *e)
 		if (mount_id(path, type) < 0 || strcmp(type, "fuse.perfmonfs") != 0)
 			return err_set(e, ENOTCONN,
 				"mount point: %s: ENOTCONN: a dead mount of another kind is in the "
-				"way: "
-				"umount -l it",
+				"way: umount -l it",
 				path);
 		if (umount2(path, MNT_DETACH) < 0)
 			return err_set(e, errno,
@@ -88,8 +87,7 @@ static int refuse_second(const char *path, struct err *e)
 	if (real && mount_id(real, type) >= 0 && strcmp(type, "fuse.perfmonfs") == 0)
 		return err_set(e, EBUSY,
 			"mount point: %s: EBUSY: a perfmonfs is mounted there: umount it or give "
-			"another "
-			"directory",
+			"another directory",
 			path);
 	return 0;
 }

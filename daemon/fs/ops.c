@@ -150,8 +150,9 @@ static int open_memory(struct call *call, struct file *f, int flags, struct err 
 
 	call->file = f;
 	if (flags & O_TRUNC)
-		return err_set(
-			e, EACCES, "this file is read-only, for root too: leave out O_TRUNC");
+		return err_set(e, EACCES,
+			"this file cannot be truncated, not even by root: open it without O_TRUNC "
+			"(not by a shell's >)");
 	return (row->open ? row->open : memory_open)(call, f, e);
 }
 
@@ -293,11 +294,10 @@ static void store(struct call *call, struct slice text)
 
 	if (call->size > call->fs->config.arg_size_max)
 		rc = err_set(&e, E2BIG,
-			"%zu bytes in one write: config/arg_size_max allows %" PRIu64, call->size,
-			call->fs->config.arg_size_max);
+			"%zu bytes in one write: write at most config/arg_size_max, %" PRIu64,
+			call->size, call->fs->config.arg_size_max);
 	else if (!slice_text(&text, row->lines))
-		rc = err_set(&e, EINVAL,
-			"a control character (or a second line) is in what was written");
+		rc = err_set(&e, EINVAL, "write one line of text, without control characters");
 	else if (row->store)
 		rc = row->store(call, text, &e);
 	else

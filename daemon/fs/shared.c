@@ -99,7 +99,8 @@ static int allocate_area(struct shared *s, struct err *e)
 		return fd;
 	s->mem = mmap(NULL, s->most, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (s->mem == MAP_FAILED)
-		return err_set(e, ENOMEM, "no addresses for what may be mapped: close others");
+		return err_set(e, ENOMEM,
+			"no addresses for more memory to map: rmdir contexts with buffers");
 	return seal(s, fd, 0, e);
 }
 

@@ -173,14 +173,16 @@ static int bind_owner(struct notifier *n, const struct command *cmd, struct err 
 	int no;
 
 	if (fcntl(n->in, F_SETOWN_EX, &n->to) < 0 || !exists(&n->to))
-		return err_set(e, ESRCH, "there is no %s %d", what, (int)n->to.pid);
+		return err_set(
+			e, ESRCH, "there is no %s %d: name one that runs", what, (int)n->to.pid);
 	if (!may_signal(n->uid, n->to.pid))
-		return err_set(e, EPERM, "%s %d is not yours", what, (int)n->to.pid);
+		return err_set(
+			e, EPERM, "%s %d is not yours: name one of your own", what, (int)n->to.pid);
 	if (fcntl(n->in, F_SETSIG, cmd->sig) < 0)
-		return err_set(e, EINVAL, "there is no signal %d", cmd->sig);
+		return err_set(e, EINVAL, "there is no signal %d: see kill -l", cmd->sig);
 	no = cmd->fd < MAX_ALIAS ? set_async(n, cmd) : EBADF;
 	if (no == EBADF)
-		return err_set(e, EINVAL, "fd %d is too high to be told of: dup2() it to a lower",
+		return err_set(e, EINVAL, "fd %d is too high for si_fd: dup2() it to a lower one",
 			cmd->fd);
 	return no ? err_set(e, no, "the kernel refuses signals: %s", err_name(no)) : 0;
 }
@@ -189,8 +191,8 @@ static int check_limit(const struct fs_context *ctx, struct err *e)
 {
 	if (!ctx->notifier && ctx->uid && ctx->owner->notifiers >= SIGNALS_PER_USER)
 		return err_set(e, ENOSPC,
-			"too many contexts with signals: 'signal sig=0' ends those of one "
-			"(limit: %d a user)",
+			"too many contexts with signals: 'signal sig=0' ends those of one (limit: "
+			"%d a user)",
 			SIGNALS_PER_USER);
 	return 0;
 }

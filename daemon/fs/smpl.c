@@ -25,7 +25,8 @@ static int answered(const pfm_buffer_fmt_t *fmt, int rc, const char *to, struct 
 {
 	if (!rc)
 		return 0;
-	return err_set(e, rc < 0 ? -rc : rc, "format %s refuses %s (%s): see its parameters",
+	return err_set(e, rc < 0 ? -rc : rc,
+		"format %s refuses %s (%s): choose another size, or parameters that go together",
 		fmt->fmt_name, to, err_name(rc < 0 ? -rc : rc));
 }
 

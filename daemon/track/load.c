@@ -82,9 +82,8 @@ static int check_target(const struct target *target, const struct command *cmd,
 
 	if (rc == 0 && cmd->untraced && !(who->effective >> CAP_SYS_PTRACE & 1))
 		rc = err_set(e, EPERM,
-			"ptrace=no takes CAP_SYS_PTRACE, for a program that gains privileges would "
-			"be "
-			"monitored on: leave it out");
+			"ptrace=no takes CAP_SYS_PTRACE, because a program that gains privileges "
+			"would go on being monitored: leave it out");
 	return rc;
 }
 
@@ -93,8 +92,8 @@ static int check_blocking(
 {
 	if ((ctx->flags & CTX_NOTIFY_BLOCK) && l->target.tid == caller)
 		return err_set(e, EINVAL,
-			"notify_block would block the thread that is to write restart: not for a "
-			"thread that monitors itself");
+			"notify_block would block the thread that is to write restart: clear it, "
+			"or load from another thread");
 	return 0;
 }
 

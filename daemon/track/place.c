@@ -37,7 +37,7 @@ static int settle(struct carrier *c, struct err *e)
 	if (rc)
 		return err_set(e, EPERM,
 			"SCHED_FIFO: %s: threads can be followed exactly only by carriers that "
-			"come first: the daemon needs CAP_SYS_NICE and a realtime budget of its "
+			"come first: the daemon needs CAP_SYS_NICE and a real-time budget in its "
 			"cgroup",
 			err_name(rc));
 	CPU_ZERO(&set);

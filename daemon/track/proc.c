@@ -24,8 +24,7 @@ static int failed(const char *file, int no, struct err *e)
 	if (no == EACCES || no == EPERM)
 		return err_set(e, EPERM,
 			"/proc/TID/%s: %s: the daemon may not look at it: it lacks CAP_SYS_PTRACE, "
-			"or "
-			"a security module protects that thread",
+			"or a security module protects that thread",
 			file, err_name(no));
 	return err_set(e, no, "/proc/TID/%s: %s", file, err_name(no));
 }
@@ -107,7 +106,8 @@ int proc_status(int dir, struct proc_status *out, struct err *e)
 	int rc = slurp(dir, "status", &text, e);
 
 	if (rc == 0 && !take_status(text, out))
-		return err_set(e, EIO, "/proc/TID/status lacks a line: the kernel is unknown");
+		return err_set(
+			e, EIO, "/proc/TID/status lacks a line: this kernel is not supported");
 	return rc;
 }
 
@@ -123,7 +123,8 @@ static int read_flags(int dir, unsigned *flags, struct err *e)
 	const char *p = rc == 0 ? strrchr(text, ')') : NULL; /* the name may have some itself */
 
 	if (rc == 0 && (!p || sscanf(p, ") %*c %*d %*d %*d %*d %*d %u", flags) != 1))
-		return err_set(e, EIO, "/proc/TID/stat lacks a number: the kernel is unknown");
+		return err_set(
+			e, EIO, "/proc/TID/stat lacks a number: this kernel is not supported");
 	return rc;
 }
 

@@ -48,8 +48,8 @@ int credentials_of(pid_t tid, struct credentials *out, struct err *e)
 
 	if (tid <= 0)
 		return err_set(e, ESRCH,
-			"you are in a process namespace that the daemon does not see: ask from "
-			"the one that it runs in");
+			"the daemon does not see your PID namespace: load from the one that the "
+			"daemon runs in");
 	dir = proc_open(tid, e);
 	rc = dir < 0 ? dir : proc_status(dir, &s, e);
 	if (rc == 0)
@@ -181,7 +181,7 @@ static int read_steady(const struct target *t, struct subject *s, struct err *e)
 		memcpy(s, &again, sizeof(*s));
 	}
 	if (rc == 0)
-		err_set(e, EAGAIN, "it is just becoming another: try again");
+		err_set(e, EAGAIN, "it is just executing another program: try again");
 	return err_prefix(e, "thread %d", (int)t->named);
 }
 

@@ -50,8 +50,9 @@ static int refused(const char *what, int no, struct err *e)
 			"%s: ENOSYS: following threads needs a kernel with CONFIG_BPF_SYSCALL",
 			what);
 	case ENOMEM:
-		return err_set(
-			e, no, "%s: ENOMEM: following threads takes 8 MiB of the kernel", what);
+		return err_set(e, no,
+			"%s: ENOMEM: following threads takes 8 MiB of kernel memory: free some",
+			what);
 	case EMFILE:
 	case ENFILE:
 		return err_set(e, no, "%s: %s: raise LimitNOFILE", what, err_name(no));
@@ -73,9 +74,9 @@ static int check_kernel(struct err *e)
 			err_name(errno));
 	if (stat("/proc/self/ns/pid", &st) < 0 || st.st_ino != FIRST_PID_NS)
 		return err_set(e, EINVAL,
-			"EINVAL: in a PID namespace threads cannot be followed: their numbers are "
-			"others for the kernel; run perfmonfs outside of the container, or with "
-			"its host's PIDs");
+			"EINVAL: threads cannot be followed from inside a PID namespace, where "
+			"they have other numbers than in the kernel: run perfmonfs outside of the "
+			"container, or with the host's PIDs");
 	return 0;
 }
 

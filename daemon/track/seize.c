@@ -110,8 +110,9 @@ static int seize(struct tracer *tr, const struct seizure *s)
 	/* While we waited for its exec, it has got another number. */
 	t->wants = WANT_RELEASE;
 	tracer_settle(tr, add(tr, take_ptr(&t), first));
-	return err_set(
-		s->err, ESRCH, "thread %d has executed a program, and is %d now", s->tid, first);
+	return err_set(s->err, ESRCH,
+		"thread %d has executed a program and has the number %d now: load on that", s->tid,
+		first);
 }
 
 void tracer_answer_seizures(struct tracer *tr)

@@ -107,8 +107,8 @@ static int find_elsewhere(const struct place *at, struct err *e)
 	else if (errno != ESRCH)
 		dir = search(at);
 	return dir < 0 ? err_set(e, ESRCH,
-				 "there is none of this number in your process namespace: take it "
-				 "from /proc/PID/task there")
+				 "your PID namespace has none of this number: take one from "
+				 "/proc/PID/task there")
 		       : dir;
 }
 

@@ -104,6 +104,14 @@ BOTH=0x4300c0
 	holds "$C/state" unloaded
 }
 
+@test "the model has no threads" {
+	serve --backend=sim
+	new a
+	refused EINVAL "load tid=$$" cpu=
+	holds "$C/state" unloaded
+	ctl "load cpu=0"
+}
+
 @test "commands that are none" {
 	serve --backend=sim
 	new a
