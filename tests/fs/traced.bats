@@ -42,7 +42,7 @@ follow() {
 	serve --backend=perf
 	begin a subject -t 0 faults 10000
 	kill -STOP "$PID"
-	until_ok 5 letter_is "$PID" T
+	until_ok letter_is "$PID" T
 	follow a "$TID"
 	sleep 0.1
 	letter_is "$PID" T
@@ -65,15 +65,15 @@ follow() {
 	follow a "$PID"
 	go a
 	kill -STOP "$PID"
-	until_ok 5 letter_is "$PID" T
+	until_ok letter_is "$PID" T
 	ctl unload
 	sleep 0.1
 	letter_is "$PID" T
 	[ "$(tracer_of "$PID")" = 0 ]
 	kill -CONT "$PID"
-	until_ok 5 letter_is "$PID" S
+	until_ok letter_is "$PID" S
 	before=$(cpu_time "$PID" "$TID")
-	until_ok 5 sh -c '[ "$(cut -d" " -f1 "$1")" -gt "$2" ]' sh "/proc/$PID/task/$TID/schedstat" "$before"
+	until_ok sh -c '[ "$(cut -d" " -f1 "$1")" -gt "$2" ]' sh "/proc/$PID/task/$TID/schedstat" "$before"
 }
 
 @test "2000 signals, in their order" {
@@ -91,7 +91,7 @@ follow() {
 	go a
 	said a "^vforks 300$"
 	[ "$(ls "$C/children" | wc -l)" = 300 ]
-	until_ok 5 letter_is "$PID" S
+	until_ok letter_is "$PID" S
 }
 
 # A shell on a terminal of its own, with job control
@@ -135,7 +135,7 @@ jobs_of_a_shell() {
 	typed "$1" 'kill %1; wait %1; echo here $?'
 	said "$1" "here 143"
 	typed "$1" 'suspend -f; echo here suspended'
-	until_ok 5 letter_is "$2" T # script, as it has seen
+	until_ok letter_is "$2" T # script, as it has seen
 	kill -CONT "$2"
 	said "$1" "here suspended"
 }
@@ -187,7 +187,7 @@ jobs_of_a_shell() {
 @test "the leader ends, the other thread lives on" {
 	serve --backend=perf
 	begin a lives leader
-	until_ok 5 sh -c '[ "$(grep -c thread "$1")" = 2 ]' sh "$SAYS/a"
+	until_ok sh -c '[ "$(grep -c thread "$1")" = 2 ]' sh "$SAYS/a"
 	threads_of a
 	monitor leader "${TIDS[0]}"
 	monitor other "${TIDS[1]}"
@@ -200,7 +200,7 @@ jobs_of_a_shell() {
 	holds "$C/state" "running tid=${TIDS[1]} set=0"
 	go a
 	message "end*"
-	until_ok 5 gone "$PID"
+	until_ok gone "$PID"
 	wait "$PID"
 }
 
@@ -275,7 +275,7 @@ debug() {
 	go a
 	message "overflow cpu=* set=0 pmds=0*tid=$TID*"
 	holds "$C/state" "masked tid=$TID set=0"
-	until_ok 5 letter_is "$TID" t
+	until_ok letter_is "$TID" t
 	past=$(cat "$C/pmd/0")
 	had=$(cpu_time "$PID" "$TID")
 	sleep 0.3
@@ -298,7 +298,7 @@ blocked() {
 	ctl "load tid=$TID"
 	ctl start
 	go "$1"
-	until_ok 10 letter_is "$TID" t
+	until_ok letter_is "$TID" t
 	holds "$C/state" "masked tid=$TID set=0"
 }
 
@@ -316,7 +316,7 @@ blocked() {
 	blocked d
 	kill -KILL "$PID"
 	wait "$PID" || :
-	until_ok 5 grep -q zombie "$C/state"
+	until_ok grep -q zombie "$C/state"
 	message "overflow*end*"
 	holds "$C/state" "zombie tid=$TID"
 	blocked e
@@ -369,7 +369,7 @@ all_followed() {
 		fi
 	done
 	echo "lost $lost"
-	[ "$lost" -le "$(untold_switches)" ]
+	[ "$lost" -le "$(lost_switches)" ]
 	ended=$(awk '/^ended/ { print $4 }' "$SAYS/a")
 	near "faults of 500 $1" "$sum" "$ended" $((5000 + 1100 * lost))
 	own=$(cat "$C/pmd/0") || told
@@ -379,7 +379,7 @@ all_followed() {
 	letter_is "$PID" S
 	[ -z "$(pgrep -P "$PID")" ]
 	go a
-	until_ok 5 gone "$PID"
+	until_ok gone "$PID"
 	wait "$PID"
 	probe ok rmdir "$C"
 }
