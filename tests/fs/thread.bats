@@ -28,7 +28,7 @@ all_right() {
 			END {
 				print NR " threads, " lost + 0 " lost, worst off " worst ", all " sum
 				exit worst > 2 || lost > most || lost == NR
-			}'
+			}' || lost
 }
 
 # all_counted: a running context on each thread of TIDS, named by it. Quick: there may be many.
@@ -140,7 +140,7 @@ cpu_time_beside() {
 	ctl start
 	until_ok has_had $((before + 200000000))
 	ctl stop
-	first=$(cat "$C/pmd/0") || told
+	first=$(cat "$C/pmd/0") || lost
 	had=$(($(cpu_time "$PID" "$TID") - before))
 	until_ok has_had $((before + had + 100000000))
 	holds "$C/pmd/0" "$first"
@@ -160,7 +160,7 @@ has_had() {
 	go a
 	last=0
 	for ((i = 0; i < 300; i++)); do
-		read -r now <"$C/pmd/0"
+		read -r now <"$C/pmd/0" || lost
 		[ "$now" -ge "$last" ]
 		last=$now
 	done
@@ -564,6 +564,7 @@ setuid_copy() {
 	finished a
 	ctl stop
 	want=$(did a "$TID" cpu_ns)
+	cat "$C"/set/?/pmd/0 || lost
 	near "active ns of both" $(($(cat "$C/set/0/active_ns") + $(cat "$C/set/1/active_ns"))) \
 		"$want" $((want / 20))
 	near "cpu-clock of both" $(($(cat "$C/set/0/pmd/0") + $(cat "$C/set/1/pmd/0"))) \
