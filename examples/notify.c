@@ -24,8 +24,10 @@ static void overflowed(int sig, siginfo_t *info, void *context)
 		failed = 1;
 	/* Several notifications may be one signal. */
 	while (read(fd, &msg, sizeof(msg)) == sizeof(msg)) {
-		if (msg.type != PFM_MSG_OVFL || !(msg.pfm_ovfl_msg.msg_ovfl_pmds[0] & 1) ||
-			pfm_restart(fd) < 0)
+		if (msg.type != PFM_MSG_OVFL || !(msg.pfm_ovfl_msg.msg_ovfl_pmds[0] & 1))
+			failed = 1;
+		/* What overflowed just before pfm_stop() may be told of after it. */
+		if (pfm_restart(fd) < 0 && errno != EBUSY)
 			failed = 1;
 		notified++;
 	}

@@ -224,14 +224,14 @@ hooligan() {
 			pids+=($!)
 		done
 		for n in "${pids[@]}"; do
-			until_ok 20 gone "$n"
+			until_ok gone "$n"
 		done
 		wait "${pids[@]}"
 		pids=()
 		for c in "$MNT"/ctx/h*; do
 			[ ! -d "$c" ] || probe ok rmdir "$c"
 		done
-		until_ok 5 grep -q "workers 0" "$MNT/stats"
+		until_ok grep -q "workers 0" "$MNT/stats"
 		[ $round = 2 ] || rss_before=$(rss) fds_before=$(open_files)
 	done
 	holds "$MNT/cpus" $'0 online free\n1 online free\n2 online free\n3 online free'

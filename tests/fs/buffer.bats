@@ -290,7 +290,7 @@ now_and_then() {
 	sampling a "default size=512"
 	exec 5<"$C/buffer"
 	advance 2000000
-	until_ok 5 seen "$(header 2 0)"
+	until_ok seen "$(header 2 0)"
 	exec 5>&-
 }
 
@@ -362,14 +362,14 @@ freed() {
 	output=$(stat_of buffer_bytes)
 	is 12288
 	exec 5>&-
-	until_ok 5 bytes 4096
+	until_ok bytes 4096
 	exec 5<"$C/buffer"
 	rmdir "$C"
 	probe "$(le 8 0 128 0 4096)" pread - 32 0 <&5
 	output=$(stat_of buffer_bytes)
 	is 4096
 	exec 5>&-
-	until_ok 5 bytes 0
+	until_ok bytes 0
 }
 
 # RELEASE comes some time after close().
@@ -387,7 +387,7 @@ mapped() {
 	put ok "$C/format" "default size=8192"
 	probe "$(le 8 0 128 0 8192)" map "$C/buffer" shared 8192 0 32 rmdir "$C" - \
 		read "$MNT/stats" 4096
-	until_ok 5 bytes 0
+	until_ok bytes 0
 }
 
 @test "mapped over the end of its context" {
@@ -408,7 +408,7 @@ hoarded() {
 	put ENOMEM "$C/format" "default size=16384"
 	echo >"$BATS_TEST_TMPDIR/fifo"
 	wait "$PID"
-	until_ok 5 put ok "$C/format" "default size=16384"
+	until_ok put ok "$C/format" "default size=16384"
 	put ok "$MNT/config/smpl_buf_size_max" 16777216
 	rmdir "$C"
 }
@@ -492,7 +492,7 @@ limits() {
 		advance 3000000
 		stop_daemon
 		exec 5>&-
-		until_ok 5 not_mounted
+		until_ok not_mounted
 	done
 }
 
@@ -504,5 +504,5 @@ limits() {
 	wait "$DAEMON" || true
 	DAEMON=
 	exec 5>&-
-	until_ok 5 not_mounted
+	until_ok not_mounted
 }

@@ -43,7 +43,7 @@ setup() {
 	clone rw setup $SYSTEM_WIDE - 0 pmcs 0=$USER pmds 0=5 load 1 0 start sh "$advance" stop read 0 \
 		sh "ls $MNT/ctx; cat $MNT/ctx/1/state $MNT/ctx/1/ctl; stat -c '%a %U' $MNT/ctx/1" unload
 	lines "0 1" ok ok ok ok ok 2005 1 "loaded cpu=1 set=0" stop "700 root" ok
-	until_ok 2 no_contexts
+	until_ok no_contexts
 	clone rw sh "ls $MNT/ctx"
 	is 2
 }
@@ -227,7 +227,7 @@ buffers_of() {
 		map private 12288 32 close swap close mapped 32
 	lines "8192 2" ${hdr}00000000000000000020000000000000 ok "12288 3" \
 		${hdr}00000000000000000030000000000000 ok ok ${hdr}00000000000000000030000000000000
-	until_ok 2 no_contexts
+	until_ok no_contexts
 	clone rw setup 0 nosuch 0 setup 0 default 100 setup 0x200 - 0 setup 3 - 0 \
 		setup 0 default 99999999 setup 0 default 4096 setup 0 - 0 sh "cat $MNT/ctx/4/format"
 	lines EINVAL EINVAL EINVAL EINVAL ENOMEM "4096 4" EBUSY "default size=4096"
@@ -291,7 +291,7 @@ removed_buffer() {
 	for how in dup fork send; do
 		clone rw pmds 0=41 "$how" read 0 setup $SYSTEM_WIDE - 0 load 1 0 start
 		[[ $output == ok$'\n'41$'\n'"0 "*$'\n'ok$'\n'ok ]]
-		until_ok 2 no_contexts
+		until_ok no_contexts
 	done
 	# It is not that of who opens it anew.
 	probe ESTALE reopen "$MNT/clone" rdwr
@@ -308,10 +308,10 @@ removed_buffer() {
 		cloneprobe "$MNT/clone" rw setup $SYSTEM_WIDE default 8192 map private 8192 8 \
 			pmcs 0=$USER load 1 0 start $at >"$BATS_TEST_TMPDIR/out" 3>&- &
 		pid=$!
-		until_ok 5 running
+		until_ok running
 		kill -KILL "$pid"
 		wait "$pid" || true
-		until_ok 5 no_contexts
+		until_ok no_contexts
 		new next
 		ctl "load cpu=1"
 		probe ok rmdir "$C"
@@ -343,7 +343,7 @@ removed_buffer() {
 			sh "kill -TERM $DAEMON; sleep 0.3" stop mapped 8
 		[[ $output == *0000000000000000 ]]
 		ended 0
-		until_ok 5 not_mounted
+		until_ok not_mounted
 	done
 }
 
@@ -357,7 +357,7 @@ removed_buffer() {
 	is 1
 	as nobody sentence "$MNT/last_error" "limits"
 	exec 4>&-
-	until_ok 5 no_contexts
+	until_ok no_contexts
 }
 
 @test "a close is over when the next context is loaded" {
@@ -397,11 +397,11 @@ no_more_files() {
 
 	serve --backend=sim
 	clone rw setup "$SYSTEM_WIDE" default 4096 load 1 0 # what it takes at first it keeps
-	until_ok 5 no_contexts
+	until_ok no_contexts
 	files=$(find "/proc/$DAEMON/fd" -mindepth 1 | wc -l)
 	run -0 timeout 60 "$BUILD/tests/fs/clonestorm" "$MNT/clone" 8
 	echo "$output"
 	[[ $output == *" calls: ok "* ]]
-	until_ok 5 no_contexts
-	until_ok 5 no_more_files "$files"
+	until_ok no_contexts
+	until_ok no_more_files "$files"
 }

@@ -57,20 +57,6 @@ clear_mount() {
 	return 1
 }
 
-# until_ok SECONDS COMMAND...: waits until the command succeeds
-until_ok() {
-	local end=$((SECONDS + $1 + 1))
-
-	shift
-	until "$@"; do
-		if [ "$SECONDS" -ge "$end" ]; then
-			echo "waited too long for: $*"
-			return 1
-		fi
-		sleep 0.02
-	done
-}
-
 # A process that nobody has waited for yet is gone, too.
 gone() {
 	local state
@@ -92,7 +78,7 @@ not_mounted() {
 serve() {
 	perfmonfs -f "$@" "$MNT" >"$LOG.out" 2>"$LOG" 3>&- 4>&- 5>&- &
 	DAEMON=$!
-	if ! until_ok 10 served || gone "$DAEMON"; then
+	if ! until_ok served || gone "$DAEMON"; then
 		cat "$LOG"
 		return 1
 	fi
@@ -108,7 +94,7 @@ ended() {
 	local rc=0 pid=$DAEMON
 
 	DAEMON=
-	until_ok 10 gone "$pid" || {
+	until_ok gone "$pid" || {
 		kill -KILL "$pid"
 		return 1
 	}
@@ -133,7 +119,7 @@ stop_daemon() {
 serve_msrsim() {
 	msrsim -f "$@" "$CPU" 3>&- 4>&- 5>&- &
 	MSRSIM=$!
-	until_ok 10 test -d "$CPU/sim"
+	until_ok test -d "$CPU/sim"
 }
 
 stop_msrsim() {
@@ -141,7 +127,7 @@ stop_msrsim() {
 
 	MSRSIM=
 	kill -TERM "$pid"
-	until_ok 10 gone "$pid"
+	until_ok gone "$pid"
 	wait "$pid"
 }
 

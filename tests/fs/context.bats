@@ -333,7 +333,7 @@ BOTH=0x4300c0
 	put ok "$MNT/ctx/a/ctl" unload
 	put ok "$C/ctl" unload
 	ctl "load cpu=1"
-	until_ok 5 grep -q "workers 1" "$MNT/stats"
+	until_ok grep -q "workers 1" "$MNT/stats"
 }
 
 @test "a running context is stopped and its CPU freed by rmdir" {
@@ -352,7 +352,7 @@ BOTH=0x4300c0
 	holds "$C/pmd/0" 2000
 	holds "$C/pmd/16" 0
 	probe ok rmdir "$C"
-	until_ok 5 grep -q "workers 0" "$MNT/stats"
+	until_ok grep -q "workers 0" "$MNT/stats"
 }
 
 @test "rmdir puts back what the registers held" {
@@ -467,7 +467,7 @@ BOTH=0x4300c0
 	ctl start
 	put ok "$MNT/sim/offline" 0
 	probe ok rmdir "$C"
-	until_ok 5 grep -q "workers 0" "$MNT/stats"
+	until_ok grep -q "workers 0" "$MNT/stats"
 }
 
 @test "sim/advance is one step at a time" {

@@ -172,9 +172,9 @@ killed_while_sampling() {
 	# It may be over before this is answered.
 	bounded fsprobe write "$C/ctl" <<<start || :
 	"${@:2}" "$pid"
-	until_ok 10 gone "$pid"
+	until_ok gone "$pid"
 	wait "$pid" || :
-	until_ok 5 not_mounted
+	until_ok not_mounted
 	[ "$(registers)" != "$ORIGINAL" ]
 	serve --backend=msr "--dev=$CPU" "--formats=$FORMATS"
 	[ "$(registers)" = "$ORIGINAL" ]
@@ -191,7 +191,7 @@ killed_while_sampling() {
 
 # sampled_then_killed PID
 sampled_then_killed() {
-	until_ok 10 some_overflows
+	until_ok some_overflows
 	kill -SEGV "$1"
 }
 

@@ -298,13 +298,6 @@ example() {
 	timeout -s KILL 60 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" "$BUILD/examples/$1" "${@:2}" 3>&- 4>&- 5>&-
 }
 
-# For `COMMAND || lost`: the test fails, but for a count that is lost because the kernel has not told
-# of a switch: see told().
-lost() {
-	told
-	return 1
-}
-
 serve_perf() {
 	serve --backend=perf
 	FAULTS=$(user_event page-faults)

@@ -103,7 +103,7 @@ mentions() {
 	pid=$DAEMON
 	DAEMON=
 	kill -KILL "$pid"
-	until_ok 2 not_mounted
+	until_ok not_mounted
 	wait "$pid" || [ $? = 137 ]
 	[ "$(registers 1)" = "$programmed" ]
 	serve --backend=msr "--dev=$CPU"
@@ -125,7 +125,7 @@ mentions() {
 	pid=$DAEMON
 	DAEMON=
 	kill -KILL "$pid"
-	until_ok 2 not_mounted
+	until_ok not_mounted
 	wait "$pid" || [ $? = 137 ]
 }
 
@@ -241,7 +241,7 @@ mentions() {
 # end_background PID
 end_background() {
 	kill -TERM "$1"
-	until_ok 10 gone "$1"
+	until_ok gone "$1"
 	not_mounted
 }
 
@@ -311,7 +311,7 @@ mount_helper() {
 	put ok "$MNT/sim/advance" 1000
 	holds "$C/pmd/0" 2000
 	put ok "$C/ctl" unload
-	until_ok 5 grep -q "workers 0" "$MNT/stats"
+	until_ok grep -q "workers 0" "$MNT/stats"
 	[ "$(find "/proc/$DAEMON/fd" | wc -l)" = "$files" ]
 }
 
@@ -331,9 +331,9 @@ mount_helper() {
 	kill -KILL $one $two $three
 	sleep 0.1
 	kill -CONT "$DAEMON"
-	until_ok 5 gone $one
-	until_ok 5 gone $two
-	until_ok 5 gone $three
+	until_ok gone $one
+	until_ok gone $two
+	until_ok gone $three
 	bounded cat "$MNT/cpus" "$C/regs" "$C/state" >/dev/null
 	put ok "$C/ctl" start
 	holds "$C/state" "running cpu=0 set=0"
@@ -359,5 +359,5 @@ mount_helper() {
 	[ "$(readlink "/proc/$pid/fd/2")" = /dev/null ]
 	readlink "/proc/$pid"/fd/* | grep -q "/run/perfmonfs/journal.$pid"
 	kill "$pid"
-	until_ok 5 not_mounted
+	until_ok not_mounted
 }

@@ -221,7 +221,7 @@ text() {
 	ctl start
 	field 8 4 rmdir "$C" -
 	is 0
-	until_ok 5 buffers_freed
+	until_ok buffers_freed
 }
 
 buffers_freed() {
@@ -271,7 +271,7 @@ buffers_freed() {
 	SET=299 value 0
 	is 299
 	probe ok rmdir "$C"
-	until_ok 5 buffers_freed
+	until_ok buffers_freed
 }
 
 @test "opened and closed by many at once while it is loaded, run and removed" {

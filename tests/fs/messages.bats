@@ -39,28 +39,40 @@ overflow_again() {
 	done
 }
 
-# waits PID: the process sleeps in read(2), or poll(2) and the like
-waits() {
-	local nr state
+# By their numbers on x86-64, which is what there is a daemon for: read, poll, select, pselect6,
+# rt_sigtimedwait, epoll_wait, epoll_pwait
+WAITING=" 0 7 23 270 128 232 281 "
 
-	read -r nr _ 2>/dev/null <"/proc/$1/syscall" || return 1
-	read -r _ _ state _ 2>/dev/null <"/proc/$1/stat" || return 1
-	[[ $nr =~ ^[0-9]+$ && $state = S ]]
+# waits PID: a thread of the process sleeps in one of them, and no longer in open(2) and the like
+waits() {
+	local task nr state
+
+	for task in "/proc/$1/task"/*; do
+		read -r nr _ 2>/dev/null <"$task/syscall" || continue
+		read -r _ _ state _ 2>/dev/null <"$task/stat" || continue
+		[[ $WAITING != *" $nr "* || $state != S ]] || return 0
+	done
+	return 1
 }
 
-# start NAME COMMAND...: in the background, until it waits; its output is in NAME. PIDS has it
+waits_or_gone() {
+	waits "$1" || gone "$1"
+}
+
+# start NAME COMMAND...: in the background, until it waits, or has nothing to wait for; its output is
+# in NAME. PIDS has it
 start() {
 	local name=$1
 
 	shift
 	"${WHO[@]}" fsprobe "$@" <&0 >"$BATS_TEST_TMPDIR/$name" 2>&1 3>&- &
 	PIDS[$name]=$!
-	until_ok 5 waits $!
+	until_ok waits_or_gone $!
 }
 
 # printed NAME TEXT: what was started has ended, and has printed that
 printed() {
-	until_ok 10 gone "${PIDS[$1]}"
+	until_ok gone "${PIDS[$1]}"
 	wait "${PIDS[$1]}" || :
 	output=$(cat "$BATS_TEST_TMPDIR/$1")
 	is "$2"
@@ -69,7 +81,7 @@ printed() {
 # kill_started NAME
 kill_started() {
 	kill -KILL "${PIDS[$1]}"
-	until_ok 2 gone "${PIDS[$1]}"
+	until_ok gone "${PIDS[$1]}"
 	wait "${PIDS[$1]}" || :
 }
 
@@ -193,10 +205,10 @@ setup() {
 		done <"$C/events" >"$BATS_TEST_TMPDIR/loop"
 	) 3>&- &
 	for _ in 1 2 3; do
-		until_ok 5 grep -q running "$C/state"
+		until_ok grep -q running "$C/state"
 		advance 1000
 	done
-	until_ok 5 gone $!
+	until_ok gone $!
 	[ "$(sort "$BATS_TEST_TMPDIR/loop" | uniq -c | tr -s ' ')" = " 3 $LINE masked cpu=1 set=0" ]
 }
 
@@ -215,10 +227,10 @@ in_hex() {
 	probe EAGAIN read "$C/msg" 64 rdonly,nonblock
 	overflow
 	printed one "$RECORD"
-	waits "${PIDS[two]}"
+	until_ok waits "${PIDS[two]}"
 	overflow again
 	printed two "$(echo "$LINE" | in_hex)"
-	waits "${PIDS[three]}"
+	until_ok waits "${PIDS[three]}"
 	overflow again
 	printed three "$RECORD"
 }
@@ -300,10 +312,10 @@ in_hex() {
 	start three read "$C/msg" 64 rdonly
 	stop_daemon
 	for name in one two three; do
-		until_ok 5 gone "${PIDS[$name]}"
+		until_ok gone "${PIDS[$name]}"
 		[[ $(cat "$BATS_TEST_TMPDIR/$name") =~ ^(ENODEV|ECONNABORTED|ENOTCONN)$ ]]
 	done
-	until_ok 5 gone "${PIDS[poll]}"
+	until_ok gone "${PIDS[poll]}"
 	[[ $(cat "$BATS_TEST_TMPDIR/poll") == *err* ]]
 }
 
@@ -315,9 +327,9 @@ in_hex() {
 	kill -KILL "$DAEMON"
 	wait "$DAEMON" || :
 	DAEMON=
-	until_ok 5 gone "${PIDS[one]}"
-	until_ok 5 gone "${PIDS[poll]}"
-	until_ok 5 not_mounted
+	until_ok gone "${PIDS[one]}"
+	until_ok gone "${PIDS[poll]}"
+	until_ok not_mounted
 }
 
 @test "hundreds of readers come and go" {
@@ -330,13 +342,13 @@ in_hex() {
 			fsprobe read "$C/msg" 64 rdonly >/dev/null 3>&- &
 			pids+=($!)
 		done
-		until_ok 5 waits $!
+		until_ok waits $!
 		kill -KILL "${pids[@]}"
 		wait "${pids[@]}" || :
 	done 2>/dev/null
 	overflow
 	probe "$RECORD" read "$C/msg" 64 rdonly
-	[ "$(find "/proc/$DAEMON/fd" | wc -l)" = "$fds" ]
+	until_ok eval '[ "$(find "/proc/$DAEMON/fd" | wc -l)" = "$fds" ]'
 }
 
 @test "nobody reads: the queue is full, and what is lost is counted and told" {
@@ -475,12 +487,12 @@ in_hex() {
 @test "epoll, edge by edge: each message is an event, read or not" {
 	serve --backend=sim
 	armed a
-	start edges epoll "$C/msg" in,et 2000 3
+	start edges epoll "$C/msg" in,et 5000 3
 	overflow
-	until_ok 5 grep -qx in "$BATS_TEST_TMPDIR/edges"
-	until_ok 5 waits "${PIDS[edges]}"
+	until_ok grep -qx in "$BATS_TEST_TMPDIR/edges"
+	until_ok waits "${PIDS[edges]}"
 	overflow again
-	until_ok 5 eval '[ "$(grep -cx in "$BATS_TEST_TMPDIR/edges")" = 2 ]'
+	until_ok eval '[ "$(grep -cx in "$BATS_TEST_TMPDIR/edges")" = 2 ]'
 	printed edges $'in\nin\nnone'
 }
 
@@ -569,7 +581,7 @@ in_hex() {
 	probe POLL_IN sigwait 10 5000 "$C/ctl" "signal sig=10" "$C/ctl" unload "$C/ctl" "load cpu=2" \
 		"$C/pmd/0" "-2000 notify" "$C/ctl" start "$MNT/sim/advance" 1000
 	probe ok rmdir "$C"
-	until_ok 5 eval '[ "$(find "/proc/$DAEMON/fd" | wc -l)" -le "$fds" ]'
+	until_ok eval '[ "$(find "/proc/$DAEMON/fd" | wc -l)" -le "$fds" ]'
 }
 
 @test "signals: to another thread" {
@@ -580,7 +592,7 @@ in_hex() {
 	ctl "signal sig=10 tid=$sleeper"
 	holds "$C/ctl" "signal sig=10 tid=$sleeper"
 	overflow
-	until_ok 5 gone $sleeper
+	until_ok gone $sleeper
 	wait $sleeper || [ $? = $((128 + 10)) ]
 	# It has ended: nothing happens, whoever has its number now.
 	overflow again
@@ -597,7 +609,7 @@ in_hex() {
 	theirs=$!
 	sleep 60 3>&- &
 	mine=$!
-	until_ok 5 grep -q "^Uid:.$NOBODY" "/proc/$theirs/status"
+	until_ok grep -q "^Uid:.$NOBODY" "/proc/$theirs/status"
 	as nobody put EPERM "$C/ctl" "signal sig=10 tid=1"
 	as nobody sentence "$C/last_error" "1"
 	as nobody put EPERM "$C/ctl" "signal sig=10 tid=$mine"
@@ -609,14 +621,14 @@ in_hex() {
 	ctl "load cpu=1"
 	setpriv --reuid="$NOBODY" --clear-groups --inh-caps=-all sh -c 'sleep 0.5; exec sleep 60' 3>&- &
 	third=$!
-	until_ok 5 grep -q "^Uid:.$NOBODY" "/proc/$third/status"
+	until_ok grep -q "^Uid:.$NOBODY" "/proc/$third/status"
 	as nobody put ok "$C/ctl" "signal sig=10 tid=$third"
 	# Whoever opened the file counts, not who writes to it.
 	run -0 bounded fsprobe writeas "$NOBODY" "$C/ctl" <<<"signal sig=10 tid=$mine"
 	is EPERM
 	ctl start
 	overflow
-	until_ok 5 gone $third
+	until_ok gone $third
 	run ! gone $mine
 	kill $theirs $mine
 }
@@ -676,7 +688,7 @@ in_hex() {
 	ctl "load cpu=2"
 	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 notify"
 	as nobody start theirs sigwait 10 10000 "$C/ctl" "signal sig=10" "$C/ctl" start
-	until_ok 5 grep -qx start "$C/ctl"
+	until_ok grep -qx start "$C/ctl"
 	advance 1000
 	printed theirs POLL_IN
 }
@@ -711,7 +723,7 @@ stir() {
 		pids+=($!)
 	done
 	for n in "${pids[@]}"; do
-		until_ok 20 gone "$n"
+		until_ok gone "$n"
 	done
 	wait "${pids[@]}"
 	[ ! -d "$C" ] || probe ok rmdir "$C"
@@ -739,7 +751,7 @@ stir() {
 	holds "$C/pmd/0" "$output"
 	put ok "$C/pmd/0" "-1000 long=-1000 notify"
 	start signal sigwait 10 10000 "$C/ctl" "signal sig=10" "$C/ctl" restart
-	until_ok 5 grep -qx restart "$C/ctl"
+	until_ok grep -qx restart "$C/ctl"
 	taskset -c "$cpu" fsprobe touch 3000 >/dev/null
 	printed signal POLL_IN
 }

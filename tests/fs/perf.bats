@@ -53,15 +53,22 @@ setup_file() {
 	[ $((whole - parts)) -le 100 ] && [ $((parts - whole)) -le 100 ]
 }
 
+# few_during_many CPU: while a process has 20000 page faults there, less than half are counted
+few_during_many() {
+	local before
+
+	before=$(cat "$C/pmd/0")
+	taskset -c "$1" fsprobe touch 20000 >/dev/null
+	[ $(($(cat "$C/pmd/0") - before)) -lt 10000 ]
+}
+
 @test "page faults elsewhere are not counted here" {
 	mapfile -t cpus < <(awk '$1 ~ /^processor/ { print $3 }' /proc/cpuinfo)
 	[ "${#cpus[@]}" -ge 2 ] || skip "needs two CPUs"
 	serve --backend=perf
 	count "${cpus[0]}" page-faults
-	before=$(cat "$C/pmd/0")
-	taskset -c "${cpus[1]}" fsprobe touch 200000 >/dev/null
-	after=$(cat "$C/pmd/0")
-	[ $((after - before)) -lt 150000 ]
+	# Whatever else runs here has faults of its own: not always so many at once.
+	until_ok few_during_many "${cpus[1]}"
 }
 
 @test "cpu-clock is the time that passes" {
@@ -69,13 +76,15 @@ setup_file() {
 	count "$(first_cpu)" cpu-clock
 	t0=$(date +%s%N)
 	a=$(cat "$C/pmd/0")
-	sleep 1
-	b=$(cat "$C/pmd/0")
 	t1=$(date +%s%N)
-	wall=$((t1 - t0)) clock=$((b - a))
-	echo "wall $wall clock $clock"
-	[ "$clock" -le "$wall" ]
-	[ $((clock * 100)) -ge $((wall * 95)) ]
+	sleep 1
+	t2=$(date +%s%N)
+	b=$(cat "$C/pmd/0")
+	t3=$(date +%s%N)
+	clock=$((b - a))
+	echo "clock $clock, from $((t2 - t1)) to $((t3 - t0))"
+	[ "$clock" -ge $(((t2 - t1) * 99 / 100)) ]
+	[ "$clock" -le $(((t3 - t0) * 101 / 100)) ]
 }
 
 @test "values stand still after stop and count on after start" {

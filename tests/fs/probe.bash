@@ -1,12 +1,28 @@
 # SPDX-License-Identifier: MIT
-# Single operations on a file, and what they answer.
+# Single operations on a file and what they answer, and waiting for things to happen.
 
 # The command that operations run under, to be someone else.
 WHO=()
 
-# Runs what could block: no test waits for ever.
+# No test waits for ever; but a busy machine may take its time. Only who fails waits that long.
+PATIENCE=60
+
+# Runs what could block.
 bounded() {
-	timeout -s KILL 20 "$@"
+	timeout -s KILL "$PATIENCE" "$@"
+}
+
+# until_ok COMMAND...: waits until the command succeeds
+until_ok() {
+	local end=$((SECONDS + PATIENCE))
+
+	until "$@"; do
+		if [ "$SECONDS" -ge "$end" ]; then
+			echo "waited too long for: $*"
+			return 1
+		fi
+		sleep 0.02
+	done
 }
 
 # What the last command printed, whole. The helpers set "output" by themselves: bats' own

@@ -39,7 +39,7 @@ burn() {
 	rm -f "$RANGES"
 	burner "$BURN" "$@" >"$RANGES" 3>&- &
 	BURNERS+=($!)
-	until_ok 10 grep -qs thread "$RANGES"
+	until_ok grep -qs thread "$RANGES"
 	read -r _ PID TID < <(grep thread "$RANGES")
 }
 

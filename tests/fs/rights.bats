@@ -307,5 +307,5 @@ drops() {
 		done' bash "$MNT"
 	is "stopped at 1024"
 	# they are gone with that process
-	until_ok 5 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups mkdir "$MNT/ctx/again"
+	until_ok setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups mkdir "$MNT/ctx/again"
 }

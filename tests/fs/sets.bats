@@ -678,19 +678,19 @@ last_builtin() {
 	for last in false true; do
 		# A million switches.
 		fsprobe write "$MNT/sim/advance" <<<1000000000000 >/dev/null 3>&- &
-		until_ok 5 eval '[ "$(cat "$C/set/1/runs")" -gt 100 ]'
+		until_ok eval '[ "$(cat "$C/set/1/runs")" -gt 100 ]'
 		put ok "$C/set/1/pmd/0" 5
 		run ! gone $!
 		! $last || break
 		kill -KILL $!
-		until_ok 2 gone $!
+		until_ok gone $!
 		wait $! || :
 		[ "$(cat "$MNT/sim/advance")" -lt 1000000000000 ]
 		before=$(cat "$C/set/1/runs")
 		[ "$(cat "$C/set/1/runs")" = "$before" ]
 	done
 	stop_daemon
-	until_ok 5 gone $!
+	until_ok gone $!
 }
 
 @test "page faults take turns on the perf backend" {
@@ -784,7 +784,7 @@ together() {
 	as nobody probe ok rmdir "$MNT/ctx/a"
 	as nobody probe ENOSPC mkdir "$C/set/4"
 	exec 4<&-
-	until_ok 5 mkdir "$C/set/4"
+	until_ok mkdir "$C/set/4"
 	new root
 	probe ok mkdir "$C/set/1"
 }
@@ -817,7 +817,7 @@ juggle() {
 		pids+=($!)
 	done
 	for n in "${pids[@]}"; do
-		until_ok 20 gone "$n"
+		until_ok gone "$n"
 	done
 	wait "${pids[@]}"
 	ctl unload
@@ -829,5 +829,5 @@ juggle() {
 		holds "$C/set/$n/runs" 0
 	done
 	probe ok rmdir "$C"
-	until_ok 5 grep -q "workers 0" "$MNT/stats"
+	until_ok grep -q "workers 0" "$MNT/stats"
 }

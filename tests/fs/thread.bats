@@ -16,19 +16,19 @@ teardown() {
 }
 
 # all_right NAME: each thread of that subject, with the context of its number; but for those whose
-# counts are lost by switches that the kernel has not told of
+# counts are lost, see lost_switches()
 all_right() {
 	local tid faults
 
 	while read -r tid faults; do
 		echo "$tid $faults $(cat "$MNT/ctx/$tid/pmd/0" 2>/dev/null)"
 	done < <(awk '$1 == "did" { sub(/faults=/, "", $3); print $2, $3 }' "$SAYS/$1") |
-		awk -v untold="$(untold_switches)" 'NF < 3 { lost++; next }
+		awk -v most="$(lost_switches)" 'NF < 3 { lost++; next }
 			{ off = $3 - $2; sum += off; if (off < 0) off = -off; if (off > worst) worst = off }
 			END {
 				print NR " threads, " lost + 0 " lost, worst off " worst ", all " sum
-				exit worst > 2 || lost > untold || lost == NR
-			}'
+				exit worst > 2 || lost > most || lost == NR
+			}' || lost
 }
 
 # all_counted: a running context on each thread of TIDS, named by it. Quick: there may be many.
@@ -130,19 +130,27 @@ cpu_time_beside() {
 	holds "$C/pmd/0" 0
 	ctl unload
 	holds "$C/state" unloaded
-	begin b subject cpu 1000
+	begin b subject cpu 100000
 	put ok "$C/pmc/0" "$(event cpu-clock)"
 	ctl "load tid=$TID"
 	go b
-	sleep 0.2
+	until_ok has_had 200000000
 	holds "$C/pmd/0" 0
+	before=$(cpu_time "$PID" "$TID")
 	ctl start
-	sleep 0.2
+	until_ok has_had $((before + 200000000))
 	ctl stop
-	first=$(cat "$C/pmd/0")
-	sleep 0.2
+	first=$(cat "$C/pmd/0") || lost
+	had=$(($(cpu_time "$PID" "$TID") - before))
+	until_ok has_had $((before + had + 100000000))
 	holds "$C/pmd/0" "$first"
-	[ "$first" -gt 10000000 ] && [ "$first" -lt 900000000 ]
+	echo "counted $first of $had ns"
+	[ "$first" -gt 100000000 ] && [ "$first" -le $((had + 20000000)) ]
+}
+
+# has_had NS: that thread, of the CPU
+has_had() {
+	[ "$(cpu_time "$PID" "$TID")" -ge "$1" ]
 }
 
 @test "a running thread's count can be read all the time, and only grows" {
@@ -152,7 +160,7 @@ cpu_time_beside() {
 	go a
 	last=0
 	for ((i = 0; i < 300; i++)); do
-		read -r now <"$C/pmd/0"
+		read -r now <"$C/pmd/0" || lost
 		[ "$now" -ge "$last" ]
 		last=$now
 	done
@@ -393,7 +401,7 @@ setuid_copy() {
 	as nobody put ok "$C/ctl" start
 	tid=$TID
 	go a
-	until_ok 10 sh -c 'grep -c thread "$1" | grep -qx 2' sh "$SAYS/a"
+	until_ok sh -c 'grep -c thread "$1" | grep -qx 2' sh "$SAYS/a"
 	message "end*"
 	holds "$C/state" "zombie tid=$TID"
 	before=$(cat "$C/pmd/0")
@@ -469,23 +477,26 @@ setuid_copy() {
 	serve --backend=perf
 	new a
 	put ok "$C/pmc/0" "$(event page-faults)"
+	mkfifo "$BATS_TEST_TMPDIR/never"
 	loaded=0 late=0
 	for ((i = 0; i < 300; i++)); do
-		sleep 0.00$((RANDOM % 10)) &
+		sleep 0.00$((RANDOM % 10)) 3>&- &
 		victim=$!
-		printf 'load tid=%d' "$victim" >"$BATS_TEST_TMPDIR/text"
-		output=$(bounded fsprobe write "$C/ctl" <"$BATS_TEST_TMPDIR/text")
-		case $output in
-		ok) loaded=$((loaded + 1)) ;;
-		ESRCH) late=$((late + 1)) ;;
-		*) is "ok or ESRCH" ;;
-		esac
+		# The shell's own write: any program would begin too late.
+		read -rt 0.00$((RANDOM % 10)) _ <>"$BATS_TEST_TMPDIR/never" || :
+		if { echo "load tid=$victim" >"$C/ctl"; } 2>"$BATS_TEST_TMPDIR/why"; then
+			loaded=$((loaded + 1))
+			until_ok grep -q zombie "$C/state"
+		else
+			late=$((late + 1))
+# ESRCH; or EINTR: the shell is told of its child's end.
+			grep -qE "No such process|Interrupted system call" "$BATS_TEST_TMPDIR/why"
+		fi
 		wait "$victim"
-		[ "$output" != ok ] || until_ok 2 grep -q zombie "$C/state"
 		echo unload >"$C/ctl"
 	done
 	echo "loaded $loaded, too late $late"
-	[ $((loaded + late)) = 300 ] && [ "$loaded" -gt 0 ]
+	[ "$loaded" -gt 0 ]
 	# What they leave behind does not stand in the way of the next.
 	begin b subject faults 5000
 	ctl "load tid=$TID"
@@ -511,7 +522,7 @@ setuid_copy() {
 		echo unload >"$C/ctl"
 	done
 	[ "$(daemon_files)" = "$files" ]
-	until_ok 5 sh -c '[ "$(awk "/TracerPid/ { print \$2 }" "/proc/$1/status")" = 0 ]' sh "$PID"
+	until_ok sh -c '[ "$(awk "/TracerPid/ { print \$2 }" "/proc/$1/status")" = 0 ]' sh "$PID"
 	now=$(cpu_time "$PID" "$TID")
 	[ "$now" -gt "$before" ]
 	letter_is "$PID" S
@@ -531,7 +542,7 @@ setuid_copy() {
 	finished a
 	[ "$(did a "$TID" faults)" = 300000 ]
 	[ "$(tracer_of "$PID")" = 0 ]
-	until_ok 5 sh -c '[ "$(find "/proc/$1/fd" -mindepth 1 | wc -l)" -le "$2" ]' sh "$DAEMON" "$files"
+	until_ok sh -c '[ "$(find "/proc/$1/fd" -mindepth 1 | wc -l)" -le "$2" ]' sh "$DAEMON" "$files"
 }
 
 @test "two sets take turns in the thread's own time" {
@@ -553,6 +564,7 @@ setuid_copy() {
 	finished a
 	ctl stop
 	want=$(did a "$TID" cpu_ns)
+	cat "$C"/set/?/pmd/0 || lost
 	near "active ns of both" $(($(cat "$C/set/0/active_ns") + $(cat "$C/set/1/active_ns"))) \
 		"$want" $((want / 20))
 	near "cpu-clock of both" $(($(cat "$C/set/0/pmd/0") + $(cat "$C/set/1/pmd/0"))) \

@@ -420,17 +420,21 @@ class Threads(Case):
         ctx.start()
         return ctx
 
+    def lost_switches(self):
+        stats = self.mount.stats()
+        return stats["carrier_untold"] + stats["carrier_late"]
+
     def ended(self):
-        """A context whose program has ended, and its count; None if that is lost, because this
-        kernel has not told of a switch."""
-        untold = self.mount.stats()["carrier_untold"]
+        """A context whose program has ended, and its count; None if that is lost, because of a
+        switch the kernel has not told, or too late."""
+        lost = self.lost_switches()
         child = self.program()
         ctx = self.followed(child, follow=True)
         child.communicate(b"\n")
         [end] = ctx.messages()
         self.assertEqual((end.kind, end.pid, end.tid), ("end", child.pid, child.pid))
         self.assertEqual(ctx.state, "zombie tid=%d" % child.pid)
-        if self.mount.stats()["carrier_untold"] == untold:
+        if self.lost_switches() == lost:
             return ctx, ctx.pmd[0]
         self.assertErrno("EIO", ctx.pmd.__getitem__, 0)
         return ctx, None
