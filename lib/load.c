@@ -40,21 +40,25 @@ static void note_cpu(const struct target *t, int cpu)
 		known_set_cpu(t, cpu);
 }
 
-/* Whether somebody traces that thread. */
+/* Whether somebody traces that thread, as far as that can be told. Keeps errno. */
 static bool is_traced(uint32_t tid)
 {
 	char path[64] = "/proc/";
 	struct lines l;
 	bool traced = false;
+	int err = errno;
 	char *line;
 
 	strcpy(lines_number(path + strlen(path), tid), "/status");
-	if (lines_open(&l, path) < 0)
+	if (lines_open(&l, path) < 0) {
+		errno = err;
 		return false;
+	}
 	while ((line = lines_next(&l)) != NULL)
 		if (strncmp(line, "TracerPid:", 10) == 0)
 			traced = strcmp(line, "TracerPid:\t0") != 0;
 	lines_close(&l);
+	errno = err;
 	return traced;
 }
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,7 @@ static void refusals(void)
 {
 	pfarg_load_t me = {.load_pid = (uint32_t)gettid()}, nobody = {.load_pid = 0},
 		     none = {.load_pid = 4194303}, kernel = {.load_pid = 2};
+	struct rlimit all, none_left = {.rlim_cur = 0};
 	int fd = make(0), second = make(0), blocking = make(PFM_FL_NOTIFY_BLOCK);
 
 	FAILS(pfm_load_context(fd, &nobody), ESRCH);
@@ -47,6 +49,11 @@ static void refusals(void)
 	OK(pfm_load_context(fd, &me));
 	FAILS(pfm_load_context(fd, &me), EBUSY);
 	FAILS(pfm_load_context(second, &me), EEXIST);
+	OK(getrlimit(RLIMIT_NOFILE, &all));
+	none_left.rlim_max = all.rlim_max;
+	OK(setrlimit(RLIMIT_NOFILE, &none_left));
+	FAILS(pfm_load_context(fd, &me), EBUSY); /* whoever may trace it */
+	OK(setrlimit(RLIMIT_NOFILE, &all));
 	OK(pfm_start(fd, NULL));
 	OK(pfm_stop(fd));
 	OK(pfm_unload_context(fd));
