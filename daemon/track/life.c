@@ -202,9 +202,14 @@ static void take_exec(struct tracker *tk, struct track_news *n)
 		return;
 	if (l)
 		l->tid = ev->other;
-	if (r && ev->one != ev->other)
+	if (!r) {
+		/* By its old number, it may not have been released. */
+		tracer_release(tk->tr.tracer, ev->other);
+		return;
+	}
+	if (ev->one != ev->other)
 		rider_rename(tk, r, ev->other);
-	if (r && may_still(r, &e) < 0) {
+	if (may_still(r, &e) < 0) {
 		err_prefix(&e, "it is not followed any more");
 		r->tenant->trouble(r->tenant, &e);
 		rider_end(tk, r); /* and then it is released */

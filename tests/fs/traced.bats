@@ -201,6 +201,28 @@ no_numbers() {
 	[ "$(cat "$C/pmd/0")" -lt 500 ]
 }
 
+@test "unloaded while it executes a program under another number: it is let go of" {
+	serve --backend=perf
+	for ((i = 0; i < 100; i++)); do
+		launch "$i" lives exec "$(command -v sleep)" 1000
+	done
+	for ((i = 0; i < 100; i++)); do
+		said "$i" "^thread "
+		threads_of "$i"
+		new "$i"
+		ctl "load tid=$TID"
+	done
+	for ((i = 0; i < 100; i++)); do
+		exec 4>"$MNT/ctx/$i/ctl"
+		go "$i"
+		echo unload >&4
+	done
+	for pid in "${PROGRAMS[@]}"; do
+		until_ok 5 grep -qx sleep "/proc/$pid/comm"
+		until_ok 5 untraced "$pid"
+	done
+}
+
 @test "the leader ends, the other thread lives on" {
 	serve --backend=perf
 	begin a lives leader

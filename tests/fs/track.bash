@@ -182,6 +182,10 @@ tracer_of() {
 	awk '$1 == "TracerPid:" { print $2 }' "/proc/$1/status"
 }
 
+untraced() {
+	[ "$(tracer_of "$1")" = 0 ]
+}
+
 # What a thread has had of the CPU, in ns.
 cpu_time() {
 	cut -d' ' -f1 "/proc/$1/task/${2-$1}/schedstat"
