@@ -124,6 +124,7 @@ static int parse_options(int argc, char **argv, struct options *o, struct text *
 {
 	int c;
 
+	opterr = 0;
 	while ((c = getopt_long(argc, argv, "fo:Vh", long_options, NULL)) != -1) {
 		switch (c) {
 		case OPT_CHECK:
@@ -144,7 +145,8 @@ static int parse_options(int argc, char **argv, struct options *o, struct text *
 		default:
 			if (set_option(o, c, optarg))
 				break;
-			fprintf(stderr, "perfmonfs: see perfmonfs --help\n");
+			fprintf(stderr, "perfmonfs: option '%s': EINVAL: see perfmonfs --help\n",
+				argv[optind - 1]);
 			return -EINVAL;
 		}
 	}

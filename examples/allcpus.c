@@ -3,6 +3,7 @@
  * allcpus PMC0-VALUE MILLISECONDS: what each CPU counts meanwhile. A context monitors one CPU, and
  * its calls must be made there: so each has a thread.
  */
+#define _GNU_SOURCE 1
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 
 #include <perfmon/perfmon.h>
 
-#include "examples/example.h"
+#include "example.h"
 
 struct cpu {
 	pthread_t thread;

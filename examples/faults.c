@@ -4,6 +4,7 @@
  * line that says it is ready and the one that says it is done. It begins when it is sent a line;
  * pages.c is such a program. faults.sh, faults.py and faults.pl do the same.
  */
+#define _GNU_SOURCE 1
 #include <err.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -4,12 +4,13 @@
  * each has an event set of its own, and the sets take turns. A line for each: its count, scaled to
  * the whole time, and how often it was its turn.
  */
+#define _GNU_SOURCE 1
 #include <stdio.h>
 #include <string.h>
 
 #include <perfmon/perfmon.h>
 
-#include "examples/example.h"
+#include "example.h"
 
 enum { MAX_SETS = 16, TURN_NS = 2000000 };
 

@@ -3,13 +3,14 @@
  * notify PMC0-VALUE PERIOD FAULTS: a thread is told by SIGIO of each PERIOD events of its own,
  * while it has FAULTS page faults. The signal handler takes the message and goes on counting.
  */
+#define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 
 #include <perfmon/perfmon.h>
 
-#include "examples/example.h"
+#include "example.h"
 
 static int fd;
 static volatile sig_atomic_t notified, failed;

@@ -4,12 +4,13 @@
  * events, by the default format: where it ran, and in which process. The buffer is read whenever it
  * is full.
  */
+#define _GNU_SOURCE 1
 #include <stdio.h>
 
 #include <perfmon/perfmon.h>
 #include <perfmon/perfmon_dfl_smpl.h>
 
-#include "examples/example.h"
+#include "example.h"
 
 enum { BUFFER = 16384 };
 

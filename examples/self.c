@@ -3,11 +3,12 @@
  * self PMC0-VALUE FAULTS: a thread counts itself, while it has FAULTS page faults.
  * The value is one of MNT/pmu/events with the perf backend, or of the CPU's manual with msr.
  */
+#define _GNU_SOURCE 1
 #include <stdio.h>
 
 #include <perfmon/perfmon.h>
 
-#include "examples/example.h"
+#include "example.h"
 
 int main(int argc, char **argv)
 {

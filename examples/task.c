@@ -4,6 +4,7 @@
  * calls load a context on one thread; to follow what it makes takes a command of perfmonfs's own.
  * The sum of all is in a file: while the descriptor is open, the context is a directory of ctx/.
  */
+#define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -12,7 +13,7 @@
 #include <perfmon/perfmon.h>
 #include <perfmonfs/ioctl.h>
 
-#include "examples/example.h"
+#include "example.h"
 
 /* The program's process, which waits until a byte comes. */
 static pid_t launch(char **argv, int *go)

@@ -3,7 +3,6 @@
 #include "formats/formats.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 #include "formats/sample.h"
 #include "perfmonfs/smpl_nway.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/slice.h"
 
 /* The first line of @path, cut to @room; empty if it cannot be read. */
 static void read_line(const char *path, char *line, size_t room)

@@ -10,7 +10,6 @@
 #define BACKEND_MSR_REG_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "perfmonfs/pmu.h"

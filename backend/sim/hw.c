@@ -63,7 +63,7 @@ unsigned hw_cpus(const struct hw *hw)
 	return hw->ncpus;
 }
 
-bool hw_in_ranges(const struct hw_ranges *set, uint32_t v)
+static bool in_ranges(const struct hw_ranges *set, uint32_t v)
 {
 	for (unsigned i = 0; i < set->n; i++) {
 		if (v >= set->r[i].lo && v <= set->r[i].hi)
@@ -74,7 +74,7 @@ bool hw_in_ranges(const struct hw_ranges *set, uint32_t v)
 
 static bool present(const struct hw *hw, unsigned cpu)
 {
-	return cpu < hw->ncpus && !hw_in_ranges(&hw->offline, cpu);
+	return cpu < hw->ncpus && !in_ranges(&hw->offline, cpu);
 }
 
 bool hw_online(struct hw *hw, unsigned cpu)
@@ -117,7 +117,7 @@ void hw_set_offline(struct hw *hw, const struct hw_ranges *set)
 	for (unsigned i = 0; i < hw->ncpus; i++) {
 		struct hw_cpu *c = &hw->cpus[i];
 		bool was = present(hw, i);
-		bool will = !hw_in_ranges(set, i);
+		bool will = !in_ranges(set, i);
 
 		if (was) {
 			catch_up(hw, c);
@@ -134,7 +134,7 @@ static int read_register(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *v
 {
 	if (!present(hw, cpu))
 		return -ENXIO;
-	if (hw_in_ranges(&hw->fault, addr))
+	if (in_ranges(&hw->fault, addr))
 		return -EIO;
 	catch_up(hw, &hw->cpus[cpu]);
 	if (addr == TSC) {
@@ -148,7 +148,7 @@ int hw_write(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value)
 {
 	if (!present(hw, cpu))
 		return -ENXIO;
-	if (hw_in_ranges(&hw->fault, addr))
+	if (in_ranges(&hw->fault, addr))
 		return -EIO;
 	catch_up(hw, &hw->cpus[cpu]);
 	return hw->model->family->wrmsr(hw->model, &hw->cpus[cpu], addr, value);

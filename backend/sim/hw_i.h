@@ -114,8 +114,6 @@ static inline bool hw_in_row(uint32_t addr, uint32_t base, unsigned n, unsigned 
 	return *i < n;
 }
 
-bool hw_in_ranges(const struct hw_ranges *set, uint32_t v);
-
 /* The callers of these hold the lock. */
 int hw_write(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value);
 void hw_set_offline(struct hw *hw, const struct hw_ranges *set);

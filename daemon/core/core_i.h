@@ -202,10 +202,6 @@ uint32_t live_rows(const struct context *ctx, uint32_t rows);
 
 uint64_t pmd_width_mask(const struct pmu_pmd *pmd);
 
-/* Plans what it takes to read the counters @pmds and to know that they are still ours. */
-void counters_plan(const struct context *ctx, uint32_t pmds, struct plan *plan);
-/* Takes the results in; those that are not ours any more are marked lost. */
-void counters_take(struct context *ctx, struct step *st, uint32_t pmds, const struct plan *plan);
 /* Takes in those values of counters that @plan has read. */
 void counters_fold(struct context *ctx, uint32_t pmds, const struct plan *plan);
 /* Loses those whose bit is not set in what the global control was found to hold. */

@@ -7,8 +7,6 @@
  */
 #include "daemon/core/core_i.h"
 
-#include <inttypes.h>
-
 uint64_t pmd_width_mask(const struct pmu_pmd *pmd)
 {
 	return pmd->width == 64 ? ~0ULL : (1ULL << pmd->width) - 1;
@@ -50,7 +48,8 @@ void counters_lose(struct context *ctx, uint32_t pmds, enum lost why)
 	}
 }
 
-void counters_plan(const struct context *ctx, uint32_t pmds, struct plan *plan)
+/* Plans what it takes to read the counters @pmds and to know that they are still ours. */
+static void plan_look(const struct context *ctx, uint32_t pmds, struct plan *plan)
 {
 	const struct pmu *pmu = ctx->pmu;
 	uint32_t rows = selectors_of(pmu, pmds);
@@ -136,7 +135,8 @@ static bool still_ours(
 	return !*differs;
 }
 
-void counters_take(struct context *ctx, struct step *st, uint32_t pmds, const struct plan *plan)
+/* Takes the results in; those that are not ours any more are marked lost. */
+static void take_look(struct context *ctx, struct step *st, uint32_t pmds, const struct plan *plan)
 {
 	const struct pmu *pmu = ctx->pmu;
 	uint32_t rows = selectors_of(pmu, pmds);
@@ -233,9 +233,9 @@ int look_at(struct context *ctx, struct step *st, struct plan *plan, uint32_t li
 	bool first = st->phase != PHASE_READ;
 
 	if (!first)
-		counters_take(ctx, st, live, plan);
+		take_look(ctx, st, live, plan);
 	if (live && (first || plan_failed(plan))) {
-		counters_plan(ctx, live_rows(ctx, live), plan);
+		plan_look(ctx, live_rows(ctx, live), plan);
 		plan->virt.want = virtuals_sampled(ctx);
 		st->phase = PHASE_READ;
 		return plan->n ? CORE_RUN : CORE_DONE;

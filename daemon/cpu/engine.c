@@ -60,11 +60,6 @@ void engine_free(struct engine *eng)
 	free(eng);
 }
 
-struct backend *engine_backend(struct engine *eng)
-{
-	return eng->be;
-}
-
 struct engine_stats *engine_stats(struct engine *eng)
 {
 	return &eng->stats;

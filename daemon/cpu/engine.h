@@ -30,7 +30,6 @@ void engine_free(struct engine *eng);
 /* Destroys what is loaded and waits for it: the end of the daemon. */
 void engine_drain(struct engine *eng);
 
-struct backend *engine_backend(struct engine *eng);
 struct engine_stats *engine_stats(struct engine *eng);
 
 int engine_tenant_init(struct engine *eng, struct tenant *t);

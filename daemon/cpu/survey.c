@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/cpu/survey.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -7,7 +7,6 @@
 #include "daemon/cpu/worker.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>

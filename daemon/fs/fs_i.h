@@ -178,7 +178,6 @@ double node_timeout(const struct call *call);
 struct fuse_entry_param node_entry(const struct call *child);
 
 /* rights.c */
-bool caller_in(fuse_req_t req, const struct group_rule *rule);
 /* EPERM: the caller is in neither of the groups whose members may. */
 int caller_may_make(const struct call *call, struct err *e);
 struct rights caller_rights(const struct call *call);
@@ -290,8 +289,7 @@ struct smpl {
 };
 /* What @text asks for, for the call's context: ready, but not in use yet. */
 int smpl_new(const struct call *call, struct slice text, struct smpl **out, struct err *e);
-void smpl_free(struct smpl *s);
-/* The same, for one that has never been installed. */
+/* Frees one that has never been installed. */
 void smpl_drop(struct smpl *s);
 /* Gives @to, which has none and no owner yet, the format of @from and a buffer like its. */
 int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *to, struct err *e);
@@ -341,9 +339,8 @@ void files_free(struct fs *fs);
 
 /* ops.c */
 extern const struct fuse_lowlevel_ops fs_ops;
-/* Every operation begins here: false means that it has been answered. */
-bool call_begin(fuse_req_t req, fuse_ino_t ino, struct call *call);
-/* The same for one on an open file, whose context must still be there. */
+/* Every operation on an open file, whose context must still be there, begins here: false means that
+ * it has been answered. */
 bool call_begin_open(
 	fuse_req_t req, fuse_ino_t ino, const struct fuse_file_info *fi, struct call *call);
 

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool call_begin(fuse_req_t req, fuse_ino_t ino, struct call *call)
+/* Every operation begins here: false means that it has been answered. */
+static bool call_begin(fuse_req_t req, fuse_ino_t ino, struct call *call)
 {
 	struct fs *fs = fuse_req_userdata(req);
 	int rc;

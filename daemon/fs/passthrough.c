@@ -5,6 +5,7 @@
 
 #include <linux/fuse.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Linux 6.9, and 5.17 for flags2; newer headers have these as 64-bit flags and as members. */
@@ -14,7 +15,8 @@ enum {
 	STACK_DEPTH = 1, /* memory lies on no other filesystem */
 };
 
-void passthrough_hear(struct passthrough *p, const void *request, size_t n)
+/* A request that the kernel has sent. */
+static void hear(struct passthrough *p, const void *request, size_t n)
 {
 	const struct fuse_in_header *in = request;
 	const struct fuse_init_in *init = (const void *)(in + 1);
@@ -34,8 +36,14 @@ static void set_stack_depth(struct fuse_init_out *out)
 		sizeof(depth));
 }
 
-const struct iovec *passthrough_say(
-	struct passthrough *p, const struct iovec *iov, int n, struct passthrough_reply *room)
+struct reply {
+	_Alignas(uint64_t) char body[64];
+	struct iovec iov[2];
+};
+
+/* The answer to it, a header and a body; in @room if there is something to be added. */
+static const struct iovec *say(
+	struct passthrough *p, const struct iovec *iov, int n, struct reply *room)
 {
 	const struct fuse_out_header *header = iov[0].iov_base;
 	struct fuse_init_out *out = (void *)room->body;
@@ -63,16 +71,16 @@ static ssize_t session_read(int fd, void *buf, size_t size, void *userdata)
 	ssize_t n = read(fd, buf, size);
 
 	if (n > 0)
-		passthrough_hear(&fs->passthrough, buf, (size_t)n);
+		hear(&fs->passthrough, buf, (size_t)n);
 	return n;
 }
 
 static ssize_t session_write(int fd, struct iovec *iov, int n, void *userdata)
 {
-	struct passthrough_reply room;
+	struct reply room;
 	struct fs *fs = userdata;
 
-	return writev(fd, passthrough_say(&fs->passthrough, iov, n, &room), n);
+	return writev(fd, say(&fs->passthrough, iov, n, &room), n);
 }
 
 int passthrough_session(struct fuse_session *se, int fd)

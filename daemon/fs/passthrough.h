@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/uio.h>
 
 struct fuse_session;
 
@@ -21,17 +20,6 @@ struct passthrough {
 	bool offered;  /* by the kernel's INIT, */
 	uint64_t init; /* which is this request */
 };
-
-/* A request that the kernel has sent. */
-void passthrough_hear(struct passthrough *p, const void *request, size_t n);
-
-/* What answers it, a header and a body; *@body is replaced if there is something to be added. */
-struct passthrough_reply {
-	_Alignas(uint64_t) char body[64];
-	struct iovec iov[2];
-};
-const struct iovec *passthrough_say(
-	struct passthrough *p, const struct iovec *iov, int n, struct passthrough_reply *room);
 
 /* Has @se, whose user data @p is within a struct fs, speak through this; fails if libfuse was
  * built without. */

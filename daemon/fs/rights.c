@@ -39,7 +39,7 @@ static bool in_supplementary(fuse_req_t req, gid_t gid)
 	return found;
 }
 
-bool caller_in(fuse_req_t req, const struct group_rule *rule)
+static bool caller_in(fuse_req_t req, const struct group_rule *rule)
 {
 	const struct fuse_ctx *who = fuse_req_ctx(req);
 

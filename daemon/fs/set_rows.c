@@ -2,9 +2,6 @@
 /* The files of an event set, but for its registers. */
 #include "daemon/fs/fs_i.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 int evtset_ask(const struct call *call, struct command *cmd, struct err *e)
 {
 	(void)e;

@@ -20,6 +20,17 @@ struct shared *context_memory(const struct fs_context *ctx)
 	return memory_of(ctx->smpl);
 }
 
+static void smpl_free(struct smpl *s)
+{
+	if (!s)
+		return;
+	if (s->begun && s->fmt->fmt_exit)
+		s->fmt->fmt_exit(s->mem ? s->mem->mem : NULL);
+	shared_unref(s->mem);
+	free(s->arg);
+	free(s);
+}
+
 /* What a call-back returns: 0 or a positive errno. */
 static int answered(const pfm_buffer_fmt_t *fmt, int rc, const char *to, struct err *e)
 {
@@ -154,17 +165,6 @@ int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *t
 	}
 	smpl_install(fs, to, s);
 	return 0;
-}
-
-void smpl_free(struct smpl *s)
-{
-	if (!s)
-		return;
-	if (s->begun && s->fmt->fmt_exit)
-		s->fmt->fmt_exit(s->mem ? s->mem->mem : NULL);
-	shared_unref(s->mem);
-	free(s->arg);
-	free(s);
 }
 
 void smpl_drop(struct smpl *s)

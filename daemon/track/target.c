@@ -174,12 +174,3 @@ int target_alive(const struct target *t, struct err *e)
 
 	return rc < 0 ? err_prefix(e, "thread %d", (int)t->named) : 0;
 }
-
-/* The number was its own all the time, if it is now. */
-int target_cpus(const struct target *t, cpu_set_t *out, struct err *e)
-{
-	if (sched_getaffinity(t->tid, sizeof(*out), out) < 0)
-		return err_set(e, errno, "thread %d: sched_getaffinity: %s", (int)t->named,
-			err_name(errno));
-	return target_alive(t, e);
-}

@@ -11,7 +11,6 @@
 #ifndef TRACK_TARGET_H
 #define TRACK_TARGET_H
 
-#include <sched.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -62,8 +61,5 @@ int target_check(const struct target *t, const struct credentials *who, struct e
  * kernel either. A number that changed by executing is another target: open that one.
  */
 int target_check_again(const struct target *t, const struct credentials *who, struct err *e);
-
-/* The CPUs that it may run on; ESRCH. */
-int target_cpus(const struct target *t, cpu_set_t *out, struct err *e);
 
 #endif

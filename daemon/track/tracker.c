@@ -2,7 +2,6 @@
 #include "daemon/track/tracker.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"

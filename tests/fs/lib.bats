@@ -309,6 +309,18 @@ serve_perf() {
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works on_threads_v06 "$FAULTS" || lost
 }
 
+@test "examples: what is installed compiles with what pkg-config says" {
+	local at=$BATS_TEST_TMPDIR/at pc example
+
+	bounded meson install -C "$BUILD" --destdir "$at" --no-rebuild --quiet
+	pc=$(find "$at" -name libperfmonfs.pc)
+	export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$at
+	for example in "$at"/*/*/share/doc/perfmonfs/examples/*.c; do
+		# shellcheck disable=SC2046
+		cc -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags libperfmonfs) "$example"
+	done
+}
+
 @test "examples: a thread counts itself" {
 	serve_perf
 	output=$(example self "$FAULTS" 5000) || lost

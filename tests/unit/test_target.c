@@ -316,13 +316,11 @@ static void open_target(pid_t tid, struct target *t)
 static void must_have_ended(const struct target *t)
 {
 	struct credentials who;
-	cpu_set_t cpus;
 
 	must_be(credentials_of(getpid(), &who, &error), 0);
 	must_be(target_alive(t, &error), ESRCH);
 	must_be(target_check(t, &who, &error), ESRCH);
 	must_be(target_check_again(t, &who, &error), ESRCH);
-	must_be(target_cpus(t, &cpus, &error), ESRCH);
 	credentials_drop(&who);
 }
 
@@ -855,25 +853,6 @@ static void names(void)
 	for (const char *p = error.text; *p; p++)
 		must(*p >= ' ' && *p <= '~');
 }
-static void cpus(void)
-{
-	cpu_set_t all, one, got;
-	struct target t;
-	int cpu = 0;
-
-	must(sched_getaffinity(0, sizeof(all), &all) == 0);
-	while (!CPU_ISSET(cpu, &all))
-		cpu++;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	open_target(new_sleeper(0), &t);
-	must_be(target_cpus(&t, &got, &error), 0);
-	must(CPU_EQUAL(&got, &all));
-	must(sched_setaffinity(t.tid, sizeof(one), &one) == 0);
-	must_be(target_cpus(&t, &got, &error), 0);
-	must(CPU_EQUAL(&got, &one));
-	target_close(&t);
-}
 static const struct {
 	const char *name;
 	void (*body)(void);
@@ -893,7 +872,6 @@ static const struct {
 	{"gone caller", gone_caller},
 	{"yama", yama},
 	{"names", names},
-	{"cpus", cpus},
 };
 enum { NTESTS = sizeof(tests) / sizeof(*tests) };
 
