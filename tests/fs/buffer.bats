@@ -399,9 +399,9 @@ hoarded() {
 	put ok "$C/format" "default size=16384"
 	exec 5<"$C/buffer"
 	put ok "$MNT/config/smpl_buf_size_max" 20000
-	bounded fsprobe map - shared 16384 0 32 read "$BATS_TEST_TMPDIR/fifo" 1 <&5 5<&- &
+	fsprobe map - shared 16384 0 32 read "$BATS_TEST_TMPDIR/fifo" 1 <&5 3>&- 5<&- &
 	PID=$!
-	sleep 0.3
+	until_ok grep -q "/buffer$" "/proc/$PID/maps"
 	exec 5>&-
 	rmdir "$C"
 	new b

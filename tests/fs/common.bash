@@ -20,7 +20,8 @@ bench_setup() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	[ -w /dev/fuse ] || skip "needs /dev/fuse"
 	# Other users shall be kept out by the tree's own modes, not by those on the way to it.
-	chmod go+x "$BATS_RUN_TMPDIR"
+	umask 022
+	chmod go+x "$BATS_RUN_TMPDIR" "${BATS_TEST_TMPDIR%/*}" "$BATS_TEST_TMPDIR"
 	for program in daemon/perfmonfs tests/fs/fsprobe tests/fs/cloneprobe; do
 		[ -x "$BATS_RUN_TMPDIR/${program##*/}" ] || cp "$BUILD/$program" "$BATS_RUN_TMPDIR"
 	done
@@ -55,6 +56,11 @@ clear_mount() {
 	echo "still mounted: $1"
 	umount -f "$1" || umount -l "$1"
 	return 1
+}
+
+# needs_files N: who is started by this test may have so many open
+needs_files() {
+	ulimit -S -n "$1" 2>/dev/null || skip "needs $1 open files (ulimit -n)"
 }
 
 # A process that nobody has waited for yet is gone, too.

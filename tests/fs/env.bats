@@ -6,7 +6,8 @@ load common
 
 setup_file() {
 	# Something that can be preloaded and does nothing, also where the build is not readable.
-	chmod go+x "$BATS_FILE_TMPDIR"
+	umask 022
+	chmod go+x "${BATS_FILE_TMPDIR%/*}" "$BATS_FILE_TMPDIR"
 	cc -shared -o "$BATS_FILE_TMPDIR/nothing.so" -x c /dev/null
 }
 

@@ -234,7 +234,6 @@ buffers_freed() {
 @test "pages are charged: to all, and to their owner" {
 	serve --backend=sim
 	needs_passthrough
-	chmod 755 "$BATS_TEST_TMPDIR"
 	WHO=(setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups prlimit --memlock=8192)
 	new mine
 	for s in 1 2; do probe ok mkdir "$C/set/$s"; done

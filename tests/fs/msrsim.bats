@@ -254,11 +254,7 @@ poke"
 ended_by() {
 	msrsim -f --clock=script "$MNT" 3>&- &
 	pid=$!
-	for _ in $(seq 100); do
-		[ -d "$MNT/sim" ] && break
-		sleep 0.05
-	done
-	[ -d "$MNT/sim" ]
+	until_ok test -d "$MNT/sim"
 	"$@"
 	wait "$pid"
 	run ! mountpoint -q "$MNT"

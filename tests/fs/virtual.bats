@@ -83,6 +83,11 @@ describe() {
 	[ "$memory" -gt 4096 ]
 }
 
+# times_of PID: its samples' CPU time; pid is the first of the 48 bytes of a sample, that the last
+times_of() {
+	od -An -v -tu4 -w48 -j 128 "$C/buffer" | awk -v p="$1" '$1 == p { print $11 + 4294967296 * $12 }'
+}
+
 @test "CPU time of who is interrupted" {
 	command -v taskset >/dev/null || skip "needs taskset (util-linux)"
 	serve --backend=perf
@@ -94,16 +99,13 @@ describe() {
 	taskset -c 0 bash -c 'while :; do :; done' 3>&- 4>&- &
 	burner=$!
 	ctl start
-	sleep 0.5
+	until_ok eval '[ "$(times_of $burner | wc -l)" -ge 3 ]'
 	ctl stop
 	kill $burner
-	# pid, and the last field of the 48 bytes of a sample
-	od -An -v -tu4 -w48 -j 128 "$C/buffer" |
-		awk -v p=$burner '$1 == p { print $11 + 4294967296 * $12 }' >"$BATS_TEST_TMPDIR/times"
+	times_of $burner >"$BATS_TEST_TMPDIR/times"
 	cat "$BATS_TEST_TMPDIR/times"
-	[ "$(wc -l <"$BATS_TEST_TMPDIR/times")" -ge 3 ]
 	sort -n -c -u "$BATS_TEST_TMPDIR/times"
-	[ "$(tail -n 1 "$BATS_TEST_TMPDIR/times")" -lt 5000000000 ]
+	[ "$(tail -n 1 "$BATS_TEST_TMPDIR/times")" -lt 100000000000 ]
 }
 
 @test "a number in a file, as a description says" {

@@ -67,9 +67,9 @@ take_turns() { # TIMEOUT_US COUNT
 	remove_context
 }
 # The machine's other work makes the program unsteady, not the sets: a bad estimate has to come
-# five times.
+# twenty times.
 multiplex() { # TIMEOUT_US COUNT
-	for try in 1 2 3 4 5; do
+	for try in $(seq 20); do
 		take_turns "$@"
 		e0=${scaled% *} e1=${scaled#* }
 		echo "# $scenario: $1 us: errors $e0 and $e1 thousandths of a percent, try $try"
