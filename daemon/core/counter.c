@@ -202,6 +202,12 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 			"start "
 			"over",
 			num);
+	case LOST_OTHERS:
+		return err_set(e, EIO,
+			"pmd%u: another thread ran before the thread's carrier did: something of "
+			"the highest real-time priority runs there, such as another perfmonfs that "
+			"follows threads: end it and write the PMD to start over",
+			num);
 	case LOST_FAULT:
 	case LOST_NOT:
 		break;

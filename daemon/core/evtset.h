@@ -15,7 +15,8 @@ enum lost {
 	LOST_LATE,    /* nobody looked for so long that it may have wrapped unseen */
 	LOST_FAULT,   /* its register could not be read or written */
 	LOST_AWAY,    /* its thread ran where nobody followed it, */
-	LOST_UNTOLD,  /* or the kernel did not tell that it came or went */
+	LOST_UNTOLD,  /* or the kernel did not tell that it came or went, */
+	LOST_OTHERS,  /* or others may have run while its counters still counted */
 };
 
 /* What a reset of a PMD changes. */

@@ -85,7 +85,7 @@ void seat_follow_thread(struct carrier *c, struct rider *r)
 			ctx_lose(ctx, LOST_UNTOLD);
 	}
 	if (ctx->state == CTX_RUNNING && (missed & MISSED_LATE))
-		ctx_lose(ctx, LOST_LATE);
+		ctx_lose(ctx, LOST_OTHERS);
 	if (__atomic_exchange_n(&s->stray, 0, __ATOMIC_RELAXED) && ctx->state == CTX_RUNNING)
 		ctx_lose(ctx, LOST_AWAY);
 }
