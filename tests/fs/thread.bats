@@ -97,6 +97,20 @@ all_counted() {
 	all_right a
 }
 
+@test "beside a thread as urgent as the carriers: the count is lost, and never wrong" {
+	serve --backend=perf
+	begin a subject -c "$ONE" faults 200000
+	monitor a "$TID"
+	taskset -c "$ONE" chrt -f 98 sh -c 'while sleep 0.001; do :; done' >/dev/null 3>&- 4>&- 5>&- &
+	PROGRAMS+=("$!")
+	until_ok 5 sh -c 'chrt -p "$1" | grep -q FIFO' sh "$!"
+	go a
+	said a "^done"
+	probe EIO pread "$C/pmd/0" 30 0
+	[ "$(awk '$1 == "carrier_late" { print $2 }' "$MNT/stats")" -gt 0 ]
+	put ok "$C/pmd/0" 0
+}
+
 # cpu_time_beside COMPETITORS
 cpu_time_beside() {
 	local i want
