@@ -18,6 +18,8 @@
 #include "daemon/cpu/tenant.h"
 #include "perfmonfs/backend.h"
 
+struct engine;
+
 /* Fails with -ENOMEM or -EMFILE. */
 int engine_new(struct backend *be, struct engine **out, struct err *e);
 

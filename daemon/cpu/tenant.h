@@ -9,7 +9,6 @@
 #include "daemon/cpu/exec.h"
 #include "daemon/cpu/queue.h"
 
-struct engine;
 struct rider;
 struct worker;
 
