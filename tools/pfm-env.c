@@ -321,7 +321,9 @@ int main(int argc, char **argv)
 	} else if (prepare(&o, &e) == 0) {
 		execvp(o.command[0], o.command);
 		status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT;
-		err_set(&e, errno, "%s: %s", o.command[0], err_name(errno));
+		err_set(&e, errno,
+			"%s: %s: give a command that can be executed, in PATH or with its path",
+			o.command[0], err_name(errno));
 	}
 	fprintf(stderr, "pfm-env: %s\n", e.text);
 	return status;

@@ -120,7 +120,7 @@ static int write_pmc(struct context *ctx, const struct command *cmd, struct evts
 	if ((value & pmc->kernel) && !cmd->rights.kernel)
 		return err_set(e, EACCES,
 			"pmc%u: 0x%" PRIx64 " counts at kernel level, which config/allow_kernel "
-					    "does not grant you: clear the bits 0x%" PRIx64,
+			"does not grant you: clear the bits 0x%" PRIx64,
 			pmc->num, value, value & pmc->kernel);
 	if (value == set->pmc[row])
 		return CORE_DONE;

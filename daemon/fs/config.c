@@ -76,7 +76,7 @@ static int store_kernel(enum allow_kernel *k, struct slice value, struct err *e)
 			return 0;
 		}
 	}
-	return err_set(e, EINVAL, "'%.*s': write 'any', 'group' or 'root'", SLICE_ARG(value));
+	return err_set(e, EINVAL, "'%.*s': write any, group or root", SLICE_ARG(value));
 }
 
 static const struct number {
