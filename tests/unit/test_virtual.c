@@ -163,14 +163,14 @@ static void burn(uint64_t ns)
 	} while (now < end);
 }
 
-/* Waits, as others may want the CPU, too. */
+/* Waits, as others may want the CPU, too. Of who has not had it yet, nothing can be told. */
 static void ran_past(struct virtuals *v, const struct pmu *pmu, pid_t child, uint64_t ns)
 {
 	uint64_t now = 0;
 
 	for (unsigned ms = 0; ms < 60000 && now <= ns; ms++) {
 		usleep(1000);
-		assert_true(fetch(v, pmu, PMU_CPUTIME, (uint32_t)child, 0, &now));
+		fetch(v, pmu, PMU_CPUTIME, (uint32_t)child, 0, &now);
 	}
 	assert_true(now > ns);
 }
