@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -163,14 +164,14 @@ static void burn(uint64_t ns)
 	} while (now < end);
 }
 
-/* Waits, as others may want the CPU, too. */
+/* Waits, as others may want the CPU, too. Of who has not had it yet, nothing can be told. */
 static void ran_past(struct virtuals *v, const struct pmu *pmu, pid_t child, uint64_t ns)
 {
 	uint64_t now = 0;
 
 	for (unsigned ms = 0; ms < 60000 && now <= ns; ms++) {
 		usleep(1000);
-		assert_true(fetch(v, pmu, PMU_CPUTIME, (uint32_t)child, 0, &now));
+		fetch(v, pmu, PMU_CPUTIME, (uint32_t)child, 0, &now);
 	}
 	assert_true(now > ns);
 }
@@ -184,9 +185,11 @@ static void test_cputime(void **state)
 	pid_t child = fork();
 
 	(void)state;
-	if (child == 0)
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			burn(1000000);
+	}
 	assert_true(child > 0);
 	ran_past(&v, &pmu, child, 1000000);
 	assert_int_equal(kill(child, SIGSTOP), 0);
