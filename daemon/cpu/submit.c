@@ -217,6 +217,8 @@ bool engine_submit_bounced(struct engine *eng, struct tenant *t)
 		job->bounced = false;
 		if (job->cmd.verb == CMD_DESTROY) {
 			destroy = job;
+		} else if (job->cmd.verb == CMD_END) {
+			job->done(job); /* of a load that is over: there may be another by now */
 		} else if (t->doomed) {
 			job->rc = err_set(&job->err, ENODEV, "the context is being removed");
 			job->done(job);

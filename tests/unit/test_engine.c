@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "daemon/cpu/engine.h"
+#include "daemon/cpu/engine_i.h"
 #include "perfmonfs/sim.h"
 
 enum { CPUS = 4, TENANTS = 100, NS = 1000000 };
@@ -348,6 +348,30 @@ static void test_destroy_queue(void **state)
 	want_clean();
 }
 
+/* The end of a thread, told when it has been unloaded already: it is not that of the next load. */
+static void test_late_end(void **state)
+{
+	struct job_of_test load, end;
+	CONTEXT(c);
+
+	(void)state;
+	context_init(&c, "again");
+	program(&c);
+	job_load(&load, &c, 2);
+	job_init(&end, &c, CMD_END);
+	queue_put(&c.tenant.bounced, &load.job.link);
+	queue_put(&c.tenant.bounced, &end.job.link);
+	assert_false(engine_submit_bounced(eng, &c.tenant));
+	wait_done(&load);
+	wait_done(&end);
+	assert_int_equal(load.job.rc, 0);
+	assert_int_equal(end.job.rc, 0);
+	assert_int_equal(run_verb(&c, CMD_START), 0); /* it is loaded */
+	assert_int_equal(run_verb(&c, CMD_UNLOAD), 0);
+	wait_workers(0);
+	want_clean();
+}
+
 /* What is cancelled before its turn has no effect, though it is answered. */
 static void test_cancel(void **state)
 {
@@ -584,6 +608,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_destroy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_destroy_queue, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_poll_all, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_box, setup, teardown),
