@@ -203,8 +203,12 @@ static int check_and_seat(struct tracker *tk, struct load_steps *l, struct rider
 static int follow(struct tracker *tk, struct load_steps *l, struct rider *r)
 {
 	bool seize = !l->job->cmd.untraced;
-	int rc = rider_follow(tk, r, seize, &l->job->err);
+	int rc;
 
+	if (!r->tid) /* another thread of its process has executed a program, and has its number */
+		return err_set(&l->job->err, ESRCH,
+			"the thread has ended: load on the program that its process is now");
+	rc = rider_follow(tk, r, seize, &l->job->err);
 	if (rc < 0)
 		return rc;
 	rc = check_and_seat(tk, l, r);
