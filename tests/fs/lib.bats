@@ -117,7 +117,10 @@ two_cpus() {
 	mkdir "$other"
 	perfmonfs -f --backend=sim "$other" 2>"$LOG.other" 3>&- 4>&- 5>&- &
 	daemon=$!
-	until_ok 10 cat "$other/version"
+	until_ok cat "$other/version" || {
+		kill -TERM "$daemon"
+		return 1
+	}
 	run works two_mounts "$other"
 	kill -TERM "$daemon"
 	wait "$daemon"

@@ -103,7 +103,7 @@ all_counted() {
 	monitor a "$TID"
 	taskset -c "$ONE" chrt -f 98 sh -c 'while sleep 0.001; do :; done' >/dev/null 3>&- 4>&- 5>&- &
 	PROGRAMS+=("$!")
-	until_ok 5 sh -c 'chrt -p "$1" | grep -q FIFO' sh "$!"
+	until_ok sh -c 'chrt -p "$1" | grep -q FIFO' sh "$!"
 	go a
 	said a "^done"
 	probe EIO pread "$C/pmd/0" 30 0
@@ -679,5 +679,5 @@ EBUSY"
 	is "ok
 ok
 all"
-	until_ok 5 no_contexts
+	until_ok no_contexts
 }

@@ -218,8 +218,8 @@ no_numbers() {
 		echo unload >&4
 	done
 	for pid in "${PROGRAMS[@]}"; do
-		until_ok 5 grep -qx sleep "/proc/$pid/comm"
-		until_ok 5 untraced "$pid"
+		until_ok grep -qx sleep "/proc/$pid/comm"
+		until_ok untraced "$pid"
 	done
 }
 
