@@ -31,7 +31,6 @@ did() { # KEY: of the first thread
 	awk -v key="$1=" '$1 == "did" { for (i = 3; i <= NF; i++)
 		if (index($i, key) == 1) print substr($i, length(key) + 1) }' "$said" | head -1
 }
-all_did() { awk '$1 == "did"' "$said" | grep -o " $1=[0-9]*" | awk -F= '{ n += $2 } END { printf "%.0f\n", n }'; }
 code() { awk -v e="$1" '$1 == e { print $2 }' "$tmp/mnt/pmu/events"; }
 
 monitor() { # TID...: running contexts, named after them
@@ -84,6 +83,7 @@ turns() {
 	took=$(did wall_ns)
 	end
 }
+carried() { awk '$1 == "carried_in" { print $2 }' "$tmp/mnt/stats"; }
 daemon_cpu() { cat "/proc/$daemon/task"/*/schedstat | awk '{ n += $1 } END { printf "%.0f\n", n }'; }
 
 declare -A best
@@ -138,24 +138,27 @@ exec 7>&-
 wait "$sleeping" || true
 
 # N of N + 1 threads that yield to each other: each switch has one of them on either side or both.
+# Each yields 500 times at least: when so many begin at once, it takes carriers some rounds more
+# until each has had its first turn.
 yielding() { # N HOW
-	local n=$1
-	launch "$track/subject" -c 1 -t $((n + 1)) yields $((100000 / (n + 1)))
+	local n=$1 count
+	count=$((n < 200 ? 100000 / (n + 1) : 500))
+	launch "$track/subject" -c 1 -t $((n + 1)) yields $count
 	case $2 in
 	monitored) monitor "${tids[@]:0:n}" ;;
 	perf) perf_on "$(IFS=, && echo "${tids[*]:0:n}")" ;;
 	esac
 	files=$(find "/proc/$daemon/fd" -mindepth 1 | wc -l)
-	spent=$(daemon_cpu)
+	spent=$(daemon_cpu) rounds=$(carried)
 	work
-	spent=$(($(daemon_cpu) - spent))
+	spent=$(($(daemon_cpu) - spent)) rounds=$(($(carried) - rounds))
 	case $2 in
 	monitored) unmonitor "${tids[@]:0:n}" ;;
 	perf) perf_off ;;
 	esac
 	took=$(awk '$1 == "did" { sub(/wall_ns=/, "", $7); if ($7 > max) max = $7 } END { printf "%.0f\n", max }' "$said")
-	switched=$(all_did switches)
 	end
+	switched=$(((n + 1) * count))
 }
 echo "== growth: N of N + 1 threads on CPU 1 are monitored, all of which yield"
 for n in 1 10 100 1000; do
@@ -163,8 +166,9 @@ for n in 1 10 100 1000; do
 	for ((i = 0; i < times; i++)); do
 		for how in "${hows[@]}"; do
 			yielding $n "$how"
-			[ "$how" != monitored ] || row=$(awk -v c=$spent -v s="$switched" -v f=$((files - open)) -v n=$n \
-				'BEGIN { printf "%.2f us of the daemon a switch, %.2f descriptors a thread", c / s / 1e3, f / n }')
+			[ "$how" != monitored ] || row=$(awk -v c=$spent -v s=$switched -v r=$rounds -v f=$((files - open)) -v n=$n \
+				'BEGIN { printf "%.2f us of the daemon and %.2f rounds of a carrier a switch, %.2f descriptors a thread",
+					c / s / 1e3, r / s, f / n }')
 			[ -n "${best[$how]-}" ] && [ "${best[$how]}" -le "$took" ] || best[$how]=$took
 		done
 	done
