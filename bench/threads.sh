@@ -138,8 +138,8 @@ exec 7>&-
 wait "$sleeping" || true
 
 # N of N + 1 threads that yield to each other: each switch has one of them on either side or both.
-# Each yields 500 times at least: when so many begin at once, it takes carriers some rounds more
-# until each has had its first turn.
+# Each yields 500 times at least, so that beginning all at once is a small part of it. More than one
+# round of a carrier a switch: the kernel has let others go before the one whose context was in.
 yielding() { # N HOW
 	local n=$1 count
 	count=$((n < 200 ? 100000 / (n + 1) : 500))
