@@ -3,7 +3,7 @@
  * The parts of a carrier: its life and its mail (carrier.c), what it needs of its CPU (place.c) and
  * of the registers (gauge.c), having a context (seat.c), the way into the registers and out of them
  * (board.c), what is executed while they count (ride.c), and commands (jobs.c). All of it is the
- * carrier's thread, but for carrier_come_first() and carrier_prod_cpu().
+ * carrier's thread's, but for carrier_come_first(), which its maker calls, too.
  */
 #ifndef TRACK_CARRIER_I_H
 #define TRACK_CARRIER_I_H
@@ -118,7 +118,7 @@ void carrier_put_down(struct carrier *c);
 /* jobs.c: to whoever has the job's context, or it is done here. */
 void carrier_deliver(struct carrier *c, struct job *job);
 
-/* If another carrier is there: one that was just told to go is until all have gone. */
+/* carrier.c: if another carrier is there. One that was just told to go is until all have gone. */
 void carrier_prod_cpu(struct carrier *c, unsigned cpu);
 
 #endif

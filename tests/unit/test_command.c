@@ -172,8 +172,8 @@ static void test_ctl_errors(void **state)
 		int no;
 		const char *word;
 	} cases[] = {
-		{"", EINVAL, "no command"},
-		{"  ", EINVAL, "no command"},
+		{"", EINVAL, "write load, start, stop, restart, unload or signal"},
+		{"  ", EINVAL, "write load, start, stop, restart, unload or signal"},
 		{"reload", EINVAL, "'reload'"},
 		{"Load cpu=1", EINVAL, "'Load'"},
 		{"loadcpu=1", EINVAL, "'loadcpu=1'"},
