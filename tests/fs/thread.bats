@@ -134,6 +134,27 @@ cpu_time_beside() {
 	cpu_time_beside 2
 }
 
+# Each time it comes, what the carrier takes to come is missing; when it goes, that is too much.
+@test "CPU time at 20,000 turns a second, and the constant of a turn" {
+	local turns=20000 alone counted want
+
+	serve --backend=perf
+	begin alone subject -c "$ONE" -w 100000 turns $turns
+	go alone
+	finished alone
+	alone=$(did alone "$TID" cpu_ns)
+	begin a subject -c "$ONE" -w 100000 turns $turns
+	monitor a "$TID" cpu-clock
+	go a
+	finished a
+	ctl stop
+	counted=$(cat "$C/pmd/0") || told
+	want=$(did a "$TID" cpu_ns)
+	echo "ns a turn: alone $((alone / turns)), followed $((want / turns)), counted $((counted / turns))"
+	near "ns of CPU" "$counted" "$want" $((want / 1000 + turns * 30000))
+	[ "$counted" -ge $((alone / 4 * 3)) ]
+}
+
 @test "only between start and stop, while it is awake and while it sleeps" {
 	serve --backend=perf
 	begin a subject faults 10000

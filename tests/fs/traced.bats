@@ -154,9 +154,10 @@ jobs_of_a_shell() {
 	said "$1" "here suspended"
 }
 
-# What it has said, but for processes' numbers. That a job has stopped may be told unasked, too.
+# What it has said, but for processes' numbers. That a job has stopped may be told unasked, too, after
+# an empty line or without.
 no_numbers() {
-	sed 's/[0-9]\{3,\}//g' "$SAYS/$1" | uniq
+	sed 's/[0-9]\{3,\}//g; /^\r*$/d' "$SAYS/$1" | uniq
 }
 
 @test "a shell with job control" {
