@@ -25,6 +25,23 @@ like() { # WHAT GOT PATTERN
 }
 write() { echo "$2" 2>/dev/null >"$1"; } # FILE TEXT, quiet
 
+# A scenario takes some ten seconds. One that hangs says what everybody in it waits for; and without
+# the daemon it fails, and goes on to its end.
+limit=150
+watch() {
+	sleep $limit
+	not_ok "it takes more than $limit s"
+	for t in /proc/[0-9]*/task/*; do
+		readlink -q "${t%/task/*}/exe" >/dev/null || continue # the kernel's
+		echo "# ${t#/proc/} $(cat "$t/comm") $(sed 's/.*) //' "$t/stat" | cut -d' ' -f1,16,37,38) $(cat "$t/syscall")"
+		sed 's/\[<0>\] /#   /' "$t/stack" | grep -v entry_SYSCALL | head -n 6
+	done 2>/dev/null
+	for p in $(pidof perfmonfs); do
+		sed 's/^/# /' "/proc/$p/maps" | head -n 3
+		kill -KILL "$p"
+	done
+}
+
 start_daemon() {
 	taskset -c 0 "$here/perfmonfs" $mnt 2>/tmp/err || { not_ok "daemon starts"; sed 's/^/# /' /tmp/err; exit 1; }
 }
@@ -70,6 +87,10 @@ exact() { # PMC VALUE PMD
 
 four='pmc2 0x4100c5
 pmc3 0x41003c' # what two more general counters count
+if [ "$scenario" != bench ]; then
+	watch &
+	trap "kill $! 2>/dev/null" EXIT
+fi
 case $scenario in
 intel)
 	pmu=intel_arch_v4 global=0x38f
