@@ -5,7 +5,6 @@
  * checked once more, for it has lived on meanwhile.
  */
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -75,18 +74,6 @@ static int find_cpus(struct tracker *tk, const struct command *cmd, struct cpus 
 
 /* --- Who it is */
 
-static int check_target(const struct target *target, const struct command *cmd,
-	const struct credentials *who, struct err *e)
-{
-	int rc = target_check(target, who, e);
-
-	if (rc == 0 && cmd->untraced && !(who->effective >> CAP_SYS_PTRACE & 1))
-		rc = err_set(e, EPERM,
-			"ptrace=no takes CAP_SYS_PTRACE, because a program that gains privileges "
-			"would go on being monitored: leave it out");
-	return rc;
-}
-
 static int check_blocking(
 	const struct context *ctx, const struct load_steps *l, pid_t caller, struct err *e)
 {
@@ -119,6 +106,20 @@ static unsigned first_cpu(const struct cpus *c)
 	return cpu;
 }
 
+/* Before it is checked for the last time: what it executes then is seen by the one or the other. */
+static int guard(struct tracker *tk, const struct rider *r, struct err *e)
+{
+	const struct credentials *who = &r->whose->who;
+	struct sched_guard g = {
+		.permitted = who->permitted,
+		.uid = who->uid,
+		.gid = who->gid,
+		.user_ns = (sched_u32)who->user_ns,
+	};
+
+	return sched_guard(tk->tr.sched, r->slot, &g, e);
+}
+
 int rider_follow(struct tracker *tk, struct rider *r, bool seize, struct err *e)
 {
 	int rc = sched_follow(tk->tr.sched, r->slot, r->tid, e);
@@ -127,6 +128,8 @@ int rider_follow(struct tracker *tk, struct rider *r, bool seize, struct err *e)
 		return rc;
 	if (r->confined)
 		rc = sched_confine(tk->tr.sched, r->slot, &r->wanted, e);
+	if (rc == 0 && r->guarded)
+		rc = guard(tk, r, e);
 	if (rc == 0 && seize) {
 		rc = tracer_seize(tk->tr.tracer, r->tid, r->follow, e);
 		r->traced = rc == 0;
@@ -254,7 +257,7 @@ static int prepare(struct tracker *tk, struct load_steps *l, struct cpus *wanted
 	if (rc == 0)
 		rc = principal_new(whose, job, e);
 	if (rc == 0)
-		rc = check_target(&l->target, &job->cmd, &(*whose)->who, e);
+		rc = target_check(&l->target, &(*whose)->who, e);
 	if (rc == 0)
 		rc = check_blocking(&job->tenant->ctx, l, job->pid, e);
 	if (rc == 0)
@@ -301,6 +304,7 @@ int tracker_load(struct tracker *tk, struct job *job, struct err *e)
 	r->confined = job->cmd.cpus;
 	r->where = where;
 	r->follow = job->cmd.follow;
+	r->guarded = job->cmd.untraced && !credentials_trace_all(&whose->who);
 	r->coming = true;
 	job->cmd.tid = l->target.tid;
 	l->cpu = first_cpu(&l->manned) - 1;

@@ -64,6 +64,7 @@ struct rider {
 	bool confined;      /* that is not everywhere */
 	struct cpus where;  /* CPUs with carriers that do: of these, which were online */
 	bool traced;
+	bool guarded; /* nobody but the scheduler sees what it executes */
 	bool held;    /* its thread is to stand still; whoever has the context */
 	uint64_t ran; /* as its slot's, so far as it has been accounted; RAN_UNKNOWN: counting
 			 begins when it is boarded. Whoever has the context */

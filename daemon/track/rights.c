@@ -83,6 +83,11 @@ void credentials_drop(struct credentials *c)
 	cleanup_close(&c->held_user_ns);
 }
 
+bool credentials_trace_all(const struct credentials *c)
+{
+	return c->held_user_ns < 0 && c->effective >> CAP_SYS_PTRACE & 1;
+}
+
 /* Nobody else has his tgid as long as this holds. */
 static bool still_there(const struct credentials *who)
 {

@@ -103,7 +103,7 @@ int sched_open(struct sched **out, struct err *e)
 		return refused("loading a BPF program", errno, e);
 	rc = switch_bpf__attach(s->bpf);
 	if (rc < 0)
-		return refused("attaching a BPF program to sched_switch", -rc, e);
+		return refused("attaching BPF programs to the scheduler", -rc, e);
 	*out = take_ptr(&s);
 	return 0;
 }
@@ -275,6 +275,13 @@ int sched_confine(struct sched *s, unsigned slot, const struct cpus *where, stru
 	return 0;
 }
 
+int sched_guard(struct sched *s, unsigned slot, const struct sched_guard *who, struct err *e)
+{
+	if (bpf_map_update_elem(bpf_map__fd(s->bpf->maps.guards), &slot, who, BPF_ANY) < 0)
+		return refused("guarding a thread", errno, e);
+	return 0;
+}
+
 void sched_forget(struct sched *s, unsigned slot)
 {
 	uint32_t tid;
@@ -286,6 +293,8 @@ void sched_forget(struct sched *s, unsigned slot)
 			bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.tids), &tid);
 	} while (tid_of(s, slot) != tid);
 	clear_slot(sched_slot(s, slot), 0);
-	bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.confined), &slot); /* few have one */
+	/* Few have these. */
+	bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.confined), &slot);
+	bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.guards), &slot);
 	__atomic_fetch_sub(&s->bpf->bss->followed, 1, __ATOMIC_RELEASE);
 }

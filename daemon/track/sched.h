@@ -5,7 +5,8 @@
  * or goes there. A carrier (carrier.h), woken by the bell as a SCHED_FIFO thread of that CPU, runs
  * before the next thread executes an instruction in user mode; unless one of at least its priority
  * is ready as well, which is noticed, or others have been kept from that CPU for so long (a second)
- * that the kernel's fair server (Linux 6.8) lets them go first.
+ * that the kernel's fair server (Linux 6.8) lets them go first. Another one on sched_process_exec
+ * does the same for threads that become programs which may not be monitored.
  *
  * It needs Linux 5.14 or later with CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS and
  * CONFIG_DEBUG_INFO_BTF, CAP_BPF and CAP_PERFMON, and the machine's own process numbers (no PID
@@ -28,8 +29,8 @@ struct sched;
 int sched_probe(struct err *e);
 
 /*
- * Loads the program and attaches it: from here on each context switch of the machine costs what
- * the program takes; next to nothing while nobody is followed. EPERM, ENOSYS, ENOENT (no BTF),
+ * Loads the programs and attaches them: from here on each context switch of the machine costs what
+ * the one takes; next to nothing while nobody is followed. EPERM, ENOSYS, ENOENT (no BTF),
  * EINVAL: with what is missing.
  */
 int sched_open(struct sched **out, struct err *e);
@@ -67,6 +68,8 @@ void sched_unbell(struct sched *s, unsigned cpu);
 int sched_follow(struct sched *s, unsigned slot, pid_t tid, struct err *e);
 /* Coming to CPUs outside of @where is no straying of this one's. ENOMEM. */
 int sched_confine(struct sched *s, unsigned slot, const struct cpus *where, struct err *e);
+/* What it has executed before is for the caller to see. ENOMEM. */
+int sched_guard(struct sched *s, unsigned slot, const struct sched_guard *who, struct err *e);
 /* Ends that, whatever its number is by now, and clears the slot. */
 void sched_forget(struct sched *s, unsigned slot);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The memory that the program on sched_switch (switch.bpf.c) and the daemon share. Each word has
+ * The memory that the programs in the scheduler (switch.bpf.c) and the daemon share. Each word has
  * one writer at a time; the other side loads it atomically.
  */
 #ifndef TRACK_SCHED_SHARED_H
@@ -39,12 +39,18 @@ struct sched_cpu {
 	sched_u32 turn;   /* that thread has run since the carrier last made this 0 */
 	sched_u32 last;   /* number of the thread that runs; ~0: it has ended */
 	sched_u32 slot;   /* its slot; 0: it is not followed. Ask sched_here() */
-	sched_u32 died;   /* slot of the last followed thread that ended here */
+	sched_u32 died;   /* slot of the last one that became dead here */
 	sched_u32 rung;   /* the bell has, and the carrier has not come yet */
 	sched_u32 late;   /* how often another thread, with code of its own, was quicker than it */
 	sched_u32 deaf;   /* the bell could not be rung: that of a CPU that was offline is dead */
 	sched_u64 task;   /* the program's own: which thread it is, whatever its number */
 } SCHED_ALIGNED;
+
+/* Why a thread's context is to end. */
+enum sched_death {
+	SCHED_ENDED = 1, /* it has left its last CPU for good */
+	SCHED_BARRED,    /* it has executed a program that may not be monitored */
+};
 
 /* One followed thread. */
 struct sched_slot {
@@ -52,12 +58,20 @@ struct sched_slot {
 	sched_u32 tid;     /* its number now: exec may change it */
 	sched_u32 running; /* it is on a CPU just now, */
 	sched_u32 cpu;     /* and this is that CPU, or where it was the last time; ~0: none yet */
-	sched_u32 dead;    /* it has left its last CPU for good */
+	sched_u32 dead;    /* enum sched_death, or 0 */
 	sched_u32 stray;   /* how often it came to a CPU that has no carrier, and is wanted there */
 	sched_u32 missed;  /* how often it came or went without our being told */
 	sched_u64 task;    /* the program's own: 0 until it has come to run */
 	sched_u64 ran;     /* its CPU time (ns), up to when it last left a CPU, */
 	sched_u64 had;     /* and before it last came to one */
+};
+
+/* For whom a thread is followed, if that is not one who may trace all: when it executes a program
+ * that he might not trace, it is barred. */
+struct sched_guard {
+	sched_u64 permitted; /* his capabilities */
+	sched_u32 uid, gid;
+	sched_u32 user_ns; /* inode number; 0: this kernel has none */
 };
 
 #endif

@@ -2,7 +2,9 @@
 /*
  * What the kernel executes at each context switch of the machine. It is called with interrupts off,
  * on the CPU that switches, and before the switch: so what one CPU notes of a thread that leaves is
- * there before another can note that it comes.
+ * there before another can note that it comes. And what it executes when a thread has become another
+ * program: called in that thread, which has its new credentials by then, and has not returned to
+ * user mode.
  *
  * A thread is known by its number only until it has been seen; from then on by the address of its
  * task, which nobody else has until its last switch is over. For numbers move: a thread that
@@ -16,6 +18,8 @@
 #include <stdbool.h>
 
 #include <bpf/bpf_helpers.h>
+/* After that one, which it needs. */
+#include <bpf/bpf_core_read.h>
 
 #include "daemon/track/sched_shared.h"
 
@@ -24,13 +28,57 @@ struct sched_entity {
 	sched_u64 sum_exec_runtime; /* CLOCK_THREAD_CPUTIME_ID: here, up to its last switch */
 } __attribute__((preserve_access_index));
 
+struct kernel_id {
+	sched_u32 val;
+};
+
+struct ns_common {
+	sched_u32 inum;
+} __attribute__((preserve_access_index));
+
+struct user_namespace {
+	struct ns_common ns;
+} __attribute__((preserve_access_index));
+
+struct cred {
+	struct kernel_id uid, gid, suid, sgid, euid, egid;
+	struct {
+		sched_u64 val;
+	} cap_permitted;
+	struct user_namespace *user_ns;
+} __attribute__((preserve_access_index));
+
+/* Before Linux 6.3. */
+struct cred___halves {
+	struct {
+		sched_u32 cap[2];
+	} cap_permitted;
+} __attribute__((preserve_access_index));
+
+struct mm_struct {
+	unsigned long flags;
+} __attribute__((preserve_access_index));
+
+/* Since Linux 6.18. */
+struct mm_struct___array {
+	struct {
+		unsigned long __mm_flags[1];
+	} flags;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	sched_u32 pid;
 	unsigned int __state;
 	unsigned int flags;
 	int prio;
 	struct sched_entity se;
+	struct mm_struct *mm;
+	const struct cred *real_cred;
 } __attribute__((preserve_access_index));
+
+/* In the flags of its memory, when its own user may dump and trace it; without, root alone. */
+#define DUMPABLE_MASK 3
+#define DUMPABLE_USER 1
 
 /* The state at the last switch of a thread, and only there. */
 #define TASK_DEAD 0x80
@@ -72,6 +120,14 @@ struct {
 	__type(key, sched_u32);
 	__type(value, struct confines);
 } confined SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SCHED_SLOTS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, sched_u32);
+	__type(value, struct sched_guard);
+} guards SEC(".maps");
 
 static struct sched_slot *slot_at(sched_u32 n)
 {
@@ -116,7 +172,8 @@ static void renumber(sched_u32 n, sched_u32 tid)
 static void end(struct sched_cpu *c, sched_u32 n)
 {
 	if (n) {
-		slot_at(n)->dead = 1;
+		if (!slot_at(n)->dead)
+			slot_at(n)->dead = SCHED_ENDED;
 		c->died = n;
 		forget_number(slot_at(n)->tid, n);
 	}
@@ -196,10 +253,11 @@ static void ring(void *ctx, struct sched_cpu *c, sched_u32 n)
 {
 	sched_u32 w = c->carrier;
 
-	if (bpf_perf_event_output(ctx, &bells, BPF_F_CURRENT_CPU, &w, sizeof(w)) == 0) {
-		c->rung = 1;
+	/* On exec, the carrier may come while it still rings. */
+	c->rung = 1;
+	if (bpf_perf_event_output(ctx, &bells, BPF_F_CURRENT_CPU, &w, sizeof(w)) == 0)
 		return;
-	}
+	c->rung = 0;
 	c->deaf = 1;
 	slot_at(c->aboard)->missed++;
 	slot_at(n)->missed++;
@@ -263,5 +321,90 @@ int on_switch(sched_u64 *ctx)
 		come(ctx, c, cpu, next);
 	else
 		c->rung = 0;
+	return 0;
+}
+
+static sched_u64 permitted(const struct cred *cred)
+{
+	const struct cred___halves *before = (const void *)cred;
+
+	if (bpf_core_field_exists(cred->cap_permitted.val))
+		return cred->cap_permitted.val;
+	return (sched_u64)before->cap_permitted.cap[1] << 32 | before->cap_permitted.cap[0];
+}
+
+/* Where that is kept elsewhere it cannot be seen, and nobody is let in. */
+static bool dumpable(const struct mm_struct *mm)
+{
+	const struct mm_struct___array *since = (const void *)mm;
+
+	if (bpf_core_field_exists(mm->flags))
+		return (mm->flags & DUMPABLE_MASK) == DUMPABLE_USER;
+	if (bpf_core_field_exists(since->flags.__mm_flags))
+		return (since->flags.__mm_flags[0] & DUMPABLE_MASK) == DUMPABLE_USER;
+	return false;
+}
+
+/* As the kernel's __ptrace_may_access() decides, for one without CAP_SYS_PTRACE. */
+static bool may_trace(const struct sched_guard *who, const struct task_struct *t)
+{
+	const struct cred *cred = t->real_cred;
+	const struct mm_struct *mm = t->mm;
+
+	if (!cred || !mm || !dumpable(mm))
+		return false;
+	if (cred->uid.val != who->uid || cred->euid.val != who->uid || cred->suid.val != who->uid)
+		return false;
+	if (cred->gid.val != who->gid || cred->egid.val != who->gid || cred->sgid.val != who->gid)
+		return false;
+	return !(permitted(cred) & ~who->permitted) &&
+	       (!who->user_ns || cred->user_ns->ns.inum == who->user_ns);
+}
+
+/* The slot of the thread that runs here, had the number @was, and may have been switched since it
+ * has another one. */
+static sched_u32 find_here(const struct sched_cpu *c, sched_u32 was, const struct task_struct *t)
+{
+	sched_u32 n = c->slot;
+
+	if (slot_at(n)->task == (sched_u64)t)
+		return n;
+	n = find(was, t);
+	return n ? n : find(t->pid, t);
+}
+
+/* It lives on as one that is not followed, and has this CPU's carrier take its context away first.
+ * To one that is as urgent the carrier may come too late. */
+static void bar(void *ctx, struct sched_cpu *c, sched_u32 n, const struct task_struct *t)
+{
+	struct sched_slot *s = slot_at(n);
+
+	renumber(n, t->pid);
+	forget_number(t->pid, n);
+	if (c->task == (sched_u64)t)
+		c->last = t->pid;
+	if (t->prio <= SCHED_CARRIER_PRIO)
+		s->missed++;
+	s->dead = SCHED_BARRED;
+	c->died = n;
+	if (c->carrier)
+		ring(ctx, c, n);
+}
+
+SEC("tp_btf/sched_process_exec")
+int on_exec(sched_u64 *ctx)
+{
+	const struct task_struct *t = (const void *)ctx[0];
+	sched_u32 was = ctx[1], cpu = bpf_get_smp_processor_id() & (SCHED_CPUS - 1);
+	struct sched_cpu *c = &cpus[cpu];
+	const struct sched_guard *who;
+	sched_u32 n;
+
+	if (!followed)
+		return 0;
+	n = find_here(c, was, t);
+	who = n ? bpf_map_lookup_elem(&guards, &n) : 0;
+	if (who && !may_trace(who, t))
+		bar(ctx, c, n, t);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #ifndef TRACK_TARGET_H
 #define TRACK_TARGET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -31,6 +32,8 @@ struct credentials {
 /* ESRCH: he has gone. */
 int credentials_of(pid_t tid, struct credentials *out, struct err *e);
 void credentials_drop(struct credentials *c); /* once */
+/* He may trace any thread, whatever it becomes. */
+bool credentials_trace_all(const struct credentials *c);
 
 struct target {
 	pid_t tid, tgid; /* as the daemon sees them */

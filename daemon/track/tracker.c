@@ -243,10 +243,25 @@ bool rider_is_dead(const struct tracker *tk, const struct rider *r)
 	return __atomic_load_n(&sched_slot(tk->tr.sched, r->slot)->dead, __ATOMIC_ACQUIRE);
 }
 
+static void tell_if_barred(struct tracker *tk, const struct rider *r)
+{
+	const struct sched_slot *s = sched_slot(tk->tr.sched, r->slot);
+	struct err e;
+
+	if (__atomic_load_n(&s->dead, __ATOMIC_ACQUIRE) != SCHED_BARRED)
+		return;
+	err_set(&e, EPERM,
+		"thread %u has executed a program that you may not trace, and is not followed any "
+		"more: load as root",
+		__atomic_load_n(&s->tid, __ATOMIC_RELAXED));
+	r->tenant->trouble(r->tenant, &e);
+}
+
 void rider_end(struct tracker *tk, struct rider *r)
 {
 	if (!r->end || r->coming)
 		return;
+	tell_if_barred(tk, r);
 	*r->end = (struct job){
 		.tenant = r->tenant,
 		.cmd.verb = CMD_END,

@@ -52,7 +52,7 @@ void rider_come(struct tracker *tk, struct rider *r, int rc);
 void rider_prod(struct tracker *tk, const struct rider *r);
 /* Its thread has ended, or may not be followed any more. */
 void rider_end(struct tracker *tk, struct rider *r);
-/* It has left its last CPU, as the scheduler knows. */
+/* It has ended, or may not be followed any more, as the scheduler knows. */
 bool rider_is_dead(const struct tracker *tk, const struct rider *r);
 
 /* Lets go of a thread. */
