@@ -372,8 +372,20 @@ serve_perf() {
 	[ "$(awk '$4 >= 2 { n++ } END { print n }' <<<"$output")" = 2 ]
 }
 
+# old_client PROGRAM...: it counts at least 5000 faults of that
+old_client() {
+	output=$(ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works old_client "$FAULTS" "$@") || lost
+	[ "$(awk '$1 == "PMD0" { print $2 }' <<<"$output")" -ge 5000 ]
+}
+
 @test "a client as they were written: its child is traced and stopped when it loads" {
 	serve_perf
-	output=$(ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works old_client "$FAULTS" fsprobe touch 5000) || lost
-	[ "$(awk '$1 == "PMD0" { print $2 }' <<<"$output")" -ge 5000 ]
+	old_client fsprobe touch 5000
+}
+
+@test "a client as they were written, of an ordinary user, whose child becomes another program" {
+	serve_perf
+	WHO=(setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups)
+	old_client fsprobe touch 5000
+	old_client sh -c 'exec fsprobe touch 5000'
 }

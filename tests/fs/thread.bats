@@ -421,29 +421,96 @@ setuid_copy() {
 	as nobody holds "$C/state" unloaded
 }
 
+# begin_nobodys OPTION NAME PROGRAM...: begun by nobody, whose context C counts its page faults
+begin_nobodys() {
+	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
+	begin "${@:2}"
+	WHO=()
+	C=$MNT/ctx/$2
+	as nobody probe ok mkdir "$C"
+	as nobody put ok "$C/pmc/0" "$(user_event page-faults)"
+	as nobody put ok "$C/ctl" "load tid=$TID $1"
+	as nobody put ok "$C/ctl" start
+}
+
+# becomes_privileged OPTION PROGRAM...: that executes the setuid one after a line; until then it has few
+# faults, and after that its loader has many
+becomes_privileged() {
+	local name=${1%=*}${2##*/}
+
+	begin_nobodys "$1" "$name" "${@:2}"
+	before=$(cat "$C/pmd/0")
+	go "$name"
+	until_ok sh -c 'grep -c thread "$1" | grep -qx 2' sh "$SAYS/$name"
+	message "end*"
+	holds "$C/state" "zombie tid=$PID"
+	as nobody sentence "$C/last_error" "$PID"
+	count=$(cat "$C/pmd/0") || lost
+	echo "counted before exec: $((count - before))"
+	[ $((count - before)) -lt 10 ]
+	go "$name"
+	said "$name" "^privileged 0$"
+	holds "$C/pmd/0" "$count"
+	[ "$(tracer_of "$PID")" = 0 ]
+}
+
 @test "a monitored program that becomes a setuid one is left alone, and has its rights" {
 	setuid_copy
 	serve --backend=perf
-	put ok "$MNT/config/allow_kernel" any
-	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
+	for option in "" ptrace=no; do
+		# shellcheck disable=SC2016
+		becomes_privileged "$option" bash -c 'echo thread $$; read -r _; exec "$1" status' bash \
+			"$BATS_TEST_TMPDIR/privileged"
+		becomes_privileged "$option" lives exec "$BATS_TEST_TMPDIR/privileged" status
+	done
+}
+
+@test "ptrace=no by an ordinary user: programs that he may trace are counted on" {
+	serve --backend=perf
 	# shellcheck disable=SC2016
-	begin a bash -c 'echo thread $$; read -r _; exec "$1" status' bash "$BATS_TEST_TMPDIR/privileged"
-	WHO=()
-	C=$MNT/ctx/n
-	as nobody probe ok mkdir "$C"
-	as nobody put ok "$C/pmc/0" "$(event page-faults)"
-	as nobody put ok "$C/ctl" "load tid=$TID"
-	as nobody put ok "$C/ctl" start
-	tid=$TID
+	begin_nobodys ptrace=no a bash -c 'echo thread $$; read -r _; exec "$@"' bash subject -t 0 faults 20000
 	go a
-	until_ok sh -c 'grep -c thread "$1" | grep -qx 2' sh "$SAYS/a"
-	message "end*"
-	holds "$C/state" "zombie tid=$TID"
+	said a "^ready"
+	holds "$C/state" "running tid=$TID set=0"
 	before=$(cat "$C/pmd/0")
 	go a
-	said a "^privileged 0$"
-	holds "$C/pmd/0" "$before"
-	[ "$(tracer_of "$tid")" = 0 ]
+	finished a
+	near "after exec" $(($(cat "$C/pmd/0") - before)) 20000 2
+	as nobody holds "$C/last_error" ok
+}
+
+@test "ptrace=no by root: a setuid program is counted on" {
+	setuid_copy
+	serve --backend=perf
+	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
+	begin a lives exec "$BATS_TEST_TMPDIR/privileged" status
+	WHO=()
+	monitor a "$TID" page-faults ptrace=no
+	go a
+	until_ok sh -c 'grep -c thread "$1" | grep -qx 2' sh "$SAYS/a"
+	holds "$C/state" "running tid=$PID set=0"
+	before=$(cat "$C/pmd/0")
+	[ "$before" -gt 20 ]
+}
+
+@test "ptrace=no: it ends with the exec also when it is stopped, and is loaded again" {
+	setuid_copy
+	serve --backend=perf
+	begin_nobodys ptrace=no a lives exec "$BATS_TEST_TMPDIR/privileged" status
+	as nobody put ok "$C/ctl" stop
+	go a
+	message "end*"
+	holds "$C/state" "zombie tid=$PID"
+	as nobody put EPERM "$C/ctl" "load tid=$PID ptrace=no"
+	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
+	begin b subject faults 20000
+	WHO=()
+	as nobody put ok "$C/pmd/0" 0
+	as nobody put ok "$C/ctl" "load tid=$TID ptrace=no"
+	as nobody put ok "$C/ctl" start
+	go b
+	finished b
+	its_faults b "$TID"
 }
 
 @test "numbers are those of the caller's process namespace" {
