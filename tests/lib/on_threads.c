@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,6 +120,29 @@ static void ended(void)
 	close(fd);
 }
 
+/* One that the caller traces and has stopped: only whom the daemon traces can it have stand still.
+ */
+static void traced(void)
+{
+	pfarg_load_t load;
+	int fd = make(0), blocking = make(PFM_FL_NOTIFY_BLOCK), status;
+
+	CLEAR(load);
+	load.load_pid = (uint32_t)sleeper();
+	OK(ptrace(PTRACE_ATTACH, (pid_t)load.load_pid, NULL, NULL));
+	IS(waitpid((pid_t)load.load_pid, &status, __WALL), load.load_pid);
+	FAILS(pfm_load_context(blocking, &load), EBUSY);
+	OK(pfm_load_context(fd, &load));
+	OK(pfm_start(fd, NULL));
+	OK(pfm_unload_context(fd));
+	OK(ptrace(PTRACE_DETACH, (pid_t)load.load_pid, NULL, SIGSTOP));
+	OK(pfm_load_context(blocking, &load));
+	OK(kill((pid_t)load.load_pid, SIGKILL));
+	IS(waitpid((pid_t)load.load_pid, &status, 0), load.load_pid);
+	close(blocking);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2)
@@ -128,5 +152,6 @@ int main(int argc, char **argv)
 	not_yours();
 	ended();
 	end();
+	traced();
 	return 0;
 }
