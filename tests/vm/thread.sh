@@ -14,13 +14,15 @@ both_cpus() {
 	done
 }
 
+as_user='' # or the command that runs another one as a user
 # launch CPUS PROGRAM...: pid is the process, tid the thread that it names
 launch() {
 	rm -f /tmp/in /tmp/said
 	mkfifo /tmp/in
 	cpus=$1 program=$2
 	shift 2
-	taskset -c "$cpus" "$here/$program" "$@" </tmp/in >/tmp/said &
+	# shellcheck disable=SC2086
+	taskset -c "$cpus" $as_user "$here/$program" "$@" </tmp/in >/tmp/said &
 	pid=$!
 	exec 7>/tmp/in
 	while ! grep -q thread /tmp/said; do sleep 0.05; done
@@ -135,6 +137,28 @@ programs() {
 	done
 }
 
+# An ordinary user's thread, not traced, becomes a set-user-id program: nothing of that is counted.
+privileged() {
+	cp "$here/bare" /tmp/privileged
+	chmod 4755 /tmp/privileged
+	as_user="setpriv --reuid=65534 --regid=65534 --clear-groups"
+	launch 1 loopn stopped /tmp/privileged $(seq 49)
+	while [ "$(letter "$pid")" != T ]; do sleep 0.05; done
+	check "a user's load without ptrace" $as_user sh -c "mkdir $mnt/ctx/a && cd $mnt/ctx/a &&
+		echo 0x4100c0 >pmc/0 && echo load tid=$tid ptrace=no >ctl && echo start >ctl"
+	as_user=
+	cd $mnt/ctx/a || exit 1
+	n=$(stat carried_in)
+	kill -CONT "$pid"
+	is "its end is told" "$(timeout 5 dd if=events bs=4k count=1 status=none | cut -d' ' -f1)" end
+	n=$(($(stat carried_in) - n))
+	is "state" "$(cat state)" "zombie tid=$tid"
+	check "it goes on, and ends" wait "$pid"
+	exactly "up to a set-user-id program" "$(cat pmd/0)" 5 "$n" $left_pair
+	cd /
+	rmdir $mnt/ctx/a
+}
+
 threads() { # PMU
 	taskset -pc 0 $$ >/dev/null
 	start_daemon
@@ -145,6 +169,7 @@ threads() { # PMU
 	is "registers are as before" "$(both_cpus)" "$before"
 	many
 	programs
+	privileged
 	is "registers are as before" "$(both_cpus)" "$before"
 	stop_daemon
 }
