@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/nsfs.h>
 #include <linux/seccomp.h>
@@ -197,6 +198,23 @@ static void as_an_older_kernel(void)
 		skip_here("this kernel is one");
 	matrix(true);
 }
+/* In a namespace of his own, CAP_SYS_PTRACE is no right over what comes from outside of it. */
+static void who_traces_all(void)
+{
+	for (int i = 0; i < subject_nkinds; i++) {
+		const struct subject_kind *k = &subject_kinds[i];
+		struct credentials who;
+		struct subject s;
+
+		if (!subject_new(i, &s))
+			continue;
+		must_be(credentials_of(s.tid, &who, &error), 0);
+		must(credentials_trace_all(&who) ==
+			(k->ns == OURS && (k->effective & CAP_BIT(CAP_SYS_PTRACE))));
+		credentials_drop(&who);
+	}
+}
+
 /* What one finds out about itself, in memory that all see. */
 struct seen {
 	atomic_int tid, inner, middle; /* here, in its own namespace, in the one between */
@@ -859,6 +877,7 @@ static const struct {
 } tests[] = {
 	{"as the kernel", as_the_kernel},
 	{"as an older kernel", as_an_older_kernel},
+	{"who traces all", who_traces_all},
 	{"numbers", numbers},
 	{"kernel threads", kernel_threads},
 	{"zombie", zombie},
