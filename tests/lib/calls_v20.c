@@ -63,7 +63,9 @@ static void numbers(void)
 
 	memset(arg, 0, sizeof(arg));
 	FAILS(perfmonctl(fd, PFM_STOP, NULL, 1), EINVAL);
+	FAILS(perfmonctl(fd, PFM_STOP, NULL, 0), EINVAL);
 	FAILS(perfmonctl(fd, PFM_RESTART, NULL, 1), EINVAL);
+	FAILS(perfmonctl(fd, PFM_RESTART, NULL, 0), EBUSY);
 	FAILS(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 1), EINVAL);
 	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, arg, 0), EINVAL);
 	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, arg, 2), EINVAL);
