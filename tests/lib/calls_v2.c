@@ -60,6 +60,8 @@ static void creating(void)
 	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
 	ctx.ctx_flags = 0x40;
 	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
+	ctx.ctx_flags = PFM_FL_MAP_SETS;
+	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
 	ctx.ctx_flags = 0;
 	ctx.ctx_reserved2[6] = 1;
 	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
