@@ -132,26 +132,23 @@ void carrier_deliver(struct carrier *c, struct job *job)
 {
 	struct rider *r = job->tenant->rider;
 	struct seat *seat = seat_of(c, r->slot);
-	unsigned spins = 0;
+	struct patience patience = {0};
+	unsigned word;
 
-	for (;;) {
-		unsigned word = atomic_load(&seat->word);
-
+	do {
+		word = atomic_load(&seat->word);
 		if (seat_make_busy(c, seat, word)) {
 			run_job(c, job, r);
 			return;
 		}
-		switch (seat_state(word)) {
-		case SEAT_EMPTY: /* unloaded since: the session thread's; in flight until it is
-				    there */
-			job->bounced = true;
-			finish(c, job);
-			return;
-		case SEAT_BOARDED:
-			carrier_mail(atomic_load(&c->tr->carriers[seat_cpu(word)]), job);
-			return;
-		default:
-			seat_wait(&spins);
-		}
+	} while (seat_state(word) == SEAT_PARKED ||
+		 (seat_state(word) == SEAT_BUSY && seat_wait(&patience)));
+	if (seat_state(word) == SEAT_EMPTY) {
+		/* Unloaded since: the session thread's, and in flight until it is there. */
+		job->bounced = true;
+		finish(c, job);
+		return;
 	}
+	/* Whoever is busy for so long may need what a thread has that cannot run here. */
+	carrier_mail(atomic_load(&c->tr->carriers[seat_cpu(word)]), job);
 }
