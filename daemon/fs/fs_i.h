@@ -263,7 +263,8 @@ void pollers_close(struct fs_context *ctx, uint64_t serial);
 void poller_forget(struct file *f);
 
 /* signal.c */
-/* The command "signal", for the context of the open file. */
+/* The command "signal", for the context of the open file. EPERM: the caller may not signal him, or
+ * who has opened the file may not. */
 int notifier_set(struct call *call, const struct command *cmd, struct err *e);
 /* Signals if there has been a notification since the last time. */
 void notifier_raise(struct fs_context *ctx);

@@ -209,6 +209,57 @@ tids() {
 	lines EPERM EPERM
 }
 
+# sleeper: of whoever WHO is; SLEEPER is the process
+sleeper() {
+	"${WHO[@]}" sleep 60 3>&- 4>&- &
+	SLEEPER=$!
+	until_ok grep -qx sleep "/proc/$SLEEPER/comm"
+}
+
+@test "messages by signal: who opened it does not lend his right to name somebody" {
+	serve --backend=sim
+	local armed=(pmcs "0=$USER" pmds "0=-2000:$NOTIFY:-2000" load 1 0 start) how mine theirs
+
+	sleeper
+	mine=$SLEEPER
+	as nobody sleeper
+	theirs=$SLEEPER
+	exec 4<>"$MNT/clone"
+	as nobody clone_of_4 setup $SYSTEM_WIDE - 0 signal 9 pid "$mine" 0 signal 9 tid "$mine" 0 "${armed[@]}"
+	lines "0 1" EPERM EPERM ok ok ok ok
+	eval "$advance"
+	# Whom they may signal, they may name; themselves, too. What they have named is killed.
+	as nobody clone_of_4 signal 29 tid 0 0 signal 29 pid 0 0 signal 9 pid "$theirs" 0 restart
+	lines ok ok ok ok
+	eval "$advance"
+	until_ok gone "$theirs"
+	exec 4>&-
+	for how in fork send; do
+		clone rw setup $SYSTEM_WIDE - 0 "$how" uid "$NOBODY" "$NOBODY" signal 9 pid "$mine" 0
+		lines "${output%%$'\n'*}" ok EPERM
+	done
+	run ! gone "$mine"
+	# Nor does who asks lend his to who opened it; between root and root there is nothing to lend.
+	clone rw uid 0 "$NOBODY" second "$MNT/clone" uid 0 0 signal 9 pid "$mine" 0 swap signal 9 pid "$mine" 0 signal 0 pid 0 0
+	lines ok ok ok EPERM ok ok
+	kill "$mine"
+}
+
+# clone_of_4 STEP...: of the clone that is open
+clone_of_4() {
+	output=$(bounded "${WHO[@]}" cloneprobe - rw "$@" 3>&-)
+}
+
+@test "messages by signal: who names himself, whichever of his user ids he asks with" {
+	serve --backend=sim
+	local armed=(setup "$SYSTEM_WIDE" - 0 pmcs "0=$USER" pmds "0=-2000:$NOTIFY:-2000" load 1 0 start)
+
+	clone rw "${armed[@]}" uid 0 "$NOBODY" signal 29 tid 0 40 uid 0 0 sh "$advance" sigwait 29
+	lines "0 1" ok ok ok ok ok ok ok "POLL_IN fd 40"
+	# When he has become another, the right is gone.
+	clone rw "${armed[@]}" uid "$NOBODY" "$NOBODY" signal 29 tid 0 40 uid 0 0 sh "$advance" sigwait 29
+	lines "0 2" ok ok ok ok ok ok ok none
+}
 
 @test "the buffer is mapped at 0" {
 	both buffers_of
