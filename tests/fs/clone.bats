@@ -86,8 +86,9 @@ setup() {
 	lines 0 "run 0 pmds 7000f" none EBADF EBADF EBADF EBADF EBADF
 	clone w pmcs 0=$USER pmds 0=1 read 0 info 0 msg 64
 	lines ok ok EBADF EBADF EBADF
-	as nobody clone rw setup $SYSTEM_WIDE - 0 pmcs 0=$USER pmcs 0=0x4200c0 load 1 0
-	lines "0 3" ok "EACCES 0:40000000" EPERM
+	as nobody clone rw setup $SYSTEM_WIDE - 0 setup 0 - 0 pmcs 0=$USER pmcs 0=0x4200c0 \
+		sh "echo system_wide >$MNT/ctx/3/flags" load 1 0
+	lines EPERM "0 3" ok "EACCES 0:40000000" EPERM
 	echo none >"$MNT/config/thread_group"
 	as nobody clone rw
 	is EPERM
@@ -96,6 +97,25 @@ setup() {
 	probe EACCES open "$MNT/clone" rdwr,trunc
 	clone rw write
 	is EINVAL
+}
+
+@test "set-up gives the type that its opener has the right to" {
+	serve --backend=sim
+	local group=54321
+
+	echo none >"$MNT/config/thread_group"
+	echo $group >"$MNT/config/sys_group"
+	as $group clone rw setup 0 - 0 sh "cat $MNT/ctx/1/last_error" setup 0 default 4096 \
+		setup $SYSTEM_WIDE default 4096 load 1 0
+	[[ $output == EPERM$'\n'*config/thread_group$'\n'EPERM$'\n'"4096 1"$'\n'ok ]]
+	echo any >"$MNT/config/thread_group"
+	as nobody clone rw setup $SYSTEM_WIDE - 0 sh "cat $MNT/ctx/2/last_error" what setup 0 - 0
+	[[ $output == EPERM$'\n'*config/sys_group$'\n'"2 0 0 0 0 0"$'\n'"0 2" ]]
+	echo none >"$MNT/config/thread_group"
+	clone rw setup 0 - 0 setup $SYSTEM_WIDE - 0
+	lines "0 3" "0 3"
+	until_ok no_contexts
+	[ "$(awk '$1 == "buffer_bytes" { print $2 }' "$MNT/stats")" = 0 ]
 }
 
 @test "vectors: in order up to the first error, which is told of in its element" {
