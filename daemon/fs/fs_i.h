@@ -269,6 +269,8 @@ int notifier_set(struct call *call, const struct command *cmd, struct err *e);
 /* Signals if there has been a notification since the last time. */
 void notifier_raise(struct fs_context *ctx);
 void notifier_drop(struct fs_context *ctx);
+/* Of that thread. False: it cannot be told. */
+bool real_uid(pid_t tid, uid_t *uid);
 
 /* event.c: what happens to a context comes to those who wait for it. */
 void context_event(struct tenant *t);

@@ -57,7 +57,7 @@ static bool exists(const struct f_owner_ex *to)
 	return rc == 0 || errno != ESRCH;
 }
 
-static bool real_uid(pid_t tid, uid_t *uid)
+bool real_uid(pid_t tid, uid_t *uid)
 {
 	char line[256];
 
