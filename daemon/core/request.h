@@ -52,8 +52,8 @@ static inline bool command_stops(enum cmd_verb verb)
 
 /* What the caller may do, decided from his credentials when he asks. */
 struct rights {
-	bool system; /* load on a CPU */
-	bool thread; /* load on a thread, if he may trace it */
+	bool system; /* monitor a CPU */
+	bool thread; /* monitor a thread, if he may trace it */
 	bool kernel; /* count at kernel level */
 };
 
