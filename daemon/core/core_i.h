@@ -118,6 +118,8 @@ int step_out(struct context *ctx, const struct command *cmd, struct step *st, st
 /* carry.c: look_act() of a context that has no registers just now. */
 int parked_act(struct context *ctx);
 
+/* EPERM: he may not monitor a CPU, or a thread. */
+int rights_check(const struct rights *r, bool system_wide, struct err *e);
 /* There is nothing to @verb: -EINVAL. */
 int not_loaded(const struct context *ctx, const char *verb, struct err *e);
 /* The word and throttled of the state; counted if they change. */

@@ -2,12 +2,19 @@
 /* Load and unload (specification 3.1.7, 3.1.8). */
 #include "daemon/core/core_i.h"
 
+int rights_check(const struct rights *r, bool system_wide, struct err *e)
+{
+	if (system_wide ? r->system : r->thread)
+		return 0;
+	return err_set(e, EPERM, "monitoring a %s needs root or membership of the group in %s",
+		system_wide ? "CPU" : "thread",
+		system_wide ? "config/sys_group" : "config/thread_group");
+}
+
 static int cpu_check(const struct context *ctx, const struct command *cmd, struct err *e)
 {
-	if (!cmd->rights.system)
-		return err_set(e, EPERM,
-			"loading on a CPU needs root or membership of the group in "
-			"config/sys_group");
+	if (rights_check(&cmd->rights, true, e) < 0)
+		return -e->no;
 	if (ctx->ever_loaded && !(ctx->flags & CTX_SYSTEM_WIDE))
 		return err_set(e, EINVAL,
 			"this context has monitored a thread, by load tid=: make another one");
@@ -18,10 +25,8 @@ static int cpu_check(const struct context *ctx, const struct command *cmd, struc
 
 static int thread_check(const struct context *ctx, const struct command *cmd, struct err *e)
 {
-	if (!cmd->rights.thread)
-		return err_set(e, EPERM,
-			"loading on a thread needs root or membership of the group in "
-			"config/thread_group");
+	if (rights_check(&cmd->rights, false, e) < 0)
+		return -e->no;
 	if (ctx->ever_loaded && (ctx->flags & CTX_SYSTEM_WIDE))
 		return err_set(e, EINVAL,
 			"this context has monitored a CPU, by load cpu=: make another one");
@@ -234,14 +239,16 @@ int step_end(struct context *ctx, struct step *st, struct plan *plan, struct err
 		.pid = (uint32_t)ctx->pid,
 		.tid = (uint32_t)ctx->tid,
 	};
+	enum ctx_state was = ctx->state;
 	int rc;
 
-	if (ctx->state == CTX_UNLOADED)
+	if (was == CTX_UNLOADED)
 		return CORE_DONE; /* somebody has been quicker */
 	rc = step_unload(ctx, st, plan, e);
 	if (rc == CORE_RUN)
 		return rc;
 	ctx->ended = true;
+	ctx->ended_as = was;
 	ctx->count.notified++;
 	ctx->count.messages_lost += !messages_put(&ctx->messages, &m);
 	return rc;

@@ -25,12 +25,18 @@ static int check_format(const struct context *ctx, const struct sampling *smpl, 
 	return 0;
 }
 
-/* CMD_FLAGS, CMD_FORMAT, or CMD_SETUP, which is both of them. */
+/*
+ * CMD_FLAGS, CMD_FORMAT, or CMD_SETUP, which is both of them and gives the context its type, so
+ * that it is here that access is controlled (3.1.16). Otherwise it has none until it is loaded.
+ */
 static int set_up(struct context *ctx, const struct command *cmd, struct err *e)
 {
 	bool flags = cmd->verb != CMD_FORMAT, format = cmd->verb != CMD_FLAGS;
 
 	if (flags && check_flags(ctx, cmd->flags, e) < 0)
+		return -e->no;
+	if (cmd->verb == CMD_SETUP &&
+		rights_check(&cmd->rights, cmd->flags & CTX_SYSTEM_WIDE, e) < 0)
 		return -e->no;
 	if (format && check_format(ctx, &cmd->smpl, e) < 0)
 		return -e->no;
@@ -104,7 +110,8 @@ int core_step(
 		return step_end(ctx, st, plan, e);
 	case CMD_CLONE:
 		cmd->into->flags = ctx->flags;
-		cmd->info.state = ctx->state;
+		/* A thread may end before its child is known of. */
+		cmd->info.state = ctx->ended ? ctx->ended_as : ctx->state;
 		cmd->info.ended = ctx->ended;
 		return sets_copy(cmd->into, ctx, e);
 	case CMD_START:

@@ -37,8 +37,8 @@ struct group_rule {
 enum allow_kernel { KERNEL_ANY, KERNEL_GROUP, KERNEL_ROOT };
 
 struct config {
-	struct group_rule sys_group;    /* load on a CPU */
-	struct group_rule thread_group; /* load on a thread */
+	struct group_rule sys_group;    /* monitor a CPU */
+	struct group_rule thread_group; /* monitor a thread */
 	enum allow_kernel allow_kernel; /* group: those of sys_group */
 	uint64_t arg_size_max;          /* bytes of one write */
 	uint64_t smpl_buf_size_max;     /* bytes of all sampling buffers together */

@@ -13,11 +13,30 @@ int ctl_show(struct call *call, struct text *out, struct err *e)
 	return 0;
 }
 
+/*
+ * A server that writes to users' files in their names must not be made to lend what it is itself:
+ * whose threads one may monitor goes by the real user id.
+ */
+static int check_writer(const struct call *call, const struct command *cmd, struct err *e)
+{
+	const struct fuse_ctx *who = fuse_req_ctx(call->req);
+	uid_t real;
+
+	if (cmd->verb == CMD_LOAD && cmd->tid && who->uid && real_uid(who->pid, &real) &&
+		real != who->uid)
+		return err_set(e, EPERM,
+			"you are uid %u and write as uid %u: write as who you are to load on a "
+			"thread",
+			(unsigned)real, (unsigned)who->uid);
+	return 0;
+}
+
 int ctl_parse(const struct call *call, struct slice text, struct command *cmd, struct err *e)
 {
-	int rc = command_parse_ctl(text, cmd, e);
-
-	return rc < 0 ? rc : load_check_caller(call, cmd, e);
+	if (command_parse_ctl(text, cmd, e) < 0 || load_check_caller(call, cmd, e) < 0 ||
+		check_writer(call, cmd, e) < 0)
+		return -e->no;
+	return 0;
 }
 
 int load_check_caller(const struct call *call, const struct command *cmd, struct err *e)

@@ -263,11 +263,14 @@ void pollers_close(struct fs_context *ctx, uint64_t serial);
 void poller_forget(struct file *f);
 
 /* signal.c */
-/* The command "signal", for the context of the open file. */
+/* The command "signal", for the context of the open file. EPERM: the caller may not signal him, or
+ * who has opened the file may not. */
 int notifier_set(struct call *call, const struct command *cmd, struct err *e);
 /* Signals if there has been a notification since the last time. */
 void notifier_raise(struct fs_context *ctx);
 void notifier_drop(struct fs_context *ctx);
+/* Of that thread. False: it cannot be told. */
+bool real_uid(pid_t tid, uid_t *uid);
 
 /* event.c: what happens to a context comes to those who wait for it. */
 void context_event(struct tenant *t);

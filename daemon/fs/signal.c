@@ -7,7 +7,9 @@
  * gets nothing.
  *
  * The kernel would ask whether the owner of the pipe may signal him; as that is root, the
- * question is asked here, each time.
+ * question is asked here, each time: for who asked for the signal, as the kernel does for F_SETOWN,
+ * because a descriptor that was handed on must not lend its opener's right to kill; and for who
+ * opened the file, because a program that prints into another's file must not lend its own.
  */
 #include "daemon/fs/fs_i.h"
 
@@ -26,7 +28,7 @@
 struct notifier {
 	int in, out; /* the ends of the pipe */
 	struct f_owner_ex to;
-	uid_t uid;                   /* on whose behalf */
+	uid_t opener, asker;         /* on whose behalf */
 	unsigned long long notified; /* how many notifications have been told */
 };
 
@@ -55,15 +57,24 @@ static bool exists(const struct f_owner_ex *to)
 	return rc == 0 || errno != ESRCH;
 }
 
+bool real_uid(pid_t tid, uid_t *uid)
+{
+	char line[256];
+
+	return proc_status(tid, "Uid:", line) && sscanf(line, "%u", uid) == 1;
+}
+
 /* As kill(2) has it, by real user ids. */
 static bool may_signal(uid_t uid, pid_t tid)
 {
-	char line[256];
-	unsigned real;
+	uid_t real;
 
-	if (uid == 0)
-		return true;
-	return proc_status(tid, "Uid:", line) && sscanf(line, "%u", &real) == 1 && real == uid;
+	return uid == 0 || (real_uid(tid, &real) && real == uid);
+}
+
+static bool both_may_signal(const struct notifier *n)
+{
+	return may_signal(n->asker, n->to.pid) && may_signal(n->opener, n->to.pid);
 }
 
 /* A number is that of another thread in another PID namespace. */
@@ -100,6 +111,29 @@ static int find_owner(
 			cmd->tid);
 	to->pid = cmd->tid ? cmd->tid : cmd->process ? process_of(caller) : caller;
 	return 0;
+}
+
+/*
+ * Everybody may signal himself, whatever user id he asks with: then it is his real one that counts.
+ * Not for who opened the file, or a server that writes to users' files in their names would be made
+ * to kill itself.
+ */
+static void ask_as_himself(struct notifier *n, pid_t asker)
+{
+	uid_t real;
+
+	if (process_of(n->to.pid) == process_of(asker) && real_uid(asker, &real))
+		n->asker = real;
+}
+
+static int refused(const struct notifier *n, const char *what, struct err *e)
+{
+	if (!may_signal(n->asker, n->to.pid))
+		return err_set(
+			e, EPERM, "%s %d is not yours: name one of your own", what, (int)n->to.pid);
+	return err_set(e, EPERM,
+		"uid %u has opened this file, and may not signal %s %d: open it yourself",
+		(unsigned)n->opener, what, (int)n->to.pid);
 }
 
 /*
@@ -167,7 +201,7 @@ static int set_async(const struct notifier *n, const struct command *cmd)
 }
 
 /* First bound, then looked at: who was looked at is the one that is bound, or dead. */
-static int bind_owner(struct notifier *n, const struct command *cmd, struct err *e)
+static int bind_owner(struct notifier *n, pid_t asker, const struct command *cmd, struct err *e)
 {
 	const char *what = cmd->process ? "process" : "thread";
 	int no;
@@ -175,9 +209,9 @@ static int bind_owner(struct notifier *n, const struct command *cmd, struct err 
 	if (fcntl(n->in, F_SETOWN_EX, &n->to) < 0 || !exists(&n->to))
 		return err_set(
 			e, ESRCH, "there is no %s %d: name one that runs", what, (int)n->to.pid);
-	if (!may_signal(n->uid, n->to.pid))
-		return err_set(
-			e, EPERM, "%s %d is not yours: name one of your own", what, (int)n->to.pid);
+	ask_as_himself(n, asker);
+	if (!both_may_signal(n))
+		return refused(n, what, e);
 	if (fcntl(n->in, F_SETSIG, cmd->sig) < 0)
 		return err_set(e, EINVAL, "there is no signal %d: see kill -l", cmd->sig);
 	no = cmd->fd < MAX_ALIAS ? set_async(n, cmd) : EBADF;
@@ -199,6 +233,7 @@ static int check_limit(const struct fs_context *ctx, struct err *e)
 
 int notifier_set(struct call *call, const struct command *cmd, struct err *e)
 {
+	const struct fuse_ctx *who = fuse_req_ctx(call->req);
 	struct fs_context *ctx = call->ctx;
 	struct f_owner_ex to = {0};
 	struct notifier *n = NULL;
@@ -210,8 +245,9 @@ int notifier_set(struct call *call, const struct command *cmd, struct err *e)
 	if (check_limit(ctx, e) < 0 || find_owner(call, cmd, &to, e) < 0 || notifier_new(&n, e) < 0)
 		return -e->no;
 	n->to = to;
-	n->uid = call->file->uid;
-	if (bind_owner(n, cmd, e) < 0) {
+	n->opener = call->file->uid;
+	n->asker = who->uid;
+	if (bind_owner(n, who->pid, cmd, e) < 0) {
 		notifier_free(n);
 		return -e->no;
 	}
@@ -243,7 +279,7 @@ void notifier_raise(struct fs_context *ctx)
 	n->notified = notified;
 	if (!exists(&n->to))
 		notifier_drop(ctx);
-	else if (may_signal(n->uid, n->to.pid))
+	else if (both_may_signal(n))
 		send_signal(n);
 }
 

@@ -93,8 +93,12 @@ bool seat_make_busy(struct carrier *c, struct seat *s, unsigned word);
 void seat_park(struct carrier *c, struct rider *r);
 
 /* A moment passes. At last, other threads as urgent as this one may need this CPU: the carrier of
- * one that went offline. */
-void seat_wait(unsigned *spins);
+ * one that went offline. False: for longer, it must not. */
+struct patience {
+	unsigned spins;
+	uint64_t until;
+};
+bool seat_wait(struct patience *p);
 
 /*
  * For the thread that is about to run here. Whoever else has its context is putting it down just

@@ -20,21 +20,27 @@ void seat_park(struct carrier *c, struct rider *r)
 	atomic_store(&seat_of(c, r->slot)->word, seat_word(SEAT_PARKED, c->cpu));
 }
 
-void seat_wait(unsigned *spins)
+bool seat_wait(struct patience *p)
 {
-	if (++*spins > SPINS)
+	uint64_t now = nsec_now(CLOCK_MONOTONIC);
+
+	if (!p->until)
+		p->until = now + PATIENCE_NS;
+	if (now > p->until)
+		return false;
+	if (++p->spins > SPINS)
 		sched_yield();
 	else
 		pfm_live_pause();
+	return true;
 }
 
 struct rider *seat_occupy(struct carrier *c, unsigned slot)
 {
 	const struct sched_slot *s = sched_slot(c->tr->sched, slot);
 	struct seat *seat = seat_of(c, slot);
+	struct patience patience = {0};
 	bool prodded = false;
-	uint64_t until = 0;
-	unsigned spins = 0;
 
 	for (;;) {
 		unsigned word = atomic_load(&seat->word);
@@ -43,18 +49,17 @@ struct rider *seat_occupy(struct carrier *c, unsigned slot)
 			return NULL;
 		if (seat_make_busy(c, seat, word))
 			return seat->rider;
-		if (!until) {
-			until = nsec_now(CLOCK_MONOTONIC) + PATIENCE_NS;
+		if (!patience.spins)
 			atomic_fetch_add(&c->tr->stats->waits, 1);
-		} else if (!prodded && spins >= SPINS && seat_state(word) == SEAT_BOARDED) {
+		if (!prodded && patience.spins >= SPINS && seat_state(word) == SEAT_BOARDED) {
 			/* It was kept there, and has come here before its turn. */
 			carrier_prod_cpu(c, seat_cpu(word));
 			prodded = true;
-		} else if (nsec_now(CLOCK_MONOTONIC) > until) {
+		}
+		if (!seat_wait(&patience)) {
 			atomic_fetch_or(&seat->missed, MISSED_LATE);
 			return NULL;
 		}
-		seat_wait(&spins);
 	}
 }
 

@@ -169,12 +169,22 @@ static void renumber(sched_u32 n, sched_u32 tid)
 	bpf_map_update_elem(&tids, &tid, &n, BPF_ANY);
 }
 
+/* Its carrier tells of it, once. */
+static void note_dead(struct sched_cpu *c, sched_u32 n, enum sched_death why)
+{
+	struct sched_slot *s = slot_at(n);
+
+	if (s->dead)
+		return;
+	s->before = c->died;
+	s->dead = why;
+	c->died = n;
+}
+
 static void end(struct sched_cpu *c, sched_u32 n)
 {
 	if (n) {
-		if (!slot_at(n)->dead)
-			slot_at(n)->dead = SCHED_ENDED;
-		c->died = n;
+		note_dead(c, n, SCHED_ENDED);
 		forget_number(slot_at(n)->tid, n);
 	}
 	c->last = NOBODY;
@@ -385,8 +395,7 @@ static void bar(void *ctx, struct sched_cpu *c, sched_u32 n, const struct task_s
 		c->last = t->pid;
 	if (t->prio <= SCHED_CARRIER_PRIO)
 		s->missed++;
-	s->dead = SCHED_BARRED;
-	c->died = n;
+	note_dead(c, n, SCHED_BARRED);
 	if (c->carrier)
 		ring(ctx, c, n);
 }

@@ -170,8 +170,8 @@ enum { PFM_IOC_OWNER_TID = 0, PFM_IOC_OWNER_PID = 1 };
 struct pfm_ioc_signal {
 	int32_t sig;   /* sent with each message; 0: none */
 	int32_t type;  /* PFM_IOC_OWNER_* */
-	int32_t owner; /* a thread or process of the caller's own, as he numbers it; 0: he himself
-			*/
+	int32_t owner; /* a thread or process of the caller's own, and of who has opened the clone,
+			  as the caller numbers it; 0: he himself */
 	int32_t fd;    /* what siginfo's si_fd is to be; 0..65535 */
 	uint64_t reserved[2];
 };

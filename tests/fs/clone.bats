@@ -86,8 +86,9 @@ setup() {
 	lines 0 "run 0 pmds 7000f" none EBADF EBADF EBADF EBADF EBADF
 	clone w pmcs 0=$USER pmds 0=1 read 0 info 0 msg 64
 	lines ok ok EBADF EBADF EBADF
-	as nobody clone rw setup $SYSTEM_WIDE - 0 pmcs 0=$USER pmcs 0=0x4200c0 load 1 0
-	lines "0 3" ok "EACCES 0:40000000" EPERM
+	as nobody clone rw setup $SYSTEM_WIDE - 0 setup 0 - 0 pmcs 0=$USER pmcs 0=0x4200c0 \
+		sh "echo system_wide >$MNT/ctx/3/flags" load 1 0
+	lines EPERM "0 3" ok "EACCES 0:40000000" EPERM
 	echo none >"$MNT/config/thread_group"
 	as nobody clone rw
 	is EPERM
@@ -96,6 +97,25 @@ setup() {
 	probe EACCES open "$MNT/clone" rdwr,trunc
 	clone rw write
 	is EINVAL
+}
+
+@test "set-up gives the type that its opener has the right to" {
+	serve --backend=sim
+	local group=54321
+
+	echo none >"$MNT/config/thread_group"
+	echo $group >"$MNT/config/sys_group"
+	as $group clone rw setup 0 - 0 sh "cat $MNT/ctx/1/last_error" setup 0 default 4096 \
+		setup $SYSTEM_WIDE default 4096 load 1 0
+	[[ $output == EPERM$'\n'*config/thread_group$'\n'EPERM$'\n'"4096 1"$'\n'ok ]]
+	echo any >"$MNT/config/thread_group"
+	as nobody clone rw setup $SYSTEM_WIDE - 0 sh "cat $MNT/ctx/2/last_error" what setup 0 - 0
+	[[ $output == EPERM$'\n'*config/sys_group$'\n'"2 0 0 0 0 0"$'\n'"0 2" ]]
+	echo none >"$MNT/config/thread_group"
+	clone rw setup 0 - 0 setup $SYSTEM_WIDE - 0
+	lines "0 3" "0 3"
+	until_ok no_contexts
+	[ "$(awk '$1 == "buffer_bytes" { print $2 }' "$MNT/stats")" = 0 ]
 }
 
 @test "vectors: in order up to the first error, which is told of in its element" {
@@ -209,6 +229,57 @@ tids() {
 	lines EPERM EPERM
 }
 
+# sleeper: of whoever WHO is; SLEEPER is the process
+sleeper() {
+	"${WHO[@]}" sleep 60 3>&- 4>&- &
+	SLEEPER=$!
+	until_ok grep -qx sleep "/proc/$SLEEPER/comm"
+}
+
+@test "messages by signal: who opened it does not lend his right to name somebody" {
+	serve --backend=sim
+	local armed=(pmcs "0=$USER" pmds "0=-2000:$NOTIFY:-2000" load 1 0 start) how mine theirs
+
+	sleeper
+	mine=$SLEEPER
+	as nobody sleeper
+	theirs=$SLEEPER
+	exec 4<>"$MNT/clone"
+	as nobody clone_of_4 setup $SYSTEM_WIDE - 0 signal 9 pid "$mine" 0 signal 9 tid "$mine" 0 "${armed[@]}"
+	lines "0 1" EPERM EPERM ok ok ok ok
+	eval "$advance"
+	# Whom they may signal, they may name; themselves, too. What they have named is killed.
+	as nobody clone_of_4 signal 29 tid 0 0 signal 29 pid 0 0 signal 9 pid "$theirs" 0 restart
+	lines ok ok ok ok
+	eval "$advance"
+	until_ok gone "$theirs"
+	exec 4>&-
+	for how in fork send; do
+		clone rw setup $SYSTEM_WIDE - 0 "$how" uid "$NOBODY" "$NOBODY" signal 9 pid "$mine" 0
+		lines "${output%%$'\n'*}" ok EPERM
+	done
+	run ! gone "$mine"
+	# Nor does who asks lend his to who opened it; between root and root there is nothing to lend.
+	clone rw uid 0 "$NOBODY" second "$MNT/clone" uid 0 0 signal 9 pid "$mine" 0 swap signal 9 pid "$mine" 0 signal 0 pid 0 0
+	lines ok ok ok EPERM ok ok
+	kill "$mine"
+}
+
+# clone_of_4 STEP...: of the clone that is open
+clone_of_4() {
+	output=$(bounded "${WHO[@]}" cloneprobe - rw "$@" 3>&-)
+}
+
+@test "messages by signal: who names himself, whichever of his user ids he asks with" {
+	serve --backend=sim
+	local armed=(setup "$SYSTEM_WIDE" - 0 pmcs "0=$USER" pmds "0=-2000:$NOTIFY:-2000" load 1 0 start)
+
+	clone rw "${armed[@]}" uid 0 "$NOBODY" signal 29 tid 0 40 uid 0 0 sh "$advance" sigwait 29
+	lines "0 1" ok ok ok ok ok ok ok "POLL_IN fd 40"
+	# When he has become another, the right is gone.
+	clone rw "${armed[@]}" uid "$NOBODY" "$NOBODY" signal 29 tid 0 40 uid 0 0 sh "$advance" sigwait 29
+	lines "0 2" ok ok ok ok ok ok ok none
+}
 
 @test "the buffer is mapped at 0" {
 	both buffers_of

@@ -4,7 +4,8 @@
  * line: "ok" or what it gives, or an errno's name, and then the next one is taken. Exit 2: a step
  * was not understood.
  *
- *   cloneprobe PATH FLAGS STEP...     FLAGS: r, w or rw, then perhaps n: O_NONBLOCK
+ *   cloneprobe PATH FLAGS STEP...     FLAGS: r, w or rw, then perhaps n: O_NONBLOCK. PATH - is the
+ *                                     open descriptor 4
  *
  *   setup FLAGS FORMAT SIZE           of the argument of "default"; FORMAT - is none. The buffer's
  *                                     size and the context's number
@@ -27,6 +28,7 @@
  *   sh COMMAND                        what system(3) has it print, and nothing else
  *   dup | fork | send                 the next steps have the only descriptor that is left of it, a
  *                                     duplicate, or are a child's, or of one that it was sent
+ *   uid REAL EFFECTIVE                who takes the next steps
  *   second PATH                       a second clone is opened; the next steps are about that one
  *   swap | close                      back to the other one; closes it
  *   interrupt MS                      read(2) that a signal comes to after that time
@@ -58,7 +60,7 @@
 #include "perfmonfs/live.h"
 #include "perfmonfs/smpl_dfl.h"
 
-enum { MAX_ELEMENTS = 512, READS = 100 };
+enum { MAX_ELEMENTS = 512, READS = 100, OPEN_FD = 4 };
 
 static int fd, other = -1;
 static const unsigned char *mapped;
@@ -532,6 +534,12 @@ static void step_send(char **arg)
 		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(fd));
 }
 
+/* Root can come back. */
+static void step_uid(char **arg)
+{
+	say(setresuid((uid_t)arg_number(arg[0]), (uid_t)arg_number(arg[1]), 0));
+}
+
 static void step_second(char **arg)
 {
 	other = fd;
@@ -615,6 +623,7 @@ static const struct {
 	{"dup", 0, step_dup},
 	{"fork", 0, step_fork},
 	{"send", 0, step_send},
+	{"uid", 2, step_uid},
 	{"second", 1, step_second},
 	{"swap", 0, step_swap},
 	{"close", 0, step_close},
@@ -651,7 +660,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	fd = open(argv[1], open_flags(argv[2]));
+	fd = strcmp(argv[1], "-") == 0 ? dup(OPEN_FD) : open(argv[1], open_flags(argv[2]));
 	if (fd < 0) {
 		say(-1);
 		return 0;

@@ -91,6 +91,14 @@ two_cpus() {
 	works signals_static
 }
 
+@test "signals to oneself, from another PID namespace" {
+	unshare -pf true 2>/dev/null || skip "needs a PID namespace"
+	serve --backend=sim
+	# With its own /proc, as the sanitizers want it.
+	WHO=(unshare -pf --kill-child --mount-proc)
+	works signals namespace
+}
+
 @test "a context lives as long as its open file" {
 	two_cpus
 	serve --backend=sim
@@ -178,14 +186,20 @@ mount_of_nobody() {
 	umount "$fake"
 }
 
-@test "who may not make contexts: EPERM" {
+@test "who may not make contexts, or none of that type: EPERM" {
+	local group=54321
+
 	serve --backend=sim
-	WHO=(setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups)
-	[ "$(works create)" = ok ]
-	WHO=()
+	put ok "$MNT/config/sys_group" $group
+	[ "$(as nobody works create)" = ok ]
+	[ "$(as nobody works create system_wide)" = EPERM ]
+	[ "$(as $group works create system_wide)" = ok ]
 	put ok "$MNT/config/thread_group" none
-	WHO=(setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups)
-	[ "$(works create)" = EPERM ]
+	[ "$(as nobody works create)" = EPERM ]
+	[ "$(as nobody works create system_wide)" = EPERM ]
+	[ "$(as $group works create)" = EPERM ]
+	[ "$(as $group works create system_wide)" = ok ]
+	[ "$(works create)" = ok ]
 }
 
 # compiles VERSION HEADER...: a file that includes these, after perfmon.h for that version

@@ -623,9 +623,16 @@ in_hex() {
 	third=$!
 	until_ok grep -q "^Uid:.$NOBODY" "/proc/$third/status"
 	as nobody put ok "$C/ctl" "signal sig=10 tid=$third"
-	# Whoever opened the file counts, not who writes to it.
+	# Who writes does not lend his right to who opened the file...
 	run -0 bounded fsprobe writeas "$NOBODY" "$C/ctl" <<<"signal sig=10 tid=$mine"
 	is EPERM
+	run -0 bounded fsprobe writeas "$NOBODY" "$C/ctl" <<<"signal sig=10"
+	is EPERM
+	# ... nor who opened it his to whom he hands it.
+	exec 4>"$C/ctl"
+	as nobody put EPERM - "signal sig=10 tid=$mine"
+	as nobody put ok - "signal sig=10"
+	as nobody put ok - "signal sig=10 tid=$third"
 	ctl start
 	overflow
 	until_ok gone $third

@@ -384,6 +384,10 @@ has_had() {
 	done
 	run -0 bounded fsprobe writeas "$NOBODY" "$C/ctl" <<<"load tid=$roots"
 	is EPERM
+	# Nor does a server that writes to users' files in their names lend what it is itself.
+	WHO=(setpriv "--euid=$NOBODY")
+	put EPERM "$C/ctl" "load tid=$roots"
+	WHO=()
 	as nobody holds "$C/state" unloaded
 	as nobody put ok "$C/ctl" "load tid=$own"
 	as nobody put ok "$C/ctl" start

@@ -284,6 +284,7 @@ static void test_setup(void **state)
 
 	(void)state;
 	world_open(&w, &world_models[4]);
+	w.rights.thread = true;
 	WANT(&w, 0, world_command(&w, &set));
 	WANT(&w, -EINVAL, world_command(&w, &setup));
 	assert_true(!w.ctx.flags && !w.ctx.smpl.fmt);
@@ -302,6 +303,42 @@ static void test_setup(void **state)
 	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
 	WANT(&w, -EBUSY, world_command(&w, &setup));
 	world_close(&w);
+}
+
+/* Whoever has the right to one type of context has not got it to the other. */
+static void test_setup_rights(void **state)
+{
+	static const struct {
+		struct rights rights;
+		unsigned flags;
+		int no;
+	} cases[] = {
+		{{.system = true}, CTX_SYSTEM_WIDE, 0},
+		{{.system = true}, 0, -EPERM},
+		{{.thread = true}, 0, 0},
+		{{.thread = true}, CTX_NOTIFY_BLOCK, 0},
+		{{.thread = true}, CTX_SYSTEM_WIDE, -EPERM},
+		{{.kernel = true}, 0, -EPERM},
+	};
+	static const pfm_buffer_fmt_t fmt = {.fmt_name = "any"};
+	struct world w;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct command setup = {
+			.verb = CMD_SETUP, .flags = cases[i].flags, .smpl.fmt = &fmt};
+		unsigned flags = cases[i].no ? 0 : cases[i].flags;
+
+		world_open(&w, &world_models[4]);
+		w.rights = cases[i].rights;
+		WANT(&w, cases[i].no, world_command(&w, &setup));
+		assert_int_equal(w.ctx.flags, flags);
+		assert_ptr_equal(w.ctx.smpl.fmt, cases[i].no ? NULL : &fmt);
+		/* Without a type they do as ever: it is load that asks. */
+		setup.verb = CMD_FLAGS;
+		WANT(&w, 0, world_command(&w, &setup));
+		world_close(&w);
+	}
 }
 
 /* Which element of a vector it is that fails, and why. */
@@ -1137,6 +1174,7 @@ int main(void)
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_setup),
+		cmocka_unit_test(test_setup_rights),
 		cmocka_unit_test(test_vector_faults),
 		cmocka_unit_test(test_vector),
 		cmocka_unit_test(test_read_vector),
