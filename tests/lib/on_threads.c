@@ -120,8 +120,7 @@ static void ended(void)
 	close(fd);
 }
 
-/* One that the caller traces and has stopped: only whom the daemon traces can it have stand still.
- */
+/* One that the caller traces: it can be had stand still only by the daemon, if that traces it. */
 static void traced(void)
 {
 	pfarg_load_t load;
