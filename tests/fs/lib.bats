@@ -85,6 +85,16 @@ two_cpus() {
 	same_as_files calls_r2008
 }
 
+@test "structures of each version, field by field" {
+	local version
+
+	two_cpus
+	serve --backend=sim:intel_v4
+	for version in v2 v22 v20 v06 r2008; do
+		works "fields_$version"
+	done
+}
+
 @test "signals by fcntl, of contexts alone" {
 	serve --backend=sim
 	works signals

@@ -52,13 +52,27 @@ static int open_below(const char *path, int flags)
 	return fd;
 }
 
+void write_to(const char *text, const char *format, ...)
+{
+	char path[256];
+	va_list ap;
+	int fd;
+
+	va_start(ap, format);
+	vsnprintf(path, sizeof(path), format, ap);
+	va_end(ap);
+	fd = open_below(path, O_WRONLY);
+	if (write(fd, text, strlen(text)) < 0)
+		err(1, "%s", path);
+	close(fd);
+}
+
 void advance(uint64_t ns)
 {
-	int fd = open_below("sim/advance", O_WRONLY);
+	char text[32];
 
-	if (dprintf(fd, "%llu", (unsigned long long)ns) < 0)
-		err(1, "sim/advance");
-	close(fd);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)ns);
+	write_to(text, "sim/advance");
 }
 
 int open_file(const char *path)
@@ -95,6 +109,33 @@ bool file_says(const char *path, const char *beginning)
 
 	read_below(path, text, sizeof(text));
 	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+static bool has_line(const char *text, const char *wanted)
+{
+	size_t n = strlen(wanted);
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += at != text;
+		if (strncmp(at, wanted, n) == 0 && (at[n] == '\n' || !at[n]))
+			return true;
+	}
+	return false;
+}
+
+void check_has(const char *file, int line, const char *wanted, const char *format, ...)
+{
+	char path[256], text[4096];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(path, sizeof(path), format, ap);
+	va_end(ap);
+	read_below(path, text, sizeof(text));
+	if (has_line(text, wanted))
+		return;
+	fprintf(stderr, "%s:%d: no line \"%s\" in %s:\n%s", file, line, wanted, path, text);
+	exit(1);
 }
 
 void run_on(int cpu)

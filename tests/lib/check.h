@@ -33,6 +33,12 @@ void advance(uint64_t ns);
 uint64_t number_in(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether a file below the mount begins with that. */
 bool file_says(const char *path, const char *beginning);
+/* A file below the mount that has that line. */
+#define HAS(wanted, ...) check_has(__FILE__, __LINE__, (wanted), __VA_ARGS__)
+void check_has(const char *file, int line, const char *wanted, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* Writes that to a file below the mount. */
+void write_to(const char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Opens a file below the mount. */
 int open_file(const char *path);
 /* Has the caller run on that CPU alone. */
