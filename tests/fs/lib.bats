@@ -101,6 +101,12 @@ two_cpus() {
 	works signals_static
 }
 
+@test "signals by fcntl, in a program that is static altogether" {
+	[ -x "$BUILD/tests/lib/signals_alone" ] || skip "needs a static C library (libc.a)"
+	serve --backend=sim
+	works signals_alone
+}
+
 @test "a context lives as long as its open file" {
 	two_cpus
 	serve --backend=sim
@@ -320,6 +326,16 @@ serve_perf() {
 	serve_perf
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works on_threads "$FAULTS" || lost
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works on_threads_v06 "$FAULTS" || lost
+}
+
+@test "on threads: close() of one of two processes, and the last one (figures 3.9 to 3.11)" {
+	serve_perf
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works last_close "$FAULTS" || lost
+}
+
+@test "on threads: NOTIFY_BLOCK, from overflow to restart" {
+	serve_perf
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works blocking "$FAULTS" || lost
 }
 
 @test "examples: what is installed compiles with what pkg-config says" {

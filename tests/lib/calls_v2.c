@@ -71,26 +71,25 @@ static void creating(void)
 
 static void bad_descriptors(void)
 {
-	/* The last two are of the mount, but no contexts. */
-	const int bad[] = {-1, 0, 999, open_file("version"), open_file("")};
 	pfarg_pmc_t pmc;
 	pfarg_pmd_t pmd;
 	pfarg_load_t load;
 	pfarg_setdesc_t desc;
 	pfarg_setinfo_t info;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		FAILS(pfm_write_pmcs(bad[i], &pmc, 1), EBADF);
-		FAILS(pfm_write_pmds(bad[i], &pmd, 1), EBADF);
-		FAILS(pfm_read_pmds(bad[i], &pmd, 1), EBADF);
-		FAILS(pfm_load_context(bad[i], &load), EBADF);
-		FAILS(pfm_start(bad[i], NULL), EBADF);
-		FAILS(pfm_stop(bad[i]), EBADF);
-		FAILS(pfm_restart(bad[i]), EBADF);
-		FAILS(pfm_create_evtsets(bad[i], &desc, 1), EBADF);
-		FAILS(pfm_getinfo_evtsets(bad[i], &info, 1), EBADF);
-		FAILS(pfm_delete_evtsets(bad[i], &desc, 1), EBADF);
-		FAILS(pfm_unload_context(bad[i]), EBADF);
+	for (unsigned i = 0; i < BAD_DESCRIPTORS; i++) {
+		int fd = bad_descriptor(i);
+		FAILS(pfm_write_pmcs(fd, &pmc, 1), EBADF);
+		FAILS(pfm_write_pmds(fd, &pmd, 1), EBADF);
+		FAILS(pfm_read_pmds(fd, &pmd, 1), EBADF);
+		FAILS(pfm_load_context(fd, &load), EBADF);
+		FAILS(pfm_start(fd, NULL), EBADF);
+		FAILS(pfm_stop(fd), EBADF);
+		FAILS(pfm_restart(fd), EBADF);
+		FAILS(pfm_create_evtsets(fd, &desc, 1), EBADF);
+		FAILS(pfm_getinfo_evtsets(fd, &info, 1), EBADF);
+		FAILS(pfm_delete_evtsets(fd, &desc, 1), EBADF);
+		FAILS(pfm_unload_context(fd), EBADF);
 	}
 }
 
@@ -111,6 +110,17 @@ static void vectors(void)
 	/* Over config/arg_size_max, which is 4096. */
 	static pfarg_pmd_t many[24];
 	FAILS(pfm_write_pmds(fd, many, 24), E2BIG);
+	FAILS(pfm_read_pmds(fd, many, 24), E2BIG);
+	static pfarg_setinfo_t infos[22];
+	FAILS(pfm_getinfo_evtsets(fd, infos, 22), E2BIG);
+	static pfarg_setdesc_t descs[65];
+	FAILS(pfm_create_evtsets(fd, descs, 65), E2BIG);
+	FAILS(pfm_delete_evtsets(fd, descs, 65), E2BIG);
+	FAILS(pfm_create_evtsets(fd, descs, -1), EINVAL);
+	FAILS(pfm_getinfo_evtsets(fd, infos, -1), EINVAL);
+	FAILS(pfm_delete_evtsets(fd, descs, -1), EINVAL);
+	FAILS(pfm_write_pmds(fd, pmds, -1), EINVAL);
+	FAILS(pfm_read_pmds(fd, pmds, -1), EINVAL);
 
 	/* More than could be anywhere. */
 	FAILS(pfm_write_pmcs(fd, pmcs, INT_MAX), EINVAL);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 void check_is(const char *file, int line, const char *what, long long is, long long wanted)
@@ -180,4 +182,41 @@ int contexts(void)
 	unsigned long number;
 
 	return count_contexts(&number);
+}
+
+void all_gone(void)
+{
+	const struct timespec ms = {0, 1000000};
+
+	for (int i = 0; i < 20000 && contexts() != 0; i++)
+		nanosleep(&ms, NULL);
+	IS(contexts(), 0);
+}
+
+void ends_well(pid_t pid)
+{
+	int status;
+
+	IS(waitpid(pid, &status, 0), pid);
+	IS(status, 0);
+}
+
+int bad_descriptor(unsigned i)
+{
+	static const char *const paths[] = {"version", "", "ctx"};
+	static int opened[3];
+
+	switch (i) {
+	case 0:
+		return -1;
+	case 1:
+		return 0;
+	case 2:
+		return 999;
+	default:
+		i -= 3;
+		if (!opened[i])
+			opened[i] = open_file(paths[i]);
+		return opened[i];
+	}
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 /* A call that succeeds with 0, or gives @wanted. */
 #define OK(call)          check_is(__FILE__, __LINE__, #call, (call), 0)
@@ -47,6 +48,13 @@ void run_on(int cpu);
 unsigned long the_context(void);
 /* How many contexts there are. */
 int contexts(void);
+/* There are none, or will soon be: the last close is the kernel's, which may tell of it later. */
+void all_gone(void);
+/* A child that exits with 0. */
+void ends_well(pid_t pid);
+/* One of so many that are no contexts: closed, of other things, of the mount. */
+enum { BAD_DESCRIPTORS = 6 };
+int bad_descriptor(unsigned i);
 
 /* Counts instructions of user level on PMC 0 of the simulated PMU. */
 enum { INSTRUCTIONS = 0x4100c0 };

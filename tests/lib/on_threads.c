@@ -82,13 +82,13 @@ static void not_yours(void)
 	IS(waitpid((pid_t)load.load_pid, &status, 0), load.load_pid);
 }
 
-/* Its end detaches it and is told; the counts stay. */
-static void end(void)
+/* Its end detaches it and is told, whatever of overflows is; the counts stay. */
+static void end(uint32_t flags)
 {
 	pfarg_load_t load = {.load_pid = (uint32_t)sleeper()};
 	pfarg_msg_t msg;
 	pfarg_pmd_t pmd = {0};
-	int fd = make(0), status;
+	int fd = make(flags), status;
 
 	OK(pfm_load_context(fd, &load));
 	OK(pfm_start(fd, NULL));
@@ -127,6 +127,7 @@ int main(int argc, char **argv)
 	refusals();
 	not_yours();
 	ended();
-	end();
+	end(0);
+	end(PFM_FL_OVFL_NO_MSG);
 	return 0;
 }
