@@ -110,6 +110,11 @@ static void vectors(void)
 	FAILS(pfm_write_pmcs(fd, pmcs, sizeof(pmcs) - 1), EINVAL);
 	FAILS(pfm_read_pmds(fd, pmds, 8), EINVAL);
 	FAILS(pfm_read_pmds(fd, NOWHERE, sizeof(pmds)), EFAULT);
+	FAILS(pfm_write_pmcs(fd, NOWHERE, sizeof(pmcs)), EFAULT);
+	FAILS(pfm_write_pmds(fd, NOWHERE, sizeof(pmds)), EFAULT);
+	FAILS(pfm_create_evtsets(fd, NOWHERE, sizeof(struct pfarg_setdesc)), EFAULT);
+	FAILS(pfm_delete_evtsets(fd, NOWHERE, sizeof(struct pfarg_setdesc)), EFAULT);
+	FAILS(pfm_getinfo_evtsets(fd, NOWHERE, sizeof(struct pfarg_setinfo)), EFAULT);
 	FAILS(pfm_read_pmds(fd, pmds, sizeof(pmds[0]) << 20), E2BIG);
 	static pfarg_pmc_t many[86];
 	FAILS(pfm_write_pmcs(fd, many, sizeof(many)), E2BIG); /* over config/arg_size_max */

@@ -107,6 +107,9 @@ static void vectors(void)
 	FAILS(pfm_write_pmcs(fd, pmcs, 1 << 20), E2BIG);
 	FAILS(pfm_write_pmds(fd, NOWHERE, 1), EFAULT);
 	FAILS(pfm_read_pmds(fd, NOWHERE, 1), EFAULT);
+	FAILS(pfm_write_pmcs(fd, NOWHERE, 1), EFAULT);
+	FAILS(pfm_getinfo_evtsets(fd, NOWHERE, 1), EFAULT);
+	FAILS(pfm_delete_evtsets(fd, NOWHERE, 1), EFAULT);
 	/* Over config/arg_size_max, which is 4096. */
 	static pfarg_pmd_t many[24];
 	FAILS(pfm_write_pmds(fd, many, 24), E2BIG);

@@ -71,6 +71,12 @@ static void numbers(void)
 	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, arg, 0), EINVAL);
 	FAILS(perfmonctl(fd, PFM_READ_PMDS, arg, -1), EINVAL);
 	FAILS(perfmonctl(fd, PFM_READ_PMDS, arg, 1 << 20), E2BIG);
+	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_WRITE_PMDS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_START, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_START, NULL, 1), EFAULT);
 	FAILS(perfmonctl(fd, PFM_GET_FEATURES, arg, 0), EINVAL);
 	FAILS(perfmonctl(fd, PFM_DEBUG, arg, 1), EINVAL);
 	FAILS(perfmonctl(fd, 0x20, arg, 1), EINVAL); /* Itanium's debug registers */

@@ -119,6 +119,8 @@ static void sets(void)
 	desc[0].set_flags = PFM_SETFL_EXCL_IDLE;
 	FAILS(pfm_create_evtsets(fd, desc, 1), EINVAL);
 	FAILS(pfm_create_evtsets(fd, NOWHERE, 1), EFAULT);
+	FAILS(pfm_delete_evtsets(fd, NOWHERE, 1), EFAULT);
+	FAILS(pfm_getinfo_evtsets(fd, NOWHERE, 1), EFAULT);
 	FAILS(pfm_create_evtsets(fd, desc, -1), EINVAL);
 	close(fd);
 }

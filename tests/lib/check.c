@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -219,4 +220,17 @@ int bad_descriptor(unsigned i)
 			opened[i] = open_file(paths[i]);
 		return opened[i];
 	}
+}
+
+void fault(int n)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *area = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	IS(area != MAP_FAILED, 1);
+	for (int i = 0; i < n; i++) {
+		OK(madvise(area, page, MADV_DONTNEED));
+		*(volatile char *)area = 1;
+	}
+	OK(munmap(area, page));
 }

@@ -44,6 +44,8 @@ void write_to(const char *text, const char *format, ...) __attribute__((format(p
 int open_file(const char *path);
 /* Has the caller run on that CPU alone. */
 void run_on(int cpu);
+/* Causes so many page faults, at user level. */
+void fault(int n);
 /* The only context there is; its number. */
 unsigned long the_context(void);
 /* How many contexts there are. */

@@ -7,24 +7,16 @@
 typedef pfarg_pmc_t pmc_t;
 typedef pfarg_pmd_t pmd_t;
 typedef pfarg_msg_t msg_t;
-#define NOTICE(pmc, pmd) (pmd)
-#define NO_EMUL64        PFM_PMCFL_NO_EMUL64
-#define SWITCH_CNT(pmd)  (pmd).reg_ovfl_switch_cnt
-#define NOTIFY           PFM_PMDFL_OVFL_NOTIFY
-#define RANDOM           PFM_PMDFL_RANDOM
-#define ALWAYS           (PFM_PMDFL_SMPL | PFM_PMDFL_SWITCH)
-#define SIZE(v, n)       ((size_t)(n) * sizeof(*(v)))
+#define NO_EMUL64  PFM_PMCFL_NO_EMUL64
+#define NOTIFY     PFM_PMDFL_OVFL_NOTIFY
+#define RANDOM     PFM_PMDFL_RANDOM
+#define ALWAYS     (PFM_PMDFL_SMPL | PFM_PMDFL_SWITCH)
+#define SIZE(v, n) ((size_t)(n) * sizeof(*(v)))
 
 #define write_pmcs(fd, v, n) pfm_write_pmcs(fd, v, SIZE(v, n))
 #define write_pmds(fd, v, n) pfm_write_pmds(fd, v, SIZE(v, n))
 #define read_pmds(fd, v, n)  pfm_read_pmds(fd, v, SIZE(v, n))
 #include "tests/lib/fields.h"
-
-#define TIME(ns)       (ns)
-#define NS(time)       (time)
-#define ROUND_UP(ns)   (ns)
-#define DURATION(time) (time)
-#define SWITCHED(info) (info).set_ovfl_pmds
 
 #define create_evtsets(fd, v, n)  pfm_create_evtsets(fd, v, SIZE(v, n))
 #define getinfo_evtsets(fd, v, n) pfm_getinfo_evtsets(fd, v, SIZE(v, n))
@@ -65,29 +57,6 @@ static void start(int fd, uint16_t set)
 static void stop(int fd)
 {
 	OK(pfm_stop(fd, 0));
-}
-
-static void rest_of_message(int fd, const msg_t *msg)
-{
-	(void)fd;
-	IS(msg->pfm_ovfl_msg.msg_ovfl_cpu, CPU);
-	/* Not known where a CPU is monitored without a sampling format */
-	IS(msg->pfm_ovfl_msg.msg_ovfl_pid, 0);
-	IS(msg->pfm_ovfl_msg.msg_ovfl_tid, 0);
-	IS(msg->pfm_ovfl_msg.msg_ovfl_ip, 0);
-}
-
-static bool set_next(pfarg_setdesc_t *desc, uint16_t id)
-{
-	(void)desc;
-	(void)id;
-	return false;
-}
-
-static void rest_of_info(const pfarg_setinfo_t *info, uint16_t next)
-{
-	(void)next;
-	available(info->set_avail_pmcs, info->set_avail_pmds);
 }
 
 /* What no flag says is in use is not looked at. */

@@ -5,8 +5,10 @@
  *	TIME(ns), NS(time)  of the field set_timeout, and back; as the version rounds it:
  *	ROUND_UP(ns)
  *	DURATION(time)      ns of the field set_act_duration
- *	SWITCHED(info)      the field
- *	create_evtsets(), getinfo_evtsets()
+ *	SWITCHED(info)      the field, if it is not called set_ovfl_pmds
+ *	create_evtsets(), getinfo_evtsets()  if they are not called pfm_ so
+ *
+ * Times that nothing is said of are ns.
  */
 #ifndef TESTS_LIB_FIELDS_SETS_H
 #define TESTS_LIB_FIELDS_SETS_H
@@ -15,10 +17,37 @@
 
 enum { SETS = 3 };
 
+#ifndef create_evtsets
+#define create_evtsets  pfm_create_evtsets
+#define getinfo_evtsets pfm_getinfo_evtsets
+#endif
+#ifndef TIME
+#define TIME(ns) (ns)
+#define NS(time) (time)
+#endif
+#ifndef ROUND_UP
+#define ROUND_UP(ns) (ns)
+#endif
+#ifndef DURATION
+#define DURATION(time) (time)
+#endif
+#ifndef SWITCHED
+#define SWITCHED(info) (info).set_ovfl_pmds
+#endif
+
 /* False: the version has no such field. */
-static bool set_next(pfarg_setdesc_t *desc, uint16_t id);
-/* What not all versions have. */
-static void rest_of_info(const pfarg_setinfo_t *info, uint16_t next);
+static bool set_next(pfarg_setdesc_t *desc, uint16_t id)
+{
+#ifdef PFM_SETFL_EXPL_NEXT
+	desc->set_id_next = id;
+	desc->set_flags |= PFM_SETFL_EXPL_NEXT;
+	return true;
+#else
+	(void)desc;
+	(void)id;
+	return false;
+#endif
+}
 
 static const struct wanted_set {
 	uint16_t id, next;
@@ -81,6 +110,26 @@ static void has_state(const char *what, uint16_t set)
 	HAS(line, "ctx/%lu/state", the_context());
 }
 
+/* What not all versions have. Registers are those of the simulator's intel_v4; there may be more
+ * virtual PMDs. */
+static void rest_of_info(const pfarg_setinfo_t *info, uint16_t next)
+{
+	(void)info;
+	(void)next;
+#ifdef PFM_SETFL_EXPL_NEXT
+	IS(info->set_id_next, next);
+	IS(info->set_flags & PFM_SETFL_EXPL_NEXT, PFM_SETFL_EXPL_NEXT);
+#endif
+#if PERFMON_ABI != 6
+	IS(info->set_avail_pmcs[0], 0x1000f);
+	IS(info->set_avail_pmds[0], 0x7000f);
+	for (unsigned k = 1; k < 4; k++)
+		IS(info->set_avail_pmcs[k] | info->set_avail_pmds[k], 0);
+	IS(info->set_avail_pmcs[4], 0);
+	IS(info->set_avail_pmds[4] & 0xf, 0xf);
+#endif
+}
+
 /* What is told of set @i, against its files. */
 static void told_of(const pfarg_setinfo_t *info, unsigned i)
 {
@@ -95,17 +144,6 @@ static void told_of(const pfarg_setinfo_t *info, unsigned i)
 	IS(NS(info->set_timeout), ROUND_UP(number_in("ctx/%lu/set/%u/remaining_ns", ctx, id)));
 	IS(DURATION(info->set_act_duration), number_in("ctx/%lu/set/%u/active_ns", ctx, id));
 	rest_of_info(info, wanted[i].next);
-}
-
-/* Of the simulator's intel_v4; there may be more virtual PMDs. */
-static inline void available(const uint64_t pmcs[5], const uint64_t pmds[5])
-{
-	IS(pmcs[0], 0x1000f);
-	IS(pmds[0], 0x7000f);
-	for (unsigned k = 1; k < 4; k++)
-		IS(pmcs[k] | pmds[k], 0);
-	IS(pmcs[4], 0);
-	IS(pmds[4] & 0xf, 0xf);
 }
 
 static void fields_of_sets(void)

@@ -13,13 +13,10 @@ typedef pfm_msg_t msg_t;
 #define TARGET           gettid()
 #include "tests/lib/fields_calls.h"
 
-#define TIME(ns)        ((struct timespec){(time_t)((ns) / 1000000000), (long)((ns) % 1000000000)})
-#define NS(time)        ((uint64_t)(time).tv_sec * 1000000000 + (uint64_t)(time).tv_nsec)
-#define ROUND_UP(ns)    (ns)
-#define DURATION(time)  NS(time)
-#define SWITCHED(info)  (info).set_switch_pmds
-#define create_evtsets  pfm_create_evtsets
-#define getinfo_evtsets pfm_getinfo_evtsets
+#define TIME(ns)       ((struct timespec){(time_t)((ns) / 1000000000), (long)((ns) % 1000000000)})
+#define NS(time)       ((uint64_t)(time).tv_sec * 1000000000 + (uint64_t)(time).tv_nsec)
+#define DURATION(time) NS(time)
+#define SWITCHED(info) (info).set_switch_pmds
 #include "tests/lib/fields_sets.h"
 
 static int make(unsigned flags)
@@ -47,25 +44,6 @@ static int make_sampling(size_t size)
 	OK(pfm_create_context(&both.ctx, 1));
 	IS(both.ctx.ctx_smpl_buf_size, (long long)size);
 	return both.ctx.ctx_fd;
-}
-
-static void rest_of_message(int fd, const msg_t *msg)
-{
-	(void)fd;
-	(void)msg;
-}
-
-static bool set_next(pfarg_setdesc_t *desc, uint16_t id)
-{
-	desc->set_id_next = id;
-	desc->set_flags |= PFM_SETFL_EXPL_NEXT;
-	return true;
-}
-
-static void rest_of_info(const pfarg_setinfo_t *info, uint16_t next)
-{
-	IS(info->set_id_next, next);
-	IS(info->set_flags & PFM_SETFL_EXPL_NEXT, PFM_SETFL_EXPL_NEXT);
 }
 
 int main(void)

@@ -9,7 +9,6 @@ typedef pfarg_reg_t pmd_t;
 typedef pfm_msg_t msg_t;
 #define NOTICE(pmc, pmd) (pmc)
 #define NO_EMUL64        0
-#define SWITCH_CNT(pmd)  (pmd).reg_ovfl_switch_cnt
 #define TARGET           gettid()
 
 #define pfm_write_pmcs(fd, pmcs, n)    perfmonctl(fd, PFM_WRITE_PMCS, pmcs, n)
@@ -41,12 +40,6 @@ static int make_sampling(size_t size)
 	both.buf_arg.flags = PFM_DFL_SMPL_IIP_HDR;
 	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1));
 	return both.ctx_arg.ctx_fd;
-}
-
-static void rest_of_message(int fd, const msg_t *msg)
-{
-	IS(msg->pfm_ovfl_msg.msg_ctx_fd, fd);
-	IS(msg->pfm_ovfl_msg.msg_tstamp, 0);
 }
 
 int main(void)

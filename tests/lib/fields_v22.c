@@ -7,20 +7,14 @@
 typedef pfarg_pmc_t pmc_t;
 typedef pfarg_pmd_t pmd_t;
 typedef pfm_msg_t msg_t;
-#define NOTICE(pmc, pmd) (pmd)
-#define NO_EMUL64        PFM_REGFL_NO_EMUL64
-#define SWITCH_CNT(pmd)  (pmd).reg_ovfl_switch_cnt
-#define TARGET           CPU
+#define NO_EMUL64 PFM_REGFL_NO_EMUL64
+#define TARGET    CPU
 #include "tests/lib/fields_calls.h"
 
 /* Timeouts are microseconds, durations are not. */
-#define TIME(ns)        ((uint32_t)((ns) / 1000))
-#define NS(time)        ((uint64_t)(time)*1000)
-#define ROUND_UP(ns)    (((ns) + 999) / 1000 * 1000)
-#define DURATION(time)  (time)
-#define SWITCHED(info)  (info).set_ovfl_pmds
-#define create_evtsets  pfm_create_evtsets
-#define getinfo_evtsets pfm_getinfo_evtsets
+#define TIME(ns)     ((uint32_t)((ns) / 1000))
+#define NS(time)     ((uint64_t)(time)*1000)
+#define ROUND_UP(ns) (((ns) + 999) / 1000 * 1000)
 #include "tests/lib/fields_sets.h"
 
 static int make(unsigned flags)
@@ -44,30 +38,6 @@ static int make_sampling(size_t size)
 	OK(pfm_create_context(&ctx, &arg, sizeof(arg)));
 	IS(ctx.ctx_smpl_buf_size, (long long)size);
 	return ctx.ctx_fd;
-}
-
-static void rest_of_message(int fd, const msg_t *msg)
-{
-	(void)fd;
-	IS(msg->pfm_ovfl_msg.msg_ovfl_cpu, CPU);
-	/* Not known where a CPU is monitored without a sampling format */
-	IS(msg->pfm_ovfl_msg.msg_ovfl_pid, 0);
-	IS(msg->pfm_ovfl_msg.msg_ovfl_tid, 0);
-	IS(msg->pfm_ovfl_msg.msg_ovfl_ip, 0);
-}
-
-static bool set_next(pfarg_setdesc_t *desc, uint16_t id)
-{
-	desc->set_id_next = id;
-	desc->set_flags |= PFM_SETFL_EXPL_NEXT;
-	return true;
-}
-
-static void rest_of_info(const pfarg_setinfo_t *info, uint16_t next)
-{
-	IS(info->set_id_next, next);
-	IS(info->set_flags & PFM_SETFL_EXPL_NEXT, PFM_SETFL_EXPL_NEXT);
-	available(info->set_avail_pmcs, info->set_avail_pmds);
 }
 
 int main(void)
