@@ -100,8 +100,9 @@ static void line_of(unsigned i, bool seed, char *to, size_t size)
 		"pmd%u %" PRIu64 " long=%" PRIu64 " short=%" PRIu64 " thresh=%" PRIu64
 		"%s%s%s smpl=%s%s reset=%s eventid=%" PRIu64,
 		i, distinct(i, 1), distinct(i, 2), distinct(i, 3), distinct(i, 4), random,
-		i == 0 ? " notify" : "", i == 2 && NO_EMUL64 ? " no64" : "", lists[i].smpl_text,
-		BV > 4 ? lists[i].high_text : "", lists[i].reset_text, distinct(i, 5));
+		i == 0 ? " notify" : "", i == 2 && NO_EMUL64 != 0 ? " no64" : "",
+		lists[i].smpl_text, BV > 4 ? lists[i].high_text : "", lists[i].reset_text,
+		distinct(i, 5));
 }
 
 /* All of set @set, written by one vector each. */
