@@ -157,5 +157,7 @@ API int pfm_stop(int fd)
 
 API int pfm_restart(int fd)
 {
-	return target_plain(fd, PFM_IOC_RESTART);
+	struct target t;
+
+	return target_here(&t, fd) < 0 ? -1 : target_restart(&t);
 }

@@ -88,6 +88,27 @@ int target_plain(int fd, unsigned long cmd)
 	return target_here(&t, fd) < 0 ? -1 : target_command(&t, cmd, NULL);
 }
 
+bool target_is_unloaded(const struct target *t)
+{
+	struct pfm_ioc_info info;
+
+	return target_info(t, &info) && info.state == PFM_IOC_STATE_UNLOADED;
+}
+
+int target_busy_if_unloaded(const struct target *t, int rc)
+{
+	int err = errno;
+
+	if (rc < 0 && err == EINVAL)
+		return fail(target_is_unloaded(t) ? EBUSY : EINVAL);
+	return rc;
+}
+
+int target_restart(const struct target *t)
+{
+	return target_busy_if_unloaded(t, target_command(t, PFM_IOC_RESTART, NULL));
+}
+
 bool target_is_gone(const struct device *d, uint64_t number)
 {
 	char path[32] = "ctx/";

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 enum direction { IN, OUT };
+enum { SMALLEST_PAGE = 4096 };
 
 /* How much has been copied, -1: EFAULT. What is @to in one direction is const in the other. */
 static ssize_t transfer(enum direction d, void *ours, void *theirs, size_t size)
@@ -41,6 +42,17 @@ int copy_out(void *theirs, const void *from, size_t size)
 {
 	return transfer(OUT, (void *)(uintptr_t)from, theirs, size) == (ssize_t)size ? 0
 										     : fail(EFAULT);
+}
+
+int copy_check(const void *theirs, size_t size)
+{
+	uintptr_t at = (uintptr_t)theirs, last = at + size - 1;
+	char byte;
+
+	for (; at < last; at += SMALLEST_PAGE)
+		if (copy_in(&byte, (const void *)at, 1) < 0)
+			return -1;
+	return copy_in(&byte, (const void *)last, 1);
 }
 
 int copy_string(char *to, const char *theirs, size_t size)

@@ -20,6 +20,18 @@ int __fcntl(int fd, int cmd, ...);
 int by_fcntl(int fd, int cmd, ...) __asm__("fcntl");
 int by_fcntl64(int fd, int cmd, ...) __asm__("fcntl64");
 
+/*
+ * The owner as the daemon takes it. The caller himself is 0: his number may be another's for the
+ * daemon, if he is in another PID namespace.
+ */
+static void name_owner(struct pfm_ioc_signal *s, const struct f_owner_ex *owner)
+{
+	bool thread = owner->type == F_OWNER_TID;
+
+	s->type = thread ? PFM_IOC_OWNER_TID : PFM_IOC_OWNER_PID;
+	s->owner = owner->pid == (thread ? gettid() : getpid()) ? 0 : owner->pid;
+}
+
 /* Who is to be signalled, by what the kernel keeps. Without a signal of choice it is SIGIO. */
 static int wanted(int fd, struct pfm_ioc_signal *s)
 {
@@ -33,9 +45,8 @@ static int wanted(int fd, struct pfm_ioc_signal *s)
 	if (owner.type == F_OWNER_PGRP)
 		return fail(EINVAL);
 	s->sig = sig ? sig : SIGIO;
-	s->owner = owner.pid;
-	s->type = owner.type == F_OWNER_TID ? PFM_IOC_OWNER_TID : PFM_IOC_OWNER_PID;
 	s->fd = fd;
+	name_owner(s, &owner);
 	return 0;
 }
 
@@ -48,18 +59,33 @@ static int tell(const struct target *t, bool async)
 	return target_command(t, PFM_IOC_SIGNAL, &s);
 }
 
-/* O_ASYNC on or off, and the other flags. On another file of the mount it has no effect. */
+/* Whether anybody may be signalled: another process that shares the file may have asked for it. */
+static bool may_be_async(int fd, const struct known *k)
+{
+	struct f_owner_ex owner;
+
+	return k->async || (__fcntl(fd, F_GETOWN_EX, &owner) == 0 && owner.pid);
+}
+
+/* On another file of the mount it has no effect. What cannot be told to end is at an end. */
+static int set_async(const struct target *t, bool async, const struct known *k)
+{
+	if (async ? k->async : !may_be_async(t->fd, k))
+		return 0;
+	if (tell(t, async) < 0 && async)
+		return errno == EBADF ? 0 : -1;
+	if (async != k->async)
+		known_set_async(t, async);
+	return 0;
+}
+
+/* O_ASYNC on or off, and the other flags. */
 static int set_flags(const struct target *t, int flags, const struct known *k)
 {
-	bool async = flags & O_ASYNC;
 	int err = errno;
 
-	if (async != k->async) {
-		if (tell(t, async) == 0)
-			known_set_async(t, async);
-		else if (errno != EBADF)
-			return -1;
-	}
+	if (set_async(t, flags & O_ASYNC, k) < 0)
+		return -1;
 	errno = err;
 	return __fcntl(t->fd, F_SETFL, flags & ~O_ASYNC);
 }

@@ -41,6 +41,8 @@ void file_close(int fd);
 /* ---- copy.c: the caller's memory, EFAULT instead of a signal ---- */
 int copy_in(void *to, const void *theirs, size_t size);
 int copy_out(void *theirs, const void *from, size_t size);
+/* Whether all of that, which is not nothing, can be read: a byte of each page is. */
+int copy_check(const void *theirs, size_t size);
 /* A name with its NUL: EINVAL if it is empty, or longer than @size. */
 int copy_string(char *to, const char *theirs, size_t size);
 
@@ -80,6 +82,12 @@ bool target_info(const struct target *t, struct pfm_ioc_info *info);
 bool target_is_gone(const struct device *d, uint64_t number);
 /* The commands without an argument. */
 int target_plain(int fd, unsigned long cmd);
+/* Whether it is known not to be loaded. */
+bool target_is_unloaded(const struct target *t);
+/* @rc of a command that is EINVAL of what is not loaded, where a version has EBUSY for that. */
+int target_busy_if_unloaded(const struct target *t, int rc);
+/* In all versions it is EBUSY wherever there is nothing to go on from. */
+int target_restart(const struct target *t);
 
 /* ---- create.c ---- */
 struct creation {

@@ -189,7 +189,7 @@ API int pfm_start(int fd, int flags, ...)
 	case PFM_STARTFL_SET:
 		return target_command(&t, PFM_IOC_START_SET, &start);
 	case PFM_STARTFL_RESTART:
-		return target_command(&t, PFM_IOC_RESTART, NULL);
+		return target_restart(&t);
 	default:
 		return fail(EINVAL);
 	}

@@ -57,6 +57,11 @@ void setdesc_plain_from(const void *ours, void *theirs)
 		((struct pfm_ioc_setdesc *)theirs)->timeout = from->timeout;
 }
 
+bool has_error(const void *ours)
+{
+	return (((const struct head *)ours)->flags & told) != 0;
+}
+
 void set_id_to(const struct target *t, const void *theirs, void *ours)
 {
 	(void)t;

@@ -20,6 +20,8 @@ uint32_t flags_of(uint32_t theirs, uint32_t known);
 uint32_t flags_back(uint32_t theirs, uint32_t ours);
 /* The same for a structure with that head, and nothing else: struct shape's from. */
 void errors_from(const void *ours, void *theirs);
+/* Whether the command has found something wrong with that element: nothing else of it is known. */
+bool has_error(const void *ours);
 
 /* The head of a set to be made. */
 void set_head_to(const struct target *t, const void *theirs, struct pfm_ioc_setdesc *to);

@@ -27,23 +27,7 @@ static int create(int fd, void *arg, int n)
 	return create_hand_out(ctx.ctx_fd, arg, &ctx, sizeof(ctx));
 }
 
-static bool unloaded(const struct target *t)
-{
-	struct pfm_ioc_info info;
-
-	return target_info(t, &info) && info.state == PFM_IOC_STATE_UNLOADED;
-}
-
 /* These are for a loaded context; if it is not, "the command cannot be executed at this time". */
-static int busy_if_unloaded(const struct target *t, int rc)
-{
-	int err = errno;
-
-	if (rc < 0 && err == EINVAL)
-		return fail(unloaded(t) ? EBUSY : EINVAL);
-	return rc;
-}
-
 static int plain(int fd, unsigned long cmd, const void *arg, int n)
 {
 	struct target t;
@@ -52,7 +36,7 @@ static int plain(int fd, unsigned long cmd, const void *arg, int n)
 		return -1;
 	if (arg || n)
 		return fail(EINVAL);
-	return busy_if_unloaded(&t, target_command(&t, cmd, NULL));
+	return target_busy_if_unloaded(&t, target_command(&t, cmd, NULL));
 }
 
 static int start(int fd, void *arg, int n)
@@ -61,7 +45,7 @@ static int start(int fd, void *arg, int n)
 
 	if (target_here(&t, fd) < 0)
 		return -1;
-	return busy_if_unloaded(&t, ctl_start(&t, arg, n));
+	return target_busy_if_unloaded(&t, ctl_start(&t, arg, n));
 }
 
 static int stop(int fd, void *arg, int n)
@@ -91,7 +75,7 @@ static int unload(int fd, void *arg, int n)
 		return -1;
 	if (arg || n)
 		return fail(EINVAL);
-	return unloaded(&t) ? fail(EBUSY) : unload_context(&t);
+	return target_is_unloaded(&t) ? fail(EBUSY) : unload_context(&t);
 }
 
 static int (*const commands[])(int fd, void *arg, int n) = {

@@ -43,14 +43,6 @@ int v06_write_pmcs(int fd, void *arg, int n)
 	return target_here(&t, fd) < 0 ? -1 : checked(&t, &shape, arg, n);
 }
 
-static void pmd_head_to(const pfarg_pmd_t *from, struct pfm_ioc_pmd *to)
-{
-	to->num = from->reg_num;
-	to->set = from->reg_set;
-	to->value = from->reg_value;
-	to->ovfl_switch_cnt = from->reg_ovflsw_thres;
-}
-
 /* PMDs have no flags: notification and the like are written with the PMC that controls them. */
 static void pmd_to(const struct target *t, const void *theirs, void *ours)
 {
@@ -58,10 +50,13 @@ static void pmd_to(const struct target *t, const void *theirs, void *ours)
 	struct pfm_ioc_pmd *to = ours;
 
 	(void)t;
-	pmd_head_to(from, to);
+	to->num = from->reg_num;
+	to->set = from->reg_set;
 	to->flags = flags_of(from->reg_flags, 0) | PFM_IOC_REGFL_KEEP_NOTICE;
+	to->value = from->reg_value;
 	to->long_reset = from->reg_long_reset;
 	to->short_reset = from->reg_short_reset;
+	to->ovfl_switch_cnt = from->reg_ovflsw_thres;
 	to->random_mask = from->reg_random_mask;
 	to->random_seed = from->reg_random_seed;
 }
@@ -75,15 +70,14 @@ int v06_write_pmds(int fd, void *arg, int n)
 	return target_here(&t, fd) < 0 ? -1 : checked(&t, &shape, arg, n);
 }
 
-/* The values go along, so that those which are not reached stay as they are. */
 static void pmd_wanted(const struct target *t, const void *theirs, void *ours)
 {
 	const pfarg_pmd_t *from = theirs;
 	struct pfm_ioc_pmd *to = ours;
 
 	(void)t;
-	pmd_head_to(from, to);
-	to->last_reset_val = from->reg_last_reset_val;
+	to->num = from->reg_num;
+	to->set = from->reg_set;
 }
 
 static void pmd_read(const void *ours, void *theirs)
@@ -92,6 +86,8 @@ static void pmd_read(const void *ours, void *theirs)
 	pfarg_pmd_t *to = theirs;
 
 	errors_from(ours, theirs);
+	if (has_error(ours))
+		return;
 	to->reg_value = from->value;
 	to->reg_last_reset_val = from->last_reset_val;
 	to->reg_ovflsw_thres = from->ovfl_switch_cnt;
@@ -170,6 +166,10 @@ static void setinfo_from(const void *ours, void *theirs)
 	const struct pfm_ioc_setinfo *from = ours;
 	pfarg_setinfo_t *to = theirs;
 
+	if (has_error(ours)) {
+		errors_from(ours, theirs);
+		return;
+	}
 	to->set_id_next = from->id_next;
 	to->set_flags = from->flags;
 	memcpy(to->set_switch_pmds, from->ovfl_pmds, sizeof(to->set_switch_pmds));

@@ -100,17 +100,11 @@ static void pmd_to(const struct target *t, const void *theirs, void *ours)
 	to->random_seed = (uint32_t)from->reg_random_seed;
 }
 
-/* The values go along, so that those which are not reached stay as they are. */
 static void pmd_wanted(const struct target *t, const void *theirs, void *ours)
 {
-	const pfarg_reg_t *from = theirs;
-	struct pfm_ioc_pmd *to = ours;
-
 	(void)t;
-	reg_to(from, to);
-	to->flags = 0;
-	to->last_reset_val = from->reg_last_reset_val;
-	to->ovfl_switch_cnt = from->reg_ovfl_switch_cnt;
+	reg_to(theirs, ours);
+	((struct pfm_ioc_pmd *)ours)->flags = 0;
 }
 
 static void pmd_read(const void *ours, void *theirs)
@@ -119,6 +113,8 @@ static void pmd_read(const void *ours, void *theirs)
 	pfarg_reg_t *to = theirs;
 
 	reg_from(ours, theirs);
+	if (has_error(ours))
+		return;
 	to->reg_value = from->value;
 	to->reg_last_reset_val = from->last_reset_val;
 	to->reg_ovfl_switch_cnt = from->ovfl_switch_cnt;
@@ -169,9 +165,11 @@ static int stop(int fd, void *arg, int n)
 
 static int restart(int fd, void *arg, int n)
 {
+	struct target t;
+
 	(void)arg;
 	(void)n;
-	return target_plain(fd, PFM_IOC_RESTART);
+	return target_here(&t, fd) < 0 ? -1 : target_restart(&t);
 }
 
 static int load(int fd, void *arg, int n)

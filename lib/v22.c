@@ -86,6 +86,10 @@ static void setinfo_from(const void *ours, void *theirs)
 	const struct pfm_ioc_setinfo *from = ours;
 	pfarg_setinfo_t *to = theirs;
 
+	if (has_error(ours)) {
+		errors_from(ours, theirs);
+		return;
+	}
 	to->set_id_next = from->id_next;
 	to->set_flags = from->flags;
 	memcpy(to->set_ovfl_pmds, from->ovfl_pmds, sizeof(to->set_ovfl_pmds));

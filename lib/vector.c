@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/sets.h"
+
 int vector_direct(const struct target *t, unsigned long cmd, void *elements, int n)
 {
 	if (n < 0)
@@ -21,7 +23,7 @@ int vector_direct(const struct target *t, unsigned long cmd, void *elements, int
  * Elements of another layout are done some at a time, in order, as the interface promises; they are
  * written back after an error, too: they say which one was wrong. What has not changed is not
  * written, since it may be the caller's constants. Few at a time, because the stack may be that of
- * a signal handler.
+ * a signal handler; but before the first is done, all can be read.
  */
 enum { AT_A_TIME = 8, ELEMENT_MAX = 208 };
 
@@ -33,6 +35,15 @@ static bool convert(const struct shape *s, const unsigned char *ours, unsigned c
 	memcpy(before, theirs, s->theirs);
 	s->from(ours, theirs);
 	return memcmp(before, theirs, s->theirs) != 0;
+}
+
+/* How many the command has come to, the one that was wrong among them; 0 if that is not known. */
+static size_t reached(const struct shape *s, const unsigned char *ours, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (has_error(ours + i * s->ours))
+			return i + 1;
+	return 0;
 }
 
 static int some(const struct target *t, const struct shape *s, unsigned char *theirs, size_t n)
@@ -47,6 +58,8 @@ static int some(const struct target *t, const struct shape *s, unsigned char *th
 		s->to(t, copy + i * s->theirs, ours + i * s->ours);
 	int rc = target_command(t, PFM_IOC_VECTOR(s->cmd, n), ours);
 	int err = errno;
+	if (rc < 0)
+		n = reached(s, ours, n);
 	for (size_t i = 0; i < n; i++)
 		changed |= convert(s, ours + i * s->ours, copy + i * s->theirs);
 	if (changed && copy_out(theirs, copy, n * s->theirs) < 0)
@@ -84,6 +97,8 @@ int vector_shaped(const struct target *t, const struct shape *s, void *theirs, i
 		return fail(EINVAL);
 	if ((unsigned)n > PFM_IOC_SIZE_MAX / s->theirs || !is_allowed(t, (size_t)n * s->theirs))
 		return fail(E2BIG);
+	if (n > AT_A_TIME && copy_check(theirs, (size_t)n * s->theirs) < 0)
+		return -1;
 	while (n > 0) {
 		int now = n < AT_A_TIME ? n : AT_A_TIME;
 		if (some(t, s, next, (size_t)now) < 0)

@@ -42,13 +42,14 @@ struct hold {
 struct context {
 	const struct pmu *pmu;
 	enum ctx_state state;
-	bool throttled;       /* masked because of too many overflows */
-	unsigned flags;       /* enum ctx_flag */
-	bool ever_loaded;     /* flags are settled by the first load */
-	unsigned cpu;         /* unless unloaded; of a thread, where it was last */
-	int tid, pid;         /* of the thread it is or was loaded on, and of its process; or 0 */
-	bool ended;           /* that thread has, and so it was unloaded */
-	struct limits limits; /* of the last load, start or restart */
+	bool throttled;   /* masked because of too many overflows */
+	unsigned flags;   /* enum ctx_flag */
+	bool ever_loaded; /* flags are settled by the first load */
+	unsigned cpu;     /* unless unloaded; of a thread, where it was last */
+	int tid, pid;     /* of the thread it is or was loaded on, and of its process; or 0 */
+	bool ended;       /* that thread has, and so it was unloaded; */
+	enum ctx_state ended_as; /* and what it was until then */
+	struct limits limits;    /* of the last load, start or restart */
 
 	struct evtset **sets; /* by rising id; set 0 is always there (3.7.5) */
 	unsigned nsets, room;

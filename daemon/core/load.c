@@ -234,14 +234,16 @@ int step_end(struct context *ctx, struct step *st, struct plan *plan, struct err
 		.pid = (uint32_t)ctx->pid,
 		.tid = (uint32_t)ctx->tid,
 	};
+	enum ctx_state was = ctx->state;
 	int rc;
 
-	if (ctx->state == CTX_UNLOADED)
+	if (was == CTX_UNLOADED)
 		return CORE_DONE; /* somebody has been quicker */
 	rc = step_unload(ctx, st, plan, e);
 	if (rc == CORE_RUN)
 		return rc;
 	ctx->ended = true;
+	ctx->ended_as = was;
 	ctx->count.notified++;
 	ctx->count.messages_lost += !messages_put(&ctx->messages, &m);
 	return rc;

@@ -32,7 +32,7 @@ enum cmd_verb {
 	CMD_LIVE,          /* keep a page of live counts (4.3.3) */
 	CMD_LIVE_READ,     /* what such a page would show, as of now */
 	CMD_MESSAGES,      /* take messages from the queue (3.3.3) */
-	CMD_CLONE,         /* configure @into like this one */
+	CMD_CLONE,         /* configure @into like this one; info: what it is, or was at its end */
 	CMD_SIGNAL,        /* notify by signal (3.3.7); not for the core, which knows no process */
 	CMD_POLL,          /* look at the counters; nobody asked */
 	CMD_IN,            /* the thread is coming to the CPU whose hold the context was given */

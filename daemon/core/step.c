@@ -104,7 +104,8 @@ int core_step(
 		return step_end(ctx, st, plan, e);
 	case CMD_CLONE:
 		cmd->into->flags = ctx->flags;
-		cmd->info.state = ctx->state;
+		/* A thread may end before its child is known of. */
+		cmd->info.state = ctx->ended ? ctx->ended_as : ctx->state;
 		cmd->info.ended = ctx->ended;
 		return sets_copy(cmd->into, ctx, e);
 	case CMD_START:

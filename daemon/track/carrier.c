@@ -67,6 +67,17 @@ static void read_mail(struct carrier *c)
 	}
 }
 
+/* Several may have, one after the other, before this thread could come. */
+static void tell_of_deaths(struct carrier *c)
+{
+	unsigned n = 0, slot = __atomic_exchange_n(&c->now->died, 0, __ATOMIC_ACQ_REL);
+
+	for (; slot && n < SCHED_SLOTS; n++) {
+		seat_tell_of_death(c, slot);
+		slot = load_word(&sched_slot(c->tr->sched, slot)->before);
+	}
+}
+
 static void stop_ringing(struct carrier *c)
 {
 	uint64_t rings;
@@ -112,7 +123,7 @@ static void *carrier_main(void *arg)
 		if (c->boarded)
 			carrier_put_down(c);
 		if (c->open)
-			seat_tell_of_death(c, load_word(&c->now->died));
+			tell_of_deaths(c);
 		if (carrier_was_offline(c)) {
 			carrier_shut(c);
 			carrier_step_back();

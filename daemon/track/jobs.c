@@ -82,15 +82,25 @@ static bool begins_astray(const struct carrier *c, const struct rider *r)
 	       !load_word(&sched_cpu(c->tr->sched, cpu)->carrier);
 }
 
-/* One that bounces is in flight until it is back. */
-static void finish(struct carrier *c, struct job *job, bool unloaded)
+static void finish(struct carrier *c, struct job *job)
 {
-	if (!job->bounced)
-		tenant_leave(job->tenant, c->tr->box, unloaded);
 	if (job->bounced || job->here)
 		news_send(c->tr->box, &job->news);
 	else
 		job->done(job);
+}
+
+/* The job is not in flight any more when another carrier can have the context: the one that unloads
+ * it must be the last. */
+static void leave_seat(struct carrier *c, struct job *job, struct rider *r, bool unloaded)
+{
+	if (!unloaded) {
+		tenant_leave(job->tenant, c->tr->box, false);
+		seat_park(c, r);
+		return;
+	}
+	atomic_store(&seat_of(c, r->slot)->word, seat_word(SEAT_EMPTY, c->cpu));
+	tenant_leave(job->tenant, c->tr->box, true);
 }
 
 /* Its context is this carrier's for now, and parked. */
@@ -99,28 +109,23 @@ static void run_job(struct carrier *c, struct job *job, struct rider *r)
 	struct context *ctx = &job->tenant->ctx;
 	bool counted = ctx->state == CTX_RUNNING;
 	unsigned slot = r->slot;
-	bool unloaded;
 
 	seat_follow_thread(c, r);
 	job->rc = job_begin(job);
 	if (job->rc == 0)
 		job->rc = execute(c, ctx, &job->cmd, &job->err);
 	seat_settled(c, r);
-	unloaded = ctx->state == CTX_UNLOADED;
 	counted = counted || ctx->state != CTX_RUNNING;
 	if (!counted)
 		r->ran = RAN_UNKNOWN;
 	if (!counted && begins_astray(c, r))
 		ctx_lose(ctx, LOST_AWAY);
 	seat_tell_of_death(c, slot);
-	if (unloaded)
-		atomic_store(&seat_of(c, slot)->word, seat_word(SEAT_EMPTY, c->cpu));
-	else
-		seat_park(c, r);
+	leave_seat(c, job, r, ctx->state == CTX_UNLOADED);
 	if (!counted)
 		/* Where it runs, if it does, the carrier must come and see that it is to count. */
 		carrier_prod_cpu(c, load_word(&sched_slot(c->tr->sched, slot)->cpu));
-	finish(c, job, unloaded);
+	finish(c, job);
 }
 
 void carrier_deliver(struct carrier *c, struct job *job)
@@ -137,9 +142,10 @@ void carrier_deliver(struct carrier *c, struct job *job)
 			return;
 		}
 		switch (seat_state(word)) {
-		case SEAT_EMPTY: /* unloaded since: the session thread's */
+		case SEAT_EMPTY: /* unloaded since: the session thread's; in flight until it is
+				    there */
 			job->bounced = true;
-			finish(c, job, false);
+			finish(c, job);
 			return;
 		case SEAT_BOARDED:
 			carrier_mail(atomic_load(&c->tr->carriers[seat_cpu(word)]), job);

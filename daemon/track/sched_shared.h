@@ -39,7 +39,8 @@ struct sched_cpu {
 	sched_u32 turn;   /* that thread has run since the carrier last made this 0 */
 	sched_u32 last;   /* number of the thread that runs; ~0: it has ended */
 	sched_u32 slot;   /* its slot; 0: it is not followed. Ask sched_here() */
-	sched_u32 died;   /* slot of the last followed thread that ended here */
+	sched_u32 died;   /* slot of the last followed thread that ended here; who takes it makes it
+			     0, and takes those before it, too */
 	sched_u32 rung;   /* the bell has, and the carrier has not come yet */
 	sched_u32 late;   /* how often another thread, with code of its own, was quicker than it */
 	sched_u32 deaf;   /* the bell could not be rung: that of a CPU that was offline is dead */
@@ -52,7 +53,8 @@ struct sched_slot {
 	sched_u32 tid;     /* its number now: exec may change it */
 	sched_u32 running; /* it is on a CPU just now, */
 	sched_u32 cpu;     /* and this is that CPU, or where it was the last time; ~0: none yet */
-	sched_u32 dead;    /* it has left its last CPU for good */
+	sched_u32 dead;    /* it has left its last CPU for good, */
+	sched_u32 before;  /* and that is the slot of the one that had before it; 0: none */
 	sched_u32 stray;   /* how often it came to a CPU that has no carrier, and is wanted there */
 	sched_u32 missed;  /* how often it came or went without our being told */
 	sched_u64 task;    /* the program's own: 0 until it has come to run */

@@ -3,7 +3,9 @@
 #include "daemon/track/tracer_i.h"
 
 #include <errno.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -15,7 +17,12 @@
 #include "base/nsec.h"
 #include "daemon/track/proc.h"
 
-enum { STUCK_MS = 5 }; /* when waiting for the tracer's thread is not enough: see bury() */
+enum {
+	STUCK_MS = 5,     /* when waiting for the tracer's thread is not enough: see bury() */
+	GIVE_UP_MS = 100, /* as others wait as well */
+};
+
+#define GIVE_UP SIGUSR1
 
 struct seizure {
 	struct link link;
@@ -49,6 +56,10 @@ static int refused(const struct tracer *tr, pid_t tid, int no, struct err *e)
 {
 	pid_t by = status_of(tid).tracer;
 
+	if (no == EAGAIN)
+		return err_set(e, no,
+			"thread %d is executing a program, which takes long: load it when it has",
+			tid);
 	if (no == ESRCH || tracer_is_zombie(tid) || (kill(tid, 0) < 0 && errno == ESRCH))
 		return err_set(e, ESRCH, "there is no thread %d, or it has ended", tid);
 	if (by == tr->tid)
@@ -61,18 +72,59 @@ static int refused(const struct tracer *tr, pid_t tid, int no, struct err *e)
 		err_name(no), tid);
 }
 
+/* The way out of it, and whether this thread is on its way in. */
+static sigjmp_buf out;
+static _Thread_local volatile sig_atomic_t inside;
+
+static void give_up(int sig)
+{
+	(void)sig;
+	if (inside)
+		siglongjmp(out, 1);
+}
+
+int tracer_can_give_up(struct err *e)
+{
+	const struct sigaction sa = {.sa_handler = give_up};
+
+	return sigaction(GIVE_UP, &sa, NULL) == 0 ? 0 : err_set(e, errno, "sigaction");
+}
+
+/*
+ * Waits while the thread's process executes a program, and that may be for ever: its files may be
+ * those of somebody who does not answer. The system call itself would wait again after a signal.
+ */
+static int seize_or_give_up(pid_t tid, long options)
+{
+	static const struct timespec now;
+	sigset_t set;
+	int rc;
+
+	sigemptyset(&set);
+	sigaddset(&set, GIVE_UP);
+	while (sigtimedwait(&set, NULL, &now) == GIVE_UP)
+		; /* that came too late for another */
+	if (sigsetjmp(out, true)) {
+		inside = false;
+		return tracer_traces(tid) ? 0 : -EAGAIN; /* it may have come just after */
+	}
+	inside = true;
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	rc = ptrace(PTRACE_SEIZE, tid, 0, options) == 0 ? 0 : -errno;
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	inside = false;
+	return rc;
+}
+
 /* A first thread that has ended is refused; by the next time, its number may be that of a thread of
  * its process that executes a program. */
 static int ptrace_seize(pid_t tid, long options)
 {
-	int no;
+	int rc = seize_or_give_up(tid, options);
 
-	if (ptrace(PTRACE_SEIZE, tid, 0, options) == 0)
-		return 0;
-	no = errno;
-	if (no != EPERM || status_of(tid).tracer || tracer_is_zombie(tid))
-		return -no;
-	return ptrace(PTRACE_SEIZE, tid, 0, options) == 0 ? 0 : -errno;
+	if (rc != -EPERM || status_of(tid).tracer || tracer_is_zombie(tid))
+		return rc;
+	return seize_or_give_up(tid, options);
 }
 
 /* If there is one already, it has vanished: the kernel would have refused to seize it again. */
@@ -157,12 +209,17 @@ static void bury(struct tracer *tr)
 /* The lock is held, but while it waits. */
 static void await(struct tracer *tr, const struct seizure *s)
 {
+	uint64_t patience = tracer_now() + GIVE_UP_MS * 1000000ULL;
+
 	while (!s->done) {
 		struct timespec until =
 			nsec_timespec(nsec_now(CLOCK_MONOTONIC) + STUCK_MS * 1000000ULL);
 
-		if (pthread_cond_timedwait(&tr->seized, &tr->lock, &until) == ETIMEDOUT)
-			bury(tr);
+		if (pthread_cond_timedwait(&tr->seized, &tr->lock, &until) != ETIMEDOUT)
+			continue;
+		bury(tr);
+		if (tracer_now() > patience)
+			pthread_kill(tr->thread, GIVE_UP);
 	}
 }
 

@@ -116,6 +116,7 @@ static void renumber(sched_u32 n, sched_u32 tid)
 static void end(struct sched_cpu *c, sched_u32 n)
 {
 	if (n) {
+		slot_at(n)->before = c->died;
 		slot_at(n)->dead = 1;
 		c->died = n;
 		forget_number(slot_at(n)->tid, n);

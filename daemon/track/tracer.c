@@ -272,6 +272,8 @@ int tracer_new(const struct tracer_ops *ops, void *arg, struct tracer **out, str
 	if (tracees_init(&tr->all) < 0)
 		return err_set(e, ENOMEM, "no memory to follow threads");
 	rc = own_sigchld(tr, e);
+	if (rc == 0)
+		rc = tracer_can_give_up(e);
 	if (rc < 0)
 		return rc;
 	rc = thread_start(&tr->thread, tracer_main, tr);

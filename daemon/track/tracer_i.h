@@ -69,5 +69,7 @@ bool tracer_is_zombie(pid_t tid);
 /* seize.c */
 
 void tracer_answer_seizures(struct tracer *tr);
+/* Whoever waits for a seizure may have the tracer's thread give it up. */
+int tracer_can_give_up(struct err *e);
 
 #endif

@@ -42,9 +42,11 @@
 #define PFM_SET_RETFL_NOSET      PFM_REG_RETFL_NOSET
 #define PFM_SET_HAS_ERROR(flags) PFM_REG_HAS_ERROR(flags)
 
+#if PERFMON_ABI != 200
 /* Flags of event sets */
 #define PFM_SETFL_OVFL_SWITCH 0x01
 #define PFM_SETFL_TIME_SWITCH 0x02
+#endif
 
 /* Types of messages. Those from 0x100 on are of perfmonfs alone: see perfmonfs/msg.h. */
 #define PFM_MSG_OVFL 1 /* counters overflowed whose notification was asked for */

@@ -29,6 +29,15 @@ extern "C" {
 #define PFM_WRITE_IBRS        0x20 /* refused (EINVAL), as the next: Itanium's debug registers */
 #define PFM_WRITE_DBRS        0x21
 
+/* Commands that 2.0 had as obsolete, and refused, as is done here (EINVAL) */
+#define PFM_ENABLE            0x06
+#define PFM_DISABLE           0x07
+#define PFM_DESTROY_CONTEXT   0x09
+#define PFM_PROTECT_CONTEXT   0x0b
+#define PFM_UNPROTECT_CONTEXT 0x0e
+
+#define PFM_SETFL_EXCL_IDLE 0x01 /* for event sets, which no command makes */
+
 #define PMU_MAX_PMCS 256
 #define PMU_MAX_PMDS 256
 #define PMU_FIRST_COUNTER                                                                          \
@@ -93,7 +102,7 @@ typedef struct pfarg_start {
 typedef struct pfarg_features {
 	unsigned int ft_version; /* PFM_VERSION */
 	unsigned int ft_reserved;
-	unsigned long ft_reserved2[4];
+	unsigned long reserved[4];
 } pfarg_features_t;
 
 typedef struct {

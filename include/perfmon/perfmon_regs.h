@@ -15,6 +15,8 @@ typedef int os_err_t;
 #define PFM_BPL (sizeof(uint64_t) << 3)
 
 #define PFM_FL_OVFL_NO_MSG 0x80 /* no messages of overflow */
+/* Until 2.6. Refused (EINVAL): see perfmonfs/live.h for what there is */
+#define PFM_FL_MAP_SETS 0x10
 
 #define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMD: its overflow is notified */
 #define PFM_REGFL_RANDOM      0x2 /* PMD: its reset values are randomized */
@@ -48,7 +50,7 @@ typedef struct pfarg_start {
 	uint16_t start_set;
 	uint16_t start_reserved1;
 	uint32_t start_reserved2;
-	uint64_t start_reserved3[3];
+	uint64_t reserved3[3];
 } pfarg_start_t;
 
 int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count);

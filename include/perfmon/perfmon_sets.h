@@ -11,7 +11,7 @@ typedef struct pfarg_setdesc {
 	uint16_t set_reserved1;
 	uint32_t set_flags;   /* PFM_SETFL_* */
 	uint64_t set_timeout; /* ns; out: the effective one */
-	uint64_t set_reserved2[6];
+	uint64_t reserved[6];
 } pfarg_setdesc_t;
 
 typedef struct pfarg_setinfo {
@@ -24,7 +24,10 @@ typedef struct pfarg_setinfo {
 	uint64_t set_act_duration; /* ns */
 	uint64_t set_avail_pmcs[PFM_PMC_BV];
 	uint64_t set_avail_pmds[PFM_PMD_BV];
-	uint64_t set_reserved3[6];
+	__extension__ union {
+		uint64_t set_reserved3[6];
+		uint64_t reserved[6]; /* in early headers of libpfm */
+	};
 } pfarg_setinfo_t;
 
 /* What read(2) of the descriptor gives */

@@ -26,7 +26,10 @@ extern "C" {
 typedef struct pfarg_ctx {
 	uint32_t ctx_flags; /* PFM_FL_* */
 	uint32_t ctx_reserved1;
-	uint64_t ctx_reserved2[7];
+	__extension__ union {
+		uint64_t ctx_reserved2[7];
+		uint64_t ctx_reserved3[7]; /* in headers of libpfm */
+	};
 } pfarg_ctx_t;
 
 int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, size_t smpl_size);

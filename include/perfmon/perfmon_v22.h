@@ -25,8 +25,6 @@
 extern "C" {
 #endif
 
-#define PFM_FL_MAP_SETS 0x10 /* refused (EINVAL): see perfmonfs/live.h for what there is */
-
 typedef unsigned char pfm_uuid_t[16];
 
 typedef struct pfarg_ctx {
@@ -47,7 +45,7 @@ typedef struct pfarg_setdesc {
 	uint32_t set_timeout; /* microseconds; out: the effective one */
 	uint32_t set_reserved1;
 	uint64_t set_mmap_offset; /* out: 0 */
-	uint64_t set_reserved2[5];
+	uint64_t reserved[5];
 } pfarg_setdesc_t;
 
 typedef struct pfarg_setinfo {
@@ -62,7 +60,7 @@ typedef struct pfarg_setinfo {
 	uint64_t set_mmap_offset;  /* 0 */
 	uint64_t set_avail_pmcs[PFM_PMC_BV];
 	uint64_t set_avail_pmds[PFM_PMD_BV];
-	uint64_t set_reserved3[4];
+	uint64_t reserved[4];
 } pfarg_setinfo_t;
 
 typedef struct {

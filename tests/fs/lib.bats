@@ -107,6 +107,14 @@ two_cpus() {
 	works signals_alone
 }
 
+@test "signals to oneself, from another PID namespace" {
+	unshare -pf true 2>/dev/null || skip "needs a PID namespace"
+	serve --backend=sim
+	# With its own /proc, as the sanitizers want it.
+	WHO=(unshare -pf --kill-child --mount-proc)
+	works signals namespace
+}
+
 @test "a context lives as long as its open file" {
 	two_cpus
 	serve --backend=sim

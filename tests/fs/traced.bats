@@ -280,6 +280,37 @@ debug() {
 	its_faults a "$TID"
 }
 
+# The kernel ends its other threads, one of whose debuggers does not look; seizing waits for that.
+@test "a program that is being executed and does not come to it: EAGAIN, and nobody else waits" {
+	! grep -q __tsan_init "$BUILD/daemon/perfmonfs" ||
+		skip "TSan keeps signals back until a system call has ended, which does not end here"
+	serve --backend=perf
+	begin a lives over "$BATS_RUN_TMPDIR/subject" -t 0 faults 1000
+	until_ok sh -c '[ "$(grep -c ^thread "$1")" = 2 ]' sh "$SAYS/a"
+	threads_of a
+	debug d "${TIDS[1]}" ok
+	go a
+	until_ok letter_is "$TID" D
+	new a
+	put ok "$C/pmc/0" "$(user_event page-faults)"
+	refused EAGAIN "load tid=$TID" "$TID"
+	refused EAGAIN "load tid=$TID" "$TID"
+	begin b subject faults 1000
+	monitor b "$TID"
+	go b
+	finished b
+	its_faults b "$TID"
+	go d
+	said a ready
+	threads_of a
+	C=$MNT/ctx/a
+	ctl "load tid=$TID"
+	ctl start
+	go a
+	finished a
+	its_faults a "$TID"
+}
+
 @test "ptrace=no: counted, not traced, and its end is told" {
 	serve --backend=perf
 	begin a subject faults 20000

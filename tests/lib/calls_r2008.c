@@ -53,6 +53,8 @@ static void counting(uint64_t ns, uint64_t wanted)
 	CLEAR(pmd);
 	pmd.reg_value = 5;
 	OK(pfm_write_pmds(fd, &pmd, sizeof(pmd)));
+	FAILS(pfm_start(fd, PFM_STARTFL_RESTART), EBUSY);
+	FAILS(pfm_stop(fd, 0), EINVAL);
 	start_counting(fd);
 	advance(ns);
 	OK(pfm_stop(fd, 0));

@@ -399,6 +399,34 @@ static void made_again(void)
 	close(fd);
 }
 
+/* What a command has not come to stays as it was; what it was wrong with has its flags told. */
+static void not_reached(void)
+{
+	int fd = make();
+	pfarg_setinfo_t info[2];
+	pfarg_pmd_t pmds[3];
+
+	memset(info, 0x55, sizeof(info));
+	info[0].set_id = 99;
+	info[1].set_id = 0;
+	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, info, 2), EINVAL);
+	IS(info[0].set_flags & PFM_REG_RETFL_MASK, PFM_SET_RETFL_NOSET);
+	IS(info[0].set_runs, 0x5555555555555555);
+	IS(info[1].set_flags, 0x55555555);
+	IS(info[1].set_runs, 0x5555555555555555);
+	memset(pmds, 0x55, sizeof(pmds));
+	pmds[0].reg_num = pmds[2].reg_num = 0;
+	pmds[1].reg_num = 300;
+	pmds[0].reg_set = pmds[1].reg_set = pmds[2].reg_set = 0;
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, pmds, 3), EINVAL);
+	IS(pmds[0].reg_value, 0);
+	IS(pmds[1].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_NOTAVAIL);
+	IS(pmds[1].reg_value, 0x5555555555555555);
+	IS(pmds[2].reg_flags, 0x55555555);
+	IS(pmds[2].reg_value, 0x5555555555555555);
+	close(fd);
+}
+
 static void information(void)
 {
 	pfarg_pmcinfo_t pmc[2];
@@ -535,6 +563,7 @@ int main(int argc, char **argv)
 	other_reads();
 	sets();
 	made_again();
+	not_reached();
 	information();
 	configuration();
 	alternative();

@@ -60,6 +60,8 @@ static void creating(void)
 	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
 	ctx.ctx_flags = 0x40;
 	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
+	ctx.ctx_flags = PFM_FL_MAP_SETS;
+	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
 	ctx.ctx_flags = 0;
 	ctx.ctx_reserved2[6] = 1;
 	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
@@ -176,6 +178,27 @@ static void constants(void)
 	close(fd);
 }
 
+/* Of a vector that goes on where there is no memory nothing is done, however long it is. */
+static void half_there(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *room =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pfarg_pmd_t *pmds = (pfarg_pmd_t *)(room + page) - 8;
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+
+	IS(room != MAP_FAILED, 1);
+	OK(munmap(room + page, page));
+	for (int i = 0; i < 8; i++)
+		pmds[i].reg_value = 9;
+	FAILS(pfm_write_pmds(fd, pmds, 16), EFAULT);
+	IS(number_in("ctx/%lu/pmd/0", the_context()), 0);
+	OK(pfm_write_pmds(fd, pmds, 8));
+	IS(number_in("ctx/%lu/pmd/0", the_context()), 9);
+	OK(munmap(room, page));
+	close(fd);
+}
+
 /* Flags of the commands, and of other versions. */
 static void other_flags(void)
 {
@@ -240,7 +263,7 @@ static void states(void)
 	run_on(0);
 	FAILS(pfm_start(fd, NULL), EINVAL);
 	FAILS(pfm_stop(fd), EINVAL);
-	FAILS(pfm_restart(fd), EINVAL);
+	FAILS(pfm_restart(fd), EBUSY);
 	FAILS(pfm_load_context(fd, NOWHERE), EFAULT);
 	load.load_set = 3;
 	FAILS(pfm_load_context(fd, &load), EINVAL);
@@ -432,6 +455,9 @@ static void sampling(void)
 	IS(entry->last_reset_val, -10000000);
 	OK(pfm_restart(fd));
 	IS(hdr->hdr_count, 0);
+	OK(pfm_restart(fd)); /* the format can, while monitoring runs */
+	OK(pfm_stop(fd));
+	FAILS(pfm_restart(fd), EBUSY);
 	close(fd);
 }
 
@@ -443,6 +469,7 @@ int main(int argc, char **argv)
 	bad_descriptors();
 	vectors();
 	constants();
+	half_there();
 	other_flags();
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
 	states();

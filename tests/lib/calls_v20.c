@@ -58,12 +58,18 @@ static void creating(void)
 /* How many elements each takes, exactly. */
 static void numbers(void)
 {
+	static const int obsolete[] = {PFM_ENABLE, PFM_DISABLE, PFM_DESTROY_CONTEXT,
+		PFM_PROTECT_CONTEXT, PFM_UNPROTECT_CONTEXT};
 	int fd = make();
 	char arg[256];
 
 	memset(arg, 0, sizeof(arg));
 	FAILS(perfmonctl(fd, PFM_STOP, NULL, 1), EINVAL);
+	for (size_t i = 0; i < sizeof(obsolete) / sizeof(obsolete[0]); i++)
+		FAILS(perfmonctl(fd, obsolete[i], NULL, 0), EINVAL);
+	FAILS(perfmonctl(fd, PFM_STOP, NULL, 0), EINVAL);
 	FAILS(perfmonctl(fd, PFM_RESTART, NULL, 1), EINVAL);
+	FAILS(perfmonctl(fd, PFM_RESTART, NULL, 0), EBUSY);
 	FAILS(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 1), EINVAL);
 	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, arg, 0), EINVAL);
 	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, arg, 2), EINVAL);

@@ -153,6 +153,33 @@ static void long_vectors(void)
 	close(fd);
 }
 
+/* What a command has not come to stays as it was; what it was wrong with has its flags told. */
+static void not_reached(void)
+{
+	int fd = make();
+	pfarg_setinfo_t info[3];
+	pfarg_setdesc_t desc;
+
+	CLEAR(desc);
+	desc.set_id = 1;
+	OK(pfm_create_evtsets(fd, &desc, 1));
+	memset(info, 0x55, sizeof(info));
+	info[0].set_id = 1;
+	info[1].set_id = 99;
+	info[2].set_id = 0;
+	FAILS(pfm_getinfo_evtsets(fd, info, 3), EINVAL);
+	IS(info[0].set_flags, 0);
+	IS(info[0].set_runs, 0);
+	IS(info[1].set_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_NOSET);
+	IS(info[1].set_runs, 0x5555555555555555);
+	IS(info[2].set_flags, 0x55555555);
+	IS(info[2].set_runs, 0x5555555555555555);
+	IS(info[2].set_avail_pmds[0], 0x5555555555555555);
+	FAILS(pfm_getinfo_evtsets(open_file("version"), info + 2, 1), EBADF);
+	IS(info[2].set_runs, 0x5555555555555555);
+	close(fd);
+}
+
 static void notification(void)
 {
 	int fd = make();
@@ -180,6 +207,7 @@ int main(int argc, char **argv)
 		return 2;
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
 	sets();
+	not_reached();
 	notification();
 	bad_descriptors();
 	long_vectors();

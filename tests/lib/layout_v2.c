@@ -13,6 +13,7 @@ _Static_assert(
 _Static_assert(
 	PFM_FL_NOTIFY_BLOCK == 1 && PFM_FL_SYSTEM_WIDE == 2 && PFM_FL_OVFL_NO_MSG == 0x80, "");
 _Static_assert(PFM_REGFL_OVFL_NOTIFY == 1 && PFM_REGFL_RANDOM == 2 && PFM_REGFL_NO_EMUL64 == 4, "");
+_Static_assert(PFM_FL_MAP_SETS == 0x10, "");
 _Static_assert(PFM_SETFL_OVFL_SWITCH == 1 && PFM_SETFL_TIME_SWITCH == 2, "");
 _Static_assert(PFM_MSG_OVFL == 1 && PFM_MSG_END == 2, "");
 
@@ -20,6 +21,7 @@ SIZE(pfarg_ctx_t, 64);
 AT(pfarg_ctx_t, ctx_flags, 0);
 AT(pfarg_ctx_t, ctx_reserved1, 4);
 AT(pfarg_ctx_t, ctx_reserved2, 8);
+AT(pfarg_ctx_t, ctx_reserved3, 8);
 
 SIZE(pfarg_pmc_t, 48);
 AT(pfarg_pmc_t, reg_num, 0);
@@ -49,11 +51,13 @@ AT(pfarg_load_t, load_set, 4);
 
 SIZE(pfarg_start_t, 32);
 AT(pfarg_start_t, start_set, 0);
+AT(pfarg_start_t, reserved3, 8);
 
 SIZE(pfarg_setdesc_t, 64);
 AT(pfarg_setdesc_t, set_id, 0);
 AT(pfarg_setdesc_t, set_flags, 4);
 AT(pfarg_setdesc_t, set_timeout, 8);
+AT(pfarg_setdesc_t, reserved, 16);
 
 SIZE(pfarg_setinfo_t, 200);
 AT(pfarg_setinfo_t, set_id, 0);
@@ -64,6 +68,8 @@ AT(pfarg_setinfo_t, set_timeout, 56);
 AT(pfarg_setinfo_t, set_act_duration, 64);
 AT(pfarg_setinfo_t, set_avail_pmcs, 72);
 AT(pfarg_setinfo_t, set_avail_pmds, 112);
+AT(pfarg_setinfo_t, set_reserved3, 152);
+AT(pfarg_setinfo_t, reserved, 152);
 
 SIZE(pfarg_msg_t, 64);
 SIZE(pfarg_ovfl_msg_t, 64);

@@ -10,6 +10,12 @@ _Static_assert(PFM_STOP == 4 && PFM_START == 5 && PFM_CREATE_CONTEXT == 8, "");
 _Static_assert(PFM_RESTART == 0xa && PFM_GET_FEATURES == 0xc && PFM_DEBUG == 0xd, "");
 _Static_assert(PFM_GET_PMC_RESET_VAL == 0xf, "");
 _Static_assert(PFM_LOAD_CONTEXT == 0x10 && PFM_UNLOAD_CONTEXT == 0x11, "");
+_Static_assert(PFM_ENABLE == 6 && PFM_DISABLE == 7 && PFM_DESTROY_CONTEXT == 9, "");
+_Static_assert(PFM_PROTECT_CONTEXT == 0xb && PFM_UNPROTECT_CONTEXT == 0xe, "");
+_Static_assert(PFM_SETFL_EXCL_IDLE == 1, "");
+#ifdef PFM_SETFL_OVFL_SWITCH
+#error "that bit had another meaning in 2.0"
+#endif
 
 SIZE(pfarg_context_t, 128);
 AT(pfarg_context_t, ctx_smpl_buf_id, 0);
@@ -38,6 +44,9 @@ AT(pfarg_load_t, load_pid, 0);
 AT(pfarg_load_t, load_set, 4);
 SIZE(pfarg_start_t, 32);
 AT(pfarg_start_t, start_set, 0);
+
+SIZE(pfarg_features_t, 40);
+AT(pfarg_features_t, reserved, 8);
 
 SIZE(pfm_msg_t, 56);
 SIZE(pfm_end_msg_t, 16);

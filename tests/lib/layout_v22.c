@@ -6,7 +6,6 @@
 #include "tests/lib/pin.h"
 
 _Static_assert(PFM_VERSION_MAJOR(PFM_VERSION) == 2 && PFM_VERSION_MINOR(PFM_VERSION) == 2, "");
-_Static_assert(PFM_FL_MAP_SETS == 0x10, "");
 _Static_assert(PFM_SETFL_EXPL_NEXT == 4 && PFM_SETFL_EXCL_IDLE == 8, "");
 
 SIZE(pfarg_ctx_t, 128);
@@ -25,6 +24,7 @@ AT(pfarg_setdesc_t, set_id, 0);
 AT(pfarg_setdesc_t, set_id_next, 2);
 AT(pfarg_setdesc_t, set_flags, 4);
 AT(pfarg_setdesc_t, set_timeout, 8);
+AT(pfarg_setdesc_t, reserved, 24);
 
 SIZE(pfarg_setinfo_t, 192);
 AT(pfarg_setinfo_t, set_id, 0);
@@ -37,6 +37,7 @@ AT(pfarg_setinfo_t, set_act_duration, 64);
 AT(pfarg_setinfo_t, set_mmap_offset, 72);
 AT(pfarg_setinfo_t, set_avail_pmcs, 80);
 AT(pfarg_setinfo_t, set_avail_pmds, 120);
+AT(pfarg_setinfo_t, reserved, 160);
 
 SIZE(pfm_msg_t, 56);
 SIZE(pfm_end_msg_t, 16);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Signals at notifications, asked for by fcntl(2); and that other descriptors are left alone. */
+/*
+ * Signals at notifications, asked for by fcntl(2); and that other descriptors are left alone.
+ * "signals namespace": in a PID namespace that is not the daemon's.
+ */
 #include <perfmon/perfmon.h>
 
 #include <fcntl.h>
@@ -9,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,6 +138,39 @@ static void no_more(int fd)
 	drain(fd);
 }
 
+/* In whose name a child asks: his number is not for the daemon to take from another namespace. */
+static void asked_by_child(int fd, bool namespace)
+{
+	pid_t child;
+	int status;
+
+	OK(fcntl(fd, F_SETOWN, getpid()));
+	child = fork();
+	if (child == 0) {
+		if (namespace)
+			FAILS(fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK), EINVAL);
+		else
+			OK(fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK));
+		_exit(0);
+	}
+	IS(waitpid(child, &status, 0), child);
+	IS(status, 0);
+}
+
+/* What another process has asked for is ended by whoever shares the file. */
+static void asked_by_another(int fd, bool namespace)
+{
+	siginfo_t info;
+
+	asked_by_child(fd, namespace);
+	if (namespace)
+		return;
+	overflow();
+	wait_for(SIGIO, &info);
+	drain(fd);
+	no_more(fd);
+}
+
 static void refused(int fd)
 {
 	struct f_owner_ex group = {F_OWNER_PGRP, getpgrp()}, none = {F_OWNER_PID, 0};
@@ -224,8 +261,9 @@ static void without_messages(void)
 	close(fd);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	bool namespace = argc == 2 && strcmp(argv[1], "namespace") == 0;
 	sigset_t set;
 	int fd;
 
@@ -233,6 +271,8 @@ int main(void)
 	sigaddset(&set, SIGIO);
 	sigaddset(&set, SIGUSR1);
 	OK(sigprocmask(SIG_BLOCK, &set, NULL));
+	if (namespace)
+		OK(setpgid(0, 0)); /* in a group that has a number there */
 	run_on(0);
 	other_descriptors();
 	fd = overflowing(0);
@@ -240,6 +280,7 @@ int main(void)
 	by_thread_and_signal(fd);
 	by_copy(fd);
 	no_more(fd);
+	asked_by_another(fd, namespace);
 	refused(fd);
 	other_commands(fd);
 	close(fd);

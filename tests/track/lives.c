@@ -5,6 +5,7 @@
  *
  *   lives exec PROGRAM [ARG]...  the thread that is not the leader executes PROGRAM; its line ends
  *                                in its faults so far
+ *   lives over PROGRAM [ARG]...  the leader (the first line) executes PROGRAM, which ends the other
  *   lives leader                 the leader (the first line) ends, the other thread lives on
  *   lives vfork N                N children by vfork, which exit with different codes
  *   lives stops                  a child (whose number is printed) is stopped and continued in all
@@ -50,6 +51,26 @@ static int live_exec(char **arg)
 	if (!arg[0] || pthread_create(&thread, NULL, exec_other, arg))
 		errx(1, "no thread");
 	pthread_join(thread, NULL);
+	return 1;
+}
+
+static void *wait_for_ever(void *arg)
+{
+	say_thread(gettid());
+	for (;;)
+		pause();
+	return arg;
+}
+
+static int live_over(char **program)
+{
+	pthread_t thread;
+
+	say_thread(gettid());
+	if (!program[0] || pthread_create(&thread, NULL, wait_for_ever, NULL))
+		errx(1, "no thread");
+	if (next_line())
+		execv(program[0], program);
 	return 1;
 }
 
@@ -222,6 +243,7 @@ static const struct {
 	int (*live)(char **arg);
 } lives[] = {
 	{"exec", live_exec},
+	{"over", live_over},
 	{"leader", live_leader},
 	{"vfork", live_vfork},
 	{"stops", live_stops},
@@ -236,5 +258,5 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(lives) / sizeof(lives[0]); i++)
 		if (!strcmp(argv[1], lives[i].name))
 			return lives[i].live(argv + 2);
-	errx(2, "usage: lives exec|leader|vfork|stops|signals|attach|status [ARG]...");
+	errx(2, "usage: lives exec|over|leader|vfork|stops|signals|attach|status [ARG]...");
 }

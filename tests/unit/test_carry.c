@@ -1273,6 +1273,24 @@ static void clone_to(struct carriage *c, unsigned from, unsigned to, enum ctx_st
 	assert_int_equal(clone.info.state, state);
 }
 
+/* The parent may have ended before: then what it was tells whether its child is to count. */
+static void clone_of_ended(struct carriage *c)
+{
+	struct world *w = rider(c, 0);
+
+	arm_start(c);
+	WANT(w, 0, world_do(w, CMD_END));
+	clone_to(c, 0, 1, CTX_RUNNING);
+	arm_start(c);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	WANT(w, 0, world_do(w, CMD_END));
+	clone_to(c, 0, 1, CTX_LOADED);
+	arm_start(c);
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	clone_to(c, 0, 1, CTX_UNLOADED);
+}
+EACH_CARRIAGE(clone_of_ended)
+
 /* As it was written, but for what has been counted. */
 static void want_cloned(struct carriage *c, unsigned set, unsigned num)
 {
@@ -1540,6 +1558,7 @@ int main(void)
 		cmocka_unit_test(test_holds),
 		cmocka_unit_test(test_gaugeables),
 		cmocka_unit_test(test_cloned),
+		cmocka_unit_test(test_clone_of_ended),
 		cmocka_unit_test(test_cloned_used),
 		cmocka_unit_test(test_cloned_series),
 		cmocka_unit_test(test_cost),

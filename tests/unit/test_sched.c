@@ -607,6 +607,36 @@ static void test_end(void **state)
 	close(fds[1]);
 }
 
+/* Who is told once is told of all. */
+static void test_ends(void **state)
+{
+	enum { N = 5 };
+	struct sched_cpu *c = sched_cpu(sched, cpus[0]);
+	unsigned slot;
+	int fds[2];
+	pid_t pid;
+
+	(void)state;
+	__atomic_store_n(&c->died, 0, __ATOMIC_RELAXED);
+	assert_int_equal(pipe(fds), 0);
+	for (slot = 1; slot <= N; slot++) {
+		pid = child_with(0, await_byte, &fds[0]);
+		assert_int_equal(bind_to(cpus[0], pid), 0);
+		follow(slot, pid, false);
+		end_child(pid, fds[1]);
+		wait_until(load(&slot_at(slot)->dead));
+	}
+	slot = load(&c->died);
+	for (unsigned n = N; n; n--) {
+		assert_int_equal(slot, n);
+		slot = load(&slot_at(n)->before);
+		sched_forget(sched, n);
+	}
+	assert_int_equal(slot, 0);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /* Followed while it runs, and never seen to come. */
 static void follow_oneself(void *arg)
 {
@@ -926,6 +956,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_migration, open_carriers, close_carriers),
 		cmocka_unit_test_setup_teardown(test_thousand, open_carriers, close_carriers),
 		cmocka_unit_test_setup_teardown(test_end, open_carriers, close_carriers),
+		cmocka_unit_test_setup_teardown(test_ends, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_sudden_end, open_carriers, close_carriers),
 		cmocka_unit_test_setup_teardown(test_exec, open_carriers, close_carriers),
 		cmocka_unit_test_setup_teardown(test_follow_forget, open_carriers, close_carriers),
