@@ -153,6 +153,32 @@ static void vectors(void)
 	close(fd);
 }
 
+/* What config/arg_size_max allows, and at most what a command carries: 16383 bytes. */
+static void longer_vectors(void)
+{
+	static pfarg_pmd_t pmds[94];
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+
+	for (uint16_t i = 0; i < 94; i++) {
+		pmds[i].reg_num = i % 3;
+		pmds[i].reg_value = i;
+	}
+	write_to("8192", "config/arg_size_max");
+	OK(pfm_write_pmds(fd, pmds, 46));
+	IS(number_in("ctx/%lu/pmd/0", the_context()), 45);
+	FAILS(pfm_write_pmds(fd, pmds, 47), E2BIG);
+	FAILS(pfm_read_pmds(fd, pmds, 47), E2BIG);
+	write_to("65536", "config/arg_size_max");
+	OK(pfm_write_pmds(fd, pmds, 93));
+	FAILS(pfm_write_pmds(fd, pmds, 94), E2BIG);
+	FAILS(pfm_read_pmds(fd, pmds, 94), E2BIG);
+	OK(pfm_read_pmds(fd, pmds, 93));
+	for (int i = 0; i < 93; i++)
+		IS(pmds[i].reg_value, 90 + i % 3);
+	write_to("4096", "config/arg_size_max");
+	close(fd);
+}
+
 /* What is only written may be in memory that cannot be written. */
 static void constants(void)
 {
@@ -468,6 +494,7 @@ int main(int argc, char **argv)
 	creating();
 	bad_descriptors();
 	vectors();
+	longer_vectors();
 	constants();
 	half_there();
 	other_flags();
