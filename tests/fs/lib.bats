@@ -85,10 +85,26 @@ two_cpus() {
 	same_as_files calls_r2008
 }
 
+@test "structures of each version, field by field" {
+	local version
+
+	two_cpus
+	serve --backend=sim:intel_v4
+	for version in v2 v22 v20 v06 r2008; do
+		works "fields_$version"
+	done
+}
+
 @test "signals by fcntl, of contexts alone" {
 	serve --backend=sim
 	works signals
 	works signals_static
+}
+
+@test "signals by fcntl, in a program that is static altogether" {
+	[ -x "$BUILD/tests/lib/signals_alone" ] || skip "needs a static C library (libc.a)"
+	serve --backend=sim
+	works signals_alone
 }
 
 @test "signals to oneself, from another PID namespace" {
@@ -324,6 +340,16 @@ serve_perf() {
 	serve_perf
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works on_threads "$FAULTS" || lost
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works on_threads_v06 "$FAULTS" || lost
+}
+
+@test "on threads: close() of one of two processes, and the last one (figures 3.9 to 3.11)" {
+	serve_perf
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works last_close "$FAULTS" || lost
+}
+
+@test "on threads: NOTIFY_BLOCK, from overflow to restart" {
+	serve_perf
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works blocking "$FAULTS" || lost
 }
 
 @test "examples: what is installed compiles with what pkg-config says" {

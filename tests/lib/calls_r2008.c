@@ -74,8 +74,31 @@ static void counting(uint64_t ns, uint64_t wanted)
 	OK(pfm_unload_context(fd, 0));
 	FAILS(pfm_load_context(fd, 1, 0), EINVAL);
 	FAILS(pfm_load_context(fd, 0, 1), EINVAL);
-	FAILS(pfm_load_context(0, 0, 0), EBADF);
 	close(fd);
+}
+
+static void bad_descriptors(void)
+{
+	pfarg_pmc_t pmc;
+	pfarg_pmd_t pmd;
+	struct pfarg_setdesc desc;
+	struct pfarg_setinfo info;
+
+	for (unsigned i = 0; i < BAD_DESCRIPTORS; i++) {
+		int fd = bad_descriptor(i);
+		FAILS(pfm_write_pmcs(fd, &pmc, sizeof(pmc)), EBADF);
+		FAILS(pfm_write_pmds(fd, &pmd, sizeof(pmd)), EBADF);
+		FAILS(pfm_read_pmds(fd, &pmd, sizeof(pmd)), EBADF);
+		FAILS(pfm_load_context(fd, 0, 0), EBADF);
+		FAILS(pfm_start(fd, 0), EBADF);
+		FAILS(pfm_start(fd, PFM_STARTFL_SET, 0), EBADF);
+		FAILS(pfm_start(fd, PFM_STARTFL_RESTART), EBADF);
+		FAILS(pfm_stop(fd, 0), EBADF);
+		FAILS(pfm_unload_context(fd, 0), EBADF);
+		FAILS(pfm_create_evtsets(fd, &desc, sizeof(desc)), EBADF);
+		FAILS(pfm_getinfo_evtsets(fd, &info, sizeof(info)), EBADF);
+		FAILS(pfm_delete_evtsets(fd, &desc, sizeof(desc)), EBADF);
+	}
 }
 
 static void vectors(void)
@@ -89,9 +112,23 @@ static void vectors(void)
 	FAILS(pfm_write_pmcs(fd, pmcs, sizeof(pmcs) - 1), EINVAL);
 	FAILS(pfm_read_pmds(fd, pmds, 8), EINVAL);
 	FAILS(pfm_read_pmds(fd, NOWHERE, sizeof(pmds)), EFAULT);
+	FAILS(pfm_write_pmcs(fd, NOWHERE, sizeof(pmcs)), EFAULT);
+	FAILS(pfm_write_pmds(fd, NOWHERE, sizeof(pmds)), EFAULT);
+	FAILS(pfm_create_evtsets(fd, NOWHERE, sizeof(struct pfarg_setdesc)), EFAULT);
+	FAILS(pfm_delete_evtsets(fd, NOWHERE, sizeof(struct pfarg_setdesc)), EFAULT);
+	FAILS(pfm_getinfo_evtsets(fd, NOWHERE, sizeof(struct pfarg_setinfo)), EFAULT);
 	FAILS(pfm_read_pmds(fd, pmds, sizeof(pmds[0]) << 20), E2BIG);
 	static pfarg_pmc_t many[86];
 	FAILS(pfm_write_pmcs(fd, many, sizeof(many)), E2BIG); /* over config/arg_size_max */
+	static pfarg_pmd_t many_pmds[24];
+	FAILS(pfm_write_pmds(fd, many_pmds, sizeof(many_pmds)), E2BIG);
+	FAILS(pfm_read_pmds(fd, many_pmds, sizeof(many_pmds)), E2BIG);
+	static struct pfarg_setdesc descs[65];
+	FAILS(pfm_create_evtsets(fd, descs, sizeof(descs)), E2BIG);
+	FAILS(pfm_delete_evtsets(fd, descs, sizeof(descs)), E2BIG);
+	static struct pfarg_setinfo infos[22];
+	FAILS(pfm_getinfo_evtsets(fd, infos, sizeof(infos)), E2BIG);
+	FAILS(pfm_getinfo_evtsets(fd, infos, SIZE_MAX / sizeof(*infos) * sizeof(*infos)), E2BIG);
 	OK(pfm_read_pmds(fd, pmds, 0));
 	pmcs[1].reg_num = 300;
 	FAILS(pfm_write_pmcs(fd, pmcs, sizeof(pmcs)), EINVAL);
@@ -203,6 +240,7 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return 2;
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
+	bad_descriptors();
 	vectors();
 	notification();
 	sets();

@@ -75,14 +75,17 @@ static void creating(void)
 
 static void bad_descriptors(void)
 {
-	static const int commands[] = {PFM_WRITE_PMCS, PFM_WRITE_PMDS, PFM_READ_PMDS, PFM_START,
-		PFM_STOP, PFM_LOAD_CONTEXT, PFM_UNLOAD_CONTEXT, PFM_RESTART, PFM_CREATE_EVTSETS,
-		PFM_DELETE_EVTSETS, PFM_GETINFO_EVTSETS};
+	static const int vectors[] = {PFM_WRITE_PMCS, PFM_WRITE_PMDS, PFM_READ_PMDS,
+		PFM_LOAD_CONTEXT, PFM_CREATE_EVTSETS, PFM_DELETE_EVTSETS, PFM_GETINFO_EVTSETS};
+	static const int plain[] = {PFM_START, PFM_STOP, PFM_RESTART, PFM_UNLOAD_CONTEXT};
 	char arg[256];
 
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		FAILS(perfmonctl(0, commands[i], arg, 1), EBADF);
-		FAILS(perfmonctl(-1, commands[i], arg, 1), EBADF);
+	for (unsigned i = 0; i < BAD_DESCRIPTORS; i++) {
+		int fd = bad_descriptor(i);
+		for (size_t k = 0; k < sizeof(vectors) / sizeof(vectors[0]); k++)
+			FAILS(perfmonctl(fd, vectors[k], arg, 1), EBADF);
+		for (size_t k = 0; k < sizeof(plain) / sizeof(plain[0]); k++)
+			FAILS(perfmonctl(fd, plain[k], NULL, 0), EBADF);
 	}
 }
 
@@ -151,6 +154,14 @@ static void long_vector(void)
 	OK(perfmonctl(fd, PFM_WRITE_PMDS, pmds, 60));
 	/* Over config/arg_size_max, which is 4096, in all. */
 	FAILS(perfmonctl(fd, PFM_WRITE_PMDS, pmds, 65), EFAULT);
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, pmds, 65), EFAULT);
+	static pfarg_pmc_t pmcs[42];
+	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, pmcs, 42), EFAULT);
+	static pfarg_setdesc_t descs[171];
+	FAILS(perfmonctl(fd, PFM_CREATE_EVTSETS, descs, 171), EFAULT);
+	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, descs, 171), EFAULT);
+	static pfarg_setinfo_t infos[47];
+	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, infos, 47), EFAULT);
 	OK(perfmonctl(fd, PFM_READ_PMDS, pmds, 60));
 	for (int i = 0; i < 60; i++)
 		IS(pmds[i].reg_value, 58 + i % 2);

@@ -73,26 +73,25 @@ static void creating(void)
 
 static void bad_descriptors(void)
 {
-	/* The last two are of the mount, but no contexts. */
-	const int bad[] = {-1, 0, 999, open_file("version"), open_file("")};
 	pfarg_pmc_t pmc;
 	pfarg_pmd_t pmd;
 	pfarg_load_t load;
 	pfarg_setdesc_t desc;
 	pfarg_setinfo_t info;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		FAILS(pfm_write_pmcs(bad[i], &pmc, 1), EBADF);
-		FAILS(pfm_write_pmds(bad[i], &pmd, 1), EBADF);
-		FAILS(pfm_read_pmds(bad[i], &pmd, 1), EBADF);
-		FAILS(pfm_load_context(bad[i], &load), EBADF);
-		FAILS(pfm_start(bad[i], NULL), EBADF);
-		FAILS(pfm_stop(bad[i]), EBADF);
-		FAILS(pfm_restart(bad[i]), EBADF);
-		FAILS(pfm_create_evtsets(bad[i], &desc, 1), EBADF);
-		FAILS(pfm_getinfo_evtsets(bad[i], &info, 1), EBADF);
-		FAILS(pfm_delete_evtsets(bad[i], &desc, 1), EBADF);
-		FAILS(pfm_unload_context(bad[i]), EBADF);
+	for (unsigned i = 0; i < BAD_DESCRIPTORS; i++) {
+		int fd = bad_descriptor(i);
+		FAILS(pfm_write_pmcs(fd, &pmc, 1), EBADF);
+		FAILS(pfm_write_pmds(fd, &pmd, 1), EBADF);
+		FAILS(pfm_read_pmds(fd, &pmd, 1), EBADF);
+		FAILS(pfm_load_context(fd, &load), EBADF);
+		FAILS(pfm_start(fd, NULL), EBADF);
+		FAILS(pfm_stop(fd), EBADF);
+		FAILS(pfm_restart(fd), EBADF);
+		FAILS(pfm_create_evtsets(fd, &desc, 1), EBADF);
+		FAILS(pfm_getinfo_evtsets(fd, &info, 1), EBADF);
+		FAILS(pfm_delete_evtsets(fd, &desc, 1), EBADF);
+		FAILS(pfm_unload_context(fd), EBADF);
 	}
 }
 
@@ -110,9 +109,23 @@ static void vectors(void)
 	FAILS(pfm_write_pmcs(fd, pmcs, 1 << 20), E2BIG);
 	FAILS(pfm_write_pmds(fd, NOWHERE, 1), EFAULT);
 	FAILS(pfm_read_pmds(fd, NOWHERE, 1), EFAULT);
+	FAILS(pfm_write_pmcs(fd, NOWHERE, 1), EFAULT);
+	FAILS(pfm_getinfo_evtsets(fd, NOWHERE, 1), EFAULT);
+	FAILS(pfm_delete_evtsets(fd, NOWHERE, 1), EFAULT);
 	/* Over config/arg_size_max, which is 4096. */
 	static pfarg_pmd_t many[24];
 	FAILS(pfm_write_pmds(fd, many, 24), E2BIG);
+	FAILS(pfm_read_pmds(fd, many, 24), E2BIG);
+	static pfarg_setinfo_t infos[22];
+	FAILS(pfm_getinfo_evtsets(fd, infos, 22), E2BIG);
+	static pfarg_setdesc_t descs[65];
+	FAILS(pfm_create_evtsets(fd, descs, 65), E2BIG);
+	FAILS(pfm_delete_evtsets(fd, descs, 65), E2BIG);
+	FAILS(pfm_create_evtsets(fd, descs, -1), EINVAL);
+	FAILS(pfm_getinfo_evtsets(fd, infos, -1), EINVAL);
+	FAILS(pfm_delete_evtsets(fd, descs, -1), EINVAL);
+	FAILS(pfm_write_pmds(fd, pmds, -1), EINVAL);
+	FAILS(pfm_read_pmds(fd, pmds, -1), EINVAL);
 
 	/* More than could be anywhere. */
 	FAILS(pfm_write_pmcs(fd, pmcs, INT_MAX), EINVAL);
@@ -137,6 +150,32 @@ static void vectors(void)
 	pmds[0].reg_flags = 0x10;
 	FAILS(pfm_write_pmds(fd, pmds, 1), EINVAL);
 	IS(pmds[0].reg_flags & PFM_REG_RETFL_EINVAL, PFM_REG_RETFL_EINVAL);
+	close(fd);
+}
+
+/* What config/arg_size_max allows, and at most what a command carries: 16383 bytes. */
+static void longer_vectors(void)
+{
+	static pfarg_pmd_t pmds[94];
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+
+	for (uint16_t i = 0; i < 94; i++) {
+		pmds[i].reg_num = i % 3;
+		pmds[i].reg_value = i;
+	}
+	write_to("8192", "config/arg_size_max");
+	OK(pfm_write_pmds(fd, pmds, 46));
+	IS(number_in("ctx/%lu/pmd/0", the_context()), 45);
+	FAILS(pfm_write_pmds(fd, pmds, 47), E2BIG);
+	FAILS(pfm_read_pmds(fd, pmds, 47), E2BIG);
+	write_to("65536", "config/arg_size_max");
+	OK(pfm_write_pmds(fd, pmds, 93));
+	FAILS(pfm_write_pmds(fd, pmds, 94), E2BIG);
+	FAILS(pfm_read_pmds(fd, pmds, 94), E2BIG);
+	OK(pfm_read_pmds(fd, pmds, 93));
+	for (int i = 0; i < 93; i++)
+		IS(pmds[i].reg_value, 90 + i % 3);
+	write_to("4096", "config/arg_size_max");
 	close(fd);
 }
 
@@ -455,6 +494,7 @@ int main(int argc, char **argv)
 	creating();
 	bad_descriptors();
 	vectors();
+	longer_vectors();
 	constants();
 	half_there();
 	other_flags();

@@ -77,12 +77,51 @@ static void numbers(void)
 	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, arg, 0), EINVAL);
 	FAILS(perfmonctl(fd, PFM_READ_PMDS, arg, -1), EINVAL);
 	FAILS(perfmonctl(fd, PFM_READ_PMDS, arg, 1 << 20), E2BIG);
+	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_WRITE_PMDS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_START, NOWHERE, 1), EFAULT);
+	FAILS(perfmonctl(fd, PFM_START, NULL, 1), EFAULT);
 	FAILS(perfmonctl(fd, PFM_GET_FEATURES, arg, 0), EINVAL);
-	FAILS(perfmonctl(0, PFM_STOP, NULL, 0), EBADF);
-	FAILS(perfmonctl(0, PFM_READ_PMDS, arg, 1), EBADF);
 	FAILS(perfmonctl(fd, PFM_DEBUG, arg, 1), EINVAL);
 	FAILS(perfmonctl(fd, 0x20, arg, 1), EINVAL); /* Itanium's debug registers */
 	FAILS(perfmonctl(fd, PFM_START, NULL, 0), EINVAL);
+	close(fd);
+}
+
+static void bad_descriptors(void)
+{
+	static const struct {
+		int cmd, n;
+	} commands[] = {
+		{PFM_WRITE_PMCS, 1},
+		{PFM_WRITE_PMDS, 1},
+		{PFM_READ_PMDS, 1},
+		{PFM_START, 0},
+		{PFM_STOP, 0},
+		{PFM_RESTART, 0},
+		{PFM_LOAD_CONTEXT, 1},
+		{PFM_UNLOAD_CONTEXT, 0},
+	};
+	char arg[256];
+
+	for (unsigned i = 0; i < BAD_DESCRIPTORS; i++)
+		for (size_t k = 0; k < sizeof(commands) / sizeof(commands[0]); k++)
+			FAILS(perfmonctl(bad_descriptor(i), commands[k].cmd,
+				      commands[k].n ? arg : NULL, commands[k].n),
+				EBADF);
+}
+
+/* Over config/arg_size_max, which is 4096 */
+static void long_vectors(void)
+{
+	static pfarg_reg_t regs[26];
+	int fd = make();
+
+	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, regs, 26), E2BIG);
+	FAILS(perfmonctl(fd, PFM_WRITE_PMDS, regs, 26), E2BIG);
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, regs, 26), E2BIG);
 	close(fd);
 }
 
@@ -183,6 +222,8 @@ int main(int argc, char **argv)
 		return 2;
 	creating();
 	numbers();
+	bad_descriptors();
+	long_vectors();
 	information();
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
 	notification();

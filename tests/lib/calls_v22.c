@@ -119,8 +119,37 @@ static void sets(void)
 	desc[0].set_flags = PFM_SETFL_EXCL_IDLE;
 	FAILS(pfm_create_evtsets(fd, desc, 1), EINVAL);
 	FAILS(pfm_create_evtsets(fd, NOWHERE, 1), EFAULT);
+	FAILS(pfm_delete_evtsets(fd, NOWHERE, 1), EFAULT);
+	FAILS(pfm_getinfo_evtsets(fd, NOWHERE, 1), EFAULT);
 	FAILS(pfm_create_evtsets(fd, desc, -1), EINVAL);
-	FAILS(pfm_getinfo_evtsets(0, &info, 1), EBADF);
+	close(fd);
+}
+
+static void bad_descriptors(void)
+{
+	pfarg_setdesc_t desc;
+	pfarg_setinfo_t info;
+
+	for (unsigned i = 0; i < BAD_DESCRIPTORS; i++) {
+		FAILS(pfm_create_evtsets(bad_descriptor(i), &desc, 1), EBADF);
+		FAILS(pfm_getinfo_evtsets(bad_descriptor(i), &info, 1), EBADF);
+		FAILS(pfm_delete_evtsets(bad_descriptor(i), &desc, 1), EBADF);
+	}
+}
+
+/* Over config/arg_size_max, which is 4096, and less than nothing */
+static void long_vectors(void)
+{
+	static pfarg_setdesc_t descs[65];
+	static pfarg_setinfo_t infos[22];
+	int fd = make();
+
+	FAILS(pfm_create_evtsets(fd, descs, 65), E2BIG);
+	FAILS(pfm_delete_evtsets(fd, descs, 65), E2BIG);
+	FAILS(pfm_getinfo_evtsets(fd, infos, 22), E2BIG);
+	FAILS(pfm_getinfo_evtsets(fd, infos, 1 << 20), E2BIG);
+	FAILS(pfm_delete_evtsets(fd, descs, -1), EINVAL);
+	FAILS(pfm_getinfo_evtsets(fd, infos, -1), EINVAL);
 	close(fd);
 }
 
@@ -180,6 +209,8 @@ int main(int argc, char **argv)
 	sets();
 	not_reached();
 	notification();
+	bad_descriptors();
+	long_vectors();
 	creating();
 	return 0;
 }

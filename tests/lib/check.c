@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 void check_is(const char *file, int line, const char *what, long long is, long long wanted)
@@ -52,13 +55,27 @@ static int open_below(const char *path, int flags)
 	return fd;
 }
 
+void write_to(const char *text, const char *format, ...)
+{
+	char path[256];
+	va_list ap;
+	int fd;
+
+	va_start(ap, format);
+	vsnprintf(path, sizeof(path), format, ap);
+	va_end(ap);
+	fd = open_below(path, O_WRONLY);
+	if (write(fd, text, strlen(text)) < 0)
+		err(1, "%s", path);
+	close(fd);
+}
+
 void advance(uint64_t ns)
 {
-	int fd = open_below("sim/advance", O_WRONLY);
+	char text[32];
 
-	if (dprintf(fd, "%llu", (unsigned long long)ns) < 0)
-		err(1, "sim/advance");
-	close(fd);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)ns);
+	write_to(text, "sim/advance");
 }
 
 int open_file(const char *path)
@@ -95,6 +112,33 @@ bool file_says(const char *path, const char *beginning)
 
 	read_below(path, text, sizeof(text));
 	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+static bool has_line(const char *text, const char *wanted)
+{
+	size_t n = strlen(wanted);
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += at != text;
+		if (strncmp(at, wanted, n) == 0 && (at[n] == '\n' || !at[n]))
+			return true;
+	}
+	return false;
+}
+
+void check_has(const char *file, int line, const char *wanted, const char *format, ...)
+{
+	char path[256], text[4096];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(path, sizeof(path), format, ap);
+	va_end(ap);
+	read_below(path, text, sizeof(text));
+	if (has_line(text, wanted))
+		return;
+	fprintf(stderr, "%s:%d: no line \"%s\" in %s:\n%s", file, line, wanted, path, text);
+	exit(1);
 }
 
 void run_on(int cpu)
@@ -139,4 +183,54 @@ int contexts(void)
 	unsigned long number;
 
 	return count_contexts(&number);
+}
+
+void all_gone(void)
+{
+	const struct timespec ms = {0, 1000000};
+
+	for (int i = 0; i < 20000 && contexts() != 0; i++)
+		nanosleep(&ms, NULL);
+	IS(contexts(), 0);
+}
+
+void ends_well(pid_t pid)
+{
+	int status;
+
+	IS(waitpid(pid, &status, 0), pid);
+	IS(status, 0);
+}
+
+int bad_descriptor(unsigned i)
+{
+	static const char *const paths[] = {"version", "", "ctx"};
+	static int opened[3];
+
+	switch (i) {
+	case 0:
+		return -1;
+	case 1:
+		return 0;
+	case 2:
+		return 999;
+	default:
+		i -= 3;
+		if (!opened[i])
+			opened[i] = open_file(paths[i]);
+		return opened[i];
+	}
+}
+
+void fault(int n)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *area = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	IS(area != MAP_FAILED, 1);
+	for (int i = 0; i < n; i++) {
+		OK(madvise(area, page, MADV_DONTNEED));
+		*(volatile char *)area = 1;
+	}
+	OK(munmap(area, page));
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 /* A call that succeeds with 0, or gives @wanted. */
 #define OK(call)          check_is(__FILE__, __LINE__, #call, (call), 0)
@@ -33,14 +34,29 @@ void advance(uint64_t ns);
 uint64_t number_in(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether a file below the mount begins with that. */
 bool file_says(const char *path, const char *beginning);
+/* A file below the mount that has that line. */
+#define HAS(wanted, ...) check_has(__FILE__, __LINE__, (wanted), __VA_ARGS__)
+void check_has(const char *file, int line, const char *wanted, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* Writes that to a file below the mount. */
+void write_to(const char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Opens a file below the mount. */
 int open_file(const char *path);
 /* Has the caller run on that CPU alone. */
 void run_on(int cpu);
+/* Causes so many page faults, at user level. */
+void fault(int n);
 /* The only context there is; its number. */
 unsigned long the_context(void);
 /* How many contexts there are. */
 int contexts(void);
+/* There are none, or will soon be: the last close is the kernel's, which may tell of it later. */
+void all_gone(void);
+/* A child that exits with 0. */
+void ends_well(pid_t pid);
+/* One of so many that are no contexts: closed, of other things, of the mount. */
+enum { BAD_DESCRIPTORS = 6 };
+int bad_descriptor(unsigned i);
 
 /* Counts instructions of user level on PMC 0 of the simulated PMU. */
 enum { INSTRUCTIONS = 0x4100c0 };

@@ -8,12 +8,13 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,24 +29,6 @@ static int make(void)
 	CLEAR(ctx);
 	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
 	return FD(pfm_create_context(&ctx, NULL, NULL, 0));
-}
-
-/* The last close is the kernel's, which may tell of it a little later. */
-static void gone(void)
-{
-	const struct timespec ms = {0, 1000000};
-
-	for (int i = 0; i < 20000 && contexts() != 0; i++)
-		nanosleep(&ms, NULL);
-	IS(contexts(), 0);
-}
-
-static void ends_well(pid_t pid)
-{
-	int status;
-
-	IS(waitpid(pid, &status, 0), pid);
-	IS(status, 0);
 }
 
 static void copies(void)
@@ -63,7 +46,7 @@ static void copies(void)
 	IS(pmd.reg_value, 42);
 	IS(contexts(), 1);
 	close(copy);
-	gone();
+	all_gone();
 }
 
 /* It can be read anywhere, and is looked up on its own mount, whatever the environment says now. */
@@ -119,7 +102,7 @@ static void same_rules(void)
 	OK(unsetenv("PERFMONFS_ANYCPU"));
 	close(fd);
 	close(copy);
-	gone();
+	all_gone();
 }
 
 static void children(void)
@@ -138,7 +121,7 @@ static void children(void)
 	OK(pfm_read_pmds(fd, &pmd, 1));
 	IS(pmd.reg_value, 43);
 	close(fd);
-	gone();
+	all_gone();
 }
 
 static void exec_keeps_it(const char *self)
@@ -162,7 +145,7 @@ static void exec_keeps_it(const char *self)
 	}
 	ends_well(child);
 	close(fd);
-	gone();
+	all_gone();
 }
 
 /* Another process has it where it is now. */
@@ -189,7 +172,7 @@ static void moved(void)
 	run_on(0);
 	FAILS(pfm_stop(fd), EBUSY);
 	close(fd);
-	gone();
+	all_gone();
 }
 
 static int inherited(int fd)
@@ -250,7 +233,117 @@ static void closed_meanwhile(void)
 	}
 	atomic_store(&enough, true);
 	OK(pthread_join(thread, NULL));
-	gone();
+	all_gone();
+}
+
+struct reader {
+	pthread_t thread;
+	int fd;
+	_Atomic pid_t tid;
+	ssize_t n;
+	int err;
+};
+
+static void *reading(void *arg)
+{
+	struct reader *r = arg;
+	pfarg_msg_t msg;
+
+	atomic_store(&r->tid, gettid());
+	r->n = read(r->fd, &msg, sizeof(msg));
+	r->err = errno;
+	return NULL;
+}
+
+/* It is in the system call, and not on its way there. */
+static bool waits(const struct reader *r)
+{
+	char path[64], text[64];
+	FILE *f;
+	long call = -1;
+	unsigned fd = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", atomic_load(&r->tid));
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (fgets(text, sizeof(text), f))
+		sscanf(text, "%ld %x", &call, &fd);
+	fclose(f);
+	return call == SYS_read && fd == (unsigned)r->fd;
+}
+
+static void by_message(const struct reader *r, unsigned long number)
+{
+	(void)r;
+	(void)number;
+	advance(10000000);
+}
+
+static void by_signal(const struct reader *r, unsigned long number)
+{
+	(void)number;
+	OK(pthread_kill(r->thread, SIGUSR1));
+}
+
+static void by_rmdir(const struct reader *r, unsigned long number)
+{
+	char path[4096];
+
+	(void)r;
+	snprintf(path, sizeof(path), "%s/ctx/%lu", getenv("PERFMONFS"), number);
+	OK(rmdir(path));
+}
+
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+static int overflowing(void)
+{
+	pfarg_load_t load = {.load_pid = 0};
+	pfarg_pmc_t pmc = {.reg_value = INSTRUCTIONS};
+	pfarg_pmd_t pmd = {.reg_value = (uint64_t)-1000, .reg_flags = PFM_REGFL_OVFL_NOTIFY};
+	int fd = make();
+
+	run_on(0);
+	OK(pfm_write_pmcs(fd, &pmc, 1));
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	OK(pfm_load_context(fd, &load));
+	OK(pfm_start(fd, NULL));
+	return fd;
+}
+
+/* Another thread waits for a message: that is how long the context lives. */
+static void closed_under_reader(void)
+{
+	static const struct {
+		void (*end)(const struct reader *r, unsigned long number);
+		ssize_t n;
+		int err;
+	} ends[] = {{by_message, sizeof(pfarg_msg_t), 0}, {by_signal, -1, EINTR},
+		{by_rmdir, -1, ENODEV}};
+	const struct sigaction act = {.sa_handler = nothing};
+	const struct timespec ms = {0, 1000000};
+
+	OK(sigaction(SIGUSR1, &act, NULL));
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		struct reader r = {.fd = overflowing()};
+		unsigned long number = the_context();
+		OK(pthread_create(&r.thread, NULL, reading, &r));
+		while (!waits(&r))
+			nanosleep(&ms, NULL);
+		OK(close(r.fd));
+		FAILS(pfm_stop(r.fd), EBADF);
+		IS(the_context(), (long long)number);
+		ends[i].end(&r, number);
+		OK(pthread_join(r.thread, NULL));
+		IS(r.n, ends[i].n);
+		if (r.n < 0)
+			IS(r.err, ends[i].err);
+		all_gone();
+	}
 }
 
 /* What is known of a context is not lost among many that there are and have been, old or new. */
@@ -275,7 +368,7 @@ static void many(void)
 	FAILS(pfm_stop(fd), EBUSY);
 	close(first);
 	close(fd);
-	gone();
+	all_gone();
 }
 
 static void descriptors_below(int n)
@@ -319,7 +412,7 @@ static void without_descriptors(const char *self)
 		_exit(127);
 	}
 	ends_well(child);
-	gone();
+	all_gone();
 }
 
 int main(int argc, char **argv)
@@ -336,6 +429,7 @@ int main(int argc, char **argv)
 	exec_keeps_it(argv[0]);
 	moved();
 	closed_meanwhile();
+	closed_under_reader();
 	without_descriptors(argv[0]);
 	many();
 	return 0;

@@ -14,6 +14,8 @@
 
 static uint64_t event;
 
+enum { PERIOD = 1000 };
+
 static int make(uint32_t flags)
 {
 	pfarg_ctx_t ctx = {.ctx_flags = flags};
@@ -83,13 +85,38 @@ static void not_yours(void)
 	IS(waitpid((pid_t)load.load_pid, &status, 0), load.load_pid);
 }
 
-/* Its end detaches it and is told; the counts stay. */
-static void end(void)
+/* It counts itself, and a signal is all that it is told by (3.3.7). */
+static void signalled(void)
+{
+	pfarg_load_t me = {.load_pid = (uint32_t)gettid()};
+	pfarg_pmd_t pmd = {.reg_flags = PFM_REGFL_OVFL_NOTIFY, .reg_value = (uint64_t)-PERIOD};
+	const struct timespec limit = {20, 0};
+	int fd = make(PFM_FL_OVFL_NO_MSG);
+	pfarg_msg_t msg;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	OK(sigprocmask(SIG_BLOCK, &set, NULL));
+	OK(fcntl(fd, F_SETOWN, getpid()));
+	OK(fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK));
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	OK(pfm_load_context(fd, &me));
+	OK(pfm_start(fd, NULL));
+	fault(10 * PERIOD);
+	IS(sigtimedwait(&set, NULL, &limit), SIGIO);
+	FAILS(read(fd, &msg, sizeof(msg)), EAGAIN);
+	OK(pfm_restart(fd));
+	close(fd);
+}
+
+/* Its end detaches it and is told, whatever of overflows is; the counts stay. */
+static void end(uint32_t flags)
 {
 	pfarg_load_t load = {.load_pid = (uint32_t)sleeper()};
 	pfarg_msg_t msg;
 	pfarg_pmd_t pmd = {0};
-	int fd = make(0), status;
+	int fd = make(flags), status;
 
 	OK(pfm_load_context(fd, &load));
 	OK(pfm_start(fd, NULL));
@@ -120,7 +147,7 @@ static void ended(void)
 	close(fd);
 }
 
-/* One that the caller traces: it can be had stand still only by the daemon, if that traces it. */
+/* One that the caller traces: so the daemon does not, and cannot have it stand still. */
 static void traced(void)
 {
 	pfarg_load_t load;
@@ -150,7 +177,9 @@ int main(int argc, char **argv)
 	refusals();
 	not_yours();
 	ended();
-	end();
+	signalled();
+	end(0);
+	end(PFM_FL_OVFL_NO_MSG);
 	traced();
 	return 0;
 }

@@ -41,7 +41,7 @@ static void none_waits(void)
 	FAILS(sigtimedwait(&set, &info, &now), EAGAIN);
 }
 
-static int overflowing(void)
+static int overflowing(uint32_t flags)
 {
 	pfarg_ctx_t ctx;
 	pfarg_load_t load;
@@ -53,7 +53,7 @@ static int overflowing(void)
 	CLEAR(load);
 	CLEAR(pmc);
 	CLEAR(pmd);
-	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
+	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE | flags;
 	fd = FD(pfm_create_context(&ctx, NULL, NULL, 0));
 	pmc.reg_value = INSTRUCTIONS;
 	pmd.reg_flags = PFM_REGFL_OVFL_NOTIFY;
@@ -238,6 +238,29 @@ static void other_descriptors(void)
 	close(file);
 }
 
+/* The signal is all there is (3.3.7), and none comes again before restart. */
+static void without_messages(void)
+{
+	int fd = overflowing(PFM_FL_OVFL_NO_MSG);
+	struct pollfd poller = {.fd = fd, .events = POLLIN};
+	pfarg_msg_t msg;
+	siginfo_t info;
+
+	OK(fcntl(fd, F_SETOWN, getpid()));
+	OK(fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK));
+	for (int i = 0; i < 2; i++) {
+		overflow();
+		wait_for(SIGIO, &info);
+		IS(poll(&poller, 1, 0), 0);
+		FAILS(read(fd, &msg, sizeof(msg)), EAGAIN);
+		overflow();
+		none_waits();
+		OK(pfm_restart(fd));
+		FAILS(pfm_restart(fd), EBUSY);
+	}
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	bool namespace = argc == 2 && strcmp(argv[1], "namespace") == 0;
@@ -252,7 +275,7 @@ int main(int argc, char **argv)
 		OK(setpgid(0, 0)); /* in a group that has a number there */
 	run_on(0);
 	other_descriptors();
-	fd = overflowing();
+	fd = overflowing(0);
 	by_owner(fd);
 	by_thread_and_signal(fd);
 	by_copy(fd);
@@ -261,5 +284,6 @@ int main(int argc, char **argv)
 	refused(fd);
 	other_commands(fd);
 	close(fd);
+	without_messages();
 	return 0;
 }

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * As fields.h, of event sets. Names for what differs, besides those of fields.h:
+ *
+ *	TIME(ns), NS(time)  of the field set_timeout, and back; as the version rounds it:
+ *	ROUND_UP(ns)
+ *	DURATION(time)      ns of the field set_act_duration
+ *	SWITCHED(info)      the field, if it is not called set_ovfl_pmds
+ *	create_evtsets(), getinfo_evtsets()  if they are not called pfm_ so
+ *
+ * Times that nothing is said of are ns.
+ */
+#ifndef TESTS_LIB_FIELDS_SETS_H
+#define TESTS_LIB_FIELDS_SETS_H
+
+#include "tests/lib/fields.h"
+
+enum { SETS = 3 };
+
+#ifndef create_evtsets
+#define create_evtsets  pfm_create_evtsets
+#define getinfo_evtsets pfm_getinfo_evtsets
+#endif
+#ifndef TIME
+#define TIME(ns) (ns)
+#define NS(time) (time)
+#endif
+#ifndef ROUND_UP
+#define ROUND_UP(ns) (ns)
+#endif
+#ifndef DURATION
+#define DURATION(time) (time)
+#endif
+#ifndef SWITCHED
+#define SWITCHED(info) (info).set_ovfl_pmds
+#endif
+
+/* False: the version has no such field. */
+static bool set_next(pfarg_setdesc_t *desc, uint16_t id)
+{
+#ifdef PFM_SETFL_EXPL_NEXT
+	desc->set_id_next = id;
+	desc->set_flags |= PFM_SETFL_EXPL_NEXT;
+	return true;
+#else
+	(void)desc;
+	(void)id;
+	return false;
+#endif
+}
+
+static const struct wanted_set {
+	uint16_t id, next;
+	uint32_t flags;
+	uint64_t timeout;
+	const char *text; /* the flags */
+} wanted[SETS] = {
+	{0, 3, PFM_SETFL_TIME_SWITCH, 7000000, "time_switch"},
+	{3, 9, PFM_SETFL_OVFL_SWITCH, 0, "ovfl_switch"},
+	{9, 3, PFM_SETFL_TIME_SWITCH, 1234567000, "time_switch"},
+};
+
+static void made(int fd)
+{
+	pfarg_setdesc_t desc[SETS];
+	char text[64];
+
+	memset(desc, 0, sizeof(desc));
+	for (unsigned i = 0; i < SETS; i++) {
+		desc[i].set_id = wanted[i].id;
+		desc[i].set_flags = wanted[i].flags;
+		desc[i].set_timeout = TIME(wanted[i].timeout);
+		set_next(&desc[i], wanted[i].next);
+	}
+	OK(create_evtsets(fd, desc, SETS));
+	for (unsigned i = 0; i < SETS; i++) {
+		bool next = set_next(&desc[i], wanted[i].next);
+		uint64_t ns = number_in("ctx/%lu/set/%u/timeout_ns", the_context(), wanted[i].id);
+		IS(NS(desc[i].set_timeout), ROUND_UP(ns));
+		IS(ns, wanted[i].timeout);
+		snprintf(text, sizeof(text), "%s%s", wanted[i].text, next ? " expl_next" : "");
+		HAS(text, "ctx/%lu/set/%u/flags", the_context(), wanted[i].id);
+		snprintf(text, sizeof(text), "%u", wanted[i].next);
+		HAS(next ? text : "default", "ctx/%lu/set/%u/next", the_context(), wanted[i].id);
+	}
+}
+
+/* In set 3, each overflow of PMD 2 switches. */
+static void switching(int fd)
+{
+	pmc_t pmc;
+	pmd_t pmd;
+
+	memset(&pmc, 0, sizeof(pmc));
+	memset(&pmd, 0, sizeof(pmd));
+	pmc.reg_num = pmd.reg_num = 2;
+	pmc.reg_set = pmd.reg_set = 3;
+	pmc.reg_value = INSTRUCTIONS;
+	pmd.reg_value = pmd.reg_short_reset = (uint64_t)-100000000;
+	SWITCH_CNT(pmd) = 1;
+	NOTICE(&pmc, &pmd)->reg_flags = ALWAYS;
+	OK(write_both(fd, &pmc, &pmd));
+}
+
+static void has_state(const char *what, uint16_t set)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "%s cpu=%d set=%u", what, CPU, set);
+	HAS(line, "ctx/%lu/state", the_context());
+}
+
+/* What not all versions have. Registers are those of the simulator's intel_v4; there may be more
+ * virtual PMDs. */
+static void rest_of_info(const pfarg_setinfo_t *info, uint16_t next)
+{
+	(void)info;
+	(void)next;
+#ifdef PFM_SETFL_EXPL_NEXT
+	IS(info->set_id_next, next);
+	IS(info->set_flags & PFM_SETFL_EXPL_NEXT, PFM_SETFL_EXPL_NEXT);
+#endif
+#if PERFMON_ABI != 6
+	IS(info->set_avail_pmcs[0], 0x1000f);
+	IS(info->set_avail_pmds[0], 0x7000f);
+	for (unsigned k = 1; k < 4; k++)
+		IS(info->set_avail_pmcs[k] | info->set_avail_pmds[k], 0);
+	IS(info->set_avail_pmcs[4], 0);
+	IS(info->set_avail_pmds[4] & 0xf, 0xf);
+#endif
+}
+
+/* What is told of set @i, against its files. */
+static void told_of(const pfarg_setinfo_t *info, unsigned i)
+{
+	unsigned long ctx = the_context();
+	unsigned id = wanted[i].id;
+
+	IS(info->set_id, id);
+	IS(info->set_flags & ~PFM_REG_RETFL_MASK & 3, wanted[i].flags);
+	IS(SWITCHED(*info)[0], i == 1 ? 1 << 2 : 0);
+	HAS(i == 1 ? "2" : "none", "ctx/%lu/set/%u/switch_pmds", ctx, id);
+	IS(info->set_runs, number_in("ctx/%lu/set/%u/runs", ctx, id));
+	IS(NS(info->set_timeout), ROUND_UP(number_in("ctx/%lu/set/%u/remaining_ns", ctx, id)));
+	IS(DURATION(info->set_act_duration), number_in("ctx/%lu/set/%u/active_ns", ctx, id));
+	rest_of_info(info, wanted[i].next);
+}
+
+static void fields_of_sets(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_setinfo_t info[SETS];
+
+	made(fd);
+	written(fd, 9);
+	close(fd);
+	fd = make(PFM_FL_SYSTEM_WIDE);
+	made(fd);
+	switching(fd);
+	has_state("loaded", load(fd, 3));
+	start(fd, 9);
+	has_state("running", 9);
+	advance(2000000000);
+	stop(fd);
+	memset(info, 0, sizeof(info));
+	for (unsigned i = 0; i < SETS; i++)
+		info[i].set_id = wanted[i].id;
+	OK(getinfo_evtsets(fd, info, SETS));
+	for (unsigned i = 0; i < SETS; i++)
+		told_of(&info[i], i);
+	IS(info[2].set_runs >= 2, 1);
+	IS(NS(info[2].set_timeout) > 0, 1);
+	IS(DURATION(info[2].set_act_duration) > 1234567000, 1);
+	close(fd);
+	fd = make(PFM_FL_SYSTEM_WIDE);
+	made(fd);
+	told(fd, 9);
+	close(fd);
+}
+
+#endif
