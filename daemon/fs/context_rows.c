@@ -22,8 +22,11 @@ static int check_writer(const struct call *call, const struct command *cmd, stru
 	const struct fuse_ctx *who = fuse_req_ctx(call->req);
 	uid_t real;
 
-	if (cmd->verb == CMD_LOAD && cmd->tid && who->uid && real_uid(who->pid, &real) &&
-		real != who->uid)
+	if (cmd->verb != CMD_LOAD || !cmd->tid || !who->uid)
+		return 0;
+	if (!real_uid(who->pid, &real))
+		return err_set(e, EPERM, "who you are cannot be seen in /proc: try again");
+	if (real != who->uid)
 		return err_set(e, EPERM,
 			"you are uid %u and write as uid %u: write as who you are to load on a "
 			"thread",

@@ -60,11 +60,12 @@ struct sched_slot {
 	sched_u32 cpu;     /* and this is that CPU, or where it was the last time; ~0: none yet */
 	sched_u32 dead;    /* enum sched_death, or 0 */
 	sched_u32 before;  /* slot of the one that became so before it there, to take, too; or 0 */
-	sched_u32 stray;   /* how often it came to a CPU that has no carrier, and is wanted there */
-	sched_u32 missed;  /* how often it came or went without our being told */
-	sched_u64 task;    /* the program's own: 0 until it has come to run */
-	sched_u64 ran;     /* its CPU time (ns), up to when it last left a CPU, */
-	sched_u64 had;     /* and before it last came to one */
+	sched_u64 barred_at; /* the program's own: when it was (CLOCK_MONOTONIC, ns) */
+	sched_u32 stray;  /* how often it came to a CPU that has no carrier, and is wanted there */
+	sched_u32 missed; /* how often it came or went without our being told */
+	sched_u64 task;   /* the program's own: 0 until it has come to run */
+	sched_u64 ran;    /* its CPU time (ns), up to when it last left a CPU, */
+	sched_u64 had;    /* and before it last came to one */
 };
 
 /* For whom a thread is followed, if that is not one who may trace all: when it executes a program

@@ -20,6 +20,7 @@
 enum {
 	STUCK_MS = 5,     /* when waiting for the tracer's thread is not enough: see bury() */
 	GIVE_UP_MS = 100, /* as others wait as well */
+	HURRY_MS = 2000,  /* after that, how long to give up sooner: it may be meant so */
 };
 
 #define GIVE_UP SIGUSR1
@@ -97,8 +98,8 @@ int tracer_can_give_up(struct err *e)
 static int seize_or_give_up(pid_t tid, long options)
 {
 	static const struct timespec now;
+	volatile int rc = -EINPROGRESS;
 	sigset_t set;
-	int rc;
 
 	sigemptyset(&set);
 	sigaddset(&set, GIVE_UP);
@@ -106,7 +107,10 @@ static int seize_or_give_up(pid_t tid, long options)
 		; /* that came too late for another */
 	if (sigsetjmp(out, true)) {
 		inside = false;
-		return tracer_traces(tid) ? 0 : -EAGAIN; /* it may have come just after */
+		/* The signal may have come just after that. */
+		if (rc != -EINPROGRESS)
+			return rc;
+		return tracer_traces(tid) ? 0 : -EAGAIN;
 	}
 	inside = true;
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
@@ -209,7 +213,8 @@ static void bury(struct tracer *tr)
 /* The lock is held, but while it waits. */
 static void await(struct tracer *tr, const struct seizure *s)
 {
-	uint64_t patience = tracer_now() + GIVE_UP_MS * 1000000ULL;
+	uint64_t now = tracer_now(), ms = now < tr->hurry_until ? STUCK_MS : GIVE_UP_MS;
+	uint64_t patience = now + ms * 1000000;
 
 	while (!s->done) {
 		struct timespec until =
@@ -232,5 +237,7 @@ int tracer_seize(struct tracer *tr, pid_t tid, bool follow, struct err *e)
 	pthread_mutex_lock(&tr->lock);
 	await(tr, &s);
 	pthread_mutex_unlock(&tr->lock);
+	if (s.rc == -EAGAIN)
+		tr->hurry_until = tracer_now() + HURRY_MS * 1000000ULL;
 	return s.rc;
 }

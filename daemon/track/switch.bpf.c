@@ -80,6 +80,9 @@ struct task_struct {
 #define DUMPABLE_MASK 3
 #define DUMPABLE_USER 1
 
+/* The carrier comes at once: so long, that of a virtual CPU may take that does not run just then. */
+#define BARRED_NS 200000
+
 /* The state at the last switch of a thread, and only there. */
 #define TASK_DEAD 0x80
 
@@ -222,6 +225,10 @@ static void leave(struct sched_cpu *c, sched_u32 cpu, const struct task_struct *
 		slot_at(n)->running = 0;
 	if (n && known)
 		slot_at(n)->ran = prev->se.sum_exec_runtime;
+	/* It was as urgent as the carrier, or the kernel has kept that one from coming. */
+	if (slot_at(n)->dead == SCHED_BARRED &&
+		bpf_ktime_get_ns() - slot_at(n)->barred_at > BARRED_NS)
+		slot_at(n)->missed++;
 	if (!dead && !(known && tid != c->last))
 		return;
 	/* It may be followed only since it came to run. */
@@ -383,8 +390,7 @@ static sched_u32 find_here(const struct sched_cpu *c, sched_u32 was, const struc
 	return n ? n : find(t->pid, t);
 }
 
-/* It lives on as one that is not followed, and has this CPU's carrier take its context away first.
- * To one that is as urgent the carrier may come too late. */
+/* It lives on as one that is not followed, and has this CPU's carrier take its context away first. */
 static void bar(void *ctx, struct sched_cpu *c, sched_u32 n, const struct task_struct *t)
 {
 	struct sched_slot *s = slot_at(n);
@@ -393,11 +399,12 @@ static void bar(void *ctx, struct sched_cpu *c, sched_u32 n, const struct task_s
 	forget_number(t->pid, n);
 	if (c->task == (sched_u64)t)
 		c->last = t->pid;
-	if (t->prio <= SCHED_CARRIER_PRIO)
-		s->missed++;
+	s->barred_at = bpf_ktime_get_ns();
 	note_dead(c, n, SCHED_BARRED);
 	if (c->carrier)
 		ring(ctx, c, n);
+	else
+		s->stray++;
 }
 
 SEC("tp_btf/sched_process_exec")

@@ -25,8 +25,9 @@ struct tracer {
 
 	pthread_mutex_t lock; /* never held over ptrace or callbacks; it guards */
 	pthread_cond_t seized;
-	struct tracees all; /* this table, and what a tracee says it guards there, */
-	struct tracee *due; /* and those whose wants have changed */
+	uint64_t hurry_until; /* whoever waits for a seizure does so for a short time; theirs */
+	struct tracees all;   /* this table, and what a tracee says it guards there, */
+	struct tracee *due;   /* and those whose wants have changed */
 
 	bool scan;        /* there may be reports that no signal has told of; */
 	uint64_t scan_at; /* when to look for them at the earliest */

@@ -108,7 +108,7 @@ two_cpus() {
 }
 
 @test "signals to oneself, from another PID namespace" {
-	unshare -pf true 2>/dev/null || skip "needs a PID namespace"
+	unshare -pf --mount-proc true 2>/dev/null || skip "needs a PID namespace with a /proc"
 	serve --backend=sim
 	# With its own /proc, as the sanitizers want it.
 	WHO=(unshare -pf --kill-child --mount-proc)

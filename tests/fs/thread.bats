@@ -438,7 +438,7 @@ begin_nobodys() {
 }
 
 # becomes_privileged OPTION PROGRAM...: that executes the setuid one after a line; until then it has few
-# faults, and after that its loader has many
+# faults, and after that its loader has more than a hundred
 becomes_privileged() {
 	local name=${1%=*}${2##*/}
 
@@ -451,7 +451,7 @@ becomes_privileged() {
 	as nobody sentence "$C/last_error" "$PID"
 	count=$(cat "$C/pmd/0") || lost
 	echo "counted before exec: $((count - before))"
-	[ $((count - before)) -lt 10 ]
+	[ $((count - before)) -lt 30 ]
 	go "$name"
 	said "$name" "^privileged 0$"
 	holds "$C/pmd/0" "$count"

@@ -116,7 +116,7 @@ stopped() {
 	kill -CONT "$pid"
 	check "it ends" wait "$pid"
 	n=$(($(stat carried_in) - n))
-	is "its end is told" "$(timeout 5 dd if=events bs=4k count=1 status=none | cut -d' ' -f1)" end
+	is "its end is told" "$(timeout 60 dd if=events bs=4k count=1 status=none | cut -d' ' -f1)" end
 	is "state" "$(cat state)" "zombie tid=$tid"
 }
 loop=$((3 * (50 << 20)))
@@ -150,7 +150,7 @@ privileged() {
 	cd $mnt/ctx/a || exit 1
 	n=$(stat carried_in)
 	kill -CONT "$pid"
-	is "its end is told" "$(timeout 5 dd if=events bs=4k count=1 status=none | cut -d' ' -f1)" end
+	is "its end is told" "$(timeout 60 dd if=events bs=4k count=1 status=none | cut -d' ' -f1)" end
 	n=$(($(stat carried_in) - n))
 	is "state" "$(cat state)" "zombie tid=$tid"
 	check "it goes on, and ends" wait "$pid"
