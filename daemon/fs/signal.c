@@ -74,7 +74,8 @@ static bool may_signal(uid_t uid, pid_t tid)
 
 static bool both_may_signal(const struct notifier *n)
 {
-	return may_signal(n->asker, n->to.pid) && may_signal(n->opener, n->to.pid);
+	return may_signal(n->asker, n->to.pid) &&
+	       (n->opener == n->asker || may_signal(n->opener, n->to.pid));
 }
 
 /* A number is that of another thread in another PID namespace. */

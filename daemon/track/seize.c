@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -217,8 +216,7 @@ static void await(struct tracer *tr, const struct seizure *s)
 	uint64_t patience = now + ms * 1000000;
 
 	while (!s->done) {
-		struct timespec until =
-			nsec_timespec(nsec_now(CLOCK_MONOTONIC) + STUCK_MS * 1000000ULL);
+		struct timespec until = nsec_timespec(tracer_now() + STUCK_MS * 1000000ULL);
 
 		if (pthread_cond_timedwait(&tr->seized, &tr->lock, &until) != ETIMEDOUT)
 			continue;

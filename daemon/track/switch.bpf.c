@@ -395,8 +395,8 @@ static void bar(void *ctx, struct sched_cpu *c, sched_u32 n, const struct task_s
 {
 	struct sched_slot *s = slot_at(n);
 
-	renumber(n, t->pid);
-	forget_number(t->pid, n);
+	forget_number(s->tid, n);
+	s->tid = t->pid;
 	if (c->task == (sched_u64)t)
 		c->last = t->pid;
 	s->barred_at = bpf_ktime_get_ns();

@@ -238,9 +238,14 @@ void tracker_job_done(struct job *job)
 	free(job);
 }
 
-bool rider_is_dead(const struct tracker *tk, const struct rider *r)
+static enum sched_death death_of(const struct tracker *tk, const struct rider *r)
 {
 	return __atomic_load_n(&sched_slot(tk->tr.sched, r->slot)->dead, __ATOMIC_ACQUIRE);
+}
+
+bool rider_is_dead(const struct tracker *tk, const struct rider *r)
+{
+	return death_of(tk, r);
 }
 
 static void tell_if_barred(struct tracker *tk, const struct rider *r)
@@ -248,7 +253,7 @@ static void tell_if_barred(struct tracker *tk, const struct rider *r)
 	const struct sched_slot *s = sched_slot(tk->tr.sched, r->slot);
 	struct err e;
 
-	if (__atomic_load_n(&s->dead, __ATOMIC_ACQUIRE) != SCHED_BARRED)
+	if (death_of(tk, r) != SCHED_BARRED)
 		return;
 	err_set(&e, EPERM,
 		"thread %u has executed a program that you may not trace, and is not followed any "

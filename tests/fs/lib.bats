@@ -425,7 +425,6 @@ old_client() {
 
 @test "a client as they were written, of an ordinary user, whose child becomes another program" {
 	serve_perf
-	WHO=(setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups)
-	old_client fsprobe touch 5000
-	old_client sh -c 'exec fsprobe touch 5000'
+	as nobody old_client fsprobe touch 5000
+	as nobody old_client sh -c 'exec fsprobe touch 5000'
 }

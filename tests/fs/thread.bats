@@ -148,7 +148,7 @@ cpu_time_beside() {
 	go a
 	finished a
 	ctl stop
-	counted=$(cat "$C/pmd/0") || told
+	counted=$(cat "$C/pmd/0") || lost
 	want=$(did a "$TID" cpu_ns)
 	echo "ns a turn: alone $((alone / turns)), followed $((want / turns)), counted $((counted / turns))"
 	near "ns of CPU" "$counted" "$want" $((want / 1000 + turns * 30000))
@@ -370,9 +370,7 @@ has_had() {
 	serve --backend=perf
 	begin roots subject faults 1
 	roots=$TID
-	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
-	begin own subject faults 50000
-	WHO=()
+	as nobody begin own subject faults 50000
 	own=$TID
 	C=$MNT/ctx/n
 	as nobody probe ok mkdir "$C"
@@ -415,9 +413,7 @@ setuid_copy() {
 	setuid_copy
 	serve --backend=perf
 	put ok "$MNT/config/allow_kernel" any
-	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
-	begin a "$BATS_TEST_TMPDIR/privileged" status
-	WHO=()
+	as nobody begin a "$BATS_TEST_TMPDIR/privileged" status
 	C=$MNT/ctx/n
 	as nobody probe ok mkdir "$C"
 	as nobody put EPERM "$C/ctl" "load tid=$TID"
@@ -427,9 +423,7 @@ setuid_copy() {
 
 # begin_nobodys OPTION NAME PROGRAM...: begun by nobody, whose context C counts its page faults
 begin_nobodys() {
-	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
-	begin "${@:2}"
-	WHO=()
+	as nobody begin "${@:2}"
 	C=$MNT/ctx/$2
 	as nobody probe ok mkdir "$C"
 	as nobody put ok "$C/pmc/0" "$(user_event page-faults)"
@@ -486,9 +480,7 @@ becomes_privileged() {
 @test "ptrace=no by root: a setuid program is counted on" {
 	setuid_copy
 	serve --backend=perf
-	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
-	begin a lives exec "$BATS_TEST_TMPDIR/privileged" status
-	WHO=()
+	as nobody begin a lives exec "$BATS_TEST_TMPDIR/privileged" status
 	monitor a "$TID" page-faults ptrace=no
 	go a
 	until_ok sh -c 'grep -c thread "$1" | grep -qx 2' sh "$SAYS/a"
@@ -506,9 +498,7 @@ becomes_privileged() {
 	message "end*"
 	holds "$C/state" "zombie tid=$PID"
 	as nobody put EPERM "$C/ctl" "load tid=$PID ptrace=no"
-	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
-	begin b subject faults 20000
-	WHO=()
+	as nobody begin b subject faults 20000
 	as nobody put ok "$C/pmd/0" 0
 	as nobody put ok "$C/ctl" "load tid=$TID ptrace=no"
 	as nobody put ok "$C/ctl" start

@@ -107,17 +107,25 @@ many() {
 	wait "$pid"
 }
 
-# stopped PROGRAM: begun, and stopped; loaded and followed; it goes on as that program and ends
-stopped() {
-	launch 1 loopn stopped "$here/$1" $(seq 49)
+# begin_stopped PROGRAM: begun, and stopped before it is that program
+begin_stopped() {
+	launch 1 loopn stopped "$1" $(seq 49)
 	while [ "$(letter "$pid")" != T ]; do sleep 0.05; done
+}
+end_is_told() {
+	is "its end is told" "$(timeout 60 dd if=events bs=4k count=1 status=none | cut -d' ' -f1)" end
+	is "state" "$(cat state)" "zombie tid=$tid"
+}
+
+# stopped PROGRAM: loaded and followed while it is; it goes on as that program and ends
+stopped() {
+	begin_stopped "$here/$1"
 	counts none follow
 	n=$(stat carried_in)
 	kill -CONT "$pid"
 	check "it ends" wait "$pid"
 	n=$(($(stat carried_in) - n))
-	is "its end is told" "$(timeout 60 dd if=events bs=4k count=1 status=none | cut -d' ' -f1)" end
-	is "state" "$(cat state)" "zombie tid=$tid"
+	end_is_told
 }
 loop=$((3 * (50 << 20)))
 programs() {
@@ -142,17 +150,15 @@ privileged() {
 	cp "$here/bare" /tmp/privileged
 	chmod 4755 /tmp/privileged
 	as_user="setpriv --reuid=65534 --regid=65534 --clear-groups"
-	launch 1 loopn stopped /tmp/privileged $(seq 49)
-	while [ "$(letter "$pid")" != T ]; do sleep 0.05; done
+	begin_stopped /tmp/privileged
 	check "a user's load without ptrace" $as_user sh -c "mkdir $mnt/ctx/a && cd $mnt/ctx/a &&
 		echo 0x4100c0 >pmc/0 && echo load tid=$tid ptrace=no >ctl && echo start >ctl"
 	as_user=
 	cd $mnt/ctx/a || exit 1
 	n=$(stat carried_in)
 	kill -CONT "$pid"
-	is "its end is told" "$(timeout 60 dd if=events bs=4k count=1 status=none | cut -d' ' -f1)" end
+	end_is_told
 	n=$(($(stat carried_in) - n))
-	is "state" "$(cat state)" "zombie tid=$tid"
 	check "it goes on, and ends" wait "$pid"
 	exactly "up to a set-user-id program" "$(cat pmd/0)" 5 "$n" $left_pair
 	cd /
