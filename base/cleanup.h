@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ownership that shows in the declaration: CLEANUP_CLOSE int fd = open(...); */
+/* Variables that release a resource at the end of the scope: CLEANUP_CLOSE int fd = open(...) */
 #ifndef BASE_CLEANUP_H
 #define BASE_CLEANUP_H
 
@@ -36,7 +36,7 @@ static inline void cleanup_closedir(DIR **d)
 #define CLEANUP_FCLOSE   __attribute__((cleanup(cleanup_fclose)))
 #define CLEANUP_CLOSEDIR __attribute__((cleanup(cleanup_closedir)))
 
-/* Hands the descriptor over: the variable no longer closes it. */
+/* Returns the descriptor and makes the caller its owner: the variable no longer closes it. */
 static inline int take_fd(int *fd)
 {
 	int taken = *fd;
@@ -45,6 +45,7 @@ static inline int take_fd(int *fd)
 	return taken;
 }
 
+/* The same for memory, with the type of the pointer. */
 static inline void *take_ptr_at(void **p)
 {
 	void *taken = *p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times as nanoseconds, in one number. */
+/* Times in nanoseconds. */
 #ifndef BASE_NSEC_H
 #define BASE_NSEC_H
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-static int digit(char c, unsigned base)
+static int num_digit(char c, unsigned base)
 {
 	int d = -1;
 
@@ -17,11 +17,11 @@ static int digit(char c, unsigned base)
 	return d < (int)base ? d : -1;
 }
 
-/* Reads @s; sentences quote @whole, which is @s and perhaps a sign before it. */
-static int parse(struct slice s, struct slice whole, uint64_t *v, struct err *e)
+/* Parses @s. Error sentences quote @whole, which may have a sign before @s. */
+static int num_parse(struct slice s, struct slice whole, uint64_t *v, struct err *e)
 {
 	unsigned base = 10;
-	bool over = false;
+	bool overflow = false;
 	uint64_t n = 0;
 
 	if (slice_starts(s, "0x") || slice_starts(s, "0X")) {
@@ -36,14 +36,14 @@ static int parse(struct slice s, struct slice whole, uint64_t *v, struct err *e)
 	if (!s.n)
 		return err_set(e, EINVAL, "'%.*s' is not a number", SLICE_ARG(whole));
 	for (size_t i = 0; i < s.n; i++) {
-		int d = digit(s.p[i], base);
+		int d = num_digit(s.p[i], base);
 
 		if (d < 0)
 			return err_set(e, EINVAL, "'%.*s' is not a number", SLICE_ARG(whole));
-		over = over || n > (UINT64_MAX - (unsigned)d) / base;
+		overflow = overflow || n > (UINT64_MAX - (unsigned)d) / base;
 		n = n * base + (unsigned)d;
 	}
-	if (over)
+	if (overflow)
 		return err_set(e, ERANGE, "'%.*s' does not fit into 64 bits", SLICE_ARG(whole));
 	*v = n;
 	return 0;
@@ -51,7 +51,7 @@ static int parse(struct slice s, struct slice whole, uint64_t *v, struct err *e)
 
 int num_u64(struct slice s, uint64_t *v, struct err *e)
 {
-	return parse(s, s, v, e);
+	return num_parse(s, s, v, e);
 }
 
 int num_max(struct slice s, uint64_t max, uint64_t *v, struct err *e)
@@ -75,7 +75,7 @@ int num_value(struct slice s, uint64_t *v, struct err *e)
 
 	if (!s.n || s.p[0] != '-')
 		return num_u64(s, v, e);
-	rc = parse((struct slice){s.p + 1, s.n - 1}, s, &n, e);
+	rc = num_parse((struct slice){s.p + 1, s.n - 1}, s, &n, e);
 	if (rc < 0)
 		return rc;
 	if (n > (uint64_t)INT64_MAX + 1)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls without the C library's wrapper, for the few instructions a worker may execute on
- * a CPU whose user-level counters are running: there, every one of them is counted. Each returns
- * what the kernel does, -errno on failure, and leaves errno alone.
+ * System calls without the C library's wrapper. Use them where a worker executes on a CPU with
+ * running user-level counters, since these count each instruction of the wrapper. They return the
+ * kernel's result, -errno on failure, and do not change errno.
  */
 #ifndef BASE_RAW_SYSCALL_H
 #define BASE_RAW_SYSCALL_H

@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-static bool is_blank(char c)
+static bool slice_is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
-/* C leaves even NULL + 0 undefined, and an empty slice may be at NULL. */
-static void skip(struct slice *s, size_t n)
+/* Does nothing for 0 bytes: an empty slice may be at NULL, and NULL + 0 is undefined in C. */
+static void slice_skip(struct slice *s, size_t n)
 {
 	if (n) {
 		s->p += n;
@@ -36,9 +36,9 @@ bool slice_starts(struct slice s, const char *prefix)
 
 struct slice slice_trim(struct slice s)
 {
-	while (s.n && is_blank(s.p[0]))
+	while (s.n && slice_is_blank(s.p[0]))
 		s.p++, s.n--;
-	while (s.n && is_blank(s.p[s.n - 1]))
+	while (s.n && slice_is_blank(s.p[s.n - 1]))
 		s.n--;
 	return s;
 }
@@ -48,7 +48,7 @@ struct slice slice_cut(struct slice *s, char sep)
 	const char *at = s->n ? memchr(s->p, sep, s->n) : NULL;
 	struct slice piece = {s->p, at ? (size_t)(at - s->p) : s->n};
 
-	skip(s, piece.n + (at ? 1 : 0));
+	slice_skip(s, piece.n + (at ? 1 : 0));
 	return piece;
 }
 
@@ -58,9 +58,9 @@ struct slice slice_word(struct slice *s)
 
 	*s = slice_trim(*s);
 	word = (struct slice){s->p, 0};
-	while (word.n < s->n && !is_blank(s->p[word.n]))
+	while (word.n < s->n && !slice_is_blank(s->p[word.n]))
 		word.n++;
-	skip(s, word.n);
+	slice_skip(s, word.n);
 	return word;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A piece of somebody else's bytes: what parsers take and cut. Never NUL-terminated. */
+/* A range of bytes in another buffer, without a NUL at its end. Parsers take and cut slices. */
 #ifndef BASE_SLICE_H
 #define BASE_SLICE_H
 
@@ -11,26 +11,26 @@ struct slice {
 	size_t n;
 };
 
-/* Format arguments for "%.*s"; what is quoted in a sentence is cut to 40 bytes. */
+/* Arguments for "%.*s", cut to 40 bytes for error sentences. */
 #define SLICE_ARG(s) (int)((s).n < 40 ? (s).n : 40), (s).p
 
 struct slice slice_of(const char *str);
 bool slice_is(struct slice s, const char *str);
 bool slice_starts(struct slice s, const char *prefix);
 
-/* Without the blanks at both ends. */
+/* Removes blanks and tabs at both ends. */
 struct slice slice_trim(struct slice s);
 
-/* Cuts up to (and over) the first @sep off the front of @s. An empty @s gives an empty piece. */
+/* Cuts off and returns what precedes the first @sep, or all of @s. Removes @sep. */
 struct slice slice_cut(struct slice *s, char sep);
 
-/* Cuts the next blank-separated word off the front of @s; empty when there is none left. */
+/* Cuts off and returns the first word; empty if there is none. Blanks and tabs separate words. */
 struct slice slice_word(struct slice *s);
 
 /*
- * What a user wrote into a text file: drops one trailing newline, or the NUL that some clients
- * send with their string. Returns false if a NUL or other control character is left inside
- * (newlines too, unless @lines).
+ * Prepares text that a client wrote: removes a NUL at the end, which some clients send, and then
+ * one newline. Returns false if a control character except the tab is left; newlines are allowed if
+ * @lines.
  */
 bool slice_text(struct slice *s, bool lines);
 

@@ -30,7 +30,7 @@ void text_printf(struct text *t, const char *fmt, ...)
 	size_t room;
 	int n;
 
-	/* Most lines fit into what the smallest reservation leaves. */
+	/* Print into what is allocated, and again if that was too little. */
 	if (!text_reserve(t, 0))
 		return;
 	room = t->room - t->n;

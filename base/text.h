@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text that grows while it is printed into. Running out of memory is remembered, not reported
- * at each call: ask text_ok() once at the end.
+ * A string that grows as text is appended. Calls do not report a lack of memory; text_ok() does, at
+ * the end.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -10,13 +10,15 @@
 #include <stddef.h>
 
 struct text {
-	char *p;
-	size_t n, room;
-	bool failed;
+	char *p;     /* the string, with a NUL; NULL if nothing was appended */
+	size_t n;    /* its length in bytes */
+	size_t room; /* bytes allocated */
+	bool failed; /* memory ran out, and text is missing */
 };
 
 void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void text_clear(struct text *t); /* keeps the memory */
+/* Empties the string, but does not free its memory. */
+void text_clear(struct text *t);
 void text_free(struct text *t);
 bool text_ok(const struct text *t);
 

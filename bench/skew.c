@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * skew CPU LOOKS TICK_US...: how old the newest note of who is running is when a worker looks at
- * its counters, with a busy thread on the CPU. "timer" is for comparison: a worker that sleeps to
- * a time, whenever the witness ticks. An overflow happened up to a tick before its look.
+ * skew CPU N TICK_US...: the age of the newest sample of the running thread when a worker reads its
+ * counters, over N readings with a busy thread on the CPU. "timer" is for comparison: a worker that
+ * sleeps until a given time, regardless of the ip_sampler's ticks. An overflow happens up to a tick
+ * before the reading that finds it.
  */
 #include <err.h>
 #include <pthread.h>
@@ -16,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/cpu/lookout.h"
+#include "daemon/percpu/sample_tick.h"
 
-struct looks {
+struct ages {
 	uint64_t *age;
 	unsigned n, right;
 	uint64_t cpu_ns;
@@ -60,54 +61,54 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void look(struct lookout *l, struct looks *s, unsigned i)
+static void note_age(struct sample_tick *l, struct ages *s, unsigned i)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	pfm_smpl_where_t where;
 
-	lookout_read(l, &ctx, now, &where);
-	s->age[i] = now - witness_time(l->witness);
+	sample_tick_read(l, &ctx, now, &where);
+	s->age[i] = now - ip_sampler_time(l->ip_sampler);
 	s->right += where.pid == (uint32_t)burner;
 }
 
-static void in_step(struct lookout *l, struct looks *s, uint64_t tick)
+static void in_step(struct sample_tick *l, struct ages *s, uint64_t tick)
 {
 	for (unsigned i = 0; i < s->n; i++) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-		lookout_set(l, &ctx, (struct wake){.at = now + tick}, now);
-		while (lookout_sleep(l) != WOKEN_LOOK)
+		sample_tick_arm(l, &ctx, (struct wake){.at = now + tick}, now);
+		while (sample_tick_sleep(l) != WOKEN_TICK)
 			;
-		look(l, s, i);
+		note_age(l, s, i);
 	}
 }
 
-static void by_timer(struct lookout *l, struct looks *s, uint64_t tick)
+static void by_timer(struct sample_tick *l, struct ages *s, uint64_t tick)
 {
 	uint64_t at = clock_ns(CLOCK_MONOTONIC);
 
 	for (unsigned i = 0; i < s->n; i++) {
-		/* Drifts through the phases of the witness. */
+		/* Drifts through the phases of the ip_sampler. */
 		struct timespec until;
 
 		at += tick + tick / 97;
 		until = (struct timespec){(time_t)(at / 1000000000), (long)(at % 1000000000)};
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-		look(l, s, i);
+		note_age(l, s, i);
 	}
 }
 
 static void measure(unsigned cpu, unsigned n, uint64_t tick, const char *how,
-	void (*loop)(struct lookout *, struct looks *, uint64_t))
+	void (*loop)(struct sample_tick *, struct ages *, uint64_t))
 {
-	struct looks s = {.age = calloc(n, sizeof(uint64_t)), .n = n};
-	struct lookout l = {0};
-	int bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct ages s = {.age = calloc(n, sizeof(uint64_t)), .n = n};
+	struct sample_tick l = {0};
+	int wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct err e;
 
-	if (!s.age || bell < 0)
+	if (!s.age || wakeup < 0)
 		err(1, "skew");
-	if (lookout_open(&l, cpu, tick, false, bell, &e) < 0)
+	if (sample_tick_open(&l, cpu, tick, false, wakeup, &e) < 0)
 		errx(1, "%s", e.text);
 	l.tick_ns = ctx.limits.tick_ns = tick;
 	s.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -118,8 +119,8 @@ static void measure(unsigned cpu, unsigned n, uint64_t tick, const char *how,
 		(double)s.age[n / 2] / 1e3, (double)s.age[n * 9 / 10] / 1e3,
 		(double)s.age[n * 99UL / 100] / 1e3, (double)s.age[n - 1] / 1e3,
 		100.0 * s.right / n, (double)s.cpu_ns / n / 1e3);
-	lookout_close(&l);
-	close(bell);
+	sample_tick_close(&l);
+	close(wakeup);
 	free(s.age);
 }
 
@@ -130,12 +131,12 @@ int main(int argc, char **argv)
 		 n = argc > 3 ? (unsigned)atoi(argv[2]) : 0;
 
 	if (!n)
-		errx(2, "usage: skew CPU LOOKS TICK_US...");
+		errx(2, "usage: skew CPU N TICK_US...");
 	bind_to(cpu);
 	burner = fork();
 	if (burner == 0)
 		burn();
-	ctx.cpu = cpu;
+	ctx.target.cpu = cpu;
 	ctx.smpl.fmt = &fmt;
 	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &param) != 0)
 		warnx("not SCHED_FIFO: a busy CPU will delay it");

@@ -83,7 +83,7 @@ turns() {
 	took=$(did wall_ns)
 	end
 }
-carried() { awk '$1 == "carried_in" { print $2 }' "$tmp/mnt/stats"; }
+switched_in() { awk '$1 == "ctxsw_in" { print $2 }' "$tmp/mnt/stats"; }
 daemon_cpu() { cat "/proc/$daemon/task"/*/schedstat | awk '{ n += $1 } END { printf "%.0f\n", n }'; }
 
 declare -A best
@@ -138,8 +138,9 @@ exec 7>&-
 wait "$sleeping" || true
 
 # N of N + 1 threads that yield to each other: each switch has one of them on either side or both.
-# Each yields 500 times at least, so that beginning all at once is a small part of it. More than one
-# round of a carrier a switch: the kernel has let others go before the one whose context was in.
+# Each yields 500 times at least, so that starting all of them is a small part of it. More than one
+# round of a ctxsw thread per switch: the kernel picked another thread before the one whose context
+# was restored.
 yielding() { # N HOW
 	local n=$1 count
 	count=$((n < 200 ? 100000 / (n + 1) : 500))
@@ -149,9 +150,9 @@ yielding() { # N HOW
 	perf) perf_on "$(IFS=, && echo "${tids[*]:0:n}")" ;;
 	esac
 	files=$(find "/proc/$daemon/fd" -mindepth 1 | wc -l)
-	spent=$(daemon_cpu) rounds=$(carried)
+	spent=$(daemon_cpu) rounds=$(switched_in)
 	work
-	spent=$(($(daemon_cpu) - spent)) rounds=$(($(carried) - rounds))
+	spent=$(($(daemon_cpu) - spent)) rounds=$(($(switched_in) - rounds))
 	case $2 in
 	monitored) unmonitor "${tids[@]:0:n}" ;;
 	perf) perf_off ;;
@@ -167,7 +168,7 @@ for n in 1 10 100 1000; do
 		for how in "${hows[@]}"; do
 			yielding $n "$how"
 			[ "$how" != monitored ] || row=$(awk -v c=$spent -v s=$switched -v r=$rounds -v f=$((files - open)) -v n=$n \
-				'BEGIN { printf "%.2f us of the daemon and %.2f rounds of a carrier a switch, %.2f descriptors a thread",
+				'BEGIN { printf "%.2f us of the daemon and %.2f rounds of a ctxsw thread a switch, %.2f descriptors a thread",
 					c / s / 1e3, r / s, f / n }')
 			[ -n "${best[$how]-}" ] && [ "${best[$how]}" -le "$took" ] || best[$how]=$took
 		done

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * allcpus PMC0-VALUE MILLISECONDS: what each CPU counts meanwhile. A context monitors one CPU, and
- * its calls must be made there: so each has a thread.
+ * allcpus PMC0-VALUE MILLISECONDS: counts on each CPU for so long. A context monitors one CPU, and
+ * its calls must be made on that CPU, so each context has a thread.
  */
 #define _GNU_SOURCE 1
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the examples share: numbers from the command line, and something to be counted. */
+/* Shared by the examples: numbers from the command line, and page faults to count. */
 #ifndef EXAMPLES_EXAMPLE_H
 #define EXAMPLES_EXAMPLE_H
 
@@ -22,7 +22,7 @@ static inline uint64_t number(const char *text)
 	return n;
 }
 
-/* Has the caller run on that CPU alone. */
+/* Pins the caller to a CPU. */
 static inline void pin(int cpu)
 {
 	cpu_set_t set;
@@ -33,7 +33,7 @@ static inline void pin(int cpu)
 		err(1, "running on CPU %d", cpu);
 }
 
-/* @n page faults of the caller's */
+/* Causes @n page faults. */
 static inline void fault(size_t n)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * faults MOUNT PROGRAM [ARG...]: the page faults, at user level, of what PROGRAM does between the
- * line that says it is ready and the one that says it is done. It begins when it is sent a line;
- * pages.c is such a program. faults.sh, faults.py and faults.pl do the same.
+ * faults MOUNT PROGRAM [ARG...]: counts the page faults of PROGRAM at user level. PROGRAM
+ * prints a line when it is ready, waits for a line, works, and prints a line when it is done;
+ * pages.c is such a program. The count is from ready to done. faults.sh, faults.py and faults.pl do
+ * the same.
  */
 #define _GNU_SOURCE 1
 #include <err.h>
@@ -28,7 +29,7 @@ static void finish(void)
 	rmdir(ctx);
 }
 
-/* One read sees one moment. */
+/* The contents of a file, which are consistent within one read. */
 static void get(const char *dir, const char *file, char *text, size_t room)
 {
 	char path[PATH_MAX + 16];
@@ -52,7 +53,7 @@ static void explain(const char *file)
 	errx(1, "%s: %s", file, strtok(sentence, "\n"));
 }
 
-/* One write is one command; what is wrong with it, the daemon knows. */
+/* One write is one command. last_error explains an error. */
 static void put(const char *file, const char *text)
 {
 	char path[PATH_MAX + 16];

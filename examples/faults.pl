@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: MIT
-# faults.pl MOUNT PROGRAM [ARG...]: the page faults, at user level, of what PROGRAM does between the
-# line that says it is ready and the one that says it is done. It begins when it is sent a line;
-# pages.c is such a program. faults.sh, faults.py and faults.c do the same.
+# faults.pl MOUNT PROGRAM [ARG...]: counts the page faults of PROGRAM at user level. PROGRAM
+# prints a line when it is ready, waits for a line, works, and prints a line when it is done; pages.c
+# is such a program. The count is from ready to done. faults.sh, faults.py and faults.c do the same.
 use strict;
 use warnings;
 use Fcntl;
@@ -32,7 +32,7 @@ sub content {
 	fail("$file: ", <$in>);
 }
 
-# One write; what is wrong with it, the daemon knows.
+# One write is one command. last_error explains an error.
 sub put {
 	my ($file, $text) = @_;
 	sysopen my $out, "$ctx/$file", O_WRONLY or fail("$file: $!\n");
@@ -45,7 +45,7 @@ mkdir $ctx or fail("$ctx: $!: ", content("$mount/last_error"));
 $made = 1;
 {
 	no warnings 'portable';    # all 64 bits
-	put('pmc/0', hex($event) & ~0x20000);    # without the kernel's level
+	put('pmc/0', hex($event) & ~0x20000);    # user level only
 }
 
 my $program = open2(my $from, $to, @command);

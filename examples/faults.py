@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""faults.py MOUNT PROGRAM [ARG...]: the page faults, at user level, of what PROGRAM does between the
-line that says it is ready and the one that says it is done. It begins when it is sent a line;
-pages.c is such a program. faults.sh, faults.pl and faults.c do the same."""
+"""faults.py MOUNT PROGRAM [ARG...]: counts the page faults of PROGRAM at user level. PROGRAM
+prints a line when it is ready, waits for a line, works, and prints a line when it is done; pages.c
+is such a program. The count is from ready to done. faults.sh, faults.pl and faults.c do the same."""
 
 import subprocess
 import sys

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# faults.sh MOUNT PROGRAM [ARG...]: the page faults, at user level, of what PROGRAM does between the
-# line that says it is ready and the one that says it is done. It begins when it is sent a line;
-# pages.c is such a program. faults.py, faults.pl and faults.c do the same.
+# faults.sh MOUNT PROGRAM [ARG...]: counts the page faults of PROGRAM at user level. PROGRAM
+# prints a line when it is ready, waits for a line, works, and prints a line when it is done; pages.c
+# is such a program. The count is from ready to done. faults.py, faults.pl and faults.c do the same.
 set -eu
 
 fail() {
@@ -26,13 +26,13 @@ finish() {
 }
 trap finish EXIT
 
-# put FILE TEXT: one write; what is wrong with it, the daemon knows
+# put FILE TEXT: one write, which is one command; last_error explains an error
 put() {
 	printf '%s' "$2" 2>/dev/null >"$ctx/$1" || fail "$1: $(cat "$ctx/last_error")"
 }
 
 mkdir "$ctx" 2>/dev/null || fail "$ctx: $(cat "$mount/last_error")"
-put pmc/0 $((event & ~0x20000)) # without the kernel's level
+put pmc/0 $((event & ~0x20000)) # user level only
 
 mkfifo "$pipes/in" "$pipes/out"
 "$@" <"$pipes/in" >"$pipes/out" &

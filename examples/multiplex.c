@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * multiplex FAULTS PMC0-VALUE...: a thread counts itself, with one counter for all these events:
- * each has an event set of its own, and the sets take turns. A line for each: its count, scaled to
- * the whole time, and how often it was its turn.
+ * multiplex FAULTS PMC0-VALUE...: a thread counts these events of itself with one counter. Each
+ * event has an event set, and the sets are active in turn. Prints for each the count, scaled to the
+ * whole time, and how often its set was active.
  */
 #define _GNU_SOURCE 1
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "example.h"
 
-enum { MAX_SETS = 16, TURN_NS = 2000000 };
+enum { MAX_SETS = 16, SLICE_NS = 2000000 };
 
 static void make_sets(int fd, uint16_t n)
 {
@@ -22,7 +22,7 @@ static void make_sets(int fd, uint16_t n)
 	for (uint16_t i = 0; i < n; i++) {
 		sets[i].set_id = i;
 		sets[i].set_flags = PFM_SETFL_TIME_SWITCH;
-		sets[i].set_timeout = TURN_NS;
+		sets[i].set_timeout = SLICE_NS;
 	}
 	if (pfm_create_evtsets(fd, sets, n) < 0)
 		err(1, "pfm_create_evtsets");

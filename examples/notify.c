@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * notify PMC0-VALUE PERIOD FAULTS: a thread is told by SIGIO of each PERIOD events of its own,
- * while it has FAULTS page faults. The signal handler takes the message and goes on counting.
+ * notify PMC0-VALUE PERIOD FAULTS: a thread causes FAULTS page faults and gets SIGIO after every
+ * PERIOD events. The signal handler reads the message and restarts monitoring.
  */
 #define _GNU_SOURCE 1
 #include <fcntl.h>
@@ -23,11 +23,11 @@ static void overflowed(int sig, siginfo_t *info, void *context)
 	(void)sig, (void)context;
 	if (info->si_fd != fd)
 		failed = 1;
-	/* Several notifications may be one signal. */
+	/* One signal may stand for several notifications. */
 	while (read(fd, &msg, sizeof(msg)) == sizeof(msg)) {
 		if (msg.type != PFM_MSG_OVFL || !(msg.pfm_ovfl_msg.msg_ovfl_pmds[0] & 1))
 			failed = 1;
-		/* What overflowed just before pfm_stop() may be told of after it. */
+		/* The message of an overflow just before pfm_stop() may come after it. */
 		if (pfm_restart(fd) < 0 && errno != EBUSY)
 			failed = 1;
 		notified++;
@@ -35,7 +35,7 @@ static void overflowed(int sig, siginfo_t *info, void *context)
 	errno = before;
 }
 
-static void ask_for_signal(void)
+static void request_signal(void)
 {
 	struct sigaction act = {.sa_sigaction = overflowed, .sa_flags = SA_SIGINFO | SA_RESTART};
 	struct f_owner_ex me = {F_OWNER_TID, gettid()};
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 	fd = pfm_create_context(&ctx, NULL, NULL, 0);
 	if (fd < 0)
 		err(1, "pfm_create_context");
-	ask_for_signal();
+	request_signal();
 	pmc.reg_value = number(argv[1]);
 	pmd.reg_flags = PFM_REGFL_OVFL_NOTIFY;
 	pmd.reg_value = pmd.reg_long_reset = pmd.reg_short_reset = -number(argv[2]);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * pages N: a program whose page faults are known. Says "ready", and when it has read a line,
- * touches N pages that it has not touched before, says "done" and ends at the end of its input.
- * Between the two it has N page faults at user level and no others: all else has been touched by
- * then, as it has done the same once before.
+ * pages N: a program with a known number of page faults. It prints "ready", waits for a line,
+ * touches N new pages, prints "done", and exits at the end of its input. Between the two lines it
+ * has exactly N page faults at user level, because a first round has touched everything else.
  */
 #include <err.h>
 #include <stdint.h>
@@ -19,7 +18,7 @@ static void say(const char *line, size_t n)
 		err(1, "stdout");
 }
 
-/* Until the end of a line; not at all at the end of the input. */
+/* Waits for a line. Returns 0 at the end of the input. */
 static int next_line(void)
 {
 	char c = 0;
@@ -49,7 +48,7 @@ int main(int argc, char **argv)
 		-1, 0);
 	if (area == MAP_FAILED)
 		err(1, "%ld pages", pages);
-	/* Each page shall be one fault. */
+	/* One fault per page: no huge pages. */
 	if (madvise(area, (size_t)pages * PAGE, MADV_NOHUGEPAGE) < 0)
 		err(1, "madvise");
 	touch(area, (size_t)pages);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * sampling CPU PMC0-VALUE PERIOD SAMPLES: at least so many samples of a CPU, one each PERIOD
- * events, by the default format: where it ran, and in which process. The buffer is read whenever it
- * is full.
+ * sampling CPU PMC0-VALUE PERIOD SAMPLES: takes at least so many samples of a CPU, one every PERIOD
+ * events, with the default format, and prints process and ip. It reads the buffer when it is full.
  */
 #define _GNU_SOURCE 1
 #include <stdio.h>
@@ -14,7 +13,7 @@
 
 enum { BUFFER = 16384 };
 
-/* Of one PMD, and no others are recorded with it: so all have the same size. */
+/* All samples have the same size: one PMD is sampled, and no others are recorded with it. */
 static uint64_t print_samples(const pfm_dfl_smpl_hdr_t *hdr)
 {
 	const pfm_dfl_smpl_entry_t *entry = (const pfm_dfl_smpl_entry_t *)(hdr + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * self PMC0-VALUE FAULTS: a thread counts itself, while it has FAULTS page faults.
- * The value is one of MNT/pmu/events with the perf backend, or of the CPU's manual with msr.
+ * self PMC0-VALUE FAULTS: a thread causes FAULTS page faults and counts itself. The value is from
+ * MNT/pmu/events with the perf backend, or from the CPU's manual with msr.
  */
 #define _GNU_SOURCE 1
 #include <stdio.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * task MNT PMC0-VALUE PROGRAM [ARGUMENT...]: counts a program with all that it starts. perfmon2's
- * calls load a context on one thread; to follow what it makes takes a command of perfmonfs's own.
- * The sum of all is in a file: while the descriptor is open, the context is a directory of ctx/.
+ * task MNT PMC0-VALUE PROGRAM [ARGUMENT...]: counts a program and all threads and processes that it
+ * creates. perfmon2's calls load a context on one thread; an ioctl of perfmonfs follows its
+ * children, too. The sum is in a file: while the descriptor is open, the context is a directory in
+ * ctx/.
  */
 #define _GNU_SOURCE 1
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 
 #include "example.h"
 
-/* The program's process, which waits until a byte comes. */
+/* Forks the program, which waits for a byte before exec. */
 static pid_t launch(char **argv, int *go)
 {
 	int ends[2];
@@ -74,7 +75,7 @@ int main(int argc, char **argv)
 	if (fd < 0)
 		err(1, "pfm_create_context");
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
-	/* Without flags or a format it changes nothing, but says what the context is called. */
+	/* Without flags and format this changes nothing, but returns the number of the context. */
 	if (ioctl(fd, PFM_IOC_SETUP, &setup) < 0)
 		err(1, "PFM_IOC_SETUP");
 	pmc.reg_value = number(argv[2]);
@@ -86,7 +87,7 @@ int main(int argc, char **argv)
 		err(1, "pfm_start");
 	if (write(go, "", 1) != 1 || waitpid(pid, &status, 0) < 0)
 		err(1, "running %s", argv[3]);
-	/* By the time of this message all counts are saved. */
+	/* When this message comes, all counts are saved. */
 	if (read(fd, &msg, sizeof(msg)) != sizeof(msg) || msg.type != PFM_MSG_END)
 		errx(1, "no word of the end of %d", (int)pid);
 	print_total(argv[1], setup.number);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The format "correlate": that of dfl.c, with what happened to processes between the samples. */
+/* The format "correlate": samples as in dfl.c, and events of processes between them. */
 #include "formats/formats.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ _Static_assert(sizeof(pfm_correlate_smpl_hdr_t) == 128, "documented");
 _Static_assert(sizeof(pfm_correlate_smpl_rec_t) == 8, "documented");
 _Static_assert(sizeof(pfm_correlate_smpl_event_t) == 40, "documented");
 
-static size_t largest(const pfm_correlate_smpl_arg_t *arg)
+static size_t correlate_largest(const pfm_correlate_smpl_arg_t *arg)
 {
 	return sizeof(pfm_correlate_smpl_rec_t) + sample_largest(arg->num_pmds);
 }
@@ -27,14 +27,8 @@ static int correlate_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	if (!a)
 		return EINVAL;
 	a->num_pmds = num_pmds;
-	return size_check(a->buf_size, sizeof(pfm_correlate_smpl_hdr_t), largest(a));
-}
-
-static int correlate_getsize(uint32_t ctx_flags, void *arg, size_t *size)
-{
-	(void)ctx_flags;
-	*size = ((const pfm_correlate_smpl_arg_t *)arg)->buf_size;
-	return 0;
+	return sample_check_size(
+		a->buf_size, sizeof(pfm_correlate_smpl_hdr_t), correlate_largest(a));
 }
 
 static int correlate_init(uint32_t ctx_flags, void *arg, void *buf)
@@ -45,37 +39,37 @@ static int correlate_init(uint32_t ctx_flags, void *arg, void *buf)
 	*(pfm_correlate_smpl_hdr_t *)buf = (pfm_correlate_smpl_hdr_t){
 		.hdr_cur_offs = sizeof(pfm_correlate_smpl_hdr_t),
 		.hdr_buf_size = a->buf_size,
-		.hdr_min_buf_space = largest(a),
+		.hdr_min_buf_space = correlate_largest(a),
 		.hdr_version = PFM_CORRELATE_SMPL_VERSION,
 	};
 	return 0;
 }
 
-static uint64_t room(const pfm_correlate_smpl_hdr_t *hdr)
+static uint64_t correlate_room(const pfm_correlate_smpl_hdr_t *hdr)
 {
 	return hdr->hdr_buf_size - hdr->hdr_cur_offs;
 }
 
-static void *begin_record(pfm_correlate_smpl_hdr_t *hdr, uint32_t type, size_t size)
+static void *correlate_begin_record(pfm_correlate_smpl_hdr_t *hdr, uint32_t type, size_t size)
 {
-	pfm_correlate_smpl_rec_t *rec = at_offset(hdr, hdr->hdr_cur_offs);
+	pfm_correlate_smpl_rec_t *rec = sample_at(hdr, hdr->hdr_cur_offs);
 
 	*rec = (pfm_correlate_smpl_rec_t){.rec_type = type, .rec_size = (uint32_t)size};
 	return rec + 1;
 }
 
-static void end_record(pfm_correlate_smpl_hdr_t *hdr, size_t size)
+static void correlate_end_record(pfm_correlate_smpl_hdr_t *hdr, size_t size)
 {
 	hdr->hdr_cur_offs += size;
-	publish64(&hdr->hdr_count, hdr->hdr_count + 1);
+	sample_publish64(&hdr->hdr_count, hdr->hdr_count + 1);
 }
 
-static void put(pfm_correlate_smpl_hdr_t *hdr, struct sample *s)
+static void correlate_put(pfm_correlate_smpl_hdr_t *hdr, struct sample *s)
 {
 	size_t size = sizeof(pfm_correlate_smpl_rec_t) + s->size;
 
-	sample_put(s, begin_record(hdr, PFM_CORRELATE_SAMPLE, size));
-	end_record(hdr, size);
+	sample_put(s, correlate_begin_record(hdr, PFM_CORRELATE_SAMPLE, size));
+	correlate_end_record(hdr, size);
 }
 
 static int correlate_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
@@ -85,10 +79,10 @@ static int correlate_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, vo
 	bool was_full = hdr->hdr_state == PFM_CORRELATE_FULL;
 
 	if (sizeof(pfm_correlate_smpl_rec_t) + s.size > hdr->hdr_min_buf_space)
-		return EINVAL; /* more values than PMDs: it might not fit */
+		return EINVAL; /* more values than PMDs, which might not fit */
 	while (s.left && hdr->hdr_state != PFM_CORRELATE_FULL) {
-		put(hdr, &s);
-		if (room(hdr) < hdr->hdr_min_buf_space)
+		correlate_put(hdr, &s);
+		if (correlate_room(hdr) < hdr->hdr_min_buf_space)
 			hdr->hdr_state = PFM_CORRELATE_FULL;
 	}
 	if (hdr->hdr_state == PFM_CORRELATE_ENDING)
@@ -99,11 +93,11 @@ static int correlate_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, vo
 		return 0;
 	}
 	hdr->hdr_overflows += !was_full;
-	ctrl_full(&arg->ovfl_ctrl);
+	sample_mask_full(&arg->ovfl_ctrl);
 	return 0;
 }
 
-static uint32_t record_type(enum pfm_smpl_event_type type)
+static uint32_t correlate_record_type(enum pfm_smpl_event_type type)
 {
 	switch (type) {
 	case PFM_EVENT_EXEC:
@@ -118,10 +112,11 @@ static uint32_t record_type(enum pfm_smpl_event_type type)
 	return 0;
 }
 
-static void put_event(
+static void correlate_put_event(
 	pfm_correlate_smpl_hdr_t *hdr, const pfm_smpl_event_t *event, size_t name_n, size_t size)
 {
-	pfm_correlate_smpl_event_t *e = begin_record(hdr, record_type(event->type), size);
+	pfm_correlate_smpl_event_t *e =
+		correlate_begin_record(hdr, correlate_record_type(event->type), size);
 	size_t name_room = size - sizeof(pfm_correlate_smpl_rec_t) - sizeof(*e);
 
 	*e = (pfm_correlate_smpl_event_t){
@@ -134,13 +129,13 @@ static void put_event(
 	};
 	memset(e->name, 0, name_room);
 	memcpy(e->name, event->name, name_n);
-	end_record(hdr, size);
+	correlate_end_record(hdr, size);
 }
 
 /*
- * An event cannot mask, so there is always to be room for a sample, which can. Neither may events
- * be left out for long in silence: after the first that was, the next sample ends the buffer, and
- * the tool gets to see how many were. A full buffer is the tool's.
+ * An event cannot mask monitoring; a sample can. So an event always leaves room for a sample. After
+ * the first event that found no room, the next sample makes the buffer full, so that the tool soon
+ * sees that events were lost. A full buffer is not written until restart.
  */
 static int correlate_event(void *buf, const pfm_smpl_event_t *event)
 {
@@ -149,8 +144,9 @@ static int correlate_event(void *buf, const pfm_smpl_event_t *event)
 	size_t size = sizeof(pfm_correlate_smpl_rec_t) + sizeof(pfm_correlate_smpl_event_t) +
 		      (name_n / 8 + 1) * 8;
 
-	if (hdr->hdr_state == PFM_CORRELATE_OPEN && room(hdr) >= size + hdr->hdr_min_buf_space) {
-		put_event(hdr, event, name_n, size);
+	if (hdr->hdr_state == PFM_CORRELATE_OPEN &&
+		correlate_room(hdr) >= size + hdr->hdr_min_buf_space) {
+		correlate_put_event(hdr, event, name_n, size);
 		return 0;
 	}
 	hdr->hdr_lost_events++;
@@ -163,7 +159,7 @@ static int correlate_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	pfm_correlate_smpl_hdr_t *hdr = buf;
 
-	publish64(&hdr->hdr_count, 0);
+	sample_publish64(&hdr->hdr_count, 0);
 	hdr->hdr_cur_offs = sizeof(*hdr);
 	hdr->hdr_state = PFM_CORRELATE_OPEN;
 	ctrl->reset_ovfl_pmds = !is_active;
@@ -184,7 +180,7 @@ const pfm_buffer_fmt_t format_correlate = {
 	.fmt_msgq_depth = 1,
 	.fmt_params = params,
 	.fmt_validate = correlate_validate,
-	.fmt_getsize = correlate_getsize,
+	.fmt_getsize = sample_getsize,
 	.fmt_init = correlate_init,
 	.fmt_handler = correlate_handler,
 	.fmt_restart = correlate_restart,

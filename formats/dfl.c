@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The format "default": samples one after the other until the buffer is full. */
+/* The format "default": samples until the buffer is full. */
 #include "formats/formats.h"
 
 #include <errno.h>
@@ -14,16 +14,16 @@ _Static_assert(sizeof(pfm_dfl_smpl_entry_t) == 40, "as shipped");
 
 enum { ALL_FLAGS = PFM_DFL_SMPL_NO_HDR | PFM_DFL_SMPL_IIP_HDR };
 
-static size_t entry_size(uint32_t flags)
+static size_t dfl_entry_size(uint32_t flags)
 {
 	if (flags & PFM_DFL_SMPL_NO_HDR)
 		return 0;
 	return flags & PFM_DFL_SMPL_IIP_HDR ? sizeof(uint64_t) : sizeof(pfm_dfl_smpl_entry_t);
 }
 
-static size_t largest(const pfm_dfl_smpl_arg_t *arg)
+static size_t dfl_largest(const pfm_dfl_smpl_arg_t *arg)
 {
-	return entry_size(arg->buf_flags) + arg->num_pmds * sizeof(uint64_t);
+	return dfl_entry_size(arg->buf_flags) + arg->num_pmds * sizeof(uint64_t);
 }
 
 static int dfl_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
@@ -34,14 +34,7 @@ static int dfl_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	if (!a || (a->buf_flags & ~(uint32_t)ALL_FLAGS) || a->buf_flags == ALL_FLAGS)
 		return EINVAL;
 	a->num_pmds = num_pmds;
-	return size_check(a->buf_size, sizeof(pfm_dfl_smpl_hdr_t), largest(a));
-}
-
-static int dfl_getsize(uint32_t ctx_flags, void *arg, size_t *size)
-{
-	(void)ctx_flags;
-	*size = ((const pfm_dfl_smpl_arg_t *)arg)->buf_size;
-	return 0;
+	return sample_check_size(a->buf_size, sizeof(pfm_dfl_smpl_hdr_t), dfl_largest(a));
 }
 
 static int dfl_init(uint32_t ctx_flags, void *arg, void *buf)
@@ -52,25 +45,25 @@ static int dfl_init(uint32_t ctx_flags, void *arg, void *buf)
 	*(pfm_dfl_smpl_hdr_t *)buf = (pfm_dfl_smpl_hdr_t){
 		.hdr_cur_offs = sizeof(pfm_dfl_smpl_hdr_t),
 		.hdr_buf_size = a->buf_size,
-		.hdr_min_buf_space = largest(a),
+		.hdr_min_buf_space = dfl_largest(a),
 		.hdr_version = PFM_DFL_SMPL_VERSION,
 		.hdr_buf_flags = a->buf_flags,
 	};
 	return 0;
 }
 
-static bool is_full(const pfm_dfl_smpl_hdr_t *hdr)
+static bool dfl_is_full(const pfm_dfl_smpl_hdr_t *hdr)
 {
 	return hdr->hdr_buf_size - hdr->hdr_cur_offs < hdr->hdr_min_buf_space;
 }
 
-static void put(pfm_dfl_smpl_hdr_t *hdr, struct sample *s)
+static void dfl_put(pfm_dfl_smpl_hdr_t *hdr, struct sample *s)
 {
-	size_t entry = entry_size(hdr->hdr_buf_flags);
-	char *at = at_offset(hdr, hdr->hdr_cur_offs);
+	size_t entry = dfl_entry_size(hdr->hdr_buf_flags);
+	char *at = sample_at(hdr, hdr->hdr_cur_offs);
 
 	if (hdr->hdr_buf_flags) {
-		/* No place for a count: one overflow, one sample. */
+		/* The entry has no count, so each overflow is a sample. */
 		memcpy(at, &s->where->ip, entry);
 		memcpy(at + entry, s->arg->smpl_pmds_values, s->body);
 		s->left--;
@@ -78,32 +71,32 @@ static void put(pfm_dfl_smpl_hdr_t *hdr, struct sample *s)
 		sample_put(s, at);
 	}
 	hdr->hdr_cur_offs += entry + s->body;
-	publish64(&hdr->hdr_count, hdr->hdr_count + 1);
+	sample_publish64(&hdr->hdr_count, hdr->hdr_count + 1);
 }
 
 static int dfl_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
 {
 	pfm_dfl_smpl_hdr_t *hdr = buf;
 	struct sample s = sample_of(arg, tstamp, data);
-	bool was_full = is_full(hdr);
+	bool was_full = dfl_is_full(hdr);
 
-	if (entry_size(hdr->hdr_buf_flags) + s.body > hdr->hdr_min_buf_space)
-		return EINVAL; /* more values than PMDs: is_full() could not keep it inside */
-	if (!entry_size(hdr->hdr_buf_flags) && !s.body) {
-		/* Samples of no size: any number of them fits. */
-		publish64(&hdr->hdr_count, hdr->hdr_count + s.left);
+	if (dfl_entry_size(hdr->hdr_buf_flags) + s.body > hdr->hdr_min_buf_space)
+		return EINVAL; /* more values than PMDs, which might not fit */
+	if (!dfl_entry_size(hdr->hdr_buf_flags) && !s.body) {
+		/* Samples of 0 bytes always fit. */
+		sample_publish64(&hdr->hdr_count, hdr->hdr_count + s.left);
 		s.left = 0;
 	}
-	while (s.left && !is_full(hdr))
-		put(hdr, &s);
+	while (s.left && !dfl_is_full(hdr))
+		dfl_put(hdr, &s);
 	hdr->hdr_lost += s.left;
-	if (!is_full(hdr)) {
+	if (!dfl_is_full(hdr)) {
 		arg->ovfl_ctrl.reset_ovfl_pmds = 1;
 		return 0;
 	}
-	/* Others that overflowed at the same time come here again. */
+	/* Other PMDs that overflowed at the same time call again; the buffer fills only once. */
 	hdr->hdr_overflows += !was_full;
-	ctrl_full(&arg->ovfl_ctrl);
+	sample_mask_full(&arg->ovfl_ctrl);
 	return 0;
 }
 
@@ -111,7 +104,7 @@ static int dfl_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	pfm_dfl_smpl_hdr_t *hdr = buf;
 
-	publish64(&hdr->hdr_count, 0);
+	sample_publish64(&hdr->hdr_count, 0);
 	hdr->hdr_cur_offs = sizeof(*hdr);
 	ctrl->reset_ovfl_pmds = !is_active;
 	return 0;
@@ -133,7 +126,7 @@ const pfm_buffer_fmt_t format_dfl = {
 	.fmt_msgq_depth = 1,
 	.fmt_params = params,
 	.fmt_validate = dfl_validate,
-	.fmt_getsize = dfl_getsize,
+	.fmt_getsize = sample_getsize,
 	.fmt_init = dfl_init,
 	.fmt_handler = dfl_handler,
 	.fmt_restart = dfl_restart,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The format "hist": samples added up in a hash table that is the buffer. */
+/* The format "hist": the buffer is a hash table that adds up samples. */
 #include "formats/formats.h"
 
 #include <errno.h>
@@ -20,17 +20,11 @@ static int hist_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	(void)ctx_flags, (void)num_pmds;
 	if (!a)
 		return EINVAL;
-	return size_check(a->buf_size, sizeof(pfm_hist_smpl_hdr_t), sizeof(pfm_hist_smpl_entry_t));
+	return sample_check_size(
+		a->buf_size, sizeof(pfm_hist_smpl_hdr_t), sizeof(pfm_hist_smpl_entry_t));
 }
 
-static int hist_getsize(uint32_t ctx_flags, void *arg, size_t *size)
-{
-	(void)ctx_flags;
-	*size = ((const pfm_hist_smpl_arg_t *)arg)->buf_size;
-	return 0;
-}
-
-/* A search ends at an empty entry: with a sixteenth of them left empty, soon. */
+/* A sixteenth of the slots stays empty, because a search ends at an empty slot. */
 static int hist_init(uint32_t ctx_flags, void *arg, void *buf)
 {
 	const pfm_hist_smpl_arg_t *a = arg;
@@ -40,7 +34,7 @@ static int hist_init(uint32_t ctx_flags, void *arg, void *buf)
 
 	(void)ctx_flags;
 	if (slots > UINT32_MAX)
-		slots = UINT32_MAX; /* as far as first_slot() gets */
+		slots = UINT32_MAX; /* the range of hist_first_slot() */
 	max = slots - slots / 16;
 	*(pfm_hist_smpl_hdr_t *)buf = (pfm_hist_smpl_hdr_t){
 		.hdr_slots = slots,
@@ -52,45 +46,45 @@ static int hist_init(uint32_t ctx_flags, void *arg, void *buf)
 	return 0;
 }
 
-static uint64_t mix(uint64_t h)
+static uint64_t hist_mix(uint64_t h)
 {
 	h = (h ^ h >> 32) * 0xd6e8feb86659fd93;
 	h = (h ^ h >> 32) * 0xd6e8feb86659fd93;
 	return h ^ h >> 32;
 }
 
-static uint64_t first_slot(const pfm_hist_smpl_entry_t *key, uint64_t slots)
+static uint64_t hist_first_slot(const pfm_hist_smpl_entry_t *key, uint64_t slots)
 {
-	uint64_t who = (uint64_t)key->pid << 32 | (uint32_t)key->set << 16 | key->ovfl_pmd;
+	uint64_t task = (uint64_t)key->pid << 32 | (uint32_t)key->set << 16 | key->ovfl_pmd;
 
-	return (mix(mix(key->ip) + who) >> 32) * slots >> 32;
+	return (hist_mix(hist_mix(key->ip) + task) >> 32) * slots >> 32;
 }
 
-static bool same_key(const pfm_hist_smpl_entry_t *a, const pfm_hist_smpl_entry_t *b)
+static bool hist_same_key(const pfm_hist_smpl_entry_t *a, const pfm_hist_smpl_entry_t *b)
 {
 	return a->ip == b->ip && a->pid == b->pid && a->set == b->set && a->ovfl_pmd == b->ovfl_pmd;
 }
 
-/* The entry of @key, or the empty one where it belongs; NULL: there is neither. */
-static pfm_hist_smpl_entry_t *find(pfm_hist_smpl_hdr_t *hdr, const pfm_hist_smpl_entry_t *key)
+/* The entry of @key, or the empty one for it; NULL if the table is full. */
+static pfm_hist_smpl_entry_t *hist_find(pfm_hist_smpl_hdr_t *hdr, const pfm_hist_smpl_entry_t *key)
 {
-	pfm_hist_smpl_entry_t *table = at_offset(hdr, sizeof(*hdr));
-	uint64_t slot = first_slot(key, hdr->hdr_slots);
+	pfm_hist_smpl_entry_t *table = sample_at(hdr, sizeof(*hdr));
+	uint64_t slot = hist_first_slot(key, hdr->hdr_slots);
 
 	for (uint64_t i = 0; i < hdr->hdr_slots; i++) {
 		pfm_hist_smpl_entry_t *entry = &table[slot];
 
-		if (!entry->weight || same_key(entry, key))
+		if (!entry->weight || hist_same_key(entry, key))
 			return entry;
 		slot = slot + 1 < hdr->hdr_slots ? slot + 1 : 0;
 	}
 	return NULL;
 }
 
-/* Adds @key's weight; false: there is no room. */
-static bool add(pfm_hist_smpl_hdr_t *hdr, const pfm_hist_smpl_entry_t *key)
+/* Adds @key's weight. Returns false if there is no room. */
+static bool hist_add(pfm_hist_smpl_hdr_t *hdr, const pfm_hist_smpl_entry_t *key)
 {
-	pfm_hist_smpl_entry_t *entry = find(hdr, key);
+	pfm_hist_smpl_entry_t *entry = hist_find(hdr, key);
 
 	if (!entry || (!entry->weight && hdr->hdr_used >= hdr->hdr_max_used))
 		return false;
@@ -102,7 +96,7 @@ static bool add(pfm_hist_smpl_hdr_t *hdr, const pfm_hist_smpl_entry_t *key)
 		hdr->hdr_used++;
 	}
 	__atomic_store_n(&entry->samples, entry->samples + 1, __ATOMIC_RELAXED);
-	publish64(&entry->weight, entry->weight + key->weight);
+	sample_publish64(&entry->weight, entry->weight + key->weight);
 	hdr->hdr_weight += key->weight;
 	return true;
 }
@@ -120,9 +114,9 @@ static int hist_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *d
 	};
 
 	(void)tstamp;
-	if (!add(hdr, &key))
+	if (!hist_add(hdr, &key))
 		hdr->hdr_dropped += key.weight;
-	/* Once, but not to one who has not asked: there may be another PMD that does. */
+	/* Once, and only for a PMD that asks for notification. */
 	if (hdr->hdr_used >= hdr->hdr_notify_at && arg->ovfl_notify && !hdr->hdr_notified) {
 		hdr->hdr_notified = 1;
 		arg->ovfl_ctrl.notify_user = 1;
@@ -131,8 +125,8 @@ static int hist_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *d
 	return 0;
 }
 
-/* Nothing passes it in either direction, as it could a store. */
-static void count_clear(pfm_hist_smpl_hdr_t *hdr)
+/* A full barrier in both directions, unlike a store. */
+static void hist_count_clear(pfm_hist_smpl_hdr_t *hdr)
 {
 	__atomic_fetch_add(&hdr->hdr_clears, 1, __ATOMIC_ACQ_REL);
 }
@@ -141,11 +135,11 @@ static int hist_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	pfm_hist_smpl_hdr_t *hdr = buf;
 
-	count_clear(hdr);
-	memset(at_offset(hdr, sizeof(*hdr)), 0, hdr->hdr_slots * sizeof(pfm_hist_smpl_entry_t));
+	hist_count_clear(hdr);
+	memset(sample_at(hdr, sizeof(*hdr)), 0, hdr->hdr_slots * sizeof(pfm_hist_smpl_entry_t));
 	hdr->hdr_used = hdr->hdr_weight = 0;
 	hdr->hdr_notified = 0;
-	count_clear(hdr);
+	hist_count_clear(hdr);
 	ctrl->reset_ovfl_pmds = !is_active;
 	return 0;
 }
@@ -164,7 +158,7 @@ const pfm_buffer_fmt_t format_hist = {
 	.fmt_msgq_depth = 1,
 	.fmt_params = params,
 	.fmt_validate = hist_validate,
-	.fmt_getsize = hist_getsize,
+	.fmt_getsize = sample_getsize,
 	.fmt_init = hist_init,
 	.fmt_handler = hist_handler,
 	.fmt_restart = hist_restart,

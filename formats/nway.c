@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The format "nway": parts filled in turn, so that monitoring goes on while the tool reads. */
+/* The format "nway": the buffer has parts, one of which is filled while the tool reads others. */
 #include "formats/formats.h"
 
 #include <errno.h>
@@ -11,15 +11,15 @@ _Static_assert(sizeof(pfm_nway_smpl_arg_t) == 64, "documented");
 _Static_assert(sizeof(pfm_nway_smpl_part_t) == 32, "documented");
 _Static_assert(sizeof(pfm_nway_smpl_hdr_t) == 128, "documented");
 
-static size_t parts_offs(const pfm_nway_smpl_arg_t *arg)
+static size_t nway_parts_offs(const pfm_nway_smpl_arg_t *arg)
 {
 	return sizeof(pfm_nway_smpl_hdr_t) + arg->parts * sizeof(pfm_nway_smpl_part_t);
 }
 
-/* Entries are aligned in each part. */
-static uint64_t part_size(const pfm_nway_smpl_arg_t *arg)
+/* A multiple of 8 bytes, which aligns the entries of each part. */
+static uint64_t nway_part_size(const pfm_nway_smpl_arg_t *arg)
 {
-	return (arg->buf_size - parts_offs(arg)) / arg->parts & ~7ULL;
+	return (arg->buf_size - nway_parts_offs(arg)) / arg->parts & ~7ULL;
 }
 
 static int nway_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
@@ -32,45 +32,39 @@ static int nway_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	if (a->parts < 2 || a->parts > PFM_NWAY_SMPL_MAX_PARTS)
 		return EINVAL;
 	a->num_pmds = num_pmds;
-	return size_check(a->buf_size, parts_offs(a), a->parts * sample_largest(num_pmds));
+	return sample_check_size(
+		a->buf_size, nway_parts_offs(a), a->parts * sample_largest(num_pmds));
 }
 
-static int nway_getsize(uint32_t ctx_flags, void *arg, size_t *size)
-{
-	(void)ctx_flags;
-	*size = ((const pfm_nway_smpl_arg_t *)arg)->buf_size;
-	return 0;
-}
-
-static pfm_nway_smpl_part_t *current(pfm_nway_smpl_hdr_t *hdr)
+static pfm_nway_smpl_part_t *nway_current(pfm_nway_smpl_hdr_t *hdr)
 {
 	return &hdr->hdr_parts[hdr->hdr_cur];
 }
 
-static uint32_t next_index(const pfm_nway_smpl_hdr_t *hdr)
+static uint32_t nway_next_index(const pfm_nway_smpl_hdr_t *hdr)
 {
 	return (hdr->hdr_cur + 1) % hdr->hdr_nparts;
 }
 
-static void set_state(pfm_nway_smpl_part_t *part, uint32_t state)
+static void nway_set_state(pfm_nway_smpl_part_t *part, uint32_t state)
 {
-	publish32(&part->part_state, state);
+	sample_publish32(&part->part_state, state);
 }
 
-static void empty(pfm_nway_smpl_part_t *part, uint32_t state)
+static void nway_empty(pfm_nway_smpl_part_t *part, uint32_t state)
 {
-	set_state(part, state);
+	nway_set_state(part, state);
 	part->part_count = part->part_bytes = 0;
 }
 
-/* Begins to fill part @index, or fills it again. */
-static void begin(pfm_nway_smpl_hdr_t *hdr, uint32_t index)
+/* Begins to fill part @index, which it empties. */
+static void nway_begin(pfm_nway_smpl_hdr_t *hdr, uint32_t index)
 {
-	uint64_t seq = current(hdr)->part_seq + 1;
+	uint64_t seq = nway_current(hdr)->part_seq + 1;
 
 	hdr->hdr_cur = index;
-	empty(current(hdr), PFM_NWAY_PART_FILLING);
-	current(hdr)->part_seq = seq;
+	nway_empty(nway_current(hdr), PFM_NWAY_PART_FILLING);
+	nway_current(hdr)->part_seq = seq;
 }
 
 static int nway_init(uint32_t ctx_flags, void *arg, void *buf)
@@ -81,55 +75,55 @@ static int nway_init(uint32_t ctx_flags, void *arg, void *buf)
 	(void)ctx_flags;
 	*hdr = (pfm_nway_smpl_hdr_t){
 		.hdr_buf_size = a->buf_size,
-		.hdr_parts_offs = parts_offs(a),
-		.hdr_part_size = part_size(a),
+		.hdr_parts_offs = nway_parts_offs(a),
+		.hdr_part_size = nway_part_size(a),
 		.hdr_min_buf_space = sample_largest(a->num_pmds),
 		.hdr_version = PFM_NWAY_SMPL_VERSION,
 		.hdr_buf_flags = a->buf_flags,
 		.hdr_nparts = a->parts,
 	};
-	begin(hdr, 0);
+	nway_begin(hdr, 0);
 	return 0;
 }
 
 /*
- * The part is full. It is the tool's if there is another to go on with. Otherwise the tool is late,
- * which ends with restart: until then the part waits, masked or at the risk of the next sample.
+ * Hands the full part to the tool if the next part is free. Otherwise the tool is late. Until its
+ * restart, monitoring is masked, or the next sample overwrites the part.
  */
-static void part_full(pfm_nway_smpl_hdr_t *hdr, pfm_ovfl_ctrl_t *ctrl)
+static void nway_part_full(pfm_nway_smpl_hdr_t *hdr, pfm_ovfl_ctrl_t *ctrl)
 {
-	pfm_nway_smpl_part_t *part = current(hdr);
+	pfm_nway_smpl_part_t *part = nway_current(hdr);
 
 	hdr->hdr_overflows++;
-	if (hdr->hdr_parts[next_index(hdr)].part_state == PFM_NWAY_PART_FREE) {
-		set_state(part, PFM_NWAY_PART_FULL);
-		begin(hdr, next_index(hdr));
+	if (hdr->hdr_parts[nway_next_index(hdr)].part_state == PFM_NWAY_PART_FREE) {
+		nway_set_state(part, PFM_NWAY_PART_FULL);
+		nway_begin(hdr, nway_next_index(hdr));
 		ctrl->notify_user = 1;
 	} else if (hdr->hdr_buf_flags & PFM_NWAY_SMPL_MASK_WHEN_FULL) {
-		set_state(part, PFM_NWAY_PART_FULL);
+		nway_set_state(part, PFM_NWAY_PART_FULL);
 	} else {
-		set_state(part, PFM_NWAY_PART_HELD);
+		nway_set_state(part, PFM_NWAY_PART_HELD);
 		ctrl->notify_user = 1;
 	}
 }
 
-static void fill_again(pfm_nway_smpl_hdr_t *hdr)
+static void nway_fill_again(pfm_nway_smpl_hdr_t *hdr)
 {
 	hdr->hdr_lost_parts++;
-	hdr->hdr_lost_samples += current(hdr)->part_count;
-	begin(hdr, hdr->hdr_cur);
+	hdr->hdr_lost_samples += nway_current(hdr)->part_count;
+	nway_begin(hdr, hdr->hdr_cur);
 }
 
-static void put(pfm_nway_smpl_hdr_t *hdr, struct sample *s, pfm_ovfl_ctrl_t *ctrl)
+static void nway_put(pfm_nway_smpl_hdr_t *hdr, struct sample *s, pfm_ovfl_ctrl_t *ctrl)
 {
-	pfm_nway_smpl_part_t *part = current(hdr);
+	pfm_nway_smpl_part_t *part = nway_current(hdr);
 	uint64_t offs = hdr->hdr_parts_offs + hdr->hdr_cur * hdr->hdr_part_size;
 
-	sample_put(s, at_offset(hdr, offs + part->part_bytes));
+	sample_put(s, sample_at(hdr, offs + part->part_bytes));
 	part->part_bytes += s->size;
-	publish64(&part->part_count, part->part_count + 1);
+	sample_publish64(&part->part_count, part->part_count + 1);
 	if (hdr->hdr_part_size - part->part_bytes < hdr->hdr_min_buf_space)
-		part_full(hdr, ctrl);
+		nway_part_full(hdr, ctrl);
 }
 
 static int nway_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
@@ -138,40 +132,40 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *d
 	struct sample s = sample_of(arg, tstamp, data);
 
 	if (s.size > hdr->hdr_min_buf_space)
-		return EINVAL; /* more values than PMDs: put() could not keep it inside */
-	while (s.left && current(hdr)->part_state != PFM_NWAY_PART_FULL) {
-		if (current(hdr)->part_state == PFM_NWAY_PART_HELD)
-			fill_again(hdr);
-		put(hdr, &s, &arg->ovfl_ctrl);
+		return EINVAL; /* more values than PMDs, which might not fit */
+	while (s.left && nway_current(hdr)->part_state != PFM_NWAY_PART_FULL) {
+		if (nway_current(hdr)->part_state == PFM_NWAY_PART_HELD)
+			nway_fill_again(hdr);
+		nway_put(hdr, &s, &arg->ovfl_ctrl);
 	}
 	hdr->hdr_lost += s.left;
-	if (current(hdr)->part_state == PFM_NWAY_PART_FULL)
-		ctrl_full(&arg->ovfl_ctrl);
+	if (nway_current(hdr)->part_state == PFM_NWAY_PART_FULL)
+		sample_mask_full(&arg->ovfl_ctrl);
 	else
 		arg->ovfl_ctrl.reset_ovfl_pmds = 1;
 	return 0;
 }
 
-/* Parts are freed in turn, as they are filled: the tool's is the oldest of the full ones. */
-static void free_oldest(pfm_nway_smpl_hdr_t *hdr)
+/* Frees the oldest full part, which is the one that the tool has read. */
+static void nway_free_oldest(pfm_nway_smpl_hdr_t *hdr)
 {
 	pfm_nway_smpl_part_t *part = &hdr->hdr_parts[hdr->hdr_tool];
 
 	if (part->part_state != PFM_NWAY_PART_FULL)
 		return;
-	empty(part, PFM_NWAY_PART_FREE);
-	publish32(&hdr->hdr_tool, (hdr->hdr_tool + 1) % hdr->hdr_nparts);
+	nway_empty(part, PFM_NWAY_PART_FREE);
+	sample_publish32(&hdr->hdr_tool, (hdr->hdr_tool + 1) % hdr->hdr_nparts);
 }
 
 static int nway_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	pfm_nway_smpl_hdr_t *hdr = buf;
 
-	free_oldest(hdr);
-	if (current(hdr)->part_state != PFM_NWAY_PART_FILLING) {
-		/* The tool was late: every other part was full, so the next one is free now. */
-		set_state(current(hdr), PFM_NWAY_PART_FULL);
-		begin(hdr, next_index(hdr));
+	nway_free_oldest(hdr);
+	if (nway_current(hdr)->part_state != PFM_NWAY_PART_FILLING) {
+		/* The tool was late and every other part full; the next one is free now. */
+		nway_set_state(nway_current(hdr), PFM_NWAY_PART_FULL);
+		nway_begin(hdr, nway_next_index(hdr));
 	}
 	ctrl->reset_ovfl_pmds = !is_active;
 	return 0;
@@ -194,7 +188,7 @@ const pfm_buffer_fmt_t format_nway = {
 	.fmt_msgq_depth = PFM_NWAY_SMPL_MAX_PARTS,
 	.fmt_params = params,
 	.fmt_validate = nway_validate,
-	.fmt_getsize = nway_getsize,
+	.fmt_getsize = sample_getsize,
 	.fmt_init = nway_init,
 	.fmt_handler = nway_handler,
 	.fmt_restart = nway_restart,

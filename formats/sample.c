@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-static size_t count_values(const pfm_ovfl_arg_t *arg)
+static size_t sample_count_values(const pfm_ovfl_arg_t *arg)
 {
 	size_t n = 0;
 
@@ -15,7 +15,7 @@ static size_t count_values(const pfm_ovfl_arg_t *arg)
 
 struct sample sample_of(const pfm_ovfl_arg_t *arg, uint64_t tstamp, const void *where)
 {
-	size_t body = count_values(arg) * sizeof(uint64_t);
+	size_t body = sample_count_values(arg) * sizeof(uint64_t);
 
 	return (struct sample){
 		.arg = arg,
@@ -52,7 +52,14 @@ size_t sample_largest(uint32_t num_pmds)
 	return sizeof(pfm_dfl_smpl_entry_t) + num_pmds * sizeof(uint64_t);
 }
 
-int size_check(uint64_t size, size_t overhead, size_t need)
+int sample_getsize(uint32_t ctx_flags, void *arg, size_t *size)
+{
+	(void)ctx_flags;
+	*size = *(const uint64_t *)arg;
+	return 0;
+}
+
+int sample_check_size(uint64_t size, size_t overhead, size_t need)
 {
 	return size < overhead || size - overhead < need || size > SIZE_MAX ? EINVAL : 0;
 }

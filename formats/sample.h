@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What formats that record sample by sample share: entry and body of the format "default". */
+/* Shared by the formats that record samples as "default" does, with its entry and its body. */
 #ifndef FORMATS_SAMPLE_H
 #define FORMATS_SAMPLE_H
 
@@ -9,50 +9,53 @@
 #include "perfmonfs/format.h"
 #include "perfmonfs/smpl_dfl.h"
 
-enum { SAMPLE_COUNT_MAX = UINT16_MAX }; /* overflows that one entry can stand for */
+enum { SAMPLE_COUNT_MAX = UINT16_MAX }; /* overflows per entry */
 
-/* What is to be recorded in a call of fmt_handler, and how much of it still is. */
+/* The overflows of one call of fmt_handler. */
 struct sample {
 	const pfm_ovfl_arg_t *arg;
 	const pfm_smpl_where_t *where;
 	uint64_t tstamp;
-	size_t body;   /* bytes */
-	size_t size;   /* with the entry */
-	uint32_t left; /* overflows */
+	size_t body;   /* bytes of the PMD values */
+	size_t size;   /* bytes of entry and body */
+	uint32_t left; /* overflows not recorded yet */
 };
 
 struct sample sample_of(const pfm_ovfl_arg_t *arg, uint64_t tstamp, const void *where);
 
-/* Writes an entry for as many of the overflows that are left as it can stand for, and the body. */
+/* Writes an entry, for up to SAMPLE_COUNT_MAX of the overflows left, and the body. */
 void sample_put(struct sample *s, void *at);
 
-/* The largest there is, on a PMU of so many PMDs. */
+/* Bytes of the largest sample on a PMU with @num_pmds PMDs. */
 size_t sample_largest(uint32_t num_pmds);
 
-/* Does a buffer of @size have room for @overhead and @need bytes? */
-int size_check(uint64_t size, size_t overhead, size_t need);
+/* A fmt_getsize of arguments that begin with the size, 64 bits. */
+int sample_getsize(uint32_t ctx_flags, void *arg, size_t *size);
+
+/* Returns 0 if a buffer of @size has room for @overhead and @need bytes, or EINVAL. */
+int sample_check_size(uint64_t size, size_t overhead, size_t need);
 
 /*
- * What readers may be looking at is changed last, and at once: who sees the new value (acquire)
- * sees everything that was written before.
+ * Stores a field that concurrent readers use. A reader that loads the new value with acquire
+ * semantics sees everything written before it.
  */
-static inline void publish64(uint64_t *p, uint64_t value)
+static inline void sample_publish64(uint64_t *p, uint64_t value)
 {
 	__atomic_store_n(p, value, __ATOMIC_RELEASE);
 }
 
-static inline void publish32(uint32_t *p, uint32_t value)
+static inline void sample_publish32(uint32_t *p, uint32_t value)
 {
 	__atomic_store_n(p, value, __ATOMIC_RELEASE);
 }
 
-static inline void *at_offset(void *buf, uint64_t offs)
+static inline void *sample_at(void *buf, uint64_t offs)
 {
 	return (char *)buf + offs;
 }
 
-/* The buffer is full: the tool's turn, which ends with restart. */
-static inline void ctrl_full(pfm_ovfl_ctrl_t *ctrl)
+/* The buffer is full: notifies the tool and masks monitoring until its restart. */
+static inline void sample_mask_full(pfm_ovfl_ctrl_t *ctrl)
 {
 	ctrl->notify_user = 1;
 	ctrl->mask_monitoring = 1;

@@ -1,84 +1,80 @@
 // SPDX-License-Identifier: MIT
-#include "lib/sets.h"
+#include "lib/abi_conv.h"
 
 #include <string.h>
 
-static const uint32_t told = PFM_IOC_RETFL_NOTAVAIL | PFM_IOC_RETFL_EINVAL | PFM_IOC_RETFL_NOSET;
+static const uint32_t error_flags =
+	PFM_IOC_RETFL_NOTAVAIL | PFM_IOC_RETFL_EINVAL | PFM_IOC_RETFL_NOSET;
 
 enum { SETFL_EXCL_IDLE = 0x8 };
 
-uint32_t flags_to(uint32_t theirs)
+uint32_t abi_clear_errors(uint32_t user)
 {
-	return theirs & ~told;
+	return user & ~error_flags;
 }
 
-uint32_t flags_of(uint32_t theirs, uint32_t known)
+uint32_t abi_check_flags(uint32_t user, uint32_t allowed)
 {
-	uint32_t flags = flags_to(theirs);
+	uint32_t flags = abi_clear_errors(user);
 
-	return flags & ~known ? FLAG_INVALID : flags;
+	return flags & ~allowed ? ABI_FLAG_INVALID : flags;
 }
 
-uint32_t flags_back(uint32_t theirs, uint32_t ours)
+uint32_t abi_merge_errors(uint32_t user, uint32_t ioc)
 {
-	return (theirs & ~told) | (ours & told);
+	return (user & ~error_flags) | (ioc & error_flags);
 }
 
-/* There is no idle thread in the counts of a thread, so that the flag is ignored there (3.1.10). */
-void set_head_to(const struct target *t, const void *theirs, struct pfm_ioc_setdesc *to)
+void abi_copy_errors(const void *ioc, void *user)
 {
-	const struct head *from = theirs;
-	uint32_t ignored = load_is_system_wide(t) ? 0 : SETFL_EXCL_IDLE;
+	struct abi_head *to = user;
+
+	to->flags = abi_merge_errors(to->flags, ((const struct abi_head *)ioc)->flags);
+}
+
+bool abi_has_error(const void *ioc)
+{
+	return (((const struct abi_head *)ioc)->flags & error_flags) != 0;
+}
+
+/*
+ * Counts of a thread never include the idle thread, so that EXCL_IDLE is ignored there (3.1.10).
+ */
+void abi_setdesc_head_in(const struct ctx_fd *t, const void *user, struct pfm_ioc_setdesc *to)
+{
+	const struct abi_head *from = user;
+	uint32_t ignored = ctx_cache_is_system_wide(t) ? 0 : SETFL_EXCL_IDLE;
 
 	to->id = from->id;
-	to->flags = flags_of(from->flags & ~ignored,
+	to->flags = abi_check_flags(from->flags & ~ignored,
 		PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_TIME_SWITCH | PFM_IOC_SETFL_EXPL_NEXT);
 	if (to->flags & PFM_IOC_SETFL_EXPL_NEXT)
 		to->id_next = from->id_next;
 }
 
-void setdesc_plain_to(const struct target *t, const void *theirs, void *ours)
+void abi_setdesc_in(const struct ctx_fd *t, const void *user, void *ioc)
 {
-	struct pfm_ioc_setdesc *to = ours;
+	struct pfm_ioc_setdesc *to = ioc;
 
 	(void)t;
-	memcpy(to, theirs, sizeof(*to));
-	to->flags = flags_of(to->flags, PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_TIME_SWITCH);
+	memcpy(to, user, sizeof(*to));
+	to->flags =
+		abi_check_flags(to->flags, PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_TIME_SWITCH);
 	if (!(to->flags & PFM_IOC_SETFL_TIME_SWITCH))
 		to->timeout = 0;
 }
 
-void setdesc_plain_from(const void *ours, void *theirs)
+void abi_setdesc_out(const void *ioc, void *user)
 {
-	const struct pfm_ioc_setdesc *from = ours;
+	const struct pfm_ioc_setdesc *from = ioc;
 
-	errors_from(ours, theirs);
+	abi_copy_errors(ioc, user);
 	if (from->flags & PFM_IOC_SETFL_TIME_SWITCH)
-		((struct pfm_ioc_setdesc *)theirs)->timeout = from->timeout;
+		((struct pfm_ioc_setdesc *)user)->timeout = from->timeout;
 }
 
-bool has_error(const void *ours)
-{
-	return (((const struct head *)ours)->flags & told) != 0;
-}
-
-void set_id_to(const struct target *t, const void *theirs, void *ours)
+void abi_set_id_in(const struct ctx_fd *t, const void *user, void *ioc)
 {
 	(void)t;
-	((struct head *)ours)->id = ((const struct head *)theirs)->id;
-}
-
-void errors_from(const void *ours, void *theirs)
-{
-	struct head *to = theirs;
-
-	to->flags = flags_back(to->flags, ((const struct head *)ours)->flags);
-}
-
-/* Information is for any time, the rest for an unloaded context: no CPU is demanded. */
-int set_vector(int fd, const struct shape *s, void *theirs, int n)
-{
-	struct target t;
-
-	return target_get(&t, fd) < 0 ? -1 : vector_shaped(&t, s, theirs, n);
+	((struct abi_head *)ioc)->id = ((const struct abi_head *)user)->id;
 }

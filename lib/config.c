@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "lib/config.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,27 +11,27 @@
 
 enum { VALUE_MAX = 32 };
 
-static int get(const char *file, char value[VALUE_MAX])
+static int config_read(const char *file, char value[VALUE_MAX])
 {
 	struct lines l;
 
-	if (lines_open_mount(&l, file) < 0)
-		return fail(errno == ENOENT ? ENOSYS : errno);
+	if (mount_open_lines(&l, file) < 0)
+		return lib_fail(errno == ENOENT ? ENOSYS : errno);
 	const char *line = lines_next(&l);
 	snprintf(value, VALUE_MAX, "%s", line ? line : "");
 	lines_close(&l);
 	return 0;
 }
 
-/* The interface says EPERM to who is not root, and EINVAL to what is out of range. */
-static int set(const char *file, const char *value)
+/* Turns the errors of the tree into those of the specification. */
+static int config_write(const char *file, const char *value)
 {
 	int fd = mount_open(file, O_WRONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : file_write(fd, value, strlen(value));
+	ssize_t n = fd < 0 ? -1 : nocancel_write(fd, value, strlen(value));
 	int err = errno;
 
 	if (fd >= 0)
-		file_close(fd);
+		nocancel_close(fd);
 	if (n >= 0)
 		return 0;
 	if (err == EACCES)
@@ -41,14 +40,14 @@ static int set(const char *file, const char *value)
 		err = EINVAL;
 	else if (err == ENOENT)
 		err = ENOSYS;
-	return fail(err);
+	return lib_fail(err);
 }
 
 int config_number(const char *file, uint64_t *value)
 {
 	char text[VALUE_MAX];
 
-	if (get(file, text) < 0)
+	if (config_read(file, text) < 0)
 		return -1;
 	*value = strtoull(text, NULL, 0);
 	return 0;
@@ -59,14 +58,14 @@ int config_set_number(const char *file, uint64_t value)
 	char text[VALUE_MAX];
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	return set(file, text);
+	return config_write(file, text);
 }
 
 int config_group(const char *file, const struct group_words *w, gid_t *gid)
 {
 	char text[VALUE_MAX];
 
-	if (get(file, text) < 0)
+	if (config_read(file, text) < 0)
 		return -1;
 	if (strcmp(text, "any") == 0)
 		*gid = w->any;
@@ -80,8 +79,8 @@ int config_group(const char *file, const struct group_words *w, gid_t *gid)
 int config_set_group(const char *file, const struct group_words *w, gid_t gid)
 {
 	if (gid == w->any)
-		return set(file, "any");
+		return config_write(file, "any");
 	if (gid == w->none)
-		return set(file, "none");
+		return config_write(file, "none");
 	return config_set_number(file, gid);
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The caller's memory, as system calls take it: an address that is none is EFAULT. The kernel
- * copies, because only it can tell; where it may not (a filter of system calls), the library does,
- * and a wrong address is a signal.
+ * Memory of the caller. A wrong address fails with EFAULT, as in a system call, because the kernel
+ * copies. If a seccomp filter forbids that, the library copies, and a wrong address raises SIGSEGV.
  */
 #include "lib/lib_i.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -14,10 +12,10 @@
 enum direction { IN, OUT };
 enum { SMALLEST_PAGE = 4096 };
 
-/* How much has been copied, -1: EFAULT. What is @to in one direction is const in the other. */
-static ssize_t transfer(enum direction d, void *ours, void *theirs, size_t size)
+/* Returns the number of bytes copied, or -1 for EFAULT. The source is const in either direction. */
+static ssize_t copy_bytes(enum direction d, void *ioc, void *user, size_t size)
 {
-	struct iovec local = {ours, size}, remote = {theirs, size};
+	struct iovec local = {ioc, size}, remote = {user, size};
 	int err = errno;
 	ssize_t n = d == IN ? process_vm_readv(getpid(), &local, 1, &remote, 1, 0)
 			    : process_vm_writev(getpid(), &local, 1, &remote, 1, 0);
@@ -26,27 +24,29 @@ static ssize_t transfer(enum direction d, void *ours, void *theirs, size_t size)
 		return n;
 	errno = err;
 	if (d == IN)
-		memcpy(ours, theirs, size);
+		memcpy(ioc, user, size);
 	else
-		memcpy(theirs, ours, size);
+		memcpy(user, ioc, size);
 	return (ssize_t)size;
 }
 
-int copy_in(void *to, const void *theirs, size_t size)
+int copy_in(void *to, const void *user, size_t size)
 {
-	return transfer(IN, to, (void *)(uintptr_t)theirs, size) == (ssize_t)size ? 0
-										  : fail(EFAULT);
+	return copy_bytes(IN, to, (void *)(uintptr_t)user, size) == (ssize_t)size
+		       ? 0
+		       : lib_fail(EFAULT);
 }
 
-int copy_out(void *theirs, const void *from, size_t size)
+int copy_out(void *user, const void *from, size_t size)
 {
-	return transfer(OUT, (void *)(uintptr_t)from, theirs, size) == (ssize_t)size ? 0
-										     : fail(EFAULT);
+	return copy_bytes(OUT, (void *)(uintptr_t)from, user, size) == (ssize_t)size
+		       ? 0
+		       : lib_fail(EFAULT);
 }
 
-int copy_check(const void *theirs, size_t size)
+int copy_check(const void *user, size_t size)
 {
-	uintptr_t at = (uintptr_t)theirs, last = at + size - 1;
+	uintptr_t at = (uintptr_t)user, last = at + size - 1;
 	char byte;
 
 	for (; at < last; at += SMALLEST_PAGE)
@@ -55,13 +55,13 @@ int copy_check(const void *theirs, size_t size)
 	return copy_in(&byte, (const void *)last, 1);
 }
 
-int copy_string(char *to, const char *theirs, size_t size)
+int copy_string(char *to, const char *user, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
-		if (copy_in(to + i, theirs + i, 1) < 0)
+		if (copy_in(to + i, user + i, 1) < 0)
 			return -1;
 		if (!to[i])
-			return i ? 0 : fail(EINVAL);
+			return i ? 0 : lib_fail(EINVAL);
 	}
-	return fail(EINVAL);
+	return lib_fail(EINVAL);
 }

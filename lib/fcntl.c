@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: MIT
 /*
- * fcntl(2), for signals at notifications (specification 3.3.7). The kernel keeps the owner and the
- * signal of a FUSE file, over fork, exec and dup, but raises none and does not keep O_ASYNC: that
- * is known here, and the daemon is told whenever one of the three changes. For any other
- * descriptor, and for what is not about signals, this is the C library's.
+ * fcntl(2), for signals at notifications (specification 3.3.7). For a FUSE file, the kernel keeps
+ * the owner and the signal, over fork, exec and dup, but it raises no signal and does not keep
+ * O_ASYNC. So the library keeps O_ASYNC, and sends all three to the daemon whenever one changes.
+ * Other descriptors and other commands go to the C library's fcntl().
  */
 #include "lib/lib_i.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <unistd.h>
 
-/* The C library's own; being asked for by this name, it is not the one below. */
+/* The C library's fcntl(), under a name that this file does not define. */
 int __fcntl(int fd, int cmd, ...);
 
-/* Under names of their own here, because <fcntl.h> may make one of the other. */
-int by_fcntl(int fd, int cmd, ...) __asm__("fcntl");
-int by_fcntl64(int fd, int cmd, ...) __asm__("fcntl64");
+/* The exported symbols. They need other names in C, since <fcntl.h> may define one as the other. */
+int fcntl_api(int fd, int cmd, ...) __asm__("fcntl");
+int fcntl64_api(int fd, int cmd, ...) __asm__("fcntl64");
 
 /*
- * The owner as the daemon takes it. The caller himself is 0: his number may be another's for the
- * daemon, if he is in another PID namespace.
+ * Fills in the owner. The caller itself is 0, because its pid may be that of another process in the
+ * daemon's PID namespace.
  */
-static void name_owner(struct pfm_ioc_signal *s, const struct f_owner_ex *owner)
+static void fcntl_fill_owner(struct pfm_ioc_signal *s, const struct f_owner_ex *owner)
 {
 	bool thread = owner->type == F_OWNER_TID;
 
@@ -32,8 +31,8 @@ static void name_owner(struct pfm_ioc_signal *s, const struct f_owner_ex *owner)
 	s->owner = owner->pid == (thread ? gettid() : getpid()) ? 0 : owner->pid;
 }
 
-/* Who is to be signalled, by what the kernel keeps. Without a signal of choice it is SIGIO. */
-static int wanted(int fd, struct pfm_ioc_signal *s)
+/* Fills in the kernel's owner and signal; SIGIO if none was set. EINVAL for a process group. */
+static int fcntl_fill_signal(int fd, struct pfm_ioc_signal *s)
 {
 	struct f_owner_ex owner;
 	int sig = __fcntl(fd, F_GETSIG);
@@ -41,64 +40,66 @@ static int wanted(int fd, struct pfm_ioc_signal *s)
 	if (sig < 0 || __fcntl(fd, F_GETOWN_EX, &owner) < 0)
 		return -1;
 	if (!owner.pid)
-		return 0; /* as with kernels: nobody is signalled */
+		return 0; /* no owner, no signal, as in the kernel */
 	if (owner.type == F_OWNER_PGRP)
-		return fail(EINVAL);
+		return lib_fail(EINVAL);
 	s->sig = sig ? sig : SIGIO;
 	s->fd = fd;
-	name_owner(s, &owner);
+	fcntl_fill_owner(s, &owner);
 	return 0;
 }
 
-static int tell(const struct target *t, bool async)
+static int fcntl_send(const struct ctx_fd *t, bool async)
 {
 	struct pfm_ioc_signal s = {0};
 
-	if (async && wanted(t->fd, &s) < 0)
+	if (async && fcntl_fill_signal(t->fd, &s) < 0)
 		return -1;
-	return target_command(t, PFM_IOC_SIGNAL, &s);
+	return ctx_fd_command(t, PFM_IOC_SIGNAL, &s);
 }
 
-/* Whether anybody may be signalled: another process that shares the file may have asked for it. */
-static bool may_be_async(int fd, const struct known *k)
+/* False if no signal can be enabled. Another process that shares the file may have set O_ASYNC. */
+static bool fcntl_may_be_async(int fd, const struct ctx_cache *c)
 {
 	struct f_owner_ex owner;
 
-	return k->async || (__fcntl(fd, F_GETOWN_EX, &owner) == 0 && owner.pid);
+	return c->async || (__fcntl(fd, F_GETOWN_EX, &owner) == 0 && owner.pid);
 }
 
-/* On another file of the mount it has no effect. What cannot be told to end is at an end. */
-static int set_async(const struct target *t, bool async, const struct known *k)
+/*
+ * Enabling signals has no effect on a file of the mount that is not a context. Disabling them
+ * always succeeds: if the daemon does not answer, it raises no signal.
+ */
+static int fcntl_set_async(const struct ctx_fd *t, bool async, const struct ctx_cache *c)
 {
-	if (async ? k->async : !may_be_async(t->fd, k))
+	if (async ? c->async : !fcntl_may_be_async(t->fd, c))
 		return 0;
-	if (tell(t, async) < 0 && async)
+	if (fcntl_send(t, async) < 0 && async)
 		return errno == EBADF ? 0 : -1;
-	if (async != k->async)
-		known_set_async(t, async);
+	if (async != c->async)
+		ctx_cache_set_async(t, async);
 	return 0;
 }
 
-/* O_ASYNC on or off, and the other flags. */
-static int set_flags(const struct target *t, int flags, const struct known *k)
+static int fcntl_set_flags(const struct ctx_fd *t, int flags, const struct ctx_cache *c)
 {
 	int err = errno;
 
-	if (set_async(t, flags & O_ASYNC, k) < 0)
+	if (fcntl_set_async(t, flags & O_ASYNC, c) < 0)
 		return -1;
 	errno = err;
 	return __fcntl(t->fd, F_SETFL, flags & ~O_ASYNC);
 }
 
-static int get_flags(const struct target *t, const struct known *k)
+static int fcntl_get_flags(const struct ctx_fd *t, const struct ctx_cache *c)
 {
 	int flags = __fcntl(t->fd, F_GETFL);
 
-	return flags < 0 || !k->async ? flags : flags | O_ASYNC;
+	return flags < 0 || !c->async ? flags : flags | O_ASYNC;
 }
 
-/* An owner or a signal; what was there comes back if the daemon refuses. */
-static int set_whom(const struct target *t, int cmd, void *arg, const struct known *k)
+/* Sets the owner or the signal. Restores the previous one if the daemon refuses. */
+static int fcntl_set_owner(const struct ctx_fd *t, int cmd, void *arg, const struct ctx_cache *c)
 {
 	struct f_owner_ex owner;
 	int sig = __fcntl(t->fd, F_GETSIG), rc, err;
@@ -106,60 +107,60 @@ static int set_whom(const struct target *t, int cmd, void *arg, const struct kno
 	if (sig < 0 || __fcntl(t->fd, F_GETOWN_EX, &owner) < 0)
 		return -1;
 	rc = __fcntl(t->fd, cmd, arg);
-	if (rc < 0 || !k->async || tell(t, true) == 0)
+	if (rc < 0 || !c->async || fcntl_send(t, true) == 0)
 		return rc;
 	err = errno;
 	if (cmd == F_SETSIG)
 		__fcntl(t->fd, F_SETSIG, sig);
 	else
 		__fcntl(t->fd, F_SETOWN_EX, &owner);
-	return fail(err);
+	return lib_fail(err);
 }
 
-static bool about_signals(int cmd)
+static bool fcntl_is_about_signals(int cmd)
 {
 	return cmd == F_SETFL || cmd == F_GETFL || cmd == F_SETOWN || cmd == F_SETOWN_EX ||
 	       cmd == F_SETSIG;
 }
 
-static int control(int fd, int cmd, void *arg)
+static int fcntl_call(int fd, int cmd, void *arg)
 {
-	struct target t;
-	struct known k;
+	struct ctx_fd t;
+	struct ctx_cache c;
 	int err = errno;
 
-	if (!about_signals(cmd) || target_get(&t, fd) < 0) {
+	if (!fcntl_is_about_signals(cmd) || ctx_fd_get(&t, fd) < 0) {
 		errno = err;
 		return __fcntl(fd, cmd, arg);
 	}
-	known_get(&t, &k);
+	ctx_cache_get(&t, &c);
 	switch (cmd) {
 	case F_SETFL:
-		return set_flags(&t, (int)(intptr_t)arg, &k);
+		return fcntl_set_flags(&t, (int)(intptr_t)arg, &c);
 	case F_GETFL:
-		return get_flags(&t, &k);
+		return fcntl_get_flags(&t, &c);
 	default:
-		return set_whom(&t, cmd, arg, &k);
+		return fcntl_set_owner(&t, cmd, arg, &c);
 	}
 }
 
-/* An argument, if there is one, is an int or a pointer; either is in this. */
-API int by_fcntl(int fd, int cmd, ...)
+/* The argument, if there is one, is an int or a pointer; both are passed like a pointer. */
+API int fcntl_api(int fd, int cmd, ...)
 {
 	va_list ap;
 
 	va_start(ap, cmd);
 	void *arg = va_arg(ap, void *);
 	va_end(ap);
-	return control(fd, cmd, arg);
+	return fcntl_call(fd, cmd, arg);
 }
 
-API int by_fcntl64(int fd, int cmd, ...)
+API int fcntl64_api(int fd, int cmd, ...)
 {
 	va_list ap;
 
 	va_start(ap, cmd);
 	void *arg = va_arg(ap, void *);
 	va_end(ap);
-	return control(fd, cmd, arg);
+	return fcntl_call(fd, cmd, arg);
 }

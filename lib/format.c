@@ -8,15 +8,17 @@
 #include "lib/lines.h"
 #include "perfmonfs/smpl_dfl.h"
 
-/* The default format, whose arguments differ between versions: of ours, and of 2.2 kernels, whose
- * samples are the same. */
-static const unsigned char defaults[][16] = {
+/*
+ * The default format in perfmonfs and in kernels with 2.2. Its samples are the same; its argument
+ * differs between versions.
+ */
+static const unsigned char default_uuids[][16] = {
 	PFM_DFL_SMPL_UUID,
 	{0xd1, 0x39, 0xb2, 0x9e, 0x62, 0xe8, 0x40, 0xe4, 0xb4, 0x02, 0x73, 0x07, 0x87, 0x92, 0xe9,
 		0x37},
 };
 
-static void uuid_text(const unsigned char uuid[16], char *to)
+static void format_uuid_print(const unsigned char uuid[16], char *to)
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -29,29 +31,29 @@ static void uuid_text(const unsigned char uuid[16], char *to)
 	*to = 0;
 }
 
-void format_of(const unsigned char uuid[16], struct format *f)
+void format_from_uuid(const unsigned char uuid[16], struct format *f)
 {
 	static const unsigned char none[16];
 
 	memset(f, 0, sizeof(*f));
 	if (memcmp(uuid, none, sizeof(none)) == 0)
 		return;
-	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
-		f->is_default = f->is_default || memcmp(uuid, defaults[i], sizeof(none)) == 0;
+	for (size_t i = 0; i < sizeof(default_uuids) / sizeof(default_uuids[0]); i++)
+		f->is_default = f->is_default || memcmp(uuid, default_uuids[i], sizeof(none)) == 0;
 	if (f->is_default)
 		strcpy(f->name, PFM_DFL_SMPL_NAME);
 	else
-		uuid_text(uuid, f->name);
+		format_uuid_print(uuid, f->name);
 }
 
-/* The file that says it; "" if the mount has no such format. */
-static void size_file(const char *uuid, char *path, size_t size)
+/* The file with the size of the argument; "" if the mount does not have the format. */
+static void format_find_size_file(const char *uuid, char *path, size_t size)
 {
 	char *line, *id, *name;
 	struct lines l;
 
 	*path = 0;
-	if (lines_open_mount(&l, "formats") < 0)
+	if (mount_open_lines(&l, "formats") < 0)
 		return;
 	while (!*path && (line = lines_next(&l))) {
 		id = lines_word(&line);
@@ -71,6 +73,6 @@ size_t format_arg_size(const struct format *f)
 		return sizeof(pfm_dfl_smpl_arg_t);
 	if (!*f->name)
 		return 0;
-	size_file(f->name, path, sizeof(path));
+	format_find_size_file(f->name, path, sizeof(path));
 	return *path && config_number(path, &size) == 0 ? size : 0;
 }

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of libperfmonfs share. Calls on an existing context take no lock and no memory,
- * so that they can be made in signal handlers, as perfmon2's system calls could.
+ * Declarations that the files of libperfmonfs share. Calls on an existing context take no lock and
+ * allocate no memory, so signal handlers can make them, as they could make perfmon2's system calls.
+ * They are no cancellation points either; only reading a message is one, as read(2) is.
+ *
+ * "user" is a structure of the caller, in the layout of the version of perfmon2 in use; "ioc" is
+ * the same in the layout of perfmonfs/ioctl.h. Unless stated otherwise, functions return 0, or -1
+ * with errno.
  */
 #ifndef PERFMONFS_LIB_LIB_I_H
 #define PERFMONFS_LIB_LIB_I_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,144 +19,151 @@
 
 #include "perfmonfs/ioctl.h"
 
-/* Calls are no cancellation points either; those that read messages are, as read(2) is. */
-
 #define API __attribute__((visibility("default")))
 
-/* Sets errno, for `return fail(EINVAL)`. */
-int fail(int err);
+/* Sets errno and returns -1, for `return lib_fail(EINVAL)`. */
+static inline int lib_fail(int err)
+{
+	errno = err;
+	return -1;
+}
 
-/* ---- mount.c: where perfmonfs is ---- */
+/* ---- nocancel.c: open(2), read(2), write(2) and close(2) without cancellation points ---- */
+int nocancel_open(const char *path, int flags);
+ssize_t nocancel_read(int fd, void *to, size_t size);
+ssize_t nocancel_write(int fd, const void *from, size_t size);
+/* Preserves errno. */
+void nocancel_close(int fd);
+
+/* ---- copy.c: memory of the caller; a wrong address fails with EFAULT ---- */
+int copy_in(void *to, const void *user, size_t size);
+int copy_out(void *user, const void *from, size_t size);
+/* Checks that @size bytes, at least 1, are readable, by reading a byte of each page. */
+int copy_check(const void *user, size_t size);
+/* Copies a string with its NUL. EINVAL if it is empty, or longer than @size. */
+int copy_string(char *to, const char *user, size_t size);
+
+/* ---- mount.c: the mount of perfmonfs ---- */
 struct device {
 	unsigned major, minor;
 };
-/* Opens @path below the mount. -1: errno, ENOSYS if there is no mount. */
+/* Opens @path below the mount. ENOSYS if there is no mount. */
 int mount_open(const char *path, int flags);
-/* The same of the mount that is that device. */
+/* The same, below the mount whose device is @d. */
 int mount_open_on(const struct device *d, const char *path, int flags);
-/* 0: files of that device are perfmonfs's; -1: EBADF, they are not, or why that cannot be told. */
+/* Opens @path below the mount to be read by lines_next(). */
+struct lines;
+int mount_open_lines(struct lines *l, const char *path);
+/* Checks that @d is a mount of perfmonfs. EBADF if not; other errors if it is unknown. */
 int mount_check(const struct device *d);
 
-/* ---- file.c: as open(2) and the like, but that a thread is not cancelled there ---- */
-int file_open(const char *path, int flags);
-ssize_t file_read(int fd, void *to, size_t size);
-ssize_t file_write(int fd, const void *from, size_t size);
-/* Keeps errno. */
-void file_close(int fd);
-
-/* ---- copy.c: the caller's memory, EFAULT instead of a signal ---- */
-int copy_in(void *to, const void *theirs, size_t size);
-int copy_out(void *theirs, const void *from, size_t size);
-/* Whether all of that, which is not nothing, can be read: a byte of each page is. */
-int copy_check(const void *theirs, size_t size);
-/* A name with its NUL: EINVAL if it is empty, or longer than @size. */
-int copy_string(char *to, const char *theirs, size_t size);
-
-/* ---- known.c: what this process knows of its contexts ---- */
-enum { KNOWN_NO_CPU = -1 };
-#define KNOWN_NO_NUMBER UINT64_MAX
-struct known {
-	uint64_t number; /* what the context is called in ctx/ */
-	int cpu;         /* that it is loaded on, or KNOWN_NO_CPU */
-	bool system_wide;
-	bool async; /* O_ASYNC is set: signals are asked for */
-};
-/* False: nothing is known, it is another file of the mount or not open for reading; @k says so. */
-struct target;
-bool known_get(const struct target *t, struct known *k);
-void known_add(const struct target *t, const struct known *k);
-void known_set_cpu(const struct target *t, int cpu);
-void known_set_async(const struct target *t, bool async);
-
-/* ---- context.c: descriptors that are contexts ---- */
-struct target {
+/* ---- ctx_fd.c: descriptors of contexts ---- */
+struct ctx_fd {
 	int fd;
 	struct device device;
 	uint64_t inode;
 };
-/* EBADF if @fd is no context. It may still be another file of the mount: commands say so. */
-int target_get(struct target *t, int fd);
-/* The same, and EBUSY if the context is loaded on a CPU that the caller does not run on. */
-int target_here(struct target *t, int fd);
-/* One command; @arg is the caller's memory, or ours. */
-int target_command(const struct target *t, unsigned long cmd, void *arg);
-/* The same, unless monitoring is masked: then anybody may read (specification 3.1.4). */
-int target_to_read(struct target *t, int fd);
-/* What the daemon says of it now. False: it cannot be told, or it is another file of the mount. */
-bool target_info(const struct target *t, struct pfm_ioc_info *info);
-/* Whether there is no context of that number any more on that mount, as far as that can be told. */
-bool target_is_gone(const struct device *d, uint64_t number);
-/* The commands without an argument. */
-int target_plain(int fd, unsigned long cmd);
-/* Whether it is known not to be loaded. */
-bool target_is_unloaded(const struct target *t);
-/* @rc of a command that is EINVAL of what is not loaded, where a version has EBUSY for that. */
-int target_busy_if_unloaded(const struct target *t, int rc);
-/* In all versions it is EBUSY wherever there is nothing to go on from. */
-int target_restart(const struct target *t);
+/*
+ * Identifies the file behind @fd. EBADF if it is not on a mount of perfmonfs. Any other file of the
+ * mount passes; commands on it fail with EBADF.
+ */
+int ctx_fd_get(struct ctx_fd *t, int fd);
+/* Executes the ioctl @cmd, again after EINTR. @arg is memory of the caller or of the library. */
+int ctx_fd_command(const struct ctx_fd *t, unsigned long cmd, void *arg);
+/* Gets the current state from the daemon. False if it is unknown. Preserves errno. */
+bool ctx_fd_info(const struct ctx_fd *t, struct pfm_ioc_info *info);
+/* True if the daemon says that the context is unloaded. */
+bool ctx_fd_is_unloaded(const struct ctx_fd *t);
+/*
+ * Passes on @rc, the result of a command. If it failed with EINVAL because the context is unloaded,
+ * fails with EBUSY instead, for versions that have this error.
+ */
+int ctx_fd_busy_if_unloaded(const struct ctx_fd *t, int rc);
+/* PFM_IOC_RESTART; EBUSY if the context is unloaded, as in all versions. */
+int ctx_fd_restart(const struct ctx_fd *t);
+/* True if the mount @d has no context @number, or @number is CTX_CACHE_NO_NUMBER. Preserves errno.
+ */
+bool ctx_fd_is_gone(const struct device *d, uint64_t number);
 
-/* ---- create.c ---- */
+/* ---- ctx_cache.c: properties of contexts that this process has used ---- */
+enum { CTX_CACHE_NO_CPU = -1 };
+#define CTX_CACHE_NO_NUMBER UINT64_MAX
+struct ctx_cache {
+	uint64_t number; /* name in ctx/, or CTX_CACHE_NO_NUMBER */
+	int cpu;         /* CPU on which it is loaded, or CTX_CACHE_NO_CPU */
+	bool system_wide;
+	bool async; /* O_ASYNC is set: messages raise a signal */
+};
+/*
+ * Gets the properties, from the daemon if they are not cached. If they are unknown (another file of
+ * the mount, or not open for reading), returns false, with the values of an unloaded context.
+ */
+bool ctx_cache_get(const struct ctx_fd *t, struct ctx_cache *c);
+void ctx_cache_add(const struct ctx_fd *t, const struct ctx_cache *c);
+void ctx_cache_set_cpu(const struct ctx_fd *t, int cpu);
+void ctx_cache_set_async(const struct ctx_fd *t, bool async);
+/* True if the context is known to be system-wide. */
+bool ctx_cache_is_system_wide(const struct ctx_fd *t);
+
+/* ---- cpu.c: the CPU on which callers have to run ---- */
+/* The CPU on which the caller runs. */
+int cpu_current(void);
+/* True if PERFMONFS_ANYCPU=1 lets callers run on any CPU. */
+bool cpu_check_disabled(void);
+/* ctx_fd_get(), and EBUSY if the context is loaded on another CPU than the caller's. */
+int cpu_get_ctx(struct ctx_fd *t, int fd);
+/* The same, except that a masked context can be read on any CPU (specification 3.1.4). */
+int cpu_get_ctx_to_read(struct ctx_fd *t, int fd);
+/* cpu_get_ctx() and a command without argument. */
+int cpu_command(int fd, unsigned long cmd);
+
+/* ---- create.c: new contexts ---- */
+enum { CREATE_ARG_MAX = 4096 };
 struct creation {
 	uint32_t flags;     /* PFM_IOC_FL_* */
-	const char *format; /* its name or UUID; NULL: none */
-	const void *arg;    /* of our own memory */
-	size_t arg_size;
-	uint64_t buf_size; /* out */
+	const char *format; /* name or UUID; NULL for none */
+	const void *arg;    /* argument of the format, in memory of the library */
+	size_t arg_size;    /* bytes, up to CREATE_ARG_MAX */
+	uint64_t buf_size;  /* output: bytes of the sampling buffer */
 };
-/* The descriptor, or -1. */
+/* Returns the descriptor. */
 int create_context(struct creation *c);
-enum { CREATE_ARG_MAX = 4096 };
-/* Gives the caller the structure @copy for his new context @fd, which is closed if that fails. */
-int create_hand_out(int fd, void *theirs, const void *copy, size_t size);
+/* Copies @copy to the caller's structure. If that fails, closes the new context @fd: EFAULT. */
+int create_hand_out(int fd, void *user, const void *copy, size_t size);
 
 /* ---- load.c ---- */
 /*
- * A system-wide context wants the caller's CPU for its target: EINVAL. @taken: the error if the
- * thread has a context already, in which versions differ.
+ * Loads on the thread or CPU @target. EINVAL if a system-wide context is not loaded on the caller's
+ * CPU. Versions differ in the error if the thread has a context already: it is @taken.
  */
-int load_context(const struct target *t, uint32_t target, uint16_t set, int taken);
-/* Whether the context is known to be system-wide. */
-bool load_is_system_wide(const struct target *t);
-/* The CPU that the caller runs on. */
-int load_this_cpu(void);
-/* PERFMONFS_ANYCPU=1: callers may run anywhere. */
-bool load_from_anywhere(void);
-int unload_context(const struct target *t);
+int load_context(const struct ctx_fd *t, uint32_t target, uint16_t set, int taken);
+int unload_context(const struct ctx_fd *t);
 
-/* ---- vector.c ---- */
-/* Structures laid out as the command's. */
-int vector_direct(const struct target *t, unsigned long cmd, void *elements, int n);
-
-/* Structures of other versions, and a flag that none has. */
-enum { FLAG_INVALID = 0x8000 };
-
-struct shape {
-	unsigned long cmd;
-	size_t theirs; /* bytes of an element */
-	size_t ours;
-	/*
-	 * From theirs to the command's, which is all 0. What is wrong with it is for the daemon to
-	 * find, which stops there, and says so in the element.
-	 */
-	void (*to)(const struct target *t, const void *theirs, void *ours);
-	void (*from)(const void *ours, void *theirs);
-};
-int vector_shaped(const struct target *t, const struct shape *s, void *theirs, int n);
+/* ---- vector.c: commands on a vector of @n elements ---- */
+struct abi_conv;
+/* Elements have the command's layout. */
+int vector_pass(const struct ctx_fd *t, unsigned long cmd, void *elements, int n);
+/* Elements have the layout of @conv. They are executed in order, a few at a time. */
+int vector_convert(const struct ctx_fd *t, const struct abi_conv *conv, void *user, int n);
+/* conv->get() of @fd, then vector_convert(). */
+int vector_convert_fd(int fd, const struct abi_conv *conv, void *user, int n);
 
 /* ---- format.c: sampling formats of versions that name them by UUID ---- */
 struct format {
-	char name[PFM_IOC_FORMAT_MAX]; /* "": none */
+	char name[PFM_IOC_FORMAT_MAX]; /* name or UUID; "" for none */
 	bool is_default;
 };
-void format_of(const unsigned char uuid[16], struct format *f);
-/* Bytes of its argument, as perfmonfs has it. 0 where there is no such format, which the daemon
- * will say. */
+void format_from_uuid(const unsigned char uuid[16], struct format *f);
+/* Bytes of the format's argument in perfmonfs; 0 if the daemon does not have the format. */
 size_t format_arg_size(const struct format *f);
 
 /* ---- message.c ---- */
 struct pfm_msg;
-/* read(2), but that a context gives one message, of @msg_size bytes, as @convert makes it. */
+/*
+ * read(2), except that a context returns one message of @msg_size bytes in the layout of @convert.
+ * EINVAL if @size is not a multiple of it.
+ */
 ssize_t message_read(int fd, void *buf, size_t size, size_t msg_size,
-	void (*convert)(int fd, const struct pfm_msg *m, void *theirs));
+	void (*convert)(int fd, const struct pfm_msg *m, void *user));
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "lib/lines.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -13,29 +12,19 @@ void lines_begin(struct lines *l, int fd)
 	l->begin = l->end = 0;
 }
 
-static int opened(struct lines *l, int fd)
-{
-	lines_begin(l, fd);
-	return fd < 0 ? -1 : 0;
-}
-
 int lines_open(struct lines *l, const char *path)
 {
-	return opened(l, file_open(path, O_RDONLY | O_CLOEXEC));
-}
-
-int lines_open_mount(struct lines *l, const char *path)
-{
-	return opened(l, mount_open(path, O_RDONLY | O_CLOEXEC));
+	lines_begin(l, nocancel_open(path, O_RDONLY | O_CLOEXEC));
+	return l->fd < 0 ? -1 : 0;
 }
 
 void lines_close(struct lines *l)
 {
-	file_close(l->fd);
+	nocancel_close(l->fd);
 }
 
-/* Makes room and reads into it; false: there is nothing more. */
-static bool more(struct lines *l)
+/* Reads more. Returns false if the file is at its end or the room is full. */
+static bool lines_fill(struct lines *l)
 {
 	ssize_t n;
 
@@ -45,7 +34,7 @@ static bool more(struct lines *l)
 	if (l->end == sizeof(l->room) - 1)
 		return false;
 	do {
-		n = file_read(l->fd, l->room + l->end, sizeof(l->room) - 1 - l->end);
+		n = nocancel_read(l->fd, l->room + l->end, sizeof(l->room) - 1 - l->end);
 	} while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return false;
@@ -58,7 +47,7 @@ char *lines_next(struct lines *l)
 	char *newline;
 
 	while (!(newline = memchr(l->room + l->begin, '\n', l->end - l->begin)))
-		if (!more(l))
+		if (!lines_fill(l))
 			break;
 	char *line = l->room + l->begin;
 	if (!newline) {

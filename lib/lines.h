@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of text, line by line, with no memory but the structure. */
+/* Reads text files line by line, without memory except this structure (4 KB). */
 #ifndef PERFMONFS_LIB_LINES_H
 #define PERFMONFS_LIB_LINES_H
 
@@ -10,22 +10,24 @@ enum { LINES_ROOM = 4096 };
 
 struct lines {
 	int fd;
-	size_t begin, end; /* what has been read and not been given yet */
+	size_t begin, end; /* what has been read and not returned yet, in @room */
 	char room[LINES_ROOM];
 };
 
-/* Of a file that is open; lines_close() closes it. */
+/* Begins with the open file @fd, which lines_close() closes. */
 void lines_begin(struct lines *l, int fd);
-/* lines_open: an absolute path; lines_open_mount: one below the mount. -1: errno. */
+/* Returns 0, or -1 with errno. */
 int lines_open(struct lines *l, const char *path);
-int lines_open_mount(struct lines *l, const char *path);
-/* Without its newline, until the next call. NULL: no more. A line longer than the room is cut. */
+/*
+ * Returns the next line without its newline, valid until the next call; NULL at the end. A line
+ * that does not fit is split.
+ */
 char *lines_next(struct lines *l);
 void lines_close(struct lines *l);
 
-/* The next word of a line, which is cut off from it; NULL: no more. */
+/* Cuts the next word off a line. Returns NULL at the end. */
 char *lines_word(char **line);
-/* Writes a number in decimal; its end, where there is a NUL. */
+/* Prints @n in decimal, with a NUL, whose address it returns. Safe in signal handlers. */
 char *lines_number(char *to, unsigned long long n);
 
 #endif

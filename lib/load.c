@@ -1,47 +1,20 @@
 // SPDX-License-Identifier: MIT
-/*
- * Loading, and where callers must run: on the CPU that a system-wide context monitors
- * (specification 3.1.7), though the daemon would not need it.
- */
 #include "lib/lib_i.h"
 
-#include <errno.h>
-#include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/lines.h"
 
-bool load_from_anywhere(void)
+static void load_cache_cpu(const struct ctx_fd *t, int cpu)
 {
-	const char *s = getenv("PERFMONFS_ANYCPU");
+	struct ctx_cache c;
 
-	return s && strcmp(s, "1") == 0;
+	if (ctx_cache_get(t, &c) && c.system_wide)
+		ctx_cache_set_cpu(t, cpu);
 }
 
-int load_this_cpu(void)
-{
-	return sched_getcpu();
-}
-
-bool load_is_system_wide(const struct target *t)
-{
-	struct known k;
-
-	known_get(t, &k);
-	return k.system_wide;
-}
-
-static void note_cpu(const struct target *t, int cpu)
-{
-	struct known k;
-
-	if (known_get(t, &k) && k.system_wide)
-		known_set_cpu(t, cpu);
-}
-
-/* Whether somebody traces that thread, as far as that can be told. Keeps errno. */
-static bool is_traced(uint32_t tid)
+/* True if /proc shows a tracer of the thread. Preserves errno. */
+static bool load_is_traced(uint32_t tid)
 {
 	char path[64] = "/proc/";
 	struct lines l;
@@ -62,51 +35,55 @@ static bool is_traced(uint32_t tid)
 	return traced;
 }
 
-static bool is_busy(int rc)
+static bool load_is_busy(int rc)
 {
 	return rc < 0 && errno == EBUSY;
 }
 
-/* Clients trace the thread that they load on, and have it stopped: then the daemon does not. */
-static int load_thread(const struct target *t, struct pfm_ioc_load *load, int taken)
+/*
+ * perfmon2's clients trace the thread and stop it before they load. Then the daemon cannot use
+ * ptrace, and loads without it.
+ */
+static int load_on_thread(const struct ctx_fd *t, struct pfm_ioc_load *load, int taken)
 {
-	int rc = target_command(t, PFM_IOC_LOAD, load);
+	int rc = ctx_fd_command(t, PFM_IOC_LOAD, load);
 
-	if (is_busy(rc) && !load->flags && is_traced(load->target)) {
+	if (load_is_busy(rc) && !load->flags && load_is_traced(load->target)) {
 		load->flags = PFM_IOC_LOADFL_UNTRACED;
-		rc = target_command(t, PFM_IOC_LOAD, load);
-		if (rc < 0 && errno == EINVAL) /* not this context: the tracer is in its way */
-			return fail(EBUSY);
+		rc = ctx_fd_command(t, PFM_IOC_LOAD, load);
+		if (rc < 0 && errno == EINVAL) /* the context needs ptrace */
+			return lib_fail(EBUSY);
 	}
-	return is_busy(rc) && (load->flags & PFM_IOC_LOADFL_TAKEN) ? fail(taken) : rc;
+	return load_is_busy(rc) && (load->flags & PFM_IOC_LOADFL_TAKEN) ? lib_fail(taken) : rc;
 }
 
-/* What is not known to be system-wide, the daemon tells apart. */
-static bool is_for_threads(const struct target *t)
+/* False if the type of the context is unknown; then the daemon checks the target. */
+static bool load_is_for_threads(const struct ctx_fd *t)
 {
-	struct known k;
+	struct ctx_cache c;
 
-	return known_get(t, &k) && k.number != KNOWN_NO_NUMBER && !k.system_wide;
+	return ctx_cache_get(t, &c) && c.number != CTX_CACHE_NO_NUMBER && !c.system_wide;
 }
 
-int load_context(const struct target *t, uint32_t target, uint16_t set, int taken)
+int load_context(const struct ctx_fd *t, uint32_t target, uint16_t set, int taken)
 {
 	struct pfm_ioc_load load = {.target = target, .set = set};
 
-	if (!load_is_system_wide(t))
-		return !target && is_for_threads(t) ? fail(ESRCH) : load_thread(t, &load, taken);
-	if ((int)target != load_this_cpu() && !load_from_anywhere())
-		return fail(EINVAL);
-	if (target_command(t, PFM_IOC_LOAD, &load) < 0)
+	if (!ctx_cache_is_system_wide(t))
+		return !target && load_is_for_threads(t) ? lib_fail(ESRCH)
+							 : load_on_thread(t, &load, taken);
+	if ((int)target != cpu_current() && !cpu_check_disabled())
+		return lib_fail(EINVAL);
+	if (ctx_fd_command(t, PFM_IOC_LOAD, &load) < 0)
 		return -1;
-	note_cpu(t, (int)target);
+	load_cache_cpu(t, (int)target);
 	return 0;
 }
 
-int unload_context(const struct target *t)
+int unload_context(const struct ctx_fd *t)
 {
-	if (target_command(t, PFM_IOC_UNLOAD, NULL) < 0)
+	if (ctx_fd_command(t, PFM_IOC_UNLOAD, NULL) < 0)
 		return -1;
-	note_cpu(t, KNOWN_NO_CPU);
+	load_cache_cpu(t, CTX_CACHE_NO_CPU);
 	return 0;
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Finding the mount: PERFMONFS names it, or else it is the first of the type fuse.perfmonfs in
- * /proc/self/mountinfo that root or the caller has mounted: anybody may mount something that calls
- * itself so. It is read in pieces, line by line: this runs in signal handlers, too.
+ * PERFMONFS names the mount. Without it, it is the first mount of the type fuse.perfmonfs in
+ * /proc/self/mountinfo that belongs to root or to the caller, since any user can mount a file
+ * system of that type. The table is read line by line, to need little stack in signal handlers.
  */
 #include "lib/lib_i.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,22 +17,16 @@
 
 static const char mountinfo[] = "/proc/self/mountinfo", fstype[] = "fuse.perfmonfs";
 
-int fail(int err)
-{
-	errno = err;
-	return -1;
-}
-
 /* A line of mountinfo: ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS */
 struct mountpoint {
 	struct device device;
 	char *root;
 	char *path;
-	uid_t owner; /* who has mounted it */
+	uid_t owner; /* user_id= of the mount */
 };
 
-/* @options: those of the file system. */
-static uid_t owner_of(const char *options)
+/* The owner in the file system's options; -1 if there is none. */
+static uid_t mount_owner(const char *options)
 {
 	static const char key[] = "user_id=";
 	const char *at = options ? strstr(options, key) : NULL;
@@ -41,7 +34,7 @@ static uid_t owner_of(const char *options)
 	return at ? (uid_t)strtoul(at + sizeof(key) - 1, NULL, 10) : (uid_t)-1;
 }
 
-static bool is_perfmonfs(char *line, struct mountpoint *m)
+static bool mount_parse(char *line, struct mountpoint *m)
 {
 	char *type = strstr(line, " - ");
 	char *field = line;
@@ -52,7 +45,7 @@ static bool is_perfmonfs(char *line, struct mountpoint *m)
 	type += 3;
 	lines_word(&type);
 	lines_word(&type);
-	m->owner = owner_of(lines_word(&type));
+	m->owner = mount_owner(lines_word(&type));
 	lines_word(&field);
 	lines_word(&field);
 	char *device = lines_word(&field);
@@ -65,13 +58,13 @@ static bool is_perfmonfs(char *line, struct mountpoint *m)
 	return true;
 }
 
-static bool same_device(const struct device *a, const struct device *b)
+static bool mount_same_device(const struct device *a, const struct device *b)
 {
 	return a->major == b->major && a->minor == b->minor;
 }
 
-/* Blanks, tabs, newlines and backslashes stand there as \040 and the like. */
-static void unescape(char *s)
+/* Resolves \040 and the like, which stand for blanks, tabs, newlines and backslashes. */
+static void mount_unescape(char *s)
 {
 	char *to = s;
 
@@ -86,62 +79,65 @@ static void unescape(char *s)
 	*to = 0;
 }
 
-/* The next mount of ours; false: there is none. */
-static bool next_mount(struct lines *l, struct mountpoint *m)
+/* Gets the next mount of perfmonfs. Returns false at the end. */
+static bool mount_next(struct lines *l, struct mountpoint *m)
 {
 	char *line;
 
 	while ((line = lines_next(l)) != NULL)
-		if (is_perfmonfs(line, m))
+		if (mount_parse(line, m))
 			return true;
 	return false;
 }
 
-/* No such table: nothing is mounted that this process could see. Other errors are its own. */
-static int open_table(struct lines *l)
+/* ENOSYS if the process cannot see the table, and so no mount. Other errors are passed on. */
+static int mount_open_table(struct lines *l)
 {
 	if (lines_open(l, mountinfo) == 0)
 		return 0;
-	return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? fail(ENOSYS) : -1;
+	return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? lib_fail(ENOSYS) : -1;
 }
 
-/* A program with more rights than its caller trusts root alone. */
-static bool is_trusted(const struct mountpoint *m)
+/* A set-user-ID program trusts only root's mounts. */
+static bool mount_is_trusted(const struct mountpoint *m)
 {
 	return m->owner == 0 || (m->owner == geteuid() && !getauxval(AT_SECURE));
 }
 
-/* Where the mount of a device is, or the first that is trusted; in the buffer of @l. */
-static const char *find_mounted(struct lines *l, const struct device *wanted)
+/*
+ * The path of the mount whose device is @wanted, or with NULL of the first trusted mount. It is in
+ * the buffer of @l. NULL with errno: ENOSYS if there is none.
+ */
+static const char *mount_find(struct lines *l, const struct device *wanted)
 {
 	struct mountpoint m;
 	bool found = false;
 
-	if (open_table(l) < 0)
+	if (mount_open_table(l) < 0)
 		return NULL;
-	while (!found && next_mount(l, &m))
-		found = (wanted ? same_device(&m.device, wanted) : is_trusted(&m)) &&
+	while (!found && mount_next(l, &m))
+		found = (wanted ? mount_same_device(&m.device, wanted) : mount_is_trusted(&m)) &&
 			strcmp(m.root, "/") == 0;
 	lines_close(l);
 	if (!found) {
-		fail(ENOSYS);
+		lib_fail(ENOSYS);
 		return NULL;
 	}
-	unescape(m.path);
+	mount_unescape(m.path);
 	return m.path;
 }
 
-/* @mount may be in the buffer, which takes the whole path: stacks of handlers are small. */
-static int open_below(char room[LINES_ROOM], const char *mount, const char *path, int flags)
+/* Builds the path in @room, where @mount may be: the stack of a signal handler may be small. */
+static int mount_open_below(char room[LINES_ROOM], const char *mount, const char *path, int flags)
 {
 	size_t dir = strlen(mount), size = strlen(path) + 1;
 
 	if (dir + 1 + size > LINES_ROOM)
-		return fail(ENAMETOOLONG);
+		return lib_fail(ENAMETOOLONG);
 	memmove(room, mount, dir);
 	room[dir] = '/';
 	memcpy(room + dir + 1, path, size);
-	return file_open(room, flags);
+	return nocancel_open(room, flags);
 }
 
 int mount_open(const char *path, int flags)
@@ -150,21 +146,27 @@ int mount_open(const char *path, int flags)
 	struct lines l;
 
 	if (!mount || !*mount)
-		mount = find_mounted(&l, NULL);
-	return mount ? open_below(l.room, mount, path, flags) : -1;
+		mount = mount_find(&l, NULL);
+	return mount ? mount_open_below(l.room, mount, path, flags) : -1;
+}
+
+int mount_open_lines(struct lines *l, const char *path)
+{
+	lines_begin(l, mount_open(path, O_RDONLY | O_CLOEXEC));
+	return l->fd < 0 ? -1 : 0;
 }
 
 int mount_open_on(const struct device *d, const char *path, int flags)
 {
 	struct lines l;
-	const char *mount = find_mounted(&l, d);
+	const char *mount = mount_find(&l, d);
 
-	return mount ? open_below(l.room, mount, path, flags) : -1;
+	return mount ? mount_open_below(l.room, mount, path, flags) : -1;
 }
 
 int mount_check(const struct device *d)
 {
-	/* The last device that was found to be one; the 1 makes it different from none. */
+	/* The last device that passed, times 2 plus 1, so that no device equals 0. */
 	static _Atomic uint64_t last;
 	uint64_t wanted = ((uint64_t)d->major << 32 | d->minor) << 1 | 1;
 	struct mountpoint m;
@@ -173,13 +175,13 @@ int mount_check(const struct device *d)
 
 	if (atomic_load_explicit(&last, memory_order_relaxed) == wanted)
 		return 0;
-	if (open_table(&l) < 0)
-		return errno == ENOSYS ? fail(EBADF) : -1;
-	while (!found && next_mount(&l, &m))
-		found = same_device(&m.device, d);
+	if (mount_open_table(&l) < 0)
+		return errno == ENOSYS ? lib_fail(EBADF) : -1;
+	while (!found && mount_next(&l, &m))
+		found = mount_same_device(&m.device, d);
 	lines_close(&l);
 	if (!found)
-		return fail(EBADF);
+		return lib_fail(EBADF);
 	atomic_store_explicit(&last, wanted, memory_order_relaxed);
 	return 0;
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "lib/registers.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/lib_i.h"
 
-/* A line: INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK */
+/* The format of a line is: INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK. */
 bool registers_next(struct lines *l, struct reg_info *r)
 {
 	char *line = lines_next(l), *word[6];
@@ -30,10 +29,10 @@ int registers_find(const char *table, unsigned num, struct reg_info *r)
 	struct lines l;
 	bool found = false;
 
-	if (lines_open_mount(&l, table) < 0)
-		return fail(errno == ENOENT ? ENOSYS : errno);
+	if (mount_open_lines(&l, table) < 0)
+		return lib_fail(errno == ENOENT ? ENOSYS : errno);
 	while (!found && registers_next(&l, r))
 		found = r->num == num;
 	lines_close(&l);
-	return found ? 0 : fail(EINVAL);
+	return found ? 0 : lib_fail(EINVAL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of registers, pmu/pmcs and pmu/pmds (specification 3.1.13, 3.1.14). */
+/* The register tables pmu/pmcs and pmu/pmds (specification 3.1.13, 3.1.14). */
 #ifndef PERFMONFS_LIB_REGISTERS_H
 #define PERFMONFS_LIB_REGISTERS_H
 
@@ -9,16 +9,16 @@
 #include "lib/lines.h"
 
 struct reg_info {
-	unsigned num;
-	bool msr; /* it is an MSR, at @addr */
-	uint64_t addr;
-	uint64_t def;
-	uint64_t rsvd;
+	unsigned num;  /* logical number */
+	bool msr;      /* the register is an MSR */
+	uint64_t addr; /* its address */
+	uint64_t def;  /* value after a reset */
+	uint64_t rsvd; /* mask of reserved bits */
 };
 
-/* The next line of the table that @l has open. */
+/* Reads the next line of the table open in @l. Returns false at the end. */
 bool registers_next(struct lines *l, struct reg_info *r);
-/* 0; -1 with EINVAL: there is no register @num in @table. */
+/* Returns 0, or -1 with errno: EINVAL if @table has no register @num. */
 int registers_find(const char *table, unsigned num, struct reg_info *r);
 
 #endif

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The specification's perfmonctl(): what its files share. */
+/* Commands of the specification's perfmonctl() that are not in v06.c. */
 #ifndef PERFMONFS_LIB_V06_H
 #define PERFMONFS_LIB_V06_H
 
-/* A function for each command that takes vectors, or that asks no context. */
-int v06_write_pmcs(int fd, void *arg, int n);
-int v06_write_pmds(int fd, void *arg, int n);
-int v06_read_pmds(int fd, void *arg, int n);
-int v06_create_evtsets(int fd, void *arg, int n);
-int v06_delete_evtsets(int fd, void *arg, int n);
-int v06_getinfo_evtsets(int fd, void *arg, int n);
-int v06_getinfo_pmcs(int fd, void *arg, int n);
-int v06_getinfo_pmds(int fd, void *arg, int n);
-int v06_set_config(int fd, void *arg, int n);
-int v06_get_config(int fd, void *arg, int n);
+/* Write, read, create, delete, get information on @n registers or sets. */
+int v06_vector(int fd, int cmd, void *arg, int n);
+/* PFM_GETINFO_PMCS and PFM_GETINFO_PMDS. They need no context. */
+int v06_getinfo_registers(int fd, int cmd, void *arg, int n);
+int v06_set_config(int fd, int cmd, void *arg, int n);
+int v06_get_config(int fd, int cmd, void *arg, int n);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What asks no context: registers (3.1.13, 3.1.14) and global properties (3.1.16, 3.1.17). */
+/* Commands that need no context: registers (3.1.13, 3.1.14) and global properties (3.1.16, 3.1.17).
+ */
 #include "lib/v06.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "lib/config.h"
@@ -10,14 +10,14 @@
 #include "lib/registers.h"
 #include "perfmon/perfmon_v06.h"
 
-static int info_of(const char *table, pfarg_pmcinfo_t *info)
+static int v06_fill_info(const char *table, pfarg_pmcinfo_t *info)
 {
 	struct reg_info r;
 
 	info->reg_flags &= ~PFM_REG_RETFL_MASK;
 	if (info->reg_flags) {
 		info->reg_flags |= PFM_REG_RETFL_EINVAL;
-		return fail(EINVAL);
+		return lib_fail(EINVAL);
 	}
 	if (registers_find(table, info->reg_num, &r) < 0) {
 		if (errno == EINVAL)
@@ -31,50 +31,40 @@ static int info_of(const char *table, pfarg_pmcinfo_t *info)
 	return 0;
 }
 
-static int getinfo(const char *table, pfarg_pmcinfo_t *theirs, int n)
+int v06_getinfo_registers(int fd, int cmd, void *arg, int n)
 {
-	pfarg_pmcinfo_t info;
+	const char *table = cmd == PFM_GETINFO_PMCS ? "pmu/pmcs" : "pmu/pmds";
+	pfarg_pmcinfo_t info, *user = arg;
 
+	(void)fd;
 	if (n <= 0)
-		return fail(EINVAL);
+		return lib_fail(EINVAL);
 	for (int i = 0; i < n; i++) {
-		if (copy_in(&info, theirs + i, sizeof(info)) < 0)
+		if (copy_in(&info, user + i, sizeof(info)) < 0)
 			return -1;
-		int rc = info_of(table, &info);
+		int rc = v06_fill_info(table, &info);
 		int err = errno;
-		if (copy_out(theirs + i, &info, sizeof(info)) < 0)
+		if (copy_out(user + i, &info, sizeof(info)) < 0)
 			return -1;
 		if (rc < 0)
-			return fail(err);
+			return lib_fail(err);
 	}
 	return 0;
 }
 
-int v06_getinfo_pmcs(int fd, void *arg, int n)
-{
-	(void)fd;
-	return getinfo("pmu/pmcs", arg, n);
-}
-
-int v06_getinfo_pmds(int fd, void *arg, int n)
-{
-	(void)fd;
-	return getinfo("pmu/pmds", arg, n);
-}
-
 static const struct group_words words = {PFM_GROUP_ANY, PFM_GROUP_NONE};
 
-int v06_set_config(int fd, void *arg, int n)
+int v06_set_config(int fd, int cmd, void *arg, int n)
 {
 	pfarg_config_t cf;
 
-	(void)fd;
+	(void)fd, (void)cmd;
 	if (n != 1)
-		return fail(EFAULT);
+		return lib_fail(EFAULT);
 	if (copy_in(&cf, arg, sizeof(cf)) < 0)
 		return -1;
 	if (cf.cf_flags)
-		return fail(EINVAL);
+		return lib_fail(EINVAL);
 	if (config_set_number("config/arg_size_max", cf.cf_arg_size_max) < 0 ||
 		config_set_number("config/smpl_buf_size_max", cf.cf_smpl_buf_size_max) < 0 ||
 		config_set_group("config/sys_group", &words, cf.cf_sys_gid) < 0)
@@ -82,14 +72,14 @@ int v06_set_config(int fd, void *arg, int n)
 	return config_set_group("config/thread_group", &words, cf.cf_thread_gid);
 }
 
-/* Which registers there are. */
-static int implemented(const char *table, uint64_t *bits, unsigned nbits)
+/* Sets a bit for each register of the table. */
+static int v06_fill_implemented(const char *table, uint64_t *bits, unsigned nbits)
 {
 	struct reg_info r;
 	struct lines l;
 
-	if (lines_open_mount(&l, table) < 0)
-		return fail(errno == ENOENT ? ENOSYS : errno);
+	if (mount_open_lines(&l, table) < 0)
+		return lib_fail(errno == ENOENT ? ENOSYS : errno);
 	while (registers_next(&l, &r))
 		if (r.num < nbits)
 			bits[r.num / 64] |= UINT64_C(1) << r.num % 64;
@@ -97,7 +87,7 @@ static int implemented(const char *table, uint64_t *bits, unsigned nbits)
 	return 0;
 }
 
-static int numbers(pfarg_config_t *cf)
+static int v06_fill_numbers(pfarg_config_t *cf)
 {
 	uint64_t arg, buf, width;
 
@@ -111,15 +101,16 @@ static int numbers(pfarg_config_t *cf)
 	return 0;
 }
 
-int v06_get_config(int fd, void *arg, int n)
+int v06_get_config(int fd, int cmd, void *arg, int n)
 {
 	pfarg_config_t cf = {.cf_version = PFM_VERSION};
 
-	(void)fd;
+	(void)fd, (void)cmd;
 	if (n != 1)
-		return fail(EFAULT);
-	if (implemented("pmu/pmcs", cf.cf_impl_pmcs, PFM_MAX_PMCS) < 0 ||
-		implemented("pmu/pmds", cf.cf_impl_pmds, PFM_MAX_PMDS) < 0 || numbers(&cf) < 0 ||
+		return lib_fail(EFAULT);
+	if (v06_fill_implemented("pmu/pmcs", cf.cf_impl_pmcs, PFM_MAX_PMCS) < 0 ||
+		v06_fill_implemented("pmu/pmds", cf.cf_impl_pmds, PFM_MAX_PMDS) < 0 ||
+		v06_fill_numbers(&cf) < 0 ||
 		config_group("config/sys_group", &words, &cf.cf_sys_gid) < 0 ||
 		config_group("config/thread_group", &words, &cf.cf_thread_gid) < 0)
 		return -1;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* The calls of perfmon2 2.6 to 2.81, whose structures are the commands'. */
+/* The calls of perfmon2 2.6 to 2.81. Most structures have the layout of the commands. */
 #include "lib/lib_i.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
 
-#include "lib/sets.h"
+#include "lib/abi_conv.h"
 #include "perfmon/perfmon_v2.h"
 
-static int reserved_is_used(const pfarg_ctx_t *ctx)
+static int v2_reserved_is_used(const pfarg_ctx_t *ctx)
 {
 	static const uint64_t zero[sizeof(ctx->ctx_reserved2) / sizeof(uint64_t)];
 
@@ -26,11 +25,11 @@ API int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, si
 
 	if (copy_in(&copy, ctx, sizeof(copy)) < 0)
 		return -1;
-	if (reserved_is_used(&copy) || (!smpl_name && (smpl_arg || smpl_size)) ||
+	if (v2_reserved_is_used(&copy) || (!smpl_name && (smpl_arg || smpl_size)) ||
 		(!smpl_arg && smpl_size))
-		return fail(EINVAL);
+		return lib_fail(EINVAL);
 	if (smpl_size > sizeof(arg))
-		return fail(E2BIG);
+		return lib_fail(E2BIG);
 	if (smpl_name) {
 		if (copy_string(name, smpl_name, sizeof(name)) < 0)
 			return -1;
@@ -42,122 +41,122 @@ API int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, si
 	return create_context(&c);
 }
 
-/* What the commands below rely on. */
 _Static_assert(sizeof(pfarg_pmc_t) == sizeof(struct pfm_ioc_pmc), "");
 _Static_assert(sizeof(pfarg_pmd_t) == sizeof(struct pfm_ioc_pmd), "");
 _Static_assert(sizeof(pfarg_start_t) == sizeof(struct pfm_ioc_start), "");
 _Static_assert(sizeof(pfarg_setdesc_t) == sizeof(struct pfm_ioc_setdesc), "");
 _Static_assert(sizeof(pfarg_setinfo_t) == sizeof(struct pfm_ioc_setinfo), "");
 
-/* Bytes of so many elements must be a number. */
-static int check_count(int n, size_t element)
+/* EINVAL if the size of @n elements does not fit into an int. */
+static int v2_check_count(int n, size_t element)
 {
-	return n < 0 || (size_t)n >= INT_MAX / element ? fail(EINVAL) : 0;
+	return n < 0 || (size_t)n >= INT_MAX / element ? lib_fail(EINVAL) : 0;
 }
 
-static int direct(const struct target *t, unsigned long cmd, void *elements, int n)
+static int v2_pass(const struct ctx_fd *t, unsigned long cmd, void *elements, int n)
 {
-	return check_count(n, _IOC_SIZE(cmd)) < 0 ? -1 : vector_direct(t, cmd, elements, n);
+	return v2_check_count(n, _IOC_SIZE(cmd)) < 0 ? -1 : vector_pass(t, cmd, elements, n);
 }
 
-static int sets(int fd, unsigned long cmd, void *elements, int n)
+static int v2_pass_sets(int fd, unsigned long cmd, void *elements, int n)
 {
-	struct target t;
+	struct ctx_fd t;
 
-	return target_get(&t, fd) < 0 ? -1 : direct(&t, cmd, elements, n);
+	return ctx_fd_get(&t, fd) < 0 ? -1 : v2_pass(&t, cmd, elements, n);
 }
 
 API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
 {
-	struct target t;
+	struct ctx_fd t;
 
-	return target_here(&t, fd) < 0 ? -1 : direct(&t, PFM_IOC_WRITE_PMCS, pmcs, count);
+	return cpu_get_ctx(&t, fd) < 0 ? -1 : v2_pass(&t, PFM_IOC_WRITE_PMCS, pmcs, count);
 }
 
-/* The command has flags that these versions do not have. */
-static void pmd_to(const struct target *t, const void *theirs, void *ours)
+/* Refuses flags that the command has, but not these versions. */
+static void v2_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
 {
-	struct pfm_ioc_pmd *to = ours;
+	struct pfm_ioc_pmd *to = ioc;
 
 	(void)t;
-	memcpy(to, theirs, sizeof(*to));
-	to->flags = flags_of(to->flags, PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM);
+	memcpy(to, user, sizeof(*to));
+	to->flags = abi_check_flags(to->flags, PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM);
 }
 
 API int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
 {
-	static const struct shape shape = {
-		PFM_IOC_WRITE_PMDS, sizeof(*pmds), sizeof(struct pfm_ioc_pmd), pmd_to, errors_from};
-	struct target t;
+	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(*pmds),
+		sizeof(struct pfm_ioc_pmd), v2_pmd_to, abi_copy_errors};
+	struct ctx_fd t;
 
-	if (target_here(&t, fd) < 0 || check_count(count, sizeof(*pmds)) < 0)
+	if (cpu_get_ctx(&t, fd) < 0 || v2_check_count(count, sizeof(*pmds)) < 0)
 		return -1;
-	return vector_shaped(&t, &shape, pmds, count);
+	return vector_convert(&t, &conv, pmds, count);
 }
 
 API int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
 {
-	struct target t;
+	struct ctx_fd t;
 
-	return target_to_read(&t, fd) < 0 ? -1 : direct(&t, PFM_IOC_READ_PMDS, pmds, count);
+	return cpu_get_ctx_to_read(&t, fd) < 0 ? -1 : v2_pass(&t, PFM_IOC_READ_PMDS, pmds, count);
 }
 
 API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
-	static const struct shape shape = {PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
-		sizeof(struct pfm_ioc_setdesc), setdesc_plain_to, setdesc_plain_from};
+	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
+		sizeof(struct pfm_ioc_setdesc), abi_setdesc_in, abi_setdesc_out};
 
-	return check_count(count, sizeof(*setd)) < 0 ? -1 : set_vector(fd, &shape, setd, count);
+	return v2_check_count(count, sizeof(*setd)) < 0 ? -1
+							: vector_convert_fd(fd, &conv, setd, count);
 }
 
 API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
-	return sets(fd, PFM_IOC_DELETE_EVTSETS, setd, count);
+	return v2_pass_sets(fd, PFM_IOC_DELETE_EVTSETS, setd, count);
 }
 
 API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
 {
-	return sets(fd, PFM_IOC_GETINFO_EVTSETS, info, count);
+	return v2_pass_sets(fd, PFM_IOC_GETINFO_EVTSETS, info, count);
 }
 
-/* What is reserved has a meaning in the command. */
+/* Reserved fields have to be 0, because the command uses them. */
 API int pfm_load_context(int fd, pfarg_load_t *load)
 {
 	static const uint64_t zero[sizeof(load->load_reserved2) / sizeof(uint64_t)];
-	struct target t;
+	struct ctx_fd t;
 	pfarg_load_t copy;
 
-	if (target_get(&t, fd) < 0 || copy_in(&copy, load, sizeof(copy)) < 0)
+	if (ctx_fd_get(&t, fd) < 0 || copy_in(&copy, load, sizeof(copy)) < 0)
 		return -1;
 	if (copy.load_reserved1 || memcmp(copy.load_reserved2, zero, sizeof(zero)) != 0)
-		return fail(EINVAL);
+		return lib_fail(EINVAL);
 	return load_context(&t, copy.load_pid, copy.load_set, EEXIST);
 }
 
 API int pfm_unload_context(int fd)
 {
-	struct target t;
+	struct ctx_fd t;
 
-	return target_here(&t, fd) < 0 ? -1 : unload_context(&t);
+	return cpu_get_ctx(&t, fd) < 0 ? -1 : unload_context(&t);
 }
 
 API int pfm_start(int fd, pfarg_start_t *start)
 {
-	struct target t;
+	struct ctx_fd t;
 
-	if (target_here(&t, fd) < 0)
+	if (cpu_get_ctx(&t, fd) < 0)
 		return -1;
-	return target_command(&t, start ? PFM_IOC_START_SET : PFM_IOC_START, start);
+	return ctx_fd_command(&t, start ? PFM_IOC_START_SET : PFM_IOC_START, start);
 }
 
 API int pfm_stop(int fd)
 {
-	return target_plain(fd, PFM_IOC_STOP);
+	return cpu_command(fd, PFM_IOC_STOP);
 }
 
 API int pfm_restart(int fd)
 {
-	struct target t;
+	struct ctx_fd t;
 
-	return target_here(&t, fd) < 0 ? -1 : target_restart(&t);
+	return cpu_get_ctx(&t, fd) < 0 ? -1 : ctx_fd_restart(&t);
 }

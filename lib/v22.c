@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* perfmon2 2.2: what it has otherwise than 2.81. */
+/* The calls of perfmon2 2.2 that differ from 2.81. */
 #define PERFMON_NO_READ
 #include "lib/lib_i.h"
 
-#include <errno.h>
 #include <string.h>
 
-#include "lib/sets.h"
+#include "lib/abi_conv.h"
 #include "perfmonfs/msg.h"
 #include "perfmon/perfmon_v22.h"
 
 enum { NS_PER_US = 1000 };
 
-static uint32_t microseconds(uint64_t ns)
+/* Rounds up; the largest value if it does not fit. */
+static uint32_t v22_microseconds(uint64_t ns)
 {
 	uint64_t us = ns / NS_PER_US + (ns % NS_PER_US != 0);
 
@@ -29,12 +29,12 @@ API int pfm_create_context(pfarg_ctx_t *ctx, void *smpl_arg, size_t smpl_size)
 	if (copy_in(&copy, ctx, sizeof(copy)) < 0)
 		return -1;
 	if (smpl_size > sizeof(arg))
-		return fail(E2BIG);
+		return lib_fail(E2BIG);
 	if (smpl_size && copy_in(arg, smpl_arg, smpl_size) < 0)
 		return -1;
-	format_of(copy.ctx_smpl_buf_id, &f);
+	format_from_uuid(copy.ctx_smpl_buf_id, &f);
 	if (smpl_size && !*f.name)
-		return fail(EINVAL);
+		return lib_fail(EINVAL);
 	c.flags = copy.ctx_flags;
 	c.format = f.name;
 	copy.ctx_fd = create_context(&c);
@@ -44,57 +44,57 @@ API int pfm_create_context(pfarg_ctx_t *ctx, void *smpl_arg, size_t smpl_size)
 	return create_hand_out(copy.ctx_fd, ctx, &copy, sizeof(copy));
 }
 
-static void setdesc_to(const struct target *t, const void *theirs, void *ours)
+static void v22_setdesc_to(const struct ctx_fd *t, const void *user, void *ioc)
 {
-	const pfarg_setdesc_t *from = theirs;
-	struct pfm_ioc_setdesc *to = ours;
+	const pfarg_setdesc_t *from = user;
+	struct pfm_ioc_setdesc *to = ioc;
 
-	set_head_to(t, theirs, to);
+	abi_setdesc_head_in(t, user, to);
 	if (to->flags & PFM_IOC_SETFL_TIME_SWITCH)
 		to->timeout = (uint64_t)from->set_timeout * NS_PER_US;
 }
 
-static void setdesc_from(const void *ours, void *theirs)
+static void v22_setdesc_from(const void *ioc, void *user)
 {
-	const struct pfm_ioc_setdesc *from = ours;
-	pfarg_setdesc_t *to = theirs;
+	const struct pfm_ioc_setdesc *from = ioc;
+	pfarg_setdesc_t *to = user;
 
-	errors_from(ours, theirs);
+	abi_copy_errors(ioc, user);
 	if (from->flags & PFM_IOC_SETFL_TIME_SWITCH)
-		to->set_timeout = microseconds(from->timeout);
+		to->set_timeout = v22_microseconds(from->timeout);
 	to->set_mmap_offset = 0;
 }
 
 API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
-	static const struct shape shape = {PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
-		sizeof(struct pfm_ioc_setdesc), setdesc_to, setdesc_from};
+	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
+		sizeof(struct pfm_ioc_setdesc), v22_setdesc_to, v22_setdesc_from};
 
-	return set_vector(fd, &shape, setd, count);
+	return vector_convert_fd(fd, &conv, setd, count);
 }
 
 API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
-	static const struct shape shape = {PFM_IOC_DELETE_EVTSETS, sizeof(*setd),
-		sizeof(struct pfm_ioc_setdesc), set_id_to, errors_from};
+	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_DELETE_EVTSETS, sizeof(*setd),
+		sizeof(struct pfm_ioc_setdesc), abi_set_id_in, abi_copy_errors};
 
-	return set_vector(fd, &shape, setd, count);
+	return vector_convert_fd(fd, &conv, setd, count);
 }
 
-static void setinfo_from(const void *ours, void *theirs)
+static void v22_setinfo_from(const void *ioc, void *user)
 {
-	const struct pfm_ioc_setinfo *from = ours;
-	pfarg_setinfo_t *to = theirs;
+	const struct pfm_ioc_setinfo *from = ioc;
+	pfarg_setinfo_t *to = user;
 
-	if (has_error(ours)) {
-		errors_from(ours, theirs);
+	if (abi_has_error(ioc)) {
+		abi_copy_errors(ioc, user);
 		return;
 	}
 	to->set_id_next = from->id_next;
 	to->set_flags = from->flags;
 	memcpy(to->set_ovfl_pmds, from->ovfl_pmds, sizeof(to->set_ovfl_pmds));
 	to->set_runs = from->runs;
-	to->set_timeout = microseconds(from->timeout);
+	to->set_timeout = v22_microseconds(from->timeout);
 	to->set_act_duration = from->act_duration;
 	to->set_mmap_offset = 0;
 	memcpy(to->set_avail_pmcs, from->avail_pmcs, sizeof(to->set_avail_pmcs));
@@ -103,15 +103,15 @@ static void setinfo_from(const void *ours, void *theirs)
 
 API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
 {
-	static const struct shape shape = {PFM_IOC_GETINFO_EVTSETS, sizeof(*info),
-		sizeof(struct pfm_ioc_setinfo), set_id_to, setinfo_from};
+	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_GETINFO_EVTSETS, sizeof(*info),
+		sizeof(struct pfm_ioc_setinfo), abi_set_id_in, v22_setinfo_from};
 
-	return set_vector(fd, &shape, info, count);
+	return vector_convert_fd(fd, &conv, info, count);
 }
 
-static void message_from(int fd, const struct pfm_msg *m, void *theirs)
+static void v22_message_from(int fd, const struct pfm_msg *m, void *user)
 {
-	pfm_ovfl_msg_t *to = theirs;
+	pfm_ovfl_msg_t *to = user;
 
 	(void)fd;
 	to->msg_type = m->type;
@@ -125,5 +125,5 @@ static void message_from(int fd, const struct pfm_msg *m, void *theirs)
 
 API ssize_t pfm_v22_read(int fd, void *buf, size_t size)
 {
-	return message_read(fd, buf, size, sizeof(pfm_msg_t), message_from);
+	return message_read(fd, buf, size, sizeof(pfm_msg_t), v22_message_from);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""perfmonfs from Python: contexts, registers, event sets, messages, sampling buffers, live counts.
+"""Access to perfmonfs: contexts, registers, event sets, messages, sampling buffers, live counts.
 
     import perfmonfs
 
@@ -11,12 +11,11 @@
         ctx.stop()
         print(ctx.pmd[0])
 
-Everything here is reading and writing of files; fs-layout.md is the reference of what they mean. It
-takes nothing but Python 3.9 and a mount.
+The module reads and writes files of the mount, which fs-layout.md describes. It requires Python 3.9.
 
-Errors are OSError with the errno that the daemon gave. Their text is the daemon's sentence, which
-says what to do next; where there is none, it is the errno's. A context is for one thread at a time:
-another one's failure in between would leave its own sentence.
+Errors are OSError with the daemon's errno. The text is the daemon's sentence from last_error, which
+says what to do next, or else that of the errno. Use a context in one thread at a time: an error in
+another thread replaces last_error.
 """
 
 import collections
@@ -35,12 +34,12 @@ __all__ = [
 ]
 
 def _list(numbers):
-    """The tree's form of a list of registers or CPUs."""
+    """Returns a list of registers or CPUs as text."""
     return ",".join(str(n) for n in numbers)
 
 
 def _numbers(text):
-    """The numbers in such a list, like 0-3,16."""
+    """Returns the numbers of a list like 0-3,16."""
     if text == "none":
         return ()
     found = []
@@ -51,13 +50,12 @@ def _numbers(text):
 
 
 def _bits(vector):
-    """The numbers of the bits that are 1."""
+    """Returns the numbers of the bits that are set."""
     return tuple(n for n in range(64 * len(vector)) if vector[n // 64] >> n % 64 & 1)
 
 
 def find_mount():
-    """Where perfmonfs is: what PERFMONFS says, or else the first that root or the caller has
-    mounted."""
+    """Returns PERFMONFS of the environment, or the first mount by root or by the caller."""
     if os.environ.get("PERFMONFS"):
         return os.environ["PERFMONFS"]
     trusted = {b"user_id=0", b"user_id=%d" % os.geteuid()}
@@ -65,76 +63,76 @@ def find_mount():
         for line in mounts:
             _, _, _, root, path, *_, kind, _, options = line.split()
             if kind == b"fuse.perfmonfs" and root == b"/" and trusted & set(options.split(b",")):
-                # Blanks and the like are octal there.
+                # The file has blanks and the like in octal.
                 return os.fsdecode(path.decode("unicode_escape").encode("latin-1"))
     raise FileNotFoundError(
-        errno.ENOENT, "no perfmonfs is mounted: mount one, or name it in PERFMONFS")
+        errno.ENOENT, "perfmonfs is not mounted: mount it, or set PERFMONFS to the mount")
 
 
 class _Directory:
-    """Files of a directory, whose errors are told by the file of sentences `self._sentences`."""
+    """The files of a directory. The file `last_error` explains their errors."""
 
-    def __init__(self, path, sentences):
+    def __init__(self, path, last_error):
         self.path = path
-        self._sentences = sentences
+        self._last_error = last_error
 
     def __repr__(self):
         return "%s(%r)" % (type(self).__name__, self.path)
 
-    def _told(self, error, path):
-        """The same error with the daemon's sentence."""
+    def _with_sentence(self, error, path):
+        """Returns the same error with the daemon's sentence."""
         try:
-            with open(self._sentences, "rb") as file:
+            with open(self._last_error, "rb") as file:
                 sentence = file.read().decode().strip()
         except OSError:
-            sentence = "ok"  # gone with its context
+            sentence = "ok"  # removed with its context
         if sentence == "ok":
             sentence = error.strerror
         return OSError(error.errno, sentence, path)
 
     def _open(self, name, flags):
-        """Its errors are the kernel's own, most of them, of which no sentence tells."""
+        """Opens a file. Most errors come from the kernel and have no sentence."""
         return os.open(os.path.join(self.path, name), flags | os.O_CLOEXEC)
 
-    def _tell(self, path, call, *args, but=()):
-        """What call gives, or its error with the sentence, but for those that the kernel may know
-        by itself."""
+    def _call(self, path, call, *args, kernel=()):
+        """Calls call(*args) and adds the sentence to an error. Errors in kernel may come from the
+        kernel alone, and pass unchanged."""
         try:
             return call(*args)
         except OSError as error:
-            if error.errno in but:
+            if error.errno in kernel:
                 raise
-            told = self._told(error, path)
-        raise told
+            explained = self._with_sentence(error, path)
+        raise explained
 
     def read(self, name):
-        """What a file says, without the newline at its end."""
+        """Returns the text of a file without its last newline."""
         path = os.path.join(self.path, name)
         fd = self._open(name, os.O_RDONLY)
         try:
-            pieces = iter(lambda: self._tell(path, os.read, fd, 65536), b"")
+            pieces = iter(lambda: self._call(path, os.read, fd, 65536), b"")
             return b"".join(pieces).decode().rstrip("\n")
         finally:
             os.close(fd)
 
     def write(self, name, text):
-        """One write, which is one command."""
+        """Writes a file with one write(2), which is one command."""
         path = os.path.join(self.path, name)
         fd = self._open(name, os.O_WRONLY)
         try:
-            self._tell(path, os.write, fd, text.encode())
+            self._call(path, os.write, fd, text.encode())
         finally:
             os.close(fd)
 
     def _mkdir(self, path):
-        self._tell(path, os.mkdir, path, but=(errno.EEXIST, errno.ENOENT))
+        self._call(path, os.mkdir, path, kernel=(errno.EEXIST, errno.ENOENT))
 
     def _rmdir(self, path):
-        self._tell(path, os.rmdir, path, but=(errno.ENOENT,))
+        self._call(path, os.rmdir, path, kernel=(errno.ENOENT,))
 
 
 class Mount(_Directory):
-    """A mounted perfmonfs; without a path, the one that find_mount() finds."""
+    """A mount of perfmonfs. Without a path, find_mount() finds it."""
 
     _serial = itertools.count()
 
@@ -143,23 +141,23 @@ class Mount(_Directory):
         super().__init__(path, os.path.join(path, "last_error"))
 
     def context(self, name=None):
-        """A new context, to be closed: use it in a with statement."""
+        """Creates a context. Close it, or use it in a with statement."""
         name = name or "python-%d-%d" % (os.getpid(), next(self._serial))
         path = os.path.join(self.path, "ctx", name)
         self._mkdir(path)
-        return Context(path, made_by=self)
+        return Context(path, created_by=self)
 
     def events(self):
-        """{NAME: VALUE for a PMC}, of those that the backend itself defines."""
+        """Returns {NAME: VALUE for a PMC} of the events that the backend defines."""
         lines = self.read("pmu/events").splitlines()
         return {name: int(value, 0) for name, value, *_ in map(str.split, lines)}
 
     def formats(self):
-        """{NAME: UUID} of the sampling formats."""
+        """Returns {NAME: UUID} of the sampling formats."""
         return {name: uuid for uuid, name in map(str.split, self.read("formats").splitlines())}
 
     def stats(self):
-        """{KEY: VALUE} of the daemon's own counters."""
+        """Returns {KEY: VALUE} of the daemon's statistics."""
         return {key: int(n) for key, n in map(str.split, self.read("stats").splitlines())}
 
 
@@ -177,9 +175,9 @@ class Registers:
         self.write(num, value)
 
     def write(self, num, value, **options):
-        """Writes a value; for a PMD perhaps with what is to happen when it overflows: short, long,
-        mask, seed, thresh and eventid, numbers; reset and smpl, lists of PMDs; notify, random and
-        no64, true or false. What is not given is 0 or off, as with each write."""
+        """Writes a value. Options of a PMD: the numbers short, long, mask, seed, thresh, eventid; the
+        lists of PMDs reset and smpl; the flags notify, random, no64. Each write sets all of them;
+        the default is 0 or off."""
         self._directory.write("%s/%d" % (self._kind, num), self._line(value, options))
 
     @staticmethod
@@ -198,7 +196,7 @@ class Registers:
 class _Flagged(_Directory):
     @property
     def flags(self):
-        """A set of words: of a context system_wide, notify_block, ovfl_no_msg, raw; of an event set
+        """A set of words. Context: system_wide, notify_block, ovfl_no_msg, raw. Event set:
         ovfl_switch, time_switch, expl_next."""
         return set(self.read("flags").split()) - {"none"}
 
@@ -208,22 +206,22 @@ class _Flagged(_Directory):
 
 
 class EventSet(_Flagged):
-    """An event set: PMCs and PMDs of its own, and when it is switched from."""
+    """An event set: its PMCs and PMDs, and the condition for a switch to the next set."""
 
     def __init__(self, context, number):
-        super().__init__(os.path.join(context.path, "set", str(number)), context._sentences)
+        super().__init__(os.path.join(context.path, "set", str(number)), context._last_error)
         self.id = number
         self.pmc = Registers(self, "pmc")
         self.pmd = Registers(self, "pmd")
 
     @property
     def regs(self):
-        """All registers, as text; what it says can be written back."""
+        """All registers as text, which can be written back."""
         return self.read("regs")
 
     @regs.setter
     def regs(self, lines):
-        """Some of them, a line each: one vector call."""
+        """Writes registers, a line each, in one command."""
         self.write("regs", lines)
 
     @property
@@ -261,7 +259,7 @@ class EventSet(_Flagged):
         return _numbers(self.read("switch_pmds"))
 
     def sampled(self):
-        """{PMD: those whose values are recorded with an overflow of it}."""
+        """Returns {PMD: the PMDs whose values its overflows record}."""
         found = {}
         for line in self.regs.splitlines():
             register, *words = line.split()
@@ -271,7 +269,7 @@ class EventSet(_Flagged):
         return found
 
     def live(self):
-        """Its page of live counts, to be closed: use it in a with statement."""
+        """Maps the live page. Close it, or use it in a with statement."""
         fd = self._open("live", os.O_RDONLY)
         try:
             return Live(fd)
@@ -280,12 +278,12 @@ class EventSet(_Flagged):
 
 
 class Context(_Flagged):
-    """A context. The one that Mount.context() makes is removed by close(); open one that is there
-    by Context(PATH), which close() leaves there."""
+    """A context. close() removes one that Mount.context() has created. Context(PATH) opens an
+    existing one, which close() does not remove."""
 
-    def __init__(self, path, made_by=None):
+    def __init__(self, path, created_by=None):
         super().__init__(path, os.path.join(path, "last_error"))
-        self._made_by = made_by
+        self._created_by = created_by
         self._msg = None
         self.pmc = self.set(0).pmc
         self.pmd = self.set(0).pmd
@@ -308,17 +306,17 @@ class Context(_Flagged):
         self._rmdir(os.path.join(self.path, "set", str(number)))
 
     def sets(self):
-        """All its event sets, by rising number."""
+        """Returns the event sets, sorted by number."""
         numbers = sorted(int(name) for name in os.listdir(os.path.join(self.path, "set")))
         return [self.set(number) for number in numbers]
 
     def children(self):
-        """Contexts of threads that it follows."""
+        """Returns the contexts of the threads that it follows."""
         directory = os.path.join(self.path, "children")
         return [Context(os.path.join(directory, name)) for name in sorted(os.listdir(directory))]
 
     def total(self):
-        """{(SET, PMD): the sum over this context and its children}."""
+        """Returns {(SET, PMD): sum over this context and its children}."""
         found = {}
         for line in self.read("total").splitlines():
             *where, register, value = line.split()
@@ -338,7 +336,7 @@ class Context(_Flagged):
         self.write("ctl", command)
 
     def load(self, cpu=None, tid=None, set=None, follow=False, cpus=(), ptrace=True):
-        """Attaches it to a CPU or to a thread."""
+        """Loads the context on a CPU or on a thread."""
         if (cpu is None) == (tid is None):
             raise ValueError("load on a CPU or on a thread")
         words = ["load", "cpu=%d" % cpu if tid is None else "tid=%d" % tid]
@@ -365,30 +363,30 @@ class Context(_Flagged):
         self.ctl("unload")
 
     def fileno(self):
-        """Of the queue of messages: for select, poll and selectors."""
+        """Returns the descriptor of the message queue, for select, poll and selectors."""
         if self._msg is None:
             self._msg = self._open("msg", os.O_RDONLY | os.O_NONBLOCK)
         return self._msg
 
     def messages(self, timeout=None):
-        """The messages that there are; if there are none, those that come within so many seconds,
-        perhaps none; None: waits for as long as it takes."""
+        """Returns the queued messages. If there are none, waits for some, for timeout seconds at
+        most; with None, without limit."""
         fd = self.fileno()
         deadline = None if timeout is None else time.monotonic() + timeout
         ready = select.poll()
         ready.register(fd, select.POLLIN)
         while True:
             try:
-                return parse_messages(self._tell(self.path, os.read, fd, 32 * _MESSAGE.size))
+                return parse_messages(self._call(self.path, os.read, fd, 32 * _MESSAGE.size))
             except BlockingIOError:
-                pass  # none yet, or somebody else has taken them
+                pass  # empty, or another reader was faster
             left = None if deadline is None else max(0, deadline - time.monotonic())
             if left == 0 or not ready.poll(None if left is None else left * 1000):
                 return []
 
     @property
     def format(self):
-        """The line that chooses the sampling format, or "none"."""
+        """The sampling format with its parameters, or "none"."""
         return self.read("format")
 
     @format.setter
@@ -396,27 +394,27 @@ class Context(_Flagged):
         self.write("format", line)
 
     def buffer(self):
-        """The sampling buffer, mapped read-only; to be closed."""
-        fd = self._tell(self.path, self._open, "buffer", os.O_RDONLY)
+        """Maps the sampling buffer read-only. Close it."""
+        fd = self._call(self.path, self._open, "buffer", os.O_RDONLY)
         try:
             return mmap.mmap(fd, os.fstat(fd).st_size, mmap.MAP_SHARED, mmap.PROT_READ)
         finally:
             os.close(fd)
 
     def samples(self):
-        """What the buffer of the format "default" holds, as a Buffer. It is consistent once a
-        message or the answer to stop, unload or restart has come, until counting goes on."""
+        """Returns the contents of a buffer of the format "default" as a Buffer. They are consistent
+        after a message, stop, unload or restart, until counting continues."""
         sampled = {(s.id, pmd): pmds for s in self.sets() for pmd, pmds in s.sampled().items()}
         with self.buffer() as memory:
             return parse_samples(memory, sampled)
 
     def close(self):
-        """If Mount.context() has made it, it is stopped, unloaded and removed."""
+        """Stops, unloads and removes the context if Mount.context() has created it."""
         if self._msg is not None:
             os.close(self._msg)
             self._msg = None
-        if self._made_by is not None:
-            mount, self._made_by = self._made_by, None
+        if self._created_by is not None:
+            mount, self._created_by = self._created_by, None
             mount._rmdir(self.path)
 
 
@@ -426,12 +424,12 @@ _MESSAGE = struct.Struct("=IIHHIQ5Q")
 _KINDS = {1: "overflow", 2: "end", 0x100: "lost", 0x101: "throttle"}
 
 Message = collections.namedtuple("Message", "kind pid set cpu tid ip pmds")
-Message.__doc__ = """A message. kind: overflow, end, lost or throttle, or a number that this
-module does not know; of lost, ip is how many. pid, tid and ip are 0 if they are not known."""
+Message.__doc__ = """A message. kind is overflow, end, lost, throttle, or a number that this
+module does not know. ip of lost is the number of lost messages. pid, tid and ip are 0 if unknown."""
 
 
 def parse_messages(records):
-    """The messages in what was read from msg."""
+    """Returns the messages in bytes that were read from msg."""
     found = []
     for kind, pid, number, cpu, tid, ip, *pmds in _MESSAGE.iter_unpack(records):
         found.append(Message(_KINDS.get(kind, kind), pid, number, cpu, tid, ip, _bits(pmds)))
@@ -441,26 +439,26 @@ def parse_messages(records):
 # The sampling format "default": perfmonfs/smpl_dfl.h
 
 _HEADER = struct.Struct("=QQQQQIIQ")
-_ENTRIES = 128  # where they begin
+_ENTRIES = 128  # offset of the first entry
 _ENTRY = struct.Struct("=IHHQQQHHI")
-_VERSION = 1  # its major number
+_VERSION = 1  # major number
 
 Buffer = collections.namedtuple("Buffer", "samples overflows lost size")
-Buffer.__doc__ = """The samples of a buffer, how often it became full, how many overflows no sample
-stands for, and its size."""
+Buffer.__doc__ = """The samples of a buffer; how often it became full; the number of overflows without
+a sample; its size in bytes."""
 Sample = collections.namedtuple(
     "Sample", "pmd count last_reset ip time_ns cpu set pid tid values")
-Sample.__doc__ = """A sample: count overflows of this PMD, and where they were found. values
-are {PMD: value} of the PMDs in its list smpl."""
+Sample.__doc__ = """A sample of count overflows of a PMD, with the place of the last one. values is
+{PMD: value} of the PMDs in its list smpl."""
 
 
 def parse_samples(memory, sampled):
-    """The buffer of the format "default"; sampled is {(SET, PMD): the PMDs in its list smpl}."""
+    """Parses a buffer of the format "default". sampled is {(SET, PMD): its list smpl}."""
     count, end, overflows, size, _, version, flags, lost = _HEADER.unpack_from(memory)
     if version >> 16 != _VERSION:
         raise ValueError("layout %d.%d, not 1" % (version >> 16, version & 0xffff))
     if flags:
-        raise ValueError("samples without an entry (no_hdr, iip_hdr): read the buffer itself")
+        raise ValueError("samples have no entry (no_hdr, iip_hdr): read the buffer directly")
     samples = []
     at = _ENTRIES
     for _ in range(count):
@@ -486,26 +484,25 @@ _COUNTS, _LOST, _NARROW = 1, 4, 8
 _TRIES = 10000
 
 LiveCount = collections.namedtuple("LiveCount", "value counts")
-LiveCount.__doc__ = """A count as of the daemon's last look, None if it was lost, and whether it
+LiveCount.__doc__ = """The count at the daemon's last update (None if it was lost), and whether the PMD
 counts while its set is active."""
 
 
 class Live:
-    """A page of live counts. read() takes no system call and disturbs nothing that counts, so what
-    it gives is as of the daemon's last look (read the PMD to have it look): Python cannot execute
-    RDPMC. The page is read as perfmonfs/live.h says, but for barriers, which Python does not have
-    either: on x86, where loads are done in order, none is needed."""
+    """A page of live counts. read() makes no system call. It returns the counts at the daemon's last
+    update, since Python cannot execute RDPMC; read a PMD to force an update. The module has no
+    memory barriers, which x86 does not need for loads."""
 
     def __init__(self, fd):
-        # By libc: the mmap module maps nothing past the size of a file, which is 0.
+        # By libc, because the mmap module maps no more than the size of the file, which is 0.
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._libc.mmap.restype = ctypes.c_void_p
         self._at = self._libc.mmap(None, ctypes.c_size_t(_LIVE_PAGE), mmap.PROT_READ,
                                    mmap.MAP_SHARED, fd, ctypes.c_long(0))
         if self._at == ctypes.c_void_p(-1).value:
             no, self._at = ctypes.get_errno(), None
-            raise OSError(no, "the page of live counts cannot be mapped: %s" % os.strerror(no))
-        self._seq = ctypes.c_uint32.from_address(self._at)  # one load of all four bytes
+            raise OSError(no, "cannot map the live page: %s" % os.strerror(no))
+        self._seq = ctypes.c_uint32.from_address(self._at)  # a single load of 4 bytes
 
     def __enter__(self):
         return self
@@ -521,16 +518,16 @@ class Live:
                 if self._seq.value == seq:
                     return page
         raise BlockingIOError(
-            errno.EAGAIN, "the page is in change all the time: the daemon is busy, or dead")
+            errno.EAGAIN, "the page changes all the time: the daemon is busy or dead")
 
     def read(self):
-        """(the CPU on which its counters count now, or None; {PMD: LiveCount}), of one moment."""
+        """Returns a consistent (CPU on which the set counts now, or None; {PMD: LiveCount})."""
         if self._at is None:
-            raise ValueError("it is closed")
+            raise ValueError("the live page is closed")
         page = self._snapshot()
         _, version, active, cpu, npmds = _LIVE_HEADER.unpack_from(page)
         if version != 1:
-            raise ValueError("a live page of version %d, not 1" % version)
+            raise ValueError("the live page has version %d, not 1" % version)
         found = {}
         for n in range(npmds):
             value, _, _, num, width, flags = _LIVE_PMD.unpack_from(

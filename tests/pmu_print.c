@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-/*
- * The text form, printed canonically; its grammar stands in parse.c. Events are a backend's own
- * and have no place in a description of registers.
- */
-#include "perfmonfs/pmu.h"
+/* The text form of a description in canonical order; backend/pmu/parse.c has the grammar. */
+#include "tests/pmu_print.h"
 
 #include <inttypes.h>
 
@@ -36,7 +33,7 @@ static void print_pmd(const struct pmu *pmu, const struct pmu_pmd *pmd, struct t
 	text_printf(out, "\n");
 }
 
-/* Those that every PMU has need no mention. */
+/* pmu_parse() adds the built-in ones. */
 static void print_virtual(const struct pmu_virtual *v, struct text *out)
 {
 	if (v->kind == PMU_VIRTUAL_FILE)

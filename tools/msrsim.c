@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * msrsim: a stand-in for /dev/cpu. Options, and the life of the process; the files themselves
- * are in msrsim_fs.c.
- */
+/* msrsim, a replacement of /dev/cpu: options, mounting and logging. msrsim_fs.c has the files. */
 #define FUSE_USE_VERSION 312
 #include <errno.h>
 #include <fuse_lowlevel.h>
@@ -24,8 +21,7 @@ static const char usage[] =
 	"Usage: msrsim [options] MOUNTPOINT\n"
 	"Serve a model of CPUs with performance counters as /dev/cpu would be: N/msr, N/cpuid.\n"
 	"\n"
-	"  --model=NAME         p6, intel_v1 to intel_v5, amd_legacy, amd_ext or amd_v2\n"
-	"                       (default intel_v4)\n"
+	"  --model=NAME         one of the models below (default " HW_DEFAULT_MODEL ")\n"
 	"  --cpus=N             how many CPUs (default 4)\n"
 	"  --clock=real|script  time passes by itself (default), or by sim/advance alone\n"
 	"  --log=FILE           write a line to FILE for each register access\n"
@@ -45,7 +41,7 @@ static const struct option long_options[] = {
 	{0},
 };
 
-static int set_clock(const char *arg, struct options *o, struct err *e)
+static int msrsim_set_clock(const char *arg, struct options *o, struct err *e)
 {
 	o->real_clock = !strcmp(arg, "real");
 	if (!o->real_clock && strcmp(arg, "script") != 0)
@@ -53,8 +49,16 @@ static int set_clock(const char *arg, struct options *o, struct err *e)
 	return 0;
 }
 
-/* 1: help or version was asked for and shown. */
-static int parse_options(int argc, char **argv, struct options *o, struct err *e)
+static void msrsim_help(void)
+{
+	fputs(usage, stdout);
+	puts("\nModels, by their counters:");
+	for (unsigned i = 0; hw_model_name(i); i++)
+		printf("  %-12s%s\n", hw_model_name(i), hw_model_counters(i));
+}
+
+/* Returns 1 if help or the version was requested and is printed. */
+static int msrsim_options(int argc, char **argv, struct options *o, struct err *e)
 {
 	int c, rc = 0;
 
@@ -67,7 +71,7 @@ static int parse_options(int argc, char **argv, struct options *o, struct err *e
 			rc = num_max(slice_of(optarg), UINT_MAX, &o->cpus, e);
 			break;
 		case OPT_CLOCK:
-			rc = set_clock(optarg, o, e);
+			rc = msrsim_set_clock(optarg, o, e);
 			break;
 		case OPT_LOG:
 			o->log = optarg;
@@ -76,7 +80,7 @@ static int parse_options(int argc, char **argv, struct options *o, struct err *e
 			o->foreground = true;
 			break;
 		case 'h':
-			fputs(usage, stdout);
+			msrsim_help();
 			return 1;
 		case 'V':
 			puts("msrsim " PERFMONFS_VERSION);
@@ -91,8 +95,9 @@ static int parse_options(int argc, char **argv, struct options *o, struct err *e
 	return rc;
 }
 
-/* Serves until unmounted or told to stop; then undoes its steps in reverse order. */
-static int serve(struct fuse_session *se, struct msrsim *s, const struct options *o, struct err *e)
+/* Serves until unmounted or until a signal; then undoes its steps in reverse order. */
+static int msrsim_serve(
+	struct fuse_session *se, struct msrsim *s, const struct options *o, struct err *e)
 {
 	int rc = -1;
 
@@ -107,7 +112,7 @@ static int serve(struct fuse_session *se, struct msrsim *s, const struct options
 		goto out_mount;
 	}
 	s->clock_seen = msrsim_clock();
-	/* Positive: the signal that ended it. */
+	/* A positive value is the signal that ended it. */
 	rc = fuse_session_loop(se);
 	if (rc < 0)
 		err_set(e, -rc, "serving %s failed (%s)", o->mountpoint, err_name(-rc));
@@ -120,7 +125,7 @@ out_signals:
 	return rc;
 }
 
-static int run(struct msrsim *s, const struct options *o, struct err *e)
+static int msrsim_run(struct msrsim *s, const struct options *o, struct err *e)
 {
 	char name[] = "msrsim", flag[] = "-o";
 	char mount[] = "fsname=msrsim,subtype=msrsim,default_permissions";
@@ -130,7 +135,7 @@ static int run(struct msrsim *s, const struct options *o, struct err *e)
 	int rc;
 
 	if (se) {
-		rc = serve(se, s, o, e);
+		rc = msrsim_serve(se, s, o, e);
 		fuse_session_destroy(se);
 	} else {
 		rc = err_set(e, ENOMEM, "cannot create a FUSE session; see the message above");
@@ -139,7 +144,7 @@ static int run(struct msrsim *s, const struct options *o, struct err *e)
 	return rc;
 }
 
-static int open_log(struct msrsim *s, const char *path, struct err *e)
+static int msrsim_open_log(struct msrsim *s, const char *path, struct err *e)
 {
 	s->log = fopen(path, "we");
 	if (!s->log)
@@ -148,8 +153,8 @@ static int open_log(struct msrsim *s, const char *path, struct err *e)
 	return 0;
 }
 
-/* Lines that could not be written are found out here, and spoil the exit status. */
-static int close_log(struct msrsim *s, const char *path, struct err *e)
+/* Fails if any line could not be written, which makes the exit status 1. */
+static int msrsim_close_log(struct msrsim *s, const char *path, struct err *e)
 {
 	bool failed = ferror(s->log);
 
@@ -160,22 +165,22 @@ static int close_log(struct msrsim *s, const char *path, struct err *e)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.model = "intel_v4", .cpus = 4, .real_clock = true};
+	struct options o = {.model = HW_DEFAULT_MODEL, .cpus = 4, .real_clock = true};
 	struct msrsim s = {0};
 	struct err e = {0};
-	int rc = parse_options(argc, argv, &o, &e);
+	int rc = msrsim_options(argc, argv, &o, &e);
 
 	if (rc > 0)
 		return 0;
 	if (!rc)
 		rc = hw_new(o.model, (unsigned)o.cpus, &s.hw, &e);
 	if (!rc && o.log)
-		rc = open_log(&s, o.log, &e);
+		rc = msrsim_open_log(&s, o.log, &e);
 	if (!rc) {
 		s.real_clock = o.real_clock;
-		rc = run(&s, &o, &e);
+		rc = msrsim_run(&s, &o, &e);
 	}
-	if (s.log && close_log(&s, o.log, &e) < 0)
+	if (s.log && msrsim_close_log(&s, o.log, &e) < 0)
 		rc = -e.no;
 	text_free(&s.log_text);
 	hw_free(s.hw);

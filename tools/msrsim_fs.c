@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The device files behave as arch/x86/kernel/msr.c and cpuid.c do: the position is the
- * register's number, a longer access repeats, and what was done before a failure counts. The tree
- * never changes, so inode numbers are computed from what a node is, and nothing is kept for one
- * but the text of an open knob.
+ * The device files behave like those of arch/x86/kernel/msr.c and cpuid.c: the position is the
+ * register's number, a longer access repeats, and a failure after the first access shortens it. The
+ * tree never changes, so inode numbers are computed from the node. The only state per open file is
+ * the text of a knob.
  *
- * All files are direct_io: what a read asks for is what arrives here.
+ * All files are direct_io, so that reads arrive here with their original size.
  */
 #define FUSE_USE_VERSION 312
 #include "tools/msrsim_fs.h"
@@ -25,7 +25,7 @@ enum node_kind { NODE_ROOT, NODE_SIM, NODE_CPU, NODE_KNOB, NODE_MSR, NODE_CPUID 
 
 struct node {
 	enum node_kind kind;
-	unsigned index; /* of the CPU or knob */
+	unsigned index; /* Of the CPU or knob. */
 };
 
 enum {
@@ -38,20 +38,21 @@ enum {
 
 static const double forever = 86400;
 
-static fuse_ino_t ino_of(struct node n)
+static fuse_ino_t msrsim_ino(struct node n)
 {
 	return ((fuse_ino_t)n.index << KIND_BITS | n.kind) + FUSE_ROOT_ID;
 }
 
-static struct node node_of(fuse_ino_t ino)
+static struct node msrsim_node(fuse_ino_t ino)
 {
 	fuse_ino_t v = ino - FUSE_ROOT_ID;
 
 	return (struct node){v & ((1 << KIND_BITS) - 1), (unsigned)(v >> KIND_BITS)};
 }
 
-/* Highest CPU first, as devtmpfs lists what was made last: rdmsr -a prints them backwards. */
-static void root_child(const struct msrsim *s, size_t i, struct node *n, char name[NAME_SIZE])
+/* Highest CPU first, in the order of devtmpfs: rdmsr -a prints them backwards. */
+static void msrsim_root_child(
+	const struct msrsim *s, size_t i, struct node *n, char name[NAME_SIZE])
 {
 	unsigned ncpus = hw_cpus(s->hw);
 
@@ -64,15 +65,15 @@ static void root_child(const struct msrsim *s, size_t i, struct node *n, char na
 	}
 }
 
-/* Entry number @i of a directory, or false if it has no more. */
-static bool child(
+/* Entry @i of a directory; false after the last one. */
+static bool msrsim_child(
 	const struct msrsim *s, struct node dir, size_t i, struct node *n, char name[NAME_SIZE])
 {
 	switch (dir.kind) {
 	case NODE_ROOT:
 		if (i > hw_cpus(s->hw))
 			return false;
-		root_child(s, i, n, name);
+		msrsim_root_child(s, i, n, name);
 		return true;
 	case NODE_CPU:
 		if (i > 1)
@@ -91,7 +92,7 @@ static bool child(
 	}
 }
 
-static struct stat stat_of(struct node n)
+static struct stat msrsim_stat(struct node n)
 {
 	static const mode_t modes[] = {
 		[NODE_ROOT] = S_IFDIR | 0755,
@@ -103,7 +104,7 @@ static struct stat stat_of(struct node n)
 	};
 
 	return (struct stat){
-		.st_ino = ino_of(n),
+		.st_ino = msrsim_ino(n),
 		.st_mode = modes[n.kind],
 		.st_nlink = S_ISDIR(modes[n.kind]) ? 2 : 1,
 		.st_uid = getuid(),
@@ -116,8 +117,8 @@ uint64_t msrsim_clock(void)
 	return nsec_now(CLOCK_MONOTONIC);
 }
 
-/* The model with its clock set: for whatever depends on the time or changes what counts. */
-static struct msrsim *up_to_date(fuse_req_t req)
+/* The model with its clock updated, for accesses that depend on time or change what counts. */
+static struct msrsim *msrsim_update(fuse_req_t req)
 {
 	struct msrsim *s = fuse_req_userdata(req);
 
@@ -130,7 +131,7 @@ static struct msrsim *up_to_date(fuse_req_t req)
 	return s;
 }
 
-static void write_log(struct msrsim *s)
+static void msrsim_write_log(struct msrsim *s)
 {
 	if (!s->log)
 		return;
@@ -139,16 +140,16 @@ static void write_log(struct msrsim *s)
 	text_clear(&s->log_text);
 }
 
-static void ms_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+static void msrsim_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct msrsim *s = fuse_req_userdata(req);
 	char at[NAME_SIZE];
 	struct node n;
 
-	for (size_t i = 0; child(s, node_of(parent), i, &n, at); i++) {
+	for (size_t i = 0; msrsim_child(s, msrsim_node(parent), i, &n, at); i++) {
 		if (!strcmp(at, name)) {
-			fuse_reply_entry(req, &(struct fuse_entry_param){.ino = ino_of(n),
-						      .attr = stat_of(n),
+			fuse_reply_entry(req, &(struct fuse_entry_param){.ino = msrsim_ino(n),
+						      .attr = msrsim_stat(n),
 						      .attr_timeout = forever,
 						      .entry_timeout = forever});
 			return;
@@ -157,20 +158,20 @@ static void ms_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fuse_reply_err(req, ENOENT);
 }
 
-static void ms_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static void msrsim_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct stat st = stat_of(node_of(ino));
+	struct stat st = msrsim_stat(msrsim_node(ino));
 
 	(void)fi;
 	fuse_reply_attr(req, &st, forever);
 }
 
-/* Only so that truncating a knob, as shells do before they write it, succeeds. */
-static void ms_setattr(
+/* Truncating a knob succeeds, because shells do it before writing. */
+static void msrsim_setattr(
 	fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi)
 {
-	struct node n = node_of(ino);
-	struct stat st = stat_of(n);
+	struct node n = msrsim_node(ino);
+	struct stat st = msrsim_stat(n);
 
 	(void)attr;
 	(void)fi;
@@ -182,7 +183,7 @@ static void ms_setattr(
 		fuse_reply_err(req, EPERM);
 }
 
-static void ms_readdir(
+static void msrsim_readdir(
 	fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct msrsim *s = fuse_req_userdata(req);
@@ -196,8 +197,8 @@ static void ms_readdir(
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
-	for (size_t i = (size_t)off; child(s, node_of(ino), i, &n, name); i++) {
-		struct stat st = stat_of(n);
+	for (size_t i = (size_t)off; msrsim_child(s, msrsim_node(ino), i, &n, name); i++) {
+		struct stat st = msrsim_stat(n);
 		size_t need =
 			fuse_add_direntry(req, buf + used, size - used, name, &st, (off_t)i + 1);
 
@@ -208,10 +209,10 @@ static void ms_readdir(
 	fuse_reply_buf(req, buf, used);
 }
 
-static void ms_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static void msrsim_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct msrsim *s = fuse_req_userdata(req);
-	struct node n = node_of(ino);
+	struct node n = msrsim_node(ino);
 	struct text *snapshot = NULL;
 
 	if (n.kind == NODE_KNOB) {
@@ -230,14 +231,14 @@ static void ms_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_open(req, fi);
 }
 
-static struct text *snapshot_of(const struct fuse_file_info *fi)
+static struct text *msrsim_snapshot(const struct fuse_file_info *fi)
 {
 	return (struct text *)(uintptr_t)fi->fh;
 }
 
-static void ms_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static void msrsim_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct text *snapshot = snapshot_of(fi);
+	struct text *snapshot = msrsim_snapshot(fi);
 
 	(void)ino;
 	if (snapshot)
@@ -246,8 +247,8 @@ static void ms_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_err(req, 0);
 }
 
-/* Replies with what was done before the failure, or with the failure if that is nothing. */
-static void reply_read(fuse_req_t req, const void *buf, size_t done, int rc)
+/* Replies with the bytes read before the failure, or with the failure if there are none. */
+static void msrsim_reply_read(fuse_req_t req, const void *buf, size_t done, int rc)
 {
 	if (done || !rc)
 		fuse_reply_buf(req, buf, done);
@@ -255,9 +256,9 @@ static void reply_read(fuse_req_t req, const void *buf, size_t done, int rc)
 		fuse_reply_err(req, -rc);
 }
 
-static void read_msr(fuse_req_t req, unsigned cpu, size_t size, off_t off)
+static void msrsim_read_msr(fuse_req_t req, unsigned cpu, size_t size, off_t off)
 {
-	struct msrsim *s = up_to_date(req);
+	struct msrsim *s = msrsim_update(req);
 	CLEANUP_FREE char *buf = NULL;
 	size_t done = 0;
 	int rc = 0;
@@ -280,12 +281,12 @@ static void read_msr(fuse_req_t req, unsigned cpu, size_t size, off_t off)
 		memcpy(buf + done, &value, MSR_SIZE);
 		done += MSR_SIZE;
 	}
-	write_log(s);
-	reply_read(req, buf, done, rc);
+	msrsim_write_log(s);
+	msrsim_reply_read(req, buf, done, rc);
 }
 
-/* Position: subleaf and leaf. Unlike an MSR's, it moves on by one leaf after each. */
-static void read_cpuid(fuse_req_t req, unsigned cpu, size_t size, off_t off)
+/* The position is subleaf and leaf. It advances by one leaf after each, unlike that of msr. */
+static void msrsim_read_cpuid(fuse_req_t req, unsigned cpu, size_t size, off_t off)
 {
 	struct msrsim *s = fuse_req_userdata(req);
 	CLEANUP_FREE char *buf = NULL;
@@ -311,13 +312,13 @@ static void read_cpuid(fuse_req_t req, unsigned cpu, size_t size, off_t off)
 		memcpy(buf + done, regs, CPUID_SIZE);
 		done += CPUID_SIZE;
 	}
-	reply_read(req, buf, done, rc);
+	msrsim_reply_read(req, buf, done, rc);
 }
 
-/* A knob's text is made when it is read from its start and stays until it is again. */
-static void read_knob(fuse_req_t req, unsigned knob, size_t size, off_t off, struct text *t)
+/* The text is generated by a read at position 0, and kept until the next one. */
+static void msrsim_read_knob(fuse_req_t req, unsigned knob, size_t size, off_t off, struct text *t)
 {
-	struct msrsim *s = up_to_date(req);
+	struct msrsim *s = msrsim_update(req);
 	struct err e = {0};
 
 	if (!off) {
@@ -332,22 +333,22 @@ static void read_knob(fuse_req_t req, unsigned knob, size_t size, off_t off, str
 		fuse_reply_buf(req, t->p + off, t->n - off < size ? t->n - off : size);
 }
 
-static void ms_read(
+static void msrsim_read(
 	fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
-	struct node n = node_of(ino);
+	struct node n = msrsim_node(ino);
 
 	if (n.kind == NODE_MSR)
-		read_msr(req, n.index, size, off);
+		msrsim_read_msr(req, n.index, size, off);
 	else if (n.kind == NODE_CPUID)
-		read_cpuid(req, n.index, size, off);
+		msrsim_read_cpuid(req, n.index, size, off);
 	else
-		read_knob(req, n.index, size, off, snapshot_of(fi));
+		msrsim_read_knob(req, n.index, size, off, msrsim_snapshot(fi));
 }
 
-static void write_msr(fuse_req_t req, unsigned cpu, const char *buf, size_t size, off_t off)
+static void msrsim_write_msr(fuse_req_t req, unsigned cpu, const char *buf, size_t size, off_t off)
 {
-	struct msrsim *s = up_to_date(req);
+	struct msrsim *s = msrsim_update(req);
 	size_t done = 0;
 	int rc = 0;
 
@@ -364,17 +365,17 @@ static void write_msr(fuse_req_t req, unsigned cpu, const char *buf, size_t size
 			break;
 		done += MSR_SIZE;
 	}
-	write_log(s);
+	msrsim_write_log(s);
 	if (done || !rc)
 		fuse_reply_write(req, done);
 	else
 		fuse_reply_err(req, -rc);
 }
 
-/* One write is one setting, wherever in the file: shells append, and split lines. */
-static void write_knob(fuse_req_t req, unsigned knob, const char *buf, size_t size)
+/* Each write is one setting, at any position. */
+static void msrsim_write_knob(fuse_req_t req, unsigned knob, const char *buf, size_t size)
 {
-	struct msrsim *s = up_to_date(req);
+	struct msrsim *s = msrsim_update(req);
 	struct err e = {0};
 
 	if (size > KNOB_TEXT_MAX)
@@ -387,60 +388,61 @@ static void write_knob(fuse_req_t req, unsigned knob, const char *buf, size_t si
 	}
 }
 
-static void ms_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
+static void msrsim_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
 	struct fuse_file_info *fi)
 {
-	struct node n = node_of(ino);
+	struct node n = msrsim_node(ino);
 
 	(void)fi;
 	if (n.kind == NODE_MSR)
-		write_msr(req, n.index, buf, size, off);
+		msrsim_write_msr(req, n.index, buf, size, off);
 	else if (n.kind == NODE_KNOB)
-		write_knob(req, n.index, buf, size);
+		msrsim_write_knob(req, n.index, buf, size);
 	else
-		fuse_reply_err(req, EINVAL); /* the cpuid driver has no write */
+		fuse_reply_err(req, EINVAL); /* The cpuid driver has no write. */
 }
 
-/* The tree is fixed: what would change it is refused, rather than "not implemented". */
+/* The tree is fixed: changes fail with EPERM, not with ENOSYS. */
 
-static void ms_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+static void msrsim_mknod(
+	fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
 	(void)parent, (void)name, (void)mode, (void)rdev;
 	fuse_reply_err(req, EPERM);
 }
 
-static void ms_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+static void msrsim_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
 	(void)parent, (void)name, (void)mode;
 	fuse_reply_err(req, EPERM);
 }
 
-static void ms_remove(fuse_req_t req, fuse_ino_t parent, const char *name)
+static void msrsim_remove(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	(void)parent, (void)name;
 	fuse_reply_err(req, EPERM);
 }
 
-static void ms_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
+static void msrsim_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
 {
 	(void)link, (void)parent, (void)name;
 	fuse_reply_err(req, EPERM);
 }
 
-static void ms_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
-	const char *new_name, unsigned flags)
+static void msrsim_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
+	fuse_ino_t new_parent, const char *new_name, unsigned flags)
 {
 	(void)parent, (void)name, (void)new_parent, (void)new_name, (void)flags;
 	fuse_reply_err(req, EPERM);
 }
 
-static void ms_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const char *new_name)
+static void msrsim_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const char *new_name)
 {
 	(void)ino, (void)new_parent, (void)new_name;
 	fuse_reply_err(req, EPERM);
 }
 
-static void ms_create(
+static void msrsim_create(
 	fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
 	(void)parent, (void)name, (void)mode, (void)fi;
@@ -448,22 +450,22 @@ static void ms_create(
 }
 
 static const struct fuse_lowlevel_ops ops = {
-	.create = ms_create,
-	.getattr = ms_getattr,
-	.link = ms_link,
-	.lookup = ms_lookup,
-	.mkdir = ms_mkdir,
-	.mknod = ms_mknod,
-	.open = ms_open,
-	.read = ms_read,
-	.readdir = ms_readdir,
-	.release = ms_release,
-	.rename = ms_rename,
-	.rmdir = ms_remove,
-	.setattr = ms_setattr,
-	.symlink = ms_symlink,
-	.unlink = ms_remove,
-	.write = ms_write,
+	.create = msrsim_create,
+	.getattr = msrsim_getattr,
+	.link = msrsim_link,
+	.lookup = msrsim_lookup,
+	.mkdir = msrsim_mkdir,
+	.mknod = msrsim_mknod,
+	.open = msrsim_open,
+	.read = msrsim_read,
+	.readdir = msrsim_readdir,
+	.release = msrsim_release,
+	.rename = msrsim_rename,
+	.rmdir = msrsim_remove,
+	.setattr = msrsim_setattr,
+	.symlink = msrsim_symlink,
+	.unlink = msrsim_remove,
+	.write = msrsim_write,
 };
 
 const struct fuse_lowlevel_ops *const msrsim_ops = &ops;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tree of msrsim: N/msr, N/cpuid and sim/KNOB over a hardware model, served through FUSE. */
+/* The FUSE filesystem of msrsim: N/msr, N/cpuid and sim/KNOB of a hardware model. */
 #ifndef TOOLS_MSRSIM_FS_H
 #define TOOLS_MSRSIM_FS_H
 
@@ -13,15 +13,16 @@ struct fuse_lowlevel_ops;
 
 struct msrsim {
 	struct hw *hw;
-	bool real_clock;      /* model time follows CLOCK_MONOTONIC */
-	uint64_t clock_seen;  /* the clock up to which it has */
-	FILE *log;            /* NULL: none */
-	struct text log_text; /* lines of the access being served */
+	bool real_clock;      /* Model time follows CLOCK_MONOTONIC. */
+	uint64_t clock_seen;  /* msrsim_clock() of the model's last update. */
+	FILE *log;            /* NULL: none. */
+	struct text log_text; /* Lines of the current request. */
 };
 
+/* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t msrsim_clock(void);
 
-/* All handlers take a struct msrsim as the session's user data, and run in one thread. */
+/* The session's user data is a struct msrsim. All handlers run in one thread. */
 extern const struct fuse_lowlevel_ops *const msrsim_ops;
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * pfm-env: runs a program as if on a perfmon2 kernel: with MNT/sys at /sys/kernel/perfmon, in a
- * mount namespace of its own, and with libperfmonfs before all other libraries.
+ * pfm-env runs a program as on a kernel with perfmon2. In a mount namespace of its own, the program
+ * finds MNT/sys at /sys/kernel/perfmon. LD_PRELOAD gives it libperfmonfs.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,9 +23,9 @@
 
 #define LIBRARY "libperfmonfs.so.1"
 #define OVER    "/sys/kernel"
-#define NAME    "perfmon" /* what is added there */
+#define NAME    "perfmon" /* directory added to OVER */
 
-/* As env(1) has them. */
+/* Exit codes of env(1). */
 enum { EXIT_USAGE = 125, EXIT_CANNOT = 126, EXIT_NOT_FOUND = 127 };
 
 struct options {
@@ -52,8 +52,8 @@ static const struct option long_options[] = {
 	{0},
 };
 
-/* 1: help or version was asked for and shown. */
-static int parse_options(int argc, char **argv, struct options *o, struct err *e)
+/* Returns 1 after it has printed the help or the version. */
+static int pfm_parse_options(int argc, char **argv, struct options *o, struct err *e)
 {
 	int c;
 
@@ -79,7 +79,7 @@ static int parse_options(int argc, char **argv, struct options *o, struct err *e
 	return *o->command ? 0 : err_set(e, EINVAL, "give a command; see pfm-env --help");
 }
 
-static bool has_sys(const char *mount)
+static bool pfm_has_sys(const char *mount)
 {
 	char path[PATH_MAX];
 
@@ -87,8 +87,8 @@ static bool has_sys(const char *mount)
 	       access(path, R_OK) == 0;
 }
 
-/* By root or by the caller: anybody may mount something that calls itself perfmonfs. */
-static bool is_trusted(const struct mntent *m)
+/* True if root or the caller has mounted it: any user can mount a file system of this type. */
+static bool pfm_is_trusted(const struct mntent *m)
 {
 	const char *owner = hasmntopt(m, "user_id");
 	uid_t uid = owner ? (uid_t)strtoul(owner + strlen("user_id="), NULL, 10) : (uid_t)-1;
@@ -96,43 +96,44 @@ static bool is_trusted(const struct mntent *m)
 	return uid == 0 || uid == geteuid();
 }
 
-/* The first one that is mounted; parts of it may be elsewhere. */
-static const char *find_mount(char path[PATH_MAX])
+/* Finds the first trusted mount with a directory sys; a bind mount may be a part of one. */
+static const char *pfm_find_mount(char path[PATH_MAX])
 {
 	FILE *table = setmntent("/proc/self/mounts", "re");
 	const char *found = NULL;
 	struct mntent *m;
 
 	while (table && !found && (m = getmntent(table)))
-		if (strcmp(m->mnt_type, "fuse.perfmonfs") == 0 && is_trusted(m) &&
-			has_sys(m->mnt_dir) && realpath(m->mnt_dir, path))
+		if (strcmp(m->mnt_type, "fuse.perfmonfs") == 0 && pfm_is_trusted(m) &&
+			pfm_has_sys(m->mnt_dir) && realpath(m->mnt_dir, path))
 			found = path;
 	if (table)
 		endmntent(table);
 	return found;
 }
 
-/* @path becomes absolute: COMMAND may go elsewhere. */
-static int choose_mount(const struct options *o, char path[PATH_MAX], struct err *e)
+/* Makes @path absolute, because COMMAND may change its directory. */
+static int pfm_choose_mount(const struct options *o, char path[PATH_MAX], struct err *e)
 {
 	const char *named = o->mount ? o->mount : getenv("PERFMONFS");
 
 	if (!named || !*named)
-		return find_mount(path) ? 0
-					: err_set(e, ENOENT,
-						  "no perfmonfs is mounted: mount one, or give it "
-						  "with -m");
+		return pfm_find_mount(path)
+			       ? 0
+			       : err_set(e, ENOENT,
+					 "perfmonfs is not mounted: mount it, or give it "
+					 "with -m");
 	if (!realpath(named, path))
 		return err_set(
 			e, errno, "%s: %s: give a perfmonfs mount with -m", named, err_name(errno));
-	if (!has_sys(path))
-		return err_set(
-			e, ENOENT, "%s/sys: ENOENT: that is no perfmonfs mount: see -m", path);
+	if (!pfm_has_sys(path))
+		return err_set(e, ENOENT,
+			"%s/sys: ENOENT: this is not a perfmonfs mount: give one with -m", path);
 	return 0;
 }
 
-/* Beside this program in a build, or where it was to be installed. */
-static bool find_library(char path[PATH_MAX])
+/* Looks in the build directory of this program, then where the library is installed. */
+static bool pfm_find_library(char path[PATH_MAX])
 {
 	char self[PATH_MAX], near[PATH_MAX + sizeof("/../lib/" LIBRARY)];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -148,23 +149,23 @@ static bool find_library(char path[PATH_MAX])
 	return realpath(LIBDIR "/" LIBRARY, path);
 }
 
-static int choose_library(const struct options *o, char path[PATH_MAX], struct err *e)
+static int pfm_choose_library(const struct options *o, char path[PATH_MAX], struct err *e)
 {
 	if (o->library && !realpath(o->library, path))
 		return err_set(e, errno, "library %s: %s: see -l", o->library, err_name(errno));
-	if (!o->library && !find_library(path))
+	if (!o->library && !pfm_find_library(path))
 		return err_set(e, ENOENT,
-			"there is no " LIBDIR "/" LIBRARY ": install it, or give one with -l");
+			"" LIBDIR "/" LIBRARY " does not exist: install it, or give one with -l");
 	if (strpbrk(path, " :"))
 		return err_set(e, EINVAL,
-			"library %s: LD_PRELOAD takes no name with a blank or a colon: copy it "
+			"library %s: LD_PRELOAD cannot have a blank or a colon in a name: copy it "
 			"elsewhere",
 			path);
 	return 0;
 }
 
-/* Before what is to be preloaded already. */
-static int set_environment(const char *mount, const char *library, struct err *e)
+/* Adds the library at the beginning of LD_PRELOAD. */
+static int env_set(const char *mount, const char *library, struct err *e)
 {
 	CLEANUP_FREE char *list = NULL;
 	const char *old = getenv("LD_PRELOAD");
@@ -176,7 +177,7 @@ static int set_environment(const char *mount, const char *library, struct err *e
 	return 0;
 }
 
-static int write_proc(const char *path, const char *text, struct err *e)
+static int pfm_write_proc(const char *path, const char *text, struct err *e)
 {
 	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
 
@@ -185,22 +186,22 @@ static int write_proc(const char *path, const char *text, struct err *e)
 	return 0;
 }
 
-/* One user and one group, numbered as they are outside: to the daemon, he is who he was. */
-static int keep_ids(uid_t uid, gid_t gid, struct err *e)
+/* Maps the user and the group to themselves, so that the daemon sees the same IDs. */
+static int pfm_map_ids(uid_t uid, gid_t gid, struct err *e)
 {
 	char map[32];
 	int rc;
 
 	snprintf(map, sizeof(map), "%u %u 1", (unsigned)uid, (unsigned)uid);
-	rc = write_proc("/proc/self/uid_map", map, e);
+	rc = pfm_write_proc("/proc/self/uid_map", map, e);
 	if (rc == 0)
-		rc = write_proc("/proc/self/setgroups", "deny", e);
+		rc = pfm_write_proc("/proc/self/setgroups", "deny", e);
 	snprintf(map, sizeof(map), "%u %u 1", (unsigned)gid, (unsigned)gid);
-	return rc ? rc : write_proc("/proc/self/gid_map", map, e);
+	return rc ? rc : pfm_write_proc("/proc/self/gid_map", map, e);
 }
 
-/* Who may not have a mount namespace by himself may in a user namespace. */
-static int leave(struct err *e)
+/* Creates a mount namespace, in a user namespace if the caller is not root. */
+static int pfm_unshare(struct err *e)
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
@@ -213,9 +214,9 @@ static int leave(struct err *e)
 				"(sysctl user.max_user_namespaces, "
 				"kernel.unprivileged_userns_clone)",
 				err_name(errno));
-		rc = keep_ids(uid, gid, e);
+		rc = pfm_map_ids(uid, gid, e);
 	}
-	/* What is mounted outside comes in, nothing goes out. */
+	/* Mounts propagate from the outer namespace to this one only. */
 	if (rc == 0 && mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
 		rc = err_set(e, errno,
 			"mount namespace: %s: be root, or have user namespaces permitted to mount "
@@ -224,16 +225,16 @@ static int leave(struct err *e)
 	return rc;
 }
 
-static int bind_at(const char *from, const char *to, struct err *e)
+static int pfm_bind(const char *from, const char *to, struct err *e)
 {
-	/* Recursively: what is mounted below may not be taken off in a user namespace. */
+	/* MS_REC, because a user namespace may not separate a mount from those below it. */
 	if (mount(from, to, NULL, MS_BIND | MS_REC, NULL) < 0)
 		return err_set(e, errno, "%s: bind mount of %s: %s", to, from, err_name(errno));
 	return 0;
 }
 
-/* A symbolic link is copied, anything else mounted: on a directory, or on a file. */
-static int show_entry(int old, const char *name, struct err *e)
+/* Copies a symbolic link; binds anything else to a new directory or file. */
+static int pfm_copy_entry(int old, const char *name, struct err *e)
 {
 	char from[64 + NAME_MAX], to[sizeof(OVER "/") + NAME_MAX], target[PATH_MAX];
 	ssize_t n = readlinkat(old, name, target, sizeof(target) - 1);
@@ -248,14 +249,14 @@ static int show_entry(int old, const char *name, struct err *e)
 						: err_set(e, errno, "%s: %s", to, err_name(errno));
 	}
 	if (fstatat(old, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0; /* it has just gone */
+		return 0; /* removed in the meantime */
 	rc = S_ISDIR(st.st_mode) ? mkdir(to, 0755) : mknod(to, S_IFREG | 0444, 0);
 	if (rc < 0)
 		return err_set(e, errno, "%s: %s", to, err_name(errno));
-	return bind_at(from, to, e);
+	return pfm_bind(from, to, e);
 }
 
-static int show_entries(int old, struct err *e)
+static int pfm_copy_entries(int old, struct err *e)
 {
 	CLEANUP_CLOSEDIR DIR *dir = fdopendir(dup(old));
 	struct dirent *entry;
@@ -266,12 +267,14 @@ static int show_entries(int old, struct err *e)
 	while (rc == 0 && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
 			strcmp(entry->d_name, NAME) != 0)
-			rc = show_entry(old, entry->d_name, e);
+			rc = pfm_copy_entry(old, entry->d_name, e);
 	return rc;
 }
 
-/* sysfs takes no new directories: so another filesystem shows what it has there, and one more. */
-static int add_sys(const char *mountpoint, struct err *e)
+/*
+ * Mounts a tmpfs over OVER, with the entries of OVER and NAME, since sysfs allows no new directory.
+ */
+static int pfm_add_sys(const char *mountpoint, struct err *e)
 {
 	const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 	CLEANUP_CLOSE int old = open(OVER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -282,43 +285,43 @@ static int add_sys(const char *mountpoint, struct err *e)
 		return err_set(e, errno, OVER ": %s: mount sysfs at /sys", err_name(errno));
 	if (mount(NAME, OVER, "tmpfs", flags, "mode=0755,size=1m") < 0)
 		return err_set(e, errno, OVER ": mount of a tmpfs: %s: be root", err_name(errno));
-	rc = show_entries(old, e);
+	rc = pfm_copy_entries(old, e);
 	if (rc == 0 && mkdir(OVER "/" NAME, 0755) < 0)
 		rc = err_set(e, errno, OVER "/" NAME ": %s", err_name(errno));
 	snprintf(from, sizeof(from), "%s/sys", mountpoint);
 	if (rc == 0)
-		rc = bind_at(from, OVER "/" NAME, e);
-	/* As in sysfs, nothing can be made here. */
+		rc = pfm_bind(from, OVER "/" NAME, e);
+	/* Read-only, as sysfs is. */
 	if (rc == 0 && mount(NULL, OVER, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags, NULL) < 0)
 		rc = err_set(e, errno, OVER ": remount: %s", err_name(errno));
 	return rc;
 }
 
-static int prepare(const struct options *o, struct err *e)
+static int env_prepare(const struct options *o, struct err *e)
 {
 	char mountpoint[PATH_MAX], library[PATH_MAX];
-	int rc = choose_mount(o, mountpoint, e);
+	int rc = pfm_choose_mount(o, mountpoint, e);
 
 	if (rc == 0)
-		rc = choose_library(o, library, e);
+		rc = pfm_choose_library(o, library, e);
 	if (rc == 0)
-		rc = leave(e);
+		rc = pfm_unshare(e);
 	if (rc == 0)
-		rc = add_sys(mountpoint, e);
-	return rc ? rc : set_environment(mountpoint, library, e);
+		rc = pfm_add_sys(mountpoint, e);
+	return rc ? rc : env_set(mountpoint, library, e);
 }
 
 int main(int argc, char **argv)
 {
 	struct options o = {0};
 	struct err e = {0};
-	int rc = parse_options(argc, argv, &o, &e), status = EXIT_CANNOT;
+	int rc = pfm_parse_options(argc, argv, &o, &e), status = EXIT_CANNOT;
 
 	if (rc > 0)
 		return 0;
 	if (rc < 0) {
 		status = EXIT_USAGE;
-	} else if (prepare(&o, &e) == 0) {
+	} else if (env_prepare(&o, &e) == 0) {
 		execvp(o.command[0], o.command);
 		status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT;
 		err_set(&e, errno,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* perfmonfs --check for the msr backend: looks, and writes nothing. */
+/* perfmonfs --check for the msr backend. Registers keep their values. */
+#include "backend/msr/msr_i.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +10,16 @@
 #include "backend/msr/io_file.h"
 #include "backend/msr/journal.h"
 #include "backend/msr/kernel.h"
-#include "backend/msr/msr_i.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
-struct checker {
+/* Where results go, and its argument. */
+struct msr_checker {
 	check_report *report;
 	void *arg;
 };
 
-static void check_kernel(const struct checker *k)
+static void msr_check_kernel(const struct msr_checker *k)
 {
 	struct kernel_word lockdown = kernel_lockdown();
 	struct kernel_word writes = kernel_allow_writes();
@@ -26,11 +28,11 @@ static void check_kernel(const struct checker *k)
 		k->report(k->arg, CHECK_OK, "lockdown", "none");
 	else if (strcmp(lockdown.s, "unknown") == 0)
 		k->report(k->arg, CHECK_NOTE, "lockdown",
-			"not known: mount -t securityfs securityfs /sys/kernel/security");
+			"unknown: mount -t securityfs securityfs /sys/kernel/security");
 	else
 		k->report(k->arg, CHECK_FAIL, "lockdown",
-			"%s: the kernel writes no MSR: boot without lockdown (Secure Boot implies "
-			"it), or use --backend=perf",
+			"%s: the kernel refuses MSR writes: boot without lockdown (Secure Boot "
+			"implies it), or use --backend=perf",
 			lockdown.s);
 	if (strcmp(writes.s, "off") == 0)
 		k->report(k->arg, CHECK_FAIL, "allow_writes",
@@ -47,19 +49,19 @@ static void check_kernel(const struct checker *k)
 			"' frees it");
 }
 
-static void check_pmu(const struct checker *k, const struct pmu *pmu)
+static void msr_check_pmu(const struct msr_checker *k, const struct pmu *pmu)
 {
 	k->report(k->arg, CHECK_OK, "PMU", "%s (%s): %u counters, %u bits%s", pmu->name, pmu->model,
 		pmu->npmds, pmu->counter_width, pmu->global_ctrl ? ", global control" : "");
 }
 
-/* The holders of the selectors of CPU @cpu that are enabled. */
-static void check_selectors(
-	const struct checker *k, struct msr_backend *mb, unsigned cpu, int handle)
+/* Reports the users of enabled selectors of CPU @cpu. */
+static void msr_check_selectors(
+	const struct msr_checker *k, struct msr_backend *mb, unsigned cpu, int handle)
 {
 	for (unsigned i = 0; i < mb->pmu.npmcs; i++) {
 		const struct pmu_pmc *pmc = &mb->pmu.pmcs[i];
-		TEXT_CLEANUP struct text who = {0};
+		TEXT_CLEANUP struct text owner = {0};
 		uint64_t value;
 		int rc = mb->io->ops->read(mb->io, handle, pmc->addr, &value);
 
@@ -72,14 +74,14 @@ static void check_selectors(
 		}
 		if (!(value & pmc->enable))
 			continue;
-		msr_holder(&mb->be, cpu, pmc->addr, value, &who);
-		if (text_ok(&who))
-			k->report(k->arg, CHECK_NOTE, "CPU", "%u: %s is held by %s", cpu, pmc->name,
-				who.p);
+		msr_pmu_owner(&mb->be, cpu, pmc->addr, value, &owner);
+		if (text_ok(&owner))
+			k->report(k->arg, CHECK_NOTE, "CPU", "%u: %s is in use by %s", cpu,
+				pmc->name, owner.p);
 	}
 }
 
-static void check_cpus(const struct checker *k, struct msr_backend *mb)
+static void msr_check_cpus(const struct msr_checker *k, struct msr_backend *mb)
 {
 	struct msr_io *io = mb->io;
 	unsigned limit = io->ops->cpu_limit(io);
@@ -95,31 +97,28 @@ static void check_cpus(const struct checker *k, struct msr_backend *mb)
 			k->report(k->arg, CHECK_FAIL, "CPU", "%s", e.text);
 			continue;
 		}
-		check_selectors(k, mb, cpu, handle);
+		msr_check_selectors(k, mb, cpu, handle);
 		io->ops->close(io, handle);
 	}
 }
 
-static void check_journals(const struct checker *k, const char *run_dir)
+static void msr_check_journals(const struct msr_checker *k, const char *run_dir)
 {
 	unsigned n = run_dir ? journal_unfinished(run_dir) : 0;
 
 	if (n)
 		k->report(k->arg, CHECK_NOTE, "journal",
-			"%u left in %s by killed daemons: the next start puts registers back", n,
-			run_dir);
+			"%u left in %s by killed daemons: the next start restores their registers",
+			n, run_dir);
 }
 
-/* Opening is where a missing driver or capability shows. */
-static bool check_open(const struct checker *k, struct msr_io *io)
+/* A missing driver or capability makes open() fail. */
+static bool msr_check_open(const struct msr_checker *k, struct msr_io *io)
 {
-	unsigned limit = io->ops->cpu_limit(io), cpu = 0;
+	unsigned cpu = msr_first_online(io);
 	struct err e;
-	int handle;
+	int handle = io->ops->open(io, cpu, &e);
 
-	while (cpu < limit && !io->ops->cpu_online(io, cpu))
-		cpu++;
-	handle = io->ops->open(io, cpu, &e);
 	if (handle < 0) {
 		k->report(k->arg, CHECK_FAIL, "msr driver", "%s", e.text);
 		return false;
@@ -129,35 +128,35 @@ static bool check_open(const struct checker *k, struct msr_io *io)
 	return true;
 }
 
-static void check_device(
-	const struct checker *k, struct msr_io *io, const struct backend_conf *conf)
+static void msr_check_device(
+	const struct msr_checker *k, struct msr_io *io, const struct backend_conf *conf)
 {
 	CLEANUP_FREE struct msr_backend *mb = calloc(1, sizeof(*mb));
 	struct err e;
 
 	if (!mb) {
-		k->report(k->arg, CHECK_FAIL, "PMU", "no memory to look at it");
+		k->report(k->arg, CHECK_FAIL, "PMU", "no memory to examine it");
 		return;
 	}
-	if (!check_open(k, io))
+	if (!msr_check_open(k, io))
 		return;
 	mb->io = io;
 	if (msr_describe(io, conf->pmu, &mb->pmu, &e) < 0) {
 		k->report(k->arg, CHECK_FAIL, "PMU", "%s", e.text);
 		return;
 	}
-	check_pmu(k, &mb->pmu);
-	check_cpus(k, mb);
+	msr_check_pmu(k, &mb->pmu);
+	msr_check_cpus(k, mb);
 	msr_regs_init(&mb->regs, &mb->pmu);
 	if (msr_probe(mb, &e) < 0)
 		k->report(k->arg, CHECK_FAIL, "counters", "%s", e.text);
 	else
-		k->report(k->arg, CHECK_OK, "counters", "they hold what is written to them");
+		k->report(k->arg, CHECK_OK, "counters", "they keep written values");
 }
 
-void msr_backend_check(const struct backend_conf *conf, check_report *report, void *arg)
+void msr_check(const struct backend_conf *conf, check_report *report, void *arg)
 {
-	const struct checker k = {.report = report, .arg = arg};
+	const struct msr_checker k = {.report = report, .arg = arg};
 	struct msr_io *io;
 	struct err e;
 
@@ -168,8 +167,8 @@ void msr_backend_check(const struct backend_conf *conf, check_report *report, vo
 	report(arg, CHECK_OK, "device directory", "%s: %u CPUs",
 		conf->dev ? conf->dev : MSR_DEV_DEFAULT, io->ops->cpu_limit(io));
 	if (io->kernel)
-		check_kernel(&k);
-	check_device(&k, io, conf);
-	check_journals(&k, conf->run_dir);
+		msr_check_kernel(&k);
+	msr_check_device(&k, io, conf);
+	msr_check_journals(&k, conf->run_dir);
 	io->ops->free(io);
 }

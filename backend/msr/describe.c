@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Detection over the CPUs of a machine; they differ on hybrid ones. */
+/* Detects the PMU of each CPU; on hybrid machines they differ. */
 #include "backend/msr/describe.h"
 
 #include <errno.h>
@@ -7,35 +7,37 @@
 #include "backend/pmu/catalog.h"
 #include "backend/pmu/detect.h"
 
-struct one_cpu {
+/* The CPU that detection examines. */
+struct describe_target {
 	struct msr_io *io;
 	unsigned cpu;
 	int handle;
 };
 
-static int one_cpuid(void *arg, uint32_t leaf, uint32_t subleaf, uint32_t out[4], struct err *e)
+static int describe_cpuid(
+	void *arg, uint32_t leaf, uint32_t subleaf, uint32_t out[4], struct err *e)
 {
-	struct one_cpu *one = arg;
+	struct describe_target *t = arg;
 
-	return one->io->ops->cpuid(one->io, one->cpu, leaf, subleaf, out, e);
+	return t->io->ops->cpuid(t->io, t->cpu, leaf, subleaf, out, e);
 }
 
-static int one_rdmsr(void *arg, uint32_t addr, uint64_t *value)
+static int describe_rdmsr(void *arg, uint32_t addr, uint64_t *value)
 {
-	struct one_cpu *one = arg;
+	struct describe_target *t = arg;
 
-	return one->io->ops->read(one->io, one->handle, addr, value);
+	return t->io->ops->read(t->io, t->handle, addr, value);
 }
 
 int msr_describe_cpu(struct msr_io *io, unsigned cpu, int handle, struct pmu *out, struct err *e)
 {
-	struct one_cpu one = {.io = io, .cpu = cpu, .handle = handle};
-	struct pmu_cpu ask = {.cpuid = one_cpuid, .rdmsr = one_rdmsr, .arg = &one};
+	struct describe_target t = {.io = io, .cpu = cpu, .handle = handle};
+	struct pmu_cpu query = {.cpuid = describe_cpuid, .rdmsr = describe_rdmsr, .arg = &t};
 
-	return pmu_detect(&ask, out, e);
+	return pmu_detect(&query, out, e);
 }
 
-static int detect_one(struct msr_io *io, unsigned cpu, struct pmu *out, struct err *e)
+static int describe_one(struct msr_io *io, unsigned cpu, struct pmu *out, struct err *e)
 {
 	int handle = io->ops->open(io, cpu, e);
 	int rc;
@@ -47,7 +49,7 @@ static int detect_one(struct msr_io *io, unsigned cpu, struct pmu *out, struct e
 	return rc;
 }
 
-static int detect_all(struct msr_io *io, struct pmu *out, struct err *e)
+static int describe_all(struct msr_io *io, struct pmu *out, struct err *e)
 {
 	unsigned limit = io->ops->cpu_limit(io);
 	bool found = false;
@@ -58,8 +60,8 @@ static int detect_all(struct msr_io *io, struct pmu *out, struct err *e)
 
 		if (!io->ops->cpu_online(io, cpu))
 			continue;
-		rc = detect_one(io, cpu, &pmu, e);
-		if (rc == -ENXIO) /* gone meanwhile */
+		rc = describe_one(io, cpu, &pmu, e);
+		if (rc == -ENXIO) /* It went offline. */
 			continue;
 		if (rc == 0 && found)
 			rc = pmu_common(out, &pmu, e);
@@ -76,5 +78,5 @@ static int detect_all(struct msr_io *io, struct pmu *out, struct err *e)
 
 int msr_describe(struct msr_io *io, const char *pmu, struct pmu *out, struct err *e)
 {
-	return pmu ? pmu_load(pmu, out, e) : detect_all(io, out, e);
+	return pmu ? pmu_load(pmu, out, e) : describe_all(io, out, e);
 }

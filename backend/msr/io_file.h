@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's device files N/msr and N/cpuid, or files that behave like them (msrsim). */
+/* Registers behind the kernel's device files N/msr and N/cpuid, or msrsim's. */
 #ifndef BACKEND_MSR_IO_FILE_H
 #define BACKEND_MSR_IO_FILE_H
 
@@ -7,7 +7,7 @@
 
 #define MSR_DEV_DEFAULT "/dev/cpu"
 
-/* @dir: NULL for the default one. ENOENT and a remedy if there is no msr device in it. */
+/* @dir: NULL for MSR_DEV_DEFAULT. ENOENT, with a remedy, if it contains no msr device. */
 int msr_io_file(const char *dir, struct msr_io **out, struct err *e);
 
 #endif

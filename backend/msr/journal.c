@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Opening holds a lock on the directory: a starting daemon must not find the journal of another
- * starting one between its creation and its lock, and take it for a dead one's.
+ * Opening takes a lock on the directory. Otherwise, a starting daemon could find the journal of
+ * another starting one before that journal is locked, and treat it as a killed daemon's.
  */
 #include "backend/msr/journal.h"
 
@@ -17,10 +17,11 @@
 #include "backend/msr/journal_format.h"
 #include "base/cleanup.h"
 #include "base/num.h"
+#include "base/trusted.h"
 
 enum {
-	BATCH = 128,                 /* records read at once */
-	MAX_SIZE = 64 * 1024 * 1024, /* no daemon has that many registers */
+	BATCH = 128,                 /* Records per read. */
+	MAX_SIZE = 64 * 1024 * 1024, /* Bytes; larger than any valid journal. */
 };
 
 struct journal {
@@ -28,12 +29,12 @@ struct journal {
 	char name[32];
 };
 
-struct entries {
+struct journal_entries {
 	struct journal_entry *p;
 	size_t n, room;
 };
 
-static int read_boot_id(char id[JOURNAL_BOOT_ID], struct err *e)
+static int journal_boot_id(char id[JOURNAL_BOOT_ID], struct err *e)
 {
 	static const char path[] = "/proc/sys/kernel/random/boot_id";
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -47,8 +48,8 @@ static int read_boot_id(char id[JOURNAL_BOOT_ID], struct err *e)
 	return 0;
 }
 
-/* The header that a journal of this boot and this device directory has. */
-static int make_head(const char *dev, struct journal_head *head, struct err *e)
+/* The header of journals of this boot and this device directory. */
+static int journal_make_head(const char *dev, struct journal_head *head, struct err *e)
 {
 	struct stat st;
 
@@ -57,16 +58,16 @@ static int make_head(const char *dev, struct journal_head *head, struct err *e)
 		return err_set(e, ENAMETOOLONG, "%.80s...: ENAMETOOLONG", dev);
 	strcpy(head->dev, dev);
 	if (stat(dev, &st) < 0)
-		return err_set(e, errno, "cannot look at %s: %s", dev, err_name(errno));
+		return err_set(e, errno, "cannot access %s: %s", dev, err_name(errno));
 	head->st_dev = st.st_dev;
 	head->st_ino = st.st_ino;
-	if (read_boot_id(head->boot_id, e) < 0)
+	if (journal_boot_id(head->boot_id, e) < 0)
 		return -e->no;
 	head->sum = journal_sum(head, offsetof(struct journal_head, sum));
 	return 0;
 }
 
-static int open_run_dir(const char *path, struct err *e)
+static int journal_open_dir(const char *path, struct err *e)
 {
 	CLEANUP_CLOSE int fd = -1;
 	struct stat st;
@@ -76,17 +77,16 @@ static int open_run_dir(const char *path, struct err *e)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(e, errno, "cannot open the directory %s: %s", path, err_name(errno));
-	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
-		return err_set(e, EPERM,
-			"%s: EPERM: what is in it will be written to registers: it must be owned "
-			"by root and writable by nobody else (chown root, chmod 0700)",
-			path);
+	if (trusted_check(&st, TRUSTED_SELF, path, "its contents are written to registers", e) < 0)
+		return -e->no;
 	return take_fd(&fd);
 }
 
-/* Daemons that start at once recover one after another. Not the directory itself is locked: if
- * others may read it, they could lock it as well, and keep every daemon from starting. */
-static int lock_run_dir(int dir, const char *path, struct err *e)
+/*
+ * Serializes daemons that start concurrently. The lock is on a file, not on the directory itself:
+ * any user with read permission on the directory could lock it and prevent daemons from starting.
+ */
+static int journal_lock_dir(int dir, const char *path, struct err *e)
 {
 	CLEANUP_CLOSE int fd = openat(dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
@@ -95,7 +95,7 @@ static int lock_run_dir(int dir, const char *path, struct err *e)
 	return take_fd(&fd);
 }
 
-static bool is_journal_name(const char *name)
+static bool journal_is_name(const char *name)
 {
 	struct slice s = slice_of(name);
 	struct err ignored;
@@ -105,22 +105,23 @@ static bool is_journal_name(const char *name)
 	return strncmp(name, "journal.", 8) == 0 && num_max(s, INT32_MAX, &pid, &ignored) == 0;
 }
 
-/* A journal that no living daemon holds, locked by us now; -1 if it is none. */
-static int open_stale(int dir, const char *name, struct stat *st)
+/* Opens and locks a journal whose daemon is dead; -1 if @name is not such a journal. */
+static int journal_open_stale(int dir, const char *name, struct stat *st)
 {
 	CLEANUP_CLOSE int fd = -1;
 
-	if (!is_journal_name(name))
+	if (!journal_is_name(name))
 		return -1;
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, st) < 0)
 		return -1;
-	if (!S_ISREG(st->st_mode) || st->st_uid != geteuid() || st->st_mode & (S_IWGRP | S_IWOTH))
+	if (!S_ISREG(st->st_mode) || !trusted_is(st, TRUSTED_SELF))
 		return -1;
 	return take_fd(&fd);
 }
 
-static int add_entry(struct entries *all, const struct journal_record *r, struct err *e)
+static int journal_add_entry(
+	struct journal_entries *all, const struct journal_record *r, struct err *e)
 {
 	if (!r->in_use || r->sum != journal_sum(r, offsetof(struct journal_record, sum)))
 		return 0;
@@ -137,7 +138,7 @@ static int add_entry(struct entries *all, const struct journal_record *r, struct
 	return 0;
 }
 
-static int read_entries(int fd, struct entries *all, struct err *e)
+static int journal_read_entries(int fd, struct journal_entries *all, struct err *e)
 {
 	struct journal_record r[BATCH];
 	off_t at = sizeof(struct journal_head);
@@ -145,16 +146,17 @@ static int read_entries(int fd, struct entries *all, struct err *e)
 
 	while ((n = pread(fd, r, sizeof(r), at)) > 0) {
 		for (size_t i = 0; i < (size_t)n / sizeof(r[0]); i++)
-			if (add_entry(all, &r[i], e) < 0)
+			if (journal_add_entry(all, &r[i], e) < 0)
 				return -e->no;
 		at += n;
 	}
 	return n < 0 ? err_set(e, errno, "cannot read it: %s", err_name(errno)) : 0;
 }
 
-enum verdict { DAMAGED, OTHER_BOOT, OTHER_DEVICE, OURS };
+enum journal_class { DAMAGED, OTHER_BOOT, OTHER_DEVICE, OURS };
 
-static enum verdict judge(int fd, const struct stat *st, const struct journal_head *ours)
+static enum journal_class journal_classify(
+	int fd, const struct stat *st, const struct journal_head *ours)
 {
 	struct journal_head head;
 
@@ -169,17 +171,17 @@ static enum verdict judge(int fd, const struct stat *st, const struct journal_he
 	return memcmp(&head, ours, sizeof(head)) == 0 ? OURS : OTHER_DEVICE;
 }
 
-static int recover_stale(int dir, const char *name, const struct journal_head *ours,
+static int journal_recover_stale(int dir, const char *name, const struct journal_head *ours,
 	journal_recover *recover, void *arg, struct err *e)
 {
 	struct stat st;
-	CLEANUP_CLOSE int fd = open_stale(dir, name, &st);
-	struct entries all = {0};
+	CLEANUP_CLOSE int fd = journal_open_stale(dir, name, &st);
+	struct journal_entries all = {0};
 	int rc = 0;
 
 	if (fd < 0)
 		return 0;
-	switch (judge(fd, &st, ours)) {
+	switch (journal_classify(fd, &st, ours)) {
 	case OTHER_DEVICE:
 		return 0;
 	case OTHER_BOOT:
@@ -188,7 +190,7 @@ static int recover_stale(int dir, const char *name, const struct journal_head *o
 		fprintf(stderr, "perfmonfs: %s is damaged and is removed unused\n", name);
 		break;
 	case OURS:
-		rc = read_entries(fd, &all, e);
+		rc = journal_read_entries(fd, &all, e);
 		if (rc == 0 && all.n)
 			rc = recover(arg, all.p, all.n, e);
 		free(all.p);
@@ -199,7 +201,7 @@ static int recover_stale(int dir, const char *name, const struct journal_head *o
 	return rc < 0 ? err_prefix(e, "%s of a daemon that was killed", name) : 0;
 }
 
-static int recover_all(int dir, const struct journal_head *ours, journal_recover *recover,
+static int journal_recover_all(int dir, const struct journal_head *ours, journal_recover *recover,
 	void *arg, struct err *e)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -210,12 +212,13 @@ static int recover_all(int dir, const struct journal_head *ours, journal_recover
 		return err_set(
 			e, errno, "cannot read the journals' directory: %s", err_name(errno));
 	while ((de = readdir(d)))
-		if (recover_stale(dir, de->d_name, ours, recover, arg, e) < 0)
+		if (journal_recover_stale(dir, de->d_name, ours, recover, arg, e) < 0)
 			return -e->no;
 	return 0;
 }
 
-static int start(
+/* Creates and locks the journal of this daemon. */
+static int journal_start(
 	struct journal *j, const char *run_dir, const struct journal_head *head, struct err *e)
 {
 	snprintf(j->name, sizeof(j->name), "journal.%d", getpid());
@@ -223,10 +226,10 @@ static int start(
 	if (j->fd < 0)
 		return err_set(e, errno, "cannot create %s/%s: %s%s", run_dir, j->name,
 			err_name(errno),
-			errno == EEXIST
-				? ": it is of another device directory or pid namespace: remove it"
-				: "");
-	errno = ENOSPC; /* of a write that is only short */
+			errno == EEXIST ? ": it belongs to another device directory or pid "
+					  "namespace: remove it"
+					: "");
+	errno = ENOSPC; /* For a short write, which sets no errno. */
 	if (flock(j->fd, LOCK_EX | LOCK_NB) < 0 ||
 		pwrite(j->fd, head, sizeof(*head), 0) != sizeof(*head)) {
 		err_set(e, errno, "cannot write %s/%s: %s", run_dir, j->name, err_name(errno));
@@ -247,20 +250,20 @@ int journal_open(const char *run_dir, const char *dev, journal_recover *recover,
 
 	if (!j)
 		return err_set(e, ENOMEM, "no memory for the journal");
-	rc = make_head(dev, &head, e);
+	rc = journal_make_head(dev, &head, e);
 	if (rc < 0)
 		return rc;
-	dir = open_run_dir(run_dir, e);
+	dir = journal_open_dir(run_dir, e);
 	if (dir < 0)
 		return dir;
-	lock = lock_run_dir(dir, run_dir, e);
+	lock = journal_lock_dir(dir, run_dir, e);
 	if (lock < 0)
 		return lock;
-	rc = recover_all(dir, &head, recover, arg, e);
+	rc = journal_recover_all(dir, &head, recover, arg, e);
 	if (rc < 0)
 		return rc;
 	j->dir = dir;
-	rc = start(j, run_dir, &head, e);
+	rc = journal_start(j, run_dir, &head, e);
 	if (rc < 0)
 		return rc;
 	j->dir = take_fd(&dir);
@@ -285,7 +288,7 @@ int journal_put(struct journal *j, unsigned slot, const struct journal_entry *en
 	if (n == sizeof(r))
 		return 0;
 	return err_set(e, n < 0 ? errno : ENOSPC,
-		"cannot write the journal (%s): %s: nothing is claimed that could not be put back",
+		"cannot write the journal (%s): %s: no register is reserved without a record",
 		j->name, err_name(n < 0 ? errno : ENOSPC));
 }
 
@@ -308,7 +311,7 @@ unsigned journal_unfinished(const char *run_dir)
 
 	while (d && (de = readdir(d))) {
 		struct stat st;
-		CLEANUP_CLOSE int fd = open_stale(dirfd(d), de->d_name, &st);
+		CLEANUP_CLOSE int fd = journal_open_stale(dirfd(d), de->d_name, &st);
 
 		n += fd >= 0;
 	}

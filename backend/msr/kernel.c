@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Small files of /proc and /sys; one that is missing means a kernel without the feature. */
+/* One-line files of /proc and /sys. A missing file means a kernel without the feature. */
 #include "backend/msr/kernel.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 
-/* The first line of @path, cut to @room; empty if it cannot be read. */
-static void read_line(const char *path, char *line, size_t room)
+/* The first line of @path, truncated to @room; empty if it cannot be read. */
+static void kernel_read_line(const char *path, char *line, size_t room)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, line, room - 1);
@@ -19,8 +19,8 @@ static void read_line(const char *path, char *line, size_t room)
 }
 
 /*
- * The active mode stands in brackets: "none [integrity] confidentiality". Without the file there
- * is no telling: securityfs may just not be mounted.
+ * The active mode is in brackets: "none [integrity] confidentiality". If the file is missing, the
+ * mode is unknown: securityfs may not be mounted.
  */
 struct kernel_word kernel_lockdown(void)
 {
@@ -28,7 +28,7 @@ struct kernel_word kernel_lockdown(void)
 	char line[64];
 	char *at, *end;
 
-	read_line(KERNEL_LOCKDOWN, line, sizeof(line));
+	kernel_read_line(KERNEL_LOCKDOWN, line, sizeof(line));
 	at = strchr(line, '[');
 	end = at ? strchr(at, ']') : NULL;
 	if (end && end - at <= (ssize_t)sizeof(mode.s)) {
@@ -42,7 +42,7 @@ struct kernel_word kernel_allow_writes(void)
 {
 	struct kernel_word w;
 
-	read_line(KERNEL_ALLOW_WRITES, w.s, sizeof(w.s));
+	kernel_read_line(KERNEL_ALLOW_WRITES, w.s, sizeof(w.s));
 	return w;
 }
 
@@ -50,7 +50,7 @@ bool kernel_nmi_watchdog(void)
 {
 	char line[8];
 
-	read_line(KERNEL_NMI_WATCHDOG, line, sizeof(line));
+	kernel_read_line(KERNEL_NMI_WATCHDOG, line, sizeof(line));
 	return strcmp(line, "1") == 0;
 }
 
@@ -62,7 +62,8 @@ int kernel_refusal(const char *what, struct err *e)
 	if (known && strcmp(lockdown.s, "none") != 0)
 		return err_set(e, EPERM,
 			"%s: EPERM: the kernel is locked down (%s in " KERNEL_LOCKDOWN
-			") and writes no MSR: boot without lockdown (Secure Boot implies it), or "
+			") and refuses MSR writes: boot without lockdown (Secure Boot implies it), "
+			"or "
 			"use --backend=perf",
 			what, lockdown.s);
 	if (strcmp(kernel_allow_writes().s, "off") == 0)
@@ -72,12 +73,12 @@ int kernel_refusal(const char *what, struct err *e)
 			what);
 	if (!known)
 		return err_set(e, EPERM,
-			"%s: EPERM: the kernel may be locked down, which " KERNEL_LOCKDOWN
-			" would tell: mount -t securityfs securityfs /sys/kernel/security, or use "
+			"%s: EPERM: the kernel may be locked down; to see " KERNEL_LOCKDOWN
+			": mount -t securityfs securityfs /sys/kernel/security, or use "
 			"--backend=perf",
 			what);
 	return err_set(e, EPERM,
-		"%s: EPERM: neither lockdown nor allow_writes is the reason (another security "
+		"%s: EPERM: neither lockdown nor allow_writes forbids it (another security "
 		"module?): see the kernel log, or use --backend=perf",
 		what);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the running kernel says about writing MSRs and about the PMU it may be using itself. */
+/* Settings of the running kernel that affect MSR writes and its own use of the PMU. */
 #ifndef BACKEND_MSR_KERNEL_H
 #define BACKEND_MSR_KERNEL_H
 
@@ -11,19 +11,21 @@
 #define KERNEL_ALLOW_WRITES "/sys/module/msr/parameters/allow_writes"
 #define KERNEL_NMI_WATCHDOG "/proc/sys/kernel/nmi_watchdog"
 
+/* One word of such a file. */
 struct kernel_word {
 	char s[32];
 };
 
-/* The lockdown mode, "none" also if the kernel has no lockdown. */
+/* The lockdown mode; "unknown" if its file cannot be read. */
 struct kernel_word kernel_lockdown(void);
 
-/* "on", "off", "default"; "" if it cannot be told (older kernels, no driver). */
+/* "on", "off" or "default"; "" if unknown (older kernel, no driver). */
 struct kernel_word kernel_allow_writes(void);
 
+/* The NMI watchdog is on: it occupies a counter of each CPU. */
 bool kernel_nmi_watchdog(void);
 
-/* EPERM for a write to @what that the kernel refused: the sentence says which switch it was. */
+/* Sets EPERM for a write to @what that the kernel refused; the sentence names the reason. */
 int kernel_refusal(const char *what, struct err *e);
 
 #endif

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-/*
- * The msr backend: how it is put together and taken apart. What happens in between is run.c's.
- */
-#include "backend/msr/msr_i.h"
+/* Opening and closing the msr backend and its CPUs. run.c executes plans. */
+#include "backend/msr/msr.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "backend/msr/describe.h"
 #include "backend/msr/io_file.h"
+#include "backend/msr/msr_i.h"
 #include "backend/pmu/detect.h"
 #include "base/cleanup.h"
 
-/* CPUs come and go, and on a hybrid machine one may come that has less. */
-static int check_cpu(struct msr_backend *mb, unsigned cpu, int handle, struct err *e)
+/* A CPU that comes online later may have a smaller PMU than the detected one, on hybrid machines.
+ */
+static int msr_check_cpu(struct msr_backend *mb, unsigned cpu, int handle, struct err *e)
 {
 	struct pmu pmu;
 	int rc;
@@ -26,7 +26,7 @@ static int check_cpu(struct msr_backend *mb, unsigned cpu, int handle, struct er
 	return rc < 0 ? err_prefix(e, "CPU %u", cpu) : 0;
 }
 
-static int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **out, struct err *e)
+int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **out, struct err *e)
 {
 	struct msr_backend *mb = msr_of(be);
 	struct msr_io *io = mb->io;
@@ -39,7 +39,7 @@ static int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **o
 	handle = io->ops->open(io, cpu, e);
 	if (handle < 0)
 		return handle;
-	rc = check_cpu(mb, cpu, handle, e);
+	rc = msr_check_cpu(mb, cpu, handle, e);
 	c = rc < 0 ? NULL : calloc(1, sizeof(*c));
 	if (!c) {
 		io->ops->close(io, handle);
@@ -50,61 +50,49 @@ static int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **o
 	return 0;
 }
 
-static void msr_cpu_close(struct backend_cpu *c)
+void msr_cpu_close(struct backend_cpu *c)
 {
 	struct msr_io *io = c->mb->io;
 
-	claim_release_all(c);
-	owed_keep(c);
+	reserve_release_all(c);
+	pending_restore_keep(c);
 	io->ops->close(io, c->handle);
 	free(c);
 }
 
-static unsigned msr_cpu_limit(struct backend *be)
+unsigned msr_cpu_limit(struct backend *be)
 {
 	struct msr_io *io = msr_of(be)->io;
 
 	return io->ops->cpu_limit(io);
 }
 
-static bool msr_cpu_online(struct backend *be, unsigned cpu)
+bool msr_cpu_online(struct backend *be, unsigned cpu)
 {
 	struct msr_io *io = msr_of(be)->io;
 
 	return io->ops->cpu_online(io, cpu);
 }
 
-static uint64_t msr_now(struct backend *be)
+uint64_t msr_now(struct backend *be)
 {
 	struct msr_io *io = msr_of(be)->io;
 
 	return io->ops->now(io);
 }
 
-static void msr_close(struct backend *be)
+void msr_close(struct backend *be)
 {
 	struct msr_backend *mb = msr_of(be);
 
-	/* What is still owed stays in the journal, for the next daemon. */
-	journal_close(mb->journal, mb->owed || mb->owed_lost);
-	owed_free(mb);
+	/* The next daemon restores what is still pending, so the journal stays. */
+	journal_close(mb->journal, mb->pending || mb->pending_lost);
+	pending_restore_free(mb);
 	mb->io->ops->free(mb->io);
 	free(mb);
 }
 
-/* Everything of them but the name, which is the caller's. */
-static const struct backend_ops msr_ops = {
-	.cpu_open = msr_cpu_open,
-	.run = msr_run,
-	.cpu_close = msr_cpu_close,
-	.cpu_limit = msr_cpu_limit,
-	.cpu_online = msr_cpu_online,
-	.holder = msr_holder,
-	.now = msr_now,
-	.close = msr_close,
-};
-
-static int set_up(struct msr_backend *mb, const struct backend_conf *conf, struct err *e)
+static int msr_init(struct msr_backend *mb, const struct backend_conf *conf, struct err *e)
 {
 	int rc = msr_describe(mb->io, conf->pmu, &mb->pmu, e);
 
@@ -112,29 +100,27 @@ static int set_up(struct msr_backend *mb, const struct backend_conf *conf, struc
 		return rc;
 	mb->detected = !conf->pmu;
 	msr_regs_init(&mb->regs, &mb->pmu);
-	if (conf->run_dir && mb->io->lasts)
+	if (conf->run_dir && mb->io->persistent)
 		rc = journal_open(conf->run_dir, conf->dev ? conf->dev : MSR_DEV_DEFAULT,
 			msr_recover, mb, &mb->journal, e);
 	return rc < 0 ? rc : msr_probe(mb, e);
 }
 
-int msr_backend_new(const char *name, struct msr_io *io, const struct backend_conf *conf,
-	struct backend **out, struct err *e)
+int msr_backend_new(const struct backend_ops *ops, struct msr_io *io,
+	const struct backend_conf *conf, struct backend **out, struct err *e)
 {
 	struct msr_backend *mb = calloc(1, sizeof(*mb));
 	int rc;
 
 	if (!mb) {
 		io->ops->free(io);
-		return err_set(e, ENOMEM, "no memory for the backend %s", name);
+		return err_set(e, ENOMEM, "no memory for the backend %s", ops->name);
 	}
-	mb->ops = msr_ops;
-	mb->ops.name = name;
-	mb->be.ops = &mb->ops;
+	mb->be.ops = ops;
 	mb->be.pmu = &mb->pmu;
 	mb->io = io;
-	pthread_mutex_init(&mb->owed_lock, NULL);
-	rc = set_up(mb, conf, e);
+	pthread_mutex_init(&mb->pending_lock, NULL);
+	rc = msr_init(mb, conf, e);
 	if (rc < 0) {
 		msr_close(&mb->be);
 		return rc;
@@ -143,10 +129,19 @@ int msr_backend_new(const char *name, struct msr_io *io, const struct backend_co
 	return 0;
 }
 
-int msr_backend_open(const struct backend_conf *conf, struct backend **out, struct err *e)
+static int msr_open(const struct backend_conf *conf, struct backend **out, struct err *e)
 {
 	struct msr_io *io;
 	int rc = msr_io_file(conf->dev, &io, e);
 
-	return rc < 0 ? rc : msr_backend_new("msr", io, conf, out, e);
+	return rc < 0 ? rc : msr_backend_new(&msr_backend_ops, io, conf, out, e);
 }
+
+const struct backend_ops msr_backend_ops = {
+	.name = "msr",
+	.needs_rawio = true,
+	.rdpmc = true,
+	.open = msr_open,
+	.check = msr_check,
+	MSR_BACKEND_OPS,
+};

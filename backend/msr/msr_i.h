@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the msr backend: its state, and the one way to its registers. */
+/* State of the msr backend, shared by its files only, and the accessors of its registers. */
 #ifndef BACKEND_MSR_MSR_I_H
 #define BACKEND_MSR_MSR_I_H
 
 #include <pthread.h>
 
-#include "backend/msr/claim.h"
 #include "backend/msr/journal.h"
 #include "backend/msr/msr_io.h"
 #include "backend/msr/reg.h"
+#include "backend/msr/reserve.h"
 #include "perfmonfs/backend.h"
 
 struct msr_backend {
-	struct backend be;      /* first */
-	struct backend_ops ops; /* the same for all but its name */
+	struct backend be; /* First, for msr_of(). */
 	struct msr_io *io;
-	struct journal *journal; /* NULL: none is kept */
-	bool detected;           /* the description is from the CPUs, not from the user */
+	struct journal *journal; /* NULL: no journal is kept. */
+	bool detected;           /* The description is detected, not given with --pmu. */
 	struct pmu pmu;
 	struct msr_regs regs;
-	pthread_mutex_t owed_lock; /* a leaf: guards owed */
-	struct owed *owed;         /* what could not be put back while a CPU was offline */
-	bool owed_lost;            /* there was no memory for some of it: only the journal has it */
+	pthread_mutex_t pending_lock;    /* Guards pending; no lock is taken under it. */
+	struct pending_restore *pending; /* Reservations of CPUs that were offline at release. */
+	bool pending_lost; /* Some were dropped for lack of memory: only the journal has them. */
 };
 
 struct backend_cpu {
 	struct msr_backend *mb;
 	unsigned cpu;
 	int handle;
-	/* Of mb->io: what each access would have to look up. */
+	/* Copies from mb->io, so that an access follows fewer pointers. */
 	struct msr_io *io;
 	int (*read)(struct msr_io *io, int handle, uint32_t addr, uint64_t *value);
 	int (*write)(struct msr_io *io, int handle, uint32_t addr, uint64_t value);
-	struct claim claims[MSR_MAX_REGS]; /* by row of mb->regs */
-	bool claims_any; /* it has claimed, as one at a time does on a CPU; others only look */
+	struct reservation reservations[MSR_MAX_REGS]; /* By row of mb->regs. */
+	/* This one has reserved registers. Only one struct of a CPU does; others only read. */
+	bool reserved_any;
 };
 
 static inline struct msr_backend *msr_of(struct backend *be)
@@ -55,8 +55,8 @@ static inline void msr_cpu_init(
 }
 
 /*
- * Every access goes through these two. They count before they act: after an enabling write each
- * further user instruction is one that user-level counts see.
+ * All register accesses go through these two functions. They update the statistics before the
+ * access: after a write that enables counters, each user instruction is counted.
  */
 static inline int msr_read(struct backend_cpu *c, const struct msr_reg *reg, uint64_t *value)
 {
@@ -70,26 +70,31 @@ static inline int msr_write(struct backend_cpu *c, const struct msr_reg *reg, ui
 	return c->write(c->io, c->handle, reg->waddr, value);
 }
 
-/* The sentence for an access that returned @rc; returns @rc. */
+/* The lowest CPU that is online; cpu_limit() if none is. */
+unsigned msr_first_online(struct msr_io *io);
+
+/* Sets the sentence of an access that returned @rc; returns @rc. */
 int msr_access_failed(
 	const struct backend_cpu *c, const struct msr_reg *reg, int rc, struct err *e);
 
-/* backend_ops.run and .holder */
-unsigned msr_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e);
-void msr_holder(struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out);
-
 /*
- * A CPU that is offline keeps its registers: what was claimed there is owed to it, and put back
- * before anything is claimed there again. owed_keep() takes over what is still claimed.
+ * An offline CPU keeps its registers. What could not be restored there is pending, and is restored
+ * before the next reservation on this CPU.
+ *
+ * pending_restore_keep() saves the reservations that @c still has. pending_restore_take() moves
+ * those of the CPU back into @c; false if there are none.
  */
-void owed_keep(struct backend_cpu *c);
-void owed_pay(struct backend_cpu *c);
-void owed_free(struct msr_backend *mb);
+void pending_restore_keep(struct backend_cpu *c);
+bool pending_restore_take(struct backend_cpu *c);
+void pending_restore_free(struct msr_backend *mb);
 
-/* Whether counters hold what is written to them: ENODEV if not, as in a VM without a PMU. */
+/* Tests that counters keep written values. ENODEV if not, as in a VM without a PMU. */
 int msr_probe(struct msr_backend *mb, struct err *e);
 
-/* Puts back what daemons before this one left; a journal_recover, @arg is the backend. */
+/* Restores the registers of killed daemons; a journal_recover function, @arg is the backend. */
 int msr_recover(void *arg, struct journal_entry *entries, size_t n, struct err *e);
+
+/* backend_ops.check */
+void msr_check(const struct backend_conf *conf, check_report *report, void *arg);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What lies under the msr backend: the kernel's device files, or the hardware model in process.
- * Everything above (detection, claims, journal, masks) is the same code for both.
+ * The registers under the msr backend: the kernel's device files, or the hardware model in this
+ * process. Detection, reservations, journal and masks are the same code for both.
  */
 #ifndef BACKEND_MSR_IO_H
 #define BACKEND_MSR_IO_H
@@ -15,15 +15,15 @@
 struct msr_io;
 
 struct msr_io_ops {
-	/* Opens CPU @cpu's registers; a handle >= 0, or -errno with a sentence. */
+	/* Opens the registers of CPU @cpu: a handle >= 0, or -errno with a sentence. */
 	int (*open)(struct msr_io *io, unsigned cpu, struct err *e);
 	void (*close)(struct msr_io *io, int handle);
 
-	/* One 8-byte access: 0 or -errno, no sentence (the caller knows what it was for). */
+	/* One 8-byte access: 0, or -errno without a sentence, which the caller adds. */
 	int (*read)(struct msr_io *io, int handle, uint32_t addr, uint64_t *value);
 	int (*write)(struct msr_io *io, int handle, uint32_t addr, uint64_t value);
 
-	/* CPUID executed on @cpu, without opening its registers. */
+	/* Executes CPUID on @cpu, which need not be open. */
 	int (*cpuid)(struct msr_io *io, unsigned cpu, uint32_t leaf, uint32_t subleaf,
 		uint32_t out[4], struct err *e);
 
@@ -36,16 +36,32 @@ struct msr_io_ops {
 /* The first member of each implementation. */
 struct msr_io {
 	const struct msr_io_ops *ops;
-	bool kernel; /* a kernel shares these registers: its watchdog may be named as a holder */
-	bool lasts;  /* the registers outlive this process, so that a journal makes sense */
+	bool kernel;     /* The running kernel uses the same registers. */
+	bool persistent; /* The registers outlive this process, so that a journal makes sense. */
 };
 
 /*
- * The msr backend over @io, which it owns from now on, also on failure. @name is ops->name
- * ("msr" or "sim"). conf->pmu overrides detection; without conf->run_dir, or if the registers
- * do not last, there is no journal.
+ * Opens the msr backend over @io as @ops, which has MSR_BACKEND_OPS. The backend owns @io, also on
+ * failure. conf->pmu overrides detection. There is no journal without conf->run_dir, or if the
+ * registers are not persistent.
  */
-int msr_backend_new(const char *name, struct msr_io *io, const struct backend_conf *conf,
-	struct backend **out, struct err *e);
+int msr_backend_new(const struct backend_ops *ops, struct msr_io *io,
+	const struct backend_conf *conf, struct backend **out, struct err *e);
+
+/* The operations of a backend that msr_backend_new() opens. */
+int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **out, struct err *e);
+unsigned msr_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e);
+void msr_cpu_close(struct backend_cpu *c);
+unsigned msr_cpu_limit(struct backend *be);
+bool msr_cpu_online(struct backend *be, unsigned cpu);
+void msr_pmu_owner(
+	struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out);
+uint64_t msr_now(struct backend *be);
+void msr_close(struct backend *be);
+
+#define MSR_BACKEND_OPS                                                                            \
+	.cpu_open = msr_cpu_open, .run = msr_run, .cpu_close = msr_cpu_close,                      \
+	.cpu_limit = msr_cpu_limit, .cpu_online = msr_cpu_online, .pmu_owner = msr_pmu_owner,      \
+	.now = msr_now, .close = msr_close
 
 #endif

@@ -1,74 +1,75 @@
 // SPDX-License-Identifier: MIT
+/* Reservations of CPUs that went offline, kept until the CPU is used again. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/msr/msr_i.h"
 #include "base/cleanup.h"
 
-struct owed {
-	struct owed *next;
+struct pending_restore {
+	struct pending_restore *next;
 	unsigned cpu;
-	struct claim claims[MSR_MAX_REGS];
+	struct reservation reservations[MSR_MAX_REGS]; /* As in struct backend_cpu. */
 };
 
-static bool any_claim(const struct backend_cpu *c)
+static bool pending_any(const struct backend_cpu *c)
 {
 	for (unsigned i = 0; i < c->mb->regs.n; i++)
-		if (c->claims[i].mask)
+		if (c->reservations[i].mask)
 			return true;
 	return false;
 }
 
-void owed_keep(struct backend_cpu *c)
+void pending_restore_keep(struct backend_cpu *c)
 {
-	struct owed *o;
+	struct pending_restore *p;
 
-	if (!any_claim(c))
+	if (!pending_any(c))
 		return;
-	o = calloc(1, sizeof(*o));
-	if (!o) {
-		c->mb->owed_lost = true;
+	p = calloc(1, sizeof(*p));
+	if (!p) {
+		c->mb->pending_lost = true;
 		return;
 	}
-	o->cpu = c->cpu;
-	memcpy(o->claims, c->claims, sizeof(o->claims));
-	pthread_mutex_lock(&c->mb->owed_lock);
-	o->next = c->mb->owed;
-	c->mb->owed = o;
-	pthread_mutex_unlock(&c->mb->owed_lock);
+	p->cpu = c->cpu;
+	memcpy(p->reservations, c->reservations, sizeof(p->reservations));
+	pthread_mutex_lock(&c->mb->pending_lock);
+	p->next = c->mb->pending;
+	c->mb->pending = p;
+	pthread_mutex_unlock(&c->mb->pending_lock);
 }
 
-static struct owed *take(struct msr_backend *mb, unsigned cpu)
+static struct pending_restore *pending_unlink(struct msr_backend *mb, unsigned cpu)
 {
-	struct owed **at = &mb->owed, *o;
+	struct pending_restore **at = &mb->pending, *p;
 
-	pthread_mutex_lock(&mb->owed_lock);
+	pthread_mutex_lock(&mb->pending_lock);
 	while (*at && (*at)->cpu != cpu)
 		at = &(*at)->next;
-	o = *at;
-	if (o)
-		*at = o->next;
-	pthread_mutex_unlock(&mb->owed_lock);
-	return o;
+	p = *at;
+	if (p)
+		*at = p->next;
+	pthread_mutex_unlock(&mb->pending_lock);
+	return p;
 }
 
-void owed_pay(struct backend_cpu *c)
+bool pending_restore_take(struct backend_cpu *c)
 {
-	CLEANUP_FREE struct owed *o = take(c->mb, c->cpu);
+	CLEANUP_FREE struct pending_restore *p = pending_unlink(c->mb, c->cpu);
 
-	if (!o)
-		return;
-	memcpy(c->claims, o->claims, sizeof(c->claims));
-	claim_release_all(c);
+	if (!p)
+		return false;
+	memcpy(c->reservations, p->reservations, sizeof(c->reservations));
+	return true;
 }
 
-void owed_free(struct msr_backend *mb)
+void pending_restore_free(struct msr_backend *mb)
 {
-	while (mb->owed) {
-		struct owed *o = mb->owed;
+	while (mb->pending) {
+		struct pending_restore *p = mb->pending;
 
-		mb->owed = o->next;
-		free(o);
+		mb->pending = p->next;
+		free(p);
 	}
-	pthread_mutex_destroy(&mb->owed_lock);
+	pthread_mutex_destroy(&mb->pending_lock);
 }

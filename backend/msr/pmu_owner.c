@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who else holds a selector. Registers carry no owner's name, but habits: only a kernel can set
- * the interrupt bit, as nobody else could take the interrupt, and its NMI watchdog counts cycles.
+ * Guesses the user of a selector from its value: only a kernel sets the interrupt bit, because only
+ * a kernel can handle the interrupt, and its NMI watchdog counts cycles.
  */
 #include "backend/msr/msr_i.h"
 
@@ -11,11 +11,11 @@
 #include "backend/pmu/regs.h"
 
 #define FIXED_PMI    0x8888888888888888ULL
-#define FIXED1_FIELD 0x30ULL /* OS and USR of fixed counter 1, core cycles */
+#define FIXED1_FIELD 0x30ULL /* OS and USR of fixed counter 1, which counts core cycles. */
 
-enum { CYCLES_INTEL = 0x003c, CYCLES_AMD = 0x0076 }; /* event and unit mask */
+enum { CYCLES_INTEL = 0x003c, CYCLES_AMD = 0x0076 }; /* Event and unit mask. */
 
-static bool counts_cycles(uint32_t addr, uint64_t value)
+static bool owner_counts_cycles(uint32_t addr, uint64_t value)
 {
 	if (addr == MSR_FIXED_CTR_CTRL)
 		return value & FIXED1_FIELD;
@@ -23,25 +23,26 @@ static bool counts_cycles(uint32_t addr, uint64_t value)
 	       ((value & 0xffff) == CYCLES_INTEL || (value & 0xffff) == CYCLES_AMD);
 }
 
-static bool interrupts(uint32_t addr, uint64_t value)
+static bool owner_interrupts(uint32_t addr, uint64_t value)
 {
 	return value & (addr == MSR_FIXED_CTR_CTRL ? FIXED_PMI : EVTSEL_INT);
 }
 
-void msr_holder(struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out)
+void msr_pmu_owner(
+	struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out)
 {
 	(void)cpu;
-	if (msr_of(be)->io->kernel && counts_cycles(addr, value) && kernel_nmi_watchdog())
+	if (msr_of(be)->io->kernel && owner_counts_cycles(addr, value) && kernel_nmi_watchdog())
 		text_printf(out,
 			"the kernel's NMI watchdog (echo 0 > " KERNEL_NMI_WATCHDOG " frees it)");
-	else if (interrupts(addr, value))
+	else if (owner_interrupts(addr, value))
 		text_printf(out,
-			"the kernel's perf (selector %#" PRIx64 "; stop whoever runs perf "
-			"or perf_event_open, 'ps' may show it)",
+			"the kernel's perf (selector %#" PRIx64 "; stop programs that use perf "
+			"or perf_event_open, 'ps' may show them)",
 			value);
 	else
 		text_printf(out,
-			"another program (selector %#" PRIx64 "): likwid, pcm and wrmsr "
-			"are usual ones",
+			"another program (selector %#" PRIx64 "): for example likwid, pcm "
+			"or wrmsr",
 			value);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Registers that a killed daemon left. The journal says what they held; only registers of the
- * present description are touched, under the journal's masks and in the order of rows.
+ * Restores registers of a killed daemon from its journal: only those of the present description,
+ * only the bits under the journal's masks, in the order of rows.
  */
 #include "backend/msr/msr_i.h"
 
@@ -11,32 +11,32 @@
 
 #include "base/cleanup.h"
 
-struct tally {
+struct recover_tally {
 	unsigned restored, skipped;
 };
 
-static unsigned row_of(const struct msr_regs *regs, uint32_t addr)
+static unsigned recover_row(const struct msr_regs *regs, uint32_t addr)
 {
 	const struct msr_reg *reg = msr_regs_find(regs, addr);
 
 	return reg ? (unsigned)(reg - regs->reg) : MSR_MAX_REGS;
 }
 
-static int by_cpu_and_row(const void *a, const void *b, void *arg)
+static int recover_compare(const void *a, const void *b, void *arg)
 {
 	const struct journal_entry *x = a, *y = b;
 	unsigned rx, ry;
 
 	if (x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
-	rx = row_of(arg, x->addr);
-	ry = row_of(arg, y->addr);
+	rx = recover_row(arg, x->addr);
+	ry = recover_row(arg, y->addr);
 	return rx < ry ? -1 : rx > ry;
 }
 
-/* A refused write is worth failing for: the next start, when it is allowed, can still do it. */
-static int recover_one(
-	struct backend_cpu *c, const struct journal_entry *entry, struct tally *t, struct err *e)
+/* Fails only if the write is not permitted: a later start that has permission can do it. */
+static int recover_one(struct backend_cpu *c, const struct journal_entry *entry,
+	struct recover_tally *t, struct err *e)
 {
 	const struct msr_reg *reg = msr_regs_find(&c->mb->regs, entry->addr);
 	int rc;
@@ -45,7 +45,7 @@ static int recover_one(
 		t->skipped++;
 		return 0;
 	}
-	rc = claim_put_back(c, reg, entry->orig, entry->mask);
+	rc = reserve_restore(c, reg, entry->orig, entry->mask);
 	if (rc == 0)
 		t->restored++;
 	else if (rc == -EPERM)
@@ -55,20 +55,21 @@ static int recover_one(
 	return 0;
 }
 
-/* The CPU is offline: what is to be put back there is owed to it. */
-static void owe(struct backend_cpu *c, const struct journal_entry *entries, size_t n)
+/* Makes the entries of an offline CPU pending. */
+static void recover_later(struct backend_cpu *c, const struct journal_entry *entries, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		unsigned row = row_of(&c->mb->regs, entries[i].addr);
+		unsigned row = recover_row(&c->mb->regs, entries[i].addr);
 
 		if (row < c->mb->regs.n && c->mb->regs.reg[row].writable)
-			c->claims[row] = (struct claim){entries[i].orig, entries[i].mask};
+			c->reservations[row] =
+				(struct reservation){entries[i].orig, entries[i].mask};
 	}
-	owed_keep(c);
+	pending_restore_keep(c);
 }
 
 static int recover_cpu(struct msr_backend *mb, const struct journal_entry *entries, size_t n,
-	struct tally *t, struct err *e)
+	struct recover_tally *t, struct err *e)
 {
 	struct msr_io *io = mb->io;
 	CLEANUP_FREE struct backend_cpu *c = calloc(1, sizeof(*c));
@@ -78,7 +79,7 @@ static int recover_cpu(struct msr_backend *mb, const struct journal_entry *entri
 		return err_set(e, ENOMEM, "no memory to restore registers");
 	msr_cpu_init(c, mb, entries[0].cpu, io->ops->open(io, entries[0].cpu, e));
 	if (c->handle == -ENXIO) {
-		owe(c, entries, n);
+		recover_later(c, entries, n);
 		return 0;
 	}
 	if (c->handle < 0)
@@ -92,11 +93,11 @@ static int recover_cpu(struct msr_backend *mb, const struct journal_entry *entri
 int msr_recover(void *arg, struct journal_entry *entries, size_t n, struct err *e)
 {
 	struct msr_backend *mb = arg;
-	struct tally t = {0};
+	struct recover_tally t = {0};
 	size_t from = 0;
 	int rc = 0;
 
-	qsort_r(entries, n, sizeof(*entries), by_cpu_and_row, &mb->regs);
+	qsort_r(entries, n, sizeof(*entries), recover_compare, &mb->regs);
 	while (rc == 0 && from < n) {
 		size_t to = from + 1;
 

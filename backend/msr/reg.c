@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* From a description to rows. */
+/* Builds the rows of a description. */
 #include "backend/msr/reg.h"
 
 #include "backend/pmu/row.h"
 
-static struct msr_reg *add(
+static struct msr_reg *reg_add(
 	struct msr_regs *regs, const struct pmu *pmu, uint32_t addr, const char *name)
 {
 	struct msr_reg *reg = &regs->reg[regs->n++];
@@ -23,8 +23,8 @@ static struct msr_reg *add(
 	return reg;
 }
 
-/* The bits of a shared selector that its counters have. */
-static uint64_t fields_of(const struct pmu *pmu, unsigned pmc)
+/* Bits of a shared selector that belong to its counters. */
+static uint64_t reg_fields(const struct pmu *pmu, unsigned pmc)
 {
 	uint64_t bits = 0;
 
@@ -38,27 +38,27 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 {
 	*regs = (struct msr_regs){0};
 	if (pmu->global_ctrl) {
-		struct msr_reg *reg = add(regs, pmu, pmu->global_ctrl, "the global control");
+		struct msr_reg *reg = reg_add(regs, pmu, pmu->global_ctrl, "the global control");
 
 		reg->ours = reg->writable;
 	}
 	for (unsigned i = 0; i < pmu->npmcs; i++) {
-		struct msr_reg *reg = add(regs, pmu, pmu->pmcs[i].addr, pmu->pmcs[i].name);
+		struct msr_reg *reg = reg_add(regs, pmu, pmu->pmcs[i].addr, pmu->pmcs[i].name);
 
 		reg->shared = pmu->pmcs[i].shared;
-		reg->ours = reg->shared ? fields_of(pmu, i) : UINT64_MAX;
+		reg->ours = reg->shared ? reg_fields(pmu, i) : UINT64_MAX;
 	}
 	for (unsigned i = 0; i < pmu->npmds; i++) {
-		struct msr_reg *reg = add(regs, pmu, pmu->pmds[i].addr, pmu->pmds[i].name);
+		struct msr_reg *reg = reg_add(regs, pmu, pmu->pmds[i].addr, pmu->pmds[i].name);
 
 		reg->waddr = pmu->pmds[i].waddr;
 		reg->counter = true;
 		reg->whole = pmu_low_bits(pmu->pmds[i].width);
 	}
 	if (pmu->inuse)
-		add(regs, pmu, pmu->inuse, "the in-use register");
+		reg_add(regs, pmu, pmu->inuse, "the in-use register");
 	if (pmu->status) {
-		add(regs, pmu, pmu->status, "the overflow status");
-		add(regs, pmu, pmu->clear, "the overflow clear register");
+		reg_add(regs, pmu, pmu->status, "the overflow status");
+		reg_add(regs, pmu, pmu->clear, "the overflow clear register");
 	}
 }

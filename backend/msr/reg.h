@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The actual registers of a description, each a row with all that an access has to know, and a
- * hash from address to row: nothing is searched between the accesses of a plan.
+ * The actual registers of a description: a row for each, with all that an access requires, and a
+ * hash from address to row, because a plan's accesses must follow each other quickly.
  *
- * Rows stand in the order in which registers are put back: the global control stops all, then
- * selectors, then counters.
+ * Rows are in the order in which registers are restored: first the global control, which stops all
+ * counters, then selectors, then counters.
  */
 #ifndef BACKEND_MSR_REG_H
 #define BACKEND_MSR_REG_H
@@ -16,32 +16,33 @@
 
 enum {
 	MSR_MAX_REGS = PMU_MAX_PMCS + PMU_MAX_PMDS + 4,
-	MSR_HASH = 1024, /* the PMU registers of x86 differ in their low ten bits */
+	MSR_HASH = 1024, /* PMU registers of x86 differ in their low ten bits. */
 };
 
 struct msr_reg {
 	uint32_t addr;
 	uint32_t waddr;
-	uint64_t writable; /* the bits that may be set */
-	uint64_t ours;     /* the bits that an update may change: some of a shared selector, all of
-			      another, none of a counter */
-	uint64_t enable;
-	bool counter;   /* written as a whole, within writable */
-	uint64_t whole; /* a counter's bits, of which a write may not be able to set all */
-	bool shared;    /* has other users' bits: never written as a whole */
+	uint64_t writable; /* Bits that may be set. */
+	/* Bits that an update may change: some of a shared selector, all of another selector, none
+	 * of a counter. */
+	uint64_t ours;
+	uint64_t enable; /* Bits that start counters; they are cleared when restored. */
+	bool counter;    /* A counter, which is only written as a whole. */
+	uint64_t whole;  /* Bits of a counter; writable may have fewer. */
+	bool shared;     /* The register has bits of other users, so it is only updated. */
 	const char *name;
 };
 
 struct msr_regs {
 	unsigned n;
 	struct msr_reg reg[MSR_MAX_REGS];
-	const struct msr_reg *at[MSR_HASH]; /* collisions go to the next place */
+	const struct msr_reg *at[MSR_HASH]; /* Open addressing: collisions use the next place. */
 };
 
-/* @pmu must be valid and stay: the rows point to its names. */
+/* @pmu must be valid and outlive @regs, whose rows point to its names. */
 void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu);
 
-/* NULL if @addr is none of the PMU's. */
+/* NULL if @addr is not a register of the PMU. */
 static inline const struct msr_reg *msr_regs_find(const struct msr_regs *regs, uint32_t addr)
 {
 	const struct msr_reg *reg;

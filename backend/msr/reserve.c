@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Claims are kept by row. The journal has a place for each row of each CPU, so that claims on
- * different CPUs never meet there.
+ * Reservations are kept by row. The journal has a slot for each row of each CPU, so that different
+ * CPUs never write the same slot.
  */
-#include "backend/msr/claim.h"
+#include "backend/msr/reserve.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,78 +11,77 @@
 
 #include "backend/msr/msr_i.h"
 
-static struct claim *claim_of(struct backend_cpu *c, const struct msr_reg *reg)
+static unsigned reserve_row(const struct backend_cpu *c, const struct msr_reg *reg)
 {
-	return &c->claims[reg - c->mb->regs.reg];
+	return (unsigned)(reg - c->mb->regs.reg);
 }
 
-static unsigned journal_slot(const struct backend_cpu *c, const struct msr_reg *reg)
+static int reserve_log(
+	struct backend_cpu *c, unsigned row, const struct reservation *r, struct err *e)
 {
-	return c->cpu * c->mb->regs.n + (unsigned)(reg - c->mb->regs.reg);
-}
-
-static int note(
-	struct backend_cpu *c, const struct msr_reg *reg, const struct claim *claim, struct err *e)
-{
+	const struct msr_regs *regs = &c->mb->regs;
 	struct journal_entry entry = {
 		.cpu = c->cpu,
-		.addr = reg->addr,
-		.orig = claim->orig,
-		.mask = claim->mask,
+		.addr = regs->reg[row].addr,
+		.orig = r->orig,
+		.mask = r->mask,
 	};
 
-	return c->mb->journal ? journal_put(c->mb->journal, journal_slot(c, reg), &entry, e) : 0;
+	if (!c->mb->journal)
+		return 0;
+	return journal_put(c->mb->journal, c->cpu * regs->n + row, &entry, e);
 }
 
-int claim_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, struct err *e)
+int reserve_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, struct err *e)
 {
-	struct claim *claim = claim_of(c, reg);
-	uint64_t fresh = op->mask & ~claim->mask;
-	struct claim after;
+	unsigned row = reserve_row(c, reg);
+	struct reservation *r = &c->reservations[row];
+	uint64_t fresh = op->mask & ~r->mask;
+	struct reservation after;
 	int rc;
 
-	if (!c->claims_any) {
-		c->claims_any = true;
-		owed_pay(c);
+	if (!c->reserved_any) {
+		c->reserved_any = true;
+		if (pending_restore_take(c))
+			reserve_release_all(c);
 	}
 	rc = msr_read(c, reg, &op->value);
 	if (rc < 0)
 		return msr_access_failed(c, reg, rc, e);
 	if (!fresh)
 		return 0;
-	after = (struct claim){
-		.orig = claim->orig | (op->value & fresh),
-		.mask = claim->mask | fresh,
+	after = (struct reservation){
+		.orig = r->orig | (op->value & fresh),
+		.mask = r->mask | fresh,
 	};
-	rc = note(c, reg, &after, e);
+	rc = reserve_log(c, row, &after, e);
 	if (rc == 0)
-		*claim = after;
+		*r = after;
 	return rc;
 }
 
-/*
- * Should the journal keep a record that is no longer true, a later start would put the original
- * back once more: that is no reason to fail here.
- */
-static void drop(struct backend_cpu *c, const struct msr_reg *reg, uint64_t bits)
+void reserve_forget(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask)
 {
-	struct claim *claim = claim_of(c, reg);
+	unsigned row = reserve_row(c, reg);
+	struct reservation *r = &c->reservations[row];
 	struct err ignored;
 
-	if (!(claim->mask & bits))
+	if (!(r->mask & mask))
 		return;
-	claim->mask &= ~bits;
-	claim->orig &= claim->mask;
-	note(c, reg, claim, &ignored);
+	r->mask &= ~mask;
+	r->orig &= r->mask;
+	/* If this fails, the outdated record makes a later start restore the original once more,
+	 * which does no harm. */
+	reserve_log(c, row, r, &ignored);
 }
 
-int claim_put_back(struct backend_cpu *c, const struct msr_reg *reg, uint64_t orig, uint64_t mask)
+int reserve_restore(struct backend_cpu *c, const struct msr_reg *reg, uint64_t orig, uint64_t mask)
 {
 	uint64_t now = 0, value;
 	int rc = 0;
 
-	/* Where a write sets 32 bits and extends the sign, the rest is ignored: what perf leaves, a
-	 * negative number of few bits, comes back whole. */
+	/* A write of 32 bits is sign-extended, and the bits above are ignored: a small negative
+	 * number, which perf leaves in counters, is restored completely. */
 	if (reg->counter)
 		return msr_write(c, reg, orig & reg->whole);
 	if (mask != UINT64_MAX) {
@@ -96,36 +95,31 @@ int claim_put_back(struct backend_cpu *c, const struct msr_reg *reg, uint64_t or
 	return msr_write(c, reg, value);
 }
 
-int claim_release(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask, struct err *e)
+int reserve_release(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask, struct err *e)
 {
-	const struct claim *claim = claim_of(c, reg);
-	uint64_t bits = claim->mask & mask;
+	const struct reservation *r = &c->reservations[reserve_row(c, reg)];
+	uint64_t bits = r->mask & mask;
 	int rc;
 
 	if (!bits)
 		return 0;
-	rc = claim_put_back(c, reg, claim->orig, bits);
+	rc = reserve_restore(c, reg, r->orig, bits);
 	if (rc == -ENXIO)
-		return 0; /* offline: it is owed, see owed.c */
+		return 0; /* The CPU is offline: the reservation stays, see pending_restore.c. */
 	if (rc < 0)
 		return msr_access_failed(c, reg, rc, e);
-	drop(c, reg, bits);
+	reserve_forget(c, reg, bits);
 	return 0;
 }
 
-void claim_forget(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask)
-{
-	drop(c, reg, mask);
-}
-
-void claim_release_all(struct backend_cpu *c)
+void reserve_release_all(struct backend_cpu *c)
 {
 	const struct msr_regs *regs = &c->mb->regs;
 	struct err e;
 
 	for (unsigned i = 0; i < regs->n; i++)
-		if (claim_release(c, &regs->reg[i], UINT64_MAX, &e) < 0) {
-			fprintf(stderr, "perfmonfs: not put back: %s\n", e.text);
-			syslog(LOG_DAEMON | LOG_ERR, "not put back: %s", e.text);
+		if (reserve_release(c, &regs->reg[i], UINT64_MAX, &e) < 0) {
+			fprintf(stderr, "perfmonfs: register not restored: %s\n", e.text);
+			syslog(LOG_DAEMON | LOG_ERR, "register not restored: %s", e.text);
 		}
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* What perfmonfs --check says about perf events on this machine. */
-#include "perfmonfs/backend.h"
+/* perfmonfs --check for the perf backend. */
+#include "backend/perf/perf_i.h"
 
 #include "backend/perf/event.h"
 #include "backend/sysfs/sysfs.h"
 
-void perf_backend_check(const struct backend_conf *conf, check_report *report, void *arg)
+void perf_check(const struct backend_conf *conf, check_report *report, void *arg)
 {
 	unsigned cpu = sysfs_cpu_first();
 	struct perf_sources src;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Event codes of PERFSEL registers, and the perf events that they select. */
 #include "backend/perf/event.h"
 
 #include <errno.h>
@@ -15,19 +16,19 @@
 #define SOURCES "/sys/bus/event_source/devices/"
 
 #define SW_CODE(name) (PERF_COUNT_SW_##name + 1)
-#define TSC_CODE      0x40 /* far above the software events of any kernel */
+#define TSC_CODE      0x40 /* Greater than any SW_CODE(). */
 
 struct soft_event {
-	const char *name; /* perf's */
+	const char *name; /* As in perf-list(1). */
 	uint8_t code;
-	bool levels; /* the kernel counts it at user and kernel level separately */
+	bool levels; /* The kernel can count user and kernel level separately. */
 	const char *desc;
 };
 
 /*
- * Levels as tried on Linux 6.18: cpu-clock and task-clock ignore exclude_user and exclude_kernel,
- * context-switches and cpu-migrations all count as kernel level although they are the threads'
- * own, tsc refuses both. None of these may pretend to be filtered.
+ * As tested on Linux 6.18: cpu-clock and task-clock ignore exclude_user and exclude_kernel;
+ * context-switches and cpu-migrations always count as kernel level; tsc refuses both flags. These
+ * events have levels = false, so that no caller believes that they are filtered.
  */
 static const struct soft_event soft_events[] = {
 	{"cpu-clock", SW_CODE(CPU_CLOCK), false,
@@ -53,7 +54,7 @@ static const struct soft_event soft_events[] = {
 
 _Static_assert(NSOFT <= PMU_MAX_EVENTS, "the software events do not fit into a description");
 
-static int source_type(const char *source)
+static int perf_source_type(const char *source)
 {
 	char path[128];
 	struct sysfs_line line;
@@ -68,8 +69,8 @@ static int source_type(const char *source)
 	return (int)type;
 }
 
-/* Hybrid processors have a PMU for each kind of core, with a list of the CPUs it is in. */
-static int cpu_pmu_type(unsigned cpu)
+/* Hybrid processors have a PMU for each core type, with a list of its CPUs. */
+static int perf_cpu_pmu_type(unsigned cpu)
 {
 	static const char *const hybrid[] = {"cpu_core", "cpu_atom", "cpu_lowpower"};
 	char path[128];
@@ -79,13 +80,13 @@ static int cpu_pmu_type(unsigned cpu)
 		snprintf(path, sizeof(path), SOURCES "%s/cpus", hybrid[i]);
 		if (sysfs_read(path, &cpus) == 0 &&
 			cpulist_has((struct slice){cpus.text, cpus.n}, cpu))
-			return source_type(hybrid[i]);
+			return perf_source_type(hybrid[i]);
 	}
-	return source_type("cpu");
+	return perf_source_type("cpu");
 }
 
-/* The msr PMU's own words for its TSC event: "event=0x00". */
-static bool tsc_config(uint64_t *config)
+/* The config of the msr PMU's TSC event, whose file contains "event=0x00". */
+static bool perf_tsc_config(uint64_t *config)
 {
 	struct sysfs_line line;
 	struct slice value;
@@ -99,8 +100,8 @@ static bool tsc_config(uint64_t *config)
 
 void perf_sources_find(unsigned cpu, struct perf_sources *src)
 {
-	src->cpu = cpu_pmu_type(cpu);
-	src->msr = tsc_config(&src->tsc) ? source_type("msr") : -1;
+	src->cpu = perf_cpu_pmu_type(cpu);
+	src->msr = perf_tsc_config(&src->tsc) ? perf_source_type("msr") : -1;
 }
 
 unsigned perf_events_list(const struct perf_sources *src, struct pmu_event *events)
@@ -131,7 +132,7 @@ bool perfsel_nothing(uint64_t sel)
 	return !(sel & PERFSEL_CODE) && (sel & PERFSEL_CLASS) <= PERFSEL_SOFTWARE;
 }
 
-static const struct soft_event *soft_find(uint64_t code)
+static const struct soft_event *perf_soft_find(uint64_t code)
 {
 	for (unsigned i = 0; i < NSOFT; i++)
 		if (soft_events[i].code == code)
@@ -139,15 +140,15 @@ static const struct soft_event *soft_find(uint64_t code)
 	return NULL;
 }
 
-static int software_attr(
+static int perf_software_attr(
 	const struct perf_sources *src, uint64_t sel, struct perf_event_attr *attr, struct err *e)
 {
 	uint64_t code = sel & (PERFSEL_CODE | PERFSEL_CMASK | PERFSEL_EDGE | PERFSEL_INV);
-	const struct soft_event *se = soft_find(code);
+	const struct soft_event *se = perf_soft_find(code);
 
 	if (!se)
 		return err_set(e, EINVAL,
-			"0x%" PRIx64 " is no software event: take a value from pmu/events", sel);
+			"0x%" PRIx64 " is not a software event: use a value from pmu/events", sel);
 	if (!se->levels && (!(sel & EVTSEL_USR) || !(sel & EVTSEL_OS)))
 		return err_set(e, EINVAL,
 			"%s cannot be counted at one level only: "
@@ -167,7 +168,7 @@ static int software_attr(
 	return 0;
 }
 
-static int hardware_attr(
+static int perf_hardware_attr(
 	const struct perf_sources *src, uint64_t sel, struct perf_event_attr *attr, struct err *e)
 {
 	if (src->cpu < 0)
@@ -177,12 +178,12 @@ static int hardware_attr(
 			sel);
 	attr->type = (uint32_t)src->cpu;
 	attr->config = sel & (PERFSEL_CODE | PERFSEL_CMASK | PERFSEL_EDGE | PERFSEL_INV);
-	/* All of the time or not at all: the kernel must not multiplex it with others. */
+	/* The kernel must not multiplex it: counts are never scaled. */
 	attr->pinned = 1;
 	return 0;
 }
 
-static int event_attr(
+static int perf_make_attr(
 	const struct perf_sources *src, uint64_t sel, struct perf_event_attr *attr, struct err *e)
 {
 	*attr = (struct perf_event_attr){
@@ -194,9 +195,9 @@ static int event_attr(
 	};
 	switch (sel & PERFSEL_CLASS) {
 	case 0:
-		return hardware_attr(src, sel, attr, e);
+		return perf_hardware_attr(src, sel, attr, e);
 	case PERFSEL_SOFTWARE:
-		return software_attr(src, sel, attr, e);
+		return perf_software_attr(src, sel, attr, e);
 	default:
 		return err_set(e, EINVAL,
 			"bits 63:56 are %u: they must be 0 (hardware event) or 1 (software event)",
@@ -204,7 +205,7 @@ static int event_attr(
 	}
 }
 
-static int open_refused(int no, unsigned cpu, struct err *e)
+static int perf_open_refused(int no, unsigned cpu, struct err *e)
 {
 	switch (no) {
 	case EACCES:
@@ -216,7 +217,7 @@ static int open_refused(int no, unsigned cpu, struct err *e)
 			err_name(no));
 	case EBUSY:
 		return err_set(e, no,
-			"perf_event_open: EBUSY: another program has the PMU for itself; "
+			"perf_event_open: EBUSY: another program uses the PMU exclusively; "
 			"stop it and try again");
 	case EMFILE:
 	case ENFILE:
@@ -226,7 +227,8 @@ static int open_refused(int no, unsigned cpu, struct err *e)
 			err_name(no));
 	case ENOSYS:
 		return err_set(e, no,
-			"perf_event_open: ENOSYS: this kernel is built without CONFIG_PERF_EVENTS");
+			"perf_event_open: ENOSYS: this kernel was built without "
+			"CONFIG_PERF_EVENTS");
 	}
 	if (!sysfs_cpu_online(cpu))
 		return err_set(e, ENXIO,
@@ -238,19 +240,19 @@ static int open_refused(int no, unsigned cpu, struct err *e)
 		err_name(no));
 }
 
-static int event_open(struct perf_event_attr *attr, unsigned cpu, struct err *e)
+static int perf_open_event(struct perf_event_attr *attr, unsigned cpu, struct err *e)
 {
 	long fd = syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
-	return fd < 0 ? open_refused(errno, cpu, e) : (int)fd;
+	return fd < 0 ? perf_open_refused(errno, cpu, e) : (int)fd;
 }
 
 int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel, struct err *e)
 {
 	struct perf_event_attr attr;
-	int rc = event_attr(src, sel, &attr, e);
+	int rc = perf_make_attr(src, sel, &attr, e);
 
-	return rc < 0 ? rc : event_open(&attr, cpu, e);
+	return rc < 0 ? rc : perf_open_event(&attr, cpu, e);
 }
 
 int perf_event_probe(unsigned cpu, struct err *e)
@@ -261,7 +263,7 @@ int perf_event_probe(unsigned cpu, struct err *e)
 		.config = PERF_COUNT_SW_DUMMY,
 		.disabled = 1,
 	};
-	int fd = event_open(&attr, cpu, e);
+	int fd = perf_open_event(&attr, cpu, e);
 
 	if (fd < 0)
 		return fd;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which kernel event a value of a PERFSEL register means.
+ * The layout of PERFSEL registers, which select kernel events.
  *
- * Bits 63:56 are the class. Class 0 is the CPU's own event code, in the x86 event-select layout;
- * class 1 the kernel's software events, whose code in bits 7:0 is PERF_COUNT_SW_* plus one, so
- * that 0 stays "nothing". USR, OS and EN are where every x86 event select has them.
+ * Bits 63:56 are the class. Class 0 is an event code of the CPU, in the x86 event-select layout.
+ * Class 1 are the kernel's software events, with PERF_COUNT_SW_* plus one in bits 7:0, so that 0
+ * selects no event. USR, OS and EN have the positions of x86 event selects.
  */
 #ifndef BACKEND_PERF_EVENT_H
 #define BACKEND_PERF_EVENT_H
@@ -15,41 +15,42 @@
 #include "base/err.h"
 #include "perfmonfs/pmu.h"
 
-#define PERFSEL_CODE     0xf0000ffffULL /* event, unit mask, AMD's event bits 11:8 */
+#define PERFSEL_CODE     0xf0000ffffULL /* Event, unit mask, AMD's event bits 11:8. */
 #define PERFSEL_EDGE     (1ULL << 18)
 #define PERFSEL_INV      (1ULL << 23)
 #define PERFSEL_CMASK    0xff000000ULL
 #define PERFSEL_CLASS    (0xffULL << 56)
 #define PERFSEL_SOFTWARE (1ULL << 56)
 
-/* The bits that mean something in one class or another. */
+/* Bits that have a meaning in any class. */
 #define PERFSEL_BITS                                                                               \
 	(PERFSEL_CLASS | PERFSEL_CODE | PERFSEL_CMASK | PERFSEL_EDGE | PERFSEL_INV | EVTSEL_USR |  \
 		EVTSEL_OS | EVTSEL_EN)
 
-/* The event sources of one CPU that not every kernel has. */
+/* Optional event sources of one CPU. */
 struct perf_sources {
-	int cpu; /* perf's type of the CPU's own PMU, -1: none */
-	int msr; /* of the msr PMU that has the TSC, -1: none */
-	uint64_t tsc;
+	int cpu;      /* Value of perf_event_attr.type for the CPU's PMU; -1: none. */
+	int msr;      /* The same of the kernel's msr PMU, which has the TSC; -1: none. */
+	uint64_t tsc; /* perf_event_attr.config of the TSC event. */
 };
 
 void perf_sources_find(unsigned cpu, struct perf_sources *src);
 
-/* The software events that can be counted with @src; returns how many. */
+/* Lists the software events that @src supports; returns how many. */
 unsigned perf_events_list(const struct perf_sources *src, struct pmu_event *events);
 
+/* @sel selects an event of the CPU's PMU; @sel selects no event. */
 bool perfsel_hardware(uint64_t sel);
-bool perfsel_nothing(uint64_t sel); /* a counter so selected stands still */
+bool perfsel_nothing(uint64_t sel);
 
 /*
- * Opens the event that @sel selects, on CPU @cpu, stopped. Returns the descriptor or -errno:
- * EINVAL for what cannot be asked; ENODEV: the kernel lacks the event's source; ENXIO: the CPU is
- * offline; EACCES, EPERM, EBUSY and others: the kernel's.
+ * Opens the event that @sel selects, disabled, on CPU @cpu. Returns the descriptor or -errno.
+ * EINVAL: invalid selection; ENODEV: the kernel lacks the event's source; ENXIO: the CPU is
+ * offline; EACCES, EPERM, EBUSY and others: see perf_event_open(2).
  */
 int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel, struct err *e);
 
-/* Whether the kernel lets us count on CPU @cpu at all: opens an event of nothing. 0 or -errno. */
+/* Tests whether events can be opened on CPU @cpu, with one that counts nothing. 0 or -errno. */
 int perf_event_probe(unsigned cpu, struct err *e);
 
 #endif

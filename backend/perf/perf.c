@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * The perf backend: the kernel's counters behind the same logical registers as a PMU's.
+ * The perf backend: the kernel's counters as logical registers of a PMU.
  *
- * Each CPU has slots of one selector and one counter, which the daemon drives like hardware. They
- * are nobody else's: what is claimed was always 0 and putting it back is closing the event.
+ * Each CPU has slots of one selector and one counter, which the daemon programs like hardware. No
+ * other program shares them: the original value of a reserved register is always 0, and restoring
+ * it closes the event.
  */
-#include "perfmonfs/backend.h"
+#include "backend/perf/perf.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "backend/perf/event.h"
+#include "backend/perf/perf_i.h"
 #include "backend/perf/slot.h"
 #include "backend/sysfs/sysfs.h"
 #include "base/cleanup.h"
@@ -36,7 +38,7 @@ struct backend_cpu {
 	struct perf_slot slots[NSLOTS];
 };
 
-static void describe(struct pmu *pmu, const struct perf_sources *src)
+static void perf_describe(struct pmu *pmu, const struct perf_sources *src)
 {
 	*pmu = (struct pmu){
 		.name = "perf",
@@ -103,7 +105,8 @@ static void perf_cpu_close(struct backend_cpu *c)
 	free(c);
 }
 
-static int selector_write(struct backend_cpu *c, struct perf_slot *s, uint64_t sel, struct err *e)
+static int perf_selector_write(
+	struct backend_cpu *c, struct perf_slot *s, uint64_t sel, struct err *e)
 {
 	if (sel & ~PERFSEL_BITS)
 		return err_set(e, EPERM, "0x%" PRIx64 " has reserved bits set: only 0x%llx may be",
@@ -111,32 +114,33 @@ static int selector_write(struct backend_cpu *c, struct perf_slot *s, uint64_t s
 	return slot_select(&c->pc, s, sel, e);
 }
 
-static uint64_t updated(uint64_t old, const struct reg_op *op)
+static uint64_t perf_updated(uint64_t old, const struct reg_op *op)
 {
 	return (old & ~op->mask) | (op->value & op->mask);
 }
 
-static int selector_update(
+static int perf_selector_update(
 	struct backend_cpu *c, struct perf_slot *s, struct reg_op *op, struct err *e)
 {
 	uint64_t old = s->sel;
-	uint64_t new = updated(old, op);
-	int rc = new == old ? 0 : selector_write(c, s, new, e);
+	uint64_t new = perf_updated(old, op);
+	int rc = new == old ? 0 : perf_selector_write(c, s, new, e);
 
 	if (rc == 0)
 		op->value = old;
 	return rc;
 }
 
-static int selector_op(struct backend_cpu *c, struct perf_slot *s, struct reg_op *op, struct err *e)
+static int perf_selector_op(
+	struct backend_cpu *c, struct perf_slot *s, struct reg_op *op, struct err *e)
 {
 	switch (op->verb) {
 	case REG_READ:
-	case REG_CLAIM:
+	case REG_RESERVE:
 		op->value = s->sel;
 		return 0;
 	case REG_WRITE:
-		return selector_write(c, s, op->value, e);
+		return perf_selector_write(c, s, op->value, e);
 	case REG_REPLACE:
 		if ((s->sel ^ op->expect) & op->mask) {
 			op->value = s->sel;
@@ -144,21 +148,22 @@ static int selector_op(struct backend_cpu *c, struct perf_slot *s, struct reg_op
 		}
 		__attribute__((fallthrough));
 	case REG_UPDATE:
-		return selector_update(c, s, op, e);
+		return perf_selector_update(c, s, op, e);
 	case REG_RELEASE:
 		slot_close(s);
 		return 0;
 	case REG_FORGET:
 		return 0;
 	}
-	return err_set(e, EINVAL, "%d is no operation on a register", op->verb);
+	return err_set(e, EINVAL, "%d is not a register operation", op->verb);
 }
 
-static int counter_op(struct backend_cpu *c, struct perf_slot *s, struct reg_op *op, struct err *e)
+static int perf_counter_op(
+	struct backend_cpu *c, struct perf_slot *s, struct reg_op *op, struct err *e)
 {
 	switch (op->verb) {
 	case REG_READ:
-	case REG_CLAIM:
+	case REG_RESERVE:
 		return slot_read(&c->pc, s, &op->value, e);
 	case REG_WRITE:
 		return slot_write(&c->pc, s, op->value, e);
@@ -173,18 +178,18 @@ static int counter_op(struct backend_cpu *c, struct perf_slot *s, struct reg_op 
 	return err_set(e, EPERM, "a counter is written as a whole");
 }
 
-static int run_one(struct backend_cpu *c, struct reg_op *op, struct err *e)
+static int perf_run_one(struct backend_cpu *c, struct reg_op *op, struct err *e)
 {
 	unsigned sel = op->addr - PERFSEL_ADDR;
 	unsigned cnt = op->addr - PERFCNT_ADDR;
 
 	if (cnt < NSLOTS) {
-		if (counter_op(c, &c->slots[cnt], op, e) == 0)
+		if (perf_counter_op(c, &c->slots[cnt], op, e) == 0)
 			return 0;
 		return err_prefix(e, "CPU %u: PERFCNT%u", c->pc.cpu, cnt);
 	}
 	if (sel < NSLOTS) {
-		if (selector_op(c, &c->slots[sel], op, e) == 0)
+		if (perf_selector_op(c, &c->slots[sel], op, e) == 0)
 			return 0;
 		return err_prefix(e, "CPU %u: PERFSEL%u", c->pc.cpu, sel);
 	}
@@ -196,7 +201,7 @@ static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, 
 {
 	unsigned done = 0;
 
-	while (done < n && run_one(c, &ops[done], e) == 0)
+	while (done < n && perf_run_one(c, &ops[done], e) == 0)
 		done++;
 	return done;
 }
@@ -214,7 +219,7 @@ static bool perf_cpu_online(struct backend *be, unsigned cpu)
 	return sysfs_cpu_online(cpu);
 }
 
-static void perf_holder(
+static void perf_pmu_owner(
 	struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out)
 {
 	(void)be, (void)cpu, (void)addr, (void)value;
@@ -232,19 +237,7 @@ static void perf_close(struct backend *be)
 	free(be);
 }
 
-static const struct backend_ops perf_ops = {
-	.name = "perf",
-	.cpu_open = perf_cpu_open,
-	.run = perf_run,
-	.cpu_close = perf_cpu_close,
-	.cpu_limit = perf_cpu_limit,
-	.cpu_online = perf_cpu_online,
-	.holder = perf_holder,
-	.now = perf_now,
-	.close = perf_close,
-};
-
-int perf_backend_open(const struct backend_conf *conf, struct backend **out, struct err *e)
+static int perf_open(const struct backend_conf *conf, struct backend **out, struct err *e)
 {
 	CLEANUP_FREE struct perf_backend *pb = calloc(1, sizeof(*pb));
 	unsigned cpu = sysfs_cpu_first();
@@ -255,7 +248,7 @@ int perf_backend_open(const struct backend_conf *conf, struct backend **out, str
 		return err_set(e, ENOMEM, "perf: ENOMEM: no memory for the backend");
 	if (conf->pmu && strcmp(conf->pmu, "perf") != 0)
 		return err_set(e, EINVAL,
-			"perf: the PMU description '%.40s' is for hardware registers: leave it out",
+			"perf: the PMU description '%.40s' is for hardware registers: omit it",
 			conf->pmu);
 	rc = sysfs_cpu_limit(&pb->cpu_limit, e);
 	if (rc == 0)
@@ -263,9 +256,23 @@ int perf_backend_open(const struct backend_conf *conf, struct backend **out, str
 	if (rc < 0)
 		return err_prefix(e, "perf");
 	perf_sources_find(cpu, &src);
-	describe(&pb->pmu, &src);
-	pb->be.ops = &perf_ops;
+	perf_describe(&pb->pmu, &src);
+	pb->be.ops = &perf_backend_ops;
 	pb->be.pmu = &pb->pmu;
 	*out = &take_ptr(&pb)->be;
 	return 0;
 }
+
+const struct backend_ops perf_backend_ops = {
+	.name = "perf",
+	.open = perf_open,
+	.check = perf_check,
+	.cpu_open = perf_cpu_open,
+	.run = perf_run,
+	.cpu_close = perf_cpu_close,
+	.cpu_limit = perf_cpu_limit,
+	.cpu_online = perf_cpu_online,
+	.pmu_owner = perf_pmu_owner,
+	.now = perf_now,
+	.close = perf_close,
+};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* One perf event per slot: opening, starting, stopping, and detecting that the kernel lost it. */
 #include "backend/perf/slot.h"
 
 #include <errno.h>
@@ -9,31 +10,32 @@
 #include "backend/sysfs/sysfs.h"
 #include "base/nsec.h"
 
-/* Behind by less than a tick of the slowest kernel clock plus 0.4 % is not behind. */
+/* Nanoseconds, and divisor of the time passed: a smaller lag of an event's time is tolerated. It is
+ * a tick of the slowest kernel clock plus 0.4 %. */
 #define LAG_FIXED    10000000ULL
 #define LAG_FRACTION 256
 
-/* What read() gives with the read_format of event.c. */
-struct reading {
+/* The result of read() with the read_format of event.c. */
+struct slot_reading {
 	uint64_t count, enabled, running;
 };
 
-/* Not CLOCK_MONOTONIC: time daemons slew that by up to several per cent. */
-static uint64_t raw_clock(void)
+/* Nanoseconds. Not CLOCK_MONOTONIC, which time daemons slew by up to several percent. */
+static uint64_t slot_clock(void)
 {
 	return nsec_now(CLOCK_MONOTONIC_RAW);
 }
 
-static void count_access(atomic_ullong *n)
+static void slot_count_access(atomic_ullong *n)
 {
 	atomic_fetch_add_explicit(n, 1, memory_order_relaxed);
 }
 
-static int explain_lost(const struct perf_slot *s, struct err *e)
+static int slot_explain_lost(const struct perf_slot *s, struct err *e)
 {
 	if (s->lost == ENXIO)
 		return err_set(e, ENXIO,
-			"the CPU went offline while it counted, and the kernel gave up its event; "
+			"the CPU went offline while it counted, and the kernel removed its event; "
 			"when the CPU is online, load again");
 	return err_set(e, EIO,
 		"the kernel did not keep the event on the PMU all of the time: other perf events "
@@ -47,21 +49,24 @@ static int slot_lose(struct perf_slot *s, int no, struct err *e)
 	s->fd = -1;
 	s->running = false;
 	s->lost = no;
-	return explain_lost(s, e);
+	return slot_explain_lost(s, e);
 }
 
 /*
- * When a CPU goes offline, the kernel takes its events away for good, without a word: they can
- * still be read, stopped and started, but their count and their time stand still, also after the
- * CPU is back. So as much of the event's time must have passed as we know that it @ran, which is
- * measured inside of what the kernel measures. A hardware event's time stands still as well while
- * it has no counter.
+ * Reads the event and checks that it has counted all of the time.
+ *
+ * When a CPU goes offline, the kernel silently detaches its events: they can still be read, stopped
+ * and started, but their count and time no longer advance, even after the CPU is online again. So
+ * the event's time must have advanced by @ran nanoseconds, which the caller measures within the
+ * interval that the kernel measures. The time of a hardware event does not advance either while it
+ * has no counter.
  */
-static int event_read(const struct perf_cpu *pc, struct perf_slot *s, uint64_t ran,
-	struct reading *r, struct err *e)
+static int slot_read_event(const struct perf_cpu *pc, struct perf_slot *s, uint64_t ran,
+	struct slot_reading *r, struct err *e)
 {
-	count_access(&pc->stats->reads);
-	if (read(s->fd, r, sizeof(*r)) != sizeof(*r)) /* end of file: a pinned event in error */
+	slot_count_access(&pc->stats->reads);
+	if (read(s->fd, r, sizeof(*r)) !=
+		sizeof(*r)) /* End of file: a pinned event is in error state. */
 		return slot_lose(s, EIO, e);
 	if (ran > r->enabled - s->time + LAG_FIXED + ran / LAG_FRACTION)
 		return slot_lose(
@@ -71,19 +76,19 @@ static int event_read(const struct perf_cpu *pc, struct perf_slot *s, uint64_t r
 	return 0;
 }
 
-/* What the running event has counted. */
+/* The count of the running event. */
 static int slot_count(
 	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
 {
-	uint64_t ran = raw_clock() - s->since;
-	struct reading r;
-	int rc = event_read(pc, s, ran, &r, e);
+	uint64_t ran = slot_clock() - s->since;
+	struct slot_reading r;
+	int rc = slot_read_event(pc, s, ran, &r, e);
 
 	if (rc < 0)
 		return rc;
 	if (ran > NSEC_PER_SEC) {
 		s->time = r.enabled;
-		s->since = raw_clock();
+		s->since = slot_clock();
 	}
 	*count = r.count;
 	return 0;
@@ -93,31 +98,31 @@ static int slot_start(const struct perf_cpu *pc, struct perf_slot *s, struct err
 {
 	if (s->running)
 		return 0;
-	count_access(&pc->stats->writes);
+	slot_count_access(&pc->stats->writes);
 	if (ioctl(s->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
-		return err_set(e, EIO, "the kernel refuses to start its event: %s; load it again",
+		return err_set(e, EIO, "the kernel refuses to start the event: %s; load it again",
 			err_name(errno));
-	s->since = raw_clock();
+	s->since = slot_clock();
 	s->running = true;
 	return 0;
 }
 
-/* Never fails: at worst the count is lost, which is for who reads it. */
+/* Cannot fail: if the count is lost, reading it fails. */
 static void slot_stop(const struct perf_cpu *pc, struct perf_slot *s)
 {
-	struct reading r;
+	struct slot_reading r;
 	struct err later;
 	uint64_t ran;
 
 	if (!s->running)
 		return;
-	ran = raw_clock() - s->since;
-	count_access(&pc->stats->writes);
+	ran = slot_clock() - s->since;
+	slot_count_access(&pc->stats->writes);
 	if (ioctl(s->fd, PERF_EVENT_IOC_DISABLE, 0) < 0) {
 		slot_lose(s, EIO, &later);
 		return;
 	}
-	if (event_read(pc, s, ran, &r, &later) < 0)
+	if (slot_read_event(pc, s, ran, &r, &later) < 0)
 		return;
 	s->value += r.count - s->count;
 	s->count = r.count;
@@ -125,18 +130,18 @@ static void slot_stop(const struct perf_cpu *pc, struct perf_slot *s)
 	s->running = false;
 }
 
-/* Starts an event that has never run. The kernel looks for a counter now; only a read tells. */
+/* Starts a new event. The kernel assigns a counter now; only a read shows whether it found one. */
 static int slot_begin(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
 {
-	struct reading r;
+	struct slot_reading r;
 	int rc = slot_start(pc, s, e);
 
 	if (rc < 0)
 		return rc;
-	if (event_read(pc, s, 0, &r, e) < 0)
+	if (slot_read_event(pc, s, 0, &r, e) < 0)
 		return err_set(e, EBUSY,
 			"no counter of the PMU is free: other perf events or the NMI watchdog "
-			"(kernel.nmi_watchdog) hold them; stop some and start again");
+			"(kernel.nmi_watchdog) use them; stop some and start again");
 	return 0;
 }
 
@@ -146,12 +151,12 @@ static int slot_open(const struct perf_cpu *pc, uint64_t sel, struct perf_slot *
 	s->open = sel;
 	if (perfsel_nothing(sel))
 		return 0;
-	count_access(&pc->stats->writes);
+	slot_count_access(&pc->stats->writes);
 	s->fd = perf_event_new(&pc->src, pc->cpu, sel, e);
 	return s->fd < 0 ? s->fd : 0;
 }
 
-/* Puts the event that @sel selects in the place of the present one, which goes on if it cannot. */
+/* Replaces the event by the one that @sel selects; if that fails, the old event continues. */
 static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, struct err *e)
 {
 	bool ran = s->running;
@@ -160,9 +165,9 @@ static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t 
 
 	if (rc < 0)
 		return rc;
-	slot_stop(pc, s); /* the new event may need its counter */
+	slot_stop(pc, s); /* The new event may need its counter. */
 	if (s->lost)
-		rc = explain_lost(s, e);
+		rc = slot_explain_lost(s, e);
 	else if (new.fd >= 0)
 		rc = slot_begin(pc, &new, e);
 	if (rc < 0) {
@@ -187,7 +192,7 @@ int slot_select(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, st
 	if (!(sel & EVTSEL_EN))
 		slot_stop(pc, s);
 	else if (s->lost)
-		rc = explain_lost(s, e);
+		rc = slot_explain_lost(s, e);
 	else if (s->fd >= 0 && event == s->open)
 		rc = slot_start(pc, s, e);
 	else
@@ -205,7 +210,7 @@ int slot_read(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *value, s
 	if (s->running)
 		rc = slot_count(pc, s, &count, e);
 	else if (s->lost)
-		rc = explain_lost(s, e);
+		rc = slot_explain_lost(s, e);
 	if (rc == 0)
 		*value = s->value + (count - s->count);
 	return rc;
@@ -219,7 +224,7 @@ int slot_write(const struct perf_cpu *pc, struct perf_slot *s, uint64_t value, s
 	if (s->running)
 		rc = slot_count(pc, s, &count, e);
 	else if (s->lost && s->sel & EVTSEL_EN)
-		rc = explain_lost(s, e);
+		rc = slot_explain_lost(s, e);
 	if (rc < 0)
 		return rc;
 	s->lost = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The files of --pmu and the names of the built-in families. */
+/* Descriptions for --pmu: the built-in ones by name, others from files. */
 #include "backend/pmu/catalog.h"
 
 #include <errno.h>
@@ -8,74 +8,58 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/pmu/families.h"
+#include "backend/pmu/model.h"
 #include "base/cleanup.h"
+#include "base/text.h"
+#include "base/trusted.h"
 
-enum { FILE_MAX = 64 * 1024 };
+enum { FILE_MAX = 64 * 1024 /* Bytes. */ };
 
-static const struct intel_params intel_defaults[] = {
-	{.version = 1, .gp = 2, .gp_width = 40},
-	{.version = 2, .gp = 2, .gp_width = 40, .fixed = 0x7, .fixed_width = 40},
-	{.version = 3, .gp = 4, .gp_width = 48, .fixed = 0x7, .fixed_width = 48},
-	{.version = 4, .gp = 4, .gp_width = 48, .fixed = 0x7, .fixed_width = 48, .fw_write = true},
-	{.version = 5, .gp = 8, .gp_width = 48, .fixed = 0xf, .fixed_width = 48, .fw_write = true},
-};
-
-static void build_amd64_v2(struct pmu *pmu)
+/* Appends the names of all models to @out. */
+static void catalog_names(struct text *out)
 {
-	amd64_v2_build(AMD_EXT_COUNTERS, pmu);
+	for (unsigned i = 0; pmu_model_name(i); i++)
+		text_printf(out, "%s%s", i ? ", " : "", pmu_model_name(i));
 }
 
-static const struct {
-	const char *name;
-	void (*build)(struct pmu *pmu);
-} others[] = {
-	{"p6", p6_build},
-	{"amd64", amd64_build},
-	{"amd64_ext", amd64_ext_build},
-	{"amd64_v2", build_amd64_v2},
-};
-
-int pmu_by_name(const char *name, struct pmu *out, struct err *e)
+/* The description of model @name, with the parameters of its row. */
+static int catalog_by_name(const char *name, struct pmu *out, struct err *e)
 {
-	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		if (strcmp(name, others[i].name) == 0) {
-			others[i].build(out);
+	TEXT_CLEANUP struct text names = {0};
+	const struct pmu_model *m;
+
+	for (unsigned i = 0; (m = pmu_model_at(i)); i++) {
+		if (strcmp(name, m->name) == 0) {
+			pmu_build(m, &m->features, out);
 			return 0;
 		}
 	}
-	for (unsigned i = 0; i < sizeof(intel_defaults) / sizeof(intel_defaults[0]); i++) {
-		intel_arch_build(&intel_defaults[i], out);
-		if (strcmp(name, out->name) == 0)
-			return 0;
-	}
+	catalog_names(&names);
 	return err_set(e, ENODEV,
-		"no PMU description is called '%.40s': there are p6, intel_arch_v1 to "
-		"intel_arch_v5, amd64, amd64_ext and amd64_v2; a file's name needs a slash",
-		name);
+		"there is no PMU description '%.40s': choose one of %s; the name of a file must "
+		"contain a slash",
+		name, text_ok(&names) ? names.p : "perfmonfs --help");
 }
 
-/* Asked of the open descriptor: a name may stand for another file a moment later. */
-static int check_owner(int fd, const char *path, struct err *e)
+/* Checks the open descriptor, because the path may change to another file. */
+static int catalog_check_owner(int fd, const char *path, struct err *e)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return err_set(e, errno, "cannot look at %s: %s", path, err_name(errno));
+		return err_set(e, errno, "cannot access %s: %s", path, err_name(errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, EPERM, "%s is not a regular file", path);
-	if ((st.st_uid != 0 && st.st_uid != geteuid()) || st.st_mode & (S_IWGRP | S_IWOTH))
-		return err_set(e, EPERM,
-			"%s decides which registers are written: it must be owned by root and "
-			"writable by nobody else (chown root, chmod go-w)",
-			path);
+	if (trusted_check(&st, TRUSTED_ROOT | TRUSTED_SELF, path,
+		    "it decides which registers are written", e) < 0)
+		return -e->no;
 	if (st.st_size > FILE_MAX)
 		return err_set(e, EFBIG, "%s is over the limit of %d bytes", path, FILE_MAX);
 	return 0;
 }
 
-/* The first one that fails is the administrator's mistake, found before anybody samples it. */
-static int check_virtuals(const struct pmu *pmu, struct err *e)
+/* Opens the files of virtual PMDs, so that mistakes in their paths are found at start. */
+static int catalog_check_virtuals(const struct pmu *pmu, struct err *e)
 {
 	for (unsigned i = 0; i < pmu->nvirtuals; i++) {
 		CLEANUP_CLOSE int fd = -1;
@@ -89,7 +73,7 @@ static int check_virtuals(const struct pmu *pmu, struct err *e)
 	return 0;
 }
 
-static int load_file(const char *path, struct pmu *out, struct err *e)
+static int catalog_load_file(const char *path, struct pmu *out, struct err *e)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	CLEANUP_FREE char *buf = malloc(FILE_MAX);
@@ -102,7 +86,7 @@ static int load_file(const char *path, struct pmu *out, struct err *e)
 			e, errno, "cannot open the PMU description %s: %s", path, err_name(errno));
 	if (!buf)
 		return err_set(e, ENOMEM, "no memory to read %s", path);
-	rc = check_owner(fd, path, e);
+	rc = catalog_check_owner(fd, path, e);
 	if (rc < 0)
 		return rc;
 	while (n < FILE_MAX && (got = read(fd, buf + n, FILE_MAX - n)) != 0) {
@@ -112,13 +96,13 @@ static int load_file(const char *path, struct pmu *out, struct err *e)
 	}
 	rc = pmu_parse((struct slice){buf, n}, out, e);
 	if (rc == 0)
-		rc = check_virtuals(out, e);
+		rc = catalog_check_virtuals(out, e);
 	return rc < 0 ? err_prefix(e, "%s", path) : 0;
 }
 
 int pmu_load(const char *name_or_file, struct pmu *out, struct err *e)
 {
 	if (strchr(name_or_file, '/'))
-		return load_file(name_or_file, out, e);
-	return pmu_by_name(name_or_file, out, e);
+		return catalog_load_file(name_or_file, out, e);
+	return catalog_by_name(name_or_file, out, e);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What two descriptions have in common. Rows drop out, so rows that name others by position
- * (gate, pmc) are renumbered; positions in @other are never used, only logical numbers.
+ * The intersection of two descriptions. Removing rows changes row numbers, so references by row
+ * (gate, pmc) are renumbered. Registers of the two are matched by logical number.
  */
 #include "backend/pmu/detect.h"
 
@@ -32,7 +32,7 @@ static bool common_pmd(struct pmu_pmd *pmd, const struct pmu *other)
 		return false;
 	if (o->width < pmd->width)
 		pmd->width = o->width;
-	/* Whoever lacks the alias has the narrower mask, which holds for the other as well. */
+	/* The PMU without the alias has the narrower mask, which is valid for both. */
 	if (o->waddr != pmd->waddr)
 		pmd->waddr = pmd->addr;
 	pmd->wmask &= o->wmask;
@@ -77,7 +77,7 @@ int pmu_common(struct pmu *acc, const struct pmu *other, struct err *e)
 {
 	if (strcmp(acc->name, other->name) != 0 || acc->global_ctrl != other->global_ctrl)
 		return err_set(e, ENODEV,
-			"the CPUs' PMUs are of different families, %s and %s: use --backend=perf",
+			"the CPUs' PMUs are of different models, %s and %s: use --backend=perf",
 			acc->name, other->name);
 	common_rows(acc, other);
 	if (acc->inuse != other->inuse)
@@ -112,7 +112,7 @@ int pmu_covers(const struct pmu *cpu, const struct pmu *desc, struct err *e)
 	if (!same)
 		return err_set(e, ENODEV,
 			"its PMU has fewer than the %u PMCs and %u PMDs of the description %s: "
-			"restart perfmonfs so that it finds what all CPUs have",
+			"restart perfmonfs to detect what all CPUs have",
 			desc->npmcs, desc->npmds, desc->name);
 	return 0;
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * The text form of a description. One thing a line; "#" starts a comment, empty lines are
- * skipped, numbers are decimal or 0x hex, keys come in any order, [] may be left out:
+ * The text form of a description. Each line describes one item; "#" starts a comment, empty lines
+ * are skipped, numbers are decimal or 0x hex, keys are in any order, [] is optional:
  *
- *   pmu NAME MODEL...             one word, then text for people
- *   rate N                        no counter counts more events a second
+ *   pmu NAME TITLE...             one word, then free text
+ *   rate N                        upper limit of events per second of any counter
  *   global ctrl=ADDR [inuse=ADDR] [status=ADDR clear=ADDR]
  *   pmc NUM NAME addr=ADDR default=BITS reserved=BITS enable=BITS kernel=BITS [gate=NUM]
  *                [shared]
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] width=N wmask=BITS pmc=NUM [field=BITS] [global=BIT]
  *                [rdpmc=INDEX]
- *   virtual NUM NAME file=PATH    a number in a file, from 272 on
+ *   virtual NUM NAME file=PATH    a number in a file; NUM is 272 or greater
  *
- * NUM are logical numbers, rising; gate= and pmc= name lines above. What the fields mean stands
- * in perfmonfs/pmu.h. A text that parses is also sound: pmu_validate() has the last word.
+ * NUM are logical numbers in rising order; gate= and pmc= refer to lines above. perfmonfs/pmu.h
+ * explains the fields. A text that parses is also valid, according to pmu_validate().
  */
 #include "perfmonfs/pmu.h"
 
@@ -22,7 +22,7 @@
 
 #include "base/num.h"
 
-/* key=NUMBER, or a bare word if max is 0. */
+/* key=NUMBER, or a key without value if max is 0. */
 struct key {
 	const char *name;
 	uint64_t max;
@@ -41,7 +41,7 @@ static int parse_key(struct slice word, struct key *keys, unsigned n, struct err
 		if (slice_is(name, keys[i].name))
 			k = &keys[i];
 	if (!k)
-		return err_set(e, EINVAL, "'%.*s' is not known here", SLICE_ARG(word));
+		return err_set(e, EINVAL, "'%.*s' is not a key of this line", SLICE_ARG(word));
 	if (k->seen)
 		return err_set(e, EINVAL, "%s is given twice", k->name);
 	k->seen = true;
@@ -67,7 +67,7 @@ static int parse_keys(struct slice line, struct key *keys, unsigned n, struct er
 	return 0;
 }
 
-/* What characters it may have is pmu_validate()'s business. */
+/* pmu_validate() checks the characters. */
 static int parse_text(struct slice s, const char *what, char *to, size_t room, struct err *e)
 {
 	if (!s.n)
@@ -125,7 +125,8 @@ static int parse_global(struct pmu *pmu, struct slice line, struct err *e)
 	return 0;
 }
 
-static int find_above(const struct pmu *pmu, const struct key *k, uint16_t *row, struct err *e)
+static int parse_find_above(
+	const struct pmu *pmu, const struct key *k, uint16_t *row, struct err *e)
 {
 	int i = pmu_find_pmc(pmu, (unsigned)k->value);
 
@@ -165,7 +166,7 @@ static int parse_pmc(struct pmu *pmu, struct slice line, struct err *e)
 	pmc.kernel = keys[KERNEL].value;
 	pmc.shared = keys[SHARED].seen;
 	if (keys[GATE].seen && keys[GATE].value != pmc.num) {
-		rc = find_above(pmu, &keys[GATE], &pmc.gate, e);
+		rc = parse_find_above(pmu, &keys[GATE], &pmc.gate, e);
 		if (rc < 0)
 			return rc;
 	}
@@ -195,7 +196,7 @@ static int parse_pmd(struct pmu *pmu, struct slice line, struct err *e)
 	if (rc == 0)
 		rc = parse_keys(line, keys, N, e);
 	if (rc == 0)
-		rc = find_above(pmu, &keys[PMC], &pmd.pmc, e);
+		rc = parse_find_above(pmu, &keys[PMC], &pmd.pmc, e);
 	if (rc < 0)
 		return rc;
 	pmd.addr = (uint32_t)keys[ADDR].value;
@@ -228,7 +229,8 @@ static int parse_virtual(struct pmu *pmu, struct slice line, struct err *e)
 	if (!slice_is(key, "file"))
 		return err_set(e, EINVAL, "file=PATH is missing");
 	if (slice_word(&line).n)
-		return err_set(e, EINVAL, "nothing may follow file=, and no blank be in its path");
+		return err_set(e, EINVAL,
+			"nothing may follow file=PATH, and PATH must not contain blanks");
 	rc = parse_text(path, "path", v.path, PMU_PATH, e);
 	if (rc == 0)
 		pmu->virtuals[pmu->nvirtuals++] = v;
@@ -239,7 +241,7 @@ static const struct {
 	const char *word;
 	int (*parse)(struct pmu *pmu, struct slice line, struct err *e);
 	bool once;
-} kinds[] = {
+} parse_kinds[] = {
 	{"pmu", parse_pmu, true},
 	{"rate", parse_rate, true},
 	{"global", parse_global, true},
@@ -248,23 +250,23 @@ static const struct {
 	{"virtual", parse_virtual, false},
 };
 
-/* @seen has a bit for each of the kinds. */
-static int parse_line(struct pmu *pmu, unsigned *seen, struct slice line, struct err *e)
+/* @seen has a bit for each row of parse_kinds. */
+static int pmu_parse_line(struct pmu *pmu, unsigned *seen, struct slice line, struct err *e)
 {
 	struct slice word = slice_word(&line);
 
 	if (!word.n)
 		return 0;
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (!slice_is(word, kinds[i].word))
+	for (unsigned i = 0; i < sizeof(parse_kinds) / sizeof(parse_kinds[0]); i++) {
+		if (!slice_is(word, parse_kinds[i].word))
 			continue;
-		if (kinds[i].once && *seen & 1u << i)
-			return err_set(e, EINVAL, "a second line of '%s'", kinds[i].word);
+		if (parse_kinds[i].once && *seen & 1u << i)
+			return err_set(e, EINVAL, "a second line '%s'", parse_kinds[i].word);
 		*seen |= 1u << i;
-		return kinds[i].parse(pmu, line, e);
+		return parse_kinds[i].parse(pmu, line, e);
 	}
 	return err_set(e, EINVAL,
-		"a line begins with pmu, rate, global, pmc, pmd or virtual, not '%.*s'",
+		"a line begins with pmu, rate, global, pmc, pmd or virtual, not with '%.*s'",
 		SLICE_ARG(word));
 }
 
@@ -282,7 +284,7 @@ int pmu_parse(struct slice text, struct pmu *pmu, struct err *e)
 		struct slice line = slice_cut(&text, '\n');
 
 		nr++;
-		rc = parse_line(&new, &seen, slice_cut(&line, '#'), e);
+		rc = pmu_parse_line(&new, &seen, slice_cut(&line, '#'), e);
 		if (rc < 0)
 			return err_prefix(e, "line %u", nr);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Questions to a description. Tables are short: each is answered by a walk over the rows. */
+/* Lookups in a description. Linear, because the tables are short. */
 #include "perfmonfs/pmu.h"
 
 int pmu_find_pmc(const struct pmu *pmu, unsigned num)
@@ -18,7 +18,7 @@ int pmu_find_pmd(const struct pmu *pmu, unsigned num)
 	return -1;
 }
 
-static uint64_t global_bits(const struct pmu *pmu)
+static uint64_t pmu_global_bits(const struct pmu *pmu)
 {
 	uint64_t bits = 0;
 
@@ -36,7 +36,7 @@ uint64_t pmu_writable(const struct pmu *pmu, uint32_t addr)
 	for (unsigned i = 0; i < pmu->npmds; i++)
 		if (pmu->pmds[i].addr == addr)
 			return pmu->pmds[i].wmask;
-	return addr && (addr == pmu->global_ctrl || addr == pmu->clear) ? global_bits(pmu) : 0;
+	return addr && (addr == pmu->global_ctrl || addr == pmu->clear) ? pmu_global_bits(pmu) : 0;
 }
 
 uint64_t pmu_enable_bits(const struct pmu *pmu, uint32_t addr)

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Addresses of the PMU registers of x86, by the names the vendors' manuals give them. Only what
- * the descriptions and their validation need.
- */
+/* Addresses of PMU registers of x86, with the names of the vendors' manuals. */
 #ifndef BACKEND_PMU_REGS_H
 #define BACKEND_PMU_REGS_H
 
 enum {
-	/* Intel; P6 has the first two of PMC0 and EVTSEL0 */
+	/* Intel. P6 has two of PMC0 and of EVTSEL0. */
 	MSR_PMC0 = 0xc1,
 	MSR_EVTSEL0 = 0x186,
 	MSR_FIXED_CTR0 = 0x309,
@@ -15,21 +12,21 @@ enum {
 	MSR_FIXED_CTR_CTRL = 0x38d,
 	MSR_GLOBAL_STATUS = 0x38e,
 	MSR_GLOBAL_CTRL = 0x38f,
-	MSR_GLOBAL_OVF_CTRL = 0x390, /* from version 4 on GLOBAL_STATUS_RESET */
+	MSR_GLOBAL_OVF_CTRL = 0x390, /* GLOBAL_STATUS_RESET from version 4 on. */
 	MSR_GLOBAL_INUSE = 0x392,
-	MSR_A_PMC0 = 0x4c1, /* full-width write alias of PMC0 */
+	MSR_A_PMC0 = 0x4c1, /* Full-width alias of PMC0. */
 };
 
-/* AMD; beyond what an enumerator of C11 holds */
+/* AMD. The values exceed the range of C11 enumerators. */
 #define MSR_AMD_GLOBAL_STATUS 0xc0000300u
 #define MSR_AMD_GLOBAL_CTRL   0xc0000301u
 #define MSR_AMD_GLOBAL_CLEAR  0xc0000302u
 #define MSR_K7_EVTSEL0        0xc0010000u
 #define MSR_K7_PERFCTR0       0xc0010004u
-#define MSR_F15_PERF_CTL0     0xc0010200u /* CTL and CTR in turn */
+#define MSR_F15_PERF_CTL0     0xc0010200u /* CTL and CTR alternate. */
 #define MSR_F15_PERF_CTR0     0xc0010201u
 
-/* Selector bits that no description may offer: pin control, and counting for other threads. */
+/* Selector bits that are always reserved: pin control, and counting other threads. */
 #define EVTSEL_PIN (1ULL << 19)
 #define EVTSEL_ANY (1ULL << 21)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps that the builders of all families share. */
+/* Adding registers to a description; shared by the builders of all vendors. */
 #ifndef BACKEND_PMU_ROW_H
 #define BACKEND_PMU_ROW_H
 
@@ -13,16 +13,8 @@ static inline uint64_t pmu_low_bits(unsigned n)
 	return n >= 64 ? UINT64_MAX : (1ULL << n) - 1;
 }
 
-static inline void pmu_start(struct pmu *pmu, const char *name, const char *model)
-{
-	*pmu = (struct pmu){.space = PMU_SPACE_MSR, .max_rate = 1ULL << 36, .counter_width = 64};
-	snprintf(pmu->name, sizeof(pmu->name), "%s", name);
-	snprintf(pmu->model, sizeof(pmu->model), "%s", model);
-	pmu_add_virtuals(pmu);
-}
-
-/* A row named @prefix@n; it gates itself. */
-static inline struct pmu_pmc *pmu_add_pmc(struct pmu *pmu, const char *prefix, unsigned n)
+/* Adds a PMC named @prefix@n, which is its own gate. */
+static inline struct pmu_pmc *row_add_pmc(struct pmu *pmu, const char *prefix, unsigned n)
 {
 	struct pmu_pmc *pmc = &pmu->pmcs[pmu->npmcs];
 
@@ -31,7 +23,8 @@ static inline struct pmu_pmc *pmu_add_pmc(struct pmu *pmu, const char *prefix, u
 	return pmc;
 }
 
-static inline struct pmu_pmd *pmu_add_pmd(
+/* Adds a PMD named @prefix@n of @width bits, which RDPMC reads as @n. */
+static inline struct pmu_pmd *row_add_pmd(
 	struct pmu *pmu, const char *prefix, unsigned n, unsigned width)
 {
 	struct pmu_pmd *pmd = &pmu->pmds[pmu->npmds++];

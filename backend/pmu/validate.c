@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The rules a description must keep. They are what stands between a wrong description, built in
- * or loaded from a file, and a write to a register that is not a counter's: an address must be in
- * the table below, in the role that the table gives it.
+ * Rules for descriptions, built in or loaded from a file. They prevent writes to registers that do
+ * not belong to a PMU: each address must be in the table below, with the role that it has there.
  */
 #include "perfmonfs/pmu.h"
 
@@ -24,11 +23,12 @@ enum role {
 	ROLE_CLEAR,
 };
 
-/* PMU registers of x86 that a description may name. Intel's 0x391 sets status bits: not for us. */
+/* PMU registers of x86 that a description may use. Intel's 0x391 is missing: it sets status bits.
+ */
 static const struct {
 	uint32_t first, last, step;
 	enum role role;
-} known[] = {
+} validate_known[] = {
 	{0x186, 0x18d, 1, ROLE_SELECT}, /* P6, Intel */
 	{0xc1, 0xc8, 1, ROLE_COUNTER},
 	{0x4c1, 0x4c8, 1, ROLE_COUNTER}, /* full-width alias */
@@ -48,16 +48,16 @@ static const struct {
 	{0xc0000302, 0xc0000302, 1, ROLE_CLEAR},
 };
 
-/* What the bits of a configuration register do, by its role. */
+/* Bits of a configuration register with a special meaning, by its role. */
 struct meaning {
-	uint64_t forbidden; /* no description may offer them */
-	uint64_t enable;    /* if not reserved, they are enable bits */
-	uint64_t kernel;    /* if not reserved, they are for privileged users only */
+	uint64_t forbidden; /* Must be reserved. */
+	uint64_t enable;    /* Enable bits, unless reserved. */
+	uint64_t kernel;    /* Bits for privileged users only, unless reserved. */
 };
 
 /*
- * A set INT would raise an interrupt that the kernel does not expect and may take for a hardware
- * failure; PIN drives a pin of the package; ANY counts other users' threads.
+ * INT raises an interrupt that the kernel does not expect and may report as a hardware failure; PIN
+ * drives a pin of the package; ANY counts threads of other users.
  */
 static const struct meaning select_meaning = {
 	.forbidden = EVTSEL_INT | EVTSEL_PIN | EVTSEL_ANY,
@@ -65,26 +65,26 @@ static const struct meaning select_meaning = {
 	.kernel = EVTSEL_OS,
 };
 
-/* The same of each counter's four bits: OS, USR, ANY, PMI; above are PEBS controls. */
+/* Four bits per counter: OS, USR, ANY, PMI; bits 63:32 are PEBS controls. */
 static const struct meaning fixed_meaning = {
 	.forbidden = 0xffffffffcccccccc,
 	.enable = 0x33333333,
 	.kernel = 0x11111111,
 };
 
-static bool known_role(uint32_t addr, enum role *role)
+static bool validate_find_role(uint32_t addr, enum role *role)
 {
-	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (addr >= known[i].first && addr <= known[i].last &&
-			(addr - known[i].first) % known[i].step == 0) {
-			*role = known[i].role;
+	for (unsigned i = 0; i < sizeof(validate_known) / sizeof(validate_known[0]); i++) {
+		if (addr >= validate_known[i].first && addr <= validate_known[i].last &&
+			(addr - validate_known[i].first) % validate_known[i].step == 0) {
+			*role = validate_known[i].role;
 			return true;
 		}
 	}
 	return false;
 }
 
-static int check_role(
+static int validate_role(
 	const struct pmu *pmu, uint32_t addr, enum role want, const char *name, struct err *e)
 {
 	static const char *const roles[] = {
@@ -96,14 +96,14 @@ static int check_role(
 	};
 	enum role role;
 
-	if (pmu->space != PMU_SPACE_MSR || (known_role(addr, &role) && role == want))
+	if (pmu->space != PMU_SPACE_MSR || (validate_find_role(addr, &role) && role == want))
 		return 0;
 	return err_set(
 		e, EINVAL, "%s: %#" PRIx32 " is not known as a PMU's %s", name, addr, roles[want]);
 }
 
-/* One word of characters that need no quoting anywhere. */
-static bool is_word(const char *s)
+/* One word, of characters that no shell and no file format quotes. */
+static bool validate_is_word(const char *s)
 {
 	static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_.-";
@@ -111,7 +111,7 @@ static bool is_word(const char *s)
 	return *s && s[strspn(s, chars)] == '\0';
 }
 
-static bool is_line(const char *s)
+static bool validate_is_line(const char *s)
 {
 	size_t n = strlen(s);
 
@@ -121,39 +121,40 @@ static bool is_line(const char *s)
 	return n && s[0] != ' ' && s[n - 1] != ' ';
 }
 
-static bool terminated(const char *s, size_t room)
+static bool validate_terminated(const char *s, size_t room)
 {
 	return memchr(s, '\0', room);
 }
 
-static int check_head(const struct pmu *pmu, struct err *e)
+static int validate_head(const struct pmu *pmu, struct err *e)
 {
-	if (!terminated(pmu->name, PMU_NAME) || !is_word(pmu->name))
-		return err_set(e, EINVAL, "the PMU has no name, or one that is not a plain word");
-	if (!terminated(pmu->model, PMU_MODEL) || !is_line(pmu->model))
+	if (!validate_terminated(pmu->name, PMU_NAME) || !validate_is_word(pmu->name))
+		return err_set(e, EINVAL, "the PMU's name is missing or not a plain word");
+	if (!validate_terminated(pmu->model, PMU_MODEL) || !validate_is_line(pmu->model))
 		return err_set(e, EINVAL, "%s: the model is not a line of plain text", pmu->name);
 	if (!pmu->npmcs || pmu->npmcs > PMU_MAX_PMCS || !pmu->npmds || pmu->npmds > PMU_MAX_PMDS ||
 		pmu->nevents > PMU_MAX_EVENTS || pmu->nvirtuals > PMU_MAX_VIRTUALS)
 		return err_set(e, EINVAL,
-			"%s: %u PMCs, %u PMDs, %u virtual ones, %u events: none or too many",
+			"%s: %u PMCs, %u PMDs, %u virtual ones, %u events: none, or too many",
 			pmu->name, pmu->npmcs, pmu->npmds, pmu->nvirtuals, pmu->nevents);
 	if (!pmu->max_rate)
-		return err_set(e, EINVAL, "%s: no rate is given, the counters could not be polled",
-			pmu->name);
+		return err_set(
+			e, EINVAL, "%s: the rate is missing, which polling requires", pmu->name);
 	return 0;
 }
 
-static int check_name_num(const char *name, unsigned num, int before, struct err *e)
+static int validate_name_num(const char *name, unsigned num, int before, struct err *e)
 {
-	if (!terminated(name, PMU_NAME) || !is_word(name))
-		return err_set(e, EINVAL, "register %u has no name, or not a plain word", num);
+	if (!validate_terminated(name, PMU_NAME) || !validate_is_word(name))
+		return err_set(
+			e, EINVAL, "the name of register %u is missing or not a plain word", num);
 	if ((int)num <= before || num >= PMU_MAX_NUM)
 		return err_set(e, EINVAL, "%s: number %u does not rise, or is not below %d", name,
 			num, PMU_MAX_NUM);
 	return 0;
 }
 
-static int check_meaning(const struct pmu_pmc *pmc, const struct meaning *m, struct err *e)
+static int validate_meaning(const struct pmu_pmc *pmc, const struct meaning *m, struct err *e)
 {
 	if (m->forbidden & ~pmc->rsvd)
 		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " must be reserved", pmc->name,
@@ -167,22 +168,22 @@ static int check_meaning(const struct pmu_pmc *pmc, const struct meaning *m, str
 	return 0;
 }
 
-static int check_pmc_role(const struct pmu *pmu, const struct pmu_pmc *pmc, struct err *e)
+static int validate_pmc_role(const struct pmu *pmu, const struct pmu_pmc *pmc, struct err *e)
 {
 	enum role role;
 
 	if (pmu->space != PMU_SPACE_MSR)
 		return 0;
-	if (!known_role(pmc->addr, &role))
+	if (!validate_find_role(pmc->addr, &role))
 		role = ROLE_COUNTER;
 	switch (role) {
 	case ROLE_SELECT:
-		return check_meaning(pmc, &select_meaning, e);
+		return validate_meaning(pmc, &select_meaning, e);
 	case ROLE_FIXED_CTRL:
 		if (!pmc->shared)
-			return err_set(e, EINVAL, "%s: serves several counters, must be shared",
+			return err_set(e, EINVAL, "%s: has several counters and must be shared",
 				pmc->name);
-		return check_meaning(pmc, &fixed_meaning, e);
+		return validate_meaning(pmc, &fixed_meaning, e);
 	case ROLE_EXTRA:
 		return 0;
 	default:
@@ -191,10 +192,10 @@ static int check_pmc_role(const struct pmu *pmu, const struct pmu_pmc *pmc, stru
 	}
 }
 
-static int check_pmc(const struct pmu *pmu, unsigned row, struct err *e)
+static int validate_pmc(const struct pmu *pmu, unsigned row, struct err *e)
 {
 	const struct pmu_pmc *pmc = &pmu->pmcs[row];
-	int rc = check_name_num(pmc->name, pmc->num, row ? pmu->pmcs[row - 1].num : -1, e);
+	int rc = validate_name_num(pmc->name, pmc->num, row ? pmu->pmcs[row - 1].num : -1, e);
 
 	if (rc < 0)
 		return rc;
@@ -205,18 +206,18 @@ static int check_pmc(const struct pmu *pmu, unsigned row, struct err *e)
 		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " have a use and are reserved",
 			pmc->name, (pmc->enable | pmc->kernel) & pmc->rsvd);
 	if (pmc->gate > row)
-		return err_set(e, EINVAL, "%s: its gate is none of the PMCs up to it", pmc->name);
-	return check_pmc_role(pmu, pmc, e);
+		return err_set(e, EINVAL, "%s: its gate must be this PMC or one above", pmc->name);
+	return validate_pmc_role(pmu, pmc, e);
 }
 
-/* A shared selector's bits belong to one counter each, and start it. */
-static int check_field(const struct pmu *pmu, unsigned row, struct err *e)
+/* Each bit of a shared selector belongs to one counter; some of its bits enable the counter. */
+static int validate_field(const struct pmu *pmu, unsigned row, struct err *e)
 {
 	const struct pmu_pmd *pmd = &pmu->pmds[row];
 	const struct pmu_pmc *pmc = &pmu->pmcs[pmd->pmc];
 
 	if (!pmd->field)
-		return err_set(e, EINVAL, "%s: no bit of %s concerns it", pmd->name, pmc->name);
+		return err_set(e, EINVAL, "%s: it has no bit of %s", pmd->name, pmc->name);
 	if (!pmu->pmcs[pmc->gate].enable)
 		return err_set(e, EINVAL, "%s: nothing enables it", pmd->name);
 	if (!pmc->shared)
@@ -231,7 +232,7 @@ static int check_field(const struct pmu *pmu, unsigned row, struct err *e)
 	return 0;
 }
 
-static int check_global_bit(const struct pmu *pmu, unsigned row, struct err *e)
+static int validate_global_bit(const struct pmu *pmu, unsigned row, struct err *e)
 {
 	const struct pmu_pmd *pmd = &pmu->pmds[row];
 
@@ -247,10 +248,10 @@ static int check_global_bit(const struct pmu *pmu, unsigned row, struct err *e)
 	return 0;
 }
 
-static int check_pmd(const struct pmu *pmu, unsigned row, struct err *e)
+static int validate_pmd(const struct pmu *pmu, unsigned row, struct err *e)
 {
 	const struct pmu_pmd *pmd = &pmu->pmds[row];
-	int rc = check_name_num(pmd->name, pmd->num, row ? pmu->pmds[row - 1].num : -1, e);
+	int rc = validate_name_num(pmd->name, pmd->num, row ? pmu->pmds[row - 1].num : -1, e);
 
 	if (rc < 0)
 		return rc;
@@ -264,19 +265,19 @@ static int check_pmd(const struct pmu *pmu, unsigned row, struct err *e)
 		return err_set(e, EINVAL, "%s: wmask %#" PRIx64 " is not a run of its lowest bits",
 			pmd->name, pmd->wmask);
 	if (pmd->pmc >= pmu->npmcs)
-		return err_set(e, EINVAL, "%s: its PMC is none of the rows", pmd->name);
-	rc = check_field(pmu, row, e);
+		return err_set(e, EINVAL, "%s: its PMC does not exist", pmd->name);
+	rc = validate_field(pmu, row, e);
 	if (rc == 0)
-		rc = check_global_bit(pmu, row, e);
+		rc = validate_global_bit(pmu, row, e);
 	if (rc == 0)
-		rc = check_role(pmu, pmd->addr, ROLE_COUNTER, pmd->name, e);
+		rc = validate_role(pmu, pmd->addr, ROLE_COUNTER, pmd->name, e);
 	if (rc == 0)
-		rc = check_role(pmu, pmd->waddr, ROLE_COUNTER, pmd->name, e);
+		rc = validate_role(pmu, pmd->waddr, ROLE_COUNTER, pmd->name, e);
 	return rc;
 }
 
-/* Where two registers had one address, the masks of one would not hold for the other. */
-static int check_distinct(const struct pmu *pmu, struct err *e)
+/* Two registers at one address would have two different write masks. */
+static int validate_distinct(const struct pmu *pmu, struct err *e)
 {
 	uint32_t seen[PMU_MAX_PMCS + 2 * PMU_MAX_PMDS + 4];
 	unsigned n = 0;
@@ -304,7 +305,7 @@ static int check_distinct(const struct pmu *pmu, struct err *e)
 	return 0;
 }
 
-static int check_narrowest(const struct pmu *pmu, struct err *e)
+static int validate_narrowest(const struct pmu *pmu, struct err *e)
 {
 	for (unsigned i = 0; i < pmu->npmds; i++)
 		if (pmu->pmds[i].width == pmu->counter_width)
@@ -313,7 +314,7 @@ static int check_narrowest(const struct pmu *pmu, struct err *e)
 		pmu->counter_width);
 }
 
-static int check_global(const struct pmu *pmu, struct err *e)
+static int validate_global(const struct pmu *pmu, struct err *e)
 {
 	int rc = 0;
 
@@ -324,18 +325,18 @@ static int check_global(const struct pmu *pmu, struct err *e)
 	if (!pmu->status != !pmu->clear)
 		return err_set(e, EINVAL, "%s: status= and clear= come together", pmu->name);
 	if (pmu->global_ctrl)
-		rc = check_role(pmu, pmu->global_ctrl, ROLE_GLOBAL, pmu->name, e);
+		rc = validate_role(pmu, pmu->global_ctrl, ROLE_GLOBAL, pmu->name, e);
 	if (rc == 0 && pmu->inuse)
-		rc = check_role(pmu, pmu->inuse, ROLE_INUSE, pmu->name, e);
+		rc = validate_role(pmu, pmu->inuse, ROLE_INUSE, pmu->name, e);
 	if (rc == 0 && pmu->status)
-		rc = check_role(pmu, pmu->status, ROLE_STATUS, pmu->name, e);
+		rc = validate_role(pmu, pmu->status, ROLE_STATUS, pmu->name, e);
 	if (rc == 0 && pmu->clear)
-		rc = check_role(pmu, pmu->clear, ROLE_CLEAR, pmu->name, e);
+		rc = validate_role(pmu, pmu->clear, ROLE_CLEAR, pmu->name, e);
 	return rc;
 }
 
-/* Whether it may be read is asked when it is opened. */
-static bool is_path(const char *s)
+/* Permissions are checked when the file is opened. */
+static bool validate_is_path(const char *s)
 {
 	for (size_t i = 0; s[i]; i++)
 		if (s[i] <= ' ' || s[i] > '~' || s[i] == '#')
@@ -343,19 +344,19 @@ static bool is_path(const char *s)
 	return s[0] == '/';
 }
 
-static int check_virtual(const struct pmu *pmu, unsigned row, struct err *e)
+static int validate_virtual(const struct pmu *pmu, unsigned row, struct err *e)
 {
 	const struct pmu_virtual *v = &pmu->virtuals[row];
 	bool file = v->kind == PMU_VIRTUAL_FILE;
 	int before = row ? pmu->virtuals[row - 1].num : PMU_FIRST_VIRTUAL - 1;
-	int rc = check_name_num(v->name, v->num, before, e);
+	int rc = validate_name_num(v->name, v->num, before, e);
 
 	if (rc < 0)
 		return rc;
 	if (v->kind > PMU_VIRTUAL_FILE || file != (v->num >= PMU_FIRST_FILE))
 		return err_set(e, EINVAL, "%s: virtual PMDs of files have numbers from %d on",
 			v->name, PMU_FIRST_FILE);
-	if (file && (!terminated(v->path, PMU_PATH) || !is_path(v->path)))
+	if (file && (!validate_terminated(v->path, PMU_PATH) || !validate_is_path(v->path)))
 		return err_set(e, EINVAL,
 			"%s: file= takes a path from / on, of plain characters without blanks",
 			v->name);
@@ -364,19 +365,19 @@ static int check_virtual(const struct pmu *pmu, unsigned row, struct err *e)
 
 int pmu_validate(const struct pmu *pmu, struct err *e)
 {
-	int rc = check_head(pmu, e);
+	int rc = validate_head(pmu, e);
 
 	for (unsigned i = 0; rc == 0 && i < pmu->npmcs; i++)
-		rc = check_pmc(pmu, i, e);
+		rc = validate_pmc(pmu, i, e);
 	for (unsigned i = 0; rc == 0 && i < pmu->npmds; i++)
-		rc = check_pmd(pmu, i, e);
+		rc = validate_pmd(pmu, i, e);
 	for (unsigned i = 0; rc == 0 && i < pmu->nvirtuals; i++)
-		rc = check_virtual(pmu, i, e);
+		rc = validate_virtual(pmu, i, e);
 	if (rc == 0)
-		rc = check_narrowest(pmu, e);
+		rc = validate_narrowest(pmu, e);
 	if (rc == 0)
-		rc = check_global(pmu, e);
+		rc = validate_global(pmu, e);
 	if (rc == 0)
-		rc = check_distinct(pmu, e);
+		rc = validate_distinct(pmu, e);
 	return rc;
 }

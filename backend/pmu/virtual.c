@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Virtual PMDs: those that every PMU has, and the files of those that descriptions add. */
+/* Virtual PMDs: the built-in ones of every PMU, and the files of those that descriptions add. */
 #include "perfmonfs/pmu.h"
 
 #include <errno.h>
@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/trusted.h"
 
 #define THERMAL_ZONE "/sys/class/thermal/thermal_zone0/temp"
 
-static const struct pmu_virtual builtin[] = {
+static const struct pmu_virtual virtual_builtin[] = {
 	{"clock", PMU_CLOCK, PMU_VIRTUAL_CLOCK, ""},
 	{"cputime", PMU_CPUTIME, PMU_VIRTUAL_CPUTIME, ""},
 	{"free_memory", PMU_FREE_MEMORY, PMU_VIRTUAL_FREE_MEMORY, ""},
@@ -22,9 +23,9 @@ static const struct pmu_virtual builtin[] = {
 
 void pmu_add_virtuals(struct pmu *pmu)
 {
-	for (unsigned i = 0; i < sizeof(builtin) / sizeof(builtin[0]); i++)
-		if (!builtin[i].path[0] || access(builtin[i].path, R_OK) == 0)
-			pmu->virtuals[pmu->nvirtuals++] = builtin[i];
+	for (unsigned i = 0; i < sizeof(virtual_builtin) / sizeof(virtual_builtin[0]); i++)
+		if (!virtual_builtin[i].path[0] || access(virtual_builtin[i].path, R_OK) == 0)
+			pmu->virtuals[pmu->nvirtuals++] = virtual_builtin[i];
 }
 
 int pmu_find_virtual(const struct pmu *pmu, unsigned num)
@@ -35,32 +36,30 @@ int pmu_find_virtual(const struct pmu *pmu, unsigned num)
 	return -1;
 }
 
-/* Asked of the open descriptor: a name may stand for another file a moment later. */
-static int check_file(int fd, const struct pmu_virtual *v, struct err *e)
+/* Checks the open descriptor, because the path may change to another file. */
+static int virtual_check_file(int fd, const struct pmu_virtual *v, struct err *e)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return err_set(
-			e, errno, "%s: cannot look at %s: %s", v->name, v->path, err_name(errno));
+			e, errno, "%s: cannot access %s: %s", v->name, v->path, err_name(errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, EPERM, "%s: %s is not a regular file", v->name, v->path);
-	if ((st.st_uid != 0 && st.st_uid != geteuid()) || st.st_mode & (S_IWGRP | S_IWOTH))
-		return err_set(e, EPERM,
-			"%s: %s must be owned by root and writable by nobody else (chown root, "
-			"chmod go-w)",
-			v->name, v->path);
+	if (trusted_check(&st, TRUSTED_ROOT | TRUSTED_SELF, v->path, "its values are sampled", e) <
+		0)
+		return err_prefix(e, "%s", v->name);
 	if (!(st.st_mode & S_IROTH))
 		return err_set(e, EPERM,
-			"%s: %s must be readable by everybody, as its samples are: chmod o+r it, "
-			"or name another",
+			"%s: %s must be readable by all users, because its samples are: chmod o+r "
+			"it, or name another file",
 			v->name, v->path);
 	return 0;
 }
 
 int pmu_virtual_open(const struct pmu_virtual *v, struct err *e)
 {
-	/* A FIFO must not keep the daemon waiting until it is found to be none of ours. */
+	/* O_NONBLOCK: opening a FIFO must not block the daemon. */
 	CLEANUP_CLOSE int fd =
 		open(v->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	int rc;
@@ -68,6 +67,6 @@ int pmu_virtual_open(const struct pmu_virtual *v, struct err *e)
 	if (fd < 0)
 		return err_set(
 			e, errno, "%s: cannot open %s: %s", v->name, v->path, err_name(errno));
-	rc = check_file(fd, v, e);
+	rc = virtual_check_file(fd, v, e);
 	return rc < 0 ? rc : take_fd(&fd);
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The CPUs of the model, their common clock, and the msr driver in front of them. Time is lazy:
- * hw_advance() only moves the clock, and a CPU's counters catch up when somebody looks at it, by
- * what was enabled since they last did. As events are a function of time (hw_events.c), nobody
- * can tell.
+ * The CPUs of the model, their clock, and the msr driver in front of them. Time is lazy:
+ * hw_advance() only moves the clock, and a CPU's counters are updated at the next access to the
+ * CPU. Events are a function of time (hw_events.c), so the result is the same.
  */
 #include "backend/sim/hw_i.h"
 
@@ -14,23 +13,38 @@
 
 enum { TSC = 0x10 };
 
-static const struct hw_model *model_find(const char *name, struct err *e)
+static const struct hw_rules *const hw_rules[] = {[PMU_INTEL] = &hw_intel, [PMU_AMD] = &hw_amd};
+
+static const struct pmu_model *hw_find_model(const char *name, struct err *e)
 {
 	TEXT_CLEANUP struct text names = {0};
+	const struct pmu_model *m;
 
-	for (const struct hw_model *m = hw_models; m->name; m++) {
-		if (!strcmp(m->name, name))
+	for (unsigned i = 0; (m = pmu_model_at(i)); i++) {
+		if (!strcmp(m->sim.name, name))
 			return m;
-		text_printf(&names, " %s", m->name);
+		text_printf(&names, " %s", m->sim.name);
 	}
 	err_set(e, ENOENT, "there is no CPU model '%.40s' (ENOENT); choose one of%s", name,
-		text_ok(&names) ? names.p : " those in msrsim(1)");
+		text_ok(&names) ? names.p : " those of msrsim --help");
 	return NULL;
+}
+
+const char *hw_model_name(unsigned i)
+{
+	const struct pmu_model *m = pmu_model_at(i);
+
+	return m ? m->sim.name : NULL;
+}
+
+const char *hw_model_counters(unsigned i)
+{
+	return pmu_model_at(i)->sim.counters;
 }
 
 int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 {
-	const struct hw_model *m = model_find(model, e);
+	const struct pmu_model *m = hw_find_model(model, e);
 	struct hw *hw;
 
 	if (!m)
@@ -42,10 +56,11 @@ int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 	if (!hw)
 		return err_set(e, ENOMEM, "no memory for a model of %u CPUs (ENOMEM)", ncpus);
 	hw->model = m;
+	hw->rules = hw_rules[m->vendor];
 	hw->ncpus = ncpus;
 	pthread_mutex_init(&hw->lock, NULL);
-	for (unsigned i = 0; i < ncpus; i++)
-		hw->cpus[i].global_ctrl = m->global_reset;
+	for (unsigned i = 0; i < ncpus && hw->rules->on_at_reset && m->features.version >= 2; i++)
+		hw->cpus[i].global_ctrl = (1ULL << m->features.gp) - 1;
 	*out = hw;
 	return 0;
 }
@@ -63,7 +78,7 @@ unsigned hw_cpus(const struct hw *hw)
 	return hw->ncpus;
 }
 
-static bool in_ranges(const struct hw_ranges *set, uint32_t v)
+static bool hw_in_ranges(const struct hw_ranges *set, uint32_t v)
 {
 	for (unsigned i = 0; i < set->n; i++) {
 		if (v >= set->r[i].lo && v <= set->r[i].hi)
@@ -72,9 +87,9 @@ static bool in_ranges(const struct hw_ranges *set, uint32_t v)
 	return false;
 }
 
-static bool present(const struct hw *hw, unsigned cpu)
+static bool hw_present(const struct hw *hw, unsigned cpu)
 {
-	return cpu < hw->ncpus && !in_ranges(&hw->offline, cpu);
+	return cpu < hw->ncpus && !hw_in_ranges(&hw->offline, cpu);
 }
 
 bool hw_online(struct hw *hw, unsigned cpu)
@@ -82,12 +97,12 @@ bool hw_online(struct hw *hw, unsigned cpu)
 	bool online;
 
 	pthread_mutex_lock(&hw->lock);
-	online = present(hw, cpu);
+	online = hw_present(hw, cpu);
 	pthread_mutex_unlock(&hw->lock);
 	return online;
 }
 
-static void count(const struct hw_model *m, struct hw_cpu *c, unsigned i, uint64_t n)
+static void hw_count(const struct pmu_model *m, struct hw_cpu *c, unsigned i, uint64_t n)
 {
 	uint64_t mask = hw_counter_mask(m);
 
@@ -96,18 +111,18 @@ static void count(const struct hw_model *m, struct hw_cpu *c, unsigned i, uint64
 	c->count[i] = (c->count[i] + n) & mask;
 }
 
-/* Lets the counters of an online CPU count up to the present. */
-static void catch_up(const struct hw *hw, struct hw_cpu *c)
+/* Updates the counters of an online CPU. */
+static void hw_catch_up(const struct hw *hw, struct hw_cpu *c)
 {
-	const struct hw_model *m = hw->model;
+	const struct pmu_model *m = hw->model;
 
 	for (unsigned i = 0; i < HW_MAX_COUNTERS; i++) {
 		bool exists = hw_all_counters(m) & hw_counter_bit(i);
-		uint64_t select = exists ? m->family->selected(m, c, i) : 0;
+		uint64_t select = exists ? hw->rules->selected(m, c, i) : 0;
 
 		if (select)
-			count(m, c, i,
-				hw_events(m, select, hw->now) - hw_events(m, select, c->seen));
+			hw_count(m, c, i,
+				hw_events(hw, select, hw->now) - hw_events(hw, select, c->seen));
 	}
 	c->seen = hw->now;
 }
@@ -116,45 +131,45 @@ void hw_set_offline(struct hw *hw, const struct hw_ranges *set)
 {
 	for (unsigned i = 0; i < hw->ncpus; i++) {
 		struct hw_cpu *c = &hw->cpus[i];
-		bool was = present(hw, i);
-		bool will = !in_ranges(set, i);
+		bool was = hw_present(hw, i);
+		bool will = !hw_in_ranges(set, i);
 
 		if (was) {
-			catch_up(hw, c);
+			hw_catch_up(hw, c);
 		} else if (will) {
 			c->seen = hw->now;
-			if (hw->model->family->online_disables)
+			if (hw->rules->off_at_online)
 				c->global_ctrl = 0;
 		}
 	}
 	hw->offline = *set;
 }
 
-static int read_register(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value)
+static int hw_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value)
 {
-	if (!present(hw, cpu))
+	if (!hw_present(hw, cpu))
 		return -ENXIO;
-	if (in_ranges(&hw->fault, addr))
+	if (hw_in_ranges(&hw->fault, addr))
 		return -EIO;
-	catch_up(hw, &hw->cpus[cpu]);
+	hw_catch_up(hw, &hw->cpus[cpu]);
 	if (addr == TSC) {
 		*value = hw_ticks(HW_TSC_RATE, hw->now);
 		return 0;
 	}
-	return hw->model->family->rdmsr(hw->model, &hw->cpus[cpu], addr, value);
+	return hw->rules->rdmsr(hw->model, &hw->cpus[cpu], addr, value);
 }
 
 int hw_write(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value)
 {
-	if (!present(hw, cpu))
+	if (!hw_present(hw, cpu))
 		return -ENXIO;
-	if (in_ranges(&hw->fault, addr))
+	if (hw_in_ranges(&hw->fault, addr))
 		return -EIO;
-	catch_up(hw, &hw->cpus[cpu]);
-	return hw->model->family->wrmsr(hw->model, &hw->cpus[cpu], addr, value);
+	hw_catch_up(hw, &hw->cpus[cpu]);
+	return hw->rules->wrmsr(hw->model, &hw->cpus[cpu], addr, value);
 }
 
-static const char *outcome(int rc)
+static const char *hw_outcome(int rc)
 {
 	if (!rc)
 		return "";
@@ -166,12 +181,12 @@ int hw_rdmsr(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value)
 	int rc;
 
 	pthread_mutex_lock(&hw->lock);
-	rc = read_register(hw, cpu, addr, value);
+	rc = hw_read(hw, cpu, addr, value);
 	if (hw->log) {
 		text_printf(hw->log, "cpu%u rdmsr 0x%" PRIx32, cpu, addr);
 		if (!rc)
 			text_printf(hw->log, " 0x%016" PRIx64, *value);
-		text_printf(hw->log, "%s\n", outcome(rc));
+		text_printf(hw->log, "%s\n", hw_outcome(rc));
 	}
 	pthread_mutex_unlock(&hw->lock);
 	return rc;
@@ -185,7 +200,7 @@ int hw_wrmsr(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value)
 	rc = hw_write(hw, cpu, addr, value);
 	if (hw->log)
 		text_printf(hw->log, "cpu%u wrmsr 0x%" PRIx32 " 0x%016" PRIx64 "%s\n", cpu, addr,
-			value, outcome(rc));
+			value, hw_outcome(rc));
 	pthread_mutex_unlock(&hw->lock);
 	return rc;
 }
@@ -205,11 +220,6 @@ uint64_t hw_now(struct hw *hw)
 	now = hw->now;
 	pthread_mutex_unlock(&hw->lock);
 	return now;
-}
-
-uint64_t hw_truth(const struct hw *hw, uint64_t select, uint64_t ns)
-{
-	return hw_events(hw->model, select, ns);
 }
 
 void hw_log(struct hw *hw, struct text *log)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The knobs by which tests drive the model, as text. What is shown can be stored again, but for
- * advance, which takes a step and shows a time, and poke. A text that does not parse changes
- * nothing.
+ * Text interface of the knobs that control the model. Lists that are shown can be stored again;
+ * advance takes a step and shows the time. A text that does not parse changes nothing.
  */
 #include "backend/sim/hw_i.h"
 
@@ -23,19 +22,19 @@ const char *const hw_knobs[] = {
 	[KNOB_MAX] = NULL,
 };
 
-static int compare_ranges(const void *a, const void *b)
+static int knobs_compare(const void *a, const void *b)
 {
 	const struct hw_range *x = a, *y = b;
 
 	return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-/* Sorts, and joins what overlaps or touches. */
-static void normalize(struct hw_ranges *set)
+/* Sorts the ranges and joins overlapping and adjacent ones. */
+static void knobs_normalize(struct hw_ranges *set)
 {
 	unsigned n = 0;
 
-	qsort(set->r, set->n, sizeof(set->r[0]), compare_ranges);
+	qsort(set->r, set->n, sizeof(set->r[0]), knobs_compare);
 	for (unsigned i = 0; i < set->n; i++) {
 		struct hw_range *last = n ? &set->r[n - 1] : NULL;
 
@@ -47,7 +46,7 @@ static void normalize(struct hw_ranges *set)
 	set->n = n;
 }
 
-static int parse_range(struct slice s, uint32_t max, struct hw_range *r, struct err *e)
+static int knobs_parse_range(struct slice s, uint32_t max, struct hw_range *r, struct err *e)
 {
 	bool single = !s.n || !memchr(s.p, '-', s.n);
 	struct slice first = slice_cut(&s, '-');
@@ -65,7 +64,7 @@ static int parse_range(struct slice s, uint32_t max, struct hw_range *r, struct 
 	return 0;
 }
 
-static int parse_list(struct slice s, uint32_t max, struct hw_ranges *out, struct err *e)
+static int knobs_parse_list(struct slice s, uint32_t max, struct hw_ranges *out, struct err *e)
 {
 	struct hw_ranges set = {0};
 	bool more = s.n;
@@ -79,17 +78,17 @@ static int parse_list(struct slice s, uint32_t max, struct hw_ranges *out, struc
 				e, ERANGE, "more than %d pieces in a list (ERANGE)", HW_MAX_RANGES);
 		more = memchr(s.p, ',', s.n);
 		piece = slice_trim(slice_cut(&s, ','));
-		rc = parse_range(piece, max, &set.r[set.n], e);
+		rc = knobs_parse_range(piece, max, &set.r[set.n], e);
 		if (rc < 0)
 			return rc;
 		set.n++;
 	}
-	normalize(&set);
+	knobs_normalize(&set);
 	*out = set;
 	return 0;
 }
 
-static void print_number(uint32_t v, bool hex, struct text *out)
+static void knobs_print_number(uint32_t v, bool hex, struct text *out)
 {
 	if (hex)
 		text_printf(out, "0x%" PRIx32, v);
@@ -97,23 +96,23 @@ static void print_number(uint32_t v, bool hex, struct text *out)
 		text_printf(out, "%" PRIu32, v);
 }
 
-static void print_list(const struct hw_ranges *set, bool hex, struct text *out)
+static void knobs_print_list(const struct hw_ranges *set, bool hex, struct text *out)
 {
 	for (unsigned i = 0; i < set->n; i++) {
 		const struct hw_range *r = &set->r[i];
 
 		if (i)
 			text_printf(out, ",");
-		print_number(r->lo, hex, out);
+		knobs_print_number(r->lo, hex, out);
 		if (r->hi == r->lo)
 			continue;
 		text_printf(out, "-");
-		print_number(r->hi, hex, out);
+		knobs_print_number(r->hi, hex, out);
 	}
 	text_printf(out, "\n");
 }
 
-static int advance_store(struct hw *hw, struct slice s, struct err *e)
+static int knobs_advance_store(struct hw *hw, struct slice s, struct err *e)
 {
 	uint64_t ns;
 	int rc = num_max(s, HW_TIME_MAX - hw_now(hw), &ns, e);
@@ -123,15 +122,15 @@ static int advance_store(struct hw *hw, struct slice s, struct err *e)
 	return rc;
 }
 
-static void advance_show(struct hw *hw, struct text *out)
+static void knobs_advance_show(struct hw *hw, struct text *out)
 {
 	text_printf(out, "%" PRIu64 "\n", hw_now(hw));
 }
 
-static int offline_store(struct hw *hw, struct slice s, struct err *e)
+static int knobs_offline_store(struct hw *hw, struct slice s, struct err *e)
 {
 	struct hw_ranges set;
-	int rc = parse_list(s, hw->ncpus - 1, &set, e);
+	int rc = knobs_parse_list(s, hw->ncpus - 1, &set, e);
 
 	if (rc < 0)
 		return rc;
@@ -141,17 +140,17 @@ static int offline_store(struct hw *hw, struct slice s, struct err *e)
 	return 0;
 }
 
-static void offline_show(struct hw *hw, struct text *out)
+static void knobs_offline_show(struct hw *hw, struct text *out)
 {
 	pthread_mutex_lock(&hw->lock);
-	print_list(&hw->offline, false, out);
+	knobs_print_list(&hw->offline, false, out);
 	pthread_mutex_unlock(&hw->lock);
 }
 
-static int fault_store(struct hw *hw, struct slice s, struct err *e)
+static int knobs_fault_store(struct hw *hw, struct slice s, struct err *e)
 {
 	struct hw_ranges set;
-	int rc = parse_list(s, UINT32_MAX, &set, e);
+	int rc = knobs_parse_list(s, UINT32_MAX, &set, e);
 
 	if (rc < 0)
 		return rc;
@@ -161,14 +160,14 @@ static int fault_store(struct hw *hw, struct slice s, struct err *e)
 	return 0;
 }
 
-static void fault_show(struct hw *hw, struct text *out)
+static void knobs_fault_show(struct hw *hw, struct text *out)
 {
 	pthread_mutex_lock(&hw->lock);
-	print_list(&hw->fault, true, out);
+	knobs_print_list(&hw->fault, true, out);
 	pthread_mutex_unlock(&hw->lock);
 }
 
-static int poke_store(struct hw *hw, struct slice s, struct err *e)
+static int knobs_poke_store(struct hw *hw, struct slice s, struct err *e)
 {
 	struct slice cpu_word = slice_word(&s), addr_word = slice_word(&s);
 	struct slice value_word = slice_word(&s);
@@ -176,7 +175,7 @@ static int poke_store(struct hw *hw, struct slice s, struct err *e)
 	int rc;
 
 	if (!value_word.n || slice_trim(s).n)
-		return err_set(e, EINVAL, "not 'CPU ADDR VALUE' (EINVAL)");
+		return err_set(e, EINVAL, "write 'CPU ADDR VALUE' (EINVAL)");
 	rc = num_max(cpu_word, hw->ncpus - 1, &cpu, e);
 	if (!rc)
 		rc = num_max(addr_word, UINT32_MAX, &addr, e);
@@ -195,7 +194,7 @@ static int poke_store(struct hw *hw, struct slice s, struct err *e)
 	return 0;
 }
 
-static void poke_show(struct hw *hw, struct text *out)
+static void knobs_poke_show(struct hw *hw, struct text *out)
 {
 	(void)hw;
 	text_printf(out, "write 'CPU ADDR VALUE' to set a register as another owner would\n");
@@ -205,13 +204,13 @@ static const struct {
 	int (*store)(struct hw *hw, struct slice s, struct err *e);
 	void (*show)(struct hw *hw, struct text *out);
 } knobs[KNOB_MAX] = {
-	[KNOB_ADVANCE] = {advance_store, advance_show},
-	[KNOB_OFFLINE] = {offline_store, offline_show},
-	[KNOB_FAULT] = {fault_store, fault_show},
-	[KNOB_POKE] = {poke_store, poke_show},
+	[KNOB_ADVANCE] = {knobs_advance_store, knobs_advance_show},
+	[KNOB_OFFLINE] = {knobs_offline_store, knobs_offline_show},
+	[KNOB_FAULT] = {knobs_fault_store, knobs_fault_show},
+	[KNOB_POKE] = {knobs_poke_store, knobs_poke_show},
 };
 
-static int knob_find(const char *name, struct err *e)
+static int knobs_find(const char *name, struct err *e)
 {
 	for (int k = 0; k < KNOB_MAX; k++) {
 		if (!strcmp(hw_knobs[k], name))
@@ -222,7 +221,7 @@ static int knob_find(const char *name, struct err *e)
 
 int hw_knob_store(struct hw *hw, const char *knob, struct slice text, struct err *e)
 {
-	int k = knob_find(knob, e);
+	int k = knobs_find(knob, e);
 	int rc;
 
 	if (k < 0)
@@ -236,7 +235,7 @@ int hw_knob_store(struct hw *hw, const char *knob, struct slice text, struct err
 
 int hw_knob_show(struct hw *hw, const char *knob, struct text *out, struct err *e)
 {
-	int k = knob_find(knob, e);
+	int k = knobs_find(knob, e);
 
 	if (k < 0)
 		return k;

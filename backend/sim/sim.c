@@ -1,55 +1,55 @@
 // SPDX-License-Identifier: MIT
-/* The sim backend: the msr backend, all of it, over the hardware model instead of /dev/cpu. */
+/* The sim backend: the msr backend with the hardware model in place of /dev/cpu. */
+#include "backend/sim/sim.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "backend/msr/msr_io.h"
-#include "perfmonfs/backend.h"
 #include "perfmonfs/sim.h"
 
-#define SIM_DEFAULT_MODEL "intel_v4"
 enum { SIM_CPUS = 4 };
 
-/* Handles are CPU numbers: there is nothing to open or close. */
+/* Handles are CPU numbers. */
 struct sim_io {
 	struct msr_io io;
 	struct sim_control control;
 };
 
-static struct hw *hw_of(struct msr_io *io)
+static struct hw *sim_hw_of(struct msr_io *io)
 {
 	return ((struct sim_io *)io)->control.hw;
 }
 
-static int sim_open(struct msr_io *io, unsigned cpu, struct err *e)
+static int sim_io_open(struct msr_io *io, unsigned cpu, struct err *e)
 {
-	if (!hw_online(hw_of(io), cpu))
+	if (!hw_online(sim_hw_of(io), cpu))
 		return err_set(e, ENXIO,
 			"CPU %u of the model is offline or does not exist (ENXIO); see sim/offline",
 			cpu);
 	return (int)cpu;
 }
 
-static void sim_close(struct msr_io *io, int handle)
+static void sim_io_close(struct msr_io *io, int handle)
 {
 	(void)io;
 	(void)handle;
 }
 
-static int sim_read(struct msr_io *io, int handle, uint32_t addr, uint64_t *value)
+static int sim_io_read(struct msr_io *io, int handle, uint32_t addr, uint64_t *value)
 {
-	return hw_rdmsr(hw_of(io), (unsigned)handle, addr, value);
+	return hw_rdmsr(sim_hw_of(io), (unsigned)handle, addr, value);
 }
 
-static int sim_write(struct msr_io *io, int handle, uint32_t addr, uint64_t value)
+static int sim_io_write(struct msr_io *io, int handle, uint32_t addr, uint64_t value)
 {
-	return hw_wrmsr(hw_of(io), (unsigned)handle, addr, value);
+	return hw_wrmsr(sim_hw_of(io), (unsigned)handle, addr, value);
 }
 
-static int sim_cpuid(struct msr_io *io, unsigned cpu, uint32_t leaf, uint32_t subleaf,
+static int sim_io_cpuid(struct msr_io *io, unsigned cpu, uint32_t leaf, uint32_t subleaf,
 	uint32_t out[4], struct err *e)
 {
-	int rc = hw_cpuid(hw_of(io), cpu, leaf, subleaf, out);
+	int rc = hw_cpuid(sim_hw_of(io), cpu, leaf, subleaf, out);
 
 	if (rc < 0)
 		return err_set(e, -rc,
@@ -58,42 +58,42 @@ static int sim_cpuid(struct msr_io *io, unsigned cpu, uint32_t leaf, uint32_t su
 	return 0;
 }
 
-static unsigned sim_cpu_limit(struct msr_io *io)
+static unsigned sim_io_cpu_limit(struct msr_io *io)
 {
-	return hw_cpus(hw_of(io));
+	return hw_cpus(sim_hw_of(io));
 }
 
-static bool sim_cpu_online(struct msr_io *io, unsigned cpu)
+static bool sim_io_cpu_online(struct msr_io *io, unsigned cpu)
 {
-	return hw_online(hw_of(io), cpu);
+	return hw_online(sim_hw_of(io), cpu);
 }
 
-static uint64_t sim_now(struct msr_io *io)
+static uint64_t sim_io_now(struct msr_io *io)
 {
-	return hw_now(hw_of(io));
+	return hw_now(sim_hw_of(io));
 }
 
-static void sim_free(struct msr_io *io)
+static void sim_io_free(struct msr_io *io)
 {
-	hw_free(hw_of(io));
+	hw_free(sim_hw_of(io));
 	free(io);
 }
 
-static const struct msr_io_ops sim_ops = {
-	.open = sim_open,
-	.close = sim_close,
-	.read = sim_read,
-	.write = sim_write,
-	.cpuid = sim_cpuid,
-	.cpu_limit = sim_cpu_limit,
-	.cpu_online = sim_cpu_online,
-	.now = sim_now,
-	.free = sim_free,
+static const struct msr_io_ops sim_io_ops = {
+	.open = sim_io_open,
+	.close = sim_io_close,
+	.read = sim_io_read,
+	.write = sim_io_write,
+	.cpuid = sim_io_cpuid,
+	.cpu_limit = sim_io_cpu_limit,
+	.cpu_online = sim_io_cpu_online,
+	.now = sim_io_now,
+	.free = sim_io_free,
 };
 
-int sim_backend_open(const struct backend_conf *conf, struct backend **out, struct err *e)
+static int sim_open(const struct backend_conf *conf, struct backend **out, struct err *e)
 {
-	const char *model = conf->model ? conf->model : SIM_DEFAULT_MODEL;
+	const char *model = conf->model ? conf->model : HW_DEFAULT_MODEL;
 	struct sim_io *sim = calloc(1, sizeof(*sim));
 	int rc;
 
@@ -104,9 +104,18 @@ int sim_backend_open(const struct backend_conf *conf, struct backend **out, stru
 		free(sim);
 		return rc;
 	}
-	sim->io.ops = &sim_ops;
-	rc = msr_backend_new("sim", &sim->io, conf, out, e);
+	sim->io.ops = &sim_io_ops;
+	rc = msr_backend_new(&sim_backend_ops, &sim->io, conf, out, e);
 	if (!rc)
 		(*out)->sim = &sim->control;
 	return rc;
 }
+
+const struct backend_ops sim_backend_ops = {
+	.name = "sim",
+	.simulated = true,
+	.needs_rawio = true, /* As msr, which it replaces in tests. */
+	.model_name = hw_model_name,
+	.open = sim_open,
+	MSR_BACKEND_OPS,
+};

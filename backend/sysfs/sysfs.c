@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Reading one-line files and CPU lists. */
 #include "backend/sysfs/sysfs.h"
 
 #include <errno.h>
@@ -27,8 +28,8 @@ int sysfs_read(const char *path, struct sysfs_line *line)
 	return 0;
 }
 
-/* Cuts "first-last" or "first" off the list. */
-static bool cpulist_next(struct slice *list, uint64_t *first, uint64_t *last)
+/* Removes the first element, "first-last" or "first", from the list. */
+static bool sysfs_list_next(struct slice *list, uint64_t *first, uint64_t *last)
 {
 	struct slice range = slice_cut(list, ',');
 	struct slice from = slice_cut(&range, '-');
@@ -44,7 +45,7 @@ bool cpulist_has(struct slice list, unsigned cpu)
 {
 	uint64_t first, last;
 
-	while (cpulist_next(&list, &first, &last))
+	while (sysfs_list_next(&list, &first, &last))
 		if (first <= cpu && cpu <= last)
 			return true;
 	return false;
@@ -55,7 +56,7 @@ unsigned cpulist_limit(struct slice list)
 	uint64_t first, last;
 	unsigned limit = 0;
 
-	while (cpulist_next(&list, &first, &last))
+	while (sysfs_list_next(&list, &first, &last))
 		if (last >= limit)
 			limit = (unsigned)last + 1;
 	return limit;
@@ -77,7 +78,7 @@ int sysfs_cpu_limit(unsigned *limit, struct err *e)
 	return 0;
 }
 
-static struct slice cpus_online(struct sysfs_line *line)
+static struct slice sysfs_cpus_online(struct sysfs_line *line)
 {
 	if (sysfs_read("/sys/devices/system/cpu/online", line) < 0)
 		line->n = 0;
@@ -88,14 +89,14 @@ bool sysfs_cpu_online(unsigned cpu)
 {
 	struct sysfs_line line;
 
-	return cpulist_has(cpus_online(&line), cpu);
+	return cpulist_has(sysfs_cpus_online(&line), cpu);
 }
 
 unsigned sysfs_cpu_first(void)
 {
 	struct sysfs_line line;
-	struct slice online = cpus_online(&line);
+	struct slice online = sysfs_cpus_online(&line);
 	uint64_t first, last;
 
-	return cpulist_next(&online, &first, &last) ? (unsigned)first : 0;
+	return sysfs_list_next(&online, &first, &last) ? (unsigned)first : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The little that backends read from sysfs: one-line files and lists of CPUs. */
+/* One-line files and CPU lists of sysfs, as far as backends read them. */
 #ifndef BACKEND_SYSFS_SYSFS_H
 #define BACKEND_SYSFS_SYSFS_H
 
@@ -17,14 +17,14 @@ struct sysfs_line {
 /* The first line of a file, without its newline. 0 or -errno; E2BIG if it does not fit. */
 int sysfs_read(const char *path, struct sysfs_line *line);
 
-/* Lists as the kernel prints them: "0-3,5". What is malformed ends the list. */
+/* CPU lists as printed by the kernel: "0-3,5". A malformed element ends the list. */
 bool cpulist_has(struct slice list, unsigned cpu);
-unsigned cpulist_limit(struct slice list); /* the highest number in it plus one; 0: empty */
+unsigned cpulist_limit(struct slice list); /* Highest number plus one; 0 if empty. */
 
-/* Asked of the kernel anew each time. */
+/* These read sysfs at each call. */
 bool sysfs_cpu_online(unsigned cpu);
-unsigned sysfs_cpu_first(void); /* the first CPU that is online */
-/* The highest CPU that is or can become online, plus one. */
+unsigned sysfs_cpu_first(void); /* The lowest online CPU. */
+/* Highest number of a possible CPU, plus one. */
 int sysfs_cpu_limit(unsigned *limit, struct err *e);
 
 #endif

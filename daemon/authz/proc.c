@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/track/proc.h"
+#include "daemon/authz/proc.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,23 +8,26 @@
 #include <linux/nsfs.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
-/* The kernel's PF_EXITING and PF_KTHREAD: /proc/TID/stat shows them, no header has them. */
-enum { EXITING = 0x4, KERNEL_THREAD = 0x200000 };
+/* The kernel's PF_EXITING and PF_KTHREAD in /proc/TID/stat, which are in no header. */
+enum { PROC_FLAG_EXITING = 0x4, PROC_FLAG_KTHREAD = 0x200000 };
 
-/* A thread that has gone shows as one or the other, by what the kernel remembers of its files. */
-static int failed(const char *file, int no, struct err *e)
+/* For a thread that is gone, the kernel returns ENOENT or ESRCH, depending on the file. */
+static int proc_failed(const char *file, int no, struct err *e)
 {
 	if (no == ENOENT || no == ESRCH)
-		return err_set(e, ESRCH, "it has ended: name one that is listed in /proc/PID/task");
+		return err_set(
+			e, ESRCH, "it has ended: choose a thread that is listed in /proc/PID/task");
 	if (no == EACCES || no == EPERM)
 		return err_set(e, EPERM,
-			"/proc/TID/%s: %s: the daemon may not look at it: it lacks CAP_SYS_PTRACE, "
-			"or a security module protects that thread",
+			"/proc/TID/%s: %s: the daemon may not read it: it lacks CAP_SYS_PTRACE, or "
+			"a security module protects that thread",
 			file, err_name(no));
 	return err_set(e, no, "/proc/TID/%s: %s", file, err_name(no));
 }
@@ -36,35 +39,58 @@ int proc_open(pid_t tid, struct err *e)
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)tid);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? failed("", errno, e) : fd;
+	return fd < 0 ? proc_failed("", errno, e) : fd;
 }
 
-/* All of a file: a status is as long as the list of supplementary groups. */
-static int slurp(int dir, const char *file, char **text, struct err *e)
+/* Reads up to the end of the file into *@text, which is NULL or to be freed also on errors. */
+static int proc_read_fd(int fd, char **text)
 {
-	CLEANUP_CLOSE int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
-	CLEANUP_FCLOSE FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	size_t room = 0;
+	size_t room = 0, n = 0;
+	ssize_t got;
 
-	if (!f)
-		return failed(file, errno, e);
-	take_fd(&fd);
-	errno = 0;
-	if (getdelim(text, &room, '\0', f) < 0)
-		return failed(file, errno ? errno : EIO, e);
+	do {
+		if (n + 1 >= room) {
+			char *bigger = realloc(*text, room ? 2 * room : 4096);
+
+			if (!bigger)
+				return -ENOMEM;
+			*text = bigger;
+			room = room ? 2 * room : 4096;
+		}
+		got = read(fd, *text + n, room - 1 - n);
+		if (got < 0)
+			return -errno;
+		n += (size_t)got;
+		if (n > PROC_FILE_MAX)
+			return -EFBIG;
+	} while (got > 0);
+	(*text)[n] = '\0';
+	return n ? 0 : -EIO;
+}
+
+/* The content of a file, NUL-terminated; the caller frees it. EIO: it is empty. */
+static int proc_read_file(int dir, const char *file, char **text, struct err *e)
+{
+	CLEANUP_FREE char *buf = NULL;
+	CLEANUP_CLOSE int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
+	int rc = fd < 0 ? -errno : proc_read_fd(fd, &buf);
+
+	if (rc < 0)
+		return proc_failed(file, -rc, e);
+	*text = take_ptr(&buf);
 	return 0;
 }
 
-/* What comes after @key; "" if it is not there. */
-static const char *after(const char *text, const char *key)
+/* The text after @key; "" if there is none. */
+static const char *proc_after(const char *text, const char *key)
 {
 	const char *p = strstr(text, key);
 
 	return p ? p + strlen(key) : "";
 }
 
-/* Programs choose it: it must neither end the line nor command a terminal. */
-static void take_name(const char *text, char name[64])
+/* Programs choose their names: remove line ends and control characters. */
+static void proc_parse_name(const char *text, char name[64])
 {
 	if (sscanf(text, "Name:%*1[\t]%63[^\n]", name) != 1)
 		name[0] = '\0';
@@ -73,7 +99,7 @@ static void take_name(const char *text, char name[64])
 			*p = '?';
 }
 
-static void take_numbers(const char *p, struct proc_status *s)
+static void proc_parse_numbers(const char *p, struct proc_status *s)
 {
 	char *end;
 
@@ -81,31 +107,32 @@ static void take_numbers(const char *p, struct proc_status *s)
 		s->number[s->depth++] = (pid_t)strtol(p + 1, &end, 10);
 }
 
-static bool take_ids(const char *p, uint32_t ids[PROC_IDS])
+static bool proc_parse_ids(const char *p, uint32_t ids[PROC_IDS])
 {
 	return sscanf(p, "%" SCNu32 "%" SCNu32 "%" SCNu32, &ids[PROC_REAL], &ids[PROC_EFFECTIVE],
 		       &ids[PROC_SAVED]) == PROC_IDS;
 }
 
-static bool take_status(const char *text, struct proc_status *s)
+static bool proc_parse_status(const char *text, struct proc_status *s)
 {
-	take_name(text, s->name);
-	take_numbers(after(text, "\nNSpid:"), s);
-	return sscanf(after(text, "\nPid:"), "%d", &s->tid) == 1 &&
-	       sscanf(after(text, "\nTgid:"), "%d", &s->tgid) == 1 &&
-	       sscanf(after(text, "\nPPid:"), "%d", &s->parent) == 1 &&
-	       sscanf(after(text, "\nTracerPid:"), "%d", &s->tracer) == 1 &&
-	       take_ids(after(text, "\nUid:"), s->uid) && take_ids(after(text, "\nGid:"), s->gid) &&
-	       sscanf(after(text, "\nCapPrm:"), "%" SCNx64, &s->permitted) == 1 &&
-	       sscanf(after(text, "\nCapEff:"), "%" SCNx64, &s->effective) == 1;
+	proc_parse_name(text, s->name);
+	proc_parse_numbers(proc_after(text, "\nNSpid:"), s);
+	return sscanf(proc_after(text, "\nPid:"), "%d", &s->tid) == 1 &&
+	       sscanf(proc_after(text, "\nTgid:"), "%d", &s->tgid) == 1 &&
+	       sscanf(proc_after(text, "\nPPid:"), "%d", &s->parent) == 1 &&
+	       sscanf(proc_after(text, "\nTracerPid:"), "%d", &s->tracer) == 1 &&
+	       proc_parse_ids(proc_after(text, "\nUid:"), s->uid) &&
+	       proc_parse_ids(proc_after(text, "\nGid:"), s->gid) &&
+	       sscanf(proc_after(text, "\nCapPrm:"), "%" SCNx64, &s->permitted) == 1 &&
+	       sscanf(proc_after(text, "\nCapEff:"), "%" SCNx64, &s->effective) == 1;
 }
 
 int proc_status(int dir, struct proc_status *out, struct err *e)
 {
 	CLEANUP_FREE char *text = NULL;
-	int rc = slurp(dir, "status", &text, e);
+	int rc = proc_read_file(dir, "status", &text, e);
 
-	if (rc == 0 && !take_status(text, out))
+	if (rc == 0 && !proc_parse_status(text, out))
 		return err_set(
 			e, EIO, "/proc/TID/status lacks a line: this kernel is not supported");
 	return rc;
@@ -113,16 +140,24 @@ int proc_status(int dir, struct proc_status *out, struct err *e)
 
 int proc_owner(int dir, struct stat *st, struct err *e)
 {
-	return fstatat(dir, "status", st, 0) < 0 ? failed("status", errno, e) : 0;
+	return fstatat(dir, "status", st, 0) < 0 ? proc_failed("status", errno, e) : 0;
 }
 
-static int read_flags(int dir, unsigned *flags, struct err *e)
+/* Field 3 and later of a stat file; field 2, the name, may contain anything. NULL: malformed. */
+static const char *proc_stat_state(const char *text)
+{
+	const char *p = strrchr(text, ')');
+
+	return p && p[1] == ' ' ? p + 2 : NULL;
+}
+
+static int proc_read_flags(int dir, unsigned *flags, struct err *e)
 {
 	CLEANUP_FREE char *text = NULL;
-	int rc = slurp(dir, "stat", &text, e);
-	const char *p = rc == 0 ? strrchr(text, ')') : NULL; /* the name may have some itself */
+	int rc = proc_read_file(dir, "stat", &text, e);
+	const char *p = rc == 0 ? proc_stat_state(text) : NULL;
 
-	if (rc == 0 && (!p || sscanf(p, ") %*c %*d %*d %*d %*d %*d %u", flags) != 1))
+	if (rc == 0 && (!p || sscanf(p, "%*c %*d %*d %*d %*d %*d %u", flags) != 1))
 		return err_set(
 			e, EIO, "/proc/TID/stat lacks a number: this kernel is not supported");
 	return rc;
@@ -131,24 +166,78 @@ static int read_flags(int dir, unsigned *flags, struct err *e)
 int proc_is_kernel(int dir, struct err *e)
 {
 	unsigned flags;
-	int rc = read_flags(dir, &flags, e);
+	int rc = proc_read_flags(dir, &flags, e);
 
-	return rc < 0 ? rc : (flags & KERNEL_THREAD) != 0;
+	return rc < 0 ? rc : (flags & PROC_FLAG_KTHREAD) != 0;
 }
 
 int proc_alive(int dir, struct err *e)
 {
 	unsigned flags;
-	int rc = read_flags(dir, &flags, e);
+	int rc = proc_read_flags(dir, &flags, e);
 
-	return rc == 0 && flags & EXITING ? failed("stat", ESRCH, e) : rc;
+	return rc == 0 && flags & PROC_FLAG_EXITING ? proc_failed("stat", ESRCH, e) : rc;
+}
+
+bool proc_is_zombie(pid_t tid)
+{
+	struct err ignored;
+	CLEANUP_FREE char *text = NULL;
+	CLEANUP_CLOSE int dir = proc_open(tid, &ignored);
+	const char *p;
+
+	if (dir < 0 || proc_read_file(dir, "stat", &text, &ignored) < 0)
+		return false;
+	p = proc_stat_state(text);
+	return p && *p == 'Z';
+}
+
+uint64_t proc_memlock(pid_t pid)
+{
+	struct err ignored;
+	CLEANUP_FREE char *text = NULL;
+	CLEANUP_CLOSE int dir = proc_open(pid, &ignored);
+	char soft[32];
+
+	if (dir < 0 || proc_read_file(dir, "limits", &text, &ignored) < 0 ||
+		sscanf(proc_after(text, "\nMax locked memory"), "%31s", soft) != 1)
+		return 0;
+	return strcmp(soft, "unlimited") == 0 ? UINT64_MAX : strtoull(soft, NULL, 10);
+}
+
+int proc_yama_scope(void)
+{
+	struct err ignored;
+	CLEANUP_FREE char *text = NULL;
+	int scope;
+
+	if (proc_read_file(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", &text, &ignored) < 0)
+		return 0;
+	return sscanf(text, "%d", &scope) == 1 ? scope : 0;
+}
+
+bool proc_may_be_root(int dir, const char *map, unsigned id)
+{
+	struct err ignored;
+	CLEANUP_FREE char *text = NULL;
+	int rc = proc_read_file(dir, map, &text, &ignored), n = 0;
+	unsigned inside, outside;
+
+	/* A namespace without a mapping has an empty file. */
+	if (rc < 0 && rc != -EIO)
+		return true;
+	for (const char *p = rc < 0 ? "" : text;
+		sscanf(p, "%u %u %*u%n", &inside, &outside, &n) == 2 && n; p += n, n = 0)
+		if (inside == 0)
+			return outside == id;
+	return id == 0;
 }
 
 int proc_ns_open(int dir, const char *ns, struct err *e)
 {
 	int fd = openat(dir, ns, O_RDONLY | O_CLOEXEC);
 
-	return fd < 0 ? failed(ns, errno, e) : fd;
+	return fd < 0 ? proc_failed(ns, errno, e) : fd;
 }
 
 int proc_ns_parent(int ns)
@@ -165,15 +254,15 @@ uint64_t proc_ns_id(int ns)
 	return fstat(ns, &st) == 0 ? st.st_ino : 0;
 }
 
-/* One step up; false at ours, and with what went wrong in @rc. */
-static bool climb(int *ns, struct proc_user_ns *here, int *rc, struct err *e)
+/* Replaces @ns by its parent. False: @ns is the daemon's, or @rc is an error. */
+static bool proc_user_ns_up(int *ns, struct proc_user_ns *current, int *rc, struct err *e)
 {
 	int parent = proc_ns_parent(*ns);
 
 	if (parent == -EPERM)
 		return false;
-	if (parent < 0 || ioctl(*ns, NS_GET_OWNER_UID, &here->owner) < 0) {
-		*rc = failed("ns/user", parent < 0 ? -parent : errno, e);
+	if (parent < 0 || ioctl(*ns, NS_GET_OWNER_UID, &current->owner) < 0) {
+		*rc = proc_failed("ns/user", parent < 0 ? -parent : errno, e);
 		cleanup_close(&parent);
 		return false;
 	}
@@ -190,14 +279,14 @@ int proc_user_ns(int dir, struct proc_user_ns out[PROC_NS_MAX], unsigned *n, str
 	ns = proc_ns_open(dir, "ns/user", e);
 	*n = 1;
 	out[0].id = 0;
-	/* Either this kernel has none, or the thread has gone: so read something else after this.
-	 */
+	/* The kernel has no user namespaces, or the thread is gone: the caller reads more of it,
+	 * which then fails. */
 	if (ns == -ESRCH)
 		return 0;
 	if (ns < 0)
 		return ns;
 	out[0].id = proc_ns_id(ns);
-	while (*n < PROC_NS_MAX && climb(&ns, &out[*n - 1], &rc, e))
+	while (*n < PROC_NS_MAX && proc_user_ns_up(&ns, &out[*n - 1], &rc, e))
 		out[(*n)++].id = proc_ns_id(ns);
 	return rc;
 }

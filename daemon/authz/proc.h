@@ -1,58 +1,80 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What /proc tells of a thread. All of it is read relative to the thread's open directory, which
- * stays that thread's: once it has been waited for, nothing can be read there any more (ESRCH), no
- * matter who has its number by then.
+ * Reading /proc, for the whole daemon. What is read of a thread by its open directory is that
+ * thread's: once it has been waited for, reads fail with ESRCH, even if another thread has its id
+ * by then. Of a file at most PROC_FILE_MAX bytes are read.
  */
-#ifndef TRACK_PROC_H
-#define TRACK_PROC_H
+#ifndef AUTHZ_PROC_H
+#define AUTHZ_PROC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 
-/* The kernel's limit of nesting is 32 below the first, for both kinds of namespaces. */
+/* A status holds up to 65536 supplementary groups of 11 bytes. */
+enum { PROC_FILE_MAX = 1 << 20 };
+
+/* The kernel nests 32 namespaces below the first, of both kinds. */
 enum { PROC_NS_MAX = 33 };
 
 enum { PROC_REAL, PROC_EFFECTIVE, PROC_SAVED, PROC_IDS };
 
+/* /proc/TID/status. */
 struct proc_status {
-	char name[64];                   /* fit for a sentence */
-	pid_t tid, tgid, parent, tracer; /* the last two: 0, nobody that we know of */
-	pid_t number[PROC_NS_MAX]; /* its tid in each process namespace, from ours to its own */
-	unsigned depth;            /* so many; 0 if the kernel is built without them */
+	char name[64]; /* printable */
+	pid_t tid, tgid;
+	pid_t parent, tracer;      /* 0: none, or in another PID namespace */
+	pid_t number[PROC_NS_MAX]; /* its tid in each PID namespace, from the daemon's inwards */
+	unsigned depth;            /* of number[]; 0: the kernel has no PID namespaces */
 	uid_t uid[PROC_IDS];
 	gid_t gid[PROC_IDS];
-	uint64_t permitted, effective;
+	uint64_t permitted, effective; /* capabilities */
 };
 
 struct proc_user_ns {
-	uint64_t id; /* its inode number; 0 if the kernel is built without them */
-	uid_t owner; /* the effective uid that made it, in the next one; not told of ours */
+	uint64_t id; /* inode number; 0: the kernel has no user namespaces */
+	uid_t owner; /* effective uid of its creator, in the parent namespace; not set for the
+			daemon's own */
 };
 
-/* Descriptors, or -errno. */
+/* The directory of a thread, and a file like "ns/pid" in it: descriptors, or -errno. */
 int proc_open(pid_t tid, struct err *e);
-int proc_ns_open(int dir, const char *ns, struct err *e); /* ns: a file, like "ns/pid" */
+int proc_ns_open(int dir, const char *ns, struct err *e);
 
-int proc_ns_parent(int ns); /* -errno; EPERM: it is ours */
+int proc_ns_parent(int ns); /* a descriptor or -errno; EPERM: @ns is the daemon's */
 uint64_t proc_ns_id(int ns);
 
-/* Does not set @out's padding, so that two that were zero before can be compared. */
+/* Leaves the padding of @out alone: two that were zeroed before may be compared by memcmp(). */
 int proc_status(int dir, struct proc_status *out, struct err *e);
 
-/* Whose its files are. Not its directory: that is always the effective user's. */
+/* Owner of the thread's files: its effective ids if it is dumpable, else a root. (The directory
+ * itself always belongs to the effective ids.) */
 int proc_owner(int dir, struct stat *st, struct err *e);
 
-/* Its user namespace and all that contain it, up to and with ours. */
+/* Its user namespace, and all that contain it up to the daemon's. */
 int proc_user_ns(int dir, struct proc_user_ns out[PROC_NS_MAX], unsigned *n, struct err *e);
+
+/* False if @id is certainly not what 0 is mapped to by @map, "uid_map" or "gid_map". Without a
+ * mapping of 0, that is the daemon's root. */
+bool proc_may_be_root(int dir, const char *map, unsigned id);
 
 /* 1, 0. */
 int proc_is_kernel(int dir, struct err *e);
 
-/* 0; ESRCH: it will execute nothing in user mode any more, though it may not be gone yet. */
+/* 0; ESRCH: it will execute nothing in user mode any more, though it may still be visible. */
 int proc_alive(int dir, struct err *e);
+
+/* False if there is no such thread. */
+bool proc_is_zombie(pid_t tid);
+
+/* RLIMIT_MEMLOCK (bytes) of a process; UINT64_MAX: unlimited; 0: unknown. From /proc, as prlimit()
+ * of another process takes a capability that the daemon drops. */
+uint64_t proc_memlock(pid_t pid);
+
+/* kernel.yama.ptrace_scope; 0 without Yama. */
+int proc_yama_scope(void);
 
 #endif

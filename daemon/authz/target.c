@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/track/target.h"
+#include "daemon/authz/target.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,22 +9,22 @@
 #include <sys/ioctl.h>
 
 #include "base/cleanup.h"
-#include "daemon/track/proc.h"
+#include "daemon/authz/proc.h"
 
 #ifndef NS_GET_PID_FROM_PIDNS
 #define NS_GET_PID_FROM_PIDNS _IOR(NSIO, 0x6, int) /* Linux 6.11 */
 #endif
 
-/* Where a number has its meaning: the process namespace that is the @level-th below ours. */
-struct place {
-	int ns;
+/* A thread by its id in a PID namespace. */
+struct ns_pid {
+	int ns; /* descriptor of the namespace */
 	uint64_t id;
-	unsigned level;
+	unsigned level; /* below the daemon's namespace */
 	pid_t number;
 };
 
-/* Is the namespace @up levels above that of the thread the place? */
-static bool within(int dir, unsigned up, const struct place *at)
+/* Whether the PID namespace @up levels above the thread's is @at's. */
+static bool target_in_ns(int dir, unsigned up, const struct ns_pid *at)
 {
 	struct err ignored;
 	CLEANUP_CLOSE int ns = proc_ns_open(dir, "ns/pid", &ignored);
@@ -38,26 +38,26 @@ static bool within(int dir, unsigned up, const struct place *at)
 	return ns >= 0 && proc_ns_id(ns) == at->id;
 }
 
-static bool is_there(int dir, const struct place *at)
+static bool target_matches(int dir, const struct ns_pid *at)
 {
 	struct proc_status s;
 	struct err ignored;
 
 	return proc_status(dir, &s, &ignored) == 0 && s.depth > at->level &&
-	       s.number[at->level] == at->number && within(dir, s.depth - 1 - at->level, at);
+	       s.number[at->level] == at->number && target_in_ns(dir, s.depth - 1 - at->level, at);
 }
 
-/* Its directory, if that is the thread; -1. */
-static int open_if_there(pid_t tid, const struct place *at)
+/* The directory of thread @tid if it is @at, else -1. */
+static int target_open_if_matches(pid_t tid, const struct ns_pid *at)
 {
 	struct err ignored;
 	CLEANUP_CLOSE int dir = proc_open(tid, &ignored);
 
-	return dir >= 0 && is_there(dir, at) ? take_fd(&dir) : -1;
+	return dir >= 0 && target_matches(dir, at) ? take_fd(&dir) : -1;
 }
 
-/* The next name in a directory that is a number; 0 at its end. */
-static pid_t next_number(DIR *d)
+/* The next name that is a number; 0: none. */
+static pid_t target_next_number(DIR *d)
 {
 	struct dirent *entry;
 
@@ -67,7 +67,7 @@ static pid_t next_number(DIR *d)
 	return 0;
 }
 
-static int search_process(pid_t pid, const struct place *at)
+static int target_search_process(pid_t pid, const struct ns_pid *at)
 {
 	struct err ignored;
 	CLEANUP_CLOSE int dir = proc_open(pid, &ignored);
@@ -76,43 +76,43 @@ static int search_process(pid_t pid, const struct place *at)
 	pid_t tid;
 	int found = -1, fd;
 
-	/* Threads of a process are all in the same namespaces. */
+	/* All threads of a process are in the same PID namespaces. */
 	if (dir < 0 || proc_status(dir, &s, &ignored) < 0 || s.depth <= at->level)
 		return -1;
 	fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	tasks = fd < 0 ? NULL : fdopendir(fd);
-	while (tasks && found < 0 && (tid = next_number(tasks)))
-		found = open_if_there(tid, at);
+	while (tasks && found < 0 && (tid = target_next_number(tasks)))
+		found = target_open_if_matches(tid, at);
 	return found;
 }
 
-static int search(const struct place *at)
+static int target_search(const struct ns_pid *at)
 {
 	CLEANUP_CLOSEDIR DIR *proc = opendir("/proc");
 	int found = -1;
 	pid_t pid;
 
-	while (proc && found < 0 && (pid = next_number(proc)))
-		found = search_process(pid, at);
+	while (proc && found < 0 && (pid = target_next_number(proc)))
+		found = target_search_process(pid, at);
 	return found;
 }
 
-/* What is found by asking the kernel is looked at as well: the number may be another's by then. */
-static int find_elsewhere(const struct place *at, struct err *e)
+/* What the kernel finds is checked as well: the id may have been reused since. */
+static int target_find_in_ns(const struct ns_pid *at, struct err *e)
 {
 	int tid = ioctl(at->ns, NS_GET_PID_FROM_PIDNS, (long)at->number), dir = -1;
 
 	if (tid >= 0)
-		dir = open_if_there(tid, at);
+		dir = target_open_if_matches(tid, at);
 	else if (errno != ESRCH)
-		dir = search(at);
+		dir = target_search(at);
 	return dir < 0 ? err_set(e, ESRCH,
-				 "your PID namespace has none of this number: take one from "
+				 "your PID namespace has no such thread: choose one from "
 				 "/proc/PID/task there")
 		       : dir;
 }
 
-static int find(pid_t caller, pid_t tid, struct err *e)
+static int target_find(pid_t caller, pid_t tid, struct err *e)
 {
 	CLEANUP_CLOSE int dir = -1;
 	CLEANUP_CLOSE int ns = -1;
@@ -120,7 +120,7 @@ static int find(pid_t caller, pid_t tid, struct err *e)
 	int rc;
 
 	if (tid <= 0)
-		return err_set(e, ESRCH, "threads have numbers from 1 on: see /proc/PID/task");
+		return err_set(e, ESRCH, "thread ids begin at 1: see /proc/PID/task");
 	dir = proc_open(caller, e);
 	rc = dir < 0 ? dir : proc_status(dir, &s, e);
 	if (rc < 0)
@@ -130,10 +130,10 @@ static int find(pid_t caller, pid_t tid, struct err *e)
 	ns = proc_ns_open(dir, "ns/pid", e);
 	if (ns < 0)
 		return err_prefix(e, "the caller, thread %d", (int)caller);
-	return find_elsewhere(&(struct place){ns, proc_ns_id(ns), s.depth - 1, tid}, e);
+	return target_find_in_ns(&(struct ns_pid){ns, proc_ns_id(ns), s.depth - 1, tid}, e);
 }
 
-static int look(int dir, struct target *t, struct err *e)
+static int target_read(int dir, struct target *t, struct err *e)
 {
 	struct proc_status s;
 	int rc = proc_status(dir, &s, e);
@@ -143,11 +143,10 @@ static int look(int dir, struct target *t, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (rc)
-		return err_set(e, EPERM,
-			"%s is a thread of the kernel: load on a CPU to count what it does",
-			s.name);
+		return err_set(
+			e, EPERM, "%s is a kernel thread: load on a CPU to count it", s.name);
 	if (s.tgid == getpid())
-		return err_set(e, EINVAL, "this is the daemon itself, which cannot follow itself");
+		return err_set(e, EINVAL, "this is the daemon, which cannot follow itself");
 	t->tid = s.tid;
 	t->tgid = s.tgid;
 	return proc_alive(dir, e);
@@ -155,8 +154,8 @@ static int look(int dir, struct target *t, struct err *e)
 
 int target_open(pid_t caller, pid_t tid, struct target *out, struct err *e)
 {
-	CLEANUP_CLOSE int dir = find(caller, tid, e);
-	int rc = dir < 0 ? dir : look(dir, out, e);
+	CLEANUP_CLOSE int dir = target_find(caller, tid, e);
+	int rc = dir < 0 ? dir : target_read(dir, out, e);
 
 	out->named = tid;
 	out->dir = rc == 0 ? take_fd(&dir) : -1;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread that is to be monitored, and whether somebody may: as the kernel would decide for
- * ptrace (PTRACE_MODE_ATTACH_REALCREDS), by his credentials and never by those of the daemon. Of
- * security modules, Yama is asked as well; what AppArmor, SELinux, Smack and Landlock would say
- * cannot be seen from here.
+ * The thread to be monitored, and whether a user may: as the kernel decides for ptrace
+ * (PTRACE_MODE_ATTACH_REALCREDS), by the credentials of the user's thread and never by the
+ * daemon's. Of security modules, Yama is asked as well; what AppArmor, SELinux, Smack and Landlock
+ * would say is not visible.
  *
- * The daemon needs CAP_SYS_PTRACE for it, and must be in the user namespace that the machine
- * started with (which BPF takes anyway): elsewhere it cannot tell users apart that are not mapped.
+ * The daemon needs CAP_SYS_PTRACE, and must be in the initial user namespace (which BPF requires
+ * anyway): in another one, users that are not mapped there look alike.
  */
-#ifndef TRACK_TARGET_H
-#define TRACK_TARGET_H
+#ifndef AUTHZ_TARGET_H
+#define AUTHZ_TARGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,52 +17,51 @@
 
 #include "base/err.h"
 
-/* Somebody's credentials, as far as they matter here; they stay when he has gone. */
+/* Credentials of a requester. They remain valid when its thread has exited. */
 struct credentials {
 	pid_t tid, tgid;
 	uid_t uid, euid;               /* real and effective */
 	gid_t gid;                     /* real */
-	uint64_t permitted, effective; /* capabilities, */
-	uint64_t user_ns;              /* in this namespace (its inode number) */
-	/* Open, so that neither number is given to another; -1 when there is none to hold. */
-	int process;      /* his process: its directory in /proc */
-	int held_user_ns; /* unless it is ours, which stays */
+	uint64_t permitted, effective; /* capabilities in user_ns */
+	uint64_t user_ns;              /* inode number */
+	int process;    /* descriptor of the process in /proc, to notice when tgid is reused */
+	int user_ns_fd; /* keeps the inode number from being reused; -1: the daemon's namespace */
 };
 
-/* ESRCH: he has gone. */
+/* ESRCH: the thread is gone. */
 int credentials_of(pid_t tid, struct credentials *out, struct err *e);
-void credentials_drop(struct credentials *c); /* once */
-/* He may trace any thread, whatever it becomes. */
+/* Closes the descriptors. */
+void credentials_drop(struct credentials *c);
+/* The requester may trace any thread, whatever it executes. */
 bool credentials_trace_all(const struct credentials *c);
 
 struct target {
-	pid_t tid, tgid; /* as the daemon sees them */
-	pid_t named;     /* the number that it was asked for by: the one to tell the caller of */
-	int dir;         /* its directory in /proc: that thread's as long as it is open, though the
-			    number may be another's by then */
+	pid_t tid, tgid; /* in the daemon's PID namespace */
+	pid_t named;     /* the id that the caller used, for messages */
+	int dir;         /* its directory in /proc, which stays valid if the id is reused */
 };
 
 /*
- * Finds the thread that has the number @tid for the thread @caller, in whose process namespace
- * that may be another one than in ours. ESRCH: there is none; EPERM: a thread of the kernel;
- * EINVAL: the daemon's own. Threads of another namespace are looked up by a search of all of /proc
- * before Linux 6.11: that takes 20 us for each thread of the machine.
+ * Finds the thread that has the id @tid in the PID namespace of thread @caller. ESRCH: there is
+ * none; EPERM: a kernel thread; EINVAL: the daemon's own. Before Linux 6.11, finding threads of
+ * another namespace takes a search of /proc, 20 us for each thread of the machine.
  */
 int target_open(pid_t caller, pid_t tid, struct target *out, struct err *e);
-void target_close(struct target *t); /* once, or with dir -1 */
+/* For an open target, or one with dir -1. */
+void target_close(struct target *t);
 
-/* ESRCH once it has ended, even if nobody has waited for it yet. */
+/* ESRCH once it has ended, even if it has not been waited for. */
 int target_alive(const struct target *t, struct err *e);
 
-/* When @who asks: EPERM: he may not trace it; ESRCH; EAGAIN: it is just changing what it is. */
-int target_check(const struct target *t, const struct credentials *who, struct err *e);
+/* At load. EPERM: @cred may not trace it; ESRCH; EAGAIN: it is executing another program. */
+int target_check(const struct target *t, const struct credentials *cred, struct err *e);
 
 /*
- * When it has executed another program, long after he asked: by his credentials alone. That it was
- * of his own process does not count any more, for a set-user-id program is not his; and what Yama
- * demands (that it descends from him, who may have gone) is not asked of a tracer twice by the
- * kernel either. A number that changed by executing is another target: open that one.
+ * After an exec, by credentials alone. That the target is in the requester's own process does not
+ * count any more, as a set-user-ID program is not the requester's; and Yama, which demands that it
+ * descends from the requester, is not asked of a tracer twice by the kernel either. A thread whose
+ * id the exec has changed is another target: open that one.
  */
-int target_check_again(const struct target *t, const struct credentials *who, struct err *e);
+int target_check_again(const struct target *t, const struct credentials *cred, struct err *e);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * May he trace it? The steps are those of the kernel's __ptrace_may_access(),
- * cap_ptrace_access_check() and yama_ptrace_access_check(), in their order, worked out from /proc.
+ * Whether a user may trace a thread: the steps of the kernel's __ptrace_may_access(),
+ * cap_ptrace_access_check() and yama_ptrace_access_check(), in their order, from what /proc shows.
  */
-#include "daemon/track/target.h"
+#include "daemon/authz/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,26 +15,27 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
-#include "daemon/track/proc.h"
+#include "daemon/authz/proc.h"
 
-/* From linux/pidfd.h, by other names: older headers lack it, newer ones have more of it. */
+/* As in linux/pidfd.h, by other names: older headers lack these, newer ones have more fields. */
 struct pidfd_info_1 {
 	uint64_t mask, cgroup;
 	uint32_t pid, tgid, ppid, ids[8];
 	int32_t exit_code;
 	uint32_t coredump_mask, coredump_signal;
 };
-enum { THREAD = O_EXCL, INFO_COREDUMP = 1 << 4, COREDUMP_SKIP = 2, COREDUMP_USER = 4 };
-enum { COREDUMP_ROOT = 8, COREDUMP_ANY = COREDUMP_SKIP | COREDUMP_USER | COREDUMP_ROOT };
-#define GET_INFO _IOWR(0xff, 11, struct pidfd_info_1)
+enum { PIDFD_THREAD_FLAG = O_EXCL, PIDFD_INFO_COREDUMP_1 = 1 << 4 };
+enum { COREDUMP_SKIP = 2, COREDUMP_USER = 4, COREDUMP_ROOT = 8 };
+enum { COREDUMP_ANY = COREDUMP_SKIP | COREDUMP_USER | COREDUMP_ROOT };
+#define PIDFD_GET_INFO_1 _IOWR(0xff, 11, struct pidfd_info_1)
 
-/* What is asked of a thread, all of it at one time. */
+/* Everything that decides over a thread, read at one time. */
 struct subject {
 	struct proc_status status;
-	struct proc_user_ns ns[PROC_NS_MAX]; /* its own first, ours last */
+	struct proc_user_ns ns[PROC_NS_MAX]; /* its own first, the daemon's last */
 	unsigned nns;
 	bool dumpable;
-	unsigned memory_ns; /* which of them decides over what is not dumpable */
+	unsigned memory_ns; /* index of the one in which CAP_SYS_PTRACE overrides !dumpable */
 };
 
 int credentials_of(pid_t tid, struct credentials *out, struct err *e)
@@ -58,7 +59,7 @@ int credentials_of(pid_t tid, struct credentials *out, struct err *e)
 		ns = proc_ns_open(dir, "ns/user", e);
 	if (rc >= 0 && ns < 0 && ns != -ESRCH)
 		rc = ns;
-	/* Read again: if it is there now, it was when the others were opened. */
+	/* Read again: if the thread is alive now, it was when the others were opened. */
 	if (rc >= 0)
 		rc = proc_status(dir, &s, e);
 	if (rc < 0)
@@ -73,86 +74,72 @@ int credentials_of(pid_t tid, struct credentials *out, struct err *e)
 		.effective = s.effective,
 		.user_ns = ns < 0 ? 0 : proc_ns_id(ns)};
 	out->process = take_fd(&process);
-	out->held_user_ns = ns < 0 || out->user_ns == ours.st_ino ? -1 : take_fd(&ns);
+	out->user_ns_fd = ns < 0 || out->user_ns == ours.st_ino ? -1 : take_fd(&ns);
 	return 0;
 }
 
 void credentials_drop(struct credentials *c)
 {
 	cleanup_close(&c->process);
-	cleanup_close(&c->held_user_ns);
+	cleanup_close(&c->user_ns_fd);
 }
 
 bool credentials_trace_all(const struct credentials *c)
 {
-	return c->held_user_ns < 0 && c->effective >> CAP_SYS_PTRACE & 1;
+	return c->user_ns_fd < 0 && c->effective >> CAP_SYS_PTRACE & 1;
 }
 
-/* Nobody else has his tgid as long as this holds. */
-static bool still_there(const struct credentials *who)
+/* The requester's process exists, so that no other process has its tgid. */
+static bool access_is_alive(const struct credentials *cred)
 {
 	struct proc_status s;
 	struct err ignored;
 
-	return proc_status(who->process, &s, &ignored) == 0;
+	return proc_status(cred->process, &s, &ignored) == 0;
 }
 
-/* Since Linux 6.16 the kernel says whether a thread is dumpable; false: it does not. */
-static bool ask_dumpable(const struct target *t, bool *dumpable)
+/* Asks the kernel, since Linux 6.16. False: it does not tell. */
+static bool access_query_dumpable(const struct target *t, bool *dumpable)
 {
-	CLEANUP_CLOSE int fd = (int)syscall(SYS_pidfd_open, t->tid, THREAD);
-	struct pidfd_info_1 info = {.mask = INFO_COREDUMP};
+	CLEANUP_CLOSE int fd = (int)syscall(SYS_pidfd_open, t->tid, PIDFD_THREAD_FLAG);
+	struct pidfd_info_1 info = {.mask = PIDFD_INFO_COREDUMP_1};
 
-	if (fd < 0 || ioctl(fd, GET_INFO, &info) < 0 || !(info.mask & INFO_COREDUMP) ||
-		!(info.coredump_mask & COREDUMP_ANY))
+	if (fd < 0 || ioctl(fd, PIDFD_GET_INFO_1, &info) < 0 ||
+		!(info.mask & PIDFD_INFO_COREDUMP_1) || !(info.coredump_mask & COREDUMP_ANY))
 		return false;
 	*dumpable = info.coredump_mask & COREDUMP_USER;
 	return true;
 }
 
-/* Is @id what 0 inside its user namespace is outside? It is our root if nothing is. */
-static bool may_be_root(int dir, const char *map, unsigned id)
-{
-	CLEANUP_CLOSE int fd = openat(dir, map, O_RDONLY | O_CLOEXEC);
-	CLEANUP_FCLOSE FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	unsigned inside, outside;
-
-	if (!f)
-		return true;
-	take_fd(&fd);
-	while (fscanf(f, "%u %u %*u", &inside, &outside) == 2)
-		if (inside == 0)
-			return outside == id;
-	return id == 0;
-}
-
 /*
- * Before that, by the owner of its files: its effective ids if it is dumpable, else the root of the
- * user namespace that its memory belongs to. When these are the same there is no telling, and
- * nobody may be let in who might not: so it counts as not dumpable.
+ * Before Linux 6.16, the owner of its files tells: the effective ids if it is dumpable, else the
+ * root of the user namespace of its memory. If these may be the same, it counts as not dumpable, so
+ * that no user gets access by mistake.
  */
-static bool guess_dumpable(const struct target *t, const struct subject *s, const struct stat *own)
+static bool access_guess_dumpable(
+	const struct target *t, const struct subject *s, const struct stat *own)
 {
 	if (own->st_uid != s->status.uid[PROC_EFFECTIVE] ||
 		own->st_gid != s->status.gid[PROC_EFFECTIVE])
 		return false;
 	if ((own->st_uid == 0 && own->st_gid == 0) || s->nns > 2)
 		return false;
-	return s->nns == 1 || !may_be_root(t->dir, "uid_map", own->st_uid) ||
-	       !may_be_root(t->dir, "gid_map", own->st_gid);
+	return s->nns == 1 || !proc_may_be_root(t->dir, "uid_map", own->st_uid) ||
+	       !proc_may_be_root(t->dir, "gid_map", own->st_gid);
 }
 
 /*
- * The user namespace of its memory is its own, or one that contains that; the owner of its files,
- * being that one's root, only tells whether it is ours. So the outermost that it may be is taken.
+ * The user namespace of its memory is its own, or one that contains it. The owner of its files, the
+ * root of that namespace, tells only whether it is the daemon's. So this is the outermost
+ * candidate.
  */
-static unsigned memory_ns(const struct subject *s, const struct stat *own)
+static unsigned access_memory_ns(const struct subject *s, const struct stat *own)
 {
 	return own->st_uid == 0 || s->nns == 1 ? s->nns - 1 : s->nns - 2;
 }
 
-/* That it lives comes last: then it did when the rest was read, and the number was its own. */
-static int read_subject(const struct target *t, struct subject *s, struct err *e)
+/* Checks last that it is alive: then it was when the rest was read, and had its id. */
+static int access_read_subject(const struct target *t, struct subject *s, struct err *e)
 {
 	struct stat own;
 	int rc;
@@ -165,66 +152,66 @@ static int read_subject(const struct target *t, struct subject *s, struct err *e
 		rc = proc_status(t->dir, &s->status, e);
 	if (rc < 0)
 		return rc;
-	if (!ask_dumpable(t, &s->dumpable))
-		s->dumpable = guess_dumpable(t, s, &own);
-	s->memory_ns = memory_ns(s, &own);
+	if (!access_query_dumpable(t, &s->dumpable))
+		s->dumpable = access_guess_dumpable(t, s, &own);
+	s->memory_ns = access_memory_ns(s, &own);
 	return proc_alive(t->dir, e);
 }
 
-/* It may become another meanwhile, and would then be let in by half of what it was and half of what
- * it is. */
-static int read_steady(const struct target *t, struct subject *s, struct err *e)
+/* Reads until two readings agree: after an exec in between, half of the data would be of the old
+ * program. */
+static int access_read_stable(const struct target *t, struct subject *s, struct err *e)
 {
 	enum { TRIES = 10 };
 	struct subject again;
-	int rc = read_subject(t, s, e);
+	int rc = access_read_subject(t, s, e);
 
 	for (int i = 0; rc == 0 && i < TRIES; i++) {
-		rc = read_subject(t, &again, e);
+		rc = access_read_subject(t, &again, e);
 		if (rc == 0 && memcmp(s, &again, sizeof(*s)) == 0)
 			return 0;
 		memcpy(s, &again, sizeof(*s));
 	}
 	if (rc == 0)
-		err_set(e, EAGAIN, "it is just executing another program: try again");
+		err_set(e, EAGAIN, "it is executing another program: try again");
 	return err_prefix(e, "thread %d", (int)t->named);
 }
 
 /*
- * Does he have CAP_SYS_PTRACE over the namespace @i of those of @s? As the kernel's cap_capable():
- * by his capabilities, if it is his own or contained in it; and whoever made a namespace has all
- * capabilities in there, if he is in the one that contains it.
+ * Whether @cred has CAP_SYS_PTRACE over namespace @i of @s, as the kernel's cap_capable(): by
+ * effective capabilities, in its own namespace and those within; and the creator of a namespace, in
+ * the one that contains it, has all capabilities there.
  */
-static bool may_ptrace(const struct credentials *who, const struct subject *s, unsigned i)
+static bool access_may_ptrace(const struct credentials *cred, const struct subject *s, unsigned i)
 {
 	for (; i < s->nns; i++) {
-		if (s->ns[i].id == who->user_ns)
-			return who->effective >> CAP_SYS_PTRACE & 1;
-		if (i + 1 < s->nns && s->ns[i + 1].id == who->user_ns &&
-			s->ns[i].owner == who->euid)
+		if (s->ns[i].id == cred->user_ns)
+			return cred->effective >> CAP_SYS_PTRACE & 1;
+		if (i + 1 < s->nns && s->ns[i + 1].id == cred->user_ns &&
+			s->ns[i].owner == cred->euid)
 			return true;
 	}
 	return false;
 }
 
-static bool same_user(const struct credentials *who, const struct proc_status *s)
+static bool access_same_user(const struct credentials *cred, const struct proc_status *s)
 {
 	for (int i = 0; i < PROC_IDS; i++)
-		if (s->uid[i] != who->uid)
+		if (s->uid[i] != cred->uid)
 			return false;
 	return true;
 }
 
-static bool same_group(const struct credentials *who, const struct proc_status *s)
+static bool access_same_group(const struct credentials *cred, const struct proc_status *s)
 {
 	for (int i = 0; i < PROC_IDS; i++)
-		if (s->gid[i] != who->gid)
+		if (s->gid[i] != cred->gid)
 			return false;
 	return true;
 }
 
-/* Of several ids, the one that stands in the way. */
-static uint32_t other(const uint32_t ids[PROC_IDS], uint32_t mine)
+/* The first that differs from @mine. */
+static uint32_t access_other_id(const uint32_t ids[PROC_IDS], uint32_t mine)
 {
 	for (int i = 0; i < PROC_IDS; i++)
 		if (ids[i] != mine)
@@ -232,26 +219,28 @@ static uint32_t other(const uint32_t ids[PROC_IDS], uint32_t mine)
 	return mine;
 }
 
-static int check_credentials(const struct subject *s, const struct credentials *who, struct err *e)
+static int access_check_credentials(
+	const struct subject *s, const struct credentials *cred, struct err *e)
 {
 	const struct proc_status *of = &s->status;
-	bool all = may_ptrace(who, s, 0);
+	bool all = access_may_ptrace(cred, s, 0);
 
-	if (!all && !same_user(who, of))
-		return err_set(e, EPERM, "belongs to uid %u: load your own, or as root",
-			other(of->uid, who->uid));
-	if (!all && !same_group(who, of))
+	if (!all && !access_same_user(cred, of))
+		return err_set(e, EPERM, "belongs to uid %u: load a thread of your own, or as root",
+			access_other_id(of->uid, cred->uid));
+	if (!all && !access_same_group(cred, of))
 		return err_set(e, EPERM,
-			"runs with gid %u, and you with %u: load one of your own group, or as root",
-			other(of->gid, who->gid), who->gid);
-	if (!s->dumpable && !may_ptrace(who, s, s->memory_ns))
+			"runs with gid %u, and you with %u: load a thread of your group, or as "
+			"root",
+			access_other_id(of->gid, cred->gid), cred->gid);
+	if (!s->dumpable && !access_may_ptrace(cred, s, s->memory_ns))
 		return err_set(e, EPERM,
-			"is not dumpable (PR_SET_DUMPABLE in prctl(2)), or is root's, where that "
-			"cannot be told before Linux 6.16: load with CAP_SYS_PTRACE");
-	if (!all && s->ns[0].id != who->user_ns)
+			"is not dumpable (PR_SET_DUMPABLE in prctl(2)), or is root's, for which "
+			"Linux before 6.16 does not tell: load with CAP_SYS_PTRACE");
+	if (!all && s->ns[0].id != cred->user_ns)
 		return err_set(e, EPERM,
 			"is in another user namespace than you: load from there, or as root");
-	if (!all && (of->permitted & ~who->permitted))
+	if (!all && (of->permitted & ~cred->permitted))
 		return err_set(e, EPERM,
 			"has capabilities that you do not have (CapPrm in /proc/PID/status): load "
 			"as root");
@@ -259,10 +248,10 @@ static int check_credentials(const struct subject *s, const struct credentials *
 }
 
 /*
- * Is it of his process, or a child of that, or a child of such? Each parent is looked up by its
- * number: that was not another's by then if it is still the child's parent afterwards.
+ * Whether the target is in the requester's process or a descendant of it. Each parent is opened by
+ * its id, which was not reused if it is still the child's parent afterwards.
  */
-static bool descends(const struct target *t, const struct credentials *who)
+static bool access_descends(const struct target *t, const struct credentials *cred)
 {
 	CLEANUP_CLOSE int dir = fcntl(t->dir, F_DUPFD_CLOEXEC, 0);
 	struct proc_status s, again;
@@ -270,7 +259,7 @@ static bool descends(const struct target *t, const struct credentials *who)
 
 	if (dir < 0 || proc_status(dir, &s, &ignored) < 0)
 		return false;
-	while (s.tgid != who->tgid) {
+	while (s.tgid != cred->tgid) {
 		pid_t parent = s.parent;
 		CLEANUP_CLOSE int up = parent ? proc_open(parent, &ignored) : -1;
 
@@ -280,42 +269,35 @@ static bool descends(const struct target *t, const struct credentials *who)
 		close(dir);
 		dir = take_fd(&up);
 	}
-	return still_there(who);
+	return access_is_alive(cred);
 }
 
-static int yama_scope(void)
+/* Stricter than the kernel where the target has made an exception by PR_SET_PTRACER, which nothing
+ * shows. A requester that has exited has no descendants. */
+static int access_check_yama(const struct target *t, const struct subject *s,
+	const struct credentials *cred, struct err *e)
 {
-	CLEANUP_FCLOSE FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-	int scope;
-
-	return f && fscanf(f, "%d", &scope) == 1 ? scope : 0;
-}
-
-/* An exception that the target allows by PR_SET_PTRACER is not shown anywhere: to those whom it
- * would let in we are stricter than the kernel. One who has gone has no descendants. */
-static int check_yama(const struct target *t, const struct subject *s,
-	const struct credentials *who, struct err *e)
-{
-	switch (yama_scope()) {
+	switch (proc_yama_scope()) {
 	case 0:
 		return 0;
 	case 1:
-		if (may_ptrace(who, s, 0) || descends(t, who))
+		if (access_may_ptrace(cred, s, 0) || access_descends(t, cred))
 			return 0;
 		return err_set(e, EPERM,
-			"was not started by you, and kernel.yama.ptrace_scope is 1: load what your "
-			"process has started, or as root");
+			"is not a descendant of your process, and kernel.yama.ptrace_scope is 1: "
+			"load "
+			"a descendant, or as root");
 	case 2:
-		if (may_ptrace(who, s, 0))
+		if (access_may_ptrace(cred, s, 0))
 			return 0;
 		return err_set(e, EPERM,
-			"is for CAP_SYS_PTRACE, as kernel.yama.ptrace_scope is 2: load as root");
+			"requires CAP_SYS_PTRACE, as kernel.yama.ptrace_scope is 2: load as root");
 	}
-	return err_set(
-		e, EPERM, "is for nobody, as kernel.yama.ptrace_scope is 3: load on a CPU instead");
+	return err_set(e, EPERM,
+		"cannot be traced, as kernel.yama.ptrace_scope is 3: load on a CPU instead");
 }
 
-static int refused(const struct target *t, const struct subject *s, struct err *e)
+static int access_refused(const struct target *t, const struct subject *s, struct err *e)
 {
 	char rest[sizeof(e->text)];
 
@@ -323,28 +305,28 @@ static int refused(const struct target *t, const struct subject *s, struct err *
 	return err_set(e, e->no, "thread %d (%s) %s", (int)t->named, s->status.name, rest);
 }
 
-int target_check_again(const struct target *t, const struct credentials *who, struct err *e)
+int target_check_again(const struct target *t, const struct credentials *cred, struct err *e)
 {
 	struct subject s;
-	int rc = read_steady(t, &s, e);
+	int rc = access_read_stable(t, &s, e);
 
 	if (rc < 0)
 		return rc;
-	rc = check_credentials(&s, who, e);
-	return rc < 0 ? refused(t, &s, e) : 0;
+	rc = access_check_credentials(&s, cred, e);
+	return rc < 0 ? access_refused(t, &s, e) : 0;
 }
 
-int target_check(const struct target *t, const struct credentials *who, struct err *e)
+int target_check(const struct target *t, const struct credentials *cred, struct err *e)
 {
 	struct subject s;
-	int rc = read_steady(t, &s, e);
+	int rc = access_read_stable(t, &s, e);
 
 	if (rc < 0)
 		return rc;
-	if (s.status.tgid == who->tgid && still_there(who))
+	if (s.status.tgid == cred->tgid && access_is_alive(cred))
 		return 0;
-	rc = check_credentials(&s, who, e);
+	rc = access_check_credentials(&s, cred, e);
 	if (rc == 0)
-		rc = check_yama(t, &s, who, e);
-	return rc < 0 ? refused(t, &s, e) : 0;
+		rc = access_check_yama(t, &s, cred, e);
+	return rc < 0 ? access_refused(t, &s, e) : 0;
 }

@@ -1,76 +1,78 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scheduler's side of following threads: a BPF program on sched_switch (switch.bpf.c) that
- * knows which followed thread runs on which CPU, and rings the bell of a CPU when one of them comes
- * or goes there. A carrier (carrier.h), woken by the bell as a SCHED_FIFO thread of that CPU, runs
- * before the next thread executes an instruction in user mode; unless one of at least its priority
- * is ready as well, which is noticed, or others have been kept from that CPU for so long (a second)
- * that the kernel's fair server (Linux 6.8) lets them go first. Another one on sched_process_exec
- * does the same for threads that become programs which may not be monitored.
+ * Following threads in the scheduler. A BPF program on sched_switch (switch.bpf.c) knows which
+ * followed thread runs on which CPU and wakes the CPU's ctxsw thread (daemon/ctxsw) when one comes
+ * or goes. As a SCHED_FIFO thread, that one runs before the next thread executes an instruction in
+ * user mode. There are two exceptions, which are both detected: a ready thread of at least the same
+ * priority, and the kernel's fair server (Linux 6.8), after real-time threads have kept others from
+ * the CPU for a second. Another program, on sched_process_exec, revokes threads that execute
+ * programs which their requester may not trace.
  *
- * It needs Linux 5.14 or later with CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS and
- * CONFIG_DEBUG_INFO_BTF, CAP_BPF and CAP_PERFMON, and the machine's own process numbers (no PID
- * namespace); tracefs it does not. Where kernel.perf_event_paranoid is above 2, Debian's kernels
- * want CAP_SYS_ADMIN for bells.
+ * Requires Linux 5.14 or later with CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS and
+ * CONFIG_DEBUG_INFO_BTF, CAP_BPF and CAP_PERFMON, and the initial PID namespace. Where
+ * kernel.perf_event_paranoid is above 2, Debian's kernels require CAP_SYS_ADMIN for the wakeup
+ * events. tracefs is not needed.
  */
-#ifndef TRACK_SCHED_H
-#define TRACK_SCHED_H
+#ifndef BPF_SCHED_H
+#define BPF_SCHED_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 #include "daemon/core/request.h"
-#include "daemon/track/sched_shared.h"
+#include "daemon/bpf/sched_shared.h"
 
 struct sched;
 
-/* What it needs of the kernel, for --check: 0, or why not. Leaves nothing behind. */
+/* Tries sched_open() and one wakeup event, for --check. Same errors; leaves nothing behind. */
 int sched_probe(struct err *e);
 
 /*
- * Loads the programs and attaches them: from here on each context switch of the machine costs what
- * the one takes; next to nothing while nobody is followed. EPERM, ENOSYS, ENOENT (no BTF),
- * EINVAL: with what is missing.
+ * Loads and attaches the programs. From then on, they run at each context switch of the machine;
+ * while no thread is followed they return at once. EPERM; ENOSYS; ENOENT: no BTF; EINVAL: a PID
+ * namespace.
  */
 int sched_open(struct sched **out, struct err *e);
 void sched_close(struct sched *s);
 
-/* All of this memory is there as long as @s, and never takes a page fault. */
+/* Valid until sched_close(), and never causes a page fault. */
 struct sched_cpu *sched_cpu(const struct sched *s, unsigned cpu);
 struct sched_slot *sched_slot(const struct sched *s, unsigned slot);
 
-/* How many threads are followed. */
+/* Number of followed threads. */
 unsigned sched_followed(const struct sched *s);
 
-/* The slot of the thread that runs on @cpu as far as it matters; 0: it is not followed. For the
- * CPU's carrier: for others it may be over when they hear of it. */
+/* Slot of the current thread of @cpu; 0: it is not followed. For that CPU's ctxsw thread; for
+ * others the answer may be stale. */
 unsigned sched_here(const struct sched *s, unsigned cpu);
 
-/* The bell of @cpu: a descriptor that becomes readable (poll) each time it rings, and need not be
- * read. It is the caller's to close. ENXIO: the CPU is offline; EBUSY: it has one. */
-int sched_bell(struct sched *s, unsigned cpu, int *fd, struct err *e);
-/* It is going to be closed. */
-void sched_unbell(struct sched *s, unsigned cpu);
+/* Opens the wakeup event of @cpu: a descriptor that polls readable at each wakeup and need not be
+ * read. The caller closes it. ENXIO: the CPU is offline; EBUSY: it is open already. */
+int sched_wakeup_open(struct sched *s, unsigned cpu, int *fd, struct err *e);
+/* Call before the descriptor is closed. */
+void sched_wakeup_close(struct sched *s, unsigned cpu);
 
 /*
- * These are for one thread at a time. Free slots should be used in turn: while one is forgotten, a
- * CPU may be about to note something in it.
+ * The following functions are for one thread at a time. Use free slots in turn: while a slot is
+ * forgotten, a CPU may still be writing to it.
  */
 
 /*
- * Follows thread @tid by @slot from its next context switch on; who runs already is noticed when
- * its CPU's carrier has run. EBUSY: it is followed already.
+ * Follows thread @tid in @slot from its next context switch on. If it runs already, that is noticed
+ * when the CPU's ctxsw thread has run. EBUSY: it is followed already.
  *
- * A number that changes (exec) is noticed at the next switch, if its coming had been: so after an
- * exec whoever knows the new number should look whether it is the slot's, or follow it anew.
+ * An exec that changes the id is noticed at the next switch, provided that the thread was seen to
+ * come. So after an exec, check whether the slot has the new id, or follow the thread again.
  */
 int sched_follow(struct sched *s, unsigned slot, pid_t tid, struct err *e);
-/* Coming to CPUs outside of @where is no straying of this one's. ENOMEM. */
-int sched_confine(struct sched *s, unsigned slot, const struct cpus *where, struct err *e);
-/* What it has executed before is for the caller to see. ENOMEM. */
-int sched_guard(struct sched *s, unsigned slot, const struct sched_guard *who, struct err *e);
-/* Ends that, whatever its number is by now, and clears the slot. */
+/* Running outside of @cpumask does not count as uncovered. ENOMEM. */
+int sched_set_cpumask(struct sched *s, unsigned slot, const struct cpus *cpumask, struct err *e);
+/* Has execs checked against @requester from now on; earlier ones are the caller's to check. ENOMEM.
+ */
+int sched_set_requester(
+	struct sched *s, unsigned slot, const struct sched_requester *requester, struct err *e);
+/* Stops following the thread, whatever its id is by now, and clears the slot. */
 void sched_forget(struct sched *s, unsigned slot);
 
 #endif

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * What the kernel executes at each context switch of the machine. It is called with interrupts off,
- * on the CPU that switches, and before the switch: so what one CPU notes of a thread that leaves is
- * there before another can note that it comes. And what it executes when a thread has become another
- * program: called in that thread, which has its new credentials by then, and has not returned to
+ * The scheduler's part of following threads. on_switch() runs at each context switch of the
+ * machine, with interrupts off, on the CPU that switches, before the switch: what one CPU writes
+ * about a thread that leaves is visible before another CPU writes that it comes. on_exec() runs in
+ * a thread that has executed a program, after it got its new credentials and before it returns to
  * user mode.
  *
- * A thread is known by its number only until it has been seen; from then on by the address of its
- * task, which nobody else has until its last switch is over. For numbers move: a thread that
- * executes a program takes over that of its process's first thread, which may not have ended yet.
+ * A thread is identified by its id only until it has run; from then on by the address of its
+ * task_struct, which is unique until its last switch is over. Ids move: a thread that executes a
+ * program takes over the id of its thread group leader, which may not have ended yet.
  *
- * On the raw tracepoint, not on the event of tracefs: that one leaves out switches while the CPU is
- * in the middle of some other work on BPF maps, gives a state that says dead too early, and has a
- * number that only tracefs tells.
+ * These are raw tracepoints. The tracefs event would miss switches while the CPU works on another
+ * BPF map, shows TASK_DEAD too early, and has an id that only tracefs tells.
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
 
 #include <bpf/bpf_helpers.h>
-/* After that one, which it needs. */
+/* Requires bpf_helpers.h. */
 #include <bpf/bpf_core_read.h>
 
-#include "daemon/track/sched_shared.h"
+#include "daemon/bpf/sched_shared.h"
 
-/* As far as it matters here; where these are in the running kernel is found out at load. */
+/* Kernel types, as far as they are needed; the loader relocates the offsets (CO-RE). */
 struct sched_entity {
-	sched_u64 sum_exec_runtime; /* CLOCK_THREAD_CPUTIME_ID: here, up to its last switch */
+	sched_u64 sum_exec_runtime; /* CLOCK_THREAD_CPUTIME_ID up to the last switch */
 } __attribute__((preserve_access_index));
 
 struct kernel_id {
@@ -49,7 +48,7 @@ struct cred {
 } __attribute__((preserve_access_index));
 
 /* Before Linux 6.3. */
-struct cred___halves {
+struct cred___v6_2 {
 	struct {
 		sched_u32 cap[2];
 	} cap_permitted;
@@ -60,7 +59,7 @@ struct mm_struct {
 } __attribute__((preserve_access_index));
 
 /* Since Linux 6.18. */
-struct mm_struct___array {
+struct mm_struct___v6_18 {
 	struct {
 		unsigned long __mm_flags[1];
 	} flags;
@@ -76,25 +75,26 @@ struct task_struct {
 	const struct cred *real_cred;
 } __attribute__((preserve_access_index));
 
-/* In the flags of its memory, when its own user may dump and trace it; without, root alone. */
+/* In mm_struct.flags; DUMPABLE_USER: its own user may trace the process. */
 #define DUMPABLE_MASK 3
 #define DUMPABLE_USER 1
 
-/* The carrier comes at once: so long, that of a virtual CPU may take that does not run just then. */
-#define BARRED_NS 200000
+/* A ctxsw thread that runs later than this after exec is late; it may take as long on a virtual CPU
+ * that is not running. */
+#define REVOKED_NS 200000
 
-/* The state at the last switch of a thread, and only there. */
+/* The state at the last switch of a thread, and only then. */
 #define TASK_DEAD 0x80
 
 #define PF_KTHREAD 0x200000
 
-#define NOBODY (~0U)
+#define TID_NONE (~0U)
 
 char licence[] SEC("license") = "Dual MIT/GPL";
 
 struct sched_cpu cpus[SCHED_CPUS];
 struct sched_slot slots[SCHED_SLOTS];
-/* The daemon's: how many threads are followed. */
+/* Number of followed threads. Written by the daemon. */
 sched_u32 followed SCHED_ALIGNED;
 
 struct {
@@ -109,10 +109,10 @@ struct {
 	__uint(max_entries, SCHED_CPUS);
 	__type(key, sched_u32);
 	__type(value, sched_u32);
-} bells SEC(".maps");
+} wakeups SEC(".maps");
 
-/* Where a slot's thread is to be followed, if that is not everywhere. */
-struct confines {
+/* The CPUs on which a slot's thread is to be counted; without an entry: all. */
+struct slot_cpumask {
 	sched_u64 bits[SCHED_CPUS / 64];
 };
 
@@ -121,239 +121,240 @@ struct {
 	__uint(max_entries, SCHED_SLOTS);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, sched_u32);
-	__type(value, struct confines);
-} confined SEC(".maps");
+	__type(value, struct slot_cpumask);
+} cpumasks SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, SCHED_SLOTS);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, sched_u32);
-	__type(value, struct sched_guard);
-} guards SEC(".maps");
+	__type(value, struct sched_requester);
+} requesters SEC(".maps");
 
-static struct sched_slot *slot_at(sched_u32 n)
+static struct sched_slot *switch_slot(sched_u32 n)
 {
 	return &slots[n & (SCHED_SLOTS - 1)];
 }
 
-static sched_u32 number_leads_to(sched_u32 tid)
+static sched_u32 switch_lookup_tid(sched_u32 tid)
 {
 	sched_u32 *n = bpf_map_lookup_elem(&tids, &tid);
 
 	return n ? *n : 0;
 }
 
-/* The slot of thread @t, that has or had the number @tid; or 0. The idle thread has neither. */
-static sched_u32 find(sched_u32 tid, const struct task_struct *t)
+/* The slot of thread @t, whose id is or was @tid; 0: none, as for the idle thread. */
+static sched_u32 switch_find(sched_u32 tid, const struct task_struct *t)
 {
-	sched_u32 n = tid ? number_leads_to(tid) : 0;
-	struct sched_slot *s = slot_at(n);
+	sched_u32 n = tid ? switch_lookup_tid(tid) : 0;
+	struct sched_slot *s = switch_slot(n);
 
 	return n && s->tid == tid && (!s->task || s->task == (sched_u64)t) ? n : 0;
 }
 
-static void forget_number(sched_u32 tid, sched_u32 n)
+static void switch_delete_tid(sched_u32 tid, sched_u32 n)
 {
-	if (number_leads_to(tid) == n)
+	if (switch_lookup_tid(tid) == n)
 		bpf_map_delete_elem(&tids, &tid);
 }
 
 /*
- * It is known by another number from now on. The old one may lead to another's slot by now, and so
- * may the new one still: in the end each has come by here.
+ * Changes the id of a slot. The old id may lead to another slot already, and the new one to another
+ * slot still; when each of the threads has passed here, all entries are right.
  */
-static void renumber(sched_u32 n, sched_u32 tid)
+static void switch_set_tid(sched_u32 n, sched_u32 tid)
 {
-	struct sched_slot *s = slot_at(n);
+	struct sched_slot *s = switch_slot(n);
 
-	forget_number(s->tid, n);
+	switch_delete_tid(s->tid, n);
 	s->tid = tid;
 	bpf_map_update_elem(&tids, &tid, &n, BPF_ANY);
 }
 
-/* Its carrier tells of it, once. */
-static void note_dead(struct sched_cpu *c, sched_u32 n, enum sched_death why)
+/* The CPU's ctxsw thread reports it, once. */
+static void switch_note_dead(struct sched_cpu *c, sched_u32 n, enum sched_death why)
 {
-	struct sched_slot *s = slot_at(n);
+	struct sched_slot *s = switch_slot(n);
 
 	if (s->dead)
 		return;
-	s->before = c->died;
+	s->prev_dead = c->dead_slot;
 	s->dead = why;
-	c->died = n;
+	c->dead_slot = n;
 }
 
-static void end(struct sched_cpu *c, sched_u32 n)
+static void switch_note_exit(struct sched_cpu *c, sched_u32 n)
 {
 	if (n) {
-		note_dead(c, n, SCHED_ENDED);
-		forget_number(slot_at(n)->tid, n);
+		switch_note_dead(c, n, SCHED_ENDED);
+		switch_delete_tid(switch_slot(n)->tid, n);
 	}
-	c->last = NOBODY;
+	c->last_tid = TID_NONE;
 	c->task = 0;
 }
 
 /*
- * Nobody was told that @t came: it was followed first then, the last carrier has just resigned, or
- * this kernel keeps some switches to itself.
+ * No program saw @t come: it is followed only since, the CPU's ctxsw thread has just exited, or
+ * this kernel does not report all switches.
  */
-static void note_missed(sched_u32 old, const struct task_struct *t)
+static void switch_note_missed(sched_u32 old, const struct task_struct *t)
 {
-	struct sched_slot *gone = slot_at(old), *come;
-	sched_u32 n = find(t->pid, t);
+	struct sched_slot *gone = switch_slot(old), *come;
+	sched_u32 n = switch_find(t->pid, t);
 
 	if (old && gone->running)
 		gone->missed++;
-	come = slot_at(n);
-	/* One that is loaded while it runs is noticed before anybody can start it. */
-	if (n && (come->task || come->wanted))
+	come = switch_slot(n);
+	/* A thread that is loaded while it runs gets here before its context can be started. */
+	if (n && (come->task || come->enabled))
 		come->missed++;
 }
 
-static void leave(struct sched_cpu *c, sched_u32 cpu, const struct task_struct *prev)
+static void switch_out(struct sched_cpu *c, sched_u32 cpu, const struct task_struct *prev)
 {
 	bool dead = prev->__state & TASK_DEAD, known = c->task == (sched_u64)prev;
 	sched_u32 tid = prev->pid, n = c->slot;
 
-	/* A slot may have become another's since. */
-	if (n && slot_at(n)->cpu != cpu)
+	/* The slot may be another thread's since. */
+	if (n && switch_slot(n)->cpu != cpu)
 		n = 0;
 	if (!known)
-		note_missed(n, prev);
+		switch_note_missed(n, prev);
 	if (n)
-		slot_at(n)->running = 0;
+		switch_slot(n)->running = 0;
 	if (n && known)
-		slot_at(n)->ran = prev->se.sum_exec_runtime;
-	/* It was as urgent as the carrier, or the kernel has kept that one from coming. */
-	if (slot_at(n)->dead == SCHED_BARRED &&
-		bpf_ktime_get_ns() - slot_at(n)->barred_at > BARRED_NS)
-		slot_at(n)->missed++;
-	if (!dead && !(known && tid != c->last))
+		switch_slot(n)->runtime_out = prev->se.sum_exec_runtime;
+	/* The thread had the ctxsw thread's priority, or the kernel kept the latter from running.
+	 */
+	if (switch_slot(n)->dead == SCHED_REVOKED &&
+		bpf_ktime_get_ns() - switch_slot(n)->revoked_at > REVOKED_NS)
+		switch_slot(n)->missed++;
+	if (!dead && !(known && tid != c->last_tid))
 		return;
-	/* It may be followed only since it came to run. */
+	/* It may be followed only since it came. */
 	if (!known || !n) {
-		n = find(known ? c->last : tid, prev);
+		n = switch_find(known ? c->last_tid : tid, prev);
 		if (n)
 			c->slot = n;
 	}
 	if (dead) {
-		end(c, n);
+		switch_note_exit(c, n);
 		return;
 	}
-	c->last = tid;
+	c->last_tid = tid;
 	if (n)
-		renumber(n, tid);
+		switch_set_tid(n, tid);
 }
 
-static bool wanted_at(sched_u32 n, sched_u32 cpu)
+static bool switch_wanted_at(sched_u32 n, sched_u32 cpu)
 {
-	const struct confines *c;
+	const struct slot_cpumask *c;
 
-	if (!slot_at(n)->wanted)
+	if (!switch_slot(n)->enabled)
 		return false;
-	c = bpf_map_lookup_elem(&confined, &n);
+	c = bpf_map_lookup_elem(&cpumasks, &n);
 	return !c || c->bits[cpu / 64] >> (cpu % 64) & 1;
 }
 
-/* The carrier has something to do: for the thread of slot @n, which comes @anew, or for one of
- * those that went. */
-static bool concerns(
-	const struct sched_cpu *c, sched_u32 cpu, sched_u32 old, sched_u32 n, bool anew)
+/* Whether the ctxsw thread has something to do for @n, which comes, or @old, which left. @changed:
+ * they are different threads. */
+static bool switch_needs_wakeup(
+	const struct sched_cpu *c, sched_u32 cpu, sched_u32 old, sched_u32 n, bool changed)
 {
-	if (c->aboard)
-		return n != c->aboard;
-	return anew && ((old && slot_at(old)->dead) || (n && wanted_at(n, cpu)));
+	if (c->active_slot)
+		return n != c->active_slot;
+	return changed && ((old && switch_slot(old)->dead) || (n && switch_wanted_at(n, cpu)));
 }
 
-static void ring(void *ctx, struct sched_cpu *c, sched_u32 n)
+static void switch_wake_ctxsw(void *ctx, struct sched_cpu *c, sched_u32 n)
 {
-	sched_u32 w = c->carrier;
+	sched_u32 w = c->ctxsw_tid;
 
-	/* On exec, the carrier may come while it still rings. */
-	c->rung = 1;
-	if (bpf_perf_event_output(ctx, &bells, BPF_F_CURRENT_CPU, &w, sizeof(w)) == 0)
+	/* Set first: on exec, the ctxsw thread may run before the output returns. */
+	c->wakeup_pending = 1;
+	if (bpf_perf_event_output(ctx, &wakeups, BPF_F_CURRENT_CPU, &w, sizeof(w)) == 0)
 		return;
-	c->rung = 0;
-	c->deaf = 1;
-	slot_at(c->aboard)->missed++;
-	slot_at(n)->missed++;
+	c->wakeup_pending = 0;
+	c->wakeup_dead = 1;
+	switch_slot(c->active_slot)->missed++;
+	switch_slot(n)->missed++;
 }
 
 /*
- * Does what @next has of its own count for the one who is aboard? Of threads of the kernel, nothing
- * does at user level. Others do if the carrier should have come before them, and if it cannot:
- * to one that is as urgent, it has to wait.
+ * Whether user code of @next is counted for the active slot: the ctxsw thread should have run
+ * first, or cannot, as @next has at least its priority. Kernel threads have no user code.
  */
-static bool is_late(const struct sched_cpu *c, sched_u32 n, const struct task_struct *next)
+static bool switch_is_late(const struct sched_cpu *c, sched_u32 n, const struct task_struct *next)
 {
 	if (next->flags & PF_KTHREAD)
 		return false;
-	return c->rung || (c->aboard && n != c->aboard && next->prio <= SCHED_CARRIER_PRIO);
+	return c->wakeup_pending ||
+	       (c->active_slot && n != c->active_slot && next->prio <= SCHED_CTXSW_PRIO);
 }
 
-static void come(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct task_struct *next)
+static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct task_struct *next)
 {
-	sched_u32 n = find(next->pid, next), old = c->slot;
-	bool anew = c->task != (sched_u64)next || n != old;
-	struct sched_slot *s = slot_at(n);
+	sched_u32 n = switch_find(next->pid, next), old = c->slot;
+	bool changed = c->task != (sched_u64)next || n != old;
+	struct sched_slot *s = switch_slot(n);
 
 	c->task = (sched_u64)next;
-	c->last = next->pid;
+	c->last_tid = next->pid;
 	c->slot = n;
 	if (n) {
 		s->task = (sched_u64)next;
 		s->cpu = cpu;
 		s->running = 1;
-		if (anew)
-			s->had = next->se.sum_exec_runtime;
-		if (n == c->aboard)
-			c->turn = 1;
+		if (changed)
+			s->runtime_in = next->se.sum_exec_runtime;
+		if (n == c->active_slot)
+			c->has_run = 1;
 	}
-	if (anew && is_late(c, n, next))
+	if (changed && switch_is_late(c, n, next))
 		c->late++;
-	if (c->carrier) {
-		if (concerns(c, cpu, old, n, anew))
-			ring(ctx, c, n);
-	} else if (anew && n && wanted_at(n, cpu)) {
-		s->stray++;
+	if (c->ctxsw_tid) {
+		if (switch_needs_wakeup(c, cpu, old, n, changed))
+			switch_wake_ctxsw(ctx, c, n);
+	} else if (changed && n && switch_wanted_at(n, cpu)) {
+		s->uncovered++;
 	}
 }
 
 SEC("tp_btf/sched_switch")
 int on_switch(sched_u64 *ctx)
 {
-	/* Before them is whether prev was preempted. */
+	/* ctx[0]: prev was preempted. */
 	const struct task_struct *prev = (const void *)ctx[1], *next = (const void *)ctx[2];
 	sched_u32 cpu = bpf_get_smp_processor_id() & (SCHED_CPUS - 1);
 	struct sched_cpu *c = &cpus[cpu];
-	sched_u32 w = c->carrier;
+	sched_u32 w = c->ctxsw_tid;
 
 	if (!followed && !c->slot)
 		return 0;
-	/* The idle thread's number is 0, and so is that of no carrier. */
+	/* Without a ctxsw thread, w is 0, which is also the idle thread's id. */
 	if (!w || prev->pid != w)
-		leave(c, cpu, prev);
+		switch_out(c, cpu, prev);
 	if (!w || next->pid != w)
-		come(ctx, c, cpu, next);
+		switch_in(ctx, c, cpu, next);
 	else
-		c->rung = 0;
+		c->wakeup_pending = 0;
 	return 0;
 }
 
-static sched_u64 permitted(const struct cred *cred)
+static sched_u64 switch_permitted(const struct cred *cred)
 {
-	const struct cred___halves *before = (const void *)cred;
+	const struct cred___v6_2 *before = (const void *)cred;
 
 	if (bpf_core_field_exists(cred->cap_permitted.val))
 		return cred->cap_permitted.val;
 	return (sched_u64)before->cap_permitted.cap[1] << 32 | before->cap_permitted.cap[0];
 }
 
-/* Where that is kept elsewhere it cannot be seen, and nobody is let in. */
-static bool dumpable(const struct mm_struct *mm)
+/* On a kernel that keeps it elsewhere, false: access is refused. */
+static bool switch_dumpable(const struct mm_struct *mm)
 {
-	const struct mm_struct___array *since = (const void *)mm;
+	const struct mm_struct___v6_18 *since = (const void *)mm;
 
 	if (bpf_core_field_exists(mm->flags))
 		return (mm->flags & DUMPABLE_MASK) == DUMPABLE_USER;
@@ -362,49 +363,53 @@ static bool dumpable(const struct mm_struct *mm)
 	return false;
 }
 
-/* As the kernel's __ptrace_may_access() decides, for one without CAP_SYS_PTRACE. */
-static bool may_trace(const struct sched_guard *who, const struct task_struct *t)
+/* The kernel's __ptrace_may_access(), for a requester without CAP_SYS_PTRACE. */
+static bool switch_may_trace(const struct sched_requester *requester, const struct task_struct *t)
 {
 	const struct cred *cred = t->real_cred;
 	const struct mm_struct *mm = t->mm;
 
-	if (!cred || !mm || !dumpable(mm))
+	if (!cred || !mm || !switch_dumpable(mm))
 		return false;
-	if (cred->uid.val != who->uid || cred->euid.val != who->uid || cred->suid.val != who->uid)
+	if (cred->uid.val != requester->uid || cred->euid.val != requester->uid ||
+		cred->suid.val != requester->uid)
 		return false;
-	if (cred->gid.val != who->gid || cred->egid.val != who->gid || cred->sgid.val != who->gid)
+	if (cred->gid.val != requester->gid || cred->egid.val != requester->gid ||
+		cred->sgid.val != requester->gid)
 		return false;
-	return !(permitted(cred) & ~who->permitted) &&
-	       (!who->user_ns || cred->user_ns->ns.inum == who->user_ns);
+	return !(switch_permitted(cred) & ~requester->permitted) &&
+	       (!requester->user_ns || cred->user_ns->ns.inum == requester->user_ns);
 }
 
-/* The slot of the thread that runs here, had the number @was, and may have been switched since it
- * has another one. */
-static sched_u32 find_here(const struct sched_cpu *c, sched_u32 was, const struct task_struct *t)
+/* The slot of @t, the current thread, whose id was @was; it may have been switched since its id
+ * changed. */
+static sched_u32 switch_find_current(
+	const struct sched_cpu *c, sched_u32 was, const struct task_struct *t)
 {
 	sched_u32 n = c->slot;
 
-	if (slot_at(n)->task == (sched_u64)t)
+	if (switch_slot(n)->task == (sched_u64)t)
 		return n;
-	n = find(was, t);
-	return n ? n : find(t->pid, t);
+	n = switch_find(was, t);
+	return n ? n : switch_find(t->pid, t);
 }
 
-/* It lives on as one that is not followed, and has this CPU's carrier take its context away first. */
-static void bar(void *ctx, struct sched_cpu *c, sched_u32 n, const struct task_struct *t)
+/* Stops following @t, and wakes the CPU's ctxsw thread, which saves its context before @t goes on.
+ */
+static void switch_revoke(void *ctx, struct sched_cpu *c, sched_u32 n, const struct task_struct *t)
 {
-	struct sched_slot *s = slot_at(n);
+	struct sched_slot *s = switch_slot(n);
 
-	forget_number(s->tid, n);
+	switch_delete_tid(s->tid, n);
 	s->tid = t->pid;
 	if (c->task == (sched_u64)t)
-		c->last = t->pid;
-	s->barred_at = bpf_ktime_get_ns();
-	note_dead(c, n, SCHED_BARRED);
-	if (c->carrier)
-		ring(ctx, c, n);
+		c->last_tid = t->pid;
+	s->revoked_at = bpf_ktime_get_ns();
+	switch_note_dead(c, n, SCHED_REVOKED);
+	if (c->ctxsw_tid)
+		switch_wake_ctxsw(ctx, c, n);
 	else
-		s->stray++;
+		s->uncovered++;
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -413,14 +418,14 @@ int on_exec(sched_u64 *ctx)
 	const struct task_struct *t = (const void *)ctx[0];
 	sched_u32 was = ctx[1], cpu = bpf_get_smp_processor_id() & (SCHED_CPUS - 1);
 	struct sched_cpu *c = &cpus[cpu];
-	const struct sched_guard *who;
+	const struct sched_requester *requester;
 	sched_u32 n;
 
 	if (!followed)
 		return 0;
-	n = find_here(c, was, t);
-	who = n ? bpf_map_lookup_elem(&guards, &n) : 0;
-	if (who && !may_trace(who, t))
-		bar(ctx, c, n, t);
+	n = switch_find_current(c, was, t);
+	requester = n ? bpf_map_lookup_elem(&requesters, &n) : 0;
+	if (requester && !switch_may_trace(requester, t))
+		switch_revoke(ctx, c, n, t);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text into struct command and back. Knows no file and no context: what a register number or a
- * state allows is for the core to say. Parsers take what slice_text() has cleaned, refuse with
- * EINVAL (syntax) or ERANGE (number) and a sentence, and then leave the command unspecified.
+ * Text to struct command and back. Knows no file and no context: the core decides what a register
+ * number or a state allows. Parsers take the output of slice_text(). They fail with EINVAL (syntax)
+ * or ERANGE (number); the command is unspecified then.
  */
 #ifndef COMMAND_COMMAND_H
 #define COMMAND_COMMAND_H
@@ -13,27 +13,28 @@
 
 /*
  * ctl: "load cpu=N [set=ID]", "load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]",
- * "start [set=ID]", "stop", "restart", "unload", "signal sig=N [tid=N]". cmd->cpus is allocated
- * here and freed by command_free(), after a failure too.
+ * "start [set=ID]", "stop", "restart", "unload", "signal sig=N [tid=N]". Allocates cmd->cpus, which
+ * command_free() frees, also after a failure.
  */
 int command_parse_ctl(struct slice text, struct command *cmd, struct err *e);
 void command_print_ctl(const struct command *cmd, struct text *out);
 
-/* pmc/N: the value for the register already named. */
+/* pmc/N: the value. */
 int command_parse_pmc(struct slice text, uint64_t *value, struct err *e);
 
-/* pmd/N: "VALUE OPTION..." into r->value and r->conf; an option that is not given is 0 or off. */
+/* pmd/N: "VALUE [OPTION...]" to r->value and r->conf; absent options are 0 or off. */
 int command_parse_pmd(struct slice text, struct cmd_reg *r, struct err *e);
 
 /*
- * regs: a line per register, "pmc0 0x5300c0" or "pmd0 -100000 short=-100000 notify", into
- * cmd->regs (allocated here, freed by command_free()) for event set @set. A line that cannot be
- * parsed ends the vector and becomes cmd->cut, so that those before it still take effect; only no
- * line at all fails here.
+ * regs: a line per register, "pmc0 0x5300c0" or "pmd0 -100000 short=-100000 notify", to cmd->regs
+ * for event set @set. Allocates cmd->regs, which command_free() frees. An invalid line ends the
+ * vector and its error becomes cmd->cut, so that the lines before it take effect; only empty text
+ * fails here.
  */
 int command_parse_regs(struct slice text, uint16_t set, struct command *cmd, struct err *e);
 
-/* What reading gives: can be written back. pmd/N has the value alone, regs all options too. */
+/* The text that reading returns, which can be written. pmd/N has only the value, regs all options,
+ * too. */
 void command_print_pmc(uint64_t value, struct text *out);
 void command_print_pmd(uint64_t value, struct text *out);
 void command_print_regs(const struct command *cmd, struct text *out);
@@ -43,11 +44,11 @@ int command_parse_flags(struct slice text, unsigned *flags, struct err *e);
 void command_print_flags(unsigned flags, struct text *out);
 
 /*
- * The properties of an event set, a file each. Parsers set what they parse and say so in
- * set->change; printers are for rows, of the answer to CMD_EVTSET_READ.
+ * The properties of an event set, each of which is a file. Parsers also set set->change; printers
+ * print the result of CMD_EVTSET_READ.
  */
 
-/* The name of a set's directory: its id, in the one way that reading the directory shows it. */
+/* The name of a set's directory: its id, written as the directory shows it. */
 int command_parse_evtset_id(const char *name, uint16_t *id, struct err *e);
 
 /* flags: words of ovfl_switch time_switch expl_next, or "none". */
@@ -72,12 +73,12 @@ void command_print_evtset_available(const struct command *cmd, struct text *out)
 /* overflows: of a CMD_READ, a line "pmd0 overflows=3 last_reset=0 thresh_left=2" per PMD. */
 void command_print_overflows(const struct command *cmd, struct text *out);
 
-/* events: a line per message, "overflow cpu=1 set=0 pmds=0,4"; at last, where it is known, who ran
- * where: " pid=7 tid=8 ip=0x401000". */
+/* events: a line per message, "overflow cpu=1 set=0 pmds=0,4", followed by the thread and its
+ * instruction pointer, if known: " pid=7 tid=8 ip=0x401000". */
 void command_print_events(const struct pfm_msg *msgs, unsigned n, struct text *out);
 
 /* state: "unloaded", "zombie tid=7", "loaded cpu=1 set=0", "loaded tid=7 set=0"; likewise running,
- * masked; at last " throttled". */
+ * masked, which " throttled" may follow. */
 void command_print_state(const struct ctx_info *info, struct text *out);
 
 void command_free(struct command *cmd);

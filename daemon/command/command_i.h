@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parsers and printers of commands share. */
+/* Functions that the parsers and printers of commands share. */
 #ifndef COMMAND_COMMAND_I_H
 #define COMMAND_COMMAND_I_H
 
 #include "daemon/command/command.h"
 
-enum { MAX_SET = 65535 }; /* specification 3.7.5 */
+/* The limits of Linux, and of specification 3.7.5. */
+enum { MAX_CPU = 1 << 20, MAX_TID = 1 << 22, MAX_SIG = 64, MAX_SET = 65535 };
 
-/* Words that stand for flags: a table that ends with a NULL name. */
+/* A word for a flag. A table of them ends with a NULL name. */
 struct flag_word {
 	const char *name;
 	unsigned flag;
-	const char *refusal; /* why this one is not for us, and what to do instead */
+	/* NULL, or why the flag is not supported and what to do instead. */
+	const char *refusal;
 };
 
-/* "none" is the empty set of them; it and its like are printed with a newline. */
-int flags_parse(struct slice text, const struct flag_word *words, unsigned *flags, struct err *e);
-void flags_print(const struct flag_word *words, unsigned flags, struct text *out);
+/* "none" is the empty set. Printing adds a newline. */
+int flag_words_parse(
+	struct slice text, const struct flag_word *words, unsigned *flags, struct err *e);
+void flag_words_print_line(const struct flag_word *words, unsigned flags, struct text *out);
 
 /*
- * Lists of numbers below @limit, a bit each: "0-3,16". They are added to @bits. The empty set has
- * no list; it prints as "none".
+ * Lists of numbers below @limit, such as "0-3,16", as one bit per number. Parsing adds to @bits. An
+ * empty list cannot be written; it prints as "none".
  */
-int list_parse(struct slice list, uint64_t *bits, unsigned limit, struct err *e);
-void list_print(const uint64_t *bits, unsigned limit, struct text *out);
+int number_list_parse(struct slice list, uint64_t *bits, unsigned limit, struct err *e);
+void number_list_print(const uint64_t *bits, unsigned limit, struct text *out);
 
-/* The same of register numbers. */
+/* The same for register numbers. Parsing replaces *@set. */
 int regset_parse(struct slice list, struct regset *set, struct err *e);
 void regset_print(const struct regset *set, struct text *out);
 bool regset_empty(const struct regset *set);
 
-/* The options that are not 0 or off, each after a blank. */
+/* Prints the options that are not 0 or off, a blank before each. */
 void pmd_conf_print(const struct pmd_conf *conf, struct text *out);
 
-/* Of a load on a thread: whether its arguments go together. */
-int load_check(const struct command *cmd, struct err *e);
+/* EINVAL: the arguments of a load on a thread contradict each other. */
+int command_check_load(const struct command *cmd, struct err *e);
 
 #endif

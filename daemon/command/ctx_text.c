@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
+/* The flags and the state of a context. */
 #include "daemon/command/command_i.h"
 
-static const struct flag_word flag_words[] = {
+static const struct flag_word ctx_flag_words[] = {
 	{"system_wide", CTX_SYSTEM_WIDE},
 	{"notify_block", CTX_NOTIFY_BLOCK},
 	{"ovfl_no_msg", CTX_OVFL_NO_MSG},
@@ -11,12 +12,12 @@ static const struct flag_word flag_words[] = {
 
 int command_parse_flags(struct slice text, unsigned *flags, struct err *e)
 {
-	return flags_parse(text, flag_words, flags, e);
+	return flag_words_parse(text, ctx_flag_words, flags, e);
 }
 
 void command_print_flags(unsigned flags, struct text *out)
 {
-	flags_print(flag_words, flags, out);
+	flag_words_print_line(ctx_flag_words, flags, out);
 }
 
 void command_print_state(const struct ctx_info *info, struct text *out)

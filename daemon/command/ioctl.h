@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one ioctl of an open clone carries (include/perfmonfs/ioctl.h) into commands, and what came
- * of them back into it. Knows no file and no context: who executes the commands asks for the next
- * one, and says what came of it, until there is none.
+ * The data of one ioctl of an open clone (include/perfmonfs/ioctl.h) as commands, and their results
+ * back in it. Knows no file and no context: the caller takes one command after the other, executes
+ * it, and returns its result.
  *
- * A packet is refused as a whole with ENOTTY or EINVAL. An element of a vector that cannot be
- * understood is refused when it is its turn.
+ * A malformed packet is refused as a whole with ENOTTY or EINVAL. An invalid element of a vector is
+ * refused when the elements before it are done.
  */
 #ifndef COMMAND_IOCTL_H
 #define COMMAND_IOCTL_H
@@ -17,36 +17,46 @@ struct packet_kind;
 
 struct packet {
 	const struct packet_kind *kind;
-	unsigned n, done; /* elements, and those that have been dealt with */
-	size_t size;      /* bytes of it */
-	int rc;           /* what came of it so far: 0 or -errno */
-	bool told;        /* flags are others than they were */
+	/* Elements, and how many of them are done. */
+	unsigned n, done;
+	/* Bytes. */
+	size_t size;
+	/* 0, or the -errno that ends the packet. */
+	int rc;
+	/* Flags in bytes differ from what came. */
+	bool flags_changed;
 
-	/* Of the context: */
-	bool system_wide;                  /* a load's target is a CPU */
-	uint64_t buf_size, number, cookie; /* what it answers, if it does */
+	/* In, of the context: a load's target is a CPU. */
+	bool system_wide;
+	/* In, of the context, for the results that contain them. */
+	uint64_t buf_size, number, cookie;
 
-	_Alignas(uint64_t) unsigned char bytes[]; /* as they came; as they go back */
+	/* As they came, then as they are returned. */
+	_Alignas(uint64_t) unsigned char bytes[];
 };
 
-/* NULL with its sentence: ENOTTY, no such command; EINVAL, not of that size; ENOMEM. @nr: the
- * ioctl's whole number. Freed by free(). */
+/*
+ * @nr: the ioctl's number, with its size. Free the packet with free(). NULL, with @e: ENOTTY, there
+ * is no such ioctl; EINVAL, wrong size; ENOMEM.
+ */
 struct packet *packet_new(unsigned nr, const void *bytes, size_t size, struct err *e);
 
-/* It changes something: the file must be open for writing. Otherwise, for reading. */
+/* True: it needs a file open for writing. False: for reading. */
 bool packet_writes(const struct packet *p);
 
-/* The next command, which is freed by command_free(), even if this fails (< 0). 0: there is none
- * any more. */
+/*
+ * The next command: 1, or 0 if there is none left, or -errno. Free @cmd with command_free(), after
+ * a failure, too.
+ */
 int packet_next(struct packet *p, struct command *cmd, struct err *e);
 
-/* What CMD_SETUP says of the sampling format: none, if @format is empty. */
+/* The sampling format that CMD_SETUP names, and its argument. Empty @format: none. */
 void packet_setup(const struct packet *p, struct slice *format, struct slice *arg);
 
-/* What came of it: @rc, and @e if that is < 0. After an error there is no next command. */
+/* Takes the result of @cmd: @rc, and @e if that is < 0. After an error there is no next command. */
 void packet_take(struct packet *p, const struct command *cmd, int rc, struct err *e);
 
-/* What is given back, also after an error: nothing, if nothing is new. */
+/* The bytes to return, also after an error; empty if nothing changed. */
 struct slice packet_answer(const struct packet *p);
 
 #endif

@@ -14,20 +14,19 @@ enum {
 	ARG_FOLLOW = 1 << 4,
 	ARG_CPUS = 1 << 5,
 	ARG_PTRACE = 1 << 6,
-	ARGS_OF_THREAD = ARG_TID | ARG_FOLLOW | ARG_CPUS | ARG_PTRACE,
+	THREAD_ARGS = ARG_TID | ARG_FOLLOW | ARG_CPUS | ARG_PTRACE,
 };
 
-/* Linux has neither more CPUs, nor higher signals or thread numbers. */
-static const struct arg {
+static const struct ctl_arg {
 	const char *name;
 	unsigned bit;
 	enum { NUMBER, WORD, LIST, CHOICE } kind;
 	uint64_t max;
-} args[] = {
-	{"cpu", ARG_CPU, NUMBER, 1 << 20},
+} ctl_args[] = {
+	{"cpu", ARG_CPU, NUMBER, MAX_CPU},
 	{"set", ARG_SET, NUMBER, MAX_SET},
-	{"sig", ARG_SIG, NUMBER, 64},
-	{"tid", ARG_TID, NUMBER, 1 << 22},
+	{"sig", ARG_SIG, NUMBER, MAX_SIG},
+	{"tid", ARG_TID, NUMBER, MAX_TID},
 	{"follow", ARG_FOLLOW, WORD, 0},
 	{"cpus", ARG_CPUS, LIST, 0},
 	{"ptrace", ARG_PTRACE, CHOICE, 0},
@@ -35,13 +34,13 @@ static const struct arg {
 
 #define LOAD_USAGE "load cpu=N [set=ID]' or 'load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]"
 
-static const struct verb {
+static const struct ctl_verb {
 	const char *name;
 	enum cmd_verb verb;
 	unsigned takes, needs;
 	const char *usage;
-} verbs[] = {
-	{"load", CMD_LOAD, ARG_CPU | ARG_SET | ARGS_OF_THREAD, 0, LOAD_USAGE},
+} ctl_verbs[] = {
+	{"load", CMD_LOAD, ARG_CPU | ARG_SET | THREAD_ARGS, 0, LOAD_USAGE},
 	{"start", CMD_START, ARG_SET, 0, "start [set=ID]"},
 	{"stop", CMD_STOP, 0, 0, "stop"},
 	{"restart", CMD_RESTART, 0, 0, "restart"},
@@ -50,30 +49,30 @@ static const struct verb {
 };
 
 enum {
-	NARGS = sizeof(args) / sizeof(args[0]),
-	NVERBS = sizeof(verbs) / sizeof(verbs[0]),
+	NARGS = sizeof(ctl_args) / sizeof(ctl_args[0]),
+	NVERBS = sizeof(ctl_verbs) / sizeof(ctl_verbs[0]),
 };
 
-static const struct arg *find_arg(struct slice name, const struct verb *v)
+static const struct ctl_arg *ctl_find_arg(struct slice name, const struct ctl_verb *v)
 {
-	for (const struct arg *a = args; a < args + NARGS; a++)
+	for (const struct ctl_arg *a = ctl_args; a < ctl_args + NARGS; a++)
 		if ((v->takes & a->bit) && slice_is(name, a->name))
 			return a;
 	return NULL;
 }
 
-static void set_number(const struct arg *a, uint64_t n, struct command *cmd)
+static void ctl_set_number(const struct ctl_arg *a, uint64_t n, struct command *cmd)
 {
 	switch (a->bit) {
 	case ARG_CPU:
-		cmd->cpu = (unsigned)n;
+		cmd->load.cpu = (unsigned)n;
 		break;
 	case ARG_SET:
 		cmd->set = (uint16_t)n;
 		cmd->has_set = true;
 		break;
 	case ARG_SIG:
-		cmd->sig = (int)n;
+		cmd->signal.sig = (int)n;
 		break;
 	case ARG_TID:
 		cmd->tid = (int)n;
@@ -81,7 +80,8 @@ static void set_number(const struct arg *a, uint64_t n, struct command *cmd)
 	}
 }
 
-static int parse_number(const struct arg *a, struct slice value, struct command *cmd, struct err *e)
+static int ctl_parse_number(
+	const struct ctl_arg *a, struct slice value, struct command *cmd, struct err *e)
 {
 	uint64_t n;
 
@@ -91,133 +91,125 @@ static int parse_number(const struct arg *a, struct slice value, struct command 
 		return err_set(e, EINVAL, "tid: no thread has number 0: %s",
 			cmd->verb == CMD_LOAD ? "write one that ps -eL shows"
 					      : "leave tid out for your own");
-	set_number(a, n, cmd);
+	ctl_set_number(a, n, cmd);
 	return 0;
 }
 
-static int parse_cpus(struct slice value, struct command *cmd, struct err *e)
+static int ctl_parse_cpus(struct slice value, struct command *cmd, struct err *e)
 {
-	cmd->cpus = calloc(1, sizeof(*cmd->cpus));
-	if (!cmd->cpus)
+	cmd->load.cpus = calloc(1, sizeof(*cmd->load.cpus));
+	if (!cmd->load.cpus)
 		return err_set(e, ENOMEM, "no memory for the list of CPUs");
-	if (list_parse(value, cmd->cpus->bits, CPUS_MAX, e) < 0)
+	if (number_list_parse(value, cmd->load.cpus->bits, CPUS_MAX, e) < 0)
 		return err_prefix(e, "cpus");
 	return 0;
 }
 
-static int parse_ptrace(struct slice value, struct command *cmd, struct err *e)
+static int ctl_parse_ptrace(struct slice value, struct command *cmd, struct err *e)
 {
-	cmd->untraced = slice_is(value, "no");
-	if (!cmd->untraced && !slice_is(value, "yes"))
+	cmd->load.untraced = slice_is(value, "no");
+	if (!cmd->load.untraced && !slice_is(value, "yes"))
 		return err_set(e, EINVAL, "ptrace: write 'ptrace=no', or leave it out");
 	return 0;
 }
 
-static int parse_arg(struct slice word, const struct verb *v, struct command *cmd, unsigned *given,
-	struct err *e)
+static int ctl_parse_arg(struct slice word, const struct ctl_verb *v, struct command *cmd,
+	unsigned *given, struct err *e)
 {
 	struct slice value = word, key = slice_cut(&value, '=');
-	const struct arg *a = find_arg(key, v);
+	const struct ctl_arg *a = ctl_find_arg(key, v);
 
 	if (!a)
-		return err_set(e, EINVAL, "'%.*s' is no argument of '%s': write '%s'",
+		return err_set(e, EINVAL, "'%.*s' is not an argument of '%s': write '%s'",
 			SLICE_ARG(key), v->name, v->usage);
 	if (*given & a->bit)
 		return err_set(e, EINVAL, "'%s' is given twice: leave one out", a->name);
 	*given |= a->bit;
 	switch (a->kind) {
 	case NUMBER:
-		return parse_number(a, value, cmd, e);
+		return ctl_parse_number(a, value, cmd, e);
 	case LIST:
-		return parse_cpus(value, cmd, e);
+		return ctl_parse_cpus(value, cmd, e);
 	case CHOICE:
-		return parse_ptrace(value, cmd, e);
+		return ctl_parse_ptrace(value, cmd, e);
 	case WORD:
-		cmd->follow = true;
+		cmd->load.follow = true;
 		break;
 	}
 	if (key.n != word.n)
-		return err_set(e, EINVAL, "'%s' has no value: write the word alone", a->name);
+		return err_set(e, EINVAL, "'%s' takes no value: write the word alone", a->name);
 	return 0;
 }
 
-int load_check(const struct command *cmd, struct err *e)
-{
-	if (cmd->follow && cmd->untraced)
-		return err_set(e, EINVAL,
-			"following what a thread makes needs ptrace: leave out follow or "
-			"ptrace=no");
-	return 0;
-}
-
-/* It is on one CPU or on one thread, and the rest of its arguments is about following that. */
-static int check_args(const struct command *cmd, unsigned given, struct err *e)
+/* A load names one CPU, or one thread and how to follow it. */
+static int ctl_check_load(const struct command *cmd, unsigned given, struct err *e)
 {
 	if (!(given & (ARG_CPU | ARG_TID)))
 		return err_set(e, EINVAL, "'load' lacks an argument: write '%s'", LOAD_USAGE);
 	if ((given & ARG_CPU) && (given & ARG_TID))
 		return err_set(e, EINVAL,
 			"a context is loaded on a CPU or on a thread: leave out cpu or tid");
-	if ((given & ARG_CPU) && (given & ARGS_OF_THREAD))
+	if ((given & ARG_CPU) && (given & THREAD_ARGS))
 		return err_set(e, EINVAL, "follow, cpus and ptrace go with tid=N: leave them out");
-	return load_check(cmd, e);
+	return command_check_load(cmd, e);
 }
 
-static const struct verb *find_verb(struct slice name)
+static const struct ctl_verb *ctl_find_verb(struct slice name)
 {
 	for (unsigned i = 0; i < NVERBS; i++)
-		if (slice_is(name, verbs[i].name))
-			return &verbs[i];
+		if (slice_is(name, ctl_verbs[i].name))
+			return &ctl_verbs[i];
 	return NULL;
 }
 
 int command_parse_ctl(struct slice text, struct command *cmd, struct err *e)
 {
 	struct slice word = slice_word(&text);
-	const struct verb *v = find_verb(word);
+	const struct ctl_verb *v = ctl_find_verb(word);
 	unsigned given = 0;
 	int rc;
 
 	if (!v)
 		return err_set(e, EINVAL,
-			"no command '%.*s': write load, start, stop, restart, unload or signal",
+			"'%.*s' is not a command: write load, start, stop, restart, unload or "
+			"signal",
 			SLICE_ARG(word));
 	cmd->verb = v->verb;
 	while ((word = slice_word(&text)).n) {
-		rc = parse_arg(word, v, cmd, &given, e);
+		rc = ctl_parse_arg(word, v, cmd, &given, e);
 		if (rc < 0)
 			return rc;
 	}
 	if (v->needs & ~given)
 		return err_set(e, EINVAL, "'%s' lacks an argument: write '%s'", v->name, v->usage);
-	return v->verb == CMD_LOAD ? check_args(cmd, given, e) : 0;
+	return v->verb == CMD_LOAD ? ctl_check_load(cmd, given, e) : 0;
 }
 
-static void print_following(const struct command *cmd, struct text *out)
+static void ctl_print_task_args(const struct command *cmd, struct text *out)
 {
-	if (cmd->follow)
+	if (cmd->load.follow)
 		text_printf(out, " follow");
-	if (cmd->cpus) {
+	if (cmd->load.cpus) {
 		text_printf(out, " cpus=");
-		list_print(cmd->cpus->bits, CPUS_MAX, out);
+		number_list_print(cmd->load.cpus->bits, CPUS_MAX, out);
 	}
-	if (cmd->untraced)
+	if (cmd->load.untraced)
 		text_printf(out, " ptrace=no");
 }
 
 void command_print_ctl(const struct command *cmd, struct text *out)
 {
 	for (unsigned i = 0; i < NVERBS; i++)
-		if (verbs[i].verb == cmd->verb)
-			text_printf(out, "%s", verbs[i].name);
+		if (ctl_verbs[i].verb == cmd->verb)
+			text_printf(out, "%s", ctl_verbs[i].name);
 	if (cmd->verb == CMD_LOAD && !cmd->tid)
-		text_printf(out, " cpu=%u", cmd->cpu);
+		text_printf(out, " cpu=%u", cmd->load.cpu);
 	if (cmd->verb == CMD_SIGNAL)
-		text_printf(out, " sig=%d", cmd->sig);
+		text_printf(out, " sig=%d", cmd->signal.sig);
 	if (cmd->tid)
 		text_printf(out, " tid=%d", cmd->tid);
 	if (cmd->has_set)
 		text_printf(out, " set=%u", cmd->set);
-	print_following(cmd, out);
+	ctl_print_task_args(cmd, out);
 	text_printf(out, "\n");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Event sets: a file for each of their properties. */
+/* The properties of event sets, each of which is a file. */
 #include "daemon/command/command_i.h"
 
 #include <errno.h>
@@ -7,19 +7,19 @@
 
 #include "base/num.h"
 
-#define MAX_TIMEOUT 1000000000000000000ULL /* three decades; leaves room for sums of times */
+#define MAX_TIMEOUT 1000000000000000000ULL /* 31 years, in ns: sums of times do not overflow. */
 
-static const struct flag_word flag_words[] = {
+static const struct flag_word evtset_flag_words[] = {
 	{"ovfl_switch", SET_OVFL_SWITCH},
 	{"time_switch", SET_TIME_SWITCH},
 	{"expl_next", SET_EXPL_NEXT},
 	{"excl_idle", 0,
-		"user space cannot see the idle task; leave it out and count user-level events, "
+		"user space cannot see the idle task: leave it out and count user-level events, "
 		"which never happen in it"},
 	{0},
 };
 
-static bool is_decimal(struct slice s)
+static bool evtset_is_decimal(struct slice s)
 {
 	for (size_t i = 0; i < s.n; i++)
 		if (s.p[i] < '0' || s.p[i] > '9')
@@ -27,13 +27,13 @@ static bool is_decimal(struct slice s)
 	return s.n && (s.n == 1 || s.p[0] != '0');
 }
 
-/* A name is quoted only if it is digits: it may have any byte, and a sentence is one line. */
+/* A message quotes only names of digits: others may contain any byte, and a message is one line. */
 int command_parse_evtset_id(const char *name, uint16_t *id, struct err *e)
 {
 	struct slice s = slice_of(name);
 	uint64_t n;
 
-	if (!is_decimal(s))
+	if (!evtset_is_decimal(s))
 		return err_set(e, EINVAL,
 			"an event set is named by its number: 0 to %d, decimal, no leading zeros",
 			MAX_SET);
@@ -46,7 +46,7 @@ int command_parse_evtset_id(const char *name, uint16_t *id, struct err *e)
 
 int command_parse_evtset_flags(struct slice text, struct cmd_evtset *set, struct err *e)
 {
-	int rc = flags_parse(text, flag_words, &set->flags, e);
+	int rc = flag_words_parse(text, evtset_flag_words, &set->flags, e);
 
 	if (rc < 0)
 		return rc;
@@ -60,7 +60,7 @@ int command_parse_evtset_flags(struct slice text, struct cmd_evtset *set, struct
 
 void command_print_evtset_flags(const struct command *cmd, struct text *out)
 {
-	flags_print(flag_words, cmd->evtset.flags, out);
+	flag_words_print_line(evtset_flag_words, cmd->evtset.flags, out);
 }
 
 int command_parse_evtset_timeout(struct slice text, struct cmd_evtset *set, struct err *e)

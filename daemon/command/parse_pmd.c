@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is written to a PMD: its value, and what happens when it overflows. */
+/* The value of a PMD, and its options: what happens when it overflows. */
 #include "daemon/command/command_i.h"
 
 #include <errno.h>
@@ -7,13 +7,15 @@
 
 #include "base/num.h"
 
-/* In the order in which they are printed. */
-static const struct option {
+/* In the order of printing. */
+static const struct pmd_option {
 	const char *name;
 	enum { VALUE, MASK, THRESH, SEED, FLAG, LIST } kind;
-	size_t at; /* in struct pmd_conf, unless it is a flag: */
+	/* The offset in struct pmd_conf; not of a FLAG. */
+	size_t at;
+	/* FLAG only. */
 	unsigned flag;
-} options[] = {
+} pmd_options[] = {
 	{"long", VALUE, offsetof(struct pmd_conf, long_reset)},
 	{"short", VALUE, offsetof(struct pmd_conf, short_reset)},
 	{"thresh", THRESH, offsetof(struct pmd_conf, thresh)},
@@ -27,26 +29,26 @@ static const struct option {
 	{"eventid", VALUE, offsetof(struct pmd_conf, eventid)},
 };
 
-enum { NOPTIONS = sizeof(options) / sizeof(options[0]) };
+enum { NOPTIONS = sizeof(pmd_options) / sizeof(pmd_options[0]) };
 
-static const struct option *find_option(struct slice name)
+static const struct pmd_option *pmd_find_option(struct slice name)
 {
-	for (const struct option *o = options; o < options + NOPTIONS; o++)
+	for (const struct pmd_option *o = pmd_options; o < pmd_options + NOPTIONS; o++)
 		if (slice_is(name, o->name))
 			return o;
 	return NULL;
 }
 
-static int parse_thresh(struct slice s, uint64_t *thresh, struct err *e)
+static int pmd_parse_thresh(struct slice s, uint64_t *thresh, struct err *e)
 {
 	int rc = num_u64(s, thresh, e);
 
 	if (rc == 0 && !*thresh)
-		return err_set(e, EINVAL, "0 would never switch: write 1 or more, or leave it out");
+		return err_set(e, EINVAL, "0 never switches: write 1 or more, or leave it out");
 	return rc;
 }
 
-static int parse_seed(struct slice s, uint32_t *seed, struct err *e)
+static int pmd_parse_seed(struct slice s, uint32_t *seed, struct err *e)
 {
 	uint64_t n = 0;
 	int rc = num_max(s, UINT32_MAX, &n, e);
@@ -55,8 +57,8 @@ static int parse_seed(struct slice s, uint32_t *seed, struct err *e)
 	return rc;
 }
 
-static int set_option(
-	struct slice value, const struct option *o, struct pmd_conf *conf, struct err *e)
+static int pmd_set_option(
+	struct slice value, const struct pmd_option *o, struct pmd_conf *conf, struct err *e)
 {
 	void *at = (char *)conf + o->at;
 
@@ -65,9 +67,9 @@ static int set_option(
 	case MASK:
 		return num_value(value, at, e);
 	case THRESH:
-		return parse_thresh(value, at, e);
+		return pmd_parse_thresh(value, at, e);
 	case SEED:
-		return parse_seed(value, at, e);
+		return pmd_parse_seed(value, at, e);
 	case LIST:
 		return regset_parse(value, at, e);
 	case FLAG:
@@ -77,36 +79,38 @@ static int set_option(
 	return 0;
 }
 
-static int parse_option(struct slice word, struct pmd_conf *conf, unsigned *given, struct err *e)
+static int pmd_parse_option(
+	struct slice word, struct pmd_conf *conf, unsigned *given, struct err *e)
 {
 	struct slice value = word, name = slice_cut(&value, '=');
-	const struct option *o = find_option(name);
+	const struct pmd_option *o = pmd_find_option(name);
 	bool bare = name.n == word.n;
 
 	if (!o)
 		return err_set(e, EINVAL,
-			"no option '%.*s': the options are short= long= reset= notify random mask= "
+			"'%.*s' is not an option: the options are short= long= reset= notify "
+			"random mask= "
 			"seed= thresh= no64 smpl= eventid=",
 			SLICE_ARG(name));
-	if (*given & 1u << (o - options))
+	if (*given & 1u << (o - pmd_options))
 		return err_set(e, EINVAL, "'%s' is given twice: leave one out", o->name);
-	*given |= 1u << (o - options);
+	*given |= 1u << (o - pmd_options);
 	if (o->kind == FLAG && !bare)
-		return err_set(e, EINVAL, "'%s' has no value: write the word alone", o->name);
+		return err_set(e, EINVAL, "'%s' takes no value: write the word alone", o->name);
 	if (o->kind != FLAG && !value.n)
 		return err_set(e, EINVAL, "'%s' lacks its value: write '%s=%s'", o->name, o->name,
 			o->kind == LIST ? "LIST" : "N");
-	if (set_option(value, o, conf, e) < 0)
+	if (pmd_set_option(value, o, conf, e) < 0)
 		return err_prefix(e, "%s", o->name);
 	return 0;
 }
 
-/* Options alone are the likely mistake: somebody wants to change them and keep the count. */
-static int parse_value(struct slice word, uint64_t *value, struct err *e)
+/* The likely mistake: options without a value, to change them and keep the count. */
+static int pmd_parse_value(struct slice word, uint64_t *value, struct err *e)
 {
 	struct slice rest = word;
 
-	if (!word.n || find_option(slice_cut(&rest, '=')))
+	if (!word.n || pmd_find_option(slice_cut(&rest, '=')))
 		return err_set(e, EINVAL, "the value is missing: write it first, then options");
 	return num_value(word, value, e);
 }
@@ -115,11 +119,11 @@ int command_parse_pmd(struct slice text, struct cmd_reg *r, struct err *e)
 {
 	unsigned given = 0;
 	struct slice word;
-	int rc = parse_value(slice_word(&text), &r->value, e);
+	int rc = pmd_parse_value(slice_word(&text), &r->value, e);
 
 	r->conf = (struct pmd_conf){0};
 	while (rc == 0 && (word = slice_word(&text)).n)
-		rc = parse_option(word, &r->conf, &given, e);
+		rc = pmd_parse_option(word, &r->conf, &given, e);
 	return rc;
 }
 
@@ -128,7 +132,7 @@ void command_print_pmd(uint64_t value, struct text *out)
 	text_printf(out, "%" PRIu64 "\n", value);
 }
 
-static void print_number(const struct option *o, uint64_t n, struct text *out)
+static void pmd_print_number(const struct pmd_option *o, uint64_t n, struct text *out)
 {
 	if (n && o->kind == MASK)
 		text_printf(out, " %s=0x%" PRIx64, o->name, n);
@@ -136,7 +140,7 @@ static void print_number(const struct option *o, uint64_t n, struct text *out)
 		text_printf(out, " %s=%" PRIu64, o->name, n);
 }
 
-static void print_list(const struct option *o, const struct regset *set, struct text *out)
+static void pmd_print_list(const struct pmd_option *o, const struct regset *set, struct text *out)
 {
 	if (regset_empty(set))
 		return;
@@ -146,15 +150,15 @@ static void print_list(const struct option *o, const struct regset *set, struct 
 
 void pmd_conf_print(const struct pmd_conf *conf, struct text *out)
 {
-	for (const struct option *o = options; o < options + NOPTIONS; o++) {
+	for (const struct pmd_option *o = pmd_options; o < pmd_options + NOPTIONS; o++) {
 		const void *at = (const char *)conf + o->at;
 
 		if (o->kind == LIST)
-			print_list(o, at, out);
+			pmd_print_list(o, at, out);
 		else if (o->kind == SEED)
-			print_number(o, *(const uint32_t *)at, out);
+			pmd_print_number(o, *(const uint32_t *)at, out);
 		else if (o->kind != FLAG)
-			print_number(o, *(const uint64_t *)at, out);
+			pmd_print_number(o, *(const uint64_t *)at, out);
 		else if (conf->flags & o->flag)
 			text_printf(out, " %s", o->name);
 	}
@@ -162,8 +166,8 @@ void pmd_conf_print(const struct pmd_conf *conf, struct text *out)
 
 void command_print_overflows(const struct command *cmd, struct text *out)
 {
-	for (unsigned i = 0; i < cmd->nregs; i++) {
-		const struct cmd_reg *r = &cmd->regs[i];
+	for (unsigned i = 0; i < cmd->vector.nregs; i++) {
+		const struct cmd_reg *r = &cmd->vector.regs[i];
 
 		if (r->pmd)
 			text_printf(out,

@@ -12,7 +12,7 @@ int command_parse_pmc(struct slice text, uint64_t *value, struct err *e)
 	return num_u64(slice_trim(text), value, e);
 }
 
-static int parse_line(struct slice line, uint16_t set, struct cmd_reg *r, struct err *e)
+static int regs_parse_line(struct slice line, uint16_t set, struct cmd_reg *r, struct err *e)
 {
 	struct slice name = slice_word(&line), number = name;
 	uint64_t num;
@@ -21,7 +21,7 @@ static int parse_line(struct slice line, uint16_t set, struct cmd_reg *r, struct
 	*r = (struct cmd_reg){.pmd = slice_starts(name, "pmd"), .set = set};
 	if (!r->pmd && !slice_starts(name, "pmc"))
 		return err_set(e, EINVAL,
-			"'%.*s' is no register: write 'pmcN VALUE' or 'pmdN VALUE [OPTION...]'",
+			"'%.*s' is not a register: write 'pmcN VALUE' or 'pmdN VALUE [OPTION...]'",
 			SLICE_ARG(name));
 	number.p += 3;
 	number.n -= 3;
@@ -32,7 +32,7 @@ static int parse_line(struct slice line, uint16_t set, struct cmd_reg *r, struct
 	return r->pmd ? command_parse_pmd(line, r, e) : command_parse_pmc(line, &r->value, e);
 }
 
-static unsigned count_lines(struct slice text)
+static unsigned regs_count_lines(struct slice text)
 {
 	unsigned n = 1;
 
@@ -44,20 +44,20 @@ static unsigned count_lines(struct slice text)
 int command_parse_regs(struct slice text, uint16_t set, struct command *cmd, struct err *e)
 {
 	cmd->verb = CMD_WRITE;
-	cmd->first_line = 1;
-	cmd->nregs = 0;
+	cmd->vector.first_line = 1;
+	cmd->vector.nregs = 0;
 	if (!text.n)
 		return err_set(e, EINVAL, "nothing was written: write a line per register");
-	cmd->regs = calloc(count_lines(text), sizeof(*cmd->regs));
-	if (!cmd->regs)
+	cmd->vector.regs = calloc(regs_count_lines(text), sizeof(*cmd->vector.regs));
+	if (!cmd->vector.regs)
 		return err_set(e, ENOMEM, "no memory for the vector");
 	while (text.n) {
-		if (parse_line(slice_cut(&text, '\n'), set, &cmd->regs[cmd->nregs], &cmd->cut) <
-			0) {
-			err_prefix(&cmd->cut, "line %u", cmd->nregs + 1);
+		if (regs_parse_line(slice_cut(&text, '\n'), set,
+			    &cmd->vector.regs[cmd->vector.nregs], &cmd->vector.cut) < 0) {
+			err_prefix(&cmd->vector.cut, "line %u", cmd->vector.nregs + 1);
 			break;
 		}
-		cmd->nregs++;
+		cmd->vector.nregs++;
 	}
 	return 0;
 }
@@ -69,8 +69,8 @@ void command_print_pmc(uint64_t value, struct text *out)
 
 void command_print_regs(const struct command *cmd, struct text *out)
 {
-	for (unsigned i = 0; i < cmd->nregs; i++) {
-		const struct cmd_reg *r = &cmd->regs[i];
+	for (unsigned i = 0; i < cmd->vector.nregs; i++) {
+		const struct cmd_reg *r = &cmd->vector.regs[i];
 
 		if (r->pmd) {
 			text_printf(out, "pmd%u %" PRIu64, r->num, r->value);
@@ -81,16 +81,4 @@ void command_print_regs(const struct command *cmd, struct text *out)
 			command_print_pmc(r->value, out);
 		}
 	}
-}
-
-void command_free(struct command *cmd)
-{
-	free(cmd->regs);
-	free(cmd->msgs);
-	free(cmd->shown);
-	free(cmd->cpus);
-	cmd->regs = NULL;
-	cmd->msgs = NULL;
-	cmd->shown = NULL;
-	cmd->cpus = NULL;
 }

@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-static_assert((int)PFM_MSG_BV == (int)CMD_BV, "a message's PMDs are not a regset");
+static_assert((int)PFM_MSG_BV == (int)CMD_BV, "the PMDs of a message are a regset");
 
-/* Who ran, and where; thread 0 is nobody, or the idle one. */
-static void print_runner(const struct pfm_msg *m, struct text *out)
+/* The thread that ran, and its instruction pointer. Thread 0 is the idle thread, or unknown. */
+static void print_thread(const struct pfm_msg *m, struct text *out)
 {
 	if (m->tid)
 		text_printf(out, " pid=%" PRIu32 " tid=%" PRIu32, m->pid, m->tid);
@@ -24,7 +24,7 @@ static void print_overflow(const char *what, const struct pfm_msg *m, struct tex
 	memcpy(pmds.bits, m->pmds, sizeof(pmds.bits));
 	text_printf(out, "%s cpu=%u set=%u pmds=", what, m->cpu, m->set);
 	regset_print(&pmds, out);
-	print_runner(m, out);
+	print_thread(m, out);
 }
 
 static void print_message(const struct pfm_msg *m, struct text *out)
@@ -41,7 +41,7 @@ static void print_message(const struct pfm_msg *m, struct text *out)
 		break;
 	case PFM_MSG_END:
 		text_printf(out, "end");
-		print_runner(m, out);
+		print_thread(m, out);
 		break;
 	default:
 		text_printf(out, "type=0x%" PRIx32 "\n", m->type);

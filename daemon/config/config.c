@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/fs/config.h"
+#include "daemon/config/config.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +13,8 @@
 
 enum { CONFIG_FILE_MAX = 65536 };
 
-/*
- * From /etc/group itself: a lookup through a network service could keep the session thread, and
- * with it everyone, waiting.
- */
-static int find_group(struct slice name, gid_t *gid)
+/* Reads /etc/group itself: NSS may use a network service, which could block the session thread. */
+static int config_find_group(struct slice name, gid_t *gid)
 {
 	CLEANUP_FCLOSE FILE *f = fopen("/etc/group", "re");
 	struct group *g;
@@ -31,7 +28,7 @@ static int find_group(struct slice name, gid_t *gid)
 	return -ENOENT;
 }
 
-static int store_group(struct group_rule *rule, struct slice value, struct err *e)
+static int config_store_group(struct group_rule *rule, struct slice value, struct err *e)
 {
 	uint64_t n;
 
@@ -40,14 +37,14 @@ static int store_group(struct group_rule *rule, struct slice value, struct err *
 	} else if (slice_is(value, "none")) {
 		*rule = (struct group_rule){.kind = GROUP_NONE};
 	} else if (value.n && value.p[0] >= '0' && value.p[0] <= '9') {
-		/* The last gid means "no change" to the kernel and names no group. */
+		/* (gid_t)-1 means "no change" to the kernel and is not a group. */
 		if (num_max(value, (gid_t)-2, &n, e) < 0)
 			return -e->no;
 		*rule = (struct group_rule){.kind = GROUP_GID, .gid = (gid_t)n};
 	} else {
 		struct group_rule named = {.kind = GROUP_GID};
 
-		if (find_group(value, &named.gid) < 0)
+		if (config_find_group(value, &named.gid) < 0)
 			return err_set(e, EINVAL,
 				"no group '%.*s' in /etc/group: give a gid, a name, 'any' or "
 				"'none'",
@@ -57,7 +54,7 @@ static int store_group(struct group_rule *rule, struct slice value, struct err *
 	return 0;
 }
 
-static void show_group(const struct group_rule *rule, struct text *out)
+static void config_show_group(const struct group_rule *rule, struct text *out)
 {
 	if (rule->kind == GROUP_GID)
 		text_printf(out, "%u\n", (unsigned)rule->gid);
@@ -65,13 +62,13 @@ static void show_group(const struct group_rule *rule, struct text *out)
 		text_printf(out, "%s\n", rule->kind == GROUP_ANY ? "any" : "none");
 }
 
-static const char *const kernel_words[] = {
+static const char *const config_kernel_words[] = {
 	[KERNEL_ANY] = "any", [KERNEL_GROUP] = "group", [KERNEL_ROOT] = "root"};
 
-static int store_kernel(enum allow_kernel *k, struct slice value, struct err *e)
+static int config_store_kernel(enum allow_kernel *k, struct slice value, struct err *e)
 {
 	for (int i = KERNEL_ANY; i <= KERNEL_ROOT; i++) {
-		if (slice_is(value, kernel_words[i])) {
+		if (slice_is(value, config_kernel_words[i])) {
 			*k = (enum allow_kernel)i;
 			return 0;
 		}
@@ -79,11 +76,12 @@ static int store_kernel(enum allow_kernel *k, struct slice value, struct err *e)
 	return err_set(e, EINVAL, "'%.*s': write any, group or root", SLICE_ARG(value));
 }
 
-static const struct number {
+static const struct config_number {
 	const char *key;
-	size_t at; /* in struct config */
+	/* The offset in struct config. */
+	size_t at;
 	uint64_t least, most, def;
-} numbers[] = {
+} config_numbers[] = {
 	{"arg_size_max", offsetof(struct config, arg_size_max), ARG_SIZE_MIN, ARG_SIZE_LIMIT,
 		ARG_SIZE_MIN},
 	{"smpl_buf_size_max", offsetof(struct config, smpl_buf_size_max), SMPL_BUF_SIZE_MIN,
@@ -93,23 +91,23 @@ static const struct number {
 		OVERFLOW_RATE_DEFAULT},
 };
 
-enum { NNUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
+enum { NNUMBERS = sizeof(config_numbers) / sizeof(config_numbers[0]) };
 
-static uint64_t *number_of(struct config *c, const struct number *n)
+static uint64_t *config_number_of(struct config *c, const struct config_number *n)
 {
 	return (uint64_t *)(void *)((char *)c + n->at);
 }
 
-static const struct number *find_number(const char *key)
+static const struct config_number *config_find_number(const char *key)
 {
 	for (unsigned i = 0; i < NNUMBERS; i++)
-		if (strcmp(key, numbers[i].key) == 0)
-			return &numbers[i];
+		if (strcmp(key, config_numbers[i].key) == 0)
+			return &config_numbers[i];
 	return NULL;
 }
 
-static int store_number(
-	struct config *c, const struct number *number, struct slice value, struct err *e)
+static int config_store_number(
+	struct config *c, const struct config_number *number, struct slice value, struct err *e)
 {
 	uint64_t n;
 
@@ -118,7 +116,7 @@ static int store_number(
 	if (n < number->least)
 		return err_set(e, ERANGE, "'%.*s' is below the minimum of %" PRIu64,
 			SLICE_ARG(value), number->least);
-	*number_of(c, number) = n;
+	*config_number_of(c, number) = n;
 	return 0;
 }
 
@@ -130,46 +128,47 @@ void config_init(struct config *c)
 		.allow_kernel = KERNEL_GROUP,
 	};
 	for (unsigned i = 0; i < NNUMBERS; i++)
-		*number_of(c, &numbers[i]) = numbers[i].def;
-	if (find_group(slice_of("perfmon"), &c->sys_group.gid) == 0)
+		*config_number_of(c, &config_numbers[i]) = config_numbers[i].def;
+	if (config_find_group(slice_of("perfmon"), &c->sys_group.gid) == 0)
 		c->sys_group.kind = GROUP_GID;
 }
 
 int config_store(struct config *c, const char *key, struct slice value, struct err *e)
 {
-	const struct number *number = find_number(key);
+	const struct config_number *number = config_find_number(key);
 
 	value = slice_trim(value);
 	if (number)
-		return store_number(c, number, value, e);
+		return config_store_number(c, number, value, e);
 	if (strcmp(key, "sys_group") == 0)
-		return store_group(&c->sys_group, value, e);
+		return config_store_group(&c->sys_group, value, e);
 	if (strcmp(key, "thread_group") == 0)
-		return store_group(&c->thread_group, value, e);
+		return config_store_group(&c->thread_group, value, e);
 	if (strcmp(key, "allow_kernel") == 0)
-		return store_kernel(&c->allow_kernel, value, e);
+		return config_store_kernel(&c->allow_kernel, value, e);
 	return err_set(e, ENOENT,
-		"no key '%s': the keys are sys_group, thread_group, allow_kernel, arg_size_max, "
+		"'%s' is not a key: the keys are sys_group, thread_group, allow_kernel, "
+		"arg_size_max, "
 		"smpl_buf_size_max, tick_us and overflow_rate_max",
 		key);
 }
 
 void config_show(const struct config *c, const char *key, struct text *out)
 {
-	const struct number *number = find_number(key);
+	const struct config_number *number = config_find_number(key);
 
 	if (number)
 		text_printf(out, "%" PRIu64 "\n",
 			*(const uint64_t *)(const void *)((const char *)c + number->at));
 	else if (strcmp(key, "sys_group") == 0)
-		show_group(&c->sys_group, out);
+		config_show_group(&c->sys_group, out);
 	else if (strcmp(key, "thread_group") == 0)
-		show_group(&c->thread_group, out);
+		config_show_group(&c->thread_group, out);
 	else if (strcmp(key, "allow_kernel") == 0)
-		text_printf(out, "%s\n", kernel_words[c->allow_kernel]);
+		text_printf(out, "%s\n", config_kernel_words[c->allow_kernel]);
 }
 
-static int parse_line(struct config *c, struct slice line, struct err *e)
+static int config_parse_line(struct config *c, struct slice line, struct err *e)
 {
 	struct slice key;
 	char name[32];
@@ -182,7 +181,7 @@ static int parse_line(struct config *c, struct slice line, struct err *e)
 		return 0;
 	key = slice_trim(slice_cut(&line, '='));
 	if (key.n >= sizeof(name))
-		return err_set(e, EINVAL, "no key '%.*s': see perfmonfs(8)", SLICE_ARG(key));
+		return err_set(e, EINVAL, "'%.*s' is not a key: see perfmonfs(8)", SLICE_ARG(key));
 	memcpy(name, key.p, key.n);
 	name[key.n] = '\0';
 	return config_store(c, name, line, e);
@@ -195,7 +194,7 @@ int config_parse(struct config *c, struct slice text, struct err *e)
 
 	while (text.n) {
 		n++;
-		if (parse_line(&staged, slice_cut(&text, '\n'), e) < 0)
+		if (config_parse_line(&staged, slice_cut(&text, '\n'), e) < 0)
 			return err_prefix(e, "line %u", n);
 	}
 	*c = staged;

@@ -9,41 +9,19 @@
 
 #define TIMEOUT_MAX 1000000000000000000 /* 31 years: sums with times stay far from 2^64 */
 
-/* The position of set @id, or of the first after it. */
-static unsigned find(const struct context *ctx, unsigned id)
+static int evtset_is_loaded(const struct context *ctx, struct err *e)
 {
-	unsigned lo = 0, hi = ctx->nsets;
-
-	while (lo < hi) {
-		unsigned mid = (lo + hi) / 2;
-
-		if (ctx->sets[mid]->id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return err_set(
+		e, EBUSY, "loaded on CPU %u: unload before sets are changed", ctx->target.cpu);
 }
 
-struct evtset *ctx_set(const struct context *ctx, unsigned id)
-{
-	unsigned i = find(ctx, id);
-
-	return i < ctx->nsets && ctx->sets[i]->id == id ? ctx->sets[i] : NULL;
-}
-
-static int settled(const struct context *ctx, struct err *e)
-{
-	return err_set(e, EBUSY, "loaded on CPU %u: unload before sets are changed", ctx->cpu);
-}
-
-static int no_set(struct cmd_evtset *c, struct err *e)
+static int evtset_missing(struct cmd_evtset *c, struct err *e)
 {
 	c->fault = FAULT_NOSET;
 	return err_set(e, ENOENT, "no event set %u: make it first", c->id);
 }
 
-static int check_change(const struct cmd_evtset *c, struct err *e)
+static int evtset_check_change(const struct cmd_evtset *c, struct err *e)
 {
 	const unsigned both = SET_OVFL_SWITCH | SET_TIME_SWITCH;
 
@@ -62,17 +40,18 @@ static int check_change(const struct cmd_evtset *c, struct err *e)
 	return 0;
 }
 
-static uint64_t effective(uint64_t ns, const struct limits *l)
+static uint64_t evtset_effective_ns(uint64_t ns, const struct limits *l)
 {
 	if (ns < l->tick_ns)
 		ns = l->tick_ns;
 	return l->timer_ns ? (ns + l->timer_ns - 1) / l->timer_ns * l->timer_ns : ns;
 }
 
-static void change(struct evtset *set, const struct cmd_evtset *c, const struct limits *limits)
+static void evtset_change(
+	struct evtset *set, const struct cmd_evtset *c, const struct limits *limits)
 {
 	if (c->change & EVTSET_TIMEOUT)
-		set->timeout_ns = effective(c->timeout_ns, limits);
+		set->timeout_ns = evtset_effective_ns(c->timeout_ns, limits);
 	if (c->change & EVTSET_FLAGS)
 		set->flags = (uint8_t)c->flags;
 	if (c->change & EVTSET_NEXT) {
@@ -82,18 +61,18 @@ static void change(struct evtset *set, const struct cmd_evtset *c, const struct 
 	}
 }
 
-/* Making a set says all that it is to be: what is not said is not so. */
-static void clear_properties(struct evtset *set)
+/* Making a set defines all its properties: those that are not given have their defaults. */
+static void evtset_clear_properties(struct evtset *set)
 {
 	set->flags = 0;
 	set->next_id = 0;
 	set->timeout_ns = 0;
 }
 
-/* A new one, at the place that @id has among the others; NULL: no memory. */
-static struct evtset *insert(struct context *ctx, unsigned id)
+/* Adds set @id; NULL: no memory. */
+static struct evtset *evtset_insert(struct context *ctx, unsigned id)
 {
-	unsigned i = find(ctx, id);
+	unsigned i = ctx_set_position(ctx, id);
 	struct evtset *set;
 
 	if (ctx->nsets == ctx->room) {
@@ -112,39 +91,39 @@ static struct evtset *insert(struct context *ctx, unsigned id)
 	return set;
 }
 
-static int make(
+static int evtset_make(
 	struct context *ctx, struct cmd_evtset *c, const struct limits *limits, struct err *e)
 {
 	struct evtset *set = ctx_set(ctx, c->id);
 
 	if (ctx->state != CTX_UNLOADED)
-		return settled(ctx, e);
+		return evtset_is_loaded(ctx, e);
 	if (set && c->there == EVTSET_REFUSE)
 		return err_set(e, EEXIST, "there is an event set %u already", c->id);
 	if (!set && ctx->smpl.fmt && (ctx->smpl.fmt->fmt_flags & PFM_FMTFL_NOSET))
 		return err_set(e, EINVAL,
 			"format %s cannot handle event sets: choose another format",
 			ctx->smpl.fmt->fmt_name);
-	if (check_change(c, e) < 0)
+	if (evtset_check_change(c, e) < 0)
 		return -e->no;
 	c->fresh = !set;
 	if (set && c->there == EVTSET_KEEP)
-		clear_properties(set);
+		evtset_clear_properties(set);
 	else if (set)
 		evtset_renew(set, ctx->pmu);
 	else
-		set = insert(ctx, c->id);
+		set = evtset_insert(ctx, c->id);
 	if (!set)
 		return err_set(e, ENOMEM, "no memory for an event set");
-	change(set, c, limits);
+	evtset_change(set, c, limits);
 	c->timeout_ns = set->timeout_ns;
 	live_refresh(ctx, set);
-	return CORE_DONE;
+	return 0;
 }
 
 int set_new(struct context *ctx, struct cmd_evtset *c, const struct limits *limits, struct err *e)
 {
-	int rc = make(ctx, c, limits, e);
+	int rc = evtset_make(ctx, c, limits, e);
 
 	c->fault = rc < 0 ? FAULT_REFUSED : FAULT_NONE;
 	return rc;
@@ -152,21 +131,21 @@ int set_new(struct context *ctx, struct cmd_evtset *c, const struct limits *limi
 
 int set_delete(struct context *ctx, struct cmd_evtset *c, struct err *e)
 {
-	unsigned i = find(ctx, c->id);
+	unsigned i = ctx_set_position(ctx, c->id);
 	struct evtset *set = ctx_set(ctx, c->id);
 
 	if (!set)
-		return no_set(c, e);
+		return evtset_missing(c, e);
 	c->fault = FAULT_REFUSED;
 	if (!c->id)
 		return err_set(e, EINVAL, "set 0 always exists: remove the context");
 	if (ctx->state != CTX_UNLOADED)
-		return settled(ctx, e);
+		return evtset_is_loaded(ctx, e);
 	c->fault = FAULT_NONE;
 	memmove(&ctx->sets[i], &ctx->sets[i + 1], (--ctx->nsets - i) * sizeof(struct evtset *));
-	ctx->nlive -= set->live != NULL;
+	ctx->live.npages -= set->live != NULL;
 	free(set);
-	return CORE_DONE;
+	return 0;
 }
 
 int set_write(
@@ -177,17 +156,17 @@ int set_write(
 	if (!set)
 		return err_set(e, ENOENT, "no event set %u: make it first", c->id);
 	if (ctx->state != CTX_UNLOADED)
-		return settled(ctx, e);
-	if (check_change(c, e) < 0)
+		return evtset_is_loaded(ctx, e);
+	if (evtset_check_change(c, e) < 0)
 		return -e->no;
-	change(set, c, limits);
-	return CORE_DONE;
+	evtset_change(set, c, limits);
+	return 0;
 }
 
 /* Time passes for the active set while it counts. */
-static uint64_t running_ns(const struct context *ctx, const struct evtset *set, uint64_t now)
+static uint64_t evtset_running_ns(const struct context *ctx, const struct evtset *set, uint64_t now)
 {
-	return set == ctx->active && ctx_counts(ctx) ? now - ctx->since : 0;
+	return set == ctx->active && ctx_time_passes(ctx) ? now - ctx->since : 0;
 }
 
 int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, struct err *e)
@@ -197,8 +176,8 @@ int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, stru
 	uint64_t ns;
 
 	if (!set)
-		return no_set(c, e);
-	ns = running_ns(ctx, set, now);
+		return evtset_missing(c, e);
+	ns = evtset_running_ns(ctx, set, now);
 	*c = (struct cmd_evtset){
 		.id = set->id,
 		.flags = set->flags,
@@ -219,10 +198,10 @@ int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, stru
 	}
 	for (unsigned i = 0; i < pmu->nvirtuals; i++)
 		regset_add(&c->pmds, pmu->virtuals[i].num);
-	return CORE_DONE;
+	return 0;
 }
 
-static int check_one(const struct context *ctx, const struct evtset *set, struct err *e)
+static int evtset_check(const struct context *ctx, const struct evtset *set, struct err *e)
 {
 	if ((set->flags & SET_EXPL_NEXT) && !ctx_set(ctx, set->next_id))
 		return err_set(e, EINVAL,
@@ -237,8 +216,8 @@ static int check_one(const struct context *ctx, const struct evtset *set, struct
 	return 0;
 }
 
-/* Counts begin anew: at what was loaded last, of a sampling period. */
-static void copy_pmd(struct pmd_state *to, const struct pmd_state *from)
+/* A copy counts from the value last loaded: a sampling period begins. */
+static void evtset_copy_pmd(struct pmd_state *to, const struct pmd_state *from)
 {
 	*to = *from;
 	to->n.value = from->n.last_reset;
@@ -248,16 +227,16 @@ static void copy_pmd(struct pmd_state *to, const struct pmd_state *from)
 	to->overflows = 0;
 }
 
-static void copy_set(struct evtset *to, const struct evtset *from, const struct pmu *pmu)
+static void evtset_copy(struct evtset *to, const struct evtset *from, const struct pmu *pmu)
 {
 	to->next_id = from->next_id;
 	to->flags = from->flags;
-	to->gauged = from->gauged;
+	to->calibrated = from->calibrated;
 	to->virtuals = from->virtuals;
 	to->timeout_ns = from->timeout_ns;
 	memcpy(to->pmc, from->pmc, pmu->npmcs * sizeof(to->pmc[0]));
 	for (unsigned d = 0; d < pmu->npmds; d++)
-		copy_pmd(&to->pmd[d], &from->pmd[d]);
+		evtset_copy_pmd(&to->pmd[d], &from->pmd[d]);
 }
 
 int sets_copy(struct context *to, const struct context *from, struct err *e)
@@ -267,18 +246,18 @@ int sets_copy(struct context *to, const struct context *from, struct err *e)
 		struct evtset *set = ctx_set(to, id);
 
 		if (!set)
-			set = insert(to, id);
+			set = evtset_insert(to, id);
 		if (!set)
 			return err_set(e, ENOMEM, "no memory for an event set");
-		copy_set(set, from->sets[i], from->pmu);
+		evtset_copy(set, from->sets[i], from->pmu);
 	}
-	return CORE_DONE;
+	return 0;
 }
 
 int sets_check(const struct context *ctx, struct err *e)
 {
 	for (unsigned i = 0; i < ctx->nsets; i++)
-		if (check_one(ctx, ctx->sets[i], e) < 0)
+		if (evtset_check(ctx, ctx->sets[i], e) < 0)
 			return -e->no;
 	return 0;
 }

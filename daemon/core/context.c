@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
+/* A context's life, its sets and state, and checks that several commands share. */
 #include "daemon/core/context.h"
 
-#include <errno.h>
 #include <stdlib.h>
+
+#include "daemon/core/core_i.h"
 
 int ctx_init(struct context *ctx, const struct pmu *pmu)
 {
 	*ctx = (struct context){.pmu = pmu, .state = CTX_UNLOADED, .nsets = 1, .room = 1};
-	ctx->hold = &ctx->own;
+	ctx->res = &ctx->own;
 	ctx->active = evtset_new(0, pmu);
 	ctx->sets = malloc(sizeof(*ctx->sets));
 	if (!ctx->active || !ctx->sets) {
@@ -27,6 +29,77 @@ void ctx_free(struct context *ctx)
 	messages_free(&ctx->messages);
 }
 
+unsigned ctx_set_position(const struct context *ctx, unsigned id)
+{
+	unsigned lo = 0, hi = ctx->nsets;
+
+	while (lo < hi) {
+		unsigned mid = (lo + hi) / 2;
+
+		if (ctx->sets[mid]->id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+struct evtset *ctx_set(const struct context *ctx, unsigned id)
+{
+	unsigned i = ctx_set_position(ctx, id);
+
+	return i < ctx->nsets && ctx->sets[i]->id == id ? ctx->sets[i] : NULL;
+}
+
+void ctx_set_state(struct context *ctx, enum ctx_state state)
+{
+	bool throttled = state == CTX_MASKED && (ctx->ovfl.mask_due & MASK_THROTTLE);
+
+	if (ctx->state != state || ctx->throttled != throttled)
+		ctx->count.changes++;
+	ctx->state = state;
+	ctx->throttled = throttled;
+}
+
+bool ctx_time_passes(const struct context *ctx)
+{
+	return ctx_counts_now(ctx) && !ctx->res->hw.halted;
+}
+
+void ctx_leave_registers(struct context *ctx, bool failed)
+{
+	struct image *hw = &ctx->res->hw;
+
+	hw->pmds = 0;
+	hw->running = false;
+	hw->halted = failed;
+	if (!failed)
+		hw->global = 0;
+	ctx->res = &ctx->own;
+}
+
+int rights_check(const struct rights *r, bool system_wide, struct err *e)
+{
+	if (system_wide ? r->system : r->thread)
+		return 0;
+	return err_set(e, EPERM, "monitoring a %s needs root or membership of the group in %s",
+		system_wide ? "CPU" : "thread",
+		system_wide ? "config/sys_group" : "config/thread_group");
+}
+
+int ctx_not_loaded(const struct context *ctx, const char *verb, struct err *e)
+{
+	if (ctx->target.ended)
+		return err_set(e, EINVAL,
+			"thread %d has ended: there is nothing to %s, but its counts can be read; "
+			"load another",
+			ctx->target.tid, verb);
+	return err_set(e, EINVAL,
+		"not loaded: there is nothing to %s: write 'load cpu=N' or 'load tid=N' to ctl "
+		"first",
+		verb);
+}
+
 uint64_t pmu_wrap_ns(const struct pmu *pmu, uint32_t pmds)
 {
 	unsigned width = 64;
@@ -34,12 +107,12 @@ uint64_t pmu_wrap_ns(const struct pmu *pmu, uint32_t pmds)
 	for (unsigned d = 0; d < pmu->npmds; d++)
 		if ((pmds & ROW(d)) && pmu->pmds[d].width < width)
 			width = pmu->pmds[d].width;
-	/* At 64 bits and more than one event a nanosecond, it still takes most of a century. */
+	/* At 64 bits, even several events a nanosecond take most of a century. */
 	return width == 64 ? 0 : (1ULL << width) / (pmu->max_rate / 1000000000 + 1);
 }
 
 uint64_t pmu_poll_ns(const struct pmu *pmu)
 {
-	/* Four looks in the shortest possible wrap: three of them may come late. */
+	/* Four times in the shortest possible wrap: three of them may be late. */
 	return pmu_wrap_ns(pmu, ~0U) / 4;
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A perfmon context (specification 2.3.5): the software state of a PMU. The core only computes
- * on it; whoever owns the context at the moment calls in here, one at a time.
+ * A perfmon context (specification 2.3.5): the software state of a PMU. It has no lock: its owner
+ * executes one command at a time. Only the message queue has a consumer besides.
  */
 #ifndef CORE_CONTEXT_H
 #define CORE_CONTEXT_H
 
-#include "daemon/core/evtset.h"
+#include "daemon/core/event_set.h"
 #include "daemon/core/image.h"
-#include "daemon/core/messages.h"
-#include "daemon/core/plan.h"
+#include "daemon/core/message_queue.h"
 #include "daemon/core/request.h"
 #include "perfmonfs/pmu.h"
 
@@ -20,23 +19,55 @@ enum mask_reason {
 	MASK_FORMAT = 1 << 2, /* the sampling format says so, or has failed */
 };
 
-/* How often these have happened; whoever wants to know compares. */
+/* Events since the context was made. */
 struct ctx_count {
-	uint64_t changes;  /* of the state, but for its set */
+	uint64_t changes;  /* changes of state or throttled */
 	uint64_t notified; /* notifications, with or without a message */
-	uint64_t thefts;   /* counters found stolen or paused */
+	uint64_t stolen;   /* counters found stolen or paused */
 	uint64_t switches, overflows, messages_lost;
 };
 
 /*
- * What of a CPU's registers is in our hands. A context on a CPU has its own. Those of threads share
- * that of the CPU where they are just now, one at a time: the others are parked.
+ * The registers of a CPU that are reserved, and what they hold. A context on a CPU has its own
+ * reservation. Contexts on threads share that of the CPU that their thread runs on: one at a time
+ * is in its registers, the others are saved.
  */
-struct hold {
-	struct image hw;                    /* what we put into the hardware, */
-	uint64_t claimed_sel[PMU_MAX_PMCS]; /* and what of it is claimed: bits of each selector */
-	uint32_t claimed_pmds;
-	uint64_t claimed_global;
+struct pmu_reservation {
+	struct image hw;                     /* the registers as last written */
+	uint64_t reserved_sel[PMU_MAX_PMCS]; /* bits of each selector, by row */
+	uint32_t reserved_pmds;              /* counters: a bit per row */
+	uint64_t reserved_global;            /* bits of the global control */
+};
+
+/* What a context is loaded on. */
+struct ctx_target {
+	unsigned cpu;            /* valid unless unloaded; of a thread, the CPU it was on last */
+	int tid, pid;            /* the thread (0: a CPU) and its process; kept after unloading */
+	bool ended;              /* unloaded, because the thread has ended */
+	enum ctx_state ended_as; /* the state before that */
+};
+
+/* Overflow: what reading the counters has found and what remains to be done about it. */
+struct ctx_overflow {
+	uint32_t wrapped;     /* PMDs, by row, whose overflows are not accounted yet */
+	uint32_t notify_pmds; /* PMDs, by row, that the next notification names */
+	unsigned mask_due;    /* enum mask_reason: the context is to be masked */
+	bool notify;          /* a notification is due */
+	bool block;           /* the thread is to stay stopped until restart */
+	uint64_t rate_since;  /* start of the second in which @rate_count counts (ns) */
+	uint64_t rate_count;  /* overflows in that second: too many mask the context */
+};
+
+/* The overflow status register of the PMU. */
+struct ctx_status {
+	uint64_t clear_at; /* when no counter in use had overflowed by it (ns) */
+	bool unreadable;   /* reading or clearing it has failed */
+};
+
+/* Pages of live counts. */
+struct ctx_live {
+	unsigned npages; /* sets that have one */
+	bool rdpmc;      /* readers may use RDPMC */
 };
 
 struct context {
@@ -44,55 +75,40 @@ struct context {
 	enum ctx_state state;
 	bool throttled;   /* masked because of too many overflows */
 	unsigned flags;   /* enum ctx_flag */
-	bool ever_loaded; /* flags are settled by the first load */
-	unsigned cpu;     /* unless unloaded; of a thread, where it was last */
-	int tid, pid;     /* of the thread it is or was loaded on, and of its process; or 0 */
-	bool ended;       /* that thread has, and so it was unloaded; */
-	enum ctx_state ended_as; /* and what it was until then */
-	struct limits limits;    /* of the last load, start or restart */
+	bool ever_loaded; /* flags and format cannot change after the first load */
+	struct ctx_target target;
+	struct limits limits; /* of the last load, start or restart */
 
-	struct evtset **sets; /* by rising id; set 0 is always there (3.7.5) */
+	struct evtset **sets; /* by rising id; set 0 always exists (3.7.5) */
 	unsigned nsets, room;
 	struct evtset *active;
-	uint64_t since;  /* while running: up to when (ns) the active set's time is accounted */
-	uint64_t ticked; /* when the overflow status was last found clear (ns) */
-	bool statusless; /* ... but it cannot be read */
+	uint64_t since; /* while running: up to when the active set's time is accounted (ns) */
 
-	struct hold own;
-	struct hold *hold; /* its own, empty while parked or unloaded; or the CPU's */
+	struct pmu_reservation own;
+	struct pmu_reservation *res; /* &own, empty while saved or unloaded; or the CPU's */
 
-	/* Overflow: what looks at the counters have found. */
-	uint32_t wrapped;     /* not dealt with yet: by the next look */
-	uint32_t report;      /* PMDs that the next notification tells of */
-	unsigned mask_due;    /* enum mask_reason */
-	uint64_t rate_since;  /* throttling: when its second began, */
-	uint64_t rate_so_far; /* and the overflows in it */
-
-	bool tell;  /* a notification is due */
-	bool block; /* the thread is to stand still until restart */
-
+	struct ctx_status status;
+	struct ctx_overflow ovfl;
 	struct messages messages;
-
-	unsigned nlive; /* sets that have a page */
-	bool rdpmc;     /* its readers may use RDPMC */
+	struct ctx_live live;
 
 	struct sampling smpl;
-	bool kernel_ip;  /* who has loaded it may know where the kernel runs */
-	uint64_t tstamp; /* of the last samples */
+	bool kernel_ip;  /* samples may have kernel addresses: the rights at load */
+	uint64_t tstamp; /* of the last samples (ns) */
 
 	struct ctx_count count;
 };
 
-/* Loaded on a thread that is on no CPU, as far as its registers go: they are all memory. */
-static inline bool ctx_parked(const struct context *ctx)
+/* Loaded on a thread, and not in the registers of any CPU: all its state is memory. */
+static inline bool ctx_saved(const struct context *ctx)
 {
-	return ctx->tid && ctx->hold == &ctx->own;
+	return ctx->target.tid && ctx->res == &ctx->own;
 }
 
-/* It counts, in some CPU's registers. */
+/* Running, in the registers of a CPU. */
 static inline bool ctx_counts_now(const struct context *ctx)
 {
-	return ctx->state == CTX_RUNNING && !ctx_parked(ctx);
+	return ctx->state == CTX_RUNNING && !ctx_saved(ctx);
 }
 
 /* -ENOMEM. */
@@ -102,85 +118,29 @@ void ctx_free(struct context *ctx);
 /* The set @id, or NULL. */
 struct evtset *ctx_set(const struct context *ctx, unsigned id);
 
-/* Progress of one command, kept by whoever executes it; step_begin() it first. */
-struct step {
-	int phase;
-	unsigned element;     /* of the vector */
-	bool moves;           /* it changes what the hardware holds: the quiet plan is another */
-	bool masking;         /* it is being stopped in order to be masked */
-	bool unseen;          /* selectors may have been taken over since they were last seen */
-	uint32_t blame;       /* register found in somebody else's hands, and what it holds: the */
-	uint64_t blame_value; /* backend may know who it is; 0: none */
-	struct err err;       /* the error to report in the end */
-	uint64_t give_back;   /* bits of the global control that others need */
-	struct image target;  /* the image being moved to */
-	struct evtset *to;    /* the set being switched to; NULL: the next in turn */
-	struct evtset_undo undo;
-};
-
-void step_begin(struct step *st);
-
-enum { CORE_DONE = 0, CORE_RUN = 1 };
-
-/*
- * Takes @cmd one step further. CORE_RUN: run @plan, then call again. Between commands @plan must
- * be left as it is.
- * CORE_DONE: it has succeeded. Negative: it has failed with that errno and @e says why; all that
- * could be undone has been. The context may be used for the next command after either.
- *
- * Errors, besides the specification's: EINVAL wrong state or arguments, EBUSY already loaded, in
- * use, masked or a counter is held by somebody else, ENOENT no such register or set, EEXIST the
- * set exists, EACCES no right to count at kernel level or a write to a virtual PMD, EPERM no right
- * to load on a CPU, EIO a count was lost, a virtual PMD cannot be told or a register faults,
- * ENODATA a virtual PMD that only samples have, ENXIO the CPU is offline, EAGAIN no message.
- */
-int core_step(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	struct err *e);
-
-/*
- * The first plan of what command_stops(), for a running context, to be made in advance: running
- * it is the first thing done when such a command is to be executed. Then step_quiet() begins
- * that command, with this plan and its results.
- */
-void ctx_quiet_plan(const struct context *ctx, struct plan *plan);
-void step_quiet(struct step *st);
-
-/*
- * Around each command of a context that has live pages: in between, who reads them waits. The set
- * that is active when it begins is to be given to the end.
- */
-void ctx_live_begin(struct context *ctx);
-void ctx_live_end(struct context *ctx, struct evtset *was);
-
-/* Something has happened to a process: records it, for a running context whose format wants it. */
+/* Records an event of a process. The context has a format with fmt_event, and is running. */
 void ctx_event(struct context *ctx, const pfm_smpl_event_t *event);
 
-/* The virtual PMDs whose values @cmd needs from the beginning on. */
-uint32_t ctx_virtuals(const struct context *ctx, const struct command *cmd);
+/* Of contexts on threads: whether @res has all registers that the sets of @ctx need. */
+bool ctx_has_reserved(const struct context *ctx, const struct pmu_reservation *res);
 
-/* What follows is of threads' contexts, and for those who carry them. */
+/* The PMDs of @set, by row, that count at user level only: their switch_overhead is constant. */
+uint32_t ctx_calibratable(const struct context *ctx, const struct evtset *set);
 
-/* Whether all that its sets use is claimed in @hold. */
-bool ctx_holds(const struct context *ctx, const struct hold *hold);
-/* The PMDs of @set that count at user level only: what carrying adds to them can be gauged. */
-uint32_t ctx_gaugeable(const struct context *ctx, const struct evtset *set);
-/* The counts of the active set cannot be told any more. */
+/* All counts of the active set are lost. */
 void ctx_lose(struct context *ctx, enum lost why);
 
-/* When a context wants attention by itself. */
+/* The next command that a context needs without a request. */
 struct wake {
-	uint64_t at;   /* at that time (ns); 0: never, 1: at once */
-	bool switches; /* by CMD_SWITCH, for its set's time is over then; otherwise by CMD_POLL */
+	uint64_t at;   /* ns; 0: never, 1: at once */
+	bool switches; /* CMD_SWITCH: the active set's time is over then; otherwise CMD_POLL */
 };
 struct wake ctx_wake(const struct context *ctx);
 
-/* What CMD_LOAD refuses whatever the CPU holds; for those who prepare a CPU for it. */
-int core_load_check(const struct context *ctx, const struct command *cmd, struct err *e);
-
-/* How long the narrowest counter in @pmds needs to wrap at the highest rate; 0: centuries. */
+/* How long the narrowest counter in @pmds needs to wrap at the highest rate (ns); 0: centuries. */
 uint64_t pmu_wrap_ns(const struct pmu *pmu, uint32_t pmds);
 
-/* How often a running context wants CMD_POLL, in ns, that no counter wraps unseen; 0: never. */
+/* The interval of CMD_POLL at which no counter wraps unseen (ns); 0: none is needed. */
 uint64_t pmu_poll_ns(const struct pmu *pmu);
 
 #endif

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
-/* The core's door: which file takes which command. */
+/* Dispatches each command to its function. Short commands are implemented here. */
+#include "daemon/core/core.h"
+
 #include "daemon/core/core_i.h"
 
-static int check_flags(const struct context *ctx, unsigned flags, struct err *e)
+static int core_check_flags(const struct context *ctx, unsigned flags, struct err *e)
 {
 	if (ctx->ever_loaded)
 		return err_set(
-			e, EBUSY, "flags are settled by the first load: make another context");
+			e, EBUSY, "flags cannot change after the first load: make another context");
 	if ((flags & CTX_SYSTEM_WIDE) && (flags & CTX_NOTIFY_BLOCK))
 		return err_set(e, EINVAL, "notify_block is for threads: it excludes system_wide");
 	return 0;
 }
 
-static int check_format(const struct context *ctx, const struct sampling *smpl, struct err *e)
+static int core_check_format(const struct context *ctx, const struct sampling *smpl, struct err *e)
 {
 	if (ctx->ever_loaded)
-		return err_set(
-			e, EBUSY, "the format is settled by the first load: make another context");
+		return err_set(e, EBUSY,
+			"the format cannot change after the first load: make another context");
 	if (smpl->fmt && (smpl->fmt->fmt_flags & PFM_FMTFL_NOSET) && ctx->nsets > 1)
 		return err_set(e, EINVAL,
 			"format %s cannot handle event sets: rmdir all but set 0, or choose "
@@ -26,110 +28,82 @@ static int check_format(const struct context *ctx, const struct sampling *smpl, 
 }
 
 /*
- * CMD_FLAGS, CMD_FORMAT, or CMD_SETUP, which is both of them and gives the context its type, so
- * that it is here that access is controlled (3.1.16). Otherwise it has none until it is loaded.
+ * CMD_FLAGS, CMD_FORMAT, or CMD_SETUP, which is both and also decides whether the context is for
+ * CPUs or for threads. So CMD_SETUP checks rights (3.1.16), as load does otherwise.
  */
-static int set_up(struct context *ctx, const struct command *cmd, struct err *e)
+static int core_set_up(struct context *ctx, const struct command *cmd, struct err *e)
 {
 	bool flags = cmd->verb != CMD_FORMAT, format = cmd->verb != CMD_FLAGS;
 
-	if (flags && check_flags(ctx, cmd->flags, e) < 0)
+	if (flags && core_check_flags(ctx, cmd->setup.flags, e) < 0)
 		return -e->no;
 	if (cmd->verb == CMD_SETUP &&
-		rights_check(&cmd->rights, cmd->flags & CTX_SYSTEM_WIDE, e) < 0)
+		rights_check(&cmd->rights, cmd->setup.flags & CTX_SYSTEM_WIDE, e) < 0)
 		return -e->no;
-	if (format && check_format(ctx, &cmd->smpl, e) < 0)
+	if (format && core_check_format(ctx, &cmd->setup.smpl, e) < 0)
 		return -e->no;
 	if (flags)
-		ctx->flags = cmd->flags;
+		ctx->flags = cmd->setup.flags;
 	if (format)
-		ctx->smpl = cmd->smpl;
-	return CORE_DONE;
+		ctx->smpl = cmd->setup.smpl;
+	return 0;
 }
 
-static int info(const struct context *ctx, struct ctx_info *out)
+static int core_info(const struct context *ctx, struct ctx_info *out)
 {
 	*out = (struct ctx_info){
 		.state = ctx->state,
 		.throttled = ctx->throttled,
 		.flags = ctx->flags,
-		.cpu = ctx->cpu,
-		.tid = ctx->tid,
-		.ended = ctx->ended,
+		.cpu = ctx->target.cpu,
+		.tid = ctx->target.tid,
+		.ended = ctx->target.ended,
 		.set = ctx->active->id,
 		.changes = ctx->count.changes,
 	};
-	return CORE_DONE;
+	return 0;
 }
 
-static int take_messages(struct context *ctx, struct command *cmd, struct err *e)
+/* Configures @into like this context, and says what this context is, or was at its end. */
+static int core_clone(const struct context *ctx, struct command *cmd, struct err *e)
 {
-	cmd->nmsgs = messages_take(&ctx->messages, cmd->msgs, cmd->nmsgs);
-	return cmd->nmsgs ? CORE_DONE : err_set(e, EAGAIN, "no message is waiting");
+	cmd->into->flags = ctx->flags;
+	/* A thread may end before its child is noticed. */
+	cmd->info.state = ctx->target.ended ? ctx->target.ended_as : ctx->state;
+	cmd->info.ended = ctx->target.ended;
+	return sets_copy(cmd->into, ctx, e);
 }
 
-void ctx_set_state(struct context *ctx, enum ctx_state state)
+static int core_dispatch(struct core_run *run, struct command *cmd, struct err *e)
 {
-	bool throttled = state == CTX_MASKED && (ctx->mask_due & MASK_THROTTLE);
+	struct context *ctx = run->ctx;
 
-	if (ctx->state != state || ctx->throttled != throttled)
-		ctx->count.changes++;
-	ctx->state = state;
-	ctx->throttled = throttled;
-}
-
-void step_begin(struct step *st)
-{
-	st->phase = PHASE_START;
-	st->element = 0;
-	st->moves = false;
-	st->masking = st->unseen = false;
-	st->to = NULL;
-	st->blame = 0;
-	st->give_back = 0;
-	st->err.no = 0;
-}
-
-void step_quiet(struct step *st)
-{
-	step_begin(st);
-	st->phase = PHASE_QUIET;
-	st->moves = true;
-}
-
-int core_step(
-	struct context *ctx, struct command *cmd, struct step *st, struct plan *plan, struct err *e)
-{
 	switch (cmd->verb) {
 	case CMD_LOAD:
-		return step_load(ctx, cmd, st, plan, e);
+		return cmd_load(run, cmd, e);
 	case CMD_UNLOAD:
 	case CMD_DESTROY:
-		return step_unload(ctx, st, plan, e);
+		return cmd_unload(run, e);
 	case CMD_END:
-		return step_end(ctx, st, plan, e);
+		return cmd_end(run, e);
 	case CMD_CLONE:
-		cmd->into->flags = ctx->flags;
-		/* A thread may end before its child is known of. */
-		cmd->info.state = ctx->ended ? ctx->ended_as : ctx->state;
-		cmd->info.ended = ctx->ended;
-		return sets_copy(cmd->into, ctx, e);
+		return core_clone(ctx, cmd, e);
 	case CMD_START:
-		return step_start(ctx, cmd, st, plan, e);
+		return cmd_start(run, cmd, e);
 	case CMD_STOP:
-		return step_stop(ctx, st, plan, e);
+		return cmd_stop(run, e);
+	case CMD_RESTART:
+		return cmd_restart(run, cmd, e);
 	case CMD_WRITE:
-		return step_write(ctx, cmd, st, plan, e);
+		return cmd_write(run, cmd, e);
 	case CMD_READ:
-		return step_read(ctx, cmd, st, plan, e);
+		return cmd_read(run, cmd, e);
 	case CMD_FLAGS:
 	case CMD_FORMAT:
 	case CMD_SETUP:
-		return set_up(ctx, cmd, e);
+		return core_set_up(ctx, cmd, e);
 	case CMD_INFO:
-		return info(ctx, &cmd->info);
-	case CMD_RESTART:
-		return step_restart(ctx, cmd, st, plan, e);
+		return core_info(ctx, &cmd->info);
 	case CMD_EVTSET_NEW:
 		return set_new(ctx, &cmd->evtset, &cmd->limits, e);
 	case CMD_EVTSET_DELETE:
@@ -137,22 +111,68 @@ int core_step(
 	case CMD_EVTSET_WRITE:
 		return set_write(ctx, &cmd->evtset, &cmd->limits, e);
 	case CMD_EVTSET_READ:
-		return set_read(ctx, &cmd->evtset, plan->at, e);
+		return set_read(ctx, &cmd->evtset, run->now, e);
 	case CMD_LIVE:
-		return live_set(ctx, cmd, e);
+		return cmd_live(ctx, cmd, e);
 	case CMD_LIVE_READ:
-		return step_live_read(ctx, cmd, st, plan, e);
-	case CMD_MESSAGES:
-		return take_messages(ctx, cmd, e);
-	case CMD_IN:
-		return step_in(ctx, st, plan, e);
-	case CMD_OUT:
-		return step_out(ctx, cmd, st, plan);
+		return cmd_live_read(run, cmd, e);
 	case CMD_POLL:
+		return cmd_poll(run, e);
 	case CMD_SWITCH:
-		return step_poll(ctx, cmd, st, plan, e);
+		return cmd_switch(run, e);
+	case CMD_SCHED_IN:
+		return cmd_sched_in(run, e);
+	case CMD_SCHED_OUT:
+		return cmd_sched_out(run, cmd);
 	case CMD_SIGNAL:
 		break;
 	}
 	return err_set(e, EINVAL, "no such command");
+}
+
+/* @was: the set that was active when the command began. */
+static void core_end(struct core_run *run, struct evtset *was)
+{
+	if (run->moved && ctx_counts_now(run->ctx))
+		freeze_plan(run->ctx, &run->freeze);
+	live_end(run->ctx, was);
+}
+
+int core_command(struct core_run *run, struct context *ctx, struct command *cmd, struct err *e)
+{
+	struct evtset *was = ctx->active;
+	int rc;
+
+	run->ctx = ctx;
+	run->frozen = command_freezes(cmd->verb) && ctx_counts_now(ctx);
+	run->moved = false;
+	run->foreign_global = 0;
+	run->conflict.addr = 0;
+	run->virt.asked = run->virt.valid = 0;
+	live_begin(ctx);
+	plan_fetch(run, virtuals_needed(ctx, cmd));
+	rc = core_dispatch(run, cmd, e);
+	core_end(run, was);
+	return rc;
+}
+
+int core_last_failed(struct core_run *run, struct err *e)
+{
+	struct evtset *was = run->ctx->active;
+	int rc = 0;
+
+	live_begin(run->ctx);
+	switch (run->undo.kind) {
+	case UNDO_START:
+		rc = start_last_failed(run, e);
+		break;
+	case UNDO_SWITCH:
+		rc = switchover_last_failed(run, e);
+		break;
+	case UNDO_SCHED_IN:
+		rc = sched_in_last_failed(run, e);
+		break;
+	}
+	core_end(run, was);
+	return rc;
 }

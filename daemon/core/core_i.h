@@ -1,222 +1,274 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the core share among themselves. */
+/*
+ * What the files of the core share. A file calls only files that come before it here: commands
+ * (cmd_*.c) are at the end, and below them moving from image to image, counters, and memory.
+ */
 #ifndef CORE_CORE_I_H
 #define CORE_CORE_I_H
 
 #include <errno.h>
 
-#include "daemon/core/context.h"
+#include "daemon/core/core.h"
 
 #define SECOND_NS 1000000000
 #define YEARS_NS  (1ULL << 60) /* 36 of them */
 
-enum {
-	PHASE_START = 0, /* of every command and every vector element */
-	/* transition.c */
-	PHASE_LOOK = 100, /* counters going off are quiet: claim, verify, read */
-	PHASE_SET,        /* everything is as expected: write */
-	PHASE_COMMIT,     /* written: did the selectors keep it? */
-	PHASE_ENABLE,     /* the counters count */
-	PHASE_UNDO,       /* it failed: everything is being put back */
-	/* stop.c */
-	PHASE_QUIET = 200, /* the counters stand still */
-	PHASE_STOP,        /* selectors are disabled and counters read */
-	/* switch.c */
-	PHASE_SWITCH_QUIET = 250, /* the counters stand still */
-	PHASE_SWITCH_LOOK,        /* they have been read */
-	PHASE_SWITCH_SET,         /* the next set's have been written */
-	PHASE_SWITCH_ENABLE,      /* they count */
-	/* carry.c */
-	PHASE_IN_QUIET = 270, /* what may still have counted stands still */
-	PHASE_IN_SET,         /* the counters and selectors have been written */
-	PHASE_IN_ENABLE,      /* they count */
-	PHASE_OUT_LOOK,       /* they stand still, and have been read */
-	PHASE_OUT_GIVE,       /* others' bits have been given back */
-	/* load.c */
-	PHASE_VERIFY = 300,
-	PHASE_RELEASE,
-	/* access.c */
-	PHASE_READ = 400, /* counters have been read */
-	PHASE_STATUS,     /* the overflow status has */
-	PHASE_CLEARED,    /* it has been cleared */
-	PHASE_PMD_LOOK,   /* is the counter still ours to write? */
-	PHASE_PMD_SET,    /* it has been written */
-};
+/* context.c */
 
-/*
- * Moves the hardware from ctx->hold->hw to st->target, or leaves it (and ctx->hold->hw) as it was.
- * Start it with transition_begin(); afterwards each step goes to transition_step() while
- * transition_active(), until that returns CORE_DONE or an error.
- */
-int transition_begin(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
-int transition_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
-bool transition_active(const struct step *st);
-
-/* Stops a running context; the same manner of use. An error means that it may still count. */
-int stop_begin(struct context *ctx, struct step *st, struct plan *plan);
-int stop_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
-bool stop_active(const struct step *st);
-/* Does what a look has found to be done: masks, tells, switches. */
-int look_act(struct context *ctx, struct step *st, struct plan *plan);
-/* Goes on with a stop that leads to being masked. */
-int mask_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
-/* Tells of the overflows that stopping has found. */
-void stop_report(struct context *ctx, const struct plan *plan);
-
-/* Adds what gives our bit of the global control to whoever has taken over a selector, too. */
-void stop_give_back(struct context *ctx, struct step *st, struct plan *plan);
-
-/* Adds the write of selector row @p as st->target has it. */
-void plan_selector(const struct context *ctx, const struct step *st, unsigned p, struct plan *plan);
-
-/* What of stopping is left to do when the counters stand still and have been read. */
-int stop_rest(struct context *ctx, struct step *st, struct plan *plan);
-/* Takes in what plans of stopping have found out: counts, selectors taken over or disabled. */
-void stop_take(struct context *ctx, struct step *st, const struct plan *plan);
-
-/* Switches a running context to @to, NULL: the next set; the same manner of use. */
-int switch_begin(struct context *ctx, struct step *st, struct plan *plan, struct evtset *to);
-int switch_step(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
-bool switch_active(const struct step *st);
-/* What of it is no matter of registers. */
-void switch_sets(struct context *ctx, struct evtset *to);
-/* Its parts: reads what counted, and sees to it that what st->to needs is ours; */
-void switch_look(struct context *ctx, struct step *st, struct plan *plan);
-/* takes in what that has found (CORE_RUN: the rest of it is to be run); */
-int switch_looked(struct context *ctx, struct step *st, struct plan *plan);
-/* writes what st->to needs, but for the counters @known, which hold what is in @held; */
-void switch_set_up(struct context *ctx, struct step *st, struct plan *plan, uint32_t known,
-	const uint64_t held[PMU_MAX_PMDS]);
-/* makes that count; */
-int switch_enable(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
-/* and if it has failed: */
-int switch_disabled(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
-
-/* Our bits of selector row @p that the read @op found changed; 0 without one. */
-uint64_t selector_differs(const struct context *ctx, unsigned p, const struct reg_op *op);
-/* What of selector row @p is found changed (its bits @differ) is not ours any more. */
-void selector_disown(struct context *ctx, unsigned p, uint64_t differ);
-
-/* One step of a command each. */
-int step_load(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	struct err *e);
-int step_end(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
-int step_unload(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
-int step_start(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	struct err *e);
-int step_stop(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
-int step_read(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	struct err *e);
-int step_write(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	struct err *e);
-int step_restart(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	struct err *e);
-int step_poll(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	struct err *e);
-int step_in(struct context *ctx, struct step *st, struct plan *plan, struct err *e);
-int step_out(struct context *ctx, const struct command *cmd, struct step *st, struct plan *plan);
-/* carry.c: look_act() of a context that has no registers just now. */
-int parked_act(struct context *ctx);
-
-/* EPERM: he may not monitor a CPU, or a thread. */
-int rights_check(const struct rights *r, bool system_wide, struct err *e);
-/* There is nothing to @verb: -EINVAL. */
-int not_loaded(const struct context *ctx, const char *verb, struct err *e);
-/* The word and throttled of the state; counted if they change. */
+/* The position of set @id in ctx->sets, or of the first set after it. */
+unsigned ctx_set_position(const struct context *ctx, unsigned id);
+/* Sets state and throttled; counted if they change. */
 void ctx_set_state(struct context *ctx, enum ctx_state state);
 /* Time passes for the active set. */
-bool ctx_counts(const struct context *ctx);
+bool ctx_time_passes(const struct context *ctx);
+/* Saves a context whose counters are frozen, or, if that has @failed, may still count. */
+void ctx_leave_registers(struct context *ctx, bool failed);
+/* EPERM: no right to monitor a CPU, or a thread. */
+int rights_check(const struct rights *r, bool system_wide, struct err *e);
+/* The error of a @verb that needs a loaded context: -EINVAL. */
+int ctx_not_loaded(const struct context *ctx, const char *verb, struct err *e);
 
-/* sets.c */
+/* virtual_value.c */
+
+/* The virtual PMDs that a sample of the active set may need now. */
+uint32_t virtuals_sampled(const struct context *ctx);
+/* The virtual PMDs that @cmd needs from the beginning. */
+uint32_t virtuals_needed(const struct context *ctx, const struct command *cmd);
+/* EIO, ENODATA. */
+int virtual_read(const struct core_run *run, unsigned row, uint64_t *value, struct err *e);
+/* Updates set->virtuals after a PMD of @set was configured. */
+void virtuals_note(struct evtset *set);
+
+/* reservation.c */
+
+/* Reserved bits of selector row @p that the read @op found changed; 0 if @op is NULL. */
+uint64_t reservation_differs(const struct context *ctx, unsigned p, const struct reg_op *op);
+/* Gives up the bits of selector row @p that belong to the counters whose bits @differ. */
+void reservation_lose(struct context *ctx, unsigned p, uint64_t differ);
+
+/* time.c */
+
+/* When counter @d may overflow at the earliest, by its last reading (ns); 0: not in years. */
+uint64_t soonest_overflow(const struct context *ctx, unsigned d);
+/* Adds the time since the last call to the active set's. */
+void time_account(struct context *ctx, uint64_t now);
+/* The active set switches by time, and its time is over. */
+bool time_is_over(const struct context *ctx, uint64_t now);
+
+/* plan_run.c */
+
+/* Runs @plan and notes when its results were there. True: all of it succeeded. */
+bool plan_run(struct core_run *run, struct plan *plan);
+/* The same for a plan that reads counters: their overflow may need virtual PMDs. */
+bool plan_run_sampling(struct core_run *run, struct plan *plan);
+/* Runs run->plan, leaving out what fails. @e becomes the last error, if there is one. */
+void plan_run_all(struct core_run *run, struct err *e);
+/* Fetches virtual PMDs @rows unless that was tried before, and updates run->now. */
+void plan_fetch(struct core_run *run, uint32_t rows);
+
+/* counter.c. Sets of counters have a bit per row. */
+
+uint64_t pmd_width_mask(const struct pmu_pmd *pmd);
+/* The selector rows that the counters @pmds depend on. */
+uint32_t selectors_of(const struct pmu *pmu, uint32_t pmds);
+/* The counters in use that depend on @bits of selector row @p. */
+uint32_t counters_behind(const struct context *ctx, unsigned p, uint64_t bits);
+/* Takes in the values of @pmds that @plan has read. */
+void counters_fold(struct core_run *run, uint32_t pmds, const struct plan *plan);
+/* Loses those of @pmds whose bit is clear in the value @global of the global control. */
+void counters_paused(struct context *ctx, uint32_t pmds, uint64_t global);
+/* Loses those of @pmds that depend on the operation that failed; all if the CPU is offline. */
+void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan);
+/* Loses @pmds; a count already lost keeps its first reason. */
+void counters_lose(struct context *ctx, uint32_t pmds, enum lost why);
+/* The error of reading a count that is lost: -EIO or -ENXIO. */
+int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct err *e);
+/* Those of @rows of the active set that count, and whose counts are not lost. */
+uint32_t counters_live(const struct context *ctx, uint32_t rows);
+/* Reads those of @rows that counters_live(), and verifies that they are still reserved. */
+void read_counters(struct core_run *run, uint32_t rows);
+
+/* pmd_conf.c */
+
+/* EINVAL: @conf names a PMD that this PMU lacks, or a virtual one to be reset. */
+int conf_check(const struct pmu *pmu, const struct pmd_conf *conf, struct err *e);
+/* Writes PMD row @d: all of @s, except what @r keeps. */
+void conf_write(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, unsigned d,
+	struct pmd_state *s);
+/* Sets the @parts of the configuration (enum pmd_part). */
+void conf_store(
+	const struct pmu *pmu, const struct pmd_conf *c, unsigned parts, struct pmd_state *s);
+void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, struct cmd_reg *r);
+
+/* throttle.c: one overflow of @s. True: that has used up its threshold. */
+bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now);
+
+/*
+ * sample.c: account_overflows() with a sampling format. @triggers: PMDs whose thresholds are used
+ * up. Returns the PMDs to be reset together with those that were.
+ */
+uint32_t sample_overflows(struct core_run *run, uint32_t rows, uint32_t *triggers);
+
+/* overflow.c */
+
+/*
+ * Counts, samples and resets the PMDs that have wrapped. What remains is noted in ovfl.mask_due,
+ * ovfl.notify and the set's due.
+ */
+void account_overflows(struct core_run *run);
+/* Sends the notification that is due, and forgets why the context was to be masked. */
+void notify_pending(struct context *ctx);
+
+/* overflow_status.c */
+
+/* Whether the overflow status register tells at @now all that reading the counters would. */
+bool status_suffices(const struct context *ctx, uint64_t now);
+/* True: by that register no counter has overflowed. Clears it otherwise. */
+bool status_clear(struct core_run *run);
+
+/* live_page.c */
+
+/* Updates the page of @set, if there is one. */
+void live_refresh(const struct context *ctx, const struct evtset *set);
+/* Around each command: readers of the active set's page wait in between. @was: the set that was
+ * active at the beginning. */
+void live_begin(struct context *ctx);
+void live_end(struct context *ctx, struct evtset *was);
+/* What such a page of @set shows after this command. */
+void live_show(const struct context *ctx, const struct evtset *set, struct pfm_live *page);
+int cmd_live(struct context *ctx, const struct command *cmd, struct err *e);
+
+/* element.c: of CMD_READ and CMD_WRITE. */
+
+/* Finds the set and the row. ENOENT. */
+int element_find(const struct context *ctx, const struct cmd_reg *r, struct evtset **set,
+	unsigned *row, struct err *e);
+/* The row of a virtual PMD, or -1. */
+int element_virtual(const struct context *ctx, const struct cmd_reg *r);
+/* What was wrong with an element that has failed. */
+enum cmd_fault element_fault(const struct context *ctx, const struct cmd_reg *r);
+
+/* cmd_evtset.c */
 int set_new(struct context *ctx, struct cmd_evtset *c, const struct limits *limits, struct err *e);
-/* All sets of @from, as they have been written, for @to, which has none but set 0. */
+/* Copies all sets of @from, as they were written, to @to, which has only set 0. */
 int sets_copy(struct context *to, const struct context *from, struct err *e);
 int set_delete(struct context *ctx, struct cmd_evtset *c, struct err *e);
 int set_write(struct context *ctx, const struct cmd_evtset *c, const struct limits *limits,
 	struct err *e);
 int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, struct err *e);
-/* What has to be true of all sets together once they are loaded. */
+/* Checks what has to be true of all sets together once they are loaded. */
 int sets_check(const struct context *ctx, struct err *e);
-/* Sets who follows whom, and forgets who switched. */
+/* Sets the successor of each set, and clears the triggers of the last switch. */
 void sets_link(struct context *ctx);
 
-/* conf.c: the configuration of a PMD. EINVAL: it names a PMD that there is not, or that cannot be
- * reset. */
-int conf_check(const struct pmu *pmu, const struct pmd_conf *conf, struct err *e);
-/* What a write leaves in row @d: all of it new, but for what the write is to keep. */
-void conf_write(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, unsigned d,
-	struct pmd_state *s);
-/* These parts of @c become those of the PMD (enum pmd_part). */
-void conf_store(
-	const struct pmu *pmu, const struct pmd_conf *c, unsigned parts, struct pmd_state *s);
-void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, struct cmd_reg *r);
+/* program.c: from the image in ctx->res->hw to another. */
+struct program {
+	struct image to;
+	bool one_way; /* never turned back: what cannot be written is lost (switchover.c);
+			 otherwise all or nothing (transition.c) */
+	bool unseen;  /* selectors were not read lately: they are replaced only if unchanged */
+};
 
-/* virtual.c: those that a sample of the active set may need now. */
-uint32_t virtuals_sampled(const struct context *ctx);
-/* One that is read by a command: EIO, ENODATA. */
-int virtual_read(const struct context *ctx, unsigned row, const struct plan *plan, uint64_t *value,
-	struct err *e);
-/* Which ones @set has sampled may have changed. */
-void virtuals_note(struct evtset *set);
+/* Bits of selector row @p that are not reserved yet. */
+uint64_t program_new_bits(const struct context *ctx, const struct program *pg, unsigned p);
+/* Selector row @p has to be written, or bits of it reserved. */
+bool program_changes(const struct context *ctx, const struct program *pg, unsigned p);
+/* Adds the writes of counters @rows. Those in @known hold current[row] already. */
+void program_counters(struct context *ctx, uint32_t rows, uint32_t known,
+	const uint64_t current[PMU_MAX_PMDS], struct plan *plan);
+/* Adds the writes of all selectors that do not enable counters. */
+void program_selectors(const struct context *ctx, const struct program *pg, struct plan *plan);
+/* Makes run->plan the one that enables the counters, and ctx->res->hw what it leads to; before,
+ * that goes to run->undo.image. */
+void program_commit(struct core_run *run, const struct program *pg);
 
-/* live.c */
-int live_set(struct context *ctx, const struct command *cmd, struct err *e);
-int step_live_read(struct context *ctx, struct command *cmd, struct step *st, struct plan *plan,
-	struct err *e);
-/* What is true of a set, active or not, is in its page from now on. */
-void live_refresh(const struct context *ctx, const struct evtset *set);
+/*
+ * transition.c: moves the registers to @to, or leaves everything as it was. Of a saved context,
+ * does nothing. @leave_last: CORE_LAST may be returned.
+ */
+int transition(struct core_run *run, const struct image *to, bool leave_last, struct err *e);
+/* The last plan of a transition has failed: undoes it. */
+int transition_last_failed(struct core_run *run, struct err *e);
 
-/* overflow.c */
-/* Counts, samples and resets what has wrapped in the look that @plan was; what else is due is left
- * in mask_due, tell and the set's due. */
-void overflow_settle(struct context *ctx, const struct plan *plan);
-/* One overflow of @s; true if that has used up its threshold. */
-bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now);
-/* sample.c: the same by the sampling format. @triggers: thresholds used up; returns the PMDs that
- * are to be reset with those that were. */
-uint32_t sample_settle(
-	struct context *ctx, uint32_t rows, uint32_t *triggers, const struct plan *plan);
-/* Tells of what is to be told. */
-void overflow_notify(struct context *ctx);
+/* freeze.c: the counters of a CPU stop. */
 
-/* status.c: whether a look at the overflow status is enough of one, at @now. */
-bool status_suffices(const struct context *ctx, uint64_t now);
-int status_begin(struct context *ctx, struct step *st, struct plan *plan);
-/* CORE_DONE: nothing has overflowed; or a full look is to follow, and the phase is PHASE_START. */
-int status_step(struct context *ctx, struct step *st, struct plan *plan);
-bool status_active(const struct step *st);
+/* Makes the plan that stops the counters of a running context. */
+void freeze_plan(const struct context *ctx, struct plan *plan);
+/*
+ * Stops the counters by run->freeze, unless that was run before the command, and takes in what it
+ * has found. The active set's time ends at @at; 0: now. @failed: a counter may still count.
+ */
+void freeze_counters(struct core_run *run, uint64_t at, struct err *failed);
+/* Selector row @p lets its counter count. */
+bool selector_enabled(const struct context *ctx, unsigned p);
+/* Adds what stops the selectors one by one. */
+void freeze_plan_selectors(const struct context *ctx, struct plan *plan);
+/*
+ * Takes in what @plan, which was run, has found: counts, selectors stopped or taken over. If an
+ * operation has failed, the rest is run, too, unless the CPU is offline, so that one fault does not
+ * keep other counters from being stopped. @failed is set if a counter may still count.
+ */
+void freeze_take_all(struct core_run *run, struct plan *plan, struct err *failed);
+/* Adds the reads of all counters in use that are not lost. */
+void freeze_plan_counters(const struct context *ctx, struct plan *plan);
+/* Reads frozen counters, and verifies their selectors and those that @pg changes. */
+void freeze_read(struct core_run *run, const struct program *pg);
+/* Sets run->foreign_global in the global control again, and ends its reservation. */
+void freeze_restore_foreign(struct core_run *run);
 
-/* time.c */
-/* When counter @d may overflow at the earliest (ns), as of when it was last looked at; 0: not in
- * years. */
-uint64_t soonest_overflow(const struct context *ctx, unsigned d);
-/* Adds the time since the last call to the active set's. */
-void time_account(struct context *ctx, uint64_t now);
-bool time_is_over(const struct context *ctx, uint64_t now);
+/* switchover.c: sets and threads take turns in registers that are reserved. */
 
-/* counter.c: looking at running counters. */
+/* What the registers hold for @set: those that it does not use stay as they are. */
+void switchover_aim(const struct context *ctx, const struct evtset *set, struct program *pg);
+/* The frozen registers get the active set. @known, @current: see program_counters(). */
+int switchover(struct core_run *run, struct program *pg, uint32_t known,
+	const uint64_t current[PMU_MAX_PMDS], struct err *e);
+/* It cannot go on: @why. The counters are stopped, or that is not known. */
+int switchover_give_up(struct context *ctx, const struct err *why, struct err *e);
+int switchover_last_failed(struct core_run *run, struct err *e);
 
-/* Reads the running counters @live and takes the results in, in as many rounds as
- * registers that fail make necessary. */
-int look_at(struct context *ctx, struct step *st, struct plan *plan, uint32_t live);
-/* Those of @rows of the active set that count and whose count can be told. */
-uint32_t live_rows(const struct context *ctx, uint32_t rows);
+/* cmd_stop.c */
 
-uint64_t pmd_width_mask(const struct pmu_pmd *pmd);
+/* Stops the counters. An error means that they may still count. */
+int stop_counters(struct core_run *run, struct err *e);
+/* The part after freezing and reading; run->plan begins it. @failed: the error so far. */
+int stop_selectors(struct core_run *run, struct err *failed, struct err *e);
+int cmd_stop(struct core_run *run, struct err *e);
 
-/* Takes in those values of counters that @plan has read. */
-void counters_fold(struct context *ctx, uint32_t pmds, const struct plan *plan);
-/* Loses those whose bit is not set in what the global control was found to hold. */
-void counters_paused(struct context *ctx, uint32_t pmds, uint64_t global);
-/* Loses those that depend on the operation that failed; all of them if the CPU is gone. */
-void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan);
-/* Loses @pmds; a count already lost keeps its first reason. */
-void counters_lose(struct context *ctx, uint32_t pmds, enum lost why);
-/* The sentence for a count that cannot be told: -EIO or -ENXIO. */
-int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct err *e);
-/* The selector rows that the counters @pmds depend on. */
-uint32_t selectors_of(const struct pmu *pmu, uint32_t pmds);
-/* The counters in use that need the bits @bits of selector row @p to be as we set them. */
-uint32_t counters_behind(const struct context *ctx, unsigned p, uint64_t bits);
+/* mask.c: monitoring is masked, and those to be notified are. */
+int mask_counters(struct core_run *run, struct err *e);
+/* The same when the counters are frozen and have been read. */
+int mask_frozen(struct core_run *run, struct err *e);
+
+/* cmd_switch.c */
+
+/* The part of a switch that needs no register. */
+void switch_activate(struct context *ctx, struct evtset *to);
+/* Switches a running context to @to, or masks it if its last overflows say so. */
+int switch_sets(struct core_run *run, struct evtset *to, struct err *e);
+int cmd_switch(struct core_run *run, struct err *e);
+
+/* overflow_act.c: masks, notifies and switches as account_overflows() has found. */
+int overflow_act(struct core_run *run, struct err *e);
+/* The same for a saved context. */
+void overflow_act_saved(struct context *ctx);
+
+/* cmd_start.c: the rest of start and restart, when the active set is what it is to be. */
+int start_counters(struct core_run *run, const struct limits *limits, struct err *e);
+int start_last_failed(struct core_run *run, struct err *e);
+int cmd_start(struct core_run *run, const struct command *cmd, struct err *e);
+
+/* A file each. */
+int cmd_load(struct core_run *run, const struct command *cmd, struct err *e);
+int cmd_unload(struct core_run *run, struct err *e);
+int cmd_end(struct core_run *run, struct err *e);
+int cmd_restart(struct core_run *run, const struct command *cmd, struct err *e);
+int cmd_read(struct core_run *run, struct command *cmd, struct err *e);
+int cmd_live_read(struct core_run *run, struct command *cmd, struct err *e);
+int cmd_write(struct core_run *run, struct command *cmd, struct err *e);
+int cmd_poll(struct core_run *run, struct err *e);
+int cmd_sched_in(struct core_run *run, struct err *e);
+int sched_in_last_failed(struct core_run *run, struct err *e);
+int cmd_sched_out(struct core_run *run, const struct command *cmd);
 
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Looking at running counters: 64 bits over narrower ones by modular differences, and never a
- * number that was not measured. Each look reads the counter first and its selector after it, so
- * that a counter taken over in between is noticed; a perf event that borrows one leaves the
- * selector changed.
+ * Reading running counters: 64-bit counts over narrower counters, by modular differences, and never
+ * a number that was not measured. Each counter is read before its selector, so that a counter taken
+ * over in between is noticed: a perf event that borrows one leaves the selector changed.
  */
 #include "daemon/core/core_i.h"
 
@@ -34,7 +33,7 @@ uint32_t counters_behind(const struct context *ctx, unsigned p, uint64_t bits)
 			(own != p && pmu->pmcs[own].gate == p))
 			pmds |= ROW(d);
 	}
-	return pmds & ctx->hold->hw.pmds;
+	return pmds & ctx->res->hw.pmds;
 }
 
 void counters_lose(struct context *ctx, uint32_t pmds, enum lost why)
@@ -44,29 +43,13 @@ void counters_lose(struct context *ctx, uint32_t pmds, enum lost why)
 			continue;
 		ctx->active->pmd[d].lost = why;
 		if (why == LOST_STOLEN || why == LOST_PAUSED)
-			ctx->count.thefts++;
+			ctx->count.stolen++;
 	}
 }
 
-/* Plans what it takes to read the counters @pmds and to know that they are still ours. */
-static void plan_look(const struct context *ctx, uint32_t pmds, struct plan *plan)
+static void counter_fold(struct core_run *run, unsigned d, const struct plan *plan)
 {
-	const struct pmu *pmu = ctx->pmu;
-	uint32_t rows = selectors_of(pmu, pmds);
-
-	plan_clear(plan);
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (pmds & ROW(d))
-			plan_add(plan, REG_READ, pmu->pmds[d].addr, 0, 0);
-	for (unsigned p = 0; p < pmu->npmcs; p++)
-		if (rows & ROW(p))
-			plan_add(plan, REG_READ, pmu->pmcs[p].addr, 0, 0);
-	if (image_global_bits(pmu, pmds))
-		plan_add(plan, REG_READ, pmu->global_ctrl, 0, 0);
-}
-
-static void fold_one(struct context *ctx, unsigned d, const struct plan *plan)
-{
+	struct context *ctx = run->ctx;
 	const struct pmu_pmd *pmd = &ctx->pmu->pmds[d];
 	const struct reg_op *op = plan_result(plan, pmd->addr);
 	struct pmd_state *s = &ctx->active->pmd[d];
@@ -74,27 +57,27 @@ static void fold_one(struct context *ctx, unsigned d, const struct plan *plan)
 
 	if (!op || op->verb != REG_READ)
 		return;
-	if (wrap && plan->at - s->looked > wrap)
+	if (wrap && run->now - s->read_at > wrap)
 		counters_lose(ctx, ROW(d), LOST_LATE);
 	if (s->lost)
 		return;
-	s->looked = plan->at;
+	s->read_at = run->now;
 	was = s->n.value;
 	n = (op->value - s->hw) & pmd_width_mask(pmd);
-	/* A thread's counters are looked at only when it has left the CPU. */
-	if (ctx->tid && !(ctx->flags & CTX_RAW))
-		n -= n < s->carry ? n : s->carry;
+	/* A thread's counters are read only once per sched-in: at sched-out. */
+	if (ctx->target.tid && !(ctx->flags & CTX_RAW))
+		n -= n < s->switch_overhead ? n : s->switch_overhead;
 	s->n.value += n;
 	s->hw = op->value;
 	if (s->n.value < was && !(s->flags & PMD_NO64))
-		ctx->wrapped |= ROW(d);
+		ctx->ovfl.wrapped |= ROW(d);
 }
 
-void counters_fold(struct context *ctx, uint32_t pmds, const struct plan *plan)
+void counters_fold(struct core_run *run, uint32_t pmds, const struct plan *plan)
 {
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+	for (unsigned d = 0; d < run->ctx->pmu->npmds; d++)
 		if (pmds & ROW(d))
-			fold_one(ctx, d, plan);
+			counter_fold(run, d, plan);
 }
 
 void counters_paused(struct context *ctx, uint32_t pmds, uint64_t global)
@@ -126,38 +109,6 @@ void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan)
 	counters_lose(ctx, hit ? pmds & hit : pmds, LOST_FAULT);
 }
 
-static bool still_ours(
-	const struct context *ctx, unsigned p, const struct plan *plan, uint64_t *differs)
-{
-	const struct reg_op *op = plan_result(plan, ctx->pmu->pmcs[p].addr);
-
-	*differs = selector_differs(ctx, p, op);
-	return !*differs;
-}
-
-/* Takes the results in; those that are not ours any more are marked lost. */
-static void take_look(struct context *ctx, struct step *st, uint32_t pmds, const struct plan *plan)
-{
-	const struct pmu *pmu = ctx->pmu;
-	uint32_t rows = selectors_of(pmu, pmds);
-	uint64_t differs;
-
-	if (plan_failed(plan)) {
-		counters_fault(ctx, pmds, plan);
-		return;
-	}
-	for (unsigned p = 0; p < pmu->npmcs; p++) {
-		if (!(rows & ROW(p)) || still_ours(ctx, p, plan, &differs))
-			continue;
-		st->blame = pmu->pmcs[p].addr;
-		st->blame_value = plan_result(plan, st->blame)->value;
-		counters_lose(ctx, pmds & counters_behind(ctx, p, differs), LOST_STOLEN);
-	}
-	if (image_global_bits(pmu, pmds))
-		counters_paused(ctx, pmds, plan_result(plan, pmu->global_ctrl)->value);
-	counters_fold(ctx, pmds, plan);
-}
-
 int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct err *e)
 {
 	unsigned num = ctx->pmu->pmds[d].num;
@@ -170,7 +121,7 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 			num);
 	case LOST_PAUSED:
 		return err_set(e, EIO,
-			"pmd%u was paused by somebody else's write to the global control (0x%x) "
+			"pmd%u was paused by another program's write to the global control (0x%x) "
 			"and its count is lost: stop, write the PMD and start again",
 			num, ctx->pmu->global_ctrl);
 	case LOST_OFFLINE:
@@ -180,26 +131,26 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 			num);
 	case LOST_LATE:
 		return err_set(e, EIO,
-			"pmd%u: the daemon was kept from looking at the counter so long that it "
-			"may have wrapped: write the PMD to start over",
+			"pmd%u was read so late that it may have wrapped unseen: write the PMD to "
+			"start over",
 			num);
-	case LOST_BEHIND:
+	case LOST_OVERTAKEN:
 		return err_set(e, EIO,
 			"pmd%u: another thread ran before the daemon could stop the counter: end "
-			"what runs at as high a priority (another perfmonfs?), and write the PMD "
-			"to start over",
+			"programs that run at as high a priority (another perfmonfs?), and write "
+			"the PMD to start over",
 			num);
-	case LOST_AWAY:
+	case LOST_UNCOVERED:
 		return err_set(e, EIO,
-			"pmd%u: the thread ran on a CPU that was offline when it was loaded, or "
-			"has been since, and what it did there is not counted: unload, write the "
-			"PMD and load again",
+			"pmd%u: the thread ran uncounted on a CPU that was offline when the "
+			"context was loaded, or has been since: unload, write the PMD and load "
+			"again",
 			num);
-	case LOST_UNTOLD:
+	case LOST_MISSED:
 		return err_set(e, EIO,
-			"pmd%u: the kernel did not tell that the thread came to a CPU or left it: "
-			"some kernels leave out switches of processes of their own: write the PMD "
-			"to start over",
+			"pmd%u: the kernel did not report that the thread came to a CPU or left "
+			"it, as some kernels do not for processes of their own: write the PMD to "
+			"start over",
 			num);
 	case LOST_FAULT:
 	case LOST_NOT:
@@ -211,34 +162,79 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 		num);
 }
 
-uint32_t live_rows(const struct context *ctx, uint32_t rows)
+void ctx_lose(struct context *ctx, enum lost why)
+{
+	struct image im;
+
+	image_of(ctx->pmu, ctx->active->pmc, true, &im);
+	counters_lose(ctx, im.pmds, why);
+}
+
+uint32_t counters_live(const struct context *ctx, uint32_t rows)
 {
 	uint32_t live = 0;
 
 	if (ctx->state != CTX_RUNNING)
 		return 0;
-	rows &= ctx->hold->hw.pmds;
+	rows &= ctx->res->hw.pmds;
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
 		if ((rows & ROW(d)) && !ctx->active->pmd[d].lost)
 			live |= ROW(d);
 	return live;
 }
 
-/*
- * Every failed round loses at least one counter, which the next one leaves out: so this ends, and
- * one faulting register does not take the others with it.
- */
-int look_at(struct context *ctx, struct step *st, struct plan *plan, uint32_t live)
+/* Reads the counters @pmds, and the registers that show whether they are still reserved. */
+static void counter_plan(const struct context *ctx, uint32_t pmds, struct plan *plan)
 {
-	bool first = st->phase != PHASE_READ;
+	const struct pmu *pmu = ctx->pmu;
+	uint32_t rows = selectors_of(pmu, pmds);
 
-	if (!first)
-		take_look(ctx, st, live, plan);
-	if (live && (first || plan_failed(plan))) {
-		plan_look(ctx, live_rows(ctx, live), plan);
-		plan->virt.want = virtuals_sampled(ctx);
-		st->phase = PHASE_READ;
-		return plan->n ? CORE_RUN : CORE_DONE;
+	plan_clear(plan);
+	for (unsigned d = 0; d < pmu->npmds; d++)
+		if (pmds & ROW(d))
+			plan_read(plan, pmu->pmds[d].addr);
+	for (unsigned p = 0; p < pmu->npmcs; p++)
+		if (rows & ROW(p))
+			plan_read(plan, pmu->pmcs[p].addr);
+	if (image_global_bits(pmu, pmds))
+		plan_read(plan, pmu->global_ctrl);
+}
+
+static void counter_take(struct core_run *run, uint32_t pmds)
+{
+	struct context *ctx = run->ctx;
+	const struct pmu *pmu = ctx->pmu;
+	uint32_t rows = selectors_of(pmu, pmds);
+
+	for (unsigned p = 0; p < pmu->npmcs; p++) {
+		const struct reg_op *op = plan_result(&run->plan, pmu->pmcs[p].addr);
+		uint64_t differ = rows & ROW(p) ? reservation_differs(ctx, p, op) : 0;
+
+		if (!differ)
+			continue;
+		run->conflict.addr = op->addr;
+		run->conflict.value = op->value;
+		counters_lose(ctx, pmds & counters_behind(ctx, p, differ), LOST_STOLEN);
 	}
-	return CORE_DONE;
+	if (image_global_bits(pmu, pmds))
+		counters_paused(ctx, pmds, plan_result(&run->plan, pmu->global_ctrl)->value);
+	counters_fold(run, pmds, &run->plan);
+}
+
+/*
+ * Each round that fails loses at least one counter, which the next one leaves out: so this ends,
+ * and one faulting register does not cost the other counts.
+ */
+void read_counters(struct core_run *run, uint32_t rows)
+{
+	uint32_t live;
+
+	while ((live = counters_live(run->ctx, rows))) {
+		counter_plan(run->ctx, live, &run->plan);
+		if (plan_run_sampling(run, &run->plan)) {
+			counter_take(run, live);
+			return;
+		}
+		counters_fault(run->ctx, live, &run->plan);
+	}
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/core/evtset.h"
+/* Event sets in memory: making, activating and leaving them, and resetting their PMDs. */
+#include "daemon/core/event_set.h"
 
 #include <stdlib.h>
 #include <string.h>

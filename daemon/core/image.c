@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Computing images from logical registers, with gates and shared selectors taken into account. */
 #include "daemon/core/image.h"
 
 uint64_t image_global_bits(const struct pmu *pmu, uint32_t pmds)
@@ -18,7 +19,7 @@ uint64_t image_field(const struct pmu *pmu, unsigned d)
 	return pmu->pmcs[pmd->pmc].shared ? pmd->field : ~0ULL;
 }
 
-static void use_pmc(const struct pmu *pmu, struct image *im, unsigned p, uint64_t mask)
+static void image_use_pmc(const struct pmu *pmu, struct image *im, unsigned p, uint64_t mask)
 {
 	im->pmcs |= ROW(p);
 	im->mask[p] |= mask;
@@ -28,15 +29,15 @@ static void use_pmc(const struct pmu *pmu, struct image *im, unsigned p, uint64_
 	}
 }
 
-/* What a gate would start besides, it must not: those behind it are held at their default. */
-static void use_gated(const struct pmu *pmu, struct image *im)
+/* A gate would start all selectors behind it: those not in use are held at their defaults. */
+static void image_use_gated(const struct pmu *pmu, struct image *im)
 {
 	for (unsigned p = 0; p < pmu->npmcs; p++)
 		if (im->pmcs & ROW(pmu->pmcs[p].gate))
-			use_pmc(pmu, im, p, pmu->pmcs[p].shared ? 0 : ~0ULL);
+			image_use_pmc(pmu, im, p, pmu->pmcs[p].shared ? 0 : ~0ULL);
 }
 
-static bool gates_another(const struct pmu *pmu, const struct image *im, unsigned p)
+static bool image_gates_another(const struct pmu *pmu, const struct image *im, unsigned p)
 {
 	for (unsigned q = 0; q < pmu->npmcs; q++)
 		if (q != p && (im->pmcs & ROW(q)) && pmu->pmcs[q].gate == p)
@@ -45,15 +46,15 @@ static bool gates_another(const struct pmu *pmu, const struct image *im, unsigne
 }
 
 /*
- * A gate (P6) runs while any register behind it is in use. If its own event is not enabled, it
- * must not start to count because of that: it is written without an event.
+ * A gate (P6) is enabled while any selector behind it is in use. If its own event is not to count,
+ * it is written without an event.
  */
-static uint64_t selector_value(
+static uint64_t image_selector_value(
 	const struct pmu *pmu, const struct image *im, uint64_t value, unsigned p, bool running)
 {
 	const struct pmu_pmc *pmc = &pmu->pmcs[p];
 
-	if (!gates_another(pmu, im, p))
+	if (!image_gates_another(pmu, im, p))
 		return running ? value : value & ~pmc->enable;
 	if (!(value & pmc->enable))
 		value = pmc->def;
@@ -66,7 +67,7 @@ void image_of(
 	*im = (struct image){0};
 	for (unsigned p = 0; p < pmu->npmcs; p++)
 		if (pmc[p] != pmu->pmcs[p].def)
-			use_pmc(pmu, im, p, pmu->pmcs[p].shared ? 0 : ~0ULL);
+			image_use_pmc(pmu, im, p, pmu->pmcs[p].shared ? 0 : ~0ULL);
 	for (unsigned d = 0; d < pmu->npmds; d++) {
 		const struct pmu_pmd *pmd = &pmu->pmds[d];
 		uint64_t changed = pmc[pmd->pmc] ^ pmu->pmcs[pmd->pmc].def;
@@ -74,12 +75,12 @@ void image_of(
 		if (!(changed & pmd->field))
 			continue;
 		im->pmds |= ROW(d);
-		use_pmc(pmu, im, pmd->pmc, image_field(pmu, d));
+		image_use_pmc(pmu, im, pmd->pmc, image_field(pmu, d));
 	}
-	use_gated(pmu, im);
+	image_use_gated(pmu, im);
 	for (unsigned p = 0; p < pmu->npmcs; p++)
 		if (im->pmcs & ROW(p))
-			im->sel[p] = selector_value(pmu, im, pmc[p], p, running);
+			im->sel[p] = image_selector_value(pmu, im, pmc[p], p, running);
 	im->running = running;
 	if (running)
 		im->global = image_global_bits(pmu, im->pmds);

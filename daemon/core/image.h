@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the actual registers have to hold for a set of logical ones. Moving a CPU from one state
- * to another (load, start, stop, a rewritten PMC, a set switch) is the difference between two
- * images.
+ * What the hardware registers have to hold for a set of logical ones. A CPU gets from one state to
+ * another (load, start, a rewritten PMC, a set switch) by the difference between two images.
  */
 #ifndef CORE_IMAGE_H
 #define CORE_IMAGE_H
@@ -15,27 +14,27 @@
 /* Rows of the description, not logical numbers, index everything here. */
 struct image {
 	uint32_t pmcs, pmds;         /* in use: a bit per row */
-	uint32_t spare;              /* PMDs that other sets use: to be claimed, not counting */
+	uint32_t spare;              /* PMDs that only other sets use: reserved, not counting */
 	uint64_t sel[PMU_MAX_PMCS];  /* the value of each selector in use */
-	uint64_t mask[PMU_MAX_PMCS]; /* the bits of it that are ours */
+	uint64_t mask[PMU_MAX_PMCS]; /* the bits of each selector that are in use */
 	uint64_t global;             /* bits of the global control that are on */
 	bool running;                /* the counters in use count */
-	bool halted;                 /* ... but for those that a failed stop did stop */
+	bool halted;                 /* a stop has failed: some counters may still count */
 };
 
 #define ROW(i) ((uint32_t)1 << (i))
 
-/* The image of logical PMC values @pmc: counting if @running, otherwise standing still. */
+/* The image of logical PMC values @pmc: enabled if @running, otherwise disabled. */
 void image_of(
 	const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], bool running, struct image *im);
 
-/* Has @im keep what @other uses, too: at its default, where @im does not use it itself. */
+/* Adds the registers of @other to @im: at their defaults, unless @im uses them itself. */
 void image_reserve(const struct pmu *pmu, struct image *im, const struct image *other);
 
 /* Bits of the global control for the counters in @pmds. */
 uint64_t image_global_bits(const struct pmu *pmu, uint32_t pmds);
 
-/* The bits of its selector that decide whether counter row @d counts what we told it to. */
+/* The bits of its selector that decide what counter row @d counts. */
 uint64_t image_field(const struct pmu *pmu, unsigned d);
 
 #endif

@@ -1,40 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Counter overflow (specification 3.4): what is done about 64-bit values that looks at the
- * counters have found to have wrapped. Resetting needs no register access, as only the difference
- * to what an actual counter held at the last look matters. Masking and switching do: they are
- * only noted here, to be carried out by whoever may touch the registers.
+ * Counter overflow (specification 3.4): accounts 64-bit values that have wrapped, as reading the
+ * counters has found. Resetting them accesses no register, because only the difference to the last
+ * reading matters. Masking and switching do access registers: they are only noted here.
  */
 #include "daemon/core/core_i.h"
 
-static void throttle(struct context *ctx, uint64_t now)
-{
-	if (!ctx->rate_so_far || now - ctx->rate_since >= SECOND_NS) {
-		ctx->rate_since = now;
-		ctx->rate_so_far = 0;
-	}
-	if (++ctx->rate_so_far <= ctx->limits.overflow_rate_max)
-		return;
-	ctx->mask_due |= MASK_THROTTLE;
-	ctx->tell = true;
-}
-
-bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now)
-{
-	s->overflows++;
-	ctx->count.overflows++;
-	throttle(ctx, now);
-	if (s->n.thresh_left)
-		s->n.thresh_left--;
-	return s->thresh && !s->n.thresh_left && (ctx->active->flags & SET_OVFL_SWITCH);
-}
-
 /*
- * PMD row @d has wrapped: once, and again for each period that is contained in what it has
- * counted since. True if it was reset. If the last one is not to be answered by that, it waits as
- * it is: for restart, or for its set to become active again.
+ * PMD row @d has wrapped: once, and again for each period contained in what it has counted since.
+ * True if it was reset. If the last overflow masks the context or switches the set, the PMD stays
+ * as it is until restart, or until its set becomes active again.
  */
-static bool settle_one(struct context *ctx, unsigned d, uint32_t *triggers, uint64_t now)
+static bool overflow_account_pmd(struct context *ctx, unsigned d, uint32_t *triggers, uint64_t now)
 {
 	struct pmd_state *s = &ctx->active->pmd[d];
 	bool reset = false;
@@ -43,7 +20,7 @@ static bool settle_one(struct context *ctx, unsigned d, uint32_t *triggers, uint
 	do {
 		if (overflow_count(ctx, s, now))
 			*triggers |= ROW(d);
-		if (ctx->mask_due || (*triggers & ROW(d))) {
+		if (ctx->ovfl.mask_due || (*triggers & ROW(d))) {
 			ctx->active->pending |= ROW(d);
 			return reset;
 		}
@@ -55,7 +32,7 @@ static bool settle_one(struct context *ctx, unsigned d, uint32_t *triggers, uint
 	return true;
 }
 
-static bool notifies(const struct context *ctx, uint32_t rows)
+static bool overflow_notifies(const struct context *ctx, uint32_t rows)
 {
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
 		if ((rows & ROW(d)) && (ctx->active->pmd[d].flags & PMD_NOTIFY))
@@ -63,70 +40,72 @@ static bool notifies(const struct context *ctx, uint32_t rows)
 	return false;
 }
 
-/* Without a sampling format. Returns the PMDs that are to be reset with those that were. */
-static uint32_t plain_settle(
-	struct context *ctx, uint32_t rows, uint32_t *triggers, const struct plan *plan)
+/* Without a sampling format. Returns the PMDs to be reset together with those that were. */
+static uint32_t overflow_without_format(struct core_run *run, uint32_t rows, uint32_t *triggers)
 {
+	struct context *ctx = run->ctx;
 	uint32_t others = 0;
 
-	if (notifies(ctx, rows)) {
-		ctx->mask_due |= MASK_NOTIFY;
-		ctx->tell = true;
-		ctx->block = ctx->flags & CTX_NOTIFY_BLOCK;
+	if (overflow_notifies(ctx, rows)) {
+		ctx->ovfl.mask_due |= MASK_NOTIFY;
+		ctx->ovfl.notify = true;
+		ctx->ovfl.block = ctx->flags & CTX_NOTIFY_BLOCK;
 	}
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if ((rows & ROW(d)) && settle_one(ctx, d, triggers, plan->at))
+		if ((rows & ROW(d)) && overflow_account_pmd(ctx, d, triggers, run->now))
 			others |= ctx->active->pmd[d].reset;
 	return others;
 }
 
-void overflow_settle(struct context *ctx, const struct plan *plan)
+void account_overflows(struct core_run *run)
 {
+	struct context *ctx = run->ctx;
 	struct evtset *set = ctx->active;
-	uint32_t rows = ctx->wrapped, triggers = 0, others;
+	uint32_t rows = ctx->ovfl.wrapped, triggers = 0, others;
 
-	ctx->wrapped = 0;
+	ctx->ovfl.wrapped = 0;
 	if (!rows)
 		return;
-	others = ctx->smpl.fmt ? sample_settle(ctx, rows, &triggers, plan)
-			       : plain_settle(ctx, rows, &triggers, plan);
+	others = ctx->smpl.fmt ? sample_overflows(run, rows, &triggers)
+			       : overflow_without_format(run, rows, &triggers);
 	others &= ~rows;
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
 		if (others & ROW(d))
 			pmd_reset(&set->pmd[d], RESET_SHORT);
 	set->due |= triggers;
-	ctx->report = ctx->mask_due || ctx->tell ? ctx->report | rows : 0;
+	ctx->ovfl.notify_pmds =
+		ctx->ovfl.mask_due || ctx->ovfl.notify ? ctx->ovfl.notify_pmds | rows : 0;
 }
 
-static void put(struct context *ctx, uint32_t type)
+static void overflow_send(struct context *ctx, uint32_t type)
 {
 	struct pfm_msg m = {
 		.type = type,
 		.set = ctx->active->id,
-		.cpu = (uint16_t)ctx->cpu,
-		.pid = (uint32_t)ctx->pid,
-		.tid = (uint32_t)ctx->tid,
+		.cpu = (uint16_t)ctx->target.cpu,
+		.pid = (uint32_t)ctx->target.pid,
+		.tid = (uint32_t)ctx->target.tid,
 	};
 	const struct pmu *pmu = ctx->pmu;
 
 	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (ctx->report & ROW(d))
+		if (ctx->ovfl.notify_pmds & ROW(d))
 			m.pmds[pmu->pmds[d].num / 64] |= 1ULL << pmu->pmds[d].num % 64;
 	if (!messages_put(&ctx->messages, &m))
 		ctx->count.messages_lost++;
 }
 
-void overflow_notify(struct context *ctx)
+void notify_pending(struct context *ctx)
 {
-	bool throttled = ctx->mask_due & MASK_THROTTLE;
-	bool says = ctx->tell && !(ctx->flags & CTX_OVFL_NO_MSG);
+	bool throttled = ctx->ovfl.mask_due & MASK_THROTTLE;
+	bool sends = ctx->ovfl.notify && !(ctx->flags & CTX_OVFL_NO_MSG);
 
-	if (says && (!throttled || (ctx->mask_due & ~MASK_THROTTLE)))
-		put(ctx, PFM_MSG_OVFL);
-	if (says && throttled)
-		put(ctx, PFM_MSG_THROTTLE);
-	ctx->count.notified += ctx->tell;
-	ctx->mask_due = 0;
-	ctx->tell = false;
-	ctx->report = 0;
+	if (sends && (!throttled || (ctx->ovfl.mask_due & ~MASK_THROTTLE)))
+		overflow_send(ctx, PFM_MSG_OVFL);
+	if (sends && throttled)
+		overflow_send(ctx, PFM_MSG_THROTTLE);
+	ctx->count.notified += ctx->ovfl.notify;
+	ctx->ovfl.mask_due = 0;
+	ctx->ovfl.notify = false;
+	ctx->ovfl.notify_pmds = 0;
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-/* What is to happen when a PMD overflows: as commands tell it, and as sets keep it. */
+/* The configuration of a PMD's overflow: from struct pmd_conf to struct pmd_state and back. */
 #include "daemon/core/core_i.h"
 #include "daemon/core/random.h"
 
-/* A LIST of PMDs, as the rows of the two tables that they stand in. */
-struct listed {
+/* A list of PMDs: a bit per row of each table. */
+struct conf_rows {
 	uint32_t pmds, virtuals;
 };
 
-static int rows_of(const struct pmu *pmu, const struct regset *nums, const char *what,
-	struct listed *rows, struct err *e)
+static int conf_rows_of(const struct pmu *pmu, const struct regset *nums, const char *what,
+	struct conf_rows *rows, struct err *e)
 {
-	*rows = (struct listed){0};
+	*rows = (struct conf_rows){0};
 	for (unsigned num = 0; num < PMU_MAX_NUM; num++) {
 		int pmd, virtual;
 
@@ -30,7 +30,7 @@ static int rows_of(const struct pmu *pmu, const struct regset *nums, const char 
 	return 0;
 }
 
-static void nums_of(const struct pmu *pmu, struct listed rows, struct regset *nums)
+static void conf_nums_of(const struct pmu *pmu, struct conf_rows rows, struct regset *nums)
 {
 	for (unsigned d = 0; d < pmu->npmds; d++)
 		if (rows.pmds & ROW(d))
@@ -42,11 +42,11 @@ static void nums_of(const struct pmu *pmu, struct listed rows, struct regset *nu
 
 int conf_check(const struct pmu *pmu, const struct pmd_conf *conf, struct err *e)
 {
-	struct listed rows;
-	int rc = rows_of(pmu, &conf->smpl, "smpl", &rows, e);
+	struct conf_rows rows;
+	int rc = conf_rows_of(pmu, &conf->smpl, "smpl", &rows, e);
 
 	if (rc == 0)
-		rc = rows_of(pmu, &conf->reset, "reset", &rows, e);
+		rc = conf_rows_of(pmu, &conf->reset, "reset", &rows, e);
 	if (rc == 0 && rows.virtuals)
 		return err_set(e, EINVAL,
 			"reset=: PMDs from %d on are virtual and cannot be reset: leave them out",
@@ -54,13 +54,13 @@ int conf_check(const struct pmu *pmu, const struct pmd_conf *conf, struct err *e
 	return rc;
 }
 
-static void store_notice(const struct pmu *pmu, const struct pmd_conf *c, struct pmd_state *s)
+static void conf_store_notice(const struct pmu *pmu, const struct pmd_conf *c, struct pmd_state *s)
 {
-	struct listed smpl, reset;
+	struct conf_rows smpl, reset;
 	struct err none;
 
-	rows_of(pmu, &c->smpl, "smpl", &smpl, &none);
-	rows_of(pmu, &c->reset, "reset", &reset, &none);
+	conf_rows_of(pmu, &c->smpl, "smpl", &smpl, &none);
+	conf_rows_of(pmu, &c->reset, "reset", &reset, &none);
 	s->eventid = c->eventid;
 	s->smpl = smpl.pmds;
 	s->virtuals = smpl.virtuals;
@@ -82,7 +82,7 @@ void conf_store(
 		s->seed = c->seed;
 	}
 	if (parts & PMD_NOTICE)
-		store_notice(pmu, c, s);
+		conf_store_notice(pmu, c, s);
 }
 
 void conf_write(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, unsigned d,
@@ -96,7 +96,7 @@ void conf_write(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, un
 		.random = random_seed(s->seed),
 	};
 	s->hw = r->value & pmu->pmds[d].wmask;
-	s->looked = now;
+	s->read_at = now;
 	s->lost = LOST_NOT;
 	s->overflows = 0;
 }
@@ -117,8 +117,8 @@ void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, str
 		.seed = s->seed,
 		.flags = s->flags,
 	};
-	nums_of(pmu, (struct listed){s->smpl, s->virtuals}, &r->conf.smpl);
-	nums_of(pmu, (struct listed){.pmds = s->reset}, &r->conf.reset);
+	conf_nums_of(pmu, (struct conf_rows){s->smpl, s->virtuals}, &r->conf.smpl);
+	conf_nums_of(pmu, (struct conf_rows){.pmds = s->reset}, &r->conf.reset);
 	r->last_reset = s->n.last_reset;
 	r->thresh_left = set->flags & SET_OVFL_SWITCH ? s->n.thresh_left : 0;
 	r->overflows = s->overflows;

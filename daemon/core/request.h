@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command on one context: what text, ioctl structures and internal needs are all turned into
- * before the core sees them. It names no file and no user; who asks is reduced to his rights.
+ * A command on one context. Text, ioctl structures and the daemon's own needs all become one of
+ * these before the core sees them. It names no file and no user: of the requester, only the rights
+ * are left.
  */
 #ifndef CORE_REQUEST_H
 #define CORE_REQUEST_H
@@ -15,60 +16,60 @@
 #include "perfmonfs/msg.h"
 #include "perfmonfs/pmu.h"
 
+struct context;
+
 enum cmd_verb {
-	CMD_LOAD,          /* attach to @cpu, or to thread @tid (specification 3.1.7) */
+	CMD_LOAD,          /* attach to a CPU or a thread (specification 3.1.7) */
 	CMD_START,         /* 3.1.5 */
 	CMD_RESTART,       /* 3.1.9 */
 	CMD_WRITE,         /* write the registers of the vector (3.1.2, 3.1.3) */
 	CMD_READ,          /* read the registers of the vector (3.1.4) */
 	CMD_FLAGS,         /* context flags, until the first load (3.1.1) */
 	CMD_FORMAT,        /* sampling format and buffer, until the first load (3.5) */
-	CMD_SETUP,         /* both, or neither */
+	CMD_SETUP,         /* CMD_FLAGS and CMD_FORMAT, or neither */
 	CMD_INFO,          /* state and flags */
 	CMD_EVTSET_NEW,    /* 3.1.10 */
 	CMD_EVTSET_DELETE, /* 3.1.11 */
 	CMD_EVTSET_WRITE,  /* modify an event set's properties (3.1.10) */
 	CMD_EVTSET_READ,   /* 3.1.12 */
 	CMD_LIVE,          /* keep a page of live counts (4.3.3) */
-	CMD_LIVE_READ,     /* what such a page would show, as of now */
-	CMD_MESSAGES,      /* take messages from the queue (3.3.3) */
-	CMD_CLONE,         /* configure @into like this one; info: what it is, or was at its end */
+	CMD_LIVE_READ,     /* what such a page would show now */
+	CMD_CLONE,         /* configure @into like this context */
 	CMD_SIGNAL,        /* notify by signal (3.3.7); not for the core, which knows no process */
-	CMD_POLL,          /* look at the counters; nobody asked */
-	CMD_IN,            /* the thread is coming to the CPU whose hold the context was given */
-	/* Those from here on stop the counters: command_stops(). */
-	CMD_SWITCH,  /* the active set's time is over; nobody asked */
-	CMD_OUT,     /* the thread has left the CPU: the context is parked */
-	CMD_STOP,    /* 3.1.6 */
-	CMD_UNLOAD,  /* 3.1.8 */
-	CMD_END,     /* the thread has ended: unload, and say so (3.3.6) */
-	CMD_DESTROY, /* unload if need be; nothing may follow (3.1.15) */
+	CMD_POLL,          /* internal: read the counters for overflow */
+	CMD_SCHED_IN,      /* internal: the thread comes to the CPU of the context's reservation */
+	/* The verbs from here on stop the counters: command_freezes(). */
+	CMD_SWITCH,    /* internal: the active set's time is over */
+	CMD_SCHED_OUT, /* internal: the thread has left the CPU, and the context is saved */
+	CMD_STOP,      /* 3.1.6 */
+	CMD_UNLOAD,    /* 3.1.8 */
+	CMD_END,       /* internal: the thread has ended: unload and send a message (3.3.6) */
+	CMD_DESTROY,   /* unload if need be; nothing may follow (3.1.15) */
 };
 
-static inline bool command_stops(enum cmd_verb verb)
+static inline bool command_freezes(enum cmd_verb verb)
 {
 	return verb >= CMD_SWITCH;
 }
 
-/* What the caller may do, decided from his credentials when he asks. */
+/* What the requester may do, decided from its credentials when it makes the request. */
 struct rights {
 	bool system; /* monitor a CPU */
-	bool thread; /* monitor a thread, if he may trace it */
+	bool thread; /* monitor a thread, if it may trace that thread */
 	bool kernel; /* count at kernel level */
 };
 
-/* A sampling format and the buffer it fills, which belongs to who has made it. */
-struct context;
+/* A sampling format and the buffer it fills, which its maker frees. */
 struct sampling {
 	const pfm_buffer_fmt_t *fmt; /* NULL: none */
 	void *buf;
 	size_t size;
 };
 
-/* What the administrator and the machine set (config/). */
+/* Set by the administrator and the machine (config/). */
 struct limits {
-	uint64_t tick_ns;           /* the shortest time between two looks or two switches */
-	uint64_t timer_ns;          /* what the timer can tell apart: timeouts are multiples */
+	uint64_t tick_ns;           /* the shortest time between two polls or two switches */
+	uint64_t timer_ns;          /* the timer's resolution: timeouts are multiples of it */
 	uint64_t overflow_rate_max; /* overflows a second before the context is masked */
 };
 
@@ -91,16 +92,16 @@ static inline bool regset_has(const struct regset *s, unsigned num)
 enum pmd_flag {
 	PMD_NOTIFY = 1 << 0, /* its overflow is notified (PFM_REGFL_OVFL_NOTIFY) */
 	PMD_RANDOM = 1 << 1, /* its reset values are randomized (PFM_REGFL_RANDOM) */
-	PMD_NO64 = 1 << 2,   /* no 64-bit emulation: the actual counter's width, no overflow */
+	PMD_NO64 = 1 << 2,   /* no 64-bit emulation: the hardware's width, no overflow */
 };
 
 /* What happens when a PMD overflows (3.1.2, 3.1.3). All zero: it wraps around. */
 struct pmd_conf {
 	uint64_t long_reset;  /* value after an overflow that was notified */
-	uint64_t short_reset; /* value after one that was not */
-	uint64_t thresh;      /* overflows until the set is switched from; 0: it is no trigger */
+	uint64_t short_reset; /* value after an overflow that was not notified */
+	uint64_t thresh;      /* overflows until the set is switched from; 0: any number */
 	uint64_t mask;        /* PMD_RANDOM: reset value + (random & mask) */
-	uint64_t eventid;     /* for sampling formats, never looked at */
+	uint64_t eventid;     /* passed to sampling formats unchanged */
 	uint32_t seed;        /* determines the series of random numbers */
 	unsigned flags;       /* enum pmd_flag */
 	struct regset smpl;   /* PMDs for sampling formats to record */
@@ -108,8 +109,8 @@ struct pmd_conf {
 };
 
 /*
- * Parts of that. Versions of the interface differ in whether they are said on the PMD or on the
- * PMC that controls it, and what one says must not undo the other.
+ * Parts of struct pmd_conf. In some versions of the interface the PMD sets a part, in others the
+ * PMC that controls it: neither may reset the other's parts.
  */
 enum pmd_part {
 	PMD_RESETS = 1 << 0,    /* both reset values, thresh, mask, seed */
@@ -132,15 +133,14 @@ struct cmd_reg {
 	uint16_t set;
 	uint64_t value;
 	struct pmd_conf conf;
-	unsigned keep;        /* of a PMD: what of its configuration a write leaves as it is, */
-	unsigned confer;      /* of a PMC: what of conf its PMDs get with it (enum pmd_part) */
+	unsigned keep;   /* writing a PMD: parts of its configuration that stay (enum pmd_part) */
+	unsigned confer; /* writing a PMC: parts of @conf that its PMDs get (enum pmd_part) */
 	enum cmd_fault fault; /* out */
 
 	/* Out: CMD_READ of a PMD. */
 	uint64_t last_reset;  /* the value last loaded into it */
-	uint64_t thresh_left; /* overflows left before switching; 0 if it is no trigger, or its
-				 set does not switch on overflow */
-	uint64_t overflows;   /* how many there were since it was last written */
+	uint64_t thresh_left; /* overflows left before switching; 0 if they never switch */
+	uint64_t overflows;   /* since it was last written */
 };
 
 enum evtset_flag { /* the bits of perfmon2's PFM_SETFL_* */
@@ -149,32 +149,32 @@ enum evtset_flag { /* the bits of perfmon2's PFM_SETFL_* */
 	SET_EXPL_NEXT = 1 << 2,
 };
 
-/* What CMD_EVTSET_NEW does if there is such a set. */
+/* What CMD_EVTSET_NEW does if the set exists. */
 enum evtset_there {
 	EVTSET_REFUSE, /* EEXIST */
-	EVTSET_RENEW,  /* make it anew */
-	EVTSET_KEEP,   /* its properties become these; its registers and times stay */
+	EVTSET_RENEW,  /* it becomes as if just made */
+	EVTSET_KEEP,   /* its properties change; its registers and times stay */
 };
 
-/* Properties of event set @id; CMD_EVTSET_WRITE and _NEW set those named in @change. */
+/* Properties of event set @id. CMD_EVTSET_WRITE and CMD_EVTSET_NEW set those in @change. */
 struct cmd_evtset {
 	uint16_t id;
 	enum { EVTSET_FLAGS = 1 << 0, EVTSET_TIMEOUT = 1 << 1, EVTSET_NEXT = 1 << 2 } change;
 	unsigned flags;          /* enum evtset_flag */
 	uint64_t timeout_ns;     /* requested when written, effective when read; 0: none was set */
-	uint16_t next;           /* explicit next. Writing it sets or clears SET_EXPL_NEXT: */
-	bool has_next;           /* if written: there is one */
+	uint16_t next;           /* the explicit next set */
+	bool has_next;           /* there is one; writing this sets or clears SET_EXPL_NEXT */
 	enum evtset_there there; /* CMD_EVTSET_NEW */
-	bool fresh;              /* out: there was none */
+	bool fresh;              /* out: the set did not exist before */
 
 	/* Out: CMD_EVTSET_READ. */
 	uint64_t runs;             /* times it was made the active set */
-	uint64_t active_ns;        /* how long it was, while counters counted */
+	uint64_t active_ns;        /* how long it was, while its counters counted */
 	uint64_t remaining_ns;     /* of its timeout; 0 unless it switches by time */
-	struct regset switch_pmds; /* triggers of the last switch from it; none since load */
+	struct regset switch_pmds; /* triggers of the last switch from it since load */
 	struct regset pmcs, pmds;  /* available registers */
 
-	enum cmd_fault fault; /* out: of CMD_EVTSET_NEW, _DELETE and _READ */
+	enum cmd_fault fault; /* out: CMD_EVTSET_NEW, CMD_EVTSET_DELETE, CMD_EVTSET_READ */
 };
 
 enum ctx_state { CTX_UNLOADED, CTX_LOADED, CTX_RUNNING, CTX_MASKED };
@@ -183,7 +183,7 @@ enum ctx_flag {
 	CTX_SYSTEM_WIDE = 1 << 0,
 	CTX_NOTIFY_BLOCK = 1 << 1,
 	CTX_OVFL_NO_MSG = 1 << 2,
-	CTX_RAW = 1 << 3, /* what carrying a thread's context adds to its counts stays in them */
+	CTX_RAW = 1 << 3, /* switch_overhead is not subtracted from a thread's counts */
 };
 
 /* A set of CPUs. */
@@ -207,61 +207,75 @@ struct ctx_info {
 	enum ctx_state state;
 	bool throttled;   /* masked because of too many overflows */
 	unsigned flags;   /* enum ctx_flag */
-	unsigned cpu;     /* valid unless unloaded; of a thread, where it was last */
-	int tid;          /* the thread it is loaded on; 0: it is on a CPU */
-	bool ended;       /* unloaded, because that thread has ended */
+	unsigned cpu;     /* valid unless unloaded; of a thread, the CPU it was on last */
+	int tid;          /* the thread it is loaded on; 0: a CPU */
+	bool ended;       /* unloaded, because the thread has ended */
 	uint16_t set;     /* the active set, valid unless unloaded */
 	uint64_t changes; /* how many times the state has changed */
+};
+
+/* CMD_LOAD, besides the set and the thread. */
+struct cmd_load {
+	unsigned cpu;  /* unless a thread is given */
+	bool follow;   /* threads and processes that the thread creates get contexts, too */
+	bool untraced; /* without ptrace (ptrace=no) */
+	bool taken;    /* out: refused, because the thread already has a context */
+	struct cpus
+		*cpus; /* where the thread is followed, owned by the command; NULL: everywhere */
+};
+
+/* CMD_FLAGS: @flags. CMD_FORMAT: @smpl. CMD_SETUP: all. */
+struct cmd_setup {
+	unsigned flags; /* enum ctx_flag */
+	bool map_sets;  /* event sets have live pages; not for the core */
+	struct sampling smpl;
+};
+
+/* CMD_SIGNAL, besides the thread; not for the core. */
+struct cmd_signal {
+	int sig;      /* 0: no signals */
+	bool process; /* the target is a process, not a thread */
+	bool has_fd;  /* siginfo has @fd as si_fd */
+	int fd;
+};
+
+/*
+ * CMD_WRITE, CMD_READ. Elements take effect in order up to the first error. Element i was line
+ * @first_line + i of what the user wrote; 0: there is one line, and errors do not name it. @cut,
+ * if set, is the error of the line after the last element: the command fails with it after all
+ * elements have been applied.
+ */
+struct cmd_vector {
+	struct cmd_reg *regs;
+	unsigned nregs;
+	unsigned first_line;
+	struct err cut;
+};
+
+/* CMD_LIVE, CMD_LIVE_READ: of set @evtset.id. */
+struct cmd_live_page {
+	struct pfm_live *page;  /* CMD_LIVE: the page to keep; NULL: none */
+	bool rdpmc;             /* CMD_LIVE: readers may use RDPMC */
+	struct pfm_live *shown; /* out: CMD_LIVE_READ; owned by the command */
 };
 
 struct command {
 	enum cmd_verb verb;
 	struct rights rights;
 	struct limits limits;
-	unsigned cpu;      /* CMD_LOAD */
-	uint16_t set;      /* CMD_LOAD, CMD_START: the set to activate first */
-	bool has_set;      /* ... if one was given */
-	unsigned flags;    /* CMD_FLAGS, CMD_SETUP */
-	bool map_sets;     /* CMD_SETUP: sets are to have live pages; not for the core */
-	int sig;           /* CMD_SIGNAL; 0: none any more */
-	bool process;      /* CMD_SIGNAL: @tid, or the caller, is a process */
-	bool has_fd;       /* CMD_SIGNAL: si_fd is to be */
-	int fd;            /* this */
-	int tid;           /* CMD_SIGNAL; 0: the caller. CMD_LOAD: the thread, as the caller numbers
-			      it; 0: on @cpu. And then: */
-	bool follow;       /* threads and processes that it makes get contexts of their own */
-	bool untraced;     /* without ptrace (ptrace=no) */
-	bool taken;        /* out: it is refused because the thread has a context already */
-	struct cpus *cpus; /* where it is followed, the command's own; NULL: wherever it may run */
-	uint64_t left_at;  /* CMD_OUT: when its thread stopped running (ns); 0: only now */
-
-	/*
-	 * CMD_WRITE, CMD_READ. Elements take effect in order up to the first error. Each stands
-	 * on line @first_line + its index of what the user wrote; 0: there is only one, no line
-	 * is named. @cut, if set, is the error of the line after the last element: it is
-	 * reported when those before it have been applied.
-	 */
-	struct cmd_reg *regs;
-	unsigned nregs;
-	unsigned first_line;
-	struct err cut;
-
-	/*
-	 * CMD_MESSAGES: room for @nmsgs, which becomes how many were taken; EAGAIN if there is
-	 * none.
-	 */
-	struct pfm_msg *msgs;
-	unsigned nmsgs;
-
-	struct context *into;     /* CMD_CLONE: unloaded, and known to nobody else yet */
-	struct cmd_evtset evtset; /* CMD_EVTSET_* */
-	struct sampling smpl;     /* CMD_FORMAT, CMD_SETUP */
-
-	/* CMD_LIVE: the page for set @evtset.id, and whether its readers may use RDPMC. */
-	struct pfm_live *live;
-	bool rdpmc;
-	struct pfm_live *shown; /* out: CMD_LIVE_READ, of set @evtset.id; the command's own */
-	struct ctx_info info;   /* out: CMD_INFO */
+	uint16_t set;     /* CMD_LOAD, CMD_START: the set to activate first */
+	bool has_set;     /* @set was given */
+	int tid;          /* CMD_LOAD: the thread, as the caller numbers it; 0: a CPU.
+			     CMD_SIGNAL: the target; 0: the caller */
+	uint64_t left_at; /* CMD_SCHED_OUT: when the thread stopped running (ns); 0: just now */
+	struct cmd_load load;
+	struct cmd_setup setup;
+	struct cmd_signal signal;
+	struct cmd_vector vector;
+	struct context *into;     /* CMD_CLONE: an unloaded context that only the caller knows */
+	struct cmd_evtset evtset; /* CMD_EVTSET_*; its id: CMD_LIVE, CMD_LIVE_READ */
+	struct cmd_live_page live_page;
+	struct ctx_info info; /* out: CMD_INFO, CMD_CLONE */
 };
 
 #endif

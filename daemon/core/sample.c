@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 /*
  * Overflow with a sampling format (specification 3.5.14): the format's handler records it and
- * says what is to follow. Overflow is found by looking, so one call stands for all overflows of
- * a PMD since the last look; for each the PMD would have been reset, so what has been counted
- * since the last of them is what its value is.
+ * decides what follows. Overflow is found by reading counters, so one call stands for all overflows
+ * of a PMD since the last reading. Each would have reset the PMD, so its value is what it has
+ * counted since the last of them.
  */
 #include "daemon/core/core_i.h"
 
-static void add(pfm_ovfl_arg_t *arg, unsigned num, uint64_t value, unsigned n)
+static void sample_add(pfm_ovfl_arg_t *arg, unsigned num, uint64_t value, unsigned n)
 {
 	arg->smpl_pmds[num / 64] |= 1ULL << num % 64;
 	arg->smpl_pmds_values[n] = value;
 }
 
 /*
- * Of PMD row @d: the values are those of this look, one that cannot be told is all ones. Virtual
- * PMDs have the highest numbers, so they come last.
+ * Values for a sample of PMD row @d, of this reading; all ones if there is none. Virtual PMDs have
+ * the highest numbers, so they come last.
  */
-static void gather(const struct context *ctx, unsigned d, const struct virtual_values *virt,
+static void sample_gather(const struct context *ctx, unsigned d, const struct virtual_values *virt,
 	pfm_ovfl_arg_t *arg)
 {
 	const struct pmu *pmu = ctx->pmu;
@@ -32,20 +32,20 @@ static void gather(const struct context *ctx, unsigned d, const struct virtual_v
 			continue;
 		if (s->flags & PMD_NO64)
 			value &= pmd_width_mask(&pmu->pmds[i]);
-		add(arg, pmu->pmds[i].num, value, n++);
+		sample_add(arg, pmu->pmds[i].num, value, n++);
 	}
 	for (unsigned i = 0; i < pmu->nvirtuals; i++)
 		if (of->virtuals & ROW(i))
-			add(arg, pmu->virtuals[i].num,
+			sample_add(arg, pmu->virtuals[i].num,
 				virt->valid & ROW(i) ? virt->value[i] : UINT64_MAX, n++);
 }
 
-/* True if the format has done its work; @arg then holds what is to follow. */
-static bool record(struct context *ctx, unsigned d, uint32_t overflows, const struct plan *plan,
-	pfm_ovfl_arg_t *arg)
+/* True unless the format has failed; @arg then holds what follows. */
+static bool sample_record(struct core_run *run, unsigned d, uint32_t overflows, pfm_ovfl_arg_t *arg)
 {
+	struct context *ctx = run->ctx;
 	const struct pmd_state *s = &ctx->active->pmd[d];
-	pfm_smpl_where_t where = plan->where;
+	pfm_smpl_where_t where = run->where;
 
 	arg->ovfl_pmd = ctx->pmu->pmds[d].num;
 	arg->active_set = ctx->active->id;
@@ -57,14 +57,14 @@ static bool record(struct context *ctx, unsigned d, uint32_t overflows, const st
 	arg->ovfl_count = overflows;
 	for (unsigned i = 0; i < PFM_FMT_BV; i++)
 		arg->smpl_pmds[i] = 0;
-	gather(ctx, d, &plan->virt, arg);
-	where.cpu = (uint16_t)ctx->cpu;
+	sample_gather(ctx, d, &run->virt, arg);
+	where.cpu = (uint16_t)ctx->target.cpu;
 	return ctx->smpl.fmt->fmt_handler(ctx->smpl.buf, arg, ctx->tstamp, &where) == 0;
 }
 
-/* Counts the overflows of PMD row @d. Leaves it as after the last; @after is what reset makes it.
+/* Counts the overflows of PMD row @d. It stays as after the last; @after is what a reset makes it.
  */
-static uint32_t count(
+static uint32_t sample_count(
 	struct context *ctx, unsigned d, uint32_t *triggers, uint64_t now, struct pmd_count *after)
 {
 	struct pmd_state *s = &ctx->active->pmd[d];
@@ -78,27 +78,27 @@ static uint32_t count(
 		last = s->n;
 		pmd_reset(s, RESET_SHORT);
 		s->n.value += last.value;
-	} while (s->n.value < last.value && !ctx->mask_due && !(*triggers & ROW(d)));
+	} while (s->n.value < last.value && !ctx->ovfl.mask_due && !(*triggers & ROW(d)));
 	*after = s->n;
 	s->n = last;
 	return n;
 }
 
-/* The format failed: that is the end of sampling until somebody has looked into it. */
-static void fail(struct context *ctx, unsigned d)
+/* The format has failed: sampling ends until the user restarts it. */
+static void sample_fail(struct context *ctx, unsigned d)
 {
 	ctx->active->pending |= ROW(d);
-	ctx->mask_due |= MASK_FORMAT;
-	ctx->tell = true;
+	ctx->ovfl.mask_due |= MASK_FORMAT;
+	ctx->ovfl.notify = true;
 }
 
-uint32_t sample_settle(
-	struct context *ctx, uint32_t rows, uint32_t *triggers, const struct plan *plan)
+uint32_t sample_overflows(struct core_run *run, uint32_t rows, uint32_t *triggers)
 {
+	struct context *ctx = run->ctx;
 	uint32_t others = 0;
 	pfm_ovfl_arg_t arg;
 
-	ctx->tstamp = plan->at > ctx->tstamp ? plan->at : ctx->tstamp + 1;
+	ctx->tstamp = run->now > ctx->tstamp ? run->now : ctx->tstamp + 1;
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
 		struct pmd_state *s = &ctx->active->pmd[d];
 		struct pmd_count after;
@@ -106,18 +106,18 @@ uint32_t sample_settle(
 
 		if (!(rows & ROW(d)))
 			continue;
-		n = count(ctx, d, triggers, plan->at, &after);
-		if ((ctx->mask_due & MASK_FORMAT) || !record(ctx, d, n, plan, &arg)) {
-			fail(ctx, d);
+		n = sample_count(ctx, d, triggers, run->now, &after);
+		if ((ctx->ovfl.mask_due & MASK_FORMAT) || !sample_record(run, d, n, &arg)) {
+			sample_fail(ctx, d);
 			continue;
 		}
 		if (arg.ovfl_ctrl.notify_user && (s->flags & PMD_NOTIFY))
-			ctx->tell = true;
+			ctx->ovfl.notify = true;
 		if (arg.ovfl_ctrl.block_thread && (ctx->flags & CTX_NOTIFY_BLOCK))
-			ctx->block = true;
+			ctx->ovfl.block = true;
 		if (arg.ovfl_ctrl.mask_monitoring)
-			ctx->mask_due |= MASK_NOTIFY;
-		if (ctx->mask_due || (*triggers & ROW(d)) || !arg.ovfl_ctrl.reset_ovfl_pmds) {
+			ctx->ovfl.mask_due |= MASK_NOTIFY;
+		if (ctx->ovfl.mask_due || (*triggers & ROW(d)) || !arg.ovfl_ctrl.reset_ovfl_pmds) {
 			ctx->active->pending |= ROW(d);
 			continue;
 		}
@@ -129,8 +129,9 @@ uint32_t sample_settle(
 
 void ctx_event(struct context *ctx, const pfm_smpl_event_t *event)
 {
-	if ((ctx->mask_due & MASK_FORMAT) || ctx->smpl.fmt->fmt_event(ctx->smpl.buf, event) == 0)
+	if ((ctx->ovfl.mask_due & MASK_FORMAT) ||
+		ctx->smpl.fmt->fmt_event(ctx->smpl.buf, event) == 0)
 		return;
-	ctx->mask_due |= MASK_FORMAT;
-	ctx->tell = true;
+	ctx->ovfl.mask_due |= MASK_FORMAT;
+	ctx->ovfl.notify = true;
 }

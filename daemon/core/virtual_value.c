@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Virtual PMDs (specification 3.2.2). Their values come in with the plan, from whoever runs it:
- * the core only says which ones it needs.
- */
+/* Virtual PMDs (specification 3.2.2): which values a command needs. struct pmu_io fetches them. */
 #include "daemon/core/core_i.h"
 
 uint32_t virtuals_sampled(const struct context *ctx)
@@ -17,12 +14,14 @@ void virtuals_note(struct evtset *set)
 		set->virtuals |= set->pmd[d].virtuals;
 }
 
-static uint32_t named(const struct context *ctx, const struct command *cmd)
+static uint32_t virtual_named(const struct context *ctx, const struct command *cmd)
 {
 	uint32_t rows = 0;
 
-	for (unsigned i = 0; i < cmd->nregs; i++) {
-		int row = cmd->regs[i].pmd ? pmu_find_virtual(ctx->pmu, cmd->regs[i].num) : -1;
+	for (unsigned i = 0; i < cmd->vector.nregs; i++) {
+		int row = cmd->vector.regs[i].pmd
+				  ? pmu_find_virtual(ctx->pmu, cmd->vector.regs[i].num)
+				  : -1;
 
 		if (row >= 0)
 			rows |= ROW(row);
@@ -30,29 +29,28 @@ static uint32_t named(const struct context *ctx, const struct command *cmd)
 	return rows;
 }
 
-/* What has wrapped already may be sampled without another look. */
-uint32_t ctx_virtuals(const struct context *ctx, const struct command *cmd)
+/* PMDs that have wrapped already may be sampled without another reading. */
+uint32_t virtuals_needed(const struct context *ctx, const struct command *cmd)
 {
-	uint32_t rows = cmd->verb == CMD_READ ? named(ctx, cmd) : 0;
+	uint32_t rows = cmd->verb == CMD_READ ? virtual_named(ctx, cmd) : 0;
 
-	if (command_stops(cmd->verb) || ctx->wrapped)
+	if (command_freezes(cmd->verb) || ctx->ovfl.wrapped)
 		rows |= virtuals_sampled(ctx);
 	return rows;
 }
 
-int virtual_read(const struct context *ctx, unsigned row, const struct plan *plan, uint64_t *value,
-	struct err *e)
+int virtual_read(const struct core_run *run, unsigned row, uint64_t *value, struct err *e)
 {
-	const struct pmu_virtual *v = &ctx->pmu->virtuals[row];
+	const struct pmu_virtual *v = &run->ctx->pmu->virtuals[row];
 
 	if (v->kind == PMU_VIRTUAL_CPUTIME)
 		return err_set(e, ENODATA,
 			"pmd%u belongs to the thread that a sample interrupts, and there is none "
 			"now: have it sampled (smpl=%u)",
 			v->num, v->num);
-	if (!(plan->virt.valid & ROW(row)))
+	if (!(run->virt.valid & ROW(row)))
 		return err_set(e, EIO, "pmd%u: %s is not known now%s%s", v->num, v->name,
 			v->path[0] ? ": see whether there is a number in " : "", v->path);
-	*value = plan->virt.value[row];
+	*value = run->virt.value[row];
 	return 0;
 }

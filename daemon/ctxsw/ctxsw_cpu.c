@@ -1,131 +1,119 @@
 // SPDX-License-Identifier: MIT
-/* What a carrier needs of its CPU. */
+/* Opening and closing the CPU of a ctxsw thread. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
-#include "daemon/track/carrier_i.h"
+#include "daemon/ctxsw/ctxsw_i.h"
+#include "daemon/percpu/thread.h"
 
-int carrier_come_first(pthread_t thread)
-{
-	struct sched_param param = {.sched_priority = SCHED_CARRIER_FIFO};
-
-	return pthread_setschedparam(thread, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
-}
-
-void carrier_step_back(void)
+void ctxsw_set_normal(void)
 {
 	struct sched_param param = {0};
 
 	pthread_setschedparam(pthread_self(), SCHED_OTHER, &param);
 }
 
-/* Pinned last: before that, an ordinary thread could wait for seconds there. */
-static int settle(struct carrier *c, struct err *e)
+/* Pins the thread after it has become SCHED_FIFO: an ordinary thread may not run there for seconds.
+ */
+static int ctxsw_cpu_pin(struct ctxsw_thread *ct, struct err *e)
 {
-	cpu_set_t set;
-	char name[16];
 	int rc;
 
-	snprintf(name, sizeof(name), "pfc/%u", c->cpu);
-	pthread_setname_np(pthread_self(), name);
-	rc = carrier_come_first(pthread_self());
+	thread_set_name("pfm/ctxsw%u", ct->cpu);
+	rc = thread_set_fifo(pthread_self(), SCHED_CTXSW_FIFO);
 	if (rc)
 		return err_set(e, EPERM,
-			"SCHED_FIFO: %s: threads can be followed exactly only by carriers that "
-			"come first: the daemon needs CAP_SYS_NICE and a real-time budget in its "
-			"cgroup",
+			"SCHED_FIFO: %s: exact counts of threads need real-time priority: give the "
+			"daemon CAP_SYS_NICE and a real-time budget in its cgroup",
 			err_name(rc));
-	CPU_ZERO(&set);
-	if (c->cpu < CPU_SETSIZE)
-		CPU_SET(c->cpu, &set);
-	rc = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-	return rc ? err_set(e, ENXIO, "CPU %u is offline: see cpus", c->cpu) : 0;
+	rc = thread_pin(ct->cpu);
+	return rc ? err_set(e, ENXIO, "CPU %u is offline: see cpus", ct->cpu) : 0;
 }
 
-int carrier_load_scratch(struct carrier *c, struct err *e)
+int ctxsw_load_cpu_ctx(struct ctxsw_thread *ct, struct err *e)
 {
 	struct command load = {
 		.verb = CMD_LOAD,
-		.cpu = c->cpu,
+		.load.cpu = ct->cpu,
 		.rights = {.system = true, .kernel = true},
 	};
 
-	return carrier_scratch(c, &load, e);
+	return ctxsw_exec_cpu_ctx(ct, &load, e);
 }
 
-static int make_scratch(struct carrier *c, struct err *e)
+static int ctxsw_cpu_make_ctx(struct ctxsw_thread *ct, struct err *e)
 {
-	if (ctx_init(&c->scratch, c->tr->be->pmu) < 0) {
-		/* carrier_shut() takes it with a scratch. */
-		c->tr->be->ops->cpu_close(take_ptr(&c->x.cpu));
-		return err_set(e, ENOMEM, "no memory for a carrier");
+	if (ctx_init(&ct->cpu_ctx, ct->shared->be->pmu) < 0) {
+		/* ctxsw_cpu_close() frees cpu_ctx if x.cpu is open. */
+		ct->shared->be->ops->cpu_close(take_ptr(&ct->x.cpu));
+		return err_set(e, ENOMEM, "no memory for a ctxsw thread");
 	}
-	return carrier_load_scratch(c, e);
+	return ctxsw_load_cpu_ctx(ct, e);
 }
 
-void carrier_shut(struct carrier *c)
+void ctxsw_cpu_close(struct ctxsw_thread *ct)
 {
 	struct command unload = {.verb = CMD_UNLOAD};
 	struct err ignored;
 
-	__atomic_store_n(&c->now->carrier, 0, __ATOMIC_RELAXED);
-	sched_unbell(c->tr->sched, c->cpu);
-	cleanup_close(&c->fds[FD_SCHED].fd);
-	c->fds[FD_SCHED].fd = -1;
-	c->fds[FD_SCHED].revents = 0;
-	lookout_close(&c->lookout);
-	c->fds[FD_WITNESS].fd = -1;
-	if (c->x.cpu) {
-		carrier_scratch(c, &unload, &ignored);
-		c->tr->be->ops->cpu_close(c->x.cpu);
-		c->x.cpu = NULL;
-		ctx_free(&c->scratch);
+	__atomic_store_n(&ct->sched_cpu->ctxsw_tid, 0, __ATOMIC_RELAXED);
+	sched_wakeup_close(ct->shared->sched, ct->cpu);
+	cleanup_close(&ct->fds[FD_SCHED].fd);
+	ct->fds[FD_SCHED].fd = -1;
+	ct->fds[FD_SCHED].revents = 0;
+	sample_tick_close(&ct->sample_tick);
+	ct->fds[FD_SAMPLER].fd = -1;
+	if (ct->x.cpu) {
+		ctxsw_exec_cpu_ctx(ct, &unload, &ignored);
+		ct->shared->be->ops->cpu_close(ct->x.cpu);
+		ct->x.cpu = NULL;
+		ctx_free(&ct->cpu_ctx);
 	}
-	virtuals_close(&c->x.virtuals);
-	c->open = false;
+	virtual_pmd_close(&ct->x.virtuals);
+	ct->open = false;
 }
 
-int carrier_open(struct carrier *c, struct err *e)
+int ctxsw_cpu_open(struct ctxsw_thread *ct, struct err *e)
 {
-	int rc = settle(c, e);
+	int rc = ctxsw_cpu_pin(ct, e);
 
 	if (rc == 0)
-		rc = c->tr->be->ops->cpu_open(c->tr->be, c->cpu, &c->x.cpu, e);
+		rc = ct->shared->be->ops->cpu_open(ct->shared->be, ct->cpu, &ct->x.cpu, e);
 	if (rc == 0)
-		rc = make_scratch(c, e);
+		rc = ctxsw_cpu_make_ctx(ct, e);
 	if (rc == 0)
-		rc = sched_bell(c->tr->sched, c->cpu, &c->fds[FD_SCHED].fd, e);
+		rc = sched_wakeup_open(ct->shared->sched, ct->cpu, &ct->fds[FD_SCHED].fd, e);
 	if (rc < 0) {
-		carrier_shut(c);
+		ctxsw_cpu_close(ct);
 		return rc;
 	}
-	__atomic_store_n(&c->now->deaf, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&c->now->carrier, (sched_u32)gettid(), __ATOMIC_RELAXED);
-	c->open = true;
-	c->offline = false;
+	__atomic_store_n(&ct->sched_cpu->wakeup_dead, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ct->sched_cpu->ctxsw_tid, (sched_u32)gettid(), __ATOMIC_RELAXED);
+	ct->open = true;
+	ct->offline = false;
 	return 0;
 }
 
-bool carrier_was_offline(const struct carrier *c)
+bool ctxsw_cpu_was_offline(const struct ctxsw_thread *ct)
 {
-	return c->open && ((unsigned)sched_getcpu() != c->cpu || load_word(&c->now->deaf) ||
-				  (c->fds[FD_SCHED].revents & (POLLERR | POLLHUP)));
+	return ct->open && ((unsigned)sched_getcpu() != ct->cpu ||
+				   ctxsw_load_word(&ct->sched_cpu->wakeup_dead) ||
+				   (ct->fds[FD_SCHED].revents & (POLLERR | POLLHUP)));
 }
 
-int carrier_open_witness(struct carrier *c, const struct context *ctx, struct err *e)
+int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struct err *e)
 {
 	int rc;
 
-	if (!ctx->smpl.fmt || c->lookout.witness)
+	if (!ctx->smpl.fmt || ct->sample_tick.ip_sampler)
 		return 0;
-	rc = lookout_open(&c->lookout, c->cpu,
+	rc = sample_tick_open(&ct->sample_tick, ct->cpu,
 		ctx->limits.tick_ns ? ctx->limits.tick_ns : NSEC_PER_SEC, true, -1, e);
 	if (rc == 0)
-		c->fds[FD_WITNESS].fd = witness_fd(c->lookout.witness);
+		ct->fds[FD_SAMPLER].fd = ip_sampler_fd(ct->sample_tick.ip_sampler);
 	return rc;
 }

@@ -5,22 +5,23 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "daemon/track/carrier_i.h"
+#include "daemon/ctxsw/ctxsw_i.h"
 
-/* The sets that a command writes to, as they were. */
-struct before {
+/* An event set as it was before a command wrote to it. */
+struct saved_set {
 	struct evtset *set;
 	uint64_t pmc[PMU_MAX_PMCS];
 	struct pmd_state pmd[PMU_MAX_PMDS];
 };
 
-static struct before *remember(struct context *ctx, const struct command *cmd, unsigned *n)
+static struct saved_set *job_save_sets(struct context *ctx, const struct command *cmd, unsigned *n)
 {
-	struct before *old = calloc(cmd->nregs + 1, sizeof(*old));
+	struct saved_set *old = calloc(cmd->vector.nregs + 1, sizeof(*old));
 
 	*n = 0;
-	for (unsigned i = 0; old && i < cmd->nregs; i++) {
-		struct evtset *set = cmd->regs[i].pmd ? NULL : ctx_set(ctx, cmd->regs[i].set);
+	for (unsigned i = 0; old && i < cmd->vector.nregs; i++) {
+		struct evtset *set =
+			cmd->vector.regs[i].pmd ? NULL : ctx_set(ctx, cmd->vector.regs[i].set);
 		unsigned k = 0;
 
 		while (k < *n && old[k].set != set)
@@ -35,120 +36,123 @@ static struct before *remember(struct context *ctx, const struct command *cmd, u
 	return old;
 }
 
-static void put_back(struct context *ctx, const struct before *old, unsigned n)
+static void job_restore_sets(struct context *ctx, const struct saved_set *old, unsigned n)
 {
 	for (unsigned k = 0; k < n; k++) {
 		struct evtset *set = old[k].set;
 
 		memcpy(set->pmc, old[k].pmc, ctx->pmu->npmcs * sizeof(old->pmc[0]));
 		memcpy(set->pmd, old[k].pmd, ctx->pmu->npmds * sizeof(old->pmd[0]));
-		set->gauged = false;
+		set->calibrated = false;
 	}
 }
 
-/* If what the PMCs ask for turns out not to be had, nothing has been written. */
-static int write_and_try(struct carrier *c, struct context *ctx, struct command *cmd, struct err *e)
+/* If this CPU cannot provide what the PMCs ask for, no register of the context changes. */
+static int job_write(
+	struct ctxsw_thread *ct, struct context *ctx, struct command *cmd, struct err *e)
 {
 	unsigned n;
-	CLEANUP_FREE struct before *old = remember(ctx, cmd, &n);
-	struct err tried;
+	CLEANUP_FREE struct saved_set *old = job_save_sets(ctx, cmd, &n);
+	struct err prepare_err;
 	int rc;
 
 	if (!old)
 		return err_set(e, ENOMEM, "no memory");
-	rc = exec_command(&c->x, ctx, cmd, e);
-	if (!c->open || carrier_prepare(c, ctx, &tried) == 0)
+	rc = exec_command(&ct->x, ctx, cmd, e);
+	if (!ct->open || ctxsw_prepare(ct, ctx, &prepare_err) == 0)
 		return rc;
-	put_back(ctx, old, n);
-	if (cmd->nregs)
-		cmd->regs[0].fault = FAULT_REFUSED;
-	*e = tried;
+	job_restore_sets(ctx, old, n);
+	if (cmd->vector.nregs)
+		cmd->vector.regs[0].fault = FAULT_REFUSED;
+	*e = prepare_err;
 	return -e->no;
 }
 
-static int execute(struct carrier *c, struct context *ctx, struct command *cmd, struct err *e)
+static int job_execute(
+	struct ctxsw_thread *ct, struct context *ctx, struct command *cmd, struct err *e)
 {
-	return cmd->verb == CMD_WRITE ? write_and_try(c, ctx, cmd, e)
-				      : exec_command(&c->x, ctx, cmd, e);
+	return cmd->verb == CMD_WRITE ? job_write(ct, ctx, cmd, e)
+				      : exec_command(&ct->x, ctx, cmd, e);
 }
 
-/* It begins to count while its thread runs where no carrier is, though it is wanted there. */
-static bool begins_astray(const struct carrier *c, const struct rider *r)
+/* The context starts while its thread runs on a CPU of its mask without a ctxsw thread. */
+static bool job_starts_uncovered(const struct ctxsw_thread *ct, const struct task_ctx *task)
 {
-	const struct sched_slot *s = sched_slot(c->tr->sched, r->slot);
-	unsigned cpu = load_word(&s->cpu);
+	const struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);
+	unsigned cpu = ctxsw_load_word(&s->cpu);
 
-	return load_word(&s->running) && cpus_has(&r->wanted, cpu) &&
-	       !load_word(&sched_cpu(c->tr->sched, cpu)->carrier);
+	return ctxsw_load_word(&s->running) && cpus_has(&task->cpumask, cpu) &&
+	       !ctxsw_load_word(&sched_cpu(ct->shared->sched, cpu)->ctxsw_tid);
 }
 
-static void finish(struct carrier *c, struct job *job)
+static void job_finish(struct ctxsw_thread *ct, struct job *job)
 {
-	if (job->bounced || job->here)
-		news_send(c->tr->box, &job->news);
+	if (job->requeued || job->session_done)
+		event_send(ct->shared->events, &job->event);
 	else
 		job->done(job);
 }
 
-/* The job is not in flight any more when another carrier can have the context: the one that unloads
- * it must be the last. */
-static void leave_seat(struct carrier *c, struct job *job, struct rider *r, bool unloaded)
+/* Ends the job before the slot is released, so that a later job, which may unload the context, ends
+ * after it. */
+static void job_release_slot(
+	struct ctxsw_thread *ct, struct job *job, struct task_ctx *task, bool unloaded)
 {
 	if (!unloaded) {
-		tenant_leave(job->tenant, c->tr->box, false);
-		seat_park(c, r);
+		engine_ctx_end_job(job->ec, ct->shared->events, false);
+		task_slot_release(ct, task);
 		return;
 	}
-	atomic_store(&seat_of(c, r->slot)->word, seat_word(SEAT_EMPTY, c->cpu));
-	tenant_leave(job->tenant, c->tr->box, true);
+	atomic_store(&task_slot_of(ct, task->slot)->word, slot_word(SLOT_FREE, ct->cpu));
+	engine_ctx_end_job(job->ec, ct->shared->events, true);
 }
 
-/* Its context is this carrier's for now, and parked. */
-static void run_job(struct carrier *c, struct job *job, struct rider *r)
+/* With the slot locked. */
+static void job_run(struct ctxsw_thread *ct, struct job *job, struct task_ctx *task)
 {
-	struct context *ctx = &job->tenant->ctx;
+	struct context *ctx = &job->ec->ctx;
 	bool counted = ctx->state == CTX_RUNNING;
-	unsigned slot = r->slot;
+	unsigned slot = task->slot;
 
-	seat_follow_thread(c, r);
+	task_slot_sync_task(ct, task);
 	job->rc = job_begin(job);
 	if (job->rc == 0)
-		job->rc = execute(c, ctx, &job->cmd, &job->err);
-	seat_settled(c, r);
+		job->rc = job_execute(ct, ctx, &job->cmd, &job->err);
+	task_slot_publish(ct, task);
 	counted = counted || ctx->state != CTX_RUNNING;
 	if (!counted)
-		r->ran = RAN_UNKNOWN;
-	if (!counted && begins_astray(c, r))
-		ctx_lose(ctx, LOST_AWAY);
-	seat_tell_of_death(c, slot);
-	leave_seat(c, job, r, ctx->state == CTX_UNLOADED);
+		task->runtime = RUNTIME_UNKNOWN;
+	if (!counted && job_starts_uncovered(ct, task))
+		ctx_lose(ctx, LOST_UNCOVERED);
+	task_slot_report_death(ct, slot);
+	job_release_slot(ct, job, task, ctx->state == CTX_UNLOADED);
+	/* The context has started: wake the ctxsw thread of the CPU where its thread runs. */
 	if (!counted)
-		/* Where it runs, if it does, the carrier must come and see that it is to count. */
-		carrier_prod_cpu(c, load_word(&sched_slot(c->tr->sched, slot)->cpu));
-	finish(c, job);
+		ctxsw_kick_cpu(ct, ctxsw_load_word(&sched_slot(ct->shared->sched, slot)->cpu));
+	job_finish(ct, job);
 }
 
-void carrier_deliver(struct carrier *c, struct job *job)
+void ctxsw_job_deliver(struct ctxsw_thread *ct, struct job *job)
 {
-	struct rider *r = job->tenant->rider;
-	struct seat *seat = seat_of(c, r->slot);
-	struct patience patience = {0};
+	struct task_ctx *task = job->ec->task;
+	struct task_slot *task_slot = task_slot_of(ct, task->slot);
+	struct backoff backoff = {0};
 	unsigned word;
 
 	do {
-		word = atomic_load(&seat->word);
-		if (seat_make_busy(c, seat, word)) {
-			run_job(c, job, r);
+		word = atomic_load(&task_slot->word);
+		if (task_slot_trylock(ct, task_slot, word)) {
+			job_run(ct, job, task);
 			return;
 		}
-	} while (seat_state(word) == SEAT_PARKED ||
-		 (seat_state(word) == SEAT_BUSY && seat_wait(&patience)));
-	if (seat_state(word) == SEAT_EMPTY) {
-		/* Unloaded since: the session thread's, and in flight until it is there. */
-		job->bounced = true;
-		finish(c, job);
+	} while (slot_state(word) == SLOT_SAVED ||
+		 (slot_state(word) == SLOT_LOCKED && backoff_wait(&backoff)));
+	if (slot_state(word) == SLOT_FREE) {
+		/* Unloaded since: the session thread submits the job again. */
+		job->requeued = true;
+		job_finish(ct, job);
 		return;
 	}
-	/* Whoever is busy for so long may need what a thread has that cannot run here. */
-	carrier_mail(atomic_load(&c->tr->carriers[seat_cpu(word)]), job);
+	/* The slot is active there, or locked by a thread that may need this CPU to go on. */
+	ctxsw_post(atomic_load(&ct->shared->ctxsw_threads[slot_word_cpu(word)]), job);
 }

@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/cpu/survey.h"
+#include "daemon/engine/cpu_scan.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "daemon/cpu/engine_i.h"
-#include "daemon/cpu/thread.h"
+#include "daemon/engine/engine_i.h"
+#include "daemon/percpu/thread.h"
 
-struct waiter {
-	survey_after *after;
+/* A request for the result. */
+struct cpu_scan_waiter {
+	cpu_scan_done *done;
 	void *arg;
-	struct waiter *next;
+	struct cpu_scan_waiter *next;
 };
 
-struct survey {
-	struct news news;
+struct cpu_scan {
+	/* EVENT_CPU_SCAN */
+	struct event event;
 	struct engine *eng;
 	struct backend *be;
 	pthread_t thread;
-	struct waiter *waiters; /* the session thread's */
+	/* Session thread only. */
+	struct cpu_scan_waiter *waiters;
+	/* Results of n CPUs, written by the thread. */
 	unsigned n;
-	struct survey_cpu cpu[];
+	struct cpu_scan_result cpu[];
 };
 
-static void look_at_cpu(struct backend *be, unsigned cpu, struct survey_cpu *s)
+static void cpu_scan_read(struct backend *be, unsigned cpu, struct cpu_scan_result *s)
 {
 	const struct pmu *pmu = be->pmu;
 	struct reg_op ops[PMU_MAX_PMCS];
@@ -38,61 +42,62 @@ static void look_at_cpu(struct backend *be, unsigned cpu, struct survey_cpu *s)
 		for (unsigned p = 0; p < pmu->npmcs; p++) {
 			s->value[p] = ops[p].value;
 			if (ops[p].value & pmu->pmcs[p].enable)
-				s->held |= ROW(p);
+				s->enabled |= ROW(p);
 		}
 	}
 	be->ops->cpu_close(regs);
 }
 
-static void *survey_main(void *arg)
+static void *cpu_scan_main(void *arg)
 {
-	struct survey *s = arg;
+	struct cpu_scan *s = arg;
 
 	for (unsigned cpu = 0; cpu < s->n; cpu++) {
 		s->cpu[cpu].online = s->be->ops->cpu_online(s->be, cpu);
-		if (s->cpu[cpu].online && !s->cpu[cpu].ours)
-			look_at_cpu(s->be, cpu, &s->cpu[cpu]);
+		if (s->cpu[cpu].online && !s->cpu[cpu].in_use)
+			cpu_scan_read(s->be, cpu, &s->cpu[cpu]);
 	}
-	news_send(&s->eng->box, &s->news);
+	event_send(&s->eng->events, &s->event);
 	return NULL;
 }
 
-static void answer(struct waiter *w, const struct survey_cpu *cpus, unsigned n)
+static void cpu_scan_answer(
+	struct cpu_scan_waiter *w, const struct cpu_scan_result *cpus, unsigned n)
 {
 	while (w) {
-		struct waiter *next = w->next;
+		struct cpu_scan_waiter *next = w->next;
 
-		w->after(w->arg, cpus, n);
+		w->done(w->arg, cpus, n);
 		free(w);
 		w = next;
 	}
 }
 
-void survey_news(struct news *news)
+void cpu_scan_complete(struct event *ev)
 {
-	struct survey *s = link_entry(news, struct survey, news);
+	struct cpu_scan *s = container_of(ev, struct cpu_scan, event);
 
 	pthread_join(s->thread, NULL);
-	s->eng->survey = NULL;
-	answer(s->waiters, s->cpu, s->n);
+	s->eng->cpu_scan = NULL;
+	cpu_scan_answer(s->waiters, s->cpu, s->n);
 	free(s);
 }
 
-static struct survey *survey_start(struct engine *eng)
+static struct cpu_scan *cpu_scan_start(struct engine *eng)
 {
 	struct backend *be = eng->be;
 	unsigned n = be->ops->cpu_limit(be);
-	struct survey *s = calloc(1, sizeof(*s) + n * sizeof(s->cpu[0]));
+	struct cpu_scan *s = calloc(1, sizeof(*s) + n * sizeof(s->cpu[0]));
 
 	if (!s)
 		return NULL;
-	s->news.kind = NEWS_SURVEY;
+	s->event.kind = EVENT_CPU_SCAN;
 	s->eng = eng;
 	s->be = be;
 	s->n = n;
 	for (unsigned cpu = 0; cpu < n; cpu++)
-		s->cpu[cpu].ours = engine_owner(eng, cpu) || engine_carries(eng, cpu);
-	if (thread_start(&s->thread, survey_main, s)) {
+		s->cpu[cpu].in_use = engine_owner(eng, cpu) || engine_has_ctxsw(eng, cpu);
+	if (thread_start(&s->thread, cpu_scan_main, s)) {
 		free(s);
 		return NULL;
 	}
@@ -100,17 +105,17 @@ static struct survey *survey_start(struct engine *eng)
 	return s;
 }
 
-void engine_survey(struct engine *eng, survey_after *after, void *arg)
+void engine_scan_cpus(struct engine *eng, cpu_scan_done *done, void *arg)
 {
-	struct waiter *w = calloc(1, sizeof(*w));
+	struct cpu_scan_waiter *w = calloc(1, sizeof(*w));
 
-	if (w && !eng->survey)
-		eng->survey = survey_start(eng);
-	if (!w || !eng->survey) {
+	if (w && !eng->cpu_scan)
+		eng->cpu_scan = cpu_scan_start(eng);
+	if (!w || !eng->cpu_scan) {
 		free(w);
-		after(arg, NULL, 0);
+		done(arg, NULL, 0);
 		return;
 	}
-	*w = (struct waiter){.after = after, .arg = arg, .next = eng->survey->waiters};
-	eng->survey->waiters = w;
+	*w = (struct cpu_scan_waiter){.done = done, .arg = arg, .next = eng->cpu_scan->waiters};
+	eng->cpu_scan->waiters = w;
 }

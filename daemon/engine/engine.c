@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/cpu/engine.h"
+#include "daemon/engine/engine.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "daemon/cpu/engine_i.h"
+#include "daemon/engine/engine_i.h"
 
-/* What the tracker asks for. */
+/* Callbacks of the task registry. */
 
-static void submit(void *arg, struct job *job)
+static void engine_op_submit(void *arg, struct job *job)
 {
 	engine_submit(arg, job);
 }
 
-static void resubmit(void *arg, struct tenant *t)
+static void engine_op_submit_requeued(void *arg, struct engine_ctx *ec)
 {
-	engine_submit_bounced(arg, t);
+	engine_submit_requeued(arg, ec);
 }
 
-static void submit_waiting(void *arg)
+static void engine_op_submit_waiting(void *arg)
 {
 	engine_submit_waiting(arg);
 }
 
-static const struct tracker_ops tracker_ops = {submit, resubmit, submit_waiting};
+static const struct task_registry_ops engine_ops = {
+	engine_op_submit, engine_op_submit_requeued, engine_op_submit_waiting};
 
 int engine_new(struct backend *be, struct engine **out, struct err *e)
 {
@@ -39,12 +38,16 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 	eng->be = be;
 	eng->x.be = be;
 	eng->x.stats = &eng->stats.exec;
-	eng->box.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (eng->box.fd < 0)
-		return err_set(e, errno, "eventfd: %s", err_name(errno));
-	rc = tracker_new(be, &eng->box, &eng->stats, &tracker_ops, eng, &eng->tracker, e);
+	list_init(&eng->loaded);
+	rc = event_queue_open(&eng->events, e);
 	if (rc < 0)
 		return rc;
+	rc = task_registry_new(
+		be, &eng->events, &eng->stats, &engine_ops, eng, &eng->task_registry, e);
+	if (rc < 0) {
+		event_queue_close(&eng->events);
+		return rc;
+	}
 	*out = take_ptr(&eng);
 	return 0;
 }
@@ -52,11 +55,11 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 void engine_free(struct engine *eng)
 {
 	engine_drain(eng);
-	tracker_stop(eng->tracker);
-	engine_news(eng);
-	tracker_free(eng->tracker);
-	virtuals_close(&eng->x.virtuals);
-	close(eng->box.fd);
+	task_registry_stop(eng->task_registry);
+	engine_handle_events(eng);
+	task_registry_free(eng->task_registry);
+	virtual_pmd_close(&eng->x.virtuals);
+	event_queue_close(&eng->events);
 	free(eng);
 }
 
@@ -65,116 +68,75 @@ struct engine_stats *engine_stats(struct engine *eng)
 	return &eng->stats;
 }
 
-int engine_news_fd(const struct engine *eng)
+int engine_event_fd(const struct engine *eng)
 {
-	return eng->box.fd;
+	return eng->events.fd;
 }
 
-int engine_tenant_init(struct engine *eng, struct tenant *t)
+int engine_ctx_init(struct engine *eng, struct engine_ctx *ec)
 {
-	*t = (struct tenant){.news.kind = NEWS_UNLOADED, .happened.kind = NEWS_HAPPENED};
-	return ctx_init(&t->ctx, eng->be->pmu);
+	*ec = (struct engine_ctx){
+		.unloaded_event.kind = EVENT_UNLOADED, .changed_event.kind = EVENT_CHANGED};
+	return ctx_init(&ec->ctx, eng->be->pmu);
 }
 
-void engine_tenant_free(struct tenant *t)
+void engine_ctx_free(struct engine_ctx *ec)
 {
-	ctx_free(&t->ctx);
+	ctx_free(&ec->ctx);
 }
 
-void engine_watch(struct engine *eng, struct tenant *t)
+static void engine_wait_events(struct engine *eng)
 {
-	if (!atomic_exchange(&t->watched, true) && t->home)
-		eng->watched++;
-}
-
-const struct tenant *engine_owner(const struct engine *eng, unsigned cpu)
-{
-	for (const struct tenant *t = eng->loaded; t; t = t->loaded_next)
-		if (worker_cpu(t->home) == cpu)
-			return t;
-	return NULL;
-}
-
-unsigned engine_on_cpus(const struct engine *eng)
-{
-	unsigned n = 0;
-
-	for (const struct tenant *t = eng->loaded; t; t = t->loaded_next)
-		n++;
-	return n;
-}
-
-bool engine_carries(const struct engine *eng, unsigned cpu)
-{
-	return tracker_carries(eng->tracker, cpu);
-}
-
-static void wait_for_news(struct engine *eng)
-{
-	struct pollfd p = {.fd = eng->box.fd, .events = POLLIN};
+	struct pollfd p = {.fd = eng->events.fd, .events = POLLIN};
 
 	poll(&p, 1, -1);
-	engine_news(eng);
+	engine_handle_events(eng);
 }
 
-/* An unload without a client, for which there is always memory. */
+/* An unload without a request, on the stack, so that memory cannot be short. */
 struct last_unload {
 	struct job job;
 	bool done;
 };
 
-static void unload_done(struct job *job)
+static void engine_last_unload_done(struct job *job)
 {
-	link_entry(job, struct last_unload, job)->done = true;
+	container_of(job, struct last_unload, job)->done = true;
 }
 
-static void unload(struct engine *eng, struct tenant *t)
+static void engine_unload(struct engine *eng, struct engine_ctx *ec)
 {
 	struct last_unload last = {
 		.job =
 			{
-				.tenant = t,
+				.ec = ec,
 				.cmd.verb = CMD_UNLOAD,
-				.done = unload_done,
-				.here = true,
+				.done = engine_last_unload_done,
+				.session_done = true,
 			},
 	};
 
 	engine_submit(eng, &last.job);
 	while (!last.done)
-		wait_for_news(eng);
+		engine_wait_events(eng);
 }
 
 void engine_drain(struct engine *eng)
 {
-	struct tenant *t;
+	struct engine_ctx *ec;
 
 	eng->ending = true;
-	tracker_wait_no_more(eng->tracker);
-	while (eng->loaded) {
-		t = eng->loaded;
-		unload(eng, t);
-		while (eng->loaded == t)
-			wait_for_news(eng);
+	task_registry_stop_waiting(eng->task_registry);
+	while ((ec = engine_any_loaded(eng))) {
+		engine_unload(eng, ec);
+		while (engine_any_loaded(eng) == ec)
+			engine_wait_events(eng);
 	}
-	while ((t = tracker_any(eng->tracker))) {
-		unload(eng, t);
-		while (t == tracker_any(eng->tracker))
-			wait_for_news(eng);
+	while ((ec = task_any(eng->task_registry))) {
+		engine_unload(eng, ec);
+		while (ec == task_any(eng->task_registry))
+			engine_wait_events(eng);
 	}
-	while (eng->stats.workers || eng->survey || !tracker_idle(eng->tracker))
-		wait_for_news(eng);
-}
-
-uint64_t engine_wake(const struct engine *eng)
-{
-	uint64_t soonest = 0;
-
-	for (const struct tenant *t = eng->loaded; t; t = t->loaded_next) {
-		uint64_t at = worker_wake(t->home);
-
-		if (at && (!soonest || at < soonest))
-			soonest = at;
-	}
-	return soonest;
+	while (eng->stats.workers || eng->cpu_scan || !task_idle(eng->task_registry))
+		engine_wait_events(eng);
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The engine: who owns which context, and which CPU has a worker.
+ * The engine: which thread owns which context, and which CPU has a worker.
  *
- * One owner at a time. An unloaded context is the session thread's, the one that serves the
- * filesystem; a context loaded on a CPU is that CPU's worker's, from before its load begins
- * until the session thread has learned that it is unloaded again. Commands for it are mailed to
- * the worker, which answers them itself. While none is in flight the worker sleeps, and the
- * session thread may borrow the context to read it. So a context needs no lock.
+ * Each context has one owner at a time. The session thread, which serves the filesystem, owns
+ * unloaded contexts. A context loaded on a CPU belongs to that CPU's worker, from before its load
+ * begins until the session thread handles its EVENT_UNLOADED. Commands for it are posted to the
+ * worker, which answers them itself. While no job is under way the worker sleeps, and the session
+ * thread may borrow the context to read it. So a context needs no lock.
  *
- * A context loaded on a thread is that of the carriers (daemon/track), one at a time.
+ * A context loaded on a thread belongs to one ctxsw thread at a time (daemon/ctxsw).
  *
- * All functions are for the session thread; only job->done is called elsewhere too.
+ * All functions are for the session thread; only job->done() is called by other threads, too.
  */
-#ifndef CPU_ENGINE_H
-#define CPU_ENGINE_H
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
 
-#include "daemon/cpu/tenant.h"
+#include "daemon/percpu/engine_ctx.h"
 #include "perfmonfs/backend.h"
 
 struct engine;
@@ -23,55 +23,51 @@ struct engine;
 /* Fails with -ENOMEM or -EMFILE. */
 int engine_new(struct backend *be, struct engine **out, struct err *e);
 
-/* Unloads every context, puts all registers back and frees. No job may be under way but those
- * of engine_drain(). */
+/* Calls engine_drain() and frees @eng. No job other than those of engine_drain() is under way. */
 void engine_free(struct engine *eng);
 
-/* Destroys what is loaded and waits for it: the end of the daemon. */
+/* Unloads all contexts, restores all registers and waits for that. Nothing is loaded afterwards. */
 void engine_drain(struct engine *eng);
 
 struct engine_stats *engine_stats(struct engine *eng);
 
-int engine_tenant_init(struct engine *eng, struct tenant *t);
-/* When it is gone, or was never submitted. */
-void engine_tenant_free(struct tenant *t);
+int engine_ctx_init(struct engine *eng, struct engine_ctx *ec);
+/* After destroyed(), or if @ec was never submitted. */
+void engine_ctx_free(struct engine_ctx *ec);
 
-/* Has event() called from now on. Who then tests queued or changes misses nothing. */
-void engine_watch(struct engine *eng, struct tenant *t);
+/* Enables ec->on_change(). A caller that tests status or messages afterwards misses no change. */
+void engine_watch(struct engine *eng, struct engine_ctx *ec);
 
-/* Takes @job; done() follows, perhaps before this returns. */
+/* Takes @job. done() is called, possibly before this returns. */
 void engine_submit(struct engine *eng, struct job *job);
 
-/*
- * The caller of @job has gone away. True: it will have no effect, though done() still follows.
- * False: it has begun.
- */
+/* Cancels @job. True: it will have no effect; done() is still called. False: it has begun. */
 bool engine_cancel(struct job *job);
 
-/* Readable when engine_news() has something to do. */
-int engine_news_fd(const struct engine *eng);
+/* Readable while engine_handle_events() has something to do. */
+int engine_event_fd(const struct engine *eng);
 
-/* Whether there may be news before the next request: otherwise the session thread need not wait
- * for any. */
-bool engine_expects_news(const struct engine *eng);
+/* False: no event will come before the next request, so the session thread need not wait for any.
+ */
+bool engine_expects_events(const struct engine *eng);
 
-/* Takes what the workers report. Call it before each request too: what a worker reported before
- * it answered its client must be known when the client's next request comes. */
-void engine_news(struct engine *eng);
+/* Handles the events from other threads. Call it before each request, too: what a worker reported
+ * before it answered a request must be known when the same client's next request comes. */
+void engine_handle_events(struct engine *eng);
 
-/* Who is loaded on @cpu, or NULL. */
-const struct tenant *engine_owner(const struct engine *eng, unsigned cpu);
+/* The context loaded on @cpu, or NULL. */
+const struct engine_ctx *engine_owner(const struct engine *eng, unsigned cpu);
 
-/* How many contexts are loaded on CPUs. */
+/* The number of contexts loaded on CPUs. */
 unsigned engine_on_cpus(const struct engine *eng);
 
-/* Whether threads are followed on @cpu. */
-bool engine_carries(const struct engine *eng, unsigned cpu);
+/* True: threads are monitored on @cpu. */
+bool engine_has_ctxsw(const struct engine *eng, unsigned cpu);
 
-/* The earliest time (ns of the backend) at which a loaded context wants attention; 0: never. */
+/* The earliest time (ns of the backend) at which counters must be read; 0: never. */
 uint64_t engine_wake(const struct engine *eng);
 
-/* Has every worker look at its counters; done() of @after is called when all have. */
-void engine_poll_all(struct engine *eng, void (*after)(void *arg), void *arg);
+/* Makes every worker read its counters; calls @done when all have. */
+void engine_poll_all(struct engine *eng, void (*done)(void *arg), void *arg);
 
 #endif

@@ -1,59 +1,60 @@
 // SPDX-License-Identifier: MIT
-/* A look at all contexts on CPUs, for what has overflowed. */
+/* Reading the counters of all contexts on CPUs, to find overflows. */
 #include <stdlib.h>
 
-#include "daemon/cpu/engine_i.h"
+#include "daemon/engine/engine_i.h"
 
-/* One round of polls: the last job to be done calls back. */
-struct round {
+/* One call of engine_poll_all(): done() is called with the last job. */
+struct poll_round {
+	/* Jobs under way, and 1 while more are submitted. */
 	unsigned left;
-	void (*after)(void *arg);
+	void (*done)(void *arg);
 	void *arg;
 };
 
 struct poll_job {
 	struct job job;
-	struct round *round;
+	struct poll_round *round;
 };
 
-static void round_done(struct round *r)
+static void poll_round_put(struct poll_round *r)
 {
 	if (--r->left)
 		return;
-	r->after(r->arg);
+	r->done(r->arg);
 	free(r);
 }
 
-static void poll_done(struct job *job)
+static void poll_job_done(struct job *job)
 {
-	struct poll_job *p = link_entry(job, struct poll_job, job);
+	struct poll_job *p = container_of(job, struct poll_job, job);
 
-	round_done(p->round);
+	poll_round_put(p->round);
 	free(p);
 }
 
-void engine_poll_all(struct engine *eng, void (*after)(void *arg), void *arg)
+void engine_poll_all(struct engine *eng, void (*done)(void *arg), void *arg)
 {
-	struct round *r = calloc(1, sizeof(*r));
+	struct poll_round *r = calloc(1, sizeof(*r));
+	struct engine_ctx *ec, *next;
 
 	if (!r) {
-		after(arg);
+		done(arg);
 		return;
 	}
-	*r = (struct round){.left = 1, .after = after, .arg = arg};
-	for (struct tenant *t = eng->loaded, *next; t; t = next) {
+	*r = (struct poll_round){.left = 1, .done = done, .arg = arg};
+	list_for_each_entry_safe (ec, next, &eng->loaded, loaded_entry) {
 		struct poll_job *p = calloc(1, sizeof(*p));
 
-		next = t->loaded_next;
 		if (!p)
 			break;
 		p->round = r;
-		p->job.tenant = t;
+		p->job.ec = ec;
 		p->job.cmd.verb = CMD_POLL;
-		p->job.here = true;
-		p->job.done = poll_done;
+		p->job.session_done = true;
+		p->job.done = poll_job_done;
 		r->left++;
 		engine_submit(eng, &p->job);
 	}
-	round_done(r);
+	poll_round_put(r);
 }

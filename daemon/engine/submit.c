@@ -1,115 +1,114 @@
 // SPDX-License-Identifier: MIT
-/* The way of commands: done here, or mailed to whoever has the context. */
+/* Commands: executed here, or posted to the thread that owns the context. */
 #include <errno.h>
 
-#include "daemon/cpu/engine_i.h"
-#include "daemon/cpu/exec.h"
+#include "daemon/engine/engine_i.h"
+#include "daemon/percpu/exec.h"
 
-/* An unloaded tenant is news: a job that may leave it so makes it expected. */
-static void expect_unloaded(struct engine *eng, struct tenant *t)
+/* For a job that may unload the context: EVENT_UNLOADED may come. */
+static void submit_expect_unloaded(struct engine *eng, struct engine_ctx *ec)
 {
-	t->expects++;
+	ec->expected_events++;
 	eng->expected++;
 }
 
-/* After starting, the worker must do no more than it has to. */
-static bool leaves_it_to_session(enum cmd_verb verb)
+/* A worker that has started the counters leaves done() to the session thread. */
+static bool submit_is_session_done(enum cmd_verb verb)
 {
 	return verb == CMD_START || verb == CMD_RESTART || command_needs_session(verb);
 }
 
-static void mail(struct engine *eng, struct job *job)
+static void submit_post(struct engine *eng, struct job *job)
 {
-	struct tenant *t = job->tenant;
+	struct engine_ctx *ec = job->ec;
 
-	if (leaves_it_to_session(job->cmd.verb))
-		job->here = true;
-	if (job->here)
+	if (submit_is_session_done(job->cmd.verb))
+		job->session_done = true;
+	if (job->session_done)
 		eng->expected++;
 	if (job->cmd.verb == CMD_LOAD || job->cmd.verb == CMD_UNLOAD ||
 		job->cmd.verb == CMD_DESTROY)
-		expect_unloaded(eng, t);
-	atomic_fetch_add(&t->inflight, 1);
-	worker_mail(t->home, job);
+		submit_expect_unloaded(eng, ec);
+	atomic_fetch_add(&ec->inflight, 1);
+	worker_post(ec->worker, job);
 }
 
-/* Gives the tenant a worker of its own for the CPU of its load. */
-static int move_in(struct engine *eng, struct job *job, struct err *e)
+/* Creates a worker for the CPU of the load. */
+static int submit_new_worker(struct engine *eng, struct job *job, struct err *e)
 {
-	struct tenant *t = job->tenant;
-	unsigned cpu = job->cmd.cpu;
-	const struct tenant *owner = engine_owner(eng, cpu);
-	const struct tenant *rider = tracker_any(eng->tracker);
+	struct engine_ctx *ec = job->ec;
+	unsigned cpu = job->cmd.load.cpu;
+	const struct engine_ctx *owner = engine_owner(eng, cpu);
+	const struct engine_ctx *on_task = task_any(eng->task_registry);
 	int rc;
 
-	if (rider)
+	if (on_task)
 		return err_set(e, EBUSY,
 			"threads are monitored, by context '%s' of uid %u (loaded by pid %d) and "
-			"perhaps others: a CPU can be loaded on when all of them are unloaded",
-			rider->name, rider->uid, rider->pid);
+			"perhaps others: unload them before loading on a CPU",
+			on_task->name, on_task->uid, on_task->pid);
 	if (owner)
 		return err_set(e, EBUSY,
 			"CPU %u is taken by context '%s' of uid %u (loaded by pid %d): see cpus",
 			cpu, owner->name, owner->uid, owner->pid);
 	if (cpu >= eng->be->ops->cpu_limit(eng->be))
 		return err_set(e, EINVAL, "there is no CPU %u: see cpus", cpu);
-	rc = worker_new(eng->be, &eng->box, &eng->stats, cpu, &t->home, e);
+	rc = worker_new(eng->be, &eng->events, &eng->stats, cpu, &ec->worker, e);
 	if (rc < 0)
 		return rc;
 	eng->stats.workers++;
-	t->pid = job->pid;
-	t->loaded_next = eng->loaded;
-	eng->loaded = t;
-	eng->watched += atomic_load(&t->watched);
+	ec->pid = job->pid;
+	list_add(&ec->loaded_entry, &eng->loaded);
+	eng->watched += atomic_load(&ec->watched);
 	return 0;
 }
 
-static void finish(struct job *job)
+static void submit_finish(struct job *job)
 {
-	struct tenant *t = job->tenant;
-	bool over = t->doomed && job->cmd.verb == CMD_DESTROY && !t->home && !t->rider;
+	struct engine_ctx *ec = job->ec;
+	bool destroyed = ec->destroying && job->cmd.verb == CMD_DESTROY && !ec->worker && !ec->task;
 
 	job->done(job);
-	if (over)
-		t->gone(t);
+	if (destroyed)
+		ec->destroyed(ec);
 }
 
-static bool only_looks(enum cmd_verb verb)
+static bool submit_is_read(enum cmd_verb verb)
 {
 	return verb == CMD_READ || verb == CMD_INFO || verb == CMD_EVTSET_READ ||
-	       verb == CMD_MESSAGES || verb == CMD_LIVE_READ;
+	       verb == CMD_LIVE_READ;
 }
 
 /*
- * Reading needs no thread on the CPU: while its worker has nothing to do, the tenant is borrowed
- * from it. That is several times quicker than mail, and the monitored CPU executes no user
- * instruction for it; the kernel gets the register by an interrupt there, which the session
- * thread waits for, microseconds. An overflow that is found so is the worker's to act upon.
- * False: the worker is busy.
+ * Executes a read here, with the context borrowed from its worker while that has nothing to do.
+ * This is several times faster than posting the job, and the monitored CPU executes no user-mode
+ * instruction: the kernel reads the register in an interrupt there, for which the session thread
+ * waits microseconds. The worker is kicked if the read finds an overflow. False: the worker is
+ * busy.
  */
-static bool look(struct job *job)
+static bool submit_borrow(struct job *job)
 {
-	struct tenant *t = job->tenant;
+	struct engine_ctx *ec = job->ec;
 	unsigned none = 0;
-	bool found;
+	bool overflow;
 
-	if (!only_looks(job->cmd.verb))
+	if (!submit_is_read(job->cmd.verb))
 		return false;
-	if (!atomic_compare_exchange_strong(&t->inflight, &none, 1))
+	if (!atomic_compare_exchange_strong(&ec->inflight, &none, 1))
 		return false;
-	job->rc = exec_command(worker_executor(t->home), &t->ctx, &job->cmd, &job->err);
-	tenant_publish(t);
-	found = ctx_wake(&t->ctx).at == 1;
-	atomic_fetch_sub(&t->inflight, 1);
-	if (found)
-		worker_prod(t->home);
+	job->rc = exec_command(worker_executor(ec->worker), &ec->ctx, &job->cmd, &job->err);
+	engine_ctx_publish(ec);
+	overflow = ctx_wake(&ec->ctx).at == 1;
+	atomic_fetch_sub(&ec->inflight, 1);
+	if (overflow)
+		worker_kick(ec->worker);
 	job->done(job);
 	return true;
 }
 
-static int ride(struct engine *eng, struct job *job, struct err *e)
+static int submit_load_task(struct engine *eng, struct job *job, struct err *e)
 {
-	const struct tenant *owner = eng->loaded;
+	const struct engine_ctx *owner = engine_any_loaded(eng);
 	int rc;
 
 	if (eng->be->sim)
@@ -118,83 +117,84 @@ static int ride(struct engine *eng, struct job *job, struct err *e)
 	if (owner)
 		return err_set(e, EBUSY,
 			"CPU %u is monitored, by context '%s' of uid %u (loaded by pid %d) and "
-			"perhaps others: a thread can be loaded on when all of them are unloaded",
-			worker_cpu(owner->home), owner->name, owner->uid, owner->pid);
-	rc = tracker_load(eng->tracker, job, e);
+			"perhaps others: unload them before loading on a thread",
+			worker_cpu(owner->worker), owner->name, owner->uid, owner->pid);
+	rc = task_load(eng->task_registry, job, e);
 	if (rc == 0)
-		job->tenant->pid = job->pid;
+		job->ec->pid = job->pid;
 	return rc;
 }
 
-/* Whose being loaded excludes that load. */
-static const struct tenant *in_the_way(const struct engine *eng, const struct command *cmd)
+/* A loaded context that excludes the load. */
+static const struct engine_ctx *submit_find_conflict(
+	const struct engine *eng, const struct command *cmd)
 {
-	const struct tenant *rider = tracker_any(eng->tracker);
+	const struct engine_ctx *on_task = task_any(eng->task_registry);
 
 	if (cmd->tid)
-		return eng->loaded;
-	return rider ? rider : engine_owner(eng, cmd->cpu);
+		return engine_any_loaded(eng);
+	return on_task ? on_task : engine_owner(eng, cmd->load.cpu);
 }
 
-/* Done by the caller if it fails, or has to be. False: it is under way. */
-static bool load(struct engine *eng, struct job *job)
+/* True: the job is finished. False: it is under way. */
+static bool submit_load(struct engine *eng, struct job *job)
 {
-	const struct tenant *other = in_the_way(eng, &job->cmd);
+	const struct engine_ctx *other = submit_find_conflict(eng, &job->cmd);
 	struct err *e = &job->err;
 
-	job->rc = core_load_check(&job->tenant->ctx, &job->cmd, e);
+	job->rc = core_load_check(&job->ec->ctx, &job->cmd, e);
 	if (job->rc < 0)
 		return true;
 	if (eng->ending) {
-		job->rc = err_set(e, ENODEV, "the daemon is ending");
+		job->rc = err_set(e, ENODEV, "the daemon is shutting down");
 		return true;
 	}
-	/* Somebody has unloaded a thread just now, and its carriers put registers back; or has
-	 * closed a context, which is being unloaded. */
-	if ((other && other->doomed) ||
-		(!tracker_any(eng->tracker) && !tracker_idle(eng->tracker))) {
+	/* The other context is being unloaded; or the last context on a thread was unloaded, and
+	 * the ctxsw threads still restore registers. */
+	if ((other && other->destroying) ||
+		(!task_any(eng->task_registry) && !task_idle(eng->task_registry))) {
 		queue_put(&eng->waiting, &job->link);
 		return false;
 	}
 	if (job->cmd.tid) {
-		job->rc = ride(eng, job, e);
+		job->rc = submit_load_task(eng, job, e);
 		return job->rc < 0;
 	}
-	job->rc = move_in(eng, job, e);
+	job->rc = submit_new_worker(eng, job, e);
 	if (job->rc < 0)
 		return true;
-	job->initial = true;
-	mail(eng, job);
+	job->first_load = true;
+	submit_post(eng, job);
 	return false;
 }
 
 void engine_submit(struct engine *eng, struct job *job)
 {
-	struct tenant *t = job->tenant;
+	struct engine_ctx *ec = job->ec;
 
-	job->news.kind = NEWS_JOB;
+	job->event.kind = EVENT_JOB;
 	atomic_fetch_add(&eng->stats.commands, 1);
 	if (job->cmd.verb == CMD_DESTROY)
-		t->doomed = true;
-	if (t->home) {
-		if (!look(job))
-			mail(eng, job);
+		ec->destroying = true;
+	if (ec->worker) {
+		if (!submit_borrow(job))
+			submit_post(eng, job);
 		return;
 	}
-	if (t->rider) {
-		tracker_submit(eng->tracker, job);
+	if (ec->task) {
+		task_submit(eng->task_registry, job);
 		return;
 	}
-	if (t->doomed && job->cmd.verb != CMD_DESTROY) {
+	if (ec->destroying && job->cmd.verb != CMD_DESTROY) {
 		job->rc = err_set(&job->err, ENODEV, "the context is being removed");
 	} else if (job->cmd.verb == CMD_LOAD) {
-		if (!load(eng, job))
+		if (!submit_load(eng, job))
 			return;
 	} else {
-		job->rc = exec_command(&eng->x, &t->ctx, &job->cmd, &job->err);
-		tenant_publish(t);
+		job->rc = exec_command(&eng->x, &ec->ctx, &job->cmd, &job->err);
+		engine_ctx_publish(ec);
 	}
-	finish(job);
+	submit_finish(job);
 }
 
 bool engine_cancel(struct job *job)
@@ -205,21 +205,21 @@ bool engine_cancel(struct job *job)
 	       atomic_compare_exchange_strong(&job->state, &waiting, JOB_CANCELLED);
 }
 
-bool engine_submit_bounced(struct engine *eng, struct tenant *t)
+bool engine_submit_requeued(struct engine *eng, struct engine_ctx *ec)
 {
-	struct link *l = queue_take(&t->bounced);
+	struct link *l = queue_take(&ec->requeued);
 	struct job *destroy = NULL;
 
 	while (l) {
-		struct job *job = link_entry(l, struct job, link);
+		struct job *job = container_of(l, struct job, link);
 
 		l = l->next;
-		job->bounced = false;
+		job->requeued = false;
 		if (job->cmd.verb == CMD_DESTROY) {
 			destroy = job;
 		} else if (job->cmd.verb == CMD_END) {
-			job->done(job); /* of a load that is over: there may be another by now */
-		} else if (t->doomed) {
+			job->done(job); /* Of an earlier load. */
+		} else if (ec->destroying) {
 			job->rc = err_set(&job->err, ENODEV, "the context is being removed");
 			job->done(job);
 		} else {
@@ -236,7 +236,7 @@ void engine_submit_waiting(struct engine *eng)
 	struct link *l = queue_take(&eng->waiting);
 
 	while (l) {
-		struct job *job = link_entry(l, struct job, link);
+		struct job *job = container_of(l, struct job, link);
 
 		l = l->next;
 		engine_submit(eng, job);

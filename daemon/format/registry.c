@@ -29,8 +29,8 @@ void format_uuid_text(const pfm_uuid_t uuid, char text[FORMAT_UUID_TEXT])
 	*p = '\0';
 }
 
-/* In either case: uuidgen writes small letters, other programs capitals. */
-static bool is_uuid(struct slice s, const pfm_uuid_t uuid)
+/* Upper and lower case are equal, since programs print UUIDs in either. */
+static bool format_matches_uuid(struct slice s, const pfm_uuid_t uuid)
 {
 	char text[FORMAT_UUID_TEXT];
 
@@ -42,7 +42,7 @@ const pfm_buffer_fmt_t *format_find(struct slice name_or_uuid)
 {
 	for (size_t i = 0; i < nformats; i++)
 		if (slice_is(name_or_uuid, formats[i]->fmt_name) ||
-			is_uuid(name_or_uuid, formats[i]->fmt_uuid))
+			format_matches_uuid(name_or_uuid, formats[i]->fmt_uuid))
 			return formats[i];
 	return NULL;
 }
@@ -58,8 +58,8 @@ void formats_each(void (*each)(void *arg, const pfm_buffer_fmt_t *fmt), void *ar
 		each(arg, formats[i]);
 }
 
-/* A word that a user can write: format_parse() takes the rest of what ASCII has for itself. */
-static bool is_word(const char *s)
+/* Only these characters are allowed: other ones may mean something to format_parse(). */
+static bool format_is_word(const char *s)
 {
 	size_t n = strnlen(s, NAME_MAX_BYTES);
 
@@ -68,23 +68,23 @@ static bool is_word(const char *s)
 	return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == n;
 }
 
-/* A name that looks like a UUID could stand in for another format. */
-static bool looks_like_uuid(const char *s)
+/* Such a name could hide another format, which the user names by its UUID. */
+static bool format_resembles_uuid(const char *s)
 {
 	return strlen(s) == FORMAT_UUID_TEXT - 1 && s[8] == '-' && s[13] == '-' && s[18] == '-' &&
 	       s[23] == '-';
 }
 
-static bool is_nil(const pfm_uuid_t uuid)
+static bool format_uuid_is_nil(const pfm_uuid_t uuid)
 {
 	static const pfm_uuid_t nil;
 
 	return memcmp(uuid, nil, sizeof(nil)) == 0;
 }
 
-static int check_identity(const pfm_buffer_fmt_t *fmt, struct err *e)
+static int format_check_identity(const pfm_buffer_fmt_t *fmt, struct err *e)
 {
-	/* First: what else is in it depends on the API. */
+	/* Before any other field, whose meaning depends on the API. */
 	if (fmt->fmt_api != PFM_FMT_API)
 		return err_set(e, EINVAL,
 			"it is made for API %u of formats, this daemon has %d: compile it with "
@@ -92,32 +92,27 @@ static int check_identity(const pfm_buffer_fmt_t *fmt, struct err *e)
 			fmt->fmt_api, PFM_FMT_API);
 	if (!fmt->fmt_name)
 		return err_set(e, EINVAL, "it has no name: set fmt_name");
-	/* It is a directory's name in sys/formats, too. */
-	if (!is_word(fmt->fmt_name) || fmt->fmt_name[0] == '.' || looks_like_uuid(fmt->fmt_name) ||
-		strcmp(fmt->fmt_name, "none") == 0)
+	/* The name is that of a directory in sys/formats, too. */
+	if (!format_is_word(fmt->fmt_name) || fmt->fmt_name[0] == '.' ||
+		format_resembles_uuid(fmt->fmt_name) || strcmp(fmt->fmt_name, "none") == 0)
 		return err_set(e, EINVAL,
 			"a format's name is one word of letters, digits, '_', '.' and '-', at most "
 			"%d, not beginning with '.', not 'none' and not like a UUID: change "
 			"fmt_name",
 			NAME_MAX_BYTES - 1);
-	if (is_nil(fmt->fmt_uuid))
+	if (format_uuid_is_nil(fmt->fmt_uuid))
 		return err_set(e, EINVAL, "'%s' has no UUID: set fmt_uuid to what uuidgen prints",
 			fmt->fmt_name);
 	return 0;
 }
 
-static bool same_param(const pfm_fmt_param_t *a, const pfm_fmt_param_t *b)
+static int format_check_param(const pfm_buffer_fmt_t *fmt, const pfm_fmt_param_t *p, struct err *e)
 {
-	return strcmp(a->name, b->name) == 0;
-}
-
-static int check_param(const pfm_buffer_fmt_t *fmt, const pfm_fmt_param_t *p, struct err *e)
-{
-	if (!is_word(p->name))
+	if (!format_is_word(p->name))
 		return err_set(e, EINVAL, "'%s' has a parameter whose name is not one word",
 			fmt->fmt_name);
 	for (const pfm_fmt_param_t *q = fmt->fmt_params; q != p; q++)
-		if (same_param(q, p))
+		if (strcmp(q->name, p->name) == 0)
 			return err_set(
 				e, EINVAL, "'%s' has two parameters '%s'", fmt->fmt_name, p->name);
 	if ((p->size != 4 && p->size != 8) || p->offset > fmt->fmt_arg_size ||
@@ -131,7 +126,7 @@ static int check_param(const pfm_buffer_fmt_t *fmt, const pfm_fmt_param_t *p, st
 	return 0;
 }
 
-static int check_abilities(const pfm_buffer_fmt_t *fmt, struct err *e)
+static int format_check_abilities(const pfm_buffer_fmt_t *fmt, struct err *e)
 {
 	if (!fmt->fmt_handler)
 		return err_set(
@@ -143,12 +138,12 @@ static int check_abilities(const pfm_buffer_fmt_t *fmt, struct err *e)
 		return err_set(e, EINVAL, "'%s': fmt_arg_size is over the limit of %d",
 			fmt->fmt_name, ARG_SIZE_MAX);
 	for (const pfm_fmt_param_t *p = fmt->fmt_params; p && p->name; p++)
-		if (check_param(fmt, p, e) < 0)
+		if (format_check_param(fmt, p, e) < 0)
 			return -e->no;
 	return 0;
 }
 
-static int check_not_taken(const pfm_buffer_fmt_t *fmt, struct err *e)
+static int format_check_unique(const pfm_buffer_fmt_t *fmt, struct err *e)
 {
 	char uuid[FORMAT_UUID_TEXT];
 
@@ -166,8 +161,8 @@ int format_register(const pfm_buffer_fmt_t *fmt, struct err *e)
 {
 	const pfm_buffer_fmt_t **more;
 
-	if (check_identity(fmt, e) < 0 || check_abilities(fmt, e) < 0 ||
-		check_not_taken(fmt, e) < 0)
+	if (format_check_identity(fmt, e) < 0 || format_check_abilities(fmt, e) < 0 ||
+		format_check_unique(fmt, e) < 0)
 		return -e->no;
 	more = reallocarray(formats, nformats + 1, sizeof(*more));
 	if (!more)

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* The face of the filesystem for main(): everything that knows libfuse is behind it. */
+/* The interface of the filesystem for main(). Only daemon/fs knows libfuse. */
 #ifndef FS_FS_H
 #define FS_FS_H
 
-#include "base/text.h"
-#include "daemon/fs/config.h"
+#include "daemon/config/config.h"
 #include "perfmonfs/backend.h"
 
 struct fs_options {
 	const char *mountpoint;
-	const char *mount_opts; /* "-o" words that are libfuse's or the kernel's, comma-separated */
-	bool nopassthrough; /* memory is fed to the kernel, even if it could be passed through */
-	void (*ready)(void *arg); /* called once the kernel has been answered */
+	/* The words of -o that are libfuse's or the kernel's, comma-separated. */
+	const char *mount_opts;
+	/* Sync memory to the kernel's cache even if it could be passed through. */
+	bool nopassthrough;
+	/* Called when the mount is ready. */
+	void (*ready)(void *arg);
 	void *ready_arg;
 };
 
 /*
- * Mounts, serves until unmounted or told to end by SIGTERM, SIGINT or SIGHUP, and puts every
+ * Mounts, serves until unmounted or ended by SIGTERM, SIGINT or SIGHUP, and puts every
  * register back. The caller has blocked those signals. Returns 0, or -errno with a sentence if
  * it could not be mounted.
  */
 int fs_serve(struct backend *be, const struct config *config, const struct fs_options *opts,
 	struct err *e);
-
-/* "path mode" of every file of the tree, a line each, members as NAME, ID and N: for tests. */
-void fs_print_tree(struct text *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/fs/feed.h"
+#include "daemon/mem/cache_sync.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,32 +10,37 @@
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
-#include "daemon/cpu/thread.h"
+#include "daemon/percpu/thread.h"
 
-enum { BATCH = 65536 }; /* bytes of one store, and compared while a READ may have to wait */
+/* Bytes of one store, and bytes compared while a READ may have to wait. */
+enum { CACHE_BATCH = 65536 };
 
-struct feed {
+struct cache_sync {
 	const struct shared_ops *ops;
 	size_t page;
-	unsigned expected; /* publications to come; the session thread's, as is: */
-	bool closing;      /* nothing is published any more but what is expected */
-	int news_fd;
+	/* Fences that are expected, including those under way; the session thread's. */
+	unsigned expected;
+	/* No fence is accepted that is not expected yet; the session thread's. */
+	bool closing;
+	int event_fd;
 	pthread_t thread;
 
-	pthread_mutex_t lock; /* a leaf: guards what is below */
+	/* A leaf: guards all below. */
+	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool ending, ended;
-	struct publication *orders, **orders_end;
-	struct publication *done, **done_end;
-	struct shared *open;
+	/* Fences, first come first served. */
+	struct list_head ordered, done;
+	/* Memory with open files, by sync_link. */
+	struct list_head open;
 };
 
 /*
- * Brings a page of the shadow up to date: was there anything to do? A worker may be writing to the
- * page, which is then caught half way, as it would be in a mapping of the memory itself; so this
- * is no data race to be told of.
+ * Copies a page to the shadow; true if that changed anything. A worker may be writing to the page,
+ * which is then copied half way, as a mapping of the memory itself would show it. So this race is
+ * intended.
  */
-__attribute__((no_sanitize("thread"))) static bool take_page(
+__attribute__((no_sanitize("thread"))) static bool cache_copy_page(
 	uint64_t *shadow, const volatile uint64_t *mem, size_t words)
 {
 	bool changed = false;
@@ -51,27 +56,28 @@ __attribute__((no_sanitize("thread"))) static bool take_page(
 	return changed;
 }
 
-/* From the beginning, where formats keep how many samples there are: they are there, then, when
- * the pages after it are looked at. */
-static void take(const struct feed *f, struct shared *s)
+/* Runs from the beginning, where formats keep the number of samples: those samples are complete
+ * when the pages after it are copied. */
+static void cache_update_shadow(const struct cache_sync *cs, struct shared *s)
 {
-	for (size_t from = 0; from < s->room; from += BATCH) {
-		size_t to = from + BATCH < s->room ? from + BATCH : s->room;
+	for (size_t from = 0; from < s->room; from += CACHE_BATCH) {
+		size_t to = from + CACHE_BATCH < s->room ? from + CACHE_BATCH : s->room;
 
 		pthread_mutex_lock(&s->lock);
-		for (size_t at = from; at < to; at += f->page)
-			if (take_page((uint64_t *)(void *)(s->shadow + at),
+		for (size_t at = from; at < to; at += cs->page)
+			if (cache_copy_page((uint64_t *)(void *)(s->shadow + at),
 				    (const uint64_t *)(const void *)((const char *)s->mem + at),
-				    f->page / sizeof(uint64_t)))
-				s->stale[at / f->page] = true;
+				    cs->page / sizeof(uint64_t)))
+				s->stale[at / cs->page] = true;
 		pthread_mutex_unlock(&s->lock);
 	}
 }
 
-/* From the end, for the same reason as give(): others see each word when it is written. */
-__attribute__((no_sanitize("thread"))) static int copy_run(struct shared *s, size_t off, size_t n)
+/* Runs from the end, as cache_store_stale() does: clients see each word when it is written. */
+__attribute__((no_sanitize("thread"))) static int cache_copy_run(
+	struct shared *s, size_t off, size_t n)
 {
-	uint64_t *to = (uint64_t *)(void *)((char *)s->area->mem + off);
+	uint64_t *to = (uint64_t *)(void *)((char *)s->region->mem + off);
 	const uint64_t *from = (const uint64_t *)(const void *)(s->shadow + off);
 
 	for (size_t i = (n + sizeof(*to) - 1) / sizeof(*to); i--;)
@@ -80,277 +86,251 @@ __attribute__((no_sanitize("thread"))) static int copy_run(struct shared *s, siz
 	return 0;
 }
 
-/* The pages [@first, @end). ENOENT: the kernel has no page of that file. Otherwise, if it fails,
- * they are stored next time. */
-static void store_run(const struct feed *f, struct shared *s, size_t first, size_t end)
+/* Stores the pages [@first, @end). ENOENT: the kernel has no page of the file, which is fine. After
+ * any other error the pages stay stale. */
+static void cache_store_run(const struct cache_sync *cs, struct shared *s, size_t first, size_t end)
 {
-	size_t off = first * f->page;
-	size_t n = (end * f->page < s->size ? end * f->page : s->size) - off;
-	int rc = s->area ? copy_run(s, off, n)
-			 : f->ops->store(f->ops->arg, s->ino, off, s->shadow + off, n);
+	size_t off = first * cs->page;
+	size_t n = (end * cs->page < s->size ? end * cs->page : s->size) - off;
+	int rc = s->region ? cache_copy_run(s, off, n)
+			   : cs->ops->store(cs->ops->arg, s->ino, off, s->shadow + off, n);
 
 	if (rc == 0 || rc == -ENOENT)
 		memset(s->stale + first, 0, end - first);
 }
 
-/* From the end: what the beginning says is there must be there before it. */
-static void give(const struct feed *f, struct shared *s)
+/* Runs from the end: the samples must be visible before the number of them at the beginning. */
+static void cache_store_stale(const struct cache_sync *cs, struct shared *s)
 {
-	size_t end = s->room / f->page;
+	size_t end = s->room / cs->page;
 
 	while (end) {
 		size_t first = end;
 
-		while (first && s->stale[first - 1] && end - first < BATCH / f->page)
+		while (first && s->stale[first - 1] && end - first < CACHE_BATCH / cs->page)
 			first--;
 		if (first < end)
-			store_run(f, s, first, end);
+			cache_store_run(cs, s, first, end);
 		else
 			first--;
 		end = first;
 	}
 }
 
-static void bring(const struct feed *f, struct shared *s)
+static void cache_sync_one(const struct cache_sync *cs, struct shared *s)
 {
-	take(f, s);
-	give(f, s);
+	cache_update_shadow(cs, s);
+	cache_store_stale(cs, s);
 }
 
-static void append(struct publication ***end, struct publication *p)
+static struct sync_fence *cache_first_fence(struct list_head *list)
 {
-	p->next = NULL;
-	**end = p;
-	*end = &p->next;
-}
+	struct sync_fence *p = list_first_entry_or_null(list, struct sync_fence, link);
 
-static struct publication *take_first(struct publication **list, struct publication ***end)
-{
-	struct publication *p = *list;
-
-	*list = p->next;
-	if (!*list)
-		*end = list;
+	if (p)
+		list_del(&p->link);
 	return p;
 }
 
-static void tell(struct feed *f)
+static void cache_signal(struct cache_sync *cs)
 {
 	static const uint64_t one = 1;
 
-	if (write(f->news_fd, &one, sizeof(one)) < 0)
-		return; /* readable as it is */
+	if (write(cs->event_fd, &one, sizeof(one)) < 0)
+		return; /* its counter is at the limit: it is readable */
 }
 
-static void carry_out(struct feed *f)
+static void cache_serve_order(struct cache_sync *cs)
 {
-	struct publication *p = take_first(&f->orders, &f->orders_end);
+	struct sync_fence *p = cache_first_fence(&cs->ordered);
 
-	pthread_mutex_unlock(&f->lock);
-	bring(f, p->s);
-	pthread_mutex_lock(&f->lock);
-	append(&f->done_end, p);
-	tell(f);
+	pthread_mutex_unlock(&cs->lock);
+	cache_sync_one(cs, p->s);
+	pthread_mutex_lock(&cs->lock);
+	list_add_tail(&p->link, &cs->done);
+	cache_signal(cs);
 }
 
-static void enlist(struct feed *f, struct shared *s)
+/* Orders that come meanwhile are served first. Memory that is closed meanwhile leaves the list, and
+ * may be freed here. */
+static void cache_sync_all(struct cache_sync *cs)
 {
-	s->feed_next = f->open;
-	s->feed_at = &f->open;
-	if (s->feed_next)
-		s->feed_next->feed_at = &s->feed_next;
-	f->open = s;
-}
+	struct list_head todo;
+	struct shared *s;
 
-static void delist(struct shared *s)
-{
-	*s->feed_at = s->feed_next;
-	if (s->feed_next)
-		s->feed_next->feed_at = s->feed_at;
-	s->feed_at = NULL;
-}
-
-/* All that are open, but what is ordered meanwhile comes first. What is closed while it is looked
- * at is freed here. */
-static void round_of_all(struct feed *f)
-{
-	struct shared *todo = f->open;
-
-	f->open = NULL;
-	if (todo)
-		todo->feed_at = &todo;
-	while (todo) {
-		struct shared *s = todo;
-
-		delist(s);
-		enlist(f, s);
+	/* All of open becomes todo. */
+	list_add(&todo, &cs->open);
+	list_del(&cs->open);
+	while ((s = list_first_entry_or_null(&todo, struct shared, sync_link))) {
+		list_del(&s->sync_link);
+		list_add(&s->sync_link, &cs->open);
 		shared_ref(s);
-		pthread_mutex_unlock(&f->lock);
-		bring(f, s);
+		pthread_mutex_unlock(&cs->lock);
+		cache_sync_one(cs, s);
 		shared_unref(s);
-		pthread_mutex_lock(&f->lock);
-		while (f->orders)
-			carry_out(f);
+		pthread_mutex_lock(&cs->lock);
+		while (!list_empty(&cs->ordered))
+			cache_serve_order(cs);
 	}
 }
 
-static struct timespec after_period(void)
+static struct timespec cache_next_period(void)
 {
-	return nsec_timespec(nsec_now(CLOCK_MONOTONIC) + FEED_PERIOD_MS * 1000000ULL);
+	return nsec_timespec(nsec_now(CLOCK_MONOTONIC) + CACHE_SYNC_PERIOD_MS * 1000000ULL);
 }
 
-static void *feed_main(void *arg)
+static void *cache_sync_main(void *arg)
 {
-	struct feed *f = arg;
-	struct timespec next = after_period();
+	struct cache_sync *cs = arg;
+	struct timespec next = cache_next_period();
 
-	pthread_mutex_lock(&f->lock);
-	while (!f->ending || f->orders) {
-		if (f->orders) {
-			carry_out(f);
-		} else if (!f->open) {
-			pthread_cond_wait(&f->changed, &f->lock);
-			next = after_period();
-		} else if (pthread_cond_timedwait(&f->changed, &f->lock, &next) == ETIMEDOUT) {
-			round_of_all(f);
-			next = after_period();
+	pthread_mutex_lock(&cs->lock);
+	while (!cs->ending || !list_empty(&cs->ordered)) {
+		if (!list_empty(&cs->ordered)) {
+			cache_serve_order(cs);
+		} else if (list_empty(&cs->open)) {
+			pthread_cond_wait(&cs->changed, &cs->lock);
+			next = cache_next_period();
+		} else if (pthread_cond_timedwait(&cs->changed, &cs->lock, &next) == ETIMEDOUT) {
+			cache_sync_all(cs);
+			next = cache_next_period();
 		}
 	}
-	f->ended = true;
-	tell(f);
-	pthread_mutex_unlock(&f->lock);
+	cs->ended = true;
+	cache_signal(cs);
+	pthread_mutex_unlock(&cs->lock);
 	return NULL;
 }
 
-static int start(struct feed *f, struct err *e)
+static int cache_start_thread(struct cache_sync *cs, struct err *e)
 {
 	pthread_condattr_t attr;
 	int rc;
 
-	f->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (f->news_fd < 0)
+	cs->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (cs->event_fd < 0)
 		return err_set(e, errno, "eventfd: %s", err_name(errno));
-	pthread_mutex_init(&f->lock, NULL);
+	pthread_mutex_init(&cs->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&f->changed, &attr);
+	pthread_cond_init(&cs->changed, &attr);
 	pthread_condattr_destroy(&attr);
-	rc = thread_start(&f->thread, feed_main, f);
+	rc = thread_start(&cs->thread, cache_sync_main, cs);
 	if (!rc)
 		return 0;
-	close(f->news_fd);
+	close(cs->event_fd);
 	return err_set(e, rc, "no thread to show buffers: %s", err_name(rc));
 }
 
-int feed_new(const struct shared_ops *ops, struct feed **out, struct err *e)
+int cache_sync_new(const struct shared_ops *ops, struct cache_sync **out, struct err *e)
 {
-	CLEANUP_FREE struct feed *f = calloc(1, sizeof(*f));
+	CLEANUP_FREE struct cache_sync *cs = calloc(1, sizeof(*cs));
 	int rc;
 
-	if (!f)
+	if (!cs)
 		return err_set(e, ENOMEM, "no memory");
-	f->ops = ops;
-	f->page = (size_t)sysconf(_SC_PAGESIZE);
-	f->orders_end = &f->orders;
-	f->done_end = &f->done;
-	rc = start(f, e);
+	cs->ops = ops;
+	cs->page = (size_t)sysconf(_SC_PAGESIZE);
+	list_init(&cs->ordered);
+	list_init(&cs->done);
+	list_init(&cs->open);
+	rc = cache_start_thread(cs, e);
 	if (rc == 0)
-		*out = take_ptr(&f);
+		*out = take_ptr(&cs);
 	return rc;
 }
 
-void feed_free(struct feed *f)
+void cache_sync_free(struct cache_sync *cs)
 {
-	if (!f)
+	if (!cs)
 		return;
-	feed_ended(f);
-	pthread_join(f->thread, NULL);
-	pthread_cond_destroy(&f->changed);
-	pthread_mutex_destroy(&f->lock);
-	close(f->news_fd);
-	free(f);
+	cache_sync_ended(cs);
+	pthread_join(cs->thread, NULL);
+	pthread_cond_destroy(&cs->changed);
+	pthread_mutex_destroy(&cs->lock);
+	close(cs->event_fd);
+	free(cs);
 }
 
-bool feed_closing(const struct feed *f)
+bool cache_sync_closing(const struct cache_sync *cs)
 {
-	return f->closing;
+	return cs->closing;
 }
 
-bool feed_ended(struct feed *f)
+bool cache_sync_ended(struct cache_sync *cs)
 {
 	bool ended;
 
-	f->closing = true;
-	if (f->expected)
+	cs->closing = true;
+	if (cs->expected)
 		return false;
-	pthread_mutex_lock(&f->lock);
-	f->ending = true;
-	pthread_cond_signal(&f->changed);
-	ended = f->ended;
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_lock(&cs->lock);
+	cs->ending = true;
+	pthread_cond_signal(&cs->changed);
+	ended = cs->ended;
+	pthread_mutex_unlock(&cs->lock);
 	return ended;
 }
 
-void feed_add(struct feed *f, struct shared *s)
+void cache_sync_add(struct cache_sync *cs, struct shared *s)
 {
-	pthread_mutex_lock(&f->lock);
-	enlist(f, s);
-	pthread_cond_signal(&f->changed);
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_lock(&cs->lock);
+	list_add(&s->sync_link, &cs->open);
+	pthread_cond_signal(&cs->changed);
+	pthread_mutex_unlock(&cs->lock);
 }
 
-void feed_remove(struct feed *f, struct shared *s)
+void cache_sync_remove(struct cache_sync *cs, struct shared *s)
 {
-	pthread_mutex_lock(&f->lock);
-	delist(s);
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_lock(&cs->lock);
+	list_del(&s->sync_link);
+	pthread_mutex_unlock(&cs->lock);
 }
 
-void feed_expect(struct feed *f)
+void cache_sync_expect(struct cache_sync *cs)
 {
-	f->expected++;
+	cs->expected++;
 }
 
-void feed_order(struct feed *f, struct publication *p)
+void cache_sync_order(struct cache_sync *cs, struct sync_fence *p)
 {
-	pthread_mutex_lock(&f->lock);
-	append(&f->orders_end, p);
-	pthread_cond_signal(&f->changed);
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_lock(&cs->lock);
+	list_add_tail(&p->link, &cs->ordered);
+	pthread_cond_signal(&cs->changed);
+	pthread_mutex_unlock(&cs->lock);
 }
 
-bool feed_expects_news(const struct feed *f)
+bool cache_sync_expects_events(const struct cache_sync *cs)
 {
-	return f->expected;
+	return cs->expected;
 }
 
-int feed_news_fd(const struct feed *f)
+int cache_sync_event_fd(const struct cache_sync *cs)
 {
-	return f->news_fd;
+	return cs->event_fd;
 }
 
-static struct publication *next_done(struct feed *f)
+static struct sync_fence *cache_next_done(struct cache_sync *cs)
 {
-	struct publication *p = NULL;
+	struct sync_fence *p;
 
-	pthread_mutex_lock(&f->lock);
-	if (f->done)
-		p = take_first(&f->done, &f->done_end);
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_lock(&cs->lock);
+	p = cache_first_fence(&cs->done);
+	pthread_mutex_unlock(&cs->lock);
 	return p;
 }
 
-void feed_news(struct feed *f)
+void cache_sync_complete(struct cache_sync *cs)
 {
-	struct publication *p;
+	struct sync_fence *p;
 	uint64_t n;
 
-	if (read(f->news_fd, &n, sizeof(n)) < 0)
+	if (read(cs->event_fd, &n, sizeof(n)) < 0)
 		return;
-	while ((p = next_done(f))) {
+	while ((p = cache_next_done(cs))) {
 		struct shared *s = p->s;
 
-		f->expected--;
+		cs->expected--;
 		p->after(p->arg);
 		shared_unref(s);
 	}

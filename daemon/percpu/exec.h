@@ -1,58 +1,61 @@
 /* SPDX-License-Identifier: MIT */
-/* Where plans meet the backend: runs one command on one context to its end. */
-#ifndef CPU_EXEC_H
-#define CPU_EXEC_H
+/* Runs the core on a backend: one command on one context at a time. */
+#ifndef PERCPU_EXEC_H
+#define PERCPU_EXEC_H
 
-#include "daemon/core/context.h"
-#include "daemon/cpu/lookout.h"
-#include "daemon/cpu/virtual.h"
+#include "daemon/core/core.h"
+#include "daemon/percpu/sample_tick.h"
+#include "daemon/percpu/virtual_pmd.h"
 #include "perfmonfs/backend.h"
 
-/* What contexts have gone through. */
+/* Events of all contexts since the daemon started. */
 struct exec_stats {
-	atomic_ullong thefts; /* counters found stolen or paused */
-	atomic_ullong switches, overflows, messages_lost, witness_lost;
+	atomic_ullong stolen; /* counters found stolen or paused */
+	atomic_ullong switches, overflows, messages_lost;
+	atomic_ullong attribution_lost; /* records of what ran on a CPU, for lack of room */
 };
 
-/* What it takes to execute commands on one CPU; whose it is, runs one at a time. */
+/* What it takes to execute commands on one CPU. Its owner uses it for one command at a time. */
 struct executor {
 	struct backend *be;
-	struct backend_cpu *cpu; /* NULL: for unloaded contexts, which need no registers */
+	struct backend_cpu *cpu; /* NULL: for unloaded contexts, which access no registers */
 	struct exec_stats *stats;
-	struct lookout *lookout; /* knows who is running; NULL: nobody does */
+	struct sample_tick *sample_tick; /* knows the running thread; NULL: it is not known */
 	struct virtuals virtuals;
-	struct plan quiet; /* what stops the running context, made in advance */
-	struct plan plan;
-	struct step step;
+	struct core_run run;
 };
 
 /*
- * Executing a command comes in three parts, because what runs while counters count is counted:
+ * Executing a command has three parts, because counters count the instructions that are executed
+ * while they are enabled:
  *
- *   exec_quiet()    stops the counters, first of all, if command_stops()
- *   exec_command()  does the work: 0, -errno with @e, or EXEC_LAST if there is one plan left, the
- *                   one that starts the counters
- *   exec_last()     runs that one; nothing is to be done after it, unless it fails
+ *   exec_freeze()   stops the counters, first of all, if command_freezes()
+ *   exec_command()  does the work: 0, -errno with @e, or EXEC_LAST if one plan is left, which
+ *                   enables the counters
+ *   exec_last()     runs that plan; nothing is left to be done after it, unless it fails
  *
  * The caller owns the context throughout.
  */
-enum { EXEC_LAST = 1 };
+enum { EXEC_LAST = CORE_LAST };
 
-static inline void exec_quiet(struct executor *x, const struct context *ctx)
+static inline void exec_freeze(struct executor *x, const struct context *ctx)
 {
+	struct plan *plan = &x->run.freeze;
+
 	if (ctx_counts_now(ctx))
-		x->quiet.done = x->be->ops->run(x->cpu, x->quiet.op, x->quiet.n, &x->quiet.err);
+		plan->done = x->be->ops->run(x->cpu, plan->op, plan->n, &plan->err);
 }
 
 int exec_command(struct executor *x, struct context *ctx, struct command *cmd, struct err *e);
 
-int exec_last_failed(struct executor *x, struct context *ctx, struct command *cmd, struct err *e);
+int exec_last_failed(struct executor *x, struct err *e);
 
-static inline int exec_last(
-	struct executor *x, struct context *ctx, struct command *cmd, struct err *e)
+static inline int exec_last(struct executor *x, struct err *e)
 {
-	x->plan.done = x->be->ops->run(x->cpu, x->plan.op, x->plan.n, &x->plan.err);
-	return x->plan.done == x->plan.n ? 0 : exec_last_failed(x, ctx, cmd, e);
+	struct plan *plan = &x->run.plan;
+
+	plan->done = x->be->ops->run(x->cpu, plan->op, plan->n, &plan->err);
+	return plan->done == plan->n ? 0 : exec_last_failed(x, e);
 }
 
 #endif

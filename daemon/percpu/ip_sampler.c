@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/cpu/witness.h"
+#include "daemon/percpu/ip_sampler.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -12,31 +12,37 @@
 
 #include "base/cleanup.h"
 #include "base/raw_syscall.h"
-#include "daemon/cpu/records.h"
+#include "daemon/percpu/perf_records.h"
 
-/* 64 KiB: well below kernel.perf_event_mlock_kb, and 1600 samples or several hundred events. */
+/* 64 KiB: far below kernel.perf_event_mlock_kb; room for 1600 samples or several hundred events. */
 enum { RING_PAGES = 16 };
 
-/* Asked for much less, the kernel leaves ticks out. */
+/* With much shorter periods, the kernel omits samples. */
 enum { PERIOD_MIN_NS = 100000 };
 
-struct witness {
-	int clock, events; /* perf events; @events writes into the ring of @clock */
+struct ip_sampler {
+	/* The perf event that samples. */
+	int clock;
+	/* The perf event that records events; it writes into the ring buffer of clock. -1: none. */
+	int dummy;
 	uint64_t period_ns;
-	bool ticks; /* now */
-	bool quiet; /* no events now */
+	/* clock is enabled. */
+	bool ticks;
+	/* dummy is disabled. */
+	bool events_off;
 	struct perf_event_mmap_page *page;
 	size_t mapped;
-	struct records records;
+	struct perf_records records;
 };
 
-static int refused(const char *what, int no, unsigned cpu, struct err *e)
+static int ip_sampler_error(const char *what, int no, unsigned cpu, struct err *e)
 {
 	switch (no) {
 	case EACCES:
 	case EPERM:
 		return err_set(e, no,
-			"%s: %s: samples cannot say who was running on CPU %u: this needs "
+			"%s: %s: samples cannot name the thread that was running on CPU %u: this "
+			"needs "
 			"CAP_PERFMON (CAP_SYS_ADMIN before Linux 5.8) or "
 			"kernel.perf_event_paranoid <= 0, no seccomp filter, and room in "
 			"kernel.perf_event_mlock_kb",
@@ -48,7 +54,7 @@ static int refused(const char *what, int no, unsigned cpu, struct err *e)
 			what, err_name(no));
 	case ENOSYS:
 		return err_set(e, no,
-			"%s: ENOSYS: samples cannot say who was running: this kernel is built "
+			"%s: ENOSYS: samples cannot name the running thread: this kernel is built "
 			"without CONFIG_PERF_EVENTS",
 			what);
 	case ENODEV:
@@ -58,35 +64,35 @@ static int refused(const char *what, int no, unsigned cpu, struct err *e)
 			"/sys/devices/system/cpu/online",
 			what, err_name(no), cpu);
 	}
-	return err_set(e, no, "%s: %s: samples cannot say who was running on CPU %u", what,
-		err_name(no), cpu);
+	return err_set(e, no, "%s: %s: samples cannot name the thread that was running on CPU %u",
+		what, err_name(no), cpu);
 }
 
-static int event_open(struct perf_event_attr *attr, unsigned cpu)
+static int ip_sampler_open_event(struct perf_event_attr *attr, unsigned cpu)
 {
 	attr->size = sizeof(*attr);
 	attr->type = PERF_TYPE_SOFTWARE;
-	attr->sample_type = RECORDS_SAMPLE_TYPE;
+	attr->sample_type = PERF_RECORDS_SAMPLE_TYPE;
 	attr->sample_id_all = 1;
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
 	return (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int open_clock(struct witness *w, unsigned cpu, struct err *e)
+static int ip_sampler_open_clock(struct ip_sampler *s, unsigned cpu, struct err *e)
 {
 	struct perf_event_attr attr = {
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = w->period_ns,
+		.sample_period = s->period_ns,
 		.wakeup_events = 1,
 	};
 
-	w->clock = event_open(&attr, cpu);
-	return w->clock < 0 ? refused("perf_event_open", errno, cpu, e) : 0;
+	s->clock = ip_sampler_open_event(&attr, cpu);
+	return s->clock < 0 ? ip_sampler_error("perf_event_open", errno, cpu, e) : 0;
 }
 
-/* Apart from the clock, so that nothing is missed while that does not tick. */
-static int open_events(struct witness *w, unsigned cpu, struct err *e)
+/* An event of its own, so that events are recorded while clock is disabled. */
+static int ip_sampler_open_dummy(struct ip_sampler *s, unsigned cpu, struct err *e)
 {
 	struct perf_event_attr attr = {
 		.config = PERF_COUNT_SW_DUMMY,
@@ -96,132 +102,133 @@ static int open_events(struct witness *w, unsigned cpu, struct err *e)
 		.task = 1,
 	};
 
-	w->events = event_open(&attr, cpu);
-	if (w->events < 0)
-		return refused("perf_event_open", errno, cpu, e);
-	if (ioctl(w->events, PERF_EVENT_IOC_SET_OUTPUT, w->clock) < 0)
-		return refused("PERF_EVENT_IOC_SET_OUTPUT", errno, cpu, e);
+	s->dummy = ip_sampler_open_event(&attr, cpu);
+	if (s->dummy < 0)
+		return ip_sampler_error("perf_event_open", errno, cpu, e);
+	if (ioctl(s->dummy, PERF_EVENT_IOC_SET_OUTPUT, s->clock) < 0)
+		return ip_sampler_error("PERF_EVENT_IOC_SET_OUTPUT", errno, cpu, e);
 	return 0;
 }
 
-static int map_ring(struct witness *w, unsigned cpu, struct err *e)
+static int ip_sampler_map(struct ip_sampler *s, unsigned cpu, struct err *e)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = (1 + RING_PAGES) * page;
-	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, w->clock, 0);
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, s->clock, 0);
 
 	if (p == MAP_FAILED)
-		return refused("mmap of a perf event", errno, cpu, e);
-	w->page = p;
-	w->mapped = n;
-	w->records.data = (const unsigned char *)p + page;
-	w->records.size = RING_PAGES * page;
+		return ip_sampler_error("mmap of a perf event", errno, cpu, e);
+	s->page = p;
+	s->mapped = n;
+	s->records.data = (const unsigned char *)p + page;
+	s->records.size = RING_PAGES * page;
 	return 0;
 }
 
-static void cleanup_witness(struct witness **w)
+static void ip_sampler_cleanup(struct ip_sampler **s)
 {
-	witness_free(*w);
+	ip_sampler_free(*s);
 }
 
-int witness_new(unsigned cpu, uint64_t period_ns, bool events, struct witness **out, struct err *e)
+int ip_sampler_new(
+	unsigned cpu, uint64_t period_ns, bool events, struct ip_sampler **out, struct err *e)
 {
-	__attribute__((cleanup(cleanup_witness))) struct witness *w = calloc(1, sizeof(*w));
+	__attribute__((cleanup(ip_sampler_cleanup))) struct ip_sampler *s = calloc(1, sizeof(*s));
 	int rc;
 
-	if (!w)
-		return err_set(e, ENOMEM, "no memory to note who is running");
-	w->clock = w->events = -1;
-	w->period_ns = period_ns < PERIOD_MIN_NS ? PERIOD_MIN_NS : period_ns;
-	w->ticks = true;
-	w->records.self = (uint32_t)gettid();
-	rc = open_clock(w, cpu, e);
+	if (!s)
+		return err_set(e, ENOMEM, "no memory for an IP sampler");
+	s->clock = s->dummy = -1;
+	s->period_ns = period_ns < PERIOD_MIN_NS ? PERIOD_MIN_NS : period_ns;
+	s->ticks = true;
+	s->records.self = (uint32_t)gettid();
+	rc = ip_sampler_open_clock(s, cpu, e);
 	if (rc == 0)
-		rc = map_ring(w, cpu, e);
+		rc = ip_sampler_map(s, cpu, e);
 	if (rc == 0 && events)
-		rc = open_events(w, cpu, e);
+		rc = ip_sampler_open_dummy(s, cpu, e);
 	if (rc == 0)
-		*out = take_ptr(&w);
+		*out = take_ptr(&s);
 	return rc;
 }
 
-void witness_free(struct witness *w)
+void ip_sampler_free(struct ip_sampler *s)
 {
-	if (!w)
+	if (!s)
 		return;
-	cleanup_close(&w->events);
-	if (w->page)
-		munmap(w->page, w->mapped);
-	cleanup_close(&w->clock);
-	free(w);
+	cleanup_close(&s->dummy);
+	if (s->page)
+		munmap(s->page, s->mapped);
+	cleanup_close(&s->clock);
+	free(s);
 }
 
-int witness_probe(struct err *e)
+int ip_sampler_probe(struct err *e)
 {
 	int cpu = sched_getcpu();
-	struct witness *w;
-	int rc = witness_new(cpu < 0 ? 0 : (unsigned)cpu, 1000000, true, &w, e);
+	struct ip_sampler *s;
+	int rc = ip_sampler_new(cpu < 0 ? 0 : (unsigned)cpu, 1000000, true, &s, e);
 
 	if (rc == 0)
-		witness_free(w);
+		ip_sampler_free(s);
 	return rc;
 }
 
-int witness_fd(const struct witness *w)
+int ip_sampler_fd(const struct ip_sampler *s)
 {
-	return w->clock;
+	return s->clock;
 }
 
-void witness_tick(struct witness *w, uint64_t period_ns)
+void ip_sampler_set_period(struct ip_sampler *s, uint64_t period_ns)
 {
 	if (period_ns && period_ns < PERIOD_MIN_NS)
 		period_ns = PERIOD_MIN_NS;
 	if (!period_ns)
-		witness_pause(w);
-	else if (period_ns != w->period_ns) /* this begins a period anew */
-		raw_syscall4(SYS_ioctl, w->clock, PERF_EVENT_IOC_PERIOD, (long)&period_ns, 0);
-	w->period_ns = period_ns;
-	if (!period_ns || w->ticks)
+		ip_sampler_pause(s);
+	else if (period_ns != s->period_ns) /* this restarts the period */
+		raw_syscall4(SYS_ioctl, s->clock, PERF_EVENT_IOC_PERIOD, (long)&period_ns, 0);
+	s->period_ns = period_ns;
+	if (!period_ns || s->ticks)
 		return;
-	w->ticks = true;
-	raw_syscall4(SYS_ioctl, w->clock, PERF_EVENT_IOC_ENABLE, 0, 0);
+	s->ticks = true;
+	raw_syscall4(SYS_ioctl, s->clock, PERF_EVENT_IOC_ENABLE, 0, 0);
 }
 
-void witness_pause(struct witness *w)
+void ip_sampler_pause(struct ip_sampler *s)
 {
-	if (!w->ticks)
+	if (!s->ticks)
 		return;
-	w->ticks = false;
-	raw_syscall4(SYS_ioctl, w->clock, PERF_EVENT_IOC_DISABLE, 0, 0);
+	s->ticks = false;
+	raw_syscall4(SYS_ioctl, s->clock, PERF_EVENT_IOC_DISABLE, 0, 0);
 }
 
-void witness_events(struct witness *w, bool on)
+void ip_sampler_enable_events(struct ip_sampler *s, bool on)
 {
-	if (w->quiet == !on)
+	if (s->events_off == !on)
 		return;
-	w->quiet = !on;
-	if (w->events >= 0)
-		raw_syscall4(SYS_ioctl, w->events,
+	s->events_off = !on;
+	if (s->dummy >= 0)
+		raw_syscall4(SYS_ioctl, s->dummy,
 			on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0, 0);
 }
 
-void witness_read(struct witness *w, pfm_smpl_where_t *newest,
+void ip_sampler_read(struct ip_sampler *s, pfm_smpl_where_t *newest,
 	void (*event)(void *arg, const pfm_smpl_event_t *), void *arg)
 {
-	/* Acquire and release pair with the kernel's, as linux/perf_event.h demands. */
-	uint64_t head = __atomic_load_n(&w->page->data_head, __ATOMIC_ACQUIRE);
+	/* Acquire and release pair with the kernel's: see linux/perf_event.h. */
+	uint64_t head = __atomic_load_n(&s->page->data_head, __ATOMIC_ACQUIRE);
 
-	if (head == w->records.tail)
+	if (head == s->records.tail)
 		return;
-	records_read(&w->records, head, newest, event, arg);
-	__atomic_store_n(&w->page->data_tail, head, __ATOMIC_RELEASE);
+	perf_records_read(&s->records, head, newest, event, arg);
+	__atomic_store_n(&s->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-uint64_t witness_time(const struct witness *w)
+uint64_t ip_sampler_time(const struct ip_sampler *s)
 {
-	return w->records.time;
+	return s->records.sample_time;
 }
 
-uint64_t witness_lost(const struct witness *w)
+uint64_t ip_sampler_lost(const struct ip_sampler *s)
 {
-	return w->records.lost;
+	return s->records.lost;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/cpu/records.h"
+#include "daemon/percpu/perf_records.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* As RECORDS_SAMPLE_TYPE lays them out (perf_event_open(2)). */
-struct sample {
+/* The layout for PERF_RECORDS_SAMPLE_TYPE: see perf_event_open(2). */
+struct sample_record {
 	struct perf_event_header head;
 	uint64_t ip;
 	uint32_t pid, tid;
@@ -13,7 +13,7 @@ struct sample {
 	uint32_t cpu, reserved;
 };
 
-/* At the end of all other records, for sample_id_all. */
+/* The end of all other records: attr.sample_id_all. */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -44,15 +44,15 @@ struct lost_record {
 	uint64_t id, lost;
 };
 
-struct reader {
-	struct records *r;
+struct perf_parser {
+	struct perf_records *r;
 	pfm_smpl_where_t *newest;
 	void (*event)(void *arg, const pfm_smpl_event_t *);
 	void *arg;
 };
 
-/* @n bytes at @at, in one piece: what reaches the ring's end goes on at its beginning. */
-static void copy_out(const struct records *r, uint64_t at, void *to, size_t n)
+/* Copies @n bytes at position @at, which may wrap around. */
+static void perf_copy_out(const struct perf_records *r, uint64_t at, void *to, size_t n)
 {
 	size_t from = at & (r->size - 1), first = r->size - from < n ? r->size - from : n;
 
@@ -60,48 +60,51 @@ static void copy_out(const struct records *r, uint64_t at, void *to, size_t n)
 	memcpy((char *)to + first, r->data, n - first);
 }
 
-static void take_sample(const struct reader *rd, const struct sample *s)
+static void perf_parse_sample(const struct perf_parser *p, const struct sample_record *s)
 {
 	if (s->head.size < sizeof(*s)) {
-		rd->r->lost++;
+		p->r->lost++;
 		return;
 	}
-	if (s->tid == rd->r->self)
+	if (s->tid == p->r->self)
 		return;
-	rd->r->time = s->time;
-	*rd->newest = (pfm_smpl_where_t){.cpu = (uint16_t)s->cpu};
-	/* It has lost its numbers already, by which anyone could know it. */
+	p->r->sample_time = s->time;
+	*p->newest = (pfm_smpl_where_t){.cpu = (uint16_t)s->cpu};
+	/* The thread is exiting and has no number any more. */
 	if (s->pid == UINT32_MAX)
 		return;
-	rd->newest->ip = s->ip;
-	rd->newest->pid = s->pid;
-	rd->newest->tid = s->tid;
-	rd->newest->known = 1;
+	p->newest->ip = s->ip;
+	p->newest->pid = s->pid;
+	p->newest->tid = s->tid;
+	p->newest->known = 1;
 }
 
-static void take_lost(const struct reader *rd, const struct lost_record *l)
+static void perf_parse_lost(const struct perf_parser *p, const struct lost_record *l)
 {
-	rd->r->lost += l->head.size < sizeof(*l) ? 1 : l->lost;
+	p->r->lost += l->head.size < sizeof(*l) ? 1 : l->lost;
 }
 
 /*
- * Fills in what all events have; @fixed is the size of the record without its name and trailer.
- * A record whose writing was interrupted by that of another may come after it with an earlier
- * time, by microseconds: whoever reads events is promised that times do not go back.
+ * Fills in time and name. False: events are not wanted, or the record is malformed. @fixed is the
+ * size of the record without its name and trailer. Times never decrease, as readers of events
+ * expect, although a record whose writing was interrupted by that of another one follows it with a
+ * time that is earlier by microseconds.
  */
-static bool event_common(const struct reader *rd, size_t fixed, pfm_smpl_event_t *ev)
+static bool perf_parse_event(const struct perf_parser *p, size_t fixed, pfm_smpl_event_t *ev)
 {
-	struct records *r = rd->r;
+	struct perf_records *r = p->r;
 	size_t size = r->rec.head.size;
 	struct trailer t;
 
+	if (!p->event)
+		return false;
 	if (size < fixed + sizeof(t)) {
 		r->lost++;
 		return false;
 	}
 	memcpy(&t, r->rec.bytes + size - sizeof(t), sizeof(t));
-	r->last = t.time > r->last ? t.time : r->last;
-	ev->tstamp = r->last;
+	r->event_time = t.time > r->event_time ? t.time : r->event_time;
+	ev->tstamp = r->event_time;
 	ev->name = "";
 	if (fixed < size - sizeof(t)) {
 		r->rec.bytes[size - sizeof(t) - 1] = '\0';
@@ -110,77 +113,73 @@ static bool event_common(const struct reader *rd, size_t fixed, pfm_smpl_event_t
 	return true;
 }
 
-static void take_mmap(const struct reader *rd, const struct mmap_record *m)
+static void perf_parse_mmap(const struct perf_parser *p, const struct mmap_record *m)
 {
 	pfm_smpl_event_t ev = {.type = PFM_EVENT_MMAP};
 
-	if (!event_common(rd, sizeof(*m), &ev))
+	if (!perf_parse_event(p, sizeof(*m), &ev))
 		return;
 	ev.pid = m->pid;
 	ev.tid = m->tid;
 	ev.addr = m->addr;
 	ev.len = m->len;
 	ev.pgoff = m->pgoff;
-	rd->event(rd->arg, &ev);
+	p->event(p->arg, &ev);
 }
 
-static void take_comm(const struct reader *rd, const struct comm_record *c)
+static void perf_parse_comm(const struct perf_parser *p, const struct comm_record *c)
 {
 	bool exec = c->head.misc & PERF_RECORD_MISC_COMM_EXEC;
 	pfm_smpl_event_t ev = {.type = exec ? PFM_EVENT_EXEC : PFM_EVENT_COMM};
 
-	if (!event_common(rd, sizeof(*c), &ev))
+	if (!perf_parse_event(p, sizeof(*c), &ev))
 		return;
 	ev.pid = c->pid;
 	ev.tid = c->tid;
-	rd->event(rd->arg, &ev);
+	p->event(p->arg, &ev);
 }
 
-static void take_exit(const struct reader *rd, const struct exit_record *x)
+static void perf_parse_exit(const struct perf_parser *p, const struct exit_record *x)
 {
 	pfm_smpl_event_t ev = {.type = PFM_EVENT_EXIT};
 
-	if (!event_common(rd, sizeof(*x), &ev))
+	if (!perf_parse_event(p, sizeof(*x), &ev))
 		return;
 	ev.pid = x->pid;
 	ev.tid = x->tid;
 	ev.name = "";
-	rd->event(rd->arg, &ev);
+	p->event(p->arg, &ev);
 }
 
-static void take(const struct reader *rd)
+static void perf_parse(const struct perf_parser *p)
 {
-	const void *rec = &rd->r->rec;
+	const void *rec = &p->r->rec;
 
-	switch (rd->r->rec.head.type) {
+	switch (p->r->rec.head.type) {
 	case PERF_RECORD_SAMPLE:
-		take_sample(rd, rec);
-		return;
+		perf_parse_sample(p, rec);
+		break;
 	case PERF_RECORD_LOST:
-		take_lost(rd, rec);
-		return;
-	}
-	if (!rd->event)
-		return;
-	switch (rd->r->rec.head.type) {
+		perf_parse_lost(p, rec);
+		break;
 	case PERF_RECORD_MMAP:
-		take_mmap(rd, rec);
-		return;
+		perf_parse_mmap(p, rec);
+		break;
 	case PERF_RECORD_COMM:
-		take_comm(rd, rec);
-		return;
+		perf_parse_comm(p, rec);
+		break;
 	case PERF_RECORD_EXIT:
-		take_exit(rd, rec);
-		return;
+		perf_parse_exit(p, rec);
+		break;
 	}
 }
 
-void records_read(struct records *r, uint64_t head, pfm_smpl_where_t *newest,
+void perf_records_read(struct perf_records *r, uint64_t head, pfm_smpl_where_t *newest,
 	void (*event)(void *arg, const pfm_smpl_event_t *), void *arg)
 {
-	const struct reader rd = {r, newest, event, arg};
+	const struct perf_parser p = {r, newest, event, arg};
 
-	/* The kernel does not write more than there is room for. */
+	/* The kernel never writes more than fits. */
 	if (head - r->tail > r->size) {
 		r->lost++;
 		r->tail = head;
@@ -190,19 +189,19 @@ void records_read(struct records *r, uint64_t head, pfm_smpl_where_t *newest,
 		size_t n = sizeof(r->rec.head);
 
 		if (left >= n) {
-			copy_out(r, r->tail, &r->rec.head, n);
+			perf_copy_out(r, r->tail, &r->rec.head, n);
 			n = r->rec.head.size;
 		}
-		/* Where the next one begins is not known then. */
+		/* The start of the next record is unknown. */
 		if (n < sizeof(r->rec.head) || n > left) {
 			r->lost++;
 			r->tail = head;
 			return;
 		}
 		if (n <= sizeof(r->rec)) {
-			copy_out(r, r->tail, &r->rec, n);
-			r->rec.head.size = (uint16_t)n; /* whatever the second look has found */
-			take(&rd);
+			perf_copy_out(r, r->tail, &r->rec, n);
+			r->rec.head.size = (uint16_t)n; /* The ring may have changed since. */
+			perf_parse(&p);
 		} else {
 			r->lost++;
 		}

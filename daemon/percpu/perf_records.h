@@ -1,42 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The records that the kernel leaves in the ring of a perf event. Whatever is found there, nothing
- * outside of the ring is read, and reading comes to an end.
+ * Parses the records of a perf event's ring buffer. Whatever the buffer contains, nothing outside
+ * of it is read, and parsing ends.
  */
-#ifndef CPU_RECORDS_H
-#define CPU_RECORDS_H
+#ifndef PERCPU_PERF_RECORDS_H
+#define PERCPU_PERF_RECORDS_H
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
 
 #include "perfmonfs/format.h"
 
-/* What the records are made of: they are read by these. */
 enum {
-	RECORDS_SAMPLE_TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
-	RECORD_MAX = 8192, /* a record is longer by its name only, which PATH_MAX limits */
+	/* The layout that the parser expects: perf_event_attr.sample_type. */
+	PERF_RECORDS_SAMPLE_TYPE =
+		PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+	/* Bytes of a record. The variable part is a file name of up to PATH_MAX. */
+	PERF_RECORDS_SIZE_MAX = 8192,
 };
 
-struct records {
+struct perf_records {
+	/* The ring buffer and its size in bytes, a power of 2. */
 	const unsigned char *data;
-	uint64_t size; /* a power of 2 */
-	uint64_t tail; /* up to where it has been read */
-	uint32_t self; /* the thread whose samples do not matter */
-	uint64_t lost; /* records that were not read: there was no room, or they made no sense */
-	uint64_t last; /* the latest time of an event */
-	uint64_t time; /* of the newest sample of another thread */
+	uint64_t size;
+	/* The position up to which records are parsed. */
+	uint64_t tail;
+	/* A thread whose samples are ignored. */
+	uint32_t self;
+	/* Records that the kernel dropped, or that were malformed. */
+	uint64_t lost;
+	/* The latest time of an event, ns. */
+	uint64_t event_time;
+	/* The time of the newest sample, ns. */
+	uint64_t sample_time;
+	/* The current record in one piece. */
 	union {
 		struct perf_event_header head;
 		uint64_t aligned;
-		unsigned char bytes[RECORD_MAX];
-	} rec; /* the one being read, in one piece */
+		unsigned char bytes[PERF_RECORDS_SIZE_MAX];
+	} rec;
 };
 
 /*
- * Reads all up to @head. *@newest becomes the newest sample that is not of the thread @self, and
- * is left alone if there is none. @event is called for what happened to processes; NULL: skipped.
+ * Parses all records up to position @head. Sets *@newest to the newest sample of a thread other
+ * than r->self, unless there is none. Calls @event for each event of a process; NULL skips them.
  */
-void records_read(struct records *r, uint64_t head, pfm_smpl_where_t *newest,
+void perf_records_read(struct perf_records *r, uint64_t head, pfm_smpl_where_t *newest,
 	void (*event)(void *arg, const pfm_smpl_event_t *), void *arg);
 
 #endif

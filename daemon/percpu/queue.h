@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many threads put, one takes: a lock-free list of things that carry their own link. What is
- * taken at once comes out in the order it was put.
+ * A lock-free queue with many producers and one consumer, whose links are members of the entries.
+ * The consumer takes all entries at once, oldest first.
  */
-#ifndef CPU_QUEUE_H
-#define CPU_QUEUE_H
+#ifndef PERCPU_QUEUE_H
+#define PERCPU_QUEUE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/container.h"
 
 struct link {
 	struct link *next;
 };
 
 struct queue {
-	_Atomic(struct link *) head; /* newest first */
+	/* Newest first. */
+	_Atomic(struct link *) head;
 };
 
 static inline void queue_put(struct queue *q, struct link *l)
@@ -45,14 +48,13 @@ static inline struct link *queue_reversed(struct link *l)
 	return out;
 }
 
-/* All of it, oldest first. One at a time is the rule, and a worker's instructions may count. */
+/* Takes all entries, oldest first. The common case is one entry, and it must be short: a worker
+ * does this while counters count. */
 static inline struct link *queue_take(struct queue *q)
 {
 	struct link *l = atomic_exchange_explicit(&q->head, NULL, memory_order_acquire);
 
 	return __builtin_expect(l && l->next, 0) ? queue_reversed(l) : l;
 }
-
-#define link_entry(l, type, member) ((type *)(void *)((char *)(l)-offsetof(type, member)))
 
 #endif

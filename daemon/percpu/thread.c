@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/cpu/thread.h"
+#include "daemon/percpu/thread.h"
 
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 
-static int start_thread(
-	pthread_t *thread, const cpu_set_t *where, void *(*start)(void *arg), void *arg)
+static cpu_set_t thread_cpu_set(unsigned cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (cpu < CPU_SETSIZE)
+		CPU_SET(cpu, &set);
+	return set;
+}
+
+static int thread_start_affine(
+	pthread_t *thread, const cpu_set_t *affinity, void *(*start)(void *arg), void *arg)
 {
 	pthread_attr_t attr;
 	sigset_t all;
@@ -15,8 +27,8 @@ static int start_thread(
 		return rc;
 	sigfillset(&all);
 	rc = pthread_attr_setsigmask_np(&attr, &all);
-	if (!rc && where)
-		rc = pthread_attr_setaffinity_np(&attr, sizeof(*where), where);
+	if (!rc && affinity)
+		rc = pthread_attr_setaffinity_np(&attr, sizeof(*affinity), affinity);
 	if (!rc)
 		rc = pthread_create(thread, &attr, start, arg);
 	pthread_attr_destroy(&attr);
@@ -25,15 +37,37 @@ static int start_thread(
 
 int thread_start(pthread_t *thread, void *(*start)(void *arg), void *arg)
 {
-	return start_thread(thread, NULL, start, arg);
+	return thread_start_affine(thread, NULL, start, arg);
 }
 
 int thread_start_on(pthread_t *thread, unsigned cpu, void *(*start)(void *arg), void *arg)
 {
-	cpu_set_t where;
+	cpu_set_t affinity = thread_cpu_set(cpu);
 
-	CPU_ZERO(&where);
-	if (cpu < CPU_SETSIZE)
-		CPU_SET(cpu, &where);
-	return start_thread(thread, &where, start, arg);
+	return thread_start_affine(thread, &affinity, start, arg);
+}
+
+void thread_set_name(const char *fmt, ...)
+{
+	char name[16];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	pthread_setname_np(pthread_self(), name);
+}
+
+int thread_set_fifo(pthread_t thread, int priority)
+{
+	struct sched_param param = {.sched_priority = priority};
+
+	return pthread_setschedparam(thread, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+}
+
+int thread_pin(unsigned cpu)
+{
+	cpu_set_t set = thread_cpu_set(cpu);
+
+	return pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* How every thread of the daemon but the first is made. */
-#ifndef CPU_THREAD_H
-#define CPU_THREAD_H
+/* Threads of the daemon: start, name, priority, CPU. */
+#ifndef PERCPU_THREAD_H
+#define PERCPU_THREAD_H
 
 #include <pthread.h>
 
-/* Signals are the session thread's: every other one is born with all of them blocked.
- * 0, or a positive errno. */
+/* Starts a thread with all signals blocked: signals are for the session thread. Returns 0 or a
+ * positive errno. */
 int thread_start(pthread_t *thread, void *(*start)(void *arg), void *arg);
-/* On @cpu from its first instruction on. EINVAL: that is offline. */
+/* The same, on @cpu from the first instruction on. EINVAL: @cpu is offline. */
 int thread_start_on(pthread_t *thread, unsigned cpu, void *(*start)(void *arg), void *arg);
+
+/* Names the calling thread; of the name, 15 bytes are kept. */
+void thread_set_name(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Makes @thread SCHED_FIFO at @priority; what it forks is SCHED_OTHER. Returns 0 or a positive
+ * errno, EPERM without CAP_SYS_NICE or without a real-time budget in the cgroup. */
+int thread_set_fifo(pthread_t thread, int priority);
+
+/* Pins the calling thread to @cpu. Returns 0 or a positive errno, EINVAL if @cpu is offline. */
+int thread_pin(unsigned cpu);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Values of virtual PMDs, a function for each kind. What cannot be told is said to be so; what
- * was read before is never given again. They are read up to as often as counters are looked at,
- * so files stay open as long as they are the ones that their names stand for.
+ * One function for each kind of virtual PMD. A value that cannot be read is reported as such; no
+ * earlier value replaces it. As values are read up to as often as counters, files stay open until
+ * they are removed or replaced.
  */
-#include "daemon/cpu/virtual.h"
+#include "daemon/percpu/virtual_pmd.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,33 +16,34 @@
 
 enum { TEXT_MAX = 4096 };
 
-/* One round of it. */
-struct fetch {
+/* One call of virtual_pmd_fetch(). */
+struct virtual_fetch {
 	struct virtuals *v;
 	const struct pmu *pmu;
 	const pfm_smpl_where_t *where;
 	uint64_t now;
-	bool asked, told; /* the kernel has been asked for: */
+	/* sysinfo(2) was called, and it succeeded. */
+	bool sysinfo_done, sysinfo_ok;
 	struct sysinfo info;
 };
 
-static bool is_digit(char c)
+static bool virtual_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static bool in_word(char c)
+static bool virtual_in_word(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-	       c == '.' || (unsigned char)c >= 0x80;
+	return virtual_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       c == '_' || c == '.' || (unsigned char)c >= 0x80;
 }
 
-/* The digit's value in @base, or -1. */
-static int digit(char c, unsigned base)
+/* The value of a digit in @base, or -1. */
+static int virtual_digit(char c, unsigned base)
 {
 	int n = -1;
 
-	if (is_digit(c))
+	if (virtual_is_digit(c))
 		n = c - '0';
 	else if (c >= 'a' && c <= 'f')
 		n = c - 'a' + 10;
@@ -51,15 +52,16 @@ static int digit(char c, unsigned base)
 	return n < (int)base ? n : -1;
 }
 
-static bool convert(const char *p, const char *end, bool negative, uint64_t *value)
+static bool virtual_convert(const char *p, const char *end, bool negative, uint64_t *value)
 {
-	bool hex = end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x' && digit(p[2], 16) >= 0;
+	bool hex =
+		end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x' && virtual_digit(p[2], 16) >= 0;
 	unsigned base = hex ? 16 : 10;
 	uint64_t n = 0;
 
-	for (p += hex ? 2 : 0; p < end && digit(*p, base) >= 0; p++)
+	for (p += hex ? 2 : 0; p < end && virtual_digit(*p, base) >= 0; p++)
 		if (__builtin_mul_overflow(n, base, &n) ||
-			__builtin_add_overflow(n, (uint64_t)digit(*p, base), &n))
+			__builtin_add_overflow(n, (uint64_t)virtual_digit(*p, base), &n))
 			return false;
 	if (negative && n > 1ULL << 63)
 		return false;
@@ -67,43 +69,43 @@ static bool convert(const char *p, const char *end, bool negative, uint64_t *val
 	return true;
 }
 
-bool virtual_number(const char *text, size_t n, uint64_t *value)
+bool virtual_pmd_parse(const char *text, size_t n, uint64_t *value)
 {
 	for (size_t i = 0; i < n; i++) {
-		bool negative = i && text[i - 1] == '-' && (i < 2 || !in_word(text[i - 2]));
+		bool negative = i && text[i - 1] == '-' && (i < 2 || !virtual_in_word(text[i - 2]));
 
-		if (is_digit(text[i]) && (!i || !in_word(text[i - 1])))
-			return convert(text + i, text + n, negative, value);
+		if (virtual_is_digit(text[i]) && (!i || !virtual_in_word(text[i - 1])))
+			return virtual_convert(text + i, text + n, negative, value);
 	}
 	return false;
 }
 
-static long read_start(int fd, char *text, size_t room)
+static long virtual_read_text(int fd, char *text, size_t room)
 {
 	return raw_syscall4(SYS_pread64, fd, (long)text, (long)room, 0);
 }
 
-/* A number that is cut off at the end of what has been read is none. */
-static bool read_number(int fd, uint64_t *value)
+/* Ignores a number at the end of the buffer, which may be incomplete. */
+static bool virtual_read_number(int fd, uint64_t *value)
 {
 	char text[TEXT_MAX];
-	long n = read_start(fd, text, sizeof(text));
+	long n = virtual_read_text(fd, text, sizeof(text));
 
 	if (n == (long)sizeof(text))
-		while (n > 0 && in_word(text[n - 1]))
+		while (n > 0 && virtual_in_word(text[n - 1]))
 			n--;
-	return n > 0 && virtual_number(text, (size_t)n, value);
+	return n > 0 && virtual_pmd_parse(text, (size_t)n, value);
 }
 
-static bool read_clock(struct fetch *f, unsigned row, uint64_t *value)
+static bool virtual_read_clock(struct virtual_fetch *f, unsigned row, uint64_t *value)
 {
 	(void)row;
 	*value = f->now;
 	return true;
 }
 
-/* -1: the thread is gone, or there is no way to tell. */
-static int open_thread(struct virtuals *v, uint32_t tid)
+/* -1: the thread has ended, or its file cannot be opened. */
+static int virtual_open_thread(struct virtuals *v, uint32_t tid)
 {
 	unsigned slot = tid % VIRTUAL_THREADS;
 	char path[40];
@@ -116,20 +118,20 @@ static int open_thread(struct virtuals *v, uint32_t tid)
 	return v->threads[slot].fd;
 }
 
-/* It begins with the nanoseconds; a kernel without the statistics has 0 there. */
-static bool read_schedstat(int fd, uint64_t *value)
+/* The file begins with the CPU time in ns; without CONFIG_SCHED_INFO that is 0. */
+static bool virtual_read_schedstat(int fd, uint64_t *value)
 {
 	char text[80];
-	long n = fd < 0 ? -1 : read_start(fd, text, sizeof(text));
+	long n = fd < 0 ? -1 : virtual_read_text(fd, text, sizeof(text));
 
-	return n > 0 && virtual_number(text, (size_t)n, value) && *value;
+	return n > 0 && virtual_pmd_parse(text, (size_t)n, value) && *value;
 }
 
 /*
- * An open file of a thread that has ended stays that thread's and cannot be read any more: then
- * the number belongs to another one.
+ * The open file of a thread that has ended cannot be read any more; if the thread's number is in
+ * use again, the file is opened for the new thread.
  */
-static bool read_cputime(struct fetch *f, unsigned row, uint64_t *value)
+static bool virtual_read_cputime(struct virtual_fetch *f, unsigned row, uint64_t *value)
 {
 	uint32_t tid = f->where->known ? f->where->tid : 0;
 	unsigned slot = tid % VIRTUAL_THREADS;
@@ -137,22 +139,22 @@ static bool read_cputime(struct fetch *f, unsigned row, uint64_t *value)
 	(void)row;
 	if (!tid)
 		return false;
-	if (f->v->threads[slot].tid == tid && read_schedstat(f->v->threads[slot].fd, value))
+	if (f->v->threads[slot].tid == tid && virtual_read_schedstat(f->v->threads[slot].fd, value))
 		return true;
-	return read_schedstat(open_thread(f->v, tid), value);
+	return virtual_read_schedstat(virtual_open_thread(f->v, tid), value);
 }
 
-static const struct sysinfo *system_info(struct fetch *f)
+static const struct sysinfo *virtual_sysinfo(struct virtual_fetch *f)
 {
-	if (!f->asked)
-		f->told = raw_syscall4(SYS_sysinfo, (long)&f->info, 0, 0, 0) == 0;
-	f->asked = true;
-	return f->told ? &f->info : NULL;
+	if (!f->sysinfo_done)
+		f->sysinfo_ok = raw_syscall4(SYS_sysinfo, (long)&f->info, 0, 0, 0) == 0;
+	f->sysinfo_done = true;
+	return f->sysinfo_ok ? &f->info : NULL;
 }
 
-static bool read_free_memory(struct fetch *f, unsigned row, uint64_t *value)
+static bool virtual_read_free_memory(struct virtual_fetch *f, unsigned row, uint64_t *value)
 {
-	const struct sysinfo *info = system_info(f);
+	const struct sysinfo *info = virtual_sysinfo(f);
 
 	(void)row;
 	if (!info)
@@ -161,9 +163,9 @@ static bool read_free_memory(struct fetch *f, unsigned row, uint64_t *value)
 	return true;
 }
 
-static bool read_load(struct fetch *f, unsigned row, uint64_t *value)
+static bool virtual_read_load(struct virtual_fetch *f, unsigned row, uint64_t *value)
 {
-	const struct sysinfo *info = system_info(f);
+	const struct sysinfo *info = virtual_sysinfo(f);
 
 	(void)row;
 	if (!info)
@@ -172,27 +174,27 @@ static bool read_load(struct fetch *f, unsigned row, uint64_t *value)
 	return true;
 }
 
-static void close_file(struct virtuals *v, unsigned row)
+static void virtual_close_file(struct virtuals *v, unsigned row)
 {
 	if (v->open & 1u << row)
 		close(v->fd[row]);
 	v->open &= ~(1u << row);
 }
 
-/* One that was removed or replaced is still there for those who have it open. */
-static bool is_current(const struct virtuals *v, unsigned row)
+/* A file that was removed or replaced can still be read, but has no links. */
+static bool virtual_file_is_current(const struct virtuals *v, unsigned row)
 {
 	struct stat st;
 
 	return (v->open & 1u << row) && fstat(v->fd[row], &st) == 0 && st.st_nlink;
 }
 
-static bool open_file(struct fetch *f, unsigned row)
+static bool virtual_open_file(struct virtual_fetch *f, unsigned row)
 {
 	struct err why;
 	int fd;
 
-	close_file(f->v, row);
+	virtual_close_file(f->v, row);
 	fd = pmu_virtual_open(&f->pmu->virtuals[row], &why);
 	if (fd < 0)
 		return false;
@@ -201,42 +203,43 @@ static bool open_file(struct fetch *f, unsigned row)
 	return true;
 }
 
-/* One that cannot be read may be a device's that has gone and come back: anew the next time. */
-static bool read_file(struct fetch *f, unsigned row, uint64_t *value)
+/* If the file cannot be read, its device may be unplugged: the next call opens it again. */
+static bool virtual_read_file(struct virtual_fetch *f, unsigned row, uint64_t *value)
 {
-	if (!is_current(f->v, row) && !open_file(f, row))
+	if (!virtual_file_is_current(f->v, row) && !virtual_open_file(f, row))
 		return false;
-	if (read_number(f->v->fd[row], value))
+	if (virtual_read_number(f->v->fd[row], value))
 		return true;
-	close_file(f->v, row);
+	virtual_close_file(f->v, row);
 	return false;
 }
 
-static bool (*const kinds[])(struct fetch *f, unsigned row, uint64_t *value) = {
-	[PMU_VIRTUAL_CLOCK] = read_clock,
-	[PMU_VIRTUAL_CPUTIME] = read_cputime,
-	[PMU_VIRTUAL_FREE_MEMORY] = read_free_memory,
-	[PMU_VIRTUAL_LOAD] = read_load,
-	[PMU_VIRTUAL_TEMPERATURE] = read_file,
-	[PMU_VIRTUAL_FILE] = read_file,
+static bool (*const virtual_kinds[])(struct virtual_fetch *f, unsigned row, uint64_t *value) = {
+	[PMU_VIRTUAL_CLOCK] = virtual_read_clock,
+	[PMU_VIRTUAL_CPUTIME] = virtual_read_cputime,
+	[PMU_VIRTUAL_FREE_MEMORY] = virtual_read_free_memory,
+	[PMU_VIRTUAL_LOAD] = virtual_read_load,
+	[PMU_VIRTUAL_TEMPERATURE] = virtual_read_file,
+	[PMU_VIRTUAL_FILE] = virtual_read_file,
 };
 
-void virtuals_fetch(struct virtuals *v, const struct pmu *pmu, const pfm_smpl_where_t *where,
+void virtual_pmd_fetch(struct virtuals *v, const struct pmu *pmu, const pfm_smpl_where_t *where,
 	uint64_t now, struct virtual_values *out)
 {
 	uint32_t rows = out->want & ~out->asked;
-	struct fetch f = {.v = v, .pmu = pmu, .where = where, .now = now};
+	struct virtual_fetch f = {.v = v, .pmu = pmu, .where = where, .now = now};
 
 	out->asked |= rows;
 	for (unsigned row = 0; row < pmu->nvirtuals; row++)
-		if ((rows & 1u << row) && kinds[pmu->virtuals[row].kind](&f, row, &out->value[row]))
+		if ((rows & 1u << row) &&
+			virtual_kinds[pmu->virtuals[row].kind](&f, row, &out->value[row]))
 			out->valid |= 1u << row;
 }
 
-void virtuals_close(struct virtuals *v)
+void virtual_pmd_close(struct virtuals *v)
 {
 	for (unsigned row = 0; row < PMU_MAX_VIRTUALS; row++)
-		close_file(v, row);
+		virtual_close_file(v, row);
 	for (unsigned slot = 0; slot < VIRTUAL_THREADS; slot++)
 		if (v->threads[slot].tid)
 			close(v->threads[slot].fd);

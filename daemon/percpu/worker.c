@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * What this thread executes in user mode while counters run is counted by them. So it is short
- * where that matters: it sleeps in one system call, and between the register access that starts
- * counting and that sleep it does no more than hand the job to the session thread.
+ * The user-mode instructions that this thread executes while counters count are counted, too. So
+ * it sleeps in one system call, and between the register access that starts the counters and that
+ * sleep it only sends the job to the session thread.
  */
-#include "daemon/cpu/worker.h"
+#include "daemon/percpu/worker.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,132 +16,136 @@
 #include "base/cleanup.h"
 #include "base/nsec.h"
 #include "base/raw_syscall.h"
-#include "daemon/cpu/engine_i.h"
-#include "daemon/cpu/exec.h"
-#include "daemon/cpu/lookout.h"
-#include "daemon/cpu/thread.h"
+#include "daemon/percpu/engine_ctx.h"
+#include "daemon/percpu/exec.h"
+#include "daemon/percpu/sample_tick.h"
+#include "daemon/percpu/thread.h"
 
-enum { RETRY_NS = 100000 };
+enum { RETRY_NS = 100000, WORKER_FIFO = 1 };
 
-enum order {
-	ORDER_LOOK = 1 << 0,    /* at the counters, at once */
-	ORDER_RETIRE = 1 << 1,  /* when there is no more mail */
-	ORDER_WITNESS = 1 << 2, /* sleep in step with the witness */
+enum worker_flag {
+	/* Read the counters now. */
+	WORKER_READ_COUNTERS = 1 << 0,
+	/* End when the inbox is empty. */
+	WORKER_RETIRE = 1 << 1,
+	/* Sleep by sample_tick_sleep(). */
+	WORKER_SAMPLES = 1 << 2,
 };
 
 struct worker {
 	pthread_t thread;
 	unsigned cpu;
-	struct news_box *box;
+	struct event_queue *events;
 	struct engine_stats *stats;
-	struct queue mail;
-	atomic_uint bell;      /* rung after each letter; a futex */
-	atomic_int polls;      /* eventfd that it sleeps on instead; -1: it does not */
-	atomic_uint orders;    /* enum order: one word, to be looked at on the way to sleep */
-	atomic_ullong wake_at; /* wake.at, for others */
-	struct news gone;
+	/* EVENT_WORKER_EXIT */
+	struct event exit_event;
 
-	/* The thread's own. */
+	/* Written by other threads. */
+	struct queue inbox;
+	/* Wake-ups after each change of the inbox or of flags: the futex that the worker sleeps on
+	 * unless wakeup_fd is set. */
+	atomic_uint wakeups;
+	/* enum worker_flag, in one word that is tested before the worker sleeps. */
+	atomic_uint flags;
+
+	/* Read by other threads. */
+	/* The eventfd that the worker sleeps on; -1: the futex. */
+	atomic_int wakeup_fd;
+	/* wake.at */
+	atomic_ullong next_wake;
+
+	/* The worker's own. */
 	struct executor x;
-	struct tenant *tenant;  /* the one loaded here */
-	struct wake wake;       /* what it wants by itself, */
-	bool timed;             /* and whether that is a time to sleep to, */
-	struct timespec until;  /* which is this (CLOCK_MONOTONIC) */
-	struct lookout lookout; /* for sampling: who is running, and sleep in step with it */
-	int eventfd;            /* -1 until then */
-	struct command ticking;
-	struct err err;
+	/* The context that is loaded on this CPU. */
+	struct engine_ctx *ec;
+	/* When the context next requires a read of the counters. */
+	struct wake wake;
+	/* The sleep ends at until (CLOCK_MONOTONIC). */
+	bool timed;
+	struct timespec until;
+	/* Open for a context that samples, with eventfd; -1 until then. */
+	struct sample_tick sample_tick;
+	int eventfd;
+	struct command poll_cmd;
+	struct err poll_err;
 };
 
-/* One of both sees what the other has done: the worker takes its mail after it has set polls. */
-static void ring(struct worker *w)
+/* Each side sees what the other has written: the worker takes its inbox after it sets wakeup_fd. */
+static void worker_send_wakeup(struct worker *w)
 {
 	int fd;
 
-	atomic_fetch_add(&w->bell, 1);
-	fd = atomic_load(&w->polls);
+	atomic_fetch_add(&w->wakeups, 1);
+	fd = atomic_load(&w->wakeup_fd);
 	if (fd >= 0)
 		eventfd_write(fd, 1);
 	else
-		syscall(SYS_futex, &w->bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+		syscall(SYS_futex, &w->wakeups, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void sleep_to(struct worker *w, uint64_t at)
-{
-	w->until = nsec_timespec(at);
-}
-
-/* A model's time only passes when somebody advances it, who has the counters looked at then. */
-static void note_wake(struct worker *w, const struct context *ctx)
+/* A simulator's time advances only by a command, which then has the counters read. */
+static void worker_set_wake(struct worker *w, const struct context *ctx)
 {
 	w->wake = ctx_wake(ctx);
 	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->sim);
-	sleep_to(w, w->wake.at);
-	if (w->lookout.witness)
-		lookout_set(&w->lookout, ctx, w->wake, nsec_now(CLOCK_MONOTONIC));
-	atomic_store_explicit(&w->wake_at, w->wake.at, memory_order_relaxed);
+	w->until = nsec_timespec(w->wake.at);
+	if (w->sample_tick.ip_sampler)
+		sample_tick_arm(&w->sample_tick, ctx, w->wake, nsec_now(CLOCK_MONOTONIC));
+	atomic_store_explicit(&w->next_wake, w->wake.at, memory_order_relaxed);
 }
 
-/* True if it is time to look at the counters. */
-static bool sleep_until_rung(struct worker *w, unsigned seen)
+/* True if it is time to read the counters. @seen: wakeups before the inbox was found empty. */
+static bool worker_sleep(struct worker *w, unsigned seen)
 {
-	return raw_syscall6(SYS_futex, (long)&w->bell, FUTEX_WAIT_BITSET_PRIVATE, seen,
+	return raw_syscall6(SYS_futex, (long)&w->wakeups, FUTEX_WAIT_BITSET_PRIVATE, seen,
 		       (long)(w->timed ? &w->until : NULL), 0,
 		       FUTEX_BITSET_MATCH_ANY) == -ETIMEDOUT;
 }
 
 /*
- * Pinned, so that register accesses need no interrupt on another CPU; and before ordinary
- * threads, so that a busy CPU can still be stopped in time. Neither is needed for a right count,
- * only for a sharp one: where it is refused (a CPU of the model that this machine does not have,
- * a container without CAP_SYS_NICE), the worker does without. Pinned last: an ordinary thread could
- * wait for seconds there, and the session thread with it.
+ * Pins the thread, so that its register accesses need no interrupt on another CPU, and makes it
+ * SCHED_FIFO, so that it can stop a busy CPU in time. Counts are right without either, so failures
+ * are ignored: the CPU may be one of the simulator's, or CAP_SYS_NICE may be missing. The order
+ * matters: on a busy CPU a SCHED_OTHER thread could wait for seconds, and the session thread with
+ * it.
  */
-static void settle(unsigned cpu)
+static void worker_set_cpu(unsigned cpu)
 {
-	struct sched_param param = {.sched_priority = 1};
-	cpu_set_t set;
-	char name[16];
-
-	snprintf(name, sizeof(name), "pfm/%u", cpu);
-	pthread_setname_np(pthread_self(), name);
-	CPU_ZERO(&set);
-	if (cpu < CPU_SETSIZE)
-		CPU_SET(cpu, &set);
-	pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
-	pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	thread_set_name("pfm/%u", cpu);
+	thread_set_fifo(pthread_self(), WORKER_FIFO);
+	thread_pin(cpu);
 }
 
-/* A command has come to where nothing of the context changes any more. */
-static void settled(struct worker *w, struct tenant *t)
+/* After a command, when the context does not change any more. */
+static void worker_publish(struct worker *w, struct engine_ctx *ec)
 {
-	note_wake(w, &t->ctx);
-	tenant_settled(t, w->box);
+	worker_set_wake(w, &ec->ctx);
+	engine_ctx_changed(ec, w->events);
 }
 
-static int execute(struct worker *w, struct tenant *t, struct command *cmd, struct err *e)
+static int worker_exec(struct worker *w, struct engine_ctx *ec, struct command *cmd, struct err *e)
 {
-	int rc = exec_command(&w->x, &t->ctx, cmd, e);
+	int rc = exec_command(&w->x, &ec->ctx, cmd, e);
 
-	/* If there is a last plan, now: what it starts would count this. */
-	settled(w, t);
+	/* Before the plan that starts the counters, which would count this. */
+	worker_publish(w, ec);
 	return rc;
 }
 
-/* What starts the counters; nothing is left to be done, unless it fails. */
-static int execute_last(struct worker *w, struct tenant *t, struct command *cmd, struct err *e)
+/* Starts the counters. Nothing follows, unless it fails. */
+static int worker_exec_last(struct worker *w, struct engine_ctx *ec, struct err *e)
 {
-	int rc = exec_last(&w->x, &t->ctx, cmd, e);
+	int rc = exec_last(&w->x, e);
 
 	if (__builtin_expect(rc < 0, 0))
-		settled(w, t);
+		worker_publish(w, ec);
 	return rc;
 }
 
-/* For a context that samples. The model's CPUs run nobody. */
-static int open_lookout(struct worker *w, const struct job *job, struct err *e)
+/* Does nothing unless the context samples. Simulated CPUs run no threads. */
+static int worker_open_sampler(struct worker *w, const struct job *job, struct err *e)
 {
-	const pfm_buffer_fmt_t *fmt = job->tenant->ctx.smpl.fmt;
+	const pfm_buffer_fmt_t *fmt = job->ec->ctx.smpl.fmt;
 	int rc;
 
 	if (!fmt || w->x.be->sim)
@@ -151,150 +153,152 @@ static int open_lookout(struct worker *w, const struct job *job, struct err *e)
 	w->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w->eventfd < 0)
 		return err_set(e, errno, "eventfd: %s", err_name(errno));
-	rc = lookout_open(&w->lookout, w->cpu, job->cmd.limits.tick_ns, fmt->fmt_event != NULL,
-		w->eventfd, e);
+	rc = sample_tick_open(&w->sample_tick, w->cpu, job->cmd.limits.tick_ns,
+		fmt->fmt_event != NULL, w->eventfd, e);
 	if (rc < 0)
 		return rc;
-	w->x.lookout = &w->lookout;
-	atomic_store(&w->polls, w->eventfd);
-	atomic_fetch_or(&w->orders, ORDER_WITNESS);
+	w->x.sample_tick = &w->sample_tick;
+	atomic_store(&w->wakeup_fd, w->eventfd);
+	atomic_fetch_or(&w->flags, WORKER_SAMPLES);
 	return 0;
 }
 
-static void close_lookout(struct worker *w)
+static void worker_close_sampler(struct worker *w)
 {
-	atomic_fetch_and(&w->orders, ~(unsigned)ORDER_WITNESS);
-	atomic_store(&w->polls, -1);
-	w->x.lookout = NULL;
-	lookout_close(&w->lookout);
+	atomic_fetch_and(&w->flags, ~(unsigned)WORKER_SAMPLES);
+	atomic_store(&w->wakeup_fd, -1);
+	w->x.sample_tick = NULL;
+	sample_tick_close(&w->sample_tick);
 }
 
-static int move_in(struct worker *w, struct job *job)
+static int worker_first_load(struct worker *w, struct job *job)
 {
 	int rc = w->x.be->ops->cpu_open(w->x.be, w->cpu, &w->x.cpu, &job->err);
 
-	w->tenant = job->tenant;
+	w->ec = job->ec;
 	if (rc == 0)
-		rc = open_lookout(w, job, &job->err);
-	return rc < 0 ? rc : execute(w, job->tenant, &job->cmd, &job->err);
+		rc = worker_open_sampler(w, job, &job->err);
+	return rc < 0 ? rc : worker_exec(w, job->ec, &job->cmd, &job->err);
 }
 
-/* Before the session thread learns of it: it may make this CPU another worker at once. */
-static void close_cpu(struct worker *w)
+/* Called before the session thread learns that the context is unloaded: it may create another
+ * worker for this CPU at once. */
+static void worker_close_cpu(struct worker *w)
 {
-	close_lookout(w);
-	virtuals_close(&w->x.virtuals);
+	worker_close_sampler(w);
+	virtual_pmd_close(&w->x.virtuals);
 	if (w->x.cpu)
 		w->x.be->ops->cpu_close(w->x.cpu);
 	w->x.cpu = NULL;
 }
 
-/* What starts counters: it runs on and is the session thread's to answer, so no more is to do. */
-static void run_last(struct worker *w, struct job *job)
+/* Starts the counters and sends the job to the session thread, which calls done(). */
+static void worker_run_last(struct worker *w, struct job *job)
 {
-	struct tenant *t = job->tenant;
+	struct engine_ctx *ec = job->ec;
 
-	job->rc = execute_last(w, t, &job->cmd, &job->err);
-	atomic_fetch_sub(&t->inflight, 1);
-	news_send(w->box, &job->news);
+	job->rc = worker_exec_last(w, ec, &job->err);
+	atomic_fetch_sub(&ec->inflight, 1);
+	event_send(w->events, &job->event);
 }
 
-static void run_job(struct worker *w, struct job *job)
+static void worker_run_job(struct worker *w, struct job *job)
 {
-	struct tenant *t = job->tenant;
+	struct engine_ctx *ec = job->ec;
 	bool unloaded;
 
 	job->rc = job_begin(job);
 	if (job->rc < 0) {
-		; /* nothing is left to be done */
-	} else if (command_stops(job->cmd.verb)) {
-		exec_quiet(&w->x, &t->ctx);
-		job->rc = execute(w, t, &job->cmd, &job->err);
-	} else if (job->initial) {
-		job->rc = move_in(w, job);
-	} else if (job->cmd.verb == CMD_LOAD && t->ctx.state == CTX_UNLOADED) {
-		job->bounced = true;
-		atomic_store(&job->state, JOB_WAITING); /* it may still be interrupted */
+		; /* Cancelled. */
+	} else if (command_freezes(job->cmd.verb)) {
+		exec_freeze(&w->x, &ec->ctx);
+		job->rc = worker_exec(w, ec, &job->cmd, &job->err);
+	} else if (job->first_load) {
+		job->rc = worker_first_load(w, job);
+	} else if (job->cmd.verb == CMD_LOAD && ec->ctx.state == CTX_UNLOADED) {
+		job->requeued = true;
+		atomic_store(&job->state, JOB_WAITING); /* It can still be cancelled. */
 	} else {
-		job->rc = execute(w, t, &job->cmd, &job->err);
+		job->rc = worker_exec(w, ec, &job->cmd, &job->err);
 		if (job->rc == EXEC_LAST) {
-			run_last(w, job);
+			worker_run_last(w, job);
 			return;
 		}
 	}
-	unloaded = t->ctx.state == CTX_UNLOADED;
+	unloaded = ec->ctx.state == CTX_UNLOADED;
 	if (unloaded)
-		close_cpu(w);
-	/* One that bounces is in flight until it is back. */
-	if (!job->bounced)
-		tenant_leave(t, w->box, unloaded);
-	if (job->bounced || job->here)
-		news_send(w->box, &job->news);
+		worker_close_cpu(w);
+	/* A requeued job is in flight until the session thread has it. */
+	if (!job->requeued)
+		engine_ctx_end_job(ec, w->events, unloaded);
+	if (job->requeued || job->session_done)
+		event_send(w->events, &job->event);
 	else
 		job->done(job);
 }
 
-/* What the context wants by itself. A failure shows in the counts that are lost by it. */
-static void tick(struct worker *w, bool switches)
+/* Reads the counters, or switches the set. There is no requester to report an error to: it shows
+ * in the counts that it loses. */
+static void worker_poll(struct worker *w, bool switches)
 {
-	struct tenant *t = w->tenant;
+	struct engine_ctx *ec = w->ec;
 	unsigned none = 0;
 
-	/* Being read by the session thread just now, or there is mail: soon, then. */
-	if (!atomic_compare_exchange_strong(&t->inflight, &none, 1)) {
+	/* The session thread has borrowed the context, or the inbox is not empty: retry soon. */
+	if (!atomic_compare_exchange_strong(&ec->inflight, &none, 1)) {
 		w->timed = true;
-		sleep_to(w, nsec_now(CLOCK_MONOTONIC) + RETRY_NS);
-		lookout_retry(&w->lookout, RETRY_NS);
+		w->until = nsec_timespec(nsec_now(CLOCK_MONOTONIC) + RETRY_NS);
+		sample_tick_retry(&w->sample_tick, RETRY_NS);
 		return;
 	}
 	if (switches)
-		exec_quiet(&w->x, &t->ctx);
-	w->ticking.verb = switches ? CMD_SWITCH : CMD_POLL;
+		exec_freeze(&w->x, &ec->ctx);
+	w->poll_cmd.verb = switches ? CMD_SWITCH : CMD_POLL;
 	atomic_fetch_add_explicit(&w->stats->polls, 1, memory_order_relaxed);
-	if (execute(w, t, &w->ticking, &w->err) == EXEC_LAST)
-		execute_last(w, t, &w->ticking, &w->err);
-	tenant_leave(t, w->box, false);
+	if (worker_exec(w, ec, &w->poll_cmd, &w->poll_err) == EXEC_LAST)
+		worker_exec_last(w, ec, &w->poll_err);
+	engine_ctx_end_job(ec, w->events, false);
 }
 
-/* Makes room for more events. Whoever has the context now does it in passing. */
-static void take_events(struct worker *w)
+/* Makes room for more events. If another thread owns the context now, that one does it. */
+static void worker_take_events(struct worker *w)
 {
-	struct tenant *t = w->tenant;
+	struct engine_ctx *ec = w->ec;
 	pfm_smpl_where_t ignored;
 	unsigned none = 0;
 
-	if (!atomic_compare_exchange_strong(&t->inflight, &none, 1))
+	if (!atomic_compare_exchange_strong(&ec->inflight, &none, 1))
 		return;
-	lookout_read(&w->lookout, &t->ctx, nsec_now(CLOCK_MONOTONIC), &ignored);
-	note_wake(w, &t->ctx);
-	tenant_leave(t, w->box, false);
+	sample_tick_read(&w->sample_tick, &ec->ctx, nsec_now(CLOCK_MONOTONIC), &ignored);
+	worker_set_wake(w, &ec->ctx);
+	engine_ctx_end_job(ec, w->events, false);
 }
 
-/* The same for one that samples. */
-static void sleep_and_witness(struct worker *w)
+/* The sleep of a worker whose context samples. */
+static void worker_sleep_sampling(struct worker *w)
 {
-	switch (lookout_sleep(&w->lookout)) {
-	case WOKEN_LOOK:
-		tick(w, w->wake.switches);
+	switch (sample_tick_sleep(&w->sample_tick)) {
+	case WOKEN_TICK:
+		worker_poll(w, w->wake.switches);
 		break;
 	case WOKEN_EVENTS:
-		take_events(w);
+		worker_take_events(w);
 		break;
-	case WOKEN_RUNG:
+	case WOKEN_KICKED:
 		break;
 	}
 }
 
-/* False: it is to end. */
-static bool obey(struct worker *w, unsigned orders)
+/* False: the worker is to end. */
+static bool worker_handle_flags(struct worker *w, unsigned flags)
 {
-	if (orders & ORDER_RETIRE)
+	if (flags & WORKER_RETIRE)
 		return false;
-	if (orders & ORDER_LOOK) {
-		atomic_fetch_and(&w->orders, ~(unsigned)ORDER_LOOK);
-		tick(w, false);
+	if (flags & WORKER_READ_COUNTERS) {
+		atomic_fetch_and(&w->flags, ~(unsigned)WORKER_READ_COUNTERS);
+		worker_poll(w, false);
 	} else {
-		sleep_and_witness(w);
+		worker_sleep_sampling(w);
 	}
 	return true;
 }
@@ -303,35 +307,35 @@ static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
 
-	settle(w->cpu);
+	worker_set_cpu(w->cpu);
 	for (;;) {
-		unsigned seen = atomic_load_explicit(&w->bell, memory_order_acquire);
-		struct link *mail = queue_take(&w->mail);
+		unsigned seen = atomic_load_explicit(&w->wakeups, memory_order_acquire);
+		struct link *inbox = queue_take(&w->inbox);
 
-		if (!mail) {
-			unsigned orders = atomic_load_explicit(&w->orders, memory_order_acquire);
+		if (!inbox) {
+			unsigned flags = atomic_load_explicit(&w->flags, memory_order_acquire);
 
-			if (__builtin_expect(orders, 0)) {
-				if (!obey(w, orders))
+			if (__builtin_expect(flags, 0)) {
+				if (!worker_handle_flags(w, flags))
 					break;
-			} else if (sleep_until_rung(w, seen)) {
-				tick(w, w->wake.switches);
+			} else if (worker_sleep(w, seen)) {
+				worker_poll(w, w->wake.switches);
 			}
 		}
-		while (mail) {
-			struct job *job = link_entry(mail, struct job, link);
+		while (inbox) {
+			struct job *job = container_of(inbox, struct job, link);
 
-			mail = mail->next;
-			run_job(w, job);
+			inbox = inbox->next;
+			worker_run_job(w, job);
 		}
 	}
-	close_cpu(w);
-	news_send(w->box, &w->gone);
+	worker_close_cpu(w);
+	event_send(w->events, &w->exit_event);
 	return NULL;
 }
 
-int worker_new(struct backend *be, struct news_box *box, struct engine_stats *stats, unsigned cpu,
-	struct worker **out, struct err *e)
+int worker_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
+	unsigned cpu, struct worker **out, struct err *e)
 {
 	CLEANUP_FREE struct worker *w = calloc(1, sizeof(*w));
 	int rc;
@@ -341,11 +345,11 @@ int worker_new(struct backend *be, struct news_box *box, struct engine_stats *st
 	w->cpu = cpu;
 	w->x.be = be;
 	w->x.stats = &stats->exec;
-	w->box = box;
+	w->events = events;
 	w->stats = stats;
-	w->gone.kind = NEWS_WORKER_GONE;
+	w->exit_event.kind = EVENT_WORKER_EXIT;
 	w->eventfd = -1;
-	atomic_init(&w->polls, -1);
+	atomic_init(&w->wakeup_fd, -1);
 	rc = thread_start(&w->thread, worker_main, w);
 	if (rc)
 		return err_set(e, rc, "cannot start the worker of CPU %u: %s (thread limit?)", cpu,
@@ -354,16 +358,16 @@ int worker_new(struct backend *be, struct news_box *box, struct engine_stats *st
 	return 0;
 }
 
-void worker_mail(struct worker *w, struct job *job)
+void worker_post(struct worker *w, struct job *job)
 {
-	queue_put(&w->mail, &job->link);
-	ring(w);
+	queue_put(&w->inbox, &job->link);
+	worker_send_wakeup(w);
 }
 
 void worker_retire(struct worker *w)
 {
-	atomic_fetch_or(&w->orders, ORDER_RETIRE);
-	ring(w);
+	atomic_fetch_or(&w->flags, WORKER_RETIRE);
+	worker_send_wakeup(w);
 }
 
 void worker_free(struct worker *w)
@@ -373,20 +377,20 @@ void worker_free(struct worker *w)
 	free(w);
 }
 
-void worker_prod(struct worker *w)
+void worker_kick(struct worker *w)
 {
-	atomic_fetch_or(&w->orders, ORDER_LOOK);
-	ring(w);
+	atomic_fetch_or(&w->flags, WORKER_READ_COUNTERS);
+	worker_send_wakeup(w);
 }
 
-uint64_t worker_wake(const struct worker *w)
+uint64_t worker_next_wake(const struct worker *w)
 {
-	return atomic_load_explicit(&w->wake_at, memory_order_relaxed);
+	return atomic_load_explicit(&w->next_wake, memory_order_relaxed);
 }
 
-struct worker *worker_of_news(struct news *n)
+struct worker *worker_of_event(struct event *ev)
 {
-	return link_entry(n, struct worker, gone);
+	return container_of(ev, struct worker, exit_event);
 }
 
 struct executor *worker_executor(struct worker *w)

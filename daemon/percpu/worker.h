@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* One CPU's worker: a thread pinned there that owns the context loaded on that CPU. */
-#ifndef CPU_WORKER_H
-#define CPU_WORKER_H
+/* The worker of a CPU: a thread pinned there, which owns the context loaded on that CPU. */
+#ifndef PERCPU_WORKER_H
+#define PERCPU_WORKER_H
 
-#include "daemon/cpu/engine.h"
+#include "daemon/percpu/engine_ctx.h"
 
 struct executor;
 struct worker;
 
-/* Makes the worker of @cpu. -ENOMEM, -EAGAIN. */
-int worker_new(struct backend *be, struct news_box *box, struct engine_stats *stats, unsigned cpu,
-	struct worker **out, struct err *e);
+/* Creates the worker of @cpu. -ENOMEM, -EAGAIN. */
+int worker_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
+	unsigned cpu, struct worker **out, struct err *e);
 
-void worker_mail(struct worker *w, struct job *job);
+void worker_post(struct worker *w, struct job *job);
 
-/* No more mail comes: it ends when it has read what it has, and sends NEWS_WORKER_GONE. */
+/* After the last worker_post(): the worker executes the jobs that it has, sends EVENT_WORKER_EXIT
+ * and ends. */
 void worker_retire(struct worker *w);
 
-/* After NEWS_WORKER_GONE. */
+/* After EVENT_WORKER_EXIT. */
 void worker_free(struct worker *w);
 
-/* Has it look at its counters at once. */
-void worker_prod(struct worker *w);
+/* Makes the worker read the counters now. */
+void worker_kick(struct worker *w);
 
-/* When it will do so by itself (ns of the backend); 0: never. */
-uint64_t worker_wake(const struct worker *w);
+/* When the worker will read them without a kick (ns of the backend); 0: never. */
+uint64_t worker_next_wake(const struct worker *w);
 
-struct worker *worker_of_news(struct news *n);
-/* For whoever has made the tenant's inflight go from 0 to 1. */
+struct worker *worker_of_event(struct event *ev);
+/* For the thread that changed the context's inflight from 0 to 1. */
 struct executor *worker_executor(struct worker *w);
 
 unsigned worker_cpu(const struct worker *w);

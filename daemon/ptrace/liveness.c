@@ -1,99 +1,84 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the kernel does not report: a thread that vanishes in the exec of another thread of its
- * process, or is killed in its own; the first thread of a process, when it ends before others; a
- * child whose parent was killed before it could tell of it.
+ * Ends that the kernel does not report: of a thread that vanishes in the exec of another thread of
+ * its process, or is killed in its own; of a thread group leader that exits before other threads;
+ * and of a child whose parent was killed before its clone event.
  */
-#include "daemon/track/tracer_i.h"
+#include "daemon/ptrace/tracer_i.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <time.h>
 
-#include "base/cleanup.h"
+#include "base/nsec.h"
+#include "daemon/authz/proc.h"
 
 enum {
-	PERIOD_NS = 250000000,
-	BUCKETS = 1024, /* at a time, not to keep others waiting */
-	DOUBTS = 4,
+	LIVENESS_BUCKETS = 1024, /* per check, as other tracees wait meanwhile */
+	LIVENESS_MISSING = 4,    /* checks */
 };
-
-void tracer_suspect(struct tracer *tr)
-{
-	tr->to_audit = tr->all.nbuckets;
-	if (!tr->audit_at)
-		tr->audit_at = tracer_now() + PERIOD_NS;
-}
-
-bool tracer_is_zombie(pid_t tid)
-{
-	CLEANUP_FCLOSE FILE *f = NULL;
-	char path[32], line[256], *end;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	f = fopen(path, "re");
-	if (!f || !fgets(line, sizeof(line), f))
-		return false;
-	/* The name before it may contain anything. */
-	end = strrchr(line, ')');
-	return end && strncmp(end, ") Z", 3) == 0;
-}
 
 void tracer_check_end(struct tracer *tr, pid_t tid)
 {
-	struct tracee *t = tracees_find(&tr->all, tid);
+	struct tracee *t = tracer_find(tr, tid);
 
 	if (!t)
 		return;
-	if (tracer_is_zombie(tid))
+	if (proc_is_zombie(tid))
 		tracer_forget(tr, t);
 	else
-		tracer_suspect(tr);
+		tracer_suspect_exit(tr);
 }
 
 /*
- * In the exec of a thread, its number is nobody's for a moment; and a parent may be about to tell
- * of its child. So time must tell. Returns whether it still has to.
+ * True: @t must be checked again. During an exec, the id of the thread belongs to none for a
+ * moment, and the clone event of a parent may be on its way; so one miss proves nothing.
  */
-static bool doubtful(struct tracer *tr, struct tracee *t)
+static bool liveness_check(struct tracer *tr, struct tracee *t)
 {
 	bool traced = tracer_traces(t->tid);
 
 	if (traced && t->known) {
-		t->doubt = 0;
+		t->missing = 0;
 		if (!t->interrupted)
 			return false;
-		if (!tracer_is_zombie(t->tid))
+		if (!proc_is_zombie(t->tid))
 			return true;
 		tracer_forget(tr, t);
 		return false;
 	}
-	if (++t->doubt < DOUBTS)
+	if (++t->missing < LIVENESS_MISSING)
 		return true;
 	if (traced && t->stopped)
-		tracer_let_go(tr, t);
+		tracer_detach_now(tr, t);
 	else
 		tracer_forget(tr, t);
 	return false;
 }
 
-void tracer_audit(struct tracer *tr)
+static bool liveness_check_bucket(struct tracer *tr, struct hash_node *node)
+{
+	struct hash_node *next;
+	bool again = false;
+
+	for (; node; node = next) {
+		next = node->next;
+		again |= liveness_check(tr, container_of(node, struct tracee, node));
+	}
+	return again;
+}
+
+void tracer_check_liveness(struct tracer *tr)
 {
 	bool again = false;
 
-	if (!tr->audit_at || tracer_now() < tr->audit_at)
+	if (!tr->liveness_at || nsec_now(CLOCK_MONOTONIC) < tr->liveness_at)
 		return;
-	tr->audit_at = 0;
-	for (int n = 0; n < BUCKETS && tr->to_audit; n++, tr->to_audit--) {
-		struct tracee *next;
-
-		tr->audited = (tr->audited + 1) & (tr->all.nbuckets - 1);
-		for (struct tracee *t = tr->all.bucket[tr->audited]; t; t = next) {
-			next = t->next;
-			again |= doubtful(tr, t);
-		}
+	tr->liveness_at = 0;
+	for (int n = 0; n < LIVENESS_BUCKETS && tr->liveness_left; n++, tr->liveness_left--) {
+		tr->liveness_bucket = (tr->liveness_bucket + 1) & (tr->tracees.nbuckets - 1);
+		again |= liveness_check_bucket(tr, tr->tracees.bucket[tr->liveness_bucket]);
 	}
 	if (again)
-		tracer_suspect(tr);
-	else if (tr->to_audit)
-		tr->audit_at = tracer_now() + PERIOD_NS;
+		tracer_suspect_exit(tr);
+	else if (tr->liveness_left)
+		tr->liveness_at = nsec_now(CLOCK_MONOTONIC) + TRACER_LIVENESS_NS;
 }

@@ -1,169 +1,161 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the kernel reports of tracees: stops, births, execs, ends.
+ * What the kernel reports of tracees: stops, clones, execs, ends.
  *
- * Stops are looked at without being taken (WNOWAIT): if we are killed between looking at one and
- * letting the thread continue, the kernel delivers the signal that it has stopped for; from one
- * that has been taken, it would be lost. So signals are passed on at once, and threads are held,
- * and let go of, in stops that are not for a signal. Only those are taken, for they would be seen
- * again and again.
+ * Stops are read without being consumed (WNOWAIT). If the daemon is killed between reading a
+ * signal-delivery-stop and continuing the thread, the kernel delivers the signal; had the stop been
+ * consumed, the signal would be lost. So signals are passed on at once, and threads are kept
+ * stopped, and detached, in other stops only. Those are consumed, or they would be reported again.
  */
-#include "daemon/track/tracer_i.h"
+#include "daemon/ptrace/tracer_i.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-/* Of this thread's: other children of the process are those of other threads. */
-enum { OURS = WNOHANG | __WALL | __WNOTHREAD };
+/* Tracees of this thread only: other children of the process belong to other threads. */
+enum { STOPS_WAIT = WNOHANG | __WALL | __WNOTHREAD };
 
 bool tracer_traces(pid_t tid)
 {
 	siginfo_t si;
 
-	return waitid(P_PID, (id_t)tid, &si, OURS | WEXITED | WSTOPPED | WNOWAIT) == 0;
+	return waitid(P_PID, (id_t)tid, &si, STOPS_WAIT | WEXITED | WSTOPPED | WNOWAIT) == 0;
 }
 
-/* @what it is, for it may have been killed since. Of a tracee, stops are reported at any rate. */
-static void take(pid_t tid, int what)
+/* @what: WSTOPPED or WEXITED, whichever was read, as the thread may have been killed since. The
+ * kernel reports stops of tracees either way. */
+static void stops_consume(pid_t tid, int what)
 {
 	siginfo_t si;
 
-	waitid(P_PID, (id_t)tid, &si, OURS | what);
+	waitid(P_PID, (id_t)tid, &si, STOPS_WAIT | what);
 }
 
-/* What is wanted of it; and if it is to be told now that it is held, it will have been. */
-static unsigned wants_of(struct tracer *tr, struct tracee *t)
+static unsigned stops_wants(struct tracer *tr, const struct tracee *t)
 {
 	unsigned wants;
 
 	pthread_mutex_lock(&tr->lock);
 	wants = t->wants;
-	if (t->stopped && (wants & WANT_HOLD))
-		t->wants |= WANT_TOLD;
 	pthread_mutex_unlock(&tr->lock);
 	return wants;
 }
 
-/* The next stop will do, whatever it is for. If the number is not its own any more, that will show:
- * it is executing a program, or has vanished. */
-static void interrupt(struct tracer *tr, struct tracee *t)
+/* Any next stop will do. If the tracee's id is not its own any more, as it executes a program or
+ * has vanished, the liveness check finds out. */
+static void stops_interrupt(struct tracer *tr, struct tracee *t)
 {
 	if (t->interrupted)
 		return;
 	t->interrupted = true;
 	ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
-	tracer_suspect(tr);
+	tracer_suspect_exit(tr);
 }
 
-/* In a group-stop, it stays where it is, and will be woken by SIGCONT. */
-static void restart(struct tracee *t)
+/* A group-stop goes on until SIGCONT. */
+static void stops_restart(struct tracee *t)
 {
 	t->stopped = false;
 	ptrace(t->group ? PTRACE_LISTEN : PTRACE_CONT, t->tid, 0, 0);
 }
 
-void tracer_let_go(struct tracer *tr, struct tracee *t)
+void tracer_detach_now(struct tracer *tr, struct tracee *t)
 {
 	t->stopped = false;
-	/* If it has been killed, its end will be reported. */
+	/* If it was killed, its end will be reported. */
 	if (ptrace(PTRACE_DETACH, t->tid, 0, 0) == 0)
 		tracer_forget(tr, t);
 }
 
-void tracer_settle(struct tracer *tr, struct tracee *t)
+void tracer_apply(struct tracer *tr, struct tracee *t)
 {
-	unsigned wants = wants_of(tr, t);
+	unsigned wants = stops_wants(tr, t);
 
 	if (!t->stopped) {
-		if (wants & (WANT_HOLD | WANT_RELEASE))
-			interrupt(tr, t);
-	} else if (wants & WANT_RELEASE) {
-		tracer_let_go(tr, t);
-	} else if (wants & WANT_HOLD) {
-		if (!(wants & WANT_TOLD))
-			tr->ops->held(tr->arg, t->tid);
-	} else if (!(wants & WANT_STAND)) {
-		restart(t);
+		if (wants & (WANT_STOP | WANT_DETACH))
+			stops_interrupt(tr, t);
+	} else if (wants & WANT_DETACH) {
+		tracer_detach_now(tr, t);
+	} else if (!(wants & (WANT_STOP | WANT_INITIAL_STOP))) {
+		stops_restart(t);
 	}
 }
 
-/* One that has come by itself: it must not run before somebody knows of it. NULL: no memory. */
-static struct tracee *foundling(struct tracer *tr, pid_t tid)
+/* An auto-attached child: it stays stopped until ops know of it. NULL: no memory. */
+static struct tracee *stops_add_child(struct tracer *tr, pid_t tid)
 {
-	struct tracee *t = calloc(1, sizeof(*t));
+	struct tracee *t = tracee_new(tid);
 
 	if (!t)
 		return NULL;
-	t->tid = tid;
-	t->wants = WANT_STAND;
+	t->wants = WANT_INITIAL_STOP;
 	tracer_add(tr, t);
-	tracer_suspect(tr);
+	tracer_suspect_exit(tr);
 	return t;
 }
 
-/* The child may have come before, and be waiting for this; or it has been killed. Else it comes
- * just now, mostly, and one signal tells of both. */
-static void birth(struct tracer *tr, const struct tracee *parent)
+/* The child's first stop may have been reported before; or it was killed. Otherwise it follows at
+ * once, mostly, and one signal announces both. */
+static void stops_handle_clone(struct tracer *tr, const struct tracee *parent)
 {
 	unsigned long tid = 0;
 	struct tracee *t;
 
 	if (ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid) < 0)
 		return;
-	t = tracees_find(&tr->all, (pid_t)tid);
+	t = tracer_find(tr, (pid_t)tid);
 	if (!t && tracer_traces((pid_t)tid))
-		t = foundling(tr, (pid_t)tid);
+		t = stops_add_child(tr, (pid_t)tid);
 	if (!t || t->known)
 		return;
 	t->known = true;
 	tr->ops->born(tr->arg, parent->tid, t->tid);
 	if (!t->stopped)
-		tracer_look(tr, t->tid);
+		tracer_wait_event(tr, t->tid);
 }
 
 /*
- * By exec, a thread gets the number of the first one of its process, which has gone then; the other
- * threads have been reported. It may have been seized under the new number before this is. NULL: it
- * was killed, which will be reported, or we do not know it.
+ * On exec, a thread takes the id of its thread group leader, which has vanished; the ends of the
+ * other threads were reported. It may have been attached by its new id before this event. NULL: it
+ * was killed, which will be reported, or is unknown.
  */
-static struct tracee *executed(struct tracer *tr, pid_t now, pid_t *was)
+static struct tracee *stops_exec_tracee(struct tracer *tr, pid_t now, pid_t *was)
 {
-	struct tracee *first = tracees_find(&tr->all, now), *t;
+	struct tracee *leader = tracer_find(tr, now), *t;
 	unsigned long msg = 0;
 
 	if (ptrace(PTRACE_GETEVENTMSG, now, 0, &msg) < 0)
 		return NULL;
-	t = tracees_find(&tr->all, (pid_t)msg);
-	if (!t || t == first)
-		return first;
+	t = tracer_find(tr, (pid_t)msg);
+	if (!t || t == leader)
+		return leader;
 	*was = t->tid;
-	if (first)
-		tracer_forget(tr, first);
-	tracer_rename(tr, t, now);
+	if (leader)
+		tracer_forget(tr, leader);
+	tracer_set_tid(tr, t, now);
 	return t;
 }
 
-static void tell_exec(struct tracer *tr, struct tracee *t, pid_t was)
+static void stops_report_exec(struct tracer *tr, struct tracee *t, pid_t was)
 {
 	pthread_mutex_lock(&tr->lock);
-	t->wants |= WANT_STAND;
+	t->wants |= WANT_INITIAL_STOP;
 	pthread_mutex_unlock(&tr->lock);
 	tr->ops->exec(tr->arg, was, t->tid);
 }
 
-static void on_event(struct tracer *tr, pid_t tid, int event, int sig)
+static void stops_handle_event(struct tracer *tr, pid_t tid, int event, int sig)
 {
 	struct tracee *t;
 	pid_t was = tid;
 
-	/* First: by exec, its number may have changed, and the kernel wants to be sure that we
-	 * know. */
-	take(tid, WSTOPPED);
-	t = event == PTRACE_EVENT_EXEC ? executed(tr, tid, &was) : tracees_find(&tr->all, tid);
+	/* First of all: after an exec, PTRACE_GETEVENTMSG requires that the stop was waited for. */
+	stops_consume(tid, WSTOPPED);
+	t = event == PTRACE_EVENT_EXEC ? stops_exec_tracee(tr, tid, &was) : tracer_find(tr, tid);
 	if (!t && event == PTRACE_EVENT_STOP)
-		t = foundling(tr, tid);
+		t = stops_add_child(tr, tid);
 	if (!t) {
 		ptrace(PTRACE_DETACH, tid, 0, 0);
 		return;
@@ -172,47 +164,48 @@ static void on_event(struct tracer *tr, pid_t tid, int event, int sig)
 	t->interrupted = false;
 	t->group = event == PTRACE_EVENT_STOP && sig != SIGTRAP;
 	if (t->known && event == PTRACE_EVENT_EXEC)
-		tell_exec(tr, t, was);
+		stops_report_exec(tr, t, was);
 	else if (t->known && event != PTRACE_EVENT_STOP)
-		birth(tr, t);
-	tracer_settle(tr, t);
+		stops_handle_clone(tr, t);
+	tracer_apply(tr, t);
 }
 
-/* If it is to stop, it does so next, before it gets to user mode: this was a stop as well, and has
- * ended the request for one. */
-static void on_signal(struct tracer *tr, pid_t tid, int sig)
+/* A signal-delivery-stop ends a pending PTRACE_INTERRUPT; a new one stops the thread before it gets
+ * to user mode. */
+static void stops_handle_signal(struct tracer *tr, pid_t tid, int sig)
 {
-	struct tracee *t = tracees_find(&tr->all, tid);
+	struct tracee *t = tracer_find(tr, tid);
 
 	if (t) {
 		t->interrupted = false;
-		tracer_settle(tr, t);
+		tracer_apply(tr, t);
 	}
 	ptrace(PTRACE_CONT, tid, 0, sig);
 }
 
-static void on_end(struct tracer *tr, pid_t tid)
+static void stops_handle_exit(struct tracer *tr, pid_t tid)
 {
-	struct tracee *t = tracees_find(&tr->all, tid);
+	struct tracee *t = tracer_find(tr, tid);
 
-	take(tid, WEXITED);
+	stops_consume(tid, WEXITED);
 	if (t)
 		tracer_forget(tr, t);
-	tracer_suspect(tr);
+	tracer_suspect_exit(tr);
 }
 
-bool tracer_look(struct tracer *tr, pid_t tid)
+bool tracer_wait_event(struct tracer *tr, pid_t tid)
 {
 	siginfo_t si = {0};
 
-	if (waitid(tid ? P_PID : P_ALL, (id_t)tid, &si, OURS | WEXITED | WSTOPPED | WNOWAIT) < 0 ||
+	if (waitid(tid ? P_PID : P_ALL, (id_t)tid, &si, STOPS_WAIT | WEXITED | WSTOPPED | WNOWAIT) <
+			0 ||
 		!si.si_pid)
 		return false;
 	if (si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED)
-		on_end(tr, si.si_pid);
+		stops_handle_exit(tr, si.si_pid);
 	else if (si.si_status >> 8)
-		on_event(tr, si.si_pid, si.si_status >> 8, si.si_status & 0xff);
+		stops_handle_event(tr, si.si_pid, si.si_status >> 8, si.si_status & 0xff);
 	else
-		on_signal(tr, si.si_pid, si.si_status);
+		stops_handle_signal(tr, si.si_pid, si.si_status);
 	return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The tracer's thread: what wakes it, the orders it is given, its table. */
-#include "daemon/track/tracer.h"
+/* The tracer's thread: what wakes it, and the orders that it is given. */
+#include "daemon/ptrace/tracer.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,203 +14,133 @@
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
-#include "daemon/cpu/thread.h"
-#include "daemon/track/tracer_i.h"
+#include "daemon/percpu/thread.h"
+#include "daemon/ptrace/tracer_i.h"
 
-enum { REPORTS_MAX = 64 }; /* before orders have their turn */
-
-void tracer_add(struct tracer *tr, struct tracee *t)
-{
-	pthread_mutex_lock(&tr->lock);
-	tracees_add(&tr->all, t);
-	pthread_mutex_unlock(&tr->lock);
-}
-
-void tracer_rename(struct tracer *tr, struct tracee *t, pid_t tid)
-{
-	pthread_mutex_lock(&tr->lock);
-	tracees_remove(&tr->all, t);
-	t->tid = tid;
-	tracees_add(&tr->all, t);
-	pthread_mutex_unlock(&tr->lock);
-}
-
-static void forget_wants(struct tracer *tr, struct tracee *t)
-{
-	struct tracee **at = &tr->due;
-
-	while (*at != t)
-		at = &(*at)->next_due;
-	*at = t->next_due;
-}
-
-void tracer_forget(struct tracer *tr, struct tracee *t)
-{
-	pthread_mutex_lock(&tr->lock);
-	tracees_remove(&tr->all, t);
-	if (t->due)
-		forget_wants(tr, t);
-	pthread_mutex_unlock(&tr->lock);
-	if (t->known)
-		tr->ops->ended(tr->arg, t->tid);
-	free(t);
-}
+enum { TRACER_REPORTS_MAX = 64 }; /* handled before the next orders */
 
 /* Orders */
 
-void tracer_want(struct tracer *tr, struct tracee *t, unsigned set, unsigned clear)
-{
-	t->wants = (t->wants & ~clear) | set;
-	if (t->due)
-		return;
-	t->due = true;
-	t->next_due = tr->due;
-	tr->due = t;
-}
-
-static void order(struct tracer *tr, pid_t tid, unsigned set, unsigned clear)
+static void tracer_order(struct tracer *tr, pid_t tid, unsigned set, unsigned clear)
 {
 	struct tracee *t;
 
 	pthread_mutex_lock(&tr->lock);
-	t = tracees_find(&tr->all, tid);
+	t = tracer_find(tr, tid);
 	if (t)
 		tracer_want(tr, t, set, clear);
 	pthread_mutex_unlock(&tr->lock);
 	if (t)
-		eventfd_write(tr->bell, 1);
+		eventfd_write(tr->wakeup_fd, 1);
 }
 
-void tracer_go(struct tracer *tr, pid_t tid)
+void tracer_cont(struct tracer *tr, pid_t tid)
 {
-	order(tr, tid, 0, WANT_STAND);
+	tracer_order(tr, tid, 0, WANT_INITIAL_STOP);
 }
 
-void tracer_hold(struct tracer *tr, pid_t tid)
+void tracer_stop(struct tracer *tr, pid_t tid)
 {
-	order(tr, tid, WANT_HOLD, 0);
+	tracer_order(tr, tid, WANT_STOP, 0);
 }
 
 void tracer_resume(struct tracer *tr, pid_t tid)
 {
-	order(tr, tid, 0, WANT_HOLD | WANT_TOLD);
+	tracer_order(tr, tid, 0, WANT_STOP);
 }
 
-void tracer_release(struct tracer *tr, pid_t tid)
+void tracer_detach(struct tracer *tr, pid_t tid)
 {
-	order(tr, tid, WANT_RELEASE, 0);
+	tracer_order(tr, tid, WANT_DETACH, 0);
 }
 
-static struct tracee *next_due(struct tracer *tr, bool *buried)
-{
-	struct tracee *t;
-
-	pthread_mutex_lock(&tr->lock);
-	t = tr->due;
-	if (t) {
-		tr->due = t->next_due;
-		t->due = false;
-		*buried = t->wants & WANT_BURIED;
-	}
-	pthread_mutex_unlock(&tr->lock);
-	return t;
-}
-
-static void obey(struct tracer *tr)
+static void tracer_apply_orders(struct tracer *tr)
 {
 	struct tracee *t;
-	bool buried;
+	bool reaped;
 
-	while ((t = next_due(tr, &buried))) {
-		if (buried)
+	while ((t = tracer_next_due(tr, &reaped))) {
+		if (reaped)
 			tracer_forget(tr, t);
 		else
-			tracer_settle(tr, t);
+			tracer_apply(tr, t);
 	}
 }
 
 /* The thread */
 
-uint64_t tracer_now(void)
+static void tracer_sleep(struct tracer *tr)
 {
-	return nsec_now(CLOCK_MONOTONIC);
-}
-
-static void sleep_until_news(struct tracer *tr)
-{
-	struct pollfd fds[2] = {{tr->sigchld, POLLIN, 0}, {tr->bell, POLLIN, 0}};
-	uint64_t now = tracer_now(), until = tr->scan ? tr->scan_at : UINT64_MAX, ns = 0;
+	struct pollfd fds[2] = {{tr->sigchld, POLLIN, 0}, {tr->wakeup_fd, POLLIN, 0}};
+	uint64_t now = nsec_now(CLOCK_MONOTONIC), until = tr->scan ? tr->scan_at : UINT64_MAX;
+	uint64_t ns = 0;
 	struct timespec timeout;
-	eventfd_t rings;
+	eventfd_t wakeups;
 
-	if (tr->audit_at && tr->audit_at < until)
-		until = tr->audit_at;
+	if (tr->liveness_at && tr->liveness_at < until)
+		until = tr->liveness_at;
 	if (until > now)
 		ns = until - now;
 	timeout = nsec_timespec(ns);
 	ppoll(fds, 2, until == UINT64_MAX ? NULL : &timeout, NULL);
-	eventfd_read(tr->bell, &rings);
+	eventfd_read(tr->wakeup_fd, &wakeups);
 }
 
-/* A signal tells of one report, and of no other that comes before it has been read. */
-static void hear(struct tracer *tr)
+/* A signal announces one report, and none of those that follow before it is read. */
+static void tracer_read_signals(struct tracer *tr)
 {
 	struct signalfd_siginfo si;
 
-	for (int n = 0; n < REPORTS_MAX && read(tr->sigchld, &si, sizeof(si)) == sizeof(si); n++) {
+	for (int n = 0; n < TRACER_REPORTS_MAX && read(tr->sigchld, &si, sizeof(si)) == sizeof(si);
+		n++) {
 		bool ended = si.ssi_code == CLD_EXITED || si.ssi_code == CLD_KILLED ||
 			     si.ssi_code == CLD_DUMPED;
 
 		tr->scan = true;
-		if (!tracer_look(tr, (pid_t)si.ssi_pid) && ended)
+		if (!tracer_wait_event(tr, (pid_t)si.ssi_pid) && ended)
 			tracer_check_end(tr, (pid_t)si.ssi_pid);
 	}
 }
 
-/* The others are found by having the kernel look at all tracees: for half of the time at most, as
- * there may be thousands. */
-static void scan(struct tracer *tr)
+/* Finds reports without a signal. As the kernel walks all tracees for that, and there may be
+ * thousands, it takes at most half of the time. */
+static void tracer_scan(struct tracer *tr)
 {
-	uint64_t begin = tracer_now(), end;
+	uint64_t begin = nsec_now(CLOCK_MONOTONIC), end;
 	int n = 0;
 
 	if (!tr->scan || begin < tr->scan_at)
 		return;
-	while (n < REPORTS_MAX && tracer_look(tr, 0))
+	while (n < TRACER_REPORTS_MAX && tracer_wait_event(tr, 0))
 		n++;
-	end = tracer_now();
-	tr->scan = n == REPORTS_MAX;
+	end = nsec_now(CLOCK_MONOTONIC);
+	tr->scan = n == TRACER_REPORTS_MAX;
 	tr->scan_at = end + (end - begin);
 }
 
-/* Before ordinary threads, where that is permitted: tracees wait for us. */
-static void hurry(void)
-{
-	struct sched_param param = {.sched_priority = 1};
-
-	pthread_setname_np(pthread_self(), "pfm/tracer");
-	pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
-}
+enum { TRACER_FIFO = 1 };
 
 static void *tracer_main(void *arg)
 {
 	struct tracer *tr = arg;
 
 	tr->tid = gettid();
-	hurry();
+	thread_set_name("pfm/tracer");
+	/* Where permitted: stopped tracees wait for this thread. */
+	thread_set_fifo(pthread_self(), TRACER_FIFO);
 	while (!atomic_load(&tr->quit)) {
-		sleep_until_news(tr);
-		hear(tr);
-		obey(tr);
-		tracer_answer_seizures(tr);
-		scan(tr);
-		tracer_audit(tr);
+		tracer_sleep(tr);
+		tracer_read_signals(tr);
+		tracer_apply_orders(tr);
+		tracer_answer_attaches(tr);
+		tracer_scan(tr);
+		tracer_check_liveness(tr);
 	}
 	return NULL;
 }
 
-/* An ignored SIGCHLD, which the daemon may have inherited, would not be sent for stops. */
-static int own_sigchld(struct tracer *tr, struct err *e)
+/* An ignored SIGCHLD, which the daemon may have inherited, is not sent for stops. */
+static int tracer_open_fds(struct tracer *tr, struct err *e)
 {
 	struct sigaction sa = {.sa_handler = SIG_DFL};
 	sigset_t set;
@@ -222,14 +152,14 @@ static int own_sigchld(struct tracer *tr, struct err *e)
 	tr->sigchld = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (tr->sigchld < 0)
 		return err_set(e, errno, "signalfd: %s", err_name(errno));
-	tr->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (tr->bell < 0)
+	tr->wakeup_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (tr->wakeup_fd < 0)
 		return err_set(e, errno, "eventfd: %s", err_name(errno));
 	return 0;
 }
 
-/* Its holder must not wait behind ordinary threads while the tracer's waits for it. */
-static void make_lock(struct tracer *tr)
+/* With priority inheritance: an ordinary thread may hold the lock while the tracer waits for it. */
+static void tracer_init_lock(struct tracer *tr)
 {
 	pthread_mutexattr_t mutex;
 	pthread_condattr_t cond;
@@ -240,40 +170,54 @@ static void make_lock(struct tracer *tr)
 	pthread_mutexattr_destroy(&mutex);
 	pthread_condattr_init(&cond);
 	pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
-	pthread_cond_init(&tr->seized, &cond);
+	pthread_cond_init(&tr->attached, &cond);
 	pthread_condattr_destroy(&cond);
 }
 
-static void cleanup_tracer(struct tracer **at)
+static void tracer_free_tracees(struct tracer *tr)
+{
+	for (size_t i = 0; tr->tracees.bucket && i < tr->tracees.nbuckets; i++) {
+		struct hash_node *next;
+
+		for (struct hash_node *node = tr->tracees.bucket[i]; node; node = next) {
+			next = node->next;
+			free(container_of(node, struct tracee, node));
+		}
+	}
+	hash_free(&tr->tracees);
+}
+
+static void tracer_cleanup(struct tracer **at)
 {
 	struct tracer *tr = *at;
 
 	if (!tr)
 		return;
-	tracees_free(&tr->all);
-	pthread_cond_destroy(&tr->seized);
+	tracer_free_tracees(tr);
+	pthread_cond_destroy(&tr->attached);
 	pthread_mutex_destroy(&tr->lock);
 	cleanup_close(&tr->sigchld);
-	cleanup_close(&tr->bell);
+	cleanup_close(&tr->wakeup_fd);
 	free(tr);
 }
 
 int tracer_new(const struct tracer_ops *ops, void *arg, struct tracer **out, struct err *e)
 {
-	__attribute__((cleanup(cleanup_tracer))) struct tracer *tr = calloc(1, sizeof(*tr));
+	__attribute__((cleanup(tracer_cleanup))) struct tracer *tr = calloc(1, sizeof(*tr));
 	int rc;
 
 	if (!tr)
 		return err_set(e, ENOMEM, "no memory to follow threads");
 	tr->ops = ops;
 	tr->arg = arg;
-	tr->sigchld = tr->bell = -1;
-	make_lock(tr);
-	if (tracees_init(&tr->all) < 0)
+	tr->sigchld = tr->wakeup_fd = -1;
+	list_init(&tr->due);
+	tracer_init_lock(tr);
+	if (hash_init(&tr->tracees) < 0)
 		return err_set(e, ENOMEM, "no memory to follow threads");
-	rc = own_sigchld(tr, e);
+	rc = tracer_open_fds(tr, e);
 	if (rc == 0)
-		rc = tracer_can_give_up(e);
+		rc = tracer_init_cancel(e);
 	if (rc < 0)
 		return rc;
 	rc = thread_start(&tr->thread, tracer_main, tr);
@@ -284,17 +228,17 @@ int tracer_new(const struct tracer_ops *ops, void *arg, struct tracer **out, str
 }
 
 /*
- * The end of its thread lets go of all tracees at once, even of those that cannot be stopped. The
- * kernel has done so when the thread's number has gone, a little after it can be joined.
+ * The end of its thread detaches all tracees at once, even those that cannot be stopped. The kernel
+ * has done so when the thread's id is gone, a little after the thread can be joined.
  */
 void tracer_free(struct tracer *tr)
 {
 	if (!tr)
 		return;
 	atomic_store(&tr->quit, true);
-	eventfd_write(tr->bell, 1);
+	eventfd_write(tr->wakeup_fd, 1);
 	pthread_join(tr->thread, NULL);
 	while (tgkill(getpid(), tr->tid, 0) == 0)
 		usleep(100);
-	cleanup_tracer(&tr);
+	tracer_cleanup(&tr);
 }

@@ -1,321 +1,246 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loading a context on a thread (specification 3.1.7): who it is and whether the caller may, a
- * carrier on each CPU where it may run, which tries what the PMCs ask for; and then it is followed,
- * checked once more, for it has lived on meanwhile.
+ * Loading a context on a thread (specification 3.1.7): finds the thread and checks the caller's
+ * rights, has a ctxsw thread on each of its CPUs prepare what the PMCs ask for, and then follows
+ * the thread and checks the rights again, as it may have executed a program meanwhile.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "daemon/track/tracker_i.h"
+#include "daemon/task/task_registry_i.h"
 
-/* From one carrier to the next. */
-struct load_steps {
-	struct carrier_try try;
+/* One asynchronous load: CPUs are prepared one after another. */
+struct task_load_op {
+	struct ctxsw_prepare_req prepare;
 	struct job *job;
 	struct target target;
-	struct cpus manned; /* where it is followed, or may end unnoticed */
-	unsigned cpu;       /* being tried */
+	struct cpus cpus; /* that get ctxsw threads */
+	unsigned cpu;     /* being prepared */
 };
 
-static void steps_free(struct load_steps *l)
+static void load_free(struct task_load_op *op)
 {
-	target_close(&l->target);
-	free(l);
+	target_close(&op->target);
+	free(op);
 }
 
-static int first_use(struct tracker *tk, struct err *e)
+static int load_init_registry(struct task_registry *reg, struct err *e)
 {
 	int rc = 0;
 
-	if (!tk->tr.seats)
-		tk->tr.seats = calloc(SCHED_SLOTS, sizeof(*tk->tr.seats));
-	if (!tk->tr.seats)
+	if (!reg->shared.slots)
+		reg->shared.slots = calloc(SCHED_SLOTS, sizeof(*reg->shared.slots));
+	if (!reg->shared.slots)
 		return err_set(e, ENOMEM, "no memory");
-	if (!tk->tr.sched)
-		rc = sched_open(&tk->tr.sched, e);
-	if (rc == 0 && !tk->tr.tracer)
-		rc = tracer_new(&tracker_life, tk, &tk->tr.tracer, e);
+	if (!reg->shared.sched)
+		rc = sched_open(&reg->shared.sched, e);
+	if (rc == 0 && !reg->shared.tracer)
+		rc = tracer_new(&task_tracer_ops, reg, &reg->shared.tracer, e);
 	return rc;
 }
 
 /*
- * @wanted: of the list that was given, or of all, for where it may run can be changed any time,
- * those that there are; @where: of these, those online. @manned: they have carriers; if it is not
- * traced, all that are online, for only a carrier tells of its end.
+ * @cpumask: the listed CPUs, or all that exist, as the thread's affinity may change; @covered:
+ * those of them that are online. @cpus get ctxsw threads: those in @covered, or all that are online
+ * if the thread is not traced, as then only a ctxsw thread reports its end.
  */
-static int find_cpus(struct tracker *tk, const struct command *cmd, struct cpus *wanted,
-	struct cpus *where, struct cpus *manned, struct err *e)
+static int load_find_cpus(struct task_registry *reg, const struct command *cmd,
+	struct cpus *cpumask, struct cpus *covered, struct cpus *cpus, struct err *e)
 {
-	struct backend *be = tk->tr.be;
+	struct backend *be = reg->shared.be;
 	unsigned limit = be->ops->cpu_limit(be);
 	bool any = false;
 
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
-		bool listed = !cmd->cpus || cpus_has(cmd->cpus, cpu);
+		bool listed = !cmd->load.cpus || cpus_has(cmd->load.cpus, cpu);
 
-		if (cpu >= limit && cmd->cpus && listed)
+		if (cpu >= limit && cmd->load.cpus && listed)
 			return err_set(e, EINVAL, "there is no CPU %u: see cpus", cpu);
 		if (cpu >= limit)
 			continue;
 		if (listed)
-			cpus_add(wanted, cpu);
-		if ((!listed && !cmd->untraced) || !be->ops->cpu_online(be, cpu))
+			cpus_add(cpumask, cpu);
+		if ((!listed && !cmd->load.untraced) || !be->ops->cpu_online(be, cpu))
 			continue;
-		cpus_add(manned, cpu);
+		cpus_add(cpus, cpu);
 		if (!listed)
 			continue;
-		cpus_add(where, cpu);
+		cpus_add(covered, cpu);
 		any = true;
 	}
 	return any ? 0 : err_set(e, ENXIO, "none of these CPUs is online: see cpus");
 }
 
-/* --- Who it is */
-
-static int check_blocking(
-	const struct context *ctx, const struct load_steps *l, pid_t caller, struct err *e)
+static int load_check_blocking(
+	const struct context *ctx, const struct task_load_op *op, pid_t caller, struct err *e)
 {
-	if ((ctx->flags & CTX_NOTIFY_BLOCK) && l->target.tid == caller)
+	if ((ctx->flags & CTX_NOTIFY_BLOCK) && op->target.tid == caller)
 		return err_set(e, EINVAL,
-			"notify_block would block the thread that is to write restart: clear it, "
+			"notify_block would block the thread that has to write restart: clear it, "
 			"or load from another thread");
 	return 0;
 }
 
-static int already(struct tracker *tk, pid_t tid, struct command *cmd, struct err *e)
+static int load_check_loaded(
+	struct task_registry *reg, pid_t tid, struct command *cmd, struct err *e)
 {
-	struct rider *r = rider_find(tk, tid);
+	struct task_ctx *task = task_ctx_find(reg, tid);
 
-	if (!r || r->tenant->doomed) /* whose end is waited for */
+	/* The load waits for the end of a context that is being destroyed. */
+	if (!task || task->ec->destroying)
 		return 0;
-	cmd->taken = true;
+	cmd->load.taken = true;
 	return err_set(e, EBUSY, "thread %d is monitored already, by context '%s' of uid %u", tid,
-		r->tenant->name, r->tenant->uid);
+		task->ec->name, task->ec->uid);
 }
 
-/* --- Being followed */
-
-static unsigned first_cpu(const struct cpus *c)
+static void load_finish(struct task_registry *reg, struct task_load_op *op, int rc)
 {
-	unsigned cpu = 0;
+	struct job *job = op->job;
+	struct task_ctx *task = job->ec->task;
 
-	while (!cpus_has(c, cpu))
-		cpu++;
-	return cpu;
-}
-
-/* Before it is checked for the last time: what it executes then is seen by the one or the other. */
-static int guard(struct tracker *tk, const struct rider *r, struct err *e)
-{
-	const struct credentials *who = &r->whose->who;
-	struct sched_guard g = {
-		.permitted = who->permitted,
-		.uid = who->uid,
-		.gid = who->gid,
-		.user_ns = (sched_u32)who->user_ns,
-	};
-
-	return sched_guard(tk->tr.sched, r->slot, &g, e);
-}
-
-int rider_follow(struct tracker *tk, struct rider *r, bool seize, struct err *e)
-{
-	int rc = sched_follow(tk->tr.sched, r->slot, r->tid, e);
-
-	if (rc < 0)
-		return rc;
-	if (r->confined)
-		rc = sched_confine(tk->tr.sched, r->slot, &r->wanted, e);
-	if (rc == 0 && r->guarded)
-		rc = guard(tk, r, e);
-	if (rc == 0 && seize) {
-		rc = tracer_seize(tk->tr.tracer, r->tid, r->follow, e);
-		r->traced = rc == 0;
-	}
-	if (rc < 0)
-		sched_forget(tk->tr.sched, r->slot);
-	return rc;
-}
-
-int rider_seat(struct tracker *tk, struct rider *r, struct command *load, struct command *start,
-	struct err *e)
-{
-	struct context *ctx = &r->tenant->ctx;
-	struct sched_slot *s = sched_slot(tk->tr.sched, r->slot);
-	int rc = exec_command(&tk->x, ctx, load, e);
-
-	if (rc < 0) {
-		sched_forget(tk->tr.sched, r->slot);
-		return rc;
-	}
-	if (start)
-		exec_command(&tk->x, ctx, start, e); /* of a context that is parked: it succeeds */
-	__atomic_store_n(&s->wanted, ctx->state == CTX_RUNNING, __ATOMIC_RELEASE);
-	tenant_settled(r->tenant, tk->tr.box);
-	/* From here on it is the carriers'. */
-	atomic_store(&tk->tr.seats[r->slot].word, seat_word(SEAT_PARKED, first_cpu(&r->where)));
-	return 0;
-}
-
-/* --- The steps */
-
-void rider_come(struct tracker *tk, struct rider *r, int rc)
-{
-	struct tenant *t = r->tenant;
-
-	r->coming = false;
-	if (rc < 0)
-		rider_free(tk, r);
-	else if (r->over || rider_is_dead(tk, r))
-		rider_end(tk, r); /* it has meanwhile */
-	tk->ops->resubmit(tk->arg, t);
-}
-
-static void finished(struct tracker *tk, struct load_steps *l, int rc)
-{
-	struct job *job = l->job;
-	struct rider *r = job->tenant->rider;
-
-	steps_free(l);
+	load_free(op);
 	job->rc = rc;
 	job->done(job);
-	rider_come(tk, r, rc);
+	task_ctx_loaded(reg, task, rc);
 }
 
-/* Once it is followed it is looked at again: it may have ended, and its number be another's; or
- * have become a program that the caller may not trace. Only then is it loaded, and all is done. */
-static int check_and_seat(struct tracker *tk, struct load_steps *l, struct rider *r)
+/* Checks a thread that is followed by now, and loads. Before that, it may have ended and its id
+ * been reused, or have executed a program that the caller may not trace. */
+static int load_check_again(
+	struct task_registry *reg, struct task_load_op *op, struct task_ctx *task)
 {
-	struct job *job = l->job;
-	int rc = target_alive(&l->target, &job->err);
+	struct job *job = op->job;
+	int rc = target_alive(&op->target, &job->err);
 
 	if (rc == 0)
-		rc = target_check_again(&l->target, &r->whose->who, &job->err);
+		rc = target_check_again(&op->target, &task->requester->cred, &job->err);
 	if (rc == 0)
 		rc = job_begin(job);
 	if (rc < 0) {
-		sched_forget(tk->tr.sched, r->slot);
+		sched_forget(reg->shared.sched, task->slot);
 		return rc;
 	}
-	r->tenant->ctx.pid = l->target.tgid;
-	return rider_seat(tk, r, &job->cmd, NULL, &job->err);
+	task->ec->ctx.target.pid = op->target.tgid;
+	return task_ctx_load(reg, task, &job->cmd, NULL, &job->err);
 }
 
-static int follow(struct tracker *tk, struct load_steps *l, struct rider *r)
+static int load_follow(struct task_registry *reg, struct task_load_op *op, struct task_ctx *task)
 {
-	bool seize = !l->job->cmd.untraced;
+	bool seize = !op->job->cmd.load.untraced;
 	int rc;
 
-	if (!r->tid) /* another thread of its process has executed a program, and has its number */
-		return err_set(&l->job->err, ESRCH,
-			"the thread has ended: load on the program that its process is now");
-	rc = rider_follow(tk, r, seize, &l->job->err);
+	/* Another thread of its process has executed a program and taken over its id. */
+	if (!task->tid)
+		return err_set(&op->job->err, ESRCH,
+			"the thread has ended, as its process has executed a program: load again");
+	rc = task_ctx_follow(reg, task, seize, &op->job->err);
 	if (rc < 0)
 		return rc;
-	rc = check_and_seat(tk, l, r);
+	rc = load_check_again(reg, op, task);
 	if (rc == 0)
-		rider_prod(tk, r);
+		task_ctx_kick(reg, task);
 	else if (seize)
-		tracker_release(tk, r->tid);
+		task_detach(reg, task->tid);
 	return rc;
 }
 
-static void next_try(struct tracker *tk, struct load_steps *l)
+static void load_prepare_next(struct task_registry *reg, struct task_load_op *op)
 {
-	struct rider *r = l->job->tenant->rider;
+	struct task_ctx *task = op->job->ec->task;
 
-	while (++l->cpu < CPUS_MAX)
-		if (cpus_has(&l->manned, l->cpu)) {
-			l->try.ctx = cpus_has(&r->where, l->cpu) ? &r->tenant->ctx : NULL;
-			carrier_try(atomic_load(&tk->tr.carriers[l->cpu]), &l->try);
+	while (++op->cpu < CPUS_MAX)
+		if (cpus_has(&op->cpus, op->cpu)) {
+			op->prepare.ctx = cpus_has(&task->covered, op->cpu) ? &task->ec->ctx : NULL;
+			ctxsw_post_prepare(
+				atomic_load(&reg->shared.ctxsw_threads[op->cpu]), &op->prepare);
 			return;
 		}
-	finished(tk, l, follow(tk, l, r));
+	load_finish(reg, op, load_follow(reg, op, task));
 }
 
-static void tried(struct tracker *tk, struct track_news *n)
+static void load_prepared(struct task_registry *reg, struct task_event *event)
 {
-	struct carrier_try *try = link_entry(n, struct carrier_try, news);
-	struct load_steps *l = link_entry(try, struct load_steps, try);
+	struct ctxsw_prepare_req *req = container_of(event, struct ctxsw_prepare_req, event);
+	struct task_load_op *op = container_of(req, struct task_load_op, prepare);
 
-	if (try->rc == 0 || !try->ctx) {
-		next_try(tk, l);
+	if (req->rc == 0 || !req->ctx) {
+		load_prepare_next(reg, op);
 		return;
 	}
-	l->job->err = try->err;
-	finished(tk, l, try->rc);
+	op->job->err = req->err;
+	load_finish(reg, op, req->rc);
 }
 
-static int prepare(struct tracker *tk, struct load_steps *l, struct cpus *wanted,
-	struct cpus *where, struct principal **whose, struct err *e)
+static int load_check_request(struct task_registry *reg, struct task_load_op *op,
+	struct cpus *cpumask, struct cpus *covered, struct requester **requester, struct err *e)
 {
-	struct job *job = l->job;
-	int rc = target_open(job->pid, job->cmd.tid, &l->target, e);
+	struct job *job = op->job;
+	int rc = target_open(job->pid, job->cmd.tid, &op->target, e);
 
 	if (rc == 0)
-		rc = principal_new(whose, job, e);
+		rc = requester_new(requester, job, e);
 	if (rc == 0)
-		rc = target_check(&l->target, &(*whose)->who, e);
+		rc = target_check(&op->target, &(*requester)->cred, e);
 	if (rc == 0)
-		rc = check_blocking(&job->tenant->ctx, l, job->pid, e);
+		rc = load_check_blocking(&job->ec->ctx, op, job->pid, e);
 	if (rc == 0)
-		rc = already(tk, l->target.tid, &job->cmd, e);
+		rc = load_check_loaded(reg, op->target.tid, &job->cmd, e);
 	if (rc == 0)
-		rc = find_cpus(tk, &job->cmd, wanted, where, &l->manned, e);
+		rc = load_find_cpus(reg, &job->cmd, cpumask, covered, &op->cpus, e);
 	if (rc == 0)
-		rc = first_use(tk, e);
+		rc = load_init_registry(reg, e);
 	return rc;
 }
 
-int tracker_load(struct tracker *tk, struct job *job, struct err *e)
+int task_load(struct task_registry *reg, struct job *job, struct err *e)
 {
-	struct load_steps *l = calloc(1, sizeof(*l));
-	struct cpus wanted = {{0}}, where = {{0}};
-	struct principal *whose = NULL;
-	struct leaving *leaving;
-	struct rider *before, *r;
+	struct task_load_op *op = calloc(1, sizeof(*op));
+	struct cpus cpumask = {{0}}, covered = {{0}};
+	struct requester *requester = NULL;
+	struct detaching *detaching;
+	struct task_ctx *loaded, *task;
 	int rc;
 
-	if (!l)
+	if (!op)
 		return err_set(e, ENOMEM, "no memory");
-	l->job = job;
-	l->target.dir = -1;
-	rc = prepare(tk, l, &wanted, &where, &whose, e);
-	before = rc == 0 ? rider_find(tk, l->target.tid) : NULL;
-	leaving = rc == 0 && !job->cmd.untraced ? tracker_leaving(tk, l->target.tid) : NULL;
-	if (before || leaving) {
-		/* and then from the beginning */
-		queue_put(before ? &before->loads : &leaving->loads, &job->link);
-		principal_unref(whose);
-		steps_free(l);
+	op->job = job;
+	op->target.dir = -1;
+	rc = load_check_request(reg, op, &cpumask, &covered, &requester, e);
+	loaded = rc == 0 ? task_ctx_find(reg, op->target.tid) : NULL;
+	detaching = rc == 0 && !job->cmd.load.untraced ? task_detaching(reg, op->target.tid) : NULL;
+	if (loaded || detaching) {
+		/* Submitted again, from the start, when the thread is free. */
+		queue_put(loaded ? &loaded->waiting_loads : &detaching->waiting_loads, &job->link);
+		requester_unref(requester);
+		load_free(op);
 		return 0;
 	}
 	if (rc == 0)
-		rc = rider_new(tk, job->tenant, l->target.tid, &r, e);
+		rc = task_ctx_new(reg, job->ec, op->target.tid, &task, e);
 	if (rc < 0) {
-		principal_unref(whose);
-		steps_free(l);
+		requester_unref(requester);
+		load_free(op);
 		return rc;
 	}
-	r->whose = whose;
-	r->wanted = wanted;
-	r->confined = job->cmd.cpus;
-	r->where = where;
-	r->follow = job->cmd.follow;
-	r->guarded = job->cmd.untraced && !credentials_trace_all(&whose->who);
-	r->coming = true;
-	job->cmd.tid = l->target.tid;
-	l->cpu = first_cpu(&l->manned) - 1;
-	l->try.news.news.kind = NEWS_TRACK;
-	l->try.news.take = tried;
-	rc = tracker_man(tk, &l->manned, e);
+	task->requester = requester;
+	task->cpumask = cpumask;
+	task->has_cpumask = job->cmd.load.cpus;
+	task->covered = covered;
+	task->follow = job->cmd.load.follow;
+	task->check_exec = job->cmd.load.untraced && !credentials_trace_all(&requester->cred);
+	task->loading = true;
+	job->cmd.tid = op->target.tid;
+	op->cpu = task_first_cpu(&op->cpus) - 1;
+	op->prepare.event.event.kind = EVENT_TASK;
+	op->prepare.event.handle = load_prepared;
+	rc = task_start_ctxsw(reg, &op->cpus, e);
 	if (rc < 0) {
-		steps_free(l);
-		rider_free(tk, r);
+		load_free(op);
+		task_ctx_free(reg, task);
 		return rc;
 	}
-	next_try(tk, l);
+	load_prepare_next(reg, op);
 	return 0;
 }

@@ -1,174 +1,182 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/track/tracker.h"
+/* Contexts on threads: their table, their slots, and commands for them. */
+#include "daemon/task/task_registry.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "daemon/track/tracker_i.h"
+#include "daemon/task/task_registry_i.h"
 
-int tracker_new(struct backend *be, struct news_box *box, struct engine_stats *stats,
-	const struct tracker_ops *ops, void *arg, struct tracker **out, struct err *e)
+/* Frees ctxsw threads when the last one has exited: until then, others may kick any of them. */
+static void registry_ctxsw_exited(struct task_registry *reg, struct task_event *event)
 {
-	struct tracker *tk = calloc(1, sizeof(*tk));
+	queue_put(&reg->exited_threads, &event->event.link);
+	if (--reg->shared.stats->ctxsw_threads)
+		return;
+	for (struct link *next, *l = queue_take(&reg->exited_threads); l; l = next) {
+		next = l->next;
+		event = container_of(container_of(l, struct event, link), struct task_event, event);
+		ctxsw_thread_free(ctxsw_thread_of_event(event));
+	}
+	reg->ops->idle(reg->arg);
+}
 
-	if (!tk)
+int task_registry_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
+	const struct task_registry_ops *ops, void *arg, struct task_registry **out, struct err *e)
+{
+	CLEANUP_FREE struct task_registry *reg = calloc(1, sizeof(*reg));
+
+	if (!reg || hash_init(&reg->by_tid) < 0)
 		return err_set(e, ENOMEM, "no memory");
-	tk->tr = (struct track){.be = be, .box = box, .stats = stats};
-	tk->x.be = be;
-	tk->x.stats = &stats->exec;
-	tk->ops = ops;
-	tk->arg = arg;
-	*out = tk;
+	reg->shared = (struct ctxsw_shared){
+		.be = be, .events = events, .stats = stats, .thread_exited = registry_ctxsw_exited};
+	list_init(&reg->tasks);
+	list_init(&reg->detaching);
+	reg->x.be = be;
+	reg->x.stats = &stats->exec;
+	reg->ops = ops;
+	reg->arg = arg;
+	*out = take_ptr(&reg);
 	return 0;
 }
 
-void tracker_stop(struct tracker *tk)
+void task_registry_stop(struct task_registry *reg)
 {
-	if (tk->tr.tracer)
-		tracer_free(take_ptr(&tk->tr.tracer));
+	if (reg->shared.tracer)
+		tracer_free(take_ptr(&reg->shared.tracer));
 }
 
-void tracker_free(struct tracker *tk)
+void task_registry_free(struct task_registry *reg)
 {
-	if (tk->tr.sched)
-		sched_close(tk->tr.sched);
-	virtuals_close(&tk->x.virtuals);
-	while (tk->leaving)
-		tracker_left(tk, tk->leaving);
-	free(tk->tr.seats);
-	free(tk);
+	if (reg->shared.sched)
+		sched_close(reg->shared.sched);
+	virtual_pmd_close(&reg->x.virtuals);
+	while (!list_empty(&reg->detaching))
+		task_detached(reg, list_entry(reg->detaching.next, struct detaching, link));
+	hash_free(&reg->by_tid);
+	free(reg->shared.slots);
+	free(reg);
 }
 
-struct tenant *tracker_any(const struct tracker *tk)
+struct engine_ctx *task_any(const struct task_registry *reg)
 {
-	return tk->riders ? tk->riders->tenant : NULL;
+	const struct task_ctx *task = list_first_entry_or_null(&reg->tasks, struct task_ctx, link);
+
+	return task ? task->ec : NULL;
 }
 
-bool tracker_idle(const struct tracker *tk)
+bool task_idle(const struct task_registry *reg)
 {
-	return !tk->riders && !tk->tr.stats->carriers;
+	return list_empty(&reg->tasks) && !reg->shared.stats->ctxsw_threads;
 }
 
-bool tracker_expects_news(const struct tracker *tk)
+bool task_expects_events(const struct task_registry *reg)
 {
-	return !tracker_idle(tk) || tk->leaving;
+	return !task_idle(reg) || !list_empty(&reg->detaching);
 }
 
-bool tracker_carries(const struct tracker *tk, unsigned cpu)
+bool task_covers_cpu(const struct task_registry *reg, unsigned cpu)
 {
-	return cpu < CPUS_MAX && atomic_load(&tk->tr.carriers[cpu]);
+	return cpu < CPUS_MAX && atomic_load(&reg->shared.ctxsw_threads[cpu]);
 }
 
-/* --- Riders */
+/* --- Task contexts */
 
-static struct rider **bucket(struct tracker *tk, pid_t tid)
+struct task_ctx *task_ctx_find(struct task_registry *reg, pid_t tid)
 {
-	return &tk->by_tid[(unsigned)tid % TID_BUCKETS];
+	struct hash_node *node = hash_find(&reg->by_tid, (uint64_t)tid);
+
+	return node ? container_of(node, struct task_ctx, tid_node) : NULL;
 }
 
-struct rider *rider_find(struct tracker *tk, pid_t tid)
+static void registry_unhash(struct task_registry *reg, struct task_ctx *task)
 {
-	struct rider *r = *bucket(tk, tid);
-
-	while (r && r->tid != tid)
-		r = r->tid_next;
-	return r;
-}
-
-static void unhash(struct tracker *tk, struct rider *r)
-{
-	struct rider **at = bucket(tk, r->tid);
-
-	if (!r->tid)
+	if (!task->tid)
 		return;
-	while (*at != r)
-		at = &(*at)->tid_next;
-	*at = r->tid_next;
-	r->tid = 0;
+	hash_remove(&reg->by_tid, &task->tid_node);
+	task->tid = 0;
 }
 
-void rider_rename(struct tracker *tk, struct rider *r, pid_t tid)
+void task_ctx_set_tid(struct task_registry *reg, struct task_ctx *task, pid_t tid)
 {
-	struct rider *before = rider_find(tk, tid);
+	struct task_ctx *old = task_ctx_find(reg, tid);
 
-	if (before)
-		unhash(tk, before); /* that one's number is gone: it has ended */
-	unhash(tk, r);
-	r->tid = tid;
-	r->tid_next = *bucket(tk, tid);
-	*bucket(tk, tid) = r;
+	/* The thread that had this id has ended. */
+	if (old)
+		registry_unhash(reg, old);
+	registry_unhash(reg, task);
+	task->tid = tid;
+	hash_add(&reg->by_tid, &task->tid_node, (uint64_t)tid);
 }
 
-/* The next one in turn, so that a number stays unused for as long as possible. */
-static unsigned free_slot(struct tracker *tk)
+/* In turn, so that a slot stays unused for as long as possible: see sched.h. 0: none is free. */
+static unsigned registry_free_slot(struct task_registry *reg)
 {
 	for (unsigned i = 1; i < SCHED_SLOTS; i++) {
-		tk->next_slot = tk->next_slot % (SCHED_SLOTS - 1) + 1;
-		if (!tk->tr.seats[tk->next_slot].rider)
-			return tk->next_slot;
+		reg->next_slot = reg->next_slot % (SCHED_SLOTS - 1) + 1;
+		if (!reg->shared.slots[reg->next_slot].task)
+			return reg->next_slot;
 	}
 	return 0;
 }
 
-int rider_new(struct tracker *tk, struct tenant *t, pid_t tid, struct rider **out, struct err *e)
+/* The slot may belong to another thread by now, which is alive. */
+static void registry_slot_died(struct task_registry *reg, struct task_event *event)
 {
-	CLEANUP_FREE struct rider *r = calloc(1, sizeof(*r));
-	CLEANUP_FREE struct job *end = calloc(1, sizeof(*end));
-	unsigned slot = free_slot(tk);
-	struct seat *s = &tk->tr.seats[slot];
+	struct task_slot *s = container_of(event, struct task_slot, death_event);
 
-	if (!r || !end || !slot)
+	if (s->task && task_ctx_is_dead(reg, s->task))
+		task_ctx_end(reg, s->task);
+	else
+		atomic_store(&s->death_reported, false);
+}
+
+int task_ctx_new(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, struct task_ctx **out,
+	struct err *e)
+{
+	CLEANUP_FREE struct task_ctx *task = calloc(1, sizeof(*task));
+	CLEANUP_FREE struct job *end = calloc(1, sizeof(*end));
+	unsigned slot = registry_free_slot(reg);
+	struct task_slot *s = &reg->shared.slots[slot];
+
+	if (!task || !end || !slot)
 		return err_set(e, slot ? ENOMEM : ENOSPC,
 			slot ? "no memory" : "%d threads are followed already: unload some",
 			SCHED_SLOTS - 1);
-	r->end = take_ptr(&end);
-	r->tenant = r->root = t;
-	r->slot = slot;
-	rider_rename(tk, r, tid);
-	s->rider = r;
-	s->died.news.kind = NEWS_TRACK;
-	s->died.take = tracker_died;
+	task->end_job = take_ptr(&end);
+	task->ec = task->root = ec;
+	task->slot = slot;
+	task_ctx_set_tid(reg, task, tid);
+	s->task = task;
+	s->death_event.event.kind = EVENT_TASK;
+	s->death_event.handle = registry_slot_died;
 	atomic_store(&s->missed, 0);
-	atomic_store(&s->dying, false);
-	r->next = tk->riders;
-	tk->riders = r;
-	t->rider = r;
-	tk->tr.stats->threads++;
-	*out = take_ptr(&r);
+	atomic_store(&s->death_reported, false);
+	list_add(&task->link, &reg->tasks);
+	ec->task = task;
+	reg->shared.stats->threads++;
+	*out = take_ptr(&task);
 	return 0;
 }
 
-static void retire_all(struct tracker *tk)
+static void registry_retire_all(struct task_registry *reg)
 {
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
-		struct carrier *c = atomic_exchange(&tk->tr.carriers[cpu], NULL);
+		struct ctxsw_thread *ct = atomic_exchange(&reg->shared.ctxsw_threads[cpu], NULL);
 
-		if (c)
-			carrier_retire(c);
+		if (ct)
+			ctxsw_thread_retire(ct);
 	}
 }
 
-void tracker_carrier_gone(struct tracker *tk, struct track_news *n)
+int requester_new(struct requester **out, struct job *load, struct err *e)
 {
-	queue_put(&tk->gone, &n->news.link);
-	if (--tk->tr.stats->carriers)
-		return; /* others may still ring it */
-	for (struct link *next, *l = queue_take(&tk->gone); l; l = next) {
-		next = l->next;
-		n = link_entry(link_entry(l, struct news, link), struct track_news, news);
-		carrier_free(carrier_of_news(n));
-	}
-	tk->ops->idle(tk->arg);
-}
-
-int principal_new(struct principal **out, struct job *load, struct err *e)
-{
-	CLEANUP_FREE struct principal *p = calloc(1, sizeof(*p));
+	CLEANUP_FREE struct requester *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return err_set(e, ENOMEM, "no memory");
-	if (credentials_of(load->pid, &p->who, e) < 0)
+	if (credentials_of(load->pid, &p->cred, e) < 0)
 		return -e->no;
 	p->refs = 1;
 	p->rights = load->cmd.rights;
@@ -177,228 +185,214 @@ int principal_new(struct principal **out, struct job *load, struct err *e)
 	return 0;
 }
 
-void principal_unref(struct principal *p)
+void requester_unref(struct requester *p)
 {
 	if (!p || --p->refs)
 		return;
-	credentials_drop(&p->who);
+	credentials_drop(&p->cred);
 	free(p);
 }
 
-/* Those that have waited are looked at from the beginning. */
-static void submit_loads(struct tracker *tk, struct link *waiting)
+static void registry_submit_loads(struct task_registry *reg, struct link *waiting)
 {
 	while (waiting) {
-		struct job *job = link_entry(waiting, struct job, link);
+		struct job *job = container_of(waiting, struct job, link);
 
 		waiting = waiting->next;
-		tk->ops->submit(tk->arg, job);
+		reg->ops->submit(reg->arg, job);
 	}
 }
 
-/* With the last one the carriers go. The program in the scheduler stays: it takes long to load, and
- * while nobody is followed it takes next to nothing to run. */
-void rider_free(struct tracker *tk, struct rider *r)
+/* With the last context, the ctxsw threads end. The scheduler's BPF programs remain: they take long
+ * to load, and return at once while no thread is followed. */
+void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 {
-	struct rider **at = &tk->riders;
 	struct link *waiting;
 
-	while (*at != r)
-		at = &(*at)->next;
-	*at = r->next;
-	unhash(tk, r);
-	tk->tr.seats[r->slot].rider = NULL;
-	r->tenant->rider = NULL;
-	tk->tr.stats->threads--;
-	principal_unref(r->whose);
-	waiting = queue_take(&r->loads);
-	free(r->end);
-	free(r);
-	submit_loads(tk, waiting);
-	if (tk->riders)
+	list_del(&task->link);
+	registry_unhash(reg, task);
+	reg->shared.slots[task->slot].task = NULL;
+	task->ec->task = NULL;
+	reg->shared.stats->threads--;
+	requester_unref(task->requester);
+	waiting = queue_take(&task->waiting_loads);
+	free(task->end_job);
+	free(task);
+	registry_submit_loads(reg, waiting);
+	if (!list_empty(&reg->tasks))
 		return;
-	if (tk->tr.stats->carriers)
-		retire_all(tk);
+	if (reg->shared.stats->ctxsw_threads)
+		registry_retire_all(reg);
 	else
-		tk->ops->idle(tk->arg);
+		reg->ops->idle(reg->arg);
 }
 
-void rider_prod(struct tracker *tk, const struct rider *r)
+void task_ctx_kick(struct task_registry *reg, const struct task_ctx *task)
 {
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
-		struct carrier *c = atomic_load(&tk->tr.carriers[cpu]);
+		struct ctxsw_thread *ct = atomic_load(&reg->shared.ctxsw_threads[cpu]);
 
-		if (c && cpus_has(&r->where, cpu))
-			carrier_prod(c);
+		if (ct && cpus_has(&task->covered, cpu))
+			ctxsw_kick(ct);
 	}
 }
 
-void tracker_job_done(struct job *job)
+void task_job_done(struct job *job)
 {
 	free(job);
 }
 
-static enum sched_death death_of(const struct tracker *tk, const struct rider *r)
+static enum sched_death registry_death(const struct task_registry *reg, const struct task_ctx *task)
 {
-	return __atomic_load_n(&sched_slot(tk->tr.sched, r->slot)->dead, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&sched_slot(reg->shared.sched, task->slot)->dead, __ATOMIC_ACQUIRE);
 }
 
-bool rider_is_dead(const struct tracker *tk, const struct rider *r)
+bool task_ctx_is_dead(const struct task_registry *reg, const struct task_ctx *task)
 {
-	return death_of(tk, r);
+	return registry_death(reg, task);
 }
 
-static void tell_if_barred(struct tracker *tk, const struct rider *r)
+static void registry_report_revoked(struct task_registry *reg, const struct task_ctx *task)
 {
-	const struct sched_slot *s = sched_slot(tk->tr.sched, r->slot);
+	const struct sched_slot *s = sched_slot(reg->shared.sched, task->slot);
 	struct err e;
 
-	if (death_of(tk, r) != SCHED_BARRED)
+	if (registry_death(reg, task) != SCHED_REVOKED)
 		return;
 	err_set(&e, EPERM,
-		"thread %u has executed a program that you may not trace, and is not followed any "
-		"more: load as root",
+		"thread %u has executed a program that you may not trace, and is no longer "
+		"followed: load as root",
 		__atomic_load_n(&s->tid, __ATOMIC_RELAXED));
-	r->tenant->trouble(r->tenant, &e);
+	task->ec->report_error(task->ec, &e);
 }
 
-void rider_end(struct tracker *tk, struct rider *r)
+void task_ctx_end(struct task_registry *reg, struct task_ctx *task)
 {
-	if (!r->end || r->coming)
+	if (!task->end_job || task->loading)
 		return;
-	tell_if_barred(tk, r);
-	*r->end = (struct job){
-		.tenant = r->tenant,
+	registry_report_revoked(reg, task);
+	*task->end_job = (struct job){
+		.ec = task->ec,
 		.cmd.verb = CMD_END,
-		.done = tracker_job_done,
+		.done = task_job_done,
 	};
-	tk->ops->submit(tk->arg, take_ptr(&r->end));
+	reg->ops->submit(reg->arg, take_ptr(&task->end_job));
 }
 
-void tracker_died(struct tracker *tk, struct track_news *n)
+/* --- Threads that are being detached */
+
+/* Without memory for the record, a load that comes too soon fails with EBUSY. */
+void task_detach(struct task_registry *reg, pid_t tid)
 {
-	struct seat *s = link_entry(n, struct seat, died);
+	struct detaching *d = calloc(1, sizeof(*d));
 
-	/* It may have been unloaded meanwhile, and the seat be another's, whose thread lives. */
-	if (s->rider && rider_is_dead(tk, s->rider))
-		rider_end(tk, s->rider);
-	else
-		atomic_store(&s->dying, false);
-}
-
-/* --- Those that are let go of */
-
-/* Without memory, a load that comes too soon is EBUSY. */
-void tracker_release(struct tracker *tk, pid_t tid)
-{
-	struct leaving *l = calloc(1, sizeof(*l));
-
-	if (l) {
-		l->tid = tid;
-		l->next = tk->leaving;
-		tk->leaving = l;
+	if (d) {
+		d->tid = tid;
+		list_add(&d->link, &reg->detaching);
 	}
-	tracer_release(tk->tr.tracer, tid);
+	tracer_detach(reg->shared.tracer, tid);
 }
 
-struct leaving *tracker_leaving(struct tracker *tk, pid_t tid)
+struct detaching *task_detaching(struct task_registry *reg, pid_t tid)
 {
-	struct leaving *l = tk->leaving;
+	struct detaching *d;
 
-	while (l && l->tid != tid)
-		l = l->next;
-	return l;
+	list_for_each_entry (d, &reg->detaching, link)
+		if (d->tid == tid)
+			return d;
+	return NULL;
 }
 
-void tracker_left(struct tracker *tk, struct leaving *l)
+void task_detached(struct task_registry *reg, struct detaching *d)
 {
-	struct link *waiting = queue_take(&l->loads);
-	struct leaving **at = &tk->leaving;
+	struct link *waiting = queue_take(&d->waiting_loads);
 
-	while (*at != l)
-		at = &(*at)->next;
-	*at = l->next;
-	free(l);
-	submit_loads(tk, waiting);
+	list_del(&d->link);
+	free(d);
+	registry_submit_loads(reg, waiting);
 }
 
-void tracker_wait_no_more(struct tracker *tk)
+void task_registry_stop_waiting(struct task_registry *reg)
 {
-	for (struct leaving *l = tk->leaving; l; l = l->next)
-		submit_loads(tk, queue_take(&l->loads));
+	struct detaching *d;
+
+	list_for_each_entry (d, &reg->detaching, link)
+		registry_submit_loads(reg, queue_take(&d->waiting_loads));
 }
 
-/* --- Carriers */
+/* --- Ctxsw threads */
 
-int tracker_man(struct tracker *tk, const struct cpus *where, struct err *e)
+int task_start_ctxsw(struct task_registry *reg, const struct cpus *cpus, struct err *e)
 {
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
-		struct carrier *c = atomic_load(&tk->tr.carriers[cpu]);
+		struct ctxsw_thread *ct = atomic_load(&reg->shared.ctxsw_threads[cpu]);
 		int rc;
 
-		if (c || !cpus_has(where, cpu))
+		if (ct || !cpus_has(cpus, cpu))
 			continue;
-		rc = carrier_new(&tk->tr, cpu, &c, e);
+		rc = ctxsw_thread_new(&reg->shared, cpu, &ct, e);
 		if (rc < 0)
 			return rc;
-		atomic_store(&tk->tr.carriers[cpu], c);
-		tk->tr.stats->carriers++;
+		atomic_store(&reg->shared.ctxsw_threads[cpu], ct);
+		reg->shared.stats->ctxsw_threads++;
 	}
 	return 0;
 }
 
-/* --- Commands for loaded ones */
+/* --- Commands */
 
-/* What is started, stopped or unloaded, is so with all that it has brought forth. */
-static void pass_on(struct tracker *tk, const struct job *job)
+/* A thread is started, stopped and unloaded together with its descendants. */
+static void registry_submit_to_children(struct task_registry *reg, const struct job *job)
 {
-	for (struct rider *r = tk->riders; r; r = r->next) {
+	struct task_ctx *task;
+
+	list_for_each_entry (task, &reg->tasks, link) {
 		struct job *copy;
 
-		if (r->root != job->tenant || r->tenant == job->tenant)
+		if (task->root != job->ec || task->ec == job->ec)
 			continue;
 		copy = calloc(1, sizeof(*copy));
 		if (!copy)
 			return;
-		copy->tenant = r->tenant;
+		copy->ec = task->ec;
 		copy->cmd = job->cmd;
-		copy->done = tracker_job_done;
-		tk->ops->submit(tk->arg, copy);
+		copy->done = task_job_done;
+		reg->ops->submit(reg->arg, copy);
 	}
 }
 
-static bool is_for_all(enum cmd_verb verb)
+static bool registry_is_for_all(enum cmd_verb verb)
 {
 	return verb == CMD_START || verb == CMD_STOP || verb == CMD_UNLOAD;
 }
 
-void tracker_submit(struct tracker *tk, struct job *job)
+void task_submit(struct task_registry *reg, struct job *job)
 {
-	struct tenant *t = job->tenant;
-	struct rider *r = t->rider;
+	struct engine_ctx *ec = job->ec;
+	struct task_ctx *task = ec->task;
 	unsigned cpu;
 
-	if (r->coming) {
-		queue_put(&t->bounced, &job->link);
+	if (task->loading) {
+		queue_put(&ec->requeued, &job->link);
 		return;
 	}
-	if (r->follow && r->root == t && is_for_all(job->cmd.verb))
-		pass_on(tk, job);
+	if (task->follow && task->root == ec && registry_is_for_all(job->cmd.verb))
+		registry_submit_to_children(reg, job);
 	if (command_needs_session(job->cmd.verb))
-		job->here = true;
-	job->tracked = true;
-	cpu = seat_cpu(atomic_load(&tk->tr.seats[r->slot].word));
-	atomic_fetch_add(&t->inflight, 1);
-	carrier_mail(atomic_load(&tk->tr.carriers[cpu]), job);
+		job->session_done = true;
+	job->for_task = true;
+	cpu = slot_word_cpu(atomic_load(&reg->shared.slots[task->slot].word));
+	atomic_fetch_add(&ec->inflight, 1);
+	ctxsw_post(atomic_load(&reg->shared.ctxsw_threads[cpu]), job);
 }
 
-void tracker_unloaded(struct tracker *tk, struct tenant *t)
+void task_unloaded(struct task_registry *reg, struct engine_ctx *ec)
 {
-	struct rider *r = t->rider;
+	struct task_ctx *task = ec->task;
 
-	/* Of one that has ended, the number may be another's. */
-	if (r->traced && r->tid && !r->over && !rider_is_dead(tk, r))
-		tracker_release(tk, r->tid);
-	sched_forget(tk->tr.sched, r->slot);
-	rider_free(tk, r);
+	/* After its end, its id may have been reused. */
+	if (task->traced && task->tid && !task->exited && !task_ctx_is_dead(reg, task))
+		task_detach(reg, task->tid);
+	sched_forget(reg->shared.sched, task->slot);
+	task_ctx_free(reg, task);
 }

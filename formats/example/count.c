@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: MIT
 /*
- * A sampling format to copy: for each PMD, how often it has overflowed; notifies every so often.
+ * A sampling format to copy. It counts the overflows of each PMD and notifies after every @every.
  *
  *	cc -shared -fPIC -O2 -I include -o count.so count.c
  *
- * Give a copy a name and a UUID of its own (uuidgen), put it into the daemon's directory of
- * formats, where only root may write, restart the daemon: echo "count every=100" > format
+ * Copy it, change its name and UUID (uuidgen), install it in the daemon's directory of formats, to
+ * which only root can write, and restart the daemon. Then: echo "count every=100" > format
  */
 #include "perfmonfs/format.h"
 
-struct count { /* the buffer */
+/* The buffer. */
+struct count {
 	uint64_t every, since, counts[PFM_FMT_MAX_PMDS];
 };
 
-static int getsize(uint32_t ctx_flags, void *arg, size_t *size)
+static int count_getsize(uint32_t ctx_flags, void *arg, size_t *size)
 {
 	(void)ctx_flags, (void)arg;
 	*size = sizeof(struct count);
 	return 0;
 }
 
-static int init(uint32_t ctx_flags, void *arg, void *buf)
+static int count_init(uint32_t ctx_flags, void *arg, void *buf)
 {
 	(void)ctx_flags;
 	((struct count *)buf)->every = *(const uint64_t *)arg;
 	return 0;
 }
 
-static int handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+static int count_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
 {
 	struct count *c = buf;
 
@@ -52,7 +53,7 @@ const pfm_buffer_fmt_t perfmonfs_format = {
 	.fmt_version = 1U << 16, /* 1.0 */
 	.fmt_arg_size = sizeof(uint64_t),
 	.fmt_params = params,
-	.fmt_getsize = getsize,
-	.fmt_init = init,
-	.fmt_handler = handler,
+	.fmt_getsize = count_getsize,
+	.fmt_init = count_init,
+	.fmt_handler = count_handler,
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The perfmon2 interface as Linux kernels 2.6 to 2.81 of perfmon2 had it; or, with PERFMON_ABI
- * defined before, another version of it:
+ * The perfmon2 interface in the version that PERFMON_ABI selects. Define it before this header:
  *
- *	281   as said, the default (perfmon_v2.h)
+ *	281   2.6 to 2.81, the default (perfmon_v2.h)
  *	202   2.2, of 2006 (perfmon_v22.h)
  *	200   2.0, of 2004 (perfmon_compat.h)
  *	6     the specification, v0.6, of 2005 (perfmon_v06.h)

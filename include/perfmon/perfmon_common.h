@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all versions of the perfmon2 interface have in common. Not to be included by itself: the
- * header of each version does, after saying which one it is. A source file has one version.
+ * Common to all versions of the perfmon2 interface. The header of each version includes this one;
+ * do not include it directly. A source file can use one version.
  */
 #ifndef PERFMON_COMMON_H
 #define PERFMON_COMMON_H
@@ -19,7 +19,7 @@
 #define PFM_MAX_PMCS      PFM_ARCH_MAX_PMCS
 #define PFM_MAX_PMDS      PFM_ARCH_MAX_PMDS
 
-/* 64-bit elements of a bit vector of x bits */
+/* 64-bit words of a bit vector of x bits */
 #define PFM_BVSIZE(x) (((x) + (sizeof(uint64_t) << 3) - 1) / (sizeof(uint64_t) << 3))
 #define PFM_PMC_BV    PFM_BVSIZE(PFM_MAX_PMCS)
 #define PFM_PMD_BV    PFM_BVSIZE(PFM_MAX_PMDS)
@@ -29,12 +29,12 @@
 #define PFM_VERSION_MINOR(x) ((x)&0xffff)
 
 /* Flags of contexts */
-#define PFM_FL_NOTIFY_BLOCK 0x01 /* the monitored thread stands still at notifications */
+#define PFM_FL_NOTIFY_BLOCK 0x01 /* a notification stops the monitored thread */
 #define PFM_FL_SYSTEM_WIDE  0x02 /* monitors a CPU */
 
-/* What was wrong with a register, or set, of a vector: in its flags after EINVAL */
+/* After EINVAL, the flags of an element of a vector have its error. */
 #define PFM_REG_RETFL_NOTAVAIL   (1U << 31) /* no such register */
-#define PFM_REG_RETFL_EINVAL     (1U << 30) /* its value, or a field, is not valid */
+#define PFM_REG_RETFL_EINVAL     (1U << 30) /* the value or a field is invalid */
 #define PFM_REG_RETFL_NOSET      (1U << 29) /* no such event set */
 #define PFM_REG_RETFL_MASK       (PFM_REG_RETFL_NOTAVAIL | PFM_REG_RETFL_EINVAL | PFM_REG_RETFL_NOSET)
 #define PFM_REG_HAS_ERROR(flags) (((flags)&PFM_REG_RETFL_MASK) != 0)
@@ -48,8 +48,8 @@
 #define PFM_SETFL_TIME_SWITCH 0x02
 #endif
 
-/* Types of messages. Those from 0x100 on are of perfmonfs alone: see perfmonfs/msg.h. */
-#define PFM_MSG_OVFL 1 /* counters overflowed whose notification was asked for */
+/* Types of messages. Those from 0x100 are only in perfmonfs: see perfmonfs/msg.h. */
+#define PFM_MSG_OVFL 1 /* an overflow of PMDs with notification */
 #define PFM_MSG_END  2 /* the monitored thread has ended */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon2 2.0, of 2004, as Itanium kernels and libpfm 3.0 had it: perfmonctl(2), with their
- * numbers and structures. It knows event set 0 only.
+ * perfmon2 2.0 of 2004, with the numbers and structures of perfmonctl(2) in Itanium kernels and
+ * libpfm 3.0. There is only event set 0.
  */
 #ifndef PERFMON_COMPAT_H
 #define PERFMON_COMPAT_H
@@ -22,41 +22,40 @@
 extern "C" {
 #endif
 
-/* Commands of 2.0 alone */
+/* Commands only in 2.0 */
 #define PFM_GET_FEATURES      0x0c
-#define PFM_DEBUG             0x0d /* refused (EINVAL): it was for who debugs a kernel */
+#define PFM_DEBUG             0x0d /* fails with EINVAL; for debugging the kernel */
 #define PFM_GET_PMC_RESET_VAL 0x0f
-#define PFM_WRITE_IBRS        0x20 /* refused (EINVAL), as the next: Itanium's debug registers */
+#define PFM_WRITE_IBRS        0x20 /* Itanium's debug registers; fails with EINVAL, as the next */
 #define PFM_WRITE_DBRS        0x21
 
-/* Commands that 2.0 had as obsolete, and refused, as is done here (EINVAL) */
+/* Commands that are obsolete in 2.0. They fail with EINVAL. */
 #define PFM_ENABLE            0x06
 #define PFM_DISABLE           0x07
 #define PFM_DESTROY_CONTEXT   0x09
 #define PFM_PROTECT_CONTEXT   0x0b
 #define PFM_UNPROTECT_CONTEXT 0x0e
 
-#define PFM_SETFL_EXCL_IDLE 0x01 /* for event sets, which no command makes */
+#define PFM_SETFL_EXCL_IDLE 0x01 /* of event sets, which no command creates */
 
-#define PMU_MAX_PMCS 256
-#define PMU_MAX_PMDS 256
-#define PMU_FIRST_COUNTER                                                                          \
-	0 /* 4 on Itanium: registers are numbered as all versions have them here */
+#define PMU_MAX_PMCS      256
+#define PMU_MAX_PMDS      256
+#define PMU_FIRST_COUNTER 0 /* 4 on Itanium */
 
-#define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMC: the overflow of its PMD is notified */
-#define PFM_REGFL_RANDOM      0x2 /* PMC: reset values of its PMD are randomized */
+#define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMC: notify overflows of its PMD */
+#define PFM_REGFL_RANDOM      0x2 /* PMC: randomize reset values of its PMD */
 
 typedef struct pfarg_context {
-	pfm_uuid_t ctx_smpl_buf_id; /* all 0: no format. Its argument follows this structure. */
+	pfm_uuid_t ctx_smpl_buf_id; /* all 0 for none; its argument follows this structure */
 	unsigned long ctx_flags;
 	unsigned short ctx_nextra_sets;
 	unsigned short ctx_reserved1;
-	int ctx_fd;           /* out */
-	void *ctx_smpl_vaddr; /* out: where the buffer has been mapped, or NULL */
+	int ctx_fd;           /* output */
+	void *ctx_smpl_vaddr; /* output: address of the mapped buffer, or NULL */
 	unsigned long ctx_reserved2[11];
 } pfarg_context_t;
 
-/* PMCs and PMDs */
+/* A PMC or a PMD. Comments tell which of them has the field. */
 typedef struct pfarg_reg {
 	unsigned int reg_num;
 	unsigned short reg_set;
@@ -68,7 +67,7 @@ typedef struct pfarg_reg {
 	unsigned long reg_reset_pmds[4]; /* PMC */
 	unsigned long reg_random_seed;
 	unsigned long reg_random_mask;
-	unsigned long reg_last_reset_val; /* out */
+	unsigned long reg_last_reset_val; /* output */
 	unsigned long reg_smpl_pmds[4];   /* PMC */
 	unsigned long reg_smpl_eventid;   /* PMC */
 	unsigned long reg_ovfl_switch_cnt;
@@ -86,7 +85,7 @@ typedef struct {
 } pfarg_dbreg_t;
 
 typedef struct pfarg_load {
-	pid_t load_pid; /* the caller's own, if the context is system-wide */
+	pid_t load_pid; /* the caller's tid if the context is system-wide */
 	unsigned short load_set;
 	unsigned short load_reserved1;
 	unsigned long load_reserved2[3];
@@ -112,7 +111,7 @@ typedef struct {
 	unsigned short msg_active_set;
 	unsigned short msg_reserved1;
 	unsigned int msg_reserved2;
-	unsigned long msg_tstamp; /* 0: it is not told */
+	unsigned long msg_tstamp; /* 0: not supported */
 } pfm_ovfl_msg_t;
 
 typedef struct {
@@ -136,8 +135,9 @@ typedef union {
 int perfmonctl(int fd, int cmd, void *arg, int narg);
 
 /*
- * read(2), but that a context gives one pfm_msg_t. Who has members called read, or functions of
- * C++, defines PERFMON_NO_READ before, and calls this one for contexts.
+ * read(2), except that a context returns one pfm_msg_t. If a source has members or C++ functions
+ * with the name read, define PERFMON_NO_READ before this header, and call this function for
+ * contexts.
  */
 ssize_t pfm_v20_read(int fd, void *buf, size_t size);
 #ifndef PERFMON_NO_READ

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two perfmonctl(2), of 2.0 and of the specification, have in common: the numbers of 2.0.
- */
+/* Common to perfmonctl(2) of 2.0 and of the specification: the numbers of 2.0. */
 #ifndef PERFMON_CTL_H
 #define PERFMON_CTL_H
 
 #include <unistd.h>
 
-#define PFM_FL_OVFL_NO_MSG 0x80 /* no messages of overflow */
+#define PFM_FL_OVFL_NO_MSG 0x80 /* no messages for overflows */
 
 #define PFM_WRITE_PMCS     0x01
 #define PFM_WRITE_PMDS     0x02

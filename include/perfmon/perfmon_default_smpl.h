@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sampling format "default" for programs that use perfmonctl(2): the names are those of 2.0, or
- * of the specification (3.6). The buffer is memory that the daemon writes, in one layout for
- * everybody, that of 2.6 to 2.81; so the fields of its header and of its entries are in other
- * places, and of other widths, than 2.0 had them on Itanium.
+ * The sampling format "default" for programs with perfmonctl(2), with the names of 2.0 or of the
+ * specification (3.6). The layout of the buffer is that of 2.6 to 2.81 in all versions. So fields
+ * of the header and of entries have other offsets and widths than in 2.0 on Itanium.
  */
 #ifndef PERFMON_DEFAULT_SMPL_H
 #define PERFMON_DEFAULT_SMPL_H
@@ -43,8 +42,8 @@ typedef struct pfm_default_smpl_arg {
 
 typedef struct pfm_default_smpl_hdr {
 	uint64_t hdr_count;     /* samples in the buffer */
-	uint64_t hdr_cur_offs;  /* where the next one goes */
-	uint64_t hdr_overflows; /* how often the buffer has become full */
+	uint64_t hdr_cur_offs;  /* offset of the next sample */
+	uint64_t hdr_overflows; /* how often the buffer became full */
 	uint64_t hdr_buf_size;
 	uint64_t hdr_min_buf_space;
 	uint32_t hdr_version;
@@ -55,7 +54,7 @@ typedef struct pfm_default_smpl_hdr {
 
 typedef struct pfm_default_smpl_entry {
 #if PERFMON_ABI == 200
-	int pid; /* of the thread */
+	int pid; /* thread */
 #else
 	uint32_t tid;
 #endif
@@ -69,11 +68,11 @@ typedef struct pfm_default_smpl_entry {
 #if PERFMON_ABI == 200
 	int tgid;
 #else
-	uint32_t pid; /* of the process */
+	uint32_t pid; /* process */
 #endif
 } pfm_default_smpl_entry_t;
 
-/* A buffer of that size is never too small, whatever the PMU has. */
+/* A buffer of this size is large enough on any PMU. */
 #define PFM_DEFAULT_MAX_PMDS PFM_MAX_PMDS
 #define PFM_DEFAULT_MAX_ENTRY_SIZE                                                                 \
 	(sizeof(pfm_default_smpl_entry_t) + sizeof(uint64_t) * PFM_DEFAULT_MAX_PMDS)

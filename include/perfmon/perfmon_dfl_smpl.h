@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sampling format "default" (specification 3.6): the buffer's layout, and the argument of
- * pfm_create_context(2). perfmonfs/smpl_dfl.h says more.
+ * pfm_create_context(2). See perfmonfs/smpl_dfl.h.
  */
 #ifndef PERFMON_DFL_SMPL_H
 #define PERFMON_DFL_SMPL_H

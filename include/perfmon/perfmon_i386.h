@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Old sources include it; perfmon2 for i386 has nothing of its own that perfmon.h does not say. */
+/* For old sources that include it. perfmon.h has everything for i386. */
 #ifndef PERFMON_I386_H
 #define PERFMON_I386_H
 

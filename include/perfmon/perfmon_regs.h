@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What 2.2 and 2.6 to 2.81 have in common: registers, load, start, and the calls for them. */
+/* Common to 2.2 and 2.6 to 2.81: structures and calls for registers, load and start. */
 #ifndef PERFMON_REGS_H
 #define PERFMON_REGS_H
 
@@ -10,16 +10,16 @@
 extern "C" {
 #endif
 
-/* What libpfm has its calls return, and bits of an element of a bit vector */
+/* The result type of libpfm's calls, and the bits of a word of a bit vector */
 typedef int os_err_t;
 #define PFM_BPL (sizeof(uint64_t) << 3)
 
-#define PFM_FL_OVFL_NO_MSG 0x80 /* no messages of overflow */
-/* Until 2.6. Refused (EINVAL): see perfmonfs/live.h for what there is */
+#define PFM_FL_OVFL_NO_MSG 0x80 /* no messages for overflows */
+/* Before 2.6. Fails with EINVAL: use perfmonfs/live.h */
 #define PFM_FL_MAP_SETS 0x10
 
-#define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMD: its overflow is notified */
-#define PFM_REGFL_RANDOM      0x2 /* PMD: its reset values are randomized */
+#define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMD: notify its overflow */
+#define PFM_REGFL_RANDOM      0x2 /* PMD: randomize its reset values */
 #define PFM_REGFL_NO_EMUL64   0x4 /* PMC: no 64-bit emulation of its PMD */
 
 typedef struct pfarg_pmd {
@@ -28,9 +28,9 @@ typedef struct pfarg_pmd {
 	uint32_t reg_flags;
 	uint64_t reg_value;
 	uint64_t reg_long_reset;      /* reset value after a notified overflow */
-	uint64_t reg_short_reset;     /* after another one */
-	uint64_t reg_last_reset_val;  /* out: the value last loaded */
-	uint64_t reg_ovfl_switch_cnt; /* overflows until the set is switched from */
+	uint64_t reg_short_reset;     /* reset value after other overflows */
+	uint64_t reg_last_reset_val;  /* output: the value loaded last */
+	uint64_t reg_ovfl_switch_cnt; /* overflows until a set switch */
 	uint64_t reg_reset_pmds[PFM_PMD_BV];
 	uint64_t reg_smpl_pmds[PFM_PMD_BV];
 	uint64_t reg_smpl_eventid;
@@ -40,7 +40,7 @@ typedef struct pfarg_pmd {
 } pfarg_pmd_t;
 
 typedef struct pfarg_load {
-	uint32_t load_pid; /* a thread; a CPU, if the context is system-wide */
+	uint32_t load_pid; /* thread, or CPU of a system-wide context */
 	uint16_t load_set;
 	uint16_t load_reserved1;
 	uint64_t load_reserved2[3];

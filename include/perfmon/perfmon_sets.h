@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Event sets and messages of 2.6 to 2.81 and of the revision of 2008. Not to be included by itself.
+/* Event sets and messages of 2.6 to 2.81 and of the revision of 2008. Do not include it directly.
  */
 #ifndef PERFMON_SETS_H
 #define PERFMON_SETS_H
@@ -10,7 +10,7 @@ typedef struct pfarg_setdesc {
 	uint16_t set_id;
 	uint16_t set_reserved1;
 	uint32_t set_flags;   /* PFM_SETFL_* */
-	uint64_t set_timeout; /* ns; out: the effective one */
+	uint64_t set_timeout; /* ns; output: the effective one */
 	uint64_t reserved[6];
 } pfarg_setdesc_t;
 
@@ -18,10 +18,10 @@ typedef struct pfarg_setinfo {
 	uint16_t set_id;
 	uint16_t set_reserved1;
 	uint32_t set_flags;
-	uint64_t set_ovfl_pmds[PFM_PMD_BV]; /* PMDs whose overflow switched from it last */
+	uint64_t set_ovfl_pmds[PFM_PMD_BV]; /* PMDs that caused the last switch */
 	uint64_t set_runs;
-	uint64_t set_timeout;      /* ns that are left */
-	uint64_t set_act_duration; /* ns */
+	uint64_t set_timeout;      /* ns left */
+	uint64_t set_act_duration; /* ns active */
 	uint64_t set_avail_pmcs[PFM_PMC_BV];
 	uint64_t set_avail_pmds[PFM_PMD_BV];
 	__extension__ union {
@@ -30,7 +30,7 @@ typedef struct pfarg_setinfo {
 	};
 } pfarg_setinfo_t;
 
-/* What read(2) of the descriptor gives */
+/* The result of read(2) */
 typedef struct pfarg_ovfl_msg {
 	uint32_t msg_type; /* PFM_MSG_OVFL */
 	uint32_t msg_ovfl_pid;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The perfmon2 interface specification, HPL-2004-200(R.1), v0.6: perfmonctl() with all commands of
- * its table 3.1 and its structures, and the calls of its section 6.1. It does not give numbers:
- * those of commands that 2.0 had are 2.0's, the others were chosen here, as were those of types of
- * registers.
+ * table 3.1 and their structures, and the calls of section 6.1. The specification has no numbers.
+ * Commands have the numbers of 2.0; those of other commands and of register types are chosen here.
  */
 #ifndef PERFMON_V06_H
 #define PERFMON_V06_H
@@ -20,7 +19,7 @@
 #include <perfmon/perfmon_common.h>
 #include <perfmon/perfmon_ctl.h>
 
-#include <sched.h> /* struct timespec, in C of 1989, too */
+#include <sched.h> /* struct timespec, also in C89 */
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,13 +38,13 @@ extern "C" {
 
 typedef struct pfarg_ctx {
 	uint32_t ctx_flags;
-	int ctx_fd;                 /* out */
-	pfm_uuid_t ctx_smpl_buf_id; /* all 0: no format. Its argument follows this structure. */
-	size_t ctx_smpl_buf_size;   /* out: bytes to be mapped */
+	int ctx_fd;                 /* output */
+	pfm_uuid_t ctx_smpl_buf_id; /* all 0 for none; its argument follows this structure */
+	size_t ctx_smpl_buf_size;   /* output: bytes to map */
 } pfarg_ctx_t;
 
-#define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMC: the overflow of its PMD is notified */
-#define PFM_REGFL_RANDOM      0x2 /* PMC: reset values of its PMD are randomized */
+#define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMC: notify overflows of its PMD */
+#define PFM_REGFL_RANDOM      0x2 /* PMC: randomize reset values of its PMD */
 /* 6.2.1, PMC: no 64-bit emulation of its PMD */
 #define PFM_REGFL_NO_64BIT_EMUL 0x4
 
@@ -66,14 +65,14 @@ typedef struct pfarg_pmd {
 	uint64_t reg_value;
 	uint64_t reg_long_reset;
 	uint64_t reg_short_reset;
-	uint64_t reg_last_reset_val; /* out */
+	uint64_t reg_last_reset_val; /* output */
 	uint64_t reg_ovflsw_thres;
 	uint64_t reg_random_mask;
 	uint32_t reg_random_seed;
 } pfarg_pmd_t;
 
 typedef struct pfarg_load {
-	pid_t load_pid; /* the caller's own, if the context is system-wide */
+	pid_t load_pid; /* the caller's tid if the context is system-wide */
 	uint16_t load_set;
 } pfarg_load_t;
 
@@ -81,8 +80,8 @@ typedef struct pfarg_start {
 	uint16_t start_set;
 } pfarg_start_t;
 
-#define PFM_SETFL_EXPL_NEXT 0x04 /* set_id_next says which set comes next */
-#define PFM_SETFL_EXCL_IDLE 0x08 /* refused (EINVAL) for CPUs, without meaning for threads */
+#define PFM_SETFL_EXPL_NEXT 0x04 /* set_id_next is the next set */
+#define PFM_SETFL_EXCL_IDLE 0x08 /* system-wide: fails with EINVAL; threads: ignored */
 
 typedef struct pfarg_setdesc {
 	uint16_t set_id;
@@ -101,7 +100,7 @@ typedef struct pfarg_setinfo {
 	struct timespec set_act_duration;
 } pfarg_setinfo_t;
 
-/* Types of registers. Those of perfmonfs's are MSR; NONE: software's, as virtual PMDs are. */
+/* Types of registers. Those of perfmonfs are MSR, or NONE for virtual PMDs. */
 #define PFM_REG_TYPE_NONE 0
 #define PFM_REG_TYPE_PMC  1
 #define PFM_REG_TYPE_PMD  2
@@ -124,7 +123,7 @@ typedef struct pfarg_pmcinfo {
 typedef pfarg_pmcinfo_t pfarg_pmdinfo_t;
 
 #define PFM_GROUP_ANY  ((gid_t)-1)
-#define PFM_GROUP_NONE ((gid_t)-2) /* of perfmonfs: root alone */
+#define PFM_GROUP_NONE ((gid_t)-2) /* only root; only in perfmonfs */
 
 typedef struct pfarg_config {
 	uint32_t cf_version; /* PFM_VERSION */
@@ -152,8 +151,9 @@ typedef union {
 int perfmonctl(int fd, int cmd, void *arg, int narg) __asm__("pfm_v06_perfmonctl");
 
 /*
- * read(2), but that a context gives one pfm_msg_t. Who has members called read, or functions of
- * C++, defines PERFMON_NO_READ before, and calls this one for contexts.
+ * read(2), except that a context returns one pfm_msg_t. If a source has members or C++ functions
+ * with the name read, define PERFMON_NO_READ before this header, and call this function for
+ * contexts.
  */
 ssize_t pfm_v06_read(int fd, void *buf, size_t size);
 #ifndef PERFMON_NO_READ

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon2 2.6 to 2.81: twelve calls (pfm_create_context(2) and so on). Structures are the same in
- * 32-bit and 64-bit programs; what is reserved must be 0.
+ * perfmon2 2.6 to 2.81: twelve calls such as pfm_create_context(2). Structures are the same in
+ * 32-bit and 64-bit programs. Reserved fields must be 0.
  */
 #ifndef PERFMON_V2_H
 #define PERFMON_V2_H

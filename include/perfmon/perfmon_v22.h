@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon2 2.2, of 2006: pfm_create_context() takes three arguments, the format is named by its
- * UUID, and the descriptor is in ctx_fd. Each call has a symbol of its own where 2.81's differs.
+ * perfmon2 2.2 of 2006: pfm_create_context() has three arguments, names the format by UUID, and
+ * returns the descriptor in ctx_fd. Calls that differ from those of 2.81 have other symbols.
  *
- * Kernels gave set_act_duration in cycles; here it is in ns, as later ones had it.
+ * set_act_duration is in ns, as in later kernels; kernels with 2.2 had cycles.
  */
 #ifndef PERFMON_V22_H
 #define PERFMON_V22_H
@@ -28,23 +28,23 @@ extern "C" {
 typedef unsigned char pfm_uuid_t[16];
 
 typedef struct pfarg_ctx {
-	pfm_uuid_t ctx_smpl_buf_id; /* all 0: no format */
+	pfm_uuid_t ctx_smpl_buf_id; /* all 0 for none */
 	uint32_t ctx_flags;
-	int32_t ctx_fd;             /* out */
-	uint64_t ctx_smpl_buf_size; /* out: bytes to be mapped */
+	int32_t ctx_fd;             /* output */
+	uint64_t ctx_smpl_buf_size; /* output: bytes to map */
 	uint64_t ctx_reserved3[12];
 } pfarg_ctx_t;
 
-#define PFM_SETFL_EXPL_NEXT 0x04 /* set_id_next says which set comes next */
-#define PFM_SETFL_EXCL_IDLE 0x08 /* refused (EINVAL) for CPUs, without meaning for threads */
+#define PFM_SETFL_EXPL_NEXT 0x04 /* set_id_next is the next set */
+#define PFM_SETFL_EXCL_IDLE 0x08 /* system-wide: fails with EINVAL; threads: ignored */
 
 typedef struct pfarg_setdesc {
 	uint16_t set_id;
 	uint16_t set_id_next;
 	uint32_t set_flags;
-	uint32_t set_timeout; /* microseconds; out: the effective one */
+	uint32_t set_timeout; /* us; output: the effective one */
 	uint32_t set_reserved1;
-	uint64_t set_mmap_offset; /* out: 0 */
+	uint64_t set_mmap_offset; /* output: 0 */
 	uint64_t reserved[5];
 } pfarg_setdesc_t;
 
@@ -54,7 +54,7 @@ typedef struct pfarg_setinfo {
 	uint32_t set_flags;
 	uint64_t set_ovfl_pmds[PFM_PMD_BV];
 	uint64_t set_runs;
-	uint32_t set_timeout; /* microseconds that are left */
+	uint32_t set_timeout; /* us left */
 	uint32_t set_reserved1;
 	uint64_t set_act_duration; /* ns */
 	uint64_t set_mmap_offset;  /* 0 */
@@ -92,8 +92,9 @@ int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count) __asm__(
 	"pfm_v22_getinfo_evtsets");
 
 /*
- * read(2), but that a context gives one pfm_msg_t. Who has members called read, or functions of
- * C++, defines PERFMON_NO_READ before, and calls this one for contexts.
+ * read(2), except that a context returns one pfm_msg_t. If a source has members or C++ functions
+ * with the name read, define PERFMON_NO_READ before this header, and call this function for
+ * contexts.
  */
 ssize_t pfm_v22_read(int fd, void *buf, size_t size);
 #ifndef PERFMON_NO_READ

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Old sources include it; perfmon2 for x86_64 has nothing of its own that perfmon.h does not say.
- */
+/* For old sources that include it. perfmon.h has everything for x86_64. */
 #ifndef PERFMON_X86_64_H
 #define PERFMON_X86_64_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contract between the daemon and whatever holds the counters: msr, perf or sim.
+ * The contract between the daemon and the backends, which access the counters: msr, perf, sim.
  *
- * A backend knows registers, not contexts. The daemon hands it plans, arrays of struct reg_op,
- * one CPU at a time; the backend runs them in order and stops at the first that fails. It
- * checks each write against the PMU description once more before it reaches a device, and it
- * keeps the originals of claimed registers so that they are put back whatever happens.
+ * A backend knows registers, not contexts. The daemon passes it plans, arrays of struct reg_op for
+ * one CPU; the backend executes them in order and stops at the first failure. It checks each write
+ * against the PMU description again before the write reaches a device, and it keeps the original
+ * values of reserved registers so that they are restored in every case.
  *
- * Threads: a struct backend_cpu is used by one thread at a time. Different ones may be used at
- * once, as may everything that takes a struct backend.
+ * Threads: a struct backend_cpu is used by one thread at a time. Different ones may be used
+ * concurrently, and so may all functions that take a struct backend.
  */
 #ifndef PERFMONFS_BACKEND_H
 #define PERFMONFS_BACKEND_H
@@ -23,35 +23,79 @@
 #include "perfmonfs/pmu.h"
 
 enum reg_verb {
-	REG_READ,    /* value = the register */
-	REG_WRITE,   /* the register = value */
-	REG_UPDATE,  /* the register's bits under mask = value's; then value = what it was before.
-			Nothing is written when nothing would change */
-	REG_REPLACE, /* as REG_UPDATE, but only if the bits under mask are expect's; then value =
-			what they were, also if they were not: that is no failure */
-	REG_CLAIM,   /* value = the register, whose bits under mask are remembered (and written
-			to the journal) as the original ones, unless they already are */
-	REG_RELEASE, /* claimed bits under mask are put back as they were and forgotten */
-	REG_FORGET,  /* claimed bits under mask are forgotten, the register is left alone */
+	/* value = the register. */
+	REG_READ,
+	/* The register = value. */
+	REG_WRITE,
+	/* The register's bits under mask = those of value; value = the register before. There is no
+	 * write if it would change nothing. */
+	REG_UPDATE,
+	/* As REG_UPDATE, but only if the bits under mask equal those of expect. value is the
+	 * register before in both cases; a mismatch is not a failure. */
+	REG_REPLACE,
+	/* value = the register. Its bits under mask are saved as the original ones, also in the
+	 * journal, unless they already are. */
+	REG_RESERVE,
+	/* The reserved bits under mask are restored, and their reservation ends. */
+	REG_RELEASE,
+	/* The reservation of the bits under mask ends; the register keeps its value. */
+	REG_FORGET,
 };
 
 struct reg_op {
-	uint32_t addr; /* a counter goes by its pmd's addr; the backend knows its waddr */
+	uint32_t addr; /* Of a counter: the addr of its PMD; the backend substitutes its waddr. */
 	enum reg_verb verb;
 	uint64_t value;
 	uint64_t mask;
-	uint64_t expect; /* REG_REPLACE */
+	uint64_t expect; /* REG_REPLACE only. */
 };
 
 struct backend_stats {
-	atomic_ullong reads, writes; /* register accesses that reached the device */
+	atomic_ullong reads, writes; /* Register accesses that reached the device. */
 };
+
+struct backend_conf {
+	const char *dev;     /* msr: the directory with N/msr and N/cpuid. */
+	const char *model;   /* One of model_name(); NULL: the backend's default. */
+	const char *pmu;     /* Name or file of a PMU description; NULL: detect it. */
+	const char *run_dir; /* msr: the journal's directory, e.g. /run/perfmonfs. */
+};
+
+/* The outcome of one item of --check. */
+enum check_result { CHECK_OK, CHECK_NOTE, CHECK_FAIL };
+typedef void check_report(void *arg, enum check_result r, const char *thing, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 struct backend;
 struct backend_cpu;
 
+/* One backend. The daemon asks for its properties, never for its name. */
 struct backend_ops {
+	/* The word of --backend and of /pmu/backend. */
 	const char *name;
+
+	/* CPUs, registers and time are a model's: there are no threads to monitor, and no timer and
+	 * no event of the kernel keeps its time. */
+	bool simulated;
+
+	/* cpu_open() requires CAP_SYS_RAWIO, so the daemon keeps this capability. */
+	bool needs_rawio;
+
+	/* The counters are the processor's own: RDPMC in user space reads the same values. */
+	bool rdpmc;
+
+	/* Name @i of those that may follow the backend's name and a colon; NULL after the last.
+	 * The pointer itself is NULL if nothing may follow. */
+	const char *(*model_name)(unsigned i);
+
+	/*
+	 * Fails with a sentence of thing, file, errno and remedy. ENODEV: no known PMU; ENOENT: no
+	 * driver; EACCES, EPERM: lockdown, allow_writes or a capability.
+	 */
+	int (*open)(const struct backend_conf *conf, struct backend **out, struct err *e);
+
+	/* Examines the machine, reports each item, and changes nothing. NULL: only open() tells. */
+	void (*check)(const struct backend_conf *conf, check_report *report, void *arg);
 
 	/*
 	 * Opens CPU @cpu. ENXIO: offline or no such CPU; ENODEV: its PMU is not the one described;
@@ -60,28 +104,28 @@ struct backend_ops {
 	int (*cpu_open)(struct backend *be, unsigned cpu, struct backend_cpu **out, struct err *e);
 
 	/*
-	 * Runs @n operations in order; returns how many succeeded. If fewer than @n, @e says why
-	 * the next one failed: EIO (the register faults), ENXIO (the CPU went offline), EPERM
-	 * (writing is refused by the kernel or by the description); and for perf, whose registers
-	 * are events, what perf_event_open answers: EINVAL, ENODEV, EACCES, EBUSY, EMFILE.
+	 * Executes @n operations in order; returns how many succeeded. If fewer than @n, @e
+	 * explains the failure of the next one: EIO (the register faults), ENXIO (the CPU went
+	 * offline), EPERM (the kernel or the description refuses the write). perf, whose registers
+	 * are events, adds the errors of perf_event_open(2): EINVAL, ENODEV, EACCES, EBUSY, EMFILE.
 	 */
 	unsigned (*run)(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e);
 
-	/* Puts back what is still claimed and closes. */
+	/* Restores what is still reserved and closes the CPU. */
 	void (*cpu_close)(struct backend_cpu *c);
 
-	/* CPU numbers are below this; holes and offline CPUs are allowed. */
+	/* CPU numbers are below this limit; holes and offline CPUs are allowed. */
 	unsigned (*cpu_limit)(struct backend *be);
 	bool (*cpu_online)(struct backend *be, unsigned cpu);
 
 	/*
-	 * Prints who else may hold the enabled selector @addr, found with @value, as the end of a
-	 * sentence that begins "held by ".
+	 * Prints the probable user of selector @addr, which is enabled with @value, as the end of a
+	 * sentence that begins "in use by ".
 	 */
-	void (*holder)(
+	void (*pmu_owner)(
 		struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out);
 
-	/* Monotonic nanoseconds by which counts are timed. */
+	/* Monotonic nanoseconds: the time base of counts. */
 	uint64_t (*now)(struct backend *be);
 
 	void (*close)(struct backend *be);
@@ -92,32 +136,21 @@ struct sim_control;
 struct backend {
 	const struct backend_ops *ops;
 	const struct pmu *pmu;
-	struct sim_control *sim; /* knobs of the model (perfmonfs/sim.h); NULL unless simulated */
+	struct sim_control *sim; /* Knobs of the model (perfmonfs/sim.h); NULL unless simulated. */
 	struct backend_stats stats;
 };
 
-struct backend_conf {
-	const char *dev;     /* msr: the directory with N/msr and N/cpuid */
-	const char *model;   /* sim: which CPU */
-	const char *pmu;     /* name or file of a PMU description; NULL: detect */
-	const char *run_dir; /* msr: where the journal is kept, e.g. /run/perfmonfs */
-};
+/* All backends in the order of --help, the default first; NULL at the end. */
+extern const struct backend_ops *const backends[];
 
 /*
- * Each fails with a sentence of thing, file, errno and remedy. ENODEV: no PMU it knows; ENOENT:
- * no driver; EACCES, EPERM: lockdown, allow_writes or capability.
+ * The backend named by @word, "NAME" or "NAME:MODEL"; NULL is the default. Sets conf->model, which
+ * points into @word. EINVAL, with the backends that exist.
  */
-int msr_backend_open(const struct backend_conf *conf, struct backend **out, struct err *e);
-int perf_backend_open(const struct backend_conf *conf, struct backend **out, struct err *e);
-int sim_backend_open(const struct backend_conf *conf, struct backend **out, struct err *e);
+int backend_find(
+	const char *word, struct backend_conf *conf, const struct backend_ops **out, struct err *e);
 
-/* The outcome of one thing --check looked at. */
-enum check_result { CHECK_OK, CHECK_NOTE, CHECK_FAIL };
-typedef void check_report(void *arg, enum check_result r, const char *thing, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
-/* Looks at the machine, reports each thing found or missing, and leaves all as it was. */
-void msr_backend_check(const struct backend_conf *conf, check_report *report, void *arg);
-void perf_backend_check(const struct backend_conf *conf, check_report *report, void *arg);
+/* How --help and messages name @ops: "NAME" or "NAME[:MODEL]". */
+void backend_usage(const struct backend_ops *ops, struct text *out);
 
 #endif

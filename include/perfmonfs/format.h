@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sampling formats (specification 3.5): what is recorded when a counter overflows, and how. A
- * format is a structure of call-backs. Those that come with the daemon are linked in; others are
- * shared objects in its directory of formats, each of which exports
+ * Sampling formats (specification 3.5): what to record when a counter overflows. A format is a
+ * structure of callbacks. Some formats are linked into the daemon. Others are shared objects in the
+ * daemon's directory of formats, which export
  *
  *	const pfm_buffer_fmt_t perfmonfs_format;
  *
- * Call-backs run in the daemon, as root, in the thread that monitors a CPU: they must not block,
- * and see nothing but what they are given. They return 0 or a positive errno. One that fails
- * masks the context it was called for, and nothing else; one that crashes takes the daemon with
- * it, whose next start puts the registers back.
+ * Callbacks run in the daemon as root, in the thread that monitors a CPU. They must not block, and
+ * may use only their arguments. They return 0 or a positive errno. An error masks monitoring of the
+ * context. A crash ends the daemon, whose next start restores the registers.
  */
 #ifndef PERFMONFS_FORMAT_H
 #define PERFMONFS_FORMAT_H
@@ -18,91 +17,90 @@
 #include <stdint.h>
 
 enum {
-	PFM_FMT_API = 2, /* of this header; a format made for another is refused */
+	PFM_FMT_API = 2, /* version of this header; the daemon refuses formats with another */
 	PFM_FMT_MAX_PMDS = 320,
 	PFM_FMT_BV = PFM_FMT_MAX_PMDS / 64,
 };
 
 typedef unsigned char pfm_uuid_t[16];
 
-/* What is to happen when a call-back returns (3.5.14, 3.5.15). All 0 when it is called. */
+/* What to do after a callback (3.5.14, 3.5.15). All are 0 before. */
 typedef struct {
-	unsigned notify_user : 1;     /* a message, if the PMD asks for notification */
-	unsigned reset_ovfl_pmds : 1; /* the PMD and its reset list: short values (restart: long) */
-	unsigned block_thread : 1;    /* for threads with notify_block */
-	unsigned mask_monitoring : 1; /* nothing counts until restart; cancels reset_ovfl_pmds */
+	unsigned notify_user : 1;     /* send a message, if the PMD asks for notification */
+	unsigned reset_ovfl_pmds : 1; /* reset the PMD and its list; short (restart: long) values */
+	unsigned block_thread : 1;    /* stop the thread, in contexts with notify_block */
+	unsigned mask_monitoring : 1; /* stop counting until restart; ignores reset_ovfl_pmds */
 } pfm_ovfl_ctrl_t;
 
-/* An overflow. Of several at the same time, the PMDs come in increasing order. */
+/* An overflow. Simultaneous overflows are reported in increasing order of PMDs. */
 typedef struct {
 	uint16_t ovfl_pmd;
 	uint16_t active_set;
-	pfm_ovfl_ctrl_t ovfl_ctrl;                   /* out */
-	uint64_t pmd_last_reset;                     /* value last loaded into the PMD */
+	pfm_ovfl_ctrl_t ovfl_ctrl;                   /* output */
+	uint64_t pmd_last_reset;                     /* value loaded last into the PMD */
 	uint64_t smpl_pmds_values[PFM_FMT_MAX_PMDS]; /* of the PMDs in smpl_pmds, contiguous */
-	uint64_t pmd_value;                          /* what it has counted past the wrap */
+	uint64_t pmd_value;                          /* events since the overflow */
 	uint64_t pmd_eventid;
-	uint64_t smpl_pmds[PFM_FMT_BV]; /* PMDs of interest */
+	uint64_t smpl_pmds[PFM_FMT_BV]; /* PMDs to record */
 	uint16_t ovfl_notify;           /* 1: the PMD asks for notification */
-	/* Of perfmonfs: overflow is found by looking, so one call stands for as many overflows of
-	 * this PMD as there were since the last look; at least 1. */
+	/* Only in perfmonfs: number of overflows of this PMD since the last poll, 1 or more. */
 	uint32_t ovfl_count;
 } pfm_ovfl_arg_t;
 
-/* Who was running where: fmt_handler's @data. */
+/* The @data of fmt_handler: what the CPU executed. */
 typedef struct {
-	uint64_t ip;  /* 0: not known, or in the kernel for those who may not know */
+	uint64_t ip;  /* 0 if unknown, or in the kernel and secret */
 	uint32_t pid; /* process; 0: idle */
 	uint32_t tid;
 	uint16_t cpu;
-	uint16_t known; /* 0: nothing is known of it, all is 0 but the CPU */
+	uint16_t known; /* 0: only cpu is valid, and the rest is 0 */
 } pfm_smpl_where_t;
 
-/* What happens to processes between samples, for formats with fmt_event. */
+/* An event of a process, for formats with fmt_event. */
 enum pfm_smpl_event_type { PFM_EVENT_EXEC, PFM_EVENT_MMAP, PFM_EVENT_COMM, PFM_EVENT_EXIT };
 typedef struct {
 	enum pfm_smpl_event_type type;
 	uint32_t pid, tid;
 	uint64_t tstamp;
-	uint64_t addr, len, pgoff; /* MMAP */
-	const char *name;          /* MMAP: of the file; COMM, EXEC: of the command; else "" */
+	uint64_t addr, len, pgoff; /* only for MMAP */
+	const char *name;          /* MMAP: file; COMM, EXEC: command; else "" */
 } pfm_smpl_event_t;
 
-/* A parameter "name=value" of a format's argument structure, or a word that sets a flag. */
+/* A member of the argument structure that users set by "name=value", or a flag set by a word. */
 typedef struct {
 	const char *name;
 	size_t offset;
-	unsigned size; /* 4 or 8 bytes; of the member */
-	uint32_t flag; /* not 0: a word without value, that sets these bits of the member */
-	uint64_t def;  /* unless given; of the first of several flags in one member */
+	unsigned size; /* of the member, 4 or 8 bytes */
+	uint32_t flag; /* if not 0, a word without value sets these bits of the member */
+	uint64_t def;  /* default; the first of several flags in a member has that of the member */
 } pfm_fmt_param_t;
 
-enum { PFM_FMTFL_NOSET = 1 }; /* it cannot tell event sets: only set 0 */
+enum { PFM_FMTFL_NOSET = 1 }; /* the format supports only event set 0 */
 
 typedef struct {
 	unsigned fmt_api;     /* PFM_FMT_API */
-	const char *fmt_name; /* one word */
+	const char *fmt_name; /* letters, digits, '_', '.', '-' */
 	pfm_uuid_t fmt_uuid;
-	size_t fmt_arg_size; /* of the argument structure; 0: none */
-	size_t fmt_msgq_depth;
-	uint32_t fmt_flags;
+	size_t fmt_arg_size;               /* bytes of the argument structure; 0 for none */
+	size_t fmt_msgq_depth;             /* as in the specification; not used */
+	uint32_t fmt_flags;                /* PFM_FMTFL_* */
 	uint32_t fmt_version;              /* of the buffer's layout: major << 16 | minor */
-	const pfm_fmt_param_t *fmt_params; /* ends with a name NULL; NULL: none */
+	const pfm_fmt_param_t *fmt_params; /* the last one has the name NULL; NULL for none */
 
-	/* Is @arg good, for this context? */
+	/* Checks @arg for a context. */
 	int (*fmt_validate)(uint32_t ctx_flags, uint16_t num_pmds, void *arg);
-	/* How large a buffer does it need? NULL or 0: none. */
+	/* Gets the bytes of the buffer. NULL or 0: no buffer. */
 	int (*fmt_getsize)(uint32_t ctx_flags, void *arg, size_t *size);
-	/* Prepares the buffer, which is all zero. */
+	/* Initializes the buffer, which is zero. */
 	int (*fmt_init)(uint32_t ctx_flags, void *arg, void *buf);
-	/* A PMD has overflowed. @tstamp: CLOCK_MONOTONIC ns, the same for all of one look and
-	 * increasing from one to the next; @data: a pfm_smpl_where_t. Required. */
+	/* Handles an overflow. @tstamp: CLOCK_MONOTONIC, ns, the same for all overflows of a poll;
+	 * @data: a pfm_smpl_where_t. Required. */
 	int (*fmt_handler)(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data);
-	/* The tool has written "restart". @is_active: monitoring is not masked. */
+	/* Handles restart by the tool. @is_active: monitoring is not masked. */
 	int (*fmt_restart)(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl);
-	/* The buffer is about to be freed. */
+	/* Called before the buffer is freed. */
 	int (*fmt_exit)(void *buf);
-	/* Of perfmonfs: something has happened to a process on this CPU. */
+	/* Only in perfmonfs: handles an event of a process on this CPU. */
 	int (*fmt_event)(void *buf, const pfm_smpl_event_t *event);
 } pfm_buffer_fmt_t;
 

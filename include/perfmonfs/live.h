@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page that mapping ctx/NAME/set/ID/live gives (specification 3.7: the set's 64-bit counts),
- * and how to read it without a system call.
+ * The page in ctx/NAME/set/ID/live (specification 3.7: the set's 64-bit counts), and a function
+ * that reads it without a system call.
  *
- * The daemon keeps the counts as of its last look. While the set is active, what was counted
- * since can be added by RDPMC, on the CPU that is monitored: a thread that is not on that CPU
- * must not add it (pmd[].rdpmc says nothing about where you run).
+ * The page has the counts at the daemon's last update. While the set is active, RDPMC gives what
+ * the hardware has counted since, but only on the monitored CPU. The caller has to make sure that
+ * it runs there; the flags do not say so.
  */
 #ifndef PERFMONFS_LIVE_H
 #define PERFMONFS_LIVE_H
@@ -15,36 +15,35 @@
 enum { PFM_LIVE_VERSION = 1, PFM_LIVE_PMDS = 32 };
 
 struct pfm_live_pmd {
-	uint64_t value; /* as of the last look */
-	uint64_t hw;    /* what the actual counter held then */
-	uint32_t index; /* for RDPMC */
-	uint16_t num;   /* logical number */
-	uint8_t width;  /* bits of the actual counter */
+	uint64_t value; /* count at the last update */
+	uint64_t hw;    /* value of the hardware counter then */
+	uint32_t index; /* operand of RDPMC */
+	uint16_t num;   /* logical number of the PMD */
+	uint8_t width;  /* bits of the hardware counter */
 	uint8_t flags;  /* PFM_LIVE_* */
 };
 
 enum {
 	PFM_LIVE_COUNTS = 1 << 0, /* it counts while the set is active */
-	PFM_LIVE_RDPMC = 1 << 1,  /* RDPMC with that index reads it, and is allowed here */
-	PFM_LIVE_LOST = 1 << 2,   /* the count cannot be told any more: read the PMD for why */
-	PFM_LIVE_NARROW = 1 << 3, /* no64: the count is as wide as the actual counter, and wraps */
+	PFM_LIVE_RDPMC = 1 << 1,  /* RDPMC with that index reads it and is permitted */
+	PFM_LIVE_LOST = 1 << 2,   /* the count is lost; reading the PMD gives the reason */
+	PFM_LIVE_NARROW = 1 << 3, /* no64: the count has @width bits and wraps */
 };
 
 struct pfm_live {
-	uint32_t seq;     /* odd while it is being changed */
+	uint32_t seq;     /* odd during an update */
 	uint32_t version; /* PFM_LIVE_VERSION */
-	uint32_t active;  /* 1: the set's counters count */
-	uint32_t cpu;     /* ... on this CPU */
-	uint32_t npmds;
+	uint32_t active;  /* 1 while the set counts */
+	uint32_t cpu;     /* CPU on which it counts */
+	uint32_t npmds;   /* elements of pmd[] */
 	uint32_t reserved[3];
 	struct pfm_live_pmd pmd[PFM_LIVE_PMDS];
 };
 
 #if defined(__x86_64__) || defined(__i386__)
 /*
- * No fence is needed around it: all that changes or reads an actual counter does so on the CPU that
- * has it, where this thread is, so there is an interrupt or a switch in between, and of the
- * instructions around that none is done half.
+ * RDPMC needs no fence here. Other readers and writers of the counter run on the same CPU, so that
+ * an interrupt or a task switch, which serialize, lies between them and this thread.
  */
 static inline uint64_t pfm_live_rdpmc(uint32_t index)
 {
@@ -75,7 +74,7 @@ static inline uint64_t pfm_live_cut(uint64_t n, uint8_t width)
 	return width < 64 ? n & ((1ULL << width) - 1) : n;
 }
 
-/* What the actual counter has counted since it held p->hw. */
+/* The count since the hardware counter had the value p->hw. */
 static inline uint64_t pfm_live_since(const struct pfm_live_pmd *p)
 {
 	uint32_t index = __atomic_load_n(&p->index, __ATOMIC_ACQUIRE);
@@ -85,8 +84,8 @@ static inline uint64_t pfm_live_since(const struct pfm_live_pmd *p)
 	return pfm_live_cut(pfm_live_rdpmc(index) - hw, width);
 }
 
-/* May be torn: see pfm_live_read(). */
-static inline uint64_t pfm_live_look(
+/* Reads once, and may race with an update: see pfm_live_read(). */
+static inline uint64_t pfm_live_read_once(
 	const struct pfm_live *page, unsigned i, int here, uint8_t *flags)
 {
 	const uint8_t both = PFM_LIVE_COUNTS | PFM_LIVE_RDPMC;
@@ -104,14 +103,15 @@ static inline uint64_t pfm_live_look(
 enum { PFM_LIVE_TRIES = 10000 };
 
 /*
- * The count of the @i-th PMD of the page (not its logical number) as of now if @here, which says
- * that the caller runs on the monitored CPU and may use RDPMC there; otherwise, and where the PMU
- * does not allow it, as of the daemon's last look. Returns 0; -1: the count was lost; 1: the page
- * has been in change all the time, for the daemon is busy with it, or kept from running by whoever
- * spins here, or dead: sleep, then try again.
+ * Reads the count of pmd[@i], which is an index and not a logical number. @here says that the
+ * caller runs on the monitored CPU; then the count is current if RDPMC is permitted. Otherwise it
+ * is that of the daemon's last update.
  *
- * Each part is loaded by an acquire and stored by a release: a part of a newer state brings the
- * newer seq with it, on any machine, and where fences are not understood (-fsanitize=thread).
+ * Returns 0; -1 if the count is lost; 1 if the page was in an update all the time. In the last
+ * case, sleep and try again: the daemon is busy or dead, or this thread prevents it from running.
+ *
+ * Fields are loaded with acquire and stored with release semantics, instead of fences, which
+ * -fsanitize=thread does not support: a field of a newer state implies the newer seq.
  */
 static inline int pfm_live_read(const struct pfm_live *page, unsigned i, int here, uint64_t *count)
 {
@@ -120,7 +120,7 @@ static inline int pfm_live_read(const struct pfm_live *page, unsigned i, int her
 		uint8_t flags;
 
 		if (!(seq & 1)) {
-			*count = pfm_live_look(page, i, here, &flags);
+			*count = pfm_live_read_once(page, i, here, &flags);
 			if (__atomic_load_n(&page->seq, __ATOMIC_RELAXED) == seq)
 				return flags & PFM_LIVE_LOST ? -1 : 0;
 		}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The description of a PMU: data, never code. It maps the logical registers of perfmon2
- * (specification 3.2: PMCs configure, PMDs hold data, both 64 bits wide) onto actual ones and
- * says what may be written to them. Logical numbers follow the perfmon2 kernels, so that old
- * register assignments stay valid: Intel PMC/PMD n is counter n, PMC 16 is FIXED_CTR_CTRL and
- * PMD 16+n fixed counter n.
+ * (specification 3.2: PMCs configure, PMDs hold data, both have 64 bits) to actual registers, and
+ * says what may be written to them. Logical numbers are those of the perfmon2 kernels, so that old
+ * register assignments remain valid: Intel PMC/PMD n is counter n, PMC 16 is FIXED_CTR_CTRL and
+ * PMD 16+n is fixed counter n.
  */
 #ifndef PERFMONFS_PMU_H
 #define PERFMONFS_PMU_H
@@ -14,12 +14,11 @@
 
 #include "base/err.h"
 #include "base/slice.h"
-#include "base/text.h"
 
 enum {
-	PMU_MAX_PMCS = 32, /* rows, not logical numbers */
+	PMU_MAX_PMCS = 32, /* Rows, not logical numbers. */
 	PMU_MAX_PMDS = 32,
-	PMU_MAX_NUM = 320, /* logical numbers are below this (PFM_MAX_PMCS of perfmon2) */
+	PMU_MAX_NUM = 320, /* Limit of logical numbers; PFM_MAX_PMCS of perfmon2. */
 	PMU_NAME = 32,
 	PMU_MODEL = 64,
 	PMU_MAX_EVENTS = 32,
@@ -27,24 +26,24 @@ enum {
 	PMU_PATH = 128,
 };
 
-/* Logical numbers of virtual PMDs: the same on every PMU, and those that descriptions may add. */
+/* Logical numbers of virtual PMDs: the built-in ones, then those that descriptions add. */
 enum {
 	PMU_CLOCK = 256,
 	PMU_CPUTIME,
 	PMU_FREE_MEMORY,
 	PMU_LOAD,
 	PMU_TEMPERATURE,
-	PMU_FIRST_VIRTUAL = PMU_CLOCK, /* actual PMDs are below */
+	PMU_FIRST_VIRTUAL = PMU_CLOCK, /* Numbers of actual PMDs are lower. */
 	PMU_FIRST_FILE = 272,
 };
 
-/* Where an actual register lives (specification 3.1.13, PFM_REG_TYPE_*). */
+/* The address space of actual registers (specification 3.1.13, PFM_REG_TYPE_*). */
 enum pmu_space {
-	PMU_SPACE_MSR,  /* model specific register @addr */
-	PMU_SPACE_PERF, /* a slot of the perf backend */
+	PMU_SPACE_MSR,  /* Model-specific registers. */
+	PMU_SPACE_PERF, /* Slots of the perf backend. */
 };
 
-/* Bits that every x86 event select has in the same place; the perf backend keeps them too. */
+/* Bits with the same position in all x86 event selects, and in selectors of the perf backend. */
 #define EVTSEL_USR (1ULL << 16)
 #define EVTSEL_OS  (1ULL << 17)
 #define EVTSEL_INT (1ULL << 20)
@@ -53,110 +52,113 @@ enum pmu_space {
 /* A configuration register. */
 struct pmu_pmc {
 	char name[PMU_NAME];
-	uint16_t num;    /* logical number */
-	uint32_t addr;   /* actual register */
-	uint64_t def;    /* default value; at it, the register measures nothing */
-	uint64_t rsvd;   /* 1 = reserved: keeps its default, whatever is written */
-	uint64_t enable; /* bits without which the counters it selects stand still; 0: see gate */
-	uint64_t kernel; /* bits that let it count at kernel level */
-	uint16_t gate;   /* row of the PMC whose enable bits this one needs as well as its own; its
-			    own row but on P6, where the first selector gates both counters */
-	bool shared;     /* fields belong to several users: only read-modify-write of our own */
+	uint16_t num;    /* Logical number. */
+	uint32_t addr;   /* Actual register. */
+	uint64_t def;    /* Default value, with which no counter counts. */
+	uint64_t rsvd;   /* Reserved bits: they keep their default. */
+	uint64_t enable; /* Bits that start the counters of this selector; 0: see gate. */
+	uint64_t kernel; /* Bits that make counters count at kernel level. */
+	/* Row of the PMC whose enable bits are required in addition. This is the own row, except on
+	 * P6, where the first selector gates both counters. */
+	uint16_t gate;
+	bool shared; /* Has fields of several users: only updated, never written as a whole. */
 };
 
 /* A data register that counts. */
 struct pmu_pmd {
 	char name[PMU_NAME];
-	uint16_t num;
-	uint16_t pmc;   /* row of its selecting PMC */
-	uint64_t field; /* the bits of that PMC that concern this counter: it is not ours any more
-			   if one of them is not as we set it, reserved ones included */
-	uint32_t addr;  /* where it is read */
-	uint32_t waddr; /* where it is written; differs for Intel's full-width alias */
-	uint64_t wmask; /* the bits a write sets as given; those above must be written as 0 */
-	uint8_t width;  /* bits that count, 1..64 */
-	int8_t global;  /* its bit in the global control, -1 if there is none */
-	int64_t rdpmc;  /* its index for the RDPMC instruction, -1 if there is none */
+	uint16_t num; /* Logical number. */
+	uint16_t pmc; /* Row of the selecting PMC. */
+	/* Bits of this PMC that concern the counter, including reserved ones. If one of them is not
+	 * as last written, another user has taken the counter. */
+	uint64_t field;
+	uint32_t addr;  /* Register to read. */
+	uint32_t waddr; /* Register to write: Intel's full-width alias, or addr. */
+	uint64_t wmask; /* Low bits that a write sets; the bits above must be written as 0. */
+	uint8_t width;  /* Bits that count, 1 to 64. */
+	int8_t global;  /* Bit in the global control; -1: none. */
+	int64_t rdpmc;  /* Index for the RDPMC instruction; -1: none. */
 };
 
-/* Where a virtual PMD has its number from. */
+/* The source of a virtual PMD's value. */
 enum pmu_virtual_kind {
-	PMU_VIRTUAL_CLOCK,       /* nanoseconds by which counts are timed */
-	PMU_VIRTUAL_CPUTIME,     /* nanoseconds that the interrupted thread has run */
-	PMU_VIRTUAL_FREE_MEMORY, /* bytes */
-	PMU_VIRTUAL_LOAD,        /* of one minute, times 1000 */
-	PMU_VIRTUAL_TEMPERATURE, /* the number in @path, millidegrees Celsius */
-	PMU_VIRTUAL_FILE,        /* the number in @path, as a description says */
+	PMU_VIRTUAL_CLOCK,       /* Nanoseconds of backend_ops.now(). */
+	PMU_VIRTUAL_CPUTIME,     /* Nanoseconds of CPU time of the interrupted thread. */
+	PMU_VIRTUAL_FREE_MEMORY, /* Bytes. */
+	PMU_VIRTUAL_LOAD,        /* One-minute average, times 1000. */
+	PMU_VIRTUAL_TEMPERATURE, /* The number in @path, in millidegrees Celsius. */
+	PMU_VIRTUAL_FILE,        /* The number in @path, from a description file. */
 };
 
 /*
- * A data register of software (specification 3.2.2): 64 bits that can be read and sampled, never
- * written, and that do not count.
+ * A data register in software (specification 3.2.2): 64 bits that can be read and sampled, but not
+ * written, and do not count.
  */
 struct pmu_virtual {
 	char name[PMU_NAME];
-	uint16_t num; /* logical number */
+	uint16_t num; /* Logical number. */
 	enum pmu_virtual_kind kind;
-	char path[PMU_PATH]; /* "" unless it is a file's */
+	char path[PMU_PATH]; /* "" if the kind has no file. */
 };
 
-/* An event that the backend itself defines; hardware event names are libpfm4's business. */
+/* An event that the backend defines. For hardware events, use libpfm4. */
 struct pmu_event {
 	const char *name;
-	uint64_t value; /* for a PMC */
+	uint64_t value; /* Of a PMC. */
 	const char *desc;
 };
 
 struct pmu {
-	char name[PMU_NAME];   /* one word, e.g. "intel_arch_v4" */
-	char model[PMU_MODEL]; /* for people, e.g. perfmon2's "Intel architectural" */
+	char name[PMU_NAME];   /* One word, e.g. "intel_arch_v4". */
+	char model[PMU_MODEL]; /* Title, e.g. perfmon2's "Intel architectural". */
 	enum pmu_space space;
-	uint8_t counter_width; /* the narrowest counter */
+	uint8_t counter_width; /* Bits of the narrowest counter. */
 	uint16_t npmcs, npmds, nevents, nvirtuals;
-	struct pmu_pmc pmcs[PMU_MAX_PMCS]; /* in rising order of num */
+	struct pmu_pmc pmcs[PMU_MAX_PMCS]; /* In rising order of num. */
 	struct pmu_pmd pmds[PMU_MAX_PMDS];
 	struct pmu_event events[PMU_MAX_EVENTS];
-	struct pmu_virtual virtuals[PMU_MAX_VIRTUALS]; /* in rising order of num */
-	uint32_t global_ctrl; /* one bit per counter; 0: the PMU has none */
-	uint32_t inuse;    /* read-only, bits as in global_ctrl: the selector is not 0 (Intel v4) */
-	uint32_t status;   /* read-only, bits as in global_ctrl: the counter has wrapped; 0: none */
-	uint32_t clear;    /* write-only: bits written as 1 are cleared in status */
-	uint64_t max_rate; /* no counter counts more events a second than this */
+	struct pmu_virtual virtuals[PMU_MAX_VIRTUALS]; /* In rising order of num. */
+	uint32_t global_ctrl;                          /* One bit per counter; 0: none. */
+	/* Read-only, bits as in global_ctrl: the selector is not 0 (Intel v4). 0: none. */
+	uint32_t inuse;
+	/* Read-only, bits as in global_ctrl: the counter has wrapped. 0: none. */
+	uint32_t status;
+	uint32_t clear;    /* Write-only: clears the bits in status that are written as 1. */
+	uint64_t max_rate; /* Upper limit of events per second of any counter. */
 };
+
+/* Name @i of the built-in descriptions, for --pmu; NULL after the last. */
+const char *pmu_model_name(unsigned i);
 
 /* The row of logical register @num, or -1. */
 int pmu_find_pmc(const struct pmu *pmu, unsigned num);
 int pmu_find_pmd(const struct pmu *pmu, unsigned num);
 int pmu_find_virtual(const struct pmu *pmu, unsigned num);
 
-/* Gives a description that has no virtual PMDs yet those that every PMU has on this machine. */
+/* Adds the built-in virtual PMDs of this machine to a description without virtual PMDs. */
 void pmu_add_virtuals(struct pmu *pmu);
 
 /*
- * Opens the file of a virtual PMD. What is read from it becomes everybody's, and is believed: so
- * EPERM unless it is a regular file of root's (or the daemon's user's) that everybody may read
- * and nobody else may write. ELOOP: it is a symbolic link.
+ * Opens the file of a virtual PMD. All users see its contents, and trust them: EPERM unless it is a
+ * regular file of root or the daemon's user that all may read and others may not write. ELOOP: it
+ * is a symbolic link.
  */
 int pmu_virtual_open(const struct pmu_virtual *v, struct err *e);
 
-/* The bits that may ever be written to the actual register @addr; 0 if it is none of the PMU's. */
+/* Writable bits of the actual register @addr; 0 if the PMU does not have it. */
 uint64_t pmu_writable(const struct pmu *pmu, uint32_t addr);
 
-/* The enable bits of selector @addr (0 for a counter): a register put back may not have them. */
+/* Enable bits of selector @addr, which are never restored; 0 for other registers. */
 uint64_t pmu_enable_bits(const struct pmu *pmu, uint32_t addr);
 
 /*
- * Whether the description is sound: numbers rising, addresses distinct and inside the registers
- * known to be a PMU's, defaults that enable nothing, the interrupt, pin and any-thread bits
- * reserved, rows and bits in range. -EINVAL and a sentence otherwise.
+ * Checks a description: rising numbers, distinct addresses of known PMU registers, defaults that
+ * enable nothing, reserved interrupt, pin and any-thread bits, rows and bits in range. -EINVAL and
+ * a sentence if it is invalid.
  */
 int pmu_validate(const struct pmu *pmu, struct err *e);
 
-/*
- * The text form of a description: what --pmu=FILE reads. Printing gives what parsing takes.
- * Errors: EINVAL, ERANGE with the line's number.
- */
+/* Parses the text form of a description, for --pmu=FILE. EINVAL, ERANGE with the line's number. */
 int pmu_parse(struct slice text, struct pmu *pmu, struct err *e);
-void pmu_print(const struct pmu *pmu, struct text *out);
 
 #endif

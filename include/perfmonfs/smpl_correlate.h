@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sampling format "correlate" (specification 6.3.2): the format "default" and, between the
- * samples, what happened to processes, so that samples of those that are gone can be named. A
- * header, then hdr_count records up to hdr_cur_offs; each begins with its type and its size, a
- * multiple of 8, by which a reader gets to the next; unknown types are to be skipped.
+ * The sampling format "correlate" (specification 6.3.2): the samples of "default" and, between
+ * them, events of processes, so that a tool can attribute samples of processes that have ended. The
+ * buffer is a header and hdr_count records up to hdr_cur_offs. Each record begins with its type and
+ * its size, a multiple of 8. Skip records of unknown types.
  *
- * Full and restart are as in "default". An event that leaves no room for the largest sample is
- * not recorded, and the next sample ends the buffer; nor are events recorded in a full one.
- * When hdr_lost_events has grown, look into /proc.
+ * A full buffer and restart work as in "default". An event is lost if it would leave no room for
+ * the largest sample; then the next sample makes the buffer full. Events are also lost while the
+ * buffer is full. If hdr_lost_events has grown, read /proc.
  */
 #ifndef PERFMONFS_SMPL_CORRELATE_H
 #define PERFMONFS_SMPL_CORRELATE_H
@@ -24,11 +24,11 @@
 	}
 #define PFM_CORRELATE_SMPL_VERSION (1U << 16)
 
-enum { PFM_CORRELATE_NAME_MAX = 4096 }; /* bytes, with the NUL; longer names are cut */
+enum { PFM_CORRELATE_NAME_MAX = 4096 }; /* bytes, with the NUL; longer names are truncated */
 
 enum {
 	PFM_CORRELATE_SAMPLE = 1, /* pfm_dfl_smpl_entry_t and its body */
-	PFM_CORRELATE_EXEC,       /* this and below: pfm_correlate_smpl_event_t and a name */
+	PFM_CORRELATE_EXEC,       /* from here on, pfm_correlate_smpl_event_t and a name */
 	PFM_CORRELATE_MMAP,
 	PFM_CORRELATE_COMM,
 	PFM_CORRELATE_EXIT,
@@ -36,7 +36,7 @@ enum {
 
 typedef struct pfm_correlate_smpl_arg {
 	uint64_t buf_size; /* bytes, with the header */
-	uint32_t num_pmds; /* filled in by fmt_validate, for fmt_init */
+	uint32_t num_pmds; /* set by fmt_validate */
 	uint32_t reserved1;
 	uint64_t reserved[6];
 } pfm_correlate_smpl_arg_t;
@@ -45,28 +45,28 @@ enum { PFM_CORRELATE_OPEN, PFM_CORRELATE_ENDING, PFM_CORRELATE_FULL }; /* hdr_st
 
 typedef struct pfm_correlate_smpl_hdr {
 	uint64_t hdr_count;         /* records in the buffer, of any type */
-	uint64_t hdr_cur_offs;      /* where the next one goes, from the start of the buffer */
-	uint64_t hdr_overflows;     /* how often the buffer has become full */
+	uint64_t hdr_cur_offs;      /* offset of the next record in the buffer */
+	uint64_t hdr_overflows;     /* how often the buffer became full */
 	uint64_t hdr_buf_size;      /* bytes, with this header */
-	uint64_t hdr_min_buf_space; /* the largest sample's record */
+	uint64_t hdr_min_buf_space; /* bytes of the largest sample's record */
 	uint32_t hdr_version;       /* PFM_CORRELATE_SMPL_VERSION */
-	uint32_t hdr_state;
-	uint64_t hdr_lost;        /* overflows that found the buffer full */
-	uint64_t hdr_lost_events; /* events that found no room */
+	uint32_t hdr_state;         /* PFM_CORRELATE_OPEN, _ENDING or _FULL */
+	uint64_t hdr_lost;          /* overflows lost because the buffer was full */
+	uint64_t hdr_lost_events;   /* events lost because there was no room */
 	uint64_t hdr_reserved[8];
 } pfm_correlate_smpl_hdr_t;
 
 typedef struct pfm_correlate_smpl_rec {
-	uint32_t rec_type;
-	uint32_t rec_size; /* bytes, with this */
+	uint32_t rec_type; /* PFM_CORRELATE_SAMPLE to _EXIT */
+	uint32_t rec_size; /* bytes, with this structure */
 } pfm_correlate_smpl_rec_t;
 
 typedef struct pfm_correlate_smpl_event {
 	uint32_t pid; /* process */
 	uint32_t tid;
 	uint64_t tstamp;           /* CLOCK_MONOTONIC, ns */
-	uint64_t addr, len, pgoff; /* MMAP; else 0 */
-	char name[];               /* ends with at least one NUL, up to rec_size */
+	uint64_t addr, len, pgoff; /* of MMAP; else 0 */
+	char name[];               /* with one NUL or more, up to rec_size */
 } pfm_correlate_smpl_event_t;
 
 #endif

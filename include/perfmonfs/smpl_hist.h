@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sampling format "hist": samples are added up in place by process, ip, event set and PMD, for
- * long runs in little memory. A header, then hdr_slots entries in no particular order; those of
+ * The sampling format "hist": a table that adds up samples by process, ip, event set and PMD, for
+ * long runs with little memory. The buffer is a header and hdr_slots unordered entries. Entries of
  * weight 0 are empty.
  *
- * It never masks. It notifies once, when hdr_notify_at entries are in use. Restart clears it, and
- * what has been added since the tool has read it is gone: stop first where this matters. A reader
- * of a running one reads hdr_clears before and after; the entries belong together if it is even
- * and the same. An entry is whole if its weight is read first, with acquire semantics.
+ * It never masks monitoring. It notifies once, when hdr_notify_at entries are in use. Restart
+ * clears the table, with samples that the tool has not read yet; use stop first to read all. To
+ * read during monitoring, read hdr_clears before and after: the entries are consistent if it is
+ * even and unchanged. Read the weight of an entry first, with acquire semantics.
  */
 #ifndef PERFMONFS_SMPL_HIST_H
 #define PERFMONFS_SMPL_HIST_H
@@ -29,21 +29,21 @@ typedef struct pfm_hist_smpl_arg {
 
 typedef struct pfm_hist_smpl_hdr {
 	uint64_t hdr_used;      /* entries in use */
-	uint64_t hdr_slots;     /* entries there are */
-	uint64_t hdr_max_used;  /* full: some are left empty to find the others soon */
+	uint64_t hdr_slots;     /* entries */
+	uint64_t hdr_max_used;  /* limit of hdr_used; empty entries keep searches short */
 	uint64_t hdr_notify_at; /* 7/8 of hdr_max_used */
 	uint64_t hdr_weight;    /* overflows in all entries */
-	uint64_t hdr_dropped;   /* overflows that found no entry; restart does not reset it */
-	uint64_t hdr_clears;    /* two for each restart; odd while it clears */
-	uint64_t hdr_buf_size;  /* bytes, all of it */
+	uint64_t hdr_dropped;   /* overflows lost for lack of entries; restart does not reset it */
+	uint64_t hdr_clears;    /* two per restart; odd during the restart */
+	uint64_t hdr_buf_size;  /* bytes, with this header */
 	uint32_t hdr_version;   /* PFM_HIST_SMPL_VERSION */
-	uint32_t hdr_notified;  /* 1: it has, since the last restart */
+	uint32_t hdr_notified;  /* 1: notified since the last restart */
 	uint64_t hdr_reserved[7];
 } pfm_hist_smpl_hdr_t;
 
 typedef struct pfm_hist_smpl_entry {
-	uint64_t weight;  /* overflows; 0: an empty entry */
-	uint64_t samples; /* looks that found them: what there is to statistics */
+	uint64_t weight;  /* overflows; 0 if the entry is empty */
+	uint64_t samples; /* polls that found overflows, which is the statistical sample size */
 	uint64_t ip;
 	uint32_t pid; /* process */
 	uint16_t set;

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
-# Every writable file against what no honest user writes: each is refused by the right errno and
-# a sentence, and changes nothing.
+# Invalid input for every writable file: it fails with the right errno and a message, and changes
+# nothing.
 
 load common
 
 setup() {
 	bench_setup
 	serve --backend=sim
-	C=$MNT/ctx/a
-	probe ok mkdir "$C"
-	settle
+	new a
+	take_snapshot
 }
 
 # Everything that a write could change.
@@ -18,19 +17,19 @@ snapshot() {
 		"$MNT"/sim/*
 }
 
-# From here on, nothing is to change.
-settle() {
-	SETTLED=$(snapshot)
+# Takes the snapshot that unchanged() compares with.
+take_snapshot() {
+	SNAPSHOT=$(snapshot)
 }
 
 unchanged() {
 	local now
 
 	now=$(snapshot)
-	[ "$now" = "$SETTLED" ] || diff <(echo "$SETTLED") <(echo "$now")
+	[ "$now" = "$SNAPSHOT" ] || diff <(echo "$SNAPSHOT") <(echo "$now")
 }
 
-# bad ERRNO FILE TEXT: refused, with a sentence where it belongs, and without effect
+# bad ERRNO FILE TEXT: fails, with a message in the right last_error, and without effect
 bad() {
 	local errors=$MNT/last_error
 
@@ -48,7 +47,7 @@ NUMBERS="$REGISTERS $CONFIG sim/advance $SET/timeout_ns $SET/next"
 LISTS="sim/fault sim/offline sim/poke"
 ONE_LINE="$WORDS $NUMBERS $LISTS"
 
-@test "no text at all is nothing written" {
+@test "a write of no bytes does nothing" {
 	for f in $ONE_LINE ctx/a/regs; do
 		put ok "$MNT/$f" ""
 	done
@@ -82,7 +81,7 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 	done
 }
 
-@test "too long: by a little, by much, and by so much that the kernel cuts it" {
+@test "too long: by a byte, by much, and by so much that the kernel divides it" {
 	for f in $ONE_LINE ctx/a/regs; do
 		bad E2BIG "$f" "$(printf '%04096d\\n' 1)"
 		bad E2BIG "$f" "$(printf '%05000d' 1)"
@@ -95,12 +94,12 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 	done
 }
 
-@test "as long as may be is still taken" {
+@test "text of the maximal length is accepted" {
 	put ok "$C/pmd/0" "$(printf '%4094s7\\n' "")"
 	holds "$C/pmd/0" 7
 }
 
-@test "numbers that are none" {
+@test "invalid numbers" {
 	for f in $NUMBERS; do
 		for text in 00 007 010 +1 1e3 1.0 1,000 1_000 0x 0xg 0X1G x1 '1 2' 1k '0b1' '--1' '- 1' \
 			'0x-1' '1-'; do
@@ -118,7 +117,7 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 	done
 }
 
-@test "numbers that are some" {
+@test "valid numbers" {
 	for text in '7' '7\n' '7\0' '7\n\0' ' 7 ' '\t7\t\n' 0x7 0X7 0x0000000000000000000007; do
 		put ok "$C/pmd/0" 0
 		put ok "$C/pmd/0" "$text"
@@ -166,11 +165,11 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 	bad EINVAL sim/poke "0 0x186 0 0"
 }
 
-@test "the same while it runs" {
+@test "invalid input while the context runs" {
 	put ok "$C/regs" "pmc0 0x4100c0\npmd0 -5"
-	put ok "$C/ctl" "load cpu=0"
-	put ok "$C/ctl" start
-	settle
+	ctl "load cpu=0"
+	ctl start
+	take_snapshot
 	bad EBUSY ctx/a/ctl "load cpu=1"
 	bad EBUSY ctx/a/flags none
 	bad ENOENT ctx/a/regs "pmc4 1"
@@ -190,8 +189,8 @@ open_files() {
 	find "/proc/$DAEMON/fd" -mindepth 1 | wc -l
 }
 
-# What one of the ten does: a context of its own and, one time in four, its neighbour's; good
-# commands, bad ones and half ones, on any of its files.
+# One of the ten users: writes valid, invalid and incomplete commands to files of its own context
+# and, one time in four, of its neighbour's.
 hooligan() {
 	local end=$((SECONDS + 2)) texts files c
 
@@ -215,19 +214,11 @@ hooligan() {
 }
 
 @test "ten users at once: no crash, no stuck context, no growth" {
-	local pids=() n fds_before rss_before
+	local fds_before rss_before
 
-	# A first round shows what it takes; a second one must not take more.
+	# The second round must not need more memory than the first.
 	for round in 1 2; do
-		for n in 0 1 2 3 4 5 6 7 8 9; do
-			hooligan $n 3>&- &
-			pids+=($!)
-		done
-		for n in "${pids[@]}"; do
-			until_ok gone "$n"
-		done
-		wait "${pids[@]}"
-		pids=()
+		at_once hooligan 0 1 2 3 4 5 6 7 8 9
 		for c in "$MNT"/ctx/h*; do
 			[ ! -d "$c" ] || probe ok rmdir "$c"
 		done
@@ -238,12 +229,12 @@ hooligan() {
 	run -0 grep contexts "$MNT/stats"
 	is "contexts 1"
 	[ "$(open_files)" = "$fds_before" ]
-	# The sanitizers keep up to 256 MiB of what was freed in quarantine, so the bound is theirs.
+	# The sanitizers quarantine up to 256 MiB of freed memory, which sets the bound.
 	echo "VmRSS $rss_before kB, then $(rss) kB"
 	[ "$(rss)" -lt $((rss_before * 5 / 4 + 16384)) ]
 	put ok "$C/regs" "pmc0 0x4100c0\npmd0 0"
-	put ok "$C/ctl" "load cpu=0"
-	put ok "$C/ctl" start
-	put ok "$MNT/sim/advance" 1000
+	ctl "load cpu=0"
+	ctl start
+	advance 1000
 	holds "$C/pmd/0" 2000
 }

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# Sampling formats and buffers through the mount: what clients map, in both ways in which it can be
-# shown to them. On the model, whose samples are always the same.
+# Sampling formats and buffers through the mount: the memory that clients map, passed through and
+# synced. They run on the model, whose samples are always the same.
 
 load common
 
 USER=0x4100c0 # 2000 times a microsecond
 
-# both FUNCTION: with the kernel mapping the daemon's memory, if it can, and without
+# both FUNCTION: with passthrough, if the kernel has it, and without
 both() {
 	serve --backend=sim
 	"$1"
@@ -31,7 +31,7 @@ sampling() {
 	ctl start
 }
 
-# le WIDTH NUMBER...: as the buffer has them, in hex
+# le WIDTH NUMBER...: the numbers as bytes of the buffer, in hex
 le() {
 	local width=$1 n i
 
@@ -79,7 +79,7 @@ no_buffer() {
 @test "formats are listed, and found by name and by UUID" {
 	serve --backend=sim
 	output=$(cut -d' ' -f2 "$MNT/formats")
-	is $'default\nnway\nhist\ncorrelate'
+	is "$(builtin_formats)"
 	new a
 	while read -r uuid name; do
 		put ok "$C/format" "$uuid"
@@ -126,7 +126,7 @@ wrong_formats() {
 	LINES
 }
 
-@test "wrong formats and arguments leave the old one as it was" {
+@test "wrong formats and arguments change nothing" {
 	both wrong_formats
 }
 
@@ -146,7 +146,7 @@ sizes() {
 		probe "$(le 8 0 128 0 "$size")" map "$C/buffer" shared "$size" 0 32
 		probe "$(le 8 0 128 0 "$size")" map "$C/buffer" private "$size" 0 32
 		probe "" pread "$C/buffer" 100 "$size"
-		# The rest of the last page is zero, and then there is nothing.
+		# The rest of the last page is zero, and the file ends there.
 		[ $((size % 4096)) = 0 ] || probe 00 map "$C/buffer" shared $((size + 1)) "$size" 1
 		probe SIGBUS map "$C/buffer" shared $(((size + 4095) / 4096 * 4096 + 1)) 0 1
 	done
@@ -175,7 +175,7 @@ nobody_writes() {
 	probe EPERM map "$C/buffer" private,exec 4096 0 1
 	probe EACCES map "$C/buffer" shared 4096 0 1 protect write -
 	probe EACCES map "$C/buffer" shared 4096 0 1 protect exec -
-	# A private copy is the client's own.
+	# Writes to a private mapping stay in the client.
 	probe ok map "$C/buffer" private 4096 0 1 protect write -
 	output=$(bounded fsprobe remap "$C/buffer" rdwr)
 	[[ $output = EACCES || $output = EPERM ]]
@@ -212,7 +212,7 @@ others() {
 	probe "$(le 8 0 128 0 4096)" map "$C/buffer" shared 4096 0 32
 }
 
-@test "a buffer is its owner's" {
+@test "only its owner can open a buffer" {
 	both others
 }
 
@@ -299,11 +299,11 @@ seen() {
 	is "$1"
 }
 
-@test "seen while it runs, without a notification" {
+@test "changes show while it runs, without a notification" {
 	both now_and_then
 }
 
-# all_of FORMAT: what a measurement leaves in its buffer
+# all_of FORMAT: the contents of the buffer after a measurement
 all_of() {
 	sampling a "$1"
 	exec 5<"$C/buffer"
@@ -347,7 +347,7 @@ settled() {
 	is 8192
 }
 
-@test "a format is settled by the first load, and its buffer stays" {
+@test "the first load fixes the format and its buffer" {
 	both settled
 }
 
@@ -356,7 +356,7 @@ freed() {
 	put ok "$C/format" "default size=8192"
 	exec 5<"$C/buffer"
 	put ok "$C/format" "default size=4096"
-	# The old one is whoever's who has it open, and another file.
+	# The old buffer stays with its open file, and is another file.
 	probe "$(le 8 0 128 0 8192)" pread - 32 0 <&5
 	probe "$(le 8 0 128 0 4096)" pread "$C/buffer" 32 0
 	output=$(stat_of buffer_bytes)
@@ -390,7 +390,7 @@ mapped() {
 	until_ok bytes 0
 }
 
-@test "mapped over the end of its context" {
+@test "a mapping outlives its context" {
 	both mapped
 }
 
@@ -413,7 +413,7 @@ hoarded() {
 	rmdir "$C"
 }
 
-@test "who unmaps late does not get more than the limit" {
+@test "memory that is unmapped late counts against the limit" {
 	mkfifo "$BATS_TEST_TMPDIR/fifo"
 	both hoarded
 }
@@ -433,7 +433,7 @@ limits() {
 		sentence "$C/last_error" smpl_buf_size_max
 		holds "$C/format" none
 	done
-	# Another in the place of one's own is fine.
+	# Replacing the buffer by another is fine.
 	C=$MNT/ctx/c0
 	put ok "$C/format" "default size=4096"
 	put ENOMEM "$C/format" "default size=8192"
@@ -449,7 +449,7 @@ limits() {
 	both limits
 }
 
-@test "RLIMIT_MEMLOCK of who writes, for all of an owner's buffers" {
+@test "RLIMIT_MEMLOCK of the writer limits all of an owner's buffers" {
 	serve --backend=sim
 	ulimit -S -l 16
 	as nobody new a

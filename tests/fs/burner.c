@@ -2,7 +2,7 @@
 /*
  * burner CPU shares | burner CPU steps NS: a program whose profile is known. A thread of its own,
  * pinned to CPU, spends its time in the functions a to f; a line "NAME START END" for each is
- * printed first, then "thread PID TID". It ends with who started it.
+ * printed first, then "thread PID TID". It ends when its parent ends.
  *
  * shares: 60 % in a, 30 % in b, 10 % in c, by counted work, in rounds of irregular length, so that
  * no period is in step with them.

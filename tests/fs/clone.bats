@@ -71,7 +71,7 @@ setup() {
 	clone rw raw 0x00 0 raw 0xce 0 raw 0xc2 0 raw 0xc4 8 raw 0xc2 175 raw 0xc2 177 raw 0xcb 127 \
 		raw 0xc0 0 sh "cat $MNT/ctx/1/last_error"
 	lines ENOTTY ENOTTY ENOTTY ENOTTY EINVAL EINVAL EINVAL ENOTTY \
-		"127 bytes are no structures of 128: see perfmonfs/ioctl.h"
+		"127 bytes are not a number of structures of 128 bytes: see perfmonfs/ioctl.h"
 	# What shells ask of any file that they read, and what others' files answer.
 	mkdir "$MNT/ctx/a"
 	output=$(bounded cloneprobe "$MNT/version" r raw 0xc2 176 start)
@@ -118,14 +118,14 @@ setup() {
 	[ "$(awk '$1 == "buffer_bytes" { print $2 }' "$MNT/stats")" = 0 ]
 }
 
-@test "vectors: in order up to the first error, which is told of in its element" {
+@test "vectors: in order up to the first error, which is in the flags of its element" {
 	serve --backend=sim
 	clone rw pmcs "0=$USER,1=0x4100c4,99=1,2=5" read 0,1 sh "cat $MNT/ctx/1/pmc/1 $MNT/ctx/1/pmc/2" \
 		pmcs 0.7=1 pmds 0=1,200=1 pmds 0=1:8 pmds 256=1 read 0,99 read 0.5 pmds 0=9,1=7 read 1,0
 	lines "EINVAL 2:80000000" "0 0" 0x00000000004100c4 0x0000000000000000 "EINVAL 0:20000000" \
 		"EINVAL 1:80000000" "EINVAL 0:40000000" "EACCES 0:40000000" "EINVAL 1:80000000" \
 		"EINVAL 0:20000000" ok "7 9"
-	# An error in the midst leaves what was before it done, and nothing behind it.
+	# After an error in a vector, the elements before it are done and those after it are not.
 	clone rw pmds 0=1,1=2,2=3:0x40,3=4 read 0,1,2,3
 	lines "EINVAL 2:40000000" "1 2 0 0"
 }
@@ -153,7 +153,7 @@ setup() {
 		"EBUSY 0:40000000" "EINVAL 0:40000000" EINVAL EBUSY ok ok ok ok ok EBUSY
 }
 
-@test "who was before on the CPU" {
+@test "load on a busy CPU names its context" {
 	serve --backend=sim
 	new a
 	ctl "load cpu=1"
@@ -166,7 +166,7 @@ tids() {
 	sed -n 's/.*context=a .*pid=//p' "$MNT/cpus"
 }
 
-@test "what a PMC says of its PMDs, as the first version had it, and what a PMD says" {
+@test "settings of overflow by PMC, as in the first version, and by PMD" {
 	serve --backend=sim
 	local regs="grep -E '^pmd0' $MNT/ctx/1/regs"
 
@@ -180,7 +180,7 @@ tids() {
 		ok 3 ok "EINVAL 0:40000000" "EINVAL 0:40000000" "EINVAL 0:40000000"
 }
 
-@test "event sets are made, made anew, told of and deleted" {
+@test "event sets are created, created again, queried and deleted" {
 	serve --backend=sim
 	clone rw make 1:2:1500,2:2:1000000,9:5::1 sh "ls $MNT/ctx/1/set; cat $MNT/ctx/1/set/9/next" \
 		pmcs 0.1=$USER make 1 sh "cat $MNT/ctx/1/set/1/pmc/0 $MNT/ctx/1/set/1/flags" \
@@ -229,14 +229,14 @@ tids() {
 	lines EPERM EPERM
 }
 
-# sleeper: of whoever WHO is; SLEEPER is the process
+# sleeper: runs as the test user of as(); SLEEPER is its pid
 sleeper() {
 	"${WHO[@]}" sleep 60 3>&- 4>&- &
 	SLEEPER=$!
 	until_ok grep -qx sleep "/proc/$SLEEPER/comm"
 }
 
-@test "messages by signal: who opened it does not lend his right to name somebody" {
+@test "messages by signal: the opener does not lend the permission to set an owner" {
 	serve --backend=sim
 	local armed=(pmcs "0=$USER" pmds "0=-2000:$NOTIFY:-2000" load 1 0 start) how mine theirs n=1
 
@@ -248,7 +248,7 @@ sleeper() {
 	as nobody clone_of_4 setup $SYSTEM_WIDE - 0 signal 9 pid "$mine" 0 signal 9 tid "$mine" 0 "${armed[@]}"
 	lines "0 1" EPERM EPERM ok ok ok ok
 	eval "$advance"
-	# Whom they may signal, they may name; themselves, too. What they have named is killed.
+	# An owner must be a process that they may signal, such as themselves. The signal kills it.
 	as nobody clone_of_4 signal 29 tid 0 0 signal 29 pid 0 0 signal 9 pid "$theirs" 0 restart
 	lines ok ok ok ok
 	eval "$advance"
@@ -259,7 +259,7 @@ sleeper() {
 		lines "0 $((++n))" ok EPERM
 	done
 	run ! gone "$mine"
-	# Nor does who asks lend his to who opened it; between root and root there is nothing to lend.
+	# Nor does the caller lend its permission to the opener, except root to root.
 	clone rw uid 0 "$NOBODY" second "$MNT/clone" uid 0 0 signal 9 pid "$mine" 0 swap signal 9 pid "$mine" 0 signal 0 pid 0 0
 	lines ok ok ok EPERM ok ok
 	kill "$mine"
@@ -270,13 +270,13 @@ clone_of_4() {
 	output=$(bounded "${WHO[@]}" cloneprobe - rw "$@" 3>&-)
 }
 
-@test "messages by signal: who names himself, whichever of his user ids he asks with" {
+@test "messages by signal: the caller as owner, with any of its user IDs" {
 	serve --backend=sim
 	local armed=(setup "$SYSTEM_WIDE" - 0 pmcs "0=$USER" pmds "0=-2000:$NOTIFY:-2000" load 1 0 start)
 
 	clone rw "${armed[@]}" uid 0 "$NOBODY" signal 29 tid 0 40 uid 0 0 sh "$advance" sigwait 29
 	lines "0 1" ok ok ok ok ok ok ok "POLL_IN fd 40"
-	# When he has become another, the right is gone.
+	# With other user IDs, it has no permission.
 	clone rw "${armed[@]}" uid "$NOBODY" "$NOBODY" signal 29 tid 0 40 uid 0 0 sh "$advance" sigwait 29
 	lines "0 2" ok ok ok ok ok ok ok none
 }
@@ -355,7 +355,7 @@ removed_buffer() {
 	lines ENOMEM "12288 1"
 }
 
-@test "who has a descriptor of it has the context, however he came by it" {
+@test "a descriptor gives access to the context, in any process" {
 	serve --backend=sim
 	local how
 
@@ -364,7 +364,7 @@ removed_buffer() {
 		[[ $output == ok$'\n'41$'\n'"0 "*$'\n'ok$'\n'ok ]]
 		until_ok no_contexts
 	done
-	# It is not that of who opens it anew.
+	# Opening the file again makes another context.
 	probe ESTALE reopen "$MNT/clone" rdwr
 	clone rw pmds 0=41 second "$MNT/clone" read 0 swap read 0
 	lines ok ok 0 41

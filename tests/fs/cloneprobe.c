@@ -23,17 +23,17 @@
  *   write                             write(2) of a byte
  *   poll MS | map HOW LENGTH SIZE     HOW: shared, private or write: SIZE bytes of it in hex
  *   mapset SET                        the same of the set's page: its version, and PMD 0's value
- *   mapped SIZE                       SIZE bytes of what was mapped last
+ *   mapped SIZE                       SIZE bytes of the latest mapping
  *   raw NUMBER SIZE                   that ioctl, with zeros
  *   sh COMMAND                        what system(3) has it print, and nothing else
  *   dup | fork | send                 the next steps have the only descriptor that is left of it, a
  *                                     duplicate, or are a child's, or of one that it was sent
- *   uid REAL EFFECTIVE                who takes the next steps
+ *   uid REAL EFFECTIVE                ids under which the next steps run
  *   second PATH                       a second clone is opened; the next steps are about that one
  *   swap | close                      back to the other one; closes it
  *   interrupt MS                      read(2) that a signal comes to after that time
  *   threads N                         so many threads read PMD 0, and ask of set 0 twice, at once,
- * a hundred times each
+ *                                     a hundred times each
  *
  * After an error of a vector, the flags of its elements that are not 0 follow: INDEX:FLAGS.
  */
@@ -128,7 +128,8 @@ static unsigned parse_list(const char *arg, unsigned long cmd)
 		struct pfm_ioc_pmd p;
 
 		parse_pmd(slice_cut(&list, ','), &p);
-		/* A PMC is the beginning of a PMD, but for what is reserved. */
+		/* struct pfm_ioc_pmc is the beginning of struct pfm_ioc_pmd, except for reserved
+		 * fields. */
 		memcpy(vector + n * _IOC_SIZE(cmd), &p, _IOC_SIZE(cmd));
 		if (cmd == PFM_IOC_WRITE_PMCS)
 			memset(vector + n * sizeof(struct pfm_ioc_pmc) + 16, 0, 32);
@@ -502,7 +503,7 @@ static void step_fork(char **arg)
 	become_child();
 }
 
-/* Over a socket to itself: while it is on its way, nobody has a descriptor. */
+/* Over a socket to itself: until it is received, no process has a descriptor. */
 static void step_send(char **arg)
 {
 	union {

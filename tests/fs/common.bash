@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The bench of the tests that use a mount: a daemon in the foreground on a mount point of its own,
-# ended and looked over after each test. BUILD is the build directory.
+# For tests that use a mount: a daemon in the foreground on a mount point of its own, ended and
+# checked after each test. BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
 
@@ -19,7 +19,7 @@ bench_setup() {
 	PATH="$BATS_RUN_TMPDIR:$BUILD/tools:$PATH"
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	[ -w /dev/fuse ] || skip "needs /dev/fuse"
-	# Other users shall be kept out by the tree's own modes, not by those on the way to it.
+	# Other users must be kept out by the tree's modes, not by those of directories above it.
 	umask 022
 	chmod go+x "$BATS_RUN_TMPDIR" "${BATS_TEST_TMPDIR%/*}" "$BATS_TEST_TMPDIR"
 	for program in daemon/perfmonfs tests/fs/fsprobe tests/fs/cloneprobe; do
@@ -31,6 +31,7 @@ bench_setup() {
 	mkdir "$MNT" "$CPU"
 	DAEMON=
 	MSRSIM=
+	[ ! -e "$BATS_RUN_TMPDIR/failed" ] || skip "an earlier test has failed"
 }
 
 teardown() {
@@ -40,6 +41,9 @@ teardown() {
 bench_teardown() {
 	local rc=0
 
+	# For tests/mutate, which only wants to know whether any fails, at its last try.
+	[ -z "${STOP_AT_FAILURE-}" ] || [ -n "${BATS_TEST_COMPLETED-}" ] || [ -n "${BATS_TEST_SKIPPED-}" ] ||
+		[ "$BATS_TEST_TRY_NUMBER" -le "${BATS_TEST_RETRIES:-0}" ] || : >"$BATS_RUN_TMPDIR/failed"
 	exec 4>&- 5>&-
 	cd /
 	[ -z "$DAEMON" ] || stop_daemon || rc=1
@@ -49,8 +53,8 @@ bench_teardown() {
 	return "$rc"
 }
 
-# Nothing may be left mounted; if something is, it is not let stand in the way of what follows:
-# umount -f aborts the connection, whoever waits for an answer gets an error.
+# Nothing may be left mounted. If something is, it must not disturb later tests: umount -f aborts the
+# connection, and processes that wait for an answer get an error.
 clear_mount() {
 	mounted "$1" || return 0
 	echo "still mounted: $1"
@@ -58,12 +62,12 @@ clear_mount() {
 	return 1
 }
 
-# needs_files N: who is started by this test may have so many open
+# needs_files N: lets programs that this test starts have N open files
 needs_files() {
 	ulimit -S -n "$1" 2>/dev/null || skip "needs $1 open files (ulimit -n)"
 }
 
-# A process that nobody has waited for yet is gone, too.
+# A zombie is gone, too.
 gone() {
 	local state
 
@@ -71,7 +75,21 @@ gone() {
 	[ "$state" = Z ]
 }
 
-# As the kernel's table has it: mountpoint(1) takes a dead mount for none.
+# at_once FUNCTION ARGUMENT...: the function with each argument, beside each other, to their ends
+at_once() {
+	local pids=() n
+
+	for n in "${@:2}"; do
+		"$1" "$n" 3>&- &
+		pids+=($!)
+	done
+	for n in "${pids[@]}"; do
+		until_ok gone "$n"
+	done
+	wait "${pids[@]}"
+}
+
+# By the kernel's table: mountpoint(1) does not see a dead mount.
 mounted() {
 	findmnt -n --mountpoint "$1" >/dev/null
 }
@@ -90,7 +108,7 @@ serve() {
 	fi
 }
 
-# A name could still be known from a mount that is dead now.
+# The kernel may still have names of a mount that is dead now.
 served() {
 	gone "$DAEMON" || bounded cat "$MNT/version" >/dev/null 2>&1
 }
@@ -137,12 +155,12 @@ stop_msrsim() {
 	wait "$pid"
 }
 
-# msr CPU ADDRESS: what the register holds, as its bytes in hex
+# msr CPU ADDRESS: the bytes of the register, in hex
 msr() {
 	bounded fsprobe pread "$CPU/$1/msr" 8 "$2"
 }
 
-# as nobody|GID COMMAND...: the helpers below act as another user, who may have that one group
+# as USER COMMAND...: the helpers below act as the user nobody; if USER is a number, with that group
 as() {
 	local WHO=(setpriv --reuid="$NOBODY" --regid="$NOBODY")
 
@@ -170,7 +188,7 @@ holds() {
 	is "$2"
 }
 
-# sentence FILE NOUN: last_error tells of a failure, in one line, and names the thing
+# sentence FILE NOUN: last_error reports a failure in one line that names the thing
 sentence() {
 	output=$(bounded "${WHO[@]}" cat "$1")
 	[[ -n $output && $output != ok && $output != *$'\n'* && $output == *"$2"* ]] || {
@@ -202,4 +220,10 @@ refused() {
 # advance NS: of the model's time
 advance() {
 	put ok "$MNT/sim/advance" "$1"
+}
+
+# The names of the built-in formats, in a line each. The source calls "default" dfl.
+builtin_formats() {
+	grep '^format_names' "$BATS_TEST_DIRNAME/../../formats/meson.build" | grep -o "'[a-z]*'" |
+		tr -d "'" | sed 's/^dfl$/default/'
 }

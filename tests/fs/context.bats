@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The life of a context as a user sees it, on a model of a CPU whose time stands still between
-# writes to sim/advance.
+# The life of a context as a user sees it, on a model of a CPU whose time passes only by writes to
+# sim/advance.
 
 load common
 
@@ -34,7 +34,9 @@ BOTH=0x4300c0
 }
 
 @test "every model counts exactly" {
-	for model in p6 intel_v1 intel_v2 intel_v3 intel_v4 intel_v5 amd_legacy amd_ext amd_v2; do
+	models=$(perfmonfs --help | sed -n 's/^Models of sim: //p')
+	[[ $models == *intel_v4* ]]
+	for model in $models; do
 		serve "--backend=sim:$model"
 		new a
 		put ok "$C/regs" "pmc0 $USER\npmd0 0\npmc1 $BOTH\npmd1 -1000000"
@@ -50,7 +52,7 @@ BOTH=0x4300c0
 	done
 }
 
-@test "names: what is one and what is not" {
+@test "names: valid and invalid" {
 	serve --backend=sim
 	long=$(printf '%064d' 0)
 	for name in a Z.9 x-y_z+1@h:c,d "$long"; do
@@ -112,7 +114,7 @@ BOTH=0x4300c0
 	ctl "load cpu=0"
 }
 
-@test "commands that are none" {
+@test "invalid commands" {
 	serve --backend=sim
 	new a
 	refused EINVAL "\n" command
@@ -146,8 +148,8 @@ BOTH=0x4300c0
 	holds "$C/state" unloaded
 	printf 'load cpu=0\nstart\n' >"$C/ctl"
 	holds "$C/state" "running cpu=0 set=0"
-	put ok "$C/ctl" 'stop\0'
-	put ok "$C/ctl" 'unload\n\0'
+	ctl 'stop\0'
+	ctl 'unload\n\0'
 	holds "$C/state" unloaded
 }
 
@@ -170,7 +172,7 @@ BOTH=0x4300c0
 	holds "$MNT/last_error" ok
 }
 
-@test "a read does not take the sentence away" {
+@test "reading the sentence does not remove it" {
 	serve --backend=sim
 	new a
 	put EINVAL "$C/ctl" start
@@ -242,7 +244,7 @@ BOTH=0x4300c0
 	as nobody probe EACCES open "$C/children" rdonly
 }
 
-@test "registers: what is written is read, but for what is reserved" {
+@test "registers: a read returns what was written, except reserved bits" {
 	serve --backend=sim
 	new a
 	put ok "$C/pmc/2" 0x4100C0
@@ -261,7 +263,7 @@ BOTH=0x4300c0
 	holds "$C/pmc/2" 0x00000000ffc7ffff
 }
 
-@test "regs: what is read restores another context, running or not" {
+@test "regs: its text restores another context, running or not" {
 	serve --backend=sim
 	new a
 	put ok "$C/regs" 'pmc0 0x4100c0\npmc16 0x22\npmd0 -100000\npmd17 5'
@@ -317,7 +319,7 @@ BOTH=0x4300c0
 	holds "$C/pmd/1" 4495
 }
 
-@test "a CPU is one context's" {
+@test "a CPU has one context" {
 	serve --backend=sim
 	new a
 	put ok "$C/pmc/0" $USER
@@ -331,7 +333,7 @@ BOTH=0x4300c0
 	[[ ${lines[1]} =~ ^1\ online\ context=a\ uid=0\ pid=[0-9]+$ ]]
 	[[ ${lines[2]} =~ ^2\ online\ context=b\ uid=0\ pid=[0-9]+$ ]]
 	put ok "$MNT/ctx/a/ctl" unload
-	put ok "$C/ctl" unload
+	ctl unload
 	ctl "load cpu=1"
 	until_ok grep -q "workers 1" "$MNT/stats"
 }
@@ -355,7 +357,7 @@ BOTH=0x4300c0
 	until_ok grep -q "workers 0" "$MNT/stats"
 }
 
-@test "rmdir puts back what the registers held" {
+@test "rmdir restores the registers" {
 	serve_msrsim --clock=script
 	probe 8 pwrite "$CPU/1/msr" 0x187 c000130000000000
 	probe 8 pwrite "$CPU/1/msr" 0xc2 7700000000000000
@@ -374,12 +376,12 @@ BOTH=0x4300c0
 	[ "$before" = "$(for r in 0x186 0x187 0xc1 0xc2 0x38d 0x38f 0x309; do msr 1 $r; done)" ]
 }
 
-@test "a counter in somebody else's hands: cpus shows it, load and start leave it alone" {
+@test "a counter in use by another program: cpus shows it, load and start do not touch it" {
 	serve --backend=sim
 	put ok "$MNT/sim/poke" "1 0x187 0x4300c0"
 	run -0 bounded cat "$MNT/cpus"
 	[[ ${lines[0]} == "0 online free" ]]
-	[[ ${lines[1]} == "1 online pmc1 held by "* ]]
+	[[ ${lines[1]} == "1 online pmc1 in use by "* ]]
 	new a
 	put ok "$C/pmc/0" $USER
 	ctl "load cpu=1"
@@ -391,7 +393,7 @@ BOTH=0x4300c0
 	ctl "load cpu=1"
 }
 
-@test "a counter that is taken away while it runs gives EIO, never a number" {
+@test "a counter that another program takes while it runs gives EIO, never a number" {
 	serve --backend=sim
 	new a
 	put ok "$C/regs" "pmc0 $USER\npmc1 $USER"

@@ -25,7 +25,7 @@ env_run() {
 	run "-$1" bounded "${WHO[@]}" pfm-env -m "$MNT" -l "$NOTHING" "${@:2}"
 }
 
-# May nobody have a user namespace here, and mount in it?
+# True if the user nobody can create a user namespace and mount in it
 needs_namespaces() {
 	setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups unshare -Urm \
 		mount -t tmpfs none /tmp 2>/dev/null ||
@@ -66,7 +66,7 @@ what_is_shown() {
 	as nobody what_is_shown
 }
 
-@test "another user stays who he is, and so do his rights to the mount" {
+@test "another user keeps IDs and permissions on the mount" {
 	needs_namespaces
 	serve --backend=sim
 	put ok "$MNT/config/sys_group" 4711
@@ -78,7 +78,7 @@ $NOBODY
 load cpu=1"
 		holds "$MNT/cpus" $'0 online free\n1 online free\n2 online free\n3 online free'
 		[ "$(stat -c %u:%g "$MNT/ctx/mine")" = "$NOBODY:$NOBODY" ]
-		# The daemon goes by his groups, which the namespace does not number.
+		# The daemon checks groups, which have no number in the namespace.
 		loads=EPERM
 		[ "$who" = nobody ] || loads=ok
 		as "$who" env_run 0 fsprobe write "$MNT/ctx/mine/ctl" <<<"load cpu=1"
@@ -102,7 +102,7 @@ load cpu=1"
 @test "without capabilities, root gets a user namespace as well" {
 	needs_namespaces
 	serve --backend=sim
-	# What it takes to give root's number to anybody in there.
+	# Required to map root's number in the namespace.
 	run -0 bounded setpriv --bounding-set=-all,+setfcap --inh-caps=-all pfm-env -m "$MNT" -l "$NOTHING" \
 		sh -c 'id -u; cat /sys/kernel/perfmon/version; mkdir "$PERFMONFS/ctx/r"'
 	is $'0\n2.81'
@@ -121,7 +121,7 @@ load cpu=1"
 	run -0 bounded pfm-env -m mnt -l "$NOTHING" sh -c 'cd / && cat "$PERFMONFS/sys/version"'
 	is 2.81
 	unset PERFMONFS
-	# One is found; whose it is, other tests' mounts decide.
+	# It finds one, perhaps of another test.
 	run -0 bounded pfm-env -l "$NOTHING" sh -c 'cat "$PERFMONFS/sys/version"'
 	is 2.81
 }
@@ -193,7 +193,7 @@ says() {
 	[[ $output == *"your kernel does not have performance monitoring support" ]]
 	run bounded "$BUILD/tools/pfm-env" -m "$MNT" "$old" "$faults" fsprobe touch 5000
 	echo "$output"
-	[[ $status = 0 ]] || grep -qE "^carrier_(untold|late) [1-9]" "$MNT/stats" || return 1
+	[[ $status = 0 ]] || grep -qE "^ctxsw_(missed|late) [1-9]" "$MNT/stats" || return 1
 	[[ $status = 0 ]] || skip "of a switch the kernel has not told, or too late: the count is lost"
 	[ "$(awk '$1 == "PMD0" { print $2 }' <<<"$output")" -ge 5000 ]
 }

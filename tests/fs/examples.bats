@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The examples: one measurement in four languages, of a program that knows its page faults. All say
-# the same number, which is that.
+# The examples: one measurement in four languages, of a program that knows its page faults. All must
+# print that number.
 
 load common
 load track
@@ -16,9 +16,13 @@ setup() {
 	export PYTHONDONTWRITEBYTECODE=1
 }
 
+teardown() {
+	bench_teardown
+}
+
 EACH="faults.sh faults.py faults.pl faults"
 
-# says STATUS OUTPUT PROGRAM ARG...: and leaves no context
+# says STATUS OUTPUT PROGRAM ARG...: prints that, and leaves no context
 says() {
 	run bounded "${WHO[@]}" "${@:3}"
 	echo "${*:3}: $status: $output"
@@ -56,7 +60,7 @@ counts() {
 	as nobody counts 500
 }
 
-@test "what cannot be measured is said, and nothing is left" {
+@test "a measurement that is impossible is reported, and leaves nothing" {
 	serve --backend=sim
 	for program in $EACH; do
 		says 1 "*page faults*" "$program" "$MNT" pages 1

@@ -34,9 +34,9 @@ context() {
 	ctl start
 }
 
-# listed NAME...: the formats there are, besides the built-in ones
+# listed NAME...: the formats there are, after the built-in ones
 listed() {
-	output=$(cut -d' ' -f2 "$MNT/formats" | tail -n +5 | paste -sd' ')
+	output=$(cut -d' ' -f2 "$MNT/formats" | tail -n +$(($(builtin_formats | wc -l) + 1)) | paste -sd' ')
 	is "$*"
 }
 
@@ -153,7 +153,7 @@ registers() {
 }
 
 # killed_while_sampling SIGNAL FORMAT COMMAND...: the command is the end of a daemon that samples on
-# registers which somebody had used before; the next one puts them back
+# registers that had other values before; the next daemon restores them
 killed_while_sampling() {
 	local pid
 

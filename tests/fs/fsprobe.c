@@ -14,8 +14,8 @@
  *   fsprobe pwrite PATH OFFSET HEX     the number of bytes written
  *   fsprobe write PATH                 all of standard input by one write(2); a number if it is
  *                                      not "ok"; PATH - is the open descriptor 4
- *   fsprobe writeas UID PATH           the same to a file opened by that user, who does not write
- *   fsprobe readas UID PATH            reads a file opened by that user, who does not read
+ *   fsprobe writeas UID PATH           the same to a file that this user opened; the caller writes
+ *   fsprobe readas UID PATH            reads a file that this user opened; the caller reads
  *   fsprobe mkdir|rmdir|unlink PATH
  *   fsprobe rename|symlink|link FROM TO
  *   fsprobe chmod PATH MODE            MODE in the shell's octal

@@ -91,7 +91,7 @@ two_cpus() {
 	two_cpus
 	serve --backend=sim:intel_v4
 	for version in v2 v22 v20 v06 r2008; do
-		works "fields_$version"
+		works "calls_$version"
 	done
 }
 
@@ -175,15 +175,15 @@ two_cpus() {
 	is ok
 }
 
-# Of its type by name alone, and dead: whoever takes it has an error.
-mount_of_nobody() {
+# A dead mount that has only the type's name: using it is an error.
+mount_of_user_nobody() {
 	exec 4<>/dev/fuse
 	mkdir "$1"
 	mount -i -t fuse.perfmonfs -o "fd=4,rootmode=40000,user_id=$NOBODY,group_id=$NOBODY,allow_other" none "$1"
 	exec 4>&-
 }
 
-@test "the mount is looked for among those of root and of the caller" {
+@test "the mount is found among those of root and of the caller" {
 	local fake=$BATS_TEST_TMPDIR/fake alone
 
 	# shellcheck disable=SC2016
@@ -192,7 +192,7 @@ mount_of_nobody() {
 		done
 		shift 2
 		exec "$@"' sh "$MNT" "$fake")
-	mount_of_nobody "$fake"
+	mount_of_user_nobody "$fake"
 	serve --backend=sim
 	unset PERFMONFS
 	output=$("${alone[@]}" "$BUILD/tests/lib/create")
@@ -200,9 +200,11 @@ mount_of_nobody() {
 	output=$("${alone[@]}" setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups "$BUILD/tests/lib/create")
 	is ENOSYS || (umount "$fake"; false)
 	umount "$fake"
+	output=$("${alone[@]}" setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups "$BUILD/tests/lib/create")
+	is ok # root's mount
 }
 
-@test "who may not make contexts, or none of that type: EPERM" {
+@test "creating contexts without permission: EPERM" {
 	local group=54321
 
 	serve --backend=sim
@@ -336,7 +338,7 @@ serve_perf() {
 	FAULTS=$(user_event page-faults)
 }
 
-@test "on threads: whom load refuses, and what a thread's end does" {
+@test "on threads: errors of load, and the end of a thread" {
 	serve_perf
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works on_threads "$FAULTS" || lost
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works on_threads_v06 "$FAULTS" || lost
@@ -389,7 +391,7 @@ serve_perf() {
 	done
 }
 
-@test "examples: told by SIGIO" {
+@test "examples: notification by SIGIO" {
 	serve_perf
 	output=$(example notify "$FAULTS" 500 20000) || lost
 	[ "${output#notified }" -ge 1 ] && [ "${output#notified }" -le 50 ]
@@ -423,7 +425,7 @@ old_client() {
 	old_client fsprobe touch 5000
 }
 
-@test "a client as they were written, of an ordinary user, whose child becomes another program" {
+@test "a client as they were written, of an ordinary user, with a child that calls exec" {
 	serve_perf
 	as nobody old_client fsprobe touch 5000
 	as nobody old_client sh -c 'exec fsprobe touch 5000'

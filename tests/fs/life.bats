@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# The daemon's own life: how it starts, refuses to, ends, is ended, and what it leaves behind.
+# How the daemon starts, refuses to start and ends, and what it leaves behind.
 
 load common
 
 REGISTERS="0x186 0x187 0x38d 0x38f 0xc1 0xc2 0x309"
 USER=0x4100c0
 
-# registers CPU: what all of them hold
+# registers CPU: the values of all of them
 registers() {
 	for r in $REGISTERS; do
 		msr "$1" "$r" || return
@@ -22,13 +22,12 @@ serve_msr() {
 	serve --backend=msr "--dev=$CPU"
 }
 
-# run_context: one that counts with three kinds of registers on CPU 1
+# run_context: a context that counts with three kinds of registers on CPU 1
 run_context() {
-	C=$MNT/ctx/a
-	probe ok mkdir "$C"
+	new a
 	put ok "$C/regs" "pmc0 $USER\npmc1 $USER\npmc16 0x2"
-	put ok "$C/ctl" "load cpu=1"
-	put ok "$C/ctl" start
+	ctl "load cpu=1"
+	ctl start
 	[ "$(registers 1)" != "$ORIGINAL" ]
 }
 
@@ -44,7 +43,7 @@ fails() {
 	fi
 }
 
-# mentions WORD...: the last command did, in its line
+# mentions WORD...: the last command printed these words
 mentions() {
 	for word; do
 		[[ $output == *"$word"* ]] || {
@@ -66,7 +65,7 @@ mentions() {
 	done
 }
 
-@test "SIGTERM while files are open and somebody stands in the tree" {
+@test "SIGTERM while files are open and a shell's directory is in the tree" {
 	serve --backend=sim
 	probe ok mkdir "$MNT/ctx/a"
 	exec 4<>"$MNT/ctx/a/regs" 5<"$MNT/version"
@@ -86,7 +85,7 @@ mentions() {
 	[ "$(registers 1)" = "$ORIGINAL" ]
 }
 
-@test "unmounting under it leaves another's mount at the same place alone" {
+@test "unmounting under it does not touch another mount at the same place" {
 	serve --backend=sim
 	umount -l "$MNT"
 	mount -t tmpfs tmpfs "$MNT"
@@ -198,16 +197,16 @@ mentions() {
 	mentions EPERM
 }
 
-@test "start-up errors are told by a daemon that goes to the background, too" {
+@test "a daemon that goes to the background reports start-up errors, too" {
 	fails 1 perfmonfs --backend=sim:z80 "$MNT"
 	fails 1 perfmonfs --backend=sim "$BATS_TEST_TMPDIR/none"
-	# There is no such directory here, though there is one in the root.
+	# This directory exists in the root, not here.
 	cd "$BATS_TEST_TMPDIR"
 	fails 1 perfmonfs --backend=sim srv
 	mentions ENOENT
 }
 
-@test "options that are none" {
+@test "unknown options" {
 	for args in --bogus --backend "a b c" "" -x; do
 		# shellcheck disable=SC2086
 		fails 2 perfmonfs $args
@@ -254,14 +253,14 @@ end_background() {
 	probe ok mkdir "$MNT/ctx/a"
 	put ok "$MNT/ctx/a/pmc/0" $USER
 	put ok "$MNT/ctx/a/ctl" "load cpu=0"
-	# The older one: the other is its guard.
+	# The older process: the other is its privhelper.
 	pid=$(pgrep -of "^perfmonfs --backend=msr --dev=cpu mnt")
 	[ "$(readlink "/proc/$pid/cwd")" = / ]
 	[ "$(readlink "/proc/$pid/fd/2")" = /dev/null ]
 	end_background "$pid"
 }
 
-# mount(8) looks for helpers in the usual places only, so perfmonfs is put into one of them.
+# mount(8) finds helpers in the usual directories only, so perfmonfs is put into one of them.
 # shellcheck disable=SC2016
 mount_helper() {
 	bounded unshare -m sh -ec '
@@ -283,10 +282,9 @@ mount_helper() {
 	mentions z80
 }
 
-@test "readers and writers that are killed leave it in good health" {
+@test "the daemon survives readers and writers that are killed" {
 	serve --backend=sim
-	C=$MNT/ctx/a
-	probe ok mkdir "$C"
+	new a
 	put ok "$C/pmc/0" $USER
 	bounded cat "$MNT/cpus" "$C/regs" >/dev/null
 	files=$(find "/proc/$DAEMON/fd" | wc -l)
@@ -304,22 +302,21 @@ mount_helper() {
 		wait $one $two $three $four || :
 	done 2>/dev/null
 	bounded cat "$MNT/cpus" "$C/state" >/dev/null
-	put ok "$C/ctl" unload
-	put ok "$C/ctl" "load cpu=0"
-	put ok "$C/ctl" start
+	ctl unload
+	ctl "load cpu=0"
+	ctl start
 	put ok "$C/pmd/0" 0
-	put ok "$MNT/sim/advance" 1000
+	advance 1000
 	holds "$C/pmd/0" 2000
-	put ok "$C/ctl" unload
+	ctl unload
 	until_ok grep -q "workers 0" "$MNT/stats"
 	[ "$(find "/proc/$DAEMON/fd" | wc -l)" = "$files" ]
 }
 
-@test "a client killed while the daemon is stopped does not come back to haunt it" {
+@test "a client killed while the daemon is stopped does no harm" {
 	serve --backend=sim
-	C=$MNT/ctx/a
-	probe ok mkdir "$C"
-	put ok "$C/ctl" "load cpu=0"
+	new a
+	ctl "load cpu=0"
 	kill -STOP "$DAEMON"
 	cat "$MNT/cpus" >/dev/null 2>&1 3>&- &
 	one=$!
@@ -335,14 +332,14 @@ mount_helper() {
 	until_ok gone $two
 	until_ok gone $three
 	bounded cat "$MNT/cpus" "$C/regs" "$C/state" >/dev/null
-	put ok "$C/ctl" start
+	ctl start
 	holds "$C/state" "running cpu=0 set=0"
 }
 
 @test "the connection is aborted under it: it ends, and registers are put back" {
 	serve_msr
 	run_context
-	# To abort is the first thing that umount -f does; then it finds somebody standing there.
+	# umount -f aborts the connection first; then it fails, because the directory is in use.
 	cd "$MNT"
 	run umount -f "$MNT"
 	ended 0
@@ -350,7 +347,7 @@ mount_helper() {
 	[ "$(registers 1)" = "$ORIGINAL" ]
 }
 
-@test "started without standard files, it keeps its own apart from them" {
+@test "started without standard files, it does not use their numbers for its own" {
 	serve_msrsim
 	bounded perfmonfs --dev="$CPU" "$MNT" 0<&- 1>&- 2>&- 3>&-
 	mounted "$MNT"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Live counts through the mount: text for those who read, a page for those who map.
+# Live counts through the mount: text for read(2), a page for mmap(2).
 
 load common
 
 USER=0x4100c0
 
-# stat_of KEY: that line of stats
+# stat_of KEY: the value in stats
 stat_of() {
 	awk -v key="$1" '$1 == key { print $2 }' "$MNT/stats"
 }
@@ -35,7 +35,7 @@ field() {
 value() { field $((32 + 24 * $1)) 8 "${@:2}"; }
 flags() { field $((32 + 24 * $1 + 23)) 1; }
 
-# line PMD: the text's line of it, in set ${SET:-0}
+# line PMD: its line in the text, in set ${SET:-0}
 line() {
 	output=$(bounded "${WHO[@]}" awk -v pmd="pmd$1" '$1 == pmd' "$C/set/${SET:-0}/live")
 }
@@ -129,8 +129,8 @@ text() {
 	[ "$probed" -gt 1000 ]
 	value 0
 	is "$probed"
-	# While it is mapped: the daemon's look is seen at once.
-	put ok "$MNT/sim/advance" 1000000
+	# The mapping shows the daemon's next read of the counters at once.
+	advance 1000000
 	value 0 read "$C/set/0/live" 4096
 	[ "$output" -gt "$probed" ]
 	line 0
@@ -158,7 +158,7 @@ text() {
 	done
 }
 
-@test "sets: the active one's page says so" {
+@test "sets: the page of the active one has active 1" {
 	serve --backend=sim
 	needs_passthrough
 	new sets
@@ -198,7 +198,7 @@ text() {
 	probe EACCES open "$C/set/0/live" rdonly
 }
 
-@test "it is gone with its set and its context; a mapping stays" {
+@test "the file ends with its set and its context; a mapping stays" {
 	serve --backend=sim
 	new gone
 	probe ok mkdir "$C/set/5"
@@ -231,7 +231,7 @@ buffers_freed() {
 	[ "$(stat_of buffer_bytes)" = 0 ]
 }
 
-@test "pages are charged: to all, and to their owner" {
+@test "pages are charged: to the total, and to their user" {
 	serve --backend=sim
 	needs_passthrough
 	WHO=(setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups prlimit --memlock=8192)

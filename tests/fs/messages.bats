@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-# Messages, and how one waits for them: blocking reads, poll, select, epoll, signals. On a model of a
-# CPU, whose time passes only by sim/advance, and with real page faults.
+# Messages, and waiting for them: blocking reads, poll, select, epoll, signals. They run on a model of
+# a CPU, whose time passes only by sim/advance, and with real page faults.
 
 load common
 
 USER=0x4100c0 # 2000 times a microsecond
 LINE="overflow cpu=1 set=0 pmds=0"
 
-# zeros N: so many bytes of them, in hex
+# zeros N: N zero bytes, in hex
 zeros() {
 	printf "%0$((2 * $1))d" 0
 }
 
-# What overflow() makes of it: type, pid, set and CPU, thread, address, PMDs.
+# The record that overflow() causes: type, pid, set and CPU, thread, address, PMDs.
 RECORD=01000000$(zeros 4)00000100$(zeros 4)$(zeros 8)01$(zeros 39)
 
 # armed NAME: a context that runs on CPU 1 and whose PMD 0 overflows within a microsecond
@@ -23,7 +23,7 @@ armed() {
 	ctl start
 }
 
-# overflow [AGAIN...]: one message, and monitoring is masked. With an argument it is restarted first
+# overflow [AGAIN...]: one message, and monitoring is masked. With an argument, it restarts first.
 overflow() {
 	[ $# = 0 ] || ctl restart
 	advance 1000
@@ -39,11 +39,11 @@ overflow_again() {
 	done
 }
 
-# By their numbers on x86-64, which is what there is a daemon for: read, poll, select, pselect6,
-# rt_sigtimedwait, epoll_wait, epoll_pwait
+# System calls by their numbers on x86-64, the daemon's architecture: read, poll, select, pselect6,
+# rt_sigtimedwait, epoll_wait, epoll_pwait.
 WAITING=" 0 7 23 270 128 232 281 "
 
-# waits PID: a thread of the process sleeps in one of them, and no longer in open(2) and the like
+# waits PID: a thread of the process sleeps in one of them, no longer in open(2)
 waits() {
 	local task nr state
 
@@ -59,8 +59,8 @@ waits_or_gone() {
 	waits "$1" || gone "$1"
 }
 
-# start NAME COMMAND...: in the background, until it waits, or has nothing to wait for; its output is
-# in NAME. PIDS has it
+# start NAME COMMAND...: runs it in the background, and returns when it waits or has ended; its output
+# is in NAME, its pid in PIDS
 start() {
 	local name=$1
 
@@ -70,7 +70,7 @@ start() {
 	until_ok waits_or_gone $!
 }
 
-# printed NAME TEXT: what was started has ended, and has printed that
+# printed NAME TEXT: the command started as NAME has ended, and has printed that
 printed() {
 	until_ok gone "${PIDS[$1]}"
 	wait "${PIDS[$1]}" || :
@@ -108,7 +108,7 @@ setup() {
 	probe "01000000$(zeros 4)02010300$(zeros 4)$(zeros 8)01$(zeros 39)" read "$C/msg" 64 rdonly
 }
 
-@test "nothing there: EAGAIN with O_NONBLOCK, and last_error stays as it is" {
+@test "no message: EAGAIN with O_NONBLOCK, and last_error does not change" {
 	serve --backend=sim
 	armed a
 	put EINVAL "$C/ctl" bogus
@@ -122,7 +122,7 @@ setup() {
 	holds "$C/last_error" ok
 }
 
-@test "sizes that are no whole messages" {
+@test "sizes that are not whole messages" {
 	serve --backend=sim
 	armed a
 	for round in empty waiting; do
@@ -135,7 +135,7 @@ setup() {
 	probe "$RECORD" read "$C/msg" 4096 rdonly
 }
 
-@test "a read takes as many as there are and as it has room for" {
+@test "a read takes as many as fit" {
 	serve --backend=sim
 	armed a
 	overflow
@@ -145,7 +145,7 @@ setup() {
 	probe EAGAIN read "$C/msg" 64 rdonly,nonblock
 }
 
-@test "neither seeks, nor is it opened for writing" {
+@test "neither file seeks or opens for writing" {
 	serve --backend=sim
 	new a
 	for f in msg events; do
@@ -156,7 +156,7 @@ setup() {
 	done
 }
 
-@test "events: lines, in whatever pieces they are read" {
+@test "events: lines, in reads of any size" {
 	serve --backend=sim
 	armed a
 	overflow
@@ -165,7 +165,7 @@ setup() {
 	exec 4<"$C/events"
 	read -r line <&4
 	[ "$line" = "$LINE" ]
-	# The rest of a line is this open file's; the next message is whose comes first.
+	# The rest of a line is for this open file; the next message is for the next reader.
 	run -0 bounded fsprobe read - 3 rdonly <&4
 	is "$(printf %s "${LINE:0:3}" | in_hex)"
 	run -0 bounded fsprobe poll - in 0 <&4
@@ -217,13 +217,13 @@ in_hex() {
 	od -An -tx1 | tr -d ' \n'
 }
 
-@test "readers who wait are served in the order they came" {
+@test "waiting readers are served in order" {
 	serve --backend=sim
 	armed a
 	start one read "$C/msg" 64 rdonly
 	start two read "$C/events" 64 rdonly
 	start three read "$C/msg" 4096 rdonly
-	# Who does not want to wait does not jump the queue.
+	# A nonblocking reader does not jump the queue.
 	probe EAGAIN read "$C/msg" 64 rdonly,nonblock
 	overflow
 	printed one "$RECORD"
@@ -235,7 +235,7 @@ in_hex() {
 	printed three "$RECORD"
 }
 
-@test "readers of one open file wait apart" {
+@test "readers of one open file wait independently" {
 	serve --backend=sim
 	armed a
 	exec 4<"$C/msg"
@@ -249,7 +249,7 @@ in_hex() {
 	printed one "$RECORD"
 }
 
-@test "what one reader of an open file leaves is for the next one of it" {
+@test "lines that one read leaves are for the next read of the open file" {
 	serve --backend=sim
 	armed a
 	exec 4<"$C/events"
@@ -262,7 +262,7 @@ in_hex() {
 	waits "${PIDS[other]}"
 }
 
-@test "a reader that is killed or interrupted is gone, and takes no message with it" {
+@test "a killed or interrupted reader takes no message" {
 	serve --backend=sim
 	armed a
 	start killed read "$C/msg" 64 rdonly
@@ -277,7 +277,7 @@ in_hex() {
 	probe "$RECORD" read "$C/msg" 64 rdonly
 }
 
-@test "rmdir: who waits gets ENODEV at once" {
+@test "rmdir: waiting readers get ENODEV at once" {
 	serve --backend=sim
 	armed a
 	exec 4<"$C/msg"
@@ -302,7 +302,7 @@ in_hex() {
 	is err,hup
 }
 
-@test "the daemon ends: who waits does not wait on" {
+@test "the daemon ends: waiting readers return" {
 	serve --backend=sim
 	armed a
 	start one read "$C/msg" 64 rdonly
@@ -319,7 +319,7 @@ in_hex() {
 	[[ $(cat "$BATS_TEST_TMPDIR/poll") == *err* ]]
 }
 
-@test "the daemon is killed: who waits does not wait on" {
+@test "the daemon is killed: waiting readers return" {
 	serve --backend=sim
 	armed a
 	start one read "$C/msg" 64 rdonly
@@ -351,14 +351,14 @@ in_hex() {
 	until_ok eval '[ "$(find "/proc/$DAEMON/fd" | wc -l)" = "$fds" ]'
 }
 
-@test "nobody reads: the queue is full, and what is lost is counted and told" {
+@test "a full queue: lost messages are counted and reported" {
 	serve --backend=sim
 	armed a
 	overflow
 	overflow_again 39
 	run -0 grep messages_lost "$MNT/stats"
 	is "messages_lost 8"
-	# One place is not enough for the next message and the news of the loss.
+	# One free slot is not enough for the next message and the record of the loss.
 	probe "$RECORD" read "$C/msg" 64 rdonly
 	overflow again
 	probe "$RECORD" read "$C/msg" 64 rdonly
@@ -410,12 +410,12 @@ in_hex() {
 	waits "${PIDS[one]}"
 	overflow
 	printed one "$RECORD"
-	# There was nothing left for who polls; now there is.
+	# The poll found no message before; now it does.
 	overflow again
 	printed poll in
 }
 
-@test "ovfl_no_msg: masked, but not a word" {
+@test "ovfl_no_msg: masked, without a message" {
 	serve --backend=sim
 	new a
 	put ok "$C/flags" ovfl_no_msg
@@ -442,7 +442,7 @@ in_hex() {
 	holds "$C/state" "masked cpu=1 set=0 throttled"
 }
 
-@test "poll, select and epoll: what is ready at once" {
+@test "poll, select and epoll: files that are ready at once" {
 	serve --backend=sim
 	armed a
 	for f in msg events; do
@@ -468,7 +468,7 @@ in_hex() {
 	probe in,out,rdnorm,wrnorm poll "$MNT/config/tick_us" in,out,pri,rdnorm,wrnorm 0
 }
 
-@test "poll, select and epoll: whoever waits is woken" {
+@test "poll, select and epoll: waiting processes are woken" {
 	serve --backend=sim
 	armed a
 	exec 4<"$C/msg"
@@ -525,11 +525,11 @@ in_hex() {
 	holds "$C/state" "masked cpu=1 set=0"
 	run -0 bounded fsprobe select - pri 0 <&4
 	is pri
-	# Another open file has not missed anything.
+	# Another open file reports the change, too.
 	probe none poll "$C/state" pri 0
 }
 
-@test "state: sets that take turns are no change" {
+@test "state: a switch of sets is no change" {
 	serve --backend=sim
 	new a
 	probe ok mkdir "$C/set/1"
@@ -554,7 +554,7 @@ in_hex() {
 	armed a
 	probe POLL_IN sigwait 10 5000 "$C/ctl" "signal sig=10" "$MNT/sim/advance" 1000
 	holds "$C/ctl" "signal sig=10"
-	# SIGIO, real-time ones; and one that has codes of its own.
+	# SIGIO, real-time signals, and a signal with codes of its own.
 	for sig in 29 34 64; do
 		probe POLL_IN sigwait $sig 5000 "$C/ctl" "signal sig=$sig" "$C/ctl" restart \
 			"$MNT/sim/advance" 1000
@@ -568,7 +568,7 @@ in_hex() {
 	serve --backend=sim
 	armed a
 	fds=$(find "/proc/$DAEMON/fd" | wc -l)
-	# Nobody minds SIGURG, 23.
+	# SIGURG, 23, is ignored by default.
 	probe none sigwait 10 200 "$C/ctl" "signal sig=10" "$C/ctl" "signal sig=23" "$MNT/sim/advance" 1000
 	probe POLL_IN sigwait 23 5000 "$C/ctl" "signal sig=10" "$C/ctl" "signal sig=23" "$C/ctl" restart \
 		"$MNT/sim/advance" 1000
@@ -577,7 +577,7 @@ in_hex() {
 		"$MNT/sim/advance" 1000
 	[ "$(find "/proc/$DAEMON/fd" | wc -l)" = "$fds" ]
 	ctl "signal sig=0"
-	# It stays over unload and load.
+	# It survives unload and load.
 	probe POLL_IN sigwait 10 5000 "$C/ctl" "signal sig=10" "$C/ctl" unload "$C/ctl" "load cpu=2" \
 		"$C/pmd/0" "-2000 notify" "$C/ctl" start "$MNT/sim/advance" 1000
 	probe ok rmdir "$C"
@@ -594,14 +594,14 @@ in_hex() {
 	overflow
 	until_ok gone $sleeper
 	wait $sleeper || [ $? = $((128 + 10)) ]
-	# It has ended: nothing happens, whoever has its number now.
+	# The thread has ended: nothing happens, even if its number is in use again.
 	overflow again
 	holds "$C/state" "masked cpu=1 set=0"
 	refused ESRCH "signal sig=10 tid=$sleeper" "$sleeper"
 	refused ESRCH "signal sig=10 tid=4194303" 4194303
 }
 
-@test "signals: whose thread it may be" {
+@test "signals: the threads that a user may name" {
 	serve --backend=sim
 	as nobody probe ok mkdir "$MNT/ctx/a"
 	C=$MNT/ctx/a
@@ -616,19 +616,19 @@ in_hex() {
 	as nobody put ok "$C/ctl" "signal sig=10 tid=$theirs"
 	ctl "signal sig=10 tid=$theirs"
 	ctl "signal sig=10 tid=$mine"
-	# It is asked again when it comes to it: what is no longer theirs gets no signal.
+	# The check is repeated at each signal: a thread that is no longer theirs gets none.
 	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 long=-2000 notify"
 	ctl "load cpu=1"
 	setpriv --reuid="$NOBODY" --clear-groups --inh-caps=-all sh -c 'sleep 0.5; exec sleep 60' 3>&- &
 	third=$!
 	until_ok grep -q "^Uid:.$NOBODY" "/proc/$third/status"
 	as nobody put ok "$C/ctl" "signal sig=10 tid=$third"
-	# Who writes does not lend his right to who opened the file...
+	# The writer does not lend its permission to the opener...
 	run -0 bounded fsprobe writeas "$NOBODY" "$C/ctl" <<<"signal sig=10 tid=$mine"
 	is EPERM
 	run -0 bounded fsprobe writeas "$NOBODY" "$C/ctl" <<<"signal sig=10"
 	is EPERM
-	# ... nor who opened it his to whom he hands it.
+	# ... nor the opener to a later writer.
 	exec 4>"$C/ctl"
 	as nobody put EPERM - "signal sig=10 tid=$mine"
 	as nobody put ok - "signal sig=10"
@@ -651,7 +651,7 @@ in_hex() {
 	is POLL_IN
 }
 
-@test "signals: commands that are none" {
+@test "signals: invalid commands" {
 	serve --backend=sim
 	new a
 	refused ERANGE "signal sig=65" 65
@@ -664,7 +664,7 @@ in_hex() {
 	holds "$C/ctl" ""
 }
 
-@test "signals: 64 contexts of a user's, and room when one is ended" {
+@test "signals: 64 contexts of a user, and one more when one has ended" {
 	serve --backend=sim
 	for ((n = 1; n <= 65; n++)); do
 		as nobody probe ok mkdir "$MNT/ctx/c$n"
@@ -676,7 +676,7 @@ in_hex() {
 	sentence "$C/last_error" 64
 	put ok "$MNT/ctx/c1/ctl" "signal sig=12 tid=$$"
 	put ok "$MNT/ctx/c1/ctl" "signal sig=0"
-	put ok "$C/ctl" "signal sig=10 tid=$$"
+	ctl "signal sig=10 tid=$$"
 	put ENOSPC "$MNT/ctx/c1/ctl" "signal sig=10 tid=$$"
 	probe ok rmdir "$MNT/ctx/c2"
 	put ok "$MNT/ctx/c1/ctl" "signal sig=10 tid=$$"
@@ -684,7 +684,7 @@ in_hex() {
 	ctl "signal sig=10 tid=$$"
 }
 
-@test "what the daemon may still do is enough for signals" {
+@test "the daemon's capabilities suffice for signals" {
 	serve --backend=sim
 	armed a
 	run -0 grep CapEff "/proc/$DAEMON/status"
@@ -721,18 +721,9 @@ stir() {
 }
 
 @test "many at once: nothing hangs, nothing leaks" {
-	local pids=() n
-
 	serve --backend=sim
 	armed a
-	for n in 1 2 3 4; do
-		stir 3>&- &
-		pids+=($!)
-	done
-	for n in "${pids[@]}"; do
-		until_ok gone "$n"
-	done
-	wait "${pids[@]}"
+	at_once stir 1 2 3 4
 	[ ! -d "$C" ] || probe ok rmdir "$C"
 	armed a
 	start one read "$C/msg" 64 rdonly

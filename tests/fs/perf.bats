@@ -20,13 +20,12 @@ count() {
 	local cpu=$1 n=0
 
 	shift
-	C=$MNT/ctx/p
-	probe ok mkdir "$C"
+	new p
 	for name in "$@"; do
 		put ok "$C/pmc/$((n++))" "$(event "$name" $ALL)"
 	done
-	put ok "$C/ctl" "load cpu=$cpu"
-	put ok "$C/ctl" start
+	ctl "load cpu=$cpu"
+	ctl start
 }
 
 first_cpu() {
@@ -45,8 +44,8 @@ setup_file() {
 	after=$(cat "$C/pmd/0")
 	[ "$faults" -ge 5000 ]
 	[ $((after - before)) -ge "$faults" ]
-	put ok "$C/ctl" stop
-	# Perf events stop one after another: what faults in between is not in all of them.
+	ctl stop
+	# Perf events stop one after another: faults in between are not in all of them.
 	parts=$(($(cat "$C/pmd/1") + $(cat "$C/pmd/2")))
 	whole=$(cat "$C/pmd/0")
 	echo "whole $whole parts $parts"
@@ -67,11 +66,11 @@ few_during_many() {
 	[ "${#cpus[@]}" -ge 2 ] || skip "needs two CPUs"
 	serve --backend=perf
 	count "${cpus[0]}" page-faults
-	# Whatever else runs here has faults of its own: not always so many at once.
+	# Other programs have faults, too, but not always so many at once.
 	until_ok few_during_many "${cpus[1]}"
 }
 
-@test "cpu-clock is the time that passes" {
+@test "cpu-clock counts the time that passes" {
 	serve --backend=perf
 	count "$(first_cpu)" cpu-clock
 	t0=$(date +%s%N)
@@ -87,19 +86,19 @@ few_during_many() {
 	[ "$clock" -le $((t3 - t0)) ]
 }
 
-@test "values stand still after stop and count on after start" {
+@test "values stop after stop and go on after start" {
 	serve --backend=perf
 	count "$(first_cpu)" cpu-clock context-switches
 	sleep 0.1
-	put ok "$C/ctl" stop
+	ctl stop
 	a=$(cat "$C/regs")
 	sleep 0.1
 	[ "$(cat "$C/regs")" = "$a" ]
-	put ok "$C/ctl" unload
+	ctl unload
 	[ "$(cat "$C/regs")" = "$a" ]
-	put ok "$C/ctl" "load cpu=$(first_cpu)"
+	ctl "load cpu=$(first_cpu)"
 	[ "$(cat "$C/regs")" = "$a" ]
-	put ok "$C/ctl" start
+	ctl start
 	sleep 0.1
 	read -r clock <"$C/pmd/0"
 	[ "$clock" -ge $(($(awk '$1 == "pmd0" { print $2 }' <<<"$a") + 90000000)) ]
@@ -107,11 +106,10 @@ few_during_many() {
 
 @test "a written value is where counting begins" {
 	serve --backend=perf
-	C=$MNT/ctx/p
-	probe ok mkdir "$C"
+	new p
 	put ok "$C/regs" "pmc0 $(event cpu-clock $ALL)\npmd0 -1000000000000"
-	put ok "$C/ctl" "load cpu=$(first_cpu)"
-	put ok "$C/ctl" start
+	ctl "load cpu=$(first_cpu)"
+	ctl start
 	read -r clock <"$C/pmd/0"
 	# As bash reads it, a number over 2^63 is negative.
 	[ $((clock)) -lt 0 ]
@@ -121,27 +119,25 @@ few_during_many() {
 	[ "$clock" -lt 10000000000 ]
 }
 
-@test "an event that knows no levels is not counted at one" {
+@test "an event without privilege levels is refused with one" {
 	serve --backend=perf
-	C=$MNT/ctx/p
-	probe ok mkdir "$C"
+	new p
 	put ok "$C/pmc/0" "$(event cpu-clock $USR)"
-	put ok "$C/ctl" "load cpu=$(first_cpu)"
+	ctl "load cpu=$(first_cpu)"
 	put EINVAL "$C/ctl" start
 	sentence "$C/last_error" PERFSEL0
 	put ok "$C/pmc/0" "$(event page-faults $USR)"
-	put ok "$C/ctl" start
+	ctl start
 }
 
 @test "hardware events, where the kernel has a CPU PMU; ENODEV where not" {
 	serve --backend=perf
-	C=$MNT/ctx/p
-	probe ok mkdir "$C"
+	new p
 	put ok "$C/pmc/0" 0x4300c0
 	if [ -e /sys/bus/event_source/devices/cpu/type ]; then
 		skip "the kernel has a CPU PMU: the VM test counts with it"
 	fi
-	put ok "$C/ctl" "load cpu=$(first_cpu)"
+	ctl "load cpu=$(first_cpu)"
 	put ENODEV "$C/ctl" start
 	sentence "$C/last_error" PERFSEL0
 	holds "$C/state" "loaded cpu=$(first_cpu) set=0"

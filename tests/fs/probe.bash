@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Single operations on a file and what they answer, and waiting for things to happen.
 
-# The command that operations run under, to be someone else.
+# The command that operations run under, to be another user.
 WHO=()
 
-# No test waits for ever; but a busy machine may take its time. Only who fails waits that long.
+# Seconds until a wait fails. A busy machine may be slow; only failing tests wait this long.
 PATIENCE=60
 
 # Runs what could block.
@@ -25,8 +25,8 @@ until_ok() {
 	done
 }
 
-# What the last command printed, whole. The helpers set "output" by themselves: bats' own
-# "run" takes longer than what it runs.
+# The whole output of the last command. The helpers set "output" themselves: bats' own "run" takes
+# longer than the command.
 is() {
 	[ "$output" = "$1" ] || {
 		printf 'expected: %s\ngot: %s\n' "$1" "$output"

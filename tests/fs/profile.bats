@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Sampling from end to end: profiles of a program that is known, by cpu-clock of the perf backend.
-# The machine may be busy: what is waited for are samples of that program, not time.
+# Sampling from end to end: profiles of a known program, by cpu-clock of the perf backend. As the
+# machine may be busy, the tests wait for samples of that program, not for a time.
 
 load common
 
@@ -14,7 +14,7 @@ setup() {
 		[ -x "$BATS_RUN_TMPDIR/${program##*/}" ] || cp "$BUILD/$program" "$BATS_RUN_TMPDIR"
 	done
 	BURN=${cpus[1]}
-	# The burner leaves others little of its CPU: only the worker, which goes before it, belongs there.
+	# The burner uses all of its CPU; of the daemon's threads, only the worker runs there.
 	taskset -pc "${cpus[0]}" "$BASHPID" >/dev/null
 	RANGES=$BATS_TEST_TMPDIR/ranges
 	PROFILE=$BATS_TEST_TMPDIR/profile
@@ -31,10 +31,10 @@ burnt_out() {
 }
 
 perfmonfs_can_tell() {
-	"$BUILD/daemon/perfmonfs" --check --backend=perf | grep -q "can tell who was running"
+	"$BUILD/daemon/perfmonfs" --check --backend=perf | grep -q "samples name the running thread"
 }
 
-# burn MODE...: RANGES has where its functions are; PID and TID are those of the thread that burns
+# burn MODE...: sets RANGES to the addresses of its functions, PID and TID to its busy thread
 burn() {
 	rm -f "$RANGES"
 	burner "$BURN" "$@" >"$RANGES" 3>&- &
@@ -58,7 +58,7 @@ sampling() {
 	ctl start
 }
 
-# profile SAMPLES [OPTION...]: PROFILE has what smplread prints for so many samples of the burner
+# profile SAMPLES [OPTION...]: sets PROFILE to the output of smplread for SAMPLES of the burner
 profile() {
 	timeout -s KILL 90 smplread "${@:2}" "$C" "$1" "$RANGES" >"$PROFILE" || {
 		cat "$PROFILE" "$C/last_error" "$C/state"
@@ -71,7 +71,7 @@ worker() {
 	grep -lx "pfm/$BURN" "/proc/$DAEMON/task"/*/comm | sed 's|/comm||; s|.*/||'
 }
 
-# share_is FUNCTION PERCENT TOLERANCE: of the overflows in functions of the burner
+# share_is FUNCTION PERCENT TOLERANCE: its share of the overflows in the burner's functions
 share_is() {
 	awk -v f="$1" -v want="$2" -v by="$3" -v tid="$TID" '
 		$1 == "count" && $3 == tid && length($4) == 1 && $4 != "-" { all += $6 }
@@ -83,8 +83,8 @@ share_is() {
 		}' "$PROFILE"
 }
 
-# whose: all samples in the burner's functions are the burner's, and none is the worker's
-whose() {
+# attributed: all samples in the burner's functions are the burner's, and none is the worker's
+attributed() {
 	awk -v pid="$PID" -v tid="$TID" -v worker="$(worker)" '
 		$1 != "count" { next }
 		$4 ~ /^[a-f]$/ && ($2 != pid || $3 != tid) { print "not the burner: " $0; bad = 1 }
@@ -101,7 +101,7 @@ known_profile() {
 	share_is a 60 2
 	share_is b 30 2
 	share_is c 10 2
-	whose
+	attributed
 	burnt_out
 }
 
@@ -120,33 +120,33 @@ known_profile() {
 	known_profile
 }
 
-# -w: a look at any time finds the first samples of the buffer whole, in their order.
+# -w: at any time, the first samples of the buffer are complete and in order.
 watched() {
 	burn shares
 	sampling 250 250000 32768
 	profile 3000 -w "$@"
-	grep -E '^looks [0-9]{2,}$' "$PROFILE"
+	grep -E '^polls [0-9]{2,}$' "$PROFILE"
 	[ "$(awk '$1 == "rounds" { print $2 }' "$PROFILE")" -ge 3 ]
-	whose
+	attributed
 	burnt_out
 }
 
-@test "a reader that looks all the time sees whole samples" {
+@test "a mapping that is read in a loop shows complete samples" {
 	serve --backend=perf
 	watched
 }
 
-@test "a reader that reads all the time sees whole samples" {
+@test "read(2) in a loop returns complete samples" {
 	serve --backend=perf
 	watched -r
 }
 
-@test "a reader that looks all the time sees whole samples, without passthrough" {
+@test "a mapping that is read in a loop shows complete samples, without passthrough" {
 	serve --backend=perf -o nopassthrough
 	watched
 }
 
-# The burner's six functions take turns. One buffer, as each restart is at another time.
+# The burner calls its six functions in turn. One buffer only: a restart would change the phase.
 in_step() { # STEP-NS TICK-US PERIOD-NS [OPTION...]
 	burn steps "$1"
 	sampling "$2" "$3" 102400 "${@:4}"
@@ -171,8 +171,8 @@ in_step() { # STEP-NS TICK-US PERIOD-NS [OPTION...]
 	read -r LEAST MOST < <(tail -n 1 "$BATS_TEST_TMPDIR/step")
 }
 
-# even: all functions have about the sixth that they should. Tried again if the burner has had too
-# few samples in one buffer, on a busy machine.
+# even: each function has about a sixth of the samples. Tries again if there are too few samples in
+# one buffer, on a busy machine.
 even() {
 	for _ in 1 2 3; do
 		in_step "$@"
@@ -181,8 +181,8 @@ even() {
 	return 1
 }
 
-# Figure 3.20. Samples come up to a tick after overflow; unless they fall right between two turns,
-# half of the functions is never seen.
+# Figure 3.20. Samples are taken up to a tick after the overflow; unless they fall between two
+# functions, half of the functions are never sampled.
 @test "a period in step with the program is biased, a randomized one is not" {
 	serve --backend=perf
 	for _ in 1 2 3 4 5; do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Who may do what, and what the daemon itself may still do. GID is a group that nobody is in but
-# the callers who are given it here; it need not be in /etc/group.
+# The rights of users, and the capabilities of the daemon. GID is a group that only callers in this
+# file are in; it need not be in /etc/group.
 
 load common
 
@@ -8,7 +8,7 @@ GID=54321
 USER=0x4100c0
 KERNEL=0x4200c0
 
-# theirs NAME: a context of nobody's; C is its directory
+# theirs NAME: a context of the user nobody; C is its directory
 theirs() {
 	C=$MNT/ctx/$1
 	as nobody probe ok mkdir "$C"
@@ -29,11 +29,11 @@ theirs() {
 	as nobody holds "$C/flags" system_wide
 }
 
-@test "root loads and removes whatever is there" {
+@test "root loads and removes any context" {
 	serve --backend=sim
 	put ok "$MNT/config/sys_group" none
 	theirs a
-	put ok "$C/ctl" "load cpu=0"
+	ctl "load cpu=0"
 	run -0 bounded cat "$MNT/cpus"
 	[[ ${lines[0]} =~ ^0\ online\ context=a\ uid=$NOBODY\ pid=[0-9]+$ ]]
 	probe ok rmdir "$C"
@@ -86,7 +86,7 @@ theirs() {
 	put ok "$C/pmc/0" $KERNEL
 }
 
-@test "without a group for either kind of context only root makes any" {
+@test "without a group for either kind of context, only root makes contexts" {
 	serve --backend=sim
 	put ok "$MNT/config/sys_group" none
 	put ok "$MNT/config/thread_group" none
@@ -101,17 +101,17 @@ theirs() {
 	as $GID probe ok mkdir "$MNT/ctx/c"
 }
 
-@test "rights are those of who opened the file" {
+@test "rights are those of the opener" {
 	serve --backend=sim
 	put ok "$MNT/config/sys_group" $GID
 	theirs a
-	# What root prints must not become root's command because the file is somebody else's...
+	# Root's output to another user's file must not become a command of root...
 	run -0 bounded fsprobe writeas "$NOBODY" "$C/ctl" <<<"load cpu=0"
 	is EPERM
 	put ok "$MNT/config/allow_kernel" root
 	run -0 bounded fsprobe writeas "$NOBODY" "$C/regs" <<<"pmc0 $KERNEL"
 	is EACCES
-	# ... and a descriptor that root has opened is a right that he can hand on.
+	# ... but a descriptor that root has opened passes root's rights on.
 	exec 4>"$C/ctl"
 	run -0 bounded setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups \
 		fsprobe write - <<<"load cpu=0"
@@ -222,7 +222,7 @@ value() {
 	as $GID probe EPERM rmdir "$MNT/ctx/a"
 }
 
-@test "a user has so many contexts, and another one is not hurt" {
+@test "the limit of contexts is per user" {
 	serve --backend=sim
 	run -0 bounded setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups \
 		sh -c 'cd "$1" && mkdir $(seq 1024)' sh "$MNT/ctx"
@@ -243,9 +243,9 @@ caps() {
 	awk -v f="$2:" '$1 == f { print $2 }' "/proc/$1/status"
 }
 
-# drops CAPABILITY-NUMBER...: it has these and CAP_SYS_NICE; its guard has CAP_SYS_ADMIN
+# drops CAPABILITY-NUMBER...: it has these and CAP_SYS_NICE; its privhelper has CAP_SYS_ADMIN
 drops() {
-	local want=$((1 << 23)) guard c
+	local want=$((1 << 23)) helper c
 
 	for c; do want=$((want | 1 << c)); done
 	want=$(printf '%016x' $want)
@@ -257,10 +257,10 @@ drops() {
 	for task in /proc/"$DAEMON"/task/*; do
 		[ "$(awk '$1 == "CapEff:" { print $2 }' "$task/status")" = "$want" ]
 	done
-	guard=$(pgrep -P "$DAEMON")
-	[ "$(caps "$guard" CapEff)" = "$(printf '%016x' $((1 << 21)))" ]
-	[ "$(caps "$guard" CapPrm)" = "$(printf '%016x' $((1 << 21)))" ]
-	[ "$(find /proc/"$guard"/fd -mindepth 1 | wc -l)" = 4 ]
+	helper=$(pgrep -P "$DAEMON")
+	[ "$(caps "$helper" CapEff)" = "$(printf '%016x' $((1 << 21)))" ]
+	[ "$(caps "$helper" CapPrm)" = "$(printf '%016x' $((1 << 21)))" ]
+	[ "$(find /proc/"$helper"/fd -mindepth 1 | wc -l)" = 4 ]
 }
 
 @test "capabilities: sim" {
@@ -283,11 +283,11 @@ drops() {
 	drops 19 38 39
 }
 
-@test "what a file shows is for who opened it, not for whom he hands it to" {
+@test "a file shows what its opener may see, even to another reader" {
 	serve --backend=sim
 	put ok "$MNT/sim/poke" "1 0x186 0x4300c0"
 	run -0 bounded cat "$MNT/cpus"
-	[[ $output == *"1 online pmc0 held by"* ]]
+	[[ $output == *"1 online pmc0 in use by"* ]]
 	run -0 bounded fsprobe readas "$NOBODY" "$MNT/cpus"
 	[[ $output != *held* && $output == *"1 online"* ]]
 	probe EINVAL mkdir "$MNT/ctx/.root"
@@ -307,6 +307,6 @@ drops() {
 			rmdir "c$i"
 		done' bash "$MNT"
 	is "stopped at 1024"
-	# they are gone with that process
+	# They are gone with that process.
 	until_ok setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups mkdir "$MNT/ctx/again"
 }

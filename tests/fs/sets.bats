@@ -8,13 +8,13 @@ USER=0x4100c0
 BRANCH=0x4100c4
 MINUS_2000=18446744073709549616 # as a PMD shows it
 
-# set_row SET FILE TEXT: written, and found again
+# set_row SET FILE TEXT: writes the text, and reads the same
 set_row() {
 	put ok "$C/set/$1/$2" "$3"
 	holds "$C/set/$1/$2" "$3"
 }
 
-# set_refused ERRNO SET FILE TEXT NOUN: and nothing has changed
+# set_refused ERRNO SET FILE TEXT NOUN: the write fails, and changes nothing
 set_refused() {
 	local before
 
@@ -62,7 +62,7 @@ run_here() {
 	holds "$C/last_error" ok
 }
 
-@test "names that are no set's" {
+@test "invalid names of sets" {
 	serve --backend=sim
 	new a
 	for name in x 00 01 -1 +1 0x1 1.0 ' 1' '1 ' 1a .hidden "$(printf '%0300d' 1)"; do
@@ -78,7 +78,7 @@ run_here() {
 	is 0
 }
 
-@test "sets are their context's owner's" {
+@test "sets belong to the owner of their context" {
 	serve --backend=sim
 	new a
 	as nobody probe EACCES mkdir "$C/set/1"
@@ -90,7 +90,7 @@ run_here() {
 	as nobody probe ok rmdir "$MNT/ctx/b/set/2"
 }
 
-@test "while loaded, sets are what they are" {
+@test "sets cannot be made, changed or removed while loaded" {
 	serve --backend=sim
 	new a
 	probe ok mkdir "$C/set/1"
@@ -116,7 +116,7 @@ run_here() {
 	holds "$C/state" "loaded cpu=1 set=0"
 }
 
-@test "what is held open of a removed set is dead, not the next one's" {
+@test "open files of a removed set are dead, not the next set's" {
 	serve --backend=sim
 	new a
 	probe ok mkdir "$C/set/1"
@@ -143,7 +143,7 @@ last_builtin() {
 	awk '$3 == "virtual" { n = $1 } END { print n }' "$MNT/pmu/pmds"
 }
 
-@test "what a new set is like" {
+@test "the defaults of a new set" {
 	serve --backend=sim
 	new a
 	probe ok mkdir "$C/set/1"
@@ -157,7 +157,7 @@ last_builtin() {
 	cmp "$C/set/0/regs" "$C/set/1/regs"
 }
 
-@test "flags, timeout and next: what they take" {
+@test "flags, timeout and next: valid and invalid values" {
 	serve --backend=sim
 	new a
 	probe ok mkdir "$C/set/1"
@@ -215,7 +215,7 @@ last_builtin() {
 	holds "$C/set/0/runs" 1
 }
 
-@test "load claims what any set uses" {
+@test "load reserves the registers of all sets" {
 	serve --backend=sim
 	new a
 	probe ok mkdir "$C/set/1"
@@ -234,7 +234,7 @@ last_builtin() {
 	put EBUSY "$C/set/0/pmc/2" $USER
 }
 
-@test "sets take turns by time, and every nanosecond is somebody's" {
+@test "sets switch by time, and every nanosecond belongs to one of them" {
 	serve --backend=sim
 	new a
 	for id in 3 9; do
@@ -321,7 +321,7 @@ last_builtin() {
 	advance 1000000
 	holds "$C/state" "running cpu=1 set=1"
 	holds "$C/set/0/pmd/0" 3800000
-	# Nothing leads out of this one but a command.
+	# Only a command leaves this set.
 	advance 50000000
 	holds "$C/state" "running cpu=1 set=1"
 	holds "$C/set/1/pmd/0" 20000000
@@ -339,7 +339,7 @@ last_builtin() {
 	holds "$C/state" "loaded cpu=1 set=1"
 }
 
-@test "sets that are not active are read and written all the same" {
+@test "sets that are not active can be read and written, too" {
 	serve --backend=sim
 	new a
 	probe ok mkdir "$C/set/1"
@@ -376,7 +376,7 @@ last_builtin() {
 	overflows 0 0 3 $MINUS_2000 0
 	holds "$C/set/0/switch_pmds" 0
 	holds "$C/set/1/switch_pmds" none
-	# It waits for its reset until its set's turn comes again.
+	# Its reset is pending until its set is active again.
 	holds "$C/set/0/pmd/0" 0
 	advance 1000000
 	holds "$C/state" "running cpu=1 set=0"
@@ -413,7 +413,7 @@ last_builtin() {
 	advance 1000
 	holds "$C/pmd/0" 18446744073709548616
 	overflows 0 0 1 18446744073709548616 0
-	# Many at one look: 2000 past 0, then 3000 each.
+	# Many overflows at one poll: 2000 past 0, then 3000 each.
 	put ok "$C/pmd/0" "-2000 short=-3000"
 	advance 100000
 	overflows 0 0 67 18446744073709548616 0
@@ -523,7 +523,7 @@ last_builtin() {
 	is "pmd0 7"
 }
 
-@test "options that are none change nothing" {
+@test "invalid options change nothing" {
 	serve --backend=sim
 	new a
 	put ok "$C/pmd/0" "5 short=6 notify"
@@ -602,7 +602,7 @@ last_builtin() {
 	refused EINVAL restart load
 }
 
-@test "all that overflow at one look wait for restart, with or without notify" {
+@test "PMDs that overflow at one poll wait for restart, with or without notify" {
 	serve --backend=sim
 	new a
 	put ok "$C/regs" "pmc0 $USER\npmc1 $BRANCH\npmd0 -2000 long=-7 notify\npmd1 -100 short=-100 long=-8"
@@ -656,7 +656,7 @@ last_builtin() {
 	[ "$line" = "throttle cpu=1 set=0 pmds=0" ]
 	ctl restart
 	holds "$C/state" "running cpu=1 set=0"
-	# The second is not over. And a change is for those who start after it.
+	# The second is not over, and a changed limit holds from the next start on.
 	put ok "$MNT/config/overflow_rate_max" 1000000
 	advance 20000
 	holds "$C/state" "masked cpu=1 set=0 throttled"
@@ -693,7 +693,7 @@ last_builtin() {
 	until_ok gone $!
 }
 
-@test "page faults take turns on the perf backend" {
+@test "sets switch on the perf backend, with page faults" {
 	command -v taskset >/dev/null || skip "needs taskset (util-linux)"
 	serve --backend=perf
 	cpu=$(sed 's/[,-].*//' /sys/devices/system/cpu/online)
@@ -716,10 +716,10 @@ last_builtin() {
 	[ $((runs - $(cat "$C/set/1/runs"))) -le 1 ]
 	for id in 0 1; do
 		[ "$(cat "$C/set/$id/pmd/0")" -ge 1000 ]
-		# At least its timeout each, but for the last.
+		# At least its timeout for each run, except the last.
 		[ "$(cat "$C/set/$id/active_ns")" -ge $((2000000 * (runs - 2))) ]
 	done
-	# Switching takes time that belongs to no set: the sum is somewhat less than what was.
+	# Switching takes time that belongs to no set: the sum is somewhat less than the total.
 	[ $(($(cat "$C/set/0/pmd/0") + $(cat "$C/set/1/pmd/0"))) -ge 80000 ]
 }
 
@@ -744,7 +744,7 @@ together() {
 	advance 1000
 	holds 65535/pmd/0 2000
 	ctl unload
-	# What is removed between two pieces of a listing shifts nothing.
+	# A set removed between two reads of a listing shifts none.
 	run -0 bounded perl -e '
 		opendir(my $d, ".") or die;
 		my @seen = map { readdir($d) } 1 .. 10;
@@ -808,18 +808,11 @@ juggle() {
 }
 
 @test "many at once: the tree and the context agree about the sets" {
-	local pids=() n
+	local n
 
 	serve --backend=sim
 	new a
-	for n in 0 1 2 3; do
-		juggle $n 3>&- &
-		pids+=($!)
-	done
-	for n in "${pids[@]}"; do
-		until_ok gone "$n"
-	done
-	wait "${pids[@]}"
+	at_once juggle 0 1 2 3
 	ctl unload
 	for n in 1 2 3 4 5 6 7; do
 		if [ -d "$C/set/$n" ]; then

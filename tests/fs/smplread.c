@@ -5,7 +5,7 @@
  * notification, restarts, and ends when it has SAMPLES of them in functions of RANGES, which has
  * lines "NAME START END". Then prints, all times in ns:
  *
- *	samples N	weight N (overflows)	rounds N	looks N (by -w)		lost N
+ *	samples N	weight N (overflows)	rounds N	polls N (by -w)		lost N
  *	count PID TID FUNCTION SAMPLES WEIGHT	"kernel" or "-" at other addresses
  *	latency MEDIAN 90% 99% MAX		from the last sample to the end of read
  *	elapsed N				from the first sample to the last
@@ -46,7 +46,7 @@ static struct row {
 } rows[MAX_ROWS];
 static unsigned nrows;
 
-static uint64_t samples, known, weight, rounds, looks, first_ns, last_ns;
+static uint64_t samples, known, weight, rounds, polls, first_ns, last_ns;
 static uint64_t latency[MAX_ROUNDS];
 static size_t entry_size = sizeof(pfm_dfl_smpl_entry_t);
 static int buffer_fd;
@@ -163,7 +163,7 @@ static void watch(const unsigned char *buf, unsigned char *copy, size_t size, in
 			errx(1, "%" PRIu64 " samples, after %" PRIu64, n, had);
 		had = n;
 		walk(buf, n, last_ns, false);
-		looks++;
+		polls++;
 	}
 }
 
@@ -192,9 +192,9 @@ static void print(const unsigned char *buf)
 {
 	const pfm_dfl_smpl_hdr_t *hdr = (const void *)buf;
 
-	printf("samples %" PRIu64 "\nweight %" PRIu64 "\nrounds %" PRIu64 "\nlooks %" PRIu64
+	printf("samples %" PRIu64 "\nweight %" PRIu64 "\nrounds %" PRIu64 "\npolls %" PRIu64
 	       "\nlost %" PRIu64 "\n",
-		samples, weight, rounds, looks, hdr->hdr_lost);
+		samples, weight, rounds, polls, hdr->hdr_lost);
 	for (unsigned i = 0; i < nrows; i++)
 		printf("count %" PRIu32 " %" PRIu32 " %s %" PRIu64 " %" PRIu64 "\n", rows[i].pid,
 			rows[i].tid, rows[i].function, rows[i].samples, rows[i].weight);

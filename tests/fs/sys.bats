@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# sys/: what perfmon2 kernels had at /sys/kernel/perfmon. Programs that read it take what is there
-# for granted, so each file is compared byte by byte.
+# sys/: the files of perfmon2 kernels at /sys/kernel/perfmon. Programs rely on their exact form, so
+# each file is compared byte by byte.
 
 load common
 
@@ -11,12 +11,12 @@ says() {
 	cmp "$BATS_TEST_TMPDIR/got" "$BATS_TEST_TMPDIR/want"
 }
 
-@test "the version has room in eight bytes, and is one of perfmon 2" {
+@test "the version fits into eight bytes, and is one of perfmon 2" {
 	serve --backend=sim
 	says version 2.81
 }
 
-# What libpfm makes of it is calls that no kernel has: anything else would be somebody else's.
+# libpfm makes system calls of these numbers: they must be numbers that no kernel has.
 @test "there is no system call where syscall says they begin" {
 	serve --backend=sim
 	run -0 bounded cat "$MNT/sys/syscall"
@@ -27,7 +27,7 @@ says() {
 	done
 }
 
-@test "limits and groups are those of config/" {
+@test "limits and groups are the same as in config/" {
 	serve --backend=sim
 	says arg_mem_max 4096
 	says smpl_buffer_mem_max 16777216
@@ -43,7 +43,7 @@ says() {
 	says sys_group 0
 }
 
-@test "buffer memory is what the buffers have" {
+@test "buffer memory is the memory of all buffers" {
 	serve --backend=sim
 	says smpl_buffer_mem_cur 0
 	new a
@@ -105,7 +105,7 @@ says() {
 		[ "$(cat "$MNT/sys/formats/$name/arg_size")" -gt 0 ]
 		new "$name"
 		put ok "$C/format" "$name"
-		# Where each header has it; see fs-layout.md.
+		# Its offset in each header is in fs-layout.md.
 		offset=40
 		[[ $name != nway && $name != hist ]] || offset=64
 		run -0 bounded fsprobe pread "$C/buffer" 4 "$offset"
@@ -159,7 +159,7 @@ described() {
 	done
 }
 
-@test "it can stand at another place: a bind mount of it is the same" {
+@test "a bind mount of it at another place is the same" {
 	serve --backend=sim
 	mkdir "$BATS_TEST_TMPDIR/at"
 	run -0 unshare -m sh -c 'mount --bind "$1/sys" "$2" && find "$2" -type f -printf "%P " -exec cat {} +' \

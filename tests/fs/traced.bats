@@ -1,20 +1,9 @@
 # SPDX-License-Identifier: MIT
-# What threads do not notice of being monitored: signals, job control, exec, debuggers; and that
-# those they make are followed. Each is done by programs that are not monitored first, where what
-# it should look like is not plain.
+# Effects of monitoring on threads: signals, job control, exec and debuggers work as without; and
+# children are followed. Where the expected result is not obvious, an unmonitored run shows it.
 
 load common
 load track
-
-setup() {
-	bench_setup
-	track_setup
-}
-
-teardown() {
-	track_teardown
-	bench_teardown
-}
 
 # follow NAME TID: monitor its page faults, and those of all that it makes
 follow() {
@@ -84,7 +73,7 @@ follow() {
 	said a "^signals 2000$"
 }
 
-@test "vfork: 300 times, followed, each child's end is its own" {
+@test "vfork: 300 times, followed, with the right exit codes" {
 	serve --backend=perf
 	begin a lives vfork 300
 	follow a "$TID"
@@ -133,7 +122,7 @@ shell_in_front() {
 	[ "$(($(ps -o tpgid= -p "$TID")))" = "$TID" ]
 }
 
-# jobs_of_a_shell NAME PID: what somebody does with jobs; PID is script's, the shell's parent
+# jobs_of_a_shell NAME PID: a session with job control; PID is script's, the parent of the shell
 jobs_of_a_shell() {
 	typed "$1" 'sleep 1000'
 	key "$1" '\032'
@@ -154,8 +143,8 @@ jobs_of_a_shell() {
 	said "$1" "here suspended"
 }
 
-# What it has said, but for processes' numbers. That a job has stopped may be told unasked, too, after
-# an empty line or without.
+# Its output without process ids. A shell may report a stopped job late, after an empty line or
+# without.
 no_numbers() {
 	sed 's/[0-9]\{3,\}//g; /^\r*$/d' "$SAYS/$1" | uniq
 }
@@ -172,7 +161,7 @@ no_numbers() {
 	[ "$(ls "$C/children" | wc -l)" -ge 8 ]
 }
 
-@test "exec by a thread that is not the leader: the context stays and has its new number" {
+@test "exec by a thread that is not the leader: the context stays and has its new id" {
 	serve --backend=perf
 	begin a lives exec "$BATS_RUN_TMPDIR/subject" -t 0 faults 30000
 	monitor a "$TID"
@@ -196,13 +185,14 @@ no_numbers() {
 	said a ready
 	go a
 	finished a
-	# The leader has ended, and its number is the other's, whose faults are not the leader's.
+	# The leader has ended, and its id is now the other thread's, whose faults are not the
+	# leader's.
 	message "end*"
 	holds "$C/state" "zombie tid=$PID"
 	[ "$(cat "$C/pmd/0")" -lt 500 ]
 }
 
-@test "unloaded while it executes a program under another number: it is let go of" {
+@test "unloaded while an exec changes its id: it is detached" {
 	serve --backend=perf
 	for ((i = 0; i < 100; i++)); do
 		launch "$i" lives exec "$(command -v sleep)" 1000
@@ -264,7 +254,7 @@ debug() {
 	debug e "$TID" ok
 }
 
-@test "a debugger is there: EBUSY, but for ptrace=no" {
+@test "a debugger is attached: EBUSY, except with ptrace=no" {
 	serve --backend=perf
 	begin a subject faults 20000
 	debug d "$TID" ok
@@ -280,8 +270,9 @@ debug() {
 	its_faults a "$TID"
 }
 
-# The kernel ends its other threads, one of whose debuggers does not look; seizing waits for that.
-@test "a program that is being executed and does not come to it: EAGAIN, and nobody else waits" {
+# The exec waits for the other threads, one of whose debuggers does not wait for it; PTRACE_SEIZE
+# waits for the exec.
+@test "an exec that takes forever: EAGAIN, and other loads do not wait" {
 	! grep -q __tsan_init "$BUILD/daemon/perfmonfs" ||
 		skip "TSan keeps signals back until a system call has ended, which does not end here"
 	serve --backend=perf
@@ -311,7 +302,7 @@ debug() {
 	its_faults a "$TID"
 }
 
-@test "ptrace=no: counted, not traced, and its end is told" {
+@test "ptrace=no: counted, not traced, and its end is reported" {
 	serve --backend=perf
 	begin a subject faults 20000
 	pid=$PID
@@ -334,7 +325,7 @@ debug() {
 	holds "$C/state" "zombie tid=$TID"
 }
 
-@test "notify_block: it stands still from overflow to restart" {
+@test "notify_block: stopped from overflow to restart" {
 	serve --backend=perf
 	begin a subject faults 400000
 	new a
@@ -355,11 +346,11 @@ debug() {
 	ctl restart
 	finished a
 	read -r v <"$C/pmd/0"
-	# What it did after the overflow until it stood still was masked, and is not counted.
+	# What it did from the overflow until it stopped was masked, and is not counted.
 	near "in all" $((10000 + past + v + 100000000)) "$(did a "$TID" faults)" 1000
 }
 
-# blocked NAME: the subject's thread stands still, C is the context
+# blocked NAME: the subject's thread is stopped, C is the context
 blocked() {
 	begin "$1" subject faults 400000
 	new "$1"
@@ -374,7 +365,7 @@ blocked() {
 	holds "$C/state" "masked tid=$TID set=0"
 }
 
-@test "notify_block: unload, rmdir, stop, the daemon's end and SIGKILL let it go" {
+@test "notify_block: unload, rmdir, stop, the daemon's end and SIGKILL release it" {
 	serve --backend=perf
 	blocked a
 	ctl unload
@@ -429,8 +420,8 @@ all_followed() {
 	said a "^ended 500 "
 	[ "$(ls "$C/children" | wc -l)" = 500 ]
 	[ "$(grep -c zombie "$C"/children/*/state | grep -c ':1$')" = 500 ]
-	# Being born and dying causes faults that the kernel has for its own before and after. A count
-	# that is lost by a switch that the kernel has not told of is EIO.
+	# Creating and ending a thread causes faults that the kernel accounts to it before and
+	# after. A count that is lost by a missed switch is EIO.
 	lost=0 sum=0
 	for child in "$C"/children/*; do
 		if count=$(cat "$child/pmd/0" 2>/dev/null); then
@@ -477,7 +468,7 @@ all_followed() {
 	[ "$(pmd0_total)" -ge 100000 ]
 }
 
-@test "children that do not end before: each running, and gone with the context" {
+@test "running children: each has a context, which goes with the parent's" {
 	serve --backend=perf
 	begin a bash -c 'echo "thread $$"; read -r _; subject -t 3 cpu 100000; echo over'
 	follow a "$TID"

@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: MIT
-# Threads that are monitored: programs of tests/track, told to begin by a line of input, and the
-# contexts on them. Load it after common.
+# Monitored threads: programs of tests/track, which begin at a line of input, and the contexts on
+# them. Load it after common, whose setup() and teardown() it replaces.
 
 PROGRAMS=()
 declare -gA INPUT PIDS
+
+setup() {
+	bench_setup
+	track_setup
+}
+
+teardown() {
+	track_teardown
+	bench_teardown
+}
 
 track_setup() {
 	local program
@@ -36,7 +46,7 @@ launch() {
 	SAYS=$BATS_TEST_TMPDIR/says
 	mkdir -p "$SAYS"
 	mkfifo -m 0666 "$pipe"
-	# The leak sanitizer wants to trace threads itself.
+	# The leak sanitizer traces threads itself.
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 "${WHO[@]}" "${@:2}" <"$pipe" >"$SAYS/$name" 2>&1 3>&- 4>&- 5>&- &
 	PID=$!
 	PROGRAMS+=("$PID")
@@ -45,7 +55,7 @@ launch() {
 	INPUT[$name]=$fd
 }
 
-# begin NAME PROGRAM...: a program that waits for lines; TIDS are the threads that it names first
+# begin NAME PROGRAM...: a program that waits for lines; TIDS are the threads that it prints first
 begin() {
 	launch "$@"
 	said "$1" "^thread "
@@ -64,7 +74,7 @@ compete() {
 	PROGRAMS+=("$!")
 }
 
-# go NAME: begin, or end
+# go NAME: sends a line
 go() {
 	echo >&"${INPUT[$1]}"
 }
@@ -82,17 +92,18 @@ said_or_gone() {
 	grep -qE "$2" "$SAYS/$1" || gone "${PIDS[$1]}"
 }
 
-# A subject has done its work.
+# A subject has done its work. Missed switches are in stats once their context has executed a command.
 finished() {
 	said "$1" "^done"
+	cat "$MNT"/ctx/*/state "$MNT"/ctx/*/children/*/state >/dev/null 2>&1 || :
 	told
 }
 
-# Some kernels leave out switches of processes of their own, and other programs may have threads
-# that are as urgent as a carrier, such as another daemon's: then a count is EIO, as it has to be,
-# and there is nothing to compare. Such a test is done again, see track_teardown().
+# Some kernels do not report switches of some processes, and other programs, such as another daemon,
+# may have threads of a ctxsw thread's priority. A count is then EIO, as it has to be, and there is
+# nothing to compare. Such a test is repeated, see track_teardown().
 lost_switches() {
-	awk '$1 == "carrier_untold" || $1 == "carrier_late" { n += $2 } END { print n + 0 }' \
+	awk '$1 == "ctxsw_missed" || $1 == "ctxsw_late" { n += $2 } END { print n + 0 }' \
 		"$MNT/stats" 2>/dev/null || echo 0
 }
 
@@ -109,7 +120,7 @@ told() {
 	}
 }
 
-# For `COMMAND || lost`: the test fails, but for a count that is lost.
+# For `COMMAND || lost`: the test fails, unless a count was lost.
 lost() {
 	told
 	return 1
@@ -171,7 +182,7 @@ letter() {
 	sed 's/.*) \(.\).*/\1/' "/proc/$1/task/${2-$1}/stat"
 }
 
-# Who is traced and stopped (T) is t, with any tracer.
+# A traced and stopped (T) thread shows t, with any tracer.
 letter_is() { # PID LETTER
 	local letter
 	letter=$(letter "$1")
@@ -186,7 +197,7 @@ untraced() {
 	[ "$(tracer_of "$1")" = 0 ]
 }
 
-# What a thread has had of the CPU, in ns.
+# CPU time of a thread, in ns.
 cpu_time() {
 	cut -d' ' -f1 "/proc/$1/task/${2-$1}/schedstat"
 }

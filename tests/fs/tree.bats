@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The tree as files: names, modes, owners, and how common programs fare with them.
+# The tree as files: names, modes, owners, and common programs.
 
 load common
 
@@ -8,116 +8,64 @@ tree() {
 	bounded find "$MNT" -mindepth 1 -printf '%P %y %m %u:%g %l\n' | sort
 }
 
-# root_rows: what every mount has
+# layout PATTERN: the files that fs-layout.md has, as tree prints them, without owners
+layout() {
+	awk -F'`' '/^\| `\/[^`]/ {
+		path = parent = substr($2, 2)
+		split($3, column, "|")
+		mode[path] = column[2] + 0
+		if ($3 ~ /symbolic link/) {
+			type[path] = "l"
+			target[path] = " " $4
+		}
+		if (sub("/[^/]*$", "", parent))
+			type[parent] = "d"
+	}
+	END {
+		for (path in mode)
+			print path, (path in type ? type[path] : "f"), mode[path] target[path]
+	}' "$BATS_TEST_DIRNAME/../../fs-layout.md" | grep "$1"
+}
+
+# root_rows: the files of every mount
 root_rows() {
-	cat <<-'ROWS'
-		clone f 666
-		config d 555
-		config/allow_kernel f 644
-		config/arg_size_max f 644
-		config/overflow_rate_max f 644
-		config/smpl_buf_size_max f 644
-		config/sys_group f 644
-		config/thread_group f 644
-		config/tick_us f 644
-		cpus f 444
-		ctx d 1777
-		formats f 444
-		last_error f 444
-		pmu d 555
-		pmu/backend f 444
-		pmu/counter_width f 444
-		pmu/events f 444
-		pmu/mappings f 444
-		pmu/model f 444
-		pmu/name f 444
-		pmu/pmcs f 444
-		pmu/pmds f 444
-		stats f 444
-		version f 444
-	ROWS
+	layout '^[^A-Z]*$' | grep -v '^sys\>\|^sim\>'
 }
 
 # sys_rows: with a directory for each of the formats and of the registers that the tree lists
 sys_rows() {
-	local kind num name rest
+	local kind num name
 
-	for name in arg_mem_max smpl_buffer_mem_cur smpl_buffer_mem_max sys_group sys_sessions_count \
-		syscall task_group task_sessions_count version pmu_desc/model; do
-		echo "sys/$name f 444"
-	done
-	printf '%s d 555\n' sys sys/formats sys/pmu_desc
+	layout '^sys\>' | grep -v 'NAME\|REG'
 	while read -r _ name; do
-		printf '%s\n' "sys/formats/$name d 555" "sys/formats/$name/arg_size f 444" \
-			"sys/formats/$name/version f 444"
+		layout '^sys/formats/NAME' | sed "s,NAME,$name,"
 	done <"$MNT/formats"
 	for kind in pmc pmd; do
-		while read -r num rest; do
-			echo "sys/pmu_desc/$kind$num d 555"
-			for name in addr dfl_val name rsvd_msk width; do
-				echo "sys/pmu_desc/$kind$num/$name f 444"
-			done
+		while read -r num _; do
+			layout '^sys/pmu_desc/REG' | sed "s,REG,$kind$num,"
 		done <"$MNT/pmu/${kind}s"
 	done
 }
 
 sim_rows() {
-	cat <<-'ROWS'
-		sim d 500
-		sim/advance f 600
-		sim/fault f 600
-		sim/offline f 600
-		sim/poke f 600
-	ROWS
+	layout '^sim\>'
 }
 
-# context_rows NAME: what every context has, with the registers that pmu/ lists
+# context_rows NAME: the files of every context, with the registers that pmu/ lists
 context_rows() {
-	local ctx=ctx/$1
-
-	cat <<-ROWS
-		$ctx d 700
-		$ctx/buffer f 400
-		$ctx/children d 700
-		$ctx/ctl f 600
-		$ctx/events f 400
-		$ctx/flags f 600
-		$ctx/format f 600
-		$ctx/last_error f 400
-		$ctx/msg f 400
-		$ctx/pmc l 777 set/0/pmc
-		$ctx/pmd l 777 set/0/pmd
-		$ctx/regs l 777 set/0/regs
-		$ctx/set d 700
-		$ctx/state f 400
-		$ctx/total f 400
-	ROWS
-	set_rows "$ctx/set/0"
+	layout '^ctx/NAME\>' | grep -v '/ID\>\|/TID\>' | sed "s,NAME,$1,"
+	set_rows "ctx/$1/set/0"
 }
 
-# set_rows PATH: what every event set has
+# set_rows PATH: the files of every event set
 set_rows() {
-	local kind num type rest
+	local kind num type
 
-	cat <<-ROWS
-		$1 d 500
-		$1/active_ns f 400
-		$1/available f 400
-		$1/flags f 600
-		$1/live f 400
-		$1/next f 600
-		$1/overflows f 400
-		$1/pmc d 500
-		$1/pmd d 500
-		$1/regs f 600
-		$1/remaining_ns f 400
-		$1/runs f 400
-		$1/switch_pmds f 400
-		$1/timeout_ns f 600
-	ROWS
+	layout '^ctx/NAME/set/ID\>' | grep -v '/pm[cd]/[NV]\>' | sed "s,ctx/NAME/set/ID,$1,"
 	for kind in pmc pmd; do
-		while read -r num _ type rest; do
-			echo "$1/$kind/$num f $([ "$type" = virtual ] && echo 400 || echo 600)"
+		while read -r num _ type _; do
+			[ "$type" = virtual ] && type=V || type=N
+			layout "^ctx/NAME/set/ID/$kind/$type\>" | sed "s,ctx/NAME/set/ID,$1,; s,$type ,$num ,"
 		done <"$MNT/pmu/${kind}s"
 	done
 }
@@ -130,7 +78,7 @@ owned() {
 whole_tree() {
 	mkdir "$MNT/ctx/mine"
 	as nobody probe ok mkdir "$MNT/ctx/theirs"
-	# A set of theirs that root makes is theirs.
+	# A set that root makes in their context is theirs.
 	mkdir "$MNT/ctx/theirs/set/65535"
 	run -0 tree
 	is "$({
@@ -157,7 +105,7 @@ whole_tree() {
 	is $'0 1\n0 2\n0 2\n0 1\n10 1'
 }
 
-@test "inode numbers: a file's is its own, and none comes back" {
+@test "inode numbers: each file has its own, and none is used again" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a" "$MNT/ctx/b"
 	run -0 bounded find "$MNT" -printf '%i\n'
@@ -173,15 +121,15 @@ whole_tree() {
 @test "what the files at the top say" {
 	serve --backend=sim:amd_ext
 	run -0 bounded cat "$MNT/version"
-	[[ $output =~ ^perfmonfs\ [0-9]+\.[0-9]+\.[0-9]+\ interface\ 2$ ]]
+	[[ $output =~ ^perfmonfs\ [0-9]+\.[0-9]+\.[0-9]+\ interface\ 3$ ]]
 	holds "$MNT/last_error" ok
 	holds "$MNT/pmu/backend" sim
 	holds "$MNT/pmu/counter_width" 48
 	holds "$MNT/cpus" $'0 online free\n1 online free\n2 online free\n3 online free'
 	run -0 bounded cat "$MNT/stats"
 	for key in requests commands register_reads register_writes polls stolen switches overflows \
-		messages_lost witness_lost buffer_bytes passthrough contexts workers carriers threads \
-		carried_in carried_out carrier_waits carrier_late carrier_untold carry_overhead; do
+		messages_lost attribution_lost buffer_bytes passthrough contexts workers ctxsw_threads threads \
+		ctxsw_in ctxsw_out ctxsw_waits ctxsw_late ctxsw_missed ctxsw_overhead_instructions; do
 		grep -Eq "^$key [0-9]+$" <<<"$output"
 	done
 	[ "${#lines[@]}" = 22 ]
@@ -240,7 +188,7 @@ whole_tree() {
 	[[ $output != *sim* ]]
 }
 
-@test "an open file shows one moment, however small the pieces; offset 0 takes the next" {
+@test "an open file shows one snapshot, however small the reads; offset 0 takes the next" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a"
 	for v in 11111111 99999999; do
@@ -259,7 +207,7 @@ whole_tree() {
 	is "$(cat "$MNT/ctx/a/regs")"
 }
 
-@test "a first read that is not at offset 0 takes a moment too" {
+@test "a first read that is not at offset 0 takes a snapshot, too" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a"
 	echo 12345678 >"$MNT/ctx/a/pmd/0"
@@ -270,7 +218,7 @@ whole_tree() {
 	probe "" pread "$MNT/ctx/a/pmd/0" 100 4611686018427387904
 }
 
-@test "common programs read right" {
+@test "common programs can read" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a"
 	f=$MNT/ctx/a/regs
@@ -298,7 +246,7 @@ whole_tree() {
 	[ "$first" = "$(head -n 1 "$want")" ]
 	bounded cp "$f" "$BATS_TEST_TMPDIR/copy2"
 	cmp "$BATS_TEST_TMPDIR/copy2" "$want"
-	# All but the CPU time of nobody.
+	# All except the CPU time, for no thread is attached.
 	run -1 bounded cp -r "$MNT/ctx/a/set" "$BATS_TEST_TMPDIR/copy3"
 	[ "${#lines[@]}" = 1 ] && [[ $output == *pmd/257* ]]
 	cmp "$BATS_TEST_TMPDIR/copy3/0/regs" "$want"
@@ -308,7 +256,7 @@ whole_tree() {
 	bounded du -s "$MNT" >/dev/null
 }
 
-@test "common programs write right" {
+@test "common programs can write" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a"
 	f=$MNT/ctx/a/pmd/1
@@ -337,7 +285,7 @@ whole_tree() {
 	is 380a
 }
 
-@test "owners and modes are fixed, and nothing is made or removed but contexts and sets" {
+@test "owners and modes are fixed, and only contexts and sets are made or removed" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a"
 	a=$MNT/ctx/a
@@ -370,7 +318,7 @@ whole_tree() {
 	is "$({ root_rows && sys_rows && sim_rows && context_rows a; } | owned root:root | sort)"
 }
 
-@test "a read-only file is not opened for writing, by root neither" {
+@test "a read-only file is not opened for writing, not even by root" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a"
 	for f in version stats cpus last_error pmu/pmcs ctx/a/state ctx/a/last_error ctx/a/msg \
@@ -385,7 +333,7 @@ whole_tree() {
 	sentence "$MNT/ctx/a/last_error" read-only
 }
 
-@test "what is held open of a removed context is dead, not the next one's" {
+@test "open files of a removed context are dead, not the next context's" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a"
 	echo 1111 >"$MNT/ctx/a/pmd/0"
@@ -417,7 +365,7 @@ whole_tree() {
 	is ENODEV
 }
 
-@test "a context is its creator's alone" {
+@test "only its creator can use a context" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a"
 	as nobody probe ok mkdir "$MNT/ctx/b"

@@ -3,10 +3,10 @@
 
 load common
 
-# An event that the model has 2000 times a microsecond at user level.
+# An event that the simulator counts 2000 times per microsecond at user level.
 USER=0x4100c0
 
-# describe NAME LINE: a PMU description with that line more
+# describe NAME LINE: a PMU description with LINE added
 describe() {
 	local file=$BATS_TEST_TMPDIR/$1
 
@@ -31,7 +31,7 @@ describe() {
 	[[ $(bounded cat "$C/pmd/259") =~ ^[0-9]+$ ]]
 }
 
-@test "the model's clock is its own, and the same in all sets" {
+@test "the simulator has its own clock, the same in all sets" {
 	serve --backend=sim
 	new a
 	probe ok mkdir "$C/set/1"
@@ -41,7 +41,7 @@ describe() {
 	holds "$C/set/1/pmd/256" $((before + 12345))
 }
 
-@test "read-only, and of nobody's CPU time" {
+@test "read-only; no CPU time without a thread" {
 	serve --backend=sim
 	new a
 	probe EACCES open "$C/pmd/256" wronly
@@ -63,7 +63,7 @@ describe() {
 	bounded cp "$BATS_TEST_TMPDIR/saved" "$C/regs"
 }
 
-@test "sampled behind the counters, in rising order; all ones what cannot be told" {
+@test "sampled after the counters, in rising order; all ones without a value" {
 	serve --backend=sim
 	new a
 	put ok "$C/format" "default size=4096"
@@ -83,12 +83,12 @@ describe() {
 	[ "$memory" -gt 4096 ]
 }
 
-# times_of PID: its samples' CPU time; pid is the first of the 48 bytes of a sample, that the last
+# times_of PID: the CPU times in its samples of 48 bytes; the pid comes first, the time last
 times_of() {
 	od -An -v -tu4 -w48 -j 128 "$C/buffer" | awk -v p="$1" '$1 == p { print $11 + 4294967296 * $12 }'
 }
 
-@test "CPU time of who is interrupted" {
+@test "CPU time of the interrupted thread" {
 	command -v taskset >/dev/null || skip "needs taskset (util-linux)"
 	serve --backend=perf
 	new a
@@ -108,7 +108,7 @@ times_of() {
 	[ "$(tail -n 1 "$BATS_TEST_TMPDIR/times")" -lt 100000000000 ]
 }
 
-@test "a number in a file, as a description says" {
+@test "a number in a file that a description names" {
 	file=$BATS_TEST_TMPDIR/number
 	echo "fan: 1200 rpm" >"$file"
 	chmod 644 "$file"
@@ -134,7 +134,7 @@ times_of() {
 	holds "$C/pmd/272" 8
 }
 
-@test "a file that is not everybody's to read, or somebody else's to write, is refused" {
+@test "a file that is not world-readable, or that another user can write, is refused" {
 	file=$BATS_TEST_TMPDIR/number
 	describe pmu "virtual 272 fan file=$file"
 	check() {
@@ -150,7 +150,7 @@ times_of() {
 	chmod 644 "$file"
 	run -0 perfmonfs --check --backend=sim:intel_v4 --pmu="$BATS_TEST_TMPDIR/pmu"
 	chown "$NOBODY" "$file"
-	check owned
+	check "belong to root"
 	rm "$file"
 	ln -s /proc/uptime "$file"
 	check ELOOP

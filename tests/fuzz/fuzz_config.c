@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The configuration file: a refused one changes nothing, an accepted one gives values in range
- * that can be shown and stored again, key by key.
+ * The configuration file: if it is refused, nothing changes; if it is accepted, values are in
+ * range, and each key can be shown and stored again.
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/fs/config.h"
+#include "daemon/config/config.h"
 
 static const char *const keys[] = {"sys_group", "thread_group", "allow_kernel", "arg_size_max",
 	"tick_us", "overflow_rate_max"};

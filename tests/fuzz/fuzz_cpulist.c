@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* sysfs lists of CPUs: the limit is the least number above all that the list has. */
+/* CPU lists of sysfs: the limit is the lowest number greater than all in the list. */
 #include "tests/fuzz/fuzz.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* ctl: what parses prints canonically, and the canonical text means the same command. */
+/* ctl: a valid command prints canonically, and the canonical text parses to the same command. */
 #include "tests/fuzz/fuzz.h"
 
 #include "daemon/command/command.h"
@@ -10,15 +10,16 @@ static void check_sound(const struct command *cmd)
 		cmd->verb == CMD_STOP || cmd->verb == CMD_RESTART || cmd->verb == CMD_SIGNAL);
 	CHECK(!cmd->has_set || cmd->verb == CMD_LOAD || cmd->verb == CMD_START);
 	CHECK(cmd->has_set || !cmd->set);
-	CHECK(cmd->verb == CMD_LOAD || !cmd->cpu);
-	CHECK(cmd->verb == CMD_SIGNAL || !cmd->sig);
+	CHECK(cmd->verb == CMD_LOAD || !cmd->load.cpu);
+	CHECK(cmd->verb == CMD_SIGNAL || !cmd->signal.sig);
 	CHECK(cmd->verb == CMD_SIGNAL || cmd->verb == CMD_LOAD || !cmd->tid);
 	CHECK((cmd->verb == CMD_LOAD && cmd->tid) ||
-		(!cmd->follow && !cmd->untraced && !cmd->cpus));
-	CHECK(!cmd->tid || !cmd->cpu);
-	CHECK(!cmd->follow || !cmd->untraced);
-	CHECK(cmd->sig >= 0 && cmd->sig <= 64 && cmd->tid >= 0 && cmd->tid <= 4194304);
-	CHECK(!cmd->regs && !cmd->nregs && !cmd->cut.no);
+		(!cmd->load.follow && !cmd->load.untraced && !cmd->load.cpus));
+	CHECK(!cmd->tid || !cmd->load.cpu);
+	CHECK(!cmd->load.follow || !cmd->load.untraced);
+	CHECK(cmd->signal.sig >= 0 && cmd->signal.sig <= 64 && cmd->tid >= 0 &&
+		cmd->tid <= 4194304);
+	CHECK(!cmd->vector.regs && !cmd->vector.nregs && !cmd->vector.cut.no);
 }
 
 static bool same_cpus(const struct cpus *a, const struct cpus *b)
@@ -47,10 +48,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	s = slice_of_text(&printed);
 	CHECK(slice_text(&s, false));
 	CHECK(command_parse_ctl(s, &again, &e) == 0);
-	CHECK(again.verb == cmd.verb && again.cpu == cmd.cpu && again.set == cmd.set &&
-		again.has_set == cmd.has_set && again.sig == cmd.sig && again.tid == cmd.tid);
-	CHECK(again.follow == cmd.follow && again.untraced == cmd.untraced &&
-		same_cpus(again.cpus, cmd.cpus));
+	CHECK(again.verb == cmd.verb && again.load.cpu == cmd.load.cpu && again.set == cmd.set &&
+		again.has_set == cmd.has_set && again.signal.sig == cmd.signal.sig &&
+		again.tid == cmd.tid);
+	CHECK(again.load.follow == cmd.load.follow && again.load.untraced == cmd.load.untraced &&
+		same_cpus(again.load.cpus, cmd.load.cpus));
 	command_print_ctl(&again, &twice);
 	CHECK(text_equal(&printed, &twice));
 	command_free(&cmd);

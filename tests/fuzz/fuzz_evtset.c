@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The properties of an event set: an accepted one is in range, changes nothing but itself, and
- * prints as what can be written again. A set's name is the one way to write its number.
+ * The properties of an event set: an accepted one is in range, changes only itself, and prints as
+ * text that can be written. There is one way to write a set's number as its name.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -44,7 +44,7 @@ static void check_property(struct slice s, parse_fn parse, print_fn print)
 	}
 	check_sound(&cmd.evtset);
 	again.change = cmd.evtset.change;
-	if (cmd.evtset.has_next) /* what the core answers then */
+	if (cmd.evtset.has_next) /* The core's answer in that case. */
 		cmd.evtset.flags |= SET_EXPL_NEXT;
 	print(&cmd, &printed);
 	if (cmd.evtset.has_next)

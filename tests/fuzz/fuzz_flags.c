@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Context flags: only known ones come out, and printing gives what parsing takes. */
+/* Context flags: only known ones are set, and printed text can be parsed. */
 #include "tests/fuzz/fuzz.h"
 
 #include "daemon/command/command.h"

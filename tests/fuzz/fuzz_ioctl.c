@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Packets of the clone file: the ioctl's number, then its bytes. Whatever is in them, commands come
- * of it in a bounded number, each element that was done is answered, and the first that is not says
- * why; what the answer has room for is what came.
+ * Packets of the clone file: the ioctl's number, then its bytes. For every input, the number of
+ * commands is bounded, each element that is done is answered, the first that fails has an error,
+ * and the answer has the size of the input.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -14,15 +14,15 @@ enum { MOST = PFM_IOC_SIZE_MAX / sizeof(struct pfm_ioc_pmc) };
 
 static void check_regs(const struct command *cmd)
 {
-	CHECK(cmd->nregs > 0 && cmd->nregs <= MOST);
-	for (unsigned i = 0; i < cmd->nregs; i++) {
-		const struct cmd_reg *r = &cmd->regs[i];
+	CHECK(cmd->vector.nregs > 0 && cmd->vector.nregs <= MOST);
+	for (unsigned i = 0; i < cmd->vector.nregs; i++) {
+		const struct cmd_reg *r = &cmd->vector.regs[i];
 
 		CHECK(r->pmd ? !r->confer : !r->keep);
 		CHECK(!(r->conf.flags & ~(unsigned)(PMD_NOTIFY | PMD_RANDOM | PMD_NO64)));
 		CHECK(!r->fault);
 	}
-	CHECK(!cmd->cut.no || cmd->cut.no == EINVAL);
+	CHECK(!cmd->vector.cut.no || cmd->vector.cut.no == EINVAL);
 }
 
 static void check_setup(const struct packet *p)
@@ -45,31 +45,33 @@ static void check_command(const struct packet *p, const struct command *cmd)
 		check_setup(p);
 		break;
 	case CMD_SIGNAL:
-		CHECK(cmd->sig >= 0 && cmd->sig <= 64 && cmd->tid >= 0 && cmd->fd >= 0);
+		CHECK(cmd->signal.sig >= 0 && cmd->signal.sig <= 64 && cmd->tid >= 0 &&
+			cmd->signal.fd >= 0);
 		break;
 	case CMD_LOAD:
 		CHECK(cmd->has_set && (p->system_wide ? !cmd->tid : cmd->tid > 0));
-		CHECK(!(cmd->follow && cmd->untraced) && !cmd->taken);
-		CHECK(!p->system_wide || !(cmd->follow || cmd->untraced || cmd->cpus));
+		CHECK(!(cmd->load.follow && cmd->load.untraced) && !cmd->load.taken);
+		CHECK(!p->system_wide ||
+			!(cmd->load.follow || cmd->load.untraced || cmd->load.cpus));
 		break;
 	default:
 		break;
 	}
 }
 
-/* What the core would say of it, by the bytes of the input. */
+/* The core's result, chosen by the bytes of the input. */
 static int outcome(struct command *cmd, uint8_t byte, struct err *e)
 {
-	if (cmd->cut.no) {
-		*e = cmd->cut;
+	if (cmd->vector.cut.no) {
+		*e = cmd->vector.cut;
 		return -e->no;
 	}
 	if (byte % 4)
 		return 0;
-	if (cmd->nregs)
-		cmd->regs[byte % cmd->nregs].fault = FAULT_NOSET;
+	if (cmd->vector.nregs)
+		cmd->vector.regs[byte % cmd->vector.nregs].fault = FAULT_NOSET;
 	cmd->evtset.fault = FAULT_NOSET;
-	cmd->taken = byte % 8;
+	cmd->load.taken = byte % 8;
 	return err_set(e, ENOENT, "no such thing");
 }
 
@@ -110,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(&nr, data, sizeof(nr));
 	bytes = slice_of_input(data + sizeof(nr), size - sizeof(nr));
-	/* As the kernel does it: the number says how many bytes there are. */
+	/* As in the kernel, the number contains the size. */
 	if (bytes.n > PFM_IOC_SIZE_MAX)
 		return 0;
 	nr = (nr & ~((unsigned)_IOC_SIZEMASK << _IOC_SIZESHIFT)) | (unsigned)bytes.n

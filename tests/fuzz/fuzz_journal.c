@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * The journal of a killed daemon: only sound records of a journal of our own boot and device are
- * ever handed on, all of them and in order, and they are kept if they could not be put back.
+ * The journal of a killed daemon: recovery gets exactly the valid records of a journal of this boot
+ * and device, in order, and the journal is kept if recovery fails.
  *
- * The input begins with a letter that says what of the file is made right, because no mutation
- * finds this boot's header or a sum by chance:
+ * The input begins with a letter that selects what is corrected in the file, because mutation does
+ * not find a valid header or checksum:
  *   r  nothing: the rest is the whole file
- *   h  a header of ours is put before the rest
- *   s  as h, and the records' sums are made right
- *   f  as s, and putting back fails
- *   x  as s, but two bytes of offset and one to exclusive-or alter the header under a right sum
+ *   h  a valid header is inserted before the rest
+ *   s  as h, and the records' checksums are corrected
+ *   f  as s, and recovery fails
+ *   x  as s, but two bytes of offset and one to exclusive-or alter the header, with its checksum
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -25,7 +25,7 @@ enum { MAX_RECORDS = 512 };
 
 static struct {
 	char dev[32], run[40];
-	char stale[64]; /* the journal of a process that is not there */
+	char stale[64]; /* The journal of a process that does not exist. */
 	struct journal_head head;
 } env;
 
@@ -34,7 +34,7 @@ struct file {
 	struct journal_record rec[MAX_RECORDS];
 };
 
-/* What recovery must be asked, and what it was. */
+/* Expected and actual arguments of recovery. */
 struct expected {
 	struct journal_entry e[MAX_RECORDS];
 	size_t n;
@@ -67,7 +67,7 @@ static void clean_up(void)
 	rmdir(env.dev);
 }
 
-/* Takes the header from a journal that the code under test has written itself. */
+/* Reads the header of a journal that the code under test has written. */
 static void set_up(void)
 {
 	char own[64];
@@ -87,7 +87,7 @@ static void set_up(void)
 	}
 	journal_close(j, false);
 	atexit(clean_up);
-	/* Each damaged journal is reported; sanitizers and libFuzzer have the descriptor. */
+	/* Damaged journals are reported on stderr; sanitizers and libFuzzer use the descriptor. */
 	stderr = fopen("/dev/null", "we");
 	CHECK(stderr);
 }
@@ -98,7 +98,7 @@ static void right_sums(struct journal_record *r, size_t n)
 		r[i].sum = journal_sum(&r[i], offsetof(struct journal_record, sum));
 }
 
-/* The file that the input stands for; returns its size. */
+/* Builds the file that the input describes; returns its size. */
 static size_t build(struct file *f, struct slice in, struct expected *x)
 {
 	char how = in.n ? in.p[0] : 'r';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The knobs of the hardware model. The input is a script of lines "KNOB TEXT"; its length picks
- * the model. What a knob refuses changes nothing, what it shows can be stored again.
+ * The knobs of the hardware model. The input is a script of lines "KNOB TEXT"; its length selects
+ * the model. A failed store changes nothing, and shown text can be stored again.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -10,8 +10,14 @@
 
 enum { CPUS = 3, MAX_LINES = 16 };
 
-static const char *const models[] = {"p6", "intel_v1", "intel_v2", "intel_v3", "intel_v4",
-	"intel_v5", "amd_legacy", "amd_ext", "amd_v2"};
+static const char *pick_model(size_t size)
+{
+	unsigned n = 0;
+
+	while (hw_model_name(n))
+		n++;
+	return hw_model_name((unsigned)(size % n));
+}
 
 static void show(struct hw *hw, const char *knob, struct text *out)
 {
@@ -32,12 +38,12 @@ static void show_all(struct hw *hw, struct text *out)
 	}
 }
 
-/* Ranges rise, and do not touch. */
+/* Ranges are in rising order and not adjacent. */
 static void check_normal(const struct text *list)
 {
 	const char *at = list->p;
 	char *end;
-	uint64_t next = 0; /* the least number that may follow */
+	uint64_t next = 0; /* The lowest number that may follow. */
 
 	while (*at != '\n') {
 		uint64_t lo = strtoull(at, &end, 0), hi = lo;
@@ -51,7 +57,7 @@ static void check_normal(const struct text *list)
 	}
 }
 
-/* A list can be stored as it is shown, and is then shown the same. */
+/* A shown list can be stored, and is shown the same. */
 static void check_list(struct hw *hw, const char *knob)
 {
 	TEXT_CLEANUP struct text first = {0}, second = {0};
@@ -64,7 +70,7 @@ static void check_list(struct hw *hw, const char *knob)
 	CHECK(text_equal(&first, &second));
 }
 
-/* Of a list that has been accepted. */
+/* Searches an accepted list. */
 static bool list_has(struct slice list, uint64_t v)
 {
 	CHECK(slice_text(&list, false));
@@ -127,7 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e;
 	uint64_t v;
 
-	CHECK(hw_new(models[size % (sizeof(models) / sizeof(models[0]))], CPUS, &hw, &e) == 0);
+	CHECK(hw_new(pick_model(size), CPUS, &hw, &e) == 0);
 	for (unsigned i = 0; script.n && i < MAX_LINES; i++)
 		run_line(hw, slice_cut(&script, '\n'));
 	check_list(hw, "offline");

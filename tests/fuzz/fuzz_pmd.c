@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is written to a PMD: parsing sets all of it, whatever was there before, and what is printed
- * of it parses to the same and prints the same again.
+ * The text of a PMD: parsing sets all fields, whatever they were before, and printed text parses
+ * and prints the same again.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include "daemon/command/command.h"
 
-/* Byte by byte: struct pmd_conf has no padding. */
+/* Compares bytes: struct pmd_conf has no padding. */
 static bool same(const struct cmd_reg *a, const struct cmd_reg *b)
 {
 	return a->value == b->value && memcmp(&a->conf, &b->conf, sizeof(a->conf)) == 0;
@@ -25,7 +25,7 @@ static struct cmd_reg dirty(int byte)
 
 static void print(struct cmd_reg *r, struct text *out)
 {
-	struct command cmd = {.regs = r, .nregs = 1};
+	struct command cmd = {.vector.regs = r, .vector.nregs = 1};
 
 	command_print_regs(&cmd, out);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Descriptions of PMUs: what parses is sound, prints as what it is, and gives no way to write to
- * a register that is not a counter's.
+ * Descriptions of PMUs: a text that parses is valid, prints as the same description, and permits no
+ * write to a register that does not belong to a PMU.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include "perfmonfs/pmu.h"
+#include "tests/pmu_print.h"
 
 /* SYSENTER_EIP, DEBUGCTL, PEBS_ENABLE, DS_AREA, EFER, LSTAR, SYSCFG, HWCR. */
 static const uint32_t forbidden[] = {
@@ -17,7 +18,7 @@ static void check_harmless(const struct pmu *pmu)
 		CHECK(!pmu_writable(pmu, forbidden[i]));
 	for (uint32_t sel = 0x186; sel <= 0x18d; sel++)
 		CHECK(!(pmu_writable(pmu, sel) & EVTSEL_INT));
-	CHECK(!(pmu_writable(pmu, 0x38d) & 0x88888888)); /* PMI of the fixed counters */
+	CHECK(!(pmu_writable(pmu, 0x38d) & 0x88888888)); /* PMI of the fixed counters. */
 	for (unsigned i = 0; i < pmu->npmcs; i++) {
 		const struct pmu_pmc *pmc = &pmu->pmcs[i];
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * The ring of a perf event, whatever is in it: nothing outside is read, all of it is consumed,
- * names are strings, times do not go back, and where in the ring records lie makes no difference.
+ * The ring buffer of a perf event with any content: nothing outside is read, all of it is consumed,
+ * names are strings, times do not decrease, and the position of records makes no difference.
  *
- * The input begins with a byte for the ring's size, two for where reading begins, and two for how
- * far; the rest is what is found from there on.
+ * The input begins with one byte for the ring's size, two for the position of the tail, and two for
+ * the number of bytes to the head; the rest is the content from the tail on.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/cleanup.h"
-#include "daemon/cpu/records.h"
+#include "daemon/percpu/perf_records.h"
 
 enum { HEAD = 5, SELF = 7 };
 
@@ -34,31 +34,31 @@ static void on_event(void *arg, const pfm_smpl_event_t *ev)
 	mix(s, ev->tid);
 	mix(s, ev->tstamp);
 	mix(s, ev->addr + ev->len + ev->pgoff);
-	CHECK(strlen(ev->name) < RECORD_MAX);
+	CHECK(strlen(ev->name) < PERF_RECORDS_SIZE_MAX);
 	for (const char *c = ev->name; *c; c++)
 		mix(s, (unsigned char)*c);
 }
 
-/* Reads @n bytes of @p that lie in a ring of @size bytes from @tail on. */
+/* Parses a ring of @size bytes with the @n bytes of @p at position @tail. */
 static uint64_t read_from(const uint8_t *p, size_t n, size_t size, uint64_t tail, uint64_t head)
 {
 	CLEANUP_FREE unsigned char *ring = calloc(1, size);
-	CLEANUP_FREE struct records *r = calloc(1, sizeof(*r));
+	CLEANUP_FREE struct perf_records *r = calloc(1, sizeof(*r));
 	pfm_smpl_where_t where = {.pid = 4711};
 	struct seen seen = {0};
 
 	CHECK(ring && r);
 	for (size_t i = 0; i < n && i < size; i++)
 		ring[(tail + i) % size] = p[i];
-	*r = (struct records){.data = ring, .size = size, .tail = tail, .self = SELF};
-	records_read(r, head, &where, on_event, &seen);
+	*r = (struct perf_records){.data = ring, .size = size, .tail = tail, .self = SELF};
+	perf_records_read(r, head, &where, on_event, &seen);
 	CHECK(r->tail == head);
 	CHECK(where.tid != SELF || !where.known);
 	CHECK(where.known <= 1 && (where.known || !where.ip));
 	mix(&seen, where.ip);
 	mix(&seen, where.pid);
 	mix(&seen, r->lost);
-	records_read(r, head, &where, NULL, NULL);
+	perf_records_read(r, head, &where, NULL, NULL);
 	return seen.sum;
 }
 
@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data += HEAD;
 	size -= HEAD;
 	CHECK(read_from(data, size, room, from, from + n) == read_from(data, size, room, 0, n));
-	/* The position is a number that only grows, and wraps like any. */
+	/* Positions only increase, and wrap around at 2^64. */
 	read_from(data, size, room, -(uint64_t)from, n - (uint64_t)from);
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Register vectors: the elements up to the first bad line are kept and print as what they were;
- * a PMC's value likewise.
+ * Register vectors: the elements up to the first invalid line are kept, and print as text that
+ * parses to the same; so does the value of a PMC.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -24,21 +24,21 @@ static void check_cut(const struct command *cmd, struct slice text)
 {
 	char where[32];
 
-	if (!cmd->cut.no) {
-		CHECK(cmd->nregs == lines_of(text));
+	if (!cmd->vector.cut.no) {
+		CHECK(cmd->vector.nregs == lines_of(text));
 		return;
 	}
-	check_syntax_or_range(-cmd->cut.no, &cmd->cut);
-	CHECK(cmd->nregs < lines_of(text));
-	snprintf(where, sizeof(where), "line %u: ", cmd->nregs + 1);
-	CHECK(strncmp(cmd->cut.text, where, strlen(where)) == 0);
+	check_syntax_or_range(-cmd->vector.cut.no, &cmd->vector.cut);
+	CHECK(cmd->vector.nregs < lines_of(text));
+	snprintf(where, sizeof(where), "line %u: ", cmd->vector.nregs + 1);
+	CHECK(strncmp(cmd->vector.cut.text, where, strlen(where)) == 0);
 }
 
 static void check_same(const struct command *a, const struct command *b)
 {
-	CHECK(a->nregs == b->nregs && !b->cut.no);
-	for (unsigned i = 0; i < a->nregs; i++) {
-		const struct cmd_reg *x = &a->regs[i], *y = &b->regs[i];
+	CHECK(a->vector.nregs == b->vector.nregs && !b->vector.cut.no);
+	for (unsigned i = 0; i < a->vector.nregs; i++) {
+		const struct cmd_reg *x = &a->vector.regs[i], *y = &b->vector.regs[i];
 
 		CHECK(x->set == SET && x->pmd == y->pmd && x->num == y->num &&
 			x->value == y->value && memcmp(&x->conf, &y->conf, sizeof(x->conf)) == 0);
@@ -56,11 +56,11 @@ static void check_vector(struct slice text)
 		check_syntax_or_range(rc, &e);
 		CHECK(!text.n);
 	} else {
-		CHECK(text.n && cmd.verb == CMD_WRITE && cmd.first_line == 1);
+		CHECK(text.n && cmd.verb == CMD_WRITE && cmd.vector.first_line == 1);
 		check_cut(&cmd, text);
 		command_print_regs(&cmd, &printed);
 	}
-	if (rc == 0 && cmd.nregs) {
+	if (rc == 0 && cmd.vector.nregs) {
 		struct slice s = slice_of_text(&printed);
 
 		CHECK(slice_text(&s, true));

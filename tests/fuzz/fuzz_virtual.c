@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* The first number in a file: what follows it does not matter, and what it is can be read again. */
+/* The first number of a file: the text after it is ignored, and its printed value parses again. */
 #include "tests/fuzz/fuzz.h"
 
 #include <inttypes.h>
 
-#include "daemon/cpu/virtual.h"
+#include "daemon/percpu/virtual_pmd.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -12,11 +12,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t value, again;
 	char plain[32];
 
-	if (!virtual_number(text.p, text.n, &value))
+	if (!virtual_pmd_parse(text.p, text.n, &value))
 		return 0;
 	snprintf(plain, sizeof(plain), "%" PRIu64 " 1", value);
-	CHECK(virtual_number(plain, strlen(plain), &again) && again == value);
+	CHECK(virtual_pmd_parse(plain, strlen(plain), &again) && again == value);
 	snprintf(plain, sizeof(plain), "0x%" PRIx64 "\n", value);
-	CHECK(virtual_number(plain, strlen(plain), &again) && again == value);
+	CHECK(virtual_pmd_parse(plain, strlen(plain), &again) && again == value);
 	return 0;
 }

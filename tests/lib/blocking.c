@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * blocking PMC0-VALUE: PFM_FL_NOTIFY_BLOCK, with the perf backend: a child that causes page faults,
- * which PMC0-VALUE counts, stands still from each notification until it is let go.
+ * which PMC0-VALUE counts, is stopped from each notification until it is resumed.
  */
 #include <perfmon/perfmon.h>
 
@@ -16,7 +16,7 @@
 
 #include "tests/lib/check.h"
 
-enum { PERIOD = 1000, ROUNDS = 3, PATIENCE_MS = 20000, A_WHILE_MS = 200 };
+enum { PERIOD = 1000, ROUNDS = 3, TIMEOUT_MS = 20000, A_WHILE_MS = 200 };
 
 struct worker {
 	pid_t pid;
@@ -84,7 +84,7 @@ static void stands_still(const struct worker *w)
 {
 	const struct timespec ms = {0, 1000000};
 
-	for (int i = 0; i < PATIENCE_MS && state_of(w->pid) != 't'; i++)
+	for (int i = 0; i < TIMEOUT_MS && state_of(w->pid) != 't'; i++)
 		nanosleep(&ms, NULL);
 	IS(state_of(w->pid), 't');
 	while (is_alive(w, 0))
@@ -98,7 +98,7 @@ static void notified(int fd, const struct worker *w)
 	char line[64];
 	pfarg_msg_t msg;
 
-	IS(comes(fd, PATIENCE_MS), 1);
+	IS(comes(fd, TIMEOUT_MS), 1);
 	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
 	IS(msg.type, PFM_MSG_OVFL);
 	IS(msg.pfm_ovfl_msg.msg_ovfl_pid, w->pid);
@@ -138,14 +138,14 @@ int main(int argc, char **argv)
 		notified(fd, &w);
 		stands_still(&w);
 		OK(pfm_restart(fd));
-		IS(is_alive(&w, PATIENCE_MS), 1);
+		IS(is_alive(&w, TIMEOUT_MS), 1);
 	}
 	notified(fd, &w);
 	stands_still(&w);
 	close(fd); /* lets it go, too */
 	all_gone();
 	is_alive(&w, 0); /* what it has said before */
-	IS(is_alive(&w, PATIENCE_MS), 1);
+	IS(is_alive(&w, TIMEOUT_MS), 1);
 	OK(kill(w.pid, SIGKILL));
 	IS(waitpid(w.pid, &status, 0), w.pid);
 	return 0;

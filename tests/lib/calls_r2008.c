@@ -5,19 +5,87 @@
 #include <perfmon/perfmon_dfl_smpl.h>
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/lib/check.h"
+typedef pfarg_pmc_t pmc_t;
+typedef pfarg_pmd_t pmd_t;
+typedef pfarg_msg_t msg_t;
+#define NO_EMUL64  PFM_PMCFL_NO_EMUL64
+#define NOTIFY     PFM_PMDFL_OVFL_NOTIFY
+#define RANDOM     PFM_PMDFL_RANDOM
+#define ALWAYS     (PFM_PMDFL_SMPL | PFM_PMDFL_SWITCH)
+#define SIZE(v, n) ((size_t)(n) * sizeof(*(v)))
+
+#define write_pmcs(fd, v, n) pfm_write_pmcs(fd, v, SIZE(v, n))
+#define write_pmds(fd, v, n) pfm_write_pmds(fd, v, SIZE(v, n))
+#define read_pmds(fd, v, n)  pfm_read_pmds(fd, v, SIZE(v, n))
+#include "tests/lib/fields.h"
+
+#define create_evtsets(fd, v, n)  pfm_create_evtsets(fd, v, SIZE(v, n))
+#define getinfo_evtsets(fd, v, n) pfm_getinfo_evtsets(fd, v, SIZE(v, n))
+#include "tests/lib/fields_sets.h"
+
+static int make(unsigned flags)
+{
+	return FD(pfm_create_context((int)flags));
+}
+
+static int make_sampling(size_t size)
+{
+	pfm_dfl_smpl_arg_t arg = {.buf_size = size, .buf_flags = PFM_DFL_SMPL_IIP_HDR};
+
+	return FD(pfm_create_context(PFM_FL_SMPL_FMT, PFM_DFL_SMPL_NAME, &arg, sizeof(arg)));
+}
+
+static bool set_seed(pmd_t *pmd, uint32_t seed)
+{
+	(void)pmd;
+	(void)seed;
+	return false;
+}
+
+/* The call has no argument for the set. */
+static uint16_t load(int fd, uint16_t set)
+{
+	(void)set;
+	OK(pfm_load_context(fd, 0, CPU));
+	return 0;
+}
+
+static void start(int fd, uint16_t set)
+{
+	OK(pfm_start(fd, PFM_STARTFL_SET, set));
+}
+
+static void stop(int fd)
+{
+	OK(pfm_stop(fd, 0));
+}
+
+/* Fields without their flag are ignored. */
+static void without_flags(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	char line[128];
+	pmc_t pmc;
+	pmd_t pmd;
+
+	fill(1, 0, &pmc, &pmd);
+	pmd.reg_flags = 0;
+	OK(write_both(fd, &pmc, &pmd));
+	snprintf(line, sizeof(line),
+		"pmd1 %" PRIu64 " long=%" PRIu64 " short=%" PRIu64 " reset=0,3", distinct(1, 1),
+		distinct(1, 2), distinct(1, 3));
+	HAS(line, "ctx/%lu/regs", the_context());
+	close(fd);
+}
 
 static void start_counting(int fd)
 {
-	pfarg_pmc_t pmc;
+	pfarg_pmc_t pmc = {.reg_value = INSTRUCTIONS};
 
-	CLEAR(pmc);
 	run_on(0);
-	pmc.reg_value = INSTRUCTIONS;
 	OK(pfm_write_pmcs(fd, &pmc, sizeof(pmc)));
 	OK(pfm_load_context(fd, 0, 0));
 	OK(pfm_start(fd, 0));
@@ -26,10 +94,9 @@ static void start_counting(int fd)
 static void creating(void)
 {
 	const pfm_dfl_smpl_hdr_t *hdr;
-	pfm_dfl_smpl_arg_t arg;
+	pfm_dfl_smpl_arg_t arg = {0};
 	int fd;
 
-	CLEAR(arg);
 	FAILS(pfm_create_context(0x100), EINVAL);
 	FAILS(pfm_create_context(PFM_FL_NOTIFY_BLOCK | PFM_FL_SYSTEM_WIDE), EINVAL);
 	FAILS(pfm_create_context(PFM_FL_SMPL_FMT, NOWHERE, &arg, sizeof(arg)), EFAULT);
@@ -47,11 +114,9 @@ static void creating(void)
 
 static void counting(uint64_t ns, uint64_t wanted)
 {
-	int fd = FD(pfm_create_context(PFM_FL_SYSTEM_WIDE));
-	pfarg_pmd_t pmd;
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmd_t pmd = {.reg_value = 5};
 
-	CLEAR(pmd);
-	pmd.reg_value = 5;
 	OK(pfm_write_pmds(fd, &pmd, sizeof(pmd)));
 	FAILS(pfm_start(fd, PFM_STARTFL_RESTART), EBUSY);
 	FAILS(pfm_stop(fd, 0), EINVAL);
@@ -103,12 +168,10 @@ static void bad_descriptors(void)
 
 static void vectors(void)
 {
-	int fd = FD(pfm_create_context(PFM_FL_SYSTEM_WIDE));
-	pfarg_pmc_t pmcs[2];
-	pfarg_pmd_t pmds[2];
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmc_t pmcs[2] = {0};
+	pfarg_pmd_t pmds[2] = {0};
 
-	memset(pmcs, 0, sizeof(pmcs));
-	memset(pmds, 0, sizeof(pmds));
 	FAILS(pfm_write_pmcs(fd, pmcs, sizeof(pmcs) - 1), EINVAL);
 	FAILS(pfm_read_pmds(fd, pmds, 8), EINVAL);
 	FAILS(pfm_read_pmds(fd, NOWHERE, sizeof(pmds)), EFAULT);
@@ -142,7 +205,7 @@ static void vectors(void)
 	pmds[1].reg_flags = 0x10;
 	FAILS(pfm_write_pmds(fd, pmds, sizeof(pmds)), EINVAL);
 	IS(pmds[1].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
-	/* What no flag says is in use is not looked at. */
+	/* Fields without their flag are ignored. */
 	pmds[1].reg_flags = 0;
 	pmds[1].reg_smpl_pmds[3] = ~0ULL;
 	OK(pfm_write_pmds(fd, pmds, sizeof(pmds)));
@@ -153,13 +216,10 @@ static void vectors(void)
 
 static void notification(void)
 {
-	int fd = FD(pfm_create_context(PFM_FL_SYSTEM_WIDE));
-	pfarg_pmd_t pmd;
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmd_t pmd = {.reg_flags = PFM_PMDFL_OVFL_NOTIFY, .reg_value = (uint64_t)-1000};
 	pfarg_msg_t msg;
 
-	CLEAR(pmd);
-	pmd.reg_flags = PFM_PMDFL_OVFL_NOTIFY;
-	pmd.reg_value = (uint64_t)-1000;
 	pmd.reg_long_reset = (uint64_t)-2000;
 	OK(pfm_write_pmds(fd, &pmd, sizeof(pmd)));
 	start_counting(fd);
@@ -175,12 +235,10 @@ static void notification(void)
 
 static void sets(void)
 {
-	int fd = FD(pfm_create_context(PFM_FL_SYSTEM_WIDE));
-	struct pfarg_setdesc desc[2];
-	struct pfarg_setinfo info;
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	struct pfarg_setdesc desc[2] = {0};
+	struct pfarg_setinfo info = {.set_id = 1};
 
-	memset(desc, 0, sizeof(desc));
-	CLEAR(info);
 	for (uint16_t i = 0; i < 2; i++) {
 		desc[i].set_id = i;
 		desc[i].set_flags = PFM_SETFL_TIME_SWITCH;
@@ -191,7 +249,6 @@ static void sets(void)
 	start_counting(fd);
 	advance(10000000);
 	OK(pfm_stop(fd, 0));
-	info.set_id = 1;
 	OK(pfm_getinfo_evtsets(fd, &info, sizeof(info)));
 	IS(info.set_runs, number_in("ctx/%lu/set/1/runs", the_context()));
 	IS(info.set_act_duration, number_in("ctx/%lu/set/1/active_ns", the_context()));
@@ -203,17 +260,14 @@ static void sets(void)
 	close(fd);
 }
 
-/* A set that is made again keeps its registers. */
+/* Creating an existing set preserves its registers. */
 static void made_again(void)
 {
-	int fd = FD(pfm_create_context(PFM_FL_SYSTEM_WIDE));
-	struct pfarg_setdesc desc;
-	pfarg_pmc_t pmc;
-	pfarg_pmd_t pmd;
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	struct pfarg_setdesc desc = {0};
+	pfarg_pmc_t pmc = {0};
+	pfarg_pmd_t pmd = {0};
 
-	CLEAR(desc);
-	CLEAR(pmc);
-	CLEAR(pmd);
 	desc.set_id = pmc.reg_set = pmd.reg_set = 3;
 	OK(pfm_create_evtsets(fd, &desc, sizeof(desc)));
 	pmc.reg_value = INSTRUCTIONS;
@@ -237,8 +291,12 @@ static void made_again(void)
 
 int main(int argc, char **argv)
 {
-	if (argc != 3)
-		return 2;
+	if (argc == 1) {
+		fields();
+		fields_of_sets();
+		without_flags();
+		return 0;
+	}
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
 	bad_descriptors();
 	vectors();

@@ -6,37 +6,53 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "tests/lib/check.h"
+typedef pfarg_pmc_t pmc_t;
+typedef pfarg_pmd_t pmd_t;
+typedef pfm_msg_t msg_t;
+#define NOTICE(pmc, pmd) (pmc)
+#define NO_EMUL64        PFM_REGFL_NO_64BIT_EMUL
+#define SWITCH_CNT(pmd)  (pmd).reg_ovflsw_thres
+#define TARGET           gettid()
+#include "tests/lib/fields_calls.h"
 
-static int make(void)
+#define TIME(ns)       ((struct timespec){(time_t)((ns) / 1000000000), (long)((ns) % 1000000000)})
+#define NS(time)       ((uint64_t)(time).tv_sec * 1000000000 + (uint64_t)(time).tv_nsec)
+#define DURATION(time) NS(time)
+#define SWITCHED(info) (info).set_switch_pmds
+#include "tests/lib/fields_sets.h"
+
+static int make(unsigned flags)
 {
-	pfarg_ctx_t ctx;
+	pfarg_ctx_t ctx = {.ctx_flags = flags};
 
-	CLEAR(ctx);
-	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
-	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &ctx, 1));
+	OK(pfm_create_context(&ctx, 1));
 	IS(ctx.ctx_smpl_buf_size, 0);
 	return ctx.ctx_fd;
 }
 
-static void load_here(int fd)
+static int make_sampling(size_t size)
 {
-	pfarg_load_t load = {.load_pid = gettid()};
+	struct {
+		pfarg_ctx_t ctx;
+		pfm_default_smpl_arg_t arg;
+	} both = {0};
+	const pfm_uuid_t dfl = PFM_DEFAULT_SMPL_UUID;
 
-	OK(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1));
+	memcpy(both.ctx.ctx_smpl_buf_id, dfl, sizeof(dfl));
+	both.arg.buf_size = size;
+	both.arg.buf_flags = PFM_DFL_SMPL_IIP_HDR;
+	OK(pfm_create_context(&both.ctx, 1));
+	IS(both.ctx.ctx_smpl_buf_size, (long long)size);
+	return both.ctx.ctx_fd;
 }
 
 static void write_pmc(int fd, uint32_t flags)
 {
-	pfarg_pmc_t pmc;
+	pfarg_pmc_t pmc = {.reg_value = INSTRUCTIONS, .reg_flags = flags};
 
-	CLEAR(pmc);
-	pmc.reg_value = INSTRUCTIONS;
-	pmc.reg_flags = flags;
 	OK(perfmonctl(fd, PFM_WRITE_PMCS, &pmc, 1));
 }
 
@@ -45,11 +61,10 @@ static void creating(void)
 	struct {
 		pfarg_ctx_t ctx;
 		pfm_default_smpl_arg_t arg;
-	} both;
+	} both = {0};
 	const pfm_uuid_t dfl = PFM_DEFAULT_SMPL_UUID;
 
 	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, NULL, 1), EFAULT);
-	CLEAR(both);
 	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 0), EINVAL);
 	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 2), EINVAL);
 	both.ctx.ctx_flags = 0x40;
@@ -89,14 +104,12 @@ static void bad_descriptors(void)
 	}
 }
 
-static void registers(void)
+static void vectors(void)
 {
-	int fd = make();
-	pfarg_pmc_t pmcs[3];
-	pfarg_pmd_t pmds[3];
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmc_t pmcs[3] = {0};
+	pfarg_pmd_t pmds[3] = {0};
 
-	memset(pmcs, 0, sizeof(pmcs));
-	memset(pmds, 0, sizeof(pmds));
 	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, pmcs, 0), EINVAL);
 	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, pmcs, 1 << 20), EFAULT);
@@ -104,7 +117,7 @@ static void registers(void)
 	FAILS(perfmonctl(fd, PFM_READ_PMDS, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(fd, PFM_READ_PMDS, pmds, -1), EINVAL);
 
-	/* It stops at the first error, and that element says why. */
+	/* The first error ends the call. The element's flags say why. */
 	pmcs[0].reg_value = pmcs[2].reg_value = INSTRUCTIONS;
 	pmcs[1].reg_num = 300;
 	pmcs[2].reg_num = 1;
@@ -121,7 +134,7 @@ static void registers(void)
 	pmcs[1].reg_flags = 0x1000;
 	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, pmcs, 3), EINVAL);
 	IS(pmcs[1].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
-	/* What an earlier call told is no flag. */
+	/* Error flags of an earlier call are ignored. */
 	pmcs[1].reg_flags = PFM_REG_RETFL_NOTAVAIL;
 	OK(perfmonctl(fd, PFM_WRITE_PMCS, pmcs, 3));
 	IS(pmcs[1].reg_flags, 0);
@@ -140,13 +153,12 @@ static void registers(void)
 	close(fd);
 }
 
-/* More of them than go into one command of the daemon's. */
+/* More elements than the library passes in one command. */
 static void long_vector(void)
 {
-	int fd = make();
-	pfarg_pmd_t pmds[65];
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmd_t pmds[65] = {0};
 
-	memset(pmds, 0, sizeof(pmds));
 	for (uint16_t i = 0; i < 60; i++) {
 		pmds[i].reg_num = i % 2;
 		pmds[i].reg_value = i;
@@ -170,16 +182,14 @@ static void long_vector(void)
 
 static void counting(uint64_t ns, uint64_t wanted)
 {
-	int fd = make();
-	pfarg_pmd_t pmd;
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmd_t pmd = {.reg_value = 5};
 	pfarg_start_t start = {0};
 
-	CLEAR(pmd);
 	run_on(0);
 	write_pmc(fd, 0);
-	pmd.reg_value = 5;
 	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
-	load_here(fd);
+	load(fd, 0);
 	OK(perfmonctl(fd, PFM_START, &start, 1));
 	advance(ns);
 	OK(perfmonctl(fd, PFM_STOP, NULL, 0));
@@ -193,18 +203,17 @@ static void counting(uint64_t ns, uint64_t wanted)
 
 static void states(void)
 {
-	int fd = make();
+	int fd = make(PFM_FL_SYSTEM_WIDE);
 	pfarg_load_t load = {.load_pid = gettid() + 1};
 	pfarg_start_t start = {.start_set = 4};
-	pfarg_pmd_t pmd;
+	pfarg_pmd_t pmd = {0};
 
-	CLEAR(pmd);
 	run_on(0);
 	FAILS(perfmonctl(fd, PFM_START, NULL, 0), EBUSY);
 	FAILS(perfmonctl(fd, PFM_STOP, NULL, 0), EBUSY);
 	FAILS(perfmonctl(fd, PFM_RESTART, NULL, 0), EBUSY);
 	FAILS(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0), EBUSY);
-	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1), EINVAL); /* for himself alone */
+	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1), EINVAL); /* only the calling thread */
 	load.load_pid = gettid();
 	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 2), EFAULT);
 	FAILS(perfmonctl(fd, PFM_LOAD_CONTEXT, NOWHERE, 1), EFAULT);
@@ -227,8 +236,7 @@ static void states(void)
 	close(fd);
 }
 
-/* A program that has a context from the one before it: who it is for, and what it is at, is asked.
- */
+/* A program that inherits a context over exec asks the daemon for its type and state. */
 static int inherited(int fd)
 {
 	pfarg_load_t load = {.load_pid = gettid()};
@@ -247,7 +255,7 @@ static int inherited(int fd)
 
 static void over_exec(const char *self)
 {
-	int fd = make(), status;
+	int fd = make(PFM_FL_SYSTEM_WIDE), status;
 	char text[16];
 	pid_t child = fork();
 
@@ -261,20 +269,19 @@ static void over_exec(const char *self)
 	close(fd);
 }
 
-/* Said on the PMC, with its lists; the message, and restart. */
+/* Notification is set with the PMC: message and restart. */
 static void notification(void)
 {
-	int fd = make();
+	int fd = make(PFM_FL_SYSTEM_WIDE);
 	pfm_msg_t msg;
-	pfarg_pmd_t pmd;
+	pfarg_pmd_t pmd = {0};
 
-	CLEAR(pmd);
 	run_on(0);
 	write_pmc(fd, PFM_REGFL_OVFL_NOTIFY);
 	pmd.reg_value = (uint64_t)-1000;
 	pmd.reg_long_reset = (uint64_t)-2000;
 	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
-	load_here(fd);
+	load(fd, 0);
 	OK(perfmonctl(fd, PFM_START, NULL, 0));
 	advance(10000000);
 	FAILS(read(fd, &msg, sizeof(msg) + 1), EINVAL);
@@ -292,7 +299,7 @@ static void notification(void)
 	close(fd);
 }
 
-/* Not a context's: read(2) as ever. */
+/* Other descriptors: read(2). */
 static void other_reads(void)
 {
 	char c = 0;
@@ -309,12 +316,10 @@ static void other_reads(void)
 
 static void sets(void)
 {
-	int fd = make();
-	pfarg_setdesc_t desc[2];
-	pfarg_setinfo_t info;
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_setdesc_t desc[2] = {0};
+	pfarg_setinfo_t info = {.set_id = 5};
 
-	memset(desc, 0, sizeof(desc));
-	CLEAR(info);
 	FAILS(perfmonctl(fd, PFM_CREATE_EVTSETS, desc, 0), EINVAL);
 	FAILS(perfmonctl(fd, PFM_CREATE_EVTSETS, NOWHERE, 1), EFAULT);
 	for (uint16_t i = 0; i < 2; i++) {
@@ -338,11 +343,10 @@ static void sets(void)
 
 	run_on(0);
 	write_pmc(fd, 0);
-	load_here(fd);
+	load(fd, 0);
 	OK(perfmonctl(fd, PFM_START, NULL, 0));
 	advance(10000000);
 	OK(perfmonctl(fd, PFM_STOP, NULL, 0));
-	info.set_id = 5;
 	OK(perfmonctl(fd, PFM_GETINFO_EVTSETS, &info, 1));
 	IS(info.set_flags, PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT);
 	IS(info.set_id_next, 0);
@@ -367,25 +371,19 @@ static void sets(void)
 	close(fd);
 }
 
-/* A set that is made again keeps its registers and its times (3.1.10, 3.1.12). */
+/* Creating an existing set preserves its registers and times (3.1.10, 3.1.12). */
 static void made_again(void)
 {
-	int fd = make();
-	pfarg_setdesc_t desc;
-	pfarg_setinfo_t info;
-	pfarg_pmd_t pmd;
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_setdesc_t desc = {.set_flags = PFM_SETFL_TIME_SWITCH, .set_timeout.tv_nsec = 2000000};
+	pfarg_setinfo_t info = {0};
+	pfarg_pmd_t pmd = {.reg_value = 7};
 
-	CLEAR(desc);
-	CLEAR(info);
-	CLEAR(pmd);
 	run_on(0);
 	write_pmc(fd, 0);
-	pmd.reg_value = 7;
 	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
-	load_here(fd);
+	load(fd, 0);
 	OK(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0));
-	desc.set_flags = PFM_SETFL_TIME_SWITCH;
-	desc.set_timeout.tv_nsec = 2000000;
 	OK(perfmonctl(fd, PFM_CREATE_EVTSETS, &desc, 1));
 	pmd.reg_value = 0;
 	OK(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1));
@@ -399,10 +397,10 @@ static void made_again(void)
 	close(fd);
 }
 
-/* What a command has not come to stays as it was; what it was wrong with has its flags told. */
+/* Elements after the wrong one do not change. The wrong one has error flags. */
 static void not_reached(void)
 {
-	int fd = make();
+	int fd = make(PFM_FL_SYSTEM_WIDE);
 	pfarg_setinfo_t info[2];
 	pfarg_pmd_t pmds[3];
 
@@ -429,11 +427,9 @@ static void not_reached(void)
 
 static void information(void)
 {
-	pfarg_pmcinfo_t pmc[2];
-	pfarg_pmdinfo_t pmd[2];
+	pfarg_pmcinfo_t pmc[2] = {0};
+	pfarg_pmdinfo_t pmd[2] = {0};
 
-	memset(pmc, 0, sizeof(pmc));
-	memset(pmd, 0, sizeof(pmd));
 	pmc[1].reg_num = 1;
 	OK(perfmonctl(0, PFM_GETINFO_PMCS, pmc, 2));
 	IS(pmc[1].reg_type, PFM_REG_TYPE_MSR);
@@ -498,14 +494,12 @@ static void sampling(void)
 	struct {
 		pfarg_ctx_t ctx;
 		pfm_default_smpl_arg_t arg;
-	} both;
+	} both = {0};
 	const pfm_uuid_t dfl = PFM_DEFAULT_SMPL_UUID;
 	const pfm_default_smpl_hdr_t *hdr;
 	const pfm_default_smpl_entry_t *entry;
-	pfarg_pmd_t pmd;
+	pfarg_pmd_t pmd = {0};
 
-	CLEAR(both);
-	CLEAR(pmd);
 	memcpy(both.ctx.ctx_smpl_buf_id, dfl, sizeof(dfl));
 	both.ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
 	both.arg.buf_size = 8192;
@@ -516,7 +510,7 @@ static void sampling(void)
 	write_pmc(both.ctx.ctx_fd, 0);
 	pmd.reg_value = pmd.reg_short_reset = (uint64_t)-10000000;
 	OK(perfmonctl(both.ctx.ctx_fd, PFM_WRITE_PMDS, &pmd, 1));
-	load_here(both.ctx.ctx_fd);
+	load(both.ctx.ctx_fd, 0);
 	OK(perfmonctl(both.ctx.ctx_fd, PFM_START, NULL, 0));
 	advance(100000000);
 	OK(perfmonctl(both.ctx.ctx_fd, PFM_STOP, NULL, 0));
@@ -531,12 +525,10 @@ static void sampling(void)
 /* Section 6.1 */
 static void alternative(void)
 {
-	pfarg_ctx_t ctx;
+	pfarg_ctx_t ctx = {0};
 	pfarg_config_t cf;
-	pfarg_pmd_t pmd;
+	pfarg_pmd_t pmd = {0};
 
-	CLEAR(ctx);
-	CLEAR(pmd);
 	FAILS(pfm_create_context(&ctx, 2), EINVAL);
 	OK(pfm_create_context(&ctx, 1));
 	OK(pfm_read_pmds(ctx.ctx_fd, &pmd, 1));
@@ -550,11 +542,14 @@ int main(int argc, char **argv)
 {
 	if (argc == 2)
 		return inherited(atoi(argv[1]));
-	if (argc != 3)
-		return 2;
+	if (argc == 1) {
+		fields();
+		fields_of_sets();
+		return 0;
+	}
 	creating();
 	bad_descriptors();
-	registers();
+	vectors();
 	long_vector();
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
 	states();

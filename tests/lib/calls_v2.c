@@ -5,48 +5,55 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/lib/check.h"
+typedef pfarg_pmc_t pmc_t;
+typedef pfarg_pmd_t pmd_t;
+typedef pfarg_msg_t msg_t;
+#define NO_EMUL64 PFM_REGFL_NO_EMUL64
+#define TARGET    CPU
+#include "tests/lib/fields_calls.h"
 
-static char default_format[] = PFM_DFL_SMPL_NAME;
-static int make(uint32_t flags)
+#include "tests/lib/fields_sets.h"
+
+static int make(unsigned flags)
 {
-	pfarg_ctx_t ctx;
+	pfarg_ctx_t ctx = {.ctx_flags = flags};
 
-	CLEAR(ctx);
-	ctx.ctx_flags = flags;
 	return FD(pfm_create_context(&ctx, NULL, NULL, 0));
 }
 
+static int make_sampling(size_t size)
+{
+	char name[] = PFM_DFL_SMPL_NAME;
+	pfm_dfl_smpl_arg_t arg = {.buf_size = size, .buf_flags = PFM_DFL_SMPL_IIP_HDR};
+	pfarg_ctx_t ctx = {0};
+
+	return FD(pfm_create_context(&ctx, name, &arg, sizeof(arg)));
+}
+
+static char default_format[] = PFM_DFL_SMPL_NAME;
 static void load_on(int fd, uint32_t cpu)
 {
-	pfarg_load_t load;
+	pfarg_load_t load = {.load_pid = cpu};
 
-	CLEAR(load);
-	load.load_pid = cpu;
 	OK(pfm_load_context(fd, &load));
 }
 
 static void count_instructions(int fd)
 {
-	pfarg_pmc_t pmc;
+	pfarg_pmc_t pmc = {.reg_value = INSTRUCTIONS};
 
-	CLEAR(pmc);
-	pmc.reg_value = INSTRUCTIONS;
 	OK(pfm_write_pmcs(fd, &pmc, 1));
 }
 
 static void creating(void)
 {
-	pfm_dfl_smpl_arg_t arg;
-	pfarg_ctx_t ctx;
+	pfm_dfl_smpl_arg_t arg = {0};
+	pfarg_ctx_t ctx = {0};
 	char unknown[] = "unknown", nameless[] = "";
 
-	CLEAR(ctx);
-	CLEAR(arg);
 	FAILS(pfm_create_context(NULL, NULL, NULL, 0), EFAULT);
 	FAILS(pfm_create_context(NOWHERE, NULL, NULL, 0), EFAULT);
 	FAILS(pfm_create_context(&ctx, unknown, NULL, 0), EINVAL);
@@ -65,6 +72,9 @@ static void creating(void)
 	ctx.ctx_flags = 0;
 	ctx.ctx_reserved2[6] = 1;
 	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
+	ctx.ctx_reserved2[6] = 0;
+	ctx.ctx_reserved1 = 1;
+	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
 	IS(contexts(), 0);
 	arg.buf_size = 1ULL << 40;
 	CLEAR(ctx);
@@ -75,7 +85,7 @@ static void bad_descriptors(void)
 {
 	pfarg_pmc_t pmc;
 	pfarg_pmd_t pmd;
-	pfarg_load_t load;
+	pfarg_load_t load = {0};
 	pfarg_setdesc_t desc;
 	pfarg_setinfo_t info;
 
@@ -98,11 +108,9 @@ static void bad_descriptors(void)
 static void vectors(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_pmc_t pmcs[3];
-	pfarg_pmd_t pmds[3];
+	pfarg_pmc_t pmcs[3] = {0};
+	pfarg_pmd_t pmds[3] = {0};
 
-	memset(pmcs, 0, sizeof(pmcs));
-	memset(pmds, 0, sizeof(pmds));
 	FAILS(pfm_write_pmcs(fd, pmcs, -1), EINVAL);
 	OK(pfm_write_pmcs(fd, pmcs, 0));
 	OK(pfm_write_pmcs(fd, NULL, 0));
@@ -127,13 +135,13 @@ static void vectors(void)
 	FAILS(pfm_write_pmds(fd, pmds, -1), EINVAL);
 	FAILS(pfm_read_pmds(fd, pmds, -1), EINVAL);
 
-	/* More than could be anywhere. */
+	/* More than the memory has room for. */
 	FAILS(pfm_write_pmcs(fd, pmcs, INT_MAX), EINVAL);
 	FAILS(pfm_write_pmds(fd, pmds, INT_MAX), EINVAL);
 	FAILS(pfm_read_pmds(fd, pmds, INT_MAX), EINVAL);
 	FAILS(pfm_delete_evtsets(fd, NULL, INT_MAX), EINVAL);
 
-	/* Those before the bad one are done, and it says why. */
+	/* Elements before the wrong one are executed. Its flags say why. */
 	pmcs[0].reg_value = INSTRUCTIONS;
 	pmcs[1].reg_num = 300;
 	pmcs[2].reg_num = 1;
@@ -153,7 +161,7 @@ static void vectors(void)
 	close(fd);
 }
 
-/* What config/arg_size_max allows, and at most what a command carries: 16383 bytes. */
+/* The limits: config/arg_size_max, and 16383 bytes of a command. */
 static void longer_vectors(void)
 {
 	static pfarg_pmd_t pmds[94];
@@ -179,7 +187,7 @@ static void longer_vectors(void)
 	close(fd);
 }
 
-/* What is only written may be in memory that cannot be written. */
+/* Vectors that are only written may be read-only. */
 static void constants(void)
 {
 	struct {
@@ -204,7 +212,7 @@ static void constants(void)
 	close(fd);
 }
 
-/* Of a vector that goes on where there is no memory nothing is done, however long it is. */
+/* If a part of a vector is not in memory, no element is executed. */
 static void half_there(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -225,15 +233,13 @@ static void half_there(void)
 	close(fd);
 }
 
-/* Flags of the commands, and of other versions. */
+/* Flags that only the commands or other versions have. */
 static void other_flags(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_setdesc_t desc;
-	pfarg_pmd_t pmds[10];
+	pfarg_setdesc_t desc = {.set_flags = 0x4, .set_reserved1 = 1};
+	pfarg_pmd_t pmds[10] = {0};
 
-	memset(pmds, 0, sizeof(pmds));
-	CLEAR(desc);
 	for (size_t i = 0; i < 10; i++)
 		pmds[i].reg_value = 20 + i;
 	pmds[9].reg_flags = 0x100;
@@ -241,8 +247,6 @@ static void other_flags(void)
 	IS(pmds[8].reg_flags, 0);
 	IS(pmds[9].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
 	IS(number_in("ctx/%lu/pmd/0", the_context()), 28);
-	desc.set_flags = 0x4;
-	desc.set_reserved1 = 1;
 	FAILS(pfm_create_evtsets(fd, &desc, 1), EINVAL);
 	IS(desc.set_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
 	desc.set_flags = 0x100;
@@ -253,18 +257,16 @@ static void other_flags(void)
 static void counting(uint64_t ns, uint64_t wanted)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_pmd_t pmd;
+	pfarg_pmd_t pmd = {.reg_value = 5};
 
-	CLEAR(pmd);
 	run_on(0);
 	count_instructions(fd);
-	pmd.reg_value = 5;
 	OK(pfm_write_pmds(fd, &pmd, 1));
 	load_on(fd, 0);
 	OK(pfm_start(fd, NULL));
 	advance(ns);
 	OK(pfm_stop(fd));
-	/* As it stands, from writing: reading does not mind. */
+	/* Reading ignores flags. */
 	pmd.reg_flags = PFM_REGFL_OVFL_NOTIFY;
 	OK(pfm_read_pmds(fd, &pmd, 1));
 	IS(pmd.reg_value, wanted + 5);
@@ -279,21 +281,23 @@ static void counting(uint64_t ns, uint64_t wanted)
 static void states(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE), other = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_load_t load;
-	pfarg_start_t start;
-	pfarg_setdesc_t desc;
+	pfarg_load_t load = {.load_set = 3};
+	pfarg_start_t start = {.start_set = 3};
+	pfarg_setdesc_t desc = {0};
 
-	CLEAR(load);
-	CLEAR(start);
-	CLEAR(desc);
 	run_on(0);
 	FAILS(pfm_start(fd, NULL), EINVAL);
 	FAILS(pfm_stop(fd), EINVAL);
 	FAILS(pfm_restart(fd), EBUSY);
 	FAILS(pfm_load_context(fd, NOWHERE), EFAULT);
-	load.load_set = 3;
 	FAILS(pfm_load_context(fd, &load), EINVAL);
 	load.load_set = 0;
+	load.load_reserved1 = 1;
+	FAILS(pfm_load_context(fd, &load), EINVAL);
+	load.load_reserved1 = 0;
+	load.load_reserved2[0] = 1;
+	FAILS(pfm_load_context(fd, &load), EINVAL);
+	load.load_reserved2[0] = 0;
 	load.load_pid = 1; /* not the CPU that the caller runs on */
 	FAILS(pfm_load_context(fd, &load), EINVAL);
 	load.load_pid = 0;
@@ -303,7 +307,6 @@ static void states(void)
 	FAILS(pfm_restart(fd), EBUSY);
 	FAILS(pfm_create_evtsets(fd, &desc, 1), EBUSY);
 	FAILS(pfm_start(fd, NOWHERE), EFAULT);
-	start.start_set = 3;
 	FAILS(pfm_start(fd, &start), EINVAL);
 	start.start_set = 0;
 	OK(pfm_start(fd, &start));
@@ -317,13 +320,10 @@ static void states(void)
 static void elsewhere(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_pmc_t pmc;
-	pfarg_pmd_t pmd;
-	pfarg_setinfo_t info;
+	pfarg_pmc_t pmc = {0};
+	pfarg_pmd_t pmd = {0};
+	pfarg_setinfo_t info = {0};
 
-	CLEAR(pmc);
-	CLEAR(pmd);
-	CLEAR(info);
 	run_on(0);
 	load_on(fd, 0);
 	run_on(1);
@@ -342,17 +342,15 @@ static void elsewhere(void)
 	close(fd);
 }
 
-/* Overflow, its message, and restart; while masked, anybody may read. */
+/* Overflow, message, restart. A masked context can be read on any CPU. */
 static void notification(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
 	pfarg_msg_t msg;
-	pfarg_pmd_t pmd;
+	pfarg_pmd_t pmd = {.reg_flags = PFM_REGFL_OVFL_NOTIFY};
 
-	CLEAR(pmd);
 	run_on(0);
 	count_instructions(fd);
-	pmd.reg_flags = PFM_REGFL_OVFL_NOTIFY;
 	pmd.reg_value = (uint64_t)-1000;
 	pmd.reg_long_reset = (uint64_t)-2000;
 	pmd.reg_short_reset = (uint64_t)-3000;
@@ -379,11 +377,9 @@ static void notification(void)
 static void sets(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_setdesc_t desc[2];
-	pfarg_setinfo_t info;
+	pfarg_setdesc_t desc[2] = {0};
+	pfarg_setinfo_t info = {.set_id = 1};
 
-	memset(desc, 0, sizeof(desc));
-	CLEAR(info);
 	for (uint16_t i = 0; i < 2; i++) {
 		desc[i].set_id = i;
 		desc[i].set_flags = PFM_SETFL_TIME_SWITCH;
@@ -401,7 +397,6 @@ static void sets(void)
 	OK(pfm_start(fd, NULL));
 	advance(10000000);
 	OK(pfm_stop(fd));
-	info.set_id = 1;
 	OK(pfm_getinfo_evtsets(fd, &info, 1));
 	IS(info.set_flags, PFM_SETFL_TIME_SWITCH);
 	IS(info.set_runs, number_in("ctx/%lu/set/1/runs", the_context()));
@@ -419,15 +414,12 @@ static void sets(void)
 	close(fd);
 }
 
-/* Looked at only where a set switches by time; and it has a greatest. */
+/* The timeout is used only with TIME_SWITCH, and has a maximum. */
 static void timeouts(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_setdesc_t desc;
+	pfarg_setdesc_t desc = {.set_id = 1, .set_timeout = UINT64_MAX};
 
-	CLEAR(desc);
-	desc.set_id = 1;
-	desc.set_timeout = UINT64_MAX;
 	OK(pfm_create_evtsets(fd, &desc, 1));
 	IS(desc.set_timeout == UINT64_MAX, 1);
 	IS(number_in("ctx/%lu/set/1/timeout_ns", the_context()), 0);
@@ -446,18 +438,13 @@ static void timeouts(void)
 
 static void sampling(void)
 {
-	pfm_dfl_smpl_arg_t arg;
+	pfm_dfl_smpl_arg_t arg = {.buf_size = 8192};
 	const pfm_dfl_smpl_hdr_t *hdr;
-	pfarg_ctx_t ctx;
-	pfarg_pmd_t pmd;
+	pfarg_ctx_t ctx = {.ctx_flags = PFM_FL_SYSTEM_WIDE};
+	pfarg_pmd_t pmd = {.reg_flags = PFM_REGFL_OVFL_NOTIFY};
 	pfarg_msg_t msg;
 	int fd;
 
-	CLEAR(arg);
-	CLEAR(ctx);
-	CLEAR(pmd);
-	arg.buf_size = 8192;
-	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
 	fd = FD(pfm_create_context(&ctx, default_format, &arg, sizeof(arg)));
 	hdr = mmap(NULL, arg.buf_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	IS(hdr != MAP_FAILED, 1);
@@ -465,7 +452,6 @@ static void sampling(void)
 	IS(hdr->hdr_buf_size, 8192);
 	run_on(0);
 	count_instructions(fd);
-	pmd.reg_flags = PFM_REGFL_OVFL_NOTIFY;
 	pmd.reg_value = pmd.reg_long_reset = pmd.reg_short_reset = (uint64_t)-10000000;
 	pmd.reg_smpl_pmds[0] = 2;
 	OK(pfm_write_pmds(fd, &pmd, 1));
@@ -489,8 +475,11 @@ static void sampling(void)
 
 int main(int argc, char **argv)
 {
-	if (argc != 3)
-		return 2;
+	if (argc == 1) {
+		fields();
+		fields_of_sets();
+		return 0;
+	}
 	creating();
 	bad_descriptors();
 	vectors();

@@ -4,45 +4,54 @@
 #include <perfmon/perfmon_default_smpl.h>
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "tests/lib/check.h"
+typedef pfarg_reg_t pmc_t;
+typedef pfarg_reg_t pmd_t;
+typedef pfm_msg_t msg_t;
+#define NOTICE(pmc, pmd) (pmc)
+#define NO_EMUL64        0
+#define TARGET           gettid()
 
-static int make(void)
+#define pfm_write_pmcs(fd, pmcs, n)    perfmonctl(fd, PFM_WRITE_PMCS, pmcs, n)
+#define pfm_write_pmds(fd, pmds, n)    perfmonctl(fd, PFM_WRITE_PMDS, pmds, n)
+#define pfm_read_pmds(fd, pmds, n)     perfmonctl(fd, PFM_READ_PMDS, pmds, n)
+#define pfm_load_context(fd, load_arg) perfmonctl(fd, PFM_LOAD_CONTEXT, load_arg, 1)
+#define pfm_start(fd, start_arg)       perfmonctl(fd, PFM_START, start_arg, 1)
+#define pfm_stop(fd)                   perfmonctl(fd, PFM_STOP, NULL, 0)
+#include "tests/lib/fields_calls.h"
+
+static int make(unsigned flags)
 {
-	pfarg_context_t ctx;
+	pfarg_context_t ctx = {.ctx_flags = flags};
 
-	CLEAR(ctx);
-	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
 	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &ctx, 1));
 	IS(ctx.ctx_smpl_vaddr == NULL, 1);
 	return ctx.ctx_fd;
 }
 
-static void load_here(int fd)
+static int make_sampling(size_t size)
 {
-	pfarg_load_t load;
+	pfm_default_smpl_ctx_arg_t both = {0};
+	const pfm_uuid_t dfl = PFM_DEFAULT_SMPL_UUID;
 
-	CLEAR(load);
-	load.load_pid = gettid();
-	OK(perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1));
+	memcpy(both.ctx_arg.ctx_smpl_buf_id, dfl, sizeof(dfl));
+	both.buf_arg.buf_size = size;
+	both.buf_arg.flags = PFM_DFL_SMPL_IIP_HDR;
+	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1));
+	return both.ctx_arg.ctx_fd;
 }
 
 static void write_pmc(int fd, unsigned long flags)
 {
-	pfarg_reg_t pmc;
+	pfarg_reg_t pmc = {.reg_value = INSTRUCTIONS, .reg_flags = flags};
 
-	CLEAR(pmc);
-	pmc.reg_value = INSTRUCTIONS;
-	pmc.reg_flags = flags;
 	OK(perfmonctl(fd, PFM_WRITE_PMCS, &pmc, 1));
 }
 
 static void creating(void)
 {
-	pfarg_context_t ctx;
+	pfarg_context_t ctx = {0};
 
-	CLEAR(ctx);
 	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, NOWHERE, 1), EFAULT);
 	FAILS(perfmonctl(0, PFM_CREATE_CONTEXT, &ctx, 0), EINVAL);
 	ctx.ctx_flags = 0x40;
@@ -60,10 +69,9 @@ static void numbers(void)
 {
 	static const int obsolete[] = {PFM_ENABLE, PFM_DISABLE, PFM_DESTROY_CONTEXT,
 		PFM_PROTECT_CONTEXT, PFM_UNPROTECT_CONTEXT};
-	int fd = make();
-	char arg[256];
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	char arg[256] = {0};
 
-	memset(arg, 0, sizeof(arg));
 	FAILS(perfmonctl(fd, PFM_STOP, NULL, 1), EINVAL);
 	for (size_t i = 0; i < sizeof(obsolete) / sizeof(obsolete[0]); i++)
 		FAILS(perfmonctl(fd, obsolete[i], NULL, 0), EINVAL);
@@ -117,7 +125,7 @@ static void bad_descriptors(void)
 static void long_vectors(void)
 {
 	static pfarg_reg_t regs[26];
-	int fd = make();
+	int fd = make(PFM_FL_SYSTEM_WIDE);
 
 	FAILS(perfmonctl(fd, PFM_WRITE_PMCS, regs, 26), E2BIG);
 	FAILS(perfmonctl(fd, PFM_WRITE_PMDS, regs, 26), E2BIG);
@@ -128,9 +136,8 @@ static void long_vectors(void)
 static void information(void)
 {
 	pfarg_features_t ft;
-	pfarg_reg_t reg[2];
+	pfarg_reg_t reg[2] = {0};
 
-	memset(reg, 0, sizeof(reg));
 	OK(perfmonctl(0, PFM_GET_FEATURES, &ft, 1));
 	IS(PFM_VERSION_MAJOR(ft.ft_version), 2);
 	IS(PFM_VERSION_MINOR(ft.ft_version), 0);
@@ -146,15 +153,13 @@ static void information(void)
 
 static void counting(uint64_t ns, uint64_t wanted)
 {
-	int fd = make();
-	pfarg_reg_t pmd;
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_reg_t pmd = {.reg_value = 5};
 
-	CLEAR(pmd);
 	run_on(0);
 	write_pmc(fd, 0);
-	pmd.reg_value = 5;
 	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
-	load_here(fd);
+	load(fd, 0);
 	OK(perfmonctl(fd, PFM_START, NULL, 0));
 	advance(ns);
 	OK(perfmonctl(fd, PFM_STOP, NULL, 0));
@@ -174,17 +179,16 @@ static void counting(uint64_t ns, uint64_t wanted)
 
 static void notification(void)
 {
-	int fd = make();
-	pfarg_reg_t pmd;
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_reg_t pmd = {0};
 	pfm_msg_t msg;
 
-	CLEAR(pmd);
 	run_on(0);
 	write_pmc(fd, PFM_REGFL_OVFL_NOTIFY);
 	pmd.reg_value = (uint64_t)-1000;
 	pmd.reg_long_reset = (uint64_t)-2000;
 	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
-	load_here(fd);
+	load(fd, 0);
 	OK(perfmonctl(fd, PFM_START, NULL, 0));
 	advance(10000000);
 	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
@@ -201,11 +205,10 @@ static void notification(void)
 /* The buffer is there when the context is. */
 static void sampling(void)
 {
-	pfm_default_smpl_ctx_arg_t both;
+	pfm_default_smpl_ctx_arg_t both = {0};
 	const pfm_uuid_t dfl = PFM_DEFAULT_SMPL_UUID;
 	const pfm_default_smpl_hdr_t *hdr;
 
-	CLEAR(both);
 	memcpy(both.ctx_arg.ctx_smpl_buf_id, dfl, sizeof(dfl));
 	both.buf_arg.buf_size = 8192;
 	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1));
@@ -218,8 +221,10 @@ static void sampling(void)
 
 int main(int argc, char **argv)
 {
-	if (argc != 3)
-		return 2;
+	if (argc == 1) {
+		fields();
+		return 0;
+	}
 	creating();
 	numbers();
 	bad_descriptors();

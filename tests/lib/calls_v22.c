@@ -5,31 +5,48 @@
 #include <perfmon/perfmon_dfl_smpl.h>
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include "tests/lib/check.h"
+typedef pfarg_pmc_t pmc_t;
+typedef pfarg_pmd_t pmd_t;
+typedef pfm_msg_t msg_t;
+#define NO_EMUL64 PFM_REGFL_NO_EMUL64
+#define TARGET    CPU
+#include "tests/lib/fields_calls.h"
 
-static int make(void)
+/* Timeouts are microseconds, durations are not. */
+#define TIME(ns)     ((uint32_t)((ns) / 1000))
+#define NS(time)     ((uint64_t)(time)*1000)
+#define ROUND_UP(ns) (((ns) + 999) / 1000 * 1000)
+#include "tests/lib/fields_sets.h"
+
+static int make(unsigned flags)
 {
-	pfarg_ctx_t ctx;
+	pfarg_ctx_t ctx = {.ctx_flags = flags};
 
-	CLEAR(ctx);
-	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
 	OK(pfm_create_context(&ctx, NULL, 0));
 	IS(ctx.ctx_smpl_buf_size, 0);
 	return ctx.ctx_fd;
 }
 
+static int make_sampling(size_t size)
+{
+	pfm_dfl_smpl_arg_t arg = {.buf_size = size, .buf_flags = PFM_DFL_SMPL_IIP_HDR};
+	const pfm_uuid_t dfl = PFM_DFL_SMPL_UUID;
+	pfarg_ctx_t ctx = {0};
+
+	memcpy(ctx.ctx_smpl_buf_id, dfl, sizeof(dfl));
+	OK(pfm_create_context(&ctx, &arg, sizeof(arg)));
+	IS(ctx.ctx_smpl_buf_size, (long long)size);
+	return ctx.ctx_fd;
+}
+
 static void load_and_start(int fd)
 {
-	pfarg_load_t load;
-	pfarg_pmc_t pmc;
+	pfarg_load_t load = {0};
+	pfarg_pmc_t pmc = {.reg_value = INSTRUCTIONS};
 
-	CLEAR(load);
-	CLEAR(pmc);
 	run_on(0);
-	pmc.reg_value = INSTRUCTIONS;
 	OK(pfm_write_pmcs(fd, &pmc, 1));
 	OK(pfm_load_context(fd, &load));
 	OK(pfm_start(fd, NULL));
@@ -65,10 +82,9 @@ static void creating(void)
 
 static void counting(uint64_t ns, uint64_t wanted)
 {
-	int fd = make();
-	pfarg_pmd_t pmd;
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmd_t pmd = {0};
 
-	CLEAR(pmd);
 	OK(pfm_write_pmds(fd, &pmd, 1));
 	load_and_start(fd);
 	advance(ns);
@@ -81,12 +97,10 @@ static void counting(uint64_t ns, uint64_t wanted)
 /* Timeouts are microseconds. */
 static void sets(void)
 {
-	int fd = make();
-	pfarg_setdesc_t desc[2];
-	pfarg_setinfo_t info;
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_setdesc_t desc[2] = {0};
+	pfarg_setinfo_t info = {.set_id = 1};
 
-	memset(desc, 0, sizeof(desc));
-	CLEAR(info);
 	for (uint16_t i = 0; i < 2; i++) {
 		desc[i].set_id = i;
 		desc[i].set_id_next = 1;
@@ -103,7 +117,6 @@ static void sets(void)
 	load_and_start(fd);
 	advance(9000000);
 	OK(pfm_stop(fd));
-	info.set_id = 1;
 	OK(pfm_getinfo_evtsets(fd, &info, 1));
 	IS(info.set_id_next, 1);
 	IS(info.set_flags, PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT);
@@ -142,7 +155,7 @@ static void long_vectors(void)
 {
 	static pfarg_setdesc_t descs[65];
 	static pfarg_setinfo_t infos[22];
-	int fd = make();
+	int fd = make(PFM_FL_SYSTEM_WIDE);
 
 	FAILS(pfm_create_evtsets(fd, descs, 65), E2BIG);
 	FAILS(pfm_delete_evtsets(fd, descs, 65), E2BIG);
@@ -153,15 +166,13 @@ static void long_vectors(void)
 	close(fd);
 }
 
-/* What a command has not come to stays as it was; what it was wrong with has its flags told. */
+/* Elements after the wrong one do not change. The wrong one has error flags. */
 static void not_reached(void)
 {
-	int fd = make();
+	int fd = make(PFM_FL_SYSTEM_WIDE);
 	pfarg_setinfo_t info[3];
-	pfarg_setdesc_t desc;
+	pfarg_setdesc_t desc = {.set_id = 1};
 
-	CLEAR(desc);
-	desc.set_id = 1;
 	OK(pfm_create_evtsets(fd, &desc, 1));
 	memset(info, 0x55, sizeof(info));
 	info[0].set_id = 1;
@@ -182,13 +193,10 @@ static void not_reached(void)
 
 static void notification(void)
 {
-	int fd = make();
-	pfarg_pmd_t pmd;
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmd_t pmd = {.reg_flags = PFM_REGFL_OVFL_NOTIFY, .reg_value = (uint64_t)-1000};
 	pfm_msg_t msg;
 
-	CLEAR(pmd);
-	pmd.reg_flags = PFM_REGFL_OVFL_NOTIFY;
-	pmd.reg_value = (uint64_t)-1000;
 	OK(pfm_write_pmds(fd, &pmd, 1));
 	load_and_start(fd);
 	advance(10000000);
@@ -203,8 +211,11 @@ static void notification(void)
 
 int main(int argc, char **argv)
 {
-	if (argc != 3)
-		return 2;
+	if (argc == 1) {
+		fields();
+		fields_of_sets();
+		return 0;
+	}
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
 	sets();
 	not_reached();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A thread that is to be cancelled: calls are made as ever, as system calls are. */
+/* A thread with a pending cancellation makes calls as usual: they are no cancellation points. */
 #include <perfmon/perfmon.h>
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ static void *calls(void *arg)
 	OK(pfm_load_context(fd, &load));
 	OK(pfm_start(fd, NULL));
 	run_on(1);
-	FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY); /* for which the files are looked into */
+	FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY); /* this call reads files */
 	all_made = true;
 	close(fd);
 	return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the programs that test libperfmonfs share. They find the mount by PERFMONFS, whose backend
- * is the simulator. A failure says where and what, and the program ends with 1.
+ * Shared by the programs that test libperfmonfs. PERFMONFS is the mount; its backend is the
+ * simulator. A failure says where and what, and the program ends with 1.
  */
 #ifndef TESTS_LIB_CHECK_H
 #define TESTS_LIB_CHECK_H
@@ -50,7 +50,7 @@ void fault(int n);
 unsigned long the_context(void);
 /* How many contexts there are. */
 int contexts(void);
-/* There are none, or will soon be: the last close is the kernel's, which may tell of it later. */
+/* Waits until there are none: the kernel may send the last close later. */
 void all_gone(void);
 /* A child that exits with 0. */
 void ends_well(pid_t pid);

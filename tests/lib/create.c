@@ -8,9 +8,8 @@
 
 int main(int argc, char **argv)
 {
-	pfarg_ctx_t ctx;
+	pfarg_ctx_t ctx = {0};
 
-	memset(&ctx, 0, sizeof(ctx));
 	if (argc > 1 && strcmp(argv[1], "system_wide") == 0)
 		ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
 	puts(pfm_create_context(&ctx, NULL, NULL, 0) < 0 ? strerrorname_np(errno) : "ok");

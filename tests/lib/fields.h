@@ -4,12 +4,12 @@
  * show, and what these show is what the calls read. No two fields have the same value, so that none
  * can stand for another.
  *
- * The program of a version includes this after what it has names of its own for:
+ * The program of a version includes this after these definitions:
  *
  *	pmc_t, pmd_t, msg_t        its structures
  *	NOTICE(pmc, pmd)           which of the two says what an overflow is to cause; the PMD
  *	NOTIFY, RANDOM, NO_EMUL64  flags; the last one is the PMC's, 0 if there is none
- *	ALWAYS                     flags without which some fields are not looked at
+ *	ALWAYS                     flags that some fields require
  *	SWITCH_CNT(pmd)            the field, if it is not called reg_ovfl_switch_cnt
  *	write_pmcs(), write_pmds(), read_pmds()
  *
@@ -142,7 +142,7 @@ static int write_both(int fd, pmc_t *pmc, pmd_t *pmd)
 	return write_pmcs(fd, pmc, 1) < 0 ? -1 : write_pmds(fd, pmd, 1);
 }
 
-/* Each element of a list is looked at: no PMU has the last PMD of any. */
+/* Each word of a list is converted: no PMU has the PMD of its last bit. */
 static void whole_lists(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
@@ -197,19 +197,14 @@ static void registers(void)
 	close(fd);
 }
 
-/* What is read, when value, last reset and what is left of the threshold are no longer the same. */
+/* Reads value, last reset and rest of the threshold after they have changed. */
 static void read_back(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
 	char line[128];
-	pmc_t pmc;
-	pmd_t pmd;
+	pmc_t pmc = {.reg_value = INSTRUCTIONS};
+	pmd_t pmd = {.reg_value = (uint64_t)-1000, .reg_short_reset = (uint64_t)-100000000};
 
-	memset(&pmc, 0, sizeof(pmc));
-	memset(&pmd, 0, sizeof(pmd));
-	pmc.reg_value = INSTRUCTIONS;
-	pmd.reg_value = (uint64_t)-1000;
-	pmd.reg_short_reset = (uint64_t)-100000000;
 	SWITCH_CNT(pmd) = 9;
 	NOTICE(&pmc, &pmd)->reg_flags = ALWAYS;
 	write_to("ovfl_switch", "ctx/%lu/set/0/flags", the_context());
@@ -228,7 +223,7 @@ static void read_back(void)
 	close(fd);
 }
 
-/* What not all versions have. */
+/* Fields that not all versions have. */
 static void rest_of_message(int fd, const msg_t *msg)
 {
 	(void)fd;
@@ -246,7 +241,7 @@ static void rest_of_message(int fd, const msg_t *msg)
 }
 
 /* Of the overflow of two PMDs at once in that set. */
-static void told(int fd, uint16_t set)
+static void overflow_message(int fd, uint16_t set)
 {
 	pmc_t pmc;
 	pmd_t pmd;
@@ -275,7 +270,7 @@ static void told(int fd, uint16_t set)
 	rest_of_message(fd, &msg);
 }
 
-/* All that a version without event sets has. */
+/* All fields of a version without event sets. */
 static void fields(void)
 {
 	int fd;
@@ -287,7 +282,7 @@ static void fields(void)
 	whole_lists();
 	read_back();
 	fd = make(PFM_FL_SYSTEM_WIDE);
-	told(fd, 0);
+	overflow_message(fd, 0);
 	close(fd);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What versions before 2008 have in common of what fields.h asks for. TARGET is what a system-wide
+ * The part of fields.h that versions before 2008 share. TARGET is what a system-wide
  * context is loaded on, as the version says it.
  */
 #ifndef TESTS_LIB_FIELDS_CALLS_H
@@ -23,21 +23,16 @@ static bool set_seed(pmd_t *pmd, uint32_t seed)
 
 static uint16_t load(int fd, uint16_t set)
 {
-	pfarg_load_t load;
+	pfarg_load_t load = {.load_pid = TARGET, .load_set = set};
 
-	CLEAR(load);
-	load.load_pid = TARGET;
-	load.load_set = set;
 	OK(pfm_load_context(fd, &load));
 	return set;
 }
 
 static void start(int fd, uint16_t set)
 {
-	pfarg_start_t start;
+	pfarg_start_t start = {.start_set = set};
 
-	CLEAR(start);
-	start.start_set = set;
 	OK(pfm_start(fd, &start));
 }
 

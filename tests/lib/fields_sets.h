@@ -54,7 +54,7 @@ static const struct wanted_set {
 	uint32_t flags;
 	uint64_t timeout;
 	const char *text; /* the flags */
-} wanted[SETS] = {
+} wanted_sets[SETS] = {
 	{0, 3, PFM_SETFL_TIME_SWITCH, 7000000, "time_switch"},
 	{3, 9, PFM_SETFL_OVFL_SWITCH, 0, "ovfl_switch"},
 	{9, 3, PFM_SETFL_TIME_SWITCH, 1234567000, "time_switch"},
@@ -62,37 +62,36 @@ static const struct wanted_set {
 
 static void made(int fd)
 {
-	pfarg_setdesc_t desc[SETS];
+	pfarg_setdesc_t desc[SETS] = {0};
 	char text[64];
 
-	memset(desc, 0, sizeof(desc));
 	for (unsigned i = 0; i < SETS; i++) {
-		desc[i].set_id = wanted[i].id;
-		desc[i].set_flags = wanted[i].flags;
-		desc[i].set_timeout = TIME(wanted[i].timeout);
-		set_next(&desc[i], wanted[i].next);
+		desc[i].set_id = wanted_sets[i].id;
+		desc[i].set_flags = wanted_sets[i].flags;
+		desc[i].set_timeout = TIME(wanted_sets[i].timeout);
+		set_next(&desc[i], wanted_sets[i].next);
 	}
 	OK(create_evtsets(fd, desc, SETS));
 	for (unsigned i = 0; i < SETS; i++) {
-		bool next = set_next(&desc[i], wanted[i].next);
-		uint64_t ns = number_in("ctx/%lu/set/%u/timeout_ns", the_context(), wanted[i].id);
+		bool next = set_next(&desc[i], wanted_sets[i].next);
+		uint64_t ns =
+			number_in("ctx/%lu/set/%u/timeout_ns", the_context(), wanted_sets[i].id);
 		IS(NS(desc[i].set_timeout), ROUND_UP(ns));
-		IS(ns, wanted[i].timeout);
-		snprintf(text, sizeof(text), "%s%s", wanted[i].text, next ? " expl_next" : "");
-		HAS(text, "ctx/%lu/set/%u/flags", the_context(), wanted[i].id);
-		snprintf(text, sizeof(text), "%u", wanted[i].next);
-		HAS(next ? text : "default", "ctx/%lu/set/%u/next", the_context(), wanted[i].id);
+		IS(ns, wanted_sets[i].timeout);
+		snprintf(text, sizeof(text), "%s%s", wanted_sets[i].text, next ? " expl_next" : "");
+		HAS(text, "ctx/%lu/set/%u/flags", the_context(), wanted_sets[i].id);
+		snprintf(text, sizeof(text), "%u", wanted_sets[i].next);
+		HAS(next ? text : "default", "ctx/%lu/set/%u/next", the_context(),
+			wanted_sets[i].id);
 	}
 }
 
 /* In set 3, each overflow of PMD 2 switches. */
 static void switching(int fd)
 {
-	pmc_t pmc;
-	pmd_t pmd;
+	pmc_t pmc = {0};
+	pmd_t pmd = {0};
 
-	memset(&pmc, 0, sizeof(pmc));
-	memset(&pmd, 0, sizeof(pmd));
 	pmc.reg_num = pmd.reg_num = 2;
 	pmc.reg_set = pmd.reg_set = 3;
 	pmc.reg_value = INSTRUCTIONS;
@@ -130,26 +129,26 @@ static void rest_of_info(const pfarg_setinfo_t *info, uint16_t next)
 #endif
 }
 
-/* What is told of set @i, against its files. */
-static void told_of(const pfarg_setinfo_t *info, unsigned i)
+/* Compares the information on set @i with its files. */
+static void compare_info(const pfarg_setinfo_t *info, unsigned i)
 {
 	unsigned long ctx = the_context();
-	unsigned id = wanted[i].id;
+	unsigned id = wanted_sets[i].id;
 
 	IS(info->set_id, id);
-	IS(info->set_flags & ~PFM_REG_RETFL_MASK & 3, wanted[i].flags);
+	IS(info->set_flags & ~PFM_REG_RETFL_MASK & 3, wanted_sets[i].flags);
 	IS(SWITCHED(*info)[0], i == 1 ? 1 << 2 : 0);
 	HAS(i == 1 ? "2" : "none", "ctx/%lu/set/%u/switch_pmds", ctx, id);
 	IS(info->set_runs, number_in("ctx/%lu/set/%u/runs", ctx, id));
 	IS(NS(info->set_timeout), ROUND_UP(number_in("ctx/%lu/set/%u/remaining_ns", ctx, id)));
 	IS(DURATION(info->set_act_duration), number_in("ctx/%lu/set/%u/active_ns", ctx, id));
-	rest_of_info(info, wanted[i].next);
+	rest_of_info(info, wanted_sets[i].next);
 }
 
 static void fields_of_sets(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_setinfo_t info[SETS];
+	pfarg_setinfo_t info[SETS] = {0};
 
 	made(fd);
 	written(fd, 9);
@@ -162,19 +161,18 @@ static void fields_of_sets(void)
 	has_state("running", 9);
 	advance(2000000000);
 	stop(fd);
-	memset(info, 0, sizeof(info));
 	for (unsigned i = 0; i < SETS; i++)
-		info[i].set_id = wanted[i].id;
+		info[i].set_id = wanted_sets[i].id;
 	OK(getinfo_evtsets(fd, info, SETS));
 	for (unsigned i = 0; i < SETS; i++)
-		told_of(&info[i], i);
+		compare_info(&info[i], i);
 	IS(info[2].set_runs >= 2, 1);
 	IS(NS(info[2].set_timeout) > 0, 1);
 	IS(DURATION(info[2].set_act_duration) > 1234567000, 1);
 	close(fd);
 	fd = make(PFM_FL_SYSTEM_WIDE);
 	made(fd);
-	told(fd, 9);
+	overflow_message(fd, 9);
 	close(fd);
 }
 

@@ -35,7 +35,7 @@ static void load_on(int fd, pid_t tid)
 	OK(pfm_start(fd, NULL));
 }
 
-/* P2 does what it is told, and tells of it. */
+/* P2 executes orders and answers each. */
 struct p2 {
 	pid_t pid;
 	int orders, answers;
@@ -180,7 +180,7 @@ static void detached(void)
 	end(&p);
 }
 
-/* Figure 3.10: shared, and on P2's own thread, whose close is not the last: it does nothing. */
+/* Figure 3.10: a shared context on P2's thread. P2's close is not the last, and has no effect. */
 static void attached_to_sharer(void)
 {
 	int fd = make();
@@ -235,7 +235,7 @@ static void attached_to_other(void)
 	end(&p);
 }
 
-/* The same, by the end of who controls it. */
+/* The same, when the controlling process ends. */
 static void controller_killed(void)
 {
 	struct p2 p = begin(-1);

@@ -10,14 +10,10 @@ _Static_assert(PFM_PMDFL_SMPL == 1 && PFM_PMDFL_SWITCH == 2, "");
 _Static_assert(PFM_PMDFL_OVFL_NOTIFY == 4 && PFM_PMDFL_RANDOM == 8, "");
 _Static_assert(PFM_STARTFL_SET == 1 && PFM_STARTFL_RESTART == 2, "");
 
-SIZE(pfarg_pmc_t, 48);
-AT(pfarg_pmc_t, reg_value, 8);
-SIZE(pfarg_pmd_t, 176);
-AT(pfarg_pmd_t, reg_reset_pmds, 48);
-AT(pfarg_pmd_t, reg_smpl_pmds, 88);
-AT(pfarg_pmd_t, reg_smpl_eventid, 128);
-AT(pfarg_pmd_t, reg_random_mask, 136);
-AT(pfarg_pmd_t, reg_reserved2, 144);
+LAYOUT(pfarg_pmc_t, 48, F(reg_value, 8));
+LAYOUT(pfarg_pmd_t, 176,
+	F(reg_reset_pmds, 48) F(reg_smpl_pmds, 88) F(reg_smpl_eventid, 128) F(reg_random_mask, 136)
+		F(reg_reserved2, 144));
 SIZE(pfarg_setdesc_t, 64);
 SIZE(pfarg_setinfo_t, 200);
 SIZE(pfarg_msg_t, 64);

@@ -17,90 +17,31 @@ _Static_assert(PFM_FL_MAP_SETS == 0x10, "");
 _Static_assert(PFM_SETFL_OVFL_SWITCH == 1 && PFM_SETFL_TIME_SWITCH == 2, "");
 _Static_assert(PFM_MSG_OVFL == 1 && PFM_MSG_END == 2, "");
 
-SIZE(pfarg_ctx_t, 64);
-AT(pfarg_ctx_t, ctx_flags, 0);
-AT(pfarg_ctx_t, ctx_reserved1, 4);
-AT(pfarg_ctx_t, ctx_reserved2, 8);
-AT(pfarg_ctx_t, ctx_reserved3, 8);
-
-SIZE(pfarg_pmc_t, 48);
-AT(pfarg_pmc_t, reg_num, 0);
-AT(pfarg_pmc_t, reg_set, 2);
-AT(pfarg_pmc_t, reg_flags, 4);
-AT(pfarg_pmc_t, reg_value, 8);
-AT(pfarg_pmc_t, reg_reserved2, 16);
-
-SIZE(pfarg_pmd_t, 176);
-AT(pfarg_pmd_t, reg_num, 0);
-AT(pfarg_pmd_t, reg_set, 2);
-AT(pfarg_pmd_t, reg_flags, 4);
-AT(pfarg_pmd_t, reg_value, 8);
-AT(pfarg_pmd_t, reg_long_reset, 16);
-AT(pfarg_pmd_t, reg_short_reset, 24);
-AT(pfarg_pmd_t, reg_last_reset_val, 32);
-AT(pfarg_pmd_t, reg_ovfl_switch_cnt, 40);
-AT(pfarg_pmd_t, reg_reset_pmds, 48);
-AT(pfarg_pmd_t, reg_smpl_pmds, 88);
-AT(pfarg_pmd_t, reg_smpl_eventid, 128);
-AT(pfarg_pmd_t, reg_random_mask, 136);
-AT(pfarg_pmd_t, reg_random_seed, 144);
-
-SIZE(pfarg_load_t, 32);
-AT(pfarg_load_t, load_pid, 0);
-AT(pfarg_load_t, load_set, 4);
-
-SIZE(pfarg_start_t, 32);
-AT(pfarg_start_t, start_set, 0);
-AT(pfarg_start_t, reserved3, 8);
-
-SIZE(pfarg_setdesc_t, 64);
-AT(pfarg_setdesc_t, set_id, 0);
-AT(pfarg_setdesc_t, set_flags, 4);
-AT(pfarg_setdesc_t, set_timeout, 8);
-AT(pfarg_setdesc_t, reserved, 16);
-
-SIZE(pfarg_setinfo_t, 200);
-AT(pfarg_setinfo_t, set_id, 0);
-AT(pfarg_setinfo_t, set_flags, 4);
-AT(pfarg_setinfo_t, set_ovfl_pmds, 8);
-AT(pfarg_setinfo_t, set_runs, 48);
-AT(pfarg_setinfo_t, set_timeout, 56);
-AT(pfarg_setinfo_t, set_act_duration, 64);
-AT(pfarg_setinfo_t, set_avail_pmcs, 72);
-AT(pfarg_setinfo_t, set_avail_pmds, 112);
-AT(pfarg_setinfo_t, set_reserved3, 152);
-AT(pfarg_setinfo_t, reserved, 152);
-
+LAYOUT(pfarg_ctx_t, 64,
+	F(ctx_flags, 0) F(ctx_reserved1, 4) F(ctx_reserved2, 8) F(ctx_reserved3, 8));
+LAYOUT(pfarg_pmc_t, 48,
+	F(reg_num, 0) F(reg_set, 2) F(reg_flags, 4) F(reg_value, 8) F(reg_reserved2, 16));
+LAYOUT(pfarg_pmd_t, 176,
+	F(reg_num, 0) F(reg_set, 2) F(reg_flags, 4) F(reg_value, 8) F(reg_long_reset, 16)
+		F(reg_short_reset, 24) F(reg_last_reset_val, 32) F(reg_ovfl_switch_cnt, 40)
+			F(reg_reset_pmds, 48) F(reg_smpl_pmds, 88) F(reg_smpl_eventid, 128)
+				F(reg_random_mask, 136) F(reg_random_seed, 144));
+LAYOUT(pfarg_load_t, 32, F(load_pid, 0) F(load_set, 4));
+LAYOUT(pfarg_start_t, 32, F(start_set, 0) F(reserved3, 8));
+LAYOUT(pfarg_setdesc_t, 64, F(set_id, 0) F(set_flags, 4) F(set_timeout, 8) F(reserved, 16));
+LAYOUT(pfarg_setinfo_t, 200,
+	F(set_id, 0) F(set_flags, 4) F(set_ovfl_pmds, 8) F(set_runs, 48) F(set_timeout, 56)
+		F(set_act_duration, 64) F(set_avail_pmcs, 72) F(set_avail_pmds, 112)
+			F(set_reserved3, 152) F(reserved, 152));
 SIZE(pfarg_msg_t, 64);
-SIZE(pfarg_ovfl_msg_t, 64);
-AT(pfarg_ovfl_msg_t, msg_type, 0);
-AT(pfarg_ovfl_msg_t, msg_ovfl_pid, 4);
-AT(pfarg_ovfl_msg_t, msg_active_set, 8);
-AT(pfarg_ovfl_msg_t, msg_ovfl_cpu, 10);
-AT(pfarg_ovfl_msg_t, msg_ovfl_tid, 12);
-AT(pfarg_ovfl_msg_t, msg_ovfl_ip, 16);
-AT(pfarg_ovfl_msg_t, msg_ovfl_pmds, 24);
-
+LAYOUT(pfarg_ovfl_msg_t, 64,
+	F(msg_type, 0) F(msg_ovfl_pid, 4) F(msg_active_set, 8) F(msg_ovfl_cpu, 10)
+		F(msg_ovfl_tid, 12) F(msg_ovfl_ip, 16) F(msg_ovfl_pmds, 24));
 _Static_assert(PFM_DFL_SMPL_VERSION == 0x10000, "PFM_DFL_SMPL_VERSION");
-SIZE(pfm_dfl_smpl_arg_t, 64);
-AT(pfm_dfl_smpl_arg_t, buf_size, 0);
-AT(pfm_dfl_smpl_arg_t, buf_flags, 8);
-
-SIZE(pfm_dfl_smpl_hdr_t, 128);
-AT(pfm_dfl_smpl_hdr_t, hdr_count, 0);
-AT(pfm_dfl_smpl_hdr_t, hdr_cur_offs, 8);
-AT(pfm_dfl_smpl_hdr_t, hdr_overflows, 16);
-AT(pfm_dfl_smpl_hdr_t, hdr_buf_size, 24);
-AT(pfm_dfl_smpl_hdr_t, hdr_min_buf_space, 32);
-AT(pfm_dfl_smpl_hdr_t, hdr_version, 40);
-AT(pfm_dfl_smpl_hdr_t, hdr_buf_flags, 44);
-
-SIZE(pfm_dfl_smpl_entry_t, 40);
-AT(pfm_dfl_smpl_entry_t, pid, 0);
-AT(pfm_dfl_smpl_entry_t, ovfl_pmd, 4);
-AT(pfm_dfl_smpl_entry_t, last_reset_val, 8);
-AT(pfm_dfl_smpl_entry_t, ip, 16);
-AT(pfm_dfl_smpl_entry_t, tstamp, 24);
-AT(pfm_dfl_smpl_entry_t, cpu, 32);
-AT(pfm_dfl_smpl_entry_t, set, 34);
-AT(pfm_dfl_smpl_entry_t, tgid, 36);
+LAYOUT(pfm_dfl_smpl_arg_t, 64, F(buf_size, 0) F(buf_flags, 8));
+LAYOUT(pfm_dfl_smpl_hdr_t, 128,
+	F(hdr_count, 0) F(hdr_cur_offs, 8) F(hdr_overflows, 16) F(hdr_buf_size, 24)
+		F(hdr_min_buf_space, 32) F(hdr_version, 40) F(hdr_buf_flags, 44));
+LAYOUT(pfm_dfl_smpl_entry_t, 40,
+	F(pid, 0) F(ovfl_pmd, 4) F(last_reset_val, 8) F(ip, 16) F(tstamp, 24) F(cpu, 32) F(set, 34)
+		F(tgid, 36));

@@ -17,63 +17,35 @@ _Static_assert(PFM_SETFL_EXCL_IDLE == 1, "");
 #error "that bit had another meaning in 2.0"
 #endif
 
-SIZE(pfarg_context_t, 128);
-AT(pfarg_context_t, ctx_smpl_buf_id, 0);
-AT(pfarg_context_t, ctx_flags, 16);
-AT(pfarg_context_t, ctx_nextra_sets, 24);
-AT(pfarg_context_t, ctx_fd, 28);
-AT(pfarg_context_t, ctx_smpl_vaddr, 32);
-
-SIZE(pfarg_reg_t, 160);
-AT(pfarg_reg_t, reg_num, 0);
-AT(pfarg_reg_t, reg_set, 4);
-AT(pfarg_reg_t, reg_value, 8);
-AT(pfarg_reg_t, reg_flags, 16);
-AT(pfarg_reg_t, reg_long_reset, 24);
-AT(pfarg_reg_t, reg_short_reset, 32);
-AT(pfarg_reg_t, reg_reset_pmds, 40);
-AT(pfarg_reg_t, reg_random_seed, 72);
-AT(pfarg_reg_t, reg_random_mask, 80);
-AT(pfarg_reg_t, reg_last_reset_val, 88);
-AT(pfarg_reg_t, reg_smpl_pmds, 96);
-AT(pfarg_reg_t, reg_smpl_eventid, 128);
-AT(pfarg_reg_t, reg_ovfl_switch_cnt, 136);
-
-SIZE(pfarg_load_t, 32);
-AT(pfarg_load_t, load_pid, 0);
-AT(pfarg_load_t, load_set, 4);
-SIZE(pfarg_start_t, 32);
-AT(pfarg_start_t, start_set, 0);
-
-SIZE(pfarg_features_t, 40);
-AT(pfarg_features_t, reserved, 8);
-
+LAYOUT(pfarg_context_t, 128,
+	F(ctx_smpl_buf_id, 0) F(ctx_flags, 16) F(ctx_nextra_sets, 24) F(ctx_fd, 28)
+		F(ctx_smpl_vaddr, 32));
+LAYOUT(pfarg_reg_t, 160,
+	F(reg_num, 0) F(reg_set, 4) F(reg_value, 8) F(reg_flags, 16) F(reg_long_reset, 24)
+		F(reg_short_reset, 32) F(reg_reset_pmds, 40) F(reg_random_seed, 72)
+			F(reg_random_mask, 80) F(reg_last_reset_val, 88) F(reg_smpl_pmds, 96)
+				F(reg_smpl_eventid, 128) F(reg_ovfl_switch_cnt, 136));
+LAYOUT(pfarg_load_t, 32, F(load_pid, 0) F(load_set, 4));
+LAYOUT(pfarg_start_t, 32, F(start_set, 0));
+LAYOUT(pfarg_features_t, 40, F(reserved, 8));
 SIZE(pfm_msg_t, 56);
 SIZE(pfm_end_msg_t, 16);
-SIZE(pfm_gen_msg_t, 16);
-AT(pfm_gen_msg_t, msg_tstamp, 8);
-SIZE(pfarg_dbreg_t, 32);
-AT(pfarg_dbreg_t, dbreg_value, 8);
+LAYOUT(pfm_gen_msg_t, 16, F(msg_tstamp, 8));
+LAYOUT(pfarg_dbreg_t, 32, F(dbreg_value, 8));
 _Static_assert(PFM_WRITE_IBRS == 0x20 && PFM_WRITE_DBRS == 0x21, "");
 _Static_assert(PMU_MAX_PMCS == 256 && PMU_MAX_PMDS == 256 && PMU_FIRST_COUNTER == 0, "");
-AT(pfm_ovfl_msg_t, msg_type, 0);
-AT(pfm_ovfl_msg_t, msg_ctx_fd, 4);
-AT(pfm_ovfl_msg_t, msg_ovfl_pmds, 8);
-AT(pfm_ovfl_msg_t, msg_active_set, 40);
-AT(pfm_ovfl_msg_t, msg_tstamp, 48);
-
+FIELDS(pfm_ovfl_msg_t, F(msg_type, 0) F(msg_ctx_fd, 4) F(msg_ovfl_pmds, 8) F(msg_active_set, 40)
+			       F(msg_tstamp, 48));
 SIZE(pfm_default_smpl_arg_t, 32);
-AT(pfm_default_smpl_ctx_arg_t, buf_arg, 128);
-
+FIELDS(pfm_default_smpl_ctx_arg_t, F(buf_arg, 128));
 /* Where the daemon writes them. */
-SIZE(pfm_default_smpl_hdr_t, sizeof(pfm_dfl_smpl_hdr_t));
-AT(pfm_default_smpl_hdr_t, hdr_count, offsetof(pfm_dfl_smpl_hdr_t, hdr_count));
-AT(pfm_default_smpl_hdr_t, hdr_cur_offs, offsetof(pfm_dfl_smpl_hdr_t, hdr_cur_offs));
-AT(pfm_default_smpl_hdr_t, hdr_overflows, offsetof(pfm_dfl_smpl_hdr_t, hdr_overflows));
-AT(pfm_default_smpl_hdr_t, hdr_buf_size, offsetof(pfm_dfl_smpl_hdr_t, hdr_buf_size));
-AT(pfm_default_smpl_hdr_t, hdr_version, offsetof(pfm_dfl_smpl_hdr_t, hdr_version));
-SIZE(pfm_default_smpl_entry_t, sizeof(pfm_dfl_smpl_entry_t));
-AT(pfm_default_smpl_entry_t, pid, offsetof(pfm_dfl_smpl_entry_t, pid));
-AT(pfm_default_smpl_entry_t, ovfl_pmd, offsetof(pfm_dfl_smpl_entry_t, ovfl_pmd));
-AT(pfm_default_smpl_entry_t, ip, offsetof(pfm_dfl_smpl_entry_t, ip));
-AT(pfm_default_smpl_entry_t, tgid, offsetof(pfm_dfl_smpl_entry_t, tgid));
+LAYOUT(pfm_default_smpl_hdr_t, sizeof(pfm_dfl_smpl_hdr_t),
+	F(hdr_count, offsetof(pfm_dfl_smpl_hdr_t, hdr_count))
+		F(hdr_cur_offs, offsetof(pfm_dfl_smpl_hdr_t, hdr_cur_offs))
+			F(hdr_overflows, offsetof(pfm_dfl_smpl_hdr_t, hdr_overflows))
+				F(hdr_buf_size, offsetof(pfm_dfl_smpl_hdr_t, hdr_buf_size))
+					F(hdr_version, offsetof(pfm_dfl_smpl_hdr_t, hdr_version)));
+LAYOUT(pfm_default_smpl_entry_t, sizeof(pfm_dfl_smpl_entry_t),
+	F(pid, offsetof(pfm_dfl_smpl_entry_t, pid)) F(ovfl_pmd,
+		offsetof(pfm_dfl_smpl_entry_t, ovfl_pmd)) F(ip, offsetof(pfm_dfl_smpl_entry_t, ip))
+		F(tgid, offsetof(pfm_dfl_smpl_entry_t, tgid)));

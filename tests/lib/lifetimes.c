@@ -24,20 +24,16 @@ enum { MANY = 5000 }; /* more than the library keeps in mind */
 
 static int make(void)
 {
-	pfarg_ctx_t ctx;
+	pfarg_ctx_t ctx = {.ctx_flags = PFM_FL_SYSTEM_WIDE};
 
-	CLEAR(ctx);
-	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
 	return FD(pfm_create_context(&ctx, NULL, NULL, 0));
 }
 
 static void copies(void)
 {
-	pfarg_pmd_t pmd;
+	pfarg_pmd_t pmd = {.reg_value = 42};
 	int fd = make(), copy = FD(dup(fd));
 
-	CLEAR(pmd);
-	pmd.reg_value = 42;
 	OK(pfm_write_pmds(fd, &pmd, 1));
 	close(fd);
 	FAILS(pfm_read_pmds(fd, &pmd, 1), EBADF);
@@ -49,13 +45,12 @@ static void copies(void)
 	all_gone();
 }
 
-/* It can be read anywhere, and is looked up on its own mount, whatever the environment says now. */
+/* An unloaded context can be read on any CPU. PERFMONFS does not matter for existing contexts. */
 static void unloaded_by_child(int fd)
 {
 	char *mnt = strdup(getenv("PERFMONFS"));
-	pfarg_pmd_t pmd;
+	pfarg_pmd_t pmd = {0};
 
-	CLEAR(pmd);
 	OK(setenv("PERFMONFS", "/nowhere", 1));
 	OK(pfm_read_pmds(fd, &pmd, 1));
 	OK(pfm_write_pmds(fd, &pmd, 1));
@@ -66,12 +61,10 @@ static void unloaded_by_child(int fd)
 /* A copy knows of the CPU, as does a child. */
 static void same_rules(void)
 {
-	pfarg_load_t load;
-	pfarg_pmd_t pmd;
+	pfarg_load_t load = {0};
+	pfarg_pmd_t pmd = {0};
 	int fd = make(), copy = FD(dup(fd));
 
-	CLEAR(load);
-	CLEAR(pmd);
 	run_on(0);
 	OK(pfm_load_context(fd, &load));
 	run_on(1);
@@ -107,11 +100,10 @@ static void same_rules(void)
 
 static void children(void)
 {
-	pfarg_pmd_t pmd;
+	pfarg_pmd_t pmd = {0};
 	int fd = make();
 	pid_t child = fork();
 
-	CLEAR(pmd);
 	if (child == 0) {
 		pmd.reg_value = 43;
 		OK(pfm_write_pmds(fd, &pmd, 1));
@@ -151,11 +143,10 @@ static void exec_keeps_it(const char *self)
 /* Another process has it where it is now. */
 static void moved(void)
 {
-	pfarg_load_t load;
+	pfarg_load_t load = {0};
 	int fd = make();
 	pid_t child;
 
-	CLEAR(load);
 	run_on(0);
 	OK(pfm_load_context(fd, &load));
 	child = fork();
@@ -177,12 +168,9 @@ static void moved(void)
 
 static int inherited(int fd)
 {
-	pfarg_load_t load;
-	pfarg_pmd_t pmd;
+	pfarg_load_t load = {0};
+	pfarg_pmd_t pmd = {.reg_value = 44};
 
-	CLEAR(load);
-	CLEAR(pmd);
-	pmd.reg_value = 44;
 	OK(pfm_write_pmds(fd, &pmd, 1));
 	OK(fcntl(fd, F_SETFL, O_ASYNC)); /* and then something is known of it */
 	run_on(1);
@@ -210,10 +198,9 @@ static _Atomic bool enough;
 /* It meets contexts that are being closed, and descriptors that are none. */
 static void *caller(void *arg)
 {
-	pfarg_pmd_t pmd;
+	pfarg_pmd_t pmd = {0};
 
 	(void)arg;
-	CLEAR(pmd);
 	while (!atomic_load(&enough))
 		if (pfm_read_pmds(atomic_load(&current), &pmd, 1) < 0)
 			IS(errno, EBADF);
@@ -315,7 +302,7 @@ static int overflowing(void)
 	return fd;
 }
 
-/* Another thread waits for a message: that is how long the context lives. */
+/* The context lives as long as another thread waits for a message. */
 static void closed_under_reader(void)
 {
 	static const struct {
@@ -349,10 +336,9 @@ static void closed_under_reader(void)
 /* What is known of a context is not lost among many that there are and have been, old or new. */
 static void many(void)
 {
-	pfarg_load_t load;
+	pfarg_load_t load = {0};
 	int first = make(), fd = -1;
 
-	CLEAR(load);
 	run_on(0);
 	OK(pfm_load_context(first, &load));
 	for (int i = 0; i < MANY; i++) {
@@ -385,10 +371,9 @@ static int narrow(void)
 {
 	int next = FD(dup(0));
 	char *mnt = strdup(getenv("PERFMONFS"));
-	pfarg_ctx_t ctx;
+	pfarg_ctx_t ctx = {0};
 
 	close(next);
-	CLEAR(ctx);
 	descriptors_below(next);
 	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EMFILE);
 	descriptors_below(next + 1);

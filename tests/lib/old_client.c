@@ -28,9 +28,8 @@ static int child(char **arg)
 
 static void check_registers(int fd)
 {
-	pfarg_setinfo_t info;
+	pfarg_setinfo_t info = {0};
 
-	memset(&info, 0, sizeof(info));
 	if (pfm_getinfo_evtsets(fd, &info, 1) < 0)
 		err(1, "pfm_getinfo_evtsets");
 	if (!(info.set_avail_pmcs[0] & 1) || !(info.set_avail_pmds[0] & 1))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* on_threads PMC0-VALUE: contexts on threads: whom load refuses, and what a thread's end does. */
+/* on_threads PMC0-VALUE: contexts on threads: errors of load, and the end of a thread. */
 #include <perfmon/perfmon.h>
 
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static void refusals(void)
 	OK(getrlimit(RLIMIT_NOFILE, &all));
 	none_left.rlim_max = all.rlim_max;
 	OK(setrlimit(RLIMIT_NOFILE, &none_left));
-	FAILS(pfm_load_context(fd, &me), EBUSY); /* whoever may trace it */
+	FAILS(pfm_load_context(fd, &me), EBUSY); /* with any privileges */
 	OK(setrlimit(RLIMIT_NOFILE, &all));
 	OK(pfm_start(fd, NULL));
 	OK(pfm_stop(fd));
@@ -85,7 +85,7 @@ static void not_yours(void)
 	IS(waitpid((pid_t)load.load_pid, &status, 0), load.load_pid);
 }
 
-/* It counts itself, and a signal is all that it is told by (3.3.7). */
+/* It counts itself, and is notified only by a signal (3.3.7). */
 static void signalled(void)
 {
 	pfarg_load_t me = {.load_pid = (uint32_t)gettid()};
@@ -110,7 +110,7 @@ static void signalled(void)
 	close(fd);
 }
 
-/* Its end detaches it and is told, whatever of overflows is; the counts stay. */
+/* Its end unloads the context and sends a message, even with OVFL_NO_MSG. The counts remain. */
 static void end(uint32_t flags)
 {
 	pfarg_load_t load = {.load_pid = (uint32_t)sleeper()};
@@ -133,11 +133,10 @@ static void end(uint32_t flags)
 /* A process that has ended, but not been waited for */
 static void ended(void)
 {
-	pfarg_load_t load;
+	pfarg_load_t load = {0};
 	siginfo_t si;
 	int fd = make(0);
 
-	CLEAR(load);
 	load.load_pid = (uint32_t)fork();
 	if (!load.load_pid)
 		_exit(0);
@@ -150,10 +149,9 @@ static void ended(void)
 /* One that the caller traces: so the daemon does not, and cannot have it stand still. */
 static void traced(void)
 {
-	pfarg_load_t load;
+	pfarg_load_t load = {0};
 	int fd = make(0), blocking = make(PFM_FL_NOTIFY_BLOCK), status;
 
-	CLEAR(load);
 	load.load_pid = (uint32_t)sleeper();
 	OK(ptrace(PTRACE_ATTACH, (pid_t)load.load_pid, NULL, NULL));
 	IS(waitpid((pid_t)load.load_pid, &status, __WALL), load.load_pid);

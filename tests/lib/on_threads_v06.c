@@ -10,12 +10,9 @@
 
 static int make(uint64_t event)
 {
-	pfarg_ctx_t ctx;
-	pfarg_pmc_t pmc;
+	pfarg_ctx_t ctx = {0};
+	pfarg_pmc_t pmc = {.reg_value = event};
 
-	CLEAR(ctx);
-	CLEAR(pmc);
-	pmc.reg_value = event;
 	OK(pfm_create_context(&ctx, 1));
 	OK(pfm_write_pmcs(ctx.ctx_fd, &pmc, 1));
 	return ctx.ctx_fd;

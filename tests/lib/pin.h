@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Layouts, held to at compile time: a failure names the structure or the field. */
+/* Layouts of structures, checked at compile time. A failure names the structure. */
 #ifndef TESTS_LIB_PIN_H
 #define TESTS_LIB_PIN_H
 
 #include <stddef.h>
 
-#define SIZE(type, size)        _Static_assert(sizeof(type) == (size), #type)
-#define AT(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type "." #field)
+#define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type)
+/* LAYOUT(type, size, F(field, offset) ...); FIELDS() does not check the size. */
+#define F(field, offset) &&offsetof(T, field) == (offset)
+#define LAYOUT(type, size, fields)                                                                 \
+	SIZE(type, size);                                                                          \
+	FIELDS(type, fields)
+#define FIELDS(type, fields)                                                                       \
+	static inline void fields_of_##type(void)                                                  \
+	{                                                                                          \
+		typedef type T;                                                                    \
+		_Static_assert(1 fields, #type);                                                   \
+	}                                                                                          \
+	struct forward_##type
 
 #endif

@@ -43,20 +43,13 @@ static void none_waits(void)
 
 static int overflowing(uint32_t flags)
 {
-	pfarg_ctx_t ctx;
-	pfarg_load_t load;
-	pfarg_pmc_t pmc;
-	pfarg_pmd_t pmd;
+	pfarg_ctx_t ctx = {.ctx_flags = PFM_FL_SYSTEM_WIDE | flags};
+	pfarg_load_t load = {0};
+	pfarg_pmc_t pmc = {.reg_value = INSTRUCTIONS};
+	pfarg_pmd_t pmd = {.reg_flags = PFM_REGFL_OVFL_NOTIFY};
 	int fd;
 
-	CLEAR(ctx);
-	CLEAR(load);
-	CLEAR(pmc);
-	CLEAR(pmd);
-	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE | flags;
 	fd = FD(pfm_create_context(&ctx, NULL, NULL, 0));
-	pmc.reg_value = INSTRUCTIONS;
-	pmd.reg_flags = PFM_REGFL_OVFL_NOTIFY;
 	pmd.reg_value = pmd.reg_long_reset = (uint64_t)-1000;
 	OK(pfm_write_pmcs(fd, &pmc, 1));
 	OK(pfm_write_pmds(fd, &pmd, 1));
@@ -138,7 +131,7 @@ static void no_more(int fd)
 	drain(fd);
 }
 
-/* In whose name a child asks: his number is not for the daemon to take from another namespace. */
+/* A child as owner: its pid is not valid in the daemon's namespace. */
 static void asked_by_child(int fd, bool namespace)
 {
 	pid_t child;
@@ -157,7 +150,7 @@ static void asked_by_child(int fd, bool namespace)
 	IS(status, 0);
 }
 
-/* What another process has asked for is ended by whoever shares the file. */
+/* Any process that shares the file can disable the signals of another. */
 static void asked_by_another(int fd, bool namespace)
 {
 	siginfo_t info;
@@ -175,7 +168,7 @@ static void refused(int fd)
 {
 	struct f_owner_ex group = {F_OWNER_PGRP, getpgrp()}, none = {F_OWNER_PID, 0};
 
-	/* Nobody to be told: allowed, and without effect. */
+	/* No owner: allowed, without effect. */
 	OK(fcntl(fd, F_SETOWN_EX, &none));
 	OK(fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK));
 	FAILS(fcntl(fd, F_SETOWN_EX, &group), EINVAL);
@@ -200,7 +193,7 @@ static void other_commands(int fd)
 	close(copy);
 }
 
-/* A pair of sockets does it by itself. */
+/* A pair of sockets supports O_ASYNC itself. */
 static void other_descriptors(void)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Calls from a signal handler, in the midst of other calls; and two threads in one context. Both
- * write values and read them back: each finds what was written, whole. Then from a handler on a
+ * Calls from a signal handler that interrupts other calls, and two threads in one context. Both
+ * write values and read them back, which must be complete. Then from a handler on a
  * stack of its own, as small as libperfmonfs(7) says that it may be.
  */
 #include <perfmon/perfmon.h>
@@ -24,11 +24,8 @@ static volatile sig_atomic_t handled, failed;
 
 static int round_trip(uint16_t num, uint64_t value)
 {
-	pfarg_pmd_t pmd;
+	pfarg_pmd_t pmd = {.reg_num = num, .reg_value = value};
 
-	CLEAR(pmd);
-	pmd.reg_num = num;
-	pmd.reg_value = value;
 	if (pfm_write_pmds(fd, &pmd, 1) < 0)
 		return -1;
 	pmd.reg_value = 0;
@@ -93,10 +90,9 @@ static void *asking_for_signals(void *arg)
 /* What one thread makes known is not undone by another, which makes something else known. */
 static void known_together(void)
 {
-	pfarg_load_t load;
+	pfarg_load_t load = {0};
 	pthread_t thread;
 
-	CLEAR(load);
 	OK(pthread_create(&thread, NULL, asking_for_signals, NULL));
 	for (int i = 0; i < ROUNDS; i++) {
 		run_on(0);
@@ -113,10 +109,9 @@ static void known_together(void)
 /* Where most of it is wanted: the library looks for the mount, and for the context's state. */
 static void handler_from_elsewhere(int sig)
 {
-	pfarg_pmd_t pmd;
+	pfarg_pmd_t pmd = {0};
 
 	(void)sig;
-	CLEAR(pmd);
 	FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY);
 	FAILS(pfm_stop(fd), EBUSY);
 	handled = 1;
@@ -131,13 +126,12 @@ static void on_small_stack(void)
 		mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct sigaction act = {.sa_handler = handler_from_elsewhere, .sa_flags = SA_ONSTACK};
 	stack_t stack = {.ss_sp = room + page, .ss_size = size};
-	pfarg_load_t load;
+	pfarg_load_t load = {0};
 
 	IS(room != MAP_FAILED, 1);
 	OK(mprotect(room, page, PROT_NONE));
 	OK(sigaltstack(&stack, NULL));
 	OK(sigaction(SIGUSR1, &act, NULL));
-	CLEAR(load);
 	run_on(0);
 	OK(pfm_load_context(fd, &load));
 	run_on(1);
@@ -148,9 +142,8 @@ static void on_small_stack(void)
 
 int main(void)
 {
-	pfarg_ctx_t ctx;
+	pfarg_ctx_t ctx = {0};
 
-	CLEAR(ctx);
 	fd = FD(pfm_create_context(&ctx, NULL, NULL, 0));
 	in_handlers();
 	in_threads();

@@ -250,7 +250,7 @@ class Sampling(Case):
         ctx = self.context()
         ctx.format = line
         ctx.pmc[0], ctx.pmc[1] = USER, BRANCH
-        # Once each millisecond, as often as is looked.
+        # Once per millisecond, at each poll.
         ctx.pmd.write(0, -2000000, short=-2000000, long=-2000000, **options)
         ctx.load(cpu=1)
         ctx.start()
@@ -422,11 +422,11 @@ class Threads(Case):
 
     def lost_switches(self):
         stats = self.mount.stats()
-        return stats["carrier_untold"] + stats["carrier_late"]
+        return stats["ctxsw_missed"] + stats["ctxsw_late"]
 
     def ended(self):
-        """A context whose program has ended, and its count; None if that is lost, because of a
-        switch the kernel has not told, or too late."""
+        """Returns a context whose program has ended, and its count; None if a missed or late task
+        switch has lost it."""
         lost = self.lost_switches()
         child = self.program()
         ctx = self.followed(child, follow=True)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program without the C library, of which each user instruction is known, from exec on. With N
- * words on its command line, its own name among them, it loops N << 20 times, L user instructions:
+ * A program without the C library, whose number of user instructions since exec is known. With N
+ * words on its command line, including its own name, it loops N << 20 times, L instructions:
  *
  *   bare         the loop: L + 6
  *   bare_fork    forks, and both loop, the parent waits: L + 17, the child L + 7
- *   bare_thread  makes a thread, and both loop: L + 10, the new one L + 4
+ *   bare_thread  creates a thread, and both loop: L + 10, the new one L + 4
  */
 	.globl	_start
 _start:
@@ -18,7 +18,7 @@ _start:
 #endif
 #ifdef THREAD
 	mov	$0x50f00, %edi		/* VM, FS, FILES, SIGHAND, THREAD, SYSVSEM */
-	xor	%esi, %esi		/* nobody writes to the stack */
+	xor	%esi, %esi		/* no thread writes to the stack */
 	mov	$56, %eax
 	syscall
 #endif

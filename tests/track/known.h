@@ -16,7 +16,7 @@
 
 enum { PAGE = 4096 };
 
-/* Waits for a line; false: there are no more, who controls us has gone. */
+/* Waits for a line. False: end of file, as the test has exited. */
 static inline int next_line(void)
 {
 	char c = 0;
@@ -35,7 +35,7 @@ static inline uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* This thread's page faults so far; exec does not begin anew. */
+/* This thread's page faults so far; exec does not reset them. */
 static inline long my_faults(void)
 {
 	struct rusage usage;

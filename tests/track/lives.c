@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What threads do in their lives that a tracer can spoil. Each prints "thread TID" lines, begins
- * at the next line from standard input, prints what it has lived through, and ends at the next.
+ * Events of threads that a tracer may disturb. Each program prints "thread TID" lines, begins at
+ * the next line from standard input, prints what it has observed, and exits at the next line.
  *
  *   lives exec PROGRAM [ARG]...  the thread that is not the leader executes PROGRAM; its line ends
  *                                in its faults so far
@@ -11,7 +11,7 @@
  *   lives stops                  a child (whose number is printed) is stopped and continued in all
  *                                ways, as its parent sees it
  *   lives signals N              N signals with values, in their order
- *   lives attach TID             is TID's debugger, if it may: prints "ok" or an errno's name
+ *   lives attach TID             attaches to TID by ptrace: prints "ok" or an errno's name
  *   lives status                 after each line, its name and effective uid
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs whose user instructions are known to the last one, outside of the C library.
+ * Programs whose number of user instructions outside of the C library is known.
  *
  *   loopn threads N COUNT   N threads. At each line from standard input each loops COUNT times, in
  *                           all INSTRUCTIONS. Prints "thread TID" for each and "ready", and then

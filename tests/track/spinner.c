@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * spinner CPU burn|fault: a competitor, which takes what it can get of CPU by doing nothing, or by
- * page faults, until it is killed or who started it ends. Prints "thread TID" first.
+ * spinner CPU burn|fault: a competitor that uses all of CPU's time, by an empty loop or by page
+ * faults, until it is killed or its parent exits. Prints "thread TID" first.
  */
 #include <stdio.h>
 #include <string.h>

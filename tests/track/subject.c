@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * subject [-t THREADS] [-c CPU] [-m] [-w N] [-x DIR] KIND AMOUNT: threads that work, and know
- * themselves how much, to be compared with what somebody else has counted.
+ * subject [-t THREADS] [-c CPU] [-m] [-w N] [-x DIR] KIND AMOUNT: threads that work and measure
+ * it, to compare with counts of the same.
  *
- *   faults N    page faults, by writing to pages that were just given back
+ *   faults N    page faults, by writing to pages after MADV_DONTNEED
  *   cpu MS      milliseconds of CPU time
  *   yields N    calls of sched_yield()
  *   turns N     bytes sent to a partner, each of which it sends back
@@ -13,8 +13,8 @@
  *
  *   did TID faults=N before=N all=N cpu_ns=N wall_ns=N switches=N [counted=N]
  *
- * (before: faults after it was ready; all: of its life), then "done"; it ends at the next line, or
- * when there are no more. What it does for itself meanwhile causes no fault in those threads.
+ * (before: faults after it was ready; all: since it exists), then "done". It exits at the next line
+ * or at end of file. Its other work causes no faults in those threads.
  *
  *   -t THREADS  how many (1); 0: the main thread is the one that works
  *   -c CPU      all are pinned there
@@ -197,7 +197,7 @@ static void *thread_main(void *arg)
 
 	introduce(t);
 	pthread_barrier_wait(&barrier); /* ready */
-	pthread_barrier_wait(&barrier); /* begin */
+	pthread_barrier_wait(&barrier);
 	do_work(t);
 	pthread_barrier_wait(&barrier); /* done */
 	pthread_barrier_wait(&barrier); /* end */

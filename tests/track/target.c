@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs to be traced, and who knows how they fare: their parent, a debugger.
+ * Programs to trace, their parent, which prints what it sees of them, and a debugger.
  *
  *   target watch [-t TTY] COMMAND...  runs it and says what waitpid() does, a line each
  *   target attach PID                 PTRACE_ATTACH; its errno is the exit status
  *   target trace PID                  traces it
  *   target as UID COMMAND...          runs it with another user
- *   target MODE [N]                   waits for a line, then does one of the things below
+ *   target MODE [N]                   waits for a line, then runs a function of this file
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -314,8 +314,8 @@ static int forks(int n)
 	return 0;
 }
 
-/* Makes children until it is killed; its group is theirs, too. */
-static int make_orphans(int n)
+/* Makes @n children in a new process group, and waits to be killed. */
+static int make_reparented(int n)
 {
 	setpgid(0, 0);
 	say("group %d\n", getpid());
@@ -367,7 +367,8 @@ static const struct {
 	int (*run)(int n);
 } modes[] = {{"wait", just_wait}, {"exit", just_exit}, {"uid", say_uid}, {"count", count},
 	{"collect", collect}, {"exec", exec_from_thread}, {"vfork", vforks}, {"threads", threads},
-	{"forks", forks}, {"orphans", make_orphans}, {"leader", leader_ends}, {"storm", storm}};
+	{"forks", forks}, {"reparented", make_reparented}, {"leader", leader_ends},
+	{"storm", storm}};
 
 static int run_mode(const char *name, int n)
 {
@@ -376,7 +377,7 @@ static int run_mode(const char *name, int n)
 	for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		if (strcmp(modes[i].name, name + at_once) != 0)
 			continue;
-		/* What is executed by others has nobody to give it a line. */
+		/* Programs that others execute get no line of input. */
 		if (!at_once && modes[i].run != just_exit && modes[i].run != just_wait &&
 			modes[i].run != say_uid)
 			await_line();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tests/unit/carriage.h"
+#include "tests/unit/ctxsw_world.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-static struct carriage *here; /* backend_ops.run has no argument for it */
+static struct ctxsw_world *here; /* backend_ops.run has no argument for it */
 
-static void stamp(struct carriage *c, const struct reg_op *op)
+static void stamp(struct ctxsw_world *c, const struct reg_op *op)
 {
 	struct line *l = c->now;
 
@@ -20,7 +20,7 @@ static void stamp(struct carriage *c, const struct reg_op *op)
 		return;
 	for (unsigned i = 0; i < l->nstamps; i++)
 		if (l->stamp[i].addr == op->addr) {
-			if (c->w.verb != CMD_OUT)
+			if (c->w.verb != CMD_SCHED_OUT)
 				l->stamp[i].at = hw_now(c->w.hw);
 			return;
 		}
@@ -33,7 +33,7 @@ static unsigned run_and_stamp(
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (!here->now)
-			fail_msg("%s: verb %d of a rider that is out accesses register 0x%" PRIx32,
+			fail_msg("%s: verb %d of a task that is out accesses register 0x%" PRIx32,
 				here->w.model->name, here->w.verb, ops[i].addr);
 		hw_advance(here->w.hw, here->pace);
 		if (here->run(cpu, &ops[i], 1, e) < 1)
@@ -44,7 +44,7 @@ static unsigned run_and_stamp(
 }
 
 /* Commands are for @ctx, and may access the line's registers. */
-static struct world *at(struct carriage *c, struct line *l, struct context *ctx)
+static struct world *at(struct ctxsw_world *c, struct line *l, struct context *ctx)
 {
 	c->now = l;
 	l->nstamps = 0;
@@ -53,14 +53,14 @@ static struct world *at(struct carriage *c, struct line *l, struct context *ctx)
 	return &c->w;
 }
 
-static void load_scratch(struct carriage *c, struct line *l)
+static void load_scratch(struct ctxsw_world *c, struct line *l)
 {
-	struct command load = {.verb = CMD_LOAD, .cpu = l->cpu};
+	struct command load = {.verb = CMD_LOAD, .load.cpu = l->cpu};
 
 	WANT(&c->w, 0, world_command(at(c, l, l->scratch), &load));
 }
 
-static void unload_scratch(struct carriage *c, struct line *l)
+static void unload_scratch(struct ctxsw_world *c, struct line *l)
 {
 	int rc = world_do(at(c, l, l->scratch), CMD_UNLOAD);
 
@@ -70,7 +70,7 @@ static void unload_scratch(struct carriage *c, struct line *l)
 	WANT(&c->w, 0, ctx_init(l->scratch, c->w.pmu));
 }
 
-void carriage_open(struct carriage *c, const struct world_model *model)
+void ctxsw_open(struct ctxsw_world *c, const struct world_model *model)
 {
 	memset(c, 0, sizeof(*c));
 	world_open(&c->w, model);
@@ -85,61 +85,61 @@ void carriage_open(struct carriage *c, const struct world_model *model)
 	WANT(&c->w, 0, ctx_init(&c->scratch, c->w.pmu));
 	for (unsigned l = 0; l < LINES; l++)
 		load_scratch(c, &c->line[l]);
-	for (unsigned i = 0; i < RIDERS; i++) {
-		WANT(&c->w, 0, ctx_init(&c->rider[i], c->w.pmu));
-		c->rider[i].pid = RIDER_PID + (int)i;
+	for (unsigned i = 0; i < TASKS; i++) {
+		WANT(&c->w, 0, ctx_init(&c->task[i], c->w.pmu));
+		c->task[i].target.pid = TASK_PID + (int)i;
 	}
-	rider(c, 0);
+	task(c, 0);
 }
 
-void carriage_close(struct carriage *c)
+void ctxsw_close(struct ctxsw_world *c)
 {
-	for (unsigned i = 0; i < RIDERS; i++)
-		ctx_free(&c->rider[i]);
+	for (unsigned i = 0; i < TASKS; i++)
+		ctx_free(&c->task[i]);
 	ctx_free(&c->scratch);
 	c->w.ops.cpu_close(c->exec.cpu);
 	world_close(&c->w);
 	here = NULL;
 }
 
-void carriage_unload(struct carriage *c)
+void ctxsw_unload(struct ctxsw_world *c)
 {
 	for (unsigned l = 0; l < LINES; l++) {
 		if (c->line[l].in)
-			line_out(c, l);
+			line_sched_out(c, l);
 		unload_scratch(c, &c->line[l]);
 	}
 }
 
-void carriage_end(struct carriage *c)
+void ctxsw_end(struct ctxsw_world *c)
 {
-	carriage_unload(c);
+	ctxsw_unload(c);
 	world_restored(&c->w, 0, "in the end");
-	carriage_close(c);
+	ctxsw_close(c);
 }
 
-struct world *rider(struct carriage *c, unsigned i)
+struct world *task(struct ctxsw_world *c, unsigned i)
 {
 	c->now = NULL;
-	c->w.other = &c->rider[i];
+	c->w.other = &c->task[i];
 	c->w.other_exec = c->line[i % LINES].exec; /* any will do */
 	return &c->w;
 }
 
-struct world *line_scratch(struct carriage *c, unsigned line)
+struct world *line_scratch(struct ctxsw_world *c, unsigned line)
 {
 	return at(c, &c->line[line], c->line[line].scratch);
 }
 
-void rider_load(struct carriage *c, unsigned i)
+void task_load(struct ctxsw_world *c, unsigned i)
 {
-	struct command load = {.verb = CMD_LOAD, .tid = RIDER_TID + (int)i};
+	struct command load = {.verb = CMD_LOAD, .tid = TASK_TID + (int)i};
 
-	WANT(&c->w, 0, world_command(rider(c, i), &load));
-	assert_true(ctx_parked(&c->rider[i]));
+	WANT(&c->w, 0, world_command(task(c, i), &load));
+	assert_true(ctx_saved(&c->task[i]));
 }
 
-uint64_t program_select(const struct carriage *c, enum program program, unsigned i)
+uint64_t program_select(const struct ctxsw_world *c, enum program program, unsigned i)
 {
 	uint64_t select = c->w.model->pmd[i].select;
 
@@ -148,7 +148,7 @@ uint64_t program_select(const struct carriage *c, enum program program, unsigned
 	return program == COUNT_USER ? select & ~EVTSEL_OS : select;
 }
 
-void rider_program(struct carriage *c, unsigned set, enum program program, uint64_t from)
+void task_program(struct ctxsw_world *c, unsigned set, enum program program, uint64_t from)
 {
 	const struct world_model *m = c->w.model;
 
@@ -161,11 +161,11 @@ void rider_program(struct carriage *c, unsigned set, enum program program, uint6
 		WANT(&c->w, 0, world_write_in(&c->w, set, true, m->pmd[i].num, from));
 }
 
-static int write_pmcs(struct carriage *c, struct line *l, const struct evtset *set)
+static int write_pmcs(struct ctxsw_world *c, struct line *l, const struct evtset *set)
 {
 	const struct pmu *pmu = c->w.pmu;
 	struct cmd_reg regs[PMU_MAX_PMCS] = {{0}};
-	struct command write = {.verb = CMD_WRITE, .regs = regs, .nregs = pmu->npmcs};
+	struct command write = {.verb = CMD_WRITE, .vector.regs = regs, .vector.nregs = pmu->npmcs};
 
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
 		regs[p].num = pmu->pmcs[p].num;
@@ -174,77 +174,77 @@ static int write_pmcs(struct carriage *c, struct line *l, const struct evtset *s
 	return world_command(at(c, l, l->scratch), &write);
 }
 
-static int claim(struct carriage *c, struct line *l, const struct context *ctx)
+static int reserve(struct ctxsw_world *c, struct line *l, const struct context *ctx)
 {
 	int rc = 0;
 
 	for (unsigned s = 0; rc == 0 && s < ctx->nsets; s++)
-		if (!ctx_holds(ctx, &l->scratch->own))
+		if (!ctx_has_reserved(ctx, &l->scratch->own))
 			rc = write_pmcs(c, l, ctx->sets[s]);
 	return rc;
 }
 
-int line_prepare(struct carriage *c, unsigned line, unsigned i)
+int line_prepare(struct ctxsw_world *c, unsigned line, unsigned i)
 {
-	struct context *ctx = &c->rider[i];
+	struct context *ctx = &c->task[i];
 	struct line *l = &c->line[line];
-	int rc = claim(c, l, ctx);
+	int rc = reserve(c, l, ctx);
 
 	assert_null(l->in);
-	if (rc == -EBUSY || (rc == 0 && !ctx_holds(ctx, &l->scratch->own))) {
+	if (rc == -EBUSY || (rc == 0 && !ctx_has_reserved(ctx, &l->scratch->own))) {
 		unload_scratch(c, l);
 		load_scratch(c, l);
-		rc = claim(c, l, ctx);
+		rc = reserve(c, l, ctx);
 	}
-	rider(c, i);
+	task(c, i);
 	return rc;
 }
 
-void rider_start(struct carriage *c, unsigned i, enum program program, uint64_t from)
+void task_start(struct ctxsw_world *c, unsigned i, enum program program, uint64_t from)
 {
-	rider(c, i);
-	rider_program(c, 0, program, from);
-	rider_load(c, i);
+	task(c, i);
+	task_program(c, 0, program, from);
+	task_load(c, i);
 	for (unsigned l = 0; l < LINES; l++)
 		WANT(&c->w, 0, line_prepare(c, l, i));
 	WANT(&c->w, 0, world_do(&c->w, CMD_START));
 }
 
-bool line_in(struct carriage *c, unsigned line, unsigned i)
+bool line_sched_in(struct ctxsw_world *c, unsigned line, unsigned i)
 {
 	struct line *l = &c->line[line];
-	struct context *ctx = &c->rider[i];
+	struct context *ctx = &c->task[i];
 
 	assert_null(l->in);
-	assert_true(ctx_parked(ctx));
-	ctx->hold = &l->scratch->own;
-	ctx->cpu = l->cpu;
-	WANT(&c->w, 0, world_do(at(c, l, ctx), CMD_IN));
-	if (!ctx_parked(ctx))
+	assert_true(ctx_saved(ctx));
+	ctx->res = &l->scratch->own;
+	ctx->target.cpu = l->cpu;
+	WANT(&c->w, 0, world_do(at(c, l, ctx), CMD_SCHED_IN));
+	if (!ctx_saved(ctx))
 		l->in = ctx;
 	c->now = NULL;
 	return l->in;
 }
 
-void line_out(struct carriage *c, unsigned line)
+void line_sched_out(struct ctxsw_world *c, unsigned line)
 {
 	struct line *l = &c->line[line];
 	struct context *ctx = l->in;
 
-	WANT(&c->w, 0, world_do(at(c, l, ctx), CMD_OUT));
-	assert_true(ctx_parked(ctx));
+	WANT(&c->w, 0, world_do(at(c, l, ctx), CMD_SCHED_OUT));
+	assert_true(ctx_saved(ctx));
 	l->in = NULL;
 	c->now = NULL;
 }
 
-void line_ride(struct carriage *c, unsigned line, unsigned i, uint64_t ns)
+void line_run_window(struct ctxsw_world *c, unsigned line, unsigned i, uint64_t ns)
 {
-	assert_true(line_in(c, line, i));
+	assert_true(line_sched_in(c, line, i));
 	hw_advance(c->w.hw, ns);
-	line_out(c, line);
+	line_sched_out(c, line);
 }
 
-uint64_t line_stamp(const struct carriage *c, unsigned line, unsigned i)
+uint64_t line_stamp(const struct ctxsw_world *c, unsigned line, unsigned i)
 {
 	const struct pmu *pmu = c->w.pmu;
 	const struct pmu_pmd *pmd = &pmu->pmds[pmu_find_pmd(pmu, c->w.model->pmd[i].num)];
@@ -258,7 +258,7 @@ uint64_t line_stamp(const struct carriage *c, unsigned line, unsigned i)
 	return hw_now(c->w.hw);
 }
 
-void line_reopen(struct carriage *c, unsigned line)
+void line_reopen(struct ctxsw_world *c, unsigned line)
 {
 	struct line *l = &c->line[line];
 
@@ -269,13 +269,13 @@ void line_reopen(struct carriage *c, unsigned line)
 	c->now = NULL;
 }
 
-void carriage_each_model(void (*test)(struct carriage *c))
+void ctxsw_each_model(void (*test)(struct ctxsw_world *c))
 {
-	struct carriage c;
+	struct ctxsw_world c;
 
 	for (const struct world_model *m = world_models; m->name; m++) {
-		carriage_open(&c, m);
+		ctxsw_open(&c, m);
 		test(&c);
-		carriage_end(&c);
+		ctxsw_end(&c);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The least that can stand under the msr backend: registers that keep what is written, a log of
- * writes, and ways to fail. It lives in shared memory, so that it outlasts a killed child as
- * hardware outlasts a killed daemon.
+ * A minimal struct msr_io: registers that keep written values, a log of writes, and injected
+ * failures. It is in shared memory, so that it survives a killed child process like hardware
+ * survives a killed daemon.
  */
 #ifndef TESTS_UNIT_FAKE_MSR_H
 #define TESTS_UNIT_FAKE_MSR_H
@@ -22,16 +22,16 @@ struct fake_write {
 };
 
 struct fake {
-	struct msr_io io; /* first */
+	struct msr_io io; /* First. */
 	bool offline[FAKE_CPUS];
-	uint32_t addr[FAKE_REGS]; /* which registers there are; 0 ends them */
+	uint32_t addr[FAKE_REGS]; /* Existing registers; 0 ends the list. */
 	uint64_t value[FAKE_CPUS][FAKE_REGS];
-	uint32_t perfmon[FAKE_CPUS][4]; /* CPUID leaf 0xA of an Intel CPU */
-	bool full_width;                /* 0x345 says so, and the alias is there */
-	bool forgets;                   /* writes are accepted and lost */
-	uint32_t fault_addr;            /* this register fails with fault_rc */
+	uint32_t perfmon[FAKE_CPUS][4]; /* CPUID leaf 0xA of an Intel CPU. */
+	bool full_width;                /* Register 0x345 and the alias exist. */
+	bool forgets;                   /* Writes succeed without effect. */
+	uint32_t fault_addr;            /* Accesses to this register fail with fault_rc. */
 	int fault_rc;
-	int write_rc; /* all writes fail with it */
+	int write_rc; /* All writes fail with this error; 0: none. */
 	struct fake_write log[FAKE_LOG];
 	unsigned nlog, nreads, nopen, nfreed;
 };
@@ -167,7 +167,7 @@ static inline struct fake *fake_new(void)
 
 	assert_ptr_not_equal(f, MAP_FAILED);
 	f->io.ops = &fake_ops;
-	f->io.lasts = true;
+	f->io.persistent = true;
 	f->full_width = true;
 	memcpy(f->addr, regs, sizeof(regs));
 	for (unsigned cpu = 0; cpu < FAKE_CPUS; cpu++) {

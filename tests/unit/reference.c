@@ -15,7 +15,7 @@
 
 static const uint64_t second = 1000000000;
 
-/* What is done, for who wants to follow it. */
+/* Prints each step, and the register accesses before it, if @r->tell is set. */
 __attribute__((format(printf, 2, 3))) static void tell(struct reference *r, const char *fmt, ...)
 {
 	va_list args;
@@ -62,12 +62,12 @@ struct ref_set *reference_active(struct reference *r)
 static void set_state(struct reference *r, enum ctx_state state, bool throttled)
 {
 	if (r->state != CTX_RUNNING)
-		r->looked = hw_now(r->w->hw);
+		r->read_at = hw_now(r->w->hw);
 	r->state = state;
 	r->throttled = throttled;
 }
 
-/* The event select by which counter row @d of @s counts, 0 if it stands still. */
+/* The event select by which counter row @d of @s counts, 0 if it does not count. */
 static uint64_t selected(const struct reference *r, const struct ref_set *s, unsigned d)
 {
 	static const uint64_t fixed_event[] = {0xc0, 0x3c, 0x13c, 0x1a4};
@@ -185,7 +185,7 @@ static bool is_trigger(const struct ref_set *s, const struct ref_pmd *p)
 	return (s->flags & SET_OVFL_SWITCH) && p->conf.thresh && !p->left;
 }
 
-/* The PMDs in the reset lists of @rows, but for those in @but. */
+/* Resets the PMDs in the reset lists of @rows, except those in @but. */
 static void reset_lists(
 	struct reference *r, struct ref_set *s, uint32_t rows, uint32_t but, bool is_long)
 {
@@ -212,8 +212,8 @@ static void reset_pending(struct reference *r, struct ref_set *s, bool is_long)
 	s->pending = 0;
 }
 
-/* All that overflowed is counted once and waits; some of it may have triggered. */
-static bool hold_back(struct reference *r, struct ref_set *s, uint32_t rows)
+/* All @rows have overflowed: counts each once and leaves it pending; some may be triggers. */
+static bool leave_pending(struct reference *r, struct ref_set *s, uint32_t rows)
 {
 	bool too_many = false;
 
@@ -228,9 +228,9 @@ static bool hold_back(struct reference *r, struct ref_set *s, uint32_t rows)
 	return too_many;
 }
 
-static void look_notified(struct reference *r, struct ref_set *s, uint32_t over)
+static void account_notified(struct reference *r, struct ref_set *s, uint32_t over)
 {
-	bool too_many = hold_back(r, s, over);
+	bool too_many = leave_pending(r, s, over);
 
 	r->mask |= REF_MASK;
 	notify(r, PFM_MSG_OVFL, over);
@@ -262,14 +262,14 @@ static bool wrap_around(struct reference *r, struct ref_set *s, unsigned d, uint
 	return false;
 }
 
-static void look_unnotified(struct reference *r, struct ref_set *s, uint32_t over)
+static void account_unnotified(struct reference *r, struct ref_set *s, uint32_t over)
 {
 	uint32_t reset = 0;
 
 	for (unsigned d = 0; d < r->w->pmu->npmds; d++) {
 		if (!(over & BIT(d)) || !wrap_around(r, s, d, &reset))
 			continue;
-		hold_back(r, s, over & ~(BIT(d) | (BIT(d) - 1)));
+		leave_pending(r, s, over & ~(BIT(d) | (BIT(d) - 1)));
 		r->mask |= REF_THROTTLE;
 		notify(r, PFM_MSG_THROTTLE, over);
 		break;
@@ -293,20 +293,21 @@ static uint32_t add_up(struct reference *r, struct ref_set *s)
 	return over;
 }
 
-static void look(struct reference *r)
+/* Reads the counters and accounts their overflows. */
+static void account(struct reference *r)
 {
 	struct ref_set *s = reference_active(r);
 	uint32_t over = add_up(r, s);
 	bool notified = false;
 
-	r->looked = hw_now(r->w->hw);
+	r->read_at = hw_now(r->w->hw);
 	for (unsigned d = 0; d < r->w->pmu->npmds; d++)
 		if ((over & BIT(d)) && (s->pmd[d].conf.flags & PMD_NOTIFY))
 			notified = true;
 	if (notified)
-		look_notified(r, s, over);
+		account_notified(r, s, over);
 	else if (over)
-		look_unnotified(r, s, over);
+		account_unnotified(r, s, over);
 }
 
 bool reference_unseen(struct reference *r, unsigned d)
@@ -355,8 +356,8 @@ bool reference_time_over(struct reference *r)
 	return time_over(reference_active(r));
 }
 
-/* What a look that is no read does about what was found. */
-static void settle(struct reference *r)
+/* Follows each reading of the counters, except by CMD_READ. */
+static void mask_or_switch(struct reference *r)
 {
 	if (r->mask)
 		set_state(r, CTX_MASKED, r->mask & REF_THROTTLE);
@@ -382,12 +383,12 @@ static int load_error(struct reference *r, int set)
 	return 0;
 }
 
-/* To leave a set by force, its counters are stopped and looked at: true if that masks instead. */
+/* To leave a set by force, its counters are stopped and read: true if that masks instead. */
 static bool leave(struct reference *r)
 {
-	look(r);
+	account(r);
 	if (r->mask)
-		settle(r);
+		mask_or_switch(r);
 	else if (r->due)
 		reference_active(r)->triggered = r->due;
 	return r->state == CTX_MASKED;
@@ -425,11 +426,11 @@ static void load(struct reference *r, int set)
 	set_state(r, CTX_LOADED, false);
 }
 
-/* The last look; what it finds is told, but nothing is masked or switched any more. */
+/* The last reading: overflows are notified, but nothing is masked or switched any more. */
 static void stop(struct reference *r, enum ctx_state to)
 {
 	if (r->state == CTX_RUNNING)
-		look(r);
+		account(r);
 	r->mask = 0;
 	set_state(r, to, false);
 }
@@ -470,10 +471,10 @@ static void apply(struct reference *r, enum cmd_verb verb, int set)
 	case CMD_UNLOAD:
 		stop(r, CTX_UNLOADED);
 		break;
-	default: /* a look */
+	default: /* a reading */
 		if (r->state == CTX_RUNNING) {
-			look(r);
-			settle(r);
+			account(r);
+			mask_or_switch(r);
 		}
 	}
 }
@@ -508,14 +509,14 @@ static bool may_fail(const struct reference *r, int rc)
 	return (r->excused || r->blind) && (rc == -EIO || rc == -EBUSY || rc == -ENXIO);
 }
 
-/* Somebody has interfered with a switch: what has become of it, the core is to say itself. */
+/* A switch was interfered with: takes over its outcome from the core. */
 static void adopt(struct reference *r, const struct ref_set *to)
 {
 	struct ctx_info info = world_info(r->w);
 
 	if (info.set != r->active && info.set != to->id)
 		fail_msg("%s: from set %u to set %u", r->seen, r->active, info.set);
-	look(r);
+	account(r);
 	if (info.set != r->active)
 		activate(r, reference_set(r, info.set));
 	set_state(r, info.state, info.throttled);
@@ -586,7 +587,7 @@ static bool wraps_in(struct reference *r, uint64_t ns)
 }
 
 /*
- * The next look is @ns away: it must not come later than a tick after what it is to find. Looks
+ * The next poll is @ns away: it must not come later than a tick after what it is to find. Polls
  * are a tick apart at least.
  */
 static void check_in_time(struct reference *r, uint64_t ns)
@@ -597,13 +598,13 @@ static void check_in_time(struct reference *r, uint64_t ns)
 	if (r->state != CTX_RUNNING || r->excused || r->blind || ns <= tick)
 		return;
 	if ((s->flags & SET_TIME_SWITCH) && s->remaining < ns)
-		fail_msg("%s: time is over in %" PRIu64 " ns, and nobody looks for %" PRIu64,
+		fail_msg("%s: time is over in %" PRIu64 " ns, and nothing is due for %" PRIu64,
 			r->seen, s->remaining, ns);
 	if (wraps_in(r, ns - tick - 1))
-		fail_msg("%s: a counter wraps, and nobody looks for %" PRIu64 " ns", r->seen, ns);
+		fail_msg("%s: a counter wraps, and nothing is due for %" PRIu64 " ns", r->seen, ns);
 }
 
-void reference_pass(struct reference *r, uint64_t ns, unsigned looks)
+void reference_pass(struct reference *r, uint64_t ns, unsigned polls)
 {
 	unsigned idle = 0;
 	enum cmd_verb verb;
@@ -620,7 +621,7 @@ void reference_pass(struct reference *r, uint64_t ns, unsigned looks)
 		idle = in ? 0 : idle + 1;
 		if (idle > 4)
 			fail_msg("%s: ctx_wake() goes on and on", r->seen);
-		if (!looks--)
+		if (!polls--)
 			return;
 	}
 	check_in_time(r, ns);
@@ -658,7 +659,7 @@ static void take_pmd(struct ref_set *s, unsigned d, const struct cmd_reg *reg)
 void reference_write(struct reference *r, const struct cmd_reg *reg)
 {
 	struct cmd_reg copy = *reg;
-	struct command cmd = {.verb = CMD_WRITE, .regs = &copy, .nregs = 1};
+	struct command cmd = {.verb = CMD_WRITE, .vector.regs = &copy, .vector.nregs = 1};
 	struct ref_set *s = reference_set(r, reg->set);
 	const struct pmu *pmu = r->w->pmu;
 	int rc = world_command(r->w, &cmd);
@@ -755,19 +756,19 @@ void reference_check(struct reference *r, unsigned from)
 {
 	static struct cmd_reg regs[REF_SETS * (PMU_MAX_PMCS + PMU_MAX_PMDS)],
 		turned[sizeof(regs) / sizeof(regs[0])];
-	struct command cmd = {.verb = CMD_READ, .regs = turned};
+	struct command cmd = {.verb = CMD_READ, .vector.regs = turned};
 	int rc;
 
-	cmd.nregs = all_registers(r, regs);
-	for (unsigned i = 0; i < cmd.nregs; i++)
-		turned[i] = regs[(i + from) % cmd.nregs];
+	cmd.vector.nregs = all_registers(r, regs);
+	for (unsigned i = 0; i < cmd.vector.nregs; i++)
+		turned[i] = regs[(i + from) % cmd.vector.nregs];
 	rc = world_command(r->w, &cmd);
-	tell(r, "all %u registers read", cmd.nregs);
+	tell(r, "all %u registers read", cmd.vector.nregs);
 	if (rc < 0)
 		fail_msg("%s: reading all: %s", r->seen, r->w->err.text);
 	if (r->state == CTX_RUNNING)
-		look(r);
-	for (unsigned i = 0; i < cmd.nregs; i++)
+		account(r);
+	for (unsigned i = 0; i < cmd.vector.nregs; i++)
 		compare(r, &turned[i]);
 	reference_work(r);
 }
@@ -778,9 +779,9 @@ void reference_check_each(struct reference *r)
 	unsigned n = all_registers(r, regs);
 
 	if (r->state == CTX_RUNNING)
-		look(r);
+		account(r);
 	for (unsigned i = 0; i < n; i++) {
-		struct command cmd = {.verb = CMD_READ, .regs = &regs[i], .nregs = 1};
+		struct command cmd = {.verb = CMD_READ, .vector.regs = &regs[i], .vector.nregs = 1};
 		int rc = world_command(r->w, &cmd);
 
 		if (rc < 0 && !(regs[i].pmd && may_fail(r, rc) && rc != -EBUSY))
@@ -908,7 +909,7 @@ static void compare_message(
 {
 	struct pfm_msg m = *want;
 
-	/* Where it was lost, nobody need say. */
+	/* The set and CPU of lost messages are not specified. */
 	if (m.type == PFM_MSG_LOST) {
 		m.set = is->set;
 		m.cpu = is->cpu;
@@ -923,13 +924,10 @@ static void compare_message(
 void reference_messages(struct reference *r, unsigned n)
 {
 	struct pfm_msg msgs[REF_QUEUE];
-	struct command cmd = {.verb = CMD_MESSAGES, .msgs = msgs, .nmsgs = n};
-	unsigned want = n < r->nmsgs ? n : r->nmsgs;
-	int rc = world_command(r->w, &cmd);
+	unsigned want = n < r->nmsgs ? n : r->nmsgs, got = world_messages(r->w, msgs, n);
 
-	if (rc != (want ? 0 : -EAGAIN) || (want && cmd.nmsgs != want))
-		fail_msg("%s: %u messages are %s, %u, not %u", r->seen, n, rc ? err_name(-rc) : "0",
-			cmd.nmsgs, want);
+	if (got != want)
+		fail_msg("%s: of %u messages, it takes %u, not %u", r->seen, n, got, want);
 	for (unsigned i = 0; i < want; i++)
 		compare_message(r, &msgs[i], &r->queue[i]);
 	memmove(r->queue, r->queue + want, (r->nmsgs - want) * sizeof(r->queue[0]));

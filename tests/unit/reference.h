@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a context is to do, told the slow and obvious way, without a look at the core: while it
- * runs, a PMD of the active set grows by the events of its PMC's value that happen on its CPU;
- * whoever looks finds what has wrapped, and then it is reset, masked or switched as the
+ * What a context has to do, in the slow and obvious way and independent of the core: while it runs,
+ * a PMD of the active set grows by the events of its PMC's value that happen on its CPU. A command
+ * that reads the counters finds those that have wrapped and resets, masks or switches as the
  * specification says.
  */
 #ifndef TESTS_UNIT_REFERENCE_H
@@ -14,8 +14,8 @@ enum { REF_SETS = 6, REF_QUEUE = 32 };
 
 struct ref_pmd {
 	struct pmd_conf conf;
-	uint64_t value; /* as of the last look, */
-	uint64_t more;  /* and events since */
+	uint64_t value; /* at the last reading */
+	uint64_t more;  /* events since that reading */
 	uint64_t last_reset, left, overflows;
 	uint64_t random; /* the generator's state */
 };
@@ -36,12 +36,12 @@ struct reference {
 	bool throttled, offline;
 	bool no_messages;
 	bool blind;   /* counts are not compared; what has become of it, the core says */
-	bool excused; /* somebody has interfered: commands may fail, counts may be lost */
+	bool excused; /* another program has interfered: commands may fail, counts may be lost */
 	struct ref_set sets[REF_SETS]; /* by rising id */
 	unsigned nsets;
 	uint16_t active; /* id */
 
-	/* Found by a look, to be dealt with by the next that is no read. */
+	/* Found by a reading; handled by the next command that is not CMD_READ. */
 	enum { REF_MASK = 1, REF_THROTTLE = 2 } mask;
 	uint32_t due; /* rows: triggers of a switch */
 
@@ -50,10 +50,10 @@ struct reference {
 	unsigned nmsgs;
 	uint64_t lost;
 	uint64_t changes;
-	uint64_t looked;      /* when all counters were looked at last */
+	uint64_t read_at;     /* when all counters were last read */
 	char seen[160];       /* what test, for messages */
-	bool tell;            /* print what is done, */
-	struct text accesses; /* and which registers were accessed meanwhile */
+	bool tell;            /* print each step */
+	struct text accesses; /* register accesses since the last step printed */
 };
 
 void reference_init(struct reference *r, struct world *w);
@@ -61,17 +61,17 @@ void reference_init(struct reference *r, struct world *w);
 struct ref_set *reference_set(struct reference *r, unsigned id);
 struct ref_set *reference_active(struct reference *r);
 
-/* Whether counter row @d has wrapped and nobody has looked at it since. */
+/* Whether counter row @d has wrapped since it was last read. */
 bool reference_unseen(struct reference *r, unsigned d);
 
 /* Whether the active set's time is over. */
 bool reference_time_over(struct reference *r);
 
-/* Lets time pass, for the world and for the reference; nobody looks. */
+/* Lets time pass, for the world and for the reference, without a reading. */
 void reference_advance(struct reference *r, uint64_t ns);
 
-/* Lets time pass as the worker does: it looks when it is due. At most @looks times. */
-void reference_pass(struct reference *r, uint64_t ns, unsigned looks);
+/* Lets time pass as the worker does: it polls when that is due, at most @polls times. */
+void reference_pass(struct reference *r, uint64_t ns, unsigned polls);
 
 /* Lets the worker do what is due at once, as it does after every read. */
 void reference_work(struct reference *r);
@@ -91,7 +91,8 @@ void reference_set_write(struct reference *r, const struct cmd_evtset *set);
 /* Takes up to @n messages, and compares them. */
 void reference_messages(struct reference *r, unsigned n);
 
-/* Reads every register of every set at once, beginning somewhere; then the worker looks. */
+/* Reads every register of every set at once, beginning with element @from; then the worker polls.
+ */
 void reference_check(struct reference *r, unsigned from);
 
 /* The same one by one; excused, a PMD may have no value, but never a wrong one. */

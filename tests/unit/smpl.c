@@ -17,7 +17,7 @@
 
 enum { CANARY = 1024, CANARY_BYTE = 0xa5 };
 
-/* To the byte: a buffer need not be a multiple of what ASan can poison, its end is checked too. */
+/* Canaries check the end to the byte: ASan cannot poison an arbitrary number of bytes. */
 static void protect(struct smpl *s)
 {
 	ASAN_POISON_MEMORY_REGION(s->memory, CANARY);

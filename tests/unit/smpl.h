@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sampling format in use: its buffer between canaries, and a reader of samples who knows the
+ * A sampling format in use: its buffer between canaries, and a reader of samples that knows the
  * layout by its numbers, not by the structures that the format itself is compiled with.
  */
 #ifndef TESTS_UNIT_SMPL_H

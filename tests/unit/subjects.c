@@ -146,7 +146,7 @@ static void finish(const struct subject_kind *k)
 }
 
 /* Nothing is at this address: reading it fails by EFAULT if the kernel lets us try. */
-static int ask_kernel(pid_t tid)
+static int query_kernel(pid_t tid)
 {
 	char byte;
 	struct iovec local = {&byte, 1}, remote = {(void *)1, 1};
@@ -163,7 +163,7 @@ static _Noreturn void serve(int sock)
 
 	must(write(sock, &tid, sizeof(tid)) == sizeof(tid));
 	while (read(sock, &tid, sizeof(tid)) == sizeof(tid)) {
-		answer = ask_kernel(tid);
+		answer = query_kernel(tid);
 		must(write(sock, &answer, sizeof(answer)) == sizeof(answer));
 	}
 	_exit(0);
@@ -187,7 +187,7 @@ static void write_maps(pid_t pid, const char *map)
 	write_file(pid, "gid_map", map);
 }
 
-/* Who stays outside, root still, to tell who is who in the namespace that we are going to make. */
+/* A process that remains outside, as root, to write the id maps of the new namespace. */
 static pid_t new_mapper(const char *map, int go[2])
 {
 	pid_t of = getpid(), pid;
@@ -337,7 +337,7 @@ bool subject_new(int kind, struct subject *out)
 	return true;
 }
 
-int subject_asks(const struct subject *s, pid_t tid)
+int subject_query(const struct subject *s, pid_t tid)
 {
 	int answer;
 

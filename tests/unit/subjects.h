@@ -19,7 +19,7 @@ enum subject_ns {
 	NESTED, /* its own below that */
 };
 
-/* What we demand more than the kernel of those who want to trace it. */
+/* Where the daemon is stricter than the kernel. */
 enum subject_strict { EXACT, STRICT_BEFORE_6_16, STRICT };
 
 struct subject_kind {
@@ -45,14 +45,14 @@ struct subject {
 	int sock;
 };
 
-/* Serves a subject that has executed this program anew: from the first line of main(). */
+/* Runs a subject that has executed this program again: call it first in main(). */
 void subject_main(int argc, char **argv);
 
 /* false: this machine has no such namespaces. They end when the caller does. */
 bool subject_new(int kind, struct subject *out);
 
-/* What the kernel answers it when it wants to trace @tid: 0, or an errno. */
-int subject_asks(const struct subject *s, pid_t tid);
+/* The kernel's answer when the subject attaches to @tid: 0 or an errno. */
+int subject_query(const struct subject *s, pid_t tid);
 
 /* The capabilities of the daemon, and no other. */
 void drop_capabilities(void);

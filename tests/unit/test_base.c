@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -13,6 +15,7 @@
 #include "base/num.h"
 #include "base/slice.h"
 #include "base/text.h"
+#include "base/trusted.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -400,6 +403,33 @@ static void test_err_name(void **state)
 	assert_string_equal(err_name(100000), "unknown error");
 }
 
+static void test_trusted(void **state)
+{
+	static const struct {
+		mode_t mode;
+		bool trusted;
+	} modes[] = {{0600, true}, {0644, true}, {0755, true}, {0620, false}, {0602, false}};
+	const uid_t self = geteuid(), other = self + 1;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(modes); i++) {
+		const struct stat st = {.st_uid = self, .st_mode = S_IFREG | modes[i].mode};
+
+		assert_int_equal(trusted_is(&st, TRUSTED_SELF), modes[i].trusted);
+	}
+	struct stat st = {.st_uid = other, .st_mode = S_IFREG | 0600};
+	assert_false(trusted_is(&st, TRUSTED_ROOT | TRUSTED_SELF));
+	assert_int_equal(trusted_check(&st, TRUSTED_SELF, "/a/file", "it counts", &e), -EPERM);
+	assert_non_null(strstr(e.text, "/a/file: it counts"));
+	st.st_uid = self;
+	assert_int_equal(trusted_is(&st, TRUSTED_ROOT), self == 0);
+	assert_int_equal(trusted_check(&st, TRUSTED_SELF, "/a/file", "it counts", &e), 0);
+	st.st_uid = 0;
+	assert_true(trusted_is(&st, TRUSTED_ROOT));
+	assert_int_equal(trusted_is(&st, TRUSTED_SELF), self == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -420,6 +450,7 @@ int main(void)
 		cmocka_unit_test(test_err_set),
 		cmocka_unit_test(test_err_is_cut),
 		cmocka_unit_test(test_err_name),
+		cmocka_unit_test(test_trusted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

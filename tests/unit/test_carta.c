@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The generator behind randomized reset values: its numbers are published, so that a user can
- * foretell them from the seed (specification 3.4.2).
+ * The generator of randomized reset values: its algorithm is published, so that a user can compute
+ * the values from the seed (specification 3.4.2).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #define M31 0x7fffffffU /* 2^31 - 1: also the mask of one number */
 
-/* Park and Miller, Communications of the ACM 31 (1988); Carta, 33 (1990): from 1 on. */
+/* Seed 1: Park and Miller, Communications of the ACM 31 (1988); Carta, 33 (1990). */
 static const uint32_t published[] = {16807, 282475249, 1622650073, 984943658, 1144108930, 470211272,
 	101027544, 1457850878, 1458777923, 2007237709};
 
@@ -30,7 +30,7 @@ static void test_published(void **state)
 	assert_int_equal(random_draw(&z, M31), 1043618065);
 }
 
-/* Said once more with a division, over all of the period's first part and from some far seeds. */
+/* Compared with an implementation by division: the start of the period, and some other seeds. */
 static void test_division(void **state)
 {
 	static const uint32_t seeds[] = {1, 2, 16807, 12345678, M31 - 2, M31 - 1};
@@ -49,7 +49,7 @@ static void test_division(void **state)
 	}
 }
 
-/* A state of 0 or 2^31 - 1 would stay what it is for ever. */
+/* The states 0 and 2^31 - 1 would never change. */
 static void test_seeds(void **state)
 {
 	(void)state;
@@ -70,7 +70,7 @@ static uint64_t drawn(uint64_t mask, uint32_t *z)
 	return random_draw(z, mask);
 }
 
-/* As many numbers are drawn as the mask is wide, the first one is the lowest. */
+/* The width of the mask decides how many numbers are drawn; the first has the lowest bits. */
 static void test_masks(void **state)
 {
 	const uint64_t a = published[0], b = published[1], c = published[2];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The contexts of followed threads: made as the engine makes them, and seen as clients see them, by
- * requests of the kernel's that are written here by hand.
+ * Contexts of followed threads: made as the engine makes them, and seen as clients see them, by
+ * FUSE requests that this test writes itself.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,8 +22,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/sim/sim.h"
 #include "daemon/format/format.h"
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/requests/context_life.h"
+#include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/pending_request.h"
+#include "daemon/fs/requests/smpl.h"
+#include "daemon/fs/requests/uid_error.h"
+#include "daemon/fs/rows/rows.h"
+#include "daemon/fs/session/ops.h"
+#include "daemon/fs/session/session.h"
 #include "formats/formats.h"
 #include "perfmonfs/sim.h"
 
@@ -35,8 +43,9 @@ enum {
 	ROUNDS = 20000,
 };
 
-static struct fs fs;
-static int kernel; /* its end of the connection */
+static struct session session;
+static struct fs *const fs = &session.fs;
+static int kernel; /* the kernel's end of the connection */
 static uint64_t unique;
 static struct {
 	struct fuse_out_header header;
@@ -50,14 +59,6 @@ static int no_back(void *arg, int fd)
 }
 
 static const struct shared_ops memory_ops = {.back = no_back};
-static const struct tenant_ops tenant_ops = {
-	.event = context_event,
-	.child = context_child,
-	.unfollowed = context_unfollowed,
-	.trouble = context_trouble,
-	.gone = context_gone,
-};
-
 static void send_request(
 	unsigned uid, uint32_t opcode, uint64_t node, const void *args, size_t nargs)
 {
@@ -75,8 +76,8 @@ static void send_request(
 
 	memcpy(buf, &in, sizeof(in));
 	memcpy(buf + sizeof(in), args, nargs);
-	fuse_session_process_buf(fs.se, &fbuf);
-	requests_interrupt(&fs);
+	fuse_session_process_buf(session.se, &fbuf);
+	requests_interrupt(fs);
 }
 
 /* Waits for the answer to request @id, as the session loop does; returns its errno, negative. */
@@ -84,12 +85,12 @@ static int await(uint64_t id)
 {
 	struct pollfd fds[] = {
 		{.fd = kernel, .events = POLLIN},
-		{.fd = engine_news_fd(fs.eng), .events = POLLIN},
+		{.fd = engine_event_fd(fs->eng), .events = POLLIN},
 	};
 
 	for (;;) {
 		assert_true(poll(fds, 2, 10000) > 0);
-		engine_news(fs.eng);
+		engine_handle_events(fs->eng);
 		if (!(fds[0].revents & POLLIN))
 			continue;
 		assert_true(
@@ -106,7 +107,7 @@ static size_t answered(void)
 
 static int request(unsigned uid, uint32_t opcode, uint64_t node, const void *args, size_t nargs)
 {
-	engine_news(fs.eng);
+	engine_handle_events(fs->eng);
 	send_request(uid, opcode, node, args, nargs);
 	return await(unique);
 }
@@ -181,7 +182,7 @@ static int put(const char *path, const char *text)
 	return rc;
 }
 
-/* The whole of a file in answer.body, as a string; or its errno. */
+/* Reads a whole file into answer.body, as a string; returns its errno, negative. */
 static int get(const char *path)
 {
 	static char keep[ROOM];
@@ -237,8 +238,7 @@ static int remove_dir(const char *path)
 	return request(ROOT, FUSE_RMDIR, dir, name, strlen(name) + 1);
 }
 
-/* Reads on in a directory, a few entries at a time: the names, each after a blank. False at the
- * end. */
+/* Reads a few more entries of a directory: the names, each after a blank. False at the end. */
 static bool read_dir(uint64_t dir, uint64_t *off, struct text *names)
 {
 	const struct fuse_read_in in = {.offset = *off, .size = 100};
@@ -267,7 +267,7 @@ static void assert_lists(const char *path, const char *want)
 
 static struct fs_context *context_at(const char *path)
 {
-	struct object *o = object_find(&fs.objects, find(path) >> 17);
+	struct object *o = object_find(&fs->objects, find(path) >> 17);
 
 	assert_non_null(o);
 	return o->ctx;
@@ -278,23 +278,23 @@ static void done(struct job *job)
 	assert_int_equal(job->rc, 0);
 }
 
-/* A thread followed by the context at @path makes thread @tid. What the engine does then is to
- * give it what its parent has, of which the sets matter here. */
-static struct tenant *born(const char *path, int tid, struct err *e)
+/* A thread followed by the context at @path makes thread @tid. As the engine does, this gives the
+ * child its parent's sets. */
+static struct engine_ctx *born(const char *path, int tid, struct err *e)
 {
 	const struct fs_context *parent = context_at(path);
-	struct tenant *t = context_at(path)->tenant.child(&context_at(path)->tenant, tid, e);
+	struct engine_ctx *t = context_at(path)->ec.make_child(&context_at(path)->ec, tid, e);
 
-	/* As the tracker does. */
+	/* As the task_registry does. */
 	if (!t)
-		context_at(path)->tenant.unfollowed(&context_at(path)->tenant, tid, e);
-	for (unsigned i = 0; t && i < parent->nsets; i++) {
-		struct job job = {.tenant = t,
+		context_at(path)->ec.child_failed(&context_at(path)->ec, tid, e);
+	for (unsigned i = 0; t && i < parent->sets.n; i++) {
+		struct job job = {.ec = t,
 			.cmd = {.verb = CMD_EVTSET_NEW,
-				.evtset.id = (uint16_t)parent->sets[i]->set},
+				.evtset.id = (uint16_t)parent->sets.set[i]->set},
 			.done = done};
 
-		engine_submit(fs.eng, &job);
+		engine_submit(fs->eng, &job);
 	}
 	return t;
 }
@@ -316,11 +316,11 @@ static int connect_session(void)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
 	fuse_opt_add_arg(&args, "test");
-	fs.se = fuse_session_new(&args, &fs_ops, sizeof(fs_ops), &fs);
+	session.se = fuse_session_new(&args, &fs_ops, sizeof(fs_ops), fs);
 	fuse_opt_free_args(&args);
-	assert_non_null(fs.se);
+	assert_non_null(session.se);
 	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
-	assert_int_equal(fuse_session_mount(fs.se, path), 0);
+	assert_int_equal(fuse_session_mount(session.se, path), 0);
 	kernel = fds[1];
 	return request(ROOT, FUSE_INIT, 0, &init, sizeof(init));
 }
@@ -332,45 +332,50 @@ static int setup(void **state)
 	struct err e;
 
 	(void)state;
-	fs = (struct fs){.opts = &opts, .timer_ns = 1, .memory.ops = &memory_ops};
-	assert_int_equal(sim_backend_open(&conf, &fs.be, &e), 0);
-	assert_int_equal(engine_new(fs.be, &fs.eng, &e), 0);
-	assert_int_equal(objects_init(&fs.objects, fs.eng, &tenant_ops, &e), 0);
-	pthread_mutex_init(&fs.pending_lock, NULL);
-	config_init(&fs.config);
+	session = (struct session){.opts = &opts, .fs = {.timer_ns = 1, .memory.ops = &memory_ops}};
+	list_init(&fs->files);
+	list_init(&fs->pending.list);
+	rows_collect(&fs->rows);
+	assert_int_equal(sim_backend_ops.open(&conf, &fs->be, &e), 0);
+	assert_int_equal(engine_new(fs->be, &fs->eng, &e), 0);
+	assert_int_equal(objects_init(&fs->objects, fs->eng, &context_life_ops, &e), 0);
+	pthread_mutex_init(&fs->pending.lock, NULL);
+	config_init(&fs->config);
 	assert_int_equal(connect_session(), 0);
 	assert_int_equal(mkdir_as(USER, "ctx/a"), 0);
 	return 0;
 }
 
-/* Nothing may be left when all that stands in ctx/ is removed. */
+/* Nothing may be left when all contexts are removed. */
 static int teardown(void **state)
 {
+	const struct fs_context *ctx;
 	char path[300];
 
 	(void)state;
-	while (fs.objects.top.first) {
-		snprintf(path, sizeof(path), "ctx/%s", fs.objects.top.first->name);
+	while ((ctx = object_walk(&fs->objects, NULL))) {
+		snprintf(path, sizeof(path), "ctx/%s", ctx->id.name);
 		assert_int_equal(remove_dir(path), 0);
 	}
-	engine_drain(fs.eng);
-	assert_int_equal(fs.objects.count, 0);
-	assert_int_equal(fs.objects.nhashed, 0);
-	for (const struct owner *o = fs.objects.owners; o; o = o->next) {
+	engine_drain(fs->eng);
+	assert_int_equal(fs->objects.count, 0);
+	assert_int_equal(fs->objects.by_serial.n, 0);
+	assert_int_equal(fs->objects.by_name.n, 0);
+	for (const struct user_quota *o = fs->objects.quotas; o; o = o->next) {
 		assert_int_equal(atomic_load(&o->contexts), 0);
 		assert_int_equal(atomic_load(&o->sets), 0);
 		assert_int_equal(atomic_load(&o->buffers.bytes), 0);
 	}
-	assert_null(fs.totals);
-	assert_null(fs.files);
-	fuse_session_destroy(fs.se);
+	assert_true(list_empty(&fs->pending.list));
+	assert_true(list_empty(&fs->files));
+	fuse_session_destroy(session.se);
 	close(kernel);
-	shared_pool_free(&fs.memory);
-	engine_free(fs.eng);
-	objects_free(&fs.objects);
-	uid_errors_free(&fs);
-	pthread_mutex_destroy(&fs.pending_lock);
-	fs.be->ops->close(fs.be);
+	shared_pool_free(&fs->memory);
+	engine_free(fs->eng);
+	objects_free(&fs->objects);
+	uid_errors_free(fs);
+	pthread_mutex_destroy(&fs->pending.lock);
+	fs->be->ops->close(fs->be);
 	return 0;
 }
 
@@ -406,24 +411,35 @@ static void test_tree(void **state)
 	assert_holds("ctx/a/children/77/last_error", "ok\n");
 	assert_holds("ctx/a/children/77/ctl", "");
 	assert_int_equal(mkdir_as(USER, "ctx/a/children/9"), -EPERM);
-	assert_int_equal(fs.objects.count, 7);
+	assert_int_equal(fs->objects.count, 7);
 }
 
-/* Of two parents whose children are found in the same place: only the low bits of their serials
- * tell where. */
+/* Of two parents, b's child 77 has the same key in the table of names as a child 78 of a. */
 static void test_names_of_others(void **state)
 {
+	const uint64_t difference = (uint32_t)hash_string("77") ^ (uint32_t)hash_string("78");
+	uint64_t serial = context_at("ctx/a")->self.serial;
+
 	(void)state;
-	fs.objects.last_serial = context_at("ctx/a")->self.serial + NAME_BUCKETS - 1;
+	fs->objects.last_serial = (serial ^ difference) - 1;
+	assert_true(fs->objects.last_serial > serial);
 	assert_int_equal(mkdir_as(ROOT, "ctx/b"), 0);
-	assert_int_equal(
-		context_at("ctx/b")->self.serial, context_at("ctx/a")->self.serial + NAME_BUCKETS);
+	assert_int_equal(context_at("ctx/b")->self.serial, serial ^ difference);
 	make_child("ctx/b", 77);
 	assert_int_equal(find("ctx/a/children/77"), 0);
+	assert_int_equal(find("ctx/a/children/78"), 0);
 	make_child("ctx/a", 77);
-	assert_lists("ctx/a/children", " 77");
+	make_child("ctx/a", 78);
+	assert_int_equal(
+		hash_find(&fs->objects.by_name, context_at("ctx/b/children/77")->name_hash.key)
+			->key,
+		context_at("ctx/a/children/78")->name_hash.key);
+	assert_lists("ctx/a/children", " 77 78");
+	assert_lists("ctx/b/children", " 77");
 	assert_int_equal(remove_dir("ctx/a/children/77"), 0);
+	assert_int_equal(remove_dir("ctx/a/children/78"), 0);
 	assert_int_equal(find("ctx/a/children/77"), 0);
+	assert_int_equal(find("ctx/a/children/78"), 0);
 	assert_int_not_equal(find("ctx/b/children/77"), 0);
 }
 
@@ -455,7 +471,7 @@ static void test_remove_child(void **state)
 	assert_holds("ctx/a/last_error", "ok\n");
 }
 
-/* Loaded ones, too: on CPUs, as the model has no threads. */
+/* Loaded children, too: on CPUs, for the model has no threads. */
 static void test_remove_family(void **state)
 {
 	struct opened f;
@@ -471,19 +487,19 @@ static void test_remove_family(void **state)
 	f = open_as(ROOT, "ctx/a/children/8/state", O_RDONLY);
 	assert_int_equal(remove_dir("ctx/a"), 0);
 	assert_int_equal(find("ctx/a"), 0);
-	assert_int_equal(fs.objects.count, 0);
+	assert_int_equal(fs->objects.count, 0);
 	send_read(&f);
 	assert_int_equal(await(unique), -ENODEV);
 	release(&f);
-	engine_news(fs.eng);
+	engine_handle_events(fs->eng);
 	for (unsigned cpu = 0; cpu < 4; cpu++)
-		assert_null(engine_owner(fs.eng, cpu));
+		assert_null(engine_owner(fs->eng, cpu));
 	assert_int_equal(mkdir_as(USER, "ctx/a"), 0);
 	assert_lists("ctx/a/children", "");
 	assert_non_null(born("ctx/a", 1, &e));
 }
 
-/* A thread that is born while its context is being removed. */
+/* A thread is made while its context is being removed. */
 static void test_born_too_late(void **state)
 {
 	struct fs_context *ctx = context_at("ctx/a");
@@ -492,26 +508,26 @@ static void test_born_too_late(void **state)
 	(void)state;
 	context_ref(ctx);
 	assert_int_equal(remove_dir("ctx/a"), 0);
-	assert_null(ctx->tenant.child(&ctx->tenant, 7, &e));
+	assert_null(ctx->ec.make_child(&ctx->ec, 7, &e));
 	assert_int_equal(e.no, ENODEV);
-	assert_int_equal(fs.objects.count, 0);
+	assert_int_equal(fs->objects.count, 0);
 	context_unref(ctx);
 }
 
-/* Nothing comes of following: the engine takes back what it has asked for. */
+/* The thread is not followed after all: the engine destroys the child. */
 static void test_taken_back(void **state)
 {
 	struct job job = {.cmd.verb = CMD_DESTROY, .done = done};
-	struct tenant *t = &context_at("ctx/a")->tenant;
+	struct engine_ctx *t = &context_at("ctx/a")->ec;
 	struct err e;
 
 	(void)state;
 	make_child("ctx/a", 1);
-	job.tenant = t->child(t, 2, &e);
-	assert_non_null(job.tenant);
-	engine_submit(fs.eng, &job);
+	job.ec = t->make_child(t, 2, &e);
+	assert_non_null(job.ec);
+	engine_submit(fs->eng, &job);
 	err_set(&e, EBUSY, "somebody traces it");
-	t->unfollowed(t, 2, &e);
+	t->child_failed(t, 2, &e);
 	assert_lists("ctx/a/children", " 1");
 	assert_holds("ctx/a/last_error", "thread 2 is not followed: somebody traces it\n");
 	assert_int_equal(get("ctx/a/total"), -EIO);
@@ -540,7 +556,7 @@ static void test_limits(void **state)
 
 static void test_set_limit(void **state)
 {
-	struct owner *o = context_at("ctx/a")->owner;
+	struct user_quota *o = context_at("ctx/a")->id.quota;
 	struct err e;
 
 	(void)state;
@@ -557,7 +573,7 @@ static void test_set_limit(void **state)
 
 static void test_format(void **state)
 {
-	struct owner *o = context_at("ctx/a")->owner;
+	struct user_quota *o = context_at("ctx/a")->id.quota;
 	unsigned long long one;
 	struct err e;
 
@@ -568,11 +584,11 @@ static void test_format(void **state)
 	assert_int_equal(atomic_load(&o->buffers.bytes), 2 * one);
 	assert_says("ctx/a/children/1/format", "default size=5000");
 	assert_int_equal(attr_of("ctx/a/children/1/buffer").size, 5000);
-	assert_ptr_not_equal(context_memory(context_at("ctx/a")),
-		context_memory(context_at("ctx/a/children/1")));
-	assert_ptr_equal(context_at("ctx/a/children/1")->tenant.ctx.smpl.buf,
-		context_memory(context_at("ctx/a/children/1"))->mem);
-	fs.config.smpl_buf_size_max = 2 * one;
+	assert_ptr_not_equal(
+		smpl_memory(context_at("ctx/a")), smpl_memory(context_at("ctx/a/children/1")));
+	assert_ptr_equal(context_at("ctx/a/children/1")->ec.ctx.smpl.buf,
+		smpl_memory(context_at("ctx/a/children/1"))->mem);
+	fs->config.smpl_buf_size_max = 2 * one;
 	assert_null(born("ctx/a", 2, &e));
 	assert_int_equal(e.no, ENOMEM);
 	assert_says("ctx/a/last_error", "config/smpl_buf_size_max");
@@ -582,7 +598,7 @@ static void test_format(void **state)
 	make_child("ctx/a", 2);
 }
 
-/* What stands there from beginning to end is listed once, whatever comes and goes. */
+/* Children that exist all the time are listed once, whatever comes and goes. */
 static void test_list_while_they_come_and_go(void **state)
 {
 	enum { MANY = 900 };
@@ -598,7 +614,7 @@ static void test_list_while_they_come_and_go(void **state)
 	for (int n = 0; read_dir(dir, &off, &names); n++) {
 		if (n >= MANY / 30)
 			continue;
-		/* The third of each thirty goes, and so does the first, which has been read. */
+		/* Of each thirty, the third goes, and the first, which has been read. */
 		snprintf(path, sizeof(path), "ctx/a/children/%d", n * 30 + 3);
 		assert_int_equal(remove_dir(path), 0);
 		snprintf(path, sizeof(path), "ctx/a/children/%d", n * 30 + 1);
@@ -618,7 +634,7 @@ static void test_list_while_they_come_and_go(void **state)
 	}
 }
 
-/* Any offset may be given: it shows nothing of other directories. */
+/* Any offset is accepted, and shows nothing of other directories. */
 static void test_offsets_of_others(void **state)
 {
 	TEXT_CLEANUP struct text names = {0};
@@ -631,7 +647,7 @@ static void test_offsets_of_others(void **state)
 	make_child("ctx/b", 2);
 	make_child("ctx/b", 3);
 	dir = find("ctx/a/children");
-	for (uint64_t serial = 0; serial <= fs.objects.last_serial; serial++) {
+	for (uint64_t serial = 0; serial <= fs->objects.last_serial; serial++) {
 		off = serial;
 		while (read_dir(dir, &off, &names))
 			;
@@ -697,13 +713,13 @@ static void test_total_of_sets(void **state)
 	assert_total("ctx/a/total", "", 101);
 	assert_total("ctx/a/total", "set=9 ", 1010);
 	assert_int_equal(get("ctx/a/total"), 0);
-	assert_int_equal(lines_in(answer.body), 2 * fs.be->pmu->npmds);
-	/* What one of them has not got counts as nothing. */
+	assert_int_equal(lines_in(answer.body), 2 * fs->be->pmu->npmds);
+	/* A set that a child does not have counts as 0. */
 	assert_int_equal(remove_dir("ctx/a/children/1/set/9"), 0);
 	assert_total("ctx/a/total", "set=9 ", 10);
 	assert_int_equal(mkdir_as(USER, "ctx/a/children/1/set/4"), 0);
 	assert_int_equal(get("ctx/a/total"), 0);
-	assert_int_equal(lines_in(answer.body), 2 * fs.be->pmu->npmds);
+	assert_int_equal(lines_in(answer.body), 2 * fs->be->pmu->npmds);
 }
 
 static uint64_t pmd_of(const char *path)
@@ -713,7 +729,7 @@ static uint64_t pmd_of(const char *path)
 }
 
 /* Makes child @tid of context a, which counts on CPU @tid. */
-static struct tenant *counting_child(int tid)
+static struct engine_ctx *counting_child(int tid)
 {
 	char path[64], text[64];
 
@@ -725,12 +741,12 @@ static struct tenant *counting_child(int tid)
 	assert_int_equal(put(path, text), 0);
 	assert_int_equal(put(path, "start"), 0);
 	snprintf(path, sizeof(path), "ctx/a/children/%d", tid);
-	return &context_at(path)->tenant;
+	return &context_at(path)->ec;
 }
 
 static void test_total_while_counting(void **state)
 {
-	struct tenant *t[2];
+	struct engine_ctx *t[2];
 	uint64_t sum;
 
 	(void)state;
@@ -753,21 +769,21 @@ static void test_total_while_counting(void **state)
 	assert_int_equal(put("sim/offline", ""), 0);
 }
 
-/* Asks for the total of a, whose child has a busy worker; the answer is yet to come. */
-static struct opened ask_total(struct tenant *t)
+/* Reads the total of a. As its child's worker is busy, the answer is yet to come. */
+static struct opened begin_total(struct engine_ctx *t)
 {
 	struct opened f = open_as(ROOT, "ctx/a/total", O_RDONLY);
 
 	atomic_fetch_add(&t->inflight, 1);
 	send_read(&f);
-	assert_non_null(fs.totals);
+	assert_false(list_empty(&fs->pending.list));
 	return f;
 }
 
 static void test_total_interrupted(void **state)
 {
-	struct tenant *t = counting_child(1);
-	struct opened f = ask_total(t);
+	struct engine_ctx *t = counting_child(1);
+	struct opened f = begin_total(t);
 	const struct fuse_interrupt_in in = {.unique = unique};
 
 	(void)state;
@@ -782,7 +798,7 @@ static void test_total_interrupted(void **state)
 
 static void test_total_of_what_is_removed(void **state)
 {
-	struct tenant *t = counting_child(1);
+	struct engine_ctx *t = counting_child(1);
 	const uint64_t children = find("ctx/a/children"), ctxs = find("ctx");
 	struct opened f;
 	uint64_t id;
@@ -791,14 +807,14 @@ static void test_total_of_what_is_removed(void **state)
 	set_pmd("ctx/a/set/0/pmd/0", 3);
 	make_child("ctx/a", 2);
 	set_pmd("ctx/a/children/2/set/0/pmd/0", 100);
-	/* One that is still to be asked. */
-	f = ask_total(t);
+	/* A child that is queried later. */
+	f = begin_total(t);
 	id = unique;
 	atomic_fetch_sub(&t->inflight, 1);
 	send_request(ROOT, FUSE_RMDIR, children, "2", 2);
 	assert_int_equal(await(id), 0);
 	assert_non_null(strstr(answer.body, "pmd0 3\n"));
-	/* The one that is asked, just now. */
+	/* The child whose query is under way. */
 	atomic_fetch_add(&t->inflight, 1);
 	send_read(&f);
 	id = unique;
@@ -806,21 +822,21 @@ static void test_total_of_what_is_removed(void **state)
 	atomic_fetch_sub(&t->inflight, 1);
 	assert_int_equal(await(id), 0);
 	release(&f);
-	/* And the context itself. */
+	/* The context itself. */
 	t = counting_child(3);
-	f = ask_total(t);
+	f = begin_total(t);
 	id = unique;
 	atomic_fetch_sub(&t->inflight, 1);
 	send_request(ROOT, FUSE_RMDIR, ctxs, "a", 2);
 	assert_int_equal(await(id), -ENODEV);
 	release(&f);
-	assert_null(fs.objects.top.first);
+	assert_null(object_walk(&fs->objects, NULL));
 }
 
-/* What cannot be told of one that is being removed spoils nothing. */
+/* A failed query of a child that is being removed does not fail the total. */
 static void test_total_without_the_removed(void **state)
 {
-	struct tenant *t = counting_child(1);
+	struct engine_ctx *t = counting_child(1);
 	const uint64_t children = find("ctx/a/children");
 	struct opened f;
 	uint64_t id;
@@ -828,7 +844,7 @@ static void test_total_without_the_removed(void **state)
 	(void)state;
 	set_pmd("ctx/a/set/0/pmd/0", 3);
 	assert_int_equal(put("sim/offline", "1"), 0);
-	f = ask_total(t);
+	f = begin_total(t);
 	id = unique;
 	send_request(ROOT, FUSE_RMDIR, children, "1", 2);
 	atomic_fetch_sub(&t->inflight, 1);
@@ -838,7 +854,7 @@ static void test_total_without_the_removed(void **state)
 	assert_int_equal(put("sim/offline", ""), 0);
 }
 
-/* A program of another user's has been given the file that commands are written to. */
+/* The open ctl file has been passed to a program of another user. */
 static void test_rights_of_the_writer(void **state)
 {
 	struct opened f = open_as(USER, "ctx/a/ctl", O_WRONLY);
@@ -892,7 +908,7 @@ static void one_of_many(unsigned what, const char *path)
 	}
 }
 
-/* Everything at once, in an order that nobody has thought of; teardown looks what is left. */
+/* Everything at once, in random order; teardown checks that nothing is left. */
 static void test_any_order(void **state)
 {
 	char path[64];

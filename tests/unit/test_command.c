@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Commands as text: each verb, argument and error, and that what is printed can be written. */
+/* Commands as text: each verb, argument and error; printed text can be written. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ static void test_ctl(void **state)
 
 		assert_int_equal(command_parse_ctl(slice_of(cases[i].text), &cmd, &e), 0);
 		assert_int_equal(cmd.verb, cases[i].verb);
-		assert_int_equal(cmd.cpu, cases[i].cpu);
+		assert_int_equal(cmd.load.cpu, cases[i].cpu);
 		assert_int_equal(cmd.set, cases[i].set);
 		assert_int_equal(cmd.has_set, cases[i].has_set);
 		command_print_ctl(&cmd, &out);
@@ -83,7 +83,7 @@ static void test_ctl_signal(void **state)
 
 		assert_int_equal(command_parse_ctl(slice_of(cases[i].text), &cmd, &e), 0);
 		assert_int_equal(cmd.verb, CMD_SIGNAL);
-		assert_int_equal(cmd.sig, cases[i].sig);
+		assert_int_equal(cmd.signal.sig, cases[i].sig);
 		assert_int_equal(cmd.tid, cases[i].tid);
 		command_print_ctl(&cmd, &out);
 		assert_string_equal(out.p, cases[i].printed);
@@ -119,9 +119,9 @@ static void test_ctl_thread(void **state)
 		assert_int_equal(cmd.tid, cases[i].tid);
 		assert_int_equal(cmd.set, cases[i].set);
 		assert_int_equal(cmd.has_set, cases[i].has_set);
-		assert_int_equal(cmd.follow, cases[i].follow);
-		assert_int_equal(cmd.untraced, cases[i].untraced);
-		assert_null(cmd.cpus);
+		assert_int_equal(cmd.load.follow, cases[i].follow);
+		assert_int_equal(cmd.load.untraced, cases[i].untraced);
+		assert_null(cmd.load.cpus);
 		command_print_ctl(&cmd, &out);
 		assert_string_equal(out.p, cases[i].printed);
 	}
@@ -131,7 +131,7 @@ static void test_ctl_cpus(void **state)
 {
 	static const struct {
 		const char *list;
-		unsigned n, first, last; /* how many, and two of them */
+		unsigned n, first, last; /* The number of CPUs, and two of them. */
 		const char *printed;
 	} cases[] = {
 		{"0", 1, 0, 0, "0"},
@@ -152,16 +152,16 @@ static void test_ctl_cpus(void **state)
 		text_printf(&in, "load cpus=%s tid=9 follow", cases[i].list);
 		text_printf(&want, "load tid=9 follow cpus=%s\n", cases[i].printed);
 		assert_int_equal(command_parse_ctl(slice_of(in.p), &cmd, &e), 0);
-		assert_non_null(cmd.cpus);
+		assert_non_null(cmd.load.cpus);
 		for (unsigned cpu = 0; cpu < 2 * CPUS_MAX; cpu++)
-			n += cpus_has(cmd.cpus, cpu);
+			n += cpus_has(cmd.load.cpus, cpu);
 		assert_int_equal(n, cases[i].n);
-		assert_true(cpus_has(cmd.cpus, cases[i].first));
-		assert_true(cpus_has(cmd.cpus, cases[i].last));
+		assert_true(cpus_has(cmd.load.cpus, cases[i].first));
+		assert_true(cpus_has(cmd.load.cpus, cases[i].last));
 		command_print_ctl(&cmd, &out);
 		assert_string_equal(out.p, want.p);
 		command_free(&cmd);
-		assert_null(cmd.cpus);
+		assert_null(cmd.load.cpus);
 	}
 }
 
@@ -212,7 +212,7 @@ static void test_ctl_errors(void **state)
 		{"load tid=1 cpus=4096", ERANGE, "4095"},
 		{"load tid=1 cpus=0-4096", ERANGE, "4095"},
 		{"load tid=1 cpus=1 cpus=2", EINVAL, "twice"},
-		{"load 1", EINVAL, "'1' is no argument of 'load'"},
+		{"load 1", EINVAL, "'1' is not an argument of 'load'"},
 		{"load cpu", EINVAL, "cpu"},
 		{"load cpu=", EINVAL, "cpu"},
 		{"load cpu =1", EINVAL, "cpu"},
@@ -337,7 +337,7 @@ static void assert_conf(const char *text, const struct pmd_conf *is, const struc
 	assert_memory_equal(&is->reset, &is_to->reset, sizeof(is->reset));
 }
 
-/* Each option alone, all at once, and those not given are off whatever was there before. */
+/* Each option alone, then all; absent options are off, whatever was set before. */
 static void test_pmd(void **state)
 {
 	const struct pmd_conf all = {.long_reset = -2ULL,
@@ -383,7 +383,7 @@ static void test_pmd(void **state)
 	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct cmd_reg r = {.pmd = true, .num = 4, .set = 3, .conf = all};
-		struct command cmd = {.regs = &r, .nregs = 1};
+		struct command cmd = {.vector.regs = &r, .vector.nregs = 1};
 		TEXT_CLEANUP struct text out = {0};
 		struct err e;
 
@@ -410,10 +410,10 @@ static void test_pmd_errors(void **state)
 		{"notify", EINVAL, "the value is missing"},
 		{"short=5 0", EINVAL, "the value is missing"},
 		{"x notify", EINVAL, "'x' is not a number"},
-		{"0 1", EINVAL, "no option '1'"},
-		{"0 period=5", EINVAL, "no option 'period'"},
-		{"0 Notify", EINVAL, "no option 'Notify'"},
-		{"0 =5", EINVAL, "no option ''"},
+		{"0 1", EINVAL, "'1' is not an option"},
+		{"0 period=5", EINVAL, "'period' is not an option"},
+		{"0 Notify", EINVAL, "'Notify' is not an option"},
+		{"0 =5", EINVAL, "'' is not an option"},
 		{"0 long", EINVAL, "write 'long=N'"},
 		{"0 long=", EINVAL, "write 'long=N'"},
 		{"0 long =5", EINVAL, "write 'long=N'"},
@@ -476,7 +476,7 @@ static void test_overflows(void **state)
 			.thresh_left = 2,
 			.overflows = 3},
 	};
-	struct command cmd = {.regs = regs, .nregs = COUNT(regs)};
+	struct command cmd = {.vector.regs = regs, .vector.nregs = COUNT(regs)};
 	TEXT_CLEANUP struct text out = {0};
 
 	(void)state;
@@ -496,14 +496,14 @@ static const struct cmd_reg vector[] = {
 static void assert_vector(const struct command *cmd, unsigned n)
 {
 	assert_int_equal(cmd->verb, CMD_WRITE);
-	assert_int_equal(cmd->first_line, 1);
-	assert_int_equal(cmd->nregs, n);
+	assert_int_equal(cmd->vector.first_line, 1);
+	assert_int_equal(cmd->vector.nregs, n);
 	for (unsigned i = 0; i < n; i++) {
-		assert_int_equal(cmd->regs[i].pmd, vector[i].pmd);
-		assert_int_equal(cmd->regs[i].num, vector[i].num);
-		assert_int_equal(cmd->regs[i].set, vector[i].set);
-		assert_int_equal(cmd->regs[i].value, vector[i].value);
-		assert_conf("regs", &cmd->regs[i].conf, &vector[i].conf);
+		assert_int_equal(cmd->vector.regs[i].pmd, vector[i].pmd);
+		assert_int_equal(cmd->vector.regs[i].num, vector[i].num);
+		assert_int_equal(cmd->vector.regs[i].set, vector[i].set);
+		assert_int_equal(cmd->vector.regs[i].value, vector[i].value);
+		assert_conf("regs", &cmd->vector.regs[i].conf, &vector[i].conf);
 	}
 }
 
@@ -517,20 +517,20 @@ static void test_regs(void **state)
 
 	(void)state;
 	assert_int_equal(command_parse_regs(s, 3, &cmd, &e), 0);
-	assert_int_equal(cmd.cut.no, 0);
+	assert_int_equal(cmd.vector.cut.no, 0);
 	assert_vector(&cmd, 4);
 	command_print_regs(&cmd, &out);
 	assert_string_equal(out.p,
 		"pmc0 0x00000000005300c0\npmd0 18446744073709451616 short=5 notify\n"
 		"pmd65535 7\npmc16 0x0000000000000333\n");
 	command_free(&cmd);
-	assert_null(cmd.regs);
+	assert_null(cmd.vector.regs);
 	assert_int_equal(command_parse_regs((struct slice){out.p, out.n}, 3, &cmd, &e), 0);
 	assert_vector(&cmd, 4);
 	command_free(&cmd);
 }
 
-/* The lines before a bad one take effect; the bad one is reported after them. */
+/* The lines before an invalid one take effect; its error is reported after them. */
 static void test_regs_cut(void **state)
 {
 	static const struct {
@@ -539,7 +539,7 @@ static void test_regs_cut(void **state)
 		int no;
 		const char *word;
 	} cases[] = {
-		{"bogus", 0, EINVAL, "line 1: 'bogus' is no register"},
+		{"bogus", 0, EINVAL, "line 1: 'bogus' is not a register"},
 		{" ", 0, EINVAL, "line 1: "},
 		{"\npmc0 0x5300c0", 0, EINVAL, "line 1: "},
 		{"pmc0", 0, EINVAL, "line 1: "},
@@ -552,7 +552,7 @@ static void test_regs_cut(void **state)
 		{"pmc0 -1", 0, EINVAL, "'-1'"},
 		{"pmc0 1 2", 0, EINVAL, "'1 2'"},
 		{"pmc0 1 notify", 0, EINVAL, "'1 notify'"},
-		{"pmd0 1 2", 0, EINVAL, "line 1: no option '2'"},
+		{"pmd0 1 2", 0, EINVAL, "line 1: '2' is not an option"},
 		{"pmd0 notify", 0, EINVAL, "line 1: the value is missing"},
 		{"pmd0 1 seed=4294967296", 0, ERANGE, "line 1: seed: "},
 		{"pmd0 18446744073709551616", 0, ERANGE, "64 bits"},
@@ -571,7 +571,8 @@ static void test_regs_cut(void **state)
 
 		assert_int_equal(command_parse_regs(slice_of(cases[i].text), 3, &cmd, &e), 0);
 		assert_vector(&cmd, cases[i].n);
-		assert_refused(cases[i].text, -cmd.cut.no, &cmd.cut, cases[i].no, cases[i].word);
+		assert_refused(cases[i].text, -cmd.vector.cut.no, &cmd.vector.cut, cases[i].no,
+			cases[i].word);
 		command_free(&cmd);
 	}
 }
@@ -583,7 +584,7 @@ static void test_regs_nothing(void **state)
 
 	(void)state;
 	assert_refused("", command_parse_regs(slice_of(""), 0, &cmd, &e), &e, EINVAL, "a line");
-	assert_int_equal(cmd.nregs, 0);
+	assert_int_equal(cmd.vector.nregs, 0);
 	command_free(&cmd);
 }
 
@@ -858,7 +859,7 @@ static void assert_prints(void print(const struct command *cmd, struct text *out
 	assert_string_equal(out.p, printed);
 }
 
-/* What a set that was never used answers, and one that has everything. */
+/* The properties of an unused set, and of one that has all of them. */
 static void test_evtset_answers(void **state)
 {
 	struct command none = {.evtset = {.next = 3}};

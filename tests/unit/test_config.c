@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Global properties: defaults, each key's values, the configuration file. */
+/* Global properties: the defaults, the values of each key, the configuration file. */
 #include <errno.h>
 #include <grp.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "daemon/fs/config.h"
+#include "daemon/config/config.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

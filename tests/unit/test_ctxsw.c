@@ -16,11 +16,11 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/carriage.h"
+#include "tests/unit/ctxsw_world.h"
 
 enum { US = 1000, MS = 1000000 };
 
-static uint64_t now(struct carriage *c)
+static uint64_t now(struct ctxsw_world *c)
 {
 	return hw_now(c->w.hw);
 }
@@ -30,37 +30,37 @@ static uint64_t period(uint64_t n)
 	return -n;
 }
 
-static unsigned counter_width(const struct carriage *c, unsigned i)
+static unsigned counter_width(const struct ctxsw_world *c, unsigned i)
 {
 	return c->w.pmu->pmds[pmu_find_pmd(c->w.pmu, c->w.model->pmd[i].num)].width;
 }
 
-static void write_pmds(struct carriage *c, unsigned i, uint64_t value)
+static void write_pmds(struct ctxsw_world *c, unsigned i, uint64_t value)
 {
-	rider(c, i);
+	task(c, i);
 	for (unsigned d = 0; d < c->w.model->npmd; d++)
 		WANT(&c->w, 0, world_write(&c->w, true, c->w.model->pmd[d].num, value));
 }
 
 /* --- Counts are those of one's own time, to the event */
 
-/* What rider @i is to have counted. */
+/* What task @i is to have counted. */
 struct tally {
 	enum program program;
 	uint64_t from[LINES]; /* when it got in */
 	uint64_t value[WORLD_MAX], began[LINES][WORLD_MAX];
 };
 
-static void tally_in(struct carriage *c, struct tally *t, unsigned line, unsigned i)
+static void tally_in(struct ctxsw_world *c, struct tally *t, unsigned line, unsigned i)
 {
-	assert_true(line_in(c, line, i));
+	assert_true(line_sched_in(c, line, i));
 	for (unsigned d = 0; d < c->w.model->npmd; d++)
 		t->began[line][d] = program_select(c, t->program, d) ? line_stamp(c, line, d) : 0;
 }
 
-static void tally_out(struct carriage *c, struct tally *t, unsigned line)
+static void tally_out(struct ctxsw_world *c, struct tally *t, unsigned line)
 {
-	line_out(c, line);
+	line_sched_out(c, line);
 	for (unsigned d = 0; d < c->w.model->npmd; d++) {
 		uint64_t select = program_select(c, t->program, d);
 
@@ -70,37 +70,37 @@ static void tally_out(struct carriage *c, struct tally *t, unsigned line)
 	}
 }
 
-static void tally_check(struct carriage *c, struct tally *t, unsigned i)
+static void tally_check(struct ctxsw_world *c, struct tally *t, unsigned i)
 {
 	for (unsigned d = 0; d < c->w.model->npmd; d++)
-		WANT_IN(rider(c, i), 0, c->w.model->pmd[d].num, t->value[d]);
+		WANT_IN(task(c, i), 0, c->w.model->pmd[d].num, t->value[d]);
 }
 
-static void tally_start(struct carriage *c, struct tally *t, unsigned i, uint64_t from)
+static void tally_start(struct ctxsw_world *c, struct tally *t, unsigned i, uint64_t from)
 {
 	*t = (struct tally){.program = (enum program)(i % PROGRAMS)};
 	for (unsigned d = 0; d < c->w.model->npmd; d++)
 		t->value[d] = from;
-	rider_start(c, i, t->program, from);
+	task_start(c, i, t->program, from);
 }
 
-/* One after the other on one CPU; and nobody, for a while. */
-static void take_turns(struct carriage *c, struct tally t[3])
+/* One after the other on one CPU, which is left idle for a while in between. */
+static void take_turns(struct ctxsw_world *c, struct tally t[3])
 {
-	for (unsigned turn = 0; turn < 12; turn++) {
-		unsigned i = turn * turn % 3;
+	for (unsigned step = 0; step < 12; step++) {
+		unsigned i = step * step % 3;
 
 		tally_in(c, &t[i], 0, i);
-		hw_advance(c->w.hw, 300 * US + turn * 7777);
+		hw_advance(c->w.hw, 300 * US + step * 7777);
 		tally_check(c, &t[(i + 1) % 3], (i + 1) % 3);
 		hw_advance(c->w.hw, 1);
 		tally_out(c, &t[i], 0);
 		tally_check(c, &t[i], i);
-		hw_advance(c->w.hw, turn % 2 ? 5 * MS : 0);
+		hw_advance(c->w.hw, step % 2 ? 5 * MS : 0);
 	}
 }
 
-static void turns(struct carriage *c)
+static void turns(struct ctxsw_world *c)
 {
 	struct tally t[3];
 
@@ -111,18 +111,18 @@ static void turns(struct carriage *c)
 	c->pace = 1013; /* nothing counts but between the first access and the last */
 	take_turns(c, t);
 }
-EACH_CARRIAGE(turns)
+EACH_CTXSW(turns)
 
-static void want_on(struct carriage *c, unsigned i, unsigned line)
+static void want_on(struct ctxsw_world *c, unsigned i, unsigned line)
 {
-	rider(c, i);
+	task(c, i);
 	WANT_EQ(&c->w, world_info(&c->w).cpu, c->line[line].cpu);
-	WANT_EQ(&c->w, world_info(&c->w).tid, RIDER_TID + i);
+	WANT_EQ(&c->w, world_info(&c->w).tid, TASK_TID + i);
 	WANT_EQ(&c->w, world_info(&c->w).state, CTX_RUNNING);
 }
 
 /* From CPU to CPU, while another is on the one that was left. */
-static void migrations(struct carriage *c)
+static void migrations(struct ctxsw_world *c)
 {
 	struct tally t[3];
 
@@ -130,13 +130,13 @@ static void migrations(struct carriage *c)
 	tally_start(c, &t[1], 1, period(1));
 	tally_start(c, &t[2], 2, 0x7fffffff);
 	c->pace = 997;
-	for (unsigned turn = 0; turn < 12; turn++) {
-		unsigned a = turn % 3, b = (turn + 1) % 3;
+	for (unsigned step = 0; step < 12; step++) {
+		unsigned a = step % 3, b = (step + 1) % 3;
 
 		tally_in(c, &t[a], 0, a);
 		hw_advance(c->w.hw, 100 * US);
 		tally_in(c, &t[b], 1, b);
-		hw_advance(c->w.hw, 222 * US + turn);
+		hw_advance(c->w.hw, 222 * US + step);
 		want_on(c, a, 0);
 		want_on(c, b, 1);
 		tally_out(c, &t[a], 0);
@@ -148,10 +148,10 @@ static void migrations(struct carriage *c)
 			tally_check(c, &t[i], i);
 	}
 }
-EACH_CARRIAGE(migrations)
+EACH_CTXSW(migrations)
 
 /* All that a residency can wrap, at every width that something is kept in. */
-static void wraps(struct carriage *c)
+static void wraps(struct ctxsw_world *c)
 {
 	static const unsigned bits[] = {31, 32, 40, 47, 48, 63};
 	struct tally t;
@@ -172,70 +172,70 @@ static void wraps(struct carriage *c)
 	}
 	WANT_EQ(&c->w, world_pmd(&c->w, 0, c->w.model->pmd[0].num).overflows, 0);
 }
-EACH_CARRIAGE(wraps)
+EACH_CTXSW(wraps)
 
 /* A context of which nothing counts has its time all the same, and goes in and out. */
-static void empty(struct carriage *c)
+static void empty(struct ctxsw_world *c)
 {
-	rider_load(c, 0);
+	task_load(c, 0);
 	WANT(&c->w, 0, line_prepare(c, 0, 0));
 	WANT(&c->w, 0, world_do(&c->w, CMD_START));
-	line_ride(c, 0, 0, 3 * MS);
-	rider(c, 0);
+	line_run_window(c, 0, 0, 3 * MS);
+	task(c, 0);
 	WANT_EQ(&c->w, world_set_info(&c->w, 0).active_ns, 3 * MS);
 	WANT_IN(&c->w, 0, c->w.model->pmd[0].num, 0);
 }
-EACH_CARRIAGE(empty)
+EACH_CTXSW(empty)
 
-/* A residency in which a counter may have wrapped twice: whoever carries it must be quicker. */
-static void late(struct carriage *c)
+/* A residency in which a counter may have wrapped twice: its thread must be switched sooner. */
+static void late(struct ctxsw_world *c)
 {
 	uint64_t wrap = pmu_wrap_ns(c->w.pmu, ~0U), poll = pmu_poll_ns(c->w.pmu), value, t;
 
-	rider_start(c, 0, COUNT_BOTH, 0);
-	assert_true(line_in(c, 0, 0));
-	WANT_EQ(&c->w, ctx_wake(&c->rider[0]).at, now(c) + poll);
-	assert_false(ctx_wake(&c->rider[0]).switches);
+	task_start(c, 0, COUNT_BOTH, 0);
+	assert_true(line_sched_in(c, 0, 0));
+	WANT_EQ(&c->w, ctx_wake(&c->task[0]).at, now(c) + poll);
+	assert_false(ctx_wake(&c->task[0]).switches);
 	t = now(c);
 	hw_advance(c->w.hw, wrap);
-	line_out(c, 0);
-	WANT_EQ(&c->w, ctx_wake(&c->rider[0]).at, 0);
-	rider(c, 0);
+	line_sched_out(c, 0);
+	WANT_EQ(&c->w, ctx_wake(&c->task[0]).at, 0);
+	task(c, 0);
 	WANT_IN(&c->w, 0, c->w.model->pmd[0].num, world_events(&c->w, 0, false, t, now(c)));
-	line_ride(c, 1, 0, wrap + 1);
-	rider(c, 0);
+	line_run_window(c, 1, 0, wrap + 1);
+	task(c, 0);
 	for (unsigned i = 0; i < c->w.model->npmd; i++)
 		WANT(&c->w, -EIO, world_read(&c->w, true, c->w.model->pmd[i].num, &value));
 }
-EACH_CARRIAGE(late)
+EACH_CTXSW(late)
 
 /* --- What is found when it leaves */
 
-/* Makes pmd@i of @set of the rider a counter for world_happen(). */
+/* Makes pmd@i of @set of the task a counter for world_happen(). */
 static void arm(struct world *w, unsigned set, unsigned i, uint64_t value, struct pmd_conf conf)
 {
 	WANT(w, 0, world_write_in(w, set, false, i, world_idle_selector(w, i)));
 	WANT(w, 0, world_write_pmd(w, set, i, value, &conf));
 }
 
-/* Loads rider 0, whose PMDs are armed, and starts it. */
-static void arm_start(struct carriage *c)
+/* Loads task 0, whose PMDs are armed, and starts it. */
+static void arm_start(struct ctxsw_world *c)
 {
-	rider_load(c, 0);
+	task_load(c, 0);
 	WANT(&c->w, 0, line_prepare(c, 0, 0));
 	WANT(&c->w, 0, world_do(&c->w, CMD_START));
 }
 
 /* @n events of pmd@i happen while it is on the first CPU, and then it leaves. */
-static struct world *happen(struct carriage *c, unsigned i, uint64_t n)
+static struct world *happen(struct ctxsw_world *c, unsigned i, uint64_t n)
 {
-	assert_true(line_in(c, 0, 0));
+	assert_true(line_sched_in(c, 0, 0));
 	world_happen(&c->w, i, n);
-	line_out(c, 0);
-	return rider(c, 0);
+	line_sched_out(c, 0);
+	return task(c, 0);
 }
 
-static void want_state(struct carriage *c, enum ctx_state state, unsigned set, int line)
+static void want_state(struct ctxsw_world *c, enum ctx_state state, unsigned set, int line)
 {
 	struct ctx_info info = world_info(&c->w);
 
@@ -245,7 +245,7 @@ static void want_state(struct carriage *c, enum ctx_state state, unsigned set, i
 }
 #define WANT_IS(c, state, set) want_state(c, state, set, __LINE__)
 
-static void want_all(struct carriage *c, unsigned set, unsigned i, uint64_t value,
+static void want_all(struct ctxsw_world *c, unsigned set, unsigned i, uint64_t value,
 	uint64_t overflows, uint64_t last_reset, int line)
 {
 	struct cmd_reg r = world_pmd(&c->w, set, i);
@@ -260,16 +260,16 @@ static void want_all(struct carriage *c, unsigned set, unsigned i, uint64_t valu
 #define WANT_ALL(c, set, i, value, overflows, last_reset)                                          \
 	want_all(c, set, i, value, overflows, last_reset, __LINE__)
 
-/* The next message is of rider 0, on the CPU @cpu. */
+/* The next message is of task 0, on the CPU @cpu. */
 static void want_message(
-	struct carriage *c, uint32_t type, unsigned set, unsigned cpu, uint64_t pmds, int line)
+	struct ctxsw_world *c, uint32_t type, unsigned set, unsigned cpu, uint64_t pmds, int line)
 {
 	struct pfm_msg msg, want = {
 				    .type = type,
 				    .set = (uint16_t)set,
 				    .cpu = (uint16_t)cpu,
-				    .pid = RIDER_PID,
-				    .tid = RIDER_TID,
+				    .pid = TASK_PID,
+				    .tid = TASK_TID,
 				    .pmds = {pmds},
 			    };
 
@@ -284,28 +284,28 @@ static void want_message(
 #define WANT_MSG(c, type, set, pmds) want_message(c, type, set, WORLD_CPU, pmds, __LINE__)
 
 /* Found on leaving, told and masked; restarted while out; found again after it was elsewhere. */
-static void notified(struct carriage *c)
+static void notified(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 	uint64_t changes;
 
 	arm(w, 0, 0, period(10), conf);
 	arm(w, 0, 1, 50, (struct pmd_conf){0});
 	arm_start(c);
 	changes = world_info(w).changes;
-	assert_true(line_in(c, 0, 0));
+	assert_true(line_sched_in(c, 0, 0));
 	world_happen(w, 0, 12);
 	world_happen(w, 1, 7);
-	rider(c, 0);
+	task(c, 0);
 	WANT_IS(c, CTX_RUNNING, 0);
 	WANT_NO_MESSAGE(w);
-	line_out(c, 0);
-	rider(c, 0);
+	line_sched_out(c, 0);
+	task(c, 0);
 	WANT_IS(c, CTX_MASKED, 0);
 	WANT_EQ(w, world_info(w).changes, changes + 1);
-	WANT_EQ(w, ctx_wake(&c->rider[0]).at, 0);
-	assert_false(c->rider[0].block);
+	WANT_EQ(w, ctx_wake(&c->task[0]).at, 0);
+	assert_false(c->task[0].ovfl.block);
 	WANT_ALL(c, 0, 0, 2, 1, period(10));
 	WANT_ALL(c, 0, 1, 57, 0, 50);
 	WANT_MSG(c, PFM_MSG_OVFL, 0, 1);
@@ -319,7 +319,7 @@ static void notified(struct carriage *c)
 	WANT_IS(c, CTX_RUNNING, 0);
 	WANT_ALL(c, 0, 0, period(1), 1, period(1000));
 	WANT(w, 0, line_prepare(c, 1, 0));
-	line_ride(c, 1, 0, MS);
+	line_run_window(c, 1, 0, MS);
 	happen(c, 0, 1);
 	WANT_IS(c, CTX_MASKED, 0);
 	WANT_ALL(c, 0, 0, 0, 2, period(1000));
@@ -327,32 +327,32 @@ static void notified(struct carriage *c)
 	WANT(w, 0, world_do(w, CMD_STOP));
 	WANT_IS(c, CTX_LOADED, 0);
 }
-EACH_CARRIAGE(notified)
+EACH_CTXSW(notified)
 
-/* It is told where it was, and which of them: it may have been on any CPU before. */
-static void told_where(struct carriage *c)
+/* The message names the CPU of the overflow and its PMDs; other CPUs may have come before. */
+static void notified_where(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(UINT32_MAX)};
 	const struct world_model *m = c->w.model;
 	uint64_t bits = 1ULL << m->pmd[0].num | 1ULL << m->pmd[1].num;
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 
-	rider_start(c, 0, COUNT_BOTH, 0);
-	line_ride(c, 0, 0, MS);
+	task_start(c, 0, COUNT_BOTH, 0);
+	line_run_window(c, 0, 0, MS);
 	for (unsigned i = 0; i < 2; i++)
 		WANT(w, 0, world_write_pmd(w, 0, m->pmd[i].num, period(10 + i), &conf));
-	line_ride(c, 1, 0, 2 * MS);
-	rider(c, 0);
+	line_run_window(c, 1, 0, 2 * MS);
+	task(c, 0);
 	WANT_IS(c, CTX_MASKED, 0);
 	want_message(c, PFM_MSG_OVFL, 0, c->line[1].cpu, bits, __LINE__);
 }
-EACH_CARRIAGE(told_where)
+EACH_CTXSW(notified_where)
 
 /* Without notification it is reset as often as it has overflowed, others with it. */
-static void unnotified(struct carriage *c)
+static void unnotified(struct ctxsw_world *c)
 {
 	struct pmd_conf conf = {.short_reset = period(10)};
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 
 	regset_add(&conf.reset, 1);
 	arm(w, 0, 0, period(10), conf);
@@ -366,36 +366,36 @@ static void unnotified(struct carriage *c)
 	WANT_ALL(c, 0, 0, period(1), 3, period(10));
 	WANT_NO_MESSAGE(w);
 }
-EACH_CARRIAGE(unnotified)
+EACH_CTXSW(unnotified)
 
 static void set_flags(struct world *w, unsigned flags)
 {
-	struct command cmd = {.verb = CMD_FLAGS, .flags = flags};
+	struct command cmd = {.verb = CMD_FLAGS, .setup.flags = flags};
 
 	WANT(w, 0, world_command(w, &cmd));
 }
 
-/* The thread is to stand still until somebody lets it go on. */
-static void blocked(struct carriage *c)
+/* The thread is to stay stopped until a command resumes it. */
+static void blocked(struct ctxsw_world *c)
 {
 	static const enum cmd_verb ways[] = {CMD_RESTART, CMD_STOP, CMD_UNLOAD};
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(10)};
-	struct context *ctx = &c->rider[0];
-	struct world *w = rider(c, 0);
+	struct context *ctx = &c->task[0];
+	struct world *w = task(c, 0);
 
 	set_flags(w, CTX_NOTIFY_BLOCK);
 	arm(w, 0, 0, period(10), conf);
 	arm_start(c);
 	for (unsigned i = 0; i < 3; i++) {
-		assert_false(ctx->block);
+		assert_false(ctx->ovfl.block);
 		happen(c, 0, 9);
-		assert_false(ctx->block);
+		assert_false(ctx->ovfl.block);
 		happen(c, 0, 1);
-		assert_true(ctx->block);
+		assert_true(ctx->ovfl.block);
 		WANT_IS(c, CTX_MASKED, 0);
 		WANT_MSG(c, PFM_MSG_OVFL, 0, 1);
 		WANT(w, 0, world_do(w, ways[i]));
-		assert_false(ctx->block);
+		assert_false(ctx->ovfl.block);
 		if (ways[i] == CMD_STOP) {
 			WANT(w, 0, world_write_pmd(w, 0, 0, period(10), &conf));
 			WANT(w, 0, world_do(w, CMD_START));
@@ -403,20 +403,20 @@ static void blocked(struct carriage *c)
 	}
 	WANT_IS(c, CTX_UNLOADED, 0);
 }
-EACH_CARRIAGE(blocked)
+EACH_CTXSW(blocked)
 
 /* As said by flags: silent, and for threads only. */
-static void by_flags(struct carriage *c)
+static void by_flags(struct ctxsw_world *c)
 {
-	struct command load = {.verb = CMD_LOAD, .tid = RIDER_TID, .untraced = true};
-	struct command load_cpu = {.verb = CMD_LOAD, .cpu = 3};
-	struct world *w = rider(c, 0);
+	struct command load = {.verb = CMD_LOAD, .tid = TASK_TID, .load.untraced = true};
+	struct command load_cpu = {.verb = CMD_LOAD, .load.cpu = 3};
+	struct world *w = task(c, 0);
 
 	set_flags(w, CTX_NOTIFY_BLOCK);
 	WANT(w, -EINVAL, world_command(w, &load));
 	WANT(w, -EINVAL, world_command(w, &load_cpu));
 	set_flags(w, CTX_SYSTEM_WIDE);
-	load.untraced = false;
+	load.load.untraced = false;
 	WANT(w, -EINVAL, world_command(w, &load));
 	set_flags(w, CTX_OVFL_NO_MSG);
 	w->rights.thread = false;
@@ -433,17 +433,17 @@ static void by_flags(struct carriage *c)
 	happen(c, 0, 10);
 	WANT_IS(c, CTX_MASKED, 0);
 	WANT_NO_MESSAGE(w);
-	WANT_EQ(w, c->rider[0].count.notified, 1);
+	WANT_EQ(w, c->task[0].count.notified, 1);
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	WANT(w, -EINVAL, world_command(w, &load_cpu));
 	WANT(w, 0, world_command(w, &load));
 }
-EACH_CARRIAGE(by_flags)
+EACH_CTXSW(by_flags)
 
-static void too_many(struct carriage *c)
+static void too_many(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {.short_reset = period(10)};
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 
 	w->limits.overflow_rate_max = 3;
 	arm(w, 0, 0, period(10), conf);
@@ -459,7 +459,7 @@ static void too_many(struct carriage *c)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	assert_false(world_info(w).throttled);
 }
-EACH_CARRIAGE(too_many)
+EACH_CTXSW(too_many)
 
 static uint64_t switch_pmds(struct world *w, unsigned set)
 {
@@ -467,10 +467,10 @@ static uint64_t switch_pmds(struct world *w, unsigned set)
 }
 
 /* A threshold that is reached in one residency, or in several, has it switched when it leaves. */
-static void thresholds(struct carriage *c)
+static void thresholds(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {.short_reset = period(10), .thresh = 3};
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
 	WANT(w, 0, world_set_flags(w, 0, SET_OVFL_SWITCH));
@@ -494,19 +494,19 @@ static void thresholds(struct carriage *c)
 	/* what had waited was reset when its set came again */
 	WANT_ALL(c, 0, 0, period(10), 3, period(10));
 	WANT_ALL(c, 1, 1, 1, 3, period(10));
-	WANT_EQ(w, c->rider[0].count.switches, 2);
+	WANT_EQ(w, c->task[0].count.switches, 2);
 	WANT_NO_MESSAGE(w);
 }
-EACH_CARRIAGE(thresholds)
+EACH_CTXSW(thresholds)
 
 /* Masked and due at once: the switch comes with restart. */
-static void masked_trigger(struct carriage *c)
+static void masked_trigger(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY,
 		.long_reset = period(20),
 		.short_reset = period(10),
 		.thresh = 1};
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
 	WANT(w, 0, world_set_flags(w, 0, SET_OVFL_SWITCH));
@@ -522,13 +522,13 @@ static void masked_trigger(struct carriage *c)
 	happen(c, 1, 4);
 	WANT_ALL(c, 1, 1, 4, 0, 0);
 }
-EACH_CARRIAGE(masked_trigger)
+EACH_CTXSW(masked_trigger)
 
 /* Stopped instead of restarted, it is due still: unless another set is asked for. */
-static void stopped_trigger(struct carriage *c)
+static void stopped_trigger(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(20), .thresh = 1};
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
 	WANT(w, 0, world_set_flags(w, 0, SET_OVFL_SWITCH));
@@ -550,17 +550,17 @@ static void stopped_trigger(struct carriage *c)
 		WANT(w, 0, world_set(w, CMD_START, 0));
 	}
 }
-EACH_CARRIAGE(stopped_trigger)
+EACH_CTXSW(stopped_trigger)
 
-/* A residency of set @set: rider 0 has it active. What each set counted is in @sum. */
-static void ride_set(struct carriage *c, unsigned line, unsigned set, uint64_t ns,
+/* A residency of set @set: task 0 has it active. What each set counted is in @sum. */
+static void run_window_of(struct ctxsw_world *c, unsigned line, unsigned set, uint64_t ns,
 	uint64_t sum[PROGRAMS][WORLD_MAX])
 {
 	uint64_t t = now(c);
 
-	rider(c, 0);
+	task(c, 0);
 	WANT_IS(c, CTX_RUNNING, set);
-	line_ride(c, line, 0, ns);
+	line_run_window(c, line, 0, ns);
 	for (unsigned d = 0; d < c->w.model->npmd; d++) {
 		uint64_t select = program_select(c, (enum program)set, d);
 
@@ -568,19 +568,19 @@ static void ride_set(struct carriage *c, unsigned line, unsigned set, uint64_t n
 			select ? hw_truth(c->w.hw, select, now(c)) - hw_truth(c->w.hw, select, t)
 			       : 0;
 	}
-	hw_advance(c->w.hw, 7 * MS); /* which counts for nobody */
-	rider(c, 0);
+	hw_advance(c->w.hw, 7 * MS); /* counted by no task */
+	task(c, 0);
 }
 
-static void want_sums(struct carriage *c, uint64_t sum[PROGRAMS][WORLD_MAX])
+static void want_sums(struct ctxsw_world *c, uint64_t sum[PROGRAMS][WORLD_MAX])
 {
 	for (unsigned set = 0; set < PROGRAMS; set++)
 		for (unsigned d = 0; d < c->w.model->npmd; d++)
 			WANT_IN(&c->w, set, c->w.model->pmd[d].num, sum[set][d]);
 }
 
-static void want_time(
-	struct carriage *c, unsigned set, uint64_t active, uint64_t left, uint64_t runs, int line)
+static void want_time(struct ctxsw_world *c, unsigned set, uint64_t active, uint64_t left,
+	uint64_t runs, int line)
 {
 	struct cmd_evtset s = world_set_info(&c->w, set);
 
@@ -591,82 +591,82 @@ static void want_time(
 #define WANT_TIME(c, set, active, left, runs) want_time(c, set, active, left, runs, __LINE__)
 
 /* A timeout is of the thread's own time, wherever it spends that. */
-static void timeouts(struct carriage *c)
+static void timeouts(struct ctxsw_world *c)
 {
 	uint64_t sum[PROGRAMS][WORLD_MAX] = {{0}};
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 
 	for (unsigned set = 0; set < PROGRAMS; set++) {
 		if (set)
 			WANT(w, 0, world_set(w, CMD_EVTSET_NEW, set));
-		rider_program(c, set, (enum program)set, 0);
+		task_program(c, set, (enum program)set, 0);
 	}
 	world_set_timed(w, 0, MS);
 	world_set_timed(w, 2, 2 * MS);
-	rider_load(c, 0);
+	task_load(c, 0);
 	WANT(w, 0, line_prepare(c, 0, 0));
 	WANT(w, 0, line_prepare(c, 1, 0));
 	WANT(w, 0, world_do(w, CMD_START));
 	WANT_TIME(c, 0, 0, MS, 1);
 	hw_advance(w->hw, 3 * MS);
-	ride_set(c, 0, 0, 400 * US, sum);
+	run_window_of(c, 0, 0, 400 * US, sum);
 	WANT_TIME(c, 0, 400 * US, 600 * US, 1);
-	WANT_EQ(w, ctx_wake(&c->rider[0]).at, 0);
-	ride_set(c, 1, 0, 599 * US, sum);
+	WANT_EQ(w, ctx_wake(&c->task[0]).at, 0);
+	run_window_of(c, 1, 0, 599 * US, sum);
 	WANT_TIME(c, 0, 999 * US, US, 1);
-	ride_set(c, 0, 0, US, sum);
+	run_window_of(c, 0, 0, US, sum);
 	WANT_TIME(c, 0, MS, 0, 1);
 	/* set 1 has no timeout */
-	ride_set(c, 1, 1, 5 * MS, sum);
-	ride_set(c, 0, 1, MS, sum);
+	run_window_of(c, 1, 1, 5 * MS, sum);
+	run_window_of(c, 0, 1, MS, sum);
 	WANT_TIME(c, 1, 6 * MS, 0, 1);
 	WANT(w, 0, world_set(w, CMD_START, 2));
-	ride_set(c, 0, 2, 2 * MS - 1, sum);
+	run_window_of(c, 0, 2, 2 * MS - 1, sum);
 	WANT_TIME(c, 2, 2 * MS - 1, 1, 1);
 	/* switched from too late, it is switched from once */
-	ride_set(c, 0, 2, 9 * MS, sum);
+	run_window_of(c, 0, 2, 9 * MS, sum);
 	WANT_TIME(c, 2, 11 * MS - 1, 0, 1);
 	WANT_TIME(c, 0, MS, MS, 2);
-	ride_set(c, 1, 0, MS / 2, sum);
+	run_window_of(c, 1, 0, MS / 2, sum);
 	WANT(w, 0, world_do(w, CMD_STOP));
 	hw_advance(w->hw, MS);
 	WANT(w, 0, world_do(w, CMD_START));
 	WANT_TIME(c, 0, MS + MS / 2, MS / 2, 2);
 	want_sums(c, sum);
-	WANT_EQ(w, c->rider[0].count.switches, 3);
+	WANT_EQ(w, c->task[0].count.switches, 3);
 }
-EACH_CARRIAGE(timeouts)
+EACH_CTXSW(timeouts)
 
-/* While it is in, it says when its carrier is to take it out. */
-static void wakes(struct carriage *c)
+/* While it is in, it says when its ctxsw thread is to take it out. */
+static void wakes(struct ctxsw_world *c)
 {
-	struct context *ctx = &c->rider[0];
-	struct world *w = rider(c, 0);
+	struct context *ctx = &c->task[0];
+	struct world *w = task(c, 0);
 	uint64_t t;
 
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
 	world_set_timed(w, 0, MS);
 	arm(w, 0, 0, 0, (struct pmd_conf){0});
-	rider_load(c, 0);
+	task_load(c, 0);
 	WANT(w, 0, line_prepare(c, 0, 0));
 	WANT(w, 0, world_do(w, CMD_START));
-	line_ride(c, 0, 0, MS / 4);
+	line_run_window(c, 0, 0, MS / 4);
 	t = now(c);
-	assert_true(line_in(c, 0, 0));
+	assert_true(line_sched_in(c, 0, 0));
 	WANT_EQ(w, ctx_wake(ctx).at, t + MS - MS / 4);
 	assert_true(ctx_wake(ctx).switches);
-	line_out(c, 0);
+	line_sched_out(c, 0);
 	/* and the soonest that it may overflow */
-	rider(c, 0);
+	task(c, 0);
 	WANT(w, 0, world_set(w, CMD_START, 1));
 	arm(w, 1, 0, period(1000000), (struct pmd_conf){0});
 	WANT(w, 0, line_prepare(c, 0, 0));
-	assert_true(line_in(c, 0, 0));
+	assert_true(line_sched_in(c, 0, 0));
 	t = now(c);
 	assert_true(ctx_wake(ctx).at > t && ctx_wake(ctx).at < t + MS);
 	assert_false(ctx_wake(ctx).switches);
 }
-EACH_CARRIAGE(wakes)
+EACH_CTXSW(wakes)
 
 /* --- A sampling format */
 
@@ -713,12 +713,12 @@ static const pfm_buffer_fmt_t recorder = {
 };
 
 /* What a restart finds due while the context is out is done as when it leaves. */
-static void restart_due(struct carriage *c)
+static void restart_due(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {.thresh = 1};
 	struct samples all = {.answer = {.mask_monitoring = 1}, .active = true};
-	struct command format = {.verb = CMD_FORMAT, .smpl = {&recorder, &all, sizeof(all)}};
-	struct world *w = rider(c, 0);
+	struct command format = {.verb = CMD_FORMAT, .setup.smpl = {&recorder, &all, sizeof(all)}};
+	struct world *w = task(c, 0);
 
 	WANT(w, 0, world_command(w, &format));
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
@@ -736,10 +736,10 @@ static void restart_due(struct carriage *c)
 	happen(c, 1, 3);
 	WANT_ALL(c, 1, 1, period(7), 0, period(10));
 }
-EACH_CARRIAGE(restart_due)
+EACH_CTXSW(restart_due)
 
-static void want_sample(struct carriage *c, const struct sample *s, uint64_t value, uint64_t other,
-	unsigned count, uint64_t tstamp)
+static void want_sample(struct ctxsw_world *c, const struct sample *s, uint64_t value,
+	uint64_t other, unsigned count, uint64_t tstamp)
 {
 	WANT_EQ(&c->w, s->arg.ovfl_pmd, 0);
 	WANT_EQ(&c->w, s->arg.active_set, 0);
@@ -754,15 +754,15 @@ static void want_sample(struct carriage *c, const struct sample *s, uint64_t val
 	WANT_EQ(&c->w, s->tstamp, tstamp);
 }
 
-static void samples(struct carriage *c)
+static void samples(struct ctxsw_world *c)
 {
 	struct pmd_conf conf = {.flags = PMD_NOTIFY,
 		.short_reset = period(10),
 		.long_reset = period(100),
 		.eventid = 42};
 	struct samples all = {.answer = {.reset_ovfl_pmds = 1}};
-	struct command format = {.verb = CMD_FORMAT, .smpl = {&recorder, &all, sizeof(all)}};
-	struct world *w = rider(c, 0);
+	struct command format = {.verb = CMD_FORMAT, .setup.smpl = {&recorder, &all, sizeof(all)}};
+	struct world *w = task(c, 0);
 
 	regset_add(&conf.smpl, 1);
 	WANT(w, 0, world_command(w, &format));
@@ -772,12 +772,12 @@ static void samples(struct carriage *c)
 	arm_start(c);
 	happen(c, 0, 9);
 	WANT_EQ(w, all.n, 0);
-	assert_true(line_in(c, 0, 0));
+	assert_true(line_sched_in(c, 0, 0));
 	world_happen(w, 0, 3);
 	world_happen(w, 1, 5);
 	hw_advance(w->hw, MS);
-	line_out(c, 0);
-	rider(c, 0);
+	line_sched_out(c, 0);
+	task(c, 0);
 	WANT_EQ(w, all.n, 1);
 	want_sample(c, &all.s[0], 2, 75, 1, now(c));
 	WANT_ALL(c, 0, 0, period(8), 1, period(10));
@@ -792,11 +792,11 @@ static void samples(struct carriage *c)
 	happen(c, 0, 9);
 	WANT_IS(c, CTX_RUNNING, 0);
 	WANT_MSG(c, PFM_MSG_OVFL, 0, 1);
-	assert_true(c->rider[0].block);
+	assert_true(c->task[0].ovfl.block);
 	all.active = true;
 	all.at_restart = (pfm_ovfl_ctrl_t){0};
 	WANT(w, 0, world_do(w, CMD_RESTART));
-	assert_false(c->rider[0].block);
+	assert_false(c->task[0].ovfl.block);
 	WANT_IS(c, CTX_RUNNING, 0);
 	/* and mask it: when it leaves, or when it is restarted */
 	all.answer = (pfm_ovfl_ctrl_t){.notify_user = 1, .mask_monitoring = 1};
@@ -813,7 +813,7 @@ static void samples(struct carriage *c)
 	WANT_IS(c, CTX_MASKED, 0);
 	WANT_EQ(w, all.n, 4);
 }
-EACH_CARRIAGE(samples)
+EACH_CTXSW(samples)
 
 /* --- Memory, while it is out: registers that are touched then fail the test by themselves */
 
@@ -825,20 +825,20 @@ static struct regset list(unsigned num)
 	return s;
 }
 
-static void want_same_reg(struct carriage *c, bool pmd, unsigned num, unsigned set)
+static void want_same_reg(struct ctxsw_world *c, bool pmd, unsigned num, unsigned set)
 {
 	struct cmd_reg a = {.pmd = pmd, .num = (uint16_t)num, .set = (uint16_t)set}, b = a;
-	struct command read_a = {.verb = CMD_READ, .regs = &a, .nregs = 1};
-	struct command read_b = {.verb = CMD_READ, .regs = &b, .nregs = 1};
-	struct world *w = rider(c, 0);
+	struct command read_a = {.verb = CMD_READ, .vector.regs = &a, .vector.nregs = 1};
+	struct command read_b = {.verb = CMD_READ, .vector.regs = &b, .vector.nregs = 1};
+	struct world *w = task(c, 0);
 
 	WANT(w, 0, world_command(w, &read_a));
-	rider(c, 1);
+	task(c, 1);
 	WANT(w, 0, world_command(w, &read_b));
 	assert_memory_equal(&a, &b, sizeof(a));
 }
 
-static void want_same(struct carriage *c)
+static void want_same(struct ctxsw_world *c)
 {
 	for (unsigned set = 0; set < 2; set++) {
 		for (unsigned p = 0; p < c->w.pmu->npmcs; p++)
@@ -848,18 +848,18 @@ static void want_same(struct carriage *c)
 	}
 }
 
-/* The same for the rider that is loaded and for the one that is not. */
-static void both_write(struct carriage *c, struct cmd_reg reg, int rc)
+/* The same for the task that is loaded and for the one that is not. */
+static void both_write(struct ctxsw_world *c, struct cmd_reg reg, int rc)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		struct command write = {.verb = CMD_WRITE, .regs = &reg, .nregs = 1};
-		struct world *w = rider(c, i);
+		struct command write = {.verb = CMD_WRITE, .vector.regs = &reg, .vector.nregs = 1};
+		struct world *w = task(c, i);
 
 		WANT(w, rc, world_command(w, &write));
 	}
 }
 
-static void write_everything(struct carriage *c)
+static void write_everything(struct ctxsw_world *c)
 {
 	const struct world_model *m = c->w.model;
 	const struct pmd_conf conf = {.short_reset = 7,
@@ -908,23 +908,22 @@ static void set_flags_fail(struct world *w)
 }
 
 /* Written and read in every state, as if it were not loaded. */
-static void parked(struct carriage *c)
+static void saved(struct ctxsw_world *c)
 {
-	struct command messages = {.verb = CMD_MESSAGES, .msgs = &(struct pfm_msg){0}, .nmsgs = 1};
 	struct world *w;
 	uint64_t value;
 
 	for (unsigned i = 0; i < 2; i++)
-		WANT(&c->w, 0, world_set(rider(c, i), CMD_EVTSET_NEW, 1));
-	w = rider(c, 0);
-	rider_load(c, 0);
+		WANT(&c->w, 0, world_set(task(c, i), CMD_EVTSET_NEW, 1));
+	w = task(c, 0);
+	task_load(c, 0);
 	write_everything(c);
-	rider(c, 0);
+	task(c, 0);
 	WANT(w, 0, line_prepare(c, 0, 0));
 	WANT(w, 0, world_do(w, CMD_START));
 	WANT_IS(c, CTX_RUNNING, 0);
 	write_everything(c);
-	rider(c, 0);
+	task(c, 0);
 	WANT(w, 0, world_do(w, CMD_START));
 	WANT(w, -EINVAL, world_set(w, CMD_START, 9));
 	WANT(w, 0, world_set(w, CMD_START, 1));
@@ -933,7 +932,7 @@ static void parked(struct carriage *c)
 	WANT(w, 0, world_do(w, CMD_SWITCH));
 	WANT_IS(c, CTX_RUNNING, 1);
 	WANT(w, 0, world_read(w, true, PMU_CLOCK, &value));
-	WANT(w, -EAGAIN, world_command(w, &messages));
+	WANT_NO_MESSAGE(w);
 	WANT(w, -EBUSY, world_do(w, CMD_RESTART));
 	WANT(w, -EBUSY, world_set(w, CMD_EVTSET_NEW, 2));
 	WANT(w, -EBUSY, world_set_flags(w, 1, SET_OVFL_SWITCH));
@@ -942,7 +941,7 @@ static void parked(struct carriage *c)
 	WANT(w, 0, world_do(w, CMD_STOP));
 	WANT_IS(c, CTX_LOADED, 1);
 	write_everything(c);
-	rider(c, 0);
+	task(c, 0);
 	WANT(w, 0, world_set(w, CMD_START, 0));
 	WANT_IS(c, CTX_RUNNING, 0);
 	WANT_EQ(w, world_set_info(w, 0).active_ns, 0);
@@ -950,86 +949,86 @@ static void parked(struct carriage *c)
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	WANT_IS(c, CTX_UNLOADED, 0);
 	write_everything(c);
-	rider(c, 0);
+	task(c, 0);
 	WANT(w, -EINVAL, world_do(w, CMD_START));
 	WANT(w, -EINVAL, world_do(w, CMD_STOP));
 	WANT(w, -EINVAL, world_do(w, CMD_RESTART));
 	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 1));
 }
-EACH_CARRIAGE(parked)
+EACH_CTXSW(saved)
 
 /* What was written while it was out, of PMDs and of PMCs, is what counts when it is in. */
-static void written_between(struct carriage *c)
+static void written_between(struct ctxsw_world *c)
 {
 	const struct world_model *m = c->w.model;
 	struct world *w;
 	uint64_t t;
 
-	rider_start(c, 0, COUNT_BOTH, 0);
-	rider_start(c, 1, COUNT_USER, 0);
-	line_ride(c, 0, 0, MS);
-	line_ride(c, 0, 1, MS);
-	w = rider(c, 0);
-	rider_program(c, 0, COUNT_USER, 5);
+	task_start(c, 0, COUNT_BOTH, 0);
+	task_start(c, 1, COUNT_USER, 0);
+	line_run_window(c, 0, 0, MS);
+	line_run_window(c, 0, 1, MS);
+	w = task(c, 0);
+	task_program(c, 0, COUNT_USER, 5);
 	WANT(w, 0, line_prepare(c, 0, 0));
 	t = now(c);
-	line_ride(c, 0, 0, MS);
-	line_ride(c, 0, 1, MS);
-	rider(c, 0);
+	line_run_window(c, 0, 0, MS);
+	line_run_window(c, 0, 1, MS);
+	task(c, 0);
 	for (unsigned i = 0; i < m->npmd; i++)
 		WANT_IN(w, 0, m->pmd[i].num, 5 + world_events(w, i, true, t, t + MS));
 	WANT(w, 0, world_do(w, CMD_STOP));
 	WANT(w, 0, world_write(w, true, m->pmd[0].num, 0));
 	WANT(w, 0, world_do(w, CMD_START));
 	t = now(c);
-	line_ride(c, 0, 0, MS);
-	rider(c, 0);
+	line_run_window(c, 0, 0, MS);
+	task(c, 0);
 	WANT_PMD(w, m->pmd[0].num, world_events(w, 0, true, t, t + MS));
 }
-EACH_CARRIAGE(written_between)
+EACH_CTXSW(written_between)
 
 /* Starting a set while it is out is a switch, and what it had been in before counts. */
-static void start_set(struct carriage *c)
+static void start_set(struct ctxsw_world *c)
 {
 	uint64_t sum[PROGRAMS][WORLD_MAX] = {{0}};
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 
 	for (unsigned set = 0; set < PROGRAMS; set++) {
 		if (set)
 			WANT(w, 0, world_set(w, CMD_EVTSET_NEW, set));
-		rider_program(c, set, (enum program)set, 0);
+		task_program(c, set, (enum program)set, 0);
 	}
-	rider_load(c, 0);
+	task_load(c, 0);
 	WANT(w, 0, line_prepare(c, 0, 0));
 	WANT(w, 0, world_set(w, CMD_START, 1));
 	for (unsigned i = 0; i < 9; i++) {
 		unsigned set = (1 + 2 * i) % PROGRAMS;
 
 		WANT(w, 0, world_set(w, CMD_START, set));
-		ride_set(c, 0, set, MS + i, sum);
+		run_window_of(c, 0, set, MS + i, sum);
 		if (i == 5)
 			WANT(w, 0, world_do(w, CMD_STOP));
 	}
 	want_sums(c, sum);
 	WANT_TIME(c, 0, 3 * MS + 1 + 4 + 7, 0, 4);
 }
-EACH_CARRIAGE(start_set)
+EACH_CTXSW(start_set)
 
-static void want_ended(struct carriage *c, enum ctx_state state, bool ended, int line)
+static void want_ended(struct ctxsw_world *c, enum ctx_state state, bool ended, int line)
 {
 	struct ctx_info info = world_info(&c->w);
 
-	if (info.state != state || info.ended != ended || info.tid != RIDER_TID)
+	if (info.state != state || info.ended != ended || info.tid != TASK_TID)
 		fail_msg("%s, line %d: state %d, tid %d, %s", c->w.model->name, line, info.state,
 			info.tid, info.ended ? "ended" : "not ended");
 }
 #define WANT_ENDED(c, state, ended) want_ended(c, state, ended, __LINE__)
 
 /* The last of its messages says that the thread has ended; all else is as after unload. */
-static void end(struct carriage *c)
+static void end(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(100)};
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 	uint64_t notified;
 
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 3));
@@ -1038,10 +1037,10 @@ static void end(struct carriage *c)
 	WANT(w, 0, world_set(w, CMD_START, 3));
 	happen(c, 0, 12);
 	WANT_ENDED(c, CTX_MASKED, false);
-	notified = c->rider[0].count.notified;
+	notified = c->task[0].count.notified;
 	WANT(w, 0, world_do(w, CMD_END));
 	WANT_ENDED(c, CTX_UNLOADED, true);
-	WANT_EQ(w, c->rider[0].count.notified, notified + 1);
+	WANT_EQ(w, c->task[0].count.notified, notified + 1);
 	WANT_MSG(c, PFM_MSG_OVFL, 3, 1);
 	WANT_MSG(c, PFM_MSG_END, 3, 0);
 	WANT_NO_MESSAGE(w);
@@ -1060,15 +1059,14 @@ static void end(struct carriage *c)
 	WANT_ENDED(c, CTX_UNLOADED, false);
 	WANT_NO_MESSAGE(w);
 }
-EACH_CARRIAGE(end)
+EACH_CTXSW(end)
 
-/* Who is not told by messages is told of the end; a queue that is full loses it, and says so. */
-static void end_untold(struct carriage *c)
+/* A context without overflow messages gets that of the end; a full queue loses it and counts it. */
+static void end_without_message(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1)};
 	struct pfm_msg msgs[MESSAGES_MAX];
-	struct command take = {.verb = CMD_MESSAGES, .msgs = msgs, .nmsgs = MESSAGES_MAX};
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 
 	arm(w, 0, 0, period(1), conf);
 	arm_start(c);
@@ -1078,31 +1076,28 @@ static void end_untold(struct carriage *c)
 	}
 	WANT(w, 0, world_do(w, CMD_END));
 	WANT_ENDED(c, CTX_UNLOADED, true);
-	WANT_EQ(w, c->rider[0].count.messages_lost, 1);
-	WANT(w, 0, world_command(w, &take));
-	WANT_EQ(w, take.nmsgs, MESSAGES_MAX);
-	w = rider(c, 1);
+	WANT_EQ(w, c->task[0].count.messages_lost, 1);
+	WANT_EQ(w, world_messages(w, msgs, MESSAGES_MAX), MESSAGES_MAX);
+	w = task(c, 1);
 	set_flags(w, CTX_OVFL_NO_MSG);
-	rider_load(c, 1);
+	task_load(c, 1);
 	WANT(w, 0, world_do(w, CMD_END));
-	take.nmsgs = MESSAGES_MAX;
-	WANT(w, 0, world_command(w, &take));
-	WANT_EQ(w, take.nmsgs, 1);
+	WANT_EQ(w, world_messages(w, msgs, MESSAGES_MAX), 1);
 	WANT_EQ(w, msgs[0].type, PFM_MSG_END);
-	WANT_EQ(w, msgs[0].tid, RIDER_TID + 1);
+	WANT_EQ(w, msgs[0].tid, TASK_TID + 1);
 }
-EACH_CARRIAGE(end_untold)
+EACH_CTXSW(end_without_message)
 
-/* --- What carrying itself adds */
+/* --- What the switches themselves add */
 
-/* As its carrier would have gauged it. */
-static void gauged(struct carriage *c, unsigned i, uint32_t carry)
+/* As its ctxsw thread would have calibrated it. */
+static void calibrated(struct ctxsw_world *c, unsigned i, uint32_t overhead)
 {
-	struct evtset *set = c->rider[i].active;
+	struct evtset *set = c->task[i].active;
 
-	set->gauged = true;
+	set->calibrated = true;
 	for (unsigned d = 0; d < set->npmds; d++)
-		set->pmd[d].carry = carry;
+		set->pmd[d].switch_overhead = overhead;
 }
 
 static uint64_t less(uint64_t n, uint64_t by)
@@ -1111,60 +1106,60 @@ static uint64_t less(uint64_t n, uint64_t by)
 }
 
 /* Once for each time it was in; never more than was counted; not at all where it was not asked. */
-static void carry(struct carriage *c)
+static void overhead(struct ctxsw_world *c)
 {
-	enum { CARRY = 400 };
+	enum { OVERHEAD = 400 };
 	const struct world_model *m = c->w.model;
 	uint64_t sum[WORLD_MAX] = {0}, raw[WORLD_MAX] = {0};
 
-	set_flags(rider(c, 1), CTX_RAW);
-	rider_start(c, 0, COUNT_USER, 0);
-	rider_start(c, 1, COUNT_USER, 0);
-	gauged(c, 0, CARRY);
-	gauged(c, 1, CARRY);
+	set_flags(task(c, 1), CTX_RAW);
+	task_start(c, 0, COUNT_USER, 0);
+	task_start(c, 1, COUNT_USER, 0);
+	calibrated(c, 0, OVERHEAD);
+	calibrated(c, 1, OVERHEAD);
 	write_pmds(c, 0, 0); /* which changes nothing about it */
-	for (unsigned turn = 0; turn < 6; turn++) {
+	for (unsigned step = 0; step < 6; step++) {
 		/* at 2 events a us some counters are below it, and some above */
-		uint64_t ns = turn < 3 ? MS : 150 + 100 * turn, t = now(c);
+		uint64_t ns = step < 3 ? MS : 150 + 100 * step, t = now(c);
 
-		line_ride(c, turn % LINES, 0, ns);
-		line_ride(c, turn % LINES, 1, ns);
+		line_run_window(c, step % LINES, 0, ns);
+		line_run_window(c, step % LINES, 1, ns);
 		for (unsigned i = 0; i < m->npmd; i++) {
-			sum[i] += less(world_events(&c->w, i, true, t, t + ns), CARRY);
+			sum[i] += less(world_events(&c->w, i, true, t, t + ns), OVERHEAD);
 			raw[i] += world_events(&c->w, i, true, t + ns, t + 2 * ns);
 		}
 	}
 	for (unsigned i = 0; i < m->npmd; i++) {
 		assert_true(sum[i] < raw[i]);
-		WANT_IN(rider(c, 0), 0, m->pmd[i].num, sum[i]);
-		WANT_IN(rider(c, 1), 0, m->pmd[i].num, raw[i]);
+		WANT_IN(task(c, 0), 0, m->pmd[i].num, sum[i]);
+		WANT_IN(task(c, 1), 0, m->pmd[i].num, raw[i]);
 	}
-	/* other PMCs have to be gauged anew */
-	assert_true(c->rider[0].active->gauged);
-	rider(c, 0);
+	/* other PMCs have to be calibrated again */
+	assert_true(c->task[0].active->calibrated);
+	task(c, 0);
 	WANT(&c->w, 0, world_write(&c->w, false, m->pmc[0].num, 0));
-	assert_false(c->rider[0].active->gauged);
+	assert_false(c->task[0].active->calibrated);
 }
-EACH_CARRIAGE(carry)
+EACH_CTXSW(overhead)
 
-/* To gauge it, the scratch itself goes in and out between start and stop. */
-static void gauging(struct carriage *c)
+/* To calibrate it, the scratch itself goes in and out between start and stop. */
+static void calibrating(struct ctxsw_world *c)
 {
 	const struct world_model *m = c->w.model;
 	uint64_t sum[WORLD_MAX] = {0}, t;
 	struct world *w;
 
-	rider_start(c, 0, COUNT_USER, 0);
-	rider_start(c, 1, COUNT_BOTH, 0);
+	task_start(c, 0, COUNT_USER, 0);
+	task_start(c, 1, COUNT_BOTH, 0);
 	w = line_scratch(c, 0);
-	rider_program(c, 0, COUNT_USER, 0);
+	task_program(c, 0, COUNT_USER, 0);
 	WANT(w, 0, world_do(w, CMD_START));
-	WANT(w, 0, world_do(w, CMD_OUT));
-	for (unsigned turn = 0; turn < 3; turn++) {
+	WANT(w, 0, world_do(w, CMD_SCHED_OUT));
+	for (unsigned step = 0; step < 3; step++) {
 		t = now(c);
-		WANT(w, 0, world_do(w, CMD_IN));
+		WANT(w, 0, world_do(w, CMD_SCHED_IN));
 		hw_advance(w->hw, 10 * US);
-		WANT(w, 0, world_do(w, CMD_OUT));
+		WANT(w, 0, world_do(w, CMD_SCHED_OUT));
 		hw_advance(w->hw, MS);
 		for (unsigned i = 0; i < m->npmd; i++) {
 			sum[i] += world_events(w, i, true, t, t + 10 * US);
@@ -1172,26 +1167,26 @@ static void gauging(struct carriage *c)
 		}
 	}
 	WANT(w, 0, world_do(w, CMD_STOP));
-	world_quiet(w, "gauged");
-	for (unsigned turn = 0; turn < 2; turn++) {
+	world_stopped(w, "calibrated");
+	for (unsigned step = 0; step < 2; step++) {
 		t = now(c);
-		line_ride(c, 0, turn, MS);
+		line_run_window(c, 0, step, MS);
 		for (unsigned i = 0; i < m->npmd; i++)
-			WANT_IN(rider(c, turn), 0, m->pmd[i].num,
-				world_events(w, i, !turn, t, t + MS));
+			WANT_IN(task(c, step), 0, m->pmd[i].num,
+				world_events(w, i, !step, t, t + MS));
 	}
 }
-EACH_CARRIAGE(gauging)
+EACH_CTXSW(calibrating)
 
 /* It makes nothing overflow, and hides no overflow. */
-static void carry_overflows(struct carriage *c)
+static void overhead_overflows(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {.short_reset = period(50)};
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 
 	arm(w, 0, 0, period(50), conf);
 	arm_start(c);
-	gauged(c, 0, 10);
+	calibrated(c, 0, 10);
 	happen(c, 0, 59);
 	WANT_ALL(c, 0, 0, period(1), 0, period(50));
 	happen(c, 0, 9);
@@ -1201,37 +1196,37 @@ static void carry_overflows(struct carriage *c)
 	happen(c, 0, 11);
 	WANT_ALL(c, 0, 0, period(50), 1, period(50));
 }
-EACH_CARRIAGE(carry_overflows)
+EACH_CTXSW(overhead_overflows)
 
-/* --- What a carrier has to know, and what a new thread inherits */
+/* --- What a ctxsw thread has to know, and what a new thread inherits */
 
-static void holds(struct carriage *c)
+static void reserved(struct ctxsw_world *c)
 {
-	const struct hold *hold = &c->line[0].scratch->own;
-	struct world *w = rider(c, 0);
+	const struct pmu_reservation *res = &c->line[0].scratch->own;
+	struct world *w = task(c, 0);
 
-	assert_true(ctx_holds(&c->rider[0], hold));
-	rider_program(c, 0, COUNT_FIRST, 0);
-	assert_false(ctx_holds(&c->rider[0], hold));
+	assert_true(ctx_has_reserved(&c->task[0], res));
+	task_program(c, 0, COUNT_FIRST, 0);
+	assert_false(ctx_has_reserved(&c->task[0], res));
 	WANT(w, 0, line_prepare(c, 0, 0));
-	assert_true(ctx_holds(&c->rider[0], hold));
-	assert_false(ctx_holds(&c->rider[0], &c->line[1].scratch->own));
-	/* more of it is more to hold, in another set as well */
+	assert_true(ctx_has_reserved(&c->task[0], res));
+	assert_false(ctx_has_reserved(&c->task[0], &c->line[1].scratch->own));
+	/* more of it is more to res, in another set as well */
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
-	assert_true(ctx_holds(&c->rider[0], hold));
-	rider_program(c, 1, COUNT_BOTH, 0);
-	assert_false(ctx_holds(&c->rider[0], hold));
+	assert_true(ctx_has_reserved(&c->task[0], res));
+	task_program(c, 1, COUNT_BOTH, 0);
+	assert_false(ctx_has_reserved(&c->task[0], res));
 	WANT(w, 0, line_prepare(c, 0, 0));
-	assert_true(ctx_holds(&c->rider[0], hold));
+	assert_true(ctx_has_reserved(&c->task[0], res));
 	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 1));
-	assert_true(ctx_holds(&c->rider[0], hold));
+	assert_true(ctx_has_reserved(&c->task[0], res));
 }
-EACH_CARRIAGE(holds)
+EACH_CTXSW(reserved)
 
-/* The PMDs, by number, whose carriage can be gauged. */
-static uint64_t gaugeable(struct carriage *c)
+/* The PMDs, by number, whose ctxsw_world can be calibrated. */
+static uint64_t calibratable(struct ctxsw_world *c)
 {
-	uint32_t rows = ctx_gaugeable(&c->rider[0], c->rider[0].active);
+	uint32_t rows = ctx_calibratable(&c->task[0], c->task[0].active);
 	uint64_t nums = 0;
 
 	for (unsigned d = 0; d < c->w.pmu->npmds; d++)
@@ -1240,43 +1235,43 @@ static uint64_t gaugeable(struct carriage *c)
 	return nums;
 }
 
-static void gaugeables(struct carriage *c)
+static void calibratables(struct ctxsw_world *c)
 {
 	const struct world_model *m = c->w.model;
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 	uint64_t all = 0, user_always = 0;
 
 	for (unsigned i = 0; i < m->npmd; i++) {
 		all |= 1ULL << m->pmd[i].num;
 		user_always |= m->pmd[i].select & EVTSEL_OS ? 0 : 1ULL << m->pmd[i].num;
 	}
-	WANT_EQ(w, gaugeable(c), 0);
-	rider_program(c, 0, COUNT_USER, 0);
-	WANT_EQ(w, gaugeable(c), all);
-	rider_program(c, 0, COUNT_BOTH, 0);
-	WANT_EQ(w, gaugeable(c), user_always);
-	rider_program(c, 0, COUNT_FIRST, 0);
-	WANT_EQ(w, gaugeable(c), 0);
+	WANT_EQ(w, calibratable(c), 0);
+	task_program(c, 0, COUNT_USER, 0);
+	WANT_EQ(w, calibratable(c), all);
+	task_program(c, 0, COUNT_BOTH, 0);
+	WANT_EQ(w, calibratable(c), user_always);
+	task_program(c, 0, COUNT_FIRST, 0);
+	WANT_EQ(w, calibratable(c), 0);
 	/* each for itself */
-	rider_program(c, 0, COUNT_USER, 0);
+	task_program(c, 0, COUNT_USER, 0);
 	WANT(w, 0, world_write(w, false, m->pmc[0].num, m->pmc[0].value));
-	WANT_EQ(w, gaugeable(c), all & ~(1ULL << m->pmd[0].num));
+	WANT_EQ(w, calibratable(c), all & ~(1ULL << m->pmd[0].num));
 }
-EACH_CARRIAGE(gaugeables)
+EACH_CTXSW(calibratables)
 
-static void clone_to(struct carriage *c, unsigned from, unsigned to, enum ctx_state state)
+static void clone_to(struct ctxsw_world *c, unsigned from, unsigned to, enum ctx_state state)
 {
-	struct command clone = {.verb = CMD_CLONE, .into = &c->rider[to]};
-	struct world *w = rider(c, from);
+	struct command clone = {.verb = CMD_CLONE, .into = &c->task[to]};
+	struct world *w = task(c, from);
 
 	WANT(w, 0, world_command(w, &clone));
 	assert_int_equal(clone.info.state, state);
 }
 
 /* The parent may have ended before: then what it was tells whether its child is to count. */
-static void clone_of_ended(struct carriage *c)
+static void clone_of_ended(struct ctxsw_world *c)
 {
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 
 	arm_start(c);
 	WANT(w, 0, world_do(w, CMD_END));
@@ -1289,13 +1284,13 @@ static void clone_of_ended(struct carriage *c)
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	clone_to(c, 0, 1, CTX_UNLOADED);
 }
-EACH_CARRIAGE(clone_of_ended)
+EACH_CTXSW(clone_of_ended)
 
-/* As it was written, but for what has been counted. */
-static void want_cloned(struct carriage *c, unsigned set, unsigned num)
+/* As it was written, without what has been counted. */
+static void want_cloned(struct ctxsw_world *c, unsigned set, unsigned num)
 {
-	struct cmd_reg was = world_pmd(rider(c, 0), set, num);
-	struct cmd_reg is = world_pmd(rider(c, 1), set, num);
+	struct cmd_reg was = world_pmd(task(c, 0), set, num);
+	struct cmd_reg is = world_pmd(task(c, 1), set, num);
 
 	assert_memory_equal(&is.conf, &was.conf, sizeof(is.conf));
 	WANT_EQ(&c->w, is.value, was.last_reset);
@@ -1303,23 +1298,23 @@ static void want_cloned(struct carriage *c, unsigned set, unsigned num)
 	WANT_EQ(&c->w, is.overflows, 0);
 }
 
-static uint64_t pmc_of(struct carriage *c, unsigned i, unsigned set, unsigned num)
+static uint64_t pmc_of(struct ctxsw_world *c, unsigned i, unsigned set, unsigned num)
 {
 	struct cmd_reg reg = {.num = (uint16_t)num, .set = (uint16_t)set};
-	struct command read = {.verb = CMD_READ, .regs = &reg, .nregs = 1};
-	struct world *w = rider(c, i);
+	struct command read = {.verb = CMD_READ, .vector.regs = &reg, .vector.nregs = 1};
+	struct world *w = task(c, i);
 
 	WANT(w, 0, world_command(w, &read));
 	return reg.value;
 }
 
-static void want_same_pmc(struct carriage *c, unsigned set, unsigned num)
+static void want_same_pmc(struct ctxsw_world *c, unsigned set, unsigned num)
 {
 	WANT_EQ(&c->w, pmc_of(c, 0, set, num), pmc_of(c, 1, set, num));
 }
 
 /* A clone counts its own, from where its parent began, and has nothing of what befell that. */
-static void cloned(struct carriage *c)
+static void cloned(struct ctxsw_world *c)
 {
 	const struct pmd_conf random = {
 		.flags = PMD_RANDOM, .mask = 0xff, .seed = 7, .short_reset = period(5000)};
@@ -1331,7 +1326,7 @@ static void cloned(struct carriage *c)
 		.smpl = list(PMU_CLOCK),
 		.reset = list(c->w.model->pmd[0].num)};
 	const uint16_t num = c->w.model->pmd[1].num;
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 	uint64_t t;
 
 	set_flags(w, CTX_NOTIFY_BLOCK | CTX_RAW);
@@ -1340,30 +1335,30 @@ static void cloned(struct carriage *c)
 	WANT(w, 0, world_set_next(w, 300, 4));
 	world_set_timed(w, 0, MS);
 	WANT(w, 0, world_set_flags(w, 4, SET_OVFL_SWITCH));
-	rider_program(c, 0, COUNT_BOTH, 0);
-	rider_program(c, 300, COUNT_USER, 7);
+	task_program(c, 0, COUNT_BOTH, 0);
+	task_program(c, 300, COUNT_USER, 7);
 	WANT(w, 0, world_write_pmd(w, 0, c->w.model->pmd[0].num, 0, &random));
 	WANT(w, 0, world_write_pmd(w, 4, num, period(10), &conf));
 	WANT(w, 0, world_write_in(w, 4, false, c->w.model->pmc[0].num, c->w.model->pmc[0].value));
-	rider_load(c, 0);
+	task_load(c, 0);
 	WANT(w, 0, line_prepare(c, 0, 0));
 	WANT(w, 0, world_do(w, CMD_START));
-	line_ride(c, 0, 0, MS - 1);
-	gauged(c, 0, 3);
-	ctx_lose(&c->rider[0], LOST_AWAY);
+	line_run_window(c, 0, 0, MS - 1);
+	calibrated(c, 0, 3);
+	ctx_lose(&c->task[0], LOST_UNCOVERED);
 	clone_to(c, 0, 1, CTX_RUNNING);
-	rider(c, 0);
+	task(c, 0);
 	for (unsigned i = 0; i < c->w.model->npmd; i++)
 		WANT(w, -EIO, world_read(w, true, c->w.model->pmd[i].num, &t));
-	rider(c, 1);
+	task(c, 1);
 	for (unsigned i = 0; i < c->w.model->npmd; i++)
 		WANT_IN(w, 0, c->w.model->pmd[i].num, 0);
-	write_pmds(c, 0, 0); /* only so that they can be read: */
+	write_pmds(c, 0, 0); /* so that they can be read */
 	WANT(w, 0, world_write_pmd(w, 0, c->w.model->pmd[0].num, 0, &random));
 	for (unsigned s = 0; s < 3; s++) {
 		static const uint16_t ids[] = {0, 4, 300};
-		struct cmd_evtset was = world_set_info(rider(c, 0), ids[s]);
-		struct cmd_evtset is = world_set_info(rider(c, 1), ids[s]);
+		struct cmd_evtset was = world_set_info(task(c, 0), ids[s]);
+		struct cmd_evtset is = world_set_info(task(c, 1), ids[s]);
 
 		WANT_EQ(w, is.flags, was.flags);
 		WANT_EQ(w, is.timeout_ns, was.timeout_ns);
@@ -1375,35 +1370,35 @@ static void cloned(struct carriage *c)
 		for (unsigned p = 0; p < c->w.pmu->npmcs; p++)
 			want_same_pmc(c, ids[s], c->w.pmu->pmcs[p].num);
 	}
-	assert_true(c->rider[1].active->gauged);
-	WANT_EQ(w, c->rider[1].active->pmd[0].carry, 3);
-	WANT_EQ(w, c->rider[1].nsets, 3);
-	w = rider(c, 1);
+	assert_true(c->task[1].active->calibrated);
+	WANT_EQ(w, c->task[1].active->pmd[0].switch_overhead, 3);
+	WANT_EQ(w, c->task[1].nsets, 3);
+	w = task(c, 1);
 	WANT_IS(c, CTX_UNLOADED, 0);
 	WANT_EQ(w, world_info(w).flags, CTX_NOTIFY_BLOCK | CTX_RAW);
 	WANT_EQ(w, world_info(w).tid, 0);
 	WANT_NO_MESSAGE(w);
-	rider_load(c, 1);
-	assert_true(ctx_holds(&c->rider[1], &c->line[0].scratch->own));
+	task_load(c, 1);
+	assert_true(ctx_has_reserved(&c->task[1], &c->line[0].scratch->own));
 	WANT(w, 0, world_do(w, CMD_START));
 	t = now(c);
-	line_ride(c, 0, 1, MS - 1);
+	line_run_window(c, 0, 1, MS - 1);
 	for (unsigned i = 1; i < c->w.model->npmd; i++)
-		WANT_IN(rider(c, 1), 0, c->w.model->pmd[i].num,
+		WANT_IN(task(c, 1), 0, c->w.model->pmd[i].num,
 			world_events(w, i, false, t, t + MS - 1));
-	line_ride(c, 0, 1, 1);
-	rider(c, 1);
+	line_run_window(c, 0, 1, 1);
+	task(c, 1);
 	WANT_IS(c, CTX_RUNNING, 4);
-	rider(c, 0);
+	task(c, 0);
 	WANT_IS(c, CTX_RUNNING, 0);
 }
-EACH_CARRIAGE(cloned)
+EACH_CTXSW(cloned)
 
 /* What it has used up of its thresholds, the clone has not. */
-static void cloned_used(struct carriage *c)
+static void cloned_used(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {.short_reset = period(10), .thresh = 4};
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 
 	WANT(w, 0, world_set_flags(w, 0, SET_OVFL_SWITCH));
 	arm(w, 0, 0, period(10), conf);
@@ -1412,19 +1407,19 @@ static void cloned_used(struct carriage *c)
 	WANT_ALL(c, 0, 0, period(9), 2, period(10));
 	WANT_EQ(w, world_pmd(w, 0, 0).thresh_left, 2);
 	clone_to(c, 0, 1, CTX_RUNNING);
-	rider(c, 1);
+	task(c, 1);
 	WANT_ALL(c, 0, 0, period(10), 0, period(10));
 	WANT_EQ(w, world_pmd(w, 0, 0).thresh_left, 4);
 }
-EACH_CARRIAGE(cloned_used)
+EACH_CTXSW(cloned_used)
 
-/* Random resets begin anew, too: parent and child have the same series. */
-static void cloned_series(struct carriage *c)
+/* Random resets start over, too: parent and child have the same series. */
+static void cloned_series(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {
 		.flags = PMD_RANDOM, .mask = 0xffff, .seed = 7, .short_reset = period(1000000)};
 	uint64_t resets[3];
-	struct world *w = rider(c, 0);
+	struct world *w = task(c, 0);
 
 	arm(w, 0, 0, period(1), conf);
 	clone_to(c, 0, 1, CTX_UNLOADED);
@@ -1435,28 +1430,31 @@ static void cloned_series(struct carriage *c)
 	}
 	clone_to(c, 0, 2, CTX_RUNNING);
 	for (unsigned i = 1; i < 3; i++) {
-		w = rider(c, i);
+		w = task(c, i);
 		WANT_EQ(w, world_pmd(w, 0, 0).value, i == 1 ? period(1) : resets[2]);
-		rider_load(c, i);
+		task_load(c, i);
 		WANT(w, 0, world_do(w, CMD_START));
-		assert_true(line_in(c, 0, i));
+		assert_true(line_sched_in(c, 0, i));
 		world_happen(w, 0, -(i == 1 ? period(1) : resets[2]));
-		line_out(c, 0);
-		rider(c, i);
+		line_sched_out(c, 0);
+		task(c, i);
 		WANT_EQ(w, world_pmd(w, 0, 0).last_reset, resets[0]);
 	}
 }
-EACH_CARRIAGE(cloned_series)
+EACH_CTXSW(cloned_series)
 
 /* --- What it costs */
 
 /*
- * Register accesses, reads and writes, of a way in and a way out with the measurement of world.c. A
- * rise has to be argued for. In again: the counters are written, and what makes them count; who has
- * other events has the selectors read and written besides; without a global control, that is what
- * makes them count. Out: they are stopped, and read, with their
- * selectors. Few: the same of one counter while others' selectors are held there, too; without a
- * global control, stopping looks at these as well.
+ * Register accesses, reads and writes, of a sched-in and a sched-out with the measurement of
+ * world.c. A rise has to be argued for.
+ *
+ *   again   sched-in of the task that was there before: writes the counters and what enables them
+ *   other   of a task with other events: reads and writes the selectors, too; without a global
+ *           control, that is what enables the counters
+ *   out     stops the counters, and reads them with their selectors
+ *   few     the same of one counter while other selectors are reserved on the line, too; without a
+ *           global control, stopping reads these as well
  */
 static const struct cost {
 	unsigned again[2], other[2], out[2], few[2];
@@ -1476,13 +1474,13 @@ struct accesses {
 	unsigned long long reads, writes;
 };
 
-static struct accesses accesses(struct carriage *c)
+static struct accesses accesses(struct ctxsw_world *c)
 {
 	return (struct accesses){c->w.be->stats.reads, c->w.be->stats.writes};
 }
 
 static void want_cost(
-	struct carriage *c, struct accesses before, const unsigned want[2], const char *what)
+	struct ctxsw_world *c, struct accesses before, const unsigned want[2], const char *what)
 {
 	struct accesses is = accesses(c);
 
@@ -1495,36 +1493,36 @@ static void want_cost(
 			what, is.reads, is.writes, want[0], want[1]);
 }
 
-static void cost(struct carriage *c)
+static void cost(struct ctxsw_world *c)
 {
 	const struct cost *cost = &costs[c->w.model - world_models];
 	struct accesses before;
 
-	rider_start(c, 0, COUNT_BOTH, 0);
-	rider_start(c, 1, COUNT_USER, 0);
-	line_ride(c, 0, 1, MS);
-	line_ride(c, 0, 0, MS);
+	task_start(c, 0, COUNT_BOTH, 0);
+	task_start(c, 1, COUNT_USER, 0);
+	line_run_window(c, 0, 1, MS);
+	line_run_window(c, 0, 0, MS);
 	before = accesses(c);
-	assert_true(line_in(c, 0, 0));
+	assert_true(line_sched_in(c, 0, 0));
 	want_cost(c, before, cost->again, "in again");
 	hw_advance(c->w.hw, MS);
 	before = accesses(c);
-	line_out(c, 0);
+	line_sched_out(c, 0);
 	want_cost(c, before, cost->out, "out");
 	before = accesses(c);
-	assert_true(line_in(c, 0, 1));
+	assert_true(line_sched_in(c, 0, 1));
 	want_cost(c, before, cost->other, "in after another");
 	hw_advance(c->w.hw, MS);
 	before = accesses(c);
-	line_out(c, 0);
+	line_sched_out(c, 0);
 	want_cost(c, before, cost->out, "out");
-	rider_start(c, 2, COUNT_FIRST, 0);
-	assert_true(line_in(c, 0, 2));
+	task_start(c, 2, COUNT_FIRST, 0);
+	assert_true(line_sched_in(c, 0, 2));
 	before = accesses(c);
-	line_out(c, 0);
+	line_sched_out(c, 0);
 	want_cost(c, before, cost->few, "out with one counter");
 }
-EACH_CARRIAGE(cost)
+EACH_CTXSW(cost)
 
 int main(void)
 {
@@ -1535,7 +1533,7 @@ int main(void)
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_notified),
-		cmocka_unit_test(test_told_where),
+		cmocka_unit_test(test_notified_where),
 		cmocka_unit_test(test_unnotified),
 		cmocka_unit_test(test_blocked),
 		cmocka_unit_test(test_by_flags),
@@ -1547,16 +1545,16 @@ int main(void)
 		cmocka_unit_test(test_wakes),
 		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_restart_due),
-		cmocka_unit_test(test_parked),
+		cmocka_unit_test(test_saved),
 		cmocka_unit_test(test_written_between),
 		cmocka_unit_test(test_start_set),
 		cmocka_unit_test(test_end),
-		cmocka_unit_test(test_end_untold),
-		cmocka_unit_test(test_carry),
-		cmocka_unit_test(test_gauging),
-		cmocka_unit_test(test_carry_overflows),
-		cmocka_unit_test(test_holds),
-		cmocka_unit_test(test_gaugeables),
+		cmocka_unit_test(test_end_without_message),
+		cmocka_unit_test(test_overhead),
+		cmocka_unit_test(test_calibrating),
+		cmocka_unit_test(test_overhead_overflows),
+		cmocka_unit_test(test_reserved),
+		cmocka_unit_test(test_calibratables),
 		cmocka_unit_test(test_cloned),
 		cmocka_unit_test(test_clone_of_ended),
 		cmocka_unit_test(test_cloned_used),

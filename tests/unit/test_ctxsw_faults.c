@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What can go wrong with carrying, and what it costs: before each register operation of a way in
- * or out, on every CPU model, a register begins to fault, the CPU goes offline, or somebody else
- * takes a counter or stops all of them. Then each count is right, or an error; the context is out
- * once it has been taken out; and who comes there after it counts right. Time passes between all
- * register operations, so that what counts too early, or too long, is found.
+ * Faults while contexts are switched and what they cost: before each register operation of a
+ * sched-in or sched-out, on every CPU model, a register begins to fault, the CPU goes offline, or
+ * another program takes a counter or stops all of them. Then each count is right, or an error; the
+ * context is saved after its sched-out; and the next one on that CPU counts right. Time passes
+ * between all register operations, so that a counter that counts too early, or too long, is found.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,19 +17,19 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/carriage.h"
+#include "tests/unit/ctxsw_world.h"
 
 enum { US = 1000, MS = 1000 * US, STOLEN = 1 };
 
-/* They come to the same CPU: the one that it happens to, and who comes after it. */
+/* Tasks on the same CPU: the one that the fault happens to, and those after it. */
 enum { VICTIM, NEXT, LIKE_VICTIM, ALL };
 static const enum program programs[] = {COUNT_BOTH, COUNT_USER, COUNT_BOTH};
 
 struct play {
-	struct carriage c;
+	struct ctxsw_world c;
 	char what[96];
-	uint64_t value[ALL][WORLD_MAX]; /* what they are to have counted */
-	bool excused;                   /* nobody could tell of the counter that was stolen */
+	uint64_t value[ALL][WORLD_MAX]; /* what each task is to have counted */
+	bool excused; /* stealing could not be noticed: that counter is not checked */
 };
 
 /* Something happens before register operation @at of the victim's @verb. */
@@ -67,22 +67,22 @@ static void disarm(struct play *p, struct mishap *h, enum cmd_verb verb)
 }
 
 /* In and out, as far as it gets. */
-static void ride(struct play *p, unsigned i, uint64_t ns, struct mishap *h)
+static void run_window(struct play *p, unsigned i, uint64_t ns, struct mishap *h)
 {
 	const struct world_model *m = p->c.w.model;
 	uint64_t from[WORLD_MAX];
 	bool in;
 
-	arm(p, h, CMD_IN);
-	in = line_in(&p->c, 0, i);
-	disarm(p, h, CMD_IN);
+	arm(p, h, CMD_SCHED_IN);
+	in = line_sched_in(&p->c, 0, i);
+	disarm(p, h, CMD_SCHED_IN);
 	for (unsigned d = 0; d < m->npmd; d++)
 		from[d] = line_stamp(&p->c, 0, d);
 	hw_advance(p->c.w.hw, ns);
-	arm(p, h, CMD_OUT);
+	arm(p, h, CMD_SCHED_OUT);
 	if (in)
-		line_out(&p->c, 0);
-	disarm(p, h, CMD_OUT);
+		line_sched_out(&p->c, 0);
+	disarm(p, h, CMD_SCHED_OUT);
 	for (unsigned d = 0; d < m->npmd; d++) {
 		uint64_t select = program_select(&p->c, programs[i], d);
 
@@ -94,32 +94,32 @@ static void ride(struct play *p, unsigned i, uint64_t ns, struct mishap *h)
 static void play_open(struct play *p, const struct world_model *m)
 {
 	*p = (struct play){0};
-	carriage_open(&p->c, m);
+	ctxsw_open(&p->c, m);
 	for (unsigned i = 0; i < ALL; i++)
-		rider_start(&p->c, i, programs[i], 0);
+		task_start(&p->c, i, programs[i], 0);
 	p->c.pace = 1009;
 	for (unsigned i = 0; i < ALL; i++)
-		ride(p, i, MS / 2, NULL);
+		run_window(p, i, MS / 2, NULL);
 }
 
 /* Each count is right, or lost for that reason; returns how many are lost. */
 static unsigned check(struct play *p, unsigned i, int why)
 {
-	struct world *w = rider(&p->c, i);
+	struct world *w = task(&p->c, i);
 	unsigned lost = 0;
 
-	assert_true(ctx_parked(&p->c.rider[i]));
-	assert_int_equal(p->c.rider[i].state, CTX_RUNNING);
+	assert_true(ctx_saved(&p->c.task[i]));
+	assert_int_equal(p->c.task[i].state, CTX_RUNNING);
 	for (unsigned d = 0; d < w->model->npmd; d++) {
 		uint64_t value, want = p->value[i][d];
 		int rc = world_read(w, true, w->model->pmd[d].num, &value);
 
 		lost += rc != 0;
 		if (rc != 0 && rc != why)
-			fail_msg("%s: %s: pmd%u of rider %u: %s", w->model->name, p->what,
+			fail_msg("%s: %s: pmd%u of task %u: %s", w->model->name, p->what,
 				w->model->pmd[d].num, i, w->err.text);
 		if (rc == 0 && value != want && !(p->excused && d == STOLEN))
-			fail_msg("%s: %s: pmd%u of rider %u is %" PRIu64 ", not %" PRIu64,
+			fail_msg("%s: %s: pmd%u of task %u is %" PRIu64 ", not %" PRIu64,
 				w->model->name, p->what, w->model->pmd[d].num, i, value, want);
 	}
 	return lost;
@@ -128,30 +128,30 @@ static unsigned check(struct play *p, unsigned i, int why)
 static void check_right(struct play *p, unsigned i)
 {
 	if (check(p, i, 0))
-		fail_msg("%s: %s: rider %u: %s", p->c.w.model->name, p->what, i, p->c.w.err.text);
+		fail_msg("%s: %s: task %u: %s", p->c.w.model->name, p->what, i, p->c.w.err.text);
 }
 
-/* Written anew, all count as if nothing had been. */
+/* Programmed again, all count right. */
 static void recover(struct play *p)
 {
 	p->excused = false;
 	for (unsigned i = 0; i < ALL; i++) {
 		WANT(&p->c.w, 0, line_prepare(&p->c, 0, i));
-		rider_program(&p->c, 0, programs[i], 3);
+		task_program(&p->c, 0, programs[i], 3);
 		for (unsigned d = 0; d < WORLD_MAX; d++)
 			p->value[i][d] = 3;
 	}
 	for (unsigned i = 0; i < 4; i++)
-		ride(p, i % ALL, MS / 3 + i, NULL);
+		run_window(p, i % ALL, MS / 3 + i, NULL);
 	for (unsigned i = 0; i < ALL; i++)
 		check_right(p, i);
 }
 
 static void play_close(struct play *p, uint32_t but)
 {
-	carriage_unload(&p->c);
+	ctxsw_unload(&p->c);
 	world_restored(&p->c.w, but, p->what);
-	carriage_close(&p->c);
+	ctxsw_close(&p->c);
 }
 
 static void start_faulting(struct world *w)
@@ -168,20 +168,20 @@ static bool fault(const struct world_model *m, struct mishap h)
 	snprintf(p.what, sizeof(p.what), "0x%" PRIx32 " faults%s from operation %u of verb %d",
 		h.addr, h.mended ? " once" : "", h.at, h.verb);
 	h.happen = start_faulting;
-	ride(&p, VICTIM, MS, &h);
+	run_window(&p, VICTIM, MS, &h);
 	check(&p, VICTIM, -EIO);
 	if (h.mended) {
-		ride(&p, NEXT, MS, NULL);
+		run_window(&p, NEXT, MS, NULL);
 		check_right(&p, NEXT);
-		ride(&p, LIKE_VICTIM, MS, NULL);
+		run_window(&p, LIKE_VICTIM, MS, NULL);
 		check_right(&p, LIKE_VICTIM);
 	} else {
-		ride(&p, NEXT, MS, NULL);
+		run_window(&p, NEXT, MS, NULL);
 		check(&p, NEXT, -EIO);
-		ride(&p, VICTIM, MS, NULL);
+		run_window(&p, VICTIM, MS, NULL);
 		check(&p, VICTIM, -EIO);
 		mend(&p);
-		ride(&p, LIKE_VICTIM, MS, NULL);
+		run_window(&p, LIKE_VICTIM, MS, NULL);
 		check_right(&p, LIKE_VICTIM);
 	}
 	recover(&p);
@@ -191,7 +191,7 @@ static bool fault(const struct world_model *m, struct mishap h)
 
 static void test_faults(void **state)
 {
-	static const enum cmd_verb verbs[] = {CMD_IN, CMD_OUT};
+	static const enum cmd_verb verbs[] = {CMD_SCHED_IN, CMD_SCHED_OUT};
 	struct world w;
 
 	(void)state;
@@ -214,13 +214,13 @@ static void test_faults(void **state)
 	}
 }
 
-static unsigned row_of(const struct carriage *c, unsigned d)
+static unsigned row_of(const struct ctxsw_world *c, unsigned d)
 {
 	return (unsigned)pmu_find_pmd(c->w.pmu, c->w.model->pmd[d].num);
 }
 
 /* How many of the model's counters cannot be told without that register. */
-static unsigned depend_on(const struct carriage *c, uint32_t addr)
+static unsigned depend_on(const struct ctxsw_world *c, uint32_t addr)
 {
 	const struct pmu *pmu = c->w.pmu;
 	unsigned n = 0;
@@ -240,14 +240,14 @@ static void test_cost_of_fault(void **state)
 	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++)
 		for (unsigned i = 0; i < WORLD_REGS; i++) {
-			struct mishap h = {.happen = start_faulting, .verb = CMD_OUT};
+			struct mishap h = {.happen = start_faulting, .verb = CMD_SCHED_OUT};
 			struct play p;
 
 			play_open(&p, m);
 			if (i < p.c.w.nregs) {
 				h.addr = p.c.w.regs[i];
 				snprintf(p.what, sizeof(p.what), "0x%" PRIx32 " faults", h.addr);
-				ride(&p, VICTIM, MS, &h);
+				run_window(&p, VICTIM, MS, &h);
 				WANT_EQ(&p.c.w, check(&p, VICTIM, -EIO), depend_on(&p.c, h.addr));
 				mend(&p);
 			}
@@ -260,7 +260,7 @@ static void go_offline(struct world *w)
 	world_offline(w, true);
 }
 
-/* Its registers are then as after a reset, whatever the core takes them to hold. */
+/* Its registers are then as after a reset, whatever the core takes them to res. */
 static bool offline(const struct world_model *m, struct mishap h)
 {
 	struct play p;
@@ -269,21 +269,21 @@ static bool offline(const struct world_model *m, struct mishap h)
 	snprintf(p.what, sizeof(p.what), "offline%s from operation %u of verb %d",
 		h.mended ? " for a moment" : "", h.at, h.verb);
 	h.happen = go_offline;
-	ride(&p, VICTIM, MS, &h);
+	run_window(&p, VICTIM, MS, &h);
 	if (h.reached)
 		WANT_EQ(&p.c.w, check(&p, VICTIM, -ENXIO), m->npmd);
 	else
 		check_right(&p, VICTIM);
-	ride(&p, NEXT, MS, NULL);
+	run_window(&p, NEXT, MS, NULL);
 	check(&p, NEXT, h.mended ? -EIO : -ENXIO);
 	mend(&p);
-	ride(&p, LIKE_VICTIM, MS, NULL);
+	run_window(&p, LIKE_VICTIM, MS, NULL);
 	check(&p, LIKE_VICTIM, -EIO);
 	line_reopen(&p.c, 0);
 	recover(&p);
-	carriage_unload(&p.c);
-	world_quiet(&p.c.w, p.what);
-	carriage_close(&p.c);
+	ctxsw_unload(&p.c);
+	world_stopped(&p.c.w, p.what);
+	ctxsw_close(&p.c);
 	return h.reached;
 }
 
@@ -292,7 +292,8 @@ static void test_offline(void **state)
 	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++)
 		for (unsigned i = 0; i < 4; i++) {
-			struct mishap h = {.verb = i % 2 ? CMD_OUT : CMD_IN, .mended = i / 2};
+			struct mishap h = {
+				.verb = i % 2 ? CMD_SCHED_OUT : CMD_SCHED_IN, .mended = i / 2};
 
 			while (offline(m, h))
 				h.at++;
@@ -319,14 +320,14 @@ static bool paused(const struct world_model *m, struct mishap h)
 	}
 	snprintf(p.what, sizeof(p.what), "paused before operation %u of verb %d", h.at, h.verb);
 	h.happen = pause_all;
-	ride(&p, VICTIM, MS, &h);
+	run_window(&p, VICTIM, MS, &h);
 	/* after the counters were stopped, and before they are started, it is no matter */
-	if (h.verb == CMD_OUT && !h.at)
+	if (h.verb == CMD_SCHED_OUT && !h.at)
 		WANT_EQ(&p.c.w, check(&p, VICTIM, -EIO), m->npmd);
 	else
 		check_right(&p, VICTIM);
 	for (unsigned i = NEXT; i < ALL; i++) {
-		ride(&p, i, MS, NULL);
+		run_window(&p, i, MS, NULL);
 		check_right(&p, i);
 	}
 	recover(&p);
@@ -339,7 +340,7 @@ static void test_paused(void **state)
 	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++)
 		for (unsigned i = 0; i < 2; i++) {
-			struct mishap h = {.verb = i % 2 ? CMD_OUT : CMD_IN};
+			struct mishap h = {.verb = i % 2 ? CMD_SCHED_OUT : CMD_SCHED_IN};
 
 			while (paused(m, h))
 				h.at++;
@@ -393,24 +394,24 @@ static void want_thief_counts(struct play *p)
 		fail_msg("%s: %s: who has stolen it is stopped", p->c.w.model->name, p->what);
 }
 
-/* As its carrier has it do; true if that knows of the thief. */
+/* As its ctxsw thread has it do; true if that knows of the thief. */
 static bool come_next(struct play *p)
 {
 	int rc = line_prepare(&p->c, 0, NEXT);
 
 	if (rc == -EBUSY)
-		ctx_lose(&p->c.rider[NEXT], LOST_STOLEN);
+		ctx_lose(&p->c.task[NEXT], LOST_STOLEN);
 	else
 		WANT(&p->c.w, 0, rc);
 	p->excused = has_thief(p) && rc == 0;
-	ride(p, NEXT, MS, NULL);
+	run_window(p, NEXT, MS, NULL);
 	return rc == -EBUSY;
 }
 
 /*
- * Stopping looks at each selector, and so does a way in that changes it; in between, nobody can tell
- * of a thief who comes between the look and the write, nor, without a global control, between
- * stopping a counter and reading it. Of the other counters one can.
+ * Stopping reads each selector, and so does a sched-in that changes it. Stealing between that read
+ * and the write cannot be noticed, nor, without a global control, one between stopping a counter
+ * and reading it. The other counters are still right, or an error.
  */
 static bool stolen(const struct world_model *m, struct mishap h)
 {
@@ -421,29 +422,31 @@ static bool stolen(const struct world_model *m, struct mishap h)
 	play_open(&p, m);
 	snprintf(p.what, sizeof(p.what), "stolen before operation %u of verb %d", h.at, h.verb);
 	h.happen = steal;
-	ride(&p, VICTIM, MS, &h);
-	seen = has_thief(&p) && (p.c.w.pmu->global_ctrl || h.verb == CMD_IN || !h.at);
+	run_window(&p, VICTIM, MS, &h);
+	seen = has_thief(&p) && (p.c.w.pmu->global_ctrl || h.verb == CMD_SCHED_IN || !h.at);
 	p.excused = h.reached && !seen;
 	lost = check(&p, VICTIM, h.reached ? -EIO : 0);
 	known = come_next(&p);
 	check(&p, NEXT, h.reached ? -EIO : 0);
-	if (h.verb == CMD_OUT && !h.at) { /* while it counted: that is seen, and costs no other */
+	if (h.verb == CMD_SCHED_OUT &&
+		!h.at) { /* while it counted: that is seen, and costs no other */
 		WANT_EQ(&p.c.w, lost, 1);
 		assert_true(known || strcmp(m->name, "p6") == 0);
 		want_thief_counts(&p);
 	}
 	leave(&p.c.w);
-	ride(&p, LIKE_VICTIM, MS, NULL); /* who notices, if we had taken it for ours again */
+	/* Fails if the counter is wrongly taken as reserved again. */
+	run_window(&p, LIKE_VICTIM, MS, NULL);
 	check(&p, LIKE_VICTIM, -EIO);
 	recover(&p);
-	carriage_unload(&p.c);
+	ctxsw_unload(&p.c);
 	for (unsigned i = 0; i < p.c.w.nregs; i++)
 		if (p.c.w.regs[i] == m->pmd[STOLEN].selector ||
 			p.c.w.regs[i] == p.c.w.pmu->global_ctrl ||
 			p.c.w.regs[i] == p.c.w.pmu->pmds[row_of(&p.c, STOLEN)].addr)
 			world_poke(&p.c.w, p.c.w.regs[i], p.c.w.before[WORLD_CPU][i]);
 	world_restored(&p.c.w, 0, p.what);
-	carriage_close(&p.c);
+	ctxsw_close(&p.c);
 	return h.reached;
 }
 
@@ -452,7 +455,7 @@ static void test_stolen(void **state)
 	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++)
 		for (unsigned i = 0; i < 2; i++) {
-			struct mishap h = {.verb = i % 2 ? CMD_OUT : CMD_IN};
+			struct mishap h = {.verb = i % 2 ? CMD_SCHED_OUT : CMD_SCHED_IN};
 
 			while (stolen(m, h))
 				h.at++;
@@ -460,28 +463,27 @@ static void test_stolen(void **state)
 		}
 }
 
-/* Stolen while it counted, and left: what has been lost so can be had again. */
+/* Stolen while it counted, then released by the thief: the counter can be reserved again. */
 static void test_left(void **state)
 {
 	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
-		struct mishap h = {.happen = steal, .verb = CMD_OUT};
+		struct mishap h = {.happen = steal, .verb = CMD_SCHED_OUT};
 		struct play p;
 
 		play_open(&p, m);
-		ride(&p, VICTIM, MS, &h);
+		run_window(&p, VICTIM, MS, &h);
 		leave(&p.c.w);
 		WANT_EQ(&p.c.w, check(&p, VICTIM, -EIO), 1);
 		WANT(&p.c.w, 0, line_prepare(&p.c, 0, VICTIM));
-		assert_true(ctx_holds(&p.c.rider[VICTIM], &p.c.line[0].scratch->own));
+		assert_true(ctx_has_reserved(&p.c.task[VICTIM], &p.c.line[0].scratch->own));
 		recover(&p);
-		carriage_unload(&p.c);
-		carriage_close(&p.c);
+		ctxsw_unload(&p.c);
+		ctxsw_close(&p.c);
 	}
 }
 
-/* Stolen and left while nobody counted: that costs one counter for once, if it is noticed at all.
- */
+/* Stolen and released while no task counted: costs at most one counter's count, once. */
 static void test_left_unseen(void **state)
 {
 	(void)state;
@@ -491,11 +493,11 @@ static void test_left_unseen(void **state)
 		play_open(&p, m);
 		steal(&p.c.w);
 		leave(&p.c.w);
-		ride(&p, LIKE_VICTIM, MS, NULL);
+		run_window(&p, LIKE_VICTIM, MS, NULL);
 		assert_true(check(&p, LIKE_VICTIM, -EIO) <= 1);
 		recover(&p);
-		carriage_unload(&p.c);
-		carriage_close(&p.c);
+		ctxsw_unload(&p.c);
+		ctxsw_close(&p.c);
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random lives of four threads' contexts, which are carried to two CPUs and away, against a slow
- * and obvious model of what each is to have counted, and of what was to follow from that.
+ * Random lives of four threads' contexts, which are switched in and out on two CPUs, against a slow
+ * and obvious model of what each has to count, and of the overflows and switches that follow.
  *
  * PROPERTY_SEEDS=N runs seeds 0 to N-1 instead of the first few; PROPERTY_SEED=N runs that one, and
  * tells what it does.
@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/carriage.h"
+#include "tests/unit/ctxsw_world.h"
 
 enum { SEEDS = 40, STEPS = 400, SETS = 3, QUEUE = MESSAGES_MAX, NS_MAX = 3000000 };
 static const uint16_t ids[SETS] = {0, 3, 300};
@@ -42,18 +42,18 @@ struct m_ctx {
 	enum ctx_state state;
 	unsigned flags; /* enum ctx_flag */
 	bool ended, block, plain;
-	unsigned cpu, nsets, active, carry;
+	unsigned cpu, nsets, active, overhead;
 	uint32_t due;
 	struct m_set set[SETS];
 	struct pfm_msg queue[QUEUE];
 	unsigned nmsgs;
-	int line;       /* where it is in, or -1 */
-	uint64_t since; /* then */
+	int line;       /* the line that it is on, or -1 */
+	uint64_t since; /* when it came to @line */
 };
 
 struct play {
-	struct carriage c;
-	struct m_ctx m[RIDERS];
+	struct ctxsw_world c;
+	struct m_ctx m[TASKS];
 	uint64_t rnd;
 	char seen[64];
 	bool tell;
@@ -93,7 +93,7 @@ static uint64_t happened(const struct play *p, const struct m_ctx *m, unsigned d
 		return 0;
 	if (m->flags & CTX_RAW)
 		return n;
-	return n < m->carry ? 0 : n - m->carry;
+	return n < m->overhead ? 0 : n - m->overhead;
 }
 
 static void put(struct play *p, struct m_ctx *m, uint32_t type, uint32_t rows)
@@ -108,8 +108,8 @@ static void put(struct play *p, struct m_ctx *m, uint32_t type, uint32_t rows)
 	*msg = (struct pfm_msg){.type = type,
 		.set = ids[m->active],
 		.cpu = (uint16_t)m->cpu,
-		.pid = RIDER_PID + i,
-		.tid = RIDER_TID + i};
+		.pid = TASK_PID + i,
+		.tid = TASK_TID + i};
 	for (unsigned d = 0; d < pmu->npmds; d++)
 		if (rows >> d & 1)
 			msg->pmds[pmu->pmds[d].num / 64] |= 1ULL << pmu->pmds[d].num % 64;
@@ -121,7 +121,7 @@ static void load_value(struct m_pmd *pmd, bool is_long, uint64_t past)
 	pmd->value = pmd->last_reset + past;
 }
 
-/* Those that the PMDs @rows list, but for @but, are reset. */
+/* Resets the PMDs in the reset lists of @rows, except those in @but. */
 static void reset_listed(struct play *p, struct m_set *s, uint32_t rows, uint32_t but, bool is_long)
 {
 	const struct pmu *pmu = p->c.w.pmu;
@@ -337,7 +337,7 @@ __attribute__((format(printf, 2, 3))) static void tell(struct play *p, const cha
 static void want(struct play *p, unsigned i, uint64_t is, uint64_t should, const char *what)
 {
 	if (is != should)
-		fail_msg("%s: rider %u: %s is %" PRIu64 " (0x%" PRIx64 "), not %" PRIu64
+		fail_msg("%s: task %u: %s is %" PRIu64 " (0x%" PRIx64 "), not %" PRIu64
 			 " (0x%" PRIx64 ")",
 			p->seen, i, what, is, is, should, should);
 }
@@ -345,7 +345,7 @@ static void want(struct play *p, unsigned i, uint64_t is, uint64_t should, const
 static struct world *commands_for(struct play *p, unsigned i)
 {
 	assert_int_equal(p->m[i].line, -1);
-	return rider(&p->c, i);
+	return task(&p->c, i);
 }
 
 static uint64_t random_period(struct play *p)
@@ -372,11 +372,11 @@ static void write_pmc(struct play *p, unsigned i)
 	uint64_t value = random_selector(p, row);
 	struct world *w = commands_for(p, i);
 
-	tell(p, "rider %u: pmc%u of set %u = 0x%" PRIx64, i, pmc->num, ids[set], value);
+	tell(p, "task %u: pmc%u of set %u = 0x%" PRIx64, i, pmc->num, ids[set], value);
 	WANT(w, 0, world_write_in(w, ids[set], false, pmc->num, value));
 	p->m[i].set[set].pmc[row] = (value & ~pmc->rsvd) | (pmc->def & pmc->rsvd);
 	for (unsigned d = 0; d < p->c.w.pmu->npmds; d++)
-		p->c.rider[i].sets[set]->pmd[d].carry = p->m[i].carry;
+		p->c.task[i].sets[set]->pmd[d].switch_overhead = p->m[i].overhead;
 }
 
 static uint64_t random_count(struct play *p, unsigned row)
@@ -413,7 +413,7 @@ static struct pmd_conf random_conf(struct play *p)
 	return conf;
 }
 
-/* What becomes of a switch whose trigger is written, nobody has said. */
+/* PMDs that have triggered a switch are left out: the outcome of writing one is not specified. */
 static void write_pmd(struct play *p, unsigned i)
 {
 	unsigned set = below(p, p->m[i].nsets), row = below(p, p->c.w.pmu->npmds);
@@ -426,7 +426,7 @@ static void write_pmd(struct play *p, unsigned i)
 		conf = random_conf(p);
 	if (p->m[i].due >> row & 1)
 		return;
-	tell(p, "rider %u: pmd%u of set %u = 0x%" PRIx64, i, num, ids[set], value);
+	tell(p, "task %u: pmd%u of set %u = 0x%" PRIx64, i, num, ids[set], value);
 	WANT(w, 0, world_write_pmd(w, ids[set], num, value, &conf));
 	p->m[i].set[set].pending &= ~(1U << row);
 	p->m[i].set[set].pmd[row] = (struct m_pmd){
@@ -439,12 +439,12 @@ static void write_set(struct play *p, unsigned i)
 	unsigned set = below(p, p->m[i].nsets), how = flags[below(p, 4)];
 	uint64_t ns = 1 + below(p, NS_MAX);
 	struct world *w = commands_for(p, i);
-	bool settled = p->m[i].state != CTX_UNLOADED;
+	bool loaded = p->m[i].state != CTX_UNLOADED;
 
-	tell(p, "rider %u: set %u: flags %u, timeout %" PRIu64, i, ids[set], how, ns);
-	WANT(w, settled ? -EBUSY : 0, world_set_flags(w, ids[set], how));
-	WANT(w, settled ? -EBUSY : 0, world_set_timeout(w, ids[set], ns));
-	if (settled)
+	tell(p, "task %u: set %u: flags %u, timeout %" PRIu64, i, ids[set], how, ns);
+	WANT(w, loaded ? -EBUSY : 0, world_set_flags(w, ids[set], how));
+	WANT(w, loaded ? -EBUSY : 0, world_set_timeout(w, ids[set], ns));
+	if (loaded)
 		return;
 	p->m[i].set[set].flags = how;
 	p->m[i].set[set].timeout = ns;
@@ -456,9 +456,9 @@ static void get_in(struct play *p, unsigned i, unsigned line)
 
 	if (m->line >= 0 || p->c.line[line].in || m->state != CTX_RUNNING)
 		return;
-	tell(p, "rider %u gets into line %u", i, line);
+	tell(p, "task %u gets into line %u", i, line);
 	WANT(&p->c.w, 0, line_prepare(&p->c, line, i));
-	assert_true(line_in(&p->c, line, i));
+	assert_true(line_sched_in(&p->c, line, i));
 	m->line = (int)line;
 	m->since = hw_now(p->c.w.hw);
 	m->cpu = p->c.line[line].cpu;
@@ -468,8 +468,8 @@ static void get_out(struct play *p, unsigned i)
 {
 	struct m_ctx *m = &p->m[i];
 
-	tell(p, "rider %u gets out of line %d", i, m->line);
-	line_out(&p->c, (unsigned)m->line);
+	tell(p, "task %u gets out of line %d", i, m->line);
+	line_sched_out(&p->c, (unsigned)m->line);
 	leave(p, m);
 }
 
@@ -479,11 +479,11 @@ static void do_verb(struct play *p, unsigned i, enum cmd_verb verb)
 	bool given = one_in(p, 3);
 	unsigned set = below(p, m->nsets);
 	struct command cmd = {
-		.verb = verb, .tid = RIDER_TID + (int)i, .set = ids[set], .has_set = given};
+		.verb = verb, .tid = TASK_TID + (int)i, .set = ids[set], .has_set = given};
 	struct world *w = commands_for(p, i);
 	int rc = 0;
 
-	tell(p, "rider %u: verb %d, set %d", i, verb, given ? (int)ids[set] : -1);
+	tell(p, "task %u: verb %d, set %d", i, verb, given ? (int)ids[set] : -1);
 	switch (verb) {
 	case CMD_LOAD:
 		rc = model_load(p, m, given ? set : 0);
@@ -501,7 +501,7 @@ static void do_verb(struct play *p, unsigned i, enum cmd_verb verb)
 	case CMD_END:
 		rc = model_unload(p, m, verb == CMD_END);
 		break;
-	default: /* looks, which a context that is out has no use for */
+	default: /* a poll does nothing for a saved context */
 		break;
 	}
 	WANT(w, rc, world_command(w, &cmd));
@@ -510,15 +510,13 @@ static void do_verb(struct play *p, unsigned i, enum cmd_verb verb)
 static void take_messages(struct play *p, unsigned i)
 {
 	struct pfm_msg msgs[QUEUE + 1];
-	struct command take = {.verb = CMD_MESSAGES, .msgs = msgs, .nmsgs = QUEUE + 1};
 	struct world *w = commands_for(p, i);
 	struct m_ctx *m = &p->m[i];
 
-	WANT(w, m->nmsgs ? 0 : -EAGAIN, world_command(w, &take));
-	want(p, i, m->nmsgs ? take.nmsgs : 0, m->nmsgs, "the number of messages");
+	want(p, i, world_messages(w, msgs, QUEUE + 1), m->nmsgs, "the number of messages");
 	for (unsigned n = 0; n < m->nmsgs; n++)
 		if (memcmp(&msgs[n], &m->queue[n], sizeof(msgs[n])) != 0)
-			fail_msg("%s: rider %u: message %u is type %u set %u cpu %u pmds 0x%" PRIx64
+			fail_msg("%s: task %u: message %u is type %u set %u cpu %u pmds 0x%" PRIx64
 				 ", not type %u set %u cpu %u pmds 0x%" PRIx64,
 				p->seen, i, n, msgs[n].type, msgs[n].set, msgs[n].cpu,
 				msgs[n].pmds[0], m->queue[n].type, m->queue[n].set, m->queue[n].cpu,
@@ -555,7 +553,7 @@ static void check(struct play *p, unsigned i)
 	want(p, i, info.set, ids[m->active], "the active set");
 	want(p, i, info.ended, m->ended, "that it has ended");
 	want(p, i, info.cpu, m->cpu, "its CPU");
-	want(p, i, p->c.rider[i].block, m->block, "that its thread stands still");
+	want(p, i, p->c.task[i].ovfl.block, m->block, "that its thread stands still");
 	for (unsigned set = 0; set < m->nsets; set++) {
 		const struct m_set *s = &m->set[set];
 		struct cmd_evtset is = world_set_info(w, ids[set]);
@@ -624,28 +622,28 @@ static void time_passes(struct play *p)
 	uint64_t wrap = pmu_wrap_ns(p->c.w.pmu, ~0U), ns = below(p, NS_MAX);
 	bool plain = true;
 
-	for (unsigned i = 0; i < RIDERS; i++)
+	for (unsigned i = 0; i < TASKS; i++)
 		if (p->m[i].line >= 0 && !p->m[i].plain)
 			plain = false;
 	if (plain && wrap && one_in(p, 8))
 		ns = random_bits(&p->rnd) % (wrap / 2);
-	for (unsigned i = 0; i < RIDERS; i++)
+	for (unsigned i = 0; i < TASKS; i++)
 		if (p->m[i].line >= 0 && hw_now(p->c.w.hw) - p->m[i].since + ns > wrap)
 			get_out(p, i);
 	tell(p, "%" PRIu64 " ns pass", ns);
 	hw_advance(p->c.w.hw, ns);
 }
 
-static void rider_open(struct play *p, unsigned i)
+static void task_open(struct play *p, unsigned i)
 {
 	static const unsigned flags[] = {0, 0, CTX_NOTIFY_BLOCK, CTX_RAW, CTX_OVFL_NO_MSG};
 	struct m_ctx *m = &p->m[i];
-	struct command cmd = {.verb = CMD_FLAGS, .flags = flags[below(p, 5)]};
+	struct command cmd = {.verb = CMD_FLAGS, .setup.flags = flags[below(p, 5)]};
 	struct world *w;
 
-	*m = (struct m_ctx){.line = -1, .nsets = 1 + below(p, SETS), .flags = cmd.flags};
+	*m = (struct m_ctx){.line = -1, .nsets = 1 + below(p, SETS), .flags = cmd.setup.flags};
 	m->plain = one_in(p, 3);
-	m->carry = one_in(p, 2) ? 0 : below(p, 10000);
+	m->overhead = one_in(p, 2) ? 0 : below(p, 10000);
 	w = commands_for(p, i);
 	WANT(w, 0, world_command(w, &cmd));
 	for (unsigned set = 0; set < m->nsets; set++) {
@@ -654,7 +652,7 @@ static void rider_open(struct play *p, unsigned i)
 		for (unsigned row = 0; row < p->c.w.pmu->npmcs; row++)
 			m->set[set].pmc[row] = p->c.w.pmu->pmcs[row].def;
 		for (unsigned d = 0; d < p->c.w.pmu->npmds; d++)
-			p->c.rider[i].sets[set]->pmd[d].carry = m->carry;
+			p->c.task[i].sets[set]->pmd[d].switch_overhead = m->overhead;
 	}
 	for (unsigned n = 0; n < 6 * m->nsets; n++) {
 		write_pmc(p, i);
@@ -667,12 +665,12 @@ static void play(const struct world_model *model, uint64_t seed, bool tells)
 {
 	struct play p = {.rnd = seed * 0x100000001b3, .tell = tells};
 
-	carriage_open(&p.c, model);
+	ctxsw_open(&p.c, model);
 	snprintf(p.seen, sizeof(p.seen), "%s, seed %" PRIu64, model->name, seed);
-	for (unsigned i = 0; i < RIDERS; i++)
-		rider_open(&p, i);
+	for (unsigned i = 0; i < TASKS; i++)
+		task_open(&p, i);
 	for (unsigned step = 0; step < STEPS; step++) {
-		unsigned i = below(&p, RIDERS);
+		unsigned i = below(&p, TASKS);
 
 		snprintf(p.seen, sizeof(p.seen), "%s, seed %" PRIu64 ", step %u", model->name, seed,
 			step);
@@ -683,13 +681,13 @@ static void play(const struct world_model *model, uint64_t seed, bool tells)
 		else if (one_in(&p, 2))
 			get_out(&p, i);
 	}
-	for (unsigned i = 0; i < RIDERS; i++) {
+	for (unsigned i = 0; i < TASKS; i++) {
 		if (p.m[i].line >= 0)
 			get_out(&p, i);
 		check(&p, i);
 		take_messages(&p, i);
 	}
-	carriage_end(&p.c);
+	ctxsw_end(&p.c);
 }
 
 static void test_lives(void **state)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The engine with its real threads, over the hardware model. */
+/* The engine with its threads, on the simulator. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,23 +15,25 @@
 
 #include <cmocka.h>
 
+#include "backend/sim/sim.h"
 #include "base/text.h"
-#include "daemon/cpu/engine_i.h"
+#include "daemon/engine/engine_i.h"
 #include "perfmonfs/sim.h"
+#include "tests/unit/hw_truth.h"
 
-enum { CPUS = 4, TENANTS = 100, NS = 1000000 };
+enum { CPUS = 4, CONTEXTS = 100, NS = 1000000 };
 
 static struct backend *be;
 static struct engine *eng;
 
-struct context_of_test {
-	struct tenant tenant;
+struct test_ctx {
+	struct engine_ctx ec;
 	char name[16];
-	unsigned gone; /* how often gone() was called */
-	bool held;     /* the core's part has not been freed */
+	unsigned destroyed; /* Calls of on_destroyed(). */
+	bool allocated;     /* engine_ctx_free() is still to be called. */
 };
 
-struct job_of_test {
+struct test_job {
 	struct job job;
 	struct cmd_reg reg;
 	atomic_uint done;
@@ -43,23 +45,23 @@ static int setup(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(sim_backend_open(&conf, &be, &e), 0);
+	assert_int_equal(sim_backend_ops.open(&conf, &be, &e), 0);
 	assert_int_equal(engine_new(be, &eng, &e), 0);
 	return 0;
 }
 
-static struct context_of_test *kept[TENANTS]; /* until the end of the test */
+static struct test_ctx *kept[CONTEXTS]; /* Freed at the end of the test. */
 static unsigned nkept;
 
-static void context_free(struct context_of_test *c)
+static void context_free(struct test_ctx *c)
 {
-	if (c->held)
-		engine_tenant_free(&c->tenant);
-	c->held = false;
+	if (c->allocated)
+		engine_ctx_free(&c->ec);
+	c->allocated = false;
 }
 
-/* One that the test itself unloads. */
-#define CONTEXT(c) __attribute__((cleanup(context_free))) struct context_of_test c = {.held = false}
+/* A context that the test unloads. */
+#define CONTEXT(c) __attribute__((cleanup(context_free))) struct test_ctx c = {.allocated = false}
 
 static int teardown(void **state)
 {
@@ -71,27 +73,27 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void gone(struct tenant *t)
+static void on_destroyed(struct engine_ctx *ec)
 {
-	struct context_of_test *c = (struct context_of_test *)t;
+	struct test_ctx *c = (struct test_ctx *)ec;
 
-	c->gone++;
+	c->destroyed++;
 	context_free(c);
 }
 
-static void context_init(struct context_of_test *c, const char *name)
+static void context_init(struct test_ctx *c, const char *name)
 {
 	memset(c, 0, sizeof(*c));
-	assert_int_equal(engine_tenant_init(eng, &c->tenant), 0);
+	assert_int_equal(engine_ctx_init(eng, &c->ec), 0);
 	snprintf(c->name, sizeof(c->name), "%s", name);
-	c->tenant.name = c->name;
-	c->tenant.uid = 1000;
-	c->tenant.gone = gone;
-	c->held = true;
+	c->ec.name = c->name;
+	c->ec.uid = 1000;
+	c->ec.destroyed = on_destroyed;
+	c->allocated = true;
 }
 
-/* One that may be left to the engine's end. */
-static void context_keep(struct context_of_test *c, const char *name)
+/* A context that engine_free() may unload. */
+static void context_keep(struct test_ctx *c, const char *name)
 {
 	context_init(c, name);
 	kept[nkept++] = c;
@@ -99,37 +101,37 @@ static void context_keep(struct context_of_test *c, const char *name)
 
 static void job_done(struct job *job)
 {
-	struct job_of_test *j = (struct job_of_test *)job;
+	struct test_job *j = (struct test_job *)job;
 
 	atomic_fetch_add(&j->done, 1);
 }
 
-static void job_init(struct job_of_test *j, struct context_of_test *c, enum cmd_verb verb)
+static void job_init(struct test_job *j, struct test_ctx *c, enum cmd_verb verb)
 {
 	memset(j, 0, sizeof(*j));
-	j->job.tenant = &c->tenant;
+	j->job.ec = &c->ec;
 	j->job.cmd.verb = verb;
 	j->job.cmd.rights = (struct rights){.system = true, .kernel = true};
 	j->job.pid = 4711;
 	j->job.done = job_done;
 }
 
-static void job_load(struct job_of_test *j, struct context_of_test *c, unsigned cpu)
+static void job_load(struct test_job *j, struct test_ctx *c, unsigned cpu)
 {
 	job_init(j, c, CMD_LOAD);
-	j->job.cmd.cpu = cpu;
+	j->job.cmd.load.cpu = cpu;
 }
 
-static void job_reg(struct job_of_test *j, struct context_of_test *c, enum cmd_verb verb, bool pmd,
-	uint64_t value)
+static void job_reg(
+	struct test_job *j, struct test_ctx *c, enum cmd_verb verb, bool pmd, uint64_t value)
 {
 	job_init(j, c, verb);
 	j->reg = (struct cmd_reg){.pmd = pmd, .value = value};
-	j->job.cmd.regs = &j->reg;
-	j->job.cmd.nregs = 1;
+	j->job.cmd.vector.regs = &j->reg;
+	j->job.cmd.vector.nregs = 1;
 }
 
-/* As the session does before each request, but without any. */
+/* What the session does before each request. */
 static void serve(struct timespec *since)
 {
 	struct timespec now;
@@ -138,18 +140,18 @@ static void serve(struct timespec *since)
 	if (!since->tv_sec)
 		*since = now;
 	if (now.tv_sec - since->tv_sec > 20)
-		fail_msg("it never happens");
+		fail_msg("timeout");
 	usleep(10);
-	engine_news(eng);
+	engine_handle_events(eng);
 }
 
-static void wait_done(struct job_of_test *j)
+static void wait_done(struct test_job *j)
 {
 	struct timespec since = {0};
 
 	while (!atomic_load(&j->done))
 		serve(&since);
-	engine_news(eng);
+	engine_handle_events(eng);
 }
 
 static void wait_workers(unsigned n)
@@ -160,7 +162,7 @@ static void wait_workers(unsigned n)
 		serve(&since);
 }
 
-static int run(struct job_of_test *j)
+static int run(struct test_job *j)
 {
 	engine_submit(eng, &j->job);
 	wait_done(j);
@@ -168,17 +170,17 @@ static int run(struct job_of_test *j)
 	return j->job.rc;
 }
 
-static int run_verb(struct context_of_test *c, enum cmd_verb verb)
+static int run_verb(struct test_ctx *c, enum cmd_verb verb)
 {
-	struct job_of_test j;
+	struct test_job j;
 
 	job_init(&j, c, verb);
 	return run(&j);
 }
 
-static int run_load(struct context_of_test *c, unsigned cpu, struct err *e)
+static int run_load(struct test_ctx *c, unsigned cpu, struct err *e)
 {
-	struct job_of_test j;
+	struct test_job j;
 	int rc;
 
 	job_load(&j, c, cpu);
@@ -187,9 +189,9 @@ static int run_load(struct context_of_test *c, unsigned cpu, struct err *e)
 	return rc;
 }
 
-static int run_reg(struct context_of_test *c, enum cmd_verb verb, bool pmd, uint64_t *value)
+static int run_reg(struct test_ctx *c, enum cmd_verb verb, bool pmd, uint64_t *value)
 {
-	struct job_of_test j;
+	struct test_job j;
 	int rc;
 
 	job_reg(&j, c, verb, pmd, *value);
@@ -198,7 +200,7 @@ static int run_reg(struct context_of_test *c, enum cmd_verb verb, bool pmd, uint
 	return rc;
 }
 
-static void program(struct context_of_test *c)
+static void program(struct test_ctx *c)
 {
 	uint64_t sel = 0x4300c0;
 
@@ -241,7 +243,7 @@ static void test_load(void **state)
 	program(&a);
 	assert_int_equal(run_load(&a, 2, &e), 0);
 	assert_int_equal(engine_stats(eng)->workers, 1);
-	assert_ptr_equal(engine_owner(eng, 2), &a.tenant);
+	assert_ptr_equal(engine_owner(eng, 2), &a.ec);
 	assert_null(engine_owner(eng, 1));
 	assert_int_equal(run_load(&b, 2, &e), -EBUSY);
 	assert_non_null(strstr(e.text, "'first'"));
@@ -262,7 +264,7 @@ static void test_load(void **state)
 	assert_int_equal(run_verb(&a, CMD_UNLOAD), 0);
 	assert_null(engine_owner(eng, 2));
 	wait_workers(1);
-	/* its registers are free as soon as unload is answered */
+	/* Its registers are free as soon as the unload is done. */
 	assert_int_equal(run_verb(&b, CMD_UNLOAD), 0);
 	assert_int_equal(run_load(&b, 2, &e), 0);
 	assert_int_equal(run_verb(&b, CMD_UNLOAD), 0);
@@ -278,7 +280,7 @@ static void test_load(void **state)
 static void test_order(void **state)
 {
 	enum { JOBS = 50 };
-	static struct job_of_test jobs[JOBS];
+	static struct test_job jobs[JOBS];
 	CONTEXT(c);
 	struct err e;
 
@@ -307,7 +309,7 @@ static void test_destroy(void **state)
 	/* never loaded */
 	context_init(&c, "short");
 	assert_int_equal(run_verb(&c, CMD_DESTROY), 0);
-	assert_int_equal(c.gone, 1);
+	assert_int_equal(c.destroyed, 1);
 
 	context_init(&c, "running");
 	program(&c);
@@ -315,15 +317,15 @@ static void test_destroy(void **state)
 	assert_int_equal(run_verb(&c, CMD_START), 0);
 	assert_int_equal(run_verb(&c, CMD_DESTROY), 0);
 	wait_workers(0);
-	assert_int_equal(c.gone, 1);
+	assert_int_equal(c.destroyed, 1);
 	want_clean();
 }
 
-/* A load that has to wait for an unload, and a destroy on its heels. */
+/* A load that must wait for an unload, directly followed by a destroy. */
 static void test_destroy_queue(void **state)
 {
 	static const enum cmd_verb verbs[] = {CMD_UNLOAD, CMD_LOAD, CMD_READ, CMD_DESTROY};
-	struct job_of_test jobs[4];
+	struct test_job jobs[4];
 	CONTEXT(c);
 	struct err e;
 
@@ -339,7 +341,7 @@ static void test_destroy_queue(void **state)
 		for (unsigned i = 0; i < 4; i++)
 			wait_done(&jobs[i]);
 		wait_workers(0);
-		assert_int_equal(c.gone, 1);
+		assert_int_equal(c.destroyed, 1);
 		assert_int_equal(jobs[0].job.rc, 0);
 		if (jobs[1].job.rc != 0)
 			assert_int_equal(jobs[1].job.rc, -ENODEV);
@@ -348,10 +350,10 @@ static void test_destroy_queue(void **state)
 	want_clean();
 }
 
-/* The end of a thread, told when it has been unloaded already: it is not that of the next load. */
+/* An end of the thread that is reported after the unload does not end the next load. */
 static void test_late_end(void **state)
 {
-	struct job_of_test load, end;
+	struct test_job load, end;
 	CONTEXT(c);
 
 	(void)state;
@@ -359,24 +361,24 @@ static void test_late_end(void **state)
 	program(&c);
 	job_load(&load, &c, 2);
 	job_init(&end, &c, CMD_END);
-	queue_put(&c.tenant.bounced, &load.job.link);
-	queue_put(&c.tenant.bounced, &end.job.link);
-	assert_false(engine_submit_bounced(eng, &c.tenant));
+	queue_put(&c.ec.requeued, &load.job.link);
+	queue_put(&c.ec.requeued, &end.job.link);
+	assert_false(engine_submit_requeued(eng, &c.ec));
 	wait_done(&load);
 	wait_done(&end);
 	assert_int_equal(load.job.rc, 0);
 	assert_int_equal(end.job.rc, 0);
-	assert_int_equal(run_verb(&c, CMD_START), 0); /* it is loaded */
+	assert_int_equal(run_verb(&c, CMD_START), 0); /* It is loaded. */
 	assert_int_equal(run_verb(&c, CMD_UNLOAD), 0);
 	wait_workers(0);
 	want_clean();
 }
 
-/* What is cancelled before its turn has no effect, though it is answered. */
+/* A job that is cancelled before it begins has no effect; done() is called all the same. */
 static void test_cancel(void **state)
 {
 	CONTEXT(c);
-	struct job_of_test j;
+	struct test_job j;
 	uint64_t value = 7;
 	bool cancelled;
 	struct err e;
@@ -389,7 +391,7 @@ static void test_cancel(void **state)
 		uint64_t before = value;
 
 		job_reg(&j, &c, CMD_WRITE, true, before + 1);
-		/* cancelled before it is mailed or some time later */
+		/* Cancelled before it is submitted, or after. */
 		cancelled = i % 2 && engine_cancel(&j.job);
 		engine_submit(eng, &j.job);
 		cancelled = cancelled || engine_cancel(&j.job);
@@ -399,14 +401,14 @@ static void test_cancel(void **state)
 		assert_int_equal(run_reg(&c, CMD_READ, true, &value), 0);
 		assert_int_equal(value, cancelled ? before : before + 1);
 	}
-	/* a load that is cancelled leaves nobody behind */
+	/* A cancelled load leaves no worker. */
 	assert_int_equal(run_verb(&c, CMD_UNLOAD), 0);
 	job_load(&j, &c, 1);
 	assert_true(engine_cancel(&j.job));
 	assert_int_equal(run(&j), -EINTR);
 	assert_null(engine_owner(eng, 1));
 	wait_workers(0);
-	/* destroying cannot be taken back */
+	/* CMD_DESTROY cannot be cancelled. */
 	job_init(&j, &c, CMD_DESTROY);
 	assert_false(engine_cancel(&j.job));
 }
@@ -418,7 +420,7 @@ static void called(void *arg)
 
 static void test_poll_all(void **state)
 {
-	static struct context_of_test c[CPUS]; /* left to the drain at the end */
+	static struct test_ctx c[CPUS]; /* Unloaded by engine_drain() at the end. */
 	struct timespec since = {0};
 	unsigned calls = 0;
 	struct err e;
@@ -445,24 +447,24 @@ static void test_poll_all(void **state)
 	}
 }
 
-/* The box is readable as long as there is something in it, and no longer. */
-static void test_box(void **state)
+/* The event descriptor is readable only while there are events. */
+static void test_event_fd(void **state)
 {
-	struct pollfd p = {.fd = engine_news_fd(eng), .events = POLLIN};
+	struct pollfd p = {.fd = engine_event_fd(eng), .events = POLLIN};
 	CONTEXT(c);
 	struct err e;
 
 	(void)state;
-	context_init(&c, "box");
+	context_init(&c, "event_fd");
 	for (int i = 0; i < 300; i++) {
 		assert_int_equal(run_load(&c, 0, &e), 0);
 		assert_int_equal(run_verb(&c, CMD_START), 0);
 		assert_int_equal(run_verb(&c, CMD_UNLOAD), 0);
 		while (engine_stats(eng)->workers)
-			engine_news(eng); /* as each request does: without asking the box */
+			engine_handle_events(eng); /* Each request does this, without poll(). */
 	}
 	for (int i = 0; i < 100 && poll(&p, 1, 0) == 1; i++)
-		engine_news(eng);
+		engine_handle_events(eng);
 	assert_int_equal(poll(&p, 1, 0), 0);
 }
 
@@ -472,34 +474,34 @@ static unsigned long random_next(unsigned long *s)
 	return *s >> 33;
 }
 
-/* Many contexts come and go on few CPUs, several commands under way for each. */
+/* Many contexts on few CPUs, with several commands under way for each. */
 static void test_crowd(void **state)
 {
 	enum { JOBS = 2000, VERBS = 8 };
 	static const enum cmd_verb verbs[VERBS] = {CMD_LOAD, CMD_LOAD, CMD_LOAD, CMD_START,
 		CMD_STOP, CMD_UNLOAD, CMD_UNLOAD, CMD_INFO};
-	static struct context_of_test c[TENANTS];
-	static struct job_of_test jobs[JOBS];
+	static struct test_ctx c[CONTEXTS];
+	static struct test_job jobs[JOBS];
 	unsigned long rnd = 1;
 	unsigned loads = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < TENANTS; i++) {
+	for (unsigned i = 0; i < CONTEXTS; i++) {
 		context_keep(&c[i], "crowd");
 		program(&c[i]);
 	}
 	for (unsigned i = 0; i < JOBS; i++) {
-		/* two of a few, so that mail meets unloading */
-		struct context_of_test *who = &c[random_next(&rnd) % (i % 4 ? 6 : TENANTS)];
+		/* Often the same few contexts, so that jobs are posted while one unloads. */
+		struct test_ctx *ctx = &c[random_next(&rnd) % (i % 4 ? 6 : CONTEXTS)];
 
-		job_load(&jobs[i], who, (unsigned)(random_next(&rnd) % CPUS));
+		job_load(&jobs[i], ctx, (unsigned)(random_next(&rnd) % CPUS));
 		jobs[i].job.cmd.verb = verbs[random_next(&rnd) % VERBS];
-		jobs[i].job.here = random_next(&rnd) % 2;
+		jobs[i].job.session_done = random_next(&rnd) % 2;
 		engine_submit(eng, &jobs[i].job);
 		if (random_next(&rnd) % 8 == 0)
 			engine_cancel(&jobs[i].job);
 		if (random_next(&rnd) % 3 == 0)
-			engine_news(eng);
+			engine_handle_events(eng);
 		if (random_next(&rnd) % 64 == 0)
 			usleep(100);
 	}
@@ -509,21 +511,21 @@ static void test_crowd(void **state)
 			loads++;
 	}
 	assert_int_not_equal(loads, 0);
-	for (unsigned i = 0; i < TENANTS; i++) {
+	for (unsigned i = 0; i < CONTEXTS; i++) {
 		job_init(&jobs[i], &c[i], CMD_DESTROY);
 		engine_submit(eng, &jobs[i].job);
 	}
 	wait_workers(0);
 	for (unsigned i = 0; i < JOBS; i++)
 		assert_int_equal(atomic_load(&jobs[i].done), 1);
-	for (unsigned i = 0; i < TENANTS; i++)
-		assert_int_equal(c[i].gone, 1);
+	for (unsigned i = 0; i < CONTEXTS; i++)
+		assert_int_equal(c[i].destroyed, 1);
 	want_clean();
 }
 
 static void test_drain(void **state)
 {
-	static struct context_of_test c[CPUS];
+	static struct test_ctx c[CPUS];
 	struct err e;
 
 	(void)state;
@@ -539,7 +541,7 @@ static void test_drain(void **state)
 	want_clean();
 }
 
-/* A page of live counts, and what somebody who reads it all the time has found. */
+/* A page of live counts, and the results of a thread that reads it in a loop. */
 struct live_reader {
 	struct pfm_live page;
 	atomic_bool over;
@@ -564,11 +566,11 @@ static void *live_reader_main(void *arg)
 	return NULL;
 }
 
-/* The worker writes the page, and the session thread, when it has borrowed the context to read. */
+/* The worker writes the page, and so does the session thread when it borrows the context. */
 static void test_live(void **state)
 {
 	static struct live_reader r;
-	struct job_of_test j;
+	struct test_job j;
 	pthread_t thread;
 	CONTEXT(a);
 	uint64_t value = 0;
@@ -578,7 +580,7 @@ static void test_live(void **state)
 	context_init(&a, "live");
 	program(&a);
 	job_init(&j, &a, CMD_LIVE);
-	j.job.cmd.live = &r.page;
+	j.job.cmd.live_page.page = &r.page;
 	assert_int_equal(run(&j), 0);
 	assert_int_equal(pthread_create(&thread, NULL, live_reader_main, &r), 0);
 	for (unsigned n = 0; n < 30 || atomic_load(&r.reads) < 1000; n++) {
@@ -611,7 +613,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_late_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_poll_all, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_box, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_event_fd, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_drain, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_live, setup, teardown),

@@ -377,7 +377,7 @@ static void test_hist_notifies_once(void **state)
 		pfm_smpl_where_t where = some_where();
 
 		where.ip = i % 20;
-		o.ovfl_notify = i != 13; /* the next one that asks is told instead */
+		o.ovfl_notify = i != 13; /* the next one with notification gets it */
 		assert_int_equal(smpl_overflow(&s, &o, i, &where), 0);
 		assert_true(smpl_ctrl_is(o.ovfl_ctrl, i == 14, true, false));
 		notified += o.ovfl_ctrl.notify_user;
@@ -435,7 +435,7 @@ struct shared {
 	struct smpl s;
 	sem_t full, restart;
 	int restarts, done; /* nway: asked for; atomic */
-	/* The reader's findings: */
+	/* What the reader has found. */
 	uint64_t seen, bad, last, parts, gaps;
 };
 
@@ -501,7 +501,7 @@ static void test_dfl_reader(void **state)
 	smpl_close(&sh.s);
 }
 
-/* Without waiting to be told: the first hdr_count samples are whole at any time. */
+/* A reader that does not wait: the first hdr_count samples are complete at any time. */
 static void *live_reader(void *arg)
 {
 	struct shared *sh = arg;
@@ -575,7 +575,7 @@ static void *nway_reader(void *arg)
 	return NULL;
 }
 
-static void nway_carry_out_restart(struct shared *sh, bool active)
+static void nway_do_restart(struct shared *sh, bool active)
 {
 	if (!__atomic_load_n(&sh->restarts, __ATOMIC_ACQUIRE))
 		return;
@@ -599,10 +599,10 @@ static void read_nway(uint32_t parts, uint32_t flags)
 		record(&sh.s, n, &ctrl);
 		while (ctrl.mask_monitoring &&
 			hdr->hdr_parts[hdr->hdr_cur].part_state == PFM_NWAY_PART_FULL) {
-			nway_carry_out_restart(&sh, false);
+			nway_do_restart(&sh, false);
 			sched_yield();
 		}
-		nway_carry_out_restart(&sh, true);
+		nway_do_restart(&sh, true);
 		if (n % 300 == 0)
 			sched_yield();
 	}

@@ -165,7 +165,7 @@ static uint32_t random_overflow(struct play *p, unsigned set, unsigned pmd, pfm_
 {
 	uint32_t count = random_count(p);
 
-	memset(arg, 0xee, sizeof(*arg)); /* what is not said is not to be looked at */
+	memset(arg, 0xee, sizeof(*arg)); /* unset members must not matter */
 	*where = (pfm_smpl_where_t){
 		.ip = random_bits(&p->rnd),
 		.pid = 100 + below(&p->rnd, 5),
@@ -307,8 +307,8 @@ static void dfl_check(const struct play *p, unsigned flags)
 	assert_int_equal(offs, 128 + p->in[0].bytes);
 }
 
-/* Of one look: increasing PMDs, one time stamp, one set. */
-static void dfl_look(struct play *p, unsigned flags)
+/* The overflows of one reading: increasing PMDs, one time stamp, one set. */
+static void dfl_overflow(struct play *p, unsigned flags)
 {
 	unsigned set = below(&p->rnd, p->nsets);
 	size_t prefix = p->s.fmt == &format_correlate ? 8 : 0;
@@ -345,7 +345,7 @@ static void play_dfl(unsigned flags, uint64_t seed)
 		if (below(&p.rnd, p.full ? 2 : 30) == 0)
 			list_restart(&p);
 		else
-			dfl_look(&p, flags);
+			dfl_overflow(&p, flags);
 		dfl_check(&p, flags);
 	}
 	play_close(&p);
@@ -439,7 +439,7 @@ static void play_correlate(uint64_t seed)
 		else if (below(&p.rnd, 2))
 			correlate_event(&p);
 		else
-			dfl_look(&p, 0);
+			dfl_overflow(&p, 0);
 		correlate_check(&p);
 	}
 	play_close(&p);
@@ -490,7 +490,7 @@ static void nway_model(
 	p->lost += left;
 }
 
-static void nway_look(struct play *p, const struct nway *w)
+static void nway_overflow(struct play *p, const struct nway *w)
 {
 	unsigned set = below(&p->rnd, p->nsets);
 
@@ -607,7 +607,7 @@ static void play_nway(uint64_t seed)
 		if (below(&p.rnd, p.full ? 3 : 8) == 0)
 			nway_restart(&p, &w);
 		else
-			nway_look(&p, &w);
+			nway_overflow(&p, &w);
 		nway_check(&p, &w);
 	}
 	play_close(&p);
@@ -657,7 +657,7 @@ static void hist_model(struct hist *h, const struct smpl_rec *rec, uint32_t coun
 	h->weight += count;
 }
 
-static void hist_look(struct play *p, struct hist *h)
+static void hist_overflow(struct play *p, struct hist *h)
 {
 	pfm_smpl_where_t where;
 	struct smpl_rec rec;
@@ -731,7 +731,7 @@ static void play_hist(struct hist *h, uint64_t seed)
 		if (below(&p.rnd, 100) == 0)
 			hist_restart(&p, h);
 		else
-			hist_look(&p, h);
+			hist_overflow(&p, h);
 		hist_check(&p, h);
 	}
 	play_close(&p);
@@ -748,6 +748,56 @@ static void test_hist(void **state)
 	free(h);
 }
 
+/* The argument that `format` fills in if only the format's name is written. */
+static void fill_defaults(const pfm_buffer_fmt_t *fmt, void *arg)
+{
+	uint64_t set = 0;
+
+	for (const pfm_fmt_param_t *p = fmt->fmt_params; p && p->name; p++)
+		if (!(set & 1ULL << p->offset / 4)) {
+			memcpy((char *)arg + p->offset, &p->def, p->size);
+			set |= 1ULL << p->offset / 4;
+		}
+}
+
+/* One call of a format without a model: it must not fail nor write outside of its buffer. */
+static void play_any(struct smpl *s, uint64_t *rnd, uint64_t now)
+{
+	static pfm_ovfl_arg_t arg;
+	pfm_smpl_where_t where = {.ip = random_bits(rnd), .pid = below(rnd, 100), .known = 1};
+	const pfm_smpl_event_t event = {below(rnd, 4), 1, 2, now, 3, 4, 5, "a name"};
+	unsigned kind = below(rnd, 20);
+
+	if (kind == 0) {
+		smpl_restart(s, below(rnd, 2));
+	} else if (kind == 1 && s->fmt->fmt_event) {
+		smpl_event(s, &event);
+	} else {
+		arg = (pfm_ovfl_arg_t){.ovfl_pmd = (uint16_t)below(rnd, 8), .ovfl_count = 1};
+		arg.smpl_pmds[0] = random_bits(rnd) & 0xff;
+		arg.ovfl_count += below(rnd, 3);
+		assert_int_equal(smpl_overflow(s, &arg, now, &where), 0);
+		assert_false(arg.ovfl_ctrl.mask_monitoring && arg.ovfl_ctrl.reset_ovfl_pmds);
+	}
+}
+
+static void test_each_builtin(void **state)
+{
+	(void)state;
+	for (size_t i = 0; builtin_formats[i]; i++) {
+		_Alignas(8) unsigned char arg[256] = {0};
+		uint64_t rnd = 1 + i;
+		struct smpl s;
+
+		assert_true(builtin_formats[i]->fmt_arg_size <= sizeof(arg));
+		fill_defaults(builtin_formats[i], arg);
+		assert_int_equal(smpl_open(&s, builtin_formats[i], arg, 8), 0);
+		for (unsigned step = 0; step < 4 * STEPS; step++)
+			play_any(&s, &rnd, step);
+		smpl_close(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -755,6 +805,7 @@ int main(void)
 		cmocka_unit_test(test_correlate),
 		cmocka_unit_test(test_nway),
 		cmocka_unit_test(test_hist),
+		cmocka_unit_test(test_each_builtin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

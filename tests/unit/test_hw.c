@@ -12,6 +12,7 @@
 
 #include "perfmonfs/pmu.h"
 #include "perfmonfs/sim.h"
+#include "tests/unit/hw_truth.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define RUN           (EVTSEL_EN | EVTSEL_USR | EVTSEL_OS)
@@ -20,27 +21,93 @@
 
 enum { CYCLES = 3000, INSTRUCTIONS = 2500 }; /* a microsecond */
 
-/* What the tests know of a model on their own account. */
+/* What the tests state of the models, independently of their rows. */
 struct facts {
 	const char *name;
 	unsigned ngp, nfixed, width;
-	uint32_t sel, ctr, step; /* the first addresses, and the way to the next */
-	uint32_t global;         /* its control, 0 if there is none */
+	uint32_t sel, ctr, step; /* The first addresses, and the distance to the next. */
+	uint32_t global;         /* Global control; 0: none. */
 	uint32_t status, clear;
-	uint64_t cycles; /* event */
+	uint64_t cycles; /* Event code. */
+	bool intel;
+	unsigned version;
 };
 
-static const struct facts all[] = {
-	{"p6", 2, 0, 40, 0x186, 0xc1, 1, 0, 0, 0, 0x79},
-	{"intel_v1", 2, 0, 40, 0x186, 0xc1, 1, 0, 0, 0, 0x3c},
-	{"intel_v2", 2, 3, 40, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c},
-	{"intel_v3", 4, 3, 48, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c},
-	{"intel_v4", 4, 3, 48, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c},
-	{"intel_v5", 8, 4, 48, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c},
-	{"amd_legacy", 4, 0, 48, 0xc0010000, 0xc0010004, 1, 0, 0, 0, 0x76},
-	{"amd_ext", 6, 0, 48, 0xc0010200, 0xc0010201, 2, 0, 0, 0, 0x76},
-	{"amd_v2", 6, 0, 48, 0xc0010200, 0xc0010201, 2, 0xc0000301, 0xc0000300, 0xc0000302, 0x76},
+static const struct facts stated[] = {
+	{"p6", 2, 0, 40, 0x186, 0xc1, 1, 0, 0, 0, 0x79, true, 0},
+	{"intel_v1", 2, 0, 40, 0x186, 0xc1, 1, 0, 0, 0, 0x3c, true, 1},
+	{"intel_v2", 2, 3, 40, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c, true, 2},
+	{"intel_v3", 4, 3, 48, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c, true, 3},
+	{"intel_v4", 4, 3, 48, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c, true, 4},
+	{"intel_v5", 8, 4, 48, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c, true, 5},
+	{"amd_legacy", 4, 0, 48, 0xc0010000, 0xc0010004, 1, 0, 0, 0, 0x76, false, 0},
+	{"amd_ext", 6, 0, 48, 0xc0010200, 0xc0010201, 2, 0, 0, 0, 0x76, false, 1},
+	{"amd_v2", 6, 0, 48, 0xc0010200, 0xc0010201, 2, 0xc0000301, 0xc0000300, 0xc0000302, 0x76,
+		false, 2},
 };
+
+enum { MAX_MODELS = 64 };
+static struct facts all[MAX_MODELS + 1]; /* Of all models, from their descriptions. */
+static size_t nall;
+
+static struct facts facts_of(const struct pmu_model *m)
+{
+	struct facts f = {
+		.name = m->sim.name,
+		.intel = m->vendor == PMU_INTEL,
+		.version = m->features.version,
+	};
+	struct pmu pmu;
+
+	pmu_build(m, &m->features, &pmu);
+	for (unsigned i = 0; i < pmu.npmds; i++)
+		pmu.pmcs[pmu.pmds[i].pmc].shared ? f.nfixed++ : f.ngp++;
+	f.width = pmu.counter_width;
+	f.sel = pmu.pmcs[0].addr;
+	f.ctr = pmu.pmds[0].addr;
+	f.step = pmu.pmcs[1].addr - pmu.pmcs[0].addr;
+	f.global = pmu.global_ctrl;
+	f.status = pmu.status;
+	f.clear = pmu.clear;
+	f.cycles = !f.intel ? 0x76 : f.version ? 0x3c : 0x79;
+	return f;
+}
+
+static int collect(void **state)
+{
+	const struct pmu_model *m;
+
+	(void)state;
+	for (unsigned i = 0; (m = pmu_model_at(i)) && nall < MAX_MODELS; i++)
+		all[nall++] = facts_of(m);
+	return 0;
+}
+
+/* Descriptions and statements agree, in the order of the models. */
+static void test_stated(void **state)
+{
+	(void)state;
+	for (size_t i = 0, m = 0; i < ARRAY_SIZE(stated); i++, m++) {
+		const struct facts *want = &stated[i], *is;
+
+		while (m < nall && strcmp(all[m].name, want->name) != 0)
+			m++;
+		assert_true(m < nall);
+		is = &all[m];
+		assert_int_equal(is->ngp, want->ngp);
+		assert_int_equal(is->nfixed, want->nfixed);
+		assert_int_equal(is->width, want->width);
+		assert_int_equal(is->sel, want->sel);
+		assert_int_equal(is->ctr, want->ctr);
+		assert_int_equal(is->step, want->step);
+		assert_int_equal(is->global, want->global);
+		assert_int_equal(is->status, want->status);
+		assert_int_equal(is->clear, want->clear);
+		assert_int_equal(is->cycles, want->cycles);
+		assert_int_equal(is->intel, want->intel);
+		assert_int_equal(is->version, want->version);
+	}
+}
 
 static struct hw *make(const char *model)
 {
@@ -129,8 +196,8 @@ static void test_new(void **state)
 
 	(void)state;
 	assert_int_equal(hw_new("pentium", 4, &hw, &e), -ENOENT);
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		assert_non_null(strstr(e.text, all[i].name));
+	for (const struct facts *f = all; f->name; f++)
+		assert_non_null(strstr(e.text, f->name));
 	assert_int_equal(hw_new("p6", 0, &hw, &e), -ERANGE);
 	assert_int_equal(hw_new("p6", 4097, &hw, &e), -ERANGE);
 	assert_int_equal(hw_new("p6", 4096, &hw, &e), 0);
@@ -143,8 +210,7 @@ static void test_new(void **state)
 static void test_every_counter_counts_and_wraps(void **state)
 {
 	(void)state;
-	for (size_t m = 0; m < ARRAY_SIZE(all); m++) {
-		const struct facts *f = &all[m];
+	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 
 		enable_all(hw, f);
@@ -166,8 +232,7 @@ static void test_every_counter_counts_and_wraps(void **state)
 static void test_enable_bit_is_needed(void **state)
 {
 	(void)state;
-	for (size_t m = 0; m < ARRAY_SIZE(all); m++) {
-		const struct facts *f = &all[m];
+	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 
 		enable_all(hw, f);
@@ -186,8 +251,7 @@ static void test_enable_bit_is_needed(void **state)
 static void test_privilege_levels(void **state)
 {
 	(void)state;
-	for (size_t m = 0; m < ARRAY_SIZE(all); m++) {
-		const struct facts *f = &all[m];
+	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 
 		enable_all(hw, f);
@@ -208,8 +272,7 @@ static void test_splitting_time_changes_nothing(void **state)
 	uint64_t seed = 0x9e3779b97f4a7c15;
 
 	(void)state;
-	for (size_t m = 0; m < ARRAY_SIZE(all); m++) {
-		const struct facts *f = &all[m];
+	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 		uint64_t select = 0x42c | RUN; /* an event without a row: odd rates */
 		uint64_t start;
@@ -283,8 +346,10 @@ static void test_legacy_writes_extend_the_sign(void **state)
 	static const uint32_t fixed0 = 0x309;
 
 	(void)state;
-	for (size_t m = 0; m < 6; m++) { /* the Intel models */
-		const struct facts *f = &all[m];
+	for (const struct facts *f = all; f->name; f++) {
+		if (!f->intel)
+			continue;
+
 		CLEANUP_HW struct hw *hw = make(f->name);
 		uint32_t regs[] = {0xc1, f->nfixed ? fixed0 : 0xc2};
 
@@ -302,10 +367,12 @@ static void test_legacy_writes_extend_the_sign(void **state)
 static void test_full_width_writes(void **state)
 {
 	(void)state;
-	for (size_t m = 0; m < 6; m++) {
-		const struct facts *f = &all[m];
+	for (const struct facts *f = all; f->name; f++) {
+		if (!f->intel)
+			continue;
+
 		CLEANUP_HW struct hw *hw = make(f->name);
-		bool full = !strcmp(f->name, "intel_v4") || !strcmp(f->name, "intel_v5");
+		bool full = f->version >= 4;
 
 		if (!full) {
 			absent(hw, 0x4c1);
@@ -325,21 +392,26 @@ static void test_full_width_writes(void **state)
 static void test_amd_writes_are_full(void **state)
 {
 	(void)state;
-	for (size_t m = 6; m < ARRAY_SIZE(all); m++) {
-		CLEANUP_HW struct hw *hw = make(all[m].name);
+	for (const struct facts *f = all; f->name; f++) {
+		if (f->intel)
+			continue;
 
-		wr(hw, all[m].ctr, 0xffff923456789abc);
-		assert_int_equal(rd(hw, all[m].ctr), 0x923456789abc);
+		CLEANUP_HW struct hw *hw = make(f->name);
+
+		wr(hw, f->ctr, 0xffff923456789abc);
+		assert_int_equal(rd(hw, f->ctr), 0x923456789abc);
 	}
 }
 
 static void test_intel_selector_reserved_bits_fault(void **state)
 {
 	(void)state;
-	for (size_t m = 0; m < 6; m++) {
-		const struct facts *f = &all[m];
+	for (const struct facts *f = all; f->name; f++) {
+		if (!f->intel)
+			continue;
+
 		CLEANUP_HW struct hw *hw = make(f->name);
-		bool any = !strcmp(f->name, "intel_v3") || !strcmp(f->name, "intel_v4");
+		bool any = f->version == 3 || f->version == 4;
 
 		for (unsigned bit = 0; bit < 64; bit++) {
 			bool legal = bit < 32 && (bit != 21 || any);
@@ -354,12 +426,14 @@ static void test_intel_selector_reserved_bits_fault(void **state)
 static void test_amd_selector_reserved_bits_are_dropped(void **state)
 {
 	(void)state;
-	for (size_t m = 6; m < ARRAY_SIZE(all); m++) {
-		const struct facts *f = &all[m];
+	for (const struct facts *f = all; f->name; f++) {
+		if (f->intel)
+			continue;
+
 		CLEANUP_HW struct hw *hw = make(f->name);
 		uint64_t dropped = ~(BIT(42) - 1) | 0xfULL << 36 | BIT(21);
 
-		if (strcmp(f->name, "amd_legacy") != 0)
+		if (f->version >= 1)
 			dropped |= BIT(19);
 		wr(hw, f->sel, ONES);
 		assert_int_equal(rd(hw, f->sel), ~dropped);
@@ -400,8 +474,7 @@ static void test_fixed_counters(void **state)
 	static const uint64_t events[] = {0xc0, 0x3c, 0x13c, 0x1a4};
 
 	(void)state;
-	for (size_t m = 0; m < ARRAY_SIZE(all); m++) {
-		const struct facts *f = &all[m];
+	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 
 		absent(hw, 0x309 + f->nfixed);
@@ -424,10 +497,12 @@ static void test_fixed_counters(void **state)
 static void test_fixed_control_reserved_bits_fault(void **state)
 {
 	(void)state;
-	for (size_t m = 2; m < 6; m++) {
-		const struct facts *f = &all[m];
+	for (const struct facts *f = all; f->name; f++) {
+		if (!f->intel || f->version < 2)
+			continue;
+
 		CLEANUP_HW struct hw *hw = make(f->name);
-		bool any = !strcmp(f->name, "intel_v3") || !strcmp(f->name, "intel_v4");
+		bool any = f->version == 3 || f->version == 4;
 
 		for (unsigned bit = 0; bit < 64; bit++) {
 			bool legal = bit < 4 * f->nfixed && (bit % 4 != 2 || any);
@@ -441,8 +516,7 @@ static void test_fixed_control_reserved_bits_fault(void **state)
 static void test_global_control(void **state)
 {
 	(void)state;
-	for (size_t m = 0; m < ARRAY_SIZE(all); m++) {
-		const struct facts *f = &all[m];
+	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 		uint64_t bits = (BIT(f->ngp) - 1) | (BIT(f->nfixed) - 1) << 32;
 
@@ -473,8 +547,7 @@ static void test_global_control(void **state)
 static void test_status(void **state)
 {
 	(void)state;
-	for (size_t m = 0; m < ARRAY_SIZE(all); m++) {
-		const struct facts *f = &all[m];
+	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 
 		if (!f->status) {
@@ -567,8 +640,11 @@ static void test_perf_capabilities(void **state)
 static void test_amd_aliases(void **state)
 {
 	(void)state;
-	for (size_t m = 7; m < ARRAY_SIZE(all); m++) {
-		CLEANUP_HW struct hw *hw = make(all[m].name);
+	for (const struct facts *f = all; f->name; f++) {
+		if (f->intel || f->version < 1)
+			continue;
+
+		CLEANUP_HW struct hw *hw = make(f->name);
 
 		for (uint32_t i = 0; i < 4; i++) {
 			wr(hw, 0xc0010000 + i, 0x40 + i);
@@ -590,12 +666,12 @@ static void test_foreign_registers_are_absent(void **state)
 	static const uint32_t never[] = {0, 0x600, 0x3f1, 0x1d9, 0xc0000080, 0x1900, UINT32_MAX};
 
 	(void)state;
-	for (size_t m = 0; m < ARRAY_SIZE(all); m++) {
-		CLEANUP_HW struct hw *hw = make(all[m].name);
+	for (const struct facts *f = all; f->name; f++) {
+		CLEANUP_HW struct hw *hw = make(f->name);
 
 		for (size_t i = 0; i < ARRAY_SIZE(never); i++)
 			absent(hw, never[i]);
-		absent(hw, m < 6 ? 0xc0010000 : 0x186);
+		absent(hw, f->intel ? 0xc0010000 : 0x186);
 	}
 }
 
@@ -884,6 +960,7 @@ static void test_cpuid_amd(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stated),
 		cmocka_unit_test(test_new),
 		cmocka_unit_test(test_every_counter_counts_and_wraps),
 		cmocka_unit_test(test_enable_bit_is_needed),
@@ -923,5 +1000,5 @@ int main(void)
 		cmocka_unit_test(test_cpuid_amd),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, collect, NULL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The packets of the clone file: bytes into commands, and what came of these back into bytes. */
+/* The packets of the clone file: bytes to commands, and their results to bytes. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* The packet of @n structures; it must be one. */
+/* A packet of @n structures; fails if it is refused. */
 static struct packet *packet(unsigned long cmd, const void *bytes, unsigned n)
 {
 	unsigned nr = (unsigned)PFM_IOC_VECTOR(cmd, n);
@@ -45,7 +45,7 @@ static void assert_end(struct packet *p)
 	assert_int_equal(packet_next(p, &none, &e), 0);
 }
 
-/* The command has been carried out. */
+/* The command succeeded. */
 static void done(struct packet *p, struct command *cmd)
 {
 	struct err e = {0};
@@ -169,28 +169,28 @@ static void test_write_pmds(void **state)
 	struct packet *p;
 
 	(void)state;
-	two[0].flags |= PFM_IOC_RETFL_EINVAL; /* of an earlier call */
+	two[0].flags |= PFM_IOC_RETFL_EINVAL; /* From an earlier call. */
 	two[1].flags = PFM_IOC_REGFL_KEEP_NOTICE;
 	p = packet(PFM_IOC_WRITE_PMDS, two, 2);
 	cmd = next(p);
 	assert_int_equal(cmd.verb, CMD_WRITE);
-	assert_int_equal(cmd.nregs, 2);
-	assert_int_equal(cmd.cut.no, 0);
-	assert_true(cmd.regs[0].pmd);
-	assert_int_equal(cmd.regs[0].num, 5);
-	assert_int_equal(cmd.regs[0].set, 6);
-	assert_int_equal(cmd.regs[0].value, 7);
-	assert_int_equal(cmd.regs[0].conf.long_reset, 8);
-	assert_int_equal(cmd.regs[0].conf.short_reset, 9);
-	assert_int_equal(cmd.regs[0].conf.thresh, 11);
-	assert_int_equal(cmd.regs[0].conf.eventid, 12);
-	assert_int_equal(cmd.regs[0].conf.mask, 13);
-	assert_int_equal(cmd.regs[0].conf.seed, 14);
-	assert_int_equal(cmd.regs[0].conf.flags, PMD_NOTIFY | PMD_RANDOM);
-	assert_true(regset_has(&cmd.regs[0].conf.reset, 257));
-	assert_true(regset_has(&cmd.regs[0].conf.smpl, 2));
-	assert_int_equal(cmd.regs[0].keep, PMD_EMULATION);
-	assert_int_equal(cmd.regs[1].keep, PMD_EMULATION | PMD_NOTICE);
+	assert_int_equal(cmd.vector.nregs, 2);
+	assert_int_equal(cmd.vector.cut.no, 0);
+	assert_true(cmd.vector.regs[0].pmd);
+	assert_int_equal(cmd.vector.regs[0].num, 5);
+	assert_int_equal(cmd.vector.regs[0].set, 6);
+	assert_int_equal(cmd.vector.regs[0].value, 7);
+	assert_int_equal(cmd.vector.regs[0].conf.long_reset, 8);
+	assert_int_equal(cmd.vector.regs[0].conf.short_reset, 9);
+	assert_int_equal(cmd.vector.regs[0].conf.thresh, 11);
+	assert_int_equal(cmd.vector.regs[0].conf.eventid, 12);
+	assert_int_equal(cmd.vector.regs[0].conf.mask, 13);
+	assert_int_equal(cmd.vector.regs[0].conf.seed, 14);
+	assert_int_equal(cmd.vector.regs[0].conf.flags, PMD_NOTIFY | PMD_RANDOM);
+	assert_true(regset_has(&cmd.vector.regs[0].conf.reset, 257));
+	assert_true(regset_has(&cmd.vector.regs[0].conf.smpl, 2));
+	assert_int_equal(cmd.vector.regs[0].keep, PMD_EMULATION);
+	assert_int_equal(cmd.vector.regs[1].keep, PMD_EMULATION | PMD_NOTICE);
 	done(p, &cmd);
 	assert_end(p);
 	back(p, out, sizeof(out));
@@ -207,17 +207,17 @@ static void test_write_pmcs(void **state)
 
 	(void)state;
 	assert_int_equal(cmd.verb, CMD_WRITE);
-	assert_int_equal(cmd.nregs, 2);
+	assert_int_equal(cmd.vector.nregs, 2);
 	for (unsigned i = 0; i < 2; i++) {
-		assert_false(cmd.regs[i].pmd);
-		assert_int_equal(cmd.regs[i].num, pmcs[i].num);
-		assert_int_equal(cmd.regs[i].set, pmcs[i].set);
-		assert_int_equal(cmd.regs[i].value, pmcs[i].value);
-		assert_int_equal(cmd.regs[i].confer, PMD_EMULATION);
-		assert_int_equal(cmd.regs[i].conf.flags, i ? PMD_NO64 : 0);
+		assert_false(cmd.vector.regs[i].pmd);
+		assert_int_equal(cmd.vector.regs[i].num, pmcs[i].num);
+		assert_int_equal(cmd.vector.regs[i].set, pmcs[i].set);
+		assert_int_equal(cmd.vector.regs[i].value, pmcs[i].value);
+		assert_int_equal(cmd.vector.regs[i].confer, PMD_EMULATION);
+		assert_int_equal(cmd.vector.regs[i].conf.flags, i ? PMD_NO64 : 0);
 	}
 	done(p, &cmd);
-	back(p, NULL, 0); /* nothing is new */
+	back(p, NULL, 0); /* Nothing changed. */
 }
 
 static void test_write_pmcs_v06(void **state)
@@ -231,13 +231,13 @@ static void test_write_pmcs_v06(void **state)
 	p = packet(PFM_IOC_WRITE_PMCS_V06, &one, 1);
 	cmd = next(p);
 	assert_int_equal(cmd.verb, CMD_WRITE);
-	assert_false(cmd.regs[0].pmd);
-	assert_int_equal(cmd.regs[0].value, 7);
-	assert_int_equal(cmd.regs[0].confer, PMD_NOTICE | PMD_EMULATION);
-	assert_int_equal(cmd.regs[0].conf.flags, PMD_NOTIFY | PMD_RANDOM | PMD_NO64);
-	assert_int_equal(cmd.regs[0].conf.eventid, 12);
-	assert_int_equal(cmd.regs[0].conf.long_reset, 0);
-	assert_true(regset_has(&cmd.regs[0].conf.reset, 0));
+	assert_false(cmd.vector.regs[0].pmd);
+	assert_int_equal(cmd.vector.regs[0].value, 7);
+	assert_int_equal(cmd.vector.regs[0].confer, PMD_NOTICE | PMD_EMULATION);
+	assert_int_equal(cmd.vector.regs[0].conf.flags, PMD_NOTIFY | PMD_RANDOM | PMD_NO64);
+	assert_int_equal(cmd.vector.regs[0].conf.eventid, 12);
+	assert_int_equal(cmd.vector.regs[0].conf.long_reset, 0);
+	assert_true(regset_has(&cmd.vector.regs[0].conf.reset, 0));
 	done(p, &cmd);
 	free(p);
 }
@@ -249,16 +249,17 @@ static void test_read_pmds(void **state)
 	struct packet *p;
 
 	(void)state;
-	memset(two[1].reserved, 0xff, sizeof(two[1].reserved)); /* only which one matters */
+	memset(two[1].reserved, 0xff, sizeof(two[1].reserved)); /* Only the number matters. */
 	p = packet(PFM_IOC_READ_PMDS, two, 2);
 	cmd = next(p);
 	assert_int_equal(cmd.verb, CMD_READ);
-	assert_int_equal(cmd.nregs, 2);
+	assert_int_equal(cmd.vector.nregs, 2);
 	for (unsigned i = 0; i < 2; i++) {
-		assert_true(cmd.regs[i].pmd && cmd.regs[i].num == 5 && cmd.regs[i].set == 6);
-		cmd.regs[i].value = 100 + i;
-		cmd.regs[i].last_reset = 200 + i;
-		cmd.regs[i].thresh_left = 300 + i;
+		assert_true(cmd.vector.regs[i].pmd && cmd.vector.regs[i].num == 5 &&
+			    cmd.vector.regs[i].set == 6);
+		cmd.vector.regs[i].value = 100 + i;
+		cmd.vector.regs[i].last_reset = 200 + i;
+		cmd.vector.regs[i].thresh_left = 300 + i;
 	}
 	done(p, &cmd);
 	back(p, out, sizeof(out));
@@ -270,7 +271,7 @@ static void test_read_pmds(void **state)
 	assert_memory_equal(out, two, sizeof(out));
 }
 
-/* Those before the one that failed have been done, those behind it are as they were. */
+/* Elements before the failed one are done, elements after it are unchanged. */
 static void test_faults(void **state)
 {
 	static const struct {
@@ -292,8 +293,8 @@ static void test_faults(void **state)
 		in[2].flags = PFM_IOC_RETFL_NOSET;
 		p = packet(PFM_IOC_READ_PMDS, in, 3);
 		cmd = next(p);
-		cmd.regs[0].value = cmd.regs[1].value = 9;
-		cmd.regs[1].fault = cases[i].fault;
+		cmd.vector.regs[0].value = cmd.vector.regs[1].value = 9;
+		cmd.vector.regs[1].fault = cases[i].fault;
 		assert_int_equal(failed(p, &cmd, cases[i].no), cases[i].is);
 		assert_end(p);
 		back(p, out, sizeof(out));
@@ -303,7 +304,7 @@ static void test_faults(void **state)
 	}
 }
 
-/* Nothing is known of any element. */
+/* An error that belongs to no element. */
 static void test_fault_of_none(void **state)
 {
 	struct pfm_ioc_pmd in[2] = {{.value = 5}, {.value = 6}}, out[2];
@@ -316,7 +317,7 @@ static void test_fault_of_none(void **state)
 	assert_memory_equal(out, in, sizeof(out));
 }
 
-/* What cannot be understood is refused when it is its turn. */
+/* An invalid element is refused after those before it are done. */
 static void test_bad_element(void **state)
 {
 	struct pfm_ioc_pmc in[3] = {{0}}, out[3];
@@ -328,16 +329,16 @@ static void test_bad_element(void **state)
 	in[1].reserved[3] = 1;
 	p = packet(PFM_IOC_WRITE_PMCS, in, 3);
 	cmd = next(p);
-	assert_int_equal(cmd.nregs, 1);
-	assert_int_equal(cmd.cut.no, EINVAL);
-	e = cmd.cut;
+	assert_int_equal(cmd.vector.nregs, 1);
+	assert_int_equal(cmd.vector.cut.no, EINVAL);
+	e = cmd.vector.cut;
 	packet_take(p, &cmd, -EINVAL, &e);
 	command_free(&cmd);
 	back(p, out, sizeof(out));
 	in[1].flags = PFM_IOC_RETFL_EINVAL;
 	assert_memory_equal(out, in, sizeof(out));
 
-	in[0].flags = PFM_IOC_REGFL_OVFL_NOTIFY; /* says the PMD */
+	in[0].flags = PFM_IOC_REGFL_OVFL_NOTIFY; /* A flag of PMDs. */
 	p = packet(PFM_IOC_WRITE_PMCS, in, 3);
 	memset(&cmd, 0, sizeof(cmd));
 	assert_int_equal(packet_next(p, &cmd, &e), -EINVAL);
@@ -468,15 +469,15 @@ static void test_load(void **state)
 			assert_int_equal(cmd.verb, CMD_LOAD);
 			assert_true(cmd.has_set && cmd.set == 4);
 			assert_int_equal(cmd.tid, cases[i].wide ? 0 : (int)cases[i].target);
-			assert_true(!cases[i].wide || cmd.cpu == cases[i].target ||
-				    cmd.cpu >= CPUS_MAX);
+			assert_true(!cases[i].wide || cmd.load.cpu == cases[i].target ||
+				    cmd.load.cpu >= CPUS_MAX);
 			done(p, &cmd);
 		}
 		back(p, NULL, 0);
 	}
 }
 
-/* Flags and a mask of CPUs, of threads. */
+/* Flags and a CPU mask, for threads. */
 static void test_load_thread(void **state)
 {
 	static const struct {
@@ -516,19 +517,20 @@ static void test_load_thread(void **state)
 		p->system_wide = cases[i].wide;
 		assert_int_equal(packet_next(p, &cmd, &e), cases[i].no ? -cases[i].no : 1);
 		if (!cases[i].no) {
-			assert_true(cmd.follow == !!(cases[i].flags & PFM_IOC_LOADFL_FOLLOW));
-			assert_true(cmd.untraced == !!(cases[i].flags & PFM_IOC_LOADFL_UNTRACED));
-			assert_int_equal(!cmd.cpus, !cases[i].size);
-			if (cmd.cpus)
-				assert_memory_equal(
-					cmd.cpus->bits, cases[i].mask, sizeof(cmd.cpus->bits));
+			assert_true(cmd.load.follow == !!(cases[i].flags & PFM_IOC_LOADFL_FOLLOW));
+			assert_true(
+				cmd.load.untraced == !!(cases[i].flags & PFM_IOC_LOADFL_UNTRACED));
+			assert_int_equal(!cmd.load.cpus, !cases[i].size);
+			if (cmd.load.cpus)
+				assert_memory_equal(cmd.load.cpus->bits, cases[i].mask,
+					sizeof(cmd.load.cpus->bits));
 		}
 		command_free(&cmd);
 		free(p);
 	}
 }
 
-/* It is told, and cleared by the next that is not refused for that. */
+/* The flag is set, and cleared by the next load that does not fail for that reason. */
 static void test_load_taken(void **state)
 {
 	struct pfm_ioc_load load = {.target = 7, .flags = PFM_IOC_LOADFL_FOLLOW};
@@ -536,7 +538,7 @@ static void test_load_taken(void **state)
 	struct command cmd = next(p);
 
 	(void)state;
-	cmd.taken = true;
+	cmd.load.taken = true;
 	assert_int_equal(failed(p, &cmd, EBUSY), EBUSY);
 	back(p, &load, sizeof(load));
 	assert_int_equal(load.flags, PFM_IOC_LOADFL_FOLLOW | PFM_IOC_LOADFL_TAKEN);
@@ -548,7 +550,7 @@ static void test_load_taken(void **state)
 	p = packet(PFM_IOC_LOAD, &load, 1);
 	cmd = next(p);
 	assert_int_equal(failed(p, &cmd, EBUSY), EBUSY);
-	back(p, NULL, 0); /* it may be constants */
+	back(p, NULL, 0); /* The structure may be constant. */
 }
 
 static void test_info(void **state)
@@ -579,7 +581,7 @@ static void test_info(void **state)
 		struct packet *p;
 		struct command cmd;
 
-		memset(&out, 0xff, sizeof(out)); /* what it was is not looked at */
+		memset(&out, 0xff, sizeof(out)); /* The input is ignored. */
 		p = packet(PFM_IOC_INFO, &out, 1);
 		p->number = 5;
 		cmd = next(p);
@@ -640,8 +642,8 @@ static void test_setup(void **state)
 	p = packet_new(nr, &in, sizeof(in), &e);
 	cmd = next(p);
 	assert_int_equal(cmd.verb, CMD_SETUP);
-	assert_int_equal(cmd.flags, CTX_SYSTEM_WIDE | CTX_OVFL_NO_MSG);
-	assert_true(cmd.map_sets);
+	assert_int_equal(cmd.setup.flags, CTX_SYSTEM_WIDE | CTX_OVFL_NO_MSG);
+	assert_true(cmd.setup.map_sets);
 	packet_setup(p, &format, &arg);
 	assert_true(slice_is(format, "default") && slice_is(arg, "argument"));
 	p->buf_size = 4096;
@@ -653,7 +655,7 @@ static void test_setup(void **state)
 	assert_memory_equal(&out, &in, sizeof(in));
 }
 
-/* Each of them alone is refused; then the whole is answered as it came. */
+/* Each fault alone is refused; then the packet is returned as it came. */
 static void test_setup_refused(void **state)
 {
 	struct pfm_ioc_setup cases[4] = {{.flags = 0x40}, {.arg_size = 1}, {.reserved = {1}}};
@@ -699,12 +701,69 @@ static void test_signal(void **state)
 		assert_int_equal(packet_next(p, &cmd, &e), cases[i].ok ? 1 : -EINVAL);
 		if (cases[i].ok) {
 			assert_int_equal(cmd.verb, CMD_SIGNAL);
-			assert_int_equal(cmd.sig, in->sig);
+			assert_int_equal(cmd.signal.sig, in->sig);
 			assert_int_equal(cmd.tid, in->owner);
-			assert_true(cmd.has_fd && cmd.fd == in->fd);
-			assert_int_equal(cmd.process, in->type == PFM_IOC_OWNER_PID);
+			assert_true(cmd.signal.has_fd && cmd.signal.fd == in->fd);
+			assert_int_equal(cmd.signal.process, in->type == PFM_IOC_OWNER_PID);
 		}
 		free(p);
+	}
+}
+
+#define NONE(cmd, type, field)                                                                     \
+	{                                                                                          \
+		cmd, sizeof(struct type), offsetof(struct type, field),                            \
+			sizeof(((struct type *)0)->field)                                          \
+	}
+
+/* What must be zero, or has bits that no one may set yet: each alone is enough to be refused. */
+static void test_must_be_zero(void **state)
+{
+	static const struct {
+		unsigned long cmd;
+		size_t size, offs, n;
+	} cases[] = {
+		NONE(PFM_IOC_SETUP, pfm_ioc_setup, flags),
+		NONE(PFM_IOC_SETUP, pfm_ioc_setup, reserved),
+		NONE(PFM_IOC_WRITE_PMCS, pfm_ioc_pmc, flags),
+		NONE(PFM_IOC_WRITE_PMCS, pfm_ioc_pmc, reserved),
+		NONE(PFM_IOC_WRITE_PMCS_V06, pfm_ioc_pmd, flags),
+		NONE(PFM_IOC_WRITE_PMCS_V06, pfm_ioc_pmd, reserved32),
+		NONE(PFM_IOC_WRITE_PMCS_V06, pfm_ioc_pmd, reserved),
+		NONE(PFM_IOC_WRITE_PMDS, pfm_ioc_pmd, flags),
+		NONE(PFM_IOC_WRITE_PMDS, pfm_ioc_pmd, reserved32),
+		NONE(PFM_IOC_WRITE_PMDS, pfm_ioc_pmd, reserved),
+		NONE(PFM_IOC_LOAD, pfm_ioc_load, flags),
+		NONE(PFM_IOC_LOAD, pfm_ioc_load, reserved16),
+		NONE(PFM_IOC_LOAD, pfm_ioc_load, reserved32),
+		NONE(PFM_IOC_LOAD, pfm_ioc_load, reserved),
+		NONE(PFM_IOC_START_SET, pfm_ioc_start, reserved16),
+		NONE(PFM_IOC_START_SET, pfm_ioc_start, reserved32),
+		NONE(PFM_IOC_START_SET, pfm_ioc_start, reserved),
+		NONE(PFM_IOC_CREATE_EVTSETS, pfm_ioc_setdesc, flags),
+		NONE(PFM_IOC_CREATE_EVTSETS, pfm_ioc_setdesc, reserved),
+		NONE(PFM_IOC_SIGNAL, pfm_ioc_signal, reserved),
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		/* A flag that none of them knows, or any byte. */
+		bool flags = cases[i].n == 4 && cases[i].offs < 16;
+
+		for (size_t k = 0; k < (flags ? 1 : cases[i].n); k++) {
+			unsigned char in[256] = {0};
+			struct command cmd = {0};
+			struct packet *p;
+			struct err e;
+
+			in[cases[i].offs + k] = flags ? 0x40 : 1;
+			p = packet(cases[i].cmd, in, 1);
+			p->system_wide = true;
+			if (packet_next(p, &cmd, &e) != -EINVAL)
+				fail_msg("case %u: byte %zu is accepted", i, cases[i].offs + k);
+			command_free(&cmd);
+			free(p);
+		}
 	}
 }
 
@@ -733,6 +792,7 @@ int main(void)
 		cmocka_unit_test(test_setup),
 		cmocka_unit_test(test_setup_refused),
 		cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_must_be_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

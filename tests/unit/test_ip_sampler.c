@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who is running, as the kernel's own clock sees it, and as samples tell that a worker takes. The
- * machine runs others too: what must hold for each sample is asserted of each, the rest of most.
+ * The running thread, as the perf clock event samples it, and in the samples of a worker. Other
+ * programs run on the machine, too: properties of every sample are asserted for all of them, others
+ * for most.
  */
-#include "daemon/cpu/witness.h"
+#include "daemon/percpu/ip_sampler.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,17 +28,18 @@
 
 #include <cmocka.h>
 
+#include "backend/perf/perf.h"
 #include "backend/sysfs/sysfs.h"
 #include "base/cleanup.h"
-#include "daemon/cpu/engine.h"
+#include "daemon/engine/engine.h"
 
 #define MSEC 1000000ULL
 
-/* A function that can be recognized by its addresses. */
+/* A function in a section of its own, to be recognized by its addresses. */
 #define BURN __attribute__((noinline, section("burn_text")))
 extern const char __start_burn_text[], __stop_burn_text[];
 
-/* What a burner tells about itself. */
+/* A busy process, and the number of its busy thread. */
 struct burner {
 	pid_t pid;
 	atomic_int tid;
@@ -82,7 +84,7 @@ static void *burn_thread(void *arg)
 	return NULL;
 }
 
-/* A process one thread of which, not the first, is busy. */
+/* Creates a process whose second thread is busy. */
 static struct burner *burner_new(void)
 {
 	struct burner *b =
@@ -112,13 +114,13 @@ static void burner_free(struct burner *b)
 	munmap(b, sizeof(*b));
 }
 
-/* CPU time that a thread of ours has had; the clock as pthread_getcpuclockid() makes it. */
-static uint64_t ran_for(uint32_t tid)
+/* CPU time of a thread of this process; the clock is that of pthread_getcpuclockid(). */
+static uint64_t cpu_time_of(uint32_t tid)
 {
 	return read_clock((clockid_t)(~tid << 3 | 6));
 }
 
-static uint64_t burnt(const struct burner *b)
+static uint64_t burner_time(const struct burner *b)
 {
 	clockid_t id;
 
@@ -127,8 +129,8 @@ static uint64_t burnt(const struct burner *b)
 }
 
 /*
- * Of @n samples @right are of one who ran for @ran of @ns: the shares are much the same. They are
- * few, and taken on a machine that others may use: tests/fs/profile.bats is the one that measures.
+ * @right of @n samples are of a thread that ran for @ran of @ns: the shares must be similar. The
+ * bounds are wide, because there are few samples and other load; tests/fs/profile.bats measures.
  */
 static void want_share(unsigned right, unsigned n, uint64_t ran, uint64_t ns)
 {
@@ -143,19 +145,19 @@ static bool in_burn(uint64_t ip)
 	return ip >= (uintptr_t)__start_burn_text && ip < (uintptr_t)__stop_burn_text;
 }
 
-static struct witness *witness_of(uint64_t period_ns, bool events)
+static struct ip_sampler *sampler_open(uint64_t period_ns, bool events)
 {
-	struct witness *w;
+	struct ip_sampler *w;
 	struct err e;
 
-	if (witness_new(cpu, period_ns, events, &w, &e) < 0)
+	if (ip_sampler_new(cpu, period_ns, events, &w, &e) < 0)
 		fail_msg("%s", e.text);
 	return w;
 }
 
-static bool ticks_within(struct witness *w, int ms)
+static bool ticks_within(struct ip_sampler *w, int ms)
 {
-	struct pollfd p = {.fd = witness_fd(w), .events = POLLIN};
+	struct pollfd p = {.fd = ip_sampler_fd(w), .events = POLLIN};
 
 	return poll(&p, 1, ms) == 1;
 }
@@ -164,20 +166,20 @@ static void test_burner(void **state)
 {
 	enum { ENOUGH = 40 };
 	struct burner *b = burner_new();
-	struct witness *w = witness_of(MSEC, false);
+	struct ip_sampler *w = sampler_open(MSEC, false);
 	pfm_smpl_where_t where = {0};
 	unsigned right = 0, inside = 0;
 	uint64_t last = 0, until = now() + 30000 * MSEC;
 
 	(void)state;
-	/* How often depends on the others: this thread only looks when they let it. */
+	/* The number of samples depends on other load: this thread polls only when it runs. */
 	while (right < ENOUGH && now() < until) {
 		assert_true(ticks_within(w, 1000));
-		witness_read(w, &where, NULL, NULL);
+		ip_sampler_read(w, &where, NULL, NULL);
 		assert_int_not_equal(where.tid, gettid());
-		assert_true(witness_time(w) >= last);
-		assert_true(witness_time(w) <= now());
-		last = witness_time(w);
+		assert_true(ip_sampler_time(w) >= last);
+		assert_true(ip_sampler_time(w) <= now());
+		last = ip_sampler_time(w);
 		if (where.tid != (uint32_t)atomic_load(&b->tid))
 			continue;
 		assert_int_equal(where.pid, b->pid);
@@ -187,41 +189,41 @@ static void test_burner(void **state)
 		inside += in_burn(where.ip);
 	}
 	assert_int_equal(right, ENOUGH);
-	assert_true(inside >= ENOUGH / 2); /* what interrupts it is seen, too */
-	assert_int_equal(witness_lost(w), 0);
-	witness_free(w);
+	assert_true(inside >= ENOUGH / 2); /* Samples of interrupts are elsewhere. */
+	assert_int_equal(ip_sampler_lost(w), 0);
+	ip_sampler_free(w);
 	burner_free(b);
 }
 
 static void test_not_oneself(void **state)
 {
-	struct witness *w = witness_of(MSEC, false);
+	struct ip_sampler *w = sampler_open(MSEC, false);
 	pfm_smpl_where_t where = {.ip = 1, .known = 1};
 	uint64_t until = now() + 50 * MSEC;
 
 	(void)state;
 	while (now() < until)
 		;
-	witness_read(w, &where, NULL, NULL);
+	ip_sampler_read(w, &where, NULL, NULL);
 	assert_int_not_equal(where.tid, gettid());
 	assert_int_equal(where.known, 1);
-	if (!witness_time(w))
+	if (!ip_sampler_time(w))
 		assert_int_equal(where.ip, 1);
-	witness_free(w);
+	ip_sampler_free(w);
 }
 
 static void test_idle(void **state)
 {
-	struct witness *w = witness_of(MSEC, false);
+	struct ip_sampler *w = sampler_open(MSEC, false);
 	pfm_smpl_where_t where = {.pid = 1};
 	uint64_t until = now() + 5000 * MSEC;
 
 	(void)state;
 	while (!(where.known && !where.pid) && now() < until) {
 		ticks_within(w, 100);
-		witness_read(w, &where, NULL, NULL);
+		ip_sampler_read(w, &where, NULL, NULL);
 	}
-	witness_free(w);
+	ip_sampler_free(w);
 	if (where.pid) {
 		print_message("# not seen: this machine is never idle\n");
 		return;
@@ -232,60 +234,60 @@ static void test_idle(void **state)
 
 static void test_pause(void **state)
 {
-	struct witness *w = witness_of(MSEC, false);
+	struct ip_sampler *w = sampler_open(MSEC, false);
 	pfm_smpl_where_t where = {0};
 	uint64_t then;
 
 	(void)state;
 	assert_true(ticks_within(w, 1000));
-	witness_tick(w, 0);
-	witness_read(w, &where, NULL, NULL);
-	ticks_within(w, 10); /* what had come before */
+	ip_sampler_set_period(w, 0);
+	ip_sampler_read(w, &where, NULL, NULL);
+	ticks_within(w, 10); /* A tick from before. */
 	assert_false(ticks_within(w, 50));
 	then = now();
-	witness_tick(w, 5 * MSEC);
+	ip_sampler_set_period(w, 5 * MSEC);
 	assert_true(ticks_within(w, 1000));
 	assert_true(now() - then >= 4 * MSEC);
-	witness_pause(w);
+	ip_sampler_pause(w);
 	ticks_within(w, 10);
 	assert_false(ticks_within(w, 50));
-	witness_free(w);
+	ip_sampler_free(w);
 }
 
-/* Of many pauses, each in the middle of a period, none keeps the ticks from coming. */
+/* Pauses in the middle of a period do not prevent ticks. */
 static void test_pauses(void **state)
 {
-	struct witness *w = witness_of(20 * MSEC, false);
+	struct ip_sampler *w = sampler_open(20 * MSEC, false);
 	unsigned rounds = 0;
 
 	(void)state;
 	do {
-		witness_pause(w);
+		ip_sampler_pause(w);
 		usleep(1000);
-		witness_tick(w, 20 * MSEC);
+		ip_sampler_set_period(w, 20 * MSEC);
 	} while (++rounds < 500 && !ticks_within(w, 2));
 	assert_in_range(rounds, 1, 499);
-	witness_free(w);
+	ip_sampler_free(w);
 }
 
-/* With somebody who is busy: on an idle CPU without ticks the kernel soon stops to sample. */
+/* Needs a busy thread: on an idle CPU the kernel soon stops sampling. */
 static void test_overrun(void **state)
 {
 	struct burner *b = burner_new();
-	struct witness *w = witness_of(MSEC / 10, false);
+	struct ip_sampler *w = sampler_open(MSEC / 10, false);
 	pfm_smpl_where_t where = {0};
 
 	(void)state;
-	for (unsigned i = 0; i < 20 && !witness_lost(w); i++) {
+	for (unsigned i = 0; i < 20 && !ip_sampler_lost(w); i++) {
 		usleep(500000);
-		witness_read(w, &where, NULL, NULL);
-		usleep(10000); /* the next one to find room says how many did not */
-		witness_read(w, &where, NULL, NULL);
+		ip_sampler_read(w, &where, NULL, NULL);
+		usleep(10000); /* The next record that fits tells how many were lost. */
+		ip_sampler_read(w, &where, NULL, NULL);
 	}
-	assert_int_not_equal(witness_lost(w), 0);
-	/* The newest is one of now again, not one of before the ring was full. */
-	assert_true(now() - witness_time(w) < 100 * MSEC);
-	witness_free(w);
+	assert_int_not_equal(ip_sampler_lost(w), 0);
+	/* The newest sample is recent, not one from before the ring was full. */
+	assert_true(now() - ip_sampler_time(w) < 100 * MSEC);
+	ip_sampler_free(w);
 	burner_free(b);
 }
 
@@ -317,7 +319,7 @@ static void on_event(void *arg, const pfm_smpl_event_t *ev)
 	l->n++;
 }
 
-/* Where event @type whose name has @part in it is, from @from on. */
+/* The index of the first event @type at or after @from whose name contains @part. */
 static unsigned position(
 	const struct life *l, unsigned from, enum pfm_smpl_event_type type, const char *part)
 {
@@ -330,7 +332,7 @@ static unsigned position(
 
 static void test_events(void **state)
 {
-	struct witness *w = witness_of(MSEC, true);
+	struct ip_sampler *w = sampler_open(MSEC, true);
 	struct life l = {0};
 	pfm_smpl_where_t where = {0};
 	unsigned at;
@@ -345,15 +347,15 @@ static void test_events(void **state)
 	}
 	assert_int_equal(waitpid(l.pid, NULL, 0), l.pid);
 	usleep(2000);
-	witness_read(w, &where, on_event, &l);
+	ip_sampler_read(w, &where, on_event, &l);
 	at = position(&l, 0, PFM_EVENT_COMM, "pfm_life");
 	at = position(&l, at + 1, PFM_EVENT_EXEC, "true");
 	at = position(&l, at + 1, PFM_EVENT_MMAP, "/true");
 	at = position(&l, at + 1, PFM_EVENT_MMAP, "libc");
 	at = position(&l, at + 1, PFM_EVENT_EXIT, "");
 	assert_int_equal(at, l.n - 1);
-	assert_int_equal(witness_lost(w), 0);
-	witness_free(w);
+	assert_int_equal(ip_sampler_lost(w), 0);
+	ip_sampler_free(w);
 }
 
 static int paranoid(void)
@@ -371,14 +373,14 @@ static void test_refused(void **state)
 	pid_t pid;
 
 	(void)state;
-	assert_int_equal(witness_probe(&e), 0);
+	assert_int_equal(ip_sampler_probe(&e), 0);
 	if (paranoid() <= 0) {
 		print_message("# not tried: perf_event_paranoid lets everyone\n");
 		return;
 	}
 	pid = fork();
 	if (pid == 0) {
-		bool ok = setresuid(65534, 65534, 65534) == 0 && witness_probe(&e) == -EACCES &&
+		bool ok = setresuid(65534, 65534, 65534) == 0 && ip_sampler_probe(&e) == -EACCES &&
 			  strstr(e.text, "CAP_PERFMON");
 
 		_exit(!ok);
@@ -387,7 +389,7 @@ static void test_refused(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* Sampling by a worker: a format that keeps who was running, and what happened. */
+/* Sampling by a worker, with a format that records threads and events. */
 
 enum { SAMPLES = 8192, PERIOD = 1000000 };
 
@@ -396,7 +398,7 @@ struct buffer {
 	uint64_t overflows, execs, exits;
 	uint32_t tid[SAMPLES];
 	bool inside[SAMPLES];
-	bool fails; /* to be told of events */
+	bool fails; /* The handler of events fails. */
 };
 
 static struct backend *be;
@@ -436,7 +438,7 @@ static const pfm_buffer_fmt_t eventful = {.fmt_api = PFM_FMT_API,
 	.fmt_event = handle_event};
 
 struct sampler {
-	struct tenant tenant;
+	struct engine_ctx ec;
 	struct buffer buf;
 	atomic_bool done;
 	bool gone;
@@ -454,15 +456,15 @@ static void serve_until_done(void)
 {
 	while (!atomic_load(&sampler.done)) {
 		usleep(100);
-		engine_news(eng);
+		engine_handle_events(eng);
 	}
 }
 
 static int run_job(struct job *job)
 {
-	job->tenant = &sampler.tenant;
+	job->ec = &sampler.ec;
 	job->done = job_done;
-	job->cmd.cpu = cpu;
+	job->cmd.load.cpu = cpu;
 	job->cmd.rights = (struct rights){.system = true, .kernel = true};
 	job->cmd.limits =
 		(struct limits){.tick_ns = MSEC, .timer_ns = MSEC, .overflow_rate_max = 1000000};
@@ -500,7 +502,7 @@ static void program(void)
 			.conf = {.short_reset = -(uint64_t)PERIOD, .long_reset = -(uint64_t)PERIOD},
 		},
 	};
-	struct job job = {.cmd = {.verb = CMD_WRITE, .regs = regs, .nregs = 2}};
+	struct job job = {.cmd = {.verb = CMD_WRITE, .vector.regs = regs, .vector.nregs = 2}};
 
 	if (run_job(&job) < 0)
 		fail_msg("%s", job.err.text);
@@ -512,17 +514,18 @@ static int sampling_begin(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(perf_backend_open(&conf, &be, &e), 0);
+	assert_int_equal(perf_backend_ops.open(&conf, &be, &e), 0);
 	assert_int_equal(engine_new(be, &eng, &e), 0);
 	memset(&sampler, 0, sizeof(sampler));
-	assert_int_equal(engine_tenant_init(eng, &sampler.tenant), 0);
-	sampler.tenant.name = "sampler";
+	assert_int_equal(engine_ctx_init(eng, &sampler.ec), 0);
+	sampler.ec.name = "sampler";
 	return 0;
 }
 
 static void load(const pfm_buffer_fmt_t *fmt)
 {
-	struct job job = {.cmd = {.verb = CMD_FORMAT, .smpl = {.fmt = fmt, .buf = &sampler.buf}}};
+	struct job job = {
+		.cmd = {.verb = CMD_FORMAT, .setup.smpl = {.fmt = fmt, .buf = &sampler.buf}}};
 
 	assert_int_equal(run_job(&job), 0);
 	program();
@@ -533,12 +536,12 @@ static int sampling_end(void **state)
 {
 	(void)state;
 	engine_free(eng);
-	engine_tenant_free(&sampler.tenant);
+	engine_ctx_free(&sampler.ec);
 	be->ops->close(be);
 	return 0;
 }
 
-/* The thread named as workers are. */
+/* The thread with a worker's name. */
 static uint32_t worker_tid(void)
 {
 	CLEANUP_CLOSEDIR DIR *d = opendir("/proc/self/task");
@@ -567,8 +570,8 @@ static void test_samples(void **state)
 	(void)state;
 	load(&plain);
 	worker = worker_tid();
-	own = ran_for(worker);
-	ran = burnt(b);
+	own = cpu_time_of(worker);
+	ran = burner_time(b);
 	most = now();
 	run_verb(CMD_START);
 	least = now();
@@ -576,25 +579,25 @@ static void test_samples(void **state)
 	least = now() - least;
 	run_verb(CMD_STOP);
 	most = now() - most;
-	ran = burnt(b) - ran;
-	own = ran_for(worker) - own;
+	ran = burner_time(b) - ran;
+	own = cpu_time_of(worker) - own;
 	run_verb(CMD_UNLOAD);
 	for (unsigned i = 0; i < sampler.buf.n; i++) {
 		assert_int_not_equal(sampler.buf.tid[i], worker);
 		right += sampler.buf.tid[i] == (uint32_t)atomic_load(&b->tid);
 		inside += sampler.buf.inside[i];
 	}
-	/* None is dropped. */
+	/* No overflow is dropped. */
 	assert_in_range(sampler.buf.overflows, least / PERIOD - 1, most / PERIOD + 1);
 	assert_true(sampler.buf.n >= sampler.buf.overflows / 4);
 	assert_true(sampler.buf.known >= sampler.buf.n * 9 / 10);
-	/* What the worker itself has used is never seen. */
+	/* The worker's own time is never sampled. */
 	want_share(right, sampler.buf.n, ran, most - own);
 	assert_true(inside >= right * 9 / 10);
 	burner_free(b);
 }
 
-/* Where the kernel runs is for those who may know. */
+/* Kernel addresses need the right to count at kernel level. */
 static void test_kernel(void **state)
 {
 	static char page[1 << 20];
@@ -611,15 +614,15 @@ static void test_kernel(void **state)
 		_exit(1);
 	}
 	load(&plain);
-	/* It may have to share the CPUs with others. */
+	/* Other load may use the CPU. */
 	for (unsigned i = 0; i < 50 && !sampler.buf.kernel; i++) {
 		run_verb(CMD_START);
 		usleep(200000);
 		run_verb(CMD_STOP);
 	}
 	assert_int_not_equal(sampler.buf.kernel, 0);
-	/* As after a load without that right, with which one does not get here. */
-	sampler.tenant.ctx.kernel_ip = false;
+	/* As after a load without that right. */
+	sampler.ec.ctx.kernel_ip = false;
 	sampler.buf.kernel = sampler.buf.known = 0;
 	run_verb(CMD_START);
 	usleep(200000);
@@ -642,7 +645,7 @@ static void run_true(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* Those while it is running. */
+/* Events while the context is running. */
 static void test_sampled_events(void **state)
 {
 	enum { TIMES = 20 };
@@ -657,8 +660,8 @@ static void test_sampled_events(void **state)
 		run_true();
 	run_verb(CMD_STOP);
 	run_verb(CMD_UNLOAD);
-	lost = atomic_load(&engine_stats(eng)->exec.witness_lost);
-	/* Others live, too; and a machine that is too busy with them may lose some. */
+	lost = atomic_load(&engine_stats(eng)->exec.attribution_lost);
+	/* There are events of other programs, too, and a busy machine may lose some. */
 	assert_in_range(sampler.buf.execs + lost, TIMES, 10000);
 	assert_true(sampler.buf.exits + lost >= TIMES);
 }
@@ -697,7 +700,7 @@ int main(void)
 	};
 	struct err e;
 
-	if (witness_probe(&e) < 0) {
+	if (ip_sampler_probe(&e) < 0) {
 		printf("1..0 # SKIP %s\n", e.text);
 		return 0;
 	}

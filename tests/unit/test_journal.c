@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The journal: what a killed daemon leaves is put back, and what is not its own is left alone. */
+/* The journal: registers of a killed daemon are restored, other registers are unchanged. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "backend/msr/msr.h"
 #include "backend/msr/journal.h"
 #include "backend/msr/journal_format.h"
 #include "base/cleanup.h"
@@ -46,7 +47,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Journals; the lock beside them stays. */
+/* Counts journals; the lock file stays. */
 static unsigned files_in(const char *dir)
 {
 	CLEANUP_CLOSEDIR DIR *d = opendir(dir);
@@ -85,7 +86,7 @@ static struct backend *open_backend(struct bench *b)
 	struct backend *be = NULL;
 	struct err e;
 
-	if (msr_backend_new("msr", &b->f->io, &b->conf, &be, &e) < 0)
+	if (msr_backend_new(&msr_backend_ops, &b->f->io, &b->conf, &be, &e) < 0)
 		fail_msg("%s", e.text);
 	return be;
 }
@@ -122,17 +123,17 @@ static pid_t killed_daemon(struct bench *b)
 		struct backend *be = open_backend(b);
 		struct backend_cpu *c0 = open_cpu(be, 0), *c2 = open_cpu(be, 2);
 
-		run(be, c0, REG_CLAIM, CTR0, 0, ALL);
-		run(be, c0, REG_CLAIM, SEL0, 0, ALL);
-		run(be, c0, REG_CLAIM, SEL0 + 1, 0, ALL);
+		run(be, c0, REG_RESERVE, CTR0, 0, ALL);
+		run(be, c0, REG_RESERVE, SEL0, 0, ALL);
+		run(be, c0, REG_RESERVE, SEL0 + 1, 0, ALL);
 		run(be, c0, REG_WRITE, CTR0, 5, 0);
 		run(be, c0, REG_WRITE, SEL0, 0x4100c0, 0);
 		run(be, c0, REG_WRITE, SEL0 + 1, 0x4100c0, 0);
 		run(be, c0, REG_RELEASE, SEL0 + 1, 0, ALL);
-		run(be, c2, REG_CLAIM, FIXED_CTRL, 0, 0x003);
-		run(be, c2, REG_CLAIM, FIXED_CTRL, 0, 0x300);
+		run(be, c2, REG_RESERVE, FIXED_CTRL, 0, 0x003);
+		run(be, c2, REG_RESERVE, FIXED_CTRL, 0, 0x300);
 		run(be, c2, REG_UPDATE, FIXED_CTRL, 0x202, 0x303);
-		run(be, c2, REG_CLAIM, GLOBAL, 0, 1ull << 32);
+		run(be, c2, REG_RESERVE, GLOBAL, 0, 1ull << 32);
 		run(be, c2, REG_UPDATE, GLOBAL, 1ull << 32, 1ull << 32);
 		_exit(0);
 	}
@@ -151,7 +152,7 @@ static void test_orderly(void **state)
 	struct backend *be = open_backend(b);
 	struct backend_cpu *c = open_cpu(be, 1);
 
-	run(be, c, REG_CLAIM, SEL0, 0, ALL);
+	run(be, c, REG_RESERVE, SEL0, 0, ALL);
 	assert_int_equal(files_in(b->run), 1);
 	assert_int_equal(journal_unfinished(b->run), 0);
 	be->ops->cpu_close(c);
@@ -159,14 +160,14 @@ static void test_orderly(void **state)
 	assert_int_equal(files_in(b->run), 0);
 }
 
-/* Registers that end with the process have no journal, and take no part in anyone else's. */
+/* Registers that are not persistent have no journal, and do not use that of others. */
 static void test_not_lasting(void **state)
 {
 	struct bench *b = *state;
 	struct backend *be;
 
 	killed_daemon(b);
-	b->f->io.lasts = false;
+	b->f->io.persistent = false;
 	be = open_backend(b);
 	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x4100c0);
 	assert_int_equal(files_in(b->run), 1);
@@ -187,7 +188,7 @@ static void test_killed(void **state)
 	assert_int_equal(*fake_reg(f, 0, CTR0), 0x1111);
 	assert_int_equal(*fake_reg(f, 2, FIXED_CTRL), 0x0b0);
 	assert_int_equal(*fake_reg(f, 2, GLOBAL), 0x7);
-	/* selectors before counters, the global control first; what was released is not touched */
+	/* The global control, selectors, counters; released registers are not written. */
 	assert_int_equal(f->log[0].addr, SEL0);
 	assert_int_equal(f->log[1].addr, 0x4c1);
 	assert_int_equal(f->log[2].addr, GLOBAL);
@@ -209,18 +210,18 @@ static void test_killed_cpu_offline(void **state)
 	be = open_backend(b);
 	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x13003c);
 	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x2b2);
-	/* What is owed to it is paid before anything is claimed there. */
+	/* Pending registers are restored before the next reservation. */
 	b->f->offline[2] = false;
 	cpu = open_cpu(be, 2);
 	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x2b2);
-	run(be, cpu, REG_CLAIM, SEL0, 0, ALL);
+	run(be, cpu, REG_RESERVE, SEL0, 0, ALL);
 	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x0b0);
 	be->ops->cpu_close(cpu);
 	be->ops->close(be);
 	assert_int_equal(files_in(b->run), 0);
 }
 
-/* What the present description does not know is not written. */
+/* Registers that the present description lacks are not written. */
 static void test_killed_other_pmu(void **state)
 {
 	struct bench *b = *state;
@@ -234,7 +235,7 @@ static void test_killed_other_pmu(void **state)
 	be->ops->close(be);
 }
 
-/* While writes are refused nothing is lost: the next start restores. */
+/* If writes are refused, the journal stays, and the next start restores. */
 static void test_killed_then_refused(void **state)
 {
 	struct bench *b = *state;
@@ -243,7 +244,7 @@ static void test_killed_then_refused(void **state)
 
 	killed_daemon(b);
 	b->f->write_rc = -EPERM;
-	assert_int_equal(msr_backend_new("msr", &b->f->io, &b->conf, &be, &e), -EPERM);
+	assert_int_equal(msr_backend_new(&msr_backend_ops, &b->f->io, &b->conf, &be, &e), -EPERM);
 	assert_int_equal(files_in(b->run), 1);
 	b->f->write_rc = 0;
 	be = open_backend(b);
@@ -251,7 +252,7 @@ static void test_killed_then_refused(void **state)
 	be->ops->close(be);
 }
 
-/* The journal of a living daemon, here a stopped child, is not for others. */
+/* The journal of a running daemon, here a stopped child, is not used. */
 static void test_living(void **state)
 {
 	struct bench *b = *state;
@@ -264,7 +265,7 @@ static void test_living(void **state)
 	pid = fork();
 	if (pid == 0) {
 		be = open_backend(b);
-		run(be, open_cpu(be, 0), REG_CLAIM, SEL0, 0, ALL);
+		run(be, open_cpu(be, 0), REG_RESERVE, SEL0, 0, ALL);
 		*fake_reg(b->f, 0, SEL0) = 0x22;
 		if (write(ready[1], "", 1) == 1)
 			pause();
@@ -386,7 +387,7 @@ static void test_other_version(void **state)
 	assert_not_restored(b, 0);
 }
 
-/* Flips a byte in the record of SEL0: it alone is not restored. */
+/* Flips a byte in the record of SEL0: only SEL0 is not restored. */
 static void test_damaged_record(void **state)
 {
 	struct bench *b = *state;
@@ -407,7 +408,7 @@ static void test_damaged_record(void **state)
 	be->ops->close(be);
 }
 
-/* A record that is whole but asks for what must not be: no such CPU, no such register, EN. */
+/* Valid records with an invalid request: no such CPU, no such register, EN. */
 static void test_hostile_records(void **state)
 {
 	struct bench *b = *state;
@@ -430,15 +431,15 @@ static void test_hostile_records(void **state)
 	assert_int_equal(*fake_reg(b->f, 1, SEL0), 0x1300c0);
 	assert_int_equal(*fake_reg(b->f, 1, CTR0), 0xffffffffffff);
 	assert_int_equal(*fake_reg(b->f, 1, SEL0 + 1), 0);
-	/* in the order of rows, whatever the file's */
+	/* In the order of rows, not in that of the file. */
 	assert_int_equal(b->f->log[0].addr, SEL0);
 	assert_int_equal(b->f->log[1].addr, 0x4c1);
-	/* the two after are the probe of the start */
+	/* The next two are the probe at start. */
 	assert_int_equal(b->f->nlog, 4);
 	be->ops->close(be);
 }
 
-/* The record is there before the first write to the register. */
+/* The record exists before the first write to the register. */
 static void test_written_ahead(void **state)
 {
 	struct bench *b = *state;
@@ -449,7 +450,7 @@ static void test_written_ahead(void **state)
 
 	assert_int_equal(fstat(fd, &before), 0);
 	b->f->nlog = 0;
-	run(be, c, REG_CLAIM, SEL0, 0, ALL);
+	run(be, c, REG_RESERVE, SEL0, 0, ALL);
 	assert_int_equal(b->f->nlog, 0);
 	assert_int_equal(fstat(fd, &after), 0);
 	assert_true(after.st_size > before.st_size);
@@ -474,7 +475,7 @@ static void test_run_dir(void **state)
 	struct err e;
 
 	assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &j, &e), 0);
-	/* a second one of the same process has the same name */
+	/* A second one of the same process has the same name. */
 	{
 		struct journal *second;
 
@@ -496,7 +497,7 @@ static void test_run_dir(void **state)
 	journal_close(NULL, false);
 }
 
-/* Names that are not ours, links and others' files are not read, nor removed. */
+/* Other names, links and files of other users are neither read nor removed. */
 static void test_foreign_names(void **state)
 {
 	static const char *const names[] = {"journal.1x", "journal.", "journal.01", "notes"};

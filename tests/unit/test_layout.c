@@ -15,13 +15,58 @@
 
 #include "base/cleanup.h"
 #include "base/slice.h"
-#include "daemon/fs/fs.h"
+#include "daemon/fs/rows/rows.h"
 
 /* Lines "PATH MODE". */
 struct tree {
 	struct text text;
 	const char *what;
 };
+
+static const struct row_table *table(void)
+{
+	static struct row_table t;
+
+	if (!t.n)
+		rows_collect(&t);
+	return &t;
+}
+
+static const struct row *row_of_dir(enum dir d)
+{
+	const struct row *r = table()->row;
+
+	while (r->is != d)
+		r++;
+	return r;
+}
+
+/* Members of directories by the names that the document gives them. */
+static void print_path(const struct row *r, struct text *out)
+{
+	static const char *const member[] = {[DIR_CTXS] = "NAME",
+		[DIR_CHILDREN] = "TID",
+		[DIR_SETS] = "ID",
+		[DIR_PMCS] = "N",
+		[DIR_PMDS] = "N",
+		[DIR_SYS_FORMATS] = "NAME",
+		[DIR_SYS_DESC] = "REG"};
+
+	if (r->in == DIR_NONE)
+		return;
+	print_path(row_of_dir(r->in), out);
+	text_printf(out, "/%s", r->name ? r->name : r->virtual ? "V" : member[r->in]);
+}
+
+static void read_table(struct text *out)
+{
+	for (const struct row *r = table()->row; r < table()->row + table()->n; r++) {
+		print_path(r, out);
+		if (r->in == DIR_NONE)
+			text_printf(out, "/");
+		text_printf(out, " %04o\n", (unsigned)(r->mode & 07777));
+	}
+}
 
 static const char *document(void)
 {
@@ -94,7 +139,7 @@ static void test_layout(void **state)
 	unsigned differences;
 
 	(void)state;
-	fs_print_tree(&served.text);
+	read_table(&served.text);
 	read_document(&documented.text);
 	assert_true(text_ok(&served.text) && text_ok(&documented.text));
 	assert_true(served.text.n > 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Pages of live counts: what they show between commands, at each register operation of every
- * command, and to threads that read while another executes commands.
+ * Pages of live counts: between commands, at each register operation of every command, and read by
+ * a thread while another executes commands.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -32,8 +32,10 @@ enum {
 
 static int keep(struct world *w, unsigned set, struct pfm_live *page)
 {
-	struct command cmd = {
-		.verb = CMD_LIVE, .evtset.id = (uint16_t)set, .live = page, .rdpmc = true};
+	struct command cmd = {.verb = CMD_LIVE,
+		.evtset.id = (uint16_t)set,
+		.live_page.page = page,
+		.live_page.rdpmc = true};
 
 	return world_command(w, &cmd);
 }
@@ -50,7 +52,7 @@ static unsigned row_of(const struct world *w, unsigned i)
 	return (unsigned)pmu_find_pmd(w->pmu, w->model->pmd[i].num);
 }
 
-/* Fails the test unless the page shows what reading shows, and can be read. */
+/* Fails unless the page is readable and shows what CMD_READ does. */
 static void want_page(struct world *w, unsigned set, const struct pfm_live *page, int active)
 {
 	for (unsigned i = 0; i < w->model->npmd; i++) {
@@ -93,7 +95,7 @@ static void test_states(void **state)
 	}
 }
 
-/* One that is given up while its set is active must not be left odd for its readers. */
+/* A page that is given up while its set is active has an even sequence number. */
 static void test_given_up(void **state)
 {
 	struct pfm_live page = {0}, other = {0};
@@ -104,7 +106,7 @@ static void test_given_up(void **state)
 	world_program(&w, FROM);
 	WANT(&w, 0, keep(&w, 0, &page));
 	WANT(&w, 0, keep(&w, 0, &page));
-	WANT_EQ(&w, w.ctx.nlive, 1);
+	WANT_EQ(&w, w.ctx.live.npages, 1);
 	WANT(&w, 0, world_do(&w, CMD_LOAD));
 	WANT(&w, 0, world_do(&w, CMD_START));
 	WANT(&w, 0, keep(&w, 0, &other));
@@ -112,7 +114,7 @@ static void test_given_up(void **state)
 	WANT_EQ(&w, page.active, 0);
 	WANT_EQ(&w, page.seq % 2, 0);
 	WANT(&w, 0, keep(&w, 0, NULL));
-	WANT_EQ(&w, w.ctx.nlive, 0);
+	WANT_EQ(&w, w.ctx.live.npages, 0);
 	WANT_EQ(&w, other.active, 0);
 	WANT_EQ(&w, other.seq % 2, 0);
 	WANT(&w, -ENOENT, keep(&w, 7, &page));
@@ -148,17 +150,17 @@ static void test_always_odd(void **state)
 	assert_int_equal(pfm_live_read(&page, 0, 0, &count), 1);
 }
 
-/* The intruder's: pages of all sets, and the counts as of now, the clock standing still. */
+/* Pages of all sets, the true counts (the clock does not advance), and what the reader found. */
 static struct {
 	struct pfm_live page[SETS];
 	uint64_t truth[SETS][WORLD_MAX];
-	unsigned looks, even, wrong;
+	unsigned reads_done, even, wrong;
 } seen;
 
-/* What who runs on the monitored CPU would make of it by RDPMC. */
-static void look_like_a_reader(struct world *w)
+/* Reads the pages as a program on the monitored CPU would with RDPMC. */
+static void read_as_rdpmc(struct world *w)
 {
-	seen.looks++;
+	seen.reads_done++;
 	for (unsigned s = 0; s < SETS; s++) {
 		const struct pfm_live *page = &seen.page[s];
 
@@ -178,7 +180,7 @@ static void look_like_a_reader(struct world *w)
 	}
 }
 
-/* Takes the commands up to @verb; the clock stands still during the last one. */
+/* Executes the first @nth + 1 commands; the clock does not advance during the last one. */
 static void run_to(struct world *w, unsigned nth)
 {
 	static const enum cmd_verb verbs[] = {
@@ -188,9 +190,9 @@ static void run_to(struct world *w, unsigned nth)
 		enum cmd_verb verb = verbs[n];
 
 		if (n == nth) {
-			w->intrude = look_like_a_reader;
+			w->intrude = read_as_rdpmc;
 		} else if (verb == CMD_START || verb == CMD_SWITCH) {
-			/* looks at what has been counted before the next command */
+			/* Lets the set count until the next command. */
 			WANT(w, 0, world_do(w, verb));
 			hw_advance(w->hw, MS);
 			continue;
@@ -207,7 +209,7 @@ static void run_to(struct world *w, unsigned nth)
 
 static void note_truth(struct world *w, unsigned nth)
 {
-	/* Sets 0 and 1 have counted for a ms each, as far as it has come. */
+	/* Sets 0 and 1 count for 1 ms each, if their command is among the first @nth. */
 	for (unsigned s = 0; s < SETS; s++)
 		for (unsigned i = 0; i < w->model->npmd; i++)
 			seen.truth[s][i] =
@@ -217,7 +219,7 @@ static void note_truth(struct world *w, unsigned nth)
 						: 0);
 }
 
-/* True if the command had an operation @at. */
+/* True if the command has an operation number @at. */
 static bool intrude_at(const struct world_model *m, unsigned nth, unsigned at)
 {
 	struct world w;
@@ -245,7 +247,7 @@ static bool intrude_at(const struct world_model *m, unsigned nth, unsigned at)
 	note_truth(&w, nth);
 	w.at = at;
 	run_to(&w, nth);
-	reached = seen.looks;
+	reached = seen.reads_done;
 	if (seen.wrong)
 		fail_msg("%s: command %u, operation %u: %u counts are wrong", m->name, nth, at,
 			seen.wrong);
@@ -269,7 +271,7 @@ static void fault_last(struct world *w)
 	world_fault(w, w->addr);
 }
 
-/* The set that a failed start was to activate is not left as if in change, nor active. */
+/* After a failed start, the page of the set has an even sequence number and is not active. */
 static void test_failed_start(void **state)
 {
 	(void)state;
@@ -306,7 +308,7 @@ static void test_failed_start(void **state)
 	}
 }
 
-/* --- threads: all PMDs of a set count the same and are written the same. --- */
+/* --- Threads: all PMDs of a set count the same event and are written with the same value. --- */
 
 static struct {
 	struct pfm_live page[SETS];
@@ -317,7 +319,7 @@ static struct {
 
 #define LOAD(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
 
-/* Two counts and where they are counted, at once. */
+/* Two counts and their CPU, read as one. */
 struct sight {
 	uint64_t a, b;
 	uint32_t active, cpu;
@@ -334,7 +336,7 @@ static bool see(const struct pfm_live *page, const unsigned row[2], struct sight
 
 static const unsigned *rows_read;
 
-/* Those of the model that do: in two cache lines, or else they would hardly ever be torn. */
+/* Two PMDs in different cache lines: otherwise torn reads are too rare. */
 static const unsigned twin[2] = {0, 3};
 
 static void check_sight(unsigned s)
@@ -369,12 +371,12 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-/* To more than it has been, for the reader to tell. */
+/* Writes a higher value, so that the reader detects a stale one. */
 static void raise_counts(struct world *w, unsigned s)
 {
 	struct cmd_reg regs[2];
 	uint64_t value = world_pmd(w, s, w->model->pmd[0].num).value + 12345;
-	struct command cmd = {.verb = CMD_WRITE, .regs = regs, .nregs = 2};
+	struct command cmd = {.verb = CMD_WRITE, .vector.regs = regs, .vector.nregs = 2};
 
 	for (unsigned i = 0; i < 2; i++)
 		regs[i] = (struct cmd_reg){.pmd = true,
@@ -465,8 +467,8 @@ static void race(const char *name)
 static void test_race(void **state)
 {
 	(void)state;
-	race("intel_v4"); /* a global control */
-	race("amd_ext");  /* none */
+	race("intel_v4"); /* With a global control. */
+	race("amd_ext");  /* Without. */
 }
 
 int main(void)

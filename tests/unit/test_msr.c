@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The msr backend over registers in memory: opening, plans, what it refuses, claims. */
+/* The msr backend over registers in memory: opening, plans, what it refuses, reservations. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "backend/msr/msr.h"
 #include "backend/msr/io_file.h"
 #include "base/text.h"
 #include "tests/unit/fake_msr.h"
@@ -31,7 +32,7 @@ struct bench {
 static int open_fake(
 	struct fake *f, const struct backend_conf *conf, struct backend **be, struct err *e)
 {
-	return msr_backend_new("msr", &f->io, conf, be, e);
+	return msr_backend_new(&msr_backend_ops, &f->io, conf, be, e);
 }
 
 static int setup(void **state)
@@ -133,7 +134,7 @@ static void test_refused(void **state)
 	static const struct reg_op ops[] = {
 		{.addr = 0x1d9, .verb = REG_READ},
 		{.addr = 0x1d9, .verb = REG_WRITE},
-		{.addr = 0x1d9, .verb = REG_CLAIM, .mask = ALL},
+		{.addr = 0x1d9, .verb = REG_RESERVE, .mask = ALL},
 		{.addr = 0x1d9, .verb = REG_RELEASE, .mask = ALL},
 		{.addr = 0x4c1, .verb = REG_WRITE, .value = 1},
 		{.addr = 0x400 + SEL0, .verb = REG_WRITE},
@@ -155,7 +156,7 @@ static void test_refused(void **state)
 		{.addr = GLOBAL, .verb = REG_UPDATE, .mask = 1ull << 48},
 		{.addr = INUSE, .verb = REG_WRITE},
 		{.addr = INUSE, .verb = REG_UPDATE, .mask = 1},
-		{.addr = INUSE, .verb = REG_CLAIM, .mask = 1},
+		{.addr = INUSE, .verb = REG_RESERVE, .mask = 1},
 	};
 	struct bench *b = *state;
 
@@ -189,34 +190,34 @@ static void test_stops_at_failure(void **state)
 
 	assert_int_equal(run_verb(b, REG_READ, SEL0 + 1, 0, 0), -EIO);
 	assert_int_equal(run_verb(b, REG_UPDATE, SEL0 + 1, 1, 1), -EIO);
-	assert_int_equal(run_verb(b, REG_CLAIM, SEL0 + 1, 0, ALL), -EIO);
+	assert_int_equal(run_verb(b, REG_RESERVE, SEL0 + 1, 0, ALL), -EIO);
 	b->f->fault_rc = -EPERM;
 	assert_int_equal(run_verb(b, REG_WRITE, SEL0 + 1, 1, 0), -EPERM);
 	b->f->offline[1] = true;
 	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 1, 0), -ENXIO);
 }
 
-static void test_claim_release(void **state)
+static void test_reserve_release(void **state)
 {
 	struct bench *b = *state;
-	struct reg_op claim = {.addr = SEL0, .verb = REG_CLAIM, .mask = ALL};
+	struct reg_op reserve = {.addr = SEL0, .verb = REG_RESERVE, .mask = ALL};
 
 	/* perf leaves its bits, INT among them, with EN clear */
 	*reg(b, SEL0) = 0x13003c;
 	*reg(b, CTR0) = 0xfffffff12345;
-	assert_int_equal(run1(b, &claim), 0);
-	assert_int_equal(claim.value, 0x13003c);
-	assert_int_equal(run_verb(b, REG_CLAIM, CTR0, 0, ALL), 0);
+	assert_int_equal(run1(b, &reserve), 0);
+	assert_int_equal(reserve.value, 0x13003c);
+	assert_int_equal(run_verb(b, REG_RESERVE, CTR0, 0, ALL), 0);
 	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 0x4100c0, 0), 0);
 	assert_int_equal(run_verb(b, REG_WRITE, CTR0, 7, 0), 0);
-	/* claimed again: the original stays the first one */
-	assert_int_equal(run1(b, &claim), 0);
-	assert_int_equal(claim.value, 0x4100c0);
+	/* Reserved again: the first original value is kept. */
+	assert_int_equal(run1(b, &reserve), 0);
+	assert_int_equal(reserve.value, 0x4100c0);
 	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
 	assert_int_equal(run_verb(b, REG_RELEASE, CTR0, 0, ALL), 0);
 	assert_int_equal(*reg(b, SEL0), 0x13003c);
 	assert_int_equal(*reg(b, CTR0), 0xfffffff12345);
-	/* nothing is left to put back */
+	/* Nothing is left to restore. */
 	b->f->nlog = 0;
 	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
 	assert_int_equal(b->f->nlog, 0);
@@ -228,10 +229,10 @@ static void test_release_never_enables(void **state)
 
 	*reg(b, SEL0) = 0x43003c;
 	*reg(b, FIXED_CTRL) = 0x3b2;
-	assert_int_equal(run_verb(b, REG_CLAIM, SEL0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
 	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
 	assert_int_equal(*reg(b, SEL0), 0x03003c);
-	assert_int_equal(run_verb(b, REG_CLAIM, FIXED_CTRL, 0, 0xf), 0);
+	assert_int_equal(run_verb(b, REG_RESERVE, FIXED_CTRL, 0, 0xf), 0);
 	assert_int_equal(run_verb(b, REG_RELEASE, FIXED_CTRL, 0, 0xf), 0);
 	assert_int_equal(*reg(b, FIXED_CTRL), 0x3b0);
 }
@@ -241,7 +242,7 @@ static void test_forget(void **state)
 	struct bench *b = *state;
 
 	*reg(b, SEL0) = 0x11;
-	assert_int_equal(run_verb(b, REG_CLAIM, SEL0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
 	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 0x22, 0), 0);
 	b->f->nlog = 0;
 	assert_int_equal(run_verb(b, REG_FORGET, SEL0, 0, ALL), 0);
@@ -256,9 +257,9 @@ static void test_shared_masks(void **state)
 	struct bench *b = *state;
 
 	*reg(b, FIXED_CTRL) = 0x0b0;
-	assert_int_equal(run_verb(b, REG_CLAIM, FIXED_CTRL, 0, 0x3), 0);
+	assert_int_equal(run_verb(b, REG_RESERVE, FIXED_CTRL, 0, 0x3), 0);
 	assert_int_equal(run_verb(b, REG_UPDATE, FIXED_CTRL, 0x2, 0x3), 0);
-	assert_int_equal(run_verb(b, REG_CLAIM, FIXED_CTRL, 0, 0x303), 0);
+	assert_int_equal(run_verb(b, REG_RESERVE, FIXED_CTRL, 0, 0x303), 0);
 	assert_int_equal(run_verb(b, REG_UPDATE, FIXED_CTRL, 0x300, 0x300), 0);
 	assert_int_equal(*reg(b, FIXED_CTRL), 0x3b2);
 	*reg(b, FIXED_CTRL) = 0x302;
@@ -268,20 +269,20 @@ static void test_shared_masks(void **state)
 	assert_int_equal(*reg(b, FIXED_CTRL), 0);
 
 	*reg(b, GLOBAL) = 0x3;
-	assert_int_equal(run_verb(b, REG_CLAIM, GLOBAL, 0, 0x6), 0);
+	assert_int_equal(run_verb(b, REG_RESERVE, GLOBAL, 0, 0x6), 0);
 	assert_int_equal(run_verb(b, REG_UPDATE, GLOBAL, 0x4, 0x6), 0);
 	*reg(b, GLOBAL) |= 8;
 	assert_int_equal(run_verb(b, REG_RELEASE, GLOBAL, 0, ALL), 0);
 	assert_int_equal(*reg(b, GLOBAL), 0xb);
 }
 
-/* An offline CPU keeps its registers: what is claimed there is put back when it can be. */
-static void test_offline_keeps_claims(void **state)
+/* An offline CPU keeps its registers: they are restored when it is online again. */
+static void test_offline_keeps_reservations(void **state)
 {
 	struct bench *b = *state;
 
 	*reg(b, SEL0) = 0x11;
-	assert_int_equal(run_verb(b, REG_CLAIM, SEL0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
 	b->f->offline[1] = true;
 	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
 	b->f->offline[1] = false;
@@ -290,13 +291,13 @@ static void test_offline_keeps_claims(void **state)
 	assert_int_equal(*reg(b, SEL0), 0x11);
 }
 
-/* A claim that cannot be put back now is still one. */
+/* A reservation that cannot be restored is kept. */
 static void test_failed_release_keeps(void **state)
 {
 	struct bench *b = *state;
 
 	*reg(b, SEL0) = 0x11;
-	assert_int_equal(run_verb(b, REG_CLAIM, SEL0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
 	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 0x22, 0), 0);
 	b->f->write_rc = -EIO;
 	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), -EIO);
@@ -305,16 +306,16 @@ static void test_failed_release_keeps(void **state)
 	assert_int_equal(*reg(b, SEL0), 0x11);
 }
 
-static void test_close_puts_back_in_order(void **state)
+static void test_close_restores_in_order(void **state)
 {
 	static const uint32_t order[] = {GLOBAL, SEL0, FIXED_CTRL, 0x4c1};
 	struct bench *b = *state;
 
 	*reg(b, CTR0) = 0x77;
-	assert_int_equal(run_verb(b, REG_CLAIM, CTR0, 0, ALL), 0);
-	assert_int_equal(run_verb(b, REG_CLAIM, FIXED_CTRL, 0, 3), 0);
-	assert_int_equal(run_verb(b, REG_CLAIM, SEL0, 0, ALL), 0);
-	assert_int_equal(run_verb(b, REG_CLAIM, GLOBAL, 0, 1), 0);
+	assert_int_equal(run_verb(b, REG_RESERVE, CTR0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_RESERVE, FIXED_CTRL, 0, 3), 0);
+	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_RESERVE, GLOBAL, 0, 1), 0);
 	assert_int_equal(run_verb(b, REG_WRITE, CTR0, 0, 0), 0);
 	assert_int_equal(run_verb(b, REG_UPDATE, FIXED_CTRL, 2, 3), 0);
 	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 0x4100c0, 0), 0);
@@ -329,7 +330,7 @@ static void test_close_puts_back_in_order(void **state)
 	assert_int_equal(*reg(b, SEL0), 0);
 }
 
-static void test_holder(void **state)
+static void test_pmu_owner(void **state)
 {
 	static const struct {
 		uint32_t addr;
@@ -338,7 +339,7 @@ static void test_holder(void **state)
 	} cases[] = {
 		{SEL0, 0x5300c0, "the kernel's perf (selector 0x5300c0"},
 		{FIXED_CTRL, 0xb0, "the kernel's perf"},
-		{SEL0, 0x4300c0, "another program (selector 0x4300c0): likwid"},
+		{SEL0, 0x4300c0, "another program (selector 0x4300c0): for example likwid"},
 		{FIXED_CTRL, 0x30, "another program"},
 	};
 	struct bench *b = *state;
@@ -346,7 +347,7 @@ static void test_holder(void **state)
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		TEXT_CLEANUP struct text t = {0};
 
-		b->be->ops->holder(b->be, 1, cases[i].addr, cases[i].value, &t);
+		b->be->ops->pmu_owner(b->be, 1, cases[i].addr, cases[i].value, &t);
 		assert_true(text_ok(&t));
 		if (!strstr(t.p, cases[i].says))
 			fail_msg("case %u: %s", i, t.p);
@@ -575,7 +576,7 @@ static void test_check(void **state)
 	unsigned n[3] = {0};
 
 	(void)state;
-	msr_backend_check(&none, count_report, n);
+	msr_backend_ops.check(&none, count_report, n);
 	assert_int_equal(n[CHECK_FAIL], 1);
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/0", dir);
@@ -585,12 +586,12 @@ static void test_check(void **state)
 	make_file(dir, "0/cpuid", 0, &(uint32_t[8]){0}, 32);
 	/* offsets overlap in a plain file: 0x187 reads 0x5300 and is not enabled */
 	memset(n, 0, sizeof(n));
-	msr_backend_check(&conf, count_report, n);
+	msr_backend_ops.check(&conf, count_report, n);
 	assert_int_equal(n[CHECK_OK], 4); /* directory, driver, PMU, counters */
 	assert_int_equal(n[CHECK_NOTE], 1);
 	assert_int_equal(n[CHECK_FAIL], 0);
 	memset(n, 0, sizeof(n));
-	msr_backend_check(&detect, count_report, n);
+	msr_backend_ops.check(&detect, count_report, n);
 	assert_int_equal(n[CHECK_FAIL], 1);
 	remove_files(dir, files, sizeof(files) / sizeof(files[0]));
 }
@@ -604,14 +605,14 @@ int main(void)
 		BENCH(test_update_unchanged),
 		BENCH(test_refused),
 		BENCH(test_stops_at_failure),
-		BENCH(test_claim_release),
+		BENCH(test_reserve_release),
 		BENCH(test_release_never_enables),
 		BENCH(test_forget),
 		BENCH(test_shared_masks),
-		BENCH(test_offline_keeps_claims),
+		BENCH(test_offline_keeps_reservations),
 		BENCH(test_failed_release_keeps),
-		BENCH(test_close_puts_back_in_order),
-		BENCH(test_holder),
+		BENCH(test_close_restores_in_order),
+		BENCH(test_pmu_owner),
 		BENCH(test_cpus),
 		cmocka_unit_test(test_open_hybrid),
 		cmocka_unit_test(test_open_probe),

@@ -43,7 +43,7 @@ static void run(struct world *w)
 	WANT(w, 0, world_do(w, CMD_START));
 }
 
-/* @n events happen in pmd@i, and then somebody looks. */
+/* @n events happen in pmd@i, and then the worker polls. */
 static void happen(struct world *w, unsigned i, uint64_t n)
 {
 	world_happen(w, i, n);
@@ -67,7 +67,7 @@ static uint64_t switch_pmds(struct world *w, unsigned set)
 	return s.switch_pmds.bits[0];
 }
 
-/* All that a read tells about pmd@i, but for its settings. */
+/* What a read returns about pmd@i, except its settings. */
 static void want_pmd(struct world *w, unsigned set, unsigned i, uint64_t value, uint64_t overflows,
 	uint64_t last_reset, int line)
 {
@@ -96,7 +96,7 @@ static void want_left(struct world *w, unsigned set, unsigned i, uint64_t left, 
 
 static void write_reg(struct world *w, struct cmd_reg reg)
 {
-	struct command cmd = {.verb = CMD_WRITE, .regs = &reg, .nregs = 1};
+	struct command cmd = {.verb = CMD_WRITE, .vector.regs = &reg, .vector.nregs = 1};
 
 	WANT(w, 0, world_command(w, &cmd));
 }
@@ -135,7 +135,7 @@ static void conferred(struct world *w)
 	WANT_EQ(w, r.conf.mask, 8);
 	WANT_EQ(w, r.conf.seed, 9);
 	WANT_EQ(w, r.conf.eventid, 4);
-	/* a later version: the PMD says it all, but for the emulation */
+	/* a later version: the PMD sets everything, except the emulation */
 	write_reg(w, (struct cmd_reg){.pmd = true, .conf.eventid = 1, .keep = PMD_EMULATION});
 	r = world_pmd(w, 0, 0);
 	WANT_EQ(w, r.conf.flags, PMD_NO64);
@@ -166,7 +166,7 @@ EACH_MODEL(conferred_while_running)
 
 /*
  * Figure 3.17: a period of 100000 events is -100000. (The specification prints it as
- * 0xffffffffffffe795e, which has a digit too many and is two off.) Found by the worker's looks: at
+ * 0xffffffffffffe795e, which has a digit too many and is two off.) Found by the worker's polls: at
  * most a tick after it happened.
  */
 static void figure_3_17(struct world *w)
@@ -182,7 +182,7 @@ static void figure_3_17(struct world *w)
 	run(w);
 	world_pass(w, 10 * MS);
 	WANT_STATE(w, CTX_MASKED, 0);
-	world_quiet(w, "masked");
+	world_stopped(w, "masked");
 	ran = world_set_info(w, 0).active_ns;
 	WANT_IN(w, 0, num, world_events(w, 0, false, t, t + ran) - 100000);
 	assert_true(world_events(w, 0, false, t, t + ran) >= 100000);
@@ -218,7 +218,7 @@ static void figure_3_4(struct world *w)
 	arm(w, 0, 0, period(1), conf);
 	run(w);
 	happen(w, 0, 1);
-	/* 16807 comes first, whoever knows the seed knows it all (3.4.2) */
+	/* 16807 comes first: a seed determines its series (3.4.2) */
 	WANT_ALL(w, 0, 0, 0x100000 + (16807 & 0xff), 1, 0x100000 + (16807 & 0xff));
 	world_unload(w);
 }
@@ -262,7 +262,7 @@ static void random_series(struct world *w)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	t = period(5000) + draw(&z, 0xff);
 	WANT_ALL(w, 0, 0, t, 5, t);
-	/* written anew, it starts over; a wide mask takes more than one number */
+	/* written again, it starts over; a wide mask takes more than one number */
 	conf.mask = 0xf00000000f;
 	z = 42;
 	WANT(w, 0, world_write_pmd(w, 0, 0, period(1), &conf));
@@ -373,7 +373,7 @@ static void excess(struct world *w)
 	WANT_ALL(w, 0, 0, period(100), 1, period(100));
 	happen(w, 0, 130);
 	WANT_ALL(w, 0, 0, period(70), 2, period(100));
-	/* several in one look are all counted */
+	/* several in one reading are all counted */
 	happen(w, 0, 70 + 100 + 100 + 100 + 25);
 	WANT_ALL(w, 0, 0, period(75), 6, period(100));
 	WANT_EQ(w, w->stats.overflows, 6);
@@ -388,8 +388,8 @@ static void excess(struct world *w)
 }
 EACH_MODEL(excess)
 
-/* Every look finds it: a read's result is that of after the reset. */
-static void looks(struct world *w)
+/* Every command that reads the counters finds it: a read returns the value after the reset. */
+static void found_by_each(struct world *w)
 {
 	const struct pmd_conf conf = {.short_reset = period(100)};
 
@@ -408,7 +408,7 @@ static void looks(struct world *w)
 	world_unload(w);
 	WANT_ALL(w, 0, 0, period(99), 3, period(100));
 }
-EACH_MODEL(looks)
+EACH_MODEL(found_by_each)
 
 /*
  * 3.1.2's example: the period counts cycles, and instructions since the last sample are recorded
@@ -442,7 +442,7 @@ static void reset_list(struct world *w)
 }
 EACH_MODEL(reset_list)
 
-/* Who overflows in the same look keeps his own excess, whatever list he is on. */
+/* PMDs that overflow in the same reading keep their own excess, whatever lists name them. */
 static void reset_each_other(struct world *w)
 {
 	const struct pmd_conf a = {.short_reset = period(100), .reset = list(1)};
@@ -462,7 +462,7 @@ static void reset_each_other(struct world *w)
 }
 EACH_MODEL(reset_each_other)
 
-/* Notified: all stands still, and is as it was found (3.1.9); restart resets what overflowed. */
+/* Notified: nothing counts, and values stay as found (3.1.9); restart resets what overflowed. */
 static void notified(struct world *w)
 {
 	const struct pmd_conf a = {.flags = PMD_NOTIFY,
@@ -480,7 +480,7 @@ static void notified(struct world *w)
 	WANT_STATE(w, CTX_MASKED, 0);
 	info = world_info(w);
 	assert_false(info.throttled);
-	world_quiet(w, "masked");
+	world_stopped(w, "masked");
 	WANT_ALL(w, 0, 0, 240, 1, period(10));
 	WANT_ALL(w, 0, 1, 55, 0, 50);
 	/* nothing is found twice */
@@ -630,7 +630,7 @@ static void found_by_write(struct world *w)
 }
 EACH_MODEL(found_by_write)
 
-/* The last look, of stop or unload, finds one: told, and then it is loaded or unloaded. */
+/* The last reading, of stop or unload, finds one: notified, then it is loaded or unloaded. */
 static void found_by_stop(struct world *w)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
@@ -721,9 +721,9 @@ static void write_masked(struct world *w)
 	happen(w, 0, 12);
 	WANT_STATE(w, CTX_MASKED, 0);
 	WANT(w, 0, world_write_in(w, 0, false, 1, 0));
-	world_quiet(w, "a PMC written while masked");
+	world_stopped(w, "a PMC written while masked");
 	WANT(w, 0, world_write_in(w, 0, false, 1, world_idle_selector(w, 1)));
-	world_quiet(w, "a PMC written back while masked");
+	world_stopped(w, "a PMC written back while masked");
 	/* a write cancels the reset that was due, and what would have been reset with it */
 	WANT(w, 0, world_write_pmd(w, 0, 0, period(20), &a));
 	WANT_ALL(w, 0, 0, period(20), 0, period(20));
@@ -731,7 +731,7 @@ static void write_masked(struct world *w)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT_ALL(w, 0, 0, period(20), 0, period(20));
 	WANT_ALL(w, 0, 1, 50, 0, 50);
-	/* but not its place in somebody else's list */
+	/* but not its place in another PMD's list */
 	happen(w, 0, 22);
 	WANT(w, 0, world_write_pmd(w, 0, 1, 60, &b));
 	WANT(w, 0, world_do(w, CMD_RESTART));
@@ -882,7 +882,8 @@ static void real_triggers(struct world *w)
 }
 EACH_MODEL(real_triggers)
 
-/* In one look, a trigger takes as many wraps as it has left; then it waits with what came after. */
+/* In one reading, a trigger takes as many wraps as it has left; then it waits with what came after.
+ */
 static void many_wraps(struct world *w)
 {
 	const struct pmd_conf a = {.short_reset = period(100), .thresh = 3, .reset = list(1)};
@@ -923,7 +924,7 @@ static void two_triggers(struct world *w)
 	WANT_LEFT(w, 0, 0, 2);
 	WANT_LEFT(w, 0, 1, 1);
 	happen(w, 1, 200);
-	/* alone, it follows itself: thresholds anew, and what has triggered is reset */
+	/* the only set follows itself: full thresholds again, and what has triggered is reset */
 	WANT_EQ(w, world_set_info(w, 0).runs, 2);
 	WANT_EQ(w, switch_pmds(w, 0), 2);
 	WANT_LEFT(w, 0, 0, 3);
@@ -965,7 +966,7 @@ static void masked_trigger(struct world *w)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_EQ(w, switch_pmds(w, 0), 0);
-	/* in a masked look one overflow counts, however far it went */
+	/* in a reading that masks one overflow counts, however far it went */
 	happen(w, 0, 5000);
 	WANT_STATE(w, CTX_MASKED, 0);
 	WANT_ALL(w, 0, 0, 4000, 2, period(1000));
@@ -1159,27 +1160,22 @@ static void make_noise(struct world *w, unsigned i)
 static void fifo(struct world *w)
 {
 	struct pfm_msg msgs[QUEUE];
-	struct command take = {.verb = CMD_MESSAGES, .msgs = msgs, .nmsgs = 3};
 
 	WANT_NO_MESSAGE(w);
 	run_noisily(w);
 	for (unsigned i = 0; i < 5; i++)
 		make_noise(w, i / 2 % 2);
-	WANT(w, 0, world_command(w, &take));
-	WANT_EQ(w, take.nmsgs, 3);
+	WANT_EQ(w, world_messages(w, msgs, 3), 3);
 	WANT_EQ(w, msgs[0].pmds[0], 1);
 	WANT_EQ(w, msgs[1].pmds[0], 1);
 	WANT_EQ(w, msgs[2].pmds[0], 2);
 	WANT_EQ(w, msgs[2].type, PFM_MSG_OVFL);
 	make_noise(w, 1);
-	take.nmsgs = QUEUE;
-	WANT(w, 0, world_command(w, &take));
-	WANT_EQ(w, take.nmsgs, 3);
+	WANT_EQ(w, world_messages(w, msgs, QUEUE), 3);
 	WANT_EQ(w, msgs[0].pmds[0], 2);
 	WANT_EQ(w, msgs[1].pmds[0], 1);
 	WANT_EQ(w, msgs[2].pmds[0], 2);
-	take.nmsgs = QUEUE;
-	WANT(w, -EAGAIN, world_command(w, &take));
+	WANT_NO_MESSAGE(w);
 	/* load throws them away (3.3.5) */
 	make_noise(w, 0);
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
@@ -1238,10 +1234,10 @@ static void overrun(struct world *w)
 }
 EACH_MODEL(overrun)
 
-/* ovfl_no_msg: masked all the same, and nobody is told by message (3.4.3). */
+/* ovfl_no_msg: masked all the same, without a message (3.4.3). */
 static void no_messages(struct world *w)
 {
-	struct command flags = {.verb = CMD_FLAGS, .flags = CTX_OVFL_NO_MSG};
+	struct command flags = {.verb = CMD_FLAGS, .setup.flags = CTX_OVFL_NO_MSG};
 
 	w->limits.overflow_rate_max = 40;
 	WANT(w, 0, world_command(w, &flags));
@@ -1273,7 +1269,7 @@ static void throttle(struct world *w)
 	happen(w, 0, 10);
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_ALL(w, 0, 0, period(1), 10, period(1));
-	/* the eleventh within the second; the other one has its first in the same look */
+	/* the eleventh within the second; the other one has its first in the same reading */
 	hw_advance(w->hw, SECOND - 1);
 	world_happen(w, 1, 2);
 	happen(w, 0, 100);
@@ -1283,7 +1279,7 @@ static void throttle(struct world *w)
 	n = changes(w);
 	WANT_ALL(w, 0, 0, 99, 11, period(1));
 	WANT_ALL(w, 0, 1, 1, 1, period(1));
-	world_quiet(w, "throttled");
+	world_stopped(w, "throttled");
 	WANT_MESSAGE(w, PFM_MSG_THROTTLE, 0, BOTH);
 	WANT_NO_MESSAGE(w);
 	hw_advance(w->hw, 2 * SECOND);
@@ -1384,7 +1380,7 @@ static void stolen(struct world *w)
 }
 EACH_MODEL(stolen)
 
-/* The model's last counter, in somebody else's hands, wraps. */
+/* The model's last counter, used by another program, wraps. */
 static uint64_t overflow_of_another(struct world *w)
 {
 	const struct world_model *m = w->model;
@@ -1422,6 +1418,58 @@ static void status_of_others(struct world *w)
 }
 EACH_MODEL(status_of_others)
 
+/* A sampling format that answers what its buffer says. */
+static int answer(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+{
+	(void)tstamp;
+	(void)data;
+	arg->ovfl_ctrl = *(const pfm_ovfl_ctrl_t *)buf;
+	return 0;
+}
+
+static const pfm_buffer_fmt_t answering = {.fmt_name = "answering", .fmt_handler = answer};
+
+/* A read finds an overflow of which one thing comes: it is due at once, and done without another
+ * read. */
+static void one_thing_found(struct world *w)
+{
+	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .thresh = 1, .short_reset = period(100)};
+	pfm_ovfl_ctrl_t ctrl = {.notify_user = 1, .reset_ovfl_pmds = 1};
+
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	arm(w, 0, 0, period(10), conf);
+	w->ctx.smpl = (struct sampling){.fmt = &answering, .buf = &ctrl};
+	run(w);
+	world_happen(w, 0, 15);
+	WANT_ALL(w, 0, 0, period(95), 1, period(100));
+	WANT_EQ(w, ctx_wake(&w->ctx).at, 1);
+	WANT(w, 0, world_do(w, CMD_POLL));
+	WANT_EQ(w, w->nops, 0);
+	WANT_STATE(w, CTX_RUNNING, 0);
+	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 1);
+	ctrl = (pfm_ovfl_ctrl_t){.mask_monitoring = 1};
+	world_happen(w, 0, 100);
+	WANT_ALL(w, 0, 0, 5, 2, period(100));
+	WANT_EQ(w, ctx_wake(&w->ctx).at, 1);
+	world_work(w);
+	WANT_STATE(w, CTX_MASKED, 0);
+	WANT_NO_MESSAGE(w);
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	ctrl = (pfm_ovfl_ctrl_t){.reset_ovfl_pmds = 1};
+	WANT(w, 0, world_set_flags(w, 0, SET_OVFL_SWITCH));
+	arm(w, 0, 0, period(10), conf);
+	run(w);
+	world_happen(w, 0, 15);
+	WANT_IN(w, 0, 0, 5);
+	WANT_EQ(w, ctx_wake(&w->ctx).at, 1);
+	world_work(w);
+	WANT_STATE(w, CTX_RUNNING, 1);
+	WANT_NO_MESSAGE(w);
+	w->ctx.smpl = (struct sampling){0};
+	world_unload(w);
+}
+EACH_MODEL(one_thing_found)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1433,7 +1481,7 @@ int main(void)
 		cmocka_unit_test(test_random_seeds),
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_excess),
-		cmocka_unit_test(test_looks),
+		cmocka_unit_test(test_found_by_each),
 		cmocka_unit_test(test_reset_list),
 		cmocka_unit_test(test_reset_each_other),
 		cmocka_unit_test(test_notified),
@@ -1465,6 +1513,7 @@ int main(void)
 		cmocka_unit_test(test_throttled_trigger),
 		cmocka_unit_test(test_stolen),
 		cmocka_unit_test(test_status_of_others),
+		cmocka_unit_test(test_one_thing_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

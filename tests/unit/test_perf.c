@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The perf backend against the running kernel: counts are held against what another clock or
- * counter says of a window inside of the measured one (at least) and around it (at most). Events
- * are counted on a whole CPU, where others run too: of faults and switches only "at least" is
+ * The perf backend against the running kernel. Counts are compared with another clock or counter
+ * over an interval inside the measured one (lower limit) and around it (upper limit). Events are
+ * counted on a whole CPU, where other programs run: for faults and switches only the lower limit is
  * exact.
  */
 #include "perfmonfs/backend.h"
@@ -27,6 +27,7 @@
 
 #include <cmocka.h>
 
+#include "backend/perf/perf.h"
 #include "backend/perf/event.h"
 #include "backend/perf/slot.h"
 #include "backend/sysfs/sysfs.h"
@@ -135,7 +136,7 @@ static unsigned open_files(void)
 	return n;
 }
 
-/* @n fresh pages; touching each is a fault of its own. */
+/* @n fresh pages; touching each one causes a fault. */
 static char *fresh_pages(unsigned n)
 {
 	size_t size = n * 4096u;
@@ -213,7 +214,7 @@ static void test_description(void **state)
 	}
 }
 
-/* Every row of the event list can be counted as it stands. */
+/* Each row of the event list can be counted without changes. */
 static void test_events(void **state)
 {
 	(void)state;
@@ -249,7 +250,7 @@ static void test_page_faults(void **state)
 	munmap(p, PAGES * 4096);
 }
 
-/* The program's own faults at user level, those that read() takes for it at kernel level. */
+/* The program's own faults at user level; those within read() at kernel level. */
 static void test_levels(void **state)
 {
 	enum { USER = 1000, KERNEL = 300 };
@@ -360,7 +361,7 @@ static void test_write_counter(void **state)
 	uint64_t ev, time;
 
 	(void)state;
-	ev = event("alignment-faults"); /* never counts on x86: what is read is what was written */
+	ev = event("alignment-faults"); /* Never counts on x86: reads return the written value. */
 	put(CNT(0), 7);
 	assert_int_equal(get(CNT(0)), 7);
 	start(0, ev);
@@ -371,7 +372,7 @@ static void test_write_counter(void **state)
 	start(1, event("cpu-clock"));
 	sleep_ms(2);
 	time = now();
-	put(CNT(1), -MSEC); /* running, and over the edge after a millisecond */
+	put(CNT(1), -MSEC); /* Wraps after a millisecond. */
 	sleep_ms(2);
 	assert_true(get(CNT(1)) < (now() - time) * 102 / 100);
 	stop(1);
@@ -421,7 +422,7 @@ static void test_nothing(void **state)
 	assert_int_equal(get(SEL(0)), LEVELS | EVTSEL_EN);
 }
 
-/* What cannot be filtered by level is refused, and what runs goes on. */
+/* Events that cannot be filtered by level are refused; the running event continues. */
 static void test_unfilterable(void **state)
 {
 	static const char *const names[] = {
@@ -497,7 +498,7 @@ static void test_hardware(void **state)
 	assert_true(get(CNT(0)) >= before + 200000);
 }
 
-/* When the PMU is full, who asks for more is told so, and what the slot counted goes on. */
+/* When the PMU is full, another event fails, and the slot continues to count the previous one. */
 static void test_full(void **state)
 {
 	enum { INSTRUCTIONS = 0xc0 };
@@ -522,7 +523,8 @@ static void test_full(void **state)
 		assert_int_equal(get(SEL(n)), clock);
 		count = get(CNT(n));
 		assert_true(get(CNT(n)) > count);
-		start(0, INSTRUCTIONS | EVTSEL_OS); /* in the place of another there is room */
+		start(0, INSTRUCTIONS |
+				 EVTSEL_OS); /* Replacing an event needs no further counter. */
 		return;
 	}
 	print_message("# not tried: the PMU has a counter for every slot\n");
@@ -544,14 +546,14 @@ static void test_run_stops(void **state)
 	assert_int_equal(get(CNT(0)), 1);
 }
 
-static void test_claims(void **state)
+static void test_reserve(void **state)
 {
 	unsigned files = open_files();
 	struct err e = {0};
 	uint64_t value = 99;
 
 	(void)state;
-	assert_int_equal(run_one(SEL(0), REG_CLAIM, &value, ~0ULL, &e), 0);
+	assert_int_equal(run_one(SEL(0), REG_RESERVE, &value, ~0ULL, &e), 0);
 	assert_int_equal(value, 0);
 	start(0, event("cpu-clock"));
 	assert_int_equal(open_files(), files + 1);
@@ -584,7 +586,7 @@ static void test_update(void **state)
 	value = 0x5a;
 	assert_int_equal(run_one(CNT(0), REG_UPDATE, &value, 0xff, &e), -EPERM);
 
-	/* Replaced only if it holds what is expected; what it holds is told in any case. */
+	/* Replaced only if it has the expected value; its value is returned in both cases. */
 	replace = (struct reg_op){.addr = SEL(0),
 		.verb = REG_REPLACE,
 		.mask = ~0ULL,
@@ -600,7 +602,7 @@ static void test_update(void **state)
 	assert_int_equal(get(SEL(0)), event("page-faults"));
 }
 
-/* System calls are counted; what needs none is not. */
+/* Only operations with a system call are counted. */
 static void test_stats(void **state)
 {
 	unsigned long long reads, writes;
@@ -655,7 +657,7 @@ static void test_conf(void **state)
 	struct err e = {0};
 
 	(void)state;
-	assert_int_equal(perf_backend_open(&conf, &none, &e), -EINVAL);
+	assert_int_equal(perf_backend_ops.open(&conf, &none, &e), -EINVAL);
 	assert_null(none);
 }
 
@@ -679,14 +681,13 @@ static void test_check(void **state)
 	struct seen seen = {0};
 
 	(void)state;
-	perf_backend_check(&conf, note, &seen);
+	perf_backend_ops.check(&conf, note, &seen);
 	assert_int_equal(seen.things, 3);
 	assert_int_equal(seen.failed, 0);
 }
 
 /*
- * The rest is about one slot, whose event is tampered with: what happens to a lost event cannot be
- * had from a healthy machine.
+ * The following tests manipulate the event of one slot, because a healthy machine loses no events.
  */
 static struct backend_stats slot_stats;
 
@@ -696,7 +697,7 @@ static struct perf_cpu slot_cpu(void)
 		.cpu = sysfs_cpu_first(), .src = {.cpu = -1, .msr = -1}, .stats = &slot_stats};
 }
 
-/* An event stopped behind our back stands still as one does whose CPU went offline. */
+/* An event that the test disables does not advance, like one whose CPU went offline. */
 static void test_lost_event(void **state)
 {
 	struct perf_cpu pc = slot_cpu();
@@ -721,7 +722,7 @@ static void test_lost_event(void **state)
 	assert_int_equal(slot_read(&pc, &s, &value, &e), -ENXIO);
 	assert_int_equal(slot_select(&pc, &s, on, &e), -ENXIO);
 
-	/* Written anew, it counts anew. */
+	/* It counts again after a write. */
 	assert_int_equal(slot_write(&pc, &s, 10, &e), 0);
 	assert_int_equal(slot_read(&pc, &s, &value, &e), 0);
 	assert_int_equal(value, 10);
@@ -733,7 +734,7 @@ static void test_lost_event(void **state)
 	assert_int_equal(s.fd, -1);
 }
 
-/* Nobody looked until the stop, or until another event was to take its place. */
+/* The loss is detected at the stop, or when another event replaces it. */
 static void test_lost_at_stop(void **state)
 {
 	struct perf_cpu pc = slot_cpu();
@@ -757,7 +758,7 @@ static void test_lost_at_stop(void **state)
 	}
 }
 
-/* An event that ran while nobody looked for more than a second is still compared from there on. */
+/* An event that ran for more than a second between reads is compared from the last one on. */
 static void test_lost_late(void **state)
 {
 	struct perf_cpu pc = slot_cpu();
@@ -776,7 +777,7 @@ static void test_lost_late(void **state)
 	slot_close(&s);
 }
 
-/* A file that reads as the kernel's answer for an event that got the PMU only part of the time. */
+/* A file that reads like an event that was on the PMU only part of the time. */
 static int answer(uint64_t count, uint64_t enabled, uint64_t running)
 {
 	uint64_t r[3] = {count, enabled, running};
@@ -808,7 +809,7 @@ static void test_multiplexed(void **state)
 	replace(s.fd, answer(1000, MSEC, MSEC));
 	assert_int_equal(slot_read(&pc, &s, &value, &e), 0);
 	assert_int_equal(value, 1003);
-	/* At the end of the file: a pinned event in error. */
+	/* End of file: a pinned event in error state. */
 	assert_int_equal(slot_read(&pc, &s, &value, &e), -EIO);
 	assert_int_equal(value, 1003);
 	slot_close(&s);
@@ -827,7 +828,7 @@ static int set_online(const char *how)
 	return fd < 0 || write(fd, how, 1) != 1 ? -1 : 0;
 }
 
-/* Disturbs every thread bound to CPU 1, so only where it is asked for. */
+/* Disturbs all threads bound to CPU 1, so it requires an environment variable. */
 static void test_offline(void **state)
 {
 	struct backend_cpu *one = NULL;
@@ -873,7 +874,7 @@ static int open_cpu(void **state)
 	return be->ops->cpu_open(be, sysfs_cpu_first(), &cpu, &e);
 }
 
-/* Whatever the test left running, closing leaves no file open. */
+/* Closing leaves no file open, also if events are running. */
 static int close_cpu(void **state)
 {
 	const unsigned *files = *state;
@@ -917,7 +918,7 @@ int main(void)
 		ON_CPU(test_hardware),
 		ON_CPU(test_full),
 		ON_CPU(test_run_stops),
-		ON_CPU(test_claims),
+		ON_CPU(test_reserve),
 		ON_CPU(test_update),
 		ON_CPU(test_stats),
 		ON_CPU(test_cpus),
@@ -930,7 +931,7 @@ int main(void)
 		cmocka_unit_test(test_check),
 	};
 
-	if (perf_backend_open(&conf, &be, &e) < 0) {
+	if (perf_backend_ops.open(&conf, &be, &e) < 0) {
 		bool lacking = e.no == EACCES || e.no == EPERM || e.no == ENOSYS;
 
 		printf("%s%s\n", lacking ? "1..0 # SKIP " : "Bail out! ", e.text);

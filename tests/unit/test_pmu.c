@@ -17,18 +17,16 @@
 #include "backend/pmu/catalog.h"
 #include "backend/pmu/detect.h"
 #include "base/text.h"
+#include "tests/pmu_print.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-static const char *const names[] = {"p6", "intel_arch_v1", "intel_arch_v2", "intel_arch_v3",
-	"intel_arch_v4", "intel_arch_v5", "amd64", "amd64_ext", "amd64_v2"};
 
 static struct pmu named(const char *name)
 {
 	struct pmu pmu;
 	struct err e;
 
-	assert_int_equal(pmu_by_name(name, &pmu, &e), 0);
+	assert_int_equal(pmu_load(name, &pmu, &e), 0);
 	return pmu;
 }
 
@@ -40,13 +38,14 @@ struct leaves {
 	uint32_t ext_max, ext_ecx, v2_eax, v2_ebx;
 	uint64_t caps;
 	int caps_rc, cpuid_rc;
+	uint32_t from; /* the first leaf that cpuid_rc is for */
 };
 
 static int leaves_cpuid(void *arg, uint32_t leaf, uint32_t subleaf, uint32_t out[4], struct err *e)
 {
 	const struct leaves *l = arg;
 
-	if (l->cpuid_rc)
+	if (l->cpuid_rc && leaf >= l->from)
 		return err_set(e, -l->cpuid_rc, "no cpuid");
 	assert_int_equal(subleaf, 0);
 	memset(out, 0, 4 * sizeof(out[0]));
@@ -150,7 +149,11 @@ static const struct {
 		.rc = -ENXIO, .says = "0x345"},
 	{{INTEL, SKYLAKE}, .rc = -ENODEV, .says = "virtual machine"},
 	{{INTEL, .max = 5, .eax1 = 0xf29}, .rc = -ENODEV, .says = "family 15 model 2"},
-	{{INTEL, .max = 1, .eax1 = 0x543}, .rc = -ENODEV, .says = "family 5"},
+	{{INTEL, .max = 1, .eax1 = 0x543}, .rc = -ENODEV, .says = "family 5 model 4 "},
+	{{INTEL, .max = 2, .eax1 = 0x6d8}, "p6", 2, 2, 40, 0xc1, 0x7fffffff},
+	{{INTEL, .max = 2, .eax1 = 0x6e8}, .rc = -ENODEV, .says = "virtual machine"},
+	{{INTEL, .max = 2, .eax1 = 0x10678}, .rc = -ENODEV, .says = "virtual machine"},
+	{{INTEL, .max = 5, .eax1 = 0xf0f29}, .rc = -ENODEV, .says = "family 15 model 242 "},
 	{{INTEL, SKYLAKE, .perfmon = {0x07000403}}, .rc = -ENODEV, .says = "--backend=perf"},
 	{{INTEL, SKYLAKE, .perfmon = {0x07ff0403}}, .rc = -ENODEV, .says = "--backend=perf"},
 	{{INTEL, SKYLAKE, .ecx1 = VM, .perfmon = {0x07300002}}, .rc = -ENODEV, .says = "CPUID"},
@@ -218,6 +221,37 @@ static void test_detect(void **state)
 	}
 }
 
+/* Whichever leaf it is that cannot be read. */
+static void test_detect_no_leaf(void **state)
+{
+	static const struct {
+		const char *vendor;
+		uint32_t leaf;
+	} cases[] = {
+		{INTEL, 0},
+		{INTEL, 1},
+		{INTEL, 0xa},
+		{"AuthenticAMD", 0x80000000},
+		{"AuthenticAMD", 0x80000001},
+		{"AuthenticAMD", 0x80000022},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		const struct leaves cpu = {.vendor = cases[i].vendor,
+			.max = 0xa,
+			.eax1 = 0x6fb,
+			.ext_max = 0x80000022,
+			.cpuid_rc = -EPERM,
+			.from = cases[i].leaf};
+		struct err e = {0};
+		struct pmu pmu;
+
+		assert_int_equal(detect(&cpu, &pmu, &e), -EPERM);
+		assert_string_equal(e.text, "no cpuid");
+	}
+}
+
 static void test_families(void **state)
 {
 	struct pmu pmu = named("intel_arch_v4");
@@ -253,7 +287,7 @@ static void test_families(void **state)
 	assert_int_equal(pmu.global_ctrl, 0xc0000301);
 	assert_int_equal(pmu_writable(&pmu, 0xc0010200), 0x30fffc7ffff);
 
-	assert_int_equal(pmu_by_name("netburst", &pmu, &e), -ENODEV);
+	assert_int_equal(pmu_load("netburst", &pmu, &e), -ENODEV);
 	assert_non_null(strstr(e.text, "intel_arch_v1"));
 }
 
@@ -335,7 +369,7 @@ static struct pmu_virtual *add_file(struct pmu *p, unsigned num, const char *pat
 	X(width_0, p->pmds[0].width = 0)                                                           \
 	X(width_65, p->pmds[0].width = 65)                                                         \
 	X(width_narrowest, p->pmds[0].width = 40; p->pmds[0].wmask = 0xff)                         \
-	X(width_claimed, p->counter_width = 40)                                                    \
+	X(width_declared, p->counter_width = 40)                                                   \
 	X(wmask_0, p->pmds[0].wmask = 0)                                                           \
 	X(wmask_holes, p->pmds[0].wmask = 0xff00ff)                                                \
 	X(wmask_wide, p->pmds[0].wmask = ~0ull)                                                    \
@@ -386,12 +420,13 @@ static void test_validate(void **state)
 	struct err e;
 
 	(void)state;
-	for (unsigned i = 0; i < COUNT(names); i++) {
-		struct pmu pmu = named(names[i]);
+	for (unsigned i = 0; pmu_model_name(i); i++) {
+		const char *name = pmu_model_name(i);
+		struct pmu pmu = named(name);
 
-		assert_string_equal(pmu.name, names[i]);
+		assert_string_equal(pmu.name, name);
 		if (pmu_validate(&pmu, &e) < 0)
-			fail_msg("%s: %s", names[i], e.text);
+			fail_msg("%s: %s", name, e.text);
 	}
 	for (unsigned i = 0; i < COUNT(rules); i++) {
 		struct pmu pmu = named("intel_arch_v4");
@@ -437,14 +472,15 @@ static int parse(const char *text, struct pmu *pmu, struct err *e)
 static void test_round_trip(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < COUNT(names); i++) {
-		struct pmu pmu = named(names[i]), again;
+	for (unsigned i = 0; pmu_model_name(i); i++) {
+		const char *name = pmu_model_name(i);
+		struct pmu pmu = named(name), again;
 		TEXT_CLEANUP struct text one = {0}, two = {0};
 		struct err e;
 
 		pmu_print(&pmu, &one);
 		if (parse(one.p, &again, &e) < 0)
-			fail_msg("%s: %s", names[i], e.text);
+			fail_msg("%s: %s", name, e.text);
 		pmu_print(&again, &two);
 		assert_string_equal(one.p, two.p);
 		assert_int_equal(again.npmds, pmu.npmds);
@@ -529,7 +565,7 @@ static const struct {
 	int rc;
 	const char *says;
 } bad[] = {
-	{"", -EINVAL, "no name"},
+	{"", -EINVAL, "name is missing"},
 	{"pmu\n", -EINVAL, "line 1: the PMU's name"},
 	{"pmu x\n", -EINVAL, "line 1: the model"},
 	{HEAD PMC0 "\n\nbogus 1\n", -EINVAL, "line 6: a line begins"},
@@ -722,7 +758,7 @@ static void test_load_virtual(void **state)
 	assert_int_equal(pmu.virtuals[pmu_find_virtual(&pmu, 300)].num, 300);
 	assert_int_equal(chmod(file, 0600), 0);
 	assert_int_equal(pmu_load(path, &pmu, &e), -EPERM);
-	assert_non_null(strstr(e.text, "everybody"));
+	assert_non_null(strstr(e.text, "all users"));
 	assert_int_equal(chmod(file, 0666), 0);
 	assert_int_equal(pmu_load(path, &pmu, &e), -EPERM);
 	unlink(file);
@@ -733,10 +769,38 @@ static void test_load_virtual(void **state)
 	rmdir(dir);
 }
 
+/* Of each thing as many as there may be. */
+static void test_validate_most(void **state)
+{
+	struct pmu pmu = named("intel_arch_v4");
+	struct err e;
+
+	(void)state;
+	for (unsigned i = 0; pmu.nvirtuals < PMU_MAX_VIRTUALS; i++)
+		add_file(&pmu, PMU_FIRST_FILE + i, "/x");
+	for (unsigned i = pmu.nevents; i < PMU_MAX_EVENTS; i++)
+		pmu.events[i] = pmu.events[0];
+	pmu.nevents = PMU_MAX_EVENTS;
+	if (pmu_validate(&pmu, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+/* What follows the last register is none, whatever its number. */
+static void test_find_none(void **state)
+{
+	struct pmu pmu = named("intel_arch_v4");
+
+	(void)state;
+	pmu.pmcs[pmu.npmcs].num = pmu.pmds[pmu.npmds].num = 99;
+	assert_int_equal(pmu_find_pmc(&pmu, 99), -1);
+	assert_int_equal(pmu_find_pmd(&pmu, 99), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_detect),
+		cmocka_unit_test(test_detect_no_leaf),
 		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_questions),
 		cmocka_unit_test(test_validate),
@@ -750,6 +814,8 @@ int main(void)
 		cmocka_unit_test(test_common),
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_load_virtual),
+		cmocka_unit_test(test_validate_most),
+		cmocka_unit_test(test_find_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

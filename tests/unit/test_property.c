@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Random programs of commands against a slow and obvious reference: everything is exact while
- * nobody interferes, and with somebody who steals counters and breaks registers a count is exact
- * or an error, and in the end the registers are what they were.
+ * nothing interferes. When counters are stolen and registers fault, a count is exact or an error.
+ * In the end the registers are what they were.
  *
  * PROPERTY_SEEDS=N runs seeds 0 to N-1 instead of the first few; PROPERTY_SEED=N runs that one, and
  * tells what it does.
@@ -21,7 +21,7 @@
 
 #include "tests/unit/reference.h"
 
-enum { SEEDS = 40, STEPS = 200, LOOKS = 12 };
+enum { SEEDS = 40, STEPS = 200, POLLS = 12 };
 
 /* splitmix64: the same numbers everywhere. */
 static uint64_t random_bits(uint64_t *s)
@@ -62,10 +62,10 @@ struct play {
 	struct world w;
 	struct reference ref;
 	uint64_t rnd;
-	uint64_t wrap; /* how long a counter may be left alone */
-	bool plain;    /* no overflow has consequences */
-	bool broken;   /* the CPU was gone: what it holds then is nobody's business */
-	uint32_t touched[2 * PMU_MAX_PMDS]; /* registers that somebody wrote, or that fault */
+	uint64_t wrap;                      /* how long a counter may be left alone */
+	bool plain;                         /* no overflow has consequences */
+	bool broken;                        /* the CPU was offline: its registers are not checked */
+	uint32_t touched[2 * PMU_MAX_PMDS]; /* written by the disturbance, or faulting */
 	unsigned ntouched;
 };
 
@@ -183,8 +183,8 @@ static void write_pmc(struct play *p)
 }
 
 /*
- * An overflow of its own that nobody has seen yet is found first: that a write does away with it is
- * neither right nor wrong. Nor is what becomes of a switch whose trigger is written before restart.
+ * Polls first if the PMD has an overflow that no reading has found: whether a write drops it is not
+ * specified. Nor is the outcome of a switch whose trigger is written before restart.
  */
 static void write_pmd(struct play *p)
 {
@@ -210,12 +210,12 @@ static uint64_t random_time(struct play *p)
 	return bits % (one_in(p, 20) ? p->wrap / 2 : pick(p, upto, 4));
 }
 
-/* Nobody looks when he should: but before a counter wraps twice. */
+/* The worker polls late, but before a counter wraps twice. */
 static void come_late(struct play *p)
 {
 	uint64_t ns = random_time(p), now = hw_now(p->w.hw);
 
-	if (now - p->ref.looked + ns >= p->wrap)
+	if (now - p->ref.read_at + ns >= p->wrap)
 		reference_do(&p->ref, CMD_POLL, -1);
 	reference_advance(&p->ref, ns);
 }
@@ -309,7 +309,7 @@ static void check(struct play *p)
 	}
 	if (p->plain) {
 		reference_check_each(&p->ref);
-		p->ref.looked = hw_now(p->w.hw);
+		p->ref.read_at = hw_now(p->w.hw);
 		return;
 	}
 	reference_check(&p->ref, below(&p->rnd, 1000));
@@ -332,7 +332,7 @@ static void go_on(struct play *p)
 	};
 
 	reference_do(&p->ref, verbs[p->ref.state], -1);
-	reference_pass(&p->ref, random_time(p), LOOKS);
+	reference_pass(&p->ref, random_time(p), POLLS);
 }
 
 /* Some sets that count and are switched between, before anything goes wrong. */
@@ -372,7 +372,7 @@ static void random_command(struct play *p)
 		go_on(p);
 		break;
 	case 6:
-		reference_pass(&p->ref, random_time(p), LOOKS);
+		reference_pass(&p->ref, random_time(p), POLLS);
 		break;
 	case 7:
 		come_late(p);
@@ -393,7 +393,7 @@ static void random_command(struct play *p)
 
 static void no_messages(struct play *p)
 {
-	struct command cmd = {.verb = CMD_FLAGS, .flags = CTX_OVFL_NO_MSG};
+	struct command cmd = {.verb = CMD_FLAGS, .setup.flags = CTX_OVFL_NO_MSG};
 
 	WANT(&p->w, 0, world_command(&p->w, &cmd));
 	p->ref.no_messages = true;
@@ -477,8 +477,8 @@ static void touch_selector(struct play *p, unsigned row)
 }
 
 /*
- * Between another's looking at a register and writing it, which is one moment as far as anybody
- * can do about it. So is, without a global control, stopping a counter and reading it.
+ * The command is between reading a register and writing it, where stealing cannot be noticed. Nor
+ * can, without a global control, one between stopping a counter and reading it.
  */
 static bool too_close(const struct world *w)
 {
@@ -512,7 +512,7 @@ static void steal(struct world *w)
 	if (pmc->shared)
 		value = (now & ~pmd->field) | 0xbULL << 4 * (pmd->num - 16);
 	if (!((value ^ now) & (pmc->shared ? pmd->field : UINT64_MAX)))
-		return; /* what it selects is what we do: nobody can tell */
+		return; /* it selects what the context does: cannot be noticed */
 	touch_selector(playing, pmd->pmc);
 	if (pmu->global_ctrl)
 		touch(playing, pmu->global_ctrl); /* its bit there is its new owner's */
@@ -578,7 +578,7 @@ static bool was_touched(const struct play *p, uint32_t addr)
 	return p->broken;
 }
 
-/* What nobody touched is as it was; the rest is set so, as its new owner is gone as well. */
+/* Registers that were not touched are as before; the others are first set so by their new owner. */
 static void check_restored(struct play *p)
 {
 	struct world *w = &p->w;
@@ -627,8 +627,8 @@ static void test_disturbed(void **state)
 }
 
 /*
- * Everything at once. Which overflow is missed because of whom, nobody can tell; but commands
- * fail by no other error than they may, and registers are put back.
+ * Everything at once. Which overflow a disturbance hides cannot be predicted, but commands fail
+ * only with the errors that they may, and registers are restored.
  */
 static void play_wild(const struct world_model *m, uint64_t seed)
 {

@@ -188,7 +188,7 @@ static void test_parse_errors(void **state)
 	}
 }
 
-/* Under /var/lib: what is in /tmp, anybody could have put there. */
+/* Under /var/lib, since any user can write to /tmp. */
 static struct place {
 	char dir[64], sub[80]; /* "": not made */
 	int fd;
@@ -256,7 +256,7 @@ static void test_load(void **state)
 
 	(void)state;
 	place_make();
-	put(EXAMPLE, "count.so");
+	put(EXAMPLE, "c.so"); /* the shortest name that is loaded */
 	put(EXAMPLE, ".hidden.so");
 	put("/etc/passwd", "README");
 	put("/etc/passwd", "text.so");
@@ -316,7 +316,7 @@ static void test_load_file_rights(void **state)
 
 	(void)state;
 	place_make();
-	/* Were it looked into, it would be refused for its API. */
+	/* If it were loaded, its API would be refused. */
 	put_plugin("api");
 	assert_int_equal(fchmodat(p.fd, "api.so", 0664, 0), 0);
 	assert_int_equal(format_load_file(p.fd, p.sub, "api.so", &e), -EPERM);

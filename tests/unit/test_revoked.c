@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Threads that execute programs which somebody may trace, or may not: those of all kinds of
- * credentials, each by the real kernel. The carrier is the test itself, which looks at its bell.
+ * Revocation on exec, with the real kernel: threads of all kinds of credentials execute programs
+ * which their requester may trace, or may not. The test is the ctxsw thread of its CPU and polls
+ * the wakeup event.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,20 +27,20 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "daemon/track/sched.h"
+#include "daemon/bpf/sched.h"
 
-enum { USER = 1000, PATIENCE_MS = 60000 };
+enum { USER = 1000, TIMEOUT_MS = 60000 };
 
-/* Who executes what, and for whom he is followed. */
-struct becoming {
+/* A thread that executes a program, and its requester. */
+struct exec_case {
 	const char *what;
 	const char *program;  /* a copy of cat */
-	bool user, by_thread; /* not root; not the first thread of his process */
-	int (*before)(void);  /* what he does first */
-	unsigned uid, gid;    /* of whom he is followed for, */
-	uint64_t lacks;       /* of all capabilities, */
-	unsigned elsewhere;   /* not in our user namespace */
-	bool barred;
+	bool user, by_thread; /* not root; not the thread group leader */
+	int (*before)(void);  /* called first */
+	unsigned uid, gid;    /* of the requester */
+	uint64_t lacks;       /* missing from all capabilities */
+	unsigned elsewhere;   /* another user namespace than the test's */
+	bool revoked;
 };
 
 static int drop_all(void)
@@ -64,34 +65,35 @@ static int become_user(void)
 #define BY_USER  .user = true, .uid = USER, .gid = USER
 #define ALL_CAPS (~0ULL)
 
-static const struct becoming becomings[] = {
+static const struct exec_case exec_cases[] = {
 	{"root's", "plain"},
-	{"another user's", "plain", .uid = USER, .barred = true},
-	{"another group's", "plain", .gid = USER, .barred = true},
-	{"one with more capabilities", "plain", .lacks = 1ULL << CAP_NET_RAW, .barred = true},
-	{"one in another namespace", "plain", .elsewhere = 1, .barred = true},
-	{"one that gains root's capabilities", "plain", .before = drop_all, .barred = true},
-	{"one whose user has been changed", "plain", .before = become_user, .barred = true},
+	{"another user's", "plain", .uid = USER, .revoked = true},
+	{"another group's", "plain", .gid = USER, .revoked = true},
+	{"one with more capabilities", "plain", .lacks = 1ULL << CAP_NET_RAW, .revoked = true},
+	{"one in another namespace", "plain", .elsewhere = 1, .revoked = true},
+	{"one that gains root's capabilities", "plain", .before = drop_all, .revoked = true},
+	{"one whose user has been changed", "plain", .before = become_user, .revoked = true},
 	{"a user's", "plain", BY_USER, .lacks = ALL_CAPS},
 	{"a user's, by another thread", "plain", BY_USER, .lacks = ALL_CAPS, .by_thread = true},
-	{"a user's in his namespace", "plain", BY_USER, .before = enter_namespace, .barred = true},
-	{"set-user-id", "setuid", BY_USER, .barred = true},
-	{"set-user-id, by another thread", "setuid", BY_USER, .by_thread = true, .barred = true},
-	{"set-group-id", "setgid", BY_USER, .barred = true},
-	{"with file capabilities", "capable", BY_USER, .lacks = ALL_CAPS, .barred = true},
-	{"unreadable", "unreadable", BY_USER, .lacks = ALL_CAPS, .barred = true},
+	{"a user's in a user namespace", "plain", BY_USER, .before = enter_namespace,
+		.revoked = true},
+	{"set-user-id", "setuid", BY_USER, .revoked = true},
+	{"set-user-id, by another thread", "setuid", BY_USER, .by_thread = true, .revoked = true},
+	{"set-group-id", "setgid", BY_USER, .revoked = true},
+	{"with file capabilities", "capable", BY_USER, .lacks = ALL_CAPS, .revoked = true},
+	{"unreadable", "unreadable", BY_USER, .lacks = ALL_CAPS, .revoked = true},
 };
-enum { BECOMINGS = sizeof(becomings) / sizeof(becomings[0]) };
+enum { EXEC_CASES = sizeof(exec_cases) / sizeof(exec_cases[0]) };
 
-static char dir[] = "/tmp/barred-XXXXXX";
+static char dir[] = "/tmp/revoked-XXXXXX";
 static struct sched *sched;
-static int bell;
+static int wakeup_fd;
 
-/* The child: its pipes are 0 and 1, it tells its number and begins at the next byte. */
+/* The child: its pipes are 0 and 1. It writes its thread id and begins at the next byte. */
 
 static void *become(void *arg)
 {
-	const struct becoming *b = arg;
+	const struct exec_case *b = arg;
 	pid_t tid = gettid();
 	char c, path[64];
 
@@ -103,7 +105,7 @@ static void *become(void *arg)
 }
 
 /* In a thread it is that one's alone, as the kernel has it. */
-static _Noreturn void child(const struct becoming *b)
+static _Noreturn void child(const struct exec_case *b)
 {
 	pthread_t thread;
 
@@ -111,7 +113,7 @@ static _Noreturn void child(const struct becoming *b)
 	if (b->user &&
 		(setgroups(0, NULL) < 0 || setresgid(USER, USER, USER) < 0 || become_user() < 0))
 		_exit(1);
-	/* As it is again when its user executes a program of his own. */
+	/* As after an exec by its user. */
 	prctl(PR_SET_DUMPABLE, 1);
 	if (b->before && b->before() < 0)
 		_exit(2);
@@ -121,12 +123,12 @@ static _Noreturn void child(const struct becoming *b)
 	_exit(1);
 }
 
-struct life {
+struct child {
 	pid_t pid, tid;
 	int to, from;
 };
 
-static bool begin(const struct becoming *b, struct life *l)
+static bool begin(const struct exec_case *b, struct child *l)
 {
 	int in[2], out[2];
 
@@ -147,7 +149,7 @@ static bool begin(const struct becoming *b, struct life *l)
 }
 
 /* Every program gives back what it is given. */
-static void executed(const struct life *l)
+static void executed(const struct child *l)
 {
 	char c = 0;
 
@@ -156,7 +158,7 @@ static void executed(const struct life *l)
 	assert_int_equal(c, 'y');
 }
 
-static int end(struct life *l)
+static int end(struct child *l)
 {
 	int status;
 
@@ -171,18 +173,18 @@ static uint32_t load(const uint32_t *word)
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/* The last switch of a thread may come after its end is told. */
+/* The last context switch of a thread may come after waitpid(). */
 static void until_dead(const struct sched_slot *s)
 {
 	for (unsigned ms = 0; !load(&s->dead); ms++) {
-		assert_true(ms < PATIENCE_MS);
+		assert_true(ms < TIMEOUT_MS);
 		usleep(1000);
 	}
 }
 
-static bool has_rung(void)
+static bool is_woken(void)
 {
-	struct pollfd p = {bell, POLLIN, 0};
+	struct pollfd p = {wakeup_fd, POLLIN, 0};
 
 	return poll(&p, 1, 0) == 1;
 }
@@ -194,11 +196,12 @@ static uint32_t our_namespace(void)
 	return stat("/proc/self/ns/user", &st) == 0 ? (uint32_t)st.st_ino : 0;
 }
 
-static void check(const struct becoming *b, unsigned slot)
+static void check(const struct exec_case *b, unsigned slot)
 {
-	struct sched_guard who = {.permitted = ALL_CAPS & ~b->lacks, .uid = b->uid, .gid = b->gid};
+	struct sched_requester requester = {
+		.permitted = ALL_CAPS & ~b->lacks, .uid = b->uid, .gid = b->gid};
 	const struct sched_slot *s = sched_slot(sched, slot);
-	struct life l;
+	struct child l;
 	struct err e;
 
 	print_message("# %s\n", b->what);
@@ -207,35 +210,35 @@ static void check(const struct becoming *b, unsigned slot)
 		print_message("# not on this machine\n");
 		return;
 	}
-	who.user_ns = our_namespace();
-	who.user_ns += who.user_ns ? b->elsewhere : 1;
+	requester.user_ns = our_namespace();
+	requester.user_ns += requester.user_ns ? b->elsewhere : 1;
 	assert_int_equal(sched_follow(sched, slot, l.tid, &e), 0);
-	assert_int_equal(sched_guard(sched, slot, &who, &e), 0);
-	has_rung();
+	assert_int_equal(sched_set_requester(sched, slot, &requester, &e), 0);
+	is_woken();
 	executed(&l);
-	assert_int_equal(load(&s->dead), b->barred ? SCHED_BARRED : 0);
-	assert_int_equal(has_rung(), b->barred);
-	if (b->barred)
+	assert_int_equal(load(&s->dead), b->revoked ? SCHED_REVOKED : 0);
+	assert_int_equal(is_woken(), b->revoked);
+	if (b->revoked)
 		assert_int_equal(load(&s->tid), l.pid);
 	end(&l);
 	until_dead(s);
-	assert_int_equal(load(&s->dead), b->barred ? SCHED_BARRED : SCHED_ENDED);
+	assert_int_equal(load(&s->dead), b->revoked ? SCHED_REVOKED : SCHED_ENDED);
 	sched_forget(sched, slot);
 }
 
-static void test_becomings(void **state)
+static void test_exec_cases(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < BECOMINGS; i++)
-		check(&becomings[i], 1 + i);
+	for (unsigned i = 0; i < EXEC_CASES; i++)
+		check(&exec_cases[i], 1 + i);
 }
 
-/* Whoever may trace all has no guard. */
-static void test_unguarded(void **state)
+/* Without a requester, nothing is revoked. */
+static void test_no_requester(void **state)
 {
-	const struct becoming setuid = {"set-user-id", "setuid", BY_USER};
+	const struct exec_case setuid = {"set-user-id", "setuid", BY_USER};
 	const struct sched_slot *s = sched_slot(sched, 1);
-	struct life l;
+	struct child l;
 	struct err e;
 
 	(void)state;
@@ -248,16 +251,16 @@ static void test_unguarded(void **state)
 	sched_forget(sched, 1);
 }
 
-/* The next one to have the slot has not the guard of the last one. */
-static void test_forgotten(void **state)
+/* The requester of a slot is forgotten with the slot. */
+static void test_forget(void **state)
 {
-	struct sched_guard nobody = {.uid = USER + 1, .gid = USER + 1};
+	struct sched_requester other = {.uid = USER + 1, .gid = USER + 1};
 	struct err e;
 
 	assert_int_equal(sched_follow(sched, 1, getpid(), &e), 0);
-	assert_int_equal(sched_guard(sched, 1, &nobody, &e), 0);
+	assert_int_equal(sched_set_requester(sched, 1, &other, &e), 0);
 	sched_forget(sched, 1);
-	test_unguarded(state);
+	test_no_requester(state);
 }
 
 static void make(const char *name, const char *how)
@@ -269,8 +272,8 @@ static void make(const char *name, const char *how)
 	assert_int_equal(system(cmd), 0);
 }
 
-/* This thread is the carrier of its CPU, and what it starts runs there. */
-static void hang_bell(void)
+/* Makes this thread the ctxsw thread of its CPU, on which its children run, too. */
+static void open_wakeup(void)
 {
 	unsigned cpu = (unsigned)sched_getcpu();
 	cpu_set_t set;
@@ -279,8 +282,8 @@ static void hang_bell(void)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
-	assert_int_equal(sched_bell(sched, cpu, &bell, &e), 0);
-	__atomic_store_n(&sched_cpu(sched, cpu)->carrier, (uint32_t)gettid(), __ATOMIC_RELEASE);
+	assert_int_equal(sched_wakeup_open(sched, cpu, &wakeup_fd, &e), 0);
+	__atomic_store_n(&sched_cpu(sched, cpu)->ctxsw_tid, (uint32_t)gettid(), __ATOMIC_RELEASE);
 }
 
 static int open_all(void **state)
@@ -301,7 +304,7 @@ static int open_all(void **state)
 	assert_int_equal(cap_set_file(path, caps), 0);
 	cap_free(caps);
 	assert_int_equal(sched_open(&sched, &e), 0);
-	hang_bell();
+	open_wakeup();
 	return 0;
 }
 
@@ -310,7 +313,7 @@ static int close_all(void **state)
 	char cmd[64];
 
 	(void)state;
-	close(bell);
+	close(wakeup_fd);
 	sched_close(sched);
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
 	return system(cmd);
@@ -326,9 +329,9 @@ static bool no_setuid(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_becomings),
-		cmocka_unit_test(test_unguarded),
-		cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_exec_cases),
+		cmocka_unit_test(test_no_requester),
+		cmocka_unit_test(test_forget),
 	};
 	struct err e;
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Following threads with the real scheduler. A carrier on each CPU, as the daemon has them, sets
- * down what happened between the wakings: the page faults of its CPU, which the kernel also counts
- * for each thread by itself.
+ * Following threads with the real scheduler. A ctxsw thread on each CPU, as in the daemon, accounts
+ * the page faults of its CPU to slots, and the kernel counts them for each thread.
  *
- * The machine runs others too. What of theirs comes before a carrier, realtime threads and the
- * kernel, is counted with whoever went: so faults are those of user mode, and a measurement that
- * such a one has spoilt is made again. There are kernels that do not tell all switches (struct
- * sched_slot's missed): that is accepted of a few.
+ * Other threads run on the machine as well. Faults of real-time threads and the kernel before a
+ * ctxsw thread runs are accounted to the wrong slot: so only user-mode faults are counted, and a
+ * spoilt measurement is repeated. Some kernels do not report all switches (sched_slot.missed): a
+ * few are accepted.
  */
-#include "daemon/track/sched.h"
+#include "daemon/bpf/sched.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,21 +39,22 @@
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
-#include "daemon/cpu/thread.h"
+#include "daemon/percpu/thread.h"
 
 enum {
 	CPUS = 2,
 	PAGES = 64,
-	SLOTS = 1100, /* that carriers keep books of */
-	PATIENCE_MS = 60000,
+	SLOTS = 1100, /* that ctxsw threads account for */
+	TIMEOUT_MS = 60000,
 };
 
-struct carrier {
+struct ctxsw_thread {
 	pthread_t thread;
 	unsigned cpu;
-	int bell, stop, faults;
-	void (*woken)(struct carrier *c, unsigned gone, unsigned come); /* the books are written */
-	atomic_uint ready, rings, slot;
+	int wakeup, stop, faults;
+	void (*woken)(
+		struct ctxsw_thread *c, unsigned gone, unsigned come); /* called after accounting */
+	atomic_uint ready, wakeups, slot;
 	uint64_t seen; /* of @faults */
 	atomic_uint count[SLOTS];
 	atomic_uint wrong;
@@ -62,7 +62,7 @@ struct carrier {
 
 static struct sched *sched;
 static unsigned cpus[CPUS], ncpus;
-static struct carrier carriers[CPUS];
+static struct ctxsw_thread ctxsw_threads[CPUS];
 
 static int bind_to(unsigned cpu, pid_t tid)
 {
@@ -87,12 +87,12 @@ static uint32_t load(const uint32_t *word)
 #define wait_until(condition)                                                                      \
 	do {                                                                                       \
 		for (unsigned ms_ = 0; !(condition); ms_++) {                                      \
-			assert_true(ms_ < PATIENCE_MS);                                            \
+			assert_true(ms_ < TIMEOUT_MS);                                             \
 			usleep(1000);                                                              \
 		}                                                                                  \
 	} while (0)
 
-/* Carriers */
+/* Ctxsw threads */
 
 static int open_faults(unsigned cpu)
 {
@@ -104,7 +104,7 @@ static int open_faults(unsigned cpu)
 	return (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static void write_books(struct carrier *c)
+static void account(struct ctxsw_thread *c)
 {
 	unsigned gone = c->slot, come = sched_here(sched, c->cpu);
 	uint64_t n = 0;
@@ -114,32 +114,32 @@ static void write_books(struct carrier *c)
 		c->count[gone] += (unsigned)(n - c->seen);
 	c->seen = n;
 	c->slot = come;
-	come = load(&slot_at(come)->wanted) && !load(&slot_at(come)->dead) ? come : 0;
-	__atomic_store_n(&sched_cpu(sched, c->cpu)->aboard, come, __ATOMIC_RELAXED);
+	come = load(&slot_at(come)->enabled) && !load(&slot_at(come)->dead) ? come : 0;
+	__atomic_store_n(&sched_cpu(sched, c->cpu)->active_slot, come, __ATOMIC_RELAXED);
 	if (c->woken)
 		c->woken(c, gone, c->slot);
 }
 
-static void *carrier_main(void *arg)
+static void *ctxsw_thread_main(void *arg)
 {
-	struct carrier *c = arg;
+	struct ctxsw_thread *c = arg;
 	struct sched_param param = {.sched_priority = 1};
-	struct pollfd p[] = {{c->bell, POLLIN, 0}, {c->stop, POLLIN, 0}};
+	struct pollfd p[] = {{c->wakeup, POLLIN, 0}, {c->stop, POLLIN, 0}};
 	struct sched_cpu *here = sched_cpu(sched, c->cpu);
 
 	c->wrong += bind_to(c->cpu, 0) < 0;
 	c->wrong += sched_setscheduler(0, SCHED_FIFO, &param) < 0;
-	__atomic_store_n(&here->carrier, (uint32_t)gettid(), __ATOMIC_RELEASE);
+	__atomic_store_n(&here->ctxsw_tid, (uint32_t)gettid(), __ATOMIC_RELEASE);
 	c->ready = 1;
 	while (poll(p, 2, -1) >= 0 && !p[1].revents) {
-		c->rings++;
-		write_books(c);
+		c->wakeups++;
+		account(c);
 	}
-	__atomic_store_n(&here->carrier, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&here->ctxsw_tid, 0, __ATOMIC_RELEASE);
 	return NULL;
 }
 
-static void carrier_start(struct carrier *c, unsigned cpu)
+static void ctxsw_start(struct ctxsw_thread *c, unsigned cpu)
 {
 	struct err e;
 
@@ -148,18 +148,18 @@ static void carrier_start(struct carrier *c, unsigned cpu)
 	c->stop = eventfd(0, EFD_CLOEXEC);
 	c->faults = open_faults(cpu);
 	assert_true(c->stop >= 0 && c->faults >= 0);
-	if (sched_bell(sched, cpu, &c->bell, &e) < 0)
+	if (sched_wakeup_open(sched, cpu, &c->wakeup, &e) < 0)
 		fail_msg("%s", e.text);
-	assert_int_equal(thread_start(&c->thread, carrier_main, c), 0);
+	assert_int_equal(thread_start(&c->thread, ctxsw_thread_main, c), 0);
 	wait_until(c->ready);
 }
 
-static void carrier_stop(struct carrier *c)
+static void ctxsw_stop(struct ctxsw_thread *c)
 {
 	assert_int_equal(eventfd_write(c->stop, 1), 0);
 	pthread_join(c->thread, NULL);
-	sched_unbell(sched, c->cpu);
-	close(c->bell);
+	sched_wakeup_close(sched, c->cpu);
+	close(c->wakeup);
 	close(c->stop);
 	close(c->faults);
 	assert_int_equal(c->wrong, 0);
@@ -170,34 +170,34 @@ static unsigned counted(unsigned slot)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < ncpus; i++)
-		n += carriers[i].count[slot];
+		n += ctxsw_threads[i].count[slot];
 	return n;
 }
 
-static unsigned rings(void)
+static unsigned wakeups(void)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < ncpus; i++)
-		n += carriers[i].rings;
+		n += ctxsw_threads[i].wakeups;
 	return n;
 }
 
-static bool in_books(unsigned slot)
+static bool is_accounted(unsigned slot)
 {
 	for (unsigned i = 0; i < ncpus; i++)
-		if (carriers[i].slot == slot)
+		if (ctxsw_threads[i].slot == slot)
 			return true;
 	return false;
 }
 
-static void follow(unsigned slot, pid_t tid, bool wanted)
+static void follow(unsigned slot, pid_t tid, bool enabled)
 {
 	struct err e;
 
 	if (sched_follow(sched, slot, tid, &e) < 0)
 		fail_msg("%s", e.text);
-	__atomic_store_n(&slot_at(slot)->wanted, wanted, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot_at(slot)->enabled, enabled, __ATOMIC_RELEASE);
 }
 
 static int open_sched(void **state)
@@ -217,27 +217,28 @@ static int close_sched(void **state)
 	return 0;
 }
 
-static int open_carriers(void **state)
+static int open_ctxsw(void **state)
 {
 	open_sched(state);
 	for (unsigned i = 0; i < ncpus; i++)
-		carrier_start(&carriers[i], cpus[i]);
-	/* Carriers are to take no page faults; what comes later must. */
+		ctxsw_start(&ctxsw_threads[i], cpus[i]);
+	/* Ctxsw threads must not fault; memory that is mapped later must. */
 	assert_int_equal(mlockall(MCL_CURRENT), 0);
 	return 0;
 }
 
-static int close_carriers(void **state)
+static int close_ctxsw(void **state)
 {
 	munlockall();
 	for (unsigned i = 0; i < ncpus; i++)
-		carrier_stop(&carriers[i]);
+		ctxsw_stop(&ctxsw_threads[i]);
 	return close_sched(state);
 }
 
-/* Two who take turns on one CPU: neither may get to do anything while the other is in the books. */
+/* Two threads that alternate on one CPU: neither may execute anything while the other is
+ * accounted. */
 
-enum { TURNS = 10000 };
+enum { ROUNDS = 10000 };
 
 struct player {
 	pthread_t thread;
@@ -249,7 +250,7 @@ struct player {
 };
 
 static struct player players[2]; /* the first is followed */
-static unsigned comings, goings;
+static unsigned arrivals, departures;
 
 static void take_steps(struct player *p)
 {
@@ -264,7 +265,7 @@ static void *play(void *arg)
 
 	p->tid = gettid();
 	sem_wait(&p->begin);
-	for (unsigned i = 0; i < TURNS; i++) {
+	for (unsigned i = 0; i < ROUNDS; i++) {
 		take_steps(p);
 		if ((i || p != players) && read(p->in, &ball, 1) != 1)
 			break;
@@ -275,25 +276,25 @@ static void *play(void *arg)
 	return NULL;
 }
 
-static void watch_players(struct carrier *c, unsigned gone, unsigned slot)
+static void watch_players(struct ctxsw_thread *c, unsigned gone, unsigned slot)
 {
-	struct player *stood = &players[slot == 1], *came = &players[slot != 1];
+	struct player *left = &players[slot == 1], *came = &players[slot != 1];
 
-	/* Whoever comes has not moved since he left. */
+	/* The thread that comes has not moved since it left. */
 	if (slot == gone)
 		return;
-	*(slot == 1 ? &comings : &goings) += 1;
+	*(slot == 1 ? &arrivals : &departures) += 1;
 	c->wrong += came->steps != came->before;
-	stood->before = stood->steps;
+	left->before = left->steps;
 }
 
-static void test_turns(void **state)
+static void test_alternate(void **state)
 {
 	int pipes[2][2];
 
 	(void)state;
-	comings = goings = 0;
-	carriers[0].woken = watch_players;
+	arrivals = departures = 0;
+	ctxsw_threads[0].woken = watch_players;
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(pipe2(pipes[i], O_CLOEXEC), 0);
 	for (unsigned i = 0; i < 2; i++) {
@@ -313,12 +314,12 @@ static void test_turns(void **state)
 		sem_post(&players[i].begin);
 	for (unsigned i = 0; i < 2; i++)
 		pthread_join(players[i].thread, NULL);
-	wait_until(load(&slot_at(1)->dead) && !in_books(1));
-	assert_true(comings >= TURNS);
-	assert_int_equal(comings, goings);
-	assert_true(players[0].steps >= TURNS * 100ULL);
+	wait_until(load(&slot_at(1)->dead) && !is_accounted(1));
+	assert_true(arrivals >= ROUNDS);
+	assert_int_equal(arrivals, departures);
+	assert_true(players[0].steps >= ROUNDS * 100ULL);
 	if (load(&slot_at(1)->missed))
-		carriers[0].wrong = 0;
+		ctxsw_threads[0].wrong = 0;
 	sched_forget(sched, 1);
 	for (unsigned i = 0; i < 4; i++)
 		close(pipes[i / 2][i % 2]);
@@ -330,22 +331,23 @@ struct faulter {
 	pthread_t thread;
 	atomic_int tid;
 	sem_t begin, end;
-	unsigned faults; /* to take */
-	unsigned taken;  /* as the kernel counts those of a thread, */
-	uint64_t ran;    /* and its time (ns), this one all its life long */
-	bool gives_way;
-	unsigned slot;     /* that watch_progress() knows it by */
-	atomic_bool *stop; /* or as many as there are until then */
+	unsigned faults; /* to cause, unless @stop is set */
+	unsigned taken;  /* faults that the kernel has counted for it */
+	uint64_t ran;    /* its CPU time (ns) since it exists */
+	bool yields;
+	unsigned slot;     /* for watch_progress() */
+	atomic_bool *stop; /* ends it when it becomes true; or NULL */
 	atomic_bool finished;
 };
 
-/* What moves on while one of them is in user mode, and what that was when he went. */
+/* Counts each user-mode step of a thread, and the value when it last left. */
 static atomic_uint progress[SLOTS], left_at[SLOTS];
 
-/* How often one had got ahead when his carrier first looked; of those who stay on one CPU. */
+/* How often a thread was ahead of its left_at when the ctxsw thread ran. For threads that stay
+ * on one CPU. */
 static atomic_uint ahead;
 
-static void watch_progress(struct carrier *c, unsigned gone, unsigned come)
+static void watch_progress(struct ctxsw_thread *c, unsigned gone, unsigned come)
 {
 	(void)c;
 	if (come != gone && progress[come] != left_at[come] && !load(&slot_at(come)->missed))
@@ -378,7 +380,7 @@ static void *fault(void *arg)
 		if (i % PAGES != PAGES - 1)
 			continue;
 		madvise(p, n, MADV_DONTNEED);
-		if (f->gives_way)
+		if (f->yields)
 			sched_yield();
 	}
 	f->taken = taken_so_far() - before;
@@ -408,22 +410,22 @@ static void faulter_end(struct faulter *f)
 static void assert_timed(const struct faulter *f, unsigned slot)
 {
 	const struct sched_slot *s = slot_at(slot);
-	uint64_t ran = __atomic_load_n(&s->ran, __ATOMIC_ACQUIRE);
+	uint64_t ran = __atomic_load_n(&s->runtime_out, __ATOMIC_ACQUIRE);
 	uint64_t off = ran > f->ran ? ran - f->ran : f->ran - ran;
 
 	print_message("# ran %llu ns, the kernel says %llu\n", (unsigned long long)ran,
 		(unsigned long long)f->ran);
-	assert_true(ran && ran >= __atomic_load_n(&s->had, __ATOMIC_ACQUIRE));
+	assert_true(ran && ran >= __atomic_load_n(&s->runtime_in, __ATOMIC_ACQUIRE));
 	assert_true(off < 5000000 + f->ran / 20);
 }
 
-/* By how much the books differ from what the kernel says. */
+/* Difference between the accounted faults and the kernel's. */
 static unsigned off(const struct faulter *f, unsigned slot)
 {
 	unsigned n;
 
-	wait_until(f->finished && !load(&slot_at(slot)->running) && !in_books(slot));
-	assert_int_equal(load(&slot_at(slot)->stray), 0);
+	wait_until(f->finished && !load(&slot_at(slot)->running) && !is_accounted(slot));
+	assert_int_equal(load(&slot_at(slot)->uncovered), 0);
 	n = counted(slot);
 	return n > f->taken ? n - f->taken : f->taken - n;
 }
@@ -449,7 +451,7 @@ static unsigned off_beside_rival(unsigned slot, bool moves)
 	faulter_end(&rival);
 	faulter_end(&f);
 	assert_true(f.taken >= 100000);
-	assert_true(!moves || (carriers[0].count[slot] && carriers[1].count[slot]));
+	assert_true(!moves || (ctxsw_threads[0].count[slot] && ctxsw_threads[1].count[slot]));
 	sched_forget(sched, slot);
 	return n;
 }
@@ -486,9 +488,9 @@ static void test_migration(void **state)
 static void test_thousand(void **state)
 {
 	/*
-	 * Few are ready to run at a time. While its carrier runs, a thread has used up a little of
-	 * its share, and then the scheduler takes the one that has used less: of a hundred on one
-	 * CPU, kernels before 6.6 may let none get past the carrier for seconds.
+	 * Few are ready at a time. While a ctxsw thread runs, the scheduler charges the thread that
+	 * it runs for, and then picks one that has used less: with a hundred ready threads on a
+	 * CPU, kernels before 6.6 may let none of them run for seconds.
 	 */
 	enum { THREADS = 1000, READY = 8 };
 	struct faulter *f = calloc(THREADS, sizeof(*f));
@@ -498,14 +500,14 @@ static void test_thousand(void **state)
 	assert_non_null(f);
 	for (unsigned i = 0; i < THREADS; i++) {
 		f[i].faults = 1000;
-		f[i].gives_way = true;
+		f[i].yields = true;
 		f[i].slot = 1 + i;
 		faulter_start(&f[i], cpus[i % ncpus]);
 		progress[1 + i] = left_at[1 + i] = 0;
 	}
 	ahead = 0;
 	for (unsigned i = 0; i < ncpus; i++)
-		carriers[i].woken = watch_progress;
+		ctxsw_threads[i].woken = watch_progress;
 	for (unsigned i = 0; i < THREADS; i++)
 		follow(1 + i, f[i].tid, true);
 	for (unsigned i = 0; i < THREADS; i++) {
@@ -515,10 +517,10 @@ static void test_thousand(void **state)
 	}
 	for (unsigned i = 0; i < THREADS; i++) {
 		unsigned n = off(&f[i], 1 + i);
-		bool untold = load(&slot_at(1 + i)->missed);
+		bool missed_any = load(&slot_at(1 + i)->missed);
 
-		missed += untold;
-		inexact += n > 2 && !untold;
+		missed += missed_any;
+		inexact += n > 2 && !missed_any;
 	}
 	for (unsigned i = 0; i < THREADS; i++) {
 		faulter_end(&f[i]);
@@ -526,10 +528,10 @@ static void test_thousand(void **state)
 	}
 	free(f);
 	print_message(
-		"# %u had switches that were not told, %u were inexact, %u times one was ahead\n",
+		"# %u had switches that were not seen, %u were inexact, %u times one was ahead\n",
 		missed, inexact, ahead);
 	assert_true(missed <= THREADS / 4);
-	/* None, where nobody but the scheduler's own fair server comes before a carrier. */
+	/* None, where only the scheduler's fair server runs before a ctxsw thread. */
 	assert_true(ahead <= THREADS / 50);
 	assert_true(inexact <= THREADS / 50);
 }
@@ -571,7 +573,7 @@ static void end_child(pid_t pid, int fd)
 
 static void test_end(void **state)
 {
-	unsigned rung;
+	unsigned old;
 	int fds[2];
 	pid_t pid;
 
@@ -583,15 +585,15 @@ static void test_end(void **state)
 	assert_int_equal(load(&slot_at(1)->dead), 0);
 	assert_int_equal(load(&slot_at(1)->tid), pid);
 	usleep(10000);
-	rung = carriers[0].rings;
+	old = ctxsw_threads[0].wakeups;
 	end_child(pid, fds[1]);
-	/* Nobody wanted it, but this is told. */
-	wait_until(load(&slot_at(1)->dead) && carriers[0].rings > rung);
+	/* The slot is not enabled, but its end is reported. */
+	wait_until(load(&slot_at(1)->dead) && ctxsw_threads[0].wakeups > old);
 	assert_int_equal(load(&slot_at(1)->running), 0);
 
 	/* Another one of that number is another one. */
-	rung = carriers[0].rings;
-	__atomic_store_n(&slot_at(1)->wanted, 1, __ATOMIC_RELEASE);
+	old = ctxsw_threads[0].wakeups;
+	__atomic_store_n(&slot_at(1)->enabled, 1, __ATOMIC_RELEASE);
 	assert_int_equal(child_with(pid, await_byte, &fds[0]), pid);
 	assert_int_equal(bind_to(cpus[0], pid), 0);
 	usleep(10000);
@@ -607,7 +609,7 @@ static void test_end(void **state)
 	close(fds[1]);
 }
 
-/* Who is told once is told of all. */
+/* One wakeup reports all dead slots. */
 static void test_ends(void **state)
 {
 	enum { N = 5 };
@@ -617,7 +619,7 @@ static void test_ends(void **state)
 	pid_t pid;
 
 	(void)state;
-	__atomic_store_n(&c->died, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->dead_slot, 0, __ATOMIC_RELAXED);
 	assert_int_equal(pipe(fds), 0);
 	for (slot = 1; slot <= N; slot++) {
 		pid = child_with(0, await_byte, &fds[0]);
@@ -626,10 +628,10 @@ static void test_ends(void **state)
 		end_child(pid, fds[1]);
 		wait_until(load(&slot_at(slot)->dead));
 	}
-	slot = load(&c->died);
+	slot = load(&c->dead_slot);
 	for (unsigned n = N; n; n--) {
 		assert_int_equal(slot, n);
-		slot = load(&slot_at(n)->before);
+		slot = load(&slot_at(n)->prev_dead);
 		sched_forget(sched, n);
 	}
 	assert_int_equal(slot, 0);
@@ -660,7 +662,7 @@ static void test_sudden_end(void **state)
 	}
 }
 
-static void test_stray(void **state)
+static void test_uncovered(void **state)
 {
 	int fds[2];
 	pid_t pid;
@@ -673,22 +675,23 @@ static void test_stray(void **state)
 	follow(1, pid, true);
 	end_child(pid, fds[1]);
 	wait_until(load(&slot_at(1)->dead));
-	assert_true(load(&slot_at(1)->stray) > 0);
+	assert_true(load(&slot_at(1)->uncovered) > 0);
 	sched_forget(sched, 1);
 	close(fds[0]);
 	close(fds[1]);
 }
 
-/* Where it is not wanted it does not stray, and the next one to have the slot is free again. */
-static void test_confined(void **state)
+/* Runs outside of the CPU mask do not count as uncovered, and the mask is forgotten with the
+ * slot. */
+static void test_cpumask(void **state)
 {
-	struct cpus where = {{0}};
+	struct cpus cpumask = {{0}};
 	struct err e;
 	int fds[2];
 
 	(void)state;
-	cpus_add(&where, cpus[0] + 1);
-	for (unsigned confined = 0; confined < 3; confined++) {
+	cpus_add(&cpumask, cpus[0] + 1);
+	for (unsigned round = 0; round < 3; round++) {
 		pid_t pid;
 
 		assert_int_equal(pipe(fds), 0);
@@ -696,13 +699,13 @@ static void test_confined(void **state)
 		assert_int_equal(bind_to(cpus[0], pid), 0);
 		usleep(10000);
 		follow(1, pid, true);
-		if (confined == 1)
-			cpus_add(&where, cpus[0]);
-		if (confined < 2)
-			assert_int_equal(sched_confine(sched, 1, &where, &e), 0);
+		if (round == 1)
+			cpus_add(&cpumask, cpus[0]);
+		if (round < 2)
+			assert_int_equal(sched_set_cpumask(sched, 1, &cpumask, &e), 0);
 		end_child(pid, fds[1]);
 		wait_until(load(&slot_at(1)->dead));
-		assert_int_equal(load(&slot_at(1)->stray) > 0, confined > 0);
+		assert_int_equal(load(&slot_at(1)->uncovered) > 0, round > 0);
 		sched_forget(sched, 1);
 		close(fds[0]);
 		close(fds[1]);
@@ -792,9 +795,9 @@ static void test_exec(void **state)
 	assert_true(kept >= TIMES * 95 / 100);
 }
 
-/* Books of the program */
+/* Maps of the BPF programs */
 
-/* None is left of those who were followed: there is room for as many as there may be. */
+/* No entry is left of forgotten slots: all slots can be used. */
 static void assert_empty(void)
 {
 	enum { NONE = 5000000 }; /* no thread has such a number */
@@ -825,12 +828,11 @@ static void test_room(void **state)
 	assert_empty();
 }
 
-/* One of two who take turns is followed and forgotten all the time. */
+/* Follows and forgets one of two alternating threads all the time. */
 static void test_follow_forget(void **state)
 {
 	atomic_bool stop = false;
-	struct faulter f[2] = {
-		{.stop = &stop, .gives_way = true}, {.stop = &stop, .gives_way = true}};
+	struct faulter f[2] = {{.stop = &stop, .yields = true}, {.stop = &stop, .yields = true}};
 	unsigned slot;
 
 	(void)state;
@@ -845,7 +847,7 @@ static void test_follow_forget(void **state)
 			wait_until(load(&slot_at(slot)->cpu) == cpus[0]);
 		sched_forget(sched, slot);
 	}
-	assert_true(rings() > 0);
+	assert_true(wakeups() > 0);
 	stop = true;
 	for (unsigned i = 0; i < 2; i++)
 		faulter_end(&f[i]);
@@ -859,20 +861,20 @@ static void test_empty(void **state)
 	assert_empty();
 }
 
-static void test_bells(void **state)
+static void test_wakeups(void **state)
 {
 	int fd, other;
 	struct err e;
 
 	(void)state;
-	assert_int_equal(sched_bell(sched, cpus[0], &fd, &e), 0);
-	assert_int_equal(sched_bell(sched, cpus[0], &other, &e), -EBUSY);
-	sched_unbell(sched, cpus[0]);
+	assert_int_equal(sched_wakeup_open(sched, cpus[0], &fd, &e), 0);
+	assert_int_equal(sched_wakeup_open(sched, cpus[0], &other, &e), -EBUSY);
+	sched_wakeup_close(sched, cpus[0]);
 	close(fd);
-	assert_int_equal(sched_bell(sched, cpus[0], &fd, &e), 0);
+	assert_int_equal(sched_wakeup_open(sched, cpus[0], &fd, &e), 0);
 	close(fd);
-	assert_int_equal(sched_bell(sched, SCHED_CPUS - 1, &fd, &e), -ENXIO);
-	assert_int_equal(sched_bell(sched, SCHED_CPUS, &fd, &e), -ENXIO);
+	assert_int_equal(sched_wakeup_open(sched, SCHED_CPUS - 1, &fd, &e), -ENXIO);
+	assert_int_equal(sched_wakeup_open(sched, SCHED_CPUS, &fd, &e), -ENXIO);
 }
 
 /* As the daemon calls it, which has given up what it can. */
@@ -947,20 +949,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_capabilities),
-		cmocka_unit_test_setup_teardown(test_bells, open_sched, close_sched),
+		cmocka_unit_test_setup_teardown(test_wakeups, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_room, open_sched, close_sched),
-		cmocka_unit_test_setup_teardown(test_stray, open_sched, close_sched),
-		cmocka_unit_test_setup_teardown(test_confined, open_sched, close_sched),
-		cmocka_unit_test_setup_teardown(test_turns, open_carriers, close_carriers),
-		cmocka_unit_test_setup_teardown(test_faults, open_carriers, close_carriers),
-		cmocka_unit_test_setup_teardown(test_migration, open_carriers, close_carriers),
-		cmocka_unit_test_setup_teardown(test_thousand, open_carriers, close_carriers),
-		cmocka_unit_test_setup_teardown(test_end, open_carriers, close_carriers),
+		cmocka_unit_test_setup_teardown(test_uncovered, open_sched, close_sched),
+		cmocka_unit_test_setup_teardown(test_cpumask, open_sched, close_sched),
+		cmocka_unit_test_setup_teardown(test_alternate, open_ctxsw, close_ctxsw),
+		cmocka_unit_test_setup_teardown(test_faults, open_ctxsw, close_ctxsw),
+		cmocka_unit_test_setup_teardown(test_migration, open_ctxsw, close_ctxsw),
+		cmocka_unit_test_setup_teardown(test_thousand, open_ctxsw, close_ctxsw),
+		cmocka_unit_test_setup_teardown(test_end, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_ends, open_sched, close_sched),
-		cmocka_unit_test_setup_teardown(test_sudden_end, open_carriers, close_carriers),
-		cmocka_unit_test_setup_teardown(test_exec, open_carriers, close_carriers),
-		cmocka_unit_test_setup_teardown(test_follow_forget, open_carriers, close_carriers),
-		cmocka_unit_test_setup_teardown(test_empty, open_carriers, close_carriers),
+		cmocka_unit_test_setup_teardown(test_sudden_end, open_ctxsw, close_ctxsw),
+		cmocka_unit_test_setup_teardown(test_exec, open_ctxsw, close_ctxsw),
+		cmocka_unit_test_setup_teardown(test_follow_forget, open_ctxsw, close_ctxsw),
+		cmocka_unit_test_setup_teardown(test_empty, open_ctxsw, close_ctxsw),
 	};
 	struct err e;
 

@@ -57,7 +57,7 @@ static void existence(struct world *w)
 	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 7));
 	WANT(w, -ENOENT, set_info_fails(w, 7));
 	WANT(w, -EINVAL, world_set(w, CMD_LOAD, 7));
-	/* made anew it is new */
+	/* a set that is made again has default values */
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 7));
 	WANT_IN(w, 7, 0, 0);
 }
@@ -84,7 +84,7 @@ static void want_new(struct world *w, unsigned id)
 		WANT_IN(w, id, w->pmu->pmds[i].num, 0);
 	for (unsigned i = 0; i < w->pmu->npmcs; i++) {
 		struct cmd_reg reg = {.num = w->pmu->pmcs[i].num, .set = (uint16_t)id};
-		struct command read = {.verb = CMD_READ, .regs = &reg, .nregs = 1};
+		struct command read = {.verb = CMD_READ, .vector.regs = &reg, .vector.nregs = 1};
 
 		WANT(w, 0, world_command(w, &read));
 		WANT_EQ(w, reg.value, w->pmu->pmcs[i].def);
@@ -169,8 +169,8 @@ static struct command making(unsigned id, struct cmd_evtset as)
 	return cmd;
 }
 
-/* Made with its properties; and anew, if there is one. */
-static void made_anew(struct world *w)
+/* A set is made with its properties; an existing one becomes as if just made. */
+static void renewed(struct world *w)
 {
 	const struct cmd_evtset as = {
 		.change = EVTSET_FLAGS | EVTSET_TIMEOUT | EVTSET_NEXT,
@@ -210,7 +210,7 @@ static void made_anew(struct world *w)
 	WANT(w, -EINVAL, world_command(w, &make));
 	WANT(w, -ENOENT, set_info_fails(w, 4));
 }
-EACH_MODEL(made_anew)
+EACH_MODEL(renewed)
 
 /* Made again with KEEP: its properties are the new ones alone, the rest is as it was. */
 static void made_again(struct world *w)
@@ -318,7 +318,7 @@ static void no_timeout(struct world *w)
 }
 EACH_MODEL(no_timeout)
 
-static void want_settled(struct world *w)
+static void want_unchangeable(struct world *w)
 {
 	WANT(w, -EBUSY, world_set(w, CMD_EVTSET_NEW, 8));
 	WANT(w, -EBUSY, world_set(w, CMD_EVTSET_DELETE, 7));
@@ -329,7 +329,7 @@ static void want_settled(struct world *w)
 }
 
 /* Sets can be made, changed and deleted only while unloaded (3.7.4). */
-static void settled(struct world *w)
+static void unchangeable_loaded(struct world *w)
 {
 	const struct pmd_conf notify = {.flags = PMD_NOTIFY};
 
@@ -338,19 +338,19 @@ static void settled(struct world *w)
 	WANT(w, 0, world_write_in(w, 0, false, 0, world_idle_selector(w, 0)));
 	WANT(w, 0, world_write_pmd(w, 0, 0, UINT64_MAX, &notify));
 	WANT(w, 0, world_do(w, CMD_LOAD));
-	want_settled(w);
+	want_unchangeable(w);
 	WANT(w, 0, world_do(w, CMD_START));
-	want_settled(w);
+	want_unchangeable(w);
 	world_happen(w, 0, 1);
 	WANT(w, 0, world_do(w, CMD_POLL));
 	WANT_STATE(w, CTX_MASKED, 0);
-	want_settled(w);
+	want_unchangeable(w);
 	WANT(w, 0, world_do(w, CMD_STOP));
-	want_settled(w);
+	want_unchangeable(w);
 	world_unload(w);
 	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 7));
 }
-EACH_MODEL(settled)
+EACH_MODEL(unchangeable_loaded)
 
 /* The set that was active last is deleted: nothing is left of it. */
 static void deleted_active(struct world *w)
@@ -478,7 +478,7 @@ static void no_switch(struct world *w)
 {
 	const struct pmd_conf trigger = {.thresh = 1};
 
-	w->limits.tick_ns = MS / 10; /* looked at as often: it could overflow at any time */
+	w->limits.tick_ns = MS / 10; /* polled as often: it could overflow at any time */
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
 	world_set_timed(w, 1, MS);
 	WANT(w, 0, world_set_timeout(w, 0, MS));
@@ -610,7 +610,7 @@ static void figure_3_3(struct world *w)
 }
 EACH_MODEL(figure_3_3)
 
-/* Figure 3.36: the timeout stands while monitoring is masked, and goes on with what was left. */
+/* Figure 3.36: the timeout pauses while monitoring is masked, and goes on with what was left. */
 static void figure_3_36(struct world *w)
 {
 	const struct pmd_conf notify = {.flags = PMD_NOTIFY, .long_reset = (uint64_t)-1000};
@@ -640,7 +640,7 @@ static void figure_3_36(struct world *w)
 	WANT_STATE(w, CTX_RUNNING, 1);
 	WANT_EQ(w, world_set_info(w, 0).active_ns, 10 * MS);
 	WANT_EQ(w, world_set_info(w, 1).remaining_ns, 10 * MS);
-	/* stopped, it stands as well */
+	/* a stop pauses it as well */
 	world_pass(w, 3 * MS);
 	WANT(w, 0, world_do(w, CMD_STOP));
 	world_pass(w, 50 * MS);
@@ -653,7 +653,7 @@ static void figure_3_36(struct world *w)
 }
 EACH_MODEL(figure_3_36)
 
-/* A look that comes late finds one switch due, not many: the next set gets all of its time. */
+/* A poll that comes late finds one switch due, not many: the next set gets all of its time. */
 static void late(struct world *w)
 {
 	uint64_t t;
@@ -727,7 +727,7 @@ static void first_set(struct world *w)
 	WANT_STATE(w, CTX_RUNNING, 1);
 	WANT_EQ(w, world_set_info(w, 1).runs, 1);
 	world_pass(w, 4 * MS);
-	/* without effect when running; with a set, it is made active anew */
+	/* no effect when running; with a set, that set is activated again */
 	WANT(w, 0, world_do(w, CMD_START));
 	WANT_EQ(w, world_set_info(w, 1).remaining_ns, 6 * MS);
 	WANT(w, 0, world_set(w, CMD_START, 1));
@@ -792,34 +792,34 @@ static void write_inactive(struct world *w)
 }
 EACH_MODEL(write_inactive)
 
-/* Somebody else enables the selector of the model's second counter, and lets go of it. */
-static void hold(struct world *w, bool held)
+/* Another program enables or disables the selector of the model's second counter. */
+static void enable_other(struct world *w, bool enable)
 {
 	uint32_t sel = w->model->pmd[1].selector;
 	uint64_t value = world_rdmsr(w, sel);
 
-	world_poke(w, sel, held ? value | EVTSEL_EN : value & ~EVTSEL_EN);
+	world_poke(w, sel, enable ? value | EVTSEL_EN : value & ~EVTSEL_EN);
 }
 
 /*
- * Load claims what any set uses, so that who comes too late learns it at once; and puts all of it
- * back when it fails, and in the end.
+ * Load reserves what any set uses, so that a conflict shows at load; it restores all of it when it
+ * fails, and unload does.
  */
-static void claims(struct world *w)
+static void reserve_all(struct world *w)
 {
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 3));
 	WANT(w, 0, world_write_in(w, 0, false, 0, world_idle_selector(w, 0)));
 	WANT(w, 0, world_write_in(w, 3, false, 1, world_idle_selector(w, 1)));
 	world_set_timed(w, 0, MS);
 	world_set_timed(w, 3, MS);
-	/* P6 has no such bit there: nobody can be told from what he left behind. */
+	/* P6 has no enable bit there: a selector in use looks like one that was left behind. */
 	if (strcmp(w->model->name, "p6") != 0) {
-		hold(w, true);
+		enable_other(w, true);
 		world_remember(w);
 		WANT(w, -EBUSY, world_do(w, CMD_LOAD));
 		WANT_STATE(w, CTX_UNLOADED, 0);
 		world_restored(w, 0, "held for another set");
-		hold(w, false);
+		enable_other(w, false);
 		world_remember(w);
 	}
 	WANT(w, 0, world_do(w, CMD_LOAD));
@@ -833,13 +833,13 @@ static void claims(struct world *w)
 	world_pass_switch(w, 2 * MS);
 	world_pass_switch(w, 2 * MS);
 	WANT(w, 0, world_do(w, CMD_STOP));
-	world_quiet(w, "stopped");
+	world_stopped(w, "stopped");
 	world_unload(w);
 }
-EACH_MODEL(claims)
+EACH_MODEL(reserve_all)
 
-/* A PMC that another set gets while loaded is claimed then, not when it is switched to. */
-static void late_claim(struct world *w)
+/* A PMC written in an inactive set while loaded is reserved then, not at the switch. */
+static void reserve_late(struct world *w)
 {
 	if (strcmp(w->model->name, "p6") == 0)
 		return;
@@ -848,9 +848,9 @@ static void late_claim(struct world *w)
 	world_set_timed(w, 0, MS);
 	WANT(w, 0, world_do(w, CMD_LOAD));
 	for (int running = 0; running < 2; running++) {
-		hold(w, true);
+		enable_other(w, true);
 		WANT(w, -EBUSY, world_write_in(w, 3, false, 1, world_idle_selector(w, 1)));
-		hold(w, false);
+		enable_other(w, false);
 		WANT(w, 0, world_do(w, CMD_START));
 	}
 	WANT(w, 0, world_write_in(w, 3, false, 1, world_idle_selector(w, 1)));
@@ -859,7 +859,7 @@ static void late_claim(struct world *w)
 	WANT_IN(w, 3, 1, 12);
 	world_unload(w);
 }
-EACH_MODEL(late_claim)
+EACH_MODEL(reserve_late)
 
 enum { ALL_SETS = 65536 };
 
@@ -942,7 +942,7 @@ static void want_or_error(
 	struct world *w, unsigned set, unsigned i, uint64_t want, const char *what)
 {
 	struct cmd_reg reg = {.pmd = true, .num = w->model->pmd[i].num, .set = (uint16_t)set};
-	struct command read = {.verb = CMD_READ, .regs = &reg, .nregs = 1};
+	struct command read = {.verb = CMD_READ, .vector.regs = &reg, .vector.nregs = 1};
 	int rc = world_command(w, &read);
 
 	if (rc == 0 && reg.value != want)
@@ -966,15 +966,14 @@ static void want_counts(struct world *w, uint64_t from, uint64_t at, const char 
 	}
 }
 
-/* What has failed is not tried again at once, and for ever. */
-static void want_patience(struct world *w, const char *what)
+/* A command that has failed is not due again at once, which would be for ever. */
+static void want_no_retry(struct world *w, const char *what)
 {
 	enum cmd_verb verb;
 	uint64_t in;
 
 	if (world_due(w, 0, &in, &verb))
-		fail_msg("%s: %s: ctx_wake() wants to be looked at again at once", w->model->name,
-			what);
+		fail_msg("%s: %s: ctx_wake() wants a command again at once", w->model->name, what);
 }
 
 static void start_faulting(struct world *w)
@@ -1003,7 +1002,7 @@ static bool fault_in_switch(const struct world_model *m, uint32_t addr, unsigned
 	reached = w.nops > at;
 	if (rc != 0 && rc != -EIO)
 		fail_msg("%s: %s: %s", m->name, what, w.err.text);
-	want_patience(&w, what);
+	want_no_retry(&w, what);
 	hw_advance(w.hw, MS / 2);
 	want_counts(&w, from, t, what);
 	world_fault(&w, 0);
@@ -1060,7 +1059,7 @@ static bool offline_in_switch(const struct world_model *m, unsigned at)
 	t = now(&w);
 	world_do(&w, CMD_SWITCH);
 	reached = w.nops > at;
-	want_patience(&w, what);
+	want_no_retry(&w, what);
 	if (reached)
 		want_counts(&w, from, t, what);
 	world_offline(&w, false);
@@ -1068,7 +1067,7 @@ static bool offline_in_switch(const struct world_model *m, unsigned at)
 		want_counts(&w, from, t, what);
 	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
 	WANT_STATE(&w, CTX_UNLOADED, 0);
-	world_quiet(&w, what);
+	world_stopped(&w, what);
 	world_close(&w);
 	return reached;
 }
@@ -1093,8 +1092,8 @@ static void steal(struct world *w)
 }
 
 /*
- * The second counter is taken over before operation @at. Between our looking at its selector and
- * writing it, and without a global control between stopping and reading it, nobody can tell.
+ * The second counter is taken over before operation @at. That cannot be noticed between reading its
+ * selector and writing it, nor, without a global control, between stopping and reading it.
  */
 static bool steal_in_switch(const struct world_model *m, unsigned at)
 {
@@ -1114,7 +1113,7 @@ static bool steal_in_switch(const struct world_model *m, unsigned at)
 	reached = w.nops > at;
 	if (rc != 0 && rc != -EIO && rc != -EBUSY)
 		fail_msg("%s: %s: %s", m->name, what, w.err.text);
-	want_patience(&w, what);
+	want_no_retry(&w, what);
 	hw_advance(w.hw, MS / 2);
 	if (reached && (!at || w.pmu->global_ctrl) &&
 		world_rdmsr(&w, m->pmd[1].selector) == m->pmd[1].thief)
@@ -1201,12 +1200,12 @@ int main(void)
 		cmocka_unit_test(test_new),
 		cmocka_unit_test(test_flags_and_next),
 		cmocka_unit_test(test_properties_at_once),
-		cmocka_unit_test(test_made_anew),
+		cmocka_unit_test(test_renewed),
 		cmocka_unit_test(test_made_again),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_figure_3_35),
 		cmocka_unit_test(test_no_timeout),
-		cmocka_unit_test(test_settled),
+		cmocka_unit_test(test_unchangeable_loaded),
 		cmocka_unit_test(test_deleted_active),
 		cmocka_unit_test(test_figure_3_33),
 		cmocka_unit_test(test_figure_3_34),
@@ -1220,8 +1219,8 @@ int main(void)
 		cmocka_unit_test(test_over_at_stop),
 		cmocka_unit_test(test_first_set),
 		cmocka_unit_test(test_write_inactive),
-		cmocka_unit_test(test_claims),
-		cmocka_unit_test(test_late_claim),
+		cmocka_unit_test(test_reserve_all),
+		cmocka_unit_test(test_reserve_late),
 		cmocka_unit_test(test_all_sets),
 		cmocka_unit_test(test_faults_in_switch),
 		cmocka_unit_test(test_offline_in_switch),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Memory that clients map, and the thread that feeds it to a kernel; which is a model of one here:
- * its cache of one file, of which it may drop pages at any time and read them again. */
+/* Memory that clients map, and the thread that syncs it to the kernel's cache. The kernel is a
+ * model: a cache of one file, which may drop pages at any time and read them again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/fs/shared.h"
+#include "daemon/mem/shared.h"
 
 enum { PAGE = 4096, PAGES = 40, SIZE = PAGES * PAGE - 100, INO = 77 };
 
@@ -26,13 +26,13 @@ struct world {
 	struct shared_pool pool;
 	struct shared_ops ops;
 	struct shared_account account;
-	int id; /* what back() answers */
+	int id; /* the result of back() */
 	int backed;
 
 	pthread_mutex_t lock;
 	unsigned char cache[PAGES * PAGE];
 	unsigned stores;
-	size_t last; /* where the last store went */
+	size_t last; /* offset of the last store */
 	int fails;   /* errno of stores */
 };
 
@@ -87,10 +87,10 @@ static int teardown(void **state)
 	struct world *w = *state;
 
 	while (!shared_ended(&w->pool)) {
-		struct pollfd p = {.fd = shared_news_fd(&w->pool), .events = POLLIN};
+		struct pollfd p = {.fd = shared_event_fd(&w->pool), .events = POLLIN};
 
 		poll(&p, 1, -1);
-		shared_news(&w->pool);
+		shared_complete_fences(&w->pool);
 	}
 	shared_pool_free(&w->pool);
 	assert_int_equal(atomic_load(&w->pool.all.bytes), 0);
@@ -123,19 +123,19 @@ static void note(void *arg)
 	++*(int *)arg;
 }
 
-/* Until clients see it. */
-static void publish(struct world *w, struct shared *s)
+/* Returns when clients see what the memory holds. */
+static void fence(struct world *w, struct shared *s)
 {
 	int done = 0;
-	struct publication p = {.after = note, .arg = &done};
+	struct sync_fence p = {.after = note, .arg = &done};
 
-	shared_publish(s, &p);
+	shared_fence(s, &p);
 	while (!done) {
-		struct pollfd news = {.fd = shared_news_fd(&w->pool), .events = POLLIN};
+		struct pollfd event = {.fd = shared_event_fd(&w->pool), .events = POLLIN};
 
-		assert_true(shared_expects_news(&w->pool));
-		assert_int_equal(poll(&news, 1, 10000), 1);
-		shared_news(&w->pool);
+		assert_true(shared_expects_events(&w->pool));
+		assert_int_equal(poll(&event, 1, 10000), 1);
+		shared_complete_fences(&w->pool);
 	}
 	assert_int_equal(done, 1);
 }
@@ -189,7 +189,7 @@ static void test_too_much(void **state)
 	assert_true(shared_room(SIZE_MAX) >= SIZE_MAX - PAGE);
 }
 
-/* Not by us either, but through the mapping that there is. */
+/* Nor can the test write, except through the existing mapping. */
 static void test_sealed(void **state)
 {
 	struct world *w = *state;
@@ -219,9 +219,9 @@ static void test_passed(void **state)
 	opened(s);
 	opened(s);
 	assert_int_equal(w->backed, 1);
-	assert_false(shared_is_fed(s));
-	publish(w, s);
-	assert_int_equal(shared_news_fd(&w->pool), -1);
+	assert_false(shared_is_synced(s));
+	fence(w, s);
+	assert_int_equal(shared_event_fd(&w->pool), -1);
 	shared_close(s);
 	shared_unref(s);
 	assert_int_equal(w->backed, 1);
@@ -230,7 +230,7 @@ static void test_passed(void **state)
 	assert_int_equal(atomic_load(&w->account.bytes), 0);
 }
 
-/* What a client has mapped is charged until it has not. */
+/* Memory is charged as long as a client maps it. */
 static void test_still_mapped(void **state)
 {
 	struct world *w = *state;
@@ -256,35 +256,35 @@ static void test_still_mapped(void **state)
 	assert_int_equal(atomic_load(&w->account.bytes), 0);
 }
 
-static void test_fed(void **state)
+static void test_synced(void **state)
 {
 	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
 	unsigned n;
 
-	assert_false(shared_is_fed(s));
-	publish(w, s); /* nobody sees it: at once */
+	assert_false(shared_is_synced(s));
+	fence(w, s); /* no open file: done at once */
 	opened(s);
-	assert_true(shared_is_fed(s));
+	assert_true(shared_is_synced(s));
 	memset(s->mem, 1, SIZE);
-	publish(w, s);
+	fence(w, s);
 	assert_true(seen(w, s));
 	n = stores(w);
-	publish(w, s);
+	fence(w, s);
 	assert_int_equal(stores(w), n);
 
 	((char *)s->mem)[3 * PAGE + 5] = 2;
 	((char *)s->mem)[30 * PAGE] = 2;
-	publish(w, s);
+	fence(w, s);
 	assert_true(seen(w, s));
 	assert_int_equal(stores(w), n + 2);
 	assert_int_equal(w->last, 3 * PAGE);
 	shared_close(s);
-	assert_false(shared_is_fed(s));
+	assert_false(shared_is_synced(s));
 	shared_unref(s);
 }
 
-/* A page that is read while it is different, and then is as it was: READ must not have shown it. */
+/* READ must not show a change that is undone before the next sync. */
 static void test_there_and_back(void **state)
 {
 	struct world *w = *state;
@@ -292,15 +292,15 @@ static void test_there_and_back(void **state)
 	char byte = 9;
 
 	opened(s);
-	publish(w, s);
+	fence(w, s);
 	((char *)s->mem)[0] = 1;
 	shared_read(s, 0, &byte, 1);
-	/* The feeder may have come by: then the page has been stored. */
+	/* The sync thread may have run: then the page has been stored. */
 	pthread_mutex_lock(&w->lock);
 	w->cache[0] = (unsigned char)byte;
 	pthread_mutex_unlock(&w->lock);
 	((char *)s->mem)[0] = 0;
-	publish(w, s);
+	fence(w, s);
 	assert_true(seen(w, s));
 	shared_close(s);
 	shared_unref(s);
@@ -313,7 +313,7 @@ static void test_now_and_then(void **state)
 	int rounds = 100;
 
 	opened(s);
-	publish(w, s);
+	fence(w, s);
 	((char *)s->mem)[SIZE - 1] = 1;
 	while (!seen(w, s) && rounds--)
 		usleep(50000);
@@ -329,132 +329,132 @@ static void test_store_fails(void **state)
 	struct shared *s = make(w, SIZE);
 
 	opened(s);
-	publish(w, s);
+	fence(w, s);
 	memset(s->mem, 1, SIZE);
 	pthread_mutex_lock(&w->lock);
 	w->fails = ENOMEM;
 	pthread_mutex_unlock(&w->lock);
-	publish(w, s);
+	fence(w, s);
 	assert_false(seen(w, s));
 	pthread_mutex_lock(&w->lock);
 	w->fails = 0;
 	pthread_mutex_unlock(&w->lock);
-	publish(w, s);
+	fence(w, s);
 	assert_true(seen(w, s));
 	shared_close(s);
 	shared_unref(s);
 }
 
-/* Those that are expected at the end still come; new ones come at once. */
+/* At the end, fences that are expected are still done by the thread, new ones at once. */
 static void test_ending(void **state)
 {
 	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
 	int late = 0, done = 0;
-	struct publication expected = {.after = note, .arg = &late},
-			   at_once = {.after = note, .arg = &done};
+	struct sync_fence expected = {.after = note, .arg = &late},
+			  at_once = {.after = note, .arg = &done};
 
 	opened(s);
-	shared_expect(s, &expected);
+	shared_fence_expect(s, &expected);
 	assert_false(shared_ended(&w->pool));
-	shared_publish(s, &at_once);
+	shared_fence(s, &at_once);
 	assert_int_equal(done, 1);
 	assert_false(shared_ended(&w->pool));
-	shared_order(&expected);
+	shared_fence_order(&expected);
 	while (!shared_ended(&w->pool)) {
-		struct pollfd p = {.fd = shared_news_fd(&w->pool), .events = POLLIN};
+		struct pollfd p = {.fd = shared_event_fd(&w->pool), .events = POLLIN};
 
 		assert_int_equal(poll(&p, 1, 10000), 1);
-		shared_news(&w->pool);
+		shared_complete_fences(&w->pool);
 	}
 	assert_int_equal(late, 1);
 	shared_close(s);
 	shared_unref(s);
 }
 
-static struct shared *make_area(struct world *w, size_t most)
+static struct shared *make_region(struct world *w, size_t most)
 {
-	struct shared *area = NULL;
+	struct shared *region = NULL;
 	struct err e;
 
 	w->id = 5;
-	assert_int_equal(shared_new_area(&w->pool, most, &w->account, &area, &e), 0);
-	assert_true(shared_pass(area));
-	opened(area);
-	return area;
+	assert_int_equal(shared_new_region(&w->pool, most, &w->account, &region, &e), 0);
+	assert_true(shared_pass(region));
+	opened(region);
+	return region;
 }
 
-/* It has nothing at first, costs what it has grown by, and does not grow without end. */
-static void test_area_grows(void **state)
+/* A region is empty at first, is charged for its growth, and has a limit. */
+static void test_region_grows(void **state)
 {
 	struct world *w = *state;
-	struct shared *area = make_area(w, 3 * PAGE);
+	struct shared *region = make_region(w, 3 * PAGE);
 	size_t at = 1;
 	struct err e;
 
 	assert_int_equal(atomic_load(&w->account.bytes), 0);
-	assert_int_equal(atomic_load(&w->account.pieces), 1); /* of no size: a descriptor */
+	assert_int_equal(atomic_load(&w->account.pieces), 1); /* for its descriptor */
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(shared_grow(area, 100, &at, &e), 0);
+		assert_int_equal(shared_grow(region, 100, &at, &e), 0);
 		assert_int_equal(at, i * PAGE);
-		memset((char *)area->mem + at, 7, PAGE);
+		memset((char *)region->mem + at, 7, PAGE);
 	}
-	assert_int_equal(shared_grow(area, 100, &at, &e), -ENOSPC);
+	assert_int_equal(shared_grow(region, 100, &at, &e), -ENOSPC);
 	assert_int_equal(atomic_load(&w->account.bytes), 3 * PAGE);
 	assert_int_equal(atomic_load(&w->account.pieces), 4);
-	shared_clear(area); /* not under those who have pieces of it */
-	assert_int_equal(area->length, 3 * PAGE);
-	assert_int_equal(((char *)area->mem)[3 * PAGE - 1], 7);
-	shared_close(area);
-	shared_unref(area);
+	shared_clear(region); /* it has more than a buffer, so this does nothing */
+	assert_int_equal(region->length, 3 * PAGE);
+	assert_int_equal(((char *)region->mem)[3 * PAGE - 1], 7);
+	shared_close(region);
+	shared_unref(region);
 }
 
-/* Its buffer is what is cleared, if that is all there is; and what is mapped is charged for. */
-static void test_area_cleared(void **state)
+/* Clearing a region that has only a buffer gives its charge back. */
+static void test_region_cleared(void **state)
 {
 	struct world *w = *state;
-	struct shared *area = make_area(w, 2 * (size_t)SIZE), *s = make(w, SIZE);
+	struct shared *region = make_region(w, 2 * (size_t)SIZE), *s = make(w, SIZE);
 	struct err e;
 
-	assert_int_equal(shared_show(s, area, &e), 0);
+	assert_int_equal(shared_attach_region(s, region, &e), 0);
 	shared_unref(s);
 	shared_sweep(&w->pool);
 	assert_int_equal(atomic_load(&w->account.bytes), PAGES * PAGE);
-	shared_clear(area);
-	assert_int_equal(area->length, 0);
+	shared_clear(region);
+	assert_int_equal(region->length, 0);
 	assert_int_equal(atomic_load(&w->account.bytes), 0);
 	assert_int_equal(atomic_load(&w->account.pieces), 1);
-	shared_close(area);
-	shared_unref(area);
+	shared_close(region);
+	shared_unref(region);
 }
 
-/* What clients map is the area; what is in it follows, and is never read. */
-static void test_fed_to_an_area(void **state)
+/* Clients map the region. The daemon writes it, and never reads it. */
+static void test_synced_to_a_region(void **state)
 {
 	struct world *w = *state;
-	struct shared *area = make_area(w, 2 * (size_t)SIZE), *s = make(w, SIZE);
+	struct shared *region = make_region(w, 2 * (size_t)SIZE), *s = make(w, SIZE);
 	const unsigned char *seen;
 	struct err e;
 
-	assert_int_equal(shared_show(s, area, &e), 0);
+	assert_int_equal(shared_attach_region(s, region, &e), 0);
 	assert_int_equal(atomic_load(&w->account.bytes), PAGES * PAGE);
-	assert_int_equal(area->size, SIZE);
-	seen = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, area->fd, 0);
+	assert_int_equal(region->size, SIZE);
+	seen = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, region->fd, 0);
 	assert_true(seen != MAP_FAILED);
 	opened(s);
 	memset(s->mem, 3, SIZE);
-	publish(w, s);
+	fence(w, s);
 	assert_memory_equal(seen, s->mem, SIZE);
-	memset(area->mem, 9, PAGE); /* as a client might */
+	memset(region->mem, 9, PAGE); /* as a client might */
 	((char *)s->mem)[5] = 4;
-	publish(w, s);
+	fence(w, s);
 	assert_int_equal(seen[5], 4);
 	assert_int_equal(((char *)s->mem)[6], 3);
 	assert_int_equal(w->stores, 0);
 	shared_close(s);
 	shared_unref(s);
-	shared_close(area);
-	shared_unref(area);
+	shared_close(region);
+	shared_unref(region);
 	assert_int_equal(seen[5], 4);
 	munmap((void *)(uintptr_t)seen, SIZE);
 	shared_sweep(&w->pool);
@@ -468,14 +468,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sealed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_passed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_still_mapped, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_fed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_synced, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_there_and_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_now_and_then, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ending, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_area_grows, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_area_cleared, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_fed_to_an_area, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_region_grows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_region_cleared, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_synced_to_a_region, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who may monitor whom, held against what the kernel itself answers to those who ask; and threads
- * that end, execute, and whose numbers are given to others. Each test runs in a child, for most
- * give up what the next one needs.
+ * Rights to monitor a thread, compared with what the kernel answers to PTRACE_ATTACH; and threads
+ * that end, execute, and whose ids are reused. Each test runs in a child, as most drop what the
+ * next one needs.
  */
-#include "daemon/track/target.h"
+#include "daemon/authz/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static int in_child(void (*body)(void))
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* An errno by its name, so that a failure tells more than a number. */
+/* Prints errno values by name. */
 static void must_be_at(int rc, int no, const struct err *e, int line)
 {
 	if (rc == -no && (no == 0 || (e->no == no && strlen(e->text) > 0)))
@@ -75,19 +75,19 @@ static void must_be_at(int rc, int no, const struct err *e, int line)
 #define must_be(rc, no) must_be_at(rc, no, &error, __LINE__)
 static struct err error;
 
-/* Ours: @caller wants to load on @tid. */
+/* The daemon's answer when @caller loads on @tid. */
 static int may(pid_t caller, pid_t tid)
 {
-	struct credentials who;
+	struct credentials cred;
 	struct target t;
 	int rc;
 
-	must_be(credentials_of(caller, &who, &error), 0);
+	must_be(credentials_of(caller, &cred, &error), 0);
 	rc = target_open(caller, tid, &t, &error);
 	if (rc == 0)
-		rc = target_check(&t, &who, &error);
+		rc = target_check(&t, &cred, &error);
 	target_close(&t);
-	credentials_drop(&who);
+	credentials_drop(&cred);
 	return rc;
 }
 
@@ -122,7 +122,7 @@ static int count_fds(void)
 
 static int said_differently(const struct subject *a, const struct subject *b, bool old)
 {
-	int kernel = subject_asks(a, b->tid), ours = -may(a->tid, b->tid);
+	int kernel = subject_query(a, b->tid), ours = -may(a->tid, b->tid);
 	bool may_be_stricter =
 		b->kind->strict == STRICT || (old && b->kind->strict == STRICT_BEFORE_6_16);
 
@@ -130,13 +130,13 @@ static int said_differently(const struct subject *a, const struct subject *b, bo
 		must(kernel == EPERM);
 	if (kernel == ours || (may_be_stricter && kernel == 0 && ours == EPERM))
 		return 0;
-	fprintf(stderr, "# %s, of %s: the kernel says %s, we %s: %s\n", a->kind->name,
+	fprintf(stderr, "# %s, of %s: the kernel says %s, the daemon says %s: %s\n", a->kind->name,
 		b->kind->name, kernel ? err_name(kernel) : "yes", ours ? err_name(ours) : "yes",
 		ours ? error.text : "");
 	return 1;
 }
 
-static void ask_all(const struct subject *a, const struct subject *b, int n, bool old)
+static void compare_all(const struct subject *a, const struct subject *b, int n, bool old)
 {
 	int wrong = 0;
 
@@ -158,7 +158,7 @@ static int new_subjects(struct subject *s)
 	return n;
 }
 
-/* Does this kernel not tell yet who is dumpable? */
+/* This kernel does not report whether a thread is dumpable. */
 static bool is_old(void)
 {
 	struct utsname u;
@@ -184,7 +184,7 @@ static void matrix(bool old)
 	if (old && !is_old())
 		forbid(SYS_pidfd_open, O_EXCL, EINVAL);
 	fds = count_fds();
-	ask_all(a, b, n, old);
+	compare_all(a, b, n, old);
 	must(count_fds() == fds);
 }
 
@@ -198,20 +198,20 @@ static void as_an_older_kernel(void)
 		skip_here("this kernel is one");
 	matrix(true);
 }
-/* In a namespace of his own, CAP_SYS_PTRACE is no right over what comes from outside of it. */
+/* In a user namespace of its own, CAP_SYS_PTRACE does not apply to threads outside. */
 static void who_traces_all(void)
 {
 	for (int i = 0; i < subject_nkinds; i++) {
 		const struct subject_kind *k = &subject_kinds[i];
-		struct credentials who;
+		struct credentials cred;
 		struct subject s;
 
 		if (!subject_new(i, &s))
 			continue;
-		must_be(credentials_of(s.tid, &who, &error), 0);
-		must(credentials_trace_all(&who) ==
+		must_be(credentials_of(s.tid, &cred, &error), 0);
+		must(credentials_trace_all(&cred) ==
 			(k->ns == OURS && (k->effective & CAP_BIT(CAP_SYS_PTRACE))));
-		credentials_drop(&who);
+		credentials_drop(&cred);
 	}
 }
 
@@ -310,7 +310,7 @@ static void start_thread(struct seen *s)
 	wait_for(&s->tid);
 }
 
-/* A process with a second thread, which ends when told to. */
+/* A process with a second thread, which ends when @go is set. */
 static pid_t new_pair(struct seen *thread)
 {
 	pid_t pid = new_child();
@@ -330,30 +330,30 @@ static void open_target(pid_t tid, struct target *t)
 	must_be(target_alive(t, &error), 0);
 }
 
-/* Without any right but those of the daemon, it can be told that it has ended. */
+/* The daemon's capabilities suffice to notice that it has ended. */
 static void must_have_ended(const struct target *t)
 {
-	struct credentials who;
+	struct credentials cred;
 
-	must_be(credentials_of(getpid(), &who, &error), 0);
+	must_be(credentials_of(getpid(), &cred, &error), 0);
 	must_be(target_alive(t, &error), ESRCH);
-	must_be(target_check(t, &who, &error), ESRCH);
-	must_be(target_check_again(t, &who, &error), ESRCH);
-	credentials_drop(&who);
+	must_be(target_check(t, &cred, &error), ESRCH);
+	must_be(target_check_again(t, &cred, &error), ESRCH);
+	credentials_drop(&cred);
 }
 
 static void numbers(void)
 {
 	struct seen *thread = new_seen(1);
-	struct credentials who;
+	struct credentials cred;
 	struct target t;
 
 	must_be(target_open(getpid(), 0, &t, &error), ESRCH);
 	must_be(target_open(getpid(), -1, &t, &error), ESRCH);
 	must_be(target_open(getpid(), 1 << 30, &t, &error), ESRCH);
 	must_be(target_open(1 << 30, getppid(), &t, &error), ESRCH);
-	must_be(credentials_of(0, &who, &error), ESRCH);
-	must_be(credentials_of(1 << 30, &who, &error), ESRCH);
+	must_be(credentials_of(0, &cred, &error), ESRCH);
+	must_be(credentials_of(1 << 30, &cred, &error), ESRCH);
 	must_be(target_open(getppid(), getpid(), &t, &error), EINVAL);
 	start_thread(thread);
 	must_be(target_open(getppid(), atomic_load(&thread->tid), &t, &error), EINVAL);
@@ -449,7 +449,8 @@ static void *exec_thread(void *arg)
 	_exit(1);
 }
 
-/* It gets the number of the first, which ends: who was opened by the number it had is gone. */
+/* The thread takes over the id of its leader, which ends: the target that was opened by the old
+ * id is gone. */
 static void thread_executes(void)
 {
 	struct seen *thread = new_seen(1);
@@ -472,8 +473,8 @@ static void thread_executes(void)
 }
 static int last_pid;
 
-/* As the first of a process namespace of its own, where nobody else takes numbers; and where /proc
- * hides from each who is not his, as it may. */
+/* Runs @body as init of a PID namespace, where no other process takes ids, with a /proc that
+ * hides the processes of other users. */
 static void in_pid_ns(void (*body)(void))
 {
 	int status;
@@ -496,8 +497,8 @@ static void in_pid_ns(void (*body)(void))
 	_exit(WEXITSTATUS(status));
 }
 
-/* The next process shall have the number @pid. That may still be taken: it is free a little after
- * the one that had it has gone from /proc. */
+/* Has the next process get the id @pid. It may be in use until a little after its process has
+ * vanished from /proc. */
 static void choose_number(pid_t pid)
 {
 	char text[16];
@@ -541,20 +542,20 @@ static void reuse_thread(void)
 	target_close(&t);
 }
 
-/* As if it were his own process, though it only has its number. */
+/* The target has the id of the requester's process, but is another process. */
 static void reuse_caller(void)
 {
-	struct credentials who;
+	struct credentials cred;
 	struct target t;
 	pid_t pid = new_sleeper(1000);
 
-	must_be(credentials_of(pid, &who, &error), 0);
+	must_be(credentials_of(pid, &cred, &error), 0);
 	end(pid);
 	new_with_number(pid, 0);
 	open_target(pid, &t);
-	must_be(target_check(&t, &who, &error), EPERM);
+	must_be(target_check(&t, &cred, &error), EPERM);
 	target_close(&t);
-	credentials_drop(&who);
+	credentials_drop(&cred);
 }
 
 static void reuse_all(void)
@@ -577,39 +578,39 @@ static int kind_named(const char *name)
 	}
 }
 
-static void new_in_user_ns(struct subject *s, struct credentials *who)
+static void new_in_user_ns(struct subject *s, struct credentials *cred)
 {
 	if (!subject_new(kind_named("user as root"), s))
 		skip_here("no user namespaces here");
-	must_be(credentials_of(s->tid, who, &error), 0);
+	must_be(credentials_of(s->tid, cred, &error), 0);
 }
 
-/* The kernel frees what it had a little later. */
-static void end_subject(const struct subject *s, struct credentials *who, unsigned wait_us)
+/* The kernel frees the namespace a little later. */
+static void end_subject(const struct subject *s, struct credentials *cred, unsigned wait_us)
 {
 	close(s->sock);
 	end(s->pid);
-	if (who)
-		credentials_drop(who);
+	if (cred)
+		credentials_drop(cred);
 	usleep(wait_us);
 }
 
-/* Does the next namespace get the number of one whose only process has ended? */
-static bool user_ns_reused(bool held, unsigned wait_us)
+/* Whether a new namespace gets the inode number of one whose only process has ended. */
+static bool user_ns_reused(bool referenced, unsigned wait_us)
 {
-	struct credentials who, next;
+	struct credentials cred, next;
 	struct subject s;
 
-	new_in_user_ns(&s, &who);
-	end_subject(&s, held ? NULL : &who, wait_us);
+	new_in_user_ns(&s, &cred);
+	end_subject(&s, referenced ? NULL : &cred, wait_us);
 	new_in_user_ns(&s, &next);
 	end_subject(&s, &next, wait_us);
-	if (held)
-		credentials_drop(&who);
-	return next.user_ns == who.user_ns;
+	if (referenced)
+		credentials_drop(&cred);
+	return next.user_ns == cred.user_ns;
 }
 
-/* Others take numbers as well, so that it takes some tries to see. */
+/* Other processes make namespaces as well, so that it takes some tries. */
 static void reused_user_ns(void)
 {
 	enum { STEP_US = 50000, STEPS = 10 };
@@ -623,8 +624,8 @@ static void reused_user_ns(void)
 	for (int i = 0; i < 5; i++)
 		must(!user_ns_reused(true, wait_us));
 }
-/* A process namespace: its first process, another, a thread of that, and one of a namespace in it,
- * whose number is asked for by callers in here. */
+/* A PID namespace: its init, another process, a thread of that, and a process of a nested
+ * namespace. Callers in the namespace name them by their ids there. */
 enum { INIT, CHILD, THREAD, INNER, NSEEN };
 
 static void container(struct seen *s)
@@ -715,38 +716,38 @@ static void other_pid_ns(void)
 	find_all(one, two);
 	must(count_fds() == fds);
 }
-/* What is his own process may not be his any more when it executes; then his credentials count. */
+/* After an exec, being in the requester's own process does not count; credentials do. */
 static void own_process(void)
 {
-	struct credentials who;
+	struct credentials cred;
 	struct subject s;
 	struct target t;
 
 	must(subject_new(kind_named("other effective uid"), &s));
 	drop_capabilities();
-	must_be(credentials_of(s.tid, &who, &error), 0);
+	must_be(credentials_of(s.tid, &cred, &error), 0);
 	open_target(s.tid, &t);
-	must_be(target_check(&t, &who, &error), 0);
-	must_be(target_check_again(&t, &who, &error), EPERM);
+	must_be(target_check(&t, &cred, &error), 0);
+	must_be(target_check_again(&t, &cred, &error), EPERM);
 	target_close(&t);
-	credentials_drop(&who);
+	credentials_drop(&cred);
 }
 static void gone_caller(void)
 {
-	struct credentials who;
+	struct credentials cred;
 	struct target mine, other;
 	pid_t pid;
 
 	pid = new_sleeper(1000);
-	must_be(credentials_of(pid, &who, &error), 0);
+	must_be(credentials_of(pid, &cred, &error), 0);
 	end(pid);
 	open_target(new_sleeper(1000), &mine);
 	open_target(new_sleeper(1001), &other);
-	must_be(target_check_again(&mine, &who, &error), 0);
-	must_be(target_check_again(&other, &who, &error), EPERM);
+	must_be(target_check_again(&mine, &cred, &error), 0);
+	must_be(target_check_again(&other, &cred, &error), EPERM);
 	target_close(&mine);
 	target_close(&other);
-	credentials_drop(&who);
+	credentials_drop(&cred);
 }
 static void set_yama(const char *scope)
 {
@@ -756,7 +757,7 @@ static void set_yama(const char *scope)
 	close(fd);
 }
 
-/* @user, who is returned, has started @child, which has started @grandchild; not the other. */
+/* Returns user, which has started @child, which has started @grandchild. */
 static pid_t new_family(struct seen *child, struct seen *grandchild)
 {
 	pid_t user = new_child();
@@ -795,32 +796,33 @@ static void try_yama(pid_t user, pid_t child, pid_t grandchild, pid_t other)
 	must_be(may(user, user), 0);
 }
 
-/* Who has gone has no descendants; but who was let in once is not asked again. */
+/* A requester that has exited has no descendants, but a target that was granted is not checked
+ * by Yama again. */
 static void try_yama_later(pid_t user, pid_t child)
 {
-	struct credentials who;
+	struct credentials cred;
 	struct target t;
 
 	set_yama("1");
-	must_be(credentials_of(user, &who, &error), 0);
+	must_be(credentials_of(user, &cred, &error), 0);
 	open_target(child, &t);
-	must_be(target_check(&t, &who, &error), 0);
+	must_be(target_check(&t, &cred, &error), 0);
 	end(user);
-	must_be(target_check(&t, &who, &error), EPERM);
-	must_be(target_check_again(&t, &who, &error), 0);
+	must_be(target_check(&t, &cred, &error), EPERM);
+	must_be(target_check_again(&t, &cred, &error), 0);
 	target_close(&t);
-	credentials_drop(&who);
+	credentials_drop(&cred);
 }
 
 /* Another has the number of the one that asked, and children. */
 static void try_yama_reused(void)
 {
 	struct seen *s = new_seen(2);
-	struct credentials who;
+	struct credentials cred;
 	struct target t;
 	pid_t pid = new_sleeper(1000), got;
 
-	must_be(credentials_of(pid, &who, &error), 0);
+	must_be(credentials_of(pid, &cred, &error), 0);
 	end(pid);
 	for (choose_number(pid); (got = new_family(&s[0], &s[1])) != pid; choose_number(pid)) {
 		end(got);
@@ -828,12 +830,12 @@ static void try_yama_reused(void)
 		atomic_store(&s[1].tid, 0);
 	}
 	open_target(s[1].tid, &t);
-	must_be(target_check(&t, &who, &error), EPERM);
+	must_be(target_check(&t, &cred, &error), EPERM);
 	target_close(&t);
-	credentials_drop(&who);
+	credentials_drop(&cred);
 }
 
-/* Held against what a kernel with Yama does, but on one that need not have it. */
+/* As a kernel with Yama decides; this one need not have it. */
 static void family(void)
 {
 	struct seen *s = new_seen(2);
@@ -877,7 +879,7 @@ static const struct {
 } tests[] = {
 	{"as the kernel", as_the_kernel},
 	{"as an older kernel", as_an_older_kernel},
-	{"who traces all", who_traces_all},
+	{"cred traces all", who_traces_all},
 	{"numbers", numbers},
 	{"kernel threads", kernel_threads},
 	{"zombie", zombie},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The tracer against programs that know what should happen to them, and their parents: whatever
- * they see untraced, they must see traced.
+ * The tracer, against programs that check themselves, and their parents: what they observe when
+ * traced must equal what they observe untraced.
  */
-#include "daemon/track/tracer.h"
+#include "daemon/ptrace/tracer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -56,24 +56,35 @@ static void seize(pid_t tid, bool follow)
 
 static int found(int kind, pid_t a, pid_t b)
 {
-	int place = trace_find(&trace, kind, a, b, PATIENCE_MS);
+	int place = trace_find(&trace, kind, a, b, TIMEOUT_MS);
 
 	if (place < 0)
-		fail_msg("no news of kind %d of %d, %d", kind, a, b);
+		fail_msg("no event of kind %d of %d, %d", kind, a, b);
 	return place;
 }
 
-static void release(pid_t tid)
+static void detach(pid_t tid)
 {
-	tracer_release(trace.tr, tid);
+	tracer_detach(trace.tr, tid);
 	found(ENDED, tid, 0);
 	trace_clear(&trace);
 }
 
-static void hold(pid_t tid)
+/* Returns when the tracer has handled all earlier orders. @tid is traced. */
+static void sync_tracer(pid_t tid)
 {
-	tracer_hold(trace.tr, tid);
-	found(HELD, tid, 0);
+	assert_int_equal(tracer_seize(trace.tr, tid, true, &err), -EBUSY);
+}
+
+static void stop(pid_t tid)
+{
+	tracer_stop(trace.tr, tid);
+	/* It may first be seen in a signal-delivery-stop, which the tracer ends. */
+	do {
+		sync_tracer(tid);
+		assert_true(await_state(tid, "t"));
+		sync_tracer(tid);
+	} while (state_of(tid) != 't');
 	trace_clear(&trace);
 }
 
@@ -104,7 +115,7 @@ static int test_attach(pid_t pid)
 	return run_tool("attach", pid);
 }
 
-/* Who may trace */
+/* Rights to attach */
 
 static void test_refusals(void **state)
 {
@@ -118,7 +129,7 @@ static void test_refusals(void **state)
 	assert_int_equal(tracer_pid(t.pid) > 0, 1);
 	assert_int_equal(tracer_seize(trace.tr, t.pid, true, &err), -EBUSY);
 	assert_int_equal(test_attach(t.pid), EPERM);
-	release(t.pid);
+	detach(t.pid);
 	assert_int_equal(tracer_pid(t.pid), 0);
 	assert_int_equal(test_attach(t.pid), 0);
 
@@ -143,67 +154,74 @@ static void test_refusals(void **state)
 	assert_true(await_state(dead, "Z"));
 	assert_int_equal(tracer_seize(trace.tr, dead, false, &err), -ESRCH);
 	assert_int_equal(tracer_seize(trace.tr, getpid(), false, &err), -EPERM);
-	/* Nobody else has collected it: as the daemon's guard. */
+	/* The tracer has not reaped another child of the process. */
 	assert_int_equal(waitpid(dead, NULL, 0), dead);
 }
 
-/* Orders for nobody do nothing. */
-static void test_nobody(void **state)
+/* Orders for threads that are not traced do nothing. */
+static void test_untraced(void **state)
 {
 	struct target t;
 
 	(void)state;
 	START(&t, "@", "wait");
-	tracer_hold(trace.tr, t.pid);
-	tracer_go(trace.tr, t.pid);
-	tracer_release(trace.tr, t.pid);
+	tracer_stop(trace.tr, t.pid);
+	tracer_cont(trace.tr, t.pid);
+	tracer_detach(trace.tr, t.pid);
 	seize(t.pid, false);
-	tracer_go(trace.tr, t.pid);
+	tracer_cont(trace.tr, t.pid);
 	tracer_resume(trace.tr, t.pid);
-	release(t.pid);
+	detach(t.pid);
 	assert_true(runs(t.pid));
 	target_end(&t);
 }
 
-static void test_free_lets_go(void **state)
+static void test_free_detaches(void **state)
 {
-	struct target running, held, stopped;
+	struct target running, halted, stopped;
 	unsigned files = open_files();
 
 	(void)state;
 	trace_begin(&trace);
 	START(&running, "@", "wait");
-	START(&held, "@", "wait");
+	START(&halted, "@", "wait");
 	START(&stopped, "@", "wait");
 	kill(stopped.pid, SIGSTOP);
 	target_expect(&stopped, "stopped %d", SIGSTOP);
 	seize(running.pid, true);
-	seize(held.pid, true);
+	seize(halted.pid, true);
 	seize(stopped.pid, true);
-	hold(held.pid);
+	stop(halted.pid);
 	trace_end(&trace);
 	assert_int_equal(tracer_pid(running.pid), 0);
-	assert_int_equal(tracer_pid(held.pid), 0);
+	assert_int_equal(tracer_pid(halted.pid), 0);
 	assert_int_equal(tracer_pid(stopped.pid), 0);
 	assert_true(runs(running.pid));
-	assert_true(runs(held.pid));
+	assert_true(runs(halted.pid));
 	assert_true(await_state(stopped.pid, "T"));
 	target_end(&running);
-	target_end(&held);
+	target_end(&halted);
 	target_end(&stopped);
 	assert_int_equal(open_files(), files);
 }
 
 /* Stopping and continuing, as a parent sees it */
 
-/* What is done between the steps; the parent must not see any of it. */
-enum meddling { UNTRACED, SEIZED, HELD_BETWEEN, SEIZED_STOPPED, RELEASED_STOPPED, MEDDLINGS };
+/* What is done between the steps. The parent must not notice. */
+enum interference {
+	UNTRACED,
+	SEIZED,
+	TRACER_STOPPED,
+	SEIZED_STOPPED,
+	DETACHED_STOPPED,
+	INTERFERENCES
+};
 
-static void meddle(enum meddling how, pid_t pid, bool stopped)
+static void interfere(enum interference how, pid_t pid, bool stopped)
 {
 	switch (how) {
-	case HELD_BETWEEN:
-		hold(pid);
+	case TRACER_STOPPED:
+		stop(pid);
 		if (!stopped)
 			tracer_resume(trace.tr, pid);
 		break;
@@ -211,11 +229,11 @@ static void meddle(enum meddling how, pid_t pid, bool stopped)
 		if (stopped)
 			seize(pid, true);
 		else
-			release(pid);
+			detach(pid);
 		break;
-	case RELEASED_STOPPED:
+	case DETACHED_STOPPED:
 		if (stopped) {
-			release(pid);
+			detach(pid);
 			assert_int_equal(tracer_pid(pid), 0);
 			assert_true(await_state(pid, "T"));
 		} else {
@@ -227,26 +245,26 @@ static void meddle(enum meddling how, pid_t pid, bool stopped)
 	}
 }
 
-static void stop_and_continue(enum meddling how)
+static void stop_and_continue(enum interference how)
 {
 	static const int stops[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP};
 	struct target t;
 
 	START(&t, "@", "wait");
-	if (how == SEIZED || how == HELD_BETWEEN || how == RELEASED_STOPPED)
+	if (how == SEIZED || how == TRACER_STOPPED || how == DETACHED_STOPPED)
 		seize(t.pid, true);
 	for (unsigned i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
 		kill(t.pid, stops[i]);
 		target_expect(&t, "stopped %d", stops[i]);
 		assert_true(await_state(t.pid, "Tt"));
-		meddle(how, t.pid, true);
+		interfere(how, t.pid, true);
 		assert_true(await_state(t.pid, "Tt"));
 		kill(t.pid, SIGCONT);
-		if (how == HELD_BETWEEN)
+		if (how == TRACER_STOPPED)
 			tracer_resume(trace.tr, t.pid);
 		target_expect(&t, "continued");
 		assert_true(runs(t.pid));
-		meddle(how, t.pid, false);
+		interfere(how, t.pid, false);
 	}
 	kill(t.pid, SIGSTOP);
 	target_expect(&t, "stopped %d", SIGSTOP);
@@ -258,12 +276,12 @@ static void stop_and_continue(enum meddling how)
 static void test_stop_and_continue(void **state)
 {
 	(void)state;
-	for (int how = 0; how < MEDDLINGS; how++)
-		stop_and_continue((enum meddling)how);
+	for (int how = 0; how < INTERFERENCES; how++)
+		stop_and_continue((enum interference)how);
 }
 
-/* It does not run while it is held, and is not held once it has been resumed. */
-static void test_hold(void **state)
+/* It does not run between tracer_stop() and tracer_resume(), and runs after. */
+static void test_stop(void **state)
 {
 	struct target t;
 
@@ -274,22 +292,22 @@ static void test_hold(void **state)
 	assert_int_equal(target_number(&t, "ready"), t.pid);
 	assert_true(await_state(t.pid, "R"));
 	for (int i = 0; i < 100; i++) {
-		hold(t.pid);
+		stop(t.pid);
 		assert_int_equal(state_of(t.pid), 't');
-		tracer_hold(trace.tr, t.pid);
+		tracer_stop(trace.tr, t.pid);
 		tracer_resume(trace.tr, t.pid);
-		/* Before it can have taken effect, perhaps. An answer comes after it has. */
-		tracer_hold(trace.tr, t.pid);
+		/* Perhaps before the last orders took effect. */
+		tracer_stop(trace.tr, t.pid);
 		tracer_resume(trace.tr, t.pid);
-		assert_int_equal(tracer_seize(trace.tr, t.pid, true, &err), -EBUSY);
+		sync_tracer(t.pid);
 		assert_true(runs(t.pid));
 		trace_clear(&trace);
 	}
-	hold(t.pid);
-	release(t.pid);
+	stop(t.pid);
+	detach(t.pid);
 	assert_true(runs(t.pid));
 	seize(t.pid, true);
-	hold(t.pid);
+	stop(t.pid);
 	kill(t.pid, SIGKILL);
 	target_expect(&t, "killed %d", SIGKILL);
 	target_end(&t);
@@ -336,7 +354,7 @@ static void start_counting(struct target *t, struct sender *s)
 	assert_int_equal(pthread_create(&s->thread, NULL, send_values, s), 0);
 }
 
-static void test_signals_while_held(void **state)
+static void test_signals_while_stopped(void **state)
 {
 	struct target t;
 	struct sender s;
@@ -346,7 +364,7 @@ static void test_signals_while_held(void **state)
 	seize(t.pid, true);
 	for (int i = 0; i < 300; i++) {
 		if (i % 3)
-			hold(t.pid);
+			stop(t.pid);
 		nap_us(rand() % 500);
 		tracer_resume(trace.tr, t.pid);
 		nap_us(rand() % 200);
@@ -357,7 +375,7 @@ static void test_signals_while_held(void **state)
 	target_end(&t);
 }
 
-static void test_release_and_seize(void **state)
+static void test_detach_and_seize(void **state)
 {
 	struct target t;
 	struct sender s;
@@ -366,7 +384,7 @@ static void test_release_and_seize(void **state)
 	start_counting(&t, &s);
 	for (int i = 0; i < 1000; i++) {
 		seize(t.pid, true);
-		release(t.pid);
+		detach(t.pid);
 	}
 	pthread_join(s.thread, NULL);
 	target_go(&t);
@@ -376,23 +394,23 @@ static void test_release_and_seize(void **state)
 
 /* The tracer is killed */
 
-static void meddle_for_ever(const pid_t *pids, int n)
+static void interfere_forever(const pid_t *pids, int n)
 {
 	for (;;) {
 		pid_t pid = pids[rand() % n];
 
-		tracer_hold(trace.tr, pid);
+		tracer_stop(trace.tr, pid);
 		nap_us(rand() % 100);
 		tracer_resume(trace.tr, pid);
 		nap_us(rand() % 500);
 		if (rand() % 8 == 0)
-			tracer_release(trace.tr, pid);
+			tracer_detach(trace.tr, pid);
 		tracer_seize(trace.tr, pid, true, &err);
 	}
 }
 
-/* A process that traces these until it is killed. */
-static pid_t start_host(const pid_t *pids, int n, bool quiet)
+/* A process that traces @pids until it is killed. */
+static pid_t start_host(const pid_t *pids, int n, bool idle)
 {
 	int ready[2];
 	pid_t host;
@@ -407,8 +425,8 @@ static pid_t start_host(const pid_t *pids, int n, bool quiet)
 				_exit(1);
 		if (write(ready[1], "", 1) != 1)
 			_exit(1);
-		if (!quiet)
-			meddle_for_ever(pids, n);
+		if (!idle)
+			interfere_forever(pids, n);
 		for (;;)
 			pause();
 	}
@@ -418,7 +436,7 @@ static pid_t start_host(const pid_t *pids, int n, bool quiet)
 	return host;
 }
 
-/* So many that the tracer always has signals to pass on when it is killed. */
+/* Enough for the tracer to be killed while it passes on signals. */
 enum { COLLECTORS = 6, KILLED_VALUES = 100000 };
 
 static _Noreturn void send_to_all(const struct target *t)
@@ -441,7 +459,7 @@ static void test_killed(void **state)
 	pids[COLLECTORS] = stopped->pid;
 	kill(stopped->pid, SIGSTOP);
 	target_expect(stopped, "stopped %d", SIGSTOP);
-	/* A process: a thread would not be there in the one that is forked to be killed. */
+	/* A process: the hosts, which are forked, would not have a thread of this one. */
 	sender = fork();
 	if (sender == 0)
 		send_to_all(t);
@@ -469,7 +487,7 @@ static void test_killed(void **state)
 	target_end(stopped);
 }
 
-/* Makes the thread @tid go on to its next system call, or out of one. false: it waits in one. */
+/* Runs thread @tid to the entry or exit of a system call. False: it blocks in one. */
 static bool next_call(pid_t tid)
 {
 	assert_int_equal(ptrace(PTRACE_SYSCALL, tid, 0, 0), 0);
@@ -484,8 +502,7 @@ static bool next_call(pid_t tid)
 	return false;
 }
 
-/* Has the tracer killed @n calls after a signal has been sent to @t. false: there are not as many.
- */
+/* Kills the tracer @n stops after a signal was sent to @t. False: it blocks before. */
 static bool killed_at_call(const struct target *t, int value, int n)
 {
 	pid_t host, tracer;
@@ -560,31 +577,31 @@ static void test_vforks(void **state)
 	assert_int_equal(trace_count(&trace, EXEC), 50);
 }
 
-/* The parent waits for its child in the kernel, and can only be let go of when that has gone on. */
-static void test_vfork_stands(void **state)
+/* A vfork parent that waits in the kernel is detached only after its child has executed. */
+static void test_vfork_detach(void **state)
 {
-	struct news born;
+	struct trace_event born;
 	struct target t;
 
 	(void)state;
-	trace_stand(&trace, true);
+	trace_keep_stopped(&trace, true);
 	START(&t, "@", "vfork", "1");
 	seize(t.pid, true);
 	target_go(&t);
 	born = trace_at(&trace, found(BORN, t.pid, 0));
-	tracer_release(trace.tr, t.pid);
+	tracer_detach(trace.tr, t.pid);
 	assert_true(trace_find(&trace, ENDED, t.pid, 0, 100) < 0);
 	assert_true(await_state(born.b, "t"));
-	tracer_go(trace.tr, born.b);
+	tracer_cont(trace.tr, born.b);
 	found(EXEC, born.b, born.b);
 	found(ENDED, t.pid, 0);
-	tracer_go(trace.tr, born.b);
+	tracer_cont(trace.tr, born.b);
 	found(ENDED, born.b, 0);
 	target_expect(&t, "exited 0");
 	target_end(&t);
 }
 
-/* Those that nobody knows the parent of must not stand still for ever. */
+/* Children whose parent was killed before its clone event must not stay stopped. */
 static unsigned group_in(pid_t group, const char *letters)
 {
 	CLEANUP_CLOSEDIR DIR *d = opendir("/proc");
@@ -602,24 +619,24 @@ static unsigned group_in(pid_t group, const char *letters)
 	return n;
 }
 
-static void test_orphans(void **state)
+static void test_reparented(void **state)
 {
 	(void)state;
-	/* Here, to be collected. */
+	/* To reap them here. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	for (int i = 0; i < 20; i++) {
 		unsigned long long until;
 		struct target t;
 
-		START(&t, "@", "orphans", "1000");
+		START(&t, "@", "reparented", "1000");
 		seize(t.pid, true);
 		target_go(&t);
 		target_number(&t, "group");
 		nap_us(rand() % 3000);
 		kill(t.pid, SIGKILL);
 		target_expect(&t, "killed %d", SIGKILL);
-		until = msec() + PATIENCE_MS;
-		/* Those that are about to stand, or stand. */
+		until = msec() + TIMEOUT_MS;
+		/* Stopped, or about to be. */
 		while (group_in(t.pid, "RDtT") && msec() < until)
 			nap_us(1000);
 		assert_int_equal(group_in(t.pid, "RDtT"), 0);
@@ -631,7 +648,8 @@ static void test_orphans(void **state)
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
-/* Its end is not reported, but seldom overlooked; and must be found out when it is released. */
+/* The end of a thread group leader is not reported. It is noticed most of the time, and always
+ * after tracer_detach(). */
 static void test_leader_ends(void **state)
 {
 	int noticed = 0;
@@ -649,7 +667,7 @@ static void test_leader_ends(void **state)
 		assert_true(await_state(t.pid, "Z"));
 		noticed += trace_find(&trace, ENDED, t.pid, 0, 100) >= 0;
 		if (i % 2) {
-			tracer_release(trace.tr, t.pid);
+			tracer_detach(trace.tr, t.pid);
 			found(ENDED, t.pid, 0);
 		}
 		target_go(&t);
@@ -699,14 +717,14 @@ static void test_exec(void **state)
 	(void)state;
 	START(&t, "@", "as", "0", "/bin/sleep", "1000");
 	seize(t.pid, false);
-	trace_stand(&trace, true);
+	trace_keep_stopped(&trace, true);
 	target_go(&t);
 	found(EXEC, t.pid, t.pid);
 	assert_true(await_state(t.pid, "t"));
-	tracer_go(trace.tr, t.pid);
+	tracer_cont(trace.tr, t.pid);
 	assert_true(runs(t.pid));
 	target_end(&t);
-	trace_stand(&trace, false);
+	trace_keep_stopped(&trace, false);
 	trace_clear(&trace);
 
 	/* All threads are traced. */
@@ -718,7 +736,7 @@ static void test_exec(void **state)
 	assert_true(found(ENDED, t.pid, 0) < found(EXEC, other, t.pid));
 	assert_executed(&t, true);
 	trace_clear(&trace);
-	release(t.pid);
+	detach(t.pid);
 	assert_true(runs(t.pid));
 	target_end(&t);
 }
@@ -735,7 +753,7 @@ static void test_exec_of_one(void **state)
 	target_go(&t);
 	found(EXEC, other, t.pid);
 	assert_executed(&t, true);
-	hold(t.pid);
+	stop(t.pid);
 	target_end(&t);
 	found(ENDED, t.pid, 0);
 	trace_clear(&trace);
@@ -747,15 +765,15 @@ static void test_exec_of_one(void **state)
 	assert_executed(&t, false);
 	found(ENDED, t.pid, 0);
 	seize(t.pid, false);
-	release(t.pid);
+	detach(t.pid);
 	target_end(&t);
 }
 
 /*
- * Seizing the threads of a process that keeps executing programs from its threads: the kernel has
- * seizing wait for that, and that for its tracees' ends being collected.
+ * Attaches to the threads of a process that keeps executing programs from its threads:
+ * PTRACE_SEIZE waits for the exec, and the exec for tracees to be reaped.
  */
-static void seize_all(pid_t pid)
+static void seize_threads(pid_t pid)
 {
 	CLEANUP_CLOSEDIR DIR *d = NULL;
 	const struct dirent *de;
@@ -770,7 +788,7 @@ static void seize_all(pid_t pid)
 		if (rc && rc != -ESRCH && rc != -EBUSY)
 			fail_msg("%s", err.text);
 		if (rand() % 3 == 0)
-			tracer_release(trace.tr, tid);
+			tracer_detach(trace.tr, tid);
 	}
 }
 
@@ -782,12 +800,12 @@ static void test_exec_storm(void **state)
 	START(&t, "@", "storm", "60");
 	target_go(&t);
 	while (poll(&(struct pollfd){t.from, POLLIN, 0}, 1, 0) == 0)
-		seize_all(t.pid);
+		seize_threads(t.pid);
 	target_expect(&t, "exited 0");
 	target_end(&t);
 }
 
-/* A set-user-ID program gets its rights. */
+/* A set-user-ID program of a tracee gets its privileges. */
 static void test_set_user_id(void **state)
 {
 	char dir[] = "/tmp/tracer-XXXXXX", copy[64], cmd[512], untraced[64], traced[64];
@@ -828,7 +846,7 @@ static void type(const struct terminal *y, const char *keys)
 	assert_int_equal(write(y->fd, keys, strlen(keys)), (ssize_t)strlen(keys));
 }
 
-/* Waits until it shows @text, and forgets all up to there. */
+/* Waits for @text, and drops the output up to its end. */
 static void shows(struct terminal *y, const char *text)
 {
 	struct pollfd fd = {y->fd, POLLIN, 0};
@@ -837,7 +855,7 @@ static void shows(struct terminal *y, const char *text)
 	while (!(at = strstr(y->text, text))) {
 		ssize_t n;
 
-		if (poll(&fd, 1, PATIENCE_MS) != 1)
+		if (poll(&fd, 1, TIMEOUT_MS) != 1)
 			fail_msg("no '%s' in '%s'", text, y->text);
 		n = read(y->fd, y->text + y->n, sizeof(y->text) - 1 - y->n);
 		assert_true(n > 0);
@@ -854,7 +872,7 @@ static pid_t in_front(const struct terminal *y, const char *name)
 {
 	char path[32], comm[32];
 
-	for (unsigned long long until = msec() + PATIENCE_MS; msec() < until; nap_us(500)) {
+	for (unsigned long long until = msec() + TIMEOUT_MS; msec() < until; nap_us(500)) {
 		CLEANUP_FCLOSE FILE *f = NULL;
 		pid_t pid = tcgetpgrp(y->fd);
 
@@ -878,17 +896,17 @@ static void open_terminal(struct terminal *y)
 	assert_int_equal(unlockpt(y->fd), 0);
 }
 
-enum { SHELL_TRACED = 1, SHELL_RELEASED = 2 };
+enum { SHELL_TRACED = 1, SHELL_DETACHED = 2 };
 
-/* Lets go of all, and begins anew with the shell: with each step, if at all. */
+/* With SHELL_DETACHED, detaches the shell and its job, and attaches to the shell again. */
 static void step(int how, pid_t shell, pid_t job)
 {
-	if (!(how & SHELL_RELEASED))
+	if (!(how & SHELL_DETACHED))
 		return;
-	tracer_release(trace.tr, shell);
+	tracer_detach(trace.tr, shell);
 	found(ENDED, shell, 0);
 	if (job && tracer_seize(trace.tr, job, true, &err) == -EBUSY)
-		release(job);
+		detach(job);
 	trace_clear(&trace);
 	seize(shell, true);
 }
@@ -951,7 +969,7 @@ static void test_job_control(void **state)
 	(void)state;
 	control_jobs(0);
 	control_jobs(SHELL_TRACED);
-	control_jobs(SHELL_TRACED | SHELL_RELEASED);
+	control_jobs(SHELL_TRACED | SHELL_DETACHED);
 }
 
 #define TRACED(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -960,19 +978,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TRACED(test_refusals),
-		TRACED(test_nobody),
-		cmocka_unit_test(test_free_lets_go),
+		TRACED(test_untraced),
+		cmocka_unit_test(test_free_detaches),
 		TRACED(test_stop_and_continue),
-		TRACED(test_hold),
-		TRACED(test_signals_while_held),
-		TRACED(test_release_and_seize),
+		TRACED(test_stop),
+		TRACED(test_signals_while_stopped),
+		TRACED(test_detach_and_seize),
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_killed_at_each_call),
 		TRACED(test_threads),
 		TRACED(test_forks),
 		TRACED(test_vforks),
-		TRACED(test_vfork_stands),
-		TRACED(test_orphans),
+		TRACED(test_vfork_detach),
+		TRACED(test_reparented),
 		TRACED(test_leader_ends),
 		TRACED(test_exec),
 		TRACED(test_exec_of_one),

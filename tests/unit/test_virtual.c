@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Virtual PMDs: where their values come from, and how they get into samples. */
+/* Virtual PMDs: the sources of their values, and the values in samples. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,14 +21,14 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "daemon/cpu/virtual.h"
+#include "daemon/percpu/virtual_pmd.h"
 #include "tests/unit/world.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct {
 	const char *text;
-	bool told;
+	bool ok;
 	uint64_t value;
 } numbers[] = {
 	{"42\n", true, 42},
@@ -66,18 +66,18 @@ static void test_number(void **state)
 	(void)state;
 	for (unsigned i = 0; i < COUNT(numbers); i++) {
 		uint64_t value = 0;
-		/* Not terminated, and at the end of what may be read. */
+		/* Not terminated, so that the sanitizer detects a read beyond the end. */
 		size_t n = strlen(numbers[i].text);
 		CLEANUP_FREE char *copy = malloc(n + !n);
 
 		memcpy(copy, numbers[i].text, n);
-		if (virtual_number(copy, n, &value) != numbers[i].told ||
-			(numbers[i].told && value != numbers[i].value))
+		if (virtual_pmd_parse(copy, n, &value) != numbers[i].ok ||
+			(numbers[i].ok && value != numbers[i].value))
 			fail_msg("'%s' is %" PRIu64, numbers[i].text, value);
 	}
 }
 
-/* Fetches virtual PMD @num alone, as a new command does. */
+/* Fetches virtual PMD @num only, as a new command does. */
 static bool fetch(struct virtuals *v, const struct pmu *pmu, unsigned num, uint32_t tid,
 	uint64_t now, uint64_t *value)
 {
@@ -86,7 +86,7 @@ static bool fetch(struct virtuals *v, const struct pmu *pmu, unsigned num, uint3
 	struct virtual_values values = {.want = 1u << row};
 
 	assert_true(row >= 0);
-	virtuals_fetch(v, pmu, &where, now, &values);
+	virtual_pmd_fetch(v, pmu, &where, now, &values);
 	assert_int_equal(values.asked, 1u << row);
 	assert_int_equal(values.valid & ~values.asked, 0);
 	*value = values.value[row];
@@ -101,7 +101,7 @@ static struct pmu builtin(void)
 	return pmu;
 }
 
-/* The number behind @key in @path. */
+/* The number after @key in file @path. */
 static double number_of(const char *path, const char *key)
 {
 	CLEANUP_FCLOSE FILE *f = fopen(path, "re");
@@ -125,14 +125,14 @@ static void test_system(void **state)
 	(void)state;
 	assert_true(fetch(&v, &pmu, PMU_CLOCK, 0, 4711, &value));
 	assert_int_equal(value, 4711);
-	/* They change meanwhile: the same within bounds that another unit would break. */
+	/* They change meanwhile; the bounds detect a wrong unit. */
 	memory = number_of("/proc/meminfo", "MemFree:") * 1024;
 	assert_true(fetch(&v, &pmu, PMU_FREE_MEMORY, 0, 0, &value));
 	assert_true((double)value > memory / 2 && (double)value < memory * 2);
 	load = number_of("/proc/loadavg", "") * 1000;
 	assert_true(fetch(&v, &pmu, PMU_LOAD, 0, 0, &value));
 	assert_true((double)value >= load - 1000 && (double)value <= load + 1000);
-	virtuals_close(&v);
+	virtual_pmd_close(&v);
 }
 
 static void test_temperature(void **state)
@@ -149,7 +149,7 @@ static void test_temperature(void **state)
 	}
 	if (fetch(&v, &pmu, PMU_TEMPERATURE, 0, 0, &value))
 		assert_true((int64_t)value > -100000 && (int64_t)value < 200000);
-	virtuals_close(&v);
+	virtual_pmd_close(&v);
 }
 
 static void burn(uint64_t ns)
@@ -164,7 +164,8 @@ static void burn(uint64_t ns)
 	} while (now < end);
 }
 
-/* Waits, as others may want the CPU, too. Of who has not had it yet, nothing can be told. */
+/* Waits until @child has run for @ns. Other load may delay it; until it has run, there is no value.
+ */
 static void ran_past(struct virtuals *v, const struct pmu *pmu, pid_t child, uint64_t ns)
 {
 	uint64_t now = 0;
@@ -176,7 +177,21 @@ static void ran_past(struct virtuals *v, const struct pmu *pmu, pid_t child, uin
 	assert_true(now > ns);
 }
 
-/* A thread of another process, up to its end and beyond. */
+/* The CPU time of @child, which has stopped. Its stop is reported before it leaves its CPU, so the
+ * time may rise for another moment. */
+static uint64_t stopped_cputime(struct virtuals *v, const struct pmu *pmu, pid_t child)
+{
+	uint64_t before = 0, after = 1;
+
+	for (unsigned ms = 0; ms < 60000 && after != before; ms++) {
+		assert_true(fetch(v, pmu, PMU_CPUTIME, (uint32_t)child, 0, &before));
+		usleep(1000);
+		assert_true(fetch(v, pmu, PMU_CPUTIME, (uint32_t)child, 0, &after));
+	}
+	return before;
+}
+
+/* A thread of another process, until after its end. */
 static void test_cputime(void **state)
 {
 	struct pmu pmu = builtin();
@@ -194,7 +209,7 @@ static void test_cputime(void **state)
 	ran_past(&v, &pmu, child, 1000000);
 	assert_int_equal(kill(child, SIGSTOP), 0);
 	assert_int_equal(waitpid(child, NULL, WUNTRACED), child);
-	assert_true(fetch(&v, &pmu, PMU_CPUTIME, (uint32_t)child, 0, &before));
+	before = stopped_cputime(&v, &pmu, child);
 	assert_true(before > 1000000 && before < 10000000000);
 	assert_true(fetch(&v, &pmu, PMU_CPUTIME, (uint32_t)child, 0, &after));
 	assert_int_equal(after, before);
@@ -204,10 +219,10 @@ static void test_cputime(void **state)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_false(fetch(&v, &pmu, PMU_CPUTIME, (uint32_t)child, 0, &after));
 	assert_int_equal(v.threads[child % VIRTUAL_THREADS].tid, 0);
-	/* nobody, the idle thread, nobody that there could be */
+	/* Unknown, the idle thread, an impossible number. */
 	assert_false(fetch(&v, &pmu, PMU_CPUTIME, 0, 0, &after));
 	assert_false(fetch(&v, &pmu, PMU_CPUTIME, UINT32_MAX, 0, &after));
-	virtuals_close(&v);
+	virtual_pmd_close(&v);
 }
 
 static void *idle_thread(void *tid)
@@ -218,7 +233,7 @@ static void *idle_thread(void *tid)
 	return NULL;
 }
 
-/* A thread is told from its process, and threads whose files share a place from each other. */
+/* Threads of one process differ, and so do threads whose files share a slot. */
 static void test_threads(void **state)
 {
 	struct pmu pmu = builtin();
@@ -243,7 +258,7 @@ static void test_threads(void **state)
 	for (unsigned i = 0; i < COUNT(tids); i++) {
 		pthread_cancel(threads[i]);
 		pthread_join(threads[i], NULL);
-		/* It is joined somewhat before the kernel has done with it. */
+		/* pthread_join() returns shortly before the kernel removes the thread. */
 		for (unsigned ms = 0; ms < 5000; ms++) {
 			if (!fetch(&v, &pmu, PMU_CPUTIME, tids[i], 0, &value))
 				break;
@@ -251,7 +266,7 @@ static void test_threads(void **state)
 		}
 		assert_false(fetch(&v, &pmu, PMU_CPUTIME, tids[i], 0, &value));
 	}
-	virtuals_close(&v);
+	virtual_pmd_close(&v);
 }
 
 /* A directory with a file, and a description that names it. */
@@ -277,7 +292,7 @@ static void place_open(struct place *p)
 
 static void place_close(struct place *p)
 {
-	virtuals_close(&p->v);
+	virtual_pmd_close(&p->v);
 	unlink(p->path);
 	unlink(p->other);
 	assert_int_equal(rmdir(p->dir), 0);
@@ -292,14 +307,14 @@ static void put(const char *path, const char *text)
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 }
 
-static bool look(struct place *p)
+static bool fetch_file(struct place *p)
 {
 	return fetch(&p->v, &p->pmu, PMU_FIRST_FILE, 0, 0, &p->value);
 }
 
 static void want_number(struct place *p, uint64_t value)
 {
-	assert_true(look(p));
+	assert_true(fetch_file(p));
 	assert_int_equal(p->value, value);
 }
 
@@ -310,31 +325,31 @@ static void test_file(void **state)
 
 	(void)state;
 	place_open(&p);
-	assert_false(look(&p));
+	assert_false(fetch_file(&p));
 	put(p.path, "17\n");
 	want_number(&p, 17);
 	put(p.path, "-18 19\n");
 	want_number(&p, (uint64_t)-18);
 	put(p.path, "");
-	assert_false(look(&p));
+	assert_false(fetch_file(&p));
 	put(p.path, "nothing\n");
-	assert_false(look(&p));
+	assert_false(fetch_file(&p));
 	put(p.path, "123456789012345678901\n");
-	assert_false(look(&p));
+	assert_false(fetch_file(&p));
 	put(p.path, "20\n");
 	want_number(&p, 20);
 
 	memset(long_text, ' ', sizeof(long_text));
 	memcpy(long_text + 4090, "1234567890", 11);
 	put(p.path, long_text);
-	assert_false(look(&p));
+	assert_false(fetch_file(&p));
 	memcpy(long_text, "21", 2);
 	put(p.path, long_text);
 	want_number(&p, 21);
 	place_close(&p);
 }
 
-/* The file goes, comes back, and is replaced as careful programs do it. */
+/* The file is removed, created again, and replaced by rename(2). */
 static void test_vanishing(void **state)
 {
 	struct place p;
@@ -344,8 +359,8 @@ static void test_vanishing(void **state)
 	put(p.path, "1\n");
 	want_number(&p, 1);
 	assert_int_equal(unlink(p.path), 0);
-	assert_false(look(&p));
-	assert_false(look(&p));
+	assert_false(fetch_file(&p));
+	assert_false(fetch_file(&p));
 	put(p.path, "2\n");
 	want_number(&p, 2);
 	put(p.other, "3\n");
@@ -361,10 +376,10 @@ static void want_refused(struct place *p, int no)
 
 	if (rc != -no || e.no != no || !strstr(e.text, p->path))
 		fail_msg("%s, not %s: %s", err_name(-rc), err_name(no), e.text);
-	assert_false(look(p));
+	assert_false(fetch_file(p));
 }
 
-/* What is not root's, or not everybody's to read, is not read: whenever it becomes so. */
+/* A file that does not belong to root or is not world-readable is refused, also if it changes. */
 static void test_refused(void **state)
 {
 	struct place p;
@@ -391,7 +406,7 @@ static void test_refused(void **state)
 	}
 	assert_int_equal(chmod(p.path, 0444), 0);
 	want_number(&p, 1);
-	virtuals_close(&p.v);
+	virtual_pmd_close(&p.v);
 	if (geteuid() == 0) {
 		assert_int_equal(chown(p.path, 1, 0), 0);
 		want_refused(&p, EPERM);
@@ -399,7 +414,7 @@ static void test_refused(void **state)
 	place_close(&p);
 }
 
-/* Each is fetched once a command, whatever asks for it again. */
+/* Each value is fetched once per command. */
 static void test_once(void **state)
 {
 	const pfm_smpl_where_t nobody = {0};
@@ -409,14 +424,14 @@ static void test_once(void **state)
 	(void)state;
 	place_open(&p);
 	put(p.path, "1\n");
-	virtuals_fetch(&p.v, &p.pmu, &nobody, 0, &values);
+	virtual_pmd_fetch(&p.v, &p.pmu, &nobody, 0, &values);
 	put(p.path, "2\n");
-	virtuals_fetch(&p.v, &p.pmu, &nobody, 0, &values);
+	virtual_pmd_fetch(&p.v, &p.pmu, &nobody, 0, &values);
 	assert_int_equal(values.value[0], 1);
 	place_close(&p);
 }
 
-/* A format that keeps what it is given. */
+/* A format that records its arguments. */
 static struct {
 	unsigned calls;
 	pfm_ovfl_arg_t arg;
@@ -438,7 +453,7 @@ static const pfm_buffer_fmt_t keeper = {
 
 enum { PERIOD = 1000000, A_PERIOD_NS = 1000000 };
 
-/* A world whose PMU has a file's number besides, and that samples it with what @smpl names. */
+/* A world whose PMU also has a virtual PMD from a file, and samples that and the PMDs of @smpl. */
 struct sampled {
 	struct world w;
 	struct pmu pmu;
@@ -455,7 +470,7 @@ static int write_conf(struct world *w, unsigned num, const struct pmd_conf *conf
 {
 	struct cmd_reg reg = {
 		.pmd = true, .num = (uint16_t)num, .value = (uint64_t)-PERIOD, .conf = *conf};
-	struct command cmd = {.verb = CMD_WRITE, .regs = &reg, .nregs = 1};
+	struct command cmd = {.verb = CMD_WRITE, .vector.regs = &reg, .vector.nregs = 1};
 
 	return world_command(w, &cmd);
 }
@@ -464,7 +479,7 @@ static void sampled_open(struct sampled *s, const unsigned *smpl, unsigned n)
 {
 	const struct pmd_conf plain = {.short_reset = (uint64_t)-PERIOD};
 	struct pmd_conf conf = plain;
-	struct command format = {.verb = CMD_FORMAT, .smpl = {.fmt = &keeper}};
+	struct command format = {.verb = CMD_FORMAT, .setup.smpl = {.fmt = &keeper}};
 
 	world_open(&s->w, &world_models[4]);
 	place_open(&s->p);
@@ -484,7 +499,7 @@ static void sampled_open(struct sampled *s, const unsigned *smpl, unsigned n)
 static void sampled_close(struct sampled *s)
 {
 	WANT(&s->w, 0, world_do(&s->w, CMD_UNLOAD));
-	virtuals_close(&s->w.exec.virtuals);
+	virtual_pmd_close(&s->w.exec.virtuals);
 	s->w.be->pmu = s->w.pmu;
 	place_close(&s->p);
 	world_close(&s->w);
@@ -500,7 +515,7 @@ static void want_seen(unsigned calls, const unsigned *nums, unsigned n)
 		assert_int_equal(seen.arg.smpl_pmds[i], want.bits[i]);
 }
 
-/* In rising order of their numbers, behind the counters; who nobody knows is all ones. */
+/* In rising order of numbers, after the counters; an unknown value is all ones. */
 static void test_sampled(void **state)
 {
 	static const unsigned nums[] = {0, 1, PMU_CLOCK, PMU_CPUTIME, PMU_FIRST_FILE};
@@ -510,7 +525,7 @@ static void test_sampled(void **state)
 	(void)state;
 	for (unsigned i = 0; i < COUNT(verbs); i++) {
 		struct cmd_reg reg = {.pmd = true};
-		struct command cmd = {.verb = verbs[i], .regs = &reg, .nregs = 1};
+		struct command cmd = {.verb = verbs[i], .vector.regs = &reg, .vector.nregs = 1};
 
 		sampled_open(&s, nums, COUNT(nums));
 		hw_advance(s.w.hw, A_PERIOD_NS);
@@ -524,7 +539,7 @@ static void test_sampled(void **state)
 	}
 }
 
-/* Anew in each sample, and all ones where there is none. */
+/* Fetched for each sample; all ones if there is no value. */
 static void test_sampled_again(void **state)
 {
 	static const unsigned nums[] = {PMU_CLOCK, PMU_FIRST_FILE};
@@ -547,7 +562,7 @@ static void test_sampled_again(void **state)
 	sampled_close(&s);
 }
 
-/* What is left of a set by a switch is sampled as it was then. */
+/* Overflows of a set that was switched from are sampled with the values at the switch. */
 static void test_sampled_switch(void **state)
 {
 	static const unsigned nums[] = {PMU_CLOCK, PMU_FIRST_FILE};
@@ -568,8 +583,8 @@ static void test_sampled_switch(void **state)
 	sampled_close(&s);
 }
 
-/* Nobody reads a file for nothing. */
-static void test_unasked(void **state)
+/* A file that no command needs is not read. */
+static void test_unused(void **state)
 {
 	static const unsigned nums[] = {0, 1};
 	struct sampled s;
@@ -579,20 +594,20 @@ static void test_unasked(void **state)
 	hw_advance(s.w.hw, A_PERIOD_NS);
 	WANT(&s.w, 0, world_do(&s.w, CMD_POLL));
 	want_seen(1, nums, COUNT(nums));
-	assert_int_equal(s.w.exec.plan.virt.asked, 0);
+	assert_int_equal(s.w.exec.run.virt.asked, 0);
 	WANT(&s.w, 0, world_do(&s.w, CMD_STOP));
-	assert_int_equal(s.w.exec.plan.virt.asked, 0);
+	assert_int_equal(s.w.exec.run.virt.asked, 0);
 	assert_int_equal(s.w.exec.virtuals.open, 0);
 	sampled_close(&s);
 }
 
-/* Commands that name them, on a context that need not be loaded. */
+/* Commands that name virtual PMDs, on an unloaded context. */
 static void test_commands(void **state)
 {
 	struct pmd_conf conf = {0};
 	struct command format = {.verb = CMD_FORMAT};
 	struct cmd_reg reg = {.pmd = true};
-	struct command read = {.verb = CMD_READ, .regs = &reg, .nregs = 1};
+	struct command read = {.verb = CMD_READ, .vector.regs = &reg, .vector.nregs = 1};
 	struct sampled s;
 
 	(void)state;
@@ -615,7 +630,7 @@ static void test_commands(void **state)
 	reg.set = 1;
 	WANT(&s.w, -ENOENT, world_command(&s.w, &read));
 
-	/* smpl= takes them and gives them back; reset= does not. */
+	/* smpl= accepts virtual PMDs; reset= does not. */
 	regset_add(&conf.smpl, 1);
 	regset_add(&conf.smpl, PMU_LOAD);
 	regset_add(&conf.smpl, PMU_FIRST_FILE);
@@ -646,7 +661,7 @@ int main(void)
 		cmocka_unit_test(test_sampled),
 		cmocka_unit_test(test_sampled_again),
 		cmocka_unit_test(test_sampled_switch),
-		cmocka_unit_test(test_unasked),
+		cmocka_unit_test(test_unused),
 		cmocka_unit_test(test_commands),
 	};
 

@@ -48,9 +48,8 @@ void target_start(struct target *t, const char *const argv[])
 	t->watcher = fork();
 	assert_true(t->watcher >= 0);
 	if (t->watcher == 0) {
-		/* As a shell at a terminal would start it. In a process group without a parent in
-		 * another one of the session, as whoever runs the tests may have made, only SIGSTOP
-		 * stops. */
+		/* As from a shell at a terminal: in an orphaned process group, as the test's own
+		 * may be, only SIGSTOP stops a process. */
 		setpgid(0, 0);
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
@@ -83,8 +82,8 @@ void target_line(struct target *t, char *line, size_t size)
 	while (!(end = memchr(t->read, '\n', t->n))) {
 		ssize_t n;
 
-		if (poll(&fd, 1, PATIENCE_MS) != 1)
-			fail_msg("process %d says nothing; its state is %c", t->pid,
+		if (poll(&fd, 1, TIMEOUT_MS) != 1)
+			fail_msg("process %d prints nothing; its state is %c", t->pid,
 				state_of(t->pid));
 		n = read(t->from, t->read + t->n, sizeof(t->read) - t->n);
 		assert_true(n > 0);
@@ -124,7 +123,7 @@ void target_end(struct target *t)
 {
 	int status;
 
-	/* Its parent ends when it has, and has not collected it before it has said so. */
+	/* Its parent reports the end before it reaps it, and then exits. */
 	if (waitpid(t->watcher, &status, WNOHANG) == 0) {
 		kill(t->pid, SIGKILL);
 		assert_int_equal(waitpid(t->watcher, &status, 0), t->watcher);
@@ -151,7 +150,7 @@ char state_of(pid_t tid)
 
 bool await_state(pid_t tid, const char *letters)
 {
-	for (unsigned long long end = msec() + PATIENCE_MS; msec() < end; nap_us(500)) {
+	for (unsigned long long end = msec() + TIMEOUT_MS; msec() < end; nap_us(500)) {
 		char c = state_of(tid);
 
 		if (c && strchr(letters, c))
@@ -198,58 +197,53 @@ void nap_us(long us)
 	nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL);
 }
 
-/* The tracer's news */
+/* Events of the tracer */
 
-static void keep(struct trace *t, int kind, pid_t a, pid_t b)
+static void trace_add(struct trace *t, int kind, pid_t a, pid_t b)
 {
 	pthread_mutex_lock(&t->lock);
 	if (t->n == t->size) {
 		t->size = t->size ? 2 * t->size : 64;
-		t->news = realloc(t->news, t->size * sizeof(*t->news));
-		if (!t->news)
+		t->events = realloc(t->events, t->size * sizeof(*t->events));
+		if (!t->events)
 			abort();
 	}
-	t->news[t->n++] = (struct news){kind, a, b};
+	t->events[t->n++] = (struct trace_event){kind, a, b};
 	pthread_cond_broadcast(&t->changed);
 	pthread_mutex_unlock(&t->lock);
 }
 
-static void go(struct trace *t, pid_t tid)
+static void trace_cont(struct trace *t, pid_t tid)
 {
-	bool stands;
+	bool keep_stopped;
 
 	pthread_mutex_lock(&t->lock);
-	stands = t->stands;
+	keep_stopped = t->keep_stopped;
 	pthread_mutex_unlock(&t->lock);
-	if (!stands)
-		tracer_go(t->tr, tid);
+	if (!keep_stopped)
+		tracer_cont(t->tr, tid);
 }
 
 static void on_born(void *arg, pid_t parent, pid_t child)
 {
-	keep(arg, BORN, parent, child);
-	go(arg, child);
+	trace_add(arg, BORN, parent, child);
+	trace_cont(arg, child);
 }
 
 static void on_exec(void *arg, pid_t was, pid_t now)
 {
-	keep(arg, EXEC, was, now);
-	go(arg, now);
-}
-
-static void on_held(void *arg, pid_t tid)
-{
-	keep(arg, HELD, tid, 0);
+	trace_add(arg, EXEC, was, now);
+	trace_cont(arg, now);
 }
 
 static void on_ended(void *arg, pid_t tid)
 {
-	keep(arg, ENDED, tid, 0);
+	trace_add(arg, ENDED, tid, 0);
 }
 
 void trace_begin(struct trace *t)
 {
-	static const struct tracer_ops ops = {on_born, on_exec, on_held, on_ended};
+	static const struct tracer_ops ops = {on_born, on_exec, on_ended};
 	pthread_condattr_t attr;
 	struct err e;
 
@@ -267,7 +261,7 @@ void trace_end(struct trace *t)
 	tracer_free(t->tr);
 	pthread_cond_destroy(&t->changed);
 	pthread_mutex_destroy(&t->lock);
-	free(t->news);
+	free(t->events);
 }
 
 void trace_clear(struct trace *t)
@@ -277,10 +271,10 @@ void trace_clear(struct trace *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-void trace_stand(struct trace *t, bool stands)
+void trace_keep_stopped(struct trace *t, bool keep_stopped)
 {
 	pthread_mutex_lock(&t->lock);
-	t->stands = stands;
+	t->keep_stopped = keep_stopped;
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -290,7 +284,7 @@ unsigned trace_count(struct trace *t, int kind)
 
 	pthread_mutex_lock(&t->lock);
 	for (size_t i = 0; i < t->n; i++)
-		n += t->news[i].kind == kind;
+		n += t->events[i].kind == kind;
 	pthread_mutex_unlock(&t->lock);
 	return n;
 }
@@ -298,7 +292,7 @@ unsigned trace_count(struct trace *t, int kind)
 static int find(const struct trace *t, size_t from, int kind, pid_t a, pid_t b)
 {
 	for (size_t i = from; i < t->n; i++) {
-		const struct news *w = &t->news[i];
+		const struct trace_event *w = &t->events[i];
 
 		if (w->kind == kind && (!a || a == w->a) && (!b || b == w->b))
 			return (int)i;
@@ -325,12 +319,12 @@ int trace_find(struct trace *t, int kind, pid_t a, pid_t b, unsigned ms)
 	return found;
 }
 
-struct news trace_at(struct trace *t, int place)
+struct trace_event trace_at(struct trace *t, int place)
 {
-	struct news w;
+	struct trace_event w;
 
 	pthread_mutex_lock(&t->lock);
-	w = t->news[place];
+	w = t->events[place];
 	pthread_mutex_unlock(&t->lock);
 	return w;
 }

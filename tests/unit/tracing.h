@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs to be traced, whose real parent says how they fare; and a tracer whose news is kept. */
+/* Programs to trace, whose real parent prints what it sees of them; and a tracer whose events are
+ * recorded. */
 #ifndef UNIT_TRACING_H
 #define UNIT_TRACING_H
 
@@ -8,30 +9,31 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "daemon/track/tracer.h"
+#include "daemon/ptrace/tracer.h"
 
-enum { PATIENCE_MS = 10000 };
+enum { TIMEOUT_MS = 10000 };
 
-/* A program of tests/track/target.c, as a child of another process than this one. */
+/* A program of tests/track/target.c. Its parent is another process than the test. */
 struct target {
 	pid_t watcher, pid;
 	int to, from;
 	size_t n;
-	char read[256]; /* and not yet asked for */
+	char read[256]; /* @n bytes that target_line() has not returned */
 };
 
-/* @argv: as after "target watch"; "@" is the target program itself. */
+/* @argv: arguments of "target watch"; "@" is the target program itself. */
 void target_start(struct target *t, const char *const argv[]);
-void target_go(const struct target *t); /* gives it the line that it waits for */
+/* Writes the line that it waits for. */
+void target_go(const struct target *t);
 void target_line(struct target *t, char *line, size_t size);
-/* The next line that it says, or its parent, must be this one. */
+/* Fails unless this is the next line of it or its parent. */
 void target_expect(struct target *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The next line must be @word and a number. */
+/* The number on the next line, which must begin with @word. */
 pid_t target_number(struct target *t, const char *word);
-/* Kills it, if it has not ended. */
+/* Kills it unless it has ended. */
 void target_end(struct target *t);
 
-/* The letter in /proc/TID/stat; 0: there is none. */
+/* The state in /proc/TID/stat; 0: no such thread. */
 char state_of(pid_t tid);
 bool await_state(pid_t tid, const char *letters);
 pid_t tracer_pid(pid_t tid);
@@ -39,9 +41,9 @@ unsigned open_files(void);
 unsigned long long msec(void);
 void nap_us(long us);
 
-enum { NONE, BORN, EXEC, HELD, ENDED };
+enum { NONE, BORN, EXEC, ENDED };
 
-struct news {
+struct trace_event {
 	int kind;
 	pid_t a, b;
 };
@@ -50,18 +52,18 @@ struct trace {
 	struct tracer *tr;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct news *news;
+	struct trace_event *events;
 	size_t n, size;
-	bool stands; /* no tracer_go() by itself */
+	bool keep_stopped; /* new threads and execs wait for tracer_cont() of the test */
 };
 
 void trace_begin(struct trace *t);
 void trace_end(struct trace *t);
 void trace_clear(struct trace *t);
-void trace_stand(struct trace *t, bool stands);
+void trace_keep_stopped(struct trace *t, bool keep_stopped);
 unsigned trace_count(struct trace *t, int kind);
-/* Waits for it, wherever in the news; its place. @a, @b: 0: any. -1: not within @ms. */
+/* Waits for an event; its index among all. @a, @b: 0: any. -1: none within @ms. */
 int trace_find(struct trace *t, int kind, pid_t a, pid_t b, unsigned ms);
-struct news trace_at(struct trace *t, int place);
+struct trace_event trace_at(struct trace *t, int place);
 
 #endif

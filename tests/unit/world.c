@@ -11,60 +11,65 @@
 
 #include <cmocka.h>
 
-/* Instructions, branches, mispredicted branches, cycles, at both levels; EN where there is one. */
-#define INTEL_GP                                                                                   \
-	.npmc = 4, .npmd = 4, .pmc = {{0, 0x4300c0}, {1, 0x4300c4}, {2, 0x4300c5}, {3, 0x43003c}}, \
-	.pmd = {                                                                                   \
-		{0, 0x300c0, 0x186, 0x53412e},                                                     \
-		{1, 0x300c4, 0x187, 0x53412e},                                                     \
-		{2, 0x300c5, 0x188, 0x53412e},                                                     \
-		{3, 0x3003c, 0x189, 0x53412e},                                                     \
-	}
-#define AMD_GP(base, step)                                                                         \
-	.npmc = 4, .npmd = 4, .pmc = {{0, 0x4300c0}, {1, 0x4300c2}, {2, 0x4300c3}, {3, 0x430076}}, \
-	.pmd = {                                                                                   \
-		{0, 0x300c0, (base), 0x530040},                                                    \
-		{1, 0x300c2, (base) + (step), 0x530040},                                           \
-		{2, 0x300c3, (base) + 2 * (step), 0x530040},                                       \
-		{3, 0x30076, (base) + 3 * (step), 0x530040},                                       \
-	}
+#include "backend/sim/sim.h"
 
-const struct world_model world_models[] = {
-	{
-		.name = "p6",
-		.npmc = 2,
-		.npmd = 2,
-		.pmc = {{0, 0x4300c0}, {1, 0x300c4}},
-		.pmd = {{0, 0x300c0, 0x186, 0x530079}, {1, 0x300c4, 0x187, 0x130079}},
-	},
-	{
-		.name = "intel_v1",
-		.npmc = 2,
-		.npmd = 2,
-		.pmc = {{0, 0x4300c0}, {1, 0x4300c4}},
-		.pmd = {{0, 0x300c0, 0x186, 0x53412e}, {1, 0x300c4, 0x187, 0x53412e}},
-	},
-	{
-		.name = "intel_v2",
-		.npmc = 3,
-		.npmd = 4,
-		.pmc = {{0, 0x4300c4}, {1, 0x4300c5}, {16, 0x23}},
-		.pmd =
-			{
-				{0, 0x300c4, 0x186, 0x53412e},
-				{1, 0x300c5, 0x187, 0x53412e},
-				{16, 0x300c0, 0x38d, 0x21},
-				{17, 0x1003c, 0x38d, 0xb3},
-			},
-	},
-	{.name = "intel_v3", INTEL_GP},
-	{.name = "intel_v4", INTEL_GP},
-	{.name = "intel_v5", INTEL_GP},
-	{.name = "amd_legacy", AMD_GP(0xc0010000, 1)},
-	{.name = "amd_ext", AMD_GP(0xc0010200, 2)},
-	{.name = "amd_v2", AMD_GP(0xc0010200, 2)},
-	{0},
+/* The events: instructions, branches, mispredicted branches, cycles; and what a thief selects. */
+static const struct {
+	unsigned code[WORLD_MAX], thief;
+} events[] = {
+	[PMU_INTEL] = {{0xc0, 0xc4, 0xc5, 0x3c}, 0x53412e},
+	[PMU_AMD] = {{0xc0, 0xc2, 0xc3, 0x76}, 0x530040},
 };
+
+/* Two general counters and two fixed ones. */
+static const struct world_model with_fixed = {
+	.npmc = 3,
+	.npmd = 4,
+	.pmc = {{0, 0x4300c4}, {1, 0x4300c5}, {16, 0x23}},
+	.pmd =
+		{
+			{0, 0x300c4, 0x186, 0x53412e},
+			{1, 0x300c5, 0x187, 0x53412e},
+			{16, 0x300c0, 0x38d, 0x21},
+			{17, 0x1003c, 0x38d, 0xb3},
+		},
+};
+
+struct world_model world_models[WORLD_MODELS + 1];
+
+/* Both levels of each event; EN in each selector that has it, which P6's second has not. */
+static struct world_model measure(const struct pmu_model *m)
+{
+	struct world_model w = {.npmc = m->features.gp < 4 ? 2 : 4};
+	struct pmu pmu;
+
+	if (m->features.gp < 4 && m->features.fixed)
+		return with_fixed;
+	pmu_build(m, &m->features, &pmu);
+	w.npmd = w.npmc;
+	for (unsigned i = 0; i < w.npmc; i++) {
+		uint64_t select = events[m->vendor].code[i] | EVTSEL_USR | EVTSEL_OS;
+
+		w.pmc[i].num = w.pmd[i].num = (uint16_t)i;
+		w.pmc[i].value = select | pmu.pmcs[i].enable;
+		w.pmd[i].select = select;
+		w.pmd[i].selector = pmu.pmcs[i].addr;
+		w.pmd[i].thief = events[m->vendor].thief;
+		if (pmu.pmcs[1].gate == 0) /* P6 has other events, too. */
+			w.pmd[i].thief = (0x530079 & ~EVTSEL_EN) | pmu.pmcs[i].enable;
+	}
+	return w;
+}
+
+__attribute__((constructor)) static void measure_models(void)
+{
+	const struct pmu_model *m;
+
+	for (unsigned i = 0; (m = pmu_model_at(i)) && i < WORLD_MODELS; i++) {
+		world_models[i] = measure(m);
+		world_models[i].name = m->sim.name;
+	}
+}
 
 static struct world *here; /* backend_ops.run has no argument for it */
 
@@ -146,7 +151,7 @@ void world_open(struct world *w, const struct world_model *model)
 
 	*w = (struct world){.model = model, .rights = {.system = true, .kernel = true}};
 	w->limits = (struct limits){.tick_ns = 1, .timer_ns = 1, .overflow_rate_max = UINT64_MAX};
-	if (sim_backend_open(&conf, &w->be, &w->err) < 0)
+	if (sim_backend_ops.open(&conf, &w->be, &w->err) < 0)
 		fail_msg("%s: %s", model->name, w->err.text);
 	w->hw = w->be->sim->hw;
 	w->pmu = w->be->pmu;
@@ -202,7 +207,7 @@ void world_restored(struct world *w, uint32_t but, const char *what)
 	}
 }
 
-void world_quiet(struct world *w, const char *what)
+void world_stopped(struct world *w, const char *what)
 {
 	uint64_t was[WORLD_REGS] = {0};
 
@@ -270,11 +275,12 @@ int world_command(struct world *w, struct command *cmd)
 	w->verb = cmd->verb;
 	w->err = (struct err){0};
 	w->nops = 0;
-	if (command_stops(cmd->verb))
-		exec_quiet(x, ctx);
+	if (command_freezes(cmd->verb))
+		exec_freeze(x, ctx);
 	rc = exec_command(x, ctx, cmd, &w->err);
 	if (rc == EXEC_LAST)
-		rc = exec_last(x, ctx, cmd, &w->err);
+		rc = exec_last(x, &w->err);
+	messages_publish(&ctx->messages);
 	w->intrude = NULL;
 	if (rc < 0 && (w->err.no != -rc || !w->err.text[0]))
 		fail_msg("%s: verb %d fails with %s, but its sentence is '%s' of %s",
@@ -284,14 +290,14 @@ int world_command(struct world *w, struct command *cmd)
 
 int world_do(struct world *w, enum cmd_verb verb)
 {
-	struct command cmd = {.verb = verb, .cpu = WORLD_CPU};
+	struct command cmd = {.verb = verb, .load.cpu = WORLD_CPU};
 
 	return world_command(w, &cmd);
 }
 
 static int access_one(struct world *w, enum cmd_verb verb, struct cmd_reg *reg)
 {
-	struct command cmd = {.verb = verb, .regs = reg, .nregs = 1};
+	struct command cmd = {.verb = verb, .vector.regs = reg, .vector.nregs = 1};
 
 	return world_command(w, &cmd);
 }

@@ -2,7 +2,7 @@
 /*
  * A world to test the core in: one context on one CPU of the hardware model, and a way to have
  * something happen between any two register operations of a command. The registers hold what
- * others left in them before anything begins, so that putting back is told from clearing.
+ * others left in them before anything begins, so that restoring differs from clearing.
  */
 #ifndef TESTS_UNIT_WORLD_H
 #define TESTS_UNIT_WORLD_H
@@ -11,11 +11,18 @@
 #include <stdint.h>
 
 #include "daemon/core/context.h"
-#include "daemon/cpu/exec.h"
+#include "daemon/percpu/exec.h"
 #include "perfmonfs/backend.h"
 #include "perfmonfs/sim.h"
+#include "tests/unit/hw_truth.h"
 
-enum { WORLD_CPU = 1, WORLD_CPUS = 4, WORLD_MAX = 4, WORLD_REGS = 2 * PMU_MAX_PMCS + 2 };
+enum {
+	WORLD_CPU = 1,
+	WORLD_CPUS = 4,
+	WORLD_MAX = 4,
+	WORLD_MODELS = 64,
+	WORLD_REGS = 2 * PMU_MAX_PMCS + 2,
+};
 
 /* A measurement that uses four counters of a model, or two if it has no more. */
 struct world_model {
@@ -29,10 +36,11 @@ struct world_model {
 		uint16_t num;
 		uint64_t select; /* for hw_truth() */
 		uint32_t selector;
-		uint64_t thief; /* what somebody else would select with it */
+		uint64_t thief; /* the value by which another program takes its selector */
 	} pmd[WORLD_MAX];
 };
-extern const struct world_model world_models[]; /* ends with name NULL */
+/* Those of all models, in the order of hw_model_name(); ends with name NULL. */
+extern struct world_model world_models[];
 
 struct world {
 	const struct world_model *model;
@@ -46,7 +54,7 @@ struct world {
 	struct limits limits; /* of every command */
 	struct err err;       /* of the last command */
 
-	/* Whose context commands are for, and what executes them; NULL: the world's own. */
+	/* The context that commands are for, and what executes them; NULL: the world's own. */
 	struct context *other;
 	struct executor *other_exec;
 
@@ -73,14 +81,14 @@ struct world {
 void world_open(struct world *w, const struct world_model *model);
 void world_close(struct world *w);
 
-/* Takes what all registers hold now as what is to be found again in the end. */
+/* Takes the present values of all registers as those to be restored in the end. */
 void world_remember(struct world *w);
 
-/* Fails the test if a register holds something else, but for @but (0: none). */
+/* Fails the test if a register other than @but (0: none) holds another value. */
 void world_restored(struct world *w, uint32_t but, const char *what);
 
 /* Fails the test if something counts on the CPU. */
-void world_quiet(struct world *w, const char *what);
+void world_stopped(struct world *w, const char *what);
 
 uint64_t world_rdmsr(struct world *w, uint32_t addr);
 void world_poke(struct world *w, uint32_t addr, uint64_t value);

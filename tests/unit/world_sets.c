@@ -12,7 +12,8 @@
 
 int world_set(struct world *w, enum cmd_verb verb, unsigned id)
 {
-	struct command cmd = {.verb = verb, .cpu = WORLD_CPU, .set = (uint16_t)id, .has_set = true};
+	struct command cmd = {
+		.verb = verb, .load.cpu = WORLD_CPU, .set = (uint16_t)id, .has_set = true};
 
 	cmd.evtset.id = (uint16_t)id;
 	return world_command(w, &cmd);
@@ -70,7 +71,7 @@ struct ctx_info world_info(struct world *w)
 struct cmd_reg world_pmd(struct world *w, unsigned set, unsigned num)
 {
 	struct cmd_reg reg = {.pmd = true, .num = (uint16_t)num, .set = (uint16_t)set};
-	struct command cmd = {.verb = CMD_READ, .regs = &reg, .nregs = 1};
+	struct command cmd = {.verb = CMD_READ, .vector.regs = &reg, .vector.nregs = 1};
 
 	WANT(w, 0, world_command(w, &cmd));
 	return reg;
@@ -78,7 +79,7 @@ struct cmd_reg world_pmd(struct world *w, unsigned set, unsigned num)
 
 static int write_one(struct world *w, struct cmd_reg reg)
 {
-	struct command cmd = {.verb = CMD_WRITE, .regs = &reg, .nregs = 1};
+	struct command cmd = {.verb = CMD_WRITE, .vector.regs = &reg, .vector.nregs = 1};
 
 	return world_command(w, &cmd);
 }
@@ -100,14 +101,18 @@ int world_write_pmd(
 				    .conf = *conf});
 }
 
+unsigned world_messages(struct world *w, struct pfm_msg *msgs, unsigned max)
+{
+	struct messages *q = &(w->other ? w->other : &w->ctx)->messages;
+	unsigned there = messages_count(q), n = messages_take(q, msgs, max);
+
+	assert_int_equal(n, there < max ? there : max);
+	return n;
+}
+
 int world_message(struct world *w, struct pfm_msg *msg)
 {
-	struct command cmd = {.verb = CMD_MESSAGES, .msgs = msg, .nmsgs = 1};
-	int rc = world_command(w, &cmd);
-
-	if (rc == 0)
-		assert_int_equal(cmd.nmsgs, 1);
-	return rc;
+	return world_messages(w, msg, 1) ? 0 : -EAGAIN;
 }
 
 bool world_due(struct world *w, uint64_t ns, uint64_t *in, enum cmd_verb *verb)
@@ -132,8 +137,7 @@ static bool work_once(struct world *w, uint64_t *ns, unsigned *idle)
 		return false;
 	*idle = in ? 0 : *idle + 1;
 	if (*idle > 4)
-		fail_msg(
-			"%s: ctx_wake() goes on and on asking to be looked at now", w->model->name);
+		fail_msg("%s: ctx_wake() goes on and on asking for a command now", w->model->name);
 	hw_advance(w->hw, in);
 	*ns -= in;
 	WANT(w, 0, world_do(w, verb));

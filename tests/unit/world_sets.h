@@ -27,7 +27,9 @@ int world_write_in(struct world *w, unsigned set, bool pmd, unsigned num, uint64
 int world_write_pmd(
 	struct world *w, unsigned set, unsigned num, uint64_t value, const struct pmd_conf *conf);
 
-/* Takes one message: 0 or -errno. */
+/* Takes up to @max messages; returns how many. */
+unsigned world_messages(struct world *w, struct pfm_msg *msgs, unsigned max);
+/* Takes one message: 0 or -EAGAIN. */
 int world_message(struct world *w, struct pfm_msg *msg);
 
 /* Whether the worker has something to do within @ns: what, and in how many ns. */
@@ -37,7 +39,7 @@ bool world_due(struct world *w, uint64_t ns, uint64_t *in, enum cmd_verb *verb);
 void world_work(struct world *w);
 void world_pass(struct world *w, uint64_t ns);
 
-/* Lets time pass till the active set is another one or made active anew: fails after @ns. */
+/* Lets time pass until a set is activated, another or the same; fails the test after @ns. */
 void world_pass_switch(struct world *w, uint64_t ns);
 
 /*

@@ -128,7 +128,7 @@ cascade() {
 	remove_context
 }
 
-# The other three events do not matter but for being there.
+# The other three events only have to be there.
 two_sets() { # MORE: regs lines for two events besides
 	printf 'pmc0 0x4100c0\npmc1 0x4100c4\n%s\n' "$1" >/tmp/set0
 	printf 'pmc0 0x4100c4\npmc1 0x4100c0\n%s\n' "$1" >/tmp/set1

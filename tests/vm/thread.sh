@@ -4,15 +4,9 @@
 # use. User instructions are event 0x4100c0 in PMC and PMD 0; the programs are those of tests/track,
 # of which each instruction is known.
 
-# Each time a thread goes off its CPU and comes back, what the carrier executes in user mode before
-# it has stopped and after it has started the counters is counted with it.
+# Each time a thread leaves its CPU and comes back, what the ctxsw thread executes in user mode
+# before it has stopped and after it has started the counters is counted with it.
 raw_pair=150 left_pair=20 # user instructions at most, with the flag raw and without
-
-both_cpus() {
-	for a in $(awk '$3 == "msr" { print $4 }' $mnt/pmu/pmcs $mnt/pmu/pmds) $global; do
-		printf '%s ' "$a=$(rdmsr -p 0 "$a" 2>&1),$(rdmsr -p 1 "$a" 2>&1)"
-	done
-}
 
 as_user='' # or the command that runs another one as a user
 # launch CPUS PROGRAM...: pid is the process, tid the thread that it names
@@ -38,6 +32,11 @@ cpu_time() { cut -d' ' -f1 "/proc/$pid/task/$tid/schedstat"; }
 letter() { sed 's/.*) \(.\).*/\1/' "/proc/$1/stat"; }
 # How often a thread went off its CPU, for whatever reason.
 switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$pid/task/${1:-$tid}/status"; }
+# shellcheck disable=SC2046,SC2059,SC2086
+switches_of_all() { # of tids, in their order
+	awk '/^Pid:/ { t = $2 } /^voluntary/ { n = $2 } /^nonvoluntary/ { print t, n + $2 }' \
+		$(printf "/proc/$pid/task/%s/status " $tids)
+}
 
 counts() { # FLAGS LOAD-OPTIONS: a running context on tid
 	make_context
@@ -48,7 +47,8 @@ counts() { # FLAGS LOAD-OPTIONS: a running context on tid
 ok"
 	check "start" write ctl start
 }
-# WHAT COUNTED TRUTH PAIRS PER-PAIR: the carrier can add instructions, or too many be taken off
+# WHAT COUNTED TRUTH PAIRS PER-PAIR: the ctxsw thread may add instructions, or the correction may
+# subtract too many
 exactly() {
 	over=$(($2 - $3))
 	echo "# $scenario: $1: $over over $4 pairs"
@@ -72,7 +72,7 @@ shared_cpu() { # FLAGS PER-PAIR
 	kill $rival
 	between "it went off its CPU" "$n" 50 100000
 	echo "# $scenario: $(cat set/0/active_ns) ns, of which the kernel says $ns"
-	# What it does before the carrier can come is not counted, and is not time, either.
+	# What it does before the ctxsw thread runs is neither counted nor added to its time.
 	off=$((ns - $(cat set/0/active_ns)))
 	between "active_ns, ns under its CPU time, $n pairs" $off $((-ns / 1000)) $((ns / 1000 + n * 50000))
 	exactly "beside another, $1" "$(cat pmd/0)" "$(awk '$1 == "did" { print $2 }' /tmp/said)" "$n" "$2"
@@ -86,22 +86,26 @@ many() {
 	launch 0,1 loopn threads 20 10000000
 	said ready
 	tids=$(awk '$1 == "thread" { print $2 }' /tmp/said)
+	# shellcheck disable=SC2086
+	(cd $mnt/ctx && mkdir $tids)
 	for t in $tids; do
-		mkdir $mnt/ctx/"$t"
 		write $mnt/ctx/"$t"/pmc/0 0x4100c0
 		write $mnt/ctx/"$t"/ctl "load tid=$t"
 		write $mnt/ctx/"$t"/ctl start
-		echo "$t $(switches "$t")"
-	done >/tmp/before
+	done
+	switches_of_all >/tmp/before
 	go
 	check "they have looped" said did
+	switches_of_all >/tmp/after
 	wrong=0 pairs=0
-	while read -r t n; do
-		n=$(($(switches "$t") - n)) over=$(($(cat $mnt/ctx/"$t"/pmd/0) - 30000008))
-		[ ${over#-} -le $((n * left_pair)) ] || wrong=$((wrong + 1))
+	while read -r t first && read -r _ last <&8; do
+		n=$((last - first)) over=lost
+		! read -r over <$mnt/ctx/"$t"/pmd/0 || over=$((over - 30000008))
+		[ "${over#-}" -le $((n * left_pair)) ] || wrong=$((wrong + 1))
 		pairs=$((pairs + n))
-		rmdir $mnt/ctx/"$t"
-	done </tmp/before
+	done </tmp/before 8</tmp/after
+	# shellcheck disable=SC2086
+	(cd $mnt/ctx && rmdir $tids)
 	is "of 20 threads ($pairs pairs), wrong" $wrong 0
 	exec 7>&-
 	wait "$pid"
@@ -121,10 +125,10 @@ end_is_told() {
 stopped() {
 	begin_stopped "$here/$1"
 	counts none follow
-	n=$(stat carried_in)
+	n=$(stat ctxsw_in)
 	kill -CONT "$pid"
 	check "it ends" wait "$pid"
-	n=$(($(stat carried_in) - n))
+	n=$(($(stat ctxsw_in) - n))
 	end_is_told
 }
 loop=$((3 * (50 << 20)))
@@ -155,10 +159,10 @@ privileged() {
 		echo 0x4100c0 >pmc/0 && echo load tid=$tid ptrace=no >ctl && echo start >ctl"
 	as_user=
 	cd $mnt/ctx/a || exit 1
-	n=$(stat carried_in)
+	n=$(stat ctxsw_in)
 	kill -CONT "$pid"
 	end_is_told
-	n=$(($(stat carried_in) - n))
+	n=$(($(stat ctxsw_in) - n))
 	check "it goes on, and ends" wait "$pid"
 	exactly "up to a set-user-id program" "$(cat pmd/0)" 5 "$n" $left_pair
 	cd /

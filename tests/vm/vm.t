@@ -10,43 +10,51 @@ if [ -z "${VM-}" ] || [ ! -x "$VM/run" ]; then
 	exit 0
 fi
 dir=$(mktemp -d)
-trap 'rm -rf "$dir" "$dir.out"' EXIT
+trap 'rm -rf "$dir" "$dir".*' EXIT
 cp "$BUILD/daemon/perfmonfs" "$BUILD/tests/vm/loop" "$BUILD/tests/fs/burner" \
 	"$BUILD/tests/fs/smplread" "$BUILD"/tests/track/{loopn,spinner,bare,bare_fork,bare_thread} \
 	./*.sh "$dir" || exit 1
 
-# in_guest VARIABLES COMMAND SECONDS
+# in_guest OUTPUT VARIABLES COMMAND SECONDS
 in_guest() {
 	# What else the machine does makes the guest's programs unsteady, and estimates with them.
-	nice -n -20 env MODULES="msr cpuid fuse" HOSTROOT=1 MEM=3G TIMEOUT="$3" \
-		bash -c "$1 exec \"\$VM/run\" \"\$0\" \"\$1\"" "$dir" "$2" >"$dir.out" 2>&1
+	nice -n -20 env MODULES="msr cpuid fuse" HOSTROOT=1 MEM=3G TIMEOUT="$4" \
+		bash -c "$2 exec \"\$VM/run\" \"\$0\" \"\$1\"" "$dir" "$3" >"$1" 2>&1
 }
 
 # A guest in which something hangs says so, and ends. That one is silent until its time is over, the
 # emulated machine can do by itself: it is told, and tried once more.
-is_silent() { # EXIT-STATUS
-	[ "$1" = 124 ] && ! grep -q "it takes more than" "$dir.out"
+is_silent() { # EXIT-STATUS OUTPUT
+	[ "$1" = 124 ] && ! grep -q "it takes more than" "$2"
 }
 
-# guest VARIABLES SCENARIO...: "NAME [ARGUMENT]" each, one after another in one guest: to begin it takes
-# as long as most of them do. Each leaves the guest as it was, or says that it does not.
-guest() {
-	local vars=$1 command="" s rc seconds
-	shift
+# scenarios OUTPUT VARIABLES SCENARIO...: "NAME [ARGUMENT]" each, one after another in one guest: to begin
+# it takes as long as most of them do. Each leaves the guest as it was, or says that it does not.
+scenarios() {
+	local out=$1 vars=$2 command="" s rc seconds
+	shift 2
 	seconds=$((200 + 50 * $#))
 	for s; do command+="sh ./guest.sh $s || echo \"not ok - $s: ends with \$?\"; "; done
-	in_guest "$vars" "$command" $seconds
+	in_guest "$out" "$vars" "$command" $seconds
 	rc=$?
-	if is_silent $rc; then
-		sed 's/^/# of a guest that fell silent: /' "$dir.out"
-		in_guest "$vars" "$command" $seconds
+	if is_silent $rc "$out"; then
+		sed -i 's/^/# of a guest that fell silent: /' "$out"
+		in_guest "$out.again" "$vars" "$command" $seconds
 		rc=$?
+		cat "$out.again" >>"$out"
 	fi
-	cat "$dir.out"
-	[ $rc = 0 ] || echo "not ok - $*: the guest exits with $rc"
+	[ $rc = 0 ] || echo "not ok - $*: the guest exits with $rc" >>"$out"
 }
 
-quiet="nmi_watchdog=0"
+# So many guests at a time: what one counts of threads, or estimates, a second one would disturb.
+most=1
+guest() {
+	until [ "$(jobs -rp | wc -l)" -lt $most ]; do wait -n; done
+	n=$((n + 1))
+	scenarios "$dir.out$(printf %02d $n)" "$@" &
+}
+
+n=0 quiet="nmi_watchdog=0"
 {
 	guest "PMU=1 APPEND=$quiet" intel "sampled intel_arch_v4" "threads intel_arch_v4" moved robbed \
 		taken offline killed
@@ -54,11 +62,15 @@ quiet="nmi_watchdog=0"
 	guest "PMU=amd QPMU=amdv2=1 APPEND=$quiet" amdv2 "sampled amd64_v2" "threads amd64_v2"
 	guest "PMU=amd QPMU=amdn=6 APPEND=$quiet" amdext "sampled amd64_ext" "threads amd64_ext"
 	guest "PMU=amd QPMU=amdn=4 APPEND=$quiet" amdlegacy "threads amd64"
+	wait
+	most=2
 	guest "PMU=1 APPEND=nmi_watchdog=1" watchdog
 	guest "CPU=EPYC" nopmu
 	guest "CPU=Skylake-Server" nopmu
 	guest "PMU=1 APPEND='$quiet lockdown=integrity'" "refused integrity"
 	guest "PMU=1 APPEND='$quiet msr.allow_writes=off'" "refused allow_writes"
+	wait
+	cat "$dir".out??
 } | awk '
 	/^(not )?ok/ { sub(/ok/, "ok " ++n) }
 	{ print; fflush() }

@@ -1,69 +1,101 @@
 // SPDX-License-Identifier: MIT
-/*
- * The contexts of threads that a followed thread makes: as their parent, but each its own. They
- * come when the engine asks for them, in the session thread, and go one by one or with the parent.
- */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/requests/context_life.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static int copy_sets(const struct fs_context *from, struct fs_context *to, struct err *e)
+#include "base/cleanup.h"
+#include "daemon/fs/requests/msg_reader.h"
+#include "daemon/fs/requests/notifier.h"
+#include "daemon/fs/requests/notify.h"
+#include "daemon/fs/requests/poller.h"
+#include "daemon/fs/requests/smpl.h"
+
+void context_close(struct fs_context *ctx)
 {
-	for (unsigned i = 0; i < from->nsets; i++) {
+	ctx->closed = true;
+	messages_close(ctx);
+	pollers_close(ctx, ctx->self.serial);
+	notifier_drop(ctx);
+}
+
+void context_gone(struct fs_context *ctx)
+{
+	if (!ctx->closed) { /* the engine takes back a child of a thread that is not followed */
+		object_remove(ctx->objs, ctx);
+		context_close(ctx);
+	}
+	smpl_free(take_ptr(&ctx->smpl));
+	object_drop_live(ctx);
+	shared_unref(take_ptr(&ctx->map.region));
+	shared_sweep(&fs_of(ctx)->memory);
+}
+
+static int context_copy_sets(const struct fs_context *from, struct fs_context *to, struct err *e)
+{
+	for (unsigned i = 0; i < from->sets.n; i++) {
 		struct object *set;
 
-		if (object_set_reserve(to, (uint16_t)from->sets[i]->set, &set, e) < 0)
+		if (object_set_reserve(to, (uint16_t)from->sets.set[i]->set, &set, e) < 0)
 			return -e->no;
 		object_set_insert(to->objs, set);
 	}
 	return 0;
 }
 
-static int make(struct fs_context *parent, int tid, struct fs_context **out, struct err *e)
+static int context_make(struct fs_context *parent, int tid, struct fs_context **out, struct err *e)
 {
-	struct fs *fs = link_entry(parent->objs, struct fs, objects);
+	struct fs *fs = fs_of(parent);
 
 	if (parent->closed)
 		return err_set(e, ENODEV, "the context is being removed");
 	if (object_make_child(parent, tid, out, e) < 0)
 		return -e->no;
 	atomic_store(&(*out)->flags, atomic_load(&parent->flags));
-	if (copy_sets(parent, *out, e) < 0 || smpl_copy(fs, parent, *out, e) < 0) {
-		(*out)->tenant.gone(&(*out)->tenant);
+	if (context_copy_sets(parent, *out, e) < 0 || smpl_copy(fs, parent, *out, e) < 0) {
+		(*out)->ec.destroyed(&(*out)->ec);
 		return -e->no;
 	}
 	return 0;
 }
 
-/* All descendants are children of the one that was told to follow. */
-struct tenant *context_child(struct tenant *t, int tid, struct err *e)
+/* Threads of all generations are children of the context whose load began to follow. */
+static struct engine_ctx *context_make_child(struct engine_ctx *ec, int tid, struct err *e)
 {
-	struct fs_context *from = link_entry(t, struct fs_context, tenant), *child;
+	struct fs_context *from = container_of(ec, struct fs_context, ec), *child;
 	struct fs_context *parent = from->parent ? from->parent : from;
 
-	return make(parent, tid, &child, e) < 0 ? NULL : &child->tenant;
+	return context_make(parent, tid, &child, e) < 0 ? NULL : &child->ec;
 }
 
-/* Nobody has asked for it, so nobody is answered: the sentence is all that tells of it. */
-void context_unfollowed(struct tenant *t, int tid, const struct err *e)
+/* No request is under way that could fail: last_error alone shows it. */
+static void context_child_failed(struct engine_ctx *ec, int tid, const struct err *e)
 {
-	struct fs_context *ctx = link_entry(t, struct fs_context, tenant);
-	struct err told = *e;
+	struct fs_context *ctx = container_of(ec, struct fs_context, ec);
+	struct err prefixed = *e;
 
-	err_prefix(&told, "thread %d is not followed", tid);
-	context_set_error(ctx, &told);
+	err_prefix(&prefixed, "thread %d is not followed", tid);
+	context_set_error(ctx, &prefixed);
 	atomic_fetch_add(&ctx->missed, 1);
 }
 
-void context_trouble(struct tenant *t, const struct err *e)
+static void context_report_error(struct engine_ctx *ec, const struct err *e)
 {
-	context_set_error(link_entry(t, struct fs_context, tenant), e);
+	context_set_error(container_of(ec, struct fs_context, ec), e);
 }
 
-/* The end of a context and of its children with it: rmdir is answered when all are gone. */
+const struct engine_ctx_ops context_life_ops = {
+	.on_change = notify_event,
+	.child = context_make_child,
+	.child_failed = context_child_failed,
+	.report_error = context_report_error,
+	.destroyed = context_gone,
+};
+
+/* The end of a context and its children. */
 struct removal {
+	/* Answered when all are gone; NULL: none. */
 	fuse_req_t req;
 	atomic_uint left;
 	struct victim {
@@ -73,13 +105,13 @@ struct removal {
 	} victims[];
 };
 
-static void victim_done(struct job *job)
+static void context_removed(struct job *job)
 {
-	struct victim *v = link_entry(job, struct victim, job);
+	struct victim *v = container_of(job, struct victim, job);
 	struct removal *r = v->removal;
 
 	if (job->rc < 0)
-		fprintf(stderr, "perfmonfs: context %s: %s\n", v->ctx->path, job->err.text);
+		fprintf(stderr, "perfmonfs: context %s: %s\n", v->ctx->id.path, job->err.text);
 	context_unref(v->ctx);
 	if (atomic_fetch_sub(&r->left, 1) != 1)
 		return;
@@ -88,22 +120,22 @@ static void victim_done(struct job *job)
 	free(r);
 }
 
-/* The last child comes first: who is removed has none. */
-static void take_out(struct fs_context *whole, struct removal *r, unsigned n)
+/* The last child comes first: a context that is removed has no children. */
+static void context_take_out(struct fs_context *whole, struct removal *r, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		struct fs_context *ctx = whole->children.last;
+		struct fs_context *ctx = whole;
 
-		if (!ctx)
-			ctx = whole;
+		if (!list_empty(&whole->children))
+			ctx = list_entry(whole->children.prev, struct fs_context, sibling);
 		context_ref(ctx);
 		r->victims[i] = (struct victim){
 			.job =
 				{
-					.tenant = &ctx->tenant,
+					.ec = &ctx->ec,
 					.cmd.verb = CMD_DESTROY,
 					.pid = r->req ? fuse_req_ctx(r->req)->pid : 0,
-					.done = victim_done,
+					.done = context_removed,
 				},
 			.ctx = ctx,
 			.removal = r,
@@ -116,18 +148,19 @@ static void take_out(struct fs_context *whole, struct removal *r, unsigned n)
 int context_destroy(struct fs_context *ctx, fuse_req_t req)
 {
 	struct engine *eng = ctx->objs->eng;
+	const struct fs_context *child;
 	struct removal *r;
 	unsigned n = 1;
 
-	for (struct fs_context *c = ctx->children.first; c; c = c->next)
+	list_for_each_entry (child, &ctx->children, sibling)
 		n++;
 	r = malloc(sizeof(*r) + n * sizeof(r->victims[0]));
 	if (!r)
 		return -ENOMEM;
 	r->req = req;
 	atomic_init(&r->left, n);
-	take_out(ctx, r, n);
-	/* The parent last, so that no child is without it; then @r may be gone. */
+	context_take_out(ctx, r, n);
+	/* The parent comes last: no child is without it. After that, @r may be gone. */
 	for (unsigned i = 0; i < n; i++)
 		engine_submit(eng, &r->victims[i].job);
 	return 0;

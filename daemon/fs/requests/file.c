@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: MIT
-/*
- * Open files. The kernel releases each in its time, but when the mount goes away first: what was
- * open then is freed with the rest.
- */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/requests/file.h"
 
+#include <linux/fuse.h>
 #include <stdlib.h>
+
+#include "daemon/fs/tree/fs_state.h"
+
+#ifndef FOPEN_PASSTHROUGH
+#define FOPEN_PASSTHROUGH (1 << 7) /* Linux 6.9 */
+#endif
+
+/* struct fuse_open_out since Linux 6.9. */
+struct file_open_out {
+	uint64_t fh;
+	uint32_t open_flags;
+	int32_t backing_id;
+};
 
 struct file *file_new(struct call *call)
 {
@@ -18,25 +28,28 @@ struct file *file_new(struct call *call)
 	f->ctx = call->ctx;
 	if (f->ctx) {
 		context_ref(f->ctx);
-		atomic_init(&f->changes, atomic_load(&f->ctx->tenant.changes));
+		atomic_init(&f->changes, atomic_load(&f->ctx->ec.status.changes));
 	}
 	pthread_mutex_init(&f->lock, NULL);
-	f->next = fs->files;
-	f->at = &fs->files;
-	if (f->next)
-		f->next->at = &f->next;
-	fs->files = f;
+	list_add(&f->link, &fs->files);
 	return f;
 }
 
-void file_free(struct file *f)
+void file_forget_poll(struct file *f)
 {
-	*f->at = f->next;
-	if (f->next)
-		f->next->at = f->at;
-	poller_forget(f);
-	if (f->node.row->clone && f->ctx)
-		clone_closed(f);
+	if (!f->poll)
+		return;
+	fuse_pollhandle_destroy(f->poll);
+	f->poll = NULL;
+	list_del(&f->poll_link);
+}
+
+void file_destroy(struct file *f)
+{
+	list_del(&f->link);
+	file_forget_poll(f);
+	if (f->node.row->release)
+		f->node.row->release(f);
 	if (f->shown)
 		shared_close(f->shown);
 	if (f->shared)
@@ -50,6 +63,52 @@ void file_free(struct file *f)
 
 void files_free(struct fs *fs)
 {
-	while (fs->files)
-		file_free(fs->files);
+	struct file *f, *next;
+
+	list_for_each_entry_safe (f, next, &fs->files, link)
+		file_destroy(f);
+}
+
+/* Without this, a file whose open was interrupted would never be released. */
+static void file_opened(struct file *f, int rc)
+{
+	if (rc < 0)
+		file_destroy(f);
+}
+
+void file_reply_direct(fuse_req_t req, struct file *f)
+{
+	const struct fuse_file_info fi = {.fh = (uintptr_t)f, .direct_io = 1, .noflush = 1};
+
+	file_opened(f, fuse_reply_open(req, &fi));
+}
+
+/* libfuse has no flag for it. */
+void file_reply_stream(fuse_req_t req, struct file *f)
+{
+	const struct fuse_open_out out = {
+		.fh = (uintptr_t)f,
+		.open_flags = FOPEN_DIRECT_IO | FOPEN_STREAM | FOPEN_NOFLUSH,
+	};
+
+	file_opened(f, fuse_reply_buf(req, (const char *)&out, sizeof(out)));
+}
+
+void file_reply_passed(fuse_req_t req, struct file *f, bool text)
+{
+	const struct file_open_out out = {
+		.fh = (uintptr_t)f,
+		.open_flags = FOPEN_PASSTHROUGH | FOPEN_NOFLUSH | (text ? FOPEN_DIRECT_IO : 0),
+		.backing_id = f->shared->id,
+	};
+
+	file_opened(f, fuse_reply_buf(req, (const char *)&out, sizeof(out)));
+}
+
+/* The kernel's cache of the file is right, so the kernel keeps it. */
+void file_reply_cached(fuse_req_t req, struct file *f)
+{
+	const struct fuse_file_info fi = {.fh = (uintptr_t)f, .keep_cache = 1, .noflush = 1};
+
+	file_opened(f, fuse_reply_open(req, &fi));
 }

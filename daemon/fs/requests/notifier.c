@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * Notification by signal (specification 3.3.7), as SIGIO: that of a FUSE file never comes, and no
- * process can send to another what the kernel sends (si_code POLL_IN). So it is sent for a pipe of
- * the daemon's: its reading end belongs to whom is to be notified, a thread or a process, and
- * something is written. The kernel binds the pipe to that itself, so another that gets its number
- * gets nothing.
+ * Notification by signal (specification 3.3.7), as SIGIO. FUSE files send none, and no process can
+ * send what the kernel sends (si_code POLL_IN). So the signal comes from a pipe of the daemon: the
+ * thread or process to be notified is the owner (F_SETOWN_EX) of its reading end, and a byte is
+ * written. The kernel binds the pipe to the thread or process itself, so a later one with the same
+ * number gets nothing.
  *
- * The kernel would ask whether the owner of the pipe may signal him; as that is root, the
- * question is asked here, each time: for who asked for the signal, as the kernel does for F_SETOWN,
- * because a descriptor that was handed on must not lend its opener's right to kill; and for who
- * opened the file, because a program that prints into another's file must not lend its own.
+ * The kernel would check whether the owner of the pipe may send the signal. As that is root, the
+ * check is made here, for each signal and for two users: the one that asked for the signal, as the
+ * kernel does for F_SETOWN, because passing the descriptor must not pass the opener's permission;
+ * and the one that opened the file, because a program that prints into another user's file must not
+ * lend its own permission.
  */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/requests/notifier.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,34 +24,29 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
-#include "daemon/cpu/thread.h"
+#include "daemon/authz/proc.h"
+#include "daemon/fs/requests/file.h"
+#include "daemon/percpu/thread.h"
 
 struct notifier {
-	int in, out; /* the ends of the pipe */
+	/* The ends of the pipe. */
+	int in, out;
 	struct f_owner_ex to;
-	uid_t opener, asker;         /* on whose behalf */
-	unsigned long long notified; /* how many notifications have been told */
+	/* Both must have the permission to signal @to. */
+	uid_t opener, requester;
+	/* engine_ctx.notified at the last signal. */
+	unsigned long long notified;
 };
 
-/* The line of /proc/TID/status that begins with @key, without that. */
-static bool proc_status(pid_t tid, const char *key, char line[256])
+static bool notifier_status(pid_t tid, struct proc_status *s)
 {
-	CLEANUP_FCLOSE FILE *f = NULL;
-	size_t n = strlen(key);
-	char path[32];
+	struct err ignored;
+	CLEANUP_CLOSE int dir = proc_open(tid, &ignored);
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, 256, f)) {
-		if (strncmp(line, key, n) == 0) {
-			memmove(line, line + n, strlen(line + n) + 1);
-			return true;
-		}
-	}
-	return false;
+	return dir >= 0 && proc_status(dir, s, &ignored) == 0;
 }
 
-static bool exists(const struct f_owner_ex *to)
+static bool notifier_target_exists(const struct f_owner_ex *to)
 {
 	int rc = to->type == F_OWNER_TID ? (int)syscall(SYS_tkill, to->pid, 0) : kill(to->pid, 0);
 
@@ -59,77 +55,79 @@ static bool exists(const struct f_owner_ex *to)
 
 bool real_uid(pid_t tid, uid_t *uid)
 {
-	char line[256];
+	struct proc_status s;
 
-	return proc_status(tid, "Uid:", line) && sscanf(line, "%u", uid) == 1;
+	if (!notifier_status(tid, &s))
+		return false;
+	*uid = s.uid[PROC_REAL];
+	return true;
 }
 
-/* As kill(2) has it, by real user ids. */
-static bool may_signal(uid_t uid, pid_t tid)
+/* As kill(2), by real user ids. */
+static bool notifier_may_signal(uid_t uid, pid_t tid)
 {
 	uid_t real;
 
 	return uid == 0 || (real_uid(tid, &real) && real == uid);
 }
 
-static bool both_may_signal(const struct notifier *n)
+static bool notifier_both_may_signal(const struct notifier *n)
 {
-	return may_signal(n->asker, n->to.pid) &&
-	       (n->opener == n->asker || may_signal(n->opener, n->to.pid));
+	return notifier_may_signal(n->requester, n->to.pid) &&
+	       (n->opener == n->requester || notifier_may_signal(n->opener, n->to.pid));
 }
 
-/* A number is that of another thread in another PID namespace. */
-static bool same_namespace(pid_t caller)
+/* In another PID namespace, the same number is another thread. */
+static bool notifier_same_pid_ns(pid_t caller)
 {
-	char line[256];
-	int outer, inner;
+	struct proc_status s;
 
-	return proc_status(caller, "NSpid:", line) && sscanf(line, "%d %d", &outer, &inner) == 1;
+	return notifier_status(caller, &s) && s.depth == 1;
 }
 
-/* 0: there is none any more. */
-static pid_t process_of(pid_t tid)
+/* 0: the thread has ended. */
+static pid_t notifier_process_of(pid_t tid)
 {
-	char line[256];
-	int pid;
+	struct proc_status s;
 
-	return proc_status(tid, "Tgid:", line) && sscanf(line, "%d", &pid) == 1 ? pid : 0;
+	return notifier_status(tid, &s) ? s.tgid : 0;
 }
 
-static int find_owner(
+static int notifier_find_target(
 	const struct call *call, const struct command *cmd, struct f_owner_ex *to, struct err *e)
 {
 	pid_t caller = fuse_req_ctx(call->req)->pid;
 
-	to->type = cmd->process ? F_OWNER_PID : F_OWNER_TID;
+	to->type = cmd->signal.process ? F_OWNER_PID : F_OWNER_TID;
 	if (!caller)
 		return err_set(e, EPERM,
 			"your PID namespace is not visible to the daemon: poll instead of signals");
-	if (cmd->tid && !same_namespace(caller))
+	if (cmd->tid && !notifier_same_pid_ns(caller))
 		return err_set(e, EINVAL,
 			"tid=%d is a number of your own PID namespace: leave it out to name "
 			"yourself",
 			cmd->tid);
-	to->pid = cmd->tid ? cmd->tid : cmd->process ? process_of(caller) : caller;
+	to->pid = cmd->tid ? cmd->tid : cmd->signal.process ? notifier_process_of(caller) : caller;
 	return 0;
 }
 
 /*
- * Everybody may signal himself, whatever user id he asks with: then it is his real one that counts.
- * Not for who opened the file, or a server that writes to users' files in their names would be made
- * to kill itself.
+ * A process may signal itself whatever its effective user id is, so its real one becomes the
+ * requester. The opener stays: otherwise a server that writes to users' files could be made to kill
+ * itself.
  */
-static void ask_as_himself(struct notifier *n, pid_t asker)
+static void notifier_use_real_uid(struct notifier *n, pid_t requester)
 {
 	uid_t real;
 
-	if (process_of(n->to.pid) == process_of(asker) && real_uid(asker, &real))
-		n->asker = real;
+	if (notifier_process_of(n->to.pid) == notifier_process_of(requester) &&
+		real_uid(requester, &real))
+		n->requester = real;
 }
 
-static int refused(const struct notifier *n, const char *what, struct err *e)
+static int notifier_refuse(const struct notifier *n, const char *what, struct err *e)
 {
-	if (!may_signal(n->asker, n->to.pid))
+	if (!notifier_may_signal(n->requester, n->to.pid))
 		return err_set(
 			e, EPERM, "%s %d is not yours: name one of your own", what, (int)n->to.pid);
 	return err_set(e, EPERM,
@@ -138,8 +136,8 @@ static int refused(const struct notifier *n, const char *what, struct err *e)
 }
 
 /*
- * A thread that has noted an alias may have it open still, when it has been joined: then closing
- * the other end would be an event.
+ * O_ASYNC is cleared first: the thread that noted an alias may still have it open after it was
+ * joined, and then closing the other end would send a signal.
  */
 static void notifier_free(struct notifier *n)
 {
@@ -164,18 +162,18 @@ static int notifier_new(struct notifier **out, struct err *e)
 	return 0;
 }
 
-/* The kernel makes a table up to the highest descriptor: not megabytes for whatever number. */
-enum { MAX_ALIAS = 65536 };
+/* The kernel allocates a table up to the highest descriptor: this keeps it small. */
+enum { NOTIFIER_ALIAS_MAX = 65536 };
 
-/* A descriptor that is to become another one, for as long as the kernel takes note of that. */
-struct alias {
+/* A descriptor that gets another number while the kernel notes it. */
+struct notifier_alias {
 	int fd, number;
 	int error;
 };
 
-static void *note_alias(void *arg)
+static void *notifier_note_alias(void *arg)
 {
-	struct alias *a = arg;
+	struct notifier_alias *a = arg;
 
 	if (unshare(CLONE_FILES) < 0 || dup2(a->fd, a->number) < 0 ||
 		fcntl(a->number, F_SETFL, O_ASYNC | O_NONBLOCK) < 0)
@@ -185,46 +183,47 @@ static void *note_alias(void *arg)
 
 /*
  * si_fd is the number that the descriptor had when O_ASYNC was set. In the daemon that number may
- * be another's; but a thread with descriptors of its own can have it for a moment.
+ * be in use, but a thread with a descriptor table of its own can use it for a moment.
  */
-static int set_async(const struct notifier *n, const struct command *cmd)
+static int notifier_set_async(const struct notifier *n, const struct command *cmd)
 {
-	struct alias a = {.fd = n->in, .number = cmd->fd};
+	struct notifier_alias a = {.fd = n->in, .number = cmd->signal.fd};
 	pthread_t thread;
 
-	if (!cmd->has_fd || cmd->fd == n->in)
+	if (!cmd->signal.has_fd || cmd->signal.fd == n->in)
 		return fcntl(n->in, F_SETFL, O_ASYNC | O_NONBLOCK) < 0 ? errno : 0;
-	a.error = thread_start(&thread, note_alias, &a);
+	a.error = thread_start(&thread, notifier_note_alias, &a);
 	if (a.error)
 		return a.error;
 	pthread_join(thread, NULL);
 	return a.error;
 }
 
-/* First bound, then looked at: who was looked at is the one that is bound, or dead. */
-static int bind_owner(struct notifier *n, pid_t asker, const struct command *cmd, struct err *e)
+/* The pipe is bound before the checks: the process checked is the one that is bound, or dead. */
+static int notifier_bind(
+	struct notifier *n, pid_t requester, const struct command *cmd, struct err *e)
 {
-	const char *what = cmd->process ? "process" : "thread";
+	const char *what = cmd->signal.process ? "process" : "thread";
 	int no;
 
-	if (fcntl(n->in, F_SETOWN_EX, &n->to) < 0 || !exists(&n->to))
+	if (fcntl(n->in, F_SETOWN_EX, &n->to) < 0 || !notifier_target_exists(&n->to))
 		return err_set(
 			e, ESRCH, "there is no %s %d: name one that runs", what, (int)n->to.pid);
-	ask_as_himself(n, asker);
-	if (!both_may_signal(n))
-		return refused(n, what, e);
-	if (fcntl(n->in, F_SETSIG, cmd->sig) < 0)
-		return err_set(e, EINVAL, "there is no signal %d: see kill -l", cmd->sig);
-	no = cmd->fd < MAX_ALIAS ? set_async(n, cmd) : EBADF;
+	notifier_use_real_uid(n, requester);
+	if (!notifier_both_may_signal(n))
+		return notifier_refuse(n, what, e);
+	if (fcntl(n->in, F_SETSIG, cmd->signal.sig) < 0)
+		return err_set(e, EINVAL, "there is no signal %d: see kill -l", cmd->signal.sig);
+	no = cmd->signal.fd < NOTIFIER_ALIAS_MAX ? notifier_set_async(n, cmd) : EBADF;
 	if (no == EBADF)
 		return err_set(e, EINVAL, "fd %d is too high for si_fd: dup2() it to a lower one",
-			cmd->fd);
+			cmd->signal.fd);
 	return no ? err_set(e, no, "the kernel refuses signals: %s", err_name(no)) : 0;
 }
 
-static int check_limit(const struct fs_context *ctx, struct err *e)
+static int notifier_check_limit(const struct fs_context *ctx, struct err *e)
 {
-	if (!ctx->notifier && ctx->uid && ctx->owner->notifiers >= SIGNALS_PER_USER)
+	if (!ctx->notify.notifier && ctx->id.uid && ctx->id.quota->notifiers >= SIGNALS_PER_USER)
 		return err_set(e, ENOSPC,
 			"too many contexts with signals: 'signal sig=0' ends those of one (limit: "
 			"%d a user)",
@@ -234,61 +233,62 @@ static int check_limit(const struct fs_context *ctx, struct err *e)
 
 int notifier_set(struct call *call, const struct command *cmd, struct err *e)
 {
-	const struct fuse_ctx *who = fuse_req_ctx(call->req);
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
 	struct fs_context *ctx = call->ctx;
 	struct f_owner_ex to = {0};
 	struct notifier *n = NULL;
 
-	if (!cmd->sig) {
+	if (!cmd->signal.sig) {
 		notifier_drop(ctx);
 		return 0;
 	}
-	if (check_limit(ctx, e) < 0 || find_owner(call, cmd, &to, e) < 0 || notifier_new(&n, e) < 0)
+	if (notifier_check_limit(ctx, e) < 0 || notifier_find_target(call, cmd, &to, e) < 0 ||
+		notifier_new(&n, e) < 0)
 		return -e->no;
 	n->to = to;
 	n->opener = call->file->uid;
-	n->asker = who->uid;
-	if (bind_owner(n, who->pid, cmd, e) < 0) {
+	n->requester = caller->uid;
+	if (notifier_bind(n, caller->pid, cmd, e) < 0) {
 		notifier_free(n);
 		return -e->no;
 	}
 	notifier_drop(ctx);
-	engine_watch(call->fs->eng, &ctx->tenant);
-	n->notified = atomic_load(&ctx->tenant.notified);
-	ctx->notifier = n;
-	ctx->owner->notifiers++;
+	engine_watch(call->fs->eng, &ctx->ec);
+	n->notified = atomic_load(&ctx->ec.status.notified);
+	ctx->notify.notifier = n;
+	ctx->id.quota->notifiers++;
 	return 0;
 }
 
-static void send_signal(const struct notifier *n)
+static void notifier_send(const struct notifier *n)
 {
 	char byte = 0;
-	ssize_t told = write(n->out, &byte, 1);
+	ssize_t done = write(n->out, &byte, 1);
 
-	if (told == 1)
-		told = read(n->in, &byte, 1);
-	(void)told; /* neither fails: the pipe is empty before and after */
+	if (done == 1)
+		done = read(n->in, &byte, 1);
+	(void)done; /* neither fails: the pipe is empty before and after */
 }
 
 void notifier_raise(struct fs_context *ctx)
 {
-	unsigned long long notified = ctx->known_notified;
-	struct notifier *n = ctx->notifier;
+	unsigned long long notified = ctx->notify.visible.notified;
+	struct notifier *n = ctx->notify.notifier;
 
 	if (!n || n->notified == notified)
 		return;
 	n->notified = notified;
-	if (!exists(&n->to))
+	if (!notifier_target_exists(&n->to))
 		notifier_drop(ctx);
-	else if (both_may_signal(n))
-		send_signal(n);
+	else if (notifier_both_may_signal(n))
+		notifier_send(n);
 }
 
 void notifier_drop(struct fs_context *ctx)
 {
-	if (!ctx->notifier)
+	if (!ctx->notify.notifier)
 		return;
-	notifier_free(ctx->notifier);
-	ctx->notifier = NULL;
-	ctx->owner->notifiers--;
+	notifier_free(ctx->notify.notifier);
+	ctx->notify.notifier = NULL;
+	ctx->id.quota->notifiers--;
 }

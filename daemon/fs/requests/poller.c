@@ -1,118 +1,69 @@
 // SPDX-License-Identifier: MIT
-/*
- * poll(), select() and epoll. The kernel asks for the state of an open file and gives a handle
- * by which to tell that it is worth asking again. One handle per open file is enough: it wakes
- * all who wait for that file, and each of them asks anew and so gives a new one.
- */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/requests/poller.h"
 
 #include <poll.h>
 
-void poller_forget(struct file *f)
-{
-	if (!f->poll)
-		return;
-	fuse_pollhandle_destroy(f->poll);
-	f->poll = NULL;
-	*f->poll_at = f->poll_next;
-	if (f->poll_next)
-		f->poll_next->poll_at = f->poll_at;
-}
+#include "daemon/fs/requests/watermarks.h"
 
-/* What has been told to those who poll. */
-static void note_told(struct fs_context *ctx)
-{
-	ctx->told_notified = ctx->known_notified;
-	ctx->told_changes = ctx->known_changes;
-}
-
-static void remember(struct fs *fs, struct file *f, struct fuse_pollhandle *ph)
+void poller_add(struct fs *fs, struct file *f, struct fuse_pollhandle *ph)
 {
 	struct fs_context *ctx = f->ctx;
 
-	poller_forget(f);
+	file_forget_poll(f);
 	if (!ctx) { /* nothing ever happens to it */
 		fuse_pollhandle_destroy(ph);
 		return;
 	}
-	context_untold(ctx); /* what may be told at once is known */
-	if (!ctx->pollers)
-		note_told(ctx); /* for nobody has listened */
+	watermark_is_behind(ctx); /* raises the visible watermark if it can */
+	if (list_empty(&ctx->notify.pollers))
+		ctx->notify.delivered = ctx->notify.visible;
 	f->poll = ph;
-	f->poll_at = &ctx->pollers;
-	f->poll_next = ctx->pollers;
-	if (f->poll_next)
-		f->poll_next->poll_at = &f->poll_next;
-	ctx->pollers = f;
-	if (f->node.row->news)
-		engine_watch(fs->eng, &ctx->tenant);
+	list_add(&f->poll_link, &ctx->notify.pollers);
+	if (f->node.row->poll)
+		engine_watch(fs->eng, &ctx->ec);
 }
 
-static void wake(struct file *f)
+static void poller_wake_file(struct file *f)
 {
-	fuse_lowlevel_notify_poll(f->poll); /* ENOENT: nobody waits any more */
-	poller_forget(f);
+	fuse_lowlevel_notify_poll(f->poll); /* ENOENT: no process waits any more */
+	file_forget_poll(f);
 }
 
 /* Text can be read and written at any time, messages when there are some. */
-static unsigned state_of(const struct file *f)
+unsigned poller_state(const struct file *f)
 {
 	const struct row *row = f->node.row;
-	unsigned state = row->news && !context_untold(f->ctx) ? row->news(f) : 0;
+	unsigned state = row->poll && !watermark_is_behind(f->ctx) ? row->poll(f) : 0;
 
-	if (!row->give)
+	if (!row->reply)
 		state |= POLLIN | POLLRDNORM;
 	if (row->mode & 0222)
 		state |= POLLOUT | POLLWRNORM;
 	return state;
 }
 
-/* The handle first, then the look: what happens in between is not lost. */
-void fs_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
-{
-	struct fs *fs = fuse_req_userdata(req);
-	struct file *f = (struct file *)(uintptr_t)fi->fh;
-	struct call call;
-
-	fs->requests++;
-	if (node_call(fs, req, ino, &call) < 0 ||
-		(f->ctx && f->ctx->closed && f->node.row->clone)) {
-		if (ph)
-			fuse_pollhandle_destroy(ph);
-		fuse_reply_poll(req, POLLERR | POLLHUP);
-		return;
-	}
-	if (ph)
-		remember(fs, f, ph);
-	if (call.ctx && context_untold(call.ctx))
-		context_announce(call.ctx);
-	fuse_reply_poll(req, state_of(f));
-}
-
-/* What was told is not told again for something else: to epoll, each wake is an event. */
+/* An event that was delivered is not delivered again because of another: to epoll, each wake-up is
+ * an event. */
 void pollers_wake(struct fs_context *ctx)
 {
-	bool notified = ctx->told_notified != ctx->known_notified;
-	bool changed = ctx->told_changes != ctx->known_changes;
-	struct file *next;
+	bool notified = ctx->notify.delivered.notified != ctx->notify.visible.notified;
+	bool changed = ctx->notify.delivered.changes != ctx->notify.visible.changes;
+	struct file *f, *next;
 
-	note_told(ctx);
-	for (struct file *f = ctx->pollers; f; f = next) {
+	ctx->notify.delivered = ctx->notify.visible;
+	list_for_each_entry_safe (f, next, &ctx->notify.pollers, poll_link) {
 		const struct row *row = f->node.row;
 
-		next = f->poll_next;
-		if (row->news && (row->give ? notified : changed) && row->news(f))
-			wake(f);
+		if (row->poll && (row->reply ? notified : changed) && row->poll(f))
+			poller_wake_file(f);
 	}
 }
 
 void pollers_close(struct fs_context *ctx, uint64_t serial)
 {
-	struct file *next;
+	struct file *f, *next;
 
-	for (struct file *f = ctx->pollers; f; f = next) {
-		next = f->poll_next;
+	list_for_each_entry_safe (f, next, &ctx->notify.pollers, poll_link)
 		if (serial == ctx->self.serial || serial == f->node.serial)
-			wake(f);
-	}
+			poller_wake_file(f);
 }

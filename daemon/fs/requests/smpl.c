@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* The sampling format of a context and its buffer (specification 3.5): made when a format is
- * written, ended when there is another or the context is gone. */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/requests/smpl.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "daemon/command/command.h"
 #include "daemon/format/format.h"
+#include "daemon/fs/requests/clone_pages.h"
+#include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/quota.h"
 
-static struct shared *memory_of(const struct smpl *s)
-{
-	return s ? s->mem : NULL;
-}
-
-struct shared *context_memory(const struct fs_context *ctx)
-{
-	return memory_of(ctx->smpl);
-}
-
-static void smpl_free(struct smpl *s)
+void smpl_free(struct smpl *s)
 {
 	if (!s)
 		return;
@@ -31,8 +23,8 @@ static void smpl_free(struct smpl *s)
 	free(s);
 }
 
-/* What a call-back returns: 0 or a positive errno. */
-static int answered(const pfm_buffer_fmt_t *fmt, int rc, const char *to, struct err *e)
+/* Makes an error of a callback's result: 0, or an errno of either sign. */
+static int smpl_check_result(const pfm_buffer_fmt_t *fmt, int rc, const char *to, struct err *e)
 {
 	if (!rc)
 		return 0;
@@ -41,23 +33,24 @@ static int answered(const pfm_buffer_fmt_t *fmt, int rc, const char *to, struct 
 		fmt->fmt_name, to, err_name(rc < 0 ? -rc : rc));
 }
 
-static int make_buffer(
+static int smpl_make_buffer(
 	struct fs *fs, const struct fs_context *ctx, unsigned flags, struct smpl *s, struct err *e)
 {
 	size_t size = 0;
 	int rc = 0;
 
 	if (s->fmt->fmt_getsize)
-		rc = answered(s->fmt, s->fmt->fmt_getsize(flags, s->arg, &size), "that size", e);
+		rc = smpl_check_result(
+			s->fmt, s->fmt->fmt_getsize(flags, s->arg, &size), "that size", e);
 	if (rc < 0 || !size)
 		return rc;
-	rc = memory_afford(fs, ctx, s->memlock, shared_room(size), context_memory(ctx), e);
+	rc = quota_check_memory(fs, ctx, s->memlock, shared_room(size), smpl_memory(ctx), e);
 	if (rc < 0)
 		return rc;
-	return shared_new(&fs->memory, size, &ctx->owner->buffers, &s->mem, e);
+	return shared_new(&fs->memory, size, &ctx->id.quota->buffers, &s->mem, e);
 }
 
-static int prepare(
+static int smpl_prepare(
 	struct fs *fs, const struct fs_context *ctx, unsigned flags, struct smpl *s, struct err *e)
 {
 	const struct pmu *pmu = fs->be->pmu;
@@ -65,13 +58,14 @@ static int prepare(
 	int rc = 0;
 
 	if (s->fmt->fmt_validate)
-		rc = answered(
+		rc = smpl_check_result(
 			s->fmt, s->fmt->fmt_validate(flags, npmds, s->arg), "its arguments", e);
 	if (rc == 0)
-		rc = make_buffer(fs, ctx, flags, s, e);
+		rc = smpl_make_buffer(fs, ctx, flags, s, e);
 	if (rc == 0 && s->fmt->fmt_init)
-		rc = answered(s->fmt, s->fmt->fmt_init(flags, s->arg, s->mem ? s->mem->mem : NULL),
-			"to begin", e);
+		rc = smpl_check_result(s->fmt,
+			s->fmt->fmt_init(flags, s->arg, s->mem ? s->mem->mem : NULL), "to begin",
+			e);
 	s->begun = rc == 0;
 	return rc;
 }
@@ -86,7 +80,7 @@ int smpl_new(const struct call *call, struct slice text, struct smpl **out, stru
 	s->memlock = call->file->memlock;
 	rc = format_parse(text, &s->fmt, &s->arg, e);
 	if (rc == 0 && s->fmt)
-		rc = prepare(call->fs, call->ctx, atomic_load(&call->ctx->flags), s, e);
+		rc = smpl_prepare(call->fs, call->ctx, atomic_load(&call->ctx->flags), s, e);
 	if (rc < 0)
 		smpl_free(s);
 	else
@@ -94,8 +88,8 @@ int smpl_new(const struct call *call, struct slice text, struct smpl **out, stru
 	return rc;
 }
 
-/* @fmt with a copy of @arg, for @ctx with @flags. */
-static int make(struct fs *fs, const struct fs_context *ctx, unsigned flags,
+/* Makes @fmt with a copy of @arg, for @ctx with @flags. */
+static int smpl_make(struct fs *fs, const struct fs_context *ctx, unsigned flags,
 	const pfm_buffer_fmt_t *fmt, const void *arg, uint64_t memlock, struct smpl **out,
 	struct err *e)
 {
@@ -114,7 +108,7 @@ static int make(struct fs *fs, const struct fs_context *ctx, unsigned flags,
 			rc = err_set(e, ENOMEM, "no memory");
 	}
 	if (rc == 0 && fmt)
-		rc = prepare(fs, ctx, flags, s, e);
+		rc = smpl_prepare(fs, ctx, flags, s, e);
 	if (rc < 0)
 		smpl_free(s);
 	else
@@ -134,10 +128,11 @@ int smpl_choose(const struct call *call, unsigned flags, struct slice format, st
 		return err_set(e, EINVAL,
 			"the argument has %zu bytes, not %zu: see the format's header", arg.n,
 			size);
-	return make(call->fs, call->ctx, flags, fmt, arg.p, call->file->memlock, out, e);
+	return smpl_make(call->fs, call->ctx, flags, fmt, arg.p, call->file->memlock, out, e);
 }
 
-struct sampling smpl_sampling(const struct smpl *s)
+/* The part that the context's owner gets. */
+static struct sampling smpl_sampling(const struct smpl *s)
 {
 	struct sampling out = {.fmt = s->fmt};
 
@@ -148,6 +143,15 @@ struct sampling smpl_sampling(const struct smpl *s)
 	return out;
 }
 
+static void smpl_install(struct fs *fs, struct fs_context *ctx, struct smpl *s)
+{
+	object_set_buffer(&fs->objects, ctx, s->mem && !ctx->closed);
+	if (s->mem)
+		s->mem->serial = ctx->buffer.serial;
+	smpl_free(ctx->smpl);
+	ctx->smpl = s;
+}
+
 int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *to, struct err *e)
 {
 	struct command cmd = {.verb = CMD_FORMAT};
@@ -156,10 +160,10 @@ int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *t
 
 	if (!old || !old->fmt)
 		return 0;
-	if (make(fs, to, atomic_load(&to->flags), old->fmt, old->arg, old->memlock, &s, e) < 0)
+	if (smpl_make(fs, to, atomic_load(&to->flags), old->fmt, old->arg, old->memlock, &s, e) < 0)
 		return -e->no;
-	cmd.smpl = smpl_sampling(s);
-	if (context_do(to, &cmd, e) < 0) {
+	cmd.setup.smpl = smpl_sampling(s);
+	if (command_exec(to, &cmd, e) < 0) {
 		smpl_free(s);
 		return -e->no;
 	}
@@ -169,32 +173,31 @@ int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *t
 
 void smpl_drop(struct smpl *s)
 {
-	struct shared *area = s && s->mem && s->mem->area ? shared_ref(s->mem->area) : NULL;
+	struct shared *region = s && s->mem && s->mem->region ? shared_ref(s->mem->region) : NULL;
 
 	smpl_free(s);
-	if (area)
-		shared_clear(area);
-	shared_unref(area);
+	if (region)
+		shared_clear(region);
+	shared_unref(region);
 }
 
-void smpl_install(struct fs *fs, struct fs_context *ctx, struct smpl *s)
+void smpl_submit(
+	struct call *call, struct command *cmd, const struct command_kind *kind, struct smpl *s)
 {
-	object_set_buffer(&fs->objects, ctx, s->mem && !ctx->closed);
-	if (s->mem)
-		s->mem->serial = ctx->buffer.serial;
-	smpl_free(ctx->smpl);
-	ctx->smpl = s;
+	cmd->setup.smpl = smpl_sampling(s);
+	if (!command_submit(call, cmd, kind, s))
+		smpl_drop(s);
 }
 
-void context_gone(struct fs_context *ctx)
+void smpl_follow(struct command_request *r)
 {
-	if (!ctx->closed) { /* by the engine: nothing came of following */
-		object_remove(ctx->objs, ctx);
-		context_close(ctx);
+	struct fs_context *ctx = r->request.call.ctx;
+
+	if (r->job.rc < 0) {
+		smpl_drop(r->arg);
+		return;
 	}
-	smpl_free(ctx->smpl);
-	ctx->smpl = NULL;
-	object_drop_live(ctx);
-	shared_unref(take_ptr(&ctx->area));
-	shared_sweep(&link_entry(ctx->objs, struct fs, objects)->memory);
+	smpl_install(r->request.call.fs, ctx, r->arg);
+	ctx->map.map_sets = ctx->map.map_sets || r->job.cmd.setup.map_sets;
+	clone_map_sets(ctx);
 }

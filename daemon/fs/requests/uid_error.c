@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/requests/uid_error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "daemon/fs/tree/fs_state.h"
 
 enum { UID_ERRORS_MAX = 256 };
 
@@ -12,7 +14,7 @@ struct uid_error {
 	char text[sizeof(((struct err *)0)->text)];
 };
 
-static struct uid_error *find(const struct fs *fs, uid_t uid)
+static struct uid_error *uid_error_find(const struct fs *fs, uid_t uid)
 {
 	for (unsigned i = 0; i < fs->nuid_errors; i++)
 		if (fs->uid_errors[i].uid == uid)
@@ -20,8 +22,8 @@ static struct uid_error *find(const struct fs *fs, uid_t uid)
 	return NULL;
 }
 
-/* The oldest sentence is given up for a new one; whoever still wants it has had his errno. */
-static struct uid_error *make_room(struct fs *fs)
+/* Drops the oldest sentence if there are too many. Its user has at least the errno. */
+static struct uid_error *uid_error_make_room(struct fs *fs)
 {
 	struct uid_error *u;
 
@@ -38,10 +40,10 @@ static struct uid_error *make_room(struct fs *fs)
 
 void uid_error_set(struct fs *fs, uid_t uid, const struct err *e)
 {
-	struct uid_error *u = find(fs, uid);
+	struct uid_error *u = uid_error_find(fs, uid);
 
 	if (!u && e)
-		u = make_room(fs);
+		u = uid_error_make_room(fs);
 	if (!u)
 		return;
 	u->uid = uid;
@@ -50,7 +52,7 @@ void uid_error_set(struct fs *fs, uid_t uid, const struct err *e)
 
 void uid_error_show(const struct fs *fs, uid_t uid, struct text *out)
 {
-	const struct uid_error *u = find(fs, uid);
+	const struct uid_error *u = uid_error_find(fs, uid);
 
 	text_printf(out, "%s\n", u ? u->text : "ok");
 }
@@ -58,13 +60,4 @@ void uid_error_show(const struct fs *fs, uid_t uid, struct text *out)
 void uid_errors_free(struct fs *fs)
 {
 	free(fs->uid_errors);
-}
-
-void call_fail(struct call *call, const struct err *e)
-{
-	if (call->ctx)
-		context_set_error(call->ctx, e);
-	else
-		uid_error_set(call->fs, fuse_req_ctx(call->req)->uid, e);
-	fuse_reply_err(call->req, e->no);
 }

@@ -1,15 +1,31 @@
 // SPDX-License-Identifier: MIT
 /* config/: each file is the key of its name. */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/rows/rows.h"
 
-int config_row_show(struct call *call, struct text *out, struct err *e)
+#include "daemon/fs/tree/fs_state.h"
+#include "daemon/fs/tree/node.h"
+
+static void config_rows_show(const struct call *call, struct text *out)
 {
-	(void)e;
 	config_show(&call->fs->config, call->node.row->name, out);
-	return 0;
 }
 
-int config_row_store(struct call *call, struct slice text, struct err *e)
+static int config_rows_store(struct call *call, struct slice text, struct err *e)
 {
 	return config_store(&call->fs->config, call->node.row->name, text, e);
 }
+
+#define CONFIG_ROW(name)                                                                           \
+	FILE_ROW(DIR_CONFIG, name, 0644), .show = config_rows_show, .store = config_rows_store
+
+const struct row rows_config[] = {
+	{DIR_ROW(DIR_ROOT, DIR_CONFIG, "config", 0555)},
+	{CONFIG_ROW("sys_group")},
+	{CONFIG_ROW("thread_group")},
+	{CONFIG_ROW("allow_kernel")},
+	{CONFIG_ROW("arg_size_max")},
+	{CONFIG_ROW("smpl_buf_size_max")},
+	{CONFIG_ROW("tick_us")},
+	{CONFIG_ROW("overflow_rate_max")},
+	ROW_END,
+};

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: MIT
-/* msg and events: the same queue as records and as text. */
-#include "daemon/fs/fs_i.h"
+/* msg and events: one queue, as records and as text. */
+#include "daemon/fs/rows/message_rows.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 
-enum { LINE_TYPICAL = 64 }; /* bytes that a line of events hardly ever exceeds */
+#include "daemon/command/command.h"
+#include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/msg_reader.h"
+#include "daemon/fs/rows/rows.h"
+#include "perfmonfs/msg.h"
 
-/* For @n messages, but for no more than there can be. */
-static int room(struct command *cmd, size_t n, struct err *e)
+/* Bytes of a line of events; hardly any is longer. */
+enum { MESSAGE_LINE_TYPICAL = 64 };
+
+/* No more than there can be. */
+static int message_limit(size_t n)
 {
-	cmd->nmsgs = n < MESSAGES_MAX ? (unsigned)n : MESSAGES_MAX;
-	cmd->msgs = malloc(cmd->nmsgs * sizeof(*cmd->msgs));
-	return cmd->msgs ? 0 : err_set(e, ENOMEM, "no memory for messages");
+	return n < MESSAGES_MAX ? (int)n : MESSAGES_MAX;
 }
 
-int msg_ask(const struct call *call, struct command *cmd, struct err *e)
+int message_room(const struct call *call, struct err *e)
 {
 	const size_t one = sizeof(struct pfm_msg);
 
@@ -24,56 +28,50 @@ int msg_ask(const struct call *call, struct command *cmd, struct err *e)
 		return err_set(e, EINVAL,
 			"%zu bytes are not whole messages: read a multiple of %zu", call->size,
 			one);
-	return room(cmd, call->size / one, e);
+	return message_limit(call->size / one);
 }
 
-void msg_give(struct call *call, const struct command *cmd)
+void message_reply(struct call *call, const struct pfm_msg *msgs, unsigned n)
 {
-	fuse_reply_buf(call->req, (const char *)cmd->msgs, cmd->nmsgs * sizeof(*cmd->msgs));
+	fuse_reply_buf(call->req, (const char *)msgs, n * sizeof(*msgs));
 }
 
-unsigned msg_news(const struct file *f)
+unsigned message_poll(const struct file *f)
 {
-	return atomic_load(&f->ctx->tenant.queued) ? POLLIN | POLLRDNORM : 0;
+	return messages_count(&f->ctx->ec.ctx.messages) ? POLLIN | POLLRDNORM : 0;
 }
 
-/* About as many as the read takes: what it cannot is kept from other readers. */
-int events_ask(const struct call *call, struct command *cmd, struct err *e)
+/* Takes about as many as the read has room for: other readers do not get the rest. */
+static int message_room_events(const struct call *call, struct err *e)
 {
-	return room(cmd, call->size < LINE_TYPICAL ? 1 : call->size / LINE_TYPICAL, e);
+	size_t n = call->size / MESSAGE_LINE_TYPICAL;
+
+	(void)e;
+	return message_limit(n ? n : 1);
 }
 
-bool events_give_left(struct call *call)
-{
-	struct file *f = call->file;
-	size_t n = f->left.n - f->given;
-
-	if (!n)
-		return false;
-	n = n < call->size ? n : call->size;
-	fuse_reply_buf(call->req, f->left.p + f->given, n);
-	f->given += n;
-	if (f->given == f->left.n) {
-		text_clear(&f->left);
-		f->given = 0;
-	}
-	return true;
-}
-
-void events_give(struct call *call, const struct command *cmd)
+static void message_reply_events(struct call *call, const struct pfm_msg *msgs, unsigned n)
 {
 	struct file *f = call->file;
 
-	command_print_events(cmd->msgs, cmd->nmsgs, &f->left);
+	command_print_events(msgs, n, &f->left);
 	if (!text_ok(&f->left)) {
 		text_clear(&f->left);
 		fuse_reply_err(call->req, ENOMEM);
 		return;
 	}
-	events_give_left(call);
+	messages_read_rest(call);
 }
 
-unsigned events_news(const struct file *f)
+static unsigned message_poll_events(const struct file *f)
 {
-	return f->left.n > f->given ? POLLIN | POLLRDNORM : msg_news(f);
+	return f->left.n > f->given ? POLLIN | POLLRDNORM : message_poll(f);
 }
+
+const struct row rows_message[] = {
+	{FILE_ROW(DIR_CTX, "msg", 0400), .room = message_room, .reply = message_reply,
+		.poll = message_poll},
+	{FILE_ROW(DIR_CTX, "events", 0400), .room = message_room_events,
+		.reply = message_reply_events, .poll = message_poll_events},
+	ROW_END,
+};

@@ -1,136 +1,146 @@
 // SPDX-License-Identifier: MIT
-/* The files at the top of the tree. */
-#include "daemon/fs/fs_i.h"
+/* The root directory and its files. */
+#include "daemon/fs/rows/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "daemon/cpu/survey.h"
+#include "daemon/engine/cpu_scan.h"
+#include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/pending_request.h"
+#include "daemon/fs/requests/uid_error.h"
 
-int version_show(struct call *call, struct text *out, struct err *e)
+static void root_show_version(const struct call *call, struct text *out)
 {
-	(void)call, (void)e;
-	text_printf(out, "perfmonfs %s interface 2\n", PERFMONFS_VERSION);
-	return 0;
+	(void)call;
+	text_printf(out, "perfmonfs %s interface 3\n", PERFMONFS_VERSION);
 }
 
-int last_error_show(struct call *call, struct text *out, struct err *e)
+static void root_show_last_error(const struct call *call, struct text *out)
 {
-	(void)e;
-	/* Of who opened it: he may have handed it to somebody else to read. */
+	/* The opener's sentence: the file may have been passed on to another user. */
 	uid_error_show(call->fs, call->file->uid, out);
-	return 0;
 }
 
-int stats_show(struct call *call, struct text *out, struct err *e)
+static void root_show_stats(const struct call *call, struct text *out)
 {
 	struct engine_stats *s = engine_stats(call->fs->eng);
 	struct backend_stats *b = &call->fs->be->stats;
 
-	(void)e;
-	shared_sweep(&call->fs->memory); /* then buffer_bytes is as of now */
+	shared_sweep(&call->fs->memory); /* brings buffer_bytes up to date */
 	text_printf(out, "requests %llu\n", call->fs->requests);
 	text_printf(out, "commands %llu\n", atomic_load(&s->commands));
 	text_printf(out, "register_reads %llu\n", atomic_load(&b->reads));
 	text_printf(out, "register_writes %llu\n", atomic_load(&b->writes));
 	text_printf(out, "polls %llu\n", atomic_load(&s->polls));
-	text_printf(out, "stolen %llu\n", atomic_load(&s->exec.thefts));
+	text_printf(out, "stolen %llu\n", atomic_load(&s->exec.stolen));
 	text_printf(out, "switches %llu\n", atomic_load(&s->exec.switches));
 	text_printf(out, "overflows %llu\n", atomic_load(&s->exec.overflows));
 	text_printf(out, "messages_lost %llu\n", atomic_load(&s->exec.messages_lost));
-	text_printf(out, "witness_lost %llu\n", atomic_load(&s->exec.witness_lost));
+	text_printf(out, "attribution_lost %llu\n", atomic_load(&s->exec.attribution_lost));
 	text_printf(out, "buffer_bytes %llu\n", atomic_load(&call->fs->memory.all.bytes));
-	text_printf(out, "passthrough %d\n", call->fs->passthrough.on);
+	text_printf(out, "passthrough %d\n", call->fs->passthrough);
 	text_printf(out, "contexts %u\n", call->fs->objects.count);
 	text_printf(out, "workers %u\n", s->workers);
-	text_printf(out, "carriers %u\n", s->carriers);
+	text_printf(out, "ctxsw_threads %u\n", s->ctxsw_threads);
 	text_printf(out, "threads %u\n", s->threads);
-	text_printf(out, "carried_in %llu\n", atomic_load(&s->ins));
-	text_printf(out, "carried_out %llu\n", atomic_load(&s->outs));
-	text_printf(out, "carrier_waits %llu\n", atomic_load(&s->waits));
-	text_printf(out, "carrier_late %llu\n", atomic_load(&s->late));
-	text_printf(out, "carrier_untold %llu\n", atomic_load(&s->untold));
-	text_printf(out, "carry_overhead %llu\n", atomic_load(&s->carry));
-	return 0;
+	text_printf(out, "ctxsw_in %llu\n", atomic_load(&s->ctxsw_in));
+	text_printf(out, "ctxsw_out %llu\n", atomic_load(&s->ctxsw_out));
+	text_printf(out, "ctxsw_waits %llu\n", atomic_load(&s->ctxsw_waits));
+	text_printf(out, "ctxsw_late %llu\n", atomic_load(&s->ctxsw_late));
+	text_printf(out, "ctxsw_missed %llu\n", atomic_load(&s->ctxsw_missed));
+	text_printf(out, "ctxsw_overhead_instructions %llu\n", atomic_load(&s->ctxsw_overhead));
 }
 
-static void print_held(
-	struct backend *be, unsigned cpu, const struct survey_cpu *s, struct text *out)
+static void root_print_reserved(
+	struct backend *be, unsigned cpu, const struct cpu_scan_result *s, struct text *out)
 {
 	for (unsigned p = 0; p < be->pmu->npmcs; p++) {
-		if (!(s->held & ROW(p)))
+		if (!(s->enabled & ROW(p)))
 			continue;
-		text_printf(out, " pmc%u held by ", be->pmu->pmcs[p].num);
-		be->ops->holder(be, cpu, be->pmu->pmcs[p].addr, s->value[p], out);
+		text_printf(out, " pmc%u in use by ", be->pmu->pmcs[p].num);
+		be->ops->pmu_owner(be, cpu, be->pmu->pmcs[p].addr, s->value[p], out);
 	}
 }
 
-/* What of a CPU is no matter of registers: false if nobody uses it by us. */
-static bool print_user(struct fs *fs, unsigned cpu, bool online, struct text *out)
+/* Prints what needs no register of a CPU. False: no context uses it. */
+static bool root_print_user(struct fs *fs, unsigned cpu, bool online, struct text *out)
 {
-	const struct tenant *t = engine_owner(fs->eng, cpu);
+	const struct engine_ctx *ec = engine_owner(fs->eng, cpu);
 
 	text_printf(out, "%u %s", cpu, online ? "online" : "offline");
-	if (t)
-		text_printf(out, " context=%s uid=%u pid=%d", t->name, t->uid, t->pid);
-	else if (engine_carries(fs->eng, cpu))
+	if (ec)
+		text_printf(out, " context=%s uid=%u pid=%d", ec->name, ec->uid, ec->pid);
+	else if (engine_has_ctxsw(fs->eng, cpu))
 		text_printf(out, " threads");
 	else
 		return false;
 	return true;
 }
 
-static void print_cpu(struct fs *fs, unsigned cpu, const struct survey_cpu *s, struct text *out)
+static void root_print_cpu(
+	struct fs *fs, unsigned cpu, const struct cpu_scan_result *s, struct text *out)
 {
-	if (print_user(fs, cpu, s->online, out))
-		; /* then its registers are not looked at */
+	if (root_print_user(fs, cpu, s->online, out))
+		; /* its registers are not read */
 	else if (s->err.no)
 		text_printf(out, " unreadable %s", err_name(s->err.no));
-	else if (s->held)
-		print_held(fs->be, cpu, s, out);
+	else if (s->enabled)
+		root_print_reserved(fs->be, cpu, s, out);
 	else if (s->online)
 		text_printf(out, " free");
 	text_printf(out, "\n");
 }
 
-static void cpus_answer(void *arg, const struct survey_cpu *cpus, unsigned n)
+static void root_cpus_done(void *arg, const struct cpu_scan_result *cpus, unsigned n)
 {
 	TEXT_CLEANUP struct text out = {0};
-	struct call *call = arg;
+	struct request *r = arg;
 	struct err e;
 	int rc = 0;
 
 	for (unsigned cpu = 0; cpu < n; cpu++)
-		print_cpu(call->fs, cpu, &cpus[cpu], &out);
+		root_print_cpu(r->call.fs, cpu, &cpus[cpu], &out);
 	if (!cpus)
-		rc = err_set(&e, ENOMEM, "no memory to look at the CPUs");
-	call_read_done(call, rc, &out, &e);
-	free(call);
+		rc = err_set(&e, ENOMEM, "no memory to scan the CPUs");
+	request_end(r);
+	call_read_done(&r->call, rc, &out, &e);
+	free(r);
 }
 
-/* Looking at registers disturbs whoever measures there: without the right to load, only this. */
-static int cpus_unseen(struct call *call, struct text *out)
+/* Reading registers disturbs measurements: users that may not load on a CPU see only this. */
+static int root_list_cpus(struct call *call, struct text *out)
 {
 	struct backend *be = call->fs->be;
 	unsigned n = be->ops->cpu_limit(be);
 
 	for (unsigned cpu = 0; cpu < n; cpu++) {
-		print_user(call->fs, cpu, be->ops->cpu_online(be, cpu), out);
+		root_print_user(call->fs, cpu, be->ops->cpu_online(be, cpu), out);
 		text_printf(out, "\n");
 	}
 	return 0;
 }
 
-int cpus_show(struct call *call, struct text *out, struct err *e)
+static int root_read_cpus(struct call *call, struct text *out, struct err *e)
 {
-	struct call *kept;
+	struct request *r;
 
 	if (!call->file->rights.system)
-		return cpus_unseen(call, out);
-	kept = malloc(sizeof(*kept));
-	if (!kept)
+		return root_list_cpus(call, out);
+	r = calloc(1, sizeof(*r));
+	if (!r)
 		return err_set(e, ENOMEM, "no memory");
-	*kept = *call;
-	engine_survey(call->fs->eng, cpus_answer, kept);
+	request_begin(r, call, NULL);
+	engine_scan_cpus(call->fs->eng, root_cpus_done, r);
 	return CALL_LATER;
 }
+
+const struct row rows_root[] = {
+	{DIR_ROW(DIR_NONE, DIR_ROOT, "/", 0755)},
+	{FILE_ROW(DIR_ROOT, "version", 0444), .show = root_show_version},
+	{FILE_ROW(DIR_ROOT, "last_error", 0444), .show = root_show_last_error},
+	{FILE_ROW(DIR_ROOT, "cpus", 0444), .rights = true, .read = root_read_cpus},
+	{FILE_ROW(DIR_ROOT, "stats", 0444), .show = root_show_stats},
+	ROW_END,
+};

@@ -1,63 +1,71 @@
 // SPDX-License-Identifier: MIT
-/* sim/: the knobs of the hardware model, where there is one. */
-#include "daemon/fs/fs_i.h"
+/* sim/: the knobs of the hardware model, if the backend is one. */
+#include "daemon/fs/rows/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/num.h"
+#include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/pending_request.h"
 #include "perfmonfs/sim.h"
 
-int knob_show(struct call *call, struct text *out, struct err *e)
+static int sim_read(struct call *call, struct text *out, struct err *e)
 {
 	return hw_knob_show(call->fs->be->sim->hw, call->node.row->name, out, e);
 }
 
-struct advance {
-	struct call call;
-	uint64_t left; /* ns */
+static int sim_store(struct call *call, struct slice text, struct err *e)
+{
+	return hw_knob_store(call->fs->be->sim->hw, call->node.row->name, text, e);
+}
+
+/* A write to advance. */
+struct sim_advance {
+	struct request request;
+	/* ns of model time to go. */
+	uint64_t left;
 };
 
-/* The time until a context wants to be looked at, if that comes first. */
-static uint64_t step_of(const struct advance *a)
+/* The time until a context wants attention, if that is less than what is left. */
+static uint64_t sim_next_step(const struct sim_advance *a)
 {
-	struct fs *fs = a->call.fs;
+	struct fs *fs = a->request.call.fs;
 	uint64_t now = hw_now(fs->be->sim->hw), wake = engine_wake(fs->eng);
 
 	return wake > now && wake - now < a->left ? wake - now : a->left;
 }
 
-/* What is interrupted has come as far as sim/advance says. */
-static void advance_on(void *arg)
+/* After an interrupt, advance shows how far it came. */
+static void sim_advance_step(void *arg)
 {
-	struct advance *a = arg;
-	struct fs *fs = a->call.fs;
-	uint64_t ns;
+	struct sim_advance *a = arg;
+	struct fs *fs = a->request.call.fs;
+	uint64_t ns = sim_next_step(a);
 
-	if (a->left && fuse_req_interrupted(a->call.req)) {
-		fuse_reply_err(a->call.req, EINTR);
-		free(a);
-	} else if (a->left) {
-		ns = step_of(a);
+	if (a->left && !a->request.interrupted) {
 		a->left -= ns;
 		hw_advance(fs->be->sim->hw, ns);
-		engine_poll_all(fs->eng, advance_on, a);
-	} else {
-		call_write_done(&a->call, 0, NULL);
-		free(a);
+		engine_poll_all(fs->eng, sim_advance_step, a);
+		return;
 	}
+	request_end(&a->request);
+	if (a->left)
+		fuse_reply_err(a->request.call.req, EINTR);
+	else
+		call_write_done(&a->request.call, 0, NULL);
+	free(a);
 }
 
 /*
- * Model time runs ahead of the workers' clocks. So that what happens at a certain time happens
- * then, it passes in steps to the next such time, each followed by a look at the counters; and so
- * that no counter wraps unseen, it is no more at once than the time between two such looks.
+ * Model time runs ahead of the workers' clocks. It passes in steps to the next time at which a
+ * context wants attention, each followed by a poll of all counters, so that things happen at their
+ * time. The limit is the time in which no counter wraps unseen.
  */
-static int advance(struct call *call, struct slice text, struct err *e)
+static int sim_store_advance(struct call *call, struct slice text, struct err *e)
 {
 	uint64_t limit = pmu_poll_ns(call->fs->be->pmu), ns;
-	struct advance *a;
+	struct sim_advance *a;
 
 	if (num_u64(slice_trim(text), &ns, e) < 0)
 		return -e->no;
@@ -65,18 +73,21 @@ static int advance(struct call *call, struct slice text, struct err *e)
 		return err_set(e, ERANGE,
 			"counters could wrap unseen: advance at most %llu ns at a time",
 			(unsigned long long)limit);
-	a = malloc(sizeof(*a));
+	a = calloc(1, sizeof(*a));
 	if (!a)
 		return err_set(e, ENOMEM, "no memory");
-	*a = (struct advance){.call = *call, .left = ns};
-	/* What is due comes before anything more counts. */
-	engine_poll_all(call->fs->eng, advance_on, a);
+	a->left = ns;
+	request_begin(&a->request, call, request_note_interrupted);
+	/* Events that are due come before more is counted. */
+	engine_poll_all(call->fs->eng, sim_advance_step, a);
 	return CALL_LATER;
 }
 
-int knob_store(struct call *call, struct slice text, struct err *e)
-{
-	if (strcmp(call->node.row->name, "advance") == 0)
-		return advance(call, text, e);
-	return hw_knob_store(call->fs->be->sim->hw, call->node.row->name, text, e);
-}
+const struct row rows_sim[] = {
+	{DIR_ROW(DIR_ROOT, DIR_SIM, "sim", 0500)},
+	{FILE_ROW(DIR_SIM, "advance", 0600), .read = sim_read, .store = sim_store_advance},
+	{FILE_ROW(DIR_SIM, "offline", 0600), .read = sim_read, .store = sim_store},
+	{FILE_ROW(DIR_SIM, "fault", 0600), .read = sim_read, .store = sim_store},
+	{FILE_ROW(DIR_SIM, "poke", 0600), .read = sim_read, .store = sim_store},
+	ROW_END,
+};

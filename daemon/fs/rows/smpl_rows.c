@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* formats, and the format and buffer of a context. */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/requests/smpl.h"
 
 #include <errno.h>
 
+#include "daemon/command/command.h"
 #include "daemon/format/format.h"
+#include "daemon/fs/requests/memory.h"
+#include "daemon/fs/rows/rows.h"
 
-static void print_format(void *arg, const pfm_buffer_fmt_t *fmt)
+static void smpl_print_format(void *arg, const pfm_buffer_fmt_t *fmt)
 {
 	char uuid[FORMAT_UUID_TEXT];
 
@@ -14,46 +17,56 @@ static void print_format(void *arg, const pfm_buffer_fmt_t *fmt)
 	text_printf(arg, "%s %s\n", uuid, fmt->fmt_name);
 }
 
-int formats_show(struct call *call, struct text *out, struct err *e)
+static void smpl_show_formats(const struct call *call, struct text *out)
 {
-	(void)call, (void)e;
-	formats_each(print_format, out);
-	return 0;
+	(void)call;
+	formats_each(smpl_print_format, out);
 }
 
-int format_show(struct call *call, struct text *out, struct err *e)
+static void smpl_show_format(const struct call *call, struct text *out)
 {
 	const struct smpl *s = call->ctx->smpl;
 
-	(void)e;
 	format_print(s ? s->fmt : NULL, s ? s->arg : NULL, out);
-	return 0;
 }
 
-int format_store(struct call *call, struct slice text, struct err *e)
+static const struct command_kind smpl_write = {
+	.follow = smpl_follow,
+	.answer = command_answer_write,
+};
+
+static int smpl_store_format(struct call *call, struct slice text, struct err *e)
 {
 	struct command cmd = {.verb = CMD_FORMAT};
 	struct smpl *s;
 	int rc;
 
-	if (call->ctx->number)
+	if (call->ctx->id.number)
 		return err_set(e, EBUSY, "the format of a clone is chosen by PFM_IOC_SETUP alone");
 	rc = smpl_new(call, slice_trim(text), &s, e);
 	if (rc < 0)
 		return rc;
-	call_set_up(call, &cmd, s);
+	smpl_submit(call, &cmd, &smpl_write, s);
 	return CALL_LATER;
 }
 
-struct shared *buffer_memory(const struct call *call, struct err *e)
+static struct shared *smpl_buffer(const struct call *call, struct err *e)
 {
-	struct shared *s = context_memory(call->ctx);
+	struct shared *s = smpl_memory(call->ctx);
 
 	if (!s) {
 		err_set(e, ENODEV, "there is no buffer: write a format that has one to 'format'");
-	} else if (call->ctx->number) {
+	} else if (call->ctx->id.number) {
 		err_set(e, ENODEV, "the buffer of a clone is mapped of that alone");
 		s = NULL;
 	}
 	return s;
 }
+
+const struct row rows_smpl[] = {
+	{FILE_ROW(DIR_ROOT, "formats", 0444), .show = smpl_show_formats},
+	{FILE_ROW(DIR_CTX, "format", 0600), .memlock = true, .show = smpl_show_format,
+		.store = smpl_store_format},
+	{FILE_ROW(DIR_CTX, "buffer", 0400), .memory = smpl_buffer, .size = memory_size},
+	ROW_END,
+};

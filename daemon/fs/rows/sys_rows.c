@@ -1,64 +1,59 @@
 // SPDX-License-Identifier: MIT
 /*
- * sys/: what perfmon2 kernels exported at /sys/kernel/perfmon, in their formats, for programs that
- * look there. All of it stands elsewhere in the tree, too.
+ * sys/: the files of perfmon2 kernels at /sys/kernel/perfmon, in their formats, for programs that
+ * need them. Other files of the tree show all of it, too.
  */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/rows/rows.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "daemon/format/format.h"
+#include "daemon/fs/rows/pmu_rows.h"
+#include "daemon/fs/tree/fs_state.h"
+#include "daemon/fs/tree/node.h"
 
 enum {
 	/*
-	 * Where the system calls would begin: far above any there is, so that a program whose own
-	 * wrappers come before libperfmonfs gets ENOSYS. Without the file, libpfm on a kernel that
-	 * is not called 2.6 begins at 0: with read, write and open.
+	 * The number of the first system call: far above any that exists, so that programs with
+	 * wrappers of their own, instead of libperfmonfs, get ENOSYS. Without the file, libpfm
+	 * assumes 0 on kernels other than 2.6, which is read, write and open.
 	 */
 	NO_SYSCALLS = 65536,
-	MODEL_MAX = 31, /* characters that programs have room for */
+	MODEL_MAX = 31, /* characters that programs have memory for */
 	NOT_A_COUNTER = 64,
 };
 
-int sys_version_show(struct call *call, struct text *out, struct err *e)
+static void sys_show_version(const struct call *call, struct text *out)
 {
-	(void)call, (void)e;
-	text_printf(out, "2.81\n"); /* libpfm has room for 7 characters */
-	return 0;
+	(void)call;
+	text_printf(out, "2.81\n"); /* libpfm has memory for 7 characters */
 }
 
-int sys_syscall_show(struct call *call, struct text *out, struct err *e)
+static void sys_show_syscall(const struct call *call, struct text *out)
 {
-	(void)call, (void)e;
+	(void)call;
 	text_printf(out, "%d\n", NO_SYSCALLS);
-	return 0;
 }
 
-int sys_arg_max_show(struct call *call, struct text *out, struct err *e)
+static void sys_show_arg_max(const struct call *call, struct text *out)
 {
-	(void)e;
 	config_show(&call->fs->config, "arg_size_max", out);
-	return 0;
 }
 
-int sys_buffer_max_show(struct call *call, struct text *out, struct err *e)
+static void sys_show_buffer_max(const struct call *call, struct text *out)
 {
-	(void)e;
 	config_show(&call->fs->config, "smpl_buf_size_max", out);
-	return 0;
 }
 
-int sys_buffer_cur_show(struct call *call, struct text *out, struct err *e)
+static void sys_show_buffer_cur(const struct call *call, struct text *out)
 {
-	(void)e;
-	shared_sweep(&call->fs->memory); /* then it is as of now */
+	shared_sweep(&call->fs->memory); /* brings the number up to date */
 	text_printf(out, "%llu\n", atomic_load(&call->fs->memory.all.bytes));
-	return 0;
 }
 
-/* A number, with -1 for everybody; nobody besides root comes nearest to root's group. */
-static void print_group(const struct group_rule *rule, struct text *out)
+/* A group number, or -1 for all users. Root alone has no number: root's group is the closest. */
+static void sys_print_group(const struct group_rule *rule, struct text *out)
 {
 	if (rule->kind == GROUP_ANY)
 		text_printf(out, "-1\n");
@@ -66,66 +61,52 @@ static void print_group(const struct group_rule *rule, struct text *out)
 		text_printf(out, "%u\n", rule->kind == GROUP_GID ? (unsigned)rule->gid : 0);
 }
 
-int sys_sys_group_show(struct call *call, struct text *out, struct err *e)
+static void sys_show_sys_group(const struct call *call, struct text *out)
 {
-	(void)e;
-	print_group(&call->fs->config.sys_group, out);
-	return 0;
+	sys_print_group(&call->fs->config.sys_group, out);
 }
 
-int sys_task_group_show(struct call *call, struct text *out, struct err *e)
+static void sys_show_task_group(const struct call *call, struct text *out)
 {
-	(void)e;
-	print_group(&call->fs->config.thread_group, out);
-	return 0;
+	sys_print_group(&call->fs->config.thread_group, out);
 }
 
-int sys_sys_sessions_show(struct call *call, struct text *out, struct err *e)
+static void sys_show_sys_sessions(const struct call *call, struct text *out)
 {
-	(void)e;
 	text_printf(out, "%u\n", engine_on_cpus(call->fs->eng));
-	return 0;
 }
 
-int sys_task_sessions_show(struct call *call, struct text *out, struct err *e)
+static void sys_show_task_sessions(const struct call *call, struct text *out)
 {
-	(void)e;
 	text_printf(out, "%u\n", engine_stats(call->fs->eng)->threads);
-	return 0;
 }
 
-int sys_format_arg_size_show(struct call *call, struct text *out, struct err *e)
+static void sys_show_format_arg_size(const struct call *call, struct text *out)
 {
-	(void)e;
 	text_printf(out, "%zu\n", format_at(call->node.reg)->fmt_arg_size);
-	return 0;
 }
 
-int sys_format_version_show(struct call *call, struct text *out, struct err *e)
+static void sys_show_format_version(const struct call *call, struct text *out)
 {
 	uint32_t version = format_at(call->node.reg)->fmt_version;
 
-	(void)e;
 	text_printf(out, "%u.%u\n", version >> 16, version & 0xffff);
-	return 0;
 }
 
-int sys_model_show(struct call *call, struct text *out, struct err *e)
+static void sys_show_model(const struct call *call, struct text *out)
 {
-	(void)e;
 	text_printf(out, "%.*s\n", MODEL_MAX, call->fs->be->pmu->model);
-	return 0;
 }
 
-/* What the three kinds have to say. */
-struct described {
+/* A register of any of the three tables. */
+struct sys_reg {
 	const char *name;
 	uint64_t def, rsvd;
 	uint32_t addr;
 	unsigned width;
 };
 
-static struct described describe(const struct call *call)
+static struct sys_reg sys_find_reg(const struct call *call)
 {
 	const struct pmu *pmu = call->fs->be->pmu;
 	unsigned reg = call->node.reg;
@@ -133,25 +114,24 @@ static struct described describe(const struct call *call)
 	if (reg < pmu->npmcs) {
 		const struct pmu_pmc *p = &pmu->pmcs[reg];
 
-		return (struct described){p->name, p->def, p->rsvd, p->addr, NOT_A_COUNTER};
+		return (struct sys_reg){p->name, p->def, p->rsvd, p->addr, NOT_A_COUNTER};
 	}
 	reg -= pmu->npmcs;
 	if (reg < pmu->npmds) {
 		const struct pmu_pmd *d = &pmu->pmds[reg];
 
-		return (struct described){d->name, PMD_DEFAULT, PMD_RESERVED, d->addr, d->width};
+		return (struct sys_reg){d->name, PMD_DEFAULT, PMD_RESERVED, d->addr, d->width};
 	}
 	reg -= pmu->npmds;
-	return (struct described){
+	return (struct sys_reg){
 		pmu->virtuals[reg].name, PMD_DEFAULT, VIRTUAL_RESERVED, 0, NOT_A_COUNTER};
 }
 
-int sys_reg_show(struct call *call, struct text *out, struct err *e)
+static void sys_show_reg(const struct call *call, struct text *out)
 {
 	const char *what = call->node.row->name;
-	struct described d = describe(call);
+	struct sys_reg d = sys_find_reg(call);
 
-	(void)e;
 	if (strcmp(what, "name") == 0)
 		text_printf(out, "%s\n", d.name);
 	else if (strcmp(what, "dfl_val") == 0)
@@ -162,5 +142,30 @@ int sys_reg_show(struct call *call, struct text *out, struct err *e)
 		text_printf(out, "0x%" PRIx32 "\n", d.addr);
 	else
 		text_printf(out, "%u\n", d.width);
-	return 0;
 }
+
+const struct row rows_sys[] = {
+	{DIR_ROW(DIR_ROOT, DIR_SYS, "sys", 0555)},
+	{FILE_ROW(DIR_SYS, "version", 0444), .show = sys_show_version},
+	{FILE_ROW(DIR_SYS, "syscall", 0444), .show = sys_show_syscall},
+	{FILE_ROW(DIR_SYS, "arg_mem_max", 0444), .show = sys_show_arg_max},
+	{FILE_ROW(DIR_SYS, "smpl_buffer_mem_max", 0444), .show = sys_show_buffer_max},
+	{FILE_ROW(DIR_SYS, "smpl_buffer_mem_cur", 0444), .show = sys_show_buffer_cur},
+	{FILE_ROW(DIR_SYS, "sys_group", 0444), .show = sys_show_sys_group},
+	{FILE_ROW(DIR_SYS, "task_group", 0444), .show = sys_show_task_group},
+	{FILE_ROW(DIR_SYS, "sys_sessions_count", 0444), .show = sys_show_sys_sessions},
+	{FILE_ROW(DIR_SYS, "task_sessions_count", 0444), .show = sys_show_task_sessions},
+	{DIR_ROW(DIR_SYS, DIR_SYS_FORMATS, "formats", 0555)},
+	{DIR_ROW(DIR_SYS_FORMATS, DIR_SYS_FORMAT, NULL, 0555)},
+	{FILE_ROW(DIR_SYS_FORMAT, "arg_size", 0444), .show = sys_show_format_arg_size},
+	{FILE_ROW(DIR_SYS_FORMAT, "version", 0444), .show = sys_show_format_version},
+	{DIR_ROW(DIR_SYS, DIR_SYS_DESC, "pmu_desc", 0555)},
+	{FILE_ROW(DIR_SYS_DESC, "model", 0444), .show = sys_show_model},
+	{DIR_ROW(DIR_SYS_DESC, DIR_SYS_REG, NULL, 0555)},
+	{FILE_ROW(DIR_SYS_REG, "name", 0444), .show = sys_show_reg},
+	{FILE_ROW(DIR_SYS_REG, "dfl_val", 0444), .show = sys_show_reg},
+	{FILE_ROW(DIR_SYS_REG, "rsvd_msk", 0444), .show = sys_show_reg},
+	{FILE_ROW(DIR_SYS_REG, "addr", 0444), .show = sys_show_reg},
+	{FILE_ROW(DIR_SYS_REG, "width", 0444), .show = sys_show_reg},
+	ROW_END,
+};

@@ -1,40 +1,45 @@
 // SPDX-License-Identifier: MIT
 /*
- * total of a context: for each of its event sets, what its PMDs show and those of its children,
- * added up. They are asked one after another, a set at a time; as all of it is the session
- * thread's, contexts may come and go meanwhile, and the reader may go away between two answers.
+ * total of a context: for each of its event sets, the sum of its PMDs and those of its children.
+ * The contexts are queried one after another, one set at a time. All of it belongs to the session
+ * thread, so contexts may come and go, and the reader may be interrupted, between two queries.
  */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/rows/rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-struct sum {
+#include "daemon/command/command.h"
+#include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/command_request.h"
+
+struct total_sum {
 	uint16_t set;
 	uint64_t pmd[PMU_MAX_PMDS];
 };
 
 struct total {
+	struct request request;
 	struct job job;
-	struct cmd_reg regs[PMU_MAX_PMDS]; /* that it asks for */
-	struct call call;
-	uint64_t id;
-	struct fs_context **members; /* held; the context itself first */
-	unsigned nmembers, member;   /* so many, and who is asked */
-	struct sum *sums;
-	unsigned nsums, sum; /* so many, and for which */
-	bool pumping;        /* somebody sees to it that the next is asked */
-	bool asking, interrupted;
+	/* The registers that the query reads. */
+	struct cmd_reg regs[PMU_MAX_PMDS];
+	/* Referenced; the context itself first. */
+	struct fs_context **members;
+	unsigned nmembers;
+	struct total_sum *sums;
+	unsigned nsums;
+	/* The query: of this member, for this sum. */
+	unsigned member, sum;
+	bool querying;
+	/* A loop that submits queries is running. */
+	bool pumping;
 	struct err err;
-	struct total *next, **at; /* all of them, for interrupts */
 };
 
 static void total_free(struct total *t)
 {
-	*t->at = t->next;
-	if (t->next)
-		t->next->at = t->at;
+	request_end(&t->request);
 	for (unsigned i = 0; i < t->nmembers; i++)
 		context_unref(t->members[i]);
 	free(t->members);
@@ -42,62 +47,70 @@ static void total_free(struct total *t)
 	free(t);
 }
 
-static bool list_members(struct total *t, struct fs_context *ctx)
+static void total_add_member(struct total *t, struct fs_context *ctx)
 {
-	unsigned n = 1;
+	context_ref(ctx);
+	t->members[t->nmembers++] = ctx;
+}
 
-	for (const struct fs_context *c = ctx->children.first; c; c = c->next)
+static bool total_list_members(struct total *t, struct fs_context *ctx)
+{
+	struct fs_context *c;
+	size_t n = 1;
+
+	list_for_each_entry (c, &ctx->children, sibling)
 		n++;
 	t->members = malloc(n * sizeof(struct fs_context *));
 	if (!t->members)
 		return false;
-	for (struct fs_context *c = ctx; t->nmembers < n;
-		c = c == ctx ? ctx->children.first : c->next) {
-		context_ref(c);
-		t->members[t->nmembers++] = c;
-	}
+	total_add_member(t, ctx);
+	list_for_each_entry (c, &ctx->children, sibling)
+		total_add_member(t, c);
 	return true;
 }
 
-static bool list_sums(struct total *t, const struct fs_context *ctx)
+static bool total_list_sums(struct total *t, const struct fs_context *ctx)
 {
-	t->nsums = 1 + ctx->nsets;
+	t->nsums = 1 + ctx->sets.n;
 	t->sums = calloc(t->nsums, sizeof(*t->sums));
-	for (unsigned i = 0; t->sums && i < ctx->nsets; i++)
-		t->sums[1 + i].set = (uint16_t)ctx->sets[i]->set;
+	for (unsigned i = 0; t->sums && i < ctx->sets.n; i++)
+		t->sums[1 + i].set = (uint16_t)ctx->sets.set[i]->set;
 	return t->sums;
+}
+
+/* The sum is answered when the query under way has ended, or was cancelled. */
+static bool total_interrupt(struct request *r)
+{
+	struct total *t = container_of(r, struct total, request);
+
+	r->interrupted = true;
+	engine_cancel(&t->job);
+	return false;
 }
 
 static struct total *total_new(struct call *call)
 {
-	struct fs *fs = call->fs;
 	struct total *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
-	t->call = *call;
-	t->id = request_id(fs);
-	t->next = fs->totals;
-	t->at = &fs->totals;
-	if (t->next)
-		t->next->at = &t->next;
-	fs->totals = t;
-	if (list_members(t, call->ctx) && list_sums(t, call->ctx))
+	request_begin(&t->request, call, total_interrupt);
+	if (total_list_members(t, call->ctx) && total_list_sums(t, call->ctx))
 		return t;
 	total_free(t);
 	return NULL;
 }
 
-static const struct pmu *pmu_of(const struct total *t)
+static const struct pmu *total_pmu(const struct total *t)
 {
-	return t->call.fs->be->pmu;
+	return t->request.call.fs->be->pmu;
 }
 
-static void print(const struct total *t, struct text *out)
+static void total_print(const struct total *t, struct text *out)
 {
-	const struct pmu *pmu = pmu_of(t);
+	const struct pmu *pmu = total_pmu(t);
 
-	for (const struct sum *s = t->sums; s < t->sums + t->nsums; s++) {
+	for (const struct total_sum *s = t->sums; s < t->sums + t->nsums; s++) {
 		for (unsigned d = 0; d < pmu->npmds; d++) {
 			if (s->set)
 				text_printf(out, "set=%u ", s->set);
@@ -106,96 +119,96 @@ static void print(const struct total *t, struct text *out)
 	}
 }
 
-static void finish(struct total *t)
+static void total_finish(struct total *t)
 {
 	TEXT_CLEANUP struct text out = {0};
 
-	if (t->interrupted) {
-		fuse_reply_err(t->call.req, EINTR);
+	if (t->request.interrupted) {
+		fuse_reply_err(t->request.call.req, EINTR);
 	} else {
-		print(t, &out);
-		call_read_done(&t->call, -t->err.no, &out, &t->err);
+		total_print(t, &out);
+		call_read_done(&t->request.call, -t->err.no, &out, &t->err);
 	}
 	total_free(t);
 }
 
-static bool has_set(struct fs_context *ctx, uint16_t id)
+static bool total_has_set(struct fs_context *ctx, uint16_t id)
 {
 	const struct object *set = object_set_from(ctx, id);
 
 	return set && set->set == id;
 }
 
-/* Finds who is to be asked now, and for what. Who has been removed is not counted any more. */
-static bool find_next(struct total *t)
+/* Finds the next member and sum to query. Removed contexts do not count any more. */
+static bool total_find_next(struct total *t)
 {
 	for (; t->member < t->nmembers; t->member++, t->sum = 0)
 		for (; t->sum < t->nsums && !t->members[t->member]->closed; t->sum++)
-			if (has_set(t->members[t->member], t->sums[t->sum].set))
+			if (total_has_set(t->members[t->member], t->sums[t->sum].set))
 				return true;
 	return false;
 }
 
-static void ask_on(struct total *t);
+static void total_query_next(struct total *t);
 
 static void total_done(struct job *job)
 {
-	struct total *t = link_entry(job, struct total, job);
+	struct total *t = container_of(job, struct total, job);
 	const struct fs_context *ctx = t->members[t->member];
 
-	t->asking = false;
+	t->querying = false;
 	if (job->rc == 0) {
-		for (unsigned d = 0; d < job->cmd.nregs; d++)
+		for (unsigned d = 0; d < job->cmd.vector.nregs; d++)
 			t->sums[t->sum].pmd[d] += t->regs[d].value;
 		t->sum++;
 	} else if (!ctx->closed) {
 		t->err = job->err;
 		if (t->member)
-			err_prefix(&t->err, "children/%s", ctx->name);
+			err_prefix(&t->err, "children/%s", ctx->id.name);
 	}
-	ask_on(t);
+	total_query_next(t);
 }
 
-static void ask(struct total *t)
+static void total_query(struct total *t)
 {
-	const struct pmu *pmu = pmu_of(t);
+	const struct pmu *pmu = total_pmu(t);
 
 	for (unsigned d = 0; d < pmu->npmds; d++)
 		t->regs[d] = (struct cmd_reg){
 			.pmd = true, .num = pmu->pmds[d].num, .set = t->sums[t->sum].set};
 	t->job = (struct job){
-		.tenant = &t->members[t->member]->tenant,
+		.ec = &t->members[t->member]->ec,
 		.cmd =
 			{
 				.verb = CMD_READ,
-				.limits = limits_of(t->call.fs),
-				.regs = t->regs,
-				.nregs = pmu->npmds,
+				.limits = command_limits(t->request.call.fs),
+				.vector.regs = t->regs,
+				.vector.nregs = pmu->npmds,
 			},
 		.done = total_done,
-		.here = true,
+		.session_done = true,
 	};
-	t->asking = true;
-	engine_submit(t->call.fs->eng, &t->job);
+	t->querying = true;
+	engine_submit(t->request.call.fs->eng, &t->job);
 }
 
-/* Answers may come at once: this is a loop, so as not to become a recursion. */
-static void ask_on(struct total *t)
+/* Answers may come at once: this is a loop so that it is no recursion. */
+static void total_query_next(struct total *t)
 {
 	if (t->pumping)
 		return;
 	t->pumping = true;
-	while (!t->asking && !t->interrupted && !t->err.no && find_next(t))
-		ask(t);
+	while (!t->querying && !t->request.interrupted && !t->err.no && total_find_next(t))
+		total_query(t);
 	t->pumping = false;
-	if (t->asking)
+	if (t->querying)
 		return;
-	if (t->call.ctx->closed)
+	if (t->request.call.ctx->closed)
 		err_set(&t->err, ENODEV, "the context is being removed");
-	finish(t);
+	total_finish(t);
 }
 
-int total_show(struct call *call, struct text *out, struct err *e)
+static int total_read(struct call *call, struct text *out, struct err *e)
 {
 	unsigned missed = atomic_load(&call->ctx->missed);
 	struct total *t;
@@ -209,21 +222,11 @@ int total_show(struct call *call, struct text *out, struct err *e)
 	t = total_new(call);
 	if (!t)
 		return err_set(e, ENOMEM, "no memory for the sum");
-	request_interruptible(call->req, t->id);
-	ask_on(t);
+	total_query_next(t);
 	return CALL_LATER;
 }
 
-/* It is answered when the one that is asked has answered, or has been told that nobody asks. */
-bool totals_interrupt(struct fs *fs, uint64_t id)
-{
-	struct total *t = fs->totals;
-
-	while (t && t->id != id)
-		t = t->next;
-	if (!t)
-		return false;
-	t->interrupted = true;
-	engine_cancel(&t->job);
-	return true;
-}
+const struct row rows_total[] = {
+	{FILE_ROW(DIR_CTX, "total", 0400), .read = total_read},
+	ROW_END,
+};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Mounting by mount(2) itself: each failure has its own errno, and a sentence. */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/session/mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,18 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/slice.h"
 
-/* The mount of a daemon that was killed is in the way: it answers ENOTCONN to everything. */
-static int clear_mountpoint(const char *path, struct err *e)
+/* Unmounts the mount of a daemon that was killed: it answers ENOTCONN to everything. */
+static int mount_clear_dead(const char *path, struct err *e)
 {
 	struct statvfs alive;
 	struct stat st;
 	char type[64];
 
-	/* Not stat(): the kernel may still know the attributes of a dead mount's root. */
+	/* stat() would not do: the kernel may still have the attributes of a dead mount's root. */
 	if (statvfs(path, &alive) < 0 && errno == ENOTCONN) {
 		if (mount_id(path, type) < 0 || strcmp(type, "fuse.perfmonfs") != 0)
 			return err_set(e, ENOTCONN,
@@ -39,8 +41,8 @@ static int clear_mountpoint(const char *path, struct err *e)
 	return 0;
 }
 
-/* mountinfo writes blanks and the like as a backslash and three octal digits. */
-static void unescape(char *s)
+/* mountinfo has a backslash and three octal digits for blanks and some other characters. */
+static void mount_unescape(char *s)
 {
 	char *to = s;
 	unsigned c;
@@ -69,7 +71,7 @@ int mount_id(const char *path, char type[64])
 
 		if (sscanf(line, "%d %*s %*s %*s %4095s", &id, at) != 2)
 			continue;
-		unescape(at);
+		mount_unescape(at);
 		if (strcmp(at, path) != 0)
 			continue;
 		found = id; /* the last line of a path is the mount on top */
@@ -79,7 +81,7 @@ int mount_id(const char *path, char type[64])
 	return found;
 }
 
-static int refuse_second(const char *path, struct err *e)
+static int mount_refuse_second(const char *path, struct err *e)
 {
 	CLEANUP_FREE char *real = realpath(path, NULL);
 	char type[64];
@@ -92,8 +94,8 @@ static int refuse_second(const char *path, struct err *e)
 	return 0;
 }
 
-/* mount(8) hands over what stands in fstab; what says nothing to a kernel is passed over. */
-static int parse_opts(const char *words, unsigned long *flags, struct err *e)
+/* mount(8) passes all words of fstab. Those that mean nothing to the kernel are ignored. */
+static int mount_parse_opts(const char *words, unsigned long *flags, struct err *e)
 {
 	static const char *const mute[] = {"rw", "suid", "dev", "exec", "nosuid", "nodev", "noexec",
 		"async", "relatime", "noatime", "nodiratime", "defaults", "auto", "noauto", "user",
@@ -121,12 +123,12 @@ int mount_fuse(const char *path, const char *words, struct err *e)
 	unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 	CLEANUP_CLOSE int fd = -1;
 	char data[128];
-	int rc = parse_opts(words, &flags, e);
+	int rc = mount_parse_opts(words, &flags, e);
 
 	if (rc == 0)
-		rc = clear_mountpoint(path, e);
+		rc = mount_clear_dead(path, e);
 	if (rc == 0)
-		rc = refuse_second(path, e);
+		rc = mount_refuse_second(path, e);
 	if (rc < 0)
 		return rc;
 	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);

@@ -1,43 +1,41 @@
 // SPDX-License-Identifier: MIT
 /*
- * The FUSE operations: generic walks over the table of rows. None of them waits for more than one
- * look at a register; what takes longer is answered later, by another thread.
+ * The FUSE operations: generic walks over the table of rows. None of them waits for longer than one
+ * read of a register; everything else is answered later, by another thread.
  */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/session/ops.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/fuse.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Every operation begins here: false means that it has been answered. */
-static bool call_begin(fuse_req_t req, fuse_ino_t ino, struct call *call)
-{
-	struct fs *fs = fuse_req_userdata(req);
-	int rc;
+#include "daemon/command/command.h"
+#include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/caller.h"
+#include "daemon/fs/requests/command_request.h"
+#include "daemon/fs/requests/context_life.h"
+#include "daemon/fs/requests/evtset_request.h"
+#include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/memory.h"
+#include "daemon/fs/requests/msg_reader.h"
+#include "daemon/fs/requests/notifier.h"
+#include "daemon/fs/requests/notify.h"
+#include "daemon/fs/requests/poller.h"
+#include "daemon/fs/requests/uid_error.h"
+#include "daemon/fs/requests/watermarks.h"
+#include "daemon/fs/rows/clone_rows.h"
+#include "daemon/fs/session/session.h"
 
-	fs->requests++;
-	rc = node_call(fs, req, ino, call);
-	if (rc < 0)
-		fuse_reply_err(req, -rc);
-	return rc == 0;
+static struct file *ops_file(const struct fuse_file_info *fi)
+{
+	return fi ? (struct file *)(uintptr_t)fi->fh : NULL;
 }
 
-bool call_begin_open(
-	fuse_req_t req, fuse_ino_t ino, const struct fuse_file_info *fi, struct call *call)
-{
-	if (!call_begin(req, ino, call))
-		return false;
-	call->file = (struct file *)(uintptr_t)fi->fh;
-	if (!call->node.row->clone || !call->ctx->closed)
-		return true;
-	fuse_reply_err(req, ENODEV);
-	return false;
-}
-
-static void refuse(struct call *call, int no, const char *why)
+static void ops_refuse(struct call *call, int no, const char *why)
 {
 	struct err e;
 
@@ -45,7 +43,7 @@ static void refuse(struct call *call, int no, const char *why)
 	call_fail(call, &e);
 }
 
-static void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fuse_entry_param entry;
 	struct call dir, child;
@@ -60,13 +58,13 @@ static void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fuse_reply_entry(req, &entry);
 }
 
-static void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct file *f = fi ? (struct file *)(uintptr_t)fi->fh : NULL;
+	struct file *f = ops_file(fi);
 	struct call call;
 	struct stat st;
 
-	/* An open file of memory stays what it is. */
+	/* An open file of memory keeps its attributes. */
 	if (f && (f->node.row->memory || f->node.row->clone))
 		call = (struct call){
 			.fs = fuse_req_userdata(req), .node = f->node, .ctx = f->ctx, .file = f};
@@ -76,8 +74,8 @@ static void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_attr(req, &st, node_timeout(&call));
 }
 
-/* Truncating and touching change nothing; shells and touch expect them to succeed. */
-static void fs_setattr(
+/* Truncating and touching change nothing, but shells and touch expect them to succeed. */
+static void ops_setattr(
 	fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi)
 {
 	const int harmless = FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME |
@@ -91,18 +89,18 @@ static void fs_setattr(
 	if (!call_begin(req, ino, &call))
 		return;
 	if (to_set & ~harmless) {
-		refuse(&call, EPERM, "owners and modes of this tree are fixed");
+		ops_refuse(&call, EPERM, "owners and modes of this tree are fixed");
 		return;
 	}
 	if ((to_set & FUSE_SET_ATTR_SIZE) && !(call.node.row->mode & 0222)) {
-		refuse(&call, EACCES, "this file is read-only, for root too");
+		ops_refuse(&call, EACCES, "this file is read-only, for root too");
 		return;
 	}
 	node_attr(&call, &st);
 	fuse_reply_attr(req, &st, node_timeout(&call));
 }
 
-static void fs_readlink(fuse_req_t req, fuse_ino_t ino)
+static void ops_readlink(fuse_req_t req, fuse_ino_t ino)
 {
 	struct call call;
 
@@ -114,7 +112,7 @@ static void fs_readlink(fuse_req_t req, fuse_ino_t ino)
 		fuse_reply_err(req, EINVAL);
 }
 
-static void fs_readdir(
+static void ops_readdir(
 	fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct call dir, child;
@@ -132,7 +130,7 @@ static void fs_readdir(
 		return;
 	}
 	while (node_next(&dir, &cookie, &child, name)) {
-		struct stat st = {.st_ino = node_ino(&child.node), .st_mode = child.node.row->mode};
+		struct stat st = {.st_ino = node_ino(&child), .st_mode = child.node.row->mode};
 		size_t need =
 			fuse_add_direntry(req, buf + used, size - used, name, &st, (off_t)cookie);
 
@@ -144,8 +142,8 @@ static void fs_readdir(
 	free(buf);
 }
 
-/* O_TRUNC would have the kernel cut the file at 0 for whoever has mapped it. */
-static int open_memory(struct call *call, struct file *f, int flags, struct err *e)
+/* With O_TRUNC, the kernel would truncate mappings of the file, too. */
+static int ops_open_special(struct call *call, struct file *f, int flags, struct err *e)
 {
 	const struct row *row = call->node.row;
 
@@ -157,21 +155,35 @@ static int open_memory(struct call *call, struct file *f, int flags, struct err 
 	return (row->open ? row->open : memory_open)(call, f, e);
 }
 
-static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+/* Rights are the opener's: a program of root that reads or writes a file which a user has passed to
+ * it must not lend its own. */
+static void ops_note_opener(const struct call *call, struct file *f, int flags)
 {
-	bool writes = (fi->flags & O_ACCMODE) != O_RDONLY;
+	bool writes = (flags & O_ACCMODE) != O_RDONLY;
+	const struct row *row = call->node.row;
+
+	f->uid = fuse_req_ctx(call->req)->uid;
+	f->access = flags & O_ACCMODE;
+	if (row->rights || (writes && row->parse))
+		f->rights = caller_rights(call);
+	if (row->memlock && writes)
+		f->memlock = caller_memlock(call);
+}
+
+static void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
 	struct call call;
 	struct file *f;
 	struct err e;
 
 	if (!call_begin(req, ino, &call))
 		return;
-	if (writes && !(call.node.row->mode & 0222)) {
-		refuse(&call, EACCES, "this file is read-only, for root too");
+	if ((fi->flags & O_ACCMODE) != O_RDONLY && !(call.node.row->mode & 0222)) {
+		ops_refuse(&call, EACCES, "this file is read-only, for root too");
 		return;
 	}
 	if (call.node.row->clone && call.ctx) {
-		refuse(&call, ESTALE,
+		ops_refuse(&call, ESTALE,
 			"it is a context already, of another open file: open clone by its name");
 		return;
 	}
@@ -180,72 +192,32 @@ static void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
-	/* Rights are those of who opens: a program of root's that reads or writes a file that a
-	 * user has handed it must not lend its own. */
-	f->uid = fuse_req_ctx(req)->uid;
-	f->access = fi->flags & O_ACCMODE;
-	if (call.node.row->show == cpus_show || (writes && call.node.row->parse))
-		f->rights = caller_rights(&call);
-	if (writes && call.node.row->store == format_store)
-		f->memlock = caller_memlock(&call);
+	ops_note_opener(&call, f, fi->flags);
 	if (call.node.row->memory || call.node.row->open) {
-		if (open_memory(&call, f, fi->flags, &e) < 0) {
-			file_free(f);
+		if (ops_open_special(&call, f, fi->flags, &e) < 0) {
+			file_destroy(f);
 			call_fail(&call, &e);
 		}
-		return;
+	} else if (call.node.row->reply) {
+		file_reply_stream(req, f);
+	} else {
+		file_reply_direct(req, f);
 	}
-	if (call.node.row->give) {
-		stream_reply(req, f);
-		return;
-	}
-	fi->fh = (uint64_t)(uintptr_t)f;
-	fi->direct_io = 1;
-	fi->noflush = 1;
-	if (fuse_reply_open(req, fi) < 0) /* who is gone by now never closes it */
-		file_free(f);
 }
 
-static void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static void ops_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct file *f = (struct file *)(uintptr_t)fi->fh;
+	struct file *f = ops_file(fi);
 
 	(void)ino;
-	file_free(f);
+	file_destroy(f);
 	fuse_reply_err(req, 0);
 }
 
-/* Reads on from what an earlier read saw; false if there was none. */
-static bool read_on(struct call *call)
-{
-	struct file *f = call->file;
-	char *copy = NULL;
-	size_t n = 0;
-	bool seen;
-
-	pthread_mutex_lock(&f->lock);
-	seen = f->seen;
-	if (seen && call->off < f->snap.n) {
-		n = f->snap.n - call->off < call->size ? f->snap.n - call->off : call->size;
-		copy = malloc(n);
-		if (copy)
-			memcpy(copy, f->snap.p + call->off, n);
-	}
-	pthread_mutex_unlock(&f->lock);
-	if (!seen)
-		return false;
-	if (n && !copy)
-		fuse_reply_err(call->req, ENOMEM);
-	else
-		fuse_reply_buf(call->req, copy, n);
-	free(copy);
-	return true;
-}
-
-static void fs_read(
+static void ops_read(
 	fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
-	struct file *f = (struct file *)(uintptr_t)fi->fh;
+	struct file *f = ops_file(fi);
 	TEXT_CLEANUP struct text out = {0};
 	struct command cmd = {0};
 	const struct row *row;
@@ -257,7 +229,7 @@ static void fs_read(
 		memory_read(req, f->shared, size, (size_t)off);
 		return;
 	}
-	/* The kernel names whoever reads, but nobody if it is itself for a page. */
+	/* Reads by processes have a lock owner; the kernel's reads of pages have none. */
 	if (f->node.row->clone && !fi->lock_owner) {
 		clone_read_page(req, f, size, (size_t)off);
 		return;
@@ -267,26 +239,45 @@ static void fs_read(
 	row = call.node.row;
 	call.size = size;
 	call.off = (size_t)off;
-	if (row->give) {
+	if (row->reply) {
 		messages_read(&call, fi->flags & O_NONBLOCK);
 		return;
 	}
-	if (off && read_on(&call))
+	if (off && call_read_snapshot(&call))
 		return;
-	if (row->ask) {
-		rc = row->ask(&call, &cmd, &e);
+	if (row->query) {
+		rc = row->query(&call, &cmd, &e);
 		if (rc < 0)
 			call_read_done(&call, rc, &out, &e);
 		else
-			call_ask(&call, &cmd);
+			command_submit(&call, &cmd, &command_read, NULL);
 		return;
 	}
-	rc = row->show(&call, &out, &e);
+	rc = row->read ? row->read(&call, &out, &e) : 0;
+	if (row->show)
+		row->show(&call, &out);
 	if (rc != CALL_LATER)
 		call_read_done(&call, rc, &out, &e);
 }
 
-static void store(struct call *call, struct slice text)
+/* Executes a command that the row has parsed, and answers. */
+static void ops_execute(struct call *call, struct command *cmd)
+{
+	struct err e;
+
+	if (cmd->verb != CMD_SIGNAL) {
+		cmd->rights = call->file->rights;
+		command_submit(call, cmd, &command_write, NULL);
+	} else if (notifier_set(call, cmd, &e) < 0) {
+		command_free(cmd);
+		call_write_done(call, -e.no, &e);
+	} else {
+		call->node.row->commit(call->ctx, cmd);
+		call_write_done(call, 0, NULL);
+	}
+}
+
+static void ops_store(struct call *call, struct slice text)
 {
 	const struct row *row = call->node.row;
 	struct command cmd = {0};
@@ -303,24 +294,18 @@ static void store(struct call *call, struct slice text)
 		rc = row->store(call, text, &e);
 	else
 		rc = row->parse(call, text, &cmd, &e);
-	if (rc == 0 && cmd.verb == CMD_SIGNAL && row->parse)
-		rc = notifier_set(call, &cmd, &e);
 	if (rc < 0) {
 		command_free(&cmd);
 		call_write_done(call, rc, &e);
-	} else if (row->parse && cmd.verb == CMD_SIGNAL) {
-		row->keep(call->ctx, &cmd);
-		call_write_done(call, 0, NULL);
-	} else if (row->parse) {
-		cmd.rights = call->file->rights;
-		call_ask(call, &cmd);
+	} else if (!row->store) {
+		ops_execute(call, &cmd);
 	} else if (rc != CALL_LATER) {
 		call_write_done(call, 0, NULL);
 	}
 }
 
-/* The offset means nothing: each write is complete in itself, as echo >> and printf need it. */
-static void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
+/* The offset is ignored: each write is complete, as echo >> and printf need it. */
+static void ops_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
 	struct fuse_file_info *fi)
 {
 	struct call call;
@@ -329,39 +314,39 @@ static void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t siz
 	if (!call_begin_open(req, ino, fi, &call))
 		return;
 	call.size = size;
-	store(&call, (struct slice){buf, size});
+	ops_store(&call, (struct slice){buf, size});
 }
 
-static void make_context(struct call *dir, const char *name)
+static void ops_make_context(struct call *dir, const char *name)
 {
-	const struct fuse_ctx *who = fuse_req_ctx(dir->req);
+	const struct fuse_ctx *caller = fuse_req_ctx(dir->req);
 	struct fuse_entry_param entry;
 	struct fs_context *ctx;
 	struct call child;
 	struct err e;
 
 	if (caller_may_make(dir, &e) < 0 ||
-		object_make(&dir->fs->objects, name, who->uid, who->gid, &ctx, &e) < 0) {
+		object_make(&dir->fs->objects, name, caller->uid, caller->gid, &ctx, &e) < 0) {
 		call_fail(dir, &e);
 		return;
 	}
-	uid_error_set(dir->fs, who->uid, NULL);
-	node_lookup(dir, ctx->name, &child);
+	uid_error_set(dir->fs, caller->uid, NULL);
+	node_lookup(dir, ctx->id.name, &child);
 	entry = node_entry(&child);
 	fuse_reply_entry(dir->req, &entry);
 }
 
-static void make_set(struct call *dir, const char *name)
+static void ops_make_set(struct call *dir, const char *name)
 {
 	struct command cmd = {.verb = CMD_EVTSET_NEW};
 	struct err e;
 
 	if (command_parse_evtset_id(name, &cmd.evtset.id, &e) < 0 ||
-		call_make_set(dir, &cmd, &e) < 0)
+		evtset_submit_new(dir, &cmd, &evtset_mkdir, &e) < 0)
 		call_fail(dir, &e);
 }
 
-static void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+static void ops_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
 	struct call dir;
 
@@ -370,26 +355,26 @@ static void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 		return;
 	switch (dir.node.row->is) {
 	case DIR_CTXS:
-		make_context(&dir, name);
+		ops_make_context(&dir, name);
 		break;
 	case DIR_SETS:
-		make_set(&dir, name);
+		ops_make_set(&dir, name);
 		break;
 	default:
-		refuse(&dir, EPERM,
+		ops_refuse(&dir, EPERM,
 			"contexts are made in ctx/, event sets in their set/, and nothing "
 			"elsewhere");
 	}
 }
 
-static void remove_context(struct call *call)
+static void ops_remove_context(struct call *call)
 {
 	if (context_destroy(call->ctx, call->req) < 0)
 		fuse_reply_err(call->req, ENOMEM);
 }
 
 /* A loaded context is stopped and unloaded, as the specification's close() does (3.1.15). */
-static void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+static void ops_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct command cmd = {.verb = CMD_EVTSET_DELETE};
 	struct call dir, child;
@@ -403,68 +388,68 @@ static void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	switch (dir.node.row->is) {
 	case DIR_CTXS:
 		uid_error_set(dir.fs, fuse_req_ctx(req)->uid, NULL);
-		remove_context(&child);
+		ops_remove_context(&child);
 		break;
 	case DIR_CHILDREN:
 		context_set_error(dir.ctx, NULL);
-		remove_context(&child);
+		ops_remove_context(&child);
 		break;
 	case DIR_SETS:
 		cmd.evtset.id = (uint16_t)child.set;
-		call_ask(&child, &cmd);
+		command_submit(&child, &cmd, &evtset_rmdir, NULL);
 		break;
 	default:
-		refuse(&dir, EPERM, "only contexts and event sets can be removed");
+		ops_refuse(&dir, EPERM, "only contexts and event sets can be removed");
 	}
 }
 
-static void refuse_in(fuse_req_t req, fuse_ino_t ino)
+static void ops_refuse_in(fuse_req_t req, fuse_ino_t ino)
 {
 	struct call dir;
 
 	if (call_begin(req, ino, &dir))
-		refuse(&dir, EPERM, "files of this tree are neither made, renamed nor removed");
+		ops_refuse(&dir, EPERM, "files of this tree are neither made, renamed nor removed");
 }
 
-static void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+static void ops_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
 	(void)name, (void)mode, (void)rdev;
-	refuse_in(req, parent);
+	ops_refuse_in(req, parent);
 }
 
-static void fs_create(
+static void ops_create(
 	fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
 	(void)name, (void)mode, (void)fi;
-	refuse_in(req, parent);
+	ops_refuse_in(req, parent);
 }
 
-static void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+static void ops_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	(void)name;
-	refuse_in(req, parent);
+	ops_refuse_in(req, parent);
 }
 
-static void fs_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
+static void ops_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
 {
 	(void)link, (void)name;
-	refuse_in(req, parent);
+	ops_refuse_in(req, parent);
 }
 
-static void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
+static void ops_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
 	const char *newname, unsigned flags)
 {
 	(void)name, (void)newparent, (void)newname, (void)flags;
-	refuse_in(req, parent);
+	ops_refuse_in(req, parent);
 }
 
-static void fs_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname)
+static void ops_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname)
 {
 	(void)ino, (void)newname;
-	refuse_in(req, newparent);
+	ops_refuse_in(req, newparent);
 }
 
-static void fs_statfs(fuse_req_t req, fuse_ino_t ino)
+static void ops_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct statvfs st = {.f_bsize = 4096, .f_frsize = 4096, .f_namemax = CTX_NAME_MAX};
 	struct call call;
@@ -475,38 +460,61 @@ static void fs_statfs(fuse_req_t req, fuse_ino_t ino)
 	fuse_reply_statfs(req, &st);
 }
 
-static void fs_init(void *userdata, struct fuse_conn_info *conn)
+/* The handle is taken before the state is read: no event between the two is lost. */
+static void ops_poll(
+	fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
 {
-	struct fs *fs = userdata;
+	struct fs *fs = fuse_req_userdata(req);
+	struct file *f = ops_file(fi);
+	struct call call;
 
-	/* A write over arg_size_max must come as one piece, to be refused as a whole. */
+	fs->requests++;
+	if (node_call(fs, req, ino, &call) < 0 ||
+		(f->ctx && f->ctx->closed && f->node.row->clone)) {
+		if (ph)
+			fuse_pollhandle_destroy(ph);
+		fuse_reply_poll(req, POLLERR | POLLHUP);
+		return;
+	}
+	if (ph)
+		poller_add(fs, f, ph);
+	if (call.ctx && watermark_is_behind(call.ctx))
+		notify_begin(call.ctx);
+	fuse_reply_poll(req, poller_state(f));
+}
+
+static void ops_init(void *userdata, struct fuse_conn_info *conn)
+{
+	const struct fs_options *opts = session_of(userdata)->opts;
+
+	/* A write over arg_size_max must come in one piece, so that all of it is refused. */
 	conn->max_write = 2 * ARG_SIZE_LIMIT;
-	/* Memory that is fed does not change behind the kernel's back. */
+	/* Synced memory changes in the kernel's cache only by stores. */
 	conn->want &= ~FUSE_CAP_AUTO_INVAL_DATA;
-	if (fs->opts->ready)
-		fs->opts->ready(fs->opts->ready_arg);
+	if (opts->ready)
+		opts->ready(opts->ready_arg);
 }
 
 const struct fuse_lowlevel_ops fs_ops = {
-	.create = fs_create,
-	.getattr = fs_getattr,
-	.init = fs_init,
-	.ioctl = fs_ioctl,
-	.link = fs_link,
-	.lookup = fs_lookup,
-	.mkdir = fs_mkdir,
-	.mknod = fs_mknod,
-	.open = fs_open,
-	.poll = fs_poll,
-	.read = fs_read,
-	.readdir = fs_readdir,
-	.readlink = fs_readlink,
-	.release = fs_release,
-	.rename = fs_rename,
-	.rmdir = fs_rmdir,
-	.setattr = fs_setattr,
-	.statfs = fs_statfs,
-	.symlink = fs_symlink,
-	.unlink = fs_unlink,
-	.write = fs_write,
+	.create = ops_create,
+	.getattr = ops_getattr,
+	.init = ops_init,
+	.ioctl = clone_ioctl,
+	.link = ops_link,
+	.lookup = ops_lookup,
+	.mkdir = ops_mkdir,
+	.mknod = ops_mknod,
+	.open = ops_open,
+	.poll = ops_poll,
+	.read = ops_read,
+	.readdir = ops_readdir,
+	.readlink = ops_readlink,
+	.release = ops_release,
+	.rename = ops_rename,
+	.rmdir = ops_rmdir,
+	.setattr = ops_setattr,
+	.statfs = ops_statfs,
+	.symlink = ops_symlink,
+	.unlink = ops_unlink,
+	.write = ops_write,
 };

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this daemon says to the kernel that libfuse 3.14 has no words for: that reads and mappings
- * of a file are to be passed through to memory of its own (Linux 6.9). It reads what libfuse
- * reads, and completes libfuse's answer to INIT.
+ * The part of passthrough (Linux 6.9) that libfuse 3.14 lacks: agreeing on it. This reads the
+ * requests that libfuse reads, and completes libfuse's answer to INIT.
  */
 #ifndef FS_PASSTHROUGH_H
 #define FS_PASSTHROUGH_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct fuse_session;
 
 struct passthrough {
+	/* Set it before passthrough_attach(). */
 	bool wanted;
-	bool settled;  /* INIT has been answered */
-	bool on;       /* both sides have agreed */
-	bool offered;  /* by the kernel's INIT, */
-	uint64_t init; /* which is this request */
+	/* INIT has been answered. */
+	bool answered;
+	/* The kernel's INIT offers it. */
+	bool offered;
+	/* The id of that request. */
+	uint64_t init;
 };
 
-/* Has @se, whose user data @p is within a struct fs, speak through this; fails if libfuse was
- * built without. */
-int passthrough_session(struct fuse_session *se, int fd);
+/* Sets the session's I/O functions. Its user data is the struct fs of a struct session. Fails if
+ * libfuse was built without custom I/O. */
+int passthrough_attach(struct fuse_session *se, int fd);
 
 #endif

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * The process that keeps CAP_SYS_ADMIN, and no other capability: it is forked while the daemon
- * still has it; so the daemon can give it up. It unmounts when the daemon has ended, so that no
- * mount is left dead behind one that was killed; and until then, it tells the kernel which memory
- * is to be passed through. It does nothing but wait for what comes from the other end of a socket.
- */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/session/privhelper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "daemon/fs/session/mount.h"
 
 /* Linux 6.9; these are its own names. */
 #ifndef FUSE_DEV_IOC_BACKING_OPEN
@@ -35,21 +30,21 @@ struct fuse_backing_map {
 #define FUSE_DEV_IOC_BACKING_CLOSE _IOW(FUSE_DEV_IOC_MAGIC, 2, uint32_t)
 #endif
 
-struct guard {
+struct privhelper {
 	pid_t pid;
-	int fd; /* closed when the daemon has ended */
+	/* The end of the daemon closes it. */
+	int fd;
 };
 
-/*
- * What the guard is asked: with two descriptors, that of the connection to the kernel and one of
- * memory, to register the memory; with the first alone, to end that of @id. It keeps neither.
- */
-struct asked {
+/* A message to the helper, which keeps none of the descriptors. */
+struct privhelper_order {
+	/* Without memory: the id to unregister. */
 	uint32_t id;
-	int fd[2]; /* -1: not there */
+	/* The connection to the kernel, and the memory to register; -1: none. */
+	int fd[2];
 };
 
-static ssize_t receive(int sock, struct asked *a)
+static ssize_t privhelper_receive(int sock, struct privhelper_order *a)
 {
 	union {
 		char room[CMSG_SPACE(sizeof(a->fd))];
@@ -73,7 +68,7 @@ static ssize_t receive(int sock, struct asked *a)
 	return n;
 }
 
-static int32_t carry_out(const struct asked *a)
+static int32_t privhelper_execute(const struct privhelper_order *a)
 {
 	struct fuse_backing_map map = {.fd = a->fd[1]};
 	int rc = a->fd[1] >= 0 ? ioctl(a->fd[0], FUSE_DEV_IOC_BACKING_OPEN, &map)
@@ -82,13 +77,13 @@ static int32_t carry_out(const struct asked *a)
 	return rc < 0 ? -errno : rc;
 }
 
-static void answer_requests(int sock)
+static void privhelper_serve(int sock)
 {
-	struct asked a;
+	struct privhelper_order a;
 	int32_t answer;
 
-	while (receive(sock, &a) > 0) {
-		answer = carry_out(&a);
+	while (privhelper_receive(sock, &a) > 0) {
+		answer = privhelper_execute(&a);
 		for (int i = 0; i < 2; i++)
 			if (a.fd[i] >= 0)
 				close(a.fd[i]);
@@ -97,7 +92,7 @@ static void answer_requests(int sock)
 	}
 }
 
-static int ask(const struct guard *g, uint32_t id, const int *fds, int nfds)
+static int privhelper_send(const struct privhelper *p, uint32_t id, const int *fds, int nfds)
 {
 	union {
 		char room[CMSG_SPACE(2 * sizeof(int))];
@@ -116,25 +111,25 @@ static int ask(const struct guard *g, uint32_t id, const int *fds, int nfds)
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN((size_t)nfds * sizeof(int));
 	memcpy(CMSG_DATA(c), fds, (size_t)nfds * sizeof(int));
-	if (sendmsg(g->fd, &m, MSG_NOSIGNAL) < 0)
+	if (sendmsg(p->fd, &m, MSG_NOSIGNAL) < 0)
 		return -errno;
 	do
-		n = recv(g->fd, &answer, sizeof(answer), 0);
+		n = recv(p->fd, &answer, sizeof(answer), 0);
 	while (n < 0 && errno == EINTR);
 	return n == sizeof(answer) ? answer : -EPIPE;
 }
 
-int guard_back(struct guard *g, int fuse, int fd)
+int privhelper_backing_open(struct privhelper *p, int fuse, int fd)
 {
-	return ask(g, 0, (int[]){fuse, fd}, 2);
+	return privhelper_send(p, 0, (int[]){fuse, fd}, 2);
 }
 
-void guard_unback(struct guard *g, int fuse, int id)
+void privhelper_backing_close(struct privhelper *p, int fuse, int id)
 {
-	ask(g, (uint32_t)id, &fuse, 1);
+	privhelper_send(p, (uint32_t)id, &fuse, 1);
 }
 
-static void keep_only(cap_value_t cap)
+static void privhelper_keep_only(cap_value_t cap)
 {
 	cap_t caps = cap_init();
 
@@ -146,29 +141,29 @@ static void keep_only(cap_value_t cap)
 	cap_free(caps);
 }
 
-static _Noreturn void guard_main(const char *path, int fd)
+static _Noreturn void privhelper_main(const char *path, int fd)
 {
 	char type[64];
 	int id = mount_id(path, type);
 	sigset_t all;
 
-	/* Signals are for the daemon (a terminal's ^C comes to both): its death is what counts. */
+	/* Signals are for the daemon, although a terminal's ^C comes to both. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	prctl(PR_SET_NAME, "perfmonfs-guard");
+	prctl(PR_SET_NAME, "perfmonfs-priv");
 	if (chdir("/") < 0)
 		_exit(1);
-	keep_only(CAP_SYS_ADMIN);
-	answer_requests(fd);
-	/* If the user has unmounted, this may be another's mount. Numbers are used again, so it
-	 * must be of our kind as well. */
+	privhelper_keep_only(CAP_SYS_ADMIN);
+	privhelper_serve(fd);
+	/* If the user has unmounted, this may be another mount. Ids are reused, so the type must
+	 * be the same, too. */
 	if (id >= 0 && mount_id(path, type) == id && strcmp(type, "fuse.perfmonfs") == 0)
 		umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
 	_exit(0);
 }
 
-/* Whatever else the daemon has open must not live on in the guard: no device, no terminal. */
-static void close_all_but(int fd)
+/* The helper must keep no device and no terminal of the daemon open. */
+static void privhelper_close_all_but(int fd)
 {
 	int null = open("/dev/null", O_RDWR);
 
@@ -179,36 +174,36 @@ static void close_all_but(int fd)
 	close_range((unsigned)fd + 1, ~0U, 0);
 }
 
-int guard_start(const char *mountpoint, struct guard **out, struct err *e)
+int privhelper_start(const char *mountpoint, struct privhelper **out, struct err *e)
 {
 	CLEANUP_FREE char *path = realpath(mountpoint, NULL);
-	CLEANUP_FREE struct guard *g = calloc(1, sizeof(*g));
+	CLEANUP_FREE struct privhelper *p = calloc(1, sizeof(*p));
 	int fds[2];
 
-	if (!path || !g)
+	if (!path || !p)
 		return err_set(e, errno, "mount point: %s: %s", mountpoint, err_name(errno));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		return err_set(e, errno, "socketpair: %s", err_name(errno));
-	g->pid = fork();
-	if (g->pid < 0) {
+	p->pid = fork();
+	if (p->pid < 0) {
 		close(fds[0]);
 		close(fds[1]);
 		return err_set(e, errno, "fork: %s", err_name(errno));
 	}
-	if (g->pid == 0) {
-		close_all_but(fds[0]);
-		guard_main(path, fds[0]);
+	if (p->pid == 0) {
+		privhelper_close_all_but(fds[0]);
+		privhelper_main(path, fds[0]);
 	}
 	close(fds[0]);
-	g->fd = fds[1];
-	*out = take_ptr(&g);
+	p->fd = fds[1];
+	*out = take_ptr(&p);
 	return 0;
 }
 
-void guard_end(struct guard *g)
+void privhelper_end(struct privhelper *p)
 {
-	close(g->fd);
-	while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
+	close(p->fd);
+	while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	free(g);
+	free(p);
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The session thread: one loop over the kernel's requests, the workers' news and signals. One
- * thread, because it is the fastest for small requests and because RELEASE and OPEN then never
- * overtake each other; handlers do not sleep (reading a running counter waits for the kernel to
- * fetch it, microseconds), so nobody waits for anybody.
+ * The session thread: one loop over the kernel's requests, the workers' events and signals. One
+ * thread is fastest for small requests, and RELEASE and OPEN never overtake each other. Handlers do
+ * not sleep, except for the microseconds that the kernel takes to read a running counter.
  */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/session/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,161 +19,173 @@
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
-#include "daemon/fs/capabilities.h"
+#include "daemon/fs/requests/context_life.h"
+#include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/pending_request.h"
+#include "daemon/fs/requests/uid_error.h"
+#include "daemon/fs/rows/rows.h"
+#include "daemon/fs/session/capabilities.h"
+#include "daemon/fs/session/mount.h"
+#include "daemon/fs/session/ops.h"
+#include "daemon/fs/session/privhelper.h"
 
-static int session_mount(struct fs *fs, struct err *e)
+static int session_mount(struct session *s, struct err *e)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	char path[32];
-	int fd = mount_fuse(fs->opts->mountpoint, fs->opts->mount_opts, e);
+	int fd = mount_fuse(s->opts->mountpoint, s->opts->mount_opts, e);
 
 	if (fd < 0)
 		return fd;
 	fuse_opt_add_arg(&args, "perfmonfs");
-	fs->se = fuse_session_new(&args, &fs_ops, sizeof(fs_ops), fs);
+	s->se = fuse_session_new(&args, &fs_ops, sizeof(fs_ops), &s->fs);
 	fuse_opt_free_args(&args);
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
-	if (!fs->se ||
-		(passthrough_session(fs->se, fd) < 0 && fuse_session_mount(fs->se, path) < 0)) {
+	if (!s->se || (passthrough_attach(s->se, fd) < 0 && fuse_session_mount(s->se, path) < 0)) {
 		close(fd);
-		umount2(fs->opts->mountpoint, MNT_DETACH);
-		if (fs->se)
-			fuse_session_destroy(fs->se);
+		umount2(s->opts->mountpoint, MNT_DETACH);
+		if (s->se)
+			fuse_session_destroy(s->se);
 		return err_set(e, ENOMEM, "libfuse cannot make a session");
 	}
 	return 0;
 }
 
 /*
- * What a signal that ends the daemon has to reach: a session thread that sleeps in poll(), by
- * wake, or in read(), which it interrupts; or one that is just about to, by making that read not
- * block.
+ * For the handler of signals that end the daemon. The session thread may sleep in poll(): @wake
+ * ends that. It may sleep in read(): the signal ends that. Or it is about to call read(): that is
+ * made nonblocking.
  */
 static struct {
 	volatile sig_atomic_t ended;
 	int fuse, wake;
-} on_end;
+} session_end;
 
-static void end_signal(int sig)
+static void session_handle_signal(int sig)
 {
 	static const uint64_t one = 1;
 	int saved = errno;
 
 	(void)sig;
-	on_end.ended = 1;
-	fcntl(on_end.fuse, F_SETFL, O_NONBLOCK);
-	if (write(on_end.wake, &one, sizeof(one)) < 0)
-		errno = saved; /* at its limit: readable all the same */
+	session_end.ended = 1;
+	fcntl(session_end.fuse, F_SETFL, O_NONBLOCK);
+	if (write(session_end.wake, &one, sizeof(one)) < 0)
+		errno = saved; /* its counter is at the limit: it is readable */
 	errno = saved;
 }
 
-/* Registering memory takes the capability that only the guard has left. */
-static int back(void *arg, int fd)
+/* The privhelper alone has the capability for it. */
+static int session_back(void *arg, int fd)
 {
-	struct fs *fs = arg;
+	struct session *s = arg;
 
-	return fs->passthrough.on ? guard_back(fs->guard, fuse_session_fd(fs->se), fd) : -ENOSYS;
+	return s->fs.passthrough
+		       ? privhelper_backing_open(s->privhelper, fuse_session_fd(s->se), fd)
+		       : -ENOSYS;
 }
 
-static void unback(void *arg, int id)
+static void session_unback(void *arg, int id)
 {
-	struct fs *fs = arg;
+	struct session *s = arg;
 
-	if (fs->guard) /* otherwise the connection is ending, and its ids with it */
-		guard_unback(fs->guard, fuse_session_fd(fs->se), id);
+	if (s->privhelper) /* otherwise the connection ends, and its ids with it */
+		privhelper_backing_close(s->privhelper, fuse_session_fd(s->se), id);
 }
 
-static int store(void *arg, uint64_t ino, size_t off, const void *p, size_t n)
+static int session_store(void *arg, uint64_t ino, size_t off, const void *p, size_t n)
 {
 	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(n);
-	struct fs *fs = arg;
+	struct session *s = arg;
 
 	buf.buf[0].mem = (void *)(uintptr_t)p;
-	return fuse_lowlevel_notify_store(fs->se, ino, (off_t)off, &buf, FUSE_BUF_NO_SPLICE);
+	return fuse_lowlevel_notify_store(s->se, ino, (off_t)off, &buf, FUSE_BUF_NO_SPLICE);
 }
 
-/* One request, if there is one: a caller killed since poll() may have taken his back. */
-static void serve_request(struct fs *fs, struct fuse_buf *buf)
+/* Serves one request, unless it was withdrawn since poll(): its caller may have been killed. */
+static void session_serve_request(struct session *s, struct fuse_buf *buf)
 {
-	int n = fuse_session_receive_buf(fs->se, buf);
+	int n = fuse_session_receive_buf(s->se, buf);
 
 	if (n <= 0)
 		return; /* withdrawn, unmounted, or a signal */
-	/* What a worker has reported before it answered its client must be known by now. */
-	engine_news(fs->eng);
-	fuse_session_process_buf(fs->se, buf);
-	requests_interrupt(fs);
+	/* A worker may have reported events before it answered its client, which asks next. */
+	engine_handle_events(s->fs.eng);
+	fuse_session_process_buf(s->se, buf);
+	requests_interrupt(&s->fs);
 }
 
-enum { SWEEP_MS = 500 }; /* nobody tells of the end of a mapping */
+/* The kernel does not report the end of a mapping. */
+enum { SESSION_SWEEP_MS = 500 };
 
 /* False: a signal came. */
-static bool wait_for_any(struct fs *fs, struct pollfd fds[4])
+static bool session_wait(struct fs *fs, struct pollfd fds[4])
 {
 	int n;
 
-	fds[3].fd = shared_news_fd(&fs->memory);
-	n = poll(fds, 4, fs->memory.limbo ? SWEEP_MS : -1);
+	fds[3].fd = shared_event_fd(&fs->memory);
+	n = poll(fds, 4, fs->memory.lingering ? SESSION_SWEEP_MS : -1);
 	if (n == 0)
 		shared_sweep(&fs->memory);
 	return n >= 0;
 }
 
 /*
- * While workers owe an answer, the loop waits for them and for requests. Otherwise it only reads
- * requests: poll() would be a tenth of what the shortest one costs.
+ * While events are expected, the loop waits for them and for requests. Otherwise it only reads
+ * requests: poll() would take a tenth of the time of the shortest one.
  */
-static void session_loop(struct fs *fs, struct fuse_buf *buf)
+static void session_loop(struct session *s, struct fuse_buf *buf)
 {
+	struct fs *fs = &s->fs;
 	bool blocking = false;
 	struct pollfd fds[] = {
-		{.fd = on_end.fuse, .events = POLLIN},
-		{.fd = on_end.wake, .events = POLLIN},
-		{.fd = engine_news_fd(fs->eng), .events = POLLIN},
+		{.fd = session_end.fuse, .events = POLLIN},
+		{.fd = session_end.wake, .events = POLLIN},
+		{.fd = engine_event_fd(fs->eng), .events = POLLIN},
 		{.fd = -1, .events = POLLIN},
 	};
 
 	for (;;) {
-		bool alone = !engine_expects_news(fs->eng) && !shared_expects_news(&fs->memory) &&
-			     !fs->memory.limbo;
+		bool alone = !engine_expects_events(fs->eng) &&
+			     !shared_expects_events(&fs->memory) && !fs->memory.lingering;
 
 		if (blocking != alone) {
-			fcntl(on_end.fuse, F_SETFL, alone ? 0 : O_NONBLOCK);
+			fcntl(session_end.fuse, F_SETFL, alone ? 0 : O_NONBLOCK);
 			blocking = alone;
 		}
-		/* Only now: a signal before this would have had its O_NONBLOCK taken away. */
-		if (on_end.ended || fuse_session_exited(fs->se))
+		/* This comes after the fcntl(), which may have undone a signal's O_NONBLOCK. */
+		if (session_end.ended || fuse_session_exited(s->se))
 			break;
-		if (!alone && !wait_for_any(fs, fds))
+		if (!alone && !session_wait(fs, fds))
 			continue;
-		engine_news(fs->eng);
-		shared_news(&fs->memory);
-		serve_request(fs, buf);
+		engine_handle_events(fs->eng);
+		shared_complete_fences(&fs->memory);
+		session_serve_request(s, buf);
 	}
 }
 
 /* A store may wait for a page that the kernel has asked for, so requests are served until the
  * thread that stores has ended. */
-static void finish_publishing(struct fs *fs, struct fuse_buf *buf)
+static void session_finish_sync(struct session *s, struct fuse_buf *buf)
 {
+	struct fs *fs = &s->fs;
 	struct pollfd fds[] = {
 		{.events = POLLIN},
-		{.fd = engine_news_fd(fs->eng), .events = POLLIN},
-		{.fd = on_end.fuse, .events = POLLIN},
+		{.fd = engine_event_fd(fs->eng), .events = POLLIN},
+		{.fd = session_end.fuse, .events = POLLIN},
 	};
 
-	fcntl(on_end.fuse, F_SETFL, O_NONBLOCK);
+	fcntl(session_end.fuse, F_SETFL, O_NONBLOCK);
 	while (!shared_ended(&fs->memory)) {
-		fds[0].fd = shared_news_fd(&fs->memory);
-		if (poll(fds, fuse_session_exited(fs->se) ? 2 : 3, -1) < 0)
+		fds[0].fd = shared_event_fd(&fs->memory);
+		if (poll(fds, fuse_session_exited(s->se) ? 2 : 3, -1) < 0)
 			continue;
-		engine_news(fs->eng);
-		shared_news(&fs->memory);
-		serve_request(fs, buf);
+		engine_handle_events(fs->eng);
+		shared_complete_fences(&fs->memory);
+		session_serve_request(s, buf);
 	}
 }
 
-static void set_signals(int how, void (*handler)(int))
+static void session_set_signals(int how, void (*handler)(int))
 {
 	static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
 	struct sigaction action = {.sa_handler = handler}; /* no SA_RESTART: it ends a read */
@@ -188,73 +199,79 @@ static void set_signals(int how, void (*handler)(int))
 	pthread_sigmask(how, &set, NULL);
 }
 
-static void destroy_contexts(struct fs *fs)
+static void session_destroy_contexts(struct fs *fs)
 {
-	while (fs->objects.top.first) {
-		struct fs_context *ctx = fs->objects.top.first;
+	struct fs_context *ctx;
 
-		if (ctx->children.first)
-			ctx = ctx->children.first;
+	while ((ctx = object_walk(&fs->objects, NULL))) {
+		if (!list_empty(&ctx->children))
+			ctx = list_entry(ctx->children.next, struct fs_context, sibling);
 		object_remove(&fs->objects, ctx);
 		context_gone(ctx);
 		context_unref(ctx);
 	}
 }
 
-/* Nobody waits for what does not come any more. */
-static void close_contexts(struct fs *fs)
+/* Ends all waits, because no more events come. */
+static void session_close_contexts(struct fs *fs)
 {
 	for (struct fs_context *c = NULL; (c = object_walk(&fs->objects, c));)
 		context_close(c);
 }
 
-static int serve(struct fs *fs, struct err *e)
+/* Serves a mount until it ends. */
+static int session_serve_mount(struct session *s, int wake, struct err *e)
+{
+	struct fuse_buf buf = {.mem = NULL};
+	int rc = capabilities_drop(s->fs.be->ops, e);
+
+	session_end.fuse = fuse_session_fd(s->se);
+	session_end.wake = wake;
+	session_set_signals(SIG_UNBLOCK, session_handle_signal);
+	if (rc == 0)
+		session_loop(s, &buf);
+	session_set_signals(SIG_BLOCK, session_handle_signal);
+	session_finish_sync(s, &buf);
+	/* Registers come first. Waiting requests are answered before the mount goes. */
+	session_close_contexts(&s->fs);
+	engine_drain(s->fs.eng);
+	privhelper_end(s->privhelper);
+	s->privhelper = NULL;
+	free(buf.mem);
+	return rc;
+}
+
+static int session_serve(struct session *s, struct err *e)
 {
 	CLEANUP_CLOSE int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	struct fuse_buf buf = {.mem = NULL};
 	int rc;
 
 	if (wake < 0)
 		return err_set(e, errno, "eventfd: %s", err_name(errno));
-	rc = session_mount(fs, e);
+	rc = session_mount(s, e);
 	if (rc < 0)
 		return rc;
-	rc = guard_start(fs->opts->mountpoint, &fs->guard, e);
-	if (rc < 0) {
-		umount2(fs->opts->mountpoint, MNT_DETACH);
-	} else {
-		rc = capabilities_drop(fs->be->ops->name, e);
-		on_end.fuse = fuse_session_fd(fs->se);
-		on_end.wake = wake;
-		set_signals(SIG_UNBLOCK, end_signal);
-		if (rc == 0)
-			session_loop(fs, &buf);
-		set_signals(SIG_BLOCK, end_signal);
-		finish_publishing(fs, &buf);
-		/* Registers first; what still waits for an answer gets one before the mount goes.
-		 */
-		close_contexts(fs);
-		engine_drain(fs->eng);
-		guard_end(fs->guard);
-		fs->guard = NULL;
-		free(buf.mem);
-	}
-	fuse_session_destroy(fs->se);
+	rc = privhelper_start(s->opts->mountpoint, &s->privhelper, e);
+	if (rc < 0)
+		umount2(s->opts->mountpoint, MNT_DETACH);
+	else
+		rc = session_serve_mount(s, wake, e);
+	fuse_session_destroy(s->se);
 	return rc;
 }
 
-/* What the timer can tell apart; the model's time has no timer. */
-static uint64_t timer_resolution(const struct backend *be)
+/* The timer's resolution, ns; the model's time has no timer. */
+static uint64_t session_timer_resolution(const struct backend *be)
 {
 	struct timespec res;
 
-	if (be->sim || clock_getres(CLOCK_MONOTONIC, &res) < 0)
+	if (be->ops->simulated || clock_getres(CLOCK_MONOTONIC, &res) < 0)
 		return 1;
 	return nsec_of(res);
 }
 
 /* Each buffer takes a descriptor. */
-static void allow_descriptors(void)
+static void session_raise_nofile(void)
 {
 	struct rlimit limit;
 
@@ -264,47 +281,52 @@ static void allow_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static const struct tenant_ops context_ops = {
-	.event = context_event,
-	.child = context_child,
-	.unfollowed = context_unfollowed,
-	.trouble = context_trouble,
-	.gone = context_gone,
-};
+static void session_init(struct session *s, struct backend *be, const struct config *config,
+	const struct fs_options *opts)
+{
+	struct fs *fs = &s->fs;
+
+	s->opts = opts;
+	s->passthrough.wanted = !opts->nopassthrough;
+	s->memory_ops = (struct shared_ops){
+		.back = session_back, .unback = session_unback, .store = session_store, .arg = s};
+	fs->be = be;
+	fs->config = *config;
+	fs->owner = getuid();
+	fs->timer_ns = session_timer_resolution(be);
+	fs->memory.ops = &s->memory_ops;
+	clock_gettime(CLOCK_REALTIME, &fs->born);
+	pthread_mutex_init(&fs->pending.lock, NULL);
+	list_init(&fs->pending.list);
+	list_init(&fs->files);
+	rows_collect(&fs->rows);
+}
 
 int fs_serve(struct backend *be, const struct config *config, const struct fs_options *opts,
 	struct err *e)
 {
-	CLEANUP_FREE struct fs *fs = calloc(1, sizeof(*fs));
+	CLEANUP_FREE struct session *s = calloc(1, sizeof(*s));
+	struct fs *fs;
 	int rc;
 
-	if (!fs)
+	if (!s)
 		return err_set(e, ENOMEM, "no memory");
-	fs->be = be;
-	fs->config = *config;
-	fs->opts = opts;
-	fs->owner = getuid();
-	fs->timer_ns = timer_resolution(be);
-	clock_gettime(CLOCK_REALTIME, &fs->born);
-	pthread_mutex_init(&fs->pending_lock, NULL);
-	allow_descriptors();
-	fs->passthrough.wanted = !opts->nopassthrough;
-	fs->memory_ops =
-		(struct shared_ops){.back = back, .unback = unback, .store = store, .arg = fs};
-	fs->memory.ops = &fs->memory_ops;
+	fs = &s->fs;
+	session_init(s, be, config, opts);
+	session_raise_nofile();
 	rc = engine_new(be, &fs->eng, e);
 	if (rc < 0)
 		return rc;
-	rc = objects_init(&fs->objects, fs->eng, &context_ops, e);
+	rc = objects_init(&fs->objects, fs->eng, &context_life_ops, e);
 	if (rc == 0)
-		rc = serve(fs, e);
+		rc = session_serve(s, e);
 	engine_drain(fs->eng);
 	files_free(fs);
-	destroy_contexts(fs);
+	session_destroy_contexts(fs);
 	shared_pool_free(&fs->memory);
 	engine_free(fs->eng);
 	objects_free(&fs->objects);
 	uid_errors_free(fs);
-	pthread_mutex_destroy(&fs->pending_lock);
+	pthread_mutex_destroy(&fs->pending.lock);
 	return rc;
 }

@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: MIT
 /*
  * Inode numbers: serial of the object (47 bits), register (9 bits), row + 1 (8 bits). Serials are
- * never used again, so neither are the numbers; and a number says all there is to say, so nothing
- * is kept per lookup and FORGET has nothing to do.
+ * never used again, so neither are the numbers. A number contains everything, so nothing is kept
+ * per lookup and FORGET has nothing to do.
  */
-#include "daemon/fs/fs_i.h"
+#include "daemon/fs/tree/node.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "daemon/format/format.h"
+#include "daemon/fs/tree/fs_state.h"
 
 enum { ROW_BITS = 8, REG_BITS = 9 };
 
-static const struct pmu *pmu_of(const struct call *c)
+static const struct pmu *node_pmu(const struct call *c)
 {
 	return c->fs->be->pmu;
 }
 
-fuse_ino_t node_ino(const struct node *n)
+fuse_ino_t node_ino(const struct call *call)
 {
+	const struct node *n = &call->node;
+
 	return (n->serial << (ROW_BITS + REG_BITS)) | ((fuse_ino_t)n->reg << ROW_BITS) |
-	       (fuse_ino_t)(n->row - rows + 1);
+	       (fuse_ino_t)(n->row - call->fs->rows.row + 1);
 }
 
 /* Attaches the object of the node's serial number to the call. */
-static int attach(struct call *c)
+static int node_attach(struct call *c)
 {
 	struct object *o;
 
@@ -36,16 +39,16 @@ static int attach(struct call *c)
 		return 0;
 	o = object_find(&c->fs->objects, c->node.serial);
 	if (!o)
-		return c->node.row->clone ? 0 : -ENODEV; /* not opened yet */
+		return c->node.row->clone ? 0 : -ENODEV; /* a clone is not open yet */
 	c->ctx = o->ctx;
 	c->set = o->set;
 	return 0;
 }
 
-/* Memory goes by a serial number of its own. */
-static int attach_child(struct call *c)
+/* Memory has a serial number of its own. */
+static int node_attach_child(struct call *c)
 {
-	int rc = attach(c);
+	int rc = node_attach(c);
 	struct shared *s;
 	struct err e;
 
@@ -62,41 +65,39 @@ int node_call(struct fs *fs, fuse_req_t req, fuse_ino_t ino, struct call *call)
 	unsigned row = ino & ((1U << ROW_BITS) - 1);
 
 	*call = (struct call){.fs = fs, .req = req};
-	if (!row || row > nrows)
+	if (!row || row > fs->rows.n)
 		return -ENOENT;
 	call->node = (struct node){
-		.row = &rows[row - 1],
+		.row = &fs->rows.row[row - 1],
 		.serial = ino >> (ROW_BITS + REG_BITS),
 		.reg = (unsigned)(ino >> ROW_BITS) & ((1U << REG_BITS) - 1),
 	};
-	return attach(call);
+	return node_attach(call);
 }
 
 void node_attr(const struct call *call, struct stat *st)
 {
 	const struct row *row = call->node.row;
 	const struct fs_context *ctx = row->clone ? NULL : call->ctx;
-	const struct timespec *t = ctx ? &ctx->born : &call->fs->born;
+	const struct timespec *t = ctx ? &ctx->id.born : &call->fs->born;
 
 	*st = (struct stat){
-		.st_ino = node_ino(&call->node),
+		.st_ino = node_ino(call),
 		.st_mode = row->mode,
 		.st_nlink = row->is ? 2 : 1,
-		.st_uid = ctx ? ctx->uid : call->fs->owner,
-		.st_gid = ctx ? ctx->gid : 0,
+		.st_uid = ctx ? ctx->id.uid : call->fs->owner,
+		.st_gid = ctx ? ctx->id.gid : 0,
 		.st_size = row->target ? (off_t)strlen(row->target) : 0,
 		.st_atim = *t,
 		.st_mtim = *t,
 		.st_ctim = *t,
 	};
-	if (row->memory)
-		st->st_size = (off_t)memory_size(call);
-	if (row->clone && call->ctx)
-		st->st_size = (off_t)clone_size(call);
+	if (row->size)
+		st->st_size = (off_t)row->size(call);
 }
 
-/* Names of contexts and sets come and go, and each look-up of clone is another file; others live as
- * long as the inode number they are in. */
+/* Names of contexts and sets come and go, and each lookup of clone is another file. Other names
+ * live as long as the inode number of their directory. */
 double node_timeout(const struct call *call)
 {
 	enum dir in = call->node.row->in;
@@ -110,33 +111,31 @@ double node_timeout(const struct call *call)
 
 struct fuse_entry_param node_entry(const struct call *child)
 {
-	struct fuse_entry_param entry = {.ino = node_ino(&child->node)};
+	struct fuse_entry_param entry = {.ino = node_ino(child)};
 
 	node_attr(child, &entry.attr);
 	entry.entry_timeout = entry.attr_timeout = node_timeout(child);
 	return entry;
 }
 
-static bool visible(const struct fs *fs, const struct row *row)
+static bool node_is_visible(const struct fs *fs, const struct row *row)
 {
 	return row->is != DIR_SIM || fs->be->sim;
 }
 
-static const struct row *kind_of_member(enum dir d, bool virtual)
+/* The row of the members of a directory; NULL: it has none. */
+static const struct row *node_member_row(const struct call *dir, enum dir d, bool virtual)
 {
-	for (const struct row *r = rows; r < rows + nrows; r++)
+	const struct row_table *t = &dir->fs->rows;
+
+	for (const struct row *r = t->row; r < t->row + t->n; r++)
 		if (r->in == d && !r->name && r->virtual == virtual)
 			return r;
 	return NULL;
 }
 
-static const struct row *member_row(enum dir d)
-{
-	return kind_of_member(d, false);
-}
-
 /* A canonical decimal number below @limit, or -1. */
-static int parse_member(const char *name, unsigned limit)
+static int node_parse_member(const char *name, unsigned limit)
 {
 	unsigned n = 0;
 
@@ -152,9 +151,9 @@ static int parse_member(const char *name, unsigned limit)
 	return (int)n;
 }
 
-static bool find_set(const struct call *dir, const char *name, struct node *n)
+static bool node_find_set(const struct call *dir, const char *name, struct node *n)
 {
-	int id = parse_member(name, UINT16_MAX + 1);
+	int id = node_parse_member(name, UINT16_MAX + 1);
 	struct object *set = id < 0 ? NULL : object_set_from(dir->ctx, (unsigned)id);
 
 	if (!set || set->set != id)
@@ -163,34 +162,34 @@ static bool find_set(const struct call *dir, const char *name, struct node *n)
 	return true;
 }
 
-/* A register by its logical number; of PMDs there are two tables. */
-static bool find_register(const struct call *dir, const char *name, struct node *n)
+/* Finds a register by its logical number. PMDs are in two tables. */
+static bool node_find_register(const struct call *dir, const char *name, struct node *n)
 {
-	const struct pmu *pmu = pmu_of(dir);
+	const struct pmu *pmu = node_pmu(dir);
 	bool pmc = dir->node.row->is == DIR_PMCS;
-	int num = parse_member(name, PMU_MAX_NUM), reg;
+	int num = node_parse_member(name, PMU_MAX_NUM), reg;
 
 	if (num < 0)
 		return false;
 	reg = pmc ? pmu_find_pmc(pmu, (unsigned)num) : pmu_find_pmd(pmu, (unsigned)num);
 	if (reg < 0 && !pmc) {
 		reg = pmu_find_virtual(pmu, (unsigned)num);
-		n->row = kind_of_member(DIR_PMDS, true);
+		n->row = node_member_row(dir, DIR_PMDS, true);
 	}
 	n->reg = (unsigned)reg;
 	return reg >= 0;
 }
 
-/* "pmcN" or "pmdN"; the three tables are one here. */
-static bool find_described(const struct call *dir, const char *name, struct node *n)
+/* Finds "pmcN" or "pmdN" in the three tables as if they were one. */
+static bool node_find_described(const struct call *dir, const char *name, struct node *n)
 {
-	const struct pmu *pmu = pmu_of(dir);
+	const struct pmu *pmu = node_pmu(dir);
 	bool pmc = strncmp(name, "pmc", 3) == 0;
 	int num, reg;
 
 	if (!pmc && strncmp(name, "pmd", 3) != 0)
 		return false;
-	num = parse_member(name + 3, PMU_MAX_NUM);
+	num = node_parse_member(name + 3, PMU_MAX_NUM);
 	if (num < 0)
 		return false;
 	n->reg = 0;
@@ -205,22 +204,22 @@ static bool find_described(const struct call *dir, const char *name, struct node
 	return reg >= 0;
 }
 
-static const pfm_buffer_fmt_t *format_of(uint64_t reg)
+static const pfm_buffer_fmt_t *node_format(uint64_t reg)
 {
 	return reg >> REG_BITS ? NULL : format_at(reg);
 }
 
-static bool find_format(const char *name, struct node *n)
+static bool node_find_format(const char *name, struct node *n)
 {
 	const pfm_buffer_fmt_t *fmt;
 
-	for (n->reg = 0; (fmt = format_of(n->reg)); n->reg++)
+	for (n->reg = 0; (fmt = node_format(n->reg)); n->reg++)
 		if (strcmp(fmt->fmt_name, name) == 0)
 			return true;
 	return false;
 }
 
-static bool find_member(const struct call *dir, const char *name, struct node *n)
+static bool node_find_member(const struct call *dir, const char *name, struct node *n)
 {
 	struct fs_context *ctx;
 
@@ -231,50 +230,52 @@ static bool find_member(const struct call *dir, const char *name, struct node *n
 		n->serial = ctx ? ctx->self.serial : 0;
 		return ctx;
 	case DIR_SETS:
-		return find_set(dir, name, n);
+		return node_find_set(dir, name, n);
 	case DIR_PMCS:
 	case DIR_PMDS:
-		return find_register(dir, name, n);
+		return node_find_register(dir, name, n);
 	case DIR_SYS_DESC:
-		return find_described(dir, name, n);
+		return node_find_described(dir, name, n);
 	case DIR_SYS_FORMATS:
-		return find_format(name, n);
+		return node_find_format(name, n);
 	default:
 		return false;
 	}
 }
 
-/* What stands in a directory belongs to the same object and register, unless it is a member. */
-static struct node child_node(const struct call *dir, const struct row *row)
+/* A child belongs to the object and register of its directory, unless it is a member. */
+static struct node node_child(const struct call *dir, const struct row *row)
 {
 	return (struct node){.row = row, .serial = dir->node.serial, .reg = dir->node.reg};
 }
 
 int node_lookup(const struct call *dir, const char *name, struct call *child)
 {
+	const struct row_table *t = &dir->fs->rows;
 	enum dir d = dir->node.row->is;
 
 	*child = (struct call){.fs = dir->fs, .req = dir->req};
-	child->node = child_node(dir, member_row(d));
-	if (child->node.row && find_member(dir, name, &child->node))
-		return attach(child);
-	for (const struct row *r = rows; r < rows + nrows; r++) {
-		if (r->in == d && r->name && strcmp(r->name, name) == 0 && visible(dir->fs, r)) {
-			child->node = child_node(dir, r);
+	child->node = node_child(dir, node_member_row(dir, d, false));
+	if (child->node.row && node_find_member(dir, name, &child->node))
+		return node_attach(child);
+	for (const struct row *r = t->row; r < t->row + t->n; r++) {
+		if (r->in == d && r->name && strcmp(r->name, name) == 0 &&
+			node_is_visible(dir->fs, r)) {
+			child->node = node_child(dir, r);
 			if (r->clone)
 				child->node.serial = object_serial(&dir->fs->objects);
-			return attach_child(child);
+			return node_attach_child(child);
 		}
 	}
 	return -ENOENT;
 }
 
-static bool next_row(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
+static bool node_next_row(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
-	for (uint64_t i = *cookie; i < nrows; i++) {
-		const struct row *r = &rows[i];
+	for (uint64_t i = *cookie; i < dir->fs->rows.n; i++) {
+		const struct row *r = &dir->fs->rows.row[i];
 
-		if (r->in != dir->node.row->is || !r->name || !visible(dir->fs, r))
+		if (r->in != dir->node.row->is || !r->name || !node_is_visible(dir->fs, r))
 			continue;
 		n->row = r;
 		snprintf(name, 256, "%s", r->name);
@@ -284,21 +285,22 @@ static bool next_row(const struct call *dir, uint64_t *cookie, struct node *n, c
 	return false;
 }
 
-/* A context removed between two calls shifts nothing: cookies are serials. */
-static bool next_context(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
+/* Cookies are serials: a context that is removed between two calls shifts none. */
+static bool node_next_context(
+	const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
 	const struct fs_context *ctx = object_context_after(&dir->fs->objects, dir->ctx, *cookie);
 
 	if (!ctx)
 		return false;
 	n->serial = ctx->self.serial;
-	snprintf(name, 256, "%s", ctx->name);
+	snprintf(name, 256, "%s", ctx->id.name);
 	*cookie = ctx->self.serial;
 	return true;
 }
 
 /* Cookies are ids, plus one. */
-static bool next_set(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
+static bool node_next_set(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
 	struct object *set =
 		*cookie > UINT16_MAX ? NULL : object_set_from(dir->ctx, (unsigned)*cookie);
@@ -311,9 +313,9 @@ static bool next_set(const struct call *dir, uint64_t *cookie, struct node *n, c
 	return true;
 }
 
-static bool next_pmc(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
+static bool node_next_pmc(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
-	const struct pmu *pmu = pmu_of(dir);
+	const struct pmu *pmu = node_pmu(dir);
 
 	if (*cookie >= pmu->npmcs)
 		return false;
@@ -322,27 +324,28 @@ static bool next_pmc(const struct call *dir, uint64_t *cookie, struct node *n, c
 	return true;
 }
 
-/* The virtual ones follow the others. */
-static bool next_pmd(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
+/* Virtual PMDs follow the others. */
+static bool node_next_pmd(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
-	const struct pmu *pmu = pmu_of(dir);
+	const struct pmu *pmu = node_pmu(dir);
 
 	if (*cookie >= (uint64_t)pmu->npmds + pmu->nvirtuals)
 		return false;
 	n->reg = (unsigned)(*cookie)++;
 	if (n->reg >= pmu->npmds) {
 		n->reg -= pmu->npmds;
-		n->row = kind_of_member(DIR_PMDS, true);
+		n->row = node_member_row(dir, DIR_PMDS, true);
 	}
 	snprintf(name, 256, "%u",
 		n->row->virtual ? pmu->virtuals[n->reg].num : pmu->pmds[n->reg].num);
 	return true;
 }
 
-/* The registers, then the files. */
-static bool next_described(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
+/* Registers come first, then files. */
+static bool node_next_described(
+	const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
-	const struct pmu *pmu = pmu_of(dir);
+	const struct pmu *pmu = node_pmu(dir);
 	unsigned pmds = pmu->npmcs, virtuals = pmds + pmu->npmds, files = virtuals + pmu->nvirtuals;
 	uint64_t row;
 	bool found;
@@ -358,14 +361,14 @@ static bool next_described(const struct call *dir, uint64_t *cookie, struct node
 		return true;
 	}
 	row = *cookie - files;
-	found = next_row(dir, &row, n, name);
+	found = node_next_row(dir, &row, n, name);
 	*cookie = files + row;
 	return found;
 }
 
-static bool next_format(uint64_t *cookie, struct node *n, char name[256])
+static bool node_next_format(uint64_t *cookie, struct node *n, char name[256])
 {
-	const pfm_buffer_fmt_t *fmt = format_of(*cookie);
+	const pfm_buffer_fmt_t *fmt = node_format(*cookie);
 
 	if (!fmt)
 		return false;
@@ -380,29 +383,29 @@ bool node_next(const struct call *dir, uint64_t *cookie, struct call *child, cha
 	bool found;
 
 	*child = (struct call){.fs = dir->fs, .req = dir->req};
-	child->node = child_node(dir, member_row(d));
+	child->node = node_child(dir, node_member_row(dir, d, false));
 	switch (d) {
 	case DIR_CTXS:
 	case DIR_CHILDREN:
-		found = next_context(dir, cookie, &child->node, name);
+		found = node_next_context(dir, cookie, &child->node, name);
 		break;
 	case DIR_SETS:
-		found = next_set(dir, cookie, &child->node, name);
+		found = node_next_set(dir, cookie, &child->node, name);
 		break;
 	case DIR_PMCS:
-		found = next_pmc(dir, cookie, &child->node, name);
+		found = node_next_pmc(dir, cookie, &child->node, name);
 		break;
 	case DIR_PMDS:
-		found = next_pmd(dir, cookie, &child->node, name);
+		found = node_next_pmd(dir, cookie, &child->node, name);
 		break;
 	case DIR_SYS_DESC:
-		found = next_described(dir, cookie, &child->node, name);
+		found = node_next_described(dir, cookie, &child->node, name);
 		break;
 	case DIR_SYS_FORMATS:
-		found = next_format(cookie, &child->node, name);
+		found = node_next_format(cookie, &child->node, name);
 		break;
 	default:
-		found = next_row(dir, cookie, &child->node, name);
+		found = node_next_row(dir, cookie, &child->node, name);
 	}
-	return found && attach_child(child) == 0;
+	return found && node_attach_child(child) == 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/fs/object.h"
+#include "daemon/fs/tree/object.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,100 +9,72 @@
 
 #include "base/cleanup.h"
 
-enum { FEWEST_BUCKETS = 1024 };
-
-static struct object **bucket(struct objects *objs, uint64_t serial)
+static uint64_t object_name_key(const struct fs_context *parent, const char *name)
 {
-	return &objs->hash[serial % objs->buckets];
-}
-
-static struct fs_context **name_bucket(
-	struct objects *objs, const struct fs_context *parent, const char *name)
-{
-	uint64_t h = 14695981039346656037ULL; /* FNV-1a */
-
-	if (parent)
-		h ^= parent->self.serial * 1099511628211ULL;
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 1099511628211ULL;
-	return &objs->names[h % NAME_BUCKETS];
+	return (uint32_t)hash_string(name) ^ (parent ? parent->self.serial : 0);
 }
 
 struct object *object_find(struct objects *objs, uint64_t serial)
 {
-	struct object *o = *bucket(objs, serial);
+	struct hash_node *node = hash_find(&objs->by_serial, serial);
 
-	while (o && o->serial != serial)
-		o = o->hash_next;
-	return o;
+	return node ? container_of(node, struct object, hash) : NULL;
 }
 
 struct fs_context *object_context(
 	struct objects *objs, const struct fs_context *parent, const char *name)
 {
-	struct fs_context *c = *name_bucket(objs, parent, name);
+	struct hash_node *node = hash_find(&objs->by_name, object_name_key(parent, name));
 
-	while (c && (c->parent != parent || strcmp(c->name, name) != 0))
-		c = c->name_next;
-	return c;
+	for (; node; node = hash_find_next(node)) {
+		struct fs_context *c = container_of(node, struct fs_context, name_hash);
+
+		if (c->parent == parent && strcmp(c->id.name, name) == 0)
+			return c;
+	}
+	return NULL;
 }
 
-static struct members *members_of(struct objects *objs, struct fs_context *parent)
+/* The list of the directory of @parent's children, or of ctx/. */
+static const struct list_head *object_directory(
+	const struct objects *objs, const struct fs_context *parent)
 {
 	return parent ? &parent->children : &objs->top;
 }
 
-/* Most often the one with that very serial is still there. */
+/* The context after @ctx in its directory, or NULL. */
+static struct fs_context *object_next(const struct objects *objs, const struct fs_context *ctx)
+{
+	if (ctx->sibling.next == object_directory(objs, ctx->parent))
+		return NULL;
+	return list_entry(ctx->sibling.next, struct fs_context, sibling);
+}
+
+/* Most often the context with @serial itself is still there. */
 struct fs_context *object_context_after(
 	struct objects *objs, const struct fs_context *parent, uint64_t serial)
 {
 	const struct object *o = object_find(objs, serial);
-	struct fs_context *c = parent ? parent->children.first : objs->top.first;
+	struct fs_context *c;
 
 	if (o && o == &o->ctx->self && o->ctx->parent == parent)
-		return o->ctx->next;
-	while (c && c->self.serial <= serial)
-		c = c->next;
-	return c;
+		return object_next(objs, o->ctx);
+	list_for_each_entry (c, object_directory(objs, parent), sibling)
+		if (c->self.serial > serial)
+			return c;
+	return NULL;
 }
 
 struct fs_context *object_walk(const struct objects *objs, const struct fs_context *ctx)
 {
+	struct fs_context *next;
+
 	if (!ctx)
-		return objs->top.first;
-	if (ctx->children.first)
-		return ctx->children.first;
-	return ctx->parent && !ctx->next ? ctx->parent->next : ctx->next;
-}
-
-static void hash(struct objects *objs, struct object *o)
-{
-	struct object **b = bucket(objs, o->serial);
-
-	o->hash_next = *b;
-	*b = o;
-}
-
-/* Serials are consecutive: as many buckets as objects are hardly any in the same. */
-static void grow(struct objects *objs)
-{
-	struct object **old = objs->hash, **more;
-	size_t n = objs->buckets;
-
-	more = calloc(2 * n, sizeof(struct object *));
-	if (!more)
-		return; /* slower, then */
-	objs->hash = more;
-	objs->buckets = 2 * n;
-	for (size_t i = 0; i < n; i++) {
-		while (old[i]) {
-			struct object *o = old[i];
-
-			old[i] = o->hash_next;
-			hash(objs, o);
-		}
-	}
-	free(old);
+		return list_first_entry_or_null(&objs->top, struct fs_context, sibling);
+	if (!list_empty(&ctx->children))
+		return list_entry(ctx->children.next, struct fs_context, sibling);
+	next = object_next(objs, ctx);
+	return next || !ctx->parent ? next : object_next(objs, ctx->parent);
 }
 
 uint64_t object_serial(struct objects *objs)
@@ -110,34 +82,27 @@ uint64_t object_serial(struct objects *objs)
 	return ++objs->last_serial;
 }
 
-static void insert_as(
+static void object_insert_as(
 	struct objects *objs, struct object *o, uint64_t serial, struct fs_context *ctx, int set)
 {
 	o->serial = serial;
 	o->ctx = ctx;
 	o->set = set;
-	if (++objs->nhashed > objs->buckets)
-		grow(objs);
-	hash(objs, o);
+	hash_add(&objs->by_serial, &o->hash, serial);
 }
 
-static void insert(struct objects *objs, struct object *o, struct fs_context *ctx, int set)
+static void object_insert(struct objects *objs, struct object *o, struct fs_context *ctx, int set)
 {
-	insert_as(objs, o, object_serial(objs), ctx, set);
+	object_insert_as(objs, o, object_serial(objs), ctx, set);
 }
 
-static void drop(struct objects *objs, struct object *o)
+static void object_drop(struct objects *objs, struct object *o)
 {
-	struct object **at = bucket(objs, o->serial);
-
-	while (*at != o)
-		at = &(*at)->hash_next;
-	*at = o->hash_next;
-	objs->nhashed--;
+	hash_remove(&objs->by_serial, &o->hash);
 }
 
-/* Names go into lines of cpus and of sentences: no blanks, nothing that hides. */
-static bool name_ok(const char *name)
+/* Names appear in lines of cpus and in sentences: they have no blanks, and are no hidden files. */
+static bool object_name_ok(const char *name)
 {
 	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 				"_-+@:,.");
@@ -145,9 +110,9 @@ static bool name_ok(const char *name)
 	return n && n <= CTX_NAME_MAX && !name[n] && name[0] != '.';
 }
 
-static struct owner *owner_of(struct objects *objs, uid_t uid)
+static struct user_quota *object_quota_of(struct objects *objs, uid_t uid)
 {
-	struct owner *o = objs->owners;
+	struct user_quota *o = objs->quotas;
 
 	while (o && o->uid != uid)
 		o = o->next;
@@ -157,44 +122,47 @@ static struct owner *owner_of(struct objects *objs, uid_t uid)
 	if (!o)
 		return NULL;
 	o->uid = uid;
-	o->next = objs->owners;
-	objs->owners = o;
+	o->next = objs->quotas;
+	objs->quotas = o;
 	return o;
 }
 
 int objects_init(
-	struct objects *objs, struct engine *eng, const struct tenant_ops *ops, struct err *e)
+	struct objects *objs, struct engine *eng, const struct engine_ctx_ops *ops, struct err *e)
 {
 	objs->eng = eng;
 	objs->ops = ops;
-	objs->buckets = FEWEST_BUCKETS;
-	objs->hash = calloc(objs->buckets, sizeof(struct object *));
-	return objs->hash ? 0 : err_set(e, ENOMEM, "no memory");
+	list_init(&objs->top);
+	if (hash_init(&objs->by_serial) < 0 || hash_init(&objs->by_name) < 0)
+		return err_set(e, ENOMEM, "no memory");
+	return 0;
 }
 
 void objects_free(struct objects *objs)
 {
-	free(objs->hash);
-	while (objs->owners) {
-		struct owner *o = objs->owners;
+	hash_free(&objs->by_serial);
+	hash_free(&objs->by_name);
+	while (objs->quotas) {
+		struct user_quota *o = objs->quotas;
 
-		objs->owners = o->next;
+		objs->quotas = o->next;
 		free(o);
 	}
 }
 
-static void tenant_gone(struct tenant *t)
+static void object_destroyed(struct engine_ctx *ec)
 {
-	struct fs_context *ctx = link_entry(t, struct fs_context, tenant);
+	struct fs_context *ctx = container_of(ec, struct fs_context, ec);
 
-	ctx->objs->ops->gone(ctx);
+	ctx->objs->ops->destroyed(ctx);
 	context_unref(ctx);
 }
 
-static int check_limits(const struct objects *objs, const struct owner *owner, struct err *e)
+static int object_check_limits(
+	const struct objects *objs, const struct user_quota *quota, struct err *e)
 {
 	if (objs->count < CTX_TOTAL &&
-		(!owner->uid || atomic_load(&owner->contexts) < CTX_PER_USER))
+		(!quota->uid || atomic_load(&quota->contexts) < CTX_PER_USER))
 		return 0;
 	return err_set(e, ENOSPC,
 		"too many contexts: rmdir some, and close what is open of them (limits: %d a "
@@ -202,27 +170,41 @@ static int check_limits(const struct objects *objs, const struct owner *owner, s
 		CTX_PER_USER, CTX_TOTAL);
 }
 
-static bool set_path(struct fs_context *ctx, const struct fs_context *parent, const char *name)
+static bool object_set_path(
+	struct context_identity *id, const struct fs_context *parent, const char *name)
 {
-	int n = asprintf(
-		&ctx->path, "%s%s%s", parent ? parent->path : "", parent ? "/children/" : "", name);
+	int n = asprintf(&id->path, "%s%s%s", parent ? parent->id.path : "",
+		parent ? "/children/" : "", name);
 
 	if (n >= 0)
-		ctx->name = ctx->path + n - strlen(name);
+		id->name = id->path + n - strlen(name);
 	return n >= 0;
 }
 
-static struct fs_context *context_new(
-	struct objects *objs, struct owner *owner, struct fs_context *parent, const char *name)
+static void object_init_engine_ctx(struct fs_context *ctx)
+{
+	const struct engine_ctx_ops *ops = ctx->objs->ops;
+
+	ctx->ec.name = ctx->id.path;
+	ctx->ec.uid = ctx->id.uid;
+	ctx->ec.destroyed = object_destroyed;
+	ctx->ec.on_change = ops->on_change;
+	ctx->ec.make_child = ops->child;
+	ctx->ec.child_failed = ops->child_failed;
+	ctx->ec.report_error = ops->report_error;
+}
+
+static struct fs_context *object_new_context(
+	struct objects *objs, struct user_quota *quota, struct fs_context *parent, const char *name)
 {
 	struct fs_context *ctx = calloc(1, sizeof(*ctx));
 
-	if (!ctx || !set_path(ctx, parent, name)) {
+	if (!ctx || !object_set_path(&ctx->id, parent, name)) {
 		free(ctx);
 		return NULL;
 	}
-	if (engine_tenant_init(objs->eng, &ctx->tenant) < 0) {
-		free(ctx->path);
+	if (engine_ctx_init(objs->eng, &ctx->ec) < 0) {
+		free(ctx->id.path);
 		free(ctx);
 		return NULL;
 	}
@@ -230,54 +212,44 @@ static struct fs_context *context_new(
 	if (parent)
 		context_ref(parent);
 	ctx->parent = parent;
-	ctx->tenant.name = ctx->path;
-	ctx->tenant.uid = owner->uid;
-	ctx->tenant.gone = tenant_gone;
-	ctx->tenant.event = objs->ops->event;
-	ctx->tenant.child = objs->ops->child;
-	ctx->tenant.unfollowed = objs->ops->unfollowed;
-	ctx->tenant.trouble = objs->ops->trouble;
-	ctx->owner = owner;
-	ctx->uid = owner->uid;
-	atomic_fetch_add(&owner->contexts, 1);
-	clock_gettime(CLOCK_REALTIME, &ctx->born);
+	ctx->id.quota = quota;
+	ctx->id.uid = quota->uid;
+	atomic_fetch_add(&quota->contexts, 1);
+	clock_gettime(CLOCK_REALTIME, &ctx->id.born);
+	object_init_engine_ctx(ctx);
 	atomic_init(&ctx->refs, 1);
-	pthread_mutex_init(&ctx->lock, NULL);
-	snprintf(ctx->last_error, sizeof(ctx->last_error), "ok");
-	ctx->readers_end = &ctx->readers;
+	pthread_mutex_init(&ctx->log.lock, NULL);
+	snprintf(ctx->log.last_error, sizeof(ctx->log.last_error), "ok");
+	list_init(&ctx->children);
+	list_init(&ctx->readers);
+	list_init(&ctx->notify.pollers);
 	return ctx;
 }
 
-/* Puts it into the tree: among the children of its parent, or into ctx/. */
-static void list(struct objects *objs, struct fs_context *ctx)
+/* Puts @ctx into the tree: among the children of its parent, or into ctx/. */
+static void object_link(struct objects *objs, struct fs_context *ctx)
 {
-	struct fs_context **same_name = name_bucket(objs, ctx->parent, ctx->name);
-	struct members *m = members_of(objs, ctx->parent);
-
-	insert(objs, &ctx->self, ctx, -1);
-	insert(objs, &ctx->set0, ctx, 0);
-	ctx->name_next = *same_name;
-	*same_name = ctx;
-	ctx->prev = m->last;
-	*(m->last ? &m->last->next : &m->first) = ctx;
-	m->last = ctx;
+	object_insert(objs, &ctx->self, ctx, -1);
+	object_insert(objs, &ctx->set0, ctx, 0);
+	hash_add(&objs->by_name, &ctx->name_hash, object_name_key(ctx->parent, ctx->id.name));
+	list_add_tail(&ctx->sibling, ctx->parent ? &ctx->parent->children : &objs->top);
 	objs->count++;
 }
 
-static int make(struct objects *objs, uid_t uid, struct fs_context *parent, const char *name,
-	struct fs_context **out, struct err *e)
+static int object_make_context(struct objects *objs, uid_t uid, struct fs_context *parent,
+	const char *name, struct fs_context **out, struct err *e)
 {
-	struct owner *owner = owner_of(objs, uid);
+	struct user_quota *quota = object_quota_of(objs, uid);
 	struct fs_context *ctx;
 
-	if (!owner)
+	if (!quota)
 		return err_set(e, ENOMEM, "no memory for a context");
-	if (check_limits(objs, owner, e) < 0)
+	if (object_check_limits(objs, quota, e) < 0)
 		return -e->no;
-	ctx = context_new(objs, owner, parent, name);
+	ctx = object_new_context(objs, quota, parent, name);
 	if (!ctx)
 		return err_set(e, ENOMEM, "no memory for a context");
-	list(objs, ctx);
+	object_link(objs, ctx);
 	*out = ctx;
 	return 0;
 }
@@ -287,16 +259,16 @@ int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
 {
 	int rc;
 
-	if (!name_ok(name))
+	if (!object_name_ok(name))
 		return err_set(e, EINVAL,
 			"a context's name has 1 to %d letters, digits or _-+@:,. and does not "
 			"begin with a dot",
 			CTX_NAME_MAX);
 	if (object_context(objs, NULL, name))
 		return err_set(e, EEXIST, "there is a context '%s' already", name);
-	rc = make(objs, uid, NULL, name, out, e);
+	rc = object_make_context(objs, uid, NULL, name, out, e);
 	if (rc == 0)
-		(*out)->gid = gid;
+		(*out)->id.gid = gid;
 	return rc;
 }
 
@@ -312,14 +284,14 @@ int object_make_clone(struct objects *objs, uint64_t serial, uid_t uid, gid_t gi
 	rc = object_make(objs, name, uid, gid, out, e);
 	if (rc < 0)
 		return rc;
-	(*out)->number = objs->last_number;
-	insert_as(objs, &(*out)->clone, serial, *out, -1);
+	(*out)->id.number = objs->last_number;
+	object_insert_as(objs, &(*out)->clone, serial, *out, -1);
 	return 0;
 }
 
 void object_drop_clone(struct objects *objs, struct fs_context *ctx)
 {
-	drop(objs, &ctx->clone);
+	object_drop(objs, &ctx->clone);
 }
 
 int object_make_child(struct fs_context *parent, int tid, struct fs_context **out, struct err *e)
@@ -331,48 +303,42 @@ int object_make_child(struct fs_context *parent, int tid, struct fs_context **ou
 	snprintf(name, sizeof(name), "%d", tid);
 	for (unsigned n = 1; object_context(objs, parent, name); n++)
 		snprintf(name, sizeof(name), "%d.%u", tid, n);
-	rc = make(objs, parent->uid, parent, name, out, e);
+	rc = object_make_context(objs, parent->id.uid, parent, name, out, e);
 	if (rc == 0)
-		(*out)->gid = parent->gid;
+		(*out)->id.gid = parent->id.gid;
 	return rc;
 }
 
 void object_remove(struct objects *objs, struct fs_context *ctx)
 {
-	struct fs_context **at = name_bucket(objs, ctx->parent, ctx->name);
-	struct members *m = members_of(objs, ctx->parent);
-
-	while (*at != ctx)
-		at = &(*at)->name_next;
-	*at = ctx->name_next;
-	drop(objs, &ctx->self);
-	drop(objs, &ctx->set0);
-	for (unsigned i = 0; i < ctx->nsets; i++)
-		drop(objs, ctx->sets[i]);
+	hash_remove(&objs->by_name, &ctx->name_hash);
+	object_drop(objs, &ctx->self);
+	object_drop(objs, &ctx->set0);
+	for (unsigned i = 0; i < ctx->sets.n; i++)
+		object_drop(objs, ctx->sets.set[i]);
 	object_set_buffer(objs, ctx, false);
-	*(ctx->prev ? &ctx->prev->next : &m->first) = ctx->next;
-	*(ctx->next ? &ctx->next->prev : &m->last) = ctx->prev;
+	list_del(&ctx->sibling);
 	objs->count--;
 }
 
 void object_set_buffer(struct objects *objs, struct fs_context *ctx, bool there)
 {
 	if (ctx->buffer.serial)
-		drop(objs, &ctx->buffer);
+		object_drop(objs, &ctx->buffer);
 	ctx->buffer.serial = 0;
 	if (there)
-		insert(objs, &ctx->buffer, ctx, -1);
+		object_insert(objs, &ctx->buffer, ctx, -1);
 }
 
-/* The index of the first set whose id is not below @id. */
-static unsigned set_index(const struct fs_context *ctx, int id)
+/* The index of the first set whose id is at least @id. */
+static unsigned object_set_index(const struct fs_context *ctx, int id)
 {
-	unsigned from = 0, to = ctx->nsets;
+	unsigned from = 0, to = ctx->sets.n;
 
 	while (from < to) {
 		unsigned mid = (from + to) / 2;
 
-		if (ctx->sets[mid]->set < id)
+		if (ctx->sets.set[mid]->set < id)
 			from = mid + 1;
 		else
 			to = mid;
@@ -386,22 +352,22 @@ struct object *object_set_from(struct fs_context *ctx, unsigned id)
 
 	if (id == 0)
 		return &ctx->set0;
-	i = set_index(ctx, (int)id);
-	return i < ctx->nsets ? ctx->sets[i] : NULL;
+	i = object_set_index(ctx, (int)id);
+	return i < ctx->sets.n ? ctx->sets.set[i] : NULL;
 }
 
-static bool make_room(struct fs_context *ctx)
+static bool object_make_room(struct fs_context *ctx)
 {
-	unsigned room = ctx->sets_room ? 2 * ctx->sets_room : 8;
+	unsigned room = ctx->sets.room ? 2 * ctx->sets.room : 8;
 	struct object **more;
 
-	if (ctx->nsets + ctx->sets_coming < ctx->sets_room)
+	if (ctx->sets.n + ctx->sets.reserved < ctx->sets.room)
 		return true;
-	more = realloc(ctx->sets, room * sizeof(struct object *));
+	more = realloc(ctx->sets.set, room * sizeof(struct object *));
 	if (!more)
 		return false;
-	ctx->sets = more;
-	ctx->sets_room = room;
+	ctx->sets.set = more;
+	ctx->sets.room = room;
 	return true;
 }
 
@@ -409,17 +375,17 @@ int object_set_reserve(struct fs_context *ctx, uint16_t id, struct object **out,
 {
 	struct object *o;
 
-	if (ctx->uid && atomic_load(&ctx->owner->sets) >= SETS_PER_USER)
+	if (ctx->id.uid && atomic_load(&ctx->id.quota->sets) >= SETS_PER_USER)
 		return err_set(e, ENOSPC,
 			"too many event sets: rmdir some (limit: %d in all of a user's contexts)",
 			SETS_PER_USER);
-	o = make_room(ctx) ? calloc(1, sizeof(*o)) : NULL;
+	o = object_make_room(ctx) ? calloc(1, sizeof(*o)) : NULL;
 	if (!o)
 		return err_set(e, ENOMEM, "no memory for an event set");
 	o->ctx = ctx;
 	o->set = id;
-	ctx->sets_coming++;
-	atomic_fetch_add(&ctx->owner->sets, 1);
+	ctx->sets.reserved++;
+	atomic_fetch_add(&ctx->id.quota->sets, 1);
 	*out = o;
 	return 0;
 }
@@ -427,31 +393,33 @@ int object_set_reserve(struct fs_context *ctx, uint16_t id, struct object **out,
 void object_set_insert(struct objects *objs, struct object *set)
 {
 	struct fs_context *ctx = set->ctx;
-	unsigned i = set_index(ctx, set->set);
+	unsigned i = object_set_index(ctx, set->set);
 
-	insert(objs, set, ctx, set->set);
-	memmove(ctx->sets + i + 1, ctx->sets + i, (ctx->nsets - i) * sizeof(struct object *));
-	ctx->sets[i] = set;
-	ctx->nsets++;
-	ctx->sets_coming--;
+	object_insert(objs, set, ctx, set->set);
+	memmove(ctx->sets.set + i + 1, ctx->sets.set + i,
+		(ctx->sets.n - i) * sizeof(struct object *));
+	ctx->sets.set[i] = set;
+	ctx->sets.n++;
+	ctx->sets.reserved--;
 }
 
 void object_set_cancel(struct object *set)
 {
-	set->ctx->sets_coming--;
-	atomic_fetch_sub(&set->ctx->owner->sets, 1);
+	set->ctx->sets.reserved--;
+	atomic_fetch_sub(&set->ctx->id.quota->sets, 1);
 	free(set);
 }
 
 void object_set_remove(struct objects *objs, struct object *set)
 {
 	struct fs_context *ctx = set->ctx;
-	unsigned i = set_index(ctx, set->set);
+	unsigned i = object_set_index(ctx, set->set);
 
-	drop(objs, set);
-	ctx->nsets--;
-	memmove(ctx->sets + i, ctx->sets + i + 1, (ctx->nsets - i) * sizeof(struct object *));
-	atomic_fetch_sub(&ctx->owner->sets, 1);
+	object_drop(objs, set);
+	ctx->sets.n--;
+	memmove(ctx->sets.set + i, ctx->sets.set + i + 1,
+		(ctx->sets.n - i) * sizeof(struct object *));
+	atomic_fetch_sub(&ctx->id.quota->sets, 1);
 	shared_unref(set->live);
 	free(set);
 }
@@ -459,8 +427,8 @@ void object_set_remove(struct objects *objs, struct object *set)
 void object_drop_live(struct fs_context *ctx)
 {
 	shared_unref(take_ptr(&ctx->set0.live));
-	for (unsigned i = 0; i < ctx->nsets; i++)
-		shared_unref(take_ptr(&ctx->sets[i]->live));
+	for (unsigned i = 0; i < ctx->sets.n; i++)
+		shared_unref(take_ptr(&ctx->sets.set[i]->live));
 }
 
 void context_ref(struct fs_context *ctx)
@@ -472,33 +440,33 @@ void context_unref(struct fs_context *ctx)
 {
 	if (!ctx || atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	atomic_fetch_sub(&ctx->owner->contexts, 1);
-	atomic_fetch_sub(&ctx->owner->sets, ctx->nsets);
-	for (unsigned i = 0; i < ctx->nsets; i++)
-		free(ctx->sets[i]);
-	free(ctx->sets);
-	text_free(&ctx->last_ctl);
-	engine_tenant_free(&ctx->tenant);
-	pthread_mutex_destroy(&ctx->lock);
+	atomic_fetch_sub(&ctx->id.quota->contexts, 1);
+	atomic_fetch_sub(&ctx->id.quota->sets, ctx->sets.n);
+	for (unsigned i = 0; i < ctx->sets.n; i++)
+		free(ctx->sets.set[i]);
+	free(ctx->sets.set);
+	text_free(&ctx->log.last_ctl);
+	engine_ctx_free(&ctx->ec);
+	pthread_mutex_destroy(&ctx->log.lock);
 	context_unref(ctx->parent);
-	free(ctx->path);
+	free(ctx->id.path);
 	free(ctx);
 }
 
 void context_set_error(struct fs_context *ctx, const struct err *e)
 {
-	pthread_mutex_lock(&ctx->lock);
-	snprintf(ctx->last_error, sizeof(ctx->last_error), "%s", e ? e->text : "ok");
-	pthread_mutex_unlock(&ctx->lock);
+	pthread_mutex_lock(&ctx->log.lock);
+	snprintf(ctx->log.last_error, sizeof(ctx->log.last_error), "%s", e ? e->text : "ok");
+	pthread_mutex_unlock(&ctx->log.lock);
 }
 
 void context_show_error(struct fs_context *ctx, struct text *out)
 {
-	char copy[sizeof(ctx->last_error)];
+	char copy[sizeof(ctx->log.last_error)];
 
-	pthread_mutex_lock(&ctx->lock);
-	memcpy(copy, ctx->last_error, sizeof(copy));
-	pthread_mutex_unlock(&ctx->lock);
+	pthread_mutex_lock(&ctx->log.lock);
+	memcpy(copy, ctx->log.last_error, sizeof(copy));
+	pthread_mutex_unlock(&ctx->log.lock);
 	text_printf(out, "%s\n", copy);
 }
 
@@ -506,17 +474,17 @@ void context_set_ctl(struct fs_context *ctx, struct text *line)
 {
 	struct text old;
 
-	pthread_mutex_lock(&ctx->lock);
-	old = ctx->last_ctl;
-	ctx->last_ctl = *line;
+	pthread_mutex_lock(&ctx->log.lock);
+	old = ctx->log.last_ctl;
+	ctx->log.last_ctl = *line;
 	*line = old;
-	pthread_mutex_unlock(&ctx->lock);
+	pthread_mutex_unlock(&ctx->log.lock);
 }
 
 void context_show_ctl(struct fs_context *ctx, struct text *out)
 {
-	pthread_mutex_lock(&ctx->lock);
-	if (ctx->last_ctl.n)
-		text_printf(out, "%s", ctx->last_ctl.p);
-	pthread_mutex_unlock(&ctx->lock);
+	pthread_mutex_lock(&ctx->log.lock);
+	if (ctx->log.last_ctl.n)
+		text_printf(out, "%s", ctx->log.last_ctl.p);
+	pthread_mutex_unlock(&ctx->log.lock);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What directories stand for and come and go: contexts, those of threads that they follow (their
- * children, which are contexts like any other) and event sets. Each has a serial
- * number that is never used again, from which inode numbers are made (node.c): an inode number
- * names its object for ever, and no count of lookups has to be kept.
+ * The directories that come and go: contexts, their children (contexts of threads that they follow)
+ * and event sets. Each object has a serial number that is never used again, from which inode
+ * numbers are made (node.c): an inode number names its object for ever, and no count of lookups is
+ * needed.
  *
- * The table belongs to the session thread. A context outlives its directory while a request or
- * an open file still refers to it.
+ * The tables belong to the session thread. A context outlives its directory while a request or an
+ * open file refers to it.
  */
 #ifndef FS_OBJECT_H
 #define FS_OBJECT_H
@@ -16,184 +16,231 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/hash.h"
+#include "base/list.h"
 #include "base/text.h"
-#include "daemon/cpu/engine.h"
-#include "daemon/fs/shared.h"
+#include "daemon/engine/engine.h"
+#include "daemon/mem/shared.h"
 
 enum {
 	CTX_NAME_MAX = 64,
-	/* What a user other than root may have at a time: */
+	/* Limits for each user but root. */
 	CTX_PER_USER = 1024,
 	SETS_PER_USER = 131072, /* besides each context's set 0 */
 	SIGNALS_PER_USER = 64,  /* contexts that notify by signal */
-	BUFFERS_PER_USER = 256, /* each takes a descriptor of the daemon's */
-	MAPPED_SETS = 256,      /* of one clone that have live pages, at most */
+	BUFFERS_PER_USER = 256, /* each takes a descriptor of the daemon */
+	/* Limits for all users. */
 	CTX_TOTAL = 65536,
-	NAME_BUCKETS = 4096,
+	MAPPED_SETS = 256, /* event sets of one clone that have live pages */
 };
 
 struct fs_context;
 struct objects;
-struct file;
 struct notifier;
-struct reader;
 struct smpl;
 
-/* A context or one of its sets, found by its serial number. */
+/* A context or one of its sets. */
 struct object {
+	/* 0: this is in no table. */
 	uint64_t serial;
 	struct fs_context *ctx;
-	int set;             /* -1: the context itself */
-	struct shared *live; /* of a set: its page of live counts, if there is one, */
-	bool live_kept;      /* which the context's owner keeps; */
-	uint64_t cookie;     /* or where it is in its context's area, which it has then */
-	struct object *hash_next;
+	/* -1: the context itself. */
+	int set;
+	/* The set's page of live counts; NULL: there is none of its own. */
+	struct shared *live;
+	/* The context's owner updates @live. */
+	bool live_active;
+	/* Offset of the set's live page in its context's region; 0: there is none. */
+	uint64_t cookie;
+	/* In objects.by_serial. */
+	struct hash_node hash;
 };
 
-/* The contexts of a directory, by rising serial. */
-struct members {
-	struct fs_context *first, *last;
-};
-
-struct fs_context {
-	struct tenant tenant;
-	struct objects *objs;
-	struct object self, set0;
-	struct object buffer; /* serial 0: there is none. Each buffer has another */
-	struct object clone;  /* serial 0: it was made by mkdir; see clone.c */
-	uint64_t number;      /* of a clone: its name, */
-	struct shared *area;  /* what can be mapped of it, held; NULL: its buffer alone, */
-	bool map_sets;        /* and sets get live pages there: */
-	struct {
-		size_t first; /* where they begin; 0: there is none yet */
-		unsigned n;   /* so many */
-		bool used[MAPPED_SETS];
-	} pages;
-	uint64_t memlock; /* if who has opened it may lock so many bytes */
-	char *path;       /* below ctx/ */
-	const char *name; /* the end of it: what its directory calls it */
-	struct owner *owner;
-	uid_t uid;
-	gid_t gid;
-	struct timespec born;
-	atomic_uint refs;               /* the tree, open files, requests under way, children */
-	struct fs_context *prev, *next; /* in its directory */
-	struct fs_context *name_next;
-	struct fs_context *parent; /* whose threads are followed; NULL: it stands in ctx/ */
-	struct members children;
-	atomic_uint missed; /* threads it follows that found no context, since it was loaded */
-	bool closed;        /* out of the tree, or the daemon is ending: nobody may wait for it */
-
-	struct object **sets; /* those besides set 0, by rising id; */
-	unsigned nsets;       /* so many, */
-	unsigned sets_coming; /* and that many more that their owner has yet to make: */
-	unsigned sets_room;   /* there is room for all of them */
-
-	/* See messages.c. */
-	struct reader *readers, **readers_end; /* those who wait, first come, first served */
-	bool asking;                           /* the first one asks for messages, */
-	bool dry;                              /* or has been told that there are none */
-	bool pumping;                          /* somebody sees to it that they ask */
-
-	/* See poll.c. */
-	struct file *pollers; /* open files that somebody may poll */
-	unsigned long long told_notified, told_changes;
-	unsigned long long known_notified, known_changes; /* what may be told, see event.c; */
-	unsigned long long announced_notified, announced_changes; /* and what will be, */
-	struct publication announcement;                          /* when this is done */
-	bool announcing;
-	struct notifier *notifier; /* see signal.c */
-	struct smpl *smpl;         /* see smpl.c */
-	atomic_uint flags;         /* as last written, which load may add to */
-
-	pthread_mutex_t lock; /* a leaf: guards what is below, against workers that answer */
-	char last_error[sizeof(((struct err *)0)->text)];
-	struct text last_ctl; /* with its newline; empty: there was none yet */
-};
-
-/*
- * How much a user has, that included which is removed but still open somewhere: it takes as much
- * memory.
- */
-struct owner {
+/* What a user has, including contexts that are removed but still open: they take as much memory. */
+struct user_quota {
 	uid_t uid;
 	atomic_uint contexts, sets;
 	struct shared_account buffers;
 	unsigned notifiers;
-	struct owner *next;
+	struct user_quota *next;
 };
 
-/* What every context's tenant is given. */
-struct tenant_ops {
-	void (*event)(struct tenant *t);
-	struct tenant *(*child)(struct tenant *t, int tid, struct err *e);
-	void (*unfollowed)(struct tenant *t, int tid, const struct err *e);
-	void (*trouble)(struct tenant *t, const struct err *e);
-	/* It has no tenant any more; before the last reference goes. */
-	void (*gone)(struct fs_context *ctx);
+struct context_identity {
+	/* Path below ctx/. */
+	char *path;
+	/* The last part of @path. */
+	const char *name;
+	/* The number of a clone, which is its name; 0: made by mkdir. */
+	uint64_t number;
+	uid_t uid;
+	gid_t gid;
+	struct timespec born;
+	struct user_quota *quota;
+};
+
+/* The event sets of a context besides set 0. */
+struct context_sets {
+	/* By rising id. */
+	struct object **set;
+	unsigned n;
+	/* Sets that the context's owner is about to make. */
+	unsigned reserved;
+	/* Sets that @set has memory for, at least @n + @reserved. */
+	unsigned room;
+};
+
+/* The memory that clients can map of a clone. */
+struct clone_memory {
+	/* Referenced; NULL: clients can map the buffer alone. */
+	struct shared *region;
+	/* Bytes that the process which opened the clone may lock. */
+	uint64_t memlock;
+	/* Event sets get live pages in the region. */
+	bool map_sets;
+	/* Offset of the first live page; 0: there is none yet. */
+	size_t first;
+	/* Live pages in the region. */
+	unsigned npages;
+	bool used[MAPPED_SETS];
+};
+
+/* Counts of engine_ctx's events. */
+struct watermark {
+	unsigned long long notified, changes;
+};
+
+/* How far clients have learned of events; see watermarks.c and notify.c. */
+struct notify_state {
+	/* The pollers have been woken for these. */
+	struct watermark delivered;
+	/* Clients can see the data that led to these. */
+	struct watermark visible;
+	/* Become visible when @fence is done. */
+	struct watermark pending;
+	struct sync_fence fence;
+	bool under_way;
+	/* Open files with a poll handle. */
+	struct list_head pollers;
+	/* NULL: no signal is wanted. */
+	struct notifier *notifier;
+};
+
+/* The files of a context that show what happened; any thread writes them. */
+struct context_log {
+	/* A leaf: guards this struct. */
+	pthread_mutex_t lock;
+	char last_error[sizeof(((struct err *)0)->text)];
+	/* The last command that took effect, with its newline; empty: there was none. */
+	struct text last_ctl;
+};
+
+struct fs_context {
+	struct engine_ctx ec;
+	struct objects *objs;
+	struct context_identity id;
+	struct object self, set0;
+	/* Has the serial number of the context's buffer; each buffer gets another. */
+	struct object buffer;
+	/* Has the serial number of the open clone. */
+	struct object clone;
+	/* Held by the tree, open files, requests under way and children. */
+	atomic_uint refs;
+
+	/* In objects.top or the parent's children. */
+	struct list_head sibling;
+	/* In objects.by_name. */
+	struct hash_node name_hash;
+	/* Its threads are followed, with a reference; NULL: this context is in ctx/. */
+	struct fs_context *parent;
+	/* By rising serial number. */
+	struct list_head children;
+	/* Followed threads that got no context since the last load. */
+	atomic_uint missed;
+	/* Out of the tree, or the daemon is ending: no request may wait for it. */
+	bool closed;
+
+	struct context_sets sets;
+	struct clone_memory map;
+	/* Reads of messages, first come first served; see msg_reader.c. */
+	struct list_head readers;
+	struct notify_state notify;
+	/* NULL: no format was ever chosen. See smpl.c. */
+	struct smpl *smpl;
+	/* As last written; a load may add to them. */
+	atomic_uint flags;
+	struct context_log log;
+};
+
+/* Copied into every context's engine_ctx. */
+struct engine_ctx_ops {
+	void (*on_change)(struct engine_ctx *ec);
+	struct engine_ctx *(*child)(struct engine_ctx *ec, int tid, struct err *e);
+	void (*child_failed)(struct engine_ctx *ec, int tid, const struct err *e);
+	void (*report_error)(struct engine_ctx *ec, const struct err *e);
+	/* The engine has dropped it; called before the engine's reference goes. */
+	void (*destroyed)(struct fs_context *ctx);
 };
 
 struct objects {
 	struct engine *eng;
-	const struct tenant_ops *ops;
+	const struct engine_ctx_ops *ops;
 	uint64_t last_serial;
-	uint64_t last_number; /* that a clone was called by */
-	struct members top;   /* in ctx/ */
-	unsigned count;       /* contexts in the tree */
-	struct owner *owners;
-	struct object **hash;
-	size_t buckets, nhashed;
-	struct fs_context *names[NAME_BUCKETS];
+	/* The last number that a clone was named by. */
+	uint64_t last_number;
+	/* Contexts in ctx/, by rising serial number. */
+	struct list_head top;
+	/* Contexts in the tree. */
+	unsigned count;
+	struct user_quota *quotas;
+	struct hash by_serial, by_name;
 };
 
 /* ENOMEM. */
 int objects_init(
-	struct objects *objs, struct engine *eng, const struct tenant_ops *ops, struct err *e);
+	struct objects *objs, struct engine *eng, const struct engine_ctx_ops *ops, struct err *e);
+/* When no context is left. */
+void objects_free(struct objects *objs);
 
-/* The object with that serial, or NULL if it is gone. */
+/* The object with that serial number; NULL: it is gone. */
 struct object *object_find(struct objects *objs, uint64_t serial);
 
-/* The context of that name among the children of @parent, or in ctx/ if that is NULL; or NULL. */
+/* The context @name among the children of @parent (NULL: in ctx/); NULL: there is none. */
 struct fs_context *object_context(
 	struct objects *objs, const struct fs_context *parent, const char *name);
 
-/* The first context there whose serial is over @serial, or NULL. */
+/* The first context there whose serial number is over @serial; NULL: there is none. */
 struct fs_context *object_context_after(
 	struct objects *objs, const struct fs_context *parent, uint64_t serial);
 
-/* All contexts, children after their parents: the first if @ctx is NULL; NULL at the end. */
+/* Walks all contexts, children after their parents: the first if @ctx is NULL; NULL at the end. */
 struct fs_context *object_walk(const struct objects *objs, const struct fs_context *ctx);
+
+/* A new serial number. */
+uint64_t object_serial(struct objects *objs);
 
 /* EEXIST, EINVAL (name), ENOSPC (too many), ENOMEM. */
 int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
 	struct fs_context **out, struct err *e);
 
-/* The same for an open clone, named by a number that is free. @serial: object_serial()'s. */
+/* Makes the context of an open clone, named by a free number. @serial is from object_serial(). */
 int object_make_clone(struct objects *objs, uint64_t serial, uid_t uid, gid_t gid,
 	struct fs_context **out, struct err *e);
-/* Its file is open no more. */
+/* The clone is closed. */
 void object_drop_clone(struct objects *objs, struct fs_context *ctx);
 
-/* A serial number that is nobody's yet. */
-uint64_t object_serial(struct objects *objs);
-
-/* A child of @parent, called @tid or, if there is one, @tid.1, @tid.2 and so on; the parent's owner
- * has it. ENOSPC, ENOMEM. */
+/* Makes a child of @parent, with its owner, named @tid or the first free of @tid.1, @tid.2, ...
+ * ENOSPC, ENOMEM. */
 int object_make_child(struct fs_context *parent, int tid, struct fs_context **out, struct err *e);
 
-/* When no context is left. */
-void objects_free(struct objects *objs);
-
-/* Takes @ctx, which has no children any more, out of the tree; its memory goes with its last
- * reference. */
+/* Takes @ctx, which has no children, out of the tree. Its memory goes with its last reference. */
 void object_remove(struct objects *objs, struct fs_context *ctx);
 
-/* The set with that id, or the next higher one; NULL if there is none. */
+/* The set with that id, or the next higher one; NULL: there is none. */
 struct object *object_set_from(struct fs_context *ctx, unsigned id);
 
 /*
- * A set comes into the tree when the context's owner has made it, and then nothing may fail: so
- * all that it takes is put aside first. ENOSPC (too many), ENOMEM. Then one of the two.
+ * A set enters the tree after the context's owner has made it, when nothing may fail any more. So
+ * all that it takes is reserved first; insert or cancel follows. ENOSPC (too many), ENOMEM.
  */
 int object_set_reserve(struct fs_context *ctx, uint16_t id, struct object **out, struct err *e);
 void object_set_insert(struct objects *objs, struct object *set);
@@ -201,20 +248,21 @@ void object_set_cancel(struct object *set);
 
 void object_set_remove(struct objects *objs, struct object *set);
 
-/* The context has no owner any more who would keep live pages. */
+/* Drops the live pages of a context that no owner updates any more. */
 void object_drop_live(struct fs_context *ctx);
 
-/* The context has another buffer, or none any more. */
+/* Gives the context's new buffer a serial number; @there is false if there is no buffer. */
 void object_set_buffer(struct objects *objs, struct fs_context *ctx, bool there);
 
 void context_ref(struct fs_context *ctx);
+/* NULL is fine. */
 void context_unref(struct fs_context *ctx);
 
-/* last_error of a context: "ok" if @e is NULL. From any thread. */
+/* last_error of a context; "ok" if @e is NULL. Any thread. */
 void context_set_error(struct fs_context *ctx, const struct err *e);
 void context_show_error(struct fs_context *ctx, struct text *out);
 
-/* The last command that took effect; @line becomes another. From any thread. */
+/* The last command that took effect. Swaps @line for the one before. Any thread. */
 void context_set_ctl(struct fs_context *ctx, struct text *line);
 void context_show_ctl(struct fs_context *ctx, struct text *out);
 

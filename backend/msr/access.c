@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+/* What all users of a CPU's registers share, below reservations and plans. */
+#include "backend/msr/msr_i.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "backend/msr/kernel.h"
+
+unsigned msr_first_online(struct msr_io *io)
+{
+	unsigned limit = io->ops->cpu_limit(io), cpu = 0;
+
+	while (cpu < limit && !io->ops->cpu_online(io, cpu))
+		cpu++;
+	return cpu;
+}
+
+__attribute__((cold, noinline)) int msr_access_failed(
+	const struct backend_cpu *c, const struct msr_reg *reg, int rc, struct err *e)
+{
+	char what[96];
+
+	snprintf(what, sizeof(what), "CPU %u: %s (MSR %#" PRIx32 ")", c->cpu, reg->name, reg->addr);
+	switch (-rc) {
+	case EIO:
+		return err_set(e, EIO,
+			"%s: EIO: the access faults: the CPU or its hypervisor lacks the register "
+			"or refuses the value",
+			what);
+	case ENXIO:
+		return err_set(e, ENXIO, "%s: ENXIO: the CPU went offline", what);
+	case EPERM:
+		return kernel_refusal(what, e);
+	default:
+		return err_set(e, -rc, "%s: %s", what, err_name(-rc));
+	}
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/check.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "daemon/bpf/sched.h"
+#include "daemon/percpu/ip_sampler.h"
+
+static check_report check_report_item;
+
+static void check_report_item(
+	void *arg, enum check_result r, const char *thing, const char *fmt, ...)
+{
+	static const char *const words[] = {
+		[CHECK_OK] = "ok", [CHECK_NOTE] = "note", [CHECK_FAIL] = "FAIL"};
+	unsigned *failures = arg;
+	va_list ap;
+
+	*failures += r == CHECK_FAIL;
+	printf("%-5s %s: ", words[r], thing);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+}
+
+static void check_access(
+	unsigned *failures, const char *thing, const char *path, const char *remedy)
+{
+	if (access(path, R_OK | W_OK) == 0)
+		check_report_item(failures, CHECK_OK, thing, "%s", path);
+	else
+		check_report_item(
+			failures, CHECK_FAIL, thing, "%s: %s: %s", path, err_name(errno), remedy);
+}
+
+/* For a backend without a check of its own. */
+static void check_opens(
+	const struct backend_ops *ops, const struct backend_conf *conf, unsigned *failures)
+{
+	struct backend *be;
+	struct err e;
+
+	if (ops->open(conf, &be, &e) < 0) {
+		check_report_item(failures, CHECK_FAIL, "backend", "%s", e.text);
+		return;
+	}
+	check_report_item(failures, CHECK_OK, "backend", "%s: %s", be->ops->name, be->pmu->name);
+	be->ops->close(be);
+}
+
+static void check_probe(
+	unsigned *failures, const char *thing, int (*probe)(struct err *e), const char *ok)
+{
+	struct err e;
+
+	if (probe(&e) < 0)
+		check_report_item(failures, CHECK_NOTE, thing, "%s", e.text);
+	else
+		check_report_item(failures, CHECK_OK, thing, "%s", ok);
+}
+
+static void check_config(const struct options *o, unsigned *failures)
+{
+	struct config config;
+	struct err e;
+
+	if (options_load_config(o, &config, &e) < 0)
+		check_report_item(failures, CHECK_FAIL, "configuration", "%s", e.text);
+	else
+		check_report_item(failures, CHECK_OK, "configuration", "%s",
+			o->config ? o->config : CONFIG_FILE " or defaults");
+	if (config.sys_group.kind == GROUP_NONE)
+		check_report_item(failures, CHECK_NOTE, "sys_group",
+			"none: only root may monitor CPUs: groupadd perfmon, or name a group in "
+			"the configuration");
+}
+
+static void check_backend(struct options *o, unsigned *failures)
+{
+	const struct backend_ops *ops;
+	struct err e;
+
+	if (backend_find(o->backend, &o->conf, &ops, &e) < 0) {
+		check_report_item(failures, CHECK_FAIL, "backend", "%s", e.text);
+		return;
+	}
+	if (ops->check)
+		ops->check(&o->conf, check_report_item, failures);
+	else
+		check_opens(ops, &o->conf, failures);
+	if (ops->simulated)
+		return;
+	check_probe(failures, "sampling", ip_sampler_probe, "samples name the running thread");
+	check_probe(failures, "threads", sched_probe, "can be monitored on all CPUs");
+}
+
+int check_machine(struct options *o)
+{
+	unsigned failures = 0;
+
+	check_report_item(&failures, geteuid() ? CHECK_FAIL : CHECK_OK, "user", "%s",
+		geteuid() ? "not root: run with sudo" : "root");
+	check_access(&failures, "FUSE", "/dev/fuse", "modprobe fuse");
+	check_config(o, &failures);
+	check_backend(o, &failures);
+	printf("%s\n",
+		failures ? "perfmonfs cannot run here: see FAIL above" : "perfmonfs can run here");
+	return failures ? 1 : 0;
+}

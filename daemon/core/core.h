@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Executing commands on contexts. The core computes only: registers, the clock and virtual PMDs
+ * come from struct pmu_io, which its user supplies. It has no threads and no locks: the caller
+ * owns the context and the struct core_run during each call.
+ */
+#ifndef CORE_CORE_H
+#define CORE_CORE_H
+
+#include "daemon/core/context.h"
+#include "daemon/core/plan.h"
+#include "perfmonfs/format.h"
+
+/* Values of virtual PMDs; sets of them have a bit per row. */
+struct virtual_values {
+	uint32_t want;  /* to be fetched, unless in @asked */
+	uint32_t asked; /* fetching them has been tried for this command */
+	uint32_t valid; /* those that have a value */
+	uint64_t value[PMU_MAX_VIRTUALS];
+};
+
+struct core_run;
+
+/* The core's access to registers, the clock and virtual PMDs. */
+struct pmu_io {
+	/*
+	 * Runs @n register operations in order; returns how many succeeded. If fewer than @n, @e
+	 * says why the next one failed.
+	 */
+	unsigned (*run)(struct core_run *run, struct reg_op *ops, unsigned n, struct err *e);
+
+	/* Monotonic nanoseconds. */
+	uint64_t (*now)(struct core_run *run);
+
+	/* Fetches what run->virt wants. */
+	void (*fetch)(struct core_run *run);
+};
+
+/*
+ * What the core undoes if the last plan of a command fails. All fields but @kind are valid only
+ * for the kinds named.
+ */
+struct core_undo {
+	enum {
+		UNDO_START,    /* stop, and be as before */
+		UNDO_SWITCH,   /* the active set changes all the same, and its counts are lost */
+		UNDO_SCHED_IN, /* the context is saved again, and its counts are lost */
+	} kind;
+	struct image image;      /* what the registers held before */
+	struct evtset_undo sets; /* UNDO_START */
+};
+
+/* One CPU's commands, one at a time. Initially all zero except @io. */
+struct core_run {
+	const struct pmu_io *io;
+	struct plan freeze; /* stops the context that runs now; made in advance */
+	struct plan plan;   /* the latest other plan; after CORE_LAST, the one to be run */
+
+	uint64_t now;               /* when the results of the latest plan were there (ns) */
+	pfm_smpl_where_t where;     /* the thread that was running; the caller's to set */
+	struct virtual_values virt; /* those that this command has needed so far */
+
+	struct context *ctx; /* the context of this command */
+	bool frozen;         /* @freeze was run before the command, and its results are unread */
+	bool moved;          /* registers have been written: @freeze has to be made again */
+	uint64_t foreign_global; /* cleared bits of the global control that have new users */
+
+	/* EBUSY: the register that is in use, and its value. Address 0: not known. */
+	struct {
+		uint32_t addr;
+		uint64_t value;
+	} conflict;
+
+	struct core_undo undo; /* of the last plan */
+};
+
+enum { CORE_LAST = 1 };
+
+/*
+ * Executes @cmd. If command_freezes() and ctx_counts_now(), run->freeze has been run just before.
+ *
+ * 0: done. CORE_LAST: run->plan is left, which enables the counters. It is for the caller to run,
+ * as the last thing: the counters count the instructions that follow. If it succeeds, the command
+ * has succeeded; if not, core_last_failed() is called. Negative: it has failed with that errno,
+ * @e says why, and all that can be undone has been undone. What the hardware has lost meanwhile is
+ * marked in the context.
+ *
+ * Errors, besides the specification's: EINVAL wrong state or arguments; EBUSY already loaded, in
+ * use, masked, or a counter is in use; ENOENT no such register or set; EEXIST the set
+ * exists; EACCES no right to count at kernel level, or a write to a virtual PMD; EPERM no right to
+ * load; EIO a count was lost, a virtual PMD has no value, or a register faults; ENODATA a virtual
+ * PMD that only samples have; ENXIO the CPU is offline; EAGAIN no message.
+ */
+int core_command(struct core_run *run, struct context *ctx, struct command *cmd, struct err *e);
+int core_last_failed(struct core_run *run, struct err *e);
+
+/* The checks of CMD_LOAD that need no register. For callers that prepare a CPU before it. */
+int core_load_check(const struct context *ctx, const struct command *cmd, struct err *e);
+
+#endif

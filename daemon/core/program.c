@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+/*
+ * From one image to another: what load, start, a rewritten PMC, a set switch and scheduling in have
+ * in common. Counters and selectors are written first, and last of all what makes the counters
+ * count, which is the global control where there is one, and otherwise the selectors.
+ */
+#include "daemon/core/core_i.h"
+
+uint64_t program_new_bits(const struct context *ctx, const struct program *pg, unsigned p)
+{
+	return pg->to.mask[p] & ~ctx->res->reserved_sel[p];
+}
+
+/* Bits of selector row @p that have to change. */
+static uint64_t program_diff(const struct context *ctx, const struct program *pg, unsigned p)
+{
+	return (pg->to.sel[p] ^ ctx->res->hw.sel[p]) & pg->to.mask[p];
+}
+
+bool program_changes(const struct context *ctx, const struct program *pg, unsigned p)
+{
+	return program_new_bits(ctx, pg, p) || program_diff(ctx, pg, p);
+}
+
+/* Only the bits that let selector row @p count are missing. */
+static bool program_only_enables(const struct context *ctx, const struct program *pg, unsigned p)
+{
+	return !program_new_bits(ctx, pg, p) &&
+	       !(program_diff(ctx, pg, p) & ~ctx->pmu->pmcs[p].enable);
+}
+
+/*
+ * Selector row @p is written with the last plan. What can be undone is read back before anything
+ * counts, so a selector that needs more than to be enabled is not left for the last plan.
+ */
+static bool program_enables_last(const struct context *ctx, const struct program *pg, unsigned p)
+{
+	if (ctx->pmu->global_ctrl || !pg->to.running)
+		return false;
+	if (!pg->one_way)
+		return program_only_enables(ctx, pg, p);
+	return pg->to.sel[p] & pg->to.mask[p] & ctx->pmu->pmcs[p].enable;
+}
+
+static void program_selector(
+	const struct context *ctx, const struct program *pg, unsigned p, struct plan *plan)
+{
+	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[p];
+
+	if (pg->unseen)
+		plan_replace(plan, pmc->addr, ctx->res->hw.sel[p], pg->to.sel[p], pg->to.mask[p]);
+	else if (pmc->shared)
+		plan_add(plan, REG_UPDATE, pmc->addr, pg->to.sel[p], pg->to.mask[p]);
+	else
+		plan_add(plan, REG_WRITE, pmc->addr, pg->to.sel[p], ~0ULL);
+}
+
+void program_counters(struct context *ctx, uint32_t rows, uint32_t known,
+	const uint64_t current[PMU_MAX_PMDS], struct plan *plan)
+{
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
+		struct pmd_state *s = &ctx->active->pmd[d];
+
+		if (!(rows & ROW(d)))
+			continue;
+		s->hw = s->n.value & ctx->pmu->pmds[d].wmask;
+		if (!(known & ROW(d)) || current[d] != s->hw)
+			plan_add(plan, REG_WRITE, ctx->pmu->pmds[d].addr, s->hw, ~0ULL);
+	}
+}
+
+void program_selectors(const struct context *ctx, const struct program *pg, struct plan *plan)
+{
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {
+		if (!program_changes(ctx, pg, p) || program_enables_last(ctx, pg, p))
+			continue;
+		program_selector(ctx, pg, p, plan);
+		/* A bit that the CPU, or a hypervisor without a PMU, does not keep shows at once.
+		 */
+		if (!pg->one_way && !program_only_enables(ctx, pg, p))
+			plan_read(plan, ctx->pmu->pmcs[p].addr);
+	}
+}
+
+static void program_plan_enable(struct core_run *run, const struct program *pg)
+{
+	const struct context *ctx = run->ctx;
+	uint64_t on = (pg->to.global & ~ctx->res->hw.global) | run->foreign_global;
+
+	plan_clear(&run->plan);
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		if (program_changes(ctx, pg, p) && program_enables_last(ctx, pg, p))
+			program_selector(ctx, pg, p, &run->plan);
+	if (on)
+		plan_add(&run->plan, REG_UPDATE, ctx->pmu->global_ctrl, ~0ULL, on);
+	if (run->foreign_global)
+		plan_add(&run->plan, REG_FORGET, ctx->pmu->global_ctrl, 0, run->foreign_global);
+}
+
+void program_commit(struct core_run *run, const struct program *pg)
+{
+	struct context *ctx = run->ctx;
+	struct image *hw = &ctx->res->hw;
+	uint32_t counted = hw->running && !pg->one_way ? hw->pmds : 0;
+
+	program_plan_enable(run, pg);
+	ctx->res->reserved_global &= ~run->foreign_global;
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+		if (pg->to.running && (pg->to.pmds & ~counted & ROW(d)))
+			ctx->active->pmd[d].read_at = run->now;
+	run->undo.image = *hw;
+	*hw = pg->to;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+/* The registers that a context has reserved, and what happens when another program takes one. */
+#include "daemon/core/core_i.h"
+
+uint64_t reservation_differs(const struct context *ctx, unsigned p, const struct reg_op *op)
+{
+	return op ? (op->value ^ ctx->res->hw.sel[p]) & ctx->res->hw.mask[p] : 0;
+}
+
+void reservation_lose(struct context *ctx, unsigned p, uint64_t differ)
+{
+	const struct pmu *pmu = ctx->pmu;
+	uint64_t bits = pmu->pmcs[p].shared ? 0 : ~0ULL;
+
+	for (unsigned d = 0; pmu->pmcs[p].shared && d < pmu->npmds; d++)
+		if (pmu->pmds[d].pmc == p && (pmu->pmds[d].field & differ))
+			bits |= pmu->pmds[d].field;
+	ctx->res->reserved_sel[p] &= ~bits;
+	ctx->res->hw.mask[p] &= ~bits;
+}
+
+bool ctx_has_reserved(const struct context *ctx, const struct pmu_reservation *res)
+{
+	struct image im;
+
+	for (unsigned i = 0; i < ctx->nsets; i++) {
+		image_of(ctx->pmu, ctx->sets[i]->pmc, false, &im);
+		/* P6's second selector may be reserved only so that it does not count with the
+		 * first. */
+		if (im.pmds & ~res->reserved_pmds)
+			return false;
+		for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+			if (im.mask[p] & ~res->reserved_sel[p])
+				return false;
+	}
+	return true;
+}
+
+uint32_t ctx_calibratable(const struct context *ctx, const struct evtset *set)
+{
+	const struct pmu *pmu = ctx->pmu;
+	uint32_t rows = 0;
+	struct image im;
+
+	image_of(pmu, set->pmc, false, &im);
+	for (unsigned d = 0; d < pmu->npmds; d++)
+		if ((im.pmds & ROW(d)) &&
+			!(set->pmc[pmu->pmds[d].pmc] & pmu->pmcs[pmu->pmds[d].pmc].kernel &
+				image_field(pmu, d)))
+			rows |= ROW(d);
+	return rows;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ctxsw thread of a CPU: a SCHED_FIFO thread that is woken whenever a followed thread comes or
+ * goes there, and restores that thread's context to the CPU's registers, or saves it. Nothing
+ * counts while it runs: it stops the counters first when it wakes, and starts them last before it
+ * sleeps.
+ */
+#ifndef CTXSW_CTXSW_H
+#define CTXSW_CTXSW_H
+
+#include "daemon/ctxsw/task_ctx.h"
+#include "daemon/bpf/sched.h"
+#include "daemon/ptrace/tracer.h"
+
+struct ctxsw_thread;
+struct task_registry;
+
+/* What all ctxsw threads share. */
+struct ctxsw_shared {
+	struct backend *be;
+	struct engine_stats *stats;
+	struct event_queue *events;
+	struct sched *sched;
+	struct tracer *tracer;
+	struct task_slot *slots; /* SCHED_SLOTS of them */
+	/* By CPU; NULL: none. Written by the session thread. */
+	_Atomic(struct ctxsw_thread *) ctxsw_threads[CPUS_MAX];
+	/* Handles the exit of a retired thread in the session thread, which may then free it. */
+	void (*thread_exited)(struct task_registry *reg, struct task_event *event);
+};
+
+/* Starts the thread; what it needs of its CPU is opened by the first prepare request. -ENOMEM,
+ * -EAGAIN. */
+int ctxsw_thread_new(
+	struct ctxsw_shared *shared, unsigned cpu, struct ctxsw_thread **out, struct err *e);
+
+/*
+ * Opens the CPU and reserves what @ctx needs there; @event follows with the outcome in @rc and
+ * @err. The ctxsw thread owns the context until then. EBUSY: a register is reserved by another;
+ * ENXIO: offline; EPERM: no SCHED_FIFO; EIO: the CPU lacks what the PMCs ask for.
+ */
+struct ctxsw_prepare_req {
+	struct link link;
+	struct task_event event;
+	struct context *ctx; /* NULL: open the CPU only, to report exits there */
+	int rc;
+	struct err err;
+};
+void ctxsw_post_prepare(struct ctxsw_thread *ct, struct ctxsw_prepare_req *req);
+
+/* Has @job executed by this thread, or the one that owns the job's context. */
+void ctxsw_post(struct ctxsw_thread *ct, struct job *job);
+
+/* Wakes the thread, which then checks what runs on its CPU. */
+void ctxsw_kick(struct ctxsw_thread *ct);
+
+/* Has the thread restore the registers and exit; ctxsw_shared.thread_exited() follows. No slot may
+ * be active there. */
+void ctxsw_thread_retire(struct ctxsw_thread *ct);
+void ctxsw_thread_free(struct ctxsw_thread *ct);
+struct ctxsw_thread *ctxsw_thread_of_event(struct task_event *event);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A ctxsw thread's files, from the bottom up: its inbox (ctxsw_inbox.c), what executes while
+ * counters count (run_window.c), opening the CPU (ctxsw_cpu.c), reserving and calibrating registers
+ * (calibrate.c), task slots (task_slot.c), commands (ctxsw_job.c), restoring and saving contexts
+ * (ctxsw_switch.c), and its main loop (ctxsw_thread.c). A file calls only those before it. All
+ * functions are for the ctxsw thread itself, except those of ctxsw_inbox.c.
+ */
+#ifndef CTXSW_CTXSW_I_H
+#define CTXSW_CTXSW_I_H
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "daemon/ctxsw/ctxsw.h"
+
+enum { FD_SCHED, FD_WAKEUP, FD_SAMPLER, NFDS };
+
+enum { ORDER_RETIRE = 1 };
+
+/* Fairness among ready threads: see ctxsw_switch_in(). */
+struct ctxsw_fairness {
+	unsigned pinned_slot;   /* switched out before its thread has run; 0: none */
+	unsigned deferred_slot; /* its thread came while another was pinned; 0: none */
+	unsigned deferrals;     /* since a switched-in thread last ran */
+};
+
+/* The time from restoring a context to saving it. */
+struct ctxsw_run {
+	unsigned late;           /* sched_cpu.late at its start */
+	uint64_t runtime;        /* the thread's CPU time (ns) before it */
+	bool start_pending;      /* the plan that starts the counters has yet to run */
+	struct timespec timeout; /* until the context needs attention */
+};
+
+struct ctxsw_thread {
+	/* For any thread. */
+	pthread_t thread;
+	unsigned cpu;
+	struct ctxsw_shared *shared;
+	struct queue inbox;        /* jobs */
+	struct queue prepare_reqs; /* struct ctxsw_prepare_req */
+	atomic_uint orders;        /* ORDER_ bits */
+	struct task_event exit_event;
+	struct sched_cpu *sched_cpu;
+
+	/* For the thread itself. Other threads write to fds[FD_WAKEUP]. */
+	struct pollfd fds[NFDS];
+	unsigned nfds;
+	bool offline;                   /* the CPU was, when last checked */
+	uint64_t retry_at;              /* when to check again (CLOCK_MONOTONIC, ns) */
+	bool open;                      /* ctxsw_cpu_open() has succeeded */
+	struct executor x;              /* for this CPU */
+	struct context cpu_ctx;         /* its reservation is the CPU's */
+	struct sample_tick sample_tick; /* of contexts that sample */
+	struct task_ctx *active;        /* in the registers; NULL: none */
+	struct ctxsw_fairness fair;
+	struct ctxsw_run run;
+	struct command in, out; /* CMD_SCHED_IN and CMD_SCHED_OUT, made in advance */
+	struct err err;         /* of what no client waits for */
+};
+
+static inline unsigned ctxsw_load_word(const sched_u32 *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static inline struct task_slot *task_slot_of(const struct ctxsw_thread *ct, unsigned slot)
+{
+	return &ct->shared->slots[slot];
+}
+
+/* Kicks the ctxsw thread of @cpu, unless it is this one or there is none. A thread that was just
+ * retired is not freed before all have exited. */
+void ctxsw_kick_cpu(struct ctxsw_thread *ct, unsigned cpu);
+
+/* Starts the counters of @ctx, sleeps for at most @timeout, and stops them. @timeout becomes what
+ * is left of it. */
+long ctxsw_run_window(struct ctxsw_thread *ct, struct context *ctx, struct timespec *timeout);
+void ctxsw_sched_in(struct ctxsw_thread *ct, struct context *ctx);
+void ctxsw_sched_out(struct ctxsw_thread *ct, struct context *ctx);
+
+/* Executes a command on cpu_ctx. */
+int ctxsw_exec_cpu_ctx(struct ctxsw_thread *ct, struct command *cmd, struct err *e);
+
+/* For a thread whose CPU is offline. As SCHED_FIFO on another CPU, it would preempt a followed
+ * thread there, and its instructions would count for that one. */
+void ctxsw_set_normal(void);
+
+/* ENXIO: offline; EPERM: no SCHED_FIFO; ENOMEM; errors of the backend. */
+int ctxsw_cpu_open(struct ctxsw_thread *ct, struct err *e);
+void ctxsw_cpu_close(struct ctxsw_thread *ct);
+
+/* The kernel has moved this thread or disabled the CPU's perf events: the CPU is or was offline,
+ * and its registers are lost. */
+bool ctxsw_cpu_was_offline(const struct ctxsw_thread *ct);
+
+/* Loads cpu_ctx on the CPU. */
+int ctxsw_load_cpu_ctx(struct ctxsw_thread *ct, struct err *e);
+
+/* Opens the ip sampler if @ctx samples. The sampler ignores the thread that opens it. */
+int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struct err *e);
+
+/* Reserves all that the sets of @ctx need on this CPU, and calibrates. Errors as ctxsw_prepare_req.
+ */
+int ctxsw_reserve(struct ctxsw_thread *ct, struct context *ctx, struct err *e);
+/* The same, and opens the sampler. */
+int ctxsw_prepare(struct ctxsw_thread *ct, struct context *ctx, struct err *e);
+
+/* Locks a saved slot. False: its state is not @word any more, or @word is not SLOT_SAVED. */
+bool task_slot_trylock(struct ctxsw_thread *ct, struct task_slot *s, unsigned word);
+/* Marks the context as saved: any ctxsw thread may lock it. */
+void task_slot_release(struct ctxsw_thread *ct, struct task_ctx *task);
+
+/* Spins, later yields: a thread of the same priority may need this CPU. */
+struct backoff {
+	unsigned spins;
+	uint64_t until; /* CLOCK_MONOTONIC, ns */
+};
+/* False: the limit is reached. */
+bool backoff_wait(struct backoff *p);
+
+/*
+ * Locks the context of a thread that is about to run here. Another owner is saving it, as the
+ * thread ran there before. NULL: the thread has moved on, the slot is free, or the owner takes too
+ * long.
+ */
+struct task_ctx *task_slot_acquire(struct ctxsw_thread *ct, unsigned slot);
+
+/* Copies what the scheduler knows to the context: the thread id, and reasons for lost counts. */
+void task_slot_sync_task(struct ctxsw_thread *ct, struct task_ctx *task);
+
+/* Announces changes of the context. Call it before the slot is released or activated. */
+void task_slot_publish(struct ctxsw_thread *ct, struct task_ctx *task);
+/* Sends the slot's death_event once if its thread is dead. */
+void task_slot_report_death(struct ctxsw_thread *ct, unsigned slot);
+
+/* Executes @job here, or posts it to the thread that owns its context. */
+void ctxsw_job_deliver(struct ctxsw_thread *ct, struct job *job);
+
+/* Restores the context of the thread that runs here, if it is followed. */
+void ctxsw_switch_in(struct ctxsw_thread *ct);
+
+/* Saves the active context. The counters are stopped already. */
+void ctxsw_switch_out(struct ctxsw_thread *ct);
+
+#endif

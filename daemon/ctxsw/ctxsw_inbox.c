@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+/* What other threads may ask of a ctxsw thread. */
+#include <sys/eventfd.h>
+
+#include "daemon/ctxsw/ctxsw_i.h"
+
+void ctxsw_kick(struct ctxsw_thread *ct)
+{
+	eventfd_write(ct->fds[FD_WAKEUP].fd, 1);
+}
+
+void ctxsw_kick_cpu(struct ctxsw_thread *ct, unsigned cpu)
+{
+	struct ctxsw_thread *other =
+		cpu < CPUS_MAX ? atomic_load(&ct->shared->ctxsw_threads[cpu]) : NULL;
+
+	if (other && other != ct)
+		ctxsw_kick(other);
+}
+
+void ctxsw_post(struct ctxsw_thread *ct, struct job *job)
+{
+	queue_put(&ct->inbox, &job->link);
+	ctxsw_kick(ct);
+}
+
+void ctxsw_post_prepare(struct ctxsw_thread *ct, struct ctxsw_prepare_req *req)
+{
+	queue_put(&ct->prepare_reqs, &req->link);
+	ctxsw_kick(ct);
+}
+
+void ctxsw_thread_retire(struct ctxsw_thread *ct)
+{
+	atomic_fetch_or(&ct->orders, ORDER_RETIRE);
+	ctxsw_kick(ct);
+}

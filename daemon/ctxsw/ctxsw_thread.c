@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+/* Life and main loop of a ctxsw thread. */
+#include "daemon/ctxsw/ctxsw.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/nsec.h"
+#include "base/raw_syscall.h"
+#include "daemon/percpu/thread.h"
+#include "daemon/ctxsw/ctxsw_i.h"
+
+enum { CTXSW_OFFLINE_MS = 20 }; /* between checks whether the CPU is back */
+
+static void ctxsw_thread_prepare(struct ctxsw_thread *ct, struct ctxsw_prepare_req *req)
+{
+	req->rc = ct->open ? 0 : ctxsw_cpu_open(ct, &req->err);
+	if (req->rc == 0 && req->ctx)
+		req->rc = ctxsw_prepare(ct, req->ctx, &req->err);
+	event_send(ct->shared->events, &req->event.event);
+}
+
+/* Picks another CPU's thread for a job if this one's CPU is offline: then it is not SCHED_FIFO, any
+ * thread may preempt it, and other ctxsw threads would spin on the slot that it locks. */
+static struct ctxsw_thread *ctxsw_thread_online(struct ctxsw_thread *ct)
+{
+	for (unsigned cpu = 0; ct->offline && cpu < CPUS_MAX; cpu++) {
+		struct ctxsw_thread *other = atomic_load(&ct->shared->ctxsw_threads[cpu]);
+
+		if (other && ctxsw_load_word(&other->sched_cpu->ctxsw_tid))
+			return other;
+	}
+	return NULL;
+}
+
+static void ctxsw_thread_read_inbox(struct ctxsw_thread *ct)
+{
+	struct ctxsw_thread *other;
+	struct link *l;
+
+	for (l = queue_take(&ct->prepare_reqs); l;) {
+		struct ctxsw_prepare_req *req = container_of(l, struct ctxsw_prepare_req, link);
+
+		l = l->next;
+		ctxsw_thread_prepare(ct, req);
+	}
+	for (l = queue_take(&ct->inbox); l;) {
+		struct job *job = container_of(l, struct job, link);
+
+		l = l->next;
+		other = ctxsw_thread_online(ct);
+		if (other)
+			ctxsw_post(other, job);
+		else
+			ctxsw_job_deliver(ct, job);
+	}
+}
+
+/* Several threads may have died before this thread could run. */
+static void ctxsw_thread_report_deaths(struct ctxsw_thread *ct)
+{
+	unsigned n = 0, slot = __atomic_exchange_n(&ct->sched_cpu->dead_slot, 0, __ATOMIC_ACQ_REL);
+
+	for (; slot && n < SCHED_SLOTS; n++) {
+		task_slot_report_death(ct, slot);
+		slot = ctxsw_load_word(&sched_slot(ct->shared->sched, slot)->prev_dead);
+	}
+}
+
+static void ctxsw_thread_clear_kick(struct ctxsw_thread *ct)
+{
+	uint64_t kicks;
+
+	if (ct->fds[FD_WAKEUP].revents)
+		raw_syscall4(SYS_read, ct->fds[FD_WAKEUP].fd, (long)&kicks, sizeof(kicks), 0);
+}
+
+static void ctxsw_thread_sleep(struct ctxsw_thread *ct)
+{
+	raw_syscall6(SYS_ppoll, (long)ct->fds, FD_WAKEUP + 1, 0, 0, 0, 0);
+}
+
+static void ctxsw_thread_sleep_offline(struct ctxsw_thread *ct)
+{
+	uint64_t now = nsec_now(CLOCK_MONOTONIC);
+	struct timespec left = nsec_timespec(ct->retry_at > now ? ct->retry_at - now : 0);
+
+	raw_syscall6(SYS_ppoll, (long)ct->fds, FD_WAKEUP + 1, (long)&left, 0, 0, 0);
+	if (nsec_now(CLOCK_MONOTONIC) < ct->retry_at)
+		return;
+	ctxsw_cpu_open(ct, &ct->err);
+	if (!ct->offline)
+		return;
+	ctxsw_set_normal();
+	ct->retry_at = nsec_now(CLOCK_MONOTONIC) + CTXSW_OFFLINE_MS * 1000000ULL;
+}
+
+static void *ctxsw_thread_main(void *arg)
+{
+	struct ctxsw_thread *ct = arg;
+
+	while (!(atomic_load(&ct->orders) & ORDER_RETIRE)) {
+		ctxsw_switch_in(ct);
+		if (ct->active)
+			ctxsw_run_window(ct, &ct->active->ec->ctx, &ct->run.timeout);
+		else if (ct->offline)
+			ctxsw_thread_sleep_offline(ct);
+		else
+			ctxsw_thread_sleep(ct);
+		ctxsw_thread_clear_kick(ct);
+		if (ct->active)
+			ctxsw_switch_out(ct);
+		if (ct->open)
+			ctxsw_thread_report_deaths(ct);
+		if (ctxsw_cpu_was_offline(ct)) {
+			ctxsw_cpu_close(ct);
+			ctxsw_set_normal();
+			ct->offline = true;
+		}
+		ctxsw_thread_read_inbox(ct);
+	}
+	if (ct->open)
+		ctxsw_cpu_close(ct);
+	event_send(ct->shared->events, &ct->exit_event.event);
+	return NULL;
+}
+
+int ctxsw_thread_new(
+	struct ctxsw_shared *shared, unsigned cpu, struct ctxsw_thread **out, struct err *e)
+{
+	CLEANUP_FREE struct ctxsw_thread *ct = calloc(1, sizeof(*ct));
+	int rc;
+
+	if (!ct)
+		return err_set(e, ENOMEM, "no memory for a ctxsw thread");
+	ct->shared = shared;
+	ct->cpu = cpu;
+	ct->sched_cpu = sched_cpu(shared->sched, cpu);
+	ct->x.be = shared->be;
+	ct->x.stats = &shared->stats->exec;
+	ct->in.verb = CMD_SCHED_IN;
+	ct->out.verb = CMD_SCHED_OUT;
+	ct->exit_event.event.kind = EVENT_TASK;
+	ct->exit_event.handle = shared->thread_exited;
+	for (unsigned i = 0; i < NFDS; i++)
+		ct->fds[i] = (struct pollfd){.fd = -1, .events = POLLIN};
+	ct->fds[FD_WAKEUP].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (ct->fds[FD_WAKEUP].fd < 0)
+		return err_set(e, errno, "eventfd: %s", err_name(errno));
+	/* Pinned before its first instruction, which would count for a thread of another CPU. */
+	rc = thread_start_on(&ct->thread, cpu, ctxsw_thread_main, ct);
+	if (rc == EINVAL)
+		/* The CPU is offline, which the first prepare request will report. */
+		rc = thread_start(&ct->thread, ctxsw_thread_main, ct);
+	if (rc) {
+		close(ct->fds[FD_WAKEUP].fd);
+		return err_set(e, rc, "cannot start the ctxsw thread of CPU %u: %s (thread limit?)",
+			cpu, err_name(rc));
+	}
+	/* Otherwise a busy CPU may delay its start. Failure shows in the first prepare request. */
+	thread_set_fifo(ct->thread, SCHED_CTXSW_FIFO);
+	*out = take_ptr(&ct);
+	return 0;
+}
+
+void ctxsw_thread_free(struct ctxsw_thread *ct)
+{
+	pthread_join(ct->thread, NULL);
+	close(ct->fds[FD_WAKEUP].fd);
+	free(ct);
+}
+
+struct ctxsw_thread *ctxsw_thread_of_event(struct task_event *event)
+{
+	return container_of(event, struct ctxsw_thread, exit_event);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A context that is loaded on a thread. Ctxsw threads own it in turn, by the state of its slot:
+ *
+ *   SAVED    in memory; owned by whichever ctxsw thread locks it
+ *   LOCKED   owned by a ctxsw thread that is working on it, and will save or activate it soon
+ *   ACTIVE   in the registers of a CPU, where its thread runs; owned by that CPU's ctxsw thread
+ *
+ * As no ordinary thread preempts ctxsw threads, they may spin on a locked slot. The session thread
+ * touches a task_ctx only before it takes its slot and after it has left it, except for the fields
+ * that are marked as its own.
+ */
+#ifndef CTXSW_TASK_CTX_H
+#define CTXSW_TASK_CTX_H
+
+#include "base/hash.h"
+#include "base/list.h"
+#include "daemon/percpu/engine_ctx.h"
+#include "daemon/bpf/sched_shared.h"
+#include "daemon/authz/target.h"
+
+enum slot_state { SLOT_FREE, SLOT_SAVED, SLOT_LOCKED, SLOT_ACTIVE };
+
+/* One for each slot of the scheduler's (sched_shared.h), as long as the registry exists. */
+struct task_slot {
+	atomic_uint word;              /* slot_word() */
+	atomic_uint missed;            /* enum slot_missed */
+	atomic_bool death_reported;    /* death_event was sent */
+	struct task_event death_event; /* the thread has ended or was revoked */
+	struct task_ctx *task;         /* for the slot's owner and the session thread */
+};
+
+/* Why a thread ran without being counted. */
+enum slot_missed { MISSED_LATE = 1 << 0 };
+
+static inline unsigned slot_word(enum slot_state state, unsigned cpu)
+{
+	return cpu << 2 | state;
+}
+
+static inline enum slot_state slot_state(unsigned word)
+{
+	return (enum slot_state)(word & 3);
+}
+
+static inline unsigned slot_word_cpu(unsigned word)
+{
+	return word >> 2;
+}
+
+/* The user that threads are followed for. A loaded context and all that are cloned from it share
+ * one. The session thread's. */
+struct requester {
+	unsigned refs;
+	struct credentials cred;
+	struct rights rights;
+	struct limits limits; /* as they were at load */
+};
+
+#define RUNTIME_UNKNOWN UINT64_MAX
+
+struct task_ctx {
+	struct engine_ctx *ec;
+	/* Parent of its descendants in the tree: its own, or that of the thread that was loaded. */
+	struct engine_ctx *root;
+	unsigned slot;
+	/* CPUs on which the thread is to be counted; runs on those without a ctxsw thread are lost
+	 * counts. */
+	struct cpus cpumask;
+	/* The load named CPUs. */
+	bool has_cpumask;
+	/* CPUs of the mask that were online at load, so that they have ctxsw threads. */
+	struct cpus covered;
+	bool traced;
+	/* Only the scheduler's program checks what the thread executes: it is not traced. */
+	bool check_exec;
+	/* Its thread is stopped for notify_block. The slot owner's. */
+	bool blocked;
+	/* The thread's runtime_out up to which its context has accounted. RUNTIME_UNKNOWN: counting
+	 * begins when the context is next switched in. The slot owner's. */
+	uint64_t runtime;
+
+	/* The session thread's own. */
+	pid_t tid; /* 0: another thread has this id by now */
+	bool follow;
+	struct job *end_job; /* preallocated CMD_END; NULL: it was submitted */
+	struct requester *requester;
+	bool exited;                /* the tracer has reported it: there is nothing to detach */
+	bool loading;               /* it has no slot state yet, and commands wait */
+	struct queue waiting_loads; /* jobs to submit once it is freed */
+	struct list_head link;      /* task_registry.tasks */
+	struct hash_node tid_node;  /* task_registry.by_tid, while tid is not 0 */
+};
+
+#endif

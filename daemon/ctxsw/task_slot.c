@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/* Acquiring and releasing task slots, and what an owner publishes before it releases one. */
+#include <sched.h>
+
+#include "base/nsec.h"
+#include "daemon/ctxsw/ctxsw_i.h"
+
+#define BACKOFF_NS 10000000 /* another ctxsw thread needs microseconds */
+
+enum { BACKOFF_SPINS = 200 }; /* before it yields to threads of the same priority */
+
+bool task_slot_trylock(struct ctxsw_thread *ct, struct task_slot *s, unsigned word)
+{
+	return slot_state(word) == SLOT_SAVED &&
+	       atomic_compare_exchange_strong(&s->word, &word, slot_word(SLOT_LOCKED, ct->cpu));
+}
+
+void task_slot_release(struct ctxsw_thread *ct, struct task_ctx *task)
+{
+	atomic_store(&task_slot_of(ct, task->slot)->word, slot_word(SLOT_SAVED, ct->cpu));
+}
+
+bool backoff_wait(struct backoff *p)
+{
+	uint64_t now = nsec_now(CLOCK_MONOTONIC);
+
+	if (!p->until)
+		p->until = now + BACKOFF_NS;
+	if (now > p->until)
+		return false;
+	if (++p->spins > BACKOFF_SPINS)
+		sched_yield();
+	else
+		pfm_live_pause();
+	return true;
+}
+
+struct task_ctx *task_slot_acquire(struct ctxsw_thread *ct, unsigned slot)
+{
+	const struct sched_slot *s = sched_slot(ct->shared->sched, slot);
+	struct task_slot *task_slot = task_slot_of(ct, slot);
+	struct backoff backoff = {0};
+	bool kicked = false;
+
+	for (;;) {
+		unsigned word = atomic_load(&task_slot->word);
+
+		if (slot_state(word) == SLOT_FREE || ctxsw_load_word(&s->cpu) != ct->cpu)
+			return NULL;
+		if (task_slot_trylock(ct, task_slot, word))
+			return task_slot->task;
+		if (!backoff.spins)
+			atomic_fetch_add(&ct->shared->stats->ctxsw_waits, 1);
+		if (!kicked && backoff.spins >= BACKOFF_SPINS && slot_state(word) == SLOT_ACTIVE) {
+			/* It was pinned there, and came here before it has run. */
+			ctxsw_kick_cpu(ct, slot_word_cpu(word));
+			kicked = true;
+		}
+		if (!backoff_wait(&backoff)) {
+			atomic_fetch_or(&task_slot->missed, MISSED_LATE);
+			return NULL;
+		}
+	}
+}
+
+/* A thread whose CPU was offline while it slept gets no wakeups: its perf event is dead. */
+static void task_slot_kick_dead_wakeups(struct ctxsw_shared *shared)
+{
+	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
+		struct ctxsw_thread *there = atomic_load(&shared->ctxsw_threads[cpu]);
+
+		if (there && ctxsw_load_word(&there->sched_cpu->wakeup_dead))
+			ctxsw_kick(there);
+	}
+}
+
+void task_slot_sync_task(struct ctxsw_thread *ct, struct task_ctx *task)
+{
+	struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);
+	struct context *ctx = &task->ec->ctx;
+	unsigned missed = atomic_exchange(&task_slot_of(ct, task->slot)->missed, 0);
+
+	ctx->target.tid = (int)ctxsw_load_word(&s->tid);
+	if (missed & MISSED_LATE)
+		atomic_fetch_add(&ct->shared->stats->ctxsw_late, 1);
+	if (__atomic_exchange_n(&s->missed, 0, __ATOMIC_RELAXED)) {
+		atomic_fetch_add(&ct->shared->stats->ctxsw_missed, 1);
+		task_slot_kick_dead_wakeups(ct->shared);
+		if (ctx->state == CTX_RUNNING)
+			ctx_lose(ctx, LOST_MISSED);
+	}
+	if (ctx->state == CTX_RUNNING && (missed & MISSED_LATE))
+		ctx_lose(ctx, LOST_OVERTAKEN);
+	if (__atomic_exchange_n(&s->uncovered, 0, __ATOMIC_RELAXED) && ctx->state == CTX_RUNNING)
+		ctx_lose(ctx, LOST_UNCOVERED);
+}
+
+void task_slot_publish(struct ctxsw_thread *ct, struct task_ctx *task)
+{
+	struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);
+	struct context *ctx = &task->ec->ctx;
+
+	__atomic_store_n(&s->enabled, ctx->state == CTX_RUNNING, __ATOMIC_RELEASE);
+	if (ctx->ovfl.block != task->blocked) {
+		task->blocked = ctx->ovfl.block;
+		(task->blocked ? tracer_stop : tracer_resume)(ct->shared->tracer, ctx->target.tid);
+	}
+	engine_ctx_changed(task->ec, ct->shared->events);
+}
+
+void task_slot_report_death(struct ctxsw_thread *ct, unsigned slot)
+{
+	struct sched_slot *s = sched_slot(ct->shared->sched, slot);
+	struct task_slot *task_slot = task_slot_of(ct, slot);
+
+	if (slot && ctxsw_load_word(&s->dead) && !atomic_exchange(&task_slot->death_reported, true))
+		event_send(ct->shared->events, &task_slot->death_event.event);
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+/* Events that workers, ctxsw threads and CPU scans send to the session thread. */
+#include "daemon/engine/engine_i.h"
+
+/* The session thread owns @ec again. */
+static void complete_unload(struct engine *eng, struct engine_ctx *ec)
+{
+	/* CMD_DESTROY was executed, or is requeued. */
+	bool destroying = ec->destroying;
+
+	if (!engine_submit_requeued(eng, ec) && destroying)
+		ec->destroyed(ec);
+	engine_submit_waiting(eng);
+}
+
+/*
+ * One of @ec->inflight has arrived. If it was the last, @ec is unloaded: the session thread takes
+ * it back from its worker, which ends. If not, the jobs still in the inbox send EVENT_UNLOADED
+ * again.
+ */
+static void complete_inflight(struct engine *eng, struct engine_ctx *ec)
+{
+	if (atomic_fetch_sub(&ec->inflight, 1) != 1)
+		return;
+	if (ec->task) {
+		task_unloaded(eng->task_registry, ec);
+		complete_unload(eng, ec);
+		return;
+	}
+	list_del(&ec->loaded_entry);
+	eng->watched -= atomic_load(&ec->watched);
+	eng->expected -= ec->expected_events;
+	ec->expected_events = 0;
+	worker_retire(ec->worker);
+	eng->expected++; /* EVENT_WORKER_EXIT */
+	ec->worker = NULL;
+	complete_unload(eng, ec);
+}
+
+static void complete_job(struct engine *eng, struct job *job)
+{
+	struct engine_ctx *ec = job->ec;
+
+	if (!job->for_task)
+		eng->expected--;
+	if (job->requeued) {
+		queue_put(&ec->requeued, &job->link);
+		complete_inflight(eng, ec);
+		return;
+	}
+	/* Of loads, only the first one of a worker leaves its context unloaded when it fails. */
+	if (job->cmd.verb == CMD_LOAD && ec->expected_events &&
+		(job->rc == 0 || !job->first_load)) {
+		ec->expected_events--;
+		eng->expected--;
+	}
+	job->done(job);
+}
+
+static void complete_change(struct engine_ctx *ec)
+{
+	/* First, so that a change from now on sends an event again. */
+	atomic_store(&ec->event_pending, false);
+	ec->on_change(ec);
+}
+
+static void complete_worker_exit(struct engine *eng, struct worker *w)
+{
+	worker_free(w);
+	eng->stats.workers--;
+	eng->expected--;
+}
+
+static void complete_task_event(struct engine *eng, struct task_event *ev)
+{
+	ev->handle(eng->task_registry, ev);
+}
+
+static void complete_event(struct engine *eng, struct event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_JOB:
+		complete_job(eng, container_of(ev, struct job, event));
+		break;
+	case EVENT_UNLOADED:
+		complete_inflight(eng, container_of(ev, struct engine_ctx, unloaded_event));
+		break;
+	case EVENT_CHANGED:
+		complete_change(container_of(ev, struct engine_ctx, changed_event));
+		break;
+	case EVENT_WORKER_EXIT:
+		complete_worker_exit(eng, worker_of_event(ev));
+		break;
+	case EVENT_CPU_SCAN:
+		eng->expected--;
+		cpu_scan_complete(ev);
+		break;
+	case EVENT_TASK:
+		complete_task_event(eng, container_of(ev, struct task_event, event));
+		break;
+	}
+}
+
+bool engine_expects_events(const struct engine *eng)
+{
+	return eng->expected || eng->watched || task_expects_events(eng->task_registry);
+}
+
+void engine_handle_events(struct engine *eng)
+{
+	struct link *l = event_queue_take(&eng->events);
+
+	while (l) {
+		struct event *ev = container_of(l, struct event, link);
+
+		l = l->next;
+		complete_event(eng, ev);
+	}
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of the engine, from the lowest on: the contexts loaded on CPUs (loaded.c), executing
+ * and posting commands (submit.c), CPUs without a context (cpu_scan.c), events from other threads
+ * (complete.c), creation and end (engine.c); poll_all.c uses all of them. Session thread only.
+ */
+#ifndef ENGINE_ENGINE_I_H
+#define ENGINE_ENGINE_I_H
+
+#include "daemon/engine/engine.h"
+#include "daemon/percpu/exec.h"
+#include "daemon/percpu/worker.h"
+#include "daemon/task/task_registry.h"
+
+struct cpu_scan;
+
+struct engine {
+	struct backend *be;
+	struct event_queue events;
+	struct engine_stats stats;
+	/* The contexts loaded on CPUs: those that have a worker. */
+	struct list_head loaded;
+	/* How many of them are watched. */
+	unsigned watched;
+	/* The scan that is under way. */
+	struct cpu_scan *cpu_scan;
+	struct task_registry *task_registry;
+	/* Loads that wait until a conflicting context is destroyed, or the task registry is idle.
+	 */
+	struct queue waiting;
+	/* No context is loaded any more. */
+	bool ending;
+	/* Events to come: 0 only if none are. */
+	unsigned expected;
+	/* For commands on unloaded contexts. */
+	struct executor x;
+};
+
+/* A context loaded on a CPU, or NULL. */
+struct engine_ctx *engine_any_loaded(const struct engine *eng);
+
+/*
+ * Submits the jobs in ec->requeued, now that the session thread owns @ec. CMD_DESTROY is the last
+ * one, even if it was not the last to be queued. True if there was one.
+ */
+bool engine_submit_requeued(struct engine *eng, struct engine_ctx *ec);
+
+/* Submits the loads in eng->waiting. */
+void engine_submit_waiting(struct engine *eng);
+
+/* EVENT_CPU_SCAN */
+void cpu_scan_complete(struct event *ev);
+
+#endif

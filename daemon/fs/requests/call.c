@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/fs/requests/call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/uid_error.h"
+#include "daemon/fs/tree/fs_state.h"
+
+bool call_begin(fuse_req_t req, fuse_ino_t ino, struct call *call)
+{
+	struct fs *fs = fuse_req_userdata(req);
+	int rc;
+
+	fs->requests++;
+	rc = node_call(fs, req, ino, call);
+	if (rc < 0)
+		fuse_reply_err(req, -rc);
+	return rc == 0;
+}
+
+bool call_begin_open(
+	fuse_req_t req, fuse_ino_t ino, const struct fuse_file_info *fi, struct call *call)
+{
+	if (!call_begin(req, ino, call))
+		return false;
+	call->file = (struct file *)(uintptr_t)fi->fh;
+	if (!call->node.row->clone || !call->ctx->closed)
+		return true;
+	fuse_reply_err(req, ENODEV);
+	return false;
+}
+
+/* Notes success (@e is NULL) or failure in the nearest last_error. */
+static void call_note(struct call *call, const struct err *e)
+{
+	if (call->ctx)
+		context_set_error(call->ctx, e);
+	else
+		uid_error_set(call->fs, fuse_req_ctx(call->req)->uid, e);
+}
+
+void call_fail(struct call *call, const struct err *e)
+{
+	call_note(call, e);
+	fuse_reply_err(call->req, e->no);
+}
+
+void call_read_done(struct call *call, int rc, struct text *out, const struct err *e)
+{
+	struct file *f = call->file;
+	char few[256];
+	char *copy = few;
+	size_t from = call->off < out->n ? call->off : out->n;
+	size_t n = out->n - from < call->size ? out->n - from : call->size;
+	struct text old;
+
+	if (rc < 0) {
+		call_fail(call, e);
+		return;
+	}
+	if (n > sizeof(few))
+		copy = malloc(n);
+	if (!copy || !text_ok(out)) {
+		if (copy != few)
+			free(copy);
+		fuse_reply_err(call->req, ENOMEM);
+		return;
+	}
+	if (n)
+		memcpy(copy, out->p + from, n);
+	/* The snapshot must be in place before the answer: the next read of this file may come, to
+	 * another thread, as soon as this one is answered. */
+	pthread_mutex_lock(&f->lock);
+	old = f->snap;
+	f->snap = *out;
+	f->seen = true;
+	pthread_mutex_unlock(&f->lock);
+	*out = old;
+	fuse_reply_buf(call->req, copy, n);
+	if (copy != few)
+		free(copy);
+}
+
+bool call_read_snapshot(struct call *call)
+{
+	struct file *f = call->file;
+	char *copy = NULL;
+	size_t n = 0;
+	bool seen;
+
+	pthread_mutex_lock(&f->lock);
+	seen = f->seen;
+	if (seen && call->off < f->snap.n) {
+		n = f->snap.n - call->off < call->size ? f->snap.n - call->off : call->size;
+		copy = malloc(n);
+		if (copy)
+			memcpy(copy, f->snap.p + call->off, n);
+	}
+	pthread_mutex_unlock(&f->lock);
+	if (!seen)
+		return false;
+	if (n && !copy)
+		fuse_reply_err(call->req, ENOMEM);
+	else
+		fuse_reply_buf(call->req, copy, n);
+	free(copy);
+	return true;
+}
+
+void call_write_done(struct call *call, int rc, const struct err *e)
+{
+	if (rc < 0) {
+		call_fail(call, e);
+		return;
+	}
+	call_note(call, NULL);
+	fuse_reply_write(call->req, call->size);
+}

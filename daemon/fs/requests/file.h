@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Open files. */
+#ifndef FS_FILE_H
+#define FS_FILE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/list.h"
+#include "daemon/core/request.h"
+#include "daemon/fs/tree/node.h"
+
+struct file {
+	struct node node;
+	/* Referenced; NULL outside of contexts. */
+	struct fs_context *ctx;
+	/* The process that opened the file, which may have passed it on. */
+	uid_t uid;
+	struct rights rights;
+	uint64_t memlock;
+	/* O_RDONLY, O_WRONLY or O_RDWR. */
+	int access;
+	/* Open memory: the file itself, or what can be mapped of it. */
+	struct shared *shared;
+	/* Clone: the open buffer that is synced to its mappings. */
+	struct shared *shown;
+	/* In fs.files. */
+	struct list_head link;
+
+	/* The newest poll handle; NULL: no process waits. */
+	struct fuse_pollhandle *poll;
+	/* In notify_state.pollers while there is a handle. */
+	struct list_head poll_link;
+	/* State changes that the last read of state has shown. */
+	atomic_ullong changes;
+
+	/* events: lines that were taken and not read yet, from byte @given on. */
+	struct text left;
+	size_t given;
+
+	/* A leaf: guards all below. */
+	pthread_mutex_t lock;
+	/* @snap is valid. */
+	bool seen;
+	/* The text as of the last read at offset 0. */
+	struct text snap;
+};
+
+/* NULL: no memory. */
+struct file *file_new(struct call *call);
+void file_destroy(struct file *f);
+/* Frees those that the kernel has not released: the mount went away first. */
+void files_free(struct fs *fs);
+
+/* Drops the poll handle, if there is one. */
+void file_forget_poll(struct file *f);
+
+/* Answers an open with direct I/O. The file is freed if the caller has gone. */
+void file_reply_direct(fuse_req_t req, struct file *f);
+/* Answers an open of a stream. It has no position, so that read() and read() of one open file do
+ * not wait for each other in the kernel, where no signal would end that. A passed file cannot be
+ * a stream. */
+void file_reply_stream(fuse_req_t req, struct file *f);
+/* Answers an open of passed memory. @text: reads come to the daemon all the same. */
+void file_reply_passed(fuse_req_t req, struct file *f, bool text);
+/* Answers an open of memory in the kernel's cache. */
+void file_reply_cached(fuse_req_t req, struct file *f);
+
+#endif

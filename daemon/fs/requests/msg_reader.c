@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/fs/requests/msg_reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/pending_request.h"
+#include "daemon/fs/requests/smpl.h"
+#include "daemon/fs/requests/watermarks.h"
+
+/* Its open file and context exist until it is answered. */
+struct reader {
+	struct request request;
+	/* Precedes the answer, if the buffer is synced. */
+	struct sync_fence fence;
+	bool nonblock;
+	/* In fs_context.readers. */
+	struct list_head queue;
+	/* Messages that it has taken: the answer, which waits for @fence. */
+	unsigned n;
+	/* Messages that it has memory for. */
+	unsigned room;
+	struct pfm_msg msgs[];
+};
+
+/* Messages are the answer to a reader that has taken them, interrupted or not. */
+static bool reader_interrupt(struct request *base)
+{
+	struct reader *r = container_of(base, struct reader, request);
+
+	if (r->n)
+		return false;
+	list_del(&base->link);
+	list_del(&r->queue);
+	free(r);
+	return true;
+}
+
+static bool reader_new(struct call *call, unsigned room, bool nonblock)
+{
+	struct reader *r = calloc(1, sizeof(*r) + room * sizeof(r->msgs[0]));
+
+	if (!r)
+		return false;
+	r->room = room;
+	r->nonblock = nonblock;
+	list_add_tail(&r->queue, &call->ctx->readers);
+	request_begin(&r->request, call, reader_interrupt);
+	return true;
+}
+
+static struct reader *reader_first(const struct fs_context *ctx)
+{
+	return list_first_entry_or_null(&ctx->readers, struct reader, queue);
+}
+
+static void reader_free(struct reader *r)
+{
+	list_del(&r->queue);
+	request_end(&r->request);
+	free(r);
+}
+
+/* Answers with an errno; last_error stays as it is. */
+static void reader_dismiss(struct reader *r, int no)
+{
+	fuse_reply_err(r->request.call.req, no);
+	reader_free(r);
+}
+
+static void reader_dismiss_nonblocking(struct fs_context *ctx)
+{
+	struct reader *r, *next;
+
+	list_for_each_entry_safe (r, next, &ctx->readers, queue)
+		if (r->nonblock)
+			reader_dismiss(r, EAGAIN);
+}
+
+/* Lines that one read of an open file leaves go to the next read of that file, wherever that is in
+ * the queue. */
+static void reader_reply_rest(struct fs_context *ctx, const struct file *f)
+{
+	struct reader *r, *next;
+
+	list_for_each_entry_safe (r, next, &ctx->readers, queue)
+		if (r->request.call.file == f && messages_read_rest(&r->request.call))
+			reader_free(r);
+}
+
+static void reader_answer(struct reader *r)
+{
+	struct call *call = &r->request.call;
+	struct fs_context *ctx = call->ctx;
+	const struct file *f = call->file;
+
+	call->node.row->reply(call, r->msgs, r->n);
+	reader_free(r);
+	reader_reply_rest(ctx, f);
+}
+
+static bool reader_take(struct fs_context *ctx, struct reader *r)
+{
+	struct messages *q = &ctx->ec.ctx.messages;
+
+	r->n = messages_take(q, r->msgs, r->room);
+	if (!r->n && !r->nonblock) {
+		engine_watch(r->request.call.fs->eng, &ctx->ec);
+		/* Messages that came before the watch are not reported. */
+		r->n = messages_take(q, r->msgs, r->room);
+	}
+	return r->n;
+}
+
+static void reader_fence_done(void *arg);
+
+/* Answers readers, until the first one waits: for messages, or for its fence. */
+static void reader_serve(struct fs_context *ctx)
+{
+	struct reader *r;
+
+	while ((r = reader_first(ctx)) && !r->n) {
+		if (!reader_take(ctx, r)) {
+			if (!r->nonblock && !ctx->closed) {
+				reader_dismiss_nonblocking(ctx);
+				return;
+			}
+			reader_dismiss(r, ctx->closed ? ENODEV : EAGAIN);
+		} else if (watermark_is_behind(ctx)) {
+			/* The buffer must show what a message reports before the message is read.
+			 */
+			r->fence = (struct sync_fence){.after = reader_fence_done, .arg = r};
+			shared_fence(smpl_memory(ctx), &r->fence);
+		} else {
+			reader_answer(r);
+		}
+	}
+}
+
+static void reader_fence_done(void *arg)
+{
+	struct reader *r = arg;
+	struct fs_context *ctx = r->request.call.ctx;
+
+	reader_answer(r);
+	reader_serve(ctx);
+}
+
+bool messages_read_rest(struct call *call)
+{
+	struct file *f = call->file;
+	size_t n = f->left.n - f->given;
+
+	if (!n)
+		return false;
+	n = n < call->size ? n : call->size;
+	fuse_reply_buf(call->req, f->left.p + f->given, n);
+	f->given += n;
+	if (f->given == f->left.n) {
+		text_clear(&f->left);
+		f->given = 0;
+	}
+	return true;
+}
+
+void messages_read(struct call *call, bool nonblock)
+{
+	struct err e;
+	int room;
+
+	if (messages_read_rest(call))
+		return;
+	room = call->node.row->room(call, &e);
+	if (room < 0)
+		call_fail(call, &e);
+	else if (reader_new(call, (unsigned)room, nonblock))
+		reader_serve(call->ctx);
+	else
+		fuse_reply_err(call->req, ENOMEM);
+}
+
+void messages_wake(struct fs_context *ctx)
+{
+	reader_serve(ctx);
+}
+
+void messages_close(struct fs_context *ctx)
+{
+	struct reader *r, *next;
+
+	list_for_each_entry_safe (r, next, &ctx->readers, queue)
+		if (!r->n)
+			reader_dismiss(r, ENODEV);
+}

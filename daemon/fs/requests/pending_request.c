@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libfuse reports an interrupt while it holds locks of its own, with the pointer that it was given,
+ * which may be stale by then. So the pointer is a number: it is noted, and the session loop looks
+ * it up outside of libfuse.
+ */
+#include "daemon/fs/requests/pending_request.h"
+
+#include <errno.h>
+
+static void request_note_id(fuse_req_t req, void *data)
+{
+	struct fs *fs = fuse_req_userdata(req);
+	struct pending_requests *p = &fs->pending;
+
+	if (p->ninterrupted < sizeof(p->interrupted) / sizeof(p->interrupted[0]))
+		p->interrupted[p->ninterrupted++] = (uint64_t)(uintptr_t)data;
+}
+
+void request_begin(struct request *r, const struct call *call, bool (*interrupt)(struct request *r))
+{
+	struct pending_requests *p = &call->fs->pending;
+
+	r->call = *call;
+	r->id = ++p->last_id;
+	r->interrupt = interrupt;
+	pthread_mutex_lock(&p->lock);
+	list_add(&r->link, &p->list);
+	pthread_mutex_unlock(&p->lock);
+	if (interrupt)
+		fuse_req_interrupt_func(call->req, request_note_id, (void *)(uintptr_t)r->id);
+}
+
+bool request_end(struct request *r)
+{
+	struct pending_requests *p = &r->call.fs->pending;
+	bool due;
+
+	pthread_mutex_lock(&p->lock);
+	due = !list_empty(&r->link);
+	list_del(&r->link);
+	pthread_mutex_unlock(&p->lock);
+	return due;
+}
+
+bool request_note_interrupted(struct request *r)
+{
+	r->interrupted = true;
+	return false;
+}
+
+static void request_interrupt_one(struct fs *fs, uint64_t id)
+{
+	fuse_req_t interrupted = NULL;
+	struct request *r;
+
+	pthread_mutex_lock(&fs->pending.lock);
+	list_for_each_entry (r, &fs->pending.list, link) {
+		fuse_req_t req = r->call.req;
+
+		if (r->id != id)
+			continue;
+		if (r->interrupt(r))
+			interrupted = req;
+		break;
+	}
+	pthread_mutex_unlock(&fs->pending.lock);
+	if (interrupted)
+		fuse_reply_err(interrupted, EINTR);
+}
+
+void requests_interrupt(struct fs *fs)
+{
+	while (fs->pending.ninterrupted)
+		request_interrupt_one(fs, fs->pending.interrupted[--fs->pending.ninterrupted]);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The sampling format of a context and its buffer (specification 3.5). A format is made when it is
+ * chosen, and ends when another is chosen or the context ends. */
+#ifndef FS_SMPL_H
+#define FS_SMPL_H
+
+#include "daemon/fs/requests/command_request.h"
+#include "perfmonfs/format.h"
+
+struct smpl {
+	/* NULL: no format. */
+	const pfm_buffer_fmt_t *fmt;
+	void *arg;
+	/* Bytes that the process which chose it may lock. */
+	uint64_t memlock;
+	/* fmt_exit() is due. */
+	bool begun;
+	/* NULL: a format without a buffer. */
+	struct shared *mem;
+};
+
+/* The buffer of a context, or NULL. */
+static inline struct shared *smpl_memory(const struct fs_context *ctx)
+{
+	return ctx->smpl ? ctx->smpl->mem : NULL;
+}
+
+/* Makes the format that @text asks for, for the call's context, which does not use it yet. */
+int smpl_new(const struct call *call, struct slice text, struct smpl **out, struct err *e);
+/* The same for a format's name or UUID ("": none) and its argument, for a context with @flags. */
+int smpl_choose(const struct call *call, unsigned flags, struct slice format, struct slice arg,
+	struct smpl **out, struct err *e);
+/* Gives @to, a new context, the format of @from and a buffer of the same size. */
+int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *to, struct err *e);
+
+/* Frees one that was never in use. */
+void smpl_drop(struct smpl *s);
+/* NULL is fine. */
+void smpl_free(struct smpl *s);
+
+/* Submits @cmd, CMD_FORMAT or CMD_SETUP, which has the context use @s. It takes both; the kind's
+ * follow() must be smpl_follow(). */
+void smpl_submit(
+	struct call *call, struct command *cmd, const struct command_kind *kind, struct smpl *s);
+/* command_kind.follow: the context uses the new format, or the format is dropped. */
+void smpl_follow(struct command_request *r);
+
+#endif

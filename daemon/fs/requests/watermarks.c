@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/fs/requests/watermarks.h"
+
+#include "daemon/fs/requests/smpl.h"
+
+struct watermark watermark_now(const struct fs_context *ctx)
+{
+	return (struct watermark){
+		.notified = atomic_load(&ctx->ec.status.notified),
+		.changes = atomic_load(&ctx->ec.status.changes),
+	};
+}
+
+bool watermark_same(const struct watermark *a, const struct watermark *b)
+{
+	return a->notified == b->notified && a->changes == b->changes;
+}
+
+bool watermark_is_behind(struct fs_context *ctx)
+{
+	struct watermark now;
+
+	if (!shared_is_synced(smpl_memory(ctx)))
+		ctx->notify.visible = watermark_now(ctx);
+	now = watermark_now(ctx);
+	return !watermark_same(&ctx->notify.visible, &now);
+}
+
+void watermark_watch(struct fs *fs, struct fs_context *ctx)
+{
+	if (!atomic_load(&ctx->ec.watched))
+		ctx->notify.visible = watermark_now(ctx);
+	engine_watch(fs->eng, &ctx->ec);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How far a context's events are visible. A client that learns of an event must find the data that
+ * led to it in the buffer. Where the buffer is synced to the kernel's cache, that takes a while: so
+ * an event that has happened is not visible yet.
+ */
+#ifndef FS_WATERMARKS_H
+#define FS_WATERMARKS_H
+
+#include "daemon/fs/tree/fs_state.h"
+
+/* The events that have happened. */
+struct watermark watermark_now(const struct fs_context *ctx);
+bool watermark_same(const struct watermark *a, const struct watermark *b);
+/* Events have happened that are not visible yet. */
+bool watermark_is_behind(struct fs_context *ctx);
+/* Has the engine report the context's events from now on. */
+void watermark_watch(struct fs *fs, struct fs_context *ctx);
+
+#endif

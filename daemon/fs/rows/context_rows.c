@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+/* The files of a context, except messages, total and sampling. */
+#include "daemon/fs/rows/context_rows.h"
+
+#include <errno.h>
+#include <poll.h>
+
+#include "daemon/command/command.h"
+#include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/notifier.h"
+#include "daemon/fs/requests/pending_request.h"
+#include "daemon/fs/rows/rows.h"
+
+static void context_rows_show_ctl(const struct call *call, struct text *out)
+{
+	context_show_ctl(call->ctx, out);
+}
+
+/*
+ * Permission to monitor a thread goes by the real user id: a server that writes to users' files in
+ * their names must not lend its own.
+ */
+static int context_check_writer(const struct call *call, const struct command *cmd, struct err *e)
+{
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	uid_t real;
+
+	if (cmd->verb != CMD_LOAD || !cmd->tid || !caller->uid)
+		return 0;
+	if (!real_uid(caller->pid, &real))
+		return err_set(e, EPERM, "your real uid cannot be read from /proc: try again");
+	if (real != caller->uid)
+		return err_set(e, EPERM,
+			"you are uid %u and write as uid %u: write as uid %u to load on a thread",
+			(unsigned)real, (unsigned)caller->uid, (unsigned)real);
+	return 0;
+}
+
+static int context_parse_ctl(
+	const struct call *call, struct slice text, struct command *cmd, struct err *e)
+{
+	if (command_parse_ctl(text, cmd, e) < 0 || context_check_load(call, cmd, e) < 0 ||
+		context_check_writer(call, cmd, e) < 0)
+		return -e->no;
+	return 0;
+}
+
+/* The caller's permission over the thread decides: a program of another user that was passed this
+ * open file must not lend its own. */
+int context_check_load(const struct call *call, const struct command *cmd, struct err *e)
+{
+	if (cmd->verb == CMD_LOAD && cmd->tid && fuse_req_ctx(call->req)->uid != call->file->uid)
+		return err_set(e, EPERM,
+			"uid %u has opened this file: open it yourself to load on a thread",
+			(unsigned)call->file->uid);
+	return 0;
+}
+
+void context_commit_ctl(struct fs_context *ctx, const struct command *cmd)
+{
+	TEXT_CLEANUP struct text line = {0};
+
+	if (cmd->verb == CMD_LOAD)
+		atomic_store(&ctx->missed, 0);
+	command_print_ctl(cmd, &line);
+	if (text_ok(&line))
+		context_set_ctl(ctx, &line);
+}
+
+static int context_query_info(const struct call *call, struct command *cmd, struct err *e)
+{
+	(void)call, (void)e;
+	cmd->verb = CMD_INFO;
+	return 0;
+}
+
+static void context_print_state(const struct command *cmd, struct text *out)
+{
+	command_print_state(&cmd->info, out);
+}
+
+static unsigned context_poll_state(const struct file *f)
+{
+	return atomic_load(&f->ctx->ec.status.changes) > atomic_load(&f->changes) ? POLLPRI : 0;
+}
+
+static void context_print_flags(const struct command *cmd, struct text *out)
+{
+	command_print_flags(cmd->info.flags, out);
+}
+
+static int context_parse_flags(
+	const struct call *call, struct slice text, struct command *cmd, struct err *e)
+{
+	(void)call;
+	cmd->verb = CMD_FLAGS;
+	return command_parse_flags(text, &cmd->setup.flags, e);
+}
+
+void context_commit_flags(struct fs_context *ctx, const struct command *cmd)
+{
+	atomic_store(&ctx->flags, cmd->setup.flags);
+}
+
+static void context_rows_show_error(const struct call *call, struct text *out)
+{
+	context_show_error(call->ctx, out);
+}
+
+const struct row rows_context[] = {
+	{DIR_ROW(DIR_ROOT, DIR_CTXS, "ctx", 01777)},
+	{DIR_ROW(DIR_CTXS, DIR_CTX, NULL, 0700)},
+	{DIR_ROW(DIR_CTX, DIR_CHILDREN, "children", 0700)},
+	{DIR_ROW(DIR_CHILDREN, DIR_CTX, NULL, 0700)},
+	{FILE_ROW(DIR_CTX, "ctl", 0600), .show = context_rows_show_ctl, .parse = context_parse_ctl,
+		.commit = context_commit_ctl},
+	{FILE_ROW(DIR_CTX, "state", 0400), .query = context_query_info,
+		.print = context_print_state, .poll = context_poll_state},
+	{FILE_ROW(DIR_CTX, "flags", 0600), .query = context_query_info,
+		.print = context_print_flags, .parse = context_parse_flags,
+		.commit = context_commit_flags},
+	{FILE_ROW(DIR_CTX, "last_error", 0400), .show = context_rows_show_error},
+	{LINK_ROW(DIR_CTX, "pmc", "set/0/pmc")},
+	{LINK_ROW(DIR_CTX, "pmd", "set/0/pmd")},
+	{LINK_ROW(DIR_CTX, "regs", "set/0/regs")},
+	ROW_END,
+};

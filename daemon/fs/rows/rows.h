@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows of the tree. Each list is in the file of its name, with the callbacks of its rows. */
+#ifndef FS_ROWS_H
+#define FS_ROWS_H
+
+#include "daemon/fs/tree/row.h"
+
+extern const struct row rows_clone[], rows_config[], rows_context[], rows_evtset[], rows_live[],
+	rows_message[], rows_pmu[], rows_register[], rows_root[], rows_sim[], rows_smpl[],
+	rows_sys[], rows_total[];
+
+/* Makes one table of all lists. */
+void rows_collect(struct row_table *table);
+
+#endif

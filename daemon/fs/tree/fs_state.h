@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of the filesystem, which all its layers share. It belongs to the session thread. */
+#ifndef FS_FS_STATE_H
+#define FS_FS_STATE_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "base/list.h"
+#include "daemon/config/config.h"
+#include "daemon/fs/tree/object.h"
+#include "daemon/fs/tree/row.h"
+#include "daemon/mem/shared.h"
+#include "perfmonfs/backend.h"
+
+struct uid_error;
+
+/* Requests that are answered later; see pending_request.c. */
+struct pending_requests {
+	/* A leaf: guards @list, because workers answer requests, too. */
+	pthread_mutex_t lock;
+	struct list_head list;
+	uint64_t last_id;
+	/* Ids of interrupted requests, noted while libfuse holds its locks. */
+	uint64_t interrupted[16];
+	unsigned ninterrupted;
+};
+
+struct fs {
+	struct engine *eng;
+	struct backend *be;
+	struct config config;
+	struct row_table rows;
+	struct objects objects;
+	struct shared_pool memory;
+	/* Both sides have agreed to pass files through to memory. */
+	bool passthrough;
+	/* Resolution of the timer, ns. */
+	uint64_t timer_ns;
+	/* The owner of all files outside of contexts. */
+	uid_t owner;
+	struct timespec born;
+
+	/* Open files. */
+	struct list_head files;
+	struct pending_requests pending;
+	/* last_error of users without a context; see uid_error.c. */
+	struct uid_error *uid_errors;
+	unsigned nuid_errors;
+	/* Requests since the start. */
+	unsigned long long requests;
+};
+
+static inline struct fs *fs_of(const struct fs_context *ctx)
+{
+	return container_of(ctx->objs, struct fs, objects);
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A row describes a kind of file: its name, its mode, and what reading and writing do. Lookup,
+ * getattr, readdir, open, read and write are generic walks over a table of rows.
+ */
+#ifndef FS_ROW_H
+#define FS_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "base/text.h"
+
+struct call;
+struct command;
+struct file;
+struct fs_context;
+struct pfm_msg;
+struct shared;
+
+/* The kinds of directory. */
+enum dir {
+	DIR_NONE, /* above the root */
+	DIR_ROOT,
+	DIR_PMU,
+	DIR_CONFIG,
+	DIR_SIM,
+	DIR_CTXS, /* its members are contexts */
+	DIR_CTX,
+	DIR_CHILDREN, /* its members are contexts, too */
+	DIR_SETS,     /* its members are event sets */
+	DIR_SET,
+	DIR_PMCS, /* its members are registers */
+	DIR_PMDS,
+	DIR_SYS,
+	DIR_SYS_FORMATS, /* its members are formats */
+	DIR_SYS_FORMAT,
+	DIR_SYS_DESC, /* its members are registers; it has a file, too */
+	DIR_SYS_REG,
+};
+
+/* Returned by read() and store(): the answer comes later. */
+enum { CALL_LATER = 1 };
+
+struct row {
+	/* The directory that has it. */
+	enum dir in;
+	/* NULL: one for each member of that directory. */
+	const char *name;
+	/* With the type of the file. */
+	mode_t mode;
+	/* Of a directory: its kind. */
+	enum dir is;
+	/* Of a symbolic link. */
+	const char *target;
+
+	/* Takes several lines in one write. */
+	bool lines;
+	/* In DIR_PMDS: the members that are virtual. */
+	bool virtual;
+	/* Each open makes a context, which ends with the open file; see clone_rows.c. */
+	bool clone;
+	/* An open notes the opener's rights in struct file. Implied by parse(), for writing. */
+	bool rights;
+	/* An open for writing notes the opener's RLIMIT_MEMLOCK in struct file. */
+	bool memlock;
+
+	/* Read by the session thread, which cannot fail. */
+	void (*show)(const struct call *call, struct text *out);
+	/* Read or write by the session thread: 0, -errno with a sentence, or CALL_LATER. */
+	int (*read)(struct call *call, struct text *out, struct err *e);
+	int (*store)(struct call *call, struct slice text, struct err *e);
+
+	/* Read by the context's owner: makes the command, and prints the answer. */
+	int (*query)(const struct call *call, struct command *cmd, struct err *e);
+	void (*print)(const struct command *cmd, struct text *out);
+	/* Write by the context's owner: makes the command, and notes that it took effect (any
+	 * thread). */
+	int (*parse)(
+		const struct call *call, struct slice text, struct command *cmd, struct err *e);
+	void (*commit)(struct fs_context *ctx, const struct command *cmd);
+
+	/* Read of the context's messages (msg_reader.c): how many the read has room for, or -errno;
+	 * and the answer, with those that were taken. */
+	int (*room)(const struct call *call, struct err *e);
+	void (*reply)(struct call *call, const struct pfm_msg *msgs, unsigned n);
+
+	/* The poll events that are due; NULL: the file is always ready. */
+	unsigned (*poll)(const struct file *f);
+
+	/* The memory that can be mapped; NULL with a sentence: there is none now. */
+	struct shared *(*memory)(const struct call *call, struct err *e);
+	/* The size of the file; NULL: 0, or the length of the link's target. */
+	size_t (*size)(const struct call *call);
+
+	/* Completes an open, and answers it unless it fails. NULL: no more to do. */
+	int (*open)(struct call *call, struct file *f, struct err *e);
+	/* The open file is being freed. NULL: no more to do. */
+	void (*release)(struct file *f);
+};
+
+/* An inode number has room for as many. */
+enum { ROWS_MAX = 255 };
+
+/* The root comes first. */
+struct row_table {
+	struct row row[ROWS_MAX];
+	unsigned n;
+};
+
+/* For lists of rows, which end with ROW_END. */
+#define DIR_ROW(where, what, nm, md) .in = where, .name = nm, .mode = S_IFDIR | (md), .is = what
+#define FILE_ROW(where, nm, md)      .in = where, .name = nm, .mode = S_IFREG | (md)
+#define LINK_ROW(where, nm, to)      .in = where, .name = nm, .mode = S_IFLNK | 0777, .target = to
+#define ROW_END                                                                                    \
+	{                                                                                          \
+		.mode = 0                                                                          \
+	}
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/mem/shared.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+void shared_pool_free(struct shared_pool *pool)
+{
+	shared_free_deferred(pool);
+	shared_free_lingering(pool);
+	cache_sync_free(pool->sync);
+	pool->sync = NULL;
+}
+
+static int shared_prepare_sync(struct shared *s, struct err *e)
+{
+	size_t pages = s->room / (size_t)sysconf(_SC_PAGESIZE);
+	struct shared_pool *pool = s->pool;
+	int rc = 0;
+
+	s->shadow = calloc(1, s->room);
+	s->stale = calloc(pages, sizeof(*s->stale));
+	if (!s->shadow || !s->stale)
+		rc = err_set(e, ENOMEM, "no memory to show a buffer of %zu bytes", s->size);
+	if (rc == 0 && !pool->sync)
+		rc = cache_sync_new(pool->ops, &pool->sync, e);
+	if (rc < 0) {
+		free(take_ptr(&s->shadow));
+		free(take_ptr(&s->stale));
+	} else {
+		/* The store of its last page tells the kernel the length of the file. */
+		s->stale[pages - 1] = true;
+	}
+	return rc;
+}
+
+bool shared_pass(struct shared *s)
+{
+	if (s->way == SHARED_UNDECIDED)
+		s->id = s->pool->ops->back(s->pool->ops->arg, s->fd);
+	if (s->way == SHARED_UNDECIDED && s->id > 0)
+		s->way = SHARED_PASSED;
+	return s->way == SHARED_PASSED;
+}
+
+int shared_use_sync(struct shared *s, struct err *e)
+{
+	int rc = shared_prepare_sync(s, e);
+
+	if (rc == 0)
+		s->way = SHARED_SYNCED;
+	return rc;
+}
+
+int shared_attach_region(struct shared *s, struct shared *region, struct err *e)
+{
+	int rc = shared_use_sync(s, e);
+
+	return rc < 0 ? rc : shared_place_in_region(s, region, e);
+}
+
+static int shared_decide(struct shared *s, struct err *e)
+{
+	return shared_pass(s) ? 0 : shared_use_sync(s, e);
+}
+
+int shared_open(struct shared *s, uint64_t ino, struct err *e)
+{
+	int rc = s->way == SHARED_UNDECIDED ? shared_decide(s, e) : 0;
+
+	if (rc < 0)
+		return rc;
+	s->ino = ino;
+	shared_ref(s);
+	if (s->opens++ == 0 && s->way == SHARED_SYNCED)
+		cache_sync_add(s->pool->sync, s);
+	return 0;
+}
+
+void shared_close(struct shared *s)
+{
+	struct shared_pool *pool = s->pool;
+
+	if (--s->opens == 0 && s->way == SHARED_SYNCED)
+		cache_sync_remove(pool->sync, s);
+	shared_unref(s);
+	shared_free_deferred(pool);
+}
+
+void shared_read(struct shared *s, size_t off, void *buf, size_t n)
+{
+	pthread_mutex_lock(&s->lock);
+	memcpy(buf, s->shadow + off, n);
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool shared_is_synced(const struct shared *s)
+{
+	return s && s->opens && s->way == SHARED_SYNCED && !cache_sync_closing(s->pool->sync);
+}
+
+void shared_fence_expect(struct shared *s, struct sync_fence *p)
+{
+	p->s = shared_ref(s);
+	cache_sync_expect(s->pool->sync);
+}
+
+void shared_fence_order(struct sync_fence *p)
+{
+	cache_sync_order(p->s->pool->sync, p);
+}
+
+void shared_fence(struct shared *s, struct sync_fence *p)
+{
+	if (!shared_is_synced(s)) {
+		p->after(p->arg);
+		return;
+	}
+	shared_fence_expect(s, p);
+	shared_fence_order(p);
+}
+
+int shared_event_fd(const struct shared_pool *pool)
+{
+	return pool->sync ? cache_sync_event_fd(pool->sync) : -1;
+}
+
+void shared_complete_fences(struct shared_pool *pool)
+{
+	if (pool->sync)
+		cache_sync_complete(pool->sync);
+}
+
+bool shared_expects_events(const struct shared_pool *pool)
+{
+	return pool->sync && cache_sync_expects_events(pool->sync);
+}
+
+bool shared_ended(struct shared_pool *pool)
+{
+	return !pool->sync || cache_sync_ended(pool->sync);
+}

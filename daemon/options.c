@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUN_DIR     "/run/perfmonfs"
+#define FORMATS_DIR "/usr/local/lib/perfmonfs"
+
+static const char usage[] =
+	"usage: perfmonfs [options] [SOURCE] MOUNTPOINT\n"
+	"       perfmonfs --check [options]\n"
+	"\n"
+	"The perfmon2 interface as a filesystem. SOURCE, which mount(8) passes, is ignored.\n"
+	"\n"
+	"  --backend=NAME    access to the counters; see below\n"
+	"  --dev=DIR         directory of N/msr and N/cpuid (default: /dev/cpu)\n"
+	"  --pmu=NAME|FILE   use this PMU description instead of detecting one\n"
+	"  --config=FILE     global properties (default: " CONFIG_FILE ")\n"
+	"  --formats=DIR     sampling formats, *.so (default: " FORMATS_DIR ")\n"
+	"  --check           examine the machine and report what is missing; status 0: nothing\n"
+	"  -f, --foreground  stay in the foreground\n"
+	"  -o WORDS          the options above that take a value, without dashes; mount options;\n"
+	"                    nopassthrough: map memory without FUSE passthrough\n"
+	"  -V, --version     -h, --help\n";
+
+enum { OPT_BACKEND = 256, OPT_DEV, OPT_PMU, OPT_CONFIG, OPT_FORMATS, OPT_CHECK };
+
+static const struct option long_options[] = {
+	{"backend", required_argument, NULL, OPT_BACKEND},
+	{"dev", required_argument, NULL, OPT_DEV},
+	{"pmu", required_argument, NULL, OPT_PMU},
+	{"config", required_argument, NULL, OPT_CONFIG},
+	{"formats", required_argument, NULL, OPT_FORMATS},
+	{"check", no_argument, NULL, OPT_CHECK},
+	{"foreground", no_argument, NULL, 'f'},
+	{"version", no_argument, NULL, 'V'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* The options, and the names that some of them take. */
+static void options_help(void)
+{
+	TEXT_CLEANUP struct text t = {0};
+
+	text_printf(&t, "%s\nBackends (default: %s; no other one is used instead):", usage,
+		backends[0]->name);
+	for (unsigned i = 0; backends[i]; i++) {
+		text_printf(&t, " ");
+		backend_usage(backends[i], &t);
+	}
+	for (unsigned i = 0; backends[i]; i++) {
+		if (!backends[i]->model_name)
+			continue;
+		text_printf(&t, "\nModels of %s:", backends[i]->name);
+		for (unsigned m = 0; backends[i]->model_name(m); m++)
+			text_printf(&t, " %s", backends[i]->model_name(m));
+	}
+	text_printf(&t, "\nBuilt-in PMU descriptions:");
+	for (unsigned i = 0; pmu_model_name(i); i++)
+		text_printf(&t, " %s", pmu_model_name(i));
+	puts(text_ok(&t) ? t.p : usage);
+}
+
+/* Sets an option that takes a value. False: @opt is not one of these. */
+static bool options_set(struct options *o, int opt, const char *value)
+{
+	switch (opt) {
+	case OPT_BACKEND:
+		o->backend = value;
+		return true;
+	case OPT_DEV:
+		o->conf.dev = value;
+		return true;
+	case OPT_PMU:
+		o->conf.pmu = value;
+		return true;
+	case OPT_CONFIG:
+		o->config = value;
+		return true;
+	case OPT_FORMATS:
+		o->formats = value;
+		return true;
+	}
+	return false;
+}
+
+/* Sets the option that @word of -o is. False: it is a mount option. */
+static bool options_set_word(struct options *o, const char *word)
+{
+	static const struct {
+		const char *key;
+		int opt;
+	} keys[] = {{"backend=", OPT_BACKEND}, {"dev=", OPT_DEV}, {"pmu=", OPT_PMU},
+		{"config=", OPT_CONFIG}, {"formats=", OPT_FORMATS}};
+
+	if (strcmp(word, "nopassthrough") == 0) {
+		o->nopassthrough = true;
+		return true;
+	}
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *value = word + strlen(keys[i].key);
+
+		if (strncmp(word, keys[i].key, strlen(keys[i].key)) == 0)
+			return options_set(o, keys[i].opt, value);
+	}
+	return false;
+}
+
+/* Parses the argument of -o. Cuts it in place: arguments live as long as the process. */
+static void options_parse_words(struct options *o, char *arg, struct text *mount_opts)
+{
+	char *save;
+
+	for (char *w = strtok_r(arg, ",", &save); w; w = strtok_r(NULL, ",", &save))
+		if (!options_set_word(o, w))
+			text_printf(mount_opts, "%s%s", mount_opts->n ? "," : "", w);
+}
+
+int options_parse(int argc, char **argv, struct options *o, struct text *mount_opts)
+{
+	int c;
+
+	*o = (struct options){
+		.conf = {.dev = "/dev/cpu", .run_dir = RUN_DIR},
+		.formats = FORMATS_DIR,
+	};
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "fo:Vh", long_options, NULL)) != -1) {
+		switch (c) {
+		case OPT_CHECK:
+			o->check = true;
+			break;
+		case 'f':
+			o->foreground = true;
+			break;
+		case 'o':
+			options_parse_words(o, optarg, mount_opts);
+			break;
+		case 'V':
+			printf("perfmonfs %s\n", PERFMONFS_VERSION);
+			exit(0);
+		case 'h':
+			options_help();
+			exit(0);
+		default:
+			if (options_set(o, c, optarg))
+				break;
+			fprintf(stderr, "perfmonfs: option '%s': EINVAL: see perfmonfs --help\n",
+				argv[optind - 1]);
+			return -EINVAL;
+		}
+	}
+	if (!o->check && optind != argc - 1 && optind != argc - 2) {
+		fprintf(stderr, "perfmonfs: give a mount point (see --help)\n");
+		return -EINVAL;
+	}
+	o->mount_opts = mount_opts->p;
+	o->mountpoint = optind < argc ? argv[argc - 1] : NULL;
+	return 0;
+}
+
+int options_load_config(const struct options *o, struct config *config, struct err *e)
+{
+	config_init(config);
+	return config_load(config, o->config ? o->config : CONFIG_FILE, o->config, e);
+}
+
+int options_open_backend(struct options *o, struct backend **be, struct err *e)
+{
+	const struct backend_ops *ops;
+	int rc = backend_find(o->backend, &o->conf, &ops, e);
+
+	return rc < 0 ? rc : ops->open(&o->conf, be, e);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of perfmonfs. */
+#ifndef DAEMON_OPTIONS_H
+#define DAEMON_OPTIONS_H
+
+#include "base/text.h"
+#include "daemon/config/config.h"
+#include "perfmonfs/backend.h"
+
+#define CONFIG_FILE "/etc/perfmonfs.conf"
+
+struct options {
+	/* The word of --backend; NULL: the default. */
+	const char *backend;
+	struct backend_conf conf;
+	/* The directory of sampling formats. */
+	const char *formats;
+	/* The configuration file; NULL: CONFIG_FILE, if it exists. */
+	const char *config;
+	bool foreground, check, nopassthrough;
+	/* Comma-separated; NULL: none. */
+	const char *mount_opts;
+	const char *mountpoint;
+};
+
+/* Sets *@o. @mount_opts is the memory of o->mount_opts. Prints errors itself; --help and --version
+ * end the process. -EINVAL. */
+int options_parse(int argc, char **argv, struct options *o, struct text *mount_opts);
+
+/* Loads the configuration file over the defaults. */
+int options_load_config(const struct options *o, struct config *config, struct err *e);
+
+/* Opens the backend; fails as backend_ops.open. */
+int options_open_backend(struct options *o, struct backend **be, struct err *e);
+
+#endif

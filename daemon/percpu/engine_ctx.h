@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* A context as the engine manages it. */
+#ifndef PERCPU_ENGINE_CTX_H
+#define PERCPU_ENGINE_CTX_H
+
+#include "base/list.h"
+#include "daemon/core/context.h"
+#include "daemon/percpu/engine_stats.h"
+#include "daemon/percpu/job.h"
+
+struct task_ctx;
+struct worker;
+
+/* The state after the last command, for threads that do not own the context. */
+struct engine_ctx_status {
+	/* Number of changes of the context's state. */
+	atomic_ullong changes;
+	/* Number of notifications. */
+	atomic_ullong notified;
+};
+
+/*
+ * Embed it, and set the callbacks after engine_ctx_init(). All fields without a lock or owner of
+ * their own are the session thread's.
+ */
+struct engine_ctx {
+	/* The owner's, except that the session thread takes messages from its queue. */
+	struct context ctx;
+	/* The owner, while the context is loaded on a CPU; NULL: the session thread. Only the
+	 * session thread writes this and task. */
+	struct worker *worker;
+	/* Set while the context is loaded on a thread, or is about to be: see daemon/ctxsw. */
+	struct task_ctx *task;
+	/* Jobs that are posted and not finished, and 1 for unloaded_event. The thread that changes
+	 * it from 0 to 1 owns the context until it is 0 again. */
+	atomic_uint inflight;
+	/* EVENT_UNLOADED */
+	struct event unloaded_event;
+	/* Jobs to be submitted again when the session thread owns the context. */
+	struct queue requeued;
+
+	/* Written by the owner, read by all threads. */
+	struct engine_ctx_status status;
+	/* on_change() is wanted: engine_watch(). */
+	atomic_bool watched;
+	/* EVENT_CHANGED is sent and not yet handled. */
+	atomic_bool event_pending;
+	/* EVENT_CHANGED */
+	struct event changed_event;
+
+	/* The status has changed, or there are new messages. */
+	void (*on_change)(struct engine_ctx *ec);
+	/* A followed thread of this context has created thread @tid: creates a context for it, with
+	 * the same registers. NULL, with @e, if it cannot. */
+	struct engine_ctx *(*make_child)(struct engine_ctx *ec, int tid, struct err *e);
+	/* The child context could not be set up or loaded; CMD_DESTROY is submitted for what
+	 * make_child() made. */
+	void (*child_failed)(struct engine_ctx *ec, int tid, const struct err *e);
+	/* After CMD_DESTROY, when no thread uses the context any more. */
+	void (*destroyed)(struct engine_ctx *ec);
+	/* An error that belongs to no request. */
+	void (*report_error)(struct engine_ctx *ec, const struct err *e);
+
+	/* Part of engine.expected that is due to this context. */
+	unsigned expected_events;
+	/* CMD_DESTROY was submitted: nothing may follow it. */
+	bool destroying;
+	/* For messages about a CPU that is in use, and for `cpus`. */
+	unsigned uid;
+	const char *name;
+	/* The process that loaded the context. */
+	int pid;
+	/* In engine.loaded. */
+	struct list_head loaded_entry;
+};
+
+/* Publishes the status of @ec, then its messages. True if either has changed. Owner only. */
+bool engine_ctx_publish(struct engine_ctx *ec);
+/* The same; sends EVENT_CHANGED if @ec is watched. */
+void engine_ctx_changed(struct engine_ctx *ec, struct event_queue *events);
+
+/*
+ * Ends a job: inflight falls by 1, and @ec may be gone after this. If the context is @unloaded and
+ * this was the last job, inflight stays 1 and EVENT_UNLOADED is sent instead. So the session thread
+ * finds either another job that is under way, or no thread that would use @ec again.
+ */
+void engine_ctx_end_job(struct engine_ctx *ec, struct event_queue *events, bool unloaded);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What the file `stats` shows of the engine. Each thread adds to the atomic ones. */
+#ifndef PERCPU_ENGINE_STATS_H
+#define PERCPU_ENGINE_STATS_H
+
+#include "daemon/percpu/exec.h"
+
+struct engine_stats {
+	atomic_ullong commands, polls;
+	struct exec_stats exec;
+	/* Workers alive. */
+	unsigned workers;
+
+	/* Threads that save and restore contexts, and monitored threads. */
+	unsigned ctxsw_threads, threads;
+	/* Contexts restored to registers, and saved from them. */
+	atomic_ullong ctxsw_in, ctxsw_out;
+	/* Times that one ctxsw thread waited for another. */
+	atomic_ullong ctxsw_waits;
+	/* Times that one was too late, so that counts were lost. */
+	atomic_ullong ctxsw_late;
+	/* Those of them where the kernel had not reported a switch. */
+	atomic_ullong ctxsw_missed;
+	/* Instructions that a save and restore adds to a user-level count, by the last calibration.
+	 */
+	atomic_ullong ctxsw_overhead;
+};
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/percpu/exec.h"
+
+#include <errno.h>
+
+#include "base/container.h"
+
+static struct executor *exec_of(struct core_run *run)
+{
+	return container_of(run, struct executor, run);
+}
+
+static unsigned exec_run(struct core_run *run, struct reg_op *ops, unsigned n, struct err *e)
+{
+	struct executor *x = exec_of(run);
+
+	return x->be->ops->run(x->cpu, ops, n, e);
+}
+
+static uint64_t exec_now(struct core_run *run)
+{
+	struct backend *be = exec_of(run)->be;
+
+	return be->ops->now(be);
+}
+
+static void exec_fetch(struct core_run *run)
+{
+	struct executor *x = exec_of(run);
+
+	virtual_pmd_fetch(&x->virtuals, x->be->pmu, &run->where, exec_now(run), &run->virt);
+}
+
+static const struct pmu_io exec_io = {.run = exec_run, .now = exec_now, .fetch = exec_fetch};
+
+/* The core knows that a register is in use; the backend may know by which program. */
+static void exec_name_owner(struct executor *x, struct err *e)
+{
+	struct core_run *run = &x->run;
+	TEXT_CLEANUP struct text owner = {0};
+	struct err conflict = *e;
+
+	x->be->ops->pmu_owner(
+		x->be, run->ctx->target.cpu, run->conflict.addr, run->conflict.value, &owner);
+	if (text_ok(&owner) && owner.n)
+		err_set(e, conflict.no, "%s: by %s", conflict.text, owner.p);
+}
+
+static void exec_add(atomic_ullong *sum, uint64_t now, uint64_t before)
+{
+	if (now != before)
+		atomic_fetch_add_explicit(sum, now - before, memory_order_relaxed);
+}
+
+static void exec_add_up(
+	struct exec_stats *s, const struct ctx_count *now, const struct ctx_count *before)
+{
+	exec_add(&s->stolen, now->stolen, before->stolen);
+	exec_add(&s->switches, now->switches, before->switches);
+	exec_add(&s->overflows, now->overflows, before->overflows);
+	exec_add(&s->messages_lost, now->messages_lost, before->messages_lost);
+}
+
+/* The thread that was running, as far as that is known by now. */
+static void exec_locate(struct executor *x, struct context *ctx)
+{
+	uint64_t before;
+
+	x->run.where = (pfm_smpl_where_t){0};
+	if (!x->sample_tick)
+		return;
+	before = ip_sampler_lost(x->sample_tick->ip_sampler);
+	sample_tick_read(x->sample_tick, ctx, x->be->ops->now(x->be), &x->run.where);
+	exec_add(&x->stats->attribution_lost, ip_sampler_lost(x->sample_tick->ip_sampler), before);
+}
+
+int exec_command(struct executor *x, struct context *ctx, struct command *cmd, struct err *e)
+{
+	struct ctx_count before = ctx->count;
+	int rc;
+
+	x->run.io = &exec_io;
+	exec_locate(x, ctx);
+	rc = core_command(&x->run, ctx, cmd, e);
+	exec_add_up(x->stats, &ctx->count, &before);
+	if (rc == -EBUSY && x->run.conflict.addr)
+		exec_name_owner(x, e);
+	return rc;
+}
+
+int exec_last_failed(struct executor *x, struct err *e)
+{
+	struct context *ctx = x->run.ctx;
+	struct ctx_count before = ctx->count;
+	int rc = core_last_failed(&x->run, e);
+
+	exec_add_up(x->stats, &ctx->count, &before);
+	return rc;
+}

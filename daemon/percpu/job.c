@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/percpu/job.h"
+
+#include <errno.h>
+
+int job_cancelled(struct job *job)
+{
+	return err_set(&job->err, EINTR, "interrupted before it began");
+}

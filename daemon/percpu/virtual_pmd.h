@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The values of virtual PMDs (specification 3.2.2). */
+#ifndef PERCPU_VIRTUAL_PMD_H
+#define PERCPU_VIRTUAL_PMD_H
+
+#include "daemon/core/core.h"
+
+enum { VIRTUAL_THREADS = 8 };
+
+/* Files kept open from one reading to the next. All zero: none. Used by one thread at a time, as
+ * the executor that it is part of. */
+struct virtuals {
+	/* One bit per row of pmu.virtuals: fd is open. */
+	uint32_t open;
+	int fd[PMU_MAX_VIRTUALS];
+	/* schedstat files of threads; the index is tid % VIRTUAL_THREADS. */
+	struct {
+		uint32_t tid; /* 0: none. */
+		int fd;
+	} threads[VIRTUAL_THREADS];
+};
+
+/*
+ * Reads the values that @out wants and does not have. @now is the value of clocks, @where the
+ * thread that was running. System calls: 1 for free memory and load together, 2 per file (fstat,
+ * pread), 1 for the CPU time (pread), none for the clock; 3 more to open a file, and 2 more if that
+ * replaces another one.
+ */
+void virtual_pmd_fetch(struct virtuals *v, const struct pmu *pmu, const pfm_smpl_where_t *where,
+	uint64_t now, struct virtual_values *out);
+void virtual_pmd_close(struct virtuals *v);
+
+/*
+ * Parses the first number of a text: decimal or 0x hex, not inside a word, optionally with a minus
+ * sign. False: there is none, or it exceeds 64 bits.
+ */
+bool virtual_pmd_parse(const char *text, size_t n, uint64_t *value);
+
+#endif

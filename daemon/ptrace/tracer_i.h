@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tracer's files, from the bottom up: its table of tracees (tracees.c), stops and their reasons
+ * (stops.c), ends that the kernel does not report (liveness.c), attaching (seize.c), and its thread
+ * (tracer.c). A file calls only those before it. Everything belongs to the tracer's thread, except
+ * for what the lock guards.
+ */
+#ifndef PTRACE_TRACER_I_H
+#define PTRACE_TRACER_I_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/list.h"
+#include "daemon/percpu/queue.h"
+#include "daemon/ptrace/tracer.h"
+
+enum { TRACER_LIVENESS_NS = 250000000 }; /* between liveness checks */
+
+/* Orders for a tracee. */
+enum {
+	WANT_INITIAL_STOP = 1, /* stay stopped until tracer_cont() */
+	WANT_STOP = 2,         /* stop until tracer_resume() */
+	WANT_DETACH = 4,       /* detach */
+	WANT_REAPED = 8,       /* forget: another thread has reaped it */
+};
+
+struct tracee {
+	struct hash_node node; /* tracer.tracees, by tid */
+	pid_t tid;
+
+	/* The tracer's thread's own. */
+	bool known;            /* ops know it: false for a child whose parent's event is missing */
+	bool stopped;          /* in a ptrace-stop */
+	bool group;            /* that is a group-stop: it must not run */
+	bool interrupted;      /* PTRACE_INTERRUPT is under way */
+	unsigned char missing; /* how many liveness checks in a row have not found it */
+
+	/* Under the tracer's lock. */
+	unsigned wants;       /* WANT_ bits */
+	struct list_head due; /* tracer.due, while a change of wants is unhandled */
+};
+
+struct tracer {
+	const struct tracer_ops *ops;
+	void *arg;
+	pthread_t thread;
+	pid_t tid; /* its own */
+	atomic_bool quit;
+	int sigchld;              /* signalfd */
+	int wakeup_fd;            /* eventfd */
+	struct queue attach_reqs; /* from any thread */
+
+	pthread_mutex_t lock;     /* never held over ptrace() or callbacks */
+	pthread_cond_t attached;  /* an attach request is done */
+	uint64_t impatient_until; /* tracer_seize() waits briefly until then; its callers' */
+	struct hash tracees;      /* written by the tracer's thread, with the lock */
+	struct list_head due;     /* tracees whose wants have changed; with the lock */
+
+	bool scan;        /* there may be reports without a signal */
+	uint64_t scan_at; /* when to look for them at the earliest */
+
+	uint64_t liveness_at;   /* next liveness check; 0: none */
+	size_t liveness_bucket; /* the last bucket of tracees that was checked */
+	size_t liveness_left;   /* buckets left in this round */
+};
+
+/* tracees.c */
+
+struct tracee *tracer_find(const struct tracer *tr, pid_t tid); /* NULL: none */
+/* A new one that is in no table. NULL: no memory. */
+struct tracee *tracee_new(pid_t tid);
+void tracer_add(struct tracer *tr, struct tracee *t);
+/* Removes and frees @t: it has ended, or is not traced any more. Calls ended() if it is known. */
+void tracer_forget(struct tracer *tr, struct tracee *t);
+void tracer_set_tid(struct tracer *tr, struct tracee *t, pid_t tid);
+/* Changes its wants, which tracer_next_due() then reports. Any thread, with the lock held. */
+void tracer_want(struct tracer *tr, struct tracee *t, unsigned set, unsigned clear);
+/* Takes one whose wants have changed; NULL: none. */
+struct tracee *tracer_next_due(struct tracer *tr, bool *reaped);
+/* Schedules a liveness check of all: an end may go unreported. */
+void tracer_suspect_exit(struct tracer *tr);
+
+/* stops.c */
+
+/* Handles one report of the kernel, on @tid or (0) any tracee. False: there is none. */
+bool tracer_wait_event(struct tracer *tr, pid_t tid);
+/* Carries out its wants as far as its state allows. */
+void tracer_apply(struct tracer *tr, struct tracee *t);
+void tracer_detach_now(struct tracer *tr, struct tracee *t);
+/* The kernel has @tid as a tracee of this thread. */
+bool tracer_traces(pid_t tid);
+
+/* liveness.c */
+
+/* Checks some buckets, if a check is due. */
+void tracer_check_liveness(struct tracer *tr);
+/* SIGCHLD reported the end of @tid, without a report to wait for. */
+void tracer_check_end(struct tracer *tr, pid_t tid);
+
+/* seize.c */
+
+void tracer_answer_attaches(struct tracer *tr);
+/* Installs the signal handler that cancels a PTRACE_SEIZE. */
+int tracer_init_cancel(struct err *e);
+
+#endif

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Clones, execs and ends of traced threads. The tracer reports them in its own thread; the session
+ * thread handles them while the thread concerned is stopped.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "daemon/task/task_registry_i.h"
+
+/* @tid and @other: parent and child, or the ids before and after an exec. */
+struct follow_event {
+	struct task_event event;
+	pid_t tid, other;
+};
+
+static void follow_send(struct task_registry *reg, pid_t tid, pid_t other,
+	void (*handle)(struct task_registry *reg, struct task_event *event))
+{
+	struct follow_event *ev = calloc(1, sizeof(*ev));
+
+	/* Without memory, a child runs on without being followed. */
+	if (!ev) {
+		tracer_cont(reg->shared.tracer, other);
+		return;
+	}
+	*ev = (struct follow_event){
+		.event = {.event.kind = EVENT_TASK, .handle = handle}, .tid = tid, .other = other};
+	event_send(reg->shared.events, &ev->event.event);
+}
+
+/* --- Clone */
+
+struct clone_event {
+	struct job job; /* CMD_CLONE, of the parent */
+	struct task_registry *reg;
+	struct task_ctx *child; /* loading */
+};
+
+/* Loads the child's context, and starts it if its parent counts: then the child counts from its
+ * first instruction on. */
+static int follow_begin(struct clone_event *clone, const struct command *parent, struct err *e)
+{
+	struct task_ctx *task = clone->child;
+	struct command load = {
+		.verb = CMD_LOAD,
+		.tid = task->tid,
+		.rights = task->requester->rights,
+		.limits = task->requester->limits,
+	};
+	struct command start = {.verb = CMD_START,
+		.rights = task->requester->rights,
+		.limits = task->requester->limits};
+	bool counts = parent->info.state == CTX_RUNNING || parent->info.state == CTX_MASKED;
+	struct target target = {.dir = -1};
+	int rc = target_open(getpid(), task->tid, &target, e);
+
+	if (rc == 0)
+		rc = task_ctx_follow(clone->reg, task, false, e);
+	if (rc == 0) {
+		task->traced = true;
+		task->ec->ctx.target.pid = target.tgid;
+		rc = task_ctx_load(clone->reg, task, &load, counts ? &start : NULL, e);
+	}
+	target_close(&target);
+	return rc;
+}
+
+/* Does nothing if it is being destroyed already. Without memory, an empty context remains. */
+static void follow_destroy_child(struct task_registry *reg, struct engine_ctx *child)
+{
+	struct job *job = child && !child->destroying ? calloc(1, sizeof(*job)) : NULL;
+
+	if (!job)
+		return;
+	*job = (struct job){.ec = child, .cmd.verb = CMD_DESTROY, .done = task_job_done};
+	reg->ops->submit(reg->arg, job);
+}
+
+/* The child runs on without being followed. */
+static void follow_child_failed(struct task_registry *reg, struct engine_ctx *root,
+	struct engine_ctx *child, pid_t tid, struct err *e)
+{
+	follow_destroy_child(reg, child);
+	root->child_failed(root, tid, e);
+}
+
+static void follow_cloned(struct job *job)
+{
+	struct clone_event *clone = container_of(job, struct clone_event, job);
+	struct task_registry *reg = clone->reg;
+	struct task_ctx *task = clone->child;
+	pid_t tid = task->tid;
+	struct err e = job->err;
+	/* The parent was unloaded meanwhile, so its children are not followed either. */
+	bool detached = job->rc == 0 && job->cmd.info.state == CTX_UNLOADED && !job->cmd.info.ended;
+	int rc = job->rc;
+
+	if (detached)
+		rc = -ESRCH;
+	else if (rc == 0)
+		rc = follow_begin(clone, &job->cmd, &e);
+	if (rc == 0)
+		tracer_cont(reg->shared.tracer, tid);
+	else if (!task->exited)
+		task_detach(reg, tid);
+	if (detached)
+		follow_destroy_child(reg, task->ec);
+	else if (rc < 0)
+		follow_child_failed(reg, task->root, task->ec, tid, &e);
+	task_ctx_loaded(reg, task, rc);
+	free(clone);
+}
+
+static void follow_inherit(struct task_ctx *task, const struct task_ctx *parent)
+{
+	task->root = parent->root;
+	task->follow = true;
+	task->loading = true;
+	task->cpumask = parent->cpumask;
+	task->has_cpumask = parent->has_cpumask;
+	task->covered = parent->covered;
+	task->requester = parent->requester;
+	task->requester->refs++;
+}
+
+static int follow_make_child(struct task_registry *reg, struct task_ctx *parent, pid_t tid,
+	struct clone_event *clone, struct engine_ctx **child, struct err *e)
+{
+	int rc;
+
+	*child = NULL;
+	if (!clone)
+		return err_set(e, ENOMEM, "no memory");
+	*child = parent->root->make_child(parent->root, tid, e);
+	if (!*child)
+		return -e->no;
+	rc = task_ctx_new(reg, *child, tid, &clone->child, e);
+	if (rc == 0)
+		follow_inherit(clone->child, parent);
+	return rc;
+}
+
+static void follow_handle_born(struct task_registry *reg, struct task_event *event)
+{
+	CLEANUP_FREE struct follow_event *ev = container_of(event, struct follow_event, event);
+	struct task_ctx *parent = task_ctx_find(reg, ev->tid);
+	CLEANUP_FREE struct clone_event *clone = calloc(1, sizeof(*clone));
+	struct engine_ctx *child;
+	struct err e;
+
+	if (!reg->shared.tracer)
+		return; /* tracer_free() has detached all */
+	if (!parent || !parent->root->make_child) {
+		task_detach(reg, ev->other);
+		return;
+	}
+	if (follow_make_child(reg, parent, ev->other, clone, &child, &e) < 0) {
+		task_detach(reg, ev->other);
+		follow_child_failed(reg, parent->root, child, ev->other, &e);
+		return;
+	}
+	clone->reg = reg;
+	clone->job = (struct job){
+		.ec = parent->ec,
+		.cmd = {.verb = CMD_CLONE, .into = &clone->child->ec->ctx},
+		.done = follow_cloned,
+		.session_done = true,
+	};
+	reg->ops->submit(reg->arg, &take_ptr(&clone)->job);
+}
+
+static void follow_born(void *arg, pid_t parent, pid_t child)
+{
+	follow_send(arg, parent, child, follow_handle_born);
+}
+
+/* --- Exec */
+
+/* The new program may have privileges that the requester lacks. */
+static int follow_check_access(const struct task_ctx *task, struct err *e)
+{
+	struct target target = {.dir = -1};
+	int rc = target_open(getpid(), task->tid, &target, e);
+
+	if (rc == 0)
+		rc = target_check_again(&target, &task->requester->cred, e);
+	target_close(&target);
+	return rc;
+}
+
+static void follow_handle_exec(struct task_registry *reg, struct task_event *event)
+{
+	CLEANUP_FREE struct follow_event *ev = container_of(event, struct follow_event, event);
+	struct detaching *d = task_detaching(reg, ev->tid);
+	struct task_ctx *task = task_ctx_find(reg, ev->tid);
+	struct err e;
+
+	if (!reg->shared.tracer)
+		return;
+	if (d)
+		d->tid = ev->other;
+	if (!task) {
+		/* A detach by the old id may have come too late. */
+		tracer_detach(reg->shared.tracer, ev->other);
+		return;
+	}
+	if (ev->tid != ev->other)
+		task_ctx_set_tid(reg, task, ev->other);
+	if (follow_check_access(task, &e) < 0) {
+		err_prefix(&e, "it is no longer followed");
+		task->ec->report_error(task->ec, &e);
+		task_ctx_end(reg, task); /* which detaches it */
+		return;
+	}
+	tracer_cont(reg->shared.tracer, ev->other);
+}
+
+static void follow_executed(void *arg, pid_t was, pid_t now)
+{
+	follow_send(arg, was, now, follow_handle_exec);
+}
+
+/* --- Exit. The scheduler reports it as well, but not on CPUs without a ctxsw thread. */
+
+static void follow_handle_ended(struct task_registry *reg, struct task_event *event)
+{
+	CLEANUP_FREE struct follow_event *ev = container_of(event, struct follow_event, event);
+	struct detaching *d = task_detaching(reg, ev->tid);
+	struct task_ctx *task = task_ctx_find(reg, ev->tid);
+
+	if (d) {
+		task_detached(reg, d);
+	} else if (task) {
+		task->exited = true;
+		task_ctx_end(reg, task); /* while it is loading, task_ctx_loaded() does it */
+	}
+}
+
+static void follow_ended(void *arg, pid_t tid)
+{
+	follow_send(arg, tid, 0, follow_handle_ended);
+}
+
+const struct tracer_ops task_tracer_ops = {
+	.born = follow_born,
+	.exec = follow_executed,
+	.ended = follow_ended,
+};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contexts on threads, as the engine sees them: loading and unloading, commands, and what happens
+ * to their threads (clone, exec, exit). All functions are for the session thread.
+ */
+#ifndef TASK_TASK_REGISTRY_H
+#define TASK_TASK_REGISTRY_H
+
+#include "daemon/percpu/engine_ctx.h"
+
+struct task_registry;
+
+/* Calls back into the engine. */
+struct task_registry_ops {
+	/* Submits a command without a client; the session thread calls its done(). */
+	void (*submit)(void *arg, struct job *job);
+	/* Submits the requeued jobs of @ec. */
+	void (*resubmit)(void *arg, struct engine_ctx *ec);
+	/* No thread is followed any more, and all registers are restored. */
+	void (*idle)(void *arg);
+};
+
+/* Opens nothing: that is for the first load. -ENOMEM. */
+int task_registry_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
+	const struct task_registry_ops *ops, void *arg, struct task_registry **out, struct err *e);
+/* At the daemon's end: submits loads that wait for a thread to be detached. */
+void task_registry_stop_waiting(struct task_registry *reg);
+/* Ends the tracer of an idle registry. Only events that were sent before may follow. */
+void task_registry_stop(struct task_registry *reg);
+void task_registry_free(struct task_registry *reg);
+
+/*
+ * Starts to load a context on a thread. 0: job->done() follows; from then on its engine_ctx has a
+ * task_ctx, and its commands go to task_submit(). Errors: those of target.h, sched.h, tracer.h and
+ * ctxsw.h; EBUSY: the thread is followed already; ENXIO: none of its CPUs is online.
+ */
+int task_load(struct task_registry *reg, struct job *job, struct err *e);
+
+/* Submits a command for a context that has a task_ctx. */
+void task_submit(struct task_registry *reg, struct job *job);
+
+/* Ends following after @ec was unloaded and its last job has ended. */
+void task_unloaded(struct task_registry *reg, struct engine_ctx *ec);
+
+/* Any context on a thread; NULL: none. */
+struct engine_ctx *task_any(const struct task_registry *reg);
+/* No threads are followed, and no ctxsw thread runs. */
+bool task_idle(const struct task_registry *reg);
+
+/* Events may come that a client waits for. */
+bool task_expects_events(const struct task_registry *reg);
+
+/* @cpu has a ctxsw thread. */
+bool task_covers_cpu(const struct task_registry *reg, unsigned cpu);
+
+#endif

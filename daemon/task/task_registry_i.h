@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The session thread's side of following threads, from the bottom up: the registry and commands
+ * (task_registry.c), following a thread and giving up its slot to the ctxsw threads
+ * (task_attach.c), what the tracer reports (task_follow.c), and loading (task_load.c). A file calls
+ * only those before it.
+ */
+#ifndef TASK_TASK_REGISTRY_I_H
+#define TASK_TASK_REGISTRY_I_H
+
+#include "base/hash.h"
+#include "base/list.h"
+#include "daemon/ctxsw/ctxsw.h"
+#include "daemon/task/task_registry.h"
+
+/* A thread that the tracer is detaching: until then it cannot be attached again. */
+struct detaching {
+	pid_t tid;
+	struct queue waiting_loads; /* jobs to submit then */
+	struct list_head link;      /* task_registry.detaching */
+};
+
+struct task_registry {
+	struct ctxsw_shared shared;
+	const struct task_registry_ops *ops;
+	void *arg;
+	struct executor x;      /* for contexts that are not the ctxsw threads' yet */
+	struct list_head tasks; /* all task_ctx */
+	struct hash by_tid;
+	unsigned next_slot;
+	struct list_head detaching;
+	struct queue exited_threads; /* ctxsw threads to free when the last one has exited */
+};
+
+/* The task_ctx of thread @tid, or NULL. */
+struct task_ctx *task_ctx_find(struct task_registry *reg, pid_t tid);
+/* Makes one for @ec, with a slot, but not loaded. ENOMEM, ENOSPC. */
+int task_ctx_new(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, struct task_ctx **out,
+	struct err *e);
+/* Frees it, and submits the loads that wait for it. */
+void task_ctx_free(struct task_registry *reg, struct task_ctx *task);
+/* After an exec that changed the thread's id. */
+void task_ctx_set_tid(struct task_registry *reg, struct task_ctx *task, pid_t tid);
+
+/* -ENOMEM, -ESRCH. */
+int requester_new(struct requester **out, struct job *load, struct err *e);
+void requester_unref(struct requester *p);
+
+/* Has the ctxsw threads of all covered CPUs check what runs there. */
+void task_ctx_kick(struct task_registry *reg, const struct task_ctx *task);
+/* Submits CMD_END, once: the thread has ended or may not be followed any more. */
+void task_ctx_end(struct task_registry *reg, struct task_ctx *task);
+/* The scheduler has seen the thread end, or revoked it. */
+bool task_ctx_is_dead(const struct task_registry *reg, const struct task_ctx *task);
+
+/* Detaches a thread. */
+void task_detach(struct task_registry *reg, pid_t tid);
+/* Its record while that takes, or NULL. */
+struct detaching *task_detaching(struct task_registry *reg, pid_t tid);
+/* Ends the record, and submits the loads that wait for it. */
+void task_detached(struct task_registry *reg, struct detaching *d);
+
+/* done() of commands without a client. */
+void task_job_done(struct job *job);
+
+/* Starts missing ctxsw threads on @cpus. */
+int task_start_ctxsw(struct task_registry *reg, const struct cpus *cpus, struct err *e);
+
+unsigned task_first_cpu(const struct cpus *cpus);
+
+/*
+ * Following takes two steps; if one fails, the thread is not followed, and its context as it was.
+ * task_ctx_follow() follows the thread in the scheduler, and attaches to it if @seize.
+ * task_ctx_load() executes @load, and @start unless it is NULL, on the context, which no other
+ * thread owns, and hands the slot to the ctxsw threads.
+ */
+int task_ctx_follow(struct task_registry *reg, struct task_ctx *task, bool seize, struct err *e);
+int task_ctx_load(struct task_registry *reg, struct task_ctx *task, struct command *load,
+	struct command *start, struct err *e);
+/* Ends the loading phase, in which commands wait. @rc < 0: it has failed, and @task is freed. */
+void task_ctx_loaded(struct task_registry *reg, struct task_ctx *task, int rc);
+
+/* What the tracer calls, with the registry as argument. */
+extern const struct tracer_ops task_tracer_ops;
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+/* base/list.h and base/hash.h, each against an array. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "base/list.h"
+
+enum { ENTRIES = 1000, STEPS = 20000 };
+
+struct entry {
+	struct list_head link;
+	struct hash_node node;
+	int at; /* its place in the array; -1: it is on no list */
+};
+
+static unsigned rnd(unsigned *state, unsigned limit)
+{
+	*state = *state * 1664525 + 1013904223;
+	return (*state >> 8) % limit;
+}
+
+static void same_order(struct list_head *list, struct entry *const *model, int n)
+{
+	struct entry *e;
+	int i = 0;
+
+	list_for_each_entry (e, list, link) {
+		assert_true(i < n);
+		assert_ptr_equal(e, model[i++]);
+	}
+	assert_int_equal(i, n);
+	assert_int_equal(list_empty(list), n == 0);
+	assert_ptr_equal(list_first_entry_or_null(list, struct entry, link), n ? model[0] : NULL);
+}
+
+static void test_list(void **state)
+{
+	static struct entry all[20];
+	struct entry *model[20], *e, *following;
+	struct list_head list;
+	unsigned seed = 1;
+	int n = 0;
+
+	(void)state;
+	list_init(&list);
+	for (int i = 0; i < 20; i++)
+		list_init(&all[i].link);
+	for (int step = 0; step < STEPS; step++) {
+		int k;
+
+		e = &all[rnd(&seed, 20)];
+		for (k = 0; k < n && model[k] != e; k++)
+			;
+		if (k < n) {
+			list_del(&e->link);
+			assert_true(list_empty(&e->link));
+			for (n--; k < n; k++)
+				model[k] = model[k + 1];
+		} else if (rnd(&seed, 2)) {
+			list_add_tail(&e->link, &list);
+			model[n++] = e;
+		} else {
+			list_add(&e->link, &list);
+			for (k = n++; k > 0; k--)
+				model[k] = model[k - 1];
+			model[0] = e;
+		}
+		same_order(&list, model, n);
+	}
+	list_for_each_entry_safe (e, following, &list, link) {
+		list_del(&e->link);
+	}
+	same_order(&list, model, 0);
+	list_del(&all[0].link); /* of one that is on no list, nothing changes */
+	same_order(&list, model, 0);
+}
+
+/* How often @key is found, and that each found entry has it. */
+static int occurrences(const struct hash *h, uint64_t key)
+{
+	int n = 0;
+
+	for (struct hash_node *node = hash_find(h, key); node; node = hash_find_next(node)) {
+		assert_int_equal(node->key, key);
+		assert_true(container_of(node, struct entry, node)->at >= 0);
+		n++;
+	}
+	return n;
+}
+
+static void test_hash(void **state)
+{
+	static struct entry all[ENTRIES];
+	static int count[100];
+	struct hash h;
+	unsigned seed = 2;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(hash_init(&h), 0);
+	for (int i = 0; i < ENTRIES; i++)
+		all[i].at = -1;
+	for (int step = 0; step < STEPS; step++) {
+		struct entry *e = &all[rnd(&seed, ENTRIES)];
+		uint64_t key = rnd(&seed, 100);
+
+		if (e->at >= 0) {
+			hash_remove(&h, &e->node);
+			count[e->at]--;
+			e->at = -1;
+			n--;
+		} else {
+			e->at = (int)key;
+			hash_add(&h, &e->node, key << 12);
+			count[key]++;
+			n++;
+		}
+		assert_int_equal(h.n, n);
+		assert_int_equal(occurrences(&h, key << 12), count[key]);
+		assert_null(hash_find(&h, key << 12 | 1));
+	}
+	assert_true(h.nbuckets > 64); /* it has grown */
+	hash_free(&h);
+	assert_null(hash_find(&h, 0));
+}
+
+static void test_spread(void **state)
+{
+	static struct entry all[ENTRIES];
+	struct hash h;
+	unsigned longest = 0;
+
+	(void)state;
+	assert_int_equal(hash_init(&h), 0);
+	for (unsigned i = 0; i < ENTRIES; i++)
+		hash_add(&h, &all[i].node, 4096ULL * i);
+	for (size_t b = 0; b < h.nbuckets; b++) {
+		unsigned length = 0;
+
+		for (struct hash_node *node = h.bucket[b]; node; node = node->next)
+			length++;
+		longest = length > longest ? length : longest;
+	}
+	assert_true(longest <= 8);
+	hash_free(&h);
+	assert_int_equal(hash_string(""), 0xcbf29ce484222325ULL);
+	assert_int_equal(hash_string("a"), 0xaf63dc4c8601ec8cULL); /* FNV-1a's own figure */
+	assert_true(hash_string("ab") != hash_string("ba"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_spread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+/* The message queue: against an array in one thread, and between two. */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "daemon/core/message_queue.h"
+
+enum { STEPS = 1000000, STRESS = 2000000, RESET_EVERY = 97 };
+
+static uint64_t below(uint64_t *rnd, uint64_t n)
+{
+	*rnd = *rnd * 6364136223846793005u + 1442695040888963407u;
+	return (*rnd >> 33) % n;
+}
+
+/* Each word tells the number, so that a torn message shows. */
+static struct pfm_msg message(uint64_t n)
+{
+	struct pfm_msg m = {.type = PFM_MSG_OVFL, .pid = (uint32_t)n, .cpu = (uint16_t)n, .ip = n};
+
+	m.set = (uint16_t)~n;
+	m.tid = (uint32_t)~n;
+	for (unsigned i = 0; i < PFM_MSG_BV; i++)
+		m.pmds[i] = n * (i + 3);
+	return m;
+}
+
+static bool message_is(const struct pfm_msg *m, uint64_t n)
+{
+	struct pfm_msg want = message(n);
+
+	return memcmp(m, &want, sizeof(want)) == 0;
+}
+
+/* ---- Against an array. */
+
+struct model {
+	struct messages q;
+	struct pfm_msg msg[MESSAGES_MAX];
+	unsigned n, published;
+	uint64_t lost, number;
+};
+
+static void model_put(struct model *m)
+{
+	struct pfm_msg msg = message(m->number++);
+	unsigned need = m->lost ? 2 : 1;
+
+	if (m->n + need > MESSAGES_MAX) {
+		assert_false(messages_put(&m->q, &msg));
+		m->lost++;
+		return;
+	}
+	assert_true(messages_put(&m->q, &msg));
+	if (m->lost)
+		m->msg[m->n++] =
+			(struct pfm_msg){.type = PFM_MSG_LOST, .cpu = msg.cpu, .count = m->lost};
+	m->lost = 0;
+	m->msg[m->n++] = msg;
+}
+
+static void model_take(struct model *m, unsigned max)
+{
+	struct pfm_msg msg[MESSAGES_MAX + 1];
+	unsigned want = max < m->published ? max : m->published;
+
+	assert_int_equal(messages_count(&m->q), m->published);
+	assert_int_equal(messages_take(&m->q, msg, max), want);
+	assert_memory_equal(msg, m->msg, want * sizeof(msg[0]));
+	m->n -= want;
+	m->published -= want;
+	memmove(m->msg, m->msg + want, m->n * sizeof(msg[0]));
+}
+
+static void model_step(struct model *m, uint64_t *rnd)
+{
+	unsigned what = (unsigned)below(rnd, 100);
+
+	if (what < 50) {
+		model_put(m);
+	} else if (what < 75) {
+		assert_int_equal(messages_publish(&m->q), m->n != m->published);
+		m->published = m->n;
+	} else if (what < 99) {
+		model_take(m, (unsigned)below(rnd, below(rnd, 8) ? 4 : MESSAGES_MAX + 2));
+	} else {
+		messages_reset(&m->q);
+		m->n = m->published = 0;
+		m->lost = 0;
+	}
+}
+
+/* @from: the number of the first message in the queue, which wraps around at 2^32. */
+static void against_array(unsigned from)
+{
+	struct model m = {0};
+	uint64_t rnd = from;
+
+	assert_int_equal(messages_allocate(&m.q), 0);
+	m.q.end = from;
+	atomic_store(&m.q.head, from);
+	atomic_store(&m.q.tail, from);
+	for (unsigned i = 0; i < STEPS; i++)
+		model_step(&m, &rnd);
+	messages_free(&m.q);
+}
+
+static void test_array(void **state)
+{
+	(void)state;
+	against_array(0);
+	against_array(0U - STEPS / 8);
+}
+
+/* Before the first load there is no memory, and there are no messages. */
+static void test_never_loaded(void **state)
+{
+	struct messages q = {0};
+	struct pfm_msg msg;
+
+	(void)state;
+	assert_int_equal(messages_count(&q), 0);
+	assert_int_equal(messages_take(&q, &msg, 1), 0);
+	assert_false(messages_publish(&q));
+	messages_free(&q);
+}
+
+/* A message that was not published is dropped like the others. */
+static void test_reset(void **state)
+{
+	struct messages q = {0};
+	struct pfm_msg msg = message(1), got[MESSAGES_MAX];
+
+	(void)state;
+	assert_int_equal(messages_allocate(&q), 0);
+	for (unsigned i = 0; i < MESSAGES_MAX + 5; i++) {
+		messages_put(&q, &msg);
+		if (i < 7)
+			messages_publish(&q);
+	}
+	messages_reset(&q);
+	assert_int_equal(messages_count(&q), 0);
+	messages_publish(&q);
+	assert_int_equal(messages_take(&q, got, MESSAGES_MAX), 0);
+	/* All of its room is free, and nothing is said about earlier losses. */
+	for (unsigned i = 0; i < MESSAGES_MAX; i++) {
+		msg = message(i);
+		assert_true(messages_put(&q, &msg));
+	}
+	assert_false(messages_put(&q, &msg));
+	messages_publish(&q);
+	assert_int_equal(messages_take(&q, got, MESSAGES_MAX), MESSAGES_MAX);
+	for (unsigned i = 0; i < MESSAGES_MAX; i++)
+		assert_true(message_is(&got[i], i));
+	messages_free(&q);
+}
+
+/* ---- Between two threads. */
+
+struct stress {
+	struct messages q;
+	/* The number of the first message after the last reset. */
+	_Atomic uint64_t valid;
+	atomic_bool done;
+	bool resets;
+	uint64_t put;
+};
+
+static void *produce(void *arg)
+{
+	struct stress *s = arg;
+	uint64_t rnd = 1, lost = 0;
+
+	for (uint64_t n = 0; n < STRESS; n++) {
+		struct pfm_msg m = message(n);
+
+		if (s->resets && below(&rnd, RESET_EVERY) == 0) {
+			messages_reset(&s->q);
+			atomic_store(&s->valid, n);
+			lost = 0;
+		}
+		if (messages_put(&s->q, &m)) {
+			s->put++;
+			lost = 0;
+		} else if (++lost % 64 == 0) {
+			sched_yield();
+		}
+		if (below(&rnd, 3) == 0)
+			messages_publish(&s->q);
+	}
+	messages_publish(&s->q);
+	atomic_store(&s->done, true);
+	return NULL;
+}
+
+struct consumer {
+	uint64_t next; /* The number that is expected; with resets, the lowest. */
+	uint64_t taken, lost, torn, wrong, late;
+};
+
+/* @valid: messages before this number were dropped before @m was taken. */
+static void consume(
+	struct consumer *c, const struct stress *s, const struct pfm_msg *m, uint64_t valid)
+{
+	if (m->type == PFM_MSG_LOST) {
+		c->lost += m->count;
+		c->next += m->count;
+		return;
+	}
+	c->torn += !message_is(m, m->ip);
+	c->late += m->ip < valid;
+	c->wrong += s->resets ? m->ip < c->next : m->ip != c->next;
+	c->next = m->ip + 1;
+	c->taken++;
+}
+
+static void stress(bool resets)
+{
+	struct stress s = {.resets = resets};
+	struct consumer c = {0};
+	uint64_t rnd = 2;
+	pthread_t producer;
+	bool done;
+
+	assert_int_equal(messages_allocate(&s.q), 0);
+	assert_int_equal(pthread_create(&producer, NULL, produce, &s), 0);
+	do {
+		struct pfm_msg msg[MESSAGES_MAX];
+		uint64_t valid = atomic_load(&s.valid);
+		unsigned n;
+
+		done = atomic_load(&s.done);
+		n = messages_take(&s.q, msg, 1 + (unsigned)below(&rnd, MESSAGES_MAX));
+		for (unsigned i = 0; i < n; i++)
+			consume(&c, &s, &msg[i], valid);
+		if (!n)
+			sched_yield();
+	} while (!done || messages_count(&s.q));
+	pthread_join(producer, NULL);
+	print_message("# %llu of %u messages taken, %llu lost\n", (unsigned long long)c.taken,
+		(unsigned)STRESS, (unsigned long long)c.lost);
+	assert_int_equal(c.torn, 0);
+	assert_int_equal(c.late, 0);
+	assert_int_equal(c.wrong, 0);
+	assert_true(c.taken > STRESS / 100);
+	if (!resets) {
+		assert_int_equal(c.taken, s.put);
+		assert_int_equal(c.taken + c.lost + s.q.lost, STRESS);
+	}
+	messages_free(&s.q);
+}
+
+static void test_stress(void **state)
+{
+	(void)state;
+	stress(false);
+}
+
+static void test_stress_resets(void **state)
+{
+	(void)state;
+	stress(true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_never_loaded),
+		cmocka_unit_test(test_array),
+		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_stress),
+		cmocka_unit_test(test_stress_resets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
