@@ -19,7 +19,8 @@
  *   -t THREADS  how many (1); 0: the main thread is the one that works
  *   -c CPU      all are pinned there
  *   -m          all are moved from CPU to CPU, once a millisecond
- *   -w N        between faults, 16 at a time, yields N times; between turns, loops N times
+ *   -w N        between faults, 16 at a time, yields N times; between turns, loops N times; after
+ *               each millisecond of CPU time, sleeps N us
  *   -x DIR      thread N counts itself by the context DIR/N: loads, starts, stops, reads pmd/0
  */
 #include <fcntl.h>
@@ -99,10 +100,12 @@ static void work_faults(struct thread *t)
 
 static void work_cpu(struct thread *t)
 {
-	uint64_t until = t->begin.cpu + o.amount * 1000000;
-
-	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
-		loop(1000);
+	for (uint64_t ms = 1; ms <= o.amount; ms++) {
+		while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < t->begin.cpu + ms * 1000000)
+			loop(1000);
+		if (o.between)
+			usleep((useconds_t)o.between);
+	}
 }
 
 static void work_yields(struct thread *t)
