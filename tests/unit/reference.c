@@ -921,11 +921,23 @@ static void compare_message(
 			m.pmds[0]);
 }
 
+/* What was lost is told when all before it has been taken. */
+static void tell_loss(struct reference *r, unsigned n)
+{
+	if (!r->lost || n <= r->nmsgs)
+		return;
+	r->queue[r->nmsgs++] = (struct pfm_msg){.type = PFM_MSG_LOST, .count = r->lost};
+	r->lost = 0;
+}
+
 void reference_messages(struct reference *r, unsigned n)
 {
-	struct pfm_msg msgs[REF_QUEUE];
-	unsigned want = n < r->nmsgs ? n : r->nmsgs, got = world_messages(r->w, msgs, n);
+	struct pfm_msg msgs[REF_QUEUE + 1];
+	unsigned want, got;
 
+	tell_loss(r, n);
+	want = n < r->nmsgs ? n : r->nmsgs;
+	got = world_messages(r->w, msgs, n);
 	if (got != want)
 		fail_msg("%s: of %u messages, it takes %u, not %u", r->seen, n, got, want);
 	for (unsigned i = 0; i < want; i++)

@@ -1196,7 +1196,7 @@ static void want_lost(struct world *w, uint64_t count)
 		WANT_EQ(w, msg.pmds[i], 0);
 }
 
-/* The queue is full: what is lost is counted, and said once there is room to say it. */
+/* The queue is full: what is lost is counted, and said in its place. */
 static void overrun(struct world *w)
 {
 	run_noisily(w);
@@ -1215,13 +1215,13 @@ static void overrun(struct world *w)
 		WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 1);
 	want_lost(w, 4);
 	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 2);
-	WANT_NO_MESSAGE(w);
-	/* the one that found it full again is told with the next */
-	make_noise(w, 1);
+	/* the one that found it full again is told with no other after it */
 	want_lost(w, 1);
-	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 2);
 	WANT_NO_MESSAGE(w);
 	WANT_EQ(w, w->stats.messages_lost, 5);
+	make_noise(w, 1);
+	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 2);
+	WANT_NO_MESSAGE(w);
 	/* load forgets them all */
 	for (unsigned i = 0; i < QUEUE + 3; i++)
 		make_noise(w, 0);
