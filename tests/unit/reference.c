@@ -408,7 +408,8 @@ static int error_of(struct reference *r, enum cmd_verb verb, int set)
 	case CMD_RESTART:
 		if (r->state == CTX_UNLOADED)
 			return -EINVAL;
-		return r->state == CTX_MASKED ? 0 : -EBUSY;
+		return r->state == CTX_MASKED || r->blind || reference_active(r)->pending ? 0
+											  : -EBUSY;
 	case CMD_STOP:
 		return r->state == CTX_UNLOADED ? -EINVAL : 0;
 	default:
@@ -437,6 +438,17 @@ static void stop(struct reference *r, enum ctx_state to)
 
 static void restart(struct reference *r)
 {
+	if (r->state == CTX_RUNNING) {
+		account(r);
+		if (!r->mask && !r->due)
+			reset_pending(r, reference_active(r), true);
+		mask_or_switch(r);
+		return;
+	}
+	if (r->state == CTX_LOADED) {
+		reset_pending(r, reference_active(r), true);
+		return;
+	}
 	if (r->due)
 		switch_set(r, true);
 	else
