@@ -88,7 +88,7 @@ int rights_check(const struct rights *r, bool system_wide, struct err *e)
 		system_wide ? "config/sys_group" : "config/thread_group");
 }
 
-static int rights_check_set(const struct pmu *pmu, const struct evtset *set, struct err *e)
+static int context_check_set(const struct pmu *pmu, const struct evtset *set, struct err *e)
 {
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
 		uint64_t bits = set->pmc[p] & pmu->pmcs[p].kernel;
@@ -109,7 +109,7 @@ int rights_check_kernel(const struct context *ctx, const struct rights *r, struc
 	if (r->kernel || !ctx->kernel_pmcs)
 		return 0;
 	for (unsigned i = 0; rc == 0 && i < ctx->nsets; i++)
-		rc = rights_check_set(ctx->pmu, ctx->sets[i], e);
+		rc = context_check_set(ctx->pmu, ctx->sets[i], e);
 	return rc;
 }
 
