@@ -12,7 +12,7 @@ static int start_check(const struct context *ctx, const struct command *cmd, str
 		return err_set(e, EBUSY, "masked after an overflow: restart it, or stop first");
 	if (ctx->res->hw.halted)
 		return err_set(e, EIO, "a stop or switch failed half-way: unload first");
-	return 0;
+	return rights_check_kernel(ctx, &cmd->rights, e);
 }
 
 static int start_failed(struct core_run *run, int rc)
