@@ -69,7 +69,7 @@ static int start_other_set(struct core_run *run, struct evtset *set, struct err 
 	return rc;
 }
 
-int cmd_start(struct core_run *run, const struct command *cmd, struct err *e)
+int cmd_start(struct core_run *run, struct command *cmd, struct err *e)
 {
 	struct context *ctx = run->ctx;
 	struct evtset *set;
@@ -77,6 +77,8 @@ int cmd_start(struct core_run *run, const struct command *cmd, struct err *e)
 	if (start_check(ctx, cmd, e) < 0)
 		return -e->no;
 	set = cmd->has_set ? ctx_set(ctx, cmd->set) : ctx->active;
+	if (ctx->state != CTX_RUNNING || cmd->has_set)
+		note_start(ctx->pmu, set, cmd->note);
 	if (ctx->state == CTX_RUNNING)
 		return cmd->has_set ? start_other_set(run, set, e) : 0;
 	evtset_save(set, ctx->active, &run->undo.sets);

@@ -110,6 +110,12 @@ bool call_read_snapshot(struct call *call)
 	return true;
 }
 
+void call_write_noted(struct call *call, const char *note)
+{
+	context_set_note(call->ctx, note);
+	fuse_reply_write(call->req, call->size);
+}
+
 void call_write_done(struct call *call, int rc, const struct err *e)
 {
 	if (rc < 0) {

@@ -20,5 +20,7 @@ void call_read_done(struct call *call, int rc, struct text *out, const struct er
 bool call_read_snapshot(struct call *call);
 /* Answers a write. Any thread, if the call has a context. */
 void call_write_done(struct call *call, int rc, const struct err *e);
+/* Answers a write in a context that has succeeded; @note may be empty. Any thread. */
+void call_write_noted(struct call *call, const char *note);
 
 #endif

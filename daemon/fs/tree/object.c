@@ -460,6 +460,14 @@ void context_set_error(struct fs_context *ctx, const struct err *e)
 	pthread_mutex_unlock(&ctx->log.lock);
 }
 
+void context_set_note(struct fs_context *ctx, const char *note)
+{
+	pthread_mutex_lock(&ctx->log.lock);
+	snprintf(ctx->log.last_error, sizeof(ctx->log.last_error), "%s%s",
+		note[0] ? "note: " : "ok", note);
+	pthread_mutex_unlock(&ctx->log.lock);
+}
+
 void context_show_error(struct fs_context *ctx, struct text *out)
 {
 	char copy[sizeof(ctx->log.last_error)];
