@@ -53,6 +53,8 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 			return -e->no;
 	}
 	set->pmc[row] = value;
+	if (value & pmc->kernel)
+		run->ctx->kernel_pmcs = true;
 	/* In versions of the interface where a PMC configures its PMDs. */
 	for (unsigned d = 0; r->confer && d < pmu->npmds; d++)
 		if (pmu->pmds[d].pmc == row)

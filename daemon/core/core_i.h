@@ -25,6 +25,8 @@ bool ctx_time_passes(const struct context *ctx);
 void ctx_leave_registers(struct context *ctx, bool failed);
 /* EPERM: no right to monitor a CPU, or a thread. */
 int rights_check(const struct rights *r, bool system_wide, struct err *e);
+/* EACCES: a PMC of any set counts at kernel level, without the right to that. */
+int rights_check_kernel(const struct context *ctx, const struct rights *r, struct err *e);
 /* The error of a @verb that needs a loaded context: -EINVAL. */
 int ctx_not_loaded(const struct context *ctx, const char *verb, struct err *e);
 

@@ -259,7 +259,7 @@ debug() {
 	begin a subject faults 20000
 	debug d "$TID" ok
 	new a
-	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmc/0" "$(user_event page-faults)"
 	refused EBUSY "load tid=$TID" "${PROGRAMS[-1]}"
 	holds "$C/state" unloaded
 	ctl "load tid=$TID ptrace=no"

@@ -227,6 +227,40 @@ static void test_rights(void **state)
 	}
 }
 
+/* The right to a kernel-level PMC counts when it is written, and again at load and start, whatever
+ * set it is in. */
+static void test_kernel_rights(void **state)
+{
+	const struct rights all = {.system = true, .kernel = true}, user = {.system = true};
+	struct command set = {.verb = CMD_EVTSET_NEW, .evtset.id = 3};
+	struct cmd_reg reg = {.num = 1, .set = 3, .value = 0x4200c0};
+	struct command write = {.verb = CMD_WRITE, .vector.regs = &reg, .vector.nregs = 1};
+	struct world w;
+
+	(void)state;
+	world_open(&w, &world_models[4]);
+	WANT(&w, 0, world_command(&w, &set));
+	WANT(&w, 0, world_command(&w, &write));
+	w.rights = user;
+	WANT(&w, -EACCES, world_do(&w, CMD_LOAD));
+	assert_non_null(strstr(w.err.text, "set 3: pmc1"));
+	assert_int_equal(state_of(&w), CTX_UNLOADED);
+	world_restored(&w, 0, "load without the right");
+	w.rights = all;
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	w.rights = user;
+	WANT(&w, -EACCES, world_do(&w, CMD_START));
+	assert_int_equal(state_of(&w), CTX_LOADED);
+	w.rights = all;
+	WANT(&w, 0, world_do(&w, CMD_START));
+	w.rights = user;
+	WANT(&w, 0, world_do(&w, CMD_STOP));
+	reg.value = 0x4100c0;
+	WANT(&w, 0, world_command(&w, &write));
+	WANT(&w, 0, world_do(&w, CMD_START));
+	world_close(&w);
+}
+
 static void test_missing(void **state)
 {
 	struct cmd_reg reg = {.pmd = true, .num = 0, .set = 7};
@@ -1259,6 +1293,7 @@ int main(void)
 		cmocka_unit_test(test_write),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_rights),
+		cmocka_unit_test(test_kernel_rights),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_setup),
