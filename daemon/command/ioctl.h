@@ -24,7 +24,7 @@ struct packet {
 	/* 0, or the -errno that ends the packet. */
 	int rc;
 	/* The first note of its commands, or empty. */
-	char note[NOTE_MAX];
+	struct err note;
 	/* Flags in bytes differ from what came. */
 	bool flags_changed;
 

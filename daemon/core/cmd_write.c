@@ -136,7 +136,7 @@ static int write_pmd(struct core_run *run, struct command *cmd, const struct cmd
 		write_hardware(run, r, row, e) < 0)
 		return -e->no;
 	conf_write(ctx->pmu, r, run->now, row, &set->pmd[row]);
-	note_period(&ctx->pmu->pmds[row], &set->pmd[row], cmd->note);
+	note_period(&ctx->pmu->pmds[row], &set->pmd[row], &cmd->note);
 	virtuals_note(set);
 	set->pending &= ~ROW(row);
 	if (set == ctx->active)

@@ -105,10 +105,10 @@ void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, str
 /* note.c */
 
 /* What keeps counters of @set from counting once it is started. @note is empty. */
-void note_start(const struct pmu *pmu, const struct evtset *set, char note[NOTE_MAX]);
+void note_start(const struct pmu *pmu, const struct evtset *set, struct err *note);
 /* A PMD just written whose overflow is to be notified and not to be expected. An earlier note
  * stays. */
-void note_period(const struct pmu_pmd *pmd, const struct pmd_state *s, char note[NOTE_MAX]);
+void note_period(const struct pmu_pmd *pmd, const struct pmd_state *s, struct err *note);
 
 /* throttle.c: one overflow of @s. True: that has used up its threshold. */
 bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now);

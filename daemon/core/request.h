@@ -259,9 +259,6 @@ struct cmd_live_page {
 	struct pfm_live *shown; /* out: CMD_LIVE_READ; owned by the command */
 };
 
-/* Bytes of a note, with its NUL. */
-enum { NOTE_MAX = 240 };
-
 struct command {
 	enum cmd_verb verb;
 	struct rights rights;
@@ -279,7 +276,7 @@ struct command {
 	struct cmd_evtset evtset; /* CMD_EVTSET_*; its id: CMD_LIVE, CMD_LIVE_READ */
 	struct cmd_live_page live_page;
 	struct ctx_info info; /* out: CMD_INFO, CMD_CLONE */
-	char note[NOTE_MAX];  /* out: if it succeeds, what makes its result doubtful; or empty */
+	struct err note;      /* out: if it succeeds, what makes its result doubtful; or empty */
 };
 
 #endif

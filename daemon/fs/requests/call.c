@@ -110,7 +110,7 @@ bool call_read_snapshot(struct call *call)
 	return true;
 }
 
-void call_write_noted(struct call *call, const char *note)
+void call_write_noted(struct call *call, const struct err *note)
 {
 	context_set_note(call->ctx, note);
 	fuse_reply_write(call->req, call->size);

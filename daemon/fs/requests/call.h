@@ -21,6 +21,6 @@ bool call_read_snapshot(struct call *call);
 /* Answers a write. Any thread, if the call has a context. */
 void call_write_done(struct call *call, int rc, const struct err *e);
 /* Answers a write in a context that has succeeded; @note may be empty. Any thread. */
-void call_write_noted(struct call *call, const char *note);
+void call_write_noted(struct call *call, const struct err *note);
 
 #endif

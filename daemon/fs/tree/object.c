@@ -460,7 +460,7 @@ void context_set_error(struct fs_context *ctx, const struct err *e)
 	pthread_mutex_unlock(&ctx->log.lock);
 }
 
-void context_set_note(struct fs_context *ctx, const char *note)
+void context_set_note(struct fs_context *ctx, const struct err *note)
 {
 	pthread_mutex_lock(&ctx->log.lock);
 	snprintf(ctx->log.last_error, sizeof(ctx->log.last_error), "%s%s",

@@ -261,7 +261,7 @@ void context_unref(struct fs_context *ctx);
 /* last_error of a context; "ok" if @e is NULL. Any thread. */
 void context_set_error(struct fs_context *ctx, const struct err *e);
 /* The same after a success: "note: " and @note, or "ok" if that is empty. Any thread. */
-void context_set_note(struct fs_context *ctx, const char *note);
+void context_set_note(struct fs_context *ctx, const struct err *note);
 void context_show_error(struct fs_context *ctx, struct text *out);
 
 /* The last command that took effect. Swaps @line for the one before. Any thread. */
