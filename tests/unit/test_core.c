@@ -1228,7 +1228,7 @@ static const char *start_note(struct world *w, uint64_t value)
 	WANT(w, 0, world_do(w, CMD_LOAD));
 	WANT(w, 0, world_command(w, &start));
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
-	return start.note;
+	return start.note.text;
 }
 
 static void want_note(struct world *w, const char *note, const char *has)
@@ -1267,7 +1267,7 @@ static const char *period_note(struct world *w, uint64_t value, unsigned flags)
 	r.conf.flags = flags;
 	write = (struct command){.verb = CMD_WRITE, .vector.regs = &r, .vector.nregs = 1};
 	WANT(w, 0, world_command(w, &write));
-	return write.note;
+	return write.note.text;
 }
 
 static void test_note_period(void **state)

@@ -464,7 +464,7 @@ void context_set_note(struct fs_context *ctx, const struct err *note)
 {
 	pthread_mutex_lock(&ctx->log.lock);
 	snprintf(ctx->log.last_error, sizeof(ctx->log.last_error), "%s%s",
-		note[0] ? "note: " : "ok", note);
+		note->text[0] ? "note: " : "ok", note->text);
 	pthread_mutex_unlock(&ctx->log.lock);
 }
 
