@@ -455,16 +455,11 @@ void context_unref(struct fs_context *ctx)
 
 void context_set_error(struct fs_context *ctx, const struct err *e)
 {
-	pthread_mutex_lock(&ctx->log.lock);
-	snprintf(ctx->log.last_error, sizeof(ctx->log.last_error), "%s", e ? e->text : "ok");
-	pthread_mutex_unlock(&ctx->log.lock);
-}
+	bool ok = !e || !e->text[0];
 
-void context_set_note(struct fs_context *ctx, const struct err *note)
-{
 	pthread_mutex_lock(&ctx->log.lock);
 	snprintf(ctx->log.last_error, sizeof(ctx->log.last_error), "%s%s",
-		note->text[0] ? "note: " : "ok", note->text);
+		ok || e->no ? "" : NOTE_WORD, ok ? "ok" : e->text);
 	pthread_mutex_unlock(&ctx->log.lock);
 }
 
