@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Notes about commands that succeed, and measure nothing of what was probably meant. */
+/* Notes: why a command that succeeds will probably not measure anything. */
 #include "daemon/core/core_i.h"
 
 #include <inttypes.h>
