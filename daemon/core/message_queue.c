@@ -50,7 +50,7 @@ static struct pfm_msg message_of_loss(uint64_t count)
 	return (struct pfm_msg){.type = PFM_MSG_LOST, .count = count};
 }
 
-/* The record of what was lost before @m precedes it. */
+/* Before @m, PFM_MSG_LOST has the number of messages that were lost. */
 static bool message_put(struct messages *q, const struct pfm_msg *m, unsigned room)
 {
 	uint64_t used = q->end - atomic_load_explicit(&q->head, memory_order_acquire);

@@ -94,7 +94,7 @@ static void sample_fail(struct context *ctx)
 
 /* What the format says about PMD row @d; true if that is to reset it, unless monitoring is masked.
  */
-static bool sample_ask(struct core_run *run, unsigned d, uint32_t overflows)
+static bool sample_handle(struct core_run *run, unsigned d, uint32_t overflows)
 {
 	struct context *ctx = run->ctx;
 	pfm_ovfl_arg_t arg;
@@ -125,7 +125,7 @@ uint32_t sample_overflows(struct core_run *run, uint32_t rows, uint32_t *trigger
 		if (rows & ROW(d))
 			n[d] = sample_count(ctx, d, triggers, run->now, &after[d]);
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if ((rows & ROW(d)) && sample_ask(run, d, n[d]))
+		if ((rows & ROW(d)) && sample_handle(run, d, n[d]))
 			resets |= ROW(d);
 	resets &= ctx->ovfl.mask_due ? 0 : ~*triggers;
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {

@@ -1063,7 +1063,7 @@ EACH_CTXSW(end)
 
 /* The message of the end finds room in a full queue, after the record of a loss, and comes in a
  * context without overflow messages. */
-static void end_always_told(struct ctxsw_world *c)
+static void end_always_reported(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1)};
 	struct pfm_msg msgs[MESSAGES_DEPTH + 3];
@@ -1090,7 +1090,7 @@ static void end_always_told(struct ctxsw_world *c)
 	WANT_EQ(w, msgs[0].type, PFM_MSG_END);
 	WANT_EQ(w, msgs[0].tid, TASK_TID + 1);
 }
-EACH_CTXSW(end_always_told)
+EACH_CTXSW(end_always_reported)
 
 /* --- What the switches themselves add */
 
@@ -1553,7 +1553,7 @@ int main(void)
 		cmocka_unit_test(test_written_between),
 		cmocka_unit_test(test_start_set),
 		cmocka_unit_test(test_end),
-		cmocka_unit_test(test_end_always_told),
+		cmocka_unit_test(test_end_always_reported),
 		cmocka_unit_test(test_overhead),
 		cmocka_unit_test(test_calibrating),
 		cmocka_unit_test(test_overhead_overflows),
