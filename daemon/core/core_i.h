@@ -102,6 +102,14 @@ void conf_store(
 	const struct pmu *pmu, const struct pmd_conf *c, unsigned parts, struct pmd_state *s);
 void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, struct cmd_reg *r);
 
+/* note.c */
+
+/* What keeps counters of @set from counting once it is started. @note is empty. */
+void note_start(const struct pmu *pmu, const struct evtset *set, struct err *note);
+/* A PMD just written whose overflow is to be notified and not to be expected. An earlier note
+ * stays. */
+void note_period(const struct pmu_pmd *pmd, const struct pmd_state *s, struct err *note);
+
 /* throttle.c: one overflow of @s. True: that has used up its threshold. */
 bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now);
 
@@ -258,7 +266,7 @@ void overflow_act_saved(struct context *ctx);
 /* cmd_start.c: the rest of start and restart, when the active set is what it is to be. */
 int start_counters(struct core_run *run, const struct limits *limits, struct err *e);
 int start_last_failed(struct core_run *run, struct err *e);
-int cmd_start(struct core_run *run, const struct command *cmd, struct err *e);
+int cmd_start(struct core_run *run, struct command *cmd, struct err *e);
 
 /* A file each. */
 int cmd_load(struct core_run *run, const struct command *cmd, struct err *e);

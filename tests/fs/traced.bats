@@ -302,6 +302,31 @@ debug() {
 	its_faults a "$TID"
 }
 
+@test "an exec that takes forever, of a monitored thread: unloaded, and loading again is EAGAIN" {
+	! grep -q __tsan_init "$BUILD/daemon/perfmonfs" ||
+		skip "TSan keeps signals back until a system call has ended, which does not end here"
+	serve --backend=perf
+	begin a lives over "$BATS_RUN_TMPDIR/subject" -t 0 faults 1000
+	until_ok sh -c '[ "$(grep -c ^thread "$1")" = 2 ]' sh "$SAYS/a"
+	threads_of a
+	monitor a "$TID"
+	debug d "${TIDS[1]}" ok
+	go a
+	until_ok letter_is "$TID" D
+	ctl unload
+	refused EAGAIN "load tid=$TID" "$TID"
+	refused EAGAIN "load tid=$TID" "$TID"
+	go d
+	said a ready
+	threads_of a
+	put ok "$C/pmd/0" 0
+	until_ok put ok "$C/ctl" "load tid=$TID"
+	ctl start
+	go a
+	finished a
+	its_faults a "$TID"
+}
+
 @test "ptrace=no: counted, not traced, and its end is reported" {
 	serve --backend=perf
 	begin a subject faults 20000
