@@ -135,6 +135,7 @@ static int write_pmd(struct core_run *run, struct command *cmd, const struct cmd
 	if (ctx->state != CTX_UNLOADED && !ctx_saved(ctx) && set == ctx->active &&
 		write_hardware(run, r, row, e) < 0)
 		return -e->no;
+	loss_end(ctx, &set->pmd[row]);
 	conf_write(ctx->pmu, r, run->now, row, &set->pmd[row]);
 	note_period(&ctx->pmu->pmds[row], &set->pmd[row], &cmd->note);
 	virtuals_note(set);

@@ -206,6 +206,7 @@ static inline bool cpus_has(const struct cpus *c, unsigned cpu)
 struct ctx_info {
 	enum ctx_state state;
 	bool throttled;   /* masked because of too many overflows */
+	bool lost;        /* a count of any set is lost */
 	unsigned flags;   /* enum ctx_flag */
 	unsigned cpu;     /* valid unless unloaded; of a thread, the CPU it was on last */
 	int tid;          /* the thread it is loaded on; 0: a CPU */

@@ -122,8 +122,10 @@ static void job_run(struct ctxsw_thread *ct, struct job *job, struct task_ctx *t
 	counted = counted || ctx->state != CTX_RUNNING;
 	if (!counted)
 		task->runtime = RUNTIME_UNKNOWN;
-	if (!counted && job_starts_uncovered(ct, task))
+	if (!counted && job_starts_uncovered(ct, task)) {
 		ctx_lose(ctx, LOST_UNCOVERED);
+		engine_ctx_changed(task->ec, ct->shared->events);
+	}
 	task_slot_report_death(ct, slot);
 	job_release_slot(ct, job, task, ctx->state == CTX_UNLOADED);
 	/* The context has started: wake the ctxsw thread of the CPU where its thread runs. */

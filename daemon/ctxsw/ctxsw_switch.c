@@ -47,6 +47,7 @@ static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
 	ctx = &task->ec->ctx;
 	task_slot_sync_task(ct, task);
 	if (!cpus_has(&task->cpumask, ct->cpu)) {
+		engine_ctx_changed(task->ec, ct->shared->events);
 		task_slot_release(ct, task);
 		return false;
 	}
@@ -64,6 +65,7 @@ static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
 		task_slot_release(ct, task);
 		return false;
 	}
+	engine_ctx_changed(task->ec, ct->shared->events); /* a count may have been lost */
 	ct->active = task;
 	ct->run.late = ctxsw_load_word(&ct->sched_cpu->late);
 	ct->run.runtime = ctxsw_runtime_before(s, task);
