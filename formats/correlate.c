@@ -68,7 +68,7 @@ static void correlate_put(pfm_correlate_smpl_hdr_t *hdr, struct sample *s)
 {
 	size_t size = sizeof(pfm_correlate_smpl_rec_t) + s->size;
 
-	sample_put(s, correlate_begin_record(hdr, PFM_CORRELATE_SAMPLE, size));
+	sample_put(s, SAMPLE_COUNT_MAX, correlate_begin_record(hdr, PFM_CORRELATE_SAMPLE, size));
 	correlate_end_record(hdr, size);
 }
 

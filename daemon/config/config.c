@@ -7,9 +7,11 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/num.h"
+#include "base/trusted.h"
 
 enum { CONFIG_FILE_MAX = 65536 };
 
@@ -201,9 +203,25 @@ int config_parse(struct config *c, struct slice text, struct err *e)
 	return 0;
 }
 
+/* Checks the open descriptor, because the path may change to another file. */
+static int config_check_owner(int fd, const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_set(e, errno, "configuration: %s: %s", path, err_name(errno));
+	if (S_ISDIR(st.st_mode))
+		return err_set(e, EISDIR, "configuration: %s is a directory: name a file", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, EPERM, "configuration: %s is not a regular file", path);
+	if (trusted_check(&st, TRUSTED_ROOT | TRUSTED_SELF, path, "it grants rights", e) < 0)
+		return err_prefix(e, "configuration");
+	return 0;
+}
+
 int config_load(struct config *c, const char *path, bool must_exist, struct err *e)
 {
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	CLEANUP_FREE char *buf = NULL;
 	ssize_t n;
 
@@ -212,6 +230,8 @@ int config_load(struct config *c, const char *path, bool must_exist, struct err 
 	if (fd < 0)
 		return err_set(
 			e, errno, "configuration: %s: %s: check --config", path, err_name(errno));
+	if (config_check_owner(fd, path, e) < 0)
+		return -e->no;
 	buf = malloc(CONFIG_FILE_MAX);
 	if (!buf)
 		return err_set(e, ENOMEM, "no memory");

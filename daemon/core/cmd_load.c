@@ -45,6 +45,8 @@ int core_load_check(const struct context *ctx, const struct command *cmd, struct
 		return rc;
 	if (cmd->has_set && !ctx_set(ctx, cmd->set))
 		return err_set(e, EINVAL, "no event set %u: make it first", cmd->set);
+	if (rights_check_kernel(ctx, &cmd->rights, e) < 0)
+		return -e->no;
 	return sets_check(ctx, e);
 }
 

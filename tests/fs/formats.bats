@@ -128,7 +128,7 @@ refuses() {
 @test "a format that fails masks its own context and no other" {
 	install_format tests/fs/badformat.so
 	serve --backend=sim "--formats=$FORMATS"
-	context good "default size=65536" 0
+	context good "default size=65536 compact" 0
 	context bad "bad good=3"
 	advance 10000000
 	holds "$C/state" "masked cpu=1 set=0"

@@ -193,6 +193,19 @@ setup() {
 	probe EAGAIN read "$C/msg" 64 rdonly,nonblock
 }
 
+@test "notify alone: each period is the one that was written" {
+	serve --backend=sim
+	new a
+	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 notify"
+	ctl "load cpu=1"
+	ctl start
+	for _ in 1 2 3; do
+		advance 1000000
+		holds "$C/state" "masked cpu=1 set=0"
+		ctl restart
+	done
+}
+
 @test "a loop in the shell" {
 	serve --backend=sim
 	armed a

@@ -533,7 +533,7 @@ last_builtin() {
 		put "$errno" "$C/regs" "pmd0 $text"
 		sentence "$C/last_error" "line 1"
 		run -0 grep '^pmd0 ' "$C/regs"
-		is "pmd0 5 short=6 notify"
+		is "pmd0 5 long=5 short=6 notify"
 	done <<-'BAD'
 		EINVAL:7 bogus:bogus
 		EINVAL:7 short:short

@@ -444,10 +444,13 @@ static void restart(struct reference *r)
 	set_state(r, CTX_RUNNING, false);
 }
 
-/* It is a switch, be it running or not. */
+/* It is a switch, be it running or not, but a run only of another set. */
 static void begin(struct reference *r, struct ref_set *s)
 {
+	bool again = s->id == r->active;
+
 	activate(r, s);
+	s->runs -= again;
 	reset_pending(r, s, false);
 }
 

@@ -249,6 +249,12 @@ static void test_load(void **state)
 	assert_int_equal(config_load(&c, path, true, &e), 0);
 	assert_shown(&c, "sys_group", "7\n");
 	assert_shown(&c, "allow_kernel", "any\n");
+	before = c;
+	assert_int_equal(chmod(path, 0666), 0);
+	assert_int_equal(config_load(&c, path, true, &e), -EPERM);
+	assert_non_null(strstr(e.text, path));
+	assert_unchanged(&c, &before);
+	assert_int_equal(chmod(path, 0644), 0);
 	assert_int_equal(truncate(path, 65536), 0);
 	assert_int_equal(config_load(&c, path, true, &e), -E2BIG);
 	assert_int_equal(config_load(&c, dir, true, &e), -EISDIR);

@@ -258,6 +258,7 @@ static int model_start(struct play *p, struct m_ctx *m, int set)
 	m->state = CTX_RUNNING;
 	if (set < 0)
 		return 0;
+	m->set[set].runs -= (unsigned)set == m->active;
 	activate(p, m, (unsigned)set);
 	reset_pending(p, active(m), false);
 	return 0;
