@@ -151,7 +151,8 @@ int config_store(struct config *c, const char *key, struct slice value, struct e
 	return err_set(e, ENOENT,
 		"'%s' is not a key: the keys are sys_group, thread_group, allow_kernel, "
 		"arg_size_max, "
-		"smpl_buf_size_max, tick_us and overflow_rate_max",
+		"smpl_buf_size_max, tick_us and overflow_rate_max; "
+		"in the configuration file also backend",
 		key);
 }
 
@@ -170,6 +171,16 @@ void config_show(const struct config *c, const char *key, struct text *out)
 		text_printf(out, "%s\n", config_kernel_words[c->allow_kernel]);
 }
 
+static int config_store_backend(struct config *c, struct slice value, struct err *e)
+{
+	if (!value.n || value.n >= sizeof(c->backend))
+		return err_set(e, EINVAL, "'%.*s' is not a backend: see perfmonfs --help",
+			SLICE_ARG(value));
+	memset(c->backend, 0, sizeof(c->backend));
+	memcpy(c->backend, value.p, value.n);
+	return 0;
+}
+
 static int config_parse_line(struct config *c, struct slice line, struct err *e)
 {
 	struct slice key;
@@ -186,6 +197,8 @@ static int config_parse_line(struct config *c, struct slice line, struct err *e)
 		return err_set(e, EINVAL, "'%.*s' is not a key: see perfmonfs(8)", SLICE_ARG(key));
 	memcpy(name, key.p, key.n);
 	name[key.n] = '\0';
+	if (strcmp(name, "backend") == 0)
+		return config_store_backend(c, slice_trim(line), e);
 	return config_store(c, name, line, e);
 }
 

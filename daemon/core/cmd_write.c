@@ -126,8 +126,8 @@ static int write_hardware(
 	return write_counter(run, row, r->value, e);
 }
 
-static int write_pmd(struct core_run *run, const struct cmd_reg *r, struct evtset *set,
-	unsigned row, struct err *e)
+static int write_pmd(struct core_run *run, struct command *cmd, const struct cmd_reg *r,
+	struct evtset *set, unsigned row, struct err *e)
 {
 	struct context *ctx = run->ctx;
 
@@ -138,6 +138,7 @@ static int write_pmd(struct core_run *run, const struct cmd_reg *r, struct evtse
 		return -e->no;
 	conf_write(ctx->pmu, r, run->now, row, &set->pmd[row]);
 	ctx->notifies |= (set->pmd[row].flags & PMD_NOTIFY) != 0;
+	note_period(&ctx->pmu->pmds[row], &set->pmd[row], &cmd->note);
 	virtuals_note(set);
 	set->pending &= ~ROW(row);
 	if (set == ctx->active)
@@ -146,7 +147,7 @@ static int write_pmd(struct core_run *run, const struct cmd_reg *r, struct evtse
 }
 
 static int write_element(
-	struct core_run *run, const struct command *cmd, const struct cmd_reg *r, struct err *e)
+	struct core_run *run, struct command *cmd, const struct cmd_reg *r, struct err *e)
 {
 	struct evtset *set;
 	unsigned row;
@@ -155,7 +156,7 @@ static int write_element(
 		return err_set(e, EACCES, "pmd%u is a virtual PMD: it can only be read", r->num);
 	if (element_find(run->ctx, r, &set, &row, e) < 0)
 		return -e->no;
-	return r->pmd ? write_pmd(run, r, set, row, e) : write_pmc(run, cmd, r, set, row, e);
+	return r->pmd ? write_pmd(run, cmd, r, set, row, e) : write_pmc(run, cmd, r, set, row, e);
 }
 
 static int write_elements(struct core_run *run, struct command *cmd, struct err *e)

@@ -533,7 +533,7 @@ last_builtin() {
 		put "$errno" "$C/regs" "pmd0 $text"
 		sentence "$C/last_error" "line 1"
 		run -0 grep '^pmd0 ' "$C/regs"
-		is "pmd0 5 short=6 notify"
+		is "pmd0 5 long=5 short=6 notify"
 	done <<-'BAD'
 		EINVAL:7 bogus:bogus
 		EINVAL:7 short:short
@@ -591,6 +591,10 @@ last_builtin() {
 	overflows 0 0 2 18446744073709547616 0
 	ctl stop
 	holds "$C/state" "loaded cpu=1 set=0"
+	# The reset is still due, and made without a start.
+	ctl restart
+	holds "$C/state" "loaded cpu=1 set=0"
+	holds "$C/pmd/0" 18446744073709547616
 	refused EBUSY restart masked
 	ctl start
 	holds "$C/state" "running cpu=1 set=0"

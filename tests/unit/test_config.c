@@ -183,6 +183,9 @@ static void test_parse(void **state)
 	assert_shown(&c, "arg_size_max", "12345\n");
 	assert_int_equal(config_parse(&c, slice_of("sys_group = 8\nsys_group = 9\n"), &e), 0);
 	assert_shown(&c, "sys_group", "9\n");
+	assert_string_equal(c.backend, "");
+	assert_int_equal(config_parse(&c, slice_of("backend = sim:amd_v2 # of the file"), &e), 0);
+	assert_string_equal(c.backend, "sim:amd_v2");
 }
 
 static void test_parse_errors(void **state)
@@ -200,6 +203,10 @@ static void test_parse_errors(void **state)
 			"line 3: ", "4096"},
 		{"sys_group = any\nallow_kernel = all\nnope = 1\n", EINVAL, "line 2: ", "'all'"},
 		{"sys_group = any\r\n", EINVAL, "line 1: ", "control"},
+		{"backend =", EINVAL, "line 1: ", "''"},
+		{"backend = "
+		 "a_word_that_is_as_long_as_the_names_of_a_backend_and_a_model_are_never",
+			EINVAL, "line 1: ", "a_word"},
 		{"a_key_that_is_longer_than_any_of_ours = 1\n", EINVAL, "line 1: ", "a_key_that"},
 	};
 
