@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUN_DIR     "/run/perfmonfs"
-#define FORMATS_DIR "/usr/local/lib/perfmonfs"
+#define RUN_DIR "/run/perfmonfs"
 
 static const char usage[] =
 	"usage: perfmonfs [options] [SOURCE] MOUNTPOINT\n"
@@ -170,10 +169,19 @@ int options_load_config(const struct options *o, struct config *config, struct e
 	return config_load(config, o->config ? o->config : CONFIG_FILE, o->config, e);
 }
 
-int options_open_backend(struct options *o, struct backend **be, struct err *e)
+int options_find_backend(struct options *o, const struct config *config,
+	const struct backend_ops **ops, struct err *e)
+{
+	const char *configured = config->backend[0] ? config->backend : NULL;
+
+	return backend_find(o->backend ? o->backend : configured, &o->conf, ops, e);
+}
+
+int options_open_backend(
+	struct options *o, const struct config *config, struct backend **be, struct err *e)
 {
 	const struct backend_ops *ops;
-	int rc = backend_find(o->backend, &o->conf, &ops, e);
+	int rc = options_find_backend(o, config, &ops, e);
 
 	return rc < 0 ? rc : ops->open(&o->conf, be, e);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "lib/abi_conv.h"
 
+#include <stddef.h>
 #include <string.h>
 
 static const uint32_t error_flags =
@@ -57,7 +58,7 @@ void abi_setdesc_in(const struct ctx_fd *t, const void *user, void *ioc)
 	struct pfm_ioc_setdesc *to = ioc;
 
 	(void)t;
-	memcpy(to, user, sizeof(*to));
+	memcpy(to, user, offsetof(struct pfm_ioc_setdesc, reserved));
 	to->flags =
 		abi_check_flags(to->flags, PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_TIME_SWITCH);
 	if (!(to->flags & PFM_IOC_SETFL_TIME_SWITCH))

@@ -43,7 +43,7 @@ bool abi_has_error(const void *ioc);
 void abi_setdesc_head_in(const struct ctx_fd *t, const void *user, struct pfm_ioc_setdesc *to);
 /*
  * A `to` and a `from` of pfarg_setdesc_t in 2.6 and later. It has the command's layout, without a
- * next set and without the command's other flags.
+ * next set, without the command's other flags and without reserved fields.
  */
 void abi_setdesc_in(const struct ctx_fd *t, const void *user, void *ioc);
 void abi_setdesc_out(const void *ioc, void *user);

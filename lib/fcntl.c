@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The C library's fcntl(), under a name that this file does not define. */
@@ -98,6 +99,15 @@ static int fcntl_get_flags(const struct ctx_fd *t, const struct ctx_cache *c)
 	return flags < 0 || !c->async ? flags : flags | O_ASYNC;
 }
 
+/* True if F_SETOWN has set a number that is not a process's. The kernel then has no owner. */
+static bool fcntl_has_no_owner(int fd, int cmd, void *arg)
+{
+	struct f_owner_ex owner;
+
+	return cmd == F_SETOWN && (intptr_t)arg > 0 &&
+	       (__fcntl(fd, F_GETOWN_EX, &owner) < 0 || !owner.pid);
+}
+
 /* Sets the owner or the signal. Restores the previous one if the daemon refuses. */
 static int fcntl_set_owner(const struct ctx_fd *t, int cmd, void *arg, const struct ctx_cache *c)
 {
@@ -107,14 +117,38 @@ static int fcntl_set_owner(const struct ctx_fd *t, int cmd, void *arg, const str
 	if (sig < 0 || __fcntl(t->fd, F_GETOWN_EX, &owner) < 0)
 		return -1;
 	rc = __fcntl(t->fd, cmd, arg);
-	if (rc < 0 || !c->async || fcntl_send(t, true) == 0)
+	if (rc < 0)
 		return rc;
-	err = errno;
+	err = ESRCH;
+	if (!fcntl_has_no_owner(t->fd, cmd, arg)) {
+		if (!c->async || fcntl_send(t, true) == 0)
+			return rc;
+		err = errno;
+	}
 	if (cmd == F_SETSIG)
 		__fcntl(t->fd, F_SETSIG, sig);
 	else
 		__fcntl(t->fd, F_SETOWN_EX, &owner);
 	return lib_fail(err);
+}
+
+/* True if @tid is a thread of the caller other than the first. Preserves errno. */
+static bool fcntl_is_own_thread(pid_t tid)
+{
+	int err = errno;
+	bool own = tid > 0 && tid != getpid() && syscall(SYS_tgkill, getpid(), tid, 0) == 0;
+
+	errno = err;
+	return own;
+}
+
+/* F_SETOWN. Kernels with perfmon2 signalled exactly the thread @number, if it was a thread's. */
+static int fcntl_set_owner_number(const struct ctx_fd *t, void *number, const struct ctx_cache *c)
+{
+	struct f_owner_ex thread = {F_OWNER_TID, (pid_t)(intptr_t)number};
+
+	return fcntl_is_own_thread(thread.pid) ? fcntl_set_owner(t, F_SETOWN_EX, &thread, c)
+					       : fcntl_set_owner(t, F_SETOWN, number, c);
 }
 
 static bool fcntl_is_about_signals(int cmd)
@@ -139,6 +173,8 @@ static int fcntl_call(int fd, int cmd, void *arg)
 		return fcntl_set_flags(&t, (int)(intptr_t)arg, &c);
 	case F_GETFL:
 		return fcntl_get_flags(&t, &c);
+	case F_SETOWN:
+		return fcntl_set_owner_number(&t, arg, &c);
 	default:
 		return fcntl_set_owner(&t, cmd, arg, &c);
 	}

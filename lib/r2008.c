@@ -5,6 +5,7 @@
 #include "lib/lib_i.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "lib/abi_conv.h"
@@ -83,7 +84,7 @@ static void r2008_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
 	struct pfm_ioc_pmc *to = ioc;
 
 	(void)t;
-	memcpy(to, user, sizeof(*to));
+	memcpy(to, user, offsetof(struct pfm_ioc_pmc, reserved));
 	to->flags = abi_clear_errors(to->flags);
 	if (to->flags & ~(uint32_t)PFM_PMCFL_NO_EMUL64)
 		to->flags = ABI_FLAG_INVALID;

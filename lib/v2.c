@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: MIT
-/* The calls of perfmon2 2.6 to 2.81. Most structures have the layout of the commands. */
+/*
+ * The calls of perfmon2 2.6 to 2.81. Structures have the layout of the commands, but kernels did
+ * not look at reserved fields, where the daemon requires 0. So they are left out.
+ */
 #include "lib/lib_i.h"
 
 #include <limits.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "lib/abi_conv.h"
 #include "perfmon/perfmon_v2.h"
-
-static int v2_reserved_is_used(const pfarg_ctx_t *ctx)
-{
-	static const uint64_t zero[sizeof(ctx->ctx_reserved2) / sizeof(uint64_t)];
-
-	return ctx->ctx_reserved1 ||
-	       memcmp(ctx->ctx_reserved2, zero, sizeof(ctx->ctx_reserved2)) != 0;
-}
 
 API int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, size_t smpl_size)
 {
@@ -25,8 +21,7 @@ API int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, si
 
 	if (copy_in(&copy, ctx, sizeof(copy)) < 0)
 		return -1;
-	if (v2_reserved_is_used(&copy) || (!smpl_name && (smpl_arg || smpl_size)) ||
-		(!smpl_arg && smpl_size))
+	if ((!smpl_name && (smpl_arg || smpl_size)) || (!smpl_arg && smpl_size))
 		return lib_fail(EINVAL);
 	if (smpl_size > sizeof(arg))
 		return lib_fail(E2BIG);
@@ -43,7 +38,6 @@ API int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, si
 
 _Static_assert(sizeof(pfarg_pmc_t) == sizeof(struct pfm_ioc_pmc), "");
 _Static_assert(sizeof(pfarg_pmd_t) == sizeof(struct pfm_ioc_pmd), "");
-_Static_assert(sizeof(pfarg_start_t) == sizeof(struct pfm_ioc_start), "");
 _Static_assert(sizeof(pfarg_setdesc_t) == sizeof(struct pfm_ioc_setdesc), "");
 _Static_assert(sizeof(pfarg_setinfo_t) == sizeof(struct pfm_ioc_setinfo), "");
 
@@ -58,6 +52,15 @@ static int v2_pass(const struct ctx_fd *t, unsigned long cmd, void *elements, in
 	return v2_check_count(n, _IOC_SIZE(cmd)) < 0 ? -1 : vector_pass(t, cmd, elements, n);
 }
 
+static int v2_convert(int fd, const struct abi_conv *conv, void *elements, int n)
+{
+	struct ctx_fd t;
+
+	if (conv->get(&t, fd) < 0 || v2_check_count(n, conv->user_size) < 0)
+		return -1;
+	return vector_convert(&t, conv, elements, n);
+}
+
 static int v2_pass_sets(int fd, unsigned long cmd, void *elements, int n)
 {
 	struct ctx_fd t;
@@ -65,11 +68,18 @@ static int v2_pass_sets(int fd, unsigned long cmd, void *elements, int n)
 	return ctx_fd_get(&t, fd) < 0 ? -1 : v2_pass(&t, cmd, elements, n);
 }
 
+static void v2_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
+{
+	(void)t;
+	memcpy(ioc, user, offsetof(struct pfm_ioc_pmc, reserved));
+}
+
 API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
 {
-	struct ctx_fd t;
+	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMCS, sizeof(*pmcs),
+		sizeof(struct pfm_ioc_pmc), v2_pmc_to, abi_copy_errors};
 
-	return cpu_get_ctx(&t, fd) < 0 ? -1 : v2_pass(&t, PFM_IOC_WRITE_PMCS, pmcs, count);
+	return v2_convert(fd, &conv, pmcs, count);
 }
 
 /* Refuses flags that the command has, but not these versions. */
@@ -78,7 +88,7 @@ static void v2_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
 	struct pfm_ioc_pmd *to = ioc;
 
 	(void)t;
-	memcpy(to, user, sizeof(*to));
+	memcpy(to, user, offsetof(struct pfm_ioc_pmd, reserved32));
 	to->flags = abi_check_flags(to->flags, PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM);
 }
 
@@ -86,11 +96,8 @@ API int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
 {
 	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(*pmds),
 		sizeof(struct pfm_ioc_pmd), v2_pmd_to, abi_copy_errors};
-	struct ctx_fd t;
 
-	if (cpu_get_ctx(&t, fd) < 0 || v2_check_count(count, sizeof(*pmds)) < 0)
-		return -1;
-	return vector_convert(&t, &conv, pmds, count);
+	return v2_convert(fd, &conv, pmds, count);
 }
 
 API int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
@@ -105,8 +112,7 @@ API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
 		sizeof(struct pfm_ioc_setdesc), abi_setdesc_in, abi_setdesc_out};
 
-	return v2_check_count(count, sizeof(*setd)) < 0 ? -1
-							: vector_convert_fd(fd, &conv, setd, count);
+	return v2_convert(fd, &conv, setd, count);
 }
 
 API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
@@ -119,17 +125,13 @@ API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
 	return v2_pass_sets(fd, PFM_IOC_GETINFO_EVTSETS, info, count);
 }
 
-/* Reserved fields have to be 0, because the command uses them. */
 API int pfm_load_context(int fd, pfarg_load_t *load)
 {
-	static const uint64_t zero[sizeof(load->load_reserved2) / sizeof(uint64_t)];
 	struct ctx_fd t;
 	pfarg_load_t copy;
 
 	if (ctx_fd_get(&t, fd) < 0 || copy_in(&copy, load, sizeof(copy)) < 0)
 		return -1;
-	if (copy.load_reserved1 || memcmp(copy.load_reserved2, zero, sizeof(zero)) != 0)
-		return lib_fail(EINVAL);
 	return load_context(&t, copy.load_pid, copy.load_set, EEXIST);
 }
 
@@ -142,11 +144,18 @@ API int pfm_unload_context(int fd)
 
 API int pfm_start(int fd, pfarg_start_t *start)
 {
+	struct pfm_ioc_start ioc = {0};
 	struct ctx_fd t;
+	pfarg_start_t copy;
 
 	if (cpu_get_ctx(&t, fd) < 0)
 		return -1;
-	return ctx_fd_command(&t, start ? PFM_IOC_START_SET : PFM_IOC_START, start);
+	if (!start)
+		return ctx_fd_command(&t, PFM_IOC_START, NULL);
+	if (copy_in(&copy, start, sizeof(copy)) < 0)
+		return -1;
+	ioc.set = copy.start_set;
+	return ctx_fd_command(&t, PFM_IOC_START_SET, &ioc);
 }
 
 API int pfm_stop(int fd)

@@ -104,12 +104,20 @@ static void msr_check_cpus(const struct msr_checker *k, struct msr_backend *mb)
 
 static void msr_check_journals(const struct msr_checker *k, const char *run_dir)
 {
-	unsigned n = run_dir ? journal_unfinished(run_dir) : 0;
+	struct journal_summary found = {0};
 
-	if (n)
+	if (run_dir)
+		journal_summary(run_dir, &found);
+	if (found.unfinished)
 		k->report(k->arg, CHECK_NOTE, "journal",
-			"%u left in %s by killed daemons: the next start restores their registers",
-			n, run_dir);
+			"%u left in %s by dead daemons: the next start restores their registers",
+			found.unfinished, run_dir);
+	if (found.unrestored)
+		k->report(k->arg, CHECK_NOTE, "journal",
+			"%u registers could not be restored: they fault, their CPU is offline, or "
+			"--pmu names another PMU: the file cpus lists them, and each start tries "
+			"again",
+			found.unrestored);
 }
 
 /* A missing driver or capability makes open() fail. */
@@ -148,10 +156,12 @@ static void msr_check_device(
 	msr_check_pmu(k, &mb->pmu);
 	msr_check_cpus(k, mb);
 	msr_regs_init(&mb->regs, &mb->pmu);
+	pending_restore_init(mb);
 	if (msr_probe(mb, &e) < 0)
 		k->report(k->arg, CHECK_FAIL, "counters", "%s", e.text);
 	else
 		k->report(k->arg, CHECK_OK, "counters", "they keep written values");
+	pending_restore_free(mb);
 }
 
 void msr_check(const struct backend_conf *conf, check_report *report, void *arg)

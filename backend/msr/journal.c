@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,20 @@ struct journal {
 struct journal_entries {
 	struct journal_entry *p;
 	size_t n, room;
+};
+
+/* A journal that has been recovered from. It is locked until it is removed. */
+struct journal_stale {
+	struct journal_stale *next;
+	int fd;
+	char name[NAME_MAX + 1];
+};
+
+struct journal_opening {
+	const struct journal_ops *ops;
+	void *arg;
+	struct journal_head head;
+	struct journal_stale *stale;
 };
 
 static int journal_boot_id(char id[JOURNAL_BOOT_ID], struct err *e)
@@ -105,19 +120,27 @@ static bool journal_is_name(const char *name)
 	return strncmp(name, "journal.", 8) == 0 && num_max(s, INT32_MAX, &pid, &ignored) == 0;
 }
 
-/* Opens and locks a journal whose daemon is dead; -1 if @name is not such a journal. */
-static int journal_open_stale(int dir, const char *name, struct stat *st)
+/* Opens a journal; -1 if @name is not one. */
+static int journal_open_any(int dir, const char *name, struct stat *st)
 {
 	CLEANUP_CLOSE int fd = -1;
 
 	if (!journal_is_name(name))
 		return -1;
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, st) < 0)
+	if (fd < 0 || fstat(fd, st) < 0)
 		return -1;
 	if (!S_ISREG(st->st_mode) || !trusted_is(st, TRUSTED_SELF))
 		return -1;
 	return take_fd(&fd);
+}
+
+/* Opens and locks a journal whose daemon is dead; -1 if @name is not such a journal. */
+static int journal_open_stale(int dir, const char *name, struct stat *st)
+{
+	CLEANUP_CLOSE int fd = journal_open_any(dir, name, st);
+
+	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ? -1 : take_fd(&fd);
 }
 
 static int journal_add_entry(
@@ -134,7 +157,8 @@ static int journal_add_entry(
 		all->p = p;
 		all->room = room;
 	}
-	all->p[all->n++] = (struct journal_entry){r->cpu, r->addr, r->orig, r->mask};
+	all->p[all->n++] = (struct journal_entry){
+		r->cpu, r->addr, r->orig, r->mask, r->in_use == JOURNAL_UNRESTORED};
 	return 0;
 }
 
@@ -171,17 +195,41 @@ static enum journal_class journal_classify(
 	return memcmp(&head, ours, sizeof(head)) == 0 ? OURS : OTHER_DEVICE;
 }
 
-static int journal_recover_stale(int dir, const char *name, const struct journal_head *ours,
-	journal_recover *recover, void *arg, struct err *e)
+static int journal_recover_entries(const struct journal_opening *o, int fd, struct err *e)
+{
+	struct journal_entries all = {0};
+	int rc = journal_read_entries(fd, &all, e);
+
+	if (rc == 0 && all.n)
+		rc = o->ops->recover(o->arg, all.p, all.n, e);
+	free(all.p);
+	return rc;
+}
+
+/* Remembers that the journal can be removed. */
+static int journal_add_stale(struct journal_opening *o, const char *name, int fd, struct err *e)
+{
+	struct journal_stale *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return err_set(e, ENOMEM, "no memory to remove it");
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	s->fd = fd;
+	s->next = o->stale;
+	o->stale = s;
+	return 0;
+}
+
+static int journal_recover_stale(
+	struct journal_opening *o, int dir, const char *name, struct err *e)
 {
 	struct stat st;
 	CLEANUP_CLOSE int fd = journal_open_stale(dir, name, &st);
-	struct journal_entries all = {0};
 	int rc = 0;
 
 	if (fd < 0)
 		return 0;
-	switch (journal_classify(fd, &st, ours)) {
+	switch (journal_classify(fd, &st, &o->head)) {
 	case OTHER_DEVICE:
 		return 0;
 	case OTHER_BOOT:
@@ -190,19 +238,18 @@ static int journal_recover_stale(int dir, const char *name, const struct journal
 		fprintf(stderr, "perfmonfs: %s is damaged and is removed unused\n", name);
 		break;
 	case OURS:
-		rc = journal_read_entries(fd, &all, e);
-		if (rc == 0 && all.n)
-			rc = recover(arg, all.p, all.n, e);
-		free(all.p);
+		rc = journal_recover_entries(o, fd, e);
 		break;
 	}
 	if (rc == 0)
-		unlinkat(dir, name, 0);
-	return rc < 0 ? err_prefix(e, "%s of a daemon that was killed", name) : 0;
+		rc = journal_add_stale(o, name, fd, e);
+	if (rc < 0)
+		return err_prefix(e, "%s of a daemon that was killed", name);
+	take_fd(&fd);
+	return 0;
 }
 
-static int journal_recover_all(int dir, const struct journal_head *ours, journal_recover *recover,
-	void *arg, struct err *e)
+static int journal_recover_all(struct journal_opening *o, int dir, struct err *e)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP_CLOSEDIR DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -212,58 +259,106 @@ static int journal_recover_all(int dir, const struct journal_head *ours, journal
 		return err_set(
 			e, errno, "cannot read the journals' directory: %s", err_name(errno));
 	while ((de = readdir(d)))
-		if (journal_recover_stale(dir, de->d_name, ours, recover, arg, e) < 0)
+		if (journal_recover_stale(o, dir, de->d_name, e) < 0)
 			return -e->no;
+	return 0;
+}
+
+/* Forgets the journals that have been recovered from, and with @remove removes all but @kept. */
+static void journal_free_stale(struct journal_opening *o, int dir, bool remove, const char *kept)
+{
+	while (o->stale) {
+		struct journal_stale *s = o->stale;
+
+		if (remove && strcmp(s->name, kept) != 0)
+			unlinkat(dir, s->name, 0);
+		o->stale = s->next;
+		close(s->fd);
+		free(s);
+	}
+}
+
+/* A dead daemon may have had the same pid: its journal is replaced when this one is complete. */
+static const char *journal_first_name(const struct journal *j, const struct journal_opening *o)
+{
+	static const char incomplete[] = "journal.new";
+
+	for (const struct journal_stale *s = o->stale; s; s = s->next)
+		if (strcmp(s->name, j->name) == 0) {
+			unlinkat(j->dir, incomplete, 0);
+			return incomplete;
+		}
+	return j->name;
+}
+
+/* Fills the file @name, which becomes the journal of this daemon. */
+static int journal_fill(struct journal *j, const char *run_dir, const char *name,
+	const struct journal_opening *o, struct err *e)
+{
+	errno = ENOSPC; /* For a short write, which sets no errno. */
+	if (flock(j->fd, LOCK_EX | LOCK_NB) < 0 ||
+		pwrite(j->fd, &o->head, sizeof(o->head), 0) != sizeof(o->head))
+		return err_set(e, errno, "cannot write %s/%s: %s", run_dir, name, err_name(errno));
+	if (o->ops->transfer(o->arg, j, e) < 0)
+		return -e->no;
+	if (name != j->name && renameat(j->dir, name, j->dir, j->name) < 0)
+		return err_set(e, errno, "cannot rename %s/%s: %s", run_dir, name, err_name(errno));
 	return 0;
 }
 
 /* Creates and locks the journal of this daemon. */
 static int journal_start(
-	struct journal *j, const char *run_dir, const struct journal_head *head, struct err *e)
+	struct journal *j, const char *run_dir, const struct journal_opening *o, struct err *e)
 {
+	const char *name;
+
 	snprintf(j->name, sizeof(j->name), "journal.%d", getpid());
-	j->fd = openat(j->dir, j->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	name = journal_first_name(j, o);
+	j->fd = openat(j->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (j->fd < 0)
-		return err_set(e, errno, "cannot create %s/%s: %s%s", run_dir, j->name,
+		return err_set(e, errno, "cannot create %s/%s: %s%s", run_dir, name,
 			err_name(errno),
 			errno == EEXIST ? ": it belongs to another device directory or pid "
 					  "namespace: remove it"
 					: "");
-	errno = ENOSPC; /* For a short write, which sets no errno. */
-	if (flock(j->fd, LOCK_EX | LOCK_NB) < 0 ||
-		pwrite(j->fd, head, sizeof(*head), 0) != sizeof(*head)) {
-		err_set(e, errno, "cannot write %s/%s: %s", run_dir, j->name, err_name(errno));
-		unlinkat(j->dir, j->name, 0);
+	if (journal_fill(j, run_dir, name, o, e) < 0) {
+		unlinkat(j->dir, name, 0);
 		close(j->fd);
 		return -e->no;
 	}
 	return 0;
 }
 
-int journal_open(const char *run_dir, const char *dev, journal_recover *recover, void *arg,
+static int journal_open_in(
+	struct journal *j, struct journal_opening *o, const char *run_dir, struct err *e)
+{
+	CLEANUP_CLOSE int lock = journal_lock_dir(j->dir, run_dir, e);
+	int rc = lock < 0 ? lock : journal_recover_all(o, j->dir, e);
+
+	if (rc == 0)
+		rc = journal_start(j, run_dir, o, e);
+	journal_free_stale(o, j->dir, rc == 0, j->name);
+	return rc;
+}
+
+int journal_open(const char *run_dir, const char *dev, const struct journal_ops *ops, void *arg,
 	struct journal **out, struct err *e)
 {
 	CLEANUP_FREE struct journal *j = calloc(1, sizeof(*j));
-	CLEANUP_CLOSE int dir = -1, lock = -1;
-	struct journal_head head;
+	struct journal_opening o = {.ops = ops, .arg = arg};
+	CLEANUP_CLOSE int dir = -1;
 	int rc;
 
 	if (!j)
 		return err_set(e, ENOMEM, "no memory for the journal");
-	rc = journal_make_head(dev, &head, e);
+	rc = journal_make_head(dev, &o.head, e);
 	if (rc < 0)
 		return rc;
 	dir = journal_open_dir(run_dir, e);
 	if (dir < 0)
 		return dir;
-	lock = journal_lock_dir(dir, run_dir, e);
-	if (lock < 0)
-		return lock;
-	rc = journal_recover_all(dir, &head, recover, arg, e);
-	if (rc < 0)
-		return rc;
 	j->dir = dir;
-	rc = journal_start(j, run_dir, &head, e);
+	rc = journal_open_in(j, &o, run_dir, e);
 	if (rc < 0)
 		return rc;
 	j->dir = take_fd(&dir);
@@ -279,7 +374,9 @@ int journal_put(struct journal *j, unsigned slot, const struct journal_entry *en
 		.addr = entry->addr,
 		.orig = entry->orig,
 		.mask = entry->mask,
-		.in_use = entry->mask != 0,
+		.in_use = !entry->mask        ? JOURNAL_FREE
+			  : entry->unrestored ? JOURNAL_UNRESTORED
+					      : JOURNAL_IN_USE,
 	};
 	ssize_t n;
 
@@ -303,17 +400,37 @@ void journal_close(struct journal *j, bool keep)
 	free(j);
 }
 
-unsigned journal_unfinished(const char *run_dir)
+static unsigned journal_count_unrestored(int fd)
+{
+	struct journal_entries all = {0};
+	struct err ignored;
+	unsigned n = 0;
+
+	journal_read_entries(fd, &all, &ignored);
+	for (size_t i = 0; i < all.n; i++)
+		n += all.p[i].unrestored;
+	free(all.p);
+	return n;
+}
+
+void journal_summary(const char *run_dir, struct journal_summary *out)
 {
 	CLEANUP_CLOSEDIR DIR *d = opendir(run_dir);
-	unsigned n = 0;
+	struct journal_head ours;
 	struct dirent *de;
+	struct err ignored;
+	bool known = journal_make_head(run_dir, &ours, &ignored) == 0;
 
+	*out = (struct journal_summary){0};
 	while (d && (de = readdir(d))) {
 		struct stat st;
-		CLEANUP_CLOSE int fd = journal_open_stale(dirfd(d), de->d_name, &st);
+		CLEANUP_CLOSE int fd = journal_open_any(dirfd(d), de->d_name, &st);
 
-		n += fd >= 0;
+		if (fd < 0)
+			continue;
+		/* Of any device directory: only the boot has to be this one. */
+		if (known && journal_classify(fd, &st, &ours) >= OTHER_DEVICE)
+			out->unrestored += journal_count_unrestored(fd);
+		out->unfinished += flock(fd, LOCK_EX | LOCK_NB) == 0;
 	}
-	return n;
 }

@@ -20,20 +20,29 @@ struct journal;
 struct journal_entry {
 	uint32_t cpu, addr;
 	uint64_t orig;
-	uint64_t mask; /* 0: the reservation has ended. */
+	uint64_t mask;   /* 0: the reservation has ended. */
+	bool unrestored; /* Restoring it has been tried and has failed. */
+};
+
+struct journal_ops {
+	/*
+	 * Restores the registers in a dead daemon's journal; may sort @entries. If it fails, so
+	 * does journal_open(), and all journals are kept for the next start.
+	 */
+	int (*recover)(void *arg, struct journal_entry *entries, size_t n, struct err *e);
+	/*
+	 * Puts what recover() could not restore into @j, this daemon's journal, which then
+	 * replaces those that it comes from.
+	 */
+	int (*transfer)(void *arg, struct journal *j, struct err *e);
 };
 
 /*
- * Restores the registers in a killed daemon's journal; may sort @entries. If it fails, so does
- * journal_open(), and the journal is kept for the next start.
- */
-typedef int journal_recover(void *arg, struct journal_entry *entries, size_t n, struct err *e);
-
-/*
  * Recovers from journals in @run_dir whose daemon is dead and which belong to this boot and to
- * device directory @dev. Removes these, and journals of earlier boots. Then creates this daemon's.
+ * device directory @dev. Creates this daemon's. Then removes the former, and journals of earlier
+ * boots.
  */
-int journal_open(const char *run_dir, const char *dev, journal_recover *recover, void *arg,
+int journal_open(const char *run_dir, const char *dev, const struct journal_ops *ops, void *arg,
 	struct journal **out, struct err *e);
 
 int journal_put(struct journal *j, unsigned slot, const struct journal_entry *entry, struct err *e);
@@ -41,7 +50,13 @@ int journal_put(struct journal *j, unsigned slot, const struct journal_entry *en
 /* Closes the journal; with @keep, the file stays for the next daemon. @j may be NULL. */
 void journal_close(struct journal *j, bool keep);
 
-/* The number of journals of dead daemons in @run_dir; changes nothing. */
-unsigned journal_unfinished(const char *run_dir);
+struct journal_summary {
+	unsigned unfinished; /* Journals of dead daemons. */
+	unsigned
+		unrestored; /* Registers of this boot that could not be restored, in any journal. */
+};
+
+/* Changes nothing. */
+void journal_summary(const char *run_dir, struct journal_summary *out);
 
 #endif

@@ -27,9 +27,11 @@ struct journal_head {
 struct journal_record {
 	uint32_t cpu, addr;
 	uint64_t orig, mask;
-	uint32_t in_use;
-	uint32_t sum; /* journal_sum() of the fields above. */
+	uint32_t in_use; /* enum journal_use */
+	uint32_t sum;    /* journal_sum() of the fields above. */
 };
+
+enum journal_use { JOURNAL_FREE, JOURNAL_IN_USE, JOURNAL_UNRESTORED };
 
 _Static_assert(sizeof(struct journal_head) == 512, "records start aligned to their size");
 _Static_assert(sizeof(struct journal_record) == 32, "records do not straddle pages");

@@ -53,8 +53,10 @@ int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **out, str
 void msr_cpu_close(struct backend_cpu *c)
 {
 	struct msr_io *io = c->mb->io;
+	struct err e;
 
-	reserve_release_all(c);
+	if (reserve_release_all(c, &e) < 0)
+		reserve_report(&e);
 	pending_restore_keep(c);
 	io->ops->close(io, c->handle);
 	free(c);
@@ -81,12 +83,17 @@ uint64_t msr_now(struct backend *be)
 	return io->ops->now(io);
 }
 
+void msr_begin(struct backend *be)
+{
+	pending_restore_begin(msr_of(be));
+}
+
 void msr_close(struct backend *be)
 {
 	struct msr_backend *mb = msr_of(be);
 
 	/* The next daemon restores what is still pending, so the journal stays. */
-	journal_close(mb->journal, mb->pending || mb->pending_lost);
+	journal_close(mb->journal, pending_restore_end(mb));
 	pending_restore_free(mb);
 	mb->io->ops->free(mb->io);
 	free(mb);
@@ -94,6 +101,7 @@ void msr_close(struct backend *be)
 
 static int msr_init(struct msr_backend *mb, const struct backend_conf *conf, struct err *e)
 {
+	static const struct journal_ops ops = {msr_recover, pending_restore_transfer};
 	int rc = msr_describe(mb->io, conf->pmu, &mb->pmu, e);
 
 	if (rc < 0)
@@ -101,8 +109,8 @@ static int msr_init(struct msr_backend *mb, const struct backend_conf *conf, str
 	mb->detected = !conf->pmu;
 	msr_regs_init(&mb->regs, &mb->pmu);
 	if (conf->run_dir && mb->io->persistent)
-		rc = journal_open(conf->run_dir, conf->dev ? conf->dev : MSR_DEV_DEFAULT,
-			msr_recover, mb, &mb->journal, e);
+		rc = journal_open(conf->run_dir, conf->dev ? conf->dev : MSR_DEV_DEFAULT, &ops, mb,
+			&mb->journal, e);
 	return rc < 0 ? rc : msr_probe(mb, e);
 }
 
@@ -119,7 +127,7 @@ int msr_backend_new(const struct backend_ops *ops, struct msr_io *io,
 	mb->be.ops = ops;
 	mb->be.pmu = &mb->pmu;
 	mb->io = io;
-	pthread_mutex_init(&mb->pending_lock, NULL);
+	pending_restore_init(mb);
 	rc = msr_init(mb, conf, e);
 	if (rc < 0) {
 		msr_close(&mb->be);

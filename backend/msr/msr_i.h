@@ -18,9 +18,18 @@ struct msr_backend {
 	bool detected;           /* The description is detected, not given with --pmu. */
 	struct pmu pmu;
 	struct msr_regs regs;
-	pthread_mutex_t pending_lock;    /* Guards pending; no lock is taken under it. */
-	struct pending_restore *pending; /* Reservations of CPUs that were offline at release. */
+	/* Guards the other fields named pending; no lock is taken under it. */
+	pthread_mutex_t pending_lock;
+	struct pending_restore *pending; /* Reservations that could not be restored, by CPU. */
 	bool pending_lost; /* Some were dropped for lack of memory: only the journal has them. */
+	/* The thread that restores when CPUs come online. It may run after begin. */
+	pthread_t pending_thread;
+	pthread_cond_t pending_changed;
+	bool pending_begun, pending_running, pending_end;
+	/* Registers in dead daemons' journals that are not of this description, or not of a CPU.
+	 * Constant after opening. */
+	struct journal_entry *foreign;
+	unsigned nforeign;
 };
 
 struct backend_cpu {
@@ -78,20 +87,38 @@ int msr_access_failed(
 	const struct backend_cpu *c, const struct msr_reg *reg, int rc, struct err *e);
 
 /*
- * An offline CPU keeps its registers. What could not be restored there is pending, and is restored
- * before the next reservation on this CPU.
+ * An offline CPU keeps its registers. What could not be restored there is pending. It is restored
+ * soon after the CPU comes online, and in any case before the next reservation on this CPU.
  *
- * pending_restore_keep() saves the reservations that @c still has. pending_restore_take() moves
- * those of the CPU back into @c; false if there are none.
+ * pending_restore_keep() saves the reservations that @c still has. pending_restore_first() comes
+ * before each reservation of @c: before the first one, it restores what is pending.
  */
 void pending_restore_keep(struct backend_cpu *c);
-bool pending_restore_take(struct backend_cpu *c);
+void pending_restore_first(struct backend_cpu *c);
+
+/*
+ * Restores all reservations of @c, and clears the overflow status of their counters. Failures are
+ * reported, and the reservation stays. -EPERM with a sentence: the device refuses writes.
+ */
+int pending_restore_run(struct backend_cpu *c, struct err *e);
+
+/* Keeps a register of a dead daemon's journal that this daemon cannot restore. */
+int pending_restore_add_foreign(
+	struct msr_backend *mb, const struct journal_entry *entry, struct err *e);
+
+/* journal_ops.transfer; @arg is the backend. */
+int pending_restore_transfer(void *arg, struct journal *j, struct err *e);
+
+void pending_restore_init(struct msr_backend *mb);
+void pending_restore_begin(struct msr_backend *mb);
+/* Ends the thread. Whether something could not be restored. */
+bool pending_restore_end(struct msr_backend *mb);
 void pending_restore_free(struct msr_backend *mb);
 
 /* Tests that counters keep written values. ENODEV if not, as in a VM without a PMU. */
 int msr_probe(struct msr_backend *mb, struct err *e);
 
-/* Restores the registers of killed daemons; a journal_recover function, @arg is the backend. */
+/* Restores the registers of killed daemons: journal_ops.recover; @arg is the backend. */
 int msr_recover(void *arg, struct journal_entry *entries, size_t n, struct err *e);
 
 /* backend_ops.check */

@@ -56,12 +56,14 @@ unsigned msr_cpu_limit(struct backend *be);
 bool msr_cpu_online(struct backend *be, unsigned cpu);
 void msr_pmu_owner(
 	struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out);
+void msr_unrestored(struct backend *be, unsigned cpu, struct text *out);
 uint64_t msr_now(struct backend *be);
+void msr_begin(struct backend *be);
 void msr_close(struct backend *be);
 
 #define MSR_BACKEND_OPS                                                                            \
 	.cpu_open = msr_cpu_open, .run = msr_run, .cpu_close = msr_cpu_close,                      \
 	.cpu_limit = msr_cpu_limit, .cpu_online = msr_cpu_online, .pmu_owner = msr_pmu_owner,      \
-	.now = msr_now, .close = msr_close
+	.unrestored = msr_unrestored, .now = msr_now, .begin = msr_begin, .close = msr_close
 
 #endif

@@ -95,6 +95,7 @@ int msr_probe(struct msr_backend *mb, struct err *e)
 	struct msr_io *io = mb->io;
 	unsigned cpu = msr_first_online(io);
 	CLEANUP_FREE struct backend_cpu *c = calloc(1, sizeof(*c));
+	struct err failed;
 	int rc;
 
 	if (!c)
@@ -103,7 +104,9 @@ int msr_probe(struct msr_backend *mb, struct err *e)
 	if (c->handle < 0)
 		return c->handle;
 	rc = probe_cpu(c, e);
-	reserve_release_all(c);
+	if (reserve_release_all(c, &failed) < 0)
+		reserve_report(&failed);
+	pending_restore_keep(c);
 	io->ops->close(io, c->handle);
 	return rc;
 }

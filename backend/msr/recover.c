@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Restores registers of a killed daemon from its journal: only those of the present description,
- * only the bits under the journal's masks, in the order of rows.
+ * only the bits under the journal's masks, in the order of rows. This daemon's journal gets what
+ * cannot be restored (pending_restore.c).
  */
 #include "backend/msr/msr_i.h"
 
@@ -12,7 +13,7 @@
 #include "base/cleanup.h"
 
 struct recover_tally {
-	unsigned restored, skipped;
+	unsigned restored, left;
 };
 
 static unsigned recover_row(const struct msr_regs *regs, uint32_t addr)
@@ -31,62 +32,68 @@ static int recover_compare(const void *a, const void *b, void *arg)
 		return x->cpu < y->cpu ? -1 : 1;
 	rx = recover_row(arg, x->addr);
 	ry = recover_row(arg, y->addr);
-	return rx < ry ? -1 : rx > ry;
+	if (rx != ry)
+		return rx < ry ? -1 : 1;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Fails only if the write is not permitted: a later start that has permission can do it. */
-static int recover_one(struct backend_cpu *c, const struct journal_entry *entry,
-	struct recover_tally *t, struct err *e)
+/* Makes reservations of @c from entries of its CPU; returns how many. The others are foreign. */
+static int recover_reserve(
+	struct backend_cpu *c, const struct journal_entry *entries, size_t n, struct err *e)
 {
-	const struct msr_reg *reg = msr_regs_find(&c->mb->regs, entry->addr);
-	int rc;
+	const struct msr_regs *regs = &c->mb->regs;
+	bool is_cpu = c->cpu < c->mb->io->ops->cpu_limit(c->mb->io);
+	int known = 0;
 
-	if (!reg || !reg->writable) {
-		t->skipped++;
-		return 0;
-	}
-	rc = reserve_restore(c, reg, entry->orig, entry->mask);
-	if (rc == 0)
-		t->restored++;
-	else if (rc == -EPERM)
-		return msr_access_failed(c, reg, rc, e);
-	else if (rc != -ENXIO)
-		t->skipped++;
-	return 0;
-}
-
-/* Makes the entries of an offline CPU pending. */
-static void recover_later(struct backend_cpu *c, const struct journal_entry *entries, size_t n)
-{
 	for (size_t i = 0; i < n; i++) {
-		unsigned row = recover_row(&c->mb->regs, entries[i].addr);
+		struct reservation r = {entries[i].orig & entries[i].mask, entries[i].mask};
+		unsigned row = recover_row(regs, entries[i].addr);
 
-		if (row < c->mb->regs.n && c->mb->regs.reg[row].writable)
-			c->reservations[row] =
-				(struct reservation){entries[i].orig, entries[i].mask};
+		if (is_cpu && row < regs->n && regs->reg[row].writable) {
+			c->reservations[row] = r;
+			known++;
+		} else if (pending_restore_add_foreign(c->mb, &entries[i], e) < 0) {
+			return -e->no;
+		}
 	}
-	pending_restore_keep(c);
+	return known;
 }
 
+static unsigned recover_count(const struct backend_cpu *c)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < c->mb->regs.n; i++)
+		n += c->reservations[i].mask != 0;
+	return n;
+}
+
+/* Fails only if writes are not permitted: a later start that has permission can do it. */
 static int recover_cpu(struct msr_backend *mb, const struct journal_entry *entries, size_t n,
 	struct recover_tally *t, struct err *e)
 {
 	struct msr_io *io = mb->io;
 	CLEANUP_FREE struct backend_cpu *c = calloc(1, sizeof(*c));
-	int rc = 0;
+	unsigned reserved, left;
+	int rc;
 
 	if (!c)
 		return err_set(e, ENOMEM, "no memory to restore registers");
-	msr_cpu_init(c, mb, entries[0].cpu, io->ops->open(io, entries[0].cpu, e));
-	if (c->handle == -ENXIO) {
-		recover_later(c, entries, n);
-		return 0;
-	}
-	if (c->handle < 0)
+	msr_cpu_init(c, mb, entries[0].cpu, -1);
+	rc = recover_reserve(c, entries, n, e);
+	if (rc <= 0)
+		return rc;
+	reserved = recover_count(c);
+	c->handle = io->ops->open(io, c->cpu, e);
+	if (c->handle < 0 && c->handle != -ENXIO)
 		return c->handle;
-	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = recover_one(c, &entries[i], t, e);
-	io->ops->close(io, c->handle);
+	rc = c->handle < 0 ? 0 : pending_restore_run(c, e);
+	left = recover_count(c);
+	t->restored += reserved - left;
+	t->left += left;
+	pending_restore_keep(c);
+	if (c->handle >= 0)
+		io->ops->close(io, c->handle);
 	return rc;
 }
 
@@ -110,10 +117,11 @@ int msr_recover(void *arg, struct journal_entry *entries, size_t n, struct err *
 		fprintf(stderr,
 			"perfmonfs: restored %u registers left by a daemon that was killed\n",
 			t.restored);
-	if (t.skipped)
+	if (t.left + mb->nforeign)
 		fprintf(stderr,
-			"perfmonfs: %u registers of a killed daemon's journal were not restored: "
-			"not in the PMU's description, or they fault\n",
-			t.skipped);
+			"perfmonfs: %u registers of a killed daemon's journal are not restored "
+			"yet: see "
+			"cpus\n",
+			t.left + mb->nforeign);
 	return rc;
 }

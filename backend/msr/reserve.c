@@ -16,20 +16,26 @@ static unsigned reserve_row(const struct backend_cpu *c, const struct msr_reg *r
 	return (unsigned)(reg - c->mb->regs.reg);
 }
 
-static int reserve_log(
-	struct backend_cpu *c, unsigned row, const struct reservation *r, struct err *e)
+int reserve_log_to(struct journal *j, const struct msr_backend *mb, unsigned cpu, unsigned row,
+	const struct reservation *r, bool unrestored, struct err *e)
 {
-	const struct msr_regs *regs = &c->mb->regs;
 	struct journal_entry entry = {
-		.cpu = c->cpu,
-		.addr = regs->reg[row].addr,
+		.cpu = cpu,
+		.addr = mb->regs.reg[row].addr,
 		.orig = r->orig,
 		.mask = r->mask,
+		.unrestored = unrestored,
 	};
 
+	return journal_put(j, mb->nforeign + cpu * mb->regs.n + row, &entry, e);
+}
+
+int reserve_log(struct backend_cpu *c, unsigned row, const struct reservation *r, bool unrestored,
+	struct err *e)
+{
 	if (!c->mb->journal)
 		return 0;
-	return journal_put(c->mb->journal, c->cpu * regs->n + row, &entry, e);
+	return reserve_log_to(c->mb->journal, c->mb, c->cpu, row, r, unrestored, e);
 }
 
 int reserve_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, struct err *e)
@@ -40,11 +46,6 @@ int reserve_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op
 	struct reservation after;
 	int rc;
 
-	if (!c->reserved_any) {
-		c->reserved_any = true;
-		if (pending_restore_take(c))
-			reserve_release_all(c);
-	}
 	rc = msr_read(c, reg, &op->value);
 	if (rc < 0)
 		return msr_access_failed(c, reg, rc, e);
@@ -54,7 +55,7 @@ int reserve_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op
 		.orig = r->orig | (op->value & fresh),
 		.mask = r->mask | fresh,
 	};
-	rc = reserve_log(c, row, &after, e);
+	rc = reserve_log(c, row, &after, false, e);
 	if (rc == 0)
 		*r = after;
 	return rc;
@@ -72,10 +73,15 @@ void reserve_forget(struct backend_cpu *c, const struct msr_reg *reg, uint64_t m
 	r->orig &= r->mask;
 	/* If this fails, the outdated record makes a later start restore the original once more,
 	 * which does no harm. */
-	reserve_log(c, row, r, &ignored);
+	reserve_log(c, row, r, false, &ignored);
 }
 
-int reserve_restore(struct backend_cpu *c, const struct msr_reg *reg, uint64_t orig, uint64_t mask)
+/*
+ * Sets the bits of @reg under @mask to those of @orig, except enable bits, which are cleared.
+ * Returns -errno without a sentence.
+ */
+static int reserve_restore(
+	struct backend_cpu *c, const struct msr_reg *reg, uint64_t orig, uint64_t mask)
 {
 	uint64_t now = 0, value;
 	int rc = 0;
@@ -112,14 +118,23 @@ int reserve_release(struct backend_cpu *c, const struct msr_reg *reg, uint64_t m
 	return 0;
 }
 
-void reserve_release_all(struct backend_cpu *c)
+void reserve_report(const struct err *e)
+{
+	fprintf(stderr, "perfmonfs: register not restored: %s\n", e->text);
+	syslog(LOG_DAEMON | LOG_ERR, "register not restored: %s", e->text);
+}
+
+int reserve_release_all(struct backend_cpu *c, struct err *e)
 {
 	const struct msr_regs *regs = &c->mb->regs;
-	struct err e;
 
-	for (unsigned i = 0; i < regs->n; i++)
-		if (reserve_release(c, &regs->reg[i], UINT64_MAX, &e) < 0) {
-			fprintf(stderr, "perfmonfs: register not restored: %s\n", e.text);
-			syslog(LOG_DAEMON | LOG_ERR, "register not restored: %s", e.text);
-		}
+	for (unsigned i = 0; i < regs->n; i++) {
+		int rc = reserve_release(c, &regs->reg[i], UINT64_MAX, e);
+
+		if (rc == -EPERM)
+			return rc;
+		if (rc < 0)
+			reserve_report(e);
+	}
+	return 0;
 }

@@ -11,6 +11,8 @@
 #include "base/err.h"
 #include "perfmonfs/backend.h"
 
+struct journal;
+struct msr_backend;
 struct msr_reg;
 
 struct reservation {
@@ -24,13 +26,22 @@ int reserve_take(
 int reserve_release(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask, struct err *e);
 void reserve_forget(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask);
 
-/* Releases all registers in the order of rows; failures are reported on stderr and to syslog. */
-void reserve_release_all(struct backend_cpu *c);
+/*
+ * Releases all registers in the order of rows. Failures are reported, except -EPERM, which is
+ * returned with a sentence: the device refuses writes, so that it would refuse all.
+ */
+int reserve_release_all(struct backend_cpu *c, struct err *e);
+
+/* Reports a register that is not restored on stderr and to syslog. */
+void reserve_report(const struct err *e);
 
 /*
- * Sets the bits of @reg under @mask to those of @orig, except enable bits, which are cleared.
- * Returns -errno without a sentence.
+ * Writes the record of row @row of a CPU into @j. @unrestored: restoring it has been tried.
+ * reserve_log() writes it into the backend's journal, if there is one.
  */
-int reserve_restore(struct backend_cpu *c, const struct msr_reg *reg, uint64_t orig, uint64_t mask);
+int reserve_log_to(struct journal *j, const struct msr_backend *mb, unsigned cpu, unsigned row,
+	const struct reservation *r, bool unrestored, struct err *e);
+int reserve_log(struct backend_cpu *c, unsigned row, const struct reservation *r, bool unrestored,
+	struct err *e);
 
 #endif

@@ -93,6 +93,8 @@ static COLD int msr_run_reservation(
 	int rc = 0;
 
 	if (op->verb == REG_RESERVE)
+		pending_restore_first(c);
+	if (op->verb == REG_RESERVE)
 		rc = reg->writable ? reserve_take(c, reg, op, e) : msr_run_refuse_kind(reg, e);
 	else if (op->verb == REG_RELEASE)
 		rc = reserve_release(c, reg, op->mask, e);

@@ -59,6 +59,7 @@ static void perf_describe(struct pmu *pmu, const struct perf_sources *src)
 			.rsvd = ~PERFSEL_BITS,
 			.enable = EVTSEL_EN,
 			.kernel = EVTSEL_OS,
+			.user = EVTSEL_USR,
 			.gate = n,
 		};
 		*pmd = (struct pmu_pmd){

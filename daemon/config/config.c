@@ -7,9 +7,11 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/num.h"
+#include "base/trusted.h"
 
 enum { CONFIG_FILE_MAX = 65536 };
 
@@ -155,7 +157,7 @@ int config_store(struct config *c, const char *key, struct slice value, struct e
 	return err_set(e, ENOENT,
 		"'%s' is not a key: the keys are sys_group, thread_group, allow_kernel, "
 		"arg_size_max, user_contexts_max, user_memory_max, memory_max, smpl_buf_size_max, "
-		"tick_us and overflow_rate_max",
+		"tick_us and overflow_rate_max; in the file also backend",
 		key);
 }
 
@@ -174,6 +176,16 @@ void config_show(const struct config *c, const char *key, struct text *out)
 		text_printf(out, "%s\n", config_kernel_words[c->allow_kernel]);
 }
 
+static int config_store_backend(struct config *c, struct slice value, struct err *e)
+{
+	if (!value.n || value.n >= sizeof(c->backend))
+		return err_set(e, EINVAL, "'%.*s' is not a backend: see perfmonfs --help",
+			SLICE_ARG(value));
+	memset(c->backend, 0, sizeof(c->backend));
+	memcpy(c->backend, value.p, value.n);
+	return 0;
+}
+
 static int config_parse_line(struct config *c, struct slice line, struct err *e)
 {
 	struct slice key;
@@ -190,6 +202,8 @@ static int config_parse_line(struct config *c, struct slice line, struct err *e)
 		return err_set(e, EINVAL, "'%.*s' is not a key: see perfmonfs(8)", SLICE_ARG(key));
 	memcpy(name, key.p, key.n);
 	name[key.n] = '\0';
+	if (strcmp(name, "backend") == 0)
+		return config_store_backend(c, slice_trim(line), e);
 	return config_store(c, name, line, e);
 }
 
@@ -207,9 +221,25 @@ int config_parse(struct config *c, struct slice text, struct err *e)
 	return 0;
 }
 
+/* Checks the open descriptor, because the path may change to another file. */
+static int config_check_owner(int fd, const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_set(e, errno, "configuration: %s: %s", path, err_name(errno));
+	if (S_ISDIR(st.st_mode))
+		return err_set(e, EISDIR, "configuration: %s is a directory: name a file", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, EPERM, "configuration: %s is not a regular file", path);
+	if (trusted_check(&st, TRUSTED_ROOT | TRUSTED_SELF, path, "it grants rights", e) < 0)
+		return err_prefix(e, "configuration");
+	return 0;
+}
+
 int config_load(struct config *c, const char *path, bool must_exist, struct err *e)
 {
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	CLEANUP_FREE char *buf = NULL;
 	ssize_t n;
 
@@ -218,6 +248,8 @@ int config_load(struct config *c, const char *path, bool must_exist, struct err 
 	if (fd < 0)
 		return err_set(
 			e, errno, "configuration: %s: %s: check --config", path, err_name(errno));
+	if (config_check_owner(fd, path, e) < 0)
+		return -e->no;
 	buf = malloc(CONFIG_FILE_MAX);
 	if (!buf)
 		return err_set(e, ENOMEM, "no memory");

@@ -15,6 +15,7 @@
 #include "base/text.h"
 
 enum {
+	BACKEND_WORD_SIZE = 64,
 	ARG_SIZE_MIN = 4096, /* Bytes of the smallest page (specification 4.4.2). */
 	ARG_SIZE_LIMIT = 65536,
 	SMPL_BUF_SIZE_MIN = 4096,
@@ -44,6 +45,8 @@ struct group_rule {
 enum allow_kernel { KERNEL_ANY, KERNEL_GROUP, KERNEL_ROOT };
 
 struct config {
+	/* The word of --backend; empty: not configured. Only the file has this key. */
+	char backend[BACKEND_WORD_SIZE];
 	/* May monitor CPUs. */
 	struct group_rule sys_group;
 	/* May monitor threads. */

@@ -45,6 +45,8 @@ int core_load_check(const struct context *ctx, const struct command *cmd, struct
 		return rc;
 	if (cmd->has_set && !ctx_set(ctx, cmd->set))
 		return err_set(e, EINVAL, "no event set %u: make it first", cmd->set);
+	if (rights_check_kernel(ctx, &cmd->rights, e) < 0)
+		return -e->no;
 	return sets_check(ctx, e);
 }
 
@@ -86,7 +88,8 @@ int cmd_load(struct core_run *run, const struct command *cmd, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	if (messages_allocate(&ctx->messages) < 0)
+	if (messages_allocate(&ctx->messages, ctx->smpl.fmt ? ctx->smpl.fmt->fmt_msgq_depth : 0) <
+		0)
 		return err_set(e, ENOMEM, "no memory for the message queue");
 	set = ctx_set(ctx, cmd->has_set ? cmd->set : 0);
 	ctx->target.cpu = cmd->load.cpu;

@@ -12,7 +12,7 @@ static int start_check(const struct context *ctx, const struct command *cmd, str
 		return err_set(e, EBUSY, "masked after an overflow: restart it, or stop first");
 	if (ctx->res->hw.halted)
 		return err_set(e, EIO, "a stop or switch failed half-way: unload first");
-	return 0;
+	return rights_check_kernel(ctx, &cmd->rights, e);
 }
 
 static int start_failed(struct core_run *run, int rc)
@@ -52,8 +52,8 @@ int start_last_failed(struct core_run *run, struct err *e)
 	return start_failed(run, transition_last_failed(run, e));
 }
 
-/* Start of a running context: another set becomes the active one. */
-static int start_other_set(struct core_run *run, struct evtset *set, struct err *e)
+/* Start of a running context in @set. */
+static int start_running(struct core_run *run, struct evtset *set, struct err *e)
 {
 	struct context *ctx = run->ctx;
 	int rc;
@@ -69,16 +69,13 @@ static int start_other_set(struct core_run *run, struct evtset *set, struct err 
 	return rc;
 }
 
-int cmd_start(struct core_run *run, const struct command *cmd, struct err *e)
+static int start_set(
+	struct core_run *run, const struct command *cmd, struct evtset *set, struct err *e)
 {
 	struct context *ctx = run->ctx;
-	struct evtset *set;
 
-	if (start_check(ctx, cmd, e) < 0)
-		return -e->no;
-	set = cmd->has_set ? ctx_set(ctx, cmd->set) : ctx->active;
 	if (ctx->state == CTX_RUNNING)
-		return cmd->has_set ? start_other_set(run, set, e) : 0;
+		return cmd->has_set ? start_running(run, set, e) : 0;
 	evtset_save(set, ctx->active, &run->undo.sets);
 	if (cmd->has_set) {
 		ctx->active->due = 0;
@@ -87,4 +84,22 @@ int cmd_start(struct core_run *run, const struct command *cmd, struct err *e)
 	}
 	ctx->active = set;
 	return start_counters(run, &cmd->limits, e);
+}
+
+/* As in kernels, starting the set that is active already is not another run of it. */
+int cmd_start(struct core_run *run, struct command *cmd, struct err *e)
+{
+	struct evtset *was = run->ctx->active, *set;
+	uint64_t runs = was->runs;
+	int rc;
+
+	if (start_check(run->ctx, cmd, e) < 0)
+		return -e->no;
+	set = cmd->has_set ? ctx_set(run->ctx, cmd->set) : was;
+	if (run->ctx->state != CTX_RUNNING || cmd->has_set)
+		note_start(run->ctx->pmu, set, &cmd->note);
+	rc = start_set(run, cmd, set, e);
+	if (set == was)
+		set->runs = runs;
+	return rc;
 }

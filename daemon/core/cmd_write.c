@@ -53,6 +53,8 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 			return -e->no;
 	}
 	set->pmc[row] = value;
+	if (value & pmc->kernel)
+		run->ctx->kernel_pmcs = true;
 	/* In versions of the interface where a PMC configures its PMDs. */
 	for (unsigned d = 0; r->confer && d < pmu->npmds; d++)
 		if (pmu->pmds[d].pmc == row)
@@ -123,8 +125,8 @@ static int write_hardware(
 	return write_counter(run, row, r->value, e);
 }
 
-static int write_pmd(struct core_run *run, const struct cmd_reg *r, struct evtset *set,
-	unsigned row, struct err *e)
+static int write_pmd(struct core_run *run, struct command *cmd, const struct cmd_reg *r,
+	struct evtset *set, unsigned row, struct err *e)
 {
 	struct context *ctx = run->ctx;
 
@@ -134,6 +136,7 @@ static int write_pmd(struct core_run *run, const struct cmd_reg *r, struct evtse
 		write_hardware(run, r, row, e) < 0)
 		return -e->no;
 	conf_write(ctx->pmu, r, run->now, row, &set->pmd[row]);
+	note_period(&ctx->pmu->pmds[row], &set->pmd[row], &cmd->note);
 	virtuals_note(set);
 	set->pending &= ~ROW(row);
 	if (set == ctx->active)
@@ -142,7 +145,7 @@ static int write_pmd(struct core_run *run, const struct cmd_reg *r, struct evtse
 }
 
 static int write_element(
-	struct core_run *run, const struct command *cmd, const struct cmd_reg *r, struct err *e)
+	struct core_run *run, struct command *cmd, const struct cmd_reg *r, struct err *e)
 {
 	struct evtset *set;
 	unsigned row;
@@ -151,7 +154,7 @@ static int write_element(
 		return err_set(e, EACCES, "pmd%u is a virtual PMD: it can only be read", r->num);
 	if (element_find(run->ctx, r, &set, &row, e) < 0)
 		return -e->no;
-	return r->pmd ? write_pmd(run, r, set, row, e) : write_pmc(run, cmd, r, set, row, e);
+	return r->pmd ? write_pmd(run, cmd, r, set, row, e) : write_pmc(run, cmd, r, set, row, e);
 }
 
 static int write_elements(struct core_run *run, struct command *cmd, struct err *e)

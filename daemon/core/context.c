@@ -2,6 +2,7 @@
 /* A context's life, its sets and state, and checks that several commands share. */
 #include "daemon/core/context.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "daemon/core/core_i.h"
@@ -85,6 +86,31 @@ int rights_check(const struct rights *r, bool system_wide, struct err *e)
 	return err_set(e, EPERM, "monitoring a %s needs root or membership of the group in %s",
 		system_wide ? "CPU" : "thread",
 		system_wide ? "config/sys_group" : "config/thread_group");
+}
+
+static int context_check_set(const struct pmu *pmu, const struct evtset *set, struct err *e)
+{
+	for (unsigned p = 0; p < pmu->npmcs; p++) {
+		uint64_t bits = set->pmc[p] & pmu->pmcs[p].kernel;
+
+		if (bits)
+			return err_set(e, EACCES,
+				"set %u: pmc%u counts at kernel level, which config/allow_kernel "
+				"does not grant you: clear its bits 0x%" PRIx64,
+				set->id, pmu->pmcs[p].num, bits);
+	}
+	return 0;
+}
+
+int rights_check_kernel(const struct context *ctx, const struct rights *r, struct err *e)
+{
+	int rc = 0;
+
+	if (r->kernel || !ctx->kernel_pmcs)
+		return 0;
+	for (unsigned i = 0; rc == 0 && i < ctx->nsets; i++)
+		rc = context_check_set(ctx->pmu, ctx->sets[i], e);
+	return rc;
 }
 
 int ctx_not_loaded(const struct context *ctx, const char *verb, struct err *e)

@@ -78,6 +78,8 @@ struct context {
 	bool ever_loaded; /* flags and format cannot change after the first load */
 	struct ctx_target target;
 	struct limits limits; /* of the last load, start or restart */
+	/* A PMC has been given kernel-level bits, and may still have them. */
+	bool kernel_pmcs;
 
 	struct evtset **sets; /* by rising id; set 0 always exists (3.7.5) */
 	unsigned nsets, room;

@@ -25,6 +25,8 @@ bool ctx_time_passes(const struct context *ctx);
 void ctx_leave_registers(struct context *ctx, bool failed);
 /* EPERM: no right to monitor a CPU, or a thread. */
 int rights_check(const struct rights *r, bool system_wide, struct err *e);
+/* EACCES: a PMC of any set counts at kernel level, without the right to that. */
+int rights_check_kernel(const struct context *ctx, const struct rights *r, struct err *e);
 /* The error of a @verb that needs a loaded context: -EINVAL. */
 int ctx_not_loaded(const struct context *ctx, const char *verb, struct err *e);
 
@@ -99,6 +101,14 @@ void conf_write(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, un
 void conf_store(
 	const struct pmu *pmu, const struct pmd_conf *c, unsigned parts, struct pmd_state *s);
 void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, struct cmd_reg *r);
+
+/* note.c */
+
+/* What keeps counters of @set from counting once it is started. @note is empty. */
+void note_start(const struct pmu *pmu, const struct evtset *set, struct err *note);
+/* A PMD just written whose overflow is to be notified and not to be expected. An earlier note
+ * stays. */
+void note_period(const struct pmu_pmd *pmd, const struct pmd_state *s, struct err *note);
 
 /* throttle.c: one overflow of @s. True: that has used up its threshold. */
 bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now);
@@ -256,7 +266,7 @@ void overflow_act_saved(struct context *ctx);
 /* cmd_start.c: the rest of start and restart, when the active set is what it is to be. */
 int start_counters(struct core_run *run, const struct limits *limits, struct err *e);
 int start_last_failed(struct core_run *run, struct err *e);
-int cmd_start(struct core_run *run, const struct command *cmd, struct err *e);
+int cmd_start(struct core_run *run, struct command *cmd, struct err *e);
 
 /* A file each. */
 int cmd_load(struct core_run *run, const struct command *cmd, struct err *e);

@@ -277,6 +277,7 @@ struct command {
 	struct cmd_evtset evtset; /* CMD_EVTSET_*; its id: CMD_LIVE, CMD_LIVE_READ */
 	struct cmd_live_page live_page;
 	struct ctx_info info; /* out: CMD_INFO, CMD_CLONE */
+	struct err note;      /* out: if it succeeds, what makes its result doubtful; or empty */
 };
 
 #endif

@@ -17,6 +17,8 @@ struct engine_ctx_status {
 	atomic_ullong changes;
 	/* Number of notifications. */
 	atomic_ullong notified;
+	/* PMCs may count at kernel level: context.kernel_pmcs. */
+	atomic_bool kernel_pmcs;
 };
 
 /*

@@ -14,6 +14,7 @@
 enum {
 	LIVENESS_BUCKETS = 1024, /* per check, as other tracees wait meanwhile */
 	LIVENESS_MISSING = 4,    /* checks */
+	LIVENESS_LATE = 2,       /* checks */
 };
 
 void tracer_check_end(struct tracer *tr, pid_t tid)
@@ -28,6 +29,14 @@ void tracer_check_end(struct tracer *tr, pid_t tid)
 		tracer_suspect_exit(tr);
 }
 
+/* A detach that takes so long may take for ever. */
+static void liveness_report_late(struct tracer *tr, struct tracee *t)
+{
+	if (tracer_wants(tr, t) & WANT_DETACH && t->late < LIVENESS_LATE &&
+		++t->late == LIVENESS_LATE)
+		tr->ops->detach_late(tr->arg, t->tid);
+}
+
 /*
  * True: @t must be checked again. During an exec, the id of the thread belongs to none for a
  * moment, and the clone event of a parent may be on its way; so one miss proves nothing.
@@ -40,8 +49,10 @@ static bool liveness_check(struct tracer *tr, struct tracee *t)
 		t->missing = 0;
 		if (!t->interrupted)
 			return false;
-		if (!proc_is_zombie(t->tid))
+		if (!proc_is_zombie(t->tid)) {
+			liveness_report_late(tr, t);
 			return true;
+		}
 		tracer_forget(tr, t);
 		return false;
 	}

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Attaching to a thread: requested by any thread, done by the tracer's. */
+/*
+ * Attaching to threads. PTRACE_SEIZE waits while the thread's process executes a program, which may
+ * take for ever, if that has to wait for another tracer or for a filesystem that does not answer.
+ * So an attempt is cut short, and repeated later: the tracer's other work goes on, and others'
+ * requests do not wait. Of each user's requests, one is under way; the next ones wait for it.
+ */
 #include "daemon/ptrace/tracer_i.h"
 
 #include <errno.h>
@@ -17,21 +22,18 @@
 #include "daemon/authz/proc.h"
 
 enum {
-	SEIZE_REAP_MS = 5,         /* wait before seize_reap_exited() */
-	SEIZE_CANCEL_MS = 100,     /* wait before the request is cancelled, as others wait, too */
-	SEIZE_IMPATIENT_MS = 2000, /* after a cancellation: cancel others after SEIZE_REAP_MS */
+	SEIZE_TRY_NS = 1000000,      /* for an attempt, shared by the requests that are repeated */
+	SEIZE_TRY_MIN_NS = 50000,    /* at least */
+	SEIZE_FIRST_NS = 1000000,    /* before the second attempt, and doubled for each later one */
+	SEIZE_TRIES = 7,             /* repetitions, which take 127 ms */
+	SEIZE_REQUESTS_MAX = 64,     /* handled before the tracer's other work */
+	SEIZE_REFUSED_NS = 100000000 /* after it was given up, a process is not tried */
 };
+
+/* And then it is tried only once. */
+#define SEIZE_REMEMBERED_NS (10 * 1000000000ULL)
 
 #define SEIZE_CANCEL_SIGNAL SIGUSR1
-
-struct attach_req {
-	struct link link;
-	pid_t tid;
-	bool follow;
-	bool done; /* with the tracer's lock */
-	int rc;
-	struct err *err;
-};
 
 /* All zero if there is no such thread. */
 static struct proc_status seize_status(pid_t tid)
@@ -45,6 +47,14 @@ static struct proc_status seize_status(pid_t tid)
 	return s;
 }
 
+static int seize_refused_exec(pid_t tid, struct err *e)
+{
+	return err_set(e, EAGAIN,
+		"the process of thread %d is still executing a program, and the kernel lets none "
+		"trace its threads before that is done: try again then",
+		tid);
+}
+
 static int seize_refused_traced(pid_t tid, pid_t by, struct err *e)
 {
 	return err_set(e, EBUSY,
@@ -54,13 +64,13 @@ static int seize_refused_traced(pid_t tid, pid_t by, struct err *e)
 
 static int seize_refused(const struct tracer *tr, pid_t tid, int no, struct err *e)
 {
-	pid_t by = seize_status(tid).tracer;
+	pid_t by;
 
 	if (no == EAGAIN)
-		return err_set(e, no,
-			"thread %d is still executing a program: load it when that is done", tid);
+		return seize_refused_exec(tid, e);
 	if (no == ESRCH || proc_is_zombie(tid) || (kill(tid, 0) < 0 && errno == ESRCH))
 		return err_set(e, ESRCH, "there is no thread %d, or it has ended", tid);
+	by = seize_status(tid).tracer;
 	if (by == tr->tid)
 		return err_set(e, EBUSY, "thread %d is followed already", tid);
 	if (by)
@@ -82,19 +92,33 @@ static void seize_cancel(int sig)
 		siglongjmp(seize_cancelled, 1);
 }
 
-int tracer_init_cancel(struct err *e)
+/* Once: the handler and the timer, for the tracer's thread. */
+static int seize_init_cancel(struct tracer *tr, struct err *e)
 {
 	const struct sigaction sa = {.sa_handler = seize_cancel};
+	struct sigevent to = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SEIZE_CANCEL_SIGNAL};
 
-	return sigaction(SEIZE_CANCEL_SIGNAL, &sa, NULL) == 0 ? 0 : err_set(e, errno, "sigaction");
+	if (tr->has_cancel_timer)
+		return 0;
+	to._sigev_un._tid = tr->tid;
+	sigaction(SEIZE_CANCEL_SIGNAL, &sa, NULL);
+	if (timer_create(CLOCK_MONOTONIC, &to, &tr->cancel_timer) < 0)
+		return err_set(e, ENOMEM, "timer_create: %s: the tracer", err_name(errno));
+	tr->has_cancel_timer = true;
+	return 0;
 }
 
-/*
- * PTRACE_SEIZE waits while the thread's process executes a program. That may take for ever, if its
- * files are on a filesystem that does not answer; and a signal that returns restarts the system
- * call. So the handler jumps. -EAGAIN: cancelled.
- */
-static int seize_try(pid_t tid, long options)
+/* @ns 0: stops the timer. It repeats, as the first signal may come before the system call. */
+static void seize_set_timer(struct tracer *tr, long ns)
+{
+	const struct itimerspec at = {{0, ns}, {0, ns}};
+
+	timer_settime(tr->cancel_timer, 0, &at, NULL);
+}
+
+/* A signal whose handler returns restarts the system call. So the handler jumps. -EAGAIN:
+ * cancelled. */
+static int seize_try(struct tracer *tr, pid_t tid, long options)
 {
 	static const struct timespec now;
 	volatile int rc = -EINPROGRESS;
@@ -102,33 +126,35 @@ static int seize_try(pid_t tid, long options)
 
 	sigemptyset(&set);
 	sigaddset(&set, SEIZE_CANCEL_SIGNAL);
-	/* Drops signals that came too late for an earlier request. */
-	while (sigtimedwait(&set, NULL, &now) == SEIZE_CANCEL_SIGNAL)
-		;
 	if (sigsetjmp(seize_cancelled, true)) {
 		seize_cancellable = false;
 		/* The signal may have come just after the system call. */
-		if (rc != -EINPROGRESS)
-			return rc;
-		return tracer_traces(tid) ? 0 : -EAGAIN;
+		if (rc == -EINPROGRESS)
+			rc = tracer_traces(tid) ? 0 : -EAGAIN;
+	} else {
+		seize_set_timer(tr, tr->try_ns);
+		seize_cancellable = true;
+		pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+		rc = ptrace(PTRACE_SEIZE, tid, 0, options) == 0 ? 0 : -errno;
+		pthread_sigmask(SIG_BLOCK, &set, NULL);
+		seize_cancellable = false;
 	}
-	seize_cancellable = true;
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-	rc = ptrace(PTRACE_SEIZE, tid, 0, options) == 0 ? 0 : -errno;
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	seize_cancellable = false;
+	seize_set_timer(tr, 0);
+	/* Drops a signal that came too late. */
+	while (sigtimedwait(&set, NULL, &now) == SEIZE_CANCEL_SIGNAL)
+		;
 	return rc;
 }
 
 /* A thread group leader that has exited is refused with EPERM. Once more: its id may have passed to
  * a thread of its process that executed a program meanwhile. */
-static int seize_retry(pid_t tid, long options)
+static int seize_try_leader(struct tracer *tr, pid_t tid, long options)
 {
-	int rc = seize_try(tid, options);
+	int rc = seize_try(tr, tid, options);
 
 	if (rc != -EPERM || seize_status(tid).tracer || proc_is_zombie(tid))
 		return rc;
-	return seize_try(tid, options);
+	return seize_try(tr, tid, options);
 }
 
 /* A tracee of the same id has vanished: the kernel would have refused to attach to it again. */
@@ -143,105 +169,188 @@ static struct tracee *seize_add(struct tracer *tr, struct tracee *t, pid_t tid)
 	return t;
 }
 
-static int seize_attach(struct tracer *tr, const struct attach_req *req)
+static int seize_attach(struct tracer *tr, struct tracer_attach *req)
 {
 	CLEANUP_FREE struct tracee *t = tracee_new(req->tid);
-	pid_t leader = seize_status(req->tid).tgid;
 	long options = PTRACE_O_TRACEEXEC;
 	int rc;
 
 	if (!t)
-		return err_set(req->err, ENOMEM, "no memory to follow thread %d", req->tid);
+		return err_set(&req->err, ENOMEM, "no memory to follow thread %d", req->tid);
+	rc = seize_init_cancel(tr, &req->err);
+	if (rc < 0)
+		return rc;
 	if (req->follow)
 		options |= PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
-	rc = seize_retry(req->tid, options);
+	rc = seize_try_leader(tr, req->tid, options);
 	if (rc < 0)
-		return seize_refused(tr, req->tid, -rc, req->err);
-	if (tracer_traces(req->tid) || !tracer_traces(leader)) {
+		return seize_refused(tr, req->tid, -rc, &req->err);
+	if (tracer_traces(req->tid) || !tracer_traces(req->tgid)) {
 		t->known = true;
 		seize_add(tr, take_ptr(&t), req->tid);
 		return 0;
 	}
 	/* It executed a program during the system call, and has its leader's id now. */
 	t->wants = WANT_DETACH;
-	tracer_apply(tr, seize_add(tr, take_ptr(&t), leader));
-	return err_set(req->err, ESRCH,
+	tracer_apply(tr, seize_add(tr, take_ptr(&t), req->tgid));
+	return err_set(&req->err, ESRCH,
 		"thread %d has executed a program and has the number %d now: load on that",
-		req->tid, leader);
+		req->tid, req->tgid);
 }
 
-void tracer_answer_attaches(struct tracer *tr)
+/* Processes that were given up */
+
+/* Whether @tgid was last given up less than @ns ago. */
+static bool seize_was_given_up(struct tracer *tr, pid_t tgid, uint64_t ns)
+{
+	struct given_up g;
+
+	pthread_mutex_lock(&tr->lock);
+	g = tr->given_up[(unsigned)tgid % GIVEN_UP_MAX];
+	pthread_mutex_unlock(&tr->lock);
+	return g.tgid == tgid && nsec_now(CLOCK_MONOTONIC) - g.at < ns;
+}
+
+/* A process whose entry is overwritten costs a few more attempts. */
+static void seize_give_up(struct tracer *tr, pid_t tgid)
+{
+	pthread_mutex_lock(&tr->lock);
+	tr->given_up[(unsigned)tgid % GIVEN_UP_MAX] =
+		(struct given_up){tgid, nsec_now(CLOCK_MONOTONIC)};
+	pthread_mutex_unlock(&tr->lock);
+}
+
+int tracer_check_given_up(struct tracer *tr, pid_t tgid, pid_t tid, struct err *e)
+{
+	return seize_was_given_up(tr, tgid, SEIZE_REFUSED_NS) ? seize_refused_exec(tid, e) : 0;
+}
+
+/* Requests */
+
+/* The one of @uid that is repeated; NULL: none. */
+static struct tracer_attach *seize_of_user(struct tracer *tr, uid_t uid)
+{
+	struct tracer_attach *req;
+
+	list_for_each_entry (req, &tr->repeated, entry)
+		if (req->uid == uid)
+			return req;
+	return NULL;
+}
+
+static int seize_attempt(struct tracer *tr, struct tracer_attach *req)
+{
+	int rc = tracer_check_given_up(tr, req->tgid, req->tid, &req->err);
+
+	if (rc < 0)
+		return rc;
+	rc = seize_attach(tr, req);
+	if (rc != -EAGAIN)
+		return rc;
+	if (req->tries < SEIZE_TRIES && !seize_was_given_up(tr, req->tgid, SEIZE_REMEMBERED_NS))
+		return -EINPROGRESS;
+	seize_give_up(tr, req->tgid);
+	return rc;
+}
+
+/* Those that waited for @req are new again, before those that came later. */
+static void seize_finish(struct tracer *tr, struct tracer_attach *req, int rc)
+{
+	list_del(&req->entry);
+	while (!list_empty(&req->behind)) {
+		struct list_head *last = req->behind.prev;
+
+		list_del(last);
+		list_add(last, &tr->attaches);
+	}
+	req->rc = rc;
+	req->done(req);
+}
+
+static void seize_handle(struct tracer *tr, struct tracer_attach *req)
+{
+	int rc = seize_attempt(tr, req);
+
+	if (rc != -EINPROGRESS) {
+		seize_finish(tr, req, rc);
+		return;
+	}
+	req->try_at = nsec_now(CLOCK_MONOTONIC) + (SEIZE_FIRST_NS << req->tries++);
+	list_del(&req->entry);
+	list_add_tail(&req->entry, &tr->repeated);
+}
+
+static void seize_take_requests(struct tracer *tr)
 {
 	for (struct link *next, *l = queue_take(&tr->attach_reqs); l; l = next) {
-		struct attach_req *req = container_of(l, struct attach_req, link);
-		int rc;
+		struct tracer_attach *req = container_of(l, struct tracer_attach, link);
 
 		next = l->next;
-		rc = seize_attach(tr, req);
-		pthread_mutex_lock(&tr->lock);
-		req->rc = rc;
-		req->done = true;
-		pthread_cond_broadcast(&tr->attached);
-		pthread_mutex_unlock(&tr->lock);
+		list_init(&req->behind);
+		req->tries = 0;
+		list_add_tail(&req->entry, &tr->attaches);
 	}
 }
 
-/* Checks first, by WNOWAIT, as waitid() reports stops of tracees even if not asked for. */
-static bool seize_reap(pid_t tid)
+static void seize_handle_new(struct tracer *tr)
 {
-	siginfo_t si = {0};
+	for (int n = 0; n < SEIZE_REQUESTS_MAX && !list_empty(&tr->attaches); n++) {
+		struct tracer_attach *req =
+			list_entry(tr->attaches.next, struct tracer_attach, entry);
+		struct tracer_attach *other = seize_of_user(tr, req->uid);
 
-	if (waitid(P_PID, (id_t)tid, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 || !si.si_pid ||
-		si.si_code == CLD_TRAPPED || si.si_code == CLD_STOPPED)
-		return false;
-	return waitid(P_PID, (id_t)tid, &si, WEXITED | WNOHANG | __WALL) == 0;
-}
-
-/*
- * Breaks a deadlock: PTRACE_SEIZE waits while the thread's process executes a program, the exec
- * waits for the other threads of the process to end, and those that are tracees wait to be reaped
- * by their tracer. Any thread of the tracer's process may do that. With the lock held.
- */
-static void seize_reap_exited(struct tracer *tr)
-{
-	for (size_t i = 0; i < tr->tracees.nbuckets; i++)
-		for (struct hash_node *node = tr->tracees.bucket[i]; node; node = node->next) {
-			struct tracee *t = container_of(node, struct tracee, node);
-
-			if (seize_reap(t->tid))
-				tracer_want(tr, t, WANT_REAPED, 0);
+		if (!other) {
+			seize_handle(tr, req);
+			continue;
 		}
+		list_del(&req->entry);
+		list_add_tail(&req->entry, &other->behind);
+	}
 }
 
-/* With the lock held, except while it waits. */
-static void seize_wait(struct tracer *tr, const struct attach_req *req)
+/* Each once: what is repeated again comes later. */
+static void seize_repeat(struct tracer *tr)
 {
 	uint64_t now = nsec_now(CLOCK_MONOTONIC);
-	uint64_t ms = now < tr->impatient_until ? SEIZE_REAP_MS : SEIZE_CANCEL_MS;
-	uint64_t cancel_at = now + ms * 1000000;
+	struct tracer_attach *req, *next;
 
-	while (!req->done) {
-		struct timespec until =
-			nsec_timespec(nsec_now(CLOCK_MONOTONIC) + SEIZE_REAP_MS * 1000000ULL);
-
-		if (pthread_cond_timedwait(&tr->attached, &tr->lock, &until) != ETIMEDOUT)
-			continue;
-		seize_reap_exited(tr);
-		if (nsec_now(CLOCK_MONOTONIC) > cancel_at)
-			pthread_kill(tr->thread, SEIZE_CANCEL_SIGNAL);
-	}
+	list_for_each_entry_safe (req, next, &tr->repeated, entry)
+		if (req->try_at <= now)
+			seize_handle(tr, req);
 }
 
-int tracer_seize(struct tracer *tr, pid_t tid, bool follow, struct err *e)
+/* The time for an attempt, so that all of a round take little more than one alone. */
+static long seize_try_ns(const struct tracer *tr)
 {
-	struct attach_req req = {.tid = tid, .follow = follow, .err = e};
+	const struct tracer_attach *req;
+	long n = 1;
 
-	queue_put(&tr->attach_reqs, &req.link);
+	list_for_each_entry (req, &tr->repeated, entry)
+		n++;
+	return SEIZE_TRY_NS / n > SEIZE_TRY_MIN_NS ? SEIZE_TRY_NS / n : SEIZE_TRY_MIN_NS;
+}
+
+void tracer_handle_attaches(struct tracer *tr)
+{
+	tr->try_ns = seize_try_ns(tr);
+	seize_take_requests(tr);
+	seize_handle_new(tr);
+	seize_repeat(tr);
+}
+
+uint64_t tracer_next_attach(const struct tracer *tr)
+{
+	const struct tracer_attach *req;
+	uint64_t at = list_empty(&tr->attaches) ? UINT64_MAX : 0;
+
+	list_for_each_entry (req, &tr->repeated, entry)
+		if (req->try_at < at)
+			at = req->try_at;
+	return at;
+}
+
+void tracer_seize(struct tracer *tr, struct tracer_attach *req)
+{
+	queue_put(&tr->attach_reqs, &req->link);
 	eventfd_write(tr->wakeup_fd, 1);
-	pthread_mutex_lock(&tr->lock);
-	seize_wait(tr, &req);
-	pthread_mutex_unlock(&tr->lock);
-	if (req.rc == -EAGAIN)
-		tr->impatient_until = nsec_now(CLOCK_MONOTONIC) + SEIZE_IMPATIENT_MS * 1000000ULL;
-	return req.rc;
 }

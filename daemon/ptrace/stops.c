@@ -33,16 +33,6 @@ static void stops_consume(pid_t tid, int what)
 	waitid(P_PID, (id_t)tid, &si, STOPS_WAIT | what);
 }
 
-static unsigned stops_wants(struct tracer *tr, const struct tracee *t)
-{
-	unsigned wants;
-
-	pthread_mutex_lock(&tr->lock);
-	wants = t->wants;
-	pthread_mutex_unlock(&tr->lock);
-	return wants;
-}
-
 /* Any next stop will do. If the tracee's id is not its own any more, as it executes a program or
  * has vanished, the liveness check finds out. */
 static void stops_interrupt(struct tracer *tr, struct tracee *t)
@@ -71,7 +61,7 @@ void tracer_detach_now(struct tracer *tr, struct tracee *t)
 
 void tracer_apply(struct tracer *tr, struct tracee *t)
 {
-	unsigned wants = stops_wants(tr, t);
+	unsigned wants = tracer_wants(tr, t);
 
 	if (!t->stopped) {
 		if (wants & (WANT_STOP | WANT_DETACH))

@@ -59,16 +59,24 @@ void tracer_want(struct tracer *tr, struct tracee *t, unsigned set, unsigned cle
 		list_add(&t->due, &tr->due);
 }
 
-struct tracee *tracer_next_due(struct tracer *tr, bool *reaped)
+unsigned tracer_wants(struct tracer *tr, const struct tracee *t)
+{
+	unsigned wants;
+
+	pthread_mutex_lock(&tr->lock);
+	wants = t->wants;
+	pthread_mutex_unlock(&tr->lock);
+	return wants;
+}
+
+struct tracee *tracer_next_due(struct tracer *tr)
 {
 	struct tracee *t;
 
 	pthread_mutex_lock(&tr->lock);
 	t = list_first_entry_or_null(&tr->due, struct tracee, due);
-	if (t) {
+	if (t)
 		list_del(&t->due);
-		*reaped = t->wants & WANT_REAPED;
-	}
 	pthread_mutex_unlock(&tr->lock);
 	return t;
 }

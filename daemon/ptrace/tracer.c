@@ -57,14 +57,9 @@ void tracer_detach(struct tracer *tr, pid_t tid)
 static void tracer_apply_orders(struct tracer *tr)
 {
 	struct tracee *t;
-	bool reaped;
 
-	while ((t = tracer_next_due(tr, &reaped))) {
-		if (reaped)
-			tracer_forget(tr, t);
-		else
-			tracer_apply(tr, t);
-	}
+	while ((t = tracer_next_due(tr)))
+		tracer_apply(tr, t);
 }
 
 /* The thread */
@@ -73,10 +68,12 @@ static void tracer_sleep(struct tracer *tr)
 {
 	struct pollfd fds[2] = {{tr->sigchld, POLLIN, 0}, {tr->wakeup_fd, POLLIN, 0}};
 	uint64_t now = nsec_now(CLOCK_MONOTONIC), until = tr->scan ? tr->scan_at : UINT64_MAX;
-	uint64_t ns = 0;
+	uint64_t attach_at = tracer_next_attach(tr), ns = 0;
 	struct timespec timeout;
 	eventfd_t wakeups;
 
+	if (attach_at < until)
+		until = attach_at;
 	if (tr->liveness_at && tr->liveness_at < until)
 		until = tr->liveness_at;
 	if (until > now)
@@ -132,7 +129,7 @@ static void *tracer_main(void *arg)
 		tracer_sleep(tr);
 		tracer_read_signals(tr);
 		tracer_apply_orders(tr);
-		tracer_answer_attaches(tr);
+		tracer_handle_attaches(tr);
 		tracer_scan(tr);
 		tracer_check_liveness(tr);
 	}
@@ -162,16 +159,11 @@ static int tracer_open_fds(struct tracer *tr, struct err *e)
 static void tracer_init_lock(struct tracer *tr)
 {
 	pthread_mutexattr_t mutex;
-	pthread_condattr_t cond;
 
 	pthread_mutexattr_init(&mutex);
 	pthread_mutexattr_setprotocol(&mutex, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&tr->lock, &mutex);
 	pthread_mutexattr_destroy(&mutex);
-	pthread_condattr_init(&cond);
-	pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
-	pthread_cond_init(&tr->attached, &cond);
-	pthread_condattr_destroy(&cond);
 }
 
 static void tracer_free_tracees(struct tracer *tr)
@@ -194,7 +186,8 @@ static void tracer_cleanup(struct tracer **at)
 	if (!tr)
 		return;
 	tracer_free_tracees(tr);
-	pthread_cond_destroy(&tr->attached);
+	if (tr->has_cancel_timer)
+		timer_delete(tr->cancel_timer);
 	pthread_mutex_destroy(&tr->lock);
 	cleanup_close(&tr->sigchld);
 	cleanup_close(&tr->wakeup_fd);
@@ -212,12 +205,12 @@ int tracer_new(const struct tracer_ops *ops, void *arg, struct tracer **out, str
 	tr->arg = arg;
 	tr->sigchld = tr->wakeup_fd = -1;
 	list_init(&tr->due);
+	list_init(&tr->attaches);
+	list_init(&tr->repeated);
 	tracer_init_lock(tr);
 	if (hash_init(&tr->tracees) < 0)
 		return err_set(e, ENOMEM, "no memory to follow threads");
 	rc = tracer_open_fds(tr, e);
-	if (rc == 0)
-		rc = tracer_init_cancel(e);
 	if (rc < 0)
 		return rc;
 	rc = thread_start(&tr->thread, tracer_main, tr);

@@ -15,15 +15,18 @@
 #define PTRACE_TRACER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/list.h"
+#include "daemon/percpu/queue.h"
 
 struct tracer;
 
 /*
- * Callbacks, in the tracer's thread. They must not block or call tracer_seize(), but may give
- * orders (below). Until ended(), they may still be called for a tracee that is to be detached.
+ * Callbacks, in the tracer's thread. They must not block, but may give orders (below). Until
+ * ended(), they may still be called for a tracee that is to be detached.
  */
 struct tracer_ops {
 	/* @parent, attached with follow, has created @child by clone, fork or vfork. The child is
@@ -39,6 +42,32 @@ struct tracer_ops {
 	 * and that of a thread that vanishes in the exec of another. tracer_detach() finds out.
 	 */
 	void (*ended)(void *arg, pid_t tid);
+	/* The tracee was to be detached a while ago, and has not stopped yet: see tracer_detach().
+	 * Called once. */
+	void (*detach_late)(void *arg, pid_t tid);
+};
+
+/* A request to attach to a thread. The caller keeps it until done(). */
+struct tracer_attach {
+	/* The thread, and its process. */
+	pid_t tid, tgid;
+	/* The user that asks: the requests of one are handled one after another. */
+	uid_t uid;
+	/* Attach to its future children, too. */
+	bool follow;
+	/* Called in the tracer's thread; may free the request, and must not block. */
+	void (*done)(struct tracer_attach *req);
+	/* The outcome: 0, or -errno with err. */
+	int rc;
+	struct err err;
+
+	/* The tracer's own. */
+	struct link link;
+	struct list_head entry;
+	/* Requests of the same user that wait for this one. */
+	struct list_head behind;
+	unsigned tries;
+	uint64_t try_at;
 };
 
 /*
@@ -51,13 +80,13 @@ int tracer_new(const struct tracer_ops *ops, void *arg, struct tracer **out, str
 void tracer_free(struct tracer *tr);
 
 /*
- * Attaches to thread @tid without stopping it, and to its future children if @follow. Waits for the
- * tracer's thread for microseconds, or for as long as the target's process executes a program; the
- * caller must not hold what callbacks wait for. EBUSY: it is traced already, by the process that
- * the sentence names or by this tracer, be it until ended() after tracer_detach(); ESRCH; EPERM:
- * the kernel refuses; EAGAIN: an exec takes too long; ENOMEM.
+ * Attaches to a thread without stopping it. EBUSY: it is traced already, by the process that the
+ * sentence names or by this tracer, be it until ended() after tracer_detach(); ESRCH; EPERM: the
+ * kernel refuses; EAGAIN: its process executes a program, which takes more than 127 ms; ENOMEM.
  */
-int tracer_seize(struct tracer *tr, pid_t tid, bool follow, struct err *e);
+void tracer_seize(struct tracer *tr, struct tracer_attach *req);
+/* EAGAIN: an attempt to attach to process @tgid has just been given up. @tid: for the sentence. */
+int tracer_check_given_up(struct tracer *tr, pid_t tgid, pid_t tid, struct err *e);
 
 /* Orders are carried out a little later, for each tracee in the order of the calls. Threads that
  * are not traced are ignored. */
@@ -67,8 +96,8 @@ void tracer_cont(struct tracer *tr, pid_t tid);
 /* Stops it until tracer_resume(): it executes nothing in user mode. SIGKILL still ends it. */
 void tracer_stop(struct tracer *tr, pid_t tid);
 void tracer_resume(struct tracer *tr, pid_t tid);
-/* Detaches it as soon as it can be stopped, which a thread that waits for its vfork child cannot.
- * ended() follows. */
+/* Detaches it as soon as it can be stopped, which cannot be done with a thread that waits for its
+ * vfork child, or in an exec for other threads. ended() follows. */
 void tracer_detach(struct tracer *tr, pid_t tid);
 
 #endif

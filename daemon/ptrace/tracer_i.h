@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/hash.h"
 #include "base/list.h"
@@ -24,7 +25,6 @@ enum {
 	WANT_INITIAL_STOP = 1, /* stay stopped until tracer_cont() */
 	WANT_STOP = 2,         /* stop until tracer_resume() */
 	WANT_DETACH = 4,       /* detach */
-	WANT_REAPED = 8,       /* forget: another thread has reaped it */
 };
 
 struct tracee {
@@ -37,11 +37,19 @@ struct tracee {
 	bool group;            /* that is a group-stop: it must not run */
 	bool interrupted;      /* PTRACE_INTERRUPT is under way */
 	unsigned char missing; /* how many liveness checks in a row have not found it */
+	unsigned char late;    /* how many have found it not yet detached */
 
 	/* Under the tracer's lock. */
 	unsigned wants;       /* WANT_ bits */
 	struct list_head due; /* tracer.due, while a change of wants is unhandled */
 };
+
+/* A process that executed a program for so long that an attempt to attach was given up. */
+struct given_up {
+	pid_t tgid;
+	uint64_t at; /* CLOCK_MONOTONIC */
+};
+enum { GIVEN_UP_MAX = 64 };
 
 struct tracer {
 	const struct tracer_ops *ops;
@@ -53,11 +61,16 @@ struct tracer {
 	int wakeup_fd;            /* eventfd */
 	struct queue attach_reqs; /* from any thread */
 
-	pthread_mutex_t lock;     /* never held over ptrace() or callbacks */
-	pthread_cond_t attached;  /* an attach request is done */
-	uint64_t impatient_until; /* tracer_seize() waits briefly until then; its callers' */
-	struct hash tracees;      /* written by the tracer's thread, with the lock */
-	struct list_head due;     /* tracees whose wants have changed; with the lock */
+	timer_t cancel_timer; /* of the tracer's thread: cancels a PTRACE_SEIZE */
+	bool has_cancel_timer;
+	long try_ns;               /* how long it may wait */
+	struct list_head attaches; /* requests that were not tried yet */
+	struct list_head repeated; /* those that are tried again, one for each user */
+
+	pthread_mutex_t lock; /* never held over ptrace() or callbacks */
+	struct hash tracees;  /* written by the tracer's thread, with the lock */
+	struct list_head due; /* tracees whose wants have changed; with the lock */
+	struct given_up given_up[GIVEN_UP_MAX]; /* by tgid; with the lock */
 
 	bool scan;        /* there may be reports without a signal */
 	uint64_t scan_at; /* when to look for them at the earliest */
@@ -78,8 +91,10 @@ void tracer_forget(struct tracer *tr, struct tracee *t);
 void tracer_set_tid(struct tracer *tr, struct tracee *t, pid_t tid);
 /* Changes its wants, which tracer_next_due() then reports. Any thread, with the lock held. */
 void tracer_want(struct tracer *tr, struct tracee *t, unsigned set, unsigned clear);
+/* Its wants. The tracer's thread. */
+unsigned tracer_wants(struct tracer *tr, const struct tracee *t);
 /* Takes one whose wants have changed; NULL: none. */
-struct tracee *tracer_next_due(struct tracer *tr, bool *reaped);
+struct tracee *tracer_next_due(struct tracer *tr);
 /* Schedules a liveness check of all: an end may go unreported. */
 void tracer_suspect_exit(struct tracer *tr);
 
@@ -102,8 +117,9 @@ void tracer_check_end(struct tracer *tr, pid_t tid);
 
 /* seize.c */
 
-void tracer_answer_attaches(struct tracer *tr);
-/* Installs the signal handler that cancels a PTRACE_SEIZE. */
-int tracer_init_cancel(struct err *e);
+/* Handles some requests. */
+void tracer_handle_attaches(struct tracer *tr);
+/* When to do that again; UINT64_MAX: when there is a new one. */
+uint64_t tracer_next_attach(const struct tracer *tr);
 
 #endif

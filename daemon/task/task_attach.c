@@ -25,7 +25,7 @@ static int task_set_requester(struct task_registry *reg, const struct task_ctx *
 	return sched_set_requester(reg->shared.sched, task->slot, &requester, e);
 }
 
-int task_ctx_follow(struct task_registry *reg, struct task_ctx *task, bool seize, struct err *e)
+int task_ctx_follow(struct task_registry *reg, struct task_ctx *task, struct err *e)
 {
 	int rc = sched_follow(reg->shared.sched, task->slot, task->tid, e);
 
@@ -35,10 +35,6 @@ int task_ctx_follow(struct task_registry *reg, struct task_ctx *task, bool seize
 		rc = sched_set_cpumask(reg->shared.sched, task->slot, &task->cpumask, e);
 	if (rc == 0 && task->check_exec)
 		rc = task_set_requester(reg, task, e);
-	if (rc == 0 && seize) {
-		rc = tracer_seize(reg->shared.tracer, task->tid, task->follow, e);
-		task->traced = rc == 0;
-	}
 	if (rc < 0)
 		sched_forget(reg->shared.sched, task->slot);
 	return rc;

@@ -58,7 +58,7 @@ static int follow_begin(struct clone_event *clone, const struct command *parent,
 	int rc = target_open(getpid(), task->tid, &target, e);
 
 	if (rc == 0)
-		rc = task_ctx_follow(clone->reg, task, false, e);
+		rc = task_ctx_follow(clone->reg, task, e);
 	if (rc == 0) {
 		task->traced = true;
 		task->ec->ctx.target.pid = target.tgid;
@@ -244,8 +244,25 @@ static void follow_ended(void *arg, pid_t tid)
 	follow_send(arg, tid, 0, follow_handle_ended);
 }
 
+/* --- A detach that may take for ever */
+
+static void follow_handle_late(struct task_registry *reg, struct task_event *event)
+{
+	CLEANUP_FREE struct follow_event *ev = container_of(event, struct follow_event, event);
+	struct detaching *d = task_detaching(reg, ev->tid);
+
+	if (d)
+		task_detach_late(d);
+}
+
+static void follow_late(void *arg, pid_t tid)
+{
+	follow_send(arg, tid, 0, follow_handle_late);
+}
+
 const struct tracer_ops task_tracer_ops = {
 	.born = follow_born,
 	.exec = follow_executed,
 	.ended = follow_ended,
+	.detach_late = follow_late,
 };

@@ -12,7 +12,10 @@
 
 /* One asynchronous load: CPUs are prepared one after another. */
 struct task_load_op {
+	struct task_registry *reg;
 	struct ctxsw_prepare_req prepare;
+	struct tracer_attach attach;
+	struct task_event attached; /* it is done */
 	struct job *job;
 	struct target target;
 	struct cpus cpus; /* that get ctxsw threads */
@@ -106,6 +109,16 @@ static void load_finish(struct task_registry *reg, struct task_load_op *op, int 
 	task_ctx_loaded(reg, task, rc);
 }
 
+/* The thread that had this id has vanished, while another thread of its process, which is followed,
+ * has executed a program. */
+static int load_check_id(const struct task_ctx *task, struct err *e)
+{
+	return task->tid ? 0
+			 : err_set(e, ESRCH,
+				   "the thread has ended, as its process has executed a program: "
+				   "load again");
+}
+
 /* Checks a thread that is followed by now, and loads. Before that, it may have ended and its id
  * been reused, or have executed a program that the caller may not trace. */
 static int load_check_again(
@@ -126,24 +139,61 @@ static int load_check_again(
 	return task_ctx_load(reg, task, &job->cmd, NULL, &job->err);
 }
 
-static int load_follow(struct task_registry *reg, struct task_load_op *op, struct task_ctx *task)
+/* The thread is traced, unless the load asks for no tracing. */
+static void load_follow(struct task_registry *reg, struct task_load_op *op)
 {
-	bool seize = !op->job->cmd.load.untraced;
-	int rc;
+	struct task_ctx *task = op->job->ec->task;
+	pid_t tid = op->target.tid;
+	int rc = load_check_id(task, &op->job->err);
 
-	/* Another thread of its process has executed a program and taken over its id. */
-	if (!task->tid)
-		return err_set(&op->job->err, ESRCH,
-			"the thread has ended, as its process has executed a program: load again");
-	rc = task_ctx_follow(reg, task, seize, &op->job->err);
-	if (rc < 0)
-		return rc;
-	rc = load_check_again(reg, op, task);
+	if (rc == 0)
+		rc = task_ctx_follow(reg, task, &op->job->err);
+	if (rc == 0)
+		rc = load_check_again(reg, op, task);
 	if (rc == 0)
 		task_ctx_kick(reg, task);
-	else if (seize)
-		task_detach(reg, task->tid);
-	return rc;
+	else if (task->traced)
+		task_detach(reg, tid);
+	load_finish(reg, op, rc);
+}
+
+static void load_handle_attached(struct task_registry *reg, struct task_event *event)
+{
+	struct task_load_op *op = container_of(event, struct task_load_op, attached);
+
+	if (op->attach.rc < 0) {
+		op->job->err = op->attach.err;
+		load_finish(reg, op, op->attach.rc);
+		return;
+	}
+	op->job->ec->task->traced = true;
+	load_follow(reg, op);
+}
+
+/* In the tracer's thread. */
+static void load_attached(struct tracer_attach *attach)
+{
+	struct task_load_op *op = container_of(attach, struct task_load_op, attach);
+
+	event_send(op->reg->shared.events, &op->attached.event);
+}
+
+static void load_attach(struct task_registry *reg, struct task_load_op *op)
+{
+	const struct task_ctx *task = op->job->ec->task;
+
+	if (op->job->cmd.load.untraced) {
+		load_follow(reg, op);
+		return;
+	}
+	op->attached.event.kind = EVENT_TASK;
+	op->attached.handle = load_handle_attached;
+	op->attach.tid = op->target.tid;
+	op->attach.tgid = op->target.tgid;
+	op->attach.uid = task->requester->cred.uid;
+	op->attach.follow = task->follow;
+	op->attach.done = load_attached;
+	tracer_seize(reg->shared.tracer, &op->attach);
 }
 
 static void load_prepare_next(struct task_registry *reg, struct task_load_op *op)
@@ -157,7 +207,7 @@ static void load_prepare_next(struct task_registry *reg, struct task_load_op *op
 				atomic_load(&reg->shared.ctxsw_threads[op->cpu]), &op->prepare);
 			return;
 		}
-	load_finish(reg, op, load_follow(reg, op, task));
+	load_attach(reg, op);
 }
 
 static void load_prepared(struct task_registry *reg, struct task_event *event)
@@ -171,6 +221,16 @@ static void load_prepared(struct task_registry *reg, struct task_event *event)
 	}
 	op->job->err = req->err;
 	load_finish(reg, op, req->rc);
+}
+
+/* Of a thread that the tracer cannot have now. */
+static int load_check_attachable(struct task_registry *reg, const struct target *t, struct err *e)
+{
+	const struct detaching *d = task_detaching(reg, t->tid);
+
+	if (d && d->late)
+		return task_refuse_late(t->tid, e);
+	return tracer_check_given_up(reg->shared.tracer, t->tgid, t->tid, e);
 }
 
 static int load_check_request(struct task_registry *reg, struct task_load_op *op,
@@ -191,6 +251,8 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 		rc = load_find_cpus(reg, &job->cmd, cpumask, covered, &op->cpus, e);
 	if (rc == 0)
 		rc = load_init_registry(reg, e);
+	if (rc == 0 && !job->cmd.load.untraced)
+		rc = load_check_attachable(reg, &op->target, e);
 	return rc;
 }
 
@@ -205,6 +267,7 @@ int task_load(struct task_registry *reg, struct job *job, struct err *e)
 
 	if (!op)
 		return err_set(e, ENOMEM, "no memory");
+	op->reg = reg;
 	op->job = job;
 	op->target.dir = -1;
 	rc = load_check_request(reg, op, &cpumask, &covered, &requester, e);

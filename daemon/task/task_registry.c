@@ -312,6 +312,31 @@ void task_detached(struct task_registry *reg, struct detaching *d)
 	registry_submit_loads(reg, waiting);
 }
 
+int task_refuse_late(pid_t tid, struct err *e)
+{
+	return err_set(e, EAGAIN,
+		"thread %d was unloaded, but the kernel does not let go of it while its process "
+		"executes a program, or its vfork child lives: try again then",
+		tid);
+}
+
+static void registry_refuse_late(struct job *job, pid_t tid)
+{
+	job->rc = job_begin(job);
+	if (job->rc == 0)
+		job->rc = task_refuse_late(tid, &job->err);
+	job->done(job);
+}
+
+void task_detach_late(struct detaching *d)
+{
+	d->late = true;
+	for (struct link *next, *l = queue_take(&d->waiting_loads); l; l = next) {
+		next = l->next;
+		registry_refuse_late(container_of(l, struct job, link), d->tid);
+	}
+}
+
 void task_registry_stop_waiting(struct task_registry *reg)
 {
 	struct detaching *d;

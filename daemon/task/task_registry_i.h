@@ -16,6 +16,7 @@
 /* A thread that the tracer is detaching: until then it cannot be attached again. */
 struct detaching {
 	pid_t tid;
+	bool late;                  /* it may take for ever: loads do not wait */
 	struct queue waiting_loads; /* jobs to submit then */
 	struct list_head link;      /* task_registry.detaching */
 };
@@ -60,6 +61,11 @@ struct detaching *task_detaching(struct task_registry *reg, pid_t tid);
 /* Ends the record, and submits the loads that wait for it. */
 void task_detached(struct task_registry *reg, struct detaching *d);
 
+/* Refuses the loads that wait for it, and later ones. */
+void task_detach_late(struct detaching *d);
+/* EAGAIN, for a thread that is detached late. */
+int task_refuse_late(pid_t tid, struct err *e);
+
 /* done() of commands without a client. */
 void task_job_done(struct job *job);
 
@@ -70,11 +76,11 @@ unsigned task_first_cpu(const struct cpus *cpus);
 
 /*
  * Following takes two steps; if one fails, the thread is not followed, and its context as it was.
- * task_ctx_follow() follows the thread in the scheduler, and attaches to it if @seize.
+ * task_ctx_follow() follows the thread in the scheduler; the tracer has attached to it by then.
  * task_ctx_load() executes @load, and @start unless it is NULL, on the context, which no other
  * thread owns, and hands the slot to the ctxsw threads.
  */
-int task_ctx_follow(struct task_registry *reg, struct task_ctx *task, bool seize, struct err *e);
+int task_ctx_follow(struct task_registry *reg, struct task_ctx *task, struct err *e);
 int task_ctx_load(struct task_registry *reg, struct task_ctx *task, struct command *load,
 	struct command *start, struct err *e);
 /* Ends the loading phase, in which commands wait. @rc < 0: it has failed, and @task is freed. */

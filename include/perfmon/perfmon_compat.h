@@ -127,6 +127,7 @@ typedef struct {
 } pfm_gen_msg_t;
 
 typedef union {
+	unsigned int type;
 	pfm_ovfl_msg_t pfm_ovfl_msg;
 	pfm_end_msg_t pfm_end_msg;
 	pfm_gen_msg_t pfm_gen_msg;

@@ -125,8 +125,18 @@ struct backend_ops {
 	void (*pmu_owner)(
 		struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out);
 
+	/*
+	 * Prints the addresses of registers of @cpu that could not be restored, separated by
+	 * commas; nothing if there are none. NULL: there never are.
+	 */
+	void (*unrestored)(struct backend *be, unsigned cpu, struct text *out);
+
 	/* Monotonic nanoseconds: the time base of counts. */
 	uint64_t (*now)(struct backend *be);
+
+	/* Called when the daemon has given up the capabilities that it does not need: threads of
+	 * the backend's own may start. NULL: it has none. */
+	void (*begin)(struct backend *be);
 
 	void (*close)(struct backend *be);
 };

@@ -58,6 +58,7 @@ struct pmu_pmc {
 	uint64_t rsvd;   /* Reserved bits: they keep their default. */
 	uint64_t enable; /* Bits that start the counters of this selector; 0: see gate. */
 	uint64_t kernel; /* Bits that make counters count at kernel level. */
+	uint64_t user;   /* Bits that make counters count at user level; 0: not described. */
 	/* Row of the PMC whose enable bits are required in addition. This is the own row, except on
 	 * P6, where the first selector gates both counters. */
 	uint16_t gate;

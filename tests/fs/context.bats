@@ -172,6 +172,37 @@ BOTH=0x4300c0
 	holds "$MNT/last_error" ok
 }
 
+@test "a start that succeeds says why nothing will count" {
+	serve --backend=sim
+	new a
+	ctl "load cpu=1"
+	while read -r value noun; do
+		put ok "$C/pmc/0" "$value"
+		ctl start
+		[ -z "$noun" ] && holds "$C/last_error" ok || sentence "$C/last_error" "$noun"
+		ctl stop
+		holds "$C/last_error" ok
+	done <<-'VALUES'
+		0 pmc/N
+		0x100c0 0x4100c0
+		0x4000c0 pmc0
+		0x4100c0
+	VALUES
+}
+
+@test "a note begins with its word" {
+	serve --backend=sim
+	new a
+	ctl "load cpu=1"
+	ctl start
+	sentence "$C/last_error" "note: "
+	refused EBUSY "load cpu=1" loaded
+	[[ $output != note:* ]]
+	put ok "$C/regs" "pmd0 1000 notify\npmd1 -1000 notify"
+	sentence "$C/last_error" "pmd0"
+	[[ $output == note:* ]]
+}
+
 @test "reading the sentence does not remove it" {
 	serve --backend=sim
 	new a

@@ -294,6 +294,7 @@ compiles() {
 		#include <perfmon/perfmon.h>
 		#include <perfmon/perfmon_default_smpl.h>
 		unsigned long size = PFM_DEFAULT_SMPL_MIN_BUF_SIZE; pfarg_dbreg_t reg;
+		int ends(pfm_msg_t *m) { return m->type == PFM_MSG_END && m->pfm_end_msg.msg_type == PFM_MSG_END; }
 	END
 }
 

@@ -115,6 +115,87 @@ mentions() {
 	run ! grep -q restored "$LOG"
 }
 
+# killed_overflowed MODEL STATUS: a context whose counter has overflowed is left by kill -9
+killed_overflowed() {
+	serve_msrsim --clock=script "--model=$1"
+	serve --backend=msr "--dev=$CPU"
+	new a
+	put ok "$C/pmc/0" $USER
+	put ok "$C/pmd/0" "-1000 short=-1000"
+	ctl "load cpu=1"
+	ctl start
+	# It must not see the overflow.
+	kill -STOP "$DAEMON"
+	echo 100000 >"$CPU/sim/advance"
+	[ "$(msr 1 "$2")" = 0100000000000000 ]
+	pid=$DAEMON
+	DAEMON=
+	kill -KILL "$pid"
+	until_ok not_mounted
+	wait "$pid" || [ $? = 137 ]
+}
+
+@test "kill -9 after an overflow: the next start clears the counter's overflow status" {
+	for pmu in intel_v4:0x38e intel_v5:0x38e amd_v2:0xc0000300; do
+		killed_overflowed "${pmu%:*}" "${pmu#*:}"
+		serve --backend=msr "--dev=$CPU"
+		[ "$(msr 1 "${pmu#*:}")" = 0000000000000000 ]
+		stop_daemon
+		stop_msrsim
+	done
+}
+
+# kills the daemon, and takes its CPU 1 offline
+kill_then_offline() {
+	pid=$DAEMON
+	DAEMON=
+	kill -KILL "$pid"
+	until_ok not_mounted
+	wait "$pid" || [ $? = 137 ]
+	echo 1 >"$CPU/sim/offline"
+}
+
+# checked WORD: --check mentions it
+checked() {
+	perfmonfs --check --backend=msr "--dev=$CPU" 3>&- | grep -q "$1"
+}
+
+@test "what could not be restored: told, kept for the next start, restored when its CPU is online" {
+	serve_msr
+	run_context
+	kill_then_offline
+	for ((round = 0; round < 2; round++)); do
+		serve --backend=msr "--dev=$CPU"
+		grep -qx "1 offline unrestored=0x38f,0x186,0x187,0x38d,0xc1,0xc2,0x309" "$MNT/cpus"
+		checked "could not be restored"
+		[ $round = 1 ] || stop_daemon
+	done
+	echo >"$CPU/sim/offline"
+	until_ok grep -q "^1 online .*0x4300c0\|^1 online free$" "$MNT/cpus"
+	until_ok [ "$(registers 1)" = "$ORIGINAL" ]
+	run ! grep unrestored "$MNT/cpus"
+	run ! checked "could not be restored"
+	run_context
+	stop_daemon
+	[ "$(registers 1)" = "$ORIGINAL" ]
+}
+
+@test "a register that faults at recovery: told, and restored by a start when it does not" {
+	serve_msr
+	run_context
+	kill_then_offline
+	echo >"$CPU/sim/offline"
+	echo 0x38d >"$CPU/sim/fault"
+	serve --backend=msr "--dev=$CPU" --pmu=intel_arch_v2
+	grep -q "^1 .* unrestored=.*0x38d" "$MNT/cpus"
+	stop_daemon
+	echo >"$CPU/sim/fault"
+	checked journal
+	serve --backend=msr "--dev=$CPU"
+	[ "$(registers 1)" = "$ORIGINAL" ]
+	run ! grep unrestored "$MNT/cpus"
+}
+
 @test "kill -9 with files open in a mount point with blanks in its name" {
 	rmdir "$MNT"
 	MNT="$BATS_TEST_TMPDIR/a b	c\\040"
@@ -235,6 +316,22 @@ mentions() {
 	mentions FAIL z80
 	run -1 bounded perfmonfs --check --backend=sim "--config=$BATS_TEST_TMPDIR/none"
 	mentions FAIL "$BATS_TEST_TMPDIR/none"
+}
+
+@test "the configuration file names the backend, unless --backend does" {
+	echo "backend = sim:amd_v2" >"$BATS_TEST_TMPDIR/conf"
+	serve "--config=$BATS_TEST_TMPDIR/conf"
+	holds "$MNT/pmu/backend" sim
+	grep -q amd "$MNT/pmu/name"
+	stop_daemon
+	serve "--config=$BATS_TEST_TMPDIR/conf" --backend=sim
+	run ! grep -q amd "$MNT/pmu/name"
+	run -0 bounded perfmonfs --check "--config=$BATS_TEST_TMPDIR/conf"
+	mentions sim amd
+	stop_daemon
+	echo "backend = vax" >"$BATS_TEST_TMPDIR/conf"
+	fails 1 perfmonfs -f "--config=$BATS_TEST_TMPDIR/conf" "$MNT"
+	mentions vax EINVAL
 }
 
 # end_background PID

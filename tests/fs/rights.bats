@@ -212,6 +212,21 @@ value() {
 	[[ $output == *ENOENT* ]]
 }
 
+@test "a configuration file that another user owns or may write is refused" {
+	local conf=$BATS_TEST_TMPDIR/conf
+
+	echo "sys_group = any" >"$conf"
+	for how in "chmod g+w" "chmod o+w" "chown $NOBODY"; do
+		chown 0 "$conf"
+		chmod 644 "$conf"
+		$how "$conf"
+		run -1 bounded perfmonfs -f --backend=sim "--config=$conf" "$MNT"
+		[[ ${#lines[@]} = 1 && $output == *"$conf"* ]]
+		run -1 bounded perfmonfs --check --backend=sim "--config=$conf"
+		[[ $output == *FAIL*"$conf"* ]]
+	done
+}
+
 @test "group members do not reach each other's contexts" {
 	serve --backend=sim
 	put ok "$MNT/config/sys_group" $GID

@@ -222,7 +222,7 @@ has_had() {
 @test "a shell that monitors itself and then is another program" {
 	serve --backend=perf
 	new a
-	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmc/0" "$(user_event page-faults)"
 	# shellcheck disable=SC2016
 	begin a bash -c 'cd "$1" && echo "load tid=$$" >ctl && echo start >ctl && exec subject -t 0 faults 20000' \
 		bash "$C"
@@ -502,7 +502,7 @@ becomes_privileged() {
 	unshare -pf true 2>/dev/null || skip "no process namespaces here"
 	serve --backend=perf
 	new a
-	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmc/0" "$(user_event page-faults)"
 	# shellcheck disable=SC2016
 	begin a unshare -pf --kill-child bash -c '
 		cd "$1" && echo "load tid=$$" >ctl && echo start >ctl || exit 1
@@ -688,7 +688,7 @@ becomes_privileged() {
 	put ok "$C/flags" raw
 	holds "$C/flags" raw
 	begin a subject faults 20000
-	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmc/0" "$(user_event page-faults)"
 	ctl "load tid=$TID"
 	put EBUSY "$C/flags" none
 	ctl start

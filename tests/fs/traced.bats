@@ -259,7 +259,7 @@ debug() {
 	begin a subject faults 20000
 	debug d "$TID" ok
 	new a
-	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmc/0" "$(user_event page-faults)"
 	refused EBUSY "load tid=$TID" "${PROGRAMS[-1]}"
 	holds "$C/state" unloaded
 	ctl "load tid=$TID ptrace=no"
@@ -296,6 +296,31 @@ debug() {
 	threads_of a
 	C=$MNT/ctx/a
 	ctl "load tid=$TID"
+	ctl start
+	go a
+	finished a
+	its_faults a "$TID"
+}
+
+@test "an exec that takes forever, of a monitored thread: unloaded, and loading again is EAGAIN" {
+	! grep -q __tsan_init "$BUILD/daemon/perfmonfs" ||
+		skip "TSan keeps signals back until a system call has ended, which does not end here"
+	serve --backend=perf
+	begin a lives over "$BATS_RUN_TMPDIR/subject" -t 0 faults 1000
+	until_ok sh -c '[ "$(grep -c ^thread "$1")" = 2 ]' sh "$SAYS/a"
+	threads_of a
+	monitor a "$TID"
+	debug d "${TIDS[1]}" ok
+	go a
+	until_ok letter_is "$TID" D
+	ctl unload
+	refused EAGAIN "load tid=$TID" "$TID"
+	refused EAGAIN "load tid=$TID" "$TID"
+	go d
+	said a ready
+	threads_of a
+	put ok "$C/pmd/0" 0
+	until_ok put ok "$C/ctl" "load tid=$TID"
 	ctl start
 	go a
 	finished a

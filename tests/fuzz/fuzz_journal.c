@@ -53,6 +53,16 @@ static int recover(void *arg, struct journal_entry *entries, size_t n, struct er
 	return x->fails ? err_set(e, EIO, "the registers fault") : 0;
 }
 
+static int transfer(void *arg, struct journal *j, struct err *e)
+{
+	(void)arg;
+	(void)j;
+	(void)e;
+	return 0;
+}
+
+static const struct journal_ops ops = {recover, transfer};
+
 static void put(const char *path, const void *p, size_t n)
 {
 	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -79,7 +89,7 @@ static void set_up(void)
 	snprintf(env.run, sizeof(env.run), "%s/run", env.dev);
 	snprintf(env.stale, sizeof(env.stale), "%s/journal.%d", env.run, INT32_MAX);
 	snprintf(own, sizeof(own), "%s/journal.%d", env.run, getpid());
-	CHECK(journal_open(env.run, env.dev, recover, NULL, &j, &e) == 0);
+	CHECK(journal_open(env.run, env.dev, &ops, NULL, &j, &e) == 0);
 	{
 		CLEANUP_CLOSE int fd = open(own, O_RDONLY | O_CLOEXEC);
 
@@ -133,7 +143,8 @@ static void expect(const struct file *f, size_t size, struct expected *x)
 		const struct journal_record *r = &f->rec[i];
 
 		if (r->in_use && r->sum == journal_sum(r, offsetof(struct journal_record, sum)))
-			x->e[x->n++] = (struct journal_entry){r->cpu, r->addr, r->orig, r->mask};
+			x->e[x->n++] =
+				(struct journal_entry){r->cpu, r->addr, r->orig, r->mask, false};
 	}
 }
 
@@ -152,7 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	n = build(&f, slice_of_input(data, size), &x);
 	put(env.stale, &f, n);
 	expect(&f, n, &x);
-	rc = journal_open(env.run, env.dev, recover, &x, &j, &e);
+	rc = journal_open(env.run, env.dev, &ops, &x, &j, &e);
 	CHECK(x.asked == (x.n > 0));
 	if (x.asked && x.fails) {
 		check_refusal(rc, &e);

@@ -4,6 +4,7 @@
 #include <perfmon/perfmon_dfl_smpl.h>
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -68,12 +69,6 @@ static void creating(void)
 	ctx.ctx_flags = 0x40;
 	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
 	ctx.ctx_flags = PFM_FL_MAP_SETS;
-	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
-	ctx.ctx_flags = 0;
-	ctx.ctx_reserved2[6] = 1;
-	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
-	ctx.ctx_reserved2[6] = 0;
-	ctx.ctx_reserved1 = 1;
 	FAILS(pfm_create_context(&ctx, NULL, NULL, 0), EINVAL);
 	IS(contexts(), 0);
 	arg.buf_size = 1ULL << 40;
@@ -254,6 +249,55 @@ static void other_flags(void)
 	close(fd);
 }
 
+/* Variables on the stack, of which a program of the time fills in what a kernel looks at. */
+static void garbage_in_reserved_fields(void)
+{
+	pfarg_ctx_t ctx;
+	pfarg_pmc_t pmc;
+	pfarg_pmd_t pmd;
+	pfarg_setdesc_t desc;
+	pfarg_load_t load;
+	pfarg_start_t start;
+	pfarg_setinfo_t info = {0};
+	int fd;
+
+	GARBAGE(ctx);
+	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
+	fd = FD(pfm_create_context(&ctx, NULL, NULL, 0));
+	GARBAGE(desc);
+	desc.set_id = 1;
+	desc.set_flags = 0;
+	OK(pfm_create_evtsets(fd, &desc, 1));
+	OK(pfm_delete_evtsets(fd, &desc, 1));
+	GARBAGE(pmc);
+	pmc.reg_num = pmc.reg_set = 0;
+	pmc.reg_flags = 0;
+	pmc.reg_value = INSTRUCTIONS;
+	OK(pfm_write_pmcs(fd, &pmc, 1));
+	CLEAR(pmd);
+	memset(pmd.reg_reserved2, 0xaa, sizeof(pmd.reg_reserved2));
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	GARBAGE(load);
+	load.load_pid = 0;
+	load.load_set = 0;
+	run_on(0);
+	OK(pfm_load_context(fd, &load));
+	GARBAGE(start);
+	start.start_set = 0;
+	OK(pfm_start(fd, &start));
+	/* The set that load has activated goes on: no other run. */
+	OK(pfm_start(fd, &start));
+	OK(pfm_getinfo_evtsets(fd, &info, 1));
+	IS(info.set_runs, 1);
+	advance(1000000);
+	OK(pfm_stop(fd));
+	GARBAGE(pmd);
+	pmd.reg_num = pmd.reg_set = 0;
+	OK(pfm_read_pmds(fd, &pmd, 1));
+	IS(pmd.reg_value > 0 && pmd.reg_value < 1ULL << 32, 1);
+	close(fd);
+}
+
 static void counting(uint64_t ns, uint64_t wanted)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
@@ -292,12 +336,6 @@ static void states(void)
 	FAILS(pfm_load_context(fd, NOWHERE), EFAULT);
 	FAILS(pfm_load_context(fd, &load), EINVAL);
 	load.load_set = 0;
-	load.load_reserved1 = 1;
-	FAILS(pfm_load_context(fd, &load), EINVAL);
-	load.load_reserved1 = 0;
-	load.load_reserved2[0] = 1;
-	FAILS(pfm_load_context(fd, &load), EINVAL);
-	load.load_reserved2[0] = 0;
 	load.load_pid = 1; /* not the CPU that the caller runs on */
 	FAILS(pfm_load_context(fd, &load), EINVAL);
 	load.load_pid = 0;
@@ -473,6 +511,43 @@ static void sampling(void)
 	close(fd);
 }
 
+/* Each overflow has an entry, as in kernels, although one poll finds hundreds of them. */
+static void an_entry_for_each_overflow(void)
+{
+	pfm_dfl_smpl_arg_t arg = {.buf_size = 1 << 20};
+	pfarg_ctx_t ctx = {.ctx_flags = PFM_FL_SYSTEM_WIDE};
+	pfarg_pmd_t pmd = {.reg_flags = PFM_REGFL_OVFL_NOTIFY};
+	const pfm_dfl_smpl_entry_t *entry;
+	const pfm_dfl_smpl_hdr_t *hdr;
+	pfarg_pmd_t end = {0};
+	char line[96];
+	int fd;
+
+	fd = FD(pfm_create_context(&ctx, default_format, &arg, sizeof(arg)));
+	hdr = mmap(NULL, arg.buf_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	IS(hdr != MAP_FAILED, 1);
+	entry = (const pfm_dfl_smpl_entry_t *)(hdr + 1);
+	run_on(0);
+	count_instructions(fd);
+	pmd.reg_value = pmd.reg_long_reset = pmd.reg_short_reset = (uint64_t)-10000;
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	load_on(fd, 0);
+	OK(pfm_start(fd, NULL));
+	advance(20000000);
+	OK(pfm_stop(fd));
+	OK(pfm_read_pmds(fd, &end, 1));
+	IS(hdr->hdr_count > 1000, 1);
+	for (uint64_t i = 0; i < hdr->hdr_count; i++)
+		IS(entry[i].ovfl_count, 1);
+	IS(hdr->hdr_cur_offs, sizeof(*hdr) + hdr->hdr_count * sizeof(*entry));
+	snprintf(line, sizeof(line),
+		"pmd0 overflows=%llu last_reset=18446744073709541616 thresh_left=0",
+		(unsigned long long)hdr->hdr_count);
+	HAS(line, "ctx/%lu/set/0/overflows", the_context());
+	OK(munmap((void *)(uintptr_t)hdr, arg.buf_size));
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 1) {
@@ -487,6 +562,7 @@ int main(int argc, char **argv)
 	constants();
 	half_there();
 	other_flags();
+	garbage_in_reserved_fields();
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
 	states();
 	elsewhere();
@@ -494,5 +570,6 @@ int main(int argc, char **argv)
 	sets();
 	timeouts();
 	sampling();
+	an_entry_for_each_overflow();
 	return 0;
 }

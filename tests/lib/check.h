@@ -25,6 +25,8 @@ void check_fails(const char *file, int line, const char *what, long long rc, int
 int check_fd(const char *file, int line, const char *what, int fd);
 
 #define CLEAR(x) memset(&(x), 0, sizeof(x))
+/* As a variable may be that nothing was stored to. */
+#define GARBAGE(x) memset(&(x), 0xaa, sizeof(x))
 /* No address of anything. */
 #define NOWHERE ((void *)16)
 

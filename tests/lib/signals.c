@@ -5,8 +5,10 @@
  */
 #include <perfmon/perfmon.h>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +104,88 @@ static void by_thread_and_signal(int fd)
 	wait_for(SIGUSR1, &info);
 	IS(info.si_fd, fd);
 	drain(fd);
+}
+
+struct owner {
+	pthread_barrier_t set, overflowed;
+	int fd;
+};
+
+/* As profilers of perfmon2's time: F_SETOWN with a number of gettid(). */
+static void *own(void *arg)
+{
+	struct owner *o = arg;
+	siginfo_t info;
+
+	OK(fcntl(o->fd, F_SETOWN, gettid()));
+	IS(fcntl(o->fd, F_GETOWN), gettid());
+	OK(fcntl(o->fd, F_SETSIG, SIGUSR1));
+	pthread_barrier_wait(&o->set);
+	pthread_barrier_wait(&o->overflowed);
+	wait_for(SIGUSR1, &info);
+	IS(info.si_fd, o->fd);
+	return NULL;
+}
+
+/* Another thread than the first is the owner: the signal is for that one alone. */
+static void by_number_of_thread(int fd)
+{
+	struct owner o = {.fd = fd};
+	pthread_t thread;
+
+	OK(pthread_barrier_init(&o.set, NULL, 2));
+	OK(pthread_barrier_init(&o.overflowed, NULL, 2));
+	OK(pthread_create(&thread, NULL, own, &o));
+	pthread_barrier_wait(&o.set);
+	overflow();
+	none_waits();
+	pthread_barrier_wait(&o.overflowed);
+	OK(pthread_join(thread, NULL));
+	OK(fcntl(fd, F_SETOWN, getpid()));
+	OK(fcntl(fd, F_SETSIG, 0));
+	drain(fd);
+}
+
+/* Waits until the child has two threads, and returns the number of the second. */
+static int second_thread(pid_t pid)
+{
+	char path[64];
+	struct dirent *entry;
+	int tid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	while (!tid) {
+		DIR *dir = opendir(path);
+		IS(dir != NULL, 1);
+		while ((entry = readdir(dir)))
+			if (atoi(entry->d_name) > 0 && atoi(entry->d_name) != pid)
+				tid = atoi(entry->d_name);
+		closedir(dir);
+	}
+	return tid;
+}
+
+static void *stay(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* A thread of another process, by a number that is no process's. */
+static void by_number_of_foreign_thread(int fd)
+{
+	pid_t child = fork();
+	pthread_t thread;
+
+	if (child == 0) {
+		pthread_create(&thread, NULL, stay, NULL);
+		stay(NULL);
+	}
+	FAILS(fcntl(fd, F_SETOWN, second_thread(child)), ESRCH);
+	IS(fcntl(fd, F_GETOWN), getpid());
+	OK(kill(child, SIGKILL));
+	IS(waitpid(child, NULL, 0), child);
 }
 
 /* A copy of the descriptor is the same open file. */
@@ -271,6 +355,8 @@ int main(int argc, char **argv)
 	fd = overflowing(0);
 	by_owner(fd);
 	by_thread_and_signal(fd);
+	by_number_of_thread(fd);
+	by_number_of_foreign_thread(fd);
 	by_copy(fd);
 	no_more(fd);
 	asked_by_another(fd, namespace);

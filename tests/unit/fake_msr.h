@@ -90,12 +90,14 @@ static inline int fake_read(struct msr_io *io, int handle, uint32_t addr, uint64
 static inline int fake_write(struct msr_io *io, int handle, uint32_t addr, uint64_t value)
 {
 	struct fake *f = fake_of(io);
-	uint64_t *reg;
+	uint64_t *reg = NULL;
 	int rc = f->write_rc ? f->write_rc : fake_access(f, handle, addr, &reg);
 
 	if (f->nlog < FAKE_LOG)
 		f->log[f->nlog++] = (struct fake_write){(unsigned)handle, addr, value};
-	if (rc == 0 && !f->forgets)
+	if (rc == 0 && addr == 0x390)
+		*fake_reg(f, (unsigned)handle, 0x38e) &= ~value;
+	else if (rc == 0 && !f->forgets)
 		*reg = value;
 	return rc;
 }
@@ -161,7 +163,7 @@ static const struct msr_io_ops fake_ops = {
 static inline struct fake *fake_new(void)
 {
 	static const uint32_t regs[] = {0x186, 0x187, 0x188, 0x189, 0xc1, 0xc2, 0xc3, 0xc4, 0x309,
-		0x30a, 0x30b, 0x38d, 0x38f, 0x392, 0x345};
+		0x30a, 0x30b, 0x38d, 0x38e, 0x38f, 0x390, 0x392, 0x345};
 	struct fake *f =
 		mmap(NULL, sizeof(*f), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 

@@ -369,7 +369,14 @@ static void test_pmd(void **state)
 		{"0 eventid=0xffffffffffffffff", 0, {.eventid = UINT64_MAX},
 			"0 eventid=18446744073709551615"},
 		{"0 no64", 0, {.flags = PMD_NO64}, "0 no64"},
-		{"0\trandom  notify ", 0, {.flags = PMD_NOTIFY | PMD_RANDOM}, "0 notify random"},
+		{"0\trandom  notify ", 0, {.flags = PMD_NOTIFY | PMD_RANDOM},
+			"0 long=0 notify random"},
+		{"-7 notify", -7ULL, {.long_reset = -7ULL, .flags = PMD_NOTIFY},
+			"18446744073709551609 long=18446744073709551609 notify"},
+		{"-7 notify long=0", -7ULL, {.flags = PMD_NOTIFY},
+			"18446744073709551609 long=0 notify"},
+		{"-7 notify long=-9", -7ULL, {.long_reset = -9ULL, .flags = PMD_NOTIFY},
+			"18446744073709551609 long=18446744073709551607 notify"},
 		{"0 smpl=0", 0, {.smpl = regset("0")}, "0 smpl=0"},
 		{"0 reset=319,0x10,17", 0, {.reset = regset("16,17,319")}, "0 reset=16-17,319"},
 		{"0 reset=3,1-2,2-2", 0, {.reset = regset("1,2,3")}, "0 reset=1-3"},
@@ -488,7 +495,8 @@ static void test_overflows(void **state)
 
 static const struct cmd_reg vector[] = {
 	{false, 0, 3, 0x5300c0},
-	{true, 0, 3, (uint64_t)-100000, {.short_reset = 5, .flags = PMD_NOTIFY}},
+	{true, 0, 3, (uint64_t)-100000,
+		{.long_reset = (uint64_t)-100000, .short_reset = 5, .flags = PMD_NOTIFY}},
 	{true, 65535, 3, 7},
 	{false, 16, 3, 0x333},
 };
@@ -521,7 +529,8 @@ static void test_regs(void **state)
 	assert_vector(&cmd, 4);
 	command_print_regs(&cmd, &out);
 	assert_string_equal(out.p,
-		"pmc0 0x00000000005300c0\npmd0 18446744073709451616 short=5 notify\n"
+		"pmc0 0x00000000005300c0\npmd0 18446744073709451616 long=18446744073709451616 "
+		"short=5 notify\n"
 		"pmd65535 7\npmc16 0x0000000000000333\n");
 	command_free(&cmd);
 	assert_null(cmd.vector.regs);

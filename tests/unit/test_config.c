@@ -192,6 +192,9 @@ static void test_parse(void **state)
 	assert_shown(&c, "arg_size_max", "12345\n");
 	assert_int_equal(config_parse(&c, slice_of("sys_group = 8\nsys_group = 9\n"), &e), 0);
 	assert_shown(&c, "sys_group", "9\n");
+	assert_string_equal(c.backend, "");
+	assert_int_equal(config_parse(&c, slice_of("backend = sim:amd_v2 # of the file"), &e), 0);
+	assert_string_equal(c.backend, "sim:amd_v2");
 }
 
 static void test_parse_errors(void **state)
@@ -209,6 +212,10 @@ static void test_parse_errors(void **state)
 			"line 3: ", "4096"},
 		{"sys_group = any\nallow_kernel = all\nnope = 1\n", EINVAL, "line 2: ", "'all'"},
 		{"sys_group = any\r\n", EINVAL, "line 1: ", "control"},
+		{"backend =", EINVAL, "line 1: ", "''"},
+		{"backend = "
+		 "a_word_that_is_as_long_as_the_names_of_a_backend_and_a_model_are_never",
+			EINVAL, "line 1: ", "a_word"},
 		{"a_key_that_is_longer_than_any_of_ours = 1\n", EINVAL, "line 1: ", "a_key_that"},
 	};
 
@@ -258,6 +265,12 @@ static void test_load(void **state)
 	assert_int_equal(config_load(&c, path, true, &e), 0);
 	assert_shown(&c, "sys_group", "7\n");
 	assert_shown(&c, "allow_kernel", "any\n");
+	before = c;
+	assert_int_equal(chmod(path, 0666), 0);
+	assert_int_equal(config_load(&c, path, true, &e), -EPERM);
+	assert_non_null(strstr(e.text, path));
+	assert_unchanged(&c, &before);
+	assert_int_equal(chmod(path, 0644), 0);
 	assert_int_equal(truncate(path, 65536), 0);
 	assert_int_equal(config_load(&c, path, true, &e), -E2BIG);
 	assert_int_equal(config_load(&c, dir, true, &e), -EISDIR);

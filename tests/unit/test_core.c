@@ -227,6 +227,40 @@ static void test_rights(void **state)
 	}
 }
 
+/* The right to a kernel-level PMC counts when it is written, and again at load and start, whatever
+ * set it is in. */
+static void test_kernel_rights(void **state)
+{
+	const struct rights all = {.system = true, .kernel = true}, user = {.system = true};
+	struct command set = {.verb = CMD_EVTSET_NEW, .evtset.id = 3};
+	struct cmd_reg reg = {.num = 1, .set = 3, .value = 0x4200c0};
+	struct command write = {.verb = CMD_WRITE, .vector.regs = &reg, .vector.nregs = 1};
+	struct world w;
+
+	(void)state;
+	world_open(&w, &world_models[4]);
+	WANT(&w, 0, world_command(&w, &set));
+	WANT(&w, 0, world_command(&w, &write));
+	w.rights = user;
+	WANT(&w, -EACCES, world_do(&w, CMD_LOAD));
+	assert_non_null(strstr(w.err.text, "set 3: pmc1"));
+	assert_int_equal(state_of(&w), CTX_UNLOADED);
+	world_restored(&w, 0, "load without the right");
+	w.rights = all;
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	w.rights = user;
+	WANT(&w, -EACCES, world_do(&w, CMD_START));
+	assert_int_equal(state_of(&w), CTX_LOADED);
+	w.rights = all;
+	WANT(&w, 0, world_do(&w, CMD_START));
+	w.rights = user;
+	WANT(&w, 0, world_do(&w, CMD_STOP));
+	reg.value = 0x4100c0;
+	WANT(&w, 0, world_command(&w, &write));
+	WANT(&w, 0, world_do(&w, CMD_START));
+	world_close(&w);
+}
+
 static void test_missing(void **state)
 {
 	struct cmd_reg reg = {.pmd = true, .num = 0, .set = 7};
@@ -1184,14 +1218,82 @@ static void test_accesses(void **state)
 	assert_int_equal(known, sizeof(costs) / sizeof(costs[0]));
 }
 
+/* Starts with event @value in the first PMC: the command's note. */
+static const char *start_note(struct world *w, uint64_t value)
+{
+	static struct command start;
+
+	start = (struct command){.verb = CMD_START};
+	WANT(w, 0, world_write(w, false, w->model->pmc[0].num, value));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_command(w, &start));
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	return start.note.text;
+}
+
+static void want_note(struct world *w, const char *note, const char *has)
+{
+	if (has ? !strstr(note, has) : note[0] != '\0')
+		fail_msg("%s: the note '%s' is not about %s", w->model->name, note,
+			has ? has : "nothing");
+}
+
+/* What a beginner forgets, on every model: the event, its enable bit, its level. */
+static void test_notes(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		struct world w;
+		const struct pmu_pmc *pmc;
+
+		world_open(&w, m);
+		pmc = &w.pmu->pmcs[pmu_find_pmc(w.pmu, m->pmc[0].num)];
+		want_note(&w, start_note(&w, pmc->def), "no event");
+		want_note(&w, start_note(&w, m->pmc[0].value), NULL);
+		if (!pmc->shared) {
+			want_note(&w, start_note(&w, m->pmc[0].value & ~pmc->enable), "enable");
+			want_note(&w, start_note(&w, m->pmc[0].value & ~pmc->user & ~pmc->kernel),
+				"level");
+		}
+		world_close(&w);
+	}
+}
+
+static const char *period_note(struct world *w, uint64_t value, unsigned flags)
+{
+	static struct command write;
+	struct cmd_reg r = {.pmd = true, .num = w->model->pmd[0].num, .value = value};
+
+	r.conf.flags = flags;
+	write = (struct command){.verb = CMD_WRITE, .vector.regs = &r, .vector.nregs = 1};
+	WANT(w, 0, world_command(w, &write));
+	return write.note.text;
+}
+
+static void test_note_period(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, &world_models[0]);
+	want_note(&w, period_note(&w, 1000, PMD_NOTIFY), "write -1000");
+	want_note(&w, period_note(&w, 0, PMD_NOTIFY), "write -N");
+	want_note(&w, period_note(&w, -1000ULL, PMD_NOTIFY), NULL);
+	want_note(&w, period_note(&w, 1000, 0), NULL);
+	world_close(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_note_period),
 		cmocka_unit_test(test_life),
 		cmocka_unit_test(test_values_kept),
 		cmocka_unit_test(test_write),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_rights),
+		cmocka_unit_test(test_kernel_rights),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_setup),

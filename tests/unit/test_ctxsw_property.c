@@ -20,7 +20,7 @@
 
 #include "tests/unit/ctxsw_world.h"
 
-enum { SEEDS = 40, STEPS = 400, SETS = 3, QUEUE = MESSAGES_MAX, NS_MAX = 3000000 };
+enum { SEEDS = 40, STEPS = 400, SETS = 3, QUEUE = MESSAGES_DEPTH, NS_MAX = 3000000 };
 static const uint16_t ids[SETS] = {0, 3, 300};
 
 /* --- The model */
@@ -258,6 +258,7 @@ static int model_start(struct play *p, struct m_ctx *m, int set)
 	m->state = CTX_RUNNING;
 	if (set < 0)
 		return 0;
+	m->set[set].runs -= (unsigned)set == m->active;
 	activate(p, m, (unsigned)set);
 	reset_pending(p, active(m), false);
 	return 0;

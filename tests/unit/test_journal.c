@@ -20,9 +20,10 @@
 #include "backend/msr/journal.h"
 #include "backend/msr/journal_format.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "tests/unit/fake_msr.h"
 
-enum { SEL0 = 0x186, CTR0 = 0xc1, FIXED_CTRL = 0x38d, GLOBAL = 0x38f };
+enum { SEL0 = 0x186, CTR0 = 0xc1, FIXED_CTRL = 0x38d, STATUS = 0x38e, GLOBAL = 0x38f };
 
 #define ALL UINT64_MAX
 
@@ -79,6 +80,30 @@ static int teardown(void **state)
 	fake_destroy(b->f);
 	free(b);
 	return 0;
+}
+
+static unsigned unfinished(const struct bench *b)
+{
+	struct journal_summary found;
+
+	journal_summary(b->run, &found);
+	return found.unfinished;
+}
+
+static unsigned unrestored(const struct bench *b)
+{
+	struct journal_summary found;
+
+	journal_summary(b->run, &found);
+	return found.unrestored;
+}
+
+static void assert_unrestored(struct backend *be, unsigned cpu, const char *regs)
+{
+	TEXT_CLEANUP struct text t = {0};
+
+	be->ops->unrestored(be, cpu, &t);
+	assert_string_equal(t.n ? t.p : "", regs);
 }
 
 static struct backend *open_backend(struct bench *b)
@@ -154,7 +179,7 @@ static void test_orderly(void **state)
 
 	run(be, c, REG_RESERVE, SEL0, 0, ALL);
 	assert_int_equal(files_in(b->run), 1);
-	assert_int_equal(journal_unfinished(b->run), 0);
+	assert_int_equal(unfinished(b), 0);
 	be->ops->cpu_close(c);
 	be->ops->close(be);
 	assert_int_equal(files_in(b->run), 0);
@@ -182,7 +207,7 @@ static void test_killed(void **state)
 	struct backend *be;
 
 	killed_daemon(b);
-	assert_int_equal(journal_unfinished(b->run), 1);
+	assert_int_equal(unfinished(b), 1);
 	be = open_backend(b);
 	assert_int_equal(*fake_reg(f, 0, SEL0), 0x13003c);
 	assert_int_equal(*fake_reg(f, 0, CTR0), 0x1111);
@@ -221,7 +246,61 @@ static void test_killed_cpu_offline(void **state)
 	assert_int_equal(files_in(b->run), 0);
 }
 
-/* Registers that the present description lacks are not written. */
+/* What is pending survives daemons during which its CPU is offline all the time. */
+static void test_killed_cpu_offline_twice(void **state)
+{
+	struct bench *b = *state;
+	struct backend *be;
+
+	killed_daemon(b);
+	b->f->offline[2] = true;
+	for (unsigned i = 0; i < 2; i++) {
+		be = open_backend(b);
+		assert_unrestored(be, 0, "");
+		assert_unrestored(be, 2, "0x38f,0x38d");
+		assert_int_equal(unfinished(b), 0);
+		assert_int_equal(unrestored(b), 2);
+		be->ops->close(be);
+		assert_int_equal(files_in(b->run), 1);
+		assert_int_equal(unfinished(b), 1);
+	}
+	b->f->offline[2] = false;
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x0b0);
+	assert_int_equal(*fake_reg(b->f, 2, GLOBAL), 0x7);
+	assert_unrestored(be, 2, "");
+	assert_int_equal(unrestored(b), 0);
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 0);
+}
+
+/* A register that faults is kept, and is restored by the first start for which it does not. */
+static void test_killed_fault(void **state)
+{
+	struct bench *b = *state;
+	struct backend *be;
+
+	killed_daemon(b);
+	b->f->fault_addr = FIXED_CTRL;
+	b->f->fault_rc = -EIO;
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x13003c);
+	assert_int_equal(*fake_reg(b->f, 2, GLOBAL), 0x7);
+	assert_unrestored(be, 2, "0x38d");
+	assert_int_equal(unrestored(b), 1);
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 1);
+	b->f->fault_rc = 0;
+	*fake_reg(b->f, 0, SEL0) = 0x77;
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x0b0);
+	/* What had been restored is not written again. */
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x77);
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 0);
+}
+
+/* Registers that the present description lacks are kept for one that has them. */
 static void test_killed_other_pmu(void **state)
 {
 	struct bench *b = *state;
@@ -232,7 +311,51 @@ static void test_killed_other_pmu(void **state)
 	be = open_backend(b);
 	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x13003c);
 	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x2b2);
+	assert_unrestored(be, 2, "0x38d,0x38f");
+	assert_int_equal(unrestored(b), 2);
 	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 1);
+	b->conf.pmu = NULL;
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x0b0);
+	assert_int_equal(*fake_reg(b->f, 2, GLOBAL), 0x7);
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 0);
+}
+
+/* The overflow status of counters that were reserved is cleared, that of others is not. */
+static void test_killed_overflowed(void **state)
+{
+	struct bench *b = *state;
+	struct backend *be;
+
+	killed_daemon(b);
+	*fake_reg(b->f, 0, STATUS) = 0x3;
+	*fake_reg(b->f, 2, STATUS) = 1ull << 32;
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 0, STATUS), 0x2);
+	assert_int_equal(*fake_reg(b->f, 2, STATUS), 1ull << 32);
+	be->ops->close(be);
+}
+
+/* As in a container, where a daemon may have the pid of the dead one. */
+static void test_killed_same_pid(void **state)
+{
+	struct bench *b = *state;
+	char from[96], to[96];
+	struct backend *be;
+
+	snprintf(from, sizeof(from), "%s/journal.%d", b->run, killed_daemon(b));
+	snprintf(to, sizeof(to), "%s/journal.%d", b->run, getpid());
+	assert_int_equal(rename(from, to), 0);
+	b->f->offline[2] = true;
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x13003c);
+	assert_unrestored(be, 2, "0x38f,0x38d");
+	assert_int_equal(files_in(b->run), 1);
+	assert_int_equal(unrestored(b), 2);
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 1);
 }
 
 /* If writes are refused, the journal stays, and the next start restores. */
@@ -272,7 +395,7 @@ static void test_living(void **state)
 		_exit(1);
 	}
 	assert_int_equal(read(ready[0], &c, 1), 1);
-	assert_int_equal(journal_unfinished(b->run), 0);
+	assert_int_equal(unfinished(b), 0);
 	be = open_backend(b);
 	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x22);
 	assert_int_equal(files_in(b->run), 2);
@@ -345,7 +468,7 @@ static void test_other_device(void **state)
 	strcpy(head.dev, "/elsewhere");
 	write_head(fd, &head);
 	assert_not_restored(b, 1);
-	assert_int_equal(journal_unfinished(b->run), 1);
+	assert_int_equal(unfinished(b), 1);
 }
 
 static void test_damaged_head(void **state)
@@ -458,7 +581,7 @@ static void test_written_ahead(void **state)
 	be->ops->close(be);
 }
 
-static int ignore(void *arg, struct journal_entry *entries, size_t n, struct err *e)
+static int ignore_entries(void *arg, struct journal_entry *entries, size_t n, struct err *e)
 {
 	(void)arg;
 	(void)entries;
@@ -467,6 +590,16 @@ static int ignore(void *arg, struct journal_entry *entries, size_t n, struct err
 	return 0;
 }
 
+static int transfer_nothing(void *arg, struct journal *j, struct err *e)
+{
+	(void)arg;
+	(void)j;
+	(void)e;
+	return 0;
+}
+
+static const struct journal_ops ignore = {ignore_entries, transfer_nothing};
+
 static void test_run_dir(void **state)
 {
 	struct bench *b = *state;
@@ -474,26 +607,26 @@ static void test_run_dir(void **state)
 	struct journal *j;
 	struct err e;
 
-	assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &j, &e), 0);
+	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &e), 0);
 	/* A second one of the same process has the same name. */
 	{
 		struct journal *second;
 
-		assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &second, &e), -EEXIST);
+		assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &second, &e), -EEXIST);
 	}
 	journal_close(j, false);
 	assert_int_equal(chmod(b->run, 0720), 0);
-	assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &j, &e), -EPERM);
+	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &e), -EPERM);
 	assert_int_equal(chmod(b->run, 0702), 0);
-	assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &j, &e), -EPERM);
+	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &e), -EPERM);
 	assert_int_equal(chmod(b->run, 0700), 0);
 	snprintf(link, sizeof(link), "%s/link", b->top);
 	assert_int_equal(symlink(b->run, link), 0);
-	assert_true(journal_open(link, b->dev, ignore, NULL, &j, &e) < 0);
+	assert_true(journal_open(link, b->dev, &ignore, NULL, &j, &e) < 0);
 	assert_true(e.no == ELOOP || e.no == ENOTDIR);
 	assert_int_equal(unlink(link), 0);
-	assert_int_equal(journal_open("/nonexistent/run", b->dev, ignore, NULL, &j, &e), -ENOENT);
-	assert_int_equal(journal_open(b->run, "/nonexistent", ignore, NULL, &j, &e), -ENOENT);
+	assert_int_equal(journal_open("/nonexistent/run", b->dev, &ignore, NULL, &j, &e), -ENOENT);
+	assert_int_equal(journal_open(b->run, "/nonexistent", &ignore, NULL, &j, &e), -ENOENT);
 	journal_close(NULL, false);
 }
 
@@ -518,7 +651,7 @@ static void test_foreign_names(void **state)
 	snprintf(path, sizeof(path), "%s/journal.3", b->run);
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	assert_int_equal(chmod(path, 0666), 0);
-	assert_int_equal(journal_open(b->run, b->dev, ignore, NULL, &j, &e), 0);
+	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &e), 0);
 	journal_close(j, false);
 	assert_int_equal(files_in(b->run), 7);
 }
@@ -532,7 +665,11 @@ int main(void)
 		BENCH(test_not_lasting),
 		BENCH(test_killed),
 		BENCH(test_killed_cpu_offline),
+		BENCH(test_killed_cpu_offline_twice),
+		BENCH(test_killed_fault),
 		BENCH(test_killed_other_pmu),
+		BENCH(test_killed_overflowed),
+		BENCH(test_killed_same_pid),
 		BENCH(test_killed_then_refused),
 		BENCH(test_living),
 		BENCH(test_other_boot),

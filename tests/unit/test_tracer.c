@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -50,7 +51,7 @@ static int end(void **state)
 
 static void seize(pid_t tid, bool follow)
 {
-	if (tracer_seize(trace.tr, tid, follow, &err) != 0)
+	if (trace_seize(&trace, tid, follow, &err) != 0)
 		fail_msg("%s", err.text);
 }
 
@@ -73,7 +74,7 @@ static void detach(pid_t tid)
 /* Returns when the tracer has handled all earlier orders. @tid is traced. */
 static void sync_tracer(pid_t tid)
 {
-	assert_int_equal(tracer_seize(trace.tr, tid, true, &err), -EBUSY);
+	assert_int_equal(trace_seize(&trace, tid, true, &err), -EBUSY);
 }
 
 static void stop(pid_t tid)
@@ -127,7 +128,7 @@ static void test_refusals(void **state)
 	START(&t, "@", "wait");
 	seize(t.pid, false);
 	assert_int_equal(tracer_pid(t.pid) > 0, 1);
-	assert_int_equal(tracer_seize(trace.tr, t.pid, true, &err), -EBUSY);
+	assert_int_equal(trace_seize(&trace, t.pid, true, &err), -EBUSY);
 	assert_int_equal(test_attach(t.pid), EPERM);
 	detach(t.pid);
 	assert_int_equal(tracer_pid(t.pid), 0);
@@ -137,7 +138,7 @@ static void test_refusals(void **state)
 	START(&other, "@", "trace", number);
 	target_go(&other);
 	target_expect(&other, "traced");
-	assert_int_equal(tracer_seize(trace.tr, t.pid, false, &err), -EBUSY);
+	assert_int_equal(trace_seize(&trace, t.pid, false, &err), -EBUSY);
 	snprintf(number, sizeof(number), " %d ", other.pid);
 	assert_non_null(strstr(err.text, number));
 	target_go(&other);
@@ -147,13 +148,13 @@ static void test_refusals(void **state)
 	target_end(&t);
 	found(ENDED, t.pid, 0);
 
-	assert_int_equal(tracer_seize(trace.tr, t.pid, false, &err), -ESRCH);
+	assert_int_equal(trace_seize(&trace, t.pid, false, &err), -ESRCH);
 	dead = fork();
 	if (dead == 0)
 		_exit(0);
 	assert_true(await_state(dead, "Z"));
-	assert_int_equal(tracer_seize(trace.tr, dead, false, &err), -ESRCH);
-	assert_int_equal(tracer_seize(trace.tr, getpid(), false, &err), -EPERM);
+	assert_int_equal(trace_seize(&trace, dead, false, &err), -ESRCH);
+	assert_int_equal(trace_seize(&trace, getpid(), false, &err), -EPERM);
 	/* The tracer has not reaped another child of the process. */
 	assert_int_equal(waitpid(dead, NULL, 0), dead);
 }
@@ -405,7 +406,7 @@ static void interfere_forever(const pid_t *pids, int n)
 		nap_us(rand() % 500);
 		if (rand() % 8 == 0)
 			tracer_detach(trace.tr, pid);
-		tracer_seize(trace.tr, pid, true, &err);
+		trace_seize(&trace, pid, true, &err);
 	}
 }
 
@@ -421,7 +422,7 @@ static pid_t start_host(const pid_t *pids, int n, bool idle)
 	if (host == 0) {
 		trace_begin(&trace);
 		for (int i = 0; i < n; i++)
-			if (tracer_seize(trace.tr, pids[i], true, &err) != 0)
+			if (trace_seize(&trace, pids[i], true, &err) != 0)
 				_exit(1);
 		if (write(ready[1], "", 1) != 1)
 			_exit(1);
@@ -783,7 +784,7 @@ static void seize_threads(pid_t pid)
 	d = opendir(path);
 	while (d && (de = readdir(d))) {
 		pid_t tid = atoi(de->d_name);
-		int rc = tid ? tracer_seize(trace.tr, tid, true, &err) : 0;
+		int rc = tid ? trace_seize(&trace, tid, true, &err) : 0;
 
 		if (rc && rc != -ESRCH && rc != -EBUSY)
 			fail_msg("%s", err.text);
@@ -806,6 +807,175 @@ static void test_exec_storm(void **state)
 }
 
 /* A set-user-ID program of a tracee gets its privileges. */
+/* A thread of @pid that is neither its first nor @other. */
+static pid_t third_thread(pid_t pid, pid_t other)
+{
+	CLEANUP_CLOSEDIR DIR *d = NULL;
+	const struct dirent *de;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && (de = readdir(d))) {
+		pid_t tid = atoi(de->d_name);
+
+		if (tid && tid != pid && tid != other)
+			return tid;
+	}
+	fail_msg("process %d has no other thread", pid);
+	return 0;
+}
+
+/* A program whose exec waits for a thread that @debugger traces and does not reap. Thread @exec
+ * executes it, at target_go(). */
+static void start_hung_exec(struct target *t, struct target *debugger, pid_t *exec)
+{
+	char number[16];
+
+	*exec = start_exec(t, false);
+	snprintf(number, sizeof(number), "%d", third_thread(t->pid, *exec));
+	START(debugger, "@", "trace", number);
+	target_go(debugger);
+	target_expect(debugger, "traced");
+}
+
+static void end_hung_exec(struct target *t, struct target *debugger)
+{
+	target_go(debugger);
+	target_expect(debugger, "exited 0");
+	target_end(debugger);
+	assert_executed(t, false);
+	target_end(t);
+}
+
+/* Its done() blocks the tracer until the test has posted more requests. */
+struct gate_attach {
+	struct tracer_attach attach;
+	sem_t open;
+};
+
+static void gate_done(struct tracer_attach *attach)
+{
+	struct gate_attach *g = container_of(attach, struct gate_attach, attach);
+
+	while (sem_wait(&g->open) < 0)
+		;
+}
+
+struct ordered_attach {
+	struct tracer_attach attach;
+	sem_t *done;
+	atomic_int *place;
+	int got; /* how many were done before */
+};
+
+static void ordered_done(struct tracer_attach *attach)
+{
+	struct ordered_attach *o = container_of(attach, struct ordered_attach, attach);
+
+	o->got = (*o->place)++;
+	sem_post(o->done);
+}
+
+static void test_hung_exec(void **state)
+{
+	enum { HUNG, SAME_USER, SAME_PROCESS, OTHER_USER, OTHER_PROCESS, REQUESTS };
+	struct target t, debugger, mine, others;
+	struct gate_attach gate = {
+		.attach.tid = getpid(), .attach.uid = 2, .attach.done = gate_done};
+	struct ordered_attach r[REQUESTS];
+	atomic_int place = 0;
+	pid_t exec;
+	sem_t done;
+
+	(void)state;
+	sem_init(&done, 0, 0);
+	sem_init(&gate.open, 0, 0);
+	START(&mine, "@", "wait");
+	START(&others, "@", "wait");
+	start_hung_exec(&t, &debugger, &exec);
+	target_go(&t);
+	assert_true(await_state(exec, "D"));
+	tracer_seize(trace.tr, &gate.attach);
+	for (int i = 0; i < REQUESTS; i++) {
+		pid_t tid = i == SAME_USER ? mine.pid : i == OTHER_USER ? others.pid : t.pid;
+
+		r[i] = (struct ordered_attach){.done = &done, .place = &place};
+		r[i].attach.tid = r[i].attach.tgid = tid;
+		r[i].attach.uid = i >= OTHER_USER;
+		r[i].attach.done = ordered_done;
+		tracer_seize(trace.tr, &r[i].attach);
+	}
+	sem_post(&gate.open);
+	for (int i = 0; i < REQUESTS; i++)
+		while (sem_wait(&done) < 0)
+			;
+	sem_destroy(&done);
+	sem_destroy(&gate.open);
+	/* The other user's request does not wait, that of the same user does. */
+	assert_int_equal(r[OTHER_USER].got, 0);
+	assert_int_equal(r[OTHER_USER].attach.rc, 0);
+	assert_true(r[HUNG].got < r[SAME_USER].got);
+	assert_true(r[SAME_USER].got < r[SAME_PROCESS].got);
+	assert_int_equal(r[SAME_USER].attach.rc, 0);
+	assert_int_equal(r[HUNG].attach.rc, -EAGAIN);
+	assert_int_equal(r[SAME_PROCESS].attach.rc, -EAGAIN);
+	assert_int_equal(r[OTHER_PROCESS].attach.rc, -EAGAIN);
+	/* It was not tried again for the second one. */
+	assert_int_equal(r[SAME_PROCESS].attach.tries, 0);
+	end_hung_exec(&t, &debugger);
+	target_end(&mine);
+	target_end(&others);
+}
+
+/* One that was given up can be attached to soon after its exec. */
+static void test_after_hung_exec(void **state)
+{
+	struct target t, debugger;
+	unsigned long long until;
+	pid_t exec;
+	int rc;
+
+	(void)state;
+	start_hung_exec(&t, &debugger, &exec);
+	target_go(&t);
+	assert_true(await_state(exec, "D"));
+	assert_int_equal(trace_seize(&trace, t.pid, false, &err), -EAGAIN);
+	assert_int_equal(tracer_check_given_up(trace.tr, t.pid, t.pid, &err), -EAGAIN);
+	assert_int_equal(tracer_check_given_up(trace.tr, getpid(), getpid(), &err), 0);
+	target_go(&debugger);
+	assert_executed(&t, false);
+	until = msec() + TIMEOUT_MS;
+	while ((rc = trace_seize(&trace, t.pid, false, &err)) == -EAGAIN && msec() < until)
+		nap_us(1000);
+	assert_int_equal(rc, 0);
+	detach(t.pid);
+	target_end(&t);
+	target_end(&debugger);
+}
+
+/* A thread that executes a program does not stop to be detached. */
+static void test_detach_late(void **state)
+{
+	struct target t, debugger;
+	pid_t exec;
+
+	(void)state;
+	start_hung_exec(&t, &debugger, &exec);
+	seize(exec, false);
+	target_go(&t);
+	assert_true(await_state(exec, "D"));
+	tracer_detach(trace.tr, exec);
+	found(LATE, exec, 0);
+	assert_int_equal(trace_count(&trace, ENDED), 0);
+	target_go(&debugger);
+	found(ENDED, t.pid, 0);
+	assert_int_equal(trace_count(&trace, LATE), 1);
+	assert_executed(&t, false);
+	target_end(&debugger);
+	target_end(&t);
+}
+
 static void test_set_user_id(void **state)
 {
 	char dir[] = "/tmp/tracer-XXXXXX", copy[64], cmd[512], untraced[64], traced[64];
@@ -905,7 +1075,7 @@ static void step(int how, pid_t shell, pid_t job)
 		return;
 	tracer_detach(trace.tr, shell);
 	found(ENDED, shell, 0);
-	if (job && tracer_seize(trace.tr, job, true, &err) == -EBUSY)
+	if (job && trace_seize(&trace, job, true, &err) == -EBUSY)
 		detach(job);
 	trace_clear(&trace);
 	seize(shell, true);
@@ -995,6 +1165,9 @@ int main(void)
 		TRACED(test_exec),
 		TRACED(test_exec_of_one),
 		TRACED(test_exec_storm),
+		TRACED(test_hung_exec),
+		TRACED(test_after_hung_exec),
+		TRACED(test_detach_late),
 		TRACED(test_set_user_id),
 		TRACED(test_job_control),
 	};

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,6 +21,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/container.h"
 
 /* Targets */
 
@@ -159,18 +161,24 @@ bool await_state(pid_t tid, const char *letters)
 	return false;
 }
 
-pid_t tracer_pid(pid_t tid)
+/* A number in /proc/TID/status; -1: no such thread. */
+static pid_t status_number(pid_t tid, const char *key)
 {
 	CLEANUP_FCLOSE FILE *f = NULL;
 	char path[32], line[256];
-	pid_t by;
+	size_t n = strlen(key);
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "TracerPid: %d", &by) == 1)
-			return by;
+		if (strncmp(line, key, n) == 0 && line[n] == ':')
+			return atoi(line + n + 1);
 	return -1;
+}
+
+pid_t tracer_pid(pid_t tid)
+{
+	return status_number(tid, "TracerPid");
 }
 
 unsigned open_files(void)
@@ -241,9 +249,14 @@ static void on_ended(void *arg, pid_t tid)
 	trace_add(arg, ENDED, tid, 0);
 }
 
+static void on_detach_late(void *arg, pid_t tid)
+{
+	trace_add(arg, LATE, tid, 0);
+}
+
 void trace_begin(struct trace *t)
 {
-	static const struct tracer_ops ops = {on_born, on_exec, on_ended};
+	static const struct tracer_ops ops = {on_born, on_exec, on_ended, on_detach_late};
 	pthread_condattr_t attr;
 	struct err e;
 
@@ -262,6 +275,32 @@ void trace_end(struct trace *t)
 	pthread_cond_destroy(&t->changed);
 	pthread_mutex_destroy(&t->lock);
 	free(t->events);
+}
+
+struct waiting_attach {
+	struct tracer_attach attach;
+	sem_t done;
+};
+
+static void attach_done(struct tracer_attach *attach)
+{
+	sem_post(&container_of(attach, struct waiting_attach, attach)->done);
+}
+
+int trace_seize(struct trace *t, pid_t tid, bool follow, struct err *e)
+{
+	struct waiting_attach w = {.attach = {.tid = tid,
+					   .tgid = status_number(tid, "Tgid"),
+					   .follow = follow,
+					   .done = attach_done}};
+
+	sem_init(&w.done, 0, 0);
+	tracer_seize(t->tr, &w.attach);
+	while (sem_wait(&w.done) < 0)
+		;
+	sem_destroy(&w.done);
+	*e = w.attach.err;
+	return w.attach.rc;
 }
 
 void trace_clear(struct trace *t)

@@ -33,7 +33,7 @@ bool call_begin_open(
 	return false;
 }
 
-/* Notes success (@e is NULL) or failure in the nearest last_error. */
+/* Notes success (@e is NULL, or a note) or failure in the nearest last_error. */
 static void call_note(struct call *call, const struct err *e)
 {
 	if (call->ctx)
@@ -112,6 +112,6 @@ void call_write_done(struct call *call, int rc, const struct err *e)
 		call_fail(call, e);
 		return;
 	}
-	call_note(call, NULL);
+	call_note(call, e);
 	fuse_reply_write(call->req, call->size);
 }

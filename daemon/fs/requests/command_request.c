@@ -38,7 +38,7 @@ void command_answer_write(struct command_request *r)
 
 	if (r->job.rc == 0 && call->node.row->commit)
 		call->node.row->commit(call->ctx, &r->job.cmd);
-	call_write_done(call, r->job.rc, &r->job.err);
+	call_write_done(call, r->job.rc, r->job.rc < 0 ? &r->job.err : &r->job.cmd.note);
 }
 
 const struct command_kind command_read = {.answer = command_answer_read};

@@ -128,7 +128,7 @@ static void clone_reply(struct call *call, int rc, const struct err *e)
 	if (rc < 0)
 		context_set_error(call->ctx, e);
 	else if (packet_writes(p))
-		context_set_error(call->ctx, NULL);
+		context_set_error(call->ctx, &p->note);
 	fuse_reply_ioctl(call->req, rc, back.p, back.n);
 	free(p);
 }

@@ -11,13 +11,14 @@
 #include "daemon/fs/rows/rows.h"
 #include "perfmonfs/msg.h"
 
-/* Bytes of a line of events; hardly any is longer. */
-enum { MESSAGE_LINE_TYPICAL = 64 };
+enum {
+	MESSAGE_LINE_TYPICAL = 64, /* bytes of a line of events; hardly any is longer */
+	MESSAGE_READ_MAX = 32,     /* messages that one read takes */
+};
 
-/* No more than there can be. */
 static int message_limit(size_t n)
 {
-	return n < MESSAGES_MAX ? (int)n : MESSAGES_MAX;
+	return n < MESSAGE_READ_MAX ? (int)n : MESSAGE_READ_MAX;
 }
 
 int message_room(const struct call *call, struct err *e)

@@ -96,6 +96,18 @@ static bool root_print_user(struct fs *fs, unsigned cpu, bool online, struct tex
 	return true;
 }
 
+/* Registers that a dead daemon or an ended context has left, and the end of the line. */
+static void root_end_cpu(struct backend *be, unsigned cpu, struct text *out)
+{
+	TEXT_CLEANUP struct text regs = {0};
+
+	if (be->ops->unrestored)
+		be->ops->unrestored(be, cpu, &regs);
+	if (regs.n)
+		text_printf(out, " unrestored=%s", regs.p);
+	text_printf(out, "\n");
+}
+
 static void root_print_cpu(
 	struct fs *fs, unsigned cpu, const struct cpu_scan_result *s, struct text *out)
 {
@@ -107,7 +119,7 @@ static void root_print_cpu(
 		root_print_reserved(fs->be, cpu, s, out);
 	else if (s->online)
 		text_printf(out, " free");
-	text_printf(out, "\n");
+	root_end_cpu(fs->be, cpu, out);
 }
 
 static void root_cpus_done(void *arg, const struct cpu_scan_result *cpus, unsigned n)
@@ -134,7 +146,7 @@ static int root_list_cpus(struct call *call, struct text *out)
 
 	for (unsigned cpu = 0; cpu < n; cpu++) {
 		root_print_user(call->fs, cpu, be->ops->cpu_online(be, cpu), out);
-		text_printf(out, "\n");
+		root_end_cpu(be, cpu, out);
 	}
 	return 0;
 }

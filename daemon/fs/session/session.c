@@ -231,6 +231,8 @@ static int session_serve_mount(struct session *s, int wake, struct err *e)
 	struct fuse_buf buf = {.mem = NULL};
 	int rc = capabilities_drop(s->fs.be->ops, e);
 
+	if (rc == 0 && s->fs.be->ops->begin)
+		s->fs.be->ops->begin(s->fs.be);
 	session_end.fuse = fuse_session_fd(s->se);
 	session_end.wake = wake;
 	session_set_signals(SIG_UNBLOCK, session_handle_signal);

@@ -493,8 +493,11 @@ void context_unref(struct fs_context *ctx)
 
 void context_set_error(struct fs_context *ctx, const struct err *e)
 {
+	bool ok = !e || !e->text[0];
+
 	pthread_mutex_lock(&ctx->log.lock);
-	snprintf(ctx->log.last_error, sizeof(ctx->log.last_error), "%s", e ? e->text : "ok");
+	snprintf(ctx->log.last_error, sizeof(ctx->log.last_error), "%s%s",
+		ok || e->no ? "" : NOTE_WORD, ok ? "ok" : e->text);
 	pthread_mutex_unlock(&ctx->log.lock);
 }
 

@@ -117,11 +117,14 @@ struct notify_state {
 	struct notifier *notifier;
 };
 
+/* How a note begins in last_error. */
+#define NOTE_WORD "note: "
+
 /* The files of a context that show what happened; any thread writes them. */
 struct context_log {
 	/* A leaf: guards this struct. */
 	pthread_mutex_t lock;
-	char last_error[sizeof(((struct err *)0)->text)];
+	char last_error[sizeof(NOTE_WORD) + sizeof(((struct err *)0)->text)];
 	/* The last command that took effect, with its newline; empty: there was none. */
 	struct text last_ctl;
 };
@@ -253,7 +256,8 @@ void context_ref(struct fs_context *ctx);
 /* NULL is fine. */
 void context_unref(struct fs_context *ctx);
 
-/* last_error of a context; "ok" if @e is NULL. Any thread. */
+/* last_error of a context: a failure, or a note of a success (errno 0); "ok" if @e is NULL or
+ * empty. Any thread. */
 void context_set_error(struct fs_context *ctx, const struct err *e);
 void context_show_error(struct fs_context *ctx, struct text *out);
 
