@@ -131,6 +131,8 @@ uint32_t ctx_calibratable(const struct context *ctx, const struct evtset *set);
 
 /* All counts of the active set are lost. */
 void ctx_lose(struct context *ctx, enum lost why);
+/* The same by LOST_TAKEN: a context of @uid is loaded on @cpu. */
+void ctx_lose_taken(struct context *ctx, unsigned cpu, unsigned uid);
 
 /* The next command that a context needs without a request. */
 struct wake {

@@ -83,11 +83,11 @@ static void worker_send_wakeup(struct worker *w)
 		syscall(SYS_futex, &w->wakeups, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* A simulator's time advances only by a command, which then has the counters read. */
+/* Scripted time advances only by a command, which then has the counters read. */
 static void worker_set_wake(struct worker *w, const struct context *ctx)
 {
 	w->wake = ctx_wake(ctx);
-	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->sim);
+	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->scripted);
 	w->until = nsec_timespec(w->wake.at);
 	if (w->sample_tick.ip_sampler)
 		sample_tick_arm(&w->sample_tick, ctx, w->wake, nsec_now(CLOCK_MONOTONIC));

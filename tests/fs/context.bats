@@ -503,6 +503,28 @@ BOTH=0x4300c0
 	until_ok grep -q "workers 0" "$MNT/stats"
 }
 
+@test "the simulator's time passes by itself" {
+	serve --backend=sim --clock=real
+	new a
+	put EINVAL "$MNT/sim/advance" 1000
+	sentence "$MNT/last_error" clock=script
+	put ok "$C/regs" "pmc0 $USER\npmd0 -2000000 notify"
+	ctl "load cpu=1"
+	ctl start
+	for _ in 1 2; do
+		run -0 bounded fsprobe read "$C/events" 100 rdonly
+		holds "$C/state" "masked cpu=1 set=0"
+		ctl restart
+	done
+}
+
+@test "--clock is for the simulator" {
+	run -1 bounded perfmonfs -f --backend=perf --clock=script "$MNT"
+	[[ $output == *EINVAL* ]]
+	run -1 bounded perfmonfs -f --backend=sim --clock=bogus "$MNT"
+	[[ $output == *bogus* ]]
+}
+
 @test "sim/advance is one step at a time" {
 	serve --backend=sim
 	holds "$MNT/sim/advance" 0

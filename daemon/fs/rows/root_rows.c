@@ -122,6 +122,35 @@ static void root_print_cpu(
 	root_end_cpu(fs->be, cpu, out);
 }
 
+/* Contexts on threads, as far as @call shows them. */
+struct root_threads {
+	const struct call *call;
+	struct text *out;
+	unsigned n;
+};
+
+enum { ROOT_THREADS_MAX = 1000 }; /* lines: there may be 65535 */
+
+static void root_print_thread(void *arg, const struct engine_ctx *ec, int tid)
+{
+	struct root_threads *t = arg;
+
+	if (!t->call->file->rights.system && ec->uid != t->call->file->uid)
+		return;
+	if (t->n++ < ROOT_THREADS_MAX)
+		text_printf(t->out, "thread %d context=%s uid=%u pid=%d\n", tid, ec->name, ec->uid,
+			ec->pid);
+}
+
+static void root_print_threads(const struct call *call, struct text *out)
+{
+	struct root_threads t = {.call = call, .out = out};
+
+	engine_each_on_thread(call->fs->eng, root_print_thread, &t);
+	if (t.n > ROOT_THREADS_MAX)
+		text_printf(out, "threads %u more\n", t.n - ROOT_THREADS_MAX);
+}
+
 static void root_cpus_done(void *arg, const struct cpu_scan_result *cpus, unsigned n)
 {
 	TEXT_CLEANUP struct text out = {0};
@@ -131,6 +160,7 @@ static void root_cpus_done(void *arg, const struct cpu_scan_result *cpus, unsign
 
 	for (unsigned cpu = 0; cpu < n; cpu++)
 		root_print_cpu(r->call.fs, cpu, &cpus[cpu], &out);
+	root_print_threads(&r->call, &out);
 	if (!cpus)
 		rc = err_set(&e, ENOMEM, "no memory to scan the CPUs");
 	request_end(r);
@@ -148,6 +178,7 @@ static int root_list_cpus(struct call *call, struct text *out)
 		root_print_user(call->fs, cpu, be->ops->cpu_online(be, cpu), out);
 		root_end_cpu(be, cpu, out);
 	}
+	root_print_threads(call, out);
 	return 0;
 }
 

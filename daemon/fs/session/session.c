@@ -270,12 +270,12 @@ static int session_serve(struct session *s, struct err *e)
 	return rc;
 }
 
-/* The timer's resolution, ns; the model's time has no timer. */
+/* The timer's resolution, ns; scripted time has no timer. */
 static uint64_t session_timer_resolution(const struct backend *be)
 {
 	struct timespec res;
 
-	if (be->ops->simulated || clock_getres(CLOCK_MONOTONIC, &res) < 0)
+	if (be->scripted || clock_getres(CLOCK_MONOTONIC, &res) < 0)
 		return 1;
 	return nsec_of(res);
 }
