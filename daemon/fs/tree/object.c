@@ -160,14 +160,14 @@ static int object_check_limits(
 		CTX_TOTAL, CTX_RESERVED);
 }
 
-/* A context is charged at once what it may take later: its messages; a load on a thread, a format,
- * the lines it shows, and its removal. */
+/* A context is charged at once what it may take later: its messages; a load on a thread, the lines
+ * it shows, and its removal. */
 static size_t object_context_bytes(const struct fs_context *ctx)
 {
 	enum { LATER = 4096 };
 
 	return sizeof(*ctx) + strlen(ctx->id.path) + evtset_size(ctx->ec.ctx.pmu) +
-	       MESSAGES_MAX * sizeof(struct message_slot) + LATER;
+	       MESSAGES_DEPTH * sizeof(struct message_slot) + LATER;
 }
 
 /* A set is in two tables, which double when they are full, and in a hash. */
