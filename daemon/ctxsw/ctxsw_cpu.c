@@ -119,11 +119,13 @@ int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struc
 {
 	int rc;
 
-	if (!ctx->smpl.fmt || ct->sample_tick.ip_sampler)
+	if (!ctx_attributes(ctx) || ct->sample_tick.ip_sampler ||
+		(ct->sampler_failed && !ctx->smpl.fmt))
 		return 0;
 	rc = sample_tick_open(&ct->sample_tick, ct->cpu,
 		ctx->limits.tick_ns ? ctx->limits.tick_ns : NSEC_PER_SEC, true, -1, e);
 	if (rc == 0)
 		ct->fds[FD_SAMPLER].fd = ip_sampler_fd(ct->sample_tick.ip_sampler);
-	return rc;
+	ct->sampler_failed = rc < 0;
+	return ctx->smpl.fmt ? rc : 0;
 }

@@ -59,7 +59,8 @@ struct ctxsw_thread {
 	bool open;                      /* ctxsw_cpu_open() has succeeded */
 	struct executor x;              /* for this CPU; x.cpu is NULL while it has a taker */
 	struct context cpu_ctx;         /* its reservation is the CPU's */
-	struct sample_tick sample_tick; /* of contexts that sample */
+	struct sample_tick sample_tick; /* of contexts that sample or notify */
+	bool sampler_failed;            /* opening it did, when last tried */
 	struct task_ctx *active;        /* in the registers; NULL: none */
 	struct ctxsw_fairness fair;
 	struct ctxsw_run run;
@@ -110,7 +111,8 @@ bool ctxsw_cpu_was_offline(const struct ctxsw_thread *ct);
 /* Loads cpu_ctx on the CPU. */
 int ctxsw_load_cpu_ctx(struct ctxsw_thread *ct, struct err *e);
 
-/* Opens the ip sampler if @ctx samples. The sampler ignores the thread that opens it. */
+/* Opens the ip sampler if @ctx samples or notifies. A context that only notifies does without it if
+ * that fails. The sampler ignores the thread that opens it. */
 int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struct err *e);
 
 /* Reserves all that the sets of @ctx need on this CPU, and calibrates. Errors as ctxsw_prepare_req.

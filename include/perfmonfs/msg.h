@@ -25,8 +25,7 @@ enum {
 enum { PFM_MSG_BV = 5 }; /* 64-bit words of a bit vector of PMDs */
 
 struct pfm_msg {
-	/* pid, tid and ip are those of the overflow; 0 if unknown, as in contexts that are loaded
-	 * on a CPU without a sampling format. */
+	/* pid, tid and ip are those that ran at the overflow; 0 if unknown. */
 	uint32_t type; /* PFM_MSG_* */
 	uint32_t pid;  /* process */
 	uint16_t set;  /* active event set */

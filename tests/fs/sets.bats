@@ -317,7 +317,7 @@ last_builtin() {
 	holds "$C/state" "running cpu=1 set=0"
 	ctl "start set=0"
 	holds "$C/set/0/remaining_ns" 1000000
-	holds "$C/set/0/runs" 1
+	holds "$C/set/0/runs" 1 # not another run
 	advance 1000000
 	holds "$C/state" "running cpu=1 set=1"
 	holds "$C/set/0/pmd/0" 3800000
