@@ -90,7 +90,7 @@ static unsigned long long quota_beyond_always(uid_t uid, unsigned long long byte
 	return uid && bytes > QUOTA_ALWAYS ? bytes - QUOTA_ALWAYS : 0;
 }
 
-static void quota_give_back(struct user_quota *q, size_t n)
+static void quota_release(struct user_quota *q, size_t n)
 {
 	struct user_quotas *all = q->all;
 	uid_t uid = q->uid;
@@ -132,7 +132,7 @@ static int quota_take(struct user_quota *q, size_t n, size_t leaves, struct err 
 	else if (more && others + more + spared > atomic_load(&all->max))
 		rc = quota_refuse_all(all, others, e);
 	if (rc < 0)
-		quota_give_back(q, n);
+		quota_release(q, n);
 	return rc;
 }
 
@@ -141,7 +141,7 @@ int charge_set(struct charge *c, size_t bytes, struct err *e)
 	if (bytes > c->bytes && quota_take(c->quota, bytes - c->bytes, c->leaves, e) < 0)
 		return -e->no;
 	if (bytes < c->bytes)
-		quota_give_back(c->quota, c->bytes - bytes);
+		quota_release(c->quota, c->bytes - bytes);
 	c->bytes = bytes;
 	return 0;
 }
@@ -149,6 +149,6 @@ int charge_set(struct charge *c, size_t bytes, struct err *e)
 void charge_clear(struct charge *c)
 {
 	if (c->bytes)
-		quota_give_back(c->quota, c->bytes);
+		quota_release(c->quota, c->bytes);
 	c->bytes = 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What each user has the daemon keep. Whatever a user can have many of (contexts, event sets, open
- * files with their texts, requests that wait) is charged in bytes to the user who asked for it, at
- * its real size. Memory that clients map has an account of its own (quota.h).
+ * files with their texts, requests that wait) is charged to that user in bytes, at its real size.
+ * Memory that clients map has an account of its own (quota.h).
  *
  * A struct charge is embedded in what is charged, or kept beside it. Root is charged, but never
  * refused.
