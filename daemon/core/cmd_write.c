@@ -91,6 +91,7 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 	if (value & pmc->kernel)
 		run->ctx->kernel_pmcs = true;
 	/* In versions of the interface where a PMC configures its PMDs. */
+	run->ctx->notifies |= (r->confer & PMD_NOTICE) && (r->conf.flags & PMD_NOTIFY);
 	for (unsigned d = 0; r->confer && d < pmu->npmds; d++)
 		if (pmu->pmds[d].pmc == row)
 			conf_store(pmu, &r->conf, r->confer, &set->pmd[d]);
@@ -171,6 +172,7 @@ static int write_pmd(struct core_run *run, struct command *cmd, const struct cmd
 		write_hardware(run, r, row, e) < 0)
 		return -e->no;
 	conf_write(ctx->pmu, r, run->now, row, &set->pmd[row]);
+	ctx->notifies |= (set->pmd[row].flags & PMD_NOTIFY) != 0;
 	note_period(&ctx->pmu->pmds[row], &set->pmd[row], &cmd->note);
 	virtuals_note(set);
 	set->pending &= ~ROW(row);
