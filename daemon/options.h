@@ -13,6 +13,8 @@ struct options {
 	/* The word of --backend; NULL: that of the configuration file, or the default. */
 	const char *backend;
 	struct backend_conf conf;
+	/* The word of --clock; NULL: the default. */
+	const char *clock;
 	/* The directory of sampling formats. */
 	const char *formats;
 	/* The configuration file; NULL: CONFIG_FILE, if it exists. */

@@ -24,6 +24,7 @@ static void loss_remove(struct context *ctx, unsigned n)
 void loss_report(struct context *ctx, uint32_t rows)
 {
 	const pfm_buffer_fmt_t *fmt = ctx->smpl.fmt;
+	static const pfm_smpl_where_t nowhere;
 	uint64_t pmds[PFM_FMT_BV] = {0};
 
 	loss_add(ctx, (unsigned)__builtin_popcount(rows));
@@ -31,7 +32,7 @@ void loss_report(struct context *ctx, uint32_t rows)
 		message_pmds(ctx->pmu, rows, pmds);
 		fmt->fmt_lost(ctx->smpl.buf, ctx->active->id, pmds);
 	}
-	message_send(ctx, PFM_MSG_COUNT_LOST, rows);
+	message_send(ctx, PFM_MSG_COUNT_LOST, rows, &nowhere);
 	ctx->count.notified++;
 }
 

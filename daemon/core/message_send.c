@@ -9,14 +9,15 @@ void message_pmds(const struct pmu *pmu, uint32_t rows, uint64_t pmds[PFM_MSG_BV
 			pmds[pmu->pmds[d].num / 64] |= 1ULL << pmu->pmds[d].num % 64;
 }
 
-void message_send(struct context *ctx, uint32_t type, uint32_t rows)
+void message_send(struct context *ctx, uint32_t type, uint32_t rows, const pfm_smpl_where_t *where)
 {
 	struct pfm_msg m = {
 		.type = type,
 		.set = ctx->active->id,
 		.cpu = (uint16_t)ctx->target.cpu,
-		.pid = (uint32_t)ctx->target.pid,
-		.tid = (uint32_t)ctx->target.tid,
+		.pid = ctx->target.tid ? (uint32_t)ctx->target.pid : where->pid,
+		.tid = ctx->target.tid ? (uint32_t)ctx->target.tid : where->tid,
+		.ip = where->ip,
 	};
 
 	message_pmds(ctx->pmu, rows, m.pmds);

@@ -66,6 +66,8 @@ void account_overflows(struct core_run *run)
 	ctx->ovfl.wrapped = 0;
 	if (!rows)
 		return;
+	if (!ctx->ovfl.notify)
+		ctx->ovfl.where = run->where;
 	others = ctx->smpl.fmt ? sample_overflows(run, rows, &triggers)
 			       : overflow_without_format(run, rows, &triggers);
 	others &= ~rows;
@@ -83,11 +85,12 @@ void notify_pending(struct context *ctx)
 	bool sends = ctx->ovfl.notify && !(ctx->flags & CTX_OVFL_NO_MSG);
 
 	if (sends && (!throttled || (ctx->ovfl.mask_due & ~MASK_THROTTLE)))
-		message_send(ctx, PFM_MSG_OVFL, ctx->ovfl.notify_pmds);
+		message_send(ctx, PFM_MSG_OVFL, ctx->ovfl.notify_pmds, &ctx->ovfl.where);
 	if (sends && throttled)
-		message_send(ctx, PFM_MSG_THROTTLE, ctx->ovfl.notify_pmds);
+		message_send(ctx, PFM_MSG_THROTTLE, ctx->ovfl.notify_pmds, &ctx->ovfl.where);
 	ctx->count.notified += ctx->ovfl.notify;
 	ctx->ovfl.mask_due = 0;
 	ctx->ovfl.notify = false;
 	ctx->ovfl.notify_pmds = 0;
+	ctx->ovfl.where = (pfm_smpl_where_t){0};
 }

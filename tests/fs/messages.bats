@@ -804,7 +804,9 @@ stir() {
 	start one read "$C/events" 100 rdonly
 	ctl start
 	taskset -c "$cpu" fsprobe touch 3000 >/dev/null
-	printed one "$(echo "overflow cpu=$cpu set=0 pmds=0" | in_hex)"
+	until_ok gone "${PIDS[one]}"
+	# What ran follows.
+	[[ $(cat "$BATS_TEST_TMPDIR/one") == "$(printf "overflow cpu=%s set=0 pmds=0" "$cpu" | in_hex)"* ]]
 	holds "$C/state" "masked cpu=$cpu set=0"
 	[ "$(cat "$C/pmd/0")" -lt 1000000 ]
 	run -0 cat "$C/pmd/0"

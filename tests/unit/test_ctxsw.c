@@ -1528,6 +1528,30 @@ static void cost(struct ctxsw_world *c)
 }
 EACH_CTXSW(cost)
 
+/* On a CPU that is taken by a context of the CPU: what was not lost before names the CPU and the
+ * user, and is lost until it is written. */
+static void taken(struct ctxsw_world *c)
+{
+	unsigned first = c->w.model->pmd[0].num;
+	uint64_t value;
+
+	task_start(c, 0, COUNT_BOTH, 0);
+	line_run_window(c, 0, 0, MS);
+	ctx_lose_taken(&c->task[0], 3, 1234);
+	WANT(task(c, 0), -EIO, world_read(&c->w, true, first, &value));
+	assert_non_null(strstr(c->w.err.text, "CPU 3"));
+	assert_non_null(strstr(c->w.err.text, "uid 1234"));
+	ctx_lose_taken(&c->task[0], 4, 77);
+	WANT(task(c, 0), -EIO, world_read(&c->w, true, first, &value));
+	assert_non_null(strstr(c->w.err.text, "CPU 3"));
+	write_pmds(c, 0, 5);
+	WANT_IN(task(c, 0), 0, first, 5);
+	line_run_window(c, 0, 0, MS);
+	WANT(task(c, 0), 0, world_read(&c->w, true, first, &value));
+	assert_true(value > 5);
+}
+EACH_CTXSW(taken)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1563,6 +1587,7 @@ int main(void)
 		cmocka_unit_test(test_clone_of_ended),
 		cmocka_unit_test(test_cloned_used),
 		cmocka_unit_test(test_cloned_series),
+		cmocka_unit_test(test_taken),
 		cmocka_unit_test(test_cost),
 	};
 
