@@ -33,6 +33,7 @@ int task_registry_new(struct backend *be, struct event_queue *events, struct eng
 		.be = be, .events = events, .stats = stats, .thread_exited = registry_ctxsw_exited};
 	list_init(&reg->tasks);
 	list_init(&reg->detaching);
+	list_init(&reg->load_turns);
 	reg->x.be = be;
 	reg->x.stats = &stats->exec;
 	reg->ops = ops;
@@ -73,7 +74,7 @@ bool task_idle(const struct task_registry *reg)
 
 bool task_expects_events(const struct task_registry *reg)
 {
-	return !task_idle(reg) || !list_empty(&reg->detaching);
+	return !task_idle(reg) || !list_empty(&reg->detaching) || !list_empty(&reg->load_turns);
 }
 
 bool task_covers_cpu(const struct task_registry *reg, unsigned cpu)
@@ -343,6 +344,7 @@ void task_registry_stop_waiting(struct task_registry *reg)
 
 	list_for_each_entry (d, &reg->detaching, link)
 		registry_submit_loads(reg, queue_take(&d->waiting_loads));
+	load_turns_stop(reg);
 }
 
 /* --- Ctxsw threads */
