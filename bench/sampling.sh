@@ -20,7 +20,7 @@ sampled() { # TICK_US PERIOD_NS SIZE [PMDS [PMD-OPTION...]]: a loaded context
 	clock=$(awk '$1 == "cpu-clock" { print $2 }' "$tmp/mnt/pmu/events")
 	echo "$1" >"$tmp/mnt/config/tick_us"
 	mkdir "$ctx"
-	echo "default size=$3" >"$ctx/format"
+	echo "default size=$3 compact" >"$ctx/format"
 	for ((n = 0; n < ${4:-1}; n++)); do
 		echo "$clock" >"$ctx/pmc/$n"
 		echo "-$2 short=-$2 long=-$2 notify ${*:5}" >"$ctx/pmd/$n"

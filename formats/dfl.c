@@ -12,7 +12,11 @@ _Static_assert(sizeof(pfm_dfl_smpl_arg_t) == 64, "as shipped");
 _Static_assert(sizeof(pfm_dfl_smpl_hdr_t) == 128, "as shipped");
 _Static_assert(sizeof(pfm_dfl_smpl_entry_t) == 40, "as shipped");
 
-enum { ALL_FLAGS = PFM_DFL_SMPL_NO_HDR | PFM_DFL_SMPL_IIP_HDR };
+static bool dfl_flags_are_valid(uint32_t flags)
+{
+	return flags == 0 || flags == PFM_DFL_SMPL_NO_HDR || flags == PFM_DFL_SMPL_IIP_HDR ||
+	       flags == PFM_DFL_SMPL_COMPACT;
+}
 
 static size_t dfl_entry_size(uint32_t flags)
 {
@@ -31,7 +35,7 @@ static int dfl_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	pfm_dfl_smpl_arg_t *a = arg;
 
 	(void)ctx_flags;
-	if (!a || (a->buf_flags & ~(uint32_t)ALL_FLAGS) || a->buf_flags == ALL_FLAGS)
+	if (!a || !dfl_flags_are_valid(a->buf_flags))
 		return EINVAL;
 	a->num_pmds = num_pmds;
 	return sample_check_size(a->buf_size, sizeof(pfm_dfl_smpl_hdr_t), dfl_largest(a));
@@ -57,18 +61,18 @@ static bool dfl_is_full(const pfm_dfl_smpl_hdr_t *hdr)
 	return hdr->hdr_buf_size - hdr->hdr_cur_offs < hdr->hdr_min_buf_space;
 }
 
+/* Readers of perfmon2's time know no count, so each overflow is a sample unless they ask. */
 static void dfl_put(pfm_dfl_smpl_hdr_t *hdr, struct sample *s)
 {
 	size_t entry = dfl_entry_size(hdr->hdr_buf_flags);
 	char *at = sample_at(hdr, hdr->hdr_cur_offs);
 
-	if (hdr->hdr_buf_flags) {
-		/* The entry has no count, so each overflow is a sample. */
+	if (hdr->hdr_buf_flags & (PFM_DFL_SMPL_NO_HDR | PFM_DFL_SMPL_IIP_HDR)) {
 		memcpy(at, &s->where->ip, entry);
 		memcpy(at + entry, s->arg->smpl_pmds_values, s->body);
 		s->left--;
 	} else {
-		sample_put(s, at);
+		sample_put(s, hdr->hdr_buf_flags & PFM_DFL_SMPL_COMPACT ? SAMPLE_COUNT_MAX : 1, at);
 	}
 	hdr->hdr_cur_offs += entry + s->body;
 	sample_publish64(&hdr->hdr_count, hdr->hdr_count + 1);
@@ -104,9 +108,10 @@ static int dfl_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	pfm_dfl_smpl_hdr_t *hdr = buf;
 
+	(void)is_active;
 	sample_publish64(&hdr->hdr_count, 0);
 	hdr->hdr_cur_offs = sizeof(*hdr);
-	ctrl->reset_ovfl_pmds = !is_active;
+	ctrl->reset_ovfl_pmds = 1;
 	return 0;
 }
 
@@ -114,6 +119,7 @@ static const pfm_fmt_param_t params[] = {
 	{"size", offsetof(pfm_dfl_smpl_arg_t, buf_size), 8, 0, 65536},
 	{"no_hdr", offsetof(pfm_dfl_smpl_arg_t, buf_flags), 4, PFM_DFL_SMPL_NO_HDR, 0},
 	{"iip_hdr", offsetof(pfm_dfl_smpl_arg_t, buf_flags), 4, PFM_DFL_SMPL_IIP_HDR, 0},
+	{"compact", offsetof(pfm_dfl_smpl_arg_t, buf_flags), 4, PFM_DFL_SMPL_COMPACT, 0},
 	{0},
 };
 

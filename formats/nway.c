@@ -119,7 +119,7 @@ static void nway_put(pfm_nway_smpl_hdr_t *hdr, struct sample *s, pfm_ovfl_ctrl_t
 	pfm_nway_smpl_part_t *part = nway_current(hdr);
 	uint64_t offs = hdr->hdr_parts_offs + hdr->hdr_cur * hdr->hdr_part_size;
 
-	sample_put(s, sample_at(hdr, offs + part->part_bytes));
+	sample_put(s, SAMPLE_COUNT_MAX, sample_at(hdr, offs + part->part_bytes));
 	part->part_bytes += s->size;
 	sample_publish64(&part->part_count, part->part_count + 1);
 	if (hdr->hdr_part_size - part->part_bytes < hdr->hdr_min_buf_space)
@@ -161,13 +161,14 @@ static int nway_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	pfm_nway_smpl_hdr_t *hdr = buf;
 
+	(void)is_active;
 	nway_free_oldest(hdr);
 	if (nway_current(hdr)->part_state != PFM_NWAY_PART_FILLING) {
 		/* The tool was late and every other part full; the next one is free now. */
 		nway_set_state(nway_current(hdr), PFM_NWAY_PART_FULL);
 		nway_begin(hdr, nway_next_index(hdr));
 	}
-	ctrl->reset_ovfl_pmds = !is_active;
+	ctrl->reset_ovfl_pmds = 1;
 	return 0;
 }
 

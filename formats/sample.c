@@ -27,9 +27,9 @@ struct sample sample_of(const pfm_ovfl_arg_t *arg, uint64_t tstamp, const void *
 	};
 }
 
-void sample_put(struct sample *s, void *at)
+void sample_put(struct sample *s, uint16_t most, void *at)
 {
-	uint16_t count = (uint16_t)(s->left < SAMPLE_COUNT_MAX ? s->left : SAMPLE_COUNT_MAX);
+	uint16_t count = s->left < most ? (uint16_t)s->left : most;
 	pfm_dfl_smpl_entry_t *entry = at;
 
 	*entry = (pfm_dfl_smpl_entry_t){

@@ -23,8 +23,8 @@ struct sample {
 
 struct sample sample_of(const pfm_ovfl_arg_t *arg, uint64_t tstamp, const void *where);
 
-/* Writes an entry, for up to SAMPLE_COUNT_MAX of the overflows left, and the body. */
-void sample_put(struct sample *s, void *at);
+/* Writes an entry, for @most of the overflows left, and the body. */
+void sample_put(struct sample *s, uint16_t most, void *at);
 
 /* Bytes of the largest sample on a PMU with @num_pmds PMDs. */
 size_t sample_largest(uint32_t num_pmds);

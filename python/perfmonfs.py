@@ -442,14 +442,15 @@ _HEADER = struct.Struct("=QQQQQIIQ")
 _ENTRIES = 128  # offset of the first entry
 _ENTRY = struct.Struct("=IHHQQQHHI")
 _VERSION = 1  # major number
+_COMPACT = 4  # flag: samples have a count
 
 Buffer = collections.namedtuple("Buffer", "samples overflows lost size")
 Buffer.__doc__ = """The samples of a buffer; how often it became full; the number of overflows without
 a sample; its size in bytes."""
 Sample = collections.namedtuple(
     "Sample", "pmd count last_reset ip time_ns cpu set pid tid values")
-Sample.__doc__ = """A sample of count overflows of a PMD, with the place of the last one. values is
-{PMD: value} of the PMDs in its list smpl."""
+Sample.__doc__ = """A sample of count overflows of a PMD, with the place of the last one. count is 1
+unless the format has the flag compact. values is {PMD: value} of the PMDs in its list smpl."""
 
 
 def parse_samples(memory, sampled):
@@ -457,7 +458,7 @@ def parse_samples(memory, sampled):
     count, end, overflows, size, _, version, flags, lost = _HEADER.unpack_from(memory)
     if version >> 16 != _VERSION:
         raise ValueError("layout %d.%d, not 1" % (version >> 16, version & 0xffff))
-    if flags:
+    if flags & ~_COMPACT:
         raise ValueError("samples have no entry (no_hdr, iip_hdr): read the buffer directly")
     samples = []
     at = _ENTRIES

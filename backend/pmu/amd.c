@@ -84,6 +84,7 @@ static struct pmu_pmd *amd_add_counter(struct pmu *pmu, unsigned n, uint32_t sel
 	pmc->rsvd = amd_rsvd;
 	pmc->enable = EVTSEL_EN;
 	pmc->kernel = EVTSEL_OS;
+	pmc->user = EVTSEL_USR;
 
 	pmd->num = (uint16_t)n;
 	pmd->pmc = pmc->gate;

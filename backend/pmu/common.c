@@ -20,6 +20,7 @@ static bool common_pmc(struct pmu_pmc *pmc, const struct pmu *other)
 	pmc->rsvd |= o->rsvd;
 	pmc->enable &= ~pmc->rsvd;
 	pmc->kernel = (pmc->kernel | o->kernel) & ~pmc->rsvd;
+	pmc->user = (pmc->user | o->user) & ~pmc->rsvd;
 	return true;
 }
 

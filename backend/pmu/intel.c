@@ -16,6 +16,7 @@ enum {
 
 	FIXED_ENABLE = 3, /* OS and USR of a counter's four bits in FIXED_CTR_CTRL. */
 	FIXED_OS = 1,
+	FIXED_USR = 2,
 	FIXED_NUM = 16,    /* Logical number of FIXED_CTR_CTRL and of fixed counter 0. */
 	FIXED_GLOBAL = 32, /* Bit of fixed counter 0 in GLOBAL_CTRL. */
 	FIXED_RDPMC = 1 << 30,
@@ -162,6 +163,7 @@ static void intel_add_gp(struct pmu *pmu, const struct pmu_features *f, unsigned
 	pmc->rsvd = intel_rsvd;
 	pmc->enable = EVTSEL_EN;
 	pmc->kernel = EVTSEL_OS;
+	pmc->user = EVTSEL_USR;
 
 	pmd->num = (uint16_t)n;
 	pmd->pmc = pmc->gate;
@@ -190,6 +192,7 @@ static void intel_add_fixed(
 
 	ctrl->enable |= (uint64_t)FIXED_ENABLE << 4 * n;
 	ctrl->kernel |= (uint64_t)FIXED_OS << 4 * n;
+	ctrl->user |= (uint64_t)FIXED_USR << 4 * n;
 	ctrl->rsvd &= ~((uint64_t)FIXED_ENABLE << 4 * n);
 }
 

@@ -196,15 +196,17 @@ static int validate_pmc(const struct pmu *pmu, unsigned row, struct err *e)
 {
 	const struct pmu_pmc *pmc = &pmu->pmcs[row];
 	int rc = validate_name_num(pmc->name, pmc->num, row ? pmu->pmcs[row - 1].num : -1, e);
+	uint64_t used;
 
 	if (rc < 0)
 		return rc;
 	if (pmc->def & (pmc->enable | pmc->rsvd))
 		return err_set(e, EINVAL, "%s: the default sets enable or reserved bits %#" PRIx64,
 			pmc->name, pmc->def & (pmc->enable | pmc->rsvd));
-	if ((pmc->enable | pmc->kernel) & pmc->rsvd)
+	used = (pmc->enable | pmc->kernel | pmc->user) & pmc->rsvd;
+	if (used)
 		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " have a use and are reserved",
-			pmc->name, (pmc->enable | pmc->kernel) & pmc->rsvd);
+			pmc->name, used);
 	if (pmc->gate > row)
 		return err_set(e, EINVAL, "%s: its gate must be this PMC or one above", pmc->name);
 	return validate_pmc_role(pmu, pmc, e);

@@ -90,13 +90,18 @@ static const char *proc_after(const char *text, const char *key)
 }
 
 /* Programs choose their names: remove line ends and control characters. */
+static void proc_make_printable(char *name)
+{
+	for (char *p = name; *p; p++)
+		if (!isprint((unsigned char)*p))
+			*p = '?';
+}
+
 static void proc_parse_name(const char *text, char name[64])
 {
 	if (sscanf(text, "Name:%*1[\t]%63[^\n]", name) != 1)
 		name[0] = '\0';
-	for (char *p = name; *p; p++)
-		if (!isprint((unsigned char)*p))
-			*p = '?';
+	proc_make_printable(name);
 }
 
 static void proc_parse_numbers(const char *p, struct proc_status *s)
@@ -149,6 +154,29 @@ static const char *proc_stat_state(const char *text)
 	const char *p = strrchr(text, ')');
 
 	return p && p[1] == ' ' ? p + 2 : NULL;
+}
+
+/* "TID (NAME) S ...": NAME may contain anything. */
+static bool proc_parse_stat_name(char *text, pid_t *tid, char name[64])
+{
+	char *from = strchr(text, '('), *to = strrchr(text, ')');
+
+	if (!from || !to || to < from || sscanf(text, "%d", tid) != 1)
+		return false;
+	*to = '\0';
+	snprintf(name, 64, "%s", from + 1);
+	proc_make_printable(name);
+	return true;
+}
+
+int proc_name(int dir, pid_t *tid, char name[64], struct err *e)
+{
+	CLEANUP_FREE char *text = NULL;
+	int rc = proc_read_file(dir, "stat", &text, e);
+
+	if (rc == 0 && !proc_parse_stat_name(text, tid, name))
+		return err_set(e, EIO, "/proc/TID/stat lacks a name: this kernel is not supported");
+	return rc;
 }
 
 static int proc_read_flags(int dir, unsigned *flags, struct err *e)
@@ -214,6 +242,20 @@ int proc_yama_scope(void)
 	if (proc_read_file(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", &text, &ignored) < 0)
 		return 0;
 	return sscanf(text, "%d", &scope) == 1 ? scope : 0;
+}
+
+/* In another mount namespace, /proc may be another mount, with other options. */
+bool proc_hides(int dir)
+{
+	struct err ignored;
+	CLEANUP_FREE char *text = NULL;
+	struct stat theirs, ours;
+
+	if (stat("/proc/self/ns/mnt", &ours) < 0 || fstatat(dir, "ns/mnt", &theirs, 0) < 0 ||
+		theirs.st_ino != ours.st_ino)
+		return true;
+	return proc_read_file(AT_FDCWD, "/proc/self/mountinfo", &text, &ignored) < 0 ||
+	       strstr(text, "hidepid=");
 }
 
 bool proc_may_be_root(int dir, const char *map, unsigned id)

@@ -61,6 +61,9 @@ int proc_user_ns(int dir, struct proc_user_ns out[PROC_NS_MAX], unsigned *n, str
  * mapping of 0, that is the daemon's root. */
 bool proc_may_be_root(int dir, const char *map, unsigned id);
 
+/* Its id in the daemon's PID namespace, and its name, printable. */
+int proc_name(int dir, pid_t *tid, char name[64], struct err *e);
+
 /* 1, 0. */
 int proc_is_kernel(int dir, struct err *e);
 
@@ -73,6 +76,9 @@ bool proc_is_zombie(pid_t tid);
 /* RLIMIT_MEMLOCK (bytes) of a process; UINT64_MAX: unlimited; 0: unknown. From /proc, as prlimit()
  * of another process takes a capability that the daemon drops. */
 uint64_t proc_memlock(pid_t pid);
+
+/* The thread does not see all processes: its /proc is, or may be, mounted with hidepid. */
+bool proc_hides(int dir);
 
 /* kernel.yama.ptrace_scope; 0 without Yama. */
 int proc_yama_scope(void);

@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 
 #include "base/cleanup.h"
-#include "daemon/authz/proc.h"
+#include "daemon/authz/identity.h"
 
 #ifndef NS_GET_PID_FROM_PIDNS
 #define NS_GET_PID_FROM_PIDNS _IOR(NSIO, 0x6, int) /* Linux 6.11 */
@@ -86,6 +86,23 @@ static int target_search_process(pid_t pid, const struct ns_pid *at)
 	return found;
 }
 
+/* How far the PID namespace @ns is below the daemon's. */
+static unsigned target_level(int ns)
+{
+	CLEANUP_CLOSE int up = proc_ns_parent(ns);
+	unsigned n = 0;
+
+	while (up >= 0) {
+		int parent = proc_ns_parent(up);
+
+		close(up);
+		up = parent;
+		n++;
+	}
+	return n;
+}
+
+/* Before Linux 6.11. */
 static int target_search(const struct ns_pid *at)
 {
 	CLEANUP_CLOSEDIR DIR *proc = opendir("/proc");
@@ -97,13 +114,25 @@ static int target_search(const struct ns_pid *at)
 	return found;
 }
 
-/* What the kernel finds is checked as well: the id may have been reused since. */
+/* The id may be reused between the kernel's answer and the opening: so the kernel is asked again.
+ */
+static int target_open_number(const struct ns_pid *at, pid_t tid)
+{
+	struct err ignored;
+	CLEANUP_CLOSE int dir = proc_open(tid, &ignored);
+
+	if (dir < 0 || ioctl(at->ns, NS_GET_PID_FROM_PIDNS, (long)at->number) != tid ||
+		proc_alive(dir, &ignored) < 0)
+		return -1;
+	return take_fd(&dir);
+}
+
 static int target_find_in_ns(const struct ns_pid *at, struct err *e)
 {
 	int tid = ioctl(at->ns, NS_GET_PID_FROM_PIDNS, (long)at->number), dir = -1;
 
 	if (tid >= 0)
-		dir = target_open_if_matches(tid, at);
+		dir = target_open_number(at, tid);
 	else if (errno != ESRCH)
 		dir = target_search(at);
 	return dir < 0 ? err_set(e, ESRCH,
@@ -112,31 +141,32 @@ static int target_find_in_ns(const struct ns_pid *at, struct err *e)
 		       : dir;
 }
 
+/* @dir: the caller's. */
+static int target_find_from(int dir, pid_t tid, struct err *e)
+{
+	CLEANUP_CLOSE int ns = proc_ns_open(dir, "ns/pid", e);
+
+	if (ns < 0)
+		return ns;
+	return target_find_in_ns(&(struct ns_pid){ns, proc_ns_id(ns), target_level(ns), tid}, e);
+}
+
 static int target_find(pid_t caller, pid_t tid, struct err *e)
 {
 	CLEANUP_CLOSE int dir = -1;
-	CLEANUP_CLOSE int ns = -1;
-	struct proc_status s;
-	int rc;
 
 	if (tid <= 0)
 		return err_set(e, ESRCH, "thread ids begin at 1: see /proc/PID/task");
 	dir = proc_open(caller, e);
-	rc = dir < 0 ? dir : proc_status(dir, &s, e);
-	if (rc < 0)
+	if (dir < 0)
 		return err_prefix(e, "the caller, thread %d", (int)caller);
-	if (s.depth <= 1)
-		return proc_open(tid, e);
-	ns = proc_ns_open(dir, "ns/pid", e);
-	if (ns < 0)
-		return err_prefix(e, "the caller, thread %d", (int)caller);
-	return target_find_in_ns(&(struct ns_pid){ns, proc_ns_id(ns), s.depth - 1, tid}, e);
+	return identity_in_our_pid_ns(dir) ? proc_open(tid, e) : target_find_from(dir, tid, e);
 }
 
 static int target_read(int dir, struct target *t, struct err *e)
 {
-	struct proc_status s;
-	int rc = proc_status(dir, &s, e);
+	struct identity is;
+	int rc = identity_of(dir, &is, e);
 
 	if (rc == 0)
 		rc = proc_is_kernel(dir, e);
@@ -144,11 +174,11 @@ static int target_read(int dir, struct target *t, struct err *e)
 		return rc;
 	if (rc)
 		return err_set(
-			e, EPERM, "%s is a kernel thread: load on a CPU to count it", s.name);
-	if (s.tgid == getpid())
+			e, EPERM, "%s is a kernel thread: load on a CPU to count it", is.name);
+	if (is.tgid == getpid())
 		return err_set(e, EINVAL, "this is the daemon, which cannot follow itself");
-	t->tid = s.tid;
-	t->tgid = s.tgid;
+	t->tid = is.tid;
+	t->tgid = is.tgid;
 	return proc_alive(dir, e);
 }
 
@@ -156,10 +186,19 @@ int target_open(pid_t caller, pid_t tid, struct target *out, struct err *e)
 {
 	CLEANUP_CLOSE int dir = target_find(caller, tid, e);
 	int rc = dir < 0 ? dir : target_read(dir, out, e);
+	struct credentials cred;
+	struct err ignored;
 
 	out->named = tid;
 	out->dir = rc == 0 ? take_fd(&dir) : -1;
-	return rc < 0 ? err_prefix(e, "thread %d", (int)tid) : 0;
+	if (rc == 0)
+		return 0;
+	err_prefix(e, "thread %d", (int)tid);
+	if (credentials_of(caller, &cred, &ignored) < 0)
+		return -e->no;
+	rc = credentials_hide(&cred, tid, e);
+	credentials_drop(&cred);
+	return rc;
 }
 
 void target_close(struct target *t)

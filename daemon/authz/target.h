@@ -32,6 +32,9 @@ struct credentials {
 int credentials_of(pid_t tid, struct credentials *out, struct err *e);
 /* Closes the descriptors. */
 void credentials_drop(struct credentials *c);
+/* Replaces @e if /proc hides processes from the requester: then a thread @named that is hidden
+ * fails as one that is absent, ESRCH. Returns -e->no. */
+int credentials_hide(const struct credentials *c, pid_t named, struct err *e);
 /* The requester may trace any thread, whatever it executes. */
 bool credentials_trace_all(const struct credentials *c);
 
@@ -43,8 +46,9 @@ struct target {
 
 /*
  * Finds the thread that has the id @tid in the PID namespace of thread @caller. ESRCH: there is
- * none; EPERM: a kernel thread; EINVAL: the daemon's own. Before Linux 6.11, finding threads of
- * another namespace takes a search of /proc, 20 us for each thread of the machine.
+ * none, or /proc hides it from the caller; EPERM: a kernel thread; EINVAL: the daemon's own. Before
+ * Linux 6.11, finding threads of another namespace takes a search of /proc, 20 us for each thread
+ * of the machine.
  */
 int target_open(pid_t caller, pid_t tid, struct target *out, struct err *e);
 /* For an open target, or one with dir -1. */

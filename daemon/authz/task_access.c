@@ -12,26 +12,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "base/cleanup.h"
-#include "daemon/authz/proc.h"
-
-/* As in linux/pidfd.h, by other names: older headers lack these, newer ones have more fields. */
-struct pidfd_info_1 {
-	uint64_t mask, cgroup;
-	uint32_t pid, tgid, ppid, ids[8];
-	int32_t exit_code;
-	uint32_t coredump_mask, coredump_signal;
-};
-enum { PIDFD_THREAD_FLAG = O_EXCL, PIDFD_INFO_COREDUMP_1 = 1 << 4 };
-enum { COREDUMP_SKIP = 2, COREDUMP_USER = 4, COREDUMP_ROOT = 8 };
-enum { COREDUMP_ANY = COREDUMP_SKIP | COREDUMP_USER | COREDUMP_ROOT };
-#define PIDFD_GET_INFO_1 _IOWR(0xff, 11, struct pidfd_info_1)
+#include "daemon/authz/identity.h"
 
 /* Everything that decides over a thread, read at one time. */
 struct subject {
-	struct proc_status status;
+	struct identity is;
 	struct proc_user_ns ns[PROC_NS_MAX]; /* its own first, the daemon's last */
 	unsigned nns;
 	bool dumpable;
@@ -43,7 +30,7 @@ int credentials_of(pid_t tid, struct credentials *out, struct err *e)
 	CLEANUP_CLOSE int dir = -1;
 	CLEANUP_CLOSE int process = -1;
 	CLEANUP_CLOSE int ns = -1;
-	struct proc_status s;
+	struct identity s;
 	struct stat ours = {0};
 	int rc;
 
@@ -52,7 +39,7 @@ int credentials_of(pid_t tid, struct credentials *out, struct err *e)
 			"the daemon does not see your PID namespace: load from the one that the "
 			"daemon runs in");
 	dir = proc_open(tid, e);
-	rc = dir < 0 ? dir : proc_status(dir, &s, e);
+	rc = dir < 0 ? dir : identity_of(dir, &s, e);
 	if (rc == 0)
 		rc = process = proc_open(s.tgid, e);
 	if (rc >= 0)
@@ -61,7 +48,7 @@ int credentials_of(pid_t tid, struct credentials *out, struct err *e)
 		rc = ns;
 	/* Read again: if the thread is alive now, it was when the others were opened. */
 	if (rc >= 0)
-		rc = proc_status(dir, &s, e);
+		rc = identity_of(dir, &s, e);
 	if (rc < 0)
 		return err_prefix(e, "the caller, thread %d", (int)tid);
 	stat("/proc/self/ns/user", &ours);
@@ -89,26 +76,23 @@ bool credentials_trace_all(const struct credentials *c)
 	return c->user_ns_fd < 0 && c->effective >> CAP_SYS_PTRACE & 1;
 }
 
+int credentials_hide(const struct credentials *c, pid_t named, struct err *e)
+{
+	if (credentials_trace_all(c) || !proc_hides(c->process))
+		return -e->no;
+	return err_set(e, ESRCH,
+		"thread %d: there is none, or /proc hides it from you: choose one that you may "
+		"trace",
+		(int)named);
+}
+
 /* The requester's process exists, so that no other process has its tgid. */
 static bool access_is_alive(const struct credentials *cred)
 {
-	struct proc_status s;
+	struct identity s;
 	struct err ignored;
 
-	return proc_status(cred->process, &s, &ignored) == 0;
-}
-
-/* Asks the kernel, since Linux 6.16. False: it does not tell. */
-static bool access_query_dumpable(const struct target *t, bool *dumpable)
-{
-	CLEANUP_CLOSE int fd = (int)syscall(SYS_pidfd_open, t->tid, PIDFD_THREAD_FLAG);
-	struct pidfd_info_1 info = {.mask = PIDFD_INFO_COREDUMP_1};
-
-	if (fd < 0 || ioctl(fd, PIDFD_GET_INFO_1, &info) < 0 ||
-		!(info.mask & PIDFD_INFO_COREDUMP_1) || !(info.coredump_mask & COREDUMP_ANY))
-		return false;
-	*dumpable = info.coredump_mask & COREDUMP_USER;
-	return true;
+	return identity_of(cred->process, &s, &ignored) == 0;
 }
 
 /*
@@ -119,8 +103,7 @@ static bool access_query_dumpable(const struct target *t, bool *dumpable)
 static bool access_guess_dumpable(
 	const struct target *t, const struct subject *s, const struct stat *own)
 {
-	if (own->st_uid != s->status.uid[PROC_EFFECTIVE] ||
-		own->st_gid != s->status.gid[PROC_EFFECTIVE])
+	if (own->st_uid != s->is.uid[PROC_EFFECTIVE] || own->st_gid != s->is.gid[PROC_EFFECTIVE])
 		return false;
 	if ((own->st_uid == 0 && own->st_gid == 0) || s->nns > 2)
 		return false;
@@ -149,11 +132,11 @@ static int access_read_subject(const struct target *t, struct subject *s, struct
 	if (rc == 0)
 		rc = proc_owner(t->dir, &own, e);
 	if (rc == 0)
-		rc = proc_status(t->dir, &s->status, e);
+		rc = identity_of(t->dir, &s->is, e);
 	if (rc < 0)
 		return rc;
-	if (!access_query_dumpable(t, &s->dumpable))
-		s->dumpable = access_guess_dumpable(t, s, &own);
+	s->dumpable = s->is.dumpable == DUMPABLE_UNKNOWN ? access_guess_dumpable(t, s, &own)
+							 : s->is.dumpable == DUMPABLE_YES;
 	s->memory_ns = access_memory_ns(s, &own);
 	return proc_alive(t->dir, e);
 }
@@ -194,7 +177,7 @@ static bool access_may_ptrace(const struct credentials *cred, const struct subje
 	return false;
 }
 
-static bool access_same_user(const struct credentials *cred, const struct proc_status *s)
+static bool access_same_user(const struct credentials *cred, const struct identity *s)
 {
 	for (int i = 0; i < PROC_IDS; i++)
 		if (s->uid[i] != cred->uid)
@@ -202,7 +185,7 @@ static bool access_same_user(const struct credentials *cred, const struct proc_s
 	return true;
 }
 
-static bool access_same_group(const struct credentials *cred, const struct proc_status *s)
+static bool access_same_group(const struct credentials *cred, const struct identity *s)
 {
 	for (int i = 0; i < PROC_IDS; i++)
 		if (s->gid[i] != cred->gid)
@@ -222,7 +205,7 @@ static uint32_t access_other_id(const uint32_t ids[PROC_IDS], uint32_t mine)
 static int access_check_credentials(
 	const struct subject *s, const struct credentials *cred, struct err *e)
 {
-	const struct proc_status *of = &s->status;
+	const struct identity *of = &s->is;
 	bool all = access_may_ptrace(cred, s, 0);
 
 	if (!all && !access_same_user(cred, of))
@@ -254,17 +237,17 @@ static int access_check_credentials(
 static bool access_descends(const struct target *t, const struct credentials *cred)
 {
 	CLEANUP_CLOSE int dir = fcntl(t->dir, F_DUPFD_CLOEXEC, 0);
-	struct proc_status s, again;
+	struct identity s, again;
 	struct err ignored;
 
-	if (dir < 0 || proc_status(dir, &s, &ignored) < 0)
+	if (dir < 0 || identity_of(dir, &s, &ignored) < 0)
 		return false;
 	while (s.tgid != cred->tgid) {
 		pid_t parent = s.parent;
 		CLEANUP_CLOSE int up = parent ? proc_open(parent, &ignored) : -1;
 
-		if (up < 0 || proc_status(up, &s, &ignored) < 0 ||
-			proc_status(dir, &again, &ignored) < 0 || again.parent != parent)
+		if (up < 0 || identity_of(up, &s, &ignored) < 0 ||
+			identity_of(dir, &again, &ignored) < 0 || again.parent != parent)
 			return false;
 		close(dir);
 		dir = take_fd(&up);
@@ -302,7 +285,7 @@ static int access_refused(const struct target *t, const struct subject *s, struc
 	char rest[sizeof(e->text)];
 
 	memcpy(rest, e->text, sizeof(rest));
-	return err_set(e, e->no, "thread %d (%s) %s", (int)t->named, s->status.name, rest);
+	return err_set(e, e->no, "thread %d (%s) %s", (int)t->named, s->is.name, rest);
 }
 
 int target_check_again(const struct target *t, const struct credentials *cred, struct err *e)
@@ -316,17 +299,25 @@ int target_check_again(const struct target *t, const struct credentials *cred, s
 	return rc < 0 ? access_refused(t, &s, e) : 0;
 }
 
+/* A thread that passes this is one that hidepid does not hide. */
+static int access_check_visible(const struct target *t, const struct subject *s,
+	const struct credentials *cred, struct err *e)
+{
+	if (access_check_credentials(s, cred, e) == 0)
+		return 0;
+	access_refused(t, s, e);
+	return credentials_hide(cred, t->named, e);
+}
+
 int target_check(const struct target *t, const struct credentials *cred, struct err *e)
 {
 	struct subject s;
-	int rc = access_read_stable(t, &s, e);
 
-	if (rc < 0)
-		return rc;
-	if (s.status.tgid == cred->tgid && access_is_alive(cred))
+	if (access_read_stable(t, &s, e) < 0)
+		return credentials_hide(cred, t->named, e);
+	if (s.is.tgid == cred->tgid && access_is_alive(cred))
 		return 0;
-	rc = access_check_credentials(&s, cred, e);
-	if (rc == 0)
-		rc = access_check_yama(t, &s, cred, e);
-	return rc < 0 ? access_refused(t, &s, e) : 0;
+	if (access_check_visible(t, &s, cred, e) < 0)
+		return -e->no;
+	return access_check_yama(t, &s, cred, e) < 0 ? access_refused(t, &s, e) : 0;
 }

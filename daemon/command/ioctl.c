@@ -177,6 +177,8 @@ void packet_take(struct packet *p, const struct command *cmd, int rc, struct err
 		ioctl_accept(p, cmd);
 	else if (p->kind->shape == PACKET_SETS && cmd->evtset.fault)
 		ioctl_refuse(p, p->done, cmd->evtset.fault, e);
+	if (!p->note.text[0])
+		p->note = cmd->note;
 	if (p->kind->verb == CMD_LOAD)
 		ioctl_set_taken(p, cmd->load.taken);
 	if (rc < 0)

@@ -23,6 +23,8 @@ struct packet {
 	size_t size;
 	/* 0, or the -errno that ends the packet. */
 	int rc;
+	/* The first note of its commands, or empty. */
+	struct err note;
 	/* Flags in bytes differ from what came. */
 	bool flags_changed;
 

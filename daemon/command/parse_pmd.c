@@ -7,6 +7,8 @@
 
 #include "base/num.h"
 
+enum { PMD_OPTION_LONG };
+
 /* In the order of printing. */
 static const struct pmd_option {
 	const char *name;
@@ -16,7 +18,7 @@ static const struct pmd_option {
 	/* FLAG only. */
 	unsigned flag;
 } pmd_options[] = {
-	{"long", VALUE, offsetof(struct pmd_conf, long_reset)},
+	[PMD_OPTION_LONG] = {"long", VALUE, offsetof(struct pmd_conf, long_reset)},
 	{"short", VALUE, offsetof(struct pmd_conf, short_reset)},
 	{"thresh", THRESH, offsetof(struct pmd_conf, thresh)},
 	{"mask", MASK, offsetof(struct pmd_conf, mask)},
@@ -124,6 +126,9 @@ int command_parse_pmd(struct slice text, struct cmd_reg *r, struct err *e)
 	r->conf = (struct pmd_conf){0};
 	while (rc == 0 && (word = slice_word(&text)).n)
 		rc = pmd_parse_option(word, &r->conf, &given, e);
+	/* With 0, the first notification would be the last one for 2^64 events. */
+	if ((r->conf.flags & PMD_NOTIFY) && !(given & 1u << PMD_OPTION_LONG))
+		r->conf.long_reset = r->value;
 	return rc;
 }
 
@@ -132,11 +137,15 @@ void command_print_pmd(uint64_t value, struct text *out)
 	text_printf(out, "%" PRIu64 "\n", value);
 }
 
-static void pmd_print_number(const struct pmd_option *o, uint64_t n, struct text *out)
+/* Leaves out what reads back as 0 if it is left out. */
+static void pmd_print_number(
+	const struct pmd_option *o, uint64_t n, const struct pmd_conf *conf, struct text *out)
 {
+	bool by_value = o == &pmd_options[PMD_OPTION_LONG] && (conf->flags & PMD_NOTIFY);
+
 	if (n && o->kind == MASK)
 		text_printf(out, " %s=0x%" PRIx64, o->name, n);
-	else if (n)
+	else if (n || by_value)
 		text_printf(out, " %s=%" PRIu64, o->name, n);
 }
 
@@ -148,20 +157,31 @@ static void pmd_print_list(const struct pmd_option *o, const struct regset *set,
 	regset_print(set, out);
 }
 
+static void pmd_print_option(
+	const struct pmd_option *o, const struct pmd_conf *conf, struct text *out)
+{
+	const void *at = (const char *)conf + o->at;
+
+	switch (o->kind) {
+	case LIST:
+		pmd_print_list(o, at, out);
+		break;
+	case FLAG:
+		if (conf->flags & o->flag)
+			text_printf(out, " %s", o->name);
+		break;
+	case SEED:
+		pmd_print_number(o, *(const uint32_t *)at, conf, out);
+		break;
+	default:
+		pmd_print_number(o, *(const uint64_t *)at, conf, out);
+	}
+}
+
 void pmd_conf_print(const struct pmd_conf *conf, struct text *out)
 {
-	for (const struct pmd_option *o = pmd_options; o < pmd_options + NOPTIONS; o++) {
-		const void *at = (const char *)conf + o->at;
-
-		if (o->kind == LIST)
-			pmd_print_list(o, at, out);
-		else if (o->kind == SEED)
-			pmd_print_number(o, *(const uint32_t *)at, out);
-		else if (o->kind != FLAG)
-			pmd_print_number(o, *(const uint64_t *)at, out);
-		else if (conf->flags & o->flag)
-			text_printf(out, " %s", o->name);
-	}
+	for (const struct pmd_option *o = pmd_options; o < pmd_options + NOPTIONS; o++)
+		pmd_print_option(o, conf, out);
 }
 
 void command_print_overflows(const struct command *cmd, struct text *out)

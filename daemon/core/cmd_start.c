@@ -87,7 +87,7 @@ static int start_set(
 }
 
 /* As in kernels, starting the set that is active already is not another run of it. */
-int cmd_start(struct core_run *run, const struct command *cmd, struct err *e)
+int cmd_start(struct core_run *run, struct command *cmd, struct err *e)
 {
 	struct evtset *was = run->ctx->active, *set;
 	uint64_t runs = was->runs;
@@ -96,6 +96,8 @@ int cmd_start(struct core_run *run, const struct command *cmd, struct err *e)
 	if (start_check(run->ctx, cmd, e) < 0)
 		return -e->no;
 	set = cmd->has_set ? ctx_set(run->ctx, cmd->set) : was;
+	if (run->ctx->state != CTX_RUNNING || cmd->has_set)
+		note_start(run->ctx->pmu, set, &cmd->note);
 	rc = start_set(run, cmd, set, e);
 	if (set == was)
 		set->runs = runs;

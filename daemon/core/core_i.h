@@ -83,8 +83,8 @@ void counters_paused(struct context *ctx, uint32_t pmds, uint64_t global);
 void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan);
 /* Loses @pmds; a count already lost keeps its first reason. */
 void counters_lose(struct context *ctx, uint32_t pmds, enum lost why);
-/* The error of reading a count that is lost: -EIO or -ENXIO. */
-int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct err *e);
+/* The error of reading counter @d, whose count is lost by its state @s: -EIO or -ENXIO. */
+int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *s, struct err *e);
 /* Those of @rows of the active set that count, and whose counts are not lost. */
 uint32_t counters_live(const struct context *ctx, uint32_t rows);
 /* Reads those of @rows that counters_live(), and verifies that they are still reserved. */
@@ -101,6 +101,14 @@ void conf_write(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, un
 void conf_store(
 	const struct pmu *pmu, const struct pmd_conf *c, unsigned parts, struct pmd_state *s);
 void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, struct cmd_reg *r);
+
+/* note.c */
+
+/* What keeps counters of @set from counting once it is started. @note is empty. */
+void note_start(const struct pmu *pmu, const struct evtset *set, struct err *note);
+/* A PMD just written whose overflow is to be notified and not to be expected. An earlier note
+ * stays. */
+void note_period(const struct pmu_pmd *pmd, const struct pmd_state *s, struct err *note);
 
 /* throttle.c: one overflow of @s. True: that has used up its threshold. */
 bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now);
@@ -258,7 +266,7 @@ void overflow_act_saved(struct context *ctx);
 /* cmd_start.c: the rest of start and restart, when the active set is what it is to be. */
 int start_counters(struct core_run *run, const struct limits *limits, struct err *e);
 int start_last_failed(struct core_run *run, struct err *e);
-int cmd_start(struct core_run *run, const struct command *cmd, struct err *e);
+int cmd_start(struct core_run *run, struct command *cmd, struct err *e);
 
 /* A file each. */
 int cmd_load(struct core_run *run, const struct command *cmd, struct err *e);

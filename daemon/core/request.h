@@ -141,6 +141,7 @@ struct cmd_reg {
 	uint64_t last_reset;  /* the value last loaded into it */
 	uint64_t thresh_left; /* overflows left before switching; 0 if they never switch */
 	uint64_t overflows;   /* since it was last written */
+	bool counts;          /* the set's PMCs have it count something */
 };
 
 enum evtset_flag { /* the bits of perfmon2's PFM_SETFL_* */
@@ -276,6 +277,7 @@ struct command {
 	struct cmd_evtset evtset; /* CMD_EVTSET_*; its id: CMD_LIVE, CMD_LIVE_READ */
 	struct cmd_live_page live_page;
 	struct ctx_info info; /* out: CMD_INFO, CMD_CLONE */
+	struct err note;      /* out: if it succeeds, what makes its result doubtful; or empty */
 };
 
 #endif

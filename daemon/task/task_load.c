@@ -104,7 +104,7 @@ static void load_finish(struct task_registry *reg, struct task_load_op *op, int 
 	struct task_ctx *task = job->ec->task;
 
 	load_free(op);
-	load_turn_end(reg, job->ec->uid);
+	load_queue_next(reg, job->ec->uid);
 	job->rc = rc;
 	job->done(job);
 	task_ctx_loaded(reg, task, rc);
@@ -251,6 +251,8 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 	if (rc == 0)
 		rc = load_find_cpus(reg, &job->cmd, cpumask, covered, &op->cpus, e);
 	if (rc == 0)
+		rc = task_check_taken(reg, op->target.tid, covered, e);
+	if (rc == 0)
 		rc = load_init_registry(reg, e);
 	if (rc == 0 && !job->cmd.load.untraced)
 		rc = load_check_attachable(reg, &op->target, e);
@@ -315,12 +317,12 @@ int task_load(struct task_registry *reg, struct job *job, struct err *e)
 {
 	unsigned uid = job->ec->uid;
 	bool begun = false;
-	int rc = load_turn_take(reg, job, e);
+	int rc = load_queue_enter(reg, job, e);
 
 	if (rc <= 0)
 		return rc;
 	rc = load_begin(reg, job, &begun, e);
 	if (!begun)
-		load_turn_end(reg, uid);
+		load_queue_next(reg, uid);
 	return rc;
 }

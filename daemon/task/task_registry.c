@@ -19,7 +19,13 @@ static void registry_ctxsw_exited(struct task_registry *reg, struct task_event *
 		event = container_of(container_of(l, struct event, link), struct task_event, event);
 		ctxsw_thread_free(ctxsw_thread_of_event(event));
 	}
-	reg->ops->idle(reg->arg);
+	reg->ops->resubmit_loads(reg->arg);
+}
+
+static void registry_cpu_given(struct task_registry *reg, struct task_event *event)
+{
+	ctxsw_given_handled(event);
+	reg->ops->resubmit_loads(reg->arg);
 }
 
 int task_registry_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
@@ -30,10 +36,15 @@ int task_registry_new(struct backend *be, struct event_queue *events, struct eng
 	if (!reg || hash_init(&reg->by_tid) < 0)
 		return err_set(e, ENOMEM, "no memory");
 	reg->shared = (struct ctxsw_shared){
-		.be = be, .events = events, .stats = stats, .thread_exited = registry_ctxsw_exited};
+		.be = be,
+		.events = events,
+		.stats = stats,
+		.cpu_given = registry_cpu_given,
+		.thread_exited = registry_ctxsw_exited,
+	};
 	list_init(&reg->tasks);
 	list_init(&reg->detaching);
-	list_init(&reg->load_turns);
+	list_init(&reg->load_queues);
 	reg->x.be = be;
 	reg->x.stats = &stats->exec;
 	reg->ops = ops;
@@ -55,6 +66,7 @@ void task_registry_free(struct task_registry *reg)
 	virtual_pmd_close(&reg->x.virtuals);
 	while (!list_empty(&reg->detaching))
 		task_detached(reg, list_entry(reg->detaching.next, struct detaching, link));
+	load_queues_free(reg);
 	hash_free(&reg->by_tid);
 	free(reg->shared.slots);
 	free(reg);
@@ -67,6 +79,15 @@ struct engine_ctx *task_any(const struct task_registry *reg)
 	return task ? task->ec : NULL;
 }
 
+void task_each(const struct task_registry *reg,
+	void (*fn)(void *arg, const struct engine_ctx *ec, int tid), void *arg)
+{
+	const struct task_ctx *task;
+
+	list_for_each_entry (task, &reg->tasks, link)
+		fn(arg, task->ec, task->tid);
+}
+
 bool task_idle(const struct task_registry *reg)
 {
 	return list_empty(&reg->tasks) && !reg->shared.stats->ctxsw_threads;
@@ -74,7 +95,7 @@ bool task_idle(const struct task_registry *reg)
 
 bool task_expects_events(const struct task_registry *reg)
 {
-	return !task_idle(reg) || !list_empty(&reg->detaching) || !list_empty(&reg->load_turns);
+	return !task_idle(reg) || !list_empty(&reg->detaching) || !list_empty(&reg->load_queues);
 }
 
 bool task_covers_cpu(const struct task_registry *reg, unsigned cpu)
@@ -225,7 +246,7 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 	if (reg->shared.stats->ctxsw_threads)
 		registry_retire_all(reg);
 	else
-		reg->ops->idle(reg->arg);
+		reg->ops->resubmit_loads(reg->arg);
 }
 
 void task_ctx_kick(struct task_registry *reg, const struct task_ctx *task)
@@ -344,7 +365,7 @@ void task_registry_stop_waiting(struct task_registry *reg)
 
 	list_for_each_entry (d, &reg->detaching, link)
 		registry_submit_loads(reg, queue_take(&d->waiting_loads));
-	load_turns_stop(reg);
+	load_queues_stop(reg);
 }
 
 /* --- Ctxsw threads */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The session thread's side of following threads, from the bottom up: the order of loads
- * (load_turn.c), the registry and commands
+ * The session thread's side of following threads, from the bottom up: loads that wait for others
+ * (load_queue.c), CPUs that threads give up (task_cpus.c), the registry and commands
  * (task_registry.c), following a thread and giving up its slot to the ctxsw threads
  * (task_attach.c), what the tracer reports (task_follow.c), and loading (task_load.c). A file calls
  * only those before it.
@@ -30,18 +30,24 @@ struct task_registry {
 	struct list_head tasks; /* all task_ctx */
 	struct hash by_tid;
 	unsigned next_slot;
+	unsigned taker_serial; /* of the newest taker of any CPU */
 	struct list_head detaching;
-	struct list_head load_turns;
+	struct list_head load_queues;
 	struct queue exited_threads; /* ctxsw threads to free when the last one has exited */
 };
 
-/* 1: @job is to be loaded now, which load_turn_end() ends. 0: it is submitted again later, when an
- * earlier load of its context's owner has ended. ENOMEM. */
-int load_turn_take(struct task_registry *reg, struct job *job, struct err *e);
+/* 1: @job is to be loaded now, which load_queue_next() ends. 0: it is submitted again later, when
+ * an earlier load of its context's owner has ended. ENOMEM. */
+int load_queue_enter(struct task_registry *reg, struct job *job, struct err *e);
 /* Has the next load of @uid begin later. */
-void load_turn_end(struct task_registry *reg, unsigned uid);
+void load_queue_next(struct task_registry *reg, unsigned uid);
 /* Submits all that wait. */
-void load_turns_stop(struct task_registry *reg);
+void load_queues_stop(struct task_registry *reg);
+void load_queues_free(struct task_registry *reg);
+
+/* EBUSY: those of @cpus that thread @tid may run on are all taken. */
+int task_check_taken(
+	const struct task_registry *reg, pid_t tid, const struct cpus *cpus, struct err *e);
 
 /* The task_ctx of thread @tid, or NULL. */
 struct task_ctx *task_ctx_find(struct task_registry *reg, pid_t tid);

@@ -21,13 +21,13 @@
 #define PFM_DFL_SMPL_VERSION_MIN 0U
 #define PFM_DFL_SMPL_VERSION     ((PFM_DFL_SMPL_VERSION_MAJ << 16) | PFM_DFL_SMPL_VERSION_MIN)
 
-/*
- * buf_flags (3.6.2; not in kernels). With either flag there is no ovfl_count, so that a sample is
- * repeated for each overflow.
- */
+/* buf_flags (3.6.2; not in kernels); one of them at most. */
 enum {
-	PFM_DFL_SMPL_NO_HDR = 1, /* samples have no entry */
-	PFM_DFL_SMPL_IIP_HDR = 2 /* the entry is only the ip, 64 bits */
+	PFM_DFL_SMPL_NO_HDR = 1,  /* samples have no entry */
+	PFM_DFL_SMPL_IIP_HDR = 2, /* the entry is only the ip, 64 bits */
+	/* Overflows that one poll has found are one sample, with their number in ovfl_count.
+	 * Without it, each overflow has a sample, as in kernels. Only in perfmonfs. */
+	PFM_DFL_SMPL_COMPACT = 4
 };
 
 typedef struct pfm_dfl_smpl_arg {
@@ -54,7 +54,7 @@ typedef struct pfm_dfl_smpl_hdr {
 typedef struct pfm_dfl_smpl_entry {
 	uint32_t pid; /* thread (tid), as in kernels; the process is tgid */
 	uint16_t ovfl_pmd;
-	uint16_t ovfl_count; /* overflows of this sample, 1 or more; only in perfmonfs */
+	uint16_t ovfl_count; /* overflows of this sample: 1 without COMPACT. Reserved in kernels. */
 	uint64_t last_reset_val;
 	uint64_t ip;
 	uint64_t tstamp; /* CLOCK_MONOTONIC, ns */

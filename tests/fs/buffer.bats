@@ -287,7 +287,7 @@ signalled() {
 
 now_and_then() {
 	space
-	sampling a "default size=512"
+	sampling a "default size=512 compact"
 	exec 5<"$C/buffer"
 	advance 2000000
 	until_ok seen "$(header 2 0)"
@@ -330,14 +330,14 @@ all_of() {
 }
 
 settled() {
-	sampling a "default size=8192"
+	sampling a "default size=8192 compact"
 	advance 3000000
 	put EBUSY "$C/format" none
 	put EBUSY "$C/format" "default size=4096"
 	ctl stop
 	ctl unload
 	put EBUSY "$C/format" none
-	holds "$C/format" "default size=8192"
+	holds "$C/format" "default size=8192 compact"
 	ctl "load cpu=1"
 	ctl start
 	advance 1000000
@@ -470,6 +470,7 @@ limits() {
 	local n
 
 	serve --backend=sim
+	put ok "$MNT/config/user_contexts_max" 1000
 	as nobody new last
 	LAST=$C
 	for ((n = 0; n < 256; n++)); do

@@ -51,7 +51,7 @@ sampling() {
 	put ok "$MNT/config/tick_us" "$1"
 	put ok "$MNT/config/overflow_rate_max" 1000000
 	new a
-	put ok "$C/format" "default size=$3"
+	put ok "$C/format" "default size=$3 compact"
 	put ok "$C/pmc/0" "$clock"
 	put ok "$C/pmd/0" "-$2 short=-$2 long=-$2 notify ${*:4}"
 	ctl "load cpu=$BURN"

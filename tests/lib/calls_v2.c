@@ -4,6 +4,7 @@
 #include <perfmon/perfmon_dfl_smpl.h>
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -506,7 +507,44 @@ static void sampling(void)
 	IS(hdr->hdr_count, 0);
 	OK(pfm_restart(fd)); /* the format can, while monitoring runs */
 	OK(pfm_stop(fd));
-	FAILS(pfm_restart(fd), EBUSY);
+	OK(pfm_restart(fd)); /* and while it is stopped */
+	close(fd);
+}
+
+/* Each overflow has an entry, as in kernels, although one poll finds hundreds of them. */
+static void an_entry_for_each_overflow(void)
+{
+	pfm_dfl_smpl_arg_t arg = {.buf_size = 1 << 20};
+	pfarg_ctx_t ctx = {.ctx_flags = PFM_FL_SYSTEM_WIDE};
+	pfarg_pmd_t pmd = {.reg_flags = PFM_REGFL_OVFL_NOTIFY};
+	const pfm_dfl_smpl_entry_t *entry;
+	const pfm_dfl_smpl_hdr_t *hdr;
+	pfarg_pmd_t end = {0};
+	char line[96];
+	int fd;
+
+	fd = FD(pfm_create_context(&ctx, default_format, &arg, sizeof(arg)));
+	hdr = mmap(NULL, arg.buf_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	IS(hdr != MAP_FAILED, 1);
+	entry = (const pfm_dfl_smpl_entry_t *)(hdr + 1);
+	run_on(0);
+	count_instructions(fd);
+	pmd.reg_value = pmd.reg_long_reset = pmd.reg_short_reset = (uint64_t)-10000;
+	OK(pfm_write_pmds(fd, &pmd, 1));
+	load_on(fd, 0);
+	OK(pfm_start(fd, NULL));
+	advance(20000000);
+	OK(pfm_stop(fd));
+	OK(pfm_read_pmds(fd, &end, 1));
+	IS(hdr->hdr_count > 1000, 1);
+	for (uint64_t i = 0; i < hdr->hdr_count; i++)
+		IS(entry[i].ovfl_count, 1);
+	IS(hdr->hdr_cur_offs, sizeof(*hdr) + hdr->hdr_count * sizeof(*entry));
+	snprintf(line, sizeof(line),
+		"pmd0 overflows=%llu last_reset=18446744073709541616 thresh_left=0",
+		(unsigned long long)hdr->hdr_count);
+	HAS(line, "ctx/%lu/set/0/overflows", the_context());
+	OK(munmap((void *)(uintptr_t)hdr, arg.buf_size));
 	close(fd);
 }
 
@@ -532,5 +570,6 @@ int main(int argc, char **argv)
 	sets();
 	timeouts();
 	sampling();
+	an_entry_for_each_overflow();
 	return 0;
 }

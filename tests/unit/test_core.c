@@ -1218,9 +1218,76 @@ static void test_accesses(void **state)
 	assert_int_equal(known, sizeof(costs) / sizeof(costs[0]));
 }
 
+/* Starts with event @value in the first PMC: the command's note. */
+static const char *start_note(struct world *w, uint64_t value)
+{
+	static struct command start;
+
+	start = (struct command){.verb = CMD_START};
+	WANT(w, 0, world_write(w, false, w->model->pmc[0].num, value));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_command(w, &start));
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	return start.note.text;
+}
+
+static void want_note(struct world *w, const char *note, const char *has)
+{
+	if (has ? !strstr(note, has) : note[0] != '\0')
+		fail_msg("%s: the note '%s' is not about %s", w->model->name, note,
+			has ? has : "nothing");
+}
+
+/* What a beginner forgets, on every model: the event, its enable bit, its level. */
+static void test_notes(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		struct world w;
+		const struct pmu_pmc *pmc;
+
+		world_open(&w, m);
+		pmc = &w.pmu->pmcs[pmu_find_pmc(w.pmu, m->pmc[0].num)];
+		want_note(&w, start_note(&w, pmc->def), "no event");
+		want_note(&w, start_note(&w, m->pmc[0].value), NULL);
+		if (!pmc->shared) {
+			want_note(&w, start_note(&w, m->pmc[0].value & ~pmc->enable), "enable");
+			want_note(&w, start_note(&w, m->pmc[0].value & ~pmc->user & ~pmc->kernel),
+				"level");
+		}
+		world_close(&w);
+	}
+}
+
+static const char *period_note(struct world *w, uint64_t value, unsigned flags)
+{
+	static struct command write;
+	struct cmd_reg r = {.pmd = true, .num = w->model->pmd[0].num, .value = value};
+
+	r.conf.flags = flags;
+	write = (struct command){.verb = CMD_WRITE, .vector.regs = &r, .vector.nregs = 1};
+	WANT(w, 0, world_command(w, &write));
+	return write.note.text;
+}
+
+static void test_note_period(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, &world_models[0]);
+	want_note(&w, period_note(&w, 1000, PMD_NOTIFY), "write -1000");
+	want_note(&w, period_note(&w, 0, PMD_NOTIFY), "write -N");
+	want_note(&w, period_note(&w, -1000ULL, PMD_NOTIFY), NULL);
+	want_note(&w, period_note(&w, 1000, 0), NULL);
+	world_close(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_note_period),
 		cmocka_unit_test(test_life),
 		cmocka_unit_test(test_values_kept),
 		cmocka_unit_test(test_write),

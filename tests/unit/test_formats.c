@@ -80,6 +80,7 @@ static void test_validate(void **state)
 		{&format_dfl, 128 + 40 + NPMDS * 8},
 		{&format_dfl, 128 + NPMDS * 8, PFM_DFL_SMPL_NO_HDR},
 		{&format_dfl, 128 + 8 + NPMDS * 8, PFM_DFL_SMPL_IIP_HDR},
+		{&format_dfl, 128 + 40 + NPMDS * 8, PFM_DFL_SMPL_COMPACT},
 		{&format_nway, 128 + 2 * (32 + 40 + NPMDS * 8), 0, 2},
 		{&format_nway, 128 + 64 * (32 + 40 + NPMDS * 8), PFM_NWAY_SMPL_MASK_WHEN_FULL, 64},
 		{&format_hist, 128 + 32},
@@ -100,7 +101,9 @@ static void test_validate(void **state)
 		assert_int_equal(fmt->fmt_validate(0, NPMDS, NULL), EINVAL);
 	}
 	assert_int_equal(validate(&format_dfl, 65536, 3, 0), EINVAL);
-	assert_int_equal(validate(&format_dfl, 65536, 4, 0), EINVAL);
+	assert_int_equal(validate(&format_dfl, 65536, 5, 0), EINVAL);
+	assert_int_equal(validate(&format_dfl, 65536, 6, 0), EINVAL);
+	assert_int_equal(validate(&format_dfl, 65536, 8, 0), EINVAL);
 	assert_int_equal(validate(&format_nway, 65536, 2, 2), EINVAL);
 	for (unsigned parts = 0; parts < 80; parts++)
 		assert_int_equal(validate(&format_nway, 65536, 0, parts),
@@ -179,7 +182,7 @@ static void test_dfl_full(void **state)
 	assert_int_equal(smpl_u64(&s, 16), 1);
 	assert_int_equal(smpl_u32(&s, 128), 101); /* the samples themselves stay */
 	overflow(&s, 1, false, true, false);
-	assert_true(smpl_ctrl_is(smpl_restart(&s, true), false, false, false));
+	assert_true(smpl_ctrl_is(smpl_restart(&s, true), false, true, false));
 	assert_int_equal(smpl_u64(&s, 0), 0);
 	smpl_close(&s);
 }
@@ -190,13 +193,20 @@ static void test_dfl_counts(void **state)
 	struct smpl s;
 
 	(void)state;
-	open_dfl(&s, 0, 4096);
+	open_dfl(&s, PFM_DFL_SMPL_COMPACT, 4096);
 	overflow(&s, 2 * 65535 + 3, false, true, false);
 	assert_int_equal(smpl_u64(&s, 0), 3);
 	smpl_entry(&s, 128, 2, &rec);
 	assert_int_equal(rec.count, 65535);
 	smpl_entry(&s, 128 + 2 * 56, 2, &rec);
 	assert_int_equal(rec.count, 3);
+	smpl_close(&s);
+	/* without compact, each overflow is a sample */
+	open_dfl(&s, 0, 4096);
+	overflow(&s, 5, false, true, false);
+	assert_int_equal(smpl_u64(&s, 0), 5);
+	smpl_entry(&s, 128 + 4 * 56, 2, &rec);
+	assert_int_equal(rec.count, 1);
 	smpl_close(&s);
 	open_dfl(&s, PFM_DFL_SMPL_IIP_HDR, 4096);
 	overflow(&s, 3, false, true, false);
@@ -289,7 +299,7 @@ static void test_nway_cycles(void **state)
 	assert_int_equal(smpl_u64(&s, 16), 2);
 	overflow(&s, 1, true, true, false);
 	assert_part(&s, 1, PFM_NWAY_PART_HELD, 3, 2);
-	assert_true(smpl_ctrl_is(smpl_restart(&s, true), false, false, false));
+	assert_true(smpl_ctrl_is(smpl_restart(&s, true), false, true, false));
 	assert_part(&s, 1, PFM_NWAY_PART_FULL, 3, 2);
 	assert_part(&s, 0, PFM_NWAY_PART_FILLING, 4, 0);
 	assert_int_equal(smpl_u32(&s, 80), 1);

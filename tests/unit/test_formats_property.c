@@ -227,7 +227,7 @@ static size_t random_room(struct play *p)
 	return below(&p->rnd, below(&p->rnd, 2) ? 4096 : 200);
 }
 
-/* --- default, in its three forms, and correlate --- */
+/* --- default, in its four forms, and correlate --- */
 
 static size_t dfl_entry(unsigned flags)
 {
@@ -257,7 +257,7 @@ static void list_restart(struct play *p)
 	bool active = !p->full && below(&p->rnd, 2);
 	pfm_ovfl_ctrl_t ctrl = smpl_restart(&p->s, active);
 
-	check_ctrl(p, ctrl, false, !active, false);
+	check_ctrl(p, ctrl, false, true, false);
 	list_clear(&p->in[0]);
 	p->full = p->ending = false;
 }
@@ -312,7 +312,7 @@ static void dfl_overflow(struct play *p, unsigned flags)
 {
 	unsigned set = below(&p->rnd, p->nsets);
 	size_t prefix = p->s.fmt == &format_correlate ? 8 : 0;
-	uint32_t most = flags ? 1 : 65535;
+	uint32_t most = prefix || (flags & PFM_DFL_SMPL_COMPACT) ? 65535 : 1;
 
 	p->now += 1 + below(&p->rnd, 1000000);
 	for (unsigned pmd = below(&p->rnd, p->nused); pmd < p->nused;
@@ -334,8 +334,8 @@ static void play_dfl(unsigned flags, uint64_t seed)
 	pfm_dfl_smpl_arg_t arg = {.buf_flags = flags};
 	struct play p;
 
-	play_open(&p, seed, flags & 1 ? "no_hdr" : flags ? "iip_hdr" : "default");
-	configure(&p, flags != 0);
+	play_open(&p, seed, flags & 1 ? "no_hdr" : flags & 2 ? "iip_hdr" : "default");
+	configure(&p, flags & 3);
 	p.largest = dfl_entry(flags) + p.npmds * 8;
 	p.room = p.largest + random_room(&p);
 	arg.buf_size = 128 + p.room;
@@ -353,10 +353,13 @@ static void play_dfl(unsigned flags, uint64_t seed)
 
 static void test_dfl(void **state)
 {
+	static const unsigned flags[] = {
+		0, PFM_DFL_SMPL_NO_HDR, PFM_DFL_SMPL_IIP_HDR, PFM_DFL_SMPL_COMPACT};
+
 	(void)state;
 	for (unsigned seed = 0; seed < seeds(); seed++)
-		for (unsigned flags = 0; flags < 3; flags++)
-			play_dfl(flags, seed);
+		for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+			play_dfl(flags[i], seed);
 }
 
 static void correlate_check(const struct play *p)
@@ -515,7 +518,7 @@ static void nway_restart(struct play *p, const struct nway *w)
 	bool active = !(p->full && w->mask) && below(&p->rnd, 2);
 	pfm_ovfl_ctrl_t ctrl = smpl_restart(&p->s, active);
 
-	check_ctrl(p, ctrl, false, !active, false);
+	check_ctrl(p, ctrl, false, true, false);
 	if (p->nfull) {
 		list_clear(&p->in[1]);
 		for (unsigned i = 1; i < p->nfull; i++)
@@ -708,7 +711,7 @@ static void hist_restart(struct play *p, struct hist *h)
 	bool active = below(&p->rnd, 2);
 	uint64_t clears = smpl_u64(&p->s, 48);
 
-	check_ctrl(p, smpl_restart(&p->s, active), false, !active, false);
+	check_ctrl(p, smpl_restart(&p->s, active), false, true, false);
 	check_u64(p, 48, clears + 2);
 	h->n = 0;
 	h->weight = 0;

@@ -128,6 +128,7 @@ static void test_parse(void **state)
 		{"  default\tsize=0x1000 ", "default size=4096\n"},
 		{"default no_hdr size=4096", "default size=4096 no_hdr\n"},
 		{"default iip_hdr no_hdr", "default size=65536 no_hdr iip_hdr\n"},
+		{"default compact", "default size=65536 compact\n"},
 		{"4d72bec0-0664-4143-82b4-d3fd27243c97 size=1", "default size=1\n"},
 		{"nway parts=3 mask_when_full", "nway size=65536 parts=3 mask_when_full\n"},
 		{"nway parts=4294967295", "nway size=65536 parts=4294967295\n"},

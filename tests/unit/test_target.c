@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
@@ -158,15 +159,20 @@ static int new_subjects(struct subject *s)
 	return n;
 }
 
+static bool is_older_than(int major, int minor)
+{
+	struct utsname u;
+	int has_major = 0, has_minor = 0;
+
+	must(uname(&u) == 0);
+	must(sscanf(u.release, "%d.%d", &has_major, &has_minor) == 2);
+	return has_major < major || (has_major == major && has_minor < minor);
+}
+
 /* This kernel does not report whether a thread is dumpable. */
 static bool is_old(void)
 {
-	struct utsname u;
-	int major = 0, minor = 0;
-
-	must(uname(&u) == 0);
-	must(sscanf(u.release, "%d.%d", &major, &minor) == 2);
-	return major < 6 || (major == 6 && minor < 16);
+	return is_older_than(6, 16);
 }
 
 static void matrix(bool old)
@@ -553,9 +559,32 @@ static void reuse_caller(void)
 	end(pid);
 	new_with_number(pid, 0);
 	open_target(pid, &t);
-	must_be(target_check(&t, &cred, &error), EPERM);
+	must_be(target_check(&t, &cred, &error), ESRCH);
 	target_close(&t);
 	credentials_drop(&cred);
+}
+
+/* What /proc hides from the caller, and what there is not. Only the number may differ. */
+static void hidden(void)
+{
+	pid_t caller = new_sleeper(1000), other = new_sleeper(1001), absent = 4000;
+	char said[sizeof(error.text)];
+	struct target t;
+
+	must_be(may(caller, other), ESRCH);
+	snprintf(said, sizeof(said), "thread %d%s", (int)absent, strchr(error.text, ':'));
+	must_be(may(caller, absent), ESRCH);
+	must(strcmp(error.text, said) == 0);
+	/* Root sees all. */
+	must_be(may(getpid(), absent), ESRCH);
+	must(strcmp(error.text, said) != 0);
+	must_be(target_open(caller, getpid(), &t, &error), ESRCH);
+	must_be(target_open(1, getpid(), &t, &error), EINVAL);
+}
+
+static void hidden_threads(void)
+{
+	in_pid_ns(hidden);
 }
 
 static void reuse_all(void)
@@ -873,6 +902,42 @@ static void names(void)
 	for (const char *p = error.text; *p; p++)
 		must(*p >= ' ' && *p <= '~');
 }
+
+/* Bytes that this process has read. */
+static unsigned long long bytes_read(void)
+{
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/self/io", "re");
+	unsigned long long n = 0;
+
+	must(f && fscanf(f, "rchar: %llu", &n) == 1);
+	return n;
+}
+
+/* A user may have 65536 groups, and the kernel print them for every status that is read. */
+static void many_groups(void)
+{
+	enum { GROUPS = 65536 };
+	gid_t *groups = calloc(GROUPS, sizeof(*groups));
+	struct seen *s = new_seen(1);
+	unsigned long long before;
+
+	if (is_older_than(6, 13))
+		skip_here("before Linux 6.13, only /proc/TID/status shows a thread's ids");
+	for (int i = 0; i < GROUPS; i++)
+		groups[i] = 100000 + (gid_t)i;
+	if (new_child() == 0) {
+		must(setgroups(GROUPS, groups) == 0);
+		become_user(1000);
+		tell(s);
+		sleep_on();
+	}
+	wait_for(&s->tid);
+	before = bytes_read();
+	must_be(may(atomic_load(&s->tid), atomic_load(&s->tid)), 0);
+	must_be(may(atomic_load(&s->tid), 1), EPERM);
+	must(bytes_read() - before < GROUPS);
+	free(groups);
+}
 static const struct {
 	const char *name;
 	void (*body)(void);
@@ -893,6 +958,8 @@ static const struct {
 	{"gone caller", gone_caller},
 	{"yama", yama},
 	{"names", names},
+	{"hidden threads", hidden_threads},
+	{"many groups", many_groups},
 };
 enum { NTESTS = sizeof(tests) / sizeof(*tests) };
 

@@ -17,7 +17,7 @@ profile() { # SAMPLES
 	"$here/burner" 1 shares >/tmp/ranges &
 	burner=$!
 	make_context
-	check "a format" write format "default size=65536"
+	check "a format" write format "default size=65536 compact"
 	write pmc/0 0x4100c0
 	check "a period" write pmd/0 "-200000 short=-200000 long=-200000 notify"
 	check "load" write ctl "load cpu=1"

@@ -18,7 +18,8 @@ void call_fail(struct call *call, const struct err *e);
 void call_read_done(struct call *call, int rc, struct text *out, const struct err *e);
 /* Answers a read at an offset from the snapshot. False: there is none, and no answer. */
 bool call_read_snapshot(struct call *call);
-/* Answers a write. Any thread, if the call has a context. */
+/* Answers a write: with the error if @rc < 0; otherwise @e is NULL, or a note of a context. Any
+ * thread, if the call has a context. */
 void call_write_done(struct call *call, int rc, const struct err *e);
 
 #endif

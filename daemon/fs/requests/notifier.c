@@ -24,7 +24,7 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
-#include "daemon/authz/proc.h"
+#include "daemon/authz/identity.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/percpu/thread.h"
 
@@ -38,12 +38,12 @@ struct notifier {
 	unsigned long long notified;
 };
 
-static bool notifier_status(pid_t tid, struct proc_status *s)
+static bool notifier_identity(pid_t tid, struct identity *is)
 {
 	struct err ignored;
 	CLEANUP_CLOSE int dir = proc_open(tid, &ignored);
 
-	return dir >= 0 && proc_status(dir, s, &ignored) == 0;
+	return dir >= 0 && identity_of(dir, is, &ignored) == 0;
 }
 
 static bool notifier_target_exists(const struct f_owner_ex *to)
@@ -55,11 +55,11 @@ static bool notifier_target_exists(const struct f_owner_ex *to)
 
 bool real_uid(pid_t tid, uid_t *uid)
 {
-	struct proc_status s;
+	struct identity is;
 
-	if (!notifier_status(tid, &s))
+	if (!notifier_identity(tid, &is))
 		return false;
-	*uid = s.uid[PROC_REAL];
+	*uid = is.uid[PROC_REAL];
 	return true;
 }
 
@@ -80,17 +80,18 @@ static bool notifier_both_may_signal(const struct notifier *n)
 /* In another PID namespace, the same number is another thread. */
 static bool notifier_same_pid_ns(pid_t caller)
 {
-	struct proc_status s;
+	struct err ignored;
+	CLEANUP_CLOSE int dir = proc_open(caller, &ignored);
 
-	return notifier_status(caller, &s) && s.depth == 1;
+	return dir >= 0 && identity_in_our_pid_ns(dir);
 }
 
 /* 0: the thread has ended. */
 static pid_t notifier_process_of(pid_t tid)
 {
-	struct proc_status s;
+	struct identity is;
 
-	return notifier_status(tid, &s) ? s.tgid : 0;
+	return notifier_identity(tid, &is) ? is.tgid : 0;
 }
 
 static int notifier_find_target(

@@ -128,7 +128,7 @@ static void clone_reply(struct call *call, int rc, const struct err *e)
 	if (rc < 0)
 		context_set_error(call->ctx, e);
 	else if (packet_writes(p))
-		context_set_error(call->ctx, NULL);
+		context_set_error(call->ctx, &p->note);
 	fuse_reply_ioctl(call->req, rc, back.p, back.n);
 	free(p);
 }
@@ -375,6 +375,6 @@ void clone_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned nr, void *arg, struct 
 const struct row rows_clone[] = {
 	{FILE_ROW(DIR_ROOT, "clone", 0666), .clone = true, .open = clone_open,
 		.release = clone_release, .size = clone_size, .room = message_room,
-		.reply = message_reply, .poll = message_poll, .store = clone_store},
+		.reply = message_reply_clone, .poll = message_poll, .store = clone_store},
 	ROW_END,
 };

@@ -187,9 +187,10 @@ static void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 			"it is a context already, of another open file: open clone by its name");
 		return;
 	}
-	f = file_new(&call);
+	caller_note_reserve(&call);
+	f = file_new(&call, &e);
 	if (!f) {
-		fuse_reply_err(req, ENOMEM);
+		call_fail(&call, &e);
 		return;
 	}
 	ops_note_opener(&call, f, fi->flags);
@@ -325,6 +326,7 @@ static void ops_make_context(struct call *dir, const char *name)
 	struct call child;
 	struct err e;
 
+	caller_note_reserve(dir);
 	if (caller_may_make(dir, &e) < 0 ||
 		object_make(&dir->fs->objects, name, caller->uid, caller->gid, &ctx, &e) < 0) {
 		call_fail(dir, &e);

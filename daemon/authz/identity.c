@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/authz/identity.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* As in linux/pidfd.h, by other names: older headers lack these, newer ones have more fields. */
+struct pidfd_info_1 {
+	uint64_t mask, cgroup;
+	uint32_t pid, tgid, ppid, ids[8]; /* real, effective, saved, filesystem: uid, gid of each */
+	int32_t exit_code;
+	uint32_t coredump_mask, coredump_signal;
+};
+enum { PIDFD_THREAD_FLAG = O_EXCL };
+enum { PIDFD_INFO_CREDS_1 = 1 << 1, PIDFD_INFO_COREDUMP_1 = 1 << 4 };
+enum { COREDUMP_SKIP = 2, COREDUMP_USER = 4, COREDUMP_ROOT = 8 };
+enum { COREDUMP_ANY = COREDUMP_SKIP | COREDUMP_USER | COREDUMP_ROOT };
+#define PIDFD_GET_INFO_1 _IOWR(0xff, 11, struct pidfd_info_1)
+
+static bool identity_query_info(pid_t tid, struct pidfd_info_1 *info)
+{
+	CLEANUP_CLOSE int fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD_FLAG);
+
+	*info = (struct pidfd_info_1){.mask = PIDFD_INFO_CREDS_1 | PIDFD_INFO_COREDUMP_1};
+	return fd >= 0 && ioctl(fd, PIDFD_GET_INFO_1, info) == 0 &&
+	       info->mask & PIDFD_INFO_CREDS_1 && info->pid == (uint32_t)tid;
+}
+
+static bool identity_query_capabilities(pid_t tid, struct identity *out)
+{
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, tid};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return false;
+	out->permitted = (uint64_t)data[1].permitted << 32 | data[0].permitted;
+	out->effective = (uint64_t)data[1].effective << 32 | data[0].effective;
+	return true;
+}
+
+static void identity_take_info(const struct pidfd_info_1 *info, struct identity *out)
+{
+	out->tgid = (pid_t)info->tgid;
+	out->parent = (pid_t)info->ppid;
+	for (int i = 0; i < PROC_IDS; i++) {
+		out->uid[i] = info->ids[2 * i];
+		out->gid[i] = info->ids[2 * i + 1];
+	}
+	out->dumpable = DUMPABLE_UNKNOWN;
+	if (info->mask & PIDFD_INFO_COREDUMP_1 && info->coredump_mask & COREDUMP_ANY)
+		out->dumpable = info->coredump_mask & COREDUMP_USER ? DUMPABLE_YES : DUMPABLE_NO;
+}
+
+/* False: this kernel does not tell. The thread has its id until it has been waited for, which the
+ * last step excludes. */
+static bool identity_query(int dir, struct identity *out)
+{
+	struct pidfd_info_1 info;
+	struct err ignored;
+
+	if (proc_name(dir, &out->tid, out->name, &ignored) < 0 ||
+		!identity_query_info(out->tid, &info) ||
+		!identity_query_capabilities(out->tid, out))
+		return false;
+	identity_take_info(&info, out);
+	return faccessat(dir, "stat", F_OK, 0) == 0;
+}
+
+static int identity_read(int dir, struct identity *out, struct err *e)
+{
+	struct proc_status s;
+	int rc = proc_status(dir, &s, e);
+
+	if (rc < 0)
+		return rc;
+	memcpy(out->name, s.name, sizeof(out->name));
+	memcpy(out->uid, s.uid, sizeof(out->uid));
+	memcpy(out->gid, s.gid, sizeof(out->gid));
+	out->tid = s.tid;
+	out->tgid = s.tgid;
+	out->parent = s.parent;
+	out->permitted = s.permitted;
+	out->effective = s.effective;
+	out->dumpable = DUMPABLE_UNKNOWN;
+	return 0;
+}
+
+int identity_of(int dir, struct identity *out, struct err *e)
+{
+	return identity_query(dir, out) ? 0 : identity_read(dir, out, e);
+}
+
+bool identity_in_our_pid_ns(int dir)
+{
+	struct stat theirs, ours;
+	struct proc_status s;
+	struct err ignored;
+
+	if (stat("/proc/self/ns/pid", &ours) == 0 && fstatat(dir, "ns/pid", &theirs, 0) == 0)
+		return theirs.st_ino == ours.st_ino;
+	/* There are no namespaces, or the daemon has no CAP_SYS_PTRACE (backend sim). */
+	return proc_status(dir, &s, &ignored) == 0 && s.depth <= 1;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ids and capabilities of a thread. /proc/TID/status has them, too, but the kernel prints all
+ * supplementary groups with them, 16 ms for 65536, which any user can have. So since Linux 6.13
+ * they are asked for one by one, which takes the same time for every thread.
+ */
+#ifndef AUTHZ_IDENTITY_H
+#define AUTHZ_IDENTITY_H
+
+#include "daemon/authz/proc.h"
+
+struct identity {
+	char name[64]; /* printable */
+	pid_t tid, tgid;
+	pid_t parent; /* 0: none, or in another PID namespace */
+	uid_t uid[PROC_IDS];
+	gid_t gid[PROC_IDS];
+	uint64_t permitted, effective; /* capabilities */
+	enum { DUMPABLE_UNKNOWN, DUMPABLE_NO, DUMPABLE_YES } dumpable;
+};
+
+/* Of the thread whose directory in /proc is @dir; errors are those of proc.h. Leaves the padding of
+ * @out alone: two that were zeroed before may be compared by memcmp(). */
+int identity_of(int dir, struct identity *out, struct err *e);
+
+/* The thread's PID namespace is the daemon's. */
+bool identity_in_our_pid_ns(int dir);
+
+#endif

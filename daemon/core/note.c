@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+/* Notes: why a command that succeeds will probably not measure anything. */
+#include "daemon/core/core_i.h"
+
+#include <inttypes.h>
+
+/* Why counter @d of @set, whose event was chosen, will stay 0; @note is left alone if it counts. */
+static void note_counter(
+	const struct pmu *pmu, const struct evtset *set, unsigned d, struct err *note)
+{
+	const struct pmu_pmd *pmd = &pmu->pmds[d];
+	const struct pmu_pmc *pmc = &pmu->pmcs[pmd->pmc];
+	uint64_t value = set->pmc[pmd->pmc] & pmd->field;
+	uint64_t enable = pmc->enable & pmd->field;
+	uint64_t levels = (pmc->user | pmc->kernel) & pmd->field;
+
+	if (enable && !(value & enable))
+		err_set(note, 0,
+			"pmd%u does not count: 0x%" PRIx64 " in pmc%u of set %u lacks the enable "
+			"bit 0x%" PRIx64 ": write 0x%" PRIx64,
+			pmd->num, value, pmc->num, set->id, enable, value | enable);
+	else if (pmc->user && !(value & levels))
+		err_set(note, 0,
+			"pmd%u does not count: 0x%" PRIx64 " in pmc%u of set %u has no level: add "
+			"0x%" PRIx64 " (user) or 0x%" PRIx64 " (kernel)",
+			pmd->num, value, pmc->num, set->id, pmc->user & levels,
+			pmc->kernel & levels);
+}
+
+void note_start(const struct pmu *pmu, const struct evtset *set, struct err *note)
+{
+	bool any = false;
+
+	for (unsigned d = 0; d < pmu->npmds && !note->text[0]; d++) {
+		unsigned p = pmu->pmds[d].pmc;
+
+		if (!((set->pmc[p] ^ pmu->pmcs[p].def) & pmu->pmds[d].field))
+			continue;
+		any = true;
+		note_counter(pmu, set, d, note);
+	}
+	if (!any)
+		err_set(note, 0,
+			"nothing counts: no event is chosen in set %u: write one to its pmc/N",
+			set->id);
+}
+
+void note_period(const struct pmu_pmd *pmd, const struct pmd_state *s, struct err *note)
+{
+	uint64_t value = s->n.value;
+
+	if (note->text[0] || !(s->flags & PMD_NOTIFY) || value >> 63)
+		return;
+	if (value)
+		err_set(note, 0,
+			"pmd%u overflows, and notifies, after %" PRIu64
+			" events: for every %" PRIu64 " events, write -%" PRIu64,
+			pmd->num, -value, value, value);
+	else
+		err_set(note, 0,
+			"pmd%u overflows, and notifies, after 2^64 events: for every N events, "
+			"write -N",
+			pmd->num);
+}
