@@ -134,8 +134,8 @@ static int ioctl_decode_pmc_v06(
 
 static int ioctl_decode_pmd(const struct packet *p, unsigned i, struct command *cmd, struct err *e)
 {
-	const uint32_t known =
-		PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM | PFM_IOC_REGFL_KEEP_NOTICE;
+	const uint32_t known = PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM |
+			       PFM_IOC_REGFL_KEEP_NOTICE | PFM_IOC_REGFL_KEEP_RESET;
 	struct cmd_reg *r = &cmd->vector.regs[i];
 	struct pfm_ioc_pmd in;
 
@@ -156,10 +156,19 @@ static int ioctl_decode_pmd(const struct packet *p, unsigned i, struct command *
 				.flags = ioctl_get_flags(ioctl_pmd_flags, in.flags),
 			},
 		.keep = PMD_EMULATION | (in.flags & PFM_IOC_REGFL_KEEP_NOTICE ? PMD_NOTICE : 0),
+		.keep_reset = in.flags & PFM_IOC_REGFL_KEEP_RESET,
 	};
 	ioctl_get_regset(&r->conf.reset, in.reset_pmds);
 	ioctl_get_regset(&r->conf.smpl, in.smpl_pmds);
 	return ioctl_check_pmd(&in, known, e);
+}
+
+/* For commands that ignore flags, as kernels did, but not this one. */
+static int ioctl_check_refused(uint32_t flags, struct err *e)
+{
+	return (flags & ~IOCTL_RETFLS) == PFM_IOC_FL_REFUSED
+		       ? err_set(e, EINVAL, "flags that do not exist are set: clear them")
+		       : 0;
 }
 
 /* Only the number and the set matter; other fields may still contain what was written before. */
@@ -167,10 +176,9 @@ static int ioctl_decode_read(const struct packet *p, unsigned i, struct command 
 {
 	struct pfm_ioc_pmd in;
 
-	(void)e;
 	ioctl_get(p, i, &in);
 	cmd->vector.regs[i] = (struct cmd_reg){.pmd = true, .num = in.num, .set = in.set};
-	return 0;
+	return ioctl_check_refused(in.flags, e);
 }
 
 static void ioctl_encode_read(struct packet *p, unsigned i, const struct command *cmd)
@@ -221,15 +229,19 @@ static void ioctl_encode_create_set(struct packet *p, unsigned i, const struct c
 }
 
 _Static_assert(offsetof(struct pfm_ioc_setdesc, id) == offsetof(struct pfm_ioc_setinfo, id), "");
+_Static_assert(
+	offsetof(struct pfm_ioc_setdesc, flags) == offsetof(struct pfm_ioc_setinfo, flags), "");
 
 /* Only the id matters; the other fields are results. */
 static int ioctl_decode_set_id(
 	const struct packet *p, unsigned i, struct command *cmd, struct err *e)
 {
-	(void)e;
-	memcpy(&cmd->evtset.id, p->bytes + i * p->kind->size + offsetof(struct pfm_ioc_setdesc, id),
-		sizeof(cmd->evtset.id));
-	return 0;
+	const unsigned char *set = p->bytes + i * p->kind->size;
+	uint32_t flags;
+
+	memcpy(&cmd->evtset.id, set + offsetof(struct pfm_ioc_setdesc, id), sizeof(cmd->evtset.id));
+	memcpy(&flags, set + offsetof(struct pfm_ioc_setdesc, flags), sizeof(flags));
+	return ioctl_check_refused(flags, e);
 }
 
 static void ioctl_encode_set_info(struct packet *p, unsigned i, const struct command *cmd)

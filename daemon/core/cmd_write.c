@@ -176,7 +176,8 @@ static int write_pmd(struct core_run *run, struct command *cmd, const struct cmd
 	ctx->notifies |= (set->pmd[row].flags & PMD_NOTIFY) != 0;
 	note_period(&ctx->pmu->pmds[row], &set->pmd[row], &cmd->note);
 	virtuals_note(set);
-	set->pending &= ~ROW(row);
+	if (!r->keep_reset || ctx->state != CTX_MASKED)
+		set->pending &= ~ROW(row);
 	if (set == ctx->active)
 		ctx->ovfl.wrapped &= ~ROW(row);
 	return 0;

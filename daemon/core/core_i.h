@@ -122,7 +122,7 @@ void message_pmds(const struct pmu *pmu, uint32_t rows, uint64_t pmds[PFM_MSG_BV
 
 /* Counts of PMDs @rows of the active set have just been lost: tells the client and the format. */
 void loss_report(struct context *ctx, uint32_t rows);
-/* @s begins anew: its count is not lost any more. */
+/* @s is written: its count is not lost any more. */
 void loss_end(struct context *ctx, struct pmd_state *s);
 /* The same for all PMDs of @set. */
 void loss_end_set(struct context *ctx, struct evtset *set);
