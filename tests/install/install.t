@@ -17,6 +17,9 @@ if [ "${1-}" != in_namespace ]; then
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	[ -w /dev/fuse ] || skip "needs /dev/fuse"
 	unshare -m true 2>/dev/null || skip "needs a private mount namespace"
+	# Tests of other clones may be making it.
+	exec 9>"$ROOT.lock"
+	flock 9
 	if [ ! -d "$ROOT" ]; then
 		command -v mmdebstrap >/dev/null || skip "needs mmdebstrap"
 		# shellcheck source=/dev/null
@@ -26,6 +29,7 @@ if [ "${1-}" != in_namespace ]; then
 			skip "no bare system: $(tail -n 1 "$ROOT.log")"
 		mv "$ROOT.new" "$ROOT"
 	fi
+	exec 9>&-
 	exec unshare -m --propagation private bash "$0" in_namespace
 fi
 
