@@ -283,6 +283,8 @@ checked() {
 	mentions ENOTDIR
 	fails 1 perfmonfs -f --backend=sim -o bogus "$MNT"
 	mentions bogus
+	fails 1 perfmonfs -f "--dev=$BATS_TEST_TMPDIR/none" -o backnd=perf "$MNT"
+	mentions backnd=perf EINVAL
 	fails 1 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups \
 		"$BATS_RUN_TMPDIR/perfmonfs" -f --backend=sim "$MNT"
 	mentions root EPERM

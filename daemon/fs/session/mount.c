@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/slice.h"
+#include "daemon/fs/fs.h"
 
 /* Unmounts the mount of a daemon that was killed: it answers ENOTCONN to everything. */
 static int mount_clear_dead(const char *path, struct err *e)
@@ -115,10 +116,18 @@ static int mount_parse_opts(const char *words, unsigned long *flags, struct err 
 			*flags |= MS_RDONLY;
 		else if (!known)
 			return err_set(e, EINVAL,
-				"mount option '%.*s': EINVAL: see perfmonfs --help",
+				"option '%.*s' of -o: EINVAL: unknown to perfmonfs and to mount: "
+				"see perfmonfs --help",
 				SLICE_ARG(word));
 	}
 	return 0;
+}
+
+int fs_check_mount_opts(const char *words, struct err *e)
+{
+	unsigned long ignored = 0;
+
+	return mount_parse_opts(words, &ignored, e);
 }
 
 int mount_fuse(const char *path, const char *words, struct err *e)
