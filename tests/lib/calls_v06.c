@@ -480,6 +480,7 @@ static void not_reached(void)
 
 	memset(info, 0x55, sizeof(info));
 	info[0].set_id = 99;
+	info[0].set_flags = 0;
 	info[1].set_id = 0;
 	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, info, 2), EINVAL);
 	IS(info[0].set_flags & PFM_REG_RETFL_MASK, PFM_SET_RETFL_NOSET);
@@ -490,6 +491,7 @@ static void not_reached(void)
 	pmds[0].reg_num = pmds[2].reg_num = 0;
 	pmds[1].reg_num = 300;
 	pmds[0].reg_set = pmds[1].reg_set = pmds[2].reg_set = 0;
+	pmds[0].reg_flags = pmds[1].reg_flags = 0;
 	FAILS(perfmonctl(fd, PFM_READ_PMDS, pmds, 3), EINVAL);
 	IS(pmds[0].reg_value, 0);
 	IS(pmds[1].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_NOTAVAIL);
