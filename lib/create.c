@@ -27,6 +27,8 @@ static int create_set_up(const struct ctx_fd *t, struct creation *c)
 		return -1;
 	c->buf_size = s.head.buf_size;
 	cache.number = s.head.number;
+	cache.buf_size = s.head.buf_size;
+	cache.created = c->v06 ? CREATED_BY_V06 : CREATED_BY_KERNEL_ABI;
 	ctx_cache_add(t, &cache);
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include "lib/lines.h"
 
 /* AT_STATX_DONT_SYNC: the kernel answers from its inode, without a request to the daemon. */
-int ctx_fd_get(struct ctx_fd *t, int fd)
+int ctx_fd_stat(struct ctx_fd *t, int fd)
 {
 	struct statx st;
 
@@ -19,7 +19,12 @@ int ctx_fd_get(struct ctx_fd *t, int fd)
 	t->fd = fd;
 	t->device = (struct device){st.stx_dev_major, st.stx_dev_minor};
 	t->inode = st.stx_ino;
-	return mount_check(&t->device);
+	return 0;
+}
+
+int ctx_fd_get(struct ctx_fd *t, int fd)
+{
+	return ctx_fd_stat(t, fd) < 0 ? -1 : mount_check(&t->device);
 }
 
 int ctx_fd_command(const struct ctx_fd *t, unsigned long cmd, void *arg)

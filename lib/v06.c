@@ -20,7 +20,7 @@ static int v06_create(int fd, int cmd, void *arg, int n)
 	if (copy_in(&ctx, arg, sizeof(ctx)) < 0)
 		return -1;
 	ctx.ctx_fd = perfmonctl_create(
-		ctx.ctx_flags, ctx.ctx_smpl_buf_id, (pfarg_ctx_t *)arg + 1, &size);
+		ctx.ctx_flags, ctx.ctx_smpl_buf_id, (pfarg_ctx_t *)arg + 1, true, &size);
 	if (ctx.ctx_fd < 0)
 		return -1;
 	ctx.ctx_smpl_buf_size = (size_t)size;

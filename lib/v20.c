@@ -37,8 +37,8 @@ static int v20_create(int fd, int cmd, void *arg, int n)
 	/* The other flags of 2.0 and extra sets are Itanium's. */
 	if (ctx.ctx_flags > UINT32_MAX || ctx.ctx_nextra_sets)
 		return lib_fail(EINVAL);
-	ctx.ctx_fd = perfmonctl_create(
-		(uint32_t)ctx.ctx_flags, ctx.ctx_smpl_buf_id, (pfarg_context_t *)arg + 1, &size);
+	ctx.ctx_fd = perfmonctl_create((uint32_t)ctx.ctx_flags, ctx.ctx_smpl_buf_id,
+		(pfarg_context_t *)arg + 1, false, &size);
 	if (ctx.ctx_fd < 0)
 		return -1;
 	if (v20_map_buffer(&ctx, (size_t)size) < 0) {

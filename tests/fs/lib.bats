@@ -319,10 +319,10 @@ compiles() {
 	nm -D --defined-only "$BUILD/lib/libperfmonfs.so" | awk '{ print $3 }' | sed 's/@.*//' >"$BATS_TEST_TMPDIR/symbols"
 	for symbol in pfm_create_context pfm_write_pmcs pfm_write_pmds pfm_read_pmds pfm_load_context \
 		pfm_start pfm_stop pfm_restart pfm_create_evtsets pfm_getinfo_evtsets pfm_delete_evtsets \
-		pfm_unload_context perfmonctl fcntl fcntl64; do
+		pfm_unload_context perfmonctl fcntl fcntl64 mmap mmap64; do
 		grep -qx "$symbol" "$BATS_TEST_TMPDIR/symbols"
 	done
-	run ! grep -vE '^(pfm_(create_context|write_pm[cd]s|read_pmds|load_context|start|stop|restart|(create|getinfo|delete)_evtsets|unload_context)|perfmonctl|fcntl(64)?|pfm_(v06|v20|v22|r2008)_.*|PERFMONFS_1)$' \
+	run ! grep -vE '^(pfm_(create_context|write_pm[cd]s|read_pmds|load_context|start|stop|restart|(create|getinfo|delete)_evtsets|unload_context)|perfmonctl|(fcntl|mmap)(64)?|pfm_(v06|v20|v22|r2008)_.*|PERFMONFS_1)$' \
 		"$BATS_TEST_TMPDIR/symbols"
 	# What is within must not meet the names of programs.
 	nm -g --defined-only "$BUILD/lib/libperfmonfs.a" | awk 'NF == 3 { print $3 }' | sort >"$BATS_TEST_TMPDIR/static"

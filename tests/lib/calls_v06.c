@@ -544,6 +544,36 @@ static void configuration(void)
 	OK(setegid(0));
 }
 
+/* What 3.5.4 excludes. */
+static void not_mapped(int fd, size_t size)
+{
+	int bare = make(PFM_FL_SYSTEM_WIDE);
+
+	NO_MAP(size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	NO_MAP(size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	NO_MAP(size, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	NO_MAP(size, PROT_NONE, MAP_SHARED, fd, 0);
+	NO_MAP(size, PROT_READ, MAP_SHARED | MAP_LOCKED, fd, 0);
+	NO_MAP(4096, PROT_READ, MAP_SHARED, fd, 0);
+	NO_MAP(2 * size, PROT_READ, MAP_SHARED, fd, 0);
+	NO_MAP(size, PROT_READ, MAP_SHARED, fd, 4096);
+	NO_MAP(4096, PROT_READ, MAP_SHARED, bare, 0);
+	close(bare);
+}
+
+/* Once in each process; and none can write what the others read. */
+static void mapped_once(int fd, size_t size)
+{
+	pid_t child = fork();
+
+	NO_MAP(size, PROT_READ, MAP_SHARED, fd, 0);
+	if (child == 0) {
+		NO_MAP(size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		_exit(0);
+	}
+	ends_well(child);
+}
+
 static void sampling(void)
 {
 	struct {
@@ -559,8 +589,10 @@ static void sampling(void)
 	both.ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
 	both.arg.buf_size = 8192;
 	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1));
+	not_mapped(both.ctx.ctx_fd, both.ctx.ctx_smpl_buf_size);
 	hdr = mmap(NULL, both.ctx.ctx_smpl_buf_size, PROT_READ, MAP_SHARED, both.ctx.ctx_fd, 0);
 	IS(hdr != MAP_FAILED, 1);
+	mapped_once(both.ctx.ctx_fd, both.ctx.ctx_smpl_buf_size);
 	run_on(0);
 	write_pmc(both.ctx.ctx_fd, 0);
 	pmd.reg_value = pmd.reg_short_reset = (uint64_t)-10000000;
