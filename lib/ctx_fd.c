@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include "lib/debug.h"
 #include "lib/lines.h"
 
 /* AT_STATX_DONT_SYNC: the kernel answers from its inode, without a request to the daemon. */
@@ -35,9 +36,12 @@ int ctx_fd_command(const struct ctx_fd *t, unsigned long cmd, void *arg)
 	do {
 		rc = ioctl(t->fd, cmd, arg);
 	} while (rc < 0 && errno == EINTR);
-	if (rc == 0)
+	if (rc == 0) {
 		errno = err;
-	else if (errno == ENOTTY)
+		return 0;
+	}
+	debug_daemon_refused();
+	if (errno == ENOTTY)
 		errno = EBADF;
 	else if (errno == ERANGE) /* a timeout; perfmon2 has EINVAL */
 		errno = EINVAL;

@@ -49,6 +49,8 @@ struct device {
 };
 /* Opens @path below the mount. ENOSYS if there is no mount. */
 int mount_open(const char *path, int flags);
+/* Writes to stderr which mount that is, and which others there are, unless PERFMONFS names it. */
+void mount_tell_choice(void);
 /* The same, below the mount whose device is @d. */
 int mount_open_on(const struct device *d, const char *path, int flags);
 /* Opens @path below the mount to be read by lines_next(). */

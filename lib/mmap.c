@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/debug.h"
 #include "lib/lines.h"
 
 /* The exported symbols. They need other names in C, since <sys/mman.h> may define one as the other.
@@ -97,7 +98,10 @@ static bool mmap_is_refused(int fd, size_t size, int prot, int flags, int64_t of
 static void *mmap_call(void *addr, size_t size, int prot, int flags, int fd, int64_t offset)
 {
 	if (mmap_is_refused(fd, size, prot, flags, offset)) {
-		errno = EINVAL;
+		debug_fail(EINVAL,
+			"a buffer is mapped PROT_READ, from its beginning, not beyond its "
+			"end; with the specification's calls, once and all of it");
+		debug_result("mmap", fd, -1);
 		return MAP_FAILED;
 	}
 #ifdef SYS_mmap2

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "lib/abi_conv.h"
+#include "lib/debug.h"
 #include "lib/perfmonctl.h"
 #include "lib/registers.h"
 #include "perfmonfs/msg.h"
@@ -208,12 +209,17 @@ static const struct {
 	[PFM_UNLOAD_CONTEXT] = {v20_control, 0, 0},
 };
 
-API int perfmonctl(int fd, int cmd, void *arg, int narg)
+static int v20_perfmonctl(int fd, int cmd, void *arg, int narg)
 {
 	if (cmd < 0 || (size_t)cmd >= sizeof(commands) / sizeof(commands[0]) ||
 		!commands[cmd].run || narg < commands[cmd].min || narg > commands[cmd].max)
 		return lib_fail(EINVAL);
 	return commands[cmd].run(fd, cmd, arg, narg);
+}
+
+API int perfmonctl(int fd, int cmd, void *arg, int narg)
+{
+	return debug_result("perfmonctl", fd, v20_perfmonctl(fd, cmd, arg, narg));
 }
 
 static void v20_message_from(int fd, const struct pfm_msg *m, void *user)
