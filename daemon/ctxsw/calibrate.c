@@ -79,7 +79,8 @@ static void calibrate_once(struct ctxsw_thread *ct, uint64_t least[PMU_MAX_PMDS]
 static int calibrate_set(
 	struct ctxsw_thread *ct, struct context *ctx, struct evtset *set, struct err *e)
 {
-	struct command start = {.verb = CMD_START}, stop = {.verb = CMD_STOP};
+	struct command start = {.verb = CMD_START, .rights = {.kernel = true}};
+	struct command stop = {.verb = CMD_STOP};
 	uint32_t pmds = ctx_calibratable(ctx, set);
 	uint64_t least[PMU_MAX_PMDS];
 	int rc;
@@ -122,6 +123,8 @@ static int calibrate_sets(struct ctxsw_thread *ct, struct context *ctx, struct e
 	bool reserved = ctx_has_reserved(ctx, &ct->cpu_ctx.own);
 	int rc = 0;
 
+	if (reserved && ctx->needs.calibrated)
+		return 0;
 	for (unsigned i = 0; rc == 0 && i < ctx->nsets; i++) {
 		struct evtset *set = ctx->sets[i];
 
@@ -131,6 +134,7 @@ static int calibrate_sets(struct ctxsw_thread *ct, struct context *ctx, struct e
 		if (rc == 0 && !set->calibrated)
 			rc = calibrate_set(ct, ctx, set, e);
 	}
+	ctx->needs.calibrated = rc == 0;
 	return rc;
 }
 
