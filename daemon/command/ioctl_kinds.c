@@ -163,22 +163,30 @@ static int ioctl_decode_pmd(const struct packet *p, unsigned i, struct command *
 	return ioctl_check_pmd(&in, known, e);
 }
 
-/* For commands that ignore flags, as kernels did, but not this one. */
-static int ioctl_check_refused(uint32_t flags, struct err *e)
-{
-	return (flags & ~IOCTL_RETFLS) == PFM_IOC_FL_REFUSED
-		       ? err_set(e, EINVAL, "flags that do not exist are set: clear them")
-		       : 0;
-}
-
 /* Only the number and the set matter; other fields may still contain what was written before. */
 static int ioctl_decode_read(const struct packet *p, unsigned i, struct command *cmd, struct err *e)
 {
 	struct pfm_ioc_pmd in;
 
+	(void)e;
 	ioctl_get(p, i, &in);
 	cmd->vector.regs[i] = (struct cmd_reg){.pmd = true, .num = in.num, .set = in.set};
-	return ioctl_check_refused(in.flags, e);
+	return 0;
+}
+
+static int ioctl_decode_read_reset(
+	const struct packet *p, unsigned i, struct command *cmd, struct err *e)
+{
+	struct pfm_ioc_pmd in;
+
+	ioctl_get(p, i, &in);
+	cmd->vector.regs[i] = (struct cmd_reg){
+		.pmd = true,
+		.num = in.num,
+		.set = in.set,
+		.resets = in.flags & PFM_IOC_REGFL_READ_RESET,
+	};
+	return ioctl_check_flags(in.flags, PFM_IOC_REGFL_READ_RESET, e);
 }
 
 static void ioctl_encode_read(struct packet *p, unsigned i, const struct command *cmd)
@@ -241,7 +249,10 @@ static int ioctl_decode_set_id(
 
 	memcpy(&cmd->evtset.id, set + offsetof(struct pfm_ioc_setdesc, id), sizeof(cmd->evtset.id));
 	memcpy(&flags, set + offsetof(struct pfm_ioc_setdesc, flags), sizeof(flags));
-	return ioctl_check_refused(flags, e);
+	/* Others are ignored, as by kernels. */
+	if ((flags & ~IOCTL_RETFLS) == PFM_IOC_FL_REFUSED)
+		return err_set(e, EINVAL, "flags that do not exist are set: clear them");
+	return 0;
 }
 
 static void ioctl_encode_set_info(struct packet *p, unsigned i, const struct command *cmd)
@@ -436,6 +447,8 @@ enum { SIZE_BITS = _IOC_SIZEMASK << _IOC_SIZESHIFT };
 static const struct packet_kind ioctl_kinds[] = {
 	{KIND(PFM_IOC_READ_PMDS, pfm_ioc_pmd, CMD_READ), .shape = PACKET_REGS,
 		.decode = ioctl_decode_read, .encode = ioctl_encode_read},
+	{KIND(PFM_IOC_READ_RESET_PMDS, pfm_ioc_pmd, CMD_READ), .shape = PACKET_REGS, .writes = true,
+		.decode = ioctl_decode_read_reset, .encode = ioctl_encode_read},
 	{KIND(PFM_IOC_WRITE_PMCS, pfm_ioc_pmc, CMD_WRITE), .shape = PACKET_REGS, .writes = true,
 		.decode = ioctl_decode_pmc},
 	{KIND(PFM_IOC_WRITE_PMDS, pfm_ioc_pmd, CMD_WRITE), .shape = PACKET_REGS, .writes = true,

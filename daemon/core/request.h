@@ -135,6 +135,7 @@ struct cmd_reg {
 	struct pmd_conf conf;
 	unsigned keep;   /* writing a PMD: parts of its configuration that stay (enum pmd_part) */
 	bool keep_reset; /* writing a PMD while masked: its pending reset stays */
+	bool resets;     /* reading a PMD: it and those in its reset list get their long values */
 	unsigned confer; /* writing a PMC: parts of @conf that its PMDs get (enum pmd_part) */
 	enum cmd_fault fault; /* out */
 
