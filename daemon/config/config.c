@@ -91,6 +91,8 @@ static const struct config_number {
 	{"tick_us", offsetof(struct config, tick_us), TICK_US_MIN, TICK_US_LIMIT, TICK_US_DEFAULT},
 	{"overflow_rate_max", offsetof(struct config, overflow_rate_max), 1, OVERFLOW_RATE_LIMIT,
 		OVERFLOW_RATE_DEFAULT},
+	{"ctxsw_budget", offsetof(struct config, ctxsw_budget), 1, CTXSW_BUDGET_LIMIT,
+		CTXSW_BUDGET_DEFAULT},
 };
 
 enum { NNUMBERS = sizeof(config_numbers) / sizeof(config_numbers[0]) };
@@ -151,7 +153,7 @@ int config_store(struct config *c, const char *key, struct slice value, struct e
 	return err_set(e, ENOENT,
 		"'%s' is not a key: the keys are sys_group, thread_group, allow_kernel, "
 		"arg_size_max, "
-		"smpl_buf_size_max, tick_us and overflow_rate_max; "
+		"smpl_buf_size_max, tick_us, overflow_rate_max and ctxsw_budget; "
 		"in the configuration file also backend",
 		key);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The session thread's side of following threads, from the bottom up: CPUs that threads give up
- * (task_cpus.c), the registry and commands (task_registry.c), following a thread and giving up its
- * slot to the ctxsw threads (task_attach.c), what the tracer reports (task_follow.c), and loading
- * (task_load.c). A file calls only those before it.
+ * (task_cpus.c), users' switch budgets (task_budget.c), the registry and commands
+ * (task_registry.c), following a thread and giving up its slot to the ctxsw threads
+ * (task_attach.c), what the tracer reports (task_follow.c), and loading (task_load.c). A file calls
+ * only those before it.
  */
 #ifndef TASK_TASK_REGISTRY_I_H
 #define TASK_TASK_REGISTRY_I_H
@@ -29,10 +30,17 @@ struct task_registry {
 	struct list_head tasks; /* all task_ctx */
 	struct hash by_tid;
 	unsigned next_slot;
-	unsigned taker_serial; /* of the newest taker of any CPU */
+	struct list_head budgets; /* all struct switch_budget */
+	unsigned taker_serial;    /* of the newest taker of any CPU */
 	struct list_head detaching;
 	struct queue exited_threads; /* ctxsw threads to free when the last one has exited */
 };
+
+/* The budget of @uid, with a reference. NULL: no memory. */
+struct switch_budget *task_budget_get(struct task_registry *reg, unsigned uid);
+/* @b may be NULL. */
+void task_budget_put(struct switch_budget *b);
+void task_budgets_free(struct task_registry *reg);
 
 /* EBUSY: those of @cpus that thread @tid may run on are all taken. */
 int task_check_taken(
