@@ -20,6 +20,12 @@ enum {
 	ARG_SIZE_LIMIT = 65536,
 	SMPL_BUF_SIZE_MIN = 4096,
 	SMPL_BUF_SIZE_DEFAULT = 16 << 20,
+	USER_CONTEXTS_DEFAULT = 256,
+	USER_CONTEXTS_LIMIT = 65536,
+	USER_MEMORY_MIN = 65536,
+	USER_MEMORY_DEFAULT = 64 << 20,
+	MEMORY_MIN = 1 << 20,
+	MEMORY_DEFAULT = 1 << 30,
 	TICK_US_MIN = 100,
 	TICK_US_DEFAULT = 1000,
 	TICK_US_LIMIT = 1000000,
@@ -30,6 +36,7 @@ enum {
 };
 
 #define SMPL_BUF_SIZE_LIMIT (1ULL << 40)
+#define MEMORY_LIMIT        (1ULL << 40)
 
 /* The group whose members may do something. Root always may. */
 struct group_rule {
@@ -52,6 +59,10 @@ struct config {
 	uint64_t arg_size_max;
 	/* Bytes of all sampling buffers together. */
 	uint64_t smpl_buf_size_max;
+	/* Contexts of one user. */
+	uint64_t user_contexts_max;
+	/* Bytes that one user, and all users, can have the daemon keep besides sampling buffers. */
+	uint64_t user_memory_max, memory_max;
 	/* The shortest time between two reads of the counters, and between two switches of sets. */
 	uint64_t tick_us;
 	/* Overflows per second of one context; with more, it is masked. */

@@ -66,6 +66,8 @@ struct evtset {
 	struct pmd_state pmd[];
 };
 
+/* Bytes of an event set. */
+size_t evtset_size(const struct pmu *pmu);
 /* NULL: no memory. Freed by free(). */
 struct evtset *evtset_new(uint16_t id, const struct pmu *pmu);
 /* Makes it as if just made, except for its page. */

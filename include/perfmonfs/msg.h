@@ -16,7 +16,8 @@ enum {
 };
 #endif
 enum {
-	/* Only in perfmonfs. Readers skip records of a type that they do not support. */
+	/* Only in perfmonfs, and not read from a clone, which has PFM_MSG_OVFL instead. Readers
+	 * skip records of a type that they do not support. */
 	PFM_MSG_LOST = 0x100,     /* @count messages were lost here, because the queue was full */
 	PFM_MSG_THROTTLE = 0x101, /* more than config/overflow_rate_max overflows per second;
 				     monitoring is masked until restart */

@@ -255,9 +255,9 @@ BOTH=0x4300c0
 	run -0 bounded cat "$C/total"
 	[ "${lines[0]}" = "pmd0 2000" ]
 	[ "${lines[1]}" = "pmd1 18446744073709551615" ]
-	grep -qx "set=7 pmd0 0" <<<"$output"
-	grep -qx "set=7 pmd1 70" <<<"$output"
-	[ "${#lines[@]}" = $((2 * $(bounded grep -vc virtual "$MNT/pmu/pmds"))) ]
+	# PMDs that nothing counts in, and that are 0, are left out.
+	[ "${lines[2]}" = "set=7 pmd1 70" ]
+	[ "${#lines[@]}" = 3 ]
 	put ok "$MNT/sim/offline" 1
 	probe ENXIO read "$C/total" 100 rdonly
 	sentence "$C/last_error" offline

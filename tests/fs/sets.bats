@@ -764,35 +764,6 @@ together() {
 	probe ok rmdir "$C"
 }
 
-@test "a user has 131072 sets, and room again when some are gone" {
-	command -v taskset >/dev/null || skip "needs taskset (util-linux)"
-	serve --backend=sim
-	together
-	for name in a b c; do
-		as nobody probe ok mkdir "$MNT/ctx/$name"
-	done
-	for name in a b; do
-		cd "$MNT/ctx/$name/set"
-		seq 1 65535 | xargs setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups mkdir
-	done
-	cd /
-	C=$MNT/ctx/c
-	as nobody probe ok mkdir "$C/set/1"
-	as nobody probe ok mkdir "$C/set/2"
-	as nobody probe ENOSPC mkdir "$C/set/3"
-	sentence "$C/last_error" 131072
-	as nobody probe ok rmdir "$C/set/1"
-	as nobody probe ok mkdir "$C/set/3"
-	as nobody probe ENOSPC mkdir "$C/set/4"
-	exec 4<"$MNT/ctx/a/state"
-	as nobody probe ok rmdir "$MNT/ctx/a"
-	as nobody probe ENOSPC mkdir "$C/set/4"
-	exec 4<&-
-	until_ok mkdir "$C/set/4"
-	new root
-	probe ok mkdir "$C/set/1"
-}
-
 # juggle N: makes, removes, loads, unloads and reads sets for two seconds
 juggle() {
 	local end=$((SECONDS + 2)) n

@@ -6,7 +6,6 @@
 # installs.
 set -u -o pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
-source=$PWD
 packages=fuse3,gcc,libbpf1,libc6-dev,libcap2,libfuse3-3,man-db,meson,pkg-config
 
 skip() {
@@ -18,6 +17,9 @@ if [ "${1-}" != in_namespace ]; then
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	[ -w /dev/fuse ] || skip "needs /dev/fuse"
 	unshare -m true 2>/dev/null || skip "needs a private mount namespace"
+	# Tests of other clones may be making it.
+	exec 9>"$ROOT.lock"
+	flock 9
 	if [ ! -d "$ROOT" ]; then
 		command -v mmdebstrap >/dev/null || skip "needs mmdebstrap"
 		# shellcheck source=/dev/null
@@ -27,20 +29,25 @@ if [ "${1-}" != in_namespace ]; then
 			skip "no bare system: $(tail -n 1 "$ROOT.log")"
 		mv "$ROOT.new" "$ROOT"
 	fi
+	exec 9>&-
 	exec unshare -m --propagation private bash "$0" in_namespace
 fi
 
 # The namespace ends with this script, and with it all mounts.
 work=$(mktemp -d)
 trap 'cd /; umount -R "$work"; rmdir "$work"' EXIT
-mount -t tmpfs tmpfs "$work" && mkdir "$work/upper" "$work/work" "$work/root" || exit 1
+mount -t tmpfs -o mode=755 tmpfs "$work" && mkdir "$work/upper" "$work/work" "$work/root" || exit 1
 mount -t overlay -o "lowerdir=$ROOT,upperdir=$work/upper,workdir=$work/work" overlay "$work/root" ||
 	skip "no overlay of the bare system can be mounted"
 root=$work/root
-mkdir -p "$root$source" "$root$BUILD"
+# Where the build was made: it may be seen here at another place.
+read -r source build < <(python3 -c 'import json, sys
+found = json.load(open(sys.argv[1]))["directories"]
+print(found["source"], found["build"])' "$BUILD/meson-info/meson-info.json")
+mkdir -p "$root$source" "$root$build"
 mount --rbind /dev "$root/dev" && mount -t proc proc "$root/proc" && mount -t sysfs sysfs "$root/sys" &&
-	mount -t tmpfs tmpfs "$root/run" && mount --bind "$source" "$root$source" &&
-	mount --bind "$BUILD" "$root$BUILD" || exit 1
+	mount -t tmpfs tmpfs "$root/run" && mount --bind . "$root$source" &&
+	mount --bind "$BUILD" "$root$build" || exit 1
 
 n=0
 # try NAME COMMAND...: a test that passes if the command succeeds
@@ -88,11 +95,50 @@ without_dpkg_dev() {
 		grep -x "libdir=$path" "$work/setup/lib/libperfmonfs.pc"
 }
 
+# In a clone of another user. In place of meson and ninja, programs that only make the files.
+quickstart() {
+	local clone=$work/clone
+
+	mkdir -p "$clone/contrib" "$work/stub"
+	cp contrib/quickstart "$clone/contrib"
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\nmkdir -p "$2/meson-info" "$2/daemon"\n' >"$work/stub/meson"
+	printf '#!/bin/sh\ncp %q build/daemon/\n' "$BUILD/daemon/perfmonfs" >"$work/stub/ninja"
+	chmod +x "$work"/stub/*
+	mkdir "$clone/build" # as left by a quickstart of before
+	chown 65534:65534 "$clone" "$clone/contrib"
+	PATH=$work/stub:$PATH env -u BUILD "$clone/contrib/quickstart" >"$work/quickstart" || return
+	cat "$work/quickstart"
+	find "$clone/build" ! -user 65534
+	grep '^== next' "$work/quickstart" && [ -z "$(find "$clone/build" ! -user 65534)" ]
+}
+
+# In a home that others cannot enter, with one test, which needs another user to come in.
+private_home() {
+	local clone=$work/home/clone
+
+	mkdir -p "$clone"/tests/{fs,fuzz,unit} "$work/stub2"
+	cp tests/run "$clone/tests"
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\nsetpriv --reuid=65534 --regid=65534 --clear-groups test -x "$PWD" && echo ok 1\necho 1..1\n' \
+		>"$clone/tests/layering"
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\nmkdir -p "$2/meson-info"\n' >"$work/stub2/meson"
+	printf '#!/bin/sh\necho daemon\n' >"$work/stub2/ninja"
+	chmod +x "$clone/tests/layering" "$work"/stub2/*
+	chown -R 65533:65533 "$work/home"
+	chmod 700 "$work/home"
+	PATH=$work/stub2:$PATH "$clone/tests/run" layering >"$work/run"
+	cat "$work/run"
+	find "$clone" ! -user 65533
+	grep '^\[1/1\] layering ok' "$work/run" && [ -z "$(find "$clone" ! -user 65533)" ]
+}
+
 mounted='perfmonfs --backend=sim /mnt; trap "umount /mnt" EXIT'
 
 try "without dpkg-dev, library and pkg-config file are in the multi-arch directory" without_dpkg_dev
 files >"$work/before"
-try "it installs" inside "meson install -C '$BUILD' --no-rebuild"
+try "it installs" inside "meson install -C '$build' --no-rebuild"
 try "it is there" inside "command -v perfmonfs msrsim pfm-env"
 try "--check" inside "perfmonfs --check --backend=sim | grep 'can run'"
 try "a mount, and a count" inside "$mounted
@@ -115,7 +161,7 @@ try "a line of fstab" inside "echo none /mnt fuse.perfmonfs backend=sim 0 0 >>/e
 	umount /mnt
 	sed -i /perfmonfs/d /etc/fstab"
 try "the formats below the prefix" inside "mkdir -p /usr/local/lib/perfmonfs
-	cp '$BUILD/formats/count.so' /usr/local/lib/perfmonfs
+	cp '$build/formats/count.so' /usr/local/lib/perfmonfs
 	$mounted
 	grep -w count /mnt/formats
 	rm -r /usr/local/lib/perfmonfs"
@@ -146,7 +192,15 @@ try "the man pages" inside "for page in '1 msrsim' '1 pfm-env' '3 pfm_start' '5 
 	man 8 perfmonfs | grep /usr/local/lib/perfmonfs"
 try "README and licence" inside "cd /usr/local/share/doc/perfmonfs
 	ls README.md LICENSE fs-layout.md"
-try "uninstalling leaves nothing" inside "rm -f /tmp/* 2>/dev/null || :
-	ninja -C '$BUILD' uninstall"
+# Not by ninja, which would set the build up again if its sources are newer.
+try "it is uninstalled" inside "cd '$build'
+	meson --internal uninstall"
 try "nothing is left" diff "$work/before" <(files)
+try "tests/run works in a private home, and leaves nothing of root's there" private_home
+if "$BUILD/daemon/perfmonfs" --check --backend=perf >/dev/null; then
+	try "quickstart leaves nothing of root's in a user's clone, and says what is next" quickstart
+else
+	n=$((n + 1))
+	echo "ok $n - quickstart # SKIP the perf backend cannot run here"
+fi
 echo "1..$n"

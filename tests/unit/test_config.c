@@ -19,7 +19,8 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char *const keys[] = {"sys_group", "thread_group", "allow_kernel", "arg_size_max",
-	"tick_us", "overflow_rate_max", "ctxsw_budget"};
+	"user_contexts_max", "user_memory_max", "memory_max", "tick_us", "overflow_rate_max",
+	"ctxsw_budget"};
 
 static void assert_shown(const struct config *c, const char *key, const char *want)
 {
@@ -96,6 +97,10 @@ static void test_store(void **state)
 		{"arg_size_max", "4096", "4096\n"},
 		{"arg_size_max", "65536", "65536\n"},
 		{"arg_size_max", "0x2000", "8192\n"},
+		{"user_contexts_max", "1", "1\n"},
+		{"user_contexts_max", "65536", "65536\n"},
+		{"user_memory_max", "65536", "65536\n"},
+		{"memory_max", "0x10000000000", "1099511627776\n"},
 		{"tick_us", "100", "100\n"},
 		{"tick_us", "1000000", "1000000\n"},
 		{"overflow_rate_max", "1", "1\n"},
@@ -141,6 +146,11 @@ static void test_store_errors(void **state)
 		{"arg_size_max", "65537", ERANGE, "65536"},
 		{"arg_size_max", "4k", EINVAL, "'4k'"},
 		{"arg_size_max", "", EINVAL, "not a number"},
+		{"user_contexts_max", "0", ERANGE, "1"},
+		{"user_contexts_max", "65537", ERANGE, "65536"},
+		{"user_memory_max", "65535", ERANGE, "65536"},
+		{"memory_max", "1048575", ERANGE, "1048576"},
+		{"memory_max", "1099511627777", ERANGE, "1099511627776"},
 		{"tick_us", "99", ERANGE, "100"},
 		{"tick_us", "1000001", ERANGE, "1000000"},
 		{"overflow_rate_max", "0", ERANGE, "1"},
@@ -149,7 +159,8 @@ static void test_store_errors(void **state)
 		{"ctxsw_budget", "0", ERANGE, "1"},
 		{"ctxsw_budget", "101", ERANGE, "100"},
 		{"sys_groups", "any", ENOENT, "'sys_groups'"},
-		{"", "any", ENOENT, "smpl_buf_size_max, tick_us, overflow_rate_max and ctxsw_budget"},
+		{"", "any", ENOENT,
+			"smpl_buf_size_max, tick_us, overflow_rate_max and ctxsw_budget"},
 	};
 
 	(void)state;

@@ -63,6 +63,18 @@ struct rights caller_rights(const struct call *call)
 	return group_access_rights(&call->fs->config, &requester);
 }
 
+void caller_note_reserve(const struct call *call)
+{
+	struct objects *objs = &call->fs->objects;
+	struct user_quota *q;
+
+	if (!objects_are_short(objs))
+		return;
+	q = user_quota_get(&objs->quotas, fuse_req_ctx(call->req)->uid);
+	if (q)
+		atomic_store(&q->reserve, caller_rights(call).system);
+}
+
 uint64_t caller_memlock(const struct call *call)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);

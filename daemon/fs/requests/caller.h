@@ -9,6 +9,8 @@
 /* EPERM: the caller may make no contexts. */
 int caller_may_make(const struct call *call, struct err *e);
 struct rights caller_rights(const struct call *call);
+/* While memory or contexts are short, finds out whether the caller may use the reserve. */
+void caller_note_reserve(const struct call *call);
 /* RLIMIT_MEMLOCK of the calling process, bytes; root has no limit. */
 uint64_t caller_memlock(const struct call *call);
 

@@ -2,6 +2,7 @@
 #include "daemon/fs/requests/smpl.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ void smpl_free(struct smpl *s)
 		s->fmt->fmt_exit(s->mem ? s->mem->mem : NULL);
 	shared_unref(s->mem);
 	free(s->arg);
+	charge_clear(&s->charge);
 	free(s);
 }
 
@@ -31,6 +33,21 @@ static int smpl_check_result(const pfm_buffer_fmt_t *fmt, int rc, const char *to
 	return err_set(e, rc < 0 ? -rc : rc,
 		"format %s refuses %s (%s): choose another size, or parameters that go together",
 		fmt->fmt_name, to, err_name(rc < 0 ? -rc : rc));
+}
+
+/* The errno of a format does not tell that its buffer is too small. */
+static int smpl_validate(const struct smpl *s, unsigned flags, uint16_t npmds, struct err *e)
+{
+	int rc = smpl_check_result(
+		s->fmt, s->fmt->fmt_validate(flags, npmds, s->arg), "its arguments", e);
+	uint64_t least = rc < 0 ? format_least_size(s->fmt, s->arg, flags, npmds) : 0;
+
+	if (!least)
+		return rc;
+	return err_set(e, e->no,
+		"format %s needs room for its header and one sample: write size=%" PRIu64
+		" or more",
+		s->fmt->fmt_name, least);
 }
 
 static int smpl_make_buffer(
@@ -50,16 +67,25 @@ static int smpl_make_buffer(
 	return shared_new(&fs->memory, size, &ctx->id.quota->buffers, &s->mem, e);
 }
 
+static int smpl_charge(struct smpl *s, const struct fs_context *ctx, struct err *e)
+{
+	s->charge = (struct charge){.quota = ctx->id.quota, .leaves = QUOTA_SPARE};
+	return charge_set(&s->charge,
+		sizeof(*s) + s->fmt->fmt_arg_size +
+			s->fmt->fmt_msgq_depth * sizeof(struct message_slot) +
+			sizeof(struct shared) + 4 * CHARGE_PIECE,
+		e);
+}
+
 static int smpl_prepare(
 	struct fs *fs, const struct fs_context *ctx, unsigned flags, struct smpl *s, struct err *e)
 {
 	const struct pmu *pmu = fs->be->pmu;
 	uint16_t npmds = (uint16_t)(pmu->npmds + pmu->nvirtuals);
-	int rc = 0;
+	int rc = smpl_charge(s, ctx, e);
 
-	if (s->fmt->fmt_validate)
-		rc = smpl_check_result(
-			s->fmt, s->fmt->fmt_validate(flags, npmds, s->arg), "its arguments", e);
+	if (rc == 0 && s->fmt->fmt_validate)
+		rc = smpl_validate(s, flags, npmds, e);
 	if (rc == 0)
 		rc = smpl_make_buffer(fs, ctx, flags, s, e);
 	if (rc == 0 && s->fmt->fmt_init)

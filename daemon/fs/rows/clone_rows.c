@@ -375,6 +375,6 @@ void clone_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned nr, void *arg, struct 
 const struct row rows_clone[] = {
 	{FILE_ROW(DIR_ROOT, "clone", 0666), .clone = true, .open = clone_open,
 		.release = clone_release, .size = clone_size, .room = message_room,
-		.reply = message_reply, .poll = message_poll, .store = clone_store},
+		.reply = message_reply_clone, .poll = message_poll, .store = clone_store},
 	ROW_END,
 };

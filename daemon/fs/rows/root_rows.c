@@ -23,6 +23,22 @@ static void root_show_last_error(const struct call *call, struct text *out)
 	uid_error_show(call->fs, call->file->uid, out);
 }
 
+/* What others have is root's business alone. */
+static void root_show_memory(const struct call *call, struct text *out)
+{
+	const struct user_quotas *all = &call->fs->objects.quotas;
+	const struct user_quota *q;
+
+	text_printf(out, "memory_bytes %llu\n", atomic_load(&call->file->charge.quota->bytes));
+	if (call->file->uid)
+		return;
+	text_printf(out, "memory_bytes_all %llu\n", atomic_load(&all->bytes));
+	list_for_each_entry (q, &all->list, link)
+		if (atomic_load(&q->bytes))
+			text_printf(out, "memory_bytes_%u %llu\n", (unsigned)q->uid,
+				atomic_load(&q->bytes));
+}
+
 static void root_show_stats(const struct call *call, struct text *out)
 {
 	struct engine_stats *s = engine_stats(call->fs->eng);
@@ -52,6 +68,7 @@ static void root_show_stats(const struct call *call, struct text *out)
 	text_printf(out, "ctxsw_missed %llu\n", atomic_load(&s->ctxsw_missed));
 	text_printf(out, "ctxsw_over_budget %llu\n", atomic_load(&s->ctxsw_over_budget));
 	text_printf(out, "ctxsw_overhead_instructions %llu\n", atomic_load(&s->ctxsw_overhead));
+	root_show_memory(call, out);
 }
 
 static void root_print_reserved(
@@ -175,7 +192,10 @@ static int root_read_cpus(struct call *call, struct text *out, struct err *e)
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return err_set(e, ENOMEM, "no memory");
-	request_begin(r, call, NULL);
+	if (request_begin(r, call, sizeof(*r), NULL, e) < 0) {
+		free(r);
+		return -e->no;
+	}
 	engine_scan_cpus(call->fs->eng, root_cpus_done, r);
 	return CALL_LATER;
 }

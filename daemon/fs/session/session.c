@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/nsec.h"
 #include "daemon/fs/requests/context_life.h"
+#include "daemon/fs/tree/deferred.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/requests/uid_error.h"
@@ -123,8 +124,11 @@ static bool session_wait(struct fs *fs, struct pollfd fds[4])
 	int n;
 
 	fds[3].fd = shared_event_fd(&fs->memory);
-	n = poll(fds, 4, fs->memory.lingering ? SESSION_SWEEP_MS : -1);
-	if (n == 0)
+	n = poll(fds, 4,
+		!list_empty(&fs->deferred) ? 0
+		: fs->memory.lingering     ? SESSION_SWEEP_MS
+					   : -1);
+	if (n == 0 && list_empty(&fs->deferred))
 		shared_sweep(&fs->memory);
 	return n >= 0;
 }
@@ -146,7 +150,8 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 
 	for (;;) {
 		bool alone = !engine_expects_events(fs->eng) &&
-			     !shared_expects_events(&fs->memory) && !fs->memory.lingering;
+			     !shared_expects_events(&fs->memory) && !fs->memory.lingering &&
+			     list_empty(&fs->deferred);
 
 		if (blocking != alone) {
 			fcntl(session_end.fuse, F_SETFL, alone ? 0 : O_NONBLOCK);
@@ -160,6 +165,7 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 		engine_handle_events(fs->eng);
 		shared_complete_fences(&fs->memory);
 		session_serve_request(s, buf);
+		deferred_run(fs);
 	}
 }
 
@@ -210,6 +216,8 @@ static void session_destroy_contexts(struct fs *fs)
 		context_gone(ctx);
 		context_unref(ctx);
 	}
+	while (deferred_run(fs))
+		;
 }
 
 /* Ends all waits, because no more events come. */
@@ -237,6 +245,8 @@ static int session_serve_mount(struct session *s, int wake, struct err *e)
 	/* Registers come first. Waiting requests are answered before the mount goes. */
 	session_close_contexts(&s->fs);
 	engine_drain(s->fs.eng);
+	while (deferred_run(&s->fs))
+		;
 	privhelper_end(s->privhelper);
 	s->privhelper = NULL;
 	free(buf.mem);
@@ -301,6 +311,7 @@ static void session_init(struct session *s, struct backend *be, const struct con
 	pthread_mutex_init(&fs->pending.lock, NULL);
 	list_init(&fs->pending.list);
 	list_init(&fs->files);
+	list_init(&fs->deferred);
 	rows_collect(&fs->rows);
 }
 
@@ -320,8 +331,10 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	if (rc < 0)
 		return rc;
 	rc = objects_init(&fs->objects, fs->eng, &context_life_ops, e);
-	if (rc == 0)
+	if (rc == 0) {
+		user_quotas_configure(&fs->objects.quotas, config);
 		rc = session_serve(s, e);
+	}
 	engine_drain(fs->eng);
 	files_free(fs);
 	session_destroy_contexts(fs);

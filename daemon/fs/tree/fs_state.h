@@ -44,6 +44,8 @@ struct fs {
 	/* Open files. */
 	struct list_head files;
 	struct pending_requests pending;
+	/* Long work under way; see deferred.c. */
+	struct list_head deferred;
 	/* last_error of users without a context; see uid_error.c. */
 	struct uid_error *uid_errors;
 	unsigned nuid_errors;
