@@ -68,6 +68,21 @@ all_counted() {
 	[ "$(did a "$TID" switches)" -gt 50 ]
 }
 
+@test "the number of a process with more threads: the load says that they are not counted" {
+	local pid
+
+	serve --backend=perf
+	begin a subject -t 8 faults 100
+	pid=$(awk '$1 == "Tgid:" { print $2 }' "/proc/$TID/status")
+	new p
+	ctl "load tid=$pid"
+	sentence "$C/last_error" "other 8 threads"
+	[[ $output == note:* ]]
+	new q
+	ctl "load tid=$TID"
+	holds "$C/last_error" ok
+}
+
 @test "page faults of 8 threads that change their CPUs, each for itself" {
 	serve --backend=perf
 	begin a subject -t 8 -m faults 200000
