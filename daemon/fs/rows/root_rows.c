@@ -7,6 +7,7 @@
 
 #include "daemon/engine/cpu_scan.h"
 #include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/requests/uid_error.h"
@@ -134,11 +135,12 @@ static int root_list_cpus(struct call *call, struct text *out)
 	return 0;
 }
 
-static int root_read_cpus(struct call *call, struct text *out, struct err *e)
+static int root_read_cpus_as(
+	struct call *call, const struct rights *rights, struct text *out, struct err *e)
 {
 	struct request *r;
 
-	if (!call->file->rights.system)
+	if (!rights->system)
 		return root_list_cpus(call, out);
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -148,11 +150,37 @@ static int root_read_cpus(struct call *call, struct text *out, struct err *e)
 	return CALL_LATER;
 }
 
+static void root_cpus_go(struct call *call, const struct rights *rights, void *arg)
+{
+	TEXT_CLEANUP struct text out = {0};
+	struct err e;
+	int rc = root_read_cpus_as(call, rights, &out, &e);
+
+	(void)arg;
+	if (rc != CALL_LATER)
+		call_read_done(call, rc, &out, &e);
+}
+
+static void root_cpus_drop(struct call *call, void *arg)
+{
+	(void)call, (void)arg;
+}
+
+static int root_read_cpus(struct call *call, struct text *out, struct err *e)
+{
+	static const struct caller_kind kind = {root_cpus_go, root_cpus_drop};
+	struct rights rights;
+
+	if (caller_rights(call, NEED_SYSTEM, &rights))
+		return root_read_cpus_as(call, &rights, out, e);
+	return caller_ask(call, NEED_SYSTEM, &kind, NULL, e) < 0 ? -e->no : CALL_LATER;
+}
+
 const struct row rows_root[] = {
 	{DIR_ROW(DIR_NONE, DIR_ROOT, "/", 0755)},
 	{FILE_ROW(DIR_ROOT, "version", 0444), .show = root_show_version},
 	{FILE_ROW(DIR_ROOT, "last_error", 0444), .show = root_show_last_error},
-	{FILE_ROW(DIR_ROOT, "cpus", 0444), .rights = true, .read = root_read_cpus},
+	{FILE_ROW(DIR_ROOT, "cpus", 0444), .read = root_read_cpus},
 	{FILE_ROW(DIR_ROOT, "stats", 0444), .show = root_show_stats},
 	ROW_END,
 };
