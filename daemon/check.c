@@ -63,28 +63,27 @@ static void check_probe(
 		check_report_item(failures, CHECK_OK, thing, "%s", ok);
 }
 
-static void check_config(const struct options *o, unsigned *failures)
+static void check_config(const struct options *o, struct config *config, unsigned *failures)
 {
-	struct config config;
 	struct err e;
 
-	if (options_load_config(o, &config, &e) < 0)
+	if (options_load_config(o, config, &e) < 0)
 		check_report_item(failures, CHECK_FAIL, "configuration", "%s", e.text);
 	else
 		check_report_item(failures, CHECK_OK, "configuration", "%s",
 			o->config ? o->config : CONFIG_FILE " or defaults");
-	if (config.sys_group.kind == GROUP_NONE)
+	if (config->sys_group.kind == GROUP_NONE)
 		check_report_item(failures, CHECK_NOTE, "sys_group",
 			"none: only root may monitor CPUs: groupadd perfmon, or name a group in "
 			"the configuration");
 }
 
-static void check_backend(struct options *o, unsigned *failures)
+static void check_backend(struct options *o, const struct config *config, unsigned *failures)
 {
 	const struct backend_ops *ops;
 	struct err e;
 
-	if (backend_find(o->backend, &o->conf, &ops, &e) < 0) {
+	if (options_find_backend(o, config, &ops, &e) < 0) {
 		check_report_item(failures, CHECK_FAIL, "backend", "%s", e.text);
 		return;
 	}
@@ -100,13 +99,14 @@ static void check_backend(struct options *o, unsigned *failures)
 
 int check_machine(struct options *o)
 {
+	struct config config;
 	unsigned failures = 0;
 
 	check_report_item(&failures, geteuid() ? CHECK_FAIL : CHECK_OK, "user", "%s",
 		geteuid() ? "not root: run with sudo" : "root");
 	check_access(&failures, "FUSE", "/dev/fuse", "modprobe fuse");
-	check_config(o, &failures);
-	check_backend(o, &failures);
+	check_config(o, &config, &failures);
+	check_backend(o, &config, &failures);
 	printf("%s\n",
 		failures ? "perfmonfs cannot run here: see FAIL above" : "perfmonfs can run here");
 	return failures ? 1 : 0;

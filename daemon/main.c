@@ -58,7 +58,7 @@ static int main_serve(struct options *o, struct err *e)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	rc = options_open_backend(o, &be, e);
+	rc = options_open_backend(o, &config, &be, e);
 	if (rc < 0)
 		return rc;
 	rc = fs_serve(be, &config, &fs, e);

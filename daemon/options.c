@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUN_DIR     "/run/perfmonfs"
-#define FORMATS_DIR "/usr/local/lib/perfmonfs"
+#define RUN_DIR "/run/perfmonfs"
 
 static const char usage[] =
 	"usage: perfmonfs [options] [SOURCE] MOUNTPOINT\n"
@@ -17,6 +16,7 @@ static const char usage[] =
 	"The perfmon2 interface as a filesystem. SOURCE, which mount(8) passes, is ignored.\n"
 	"\n"
 	"  --backend=NAME    access to the counters; see below\n"
+	"  --clock=WORD      time of the sim backend: real (default), or script, by sim/advance\n"
 	"  --dev=DIR         directory of N/msr and N/cpuid (default: /dev/cpu)\n"
 	"  --pmu=NAME|FILE   use this PMU description instead of detecting one\n"
 	"  --config=FILE     global properties (default: " CONFIG_FILE ")\n"
@@ -27,10 +27,11 @@ static const char usage[] =
 	"                    nopassthrough: map memory without FUSE passthrough\n"
 	"  -V, --version     -h, --help\n";
 
-enum { OPT_BACKEND = 256, OPT_DEV, OPT_PMU, OPT_CONFIG, OPT_FORMATS, OPT_CHECK };
+enum { OPT_BACKEND = 256, OPT_CLOCK, OPT_DEV, OPT_PMU, OPT_CONFIG, OPT_FORMATS, OPT_CHECK };
 
 static const struct option long_options[] = {
 	{"backend", required_argument, NULL, OPT_BACKEND},
+	{"clock", required_argument, NULL, OPT_CLOCK},
 	{"dev", required_argument, NULL, OPT_DEV},
 	{"pmu", required_argument, NULL, OPT_PMU},
 	{"config", required_argument, NULL, OPT_CONFIG},
@@ -73,6 +74,9 @@ static bool options_set(struct options *o, int opt, const char *value)
 	case OPT_BACKEND:
 		o->backend = value;
 		return true;
+	case OPT_CLOCK:
+		o->clock = value;
+		return true;
 	case OPT_DEV:
 		o->conf.dev = value;
 		return true;
@@ -95,8 +99,8 @@ static bool options_set_word(struct options *o, const char *word)
 	static const struct {
 		const char *key;
 		int opt;
-	} keys[] = {{"backend=", OPT_BACKEND}, {"dev=", OPT_DEV}, {"pmu=", OPT_PMU},
-		{"config=", OPT_CONFIG}, {"formats=", OPT_FORMATS}};
+	} keys[] = {{"backend=", OPT_BACKEND}, {"clock=", OPT_CLOCK}, {"dev=", OPT_DEV},
+		{"pmu=", OPT_PMU}, {"config=", OPT_CONFIG}, {"formats=", OPT_FORMATS}};
 
 	if (strcmp(word, "nopassthrough") == 0) {
 		o->nopassthrough = true;
@@ -170,10 +174,32 @@ int options_load_config(const struct options *o, struct config *config, struct e
 	return config_load(config, o->config ? o->config : CONFIG_FILE, o->config, e);
 }
 
-int options_open_backend(struct options *o, struct backend **be, struct err *e)
+int options_find_backend(struct options *o, const struct config *config,
+	const struct backend_ops **ops, struct err *e)
+{
+	const char *configured = config->backend[0] ? config->backend : NULL;
+
+	return backend_find(o->backend ? o->backend : configured, &o->conf, ops, e);
+}
+
+static int options_set_clock(struct options *o, const struct backend_ops *ops, struct err *e)
+{
+	o->conf.real_time = !o->clock || strcmp(o->clock, "real") == 0;
+	if (!o->conf.real_time && strcmp(o->clock, "script") != 0)
+		return err_set(e, EINVAL, "--clock=%.40s: EINVAL: write real or script", o->clock);
+	if (o->clock && !ops->simulated)
+		return err_set(
+			e, EINVAL, "--clock is for --backend=sim, not for %s: EINVAL", ops->name);
+	return 0;
+}
+
+int options_open_backend(
+	struct options *o, const struct config *config, struct backend **be, struct err *e)
 {
 	const struct backend_ops *ops;
-	int rc = backend_find(o->backend, &o->conf, &ops, e);
+	int rc = options_find_backend(o, config, &ops, e);
 
+	if (rc == 0)
+		rc = options_set_clock(o, ops, e);
 	return rc < 0 ? rc : ops->open(&o->conf, be, e);
 }

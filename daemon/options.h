@@ -10,9 +10,11 @@
 #define CONFIG_FILE "/etc/perfmonfs.conf"
 
 struct options {
-	/* The word of --backend; NULL: the default. */
+	/* The word of --backend; NULL: that of the configuration file, or the default. */
 	const char *backend;
 	struct backend_conf conf;
+	/* The word of --clock; NULL: the default. */
+	const char *clock;
 	/* The directory of sampling formats. */
 	const char *formats;
 	/* The configuration file; NULL: CONFIG_FILE, if it exists. */
@@ -30,7 +32,12 @@ int options_parse(int argc, char **argv, struct options *o, struct text *mount_o
 /* Loads the configuration file over the defaults. */
 int options_load_config(const struct options *o, struct config *config, struct err *e);
 
-/* Opens the backend; fails as backend_ops.open. */
-int options_open_backend(struct options *o, struct backend **be, struct err *e);
+/* Sets o->conf, which may point into @config. EINVAL: there is no such backend. */
+int options_find_backend(struct options *o, const struct config *config,
+	const struct backend_ops **ops, struct err *e);
+
+/* Opens the backend; fails as options_find_backend() and backend_ops.open. */
+int options_open_backend(
+	struct options *o, const struct config *config, struct backend **be, struct err *e);
 
 #endif

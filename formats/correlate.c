@@ -159,10 +159,11 @@ static int correlate_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	pfm_correlate_smpl_hdr_t *hdr = buf;
 
+	(void)is_active;
 	sample_publish64(&hdr->hdr_count, 0);
 	hdr->hdr_cur_offs = sizeof(*hdr);
 	hdr->hdr_state = PFM_CORRELATE_OPEN;
-	ctrl->reset_ovfl_pmds = !is_active;
+	ctrl->reset_ovfl_pmds = 1;
 	return 0;
 }
 

@@ -135,12 +135,13 @@ static int hist_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	pfm_hist_smpl_hdr_t *hdr = buf;
 
+	(void)is_active;
 	hist_count_clear(hdr);
 	memset(sample_at(hdr, sizeof(*hdr)), 0, hdr->hdr_slots * sizeof(pfm_hist_smpl_entry_t));
 	hdr->hdr_used = hdr->hdr_weight = 0;
 	hdr->hdr_notified = 0;
 	hist_count_clear(hdr);
-	ctrl->reset_ovfl_pmds = !is_active;
+	ctrl->reset_ovfl_pmds = 1;
 	return 0;
 }
 

@@ -161,13 +161,14 @@ static int nway_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	pfm_nway_smpl_hdr_t *hdr = buf;
 
+	(void)is_active;
 	nway_free_oldest(hdr);
 	if (nway_current(hdr)->part_state != PFM_NWAY_PART_FILLING) {
 		/* The tool was late and every other part full; the next one is free now. */
 		nway_set_state(nway_current(hdr), PFM_NWAY_PART_FULL);
 		nway_begin(hdr, nway_next_index(hdr));
 	}
-	ctrl->reset_ovfl_pmds = !is_active;
+	ctrl->reset_ovfl_pmds = 1;
 	return 0;
 }
 

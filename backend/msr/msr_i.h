@@ -25,6 +25,7 @@ struct msr_backend {
 	/* The thread that restores when CPUs come online. It may run after begin. */
 	pthread_t pending_thread;
 	pthread_cond_t pending_changed;
+	cpu_set_t pending_affinity; /* That of the thread that called begin. */
 	bool pending_begun, pending_running, pending_end;
 	/* Registers in dead daemons' journals that are not of this description, or not of a CPU.
 	 * Constant after opening. */
@@ -86,6 +87,9 @@ unsigned msr_first_online(struct msr_io *io);
 int msr_access_failed(
 	const struct backend_cpu *c, const struct msr_reg *reg, int rc, struct err *e);
 
+/* Whether selector @addr with @value interrupts, so that it is the kernel's. */
+bool msr_owner_interrupts(uint32_t addr, uint64_t value);
+
 /*
  * An offline CPU keeps its registers. What could not be restored there is pending. It is restored
  * soon after the CPU comes online, and in any case before the next reservation on this CPU.
@@ -97,8 +101,9 @@ void pending_restore_keep(struct backend_cpu *c);
 void pending_restore_first(struct backend_cpu *c);
 
 /*
- * Restores all reservations of @c, and clears the overflow status of their counters. Failures are
- * reported, and the reservation stays. -EPERM with a sentence: the device refuses writes.
+ * Restores all reservations of @c, and clears the overflow status of their counters; except those
+ * that the kernel's perf has taken meanwhile. Failures are reported, and the reservation stays.
+ * -EPERM with a sentence: the device refuses writes.
  */
 int pending_restore_run(struct backend_cpu *c, struct err *e);
 

@@ -91,11 +91,50 @@ static void pending_clear_status(struct backend_cpu *c, uint64_t bits)
 	}
 }
 
+/* Gives up a counter that has another user: its field of the selector, itself, and its enable bit.
+ */
+static void pending_forget_counter(struct backend_cpu *c, const struct pmu_pmd *pmd)
+{
+	const struct msr_regs *regs = &c->mb->regs;
+	const struct pmu *pmu = &c->mb->pmu;
+
+	reserve_forget(c, msr_regs_find(regs, pmu->pmcs[pmd->pmc].addr), pmd->field);
+	reserve_forget(c, msr_regs_find(regs, pmd->addr), UINT64_MAX);
+	if (pmu->global_ctrl && pmd->global >= 0)
+		reserve_forget(c, msr_regs_find(regs, pmu->global_ctrl), 1ULL << pmd->global);
+}
+
+/*
+ * While nothing restored them, the kernel may have begun to use the counters, for example for its
+ * NMI watchdog. It alone uses the interrupt.
+ */
+static void pending_forget_taken(struct backend_cpu *c)
+{
+	const struct pmu *pmu = &c->mb->pmu;
+
+	for (unsigned d = 0; d < pmu->npmds; d++) {
+		const struct pmu_pmd *pmd = &pmu->pmds[d];
+		const struct pmu_pmc *pmc = &pmu->pmcs[pmd->pmc];
+		const struct msr_reg *reg = msr_regs_find(&c->mb->regs, pmc->addr);
+		uint64_t value;
+
+		if (!(c->reservations[reg - c->mb->regs.reg].mask & pmd->field) ||
+			msr_read(c, reg, &value) < 0)
+			continue;
+		value &= pmd->field;
+		if ((value & pmc->enable) && msr_owner_interrupts(pmc->addr, value))
+			pending_forget_counter(c, pmd);
+	}
+}
+
 int pending_restore_run(struct backend_cpu *c, struct err *e)
 {
-	uint64_t reserved = pending_status_bits(c);
-	int rc = reserve_release_all(c, e);
+	uint64_t reserved;
+	int rc;
 
+	pending_forget_taken(c);
+	reserved = pending_status_bits(c);
+	rc = reserve_release_all(c, e);
 	pending_clear_status(c, reserved & ~pending_status_bits(c));
 	return rc;
 }
@@ -151,20 +190,25 @@ static void *pending_main(void *arg)
 /* Wakes the thread, or starts it; without one, the next reservation or the next daemon restores. */
 static void pending_wake(struct msr_backend *mb)
 {
-	sigset_t all, old;
+	pthread_attr_t attr;
+	sigset_t all;
 
 	pthread_cond_signal(&mb->pending_changed);
-	if (!mb->pending_begun || mb->pending_running || !pending_any_offline(mb))
+	if (!mb->pending_begun || mb->pending_running || !pending_any_offline(mb) ||
+		pthread_attr_init(&attr))
 		return;
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	mb->pending_running = !pthread_create(&mb->pending_thread, NULL, pending_main, mb);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_setsigmask_np(&attr, &all);
+	/* The caller may be a worker, which is pinned to a CPU that is monitored. */
+	pthread_attr_setaffinity_np(&attr, sizeof(mb->pending_affinity), &mb->pending_affinity);
+	mb->pending_running = !pthread_create(&mb->pending_thread, &attr, pending_main, mb);
+	pthread_attr_destroy(&attr);
 }
 
 void pending_restore_begin(struct msr_backend *mb)
 {
 	pthread_mutex_lock(&mb->pending_lock);
+	pthread_getaffinity_np(pthread_self(), sizeof(mb->pending_affinity), &mb->pending_affinity);
 	mb->pending_begun = true;
 	pending_wake(mb);
 	pthread_mutex_unlock(&mb->pending_lock);

@@ -23,7 +23,7 @@ static bool owner_counts_cycles(uint32_t addr, uint64_t value)
 	       ((value & 0xffff) == CYCLES_INTEL || (value & 0xffff) == CYCLES_AMD);
 }
 
-static bool owner_interrupts(uint32_t addr, uint64_t value)
+bool msr_owner_interrupts(uint32_t addr, uint64_t value)
 {
 	return value & (addr == MSR_FIXED_CTR_CTRL ? FIXED_PMI : EVTSEL_INT);
 }
@@ -35,7 +35,7 @@ void msr_pmu_owner(
 	if (msr_of(be)->io->kernel && owner_counts_cycles(addr, value) && kernel_nmi_watchdog())
 		text_printf(out,
 			"the kernel's NMI watchdog (echo 0 > " KERNEL_NMI_WATCHDOG " frees it)");
-	else if (owner_interrupts(addr, value))
+	else if (msr_owner_interrupts(addr, value))
 		text_printf(out,
 			"the kernel's perf (selector %#" PRIx64 "; stop programs that use perf "
 			"or perf_event_open, 'ps' may show them)",

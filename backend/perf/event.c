@@ -117,6 +117,7 @@ unsigned perf_events_list(const struct perf_sources *src, struct pmu_event *even
 			.name = se->name,
 			.value = PERFSEL_SOFTWARE | se->code | EVTSEL_USR | EVTSEL_OS | EVTSEL_EN,
 			.desc = se->desc,
+			.both_levels = !se->levels,
 		};
 	}
 	return n;
@@ -147,8 +148,8 @@ static int perf_software_attr(
 	const struct soft_event *se = perf_soft_find(code);
 
 	if (!se)
-		return err_set(e, EINVAL,
-			"0x%" PRIx64 " is not a software event: use a value from pmu/events", sel);
+		return err_set(
+			e, EINVAL, "not a software event: write a name or a value from pmu/events");
 	if (!se->levels && (!(sel & EVTSEL_USR) || !(sel & EVTSEL_OS)))
 		return err_set(e, EINVAL,
 			"%s cannot be counted at one level only: "
@@ -173,9 +174,8 @@ static int perf_hardware_attr(
 {
 	if (src->cpu < 0)
 		return err_set(e, ENODEV,
-			"0x%" PRIx64 " is a hardware event and this kernel has no CPU PMU (" SOURCES
-			"cpu): use the software events of pmu/events",
-			sel);
+			"a hardware event, and this kernel has no CPU PMU (" SOURCES
+			"cpu): use the software events of pmu/events");
 	attr->type = (uint32_t)src->cpu;
 	attr->config = sel & (PERFSEL_CODE | PERFSEL_CMASK | PERFSEL_EDGE | PERFSEL_INV);
 	/* The kernel must not multiplex it: counts are never scaled. */
@@ -236,7 +236,8 @@ static int perf_open_refused(int no, unsigned cpu, struct err *e)
 			"see /sys/devices/system/cpu/online",
 			err_name(no), cpu);
 	return err_set(e, no,
-		"perf_event_open: %s: the kernel does not have this event: see `perf list`",
+		"perf_event_open: %s: the kernel does not have this event, in bits 0-15 the "
+		"event's code and unit mask: see `perf list`",
 		err_name(no));
 }
 

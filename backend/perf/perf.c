@@ -187,12 +187,12 @@ static int perf_run_one(struct backend_cpu *c, struct reg_op *op, struct err *e)
 	if (cnt < NSLOTS) {
 		if (perf_counter_op(c, &c->slots[cnt], op, e) == 0)
 			return 0;
-		return err_prefix(e, "CPU %u: PERFCNT%u", c->pc.cpu, cnt);
+		return err_prefix(e, "CPU %u: pmd%u", c->pc.cpu, cnt);
 	}
 	if (sel < NSLOTS) {
 		if (perf_selector_op(c, &c->slots[sel], op, e) == 0)
 			return 0;
-		return err_prefix(e, "CPU %u: PERFSEL%u", c->pc.cpu, sel);
+		return err_prefix(e, "CPU %u: pmc%u, 0x%" PRIx64, c->pc.cpu, sel, op->value);
 	}
 	return err_set(
 		e, EPERM, "CPU %u: 0x%x is not a register of the perf PMU", c->pc.cpu, op->addr);

@@ -18,6 +18,25 @@ int pmu_find_pmd(const struct pmu *pmu, unsigned num)
 	return -1;
 }
 
+const struct pmu_event *pmu_event_named(const struct pmu *pmu, struct slice name)
+{
+	for (unsigned i = 0; i < pmu->nevents; i++)
+		if (slice_is(name, pmu->events[i].name))
+			return &pmu->events[i];
+	return NULL;
+}
+
+const struct pmu_event *pmu_event_of(const struct pmu *pmu, unsigned p, uint64_t value)
+{
+	const struct pmu_pmc *pmc = &pmu->pmcs[p];
+	uint64_t any = pmc->user | pmc->kernel | pmc->enable;
+
+	for (unsigned i = 0; i < pmu->nevents; i++)
+		if (((value ^ pmu->events[i].value) & ~any) == 0)
+			return &pmu->events[i];
+	return NULL;
+}
+
 static uint64_t pmu_global_bits(const struct pmu *pmu)
 {
 	uint64_t bits = 0;

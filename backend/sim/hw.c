@@ -96,7 +96,7 @@ bool hw_online(struct hw *hw, unsigned cpu)
 {
 	bool online;
 
-	pthread_mutex_lock(&hw->lock);
+	hw_lock(hw);
 	online = hw_present(hw, cpu);
 	pthread_mutex_unlock(&hw->lock);
 	return online;
@@ -145,6 +145,16 @@ void hw_set_offline(struct hw *hw, const struct hw_ranges *set)
 	hw->offline = *set;
 }
 
+void hw_lock(struct hw *hw)
+{
+	uint64_t now;
+
+	pthread_mutex_lock(&hw->lock);
+	now = hw->clock ? hw->clock() : 0;
+	if (now > hw->now)
+		hw->now = now;
+}
+
 static int hw_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value)
 {
 	if (!hw_present(hw, cpu))
@@ -180,7 +190,7 @@ int hw_rdmsr(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value)
 {
 	int rc;
 
-	pthread_mutex_lock(&hw->lock);
+	hw_lock(hw);
 	rc = hw_read(hw, cpu, addr, value);
 	if (hw->log) {
 		text_printf(hw->log, "cpu%u rdmsr 0x%" PRIx32, cpu, addr);
@@ -196,7 +206,7 @@ int hw_wrmsr(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value)
 {
 	int rc;
 
-	pthread_mutex_lock(&hw->lock);
+	hw_lock(hw);
 	rc = hw_write(hw, cpu, addr, value);
 	if (hw->log)
 		text_printf(hw->log, "cpu%u wrmsr 0x%" PRIx32 " 0x%016" PRIx64 "%s\n", cpu, addr,
@@ -205,9 +215,16 @@ int hw_wrmsr(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value)
 	return rc;
 }
 
-void hw_advance(struct hw *hw, uint64_t ns)
+void hw_set_clock(struct hw *hw, uint64_t (*clock)(void))
 {
 	pthread_mutex_lock(&hw->lock);
+	hw->clock = clock;
+	pthread_mutex_unlock(&hw->lock);
+}
+
+void hw_advance(struct hw *hw, uint64_t ns)
+{
+	hw_lock(hw);
 	hw->now += ns < HW_TIME_MAX - hw->now ? ns : HW_TIME_MAX - hw->now;
 	pthread_mutex_unlock(&hw->lock);
 }
@@ -216,7 +233,7 @@ uint64_t hw_now(struct hw *hw)
 {
 	uint64_t now;
 
-	pthread_mutex_lock(&hw->lock);
+	hw_lock(hw);
 	now = hw->now;
 	pthread_mutex_unlock(&hw->lock);
 	return now;
@@ -224,7 +241,7 @@ uint64_t hw_now(struct hw *hw)
 
 void hw_log(struct hw *hw, struct text *log)
 {
-	pthread_mutex_lock(&hw->lock);
+	hw_lock(hw);
 	hw->log = log;
 	pthread_mutex_unlock(&hw->lock);
 }

@@ -56,7 +56,9 @@ struct hw {
 	const struct hw_rules *rules;
 	unsigned ncpus;
 	pthread_mutex_t lock; /* Guards all fields below. */
-	uint64_t now;
+	uint64_t now;         /* Model time, ns. */
+	/* Model time if it passes by itself; NULL: hw_advance() alone moves it. */
+	uint64_t (*clock)(void);
 	struct hw_ranges offline, fault;
 	struct text *log;
 	struct hw_cpu cpus[];
@@ -106,6 +108,9 @@ static inline bool hw_in_row(uint32_t addr, uint32_t base, unsigned n, unsigned 
 	*i = addr - base;
 	return *i < n;
 }
+
+/* Takes the lock, and brings the time up to date. */
+void hw_lock(struct hw *hw);
 
 /* The caller holds the lock. */
 int hw_write(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value);

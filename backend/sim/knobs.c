@@ -134,7 +134,7 @@ static int knobs_offline_store(struct hw *hw, struct slice s, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	pthread_mutex_lock(&hw->lock);
+	hw_lock(hw);
 	hw_set_offline(hw, &set);
 	pthread_mutex_unlock(&hw->lock);
 	return 0;
@@ -142,7 +142,7 @@ static int knobs_offline_store(struct hw *hw, struct slice s, struct err *e)
 
 static void knobs_offline_show(struct hw *hw, struct text *out)
 {
-	pthread_mutex_lock(&hw->lock);
+	hw_lock(hw);
 	knobs_print_list(&hw->offline, false, out);
 	pthread_mutex_unlock(&hw->lock);
 }
@@ -154,7 +154,7 @@ static int knobs_fault_store(struct hw *hw, struct slice s, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	pthread_mutex_lock(&hw->lock);
+	hw_lock(hw);
 	hw->fault = set;
 	pthread_mutex_unlock(&hw->lock);
 	return 0;
@@ -162,7 +162,7 @@ static int knobs_fault_store(struct hw *hw, struct slice s, struct err *e)
 
 static void knobs_fault_show(struct hw *hw, struct text *out)
 {
-	pthread_mutex_lock(&hw->lock);
+	hw_lock(hw);
 	knobs_print_list(&hw->fault, true, out);
 	pthread_mutex_unlock(&hw->lock);
 }
@@ -183,7 +183,7 @@ static int knobs_poke_store(struct hw *hw, struct slice s, struct err *e)
 		rc = num_value(value_word, &value, e);
 	if (rc < 0)
 		return rc;
-	pthread_mutex_lock(&hw->lock);
+	hw_lock(hw);
 	rc = hw_write(hw, (unsigned)cpu, (uint32_t)addr, value);
 	pthread_mutex_unlock(&hw->lock);
 	if (rc < 0)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "backend/msr/msr_io.h"
+#include "base/nsec.h"
 #include "perfmonfs/sim.h"
 
 enum { SIM_CPUS = 4 };
@@ -91,6 +92,12 @@ static const struct msr_io_ops sim_io_ops = {
 	.free = sim_io_free,
 };
 
+/* The clock of timers, so that they ring when the model's time has come. */
+static uint64_t sim_clock(void)
+{
+	return nsec_now(CLOCK_MONOTONIC);
+}
+
 static int sim_open(const struct backend_conf *conf, struct backend **out, struct err *e)
 {
 	const char *model = conf->model ? conf->model : HW_DEFAULT_MODEL;
@@ -104,11 +111,15 @@ static int sim_open(const struct backend_conf *conf, struct backend **out, struc
 		free(sim);
 		return rc;
 	}
+	if (conf->real_time)
+		hw_set_clock(sim->control.hw, sim_clock);
 	sim->io.ops = &sim_io_ops;
 	rc = msr_backend_new(&sim_backend_ops, &sim->io, conf, out, e);
-	if (!rc)
-		(*out)->sim = &sim->control;
-	return rc;
+	if (rc < 0)
+		return rc;
+	(*out)->sim = &sim->control;
+	(*out)->scripted = !conf->real_time;
+	return 0;
 }
 
 const struct backend_ops sim_backend_ops = {

@@ -231,6 +231,7 @@ static void sched_clear_slot(struct sched_slot *slot, uint32_t tid)
 	__atomic_store_n(&slot->dead, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->uncovered, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->missed, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->taker, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->runtime_out, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->runtime_in, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->task, 0, __ATOMIC_RELEASE);

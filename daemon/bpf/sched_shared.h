@@ -56,7 +56,27 @@ struct sched_cpu {
 	/* Address of the current thread's task_struct, which stays when its id changes. Private to
 	 * the BPF programs. */
 	sched_u64 task;
+	/* sched_taker() of the context that is loaded on this CPU: no thread is counted here
+	 * meanwhile, and none wakes the ctxsw thread except by its death. 0: none. Written by the
+	 * daemon. */
+	sched_u64 taker;
 } SCHED_ALIGNED;
+
+/* @serial differs from one taker of a CPU to its next, and is not 0. */
+static inline sched_u64 sched_taker(sched_u32 cpu, sched_u32 uid, sched_u32 serial)
+{
+	return (sched_u64)uid << 32 | (serial & 0xffff) << 16 | (cpu & 0xffff);
+}
+
+static inline sched_u32 sched_taker_cpu(sched_u64 taker)
+{
+	return taker & 0xffff;
+}
+
+static inline sched_u32 sched_taker_uid(sched_u64 taker)
+{
+	return (sched_u32)(taker >> 32);
+}
 
 /* Why the context of a thread ends. */
 enum sched_death {
@@ -82,6 +102,8 @@ struct sched_slot {
 	sched_u64 revoked_at;
 	/* How often it ran on a CPU of its mask that has no ctxsw thread. */
 	sched_u32 uncovered;
+	/* The newest taker (sched_cpu.taker) of a CPU of its mask that it ran on; 0: none. */
+	sched_u64 taker;
 	/* How many of its switches the programs or the ctxsw thread did not see in time. */
 	sched_u32 missed;
 	/* Address of its task_struct; 0 until it has run. Private to the BPF programs. */

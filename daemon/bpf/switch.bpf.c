@@ -264,7 +264,8 @@ static bool switch_needs_wakeup(
 {
 	if (c->active_slot)
 		return n != c->active_slot;
-	return changed && ((old && switch_slot(old)->dead) || (n && switch_wanted_at(n, cpu)));
+	return changed &&
+	       ((old && switch_slot(old)->dead) || (n && !c->taker && switch_wanted_at(n, cpu)));
 }
 
 static void switch_wake_ctxsw(void *ctx, struct sched_cpu *c, sched_u32 n)
@@ -293,6 +294,17 @@ static bool switch_is_late(const struct sched_cpu *c, sched_u32 n, const struct 
 	       (c->active_slot && n != c->active_slot && next->prio <= SCHED_CTXSW_PRIO);
 }
 
+/* @n comes to a CPU whose registers it cannot have. */
+static void switch_note_uncounted(const struct sched_cpu *c, sched_u32 cpu, sched_u32 n)
+{
+	if ((c->ctxsw_tid && !c->taker) || !switch_wanted_at(n, cpu))
+		return;
+	if (c->taker)
+		switch_slot(n)->taker = c->taker;
+	else
+		switch_slot(n)->uncovered++;
+}
+
 static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct task_struct *next)
 {
 	sched_u32 n = switch_find(next->pid, next), old = c->slot;
@@ -313,12 +325,10 @@ static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struc
 	}
 	if (changed && switch_is_late(c, n, next))
 		c->late++;
-	if (c->ctxsw_tid) {
-		if (switch_needs_wakeup(c, cpu, old, n, changed))
-			switch_wake_ctxsw(ctx, c, n);
-	} else if (changed && n && switch_wanted_at(n, cpu)) {
-		s->uncovered++;
-	}
+	if (changed && n)
+		switch_note_uncounted(c, cpu, n);
+	if (c->ctxsw_tid && switch_needs_wakeup(c, cpu, old, n, changed))
+		switch_wake_ctxsw(ctx, c, n);
 }
 
 SEC("tp_btf/sched_switch")

@@ -19,8 +19,10 @@
 int command_parse_ctl(struct slice text, struct command *cmd, struct err *e);
 void command_print_ctl(const struct command *cmd, struct text *out);
 
-/* pmc/N: the value. */
-int command_parse_pmc(struct slice text, uint64_t *value, struct err *e);
+/* pmc/N of PMC @num: the value, or the name of an event that @pmu lists, perhaps with its levels:
+ * "page-faults:u". */
+int command_parse_pmc(
+	struct slice text, const struct pmu *pmu, unsigned num, uint64_t *value, struct err *e);
 
 /* pmd/N: "VALUE [OPTION...]" to r->value and r->conf; absent options are 0 or off. */
 int command_parse_pmd(struct slice text, struct cmd_reg *r, struct err *e);
@@ -31,7 +33,8 @@ int command_parse_pmd(struct slice text, struct cmd_reg *r, struct err *e);
  * vector and its error becomes cmd->cut, so that the lines before it take effect; only empty text
  * fails here.
  */
-int command_parse_regs(struct slice text, uint16_t set, struct command *cmd, struct err *e);
+int command_parse_regs(
+	struct slice text, const struct pmu *pmu, uint16_t set, struct command *cmd, struct err *e);
 
 /* The text that reading returns, which can be written. pmd/N has only the value, regs all options,
  * too. */

@@ -36,6 +36,12 @@ bool regset_empty(const struct regset *set);
 /* Prints the options that are not 0 or off, a blank before each. */
 void pmd_conf_print(const struct pmd_conf *conf, struct text *out);
 
+/* @text is not a number but may be the name of an event. */
+bool event_is_name(struct slice text);
+/* The value of PMC @num that selects the event in @text. */
+int event_parse(
+	struct slice text, const struct pmu *pmu, unsigned num, uint64_t *value, struct err *e);
+
 /* EINVAL: the arguments of a load on a thread contradict each other. */
 int command_check_load(const struct command *cmd, struct err *e);
 

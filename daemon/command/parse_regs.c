@@ -7,12 +7,16 @@
 
 #include "base/num.h"
 
-int command_parse_pmc(struct slice text, uint64_t *value, struct err *e)
+int command_parse_pmc(
+	struct slice text, const struct pmu *pmu, unsigned num, uint64_t *value, struct err *e)
 {
-	return num_u64(slice_trim(text), value, e);
+	text = slice_trim(text);
+	return event_is_name(text) ? event_parse(text, pmu, num, value, e)
+				   : num_u64(text, value, e);
 }
 
-static int regs_parse_line(struct slice line, uint16_t set, struct cmd_reg *r, struct err *e)
+static int regs_parse_line(
+	struct slice line, const struct pmu *pmu, uint16_t set, struct cmd_reg *r, struct err *e)
 {
 	struct slice name = slice_word(&line), number = name;
 	uint64_t num;
@@ -29,7 +33,8 @@ static int regs_parse_line(struct slice line, uint16_t set, struct cmd_reg *r, s
 	if (rc < 0)
 		return rc;
 	r->num = (uint16_t)num;
-	return r->pmd ? command_parse_pmd(line, r, e) : command_parse_pmc(line, &r->value, e);
+	return r->pmd ? command_parse_pmd(line, r, e)
+		      : command_parse_pmc(line, pmu, r->num, &r->value, e);
 }
 
 static unsigned regs_count_lines(struct slice text)
@@ -41,7 +46,8 @@ static unsigned regs_count_lines(struct slice text)
 	return n;
 }
 
-int command_parse_regs(struct slice text, uint16_t set, struct command *cmd, struct err *e)
+int command_parse_regs(
+	struct slice text, const struct pmu *pmu, uint16_t set, struct command *cmd, struct err *e)
 {
 	cmd->verb = CMD_WRITE;
 	cmd->vector.first_line = 1;
@@ -52,7 +58,7 @@ int command_parse_regs(struct slice text, uint16_t set, struct command *cmd, str
 	if (!cmd->vector.regs)
 		return err_set(e, ENOMEM, "no memory for the vector");
 	while (text.n) {
-		if (regs_parse_line(slice_cut(&text, '\n'), set,
+		if (regs_parse_line(slice_cut(&text, '\n'), pmu, set,
 			    &cmd->vector.regs[cmd->vector.nregs], &cmd->vector.cut) < 0) {
 			err_prefix(&cmd->vector.cut, "line %u", cmd->vector.nregs + 1);
 			break;

@@ -88,6 +88,12 @@ static const struct config_number {
 		ARG_SIZE_MIN},
 	{"smpl_buf_size_max", offsetof(struct config, smpl_buf_size_max), SMPL_BUF_SIZE_MIN,
 		SMPL_BUF_SIZE_LIMIT, SMPL_BUF_SIZE_DEFAULT},
+	{"user_contexts_max", offsetof(struct config, user_contexts_max), 1, USER_CONTEXTS_LIMIT,
+		USER_CONTEXTS_DEFAULT},
+	{"user_memory_max", offsetof(struct config, user_memory_max), USER_MEMORY_MIN, MEMORY_LIMIT,
+		USER_MEMORY_DEFAULT},
+	{"memory_max", offsetof(struct config, memory_max), MEMORY_MIN, MEMORY_LIMIT,
+		MEMORY_DEFAULT},
 	{"tick_us", offsetof(struct config, tick_us), TICK_US_MIN, TICK_US_LIMIT, TICK_US_DEFAULT},
 	{"overflow_rate_max", offsetof(struct config, overflow_rate_max), 1, OVERFLOW_RATE_LIMIT,
 		OVERFLOW_RATE_DEFAULT},
@@ -150,8 +156,8 @@ int config_store(struct config *c, const char *key, struct slice value, struct e
 		return config_store_kernel(&c->allow_kernel, value, e);
 	return err_set(e, ENOENT,
 		"'%s' is not a key: the keys are sys_group, thread_group, allow_kernel, "
-		"arg_size_max, "
-		"smpl_buf_size_max, tick_us and overflow_rate_max",
+		"arg_size_max, user_contexts_max, user_memory_max, memory_max, smpl_buf_size_max, "
+		"tick_us and overflow_rate_max; in the file also backend",
 		key);
 }
 
@@ -170,6 +176,16 @@ void config_show(const struct config *c, const char *key, struct text *out)
 		text_printf(out, "%s\n", config_kernel_words[c->allow_kernel]);
 }
 
+static int config_store_backend(struct config *c, struct slice value, struct err *e)
+{
+	if (!value.n || value.n >= sizeof(c->backend))
+		return err_set(e, EINVAL, "'%.*s' is not a backend: see perfmonfs --help",
+			SLICE_ARG(value));
+	memset(c->backend, 0, sizeof(c->backend));
+	memcpy(c->backend, value.p, value.n);
+	return 0;
+}
+
 static int config_parse_line(struct config *c, struct slice line, struct err *e)
 {
 	struct slice key;
@@ -186,6 +202,8 @@ static int config_parse_line(struct config *c, struct slice line, struct err *e)
 		return err_set(e, EINVAL, "'%.*s' is not a key: see perfmonfs(8)", SLICE_ARG(key));
 	memcpy(name, key.p, key.n);
 	name[key.n] = '\0';
+	if (strcmp(name, "backend") == 0)
+		return config_store_backend(c, slice_trim(line), e);
 	return config_store(c, name, line, e);
 }
 

@@ -15,10 +15,17 @@
 #include "base/text.h"
 
 enum {
+	BACKEND_WORD_SIZE = 64,
 	ARG_SIZE_MIN = 4096, /* Bytes of the smallest page (specification 4.4.2). */
 	ARG_SIZE_LIMIT = 65536,
 	SMPL_BUF_SIZE_MIN = 4096,
 	SMPL_BUF_SIZE_DEFAULT = 16 << 20,
+	USER_CONTEXTS_DEFAULT = 256,
+	USER_CONTEXTS_LIMIT = 65536,
+	USER_MEMORY_MIN = 65536,
+	USER_MEMORY_DEFAULT = 64 << 20,
+	MEMORY_MIN = 1 << 20,
+	MEMORY_DEFAULT = 1 << 30,
 	TICK_US_MIN = 100,
 	TICK_US_DEFAULT = 1000,
 	TICK_US_LIMIT = 1000000,
@@ -27,6 +34,7 @@ enum {
 };
 
 #define SMPL_BUF_SIZE_LIMIT (1ULL << 40)
+#define MEMORY_LIMIT        (1ULL << 40)
 
 /* The group whose members may do something. Root always may. */
 struct group_rule {
@@ -37,6 +45,8 @@ struct group_rule {
 enum allow_kernel { KERNEL_ANY, KERNEL_GROUP, KERNEL_ROOT };
 
 struct config {
+	/* The word of --backend; empty: not configured. Only the file has this key. */
+	char backend[BACKEND_WORD_SIZE];
 	/* May monitor CPUs. */
 	struct group_rule sys_group;
 	/* May monitor threads. */
@@ -47,6 +57,10 @@ struct config {
 	uint64_t arg_size_max;
 	/* Bytes of all sampling buffers together. */
 	uint64_t smpl_buf_size_max;
+	/* Contexts of one user. */
+	uint64_t user_contexts_max;
+	/* Bytes that one user, and all users, can have the daemon keep besides sampling buffers. */
+	uint64_t user_memory_max, memory_max;
 	/* The shortest time between two reads of the counters, and between two switches of sets. */
 	uint64_t tick_us;
 	/* Overflows per second of one context; with more, it is masked. */

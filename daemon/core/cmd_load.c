@@ -88,7 +88,8 @@ int cmd_load(struct core_run *run, const struct command *cmd, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	if (messages_allocate(&ctx->messages) < 0)
+	if (messages_allocate(&ctx->messages, ctx->smpl.fmt ? ctx->smpl.fmt->fmt_msgq_depth : 0) <
+		0)
 		return err_set(e, ENOMEM, "no memory for the message queue");
 	set = ctx_set(ctx, cmd->has_set ? cmd->set : 0);
 	ctx->target.cpu = cmd->load.cpu;

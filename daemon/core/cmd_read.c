@@ -32,7 +32,7 @@ static int read_element(struct core_run *run, struct cmd_reg *r, struct err *e)
 	if (element_find(ctx, r, &set, &row, e) < 0)
 		return -e->no;
 	if (r->pmd && set->pmd[row].lost)
-		return counter_lost(ctx, row, set->pmd[row].lost, e);
+		return counter_lost(ctx, row, &set->pmd[row], e);
 	if (r->pmd)
 		conf_fetch(ctx->pmu, set, row, r);
 	else

@@ -26,18 +26,20 @@ static int restart_check(const struct context *ctx, struct err *e)
 {
 	if (ctx->state == CTX_UNLOADED)
 		return ctx_not_loaded(ctx, "restart", e);
-	if (ctx->state == CTX_MASKED || ctx->ovfl.block ||
-		(ctx->state == CTX_RUNNING && restart_has_hook(ctx)))
+	if (ctx->state == CTX_MASKED || ctx->ovfl.block || ctx->active->pending ||
+		restart_has_hook(ctx))
 		return 0;
-	return err_set(
-		e, EBUSY, "not masked: restart is for after the notification of an overflow");
+	return err_set(e, EBUSY,
+		"not masked, and no reset is pending: restart is for after the notification of an "
+		"overflow");
 }
 
-/* While monitoring is active, restart only calls the format's hook, with current counts. */
+/* While monitoring is active, a format's hook is called with current counts. Resets are pending
+ * that the format has left for now, or that a stop has come before. */
 static int restart_running(struct core_run *run, struct err *e)
 {
 	struct context *ctx = run->ctx;
-	pfm_ovfl_ctrl_t ctrl = {0};
+	pfm_ovfl_ctrl_t ctrl = {.reset_ovfl_pmds = 1};
 
 	read_counters(run, ~0U);
 	account_overflows(run);
@@ -46,9 +48,18 @@ static int restart_running(struct core_run *run, struct err *e)
 	ctx->ovfl.block = false;
 	if (ctrl.mask_monitoring)
 		ctx->ovfl.mask_due |= MASK_NOTIFY;
-	else if (ctrl.reset_ovfl_pmds)
+	/* What this reading has found is not reset if it masks, or before its set is left. */
+	if (ctrl.reset_ovfl_pmds && !ctx->ovfl.mask_due && !ctx->active->due)
 		evtset_reset_pending(ctx->active, RESET_LONG);
 	return overflow_act(run, e);
+}
+
+/* After stop: monitoring stays stopped, and a switch that is due waits for start. */
+static int restart_stopped(struct context *ctx, bool resets)
+{
+	if (resets)
+		evtset_reset_pending(ctx->active, RESET_LONG);
+	return 0;
 }
 
 /* A switch that an overflow made due before it masked the context happens now. */
@@ -83,6 +94,8 @@ int cmd_restart(struct core_run *run, const struct command *cmd, struct err *e)
 		return -e->no;
 	if (ctrl.mask_monitoring)
 		return 0;
+	if (ctx->state == CTX_LOADED)
+		return restart_stopped(ctx, ctrl.reset_ovfl_pmds);
 	ctx->ovfl.block = false;
 	return restart_masked(run, cmd, ctrl.reset_ovfl_pmds, e);
 }

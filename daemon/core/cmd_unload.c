@@ -118,6 +118,6 @@ int cmd_end(struct core_run *run, struct err *e)
 	ctx->target.ended = true;
 	ctx->target.ended_as = was;
 	ctx->count.notified++;
-	ctx->count.messages_lost += !messages_put(&ctx->messages, &m);
+	messages_put_last(&ctx->messages, &m);
 	return rc;
 }

@@ -33,6 +33,44 @@ static int write_registers(
 	return transition(run, &to, false, e);
 }
 
+static int write_needs_kernel(
+	const struct pmu_pmc *pmc, const struct pmu_event *ev, uint64_t value, struct err *e)
+{
+	if (!ev)
+		return err_set(e, EACCES,
+			"pmc%u: 0x%" PRIx64 " counts at kernel level, which config/allow_kernel "
+			"does not grant you: clear the bits 0x%" PRIx64,
+			pmc->num, value, value & pmc->kernel);
+	if (ev->both_levels)
+		return err_set(e, EACCES,
+			"pmc%u: %s counts only with the kernel level, which config/allow_kernel "
+			"does not grant you: choose another event, or have root change that",
+			pmc->num, ev->name);
+	return err_set(e, EACCES,
+		"pmc%u: %s counts at kernel level, which config/allow_kernel does not grant you: "
+		"write %s:u for the user level alone",
+		pmc->num, ev->name, ev->name);
+}
+
+/* EACCES: no right to a level; EINVAL: the event has no levels of its own. */
+static int write_check_levels(const struct pmu *pmu, unsigned row, uint64_t value,
+	const struct rights *rights, struct err *e)
+{
+	const struct pmu_pmc *pmc = &pmu->pmcs[row];
+	const struct pmu_event *ev = pmu_event_of(pmu, row, value);
+	uint64_t both = pmc->user | pmc->kernel;
+
+	if ((value & pmc->kernel) && !rights->kernel)
+		return write_needs_kernel(pmc, ev, value, e);
+	if (ev && ev->both_levels && (value & pmc->enable) && (value & both) != both)
+		return err_set(e, EINVAL,
+			"pmc%u: 0x%" PRIx64 " is %s, which counts at both levels or not at all: "
+			"set both bits of 0x%" PRIx64 "%s",
+			pmc->num, value, ev->name, both,
+			rights->kernel ? "" : ", which needs config/allow_kernel");
+	return 0;
+}
+
 static int write_pmc(struct core_run *run, const struct command *cmd, const struct cmd_reg *r,
 	struct evtset *set, unsigned row, struct err *e)
 {
@@ -42,11 +80,8 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 
 	if (r->confer && conf_check(pmu, &r->conf, e) < 0)
 		return -e->no;
-	if ((value & pmc->kernel) && !cmd->rights.kernel)
-		return err_set(e, EACCES,
-			"pmc%u: 0x%" PRIx64 " counts at kernel level, which config/allow_kernel "
-			"does not grant you: clear the bits 0x%" PRIx64,
-			pmc->num, value, value & pmc->kernel);
+	if (write_check_levels(pmu, row, value, &cmd->rights, e) < 0)
+		return -e->no;
 	if (value != set->pmc[row]) {
 		set->calibrated = false;
 		if (write_registers(run, set, row, value, e) < 0)
@@ -56,6 +91,7 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 	if (value & pmc->kernel)
 		run->ctx->kernel_pmcs = true;
 	/* In versions of the interface where a PMC configures its PMDs. */
+	run->ctx->notifies |= (r->confer & PMD_NOTICE) && (r->conf.flags & PMD_NOTIFY);
 	for (unsigned d = 0; r->confer && d < pmu->npmds; d++)
 		if (pmu->pmds[d].pmc == row)
 			conf_store(pmu, &r->conf, r->confer, &set->pmd[d]);
@@ -136,6 +172,7 @@ static int write_pmd(struct core_run *run, struct command *cmd, const struct cmd
 		write_hardware(run, r, row, e) < 0)
 		return -e->no;
 	conf_write(ctx->pmu, r, run->now, row, &set->pmd[row]);
+	ctx->notifies |= (set->pmd[row].flags & PMD_NOTIFY) != 0;
 	note_period(&ctx->pmu->pmds[row], &set->pmd[row], &cmd->note);
 	virtuals_note(set);
 	set->pending &= ~ROW(row);

@@ -49,13 +49,14 @@ struct ctx_target {
 
 /* Overflow: what reading the counters has found and what remains to be done about it. */
 struct ctx_overflow {
-	uint32_t wrapped;     /* PMDs, by row, whose overflows are not accounted yet */
-	uint32_t notify_pmds; /* PMDs, by row, that the next notification names */
-	unsigned mask_due;    /* enum mask_reason: the context is to be masked */
-	bool notify;          /* a notification is due */
-	bool block;           /* the thread is to stay stopped until restart */
-	uint64_t rate_since;  /* start of the second in which @rate_count counts (ns) */
-	uint64_t rate_count;  /* overflows in that second: too many mask the context */
+	uint32_t wrapped;       /* PMDs, by row, whose overflows are not accounted yet */
+	uint32_t notify_pmds;   /* PMDs, by row, that the next notification names */
+	unsigned mask_due;      /* enum mask_reason: the context is to be masked */
+	bool notify;            /* a notification is due */
+	bool block;             /* the thread is to stay stopped until restart */
+	pfm_smpl_where_t where; /* what ran when the overflows to be notified were found */
+	uint64_t rate_since;    /* start of the second in which @rate_count counts (ns) */
+	uint64_t rate_count;    /* overflows in that second: too many mask the context */
 };
 
 /* The overflow status register of the PMU. */
@@ -95,6 +96,7 @@ struct context {
 	struct ctx_live live;
 
 	struct sampling smpl;
+	bool notifies;   /* a PMD has been configured with PMD_NOTIFY */
 	bool kernel_ip;  /* samples may have kernel addresses: the rights at load */
 	uint64_t tstamp; /* of the last samples (ns) */
 
@@ -117,6 +119,12 @@ static inline bool ctx_counts_now(const struct context *ctx)
 int ctx_init(struct context *ctx, const struct pmu *pmu);
 void ctx_free(struct context *ctx);
 
+/* Overflows are attributed to a thread and an instruction: for samples, or for messages. */
+static inline bool ctx_attributes(const struct context *ctx)
+{
+	return ctx->smpl.fmt || ctx->notifies;
+}
+
 /* The set @id, or NULL. */
 struct evtset *ctx_set(const struct context *ctx, unsigned id);
 
@@ -131,6 +139,8 @@ uint32_t ctx_calibratable(const struct context *ctx, const struct evtset *set);
 
 /* All counts of the active set are lost. */
 void ctx_lose(struct context *ctx, enum lost why);
+/* The same by LOST_TAKEN: a context of @uid is loaded on @cpu. */
+void ctx_lose_taken(struct context *ctx, unsigned cpu, unsigned uid);
 
 /* The next command that a context needs without a request. */
 struct wake {

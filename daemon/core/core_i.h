@@ -83,8 +83,8 @@ void counters_paused(struct context *ctx, uint32_t pmds, uint64_t global);
 void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan);
 /* Loses @pmds; a count already lost keeps its first reason. */
 void counters_lose(struct context *ctx, uint32_t pmds, enum lost why);
-/* The error of reading a count that is lost: -EIO or -ENXIO. */
-int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct err *e);
+/* The error of reading counter @d, whose count is lost by its state @s: -EIO or -ENXIO. */
+int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *s, struct err *e);
 /* Those of @rows of the active set that count, and whose counts are not lost. */
 uint32_t counters_live(const struct context *ctx, uint32_t rows);
 /* Reads those of @rows that counters_live(), and verifies that they are still reserved. */

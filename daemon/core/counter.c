@@ -109,11 +109,11 @@ void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan)
 	counters_lose(ctx, hit ? pmds & hit : pmds, LOST_FAULT);
 }
 
-int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct err *e)
+int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *s, struct err *e)
 {
 	unsigned num = ctx->pmu->pmds[d].num;
 
-	switch (lost) {
+	switch (s->lost) {
 	case LOST_STOLEN:
 		return err_set(e, EIO,
 			"pmd%u was taken over while it counted and its count is lost: unload, load "
@@ -152,6 +152,12 @@ int counter_lost(const struct context *ctx, unsigned d, enum lost lost, struct e
 			"it, as some kernels do not for processes of their own: write the PMD to "
 			"start over",
 			num);
+	case LOST_TAKEN:
+		return err_set(e, EIO,
+			"pmd%u: the thread ran uncounted on CPU %u, where uid %u had loaded a "
+			"context on the CPU: write the PMD to start over; cpus=LIST in load leaves "
+			"that CPU out",
+			num, s->taken_cpu, s->taken_uid);
 	case LOST_FAULT:
 	case LOST_NOT:
 		break;
@@ -168,6 +174,19 @@ void ctx_lose(struct context *ctx, enum lost why)
 
 	image_of(ctx->pmu, ctx->active->pmc, true, &im);
 	counters_lose(ctx, im.pmds, why);
+}
+
+void ctx_lose_taken(struct context *ctx, unsigned cpu, unsigned uid)
+{
+	for (unsigned d = 0; d < ctx->active->npmds; d++) {
+		struct pmd_state *s = &ctx->active->pmd[d];
+
+		if (s->lost)
+			continue;
+		s->taken_cpu = cpu;
+		s->taken_uid = uid;
+	}
+	ctx_lose(ctx, LOST_TAKEN);
 }
 
 uint32_t counters_live(const struct context *ctx, uint32_t rows)

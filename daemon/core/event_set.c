@@ -8,10 +8,16 @@
 #include "daemon/core/image.h"
 #include "daemon/core/random.h"
 
+size_t evtset_size(const struct pmu *pmu)
+{
+	const struct evtset *set;
+
+	return sizeof(*set) + pmu->npmds * sizeof(set->pmd[0]) + pmu->npmcs * sizeof(set->pmc[0]);
+}
+
 struct evtset *evtset_new(uint16_t id, const struct pmu *pmu)
 {
-	struct evtset *set = malloc(
-		sizeof(*set) + pmu->npmds * sizeof(set->pmd[0]) + pmu->npmcs * sizeof(set->pmc[0]));
+	struct evtset *set = malloc(evtset_size(pmu));
 
 	if (!set)
 		return NULL;

@@ -17,6 +17,7 @@ enum lost {
 	LOST_OVERTAKEN, /* another thread ran before the counter was stopped */
 	LOST_UNCOVERED, /* its thread ran on a CPU where it is not followed */
 	LOST_MISSED,    /* the kernel did not report a switch of its thread */
+	LOST_TAKEN,     /* its thread ran on a CPU where a context was loaded on the CPU itself */
 };
 
 /* The part of a PMD's state that a reset changes. */
@@ -30,8 +31,9 @@ struct pmd_count {
 struct pmd_state {
 	struct pmd_count n;
 	enum lost lost;
-	uint64_t hw;      /* value of the hardware counter at the last reading */
-	uint64_t read_at; /* when that was (ns); valid while it counts */
+	unsigned taken_cpu, taken_uid; /* with LOST_TAKEN: that CPU, and whose context */
+	uint64_t hw;                   /* value of the hardware counter at the last reading */
+	uint64_t read_at;              /* when that was (ns); valid while it counts */
 	uint64_t overflows;
 	uint32_t switch_overhead; /* events that one sched-in and sched-out add to the count */
 
@@ -63,6 +65,8 @@ struct evtset {
 	struct pmd_state pmd[];
 };
 
+/* Bytes of an event set. */
+size_t evtset_size(const struct pmu *pmu);
 /* NULL: no memory. Freed by free(). */
 struct evtset *evtset_new(uint16_t id, const struct pmu *pmu);
 /* Makes it as if just made, except for its page. */

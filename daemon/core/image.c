@@ -19,6 +19,13 @@ uint64_t image_field(const struct pmu *pmu, unsigned d)
 	return pmu->pmcs[pmd->pmc].shared ? pmd->field : ~0ULL;
 }
 
+bool image_counts(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], unsigned d)
+{
+	const struct pmu_pmd *pmd = &pmu->pmds[d];
+
+	return (pmc[pmd->pmc] ^ pmu->pmcs[pmd->pmc].def) & pmd->field;
+}
+
 static void image_use_pmc(const struct pmu *pmu, struct image *im, unsigned p, uint64_t mask)
 {
 	im->pmcs |= ROW(p);
@@ -69,13 +76,10 @@ void image_of(
 		if (pmc[p] != pmu->pmcs[p].def)
 			image_use_pmc(pmu, im, p, pmu->pmcs[p].shared ? 0 : ~0ULL);
 	for (unsigned d = 0; d < pmu->npmds; d++) {
-		const struct pmu_pmd *pmd = &pmu->pmds[d];
-		uint64_t changed = pmc[pmd->pmc] ^ pmu->pmcs[pmd->pmc].def;
-
-		if (!(changed & pmd->field))
+		if (!image_counts(pmu, pmc, d))
 			continue;
 		im->pmds |= ROW(d);
-		image_use_pmc(pmu, im, pmd->pmc, image_field(pmu, d));
+		image_use_pmc(pmu, im, pmu->pmds[d].pmc, image_field(pmu, d));
 	}
 	image_use_gated(pmu, im);
 	for (unsigned p = 0; p < pmu->npmcs; p++)

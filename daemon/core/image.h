@@ -34,6 +34,9 @@ void image_reserve(const struct pmu *pmu, struct image *im, const struct image *
 /* Bits of the global control for the counters in @pmds. */
 uint64_t image_global_bits(const struct pmu *pmu, uint32_t pmds);
 
+/* PMC values @pmc have counter row @d count something. */
+bool image_counts(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], unsigned d);
+
 /* The bits of its selector that decide what counter row @d counts. */
 uint64_t image_field(const struct pmu *pmu, unsigned d);
 

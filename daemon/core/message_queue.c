@@ -6,10 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-int messages_allocate(struct messages *q)
+/* Slots beyond the depth: for the last message, and for the record of a loss before it. */
+enum { MESSAGES_RESERVED = 2 };
+
+int messages_allocate(struct messages *q, size_t depth)
 {
-	if (!q->ring)
-		q->ring = calloc(MESSAGES_MAX, sizeof(*q->ring));
+	if (q->ring)
+		return 0;
+	q->size = (unsigned)(depth > MESSAGES_DEPTH ? depth : MESSAGES_DEPTH) + MESSAGES_RESERVED;
+	q->ring = calloc(q->size, sizeof(*q->ring));
 	return q->ring ? 0 : -ENOMEM;
 }
 
@@ -24,14 +29,15 @@ void messages_reset(struct messages *q)
 {
 	atomic_store_explicit(&q->head, q->end, memory_order_release);
 	atomic_store_explicit(&q->tail, q->end, memory_order_release);
-	q->lost = 0;
+	atomic_store(&q->lost, 0);
+	q->dropped = 0;
 }
 
 /* Release: a consumer that reads one of these words in place of a message that was dropped also
  * reads the head that messages_reset() has written. */
 static void message_append(struct messages *q, const struct pfm_msg *m)
 {
-	struct message_slot *slot = &q->ring[q->end++ % MESSAGES_MAX];
+	struct message_slot *slot = &q->ring[q->end++ % q->size];
 	uint64_t word[MESSAGE_WORDS];
 
 	memcpy(word, m, sizeof(word));
@@ -39,51 +45,77 @@ static void message_append(struct messages *q, const struct pfm_msg *m)
 		atomic_store_explicit(&slot->word[i], word[i], memory_order_release);
 }
 
-bool messages_put(struct messages *q, const struct pfm_msg *m)
+static struct pfm_msg message_of_loss(uint64_t count)
 {
-	unsigned used = q->end - atomic_load_explicit(&q->head, memory_order_acquire);
-	unsigned need = q->lost ? 2 : 1;
+	return (struct pfm_msg){.type = PFM_MSG_LOST, .count = count};
+}
 
-	if (MESSAGES_MAX - used < need) {
-		q->lost++;
+/* Before @m, PFM_MSG_LOST has the number of messages that were lost. */
+static bool message_put(struct messages *q, const struct pfm_msg *m, unsigned room)
+{
+	uint64_t used = q->end - atomic_load_explicit(&q->head, memory_order_acquire);
+	uint64_t lost = q->dropped + atomic_load(&q->lost);
+	struct pfm_msg loss;
+
+	if (used + (lost ? 2 : 1) > room) {
+		q->dropped++;
 		return false;
 	}
-	if (q->lost)
-		message_append(q,
-			&(struct pfm_msg){.type = PFM_MSG_LOST, .cpu = m->cpu, .count = q->lost});
-	q->lost = 0;
+	/* The consumer may have told them meanwhile. */
+	lost = lost ? q->dropped + atomic_exchange(&q->lost, 0) : 0;
+	loss = message_of_loss(lost);
+	q->dropped = 0;
+	if (lost)
+		message_append(q, &loss);
 	message_append(q, m);
 	return true;
 }
 
+bool messages_put(struct messages *q, const struct pfm_msg *m)
+{
+	return message_put(q, m, q->size - MESSAGES_RESERVED);
+}
+
+void messages_put_last(struct messages *q, const struct pfm_msg *m)
+{
+	message_put(q, m, q->size);
+}
+
+/* Tail first: a consumer that sees the loss sees the messages before it. */
 bool messages_publish(struct messages *q)
 {
-	if (atomic_load_explicit(&q->tail, memory_order_relaxed) == q->end)
+	bool fresh = atomic_load_explicit(&q->tail, memory_order_relaxed) != q->end || q->dropped;
+
+	if (!fresh)
 		return false;
 	atomic_store(&q->tail, q->end);
+	if (q->dropped)
+		atomic_fetch_add(&q->lost, q->dropped);
+	q->dropped = 0;
 	return true;
 }
 
 /* In this order, it is never more than there is room for. */
-static unsigned message_count_from(const struct messages *q, unsigned *head)
+static unsigned message_count_from(const struct messages *q, uint64_t *head)
 {
-	unsigned tail = atomic_load(&q->tail), n;
+	uint64_t tail = atomic_load(&q->tail), n;
 
 	*head = atomic_load_explicit(&q->head, memory_order_acquire);
 	n = tail - *head;
-	return n <= MESSAGES_MAX ? n : 0; /* Head is past tail: all have been dropped since. */
+	return n <= q->size ? (unsigned)n : 0; /* Head is past tail: all have been dropped since. */
 }
 
 unsigned messages_count(const struct messages *q)
 {
-	unsigned head;
+	bool lost = atomic_load(&q->lost);
+	uint64_t head;
 
-	return message_count_from(q, &head);
+	return message_count_from(q, &head) + lost;
 }
 
-static void message_copy(const struct messages *q, unsigned i, struct pfm_msg *out)
+static void message_copy(const struct messages *q, uint64_t i, struct pfm_msg *out)
 {
-	const struct message_slot *slot = &q->ring[i % MESSAGES_MAX];
+	const struct message_slot *slot = &q->ring[i % q->size];
 	uint64_t word[MESSAGE_WORDS];
 
 	for (unsigned w = 0; w < MESSAGE_WORDS; w++)
@@ -91,13 +123,15 @@ static void message_copy(const struct messages *q, unsigned i, struct pfm_msg *o
 	memcpy(out, word, sizeof(word));
 }
 
-unsigned messages_take(struct messages *q, struct pfm_msg *out, unsigned max)
+/* @left: how many can still be taken. */
+static unsigned message_take(struct messages *q, struct pfm_msg *out, unsigned max, unsigned *left)
 {
-	unsigned head, n;
+	uint64_t head;
+	unsigned n;
 
 	do {
-		n = message_count_from(q, &head);
-		n = n < max ? n : max;
+		*left = message_count_from(q, &head);
+		n = *left < max ? *left : max;
 		if (!n)
 			return 0;
 		for (unsigned i = 0; i < n; i++)
@@ -105,5 +139,20 @@ unsigned messages_take(struct messages *q, struct pfm_msg *out, unsigned max)
 		/* It fails if the messages were dropped meanwhile: their slots may be reused. */
 	} while (!atomic_compare_exchange_strong_explicit(
 		&q->head, &head, head + n, memory_order_acq_rel, memory_order_relaxed));
+	*left -= n;
+	return n;
+}
+
+/*
+ * The loss is read before the messages, all of which precede it. If it changes, there may be new
+ * messages before it: the next call tells it.
+ */
+unsigned messages_take(struct messages *q, struct pfm_msg *out, unsigned max)
+{
+	uint64_t lost = atomic_load(&q->lost);
+	unsigned left, n = message_take(q, out, max, &left);
+
+	if (lost && !left && n < max && atomic_compare_exchange_strong(&q->lost, &lost, 0))
+		out[n++] = message_of_loss(lost);
 	return n;
 }

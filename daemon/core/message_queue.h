@@ -9,10 +9,14 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "perfmonfs/msg.h"
 
-enum { MESSAGES_MAX = 32, MESSAGE_WORDS = sizeof(struct pfm_msg) / sizeof(uint64_t) };
+enum {
+	MESSAGES_DEPTH = 32, /* the messages of a queue, unless a format needs more */
+	MESSAGE_WORDS = sizeof(struct pfm_msg) / sizeof(uint64_t),
+};
 
 /* Words, because the consumer may read a slot while the producer reuses it: see messages_take(). */
 struct message_slot {
@@ -20,36 +24,43 @@ struct message_slot {
 };
 
 /*
- * Message number i is in slot i % MESSAGES_MAX; numbers wrap around. Those from head to tail can be
- * taken, those from tail to end are not published yet.
+ * Message number i is in slot i % size; 64 bits, so that numbers never wrap around. Those from head
+ * to tail can be taken, those from tail to end are not published yet.
  */
 struct messages {
-	/* MESSAGES_MAX slots; NULL before the first load. Written by the producer before it
+	/* @size slots; NULL before the first load. Both are written by the producer before it
 	 * publishes the first message. */
 	struct message_slot *ring;
+	unsigned size;
 	/* Written by the consumer when it has taken messages, and by the producer when it drops
 	 * all of them. Release, so that the loads of a slot come before its reuse. */
-	atomic_uint head;
+	atomic_uint_least64_t head;
 	/* Written by the producer, after the messages. Sequentially consistent: a producer that
 	 * publishes and then reads engine_ctx.watched, and a consumer that sets watched and then
 	 * looks for messages, do not miss each other. */
-	atomic_uint tail;
+	atomic_uint_least64_t tail;
+	/* Messages that found no room after number tail - 1. The producer adds to it, after tail;
+	 * what sets it to 0 tells the number: the producer before the next message, or the consumer
+	 * when it has taken all messages. */
+	atomic_uint_least64_t lost;
 	/* The producer's. */
-	unsigned end;
-	/* Messages lost since the last one that found room; the producer's. */
-	uint64_t lost;
+	uint64_t end;
+	/* Messages that found no room, not published yet; the producer's. */
+	uint64_t dropped;
 };
 
-/* Before the first load. -ENOMEM. */
-int messages_allocate(struct messages *q);
+/* At the first load. @depth: messages that it has room for at least. -ENOMEM. */
+int messages_allocate(struct messages *q, size_t depth);
 void messages_free(struct messages *q);
 
 /* For the producer. */
 
 /* Drops all messages. */
 void messages_reset(struct messages *q);
-/* False: there was no room, and @m is lost. PFM_MSG_LOST then precedes the next message. */
+/* False: there was no room, and @m is lost. PFM_MSG_LOST takes its place. */
 bool messages_put(struct messages *q, const struct pfm_msg *m);
+/* The last message before the next messages_reset(): there is always room for one. */
+void messages_put_last(struct messages *q, const struct pfm_msg *m);
 /* Lets the consumer take what was put. All that it may read after that must be written before. True
  * if there is something new. */
 bool messages_publish(struct messages *q);

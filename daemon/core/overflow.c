@@ -66,6 +66,8 @@ void account_overflows(struct core_run *run)
 	ctx->ovfl.wrapped = 0;
 	if (!rows)
 		return;
+	if (!ctx->ovfl.notify)
+		ctx->ovfl.where = run->where;
 	others = ctx->smpl.fmt ? sample_overflows(run, rows, &triggers)
 			       : overflow_without_format(run, rows, &triggers);
 	others &= ~rows;
@@ -79,12 +81,14 @@ void account_overflows(struct core_run *run)
 
 static void overflow_send(struct context *ctx, uint32_t type)
 {
+	const pfm_smpl_where_t *where = &ctx->ovfl.where;
 	struct pfm_msg m = {
 		.type = type,
 		.set = ctx->active->id,
 		.cpu = (uint16_t)ctx->target.cpu,
-		.pid = (uint32_t)ctx->target.pid,
-		.tid = (uint32_t)ctx->target.tid,
+		.pid = ctx->target.tid ? (uint32_t)ctx->target.pid : where->pid,
+		.tid = ctx->target.tid ? (uint32_t)ctx->target.tid : where->tid,
+		.ip = where->ip,
 	};
 	const struct pmu *pmu = ctx->pmu;
 
@@ -108,4 +112,5 @@ void notify_pending(struct context *ctx)
 	ctx->ovfl.mask_due = 0;
 	ctx->ovfl.notify = false;
 	ctx->ovfl.notify_pmds = 0;
+	ctx->ovfl.where = (pfm_smpl_where_t){0};
 }

@@ -122,4 +122,5 @@ void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, str
 	r->last_reset = s->n.last_reset;
 	r->thresh_left = set->flags & SET_OVFL_SWITCH ? s->n.thresh_left : 0;
 	r->overflows = s->overflows;
+	r->counts = image_counts(pmu, set->pmc, d);
 }

@@ -155,6 +155,7 @@ struct cmd_reg {
 	uint64_t last_reset;  /* the value last loaded into it */
 	uint64_t thresh_left; /* overflows left before switching; 0 if they never switch */
 	uint64_t overflows;   /* since it was last written */
+	bool counts;          /* the set's PMCs have it count something */
 };
 
 enum evtset_flag { /* the bits of perfmon2's PFM_SETFL_* */

@@ -62,7 +62,8 @@ static bool sample_record(struct core_run *run, unsigned d, uint32_t overflows, 
 	return ctx->smpl.fmt->fmt_handler(ctx->smpl.buf, arg, ctx->tstamp, &where) == 0;
 }
 
-/* Counts the overflows of PMD row @d. It stays as after the last; @after is what a reset makes it.
+/*
+ * Counts the overflows of PMD row @d. It stays as after the last; @after is what a reset makes it.
  */
 static uint32_t sample_count(
 	struct context *ctx, unsigned d, uint32_t *triggers, uint64_t now, struct pmd_count *after)
@@ -85,45 +86,55 @@ static uint32_t sample_count(
 }
 
 /* The format has failed: sampling ends until the user restarts it. */
-static void sample_fail(struct context *ctx, unsigned d)
+static void sample_fail(struct context *ctx)
 {
-	ctx->active->pending |= ROW(d);
 	ctx->ovfl.mask_due |= MASK_FORMAT;
 	ctx->ovfl.notify = true;
 }
 
+/* What the format says about PMD row @d; true if that is to reset it, unless monitoring is masked.
+ */
+static bool sample_handle(struct core_run *run, unsigned d, uint32_t overflows)
+{
+	struct context *ctx = run->ctx;
+	pfm_ovfl_arg_t arg;
+
+	if ((ctx->ovfl.mask_due & MASK_FORMAT) || !sample_record(run, d, overflows, &arg)) {
+		sample_fail(ctx);
+		return false;
+	}
+	if (arg.ovfl_ctrl.notify_user && (ctx->active->pmd[d].flags & PMD_NOTIFY))
+		ctx->ovfl.notify = true;
+	if (arg.ovfl_ctrl.block_thread && (ctx->flags & CTX_NOTIFY_BLOCK))
+		ctx->ovfl.block = true;
+	if (arg.ovfl_ctrl.mask_monitoring)
+		ctx->ovfl.mask_due |= MASK_NOTIFY;
+	return arg.ovfl_ctrl.reset_ovfl_pmds;
+}
+
+/* Resets follow all samples: what one PMD's handler masks leaves every PMD as it is. */
 uint32_t sample_overflows(struct core_run *run, uint32_t rows, uint32_t *triggers)
 {
 	struct context *ctx = run->ctx;
-	uint32_t others = 0;
-	pfm_ovfl_arg_t arg;
+	struct evtset *set = ctx->active;
+	struct pmd_count after[PMU_MAX_PMDS];
+	uint32_t n[PMU_MAX_PMDS], resets = 0, others = 0;
 
 	ctx->tstamp = run->now > ctx->tstamp ? run->now : ctx->tstamp + 1;
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+		if (rows & ROW(d))
+			n[d] = sample_count(ctx, d, triggers, run->now, &after[d]);
+	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+		if ((rows & ROW(d)) && sample_handle(run, d, n[d]))
+			resets |= ROW(d);
+	resets &= ctx->ovfl.mask_due ? 0 : ~*triggers;
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
-		struct pmd_state *s = &ctx->active->pmd[d];
-		struct pmd_count after;
-		uint32_t n;
-
-		if (!(rows & ROW(d)))
+		if (!(resets & ROW(d)))
 			continue;
-		n = sample_count(ctx, d, triggers, run->now, &after);
-		if ((ctx->ovfl.mask_due & MASK_FORMAT) || !sample_record(run, d, n, &arg)) {
-			sample_fail(ctx, d);
-			continue;
-		}
-		if (arg.ovfl_ctrl.notify_user && (s->flags & PMD_NOTIFY))
-			ctx->ovfl.notify = true;
-		if (arg.ovfl_ctrl.block_thread && (ctx->flags & CTX_NOTIFY_BLOCK))
-			ctx->ovfl.block = true;
-		if (arg.ovfl_ctrl.mask_monitoring)
-			ctx->ovfl.mask_due |= MASK_NOTIFY;
-		if (ctx->ovfl.mask_due || (*triggers & ROW(d)) || !arg.ovfl_ctrl.reset_ovfl_pmds) {
-			ctx->active->pending |= ROW(d);
-			continue;
-		}
-		s->n = after;
-		others |= s->reset;
+		set->pmd[d].n = after[d];
+		others |= set->pmd[d].reset;
 	}
+	set->pending |= rows & ~resets;
 	return others;
 }
 

@@ -79,7 +79,8 @@ static void calibrate_once(struct ctxsw_thread *ct, uint64_t least[PMU_MAX_PMDS]
 static int calibrate_set(
 	struct ctxsw_thread *ct, struct context *ctx, struct evtset *set, struct err *e)
 {
-	struct command start = {.verb = CMD_START}, stop = {.verb = CMD_STOP};
+	struct command start = {.verb = CMD_START, .rights = {.kernel = true}};
+	struct command stop = {.verb = CMD_STOP};
 	uint32_t pmds = ctx_calibratable(ctx, set);
 	uint64_t least[PMU_MAX_PMDS];
 	int rc;

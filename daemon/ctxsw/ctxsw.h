@@ -25,6 +25,12 @@ struct ctxsw_shared {
 	struct task_slot *slots; /* SCHED_SLOTS of them */
 	/* By CPU; NULL: none. Written by the session thread. */
 	_Atomic(struct ctxsw_thread *) ctxsw_threads[CPUS_MAX];
+	/* By CPU: sched_taker() of the context that is to have, or has, its registers; 0: none.
+	 * Written by the session thread. */
+	_Atomic(sched_u64) takers[CPUS_MAX];
+	/* Handles in the session thread that a ctxsw thread has given its CPU to a taker. It calls
+	 * ctxsw_given_handled() first, so that the event can be sent again. */
+	void (*cpu_given)(struct task_registry *reg, struct task_event *event);
 	/* Handles the exit of a retired thread in the session thread, which may then free it. */
 	void (*thread_exited)(struct task_registry *reg, struct task_event *event);
 };
@@ -42,7 +48,8 @@ int ctxsw_thread_new(
 struct ctxsw_prepare_req {
 	struct link link;
 	struct task_event event;
-	struct context *ctx; /* NULL: open the CPU only, to report exits there */
+	struct context *ctx; /* NULL: open the CPU only, to report exits there; so it is, too, if
+				the CPU is a taker's */
 	int rc;
 	struct err err;
 };
@@ -53,6 +60,10 @@ void ctxsw_post(struct ctxsw_thread *ct, struct job *job);
 
 /* Wakes the thread, which then checks what runs on its CPU. */
 void ctxsw_kick(struct ctxsw_thread *ct);
+
+/* True: the registers of the CPU are those of its taker in ctxsw_shared.takers, which is not 0. */
+bool ctxsw_is_given(const struct ctxsw_thread *ct);
+void ctxsw_given_handled(struct task_event *event);
 
 /* Has the thread restore the registers and exit; ctxsw_shared.thread_exited() follows. No slot may
  * be active there. */

@@ -55,16 +55,18 @@ static int ctxsw_cpu_make_ctx(struct ctxsw_thread *ct, struct err *e)
 	return ctxsw_load_cpu_ctx(ct, e);
 }
 
-void ctxsw_cpu_close(struct ctxsw_thread *ct)
+int ctxsw_cpu_open_registers(struct ctxsw_thread *ct, struct err *e)
+{
+	int rc = ct->shared->be->ops->cpu_open(ct->shared->be, ct->cpu, &ct->x.cpu, e);
+
+	return rc < 0 ? rc : ctxsw_cpu_make_ctx(ct, e);
+}
+
+void ctxsw_cpu_close_registers(struct ctxsw_thread *ct)
 {
 	struct command unload = {.verb = CMD_UNLOAD};
 	struct err ignored;
 
-	__atomic_store_n(&ct->sched_cpu->ctxsw_tid, 0, __ATOMIC_RELAXED);
-	sched_wakeup_close(ct->shared->sched, ct->cpu);
-	cleanup_close(&ct->fds[FD_SCHED].fd);
-	ct->fds[FD_SCHED].fd = -1;
-	ct->fds[FD_SCHED].revents = 0;
 	sample_tick_close(&ct->sample_tick);
 	ct->fds[FD_SAMPLER].fd = -1;
 	if (ct->x.cpu) {
@@ -73,6 +75,16 @@ void ctxsw_cpu_close(struct ctxsw_thread *ct)
 		ct->x.cpu = NULL;
 		ctx_free(&ct->cpu_ctx);
 	}
+}
+
+void ctxsw_cpu_close(struct ctxsw_thread *ct)
+{
+	__atomic_store_n(&ct->sched_cpu->ctxsw_tid, 0, __ATOMIC_RELAXED);
+	sched_wakeup_close(ct->shared->sched, ct->cpu);
+	cleanup_close(&ct->fds[FD_SCHED].fd);
+	ct->fds[FD_SCHED].fd = -1;
+	ct->fds[FD_SCHED].revents = 0;
+	ctxsw_cpu_close_registers(ct);
 	virtual_pmd_close(&ct->x.virtuals);
 	ct->open = false;
 }
@@ -81,10 +93,8 @@ int ctxsw_cpu_open(struct ctxsw_thread *ct, struct err *e)
 {
 	int rc = ctxsw_cpu_pin(ct, e);
 
-	if (rc == 0)
-		rc = ct->shared->be->ops->cpu_open(ct->shared->be, ct->cpu, &ct->x.cpu, e);
-	if (rc == 0)
-		rc = ctxsw_cpu_make_ctx(ct, e);
+	if (rc == 0 && !ct->taker)
+		rc = ctxsw_cpu_open_registers(ct, e);
 	if (rc == 0)
 		rc = sched_wakeup_open(ct->shared->sched, ct->cpu, &ct->fds[FD_SCHED].fd, e);
 	if (rc < 0) {
@@ -109,11 +119,13 @@ int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struc
 {
 	int rc;
 
-	if (!ctx->smpl.fmt || ct->sample_tick.ip_sampler)
+	if (!ctx_attributes(ctx) || ct->sample_tick.ip_sampler ||
+		(ct->sampler_failed && !ctx->smpl.fmt))
 		return 0;
 	rc = sample_tick_open(&ct->sample_tick, ct->cpu,
 		ctx->limits.tick_ns ? ctx->limits.tick_ns : NSEC_PER_SEC, true, -1, e);
 	if (rc == 0)
 		ct->fds[FD_SAMPLER].fd = ip_sampler_fd(ct->sample_tick.ip_sampler);
-	return rc;
+	ct->sampler_failed = rc < 0;
+	return ctx->smpl.fmt ? rc : 0;
 }

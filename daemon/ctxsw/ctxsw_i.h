@@ -45,6 +45,11 @@ struct ctxsw_thread {
 	atomic_uint orders;        /* ORDER_ bits */
 	struct task_event exit_event;
 	struct sched_cpu *sched_cpu;
+	/* The entry of takers that it has obeyed: unless that is 0, x.cpu is NULL. sched_cpu.taker
+	 * is set before, and cleared when x.cpu is open. Written by the thread itself. */
+	_Atomic(sched_u64) taker;
+	struct task_event given_event;
+	atomic_bool given_sent; /* given_event was sent, and is not handled yet */
 
 	/* For the thread itself. Other threads write to fds[FD_WAKEUP]. */
 	struct pollfd fds[NFDS];
@@ -52,9 +57,10 @@ struct ctxsw_thread {
 	bool offline;                   /* the CPU was, when last checked */
 	uint64_t retry_at;              /* when to check again (CLOCK_MONOTONIC, ns) */
 	bool open;                      /* ctxsw_cpu_open() has succeeded */
-	struct executor x;              /* for this CPU */
+	struct executor x;              /* for this CPU; x.cpu is NULL while it has a taker */
 	struct context cpu_ctx;         /* its reservation is the CPU's */
-	struct sample_tick sample_tick; /* of contexts that sample */
+	struct sample_tick sample_tick; /* of contexts that sample or notify */
+	bool sampler_failed;            /* opening it did, when last tried */
 	struct task_ctx *active;        /* in the registers; NULL: none */
 	struct ctxsw_fairness fair;
 	struct ctxsw_run run;
@@ -93,6 +99,11 @@ void ctxsw_set_normal(void);
 int ctxsw_cpu_open(struct ctxsw_thread *ct, struct err *e);
 void ctxsw_cpu_close(struct ctxsw_thread *ct);
 
+/* The CPU's registers alone, for giving them to a taker and getting them back. Closing restores
+ * them. Errors of the backend. */
+int ctxsw_cpu_open_registers(struct ctxsw_thread *ct, struct err *e);
+void ctxsw_cpu_close_registers(struct ctxsw_thread *ct);
+
 /* The kernel has moved this thread or disabled the CPU's perf events: the CPU is or was offline,
  * and its registers are lost. */
 bool ctxsw_cpu_was_offline(const struct ctxsw_thread *ct);
@@ -100,7 +111,8 @@ bool ctxsw_cpu_was_offline(const struct ctxsw_thread *ct);
 /* Loads cpu_ctx on the CPU. */
 int ctxsw_load_cpu_ctx(struct ctxsw_thread *ct, struct err *e);
 
-/* Opens the ip sampler if @ctx samples. The sampler ignores the thread that opens it. */
+/* Opens the ip sampler if @ctx samples or notifies. A context that only notifies does without it if
+ * that fails. The sampler ignores the thread that opens it. */
 int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struct err *e);
 
 /* Reserves all that the sets of @ctx need on this CPU, and calibrates. Errors as ctxsw_prepare_req.
@@ -132,6 +144,9 @@ struct task_ctx *task_slot_acquire(struct ctxsw_thread *ct, unsigned slot);
 /* Copies what the scheduler knows to the context: the thread id, and reasons for lost counts. */
 void task_slot_sync_task(struct ctxsw_thread *ct, struct task_ctx *task);
 
+/* The counts of @ctx are lost, as its thread runs on the CPU of @taker. */
+void task_slot_lose_taken(struct context *ctx, sched_u64 taker);
+
 /* Announces changes of the context. Call it before the slot is released or activated. */
 void task_slot_publish(struct ctxsw_thread *ct, struct task_ctx *task);
 /* Sends the slot's death_event once if its thread is dead. */
@@ -140,7 +155,8 @@ void task_slot_report_death(struct ctxsw_thread *ct, unsigned slot);
 /* Executes @job here, or posts it to the thread that owns its context. */
 void ctxsw_job_deliver(struct ctxsw_thread *ct, struct job *job);
 
-/* Restores the context of the thread that runs here, if it is followed. */
+/* Restores the context of the thread that runs here, if it is followed. If the CPU has a taker, its
+ * counts are lost. */
 void ctxsw_switch_in(struct ctxsw_thread *ct);
 
 /* Saves the active context. The counters are stopped already. */

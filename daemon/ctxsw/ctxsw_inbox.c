@@ -30,6 +30,20 @@ void ctxsw_post_prepare(struct ctxsw_thread *ct, struct ctxsw_prepare_req *req)
 	ctxsw_kick(ct);
 }
 
+bool ctxsw_is_given(const struct ctxsw_thread *ct)
+{
+	sched_u64 taker = atomic_load(&ct->shared->takers[ct->cpu]);
+
+	return taker && atomic_load(&ct->taker) == taker;
+}
+
+void ctxsw_given_handled(struct task_event *event)
+{
+	struct ctxsw_thread *ct = container_of(event, struct ctxsw_thread, given_event);
+
+	atomic_store(&ct->given_sent, false);
+}
+
 void ctxsw_thread_retire(struct ctxsw_thread *ct)
 {
 	atomic_fetch_or(&ct->orders, ORDER_RETIRE);

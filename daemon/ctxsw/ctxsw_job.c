@@ -59,7 +59,7 @@ static int job_write(
 	if (!old)
 		return err_set(e, ENOMEM, "no memory");
 	rc = exec_command(&ct->x, ctx, cmd, e);
-	if (!ct->open || ctxsw_prepare(ct, ctx, &prepare_err) == 0)
+	if (!ct->x.cpu || ctxsw_prepare(ct, ctx, &prepare_err) == 0)
 		return rc;
 	job_restore_sets(ctx, old, n);
 	if (cmd->vector.nregs)
@@ -75,14 +75,23 @@ static int job_execute(
 				      : exec_command(&ct->x, ctx, cmd, e);
 }
 
-/* The context starts while its thread runs on a CPU of its mask without a ctxsw thread. */
-static bool job_starts_uncovered(const struct ctxsw_thread *ct, const struct task_ctx *task)
+/* The context has started: its thread may be running on a CPU of its mask where it is not counted.
+ */
+static void job_lose_uncounted(const struct ctxsw_thread *ct, const struct task_ctx *task)
 {
 	const struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);
 	unsigned cpu = ctxsw_load_word(&s->cpu);
+	const struct sched_cpu *c;
+	sched_u64 taker;
 
-	return ctxsw_load_word(&s->running) && cpus_has(&task->cpumask, cpu) &&
-	       !ctxsw_load_word(&sched_cpu(ct->shared->sched, cpu)->ctxsw_tid);
+	if (!ctxsw_load_word(&s->running) || !cpus_has(&task->cpumask, cpu))
+		return;
+	c = sched_cpu(ct->shared->sched, cpu);
+	taker = __atomic_load_n(&c->taker, __ATOMIC_ACQUIRE);
+	if (taker)
+		task_slot_lose_taken(&task->ec->ctx, taker);
+	else if (!ctxsw_load_word(&c->ctxsw_tid))
+		ctx_lose(&task->ec->ctx, LOST_UNCOVERED);
 }
 
 static void job_finish(struct ctxsw_thread *ct, struct job *job)
@@ -120,10 +129,10 @@ static void job_run(struct ctxsw_thread *ct, struct job *job, struct task_ctx *t
 		job->rc = job_execute(ct, ctx, &job->cmd, &job->err);
 	task_slot_publish(ct, task);
 	counted = counted || ctx->state != CTX_RUNNING;
-	if (!counted)
+	if (!counted) {
 		task->runtime = RUNTIME_UNKNOWN;
-	if (!counted && job_starts_uncovered(ct, task))
-		ctx_lose(ctx, LOST_UNCOVERED);
+		job_lose_uncounted(ct, task);
+	}
 	task_slot_report_death(ct, slot);
 	job_release_slot(ct, job, task, ctx->state == CTX_UNLOADED);
 	/* The context has started: wake the ctxsw thread of the CPU where its thread runs. */

@@ -32,9 +32,11 @@ static uint64_t ctxsw_runtime_before(const struct sched_slot *s, const struct ta
 	return from < s->runtime_out ? from : s->runtime_out;
 }
 
-/* False: the context of @slot is not running, not for this CPU, or its owner takes too long. */
+/* False: the context of @slot is not running, not for this CPU, or its owner takes too long; or the
+ * CPU has a taker, so that its counts are lost. */
 static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
 {
+	sched_u64 taker = __atomic_load_n(&ct->sched_cpu->taker, __ATOMIC_RELAXED);
 	struct sched_slot *s = sched_slot(ct->shared->sched, slot);
 	struct context *ctx;
 	struct task_ctx *task;
@@ -46,7 +48,9 @@ static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
 		return false;
 	ctx = &task->ec->ctx;
 	task_slot_sync_task(ct, task);
-	if (!cpus_has(&task->cpumask, ct->cpu)) {
+	if (taker && ctx->state == CTX_RUNNING && cpus_has(&task->cpumask, ct->cpu))
+		task_slot_lose_taken(ctx, taker);
+	if (taker || !cpus_has(&task->cpumask, ct->cpu)) {
 		task_slot_release(ct, task);
 		return false;
 	}
@@ -84,11 +88,12 @@ static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
 void ctxsw_switch_in(struct ctxsw_thread *ct)
 {
 	unsigned here = sched_here(ct->shared->sched, ct->cpu), pinned = ct->fair.pinned_slot;
+	bool taken = __atomic_load_n(&ct->sched_cpu->taker, __ATOMIC_RELAXED);
 
 	ct->fair.pinned_slot = 0;
 	if (!ct->open)
 		return;
-	if (pinned && pinned != here && here && here != ct->fair.deferred_slot &&
+	if (pinned && !taken && pinned != here && here && here != ct->fair.deferred_slot &&
 		ct->fair.deferrals < 2 * sched_followed(ct->shared->sched) &&
 		ctxsw_switch_in_slot(ct, pinned)) {
 		ct->fair.deferred_slot = here;

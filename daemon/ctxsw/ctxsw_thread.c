@@ -19,7 +19,7 @@ enum { CTXSW_OFFLINE_MS = 20 }; /* between checks whether the CPU is back */
 static void ctxsw_thread_prepare(struct ctxsw_thread *ct, struct ctxsw_prepare_req *req)
 {
 	req->rc = ct->open ? 0 : ctxsw_cpu_open(ct, &req->err);
-	if (req->rc == 0 && req->ctx)
+	if (req->rc == 0 && req->ctx && ct->x.cpu)
 		req->rc = ctxsw_prepare(ct, req->ctx, &req->err);
 	event_send(ct->shared->events, &req->event.event);
 }
@@ -71,6 +71,34 @@ static void ctxsw_thread_report_deaths(struct ctxsw_thread *ct)
 	}
 }
 
+/* The thread that runs here may go on while the registers are closed, which can block. */
+static void ctxsw_thread_yield_cpu(struct ctxsw_thread *ct, sched_u64 taker)
+{
+	__atomic_store_n(&ct->sched_cpu->taker, taker, __ATOMIC_RELEASE);
+	ctxsw_switch_in(ct);
+	ctxsw_cpu_close_registers(ct);
+}
+
+/* Negative: the registers, which have no taker any more, could not be opened. */
+static int ctxsw_thread_obey_taker(struct ctxsw_thread *ct)
+{
+	sched_u64 taker = atomic_load(&ct->shared->takers[ct->cpu]);
+	int rc = 0;
+
+	if (taker == ct->taker)
+		return 0;
+	if (taker)
+		ctxsw_thread_yield_cpu(ct, taker);
+	else if (ct->open)
+		rc = ctxsw_cpu_open_registers(ct, &ct->err);
+	if (!taker)
+		__atomic_store_n(&ct->sched_cpu->taker, 0, __ATOMIC_RELEASE);
+	atomic_store(&ct->taker, taker);
+	if (taker && !atomic_exchange(&ct->given_sent, true))
+		event_send(ct->shared->events, &ct->given_event.event);
+	return rc;
+}
+
 static void ctxsw_thread_clear_kick(struct ctxsw_thread *ct)
 {
 	uint64_t kicks;
@@ -116,7 +144,7 @@ static void *ctxsw_thread_main(void *arg)
 			ctxsw_switch_out(ct);
 		if (ct->open)
 			ctxsw_thread_report_deaths(ct);
-		if (ctxsw_cpu_was_offline(ct)) {
+		if (ctxsw_cpu_was_offline(ct) || ctxsw_thread_obey_taker(ct) < 0) {
 			ctxsw_cpu_close(ct);
 			ctxsw_set_normal();
 			ct->offline = true;
@@ -146,6 +174,10 @@ int ctxsw_thread_new(
 	ct->out.verb = CMD_SCHED_OUT;
 	ct->exit_event.event.kind = EVENT_TASK;
 	ct->exit_event.handle = shared->thread_exited;
+	ct->given_event.event.kind = EVENT_TASK;
+	ct->given_event.handle = shared->cpu_given;
+	ct->taker = atomic_load(&shared->takers[cpu]);
+	__atomic_store_n(&ct->sched_cpu->taker, ct->taker, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < NFDS; i++)
 		ct->fds[i] = (struct pollfd){.fd = -1, .events = POLLIN};
 	ct->fds[FD_WAKEUP].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -22,7 +22,8 @@ __attribute__((noinline)) long ctxsw_run_window(
 
 void ctxsw_sched_in(struct ctxsw_thread *ct, struct context *ctx)
 {
-	ct->x.sample_tick = ctx->smpl.fmt && ct->sample_tick.ip_sampler ? &ct->sample_tick : NULL;
+	ct->x.sample_tick =
+		ctx_attributes(ctx) && ct->sample_tick.ip_sampler ? &ct->sample_tick : NULL;
 	ctx->res = &ct->cpu_ctx.own;
 	ctx->target.cpu = ct->cpu;
 	ct->run.start_pending = exec_command(&ct->x, ctx, &ct->in, &ct->err) == EXEC_LAST;

@@ -74,11 +74,17 @@ static void task_slot_kick_dead_wakeups(struct ctxsw_shared *shared)
 	}
 }
 
+void task_slot_lose_taken(struct context *ctx, sched_u64 taker)
+{
+	ctx_lose_taken(ctx, sched_taker_cpu(taker), sched_taker_uid(taker));
+}
+
 void task_slot_sync_task(struct ctxsw_thread *ct, struct task_ctx *task)
 {
 	struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);
 	struct context *ctx = &task->ec->ctx;
 	unsigned missed = atomic_exchange(&task_slot_of(ct, task->slot)->missed, 0);
+	sched_u64 taker = __atomic_exchange_n(&s->taker, 0, __ATOMIC_RELAXED);
 
 	ctx->target.tid = (int)ctxsw_load_word(&s->tid);
 	if (missed & MISSED_LATE)
@@ -93,6 +99,8 @@ void task_slot_sync_task(struct ctxsw_thread *ct, struct task_ctx *task)
 		ctx_lose(ctx, LOST_OVERTAKEN);
 	if (__atomic_exchange_n(&s->uncovered, 0, __ATOMIC_RELAXED) && ctx->state == CTX_RUNNING)
 		ctx_lose(ctx, LOST_UNCOVERED);
+	if (taker && ctx->state == CTX_RUNNING)
+		task_slot_lose_taken(ctx, taker);
 }
 
 void task_slot_publish(struct ctxsw_thread *ct, struct task_ctx *task)

@@ -31,6 +31,7 @@ static void complete_inflight(struct engine *eng, struct engine_ctx *ec)
 	eng->watched -= atomic_load(&ec->watched);
 	eng->expected -= ec->expected_events;
 	ec->expected_events = 0;
+	task_return_cpu(eng->task_registry, worker_cpu(ec->worker));
 	worker_retire(ec->worker);
 	eng->expected++; /* EVENT_WORKER_EXIT */
 	ec->worker = NULL;

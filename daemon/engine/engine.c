@@ -20,13 +20,13 @@ static void engine_op_submit_requeued(void *arg, struct engine_ctx *ec)
 	engine_submit_requeued(arg, ec);
 }
 
-static void engine_op_submit_waiting(void *arg)
+static void engine_op_resubmit_loads(void *arg)
 {
 	engine_submit_waiting(arg);
 }
 
 static const struct task_registry_ops engine_ops = {
-	engine_op_submit, engine_op_submit_requeued, engine_op_submit_waiting};
+	engine_op_submit, engine_op_submit_requeued, engine_op_resubmit_loads};
 
 int engine_new(struct backend *be, struct engine **out, struct err *e)
 {

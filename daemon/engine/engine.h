@@ -61,6 +61,10 @@ const struct engine_ctx *engine_owner(const struct engine *eng, unsigned cpu);
 /* The number of contexts loaded on CPUs. */
 unsigned engine_on_cpus(const struct engine *eng);
 
+/* Calls @fn for each context on a thread. */
+void engine_each_on_thread(const struct engine *eng,
+	void (*fn)(void *arg, const struct engine_ctx *ec, int tid), void *arg);
+
 /* True: threads are monitored on @cpu. */
 bool engine_has_ctxsw(const struct engine *eng, unsigned cpu);
 

@@ -27,6 +27,12 @@ unsigned engine_on_cpus(const struct engine *eng)
 	return n;
 }
 
+void engine_each_on_thread(const struct engine *eng,
+	void (*fn)(void *arg, const struct engine_ctx *ec, int tid), void *arg)
+{
+	task_each(eng->task_registry, fn, arg);
+}
+
 bool engine_has_ctxsw(const struct engine *eng, unsigned cpu)
 {
 	return task_covers_cpu(eng->task_registry, cpu);

@@ -33,29 +33,30 @@ static void submit_post(struct engine *eng, struct job *job)
 	worker_post(ec->worker, job);
 }
 
-/* Creates a worker for the CPU of the load. */
-static int submit_new_worker(struct engine *eng, struct job *job, struct err *e)
+static int submit_check_cpu(const struct engine *eng, unsigned cpu, struct err *e)
 {
-	struct engine_ctx *ec = job->ec;
-	unsigned cpu = job->cmd.load.cpu;
 	const struct engine_ctx *owner = engine_owner(eng, cpu);
-	const struct engine_ctx *on_task = task_any(eng->task_registry);
-	int rc;
 
-	if (on_task)
-		return err_set(e, EBUSY,
-			"threads are monitored, by context '%s' of uid %u (loaded by pid %d) and "
-			"perhaps others: unload them before loading on a CPU",
-			on_task->name, on_task->uid, on_task->pid);
 	if (owner)
 		return err_set(e, EBUSY,
 			"CPU %u is taken by context '%s' of uid %u (loaded by pid %d): see cpus",
 			cpu, owner->name, owner->uid, owner->pid);
 	if (cpu >= eng->be->ops->cpu_limit(eng->be))
 		return err_set(e, EINVAL, "there is no CPU %u: see cpus", cpu);
-	rc = worker_new(eng->be, &eng->events, &eng->stats, cpu, &ec->worker, e);
-	if (rc < 0)
+	return 0;
+}
+
+/* Creates a worker for the CPU of the load, which threads have given up. */
+static int submit_new_worker(struct engine *eng, struct job *job, struct err *e)
+{
+	struct engine_ctx *ec = job->ec;
+	unsigned cpu = job->cmd.load.cpu;
+	int rc = worker_new(eng->be, &eng->events, &eng->stats, cpu, &ec->worker, e);
+
+	if (rc < 0) {
+		task_return_cpu(eng->task_registry, cpu);
 		return rc;
+	}
 	eng->stats.workers++;
 	ec->pid = job->pid;
 	list_add(&ec->loaded_entry, &eng->loaded);
@@ -108,38 +109,49 @@ static bool submit_borrow(struct job *job)
 
 static int submit_load_task(struct engine *eng, struct job *job, struct err *e)
 {
-	const struct engine_ctx *owner = engine_any_loaded(eng);
 	int rc;
 
 	if (eng->be->sim)
 		return err_set(
 			e, EINVAL, "the simulated backend has no threads: write 'load cpu=N'");
-	if (owner)
-		return err_set(e, EBUSY,
-			"CPU %u is monitored, by context '%s' of uid %u (loaded by pid %d) and "
-			"perhaps others: unload them before loading on a thread",
-			worker_cpu(owner->worker), owner->name, owner->uid, owner->pid);
 	rc = task_load(eng->task_registry, job, e);
 	if (rc == 0)
 		job->ec->pid = job->pid;
 	return rc;
 }
 
-/* A loaded context that excludes the load. */
-static const struct engine_ctx *submit_find_conflict(
-	const struct engine *eng, const struct command *cmd)
+/* A context leaves a CPU that the load needs: the one that it names, or any for a thread. */
+static bool submit_waits_for_cpu(const struct engine *eng, const struct command *cmd)
 {
-	const struct engine_ctx *on_task = task_any(eng->task_registry);
+	const struct engine_ctx *ec;
 
-	if (cmd->tid)
-		return engine_any_loaded(eng);
-	return on_task ? on_task : engine_owner(eng, cmd->load.cpu);
+	list_for_each_entry (ec, &eng->loaded, loaded_entry)
+		if (ec->destroying && (cmd->tid || worker_cpu(ec->worker) == cmd->load.cpu))
+			return true;
+	return false;
 }
 
 /* True: the job is finished. False: it is under way. */
+static bool submit_load_cpu(struct engine *eng, struct job *job)
+{
+	job->rc = submit_check_cpu(eng, job->cmd.load.cpu, &job->err);
+	if (job->rc < 0)
+		return true;
+	if (!task_take_cpu(eng->task_registry, job->cmd.load.cpu, job->ec->uid)) {
+		queue_put(&eng->waiting, &job->link);
+		return false;
+	}
+	job->rc = submit_new_worker(eng, job, &job->err);
+	if (job->rc < 0)
+		return true;
+	job->first_load = true;
+	submit_post(eng, job);
+	return false;
+}
+
+/* The same. */
 static bool submit_load(struct engine *eng, struct job *job)
 {
-	const struct engine_ctx *other = submit_find_conflict(eng, &job->cmd);
 	struct err *e = &job->err;
 
 	job->rc = core_load_check(&job->ec->ctx, &job->cmd, e);
@@ -149,9 +161,9 @@ static bool submit_load(struct engine *eng, struct job *job)
 		job->rc = err_set(e, ENODEV, "the daemon is shutting down");
 		return true;
 	}
-	/* The other context is being unloaded; or the last context on a thread was unloaded, and
-	 * the ctxsw threads still restore registers. */
-	if ((other && other->destroying) ||
+	/* Or the last context on a thread was unloaded, and the ctxsw threads still restore
+	 * registers. */
+	if (submit_waits_for_cpu(eng, &job->cmd) ||
 		(!task_any(eng->task_registry) && !task_idle(eng->task_registry))) {
 		queue_put(&eng->waiting, &job->link);
 		return false;
@@ -160,12 +172,7 @@ static bool submit_load(struct engine *eng, struct job *job)
 		job->rc = submit_load_task(eng, job, e);
 		return job->rc < 0;
 	}
-	job->rc = submit_new_worker(eng, job, e);
-	if (job->rc < 0)
-		return true;
-	job->first_load = true;
-	submit_post(eng, job);
-	return false;
+	return submit_load_cpu(eng, job);
 }
 
 void engine_submit(struct engine *eng, struct job *job)
@@ -231,6 +238,16 @@ bool engine_submit_requeued(struct engine *eng, struct engine_ctx *ec)
 	return destroy;
 }
 
+/* Returns CPUs that were given up for loads which have come to nothing. */
+static void submit_return_cpus(struct engine *eng)
+{
+	unsigned n = eng->be->ops->cpu_limit(eng->be);
+
+	for (unsigned cpu = 0; cpu < n; cpu++)
+		if (task_has_given_cpu(eng->task_registry, cpu) && !engine_owner(eng, cpu))
+			task_return_cpu(eng->task_registry, cpu);
+}
+
 void engine_submit_waiting(struct engine *eng)
 {
 	struct link *l = queue_take(&eng->waiting);
@@ -241,4 +258,5 @@ void engine_submit_waiting(struct engine *eng)
 		l = l->next;
 		engine_submit(eng, job);
 	}
+	submit_return_cpus(eng);
 }

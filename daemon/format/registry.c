@@ -9,6 +9,7 @@
 enum {
 	NAME_MAX_BYTES = 64,
 	ARG_SIZE_MAX = 65536,
+	MSGQ_DEPTH_MAX = 1024,
 	KNOWN_FLAGS = PFM_FMTFL_NOSET,
 };
 
@@ -137,6 +138,9 @@ static int format_check_abilities(const pfm_buffer_fmt_t *fmt, struct err *e)
 	if (fmt->fmt_arg_size > ARG_SIZE_MAX)
 		return err_set(e, EINVAL, "'%s': fmt_arg_size is over the limit of %d",
 			fmt->fmt_name, ARG_SIZE_MAX);
+	if (fmt->fmt_msgq_depth > MSGQ_DEPTH_MAX)
+		return err_set(e, EINVAL, "'%s': fmt_msgq_depth is over the limit of %d",
+			fmt->fmt_name, MSGQ_DEPTH_MAX);
 	for (const pfm_fmt_param_t *p = fmt->fmt_params; p && p->name; p++)
 		if (format_check_param(fmt, p, e) < 0)
 			return -e->no;

@@ -76,8 +76,8 @@ void sample_tick_arm(
 	}
 	ip_sampler_set_period(
 		st->ip_sampler, st->phase < SAMPLE_TICK_NEXT ? 0 : sample_tick_draw_period(st));
-	ip_sampler_enable_events(
-		st->ip_sampler, ctx->state == CTX_RUNNING || ctx->state == CTX_MASKED);
+	ip_sampler_enable_events(st->ip_sampler,
+		ctx->smpl.fmt && (ctx->state == CTX_RUNNING || ctx->state == CTX_MASKED));
 }
 
 void sample_tick_retry(struct sample_tick *st, uint64_t ns)
@@ -158,7 +158,7 @@ static void sample_tick_set_thread(const struct context *ctx, pfm_smpl_where_t *
 void sample_tick_read(
 	struct sample_tick *st, struct context *ctx, uint64_t now, pfm_smpl_where_t *where)
 {
-	bool wanted = ctx->state == CTX_RUNNING && ctx->smpl.fmt->fmt_event;
+	bool wanted = ctx->state == CTX_RUNNING && ctx->smpl.fmt && ctx->smpl.fmt->fmt_event;
 
 	if (ctx->state != CTX_MASKED)
 		ip_sampler_read(

@@ -63,7 +63,7 @@ struct worker {
 	/* The sleep ends at until (CLOCK_MONOTONIC). */
 	bool timed;
 	struct timespec until;
-	/* Open for a context that samples, with eventfd; -1 until then. */
+	/* Open for a context that samples or notifies, with eventfd; -1 until then. */
 	struct sample_tick sample_tick;
 	int eventfd;
 	struct command poll_cmd;
@@ -83,11 +83,11 @@ static void worker_send_wakeup(struct worker *w)
 		syscall(SYS_futex, &w->wakeups, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* A simulator's time advances only by a command, which then has the counters read. */
+/* Scripted time advances only by a command, which then has the counters read. */
 static void worker_set_wake(struct worker *w, const struct context *ctx)
 {
 	w->wake = ctx_wake(ctx);
-	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->sim);
+	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->scripted);
 	w->until = nsec_timespec(w->wake.at);
 	if (w->sample_tick.ip_sampler)
 		sample_tick_arm(&w->sample_tick, ctx, w->wake, nsec_now(CLOCK_MONOTONIC));
@@ -142,25 +142,36 @@ static int worker_exec_last(struct worker *w, struct engine_ctx *ec, struct err 
 	return rc;
 }
 
-/* Does nothing unless the context samples. Simulated CPUs run no threads. */
 static int worker_open_sampler(struct worker *w, const struct job *job, struct err *e)
 {
 	const pfm_buffer_fmt_t *fmt = job->ec->ctx.smpl.fmt;
 	int rc;
 
-	if (!fmt || w->x.be->sim)
-		return 0;
-	w->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w->eventfd < 0)
+		w->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w->eventfd < 0)
 		return err_set(e, errno, "eventfd: %s", err_name(errno));
 	rc = sample_tick_open(&w->sample_tick, w->cpu, job->cmd.limits.tick_ns,
-		fmt->fmt_event != NULL, w->eventfd, e);
+		fmt && fmt->fmt_event, w->eventfd, e);
 	if (rc < 0)
 		return rc;
 	w->x.sample_tick = &w->sample_tick;
 	atomic_store(&w->wakeup_fd, w->eventfd);
 	atomic_fetch_or(&w->flags, WORKER_SAMPLES);
 	return 0;
+}
+
+/* Does nothing unless the context samples or notifies. One that only notifies does without the
+ * sampler if that fails. Simulated CPUs run no threads. */
+static int worker_attribute(struct worker *w, const struct job *job, struct err *e)
+{
+	const struct context *ctx = &job->ec->ctx;
+	int rc;
+
+	if (!ctx_attributes(ctx) || w->x.be->sim || w->sample_tick.ip_sampler)
+		return 0;
+	rc = worker_open_sampler(w, job, e);
+	return ctx->smpl.fmt ? rc : 0;
 }
 
 static void worker_close_sampler(struct worker *w)
@@ -177,7 +188,7 @@ static int worker_first_load(struct worker *w, struct job *job)
 
 	w->ec = job->ec;
 	if (rc == 0)
-		rc = worker_open_sampler(w, job, &job->err);
+		rc = worker_attribute(w, job, &job->err);
 	return rc < 0 ? rc : worker_exec(w, job->ec, &job->cmd, &job->err);
 }
 
@@ -219,6 +230,8 @@ static void worker_run_job(struct worker *w, struct job *job)
 		job->requeued = true;
 		atomic_store(&job->state, JOB_WAITING); /* It can still be cancelled. */
 	} else {
+		if (job->cmd.verb == CMD_START) /* a PMD with notify may be new since load */
+			worker_attribute(w, job, &job->err);
 		job->rc = worker_exec(w, ec, &job->cmd, &job->err);
 		if (job->rc == EXEC_LAST) {
 			worker_run_last(w, job);

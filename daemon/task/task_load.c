@@ -250,6 +250,8 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 	if (rc == 0)
 		rc = load_find_cpus(reg, &job->cmd, cpumask, covered, &op->cpus, e);
 	if (rc == 0)
+		rc = task_check_taken(reg, op->target.tid, covered, e);
+	if (rc == 0)
 		rc = load_init_registry(reg, e);
 	if (rc == 0 && !job->cmd.load.untraced)
 		rc = load_check_attachable(reg, &op->target, e);

@@ -19,7 +19,13 @@ static void registry_ctxsw_exited(struct task_registry *reg, struct task_event *
 		event = container_of(container_of(l, struct event, link), struct task_event, event);
 		ctxsw_thread_free(ctxsw_thread_of_event(event));
 	}
-	reg->ops->idle(reg->arg);
+	reg->ops->resubmit_loads(reg->arg);
+}
+
+static void registry_cpu_given(struct task_registry *reg, struct task_event *event)
+{
+	ctxsw_given_handled(event);
+	reg->ops->resubmit_loads(reg->arg);
 }
 
 int task_registry_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
@@ -30,7 +36,12 @@ int task_registry_new(struct backend *be, struct event_queue *events, struct eng
 	if (!reg || hash_init(&reg->by_tid) < 0)
 		return err_set(e, ENOMEM, "no memory");
 	reg->shared = (struct ctxsw_shared){
-		.be = be, .events = events, .stats = stats, .thread_exited = registry_ctxsw_exited};
+		.be = be,
+		.events = events,
+		.stats = stats,
+		.cpu_given = registry_cpu_given,
+		.thread_exited = registry_ctxsw_exited,
+	};
 	list_init(&reg->tasks);
 	list_init(&reg->detaching);
 	reg->x.be = be;
@@ -64,6 +75,15 @@ struct engine_ctx *task_any(const struct task_registry *reg)
 	const struct task_ctx *task = list_first_entry_or_null(&reg->tasks, struct task_ctx, link);
 
 	return task ? task->ec : NULL;
+}
+
+void task_each(const struct task_registry *reg,
+	void (*fn)(void *arg, const struct engine_ctx *ec, int tid), void *arg)
+{
+	const struct task_ctx *task;
+
+	list_for_each_entry (task, &reg->tasks, link)
+		fn(arg, task->ec, task->tid);
 }
 
 bool task_idle(const struct task_registry *reg)
@@ -228,7 +248,7 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 	if (reg->shared.stats->ctxsw_threads)
 		registry_retire_all(reg);
 	else
-		reg->ops->idle(reg->arg);
+		reg->ops->resubmit_loads(reg->arg);
 }
 
 void task_ctx_kick(struct task_registry *reg, const struct task_ctx *task)

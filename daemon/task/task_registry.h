@@ -16,8 +16,9 @@ struct task_registry_ops {
 	void (*submit)(void *arg, struct job *job);
 	/* Submits the requeued jobs of @ec. */
 	void (*resubmit)(void *arg, struct engine_ctx *ec);
-	/* No thread is followed any more, and all registers are restored. */
-	void (*idle)(void *arg);
+	/* A load that waits may go on: no thread is followed any more, and all registers are
+	 * restored; or those of a CPU that was asked for are. */
+	void (*resubmit_loads)(void *arg);
 };
 
 /* Opens nothing: that is for the first load. -ENOMEM. */
@@ -44,11 +45,24 @@ void task_unloaded(struct task_registry *reg, struct engine_ctx *ec);
 
 /* Any context on a thread; NULL: none. */
 struct engine_ctx *task_any(const struct task_registry *reg);
+/* Calls @fn for each context on a thread. */
+void task_each(const struct task_registry *reg,
+	void (*fn)(void *arg, const struct engine_ctx *ec, int tid), void *arg);
 /* No threads are followed, and no ctxsw thread runs. */
 bool task_idle(const struct task_registry *reg);
 
 /* Events may come that a client waits for. */
 bool task_expects_events(const struct task_registry *reg);
+
+/*
+ * Gives the registers of @cpu to a context of @uid that is to be loaded there. False: its ctxsw
+ * thread has yet to restore them; resubmit_loads() follows. Contexts of threads that run there
+ * lose their counts until task_return_cpu(). The registry is idle, or has contexts.
+ */
+bool task_take_cpu(struct task_registry *reg, unsigned cpu, unsigned uid);
+void task_return_cpu(struct task_registry *reg, unsigned cpu);
+/* task_take_cpu() has, or would have, returned true, and task_return_cpu() was not called. */
+bool task_has_given_cpu(const struct task_registry *reg, unsigned cpu);
 
 /* @cpu has a ctxsw thread. */
 bool task_covers_cpu(const struct task_registry *reg, unsigned cpu);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The session thread's side of following threads, from the bottom up: the registry and commands
- * (task_registry.c), following a thread and giving up its slot to the ctxsw threads
- * (task_attach.c), what the tracer reports (task_follow.c), and loading (task_load.c). A file calls
- * only those before it.
+ * The session thread's side of following threads, from the bottom up: CPUs that threads give up
+ * (task_cpus.c), the registry and commands (task_registry.c), following a thread and giving up its
+ * slot to the ctxsw threads (task_attach.c), what the tracer reports (task_follow.c), and loading
+ * (task_load.c). A file calls only those before it.
  */
 #ifndef TASK_TASK_REGISTRY_I_H
 #define TASK_TASK_REGISTRY_I_H
@@ -29,9 +29,14 @@ struct task_registry {
 	struct list_head tasks; /* all task_ctx */
 	struct hash by_tid;
 	unsigned next_slot;
+	unsigned taker_serial; /* of the newest taker of any CPU */
 	struct list_head detaching;
 	struct queue exited_threads; /* ctxsw threads to free when the last one has exited */
 };
+
+/* EBUSY: those of @cpus that thread @tid may run on are all taken. */
+int task_check_taken(
+	const struct task_registry *reg, pid_t tid, const struct cpus *cpus, struct err *e);
 
 /* The task_ctx of thread @tid, or NULL. */
 struct task_ctx *task_ctx_find(struct task_registry *reg, pid_t tid);

@@ -59,6 +59,7 @@ struct backend_conf {
 	const char *model;   /* One of model_name(); NULL: the backend's default. */
 	const char *pmu;     /* Name or file of a PMU description; NULL: detect it. */
 	const char *run_dir; /* msr: the journal's directory, e.g. /run/perfmonfs. */
+	bool real_time;      /* A simulated backend's time passes by itself. */
 };
 
 /* The outcome of one item of --check. */
@@ -74,8 +75,8 @@ struct backend_ops {
 	/* The word of --backend and of /pmu/backend. */
 	const char *name;
 
-	/* CPUs, registers and time are a model's: there are no threads to monitor, and no timer and
-	 * no event of the kernel keeps its time. */
+	/* CPUs and registers are a model's: there are no threads to monitor, and no event of the
+	 * kernel tells what runs there. */
 	bool simulated;
 
 	/* cpu_open() requires CAP_SYS_RAWIO, so the daemon keeps this capability. */
@@ -147,6 +148,7 @@ struct backend {
 	const struct backend_ops *ops;
 	const struct pmu *pmu;
 	struct sim_control *sim; /* Knobs of the model (perfmonfs/sim.h); NULL unless simulated. */
+	bool scripted;           /* Time advances only by a command, so that no timer keeps it. */
 	struct backend_stats stats;
 };
 

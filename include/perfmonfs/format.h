@@ -81,10 +81,10 @@ typedef struct {
 	unsigned fmt_api;     /* PFM_FMT_API */
 	const char *fmt_name; /* letters, digits, '_', '.', '-' */
 	pfm_uuid_t fmt_uuid;
-	size_t fmt_arg_size;               /* bytes of the argument structure; 0 for none */
-	size_t fmt_msgq_depth;             /* as in the specification; not used */
-	uint32_t fmt_flags;                /* PFM_FMTFL_* */
-	uint32_t fmt_version;              /* of the buffer's layout: major << 16 | minor */
+	size_t fmt_arg_size;   /* bytes of the argument structure; 0 for none */
+	size_t fmt_msgq_depth; /* messages that a context's queue has room for; 32 if less */
+	uint32_t fmt_flags;    /* PFM_FMTFL_* */
+	uint32_t fmt_version;  /* of the buffer's layout: major << 16 | minor */
 	const pfm_fmt_param_t *fmt_params; /* the last one has the name NULL; NULL for none */
 
 	/* Checks @arg for a context. */

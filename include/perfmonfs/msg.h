@@ -16,7 +16,8 @@ enum {
 };
 #endif
 enum {
-	/* Only in perfmonfs. Readers skip records of a type that they do not support. */
+	/* Only in perfmonfs, and not read from a clone, which has PFM_MSG_OVFL instead. Readers
+	 * skip records of a type that they do not support. */
 	PFM_MSG_LOST = 0x100,     /* @count messages were lost here, because the queue was full */
 	PFM_MSG_THROTTLE = 0x101, /* more than config/overflow_rate_max overflows per second;
 				     monitoring is masked until restart */
@@ -25,8 +26,7 @@ enum {
 enum { PFM_MSG_BV = 5 }; /* 64-bit words of a bit vector of PMDs */
 
 struct pfm_msg {
-	/* pid, tid and ip are those of the overflow; 0 if unknown, as in contexts that are loaded
-	 * on a CPU without a sampling format. */
+	/* pid, tid and ip are those that ran at the overflow; 0 if unknown. */
 	uint32_t type; /* PFM_MSG_* */
 	uint32_t pid;  /* process */
 	uint16_t set;  /* active event set */

@@ -105,8 +105,9 @@ struct pmu_virtual {
 /* An event that the backend defines. For hardware events, use libpfm4. */
 struct pmu_event {
 	const char *name;
-	uint64_t value; /* Of a PMC. */
+	uint64_t value; /* Of a PMC, enabled, at user and kernel level. */
 	const char *desc;
+	bool both_levels; /* It cannot be counted at one level alone. */
 };
 
 struct pmu {
@@ -135,6 +136,11 @@ const char *pmu_model_name(unsigned i);
 int pmu_find_pmc(const struct pmu *pmu, unsigned num);
 int pmu_find_pmd(const struct pmu *pmu, unsigned num);
 int pmu_find_virtual(const struct pmu *pmu, unsigned num);
+
+/* The event of that name, or NULL. */
+const struct pmu_event *pmu_event_named(const struct pmu *pmu, struct slice name);
+/* The event that @value of PMC row @p selects at any level, or NULL: it has no name. */
+const struct pmu_event *pmu_event_of(const struct pmu *pmu, unsigned p, uint64_t value);
 
 /* Adds the built-in virtual PMDs of this machine to a description without virtual PMDs. */
 void pmu_add_virtuals(struct pmu *pmu);

@@ -23,7 +23,7 @@ const char *hw_model_counters(unsigned i);
 
 /*
  * Creates @ncpus CPUs, 1 to 4096, of processor @model. ENOENT, with the list of names; ERANGE. Time
- * only advances with hw_advance().
+ * only advances with hw_advance(), unless hw_set_clock() follows.
  */
 int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e);
 void hw_free(struct hw *hw);
@@ -42,6 +42,9 @@ bool hw_online(struct hw *hw, unsigned cpu);
 #define HW_TIME_MAX (1ULL << 60)
 void hw_advance(struct hw *hw, uint64_t ns);
 uint64_t hw_now(struct hw *hw);
+
+/* From now on, time also passes by itself: it is @clock(), unless hw_advance() is ahead of that. */
+void hw_set_clock(struct hw *hw, uint64_t (*clock)(void));
 
 /*
  * Knobs by name, as the files of sim/ and of msrsim: advance NS; offline LIST; fault LIST (MSR

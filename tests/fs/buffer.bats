@@ -470,6 +470,7 @@ limits() {
 	local n
 
 	serve --backend=sim
+	put ok "$MNT/config/user_contexts_max" 1000
 	as nobody new last
 	LAST=$C
 	for ((n = 0; n < 256; n++)); do

@@ -427,15 +427,15 @@ removed_buffer() {
 }
 
 @test "as many as a user may have" {
-	needs_files 2000
+	needs_files 1000
 	serve --backend=sim
 	exec 4<>"$MNT/clone" # root's is another's
 	setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups bash -c \
-		"for ((i = 0; i < 1024; i++)); do exec {fd}<>$MNT/clone || exit 1; done
+		"for ((i = 0; i < 256; i++)); do exec {fd}<>$MNT/clone || exit 1; done
 		(exec {fd}<>$MNT/clone) 2>/dev/null; echo \$?" >"$BATS_TEST_TMPDIR/out"
 	output=$(cat "$BATS_TEST_TMPDIR/out")
 	is 1
-	as nobody sentence "$MNT/last_error" "limits"
+	as nobody sentence "$MNT/last_error" config/user_contexts_max
 	exec 4>&-
 	until_ok no_contexts
 }

@@ -98,8 +98,12 @@ not_mounted() {
 	! mounted "$MNT"
 }
 
-# serve OPTION...: DAEMON serves at MNT
+# serve OPTION...: DAEMON serves at MNT; the simulator's time is the test's unless --clock is given
 serve() {
+	case " $* " in
+	*" --clock="*) ;;
+	*" --backend=sim"*) set -- --clock=script "$@" ;;
+	esac
 	perfmonfs -f "$@" "$MNT" >"$LOG.out" 2>"$LOG" 3>&- 4>&- 5>&- &
 	DAEMON=$!
 	if ! until_ok served || gone "$DAEMON"; then

@@ -145,6 +145,36 @@ refuses() {
 	rmdir "$C"
 }
 
+@test "a full buffer, stop, start and restart: sampling goes on" {
+	serve --backend=sim
+	new a
+	put ok "$C/format" "default size=1024"
+	put ok "$C/regs" "pmc0 $USER\npmd0 -2000000 long=-2000000 short=-2000000 notify"
+	ctl "load cpu=1"
+	ctl start
+	advance 100000000
+	holds "$C/state" "masked cpu=1 set=0"
+	for ((i = 0; i < 2; i++)); do
+		ctl stop
+		ctl start
+		holds "$C/state" "running cpu=1 set=0"
+		ctl restart
+		counts 0
+		is 0
+		advance 100000000
+		holds "$C/state" "masked cpu=1 set=0"
+	done
+	# Restarted while it is stopped, it goes on from start.
+	ctl stop
+	ctl restart
+	counts 0
+	is 0
+	holds "$C/state" "loaded cpu=1 set=0"
+	ctl start
+	advance 100000000
+	holds "$C/state" "masked cpu=1 set=0"
+}
+
 # registers: those of CPU 1
 registers() {
 	for r in $REGISTERS; do

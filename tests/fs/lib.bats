@@ -350,6 +350,11 @@ serve_perf() {
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works last_close "$FAULTS" || lost
 }
 
+@test "a message names what the overflow has interrupted, without a sampling format" {
+	serve_perf
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works msg_ip "$(event cpu-clock)" || lost
+}
+
 @test "on threads: NOTIFY_BLOCK, from overflow to restart" {
 	serve_perf
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 works blocking "$FAULTS" || lost

@@ -318,6 +318,22 @@ checked() {
 	mentions FAIL "$BATS_TEST_TMPDIR/none"
 }
 
+@test "the configuration file names the backend, unless --backend does" {
+	echo "backend = sim:amd_v2" >"$BATS_TEST_TMPDIR/conf"
+	serve "--config=$BATS_TEST_TMPDIR/conf"
+	holds "$MNT/pmu/backend" sim
+	grep -q amd "$MNT/pmu/name"
+	stop_daemon
+	serve "--config=$BATS_TEST_TMPDIR/conf" --backend=sim
+	run ! grep -q amd "$MNT/pmu/name"
+	run -0 bounded perfmonfs --check "--config=$BATS_TEST_TMPDIR/conf"
+	mentions sim amd
+	stop_daemon
+	echo "backend = vax" >"$BATS_TEST_TMPDIR/conf"
+	fails 1 perfmonfs -f "--config=$BATS_TEST_TMPDIR/conf" "$MNT"
+	mentions vax EINVAL
+}
+
 # end_background PID
 end_background() {
 	kill -TERM "$1"

@@ -389,11 +389,16 @@ in_hex() {
 	armed a
 	overflow
 	overflow_again 32
+	# It is told as soon as all before it is read, without another message.
 	probe "$(printf "$RECORD%.0s" {1..32})" read "$C/msg" 4096 rdonly
-	overflow again
+	probe in poll "$C/msg" in 0
 	run -0 bounded fsprobe read "$C/msg" 128 rdonly
-	[[ $output == 00010000*$RECORD ]]
+	[[ $output == 00010000* ]]
+	[ "${#output}" = 128 ]
 	[ "${output:32:16}" = 0100000000000000 ]
+	probe none poll "$C/msg" in 0
+	overflow again
+	probe "$RECORD" read "$C/msg" 128 rdonly
 }
 
 @test "load empties the queue, stop and unload do not" {
@@ -754,7 +759,9 @@ stir() {
 	start one read "$C/events" 100 rdonly
 	ctl start
 	taskset -c "$cpu" fsprobe touch 3000 >/dev/null
-	printed one "$(echo "overflow cpu=$cpu set=0 pmds=0" | in_hex)"
+	until_ok gone "${PIDS[one]}"
+	# What ran follows.
+	[[ $(cat "$BATS_TEST_TMPDIR/one") == "$(printf "overflow cpu=%s set=0 pmds=0" "$cpu" | in_hex)"* ]]
 	holds "$C/state" "masked cpu=$cpu set=0"
 	[ "$(cat "$C/pmd/0")" -lt 1000000 ]
 	run -0 cat "$C/pmd/0"

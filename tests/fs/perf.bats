@@ -122,10 +122,11 @@ few_during_many() {
 @test "an event without privilege levels is refused with one" {
 	serve --backend=perf
 	new p
-	put ok "$C/pmc/0" "$(event cpu-clock $USR)"
 	ctl "load cpu=$(first_cpu)"
-	put EINVAL "$C/ctl" start
-	sentence "$C/last_error" PERFSEL0
+	put EINVAL "$C/pmc/0" "$(event cpu-clock $USR)"
+	sentence "$C/last_error" cpu-clock
+	put EINVAL "$C/pmc/0" cpu-clock:u
+	sentence "$C/last_error" cpu-clock
 	put ok "$C/pmc/0" "$(event page-faults $USR)"
 	ctl start
 }
@@ -139,7 +140,7 @@ few_during_many() {
 	fi
 	ctl "load cpu=$(first_cpu)"
 	put ENODEV "$C/ctl" start
-	sentence "$C/last_error" PERFSEL0
+	sentence "$C/last_error" "pmc0, 0x4300c0"
 	holds "$C/state" "loaded cpu=$(first_cpu) set=0"
 }
 
@@ -156,4 +157,38 @@ few_during_many() {
 	before=$(cat "$MNT/ctx/q/pmd/0")
 	faults=$(taskset -c "${cpus[1]}" fsprobe touch 3000)
 	[ $(($(cat "$MNT/ctx/q/pmd/0") - before)) -ge "$faults" ]
+}
+
+@test "an event by its name, with its levels" {
+	serve --backend=perf
+	new p
+	while read -r name value; do
+		put ok "$C/pmc/0" "$name"
+		holds "$C/pmc/0" "$value"
+		put ok "$C/regs" "pmc1 $name\npmd1 7"
+		holds "$C/pmc/1" "$value"
+	done <<-'NAMES'
+		page-faults 0x0100000000430003
+		page-faults:u 0x0100000000410003
+		page-faults:k 0x0100000000420003
+		context-switches:uk 0x0100000000430004
+	NAMES
+	put EINVAL "$C/pmc/0" instructions
+	sentence "$C/last_error" pmu/events
+	put ok "$C/pmc/0" page-faults:u
+	ctl "load cpu=$(first_cpu)"
+	ctl start
+	taskset -c "$(first_cpu)" fsprobe touch 100 >"$BATS_TEST_TMPDIR/faults"
+	[ "$(cat "$C/pmd/0")" -ge "$(cat "$BATS_TEST_TMPDIR/faults")" ]
+}
+
+@test "a user without the kernel level is told which event needs it" {
+	serve --backend=perf
+	as nobody new p
+	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
+	put EACCES "$C/pmc/0" context-switches
+	sentence "$C/last_error" "context-switches counts only with the kernel level"
+	put EACCES "$C/pmc/0" page-faults
+	sentence "$C/last_error" page-faults:u
+	put ok "$C/pmc/0" page-faults:u
 }

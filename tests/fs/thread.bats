@@ -319,30 +319,170 @@ has_had() {
 	refused EINVAL "load tid=$TID" cpu=
 }
 
-@test "one context on a thread, and either threads or CPUs" {
+@test "one context on a thread" {
 	serve --backend=perf
 	begin a subject -t 2 faults 1
 	monitor a "${TIDS[0]}"
 	new b
 	refused EBUSY "load tid=${TIDS[0]}" "${TIDS[0]}"
-	new c
-	refused EBUSY "load cpu=$ONE" thread
-	C=$MNT/ctx/b
 	ctl "load tid=${TIDS[1]}"
+}
+
+# is_taken: the count of C is lost, and the sentence names the CPU and its taker
+is_taken() {
+	probe EIO pread "$C/pmd/0" 30 0
+	sentence "$C/last_error" "CPU $ONE"
+	sentence "$C/last_error" "uid 0"
+}
+
+@test "a load on a CPU takes it from threads: they lose counts while they run there, and only then" {
+	serve --backend=perf
+	WHO=(setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups)
+	begin b subject -c "$ONE" faults 10000
+	WHO=()
+	as nobody monitor user "$TID"
+	tid=$TID
+	new cpu
+	ctl "load cpu=$ONE"
+	holds "$C/state" "loaded cpu=$ONE set=0"
+	# A thread that sleeps loses nothing.
+	C=$MNT/ctx/user
+	holds "$C/pmd/0" 0
+	go b
+	said b "^done"
+	is_taken
+	# It goes on, and its next count is right.
+	holds "$C/state" "running tid=$tid set=0"
+	put ok "$C/pmd/0" 0
+	C=$MNT/ctx/cpu
+	ctl unload
+	C=$MNT/ctx/user
+	holds "$C/pmd/0" 0
+	begin c subject -c "$ONE" faults 10000
+	monitor c "$TID"
+	go c
+	finished c
+	its_faults c "$TID"
+}
+
+@test "a CPU is taken while a thread runs there, and given back" {
+	serve --backend=perf
+	begin a spinner "$ONE" fault
+	monitor a "$TID"
+	until_ok counted_some
+	new cpu
+	put ok "$C/pmc/0" "$(event page-faults)"
+	ctl "load cpu=$ONE"
+	ctl start
+	C=$MNT/ctx/a
+	is_taken
+	# Written, it is lost again, as the thread still runs there; and so it is from a start on.
+	put ok "$C/pmd/0" 0
+	until_ok is_taken
+	ctl stop
+	put ok "$C/pmd/0" 0
+	holds "$C/pmd/0" 0
+	ctl start
+	is_taken
+	C=$MNT/ctx/cpu
+	until_ok counted_some
 	ctl unload
 	C=$MNT/ctx/a
-	ctl unload
-	C=$MNT/ctx/c
+	is_taken
+	put ok "$C/pmd/0" 0
+	until_ok counted_some
+}
+
+counted_some() {
+	[ "$(cat "$C/pmd/0")" -gt 0 ]
+}
+
+@test "a load on a thread beside contexts on CPUs: refused only where it could count nothing" {
+	serve --backend=perf
+	new cpu
 	ctl "load cpu=$ONE"
-	C=$MNT/ctx/b
-	refused EBUSY "load tid=${TIDS[1]}" CPU
+	begin a subject -c "$ONE" faults 1
+	new a
+	refused EBUSY "load tid=$TID" "CPU $ONE"
 	holds "$C/state" unloaded
-	[ "${#CPUS[@]}" = 1 ] || refused EBUSY "load tid=${TIDS[1]} cpus=${CPUS[0]}" CPU
-	ctl unload
+	begin b subject -t 2 faults 10000
+	new b
+	refused EBUSY "load tid=${TIDS[0]} cpus=$ONE" "CPU $ONE"
+	[ "${#CPUS[@]}" -ge 2 ] || return 0
+	monitor c "${TIDS[0]}"
+	monitor d "${TIDS[1]}"
+	taskset -pc "$ONE" "${TIDS[0]}" >/dev/null
+	taskset -pc "${CPUS[0]}" "${TIDS[1]}" >/dev/null
+	go b
+	said b "^done"
 	C=$MNT/ctx/c
-	ctl unload
-	C=$MNT/ctx/b
-	ctl "load tid=${TIDS[1]}"
+	is_taken
+	C=$MNT/ctx/d
+	finished b
+	its_faults b "${TIDS[1]}"
+}
+
+# take_turns: context cpu takes the CPU and gives it back, all the time
+take_turns() {
+	while echo "load cpu=$ONE" >"$MNT/ctx/cpu/ctl" && echo unload >"$MNT/ctx/cpu/ctl"; do :; done
+}
+
+@test "a CPU is taken and given back all the time: counts are right or lost" {
+	local tid
+
+	[ "${#CPUS[@]}" -ge 2 ] || skip "needs two CPUs"
+	serve --backend=perf
+	begin a subject -t 8 -m faults 50000
+	all_counted
+	new cpu
+	take_turns 2>/dev/null 3>&- &
+	PROGRAMS+=("$!")
+	go a
+	while read -r tid; do
+		C=$MNT/ctx/$tid
+		put ok "$C/pmd/0" 0
+	done < <(printf '%s\n' "${TIDS[@]}")
+	said a "^done"
+	kill "${PROGRAMS[-1]}"
+	for tid in "${TIDS[@]}"; do
+		count=$(cat "$MNT/ctx/$tid/pmd/0" 2>/dev/null) || continue
+		[ "$count" -le $(($(did a "$tid" faults) + 2)) ]
+	done
+	# All that they need is free again.
+	probe ok rmdir "$MNT/ctx/cpu"
+	begin b subject -c "$ONE" faults 10000
+	monitor b "$TID"
+	go b
+	finished b
+	its_faults b "$TID"
+}
+
+@test "ptrace=no: an end on a CPU that is taken is told" {
+	serve --backend=perf
+	begin a subject -c "$ONE" faults 1
+	new a
+	ctl "load tid=$TID ptrace=no"
+	new cpu
+	ctl "load cpu=$ONE"
+	kill -KILL "$PID"
+	C=$MNT/ctx/a
+	message "end pid=$PID tid=$TID*"
+}
+
+@test "cpus: contexts on threads, and whose they are" {
+	serve --backend=perf
+	begin a subject faults 1
+	monitor a "$TID"
+	first=$TID
+	WHO=(setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups)
+	begin b subject faults 1
+	WHO=()
+	as nobody monitor b "$TID"
+	output=$(awk '/^thread / { sub(/ pid=.*/, ""); print }' "$MNT/cpus" | sort)
+	is "$(printf '%s\n' "thread $first context=a uid=0" "thread $TID context=b uid=$NOBODY" | sort)"
+	# Others see their own.
+	output=$(setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups awk '/^thread / { print $3, $4 }' "$MNT/cpus")
+	is "context=b uid=$NOBODY"
 }
 
 @test "the daemon's own threads and the kernel's are not monitored" {
@@ -778,7 +918,7 @@ EBUSY
 EBUSY
 ok
 0 2
-EBUSY"
+ok"
 }
 
 @test "by a clone that follows: its children go with it" {

@@ -129,13 +129,17 @@ whole_tree() {
 	run -0 bounded cat "$MNT/stats"
 	for key in requests commands register_reads register_writes polls stolen switches overflows \
 		messages_lost attribution_lost buffer_bytes passthrough contexts workers ctxsw_threads threads \
-		ctxsw_in ctxsw_out ctxsw_waits ctxsw_late ctxsw_missed ctxsw_overhead_instructions; do
+		ctxsw_in ctxsw_out ctxsw_waits ctxsw_late ctxsw_missed ctxsw_overhead_instructions \
+		memory_bytes memory_bytes_all memory_bytes_0; do
 		grep -Eq "^$key [0-9]+$" <<<"$output"
 	done
-	[ "${#lines[@]}" = 22 ]
+	[ "${#lines[@]}" = 25 ]
 	holds "$MNT/config/allow_kernel" group
 	holds "$MNT/config/arg_size_max" 4096
 	holds "$MNT/config/smpl_buf_size_max" 16777216
+	holds "$MNT/config/user_contexts_max" 256
+	holds "$MNT/config/user_memory_max" 67108864
+	holds "$MNT/config/memory_max" 1073741824
 	holds "$MNT/config/thread_group" any
 	holds "$MNT/config/tick_us" 1000
 	holds "$MNT/config/overflow_rate_max" 100000

@@ -31,7 +31,8 @@ static bool same(const struct config *a, const struct config *b)
 	return same_group(&a->sys_group, &b->sys_group) &&
 	       same_group(&a->thread_group, &b->thread_group) &&
 	       a->allow_kernel == b->allow_kernel && a->arg_size_max == b->arg_size_max &&
-	       a->tick_us == b->tick_us && a->overflow_rate_max == b->overflow_rate_max;
+	       a->tick_us == b->tick_us && a->overflow_rate_max == b->overflow_rate_max &&
+	       strcmp(a->backend, b->backend) == 0;
 }
 
 static void show_all(const struct config *c, struct text *out)
@@ -56,10 +57,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		CHECK(same(&c, &before));
 		return 0;
 	}
+	CHECK(strlen(c.backend) < sizeof(c.backend));
 	CHECK(c.arg_size_max >= ARG_SIZE_MIN && c.arg_size_max <= ARG_SIZE_LIMIT);
 	CHECK(c.tick_us >= TICK_US_MIN && c.tick_us <= TICK_US_LIMIT);
 	CHECK(c.overflow_rate_max >= 1 && c.overflow_rate_max <= OVERFLOW_RATE_LIMIT);
 	show_all(&c, &shown);
+	if (c.backend[0])
+		text_printf(&shown, "backend = %s\n", c.backend);
 	CHECK(config_parse(&again, slice_of_text(&shown), &e) == 0);
 	CHECK(same(&c, &again));
 	return 0;

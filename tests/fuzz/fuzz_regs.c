@@ -9,6 +9,13 @@
 
 enum { SET = 7 };
 
+static const struct pmu pmu = {
+	.npmcs = 1,
+	.pmcs = {{.user = EVTSEL_USR, .kernel = EVTSEL_OS, .enable = EVTSEL_EN}},
+	.nevents = 2,
+	.events = {{"clock", 0x430001, "time", true}, {"page-faults", 0x430003, "", false}},
+};
+
 static unsigned lines_of(struct slice s)
 {
 	unsigned n = 0;
@@ -50,7 +57,7 @@ static void check_vector(struct slice text)
 	TEXT_CLEANUP struct text printed = {0};
 	struct command cmd = {0}, again = {0};
 	struct err e;
-	int rc = command_parse_regs(text, SET, &cmd, &e);
+	int rc = command_parse_regs(text, &pmu, SET, &cmd, &e);
 
 	if (rc < 0) {
 		check_syntax_or_range(rc, &e);
@@ -64,7 +71,7 @@ static void check_vector(struct slice text)
 		struct slice s = slice_of_text(&printed);
 
 		CHECK(slice_text(&s, true));
-		CHECK(command_parse_regs(s, SET, &again, &e) == 0);
+		CHECK(command_parse_regs(s, &pmu, SET, &again, &e) == 0);
 		check_same(&cmd, &again);
 	}
 	command_free(&cmd);
@@ -77,7 +84,7 @@ static void check_pmc(struct slice text)
 	struct slice s;
 	uint64_t value, again;
 	struct err e;
-	int rc = command_parse_pmc(text, &value, &e);
+	int rc = command_parse_pmc(text, &pmu, 0, &value, &e);
 
 	if (rc < 0) {
 		check_syntax_or_range(rc, &e);
@@ -86,7 +93,7 @@ static void check_pmc(struct slice text)
 	command_print_pmc(value, &printed);
 	s = slice_of_text(&printed);
 	CHECK(slice_text(&s, false));
-	CHECK(command_parse_pmc(s, &again, &e) == 0 && again == value);
+	CHECK(command_parse_pmc(s, &pmu, 0, &again, &e) == 0 && again == value);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,6 +4,7 @@
 #include <perfmon/perfmon.h>
 #include <perfmon/perfmon_default_smpl.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -299,6 +300,60 @@ static void notification(void)
 	close(fd);
 }
 
+/* Masked because of too many overflows, without notification: its tool is woken as by an overflow.
+ */
+static void throttled(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmd_t pmd = {0};
+	pfm_msg_t msg;
+
+	write_to("100", "config/overflow_rate_max");
+	run_on(0);
+	write_pmc(fd, 0);
+	pmd.reg_value = pmd.reg_long_reset = pmd.reg_short_reset = (uint64_t)-1000;
+	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
+	load(fd, 0);
+	OK(perfmonctl(fd, PFM_START, NULL, 0));
+	advance(10000000);
+	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	IS(msg.msg_type, PFM_MSG_OVFL);
+	IS(msg.pfm_ovfl_msg.msg_ovfl_pmds[0], 1);
+	HAS("masked cpu=0 set=0 throttled", "ctx/%lu/state", the_context());
+	OK(perfmonctl(fd, PFM_RESTART, NULL, 0));
+	write_to("100000", "config/overflow_rate_max");
+	close(fd);
+}
+
+/* A tool that restarts without reading: nothing that it reads later is of a type that it skips. */
+static void unread(void)
+{
+	enum { MANY = 40 };
+	int fd = make(PFM_FL_SYSTEM_WIDE), n = 0;
+	pfarg_pmd_t pmd = {0};
+	pfm_msg_t msg;
+
+	run_on(0);
+	write_pmc(fd, PFM_REGFL_OVFL_NOTIFY);
+	pmd.reg_value = pmd.reg_long_reset = pmd.reg_short_reset = (uint64_t)-1000;
+	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
+	load(fd, 0);
+	OK(perfmonctl(fd, PFM_START, NULL, 0));
+	for (int i = 0; i < MANY; i++) {
+		advance(10000000);
+		OK(perfmonctl(fd, PFM_RESTART, NULL, 0));
+	}
+	OK(perfmonctl(fd, PFM_STOP, NULL, 0));
+	OK(fcntl(fd, F_SETFL, O_NONBLOCK));
+	while (read(fd, &msg, sizeof(msg)) == sizeof(msg)) {
+		IS(msg.msg_type, PFM_MSG_OVFL);
+		n++;
+	}
+	IS(errno, EAGAIN);
+	IS(n > 30, 1);
+	close(fd);
+}
+
 /* Other descriptors: read(2). */
 static void other_reads(void)
 {
@@ -555,6 +610,8 @@ int main(int argc, char **argv)
 	states();
 	over_exec(argv[0]);
 	notification();
+	throttled();
+	unread();
 	other_reads();
 	sets();
 	made_again();

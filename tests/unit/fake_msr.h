@@ -90,7 +90,7 @@ static inline int fake_read(struct msr_io *io, int handle, uint32_t addr, uint64
 static inline int fake_write(struct msr_io *io, int handle, uint32_t addr, uint64_t value)
 {
 	struct fake *f = fake_of(io);
-	uint64_t *reg;
+	uint64_t *reg = NULL;
 	int rc = f->write_rc ? f->write_rc : fake_access(f, handle, addr, &reg);
 
 	if (f->nlog < FAKE_LOG)

@@ -408,7 +408,8 @@ static int error_of(struct reference *r, enum cmd_verb verb, int set)
 	case CMD_RESTART:
 		if (r->state == CTX_UNLOADED)
 			return -EINVAL;
-		return r->state == CTX_MASKED ? 0 : -EBUSY;
+		return r->state == CTX_MASKED || r->blind || reference_active(r)->pending ? 0
+											  : -EBUSY;
 	case CMD_STOP:
 		return r->state == CTX_UNLOADED ? -EINVAL : 0;
 	default:
@@ -437,6 +438,17 @@ static void stop(struct reference *r, enum ctx_state to)
 
 static void restart(struct reference *r)
 {
+	if (r->state == CTX_RUNNING) {
+		account(r);
+		if (!r->mask && !r->due)
+			reset_pending(r, reference_active(r), true);
+		mask_or_switch(r);
+		return;
+	}
+	if (r->state == CTX_LOADED) {
+		reset_pending(r, reference_active(r), true);
+		return;
+	}
 	if (r->due)
 		switch_set(r, true);
 	else
@@ -924,11 +936,23 @@ static void compare_message(
 			m.pmds[0]);
 }
 
+/* What was lost is told when all before it has been taken. */
+static void tell_loss(struct reference *r, unsigned n)
+{
+	if (!r->lost || n <= r->nmsgs)
+		return;
+	r->queue[r->nmsgs++] = (struct pfm_msg){.type = PFM_MSG_LOST, .count = r->lost};
+	r->lost = 0;
+}
+
 void reference_messages(struct reference *r, unsigned n)
 {
-	struct pfm_msg msgs[REF_QUEUE];
-	unsigned want = n < r->nmsgs ? n : r->nmsgs, got = world_messages(r->w, msgs, n);
+	struct pfm_msg msgs[REF_QUEUE + 1];
+	unsigned want, got;
 
+	tell_loss(r, n);
+	want = n < r->nmsgs ? n : r->nmsgs;
+	got = world_messages(r->w, msgs, n);
 	if (got != want)
 		fail_msg("%s: of %u messages, it takes %u, not %u", r->seen, n, got, want);
 	for (unsigned i = 0; i < want; i++)

@@ -46,7 +46,7 @@ struct reference {
 	uint32_t due; /* rows: triggers of a switch */
 
 	uint64_t window, in_window; /* of the throttle: since when, how many overflows */
-	struct pfm_msg queue[REF_QUEUE];
+	struct pfm_msg queue[REF_QUEUE + 1];
 	unsigned nmsgs;
 	uint64_t lost;
 	uint64_t changes;

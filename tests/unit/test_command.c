@@ -14,6 +14,14 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+/* A PMU that names events, as that of the perf backend. */
+static const struct pmu pmu = {
+	.npmcs = 1,
+	.pmcs = {{.num = 0, .user = EVTSEL_USR, .kernel = EVTSEL_OS, .enable = EVTSEL_EN}},
+	.nevents = 2,
+	.events = {{"clock", 0x430001, "time", true}, {"faults", 0x430003, "page faults", false}},
+};
+
 static void assert_refused(const char *text, int rc, const struct err *e, int no, const char *word)
 {
 	if (rc != -no)
@@ -294,7 +302,7 @@ static void test_values(void **state)
 		struct err e;
 		uint64_t v;
 
-		assert_int_equal(command_parse_pmc(s, &v, &e), -cases[i].pmc_no);
+		assert_int_equal(command_parse_pmc(s, &pmu, 0, &v, &e), -cases[i].pmc_no);
 		if (!cases[i].pmc_no)
 			assert_int_equal(v, cases[i].v);
 		assert_int_equal(command_parse_pmd(s, &r, &e), -cases[i].pmd_no);
@@ -314,6 +322,45 @@ static void test_print_values(void **state)
 	command_print_pmd(UINT64_MAX, &out);
 	assert_string_equal(
 		out.p, "0x00000000005300c0\n0xffffffffffffffff\n0\n18446744073709551615\n");
+}
+
+static void test_event_names(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t value;
+		const char *word; /* of the sentence; NULL: it is right */
+	} cases[] = {
+		{"faults", 0x430003, NULL},
+		{" faults\t", 0x430003, NULL},
+		{"faults:u", 0x410003, NULL},
+		{"faults:k", 0x420003, NULL},
+		{"faults:uk", 0x430003, NULL},
+		{"faults:ku", 0x430003, NULL},
+		{"clock", 0x430001, NULL},
+		{"clock:uk", 0x430001, NULL},
+		{"clock:u", 0, "both levels"},
+		{"clock:k", 0, "both levels"},
+		{"faults:", 0, "not a level"},
+		{"faults:x", 0, "not a level"},
+		{"faults:u:k", 0, "not a level"},
+		{"fault", 0, "pmu/events"},
+		{"Faults", 0, "pmu/events"},
+		{"faults u", 0, "pmu/events"},
+		{":u", 0, "':u'"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct err e;
+		uint64_t v;
+		int rc = command_parse_pmc(slice_of(cases[i].text), &pmu, 0, &v, &e);
+
+		if (cases[i].word)
+			assert_refused(cases[i].text, rc, &e, EINVAL, cases[i].word);
+		else
+			assert_int_equal(v, cases[i].value);
+	}
 }
 
 static struct regset regset(const char *list)
@@ -524,7 +571,7 @@ static void test_regs(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(command_parse_regs(s, 3, &cmd, &e), 0);
+	assert_int_equal(command_parse_regs(s, &pmu, 3, &cmd, &e), 0);
 	assert_int_equal(cmd.vector.cut.no, 0);
 	assert_vector(&cmd, 4);
 	command_print_regs(&cmd, &out);
@@ -534,7 +581,7 @@ static void test_regs(void **state)
 		"pmd65535 7\npmc16 0x0000000000000333\n");
 	command_free(&cmd);
 	assert_null(cmd.vector.regs);
-	assert_int_equal(command_parse_regs((struct slice){out.p, out.n}, 3, &cmd, &e), 0);
+	assert_int_equal(command_parse_regs((struct slice){out.p, out.n}, &pmu, 3, &cmd, &e), 0);
 	assert_vector(&cmd, 4);
 	command_free(&cmd);
 }
@@ -578,7 +625,7 @@ static void test_regs_cut(void **state)
 		struct command cmd = {0};
 		struct err e;
 
-		assert_int_equal(command_parse_regs(slice_of(cases[i].text), 3, &cmd, &e), 0);
+		assert_int_equal(command_parse_regs(slice_of(cases[i].text), &pmu, 3, &cmd, &e), 0);
 		assert_vector(&cmd, cases[i].n);
 		assert_refused(cases[i].text, -cmd.vector.cut.no, &cmd.vector.cut, cases[i].no,
 			cases[i].word);
@@ -592,7 +639,8 @@ static void test_regs_nothing(void **state)
 	struct err e;
 
 	(void)state;
-	assert_refused("", command_parse_regs(slice_of(""), 0, &cmd, &e), &e, EINVAL, "a line");
+	assert_refused(
+		"", command_parse_regs(slice_of(""), &pmu, 0, &cmd, &e), &e, EINVAL, "a line");
 	assert_int_equal(cmd.vector.nregs, 0);
 	command_free(&cmd);
 }
@@ -942,6 +990,7 @@ int main(void)
 		cmocka_unit_test(test_pmd),
 		cmocka_unit_test(test_pmd_errors),
 		cmocka_unit_test(test_overflows),
+		cmocka_unit_test(test_event_names),
 		cmocka_unit_test(test_regs),
 		cmocka_unit_test(test_regs_cut),
 		cmocka_unit_test(test_regs_nothing),

@@ -19,7 +19,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char *const keys[] = {"sys_group", "thread_group", "allow_kernel", "arg_size_max",
-	"tick_us", "overflow_rate_max"};
+	"user_contexts_max", "user_memory_max", "memory_max", "tick_us", "overflow_rate_max"};
 
 static void assert_shown(const struct config *c, const char *key, const char *want)
 {
@@ -94,6 +94,10 @@ static void test_store(void **state)
 		{"arg_size_max", "4096", "4096\n"},
 		{"arg_size_max", "65536", "65536\n"},
 		{"arg_size_max", "0x2000", "8192\n"},
+		{"user_contexts_max", "1", "1\n"},
+		{"user_contexts_max", "65536", "65536\n"},
+		{"user_memory_max", "65536", "65536\n"},
+		{"memory_max", "0x10000000000", "1099511627776\n"},
 		{"tick_us", "100", "100\n"},
 		{"tick_us", "1000000", "1000000\n"},
 		{"overflow_rate_max", "1", "1\n"},
@@ -137,6 +141,11 @@ static void test_store_errors(void **state)
 		{"arg_size_max", "65537", ERANGE, "65536"},
 		{"arg_size_max", "4k", EINVAL, "'4k'"},
 		{"arg_size_max", "", EINVAL, "not a number"},
+		{"user_contexts_max", "0", ERANGE, "1"},
+		{"user_contexts_max", "65537", ERANGE, "65536"},
+		{"user_memory_max", "65535", ERANGE, "65536"},
+		{"memory_max", "1048575", ERANGE, "1048576"},
+		{"memory_max", "1099511627777", ERANGE, "1099511627776"},
 		{"tick_us", "99", ERANGE, "100"},
 		{"tick_us", "1000001", ERANGE, "1000000"},
 		{"overflow_rate_max", "0", ERANGE, "1"},
@@ -183,6 +192,9 @@ static void test_parse(void **state)
 	assert_shown(&c, "arg_size_max", "12345\n");
 	assert_int_equal(config_parse(&c, slice_of("sys_group = 8\nsys_group = 9\n"), &e), 0);
 	assert_shown(&c, "sys_group", "9\n");
+	assert_string_equal(c.backend, "");
+	assert_int_equal(config_parse(&c, slice_of("backend = sim:amd_v2 # of the file"), &e), 0);
+	assert_string_equal(c.backend, "sim:amd_v2");
 }
 
 static void test_parse_errors(void **state)
@@ -200,6 +212,10 @@ static void test_parse_errors(void **state)
 			"line 3: ", "4096"},
 		{"sys_group = any\nallow_kernel = all\nnope = 1\n", EINVAL, "line 2: ", "'all'"},
 		{"sys_group = any\r\n", EINVAL, "line 1: ", "control"},
+		{"backend =", EINVAL, "line 1: ", "''"},
+		{"backend = "
+		 "a_word_that_is_as_long_as_the_names_of_a_backend_and_a_model_are_never",
+			EINVAL, "line 1: ", "a_word"},
 		{"a_key_that_is_longer_than_any_of_ours = 1\n", EINVAL, "line 1: ", "a_key_that"},
 	};
 

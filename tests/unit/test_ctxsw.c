@@ -1061,32 +1061,36 @@ static void end(struct ctxsw_world *c)
 }
 EACH_CTXSW(end)
 
-/* A context without overflow messages gets that of the end; a full queue loses it and counts it. */
-static void end_without_message(struct ctxsw_world *c)
+/* The message of the end finds room in a full queue, after the record of a loss, and comes in a
+ * context without overflow messages. */
+static void end_always_reported(struct ctxsw_world *c)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1)};
-	struct pfm_msg msgs[MESSAGES_MAX];
+	struct pfm_msg msgs[MESSAGES_DEPTH + 3];
 	struct world *w = task(c, 0);
 
 	arm(w, 0, 0, period(1), conf);
 	arm_start(c);
-	for (unsigned i = 0; i < MESSAGES_MAX; i++) {
+	for (unsigned i = 0; i < MESSAGES_DEPTH + 3; i++) {
 		happen(c, 0, 1);
 		WANT(w, 0, world_do(w, CMD_RESTART));
 	}
 	WANT(w, 0, world_do(w, CMD_END));
 	WANT_ENDED(c, CTX_UNLOADED, true);
-	WANT_EQ(w, c->task[0].count.messages_lost, 1);
-	WANT_EQ(w, world_messages(w, msgs, MESSAGES_MAX), MESSAGES_MAX);
+	WANT_EQ(w, c->task[0].count.messages_lost, 3);
+	WANT_EQ(w, world_messages(w, msgs, MESSAGES_DEPTH + 3), MESSAGES_DEPTH + 2);
+	WANT_EQ(w, msgs[MESSAGES_DEPTH].type, PFM_MSG_LOST);
+	WANT_EQ(w, msgs[MESSAGES_DEPTH].count, 3);
+	WANT_EQ(w, msgs[MESSAGES_DEPTH + 1].type, PFM_MSG_END);
 	w = task(c, 1);
 	set_flags(w, CTX_OVFL_NO_MSG);
 	task_load(c, 1);
 	WANT(w, 0, world_do(w, CMD_END));
-	WANT_EQ(w, world_messages(w, msgs, MESSAGES_MAX), 1);
+	WANT_EQ(w, world_messages(w, msgs, 2), 1);
 	WANT_EQ(w, msgs[0].type, PFM_MSG_END);
 	WANT_EQ(w, msgs[0].tid, TASK_TID + 1);
 }
-EACH_CTXSW(end_without_message)
+EACH_CTXSW(end_always_reported)
 
 /* --- What the switches themselves add */
 
@@ -1524,6 +1528,30 @@ static void cost(struct ctxsw_world *c)
 }
 EACH_CTXSW(cost)
 
+/* On a CPU that is taken by a context of the CPU: what was not lost before names the CPU and the
+ * user, and is lost until it is written. */
+static void taken(struct ctxsw_world *c)
+{
+	unsigned first = c->w.model->pmd[0].num;
+	uint64_t value;
+
+	task_start(c, 0, COUNT_BOTH, 0);
+	line_run_window(c, 0, 0, MS);
+	ctx_lose_taken(&c->task[0], 3, 1234);
+	WANT(task(c, 0), -EIO, world_read(&c->w, true, first, &value));
+	assert_non_null(strstr(c->w.err.text, "CPU 3"));
+	assert_non_null(strstr(c->w.err.text, "uid 1234"));
+	ctx_lose_taken(&c->task[0], 4, 77);
+	WANT(task(c, 0), -EIO, world_read(&c->w, true, first, &value));
+	assert_non_null(strstr(c->w.err.text, "CPU 3"));
+	write_pmds(c, 0, 5);
+	WANT_IN(task(c, 0), 0, first, 5);
+	line_run_window(c, 0, 0, MS);
+	WANT(task(c, 0), 0, world_read(&c->w, true, first, &value));
+	assert_true(value > 5);
+}
+EACH_CTXSW(taken)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1549,7 +1577,7 @@ int main(void)
 		cmocka_unit_test(test_written_between),
 		cmocka_unit_test(test_start_set),
 		cmocka_unit_test(test_end),
-		cmocka_unit_test(test_end_without_message),
+		cmocka_unit_test(test_end_always_reported),
 		cmocka_unit_test(test_overhead),
 		cmocka_unit_test(test_calibrating),
 		cmocka_unit_test(test_overhead_overflows),
@@ -1559,6 +1587,7 @@ int main(void)
 		cmocka_unit_test(test_clone_of_ended),
 		cmocka_unit_test(test_cloned_used),
 		cmocka_unit_test(test_cloned_series),
+		cmocka_unit_test(test_taken),
 		cmocka_unit_test(test_cost),
 	};
 

@@ -182,7 +182,7 @@ static void test_dfl_full(void **state)
 	assert_int_equal(smpl_u64(&s, 16), 1);
 	assert_int_equal(smpl_u32(&s, 128), 101); /* the samples themselves stay */
 	overflow(&s, 1, false, true, false);
-	assert_true(smpl_ctrl_is(smpl_restart(&s, true), false, false, false));
+	assert_true(smpl_ctrl_is(smpl_restart(&s, true), false, true, false));
 	assert_int_equal(smpl_u64(&s, 0), 0);
 	smpl_close(&s);
 }
@@ -299,7 +299,7 @@ static void test_nway_cycles(void **state)
 	assert_int_equal(smpl_u64(&s, 16), 2);
 	overflow(&s, 1, true, true, false);
 	assert_part(&s, 1, PFM_NWAY_PART_HELD, 3, 2);
-	assert_true(smpl_ctrl_is(smpl_restart(&s, true), false, false, false));
+	assert_true(smpl_ctrl_is(smpl_restart(&s, true), false, true, false));
 	assert_part(&s, 1, PFM_NWAY_PART_FULL, 3, 2);
 	assert_part(&s, 0, PFM_NWAY_PART_FILLING, 4, 0);
 	assert_int_equal(smpl_u32(&s, 80), 1);

@@ -257,7 +257,7 @@ static void list_restart(struct play *p)
 	bool active = !p->full && below(&p->rnd, 2);
 	pfm_ovfl_ctrl_t ctrl = smpl_restart(&p->s, active);
 
-	check_ctrl(p, ctrl, false, !active, false);
+	check_ctrl(p, ctrl, false, true, false);
 	list_clear(&p->in[0]);
 	p->full = p->ending = false;
 }
@@ -518,7 +518,7 @@ static void nway_restart(struct play *p, const struct nway *w)
 	bool active = !(p->full && w->mask) && below(&p->rnd, 2);
 	pfm_ovfl_ctrl_t ctrl = smpl_restart(&p->s, active);
 
-	check_ctrl(p, ctrl, false, !active, false);
+	check_ctrl(p, ctrl, false, true, false);
 	if (p->nfull) {
 		list_clear(&p->in[1]);
 		for (unsigned i = 1; i < p->nfull; i++)
@@ -711,7 +711,7 @@ static void hist_restart(struct play *p, struct hist *h)
 	bool active = below(&p->rnd, 2);
 	uint64_t clears = smpl_u64(&p->s, 48);
 
-	check_ctrl(p, smpl_restart(&p->s, active), false, !active, false);
+	check_ctrl(p, smpl_restart(&p->s, active), false, true, false);
 	check_u64(p, 48, clears + 2);
 	h->n = 0;
 	h->weight = 0;

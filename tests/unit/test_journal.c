@@ -338,6 +338,29 @@ static void test_killed_overflowed(void **state)
 	be->ops->close(be);
 }
 
+/* Counters that the kernel's perf has taken since are left to it. */
+static void test_killed_taken(void **state)
+{
+	struct bench *b = *state;
+	struct backend *be;
+
+	killed_daemon(b);
+	*fake_reg(b->f, 0, SEL0) = 0x53003c;
+	*fake_reg(b->f, 0, STATUS) = 0x1;
+	*fake_reg(b->f, 2, FIXED_CTRL) = 0x2bb;
+	*fake_reg(b->f, 2, GLOBAL) = 1ull << 32;
+	be = open_backend(b);
+	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0x53003c);
+	assert_int_equal(*fake_reg(b->f, 0, CTR0), 5);
+	assert_int_equal(*fake_reg(b->f, 0, STATUS), 0x1);
+	/* Fixed counter 2 is still the dead daemon's. */
+	assert_int_equal(*fake_reg(b->f, 2, FIXED_CTRL), 0x0bb);
+	assert_int_equal(*fake_reg(b->f, 2, GLOBAL), 1ull << 32);
+	assert_unrestored(be, 0, "");
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 0);
+}
+
 /* As in a container, where a daemon may have the pid of the dead one. */
 static void test_killed_same_pid(void **state)
 {
@@ -669,6 +692,7 @@ int main(void)
 		BENCH(test_killed_fault),
 		BENCH(test_killed_other_pmu),
 		BENCH(test_killed_overflowed),
+		BENCH(test_killed_taken),
 		BENCH(test_killed_same_pid),
 		BENCH(test_killed_then_refused),
 		BENCH(test_living),

@@ -14,7 +14,7 @@
 
 #include "daemon/core/message_queue.h"
 
-enum { STEPS = 1000000, STRESS = 2000000, RESET_EVERY = 97 };
+enum { STEPS = 1000000, STRESS = 2000000, RESET_EVERY = 97, DEEP = 77 };
 
 static uint64_t below(uint64_t *rnd, uint64_t n)
 {
@@ -45,40 +45,84 @@ static bool message_is(const struct pfm_msg *m, uint64_t n)
 
 struct model {
 	struct messages q;
-	struct pfm_msg msg[MESSAGES_MAX];
+	unsigned depth;
+	struct pfm_msg msg[DEEP + 2];
 	unsigned n, published;
-	uint64_t lost, number;
+	uint64_t lost;           /* since the last message, published or not */
+	uint64_t lost_published; /* of these */
+	uint64_t number;
 };
+
+static void model_append(struct model *m, const struct pfm_msg *msg)
+{
+	if (m->lost)
+		m->msg[m->n++] = (struct pfm_msg){.type = PFM_MSG_LOST, .count = m->lost};
+	m->lost = m->lost_published = 0;
+	m->msg[m->n++] = *msg;
+}
+
+static void model_publish(struct model *m)
+{
+	bool fresh = m->n != m->published || m->lost != m->lost_published;
+
+	assert_int_equal(messages_publish(&m->q), fresh);
+	m->published = m->n;
+	m->lost_published = m->lost;
+}
+
+static void model_reset(struct model *m)
+{
+	messages_reset(&m->q);
+	m->n = m->published = 0;
+	m->lost = m->lost_published = 0;
+}
+
+/* A loss is told when no message before it is left. */
+static void model_take(struct model *m, unsigned max)
+{
+	struct pfm_msg msg[DEEP + 3];
+	unsigned want = max < m->published ? max : m->published;
+	bool loss = want == m->published && want < max && m->lost_published;
+
+	assert_int_equal(messages_count(&m->q), m->published + (m->lost_published ? 1 : 0));
+	assert_int_equal(messages_take(&m->q, msg, max), want + loss);
+	assert_memory_equal(msg, m->msg, want * sizeof(msg[0]));
+	if (loss) {
+		assert_int_equal(msg[want].type, PFM_MSG_LOST);
+		assert_int_equal(msg[want].count, m->lost_published);
+		m->lost -= m->lost_published;
+		m->lost_published = 0;
+	}
+	m->n -= want;
+	m->published -= want;
+	memmove(m->msg, m->msg + want, m->n * sizeof(msg[0]));
+}
 
 static void model_put(struct model *m)
 {
 	struct pfm_msg msg = message(m->number++);
 	unsigned need = m->lost ? 2 : 1;
 
-	if (m->n + need > MESSAGES_MAX) {
+	if (m->n + need > m->depth) {
 		assert_false(messages_put(&m->q, &msg));
 		m->lost++;
 		return;
 	}
 	assert_true(messages_put(&m->q, &msg));
-	if (m->lost)
-		m->msg[m->n++] =
-			(struct pfm_msg){.type = PFM_MSG_LOST, .cpu = msg.cpu, .count = m->lost};
-	m->lost = 0;
-	m->msg[m->n++] = msg;
+	model_append(m, &msg);
 }
 
-static void model_take(struct model *m, unsigned max)
+/* The last message has room always, and a reset follows. */
+static void model_put_last(struct model *m)
 {
-	struct pfm_msg msg[MESSAGES_MAX + 1];
-	unsigned want = max < m->published ? max : m->published;
+	struct pfm_msg msg = message(m->number++);
 
-	assert_int_equal(messages_count(&m->q), m->published);
-	assert_int_equal(messages_take(&m->q, msg, max), want);
-	assert_memory_equal(msg, m->msg, want * sizeof(msg[0]));
-	m->n -= want;
-	m->published -= want;
-	memmove(m->msg, m->msg + want, m->n * sizeof(msg[0]));
+	messages_put_last(&m->q, &msg);
+	model_append(m, &msg);
+	model_publish(m);
+	while (m->published || m->lost)
+		model_take(m, 7);
+	model_reset(m);
 }
 
 static void model_step(struct model *m, uint64_t *rnd)
@@ -88,27 +132,23 @@ static void model_step(struct model *m, uint64_t *rnd)
 	if (what < 50) {
 		model_put(m);
 	} else if (what < 75) {
-		assert_int_equal(messages_publish(&m->q), m->n != m->published);
-		m->published = m->n;
+		model_publish(m);
+	} else if (what < 98) {
+		model_take(m, (unsigned)below(rnd, below(rnd, 8) ? 4 : DEEP + 2));
 	} else if (what < 99) {
-		model_take(m, (unsigned)below(rnd, below(rnd, 8) ? 4 : MESSAGES_MAX + 2));
+		model_put_last(m);
 	} else {
-		messages_reset(&m->q);
-		m->n = m->published = 0;
-		m->lost = 0;
+		model_reset(m);
 	}
 }
 
-/* @from: the number of the first message in the queue, which wraps around at 2^32. */
-static void against_array(unsigned from)
+/* @want: the depth that a format asks for. */
+static void against_array(unsigned want, unsigned depth)
 {
-	struct model m = {0};
-	uint64_t rnd = from;
+	struct model m = {.depth = depth};
+	uint64_t rnd = want;
 
-	assert_int_equal(messages_allocate(&m.q), 0);
-	m.q.end = from;
-	atomic_store(&m.q.head, from);
-	atomic_store(&m.q.tail, from);
+	assert_int_equal(messages_allocate(&m.q, want), 0);
 	for (unsigned i = 0; i < STEPS; i++)
 		model_step(&m, &rnd);
 	messages_free(&m.q);
@@ -117,8 +157,8 @@ static void against_array(unsigned from)
 static void test_array(void **state)
 {
 	(void)state;
-	against_array(0);
-	against_array(0U - STEPS / 8);
+	against_array(0, MESSAGES_DEPTH);
+	against_array(DEEP, DEEP);
 }
 
 /* Before the first load there is no memory, and there are no messages. */
@@ -138,11 +178,11 @@ static void test_never_loaded(void **state)
 static void test_reset(void **state)
 {
 	struct messages q = {0};
-	struct pfm_msg msg = message(1), got[MESSAGES_MAX];
+	struct pfm_msg msg = message(1), got[MESSAGES_DEPTH];
 
 	(void)state;
-	assert_int_equal(messages_allocate(&q), 0);
-	for (unsigned i = 0; i < MESSAGES_MAX + 5; i++) {
+	assert_int_equal(messages_allocate(&q, 0), 0);
+	for (unsigned i = 0; i < MESSAGES_DEPTH + 5; i++) {
 		messages_put(&q, &msg);
 		if (i < 7)
 			messages_publish(&q);
@@ -150,16 +190,16 @@ static void test_reset(void **state)
 	messages_reset(&q);
 	assert_int_equal(messages_count(&q), 0);
 	messages_publish(&q);
-	assert_int_equal(messages_take(&q, got, MESSAGES_MAX), 0);
+	assert_int_equal(messages_take(&q, got, MESSAGES_DEPTH), 0);
 	/* All of its room is free, and nothing is said about earlier losses. */
-	for (unsigned i = 0; i < MESSAGES_MAX; i++) {
+	for (unsigned i = 0; i < MESSAGES_DEPTH; i++) {
 		msg = message(i);
 		assert_true(messages_put(&q, &msg));
 	}
 	assert_false(messages_put(&q, &msg));
 	messages_publish(&q);
-	assert_int_equal(messages_take(&q, got, MESSAGES_MAX), MESSAGES_MAX);
-	for (unsigned i = 0; i < MESSAGES_MAX; i++)
+	assert_int_equal(messages_take(&q, got, MESSAGES_DEPTH), MESSAGES_DEPTH);
+	for (unsigned i = 0; i < MESSAGES_DEPTH; i++)
 		assert_true(message_is(&got[i], i));
 	messages_free(&q);
 }
@@ -231,15 +271,15 @@ static void stress(bool resets)
 	pthread_t producer;
 	bool done;
 
-	assert_int_equal(messages_allocate(&s.q), 0);
+	assert_int_equal(messages_allocate(&s.q, 0), 0);
 	assert_int_equal(pthread_create(&producer, NULL, produce, &s), 0);
 	do {
-		struct pfm_msg msg[MESSAGES_MAX];
+		struct pfm_msg msg[MESSAGES_DEPTH];
 		uint64_t valid = atomic_load(&s.valid);
 		unsigned n;
 
 		done = atomic_load(&s.done);
-		n = messages_take(&s.q, msg, 1 + (unsigned)below(&rnd, MESSAGES_MAX));
+		n = messages_take(&s.q, msg, 1 + (unsigned)below(&rnd, MESSAGES_DEPTH));
 		for (unsigned i = 0; i < n; i++)
 			consume(&c, &s, &msg[i], valid);
 		if (!n)
@@ -254,7 +294,7 @@ static void stress(bool resets)
 	assert_true(c.taken > STRESS / 100);
 	if (!resets) {
 		assert_int_equal(c.taken, s.put);
-		assert_int_equal(c.taken + c.lost + s.q.lost, STRESS);
+		assert_int_equal(c.taken + c.lost, STRESS);
 	}
 	messages_free(&s.q);
 }

@@ -642,8 +642,8 @@ static void found_by_stop(struct world *w)
 	WANT_STATE(w, CTX_LOADED, 0);
 	WANT_ALL(w, 0, 0, 5, 1, period(10));
 	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 1);
-	WANT(w, -EBUSY, world_do(w, CMD_RESTART));
 	WANT(w, 0, world_write_pmd(w, 0, 0, period(10), &conf));
+	WANT(w, -EBUSY, world_do(w, CMD_RESTART));
 	WANT(w, 0, world_do(w, CMD_START));
 	world_happen(w, 0, 16);
 	world_unload(w);
@@ -697,7 +697,9 @@ static void states(struct world *w)
 	WANT(w, 0, world_do(w, CMD_STOP));
 	WANT_STATE(w, CTX_LOADED, 0);
 	WANT_EQ(w, changes(w), ++n);
+	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT(w, -EBUSY, world_do(w, CMD_RESTART));
+	WANT_EQ(w, changes(w), n);
 	WANT(w, 0, world_do(w, CMD_START));
 	WANT_EQ(w, changes(w), ++n);
 	WANT(w, 0, world_write_pmd(w, 0, 0, period(10), &conf));
@@ -768,6 +770,48 @@ static void pending(struct world *w)
 	world_unload(w);
 }
 EACH_MODEL(pending)
+
+/* Restart makes it after a stop, too: monitoring stays stopped, or goes on if it was started. */
+static void pending_after_stop(struct world *w)
+{
+	const struct pmd_conf a = {
+		.flags = PMD_NOTIFY, .long_reset = period(1000), .reset = list(1)};
+	const struct pmd_conf b = {.long_reset = 8};
+
+	arm(w, 0, 0, period(10), a);
+	arm(w, 0, 1, 50, b);
+	run(w);
+	happen(w, 0, 12);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	WANT(w, 0, world_do(w, CMD_RESTART));
+	WANT_STATE(w, CTX_LOADED, 0);
+	world_stopped(w, "restarted after a stop");
+	WANT_ALL(w, 0, 0, period(1000), 1, period(1000));
+	WANT_ALL(w, 0, 1, 8, 0, 8);
+	WANT(w, 0, world_do(w, CMD_START));
+	happen(w, 0, 1002);
+	WANT_STATE(w, CTX_MASKED, 0);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	WANT(w, 0, world_do(w, CMD_START));
+	world_happen(w, 0, 5);
+	WANT(w, 0, world_do(w, CMD_RESTART));
+	WANT_STATE(w, CTX_RUNNING, 0);
+	WANT_ALL(w, 0, 0, period(1000), 2, period(1000));
+	WANT(w, -EBUSY, world_do(w, CMD_RESTART));
+	happen(w, 0, 1000);
+	WANT_STATE(w, CTX_MASKED, 0);
+	/* What restart itself finds is not reset by it. */
+	WANT(w, 0, world_do(w, CMD_STOP));
+	WANT(w, 0, world_do(w, CMD_START));
+	WANT(w, 0, world_write_pmd(w, 0, 1, period(10), &a));
+	world_happen(w, 1, 13);
+	WANT(w, 0, world_do(w, CMD_RESTART));
+	WANT_STATE(w, CTX_MASKED, 0);
+	WANT_ALL(w, 0, 0, 0, 3, period(1000));
+	WANT_ALL(w, 0, 1, 3, 1, period(10));
+	world_unload(w);
+}
+EACH_MODEL(pending_after_stop)
 
 /* ... or by the next switch to its set: then to the short value. */
 static void pending_in_set(struct world *w)
@@ -1196,7 +1240,7 @@ static void want_lost(struct world *w, uint64_t count)
 		WANT_EQ(w, msg.pmds[i], 0);
 }
 
-/* The queue is full: what is lost is counted, and said once there is room to say it. */
+/* The queue is full: what is lost is counted, and said in its place. */
 static void overrun(struct world *w)
 {
 	run_noisily(w);
@@ -1215,13 +1259,13 @@ static void overrun(struct world *w)
 		WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 1);
 	want_lost(w, 4);
 	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 2);
-	WANT_NO_MESSAGE(w);
-	/* the one that found it full again is told with the next */
-	make_noise(w, 1);
+	/* the one that found it full again is told with no other after it */
 	want_lost(w, 1);
-	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 2);
 	WANT_NO_MESSAGE(w);
 	WANT_EQ(w, w->stats.messages_lost, 5);
+	make_noise(w, 1);
+	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 2);
+	WANT_NO_MESSAGE(w);
 	/* load forgets them all */
 	for (unsigned i = 0; i < QUEUE + 3; i++)
 		make_noise(w, 0);
@@ -1470,6 +1514,72 @@ static void one_thing_found(struct world *w)
 }
 EACH_MODEL(one_thing_found)
 
+/* A sampling format with an answer for each PMD. */
+static int answer_each(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+{
+	const pfm_ovfl_ctrl_t *answers = buf;
+
+	(void)tstamp;
+	(void)data;
+	arg->ovfl_ctrl = answers[arg->ovfl_pmd];
+	return 0;
+}
+
+/* Of simultaneous overflows, what the handler of one PMD masks leaves all of them as they are:
+ * those before it, too (3.5.14). */
+static void masked_by_the_last(struct world *w)
+{
+	static const pfm_buffer_fmt_t each = {.fmt_name = "each", .fmt_handler = answer_each};
+	const struct pmd_conf conf = {
+		.flags = PMD_NOTIFY, .short_reset = period(100), .long_reset = period(1000)};
+	pfm_ovfl_ctrl_t ctrl[2] = {{.reset_ovfl_pmds = 1}, {.mask_monitoring = 1}};
+
+	arm(w, 0, 0, period(10), conf);
+	arm(w, 0, 1, period(10), conf);
+	w->ctx.smpl = (struct sampling){.fmt = &each, .buf = ctrl};
+	run(w);
+	world_happen(w, 0, 12);
+	happen(w, 1, 13);
+	WANT_STATE(w, CTX_MASKED, 0);
+	WANT_ALL(w, 0, 0, 2, 1, period(10));
+	WANT_ALL(w, 0, 1, 3, 1, period(10));
+	WANT(w, 0, world_do(w, CMD_RESTART));
+	WANT_ALL(w, 0, 0, period(1000), 1, period(1000));
+	WANT_ALL(w, 0, 1, period(1000), 1, period(1000));
+	/* Without masking, each is reset or not as its own handler says. */
+	ctrl[1].mask_monitoring = 0;
+	world_happen(w, 0, 1002);
+	happen(w, 1, 1003);
+	WANT_STATE(w, CTX_RUNNING, 0);
+	WANT_IN(w, 0, 0, period(98));
+	WANT_IN(w, 0, 1, 3);
+	w->ctx.smpl = (struct sampling){0};
+	world_unload(w);
+}
+EACH_MODEL(masked_by_the_last)
+
+/* A queue has room for as many messages as the format says that it needs. */
+static void format_depth(struct world *w)
+{
+	static const pfm_buffer_fmt_t deep = {
+		.fmt_name = "deep", .fmt_handler = answer, .fmt_msgq_depth = 2 * QUEUE};
+	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .short_reset = period(1)};
+	pfm_ovfl_ctrl_t ctrl = {.notify_user = 1, .reset_ovfl_pmds = 1};
+	struct pfm_msg msgs[2 * QUEUE + 1];
+
+	arm(w, 0, 0, period(1), conf);
+	w->ctx.smpl = (struct sampling){.fmt = &deep, .buf = &ctrl};
+	run(w);
+	for (unsigned i = 0; i < 2 * QUEUE; i++)
+		happen(w, 0, 1);
+	WANT_EQ(w, world_messages(w, msgs, 2 * QUEUE + 1), 2 * QUEUE);
+	for (unsigned i = 0; i < 2 * QUEUE; i++)
+		WANT_EQ(w, msgs[i].type, PFM_MSG_OVFL);
+	w->ctx.smpl = (struct sampling){0};
+	world_unload(w);
+}
+EACH_MODEL(format_depth)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1494,6 +1604,7 @@ int main(void)
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_write_masked),
 		cmocka_unit_test(test_pending),
+		cmocka_unit_test(test_pending_after_stop),
 		cmocka_unit_test(test_pending_in_set),
 		cmocka_unit_test(test_figure_3_38),
 		cmocka_unit_test(test_real_triggers),
@@ -1514,6 +1625,8 @@ int main(void)
 		cmocka_unit_test(test_stolen),
 		cmocka_unit_test(test_status_of_others),
 		cmocka_unit_test(test_one_thing_found),
+		cmocka_unit_test(test_masked_by_the_last),
+		cmocka_unit_test(test_format_depth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,7 +318,7 @@ static void check(struct play *p)
 		reference_check_each(&p->ref);
 	reference_check_sets(&p->ref);
 	if (one_in(p, 4))
-		reference_messages(&p->ref, 1 + below(&p->rnd, one_in(p, 4) ? REF_QUEUE : 3));
+		reference_messages(&p->ref, 1 + below(&p->rnd, one_in(p, 4) ? REF_QUEUE + 1 : 3));
 }
 
 /* On with it, from whatever state it is in. */

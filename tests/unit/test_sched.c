@@ -681,6 +681,41 @@ static void test_uncovered(void **state)
 	close(fds[1]);
 }
 
+/* On a CPU that has a taker, a thread wakes no ctxsw thread, and its slot knows the taker. */
+static void test_taken(void **state)
+{
+	sched_u64 taker = sched_taker(cpus[0], 1000, 7);
+	struct sched_cpu *c = sched_cpu(sched, cpus[0]);
+	int fds[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(sched_taker_cpu(taker), cpus[0]);
+	assert_int_equal(sched_taker_uid(taker), 1000);
+	assert_int_equal(pipe(fds), 0);
+	pid = child_with(0, await_byte, &fds[0]);
+	assert_int_equal(bind_to(cpus[0], pid), 0);
+	usleep(10000);
+	__atomic_store_n(&c->taker, taker, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->ctxsw_tid, (uint32_t)gettid(), __ATOMIC_RELAXED);
+	follow(1, pid, true);
+	end_child(pid, fds[1]);
+	wait_until(load(&slot_at(1)->dead));
+	assert_true(__atomic_load_n(&slot_at(1)->taker, __ATOMIC_ACQUIRE) == taker);
+	assert_int_equal(load(&slot_at(1)->uncovered), 0);
+	/* A wakeup fails, as no event is open: there was none for the thread, but one for its
+	 * death. */
+	assert_int_equal(load(&slot_at(1)->missed), 0);
+	wait_until(load(&c->wakeup_dead));
+	sched_forget(sched, 1);
+	assert_true(slot_at(1)->taker == 0);
+	__atomic_store_n(&c->ctxsw_tid, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->taker, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->wakeup_dead, 0, __ATOMIC_RELAXED);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /* Runs outside of the CPU mask do not count as uncovered, and the mask is forgotten with the
  * slot. */
 static void test_cpumask(void **state)
@@ -952,6 +987,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wakeups, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_room, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_uncovered, open_sched, close_sched),
+		cmocka_unit_test_setup_teardown(test_taken, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_cpumask, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_alternate, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_faults, open_ctxsw, close_ctxsw),

@@ -243,16 +243,36 @@ killed)
 	make_context
 	write pmc/0 0x4100c0
 	write pmc/16 0x22
+	write pmd/0 "-100000000"
 	write ctl "load cpu=1"
 	write ctl start
 	cd /
 	is "counting" "$(rdmsr -p 1 0x186)" 4100c0
+	pkill -STOP -x perfmonfs # or it would clear the overflow status itself
+	taskset -c 1 sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done'
+	is "an overflow" "$(rdmsr -f 0:0 -p 1 0x38e)" 1
 	pkill -9 -x perfmonfs
 	sleep 0.5
 	is "the mount went with the daemon" "$(grep -c perfmonfs /proc/mounts)" 0
 	is "its registers are left behind" "$(rdmsr -p 1 0x186)" 4100c0
 	start_daemon
 	is "the next daemon puts them back" "$(registers)" "$before"
+	is "and clears the overflow status" "$(rdmsr -p 1 0x38e)" 0
+	make_context
+	write pmc/0 0x4100c0
+	write ctl "load cpu=1"
+	write ctl start
+	cd /
+	pkill -9 -x perfmonfs
+	sleep 0.5
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	start_daemon
+	like "registers of an offline CPU are told" "$(cat $mnt/cpus)" "1 offline unrestored=0x38f,0x186"
+	like "by --check, too" "$("$here/perfmonfs" --check)" "could not be restored"
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	i=0
+	while grep -q unrestored $mnt/cpus && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done
+	is "they are put back when it is online" "$(registers)" "$before"
 	stop_daemon
 	is "no journal is left" "$(find /run/perfmonfs -name 'journal*' | wc -l)" 0
 	;;

@@ -169,6 +169,56 @@ privileged() {
 	rmdir $mnt/ctx/a
 }
 
+looped() { # TIMES
+	i=0
+	while [ "$(grep -c did /tmp/said)" -lt "$1" ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
+	[ "$(grep -c did /tmp/said)" = "$1" ]
+}
+is_taken() { # WHAT
+	if cat pmd/0 >/tmp/out 2>&1; then not_ok "$1 gives a number: $(cat /tmp/out)"
+	else ok "$1 gives no number"; fi
+	like "but a sentence" "$(cat last_error)" "on CPU 1, where uid 0"
+}
+# A count of the TIMES-th run of the loop, on a CPU that is not taken: exact.
+counted_again() { # TIMES
+	write pmd/0 0
+	n=$(switches)
+	go
+	check "it has looped" looped "$1"
+	exactly "after run $1" "$(cat pmd/0)" 60000008 $(($(switches) - n)) $left_pair
+}
+# A context of CPU 1 takes it from a thread there: of one run, either has the count, the other not.
+preempted() {
+	launch 1 loopn threads 1 20000000
+	said ready
+	counts none ""
+	counted_again 1
+	mkdir $mnt/ctx/cpu
+	write $mnt/ctx/cpu/pmc/0 0x4100c0
+	check "a load takes the CPU" write $mnt/ctx/cpu/ctl "load cpu=1"
+	write $mnt/ctx/cpu/ctl start
+	go
+	check "it has looped" looped 2
+	write $mnt/ctx/cpu/ctl stop
+	between "on the CPU" "$(cat $mnt/ctx/cpu/pmd/0)" 60000008 60020000
+	is_taken "the thread's own count"
+	is "its state" "$(cat state)" "running tid=$tid set=0"
+	write $mnt/ctx/cpu/ctl unload
+	counted_again 3
+	go
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		check "taken" write $mnt/ctx/cpu/ctl "load cpu=1"
+		check "given back" write $mnt/ctx/cpu/ctl unload
+	done
+	check "it has looped" looped 4
+	is_taken "a count with holes"
+	counted_again 5
+	rmdir $mnt/ctx/cpu
+	remove_context
+	exec 7>&-
+	wait $pid
+}
+
 threads() { # PMU
 	taskset -pc 0 $$ >/dev/null
 	start_daemon
@@ -176,6 +226,8 @@ threads() { # PMU
 	before=$(both_cpus)
 	shared_cpu raw $raw_pair
 	shared_cpu none $left_pair
+	is "registers are as before" "$(both_cpus)" "$before"
+	preempted
 	is "registers are as before" "$(both_cpus)" "$before"
 	many
 	programs

@@ -50,12 +50,11 @@ void call_fail(struct call *call, const struct err *e)
 
 void call_read_done(struct call *call, int rc, struct text *out, const struct err *e)
 {
-	struct file *f = call->file;
 	char few[256];
 	char *copy = few;
 	size_t from = call->off < out->n ? call->off : out->n;
 	size_t n = out->n - from < call->size ? out->n - from : call->size;
-	struct text old;
+	struct err full;
 
 	if (rc < 0) {
 		call_fail(call, e);
@@ -73,13 +72,10 @@ void call_read_done(struct call *call, int rc, struct text *out, const struct er
 		memcpy(copy, out->p + from, n);
 	/* The snapshot must be in place before the answer: the next read of this file may come, to
 	 * another thread, as soon as this one is answered. */
-	pthread_mutex_lock(&f->lock);
-	old = f->snap;
-	f->snap = *out;
-	f->seen = true;
-	pthread_mutex_unlock(&f->lock);
-	*out = old;
-	fuse_reply_buf(call->req, copy, n);
+	if (file_keep(call->file, out, &full) < 0)
+		call_fail(call, &full);
+	else
+		fuse_reply_buf(call->req, copy, n);
 	if (copy != few)
 		free(copy);
 }

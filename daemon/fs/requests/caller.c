@@ -22,6 +22,12 @@ static bool caller_writes_kernel(const struct pmu *pmu, const struct cmd_vector 
 	return false;
 }
 
+/* Members of sys_group may make contexts of the reserve. */
+unsigned caller_needs_to_make(const struct call *call)
+{
+	return NEED_MAKE | (objects_are_short(&call->fs->objects) ? NEED_SYSTEM : 0);
+}
+
 unsigned caller_needs(const struct call *call, const struct command *cmd)
 {
 	switch (cmd->verb) {
@@ -81,6 +87,26 @@ bool caller_rights(const struct call *call, unsigned need, struct rights *out)
 	return !caller_open_groups(call, need).n;
 }
 
+static void caller_store_reserve(const struct call *call, bool member)
+{
+	struct objects *objs = &call->fs->objects;
+	struct user_quota *q;
+
+	if (!objects_are_short(objs))
+		return;
+	q = user_quota_get(&objs->quotas, fuse_req_ctx(call->req)->uid);
+	if (q)
+		atomic_store(&q->reserve, member);
+}
+
+void caller_note_reserve(const struct call *call)
+{
+	struct rights rights;
+
+	if (objects_are_short(&call->fs->objects) && caller_rights(call, NEED_SYSTEM, &rights))
+		caller_store_reserve(call, rights.system);
+}
+
 int caller_check_make(const struct rights *r, struct err *e)
 {
 	return group_access_check(r, e);
@@ -91,6 +117,8 @@ struct caller_question {
 	struct group_question question;
 	const struct caller_kind *kind;
 	void *arg;
+	/* It is about making a context. */
+	bool make;
 };
 
 static void caller_free_question(struct caller_question *q)
@@ -111,6 +139,8 @@ static void caller_answered(struct group_question *question)
 		fuse_reply_err(call->req, ENODEV);
 	if (due && !question->ended) {
 		rights = caller_decide(call, &question->groups);
+		if (q->make)
+			caller_store_reserve(call, rights.system);
 		q->kind->go(call, &rights, q->arg);
 	} else {
 		q->kind->drop(call, q->arg);
@@ -125,14 +155,15 @@ static bool caller_interrupted(struct request *r)
 
 	list_del(&r->link);
 	if (group_lookup_withdraw(r->call.fs->groups, &q->question)) {
+		request_uncharge(r);
 		q->kind->drop(&r->call, q->arg);
 		caller_free_question(q);
 	}
 	return true;
 }
 
-int caller_ask(
-	struct call *call, unsigned need, const struct caller_kind *kind, void *arg, struct err *e)
+int caller_ask(struct call *call, unsigned need, size_t bytes, const struct caller_kind *kind,
+	void *arg, struct err *e)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
 	struct caller_question *q = malloc(sizeof(*q));
@@ -147,14 +178,19 @@ int caller_ask(
 			.answered = caller_answered},
 		.kind = kind,
 		.arg = arg,
+		.make = need & NEED_MAKE,
 	};
+	if (request_begin(&q->request, call, sizeof(*q) + bytes, caller_interrupted, e) < 0) {
+		free(q);
+		return -e->no;
+	}
 	if (group_lookup_ask(call->fs->groups, &q->question, e) < 0) {
+		request_end(&q->request);
 		free(q);
 		return -e->no;
 	}
 	if (call->ctx)
 		context_ref(call->ctx);
-	request_begin(&q->request, call, caller_interrupted);
 	return 0;
 }
 

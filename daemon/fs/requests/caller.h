@@ -12,7 +12,8 @@
 #include "daemon/core/request.h"
 #include "daemon/fs/tree/node.h"
 
-/* The rights that a command takes, as bits NEED_*. */
+/* The rights that a command takes, as bits NEED_*; and those that making a context takes. */
+unsigned caller_needs_to_make(const struct call *call);
 unsigned caller_needs(const struct call *call, const struct command *cmd);
 
 /* Sets @out, of which the rights in @need are valid. False: caller_ask() must find them out. */
@@ -29,12 +30,17 @@ struct caller_kind {
 	void (*drop)(struct call *call, void *arg);
 };
 
-/* Reads the caller's groups in another thread; go() or drop() follows. An error: neither does. */
-int caller_ask(
-	struct call *call, unsigned need, const struct caller_kind *kind, void *arg, struct err *e);
+/* Reads the caller's groups in another thread; go() or drop() follows. @arg takes @bytes. An error:
+ * neither follows. */
+int caller_ask(struct call *call, unsigned need, size_t bytes, const struct caller_kind *kind,
+	void *arg, struct err *e);
 
 /* Notes who opens @f; and the opener's capabilities, if the row wants them. */
 void caller_note_opener(const struct call *call, struct file *f);
+
+/* While memory or contexts are short, finds out whether the caller may use the reserve, unless its
+ * supplementary groups decide: those are asked for when it makes a context. */
+void caller_note_reserve(const struct call *call);
 
 /* RLIMIT_MEMLOCK of the calling process, bytes; root has no limit. */
 uint64_t caller_memlock(const struct call *call);

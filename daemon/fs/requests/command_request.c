@@ -86,18 +86,25 @@ static bool command_tells_state(enum cmd_verb verb)
 	return verb == CMD_STOP || verb == CMD_UNLOAD || verb == CMD_RESTART || verb == CMD_INFO;
 }
 
-/* Takes @cmd and the call's packet, even if there is no memory. */
-static struct command_request *command_new_request(struct call *call, struct command *cmd)
+/* With the command's registers and the packet that it came in. */
+static size_t command_bytes(const struct call *call, const struct command *cmd)
+{
+	const struct packet *p = call->packet;
+
+	return sizeof(struct command_request) + cmd->vector.nregs * sizeof(cmd->vector.regs[0]) +
+	       (p ? sizeof(*p) + p->size : 0) + 2 * CHARGE_PIECE;
+}
+
+/* Takes @cmd and the call's packet, unless it fails. */
+static struct command_request *command_new_request(
+	struct call *call, struct command *cmd, struct err *e)
 {
 	struct command_request *r = malloc(sizeof(*r)); /* calloc() is slower, by far */
 
 	if (!r) {
-		command_free(cmd);
-		free(call->packet);
-		fuse_reply_err(call->req, ENOMEM);
+		err_set(e, ENOMEM, "no memory for the command");
 		return NULL;
 	}
-	context_ref(call->ctx);
 	cmd->limits = command_limits(call->fs);
 	*r = (struct command_request){
 		.job =
@@ -110,24 +117,54 @@ static struct command_request *command_new_request(struct call *call, struct com
 				.done = command_done,
 			},
 	};
+	if (request_begin(&r->request, call, command_bytes(call, cmd), command_interrupt, e) < 0) {
+		free(r);
+		return NULL;
+	}
+	context_ref(call->ctx);
 	return r;
+}
+
+int command_ask(struct call *call, unsigned need, const struct command *cmd,
+	const struct caller_kind *kind, struct err *e)
+{
+	struct command *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return err_set(e, ENOMEM, "no memory for the command");
+	*copy = *cmd;
+	if (caller_ask(call, need, command_bytes(call, cmd), kind, copy, e) == 0)
+		return 0;
+	free(copy);
+	return -e->no;
+}
+
+void command_drop(struct call *call, void *arg)
+{
+	command_free(arg);
+	free(arg);
+	free(call->packet);
 }
 
 bool command_submit(
 	struct call *call, struct command *cmd, const struct command_kind *kind, void *arg)
 {
 	struct shared *mem = smpl_memory(call->ctx);
-	struct command_request *r = command_new_request(call, cmd);
+	struct err e;
+	struct command_request *r = command_new_request(call, cmd, &e);
 
-	if (!r)
+	if (!r) {
+		command_free(cmd);
+		free(call->packet);
+		call_fail(call, &e);
 		return false;
+	}
 	r->kind = kind;
 	r->arg = arg;
 	if (command_tells_state(cmd->verb) && shared_is_synced(mem)) {
 		r->fence = (struct sync_fence){.after = command_finish, .arg = r};
 		shared_fence_expect(mem, &r->fence);
 	}
-	request_begin(&r->request, call, command_interrupt);
 	engine_submit(call->fs->eng, &r->job);
 	return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/fs/requests/file.h"
 
+#include <errno.h>
 #include <linux/fuse.h>
 #include <stdlib.h>
 
@@ -17,13 +18,38 @@ struct file_open_out {
 	int32_t backing_id;
 };
 
-struct file *file_new(struct call *call)
+/* With its poll handle, and the lines that all messages together make. */
+static size_t file_bytes(const struct file *f, const struct row *row)
+{
+	enum { HANDLE = 32, LINES = 8192 };
+
+	return sizeof(*f) + HANDLE + 2 * CHARGE_PIECE + (row->reply ? LINES : 0);
+}
+
+static int file_charge(struct file *f, const struct call *call, struct err *e)
+{
+	struct user_quotas *quotas = &call->fs->objects.quotas;
+	struct user_quota *q = user_quota_get(quotas, fuse_req_ctx(call->req)->uid);
+
+	if (!q)
+		return err_set(e, ENOMEM, "no memory for an open file");
+	f->charge.quota = f->snap_charge.quota = q;
+	return charge_set(&f->charge, file_bytes(f, call->node.row), e);
+}
+
+struct file *file_new(struct call *call, struct err *e)
 {
 	struct fs *fs = call->fs;
 	struct file *f = calloc(1, sizeof(*f));
 
-	if (!f)
+	if (!f) {
+		err_set(e, ENOMEM, "no memory for an open file");
 		return NULL;
+	}
+	if (file_charge(f, call, e) < 0) {
+		free(f);
+		return NULL;
+	}
 	f->node = call->node;
 	f->ctx = call->ctx;
 	if (f->ctx) {
@@ -33,6 +59,23 @@ struct file *file_new(struct call *call)
 	pthread_mutex_init(&f->lock, NULL);
 	list_add(&f->link, &fs->files);
 	return f;
+}
+
+int file_keep(struct file *f, struct text *text, struct err *e)
+{
+	struct text old;
+	int rc;
+
+	pthread_mutex_lock(&f->lock);
+	rc = charge_set(&f->snap_charge, text->room, e);
+	if (rc == 0) {
+		old = f->snap;
+		f->snap = *text;
+		f->seen = true;
+		*text = old;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return rc;
 }
 
 void file_forget_poll(struct file *f)
@@ -58,6 +101,8 @@ void file_destroy(struct file *f)
 	pthread_mutex_destroy(&f->lock);
 	text_free(&f->snap);
 	text_free(&f->left);
+	charge_clear(&f->snap_charge);
+	charge_clear(&f->charge);
 	free(f);
 }
 

@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "daemon/core/request.h"
 #include "daemon/fs/tree/node.h"
+#include "daemon/fs/tree/user_quota.h"
 
 struct file {
 	struct node node;
@@ -40,19 +41,30 @@ struct file {
 	struct text left;
 	size_t given;
 
+	/* To the opener: this file, with @left. */
+	struct charge charge;
+
 	/* A leaf: guards all below. */
 	pthread_mutex_t lock;
 	/* @snap is valid. */
 	bool seen;
 	/* The text as of the last read at offset 0. */
 	struct text snap;
+	/* To the opener: @snap. */
+	struct charge snap_charge;
 };
 
 /* NULL: no memory. */
-struct file *file_new(struct call *call);
+struct file *file_new(struct call *call, struct err *e);
 void file_destroy(struct file *f);
 /* Frees those that the kernel has not released: the mount went away first. */
 void files_free(struct fs *fs);
+
+/*
+ * Swaps the snapshot for @text, which the file is charged for. ENOMEM: neither has changed. Any
+ * thread.
+ */
+int file_keep(struct file *f, struct text *text, struct err *e);
 
 /* Drops the poll handle, if there is one. */
 void file_forget_poll(struct file *f);

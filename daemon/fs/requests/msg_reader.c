@@ -34,21 +34,27 @@ static bool reader_interrupt(struct request *base)
 		return false;
 	list_del(&base->link);
 	list_del(&r->queue);
+	request_uncharge(base);
 	free(r);
 	return true;
 }
 
-static bool reader_new(struct call *call, unsigned room, bool nonblock)
+static int reader_new(struct call *call, unsigned room, bool nonblock, struct err *e)
 {
-	struct reader *r = calloc(1, sizeof(*r) + room * sizeof(r->msgs[0]));
+	struct reader *r;
+	size_t size = sizeof(*r) + room * sizeof(r->msgs[0]);
 
+	r = calloc(1, size);
 	if (!r)
-		return false;
+		return err_set(e, ENOMEM, "no memory");
+	if (request_begin(&r->request, call, size, reader_interrupt, e) < 0) {
+		free(r);
+		return -e->no;
+	}
 	r->room = room;
 	r->nonblock = nonblock;
 	list_add_tail(&r->queue, &call->ctx->readers);
-	request_begin(&r->request, call, reader_interrupt);
-	return true;
+	return 0;
 }
 
 static struct reader *reader_first(const struct fs_context *ctx)
@@ -173,12 +179,10 @@ void messages_read(struct call *call, bool nonblock)
 	if (messages_read_rest(call))
 		return;
 	room = call->node.row->room(call, &e);
-	if (room < 0)
+	if (room < 0 || reader_new(call, (unsigned)room, nonblock, &e) < 0)
 		call_fail(call, &e);
-	else if (reader_new(call, (unsigned)room, nonblock))
-		reader_serve(call->ctx);
 	else
-		fuse_reply_err(call->req, ENOMEM);
+		reader_serve(call->ctx);
 }
 
 void messages_wake(struct fs_context *ctx)

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+#include "daemon/fs/requests/file.h"
+
 static void request_note_id(fuse_req_t req, void *data)
 {
 	struct fs *fs = fuse_req_userdata(req);
@@ -17,10 +19,46 @@ static void request_note_id(fuse_req_t req, void *data)
 		p->interrupted[p->ninterrupted++] = (uint64_t)(uintptr_t)data;
 }
 
-void request_begin(struct request *r, const struct call *call, bool (*interrupt)(struct request *r))
+/* NULL: no memory. */
+static struct user_quota *request_quota(const struct call *call)
+{
+	if (call->ctx)
+		return call->ctx->id.quota;
+	if (call->file)
+		return call->file->charge.quota;
+	return user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
+}
+
+static int request_charge(struct request *r, const struct call *call, size_t bytes, struct err *e)
+{
+	struct user_quota *q = request_quota(call);
+
+	if (!q)
+		return err_set(e, ENOMEM, "no memory");
+	if (q->uid && atomic_load(&q->requests) >= REQUESTS_PER_USER)
+		return err_set(e, ENOSPC,
+			"too many reads and writes of uid %u wait: end some (limit: %d a user)",
+			(unsigned)q->uid, REQUESTS_PER_USER);
+	r->charge = (struct charge){.quota = q};
+	if (charge_set(&r->charge, bytes + CHARGE_PIECE, e) < 0)
+		return -e->no;
+	atomic_fetch_add(&q->requests, 1);
+	return 0;
+}
+
+void request_uncharge(struct request *r)
+{
+	atomic_fetch_sub(&r->charge.quota->requests, 1);
+	charge_clear(&r->charge);
+}
+
+int request_begin(struct request *r, const struct call *call, size_t bytes,
+	bool (*interrupt)(struct request *r), struct err *e)
 {
 	struct pending_requests *p = &call->fs->pending;
 
+	if (request_charge(r, call, bytes, e) < 0)
+		return -e->no;
 	r->call = *call;
 	r->id = ++p->last_id;
 	r->interrupt = interrupt;
@@ -29,6 +67,7 @@ void request_begin(struct request *r, const struct call *call, bool (*interrupt)
 	pthread_mutex_unlock(&p->lock);
 	if (interrupt)
 		fuse_req_interrupt_func(call->req, request_note_id, (void *)(uintptr_t)r->id);
+	return 0;
 }
 
 bool request_end(struct request *r)
@@ -40,6 +79,7 @@ bool request_end(struct request *r)
 	due = !list_empty(&r->link);
 	list_del(&r->link);
 	pthread_mutex_unlock(&p->lock);
+	request_uncharge(r);
 	return due;
 }
 

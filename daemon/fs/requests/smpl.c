@@ -20,6 +20,7 @@ void smpl_free(struct smpl *s)
 		s->fmt->fmt_exit(s->mem ? s->mem->mem : NULL);
 	shared_unref(s->mem);
 	free(s->arg);
+	charge_clear(&s->charge);
 	free(s);
 }
 
@@ -50,14 +51,24 @@ static int smpl_make_buffer(
 	return shared_new(&fs->memory, size, &ctx->id.quota->buffers, &s->mem, e);
 }
 
+static int smpl_charge(struct smpl *s, const struct fs_context *ctx, struct err *e)
+{
+	s->charge = (struct charge){.quota = ctx->id.quota, .leaves = QUOTA_SPARE};
+	return charge_set(&s->charge,
+		sizeof(*s) + s->fmt->fmt_arg_size +
+			s->fmt->fmt_msgq_depth * sizeof(struct message_slot) +
+			sizeof(struct shared) + 4 * CHARGE_PIECE,
+		e);
+}
+
 static int smpl_prepare(
 	struct fs *fs, const struct fs_context *ctx, unsigned flags, struct smpl *s, struct err *e)
 {
 	const struct pmu *pmu = fs->be->pmu;
 	uint16_t npmds = (uint16_t)(pmu->npmds + pmu->nvirtuals);
-	int rc = 0;
+	int rc = smpl_charge(s, ctx, e);
 
-	if (s->fmt->fmt_validate)
+	if (rc == 0 && s->fmt->fmt_validate)
 		rc = smpl_check_result(
 			s->fmt, s->fmt->fmt_validate(flags, npmds, s->arg), "its arguments", e);
 	if (rc == 0)

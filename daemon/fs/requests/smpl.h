@@ -17,6 +17,8 @@ struct smpl {
 	bool begun;
 	/* NULL: a format without a buffer. */
 	struct shared *mem;
+	/* To the context's owner: all but the buffer, and the messages that the format wants. */
+	struct charge charge;
 };
 
 /* The buffer of a context, or NULL. */

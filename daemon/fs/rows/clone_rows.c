@@ -98,11 +98,12 @@ static void clone_open_drop(struct call *call, void *arg)
 static int clone_open(struct call *call, struct file *f, struct err *e)
 {
 	static const struct caller_kind kind = {clone_open_go, clone_open_drop};
+	unsigned need = caller_needs_to_make(call);
 	struct rights rights;
 
-	if (caller_rights(call, NEED_MAKE, &rights))
+	if (caller_rights(call, need, &rights))
 		return clone_make(call, &rights, f, e);
-	return caller_ask(call, NEED_MAKE, &kind, f, e);
+	return caller_ask(call, need, 0, &kind, f, e);
 }
 
 /* The clone is closed, or its open has failed. Its directory may have been removed before. */
@@ -319,34 +320,10 @@ static void clone_command_go(struct call *call, const struct rights *rights, voi
 		clone_execute(call, cmd);
 }
 
-static void clone_command_drop(struct call *call, void *arg)
-{
-	CLEANUP_FREE struct command *cmd = arg;
-
-	command_free(cmd);
-	free(call->packet);
-}
-
-static void clone_ask(struct call *call, unsigned need, struct command *cmd)
-{
-	static const struct caller_kind kind = {clone_command_go, clone_command_drop};
-	struct command *copy = malloc(sizeof(*copy));
-	struct err e;
-
-	if (copy) {
-		*copy = *cmd;
-		if (caller_ask(call, need, &kind, copy, &e) == 0)
-			return;
-	} else {
-		err_set(&e, ENOMEM, "no memory");
-	}
-	free(copy);
-	clone_refuse(call, cmd, &e);
-}
-
 /* Executes the packet's next command. There are 255 at most, one within the other. */
 static void clone_next(struct call *call)
 {
+	static const struct caller_kind kind = {clone_command_go, command_drop};
 	struct command cmd = {0};
 	struct err e;
 	unsigned need;
@@ -362,8 +339,8 @@ static void clone_next(struct call *call)
 	need = caller_needs(call, &cmd);
 	if (caller_rights(call, need, &cmd.rights))
 		clone_execute(call, &cmd);
-	else
-		clone_ask(call, need, &cmd);
+	else if (command_ask(call, need, &cmd, &kind, &e) < 0)
+		clone_refuse(call, &cmd, &e);
 }
 
 /* A command that took effect shows in the files of the context, too. */
@@ -465,6 +442,6 @@ void clone_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned nr, void *arg, struct 
 const struct row rows_clone[] = {
 	{FILE_ROW(DIR_ROOT, "clone", 0666), .clone = true, .capabilities = true, .open = clone_open,
 		.release = clone_release, .size = clone_size, .room = message_room,
-		.reply = message_reply, .poll = message_poll, .store = clone_store},
+		.reply = message_reply_clone, .poll = message_poll, .store = clone_store},
 	ROW_END,
 };

@@ -12,7 +12,10 @@ static void config_rows_show(const struct call *call, struct text *out)
 
 static int config_rows_store(struct call *call, struct slice text, struct err *e)
 {
-	return config_store(&call->fs->config, call->node.row->name, text, e);
+	int rc = config_store(&call->fs->config, call->node.row->name, text, e);
+
+	user_quotas_configure(&call->fs->objects.quotas, &call->fs->config);
+	return rc;
 }
 
 #define CONFIG_ROW(name)                                                                           \
@@ -25,6 +28,9 @@ const struct row rows_config[] = {
 	{CONFIG_ROW("allow_kernel")},
 	{CONFIG_ROW("arg_size_max")},
 	{CONFIG_ROW("smpl_buf_size_max")},
+	{CONFIG_ROW("user_contexts_max")},
+	{CONFIG_ROW("user_memory_max")},
+	{CONFIG_ROW("memory_max")},
 	{CONFIG_ROW("tick_us")},
 	{CONFIG_ROW("overflow_rate_max")},
 	ROW_END,

@@ -11,13 +11,14 @@
 #include "daemon/fs/rows/rows.h"
 #include "perfmonfs/msg.h"
 
-/* Bytes of a line of events; hardly any is longer. */
-enum { MESSAGE_LINE_TYPICAL = 64 };
+enum {
+	MESSAGE_LINE_TYPICAL = 64, /* bytes of a line of events; hardly any is longer */
+	MESSAGE_READ_MAX = 32,     /* messages that one read takes */
+};
 
-/* No more than there can be. */
 static int message_limit(size_t n)
 {
-	return n < MESSAGES_MAX ? (int)n : MESSAGES_MAX;
+	return n < MESSAGE_READ_MAX ? (int)n : MESSAGE_READ_MAX;
 }
 
 int message_room(const struct call *call, struct err *e)
@@ -31,9 +32,29 @@ int message_room(const struct call *call, struct err *e)
 	return message_limit(call->size / one);
 }
 
-void message_reply(struct call *call, const struct pfm_msg *msgs, unsigned n)
+static void message_reply(struct call *call, const struct pfm_msg *msgs, unsigned n)
 {
 	fuse_reply_buf(call->req, (const char *)msgs, n * sizeof(*msgs));
+}
+
+/* What programs of perfmon2's time make of a type that kernels had not: they skip the message, and
+ * never restart a context that is masked. */
+static struct pfm_msg message_for_clone(struct pfm_msg m)
+{
+	if (m.type == PFM_MSG_LOST)
+		m.count = 0; /* it is the ip of others */
+	if (m.type != PFM_MSG_END)
+		m.type = PFM_MSG_OVFL;
+	return m;
+}
+
+void message_reply_clone(struct call *call, const struct pfm_msg *msgs, unsigned n)
+{
+	struct pfm_msg converted[MESSAGE_READ_MAX];
+
+	for (unsigned i = 0; i < n; i++)
+		converted[i] = message_for_clone(msgs[i]);
+	message_reply(call, converted, n);
 }
 
 unsigned message_poll(const struct file *f)

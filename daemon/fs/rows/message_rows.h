@@ -6,7 +6,8 @@
 #include "daemon/fs/tree/row.h"
 
 int message_room(const struct call *call, struct err *e);
-void message_reply(struct call *call, const struct pfm_msg *msgs, unsigned n);
+/* All messages but PFM_MSG_END as PFM_MSG_OVFL. */
+void message_reply_clone(struct call *call, const struct pfm_msg *msgs, unsigned n);
 unsigned message_poll(const struct file *f);
 
 #endif

@@ -58,7 +58,9 @@ static int register_parse_pmc(
 {
 	int rc = register_one(call, cmd, CMD_WRITE, false, e);
 
-	return rc < 0 ? rc : command_parse_pmc(text, &cmd->vector.regs[0].value, e);
+	return rc < 0 ? rc
+		      : command_parse_pmc(text, call->fs->be->pmu, register_number(call, false),
+				&cmd->vector.regs[0].value, e);
 }
 
 static int register_query_pmd(const struct call *call, struct command *cmd, struct err *e)
@@ -115,7 +117,7 @@ static int register_query_all(const struct call *call, struct command *cmd, stru
 static int register_parse_all(
 	const struct call *call, struct slice text, struct command *cmd, struct err *e)
 {
-	return command_parse_regs(text, (uint16_t)call->set, cmd, e);
+	return command_parse_regs(text, call->fs->be->pmu, (uint16_t)call->set, cmd, e);
 }
 
 const struct row rows_register[] = {

@@ -24,6 +24,22 @@ static void root_show_last_error(const struct call *call, struct text *out)
 	uid_error_show(call->fs, call->file->uid, out);
 }
 
+/* What others have is root's business alone. */
+static void root_show_memory(const struct call *call, struct text *out)
+{
+	const struct user_quotas *all = &call->fs->objects.quotas;
+	const struct user_quota *q;
+
+	text_printf(out, "memory_bytes %llu\n", atomic_load(&call->file->charge.quota->bytes));
+	if (call->file->uid)
+		return;
+	text_printf(out, "memory_bytes_all %llu\n", atomic_load(&all->bytes));
+	list_for_each_entry (q, &all->list, link)
+		if (atomic_load(&q->bytes))
+			text_printf(out, "memory_bytes_%u %llu\n", (unsigned)q->uid,
+				atomic_load(&q->bytes));
+}
+
 static void root_show_stats(const struct call *call, struct text *out)
 {
 	struct engine_stats *s = engine_stats(call->fs->eng);
@@ -52,6 +68,7 @@ static void root_show_stats(const struct call *call, struct text *out)
 	text_printf(out, "ctxsw_late %llu\n", atomic_load(&s->ctxsw_late));
 	text_printf(out, "ctxsw_missed %llu\n", atomic_load(&s->ctxsw_missed));
 	text_printf(out, "ctxsw_overhead_instructions %llu\n", atomic_load(&s->ctxsw_overhead));
+	root_show_memory(call, out);
 }
 
 static void root_print_reserved(
@@ -106,6 +123,36 @@ static void root_print_cpu(
 	root_end_cpu(fs->be, cpu, out);
 }
 
+/* Contexts on threads: those of the opener's user, or all. */
+struct root_threads {
+	uid_t uid;
+	bool all;
+	struct text *out;
+	unsigned n;
+};
+
+enum { ROOT_THREADS_MAX = 1000 }; /* lines: there may be 65535 */
+
+static void root_print_thread(void *arg, const struct engine_ctx *ec, int tid)
+{
+	struct root_threads *t = arg;
+
+	if (!t->all && ec->uid != t->uid)
+		return;
+	if (t->n++ < ROOT_THREADS_MAX)
+		text_printf(t->out, "thread %d context=%s uid=%u pid=%d\n", tid, ec->name, ec->uid,
+			ec->pid);
+}
+
+static void root_print_threads(const struct call *call, bool all, struct text *out)
+{
+	struct root_threads t = {.uid = call->file->uid, .all = all, .out = out};
+
+	engine_each_on_thread(call->fs->eng, root_print_thread, &t);
+	if (t.n > ROOT_THREADS_MAX)
+		text_printf(out, "threads %u more\n", t.n - ROOT_THREADS_MAX);
+}
+
 static void root_cpus_done(void *arg, const struct cpu_scan_result *cpus, unsigned n)
 {
 	TEXT_CLEANUP struct text out = {0};
@@ -115,6 +162,7 @@ static void root_cpus_done(void *arg, const struct cpu_scan_result *cpus, unsign
 
 	for (unsigned cpu = 0; cpu < n; cpu++)
 		root_print_cpu(r->call.fs, cpu, &cpus[cpu], &out);
+	root_print_threads(&r->call, true, &out);
 	if (!cpus)
 		rc = err_set(&e, ENOMEM, "no memory to scan the CPUs");
 	request_end(r);
@@ -132,6 +180,7 @@ static int root_list_cpus(struct call *call, struct text *out)
 		root_print_user(call->fs, cpu, be->ops->cpu_online(be, cpu), out);
 		root_end_cpu(be, cpu, out);
 	}
+	root_print_threads(call, false, out);
 	return 0;
 }
 
@@ -145,7 +194,10 @@ static int root_read_cpus_as(
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return err_set(e, ENOMEM, "no memory");
-	request_begin(r, call, NULL);
+	if (request_begin(r, call, sizeof(*r), NULL, e) < 0) {
+		free(r);
+		return -e->no;
+	}
 	engine_scan_cpus(call->fs->eng, root_cpus_done, r);
 	return CALL_LATER;
 }
@@ -173,7 +225,7 @@ static int root_read_cpus(struct call *call, struct text *out, struct err *e)
 
 	if (caller_rights(call, NEED_SYSTEM, &rights))
 		return root_read_cpus_as(call, &rights, out, e);
-	return caller_ask(call, NEED_SYSTEM, &kind, NULL, e) < 0 ? -e->no : CALL_LATER;
+	return caller_ask(call, NEED_SYSTEM, 0, &kind, NULL, e) < 0 ? -e->no : CALL_LATER;
 }
 
 const struct row rows_root[] = {

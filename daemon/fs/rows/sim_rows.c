@@ -69,6 +69,10 @@ static int sim_store_advance(struct call *call, struct slice text, struct err *e
 
 	if (num_u64(slice_trim(text), &ns, e) < 0)
 		return -e->no;
+	if (!call->fs->be->scripted)
+		return err_set(e, EINVAL,
+			"time passes by itself: start perfmonfs with --clock=script to advance it "
+			"here");
 	if (limit && ns > limit)
 		return err_set(e, ERANGE,
 			"counters could wrap unseen: advance at most %llu ns at a time",
@@ -77,7 +81,10 @@ static int sim_store_advance(struct call *call, struct slice text, struct err *e
 	if (!a)
 		return err_set(e, ENOMEM, "no memory");
 	a->left = ns;
-	request_begin(&a->request, call, request_note_interrupted);
+	if (request_begin(&a->request, call, sizeof(*a), request_note_interrupted, e) < 0) {
+		free(a);
+		return -e->no;
+	}
 	/* Events that are due come before more is counted. */
 	engine_poll_all(call->fs->eng, sim_advance_step, a);
 	return CALL_LATER;

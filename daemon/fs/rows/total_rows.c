@@ -1,39 +1,46 @@
 // SPDX-License-Identifier: MIT
 /*
  * total of a context: for each of its event sets, the sum of its PMDs and those of its children.
- * The contexts are queried one after another, one set at a time. All of it belongs to the session
- * thread, so contexts may come and go, and the reader may be interrupted, between two queries.
+ * For one set after another, the contexts are queried, and the set's lines are printed. All of it
+ * belongs to the session thread, so contexts may come and go, and the reader may be interrupted,
+ * between two queries; and as there may be many, it is done in slices.
  */
 #include "daemon/fs/rows/rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "daemon/command/command.h"
 #include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/command_request.h"
+#include "daemon/fs/requests/deferred.h"
 
-struct total_sum {
-	uint16_t set;
-	uint64_t pmd[PMU_MAX_PMDS];
-};
+/* Queries of a slice: below a millisecond. */
+enum { TOTAL_SLICE = 256 };
 
 struct total {
 	struct request request;
+	struct deferred deferred;
 	struct job job;
 	/* The registers that the query reads. */
 	struct cmd_reg regs[PMU_MAX_PMDS];
 	/* Referenced; the context itself first. */
 	struct fs_context **members;
 	unsigned nmembers;
-	struct total_sum *sums;
-	unsigned nsums;
-	/* The query: of this member, for this sum. */
-	unsigned member, sum;
+	/* The query: of this member, for this set. */
+	unsigned member;
+	uint16_t set;
+	/* The sums of that set so far, and the PMDs, by row, that count in any member. */
+	uint64_t sum[PMU_MAX_PMDS];
+	uint32_t counting;
+	/* The lines of the sets before, and what they are charged. */
+	struct text out;
+	size_t charged;
 	bool querying;
-	/* A loop that submits queries is running. */
-	bool pumping;
+	/* A slice is running. */
+	bool slicing;
 	struct err err;
 };
 
@@ -43,7 +50,7 @@ static void total_free(struct total *t)
 	for (unsigned i = 0; i < t->nmembers; i++)
 		context_unref(t->members[i]);
 	free(t->members);
-	free(t->sums);
+	text_free(&t->out);
 	free(t);
 }
 
@@ -53,29 +60,34 @@ static void total_add_member(struct total *t, struct fs_context *ctx)
 	t->members[t->nmembers++] = ctx;
 }
 
-static bool total_list_members(struct total *t, struct fs_context *ctx)
+static unsigned total_count_members(const struct fs_context *ctx)
 {
-	struct fs_context *c;
-	size_t n = 1;
+	const struct fs_context *c;
+	unsigned n = 1;
 
 	list_for_each_entry (c, &ctx->children, sibling)
 		n++;
-	t->members = malloc(n * sizeof(struct fs_context *));
+	return n;
+}
+
+/* What it takes, without its text. */
+static size_t total_bytes(const struct fs_context *ctx)
+{
+	return sizeof(struct total) + total_count_members(ctx) * sizeof(struct fs_context *) +
+	       CHARGE_PIECE;
+}
+
+static int total_list_members(struct total *t, struct fs_context *ctx, struct err *e)
+{
+	struct fs_context *c;
+
+	t->members = malloc(total_count_members(ctx) * sizeof(struct fs_context *));
 	if (!t->members)
-		return false;
+		return err_set(e, ENOMEM, "no memory for the sum");
 	total_add_member(t, ctx);
 	list_for_each_entry (c, &ctx->children, sibling)
 		total_add_member(t, c);
-	return true;
-}
-
-static bool total_list_sums(struct total *t, const struct fs_context *ctx)
-{
-	t->nsums = 1 + ctx->sets.n;
-	t->sums = calloc(t->nsums, sizeof(*t->sums));
-	for (unsigned i = 0; t->sums && i < ctx->sets.n; i++)
-		t->sums[1 + i].set = (uint16_t)ctx->sets.set[i]->set;
-	return t->sums;
+	return 0;
 }
 
 /* The sum is answered when the query under way has ended, or was cancelled. */
@@ -88,14 +100,22 @@ static bool total_interrupt(struct request *r)
 	return false;
 }
 
-static struct total *total_new(struct call *call)
+static void total_slice(struct deferred *d);
+
+static struct total *total_new(struct call *call, struct err *e)
 {
 	struct total *t = calloc(1, sizeof(*t));
 
-	if (!t)
+	if (!t) {
+		err_set(e, ENOMEM, "no memory for the sum");
 		return NULL;
-	request_begin(&t->request, call, total_interrupt);
-	if (total_list_members(t, call->ctx) && total_list_sums(t, call->ctx))
+	}
+	t->deferred.slice = total_slice;
+	if (request_begin(&t->request, call, total_bytes(call->ctx), total_interrupt, e) < 0) {
+		free(t);
+		return NULL;
+	}
+	if (total_list_members(t, call->ctx, e) == 0)
 		return t;
 	total_free(t);
 	return NULL;
@@ -106,29 +126,31 @@ static const struct pmu *total_pmu(const struct total *t)
 	return t->request.call.fs->be->pmu;
 }
 
-static void total_print(const struct total *t, struct text *out)
+/* A PMD that nothing has ever counted in says nothing. */
+static void total_print_set(struct total *t)
 {
 	const struct pmu *pmu = total_pmu(t);
 
-	for (const struct total_sum *s = t->sums; s < t->sums + t->nsums; s++) {
-		for (unsigned d = 0; d < pmu->npmds; d++) {
-			if (s->set)
-				text_printf(out, "set=%u ", s->set);
-			text_printf(out, "pmd%u %" PRIu64 "\n", pmu->pmds[d].num, s->pmd[d]);
-		}
+	for (unsigned d = 0; d < pmu->npmds; d++) {
+		if (!t->sum[d] && !(t->counting & (1U << d)))
+			continue;
+		if (t->set)
+			text_printf(&t->out, "set=%u ", t->set);
+		text_printf(&t->out, "pmd%u %" PRIu64 "\n", pmu->pmds[d].num, t->sum[d]);
 	}
 }
 
+/* The file is charged for the text from now on. */
 static void total_finish(struct total *t)
 {
-	TEXT_CLEANUP struct text out = {0};
+	struct charge *c = &t->request.charge;
+	struct err never;
 
-	if (t->request.interrupted) {
+	charge_set(c, c->bytes - t->charged, &never);
+	if (t->request.interrupted)
 		fuse_reply_err(t->request.call.req, EINTR);
-	} else {
-		total_print(t, &out);
-		call_read_done(&t->request.call, -t->err.no, &out, &t->err);
-	}
+	else
+		call_read_done(&t->request.call, -t->err.no, &t->out, &t->err);
 	total_free(t);
 }
 
@@ -139,17 +161,38 @@ static bool total_has_set(struct fs_context *ctx, uint16_t id)
 	return set && set->set == id;
 }
 
-/* Finds the next member and sum to query. Removed contexts do not count any more. */
-static bool total_find_next(struct total *t)
+/* The set is done: goes on to the next one. False: that was the last, or there is an error. */
+static bool total_next_set(struct total *t)
 {
-	for (; t->member < t->nmembers; t->member++, t->sum = 0)
-		for (; t->sum < t->nsums && !t->members[t->member]->closed; t->sum++)
-			if (total_has_set(t->members[t->member], t->sums[t->sum].set))
-				return true;
-	return false;
+	struct charge *c = &t->request.charge;
+	const struct object *next = object_set_from(t->request.call.ctx, t->set + 1U);
+
+	total_print_set(t);
+	if (charge_set(c, c->bytes - t->charged + t->out.room, &t->err) < 0)
+		return false;
+	t->charged = t->out.room;
+	memset(t->sum, 0, sizeof(t->sum));
+	t->counting = 0;
+	t->member = 0;
+	t->set = next ? (uint16_t)next->set : 0;
+	return next;
 }
 
-static void total_query_next(struct total *t);
+/* Finds the next set and member to query. Removed contexts do not count any more. */
+static bool total_find_next(struct total *t)
+{
+	if (t->request.call.ctx->closed)
+		err_set(&t->err, ENODEV, "the context is being removed");
+	if (t->request.interrupted || t->err.no)
+		return false;
+	do {
+		for (; t->member < t->nmembers; t->member++)
+			if (!t->members[t->member]->closed &&
+				total_has_set(t->members[t->member], t->set))
+				return true;
+	} while (total_next_set(t));
+	return false;
+}
 
 static void total_done(struct job *job)
 {
@@ -158,15 +201,18 @@ static void total_done(struct job *job)
 
 	t->querying = false;
 	if (job->rc == 0) {
-		for (unsigned d = 0; d < job->cmd.vector.nregs; d++)
-			t->sums[t->sum].pmd[d] += t->regs[d].value;
-		t->sum++;
+		for (unsigned d = 0; d < job->cmd.vector.nregs; d++) {
+			t->sum[d] += t->regs[d].value;
+			t->counting |= (uint32_t)t->regs[d].counts << d;
+		}
+		t->member++;
 	} else if (!ctx->closed) {
 		t->err = job->err;
 		if (t->member)
 			err_prefix(&t->err, "children/%s", ctx->id.name);
 	}
-	total_query_next(t);
+	if (!t->slicing)
+		deferred_add(t->request.call.fs, &t->deferred);
 }
 
 static void total_query(struct total *t)
@@ -174,8 +220,7 @@ static void total_query(struct total *t)
 	const struct pmu *pmu = total_pmu(t);
 
 	for (unsigned d = 0; d < pmu->npmds; d++)
-		t->regs[d] = (struct cmd_reg){
-			.pmd = true, .num = pmu->pmds[d].num, .set = t->sums[t->sum].set};
+		t->regs[d] = (struct cmd_reg){.pmd = true, .num = pmu->pmds[d].num, .set = t->set};
 	t->job = (struct job){
 		.ec = &t->members[t->member]->ec,
 		.cmd =
@@ -192,20 +237,22 @@ static void total_query(struct total *t)
 	engine_submit(t->request.call.fs->eng, &t->job);
 }
 
-/* Answers may come at once: this is a loop so that it is no recursion. */
-static void total_query_next(struct total *t)
+/* Answers may come at once, or later: then total_done() goes on. */
+static void total_slice(struct deferred *d)
 {
-	if (t->pumping)
-		return;
-	t->pumping = true;
-	while (!t->querying && !t->request.interrupted && !t->err.no && total_find_next(t))
+	struct total *t = container_of(d, struct total, deferred);
+
+	t->slicing = true;
+	for (unsigned n = 0; n < TOTAL_SLICE && !t->querying; n++) {
+		if (!total_find_next(t)) {
+			total_finish(t);
+			return;
+		}
 		total_query(t);
-	t->pumping = false;
-	if (t->querying)
-		return;
-	if (t->request.call.ctx->closed)
-		err_set(&t->err, ENODEV, "the context is being removed");
-	total_finish(t);
+	}
+	t->slicing = false;
+	if (!t->querying)
+		deferred_add(t->request.call.fs, d);
 }
 
 static int total_read(struct call *call, struct text *out, struct err *e)
@@ -219,10 +266,10 @@ static int total_read(struct call *call, struct text *out, struct err *e)
 			"%u threads were not followed, for want of a context, and are missing: "
 			"read those of children/, or make room and load again",
 			missed);
-	t = total_new(call);
+	t = total_new(call, e);
 	if (!t)
-		return err_set(e, ENOMEM, "no memory for the sum");
-	total_query_next(t);
+		return -e->no;
+	total_slice(&t->deferred);
 	return CALL_LATER;
 }
 

@@ -181,9 +181,10 @@ static void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 			"it is a context already, of another open file: open clone by its name");
 		return;
 	}
-	f = file_new(&call);
+	caller_note_reserve(&call);
+	f = file_new(&call, &e);
 	if (!f) {
-		fuse_reply_err(req, ENOMEM);
+		call_fail(&call, &e);
 		return;
 	}
 	ops_note_opener(&call, f, fi->flags);
@@ -270,43 +271,20 @@ static void ops_command_go(struct call *call, const struct rights *rights, void 
 	call_fail(call, &e);
 }
 
-static void ops_command_drop(struct call *call, void *arg)
-{
-	CLEANUP_FREE struct command *cmd = arg;
-
-	(void)call;
-	command_free(cmd);
-}
-
-static void ops_ask_for_command(struct call *call, unsigned need, struct command *cmd)
-{
-	static const struct caller_kind kind = {ops_command_go, ops_command_drop};
-	struct command *copy = malloc(sizeof(*copy));
-	struct err e;
-
-	if (copy) {
-		*copy = *cmd;
-		if (caller_ask(call, need, &kind, copy, &e) == 0)
-			return;
-	} else {
-		err_set(&e, ENOMEM, "no memory");
-	}
-	free(copy);
-	command_free(cmd);
-	call_fail(call, &e);
-}
-
 /* Executes a command that the row has parsed, and answers. */
 static void ops_execute(struct call *call, struct command *cmd)
 {
+	static const struct caller_kind kind = {ops_command_go, command_drop};
 	unsigned need = caller_needs(call, cmd);
 	struct err e;
 
 	if (cmd->verb != CMD_SIGNAL) {
-		if (caller_rights(call, need, &cmd->rights))
+		if (caller_rights(call, need, &cmd->rights)) {
 			command_submit(call, cmd, &command_write, NULL);
-		else
-			ops_ask_for_command(call, need, cmd);
+		} else if (command_ask(call, need, cmd, &kind, &e) < 0) {
+			command_free(cmd);
+			call_fail(call, &e);
+		}
 	} else if (notifier_set(call, cmd, &e) < 0) {
 		command_free(cmd);
 		call_write_done(call, -e.no, &e);
@@ -364,6 +342,7 @@ static void ops_make_context(struct call *dir, const struct rights *rights, cons
 	struct call child;
 	struct err e;
 
+	caller_note_reserve(dir);
 	if (caller_check_make(rights, &e) < 0 ||
 		object_make(&dir->fs->objects, name, caller->uid, caller->gid, &ctx, &e) < 0) {
 		call_fail(dir, &e);
@@ -395,7 +374,7 @@ static void ops_ask_for_context(struct call *dir, const char *name)
 	char *copy = strdup(name);
 	struct err e;
 
-	if (copy && caller_ask(dir, NEED_MAKE, &kind, copy, &e) == 0)
+	if (copy && caller_ask(dir, caller_needs_to_make(dir), strlen(name), &kind, copy, &e) == 0)
 		return;
 	if (!copy)
 		err_set(&e, ENOMEM, "no memory");
@@ -423,7 +402,7 @@ static void ops_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 		return;
 	switch (dir.node.row->is) {
 	case DIR_CTXS:
-		if (caller_rights(&dir, NEED_MAKE, &rights))
+		if (caller_rights(&dir, caller_needs_to_make(&dir), &rights))
 			ops_make_context(&dir, &rights, name);
 		else
 			ops_ask_for_context(&dir, name);

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/nsec.h"
 #include "daemon/fs/requests/context_life.h"
+#include "daemon/fs/requests/deferred.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/group_lookup.h"
 #include "daemon/fs/requests/pending_request.h"
@@ -124,8 +125,11 @@ static bool session_wait(struct fs *fs, struct pollfd fds[5])
 	int n;
 
 	fds[3].fd = shared_event_fd(&fs->memory);
-	n = poll(fds, 5, fs->memory.lingering ? SESSION_SWEEP_MS : -1);
-	if (n == 0)
+	n = poll(fds, 5,
+		!list_empty(&fs->deferred) ? 0
+		: fs->memory.lingering     ? SESSION_SWEEP_MS
+					   : -1);
+	if (n == 0 && list_empty(&fs->deferred))
 		shared_sweep(&fs->memory);
 	return n >= 0;
 }
@@ -149,7 +153,7 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 	for (;;) {
 		bool alone = !engine_expects_events(fs->eng) &&
 			     !shared_expects_events(&fs->memory) && !fs->memory.lingering &&
-			     !group_lookup_expects(fs->groups);
+			     list_empty(&fs->deferred) && !group_lookup_expects(fs->groups);
 
 		if (blocking != alone) {
 			fcntl(session_end.fuse, F_SETFL, alone ? 0 : O_NONBLOCK);
@@ -164,6 +168,7 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 		shared_complete_fences(&fs->memory);
 		group_lookup_complete(fs->groups);
 		session_serve_request(s, buf);
+		deferred_run(fs);
 	}
 }
 
@@ -242,6 +247,8 @@ static int session_serve_mount(struct session *s, int wake, struct err *e)
 	/* Registers come first. Waiting requests are answered before the mount goes. */
 	session_close_contexts(&s->fs);
 	engine_drain(s->fs.eng);
+	while (deferred_run(&s->fs))
+		;
 	privhelper_end(s->privhelper);
 	s->privhelper = NULL;
 	free(buf.mem);
@@ -267,12 +274,12 @@ static int session_serve(struct session *s, struct err *e)
 	return rc;
 }
 
-/* The timer's resolution, ns; the model's time has no timer. */
+/* The timer's resolution, ns; scripted time has no timer. */
 static uint64_t session_timer_resolution(const struct backend *be)
 {
 	struct timespec res;
 
-	if (be->ops->simulated || clock_getres(CLOCK_MONOTONIC, &res) < 0)
+	if (be->scripted || clock_getres(CLOCK_MONOTONIC, &res) < 0)
 		return 1;
 	return nsec_of(res);
 }
@@ -306,6 +313,7 @@ static void session_init(struct session *s, struct backend *be, const struct con
 	pthread_mutex_init(&fs->pending.lock, NULL);
 	list_init(&fs->pending.list);
 	list_init(&fs->files);
+	list_init(&fs->deferred);
 	rows_collect(&fs->rows);
 }
 
@@ -327,8 +335,10 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	rc = objects_init(&fs->objects, fs->eng, &context_life_ops, e);
 	if (rc == 0)
 		rc = group_lookup_new(&fs->groups, e);
-	if (rc == 0)
+	if (rc == 0) {
+		user_quotas_configure(&fs->objects.quotas, config);
 		rc = session_serve(s, e);
+	}
 	engine_drain(fs->eng);
 	files_free(fs);
 	session_destroy_contexts(fs);

@@ -46,6 +46,8 @@ struct fs {
 	struct list_head files;
 	struct pending_requests pending;
 	struct group_lookup *groups;
+	/* Long work under way; see deferred.c. */
+	struct list_head deferred;
 	/* last_error of users without a context; see uid_error.c. */
 	struct uid_error *uid_errors;
 	unsigned nuid_errors;

@@ -110,30 +110,14 @@ static bool object_name_ok(const char *name)
 	return n && n <= CTX_NAME_MAX && !name[n] && name[0] != '.';
 }
 
-static struct user_quota *object_quota_of(struct objects *objs, uid_t uid)
-{
-	struct user_quota *o = objs->quotas;
-
-	while (o && o->uid != uid)
-		o = o->next;
-	if (o)
-		return o;
-	o = calloc(1, sizeof(*o));
-	if (!o)
-		return NULL;
-	o->uid = uid;
-	o->next = objs->quotas;
-	objs->quotas = o;
-	return o;
-}
-
 int objects_init(
 	struct objects *objs, struct engine *eng, const struct engine_ctx_ops *ops, struct err *e)
 {
 	objs->eng = eng;
 	objs->ops = ops;
 	list_init(&objs->top);
-	if (hash_init(&objs->by_serial) < 0 || hash_init(&objs->by_name) < 0)
+	if (hash_init(&objs->by_serial) < 0 || hash_init(&objs->by_name) < 0 ||
+		user_quotas_init(&objs->quotas) < 0)
 		return err_set(e, ENOMEM, "no memory");
 	return 0;
 }
@@ -142,12 +126,7 @@ void objects_free(struct objects *objs)
 {
 	hash_free(&objs->by_serial);
 	hash_free(&objs->by_name);
-	while (objs->quotas) {
-		struct user_quota *o = objs->quotas;
-
-		objs->quotas = o->next;
-		free(o);
-	}
+	user_quotas_free(&objs->quotas);
 }
 
 static void object_destroyed(struct engine_ctx *ec)
@@ -158,16 +137,53 @@ static void object_destroyed(struct engine_ctx *ec)
 	context_unref(ctx);
 }
 
+bool objects_are_short(const struct objects *objs)
+{
+	return objs->count >= CTX_TOTAL - CTX_RESERVED || user_quotas_are_short(&objs->quotas);
+}
+
 static int object_check_limits(
 	const struct objects *objs, const struct user_quota *quota, struct err *e)
 {
-	if (objs->count < CTX_TOTAL &&
-		(!quota->uid || atomic_load(&quota->contexts) < CTX_PER_USER))
+	bool reserve = !quota->uid || atomic_load(&quota->reserve);
+
+	if (quota->uid && atomic_load(&quota->contexts) >= objs->quotas.contexts_max)
+		return err_set(e, ENOSPC,
+			"too many contexts of uid %u: rmdir some, and close what is open of them, "
+			"or have root raise config/user_contexts_max, %" PRIu64,
+			(unsigned)quota->uid, objs->quotas.contexts_max);
+	if (objs->count < (reserve ? CTX_TOTAL : CTX_TOTAL - CTX_RESERVED))
 		return 0;
 	return err_set(e, ENOSPC,
-		"too many contexts: rmdir some, and close what is open of them (limits: %d a "
-		"user, %d in all)",
-		CTX_PER_USER, CTX_TOTAL);
+		"too many contexts of all users: %d, of which %d are for root and sys_group: have "
+		"root look for their owners in ctx/",
+		CTX_TOTAL, CTX_RESERVED);
+}
+
+/* A context is charged at once what it may take later: its messages; a load on a thread, the lines
+ * it shows, and its removal. */
+static size_t object_context_bytes(const struct fs_context *ctx)
+{
+	enum { LATER = 4096 };
+
+	return sizeof(*ctx) + strlen(ctx->id.path) + evtset_size(ctx->ec.ctx.pmu) +
+	       MESSAGES_DEPTH * sizeof(struct message_slot) + LATER;
+}
+
+/* A set is in two tables, which double when they are full, and in a hash. */
+static size_t object_set_bytes(const struct fs_context *ctx)
+{
+	return sizeof(struct object) + evtset_size(ctx->ec.ctx.pmu) + 2 * CHARGE_PIECE +
+	       6 * sizeof(void *);
+}
+
+static void object_free_context(struct fs_context *ctx)
+{
+	text_free(&ctx->log.last_ctl);
+	engine_ctx_free(&ctx->ec);
+	pthread_mutex_destroy(&ctx->log.lock);
+	free(ctx->id.path);
+	free(ctx);
 }
 
 static bool object_set_path(
@@ -194,8 +210,9 @@ static void object_init_engine_ctx(struct fs_context *ctx)
 	ctx->ec.report_error = ops->report_error;
 }
 
-static struct fs_context *object_new_context(
-	struct objects *objs, struct user_quota *quota, struct fs_context *parent, const char *name)
+/* A context with its own memory and nothing else; NULL: there is none. */
+static struct fs_context *object_allocate_context(
+	struct objects *objs, const struct fs_context *parent, const char *name)
 {
 	struct fs_context *ctx = calloc(1, sizeof(*ctx));
 
@@ -208,6 +225,25 @@ static struct fs_context *object_new_context(
 		free(ctx);
 		return NULL;
 	}
+	pthread_mutex_init(&ctx->log.lock, NULL);
+	return ctx;
+}
+
+static struct fs_context *object_new_context(struct objects *objs, struct user_quota *quota,
+	struct fs_context *parent, const char *name, struct err *e)
+{
+	struct fs_context *ctx = object_allocate_context(objs, parent, name);
+
+	if (!ctx) {
+		err_set(e, ENOMEM, "no memory for a context");
+		return NULL;
+	}
+	ctx->id.charge = (struct charge){.quota = quota, .leaves = QUOTA_SPARE};
+	if (charge_set(&ctx->id.charge, object_context_bytes(ctx), e) < 0) {
+		object_free_context(ctx);
+		return NULL;
+	}
+	ctx->sets.each = object_set_bytes(ctx);
 	ctx->objs = objs;
 	if (parent)
 		context_ref(parent);
@@ -218,7 +254,6 @@ static struct fs_context *object_new_context(
 	clock_gettime(CLOCK_REALTIME, &ctx->id.born);
 	object_init_engine_ctx(ctx);
 	atomic_init(&ctx->refs, 1);
-	pthread_mutex_init(&ctx->log.lock, NULL);
 	snprintf(ctx->log.last_error, sizeof(ctx->log.last_error), "ok");
 	list_init(&ctx->children);
 	list_init(&ctx->readers);
@@ -239,16 +274,16 @@ static void object_link(struct objects *objs, struct fs_context *ctx)
 static int object_make_context(struct objects *objs, uid_t uid, struct fs_context *parent,
 	const char *name, struct fs_context **out, struct err *e)
 {
-	struct user_quota *quota = object_quota_of(objs, uid);
+	struct user_quota *quota = user_quota_get(&objs->quotas, uid);
 	struct fs_context *ctx;
 
 	if (!quota)
 		return err_set(e, ENOMEM, "no memory for a context");
 	if (object_check_limits(objs, quota, e) < 0)
 		return -e->no;
-	ctx = object_new_context(objs, quota, parent, name);
+	ctx = object_new_context(objs, quota, parent, name, e);
 	if (!ctx)
-		return err_set(e, ENOMEM, "no memory for a context");
+		return -e->no;
 	object_link(objs, ctx);
 	*out = ctx;
 	return 0;
@@ -371,21 +406,28 @@ static bool object_make_room(struct fs_context *ctx)
 	return true;
 }
 
+/* One set less is charged. */
+static void object_uncharge_set(struct fs_context *ctx)
+{
+	struct err never;
+
+	charge_set(&ctx->id.charge, ctx->id.charge.bytes - ctx->sets.each, &never);
+}
+
 int object_set_reserve(struct fs_context *ctx, uint16_t id, struct object **out, struct err *e)
 {
 	struct object *o;
 
-	if (ctx->id.uid && atomic_load(&ctx->id.quota->sets) >= SETS_PER_USER)
-		return err_set(e, ENOSPC,
-			"too many event sets: rmdir some (limit: %d in all of a user's contexts)",
-			SETS_PER_USER);
+	if (charge_set(&ctx->id.charge, ctx->id.charge.bytes + ctx->sets.each, e) < 0)
+		return -e->no;
 	o = object_make_room(ctx) ? calloc(1, sizeof(*o)) : NULL;
-	if (!o)
+	if (!o) {
+		object_uncharge_set(ctx);
 		return err_set(e, ENOMEM, "no memory for an event set");
+	}
 	o->ctx = ctx;
 	o->set = id;
 	ctx->sets.reserved++;
-	atomic_fetch_add(&ctx->id.quota->sets, 1);
 	*out = o;
 	return 0;
 }
@@ -406,7 +448,7 @@ void object_set_insert(struct objects *objs, struct object *set)
 void object_set_cancel(struct object *set)
 {
 	set->ctx->sets.reserved--;
-	atomic_fetch_sub(&set->ctx->id.quota->sets, 1);
+	object_uncharge_set(set->ctx);
 	free(set);
 }
 
@@ -419,7 +461,7 @@ void object_set_remove(struct objects *objs, struct object *set)
 	ctx->sets.n--;
 	memmove(ctx->sets.set + i, ctx->sets.set + i + 1,
 		(ctx->sets.n - i) * sizeof(struct object *));
-	atomic_fetch_sub(&ctx->id.quota->sets, 1);
+	object_uncharge_set(ctx);
 	shared_unref(set->live);
 	free(set);
 }
@@ -440,17 +482,13 @@ void context_unref(struct fs_context *ctx)
 {
 	if (!ctx || atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	atomic_fetch_sub(&ctx->id.quota->contexts, 1);
-	atomic_fetch_sub(&ctx->id.quota->sets, ctx->sets.n);
 	for (unsigned i = 0; i < ctx->sets.n; i++)
 		free(ctx->sets.set[i]);
 	free(ctx->sets.set);
-	text_free(&ctx->log.last_ctl);
-	engine_ctx_free(&ctx->ec);
-	pthread_mutex_destroy(&ctx->log.lock);
 	context_unref(ctx->parent);
-	free(ctx->id.path);
-	free(ctx);
+	atomic_fetch_sub(&ctx->id.quota->contexts, 1);
+	charge_clear(&ctx->id.charge);
+	object_free_context(ctx);
 }
 
 void context_set_error(struct fs_context *ctx, const struct err *e)

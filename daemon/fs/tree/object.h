@@ -20,17 +20,14 @@
 #include "base/list.h"
 #include "base/text.h"
 #include "daemon/engine/engine.h"
+#include "daemon/fs/tree/user_quota.h"
 #include "daemon/mem/shared.h"
 
 enum {
 	CTX_NAME_MAX = 64,
-	/* Limits for each user but root. */
-	CTX_PER_USER = 1024,
-	SETS_PER_USER = 131072, /* besides each context's set 0 */
-	SIGNALS_PER_USER = 64,  /* contexts that notify by signal */
-	BUFFERS_PER_USER = 256, /* each takes a descriptor of the daemon */
-	/* Limits for all users. */
+	/* All contexts, and how many of them are for root and members of sys_group alone. */
 	CTX_TOTAL = 65536,
+	CTX_RESERVED = 4096,
 	MAPPED_SETS = 256, /* event sets of one clone that have live pages */
 };
 
@@ -56,15 +53,6 @@ struct object {
 	struct hash_node hash;
 };
 
-/* What a user has, including contexts that are removed but still open: they take as much memory. */
-struct user_quota {
-	uid_t uid;
-	atomic_uint contexts, sets;
-	struct shared_account buffers;
-	unsigned notifiers;
-	struct user_quota *next;
-};
-
 struct context_identity {
 	/* Path below ctx/. */
 	char *path;
@@ -76,6 +64,8 @@ struct context_identity {
 	gid_t gid;
 	struct timespec born;
 	struct user_quota *quota;
+	/* The context and its sets; the session thread's, and then the last reference's. */
+	struct charge charge;
 };
 
 /* The event sets of a context besides set 0. */
@@ -87,6 +77,8 @@ struct context_sets {
 	unsigned reserved;
 	/* Sets that @set has memory for, at least @n + @reserved. */
 	unsigned room;
+	/* Bytes that each one is charged. */
+	size_t each;
 };
 
 /* The memory that clients can map of a clone. */
@@ -194,7 +186,7 @@ struct objects {
 	struct list_head top;
 	/* Contexts in the tree. */
 	unsigned count;
-	struct user_quota *quotas;
+	struct user_quotas quotas;
 	struct hash by_serial, by_name;
 };
 
@@ -203,6 +195,9 @@ int objects_init(
 	struct objects *objs, struct engine *eng, const struct engine_ctx_ops *ops, struct err *e);
 /* When no context is left. */
 void objects_free(struct objects *objs);
+
+/* True: what is left may soon be for root and members of sys_group alone. */
+bool objects_are_short(const struct objects *objs);
 
 /* The object with that serial number; NULL: it is gone. */
 struct object *object_find(struct objects *objs, uint64_t serial);
@@ -243,7 +238,7 @@ struct object *object_set_from(struct fs_context *ctx, unsigned id);
 
 /*
  * A set enters the tree after the context's owner has made it, when nothing may fail any more. So
- * all that it takes is reserved first; insert or cancel follows. ENOSPC (too many), ENOMEM.
+ * all that it takes is reserved first; insert or cancel follows. ENOMEM.
  */
 int object_set_reserve(struct fs_context *ctx, uint16_t id, struct object **out, struct err *e);
 void object_set_insert(struct objects *objs, struct object *set);

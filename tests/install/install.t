@@ -1,0 +1,180 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What `meson install` gives a bare Debian: each installed thing is used there, then uninstalled. BUILD is
+# a build without sanitizers. ROOT is the bare system, a directory, which is made if it does not exist and
+# not changed. It has the packages to run perfmonfs and to compile a client of it, and meson, which
+# installs.
+set -u -o pipefail
+cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
+packages=fuse3,gcc,libbpf1,libc6-dev,libcap2,libfuse3-3,man-db,meson,pkg-config
+
+skip() {
+	echo "1..0 # SKIP $*"
+	exit 0
+}
+
+if [ "${1-}" != in_namespace ]; then
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	[ -w /dev/fuse ] || skip "needs /dev/fuse"
+	unshare -m true 2>/dev/null || skip "needs a private mount namespace"
+	if [ ! -d "$ROOT" ]; then
+		command -v mmdebstrap >/dev/null || skip "needs mmdebstrap"
+		# shellcheck source=/dev/null
+		suite=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+		rm -rf "$ROOT.new"
+		mmdebstrap --quiet --variant=minbase --include=$packages "$suite" "$ROOT.new" >"$ROOT.log" 2>&1 ||
+			skip "no bare system: $(tail -n 1 "$ROOT.log")"
+		mv "$ROOT.new" "$ROOT"
+	fi
+	exec unshare -m --propagation private bash "$0" in_namespace
+fi
+
+# The namespace ends with this script, and with it all mounts.
+work=$(mktemp -d)
+trap 'cd /; umount -R "$work"; rmdir "$work"' EXIT
+mount -t tmpfs -o mode=755 tmpfs "$work" && mkdir "$work/upper" "$work/work" "$work/root" || exit 1
+mount -t overlay -o "lowerdir=$ROOT,upperdir=$work/upper,workdir=$work/work" overlay "$work/root" ||
+	skip "no overlay of the bare system can be mounted"
+root=$work/root
+# Where the build was made: it may be seen here at another place.
+read -r source build < <(python3 -c 'import json, sys
+found = json.load(open(sys.argv[1]))["directories"]
+print(found["source"], found["build"])' "$BUILD/meson-info/meson-info.json")
+mkdir -p "$root$source" "$root$build"
+mount --rbind /dev "$root/dev" && mount -t proc proc "$root/proc" && mount -t sysfs sysfs "$root/sys" &&
+	mount -t tmpfs tmpfs "$root/run" && mount --bind . "$root$source" &&
+	mount --bind "$BUILD" "$root$build" || exit 1
+
+n=0
+# try NAME COMMAND...: a test that passes if the command succeeds
+try() {
+	local name=$1 rc=0 out
+
+	shift
+	n=$((n + 1))
+	out=$("$@" 2>&1) || rc=$?
+	[ $rc = 0 ] || printf 'not '
+	echo "ok $n - $name"
+	[ $rc = 0 ] || echo "exit status $rc: $out" | sed 's/^/# /'
+}
+
+# inside COMMAND: in the bare system, by a user's shell
+inside() {
+	chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		LC_ALL=C.UTF-8 MANPAGER=cat MANWIDTH=80 sh -euc "cd /; $1"
+}
+
+# What an installation may leave: the linker's cache.
+files() {
+	find "$root/usr" "$root/etc" "$root/var/lib" ! -name ld.so.cache | sort
+}
+
+# installed_paths DIR: where the build in DIR would install
+installed_paths() {
+	meson introspect --installed "$1" | tr ',' '\n' | sed 's/.*: *"//; s/".*//'
+}
+
+# The directories of a build that is set up without dpkg-dev, from which meson knows Debian's.
+without_dpkg_dev() {
+	local path
+
+	mkdir "$work/bin"
+	printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-architecture"
+	chmod +x "$work/bin/dpkg-architecture"
+	PATH=$work/bin:$PATH meson setup "$work/setup" >"$work/setup.log" || {
+		tail -n 20 "$work/setup.log"
+		return 1
+	}
+	path=/usr/local/lib/$(gcc -print-multiarch)
+	installed_paths "$work/setup" | grep -x "$path/libperfmonfs.so" &&
+		installed_paths "$work/setup" | grep -x "$path/pkgconfig/libperfmonfs.pc" &&
+		grep -x "libdir=$path" "$work/setup/lib/libperfmonfs.pc"
+}
+
+# In a clone of another user. In place of meson and ninja, programs that only make the files.
+quickstart() {
+	local clone=$work/clone
+
+	mkdir -p "$clone/contrib" "$work/stub"
+	cp contrib/quickstart "$clone/contrib"
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\nmkdir -p "$2/meson-info" "$2/daemon"\n' >"$work/stub/meson"
+	printf '#!/bin/sh\ncp %q build/daemon/\n' "$BUILD/daemon/perfmonfs" >"$work/stub/ninja"
+	chmod +x "$work"/stub/*
+	mkdir "$clone/build" # as left by a quickstart of before
+	chown 65534:65534 "$clone" "$clone/contrib"
+	PATH=$work/stub:$PATH env -u BUILD "$clone/contrib/quickstart" >"$work/quickstart" || return
+	cat "$work/quickstart"
+	find "$clone/build" ! -user 65534
+	grep '^== next' "$work/quickstart" && [ -z "$(find "$clone/build" ! -user 65534)" ]
+}
+
+mounted='perfmonfs --backend=sim /mnt; trap "umount /mnt" EXIT'
+
+try "without dpkg-dev, library and pkg-config file are in the multi-arch directory" without_dpkg_dev
+files >"$work/before"
+try "it installs" inside "meson install -C '$build' --no-rebuild"
+try "it is there" inside "command -v perfmonfs msrsim pfm-env"
+try "--check" inside "perfmonfs --check --backend=sim | grep 'can run'"
+try "a mount, and a count" inside "$mounted
+	mkdir /mnt/ctx/a
+	cd /mnt/ctx/a
+	echo 0x4100c0 >pmc/0
+	echo load cpu=0 >ctl
+	echo start >ctl
+	echo 1000 >/mnt/sim/advance
+	[ \"\$(cat pmd/0)\" -ge 2000 ]
+	cd /"
+try "the backend of the configuration file" inside "echo backend = sim >/etc/perfmonfs.conf
+	perfmonfs /mnt
+	cat /mnt/pmu/backend
+	umount /mnt
+	rm /etc/perfmonfs.conf"
+try "a line of fstab" inside "echo none /mnt fuse.perfmonfs backend=sim 0 0 >>/etc/fstab
+	mount /mnt
+	cat /mnt/version
+	umount /mnt
+	sed -i /perfmonfs/d /etc/fstab"
+try "the formats below the prefix" inside "mkdir -p /usr/local/lib/perfmonfs
+	cp '$build/formats/count.so' /usr/local/lib/perfmonfs
+	$mounted
+	grep -w count /mnt/formats
+	rm -r /usr/local/lib/perfmonfs"
+try "the unit starts what is installed" inside "unit=/usr/local/lib/systemd/system/perfmonfs.service
+	set -- \$(sed -n 's/^ExecStart=//p' \$unit)
+	[ -x \"\$1\" ]
+	! grep @ \$unit"
+try "the Python module, in any directory" inside "mkdir -p /tmp/beside/perfmonfs
+	cd /tmp/beside
+	$mounted
+	python3 -c 'import perfmonfs; print(perfmonfs.Mount(\"/mnt\").context)'
+	cd /"
+try "the examples, with pkg-config and without LD_LIBRARY_PATH" inside "cd /usr/local/share/doc/perfmonfs/examples
+	for example in allcpus multiplex self; do
+		cc -o /tmp/\$example \$example.c \$(pkg-config --cflags --libs libperfmonfs)
+		ldd /tmp/\$example | grep /usr/local/lib
+	done"
+try "the static library" inside "cd /usr/local/share/doc/perfmonfs/examples
+	cc -o /tmp/allcpus allcpus.c \$(pkg-config --cflags libperfmonfs) \
+		\$(pkg-config --variable=libdir libperfmonfs)/libperfmonfs.a"
+try "the man pages" inside "for page in '1 msrsim' '1 pfm-env' '3 pfm_start' '5 perfmonfs' '7 libperfmonfs' '8 perfmonfs'; do
+		man --warnings \$page >/tmp/page 2>/tmp/warnings
+		[ \$(wc -l </tmp/page) -gt 20 ]
+		cat /tmp/warnings
+		[ ! -s /tmp/warnings ]
+	done
+	man 5 perfmonfs | grep -w RECIPES
+	man 8 perfmonfs | grep /usr/local/lib/perfmonfs"
+try "README and licence" inside "cd /usr/local/share/doc/perfmonfs
+	ls README.md LICENSE fs-layout.md"
+# Not by ninja, which would set the build up again if its sources are newer.
+try "it is uninstalled" inside "cd '$build'
+	meson --internal uninstall"
+try "nothing is left" diff "$work/before" <(files)
+if "$BUILD/daemon/perfmonfs" --check --backend=perf >/dev/null; then
+	try "quickstart leaves nothing of root's in a user's clone, and says what is next" quickstart
+else
+	n=$((n + 1))
+	echo "ok $n - quickstart # SKIP the perf backend cannot run here"
+fi
+echo "1..$n"
