@@ -22,6 +22,13 @@ int ctx_init(struct context *ctx, const struct pmu *pmu)
 	return 0;
 }
 
+void ctx_free_sets(struct context *ctx, unsigned n)
+{
+	ctx->active = ctx->sets[0];
+	for (; n && ctx->nsets > 1; n--)
+		free(ctx->sets[--ctx->nsets]);
+}
+
 void ctx_free(struct context *ctx)
 {
 	for (unsigned i = 0; i < ctx->nsets; i++)

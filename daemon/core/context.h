@@ -125,6 +125,10 @@ static inline bool ctx_attributes(const struct context *ctx)
 	return ctx->smpl.fmt || ctx->notifies;
 }
 
+/* Frees up to @n sets of an unloaded context, the last ones, but not set 0. Nothing but ctx_free()
+ * may follow. */
+void ctx_free_sets(struct context *ctx, unsigned n);
+
 /* The set @id, or NULL. */
 struct evtset *ctx_set(const struct context *ctx, unsigned id);
 

@@ -104,6 +104,7 @@ static void load_finish(struct task_registry *reg, struct task_load_op *op, int 
 	struct task_ctx *task = job->ec->task;
 
 	load_free(op);
+	load_queue_next(reg, job->ec->uid);
 	job->rc = rc;
 	job->done(job);
 	task_ctx_loaded(reg, task, rc);
@@ -258,7 +259,8 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 	return rc;
 }
 
-int task_load(struct task_registry *reg, struct job *job, struct err *e)
+/* True in @begun: load_finish() follows. */
+static int load_begin(struct task_registry *reg, struct job *job, bool *begun, struct err *e)
 {
 	struct task_load_op *op = calloc(1, sizeof(*op));
 	struct cpus cpumask = {{0}}, covered = {{0}};
@@ -306,6 +308,21 @@ int task_load(struct task_registry *reg, struct job *job, struct err *e)
 		task_ctx_free(reg, task);
 		return rc;
 	}
+	*begun = true;
 	load_prepare_next(reg, op);
 	return 0;
+}
+
+int task_load(struct task_registry *reg, struct job *job, struct err *e)
+{
+	unsigned uid = job->ec->uid;
+	bool begun = false;
+	int rc = load_queue_enter(reg, job, e);
+
+	if (rc <= 0)
+		return rc;
+	rc = load_begin(reg, job, &begun, e);
+	if (!begun)
+		load_queue_next(reg, uid);
+	return rc;
 }

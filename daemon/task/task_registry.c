@@ -44,6 +44,7 @@ int task_registry_new(struct backend *be, struct event_queue *events, struct eng
 	};
 	list_init(&reg->tasks);
 	list_init(&reg->detaching);
+	list_init(&reg->load_queues);
 	reg->x.be = be;
 	reg->x.stats = &stats->exec;
 	reg->ops = ops;
@@ -65,6 +66,7 @@ void task_registry_free(struct task_registry *reg)
 	virtual_pmd_close(&reg->x.virtuals);
 	while (!list_empty(&reg->detaching))
 		task_detached(reg, list_entry(reg->detaching.next, struct detaching, link));
+	load_queues_free(reg);
 	hash_free(&reg->by_tid);
 	free(reg->shared.slots);
 	free(reg);
@@ -93,7 +95,7 @@ bool task_idle(const struct task_registry *reg)
 
 bool task_expects_events(const struct task_registry *reg)
 {
-	return !task_idle(reg) || !list_empty(&reg->detaching);
+	return !task_idle(reg) || !list_empty(&reg->detaching) || !list_empty(&reg->load_queues);
 }
 
 bool task_covers_cpu(const struct task_registry *reg, unsigned cpu)
@@ -367,6 +369,7 @@ void task_registry_stop_waiting(struct task_registry *reg)
 
 	list_for_each_entry (d, &reg->detaching, link)
 		registry_submit_loads(reg, queue_take(&d->waiting_loads));
+	load_queues_stop(reg);
 }
 
 /* --- Ctxsw threads */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The session thread's side of following threads, from the bottom up: CPUs that threads give up
- * (task_cpus.c), the registry and commands (task_registry.c), following a thread and giving up its
- * slot to the ctxsw threads (task_attach.c), what the tracer reports (task_follow.c), and loading
- * (task_load.c). A file calls only those before it.
+ * The session thread's side of following threads, from the bottom up: loads that wait for others
+ * (load_queue.c), CPUs that threads give up (task_cpus.c), the registry and commands
+ * (task_registry.c), following a thread and giving up its slot to the ctxsw threads
+ * (task_attach.c), what the tracer reports (task_follow.c), and loading (task_load.c). A file calls
+ * only those before it.
  */
 #ifndef TASK_TASK_REGISTRY_I_H
 #define TASK_TASK_REGISTRY_I_H
@@ -31,8 +32,18 @@ struct task_registry {
 	unsigned next_slot;
 	unsigned taker_serial; /* of the newest taker of any CPU */
 	struct list_head detaching;
+	struct list_head load_queues;
 	struct queue exited_threads; /* ctxsw threads to free when the last one has exited */
 };
+
+/* 1: @job is to be loaded now, which load_queue_next() ends. 0: it is submitted again later, when
+ * an earlier load of its context's owner has ended. ENOMEM. */
+int load_queue_enter(struct task_registry *reg, struct job *job, struct err *e);
+/* Has the next load of @uid begin later. */
+void load_queue_next(struct task_registry *reg, unsigned uid);
+/* Submits all that wait. */
+void load_queues_stop(struct task_registry *reg);
+void load_queues_free(struct task_registry *reg);
 
 /* EBUSY: those of @cpus that thread @tid may run on are all taken. */
 int task_check_taken(

@@ -272,6 +272,16 @@ has_had() {
 	holds "$C/state" "zombie tid=$TID"
 }
 
+@test "many loads of one user at once: each is answered, also while the daemon ends" {
+	serve --backend=perf
+	loads_at_once "$((1 << 22))"
+	all_answer ESRCH
+	loads_at_once "$((1 << 22))"
+	rmdir "$MNT"/ctx/w{1..20}
+	stop_daemon
+	wait "${LOADS[@]}" || :
+}
+
 @test "no such thread, and numbers that are none" {
 	serve --backend=perf
 	new a

@@ -286,6 +286,9 @@ debug() {
 	put ok "$C/pmc/0" "$(user_event page-faults)"
 	refused EAGAIN "load tid=$TID" "$TID"
 	refused EAGAIN "load tid=$TID" "$TID"
+	# Many at once: one after another is answered.
+	loads_at_once "$TID"
+	all_answer EAGAIN
 	begin b subject faults 1000
 	monitor b "$TID"
 	go b

@@ -156,6 +156,31 @@ monitor() {
 	holds "$C/state" "running tid=$2 set=0"
 }
 
+# loads_at_once TID: 50 contexts, into which as many processes write the load. ANSWERS has a file of
+# each, LOADS their numbers.
+loads_at_once() {
+	local i
+
+	LOADS=()
+	ANSWERS=$BATS_TEST_TMPDIR/answers
+	mkdir -p "$ANSWERS"
+	printf 'load tid=%d' "$1" >"$ANSWERS.text"
+	for i in {1..50}; do
+		mkdir -p "$MNT/ctx/w$i"
+		bounded fsprobe write "$MNT/ctx/w$i/ctl" <"$ANSWERS.text" >"$ANSWERS/$i" 3>&- &
+		LOADS+=("$!")
+	done
+}
+
+# all_answer ERRNO
+all_answer() {
+	wait "${LOADS[@]}"
+	[ "$(cat "$ANSWERS"/* | sort | uniq -c | tr -s ' ')" = " 50 $1" ] || {
+		sort "$ANSWERS"/* | uniq -c
+		return 1
+	}
+}
+
 # near WHAT GOT WANTED BY
 near() {
 	[ -n "$2" ] || {

@@ -25,7 +25,7 @@
 #include "backend/sim/sim.h"
 #include "daemon/format/format.h"
 #include "daemon/fs/requests/context_life.h"
-#include "daemon/fs/requests/deferred.h"
+#include "daemon/fs/tree/deferred.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/requests/smpl.h"
@@ -90,9 +90,9 @@ static int await(uint64_t id)
 	};
 
 	for (;;) {
-		while (deferred_run(fs))
-			;
-		assert_true(poll(fds, 2, 10000) > 0);
+		bool more = deferred_run(fs);
+
+		assert_true(poll(fds, 2, more ? 0 : 10000) > 0 || more);
 		engine_handle_events(fs->eng);
 		if (!(fds[0].revents & POLLIN))
 			continue;
@@ -364,6 +364,8 @@ static int teardown(void **state)
 		assert_int_equal(remove_dir(path), 0);
 	}
 	engine_drain(fs->eng);
+	while (deferred_run(fs))
+		;
 	assert_int_equal(fs->objects.count, 0);
 	assert_int_equal(fs->objects.by_serial.n, 0);
 	assert_int_equal(fs->objects.by_name.n, 0);
@@ -740,6 +742,78 @@ static void test_total_of_sets(void **state)
 	assert_int_equal(lines_in(answer.body), 2);
 }
 
+static void make_sets(int n)
+{
+	char path[64];
+
+	for (int i = 1; i <= n; i++) {
+		snprintf(path, sizeof(path), "ctx/a/set/%d", i);
+		assert_int_equal(mkdir_as(USER, path), 0);
+	}
+}
+
+/* Many sets are freed between other requests. Until then they are charged. */
+static void test_end_yields(void **state)
+{
+	const struct user_quota *q = context_at("ctx/a")->id.quota;
+
+	(void)state;
+	make_sets(1200);
+	assert_int_equal(remove_dir("ctx/a"), 0);
+	assert_false(list_empty(&fs->deferred));
+	assert_int_not_equal(atomic_load(&q->bytes), 0);
+	assert_int_equal(mkdir_as(USER, "ctx/a"), 0);
+}
+
+/* One event wakes no more than so many pollers: the oldest give way. */
+static void test_many_pollers(void **state)
+{
+	enum { MANY = 130 };
+	struct opened f[MANY];
+	const struct file *first, *last;
+
+	(void)state;
+	for (int i = 0; i < MANY; i++) {
+		struct fuse_poll_in in = {
+			.kh = (uint64_t)i, .flags = FUSE_POLL_SCHEDULE_NOTIFY, .events = POLLPRI};
+
+		f[i] = open_as(USER, "ctx/a/state", O_RDONLY);
+		in.fh = f[i].fh;
+		assert_int_equal(request(USER, FUSE_POLL, f[i].node, &in, sizeof(in)), 0);
+	}
+	first = (const struct file *)(uintptr_t)f[0].fh;
+	last = (const struct file *)(uintptr_t)f[MANY - 1].fh;
+	assert_null(first->poll);
+	assert_non_null(last->poll);
+	assert_int_equal(context_at("ctx/a")->notify.npollers, 128);
+	for (int i = 0; i < MANY; i++)
+		release(&f[i]);
+	assert_int_equal(context_at("ctx/a")->notify.npollers, 0);
+}
+
+/* A long sum does not hold up others: the next request is answered before it. */
+static void test_total_yields(void **state)
+{
+	struct opened f;
+	uint64_t id;
+
+	(void)state;
+	make_sets(1000);
+	set_pmd("ctx/a/set/1000/pmd/0", 7);
+	f = open_as(USER, "ctx/a/total", O_RDONLY);
+	send_read(&f);
+	id = unique;
+	assert_int_equal(request(ROOT, FUSE_STATFS, FUSE_ROOT_ID, NULL, 0), 0);
+	assert_int_equal(await(id), 0);
+	assert_int_equal(answered(), strlen("set=1000 pmd0 7\n"));
+	/* Removing the context ends one that is under way. */
+	send_read(&f);
+	id = unique;
+	assert_int_equal(remove_dir("ctx/a"), 0);
+	assert_int_equal(await(id), -ENODEV);
+	release(&f);
+}
+
 static uint64_t pmd_of(const char *path)
 {
 	assert_int_equal(get(path), 0);
@@ -963,6 +1037,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_offsets_of_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total_of_sets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_total_yields, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_end_yields, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_pollers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total_while_counting, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total_interrupted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total_of_what_is_removed, setup, teardown),

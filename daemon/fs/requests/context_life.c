@@ -20,6 +20,18 @@ void context_close(struct fs_context *ctx)
 	notifier_drop(ctx);
 }
 
+/* A user can have tens of thousands of sets. */
+static void context_free_sets(struct deferred *d)
+{
+	enum { SETS_SLICE = 500 };
+	struct fs_context *ctx = container_of(d, struct fs_context, end);
+
+	if (object_free_sets(ctx, SETS_SLICE))
+		deferred_add(fs_of(ctx), d);
+	else
+		context_unref(ctx);
+}
+
 void context_gone(struct fs_context *ctx)
 {
 	if (!ctx->closed) { /* the engine takes back a child of a thread that is not followed */
@@ -27,9 +39,12 @@ void context_gone(struct fs_context *ctx)
 		context_close(ctx);
 	}
 	smpl_free(take_ptr(&ctx->smpl));
-	object_drop_live(ctx);
+	shared_unref(take_ptr(&ctx->set0.live));
 	shared_unref(take_ptr(&ctx->map.region));
 	shared_sweep(&fs_of(ctx)->memory);
+	context_ref(ctx);
+	ctx->end.slice = context_free_sets;
+	context_free_sets(&ctx->end);
 }
 
 static int context_copy_sets(const struct fs_context *from, struct fs_context *to, struct err *e)

@@ -85,6 +85,7 @@ void file_forget_poll(struct file *f)
 	fuse_pollhandle_destroy(f->poll);
 	f->poll = NULL;
 	list_del(&f->poll_link);
+	f->ctx->notify.npollers--;
 }
 
 void file_destroy(struct file *f)

@@ -5,6 +5,24 @@
 
 #include "daemon/fs/requests/watermarks.h"
 
+/* A wake-up is a system call, and one event wakes all pollers of a context. */
+enum { POLLERS_MAX = 128 };
+
+static void poller_wake_file(struct file *f)
+{
+	fuse_lowlevel_notify_poll(f->poll); /* ENOENT: no process waits any more */
+	file_forget_poll(f);
+}
+
+/* If there are too many, the oldest is woken early: it asks again, and waits again. */
+static void poller_link(struct fs_context *ctx, struct file *f)
+{
+	if (ctx->notify.npollers == POLLERS_MAX)
+		poller_wake_file(list_entry(ctx->notify.pollers.prev, struct file, poll_link));
+	list_add(&f->poll_link, &ctx->notify.pollers);
+	ctx->notify.npollers++;
+}
+
 void poller_add(struct fs *fs, struct file *f, struct fuse_pollhandle *ph)
 {
 	struct fs_context *ctx = f->ctx;
@@ -18,15 +36,9 @@ void poller_add(struct fs *fs, struct file *f, struct fuse_pollhandle *ph)
 	if (list_empty(&ctx->notify.pollers))
 		ctx->notify.delivered = ctx->notify.visible;
 	f->poll = ph;
-	list_add(&f->poll_link, &ctx->notify.pollers);
+	poller_link(ctx, f);
 	if (f->node.row->poll)
 		engine_watch(fs->eng, &ctx->ec);
-}
-
-static void poller_wake_file(struct file *f)
-{
-	fuse_lowlevel_notify_poll(f->poll); /* ENOENT: no process waits any more */
-	file_forget_poll(f);
 }
 
 /* Text can be read and written at any time, messages when there are some. */

@@ -15,7 +15,7 @@
 #include "daemon/command/command.h"
 #include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/command_request.h"
-#include "daemon/fs/requests/deferred.h"
+#include "daemon/fs/tree/deferred.h"
 
 /* Queries of a slice: below a millisecond. */
 enum { TOTAL_SLICE = 256 };

@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "base/nsec.h"
 #include "daemon/fs/requests/context_life.h"
-#include "daemon/fs/requests/deferred.h"
+#include "daemon/fs/tree/deferred.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/group_lookup.h"
 #include "daemon/fs/requests/pending_request.h"
@@ -219,6 +219,8 @@ static void session_destroy_contexts(struct fs *fs)
 		context_gone(ctx);
 		context_unref(ctx);
 	}
+	while (deferred_run(fs))
+		;
 }
 
 /* Ends all waits, because no more events come. */

@@ -466,11 +466,17 @@ void object_set_remove(struct objects *objs, struct object *set)
 	free(set);
 }
 
-void object_drop_live(struct fs_context *ctx)
+bool object_free_sets(struct fs_context *ctx, unsigned n)
 {
-	shared_unref(take_ptr(&ctx->set0.live));
-	for (unsigned i = 0; i < ctx->sets.n; i++)
-		shared_unref(take_ptr(&ctx->sets.set[i]->live));
+	ctx_free_sets(&ctx->ec.ctx, n);
+	for (; n && ctx->sets.n; n--) {
+		struct object *set = ctx->sets.set[--ctx->sets.n];
+
+		shared_unref(set->live);
+		free(set);
+		object_uncharge_set(ctx);
+	}
+	return ctx->sets.n;
 }
 
 void context_ref(struct fs_context *ctx)
@@ -482,8 +488,6 @@ void context_unref(struct fs_context *ctx)
 {
 	if (!ctx || atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	for (unsigned i = 0; i < ctx->sets.n; i++)
-		free(ctx->sets.set[i]);
 	free(ctx->sets.set);
 	context_unref(ctx->parent);
 	atomic_fetch_sub(&ctx->id.quota->contexts, 1);

@@ -20,6 +20,7 @@
 #include "base/list.h"
 #include "base/text.h"
 #include "daemon/engine/engine.h"
+#include "daemon/fs/tree/deferred.h"
 #include "daemon/fs/tree/user_quota.h"
 #include "daemon/mem/shared.h"
 
@@ -111,8 +112,9 @@ struct notify_state {
 	struct watermark pending;
 	struct sync_fence fence;
 	bool under_way;
-	/* Open files with a poll handle. */
+	/* Open files with a poll handle, the newest first. */
 	struct list_head pollers;
+	unsigned npollers;
 	/* NULL: no signal is wanted. */
 	struct notifier *notifier;
 };
@@ -153,6 +155,8 @@ struct fs_context {
 	atomic_uint missed;
 	/* Out of the tree, or the daemon is ending: no request may wait for it. */
 	bool closed;
+	/* Frees its sets, with a reference; see context_life.c. */
+	struct deferred end;
 
 	struct context_sets sets;
 	struct clone_memory map;
@@ -246,8 +250,8 @@ void object_set_cancel(struct object *set);
 
 void object_set_remove(struct objects *objs, struct object *set);
 
-/* Drops the live pages of a context that no owner updates any more. */
-void object_drop_live(struct fs_context *ctx);
+/* Frees up to @n sets of a context that is removed and has no owner. True: some are left. */
+bool object_free_sets(struct fs_context *ctx, unsigned n);
 
 /* Gives the context's new buffer a serial number; @there is false if there is no buffer. */
 void object_set_buffer(struct objects *objs, struct fs_context *ctx, bool there);

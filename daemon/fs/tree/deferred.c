@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "daemon/fs/requests/deferred.h"
+#include "daemon/fs/tree/deferred.h"
+
+#include "daemon/fs/tree/fs_state.h"
 
 void deferred_add(struct fs *fs, struct deferred *d)
 {

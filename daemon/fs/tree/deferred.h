@@ -6,7 +6,11 @@
 #ifndef FS_DEFERRED_H
 #define FS_DEFERRED_H
 
-#include "daemon/fs/tree/fs_state.h"
+#include <stdbool.h>
+
+#include "base/list.h"
+
+struct fs;
 
 struct deferred {
 	/* In fs.deferred, until it is run. */
