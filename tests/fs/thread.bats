@@ -539,7 +539,7 @@ take_turns() {
 	as nobody put EPERM "$MNT/ctx/n/ctl" "load tid=$own"
 }
 
-# Has CAP_SYS_PTRACE, whoever executes it.
+# Gives CAP_SYS_PTRACE to each user that executes it.
 capable_copy() {
 	CAPABLE=$BATS_TEST_TMPDIR/capable
 	command -v setcap >/dev/null || skip "needs setcap"
@@ -549,7 +549,7 @@ capable_copy() {
 		skip "no privileges by programs on this filesystem"
 }
 
-# loads_by OPENER TID: nobody's context. OPENER opens ctl, and the capable program writes.
+# loads_by OPENER TID: in a context of the user nobody. OPENER opens ctl, and the capable program writes
 loads_by() {
 	local opener=$1
 

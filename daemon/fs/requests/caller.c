@@ -162,7 +162,7 @@ static bool caller_interrupted(struct request *r)
 	return true;
 }
 
-int caller_ask(struct call *call, unsigned need, size_t bytes, const struct caller_kind *kind,
+int caller_lookup(struct call *call, unsigned need, size_t bytes, const struct caller_kind *kind,
 	void *arg, struct err *e)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
@@ -184,7 +184,7 @@ int caller_ask(struct call *call, unsigned need, size_t bytes, const struct call
 		free(q);
 		return -e->no;
 	}
-	if (group_lookup_ask(call->fs->groups, &q->question, e) < 0) {
+	if (group_lookup_submit(call->fs->groups, &q->question, e) < 0) {
 		request_end(&q->request);
 		free(q);
 		return -e->no;

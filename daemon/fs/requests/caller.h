@@ -16,7 +16,7 @@
 unsigned caller_needs_to_make(const struct call *call);
 unsigned caller_needs(const struct call *call, const struct command *cmd);
 
-/* Sets @out, of which the rights in @need are valid. False: caller_ask() must find them out. */
+/* Sets @out, of which the rights in @need are valid. False: caller_lookup() must find them out. */
 bool caller_rights(const struct call *call, unsigned need, struct rights *out);
 
 /* EPERM: the rights do not include making contexts. */
@@ -32,10 +32,10 @@ struct caller_kind {
 
 /* Reads the caller's groups in another thread; go() or drop() follows. @arg takes @bytes. An error:
  * neither follows. */
-int caller_ask(struct call *call, unsigned need, size_t bytes, const struct caller_kind *kind,
+int caller_lookup(struct call *call, unsigned need, size_t bytes, const struct caller_kind *kind,
 	void *arg, struct err *e);
 
-/* Notes who opens @f; and the opener's capabilities, if the row wants them. */
+/* Notes the opener of @f, and its capabilities, if the row wants them. */
 void caller_note_opener(const struct call *call, struct file *f);
 
 /* While memory or contexts are short, finds out whether the caller may use the reserve, unless its

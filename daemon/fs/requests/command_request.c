@@ -125,7 +125,7 @@ static struct command_request *command_new_request(
 	return r;
 }
 
-int command_ask(struct call *call, unsigned need, const struct command *cmd,
+int command_lookup(struct call *call, unsigned need, const struct command *cmd,
 	const struct caller_kind *kind, struct err *e)
 {
 	struct command *copy = malloc(sizeof(*copy));
@@ -133,7 +133,7 @@ int command_ask(struct call *call, unsigned need, const struct command *cmd,
 	if (!copy)
 		return err_set(e, ENOMEM, "no memory for the command");
 	*copy = *cmd;
-	if (caller_ask(call, need, command_bytes(call, cmd), kind, copy, e) == 0)
+	if (caller_lookup(call, need, command_bytes(call, cmd), kind, copy, e) == 0)
 		return 0;
 	free(copy);
 	return -e->no;

@@ -123,7 +123,7 @@ static uint64_t lookup_turn(const struct group_lookup *g, uid_t uid)
 	return turn;
 }
 
-int group_lookup_ask(struct group_lookup *g, struct group_question *q, struct err *e)
+int group_lookup_submit(struct group_lookup *g, struct group_question *q, struct err *e)
 {
 	if (!g->started && thread_start(&g->thread, lookup_main, g))
 		return err_set(e, EAGAIN,

@@ -40,7 +40,7 @@ void group_lookup_stop(struct group_lookup *g);
 void group_lookup_free(struct group_lookup *g);
 
 /* EAGAIN: no thread could be started. */
-int group_lookup_ask(struct group_lookup *g, struct group_question *q, struct err *e);
+int group_lookup_submit(struct group_lookup *g, struct group_question *q, struct err *e);
 /* False: it is too late, answered() follows. */
 bool group_lookup_withdraw(struct group_lookup *g, struct group_question *q);
 /* Readable when there may be answers, which are expected if the second is true. */

@@ -103,7 +103,7 @@ static int clone_open(struct call *call, struct file *f, struct err *e)
 
 	if (caller_rights(call, need, &rights))
 		return clone_make(call, &rights, f, e);
-	return caller_ask(call, need, 0, &kind, f, e);
+	return caller_lookup(call, need, 0, &kind, f, e);
 }
 
 /* The clone is closed, or its open has failed. Its directory may have been removed before. */
@@ -339,7 +339,7 @@ static void clone_next(struct call *call)
 	need = caller_needs(call, &cmd);
 	if (caller_rights(call, need, &cmd.rights))
 		clone_execute(call, &cmd);
-	else if (command_ask(call, need, &cmd, &kind, &e) < 0)
+	else if (command_lookup(call, need, &cmd, &kind, &e) < 0)
 		clone_refuse(call, &cmd, &e);
 }
 

@@ -225,7 +225,7 @@ static int root_read_cpus(struct call *call, struct text *out, struct err *e)
 
 	if (caller_rights(call, NEED_SYSTEM, &rights))
 		return root_read_cpus_as(call, &rights, out, e);
-	return caller_ask(call, NEED_SYSTEM, 0, &kind, NULL, e) < 0 ? -e->no : CALL_LATER;
+	return caller_lookup(call, NEED_SYSTEM, 0, &kind, NULL, e) < 0 ? -e->no : CALL_LATER;
 }
 
 const struct row rows_root[] = {

@@ -281,7 +281,7 @@ static void ops_execute(struct call *call, struct command *cmd)
 	if (cmd->verb != CMD_SIGNAL) {
 		if (caller_rights(call, need, &cmd->rights)) {
 			command_submit(call, cmd, &command_write, NULL);
-		} else if (command_ask(call, need, cmd, &kind, &e) < 0) {
+		} else if (command_lookup(call, need, cmd, &kind, &e) < 0) {
 			command_free(cmd);
 			call_fail(call, &e);
 		}
@@ -368,13 +368,14 @@ static void ops_make_context_drop(struct call *dir, void *arg)
 	free(arg);
 }
 
-static void ops_ask_for_context(struct call *dir, const char *name)
+static void ops_lookup_for_context(struct call *dir, const char *name)
 {
 	static const struct caller_kind kind = {ops_make_context_go, ops_make_context_drop};
 	char *copy = strdup(name);
 	struct err e;
 
-	if (copy && caller_ask(dir, caller_needs_to_make(dir), strlen(name), &kind, copy, &e) == 0)
+	if (copy &&
+		caller_lookup(dir, caller_needs_to_make(dir), strlen(name), &kind, copy, &e) == 0)
 		return;
 	if (!copy)
 		err_set(&e, ENOMEM, "no memory");
@@ -405,7 +406,7 @@ static void ops_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 		if (caller_rights(&dir, caller_needs_to_make(&dir), &rights))
 			ops_make_context(&dir, &rights, name);
 		else
-			ops_ask_for_context(&dir, name);
+			ops_lookup_for_context(&dir, name);
 		break;
 	case DIR_SETS:
 		ops_make_set(&dir, name);
