@@ -44,6 +44,18 @@ static void ops_refuse(struct call *call, int no, const char *why)
 	call_fail(call, &e);
 }
 
+/* The kernel answers an rmdir of a name that does not exist after this lookup, by itself. */
+static void ops_note_absent(const struct call *dir, const char *name)
+{
+	struct err e;
+
+	if (dir->node.row->is != DIR_CTXS)
+		return;
+	err_set(&e, ENOENT, "there is no context '%.*s': mkdir makes one, ls ctx shows them",
+		SLICE_ARG(slice_of(name)));
+	uid_error_set(dir->fs, fuse_req_ctx(dir->req)->uid, &e);
+}
+
 static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fuse_entry_param entry;
@@ -52,6 +64,7 @@ static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (!call_begin(req, parent, &dir))
 		return;
 	if (node_lookup(&dir, name, &child) < 0) {
+		ops_note_absent(&dir, name);
 		fuse_reply_err(req, ENOENT);
 		return;
 	}
@@ -294,6 +307,15 @@ static void ops_execute(struct call *call, struct command *cmd)
 	}
 }
 
+static int ops_refuse_text(struct slice text, struct err *e)
+{
+	if (text.n && memchr(text.p, '\r', text.n))
+		return err_set(e, EINVAL,
+			"a line ends in a carriage return (CRLF): end lines with a newline alone, "
+			"as tr -d '\\r' does");
+	return err_set(e, EINVAL, "write one line of text, without control characters");
+}
+
 static void ops_store(struct call *call, struct slice text)
 {
 	const struct row *row = call->node.row;
@@ -306,7 +328,7 @@ static void ops_store(struct call *call, struct slice text)
 			"%zu bytes in one write: write at most config/arg_size_max, %" PRIu64,
 			call->size, call->fs->config.arg_size_max);
 	else if (!slice_text(&text, row->lines))
-		rc = err_set(&e, EINVAL, "write one line of text, without control characters");
+		rc = ops_refuse_text(text, &e);
 	else if (row->store)
 		rc = row->store(call, text, &e);
 	else
@@ -462,23 +484,51 @@ static void ops_refuse_in(fuse_req_t req, fuse_ino_t ino)
 		ops_refuse(&dir, EPERM, "files of this tree are neither made, renamed nor removed");
 }
 
+/* The likely mistakes: a register that the PMU lacks, and a context without mkdir. */
+static void ops_refuse_new(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	const struct pmu *pmu;
+	struct call dir;
+	struct err e;
+
+	if (!call_begin(req, ino, &dir))
+		return;
+	pmu = dir.fs->be->pmu;
+	if (dir.node.row->is == DIR_PMCS)
+		err_set(&e, EPERM, "there is no pmc%.*s: this PMU has %u PMCs: see pmu/pmcs",
+			SLICE_ARG(slice_of(name)), pmu->npmcs);
+	else if (dir.node.row->is == DIR_PMDS)
+		err_set(&e, EPERM, "there is no pmd%.*s: this PMU has %u PMDs: see pmu/pmds",
+			SLICE_ARG(slice_of(name)), pmu->npmds + pmu->nvirtuals);
+	else
+		err_set(&e, EPERM,
+			"there is no file '%.*s' here, and none can be made: ls shows the files",
+			SLICE_ARG(slice_of(name)));
+	call_fail(&dir, &e);
+}
+
 static void ops_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
-	(void)name, (void)mode, (void)rdev;
-	ops_refuse_in(req, parent);
+	(void)mode, (void)rdev;
+	ops_refuse_new(req, parent, name);
 }
 
 static void ops_create(
 	fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
-	(void)name, (void)mode, (void)fi;
-	ops_refuse_in(req, parent);
+	(void)mode, (void)fi;
+	ops_refuse_new(req, parent, name);
 }
 
 static void ops_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+	struct call dir;
+
 	(void)name;
-	ops_refuse_in(req, parent);
+	if (call_begin(req, parent, &dir))
+		ops_refuse(&dir, EPERM,
+			"files are not removed one by one, nor by rm -r: rmdir of a context or of "
+			"an event set removes it with all of its files");
 }
 
 static void ops_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
