@@ -11,13 +11,13 @@
 #include "daemon/percpu/thread.h"
 
 struct group_lookup {
-	/* A leaf: guards the fields up to @turn. */
+	/* A leaf: guards the fields up to @round. */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct list_head waiting, answered;
 	bool ending;
 	/* Of the question that was taken last. */
-	uint64_t turn;
+	uint64_t round;
 	/* An eventfd: readable when there are answers. */
 	int fd;
 	/* The fields from here on are the session thread's. */
@@ -66,13 +66,13 @@ bool group_lookup_expects(const struct group_lookup *g)
 	return g->expected;
 }
 
-/* The first of those with the lowest turn; NULL: none waits. */
+/* The first of those with the lowest round; NULL: none waits. */
 static struct group_question *lookup_next(struct group_lookup *g)
 {
 	struct group_question *q, *next = NULL;
 
 	list_for_each_entry (q, &g->waiting, link)
-		if (!next || q->turn < next->turn)
+		if (!next || q->round < next->round)
 			next = q;
 	return next;
 }
@@ -101,7 +101,7 @@ static void *lookup_main(void *arg)
 		}
 		list_del(&q->link);
 		q->waiting = false;
-		g->turn = q->turn;
+		g->round = q->round;
 		pthread_mutex_unlock(&g->lock);
 		supplementary_read(q->tid, q->uid, q->gid, &q->groups);
 		pthread_mutex_lock(&g->lock);
@@ -111,16 +111,16 @@ static void *lookup_main(void *arg)
 	return NULL;
 }
 
-/* One turn after the user's last question, so that others come in between. */
-static uint64_t lookup_turn(const struct group_lookup *g, uid_t uid)
+/* One round after the user's last question, so that others come in between. */
+static uint64_t lookup_round(const struct group_lookup *g, uid_t uid)
 {
 	const struct group_question *q;
-	uint64_t turn = g->turn;
+	uint64_t round = g->round;
 
 	list_for_each_entry (q, &g->waiting, link)
-		if (q->uid == uid && q->turn >= turn)
-			turn = q->turn + 1;
-	return turn;
+		if (q->uid == uid && q->round >= round)
+			round = q->round + 1;
+	return round;
 }
 
 int group_lookup_submit(struct group_lookup *g, struct group_question *q, struct err *e)
@@ -131,7 +131,7 @@ int group_lookup_submit(struct group_lookup *g, struct group_question *q, struct
 	g->started = true;
 	g->expected++;
 	pthread_mutex_lock(&g->lock);
-	q->turn = lookup_turn(g, q->uid);
+	q->round = lookup_round(g, q->uid);
 	q->waiting = true;
 	list_add_tail(&q->link, &g->waiting);
 	pthread_cond_signal(&g->wake);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Supplementary groups of callers, read by a thread of its own: with 65536 groups that takes 16 ms.
- * Users take turns, so that a user's questions wait for one question of each other user at most.
+ * Users alternate, so that a user's questions wait for one question of each other user at most.
  * Nothing is remembered: setgroups() in the caller takes effect with its next request.
  */
 #ifndef FS_GROUP_LOOKUP_H
@@ -27,8 +27,8 @@ struct group_question {
 	struct group_answers groups;
 	/* The daemon is ending: there is no answer. */
 	bool ended;
-	/* The lowest turn is answered next. */
-	uint64_t turn;
+	/* The lowest round is answered next. */
+	uint64_t round;
 	/* The session thread calls it, once, unless the question is withdrawn. */
 	void (*answered)(struct group_question *q);
 };
