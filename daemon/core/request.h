@@ -148,6 +148,7 @@ struct cmd_reg {
 	uint64_t value;
 	struct pmd_conf conf;
 	unsigned keep;   /* writing a PMD: parts of its configuration that stay (enum pmd_part) */
+	bool resets;     /* reading a PMD: it and those in its reset list get their long values */
 	unsigned confer; /* writing a PMC: parts of @conf that its PMDs get (enum pmd_part) */
 	enum cmd_fault fault; /* out */
 

@@ -289,6 +289,17 @@ clone_of_4() {
 	lines "0 2" ok ok ok ok ok ok ok none
 }
 
+@test "why its last command failed stays when a clone has gone, for its user" {
+	serve --backend=sim
+	clone rw setup $SYSTEM_WIDE - 0 load 4000 0
+	lines "0 1" EINVAL
+	until_ok sentence "$MNT/last_error" 4000
+	as nobody holds "$MNT/last_error" ok
+	# Another success: it is no news any more.
+	new a
+	holds "$MNT/last_error" ok
+}
+
 @test "the buffer is mapped at 0" {
 	both buffers_of
 }

@@ -110,9 +110,13 @@ static int clone_open(struct call *call, struct file *f, struct err *e)
 static void clone_release(struct file *f)
 {
 	struct fs_context *ctx = f->ctx;
+	struct err e;
 
 	if (!ctx)
 		return;
+	/* Its program may have ended because of that failure. */
+	if (context_get_failure(ctx, &e))
+		uid_error_set(fs_of(ctx), ctx->id.uid, &e);
 	object_drop_clone(ctx->objs, ctx);
 	if (!ctx->closed && context_destroy(ctx, NULL) < 0)
 		fprintf(stderr, "perfmonfs: no memory to end context %s: rmdir it\n", ctx->id.path);
