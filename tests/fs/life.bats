@@ -95,6 +95,19 @@ mentions() {
 	umount "$MNT"
 }
 
+@test "another perfmonfs that is mounted there before its privhelper ends stays" {
+	serve --backend=sim
+	first=$DAEMON
+	privhelper=$(pgrep -P "$DAEMON")
+	kill -STOP "$privhelper"
+	umount "$MNT"
+	serve --backend=sim
+	kill -CONT "$privhelper"
+	wait "$first"
+	until_ok gone "$privhelper"
+	holds "$MNT/pmu/backend" sim
+}
+
 @test "kill -9: the mount goes, and the next start puts registers back" {
 	serve_msr
 	run_context
