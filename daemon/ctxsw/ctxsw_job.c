@@ -45,6 +45,7 @@ static void job_restore_sets(struct context *ctx, const struct saved_set *old, u
 		memcpy(set->pmc, old[k].pmc, ctx->pmu->npmcs * sizeof(old->pmc[0]));
 		memcpy(set->pmd, old[k].pmd, ctx->pmu->npmds * sizeof(old->pmd[0]));
 		set->calibrated = false;
+		ctx_needs_changed(ctx);
 	}
 }
 
