@@ -17,8 +17,9 @@ static bool caller_writes_kernel(const struct pmu *pmu, const struct cmd_vector 
 {
 	for (unsigned i = 0; i < v->nregs; i++) {
 		int row = v->regs[i].pmd ? -1 : pmu_find_pmc(pmu, v->regs[i].num);
+		const struct pmu_pmc *pmc = &pmu->pmcs[row < 0 ? 0 : row];
 
-		if (row >= 0 && v->regs[i].value & pmu->pmcs[row].kernel)
+		if (row >= 0 && (v->regs[i].value | pmc->def) & pmc->kernel)
 			return true;
 	}
 	return false;
@@ -171,9 +172,8 @@ static void caller_answered(struct group_question *question)
 {
 	struct caller_question *q = container_of(question, struct caller_question, question);
 	struct call *call = &q->request.call;
-	struct rights rights;
-
 	bool due = request_end(&q->request);
+	struct rights rights;
 
 	if (due && question->ended)
 		fuse_reply_err(call->req, ENODEV);
