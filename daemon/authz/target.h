@@ -61,6 +61,9 @@ void target_close(struct target *t);
 /* ESRCH once it has ended, even if it has not been waited for. */
 int target_alive(const struct target *t, struct err *e);
 
+/* How many threads its process has; 0: not known. */
+unsigned target_threads(const struct target *t);
+
 /* At load. EPERM: @cred may not trace it; ESRCH; EAGAIN: it is executing another program. */
 int target_check(const struct target *t, const struct credentials *cred, struct err *e);
 

@@ -220,7 +220,7 @@ session_read() {
 
 @test "config/: root writes, everyone reads" {
 	serve --backend=sim
-	for key in sys_group thread_group allow_kernel arg_size_max tick_us overflow_rate_max; do
+	for key in sys_group thread_group allow_kernel arg_size_max tick_us overflow_rate_max ctxsw_budget; do
 		as nobody probe EACCES open "$MNT/config/$key" wronly
 		as 0 probe EACCES open "$MNT/config/$key" wronly
 		as nobody probe ok open "$MNT/config/$key" rdonly
@@ -278,6 +278,7 @@ value() {
 		4096 65536 arg_size_max
 		100 1000000 tick_us
 		1 1000000 overflow_rate_max
+		1 100 ctxsw_budget
 	KEYS
 }
 

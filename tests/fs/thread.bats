@@ -68,6 +68,21 @@ all_counted() {
 	[ "$(did a "$TID" switches)" -gt 50 ]
 }
 
+@test "the number of a process with more threads: the load says that they are not counted" {
+	local pid
+
+	serve --backend=perf
+	begin a subject -t 8 faults 100
+	pid=$(awk '$1 == "Tgid:" { print $2 }' "/proc/$TID/status")
+	new p
+	ctl "load tid=$pid"
+	sentence "$C/last_error" "other 8 threads"
+	[[ $output == note:* ]]
+	new q
+	ctl "load tid=$TID"
+	holds "$C/last_error" ok
+}
+
 @test "page faults of 8 threads that change their CPUs, each for itself" {
 	serve --backend=perf
 	begin a subject -t 8 -m faults 200000
@@ -493,6 +508,61 @@ take_turns() {
 	# Others see their own.
 	output=$(setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups awk '/^thread / { print $3, $4 }' "$MNT/cpus")
 	is "context=b uid=$NOBODY"
+}
+
+over_budget() {
+	awk '$1 == "ctxsw_over_budget" { print $2 }' "$MNT/stats"
+}
+
+spent() {
+	[ "$(over_budget)" -gt 0 ]
+}
+
+# by_uid UID HELPER...: the helper acts as that user
+by_uid() {
+	local WHO=(setpriv --reuid="$1" --regid="$1" --clear-groups)
+
+	"${@:2}"
+}
+
+counts_again() {
+	put ok "$C/pmd/0" 7
+	holds "$C/pmd/0" 7
+}
+
+@test "a user whose switches take more than the budget loses counts, and others do not" {
+	serve --backend=perf
+	put ok "$MNT/config/ctxsw_budget" 5
+	by_uid 65533 begin quiet subject -c "$ONE" faults 1000
+	by_uid 65533 monitor quiet "$TID"
+	by_uid "$NOBODY" begin a subject -c "$ONE" turns 40000
+	by_uid "$NOBODY" monitor a "$TID"
+	tid=$TID
+	go a
+	until_ok spent
+	go quiet
+	said quiet "^done"
+	said a "^done"
+	# Its thread goes on, and causes no switches; the context stays as it is.
+	probe EIO pread "$C/pmd/0" 30 0
+	sentence "$C/last_error" ctxsw_budget
+	holds "$C/state" "running tid=$tid set=0"
+	[ "$(awk '$1 == "ctxsw_in" { print $2 }' "$MNT/stats")" -lt 40000 ]
+	until_ok counts_again
+	C=$MNT/ctx/quiet
+	finished quiet
+	its_faults quiet "$(awk '$1 == "did" { print $2 }' "$SAYS/quiet")"
+}
+
+@test "root's contexts have no switch budget" {
+	serve --backend=perf
+	put ok "$MNT/config/ctxsw_budget" 1
+	begin a subject -c "$ONE" turns 5000
+	monitor a "$TID"
+	go a
+	finished a
+	its_faults a "$TID"
+	[ "$(over_budget)" = 0 ]
 }
 
 @test "the daemon's own threads and the kernel's are not monitored" {
