@@ -247,6 +247,7 @@ sleeper() {
 	serve --backend=sim
 	local armed=(pmcs "0=$USER" pmds "0=-2000:$NOTIFY:-2000" load 1 0 start) how mine theirs n=1
 
+	put ok "$MNT/config/sys_group" any
 	sleeper
 	mine=$SLEEPER
 	as nobody sleeper
