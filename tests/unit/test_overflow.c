@@ -1538,6 +1538,26 @@ static void status_of_others(struct world *w)
 }
 EACH_MODEL(status_of_others)
 
+/* An overflow that no poll has seen leaves nothing in the overflow status either. */
+static void status_after_unload(struct world *w)
+{
+	const struct pmd_conf conf = {.short_reset = period(1000)};
+	const struct pmu_pmd *pmd = &w->pmu->pmds[pmu_find_pmd(w->pmu, w->model->pmd[0].num)];
+
+	/* A counter that cannot be written whole does not wrap with its 64-bit value. */
+	if (!w->pmu->status || !(pmd->wmask >> (pmd->width - 1)))
+		return;
+	world_program_set(w, 0, false);
+	WANT(w, 0, world_write_pmd(w, 0, w->model->pmd[0].num, period(1000), &conf));
+	run(w);
+	world_poke(w, w->pmu->clear, world_rdmsr(w, w->pmu->status));
+	hw_advance(w->hw, 1000000);
+	assert_true(world_rdmsr(w, w->pmu->status) != 0);
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	WANT_EQ(w, world_rdmsr(w, w->pmu->status), 0);
+}
+EACH_MODEL(status_after_unload)
+
 static const pfm_buffer_fmt_t answering = {.fmt_name = "answering", .fmt_handler = answer};
 
 /* A read finds an overflow of which one thing comes: it is due at once, and done without another
@@ -1693,6 +1713,7 @@ int main(void)
 		cmocka_unit_test(test_lost_is_reported),
 		cmocka_unit_test(test_lost_with_its_set),
 		cmocka_unit_test(test_status_of_others),
+		cmocka_unit_test(test_status_after_unload),
 		cmocka_unit_test(test_one_thing_found),
 		cmocka_unit_test(test_masked_by_the_last),
 		cmocka_unit_test(test_format_depth),
