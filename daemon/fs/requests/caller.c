@@ -5,6 +5,7 @@
 
 #include "daemon/authz/group_access.h"
 #include "daemon/authz/proc.h"
+#include "daemon/fs/requests/quota.h"
 #include "daemon/fs/tree/fs_state.h"
 
 enum { CALLER_FEW_GROUPS = 64, CALLER_MANY_GROUPS = 65536 };
@@ -68,7 +69,7 @@ void caller_note_reserve(const struct call *call)
 	struct objects *objs = &call->fs->objects;
 	struct user_quota *q;
 
-	if (!objects_are_short(objs))
+	if (!objects_are_short(objs) && !quota_memory_is_short(call->fs))
 		return;
 	q = user_quota_get(&objs->quotas, fuse_req_ctx(call->req)->uid);
 	if (q)
