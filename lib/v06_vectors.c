@@ -9,6 +9,8 @@
 
 enum { NS_PER_SEC = 1000000000 };
 
+_Static_assert(PFM_REGFL_READ_RESET == PFM_IOC_REGFL_READ_RESET, "");
+
 static void v06_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
 {
 	const pfarg_pmc_t *from = user;
@@ -50,6 +52,7 @@ static void v06_pmd_to_read(const struct ctx_fd *t, const void *user, void *ioc)
 	(void)t;
 	to->num = from->reg_num;
 	to->set = from->reg_set;
+	to->flags = abi_check_flags(from->reg_flags, PFM_REGFL_READ_RESET);
 }
 
 static void v06_pmd_from_read(const void *ioc, void *user)
@@ -123,7 +126,7 @@ static const struct abi_conv vectors[] = {
 		sizeof(struct pfm_ioc_pmd), v06_pmc_to, abi_copy_errors},
 	[PFM_WRITE_PMDS] = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(pfarg_pmd_t),
 		sizeof(struct pfm_ioc_pmd), v06_pmd_to, abi_copy_errors},
-	[PFM_READ_PMDS] = {cpu_get_ctx_to_read, PFM_IOC_READ_PMDS, sizeof(pfarg_pmd_t),
+	[PFM_READ_PMDS] = {cpu_get_ctx_to_read, PFM_IOC_READ_RESET_PMDS, sizeof(pfarg_pmd_t),
 		sizeof(struct pfm_ioc_pmd), v06_pmd_to_read, v06_pmd_from_read},
 	[PFM_CREATE_EVTSETS] = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(pfarg_setdesc_t),
 		sizeof(struct pfm_ioc_setdesc), v06_setdesc_to, v06_setdesc_from},

@@ -140,6 +140,18 @@ static int load_check_again(
 	return task_ctx_load(reg, task, &job->cmd, NULL, &job->err);
 }
 
+/* The number of a process is that of its first thread. */
+static void load_note_threads(struct task_load_op *op)
+{
+	unsigned n = target_threads(&op->target);
+
+	if (op->target.tid == op->target.tgid && n > 1)
+		err_set(&op->job->cmd.note, 0,
+			"thread %d alone is counted, and not the other %u threads of its process: "
+			"ps -L -p %d shows them, each can be loaded on",
+			op->target.named, n - 1, op->target.named);
+}
+
 /* The thread is traced, unless the load asks for no tracing. */
 static void load_follow(struct task_registry *reg, struct task_load_op *op)
 {
@@ -151,10 +163,12 @@ static void load_follow(struct task_registry *reg, struct task_load_op *op)
 		rc = task_ctx_follow(reg, task, &op->job->err);
 	if (rc == 0)
 		rc = load_check_again(reg, op, task);
-	if (rc == 0)
+	if (rc == 0) {
+		load_note_threads(op);
 		task_ctx_kick(reg, task);
-	else if (task->traced)
+	} else if (task->traced) {
 		task_detach(reg, tid);
+	}
 	load_finish(reg, op, rc);
 }
 

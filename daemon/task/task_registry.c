@@ -200,6 +200,10 @@ int requester_new(struct requester **out, struct job *load, struct err *e)
 		return err_set(e, ENOMEM, "no memory");
 	if (credentials_of(load->pid, &p->cred, e) < 0)
 		return -e->no;
+	if (credentials_limit(&p->cred, &load->cmd.load.opener, e) < 0) {
+		credentials_drop(&p->cred);
+		return -e->no;
+	}
 	p->refs = 1;
 	p->rights = load->cmd.rights;
 	p->limits = load->cmd.limits;

@@ -59,7 +59,7 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task);
 /* After an exec that changed the thread's id. */
 void task_ctx_set_tid(struct task_registry *reg, struct task_ctx *task, pid_t tid);
 
-/* -ENOMEM, -ESRCH. */
+/* -ENOMEM, -ESRCH, -EPERM. */
 int requester_new(struct requester **out, struct job *load, struct err *e);
 void requester_unref(struct requester *p);
 

@@ -256,6 +256,7 @@ checked() {
 	probe ok mkdir "$MNT/ctx/b"
 	put ok "$MNT/ctx/b/pmc/0" $USER
 	put EBUSY "$MNT/ctx/b/ctl" "load cpu=1"
+	sentence "$MNT/ctx/b/last_error" "perfmonfs, pid $first"
 	put ok "$MNT/ctx/b/ctl" "load cpu=2"
 	stop_daemon
 	[ "$(registers 1)" = "$programmed" ]

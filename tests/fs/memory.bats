@@ -155,7 +155,8 @@ many_sets() {
 	as nobody new b
 	as nobody put ENOMEM "$C/format" "default size=4096"
 	as nobody sentence "$C/last_error" config/smpl_buf_size_max
+	as $GID new c
 	as $GID put ok "$C/format" "default size=4096"
-	new c
+	new d
 	put ok "$C/format" "default size=4096"
 }

@@ -68,6 +68,21 @@ all_counted() {
 	[ "$(did a "$TID" switches)" -gt 50 ]
 }
 
+@test "the number of a process with more threads: the load says that they are not counted" {
+	local pid
+
+	serve --backend=perf
+	begin a subject -t 8 faults 100
+	pid=$(awk '$1 == "Tgid:" { print $2 }' "/proc/$TID/status")
+	new p
+	ctl "load tid=$pid"
+	sentence "$C/last_error" "other 8 threads"
+	[[ $output == note:* ]]
+	new q
+	ctl "load tid=$TID"
+	holds "$C/last_error" ok
+}
+
 @test "page faults of 8 threads that change their CPUs, each for itself" {
 	serve --backend=perf
 	begin a subject -t 8 -m faults 200000
@@ -537,6 +552,43 @@ take_turns() {
 	put ok "$MNT/config/thread_group" none
 	ctl unload
 	as nobody put EPERM "$MNT/ctx/n/ctl" "load tid=$own"
+}
+
+# Gives CAP_SYS_PTRACE to each user that executes it.
+capable_copy() {
+	CAPABLE=$BATS_TEST_TMPDIR/capable
+	command -v setcap >/dev/null || skip "needs setcap"
+	cp "$BATS_RUN_TMPDIR/fsprobe" "$CAPABLE"
+	setcap cap_sys_ptrace=ep "$CAPABLE" || skip "no file capabilities on this filesystem"
+	[ "$(as nobody bounded "$CAPABLE" lseek "$CAPABLE")" = ok ] ||
+		skip "no privileges by programs on this filesystem"
+}
+
+# loads_by OPENER TID: in a context of the user nobody. OPENER opens ctl, and the capable program writes
+loads_by() {
+	local opener=$1
+
+	# shellcheck disable=SC2016
+	output=$(bounded setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups bash -c '
+		if [ "$1" = shell ]; then
+			exec "$2" write - 4>"$3" <<<"load tid=$4"
+		else
+			exec "$2" write "$3" <<<"load tid=$4"
+		fi' bash "$opener" "$CAPABLE" "$C/ctl" "$2")
+}
+
+@test "a program with file capabilities does not lend them to the opener of a file" {
+	capable_copy
+	serve --backend=perf
+	begin roots subject faults 1
+	C=$MNT/ctx/n
+	as nobody probe ok mkdir "$C"
+	loads_by shell "$TID"
+	is EPERM
+	as nobody holds "$C/state" unloaded
+	# The program that opens the file itself has them.
+	loads_by program "$TID"
+	is ok
 }
 
 # Owned by root, executed by the user nobody.
