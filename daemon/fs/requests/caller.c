@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "base/nsec.h"
 #include "daemon/authz/group_access.h"
 #include "daemon/authz/identity.h"
 #include "daemon/fs/requests/file.h"
@@ -16,8 +18,9 @@ static bool caller_writes_kernel(const struct pmu *pmu, const struct cmd_vector 
 {
 	for (unsigned i = 0; i < v->nregs; i++) {
 		int row = v->regs[i].pmd ? -1 : pmu_find_pmc(pmu, v->regs[i].num);
+		const struct pmu_pmc *pmc = &pmu->pmcs[row < 0 ? 0 : row];
 
-		if (row >= 0 && v->regs[i].value & pmu->pmcs[row].kernel)
+		if (row >= 0 && (v->regs[i].value | pmc->def) & pmc->kernel)
 			return true;
 	}
 	return false;
@@ -118,6 +121,44 @@ int caller_check_make(const struct rights *r, struct err *e)
 	return group_access_check(r, e);
 }
 
+enum { CALLER_SLOW_NS = 2000000, CALLER_PAUSE_NS = 1000000000 };
+
+static uint64_t caller_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return nsec_of(t);
+}
+
+/*
+ * While mkdir waits for its answer, the kernel lets no other user make or look up a name in that
+ * directory. So a user whose groups take long to read has to pause between two of them.
+ */
+static int caller_check_pause(const struct call *call, struct err *e)
+{
+	uid_t uid = fuse_req_ctx(call->req)->uid;
+	const struct user_quota *q = user_quota_get(&call->fs->objects.quotas, uid);
+
+	if (!q || q->groups_at <= caller_now())
+		return 0;
+	return err_set(e, EAGAIN,
+		"uid %u has so many supplementary groups that they are read for mkdir once a "
+		"second only: try again then",
+		(unsigned)uid);
+}
+
+static void caller_note_pause(const struct call *call, uint64_t took_ns)
+{
+	struct user_quota *q;
+
+	if (took_ns < CALLER_SLOW_NS)
+		return;
+	q = user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
+	if (q)
+		q->groups_at = caller_now() + CALLER_PAUSE_NS;
+}
+
 struct caller_question {
 	struct request request;
 	struct group_question question;
@@ -137,16 +178,17 @@ static void caller_answered(struct group_question *question)
 {
 	struct caller_question *q = container_of(question, struct caller_question, question);
 	struct call *call = &q->request.call;
-	struct rights rights;
-
 	bool due = request_end(&q->request);
+	struct rights rights;
 
 	if (due && question->ended)
 		fuse_reply_err(call->req, ENODEV);
 	if (due && !question->ended) {
 		rights = caller_decide(call, &question->groups);
-		if (q->make)
+		if (q->make) {
 			caller_store_reserve(call, rights.system);
+			caller_note_pause(call, question->took_ns);
+		}
 		q->kind->go(call, &rights, q->arg);
 	} else {
 		q->kind->drop(call, q->arg);
@@ -172,8 +214,11 @@ int caller_lookup(struct call *call, unsigned need, size_t bytes, const struct c
 	void *arg, struct err *e)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
-	struct caller_question *q = malloc(sizeof(*q));
+	struct caller_question *q;
 
+	if (need & NEED_MAKE && !call->file && caller_check_pause(call, e) < 0)
+		return -e->no;
+	q = malloc(sizeof(*q));
 	if (!q)
 		return err_set(e, ENOMEM, "no memory");
 	*q = (struct caller_question){
