@@ -61,6 +61,8 @@ static void counter_fold(struct core_run *run, unsigned d, const struct plan *pl
 		counters_lose(ctx, ROW(d), LOST_LATE);
 	if (s->lost)
 		return;
+	if (op->value < s->hw)
+		ctx->status.set |= ROW(d);
 	s->read_at = run->now;
 	was = s->n.value;
 	n = (op->value - s->hw) & pmd_width_mask(pmd);
@@ -152,6 +154,12 @@ int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *
 			"it, as some kernels do not for processes of their own: write the PMD to "
 			"start over",
 			num);
+	case LOST_BUDGET:
+		return err_set(e, EIO,
+			"pmd%u: the thread is not counted any more, as switching its user's "
+			"threads took more than %u %% of a CPU (config/ctxsw_budget): load fewer, "
+			"or those that switch less, and write the PMD to start over",
+			num, (unsigned)ctx->limits.ctxsw_budget);
 	case LOST_TAKEN:
 		return err_set(e, EIO,
 			"pmd%u: the thread ran uncounted on CPU %u, where uid %u had loaded a "

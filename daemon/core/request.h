@@ -85,6 +85,7 @@ struct limits {
 	uint64_t tick_ns;           /* the shortest time between two polls or two switches */
 	uint64_t timer_ns;          /* the timer's resolution: timeouts are multiples of it */
 	uint64_t overflow_rate_max; /* overflows a second before the context is masked */
+	uint64_t ctxsw_budget; /* percent of a CPU for the switches of a user's threads; 100: all */
 };
 
 /* A set of logical register numbers: a bit each. */

@@ -42,7 +42,7 @@ bad() {
 REGISTERS="ctx/a/pmc/0 ctx/a/pmd/0"
 SET=ctx/a/set/0
 WORDS="ctx/a/ctl ctx/a/flags config/sys_group config/thread_group config/allow_kernel $SET/flags"
-CONFIG="config/arg_size_max config/tick_us config/overflow_rate_max"
+CONFIG="config/arg_size_max config/tick_us config/overflow_rate_max config/ctxsw_budget"
 NUMBERS="$REGISTERS $CONFIG sim/advance $SET/timeout_ns $SET/next"
 LISTS="sim/fault sim/offline sim/poke"
 ONE_LINE="$WORDS $NUMBERS $LISTS"

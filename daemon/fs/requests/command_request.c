@@ -16,6 +16,7 @@ struct limits command_limits(const struct fs *fs)
 		.tick_ns = fs->config.tick_us * 1000,
 		.timer_ns = fs->timer_ns,
 		.overflow_rate_max = fs->config.overflow_rate_max,
+		.ctxsw_budget = fs->config.ctxsw_budget,
 	};
 }
 

@@ -67,6 +67,7 @@ static void root_show_stats(const struct call *call, struct text *out)
 	text_printf(out, "ctxsw_waits %llu\n", atomic_load(&s->ctxsw_waits));
 	text_printf(out, "ctxsw_late %llu\n", atomic_load(&s->ctxsw_late));
 	text_printf(out, "ctxsw_missed %llu\n", atomic_load(&s->ctxsw_missed));
+	text_printf(out, "ctxsw_over_budget %llu\n", atomic_load(&s->ctxsw_over_budget));
 	text_printf(out, "ctxsw_overhead_instructions %llu\n", atomic_load(&s->ctxsw_overhead));
 	root_show_memory(call, out);
 }
