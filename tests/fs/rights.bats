@@ -162,13 +162,19 @@ session_read() {
 	put ok "$MNT/config/thread_group" 165536
 	as nobody probe EPERM mkdir "$MNT/ctx/n"
 	cat >"$groups" <<-'END'
-		import os, sys
+		import os, sys, time
 		mnt, last = sys.argv[1], int(sys.argv[2])
 		os.setgroups(range(last - 65535, last + 1))
 		os.setgid(65534)
 		os.setuid(65534)
+		def mkdir():
+		    while True:
+		        try:
+		            return os.mkdir(mnt + "/ctx/g")
+		        except BlockingIOError:
+		            time.sleep(0.1)
 		try:
-		    os.mkdir(mnt + "/ctx/g")
+		    mkdir()
 		    with open(mnt + "/ctx/g/ctl", "w") as ctl:
 		        ctl.write("load cpu=0")
 		    with open(mnt + "/cpus") as cpus:
@@ -185,6 +191,31 @@ session_read() {
 	is refused
 	run -0 bounded python3 "$groups" "$MNT" 165536
 	is context=g
+}
+
+# While it waits, mkdir keeps others from the directory.
+@test "supplementary groups: a user with very many makes one context a second" {
+	[ "$(cat /proc/sys/kernel/ngroups_max)" -ge 65536 ] || skip "kernel.ngroups_max is below 65536"
+	serve --backend=sim
+	put ok "$MNT/config/sys_group" 1
+	put ok "$MNT/config/thread_group" 1
+	cat >"$BATS_TEST_TMPDIR/many" <<-'END'
+		import errno, os, sys
+		os.setgroups(range(100000, 165536))
+		os.setgid(65534)
+		os.setuid(65534)
+		seen = set()
+		for _ in range(1000):
+		    try:
+		        os.mkdir(sys.argv[1] + "/ctx/n")
+		    except OSError as e:
+		        seen.add(errno.errorcode[e.errno])
+		    if len(seen) == 2:
+		        break
+		print(*sorted(seen))
+	END
+	run -0 bounded python3 "$BATS_TEST_TMPDIR/many" "$MNT"
+	is "EAGAIN EPERM"
 }
 
 @test "config/: root writes, everyone reads" {

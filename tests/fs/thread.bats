@@ -620,11 +620,13 @@ capable_copy() {
 }
 
 # loads_by OPENER TID: in a context of the user nobody. OPENER opens ctl, and the capable program writes
+# TID; self: its own
 loads_by() {
 	local opener=$1
 
 	# shellcheck disable=SC2016
 	output=$(bounded setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups bash -c '
+		[ "$4" != self ] || set -- "$1" "$2" "$3" $$
 		if [ "$1" = shell ]; then
 			exec "$2" write - 4>"$3" <<<"load tid=$4"
 		else
@@ -641,6 +643,9 @@ loads_by() {
 	loads_by shell "$TID"
 	is EPERM
 	as nobody holds "$C/state" unloaded
+	# Nor itself.
+	loads_by shell self
+	is EPERM
 	# The program that opens the file itself has them.
 	loads_by program "$TID"
 	is ok

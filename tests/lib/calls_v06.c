@@ -300,6 +300,27 @@ static void notification(void)
 	close(fd);
 }
 
+/* 2.3.7: of commands on sets, too. Elements before the wrong one are executed. */
+static void reserved_flags(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_setdesc_t desc[2] = {{.set_id = 1}, {.set_id = 2}};
+	pfarg_setinfo_t info[2] = {{.set_id = 1}, {.set_id = 2, .set_flags = 0x10}};
+
+	OK(perfmonctl(fd, PFM_CREATE_EVTSETS, desc, 2));
+	info[0].set_runs = 5;
+	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, info, 2), EINVAL);
+	IS(info[0].set_runs, 0);
+	IS(info[1].set_flags & PFM_REG_RETFL_MASK, PFM_SET_RETFL_EINVAL);
+	desc[1].set_flags = 0x10;
+	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc, 2), EINVAL);
+	IS(desc[1].set_flags & PFM_REG_RETFL_MASK, PFM_SET_RETFL_EINVAL);
+	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc, 1), EINVAL); /* deleted already */
+	desc[1].set_flags = 0;
+	OK(perfmonctl(fd, PFM_DELETE_EVTSETS, desc + 1, 1));
+	close(fd);
+}
+
 /* 6.2.2: what is read is replaced, of PMDs in the reset list, too. */
 static void read_and_reset(void)
 {
@@ -491,6 +512,7 @@ static void not_reached(void)
 
 	memset(info, 0x55, sizeof(info));
 	info[0].set_id = 99;
+	info[0].set_flags = 0;
 	info[1].set_id = 0;
 	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, info, 2), EINVAL);
 	IS(info[0].set_flags & PFM_REG_RETFL_MASK, PFM_SET_RETFL_NOSET);
@@ -673,6 +695,7 @@ int main(int argc, char **argv)
 	states();
 	over_exec(argv[0]);
 	notification();
+	reserved_flags();
 	read_and_reset();
 	throttled();
 	unread();

@@ -3,29 +3,39 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "base/nsec.h"
 #include "daemon/authz/group_access.h"
 #include "daemon/authz/identity.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/group_lookup.h"
 #include "daemon/fs/requests/pending_request.h"
+#include "daemon/fs/requests/quota.h"
 #include "daemon/fs/tree/fs_state.h"
 
 static bool caller_writes_kernel(const struct pmu *pmu, const struct cmd_vector *v)
 {
 	for (unsigned i = 0; i < v->nregs; i++) {
 		int row = v->regs[i].pmd ? -1 : pmu_find_pmc(pmu, v->regs[i].num);
+		const struct pmu_pmc *pmc = &pmu->pmcs[row < 0 ? 0 : row];
 
-		if (row >= 0 && v->regs[i].value & pmu->pmcs[row].kernel)
+		if (row >= 0 && (v->regs[i].value | pmc->def) & pmc->kernel)
 			return true;
 	}
 	return false;
 }
 
+/* What is left may soon be for root and members of sys_group alone. */
+static bool caller_finds_little(const struct call *call)
+{
+	return objects_are_short(&call->fs->objects) || quota_memory_is_short(call->fs);
+}
+
 /* Members of sys_group may make contexts of the reserve. */
 unsigned caller_needs_to_make(const struct call *call)
 {
-	return NEED_MAKE | (objects_are_short(&call->fs->objects) ? NEED_SYSTEM : 0);
+	return NEED_MAKE | (caller_finds_little(call) ? NEED_SYSTEM : 0);
 }
 
 unsigned caller_needs(const struct call *call, const struct command *cmd)
@@ -89,12 +99,11 @@ bool caller_rights(const struct call *call, unsigned need, struct rights *out)
 
 static void caller_store_reserve(const struct call *call, bool member)
 {
-	struct objects *objs = &call->fs->objects;
 	struct user_quota *q;
 
-	if (!objects_are_short(objs))
+	if (!caller_finds_little(call))
 		return;
-	q = user_quota_get(&objs->quotas, fuse_req_ctx(call->req)->uid);
+	q = user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
 	if (q)
 		atomic_store(&q->reserve, member);
 }
@@ -103,13 +112,51 @@ void caller_note_reserve(const struct call *call)
 {
 	struct rights rights;
 
-	if (objects_are_short(&call->fs->objects) && caller_rights(call, NEED_SYSTEM, &rights))
+	if (caller_finds_little(call) && caller_rights(call, NEED_SYSTEM, &rights))
 		caller_store_reserve(call, rights.system);
 }
 
 int caller_check_make(const struct rights *r, struct err *e)
 {
 	return group_access_check(r, e);
+}
+
+enum { CALLER_SLOW_NS = 2000000, CALLER_PAUSE_NS = 1000000000 };
+
+static uint64_t caller_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return nsec_of(t);
+}
+
+/*
+ * While mkdir waits for its answer, the kernel lets no other user make or look up a name in that
+ * directory. So a user whose groups take long to read has to pause between two of them.
+ */
+static int caller_check_pause(const struct call *call, struct err *e)
+{
+	uid_t uid = fuse_req_ctx(call->req)->uid;
+	const struct user_quota *q = user_quota_get(&call->fs->objects.quotas, uid);
+
+	if (!q || q->groups_at <= caller_now())
+		return 0;
+	return err_set(e, EAGAIN,
+		"uid %u has so many supplementary groups that they are read for mkdir once a "
+		"second only: try again then",
+		(unsigned)uid);
+}
+
+static void caller_note_pause(const struct call *call, uint64_t took_ns)
+{
+	struct user_quota *q;
+
+	if (took_ns < CALLER_SLOW_NS)
+		return;
+	q = user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
+	if (q)
+		q->groups_at = caller_now() + CALLER_PAUSE_NS;
 }
 
 struct caller_question {
@@ -131,16 +178,17 @@ static void caller_answered(struct group_question *question)
 {
 	struct caller_question *q = container_of(question, struct caller_question, question);
 	struct call *call = &q->request.call;
-	struct rights rights;
-
 	bool due = request_end(&q->request);
+	struct rights rights;
 
 	if (due && question->ended)
 		fuse_reply_err(call->req, ENODEV);
 	if (due && !question->ended) {
 		rights = caller_decide(call, &question->groups);
-		if (q->make)
+		if (q->make) {
 			caller_store_reserve(call, rights.system);
+			caller_note_pause(call, question->took_ns);
+		}
 		q->kind->go(call, &rights, q->arg);
 	} else {
 		q->kind->drop(call, q->arg);
@@ -166,8 +214,11 @@ int caller_lookup(struct call *call, unsigned need, size_t bytes, const struct c
 	void *arg, struct err *e)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
-	struct caller_question *q = malloc(sizeof(*q));
+	struct caller_question *q;
 
+	if (need & NEED_MAKE && !call->file && caller_check_pause(call, e) < 0)
+		return -e->no;
+	q = malloc(sizeof(*q));
 	if (!q)
 		return err_set(e, ENOMEM, "no memory");
 	*q = (struct caller_question){

@@ -5,8 +5,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/nsec.h"
 #include "daemon/authz/supplementary.h"
 #include "daemon/percpu/thread.h"
 
@@ -86,6 +88,21 @@ static void lookup_publish(struct group_lookup *g, struct group_question *q)
 		return; /* its counter is at the limit: it is readable */
 }
 
+static uint64_t lookup_cpu_ns(void)
+{
+	struct timespec t;
+
+	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? nsec_of(t) : 0;
+}
+
+static void lookup_answer(struct group_question *q)
+{
+	uint64_t begun = lookup_cpu_ns();
+
+	supplementary_read(q->tid, q->uid, q->gid, &q->groups);
+	q->took_ns = lookup_cpu_ns() - begun;
+}
+
 static void *lookup_main(void *arg)
 {
 	struct group_lookup *g = arg;
@@ -103,7 +120,7 @@ static void *lookup_main(void *arg)
 		q->waiting = false;
 		g->round = q->round;
 		pthread_mutex_unlock(&g->lock);
-		supplementary_read(q->tid, q->uid, q->gid, &q->groups);
+		lookup_answer(q);
 		pthread_mutex_lock(&g->lock);
 		lookup_publish(g, q);
 	}

@@ -25,6 +25,8 @@ struct group_question {
 	uid_t uid;
 	gid_t gid;
 	struct group_answers groups;
+	/* CPU time that the answer took. */
+	uint64_t took_ns;
 	/* The daemon is ending: there is no answer. */
 	bool ended;
 	/* The lowest round is answered next. */
