@@ -71,6 +71,7 @@ struct ctx_overflow {
 /* The overflow status register of the PMU. */
 struct ctx_status {
 	uint64_t clear_at; /* when no counter in use had overflowed by it (ns) */
+	uint32_t set;      /* PMDs, by row, that have wrapped in hardware since they were cleared */
 	bool unreadable;   /* reading or clearing it has failed */
 };
 

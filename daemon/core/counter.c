@@ -61,6 +61,8 @@ static void counter_fold(struct core_run *run, unsigned d, const struct plan *pl
 		counters_lose(ctx, ROW(d), LOST_LATE);
 	if (s->lost)
 		return;
+	if (op->value < s->hw)
+		ctx->status.set |= ROW(d);
 	s->read_at = run->now;
 	was = s->n.value;
 	n = (op->value - s->hw) & pmd_width_mask(pmd);

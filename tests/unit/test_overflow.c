@@ -1462,6 +1462,26 @@ static void status_of_others(struct world *w)
 }
 EACH_MODEL(status_of_others)
 
+/* An overflow that no poll has seen leaves nothing in the overflow status either. */
+static void status_after_unload(struct world *w)
+{
+	const struct pmd_conf conf = {.short_reset = period(1000)};
+	const struct pmu_pmd *pmd = &w->pmu->pmds[pmu_find_pmd(w->pmu, w->model->pmd[0].num)];
+
+	/* A counter that cannot be written whole does not wrap with its 64-bit value. */
+	if (!w->pmu->status || !(pmd->wmask >> (pmd->width - 1)))
+		return;
+	world_program_set(w, 0, false);
+	WANT(w, 0, world_write_pmd(w, 0, w->model->pmd[0].num, period(1000), &conf));
+	run(w);
+	world_poke(w, w->pmu->clear, world_rdmsr(w, w->pmu->status));
+	hw_advance(w->hw, 1000000);
+	assert_true(world_rdmsr(w, w->pmu->status) != 0);
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	WANT_EQ(w, world_rdmsr(w, w->pmu->status), 0);
+}
+EACH_MODEL(status_after_unload)
+
 /* A sampling format that answers what its buffer says. */
 static int answer(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
 {
@@ -1624,6 +1644,7 @@ int main(void)
 		cmocka_unit_test(test_throttled_trigger),
 		cmocka_unit_test(test_stolen),
 		cmocka_unit_test(test_status_of_others),
+		cmocka_unit_test(test_status_after_unload),
 		cmocka_unit_test(test_one_thing_found),
 		cmocka_unit_test(test_masked_by_the_last),
 		cmocka_unit_test(test_format_depth),
