@@ -219,6 +219,7 @@ struct ctx_info {
 struct cmd_load {
 	unsigned cpu;  /* unless a thread is given */
 	bool follow;   /* threads and processes that the thread creates get contexts, too */
+	bool process;  /* all threads of its process get contexts (pid=N) */
 	bool untraced; /* without ptrace (ptrace=no) */
 	bool taken;    /* out: refused, because the thread already has a context */
 	struct cpus
