@@ -17,6 +17,30 @@ static int num_digit(char c, unsigned base)
 	return d < (int)base ? d : -1;
 }
 
+static bool num_all(struct slice s, unsigned base)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (num_digit(s.p[i], base) < 0)
+			return false;
+	return s.n;
+}
+
+/* "4300c0" lacks its 0x; "64k", "1e6", "1_000" and words would have to be digits. */
+static int num_refuse(struct slice s, struct slice whole, struct err *e)
+{
+	if (!whole.n)
+		return err_set(e, EINVAL, "'' is not a number: write one, such as 5 or 0x1f");
+	if (num_all(s, 16) && s.n > 3)
+		return err_set(e, EINVAL,
+			"'%.*s' is not a number: write 0x%.*s if it is hexadecimal, or decimal "
+			"digits alone",
+			SLICE_ARG(whole), SLICE_ARG(s));
+	return err_set(e, EINVAL,
+		"'%.*s' is not a number: write digits alone, such as 65536, or 0x and hexadecimal "
+		"digits",
+		SLICE_ARG(whole));
+}
+
 /* Parses @s. Error sentences quote @whole, which may have a sign before @s. */
 static int num_parse(struct slice s, struct slice whole, uint64_t *v, struct err *e)
 {
@@ -28,20 +52,18 @@ static int num_parse(struct slice s, struct slice whole, uint64_t *v, struct err
 		base = 16;
 		s.p += 2;
 		s.n -= 2;
-	} else if (s.n > 1 && s.p[0] == '0') {
+	} else if (s.n > 1 && s.p[0] == '0' && num_all(s, 10)) {
 		return err_set(e, EINVAL,
 			"'%.*s': a number is decimal without leading zeros, or hexadecimal with 0x",
 			SLICE_ARG(whole));
 	}
-	if (!s.n)
-		return err_set(e, EINVAL, "'%.*s' is not a number", SLICE_ARG(whole));
+	if (!num_all(s, base))
+		return num_refuse(s, whole, e);
 	for (size_t i = 0; i < s.n; i++) {
-		int d = num_digit(s.p[i], base);
+		unsigned d = (unsigned)num_digit(s.p[i], base);
 
-		if (d < 0)
-			return err_set(e, EINVAL, "'%.*s' is not a number", SLICE_ARG(whole));
-		overflow = overflow || n > (UINT64_MAX - (unsigned)d) / base;
-		n = n * base + (unsigned)d;
+		overflow = overflow || n > (UINT64_MAX - d) / base;
+		n = n * base + d;
 	}
 	if (overflow)
 		return err_set(e, ERANGE, "'%.*s' does not fit into 64 bits", SLICE_ARG(whole));

@@ -37,6 +37,15 @@ static void check_access(
 			failures, CHECK_FAIL, thing, "%s: %s: %s", path, err_name(errno), remedy);
 }
 
+/* Without a helper, mount(8) says "wrong fs type". */
+static void check_mount_helper(unsigned *failures)
+{
+	if (access("/sbin/mount.fuse", X_OK) < 0 && access("/sbin/mount.fuse.perfmonfs", X_OK) < 0)
+		check_report_item(failures, CHECK_NOTE, "mount helper",
+			"no /sbin/mount.fuse: /etc/fstab and mount -t fuse.perfmonfs need the "
+			"package fuse3");
+}
+
 /* For a backend without a check of its own. */
 static void check_opens(
 	const struct backend_ops *ops, const struct backend_conf *conf, unsigned *failures)
@@ -104,7 +113,8 @@ int check_machine(struct options *o)
 
 	check_report_item(&failures, geteuid() ? CHECK_FAIL : CHECK_OK, "user", "%s",
 		geteuid() ? "not root: run with sudo" : "root");
-	check_access(&failures, "FUSE", "/dev/fuse", "modprobe fuse");
+	check_access(&failures, "FUSE", "/dev/fuse", geteuid() ? "run as root" : "modprobe fuse");
+	check_mount_helper(&failures);
 	check_config(o, &config, &failures);
 	check_backend(o, &config, &failures);
 	printf("%s\n",

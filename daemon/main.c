@@ -45,7 +45,9 @@ static int main_serve(struct options *o, struct err *e)
 		return err_set(e, EPERM, "not root: EPERM: run with sudo");
 	if (dev)
 		o->conf.dev = dev;
-	rc = options_load_config(o, &config, e);
+	rc = fs_check_mount_opts(o->mount_opts, e);
+	if (rc == 0)
+		rc = options_load_config(o, &config, e);
 	if (rc == 0)
 		rc = main_load_formats(o, e);
 	if (rc == 0 && !o->foreground)

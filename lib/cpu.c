@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/debug.h"
+
 int cpu_current(void)
 {
 	return sched_getcpu();
@@ -44,7 +46,11 @@ static int cpu_get_checked(struct ctx_fd *t, int fd, bool reads)
 {
 	if (ctx_fd_get(t, fd) < 0)
 		return -1;
-	return cpu_is_other(t, reads) ? lib_fail(EBUSY) : 0;
+	if (!cpu_is_other(t, reads))
+		return 0;
+	return debug_fail(EBUSY,
+		"the context is loaded on another CPU than the caller's: run there, "
+		"or set PERFMONFS_ANYCPU=1");
 }
 
 int cpu_get_ctx(struct ctx_fd *t, int fd)

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "lib/debug.h"
+
 /* PFM_IOC_SETUP with its tail. */
 struct setup {
 	struct pfm_ioc_setup head;
@@ -27,6 +29,8 @@ static int create_set_up(const struct ctx_fd *t, struct creation *c)
 		return -1;
 	c->buf_size = s.head.buf_size;
 	cache.number = s.head.number;
+	cache.buf_size = s.head.buf_size;
+	cache.created = c->v06 ? CREATED_BY_V06 : CREATED_BY_KERNEL_ABI;
 	ctx_cache_add(t, &cache);
 	return 0;
 }
@@ -36,11 +40,16 @@ static int create_open_clone(void)
 	/* Not close-on-exec, as in perfmon2's kernels. */
 	int fd = mount_open("clone", O_RDWR);
 
+	if (fd >= 0)
+		return fd;
 	/* A directory without a mount, or the mount of a dead daemon. */
-	if (fd < 0 &&
-		(errno == ENOENT || errno == ENOTDIR || errno == ENOTCONN || errno == ENAMETOOLONG))
-		return lib_fail(ENOSYS);
-	return fd;
+	if (errno == ENOSYS || errno == ENOENT || errno == ENOTDIR || errno == ENOTCONN ||
+		errno == ENAMETOOLONG)
+		return debug_fail(ENOSYS,
+			"perfmonfs is not mounted, or its daemon has ended: mount "
+			"it, or set PERFMONFS to the mount");
+	debug_daemon_refused();
+	return -1;
 }
 
 int create_context(struct creation *c)
@@ -55,6 +64,8 @@ int create_context(struct creation *c)
 		return lib_fail(EINVAL);
 	if (c->arg_size > CREATE_ARG_MAX)
 		return lib_fail(E2BIG);
+	if (debug_is_on())
+		mount_tell_choice();
 	fd = create_open_clone();
 	if (fd < 0)
 		return -1;

@@ -15,6 +15,8 @@ struct cache_slot {
 	_Atomic uint64_t inode; /* 0: empty; BEING_WRITTEN: reserved by a writer */
 	_Atomic uint64_t device;
 	_Atomic uint64_t number;
+	_Atomic uint64_t buf_size;
+	_Atomic int created;
 	_Atomic int cpu;
 	_Atomic bool system_wide;
 	_Atomic bool async;
@@ -116,17 +118,30 @@ static bool ctx_cache_learn(const struct ctx_fd *t, struct ctx_cache *c)
 	return true;
 }
 
-bool ctx_cache_get(const struct ctx_fd *t, struct ctx_cache *c)
+/* Copies an entry. False: there is none, or none any more. */
+static bool ctx_cache_copy(const struct ctx_fd *t, struct ctx_cache *c)
 {
 	const struct cache_slot *slot = ctx_cache_find(t);
 
 	if (!slot)
-		return ctx_cache_learn(t, c);
+		return false;
 	c->number = atomic_load(&slot->number);
+	c->buf_size = atomic_load(&slot->buf_size);
+	c->created = (enum ctx_creator)atomic_load(&slot->created);
 	c->cpu = atomic_load(&slot->cpu);
 	c->system_wide = atomic_load(&slot->system_wide);
 	c->async = atomic_load(&slot->async);
-	return ctx_cache_matches(slot, t) || ctx_cache_learn(t, c);
+	return ctx_cache_matches(slot, t);
+}
+
+bool ctx_cache_get(const struct ctx_fd *t, struct ctx_cache *c)
+{
+	return ctx_cache_copy(t, c) || ctx_cache_learn(t, c);
+}
+
+bool ctx_cache_find_created(const struct ctx_fd *t, struct ctx_cache *c)
+{
+	return ctx_cache_copy(t, c) && c->created != CREATED_ELSEWHERE;
 }
 
 void ctx_cache_add(const struct ctx_fd *t, const struct ctx_cache *c)
@@ -137,6 +152,8 @@ void ctx_cache_add(const struct ctx_fd *t, const struct ctx_cache *c)
 		return;
 	atomic_store(&slot->device, ctx_cache_device(&t->device));
 	atomic_store(&slot->number, c->number);
+	atomic_store(&slot->buf_size, c->buf_size);
+	atomic_store(&slot->created, (int)c->created);
 	atomic_store(&slot->cpu, c->cpu);
 	atomic_store(&slot->system_wide, c->system_wide);
 	atomic_store(&slot->async, c->async);

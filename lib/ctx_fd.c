@@ -6,10 +6,11 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include "lib/debug.h"
 #include "lib/lines.h"
 
 /* AT_STATX_DONT_SYNC: the kernel answers from its inode, without a request to the daemon. */
-int ctx_fd_get(struct ctx_fd *t, int fd)
+int ctx_fd_stat(struct ctx_fd *t, int fd)
 {
 	struct statx st;
 
@@ -19,7 +20,12 @@ int ctx_fd_get(struct ctx_fd *t, int fd)
 	t->fd = fd;
 	t->device = (struct device){st.stx_dev_major, st.stx_dev_minor};
 	t->inode = st.stx_ino;
-	return mount_check(&t->device);
+	return 0;
+}
+
+int ctx_fd_get(struct ctx_fd *t, int fd)
+{
+	return ctx_fd_stat(t, fd) < 0 ? -1 : mount_check(&t->device);
 }
 
 int ctx_fd_command(const struct ctx_fd *t, unsigned long cmd, void *arg)
@@ -30,9 +36,12 @@ int ctx_fd_command(const struct ctx_fd *t, unsigned long cmd, void *arg)
 	do {
 		rc = ioctl(t->fd, cmd, arg);
 	} while (rc < 0 && errno == EINTR);
-	if (rc == 0)
+	if (rc == 0) {
 		errno = err;
-	else if (errno == ENOTTY)
+		return 0;
+	}
+	debug_daemon_refused();
+	if (errno == ENOTTY)
 		errno = EBADF;
 	else if (errno == ERANGE) /* a timeout; perfmon2 has EINVAL */
 		errno = EINVAL;

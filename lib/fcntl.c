@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/debug.h"
+
 /* The C library's fcntl(), under a name that this file does not define. */
 int __fcntl(int fd, int cmd, ...);
 
@@ -157,27 +159,33 @@ static bool fcntl_is_about_signals(int cmd)
 	       cmd == F_SETSIG;
 }
 
+static int fcntl_of_context(const struct ctx_fd *t, int cmd, void *arg)
+{
+	struct ctx_cache c;
+
+	ctx_cache_get(t, &c);
+	switch (cmd) {
+	case F_SETFL:
+		return fcntl_set_flags(t, (int)(intptr_t)arg, &c);
+	case F_GETFL:
+		return fcntl_get_flags(t, &c);
+	case F_SETOWN:
+		return fcntl_set_owner_number(t, arg, &c);
+	default:
+		return fcntl_set_owner(t, cmd, arg, &c);
+	}
+}
+
 static int fcntl_call(int fd, int cmd, void *arg)
 {
 	struct ctx_fd t;
-	struct ctx_cache c;
 	int err = errno;
 
 	if (!fcntl_is_about_signals(cmd) || ctx_fd_get(&t, fd) < 0) {
 		errno = err;
 		return __fcntl(fd, cmd, arg);
 	}
-	ctx_cache_get(&t, &c);
-	switch (cmd) {
-	case F_SETFL:
-		return fcntl_set_flags(&t, (int)(intptr_t)arg, &c);
-	case F_GETFL:
-		return fcntl_get_flags(&t, &c);
-	case F_SETOWN:
-		return fcntl_set_owner_number(&t, arg, &c);
-	default:
-		return fcntl_set_owner(&t, cmd, arg, &c);
-	}
+	return debug_result("fcntl", fd, fcntl_of_context(&t, cmd, arg));
 }
 
 /* The argument, if there is one, is an int or a pointer; both are passed like a pointer. */

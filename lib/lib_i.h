@@ -49,6 +49,8 @@ struct device {
 };
 /* Opens @path below the mount. ENOSYS if there is no mount. */
 int mount_open(const char *path, int flags);
+/* Writes to stderr which mount that is, and which others there are, unless PERFMONFS names it. */
+void mount_tell_choice(void);
 /* The same, below the mount whose device is @d. */
 int mount_open_on(const struct device *d, const char *path, int flags);
 /* Opens @path below the mount to be read by lines_next(). */
@@ -68,6 +70,8 @@ struct ctx_fd {
  * mount passes; commands on it fail with EBADF.
  */
 int ctx_fd_get(struct ctx_fd *t, int fd);
+/* The same, except that the file may be on any file system. */
+int ctx_fd_stat(struct ctx_fd *t, int fd);
 /* Executes the ioctl @cmd, again after EINTR. @arg is memory of the caller or of the library. */
 int ctx_fd_command(const struct ctx_fd *t, unsigned long cmd, void *arg);
 /* Gets the current state from the daemon. False if it is unknown. Preserves errno. */
@@ -88,9 +92,12 @@ bool ctx_fd_is_gone(const struct device *d, uint64_t number);
 /* ---- ctx_cache.c: properties of contexts that this process has used ---- */
 enum { CTX_CACHE_NO_CPU = -1 };
 #define CTX_CACHE_NO_NUMBER UINT64_MAX
+enum ctx_creator { CREATED_ELSEWHERE, CREATED_BY_KERNEL_ABI, CREATED_BY_V06 };
 struct ctx_cache {
-	uint64_t number; /* name in ctx/, or CTX_CACHE_NO_NUMBER */
-	int cpu;         /* CPU on which it is loaded, or CTX_CACHE_NO_CPU */
+	uint64_t number;   /* name in ctx/, or CTX_CACHE_NO_NUMBER */
+	uint64_t buf_size; /* bytes of the sampling buffer; 0 for none, or if created elsewhere */
+	enum ctx_creator created; /* by which version's call of this process, or of its parent */
+	int cpu;                  /* CPU on which it is loaded, or CTX_CACHE_NO_CPU */
 	bool system_wide;
 	bool async; /* O_ASYNC is set: messages raise a signal */
 };
@@ -99,6 +106,8 @@ struct ctx_cache {
  * the mount, or not open for reading), returns false, with the values of an unloaded context.
  */
 bool ctx_cache_get(const struct ctx_fd *t, struct ctx_cache *c);
+/* Gets the properties of a context that a call of this library has created. False: it is none. */
+bool ctx_cache_find_created(const struct ctx_fd *t, struct ctx_cache *c);
 void ctx_cache_add(const struct ctx_fd *t, const struct ctx_cache *c);
 void ctx_cache_set_cpu(const struct ctx_fd *t, int cpu);
 void ctx_cache_set_async(const struct ctx_fd *t, bool async);
@@ -124,6 +133,7 @@ struct creation {
 	const char *format; /* name or UUID; NULL for none */
 	const void *arg;    /* argument of the format, in memory of the library */
 	size_t arg_size;    /* bytes, up to CREATE_ARG_MAX */
+	bool v06;           /* a call of the specification creates it */
 	uint64_t buf_size;  /* output: bytes of the sampling buffer */
 };
 /* Returns the descriptor. */

@@ -13,6 +13,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "lib/debug.h"
 #include "lib/lines.h"
 
 static const char mountinfo[] = "/proc/self/mountinfo", fstype[] = "fuse.perfmonfs";
@@ -138,6 +139,29 @@ static int mount_open_below(char room[LINES_ROOM], const char *mount, const char
 	room[dir] = '/';
 	memcpy(room + dir + 1, path, size);
 	return nocancel_open(room, flags);
+}
+
+/* Tells which of several mounts is taken. It is the first, in the order of the table. */
+void mount_tell_choice(void)
+{
+	const char *mount = secure_getenv("PERFMONFS");
+	struct debug_line line;
+	struct mountpoint m;
+	struct lines l;
+	int n = 0;
+
+	if ((mount && *mount) || mount_open_table(&l) < 0)
+		return;
+	while (mount_next(&l, &m)) {
+		if (!mount_is_trusted(&m) || strcmp(m.root, "/") != 0)
+			continue;
+		mount_unescape(m.path);
+		debug_begin(&line, n++ ? "not taken is the mount" : "taken is the first mount");
+		debug_add(&line, m.path);
+		debug_add(&line, "; PERFMONFS names another");
+		debug_end(&line);
+	}
+	lines_close(&l);
 }
 
 int mount_open(const char *path, int flags)

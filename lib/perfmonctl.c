@@ -36,10 +36,10 @@ static int perfmonctl_copy_arg(const struct format *f, const void *user, void *t
 }
 
 int perfmonctl_create(
-	uint32_t flags, const unsigned char uuid[16], const void *arg, uint64_t *buf_size)
+	uint32_t flags, const unsigned char uuid[16], const void *arg, bool v06, uint64_t *buf_size)
 {
 	_Alignas(8) unsigned char ioc[CREATE_ARG_MAX] = {0};
-	struct creation c = {.flags = flags, .arg = ioc};
+	struct creation c = {.flags = flags, .arg = ioc, .v06 = v06};
 	struct format f;
 	int fd;
 

@@ -11,9 +11,10 @@
 /*
  * Creates a context with the sampling format @uuid, whose argument, if it has one, is at @arg in
  * the caller's memory. Returns the descriptor; @buf_size gets the bytes of the sampling buffer.
+ * @v06: for the specification.
  */
-int perfmonctl_create(
-	uint32_t flags, const unsigned char uuid[16], const void *arg, uint64_t *buf_size);
+int perfmonctl_create(uint32_t flags, const unsigned char uuid[16], const void *arg, bool v06,
+	uint64_t *buf_size);
 /* @load and @start begin alike in both versions; the rest is not used. */
 int perfmonctl_load(const struct ctx_fd *t, const void *load);
 /* Starts in the set of the structure @start (@n is 1), or in the active one (NULL and 0). */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/abi_conv.h"
+#include "lib/debug.h"
 #include "perfmon/perfmon_r2008.h"
 
 static const struct {
@@ -43,21 +44,27 @@ static int r2008_copy_format(struct creation *c, char *name, unsigned char *arg,
 	return c->arg_size ? copy_in(arg, their_arg, c->arg_size) : 0;
 }
 
-API int pfm_create_context(int flags, ...)
+static int r2008_create_context(int flags, va_list ap)
 {
 	char name[PFM_IOC_FORMAT_MAX];
 	unsigned char arg[CREATE_ARG_MAX];
 	struct creation c = {.arg = arg};
-	va_list ap;
-	int rc = 0;
 
 	if (r2008_context_flags((uint32_t)flags, &c.flags) < 0)
 		return -1;
+	if ((flags & PFM_FL_SMPL_FMT) && r2008_copy_format(&c, name, arg, ap) < 0)
+		return -1;
+	return create_context(&c);
+}
+
+API int pfm_create_context(int flags, ...)
+{
+	va_list ap;
+
 	va_start(ap, flags);
-	if (flags & PFM_FL_SMPL_FMT)
-		rc = r2008_copy_format(&c, name, arg, ap);
+	int rc = r2008_create_context(flags, ap);
 	va_end(ap);
-	return rc < 0 ? -1 : create_context(&c);
+	return debug_result("pfm_create_context", -1, rc);
 }
 
 /* How many r2008_count; -1: it is not a number of them. */
@@ -92,12 +99,17 @@ static void r2008_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
 		to->flags = PFM_IOC_REGFL_NO_EMUL64;
 }
 
-API int pfm_write_pmcs(int fd, struct pfarg_pmc *pmcs, size_t size)
+static int r2008_write_pmcs(int fd, struct pfarg_pmc *pmcs, size_t size)
 {
 	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMCS, sizeof(*pmcs),
 		sizeof(struct pfm_ioc_pmc), r2008_pmc_to, abi_copy_errors};
 
 	return r2008_vector(fd, &conv, pmcs, size);
+}
+
+API int pfm_write_pmcs(int fd, struct pfarg_pmc *pmcs, size_t size)
+{
+	return debug_result("pfm_write_pmcs", fd, r2008_write_pmcs(fd, pmcs, size));
 }
 
 /* Fields of PFM_PMDFL_SMPL and PFM_PMDFL_SWITCH count only if their flag is set. */
@@ -131,7 +143,7 @@ static void r2008_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
 	}
 }
 
-API int pfm_write_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
+static int r2008_write_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
 {
 	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(*pmds),
 		sizeof(struct pfm_ioc_pmd), r2008_pmd_to, abi_copy_errors};
@@ -139,10 +151,15 @@ API int pfm_write_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
 	return r2008_vector(fd, &conv, pmds, size);
 }
 
+API int pfm_write_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
+{
+	return debug_result("pfm_write_pmds", fd, r2008_write_pmds(fd, pmds, size));
+}
+
 /* The layout is that of the command. */
 _Static_assert(sizeof(pfarg_pmd_t) == sizeof(struct pfm_ioc_pmd), "");
 
-API int pfm_read_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
+static int r2008_read_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
 {
 	struct ctx_fd t;
 	int n;
@@ -153,20 +170,31 @@ API int pfm_read_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
 	return n < 0 ? -1 : vector_pass(&t, PFM_IOC_READ_PMDS, pmds, n);
 }
 
-API int pfm_load_context(int fd, int flags, ...)
+API int pfm_read_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
+{
+	return debug_result("pfm_read_pmds", fd, r2008_read_pmds(fd, pmds, size));
+}
+
+static int r2008_load_context(int fd, int flags, uint32_t target)
 {
 	struct ctx_fd t;
-	va_list ap;
 
-	va_start(ap, flags);
-	uint32_t target = (uint32_t)va_arg(ap, int);
-	va_end(ap);
 	if (ctx_fd_get(&t, fd) < 0)
 		return -1;
 	return flags ? lib_fail(EINVAL) : load_context(&t, target, 0, EEXIST);
 }
 
-API int pfm_unload_context(int fd, int flags, ...)
+API int pfm_load_context(int fd, int flags, ...)
+{
+	va_list ap;
+
+	va_start(ap, flags);
+	uint32_t target = (uint32_t)va_arg(ap, int);
+	va_end(ap);
+	return debug_result("pfm_load_context", fd, r2008_load_context(fd, flags, target));
+}
+
+static int r2008_unload_context(int fd, int flags)
 {
 	struct ctx_fd t;
 
@@ -175,16 +203,16 @@ API int pfm_unload_context(int fd, int flags, ...)
 	return flags ? lib_fail(EINVAL) : unload_context(&t);
 }
 
-API int pfm_start(int fd, int flags, ...)
+API int pfm_unload_context(int fd, int flags, ...)
 {
-	struct pfm_ioc_start start = {0};
-	struct ctx_fd t;
-	va_list ap;
+	return debug_result("pfm_unload_context", fd, r2008_unload_context(fd, flags));
+}
 
-	va_start(ap, flags);
-	if (flags & PFM_STARTFL_SET)
-		start.set = (uint16_t)va_arg(ap, int);
-	va_end(ap);
+static int r2008_start(int fd, int flags, uint16_t set)
+{
+	struct pfm_ioc_start start = {.set = set};
+	struct ctx_fd t;
+
 	if (cpu_get_ctx(&t, fd) < 0)
 		return -1;
 	switch (flags) {
@@ -199,13 +227,30 @@ API int pfm_start(int fd, int flags, ...)
 	}
 }
 
-API int pfm_stop(int fd, int flags, ...)
+API int pfm_start(int fd, int flags, ...)
+{
+	uint16_t set = 0;
+	va_list ap;
+
+	va_start(ap, flags);
+	if (flags & PFM_STARTFL_SET)
+		set = (uint16_t)va_arg(ap, int);
+	va_end(ap);
+	return debug_result("pfm_start", fd, r2008_start(fd, flags, set));
+}
+
+static int r2008_stop(int fd, int flags)
 {
 	struct ctx_fd t;
 
 	if (cpu_get_ctx(&t, fd) < 0)
 		return -1;
 	return flags ? lib_fail(EINVAL) : ctx_fd_command(&t, PFM_IOC_STOP, NULL);
+}
+
+API int pfm_stop(int fd, int flags, ...)
+{
+	return debug_result("pfm_stop", fd, r2008_stop(fd, flags));
 }
 
 _Static_assert(sizeof(pfarg_setdesc_t) == sizeof(struct pfm_ioc_setdesc), "");
@@ -229,7 +274,7 @@ static void r2008_setdesc_in(const struct ctx_fd *t, const void *user, void *ioc
 	((struct pfm_ioc_setdesc *)ioc)->flags |= PFM_IOC_SETFL_KEEP;
 }
 
-API int pfm_create_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)
+static int r2008_create_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)
 {
 	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
 		sizeof(struct pfm_ioc_setdesc), r2008_setdesc_in, abi_setdesc_out};
@@ -237,12 +282,27 @@ API int pfm_create_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)
 	return r2008_vector(fd, &conv, setd, size);
 }
 
-API int pfm_delete_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)
+API int pfm_create_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)
+{
+	return debug_result("pfm_create_evtsets", fd, r2008_create_evtsets(fd, setd, size));
+}
+
+static int r2008_delete_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)
 {
 	return r2008_pass(fd, PFM_IOC_DELETE_EVTSETS, setd, size);
 }
 
-API int pfm_getinfo_evtsets(int fd, struct pfarg_setinfo *info, size_t size)
+API int pfm_delete_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)
+{
+	return debug_result("pfm_delete_evtsets", fd, r2008_delete_evtsets(fd, setd, size));
+}
+
+static int r2008_getinfo_evtsets(int fd, struct pfarg_setinfo *info, size_t size)
 {
 	return r2008_pass(fd, PFM_IOC_GETINFO_EVTSETS, info, size);
+}
+
+API int pfm_getinfo_evtsets(int fd, struct pfarg_setinfo *info, size_t size)
+{
+	return debug_result("pfm_getinfo_evtsets", fd, r2008_getinfo_evtsets(fd, info, size));
 }

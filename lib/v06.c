@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "lib/debug.h"
 #include "lib/perfmonctl.h"
 #include "perfmonfs/msg.h"
 #include "perfmon/perfmon_v06.h"
@@ -20,7 +21,7 @@ static int v06_create(int fd, int cmd, void *arg, int n)
 	if (copy_in(&ctx, arg, sizeof(ctx)) < 0)
 		return -1;
 	ctx.ctx_fd = perfmonctl_create(
-		ctx.ctx_flags, ctx.ctx_smpl_buf_id, (pfarg_ctx_t *)arg + 1, &size);
+		ctx.ctx_flags, ctx.ctx_smpl_buf_id, (pfarg_ctx_t *)arg + 1, true, &size);
 	if (ctx.ctx_fd < 0)
 		return -1;
 	ctx.ctx_smpl_buf_size = (size_t)size;
@@ -91,11 +92,16 @@ static int (*const commands[])(int fd, int cmd, void *arg, int n) = {
 	[PFM_GET_CONFIG] = v06_get_config,
 };
 
-API int perfmonctl(int fd, int cmd, void *arg, int narg)
+static int v06_perfmonctl(int fd, int cmd, void *arg, int narg)
 {
 	if (cmd < 0 || (size_t)cmd >= sizeof(commands) / sizeof(commands[0]) || !commands[cmd])
 		return lib_fail(EINVAL);
 	return commands[cmd](fd, cmd, arg, narg);
+}
+
+API int perfmonctl(int fd, int cmd, void *arg, int narg)
+{
+	return debug_result("perfmonctl", fd, v06_perfmonctl(fd, cmd, arg, narg));
 }
 
 static void v06_message_from(int fd, const struct pfm_msg *m, void *user)

@@ -9,6 +9,8 @@
 
 enum { NS_PER_SEC = 1000000000 };
 
+_Static_assert(PFM_REGFL_READ_RESET == PFM_IOC_REGFL_READ_RESET, "");
+
 static void v06_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
 {
 	const pfarg_pmc_t *from = user;
@@ -50,6 +52,7 @@ static void v06_pmd_to_read(const struct ctx_fd *t, const void *user, void *ioc)
 	(void)t;
 	to->num = from->reg_num;
 	to->set = from->reg_set;
+	to->flags = abi_check_flags(from->reg_flags, PFM_REGFL_READ_RESET);
 }
 
 static void v06_pmd_from_read(const void *ioc, void *user)
@@ -123,7 +126,7 @@ static const struct abi_conv vectors[] = {
 		sizeof(struct pfm_ioc_pmd), v06_pmc_to, abi_copy_errors},
 	[PFM_WRITE_PMDS] = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(pfarg_pmd_t),
 		sizeof(struct pfm_ioc_pmd), v06_pmd_to, abi_copy_errors},
-	[PFM_READ_PMDS] = {cpu_get_ctx_to_read, PFM_IOC_READ_PMDS, sizeof(pfarg_pmd_t),
+	[PFM_READ_PMDS] = {cpu_get_ctx_to_read, PFM_IOC_READ_RESET_PMDS, sizeof(pfarg_pmd_t),
 		sizeof(struct pfm_ioc_pmd), v06_pmd_to_read, v06_pmd_from_read},
 	[PFM_CREATE_EVTSETS] = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(pfarg_setdesc_t),
 		sizeof(struct pfm_ioc_setdesc), v06_setdesc_to, v06_setdesc_from},
@@ -132,6 +135,37 @@ static const struct abi_conv vectors[] = {
 	[PFM_GETINFO_EVTSETS] = {ctx_fd_get, PFM_IOC_GETINFO_EVTSETS, sizeof(pfarg_setinfo_t),
 		sizeof(struct pfm_ioc_setinfo), abi_set_id_in, v06_setinfo_from},
 };
+
+/* Flags that an element may have, although these commands define none: a program can use the
+ * structure of another command, or of the last PFM_GETINFO_EVTSETS, again. */
+static const uint32_t set_flags =
+	PFM_SETFL_OVFL_SWITCH | PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT | PFM_SETFL_EXCL_IDLE;
+
+/*
+ * Commands on existing sets, to which the daemon gets only the numbers of sets. Elements are
+ * executed up to the first with a reserved flag (2.3.7).
+ */
+static int v06_sets(const struct ctx_fd *t, int cmd, unsigned char *user, int n)
+{
+	const struct abi_conv *conv = &vectors[cmd];
+	struct abi_head head;
+	int good = 0;
+
+	while (good < n) {
+		if (copy_in(&head, user + (size_t)good * conv->user_size, sizeof(head)) < 0)
+			return -1;
+		if (abi_clear_errors(head.flags) & ~set_flags)
+			break;
+		good++;
+	}
+	if (vector_convert(t, conv, user, good) < 0)
+		return -1;
+	if (good == n)
+		return 0;
+	head.flags = abi_clear_errors(head.flags) | PFM_SET_RETFL_EINVAL;
+	copy_out(user + (size_t)good * conv->user_size, &head, sizeof(head));
+	return lib_fail(EINVAL);
+}
 
 /* The specification requires one element at least, and has EFAULT for too many. */
 int v06_vector(int fd, int cmd, void *arg, int n)
@@ -143,6 +177,8 @@ int v06_vector(int fd, int cmd, void *arg, int n)
 		return -1;
 	if (n <= 0)
 		return lib_fail(EINVAL);
-	int rc = vector_convert(&t, conv, arg, n);
+	int rc = cmd == PFM_DELETE_EVTSETS || cmd == PFM_GETINFO_EVTSETS
+			 ? v06_sets(&t, cmd, arg, n)
+			 : vector_convert(&t, conv, arg, n);
 	return rc < 0 && errno == E2BIG ? lib_fail(EFAULT) : rc;
 }

@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include "lib/abi_conv.h"
+#include "lib/debug.h"
 #include "perfmon/perfmon_v2.h"
 
-API int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, size_t smpl_size)
+static int v2_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, size_t smpl_size)
 {
 	char name[PFM_IOC_FORMAT_MAX];
 	unsigned char arg[CREATE_ARG_MAX];
@@ -34,6 +35,12 @@ API int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, si
 		return -1;
 	c.flags = copy.ctx_flags;
 	return create_context(&c);
+}
+
+API int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, size_t smpl_size)
+{
+	return debug_result(
+		"pfm_create_context", -1, v2_create_context(ctx, smpl_name, smpl_arg, smpl_size));
 }
 
 _Static_assert(sizeof(pfarg_pmc_t) == sizeof(struct pfm_ioc_pmc), "");
@@ -74,12 +81,17 @@ static void v2_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
 	memcpy(ioc, user, offsetof(struct pfm_ioc_pmc, reserved));
 }
 
-API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
+static int v2_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
 {
 	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMCS, sizeof(*pmcs),
 		sizeof(struct pfm_ioc_pmc), v2_pmc_to, abi_copy_errors};
 
 	return v2_convert(fd, &conv, pmcs, count);
+}
+
+API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
+{
+	return debug_result("pfm_write_pmcs", fd, v2_write_pmcs(fd, pmcs, count));
 }
 
 /* Refuses flags that the command has, but not these versions. */
@@ -92,7 +104,7 @@ static void v2_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
 	to->flags = abi_check_flags(to->flags, PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM);
 }
 
-API int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
+static int v2_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
 {
 	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(*pmds),
 		sizeof(struct pfm_ioc_pmd), v2_pmd_to, abi_copy_errors};
@@ -100,14 +112,24 @@ API int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
 	return v2_convert(fd, &conv, pmds, count);
 }
 
-API int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
+API int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
+{
+	return debug_result("pfm_write_pmds", fd, v2_write_pmds(fd, pmds, count));
+}
+
+static int v2_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
 {
 	struct ctx_fd t;
 
 	return cpu_get_ctx_to_read(&t, fd) < 0 ? -1 : v2_pass(&t, PFM_IOC_READ_PMDS, pmds, count);
 }
 
-API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
+API int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
+{
+	return debug_result("pfm_read_pmds", fd, v2_read_pmds(fd, pmds, count));
+}
+
+static int v2_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
 	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
 		sizeof(struct pfm_ioc_setdesc), abi_setdesc_in, abi_setdesc_out};
@@ -115,17 +137,32 @@ API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 	return v2_convert(fd, &conv, setd, count);
 }
 
-API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
+API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
+{
+	return debug_result("pfm_create_evtsets", fd, v2_create_evtsets(fd, setd, count));
+}
+
+static int v2_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
 	return v2_pass_sets(fd, PFM_IOC_DELETE_EVTSETS, setd, count);
 }
 
-API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
+API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
+{
+	return debug_result("pfm_delete_evtsets", fd, v2_delete_evtsets(fd, setd, count));
+}
+
+static int v2_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
 {
 	return v2_pass_sets(fd, PFM_IOC_GETINFO_EVTSETS, info, count);
 }
 
-API int pfm_load_context(int fd, pfarg_load_t *load)
+API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
+{
+	return debug_result("pfm_getinfo_evtsets", fd, v2_getinfo_evtsets(fd, info, count));
+}
+
+static int v2_load_context(int fd, pfarg_load_t *load)
 {
 	struct ctx_fd t;
 	pfarg_load_t copy;
@@ -135,14 +172,24 @@ API int pfm_load_context(int fd, pfarg_load_t *load)
 	return load_context(&t, copy.load_pid, copy.load_set, EEXIST);
 }
 
-API int pfm_unload_context(int fd)
+API int pfm_load_context(int fd, pfarg_load_t *load)
+{
+	return debug_result("pfm_load_context", fd, v2_load_context(fd, load));
+}
+
+static int v2_unload_context(int fd)
 {
 	struct ctx_fd t;
 
 	return cpu_get_ctx(&t, fd) < 0 ? -1 : unload_context(&t);
 }
 
-API int pfm_start(int fd, pfarg_start_t *start)
+API int pfm_unload_context(int fd)
+{
+	return debug_result("pfm_unload_context", fd, v2_unload_context(fd));
+}
+
+static int v2_start(int fd, pfarg_start_t *start)
 {
 	struct pfm_ioc_start ioc = {0};
 	struct ctx_fd t;
@@ -158,14 +205,29 @@ API int pfm_start(int fd, pfarg_start_t *start)
 	return ctx_fd_command(&t, PFM_IOC_START_SET, &ioc);
 }
 
-API int pfm_stop(int fd)
+API int pfm_start(int fd, pfarg_start_t *start)
+{
+	return debug_result("pfm_start", fd, v2_start(fd, start));
+}
+
+static int v2_stop(int fd)
 {
 	return cpu_command(fd, PFM_IOC_STOP);
 }
 
-API int pfm_restart(int fd)
+API int pfm_stop(int fd)
+{
+	return debug_result("pfm_stop", fd, v2_stop(fd));
+}
+
+static int v2_restart(int fd)
 {
 	struct ctx_fd t;
 
 	return cpu_get_ctx(&t, fd) < 0 ? -1 : ctx_fd_restart(&t);
+}
+
+API int pfm_restart(int fd)
+{
+	return debug_result("pfm_restart", fd, v2_restart(fd));
 }

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "lib/abi_conv.h"
+#include "lib/debug.h"
 #include "lib/perfmonctl.h"
 #include "lib/registers.h"
 #include "perfmonfs/msg.h"
@@ -37,8 +38,8 @@ static int v20_create(int fd, int cmd, void *arg, int n)
 	/* The other flags of 2.0 and extra sets are Itanium's. */
 	if (ctx.ctx_flags > UINT32_MAX || ctx.ctx_nextra_sets)
 		return lib_fail(EINVAL);
-	ctx.ctx_fd = perfmonctl_create(
-		(uint32_t)ctx.ctx_flags, ctx.ctx_smpl_buf_id, (pfarg_context_t *)arg + 1, &size);
+	ctx.ctx_fd = perfmonctl_create((uint32_t)ctx.ctx_flags, ctx.ctx_smpl_buf_id,
+		(pfarg_context_t *)arg + 1, false, &size);
 	if (ctx.ctx_fd < 0)
 		return -1;
 	if (v20_map_buffer(&ctx, (size_t)size) < 0) {
@@ -208,12 +209,17 @@ static const struct {
 	[PFM_UNLOAD_CONTEXT] = {v20_control, 0, 0},
 };
 
-API int perfmonctl(int fd, int cmd, void *arg, int narg)
+static int v20_perfmonctl(int fd, int cmd, void *arg, int narg)
 {
 	if (cmd < 0 || (size_t)cmd >= sizeof(commands) / sizeof(commands[0]) ||
 		!commands[cmd].run || narg < commands[cmd].min || narg > commands[cmd].max)
 		return lib_fail(EINVAL);
 	return commands[cmd].run(fd, cmd, arg, narg);
+}
+
+API int perfmonctl(int fd, int cmd, void *arg, int narg)
+{
+	return debug_result("perfmonctl", fd, v20_perfmonctl(fd, cmd, arg, narg));
 }
 
 static void v20_message_from(int fd, const struct pfm_msg *m, void *user)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/abi_conv.h"
+#include "lib/debug.h"
 #include "perfmonfs/msg.h"
 #include "perfmon/perfmon_v22.h"
 
@@ -19,7 +20,7 @@ static uint32_t v22_microseconds(uint64_t ns)
 	return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 }
 
-API int pfm_create_context(pfarg_ctx_t *ctx, void *smpl_arg, size_t smpl_size)
+static int v22_create_context(pfarg_ctx_t *ctx, void *smpl_arg, size_t smpl_size)
 {
 	unsigned char arg[CREATE_ARG_MAX];
 	struct creation c = {.arg = arg, .arg_size = smpl_size};
@@ -44,6 +45,11 @@ API int pfm_create_context(pfarg_ctx_t *ctx, void *smpl_arg, size_t smpl_size)
 	return create_hand_out(copy.ctx_fd, ctx, &copy, sizeof(copy));
 }
 
+API int pfm_create_context(pfarg_ctx_t *ctx, void *smpl_arg, size_t smpl_size)
+{
+	return debug_result("pfm_create_context", -1, v22_create_context(ctx, smpl_arg, smpl_size));
+}
+
 static void v22_setdesc_to(const struct ctx_fd *t, const void *user, void *ioc)
 {
 	const pfarg_setdesc_t *from = user;
@@ -65,7 +71,7 @@ static void v22_setdesc_from(const void *ioc, void *user)
 	to->set_mmap_offset = 0;
 }
 
-API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
+static int v22_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
 	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
 		sizeof(struct pfm_ioc_setdesc), v22_setdesc_to, v22_setdesc_from};
@@ -73,12 +79,22 @@ API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 	return vector_convert_fd(fd, &conv, setd, count);
 }
 
-API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
+API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
+{
+	return debug_result("pfm_create_evtsets", fd, v22_create_evtsets(fd, setd, count));
+}
+
+static int v22_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
 	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_DELETE_EVTSETS, sizeof(*setd),
 		sizeof(struct pfm_ioc_setdesc), abi_set_id_in, abi_copy_errors};
 
 	return vector_convert_fd(fd, &conv, setd, count);
+}
+
+API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
+{
+	return debug_result("pfm_delete_evtsets", fd, v22_delete_evtsets(fd, setd, count));
 }
 
 static void v22_setinfo_from(const void *ioc, void *user)
@@ -101,12 +117,17 @@ static void v22_setinfo_from(const void *ioc, void *user)
 	memcpy(to->set_avail_pmds, from->avail_pmds, sizeof(to->set_avail_pmds));
 }
 
-API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
+static int v22_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
 {
 	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_GETINFO_EVTSETS, sizeof(*info),
 		sizeof(struct pfm_ioc_setinfo), abi_set_id_in, v22_setinfo_from};
 
 	return vector_convert_fd(fd, &conv, info, count);
+}
+
+API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
+{
+	return debug_result("pfm_getinfo_evtsets", fd, v22_getinfo_evtsets(fd, info, count));
 }
 
 static void v22_message_from(int fd, const struct pfm_msg *m, void *user)

@@ -216,13 +216,20 @@ static int pfm_unshare(struct err *e)
 				err_name(errno));
 		rc = pfm_map_ids(uid, gid, e);
 	}
+	if (rc < 0)
+		return rc;
 	/* Mounts propagate from the outer namespace to this one only. */
-	if (rc == 0 && mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-		rc = err_set(e, errno,
-			"mount namespace: %s: be root, or have user namespaces permitted to mount "
-			"(sysctl kernel.apparmor_restrict_unprivileged_userns)",
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0)
+		return 0;
+	if (errno == EINVAL)
+		return err_set(e, errno,
+			"/ is not a mount point (%s), as in a chroot: before chroot DIR, make it "
+			"one by mount --bind DIR DIR",
 			err_name(errno));
-	return rc;
+	return err_set(e, errno,
+		"mount namespace: %s: be root, or have user namespaces permitted to mount "
+		"(sysctl kernel.apparmor_restrict_unprivileged_userns)",
+		err_name(errno));
 }
 
 static int pfm_bind(const char *from, const char *to, struct err *e)

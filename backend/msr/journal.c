@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -387,6 +389,53 @@ int journal_put(struct journal *j, unsigned slot, const struct journal_entry *en
 	return err_set(e, n < 0 ? errno : ENOSPC,
 		"cannot write the journal (%s): %s: no register is reserved without a record",
 		j->name, err_name(n < 0 ? errno : ENOSPC));
+}
+
+static bool journal_has(int fd, uint32_t cpu, uint32_t addr)
+{
+	struct journal_entries all = {0};
+	struct err ignored;
+	bool has = false;
+
+	if (journal_read_entries(fd, &all, &ignored) == 0)
+		for (size_t i = 0; i < all.n; i++)
+			has = has || (all.p[i].cpu == cpu && all.p[i].addr == addr);
+	free(all.p);
+	return has;
+}
+
+/* The process of the journal @name, if it runs and the journal is of the same device; 0: not. */
+static pid_t journal_running(
+	const struct journal *j, const struct journal_head *ours, const char *name, int *fd)
+{
+	struct stat st;
+	pid_t pid;
+
+	*fd = strcmp(name, j->name) == 0 ? -1 : journal_open_any(j->dir, name, &st);
+	if (*fd < 0)
+		return 0;
+	pid = (pid_t)strtol(name + strlen("journal."), NULL, 10);
+	return kill(pid, 0) == 0 && journal_classify(*fd, &st, ours) == OURS ? pid : 0;
+}
+
+pid_t journal_owner(const struct journal *j, uint32_t cpu, uint32_t addr)
+{
+	int dir = j ? openat(j->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	CLEANUP_CLOSEDIR DIR *d = dir < 0 ? NULL : fdopendir(dir);
+	struct journal_head ours;
+	struct dirent *de;
+	pid_t owner = 0;
+
+	if (!d || pread(j->fd, &ours, sizeof(ours), 0) != sizeof(ours))
+		return 0;
+	while (!owner && (de = readdir(d))) {
+		CLEANUP_CLOSE int fd = -1;
+		pid_t pid = journal_running(j, &ours, de->d_name, &fd);
+
+		if (pid && journal_has(fd, cpu, addr))
+			owner = pid;
+	}
+	return owner;
 }
 
 void journal_close(struct journal *j, bool keep)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -46,6 +47,12 @@ int journal_open(const char *run_dir, const char *dev, const struct journal_ops 
 	struct journal **out, struct err *e);
 
 int journal_put(struct journal *j, unsigned slot, const struct journal_entry *entry, struct err *e);
+
+/*
+ * The process of another running daemon that has reserved register @addr of @cpu; 0: none. @j may
+ * be NULL. Takes no lock: a daemon that starts meanwhile must not find a journal locked.
+ */
+pid_t journal_owner(const struct journal *j, uint32_t cpu, uint32_t addr);
 
 /* Closes the journal; with @keep, the file stays for the next daemon. @j may be NULL. */
 void journal_close(struct journal *j, bool keep);

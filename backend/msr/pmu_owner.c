@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Guesses the user of a selector from its value: only a kernel sets the interrupt bit, because only
- * a kernel can handle the interrupt, and its NMI watchdog counts cycles.
+ * Names the user of a selector: another daemon by its journal, others by a guess from the value.
+ * Only a kernel sets the interrupt bit, because only a kernel can handle the interrupt, and its NMI
+ * watchdog counts cycles.
  */
 #include "backend/msr/msr_i.h"
 
@@ -31,8 +32,12 @@ bool msr_owner_interrupts(uint32_t addr, uint64_t value)
 void msr_pmu_owner(
 	struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out)
 {
-	(void)cpu;
-	if (msr_of(be)->io->kernel && owner_counts_cycles(addr, value) && kernel_nmi_watchdog())
+	pid_t daemon = journal_owner(msr_of(be)->journal, cpu, addr);
+
+	if (daemon)
+		text_printf(out, "another perfmonfs, pid %d: see its cpus", (int)daemon);
+	else if (msr_of(be)->io->kernel && owner_counts_cycles(addr, value) &&
+		 kernel_nmi_watchdog())
 		text_printf(out,
 			"the kernel's NMI watchdog (echo 0 > " KERNEL_NMI_WATCHDOG " frees it)");
 	else if (msr_owner_interrupts(addr, value))

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The rights that membership of a group gives. */
+/*
+ * The rights that membership of a group gives. Reading a process's supplementary groups takes up to
+ * 16 ms, so they are asked for only where a rule names one and nothing else decides.
+ */
 #ifndef AUTHZ_GROUP_ACCESS_H
 #define AUTHZ_GROUP_ACCESS_H
 
@@ -10,19 +13,28 @@
 #include "daemon/config/config.h"
 #include "daemon/core/request.h"
 
+/* The groups that rules name, and whether a process has them as supplementary groups. */
+enum { GROUP_RULES = 2 };
+struct group_answers {
+	unsigned n;
+	gid_t gid[GROUP_RULES];
+	bool member[GROUP_RULES];
+};
+
 /* The credentials of the process that asks. */
 struct group_requester {
 	uid_t uid;
 	gid_t gid;
-	/* Whether @gid is among its supplementary groups. It is called last, for it is slow. */
-	bool (*has_group)(const struct group_requester *r, gid_t gid);
-	/* For has_group(). */
-	void *arg;
+	/* NULL: not known. Groups that are not in it count as not the requester's. */
+	const struct group_answers *groups;
 };
 
 bool group_access_allowed(const struct group_rule *rule, const struct group_requester *r);
+/* The groups on which the rights in @need depend; none: all is decided. */
+struct group_answers group_access_open(
+	const struct config *c, unsigned need, const struct group_requester *r);
 struct rights group_access_rights(const struct config *c, const struct group_requester *r);
-/* EPERM: @r may make no contexts. */
-int group_access_check(const struct config *c, const struct group_requester *r, struct err *e);
+/* EPERM: the rights do not include making contexts. */
+int group_access_check(const struct rights *r, struct err *e);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -32,7 +33,7 @@ static bool identity_query_info(pid_t tid, struct pidfd_info_1 *info)
 	       info->mask & PIDFD_INFO_CREDS_1 && info->pid == (uint32_t)tid;
 }
 
-static bool identity_query_capabilities(pid_t tid, struct identity *out)
+static bool identity_query_capabilities(pid_t tid, struct capabilities *out)
 {
 	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, tid};
 	struct __user_cap_data_struct data[2];
@@ -42,6 +43,21 @@ static bool identity_query_capabilities(pid_t tid, struct identity *out)
 	out->permitted = (uint64_t)data[1].permitted << 32 | data[0].permitted;
 	out->effective = (uint64_t)data[1].effective << 32 | data[0].effective;
 	return true;
+}
+
+struct capabilities capabilities_of(pid_t tid)
+{
+	struct capabilities c = {0};
+	char path[48];
+	struct stat ns;
+
+	/* Of 0, capget() tells the daemon's own. */
+	if (tid <= 0 || !identity_query_capabilities(tid, &c))
+		return (struct capabilities){0};
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)tid);
+	if (stat(path, &ns) == 0)
+		c.user_ns = ns.st_ino;
+	return c;
 }
 
 static void identity_take_info(const struct pidfd_info_1 *info, struct identity *out)
@@ -61,13 +77,16 @@ static void identity_take_info(const struct pidfd_info_1 *info, struct identity 
  * last step excludes. */
 static bool identity_query(int dir, struct identity *out)
 {
+	struct capabilities caps;
 	struct pidfd_info_1 info;
 	struct err ignored;
 
 	if (proc_name(dir, &out->tid, out->name, &ignored) < 0 ||
 		!identity_query_info(out->tid, &info) ||
-		!identity_query_capabilities(out->tid, out))
+		!identity_query_capabilities(out->tid, &caps))
 		return false;
+	out->permitted = caps.permitted;
+	out->effective = caps.effective;
 	identity_take_info(&info, out);
 	return faccessat(dir, "stat", F_OK, 0) == 0;
 }

@@ -8,6 +8,7 @@
 #define AUTHZ_IDENTITY_H
 
 #include "daemon/authz/proc.h"
+#include "daemon/core/request.h"
 
 struct identity {
 	char name[64]; /* printable */
@@ -22,6 +23,9 @@ struct identity {
 /* Of the thread whose directory in /proc is @dir; errors are those of proc.h. Leaves the padding of
  * @out alone: two that were zeroed before may be compared by memcmp(). */
 int identity_of(int dir, struct identity *out, struct err *e);
+
+/* None if it cannot be read. */
+struct capabilities capabilities_of(pid_t tid);
 
 /* The thread's PID namespace is the daemon's. */
 bool identity_in_our_pid_ns(int dir);

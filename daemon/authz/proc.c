@@ -81,8 +81,7 @@ static int proc_read_file(int dir, const char *file, char **text, struct err *e)
 	return 0;
 }
 
-/* The text after @key; "" if there is none. */
-static const char *proc_after(const char *text, const char *key)
+const char *proc_after(const char *text, const char *key)
 {
 	const char *p = strstr(text, key);
 
@@ -132,10 +131,15 @@ static bool proc_parse_status(const char *text, struct proc_status *s)
 	       sscanf(proc_after(text, "\nCapEff:"), "%" SCNx64, &s->effective) == 1;
 }
 
+int proc_status_text(int dir, char **text, struct err *e)
+{
+	return proc_read_file(dir, "status", text, e);
+}
+
 int proc_status(int dir, struct proc_status *out, struct err *e)
 {
 	CLEANUP_FREE char *text = NULL;
-	int rc = proc_read_file(dir, "status", &text, e);
+	int rc = proc_status_text(dir, &text, e);
 
 	if (rc == 0 && !proc_parse_status(text, out))
 		return err_set(

@@ -50,6 +50,10 @@ uint64_t proc_ns_id(int ns);
 /* Leaves the padding of @out alone: two that were zeroed before may be compared by memcmp(). */
 int proc_status(int dir, struct proc_status *out, struct err *e);
 
+/* The text of /proc/TID/status, which the caller frees; and what follows @key there, or "". */
+int proc_status_text(int dir, char **text, struct err *e);
+const char *proc_after(const char *text, const char *key);
+
 /* Owner of the thread's files: its effective ids if it is dumpable, else a root. (The directory
  * itself always belongs to the effective ids.) */
 int proc_owner(int dir, struct stat *st, struct err *e);

@@ -206,6 +206,14 @@ void target_close(struct target *t)
 	cleanup_close(&t->dir);
 }
 
+unsigned target_threads(const struct target *t)
+{
+	struct stat st;
+
+	/* Two of the directory itself, and one of each thread. */
+	return fstatat(t->dir, "task", &st, 0) < 0 ? 0 : (unsigned)st.st_nlink - 2;
+}
+
 int target_alive(const struct target *t, struct err *e)
 {
 	int rc = proc_alive(t->dir, e);

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "daemon/core/request.h"
 
 /* Credentials of a requester. They remain valid when its thread has exited. */
 struct credentials {
@@ -30,6 +31,9 @@ struct credentials {
 
 /* ESRCH: the thread is gone. */
 int credentials_of(pid_t tid, struct credentials *out, struct err *e);
+/* Leaves @c only the capabilities that @opener has, too. EPERM: they are in different user
+ * namespaces, where capabilities cannot be compared. */
+int credentials_limit(struct credentials *c, const struct capabilities *opener, struct err *e);
 /* Closes the descriptors. */
 void credentials_drop(struct credentials *c);
 /* Replaces @e if /proc hides processes from the requester: then a thread @named that is hidden
@@ -56,6 +60,9 @@ void target_close(struct target *t);
 
 /* ESRCH once it has ended, even if it has not been waited for. */
 int target_alive(const struct target *t, struct err *e);
+
+/* How many threads its process has; 0: not known. */
+unsigned target_threads(const struct target *t);
 
 /* At load. EPERM: @cred may not trace it; ESRCH; EAGAIN: it is executing another program. */
 int target_check(const struct target *t, const struct credentials *cred, struct err *e);

@@ -65,6 +65,17 @@ int credentials_of(pid_t tid, struct credentials *out, struct err *e)
 	return 0;
 }
 
+int credentials_limit(struct credentials *c, const struct capabilities *opener, struct err *e)
+{
+	if (c->user_ns != opener->user_ns)
+		return err_set(e, EPERM,
+			"this file was opened in another user namespace: open it yourself to load "
+			"on a thread");
+	c->permitted &= opener->permitted;
+	c->effective &= opener->effective;
+	return 0;
+}
+
 void credentials_drop(struct credentials *c)
 {
 	cleanup_close(&c->process);

@@ -53,6 +53,8 @@ struct sched_cpu {
 	sched_u32 late;
 	/* A wakeup failed: the perf event of a CPU that was offline is dead. */
 	sched_u32 wakeup_dead;
+	/* How long the ctxsw thread had the CPU before it last left it (ns, modulo 2^32). */
+	sched_u32 ctxsw_ran;
 	/* Address of the current thread's task_struct, which stays when its id changes. Private to
 	 * the BPF programs. */
 	sched_u64 task;
@@ -60,6 +62,8 @@ struct sched_cpu {
 	 * meanwhile, and none wakes the ctxsw thread except by its death. 0: none. Written by the
 	 * daemon. */
 	sched_u64 taker;
+	/* When the ctxsw thread last came to the CPU (CLOCK_MONOTONIC, ns). */
+	sched_u64 ctxsw_at;
 } SCHED_ALIGNED;
 
 /* @serial differs from one taker of a CPU to its next, and is not 0. */

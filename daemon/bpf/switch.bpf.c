@@ -345,10 +345,14 @@ int on_switch(sched_u64 *ctx)
 	/* Without a ctxsw thread, w is 0, which is also the idle thread's id. */
 	if (!w || prev->pid != w)
 		switch_out(c, cpu, prev);
-	if (!w || next->pid != w)
-		switch_in(ctx, c, cpu, next);
 	else
-		c->wakeup_pending = 0;
+		c->ctxsw_ran = (sched_u32)(bpf_ktime_get_ns() - c->ctxsw_at);
+	if (!w || next->pid != w) {
+		switch_in(ctx, c, cpu, next);
+		return 0;
+	}
+	c->wakeup_pending = 0;
+	c->ctxsw_at = bpf_ktime_get_ns();
 	return 0;
 }
 

@@ -173,6 +173,21 @@ static int ioctl_decode_read(const struct packet *p, unsigned i, struct command 
 	return 0;
 }
 
+static int ioctl_decode_read_reset(
+	const struct packet *p, unsigned i, struct command *cmd, struct err *e)
+{
+	struct pfm_ioc_pmd in;
+
+	ioctl_get(p, i, &in);
+	cmd->vector.regs[i] = (struct cmd_reg){
+		.pmd = true,
+		.num = in.num,
+		.set = in.set,
+		.resets = in.flags & PFM_IOC_REGFL_READ_RESET,
+	};
+	return ioctl_check_flags(in.flags, PFM_IOC_REGFL_READ_RESET, e);
+}
+
 static void ioctl_encode_read(struct packet *p, unsigned i, const struct command *cmd)
 {
 	const struct cmd_reg *r = &cmd->vector.regs[i];
@@ -424,6 +439,8 @@ enum { SIZE_BITS = _IOC_SIZEMASK << _IOC_SIZESHIFT };
 static const struct packet_kind ioctl_kinds[] = {
 	{KIND(PFM_IOC_READ_PMDS, pfm_ioc_pmd, CMD_READ), .shape = PACKET_REGS,
 		.decode = ioctl_decode_read, .encode = ioctl_encode_read},
+	{KIND(PFM_IOC_READ_RESET_PMDS, pfm_ioc_pmd, CMD_READ), .shape = PACKET_REGS, .writes = true,
+		.decode = ioctl_decode_read_reset, .encode = ioctl_encode_read},
 	{KIND(PFM_IOC_WRITE_PMCS, pfm_ioc_pmc, CMD_WRITE), .shape = PACKET_REGS, .writes = true,
 		.decode = ioctl_decode_pmc},
 	{KIND(PFM_IOC_WRITE_PMDS, pfm_ioc_pmd, CMD_WRITE), .shape = PACKET_REGS, .writes = true,

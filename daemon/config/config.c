@@ -97,6 +97,8 @@ static const struct config_number {
 	{"tick_us", offsetof(struct config, tick_us), TICK_US_MIN, TICK_US_LIMIT, TICK_US_DEFAULT},
 	{"overflow_rate_max", offsetof(struct config, overflow_rate_max), 1, OVERFLOW_RATE_LIMIT,
 		OVERFLOW_RATE_DEFAULT},
+	{"ctxsw_budget", offsetof(struct config, ctxsw_budget), 1, CTXSW_BUDGET_LIMIT,
+		CTXSW_BUDGET_DEFAULT},
 };
 
 enum { NNUMBERS = sizeof(config_numbers) / sizeof(config_numbers[0]) };
@@ -157,7 +159,7 @@ int config_store(struct config *c, const char *key, struct slice value, struct e
 	return err_set(e, ENOENT,
 		"'%s' is not a key: the keys are sys_group, thread_group, allow_kernel, "
 		"arg_size_max, user_contexts_max, user_memory_max, memory_max, smpl_buf_size_max, "
-		"tick_us and overflow_rate_max; in the file also backend",
+		"tick_us, overflow_rate_max and ctxsw_budget; in the file also backend",
 		key);
 }
 

@@ -31,6 +31,8 @@ enum {
 	TICK_US_LIMIT = 1000000,
 	OVERFLOW_RATE_DEFAULT = 100000,
 	OVERFLOW_RATE_LIMIT = 1000000,
+	CTXSW_BUDGET_DEFAULT = 20,
+	CTXSW_BUDGET_LIMIT = 100,
 };
 
 #define SMPL_BUF_SIZE_LIMIT (1ULL << 40)
@@ -65,6 +67,8 @@ struct config {
 	uint64_t tick_us;
 	/* Overflows per second of one context; with more, it is masked. */
 	uint64_t overflow_rate_max;
+	/* Percent of a CPU that switching the contexts of one user's threads may take. */
+	uint64_t ctxsw_budget;
 };
 
 /* Sets the defaults. sys_group is "perfmon" if that group exists, otherwise none (root only). */

@@ -115,6 +115,7 @@ static int evtset_make(
 		set = evtset_insert(ctx, c->id);
 	if (!set)
 		return err_set(e, ENOMEM, "no memory for an event set");
+	ctx_needs_changed(ctx);
 	evtset_change(set, c, limits);
 	c->timeout_ns = set->timeout_ns;
 	live_refresh(ctx, set);
@@ -143,6 +144,7 @@ int set_delete(struct context *ctx, struct cmd_evtset *c, struct err *e)
 		return evtset_is_loaded(ctx, e);
 	c->fault = FAULT_NONE;
 	memmove(&ctx->sets[i], &ctx->sets[i + 1], (--ctx->nsets - i) * sizeof(struct evtset *));
+	ctx_needs_changed(ctx);
 	ctx->live.npages -= set->live != NULL;
 	free(set);
 	return 0;
@@ -252,6 +254,7 @@ int sets_copy(struct context *to, const struct context *from, struct err *e)
 		if (!set)
 			return err_set(e, ENOMEM, "no memory for an event set");
 		evtset_copy(set, from->sets[i], from->pmu);
+		ctx_needs_changed(to);
 	}
 	return 0;
 }

@@ -20,6 +20,20 @@ static uint32_t read_named(const struct context *ctx, const struct cmd_vector *v
 	return rows && ctx->active->live ? ~0U : rows;
 }
 
+/* The long reset that follows the reading of PMD row @d (specification 6.2.2). As with any reset,
+ * no register is accessed. */
+static void read_reset(struct core_run *run, struct evtset *set, unsigned d)
+{
+	uint32_t rows = ROW(d) | set->pmd[d].reset;
+
+	for (unsigned i = 0; i < set->npmds; i++)
+		if (rows & ROW(i))
+			pmd_reset(&set->pmd[i], RESET_LONG);
+	set->pending &= ~rows;
+	if (set != run->ctx->active)
+		live_refresh(run->ctx, set);
+}
+
 static int read_element(struct core_run *run, struct cmd_reg *r, struct err *e)
 {
 	const struct context *ctx = run->ctx;
@@ -27,6 +41,8 @@ static int read_element(struct core_run *run, struct cmd_reg *r, struct err *e)
 	struct evtset *set;
 	unsigned row;
 
+	if (virtual >= 0 && r->resets)
+		return err_set(e, EINVAL, "pmd%u is a virtual PMD: it can only be read", r->num);
 	if (virtual >= 0)
 		return virtual_read(run, (unsigned)virtual, &r->value, e);
 	if (element_find(ctx, r, &set, &row, e) < 0)
@@ -37,6 +53,8 @@ static int read_element(struct core_run *run, struct cmd_reg *r, struct err *e)
 		conf_fetch(ctx->pmu, set, row, r);
 	else
 		r->value = set->pmc[row];
+	if (r->resets)
+		read_reset(run, set, row);
 	return 0;
 }
 

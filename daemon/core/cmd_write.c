@@ -84,6 +84,7 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 		return -e->no;
 	if (value != set->pmc[row]) {
 		set->calibrated = false;
+		ctx_needs_changed(run->ctx);
 		if (write_registers(run, set, row, value, e) < 0)
 			return -e->no;
 	}

@@ -47,6 +47,15 @@ struct ctx_target {
 	enum ctx_state ended_as; /* the state before that */
 };
 
+/* What the event sets need, together: looked up at each switch of a thread, whatever their number.
+ */
+struct ctx_needs {
+	bool known;                  /* @pmds and @mask are up to date */
+	bool calibrated;             /* all sets are */
+	uint32_t pmds;               /* counters: a bit per row */
+	uint64_t mask[PMU_MAX_PMCS]; /* bits of each selector, by row */
+};
+
 /* Overflow: what reading the counters has found and what remains to be done about it. */
 struct ctx_overflow {
 	uint32_t wrapped;       /* PMDs, by row, whose overflows are not accounted yet */
@@ -87,6 +96,7 @@ struct context {
 	struct evtset *active;
 	uint64_t since; /* while running: up to when the active set's time is accounted (ns) */
 
+	struct ctx_needs needs;
 	struct pmu_reservation own;
 	struct pmu_reservation *res; /* &own, empty while saved or unloaded; or the CPU's */
 
@@ -136,7 +146,13 @@ struct evtset *ctx_set(const struct context *ctx, unsigned id);
 void ctx_event(struct context *ctx, const pfm_smpl_event_t *event);
 
 /* Of contexts on threads: whether @res has all registers that the sets of @ctx need. */
-bool ctx_has_reserved(const struct context *ctx, const struct pmu_reservation *res);
+bool ctx_has_reserved(struct context *ctx, const struct pmu_reservation *res);
+
+/* The PMCs of a set have changed, or there is another set. */
+static inline void ctx_needs_changed(struct context *ctx)
+{
+	ctx->needs.known = ctx->needs.calibrated = false;
+}
 
 /* The PMDs of @set, by row, that count at user level only: their switch_overhead is constant. */
 uint32_t ctx_calibratable(const struct context *ctx, const struct evtset *set);

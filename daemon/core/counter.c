@@ -152,6 +152,12 @@ int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *
 			"it, as some kernels do not for processes of their own: write the PMD to "
 			"start over",
 			num);
+	case LOST_BUDGET:
+		return err_set(e, EIO,
+			"pmd%u: the thread is not counted any more, as switching its user's "
+			"threads took more than %u %% of a CPU (config/ctxsw_budget): load fewer, "
+			"or those that switch less, and write the PMD to start over",
+			num, (unsigned)ctx->limits.ctxsw_budget);
 	case LOST_TAKEN:
 		return err_set(e, EIO,
 			"pmd%u: the thread ran uncounted on CPU %u, where uid %u had loaded a "

@@ -17,6 +17,7 @@ enum lost {
 	LOST_OVERTAKEN, /* another thread ran before the counter was stopped */
 	LOST_UNCOVERED, /* its thread ran on a CPU where it is not followed */
 	LOST_MISSED,    /* the kernel did not report a switch of its thread */
+	LOST_BUDGET,    /* switching its user's threads took more than the user's part of a CPU */
 	LOST_TAKEN,     /* its thread ran on a CPU where a context was loaded on the CPU itself */
 };
 

@@ -102,6 +102,9 @@ static unsigned message_count_from(const struct messages *q, uint64_t *head)
 
 	*head = atomic_load_explicit(&q->head, memory_order_acquire);
 	n = tail - *head;
+	/* The ring may be under construction, until it has a message. */
+	if (!n)
+		return 0;
 	return n <= q->size ? (unsigned)n : 0; /* Head is past tail: all have been dropped since. */
 }
 

@@ -59,6 +59,20 @@ struct rights {
 	bool kernel; /* count at kernel level */
 };
 
+/* Rights that are to be decided, as bits. */
+enum {
+	NEED_SYSTEM = 1 << 0, /* rights.system */
+	NEED_THREAD = 1 << 1, /* rights.thread */
+	NEED_KERNEL = 1 << 2, /* rights.kernel */
+	NEED_MAKE = 1 << 3,   /* making contexts: one of the first two */
+};
+
+/* Capabilities of a process in its user namespace. */
+struct capabilities {
+	uint64_t permitted, effective;
+	uint64_t user_ns; /* inode number; 0: not known */
+};
+
 /* A sampling format and the buffer it fills, which its maker frees. */
 struct sampling {
 	const pfm_buffer_fmt_t *fmt; /* NULL: none */
@@ -71,6 +85,7 @@ struct limits {
 	uint64_t tick_ns;           /* the shortest time between two polls or two switches */
 	uint64_t timer_ns;          /* the timer's resolution: timeouts are multiples of it */
 	uint64_t overflow_rate_max; /* overflows a second before the context is masked */
+	uint64_t ctxsw_budget; /* percent of a CPU for the switches of a user's threads; 100: all */
 };
 
 /* A set of logical register numbers: a bit each. */
@@ -134,6 +149,7 @@ struct cmd_reg {
 	uint64_t value;
 	struct pmd_conf conf;
 	unsigned keep;   /* writing a PMD: parts of its configuration that stay (enum pmd_part) */
+	bool resets;     /* reading a PMD: it and those in its reset list get their long values */
 	unsigned confer; /* writing a PMC: parts of @conf that its PMDs get (enum pmd_part) */
 	enum cmd_fault fault; /* out */
 
@@ -221,7 +237,10 @@ struct cmd_load {
 	bool follow;   /* threads and processes that the thread creates get contexts, too */
 	bool process;  /* all threads of its process get contexts (pid=N) */
 	bool untraced; /* without ptrace (ptrace=no) */
-	bool taken;    /* out: refused, because the thread already has a context */
+	/* On a thread: of the process that opened the file. The writer's count only if they are
+	 * among these. Not for the core. */
+	struct capabilities opener;
+	bool taken; /* out: refused, because the thread already has a context */
 	struct cpus
 		*cpus; /* where the thread is followed, owned by the command; NULL: everywhere */
 };

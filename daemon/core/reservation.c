@@ -19,20 +19,30 @@ void reservation_lose(struct context *ctx, unsigned p, uint64_t differ)
 	ctx->res->hw.mask[p] &= ~bits;
 }
 
-bool ctx_has_reserved(const struct context *ctx, const struct pmu_reservation *res)
+static void reservation_find_needs(struct context *ctx)
 {
+	struct ctx_needs needs = {.known = true, .calibrated = ctx->needs.calibrated};
 	struct image im;
 
 	for (unsigned i = 0; i < ctx->nsets; i++) {
 		image_of(ctx->pmu, ctx->sets[i]->pmc, false, &im);
-		/* P6's second selector may be reserved only so that it does not count with the
-		 * first. */
-		if (im.pmds & ~res->reserved_pmds)
-			return false;
+		needs.pmds |= im.pmds;
 		for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
-			if (im.mask[p] & ~res->reserved_sel[p])
-				return false;
+			needs.mask[p] |= im.mask[p];
 	}
+	ctx->needs = needs;
+}
+
+bool ctx_has_reserved(struct context *ctx, const struct pmu_reservation *res)
+{
+	if (!ctx->needs.known)
+		reservation_find_needs(ctx);
+	/* P6's second selector may be reserved only so that it does not count with the first. */
+	if (ctx->needs.pmds & ~res->reserved_pmds)
+		return false;
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		if (ctx->needs.mask[p] & ~res->reserved_sel[p])
+			return false;
 	return true;
 }
 

@@ -133,6 +133,29 @@ static int transition_conflict(
 		run->ctx->target.cpu, what);
 }
 
+/* A PMC that may be free, to take instead of row @p: its number, or -1. */
+static int transition_other_pmc(const struct core_run *run, const struct program *pg, unsigned p)
+{
+	const struct pmu *pmu = run->ctx->pmu;
+
+	for (unsigned q = 0; q < pmu->npmcs; q++)
+		if (q != p && !pmu->pmcs[q].shared && !(pg->to.pmcs & ROW(q)))
+			return pmu->pmcs[q].num;
+	return -1;
+}
+
+static int transition_in_use(
+	struct core_run *run, const struct program *pg, unsigned p, uint64_t found, struct err *e)
+{
+	int other = run->ctx->pmu->pmcs[p].shared ? -1 : transition_other_pmc(run, pg, p);
+	struct err what;
+
+	err_set(&what, EBUSY, "is in use (stop its user)");
+	if (other >= 0)
+		err_set(&what, EBUSY, "is in use (stop its user, or take pmc%d)", other);
+	return transition_conflict(run, p, found, what.text, e);
+}
+
 /*
  * Whether the value read from selector row @p allows the transition. A disabled selector is free
  * even if it is not 0: perf leaves its own behind, with the interrupt bit set. Without that bit and
@@ -149,7 +172,7 @@ static int transition_check_selector(
 		(found ^ ctx->res->hw.sel[p]) & ctx->res->reserved_sel[p] & ctx->res->hw.mask[p];
 
 	if (found & pmc->enable & fresh)
-		return transition_conflict(run, p, found, "is in use", e);
+		return transition_in_use(run, pg, p, found, e);
 	if (fresh && !(found & EVTSEL_INT) && transition_inuse_bit(ctx->pmu, p, &run->plan))
 		return transition_conflict(run, p, found,
 			"is programmed, though stopped (if nothing uses it, clear it with wrmsr)",

@@ -123,6 +123,8 @@ static int calibrate_sets(struct ctxsw_thread *ct, struct context *ctx, struct e
 	bool reserved = ctx_has_reserved(ctx, &ct->cpu_ctx.own);
 	int rc = 0;
 
+	if (reserved && ctx->needs.calibrated)
+		return 0;
 	for (unsigned i = 0; rc == 0 && i < ctx->nsets; i++) {
 		struct evtset *set = ctx->sets[i];
 
@@ -132,6 +134,7 @@ static int calibrate_sets(struct ctxsw_thread *ct, struct context *ctx, struct e
 		if (rc == 0 && !set->calibrated)
 			rc = calibrate_set(ct, ctx, set, e);
 	}
+	ctx->needs.calibrated = rc == 0;
 	return rc;
 }
 

@@ -117,15 +117,19 @@ bool ctxsw_cpu_was_offline(const struct ctxsw_thread *ct)
 
 int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struct err *e)
 {
+	struct err failed;
 	int rc;
 
 	if (!ctx_attributes(ctx) || ct->sample_tick.ip_sampler ||
 		(ct->sampler_failed && !ctx->smpl.fmt))
 		return 0;
 	rc = sample_tick_open(&ct->sample_tick, ct->cpu,
-		ctx->limits.tick_ns ? ctx->limits.tick_ns : NSEC_PER_SEC, true, -1, e);
+		ctx->limits.tick_ns ? ctx->limits.tick_ns : NSEC_PER_SEC, true, -1, &failed);
 	if (rc == 0)
 		ct->fds[FD_SAMPLER].fd = ip_sampler_fd(ct->sample_tick.ip_sampler);
 	ct->sampler_failed = rc < 0;
-	return ctx->smpl.fmt ? rc : 0;
+	if (rc == 0 || !ctx->smpl.fmt)
+		return 0;
+	*e = failed;
+	return rc;
 }

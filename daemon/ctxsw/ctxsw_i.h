@@ -65,6 +65,8 @@ struct ctxsw_thread {
 	struct ctxsw_fairness fair;
 	struct ctxsw_run run;
 	struct command in, out; /* CMD_SCHED_IN and CMD_SCHED_OUT, made in advance */
+	uint64_t came_at;       /* sched_cpu.ctxsw_at when it last woke */
+	uint64_t charged_until; /* its time up to then was charged, or is not to be */
 	struct err err;         /* of what no client waits for */
 };
 
@@ -120,6 +122,22 @@ int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struc
 int ctxsw_reserve(struct ctxsw_thread *ct, struct context *ctx, struct err *e);
 /* The same, and opens the sampler. */
 int ctxsw_prepare(struct ctxsw_thread *ct, struct context *ctx, struct err *e);
+
+/* Charges the time since the last call, or since the thread woke, to the user of @task; with NULL,
+ * to none. */
+void ctxsw_charge(struct ctxsw_thread *ct, const struct task_ctx *task);
+/* The thread has woken: charges what it took to start the counters of the active context, and to
+ * leave the CPU. */
+void ctxsw_charge_wakeup(struct ctxsw_thread *ct);
+
+/* True: the user of @task, a running context, has spent the budget. Its counts are lost then. */
+bool task_slot_overspent(struct ctxsw_thread *ct, struct task_ctx *task);
+
+/* The context is to be switched in when its thread runs. */
+static inline bool task_slot_wants_registers(const struct task_ctx *task)
+{
+	return task->ec->ctx.state == CTX_RUNNING && !task->spent_until;
+}
 
 /* Locks a saved slot. False: its state is not @word any more, or @word is not SLOT_SAVED. */
 bool task_slot_trylock(struct ctxsw_thread *ct, struct task_slot *s, unsigned word);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "daemon/ctxsw/ctxsw_i.h"
 
 /* An event set as it was before a command wrote to it. */
@@ -44,6 +45,7 @@ static void job_restore_sets(struct context *ctx, const struct saved_set *old, u
 		memcpy(set->pmc, old[k].pmc, ctx->pmu->npmcs * sizeof(old->pmc[0]));
 		memcpy(set->pmd, old[k].pmd, ctx->pmu->npmds * sizeof(old->pmd[0]));
 		set->calibrated = false;
+		ctx_needs_changed(ctx);
 	}
 }
 
@@ -116,27 +118,41 @@ static void job_release_slot(
 	engine_ctx_end_job(job->ec, ct->shared->events, true);
 }
 
+/* A command by which a context goes on that was not counted because its user's budget was spent;
+ * but not before the window of that is over. */
+static void job_renew(struct task_ctx *task, enum cmd_verb verb)
+{
+	if (!task->spent_until || (verb != CMD_WRITE && verb != CMD_START && verb != CMD_RESTART))
+		return;
+	if (nsec_now(CLOCK_MONOTONIC) >= task->spent_until)
+		task->spent_until = 0;
+	else if (task->ec->ctx.state == CTX_RUNNING)
+		ctx_lose(&task->ec->ctx, LOST_BUDGET);
+}
+
 /* With the slot locked. */
 static void job_run(struct ctxsw_thread *ct, struct job *job, struct task_ctx *task)
 {
 	struct context *ctx = &job->ec->ctx;
-	bool counted = ctx->state == CTX_RUNNING;
+	bool starts = !task_slot_wants_registers(task);
 	unsigned slot = task->slot;
 
 	task_slot_sync_task(ct, task);
 	job->rc = job_begin(job);
 	if (job->rc == 0)
 		job->rc = job_execute(ct, ctx, &job->cmd, &job->err);
+	job_renew(task, job->cmd.verb);
 	task_slot_publish(ct, task);
-	counted = counted || ctx->state != CTX_RUNNING;
-	if (!counted) {
+	starts = starts && task_slot_wants_registers(task);
+	if (starts) {
 		task->runtime = RUNTIME_UNKNOWN;
 		job_lose_uncounted(ct, task);
 	}
 	task_slot_report_death(ct, slot);
+	ctxsw_charge(ct, task);
 	job_release_slot(ct, job, task, ctx->state == CTX_UNLOADED);
 	/* The context has started: wake the ctxsw thread of the CPU where its thread runs. */
-	if (!counted)
+	if (starts)
 		ctxsw_kick_cpu(ct, ctxsw_load_word(&sched_slot(ct->shared->sched, slot)->cpu));
 	job_finish(ct, job);
 }

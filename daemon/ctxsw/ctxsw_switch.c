@@ -32,13 +32,33 @@ static uint64_t ctxsw_runtime_before(const struct sched_slot *s, const struct ta
 	return from < s->runtime_out ? from : s->runtime_out;
 }
 
-/* False: the context of @slot is not running, not for this CPU, or its owner takes too long; or the
- * CPU has a taker, so that its counts are lost. */
-static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
+/* Has the registers count for @task. False: they may not, as the CPU is not in its mask, or has a
+ * taker, or its user's budget is spent; or the context is not running, or nothing of it counts. */
+static bool ctxsw_restore(struct ctxsw_thread *ct, struct task_ctx *task)
 {
 	sched_u64 taker = __atomic_load_n(&ct->sched_cpu->taker, __ATOMIC_RELAXED);
+	struct context *ctx = &task->ec->ctx;
+
+	if (ctx->state != CTX_RUNNING || !cpus_has(&task->cpumask, ct->cpu))
+		return false;
+	if (taker) {
+		task_slot_lose_taken(ctx, taker);
+		return false;
+	}
+	if (task_slot_overspent(ct, task))
+		return false;
+	ctxsw_open_sampler(ct, ctx, &ct->err); /* on failure, samples lack the thread */
+	if (!ctx->ovfl.block && ctxsw_reserve(ct, ctx, &ct->err) < 0)
+		ctx_lose(ctx, ct->err.no == ENXIO ? LOST_OFFLINE : LOST_STOLEN);
+	ctxsw_sched_in(ct, ctx);
+	atomic_fetch_add_explicit(&ct->shared->stats->ctxsw_in, 1, memory_order_relaxed);
+	return !ctx_saved(ctx);
+}
+
+/* False: it was not restored, or its owner takes too long. */
+static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
+{
 	struct sched_slot *s = sched_slot(ct->shared->sched, slot);
-	struct context *ctx;
 	struct task_ctx *task;
 
 	if (!slot || !ctxsw_load_word(&s->enabled) || ctxsw_load_word(&s->dead))
@@ -46,25 +66,10 @@ static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
 	task = task_slot_acquire(ct, slot);
 	if (!task)
 		return false;
-	ctx = &task->ec->ctx;
 	task_slot_sync_task(ct, task);
-	if (taker && ctx->state == CTX_RUNNING && cpus_has(&task->cpumask, ct->cpu))
-		task_slot_lose_taken(ctx, taker);
-	if (taker || !cpus_has(&task->cpumask, ct->cpu)) {
-		task_slot_release(ct, task);
-		return false;
-	}
-	ctxsw_open_sampler(ct, ctx, &ct->err); /* on failure, samples lack the thread */
-	if (ctx->state == CTX_RUNNING && !ctx->ovfl.block && ctxsw_reserve(ct, ctx, &ct->err) < 0)
-		ctx_lose(ctx, ct->err.no == ENXIO ? LOST_OFFLINE : LOST_STOLEN);
-	if (ctx->state != CTX_RUNNING) {
-		task_slot_release(ct, task);
-		return false;
-	}
-	ctxsw_sched_in(ct, ctx);
-	atomic_fetch_add_explicit(&ct->shared->stats->ctxsw_in, 1, memory_order_relaxed);
-	if (ctx_saved(ctx)) { /* CMD_SCHED_IN failed */
+	if (!ctxsw_restore(ct, task)) {
 		task_slot_publish(ct, task);
+		ctxsw_charge(ct, task);
 		task_slot_release(ct, task);
 		return false;
 	}
@@ -74,7 +79,8 @@ static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
 	__atomic_store_n(&ct->sched_cpu->has_run, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ct->sched_cpu->active_slot, slot, __ATOMIC_RELAXED);
 	atomic_store(&task_slot_of(ct, slot)->word, slot_word(SLOT_ACTIVE, ct->cpu));
-	ctxsw_set_timeout(ct, ctx);
+	ctxsw_set_timeout(ct, &task->ec->ctx);
+	ctxsw_charge(ct, task);
 	return true;
 }
 
@@ -131,5 +137,6 @@ void ctxsw_switch_out(struct ctxsw_thread *ct)
 	atomic_fetch_add_explicit(&ct->shared->stats->ctxsw_out, 1, memory_order_relaxed);
 	task_slot_publish(ct, task);
 	task_slot_report_death(ct, task->slot);
+	ctxsw_charge(ct, task);
 	task_slot_release(ct, task);
 }

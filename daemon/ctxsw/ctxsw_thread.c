@@ -22,6 +22,7 @@ static void ctxsw_thread_prepare(struct ctxsw_thread *ct, struct ctxsw_prepare_r
 	if (req->rc == 0 && req->ctx && ct->x.cpu)
 		req->rc = ctxsw_prepare(ct, req->ctx, &req->err);
 	event_send(ct->shared->events, &req->event.event);
+	ctxsw_charge(ct, NULL);
 }
 
 /* Picks another CPU's thread for a job if this one's CPU is offline: then it is not SCHED_FIFO, any
@@ -94,6 +95,7 @@ static int ctxsw_thread_obey_taker(struct ctxsw_thread *ct)
 	if (!taker)
 		__atomic_store_n(&ct->sched_cpu->taker, 0, __ATOMIC_RELEASE);
 	atomic_store(&ct->taker, taker);
+	ctxsw_charge(ct, NULL);
 	if (taker && !atomic_exchange(&ct->given_sent, true))
 		event_send(ct->shared->events, &ct->given_event.event);
 	return rc;
@@ -139,6 +141,7 @@ static void *ctxsw_thread_main(void *arg)
 			ctxsw_thread_sleep_offline(ct);
 		else
 			ctxsw_thread_sleep(ct);
+		ctxsw_charge_wakeup(ct);
 		ctxsw_thread_clear_kick(ct);
 		if (ct->active)
 			ctxsw_switch_out(ct);

@@ -18,6 +18,7 @@
 #include "daemon/percpu/engine_ctx.h"
 #include "daemon/bpf/sched_shared.h"
 #include "daemon/authz/target.h"
+#include "daemon/ctxsw/switch_budget.h"
 
 enum slot_state { SLOT_FREE, SLOT_SAVED, SLOT_LOCKED, SLOT_ACTIVE };
 
@@ -79,6 +80,11 @@ struct task_ctx {
 	/* The thread's runtime_out up to which its context has accounted. RUNTIME_UNKNOWN: counting
 	 * begins when the context is next switched in. The slot owner's. */
 	uint64_t runtime;
+	/* The budget was spent: the context is not switched in before it is written or started
+	 * after this time (CLOCK_MONOTONIC, ns). 0: it was not. The slot owner's. */
+	uint64_t spent_until;
+	/* Its user's; NULL: root's, which has no limit. */
+	struct switch_budget *budget;
 
 	/* The session thread's own. */
 	pid_t tid;    /* 0: another thread has this id by now */

@@ -9,6 +9,46 @@
 
 enum { BACKOFF_SPINS = 200 }; /* before it yields to threads of the same priority */
 
+static void ctxsw_charge_until(struct ctxsw_thread *ct, const struct task_ctx *task, uint64_t until)
+{
+	if (task && task->budget)
+		budget_charge(&task->budget->cpu[ct->cpu], ct->charged_until, until);
+	ct->charged_until = until;
+}
+
+void ctxsw_charge(struct ctxsw_thread *ct, const struct task_ctx *task)
+{
+	ctxsw_charge_until(ct, task, nsec_now(CLOCK_MONOTONIC));
+}
+
+void ctxsw_charge_wakeup(struct ctxsw_thread *ct)
+{
+	uint64_t at = __atomic_load_n(&ct->sched_cpu->ctxsw_at, __ATOMIC_RELAXED);
+	uint64_t left = ct->came_at + ctxsw_load_word(&ct->sched_cpu->ctxsw_ran);
+
+	if (at == ct->came_at)
+		return; /* it did not sleep */
+	if (left > ct->charged_until)
+		ctxsw_charge_until(ct, ct->active, left);
+	ct->came_at = ct->charged_until = at;
+}
+
+bool task_slot_overspent(struct ctxsw_thread *ct, struct task_ctx *task)
+{
+	struct context *ctx = &task->ec->ctx;
+	const struct budget_window *w;
+
+	if (!task->budget)
+		return false;
+	w = &task->budget->cpu[ct->cpu];
+	if (!budget_is_spent(w, ct->charged_until, ctx->limits.ctxsw_budget))
+		return false;
+	task->spent_until = w->since + BUDGET_WINDOW_NS;
+	atomic_fetch_add(&ct->shared->stats->ctxsw_over_budget, 1);
+	ctx_lose(ctx, LOST_BUDGET);
+	return true;
+}
+
 bool task_slot_trylock(struct ctxsw_thread *ct, struct task_slot *s, unsigned word)
 {
 	return slot_state(word) == SLOT_SAVED &&
@@ -57,6 +97,7 @@ struct task_ctx *task_slot_acquire(struct ctxsw_thread *ct, unsigned slot)
 			kicked = true;
 		}
 		if (!backoff_wait(&backoff)) {
+			ctxsw_charge(ct, NULL);
 			atomic_fetch_or(&task_slot->missed, MISSED_LATE);
 			return NULL;
 		}
@@ -108,7 +149,7 @@ void task_slot_publish(struct ctxsw_thread *ct, struct task_ctx *task)
 	struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);
 	struct context *ctx = &task->ec->ctx;
 
-	__atomic_store_n(&s->enabled, ctx->state == CTX_RUNNING, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->enabled, task_slot_wants_registers(task), __ATOMIC_RELEASE);
 	if (ctx->ovfl.block != task->blocked) {
 		task->blocked = ctx->ovfl.block;
 		(task->blocked ? tracer_stop : tracer_resume)(ct->shared->tracer, ctx->target.tid);

@@ -47,6 +47,13 @@ void format_uuid_text(const pfm_uuid_t uuid, char text[FORMAT_UUID_TEXT]);
  */
 int format_parse(struct slice text, const pfm_buffer_fmt_t **fmt, void **arg, struct err *e);
 
+/*
+ * For a refusal by fmt_validate(): the least "size" that it accepts with the other parameters of
+ * @arg, if that is more than @arg has; 0: the size is not the reason. Changes @arg.
+ */
+uint64_t format_least_size(
+	const pfm_buffer_fmt_t *fmt, void *arg, uint32_t ctx_flags, uint16_t num_pmds);
+
 /* Prints the line for format_parse(), with all values and the flags that are set; "none" for NULL.
  */
 void format_print(const pfm_buffer_fmt_t *fmt, const void *arg, struct text *out);

@@ -172,6 +172,30 @@ int format_parse(struct slice text, const pfm_buffer_fmt_t **fmt, void **arg, st
 	return 0;
 }
 
+uint64_t format_least_size(
+	const pfm_buffer_fmt_t *fmt, void *arg, uint32_t ctx_flags, uint16_t num_pmds)
+{
+	const uint64_t limit = 1ULL << 30; /* Bytes; no format needs as much. */
+	const pfm_fmt_param_t *size = format_find_param(fmt, slice_of("size"));
+	uint64_t refused = size ? format_get_param(arg, size) : limit, enough = limit;
+
+	if (refused >= limit)
+		return 0;
+	format_set_param(arg, size, enough);
+	if (fmt->fmt_validate(ctx_flags, num_pmds, arg))
+		return 0;
+	while (enough - refused > 1) {
+		uint64_t middle = refused + (enough - refused) / 2;
+
+		format_set_param(arg, size, middle);
+		if (fmt->fmt_validate(ctx_flags, num_pmds, arg))
+			refused = middle;
+		else
+			enough = middle;
+	}
+	return enough;
+}
+
 void format_print(const pfm_buffer_fmt_t *fmt, const void *arg, struct text *out)
 {
 	text_printf(out, "%s", fmt ? fmt->fmt_name : "none");

@@ -17,6 +17,9 @@ struct fs_options {
 	void *ready_arg;
 };
 
+/* EINVAL: a word of -o is unknown. Before anything else fails for lack of that option. */
+int fs_check_mount_opts(const char *words, struct err *e);
+
 /*
  * Mounts, serves until unmounted or ended by SIGTERM, SIGINT or SIGHUP, and puts every
  * register back. The caller has blocked those signals. Returns 0, or -errno with a sentence if

@@ -166,12 +166,14 @@ static int worker_open_sampler(struct worker *w, const struct job *job, struct e
 static int worker_attribute(struct worker *w, const struct job *job, struct err *e)
 {
 	const struct context *ctx = &job->ec->ctx;
-	int rc;
+	struct err ignored;
 
 	if (!ctx_attributes(ctx) || w->x.be->sim || w->sample_tick.ip_sampler)
 		return 0;
-	rc = worker_open_sampler(w, job, e);
-	return ctx->smpl.fmt ? rc : 0;
+	if (ctx->smpl.fmt)
+		return worker_open_sampler(w, job, e);
+	worker_open_sampler(w, job, &ignored);
+	return 0;
 }
 
 static void worker_close_sampler(struct worker *w)

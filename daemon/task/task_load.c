@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "daemon/task/task_registry_i.h"
@@ -153,18 +152,16 @@ static int load_check_again(
 	return task_ctx_load(reg, task, &job->cmd, NULL, &job->err);
 }
 
-/* A number may be meant for that of a process. */
-static void load_note_others(const struct task_load_op *op, struct command *cmd)
+/* The number of a process is that of its first thread. */
+static void load_note_threads(struct task_load_op *op)
 {
-	struct stat st;
+	unsigned n = target_threads(&op->target);
 
-	/* The directory of a process's threads has a link for each, and two more. */
-	if (cmd->load.process || cmd->load.follow || op->target.tid != op->target.tgid ||
-		fstatat(op->target.dir, "task", &st, 0) < 0 || st.st_nlink <= 3)
-		return;
-	err_set(&cmd->note, 0,
-		"thread %d is the first of %u: load pid=%d monitors all of the process",
-		op->target.named, (unsigned)st.st_nlink - 2, op->target.named);
+	if (!op->job->cmd.load.process && op->target.tid == op->target.tgid && n > 1)
+		err_set(&op->job->cmd.note, 0,
+			"thread %d alone is counted, and not the other %u threads of its process: "
+			"load pid=%d counts all of them",
+			op->target.named, n - 1, op->target.named);
 }
 
 /* The threads are attached, and all others of the process have contexts. */
@@ -188,12 +185,12 @@ static void load_follow(struct task_registry *reg, struct task_load_op *op)
 		rc = task_ctx_follow(reg, task, &op->job->err);
 	if (rc == 0)
 		rc = load_check_again(reg, op, task);
-	if (rc == 0)
-		load_note_others(op, &op->job->cmd);
-	if (rc == 0)
+	if (rc == 0) {
+		load_note_threads(op);
 		task_ctx_kick(reg, task);
-	else if (task->traced)
+	} else if (task->traced) {
 		task_detach(reg, tid);
+	}
 	if (rc < 0)
 		task_destroy_children(reg, task->ec);
 	load_finish(reg, op, rc);

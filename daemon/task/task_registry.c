@@ -45,6 +45,7 @@ int task_registry_new(struct backend *be, struct event_queue *events, struct eng
 	list_init(&reg->tasks);
 	list_init(&reg->detaching);
 	list_init(&reg->load_queues);
+	list_init(&reg->budgets);
 	reg->x.be = be;
 	reg->x.stats = &stats->exec;
 	reg->ops = ops;
@@ -67,6 +68,7 @@ void task_registry_free(struct task_registry *reg)
 	while (!list_empty(&reg->detaching))
 		task_detached(reg, list_entry(reg->detaching.next, struct detaching, link));
 	load_queues_free(reg);
+	task_budgets_free(reg);
 	hash_free(&reg->by_tid);
 	free(reg->shared.slots);
 	free(reg);
@@ -162,10 +164,13 @@ int task_ctx_new(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, st
 	unsigned slot = registry_free_slot(reg);
 	struct task_slot *s = &reg->shared.slots[slot];
 
-	if (!task || !end || !slot)
-		return err_set(e, slot ? ENOMEM : ENOSPC,
-			slot ? "no memory" : "%d threads are followed already: unload some",
-			SCHED_SLOTS - 1);
+	if (!slot)
+		return err_set(
+			e, ENOSPC, "%d threads are followed already: unload some", SCHED_SLOTS - 1);
+	if (task && end && ec->uid)
+		task->budget = task_budget_get(reg, ec->uid);
+	if (!task || !end || (ec->uid && !task->budget))
+		return err_set(e, ENOMEM, "no memory");
 	task->end_job = take_ptr(&end);
 	task->ec = task->root = ec;
 	task->slot = slot;
@@ -200,6 +205,10 @@ int requester_new(struct requester **out, struct job *load, struct err *e)
 		return err_set(e, ENOMEM, "no memory");
 	if (credentials_of(load->pid, &p->cred, e) < 0)
 		return -e->no;
+	if (credentials_limit(&p->cred, &load->cmd.load.opener, e) < 0) {
+		credentials_drop(&p->cred);
+		return -e->no;
+	}
 	p->refs = 1;
 	p->rights = load->cmd.rights;
 	p->limits = load->cmd.limits;
@@ -238,6 +247,7 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 	task->ec->task = NULL;
 	reg->shared.stats->threads--;
 	requester_unref(task->requester);
+	task_budget_put(task->budget);
 	waiting = queue_take(&task->waiting_loads);
 	free(task->end_job);
 	free(task);

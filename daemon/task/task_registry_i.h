@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The session thread's side of following threads, from the bottom up: loads that wait for others
- * (load_queue.c), CPUs that threads give up (task_cpus.c), the registry and commands
- * (task_registry.c), following a thread and giving up its slot to the ctxsw threads
- * (task_attach.c), what the tracer reports (task_follow.c), and loading (task_load.c). A file calls
- * only those before it.
+ * (load_queue.c), CPUs that threads give up (task_cpus.c), users' switch budgets (task_budget.c),
+ * the registry and commands (task_registry.c), following a thread and giving up its slot to the
+ * ctxsw threads (task_attach.c), what the tracer reports (task_follow.c), and loading
+ * (task_load.c). A file calls only those before it.
  */
 #ifndef TASK_TASK_REGISTRY_I_H
 #define TASK_TASK_REGISTRY_I_H
@@ -30,7 +30,8 @@ struct task_registry {
 	struct list_head tasks; /* all task_ctx */
 	struct hash by_tid;
 	unsigned next_slot;
-	unsigned taker_serial; /* of the newest taker of any CPU */
+	struct list_head budgets; /* all struct switch_budget */
+	unsigned taker_serial;    /* of the newest taker of any CPU */
 	struct list_head detaching;
 	struct list_head load_queues;
 	struct queue exited_threads; /* ctxsw threads to free when the last one has exited */
@@ -44,6 +45,12 @@ void load_queue_next(struct task_registry *reg, unsigned uid);
 /* Submits all that wait. */
 void load_queues_stop(struct task_registry *reg);
 void load_queues_free(struct task_registry *reg);
+
+/* The budget of @uid, with a reference. NULL: no memory. */
+struct switch_budget *task_budget_get(struct task_registry *reg, unsigned uid);
+/* @b may be NULL. */
+void task_budget_put(struct switch_budget *b);
+void task_budgets_free(struct task_registry *reg);
 
 /* EBUSY: those of @cpus that thread @tid may run on are all taken. */
 int task_check_taken(
@@ -59,7 +66,7 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task);
 /* After an exec that changed the thread's id. */
 void task_ctx_set_tid(struct task_registry *reg, struct task_ctx *task, pid_t tid);
 
-/* -ENOMEM, -ESRCH. */
+/* -ENOMEM, -ESRCH, -EPERM. */
 int requester_new(struct requester **out, struct job *load, struct err *e);
 void requester_unref(struct requester *p);
 

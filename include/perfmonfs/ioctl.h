@@ -41,6 +41,7 @@ enum {
 #define PFM_IOC_REGFL_OVFL_NOTIFY 0x1 /* PMD: notify its overflow */
 #define PFM_IOC_REGFL_RANDOM      0x2 /* PMD: randomize its reset values */
 #define PFM_IOC_REGFL_NO_EMUL64   0x4 /* PMC: its PMDs are as wide as the hardware counter */
+#define PFM_IOC_REGFL_READ_RESET  0x8 /* READ_RESET_PMDS: long reset after reading */
 /*
  * WRITE_PMDS: do not change the two flags, reset_pmds, smpl_pmds and smpl_eventid. The
  * specification sets these with the PMC, later versions with the PMD.
@@ -197,6 +198,9 @@ struct pfm_ioc_signal {
 #define PFM_IOC_SIGNAL         _IOW('p', 0xcc, struct pfm_ioc_signal) /* 3.3.7 */
 #define PFM_IOC_WRITE_PMCS_V06 _IOWR('p', 0xcd, struct pfm_ioc_pmd)   /* [] 3.1.2 */
 #define PFM_IOC_INFO           _IOWR('p', 0xce, struct pfm_ioc_info)
+/* READ_PMDS; then PMDs with PFM_IOC_REGFL_READ_RESET, and those in their reset_pmds as written, get
+ * their long reset values. */
+#define PFM_IOC_READ_RESET_PMDS _IOWR('p', 0xcf, struct pfm_ioc_pmd) /* [] 6.2.2 */
 
 /* The command for a vector of @n elements of PFM_IOC_SIZE_MAX bytes at most. */
 #define PFM_IOC_VECTOR(cmd, n)                                                                     \

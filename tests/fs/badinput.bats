@@ -42,7 +42,7 @@ bad() {
 REGISTERS="ctx/a/pmc/0 ctx/a/pmd/0"
 SET=ctx/a/set/0
 WORDS="ctx/a/ctl ctx/a/flags config/sys_group config/thread_group config/allow_kernel $SET/flags"
-CONFIG="config/arg_size_max config/tick_us config/overflow_rate_max"
+CONFIG="config/arg_size_max config/tick_us config/overflow_rate_max config/ctxsw_budget"
 NUMBERS="$REGISTERS $CONFIG sim/advance $SET/timeout_ns $SET/next"
 LISTS="sim/fault sim/offline sim/poke"
 ONE_LINE="$WORDS $NUMBERS $LISTS"
@@ -179,6 +179,72 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 	bad EINVAL ctx/a/ctl "stop now"
 	bad E2BIG ctx/a/regs "$(printf '%05000d' 1)"
 	holds "$C/state" "running cpu=0 set=0"
+}
+
+# What is typed | errno | what the sentence has to contain. What a beginner types, and what helps.
+@test "a sentence names the thing, the cause and the remedy" {
+	local file text errno nouns noun
+
+	while IFS='|' read -r file text errno nouns; do
+		bad "$errno" "$file" "$text"
+		for noun in ${nouns//,/ }; do
+			[[ $output == *"$noun"* ]] || {
+				echo "'$text' to $file: no $noun in: $output"
+				return 1
+			}
+		done
+	done <<-'MISTAKES'
+		ctx/a/pmd/0|4300c0|EINVAL|4300c0,0x4300c0
+		ctx/a/pmc/0|c0|EINVAL|c0,pmu/events,0x4100c0
+		ctx/a/pmc/0|instructions|EINVAL|instructions,libpfm4
+		ctx/a/pmd/0|1e6|EINVAL|1e6,digits
+		ctx/a/pmd/0|1_000|EINVAL|1_000,digits
+		ctx/a/pmd/0|64k|EINVAL|64k,digits,65536
+		ctx/a/pmc/0|-1|EINVAL|-1,digits
+		config/tick_us|1ms|EINVAL|1ms,digits
+		ctx/a/ctl|load cpu=all|EINVAL|all,context,load,cpu=N
+		ctx/a/ctl|load cpu=0-1|EINVAL|0-1,context,load,cpu=N
+		ctx/a/ctl|load cpu=|EINVAL|cpu,such
+		ctx/a/ctl|signal sig=KILL|EINVAL|KILL,kill
+		ctx/a/ctl|start\r\n|EINVAL|CRLF,newline
+		ctx/a/regs|pmd0 1\r\n|EINVAL|CRLF,newline
+		ctx/a/format|default size=1|EINVAL|default,size=
+		ctx/a/format|nway size=100 parts=64|EINVAL|nway,size=
+	MISTAKES
+}
+
+@test "the least size in the sentence is the least" {
+	local least
+
+	for format in default nway hist correlate "nway parts=9"; do
+		put EINVAL "$C/format" "$format size=1"
+		least=$(sed -n 's/.*size=\([0-9]*\) .*/\1/p' "$C/last_error")
+		put EINVAL "$C/format" "$format size=$((least - 1))"
+		put ok "$C/format" "$format size=$least"
+	done
+}
+
+@test "files and contexts that do not exist" {
+	probe EPERM open "$C/set/0/pmc/99" wronly,creat
+	sentence "$C/last_error" pmc99
+	probe EPERM open "$C/set/0/pmd/99" wronly,creat
+	sentence "$C/last_error" pmd99
+	probe EPERM open "$C/period" wronly,creat
+	sentence "$C/last_error" period
+	probe EPERM unlink "$C/ctl"
+	sentence "$C/last_error" rmdir
+	probe EINVAL mkdir "$MNT/ctx/.x"
+	probe ENOENT rmdir "$MNT/ctx/none"
+	sentence "$MNT/last_error" none
+	new b
+	holds "$MNT/last_error" ok
+}
+
+@test "a counter in use: which PMC is another one" {
+	put ok "$C/pmc/0" 0x4100c0
+	put ok "$MNT/sim/poke" "1 0x186 0x4300c0"
+	put EBUSY "$C/ctl" "load cpu=1"
+	sentence "$C/last_error" "take pmc1"
 }
 
 rss() {

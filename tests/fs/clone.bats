@@ -247,6 +247,7 @@ sleeper() {
 	serve --backend=sim
 	local armed=(pmcs "0=$USER" pmds "0=-2000:$NOTIFY:-2000" load 1 0 start) how mine theirs n=1
 
+	put ok "$MNT/config/sys_group" any
 	sleeper
 	mine=$SLEEPER
 	as nobody sleeper
@@ -286,6 +287,17 @@ clone_of_4() {
 	# With other user IDs, it has no permission.
 	clone rw "${armed[@]}" uid "$NOBODY" "$NOBODY" signal 29 tid 0 40 uid 0 0 sh "$advance" sigwait 29
 	lines "0 2" ok ok ok ok ok ok ok none
+}
+
+@test "why its last command failed stays when a clone has gone, for its user" {
+	serve --backend=sim
+	clone rw setup $SYSTEM_WIDE - 0 load 4000 0
+	lines "0 1" EINVAL
+	until_ok sentence "$MNT/last_error" 4000
+	as nobody holds "$MNT/last_error" ok
+	# Another success: it is no news any more.
+	new a
+	holds "$MNT/last_error" ok
 }
 
 @test "the buffer is mapped at 0" {

@@ -197,3 +197,16 @@ says() {
 	[[ $status = 0 ]] || skip "of a switch the kernel has not told, or too late: the count is lost"
 	[ "$(awk '$1 == "PMD0" { print $2 }' <<<"$output")" -ge 5000 ]
 }
+
+@test "a chroot whose root is not a mount point" {
+	serve --backend=sim
+	# shellcheck disable=SC2016
+	run -0 unshare -m bash -c '
+		root=$BATS_TEST_TMPDIR/root
+		mkdir -p "$root/$1" "$root/$2" && cp -a /bin /lib /lib64 "$root" 2>/dev/null
+		for dir in /usr /etc /proc /sys "$1" "$2"; do
+			mkdir -p "$root$dir" && mount --rbind "$dir" "$root$dir" || exit 1
+		done
+		chroot "$root" "$2/pfm-env" -m "$1" -l "$3" true 2>&1 | grep -c "not a mount point.*EINVAL"
+	' bash "$MNT" "$BATS_RUN_TMPDIR" "$NOTHING"
+}

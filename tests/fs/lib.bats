@@ -151,6 +151,47 @@ two_cpus() {
 	[ "$status" = 0 ]
 }
 
+# said CALL ERRNO NOUN: one line on stderr says that CALL failed with ERRNO, with that noun
+said() {
+	[ "$(grep -c "^perfmonfs: $1: $2: .*$3" <<<"$stderr")" = 1 ]
+}
+
+@test "PERFMONFS_DEBUG: each call that fails, and why" {
+	serve --backend=sim
+	run --separate-stderr -0 works failing
+	[ -z "$stderr" ]
+	export PERFMONFS_DEBUG=1
+	run --separate-stderr -0 works failing
+	said pfm_stop EBADF descriptor
+	said pfm_write_pmcs EINVAL pmc319
+	said pfm_load_context EINVAL PERFMONFS_ANYCPU # the library's own reason
+	[ "$(wc -l <<<"$stderr")" = 4 ]
+	PERFMONFS_ANYCPU=1 run --separate-stderr -0 works failing
+	said pfm_load_context EINVAL 4000 # the daemon's
+	put ok "$MNT/config/thread_group" none
+	run --separate-stderr as nobody works create
+	said pfm_create_context EPERM thread_group
+	PERFMONFS=$MNT/nothing run --separate-stderr works create
+	said pfm_create_context ENOSYS PERFMONFS
+}
+
+@test "PERFMONFS_DEBUG: which of several mounts is taken" {
+	local second=$BATS_TEST_TMPDIR/second
+
+	serve --backend=sim
+	export PERFMONFS_DEBUG=1
+	run --separate-stderr -0 works create
+	[ -z "$stderr" ]
+	unset PERFMONFS
+	mkdir "$second"
+	# shellcheck disable=SC2016
+	run --separate-stderr -0 unshare -m sh -c 'findmnt -rno TARGET -t fuse.perfmonfs |
+		while read -r m; do [ "$m" = "$1" ] || umount -l "$m"; done
+		mount --bind "$1" "$2" && exec "$0"' "$BUILD/tests/lib/create" "$MNT" "$second"
+	[ "$(wc -l <<<"$stderr")" = 2 ]
+	[[ $stderr == "perfmonfs: taken "*": $MNT; "*$'\n'"perfmonfs: not taken "*": $second; "* ]]
+}
+
 @test "no perfmonfs: ENOSYS" {
 	[ "$(works create)" = ENOSYS ] # a directory
 	PERFMONFS=$MNT/nothing
@@ -319,10 +360,10 @@ compiles() {
 	nm -D --defined-only "$BUILD/lib/libperfmonfs.so" | awk '{ print $3 }' | sed 's/@.*//' >"$BATS_TEST_TMPDIR/symbols"
 	for symbol in pfm_create_context pfm_write_pmcs pfm_write_pmds pfm_read_pmds pfm_load_context \
 		pfm_start pfm_stop pfm_restart pfm_create_evtsets pfm_getinfo_evtsets pfm_delete_evtsets \
-		pfm_unload_context perfmonctl fcntl fcntl64; do
+		pfm_unload_context perfmonctl fcntl fcntl64 mmap mmap64; do
 		grep -qx "$symbol" "$BATS_TEST_TMPDIR/symbols"
 	done
-	run ! grep -vE '^(pfm_(create_context|write_pm[cd]s|read_pmds|load_context|start|stop|restart|(create|getinfo|delete)_evtsets|unload_context)|perfmonctl|fcntl(64)?|pfm_(v06|v20|v22|r2008)_.*|PERFMONFS_1)$' \
+	run ! grep -vE '^(pfm_(create_context|write_pm[cd]s|read_pmds|load_context|start|stop|restart|(create|getinfo|delete)_evtsets|unload_context)|perfmonctl|(fcntl|mmap)(64)?|pfm_(v06|v20|v22|r2008)_.*|PERFMONFS_1)$' \
 		"$BATS_TEST_TMPDIR/symbols"
 	# What is within must not meet the names of programs.
 	nm -g --defined-only "$BUILD/lib/libperfmonfs.a" | awk 'NF == 3 { print $3 }' | sort >"$BATS_TEST_TMPDIR/static"
@@ -370,6 +411,31 @@ serve_perf() {
 		# shellcheck disable=SC2046
 		cc -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags libperfmonfs) "$example"
 	done
+}
+
+# links LINE SOURCE: LINE of the manual page links SOURCE with the installed library, which stays in it
+# although the linker leaves out what is not needed
+links() {
+	local line=${1/cc file.c/cc -Wl,--as-needed $2 -o "$BATS_TEST_TMPDIR/linked"}
+
+	bash -ec "$line"
+	readelf -d "$BATS_TEST_TMPDIR/linked" | grep -q 'NEEDED.*libperfmonfs'
+}
+
+@test "the manual page's lines link with --as-needed" {
+	command -v readelf >/dev/null || skip "needs readelf (binutils)"
+	local at=$BATS_TEST_TMPDIR/at lines page
+
+	bounded meson install -C "$BUILD" --destdir "$at" --no-rebuild --quiet
+	PKG_CONFIG_PATH=$(find "$at" -name libperfmonfs.pc -printf %h)
+	export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR=$at
+	page=$(find "$at" -name libperfmonfs.7)
+	mapfile -t lines < <(sed -n 's/^\.Dl \(cc file.c .*\)/\1/p' "$page")
+	[ "${#lines[@]}" = 2 ]
+	links "${lines[0]}" "$BATS_TEST_DIRNAME/../../examples/self.c"
+	# Its own source makes no call.
+	echo 'int main(void) { return 0; }' >"$BATS_TEST_TMPDIR/none.c"
+	links "${lines[1]}" "$BATS_TEST_TMPDIR/none.c"
 }
 
 @test "examples: a thread counts itself" {

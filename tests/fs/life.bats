@@ -95,6 +95,19 @@ mentions() {
 	umount "$MNT"
 }
 
+@test "another perfmonfs that is mounted there before its privhelper ends stays" {
+	serve --backend=sim
+	first=$DAEMON
+	privhelper=$(pgrep -P "$DAEMON")
+	kill -STOP "$privhelper"
+	umount "$MNT"
+	serve --backend=sim
+	kill -CONT "$privhelper"
+	wait "$first"
+	until_ok gone "$privhelper"
+	holds "$MNT/pmu/backend" sim
+}
+
 @test "kill -9: the mount goes, and the next start puts registers back" {
 	serve_msr
 	run_context
@@ -243,6 +256,7 @@ checked() {
 	probe ok mkdir "$MNT/ctx/b"
 	put ok "$MNT/ctx/b/pmc/0" $USER
 	put EBUSY "$MNT/ctx/b/ctl" "load cpu=1"
+	sentence "$MNT/ctx/b/last_error" "perfmonfs, pid $first"
 	put ok "$MNT/ctx/b/ctl" "load cpu=2"
 	stop_daemon
 	[ "$(registers 1)" = "$programmed" ]
@@ -270,6 +284,8 @@ checked() {
 	mentions ENOTDIR
 	fails 1 perfmonfs -f --backend=sim -o bogus "$MNT"
 	mentions bogus
+	fails 1 perfmonfs -f "--dev=$BATS_TEST_TMPDIR/none" -o backnd=perf "$MNT"
+	mentions backnd=perf EINVAL
 	fails 1 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups \
 		"$BATS_RUN_TMPDIR/perfmonfs" -f --backend=sim "$MNT"
 	mentions root EPERM

@@ -91,6 +91,18 @@ text() {
 	is 0
 }
 
+@test "the first open says that a mapping is only as new as the last poll" {
+	serve --backend=sim
+	grep -q "passthrough 1" "$MNT/stats" || skip "the kernel passes no files through"
+	new a
+	probe ok open "$C/set/0/live" rdonly
+	sentence "$C/last_error" poll
+	[[ $output == note:* ]]
+	put ok "$C/flags" none
+	probe ok open "$C/set/0/live" rdonly
+	holds "$C/last_error" ok
+}
+
 @test "a lost count is a dash" {
 	serve --backend=sim
 	new lost

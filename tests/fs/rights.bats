@@ -101,7 +101,16 @@ theirs() {
 	as $GID probe ok mkdir "$MNT/ctx/c"
 }
 
-@test "rights are those of the opener" {
+# passed USER TEXT: as USER, writes to the open descriptor 4
+passed() {
+	as "$1" inherited "$2"
+}
+
+inherited() {
+	output=$(bounded "${WHO[@]}" fsprobe write - <<<"$1")
+}
+
+@test "writing takes the rights of both opener and writer" {
 	serve --backend=sim
 	put ok "$MNT/config/sys_group" $GID
 	theirs a
@@ -111,16 +120,107 @@ theirs() {
 	put ok "$MNT/config/allow_kernel" root
 	run -0 bounded fsprobe writeas "$NOBODY" "$C/regs" <<<"pmc0 $KERNEL"
 	is EACCES
-	# ... but a descriptor that root has opened passes root's rights on.
+	# ... nor does a descriptor that root has opened pass root's rights on.
 	exec 4>"$C/ctl"
-	run -0 bounded setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups \
-		fsprobe write - <<<"load cpu=0"
+	passed nobody "load cpu=0"
+	is EPERM
+	put ok "$C/pmc/0" $KERNEL
+	passed $GID "load cpu=0"
+	is EACCES
+	put ok "$C/pmc/0" $USER
+	passed $GID "load cpu=0"
 	is ok
+}
+
+@test "allow_kernel is asked again at load and start" {
+	serve --backend=sim
+	put ok "$MNT/config/sys_group" $GID
+	theirs a
+	as nobody probe ok mkdir "$C/set/2"
+	as $GID put ok "$C/set/2/pmc/1" $KERNEL
+	put ok "$MNT/config/allow_kernel" root
+	as $GID put EACCES "$C/ctl" "load cpu=0"
+	as $GID sentence "$C/last_error" "set 2: pmc1"
+	put ok "$C/ctl" "load cpu=0"
+	as $GID put EACCES "$C/ctl" start
+	put ok "$MNT/config/allow_kernel" group
+	as $GID put ok "$C/ctl" start
+}
+
+# session_read: bytes that the session thread has read
+session_read() {
+	awk '$1 == "rchar:" { print $2 }' "/proc/$DAEMON/task/$DAEMON/io"
+}
+
+# With as many, the status in /proc has 450 KB. It is read in another thread, and only if need be.
+@test "supplementary groups: of 65536, the last one counts" {
+	local groups=$BATS_TEST_TMPDIR/groups before
+
+	[ "$(cat /proc/sys/kernel/ngroups_max)" -ge 65536 ] || skip "kernel.ngroups_max is below 65536"
+	serve --backend=sim
+	put ok "$MNT/config/sys_group" 165535
+	put ok "$MNT/config/thread_group" 165536
+	as nobody probe EPERM mkdir "$MNT/ctx/n"
+	cat >"$groups" <<-'END'
+		import os, sys, time
+		mnt, last = sys.argv[1], int(sys.argv[2])
+		os.setgroups(range(last - 65535, last + 1))
+		os.setgid(65534)
+		os.setuid(65534)
+		def mkdir():
+		    while True:
+		        try:
+		            return os.mkdir(mnt + "/ctx/g")
+		        except BlockingIOError:
+		            time.sleep(0.1)
+		try:
+		    mkdir()
+		    with open(mnt + "/ctx/g/ctl", "w") as ctl:
+		        ctl.write("load cpu=0")
+		    with open(mnt + "/cpus") as cpus:
+		        print(cpus.readline().split()[2])
+		except PermissionError:
+		    print("refused")
+	END
+	before=$(session_read)
+	run -0 bounded python3 "$groups" "$MNT" 165535
+	is context=g
+	[ $(($(session_read) - before)) -lt 65536 ]
+	probe ok rmdir "$MNT/ctx/g"
+	run -0 bounded python3 "$groups" "$MNT" 165534
+	is refused
+	run -0 bounded python3 "$groups" "$MNT" 165536
+	is context=g
+}
+
+# While it waits, mkdir keeps others from the directory.
+@test "supplementary groups: a user with very many makes one context a second" {
+	[ "$(cat /proc/sys/kernel/ngroups_max)" -ge 65536 ] || skip "kernel.ngroups_max is below 65536"
+	serve --backend=sim
+	put ok "$MNT/config/sys_group" 1
+	put ok "$MNT/config/thread_group" 1
+	cat >"$BATS_TEST_TMPDIR/many" <<-'END'
+		import errno, os, sys
+		os.setgroups(range(100000, 165536))
+		os.setgid(65534)
+		os.setuid(65534)
+		seen = set()
+		for _ in range(1000):
+		    try:
+		        os.mkdir(sys.argv[1] + "/ctx/n")
+		    except OSError as e:
+		        seen.add(errno.errorcode[e.errno])
+		    if len(seen) == 2:
+		        break
+		print(*sorted(seen))
+	END
+	run -0 bounded python3 "$BATS_TEST_TMPDIR/many" "$MNT"
+	is "EAGAIN EPERM"
 }
 
 @test "config/: root writes, everyone reads" {
 	serve --backend=sim
-	for key in sys_group thread_group allow_kernel arg_size_max tick_us overflow_rate_max; do
+	for key in sys_group thread_group allow_kernel arg_size_max tick_us overflow_rate_max ctxsw_budget; do
 		as nobody probe EACCES open "$MNT/config/$key" wronly
 		as 0 probe EACCES open "$MNT/config/$key" wronly
 		as nobody probe ok open "$MNT/config/$key" rdonly
@@ -178,6 +278,7 @@ value() {
 		4096 65536 arg_size_max
 		100 1000000 tick_us
 		1 1000000 overflow_rate_max
+		1 100 ctxsw_budget
 	KEYS
 }
 

@@ -68,6 +68,21 @@ all_counted() {
 	[ "$(did a "$TID" switches)" -gt 50 ]
 }
 
+@test "the number of a process with more threads: the load says that they are not counted" {
+	local pid
+
+	serve --backend=perf
+	begin a subject -t 8 faults 100
+	pid=$(awk '$1 == "Tgid:" { print $2 }' "/proc/$TID/status")
+	new p
+	ctl "load tid=$pid"
+	sentence "$C/last_error" "other 8 threads"
+	[[ $output == note:* ]]
+	new q
+	ctl "load tid=$TID"
+	holds "$C/last_error" ok
+}
+
 @test "page faults of 8 threads that change their CPUs, each for itself" {
 	serve --backend=perf
 	begin a subject -t 8 -m faults 200000
@@ -495,6 +510,61 @@ take_turns() {
 	is "context=b uid=$NOBODY"
 }
 
+over_budget() {
+	awk '$1 == "ctxsw_over_budget" { print $2 }' "$MNT/stats"
+}
+
+spent() {
+	[ "$(over_budget)" -gt 0 ]
+}
+
+# by_uid UID HELPER...: the helper acts as that user
+by_uid() {
+	local WHO=(setpriv --reuid="$1" --regid="$1" --clear-groups)
+
+	"${@:2}"
+}
+
+counts_again() {
+	put ok "$C/pmd/0" 7
+	holds "$C/pmd/0" 7
+}
+
+@test "a user whose switches take more than the budget loses counts, and others do not" {
+	serve --backend=perf
+	put ok "$MNT/config/ctxsw_budget" 5
+	by_uid 65533 begin quiet subject -c "$ONE" faults 1000
+	by_uid 65533 monitor quiet "$TID"
+	by_uid "$NOBODY" begin a subject -c "$ONE" turns 40000
+	by_uid "$NOBODY" monitor a "$TID"
+	tid=$TID
+	go a
+	until_ok spent
+	go quiet
+	said quiet "^done"
+	said a "^done"
+	# Its thread goes on, and causes no switches; the context stays as it is.
+	probe EIO pread "$C/pmd/0" 30 0
+	sentence "$C/last_error" ctxsw_budget
+	holds "$C/state" "running tid=$tid set=0"
+	[ "$(awk '$1 == "ctxsw_in" { print $2 }' "$MNT/stats")" -lt 40000 ]
+	until_ok counts_again
+	C=$MNT/ctx/quiet
+	finished quiet
+	its_faults quiet "$(awk '$1 == "did" { print $2 }' "$SAYS/quiet")"
+}
+
+@test "root's contexts have no switch budget" {
+	serve --backend=perf
+	put ok "$MNT/config/ctxsw_budget" 1
+	begin a subject -c "$ONE" turns 5000
+	monitor a "$TID"
+	go a
+	finished a
+	its_faults a "$TID"
+	[ "$(over_budget)" = 0 ]
+}
+
 @test "the daemon's own threads and the kernel's are not monitored" {
 	serve --backend=perf
 	new a
@@ -537,6 +607,48 @@ take_turns() {
 	put ok "$MNT/config/thread_group" none
 	ctl unload
 	as nobody put EPERM "$MNT/ctx/n/ctl" "load tid=$own"
+}
+
+# Gives CAP_SYS_PTRACE to each user that executes it.
+capable_copy() {
+	CAPABLE=$BATS_TEST_TMPDIR/capable
+	command -v setcap >/dev/null || skip "needs setcap"
+	cp "$BATS_RUN_TMPDIR/fsprobe" "$CAPABLE"
+	setcap cap_sys_ptrace=ep "$CAPABLE" || skip "no file capabilities on this filesystem"
+	[ "$(as nobody bounded "$CAPABLE" lseek "$CAPABLE")" = ok ] ||
+		skip "no privileges by programs on this filesystem"
+}
+
+# loads_by OPENER TID: in a context of the user nobody. OPENER opens ctl, and the capable program writes
+# TID; self: its own
+loads_by() {
+	local opener=$1
+
+	# shellcheck disable=SC2016
+	output=$(bounded setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups bash -c '
+		[ "$4" != self ] || set -- "$1" "$2" "$3" $$
+		if [ "$1" = shell ]; then
+			exec "$2" write - 4>"$3" <<<"load tid=$4"
+		else
+			exec "$2" write "$3" <<<"load tid=$4"
+		fi' bash "$opener" "$CAPABLE" "$C/ctl" "$2")
+}
+
+@test "a program with file capabilities does not lend them to the opener of a file" {
+	capable_copy
+	serve --backend=perf
+	begin roots subject faults 1
+	C=$MNT/ctx/n
+	as nobody probe ok mkdir "$C"
+	loads_by shell "$TID"
+	is EPERM
+	as nobody holds "$C/state" unloaded
+	# Nor itself.
+	loads_by shell self
+	is EPERM
+	# The program that opens the file itself has them.
+	loads_by program "$TID"
+	is ok
 }
 
 # Owned by root, executed by the user nobody.

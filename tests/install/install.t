@@ -17,6 +17,9 @@ if [ "${1-}" != in_namespace ]; then
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	[ -w /dev/fuse ] || skip "needs /dev/fuse"
 	unshare -m true 2>/dev/null || skip "needs a private mount namespace"
+	# Tests of other clones may be making it.
+	exec 9>"$ROOT.lock"
+	flock 9
 	if [ ! -d "$ROOT" ]; then
 		command -v mmdebstrap >/dev/null || skip "needs mmdebstrap"
 		# shellcheck source=/dev/null
@@ -26,6 +29,7 @@ if [ "${1-}" != in_namespace ]; then
 			skip "no bare system: $(tail -n 1 "$ROOT.log")"
 		mv "$ROOT.new" "$ROOT"
 	fi
+	exec 9>&-
 	exec unshare -m --propagation private bash "$0" in_namespace
 fi
 
@@ -109,6 +113,27 @@ quickstart() {
 	grep '^== next' "$work/quickstart" && [ -z "$(find "$clone/build" ! -user 65534)" ]
 }
 
+# In a home that others cannot enter, with one test, which needs another user to come in.
+private_home() {
+	local clone=$work/home/clone
+
+	mkdir -p "$clone"/tests/{fs,fuzz,unit} "$work/stub2"
+	cp tests/run "$clone/tests"
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\nsetpriv --reuid=65534 --regid=65534 --clear-groups test -x "$PWD" && echo ok 1\necho 1..1\n' \
+		>"$clone/tests/layering"
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\nmkdir -p "$2/meson-info"\n' >"$work/stub2/meson"
+	printf '#!/bin/sh\necho daemon\n' >"$work/stub2/ninja"
+	chmod +x "$clone/tests/layering" "$work"/stub2/*
+	chown -R 65533:65533 "$work/home"
+	chmod 700 "$work/home"
+	PATH=$work/stub2:$PATH "$clone/tests/run" layering >"$work/run"
+	cat "$work/run"
+	find "$clone" ! -user 65533
+	grep '^\[1/1\] layering ok' "$work/run" && [ -z "$(find "$clone" ! -user 65533)" ]
+}
+
 mounted='perfmonfs --backend=sim /mnt; trap "umount /mnt" EXIT'
 
 try "without dpkg-dev, library and pkg-config file are in the multi-arch directory" without_dpkg_dev
@@ -171,6 +196,7 @@ try "README and licence" inside "cd /usr/local/share/doc/perfmonfs
 try "it is uninstalled" inside "cd '$build'
 	meson --internal uninstall"
 try "nothing is left" diff "$work/before" <(files)
+try "tests/run works in a private home, and leaves nothing of root's there" private_home
 if "$BUILD/daemon/perfmonfs" --check --backend=perf >/dev/null; then
 	try "quickstart leaves nothing of root's in a user's clone, and says what is next" quickstart
 else

@@ -300,6 +300,57 @@ static void notification(void)
 	close(fd);
 }
 
+/* 2.3.7: of commands on sets, too. Elements before the wrong one are executed. */
+static void reserved_flags(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_setdesc_t desc[2] = {{.set_id = 1}, {.set_id = 2}};
+	pfarg_setinfo_t info[2] = {{.set_id = 1}, {.set_id = 2, .set_flags = 0x10}};
+
+	OK(perfmonctl(fd, PFM_CREATE_EVTSETS, desc, 2));
+	info[0].set_runs = 5;
+	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, info, 2), EINVAL);
+	IS(info[0].set_runs, 0);
+	IS(info[1].set_flags & PFM_REG_RETFL_MASK, PFM_SET_RETFL_EINVAL);
+	desc[1].set_flags = 0x10;
+	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc, 2), EINVAL);
+	IS(desc[1].set_flags & PFM_REG_RETFL_MASK, PFM_SET_RETFL_EINVAL);
+	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc, 1), EINVAL); /* deleted already */
+	desc[1].set_flags = 0;
+	OK(perfmonctl(fd, PFM_DELETE_EVTSETS, desc + 1, 1));
+	close(fd);
+}
+
+/* 6.2.2: what is read is replaced, of PMDs in the reset list, too. */
+static void read_and_reset(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_pmc_t pmc = {.reg_value = INSTRUCTIONS, .reg_reset_pmds = {2}};
+	pfarg_pmd_t pmds[2] = {{.reg_value = 70, .reg_long_reset = 7},
+		{.reg_num = 1, .reg_value = 80, .reg_long_reset = 8}};
+
+	run_on(0);
+	OK(perfmonctl(fd, PFM_WRITE_PMCS, &pmc, 1));
+	OK(perfmonctl(fd, PFM_WRITE_PMDS, pmds, 2));
+	load(fd, 0);
+	OK(perfmonctl(fd, PFM_START, NULL, 0));
+	advance(1000000);
+	pmds[0].reg_flags = PFM_REGFL_READ_RESET;
+	OK(perfmonctl(fd, PFM_READ_PMDS, pmds, 1));
+	IS(pmds[0].reg_value > 1000, 1);
+	IS(pmds[0].reg_flags, PFM_REGFL_READ_RESET);
+	OK(perfmonctl(fd, PFM_STOP, NULL, 0));
+	pmds[0].reg_flags = 0;
+	OK(perfmonctl(fd, PFM_READ_PMDS, pmds, 2));
+	IS(pmds[0].reg_value, 7);
+	IS(pmds[0].reg_last_reset_val, 7);
+	IS(pmds[1].reg_value, 8);
+	pmds[0].reg_flags = 0x10;
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, pmds, 2), EINVAL);
+	IS(pmds[0].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
+	close(fd);
+}
+
 /* Masked because of too many overflows, without notification: its tool is woken as by an overflow.
  */
 static void throttled(void)
@@ -461,6 +512,7 @@ static void not_reached(void)
 
 	memset(info, 0x55, sizeof(info));
 	info[0].set_id = 99;
+	info[0].set_flags = 0;
 	info[1].set_id = 0;
 	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, info, 2), EINVAL);
 	IS(info[0].set_flags & PFM_REG_RETFL_MASK, PFM_SET_RETFL_NOSET);
@@ -471,6 +523,7 @@ static void not_reached(void)
 	pmds[0].reg_num = pmds[2].reg_num = 0;
 	pmds[1].reg_num = 300;
 	pmds[0].reg_set = pmds[1].reg_set = pmds[2].reg_set = 0;
+	pmds[0].reg_flags = pmds[1].reg_flags = 0;
 	FAILS(perfmonctl(fd, PFM_READ_PMDS, pmds, 3), EINVAL);
 	IS(pmds[0].reg_value, 0);
 	IS(pmds[1].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_NOTAVAIL);
@@ -544,6 +597,36 @@ static void configuration(void)
 	OK(setegid(0));
 }
 
+/* What 3.5.4 excludes. */
+static void not_mapped(int fd, size_t size)
+{
+	int bare = make(PFM_FL_SYSTEM_WIDE);
+
+	NO_MAP(size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	NO_MAP(size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	NO_MAP(size, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	NO_MAP(size, PROT_NONE, MAP_SHARED, fd, 0);
+	NO_MAP(size, PROT_READ, MAP_SHARED | MAP_LOCKED, fd, 0);
+	NO_MAP(4096, PROT_READ, MAP_SHARED, fd, 0);
+	NO_MAP(2 * size, PROT_READ, MAP_SHARED, fd, 0);
+	NO_MAP(size, PROT_READ, MAP_SHARED, fd, 4096);
+	NO_MAP(4096, PROT_READ, MAP_SHARED, bare, 0);
+	close(bare);
+}
+
+/* Once in each process; and none can write what the others read. */
+static void mapped_once(int fd, size_t size)
+{
+	pid_t child = fork();
+
+	NO_MAP(size, PROT_READ, MAP_SHARED, fd, 0);
+	if (child == 0) {
+		NO_MAP(size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		_exit(0);
+	}
+	ends_well(child);
+}
+
 static void sampling(void)
 {
 	struct {
@@ -559,8 +642,10 @@ static void sampling(void)
 	both.ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
 	both.arg.buf_size = 8192;
 	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1));
+	not_mapped(both.ctx.ctx_fd, both.ctx.ctx_smpl_buf_size);
 	hdr = mmap(NULL, both.ctx.ctx_smpl_buf_size, PROT_READ, MAP_SHARED, both.ctx.ctx_fd, 0);
 	IS(hdr != MAP_FAILED, 1);
+	mapped_once(both.ctx.ctx_fd, both.ctx.ctx_smpl_buf_size);
 	run_on(0);
 	write_pmc(both.ctx.ctx_fd, 0);
 	pmd.reg_value = pmd.reg_short_reset = (uint64_t)-10000000;
@@ -610,6 +695,8 @@ int main(int argc, char **argv)
 	states();
 	over_exec(argv[0]);
 	notification();
+	reserved_flags();
+	read_and_reset();
 	throttled();
 	unread();
 	other_reads();

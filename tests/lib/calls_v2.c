@@ -481,13 +481,25 @@ static void sampling(void)
 	pfarg_ctx_t ctx = {.ctx_flags = PFM_FL_SYSTEM_WIDE};
 	pfarg_pmd_t pmd = {.reg_flags = PFM_REGFL_OVFL_NOTIFY};
 	pfarg_msg_t msg;
-	int fd;
+	int fd, bare;
+	void *part;
 
 	fd = FD(pfm_create_context(&ctx, default_format, &arg, sizeof(arg)));
 	hdr = mmap(NULL, arg.buf_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	IS(hdr != MAP_FAILED, 1);
 	IS(hdr->hdr_version, PFM_DFL_SMPL_VERSION);
 	IS(hdr->hdr_buf_size, 8192);
+	NO_MAP(arg.buf_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	NO_MAP(arg.buf_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	NO_MAP(arg.buf_size + 1, PROT_READ, MAP_PRIVATE, fd, 0);
+	NO_MAP(4096, PROT_READ, MAP_PRIVATE, fd, 4096);
+	/* Kernels allowed a part, and another mapping. */
+	part = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	IS(part != MAP_FAILED, 1);
+	OK(munmap(part, 4096));
+	bare = make(PFM_FL_SYSTEM_WIDE);
+	NO_MAP(4096, PROT_READ, MAP_PRIVATE, bare, 0);
+	close(bare);
 	run_on(0);
 	count_instructions(fd);
 	pmd.reg_value = pmd.reg_long_reset = pmd.reg_short_reset = (uint64_t)-10000000;

@@ -30,6 +30,13 @@ int check_fd(const char *file, int line, const char *what, int fd);
 /* No address of anything. */
 #define NOWHERE ((void *)16)
 
+/* A mapping that fails with EINVAL. */
+#define NO_MAP(size, prot, flags, fd, offset)                                                      \
+	do {                                                                                       \
+		IS(mmap(NULL, (size), (prot), (flags), (fd), (offset)) == MAP_FAILED, 1);          \
+		IS(errno, EINVAL);                                                                 \
+	} while (0)
+
 /* Lets model time pass. */
 void advance(uint64_t ns);
 /* The number in a file below the mount. */

@@ -82,6 +82,7 @@ begin_target() {
 	esac
 	rm -f "$tmp/in"
 	mkfifo "$tmp/in"
+	: >"$tmp/said"
 	exec 9<>"$tmp/in"
 	# shellcheck disable=SC2086
 	setsid "$build/tests/track/"$program <"$tmp/in" >"$tmp/said" 9>&- &

@@ -174,7 +174,7 @@ static int write_pmcs(struct ctxsw_world *c, struct line *l, const struct evtset
 	return world_command(at(c, l, l->scratch), &write);
 }
 
-static int reserve(struct ctxsw_world *c, struct line *l, const struct context *ctx)
+static int reserve(struct ctxsw_world *c, struct line *l, struct context *ctx)
 {
 	int rc = 0;
 

@@ -19,7 +19,8 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char *const keys[] = {"sys_group", "thread_group", "allow_kernel", "arg_size_max",
-	"user_contexts_max", "user_memory_max", "memory_max", "tick_us", "overflow_rate_max"};
+	"user_contexts_max", "user_memory_max", "memory_max", "tick_us", "overflow_rate_max",
+	"ctxsw_budget"};
 
 static void assert_shown(const struct config *c, const char *key, const char *want)
 {
@@ -52,6 +53,7 @@ static struct config some_config(void)
 		.arg_size_max = 12345,
 		.tick_us = 234,
 		.overflow_rate_max = 567,
+		.ctxsw_budget = 89,
 	};
 }
 
@@ -70,6 +72,7 @@ static void test_defaults(void **state)
 	assert_shown(&c, "arg_size_max", "4096\n");
 	assert_shown(&c, "tick_us", "1000\n");
 	assert_shown(&c, "overflow_rate_max", "100000\n");
+	assert_shown(&c, "ctxsw_budget", "20\n");
 }
 
 static void test_store(void **state)
@@ -102,6 +105,8 @@ static void test_store(void **state)
 		{"tick_us", "1000000", "1000000\n"},
 		{"overflow_rate_max", "1", "1\n"},
 		{"overflow_rate_max", "1000000", "1000000\n"},
+		{"ctxsw_budget", "1", "1\n"},
+		{"ctxsw_budget", "100", "100\n"},
 	};
 
 	(void)state;
@@ -151,8 +156,11 @@ static void test_store_errors(void **state)
 		{"overflow_rate_max", "0", ERANGE, "1"},
 		{"overflow_rate_max", "1000001", ERANGE, "1000000"},
 		{"overflow_rate_max", "-1", EINVAL, "'-1'"},
+		{"ctxsw_budget", "0", ERANGE, "1"},
+		{"ctxsw_budget", "101", ERANGE, "100"},
 		{"sys_groups", "any", ENOENT, "'sys_groups'"},
-		{"", "any", ENOENT, "smpl_buf_size_max, tick_us and overflow_rate_max"},
+		{"", "any", ENOENT,
+			"smpl_buf_size_max, tick_us, overflow_rate_max and ctxsw_budget"},
 	};
 
 	(void)state;

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "daemon/ctxsw/switch_budget.h"
 #include "tests/unit/ctxsw_world.h"
 
 enum { US = 1000, MS = 1000000 };
@@ -1552,6 +1553,34 @@ static void taken(struct ctxsw_world *c)
 }
 EACH_CTXSW(taken)
 
+/* A window begins with the first charge after the last one is over. */
+static void test_budget(void **state)
+{
+	const uint64_t window = BUDGET_WINDOW_NS, t = 1000 * BUDGET_WINDOW_NS;
+	struct budget_window w = {0};
+
+	(void)state;
+	assert_false(budget_is_spent(&w, t, 1));
+	budget_charge(&w, t - window / 5, t);
+	assert_int_equal(w.since, t);
+	assert_int_equal(w.used, window / 5);
+	assert_false(budget_is_spent(&w, t, 20));
+	assert_true(budget_is_spent(&w, t, 19));
+	budget_charge(&w, t + 9, t + 10);
+	assert_true(budget_is_spent(&w, t + 10, 20));
+	assert_true(budget_is_spent(&w, t + window - 1, 20));
+	assert_false(budget_is_spent(&w, t + window, 20));
+	budget_charge(&w, t + window - 1, t + window);
+	assert_int_equal(w.since, t + window);
+	assert_int_equal(w.used, 1);
+	/* The clocks of two sources may differ a little. */
+	budget_charge(&w, t + window + 5, t + window + 3);
+	assert_int_equal(w.used, 1);
+	budget_charge(&w, t + window, t + 2 * window - 1);
+	assert_true(budget_is_spent(&w, t + 2 * window - 1, 99));
+	assert_false(budget_is_spent(&w, t + 2 * window - 1, 100));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1588,6 +1617,7 @@ int main(void)
 		cmocka_unit_test(test_cloned_used),
 		cmocka_unit_test(test_cloned_series),
 		cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_cost),
 	};
 

@@ -13,39 +13,70 @@
 
 enum { USER = 1000, PRIMARY = 100, SUPPLEMENTARY = 200, OTHER = 300 };
 
-static unsigned lookups;
-
-static bool has_group(const struct group_requester *r, gid_t gid)
-{
-	(void)r;
-	lookups++;
-	return gid == SUPPLEMENTARY;
-}
-
-static const struct group_requester root = {.uid = 0, .gid = OTHER, .has_group = has_group};
-static const struct group_requester user = {.uid = USER, .gid = PRIMARY, .has_group = has_group};
+static const struct group_answers answers = {2, {SUPPLEMENTARY, OTHER}, {true, false}};
+static const struct group_requester root = {.uid = 0, .gid = OTHER};
+static const struct group_requester user = {.uid = USER, .gid = PRIMARY, .groups = &answers};
 
 static void test_rules(void **state)
 {
 	static const struct {
 		struct group_rule rule;
-		bool user;
-		unsigned lookups;
+		bool asked, unasked;
 	} cases[] = {
-		{{.kind = GROUP_ANY}, true, 0},
-		{{.kind = GROUP_NONE}, false, 0},
-		{{.kind = GROUP_GID, .gid = PRIMARY}, true, 0},
-		{{.kind = GROUP_GID, .gid = SUPPLEMENTARY}, true, 1},
-		{{.kind = GROUP_GID, .gid = OTHER}, false, 1},
+		{{.kind = GROUP_ANY}, true, true},
+		{{.kind = GROUP_NONE}, false, false},
+		{{.kind = GROUP_GID, .gid = PRIMARY}, true, true},
+		{{.kind = GROUP_GID, .gid = SUPPLEMENTARY}, true, false},
+		{{.kind = GROUP_GID, .gid = OTHER}, false, false},
+		{{.kind = GROUP_GID, .gid = OTHER + 1}, false, false},
 	};
+	const struct group_requester unasked = {.uid = USER, .gid = PRIMARY};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		lookups = 0;
 		assert_true(group_access_allowed(&cases[i].rule, &root));
-		assert_int_equal(lookups, 0);
-		assert_int_equal(group_access_allowed(&cases[i].rule, &user), cases[i].user);
-		assert_int_equal(lookups, cases[i].lookups);
+		assert_int_equal(group_access_allowed(&cases[i].rule, &user), cases[i].asked);
+		assert_int_equal(group_access_allowed(&cases[i].rule, &unasked), cases[i].unasked);
+	}
+}
+
+/* Only what a rule names and nothing else decides is asked for. */
+static void test_open(void **state)
+{
+	static const struct {
+		struct group_rule sys, thread;
+		enum allow_kernel kernel;
+		unsigned need;
+		struct group_answers want;
+	} cases[] = {
+		{{GROUP_GID, OTHER}, {GROUP_ANY, 0}, KERNEL_GROUP, 0, {0}},
+		{{GROUP_GID, OTHER}, {GROUP_ANY, 0}, KERNEL_GROUP, NEED_MAKE, {0}},
+		{{GROUP_GID, OTHER}, {GROUP_ANY, 0}, KERNEL_GROUP, NEED_THREAD, {0}},
+		{{GROUP_GID, OTHER}, {GROUP_ANY, 0}, KERNEL_GROUP, NEED_SYSTEM, {1, {OTHER}}},
+		{{GROUP_GID, OTHER}, {GROUP_ANY, 0}, KERNEL_GROUP, NEED_KERNEL, {1, {OTHER}}},
+		{{GROUP_GID, OTHER}, {GROUP_ANY, 0}, KERNEL_ROOT, NEED_KERNEL, {0}},
+		{{GROUP_GID, OTHER}, {GROUP_ANY, 0}, KERNEL_ANY, NEED_KERNEL, {0}},
+		{{GROUP_GID, PRIMARY}, {GROUP_NONE, 0}, KERNEL_GROUP, NEED_SYSTEM | NEED_KERNEL,
+			{0}},
+		{{GROUP_GID, PRIMARY}, {GROUP_GID, OTHER}, KERNEL_GROUP, NEED_MAKE, {0}},
+		{{GROUP_NONE, 0}, {GROUP_NONE, 0}, KERNEL_GROUP, NEED_MAKE | NEED_KERNEL, {0}},
+		{{GROUP_GID, OTHER}, {GROUP_GID, OTHER}, KERNEL_GROUP, NEED_MAKE, {1, {OTHER}}},
+		{{GROUP_GID, OTHER}, {GROUP_GID, SUPPLEMENTARY}, KERNEL_GROUP, NEED_MAKE,
+			{2, {OTHER, SUPPLEMENTARY}}},
+		{{GROUP_NONE, 0}, {GROUP_GID, OTHER}, KERNEL_GROUP, NEED_THREAD | NEED_KERNEL,
+			{1, {OTHER}}},
+	};
+	const struct group_requester unasked = {.uid = USER, .gid = PRIMARY};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct config c = {.sys_group = cases[i].sys,
+			.thread_group = cases[i].thread,
+			.allow_kernel = cases[i].kernel};
+		struct group_answers got = group_access_open(&c, cases[i].need, &unasked);
+
+		assert_memory_equal(&got, &cases[i].want, sizeof(got));
+		assert_int_equal(group_access_open(&c, cases[i].need, &root).n, 0);
 	}
 }
 
@@ -86,14 +117,10 @@ static void test_making(void **state)
 {
 	(void)state;
 	for (int groups = 0; groups < 4; groups++) {
-		const struct config c = {
-			.sys_group = {GROUP_GID, groups & 1 ? PRIMARY : OTHER},
-			.thread_group = {GROUP_GID, groups & 2 ? SUPPLEMENTARY : OTHER},
-		};
+		const struct rights r = {.system = groups & 1, .thread = groups & 2};
 		struct err e;
 
-		assert_int_equal(group_access_check(&c, &user, &e), groups ? 0 : -EPERM);
-		assert_int_equal(group_access_check(&c, &root, &e), 0);
+		assert_int_equal(group_access_check(&r, &e), groups ? 0 : -EPERM);
 	}
 }
 
@@ -101,6 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_open),
 		cmocka_unit_test(test_rights),
 		cmocka_unit_test(test_making),
 	};

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -881,6 +882,16 @@ static void make_all_sets(struct world *w)
 	}
 }
 
+/* The question of each switch of a thread takes no time for each set, which would be minutes. */
+static void want_reserved_soon(struct world *w)
+{
+	clock_t begin = clock();
+
+	for (unsigned i = 0; i < 10000; i++)
+		assert_true(ctx_has_reserved(&w->ctx, w->ctx.res));
+	assert_true(clock() - begin < 10 * CLOCKS_PER_SEC);
+}
+
 /* As many sets as there can be, made in any order, linked in another, switched through. */
 static void test_all_sets(void **state)
 {
@@ -895,6 +906,7 @@ static void test_all_sets(void **state)
 		WANT(&w, 0, world_write_in(&w, 40000 + i, false, i, world_idle_selector(&w, 0)));
 	WANT(&w, 0, world_do(&w, CMD_LOAD));
 	WANT(&w, 0, world_do(&w, CMD_START));
+	want_reserved_soon(&w);
 	for (unsigned i = 0; i < ALL_SETS; i++) {
 		WANT_STATE(&w, CTX_RUNNING, id);
 		world_pass(&w, 1 + id % 7);

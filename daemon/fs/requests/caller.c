@@ -1,69 +1,96 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/fs/requests/caller.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "base/nsec.h"
 #include "daemon/authz/group_access.h"
-#include "daemon/authz/proc.h"
+#include "daemon/authz/identity.h"
+#include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/group_lookup.h"
+#include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/tree/fs_state.h"
 
-enum { CALLER_FEW_GROUPS = 64, CALLER_MANY_GROUPS = 65536 };
-
-static bool caller_lists(const gid_t *groups, int n, gid_t gid)
+static bool caller_writes_kernel(const struct pmu *pmu, const struct cmd_vector *v)
 {
-	for (int i = 0; i < n; i++)
-		if (groups[i] == gid)
+	for (unsigned i = 0; i < v->nregs; i++) {
+		int row = v->regs[i].pmd ? -1 : pmu_find_pmc(pmu, v->regs[i].num);
+		const struct pmu_pmc *pmc = &pmu->pmcs[row < 0 ? 0 : row];
+
+		if (row >= 0 && (v->regs[i].value | pmc->def) & pmc->kernel)
 			return true;
+	}
 	return false;
 }
 
-/* Supplementary groups come from /proc, which takes 20 us. */
-static bool caller_has_group(const struct group_requester *r, gid_t gid)
+/* Members of sys_group may make contexts of the reserve. */
+unsigned caller_needs_to_make(const struct call *call)
 {
-	gid_t few[CALLER_FEW_GROUPS];
-	gid_t *many;
-	bool found;
-	int n = fuse_req_getgroups(r->arg, CALLER_FEW_GROUPS, few), room;
-
-	if (n <= CALLER_FEW_GROUPS)
-		return n > 0 && caller_lists(few, n, gid);
-	room = n < CALLER_MANY_GROUPS ? n : CALLER_MANY_GROUPS;
-	many = calloc((size_t)room, sizeof(*many));
-	if (!many)
-		return false;
-	n = fuse_req_getgroups(r->arg, room, many);
-	found = n > 0 && caller_lists(many, n < room ? n : room, gid);
-	free(many);
-	return found;
+	return NEED_MAKE | (objects_are_short(&call->fs->objects) ? NEED_SYSTEM : 0);
 }
 
-static struct group_requester caller_requester(const struct call *call)
+unsigned caller_needs(const struct call *call, const struct command *cmd)
 {
-	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	switch (cmd->verb) {
+	case CMD_LOAD:
+		return (cmd->tid ? NEED_THREAD : NEED_SYSTEM) | NEED_KERNEL;
+	case CMD_START:
+		return atomic_load(&call->ctx->ec.status.kernel_pmcs) ? NEED_KERNEL : 0;
+	case CMD_WRITE:
+		return caller_writes_kernel(call->fs->be->pmu, &cmd->vector) ? NEED_KERNEL : 0;
+	case CMD_SETUP:
+		return cmd->setup.flags & CTX_SYSTEM_WIDE ? NEED_SYSTEM : NEED_THREAD;
+	default:
+		return 0;
+	}
+}
 
-	return (struct group_requester){
-		.uid = caller->uid,
-		.gid = caller->gid,
-		.has_group = caller_has_group,
-		.arg = call->req,
+static bool caller_is_opener(const struct fuse_ctx *caller, const struct file *f)
+{
+	return caller->uid == f->uid && caller->gid == f->gid;
+}
+
+static struct rights caller_combine(const struct rights *a, const struct rights *b)
+{
+	return (struct rights){
+		.system = a->system && b->system,
+		.thread = a->thread && b->thread,
+		.kernel = a->kernel && b->kernel,
 	};
 }
 
-int caller_may_make(const struct call *call, struct err *e)
+/* Of the caller and of the opener of the call's file, if it has one. */
+static struct rights caller_decide(const struct call *call, const struct group_answers *groups)
 {
-	const struct group_requester requester = caller_requester(call);
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	const struct group_requester writer = {caller->uid, caller->gid, groups};
+	const struct file *f = call->file;
+	struct rights writers = group_access_rights(&call->fs->config, &writer), openers;
 
-	return group_access_check(&call->fs->config, &requester, e);
+	if (!f || caller_is_opener(caller, f))
+		return writers;
+	openers = group_access_rights(
+		&call->fs->config, &(struct group_requester){f->uid, f->gid, NULL});
+	return caller_combine(&writers, &openers);
 }
 
-struct rights caller_rights(const struct call *call)
+static struct group_answers caller_open_groups(const struct call *call, unsigned need)
 {
-	const struct group_requester requester = caller_requester(call);
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	const struct group_requester writer = {caller->uid, caller->gid, NULL};
 
-	return group_access_rights(&call->fs->config, &requester);
+	return group_access_open(&call->fs->config, need, &writer);
 }
 
-void caller_note_reserve(const struct call *call)
+bool caller_rights(const struct call *call, unsigned need, struct rights *out)
+{
+	*out = caller_decide(call, NULL);
+	return !caller_open_groups(call, need).n;
+}
+
+static void caller_store_reserve(const struct call *call, bool member)
 {
 	struct objects *objs = &call->fs->objects;
 	struct user_quota *q;
@@ -72,7 +99,154 @@ void caller_note_reserve(const struct call *call)
 		return;
 	q = user_quota_get(&objs->quotas, fuse_req_ctx(call->req)->uid);
 	if (q)
-		atomic_store(&q->reserve, caller_rights(call).system);
+		atomic_store(&q->reserve, member);
+}
+
+void caller_note_reserve(const struct call *call)
+{
+	struct rights rights;
+
+	if (objects_are_short(&call->fs->objects) && caller_rights(call, NEED_SYSTEM, &rights))
+		caller_store_reserve(call, rights.system);
+}
+
+int caller_check_make(const struct rights *r, struct err *e)
+{
+	return group_access_check(r, e);
+}
+
+enum { CALLER_SLOW_NS = 2000000, CALLER_PAUSE_NS = 1000000000 };
+
+static uint64_t caller_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return nsec_of(t);
+}
+
+/*
+ * While mkdir waits for its answer, the kernel lets no other user make or look up a name in that
+ * directory. So a user whose groups take long to read has to pause between two of them.
+ */
+static int caller_check_pause(const struct call *call, struct err *e)
+{
+	uid_t uid = fuse_req_ctx(call->req)->uid;
+	const struct user_quota *q = user_quota_get(&call->fs->objects.quotas, uid);
+
+	if (!q || q->groups_at <= caller_now())
+		return 0;
+	return err_set(e, EAGAIN,
+		"uid %u has so many supplementary groups that they are read for mkdir once a "
+		"second only: try again then",
+		(unsigned)uid);
+}
+
+static void caller_note_pause(const struct call *call, uint64_t took_ns)
+{
+	struct user_quota *q;
+
+	if (took_ns < CALLER_SLOW_NS)
+		return;
+	q = user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
+	if (q)
+		q->groups_at = caller_now() + CALLER_PAUSE_NS;
+}
+
+struct caller_question {
+	struct request request;
+	struct group_question question;
+	const struct caller_kind *kind;
+	void *arg;
+	/* It is about making a context. */
+	bool make;
+};
+
+static void caller_free_question(struct caller_question *q)
+{
+	context_unref(q->request.call.ctx);
+	free(q);
+}
+
+static void caller_answered(struct group_question *question)
+{
+	struct caller_question *q = container_of(question, struct caller_question, question);
+	struct call *call = &q->request.call;
+	bool due = request_end(&q->request);
+	struct rights rights;
+
+	if (due && question->ended)
+		fuse_reply_err(call->req, ENODEV);
+	if (due && !question->ended) {
+		rights = caller_decide(call, &question->groups);
+		if (q->make) {
+			caller_store_reserve(call, rights.system);
+			caller_note_pause(call, question->took_ns);
+		}
+		q->kind->go(call, &rights, q->arg);
+	} else {
+		q->kind->drop(call, q->arg);
+	}
+	caller_free_question(q);
+}
+
+/* A question that is being answered keeps its memory until then. */
+static bool caller_interrupted(struct request *r)
+{
+	struct caller_question *q = container_of(r, struct caller_question, request);
+
+	list_del(&r->link);
+	if (group_lookup_withdraw(r->call.fs->groups, &q->question)) {
+		request_uncharge(r);
+		q->kind->drop(&r->call, q->arg);
+		caller_free_question(q);
+	}
+	return true;
+}
+
+int caller_lookup(struct call *call, unsigned need, size_t bytes, const struct caller_kind *kind,
+	void *arg, struct err *e)
+{
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	struct caller_question *q;
+
+	if (need & NEED_MAKE && !call->file && caller_check_pause(call, e) < 0)
+		return -e->no;
+	q = malloc(sizeof(*q));
+	if (!q)
+		return err_set(e, ENOMEM, "no memory");
+	*q = (struct caller_question){
+		.question = {.tid = caller->pid,
+			.uid = caller->uid,
+			.gid = caller->gid,
+			.groups = caller_open_groups(call, need),
+			.answered = caller_answered},
+		.kind = kind,
+		.arg = arg,
+		.make = need & NEED_MAKE,
+	};
+	if (request_begin(&q->request, call, sizeof(*q) + bytes, caller_interrupted, e) < 0) {
+		free(q);
+		return -e->no;
+	}
+	if (group_lookup_submit(call->fs->groups, &q->question, e) < 0) {
+		request_end(&q->request);
+		free(q);
+		return -e->no;
+	}
+	if (call->ctx)
+		context_ref(call->ctx);
+	return 0;
+}
+
+void caller_note_opener(const struct call *call, struct file *f)
+{
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+
+	f->uid = caller->uid;
+	f->gid = caller->gid;
+	if (call->node.row->capabilities)
+		f->capabilities = capabilities_of(caller->pid);
 }
 
 uint64_t caller_memlock(const struct call *call)

@@ -16,6 +16,7 @@ struct limits command_limits(const struct fs *fs)
 		.tick_ns = fs->config.tick_us * 1000,
 		.timer_ns = fs->timer_ns,
 		.overflow_rate_max = fs->config.overflow_rate_max,
+		.ctxsw_budget = fs->config.ctxsw_budget,
 	};
 }
 
@@ -123,6 +124,27 @@ static struct command_request *command_new_request(
 	}
 	context_ref(call->ctx);
 	return r;
+}
+
+int command_lookup(struct call *call, unsigned need, const struct command *cmd,
+	const struct caller_kind *kind, struct err *e)
+{
+	struct command *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return err_set(e, ENOMEM, "no memory for the command");
+	*copy = *cmd;
+	if (caller_lookup(call, need, command_bytes(call, cmd), kind, copy, e) == 0)
+		return 0;
+	free(copy);
+	return -e->no;
+}
+
+void command_drop(struct call *call, void *arg)
+{
+	command_free(arg);
+	free(arg);
+	free(call->packet);
 }
 
 bool command_submit(

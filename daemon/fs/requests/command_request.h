@@ -3,6 +3,7 @@
 #ifndef FS_COMMAND_REQUEST_H
 #define FS_COMMAND_REQUEST_H
 
+#include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/pending_request.h"
 
 /* The settings in config/ that commands take effect with. */
@@ -37,6 +38,15 @@ void command_answer_write(struct command_request *r);
  * False: there was no memory, and that is the answer; @arg is still the caller's. */
 bool command_submit(
 	struct call *call, struct command *cmd, const struct command_kind *kind, void *arg);
+
+/*
+ * Has another thread find out the caller's rights in @need; then kind->go() executes a copy of
+ * @cmd, its arg, which it frees. A kind's drop() is command_drop(). An error: @cmd is still the
+ * caller's.
+ */
+int command_lookup(struct call *call, unsigned need, const struct command *cmd,
+	const struct caller_kind *kind, struct err *e);
+void command_drop(struct call *call, void *arg);
 
 /* Executes a command for an unloaded context, which the session thread owns. */
 int command_exec(struct fs_context *ctx, const struct command *cmd, struct err *e);

@@ -17,7 +17,9 @@ struct file {
 	struct fs_context *ctx;
 	/* The process that opened the file, which may have passed it on. */
 	uid_t uid;
-	struct rights rights;
+	gid_t gid;
+	/* With row.capabilities. */
+	struct capabilities capabilities;
 	uint64_t memlock;
 	/* O_RDONLY, O_WRONLY or O_RDWR. */
 	int access;

@@ -19,10 +19,22 @@ static void request_note_id(fuse_req_t req, void *data)
 		p->interrupted[p->ninterrupted++] = (uint64_t)(uintptr_t)data;
 }
 
+/* NULL: no memory. */
+static struct user_quota *request_quota(const struct call *call)
+{
+	if (call->ctx)
+		return call->ctx->id.quota;
+	if (call->file)
+		return call->file->charge.quota;
+	return user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
+}
+
 static int request_charge(struct request *r, const struct call *call, size_t bytes, struct err *e)
 {
-	struct user_quota *q = call->ctx ? call->ctx->id.quota : call->file->charge.quota;
+	struct user_quota *q = request_quota(call);
 
+	if (!q)
+		return err_set(e, ENOMEM, "no memory");
 	if (q->uid && atomic_load(&q->requests) >= REQUESTS_PER_USER)
 		return err_set(e, ENOSPC,
 			"too many reads and writes of uid %u wait: end some (limit: %d a user)",

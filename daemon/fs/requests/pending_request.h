@@ -16,7 +16,7 @@ struct request {
 	struct list_head link;
 	uint64_t id;
 	struct call call;
-	/* To the owner of the call's context, or to the opener of its file. */
+	/* To the owner of the call's context, the opener of its file, or the caller. */
 	struct charge charge;
 	/* The caller was interrupted, but the answer is still due; the session thread's. */
 	bool interrupted;

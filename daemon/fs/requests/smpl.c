@@ -2,6 +2,7 @@
 #include "daemon/fs/requests/smpl.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,21 @@ static int smpl_check_result(const pfm_buffer_fmt_t *fmt, int rc, const char *to
 	return err_set(e, rc < 0 ? -rc : rc,
 		"format %s refuses %s (%s): choose another size, or parameters that go together",
 		fmt->fmt_name, to, err_name(rc < 0 ? -rc : rc));
+}
+
+/* The errno of a format does not tell that its buffer is too small. */
+static int smpl_validate(const struct smpl *s, unsigned flags, uint16_t npmds, struct err *e)
+{
+	int rc = smpl_check_result(
+		s->fmt, s->fmt->fmt_validate(flags, npmds, s->arg), "its arguments", e);
+	uint64_t least = rc < 0 ? format_least_size(s->fmt, s->arg, flags, npmds) : 0;
+
+	if (!least)
+		return rc;
+	return err_set(e, e->no,
+		"format %s needs room for its header and one sample: write size=%" PRIu64
+		" or more",
+		s->fmt->fmt_name, least);
 }
 
 static int smpl_make_buffer(
@@ -69,8 +85,7 @@ static int smpl_prepare(
 	int rc = smpl_charge(s, ctx, e);
 
 	if (rc == 0 && s->fmt->fmt_validate)
-		rc = smpl_check_result(
-			s->fmt, s->fmt->fmt_validate(flags, npmds, s->arg), "its arguments", e);
+		rc = smpl_validate(s, flags, npmds, e);
 	if (rc == 0)
 		rc = smpl_make_buffer(fs, ctx, flags, s, e);
 	if (rc == 0 && s->fmt->fmt_init)

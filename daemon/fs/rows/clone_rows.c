@@ -56,15 +56,15 @@ static int clone_make_region(struct call *call, struct file *f, struct err *e)
 	return 0;
 }
 
-static int clone_open(struct call *call, struct file *f, struct err *e)
+static int clone_make(struct call *call, const struct rights *rights, struct file *f, struct err *e)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
 
-	if (caller_may_make(call, e) < 0 || object_make_clone(&call->fs->objects, call->node.serial,
-						    caller->uid, caller->gid, &f->ctx, e) < 0)
+	if (caller_check_make(rights, e) < 0 ||
+		object_make_clone(&call->fs->objects, call->node.serial, caller->uid, caller->gid,
+			&f->ctx, e) < 0)
 		return -e->no;
 	context_ref(f->ctx);
-	f->rights = caller_rights(call);
 	f->memlock = f->ctx->map.memlock = caller_memlock(call);
 	if (clone_make_region(call, f, e) < 0)
 		return -e->no;
@@ -76,13 +76,47 @@ static int clone_open(struct call *call, struct file *f, struct err *e)
 	return 0;
 }
 
+/* @arg is the file. Another open of the same inode may have come first. */
+static void clone_open_go(struct call *call, const struct rights *rights, void *arg)
+{
+	struct err e;
+
+	if (object_find(&call->fs->objects, call->node.serial))
+		err_set(&e, ESTALE, "another open file has become this context: open clone again");
+	else if (clone_make(call, rights, arg, &e) == 0)
+		return;
+	file_destroy(arg);
+	call_fail(call, &e);
+}
+
+static void clone_open_drop(struct call *call, void *arg)
+{
+	(void)call;
+	file_destroy(arg);
+}
+
+static int clone_open(struct call *call, struct file *f, struct err *e)
+{
+	static const struct caller_kind kind = {clone_open_go, clone_open_drop};
+	unsigned need = caller_needs_to_make(call);
+	struct rights rights;
+
+	if (caller_rights(call, need, &rights))
+		return clone_make(call, &rights, f, e);
+	return caller_lookup(call, need, 0, &kind, f, e);
+}
+
 /* The clone is closed, or its open has failed. Its directory may have been removed before. */
 static void clone_release(struct file *f)
 {
 	struct fs_context *ctx = f->ctx;
+	struct err e;
 
 	if (!ctx)
 		return;
+	/* Its program may have ended because of that failure. */
+	if (context_get_failure(ctx, &e))
+		uid_error_set(fs_of(ctx), ctx->id.uid, &e);
 	object_drop_clone(ctx->objs, ctx);
 	if (!ctx->closed && context_destroy(ctx, NULL) < 0)
 		fprintf(stderr, "perfmonfs: no memory to end context %s: rmdir it\n", ctx->id.path);
@@ -252,28 +286,65 @@ static int clone_submit(struct call *call, struct command *cmd, struct err *e)
 
 static void clone_take(struct call *call, struct command *cmd, int rc, struct err *e);
 
+static void clone_execute(struct call *call, struct command *cmd)
+{
+	struct err e;
+
+	if (cmd->verb == CMD_SIGNAL) {
+		clone_take(call, cmd, notifier_set(call, cmd, &e), &e);
+	} else if (clone_submit(call, cmd, &e) < 0) {
+		cmd->evtset.fault = FAULT_REFUSED;
+		clone_take(call, cmd, -e.no, &e);
+		command_free(cmd);
+	}
+}
+
+/* Ends the packet without executing @cmd. */
+static void clone_refuse(struct call *call, struct command *cmd, const struct err *e)
+{
+	command_free(cmd);
+	clone_reply(call, -e->no, e);
+}
+
+static int clone_check_closed(const struct call *call, struct err *e)
+{
+	return call->ctx->closed ? err_set(e, ENODEV, "the context is being removed") : 0;
+}
+
+/* @arg is a copy of the command. */
+static void clone_command_go(struct call *call, const struct rights *rights, void *arg)
+{
+	CLEANUP_FREE struct command *cmd = arg;
+	struct err e;
+
+	cmd->rights = *rights;
+	if (clone_check_closed(call, &e) < 0)
+		clone_refuse(call, cmd, &e);
+	else
+		clone_execute(call, cmd);
+}
+
 /* Executes the packet's next command. There are 255 at most, one within the other. */
 static void clone_next(struct call *call)
 {
+	static const struct caller_kind kind = {clone_command_go, command_drop};
 	struct command cmd = {0};
 	struct err e;
+	unsigned need;
 	int rc = packet_next(call->packet, &cmd, &e);
 
-	if (rc > 0 && call->ctx->closed)
-		rc = err_set(&e, ENODEV, "the context is being removed");
+	if (rc > 0 && clone_check_closed(call, &e) < 0)
+		rc = -e.no;
 	if (rc <= 0) {
 		command_free(&cmd);
 		clone_reply(call, rc, &e);
 		return;
 	}
-	cmd.rights = call->file->rights;
-	if (cmd.verb == CMD_SIGNAL) {
-		clone_take(call, &cmd, notifier_set(call, &cmd, &e), &e);
-	} else if (clone_submit(call, &cmd, &e) < 0) {
-		cmd.evtset.fault = FAULT_REFUSED;
-		clone_take(call, &cmd, -e.no, &e);
-		command_free(&cmd);
-	}
+	need = caller_needs(call, &cmd);
+	if (caller_rights(call, need, &cmd.rights))
+		clone_execute(call, &cmd);
+	else if (command_lookup(call, need, &cmd, &kind, &e) < 0)
+		clone_refuse(call, &cmd, &e);
 }
 
 /* A command that took effect shows in the files of the context, too. */
@@ -373,7 +444,7 @@ void clone_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned nr, void *arg, struct 
 }
 
 const struct row rows_clone[] = {
-	{FILE_ROW(DIR_ROOT, "clone", 0666), .clone = true, .open = clone_open,
+	{FILE_ROW(DIR_ROOT, "clone", 0666), .clone = true, .capabilities = true, .open = clone_open,
 		.release = clone_release, .size = clone_size, .room = message_room,
 		.reply = message_reply_clone, .poll = message_poll, .store = clone_store},
 	ROW_END,

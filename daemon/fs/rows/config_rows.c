@@ -33,5 +33,6 @@ const struct row rows_config[] = {
 	{CONFIG_ROW("memory_max")},
 	{CONFIG_ROW("tick_us")},
 	{CONFIG_ROW("overflow_rate_max")},
+	{CONFIG_ROW("ctxsw_budget")},
 	ROW_END,
 };

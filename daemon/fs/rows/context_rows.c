@@ -46,14 +46,20 @@ static int context_parse_ctl(
 	return 0;
 }
 
-/* The caller's permission over the thread decides: a program of another user that was passed this
- * open file must not lend its own. */
-int context_check_load(const struct call *call, const struct command *cmd, struct err *e)
+/* The permission over a thread is the writer's, as far as the opener has it, too: a program that
+ * was passed this open file must not lend its own. */
+int context_check_load(const struct call *call, struct command *cmd, struct err *e)
 {
-	if (cmd->verb == CMD_LOAD && cmd->tid && fuse_req_ctx(call->req)->uid != call->file->uid)
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	const struct file *f = call->file;
+
+	if (cmd->verb != CMD_LOAD || !cmd->tid)
+		return 0;
+	if (caller->uid != f->uid || (caller->uid && caller->gid != f->gid))
 		return err_set(e, EPERM,
-			"uid %u has opened this file: open it yourself to load on a thread",
-			(unsigned)call->file->uid);
+			"uid %u, gid %u has opened this file: open it yourself to load on a thread",
+			(unsigned)f->uid, (unsigned)f->gid);
+	cmd->load.opener = f->capabilities;
 	return 0;
 }
 
@@ -113,8 +119,8 @@ const struct row rows_context[] = {
 	{DIR_ROW(DIR_CTXS, DIR_CTX, NULL, 0700)},
 	{DIR_ROW(DIR_CTX, DIR_CHILDREN, "children", 0700)},
 	{DIR_ROW(DIR_CHILDREN, DIR_CTX, NULL, 0700)},
-	{FILE_ROW(DIR_CTX, "ctl", 0600), .show = context_rows_show_ctl, .parse = context_parse_ctl,
-		.commit = context_commit_ctl},
+	{FILE_ROW(DIR_CTX, "ctl", 0600), .capabilities = true, .show = context_rows_show_ctl,
+		.parse = context_parse_ctl, .commit = context_commit_ctl},
 	{FILE_ROW(DIR_CTX, "state", 0400), .query = context_query_info,
 		.print = context_print_state, .poll = context_poll_state},
 	{FILE_ROW(DIR_CTX, "flags", 0600), .query = context_query_info,

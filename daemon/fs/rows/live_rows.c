@@ -48,10 +48,23 @@ static void live_follow(struct command_request *r)
 		set->live_active = true;
 }
 
+/* A mapping is not wrong, but seldom what was meant where nothing updates it. */
+static void live_note_age(struct call *call)
+{
+	struct err note;
+
+	err_set(&note, 0,
+		"a mapping of live shows the counts of the last poll, as there is no RDPMC here: "
+		"read live or the PMD for those of now");
+	context_set_error(call->ctx, &note);
+}
+
 static void live_answer(struct command_request *r)
 {
 	struct call *call = &r->request.call;
 
+	if (r->job.rc == 0 && !r->job.cmd.live_page.rdpmc)
+		live_note_age(call);
 	if (r->job.rc == 0) {
 		file_reply_passed(call->req, call->file, true);
 		return;

@@ -7,6 +7,7 @@
 
 #include "daemon/engine/cpu_scan.h"
 #include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/requests/uid_error.h"
@@ -66,6 +67,7 @@ static void root_show_stats(const struct call *call, struct text *out)
 	text_printf(out, "ctxsw_waits %llu\n", atomic_load(&s->ctxsw_waits));
 	text_printf(out, "ctxsw_late %llu\n", atomic_load(&s->ctxsw_late));
 	text_printf(out, "ctxsw_missed %llu\n", atomic_load(&s->ctxsw_missed));
+	text_printf(out, "ctxsw_over_budget %llu\n", atomic_load(&s->ctxsw_over_budget));
 	text_printf(out, "ctxsw_overhead_instructions %llu\n", atomic_load(&s->ctxsw_overhead));
 	root_show_memory(call, out);
 }
@@ -122,9 +124,10 @@ static void root_print_cpu(
 	root_end_cpu(fs->be, cpu, out);
 }
 
-/* Contexts on threads, as far as @call shows them. */
+/* Contexts on threads: those of the opener's user, or all. */
 struct root_threads {
-	const struct call *call;
+	uid_t uid;
+	bool all;
 	struct text *out;
 	unsigned n;
 };
@@ -135,16 +138,16 @@ static void root_print_thread(void *arg, const struct engine_ctx *ec, int tid)
 {
 	struct root_threads *t = arg;
 
-	if (!t->call->file->rights.system && ec->uid != t->call->file->uid)
+	if (!t->all && ec->uid != t->uid)
 		return;
 	if (t->n++ < ROOT_THREADS_MAX)
 		text_printf(t->out, "thread %d context=%s uid=%u pid=%d\n", tid, ec->name, ec->uid,
 			ec->pid);
 }
 
-static void root_print_threads(const struct call *call, struct text *out)
+static void root_print_threads(const struct call *call, bool all, struct text *out)
 {
-	struct root_threads t = {.call = call, .out = out};
+	struct root_threads t = {.uid = call->file->uid, .all = all, .out = out};
 
 	engine_each_on_thread(call->fs->eng, root_print_thread, &t);
 	if (t.n > ROOT_THREADS_MAX)
@@ -160,7 +163,7 @@ static void root_cpus_done(void *arg, const struct cpu_scan_result *cpus, unsign
 
 	for (unsigned cpu = 0; cpu < n; cpu++)
 		root_print_cpu(r->call.fs, cpu, &cpus[cpu], &out);
-	root_print_threads(&r->call, &out);
+	root_print_threads(&r->call, true, &out);
 	if (!cpus)
 		rc = err_set(&e, ENOMEM, "no memory to scan the CPUs");
 	request_end(r);
@@ -178,15 +181,16 @@ static int root_list_cpus(struct call *call, struct text *out)
 		root_print_user(call->fs, cpu, be->ops->cpu_online(be, cpu), out);
 		root_end_cpu(be, cpu, out);
 	}
-	root_print_threads(call, out);
+	root_print_threads(call, false, out);
 	return 0;
 }
 
-static int root_read_cpus(struct call *call, struct text *out, struct err *e)
+static int root_read_cpus_as(
+	struct call *call, const struct rights *rights, struct text *out, struct err *e)
 {
 	struct request *r;
 
-	if (!call->file->rights.system)
+	if (!rights->system)
 		return root_list_cpus(call, out);
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -199,11 +203,37 @@ static int root_read_cpus(struct call *call, struct text *out, struct err *e)
 	return CALL_LATER;
 }
 
+static void root_cpus_go(struct call *call, const struct rights *rights, void *arg)
+{
+	TEXT_CLEANUP struct text out = {0};
+	struct err e;
+	int rc = root_read_cpus_as(call, rights, &out, &e);
+
+	(void)arg;
+	if (rc != CALL_LATER)
+		call_read_done(call, rc, &out, &e);
+}
+
+static void root_cpus_drop(struct call *call, void *arg)
+{
+	(void)call, (void)arg;
+}
+
+static int root_read_cpus(struct call *call, struct text *out, struct err *e)
+{
+	static const struct caller_kind kind = {root_cpus_go, root_cpus_drop};
+	struct rights rights;
+
+	if (caller_rights(call, NEED_SYSTEM, &rights))
+		return root_read_cpus_as(call, &rights, out, e);
+	return caller_lookup(call, NEED_SYSTEM, 0, &kind, NULL, e) < 0 ? -e->no : CALL_LATER;
+}
+
 const struct row rows_root[] = {
 	{DIR_ROW(DIR_NONE, DIR_ROOT, "/", 0755)},
 	{FILE_ROW(DIR_ROOT, "version", 0444), .show = root_show_version},
 	{FILE_ROW(DIR_ROOT, "last_error", 0444), .show = root_show_last_error},
-	{FILE_ROW(DIR_ROOT, "cpus", 0444), .rights = true, .read = root_read_cpus},
+	{FILE_ROW(DIR_ROOT, "cpus", 0444), .read = root_read_cpus},
 	{FILE_ROW(DIR_ROOT, "stats", 0444), .show = root_show_stats},
 	ROW_END,
 };

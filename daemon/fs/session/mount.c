@@ -13,17 +13,18 @@
 
 #include "base/cleanup.h"
 #include "base/slice.h"
+#include "daemon/fs/fs.h"
 
 /* Unmounts the mount of a daemon that was killed: it answers ENOTCONN to everything. */
 static int mount_clear_dead(const char *path, struct err *e)
 {
 	struct statvfs alive;
 	struct stat st;
-	char type[64];
+	struct mount_line m;
 
 	/* stat() would not do: the kernel may still have the attributes of a dead mount's root. */
 	if (statvfs(path, &alive) < 0 && errno == ENOTCONN) {
-		if (mount_id(path, type) < 0 || strcmp(type, "fuse.perfmonfs") != 0)
+		if (!mount_find(path, &m) || strcmp(m.type, "fuse.perfmonfs") != 0)
 			return err_set(e, ENOTCONN,
 				"mount point: %s: ENOTCONN: a dead mount of another kind is in the "
 				"way: umount -l it",
@@ -58,13 +59,14 @@ static void mount_unescape(char *s)
 	*to = '\0';
 }
 
-int mount_id(const char *path, char type[64])
+bool mount_find(const char *path, struct mount_line *m)
 {
 	CLEANUP_FCLOSE FILE *f = fopen("/proc/self/mountinfo", "re");
 	CLEANUP_FREE char *line = NULL;
 	char at[4096];
+	bool found = false;
 	size_t room = 0;
-	int id, found = -1;
+	int id;
 
 	while (f && getline(&line, &room, f) >= 0) {
 		const char *rest = strstr(line, " - ");
@@ -74,9 +76,11 @@ int mount_id(const char *path, char type[64])
 		mount_unescape(at);
 		if (strcmp(at, path) != 0)
 			continue;
-		found = id; /* the last line of a path is the mount on top */
-		if (!rest || sscanf(rest, " - %63s", type) != 1)
-			type[0] = '\0';
+		/* The last line of a path is the mount on top. */
+		found = true;
+		*m = (struct mount_line){.id = id};
+		if (rest)
+			sscanf(rest, " - %63s %63s", m->type, m->source);
 	}
 	return found;
 }
@@ -84,9 +88,9 @@ int mount_id(const char *path, char type[64])
 static int mount_refuse_second(const char *path, struct err *e)
 {
 	CLEANUP_FREE char *real = realpath(path, NULL);
-	char type[64];
+	struct mount_line m;
 
-	if (real && mount_id(real, type) >= 0 && strcmp(type, "fuse.perfmonfs") == 0)
+	if (real && mount_find(real, &m) && strcmp(m.type, "fuse.perfmonfs") == 0)
 		return err_set(e, EBUSY,
 			"mount point: %s: EBUSY: a perfmonfs is mounted there: umount it or give "
 			"another directory",
@@ -112,17 +116,25 @@ static int mount_parse_opts(const char *words, unsigned long *flags, struct err 
 			*flags |= MS_RDONLY;
 		else if (!known)
 			return err_set(e, EINVAL,
-				"mount option '%.*s': EINVAL: see perfmonfs --help",
+				"option '%.*s' of -o: EINVAL: unknown to perfmonfs and to mount: "
+				"see perfmonfs --help",
 				SLICE_ARG(word));
 	}
 	return 0;
+}
+
+int fs_check_mount_opts(const char *words, struct err *e)
+{
+	unsigned long ignored = 0;
+
+	return mount_parse_opts(words, &ignored, e);
 }
 
 int mount_fuse(const char *path, const char *words, struct err *e)
 {
 	unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 	CLEANUP_CLOSE int fd = -1;
-	char data[128];
+	char data[128], source[32];
 	int rc = mount_parse_opts(words, &flags, e);
 
 	if (rc == 0)
@@ -138,7 +150,8 @@ int mount_fuse(const char *path, const char *words, struct err *e)
 	snprintf(data, sizeof(data),
 		"fd=%d,rootmode=40000,user_id=%u,group_id=%u,allow_other,default_permissions", fd,
 		(unsigned)getuid(), (unsigned)getgid());
-	if (mount("perfmonfs", path, "fuse.perfmonfs", flags, data) < 0)
+	snprintf(source, sizeof(source), "perfmonfs-%d", getpid());
+	if (mount(source, path, "fuse.perfmonfs", flags, data) < 0)
 		return err_set(e, errno, "mount point: %s: mount: %s: %s", path, err_name(errno),
 			errno == EPERM ? "root and CAP_SYS_ADMIN are needed"
 				       : "give another directory");

@@ -3,11 +3,19 @@
 #ifndef FS_MOUNT_H
 #define FS_MOUNT_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
+
+/* A line of mountinfo. Ids are reused at once; the source of a perfmonfs has its daemon's pid. */
+struct mount_line {
+	int id;
+	char type[64], source[64];
+};
 
 /* Mounts a perfmonfs at @path and returns the /dev/fuse descriptor. @words are those of -o. */
 int mount_fuse(const char *path, const char *words, struct err *e);
-/* mountinfo's number and type of the mount at @path, or -1. */
-int mount_id(const char *path, char type[64]);
+/* The mount at @path. False: there is none. */
+bool mount_find(const char *path, struct mount_line *m);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "daemon/command/command.h"
 #include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/caller.h"
@@ -43,6 +44,18 @@ static void ops_refuse(struct call *call, int no, const char *why)
 	call_fail(call, &e);
 }
 
+/* The kernel answers an rmdir of a name that does not exist after this lookup, by itself. */
+static void ops_note_absent(const struct call *dir, const char *name)
+{
+	struct err e;
+
+	if (dir->node.row->is != DIR_CTXS)
+		return;
+	err_set(&e, ENOENT, "there is no context '%.*s': mkdir makes one, ls ctx shows them",
+		SLICE_ARG(slice_of(name)));
+	uid_error_set(dir->fs, fuse_req_ctx(dir->req)->uid, &e);
+}
+
 static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fuse_entry_param entry;
@@ -51,6 +64,7 @@ static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (!call_begin(req, parent, &dir))
 		return;
 	if (node_lookup(&dir, name, &child) < 0) {
+		ops_note_absent(&dir, name);
 		fuse_reply_err(req, ENOENT);
 		return;
 	}
@@ -155,18 +169,11 @@ static int ops_open_special(struct call *call, struct file *f, int flags, struct
 	return (row->open ? row->open : memory_open)(call, f, e);
 }
 
-/* Rights are the opener's: a program of root that reads or writes a file which a user has passed to
- * it must not lend its own. */
 static void ops_note_opener(const struct call *call, struct file *f, int flags)
 {
-	bool writes = (flags & O_ACCMODE) != O_RDONLY;
-	const struct row *row = call->node.row;
-
-	f->uid = fuse_req_ctx(call->req)->uid;
+	caller_note_opener(call, f);
 	f->access = flags & O_ACCMODE;
-	if (row->rights || (writes && row->parse))
-		f->rights = caller_rights(call);
-	if (row->memlock && writes)
+	if (call->node.row->memlock && f->access != O_RDONLY)
 		f->memlock = caller_memlock(call);
 }
 
@@ -261,14 +268,36 @@ static void ops_read(
 		call_read_done(&call, rc, &out, &e);
 }
 
+/* @arg is a copy of the command. */
+static void ops_command_go(struct call *call, const struct rights *rights, void *arg)
+{
+	CLEANUP_FREE struct command *cmd = arg;
+	struct err e;
+
+	cmd->rights = *rights;
+	if (!call->ctx->closed) {
+		command_submit(call, cmd, &command_write, NULL);
+		return;
+	}
+	command_free(cmd);
+	err_set(&e, ENODEV, "the context is being removed");
+	call_fail(call, &e);
+}
+
 /* Executes a command that the row has parsed, and answers. */
 static void ops_execute(struct call *call, struct command *cmd)
 {
+	static const struct caller_kind kind = {ops_command_go, command_drop};
+	unsigned need = caller_needs(call, cmd);
 	struct err e;
 
 	if (cmd->verb != CMD_SIGNAL) {
-		cmd->rights = call->file->rights;
-		command_submit(call, cmd, &command_write, NULL);
+		if (caller_rights(call, need, &cmd->rights)) {
+			command_submit(call, cmd, &command_write, NULL);
+		} else if (command_lookup(call, need, cmd, &kind, &e) < 0) {
+			command_free(cmd);
+			call_fail(call, &e);
+		}
 	} else if (notifier_set(call, cmd, &e) < 0) {
 		command_free(cmd);
 		call_write_done(call, -e.no, &e);
@@ -276,6 +305,15 @@ static void ops_execute(struct call *call, struct command *cmd)
 		call->node.row->commit(call->ctx, cmd);
 		call_write_done(call, 0, NULL);
 	}
+}
+
+static int ops_refuse_text(struct slice text, struct err *e)
+{
+	if (text.n && memchr(text.p, '\r', text.n))
+		return err_set(e, EINVAL,
+			"a line ends in a carriage return (CRLF): end lines with a newline alone, "
+			"as tr -d '\\r' does");
+	return err_set(e, EINVAL, "write one line of text, without control characters");
 }
 
 static void ops_store(struct call *call, struct slice text)
@@ -290,7 +328,7 @@ static void ops_store(struct call *call, struct slice text)
 			"%zu bytes in one write: write at most config/arg_size_max, %" PRIu64,
 			call->size, call->fs->config.arg_size_max);
 	else if (!slice_text(&text, row->lines))
-		rc = err_set(&e, EINVAL, "write one line of text, without control characters");
+		rc = ops_refuse_text(text, &e);
 	else if (row->store)
 		rc = row->store(call, text, &e);
 	else
@@ -318,7 +356,7 @@ static void ops_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t si
 	ops_store(&call, (struct slice){buf, size});
 }
 
-static void ops_make_context(struct call *dir, const char *name)
+static void ops_make_context(struct call *dir, const struct rights *rights, const char *name)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(dir->req);
 	struct fuse_entry_param entry;
@@ -327,7 +365,7 @@ static void ops_make_context(struct call *dir, const char *name)
 	struct err e;
 
 	caller_note_reserve(dir);
-	if (caller_may_make(dir, &e) < 0 ||
+	if (caller_check_make(rights, &e) < 0 ||
 		object_make(&dir->fs->objects, name, caller->uid, caller->gid, &ctx, &e) < 0) {
 		call_fail(dir, &e);
 		return;
@@ -336,6 +374,35 @@ static void ops_make_context(struct call *dir, const char *name)
 	node_lookup(dir, ctx->id.name, &child);
 	entry = node_entry(&child);
 	fuse_reply_entry(dir->req, &entry);
+}
+
+/* @arg is a copy of the name. */
+static void ops_make_context_go(struct call *dir, const struct rights *rights, void *arg)
+{
+	CLEANUP_FREE char *name = arg;
+
+	ops_make_context(dir, rights, name);
+}
+
+static void ops_make_context_drop(struct call *dir, void *arg)
+{
+	(void)dir;
+	free(arg);
+}
+
+static void ops_lookup_for_context(struct call *dir, const char *name)
+{
+	static const struct caller_kind kind = {ops_make_context_go, ops_make_context_drop};
+	char *copy = strdup(name);
+	struct err e;
+
+	if (copy &&
+		caller_lookup(dir, caller_needs_to_make(dir), strlen(name), &kind, copy, &e) == 0)
+		return;
+	if (!copy)
+		err_set(&e, ENOMEM, "no memory");
+	free(copy);
+	call_fail(dir, &e);
 }
 
 static void ops_make_set(struct call *dir, const char *name)
@@ -350,6 +417,7 @@ static void ops_make_set(struct call *dir, const char *name)
 
 static void ops_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
+	struct rights rights;
 	struct call dir;
 
 	(void)mode;
@@ -357,7 +425,10 @@ static void ops_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 		return;
 	switch (dir.node.row->is) {
 	case DIR_CTXS:
-		ops_make_context(&dir, name);
+		if (caller_rights(&dir, caller_needs_to_make(&dir), &rights))
+			ops_make_context(&dir, &rights, name);
+		else
+			ops_lookup_for_context(&dir, name);
 		break;
 	case DIR_SETS:
 		ops_make_set(&dir, name);
@@ -413,23 +484,51 @@ static void ops_refuse_in(fuse_req_t req, fuse_ino_t ino)
 		ops_refuse(&dir, EPERM, "files of this tree are neither made, renamed nor removed");
 }
 
+/* The likely mistakes: a register that the PMU lacks, and a context without mkdir. */
+static void ops_refuse_new(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	const struct pmu *pmu;
+	struct call dir;
+	struct err e;
+
+	if (!call_begin(req, ino, &dir))
+		return;
+	pmu = dir.fs->be->pmu;
+	if (dir.node.row->is == DIR_PMCS)
+		err_set(&e, EPERM, "there is no pmc%.*s: this PMU has %u PMCs: see pmu/pmcs",
+			SLICE_ARG(slice_of(name)), pmu->npmcs);
+	else if (dir.node.row->is == DIR_PMDS)
+		err_set(&e, EPERM, "there is no pmd%.*s: this PMU has %u PMDs: see pmu/pmds",
+			SLICE_ARG(slice_of(name)), pmu->npmds + pmu->nvirtuals);
+	else
+		err_set(&e, EPERM,
+			"there is no file '%.*s' here, and none can be made: ls shows the files",
+			SLICE_ARG(slice_of(name)));
+	call_fail(&dir, &e);
+}
+
 static void ops_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
-	(void)name, (void)mode, (void)rdev;
-	ops_refuse_in(req, parent);
+	(void)mode, (void)rdev;
+	ops_refuse_new(req, parent, name);
 }
 
 static void ops_create(
 	fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
-	(void)name, (void)mode, (void)fi;
-	ops_refuse_in(req, parent);
+	(void)mode, (void)fi;
+	ops_refuse_new(req, parent, name);
 }
 
 static void ops_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+	struct call dir;
+
 	(void)name;
-	ops_refuse_in(req, parent);
+	if (call_begin(req, parent, &dir))
+		ops_refuse(&dir, EPERM,
+			"files are not removed one by one, nor by rm -r: rmdir of a context or of "
+			"an event set removes it with all of its files");
 }
 
 static void ops_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)

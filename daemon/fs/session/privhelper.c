@@ -143,8 +143,8 @@ static void privhelper_keep_only(cap_value_t cap)
 
 static _Noreturn void privhelper_main(const char *path, int fd)
 {
-	char type[64];
-	int id = mount_id(path, type);
+	struct mount_line mounted, last;
+	bool known = mount_find(path, &mounted);
 	sigset_t all;
 
 	/* Signals are for the daemon, although a terminal's ^C comes to both. */
@@ -155,9 +155,9 @@ static _Noreturn void privhelper_main(const char *path, int fd)
 		_exit(1);
 	privhelper_keep_only(CAP_SYS_ADMIN);
 	privhelper_serve(fd);
-	/* If the user has unmounted, this may be another mount. Ids are reused, so the type must
-	 * be the same, too. */
-	if (id >= 0 && mount_id(path, type) == id && strcmp(type, "fuse.perfmonfs") == 0)
+	/* If the user has unmounted, this may be another mount, with the same id. */
+	if (known && mount_find(path, &last) && last.id == mounted.id &&
+		strcmp(last.source, mounted.source) == 0)
 		umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
 	_exit(0);
 }

@@ -13,6 +13,7 @@
 #include "daemon/mem/shared.h"
 #include "perfmonfs/backend.h"
 
+struct group_lookup;
 struct uid_error;
 
 /* Requests that are answered later; see pending_request.c. */
@@ -44,6 +45,7 @@ struct fs {
 	/* Open files. */
 	struct list_head files;
 	struct pending_requests pending;
+	struct group_lookup *groups;
 	/* Long work under way; see deferred.c. */
 	struct list_head deferred;
 	/* last_error of users without a context; see uid_error.c. */

@@ -515,6 +515,15 @@ void context_show_error(struct fs_context *ctx, struct text *out)
 	text_printf(out, "%s\n", copy);
 }
 
+bool context_get_failure(struct fs_context *ctx, struct err *e)
+{
+	pthread_mutex_lock(&ctx->log.lock);
+	snprintf(e->text, sizeof(e->text), "%.*s", (int)sizeof(e->text) - 1, ctx->log.last_error);
+	pthread_mutex_unlock(&ctx->log.lock);
+	return strcmp(e->text, "ok") != 0 &&
+	       strncmp(e->text, NOTE_WORD, sizeof(NOTE_WORD) - 1) != 0;
+}
+
 void context_set_ctl(struct fs_context *ctx, struct text *line)
 {
 	struct text old;

@@ -264,6 +264,8 @@ void context_unref(struct fs_context *ctx);
  * empty. Any thread. */
 void context_set_error(struct fs_context *ctx, const struct err *e);
 void context_show_error(struct fs_context *ctx, struct text *out);
+/* Copies its sentence to @e->text. False: it is no failure. */
+bool context_get_failure(struct fs_context *ctx, struct err *e);
 
 /* The last command that took effect. Swaps @line for the one before. Any thread. */
 void context_set_ctl(struct fs_context *ctx, struct text *line);

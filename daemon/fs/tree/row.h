@@ -64,8 +64,8 @@ struct row {
 	bool virtual;
 	/* Each open makes a context, which ends with the open file; see clone_rows.c. */
 	bool clone;
-	/* An open notes the opener's rights in struct file. Implied by parse(), for writing. */
-	bool rights;
+	/* An open notes the opener's capabilities in struct file. */
+	bool capabilities;
 	/* An open for writing notes the opener's RLIMIT_MEMLOCK in struct file. */
 	bool memlock;
 

@@ -52,6 +52,9 @@ struct user_quota {
 	unsigned notifiers;
 	/* The user was a member of sys_group when memory or contexts were last short. */
 	atomic_bool reserve;
+	/* When the user's supplementary groups may be read for mkdir again (CLOCK_MONOTONIC, ns).
+	 */
+	uint64_t groups_at;
 	/* In user_quotas.by_uid and .list. */
 	struct hash_node hash;
 	struct list_head link;

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the supplementary groups of a thread: up to 16 ms, so not for the session thread. */
+#ifndef AUTHZ_SUPPLEMENTARY_H
+#define AUTHZ_SUPPLEMENTARY_H
+
+#include "daemon/authz/group_access.h"
+
+/*
+ * Sets groups->member. The thread must have @uid and @gid as its filesystem ids: another one that
+ * has got the id @tid meanwhile is a member of nothing, unless it is the same user's.
+ */
+void supplementary_read(pid_t tid, uid_t uid, gid_t gid, struct group_answers *groups);
+
+#endif
