@@ -55,7 +55,7 @@ void msr_cpu_close(struct backend_cpu *c)
 	struct msr_io *io = c->mb->io;
 	struct err e;
 
-	if (reserve_release_all(c, &e) < 0)
+	if (pending_restore_run(c, &e) < 0)
 		reserve_report(&e);
 	pending_restore_keep(c);
 	io->ops->close(io, c->handle);

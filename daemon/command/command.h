@@ -81,7 +81,7 @@ void command_print_overflows(const struct command *cmd, struct text *out);
 void command_print_events(const struct pfm_msg *msgs, unsigned n, struct text *out);
 
 /* state: "unloaded", "zombie tid=7", "loaded cpu=1 set=0", "loaded tid=7 set=0"; likewise running,
- * masked, which " throttled" may follow. */
+ * masked, which " throttled" may follow. " lost" follows all if a count is lost. */
 void command_print_state(const struct ctx_info *info, struct text *out);
 
 void command_free(struct command *cmd);

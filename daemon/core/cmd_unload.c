@@ -42,6 +42,17 @@ static void unload_verify(struct core_run *run)
 }
 
 /*
+ * Bits of the overflow status that overflows have left. Those of a thread are on the CPUs where it
+ * has run: the backend clears them when it closes a CPU.
+ */
+static uint64_t unload_status_bits(const struct context *ctx)
+{
+	if (!ctx->pmu->clear || ctx->status.unreadable || ctx->target.tid)
+		return 0;
+	return image_global_bits(ctx->pmu, ctx->status.set);
+}
+
+/*
  * Selectors first, the global control last. A counter whose selector was taken over has a new user,
  * and so has its bit of the global control: they are forgotten, which costs no access.
  */
@@ -49,7 +60,7 @@ static void unload_plan_release(const struct context *ctx, struct plan *plan)
 {
 	const struct pmu_reservation *res = ctx->res;
 	const struct pmu *pmu = ctx->pmu;
-	uint64_t kept = 0, released;
+	uint64_t kept = 0, released, status;
 
 	plan_clear(plan);
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
@@ -68,6 +79,9 @@ static void unload_plan_release(const struct context *ctx, struct plan *plan)
 				~0ULL);
 	}
 	released = res->reserved_global & kept;
+	status = unload_status_bits(ctx) & kept;
+	if (status)
+		plan_add(plan, REG_WRITE, pmu->clear, status, ~0ULL);
 	if (released)
 		plan_add(plan, REG_RELEASE, pmu->global_ctrl, 0, released);
 	if (res->reserved_global & ~released)
@@ -90,6 +104,7 @@ int cmd_unload(struct core_run *run, struct err *e)
 		plan_run_all(run, &failed);
 	}
 	*ctx->res = (struct pmu_reservation){0};
+	ctx->status.set = 0;
 	ctx->active = ctx->sets[0];
 	ctx->ovfl.block = false;
 	ctx_set_state(ctx, CTX_UNLOADED);

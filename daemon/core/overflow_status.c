@@ -68,6 +68,7 @@ bool status_clear(struct core_run *run)
 		plan_clear(plan);
 		plan_add(plan, REG_WRITE, ctx->pmu->clear, bits, ~0ULL);
 		plan_run(run, plan);
+		ctx->status.set = 0;
 	}
 	if (plan_failed(plan))
 		ctx->status.unreadable = true;

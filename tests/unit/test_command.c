@@ -960,6 +960,7 @@ static void test_events(void **state)
 		{.type = PFM_MSG_OVFL, .pid = 5, .tid = 6},
 		{.type = PFM_MSG_THROTTLE, .ip = UINT64_MAX},
 		{.type = PFM_MSG_LOST, .count = UINT64_MAX},
+		{.type = PFM_MSG_COUNT_LOST, .cpu = 2, .set = 3, .pid = 5, .tid = 6, .pmds = {3}},
 		{.type = PFM_MSG_END, .cpu = 1},
 		{.type = PFM_MSG_END, .cpu = 1, .pid = 5, .tid = UINT32_MAX},
 		{.type = 0},
@@ -976,6 +977,7 @@ static void test_events(void **state)
 				   "overflow cpu=0 set=0 pmds=none pid=5 tid=6\n"
 				   "throttle cpu=0 set=0 pmds=none ip=0xffffffffffffffff\n"
 				   "lost count=18446744073709551615\n"
+				   "count_lost cpu=2 set=3 pmds=0-1 pid=5 tid=6\n"
 				   "end\n"
 				   "end pid=5 tid=4294967295\n"
 				   "type=0x0\n"
