@@ -150,6 +150,7 @@ static void job_run(struct ctxsw_thread *ct, struct job *job, struct task_ctx *t
 	if (starts) {
 		task->runtime = RUNTIME_UNKNOWN;
 		job_lose_uncounted(ct, task);
+		engine_ctx_changed(task->ec, ct->shared->events);
 	}
 	task_slot_report_death(ct, slot);
 	ctxsw_charge(ct, task);
