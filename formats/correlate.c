@@ -167,6 +167,14 @@ static int correlate_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 	return 0;
 }
 
+static void correlate_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
+{
+	pfm_correlate_smpl_hdr_t *hdr = buf;
+
+	(void)set;
+	sample_count_lost(&hdr->hdr_counts_lost, pmds);
+}
+
 static const pfm_fmt_param_t params[] = {
 	{"size", offsetof(pfm_correlate_smpl_arg_t, buf_size), 8, 0, 65536},
 	{0},
@@ -185,5 +193,6 @@ const pfm_buffer_fmt_t format_correlate = {
 	.fmt_init = correlate_init,
 	.fmt_handler = correlate_handler,
 	.fmt_restart = correlate_restart,
+	.fmt_lost = correlate_lost,
 	.fmt_event = correlate_event,
 };

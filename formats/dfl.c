@@ -115,6 +115,14 @@ static int dfl_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 	return 0;
 }
 
+static void dfl_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
+{
+	pfm_dfl_smpl_hdr_t *hdr = buf;
+
+	(void)set;
+	sample_count_lost(&hdr->hdr_counts_lost, pmds);
+}
+
 static const pfm_fmt_param_t params[] = {
 	{"size", offsetof(pfm_dfl_smpl_arg_t, buf_size), 8, 0, 65536},
 	{"no_hdr", offsetof(pfm_dfl_smpl_arg_t, buf_flags), 4, PFM_DFL_SMPL_NO_HDR, 0},
@@ -136,4 +144,5 @@ const pfm_buffer_fmt_t format_dfl = {
 	.fmt_init = dfl_init,
 	.fmt_handler = dfl_handler,
 	.fmt_restart = dfl_restart,
+	.fmt_lost = dfl_lost,
 };

@@ -145,6 +145,14 @@ static int hist_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 	return 0;
 }
 
+static void hist_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
+{
+	pfm_hist_smpl_hdr_t *hdr = buf;
+
+	(void)set;
+	sample_count_lost(&hdr->hdr_counts_lost, pmds);
+}
+
 static const pfm_fmt_param_t params[] = {
 	{"size", offsetof(pfm_hist_smpl_arg_t, buf_size), 8, 0, 65536},
 	{0},
@@ -163,4 +171,5 @@ const pfm_buffer_fmt_t format_hist = {
 	.fmt_init = hist_init,
 	.fmt_handler = hist_handler,
 	.fmt_restart = hist_restart,
+	.fmt_lost = hist_lost,
 };

@@ -172,6 +172,14 @@ static int nway_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 	return 0;
 }
 
+static void nway_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
+{
+	pfm_nway_smpl_hdr_t *hdr = buf;
+
+	(void)set;
+	sample_count_lost(&hdr->hdr_counts_lost, pmds);
+}
+
 static const pfm_fmt_param_t params[] = {
 	{"size", offsetof(pfm_nway_smpl_arg_t, buf_size), 8, 0, 65536},
 	{"parts", offsetof(pfm_nway_smpl_arg_t, parts), 4, 0, 2},
@@ -193,4 +201,5 @@ const pfm_buffer_fmt_t format_nway = {
 	.fmt_init = nway_init,
 	.fmt_handler = nway_handler,
 	.fmt_restart = nway_restart,
+	.fmt_lost = nway_lost,
 };

@@ -47,6 +47,15 @@ void sample_put(struct sample *s, uint16_t most, void *at)
 	s->left -= count;
 }
 
+void sample_count_lost(uint64_t *counts_lost, const uint64_t pmds[PFM_FMT_BV])
+{
+	uint64_t n = *counts_lost;
+
+	for (unsigned i = 0; i < PFM_FMT_BV; i++)
+		n += (uint64_t)__builtin_popcountll(pmds[i]);
+	sample_publish64(counts_lost, n);
+}
+
 size_t sample_largest(uint32_t num_pmds)
 {
 	return sizeof(pfm_dfl_smpl_entry_t) + num_pmds * sizeof(uint64_t);

@@ -54,6 +54,9 @@ static inline void *sample_at(void *buf, uint64_t offs)
 	return (char *)buf + offs;
 }
 
+/* Adds the PMDs in @pmds to the number of lost counts in a header. */
+void sample_count_lost(uint64_t *counts_lost, const uint64_t pmds[PFM_FMT_BV]);
+
 /* The buffer is full: notifies the tool and masks monitoring until its restart. */
 static inline void sample_mask_full(pfm_ovfl_ctrl_t *ctrl)
 {

@@ -6,7 +6,7 @@
 #include "lib/lib_i.h"
 
 /* A flag that no version and no command has: the daemon refuses the element. */
-enum { ABI_FLAG_INVALID = 0x8000 };
+enum { ABI_FLAG_INVALID = PFM_IOC_FL_REFUSED };
 
 /* How the elements of one call are converted. */
 struct abi_conv {

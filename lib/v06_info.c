@@ -54,9 +54,35 @@ int v06_getinfo_registers(int fd, int cmd, void *arg, int n)
 
 static const struct group_words words = {PFM_GROUP_ANY, PFM_GROUP_NONE};
 
+/* The properties that can be set. */
+static int v06_read_properties(pfarg_config_t *cf)
+{
+	uint64_t arg, buf;
+
+	if (config_number("config/arg_size_max", &arg) < 0 ||
+		config_number("config/smpl_buf_size_max", &buf) < 0 ||
+		config_group("config/sys_group", &words, &cf->cf_sys_gid) < 0 ||
+		config_group("config/thread_group", &words, &cf->cf_thread_gid) < 0)
+		return -1;
+	cf->cf_arg_size_max = (size_t)arg;
+	cf->cf_smpl_buf_size_max = (size_t)buf;
+	return 0;
+}
+
+/* Up to the first that the daemon refuses. */
+static int v06_write_properties(const pfarg_config_t *cf)
+{
+	if (config_set_number("config/arg_size_max", cf->cf_arg_size_max) < 0 ||
+		config_set_number("config/smpl_buf_size_max", cf->cf_smpl_buf_size_max) < 0 ||
+		config_set_group("config/sys_group", &words, cf->cf_sys_gid) < 0)
+		return -1;
+	return config_set_group("config/thread_group", &words, cf->cf_thread_gid);
+}
+
+/* All or nothing: what was set before an error is set back. */
 int v06_set_config(int fd, int cmd, void *arg, int n)
 {
-	pfarg_config_t cf;
+	pfarg_config_t cf, old;
 
 	(void)fd, (void)cmd;
 	if (n != 1)
@@ -65,11 +91,13 @@ int v06_set_config(int fd, int cmd, void *arg, int n)
 		return -1;
 	if (cf.cf_flags)
 		return lib_fail(EINVAL);
-	if (config_set_number("config/arg_size_max", cf.cf_arg_size_max) < 0 ||
-		config_set_number("config/smpl_buf_size_max", cf.cf_smpl_buf_size_max) < 0 ||
-		config_set_group("config/sys_group", &words, cf.cf_sys_gid) < 0)
+	if (v06_read_properties(&old) < 0)
 		return -1;
-	return config_set_group("config/thread_group", &words, cf.cf_thread_gid);
+	if (v06_write_properties(&cf) == 0)
+		return 0;
+	int err = errno;
+	v06_write_properties(&old);
+	return lib_fail(err);
 }
 
 /* Sets a bit for each register of the table. */
@@ -87,32 +115,18 @@ static int v06_fill_implemented(const char *table, uint64_t *bits, unsigned nbit
 	return 0;
 }
 
-static int v06_fill_numbers(pfarg_config_t *cf)
-{
-	uint64_t arg, buf, width;
-
-	if (config_number("config/arg_size_max", &arg) < 0 ||
-		config_number("config/smpl_buf_size_max", &buf) < 0 ||
-		config_number("pmu/counter_width", &width) < 0)
-		return -1;
-	cf->cf_arg_size_max = (size_t)arg;
-	cf->cf_smpl_buf_size_max = (size_t)buf;
-	cf->cf_counter_width = (uint16_t)width;
-	return 0;
-}
-
 int v06_get_config(int fd, int cmd, void *arg, int n)
 {
 	pfarg_config_t cf = {.cf_version = PFM_VERSION};
+	uint64_t width;
 
 	(void)fd, (void)cmd;
 	if (n != 1)
 		return lib_fail(EFAULT);
 	if (v06_fill_implemented("pmu/pmcs", cf.cf_impl_pmcs, PFM_MAX_PMCS) < 0 ||
 		v06_fill_implemented("pmu/pmds", cf.cf_impl_pmds, PFM_MAX_PMDS) < 0 ||
-		v06_fill_numbers(&cf) < 0 ||
-		config_group("config/sys_group", &words, &cf.cf_sys_gid) < 0 ||
-		config_group("config/thread_group", &words, &cf.cf_thread_gid) < 0)
+		v06_read_properties(&cf) < 0 || config_number("pmu/counter_width", &width) < 0)
 		return -1;
+	cf.cf_counter_width = (uint16_t)width;
 	return copy_out(arg, &cf, sizeof(cf));
 }

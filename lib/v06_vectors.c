@@ -35,7 +35,8 @@ static void v06_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
 	(void)t;
 	to->num = from->reg_num;
 	to->set = from->reg_set;
-	to->flags = abi_check_flags(from->reg_flags, 0) | PFM_IOC_REGFL_KEEP_NOTICE;
+	to->flags = abi_check_flags(from->reg_flags, 0) | PFM_IOC_REGFL_KEEP_NOTICE |
+		    PFM_IOC_REGFL_KEEP_RESET;
 	to->value = from->reg_value;
 	to->long_reset = from->reg_long_reset;
 	to->short_reset = from->reg_short_reset;
@@ -104,6 +105,17 @@ static void v06_setdesc_from(const void *ioc, void *user)
 		to->set_timeout = v06_timespec(from->timeout);
 }
 
+/* Only the id is used, but flags that do not exist are refused (2.3.7). */
+static void v06_set_id_to(const struct ctx_fd *t, const void *user, void *ioc)
+{
+	const uint32_t known = PFM_SETFL_OVFL_SWITCH | PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT |
+			       PFM_SETFL_EXCL_IDLE;
+	uint32_t flags = abi_check_flags(((const struct abi_head *)user)->flags, known);
+
+	abi_set_id_in(t, user, ioc);
+	((struct abi_head *)ioc)->flags = flags;
+}
+
 static void v06_setinfo_from(const void *ioc, void *user)
 {
 	const struct pfm_ioc_setinfo *from = ioc;
@@ -131,9 +143,9 @@ static const struct abi_conv vectors[] = {
 	[PFM_CREATE_EVTSETS] = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(pfarg_setdesc_t),
 		sizeof(struct pfm_ioc_setdesc), v06_setdesc_to, v06_setdesc_from},
 	[PFM_DELETE_EVTSETS] = {ctx_fd_get, PFM_IOC_DELETE_EVTSETS, sizeof(pfarg_setdesc_t),
-		sizeof(struct pfm_ioc_setdesc), abi_set_id_in, abi_copy_errors},
+		sizeof(struct pfm_ioc_setdesc), v06_set_id_to, abi_copy_errors},
 	[PFM_GETINFO_EVTSETS] = {ctx_fd_get, PFM_IOC_GETINFO_EVTSETS, sizeof(pfarg_setinfo_t),
-		sizeof(struct pfm_ioc_setinfo), abi_set_id_in, v06_setinfo_from},
+		sizeof(struct pfm_ioc_setinfo), v06_set_id_to, v06_setinfo_from},
 };
 
 /* Flags that an element may have, although these commands define none: a program can use the

@@ -335,11 +335,12 @@ class Context(_Flagged):
     def ctl(self, command):
         self.write("ctl", command)
 
-    def load(self, cpu=None, tid=None, set=None, follow=False, cpus=(), ptrace=True):
-        """Loads the context on a CPU or on a thread."""
-        if (cpu is None) == (tid is None):
-            raise ValueError("load on a CPU or on a thread")
-        words = ["load", "cpu=%d" % cpu if tid is None else "tid=%d" % tid]
+    def load(self, cpu=None, tid=None, set=None, follow=False, cpus=(), ptrace=True, pid=None):
+        """Loads the context on a CPU, on a thread, or on all threads of a process."""
+        targets = [("cpu", cpu), ("tid", tid), ("pid", pid)]
+        words = ["load"] + ["%s=%d" % target for target in targets if target[1] is not None]
+        if len(words) != 2:
+            raise ValueError("load on a CPU, on a thread or on a process")
         if set is not None:
             words.append("set=%d" % set)
         if follow:
@@ -421,11 +422,11 @@ class Context(_Flagged):
 # Messages: perfmonfs/msg.h
 
 _MESSAGE = struct.Struct("=IIHHIQ5Q")
-_KINDS = {1: "overflow", 2: "end", 0x100: "lost", 0x101: "throttle"}
+_KINDS = {1: "overflow", 2: "end", 0x100: "lost", 0x101: "throttle", 0x102: "count_lost"}
 
 Message = collections.namedtuple("Message", "kind pid set cpu tid ip pmds")
-Message.__doc__ = """A message. kind is overflow, end, lost, throttle, or a number that this
-module does not know. ip of lost is the number of lost messages. pid, tid and ip are 0 if unknown."""
+Message.__doc__ = """A message. kind is overflow, end, lost, throttle, count_lost, or a number
+that this module does not know. ip of lost is the number of lost messages. pid, tid and ip are 0 if unknown."""
 
 
 def parse_messages(records):
@@ -438,15 +439,15 @@ def parse_messages(records):
 
 # The sampling format "default": perfmonfs/smpl_dfl.h
 
-_HEADER = struct.Struct("=QQQQQIIQ")
+_HEADER = struct.Struct("=QQQQQIIQQ")
 _ENTRIES = 128  # offset of the first entry
 _ENTRY = struct.Struct("=IHHQQQHHI")
 _VERSION = 1  # major number
 _COMPACT = 4  # flag: samples have a count
 
-Buffer = collections.namedtuple("Buffer", "samples overflows lost size")
+Buffer = collections.namedtuple("Buffer", "samples overflows lost size counts_lost")
 Buffer.__doc__ = """The samples of a buffer; how often it became full; the number of overflows without
-a sample; its size in bytes."""
+a sample; its size in bytes; the number of counts that were lost: from then on, samples are missing."""
 Sample = collections.namedtuple(
     "Sample", "pmd count last_reset ip time_ns cpu set pid tid values")
 Sample.__doc__ = """A sample of count overflows of a PMD, with the place of the last one. count is 1
@@ -455,7 +456,7 @@ unless the format has the flag compact. values is {PMD: value} of the PMDs in it
 
 def parse_samples(memory, sampled):
     """Parses a buffer of the format "default". sampled is {(SET, PMD): its list smpl}."""
-    count, end, overflows, size, _, version, flags, lost = _HEADER.unpack_from(memory)
+    count, end, overflows, size, _, version, flags, lost, gone = _HEADER.unpack_from(memory)
     if version >> 16 != _VERSION:
         raise ValueError("layout %d.%d, not 1" % (version >> 16, version & 0xffff))
     if flags & ~_COMPACT:
@@ -473,7 +474,7 @@ def parse_samples(memory, sampled):
             pmd, n, last_reset, ip, now, cpu, number, pid, tid, dict(zip(pmds, values))))
     if at != end:
         raise ValueError("the samples do not end where they should: not these lists smpl")
-    return Buffer(samples, overflows, lost, size)
+    return Buffer(samples, overflows, lost, size, gone)
 
 
 # Live counts: perfmonfs/live.h

@@ -19,6 +19,7 @@ static const struct pmu_virtual virtual_builtin[] = {
 	{"free_memory", PMU_FREE_MEMORY, PMU_VIRTUAL_FREE_MEMORY, ""},
 	{"load", PMU_LOAD, PMU_VIRTUAL_LOAD, ""},
 	{"temperature", PMU_TEMPERATURE, PMU_VIRTUAL_TEMPERATURE, THERMAL_ZONE},
+	{"process", PMU_PROCESS, PMU_VIRTUAL_PROCESS, ""},
 };
 
 void pmu_add_virtuals(struct pmu *pmu)

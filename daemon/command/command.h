@@ -13,7 +13,7 @@
 
 /*
  * ctl: "load cpu=N [set=ID]", "load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]",
- * "start [set=ID]", "stop", "restart", "unload", "signal sig=N [tid=N]". Allocates cmd->cpus, which
+ * "load pid=N [set=ID] [follow] [cpus=LIST]", "start [set=ID]", "stop", "restart", "unload", "signal sig=N [tid=N]". Allocates cmd->cpus, which
  * command_free() frees, also after a failure.
  */
 int command_parse_ctl(struct slice text, struct command *cmd, struct err *e);
@@ -81,7 +81,7 @@ void command_print_overflows(const struct command *cmd, struct text *out);
 void command_print_events(const struct pfm_msg *msgs, unsigned n, struct text *out);
 
 /* state: "unloaded", "zombie tid=7", "loaded cpu=1 set=0", "loaded tid=7 set=0"; likewise running,
- * masked, which " throttled" may follow. */
+ * masked, which " throttled" may follow. " lost" follows all if a count is lost. */
 void command_print_state(const struct ctx_info *info, struct text *out);
 
 void command_free(struct command *cmd);

@@ -36,5 +36,7 @@ void command_print_state(const struct ctx_info *info, struct text *out)
 		text_printf(out, " set=%u", info->set);
 	if (info->state == CTX_MASKED && info->throttled)
 		text_printf(out, " throttled");
+	if (info->lost)
+		text_printf(out, " lost");
 	text_printf(out, "\n");
 }

@@ -134,8 +134,8 @@ static int ioctl_decode_pmc_v06(
 
 static int ioctl_decode_pmd(const struct packet *p, unsigned i, struct command *cmd, struct err *e)
 {
-	const uint32_t known =
-		PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM | PFM_IOC_REGFL_KEEP_NOTICE;
+	const uint32_t known = PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM |
+			       PFM_IOC_REGFL_KEEP_NOTICE | PFM_IOC_REGFL_KEEP_RESET;
 	struct cmd_reg *r = &cmd->vector.regs[i];
 	struct pfm_ioc_pmd in;
 
@@ -156,6 +156,7 @@ static int ioctl_decode_pmd(const struct packet *p, unsigned i, struct command *
 				.flags = ioctl_get_flags(ioctl_pmd_flags, in.flags),
 			},
 		.keep = PMD_EMULATION | (in.flags & PFM_IOC_REGFL_KEEP_NOTICE ? PMD_NOTICE : 0),
+		.keep_reset = in.flags & PFM_IOC_REGFL_KEEP_RESET,
 	};
 	ioctl_get_regset(&r->conf.reset, in.reset_pmds);
 	ioctl_get_regset(&r->conf.smpl, in.smpl_pmds);
@@ -236,14 +237,21 @@ static void ioctl_encode_create_set(struct packet *p, unsigned i, const struct c
 }
 
 _Static_assert(offsetof(struct pfm_ioc_setdesc, id) == offsetof(struct pfm_ioc_setinfo, id), "");
+_Static_assert(
+	offsetof(struct pfm_ioc_setdesc, flags) == offsetof(struct pfm_ioc_setinfo, flags), "");
 
 /* Only the id matters; the other fields are results. */
 static int ioctl_decode_set_id(
 	const struct packet *p, unsigned i, struct command *cmd, struct err *e)
 {
-	(void)e;
-	memcpy(&cmd->evtset.id, p->bytes + i * p->kind->size + offsetof(struct pfm_ioc_setdesc, id),
-		sizeof(cmd->evtset.id));
+	const unsigned char *set = p->bytes + i * p->kind->size;
+	uint32_t flags;
+
+	memcpy(&cmd->evtset.id, set + offsetof(struct pfm_ioc_setdesc, id), sizeof(cmd->evtset.id));
+	memcpy(&flags, set + offsetof(struct pfm_ioc_setdesc, flags), sizeof(flags));
+	/* Others are ignored, as by kernels. */
+	if ((flags & ~IOCTL_RETFLS) == PFM_IOC_FL_REFUSED)
+		return err_set(e, EINVAL, "flags that do not exist are set: clear them");
 	return 0;
 }
 

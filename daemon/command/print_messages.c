@@ -17,7 +17,7 @@ static void print_thread(const struct pfm_msg *m, struct text *out)
 	text_printf(out, "\n");
 }
 
-static void print_overflow(const char *what, const struct pfm_msg *m, struct text *out)
+static void print_pmds(const char *what, const struct pfm_msg *m, struct text *out)
 {
 	struct regset pmds;
 
@@ -31,10 +31,13 @@ static void print_message(const struct pfm_msg *m, struct text *out)
 {
 	switch (m->type) {
 	case PFM_MSG_OVFL:
-		print_overflow("overflow", m, out);
+		print_pmds("overflow", m, out);
 		break;
 	case PFM_MSG_THROTTLE:
-		print_overflow("throttle", m, out);
+		print_pmds("throttle", m, out);
+		break;
+	case PFM_MSG_COUNT_LOST:
+		print_pmds("count_lost", m, out);
 		break;
 	case PFM_MSG_LOST:
 		text_printf(out, "lost count=%" PRIu64 "\n", m->count);

@@ -91,6 +91,12 @@ static struct evtset *evtset_insert(struct context *ctx, unsigned id)
 	return set;
 }
 
+static void evtset_remake(struct context *ctx, struct evtset *set)
+{
+	loss_end_set(ctx, set);
+	evtset_renew(set, ctx->pmu);
+}
+
 static int evtset_make(
 	struct context *ctx, struct cmd_evtset *c, const struct limits *limits, struct err *e)
 {
@@ -110,7 +116,7 @@ static int evtset_make(
 	if (set && c->there == EVTSET_KEEP)
 		evtset_clear_properties(set);
 	else if (set)
-		evtset_renew(set, ctx->pmu);
+		evtset_remake(ctx, set);
 	else
 		set = evtset_insert(ctx, c->id);
 	if (!set)
@@ -146,6 +152,7 @@ int set_delete(struct context *ctx, struct cmd_evtset *c, struct err *e)
 	memmove(&ctx->sets[i], &ctx->sets[i + 1], (--ctx->nsets - i) * sizeof(struct evtset *));
 	ctx_needs_changed(ctx);
 	ctx->live.npages -= set->live != NULL;
+	loss_end_set(ctx, set);
 	free(set);
 	return 0;
 }

@@ -172,11 +172,13 @@ static int write_pmd(struct core_run *run, struct command *cmd, const struct cmd
 	if (ctx->state != CTX_UNLOADED && !ctx_saved(ctx) && set == ctx->active &&
 		write_hardware(run, r, row, e) < 0)
 		return -e->no;
+	loss_end(ctx, &set->pmd[row]);
 	conf_write(ctx->pmu, r, run->now, row, &set->pmd[row]);
 	ctx->notifies |= (set->pmd[row].flags & PMD_NOTIFY) != 0;
 	note_period(&ctx->pmu->pmds[row], &set->pmd[row], &cmd->note);
 	virtuals_note(set);
-	set->pending &= ~ROW(row);
+	if (!r->keep_reset || ctx->state != CTX_MASKED)
+		set->pending &= ~ROW(row);
 	if (set == ctx->active)
 		ctx->ovfl.wrapped &= ~ROW(row);
 	return 0;

@@ -21,7 +21,7 @@ enum mask_reason {
 
 /* Events since the context was made. */
 struct ctx_count {
-	uint64_t changes;  /* changes of state or throttled */
+	uint64_t changes;  /* changes of state or throttled, and of whether a count is lost */
 	uint64_t notified; /* notifications, with or without a message */
 	uint64_t stolen;   /* counters found stolen or paused */
 	uint64_t switches, overflows, messages_lost;
@@ -85,6 +85,7 @@ struct context {
 	const struct pmu *pmu;
 	enum ctx_state state;
 	bool throttled;   /* masked because of too many overflows */
+	unsigned nlost;   /* PMDs of all sets whose counts are lost */
 	unsigned flags;   /* enum ctx_flag */
 	bool ever_loaded; /* flags and format cannot change after the first load */
 	struct ctx_target target;

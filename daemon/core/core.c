@@ -54,6 +54,7 @@ static int core_info(const struct context *ctx, struct ctx_info *out)
 	*out = (struct ctx_info){
 		.state = ctx->state,
 		.throttled = ctx->throttled,
+		.lost = ctx->nlost > 0,
 		.flags = ctx->flags,
 		.cpu = ctx->target.cpu,
 		.tid = ctx->target.tid,

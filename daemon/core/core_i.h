@@ -110,6 +110,23 @@ void note_start(const struct pmu *pmu, const struct evtset *set, struct err *not
  * stays. */
 void note_period(const struct pmu_pmd *pmd, const struct pmd_state *s, struct err *note);
 
+/* message_send.c */
+
+/* Sends a message about PMDs @rows of the active set; without room, it is counted as lost. @where:
+ * what ran, if that is known. */
+void message_send(struct context *ctx, uint32_t type, uint32_t rows, const pfm_smpl_where_t *where);
+/* Adds the bits of PMDs @rows, by logical number. */
+void message_pmds(const struct pmu *pmu, uint32_t rows, uint64_t pmds[PFM_MSG_BV]);
+
+/* loss.c */
+
+/* Counts of PMDs @rows of the active set have just been lost: tells the client and the format. */
+void loss_report(struct context *ctx, uint32_t rows);
+/* @s is written: its count is not lost any more. */
+void loss_end(struct context *ctx, struct pmd_state *s);
+/* The same for all PMDs of @set. */
+void loss_end_set(struct context *ctx, struct evtset *set);
+
 /* throttle.c: one overflow of @s. True: that has used up its threshold. */
 bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now);
 

@@ -38,13 +38,18 @@ uint32_t counters_behind(const struct context *ctx, unsigned p, uint64_t bits)
 
 void counters_lose(struct context *ctx, uint32_t pmds, enum lost why)
 {
+	uint32_t lost = 0;
+
 	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
 		if (!(pmds & ROW(d)) || ctx->active->pmd[d].lost)
 			continue;
 		ctx->active->pmd[d].lost = why;
+		lost |= ROW(d);
 		if (why == LOST_STOLEN || why == LOST_PAUSED)
 			ctx->count.stolen++;
 	}
+	if (lost)
+		loss_report(ctx, lost);
 }
 
 static void counter_fold(struct core_run *run, unsigned d, const struct plan *plan)

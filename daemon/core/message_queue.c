@@ -57,6 +57,8 @@ static bool message_put(struct messages *q, const struct pfm_msg *m, unsigned ro
 	uint64_t lost = q->dropped + atomic_load(&q->lost);
 	struct pfm_msg loss;
 
+	if (!q->ring)
+		return false; /* never loaded: what the daemon counts for itself */
 	if (used + (lost ? 2 : 1) > room) {
 		q->dropped++;
 		return false;

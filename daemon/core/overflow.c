@@ -79,35 +79,15 @@ void account_overflows(struct core_run *run)
 		ctx->ovfl.mask_due || ctx->ovfl.notify ? ctx->ovfl.notify_pmds | rows : 0;
 }
 
-static void overflow_send(struct context *ctx, uint32_t type)
-{
-	const pfm_smpl_where_t *where = &ctx->ovfl.where;
-	struct pfm_msg m = {
-		.type = type,
-		.set = ctx->active->id,
-		.cpu = (uint16_t)ctx->target.cpu,
-		.pid = ctx->target.tid ? (uint32_t)ctx->target.pid : where->pid,
-		.tid = ctx->target.tid ? (uint32_t)ctx->target.tid : where->tid,
-		.ip = where->ip,
-	};
-	const struct pmu *pmu = ctx->pmu;
-
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (ctx->ovfl.notify_pmds & ROW(d))
-			m.pmds[pmu->pmds[d].num / 64] |= 1ULL << pmu->pmds[d].num % 64;
-	if (!messages_put(&ctx->messages, &m))
-		ctx->count.messages_lost++;
-}
-
 void notify_pending(struct context *ctx)
 {
 	bool throttled = ctx->ovfl.mask_due & MASK_THROTTLE;
 	bool sends = ctx->ovfl.notify && !(ctx->flags & CTX_OVFL_NO_MSG);
 
 	if (sends && (!throttled || (ctx->ovfl.mask_due & ~MASK_THROTTLE)))
-		overflow_send(ctx, PFM_MSG_OVFL);
+		message_send(ctx, PFM_MSG_OVFL, ctx->ovfl.notify_pmds, &ctx->ovfl.where);
 	if (sends && throttled)
-		overflow_send(ctx, PFM_MSG_THROTTLE);
+		message_send(ctx, PFM_MSG_THROTTLE, ctx->ovfl.notify_pmds, &ctx->ovfl.where);
 	ctx->count.notified += ctx->ovfl.notify;
 	ctx->ovfl.mask_due = 0;
 	ctx->ovfl.notify = false;

@@ -97,7 +97,6 @@ void conf_write(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, un
 	};
 	s->hw = r->value & pmu->pmds[d].wmask;
 	s->read_at = now;
-	s->lost = LOST_NOT;
 	s->overflows = 0;
 }
 

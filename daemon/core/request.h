@@ -149,6 +149,7 @@ struct cmd_reg {
 	uint64_t value;
 	struct pmd_conf conf;
 	unsigned keep;   /* writing a PMD: parts of its configuration that stay (enum pmd_part) */
+	bool keep_reset; /* writing a PMD while masked: its pending reset stays */
 	bool resets;     /* reading a PMD: it and those in its reset list get their long values */
 	unsigned confer; /* writing a PMC: parts of @conf that its PMDs get (enum pmd_part) */
 	enum cmd_fault fault; /* out */
@@ -223,6 +224,7 @@ static inline bool cpus_has(const struct cpus *c, unsigned cpu)
 struct ctx_info {
 	enum ctx_state state;
 	bool throttled;   /* masked because of too many overflows */
+	bool lost;        /* a count of any set is lost */
 	unsigned flags;   /* enum ctx_flag */
 	unsigned cpu;     /* valid unless unloaded; of a thread, the CPU it was on last */
 	int tid;          /* the thread it is loaded on; 0: a CPU */
@@ -235,6 +237,7 @@ struct ctx_info {
 struct cmd_load {
 	unsigned cpu;  /* unless a thread is given */
 	bool follow;   /* threads and processes that the thread creates get contexts, too */
+	bool process;  /* all threads of its process get contexts (pid=N) */
 	bool untraced; /* without ptrace (ptrace=no) */
 	/* On a thread: of the process that opened the file. The writer's count only if they are
 	 * among these. Not for the core. */

@@ -39,14 +39,19 @@ uint32_t virtuals_needed(const struct context *ctx, const struct command *cmd)
 	return rows;
 }
 
+static bool virtual_needs_thread(const struct pmu_virtual *v)
+{
+	return v->kind == PMU_VIRTUAL_CPUTIME || v->kind == PMU_VIRTUAL_PROCESS;
+}
+
 int virtual_read(const struct core_run *run, unsigned row, uint64_t *value, struct err *e)
 {
 	const struct pmu_virtual *v = &run->ctx->pmu->virtuals[row];
 
-	if (v->kind == PMU_VIRTUAL_CPUTIME)
+	if (virtual_needs_thread(v) && (run->ctx->state == CTX_UNLOADED || !run->ctx->target.tid))
 		return err_set(e, ENODATA,
 			"pmd%u belongs to the thread that a sample interrupts, and there is none "
-			"now: have it sampled (smpl=%u)",
+			"now: have it sampled (smpl=%u), or load on a thread",
 			v->num, v->num);
 	if (!(run->virt.valid & ROW(row)))
 		return err_set(e, EIO, "pmd%u: %s is not known now%s%s", v->num, v->name,

@@ -82,10 +82,13 @@ static int job_execute(
 static void job_lose_uncounted(const struct ctxsw_thread *ct, const struct task_ctx *task)
 {
 	const struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);
-	unsigned cpu = ctxsw_load_word(&s->cpu);
 	const struct sched_cpu *c;
 	sched_u64 taker;
+	unsigned cpu;
 
+	/* Either this sees the taker, or the ctxsw thread that sets it sees the slot enabled. */
+	atomic_thread_fence(memory_order_seq_cst);
+	cpu = ctxsw_load_word(&s->cpu);
 	if (!ctxsw_load_word(&s->running) || !cpus_has(&task->cpumask, cpu))
 		return;
 	c = sched_cpu(ct->shared->sched, cpu);
@@ -147,6 +150,7 @@ static void job_run(struct ctxsw_thread *ct, struct job *job, struct task_ctx *t
 	if (starts) {
 		task->runtime = RUNTIME_UNKNOWN;
 		job_lose_uncounted(ct, task);
+		engine_ctx_changed(task->ec, ct->shared->events);
 	}
 	task_slot_report_death(ct, slot);
 	ctxsw_charge(ct, task);

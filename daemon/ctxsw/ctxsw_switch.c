@@ -73,6 +73,7 @@ static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
 		task_slot_release(ct, task);
 		return false;
 	}
+	engine_ctx_changed(task->ec, ct->shared->events); /* a count may have been lost */
 	ct->active = task;
 	ct->run.late = ctxsw_load_word(&ct->sched_cpu->late);
 	ct->run.runtime = ctxsw_runtime_before(s, task);

@@ -75,7 +75,7 @@ static void ctxsw_thread_report_deaths(struct ctxsw_thread *ct)
 /* The thread that runs here may go on while the registers are closed, which can block. */
 static void ctxsw_thread_yield_cpu(struct ctxsw_thread *ct, sched_u64 taker)
 {
-	__atomic_store_n(&ct->sched_cpu->taker, taker, __ATOMIC_RELEASE);
+	__atomic_store_n(&ct->sched_cpu->taker, taker, __ATOMIC_SEQ_CST);
 	ctxsw_switch_in(ct);
 	ctxsw_cpu_close_registers(ct);
 }

@@ -80,6 +80,13 @@ static bool submit_is_read(enum cmd_verb verb)
 	       verb == CMD_LIVE_READ;
 }
 
+/* After a command that the session thread has executed. */
+static void submit_publish(struct engine_ctx *ec)
+{
+	if (engine_ctx_publish(ec) && atomic_load(&ec->watched))
+		ec->on_change(ec);
+}
+
 /*
  * Executes a read here, with the context borrowed from its worker while that has nothing to do.
  * This is several times faster than posting the job, and the monitored CPU executes no user-mode
@@ -98,7 +105,7 @@ static bool submit_borrow(struct job *job)
 	if (!atomic_compare_exchange_strong(&ec->inflight, &none, 1))
 		return false;
 	job->rc = exec_command(worker_executor(ec->worker), &ec->ctx, &job->cmd, &job->err);
-	engine_ctx_publish(ec);
+	submit_publish(ec);
 	overflow = ctx_wake(&ec->ctx).at == 1;
 	atomic_fetch_sub(&ec->inflight, 1);
 	if (overflow)
@@ -199,7 +206,7 @@ void engine_submit(struct engine *eng, struct job *job)
 			return;
 	} else {
 		job->rc = exec_command(&eng->x, &ec->ctx, &job->cmd, &job->err);
-		engine_ctx_publish(ec);
+		submit_publish(ec);
 	}
 	submit_finish(job);
 }

@@ -24,11 +24,23 @@ static uint64_t exec_now(struct core_run *run)
 	return be->ops->now(be);
 }
 
+/* The thread that was interrupted, or the one that is monitored. */
+static pfm_smpl_where_t exec_where(const struct core_run *run)
+{
+	const struct ctx_target *target = &run->ctx->target;
+
+	if (run->where.known || run->ctx->state == CTX_UNLOADED || !target->tid)
+		return run->where;
+	return (pfm_smpl_where_t){
+		.pid = (uint32_t)target->pid, .tid = (uint32_t)target->tid, .known = 1};
+}
+
 static void exec_fetch(struct core_run *run)
 {
 	struct executor *x = exec_of(run);
+	pfm_smpl_where_t where = exec_where(run);
 
-	virtual_pmd_fetch(&x->virtuals, x->be->pmu, &run->where, exec_now(run), &run->virt);
+	virtual_pmd_fetch(&x->virtuals, x->be->pmu, &where, exec_now(run), &run->virt);
 }
 
 static const struct pmu_io exec_io = {.run = exec_run, .now = exec_now, .fetch = exec_fetch};

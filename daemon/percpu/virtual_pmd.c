@@ -144,6 +144,13 @@ static bool virtual_read_cputime(struct virtual_fetch *f, unsigned row, uint64_t
 	return virtual_read_schedstat(virtual_open_thread(f->v, tid), value);
 }
 
+static bool virtual_read_process(struct virtual_fetch *f, unsigned row, uint64_t *value)
+{
+	(void)row;
+	*value = f->where->pid;
+	return f->where->known;
+}
+
 static const struct sysinfo *virtual_sysinfo(struct virtual_fetch *f)
 {
 	if (!f->sysinfo_done)
@@ -220,6 +227,7 @@ static bool (*const virtual_kinds[])(struct virtual_fetch *f, unsigned row, uint
 	[PMU_VIRTUAL_FREE_MEMORY] = virtual_read_free_memory,
 	[PMU_VIRTUAL_LOAD] = virtual_read_load,
 	[PMU_VIRTUAL_TEMPERATURE] = virtual_read_file,
+	[PMU_VIRTUAL_PROCESS] = virtual_read_process,
 	[PMU_VIRTUAL_FILE] = virtual_read_file,
 };
 

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-	PFM_FMT_API = 2, /* version of this header; the daemon refuses formats with another */
+	PFM_FMT_API = 3, /* version of this header; the daemon refuses formats with another */
 	PFM_FMT_MAX_PMDS = 320,
 	PFM_FMT_BV = PFM_FMT_MAX_PMDS / 64,
 };
@@ -102,6 +102,9 @@ typedef struct {
 	int (*fmt_exit)(void *buf);
 	/* Only in perfmonfs: handles an event of a process on this CPU. */
 	int (*fmt_event)(void *buf, const pfm_smpl_event_t *event);
+	/* Only in perfmonfs: the counts of @pmds of set @set are lost. They are not sampled, and do
+	 * not overflow, until they are written. */
+	void (*fmt_lost)(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV]);
 } pfm_buffer_fmt_t;
 
 #endif

@@ -47,6 +47,17 @@ enum {
  * specification sets these with the PMC, later versions with the PMD.
  */
 #define PFM_IOC_REGFL_KEEP_NOTICE 0x100
+/*
+ * WRITE_PMDS, while masked: restart resets the PMD to its new long_reset if it has overflowed, as
+ * the specification says (3.4.2). Without this flag, it continues from value, as in later versions.
+ */
+#define PFM_IOC_REGFL_KEEP_RESET 0x200
+
+/*
+ * DELETE_EVTSETS and GETINFO_EVTSETS ignore flags, as kernels did, except this one alone: EINVAL.
+ * By it libperfmonfs passes on flags that the specification refuses.
+ */
+#define PFM_IOC_FL_REFUSED 0x8000
 
 /* Output: the error in an element. */
 #define PFM_IOC_RETFL_NOTAVAIL (1U << 31) /* no such register */

@@ -18,9 +18,11 @@ enum {
 enum {
 	/* Only in perfmonfs, and not read from a clone, which has PFM_MSG_OVFL instead. Readers
 	 * skip records of a type that they do not support. */
-	PFM_MSG_LOST = 0x100,     /* @count messages were lost here, because the queue was full */
-	PFM_MSG_THROTTLE = 0x101, /* more than config/overflow_rate_max overflows per second;
+	PFM_MSG_LOST = 0x100,       /* @count messages were lost here, because the queue was full */
+	PFM_MSG_THROTTLE = 0x101,   /* more than config/overflow_rate_max overflows per second;
 				     monitoring is masked until restart */
+	PFM_MSG_COUNT_LOST = 0x102, /* the counts of PMDs were lost: they fail with EIO or ENXIO,
+				       and do not overflow, until they are written */
 };
 
 enum { PFM_MSG_BV = 5 }; /* 64-bit words of a bit vector of PMDs */
@@ -36,7 +38,7 @@ struct pfm_msg {
 		uint64_t ip;
 		uint64_t count; /* lost messages, in PFM_MSG_LOST */
 	};
-	uint64_t pmds[PFM_MSG_BV]; /* bit vector of the PMDs that overflowed, by logical number */
+	uint64_t pmds[PFM_MSG_BV]; /* bit vector of the PMDs, by logical number */
 };
 
 #endif

@@ -22,7 +22,7 @@ enum {
 	PMU_NAME = 32,
 	PMU_MODEL = 64,
 	PMU_MAX_EVENTS = 32,
-	PMU_MAX_VIRTUALS = 16,
+	PMU_MAX_VIRTUALS = 17,
 	PMU_PATH = 128,
 };
 
@@ -33,6 +33,7 @@ enum {
 	PMU_FREE_MEMORY,
 	PMU_LOAD,
 	PMU_TEMPERATURE,
+	PMU_PROCESS,
 	PMU_FIRST_VIRTUAL = PMU_CLOCK, /* Numbers of actual PMDs are lower. */
 	PMU_FIRST_FILE = 272,
 };
@@ -84,10 +85,11 @@ struct pmu_pmd {
 /* The source of a virtual PMD's value. */
 enum pmu_virtual_kind {
 	PMU_VIRTUAL_CLOCK,       /* Nanoseconds of backend_ops.now(). */
-	PMU_VIRTUAL_CPUTIME,     /* Nanoseconds of CPU time of the interrupted thread. */
+	PMU_VIRTUAL_CPUTIME,     /* Nanoseconds of CPU time of the thread that runs. */
 	PMU_VIRTUAL_FREE_MEMORY, /* Bytes. */
 	PMU_VIRTUAL_LOAD,        /* One-minute average, times 1000. */
 	PMU_VIRTUAL_TEMPERATURE, /* The number in @path, in millidegrees Celsius. */
+	PMU_VIRTUAL_PROCESS,     /* Number of the process that runs. */
 	PMU_VIRTUAL_FILE,        /* The number in @path, from a description file. */
 };
 

@@ -53,7 +53,8 @@ typedef struct pfm_correlate_smpl_hdr {
 	uint32_t hdr_state;         /* PFM_CORRELATE_OPEN, _ENDING or _FULL */
 	uint64_t hdr_lost;          /* overflows lost because the buffer was full */
 	uint64_t hdr_lost_events;   /* events lost because there was no room */
-	uint64_t hdr_reserved[8];
+	uint64_t hdr_counts_lost;   /* counts lost: from then on, samples are missing */
+	uint64_t hdr_reserved[7];
 } pfm_correlate_smpl_hdr_t;
 
 typedef struct pfm_correlate_smpl_rec {

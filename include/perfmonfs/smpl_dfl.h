@@ -48,7 +48,8 @@ typedef struct pfm_dfl_smpl_hdr {
 	/* Overflows lost because the buffer was full. Restart does not reset it. Reserved in
 	 * kernels. */
 	uint64_t hdr_lost;
-	uint64_t hdr_reserved[9];
+	uint64_t hdr_counts_lost; /* counts lost: from then on, samples are missing. Likewise. */
+	uint64_t hdr_reserved[8];
 } pfm_dfl_smpl_hdr_t;
 
 typedef struct pfm_dfl_smpl_entry {

@@ -38,7 +38,8 @@ typedef struct pfm_hist_smpl_hdr {
 	uint64_t hdr_buf_size;  /* bytes, with this header */
 	uint32_t hdr_version;   /* PFM_HIST_SMPL_VERSION */
 	uint32_t hdr_notified;  /* 1: notified since the last restart */
-	uint64_t hdr_reserved[7];
+	uint64_t hdr_counts_lost; /* counts lost: from then on, samples are missing */
+	uint64_t hdr_reserved[6];
 } pfm_hist_smpl_hdr_t;
 
 typedef struct pfm_hist_smpl_entry {

@@ -492,7 +492,7 @@ BOTH=0x4300c0
 	probe ENXIO pread "$C/pmd/0" 30 0
 	sentence "$C/last_error" offline
 	ctl unload
-	holds "$C/state" unloaded
+	holds "$C/state" "unloaded lost"
 	probe ENXIO pread "$C/pmd/0" 30 0
 	put ok "$C/pmd/0" 0
 	holds "$C/pmd/0" 0

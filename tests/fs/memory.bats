@@ -145,3 +145,18 @@ many_sets() {
 	as $GID holds "$C/state" "loaded cpu=1 set=0"
 	new roots
 }
+
+@test "sampling buffers: the rest is for root and sys_group" {
+	serve --backend=sim
+	put ok "$MNT/config/smpl_buf_size_max" 131072
+	put ok "$MNT/config/sys_group" $GID
+	as nobody new a
+	as nobody put ok "$C/format" "default size=122880"
+	as nobody new b
+	as nobody put ENOMEM "$C/format" "default size=4096"
+	as nobody sentence "$C/last_error" config/smpl_buf_size_max
+	as $GID new c
+	as $GID put ok "$C/format" "default size=4096"
+	new d
+	put ok "$C/format" "default size=4096"
+}

@@ -401,6 +401,51 @@ in_hex() {
 	probe "$RECORD" read "$C/msg" 128 rdonly
 }
 
+# The record of a lost count of PMD 0.
+LOST_RECORD=02010000$(zeros 4)00000100$(zeros 4)$(zeros 8)01$(zeros 39)
+
+@test "a lost count is reported to all that wait" {
+	serve --backend=sim
+	new a
+	put ok "$C/format" "default size=4096"
+	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 long=-2000 short=-2000 notify"
+	ctl "load cpu=1"
+	ctl start
+	start one read "$C/msg" 64 rdonly
+	start state poll "$C/state" pri 20000
+	waits "${PIDS[one]}"
+	probe POLL_IN sigwait 10 5000 "$C/ctl" "signal sig=10" "$MNT/sim/poke" "1 0x186 0x4300c4" \
+		"$MNT/sim/advance" 1000
+	printed one "$LOST_RECORD"
+	printed state pri
+	holds "$C/state" "running cpu=1 set=0 lost"
+	probe 0100000000000000 pread "$C/buffer" 8 56
+	probe EAGAIN read "$C/msg" 64 rdonly,nonblock
+	ctl unload
+	holds "$C/state" "unloaded lost"
+	start state poll "$C/state" pri 20000
+	put ok "$C/pmd/0" 0
+	printed state pri
+	holds "$C/state" unloaded
+}
+
+@test "a lost count that a read finds is reported to others" {
+	serve --backend=sim
+	new a
+	put ok "$C/pmc/0" $USER
+	ctl "load cpu=1"
+	ctl start
+	start one read "$C/msg" 64 rdonly
+	start state poll "$C/state" pri 20000
+	waits "${PIDS[one]}"
+	put ok "$MNT/sim/poke" "1 0x186 0x4300c4"
+	probe EIO pread "$C/pmd/0" 30 0
+	printed one "$LOST_RECORD"
+	printed state pri
+	probe EIO pread "$C/pmd/0" 30 0
+	probe EAGAIN read "$C/msg" 64 rdonly,nonblock
+}
+
 @test "load empties the queue, stop and unload do not" {
 	serve --backend=sim
 	armed a

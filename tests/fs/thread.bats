@@ -46,6 +46,32 @@ all_counted() {
 	holds "$C/state" "loaded tid=${TIDS[1]} set=0"
 }
 
+# cputime_is_right: as /proc has it before and after
+cputime_is_right() {
+	local before shown after
+
+	read -r before _ <"/proc/$TID/schedstat"
+	shown=$(bounded cat "$C/pmd/257") || return 1
+	read -r after _ <"/proc/$TID/schedstat"
+	[ "$before" -le "$shown" ] && [ "$shown" -le "$after" ]
+}
+
+@test "the CPU time and the process of a monitored thread" {
+	serve --backend=perf
+	begin a subject faults 1000
+	monitor a "$TID"
+	holds "$C/pmd/261" "$(awk '/^Tgid/ { print $2 }' "/proc/$TID/status")"
+	cputime_is_right
+	go a
+	finished a
+	cputime_is_right
+	ctl stop
+	cputime_is_right
+	ctl unload
+	probe ENODATA pread "$C/pmd/257" 30 0
+	probe ENODATA pread "$C/pmd/261" 30 0
+}
+
 @test "page faults beside a competitor that has as many on the same CPU" {
 	serve --backend=perf
 	compete "$ONE" fault

@@ -54,6 +54,7 @@ describe() {
 	sentence "$C/last_error" pmd271
 	probe ENODATA pread "$C/pmd/257" 100 0
 	sentence "$C/last_error" smpl=257
+	probe ENODATA pread "$C/pmd/261" 100 0
 	probe ENOENT open "$C/pmd/271" rdonly
 	probe ENOENT open "$C/pmc/256" rdonly
 	run -1 grep pmd25 "$C/regs" "$C/set/0/overflows"

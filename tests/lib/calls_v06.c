@@ -297,6 +297,17 @@ static void notification(void)
 	OK(perfmonctl(fd, PFM_RESTART, NULL, 0));
 	OK(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1));
 	IS(pmd.reg_last_reset_val, -2000);
+	/* 3.4.2, randomization by the tool: restart loads the long value that is written now */
+	advance(10000000);
+	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	pmd.reg_long_reset = (uint64_t)-3000;
+	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
+	OK(perfmonctl(fd, PFM_RESTART, NULL, 0));
+	OK(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1));
+	IS(pmd.reg_last_reset_val, -3000);
+	pmd.reg_flags = 1U << 20;
+	FAILS(perfmonctl(fd, PFM_READ_PMDS, &pmd, 1), EINVAL);
+	IS(pmd.reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
 	close(fd);
 }
 
@@ -460,6 +471,11 @@ static void sets(void)
 	IS(info.set_runs, number_in("ctx/%lu/set/5/runs", the_context()));
 	IS(info.set_act_duration.tv_nsec, number_in("ctx/%lu/set/5/active_ns", the_context()));
 	IS(info.set_timeout.tv_nsec, number_in("ctx/%lu/set/5/remaining_ns", the_context()));
+	/* Flags that do not exist are refused by all calls (2.3.7). */
+	info.set_flags = 1U << 20;
+	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, &info, 1), EINVAL);
+	IS(info.set_flags & PFM_REG_RETFL_MASK, PFM_SET_RETFL_EINVAL);
+	info.set_flags = 0;
 	info.set_id = 6;
 	FAILS(perfmonctl(fd, PFM_GETINFO_EVTSETS, &info, 1), EINVAL);
 	IS(info.set_flags & PFM_REG_RETFL_MASK, PFM_SET_RETFL_NOSET);
@@ -469,6 +485,9 @@ static void sets(void)
 	OK(perfmonctl(fd, PFM_UNLOAD_CONTEXT, NULL, 0));
 	desc[0].set_flags = desc[1].set_flags = 0;
 	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc, 1), EINVAL); /* set 0 */
+	desc[1].set_flags = 1U << 20;
+	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc + 1, 1), EINVAL);
+	desc[1].set_flags = 0;
 	OK(perfmonctl(fd, PFM_DELETE_EVTSETS, desc + 1, 1));
 	FAILS(perfmonctl(fd, PFM_DELETE_EVTSETS, desc + 1, 1), EINVAL);
 	IS(desc[1].set_flags, PFM_SET_RETFL_NOSET);
@@ -588,6 +607,11 @@ static void configuration(void)
 	IS(number_in("config/arg_size_max"), 8192);
 	cf.cf_arg_size_max = 100;
 	FAILS(perfmonctl(0, PFM_SET_CONFIG, &cf, 1), EINVAL);
+	/* All or nothing: the limits precede the groups, and are set back. */
+	cf.cf_arg_size_max = 16384;
+	cf.cf_smpl_buf_size_max = 1;
+	FAILS(perfmonctl(0, PFM_SET_CONFIG, &cf, 1), EINVAL);
+	IS(number_in("config/arg_size_max"), 8192);
 	OK(perfmonctl(0, PFM_SET_CONFIG, &old, 1));
 	OK(setegid(65534));
 	OK(seteuid(65534));

@@ -261,7 +261,7 @@ class Sampling(Case):
         self.advance(10 * MS)
         ctx.stop()
         taken = ctx.samples()
-        self.assertEqual((taken.overflows, taken.lost, taken.size), (0, 0, 65536))
+        self.assertEqual((taken.overflows, taken.lost, taken.size, taken.counts_lost), (0, 0, 65536, 0))
         self.assertEqual(sum(sample.count for sample in taken.samples), 10)
         for before, sample in zip(taken.samples, taken.samples[1:]):
             self.assertEqual((sample.pmd, sample.cpu, sample.set), (0, 1, 0))

@@ -603,7 +603,7 @@ static void test_format(void **state)
 		smpl_memory(context_at("ctx/a")), smpl_memory(context_at("ctx/a/children/1")));
 	assert_ptr_equal(context_at("ctx/a/children/1")->ec.ctx.smpl.buf,
 		smpl_memory(context_at("ctx/a/children/1"))->mem);
-	fs->config.smpl_buf_size_max = 2 * one;
+	fs->config.smpl_buf_size_max = 2 * one * 16 / 15 + 16; /* a sixteenth is for others */
 	assert_null(born("ctx/a", 2, &e));
 	assert_int_equal(e.no, ENOMEM);
 	assert_says("ctx/a/last_error", "config/smpl_buf_size_max");
@@ -953,7 +953,7 @@ static void test_rights_of_the_writer(void **state)
 
 	(void)state;
 	assert_int_equal(write_as(ROOT, &f, "load tid=1"), -EPERM);
-	assert_says("ctx/a/last_error", "uid 1000 has opened this file");
+	assert_says("ctx/a/last_error", "has opened this file");
 	assert_holds("ctx/a/state", "unloaded\n");
 	release(&f);
 }

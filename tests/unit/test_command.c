@@ -111,6 +111,7 @@ static void test_ctl_thread(void **state)
 		{"load tid=4194304 set=7", 4194304, 7, true, false, false,
 			"load tid=4194304 set=7\n"},
 		{"load follow tid=0x10", 16, 0, false, true, false, "load tid=16 follow\n"},
+		{"load pid=5 follow", 5, 0, false, true, false, "load pid=5 follow\n"},
 		{"load ptrace=no tid=5", 5, 0, false, false, true, "load tid=5 ptrace=no\n"},
 		{"load ptrace=yes follow set=0 tid=5", 5, 0, true, true, false,
 			"load tid=5 set=0 follow\n"},
@@ -185,15 +186,19 @@ static void test_ctl_errors(void **state)
 		{"reload", EINVAL, "'reload'"},
 		{"Load cpu=1", EINVAL, "'Load'"},
 		{"loadcpu=1", EINVAL, "'loadcpu=1'"},
-		{"load", EINVAL, "write 'load cpu=N [set=ID]' or 'load tid=N [set=ID]"},
+		{"load", EINVAL, "write 'load cpu=N [set=ID]', 'load tid=N [set=ID]"},
 		{"load set=0", EINVAL, "lacks"},
 		{"load follow", EINVAL, "lacks"},
 		{"load cpus=1", EINVAL, "lacks"},
 		{"load cpu=1 tid=1", EINVAL, "on a CPU or on a thread"},
-		{"load cpu=1 follow", EINVAL, "go with tid=N"},
-		{"load cpu=1 cpus=1", EINVAL, "go with tid=N"},
-		{"load cpu=1 ptrace=no", EINVAL, "go with tid=N"},
-		{"load cpu=1 ptrace=yes", EINVAL, "go with tid=N"},
+		{"load cpu=1 follow", EINVAL, "go with tid or pid"},
+		{"load cpu=1 cpus=1", EINVAL, "go with tid or pid"},
+		{"load cpu=1 ptrace=no", EINVAL, "go with tid or pid"},
+		{"load cpu=1 ptrace=yes", EINVAL, "go with tid or pid"},
+		{"load pid=0", EINVAL, "no process has number 0"},
+		{"load pid=1 tid=1", EINVAL, "leave one out"},
+		{"load pid=1 cpu=1", EINVAL, "leave out cpu"},
+		{"load pid=1 ptrace=no", EINVAL, "leave ptrace=no out"},
 		{"load tid=0", EINVAL, "no thread has number 0: write one that ps -eL shows"},
 		{"load tid=-1", EINVAL, "'-1'"},
 		{"load tid=", EINVAL, "tid"},
@@ -233,7 +238,7 @@ static void test_ctl_errors(void **state)
 		{"load cpu=1 cpu=1", EINVAL, "twice"},
 		{"load cpu=1 set=0 set=1", EINVAL, "twice"},
 		{"load cpu=1 set=65536", ERANGE, "set"},
-		{"load cpu=1 pid=7", EINVAL, "'pid'"},
+		{"load cpu=1 uid=7", EINVAL, "'uid'"},
 		{"load cpu=1 now", EINVAL, "'now'"},
 		{"start cpu=1", EINVAL, "write 'start [set=ID]'"},
 		{"start set=65536", ERANGE, "65535"},
@@ -955,6 +960,7 @@ static void test_events(void **state)
 		{.type = PFM_MSG_OVFL, .pid = 5, .tid = 6},
 		{.type = PFM_MSG_THROTTLE, .ip = UINT64_MAX},
 		{.type = PFM_MSG_LOST, .count = UINT64_MAX},
+		{.type = PFM_MSG_COUNT_LOST, .cpu = 2, .set = 3, .pid = 5, .tid = 6, .pmds = {3}},
 		{.type = PFM_MSG_END, .cpu = 1},
 		{.type = PFM_MSG_END, .cpu = 1, .pid = 5, .tid = UINT32_MAX},
 		{.type = 0},
@@ -971,6 +977,7 @@ static void test_events(void **state)
 				   "overflow cpu=0 set=0 pmds=none pid=5 tid=6\n"
 				   "throttle cpu=0 set=0 pmds=none ip=0xffffffffffffffff\n"
 				   "lost count=18446744073709551615\n"
+				   "count_lost cpu=2 set=3 pmds=0-1 pid=5 tid=6\n"
 				   "end\n"
 				   "end pid=5 tid=4294967295\n"
 				   "type=0x0\n"

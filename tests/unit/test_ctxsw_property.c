@@ -268,8 +268,16 @@ static int model_restart(struct play *p, struct m_ctx *m)
 {
 	if (m->state == CTX_UNLOADED)
 		return -EINVAL;
-	if (m->state != CTX_MASKED)
+	if (m->state != CTX_MASKED && !active(m)->pending)
 		return -EBUSY;
+	if (m->state == CTX_RUNNING && m->due) {
+		switch_to_next(p, m, false);
+		return 0;
+	}
+	if (m->state != CTX_MASKED) {
+		reset_pending(p, active(m), true);
+		return 0;
+	}
 	m->state = CTX_RUNNING;
 	m->block = false;
 	if (m->due)

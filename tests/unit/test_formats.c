@@ -260,6 +260,40 @@ static void test_too_large(void **state)
 	}
 }
 
+/* A lost count is in the header at once, and stays there. */
+static void test_counts_lost(void **state)
+{
+	pfm_dfl_smpl_arg_t dfl = {.buf_size = 4096};
+	pfm_nway_smpl_arg_t nway = {.buf_size = 4096, .parts = 2};
+	pfm_hist_smpl_arg_t hist = {.buf_size = 4096};
+	pfm_correlate_smpl_arg_t correlate = {.buf_size = 4096};
+	const struct {
+		const pfm_buffer_fmt_t *fmt;
+		void *arg;
+		size_t offs;
+	} cases[] = {
+		{&format_dfl, &dfl, 56},
+		{&format_nway, &nway, 88},
+		{&format_hist, &hist, 72},
+		{&format_correlate, &correlate, 64},
+	};
+	static const uint64_t two[PFM_FMT_BV] = {1, 0, 0, 0, 1}, one[PFM_FMT_BV] = {2};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct smpl s;
+
+		assert_int_equal(smpl_open(&s, cases[i].fmt, cases[i].arg, NPMDS), 0);
+		assert_int_equal(smpl_u64(&s, cases[i].offs), 0);
+		s.fmt->fmt_lost(s.buf, 0, two);
+		assert_int_equal(smpl_u64(&s, cases[i].offs), 2);
+		smpl_restart(&s, true);
+		s.fmt->fmt_lost(s.buf, 0, one);
+		assert_int_equal(smpl_u64(&s, cases[i].offs), 3);
+		smpl_close(&s);
+	}
+}
+
 /* Two parts for two samples of 56 each: a third, of at most 72, might not fit. */
 static void open_nway(struct smpl *s, uint32_t flags)
 {
@@ -643,6 +677,7 @@ int main(void)
 		cmocka_unit_test(test_dfl_counts),
 		cmocka_unit_test(test_dfl_nothing),
 		cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_counts_lost),
 		cmocka_unit_test(test_nway_cycles),
 		cmocka_unit_test(test_nway_masks),
 		cmocka_unit_test(test_correlate_events),

@@ -1410,6 +1410,8 @@ static void stolen(struct world *w)
 	happen(w, 0, 5);
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT(w, -EIO, world_read(w, true, 1, &value));
+	WANT_MESSAGE(w, PFM_MSG_COUNT_LOST, 0, 2);
+	WANT_NO_MESSAGE(w);
 	world_happen(w, 1, 20);
 	happen(w, 0, 5);
 	WANT_STATE(w, CTX_MASKED, 0);
@@ -1423,6 +1425,80 @@ static void stolen(struct world *w)
 	WANT_EQ(w, world_rdmsr(w, w->model->pmd[1].selector), w->model->pmd[1].thief);
 }
 EACH_MODEL(stolen)
+
+/* A sampling format that answers what its buffer says. */
+static int answer(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+{
+	(void)tstamp;
+	(void)data;
+	arg->ovfl_ctrl = *(const pfm_ovfl_ctrl_t *)buf;
+	return 0;
+}
+
+static void record_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
+{
+	uint64_t *seen = buf;
+
+	seen[0] = set;
+	seen[1] = pmds[0];
+}
+
+/* A client that waits, and a sampling format, learn of a lost count without asking for it; and that
+ * it is lost no more when the PMD is written. */
+static void lost_is_reported(struct world *w)
+{
+	static const pfm_buffer_fmt_t recording = {
+		.fmt_name = "recording", .fmt_handler = answer, .fmt_lost = record_lost};
+	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
+	uint64_t seen[2] = {0}, n;
+
+	if (strcmp(w->model->name, "p6") == 0)
+		return;
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 7));
+	arm(w, 7, 0, period(10), conf);
+	arm(w, 7, 1, period(10), conf);
+	w->ctx.smpl = (struct sampling){.fmt = &recording, .buf = seen};
+	WANT(w, 0, world_set(w, CMD_LOAD, 7));
+	WANT(w, 0, world_do(w, CMD_START));
+	n = changes(w);
+	assert_false(world_info(w).lost);
+	world_poke(w, w->model->pmd[1].selector, w->model->pmd[1].thief);
+	happen(w, 0, 5);
+	hw_advance(w->hw, MS);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	assert_true(world_info(w).lost);
+	WANT_EQ(w, changes(w), n + 2); /* lost, and stopped */
+	WANT_EQ(w, seen[0], 7);
+	WANT_EQ(w, seen[1], 2);
+	WANT_MESSAGE(w, PFM_MSG_COUNT_LOST, 7, 2);
+	WANT_NO_MESSAGE(w);
+	WANT_EQ(w, w->ctx.count.notified, 1);
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	assert_true(world_info(w).lost);
+	n = changes(w);
+	WANT(w, 0, world_write_pmd(w, 7, 1, 0, &conf));
+	assert_false(world_info(w).lost);
+	WANT_EQ(w, changes(w), n + 1);
+	w->ctx.smpl = (struct sampling){0};
+}
+EACH_MODEL(lost_is_reported)
+
+/* Nor is it when its set is deleted. */
+static void lost_with_its_set(struct world *w)
+{
+	const struct pmd_conf conf = {.flags = PMD_NOTIFY};
+
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 7));
+	arm(w, 7, 0, period(10), conf);
+	WANT(w, 0, world_set(w, CMD_LOAD, 7));
+	WANT(w, 0, world_do(w, CMD_START));
+	ctx_lose(&w->ctx, LOST_MISSED);
+	world_unload(w);
+	assert_true(world_info(w).lost);
+	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 7));
+	assert_false(world_info(w).lost);
+}
+EACH_MODEL(lost_with_its_set)
 
 /* The model's last counter, used by another program, wraps. */
 static uint64_t overflow_of_another(struct world *w)
@@ -1481,15 +1557,6 @@ static void status_after_unload(struct world *w)
 	WANT_EQ(w, world_rdmsr(w, w->pmu->status), 0);
 }
 EACH_MODEL(status_after_unload)
-
-/* A sampling format that answers what its buffer says. */
-static int answer(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
-{
-	(void)tstamp;
-	(void)data;
-	arg->ovfl_ctrl = *(const pfm_ovfl_ctrl_t *)buf;
-	return 0;
-}
 
 static const pfm_buffer_fmt_t answering = {.fmt_name = "answering", .fmt_handler = answer};
 
@@ -1643,6 +1710,8 @@ int main(void)
 		cmocka_unit_test(test_throttled_and_notified),
 		cmocka_unit_test(test_throttled_trigger),
 		cmocka_unit_test(test_stolen),
+		cmocka_unit_test(test_lost_is_reported),
+		cmocka_unit_test(test_lost_with_its_set),
 		cmocka_unit_test(test_status_of_others),
 		cmocka_unit_test(test_status_after_unload),
 		cmocka_unit_test(test_one_thing_found),

@@ -589,6 +589,9 @@ static const struct {
 	{HEAD "pmc 0 S shared=1\n", -EINVAL, "no value"},
 	{HEAD "pmc 0 S addr=0x186 default=0 reserved=0 enable=0 kernel=0 gate=1\n", -EINVAL,
 		"gate=1"},
+	{HEAD "pmc 0 S addr=0x186 default=0 reserved=0xffffffff00380000 enable=0x400000 "
+	      "kernel=0x20000 user=0x100000\n" PMD0,
+		-EINVAL, "bits 0x100000 have a use and are reserved"},
 	{HEAD PMD0, -EINVAL, "line 3: pmc=0"},
 	{HEAD PMC0 "pmd 0 C addr=0xc1 width=65 wmask=1 pmc=0\n", -ERANGE, "line 4"},
 	{HEAD PMC0 "pmd 0 C addr=0xc1 width=40 wmask=1 pmc=0 global=64\n", -ERANGE, "line 4"},
@@ -652,7 +655,7 @@ static void test_parse_too_many(void **state)
 	for (int i = 0; i <= PMU_MAX_VIRTUALS; i++)
 		text_printf(&t, "virtual %d V file=/x\n", PMU_FIRST_FILE + i);
 	assert_int_equal(parse(t.p, &pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "more than 16"));
+	assert_non_null(strstr(e.text, "more than 17"));
 }
 
 static const struct leaves core = {

@@ -11,6 +11,7 @@
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/group_lookup.h"
 #include "daemon/fs/requests/pending_request.h"
+#include "daemon/fs/requests/quota.h"
 #include "daemon/fs/tree/fs_state.h"
 
 static bool caller_writes_kernel(const struct pmu *pmu, const struct cmd_vector *v)
@@ -25,10 +26,16 @@ static bool caller_writes_kernel(const struct pmu *pmu, const struct cmd_vector 
 	return false;
 }
 
+/* What is left may soon be for root and members of sys_group alone. */
+static bool caller_finds_little(const struct call *call)
+{
+	return objects_are_short(&call->fs->objects) || quota_memory_is_short(call->fs);
+}
+
 /* Members of sys_group may make contexts of the reserve. */
 unsigned caller_needs_to_make(const struct call *call)
 {
-	return NEED_MAKE | (objects_are_short(&call->fs->objects) ? NEED_SYSTEM : 0);
+	return NEED_MAKE | (caller_finds_little(call) ? NEED_SYSTEM : 0);
 }
 
 unsigned caller_needs(const struct call *call, const struct command *cmd)
@@ -92,12 +99,11 @@ bool caller_rights(const struct call *call, unsigned need, struct rights *out)
 
 static void caller_store_reserve(const struct call *call, bool member)
 {
-	struct objects *objs = &call->fs->objects;
 	struct user_quota *q;
 
-	if (!objects_are_short(objs))
+	if (!caller_finds_little(call))
 		return;
-	q = user_quota_get(&objs->quotas, fuse_req_ctx(call->req)->uid);
+	q = user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
 	if (q)
 		atomic_store(&q->reserve, member);
 }
@@ -106,7 +112,7 @@ void caller_note_reserve(const struct call *call)
 {
 	struct rights rights;
 
-	if (objects_are_short(&call->fs->objects) && caller_rights(call, NEED_SYSTEM, &rights))
+	if (caller_finds_little(call) && caller_rights(call, NEED_SYSTEM, &rights))
 		caller_store_reserve(call, rights.system);
 }
 

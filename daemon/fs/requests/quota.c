@@ -9,18 +9,38 @@ static uint64_t quota_less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
+static uint64_t quota_reserved_memory(const struct fs *fs)
+{
+	return fs->config.smpl_buf_size_max / QUOTA_RESERVED_PART;
+}
+
+bool quota_memory_is_short(const struct fs *fs)
+{
+	return atomic_load(&fs->memory.all.bytes) + 2 * quota_reserved_memory(fs) >
+	       fs->config.smpl_buf_size_max;
+}
+
+/* The bytes of buffers up to which this user gets more. */
+static uint64_t quota_most(const struct fs *fs, const struct user_quota *q)
+{
+	bool reserve = !q->uid || atomic_load(&q->reserve);
+
+	return fs->config.smpl_buf_size_max - (reserve ? 0 : quota_reserved_memory(fs));
+}
+
 int quota_check_memory(struct fs *fs, const struct fs_context *ctx, uint64_t lock, size_t room,
 	const struct shared *old, struct err *e)
 {
 	uint64_t back = old && !old->opens ? old->charged : 0;
 	struct shared_account *all = &fs->memory.all, *own = &ctx->id.quota->buffers;
-	uint64_t most = fs->config.smpl_buf_size_max;
+	uint64_t most = quota_most(fs, ctx->id.quota);
 
 	shared_sweep(&fs->memory);
 	if (room > quota_less(most, quota_less(atomic_load(&all->bytes), back)))
 		return err_set(e, ENOMEM,
 			"%zu bytes are too many with the %llu of all buffers: ask for less, or "
-			"have root raise config/smpl_buf_size_max, %" PRIu64,
+			"have root raise config/smpl_buf_size_max (%" PRIu64
+			" bytes of it are for all users)",
 			room, atomic_load(&all->bytes), most);
 	if (room > quota_less(lock, quota_less(atomic_load(&own->bytes), back)))
 		return err_set(e, ENOMEM,

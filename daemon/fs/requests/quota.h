@@ -12,5 +12,7 @@
  */
 int quota_check_memory(struct fs *fs, const struct fs_context *ctx, uint64_t lock, size_t room,
 	const struct shared *old, struct err *e);
+/* True: what is left may soon be for root and members of sys_group alone. */
+bool quota_memory_is_short(const struct fs *fs);
 
 #endif
