@@ -335,11 +335,12 @@ class Context(_Flagged):
     def ctl(self, command):
         self.write("ctl", command)
 
-    def load(self, cpu=None, tid=None, set=None, follow=False, cpus=(), ptrace=True):
-        """Loads the context on a CPU or on a thread."""
-        if (cpu is None) == (tid is None):
-            raise ValueError("load on a CPU or on a thread")
-        words = ["load", "cpu=%d" % cpu if tid is None else "tid=%d" % tid]
+    def load(self, cpu=None, tid=None, set=None, follow=False, cpus=(), ptrace=True, pid=None):
+        """Loads the context on a CPU, on a thread, or on all threads of a process."""
+        targets = [("cpu", cpu), ("tid", tid), ("pid", pid)]
+        words = ["load"] + ["%s=%d" % target for target in targets if target[1] is not None]
+        if len(words) != 2:
+            raise ValueError("load on a CPU, on a thread or on a process")
         if set is not None:
             words.append("set=%d" % set)
         if follow:

@@ -11,6 +11,9 @@ int command_check_load(const struct command *cmd, struct err *e)
 	if (cmd->load.follow && cmd->load.untraced)
 		return err_set(e, EINVAL,
 			"follow needs ptrace to see new threads: leave out follow or ptrace=no");
+	if (cmd->load.process && cmd->load.untraced)
+		return err_set(
+			e, EINVAL, "pid needs ptrace to see all threads: leave ptrace=no out");
 	return 0;
 }
 

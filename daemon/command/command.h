@@ -13,7 +13,7 @@
 
 /*
  * ctl: "load cpu=N [set=ID]", "load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]",
- * "start [set=ID]", "stop", "restart", "unload", "signal sig=N [tid=N]". Allocates cmd->cpus, which
+ * "load pid=N [set=ID] [follow] [cpus=LIST]", "start [set=ID]", "stop", "restart", "unload", "signal sig=N [tid=N]". Allocates cmd->cpus, which
  * command_free() frees, also after a failure.
  */
 int command_parse_ctl(struct slice text, struct command *cmd, struct err *e);

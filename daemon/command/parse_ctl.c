@@ -14,7 +14,8 @@ enum {
 	ARG_FOLLOW = 1 << 4,
 	ARG_CPUS = 1 << 5,
 	ARG_PTRACE = 1 << 6,
-	THREAD_ARGS = ARG_TID | ARG_FOLLOW | ARG_CPUS | ARG_PTRACE,
+	ARG_PID = 1 << 7,
+	THREAD_ARGS = ARG_TID | ARG_PID | ARG_FOLLOW | ARG_CPUS | ARG_PTRACE,
 };
 
 static const struct ctl_arg {
@@ -27,12 +28,15 @@ static const struct ctl_arg {
 	{"set", ARG_SET, NUMBER, MAX_SET},
 	{"sig", ARG_SIG, NUMBER, MAX_SIG},
 	{"tid", ARG_TID, NUMBER, MAX_TID},
+	{"pid", ARG_PID, NUMBER, MAX_TID},
 	{"follow", ARG_FOLLOW, WORD, 0},
 	{"cpus", ARG_CPUS, LIST, 0},
 	{"ptrace", ARG_PTRACE, CHOICE, 0},
 };
 
-#define LOAD_USAGE "load cpu=N [set=ID]' or 'load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]"
+#define LOAD_USAGE                                                                                 \
+	"load cpu=N [set=ID]', 'load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]' or 'load "   \
+	"pid=N [set=ID] [follow] [cpus=LIST]"
 
 static const struct ctl_verb {
 	const char *name;
@@ -74,6 +78,9 @@ static void ctl_set_number(const struct ctl_arg *a, uint64_t n, struct command *
 	case ARG_SIG:
 		cmd->signal.sig = (int)n;
 		break;
+	case ARG_PID:
+		cmd->load.process = true;
+		/* fall through */
 	case ARG_TID:
 		cmd->tid = (int)n;
 		break;
@@ -111,8 +118,9 @@ static int ctl_parse_number(
 
 	if (num_max(value, a->max, &n, e) < 0)
 		return ctl_refuse_number(a, value, e);
-	if (a->bit == ARG_TID && !n)
-		return err_set(e, EINVAL, "tid: no thread has number 0: %s",
+	if (a->bit & (ARG_TID | ARG_PID) && !n)
+		return err_set(e, EINVAL, "%s: no %s has number 0: %s", a->name,
+			a->bit == ARG_PID ? "process" : "thread",
 			cmd->verb == CMD_LOAD ? "write one that ps -eL shows"
 					      : "leave tid out for your own");
 	ctl_set_number(a, n, cmd);
@@ -168,13 +176,18 @@ static int ctl_parse_arg(struct slice word, const struct ctl_verb *v, struct com
 /* A load names one CPU, or one thread and how to follow it. */
 static int ctl_check_load(const struct command *cmd, unsigned given, struct err *e)
 {
-	if (!(given & (ARG_CPU | ARG_TID)))
+	if (!(given & (ARG_CPU | ARG_TID | ARG_PID)))
 		return err_set(e, EINVAL, "'load' lacks an argument: write '%s'", LOAD_USAGE);
-	if ((given & ARG_CPU) && (given & ARG_TID))
+	if ((given & ARG_CPU) && (given & (ARG_TID | ARG_PID)))
 		return err_set(e, EINVAL,
-			"a context is loaded on a CPU or on a thread: leave out cpu or tid");
+			"a context is loaded on a CPU or on a thread: leave out cpu, or tid and "
+			"pid");
+	if ((given & ARG_TID) && (given & ARG_PID))
+		return err_set(e, EINVAL,
+			"tid is for one thread, pid for all threads of a process: leave one out");
 	if ((given & ARG_CPU) && (given & THREAD_ARGS))
-		return err_set(e, EINVAL, "follow, cpus and ptrace go with tid=N: leave them out");
+		return err_set(
+			e, EINVAL, "follow, cpus and ptrace go with tid or pid: leave them out");
 	return command_check_load(cmd, e);
 }
 
@@ -231,7 +244,7 @@ void command_print_ctl(const struct command *cmd, struct text *out)
 	if (cmd->verb == CMD_SIGNAL)
 		text_printf(out, " sig=%d", cmd->signal.sig);
 	if (cmd->tid)
-		text_printf(out, " tid=%d", cmd->tid);
+		text_printf(out, " %s=%d", cmd->load.process ? "pid" : "tid", cmd->tid);
 	if (cmd->has_set)
 		text_printf(out, " set=%u", cmd->set);
 	ctl_print_task_args(cmd, out);

@@ -237,6 +237,7 @@ struct ctx_info {
 struct cmd_load {
 	unsigned cpu;  /* unless a thread is given */
 	bool follow;   /* threads and processes that the thread creates get contexts, too */
+	bool process;  /* all threads of its process get contexts (pid=N) */
 	bool untraced; /* without ptrace (ptrace=no) */
 	/* On a thread: of the process that opened the file. The writer's count only if they are
 	 * among these. Not for the core. */

@@ -87,8 +87,15 @@ struct task_ctx {
 	struct switch_budget *budget;
 
 	/* The session thread's own. */
-	pid_t tid; /* 0: another thread has this id by now */
-	bool follow;
+	pid_t tid;    /* 0: another thread has this id by now */
+	pid_t tgid;   /* its process */
+	bool process; /* threads of its process are followed */
+	bool follow;  /* processes that it creates, and their threads, are followed */
+	/* It has ended, and CMD_END waits for the last thread of the load (process, at the root).
+	 */
+	bool end_waits;
+	/* While all threads of the process are loaded: what went wrong; else NULL. */
+	struct err *join_err;
 	struct job *end_job; /* preallocated CMD_END; NULL: it was submitted */
 	struct requester *requester;
 	bool exited;                /* the tracer has reported it: there is nothing to detach */

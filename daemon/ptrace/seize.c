@@ -7,6 +7,7 @@
  */
 #include "daemon/ptrace/tracer_i.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -27,6 +28,8 @@ enum {
 	SEIZE_FIRST_NS = 1000000,    /* before the second attempt, and doubled for each later one */
 	SEIZE_TRIES = 7,             /* repetitions, which take 127 ms */
 	SEIZE_REQUESTS_MAX = 64,     /* handled before the tracer's other work */
+	SEIZE_UNHANDLED_MAX = 64,    /* threads of a process that joined() was called for */
+	SEIZE_PASSES_MAX = 1000,     /* through the threads of a process */
 	SEIZE_REFUSED_NS = 100000000 /* after it was given up, a process is not tried */
 };
 
@@ -169,33 +172,152 @@ static struct tracee *seize_add(struct tracer *tr, struct tracee *t, pid_t tid)
 	return t;
 }
 
-static int seize_attach(struct tracer *tr, struct tracer_attach *req)
+static long seize_options(const struct tracer_attach *req)
 {
-	CLEANUP_FREE struct tracee *t = tracee_new(req->tid);
 	long options = PTRACE_O_TRACEEXEC;
+
+	if (req->process || req->follow)
+		options |= PTRACE_O_TRACECLONE;
+	if (req->follow)
+		options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+	return options;
+}
+
+static int seize_attach(struct tracer *tr, pid_t tid, struct tracer_attach *req)
+{
+	CLEANUP_FREE struct tracee *t = tracee_new(tid);
 	int rc;
 
 	if (!t)
-		return err_set(&req->err, ENOMEM, "no memory to follow thread %d", req->tid);
+		return err_set(&req->err, ENOMEM, "no memory to follow thread %d", tid);
 	rc = seize_init_cancel(tr, &req->err);
 	if (rc < 0)
 		return rc;
-	if (req->follow)
-		options |= PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
-	rc = seize_try_leader(tr, req->tid, options);
+	rc = seize_try_leader(tr, tid, seize_options(req));
 	if (rc < 0)
-		return seize_refused(tr, req->tid, -rc, &req->err);
-	if (tracer_traces(req->tid) || !tracer_traces(req->tgid)) {
+		return seize_refused(tr, tid, -rc, &req->err);
+	if (tracer_traces(tid) || !tracer_traces(req->tgid)) {
 		t->known = true;
-		seize_add(tr, take_ptr(&t), req->tid);
+		seize_add(tr, take_ptr(&t), tid);
 		return 0;
 	}
 	/* It executed a program during the system call, and has its leader's id now. */
 	t->wants = WANT_DETACH;
 	tracer_apply(tr, seize_add(tr, take_ptr(&t), req->tgid));
 	return err_set(&req->err, ESRCH,
-		"thread %d has executed a program and has the number %d now: load on that",
-		req->tid, req->tgid);
+		"thread %d has executed a program and has the number %d now: load on that", tid,
+		req->tgid);
+}
+
+/*
+ * All threads of a process
+ *
+ * The threads are listed, and those that are not traced are attached, until a list has none of
+ * those. Then there is none: a thread that was not listed ended, or was created by one that was not
+ * traced and therefore listed. The kernel lists all that exist throughout, as long as the thread
+ * that it has got to is not reaped meanwhile; and traced ones are reaped by the listing thread.
+ */
+
+/* The outcome of a pass or an attempt, unless it is 0 or an error. */
+enum { SEIZE_LATER = 1, SEIZE_AGAIN = 2 };
+
+static int seize_report_joined(struct tracer *tr, struct tracer_attach *req, struct tracee *t)
+{
+	/* ops learn of one that is not known by born(). */
+	if (!t->known || t->joined == req)
+		return 0;
+	t->joined = req;
+	atomic_fetch_add(&req->unhandled, 1);
+	if (tr->ops->joined(tr->arg, req, t->tid))
+		return 0;
+	pthread_mutex_lock(&tr->lock);
+	tracer_want(tr, t, WANT_DETACH, 0);
+	pthread_mutex_unlock(&tr->lock);
+	return err_set(&req->err, ENOMEM, "no memory to follow thread %d", t->tid);
+}
+
+static int seize_too_fast(struct tracer_attach *req)
+{
+	err_set(&req->err, EAGAIN,
+		"the threads of process %d come and go too fast: stop it meanwhile", req->tgid);
+	return SEIZE_LATER;
+}
+
+/* 0: it is traced. SEIZE_AGAIN: it is attached now. SEIZE_LATER: it has ended, or is being
+ * detached. */
+static int seize_thread(struct tracer *tr, struct tracer_attach *req, pid_t tid)
+{
+	struct tracee *t = tracer_find(tr, tid);
+	int rc;
+
+	if (t && tracer_wants(tr, t) & WANT_DETACH) {
+		err_set(&req->err, EAGAIN, "thread %d is still being detached: try again", tid);
+		return SEIZE_LATER;
+	}
+	rc = t ? 0 : seize_attach(tr, tid, req);
+	if (rc == -EBUSY && tracer_traces(tid))
+		return 0;
+	if (rc == -ESRCH)
+		return seize_too_fast(req);
+	if (rc < 0)
+		return rc;
+	if (tid != req->tid)
+		rc = seize_report_joined(tr, req, tracer_find(tr, tid));
+	return rc < 0 || t ? rc : SEIZE_AGAIN;
+}
+
+static pid_t seize_next_listed(DIR *dir)
+{
+	const struct dirent *de;
+
+	while ((de = readdir(dir)))
+		if (de->d_name[0] != '.')
+			return (pid_t)strtol(de->d_name, NULL, 10);
+	return 0;
+}
+
+static bool seize_is_full(struct tracer_attach *req)
+{
+	return atomic_load(&req->unhandled) >= SEIZE_UNHANDLED_MAX;
+}
+
+static int seize_pass(struct tracer *tr, struct tracer_attach *req)
+{
+	CLEANUP_CLOSEDIR DIR *dir = NULL;
+	int result = 0;
+	char path[32];
+	pid_t tid;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", req->tgid);
+	dir = opendir(path);
+	while (dir && (tid = seize_next_listed(dir))) {
+		int rc = seize_is_full(req) ? SEIZE_AGAIN : seize_thread(tr, req, tid);
+
+		if (rc < 0)
+			return rc;
+		if (rc > result)
+			result = rc;
+		if (seize_is_full(req))
+			break;
+	}
+	return result;
+}
+
+static int seize_process(struct tracer *tr, struct tracer_attach *req)
+{
+	int rc = req->attached ? 0 : seize_attach(tr, req->tid, req);
+
+	if (rc < 0)
+		return rc;
+	req->attached = true;
+	if (!req->process)
+		return 0;
+	if (atomic_load(&req->stop))
+		return err_set(&req->err, ECANCELED, "another thread cannot be loaded");
+	rc = seize_pass(tr, req);
+	if (rc != SEIZE_AGAIN || seize_is_full(req) || ++req->passes < SEIZE_PASSES_MAX)
+		return rc;
+	return seize_too_fast(req);
 }
 
 /* Processes that were given up */
@@ -238,19 +360,26 @@ static struct tracer_attach *seize_of_user(struct tracer *tr, uid_t uid)
 	return NULL;
 }
 
+static bool seize_is_hopeless(struct tracer *tr, const struct tracer_attach *req)
+{
+	return req->tries >= SEIZE_TRIES || req->passes >= SEIZE_PASSES_MAX ||
+	       (!req->attached && seize_was_given_up(tr, req->tgid, SEIZE_REMEMBERED_NS));
+}
+
 static int seize_attempt(struct tracer *tr, struct tracer_attach *req)
 {
-	int rc = tracer_check_given_up(tr, req->tgid, req->tid, &req->err);
+	int rc = req->attached ? 0 : tracer_check_given_up(tr, req->tgid, req->tid, &req->err);
 
 	if (rc < 0)
 		return rc;
-	rc = seize_attach(tr, req);
-	if (rc != -EAGAIN)
+	rc = seize_process(tr, req);
+	if (rc != -EAGAIN && rc != SEIZE_LATER)
 		return rc;
-	if (req->tries < SEIZE_TRIES && !seize_was_given_up(tr, req->tgid, SEIZE_REMEMBERED_NS))
-		return -EINPROGRESS;
-	seize_give_up(tr, req->tgid);
-	return rc;
+	if (!seize_is_hopeless(tr, req))
+		return SEIZE_LATER;
+	if (rc == -EAGAIN)
+		seize_give_up(tr, req->tgid);
+	return -EAGAIN;
 }
 
 /* Those that waited for @req are new again, before those that came later. */
@@ -271,11 +400,15 @@ static void seize_handle(struct tracer *tr, struct tracer_attach *req)
 {
 	int rc = seize_attempt(tr, req);
 
-	if (rc != -EINPROGRESS) {
+	if (rc <= 0) {
 		seize_finish(tr, req, rc);
 		return;
 	}
-	req->try_at = nsec_now(CLOCK_MONOTONIC) + (SEIZE_FIRST_NS << req->tries++);
+	req->try_at = nsec_now(CLOCK_MONOTONIC);
+	if (rc == SEIZE_LATER)
+		req->try_at += SEIZE_FIRST_NS << req->tries++;
+	else if (seize_is_full(req))
+		req->try_at += SEIZE_FIRST_NS;
 	list_del(&req->entry);
 	list_add_tail(&req->entry, &tr->repeated);
 }
@@ -287,7 +420,8 @@ static void seize_take_requests(struct tracer *tr)
 
 		next = l->next;
 		list_init(&req->behind);
-		req->tries = 0;
+		req->tries = req->passes = 0;
+		req->attached = false;
 		list_add_tail(&req->entry, &tr->attaches);
 	}
 }

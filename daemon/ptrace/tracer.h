@@ -14,6 +14,7 @@
 #ifndef PTRACE_TRACER_H
 #define PTRACE_TRACER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,6 +24,7 @@
 #include "daemon/percpu/queue.h"
 
 struct tracer;
+struct tracer_attach;
 
 /*
  * Callbacks, in the tracer's thread. They must not block, but may give orders (below). Until
@@ -33,6 +35,9 @@ struct tracer_ops {
 	 * traced with follow as well, and stopped before its first instruction until tracer_cont().
 	 * Not called if the child or its parent is killed first. */
 	void (*born)(void *arg, pid_t parent, pid_t child);
+	/* Thread @tid is attached, or was before: one of the process that @req asks for. When that
+	 * is handled, req->unhandled is to fall by 1. False: there is no memory to report it. */
+	bool (*joined)(void *arg, struct tracer_attach *req, pid_t tid);
 	/* A tracee has executed a program. Its id was @was; orders for that id may have come too
 	 * late. It is stopped until tracer_cont(). */
 	void (*exec)(void *arg, pid_t was, pid_t now);
@@ -53,20 +58,30 @@ struct tracer_attach {
 	pid_t tid, tgid;
 	/* The user that asks: the requests of one are handled one after another. */
 	uid_t uid;
-	/* Attach to its future children, too. */
+	/* Attach to the processes and threads that it creates, too. */
 	bool follow;
+	/* Attach to all threads of its process, of which it is the first, and to those that they
+	 * create. joined() is called for each before done(), also if that reports an error. */
+	bool process;
+	/* Calls of joined() that are not handled yet: while there are many, no more threads are
+	 * attached. */
+	atomic_uint unhandled;
+	/* Set by the caller, when an error of its own makes the rest useless. */
+	atomic_bool stop;
 	/* Called in the tracer's thread; may free the request, and must not block. */
 	void (*done)(struct tracer_attach *req);
 	/* The outcome: 0, or -errno with err. */
 	int rc;
 	struct err err;
+	/* The thread is attached, whatever the outcome for others of its process. */
+	bool attached;
 
 	/* The tracer's own. */
 	struct link link;
 	struct list_head entry;
 	/* Requests of the same user that wait for this one. */
 	struct list_head behind;
-	unsigned tries;
+	unsigned tries, passes;
 	uint64_t try_at;
 };
 
@@ -82,7 +97,8 @@ void tracer_free(struct tracer *tr);
 /*
  * Attaches to a thread without stopping it. EBUSY: it is traced already, by the process that the
  * sentence names or by this tracer, be it until ended() after tracer_detach(); ESRCH; EPERM: the
- * kernel refuses; EAGAIN: its process executes a program, which takes more than 127 ms; ENOMEM.
+ * kernel refuses; EAGAIN: its process executes a program, which takes more than 127 ms, or creates
+ * and ends threads too fast; ENOMEM.
  */
 void tracer_seize(struct tracer *tr, struct tracer_attach *req);
 /* EAGAIN: an attempt to attach to process @tgid has just been given up. @tid: for the sentence. */

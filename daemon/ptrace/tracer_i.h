@@ -38,6 +38,7 @@ struct tracee {
 	bool interrupted;      /* PTRACE_INTERRUPT is under way */
 	unsigned char missing; /* how many liveness checks in a row have not found it */
 	unsigned char late;    /* how many have found it not yet detached */
+	const struct tracer_attach *joined; /* the last request that joined() was called for */
 
 	/* Under the tracer's lock. */
 	unsigned wants;       /* WANT_ bits */

@@ -16,6 +16,13 @@ struct follow_event {
 	pid_t tid, other;
 };
 
+/* Thread @tid of the process that @req attaches to. */
+struct join_event {
+	struct task_event event;
+	struct tracer_attach *req;
+	pid_t tid;
+};
+
 static void follow_send(struct task_registry *reg, pid_t tid, pid_t other,
 	void (*handle)(struct task_registry *reg, struct task_event *event))
 {
@@ -57,10 +64,14 @@ static int follow_begin(struct clone_event *clone, const struct command *parent,
 	struct target target = {.dir = -1};
 	int rc = target_open(getpid(), task->tid, &target, e);
 
+	/* Its creator may have ended before it was checked. */
+	if (rc == 0 && task->process)
+		rc = target_check_again(&target, &task->requester->cred, e);
 	if (rc == 0)
 		rc = task_ctx_follow(clone->reg, task, e);
 	if (rc == 0) {
 		task->traced = true;
+		task->tgid = target.tgid;
 		task->ec->ctx.target.pid = target.tgid;
 		rc = task_ctx_load(clone->reg, task, &load, counts ? &start : NULL, e);
 	}
@@ -68,22 +79,11 @@ static int follow_begin(struct clone_event *clone, const struct command *parent,
 	return rc;
 }
 
-/* Does nothing if it is being destroyed already. Without memory, an empty context remains. */
-static void follow_destroy_child(struct task_registry *reg, struct engine_ctx *child)
-{
-	struct job *job = child && !child->destroying ? calloc(1, sizeof(*job)) : NULL;
-
-	if (!job)
-		return;
-	*job = (struct job){.ec = child, .cmd.verb = CMD_DESTROY, .done = task_job_done};
-	reg->ops->submit(reg->arg, job);
-}
-
 /* The child runs on without being followed. */
 static void follow_child_failed(struct task_registry *reg, struct engine_ctx *root,
 	struct engine_ctx *child, pid_t tid, struct err *e)
 {
-	follow_destroy_child(reg, child);
+	task_destroy_child(reg, child);
 	root->child_failed(root, tid, e);
 }
 
@@ -107,23 +107,11 @@ static void follow_cloned(struct job *job)
 	else if (!task->exited)
 		task_detach(reg, tid);
 	if (detached)
-		follow_destroy_child(reg, task->ec);
+		task_destroy_child(reg, task->ec);
 	else if (rc < 0)
 		follow_child_failed(reg, task->root, task->ec, tid, &e);
 	task_ctx_loaded(reg, task, rc);
 	free(clone);
-}
-
-static void follow_inherit(struct task_ctx *task, const struct task_ctx *parent)
-{
-	task->root = parent->root;
-	task->follow = true;
-	task->loading = true;
-	task->cpumask = parent->cpumask;
-	task->has_cpumask = parent->has_cpumask;
-	task->covered = parent->covered;
-	task->requester = parent->requester;
-	task->requester->refs++;
 }
 
 static int follow_make_child(struct task_registry *reg, struct task_ctx *parent, pid_t tid,
@@ -139,8 +127,19 @@ static int follow_make_child(struct task_registry *reg, struct task_ctx *parent,
 		return -e->no;
 	rc = task_ctx_new(reg, *child, tid, &clone->child, e);
 	if (rc == 0)
-		follow_inherit(clone->child, parent);
+		task_ctx_inherit(clone->child, parent);
 	return rc;
+}
+
+/* Its process; 0: it has ended. */
+static pid_t follow_process(pid_t tid)
+{
+	struct target target = {.dir = -1};
+	struct err ignored;
+	int rc = target_open(getpid(), tid, &target, &ignored);
+
+	target_close(&target);
+	return rc < 0 ? 0 : target.tgid;
 }
 
 static void follow_handle_born(struct task_registry *reg, struct task_event *event)
@@ -154,6 +153,10 @@ static void follow_handle_born(struct task_registry *reg, struct task_event *eve
 	if (!reg->shared.tracer)
 		return; /* tracer_free() has detached all */
 	if (!parent || !parent->root->make_child) {
+		task_detach(reg, ev->other);
+		return;
+	}
+	if (!parent->follow && follow_process(ev->other) != parent->tgid) {
 		task_detach(reg, ev->other);
 		return;
 	}
@@ -175,6 +178,56 @@ static void follow_handle_born(struct task_registry *reg, struct task_event *eve
 static void follow_born(void *arg, pid_t parent, pid_t child)
 {
 	follow_send(arg, parent, child, follow_handle_born);
+}
+
+/* --- Threads of a process that is being loaded */
+
+static void follow_join(struct task_registry *reg, struct task_ctx *root, pid_t tid)
+{
+	struct err e;
+
+	if (root && root->join_err && !root->join_err->no) {
+		if (task_join(reg, root, tid, &e) == 0)
+			return;
+		*root->join_err = e;
+	}
+	task_detach(reg, tid);
+}
+
+static void follow_handle_joined(struct task_registry *reg, struct task_event *event)
+{
+	CLEANUP_FREE struct join_event *ev = container_of(event, struct join_event, event);
+	struct task_ctx *root = task_ctx_find(reg, ev->req->tid);
+	const struct task_ctx *task = task_ctx_find(reg, ev->tid);
+	struct err *e = root ? root->join_err : NULL;
+
+	if (!reg->shared.tracer)
+		return;
+	if (!task && !task_detaching(reg, ev->tid))
+		follow_join(reg, root, ev->tid);
+	else if (e && !task)
+		err_set(e, EAGAIN, "thread %d is still being detached: try again", ev->tid);
+	else if (e && task->root != root->ec)
+		err_set(e, EBUSY, "thread %d is monitored already, by context '%s' of uid %u",
+			ev->tid, task->ec->name, task->ec->uid);
+	if (e && e->no)
+		atomic_store(&ev->req->stop, true);
+	atomic_fetch_sub(&ev->req->unhandled, 1);
+}
+
+static bool follow_joined(void *arg, struct tracer_attach *req, pid_t tid)
+{
+	struct task_registry *reg = arg;
+	struct join_event *ev = calloc(1, sizeof(*ev));
+
+	if (!ev)
+		return false;
+	*ev = (struct join_event){
+		.event = {.event.kind = EVENT_TASK, .handle = follow_handle_joined},
+		.req = req,
+		.tid = tid};
+	event_send(reg->shared.events, &ev->event.event);
+	return true;
 }
 
 /* --- Exec */
@@ -262,6 +315,7 @@ static void follow_late(void *arg, pid_t tid)
 
 const struct tracer_ops task_tracer_ops = {
 	.born = follow_born,
+	.joined = follow_joined,
 	.exec = follow_executed,
 	.ended = follow_ended,
 	.detach_late = follow_late,

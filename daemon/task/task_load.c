@@ -18,8 +18,9 @@ struct task_load_op {
 	struct task_event attached; /* it is done */
 	struct job *job;
 	struct target target;
-	struct cpus cpus; /* that get ctxsw threads */
-	unsigned cpu;     /* being prepared */
+	struct err join_err; /* of other threads of the process */
+	struct cpus cpus;    /* that get ctxsw threads */
+	unsigned cpu;        /* being prepared */
 };
 
 static void load_free(struct task_load_op *op)
@@ -75,6 +76,16 @@ static int load_find_cpus(struct task_registry *reg, const struct command *cmd,
 	return any ? 0 : err_set(e, ENXIO, "none of these CPUs is online: see cpus");
 }
 
+static int load_check_process(const struct target *t, const struct command *cmd, struct err *e)
+{
+	if (cmd->load.process && t->tid != t->tgid)
+		return err_set(e, EINVAL,
+			"%d is a thread of process %d: write pid=%d, or tid=%d for this thread "
+			"alone",
+			t->named, t->tgid, t->tgid, t->named);
+	return 0;
+}
+
 static int load_check_blocking(
 	const struct context *ctx, const struct task_load_op *op, pid_t caller, struct err *e)
 {
@@ -103,6 +114,7 @@ static void load_finish(struct task_registry *reg, struct task_load_op *op, int 
 	struct job *job = op->job;
 	struct task_ctx *task = job->ec->task;
 
+	task->join_err = NULL;
 	load_free(op);
 	load_queue_next(reg, job->ec->uid);
 	job->rc = rc;
@@ -145,11 +157,21 @@ static void load_note_threads(struct task_load_op *op)
 {
 	unsigned n = target_threads(&op->target);
 
-	if (op->target.tid == op->target.tgid && n > 1)
+	if (!op->job->cmd.load.process && op->target.tid == op->target.tgid && n > 1)
 		err_set(&op->job->cmd.note, 0,
 			"thread %d alone is counted, and not the other %u threads of its process: "
-			"ps -L -p %d shows them, each can be loaded on",
+			"load pid=%d counts all of them",
 			op->target.named, n - 1, op->target.named);
+}
+
+/* The threads are attached, and all others of the process have contexts. */
+static int load_check_threads(
+	const struct task_load_op *op, const struct task_ctx *task, struct err *e)
+{
+	if (!op->join_err.no && op->attach.rc == 0)
+		return load_check_id(task, e);
+	*e = op->join_err.no ? op->join_err : op->attach.err;
+	return -e->no;
 }
 
 /* The thread is traced, unless the load asks for no tracing. */
@@ -157,7 +179,7 @@ static void load_follow(struct task_registry *reg, struct task_load_op *op)
 {
 	struct task_ctx *task = op->job->ec->task;
 	pid_t tid = op->target.tid;
-	int rc = load_check_id(task, &op->job->err);
+	int rc = load_check_threads(op, task, &op->job->err);
 
 	if (rc == 0)
 		rc = task_ctx_follow(reg, task, &op->job->err);
@@ -169,6 +191,8 @@ static void load_follow(struct task_registry *reg, struct task_load_op *op)
 	} else if (task->traced) {
 		task_detach(reg, tid);
 	}
+	if (rc < 0)
+		task_destroy_children(reg, task->ec);
 	load_finish(reg, op, rc);
 }
 
@@ -176,12 +200,7 @@ static void load_handle_attached(struct task_registry *reg, struct task_event *e
 {
 	struct task_load_op *op = container_of(event, struct task_load_op, attached);
 
-	if (op->attach.rc < 0) {
-		op->job->err = op->attach.err;
-		load_finish(reg, op, op->attach.rc);
-		return;
-	}
-	op->job->ec->task->traced = true;
+	op->job->ec->task->traced = op->attach.attached;
 	load_follow(reg, op);
 }
 
@@ -195,7 +214,7 @@ static void load_attached(struct tracer_attach *attach)
 
 static void load_attach(struct task_registry *reg, struct task_load_op *op)
 {
-	const struct task_ctx *task = op->job->ec->task;
+	struct task_ctx *task = op->job->ec->task;
 
 	if (op->job->cmd.load.untraced) {
 		load_follow(reg, op);
@@ -207,6 +226,8 @@ static void load_attach(struct task_registry *reg, struct task_load_op *op)
 	op->attach.tgid = op->target.tgid;
 	op->attach.uid = task->requester->cred.uid;
 	op->attach.follow = task->follow;
+	op->attach.process = task->process;
+	task->join_err = &op->join_err;
 	op->attach.done = load_attached;
 	tracer_seize(reg->shared.tracer, &op->attach);
 }
@@ -259,6 +280,8 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 	if (rc == 0)
 		rc = target_check(&op->target, &(*requester)->cred, e);
 	if (rc == 0)
+		rc = load_check_process(&op->target, &job->cmd, e);
+	if (rc == 0)
 		rc = load_check_blocking(&job->ec->ctx, op, job->pid, e);
 	if (rc == 0)
 		rc = load_check_loaded(reg, op->target.tid, &job->cmd, e);
@@ -309,6 +332,8 @@ static int load_begin(struct task_registry *reg, struct job *job, bool *begun, s
 	task->cpumask = cpumask;
 	task->has_cpumask = job->cmd.load.cpus;
 	task->covered = covered;
+	task->tgid = op->target.tgid;
+	task->process = job->cmd.load.process;
 	task->follow = job->cmd.load.follow;
 	task->check_exec = job->cmd.load.untraced && !credentials_trace_all(&requester->cred);
 	task->loading = true;

@@ -238,6 +238,7 @@ static void registry_submit_loads(struct task_registry *reg, struct link *waitin
  * to load, and return at once while no thread is followed. */
 void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 {
+	struct task_ctx *root = task->root->task;
 	struct link *waiting;
 
 	list_del(&task->link);
@@ -250,6 +251,8 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 	waiting = queue_take(&task->waiting_loads);
 	free(task->end_job);
 	free(task);
+	if (root && root != task && root->end_waits)
+		task_ctx_end(reg, root);
 	registry_submit_loads(reg, waiting);
 	if (!list_empty(&reg->tasks))
 		return;
@@ -272,6 +275,17 @@ void task_ctx_kick(struct task_registry *reg, const struct task_ctx *task)
 void task_job_done(struct job *job)
 {
 	free(job);
+}
+
+/* Another thread of the load of @task is followed. */
+static bool registry_has_others(const struct task_registry *reg, const struct task_ctx *task)
+{
+	const struct task_ctx *other;
+
+	list_for_each_entry (other, &reg->tasks, link)
+		if (other->root == task->root && other != task)
+			return true;
+	return false;
 }
 
 static enum sched_death registry_death(const struct task_registry *reg, const struct task_ctx *task)
@@ -301,6 +315,9 @@ static void registry_report_revoked(struct task_registry *reg, const struct task
 void task_ctx_end(struct task_registry *reg, struct task_ctx *task)
 {
 	if (!task->end_job || task->loading)
+		return;
+	task->end_waits = task->process && task->ec == task->root && registry_has_others(reg, task);
+	if (task->end_waits)
 		return;
 	registry_report_revoked(reg, task);
 	*task->end_job = (struct job){
@@ -434,7 +451,8 @@ void task_submit(struct task_registry *reg, struct job *job)
 		queue_put(&ec->requeued, &job->link);
 		return;
 	}
-	if (task->follow && task->root == ec && registry_is_for_all(job->cmd.verb))
+	if ((task->follow || task->process) && task->root == ec &&
+		registry_is_for_all(job->cmd.verb))
 		registry_submit_to_children(reg, job);
 	if (command_needs_session(job->cmd.verb))
 		job->session_done = true;

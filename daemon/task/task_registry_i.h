@@ -106,6 +106,15 @@ unsigned task_first_cpu(const struct cpus *cpus);
 int task_ctx_follow(struct task_registry *reg, struct task_ctx *task, struct err *e);
 int task_ctx_load(struct task_registry *reg, struct task_ctx *task, struct command *load,
 	struct command *start, struct err *e);
+/* Makes a task_ctx of a context for another thread of the load of @from. */
+void task_ctx_inherit(struct task_ctx *task, const struct task_ctx *from);
+/* Submits CMD_DESTROY for a context that no request has seen. */
+void task_destroy_child(struct task_registry *reg, struct engine_ctx *child);
+/* The same for all contexts of a load but the one that was loaded. */
+void task_destroy_children(struct task_registry *reg, struct engine_ctx *root);
+/* Gives a context to thread @tid of the process that @root is being loaded on. */
+int task_join(struct task_registry *reg, struct task_ctx *root, pid_t tid, struct err *e);
+
 /* Ends the loading phase, in which commands wait. @rc < 0: it has failed, and @task is freed. */
 void task_ctx_loaded(struct task_registry *reg, struct task_ctx *task, int rc);
 

@@ -515,3 +515,153 @@ all_followed() {
 		[ "$(tracer_of "$tid")" = 0 ]
 	done
 }
+
+# whole NAME OPTION...: begins to count the page faults of all threads of process PID
+whole() {
+	new "$1"
+	put ok "$C/pmc/0" "$(user_event page-faults)"
+	ctl "load pid=$PID ${*:2}"
+	holds "$C/state" "loaded tid=$PID set=0"
+	ctl start
+}
+
+@test "load pid: all threads of a process, each by itself and in sum" {
+	serve --backend=perf
+	begin a subject -t 5 faults 1000
+	whole a
+	holds "$C/ctl" "load pid=$PID" || holds "$C/ctl" start
+	[ "$(ls "$C/children")" = "$(printf '%s\n' "${TIDS[@]}" | sort)" ]
+	for tid in "${TIDS[@]}"; do
+		holds "$C/children/$tid/state" "running tid=$tid set=0"
+	done
+	go a
+	finished a
+	sum=$(cat "$C/pmd/0")
+	for tid in "${TIDS[@]}"; do
+		near "faults of $tid" "$(cat "$C/children/$tid/pmd/0")" "$(did a "$tid" faults)" 2
+		sum=$((sum + $(cat "$C/children/$tid/pmd/0")))
+	done
+	[ "$(pmd0_total)" = "$sum" ]
+	ctl unload
+	holds "$C/children/$tid/state" unloaded
+	for tid in "$PID" "${TIDS[@]}"; do
+		[ "$(tracer_of "$tid")" = 0 ]
+	done
+	# Again, at once.
+	rmdir "$C"/children/*
+	ctl "load pid=$PID"
+	[ "$(ls "$C/children" | wc -l)" = 5 ]
+	go a
+	message "end*"
+	holds "$C/state" "zombie tid=$PID"
+}
+
+@test "load tid of a process with more threads: done, and last_error names load pid" {
+	serve --backend=perf
+	begin a subject -t 2 faults 100
+	new a
+	ctl "load tid=$PID"
+	sentence "$C/last_error" "pid=$PID"
+	ctl unload
+	ctl "load tid=$TID"
+	holds "$C/last_error" ok
+	ctl unload
+	ctl "load pid=$PID"
+	holds "$C/last_error" ok
+}
+
+@test "load pid: while threads come and go, and counted are all that stay" {
+	serve --backend=perf
+	launch a churn 3 2000
+	said a churns
+	new a
+	put ok "$C/pmc/0" "$(user_event page-faults)"
+	ctl "load pid=$PID"
+	go a
+	said a ready
+	threads_of a
+	[ "${#TIDS[@]}" = 3 ]
+	ctl start
+	for tid in "${TIDS[@]}"; do
+		holds "$C/children/$tid/state" "running tid=$tid set=0"
+	done
+	go a
+	said a done
+	for tid in "${TIDS[@]}"; do
+		near "faults of $tid" "$(cat "$C/children/$tid/pmd/0")" 2000 20
+	done
+	near total "$(pmd0_total)" 6000 60
+}
+
+@test "load pid: threads that are created later, too; processes only with follow" {
+	serve --backend=perf
+	begin a waves threads 100 10 50
+	whole a
+	go a
+	said a "^ended 100 "
+	[ "$(ls "$C/children" | wc -l)" = 100 ]
+	near "faults of 100" "$(pmd0_total)" "$(awk '/^ended/ { print $4 }' "$SAYS/a")" 3000
+	begin b waves forks 20 5 50
+	whole b
+	go b
+	said b "^ended 20 "
+	[ "$(ls "$C/children" | wc -l)" = 0 ]
+	begin c waves forks 20 5 50
+	whole c follow
+	go c
+	said c "^ended 20 "
+	[ "$(ls "$C/children" | wc -l)" = 20 ]
+}
+
+@test "load pid: the end is that of the last thread" {
+	serve --backend=perf
+	begin a lives leader
+	whole a
+	go a
+	until_ok letter_is "$PID" Z
+	until_ok sh -c '[ "$(cat "$1/stats" | grep -w ^threads)" = "threads 2" ]' sh "$MNT"
+	holds "$C/state" "running tid=$PID set=0"
+	go a
+	message "end*"
+	holds "$C/state" "zombie tid=$PID"
+}
+
+no_children() {
+	[ -z "$(ls "$C/children")" ]
+}
+
+untraced() {
+	[ "$(tracer_of "$1")" = 0 ]
+}
+
+@test "load pid: all threads or none" {
+	serve --backend=perf
+	begin a subject -t 4 faults 100
+	monitor other "${TIDS[2]}"
+	new a
+	put ok "$C/pmc/0" "$(user_event page-faults)"
+	refused EBUSY "load pid=$PID" "${TIDS[2]}"
+	until_ok no_children
+	for tid in "$PID" "${TIDS[0]}" "${TIDS[1]}" "${TIDS[3]}"; do
+		until_ok untraced "$tid"
+	done
+	[ "$(tracer_of "${TIDS[2]}")" != 0 ]
+	probe ok rmdir "$MNT/ctx/other"
+	pid=$PID
+	debug d "${TIDS[3]}" ok
+	refused EBUSY "load pid=$pid" "${TIDS[3]}"
+	until_ok no_children
+	go d
+	until_ok untraced "${TIDS[3]}"
+	refused EINVAL "load pid=${TIDS[0]}" "$pid"
+	put EINVAL "$C/ctl" "load pid=$pid ptrace=no"
+	put EINVAL "$C/ctl" "load pid=$pid tid=$pid"
+	put EINVAL "$C/ctl" "load pid=0"
+	put ESRCH "$C/ctl" "load pid=$((1 << 22))"
+	until_ok put ok "$C/ctl" "load pid=$pid"
+	[ "$(ls "$C/children" | wc -l)" = 4 ]
+	probe ok rmdir "$C"
+	for tid in "$pid" "${TIDS[@]}"; do
+		[ "$(tracer_of "$tid")" = 0 ]
+	done
+}

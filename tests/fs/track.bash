@@ -21,7 +21,7 @@ track_setup() {
 	# To what is counted, anything that the machine does just then may add a little.
 	BATS_TEST_RETRIES=2
 
-	for program in subject spinner waves lives; do
+	for program in subject spinner waves churn lives; do
 		[ -x "$BATS_RUN_TMPDIR/$program" ] || cp "$BUILD/tests/track/$program" "$BATS_RUN_TMPDIR"
 	done
 	mapfile -t CPUS < <(awk '$1 ~ /^processor/ { print $3 }' /proc/cpuinfo)

@@ -826,6 +826,32 @@ static pid_t third_thread(pid_t pid, pid_t other)
 	return 0;
 }
 
+/* All threads, which are reported once, and those that they create. */
+static void test_process(void **state)
+{
+	struct target t;
+	pid_t other;
+
+	(void)state;
+	other = start_exec(&t, false);
+	seize(third_thread(t.pid, other), false);
+	assert_int_equal(trace_seize_process(&trace, t.pid, &err), 0);
+	assert_int_equal(trace_count(&trace, JOINED), 3);
+	found(JOINED, t.pid, other);
+	assert_true(tracer_pid(other) > 0);
+	target_end(&t);
+	found(ENDED, t.pid, 0);
+	trace_clear(&trace);
+
+	START(&t, "@", "threads", "50");
+	assert_int_equal(trace_seize_process(&trace, t.pid, &err), 0);
+	target_go(&t);
+	for (int i = 0; i < 50 && trace_count(&trace, BORN) < 50; i++)
+		nap_us(100000);
+	assert_int_equal(trace_count(&trace, BORN), 50);
+	target_end(&t);
+}
+
 /* A program whose exec waits for a thread that @debugger traces and does not reap. Thread @exec
  * executes it, at target_go(). */
 static void start_hung_exec(struct target *t, struct target *debugger, pid_t *exec)
@@ -1168,6 +1194,7 @@ int main(void)
 		TRACED(test_hung_exec),
 		TRACED(test_after_hung_exec),
 		TRACED(test_detach_late),
+		TRACED(test_process),
 		TRACED(test_set_user_id),
 		TRACED(test_job_control),
 	};

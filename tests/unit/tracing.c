@@ -238,6 +238,13 @@ static void on_born(void *arg, pid_t parent, pid_t child)
 	trace_cont(arg, child);
 }
 
+static bool on_joined(void *arg, struct tracer_attach *req, pid_t tid)
+{
+	trace_add(arg, JOINED, req->tid, tid);
+	atomic_fetch_sub(&req->unhandled, 1);
+	return true;
+}
+
 static void on_exec(void *arg, pid_t was, pid_t now)
 {
 	trace_add(arg, EXEC, was, now);
@@ -256,7 +263,8 @@ static void on_detach_late(void *arg, pid_t tid)
 
 void trace_begin(struct trace *t)
 {
-	static const struct tracer_ops ops = {on_born, on_exec, on_ended, on_detach_late};
+	static const struct tracer_ops ops = {
+		on_born, on_joined, on_exec, on_ended, on_detach_late};
 	pthread_condattr_t attr;
 	struct err e;
 
@@ -287,20 +295,31 @@ static void attach_done(struct tracer_attach *attach)
 	sem_post(&container_of(attach, struct waiting_attach, attach)->done);
 }
 
+static int attach_and_wait(struct trace *t, struct waiting_attach *w, struct err *e)
+{
+	w->attach.done = attach_done;
+	sem_init(&w->done, 0, 0);
+	tracer_seize(t->tr, &w->attach);
+	while (sem_wait(&w->done) < 0)
+		;
+	sem_destroy(&w->done);
+	*e = w->attach.err;
+	return w->attach.rc;
+}
+
 int trace_seize(struct trace *t, pid_t tid, bool follow, struct err *e)
 {
-	struct waiting_attach w = {.attach = {.tid = tid,
-					   .tgid = status_number(tid, "Tgid"),
-					   .follow = follow,
-					   .done = attach_done}};
+	struct waiting_attach w = {
+		.attach = {.tid = tid, .tgid = status_number(tid, "Tgid"), .follow = follow}};
 
-	sem_init(&w.done, 0, 0);
-	tracer_seize(t->tr, &w.attach);
-	while (sem_wait(&w.done) < 0)
-		;
-	sem_destroy(&w.done);
-	*e = w.attach.err;
-	return w.attach.rc;
+	return attach_and_wait(t, &w, e);
+}
+
+int trace_seize_process(struct trace *t, pid_t pid, struct err *e)
+{
+	struct waiting_attach w = {.attach = {.tid = pid, .tgid = pid, .process = true}};
+
+	return attach_and_wait(t, &w, e);
 }
 
 void trace_clear(struct trace *t)

@@ -41,7 +41,7 @@ unsigned open_files(void);
 unsigned long long msec(void);
 void nap_us(long us);
 
-enum { NONE, BORN, EXEC, ENDED, LATE };
+enum { NONE, BORN, EXEC, ENDED, LATE, JOINED };
 
 struct trace_event {
 	int kind;
@@ -61,6 +61,7 @@ void trace_begin(struct trace *t);
 void trace_end(struct trace *t);
 /* Attaches, and waits for the outcome. */
 int trace_seize(struct trace *t, pid_t tid, bool follow, struct err *e);
+int trace_seize_process(struct trace *t, pid_t pid, struct err *e);
 void trace_clear(struct trace *t);
 void trace_keep_stopped(struct trace *t, bool keep_stopped);
 unsigned trace_count(struct trace *t, int kind);

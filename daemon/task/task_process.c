@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/* The other contexts of a load: of the threads that its process has, and of those that followed
+ * threads create. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "daemon/task/task_registry_i.h"
+
+void task_ctx_inherit(struct task_ctx *task, const struct task_ctx *from)
+{
+	task->root = from->root;
+	task->process = from->process;
+	task->follow = from->follow;
+	task->loading = true;
+	task->cpumask = from->cpumask;
+	task->has_cpumask = from->has_cpumask;
+	task->covered = from->covered;
+	task->requester = from->requester;
+	task->requester->refs++;
+}
+
+/* Does nothing if it is being destroyed already. Without memory, an empty context remains. */
+void task_destroy_child(struct task_registry *reg, struct engine_ctx *child)
+{
+	struct job *job = child && !child->destroying ? calloc(1, sizeof(*job)) : NULL;
+
+	if (!job)
+		return;
+	*job = (struct job){.ec = child, .cmd.verb = CMD_DESTROY, .done = task_job_done};
+	reg->ops->submit(reg->arg, job);
+}
+
+void task_destroy_children(struct task_registry *reg, struct engine_ctx *root)
+{
+	struct task_ctx *task, *next;
+
+	list_for_each_entry_safe (task, next, &reg->tasks, link)
+		if (task->root == root && task->ec != root)
+			task_destroy_child(reg, task->ec);
+}
+
+/* The root is in no registers yet, so the session thread reads it. The id of a thread that has
+ * ended may be another's, which the scheduler must not follow. */
+static int process_load(struct task_registry *reg, struct task_ctx *root, struct task_ctx *task,
+	bool ended, struct err *e)
+{
+	struct command clone = {.verb = CMD_CLONE, .into = &task->ec->ctx};
+	struct command load = {
+		.verb = CMD_LOAD,
+		.tid = task->tid,
+		.rights = root->requester->rights,
+		.limits = root->requester->limits,
+	};
+	int rc = exec_command(&reg->x, &root->ec->ctx, &clone, e);
+
+	if (rc == 0 && !ended)
+		rc = task_ctx_follow(reg, task, e);
+	if (rc < 0)
+		return rc;
+	task->tgid = root->tgid;
+	task->ec->ctx.target.pid = root->tgid;
+	return task_ctx_load(reg, task, &load, NULL, e);
+}
+
+static int process_make_child(
+	struct task_registry *reg, struct task_ctx *root, pid_t tid, bool ended, struct err *e)
+{
+	struct engine_ctx *child = root->ec->make_child(root->ec, tid, e);
+	struct task_ctx *task;
+	int rc;
+
+	if (!child)
+		return -e->no;
+	rc = task_ctx_new(reg, child, tid, &task, e);
+	if (rc < 0) {
+		task_destroy_child(reg, child);
+		return rc;
+	}
+	task_ctx_inherit(task, root);
+	rc = process_load(reg, root, task, ended, e);
+	task->traced = rc == 0;
+	if (rc < 0)
+		task_destroy_child(reg, child);
+	else
+		task_ctx_kick(reg, task);
+	task_ctx_loaded(reg, task, rc);
+	return rc;
+}
+
+/* The rights are checked for each thread, as each has credentials of its own. One that has ended
+ * gets a context for those that it has created, whose clone events follow. */
+int task_join(struct task_registry *reg, struct task_ctx *root, pid_t tid, struct err *e)
+{
+	struct target target = {.dir = -1};
+	int rc = target_open(getpid(), tid, &target, e);
+	bool ended = rc == -ESRCH || (rc == 0 && target.tgid != root->tgid);
+
+	if (rc == 0 && !ended)
+		rc = target_check_again(&target, &root->requester->cred, e);
+	target_close(&target);
+	if (rc == -ESRCH)
+		ended = true;
+	return ended || rc == 0 ? process_make_child(reg, root, tid, ended, e) : rc;
+}
