@@ -958,7 +958,7 @@ becomes_privileged() {
 	ctl "load tid=$TID"
 	ctl start
 	go a
-	message "overflow cpu=* set=0 pmds=0*tid=$TID*"
+	message "overflow cpu=* set=0 pmds=0*tid=$TID*" || lost
 	holds "$C/state" "masked tid=$TID set=0"
 	past=$(cat "$C/pmd/0")
 	sleep 0.1

@@ -363,7 +363,7 @@ debug() {
 	ctl "load tid=$TID"
 	ctl start
 	go a
-	message "overflow cpu=* set=0 pmds=0*tid=$TID*"
+	message "overflow cpu=* set=0 pmds=0*tid=$TID*" || lost
 	holds "$C/state" "masked tid=$TID set=0"
 	until_ok letter_is "$TID" t
 	past=$(cat "$C/pmd/0")
@@ -408,7 +408,7 @@ blocked() {
 	kill -KILL "$PID"
 	wait "$PID" || :
 	until_ok grep -q zombie "$C/state"
-	message "overflow*end*"
+	message "overflow*end*" || lost
 	holds "$C/state" "zombie tid=$TID"
 	blocked e
 	pid=$PID
