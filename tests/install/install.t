@@ -134,7 +134,7 @@ private_home() {
 	grep '^\[1/1\] layering ok' "$work/run" && [ -z "$(find "$clone" ! -user 65533)" ]
 }
 
-mounted='perfmonfs --backend=sim /mnt; trap "umount /mnt" EXIT'
+mounted='perfmonfs --backend=sim --clock=script /mnt; trap "cd /; umount /mnt" EXIT'
 
 try "without dpkg-dev, library and pkg-config file are in the multi-arch directory" without_dpkg_dev
 files >"$work/before"
