@@ -28,7 +28,7 @@ enum {
 	SEIZE_FIRST_NS = 1000000,    /* before the second attempt, and doubled for each later one */
 	SEIZE_TRIES = 7,             /* repetitions, which take 127 ms */
 	SEIZE_REQUESTS_MAX = 64,     /* handled before the tracer's other work */
-	SEIZE_UNHANDLED_MAX = 64,    /* threads of a process that joined() was called for */
+	SEIZE_UNHANDLED_MAX = 8,     /* threads of a process that joined() was called for */
 	SEIZE_PASSES_MAX = 1000,     /* through the threads of a process */
 	SEIZE_REFUSED_NS = 100000000 /* after it was given up, a process is not tried */
 };
