@@ -41,14 +41,15 @@ int ctxsw_thread_new(
 	struct ctxsw_shared *shared, unsigned cpu, struct ctxsw_thread **out, struct err *e);
 
 /*
- * Opens the CPU and reserves what @ctx needs there; @event follows with the outcome in @rc and
+ * Opens the CPU and reserves what @task needs there; @event follows with the outcome in @rc and
  * @err. The ctxsw thread owns the context until then. EBUSY: a register is reserved by another;
- * ENXIO: offline; EPERM: no SCHED_FIFO; EIO: the CPU lacks what the PMCs ask for.
+ * ENXIO: offline; EPERM: no SCHED_FIFO; EIO: the CPU lacks what the PMCs ask for; EAGAIN: the
+ * user's budget is spent.
  */
 struct ctxsw_prepare_req {
 	struct link link;
 	struct task_event event;
-	struct context *ctx; /* NULL: open the CPU only, to report exits there; so it is, too, if
+	struct task_ctx *task; /* NULL: open the CPU only, to report exits there; so it is, too, if
 				the CPU is a taker's */
 	int rc;
 	struct err err;

@@ -16,11 +16,30 @@
 
 enum { CTXSW_OFFLINE_MS = 20 }; /* between checks whether the CPU is back */
 
+/* Calibrating takes the CPU from all others, as switching does. */
+static int ctxsw_thread_prepare_task(
+	struct ctxsw_thread *ct, const struct task_ctx *task, struct err *e)
+{
+	uint64_t percent = task->requester->limits.ctxsw_budget;
+	int rc;
+
+	ctxsw_charge(ct, NULL);
+	if (task->budget &&
+		budget_is_spent(&task->budget->cpu[ct->cpu], ct->charged_until, percent))
+		return err_set(e, EAGAIN,
+			"switching and loading contexts of uid %u took more than %u %% of CPU %u "
+			"(config/ctxsw_budget): try again in 100 ms",
+			task->ec->uid, (unsigned)percent, ct->cpu);
+	rc = ctxsw_prepare(ct, &task->ec->ctx, e);
+	ctxsw_charge(ct, task);
+	return rc;
+}
+
 static void ctxsw_thread_prepare(struct ctxsw_thread *ct, struct ctxsw_prepare_req *req)
 {
 	req->rc = ct->open ? 0 : ctxsw_cpu_open(ct, &req->err);
-	if (req->rc == 0 && req->ctx && ct->x.cpu)
-		req->rc = ctxsw_prepare(ct, req->ctx, &req->err);
+	if (req->rc == 0 && req->task && ct->x.cpu)
+		req->rc = ctxsw_thread_prepare_task(ct, req->task, &req->err);
 	event_send(ct->shared->events, &req->event.event);
 	ctxsw_charge(ct, NULL);
 }

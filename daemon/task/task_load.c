@@ -10,6 +10,9 @@
 #include "base/cleanup.h"
 #include "daemon/task/task_registry_i.h"
 
+/* Of a user's context: a ctxsw thread calibrates all of them at once. */
+enum { LOAD_SETS_MAX = 256 };
+
 /* One asynchronous load: CPUs are prepared one after another. */
 struct task_load_op {
 	struct task_registry *reg;
@@ -93,6 +96,16 @@ static int load_check_blocking(
 		return err_set(e, EINVAL,
 			"notify_block would block the thread that has to write restart: clear it, "
 			"or load from another thread");
+	return 0;
+}
+
+static int load_check_sets(const struct engine_ctx *ec, struct err *e)
+{
+	if (ec->uid && ec->ctx.nsets > LOAD_SETS_MAX)
+		return err_set(e, E2BIG,
+			"%u event sets: a context of a user other than root may have %d on a "
+			"thread: remove some, or load on a CPU",
+			ec->ctx.nsets, LOAD_SETS_MAX);
 	return 0;
 }
 
@@ -238,7 +251,7 @@ static void load_prepare_next(struct task_registry *reg, struct task_load_op *op
 
 	while (++op->cpu < CPUS_MAX)
 		if (cpus_has(&op->cpus, op->cpu)) {
-			op->prepare.ctx = cpus_has(&task->covered, op->cpu) ? &task->ec->ctx : NULL;
+			op->prepare.task = cpus_has(&task->covered, op->cpu) ? task : NULL;
 			ctxsw_post_prepare(
 				atomic_load(&reg->shared.ctxsw_threads[op->cpu]), &op->prepare);
 			return;
@@ -251,7 +264,7 @@ static void load_prepared(struct task_registry *reg, struct task_event *event)
 	struct ctxsw_prepare_req *req = container_of(event, struct ctxsw_prepare_req, event);
 	struct task_load_op *op = container_of(req, struct task_load_op, prepare);
 
-	if (req->rc == 0 || !req->ctx) {
+	if (req->rc == 0 || !req->task) {
 		load_prepare_next(reg, op);
 		return;
 	}
@@ -281,6 +294,8 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 		rc = target_check(&op->target, &(*requester)->cred, e);
 	if (rc == 0)
 		rc = load_check_process(&op->target, &job->cmd, e);
+	if (rc == 0)
+		rc = load_check_sets(job->ec, e);
 	if (rc == 0)
 		rc = load_check_blocking(&job->ec->ctx, op, job->pid, e);
 	if (rc == 0)

@@ -580,6 +580,54 @@ counts_again() {
 	its_faults quiet "$(awk '$1 == "did" { print $2 }' "$SAYS/quiet")"
 }
 
+# Makes sets 1 to 255 of context $1, and writes pmc0 of all
+many_sets() {
+	for set in {1..255}; do
+		mkdir "$1/set/$set"
+		echo "$2" >"$1/set/$set/pmc/0" || return
+	done
+}
+
+# Calibrates all sets of context $1 anew, with PMCs $3 and $4 in turn, until a load is refused
+load_spends() {
+	for _ in {1..20}; do
+		for value in "$3" "$4"; do
+			echo unload >"$1/ctl"
+			for set in {0..255}; do
+				echo "$value" >"$1/set/$set/pmc/0"
+			done
+			echo "load tid=$2" >"$1/ctl" || return 0
+			echo unload >"$1/ctl"
+			echo "load tid=$2" >"$1/ctl" || return 0
+		done
+	done
+	return 1
+}
+
+@test "a load calibrates at most 256 event sets of a user, and within the budget" {
+	serve --backend=perf
+	begin own subject faults 1
+	for user in "$NOBODY" 0; do
+		C=$MNT/ctx/u$user
+		by_uid "$user" probe ok mkdir "$C"
+		by_uid "$user" probe ok mkdir "$C/set/256"
+		setpriv --reuid="$user" --regid="$user" --clear-groups bash -c \
+			"$(declare -f many_sets); many_sets $C $(user_event page-faults)"
+	done
+	put ok "$C/ctl" "load tid=$TID"
+	put ok "$C/ctl" unload
+	by_uid "$NOBODY" begin n subject faults 1
+	C=$MNT/ctx/u$NOBODY
+	by_uid "$NOBODY" put E2BIG "$C/ctl" "load tid=$TID"
+	by_uid "$NOBODY" probe ok rmdir "$C/set/256"
+	by_uid "$NOBODY" put ok "$C/ctl" "load tid=$TID"
+	put ok "$MNT/config/ctxsw_budget" 1
+	run -0 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups bash -c \
+		"$(declare -f load_spends); load_spends $C $TID $(user_event page-faults) \
+			$(user_event context-switches)"
+	sentence "$C/last_error" ctxsw_budget
+}
+
 @test "root's contexts have no switch budget" {
 	serve --backend=perf
 	put ok "$MNT/config/ctxsw_budget" 1
