@@ -134,7 +134,7 @@ whole_tree() {
 		memory_bytes memory_bytes_all memory_bytes_0; do
 		grep -Eq "^$key [0-9]+$" <<<"$output"
 	done
-	[ "${#lines[@]}" = 26 ]
+	[ "${#lines[@]}" = 28 ]
 	holds "$MNT/config/allow_kernel" group
 	holds "$MNT/config/arg_size_max" 4096
 	holds "$MNT/config/smpl_buf_size_max" 16777216
