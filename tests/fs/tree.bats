@@ -130,7 +130,7 @@ whole_tree() {
 	for key in requests commands register_reads register_writes polls stolen switches overflows \
 		messages_lost attribution_lost buffer_bytes passthrough contexts workers ctxsw_threads threads \
 		ctxsw_in ctxsw_out ctxsw_waits ctxsw_late ctxsw_missed ctxsw_over_budget \
-		ctxsw_overhead_instructions \
+		ctxsw_overhead_instructions audit_dropped audit_suppressed \
 		memory_bytes memory_bytes_all memory_bytes_0; do
 		grep -Eq "^$key [0-9]+$" <<<"$output"
 	done
