@@ -78,6 +78,14 @@ static int config_store_kernel(enum allow_kernel *k, struct slice value, struct 
 	return err_set(e, EINVAL, "'%.*s': write any, group or root", SLICE_ARG(value));
 }
 
+static int config_store_switch(bool *on, struct slice value, struct err *e)
+{
+	if (!slice_is(value, "on") && !slice_is(value, "off"))
+		return err_set(e, EINVAL, "'%.*s': write on or off", SLICE_ARG(value));
+	*on = slice_is(value, "on");
+	return 0;
+}
+
 static const struct config_number {
 	const char *key;
 	/* The offset in struct config. */
@@ -136,6 +144,7 @@ void config_init(struct config *c)
 		.sys_group = {.kind = GROUP_NONE},
 		.thread_group = {.kind = GROUP_ANY},
 		.allow_kernel = KERNEL_GROUP,
+		.audit = true,
 	};
 	for (unsigned i = 0; i < NNUMBERS; i++)
 		*config_number_of(c, &config_numbers[i]) = config_numbers[i].def;
@@ -156,10 +165,12 @@ int config_store(struct config *c, const char *key, struct slice value, struct e
 		return config_store_group(&c->thread_group, value, e);
 	if (strcmp(key, "allow_kernel") == 0)
 		return config_store_kernel(&c->allow_kernel, value, e);
+	if (strcmp(key, "audit") == 0)
+		return config_store_switch(&c->audit, value, e);
 	return err_set(e, ENOENT,
 		"'%s' is not a key: the keys are sys_group, thread_group, allow_kernel, "
 		"arg_size_max, user_contexts_max, user_memory_max, memory_max, smpl_buf_size_max, "
-		"tick_us, overflow_rate_max and ctxsw_budget; in the file also backend",
+		"tick_us, overflow_rate_max, ctxsw_budget and audit; in the file also backend",
 		key);
 }
 
@@ -176,6 +187,8 @@ void config_show(const struct config *c, const char *key, struct text *out)
 		config_show_group(&c->thread_group, out);
 	else if (strcmp(key, "allow_kernel") == 0)
 		text_printf(out, "%s\n", config_kernel_words[c->allow_kernel]);
+	else if (strcmp(key, "audit") == 0)
+		text_printf(out, "%s\n", c->audit ? "on" : "off");
 }
 
 static int config_store_backend(struct config *c, struct slice value, struct err *e)

@@ -69,6 +69,8 @@ struct config {
 	uint64_t overflow_rate_max;
 	/* Percent of a CPU that switching the contexts of one user's threads may take. */
 	uint64_t ctxsw_budget;
+	/* Loads, refusals and changes of these are told to the system's log. */
+	bool audit;
 };
 
 /* Sets the defaults. sys_group is "perfmon" if that group exists, otherwise none (root only). */

@@ -81,18 +81,19 @@ static int job_execute(
  */
 static void job_lose_uncounted(const struct ctxsw_thread *ct, const struct task_ctx *task)
 {
-	const struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);
+	struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);
 	const struct sched_cpu *c;
 	sched_u64 taker;
 	unsigned cpu;
 
-	/* Either this sees the taker, or the ctxsw thread that sets it sees the slot enabled. */
-	atomic_thread_fence(memory_order_seq_cst);
+	/* Either this sees the taker, or the ctxsw thread that sets it sees the slot enabled. As it
+	 * is enabled already, the value does not change: only the order matters. */
+	__atomic_store_n(&s->enabled, 1, __ATOMIC_SEQ_CST);
 	cpu = ctxsw_load_word(&s->cpu);
 	if (!ctxsw_load_word(&s->running) || !cpus_has(&task->cpumask, cpu))
 		return;
 	c = sched_cpu(ct->shared->sched, cpu);
-	taker = __atomic_load_n(&c->taker, __ATOMIC_ACQUIRE);
+	taker = __atomic_load_n(&c->taker, __ATOMIC_SEQ_CST);
 	if (taker)
 		task_slot_lose_taken(&task->ec->ctx, taker);
 	else if (!ctxsw_load_word(&c->ctxsw_tid))

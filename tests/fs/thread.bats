@@ -403,7 +403,7 @@ is_taken() {
 	said b "^done"
 	is_taken
 	# It goes on, and its next count is right.
-	holds "$C/state" "running tid=$tid set=0"
+	holds "$C/state" "running tid=$tid set=0 lost"
 	put ok "$C/pmd/0" 0
 	C=$MNT/ctx/cpu
 	ctl unload

@@ -24,6 +24,7 @@
 
 #include "backend/sim/sim.h"
 #include "daemon/format/format.h"
+#include "daemon/fs/requests/audit_log.h"
 #include "daemon/fs/requests/context_life.h"
 #include "daemon/fs/tree/deferred.h"
 #include "daemon/fs/requests/file.h"
@@ -343,6 +344,7 @@ static int setup(void **state)
 	assert_int_equal(sim_backend_ops.open(&conf, &fs->be, &e), 0);
 	assert_int_equal(engine_new(fs->be, &fs->eng, &e), 0);
 	assert_int_equal(objects_init(&fs->objects, fs->eng, &context_life_ops, &e), 0);
+	assert_int_equal(audit_log_new("/nowhere", &fs->audit, &e), 0);
 	pthread_mutex_init(&fs->pending.lock, NULL);
 	config_init(&fs->config);
 	user_quotas_configure(&fs->objects.quotas, &fs->config);
@@ -384,6 +386,7 @@ static int teardown(void **state)
 	engine_free(fs->eng);
 	objects_free(&fs->objects);
 	uid_errors_free(fs);
+	audit_log_free(fs->audit);
 	pthread_mutex_destroy(&fs->pending.lock);
 	fs->be->ops->close(fs->be);
 	return 0;

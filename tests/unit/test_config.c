@@ -20,7 +20,7 @@
 
 static const char *const keys[] = {"sys_group", "thread_group", "allow_kernel", "arg_size_max",
 	"user_contexts_max", "user_memory_max", "memory_max", "tick_us", "overflow_rate_max",
-	"ctxsw_budget"};
+	"ctxsw_budget", "audit"};
 
 static void assert_shown(const struct config *c, const char *key, const char *want)
 {
@@ -73,6 +73,7 @@ static void test_defaults(void **state)
 	assert_shown(&c, "tick_us", "1000\n");
 	assert_shown(&c, "overflow_rate_max", "100000\n");
 	assert_shown(&c, "ctxsw_budget", "20\n");
+	assert_shown(&c, "audit", "on\n");
 }
 
 static void test_store(void **state)
@@ -107,6 +108,8 @@ static void test_store(void **state)
 		{"overflow_rate_max", "1000000", "1000000\n"},
 		{"ctxsw_budget", "1", "1\n"},
 		{"ctxsw_budget", "100", "100\n"},
+		{"audit", "on", "on\n"},
+		{"audit", " off ", "off\n"},
 	};
 
 	(void)state;
@@ -158,9 +161,11 @@ static void test_store_errors(void **state)
 		{"overflow_rate_max", "-1", EINVAL, "'-1'"},
 		{"ctxsw_budget", "0", ERANGE, "1"},
 		{"ctxsw_budget", "101", ERANGE, "100"},
+		{"audit", "", EINVAL, "on or off"},
+		{"audit", "1", EINVAL, "on or off"},
 		{"sys_groups", "any", ENOENT, "'sys_groups'"},
 		{"", "any", ENOENT,
-			"smpl_buf_size_max, tick_us, overflow_rate_max and ctxsw_budget"},
+			"smpl_buf_size_max, tick_us, overflow_rate_max, ctxsw_budget and audit"},
 	};
 
 	(void)state;

@@ -49,6 +49,7 @@ static void command_finish(void *arg)
 {
 	struct command_request *r = arg;
 
+	audit_load(&r->writer, r->request.call.ctx, &r->job.cmd, r->job.rc);
 	if (r->kind->follow)
 		r->kind->follow(r);
 	if (request_end(&r->request))
@@ -117,6 +118,7 @@ static struct command_request *command_new_request(
 				.session_done = call->packet && cmd->verb == CMD_EVTSET_READ,
 				.done = command_done,
 			},
+		.writer = audit_writer(call, cmd),
 	};
 	if (request_begin(&r->request, call, command_bytes(call, cmd), command_interrupt, e) < 0) {
 		free(r);

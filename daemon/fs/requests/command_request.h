@@ -3,6 +3,7 @@
 #ifndef FS_COMMAND_REQUEST_H
 #define FS_COMMAND_REQUEST_H
 
+#include "daemon/fs/requests/audit.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/pending_request.h"
 
@@ -18,6 +19,7 @@ struct command_request {
 	void *arg;
 	/* Precedes the answer; its s is NULL if that need not wait. */
 	struct sync_fence fence;
+	struct audit_writer writer;
 };
 
 /* The hooks run when the command has ended, in this order. */

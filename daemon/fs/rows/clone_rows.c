@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "daemon/command/command.h"
 #include "daemon/command/ioctl.h"
+#include "daemon/fs/requests/audit.h"
 #include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/context_life.h"
@@ -62,8 +63,10 @@ static int clone_make(struct call *call, const struct rights *rights, struct fil
 
 	if (caller_check_make(rights, e) < 0 ||
 		object_make_clone(&call->fs->objects, call->node.serial, caller->uid, caller->gid,
-			&f->ctx, e) < 0)
+			&f->ctx, e) < 0) {
+		audit_make(call, e);
 		return -e->no;
+	}
 	context_ref(f->ctx);
 	f->memlock = f->ctx->map.memlock = caller_memlock(call);
 	if (clone_make_region(call, f, e) < 0)

@@ -2,6 +2,7 @@
 /* config/: each file is the key of its name. */
 #include "daemon/fs/rows/rows.h"
 
+#include "daemon/fs/requests/audit.h"
 #include "daemon/fs/tree/fs_state.h"
 #include "daemon/fs/tree/node.h"
 
@@ -12,10 +13,13 @@ static void config_rows_show(const struct call *call, struct text *out)
 
 static int config_rows_store(struct call *call, struct slice text, struct err *e)
 {
-	int rc = config_store(&call->fs->config, call->node.row->name, text, e);
+	bool audited = call->fs->config.audit;
 
+	if (config_store(&call->fs->config, call->node.row->name, text, e) < 0)
+		return -e->no;
 	user_quotas_configure(&call->fs->objects.quotas, &call->fs->config);
-	return rc;
+	audit_config(call, audited);
+	return 0;
 }
 
 #define CONFIG_ROW(name)                                                                           \
@@ -34,5 +38,6 @@ const struct row rows_config[] = {
 	{CONFIG_ROW("tick_us")},
 	{CONFIG_ROW("overflow_rate_max")},
 	{CONFIG_ROW("ctxsw_budget")},
+	{CONFIG_ROW("audit")},
 	ROW_END,
 };

@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "daemon/command/command.h"
+#include "daemon/fs/requests/audit.h"
 #include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/notifier.h"
@@ -37,12 +38,22 @@ static int context_check_writer(const struct call *call, const struct command *c
 	return 0;
 }
 
+static int context_refuse_load(
+	const struct call *call, const struct command *cmd, const struct err *e)
+{
+	const struct audit_writer w = audit_writer(call, cmd);
+
+	audit_load(&w, call->ctx, cmd, -e->no);
+	return -e->no;
+}
+
 static int context_parse_ctl(
 	const struct call *call, struct slice text, struct command *cmd, struct err *e)
 {
-	if (command_parse_ctl(text, cmd, e) < 0 || context_check_load(call, cmd, e) < 0 ||
-		context_check_writer(call, cmd, e) < 0)
+	if (command_parse_ctl(text, cmd, e) < 0 || context_check_load(call, cmd, e) < 0)
 		return -e->no;
+	if (context_check_writer(call, cmd, e) < 0)
+		return context_refuse_load(call, cmd, e);
 	return 0;
 }
 
@@ -55,10 +66,12 @@ int context_check_load(const struct call *call, struct command *cmd, struct err 
 
 	if (cmd->verb != CMD_LOAD || !cmd->tid)
 		return 0;
-	if (caller->uid != f->uid || (caller->uid && caller->gid != f->gid))
-		return err_set(e, EPERM,
+	if (caller->uid != f->uid || (caller->uid && caller->gid != f->gid)) {
+		err_set(e, EPERM,
 			"uid %u, gid %u has opened this file: open it yourself to load on a thread",
 			(unsigned)f->uid, (unsigned)f->gid);
+		return context_refuse_load(call, cmd, e);
+	}
 	cmd->load.opener = f->capabilities;
 	return 0;
 }

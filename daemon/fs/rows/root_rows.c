@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "daemon/engine/cpu_scan.h"
+#include "daemon/fs/requests/audit_log.h"
 #include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/file.h"
@@ -69,6 +70,8 @@ static void root_show_stats(const struct call *call, struct text *out)
 	text_printf(out, "ctxsw_missed %llu\n", atomic_load(&s->ctxsw_missed));
 	text_printf(out, "ctxsw_over_budget %llu\n", atomic_load(&s->ctxsw_over_budget));
 	text_printf(out, "ctxsw_overhead_instructions %llu\n", atomic_load(&s->ctxsw_overhead));
+	text_printf(out, "audit_dropped %llu\n", audit_log_dropped(call->fs->audit));
+	text_printf(out, "audit_suppressed %llu\n", audit_log_suppressed(call->fs->audit));
 	root_show_memory(call, out);
 }
 

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "daemon/command/command.h"
 #include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/audit.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/command_request.h"
 #include "daemon/fs/requests/context_life.h"
@@ -367,6 +368,7 @@ static void ops_make_context(struct call *dir, const struct rights *rights, cons
 	caller_note_reserve(dir);
 	if (caller_check_make(rights, &e) < 0 ||
 		object_make(&dir->fs->objects, name, caller->uid, caller->gid, &ctx, &e) < 0) {
+		audit_make(dir, &e);
 		call_fail(dir, &e);
 		return;
 	}

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
+#include "daemon/fs/requests/audit_log.h"
 #include "daemon/fs/requests/context_life.h"
 #include "daemon/fs/tree/deferred.h"
 #include "daemon/fs/requests/file.h"
@@ -337,6 +338,8 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	rc = objects_init(&fs->objects, fs->eng, &context_life_ops, e);
 	if (rc == 0)
 		rc = group_lookup_new(&fs->groups, e);
+	if (rc == 0)
+		rc = audit_log_new("/dev/log", &fs->audit, e);
 	if (rc == 0) {
 		user_quotas_configure(&fs->objects.quotas, config);
 		rc = session_serve(s, e);
@@ -349,6 +352,7 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	objects_free(&fs->objects);
 	uid_errors_free(fs);
 	group_lookup_free(fs->groups);
+	audit_log_free(fs->audit);
 	pthread_mutex_destroy(&fs->pending.lock);
 	return rc;
 }

@@ -13,6 +13,7 @@
 #include "daemon/mem/shared.h"
 #include "perfmonfs/backend.h"
 
+struct audit_log;
 struct group_lookup;
 struct uid_error;
 
@@ -46,6 +47,7 @@ struct fs {
 	struct list_head files;
 	struct pending_requests pending;
 	struct group_lookup *groups;
+	struct audit_log *audit;
 	/* Long work under way; see deferred.c. */
 	struct list_head deferred;
 	/* last_error of users without a context; see uid_error.c. */

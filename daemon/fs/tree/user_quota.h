@@ -39,6 +39,14 @@ enum {
 
 struct user_quotas;
 
+/* How many lines of the audit record there may be (audit_log.c). */
+struct audit_rate {
+	/* When the next line is due, unless it is within the burst (CLOCK_MONOTONIC, ns). */
+	uint64_t due;
+	/* Lines since the last one that was sent. */
+	unsigned suppressed;
+};
+
 struct user_quota {
 	uid_t uid;
 	struct user_quotas *all;
@@ -55,6 +63,7 @@ struct user_quota {
 	/* When the user's supplementary groups may be read for mkdir again (CLOCK_MONOTONIC, ns).
 	 */
 	uint64_t groups_at;
+	struct audit_rate audit;
 	/* In user_quotas.by_uid and .list. */
 	struct hash_node hash;
 	struct list_head link;

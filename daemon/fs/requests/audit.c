@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/fs/requests/audit.h"
+
+#include <errno.h>
+#include <syslog.h>
+
+#include "base/nsec.h"
+#include "daemon/command/command.h"
+#include "daemon/fs/requests/audit_log.h"
+#include "daemon/fs/tree/fs_state.h"
+
+enum {
+	AUDIT_DONE = LOG_AUTHPRIV | LOG_INFO,
+	AUDIT_REFUSED = LOG_AUTHPRIV | LOG_NOTICE,
+};
+
+static void audit_send(
+	const struct fs *fs, struct user_quota *q, int priority, const struct text *line)
+{
+	if (text_ok(line))
+		audit_log_send(fs->audit, q ? &q->audit : NULL, nsec_now(CLOCK_MONOTONIC), priority,
+			line->p);
+}
+
+struct audit_writer audit_writer(const struct call *call, const struct command *cmd)
+{
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+
+	return (struct audit_writer){
+		.wanted = cmd->verb == CMD_LOAD && call->fs->config.audit,
+		.uid = caller->uid,
+		.pid = caller->pid,
+	};
+}
+
+static void audit_print_target(const struct command *cmd, struct text *out)
+{
+	if (!cmd->tid)
+		text_printf(out, " cpu=%u", cmd->load.cpu);
+	else
+		text_printf(out, " %s=%d", cmd->load.process ? "pid" : "tid", cmd->tid);
+	text_printf(out, " set=%u%s", cmd->set, cmd->load.follow ? " follow" : "");
+}
+
+static bool audit_is_refusal(int rc)
+{
+	return rc == -EPERM || rc == -EACCES;
+}
+
+/* Charged to the owner of the context, because only its owner and root can open its files. */
+void audit_load(const struct audit_writer *w, const struct fs_context *ctx,
+	const struct command *cmd, int rc)
+{
+	TEXT_CLEANUP struct text line = {0};
+
+	if (!w->wanted || (rc < 0 && !audit_is_refusal(rc)))
+		return;
+	text_printf(&line, "%s uid=%u by=%d context=%s owner=%u", rc < 0 ? "refused load" : "load",
+		(unsigned)w->uid, (int)w->pid, ctx->id.path, (unsigned)ctx->id.uid);
+	audit_print_target(cmd, &line);
+	if (rc < 0)
+		text_printf(&line, " error=%s", err_name(-rc));
+	audit_send(fs_of(ctx), w->uid ? ctx->id.quota : NULL, rc < 0 ? AUDIT_REFUSED : AUDIT_DONE,
+		&line);
+}
+
+void audit_make(const struct call *call, const struct err *e)
+{
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	TEXT_CLEANUP struct text line = {0};
+	struct user_quota *q = NULL;
+
+	if (!call->fs->config.audit || (e->no != ENOSPC && !audit_is_refusal(-e->no)))
+		return;
+	if (caller->uid) {
+		q = user_quota_get(&call->fs->objects.quotas, caller->uid);
+		if (!q)
+			return; /* there is no memory to limit it by */
+	}
+	text_printf(&line, "refused context uid=%u by=%d error=%s", (unsigned)caller->uid,
+		(int)caller->pid, err_name(e->no));
+	audit_send(call->fs, q, AUDIT_REFUSED, &line);
+}
+
+void audit_config(const struct call *call, bool was)
+{
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	const char *key = call->node.row->name;
+	TEXT_CLEANUP struct text line = {0};
+
+	if (!was && !call->fs->config.audit)
+		return;
+	text_printf(&line, "config uid=%u by=%d %s=", (unsigned)caller->uid, (int)caller->pid, key);
+	config_show(&call->fs->config, key, &line);
+	if (text_ok(&line))
+		line.p[line.n - 1] = '\0'; /* the newline */
+	audit_send(call->fs, NULL, AUDIT_DONE, &line);
+}
