@@ -588,7 +588,7 @@ many_sets() {
 	done
 }
 
-# Calibrates all sets of context $1 anew, with PMCs $3 and $4 in turn, until a load is refused
+# Loads context $1, and calibrates all sets again, with PMCs $3 and $4 in turn, until it is refused
 load_spends() {
 	for _ in {1..20}; do
 		for value in "$3" "$4"; do
