@@ -130,6 +130,9 @@ void ctxsw_charge(struct ctxsw_thread *ct, const struct task_ctx *task);
  * leave the CPU. */
 void ctxsw_charge_wakeup(struct ctxsw_thread *ct);
 
+/* EAGAIN: the user of @task has spent the budget of this CPU, so that nothing may be calibrated. */
+int ctxsw_check_budget(const struct ctxsw_thread *ct, const struct task_ctx *task, struct err *e);
+
 /* True: the user of @task, a running context, has spent the budget. Its counts are lost then. */
 bool task_slot_overspent(struct ctxsw_thread *ct, struct task_ctx *task);
 

@@ -49,10 +49,20 @@ static void job_restore_sets(struct context *ctx, const struct saved_set *old, u
 	}
 }
 
+static int job_prepare(struct ctxsw_thread *ct, const struct task_ctx *task, struct err *e)
+{
+	struct context *ctx = &task->ec->ctx;
+
+	if (!ctx->needs.calibrated && ctxsw_check_budget(ct, task, e) < 0)
+		return -e->no;
+	return ctxsw_prepare(ct, ctx, e);
+}
+
 /* If this CPU cannot provide what the PMCs ask for, no register of the context changes. */
 static int job_write(
-	struct ctxsw_thread *ct, struct context *ctx, struct command *cmd, struct err *e)
+	struct ctxsw_thread *ct, const struct task_ctx *task, struct command *cmd, struct err *e)
 {
+	struct context *ctx = &task->ec->ctx;
 	unsigned n;
 	CLEANUP_FREE struct saved_set *old = job_save_sets(ctx, cmd, &n);
 	struct err prepare_err;
@@ -61,7 +71,7 @@ static int job_write(
 	if (!old)
 		return err_set(e, ENOMEM, "no memory");
 	rc = exec_command(&ct->x, ctx, cmd, e);
-	if (!ct->x.cpu || ctxsw_prepare(ct, ctx, &prepare_err) == 0)
+	if (!ct->x.cpu || job_prepare(ct, task, &prepare_err) == 0)
 		return rc;
 	job_restore_sets(ctx, old, n);
 	if (cmd->vector.nregs)
@@ -71,10 +81,10 @@ static int job_write(
 }
 
 static int job_execute(
-	struct ctxsw_thread *ct, struct context *ctx, struct command *cmd, struct err *e)
+	struct ctxsw_thread *ct, const struct task_ctx *task, struct command *cmd, struct err *e)
 {
-	return cmd->verb == CMD_WRITE ? job_write(ct, ctx, cmd, e)
-				      : exec_command(&ct->x, ctx, cmd, e);
+	return cmd->verb == CMD_WRITE ? job_write(ct, task, cmd, e)
+				      : exec_command(&ct->x, &task->ec->ctx, cmd, e);
 }
 
 /* The context has started: its thread may be running on a CPU of its mask where it is not counted.
@@ -144,7 +154,7 @@ static void job_run(struct ctxsw_thread *ct, struct job *job, struct task_ctx *t
 	task_slot_sync_task(ct, task);
 	job->rc = job_begin(job);
 	if (job->rc == 0)
-		job->rc = job_execute(ct, ctx, &job->cmd, &job->err);
+		job->rc = job_execute(ct, task, &job->cmd, &job->err);
 	job_renew(task, job->cmd.verb);
 	task_slot_publish(ct, task);
 	starts = starts && task_slot_wants_registers(task);

@@ -20,16 +20,11 @@ enum { CTXSW_OFFLINE_MS = 20 }; /* between checks whether the CPU is back */
 static int ctxsw_thread_prepare_task(
 	struct ctxsw_thread *ct, const struct task_ctx *task, struct err *e)
 {
-	uint64_t percent = task->requester->limits.ctxsw_budget;
 	int rc;
 
 	ctxsw_charge(ct, NULL);
-	if (task->budget &&
-		budget_is_spent(&task->budget->cpu[ct->cpu], ct->charged_until, percent))
-		return err_set(e, EAGAIN,
-			"switching and loading contexts of uid %u took more than %u %% of CPU %u "
-			"(config/ctxsw_budget): try again in 100 ms",
-			task->ec->uid, (unsigned)percent, ct->cpu);
+	if (ctxsw_check_budget(ct, task, e) < 0)
+		return -e->no;
 	rc = ctxsw_prepare(ct, &task->ec->ctx, e);
 	ctxsw_charge(ct, task);
 	return rc;

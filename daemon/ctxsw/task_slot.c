@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Acquiring and releasing task slots, and what an owner publishes before it releases one. */
+#include <errno.h>
 #include <sched.h>
 
 #include "base/nsec.h"
@@ -31,6 +32,19 @@ void ctxsw_charge_wakeup(struct ctxsw_thread *ct)
 	if (left > ct->charged_until)
 		ctxsw_charge_until(ct, ct->active, left);
 	ct->came_at = ct->charged_until = at;
+}
+
+int ctxsw_check_budget(const struct ctxsw_thread *ct, const struct task_ctx *task, struct err *e)
+{
+	uint64_t percent = task->requester->limits.ctxsw_budget;
+
+	if (!task->budget ||
+		!budget_is_spent(&task->budget->cpu[ct->cpu], ct->charged_until, percent))
+		return 0;
+	return err_set(e, EAGAIN,
+		"switching, loading and writing contexts of uid %u took more than %u %% of CPU %u "
+		"(config/ctxsw_budget): try again in 100 ms",
+		task->ec->uid, (unsigned)percent, ct->cpu);
 }
 
 bool task_slot_overspent(struct ctxsw_thread *ct, struct task_ctx *task)

@@ -572,7 +572,7 @@ counts_again() {
 	# Its thread goes on, and causes no switches; the context stays as it is.
 	probe EIO pread "$C/pmd/0" 30 0
 	sentence "$C/last_error" ctxsw_budget
-	holds "$C/state" "running tid=$tid set=0"
+	holds "$C/state" "running tid=$tid set=0 lost"
 	[ "$(awk '$1 == "ctxsw_in" { print $2 }' "$MNT/stats")" -lt 40000 ]
 	until_ok counts_again
 	C=$MNT/ctx/quiet
@@ -604,6 +604,19 @@ load_spends() {
 	return 1
 }
 
+# Has the sets of context $1, which is loaded, calibrated again, with PMCs $2 and $3 in turn, until
+# that is refused
+write_spends() {
+	for _ in {1..8}; do
+		for value in "$2" "$3"; do
+			for set in {0..255}; do
+				echo "$value" >"$1/set/$set/pmc/0" || return 0
+			done
+		done
+	done
+	return 1
+}
+
 @test "a load calibrates at most 256 event sets of a user, and within the budget" {
 	serve --backend=perf
 	begin own subject faults 1
@@ -624,7 +637,12 @@ load_spends() {
 	put ok "$MNT/config/ctxsw_budget" 1
 	run -0 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups bash -c \
 		"$(declare -f load_spends); load_spends $C $TID $(user_event page-faults) \
-			$(user_event context-switches)"
+			$(user_event minor-faults)"
+	sentence "$C/last_error" ctxsw_budget
+	by_uid "$NOBODY" until_ok put ok "$C/ctl" "load tid=$TID"
+	run -0 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups bash -c \
+		"$(declare -f write_spends); write_spends $C $(user_event page-faults) \
+			$(user_event minor-faults)"
 	sentence "$C/last_error" ctxsw_budget
 }
 
