@@ -224,7 +224,7 @@ offline)
 	like "cpus says so" "$(cat $mnt/cpus)" "1 offline context=a"
 	check "unload works all the same" write ctl unload
 	write ctl "load cpu=1"
-	is "an offline CPU is not loaded" "$(cat state)" unloaded
+	is "an offline CPU is not loaded" "$(cat state)" "unloaded lost"
 	echo 1 >/sys/devices/system/cpu/cpu1/online
 	write pmd/0 0
 	check "back online, it loads" write ctl "load cpu=1"
