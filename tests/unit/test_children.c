@@ -77,7 +77,8 @@ static void send_request(
 	struct fuse_buf fbuf = {.size = in.len, .mem = buf};
 
 	memcpy(buf, &in, sizeof(in));
-	memcpy(buf + sizeof(in), args, nargs);
+	if (nargs)
+		memcpy(buf + sizeof(in), args, nargs);
 	fuse_session_process_buf(session.se, &fbuf);
 	requests_interrupt(fs);
 }
