@@ -92,14 +92,14 @@ static COLD int msr_run_reservation(
 {
 	int rc = 0;
 
-	if (op->verb == REG_RESERVE)
+	if (op->verb == REG_RESERVE) {
 		pending_restore_first(c);
-	if (op->verb == REG_RESERVE)
 		rc = reg->writable ? reserve_take(c, reg, op, e) : msr_run_refuse_kind(reg, e);
-	else if (op->verb == REG_RELEASE)
+	} else if (op->verb == REG_RELEASE) {
 		rc = reserve_release(c, reg, op->mask, e);
-	else
+	} else {
 		reserve_forget(c, reg, op->mask);
+	}
 	return rc < 0 ? EXPLAINED : 0;
 }
 

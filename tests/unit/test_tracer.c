@@ -820,7 +820,6 @@ static void test_exec_storm(void **state)
 	target_end(&t);
 }
 
-/* A set-user-ID program of a tracee gets its privileges. */
 /* A thread of @pid that is neither its first nor @other. */
 static pid_t third_thread(pid_t pid, pid_t other)
 {
@@ -1020,6 +1019,7 @@ static void test_detach_late(void **state)
 	target_end(&t);
 }
 
+/* A set-user-ID program of a tracee gets its privileges. */
 static void test_set_user_id(void **state)
 {
 	char dir[] = "/tmp/tracer-XXXXXX", copy[64], cmd[512], untraced[64], traced[64];
