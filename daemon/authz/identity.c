@@ -115,6 +115,15 @@ int identity_of(int dir, struct identity *out, struct err *e)
 	return identity_query(dir, out) ? 0 : identity_read(dir, out, e);
 }
 
+/* Not by memcmp() of the whole: what follows the end of a name is undefined. */
+bool identity_same(const struct identity *a, const struct identity *b)
+{
+	return a->tid == b->tid && a->tgid == b->tgid && a->parent == b->parent &&
+	       memcmp(a->uid, b->uid, sizeof(a->uid)) == 0 &&
+	       memcmp(a->gid, b->gid, sizeof(a->gid)) == 0 && a->permitted == b->permitted &&
+	       a->effective == b->effective && a->dumpable == b->dumpable;
+}
+
 bool identity_in_our_pid_ns(int dir)
 {
 	struct stat theirs, ours;

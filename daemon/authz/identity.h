@@ -20,9 +20,11 @@ struct identity {
 	enum { DUMPABLE_UNKNOWN, DUMPABLE_NO, DUMPABLE_YES } dumpable;
 };
 
-/* Of the thread whose directory in /proc is @dir; errors are those of proc.h. Leaves the padding of
- * @out alone: two that were zeroed before may be compared by memcmp(). */
+/* Of the thread whose directory in /proc is @dir; errors are those of proc.h. */
 int identity_of(int dir, struct identity *out, struct err *e);
+
+/* All but the names. */
+bool identity_same(const struct identity *a, const struct identity *b);
 
 /* None if it cannot be read. */
 struct capabilities capabilities_of(pid_t tid);

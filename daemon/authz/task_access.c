@@ -152,6 +152,19 @@ static int access_read_subject(const struct target *t, struct subject *s, struct
 	return proc_alive(t->dir, e);
 }
 
+static bool access_same_subject(const struct subject *a, const struct subject *b)
+{
+	if (!identity_same(&a->is, &b->is) || a->nns != b->nns || a->dumpable != b->dumpable ||
+		a->memory_ns != b->memory_ns)
+		return false;
+	/* The owner of the last one is not set. */
+	for (unsigned i = 0; i < a->nns; i++)
+		if (a->ns[i].id != b->ns[i].id ||
+			(i + 1 < a->nns && a->ns[i].owner != b->ns[i].owner))
+			return false;
+	return true;
+}
+
 /* Reads until two readings agree: after an exec in between, half of the data would be of the old
  * program. */
 static int access_read_stable(const struct target *t, struct subject *s, struct err *e)
@@ -162,9 +175,9 @@ static int access_read_stable(const struct target *t, struct subject *s, struct 
 
 	for (int i = 0; rc == 0 && i < TRIES; i++) {
 		rc = access_read_subject(t, &again, e);
-		if (rc == 0 && memcmp(s, &again, sizeof(*s)) == 0)
+		if (rc == 0 && access_same_subject(s, &again))
 			return 0;
-		memcpy(s, &again, sizeof(*s));
+		*s = again;
 	}
 	if (rc == 0)
 		err_set(e, EAGAIN, "it is executing another program: try again");

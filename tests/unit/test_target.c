@@ -31,6 +31,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "daemon/authz/identity.h"
 #include "tests/unit/subjects.h"
 
 enum { SKIPPED = 77, LONG_S = 100 };
@@ -75,6 +76,17 @@ static void must_be_at(int rc, int no, const struct err *e, int line)
 }
 #define must_be(rc, no) must_be_at(rc, no, &error, __LINE__)
 static struct err error;
+
+/* What follows the end of a name is undefined. */
+static void same_identity(void)
+{
+	struct identity a = {.name = "sh\0before", .tid = 7, .uid = {1, 1, 1}};
+	struct identity b = {.name = "sh\0after", .tid = 7, .uid = {1, 1, 1}};
+
+	must(identity_same(&a, &b));
+	b.uid[PROC_EFFECTIVE] = 2;
+	must(!identity_same(&a, &b));
+}
 
 /* The daemon's answer when @caller loads on @tid. */
 static int may(pid_t caller, pid_t tid)
@@ -960,6 +972,7 @@ static const struct {
 	{"names", names},
 	{"hidden threads", hidden_threads},
 	{"many groups", many_groups},
+	{"same identity", same_identity},
 };
 enum { NTESTS = sizeof(tests) / sizeof(*tests) };
 
