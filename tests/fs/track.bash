@@ -133,6 +133,18 @@ did() {
 	}' "$SAYS/$1"
 }
 
+stolen_ticks() {
+	awk '$1 == "cpu" { print $9 }' /proc/stat
+}
+
+# stolen_ns TICKS: what a host has taken from the CPUs of its guest since then, which cpu-clock
+# counts, and threads do not get. The kernel tells of whole ticks of each CPU.
+stolen_ns() {
+	local ticks=$(($(stolen_ticks) - $1))
+
+	echo $((ticks ? (ticks + $(nproc)) * 10000000 : 0))
+}
+
 # At user level: what the kernel was doing for others when they were interrupted comes to an end on
 # the CPU of the thread that counts.
 user_event() {
