@@ -183,8 +183,8 @@ int set_delete(struct context *ctx, struct cmd_evtset *c, struct err *e);
 int set_write(struct context *ctx, const struct cmd_evtset *c, const struct limits *limits,
 	struct err *e);
 int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, struct err *e);
-/* Checks what has to be true of all sets together once they are loaded. */
-int sets_check(const struct context *ctx, struct err *e);
+/* Checks what has to be true of all sets together once they are loaded, on a CPU or a @thread. */
+int sets_check(const struct context *ctx, bool thread, struct err *e);
 /* Sets the successor of each set, and clears the triggers of the last switch. */
 void sets_link(struct context *ctx);
 

@@ -173,6 +173,10 @@ builtin_pmds() {
 	set_row 1 flags none
 	holds "$C/set/1/next" default
 	set_refused EINVAL 1 flags "ovfl_switch time_switch" "not both"
+	set_row 1 flags excl_idle # for threads
+	refused EINVAL "load cpu=0" idle
+	set_row 1 flags none
+	put ok "$C/flags" system_wide
 	set_refused EINVAL 1 flags excl_idle idle
 	set_refused EINVAL 1 flags "none time_switch" none
 	set_refused EINVAL 1 flags time_switch,expl_next time_switch
