@@ -19,6 +19,8 @@
 unsigned ctx_set_position(const struct context *ctx, unsigned id);
 /* Sets state and throttled; counted if they change. */
 void ctx_set_state(struct context *ctx, enum ctx_state state);
+/* Monitoring has ended, by stop or unload. */
+void ctx_stopped(struct context *ctx, enum ctx_state state, uint64_t now);
 /* Time passes for the active set. */
 bool ctx_time_passes(const struct context *ctx);
 /* Saves a context whose counters are frozen, or, if that has @failed, may still count. */
