@@ -69,19 +69,19 @@ void ctx_set_state(struct context *ctx, enum ctx_state state)
 	ctx->throttled = throttled;
 }
 
-static bool ctx_is_started(const struct context *ctx)
+static bool context_is_started(const struct context *ctx)
 {
 	return ctx->state == CTX_RUNNING || ctx->state == CTX_MASKED;
 }
 
 uint64_t ctx_elapsed(const struct context *ctx, uint64_t now)
 {
-	return (ctx_is_started(ctx) ? now : ctx->ended) - ctx->began;
+	return (context_is_started(ctx) ? now : ctx->ended) - ctx->began;
 }
 
 void ctx_stopped(struct context *ctx, enum ctx_state state, uint64_t now)
 {
-	if (ctx_is_started(ctx))
+	if (context_is_started(ctx))
 		ctx->ended = now;
 	ctx_set_state(ctx, state);
 }
