@@ -47,7 +47,7 @@ int core_load_check(const struct context *ctx, const struct command *cmd, struct
 		return err_set(e, EINVAL, "no event set %u: make it first", cmd->set);
 	if (rights_check_kernel(ctx, &cmd->rights, e) < 0)
 		return -e->no;
-	return sets_check(ctx, e);
+	return sets_check(ctx, cmd->tid != 0, e);
 }
 
 /* Registers for @set, stopped, and all registers of the other sets. */

@@ -165,6 +165,7 @@ enum evtset_flag { /* the bits of perfmon2's PFM_SETFL_* */
 	SET_OVFL_SWITCH = 1 << 0,
 	SET_TIME_SWITCH = 1 << 1,
 	SET_EXPL_NEXT = 1 << 2,
+	SET_EXCL_IDLE = 1 << 3, /* of a context for threads; no effect */
 };
 
 /* What CMD_EVTSET_NEW does if the set exists. */

@@ -797,6 +797,8 @@ static void test_evtset_flags(void **state)
 			"time_switch expl_next\n"},
 		{"ovfl_switch expl_next ovfl_switch", SET_OVFL_SWITCH | SET_EXPL_NEXT,
 			"ovfl_switch expl_next\n"},
+		{"excl_idle time_switch", SET_TIME_SWITCH | SET_EXCL_IDLE,
+			"time_switch excl_idle\n"},
 	};
 
 	(void)state;
@@ -883,10 +885,8 @@ static void test_evtset_errors(void **state)
 		{command_parse_evtset_flags, "ovfl_switch time_switch", EINVAL, "not both"},
 		{command_parse_evtset_flags, "time_switch expl_next ovfl_switch", EINVAL,
 			"not both"},
-		{command_parse_evtset_flags, "excl_idle", EINVAL, "user-level events"},
-		{command_parse_evtset_flags, "expl_next excl_idle", EINVAL, "idle task"},
 		{command_parse_evtset_flags, "system_wide", EINVAL,
-			"write words of 'ovfl_switch time_switch expl_next', or 'none'"},
+			"write words of 'ovfl_switch time_switch expl_next excl_idle', or 'none'"},
 		{command_parse_evtset_timeout, "", EINVAL, "number"},
 		{command_parse_evtset_timeout, "0", EINVAL, "leave time_switch out"},
 		{command_parse_evtset_timeout, "-1", EINVAL, "'-1'"},
