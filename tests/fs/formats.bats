@@ -314,6 +314,38 @@ refuses() {
 	rmdir "$C"
 }
 
+# sampled PMD-LINE: samples of a PMD that overflows, if it has a period, 10 times; C is left stopped
+sampled() {
+	put ok "$C/pmd/0" "$1"
+	ctl start
+	note=$(bounded cat "$C/last_error")
+	advance 10000000
+	ctl stop
+	counts 0
+	samples=$output
+	ctl restart # empties the buffer
+}
+
+@test "a period without short=: for each sample, or start tells that it is not" {
+	serve --backend=sim
+	new a
+	put ok "$C/format" default
+	put ok "$C/pmc/0" "$USER"
+	ctl "load cpu=1"
+	sampled "-2000000 smpl=0"
+	[ "$samples" = 10 ]
+	[ "$note" = ok ]
+	sampled "-2000000 notify"
+	[ "$samples" = 10 ]
+	[ "$note" = ok ]
+	sampled "-2000000"
+	[ "$samples" = 1 ]
+	[[ $note == note:*short* ]]
+	sampled "-2000000 short=-2000000"
+	[ "$samples" = 10 ]
+	[ "$note" = ok ]
+}
+
 @test "a full buffer, stop, start and restart: sampling goes on" {
 	serve --backend=sim
 	new a

@@ -79,7 +79,7 @@ describe() {
 	probe ENOENT open "$C/pmc/256" rdonly
 	run -1 grep pmd25 "$C/regs" "$C/set/0/overflows"
 	put ok "$C/pmd/0" "7 smpl=1,256-258"
-	[ "$(grep pmd0 "$C/regs")" = "pmd0 7 smpl=1,256-258" ]
+	[ "$(grep pmd0 "$C/regs")" = "pmd0 7 long=7 short=7 smpl=1,256-258" ]
 	bounded cat "$C/regs" >"$BATS_TEST_TMPDIR/saved"
 	bounded cp "$BATS_TEST_TMPDIR/saved" "$C/regs"
 }

@@ -356,7 +356,6 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	shared_pool_free(&fs->memory);
 	engine_free(fs->eng);
 	objects_free(&fs->objects);
-	uid_errors_free(fs);
 	group_lookup_free(fs->groups);
 	audit_log_free(fs->audit);
 	pthread_mutex_destroy(&fs->pending.lock);
