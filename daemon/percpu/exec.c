@@ -45,9 +45,10 @@ static pfm_smpl_where_t exec_where(const struct core_run *run)
 static void exec_fetch(struct core_run *run)
 {
 	struct executor *x = exec_of(run);
-	pfm_smpl_where_t where = exec_where(run);
+	struct virtual_moment at = {.now = exec_now(run), .where = exec_where(run)};
 
-	virtual_pmd_fetch(&x->virtuals, x->be->pmu, &where, exec_now(run), &run->virt);
+	at.elapsed = ctx_elapsed(run->ctx, at.now);
+	virtual_pmd_fetch(&x->virtuals, x->be->pmu, &at, &run->virt);
 }
 
 static const struct pmu_io exec_io = {

@@ -7,13 +7,14 @@ setup() {
 	bench_setup
 	SOCKET=$BATS_TEST_TMPDIR/socket
 	RECORD=$BATS_TEST_TMPDIR/lines
-	RECEIVER= SUBJECT=
+	RECEIVER= SUBJECT= FORMATS=
 	: >"$RECORD"
 }
 
 teardown() {
 	[ -z "$RECEIVER" ] || kill "$RECEIVER"
 	[ -z "$SUBJECT" ] || kill "$SUBJECT"
+	[ -z "$FORMATS" ] || rm -rf "$FORMATS"
 	bench_teardown
 }
 
@@ -90,6 +91,33 @@ recorded() {
 	put ok "$MNT/config/audit" on
 	recorded "config uid=0 by=[0-9]+ audit=on"
 	[ "$(grep -c ': load ' "$RECORD")" = 1 ]
+}
+
+@test "changes of the formats are recorded" {
+	FORMATS=$(mktemp -d /run/perfmonfs-test.XXXXXX)
+	chmod 755 "$FORMATS"
+	install -m 644 "$BUILD/formats/count.so" "$FORMATS/a b.so"
+	echo rubbish >"$FORMATS/c.so"
+	receive
+	serve_apart --backend=sim
+	put ok "$MNT/formats" "register $FORMATS/a b.so"
+	recorded "register uid=0 by=[0-9]+ format=count uuid=[0-9a-f-]{36} path=$FORMATS/a b.so"
+	put ENOEXEC "$MNT/formats" "register $FORMATS/c.so"
+	recorded "refused register uid=0 by=[0-9]+ error=ENOEXEC path=$FORMATS/c.so"
+	new a
+	put ok "$C/format" count
+	put EBUSY "$MNT/formats" "unregister count"
+	put ok "$C/format" none
+	put ok "$MNT/formats" "unregister count"
+	recorded "unregister uid=0 by=[0-9]+ format=count uuid=[0-9a-f-]{36}"
+	put EPERM "$MNT/formats" "unregister default"
+	recorded "refused unregister uid=0 by=[0-9]+ error=EPERM"
+	# shellcheck disable=SC2016
+	"${JOIN[@]}" sh -c 'mnt=$1; shift; "$@" <<-END 4>>"$mnt/formats"
+		register /none
+	END' sh "$MNT" setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups fsprobe write - || :
+	recorded "refused formats uid=$NOBODY by=[0-9]+ error=EPERM"
+	[ "$(wc -l <"$RECORD")" = 5 ]
 }
 
 @test "loads on threads are recorded as they were written" {

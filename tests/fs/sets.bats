@@ -140,7 +140,7 @@ run_here() {
 
 # builtin_pmds: the virtual PMDs of every PMU, without that of a thermal zone where there is none
 builtin_pmds() {
-	if grep -q '^260 ' "$MNT/pmu/pmds"; then echo 256-261; else echo 256-259,261; fi
+	if grep -q '^260 ' "$MNT/pmu/pmds"; then echo 256-263; else echo 256-259,261-263; fi
 }
 
 @test "the defaults of a new set" {

@@ -7,6 +7,7 @@
 
 #include "base/nsec.h"
 #include "daemon/command/command.h"
+#include "daemon/format/format.h"
 #include "daemon/fs/requests/audit_log.h"
 #include "daemon/fs/tree/fs_state.h"
 
@@ -25,10 +26,18 @@ static void audit_send(
 
 struct audit_writer audit_writer(const struct call *call, const struct command *cmd)
 {
+	struct audit_writer w = audit_format_writer(call);
+
+	w.wanted = w.wanted && cmd->verb == CMD_LOAD;
+	return w;
+}
+
+struct audit_writer audit_format_writer(const struct call *call)
+{
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
 
 	return (struct audit_writer){
-		.wanted = cmd->verb == CMD_LOAD && call->fs->config.audit,
+		.wanted = call->fs->config.audit,
 		.uid = caller->uid,
 		.pid = caller->pid,
 	};
@@ -139,6 +148,33 @@ void audit_unloaded(struct engine_ctx *ec, bool ending)
 		return;
 	audit_print_unload(ctx, ending, &line);
 	audit_send(fs_of(ctx), ctx->id.uid ? ctx->id.quota : NULL, AUDIT_DONE, &line);
+}
+
+static void audit_print_format(const pfm_buffer_fmt_t *fmt, struct text *out)
+{
+	char uuid[FORMAT_UUID_TEXT];
+
+	format_uuid_text(fmt->fmt_uuid, uuid);
+	text_printf(out, " format=%s uuid=%s", fmt->fmt_name, uuid);
+}
+
+void audit_format(struct fs *fs, const struct audit_writer *w, const char *verb,
+	const pfm_buffer_fmt_t *fmt, const char *path, int rc)
+{
+	struct user_quota *q = w->uid ? user_quota_get(&fs->objects.quotas, w->uid) : NULL;
+	TEXT_CLEANUP struct text line = {0};
+
+	if (!w->wanted || (rc < 0 && !path && !audit_is_refusal(rc)) || (w->uid && !q))
+		return;
+	text_printf(&line, "%s%s uid=%u by=%d", rc < 0 ? "refused " : "", verb, (unsigned)w->uid,
+		(int)w->pid);
+	if (fmt)
+		audit_print_format(fmt, &line);
+	if (rc < 0)
+		text_printf(&line, " error=%s", err_name(-rc));
+	if (path)
+		text_printf(&line, " path=%s", path);
+	audit_send(fs, q, rc < 0 ? AUDIT_REFUSED : AUDIT_DONE, &line);
 }
 
 void audit_make(const struct call *call, const struct err *e)

@@ -44,8 +44,8 @@ void context_gone(struct fs_context *ctx)
 	shared_unref(take_ptr(&ctx->map.region));
 	shared_sweep(&fs_of(ctx)->memory);
 	context_ref(ctx);
-	ctx->end.slice = context_free_sets;
-	context_free_sets(&ctx->end);
+	ctx->end = (struct deferred){.quota = ctx->id.quota, .slice = context_free_sets};
+	deferred_begin(fs_of(ctx), &ctx->end);
 }
 
 static int context_copy_sets(const struct fs_context *from, struct fs_context *to, struct err *e)
