@@ -17,6 +17,9 @@ static const char usage[] =
 	"\n"
 	"  --backend=NAME    access to the counters; see below\n"
 	"  --clock=WORD      time of the sim backend: real (default), or script, by sim/advance\n"
+	"  --threads=WORD    with the perf backend, contexts on threads are switched by the kernel "
+	"where\n"
+	"                    it can (kernel, the default), or by the daemon (ctxsw)\n"
 	"  --dev=DIR         directory of N/msr and N/cpuid (default: /dev/cpu)\n"
 	"  --pmu=NAME|FILE   use this PMU description instead of detecting one\n"
 	"  --config=FILE     global properties (default: " CONFIG_FILE ")\n"
@@ -27,11 +30,21 @@ static const char usage[] =
 	"                    nopassthrough: map memory without FUSE passthrough\n"
 	"  -V, --version     -h, --help\n";
 
-enum { OPT_BACKEND = 256, OPT_CLOCK, OPT_DEV, OPT_PMU, OPT_CONFIG, OPT_FORMATS, OPT_CHECK };
+enum {
+	OPT_BACKEND = 256,
+	OPT_CLOCK,
+	OPT_THREADS,
+	OPT_DEV,
+	OPT_PMU,
+	OPT_CONFIG,
+	OPT_FORMATS,
+	OPT_CHECK
+};
 
 static const struct option long_options[] = {
 	{"backend", required_argument, NULL, OPT_BACKEND},
 	{"clock", required_argument, NULL, OPT_CLOCK},
+	{"threads", required_argument, NULL, OPT_THREADS},
 	{"dev", required_argument, NULL, OPT_DEV},
 	{"pmu", required_argument, NULL, OPT_PMU},
 	{"config", required_argument, NULL, OPT_CONFIG},
@@ -77,6 +90,9 @@ static bool options_set(struct options *o, int opt, const char *value)
 	case OPT_CLOCK:
 		o->clock = value;
 		return true;
+	case OPT_THREADS:
+		o->threads = value;
+		return true;
 	case OPT_DEV:
 		o->conf.dev = value;
 		return true;
@@ -99,8 +115,9 @@ static bool options_set_word(struct options *o, const char *word)
 	static const struct {
 		const char *key;
 		int opt;
-	} keys[] = {{"backend=", OPT_BACKEND}, {"clock=", OPT_CLOCK}, {"dev=", OPT_DEV},
-		{"pmu=", OPT_PMU}, {"config=", OPT_CONFIG}, {"formats=", OPT_FORMATS}};
+	} keys[] = {{"backend=", OPT_BACKEND}, {"clock=", OPT_CLOCK}, {"threads=", OPT_THREADS},
+		{"dev=", OPT_DEV}, {"pmu=", OPT_PMU}, {"config=", OPT_CONFIG},
+		{"formats=", OPT_FORMATS}};
 
 	if (strcmp(word, "nopassthrough") == 0) {
 		o->nopassthrough = true;
@@ -193,6 +210,19 @@ static int options_set_clock(struct options *o, const struct backend_ops *ops, s
 	return 0;
 }
 
+static int options_set_threads(struct options *o, const struct backend_ops *ops, struct err *e)
+{
+	o->conf.no_threads = o->threads && strcmp(o->threads, "ctxsw") == 0;
+	if (o->threads && !o->conf.no_threads && strcmp(o->threads, "kernel") != 0)
+		return err_set(
+			e, EINVAL, "--threads=%.40s: EINVAL: write kernel or ctxsw", o->threads);
+	if (o->threads && !ops->thread_open)
+		return err_set(e, EINVAL,
+			"--threads is for backends that can open threads, and %s cannot: EINVAL",
+			ops->name);
+	return 0;
+}
+
 int options_open_backend(
 	struct options *o, const struct config *config, struct backend **be, struct err *e)
 {
@@ -201,5 +231,7 @@ int options_open_backend(
 
 	if (rc == 0)
 		rc = options_set_clock(o, ops, e);
+	if (rc == 0)
+		rc = options_set_threads(o, ops, e);
 	return rc < 0 ? rc : ops->open(&o->conf, be, e);
 }

@@ -15,6 +15,8 @@ struct options {
 	struct backend_conf conf;
 	/* The word of --clock; NULL: the default. */
 	const char *clock;
+	/* The word of --threads; NULL: the default. */
+	const char *threads;
 	/* The directory of sampling formats. */
 	const char *formats;
 	/* The configuration file; NULL: CONFIG_FILE, if it exists. */

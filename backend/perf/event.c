@@ -282,6 +282,26 @@ static int perf_open_refused(int no, unsigned cpu, struct err *e)
 		err_name(no));
 }
 
+static int perf_open_thread_refused(int no, pid_t tid, struct err *e)
+{
+	switch (no) {
+	case ENODEV: /* Of the leader. */
+	case ESRCH:
+		return err_set(e, ESRCH,
+			"thread %d has ended, or executes a program that cannot be counted: load "
+			"another",
+			(int)tid);
+	case EACCES:
+	case EPERM:
+		return err_set(e, no,
+			"perf_event_open: %s: counting a thread needs CAP_PERFMON "
+			"(CAP_SYS_ADMIN before Linux 5.8, and with a kernel.perf_event_paranoid of "
+			"3 or more), and no seccomp filter or lockdown against it",
+			err_name(no));
+	}
+	return perf_open_refused(no, sysfs_cpu_first(), e);
+}
+
 static int perf_open_event(struct perf_event_attr *attr, unsigned cpu, struct err *e)
 {
 	long fd = syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -295,6 +315,40 @@ int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel, s
 	int rc = perf_make_attr(src, sel, &attr, e);
 
 	return rc < 0 ? rc : perf_open_event(&attr, cpu, e);
+}
+
+/* All members have the format of their leader, whose reading is that of the group. */
+static int perf_open_grouped(struct perf_event_attr *attr, pid_t tid, int leader, struct err *e)
+{
+	long fd;
+
+	attr->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+	fd = syscall(SYS_perf_event_open, attr, tid, -1, leader, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? perf_open_thread_refused(errno, tid, e) : (int)fd;
+}
+
+int perf_leader_new(pid_t tid, struct err *e)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+
+	return perf_open_grouped(&attr, tid, -1, e);
+}
+
+int perf_member_new(
+	const struct perf_sources *src, pid_t tid, int leader, uint64_t sel, struct err *e)
+{
+	struct perf_event_attr attr;
+	int rc = perf_make_attr(src, sel, &attr, e);
+
+	attr.disabled = 0;
+	attr.pinned = 0;
+	return rc < 0 ? rc : perf_open_grouped(&attr, tid, leader, e);
 }
 
 int perf_event_probe(unsigned cpu, struct err *e)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "perfmonfs/pmu.h"
@@ -59,6 +60,17 @@ bool perfsel_nothing(uint64_t sel);
  * offline; EACCES, EPERM, EBUSY and others: see perf_event_open(2).
  */
 int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel, struct err *e);
+
+/*
+ * Opens the leader of a group on thread @tid, disabled. It counts nothing. It is not pinned, as
+ * at each switch to a thread with a pinned event, the kernel takes most events of the CPU off the
+ * PMU and puts them back: that costs several times the switch. ESRCH: the thread has ended.
+ */
+int perf_leader_new(pid_t tid, struct err *e);
+/* Opens the event that @sel selects in the group of @leader, on thread @tid: it counts while the
+ * leader is enabled. EINVAL: as well if the leader is another thread's. */
+int perf_member_new(
+	const struct perf_sources *src, pid_t tid, int leader, uint64_t sel, struct err *e);
 
 /* Tests whether events can be opened on CPU @cpu, with one that counts nothing. 0 or -errno. */
 int perf_event_probe(unsigned cpu, struct err *e);

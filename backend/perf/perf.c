@@ -2,7 +2,8 @@
 /*
  * The perf backend: the kernel's counters as logical registers of a PMU.
  *
- * Each CPU has slots of one selector and one counter, which the daemon programs like hardware. No
+ * Each CPU, and each thread, has slots of one selector and one counter, which the daemon programs
+ * like hardware. No
  * other program shares them: the original value of a reserved register is always 0, and restoring
  * it closes the event.
  */
@@ -37,8 +38,11 @@ struct perf_backend {
 
 struct backend_cpu {
 	struct perf_cpu pc;
+	struct perf_group group; /* pc.group, unless that is NULL. */
 	struct perf_slot slots[NSLOTS];
 };
+
+_Static_assert(NSLOTS + 2 <= GROUP_MAX, "a slot's new event, and the leader, fit into a group");
 
 static void perf_describe(struct pmu *pmu, const struct perf_sources *src)
 {
@@ -82,30 +86,64 @@ static void perf_describe(struct pmu *pmu, const struct perf_sources *src)
 	pmu->nevents = (uint16_t)perf_events_list(src, pmu->events);
 }
 
-static int perf_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **out, struct err *e)
+/* @cpu: the target, or any that has the events of a thread. NULL: no memory. */
+static struct backend_cpu *perf_target_new(struct backend *be, unsigned cpu)
 {
-	struct backend_cpu *c;
-	int rc = perf_event_probe(cpu, e);
+	struct backend_cpu *c = calloc(1, sizeof(*c));
 
-	if (rc < 0)
-		return err_prefix(e, "CPU %u", cpu);
-	c = calloc(1, sizeof(*c));
 	if (!c)
-		return err_set(e, ENOMEM, "CPU %u: ENOMEM: no memory for its registers", cpu);
+		return NULL;
 	c->pc.cpu = cpu;
 	c->pc.stats = &be->stats;
 	perf_sources_find(cpu, &c->pc.src);
 	for (unsigned n = 0; n < NSLOTS; n++)
 		c->slots[n] = PERF_SLOT_INIT;
-	*out = c;
+	return c;
+}
+
+static int perf_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **out, struct err *e)
+{
+	int rc = perf_event_probe(cpu, e);
+
+	if (rc < 0)
+		return err_prefix(e, "CPU %u", cpu);
+	*out = perf_target_new(be, cpu);
+	return *out ? 0 : err_set(e, ENOMEM, "CPU %u: ENOMEM: no memory for its registers", cpu);
+}
+
+static int perf_thread_open(
+	struct backend *be, const atomic_int *tid, struct backend_cpu **out, struct err *e)
+{
+	CLEANUP_FREE struct backend_cpu *c = perf_target_new(be, sysfs_cpu_first());
+
+	if (!c)
+		return err_set(e, ENOMEM, "ENOMEM: no memory for a thread's registers");
+	if (group_open(&c->group, tid, e) < 0)
+		return -e->no;
+	c->pc.group = &c->group;
+	*out = take_ptr(&c);
 	return 0;
 }
 
+/* Members first: they would go on without their leader. */
 static void perf_cpu_close(struct backend_cpu *c)
 {
 	for (unsigned n = 0; n < NSLOTS; n++)
 		slot_close(&c->slots[n]);
+	if (c->pc.group)
+		group_close(c->pc.group);
 	free(c);
+}
+
+/* After a run that has read the counters, it is the time of that reading. */
+static uint64_t perf_thread_time(struct backend_cpu *c)
+{
+	struct err ignored;
+
+	if (c->group.running)
+		group_read(&c->group, c->pc.stats, &ignored);
+	c->group.current = false;
+	return c->group.reading.enabled;
 }
 
 static int perf_selector_write(
@@ -189,24 +227,85 @@ static int perf_run_one(struct backend_cpu *c, struct reg_op *op, struct err *e)
 	if (cnt < NSLOTS) {
 		if (perf_counter_op(c, &c->slots[cnt], op, e) == 0)
 			return 0;
-		return err_prefix(e, "CPU %u: pmd%u", c->pc.cpu, cnt);
+		return err_prefix(e, "pmd%u", cnt);
 	}
 	if (sel < NSLOTS) {
 		if (perf_selector_op(c, &c->slots[sel], op, e) == 0)
 			return 0;
-		return err_prefix(e, "CPU %u: pmc%u, 0x%" PRIx64, c->pc.cpu, sel, op->value);
+		return err_prefix(e, "pmc%u, 0x%" PRIx64, sel, op->value);
 	}
-	return err_set(
-		e, EPERM, "CPU %u: 0x%x is not a register of the perf PMU", c->pc.cpu, op->addr);
+	return err_set(e, EPERM, "0x%x is not a register of the perf PMU", op->addr);
 }
 
-static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
+static unsigned perf_run_each(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
 {
 	unsigned done = 0;
 
 	while (done < n && perf_run_one(c, &ops[done], e) == 0)
 		done++;
+	if (done < n && c->pc.group)
+		err_prefix(e, "thread %d", atomic_load(c->group.tid));
+	else if (done < n)
+		err_prefix(e, "CPU %u", c->pc.cpu);
 	return done;
+}
+
+/* What selector @n will hold after @op, which succeeds. */
+static uint64_t perf_selector_after(unsigned n, uint64_t sel, const struct reg_op *op)
+{
+	if (op->addr != PERFSEL_ADDR + n)
+		return sel;
+	switch (op->verb) {
+	case REG_WRITE:
+		return op->value;
+	case REG_REPLACE:
+		return (sel ^ op->expect) & op->mask ? sel : perf_updated(sel, op);
+	case REG_UPDATE:
+		return perf_updated(sel, op);
+	case REG_RELEASE:
+		return 0;
+	default:
+		return sel;
+	}
+}
+
+/* Whether any slot counts when @n operations have succeeded. */
+static bool perf_counts_after(const struct backend_cpu *c, const struct reg_op *ops, unsigned n)
+{
+	for (unsigned i = 0; i < NSLOTS; i++) {
+		uint64_t sel = c->slots[i].sel;
+
+		for (unsigned k = 0; k < n; k++)
+			sel = perf_selector_after(i, sel, &ops[k]);
+		if (sel & EVTSEL_EN)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The group stops before the first counter does, if all are to stop, and starts after the last one.
+ * If it cannot start, the last operation counts as failed: the caller turns all of them back.
+ */
+static unsigned perf_run_group(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
+{
+	bool counts = perf_counts_after(c, ops, n);
+	unsigned done;
+
+	if (!n)
+		return 0;
+	c->group.current = false;
+	if (c->group.running && !counts)
+		group_stop(&c->group, c->pc.stats);
+	done = perf_run_each(c, ops, n, e);
+	if (done < n || c->group.running || !counts || group_start(&c->group, c->pc.stats, e) == 0)
+		return done;
+	return n - 1;
+}
+
+static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
+{
+	return c->pc.group ? perf_run_group(c, ops, n, e) : perf_run_each(c, ops, n, e);
 }
 
 /* All selectors are alike. */
@@ -271,6 +370,7 @@ static int perf_open(const struct backend_conf *conf, struct backend **out, stru
 	perf_describe(&pb->pmu, &first->src);
 	pb->be.ops = &perf_backend_ops;
 	pb->be.pmu = &pb->pmu;
+	pb->be.opens_threads = !conf->no_threads;
 	*out = &take_ptr(&pb)->be;
 	return 0;
 }
@@ -280,6 +380,8 @@ const struct backend_ops perf_backend_ops = {
 	.open = perf_open,
 	.check = perf_check,
 	.cpu_open = perf_cpu_open,
+	.thread_open = perf_thread_open,
+	.thread_time = perf_thread_time,
 	.run = perf_run,
 	.try_selector = perf_try_selector,
 	.cpu_close = perf_cpu_close,

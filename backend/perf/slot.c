@@ -76,14 +76,28 @@ static int slot_read_event(const struct perf_cpu *pc, struct perf_slot *s, uint6
 	return 0;
 }
 
+/* The count of a member of the group. */
+static int slot_count_member(
+	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
+{
+	int rc = group_count(pc->group, pc->stats, s->id, count, e);
+
+	if (rc < 0)
+		slot_lose(s, EIO, e);
+	return rc;
+}
+
 /* The count of the running event. */
 static int slot_count(
 	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
 {
 	uint64_t ran = slot_clock() - s->since;
 	struct slot_reading r;
-	int rc = slot_read_event(pc, s, ran, &r, e);
+	int rc;
 
+	if (pc->group)
+		return slot_count_member(pc, s, count, e);
+	rc = slot_read_event(pc, s, ran, &r, e);
 	if (rc < 0)
 		return rc;
 	if (ran > NSEC_PER_SEC) {
@@ -94,10 +108,20 @@ static int slot_count(
 	return 0;
 }
 
+static int slot_start_member(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+{
+	int rc = slot_count_member(pc, s, &s->count, e);
+
+	s->running = rc == 0;
+	return rc;
+}
+
 static int slot_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
 {
 	if (s->running)
 		return 0;
+	if (pc->group)
+		return slot_start_member(pc, s, e);
 	slot_count_access(&pc->stats->writes);
 	if (ioctl(s->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		return err_set(e, EIO, "the kernel refuses to start the event: %s; load it again",
@@ -105,6 +129,18 @@ static int slot_start(const struct perf_cpu *pc, struct perf_slot *s, struct err
 	s->since = slot_clock();
 	s->running = true;
 	return 0;
+}
+
+static void slot_stop_member(const struct perf_cpu *pc, struct perf_slot *s)
+{
+	struct err later;
+	uint64_t count;
+
+	if (slot_count_member(pc, s, &count, &later) < 0)
+		return;
+	s->value += count - s->count;
+	s->count = count;
+	s->running = false;
 }
 
 /* Cannot fail: if the count is lost, reading it fails. */
@@ -116,6 +152,10 @@ static void slot_stop(const struct perf_cpu *pc, struct perf_slot *s)
 
 	if (!s->running)
 		return;
+	if (pc->group) {
+		slot_stop_member(pc, s);
+		return;
+	}
 	ran = slot_clock() - s->since;
 	slot_count_access(&pc->stats->writes);
 	if (ioctl(s->fd, PERF_EVENT_IOC_DISABLE, 0) < 0) {
@@ -134,8 +174,14 @@ static void slot_stop(const struct perf_cpu *pc, struct perf_slot *s)
 static int slot_begin(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
 {
 	struct slot_reading r;
-	int rc = slot_start(pc, s, e);
+	int rc;
 
+	/* A member has counted since it was opened, or will when the group runs. */
+	if (pc->group) {
+		s->running = true;
+		return 0;
+	}
+	rc = slot_start(pc, s, e);
 	if (rc < 0)
 		return rc;
 	if (slot_read_event(pc, s, 0, &r, e) < 0)
@@ -151,6 +197,10 @@ static int slot_open(const struct perf_cpu *pc, uint64_t sel, struct perf_slot *
 	s->open = sel;
 	if (perfsel_nothing(sel))
 		return 0;
+	if (pc->group) {
+		s->fd = group_add(pc->group, &pc->src, sel, pc->stats, &s->id, e);
+		return s->fd < 0 ? s->fd : 0;
+	}
 	slot_count_access(&pc->stats->writes);
 	s->fd = perf_event_new(&pc->src, pc->cpu, sel, e);
 	return s->fd < 0 ? s->fd : 0;

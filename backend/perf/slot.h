@@ -6,6 +6,9 @@
  * and is replaced when EN is set with another selection. A count is exact or refused, never scaled,
  * partial or stale: if the kernel did not count all of the time, the count is lost until the
  * counter is written again.
+ *
+ * The events of a thread are members of a group, and count while that runs (group.h): whatever else
+ * is running, a slot starts and stops by noting the member's count.
  */
 #ifndef BACKEND_PERF_SLOT_H
 #define BACKEND_PERF_SLOT_H
@@ -14,12 +17,14 @@
 #include <stdint.h>
 
 #include "backend/perf/event.h"
+#include "backend/perf/group.h"
 #include "base/err.h"
 #include "perfmonfs/backend.h"
 
-/* Shared by all slots of a CPU. */
+/* Shared by all slots of a target. */
 struct perf_cpu {
 	unsigned cpu;
+	struct perf_group *group; /* NULL: the target is @cpu, otherwise the group's thread. */
 	struct perf_sources src;
 	struct backend_stats *stats; /* Each system call counts as a register access. */
 };
@@ -34,6 +39,7 @@ struct perf_slot {
 	uint64_t open;  /* The selector, without EN, for which the event was opened. */
 	uint64_t since; /* When running: slot_clock() at which the event had run for @time. */
 	uint64_t time;  /* Nanoseconds, not more than the kernel had measured. */
+	uint64_t id;    /* Of the group's member. */
 };
 
 #define PERF_SLOT_INIT ((struct perf_slot){.fd = -1})

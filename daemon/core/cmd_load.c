@@ -112,6 +112,7 @@ int cmd_load(struct core_run *run, const struct command *cmd, struct err *e)
 	set = ctx_set(ctx, cmd->has_set ? cmd->set : 0);
 	ctx->target.cpu = cmd->load.cpu;
 	ctx->target.tid = cmd->tid;
+	ctx->target.always_active = cmd->load.always_active;
 	ctx->active = set;
 	load_image(ctx, set, &im);
 	rc = transition(run, &im, false, e);

@@ -43,7 +43,7 @@ int start_counters(struct core_run *run, const struct limits *limits, struct err
 		return start_failed(run, rc);
 	ctx->since = run->now;
 	if (ctx->state == CTX_LOADED)
-		ctx->began = run->now;
+		ctx->began = run->clock;
 	ctx_set_state(ctx, CTX_RUNNING);
 	return rc;
 }

@@ -91,6 +91,16 @@ bool ctx_time_passes(const struct context *ctx)
 	return ctx_counts_now(ctx) && !ctx->res->hw.halted;
 }
 
+bool ctx_only_counts(const struct context *ctx)
+{
+	if (ctx_attributes(ctx) || ctx->live.npages || (ctx->flags & (CTX_NOTIFY_BLOCK | CTX_RAW)))
+		return false;
+	for (unsigned i = 0; i < ctx->nsets; i++)
+		if (ctx->sets[i]->flags & (SET_OVFL_SWITCH | SET_TIME_SWITCH))
+			return false;
+	return true;
+}
+
 void ctx_leave_registers(struct context *ctx, bool failed)
 {
 	struct image *hw = &ctx->res->hw;

@@ -41,9 +41,10 @@ struct pmu_reservation {
 
 /* What a context is loaded on. */
 struct ctx_target {
-	unsigned cpu;            /* valid unless unloaded; of a thread, the CPU it was on last */
-	int tid, pid;            /* the thread (0: a CPU) and its process; kept after unloading */
-	bool ended;              /* unloaded, because the thread has ended */
+	unsigned cpu;       /* valid unless unloaded; of a thread, the CPU it was on last */
+	int tid, pid;       /* the thread (0: a CPU) and its process; kept after unloading */
+	bool always_active; /* the thread has registers of its own, see backend.thread_open() */
+	bool ended;         /* unloaded, because the thread has ended */
 	enum ctx_state ended_as; /* the state before that */
 };
 
@@ -120,10 +121,10 @@ struct context {
 /* Loaded on a thread, and not in the registers of any CPU: all its state is memory. */
 static inline bool ctx_saved(const struct context *ctx)
 {
-	return ctx->target.tid && ctx->res == &ctx->own;
+	return ctx->target.tid && !ctx->target.always_active && ctx->res == &ctx->own;
 }
 
-/* Running, in the registers of a CPU. */
+/* Running, in registers. */
 static inline bool ctx_counts_now(const struct context *ctx)
 {
 	return ctx->state == CTX_RUNNING && !ctx_saved(ctx);
@@ -141,6 +142,10 @@ static inline bool ctx_attributes(const struct context *ctx)
 {
 	return ctx->smpl.fmt || ctx->notifies;
 }
+
+/* An unloaded context that only counts: it needs no attention when an overflow happens or a set's
+ * time is over, and no page shows its counts. */
+bool ctx_only_counts(const struct context *ctx);
 
 /* Frees up to @n sets of an unloaded context, the last ones, but not set 0. Nothing but ctx_free()
  * may follow. */

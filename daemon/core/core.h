@@ -32,7 +32,8 @@ struct pmu_io {
 	/* Asks whether @value of selector @addr, which enables its counter, can count. */
 	int (*try_selector)(struct core_run *run, uint32_t addr, uint64_t value, struct err *e);
 
-	/* Monotonic nanoseconds. */
+	/* Monotonic nanoseconds of the counts, which pass with the target's time. Sets
+	 * run->clock. */
 	uint64_t (*now)(struct core_run *run);
 
 	/* Fetches what run->virt wants. */
@@ -60,6 +61,7 @@ struct core_run {
 	struct plan plan;   /* the latest other plan; after CORE_LAST, the one to be run */
 
 	uint64_t now;               /* when the results of the latest plan were there (ns) */
+	uint64_t clock;             /* at that moment (ns): the time of PMD 256 */
 	pfm_smpl_where_t where;     /* the thread that was running; the caller's to set */
 	struct virtual_values virt; /* those that this command has needed so far */
 

@@ -72,7 +72,7 @@ static void counter_fold(struct core_run *run, unsigned d, const struct plan *pl
 	was = s->n.value;
 	n = (op->value - s->hw) & pmd_width_mask(pmd);
 	/* A thread's counters are read only once per sched-in: at sched-out. */
-	if (ctx->target.tid && !(ctx->flags & CTX_RAW))
+	if (ctx->target.tid && !ctx->target.always_active && !(ctx->flags & CTX_RAW))
 		n -= n < s->switch_overhead ? n : s->switch_overhead;
 	s->n.value += n;
 	s->hw = op->value;

@@ -246,10 +246,11 @@ struct loaded_pmcs {
 
 /* CMD_LOAD, besides the set and the thread. */
 struct cmd_load {
-	unsigned cpu;  /* unless a thread is given */
-	bool follow;   /* threads and processes that the thread creates get contexts, too */
-	bool process;  /* all threads of its process get contexts (pid=N) */
-	bool untraced; /* without ptrace (ptrace=no) */
+	unsigned cpu;       /* unless a thread is given */
+	bool follow;        /* threads and processes that the thread creates get contexts, too */
+	bool process;       /* all threads of its process get contexts (pid=N) */
+	bool untraced;      /* without ptrace (ptrace=no) */
+	bool always_active; /* the thread has registers of its own: see ctx_target */
 	/* On a thread: of the process that opened the file. The writer's count only if they are
 	 * among these. Not for the core. */
 	struct capabilities opener;

@@ -62,6 +62,9 @@ struct requester {
 
 struct task_ctx {
 	struct engine_ctx *ec;
+	/* It executes the commands, as the backend has opened the thread: there is no slot, and
+	 * what follows up to @budget is not used. NULL: ctxsw threads do. */
+	struct worker *worker;
 	/* Parent of its descendants in the tree: its own, or that of the thread that was loaded. */
 	struct engine_ctx *root;
 	unsigned slot;

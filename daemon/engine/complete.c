@@ -2,6 +2,12 @@
 /* Events that workers, ctxsw threads and CPU scans send to the session thread. */
 #include "daemon/engine/engine_i.h"
 
+void engine_retire_worker(struct engine *eng, struct worker *w)
+{
+	worker_retire(w);
+	eng->expected++;
+}
+
 /* The session thread owns @ec again. */
 static void complete_unload(struct engine *eng, struct engine_ctx *ec)
 {
@@ -34,8 +40,7 @@ static void complete_inflight(struct engine *eng, struct engine_ctx *ec)
 	eng->expected -= ec->expected_events;
 	ec->expected_events = 0;
 	task_return_cpu(eng->task_registry, worker_cpu(ec->worker));
-	worker_retire(ec->worker);
-	eng->expected++; /* EVENT_WORKER_EXIT */
+	engine_retire_worker(eng, ec->worker);
 	ec->worker = NULL;
 	complete_unload(eng, ec);
 }

@@ -25,8 +25,13 @@ static void engine_op_resubmit_loads(void *arg)
 	engine_submit_waiting(arg);
 }
 
+static void engine_op_retire(void *arg, struct worker *w)
+{
+	engine_retire_worker(arg, w);
+}
+
 static const struct task_registry_ops engine_ops = {
-	engine_op_submit, engine_op_submit_requeued, engine_op_resubmit_loads};
+	engine_op_submit, engine_op_submit_requeued, engine_op_resubmit_loads, engine_op_retire};
 
 int engine_new(struct backend *be, struct engine **out, struct err *e)
 {

@@ -48,6 +48,9 @@ bool engine_submit_requeued(struct engine *eng, struct engine_ctx *ec);
 /* Submits the loads in eng->waiting. */
 void engine_submit_waiting(struct engine *eng);
 
+/* EVENT_WORKER_EXIT follows. */
+void engine_retire_worker(struct engine *eng, struct worker *w);
+
 /* EVENT_CPU_SCAN */
 void cpu_scan_complete(struct event *ev);
 

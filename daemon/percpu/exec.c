@@ -26,9 +26,10 @@ static int exec_try_selector(struct core_run *run, uint32_t addr, uint64_t value
 
 static uint64_t exec_now(struct core_run *run)
 {
-	struct backend *be = exec_of(run)->be;
+	struct executor *x = exec_of(run);
 
-	return be->ops->now(be);
+	run->clock = x->be->ops->now(x->be);
+	return x->cpu && x->thread ? x->be->ops->thread_time(x->cpu) : run->clock;
 }
 
 /* The thread that was interrupted, or the one that is monitored. */
@@ -45,7 +46,7 @@ static pfm_smpl_where_t exec_where(const struct core_run *run)
 static void exec_fetch(struct core_run *run)
 {
 	struct executor *x = exec_of(run);
-	struct virtual_moment at = {.now = exec_now(run), .where = exec_where(run)};
+	struct virtual_moment at = {.now = x->be->ops->now(x->be), .where = exec_where(run)};
 
 	at.elapsed = ctx_elapsed(run->ctx, at.now);
 	virtual_pmd_fetch(&x->virtuals, x->be->pmu, &at, &run->virt);

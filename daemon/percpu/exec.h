@@ -15,10 +15,11 @@ struct exec_stats {
 	atomic_ullong attribution_lost; /* records of what ran on a CPU, for lack of room */
 };
 
-/* What it takes to execute commands on one CPU. Its owner uses it for one command at a time. */
+/* What it takes to execute commands on one target. Its owner uses it for one command at a time. */
 struct executor {
 	struct backend *be;
 	struct backend_cpu *cpu; /* NULL: for unloaded contexts, which access no registers */
+	bool thread;             /* @cpu is a thread's, whose time is that of the commands */
 	struct exec_stats *stats;
 	struct sample_tick *sample_tick; /* knows the running thread; NULL: it is not known */
 	struct virtuals virtuals;

@@ -34,6 +34,8 @@ enum worker_flag {
 
 struct worker {
 	pthread_t thread;
+	/* The target: the thread with this number, which the session thread may change; 0: @cpu. */
+	atomic_int tid;
 	unsigned cpu;
 	struct event_queue *events;
 	struct engine_stats *stats;
@@ -83,12 +85,22 @@ static void worker_send_wakeup(struct worker *w)
 		syscall(SYS_futex, &w->wakeups, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+/* The time (CLOCK_MONOTONIC) of wake.at. That of a thread passes no faster. */
+static struct timespec worker_wake_time(const struct worker *w)
+{
+	uint64_t at = w->wake.at, now = w->x.run.now;
+
+	if (w->x.thread && at > 1)
+		at = nsec_now(CLOCK_MONOTONIC) + (at > now ? at - now : 0);
+	return nsec_timespec(at);
+}
+
 /* Scripted time advances only by a command, which then has the counters read. */
 static void worker_set_wake(struct worker *w, const struct context *ctx)
 {
 	w->wake = ctx_wake(ctx);
 	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->scripted);
-	w->until = nsec_timespec(w->wake.at);
+	w->until = worker_wake_time(w);
 	if (w->sample_tick.ip_sampler)
 		sample_tick_arm(&w->sample_tick, ctx, w->wake, nsec_now(CLOCK_MONOTONIC));
 	atomic_store_explicit(&w->next_wake, w->wake.at, memory_order_relaxed);
@@ -109,11 +121,15 @@ static bool worker_sleep(struct worker *w, unsigned seen)
  * matters: on a busy CPU a SCHED_OTHER thread could wait for seconds, and the session thread with
  * it.
  */
-static void worker_set_cpu(unsigned cpu)
+static void worker_set_cpu(const struct worker *w)
 {
-	thread_set_name("pfm/%u", cpu);
+	if (w->x.thread) {
+		thread_set_name("pfm/t%d", atomic_load(&w->tid));
+		return;
+	}
+	thread_set_name("pfm/%u", w->cpu);
 	thread_set_fifo(pthread_self(), WORKER_FIFO);
-	thread_pin(cpu);
+	thread_pin(w->cpu);
 }
 
 /* After a command, when the context does not change any more. */
@@ -168,7 +184,7 @@ static int worker_attribute(struct worker *w, const struct job *job, struct err 
 	const struct context *ctx = &job->ec->ctx;
 	struct err ignored;
 
-	if (!ctx_attributes(ctx) || w->x.be->sim || w->sample_tick.ip_sampler)
+	if (!ctx_attributes(ctx) || w->x.be->sim || w->x.thread || w->sample_tick.ip_sampler)
 		return 0;
 	if (ctx->smpl.fmt)
 		return worker_open_sampler(w, job, e);
@@ -184,9 +200,17 @@ static void worker_close_sampler(struct worker *w)
 	sample_tick_close(&w->sample_tick);
 }
 
+static int worker_open(struct worker *w, struct err *e)
+{
+	struct backend *be = w->x.be;
+
+	return w->x.thread ? be->ops->thread_open(be, &w->tid, &w->x.cpu, e)
+			   : be->ops->cpu_open(be, w->cpu, &w->x.cpu, e);
+}
+
 static int worker_first_load(struct worker *w, struct job *job)
 {
-	int rc = w->x.be->ops->cpu_open(w->x.be, w->cpu, &w->x.cpu, &job->err);
+	int rc = worker_open(w, &job->err);
 
 	w->ec = job->ec;
 	if (rc == 0)
@@ -221,6 +245,8 @@ static void worker_run_job(struct worker *w, struct job *job)
 	bool unloaded;
 
 	job->rc = job_begin(job);
+	if (w->x.thread && ec->ctx.state != CTX_UNLOADED)
+		ec->ctx.target.tid = atomic_load(&w->tid);
 	if (job->rc < 0) {
 		; /* Cancelled. */
 	} else if (command_freezes(job->cmd.verb)) {
@@ -322,7 +348,7 @@ static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
 
-	worker_set_cpu(w->cpu);
+	worker_set_cpu(w);
 	for (;;) {
 		unsigned seen = atomic_load_explicit(&w->wakeups, memory_order_acquire);
 		struct link *inbox = queue_take(&w->inbox);
@@ -349,8 +375,9 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
-int worker_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
-	unsigned cpu, struct worker **out, struct err *e)
+/* @tid: the target; 0: @cpu. */
+static int worker_make(struct backend *be, struct event_queue *events, struct engine_stats *stats,
+	unsigned cpu, int tid, struct worker **out, struct err *e)
 {
 	CLEANUP_FREE struct worker *w = calloc(1, sizeof(*w));
 	int rc;
@@ -358,6 +385,8 @@ int worker_new(struct backend *be, struct event_queue *events, struct engine_sta
 	if (!w)
 		return err_set(e, ENOMEM, "no memory for a worker");
 	w->cpu = cpu;
+	atomic_init(&w->tid, tid);
+	w->x.thread = tid;
 	w->x.be = be;
 	w->x.stats = &stats->exec;
 	w->events = events;
@@ -367,10 +396,26 @@ int worker_new(struct backend *be, struct event_queue *events, struct engine_sta
 	atomic_init(&w->wakeup_fd, -1);
 	rc = thread_start(&w->thread, worker_main, w);
 	if (rc)
-		return err_set(e, rc, "cannot start the worker of CPU %u: %s (thread limit?)", cpu,
-			err_name(rc));
+		return err_set(e, rc, "cannot start a worker: %s (thread limit?)", err_name(rc));
 	*out = take_ptr(&w);
 	return 0;
+}
+
+int worker_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
+	unsigned cpu, struct worker **out, struct err *e)
+{
+	return worker_make(be, events, stats, cpu, 0, out, e);
+}
+
+int worker_new_on_thread(struct backend *be, struct event_queue *events, struct engine_stats *stats,
+	int tid, struct worker **out, struct err *e)
+{
+	return worker_make(be, events, stats, 0, tid, out, e);
+}
+
+void worker_set_tid(struct worker *w, int tid)
+{
+	atomic_store(&w->tid, tid);
 }
 
 void worker_post(struct worker *w, struct job *job)

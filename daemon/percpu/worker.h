@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The worker of a CPU: a thread pinned there, which owns the context loaded on that CPU. */
+/*
+ * The worker of a target, which owns the context loaded on it. That of a CPU is pinned there. Of a
+ * thread that the backend can open, it executes the commands and nothing else: each thread has its
+ * own, as commands may wait for what the thread does, and no other thread's may.
+ */
 #ifndef PERCPU_WORKER_H
 #define PERCPU_WORKER_H
 
@@ -11,6 +15,12 @@ struct worker;
 /* Creates the worker of @cpu. -ENOMEM, -EAGAIN. */
 int worker_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
 	unsigned cpu, struct worker **out, struct err *e);
+
+/* The same of thread @tid. */
+int worker_new_on_thread(struct backend *be, struct event_queue *events, struct engine_stats *stats,
+	int tid, struct worker **out, struct err *e);
+/* The thread has got another number: it has executed a program. */
+void worker_set_tid(struct worker *w, int tid);
 
 void worker_post(struct worker *w, struct job *job);
 

@@ -24,6 +24,8 @@ struct task_load_op {
 	struct err join_err; /* of other threads of the process */
 	struct cpus cpus;    /* that get ctxsw threads */
 	unsigned cpu;        /* being prepared */
+	unsigned uid;        /* of the context, which may be gone at the end */
+	struct job own;      /* what a worker executes: the load, and if need be its undoing */
 };
 
 static void load_free(struct task_load_op *op)
@@ -32,7 +34,24 @@ static void load_free(struct task_load_op *op)
 	free(op);
 }
 
-static int load_init_registry(struct task_registry *reg, struct err *e)
+/*
+ * The registers are to be the thread's own: nothing is done at its switches. The context only
+ * counts, on all CPUs, and only for this thread, whose end the tracer reports.
+ */
+static bool load_is_active(const struct task_registry *reg, const struct job *job)
+{
+	const struct cmd_load *load = &job->cmd.load;
+
+	return reg->shared.be->opens_threads && ctx_only_counts(&job->ec->ctx) && !load->follow &&
+	       !load->process && !load->untraced && !load->cpus;
+}
+
+static int load_init_tracer(struct task_registry *reg, struct err *e)
+{
+	return reg->shared.tracer ? 0 : tracer_new(&task_tracer_ops, reg, &reg->shared.tracer, e);
+}
+
+static int load_init_ctxsw(struct task_registry *reg, struct err *e)
 {
 	int rc = 0;
 
@@ -42,8 +61,6 @@ static int load_init_registry(struct task_registry *reg, struct err *e)
 		return err_set(e, ENOMEM, "no memory");
 	if (!reg->shared.sched)
 		rc = sched_open(&reg->shared.sched, e);
-	if (rc == 0 && !reg->shared.tracer)
-		rc = tracer_new(&task_tracer_ops, reg, &reg->shared.tracer, e);
 	return rc;
 }
 
@@ -122,16 +139,23 @@ static int load_check_loaded(
 		task->ec->name, task->ec->uid);
 }
 
-static void load_finish(struct task_registry *reg, struct task_load_op *op, int rc)
+/* The load is answered. Its task_ctx, if there is one, is the caller's to end. */
+static void load_answer(struct task_registry *reg, struct task_load_op *op, int rc)
 {
 	struct job *job = op->job;
-	struct task_ctx *task = job->ec->task;
 
-	task->join_err = NULL;
+	load_queue_next(reg, op->uid);
 	load_free(op);
-	load_queue_next(reg, job->ec->uid);
 	job->rc = rc;
 	job->done(job);
+}
+
+static void load_finish(struct task_registry *reg, struct task_load_op *op, int rc)
+{
+	struct task_ctx *task = op->job->ec->task;
+
+	task->join_err = NULL;
+	load_answer(reg, op, rc);
 	task_ctx_loaded(reg, task, rc);
 }
 
@@ -145,18 +169,24 @@ static int load_check_id(const struct task_ctx *task, struct err *e)
 				   "load again");
 }
 
-/* Checks a thread that is followed by now, and loads. Before that, it may have ended and its id
+/* Checks a thread that is followed, or open, by now. Before that, it may have ended and its id
  * been reused, or have executed a program that the caller may not trace. */
-static int load_check_again(
-	struct task_registry *reg, struct task_load_op *op, struct task_ctx *task)
+static int load_check_target(struct task_load_op *op, const struct task_ctx *task)
 {
 	struct job *job = op->job;
 	int rc = target_alive(&op->target, &job->err);
 
 	if (rc == 0)
 		rc = target_check_again(&op->target, &task->requester->cred, &job->err);
-	if (rc == 0)
-		rc = job_begin(job);
+	return rc < 0 ? rc : job_begin(job);
+}
+
+static int load_check_again(
+	struct task_registry *reg, struct task_load_op *op, struct task_ctx *task)
+{
+	struct job *job = op->job;
+	int rc = load_check_target(op, task);
+
 	if (rc < 0) {
 		sched_forget(reg->shared.sched, task->slot);
 		return rc;
@@ -187,6 +217,71 @@ static int load_check_threads(
 	return -e->no;
 }
 
+/* --- By a worker */
+
+/* Its worker has unloaded the context again. */
+static void load_undone(struct job *own)
+{
+	struct task_load_op *op = container_of(own, struct task_load_op, own);
+
+	load_answer(op->reg, op, -op->job->err.no);
+}
+
+static void load_post_own(struct task_load_op *op, void (*done)(struct job *job))
+{
+	struct engine_ctx *ec = op->job->ec;
+
+	op->own.event.kind = EVENT_JOB;
+	op->own.ec = ec;
+	op->own.session_done = true;
+	op->own.done = done;
+	atomic_store(&op->own.state, JOB_WAITING);
+	task_post(ec->task, &op->own);
+}
+
+/* The thread is open, and cannot be mistaken for another one any more. A context whose load has
+ * failed was taken from its worker before this. */
+static void load_executed(struct job *own)
+{
+	struct task_load_op *op = container_of(own, struct task_load_op, own);
+	struct task_registry *reg = op->reg;
+
+	if (own->rc < 0) {
+		op->job->err = own->err;
+		load_answer(reg, op, own->rc);
+		return;
+	}
+	if (load_check_target(op, own->ec->task) < 0) {
+		own->cmd = (struct command){.verb = CMD_UNLOAD};
+		own->first_load = false;
+		load_post_own(op, load_undone);
+		return;
+	}
+	load_note_threads(op);
+	load_finish(reg, op, 0);
+}
+
+static void load_execute(struct task_load_op *op)
+{
+	struct engine_ctx *ec = op->job->ec;
+
+	op->own.cmd = op->job->cmd;
+	op->own.cmd.load.always_active = true;
+	op->own.first_load = true;
+	ec->ctx.target.pid = op->target.tgid;
+	load_post_own(op, load_executed);
+}
+
+/* --- By ctxsw threads */
+
+static int load_follow_slot(
+	struct task_registry *reg, struct task_load_op *op, struct task_ctx *task)
+{
+	int rc = task_ctx_follow(reg, task, &op->job->err);
+
+	return rc < 0 ? rc : load_check_again(reg, op, task);
+}
+
 /* The thread is traced, unless the load asks for no tracing. */
 static void load_follow(struct task_registry *reg, struct task_load_op *op)
 {
@@ -194,10 +289,12 @@ static void load_follow(struct task_registry *reg, struct task_load_op *op)
 	pid_t tid = op->target.tid;
 	int rc = load_check_threads(op, task, &op->job->err);
 
+	if (rc == 0 && task->worker) {
+		load_execute(op);
+		return;
+	}
 	if (rc == 0)
-		rc = task_ctx_follow(reg, task, &op->job->err);
-	if (rc == 0)
-		rc = load_check_again(reg, op, task);
+		rc = load_follow_slot(reg, op, task);
 	if (rc == 0) {
 		load_note_threads(op);
 		task_ctx_kick(reg, task);
@@ -282,6 +379,16 @@ static int load_check_attachable(struct task_registry *reg, const struct target 
 	return tracer_check_given_up(reg->shared.tracer, t->tgid, t->tid, e);
 }
 
+static int load_check_ctxsw(struct task_registry *reg, struct task_load_op *op,
+	struct cpus *cpumask, struct cpus *covered, struct err *e)
+{
+	int rc = load_find_cpus(reg, &op->job->cmd, cpumask, covered, &op->cpus, e);
+
+	if (rc == 0)
+		rc = task_check_taken(reg, op->target.tid, covered, e);
+	return rc < 0 ? rc : load_init_ctxsw(reg, e);
+}
+
 static int load_check_request(struct task_registry *reg, struct task_load_op *op,
 	struct cpus *cpumask, struct cpus *covered, struct requester **requester, struct err *e)
 {
@@ -300,12 +407,10 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 		rc = load_check_blocking(&job->ec->ctx, op, job->pid, e);
 	if (rc == 0)
 		rc = load_check_loaded(reg, op->target.tid, &job->cmd, e);
+	if (rc == 0 && !load_is_active(reg, job))
+		rc = load_check_ctxsw(reg, op, cpumask, covered, e);
 	if (rc == 0)
-		rc = load_find_cpus(reg, &job->cmd, cpumask, covered, &op->cpus, e);
-	if (rc == 0)
-		rc = task_check_taken(reg, op->target.tid, covered, e);
-	if (rc == 0)
-		rc = load_init_registry(reg, e);
+		rc = load_init_tracer(reg, e);
 	if (rc == 0 && !job->cmd.load.untraced)
 		rc = load_check_attachable(reg, &op->target, e);
 	return rc;
@@ -325,6 +430,7 @@ static int load_begin(struct task_registry *reg, struct job *job, bool *begun, s
 		return err_set(e, ENOMEM, "no memory");
 	op->reg = reg;
 	op->job = job;
+	op->uid = job->ec->uid;
 	op->target.dir = -1;
 	rc = load_check_request(reg, op, &cpumask, &covered, &requester, e);
 	loaded = rc == 0 ? task_ctx_find(reg, op->target.tid) : NULL;
@@ -337,7 +443,8 @@ static int load_begin(struct task_registry *reg, struct job *job, bool *begun, s
 		return 0;
 	}
 	if (rc == 0)
-		rc = task_ctx_new(reg, job->ec, op->target.tid, &task, e);
+		rc = (load_is_active(reg, job) ? task_ctx_new_active : task_ctx_new)(
+			reg, job->ec, op->target.tid, &task, e);
 	if (rc < 0) {
 		requester_unref(requester);
 		load_free(op);
@@ -353,16 +460,21 @@ static int load_begin(struct task_registry *reg, struct job *job, bool *begun, s
 	task->check_exec = job->cmd.load.untraced && !credentials_trace_all(&requester->cred);
 	task->loading = true;
 	job->cmd.tid = op->target.tid;
+	*begun = true;
+	if (task->worker) {
+		load_attach(reg, op);
+		return 0;
+	}
 	op->cpu = task_first_cpu(&op->cpus) - 1;
 	op->prepare.event.event.kind = EVENT_TASK;
 	op->prepare.event.handle = load_prepared;
 	rc = task_start_ctxsw(reg, &op->cpus, e);
 	if (rc < 0) {
+		*begun = false;
 		load_free(op);
 		task_ctx_free(reg, task);
 		return rc;
 	}
-	*begun = true;
 	load_prepare_next(reg, op);
 	return 0;
 }

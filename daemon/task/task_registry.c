@@ -132,6 +132,8 @@ void task_ctx_set_tid(struct task_registry *reg, struct task_ctx *task, pid_t ti
 	registry_unhash(reg, task);
 	task->tid = tid;
 	hash_add(&reg->by_tid, &task->tid_node, (uint64_t)tid);
+	if (task->worker)
+		worker_set_tid(task->worker, tid);
 }
 
 /* In turn, so that a slot stays unused for as long as possible: see sched.h. 0: none is free. */
@@ -156,35 +158,70 @@ static void registry_slot_died(struct task_registry *reg, struct task_event *eve
 		atomic_store(&s->death_reported, false);
 }
 
-int task_ctx_new(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, struct task_ctx **out,
-	struct err *e)
+/* Makes a task_ctx without slot or worker. */
+static int registry_add(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
+	struct task_ctx **out, struct err *e)
 {
 	CLEANUP_FREE struct task_ctx *task = calloc(1, sizeof(*task));
 	CLEANUP_FREE struct job *end = calloc(1, sizeof(*end));
-	unsigned slot = registry_free_slot(reg);
-	struct task_slot *s = &reg->shared.slots[slot];
 
-	if (!slot)
-		return err_set(
-			e, ENOSPC, "%d threads are followed already: unload some", SCHED_SLOTS - 1);
-	if (task && end && ec->uid)
-		task->budget = task_budget_get(reg, ec->uid);
-	if (!task || !end || (ec->uid && !task->budget))
+	if (!task || !end)
 		return err_set(e, ENOMEM, "no memory");
 	task->end_job = take_ptr(&end);
 	task->ec = task->root = ec;
-	task->slot = slot;
 	task_ctx_set_tid(reg, task, tid);
-	s->task = task;
-	s->death_event.event.kind = EVENT_TASK;
-	s->death_event.handle = registry_slot_died;
-	atomic_store(&s->missed, 0);
-	atomic_store(&s->death_reported, false);
 	list_add(&task->link, &reg->tasks);
 	ec->task = task;
 	reg->shared.stats->threads++;
 	*out = take_ptr(&task);
 	return 0;
+}
+
+int task_ctx_new(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, struct task_ctx **out,
+	struct err *e)
+{
+	struct switch_budget *budget = ec->uid ? task_budget_get(reg, ec->uid) : NULL;
+	unsigned slot = registry_free_slot(reg);
+	struct task_slot *s = &reg->shared.slots[slot];
+	int rc = 0;
+
+	if (!slot)
+		rc = err_set(
+			e, ENOSPC, "%d threads are followed already: unload some", SCHED_SLOTS - 1);
+	else if (ec->uid && !budget)
+		rc = err_set(e, ENOMEM, "no memory");
+	if (rc == 0)
+		rc = registry_add(reg, ec, tid, out, e);
+	if (rc < 0) {
+		task_budget_put(budget);
+		return rc;
+	}
+	(*out)->budget = budget;
+	(*out)->slot = slot;
+	s->task = *out;
+	s->death_event.event.kind = EVENT_TASK;
+	s->death_event.handle = registry_slot_died;
+	atomic_store(&s->missed, 0);
+	atomic_store(&s->death_reported, false);
+	return 0;
+}
+
+int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
+	struct task_ctx **out, struct err *e)
+{
+	struct ctxsw_shared *shared = &reg->shared;
+	struct worker *worker;
+	int rc = worker_new_on_thread(shared->be, shared->events, shared->stats, tid, &worker, e);
+
+	if (rc < 0)
+		return rc;
+	shared->stats->workers++;
+	rc = registry_add(reg, ec, tid, out, e);
+	if (rc < 0)
+		reg->ops->retire(reg->arg, worker);
+	else
+		(*out)->worker = worker;
+	return rc;
 }
 
 static void registry_retire_all(struct task_registry *reg)
@@ -243,7 +280,10 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 
 	list_del(&task->link);
 	registry_unhash(reg, task);
-	reg->shared.slots[task->slot].task = NULL;
+	if (task->worker)
+		reg->ops->retire(reg->arg, task->worker);
+	else
+		reg->shared.slots[task->slot].task = NULL;
 	task->ec->task = NULL;
 	reg->shared.stats->threads--;
 	requester_unref(task->requester);
@@ -295,7 +335,7 @@ static enum sched_death registry_death(const struct task_registry *reg, const st
 
 bool task_ctx_is_dead(const struct task_registry *reg, const struct task_ctx *task)
 {
-	return registry_death(reg, task);
+	return !task->worker && registry_death(reg, task);
 }
 
 static void registry_report_revoked(struct task_registry *reg, const struct task_ctx *task)
@@ -319,7 +359,8 @@ void task_ctx_end(struct task_registry *reg, struct task_ctx *task)
 	task->end_waits = task->process && task->ec == task->root && registry_has_others(reg, task);
 	if (task->end_waits)
 		return;
-	registry_report_revoked(reg, task);
+	if (!task->worker)
+		registry_report_revoked(reg, task);
 	*task->end_job = (struct job){
 		.ec = task->ec,
 		.cmd.verb = CMD_END,
@@ -441,6 +482,37 @@ static bool registry_is_for_all(enum cmd_verb verb)
 	return verb == CMD_START || verb == CMD_STOP || verb == CMD_UNLOAD;
 }
 
+void task_post(struct task_ctx *task, struct job *job)
+{
+	job->for_task = true;
+	atomic_fetch_add(&job->ec->inflight, 1);
+	worker_post(task->worker, job);
+}
+
+/* A context whose registers are the thread's own only counts, and nothing finds its overflows in
+ * time to notify them: see ctx_only_counts(). */
+static int registry_check_notify(struct cmd_reg *r, struct err *e)
+{
+	bool written = r->pmd ? !(r->keep & PMD_NOTICE) : r->confer & PMD_NOTICE;
+
+	if (!written || !(r->conf.flags & PMD_NOTIFY))
+		return 0;
+	r->fault = FAULT_REFUSED;
+	return err_set(e, EBUSY,
+		"%s%u: notify cannot be added to a context that is loaded on a thread: unload, "
+		"write it, and load again",
+		r->pmd ? "pmd" : "pmc", r->num);
+}
+
+static int registry_check_write(struct command *cmd, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && cmd->verb == CMD_WRITE && i < cmd->vector.nregs; i++)
+		rc = registry_check_notify(&cmd->vector.regs[i], e);
+	return rc;
+}
+
 void task_submit(struct task_registry *reg, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
@@ -451,11 +523,20 @@ void task_submit(struct task_registry *reg, struct job *job)
 		queue_put(&ec->requeued, &job->link);
 		return;
 	}
+	if (task->worker && registry_check_write(&job->cmd, &job->err) < 0) {
+		job->rc = -job->err.no;
+		job->done(job);
+		return;
+	}
 	if ((task->follow || task->process) && task->root == ec &&
 		registry_is_for_all(job->cmd.verb))
 		registry_submit_to_children(reg, job);
 	if (command_needs_session(job->cmd.verb))
 		job->session_done = true;
+	if (task->worker) {
+		task_post(task, job);
+		return;
+	}
 	job->for_task = true;
 	cpu = slot_word_cpu(atomic_load(&reg->shared.slots[task->slot].word));
 	atomic_fetch_add(&ec->inflight, 1);
@@ -469,6 +550,7 @@ void task_unloaded(struct task_registry *reg, struct engine_ctx *ec)
 	/* After its end, its id may have been reused. */
 	if (task->traced && task->tid && !task->exited && !task_ctx_is_dead(reg, task))
 		task_detach(reg, task->tid);
-	sched_forget(reg->shared.sched, task->slot);
+	if (!task->worker)
+		sched_forget(reg->shared.sched, task->slot);
 	task_ctx_free(reg, task);
 }

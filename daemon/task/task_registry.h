@@ -19,6 +19,8 @@ struct task_registry_ops {
 	/* A load that waits may go on: no thread is followed any more, and all registers are
 	 * restored; or those of a CPU that was asked for are. */
 	void (*resubmit_loads)(void *arg);
+	/* Ends a worker that has executed its last job. */
+	void (*retire)(void *arg, struct worker *w);
 };
 
 /* Opens nothing: that is for the first load. -ENOMEM. */

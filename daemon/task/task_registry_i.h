@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "daemon/ctxsw/ctxsw.h"
+#include "daemon/percpu/worker.h"
 #include "daemon/task/task_registry.h"
 
 /* A thread that the tracer is detaching: until then it cannot be attached again. */
@@ -61,6 +62,11 @@ struct task_ctx *task_ctx_find(struct task_registry *reg, pid_t tid);
 /* Makes one for @ec, with a slot, but not loaded. ENOMEM, ENOSPC. */
 int task_ctx_new(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, struct task_ctx **out,
 	struct err *e);
+/* The same with a worker instead of a slot: the backend opens threads. ENOMEM, EAGAIN. */
+int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
+	struct task_ctx **out, struct err *e);
+/* Has the worker of @task execute @job, even while it is loading. */
+void task_post(struct task_ctx *task, struct job *job);
 /* Frees it, and submits the loads that wait for it. */
 void task_ctx_free(struct task_registry *reg, struct task_ctx *task);
 /* After an exec that changed the thread's id. */

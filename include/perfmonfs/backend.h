@@ -3,7 +3,8 @@
  * The contract between the daemon and the backends, which access the counters: msr, perf, sim.
  *
  * A backend knows registers, not contexts. The daemon passes it plans, arrays of struct reg_op for
- * one CPU; the backend executes them in order and stops at the first failure. It checks each write
+ * one target, which is a CPU or, with a backend that can open these, a thread; the backend executes
+ * them in order and stops at the first failure. It checks each write
  * against the PMU description again before the write reaches a device, and it keeps the original
  * values of reserved registers so that they are restored in every case.
  *
@@ -60,6 +61,7 @@ struct backend_conf {
 	const char *pmu;     /* Name or file of a PMU description; NULL: detect it. */
 	const char *run_dir; /* msr: the journal's directory, e.g. /run/perfmonfs. */
 	bool real_time;      /* A simulated backend's time passes by itself. */
+	bool no_threads;     /* backend.opens_threads is to be false. */
 };
 
 /* The outcome of one item of --check. */
@@ -68,7 +70,7 @@ typedef void check_report(void *arg, enum check_result r, const char *thing, con
 	__attribute__((format(printf, 4, 5)));
 
 struct backend;
-struct backend_cpu;
+struct backend_cpu; /* An open target: the registers of a CPU or of a thread. */
 
 /* One backend. The daemon asks for its properties, never for its name. */
 struct backend_ops {
@@ -103,6 +105,22 @@ struct backend_ops {
 	 * EACCES, EPERM: the device refuses.
 	 */
 	int (*cpu_open)(struct backend *be, unsigned cpu, struct backend_cpu **out, struct err *e);
+
+	/*
+	 * Only if backend.opens_threads. Opens the thread with the number *@tid, which changes if
+	 * another thread of its process executes a program; @tid stays valid until cpu_close().
+	 * These registers count while that thread runs, on any CPU: they are saved and restored for
+	 * it, and are never another thread's, even if that gets its number. The counters that one
+	 * run() starts or stops, with no others running, start or stop at the same moment. May wait
+	 * for a program that the thread is executing. ESRCH: there is no such thread; EACCES,
+	 * EPERM: the kernel refuses.
+	 */
+	int (*thread_open)(
+		struct backend *be, const atomic_int *tid, struct backend_cpu **out, struct err *e);
+
+	/* Nanoseconds that the thread has run while its counters were started: the time base of
+	 * its counts. */
+	uint64_t (*thread_time)(struct backend_cpu *c);
 
 	/*
 	 * Executes @n operations in order; returns how many succeeded. If fewer than @n, @e
@@ -156,6 +174,7 @@ struct backend {
 	const struct backend_ops *ops;
 	const struct pmu *pmu;
 	struct sim_control *sim; /* Knobs of the model (perfmonfs/sim.h); NULL unless simulated. */
+	bool opens_threads;      /* thread_open() may be called. */
 	bool scripted;           /* Time advances only by a command, so that no timer keeps it. */
 	struct backend_stats stats;
 };

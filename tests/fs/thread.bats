@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Contexts on threads with the perf backend: what they count, compared with what the threads measure
-# themselves, and rights. Effects on the threads are in traced.bats.
+# themselves, and rights. Effects on the threads are in traced.bats. Where the argument of a function
+# is a word of --threads, the kernel or ctxsw threads switch the counters: what only the kernel's
+# switching does is in switched.bats.
 
 load common
 load track
@@ -34,8 +36,8 @@ all_counted() {
 	done
 }
 
-@test "page faults: as many as the thread itself sees" {
-	serve --backend=perf
+faults_of_a_thread() {
+	serve --backend=perf "--threads=$1"
 	begin a subject -t 2 faults 500000
 	monitor a "${TIDS[1]}"
 	go a
@@ -44,6 +46,14 @@ all_counted() {
 	ctl stop
 	its_faults a "${TIDS[1]}"
 	holds "$C/state" "loaded tid=${TIDS[1]} set=0"
+}
+
+@test "page faults: as many as the thread itself sees" {
+	faults_of_a_thread kernel
+}
+
+@test "page faults: as many as the thread itself sees, by ctxsw threads" {
+	faults_of_a_thread ctxsw
 }
 
 # cputime_is_right: as /proc has it before and after
@@ -87,8 +97,8 @@ elapsed_is_right() {
 	probe ENODATA pread "$C/pmd/263" 30 0
 }
 
-@test "page faults beside a competitor that has as many on the same CPU" {
-	serve --backend=perf
+faults_beside_competitor() {
+	serve --backend=perf "--threads=$1"
 	compete "$ONE" fault
 	begin a subject -c "$ONE" faults 500000
 	monitor a "$TID"
@@ -98,15 +108,31 @@ elapsed_is_right() {
 	[ "$(did a "$TID" switches)" -gt 20 ]
 }
 
-@test "page faults of a thread that changes its CPU every millisecond" {
+@test "page faults beside a competitor that has as many on the same CPU" {
+	faults_beside_competitor kernel
+}
+
+@test "page faults beside a competitor that has as many on the same CPU, by ctxsw threads" {
+	faults_beside_competitor ctxsw
+}
+
+faults_while_moving() {
 	[ "${#CPUS[@]}" -ge 2 ] || skip "needs two CPUs"
-	serve --backend=perf
+	serve --backend=perf "--threads=$1"
 	begin a subject -m faults 500000
 	monitor a "$TID"
 	go a
 	finished a
 	its_faults a "$TID"
 	[ "$(did a "$TID" switches)" -gt 50 ]
+}
+
+@test "page faults of a thread that changes its CPU every millisecond" {
+	faults_while_moving kernel
+}
+
+@test "page faults of a thread that changes its CPU every millisecond, by ctxsw threads" {
+	faults_while_moving ctxsw
 }
 
 @test "the number of a process with more threads: the load says that they are not counted" {
@@ -124,8 +150,8 @@ elapsed_is_right() {
 	holds "$C/last_error" ok
 }
 
-@test "page faults of 8 threads that change their CPUs, each for itself" {
-	serve --backend=perf
+faults_of_8_threads() {
+	serve --backend=perf "--threads=$1"
 	begin a subject -t 8 -m faults 200000
 	all_counted
 	go a
@@ -133,9 +159,17 @@ elapsed_is_right() {
 	all_right a
 }
 
-@test "page faults of 1000 threads, each for itself" {
+@test "page faults of 8 threads that change their CPUs, each for itself" {
+	faults_of_8_threads kernel
+}
+
+@test "page faults of 8 threads that change their CPUs, each for itself, by ctxsw threads" {
+	faults_of_8_threads ctxsw
+}
+
+faults_of_1000_threads() {
 	needs_files 4096
-	serve --backend=perf
+	serve --backend=perf "--threads=$1"
 	begin a subject -t 1000 -w 1 faults 1600
 	all_counted
 	go a
@@ -143,8 +177,16 @@ elapsed_is_right() {
 	all_right a
 }
 
+@test "page faults of 1000 threads, each for itself" {
+	faults_of_1000_threads kernel
+}
+
+@test "page faults of 1000 threads, each for itself, by ctxsw threads" {
+	faults_of_1000_threads ctxsw
+}
+
 @test "beside a thread of the ctxsw threads' priority: the count is lost, and never wrong" {
-	serve --backend=perf
+	serve --backend=perf --threads=ctxsw
 	begin a subject -c "$ONE" faults 200000
 	monitor a "$TID"
 	taskset -c "$ONE" chrt -f 98 sh -c 'while sleep 0.001; do :; done' >/dev/null 3>&- 4>&- 5>&- &
@@ -176,7 +218,7 @@ cpu_time_beside() {
 }
 
 @test "CPU time, beside one competitor and beside two" {
-	serve --backend=perf
+	serve --backend=perf --threads=ctxsw
 	cpu_time_beside 1
 	track_teardown
 	cpu_time_beside 2
@@ -186,7 +228,7 @@ cpu_time_beside() {
 @test "CPU time at 20,000 switches a second, and the constant of a switch" {
 	local turns=20000 alone counted want stolen
 
-	serve --backend=perf
+	serve --backend=perf --threads=ctxsw
 	begin alone subject -c "$ONE" -w 100000 turns $turns
 	go alone
 	finished alone
@@ -204,8 +246,8 @@ cpu_time_beside() {
 	[ "$counted" -ge $((alone / 4 * 3)) ]
 }
 
-@test "only between start and stop, while it is awake and while it sleeps" {
-	serve --backend=perf
+counts_between_start_and_stop() {
+	serve --backend=perf "--threads=$1"
 	begin a subject faults 10000
 	monitor a "$TID"
 	ctl stop
@@ -233,13 +275,21 @@ cpu_time_beside() {
 	[ "$first" -gt 100000000 ] && [ "$first" -le $((had + 20000000 + $(stolen_ns "$stolen"))) ]
 }
 
+@test "only between start and stop, while it is awake and while it sleeps" {
+	counts_between_start_and_stop kernel
+}
+
+@test "only between start and stop, while it is awake and while it sleeps, by ctxsw threads" {
+	counts_between_start_and_stop ctxsw
+}
+
 # has_had NS: that thread, of the CPU
 has_had() {
 	[ "$(cpu_time "$PID" "$TID")" -ge "$1" ]
 }
 
-@test "a running thread's count can be read all the time, and only grows" {
-	serve --backend=perf
+count_grows() {
+	serve --backend=perf "--threads=$1"
 	begin a subject -m faults 1000000
 	monitor a "$TID"
 	go a
@@ -253,14 +303,30 @@ has_had() {
 	its_faults a "$TID"
 }
 
-@test "values written while it counts are where it goes on" {
-	serve --backend=perf
+@test "a running thread's count can be read all the time, and only grows" {
+	count_grows kernel
+}
+
+@test "a running thread's count can be read all the time, and only grows, by ctxsw threads" {
+	count_grows ctxsw
+}
+
+written_while_counting() {
+	serve --backend=perf "--threads=$1"
 	begin a subject faults 10000
 	monitor a "$TID"
 	put ok "$C/pmd/0" 1000000
 	go a
 	finished a
 	near "from 1000000" "$(cat "$C/pmd/0")" 1010000 2
+}
+
+@test "values written while it counts are where it goes on" {
+	written_while_counting kernel
+}
+
+@test "values written while it counts are where it goes on, by ctxsw threads" {
+	written_while_counting ctxsw
 }
 
 @test "a thread that monitors itself, and eight that do" {
@@ -292,8 +358,8 @@ has_had() {
 	near "after exec" $(($(cat "$C/pmd/0") - before)) 20000 2
 }
 
-@test "exit: the message, and a context that can be read" {
-	serve --backend=perf
+exit_of_a_thread() {
+	serve --backend=perf "--threads=$1"
 	begin a subject faults 5000
 	monitor a "$TID"
 	go a
@@ -312,6 +378,14 @@ has_had() {
 	go b
 	finished b
 	its_faults b "$TID"
+}
+
+@test "exit: the message, and a context that can be read" {
+	exit_of_a_thread kernel
+}
+
+@test "exit: the message, and a context that can be read, by ctxsw threads" {
+	exit_of_a_thread ctxsw
 }
 
 @test "exit while the context is stopped, and while it runs" {
@@ -405,7 +479,7 @@ is_taken() {
 }
 
 @test "a load on a CPU takes it from threads: they lose counts while they run there, and only then" {
-	serve --backend=perf
+	serve --backend=perf --threads=ctxsw
 	WHO=(setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups)
 	begin b subject -c "$ONE" faults 10000
 	WHO=()
@@ -435,7 +509,7 @@ is_taken() {
 }
 
 @test "a CPU is taken while a thread runs there, and given back" {
-	serve --backend=perf
+	serve --backend=perf --threads=ctxsw
 	begin a spinner "$ONE" fault
 	monitor a "$TID"
 	until_ok counted_some
@@ -467,7 +541,7 @@ counted_some() {
 }
 
 @test "a load on a thread beside contexts on CPUs: refused only where it could count nothing" {
-	serve --backend=perf
+	serve --backend=perf --threads=ctxsw
 	new cpu
 	ctl "load cpu=$ONE"
 	begin a subject -c "$ONE" faults 1
@@ -500,7 +574,7 @@ take_turns() {
 	local tid
 
 	[ "${#CPUS[@]}" -ge 2 ] || skip "needs two CPUs"
-	serve --backend=perf
+	serve --backend=perf --threads=ctxsw
 	begin a subject -t 8 -m faults 50000
 	all_counted
 	new cpu
@@ -575,7 +649,7 @@ counts_again() {
 }
 
 @test "a user whose switches take more than the budget loses counts, and others do not" {
-	serve --backend=perf
+	serve --backend=perf --threads=ctxsw
 	put ok "$MNT/config/ctxsw_budget" 5
 	by_uid 65533 begin quiet subject -c "$ONE" faults 1000
 	by_uid 65533 monitor quiet "$TID"
@@ -636,7 +710,7 @@ write_spends() {
 }
 
 @test "a load calibrates at most 256 event sets of a user, and within the budget" {
-	serve --backend=perf
+	serve --backend=perf --threads=ctxsw
 	begin own subject faults 1
 	for user in "$NOBODY" 0; do
 		C=$MNT/ctx/u$user
@@ -665,7 +739,7 @@ write_spends() {
 }
 
 @test "root's contexts have no switch budget" {
-	serve --backend=perf
+	serve --backend=perf --threads=ctxsw
 	put ok "$MNT/config/ctxsw_budget" 1
 	begin a subject -c "$ONE" turns 5000
 	monitor a "$TID"

@@ -175,6 +175,11 @@ no_numbers() {
 	# hundred faults for getrusage(), but none for perf's event.
 	near "over exec" "$(cat "$C/pmd/0")" $(($(did a "$PID" all) - before)) 150
 	holds "$C/state" "running tid=$PID set=0"
+	# Another event is opened by that id.
+	ctl stop
+	put ok "$C/pmc/0" "$(event context-switches)"
+	ctl start
+	holds "$C/state" "running tid=$PID set=0"
 }
 
 @test "exec by another thread than the monitored one, which ends by it" {

@@ -54,7 +54,7 @@ begin_daemon() {
 	daemon=$!
 	eventually "the daemon serves" served
 	faults=$(awk '$1 == "page-faults" { print $2 }' "$mnt/pmu/events")
-	# What it has open once it has followed a thread is what it may have open.
+	# What it has open once it has followed a thread, with ctxsw threads, is what it may have open.
 	monitor_once "$target" || fail "nothing can be monitored: $(cat "$mnt/ctx/first/last_error")"
 	rmdir "$mnt/ctx/first"
 	sleep 0.2
@@ -62,7 +62,7 @@ begin_daemon() {
 }
 
 monitor_once() {
-	mkdir "$mnt/ctx/first" && echo "load tid=$1" >"$mnt/ctx/first/ctl" &&
+	mkdir "$mnt/ctx/first" && echo "load tid=$1 follow" >"$mnt/ctx/first/ctl" &&
 		echo start >"$mnt/ctx/first/ctl"
 }
 

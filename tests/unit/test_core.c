@@ -94,6 +94,53 @@ static void test_life(void **state)
 	}
 }
 
+/* The time of a thread with registers of its own, which have run for half the time that passes. */
+static struct world *thread_world;
+
+static uint64_t half_time(struct backend_cpu *c)
+{
+	(void)c;
+	return hw_now(thread_world->hw) / 2;
+}
+
+/* A thread whose registers are its own is never saved, and its time is theirs. */
+static void test_always_active(void **state)
+{
+	struct command load = {.verb = CMD_LOAD, .tid = 77, .load.always_active = true};
+	struct command times = {.verb = CMD_EVTSET_READ};
+	struct world w;
+
+	(void)state;
+	thread_world = &w;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		uint64_t start;
+
+		world_open(&w, m);
+		w.ops.thread_time = half_time;
+		w.exec.thread = w.rights.thread = true;
+		world_program(&w, FROM);
+		w.ctx.active->pmd[0].switch_overhead = 5; /* Of an earlier load. */
+		WANT(&w, 0, world_command(&w, &load));
+		assert_int_equal(w.ctx.target.tid, 77);
+		assert_false(ctx_saved(&w.ctx));
+		world_stopped(&w, "loaded");
+		WANT(&w, 0, world_do(&w, CMD_START));
+		assert_true(ctx_counts_now(&w.ctx));
+		start = hw_now(w.hw);
+		hw_advance(w.hw, NS);
+		for (unsigned i = 0; i < m->npmd; i++)
+			WANT_PMD(&w, m->pmd[i].num, FROM + events(&w, m->pmd[i].select, start));
+		WANT(&w, 0, world_command(&w, &times));
+		assert_int_equal(times.evtset.active_ns, hw_now(w.hw) / 2 - start / 2);
+		WANT(&w, 0, world_do(&w, CMD_STOP));
+		world_stopped(&w, "stopped");
+		WANT(&w, 0, world_do(&w, CMD_END));
+		assert_true(w.ctx.target.ended);
+		world_restored(&w, 0, "ended");
+		world_close(&w);
+	}
+}
+
 /* Counts survive unload, and go on from there after the next load. */
 static void test_values_kept(void **state)
 {
@@ -1337,6 +1384,7 @@ int main(void)
 		cmocka_unit_test(test_note_samples),
 		cmocka_unit_test(test_note_period),
 		cmocka_unit_test(test_life),
+		cmocka_unit_test(test_always_active),
 		cmocka_unit_test(test_values_kept),
 		cmocka_unit_test(test_write),
 		cmocka_unit_test(test_defaults),

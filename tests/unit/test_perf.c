@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -941,13 +942,21 @@ static void test_offline(void **state)
 	be->ops->cpu_close(one);
 }
 
-static int open_cpu(void **state)
+/* For a test that opens its target itself. */
+static int open_none(void **state)
 {
 	static unsigned files;
-	struct err e;
 
 	files = open_files();
 	*state = &files;
+	return 0;
+}
+
+static int open_cpu(void **state)
+{
+	struct err e;
+
+	open_none(state);
 	return be->ops->cpu_open(be, sysfs_cpu_first(), &cpu, &e);
 }
 
@@ -969,7 +978,267 @@ static void bind_to(unsigned n)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-#define ON_CPU(test) cmocka_unit_test_setup_teardown(test, open_cpu, close_cpu)
+/* --- Threads */
+
+static atomic_int own_tid;
+
+static int open_thread(void **state)
+{
+	struct err e;
+
+	open_none(state);
+	atomic_store(&own_tid, gettid());
+	if (be->ops->thread_open(be, &own_tid, &cpu, &e) < 0)
+		fail_msg("%s", e.text);
+	return 0;
+}
+
+/* Writes @value to selectors 0 to @n - 1 in one run; returns how many have been written. */
+static unsigned put_all(unsigned n, uint64_t value, struct err *e)
+{
+	struct reg_op ops[16];
+
+	for (unsigned i = 0; i < n; i++)
+		ops[i] = (struct reg_op){.addr = SEL(i), .verb = REG_WRITE, .value = value};
+	return be->ops->run(cpu, ops, n, e);
+}
+
+/* Reads counters 0 to @n - 1 in one run, which have to be equal. */
+static uint64_t get_same(unsigned n)
+{
+	struct reg_op ops[16];
+	struct err e;
+
+	for (unsigned i = 0; i < n; i++)
+		ops[i] = (struct reg_op){.addr = CNT(i), .verb = REG_READ};
+	if (be->ops->run(cpu, ops, n, &e) != n)
+		fail_msg("%s", e.text);
+	for (unsigned i = 1; i < n; i++)
+		assert_int_equal(ops[i].value, ops[0].value);
+	return ops[0].value;
+}
+
+static uint64_t own_faults(void)
+{
+	struct rusage ru;
+
+	getrusage(RUSAGE_THREAD, &ru);
+	return (uint64_t)(ru.ru_minflt + ru.ru_majflt);
+}
+
+/* As many as the kernel itself has counted, and nothing between a stop and the next start. */
+static void test_thread_faults(void **state)
+{
+	enum { PAGES = 1000, N = 8 };
+	char *p = fresh_pages(PAGES);
+	uint64_t on = event("page-faults") | EVTSEL_EN, want = 0, faults;
+	struct err e;
+
+	(void)state;
+	/* What the first round executes for the first time has faults of its own. */
+	for (unsigned i = 0; i < PAGES; i += 100) {
+		if (i == 100)
+			want = get_same(N);
+		assert_int_equal(put_all(N, on, &e), N);
+		faults = own_faults();
+		touch(p + i * 4096, 50);
+		want += own_faults() - faults;
+		assert_true(get_same(N) == want || i == 0);
+		assert_int_equal(put_all(N, on & ~EVTSEL_EN, &e), N);
+		touch(p + (i + 50) * 4096, 50);
+		assert_true(get_same(N) == want || i == 0);
+	}
+	assert_true(want >= PAGES / 2);
+	munmap(p, PAGES * 4096);
+}
+
+struct faulter {
+	pthread_t thread;
+	atomic_int tid;
+	atomic_bool end;
+	uint64_t faults; /* All that it has had. */
+};
+
+static void *faulter_main(void *arg)
+{
+	struct faulter *f = arg;
+	char *p = fresh_pages(64);
+
+	atomic_store(&f->tid, gettid());
+	while (!atomic_load(&f->end)) {
+		touch(p, 64);
+		madvise(p, 64 * 4096, MADV_DONTNEED);
+	}
+	munmap(p, 64 * 4096);
+	f->faults = own_faults();
+	return NULL;
+}
+
+static void faulter_begin(struct faulter *f)
+{
+	memset(f, 0, sizeof(*f));
+	assert_int_equal(pthread_create(&f->thread, NULL, faulter_main, f), 0);
+	while (!atomic_load(&f->tid))
+		usleep(100);
+}
+
+static void faulter_end(struct faulter *f)
+{
+	atomic_store(&f->end, true);
+	pthread_join(f->thread, NULL);
+}
+
+/* All counters start, are read and stop at the same moments, while the thread runs. */
+static void test_thread_moments(void **state)
+{
+	enum { N = 4, ROUNDS = 50 };
+	struct faulter f;
+	uint64_t on, last = 0, count;
+	struct err e;
+
+	(void)state;
+	on = event("page-faults") | EVTSEL_EN;
+	faulter_begin(&f);
+	if (be->ops->thread_open(be, &f.tid, &cpu, &e) < 0)
+		fail_msg("%s", e.text);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		assert_int_equal(put_all(N, on, &e), N);
+		while (get_same(N) == last)
+			usleep(100);
+		assert_int_equal(put_all(N, on & ~EVTSEL_EN, &e), N);
+		count = get_same(N);
+		assert_true(count > last);
+		last = count;
+	}
+	faulter_end(&f);
+	assert_true(last <= f.faults);
+	assert_int_equal(get_same(N), last);
+}
+
+/* One counter of several starts and stops while the others count. */
+static void test_thread_one_of_two(void **state)
+{
+	enum { PAGES = 300 };
+	char *p = fresh_pages(PAGES);
+	uint64_t ev, all, one;
+
+	(void)state;
+	ev = event("page-faults");
+	start(0, ev);
+	start(1, ev);
+	stop(1);
+	stop(0);
+	put(CNT(0), 0);
+	put(CNT(1), -10ULL);
+	all = own_faults();
+	start(0, ev);
+	touch(p, 100);
+	start(1, ev);
+	one = own_faults();
+	touch(p + 100 * 4096, 100);
+	one = own_faults() - one;
+	stop(1);
+	touch(p + 200 * 4096, 50);
+	assert_int_equal(get(CNT(1)), one - 10);
+	start(1, ev);
+	one -= own_faults();
+	touch(p + 250 * 4096, 50);
+	assert_int_equal(get(CNT(1)), own_faults() + one - 10);
+	start(0, event("minor-faults"));
+	stop(0);
+	assert_int_equal(get(CNT(0)), own_faults() - all);
+	stop(1);
+	munmap(p, PAGES * 4096);
+}
+
+static void test_thread_time(void **state)
+{
+	struct timespec before, after;
+	uint64_t time, used;
+
+	(void)state;
+	assert_int_equal(be->ops->thread_time(cpu), 0);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+	start(0, event("page-faults"));
+	do {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+		used = (uint64_t)(after.tv_sec - before.tv_sec) * 1000 * MSEC +
+		       (uint64_t)after.tv_nsec - (uint64_t)before.tv_nsec;
+	} while (used < 20 * MSEC);
+	stop(0);
+	time = be->ops->thread_time(cpu);
+	assert_true(time >= 19 * MSEC);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+	sleep_ms(5);
+	assert_int_equal(be->ops->thread_time(cpu), time);
+}
+
+/* A number that another thread has got since: none of its events are counted. */
+static void test_thread_reused(void **state)
+{
+	struct faulter f;
+	uint64_t on;
+	struct err e;
+
+	(void)state;
+	on = event("page-faults") | EVTSEL_EN;
+	faulter_begin(&f);
+	atomic_store(&own_tid, atomic_load(&f.tid));
+	assert_int_equal(put_all(2, on, &e), 0);
+	assert_int_equal(e.no, EINVAL);
+	atomic_store(&own_tid, gettid());
+	assert_int_equal(put_all(2, on, &e), 2);
+	faulter_end(&f);
+}
+
+static void test_thread_ended(void **state)
+{
+	struct faulter f;
+	struct backend_cpu *none;
+	uint64_t on, count;
+	struct err e;
+
+	(void)state;
+	on = event("page-faults") | EVTSEL_EN;
+	faulter_begin(&f);
+	if (be->ops->thread_open(be, &f.tid, &cpu, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(put_all(2, on, &e), 2);
+	faulter_end(&f);
+	count = get_same(2);
+	assert_true(count <= f.faults);
+	assert_int_equal(put_all(2, on & ~EVTSEL_EN, &e), 2);
+	assert_int_equal(get_same(2), count);
+	refuse(SEL(2), REG_WRITE, on, ESRCH);
+	assert_int_equal(be->ops->thread_open(be, &f.tid, &none, &e), -ESRCH);
+	assert_int_equal(e.no, ESRCH);
+}
+
+/* Of a run that fails, nothing counts. */
+static void test_thread_half(void **state)
+{
+	unsigned files = open_files();
+	struct reg_op ops[] = {
+		{.addr = SEL(0), .verb = REG_WRITE, .value = event("page-faults") | EVTSEL_EN},
+		{.addr = SEL(1),
+			.verb = REG_WRITE,
+			.value = PERFSEL_SOFTWARE | 0xfff | LEVELS | EVTSEL_EN},
+	};
+	struct err e;
+	char *p = fresh_pages(10);
+
+	(void)state;
+	assert_int_equal(be->ops->run(cpu, ops, 2, &e), 1);
+	assert_int_equal(e.no, EINVAL);
+	touch(p, 10);
+	assert_int_equal(get(CNT(0)), 0);
+	release(SEL(0));
+	assert_int_equal(open_files(), files);
+	munmap(p, 10 * 4096);
+}
+
+#define ON_CPU(test)    cmocka_unit_test_setup_teardown(test, open_cpu, close_cpu)
+#define ON_THREAD(test) cmocka_unit_test_setup_teardown(test, open_thread, close_cpu)
 
 int main(void)
 {
@@ -1006,6 +1275,13 @@ int main(void)
 		ON_CPU(test_lost_late),
 		ON_CPU(test_multiplexed),
 		ON_CPU(test_offline),
+		ON_THREAD(test_thread_faults),
+		cmocka_unit_test_setup_teardown(test_thread_moments, open_none, close_cpu),
+		ON_THREAD(test_thread_one_of_two),
+		ON_THREAD(test_thread_time),
+		ON_THREAD(test_thread_reused),
+		cmocka_unit_test_setup_teardown(test_thread_ended, open_none, close_cpu),
+		ON_THREAD(test_thread_half),
 		cmocka_unit_test(test_conf),
 		cmocka_unit_test(test_check),
 	};

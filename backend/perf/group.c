@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "backend/perf/group.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "backend/perf/event.h"
+
+static int group_explain_lost(struct err *e)
+{
+	return err_set(e, EIO,
+		"the kernel did not keep the thread's events on the PMU all of the time: events of "
+		"whole CPUs or the NMI watchdog (kernel.nmi_watchdog) took a counter; load again");
+}
+
+int group_open(struct perf_group *g, const atomic_int *tid, struct err *e)
+{
+	*g = (struct perf_group){.tid = tid};
+	g->leader = perf_leader_new(atomic_load(tid), e);
+	return g->leader < 0 ? g->leader : 0;
+}
+
+void group_close(struct perf_group *g)
+{
+	close(g->leader);
+}
+
+int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel,
+	struct backend_stats *stats, uint64_t *id, struct err *e)
+{
+	int fd;
+
+	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
+	fd = perf_member_new(src, atomic_load(g->tid), g->leader, sel, e);
+	if (fd < 0)
+		return fd;
+	g->current = false;
+	if (ioctl(fd, PERF_EVENT_IOC_ID, id) == 0)
+		return fd;
+	close(fd);
+	return err_set(e, EIO, "the kernel does not tell the event's number; load again");
+}
+
+int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e)
+{
+	if (g->lost)
+		return group_explain_lost(e);
+	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
+	if (ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return err_set(e, EIO, "the kernel refuses to start the events: %s; load again",
+			err_name(errno));
+	g->running = true;
+	g->current = false;
+	return 0;
+}
+
+/* The whole group was on the PMU all of the time. */
+static bool group_reading_is_whole(const struct group_reading *r, ssize_t bytes)
+{
+	return bytes >= (ssize_t)offsetof(struct group_reading, event) && r->enabled == r->running;
+}
+
+int group_read(struct perf_group *g, struct backend_stats *stats, struct err *e)
+{
+	struct group_reading *r = &g->reading;
+
+	if (g->current && !g->lost)
+		return 0;
+	if (!g->lost) {
+		atomic_fetch_add_explicit(&stats->reads, 1, memory_order_relaxed);
+		g->lost = !group_reading_is_whole(r, read(g->leader, r, sizeof(*r)));
+	}
+	if (g->lost)
+		return group_explain_lost(e);
+	g->current = true;
+	return 0;
+}
+
+void group_stop(struct perf_group *g, struct backend_stats *stats)
+{
+	struct err later;
+
+	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
+	if (ioctl(g->leader, PERF_EVENT_IOC_DISABLE, 0) < 0)
+		g->lost = true;
+	g->running = false;
+	g->current = false;
+	group_read(g, stats, &later);
+}
+
+int group_count(struct perf_group *g, struct backend_stats *stats, uint64_t id, uint64_t *count,
+	struct err *e)
+{
+	int rc = group_read(g, stats, e);
+
+	if (rc < 0)
+		return rc;
+	for (unsigned i = 0; i < g->reading.n; i++)
+		if (g->reading.event[i].id == id) {
+			*count = g->reading.event[i].value;
+			return 0;
+		}
+	return group_explain_lost(e);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The events of a thread: one group, so that the kernel starts, stops and reads them at once.
+ *
+ * Its leader counts nothing and stays open as long as the thread is. It is what starts and stops
+ * the group, and what the kernel compares with the thread of a new member: no event can be opened
+ * on another thread that has got the number of this one since.
+ */
+#ifndef BACKEND_PERF_GROUP_H
+#define BACKEND_PERF_GROUP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/perf/event.h"
+#include "base/err.h"
+#include "perfmonfs/backend.h"
+
+enum { GROUP_MAX = 2 * PMU_MAX_PMDS }; /* A new member is open before it replaces another. */
+
+/* The result of read() with the read_format of event.c. */
+struct group_reading {
+	uint64_t n, enabled, running;
+	struct {
+		uint64_t value, id;
+	} event[GROUP_MAX];
+};
+
+struct perf_group {
+	const atomic_int *tid;
+	int leader;   /* Its descriptor. */
+	bool running; /* The leader is enabled. */
+	bool current; /* @reading was made by the present run. */
+	bool lost;    /* The kernel did not keep the group on the PMU: it cannot be used again. */
+	struct group_reading reading;
+};
+
+int group_open(struct perf_group *g, const atomic_int *tid, struct err *e);
+void group_close(struct perf_group *g);
+
+/* Opens a member, which counts while the group runs: see perf_member_new(). @id: see
+ * group_count(). */
+int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel,
+	struct backend_stats *stats, uint64_t *id, struct err *e);
+
+int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e);
+/* Stops and reads it. If that fails, so does reading the counts. */
+void group_stop(struct perf_group *g, struct backend_stats *stats);
+
+/* Reads the group, unless that was done in this run. EIO: counts are lost. */
+int group_read(struct perf_group *g, struct backend_stats *stats, struct err *e);
+/* The count of member @id, by group_read(). EIO: as there. */
+int group_count(struct perf_group *g, struct backend_stats *stats, uint64_t id, uint64_t *count,
+	struct err *e);
+
+#endif

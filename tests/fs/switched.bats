@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: MIT
+# Contexts on threads whose counters the kernel saves and restores (perf), compared with the kernel's
+# own figures. What they have in common with the others is in thread.bats.
+
+load common
+load track
+
+# stat_of KEY: in stats
+stat_of() {
+	awk -v key="$1" '$1 == key { print $2 }' "$MNT/stats"
+}
+
+# by_the_kernel: contexts have been loaded and counted, and ctxsw threads have had nothing to do
+by_the_kernel() {
+	[ "$(stat_of threads)" -gt 0 ]
+	[ "$(stat_of ctxsw_threads) $(stat_of ctxsw_in) $(stat_of ctxsw_out)" = "0 0 0" ]
+}
+
+# sleeps PID TID
+sleeps() {
+	[ "$(letter "$1" "$2")" = S ]
+}
+
+# kernel_has PID TID: the faults and switches of that thread, which sleeps, up to now
+kernel_has() {
+	until_ok sleeps "$1" "$2"
+	awk '{ sub(/.*\) /, ""); print $8 + $10 }' "/proc/$1/task/$2/stat"
+	awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$1/task/$2/status"
+}
+
+# counts_like_kernel NAME: while that program does its work
+counts_like_kernel() {
+	local before after
+
+	mapfile -t before < <(kernel_has "$PID" "$TID")
+	new "$1"
+	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmc/1" "$(event context-switches)"
+	put ok "$C/pmc/2" "$(event page-faults)"
+	put ok "$C/pmc/3" "$(event context-switches)"
+	ctl "load tid=$TID"
+	ctl start
+	go "$1"
+	said "$1" "^done"
+	mapfile -t after < <(kernel_has "$PID" "$TID")
+	ctl stop
+	echo "of the kernel: ${before[*]} to ${after[*]}"
+	for pmd in 0 2; do holds "$C/pmd/$pmd" $((after[0] - before[0])); done
+	for pmd in 1 3; do holds "$C/pmd/$pmd" $((after[1] - before[1])); done
+}
+
+@test "page faults and context switches: no more and no fewer than the kernel's own" {
+	serve --backend=perf
+	begin a subject -c "$ONE" turns 20000
+	counts_like_kernel a
+	[ "$(cat "$C/pmd/1")" -gt 20000 ]
+	begin b subject -m faults 100000
+	counts_like_kernel b
+	[ "$(cat "$C/pmd/0")" -ge 100000 ]
+	compete "$ONE" fault
+	begin c subject -c "$ONE" turns 500
+	counts_like_kernel c
+	by_the_kernel
+}
+
+@test "contexts on CPUs and on threads do not disturb each other" {
+	serve --backend=perf
+	new before
+	put ok "$C/pmc/0" "$(event page-faults)"
+	ctl "load cpu=$ONE"
+	ctl start
+	begin a subject -c "$ONE" faults 20000
+	counts_like_kernel a
+	C=$MNT/ctx/before
+	[ "$(cat "$C/pmd/0")" -ge 20000 ]
+	ctl unload
+	begin b spinner "$ONE" fault
+	monitor b "$TID"
+	new after
+	ctl "load cpu=$ONE"
+	ctl unload
+	C=$MNT/ctx/b
+	holds "$C/state" "running tid=$TID set=0"
+	bounded cat "$C/pmd/0"
+	by_the_kernel
+}
+
+# carried_by_ctxsw OPTION...: a load with these
+carried_by_ctxsw() {
+	ctl "load tid=$TID $*"
+	[ "$(stat_of ctxsw_threads)" -gt 0 ]
+	ctl unload
+	until_ok test "$(stat_of ctxsw_threads)" = 0
+}
+
+no_ctxsw_threads() {
+	[ "$(stat_of ctxsw_threads)" = 0 ]
+}
+
+@test "a context that needs more than counts has ctxsw threads" {
+	serve --backend=perf
+	begin a subject faults 1
+	new plain
+	ctl "load tid=$TID"
+	no_ctxsw_threads
+	ctl unload
+	for options in follow ptrace=no "cpus=$ONE"; do
+		carried_by_ctxsw "$options"
+		until_ok no_ctxsw_threads
+	done
+	new notify
+	put ok "$C/pmd/0" "0 notify"
+	carried_by_ctxsw
+	until_ok no_ctxsw_threads
+	new switching
+	put ok "$C/set/0/timeout_ns" 5000000
+	put ok "$C/set/0/flags" time_switch
+	carried_by_ctxsw
+	until_ok no_ctxsw_threads
+	new raw
+	put ok "$C/flags" raw
+	carried_by_ctxsw
+	until_ok no_ctxsw_threads
+	new sampled
+	put ok "$C/format" default
+	carried_by_ctxsw
+}
+
+@test "notify is refused while the kernel switches the context, and accepted when it is unloaded" {
+	serve --backend=perf
+	begin a subject faults 20000
+	monitor a "$TID"
+	put EBUSY "$C/pmd/0" "-1000 notify"
+	sentence "$C/last_error" notify
+	put EBUSY "$C/pmd/1" "0 notify"
+	holds "$C/pmd/0" 0
+	go a
+	finished a
+	its_faults a "$TID"
+	ctl unload
+	put ok "$C/pmd/0" "-1000 notify"
+	ctl "load tid=$TID"
+	[ "$(stat_of ctxsw_threads)" -gt 0 ]
+}
+
+@test "active_ns is the thread's time while it counts" {
+	local first want stolen
+
+	serve --backend=perf
+	begin a subject -w 1000 cpu 300
+	monitor a "$TID"
+	until_ok sleeps "$PID" "$TID"
+	first=$(cat "$C/set/0/active_ns")
+	sleep 0.1 # asleep: no time passes
+	holds "$C/set/0/active_ns" "$first"
+	stolen=$(stolen_ticks)
+	go a
+	finished a
+	ctl stop
+	want=$(did a "$TID" cpu_ns)
+	near "active ns" $(($(cat "$C/set/0/active_ns") - first)) "$want" \
+		$((want / 20 + 20000 * $(did a "$TID" switches) + $(stolen_ns "$stolen")))
+	holds "$C/set/0/runs" 1
+	by_the_kernel
+}
+
+@test "start set= switches between sets while the thread runs" {
+	local first
+
+	serve --backend=perf
+	begin a spinner "$ONE" fault
+	new a
+	probe ok mkdir "$C/set/1"
+	for s in 0 1; do put ok "$C/set/$s/pmc/0" "$(event page-faults)"; done
+	ctl "load tid=$TID"
+	ctl start
+	until_ok counts_some 0
+	holds "$C/set/1/pmd/0" 0
+	ctl "start set=1"
+	first=$(cat "$C/set/0/pmd/0")
+	until_ok counts_some 1
+	holds "$C/set/0/pmd/0" "$first"
+	by_the_kernel
+}
+
+# counts_some SET
+counts_some() {
+	[ "$(cat "$C/set/$1/pmd/0")" -gt 0 ]
+}
+
+@test "a PMD near its limit overflows, and is reset, without a notification" {
+	serve --backend=perf
+	begin a spinner "$ONE" fault
+	new a
+	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmd/0" "-100 short=-1000000000000"
+	ctl "load tid=$TID"
+	ctl start
+	until_ok overflowed
+	by_the_kernel
+}
+
+overflowed() {
+	[ "$(awk '$1 == "overflows" { print $2 }' "$MNT/stats")" -gt 0 ]
+}
+
+@test "1000 threads: each has its context, and all are gone when they are unloaded" {
+	local files tid
+
+	needs_files 4096
+	serve --backend=perf
+	files=$(daemon_files)
+	begin a subject -t 1000 faults 16
+	for tid in "${TIDS[@]}"; do
+		mkdir "$MNT/ctx/$tid"
+		user_faults_of "$tid"
+	done
+	by_the_kernel
+	[ "$(stat_of threads)" = 1000 ]
+	rmdir "$MNT"/ctx/*
+	until_ok all_free "$files"
+}
+
+user_faults_of() {
+	echo "$(user_event page-faults)" >"$MNT/ctx/$1/pmc/0"
+	echo "load tid=$1" >"$MNT/ctx/$1/ctl"
+	echo start >"$MNT/ctx/$1/ctl"
+}
+
+# all_free FILES: with what stays once a thread has been followed
+all_free() {
+	[ "$(stat_of threads) $(stat_of workers)" = "0 0" ] && [ "$(daemon_files)" -le $(($1 + 8)) ]
+}
+
+@test "--threads: a word, and backends that open threads" {
+	run perfmonfs -f --backend=perf --threads=both "$MNT"
+	[ "$status" -ne 0 ]
+	[[ $output == *EINVAL* ]]
+	run perfmonfs -f --backend=sim --threads=ctxsw "$MNT"
+	[ "$status" -ne 0 ]
+	[[ $output == *EINVAL* ]]
+	serve -o threads=ctxsw --backend=perf
+	begin a subject faults 1000
+	monitor a "$TID"
+	[ "$(stat_of ctxsw_threads)" -gt 0 ]
+}
