@@ -121,8 +121,13 @@ static void seize_set_timer(struct tracer *tr, long ns)
 	timer_settime(tr->cancel_timer, 0, &at, NULL);
 }
 
-/* A signal whose handler returns restarts the system call. So the handler jumps. -EAGAIN:
- * cancelled. */
+/*
+ * A signal whose handler returns restarts the system call, with or without SA_RESTART. So the
+ * handler jumps. The signal is unblocked around ptrace() alone, which is one system call: the jump
+ * leaves no lock held and nothing half done but the attachment, which tracer_traces() then finds.
+ * A handler that changed the saved registers instead would have to know, for each architecture,
+ * whether the system call had begun. -EAGAIN: cancelled.
+ */
 static int seize_try(struct tracer *tr, pid_t tid, long options)
 {
 	static const struct timespec now;
