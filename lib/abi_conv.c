@@ -7,8 +7,6 @@
 static const uint32_t error_flags =
 	PFM_IOC_RETFL_NOTAVAIL | PFM_IOC_RETFL_EINVAL | PFM_IOC_RETFL_NOSET;
 
-enum { SETFL_EXCL_IDLE = 0x8 };
-
 uint32_t abi_clear_errors(uint32_t user)
 {
 	return user & ~error_flags;
@@ -38,17 +36,14 @@ bool abi_has_error(const void *ioc)
 	return (((const struct abi_head *)ioc)->flags & error_flags) != 0;
 }
 
-/*
- * Counts of a thread never include the idle thread, so that EXCL_IDLE is ignored there (3.1.10).
- */
-void abi_setdesc_head_in(const struct ctx_fd *t, const void *user, struct pfm_ioc_setdesc *to)
+void abi_setdesc_head_in(const void *user, struct pfm_ioc_setdesc *to)
 {
 	const struct abi_head *from = user;
-	uint32_t ignored = ctx_cache_is_system_wide(t) ? 0 : SETFL_EXCL_IDLE;
 
 	to->id = from->id;
-	to->flags = abi_check_flags(from->flags & ~ignored,
-		PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_TIME_SWITCH | PFM_IOC_SETFL_EXPL_NEXT);
+	to->flags = abi_check_flags(
+		from->flags, PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_TIME_SWITCH |
+				     PFM_IOC_SETFL_EXPL_NEXT | PFM_IOC_SETFL_EXCL_IDLE);
 	if (to->flags & PFM_IOC_SETFL_EXPL_NEXT)
 		to->id_next = from->id_next;
 }

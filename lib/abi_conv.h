@@ -40,7 +40,7 @@ void abi_copy_errors(const void *ioc, void *user);
 bool abi_has_error(const void *ioc);
 
 /* Converts the head of a set to be created. */
-void abi_setdesc_head_in(const struct ctx_fd *t, const void *user, struct pfm_ioc_setdesc *to);
+void abi_setdesc_head_in(const void *user, struct pfm_ioc_setdesc *to);
 /*
  * A `to` and a `from` of pfarg_setdesc_t in 2.6 and later. It has the command's layout, without a
  * next set, without the command's other flags and without reserved fields.

@@ -89,7 +89,8 @@ static void v06_setdesc_to(const struct ctx_fd *t, const void *user, void *ioc)
 {
 	struct pfm_ioc_setdesc *to = ioc;
 
-	abi_setdesc_head_in(t, user, to);
+	(void)t;
+	abi_setdesc_head_in(user, to);
 	to->flags |= PFM_IOC_SETFL_KEEP;
 	if (to->flags & PFM_IOC_SETFL_TIME_SWITCH)
 		to->timeout = v06_nanoseconds(&((const pfarg_setdesc_t *)user)->set_timeout);
@@ -105,7 +106,10 @@ static void v06_setdesc_from(const void *ioc, void *user)
 		to->set_timeout = v06_timespec(from->timeout);
 }
 
-/* Only the id is used, but flags that do not exist are refused (2.3.7). */
+/*
+ * Only the id is used. Flags that do not exist are refused (2.3.7); those of sets are not, so that
+ * a program can use the structure of another command, or of the last PFM_GETINFO_EVTSETS, again.
+ */
 static void v06_set_id_to(const struct ctx_fd *t, const void *user, void *ioc)
 {
 	const uint32_t known = PFM_SETFL_OVFL_SWITCH | PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT |
@@ -148,37 +152,6 @@ static const struct abi_conv vectors[] = {
 		sizeof(struct pfm_ioc_setinfo), v06_set_id_to, v06_setinfo_from},
 };
 
-/* Flags that an element may have, although these commands define none: a program can use the
- * structure of another command, or of the last PFM_GETINFO_EVTSETS, again. */
-static const uint32_t set_flags =
-	PFM_SETFL_OVFL_SWITCH | PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT | PFM_SETFL_EXCL_IDLE;
-
-/*
- * Commands on existing sets, to which the daemon gets only the numbers of sets. Elements are
- * executed up to the first with a reserved flag (2.3.7).
- */
-static int v06_sets(const struct ctx_fd *t, int cmd, unsigned char *user, int n)
-{
-	const struct abi_conv *conv = &vectors[cmd];
-	struct abi_head head;
-	int good = 0;
-
-	while (good < n) {
-		if (copy_in(&head, user + (size_t)good * conv->user_size, sizeof(head)) < 0)
-			return -1;
-		if (abi_clear_errors(head.flags) & ~set_flags)
-			break;
-		good++;
-	}
-	if (vector_convert(t, conv, user, good) < 0)
-		return -1;
-	if (good == n)
-		return 0;
-	head.flags = abi_clear_errors(head.flags) | PFM_SET_RETFL_EINVAL;
-	copy_out(user + (size_t)good * conv->user_size, &head, sizeof(head));
-	return lib_fail(EINVAL);
-}
-
 /* The specification requires one element at least, and has EFAULT for too many. */
 int v06_vector(int fd, int cmd, void *arg, int n)
 {
@@ -189,8 +162,6 @@ int v06_vector(int fd, int cmd, void *arg, int n)
 		return -1;
 	if (n <= 0)
 		return lib_fail(EINVAL);
-	int rc = cmd == PFM_DELETE_EVTSETS || cmd == PFM_GETINFO_EVTSETS
-			 ? v06_sets(&t, cmd, arg, n)
-			 : vector_convert(&t, conv, arg, n);
+	int rc = vector_convert(&t, conv, arg, n);
 	return rc < 0 && errno == E2BIG ? lib_fail(EFAULT) : rc;
 }

@@ -55,7 +55,8 @@ static void v22_setdesc_to(const struct ctx_fd *t, const void *user, void *ioc)
 	const pfarg_setdesc_t *from = user;
 	struct pfm_ioc_setdesc *to = ioc;
 
-	abi_setdesc_head_in(t, user, to);
+	(void)t;
+	abi_setdesc_head_in(user, to);
 	if (to->flags & PFM_IOC_SETFL_TIME_SWITCH)
 		to->timeout = (uint64_t)from->set_timeout * NS_PER_US;
 }

@@ -70,18 +70,30 @@ static int perf_source_type(const char *source)
 }
 
 /* Hybrid processors have a PMU for each core type, with a list of its CPUs. */
+static const char *const perf_hybrid[] = {"cpu_core", "cpu_atom", "cpu_lowpower"};
+
+#define NHYBRID (sizeof(perf_hybrid) / sizeof(perf_hybrid[0]))
+
+_Static_assert(NHYBRID <= PERF_KINDS_MAX, "there are more core types than kinds of CPU");
+
+/* The CPUs of a core type; empty: this processor has none. */
+static struct slice perf_hybrid_cpus(const char *source, struct sysfs_line *line)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), SOURCES "%s/cpus", source);
+	if (sysfs_read(path, line) < 0)
+		line->n = 0;
+	return (struct slice){line->text, line->n};
+}
+
 static int perf_cpu_pmu_type(unsigned cpu)
 {
-	static const char *const hybrid[] = {"cpu_core", "cpu_atom", "cpu_lowpower"};
-	char path[128];
-	struct sysfs_line cpus;
+	struct sysfs_line line;
 
-	for (unsigned i = 0; i < sizeof(hybrid) / sizeof(hybrid[0]); i++) {
-		snprintf(path, sizeof(path), SOURCES "%s/cpus", hybrid[i]);
-		if (sysfs_read(path, &cpus) == 0 &&
-			cpulist_has((struct slice){cpus.text, cpus.n}, cpu))
-			return perf_source_type(hybrid[i]);
-	}
+	for (unsigned i = 0; i < NHYBRID; i++)
+		if (cpulist_has(perf_hybrid_cpus(perf_hybrid[i], &line), cpu))
+			return perf_source_type(perf_hybrid[i]);
 	return perf_source_type("cpu");
 }
 
@@ -102,6 +114,21 @@ void perf_sources_find(unsigned cpu, struct perf_sources *src)
 {
 	src->cpu = perf_cpu_pmu_type(cpu);
 	src->msr = perf_tsc_config(&src->tsc) ? perf_source_type("msr") : -1;
+}
+
+unsigned perf_kinds_find(struct perf_kind kinds[PERF_KINDS_MAX])
+{
+	struct sysfs_line line;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < NHYBRID; i++)
+		if (cpulist_first(perf_hybrid_cpus(perf_hybrid[i], &line), &kinds[n].cpu))
+			n++;
+	if (!n)
+		kinds[n++].cpu = sysfs_cpu_first();
+	for (unsigned i = 0; i < n; i++)
+		perf_sources_find(kinds[i].cpu, &kinds[i].src);
+	return n;
 }
 
 unsigned perf_events_list(const struct perf_sources *src, struct pmu_event *events)
@@ -205,16 +232,25 @@ static int perf_make_attr(
 	}
 }
 
+static int perf_open_denied(int no, struct err *e)
+{
+	struct sysfs_line level;
+
+	if (sysfs_read("/proc/sys/kernel/perf_event_paranoid", &level) < 0)
+		level.n = 0;
+	return err_set(e, no,
+		"perf_event_open: %s: counting a whole CPU needs CAP_PERFMON (CAP_SYS_ADMIN if "
+		"kernel.perf_event_paranoid, now %.*s, is over 2), and no seccomp filter or "
+		"lockdown against it: start perfmonfs again, as root",
+		err_name(no), level.n < 10 ? (int)level.n : 10, level.text);
+}
+
 static int perf_open_refused(int no, unsigned cpu, struct err *e)
 {
 	switch (no) {
 	case EACCES:
 	case EPERM:
-		return err_set(e, no,
-			"perf_event_open: %s: counting a whole CPU needs CAP_PERFMON "
-			"(CAP_SYS_ADMIN before Linux 5.8) or kernel.perf_event_paranoid <= 0, "
-			"and no seccomp filter or lockdown against it",
-			err_name(no));
+		return perf_open_denied(no, e);
 	case EBUSY:
 		return err_set(e, no,
 			"perf_event_open: EBUSY: another program uses the PMU exclusively; "
@@ -235,6 +271,11 @@ static int perf_open_refused(int no, unsigned cpu, struct err *e)
 			"perf_event_open: %s: CPU %u is offline or does not exist: "
 			"see /sys/devices/system/cpu/online",
 			err_name(no), cpu);
+	if (no == EINVAL)
+		return err_set(e, no,
+			"perf_event_open: EINVAL: this CPU cannot count the event with these bits "
+			"(0-15 code and unit mask, 18 edge, 23 invert, 24-31 counter mask): see "
+			"`perf list`");
 	return err_set(e, no,
 		"perf_event_open: %s: the kernel does not have this event, in bits 0-15 the "
 		"event's code and unit mask: see `perf list`",

@@ -36,6 +36,16 @@ struct perf_sources {
 
 void perf_sources_find(unsigned cpu, struct perf_sources *src);
 
+/* A CPU of each core type, of which most machines have one. */
+enum { PERF_KINDS_MAX = 3 };
+struct perf_kind {
+	unsigned cpu;
+	struct perf_sources src;
+};
+
+/* Returns how many there are, at least one. */
+unsigned perf_kinds_find(struct perf_kind kinds[PERF_KINDS_MAX]);
+
 /* Lists the software events that @src supports; returns how many. */
 unsigned perf_events_list(const struct perf_sources *src, struct pmu_event *events);
 

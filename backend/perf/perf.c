@@ -17,6 +17,7 @@
 #include "backend/perf/event.h"
 #include "backend/perf/perf_i.h"
 #include "backend/perf/slot.h"
+#include "backend/perf/try.h"
 #include "backend/sysfs/sysfs.h"
 #include "base/cleanup.h"
 #include "base/nsec.h"
@@ -31,6 +32,7 @@ struct perf_backend {
 	struct backend be;
 	struct pmu pmu;
 	unsigned cpu_limit;
+	struct perf_trial trial;
 };
 
 struct backend_cpu {
@@ -207,6 +209,15 @@ static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, 
 	return done;
 }
 
+/* All selectors are alike. */
+static int perf_try_selector(struct backend *be, uint32_t addr, uint64_t value, struct err *e)
+{
+	struct perf_backend *pb = (struct perf_backend *)be;
+
+	(void)addr;
+	return perf_try(&pb->trial, value, e);
+}
+
 static unsigned perf_cpu_limit(struct backend *be)
 {
 	struct perf_backend *pb = (struct perf_backend *)be;
@@ -241,8 +252,7 @@ static void perf_close(struct backend *be)
 static int perf_open(const struct backend_conf *conf, struct backend **out, struct err *e)
 {
 	CLEANUP_FREE struct perf_backend *pb = calloc(1, sizeof(*pb));
-	unsigned cpu = sysfs_cpu_first();
-	struct perf_sources src;
+	const struct perf_kind *first;
 	int rc;
 
 	if (!pb)
@@ -251,13 +261,14 @@ static int perf_open(const struct backend_conf *conf, struct backend **out, stru
 		return err_set(e, EINVAL,
 			"perf: the PMU description '%.40s' is for hardware registers: omit it",
 			conf->pmu);
+	perf_trial_init(&pb->trial);
+	first = &pb->trial.kinds[0];
 	rc = sysfs_cpu_limit(&pb->cpu_limit, e);
 	if (rc == 0)
-		rc = perf_event_probe(cpu, e);
+		rc = perf_event_probe(first->cpu, e);
 	if (rc < 0)
 		return err_prefix(e, "perf");
-	perf_sources_find(cpu, &src);
-	perf_describe(&pb->pmu, &src);
+	perf_describe(&pb->pmu, &first->src);
 	pb->be.ops = &perf_backend_ops;
 	pb->be.pmu = &pb->pmu;
 	*out = &take_ptr(&pb)->be;
@@ -270,6 +281,7 @@ const struct backend_ops perf_backend_ops = {
 	.check = perf_check,
 	.cpu_open = perf_cpu_open,
 	.run = perf_run,
+	.try_selector = perf_try_selector,
 	.cpu_close = perf_cpu_close,
 	.cpu_limit = perf_cpu_limit,
 	.cpu_online = perf_cpu_online,

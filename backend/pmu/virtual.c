@@ -20,6 +20,8 @@ static const struct pmu_virtual virtual_builtin[] = {
 	{"load", PMU_LOAD, PMU_VIRTUAL_LOAD, ""},
 	{"temperature", PMU_TEMPERATURE, PMU_VIRTUAL_TEMPERATURE, THERMAL_ZONE},
 	{"process", PMU_PROCESS, PMU_VIRTUAL_PROCESS, ""},
+	{"elapsed", PMU_ELAPSED, PMU_VIRTUAL_ELAPSED, ""},
+	{"thread", PMU_THREAD, PMU_VIRTUAL_THREAD, ""},
 };
 
 void pmu_add_virtuals(struct pmu *pmu)

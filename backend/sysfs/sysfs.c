@@ -51,6 +51,16 @@ bool cpulist_has(struct slice list, unsigned cpu)
 	return false;
 }
 
+bool cpulist_first(struct slice list, unsigned *cpu)
+{
+	uint64_t first, last;
+
+	if (!sysfs_list_next(&list, &first, &last))
+		return false;
+	*cpu = (unsigned)first;
+	return true;
+}
+
 unsigned cpulist_limit(struct slice list)
 {
 	uint64_t first, last;
@@ -95,8 +105,7 @@ bool sysfs_cpu_online(unsigned cpu)
 unsigned sysfs_cpu_first(void)
 {
 	struct sysfs_line line;
-	struct slice online = sysfs_cpus_online(&line);
-	uint64_t first, last;
+	unsigned cpu;
 
-	return sysfs_list_next(&online, &first, &last) ? (unsigned)first : 0;
+	return cpulist_first(sysfs_cpus_online(&line), &cpu) ? cpu : 0;
 }

@@ -19,6 +19,7 @@ int sysfs_read(const char *path, struct sysfs_line *line);
 
 /* CPU lists as printed by the kernel: "0-3,5". A malformed element ends the list. */
 bool cpulist_has(struct slice list, unsigned cpu);
+bool cpulist_first(struct slice list, unsigned *cpu);
 unsigned cpulist_limit(struct slice list); /* Highest number plus one; 0 if empty. */
 
 /* These read sysfs at each call. */

@@ -12,8 +12,6 @@ enum { MAX_CPU = 1 << 20, MAX_TID = 1 << 22, MAX_SIG = 64, MAX_SET = 65535 };
 struct flag_word {
 	const char *name;
 	unsigned flag;
-	/* NULL, or why the flag is not supported and what to do instead. */
-	const char *refusal;
 };
 
 /* "none" is the empty set. Printing adds a newline. */

@@ -36,8 +36,6 @@ static int flag_words_parse_one(
 		w++;
 	if (!w->name)
 		return flag_words_refuse(word, words, e);
-	if (w->refusal)
-		return err_set(e, EINVAL, "%s: %s", w->name, w->refusal);
 	*flags |= w->flag;
 	return 0;
 }

@@ -11,6 +11,7 @@ _Static_assert((int)CMD_BV == (int)PFM_IOC_BV, "bit vectors are the same");
 _Static_assert((int)SET_OVFL_SWITCH == PFM_IOC_SETFL_OVFL_SWITCH, "as in perfmon2");
 _Static_assert((int)SET_TIME_SWITCH == PFM_IOC_SETFL_TIME_SWITCH, "as in perfmon2");
 _Static_assert((int)SET_EXPL_NEXT == PFM_IOC_SETFL_EXPL_NEXT, "as in perfmon2");
+_Static_assert((int)SET_EXCL_IDLE == PFM_IOC_SETFL_EXCL_IDLE, "as in perfmon2");
 
 static void ioctl_get(const struct packet *p, unsigned i, void *structure)
 {
@@ -206,8 +207,8 @@ static void ioctl_encode_read(struct packet *p, unsigned i, const struct command
 static int ioctl_decode_create_set(
 	const struct packet *p, unsigned i, struct command *cmd, struct err *e)
 {
-	const uint32_t properties =
-		PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_TIME_SWITCH | PFM_IOC_SETFL_EXPL_NEXT;
+	const uint32_t properties = PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_TIME_SWITCH |
+				    PFM_IOC_SETFL_EXPL_NEXT | PFM_IOC_SETFL_EXCL_IDLE;
 	struct pfm_ioc_setdesc in;
 
 	ioctl_get(p, i, &in);

@@ -13,9 +13,7 @@ static const struct flag_word evtset_flag_words[] = {
 	{"ovfl_switch", SET_OVFL_SWITCH},
 	{"time_switch", SET_TIME_SWITCH},
 	{"expl_next", SET_EXPL_NEXT},
-	{"excl_idle", 0,
-		"user space cannot see the idle task: leave it out and count user-level events, "
-		"which never happen in it"},
+	{"excl_idle", SET_EXCL_IDLE},
 	{0},
 };
 

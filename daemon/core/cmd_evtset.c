@@ -21,13 +21,31 @@ static int evtset_missing(struct cmd_evtset *c, struct err *e)
 	return err_set(e, ENOENT, "no event set %u: make it first", c->id);
 }
 
-static int evtset_check_change(const struct cmd_evtset *c, struct err *e)
+/* Counts of a thread never include the idle thread; from those of a CPU it cannot be excluded. */
+static int evtset_check_idle(unsigned flags, unsigned id, struct err *e)
+{
+	if (!(flags & SET_EXCL_IDLE))
+		return 0;
+	return err_set(e, EINVAL,
+		"set %u: excl_idle is for threads, the idle thread of a CPU cannot be excluded: "
+		"leave the flag out and count user-level events, which never happen in it",
+		id);
+}
+
+static int evtset_check_flags(const struct context *ctx, const struct cmd_evtset *c, struct err *e)
 {
 	const unsigned both = SET_OVFL_SWITCH | SET_TIME_SWITCH;
 
-	if ((c->change & EVTSET_FLAGS) && (c->flags & both) == both)
+	if ((c->flags & both) == both)
 		return err_set(
 			e, EINVAL, "a set switches on overflow or by time, not both: choose one");
+	return ctx->flags & CTX_SYSTEM_WIDE ? evtset_check_idle(c->flags, c->id, e) : 0;
+}
+
+static int evtset_check_change(const struct context *ctx, const struct cmd_evtset *c, struct err *e)
+{
+	if ((c->change & EVTSET_FLAGS) && evtset_check_flags(ctx, c, e) < 0)
+		return -e->no;
 	if (!(c->change & EVTSET_TIMEOUT))
 		return 0;
 	if (!c->timeout_ns)
@@ -110,7 +128,7 @@ static int evtset_make(
 		return err_set(e, EINVAL,
 			"format %s cannot handle event sets: choose another format",
 			ctx->smpl.fmt->fmt_name);
-	if (evtset_check_change(c, e) < 0)
+	if (evtset_check_change(ctx, c, e) < 0)
 		return -e->no;
 	c->fresh = !set;
 	if (set && c->there == EVTSET_KEEP)
@@ -166,7 +184,7 @@ int set_write(
 		return err_set(e, ENOENT, "no event set %u: make it first", c->id);
 	if (ctx->state != CTX_UNLOADED)
 		return evtset_is_loaded(ctx, e);
-	if (evtset_check_change(c, e) < 0)
+	if (evtset_check_change(ctx, c, e) < 0)
 		return -e->no;
 	evtset_change(set, c, limits);
 	return 0;
@@ -210,8 +228,11 @@ int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, stru
 	return 0;
 }
 
-static int evtset_check(const struct context *ctx, const struct evtset *set, struct err *e)
+static int evtset_check(
+	const struct context *ctx, const struct evtset *set, bool thread, struct err *e)
 {
+	if (!thread && evtset_check_idle(set->flags, set->id, e) < 0)
+		return -e->no;
 	if ((set->flags & SET_EXPL_NEXT) && !ctx_set(ctx, set->next_id))
 		return err_set(e, EINVAL,
 			"set %u is followed by set %u, which does not exist: mkdir it, or write "
@@ -266,10 +287,10 @@ int sets_copy(struct context *to, const struct context *from, struct err *e)
 	return 0;
 }
 
-int sets_check(const struct context *ctx, struct err *e)
+int sets_check(const struct context *ctx, bool thread, struct err *e)
 {
 	for (unsigned i = 0; i < ctx->nsets; i++)
-		if (evtset_check(ctx, ctx->sets[i], e) < 0)
+		if (evtset_check(ctx, ctx->sets[i], thread, e) < 0)
 			return -e->no;
 	return 0;
 }

@@ -35,12 +35,15 @@ int start_counters(struct core_run *run, const struct limits *limits, struct err
 	run->undo.kind = UNDO_START;
 	run->undo.sets.state = ctx->state;
 	run->undo.sets.throttled = ctx->throttled;
+	run->undo.sets.began = ctx->began;
 	ctx->limits = *limits;
 	image_of(ctx->pmu, ctx->active->pmc, true, &to);
 	rc = transition(run, &to, true, e);
 	if (rc < 0)
 		return start_failed(run, rc);
 	ctx->since = run->now;
+	if (ctx->state == CTX_LOADED)
+		ctx->began = run->now;
 	ctx_set_state(ctx, CTX_RUNNING);
 	return rc;
 }
@@ -49,6 +52,7 @@ int start_last_failed(struct core_run *run, struct err *e)
 {
 	ctx_set_state(run->ctx, run->undo.sets.state);
 	run->ctx->throttled = run->undo.sets.throttled;
+	run->ctx->began = run->undo.sets.began;
 	return start_failed(run, transition_last_failed(run, e));
 }
 
@@ -97,7 +101,7 @@ int cmd_start(struct core_run *run, struct command *cmd, struct err *e)
 		return -e->no;
 	set = cmd->has_set ? ctx_set(run->ctx, cmd->set) : was;
 	if (run->ctx->state != CTX_RUNNING || cmd->has_set)
-		note_start(run->ctx->pmu, set, &cmd->note);
+		note_start(run->ctx, set, &cmd->note);
 	rc = start_set(run, cmd, set, e);
 	if (set == was)
 		set->runs = runs;

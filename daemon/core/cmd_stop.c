@@ -75,13 +75,13 @@ int cmd_stop(struct core_run *run, struct err *e)
 	if (ctx->state == CTX_UNLOADED)
 		return ctx_not_loaded(ctx, "stop", e);
 	if (!ctx_counts_now(ctx)) {
-		ctx_set_state(ctx, CTX_LOADED);
+		ctx_stopped(ctx, CTX_LOADED, run->now);
 		return 0;
 	}
 	rc = stop_counters(run, e);
 	if (rc < 0)
 		return rc;
-	ctx_set_state(ctx, CTX_LOADED);
+	ctx_stopped(ctx, CTX_LOADED, run->now);
 	account_overflows(run);
 	notify_pending(ctx);
 	return 0;

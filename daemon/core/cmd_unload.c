@@ -11,7 +11,7 @@ static void unload_stop(struct core_run *run, struct err *failed)
 	struct context *ctx = run->ctx;
 
 	if (stop_counters(run, failed) == 0)
-		ctx_set_state(ctx, CTX_LOADED);
+		ctx_stopped(ctx, CTX_LOADED, run->now);
 	account_overflows(run);
 	notify_pending(ctx);
 	if (failed->no == ENXIO)
@@ -107,7 +107,7 @@ int cmd_unload(struct core_run *run, struct err *e)
 	ctx->status.set = 0;
 	ctx->active = ctx->sets[0];
 	ctx->ovfl.block = false;
-	ctx_set_state(ctx, CTX_UNLOADED);
+	ctx_stopped(ctx, CTX_UNLOADED, run->now);
 	if (!failed.no)
 		return 0;
 	*e = failed;

@@ -71,6 +71,19 @@ static int write_check_levels(const struct pmu *pmu, unsigned row, uint64_t valu
 	return 0;
 }
 
+/* A value that cannot count is refused now, while the caller knows which one it has written. */
+static int write_try(struct core_run *run, unsigned row, uint64_t value, struct err *e)
+{
+	const struct pmu *pmu = run->ctx->pmu;
+	const struct pmu_pmc *pmc = &pmu->pmcs[row];
+	const struct pmu_event *ev = pmu_event_of(pmu, row, value);
+
+	if (!(value & pmc->enable) || run->io->try_selector(run, pmc->addr, value, e) == 0)
+		return 0;
+	return ev ? err_prefix(e, "pmc%u, %s", pmc->num, ev->name)
+		  : err_prefix(e, "pmc%u, 0x%" PRIx64, pmc->num, value);
+}
+
 static int write_pmc(struct core_run *run, const struct command *cmd, const struct cmd_reg *r,
 	struct evtset *set, unsigned row, struct err *e)
 {
@@ -83,6 +96,8 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 	if (write_check_levels(pmu, row, value, &cmd->rights, e) < 0)
 		return -e->no;
 	if (value != set->pmc[row]) {
+		if (write_try(run, row, value, e) < 0)
+			return -e->no;
 		set->calibrated = false;
 		ctx_needs_changed(run->ctx);
 		if (write_registers(run, set, row, value, e) < 0)

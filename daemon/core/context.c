@@ -69,6 +69,23 @@ void ctx_set_state(struct context *ctx, enum ctx_state state)
 	ctx->throttled = throttled;
 }
 
+static bool context_is_started(const struct context *ctx)
+{
+	return ctx->state == CTX_RUNNING || ctx->state == CTX_MASKED;
+}
+
+uint64_t ctx_elapsed(const struct context *ctx, uint64_t now)
+{
+	return (context_is_started(ctx) ? now : ctx->ended) - ctx->began;
+}
+
+void ctx_stopped(struct context *ctx, enum ctx_state state, uint64_t now)
+{
+	if (context_is_started(ctx))
+		ctx->ended = now;
+	ctx_set_state(ctx, state);
+}
+
 bool ctx_time_passes(const struct context *ctx)
 {
 	return ctx_counts_now(ctx) && !ctx->res->hw.halted;

@@ -97,6 +97,8 @@ struct context {
 	unsigned nsets, room;
 	struct evtset *active;
 	uint64_t since; /* while running: up to when the active set's time is accounted (ns) */
+	uint64_t began; /* the last start of stopped counters (ns) */
+	uint64_t ended; /* the stop after it (ns); not valid while running or masked */
 
 	struct ctx_needs needs;
 	struct pmu_reservation own;
@@ -130,6 +132,9 @@ static inline bool ctx_counts_now(const struct context *ctx)
 /* -ENOMEM. */
 int ctx_init(struct context *ctx, const struct pmu *pmu);
 void ctx_free(struct context *ctx);
+
+/* From the last start to @now, or to the stop after it (ns); 0 before the first start. */
+uint64_t ctx_elapsed(const struct context *ctx, uint64_t now);
 
 /* Overflows are attributed to a thread and an instruction: for samples, or for messages. */
 static inline bool ctx_attributes(const struct context *ctx)

@@ -29,6 +29,9 @@ struct pmu_io {
 	 */
 	unsigned (*run)(struct core_run *run, struct reg_op *ops, unsigned n, struct err *e);
 
+	/* Asks whether @value of selector @addr, which enables its counter, can count. */
+	int (*try_selector)(struct core_run *run, uint32_t addr, uint64_t value, struct err *e);
+
 	/* Monotonic nanoseconds. */
 	uint64_t (*now)(struct core_run *run);
 

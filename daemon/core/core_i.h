@@ -19,6 +19,8 @@
 unsigned ctx_set_position(const struct context *ctx, unsigned id);
 /* Sets state and throttled; counted if they change. */
 void ctx_set_state(struct context *ctx, enum ctx_state state);
+/* Monitoring has ended, by stop or unload. */
+void ctx_stopped(struct context *ctx, enum ctx_state state, uint64_t now);
 /* Time passes for the active set. */
 bool ctx_time_passes(const struct context *ctx);
 /* Saves a context whose counters are frozen, or, if that has @failed, may still count. */
@@ -104,8 +106,8 @@ void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, str
 
 /* note.c */
 
-/* What keeps counters of @set from counting once it is started. @note is empty. */
-void note_start(const struct pmu *pmu, const struct evtset *set, struct err *note);
+/* What keeps counters of @set from counting or sampling once it is started. @note is empty. */
+void note_start(const struct context *ctx, const struct evtset *set, struct err *note);
 /* A PMD just written whose overflow is to be notified and not to be expected. An earlier note
  * stays. */
 void note_period(const struct pmu_pmd *pmd, const struct pmd_state *s, struct err *note);
@@ -183,8 +185,8 @@ int set_delete(struct context *ctx, struct cmd_evtset *c, struct err *e);
 int set_write(struct context *ctx, const struct cmd_evtset *c, const struct limits *limits,
 	struct err *e);
 int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, struct err *e);
-/* Checks what has to be true of all sets together once they are loaded. */
-int sets_check(const struct context *ctx, struct err *e);
+/* Checks what has to be true of all sets together once they are loaded, on a CPU or a @thread. */
+int sets_check(const struct context *ctx, bool thread, struct err *e);
 /* Sets the successor of each set, and clears the triggers of the last switch. */
 void sets_link(struct context *ctx);
 

@@ -91,8 +91,9 @@ void evtset_reset_pending(struct evtset *set, enum reset kind);
 struct evtset_undo {
 	struct evtset *set;   /* the set that is activated */
 	struct evtset *from;  /* the set that was active before */
-	enum ctx_state state; /* the context's before; the caller saves it and @throttled */
+	enum ctx_state state; /* the context's before; the caller saves it and the next two */
 	bool throttled;
+	uint64_t began;
 	uint32_t due; /* of @from */
 	uint32_t pending;
 	uint64_t remaining_ns, runs;

@@ -41,7 +41,8 @@ uint32_t virtuals_needed(const struct context *ctx, const struct command *cmd)
 
 static bool virtual_needs_thread(const struct pmu_virtual *v)
 {
-	return v->kind == PMU_VIRTUAL_CPUTIME || v->kind == PMU_VIRTUAL_PROCESS;
+	return v->kind == PMU_VIRTUAL_CPUTIME || v->kind == PMU_VIRTUAL_PROCESS ||
+	       v->kind == PMU_VIRTUAL_THREAD;
 }
 
 int virtual_read(const struct core_run *run, unsigned row, uint64_t *value, struct err *e)

@@ -17,6 +17,13 @@ static unsigned exec_run(struct core_run *run, struct reg_op *ops, unsigned n, s
 	return x->be->ops->run(x->cpu, ops, n, e);
 }
 
+static int exec_try_selector(struct core_run *run, uint32_t addr, uint64_t value, struct err *e)
+{
+	struct backend *be = exec_of(run)->be;
+
+	return be->ops->try_selector ? be->ops->try_selector(be, addr, value, e) : 0;
+}
+
 static uint64_t exec_now(struct core_run *run)
 {
 	struct backend *be = exec_of(run)->be;
@@ -38,12 +45,14 @@ static pfm_smpl_where_t exec_where(const struct core_run *run)
 static void exec_fetch(struct core_run *run)
 {
 	struct executor *x = exec_of(run);
-	pfm_smpl_where_t where = exec_where(run);
+	struct virtual_moment at = {.now = exec_now(run), .where = exec_where(run)};
 
-	virtual_pmd_fetch(&x->virtuals, x->be->pmu, &where, exec_now(run), &run->virt);
+	at.elapsed = ctx_elapsed(run->ctx, at.now);
+	virtual_pmd_fetch(&x->virtuals, x->be->pmu, &at, &run->virt);
 }
 
-static const struct pmu_io exec_io = {.run = exec_run, .now = exec_now, .fetch = exec_fetch};
+static const struct pmu_io exec_io = {
+	.run = exec_run, .try_selector = exec_try_selector, .now = exec_now, .fetch = exec_fetch};
 
 /* The core knows that a register is in use; the backend may know by which program. */
 static void exec_name_owner(struct executor *x, struct err *e)

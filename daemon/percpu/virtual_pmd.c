@@ -20,8 +20,7 @@ enum { TEXT_MAX = 4096 };
 struct virtual_fetch {
 	struct virtuals *v;
 	const struct pmu *pmu;
-	const pfm_smpl_where_t *where;
-	uint64_t now;
+	const struct virtual_moment *at;
 	/* sysinfo(2) was called, and it succeeded. */
 	bool sysinfo_done, sysinfo_ok;
 	struct sysinfo info;
@@ -100,7 +99,7 @@ static bool virtual_read_number(int fd, uint64_t *value)
 static bool virtual_read_clock(struct virtual_fetch *f, unsigned row, uint64_t *value)
 {
 	(void)row;
-	*value = f->now;
+	*value = f->at->now;
 	return true;
 }
 
@@ -133,7 +132,7 @@ static bool virtual_read_schedstat(int fd, uint64_t *value)
  */
 static bool virtual_read_cputime(struct virtual_fetch *f, unsigned row, uint64_t *value)
 {
-	uint32_t tid = f->where->known ? f->where->tid : 0;
+	uint32_t tid = f->at->where.known ? f->at->where.tid : 0;
 	unsigned slot = tid % VIRTUAL_THREADS;
 
 	(void)row;
@@ -147,8 +146,22 @@ static bool virtual_read_cputime(struct virtual_fetch *f, unsigned row, uint64_t
 static bool virtual_read_process(struct virtual_fetch *f, unsigned row, uint64_t *value)
 {
 	(void)row;
-	*value = f->where->pid;
-	return f->where->known;
+	*value = f->at->where.pid;
+	return f->at->where.known;
+}
+
+static bool virtual_read_thread(struct virtual_fetch *f, unsigned row, uint64_t *value)
+{
+	(void)row;
+	*value = f->at->where.tid;
+	return f->at->where.known;
+}
+
+static bool virtual_read_elapsed(struct virtual_fetch *f, unsigned row, uint64_t *value)
+{
+	(void)row;
+	*value = f->at->elapsed;
+	return true;
 }
 
 static const struct sysinfo *virtual_sysinfo(struct virtual_fetch *f)
@@ -228,14 +241,16 @@ static bool (*const virtual_kinds[])(struct virtual_fetch *f, unsigned row, uint
 	[PMU_VIRTUAL_LOAD] = virtual_read_load,
 	[PMU_VIRTUAL_TEMPERATURE] = virtual_read_file,
 	[PMU_VIRTUAL_PROCESS] = virtual_read_process,
+	[PMU_VIRTUAL_ELAPSED] = virtual_read_elapsed,
+	[PMU_VIRTUAL_THREAD] = virtual_read_thread,
 	[PMU_VIRTUAL_FILE] = virtual_read_file,
 };
 
-void virtual_pmd_fetch(struct virtuals *v, const struct pmu *pmu, const pfm_smpl_where_t *where,
-	uint64_t now, struct virtual_values *out)
+void virtual_pmd_fetch(struct virtuals *v, const struct pmu *pmu, const struct virtual_moment *at,
+	struct virtual_values *out)
 {
 	uint32_t rows = out->want & ~out->asked;
-	struct virtual_fetch f = {.v = v, .pmu = pmu, .where = where, .now = now};
+	struct virtual_fetch f = {.v = v, .pmu = pmu, .at = at};
 
 	out->asked |= rows;
 	for (unsigned row = 0; row < pmu->nvirtuals; row++)

@@ -20,14 +20,20 @@ struct virtuals {
 	} threads[VIRTUAL_THREADS];
 };
 
+/* What values depend on. */
+struct virtual_moment {
+	uint64_t now;           /* ns */
+	uint64_t elapsed;       /* ns that the context has been monitoring */
+	pfm_smpl_where_t where; /* the thread that was running */
+};
+
 /*
- * Reads the values that @out wants and does not have. @now is the value of clocks, @where the
- * thread that was running. System calls: 1 for free memory and load together, 2 per file (fstat,
- * pread), 1 for the CPU time (pread), none for the clock; 3 more to open a file, and 2 more if that
- * replaces another one.
+ * Reads the values that @out wants and does not have. System calls: 1 for free memory and load
+ * together, 2 per file (fstat, pread), 1 for the CPU time (pread), none for the others; 3 more to
+ * open a file, and 2 more if that replaces another one.
  */
-void virtual_pmd_fetch(struct virtuals *v, const struct pmu *pmu, const pfm_smpl_where_t *where,
-	uint64_t now, struct virtual_values *out);
+void virtual_pmd_fetch(struct virtuals *v, const struct pmu *pmu, const struct virtual_moment *at,
+	struct virtual_values *out);
 void virtual_pmd_close(struct virtuals *v);
 
 /*

@@ -83,7 +83,7 @@ typedef struct pfarg_start {
 } pfarg_start_t;
 
 #define PFM_SETFL_EXPL_NEXT 0x04 /* set_id_next is the next set */
-#define PFM_SETFL_EXCL_IDLE 0x08 /* system-wide: fails with EINVAL; threads: ignored */
+#define PFM_SETFL_EXCL_IDLE 0x08 /* system-wide: EINVAL; threads: no effect */
 
 typedef struct pfarg_setdesc {
 	uint16_t set_id;

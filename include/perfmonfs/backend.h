@@ -112,6 +112,14 @@ struct backend_ops {
 	 */
 	unsigned (*run)(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e);
 
+	/*
+	 * Asks whether @value of selector @addr, which enables its counter, can count here, and
+	 * changes nothing. Fails only with what makes it useless on every CPU and at any time:
+	 * ENOENT, EINVAL, EOPNOTSUPP: no such event, or not with these bits; ENODEV: the event's
+	 * source is missing; EACCES, EPERM: the kernel refuses the daemon. NULL: each value can.
+	 */
+	int (*try_selector)(struct backend *be, uint32_t addr, uint64_t value, struct err *e);
+
 	/* Restores what is still reserved and closes the CPU. */
 	void (*cpu_close)(struct backend_cpu *c);
 

@@ -132,6 +132,7 @@ struct pfm_ioc_start {
 #define PFM_IOC_SETFL_OVFL_SWITCH 0x1
 #define PFM_IOC_SETFL_TIME_SWITCH 0x2
 #define PFM_IOC_SETFL_EXPL_NEXT   0x4 /* id_next is the next set */
+#define PFM_IOC_SETFL_EXCL_IDLE   0x8 /* threads: no effect; CPUs: EINVAL */
 /*
  * If the set exists, change only the properties in this structure, and preserve its registers, runs
  * and times. Without this flag, the set is created again. Versions of perfmon2 differ in this.

@@ -22,7 +22,7 @@ enum {
 	PMU_NAME = 32,
 	PMU_MODEL = 64,
 	PMU_MAX_EVENTS = 32,
-	PMU_MAX_VIRTUALS = 17,
+	PMU_MAX_VIRTUALS = 19,
 	PMU_PATH = 128,
 };
 
@@ -34,6 +34,8 @@ enum {
 	PMU_LOAD,
 	PMU_TEMPERATURE,
 	PMU_PROCESS,
+	PMU_ELAPSED,
+	PMU_THREAD,
 	PMU_FIRST_VIRTUAL = PMU_CLOCK, /* Numbers of actual PMDs are lower. */
 	PMU_FIRST_FILE = 272,
 };
@@ -90,6 +92,8 @@ enum pmu_virtual_kind {
 	PMU_VIRTUAL_LOAD,        /* One-minute average, times 1000. */
 	PMU_VIRTUAL_TEMPERATURE, /* The number in @path, in millidegrees Celsius. */
 	PMU_VIRTUAL_PROCESS,     /* Number of the process that runs. */
+	PMU_VIRTUAL_ELAPSED,     /* Nanoseconds since monitoring was started, or as it took. */
+	PMU_VIRTUAL_THREAD,      /* Number of the thread that runs. */
 	PMU_VIRTUAL_FILE,        /* The number in @path, from a description file. */
 };
 

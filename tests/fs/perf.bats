@@ -134,14 +134,37 @@ few_during_many() {
 @test "hardware events, where the kernel has a CPU PMU; ENODEV where not" {
 	serve --backend=perf
 	new p
-	put ok "$C/pmc/0" 0x4300c0
 	if [ -e /sys/bus/event_source/devices/cpu/type ]; then
+		put ok "$C/pmc/0" 0x4300c0
 		skip "the kernel has a CPU PMU: the VM test counts with it"
 	fi
-	ctl "load cpu=$(first_cpu)"
-	put ENODEV "$C/ctl" start
+	put ENODEV "$C/pmc/0" 0x4300c0
 	sentence "$C/last_error" "pmc0, 0x4300c0"
-	holds "$C/state" "loaded cpu=$(first_cpu) set=0"
+	holds "$C/pmc/0" 0x0000000000000000
+}
+
+@test "a value that selects no event is refused when it is written, and changes nothing" {
+	serve --backend=perf
+	new p
+	put ok "$C/pmc/0" page-faults
+	put EINVAL "$C/pmc/0" 0x01000000004300ff
+	sentence "$C/last_error" "pmc0, 0x1000000004300ff"
+	put EINVAL "$C/pmc/0" 0x0200000000430003
+	sentence "$C/last_error" "pmc0, 0x200000000430003"
+	holds "$C/pmc/0" "$(event page-faults $ALL | sed 's/^0x/0x0/')"
+	# Lines before the one that is refused stay applied.
+	put EINVAL "$C/regs" "pmc1 minor-faults\npmc2 0x0200000000430003\npmc3 major-faults"
+	sentence "$C/last_error" "line 2"
+	holds "$C/pmc/1" "$(event minor-faults $ALL | sed 's/^0x/0x0/')"
+	holds "$C/pmc/2" 0x0000000000000000
+	holds "$C/pmc/3" 0x0000000000000000
+	# Disabled, it selects nothing that could be refused.
+	put ok "$C/pmc/2" 0x0200000000030003
+	ctl "load cpu=$(first_cpu)"
+	ctl start
+	put EINVAL "$C/pmc/0" 0x0200000000430003
+	put ok "$C/pmc/0" minor-faults
+	holds "$C/state" "running cpu=$(first_cpu) set=0"
 }
 
 @test "two contexts on two CPUs" {

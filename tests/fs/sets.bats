@@ -140,7 +140,7 @@ run_here() {
 
 # builtin_pmds: the virtual PMDs of every PMU, without that of a thermal zone where there is none
 builtin_pmds() {
-	if grep -q '^260 ' "$MNT/pmu/pmds"; then echo 256-261; else echo 256-259,261; fi
+	if grep -q '^260 ' "$MNT/pmu/pmds"; then echo 256-263; else echo 256-259,261-263; fi
 }
 
 @test "the defaults of a new set" {
@@ -173,6 +173,10 @@ builtin_pmds() {
 	set_row 1 flags none
 	holds "$C/set/1/next" default
 	set_refused EINVAL 1 flags "ovfl_switch time_switch" "not both"
+	set_row 1 flags excl_idle # for threads
+	refused EINVAL "load cpu=0" idle
+	set_row 1 flags none
+	put ok "$C/flags" system_wide
 	set_refused EINVAL 1 flags excl_idle idle
 	set_refused EINVAL 1 flags "none time_switch" none
 	set_refused EINVAL 1 flags time_switch,expl_next time_switch

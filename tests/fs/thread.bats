@@ -56,20 +56,35 @@ cputime_is_right() {
 	[ "$before" -le "$shown" ] && [ "$shown" -le "$after" ]
 }
 
-@test "the CPU time and the process of a monitored thread" {
+# elapsed_is_right FROM: at least since FROM, and at most by now; FROM in ns of CLOCK_MONOTONIC
+elapsed_is_right() {
+	local shown
+
+	shown=$(bounded cat "$C/pmd/262") || return 1
+	[ "$shown" -gt 0 ] && [ "$shown" -le $(($(bounded cat "$C/pmd/256") - $1)) ]
+}
+
+@test "the CPU time, the process and the number of a monitored thread; the time since start" {
 	serve --backend=perf
 	begin a subject faults 1000
+	new clock
+	began=$(bounded cat "$C/pmd/256")
 	monitor a "$TID"
 	holds "$C/pmd/261" "$(awk '/^Tgid/ { print $2 }' "/proc/$TID/status")"
+	holds "$C/pmd/263" "$TID"
 	cputime_is_right
 	go a
 	finished a
 	cputime_is_right
+	elapsed_is_right "$began"
 	ctl stop
 	cputime_is_right
+	elapsed_is_right "$began"
 	ctl unload
+	elapsed_is_right "$began"
 	probe ENODATA pread "$C/pmd/257" 30 0
 	probe ENODATA pread "$C/pmd/261" 30 0
+	probe ENODATA pread "$C/pmd/263" 30 0
 }
 
 @test "page faults beside a competitor that has as many on the same CPU" {

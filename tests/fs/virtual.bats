@@ -41,6 +41,25 @@ describe() {
 	holds "$C/set/1/pmd/256" $((before + 12345))
 }
 
+@test "the time since start, in all sets, until stop" {
+	serve --backend=sim
+	new a
+	probe ok mkdir "$C/set/1"
+	put ok "$C/pmc/0" $USER
+	holds "$C/pmd/262" 0
+	ctl "load cpu=1"
+	advance 1000
+	ctl start
+	advance 12345
+	holds "$C/pmd/262" 12345
+	holds "$C/set/1/pmd/262" 12345
+	ctl "start set=1" # goes on
+	advance 5
+	ctl stop
+	advance 1000
+	holds "$C/pmd/262" 12350
+}
+
 @test "read-only; no CPU time without a thread" {
 	serve --backend=sim
 	new a
@@ -55,11 +74,12 @@ describe() {
 	probe ENODATA pread "$C/pmd/257" 100 0
 	sentence "$C/last_error" smpl=257
 	probe ENODATA pread "$C/pmd/261" 100 0
+	probe ENODATA pread "$C/pmd/263" 100 0
 	probe ENOENT open "$C/pmd/271" rdonly
 	probe ENOENT open "$C/pmc/256" rdonly
 	run -1 grep pmd25 "$C/regs" "$C/set/0/overflows"
 	put ok "$C/pmd/0" "7 smpl=1,256-258"
-	[ "$(grep pmd0 "$C/regs")" = "pmd0 7 smpl=1,256-258" ]
+	[ "$(grep pmd0 "$C/regs")" = "pmd0 7 long=7 short=7 smpl=1,256-258" ]
 	bounded cat "$C/regs" >"$BATS_TEST_TMPDIR/saved"
 	bounded cp "$BATS_TEST_TMPDIR/saved" "$C/regs"
 }

@@ -20,7 +20,8 @@ static void check_sound(const struct cmd_evtset *set)
 {
 	const unsigned both = SET_OVFL_SWITCH | SET_TIME_SWITCH;
 
-	CHECK(!(set->flags & ~(both | SET_EXPL_NEXT)) && (set->flags & both) != both);
+	CHECK(!(set->flags & ~(both | SET_EXPL_NEXT | SET_EXCL_IDLE)) &&
+		(set->flags & both) != both);
 	CHECK(set->timeout_ns <= 1000000000000000000);
 	CHECK(set->change != EVTSET_TIMEOUT || set->timeout_ns);
 	CHECK(set->has_next || !set->next);

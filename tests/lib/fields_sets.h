@@ -145,6 +145,67 @@ static void compare_info(const pfarg_setinfo_t *info, unsigned i)
 	rest_of_info(info, wanted_sets[i].next);
 }
 
+#ifndef PFM_SETFL_EXPL_NEXT
+#define PFM_SETFL_EXPL_NEXT 0
+#endif
+#ifndef PFM_SETFL_EXCL_IDLE
+#define PFM_SETFL_EXCL_IDLE 0
+#endif
+
+static const uint32_t both_switches = PFM_SETFL_OVFL_SWITCH | PFM_SETFL_TIME_SWITCH;
+static const uint32_t all_flags =
+	PFM_SETFL_OVFL_SWITCH | PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT | PFM_SETFL_EXCL_IDLE;
+
+static void has_flags(int fd, uint16_t set, uint32_t flags)
+{
+	pfarg_setinfo_t info = {.set_id = set, .set_flags = PFM_REG_RETFL_MASK};
+
+	OK(getinfo_evtsets(fd, &info, 1));
+	IS(info.set_flags, flags);
+}
+
+/* Error flags of an earlier call may be in the structure, and are no flags of the set. */
+static int set_flags(int fd, uint16_t set, uint32_t flags)
+{
+	pfarg_setdesc_t desc = {.set_id = set, .set_flags = flags | PFM_REG_RETFL_MASK};
+	int rc;
+
+	desc.set_timeout = TIME(2000000);
+	rc = create_evtsets(fd, &desc, 1);
+	IS(desc.set_flags & ~PFM_REG_RETFL_MASK, flags);
+	IS(desc.set_flags & PFM_REG_RETFL_MASK, rc < 0 ? PFM_REG_RETFL_EINVAL : 0);
+	return rc;
+}
+
+/*
+ * As passed when the set was made or last changed (3.1.12), by a call that succeeded. This includes
+ * EXCL_IDLE of a context for threads, where it has no effect.
+ */
+static void flags_as_passed(uint32_t context_flags)
+{
+	const uint32_t refused = context_flags & PFM_FL_SYSTEM_WIDE ? PFM_SETFL_EXCL_IDLE : 0;
+	int fd = make(context_flags);
+	uint32_t last = 0;
+
+	has_flags(fd, 0, 0);
+	OK(set_flags(fd, 5, 0));
+	for (uint32_t flags = 0; flags < 0x20; flags++) {
+		bool valid = !(flags & ~all_flags) && !(flags & refused) &&
+			     (flags & both_switches) != both_switches;
+
+		if (valid)
+			last = flags;
+		for (uint16_t set = 0; set <= 5; set = (uint16_t)(set + 5)) {
+			if (valid)
+				OK(set_flags(fd, set, flags));
+			else
+				FAILS(set_flags(fd, set, flags), EINVAL);
+			has_flags(fd, set, last);
+		}
+	}
+	close(fd);
+}
+
 static void fields_of_sets(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
@@ -174,6 +235,8 @@ static void fields_of_sets(void)
 	made(fd);
 	overflow_message(fd, 9);
 	close(fd);
+	flags_as_passed(PFM_FL_SYSTEM_WIDE);
+	flags_as_passed(0);
 }
 
 #endif

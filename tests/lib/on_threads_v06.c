@@ -18,6 +18,20 @@ static int make(uint64_t event)
 	return ctx.ctx_fd;
 }
 
+/* Of the idle thread, which counts of a thread never include (3.1.10). */
+static void ignored_flag(int fd)
+{
+	pfarg_setdesc_t desc = {.set_flags = PFM_SETFL_EXCL_IDLE};
+	pfarg_setinfo_t info = {0};
+	pfarg_load_t me = {.load_pid = gettid()};
+
+	OK(pfm_create_evtsets(fd, &desc, 1));
+	OK(pfm_load_context(fd, &me));
+	OK(pfm_getinfo_evtsets(fd, &info, 1));
+	IS(info.set_flags, PFM_SETFL_EXCL_IDLE);
+	OK(pfm_unload_context(fd));
+}
+
 int main(int argc, char **argv)
 {
 	pfarg_load_t me = {.load_pid = gettid()}, nobody = {.load_pid = 0};
@@ -32,5 +46,7 @@ int main(int argc, char **argv)
 	FAILS(pfm_load_context(second, &me), EBUSY);
 	OK(pfm_unload_context(fd));
 	OK(pfm_load_context(second, &me));
+	OK(pfm_unload_context(second));
+	ignored_flag(second);
 	return 0;
 }

@@ -360,8 +360,8 @@ static void test_no_elements(void **state)
 static void test_sets(void **state)
 {
 	struct pfm_ioc_setdesc in[] = {{.id = 1, .flags = 2, .timeout = 5},
-		{.id = 2, .id_next = 1, .flags = 4 | PFM_IOC_SETFL_KEEP}, {.id = 3, .flags = 8},
-		{.id = 4}};
+		{.id = 2, .id_next = 1, .flags = 4 | 8 | PFM_IOC_SETFL_KEEP},
+		{.id = 3, .flags = 16}, {.id = 4}};
 	struct pfm_ioc_setdesc out[4];
 	struct packet *p = packet(PFM_IOC_CREATE_EVTSETS, in, 4);
 	struct command cmd = next(p), none = {0};
@@ -379,10 +379,10 @@ static void test_sets(void **state)
 	cmd = next(p);
 	assert_int_equal(cmd.evtset.change, EVTSET_FLAGS | EVTSET_NEXT);
 	assert_int_equal(cmd.evtset.there, EVTSET_KEEP);
-	assert_int_equal(cmd.evtset.flags, SET_EXPL_NEXT);
+	assert_int_equal(cmd.evtset.flags, SET_EXPL_NEXT | SET_EXCL_IDLE);
 	assert_true(cmd.evtset.has_next && cmd.evtset.next == 1);
 	done(p, &cmd);
-	assert_int_equal(packet_next(p, &none, &e), -EINVAL); /* excl_idle */
+	assert_int_equal(packet_next(p, &none, &e), -EINVAL); /* no such flag */
 	back(p, out, sizeof(out));
 	in[0].timeout = 1000;
 	in[2].flags |= PFM_IOC_RETFL_EINVAL;

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
@@ -32,6 +33,29 @@
 #include "backend/perf/slot.h"
 #include "backend/sysfs/sysfs.h"
 #include "base/cleanup.h"
+
+/* perf_event_open(2) of the backend: fails with @refuse if that is not 0. Other calls go on. */
+static struct {
+	int refuse;
+	unsigned opens;
+} kernel;
+
+long __real_syscall(long nr, ...);
+long __wrap_syscall(
+	long nr, const void *attr, pid_t pid, int cpu_nr, int group, unsigned long flags);
+
+long __wrap_syscall(
+	long nr, const void *attr, pid_t pid, int cpu_nr, int group, unsigned long flags)
+{
+	if (nr == SYS_perf_event_open) {
+		kernel.opens++;
+		if (kernel.refuse) {
+			errno = kernel.refuse;
+			return -1;
+		}
+	}
+	return __real_syscall(nr, attr, pid, cpu_nr, group, flags);
+}
 
 #define SEL(n) (0x100u + (n))
 #define CNT(n) (0x200u + (n))
@@ -480,6 +504,59 @@ static void test_unknown_events(void **state)
 	assert_int_equal(get(SEL(0)), 0);
 }
 
+static int try_selector(uint64_t sel)
+{
+	struct err e = {0};
+	int rc = be->ops->try_selector(be, SEL(0), sel, &e);
+
+	if (rc == 0)
+		return 0;
+	assert_int_equal(rc, -e.no);
+	assert_true(strlen(e.text) > 20);
+	assert_true(strlen(e.text) < sizeof(e.text) - 40); /* room for the PMC's name */
+	return rc;
+}
+
+/* What is wrong with the selector is an error; what the kernel lacks at the moment is none. */
+static void test_try_refused(void **state)
+{
+	static const int refusals[] = {ENOENT, EINVAL, EOPNOTSUPP, ENODEV, EACCES, EPERM};
+	static const int passing[] = {EBUSY, EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSYS};
+	uint64_t sel = event("page-faults") | EVTSEL_EN;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		kernel.refuse = refusals[i];
+		assert_int_equal(try_selector(sel), -refusals[i]);
+	}
+	for (unsigned i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
+		kernel.refuse = passing[i];
+		kernel.opens = 0;
+		assert_int_equal(try_selector(sel), 0);
+		assert_true(kernel.opens > 0); /* it had not been accepted */
+	}
+	kernel.refuse = 0;
+}
+
+static void test_try_once(void **state)
+{
+	uint64_t sel = event("minor-faults") | EVTSEL_EN;
+	unsigned files = open_files();
+
+	(void)state;
+	kernel.opens = 0;
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(try_selector(sel), 0);
+	assert_int_equal(kernel.opens, 1);
+	assert_int_equal(try_selector(sel & ~EVTSEL_OS), 0);
+	assert_int_equal(kernel.opens, 2);
+	assert_int_equal(try_selector(LEVELS | EVTSEL_EN), 0); /* no event */
+	assert_int_equal(try_selector(PERFSEL_SOFTWARE | 0x3f | LEVELS | EVTSEL_EN), -EINVAL);
+	assert_int_equal(try_selector(7ULL << 56 | 3 | LEVELS | EVTSEL_EN), -EINVAL);
+	assert_int_equal(kernel.opens, 2);
+	assert_int_equal(open_files(), files);
+}
+
 /* Retired instructions have the same code on Intel and AMD. */
 static void test_hardware(void **state)
 {
@@ -920,6 +997,8 @@ int main(void)
 		ON_CPU(test_unknown_events),
 		ON_CPU(test_hardware),
 		ON_CPU(test_full),
+		ON_CPU(test_try_refused),
+		ON_CPU(test_try_once),
 		ON_CPU(test_run_stops),
 		ON_CPU(test_reserve),
 		ON_CPU(test_update),

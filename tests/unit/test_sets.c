@@ -111,6 +111,12 @@ static void flags_and_next(struct world *w)
 	WANT(w, 0, world_set_flags(w, 7, SET_OVFL_SWITCH));
 	WANT(w, -EINVAL, world_set_flags(w, 7, SET_OVFL_SWITCH | SET_TIME_SWITCH));
 	WANT_EQ(w, world_set_info(w, 7).flags, SET_OVFL_SWITCH);
+	/* the flag for threads stays, and is refused on a CPU (3.1.10) */
+	WANT(w, 0, world_set_flags(w, 7, SET_OVFL_SWITCH | SET_EXCL_IDLE));
+	WANT_EQ(w, world_set_info(w, 7).flags, SET_OVFL_SWITCH | SET_EXCL_IDLE);
+	WANT(w, -EINVAL, world_do(w, CMD_LOAD));
+	want_sentence(w, "7");
+	WANT(w, 0, world_set_flags(w, 7, SET_OVFL_SWITCH));
 	/* it need not exist before load (3.1.10) */
 	WANT(w, 0, world_set_next(w, 7, 12));
 	WANT_EQ(w, world_set_info(w, 7).flags, SET_OVFL_SWITCH | SET_EXPL_NEXT);
@@ -127,6 +133,7 @@ static void flags_and_next(struct world *w)
 	/* and may be gone again */
 	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 12));
 	WANT(w, -EINVAL, world_do(w, CMD_LOAD));
+	WANT(w, -EINVAL, world_set_flags(w, 7, SET_EXCL_IDLE));
 	WANT(w, 0, world_set_next(w, 7, -1));
 	WANT_EQ(w, world_set_info(w, 7).flags, SET_OVFL_SWITCH);
 	WANT(w, 0, world_do(w, CMD_LOAD));

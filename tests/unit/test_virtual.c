@@ -81,12 +81,13 @@ static void test_number(void **state)
 static bool fetch(struct virtuals *v, const struct pmu *pmu, unsigned num, uint32_t tid,
 	uint64_t now, uint64_t *value)
 {
-	const pfm_smpl_where_t where = {.known = tid != 0, .tid = tid};
+	const struct virtual_moment at = {
+		.now = now, .elapsed = now / 2, .where = {.known = tid != 0, .tid = tid}};
 	int row = pmu_find_virtual(pmu, num);
 	struct virtual_values values = {.want = 1u << row};
 
 	assert_true(row >= 0);
-	virtual_pmd_fetch(v, pmu, &where, now, &values);
+	virtual_pmd_fetch(v, pmu, &at, &values);
 	assert_int_equal(values.asked, 1u << row);
 	assert_int_equal(values.valid & ~values.asked, 0);
 	*value = values.value[row];
@@ -125,6 +126,11 @@ static void test_system(void **state)
 	(void)state;
 	assert_true(fetch(&v, &pmu, PMU_CLOCK, 0, 4711, &value));
 	assert_int_equal(value, 4711);
+	assert_true(fetch(&v, &pmu, PMU_ELAPSED, 0, 4711, &value));
+	assert_int_equal(value, 2355);
+	assert_true(fetch(&v, &pmu, PMU_THREAD, 4712, 0, &value));
+	assert_int_equal(value, 4712);
+	assert_false(fetch(&v, &pmu, PMU_THREAD, 0, 0, &value));
 	/* They change meanwhile; the bounds detect a wrong unit. */
 	memory = number_of("/proc/meminfo", "MemFree:") * 1024;
 	assert_true(fetch(&v, &pmu, PMU_FREE_MEMORY, 0, 0, &value));
@@ -417,16 +423,16 @@ static void test_refused(void **state)
 /* Each value is fetched once per command. */
 static void test_once(void **state)
 {
-	const pfm_smpl_where_t nobody = {0};
+	const struct virtual_moment any = {0};
 	struct virtual_values values = {.want = 1};
 	struct place p;
 
 	(void)state;
 	place_open(&p);
 	put(p.path, "1\n");
-	virtual_pmd_fetch(&p.v, &p.pmu, &nobody, 0, &values);
+	virtual_pmd_fetch(&p.v, &p.pmu, &any, &values);
 	put(p.path, "2\n");
-	virtual_pmd_fetch(&p.v, &p.pmu, &nobody, 0, &values);
+	virtual_pmd_fetch(&p.v, &p.pmu, &any, &values);
 	assert_int_equal(values.value[0], 1);
 	place_close(&p);
 }
@@ -518,7 +524,8 @@ static void want_seen(unsigned calls, const unsigned *nums, unsigned n)
 /* In rising order of numbers, after the counters; an unknown value is all ones. */
 static void test_sampled(void **state)
 {
-	static const unsigned nums[] = {0, 1, PMU_CLOCK, PMU_CPUTIME, PMU_FIRST_FILE};
+	static const unsigned nums[] = {
+		0, 1, PMU_CLOCK, PMU_CPUTIME, PMU_ELAPSED, PMU_THREAD, PMU_FIRST_FILE};
 	static const enum cmd_verb verbs[] = {CMD_POLL, CMD_READ, CMD_STOP};
 	struct sampled s;
 
@@ -534,7 +541,9 @@ static void test_sampled(void **state)
 		assert_int_equal(seen.arg.smpl_pmds_values[2], hw_now(s.w.hw));
 		assert_int_equal(seen.arg.smpl_pmds_values[2], seen.tstamp);
 		assert_int_equal(seen.arg.smpl_pmds_values[3], UINT64_MAX);
-		assert_int_equal(seen.arg.smpl_pmds_values[4], 77);
+		assert_int_equal(seen.arg.smpl_pmds_values[4], A_PERIOD_NS);
+		assert_int_equal(seen.arg.smpl_pmds_values[5], UINT64_MAX);
+		assert_int_equal(seen.arg.smpl_pmds_values[6], 77);
 		sampled_close(&s);
 	}
 }
@@ -583,6 +592,91 @@ static void test_sampled_switch(void **state)
 	sampled_close(&s);
 }
 
+static void start_faulting(struct world *w)
+{
+	world_fault(w, w->addr);
+}
+
+/* False: the command had finished by then. */
+static bool elapsed_fault(struct world *w, uint32_t addr, unsigned at, uint64_t ns)
+{
+	bool started;
+
+	hw_advance(w->hw, 1000);
+	w->addr = addr;
+	w->at = at;
+	w->intrude = start_faulting;
+	started = world_do(w, CMD_START) == 0;
+	world_fault(w, 0);
+	if (started)
+		return false;
+	assert_int_equal(w->ctx.state, CTX_LOADED);
+	WANT_PMD(w, PMU_ELAPSED, ns);
+	return true;
+}
+
+/* A start that fails is none. The register that starts all counters is the last to fail. */
+static void elapsed_unstarted(struct world *w, uint64_t ns)
+{
+	uint32_t addr = w->pmu->global_ctrl ? w->pmu->global_ctrl : w->model->pmd[0].selector;
+	unsigned at = 0;
+
+	while (elapsed_fault(w, addr, at, ns))
+		at++;
+	assert_true(at > 0);
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+}
+
+/* From start to stop, while masked too; from 0 again at the next start, but not at a restart. */
+static void elapsed(struct world *w)
+{
+	const struct pmd_conf notify = {.flags = PMD_NOTIFY};
+
+	world_program(w, 0);
+	WANT(w, 0, write_conf(w, w->model->pmd[0].num, &notify));
+	hw_advance(w->hw, 10);
+	WANT_PMD(w, PMU_ELAPSED, 0);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	hw_advance(w->hw, 10);
+	WANT_PMD(w, PMU_ELAPSED, 0);
+	WANT(w, 0, world_do(w, CMD_START));
+	hw_advance(w->hw, 20);
+	WANT(w, 0, world_do(w, CMD_START));
+	WANT_PMD(w, PMU_ELAPSED, 20);
+	world_happen(w, w->model->pmd[0].num, PERIOD);
+	WANT(w, 0, world_do(w, CMD_POLL));
+	assert_int_equal(w->ctx.state, CTX_MASKED);
+	hw_advance(w->hw, 30);
+	WANT_PMD(w, PMU_ELAPSED, 50);
+	WANT(w, 0, world_do(w, CMD_RESTART));
+	hw_advance(w->hw, 40);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	hw_advance(w->hw, 50);
+	WANT_PMD(w, PMU_ELAPSED, 90);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	WANT_PMD(w, PMU_ELAPSED, 90);
+	WANT(w, 0, world_do(w, CMD_START));
+	hw_advance(w->hw, 7);
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	hw_advance(w->hw, 60);
+	WANT_PMD(w, PMU_ELAPSED, 7);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT_PMD(w, PMU_ELAPSED, 7);
+	elapsed_unstarted(w, 7);
+}
+
+static void test_elapsed(void **state)
+{
+	struct world w;
+
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		world_open(&w, m);
+		elapsed(&w);
+		world_close(&w);
+	}
+}
+
 /* A file that no command needs is not read. */
 static void test_unused(void **state)
 {
@@ -623,6 +717,7 @@ static void test_commands(void **state)
 	WANT(&s.w, -EIO, world_read(&s.w, true, PMU_FIRST_FILE, &reg.value));
 	assert_non_null(strstr(s.w.err.text, s.p.path));
 	WANT(&s.w, -ENODATA, world_read(&s.w, true, PMU_CPUTIME, &reg.value));
+	WANT(&s.w, -ENODATA, world_read(&s.w, true, PMU_THREAD, &reg.value));
 	WANT(&s.w, -ENOENT, world_read(&s.w, true, PMU_FIRST_FILE + 1, &reg.value));
 	WANT(&s.w, -ENOENT, world_read(&s.w, false, PMU_CLOCK, &reg.value));
 	WANT(&s.w, -EACCES, world_write(&s.w, true, PMU_CLOCK, 0));
@@ -661,6 +756,7 @@ int main(void)
 		cmocka_unit_test(test_sampled),
 		cmocka_unit_test(test_sampled_again),
 		cmocka_unit_test(test_sampled_switch),
+		cmocka_unit_test(test_elapsed),
 		cmocka_unit_test(test_unused),
 		cmocka_unit_test(test_commands),
 	};

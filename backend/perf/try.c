@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+/* Whether the kernel can count what a selector selects, asked before anything is loaded. */
+#include "backend/perf/try.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+void perf_trial_init(struct perf_trial *t)
+{
+	t->nkinds = perf_kinds_find(t->kinds);
+}
+
+/* Hardware selectors differ in the low bits most, software events in the lowest byte alone. */
+static atomic_ullong *perf_trial_slot(struct perf_trial *t, uint64_t sel)
+{
+	return &t->accepted[(sel ^ sel >> 8 ^ sel >> 16) % PERF_ACCEPTED];
+}
+
+/* Anything else says something about this moment, not about the selector. */
+static bool perf_is_refusal(int no)
+{
+	return no == ENOENT || no == EINVAL || no == EOPNOTSUPP || no == ENODEV || no == EACCES ||
+	       no == EPERM;
+}
+
+static int perf_try_kind(const struct perf_kind *kind, uint64_t sel, struct err *e)
+{
+	int fd = perf_event_new(&kind->src, kind->cpu, sel, e);
+
+	if (fd < 0)
+		return perf_is_refusal(-fd) ? fd : 0;
+	close(fd);
+	return 1;
+}
+
+int perf_try(struct perf_trial *t, uint64_t sel, struct err *e)
+{
+	atomic_ullong *slot = perf_trial_slot(t, sel);
+	int rc = 0;
+
+	if (perfsel_nothing(sel) || atomic_load_explicit(slot, memory_order_relaxed) == sel)
+		return 0;
+	for (unsigned i = 0; i < t->nkinds; i++) {
+		rc = perf_try_kind(&t->kinds[i], sel, e);
+		if (rc >= 0)
+			break;
+	}
+	if (rc > 0)
+		atomic_store_explicit(slot, sel, memory_order_relaxed);
+	return rc < 0 ? rc : 0;
+}
