@@ -41,6 +41,15 @@ describe() {
 	holds "$C/set/1/pmd/256" $((before + 12345))
 }
 
+@test "all PMDs that are listed can be read" {
+	serve --backend=sim
+	new a
+	run -0 bounded cat "$C"/pmd/*
+	[ "${#lines[@]}" = "$(ls "$C/pmd" | wc -l)" ]
+	probe ENOENT open "$C/pmd/99" rdonly
+	sentence "$C/last_error" 259
+}
+
 @test "the time since start, in all sets, until stop" {
 	serve --backend=sim
 	new a
