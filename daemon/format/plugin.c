@@ -87,23 +87,30 @@ static int format_check_file(int dir_fd, const char *name, struct err *e)
 	return format_check_owner(&st, "it", e);
 }
 
-/* dlerror() names the file, too, and may be too long. */
-static int format_dlerror(struct err *e)
+/* dlerror() may begin with the path, which the caller names, too. */
+static int format_dlerror(const char *path, struct err *e)
 {
 	const char *text = dlerror();
+	size_t n = strlen(path);
 
-	return err_set(e, ENOEXEC, "%s", text ? text : "it cannot be loaded");
+	if (text && strncmp(text, path, n) == 0 && strncmp(text + n, ": ", 2) == 0)
+		text += n + 2;
+	return err_set(e, ENOEXEC, "it cannot be loaded: %s", text ? text : "unknown");
 }
 
-static int plugin_open_path(const char *path, struct plugin *out, struct err *e)
+/* Opens @path, which is @name in the directory @dir_fd that was checked. */
+static int plugin_open_in(
+	int dir_fd, const char *path, const char *name, struct plugin *out, struct err *e)
 {
+	if (format_check_file(dir_fd, name, e) < 0)
+		return -e->no;
 	/* dlopen() would open another file than the one that was checked. */
 	if (strchr(path, '$'))
 		return err_set(
 			e, EINVAL, "the path has a $, which dlopen() expands: rename the file");
 	out->so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!out->so)
-		return format_dlerror(e);
+		return format_dlerror(path, e);
 	out->fmt = dlsym(out->so, "perfmonfs_format");
 	if (out->fmt)
 		return 0;
@@ -114,21 +121,6 @@ static int plugin_open_path(const char *path, struct plugin *out, struct err *e)
 void plugin_close(const struct plugin *p)
 {
 	dlclose(p->so);
-}
-
-/* Opens @name in @dir, which was checked and is open as @dir_fd. */
-static int plugin_open_in(
-	int dir_fd, const char *dir, const char *name, struct plugin *out, struct err *e)
-{
-	CLEANUP_FREE char *path = NULL;
-
-	if (format_check_file(dir_fd, name, e) < 0)
-		return -e->no;
-	if (asprintf(&path, "%s/%s", dir, name) < 0) {
-		path = NULL;
-		return err_set(e, ENOMEM, "no memory");
-	}
-	return plugin_open_path(path, out, e);
 }
 
 int plugin_open(const char *path, struct plugin *out, struct err *e)
@@ -143,16 +135,21 @@ int plugin_open(const char *path, struct plugin *out, struct err *e)
 	fd = format_open_dir(dir, e);
 	if (fd < 0)
 		return -e->no;
-	if (plugin_open_in(fd, dir, name, out, e) < 0)
+	if (plugin_open_in(fd, path, name, out, e) < 0)
 		return err_prefix(e, "%.80s", path);
 	return 0;
 }
 
 int format_load_file(int dir_fd, const char *dir, const char *name, struct err *e)
 {
+	CLEANUP_FREE char *path = NULL;
 	struct plugin p;
 
-	if (plugin_open_in(dir_fd, dir, name, &p, e) < 0)
+	if (asprintf(&path, "%s/%s", dir, name) < 0) {
+		path = NULL;
+		return err_set(e, ENOMEM, "no memory");
+	}
+	if (plugin_open_in(dir_fd, path, name, &p, e) < 0)
 		return -e->no;
 	if (format_register(&p, e) == 0)
 		return 0;

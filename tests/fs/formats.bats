@@ -107,6 +107,24 @@ change() {
 	holds "$C/format" "count every=3"
 }
 
+@test "buffers outlive their format, its files do not" {
+	install_format formats/count.so
+	serve --backend=sim --formats=/none
+	change ok "register $FORMATS/count.so"
+	new a
+	put ok "$C/format" "count every=10"
+	exec 5<"$MNT/sys/formats/count/arg_size"
+	probe 0a00000000000000 map "$C/buffer" shared 4096 0 8 \
+		rmdir "$C" - write "$MNT/formats" "unregister count"
+	listed ""
+	probe ENODEV pread - 64 0 <&5
+	# Another registration has other files, even of the same name.
+	change ok "register $FORMATS/count.so"
+	probe ENODEV pread - 64 0 <&5
+	exec 5<&-
+	holds "$MNT/sys/formats/count/arg_size" 8
+}
+
 @test "what cannot be registered, and what cannot be removed" {
 	install_format formats/count.so
 	install_format formats/count.so copy.so
