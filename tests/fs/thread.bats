@@ -82,6 +82,7 @@ elapsed_is_right() {
 	monitor a "$TID"
 	holds "$C/pmd/261" "$(awk '/^Tgid/ { print $2 }' "/proc/$TID/status")"
 	holds "$C/pmd/263" "$TID"
+	[ "$(ls "$C/pmd" | grep -c '^2[56][0-9]$')" = "$(grep -c ' virtual ' "$MNT/pmu/pmds")" ]
 	cputime_is_right
 	go a
 	finished a
@@ -95,6 +96,7 @@ elapsed_is_right() {
 	probe ENODATA pread "$C/pmd/257" 30 0
 	probe ENODATA pread "$C/pmd/261" 30 0
 	probe ENODATA pread "$C/pmd/263" 30 0
+	[ ! "$(ls "$C/pmd" | grep -E '^(257|261|263)$')" ]
 }
 
 faults_beside_competitor() {
