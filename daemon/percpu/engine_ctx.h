@@ -58,6 +58,9 @@ struct engine_ctx {
 	/* The child context could not be set up or loaded; CMD_DESTROY is submitted for what
 	 * make_child() made. */
 	void (*child_failed)(struct engine_ctx *ec, int tid, const struct err *e);
+	/* The context was loaded, and the session thread owns it again; @ending: the daemon ends.
+	 * NULL: not wanted. */
+	void (*unloaded)(struct engine_ctx *ec, bool ending);
 	/* After CMD_DESTROY, when no thread uses the context any more. */
 	void (*destroyed)(struct engine_ctx *ec);
 	/* An error that belongs to no request. */

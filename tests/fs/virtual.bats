@@ -41,6 +41,15 @@ describe() {
 	holds "$C/set/1/pmd/256" $((before + 12345))
 }
 
+@test "all PMDs that are listed can be read" {
+	serve --backend=sim
+	new a
+	run -0 bounded cat "$C"/pmd/*
+	[ "${#lines[@]}" = "$(ls "$C/pmd" | wc -l)" ]
+	probe ENOENT open "$C/pmd/99" rdonly
+	sentence "$C/last_error" 259
+}
+
 @test "the time since start, in all sets, until stop" {
 	serve --backend=sim
 	new a
@@ -79,7 +88,7 @@ describe() {
 	probe ENOENT open "$C/pmc/256" rdonly
 	run -1 grep pmd25 "$C/regs" "$C/set/0/overflows"
 	put ok "$C/pmd/0" "7 smpl=1,256-258"
-	[ "$(grep pmd0 "$C/regs")" = "pmd0 7 smpl=1,256-258" ]
+	[ "$(grep pmd0 "$C/regs")" = "pmd0 7 long=7 short=7 smpl=1,256-258" ]
 	bounded cat "$C/regs" >"$BATS_TEST_TMPDIR/saved"
 	bounded cp "$BATS_TEST_TMPDIR/saved" "$C/regs"
 }
