@@ -185,7 +185,7 @@ checked() {
 	done
 	echo >"$CPU/sim/offline"
 	until_ok grep -q "^1 online .*0x4300c0\|^1 online free$" "$MNT/cpus"
-	until_ok [ "$(registers 1)" = "$ORIGINAL" ]
+	until_ok eval '[ "$(registers 1)" = "$ORIGINAL" ]'
 	run ! grep unrestored "$MNT/cpus"
 	run ! checked "could not be restored"
 	run_context

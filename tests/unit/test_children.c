@@ -619,6 +619,50 @@ static void test_format(void **state)
 	make_child("ctx/a", 2);
 }
 
+static int plugin_getsize(uint32_t ctx_flags, void *arg, size_t *size)
+{
+	(void)ctx_flags, (void)arg;
+	*size = 4096;
+	return 0;
+}
+
+static int plugin_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+{
+	(void)buf, (void)arg, (void)tstamp, (void)data;
+	return 0;
+}
+
+/* A child uses the format of its parent, also after the parent has another one. */
+static void test_format_in_use(void **state)
+{
+	static const pfm_buffer_fmt_t fmt = {
+		.fmt_api = PFM_FMT_API,
+		.fmt_name = "mine",
+		.fmt_uuid = {1},
+		.fmt_getsize = plugin_getsize,
+		.fmt_handler = plugin_handler,
+	};
+	/* Nothing here closes it. */
+	struct plugin plugin = {.so = &plugin, .fmt = &fmt}, given;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(format_register(&plugin, &e), 0);
+	assert_int_equal(put("ctx/a/format", "mine size=1"), -EINVAL);
+	assert_int_equal(put("ctx/a/format", "mine"), 0);
+	make_child("ctx/a", 1);
+	fs->config.smpl_buf_size_max = 4096;
+	assert_null(born("ctx/a", 2, &e));
+	assert_int_equal(e.no, ENOMEM);
+	assert_int_equal(put("ctx/a/format", "mine"), -ENOMEM);
+	assert_int_equal(put("ctx/a/format", "none"), 0);
+	assert_int_equal(format_unregister(slice_of("mine"), &given, &e), -EBUSY);
+	assert_int_equal(remove_dir("ctx/a/children/1"), 0);
+	assert_int_equal(format_unregister(slice_of("mine"), &given, &e), 0);
+	assert_ptr_equal(given.fmt, &fmt);
+	assert_int_equal(put("ctx/a/format", "mine"), -EINVAL);
+}
+
 /* Children that exist all the time are listed once, whatever comes and goes. */
 static void test_list_while_they_come_and_go(void **state)
 {
@@ -1104,6 +1148,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_set_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_format, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_format_in_use, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_list_while_they_come_and_go, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_offsets_of_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total, setup, teardown),

@@ -327,11 +327,24 @@ static bool node_next_pmc(const struct call *dir, uint64_t *cookie, struct node 
 	return true;
 }
 
-/* Virtual PMDs follow the others. */
+/* A virtual PMD that cannot be read now, because the context is on no thread. */
+static bool node_lacks_thread(const struct call *dir, uint64_t cookie)
+{
+	const struct pmu *pmu = node_pmu(dir);
+
+	return !dir->ctx->ec.task && cookie >= pmu->npmds &&
+	       cookie < (uint64_t)pmu->npmds + pmu->nvirtuals &&
+	       pmu_virtual_needs_thread(&pmu->virtuals[cookie - pmu->npmds]);
+}
+
+/* Virtual PMDs follow the others. Those that cannot be read now are found by lookup alone, so that
+ * a program which reads all files of the directory has no errors. */
 static bool node_next_pmd(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
 	const struct pmu *pmu = node_pmu(dir);
 
+	while (node_lacks_thread(dir, *cookie))
+		(*cookie)++;
 	if (*cookie >= (uint64_t)pmu->npmds + pmu->nvirtuals)
 		return false;
 	n->reg = (unsigned)(*cookie)++;
