@@ -490,7 +490,7 @@ no_more_files() {
 	clone rw setup "$SYSTEM_WIDE" default 4096 load 1 0 # what it takes at first it keeps
 	until_ok no_contexts
 	files=$(find "/proc/$DAEMON/fd" -mindepth 1 | wc -l)
-	run -0 timeout 60 "$BUILD/tests/fs/clonestorm" "$MNT/clone" 8
+	run -0 timeout "$PATIENCE" "$BUILD/tests/fs/clonestorm" "$MNT/clone" 8
 	echo "$output"
 	[[ $output == *" calls: ok "* ]]
 	until_ok no_contexts

@@ -389,7 +389,7 @@ compiles() {
 
 # Threads that are monitored are traced, and the leak sanitizer wants to trace them itself.
 example() {
-	timeout -s KILL 60 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" "$BUILD/examples/$1" "${@:2}" 3>&- 4>&- 5>&-
+	timeout -s KILL "$PATIENCE" env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" "$BUILD/examples/$1" "${@:2}" 3>&- 4>&- 5>&-
 }
 
 serve_perf() {

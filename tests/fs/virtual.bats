@@ -129,12 +129,13 @@ times_of() {
 	taskset -c 0 bash -c 'while :; do :; done' 3>&- 4>&- &
 	burner=$!
 	ctl start
-	until_ok eval '[ "$(times_of $burner | wc -l)" -ge 3 ]'
+	until_ok eval '[ "$(times_of $burner | sort -u | wc -l)" -ge 3 ]'
 	ctl stop
 	kill $burner
 	times_of $burner >"$BATS_TEST_TMPDIR/times"
 	cat "$BATS_TEST_TMPDIR/times"
-	sort -n -c -u "$BATS_TEST_TMPDIR/times"
+	# Overflows that are found together are samples with the same time.
+	sort -n -c "$BATS_TEST_TMPDIR/times"
 	[ "$(tail -n 1 "$BATS_TEST_TMPDIR/times")" -lt 100000000000 ]
 }
 
