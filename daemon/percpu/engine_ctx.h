@@ -33,6 +33,8 @@ struct engine_ctx {
 	struct worker *worker;
 	/* Set while the context is loaded on a thread, or is about to be: see daemon/ctxsw. */
 	struct task_ctx *task;
+	/* Other contexts on threads that follow from a load of this one. */
+	unsigned followed;
 	/* Jobs that are posted and not finished, and 1 for unloaded_event. The thread that changes
 	 * it from 0 to 1 owns the context until it is 0 again. */
 	atomic_uint inflight;
