@@ -471,3 +471,11 @@ mount_helper() {
 	kill "$pid"
 	until_ok not_mounted
 }
+
+@test "systemd accepts the unit" {
+	systemd-analyze --help 2>/dev/null | grep -q recursive-errors || skip "needs systemd-analyze (systemd 250)"
+	unit=$BATS_TEST_TMPDIR/perfmonfs.service
+	sed "s,@SBINDIR@,$BUILD/daemon," "$BATS_TEST_DIRNAME/../../contrib/systemd/perfmonfs.service.in" >"$unit"
+	output=$(systemd-analyze verify --man=no --recursive-errors=no "$unit" 2>&1 && echo accepted) || true
+	is accepted
+}
