@@ -12,6 +12,7 @@
 #include "daemon/check.h"
 #include "daemon/format/format.h"
 #include "daemon/fs/fs.h"
+#include "daemon/fs/requests/format_loader.h"
 #include "daemon/options.h"
 #include "formats/formats.h"
 
@@ -73,7 +74,7 @@ int main(int argc, char **argv)
 	struct options o;
 	TEXT_CLEANUP struct text mount_opts = {0};
 	struct err e;
-	int fd;
+	int fd, status = 0;
 
 	/* If the daemon is started with descriptors 0 to 2 closed, no other file gets them. */
 	do
@@ -87,7 +88,9 @@ int main(int argc, char **argv)
 		return check_machine(&o);
 	if (main_serve(&o, &e) < 0) {
 		fprintf(stderr, "perfmonfs: %s\n", e.text);
-		return 1;
+		status = 1;
 	}
-	return 0;
+	if (format_loader_is_stuck())
+		_exit(status); /* exit() would wait for the file's constructors */
+	return status;
 }

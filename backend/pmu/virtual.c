@@ -39,6 +39,12 @@ int pmu_find_virtual(const struct pmu *pmu, unsigned num)
 	return -1;
 }
 
+bool pmu_virtual_needs_thread(const struct pmu_virtual *v)
+{
+	return v->kind == PMU_VIRTUAL_CPUTIME || v->kind == PMU_VIRTUAL_PROCESS ||
+	       v->kind == PMU_VIRTUAL_THREAD;
+}
+
 /* Checks the open descriptor, because the path may change to another file. */
 static int virtual_check_file(int fd, const struct pmu_virtual *v, struct err *e)
 {

@@ -32,12 +32,14 @@ static int proc_failed(const char *file, int no, struct err *e)
 	return err_set(e, no, "/proc/TID/%s: %s", file, err_name(no));
 }
 
+/* In /proc/TID itself, stat adds up the times of all threads of the process: that takes a
+ * millisecond with some thousand, and a thread is read several times. */
 int proc_open(pid_t tid, struct err *e)
 {
-	char path[32];
+	char path[48];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)tid, (int)tid);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? proc_failed("", errno, e) : fd;
 }

@@ -40,7 +40,8 @@ struct proc_user_ns {
 			daemon's own */
 };
 
-/* The directory of a thread, and a file like "ns/pid" in it: descriptors, or -errno. */
+/* The directory of a thread, in that of all threads of its process, and a file like "ns/pid" in it:
+ * descriptors, or -errno. */
 int proc_open(pid_t tid, struct err *e);
 int proc_ns_open(int dir, const char *ns, struct err *e);
 

@@ -79,7 +79,7 @@ static int target_search_process(pid_t pid, const struct ns_pid *at)
 	/* All threads of a process are in the same PID namespaces. */
 	if (dir < 0 || proc_status(dir, &s, &ignored) < 0 || s.depth <= at->level)
 		return -1;
-	fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	tasks = fd < 0 ? NULL : fdopendir(fd);
 	while (tasks && found < 0 && (tid = target_next_number(tasks)))
 		found = target_open_if_matches(tid, at);
@@ -211,7 +211,7 @@ unsigned target_threads(const struct target *t)
 	struct stat st;
 
 	/* Two of the directory itself, and one of each thread. */
-	return fstatat(t->dir, "task", &st, 0) < 0 ? 0 : (unsigned)st.st_nlink - 2;
+	return fstatat(t->dir, "..", &st, 0) < 0 ? 0 : (unsigned)st.st_nlink - 2;
 }
 
 int target_alive(const struct target *t, struct err *e)

@@ -13,8 +13,8 @@
 
 /*
  * ctl: "load cpu=N [set=ID]", "load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]",
- * "load pid=N [set=ID] [follow] [cpus=LIST]", "start [set=ID]", "stop", "restart", "unload", "signal sig=N [tid=N]". Allocates cmd->cpus, which
- * command_free() frees, also after a failure.
+ * "load pid=N [set=ID] [follow] [cpus=LIST]", "start [set=ID]", "stop", "restart", "unload",
+ * "signal sig=N [tid=N]". Allocates cmd->cpus, which command_free() frees, also after a failure.
  */
 int command_parse_ctl(struct slice text, struct command *cmd, struct err *e);
 void command_print_ctl(const struct command *cmd, struct text *out);
@@ -41,6 +41,9 @@ int command_parse_regs(
 void command_print_pmc(uint64_t value, struct text *out);
 void command_print_pmd(uint64_t value, struct text *out);
 void command_print_regs(const struct command *cmd, struct text *out);
+
+/* ENOENT: the PMU has no PMD, or PMC, called @name; the sentence lists those that it has. */
+int command_no_register(const struct pmu *pmu, bool pmd, struct slice name, struct err *e);
 
 /* flags: words of system_wide notify_block ovfl_no_msg raw, or "none". */
 int command_parse_flags(struct slice text, unsigned *flags, struct err *e);

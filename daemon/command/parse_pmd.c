@@ -7,7 +7,7 @@
 
 #include "base/num.h"
 
-enum { PMD_OPTION_LONG };
+enum { PMD_OPTION_LONG, PMD_OPTION_SHORT };
 
 /* In the order of printing. */
 static const struct pmd_option {
@@ -19,7 +19,7 @@ static const struct pmd_option {
 	unsigned flag;
 } pmd_options[] = {
 	[PMD_OPTION_LONG] = {"long", VALUE, offsetof(struct pmd_conf, long_reset)},
-	{"short", VALUE, offsetof(struct pmd_conf, short_reset)},
+	[PMD_OPTION_SHORT] = {"short", VALUE, offsetof(struct pmd_conf, short_reset)},
 	{"thresh", THRESH, offsetof(struct pmd_conf, thresh)},
 	{"mask", MASK, offsetof(struct pmd_conf, mask)},
 	{"seed", SEED, offsetof(struct pmd_conf, seed)},
@@ -117,6 +117,12 @@ static int pmd_parse_value(struct slice word, uint64_t *value, struct err *e)
 	return num_value(word, value, e);
 }
 
+/* Of such a PMD, 0 as reset value would make the first overflow the last one for 2^64 events. */
+static bool pmd_has_period(const struct pmd_conf *conf)
+{
+	return (conf->flags & PMD_NOTIFY) || !regset_empty(&conf->smpl);
+}
+
 int command_parse_pmd(struct slice text, struct cmd_reg *r, struct err *e)
 {
 	unsigned given = 0;
@@ -126,9 +132,10 @@ int command_parse_pmd(struct slice text, struct cmd_reg *r, struct err *e)
 	r->conf = (struct pmd_conf){0};
 	while (rc == 0 && (word = slice_word(&text)).n)
 		rc = pmd_parse_option(word, &r->conf, &given, e);
-	/* With 0, the first notification would be the last one for 2^64 events. */
-	if ((r->conf.flags & PMD_NOTIFY) && !(given & 1u << PMD_OPTION_LONG))
+	if (pmd_has_period(&r->conf) && !(given & 1u << PMD_OPTION_LONG))
 		r->conf.long_reset = r->value;
+	if (pmd_has_period(&r->conf) && !(given & 1u << PMD_OPTION_SHORT))
+		r->conf.short_reset = r->value;
 	return rc;
 }
 
@@ -141,7 +148,7 @@ void command_print_pmd(uint64_t value, struct text *out)
 static void pmd_print_number(
 	const struct pmd_option *o, uint64_t n, const struct pmd_conf *conf, struct text *out)
 {
-	bool by_value = o == &pmd_options[PMD_OPTION_LONG] && (conf->flags & PMD_NOTIFY);
+	bool by_value = o <= &pmd_options[PMD_OPTION_SHORT] && pmd_has_period(conf);
 
 	if (n && o->kind == MASK)
 		text_printf(out, " %s=0x%" PRIx64, o->name, n);

@@ -88,3 +88,29 @@ void command_print_regs(const struct command *cmd, struct text *out)
 		}
 	}
 }
+
+static struct regset regs_numbers(const struct pmu *pmu, bool pmd)
+{
+	struct regset nums = {0};
+
+	for (unsigned p = 0; !pmd && p < pmu->npmcs; p++)
+		regset_add(&nums, pmu->pmcs[p].num);
+	for (unsigned d = 0; pmd && d < pmu->npmds; d++)
+		regset_add(&nums, pmu->pmds[d].num);
+	for (unsigned i = 0; pmd && i < pmu->nvirtuals; i++)
+		regset_add(&nums, pmu->virtuals[i].num);
+	return nums;
+}
+
+int command_no_register(const struct pmu *pmu, bool pmd, struct slice name, struct err *e)
+{
+	const struct regset nums = regs_numbers(pmu, pmd);
+	const char *kind = pmd ? "pmd" : "pmc";
+	TEXT_CLEANUP struct text list = {0};
+
+	regset_print(&nums, &list);
+	if (!text_ok(&list))
+		return err_set(e, ENOMEM, "no memory");
+	return err_set(e, ENOENT, "there is no %s%.*s: this PMU has %s, see pmu/%ss", kind,
+		SLICE_ARG(name), list.p, kind);
+}

@@ -79,6 +79,24 @@ static void load_done(struct context *ctx, const struct command *cmd)
 	ctx->ever_loaded = true;
 }
 
+static void load_list_set(const struct pmu *pmu, const struct evtset *set, struct loaded_pmcs *out)
+{
+	for (unsigned p = 0; p < pmu->npmcs; p++) {
+		if (set->pmc[p] == pmu->pmcs[p].def)
+			continue;
+		if (out->n < LOADED_PMCS)
+			out->pmc[out->n] = (struct loaded_pmc){set->id, (uint16_t)p, set->pmc[p]};
+		out->n++;
+	}
+}
+
+static void load_list(const struct context *ctx, struct loaded_pmcs *out)
+{
+	out->n = 0;
+	for (unsigned i = 0; i < ctx->nsets; i++)
+		load_list_set(ctx->pmu, ctx->sets[i], out);
+}
+
 int cmd_load(struct core_run *run, const struct command *cmd, struct err *e)
 {
 	struct context *ctx = run->ctx;
@@ -103,5 +121,7 @@ int cmd_load(struct core_run *run, const struct command *cmd, struct err *e)
 		return rc;
 	}
 	load_done(ctx, cmd);
+	if (cmd->load.pmcs)
+		load_list(ctx, cmd->load.pmcs);
 	return 0;
 }

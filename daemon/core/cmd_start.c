@@ -101,7 +101,7 @@ int cmd_start(struct core_run *run, struct command *cmd, struct err *e)
 		return -e->no;
 	set = cmd->has_set ? ctx_set(run->ctx, cmd->set) : was;
 	if (run->ctx->state != CTX_RUNNING || cmd->has_set)
-		note_start(run->ctx->pmu, set, &cmd->note);
+		note_start(run->ctx, set, &cmd->note);
 	rc = start_set(run, cmd, set, e);
 	if (set == was)
 		set->runs = runs;

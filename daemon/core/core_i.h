@@ -106,8 +106,8 @@ void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, str
 
 /* note.c */
 
-/* What keeps counters of @set from counting once it is started. @note is empty. */
-void note_start(const struct pmu *pmu, const struct evtset *set, struct err *note);
+/* What keeps counters of @set from counting or sampling once it is started. @note is empty. */
+void note_start(const struct context *ctx, const struct evtset *set, struct err *note);
 /* A PMD just written whose overflow is to be notified and not to be expected. An earlier note
  * stays. */
 void note_period(const struct pmu_pmd *pmd, const struct pmd_state *s, struct err *note);

@@ -27,8 +27,25 @@ static void note_counter(
 			pmc->kernel & levels);
 }
 
-void note_start(const struct pmu *pmu, const struct evtset *set, struct err *note)
+/* Why there will be one sample of counter @d at most, although it starts below 0. */
+static void note_samples(
+	const struct context *ctx, const struct evtset *set, unsigned d, struct err *note)
 {
+	const struct pmd_state *s = &set->pmd[d];
+	unsigned num = ctx->pmu->pmds[d].num;
+
+	if (note->text[0] || !ctx->smpl.fmt || s->short_reset || !(s->n.value >> 63) ||
+		(s->flags & PMD_NO64))
+		return;
+	err_set(note, 0,
+		"pmd%u of set %u gives one sample and then none for 2^64 events: to sample every "
+		"N events, write -N short=-N",
+		num, set->id);
+}
+
+void note_start(const struct context *ctx, const struct evtset *set, struct err *note)
+{
+	const struct pmu *pmu = ctx->pmu;
 	bool any = false;
 
 	for (unsigned d = 0; d < pmu->npmds && !note->text[0]; d++) {
@@ -38,6 +55,7 @@ void note_start(const struct pmu *pmu, const struct evtset *set, struct err *not
 			continue;
 		any = true;
 		note_counter(pmu, set, d, note);
+		note_samples(ctx, set, d, note);
 	}
 	if (!any)
 		err_set(note, 0,

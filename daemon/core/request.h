@@ -234,6 +234,16 @@ struct ctx_info {
 	uint64_t changes; /* how many times the state has changed */
 };
 
+/* The PMCs of a context that are not at their default value. */
+enum { LOADED_PMCS = 8 };
+struct loaded_pmcs {
+	unsigned n; /* of all sets; @pmc has the first of them */
+	struct loaded_pmc {
+		uint16_t set, row;
+		uint64_t value;
+	} pmc[LOADED_PMCS];
+};
+
 /* CMD_LOAD, besides the set and the thread. */
 struct cmd_load {
 	unsigned cpu;  /* unless a thread is given */
@@ -243,7 +253,8 @@ struct cmd_load {
 	/* On a thread: of the process that opened the file. The writer's count only if they are
 	 * among these. Not for the core. */
 	struct capabilities opener;
-	bool taken; /* out: refused, because the thread already has a context */
+	bool taken;               /* out: refused, because the thread already has a context */
+	struct loaded_pmcs *pmcs; /* out: if it succeeds; the caller's, NULL: they are not wanted */
 	struct cpus
 		*cpus; /* where the thread is followed, owned by the command; NULL: everywhere */
 };

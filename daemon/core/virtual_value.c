@@ -39,17 +39,12 @@ uint32_t virtuals_needed(const struct context *ctx, const struct command *cmd)
 	return rows;
 }
 
-static bool virtual_needs_thread(const struct pmu_virtual *v)
-{
-	return v->kind == PMU_VIRTUAL_CPUTIME || v->kind == PMU_VIRTUAL_PROCESS ||
-	       v->kind == PMU_VIRTUAL_THREAD;
-}
-
 int virtual_read(const struct core_run *run, unsigned row, uint64_t *value, struct err *e)
 {
 	const struct pmu_virtual *v = &run->ctx->pmu->virtuals[row];
 
-	if (virtual_needs_thread(v) && (run->ctx->state == CTX_UNLOADED || !run->ctx->target.tid))
+	if (pmu_virtual_needs_thread(v) &&
+		(run->ctx->state == CTX_UNLOADED || !run->ctx->target.tid))
 		return err_set(e, ENODATA,
 			"pmd%u belongs to the thread that a sample interrupts, and there is none "
 			"now: have it sampled (smpl=%u), or load on a thread",

@@ -8,6 +8,8 @@ static void complete_unload(struct engine *eng, struct engine_ctx *ec)
 	/* CMD_DESTROY was executed, or is requeued. */
 	bool destroying = ec->destroying;
 
+	if (ec->unloaded)
+		ec->unloaded(ec, eng->ending);
 	if (!engine_submit_requeued(eng, ec) && destroying)
 		ec->destroyed(ec);
 	engine_submit_waiting(eng);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registry of sampling formats, built-in ones and plug-ins. One thread fills it when the daemon
- * starts. After that it does not change, and any thread may read it without a lock.
+ * The registry of sampling formats, built-in ones and plug-ins. It belongs to the thread that
+ * serves requests, which alone calls its functions; format_put() and those of plug-ins are for
+ * any thread.
  */
 #ifndef FORMAT_FORMAT_H
 #define FORMAT_FORMAT_H
@@ -13,9 +14,19 @@
 
 enum { FORMAT_UUID_TEXT = 37 }; /* "4d72bec0-0664-4143-82b4-d3fd27243c97" and a NUL */
 
-/* Adds a format. -EINVAL if it is incomplete or for another API; -EBUSY if name or UUID are in use.
- */
-int format_register(const pfm_buffer_fmt_t *fmt, struct err *e);
+/* A shared object that exports a format. */
+struct plugin {
+	/* For dlclose(); NULL: the format is built in. */
+	void *so;
+	const pfm_buffer_fmt_t *fmt;
+};
+
+/* Adds a format, and takes its shared object. -EINVAL if it is incomplete or for another API;
+ * -EBUSY if name or UUID are in use. */
+int format_register(const struct plugin *p, struct err *e);
+/* Removes a plug-in's format, which no user has, and gives it back for plugin_close(). -EINVAL:
+ * there is none; -EBUSY: it has users; -EPERM: it is built in. */
+int format_unregister(struct slice name_or_uuid, struct plugin *out, struct err *e);
 
 /* Adds a list that NULL ends, such as builtin_formats. Stops at the first error. */
 int formats_register(const pfm_buffer_fmt_t *const *list, struct err *e);
@@ -30,11 +41,29 @@ int formats_load(const char *dir, struct err *e);
 /* Loads one file of a directory that was checked. */
 int format_load_file(int dir_fd, const char *dir, const char *name, struct err *e);
 
+/*
+ * Opens the shared object at the absolute @path, of which each component must be trusted as that of
+ * a directory of formats. It runs the object's constructors, and may wait for a filesystem. The
+ * format is not checked yet. Any thread.
+ */
+int plugin_open(const char *path, struct plugin *out, struct err *e);
+/* Runs its destructors, and may wait as well. Any thread. */
+void plugin_close(const struct plugin *p);
+
 /* NULL if there is no such format. */
 const pfm_buffer_fmt_t *format_find(struct slice name_or_uuid);
 
-/* The @i-th format, from 0, in the order of registration; NULL at the end. */
-const pfm_buffer_fmt_t *format_at(size_t i);
+/* A use of a registered format, which keeps it from being removed. */
+struct format_use;
+/* NULL for NULL, which may be released. */
+struct format_use *format_get(const pfm_buffer_fmt_t *fmt);
+/* The format's code and data may be gone afterwards. Any thread. */
+void format_put(struct format_use *use);
+
+/* Each registration has a number of its own, from 1 on. NULL: it was removed. */
+const pfm_buffer_fmt_t *format_by_id(uint64_t id);
+/* The first format after number @id, in the order of registration; sets @id. NULL: the end. */
+const pfm_buffer_fmt_t *format_after(uint64_t *id);
 void formats_each(void (*each)(void *arg, const pfm_buffer_fmt_t *fmt), void *arg);
 
 void format_uuid_text(const pfm_uuid_t uuid, char text[FORMAT_UUID_TEXT]);

@@ -33,7 +33,7 @@ static int format_open_component(int dir, const char *name, const char *path, st
 		return err_set(e, errno, "%s: %s", path, err_name(errno));
 	if (S_ISLNK(st.st_mode))
 		return err_set(e, ELOOP,
-			"%s is a symbolic link: name the directory of formats without any", path);
+			"%s is a symbolic link: name the path of formats without any", path);
 	return format_check_owner(&st, path, e) < 0 ? -e->no : take_fd(&fd);
 }
 
@@ -46,8 +46,7 @@ static int format_open_path(const char *dir, struct err *e)
 	if (!path)
 		return err_set(e, ENOMEM, "no memory");
 	if (*path != '/')
-		return err_set(e, EINVAL,
-			"'%.40s': give the directory of formats as an absolute path", dir);
+		return err_set(e, EINVAL, "the path of formats is not absolute: begin it with /");
 	fd = format_open_component(AT_FDCWD, "/", "/", e);
 	while (fd >= 0 && *(at += strspn(at, "/"))) {
 		size_t n = strcspn(at, "/");
@@ -88,37 +87,74 @@ static int format_check_file(int dir_fd, const char *name, struct err *e)
 	return format_check_owner(&st, "it", e);
 }
 
-/* dlerror() names the file, too, and may be too long. */
-static int format_dlerror(struct err *e)
+/* dlerror() may begin with the path, which the caller names, too. */
+static int format_dlerror(const char *path, struct err *e)
 {
 	const char *text = dlerror();
+	size_t n = strlen(path);
 
-	return err_set(e, ENOEXEC, "%s", text ? text : "it cannot be loaded");
+	if (text && strncmp(text, path, n) == 0 && strncmp(text + n, ": ", 2) == 0)
+		text += n + 2;
+	return err_set(e, ENOEXEC, "it cannot be loaded: %s", text ? text : "unknown");
+}
+
+/* Opens @path, which is @name in the directory @dir_fd that was checked. */
+static int plugin_open_in(
+	int dir_fd, const char *path, const char *name, struct plugin *out, struct err *e)
+{
+	if (format_check_file(dir_fd, name, e) < 0)
+		return -e->no;
+	/* dlopen() would open another file than the one that was checked. */
+	if (strchr(path, '$'))
+		return err_set(
+			e, EINVAL, "the path has a $, which dlopen() expands: rename the file");
+	out->so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!out->so)
+		return format_dlerror(path, e);
+	out->fmt = dlsym(out->so, "perfmonfs_format");
+	if (out->fmt)
+		return 0;
+	plugin_close(out);
+	return err_set(e, ENOEXEC, "it exports no perfmonfs_format: see perfmonfs/format.h");
+}
+
+void plugin_close(const struct plugin *p)
+{
+	dlclose(p->so);
+}
+
+int plugin_open(const char *path, struct plugin *out, struct err *e)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	/* With the slash, as in "/". */
+	CLEANUP_FREE char *dir = strndup(path, (size_t)(name - path));
+	CLEANUP_CLOSE int fd = -1;
+
+	if (!dir)
+		return err_set(e, ENOMEM, "no memory");
+	fd = format_open_dir(dir, e);
+	if (fd < 0)
+		return -e->no;
+	if (plugin_open_in(fd, path, name, out, e) < 0)
+		return err_prefix(e, "%.80s", path);
+	return 0;
 }
 
 int format_load_file(int dir_fd, const char *dir, const char *name, struct err *e)
 {
 	CLEANUP_FREE char *path = NULL;
-	const pfm_buffer_fmt_t *fmt;
-	void *so;
+	struct plugin p;
 
-	if (format_check_file(dir_fd, name, e) < 0)
-		return -e->no;
 	if (asprintf(&path, "%s/%s", dir, name) < 0) {
 		path = NULL;
 		return err_set(e, ENOMEM, "no memory");
 	}
-	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!so)
-		return format_dlerror(e);
-	fmt = dlsym(so, "perfmonfs_format");
-	if (!fmt)
-		err_set(e, ENOEXEC, "it exports no perfmonfs_format: see perfmonfs/format.h");
-	if (!fmt || format_register(fmt, e) < 0) {
-		dlclose(so);
+	if (plugin_open_in(dir_fd, path, name, &p, e) < 0)
 		return -e->no;
-	}
-	return 0; /* stays loaded, since contexts use it */
+	if (format_register(&p, e) == 0)
+		return 0;
+	plugin_close(&p);
+	return -e->no;
 }
 
 static int format_is_shared_object(const struct dirent *de)

@@ -2,6 +2,7 @@
 #include "daemon/format/format.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,8 +14,16 @@ enum {
 	KNOWN_FLAGS = PFM_FMTFL_NOSET,
 };
 
-static const pfm_buffer_fmt_t **formats;
+struct format_use {
+	struct plugin plugin;
+	uint64_t id;
+	/* Raised by the registry's thread alone, so that 0 stays 0 while that looks. */
+	atomic_uint users;
+};
+
+static struct format_use **formats;
 static size_t nformats;
+static uint64_t last_id;
 
 void format_uuid_text(const pfm_uuid_t uuid, char text[FORMAT_UUID_TEXT])
 {
@@ -39,24 +48,68 @@ static bool format_matches_uuid(struct slice s, const pfm_uuid_t uuid)
 	return s.n == FORMAT_UUID_TEXT - 1 && strncasecmp(s.p, text, s.n) == 0;
 }
 
+/* Its index, or nformats. */
+static size_t format_index(struct slice name_or_uuid)
+{
+	size_t i;
+
+	for (i = 0; i < nformats; i++) {
+		const pfm_buffer_fmt_t *fmt = formats[i]->plugin.fmt;
+
+		if (slice_is(name_or_uuid, fmt->fmt_name) ||
+			format_matches_uuid(name_or_uuid, fmt->fmt_uuid))
+			break;
+	}
+	return i;
+}
+
 const pfm_buffer_fmt_t *format_find(struct slice name_or_uuid)
 {
-	for (size_t i = 0; i < nformats; i++)
-		if (slice_is(name_or_uuid, formats[i]->fmt_name) ||
-			format_matches_uuid(name_or_uuid, formats[i]->fmt_uuid))
-			return formats[i];
+	size_t i = format_index(name_or_uuid);
+
+	return i < nformats ? formats[i]->plugin.fmt : NULL;
+}
+
+struct format_use *format_get(const pfm_buffer_fmt_t *fmt)
+{
+	for (size_t i = 0; i < nformats; i++) {
+		if (formats[i]->plugin.fmt != fmt)
+			continue;
+		atomic_fetch_add(&formats[i]->users, 1);
+		return formats[i];
+	}
 	return NULL;
 }
 
-const pfm_buffer_fmt_t *format_at(size_t i)
+void format_put(struct format_use *use)
 {
-	return i < nformats ? formats[i] : NULL;
+	if (use)
+		atomic_fetch_sub(&use->users, 1);
+}
+
+const pfm_buffer_fmt_t *format_after(uint64_t *id)
+{
+	for (size_t i = 0; i < nformats; i++) {
+		if (formats[i]->id <= *id)
+			continue;
+		*id = formats[i]->id;
+		return formats[i]->plugin.fmt;
+	}
+	return NULL;
+}
+
+const pfm_buffer_fmt_t *format_by_id(uint64_t id)
+{
+	uint64_t found = id - 1;
+	const pfm_buffer_fmt_t *fmt = format_after(&found);
+
+	return found == id ? fmt : NULL;
 }
 
 void formats_each(void (*each)(void *arg, const pfm_buffer_fmt_t *fmt), void *arg)
 {
 	for (size_t i = 0; i < nformats; i++)
-		each(arg, formats[i]);
+		each(arg, formats[i]->plugin.fmt);
 }
 
 /* Only these characters are allowed: other ones may mean something to format_parse(). */
@@ -153,33 +206,63 @@ static int format_check_unique(const pfm_buffer_fmt_t *fmt, struct err *e)
 
 	format_uuid_text(fmt->fmt_uuid, uuid);
 	if (format_find(slice_of(fmt->fmt_name)))
-		return err_set(
-			e, EBUSY, "there is a format '%s' already: rename one", fmt->fmt_name);
+		return err_set(e, EBUSY, "there is a format '%s' already: remove or rename one",
+			fmt->fmt_name);
 	if (format_find(slice_of(uuid)))
 		return err_set(e, EBUSY, "'%s' has the UUID of '%s', %s: give it one of its own",
 			fmt->fmt_name, format_find(slice_of(uuid))->fmt_name, uuid);
 	return 0;
 }
 
-int format_register(const pfm_buffer_fmt_t *fmt, struct err *e)
+int format_register(const struct plugin *p, struct err *e)
 {
-	const pfm_buffer_fmt_t **more;
+	struct format_use **more, *use;
 
-	if (format_check_identity(fmt, e) < 0 || format_check_abilities(fmt, e) < 0 ||
-		format_check_unique(fmt, e) < 0)
+	if (format_check_identity(p->fmt, e) < 0 || format_check_abilities(p->fmt, e) < 0 ||
+		format_check_unique(p->fmt, e) < 0)
 		return -e->no;
-	more = reallocarray(formats, nformats + 1, sizeof(*more));
-	if (!more)
+	more = reallocarray(formats, nformats + 1, sizeof(struct format_use *));
+	if (more)
+		formats = more;
+	use = more ? calloc(1, sizeof(*use)) : NULL;
+	if (!use)
 		return err_set(e, ENOMEM, "no memory");
-	formats = more;
-	formats[nformats++] = fmt;
+	use->plugin = *p;
+	use->id = ++last_id;
+	formats[nformats++] = use;
+	return 0;
+}
+
+int format_unregister(struct slice name_or_uuid, struct plugin *out, struct err *e)
+{
+	size_t i = format_index(name_or_uuid);
+	struct format_use *use = i < nformats ? formats[i] : NULL;
+	unsigned users;
+
+	if (!use)
+		return err_set(e, EINVAL, "no format '%.*s' is registered: MNT/formats lists them",
+			SLICE_ARG(name_or_uuid));
+	if (!use->plugin.so)
+		return err_set(e, EPERM,
+			"format '%s' is built in: only those that were read from a file can be "
+			"removed",
+			use->plugin.fmt->fmt_name);
+	users = atomic_load(&use->users);
+	if (users)
+		return err_set(e, EBUSY,
+			"%u contexts use format '%s': remove them, or write none to their format",
+			users, use->plugin.fmt->fmt_name);
+	*out = use->plugin;
+	free(use);
+	nformats--;
+	memmove(&formats[i], &formats[i + 1], (nformats - i) * sizeof(struct format_use *));
 	return 0;
 }
 
 int formats_register(const pfm_buffer_fmt_t *const *list, struct err *e)
 {
 	for (; *list; list++)
-		if (format_register(*list, e) < 0)
+		if (format_register(&(struct plugin){.fmt = *list}, e) < 0)
 			return -e->no;
 	return 0;
 }

@@ -14,6 +14,8 @@
 
 /* Bytes of one store, and bytes compared while a READ may have to wait. */
 enum { CACHE_BATCH = 65536 };
+/* Bytes at the beginning, where formats keep the number of samples; no sample begins there. */
+enum { CACHE_HEAD = 64 };
 
 struct cache_sync {
 	const struct shared_ops *ops;
@@ -86,16 +88,27 @@ __attribute__((no_sanitize("thread"))) static int cache_copy_run(
 	return 0;
 }
 
-/* Stores the pages [@first, @end). ENOENT: the kernel has no page of the file, which is fine. After
- * any other error the pages stay stale. */
+/* ENOENT: the kernel has no page of the file, which is fine. */
+static bool cache_store(const struct cache_sync *cs, struct shared *s, size_t off, size_t end)
+{
+	int rc = s->region ? cache_copy_run(s, off, end - off)
+			   : cs->ops->store(cs->ops->arg, s->ino, off, s->shadow + off, end - off);
+
+	return rc == 0 || rc == -ENOENT;
+}
+
+/*
+ * Stores the pages [@first, @end); if that fails, they stay stale. The kernel copies the bytes of
+ * one store in any order, and clients may look meanwhile: so the number of samples has a store of
+ * its own.
+ */
 static void cache_store_run(const struct cache_sync *cs, struct shared *s, size_t first, size_t end)
 {
-	size_t off = first * cs->page;
-	size_t n = (end * cs->page < s->size ? end * cs->page : s->size) - off;
-	int rc = s->region ? cache_copy_run(s, off, n)
-			   : cs->ops->store(cs->ops->arg, s->ino, off, s->shadow + off, n);
+	size_t off = first ? first * cs->page : CACHE_HEAD;
+	size_t to = end * cs->page < s->size ? end * cs->page : s->size;
 
-	if (rc == 0 || rc == -ENOENT)
+	if ((off >= to || cache_store(cs, s, off, to)) &&
+		(first || cache_store(cs, s, 0, to < CACHE_HEAD ? to : CACHE_HEAD)))
 		memset(s->stale + first, 0, end - first);
 }
 

@@ -33,6 +33,8 @@ struct engine_ctx {
 	struct worker *worker;
 	/* Set while the context is loaded on a thread, or is about to be: see daemon/ctxsw. */
 	struct task_ctx *task;
+	/* Other contexts on threads that follow from a load of this one. */
+	unsigned followed;
 	/* Jobs that are posted and not finished, and 1 for unloaded_event. The thread that changes
 	 * it from 0 to 1 owns the context until it is 0 again. */
 	atomic_uint inflight;
@@ -58,6 +60,9 @@ struct engine_ctx {
 	/* The child context could not be set up or loaded; CMD_DESTROY is submitted for what
 	 * make_child() made. */
 	void (*child_failed)(struct engine_ctx *ec, int tid, const struct err *e);
+	/* The context was loaded, and the session thread owns it again; @ending: the daemon ends.
+	 * NULL: not wanted. */
+	void (*unloaded)(struct engine_ctx *ec, bool ending);
 	/* After CMD_DESTROY, when no thread uses the context any more. */
 	void (*destroyed)(struct engine_ctx *ec);
 	/* An error that belongs to no request. */

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ enum {
 	SEIZE_TRIES = 7,             /* repetitions, which take 127 ms */
 	SEIZE_REQUESTS_MAX = 64,     /* handled before the tracer's other work */
 	SEIZE_UNHANDLED_MAX = 8,     /* threads of a process that joined() was called for */
+	SEIZE_LIST_BYTES = 256,      /* about ten threads */
 	SEIZE_PASSES_MAX = 1000,     /* through the threads of a process */
 	SEIZE_REFUSED_NS = 100000000 /* after it was given up, a process is not tried */
 };
@@ -119,8 +121,13 @@ static void seize_set_timer(struct tracer *tr, long ns)
 	timer_settime(tr->cancel_timer, 0, &at, NULL);
 }
 
-/* A signal whose handler returns restarts the system call. So the handler jumps. -EAGAIN:
- * cancelled. */
+/*
+ * A signal whose handler returns restarts the system call, with or without SA_RESTART. So the
+ * handler jumps. The signal is unblocked around ptrace() alone, which is one system call: the jump
+ * leaves no lock held and nothing half done but the attachment, which tracer_traces() then finds.
+ * A handler that changed the saved registers instead would have to know, for each architecture,
+ * whether the system call had begun. -EAGAIN: cancelled.
+ */
 static int seize_try(struct tracer *tr, pid_t tid, long options)
 {
 	static const struct timespec now;
@@ -215,7 +222,8 @@ static int seize_attach(struct tracer *tr, pid_t tid, struct tracer_attach *req)
  * The threads are listed, and those that are not traced are attached, until a list has none of
  * those. Then there is none: a thread that was not listed ended, or was created by one that was not
  * traced and therefore listed. The kernel lists all that exist throughout, as long as the thread
- * that it has got to is not reaped meanwhile; and traced ones are reaped by the listing thread.
+ * that it has got to is not reaped meanwhile; and traced ones are reaped by the listing thread. A
+ * pass that waits for ops in between may miss some: it is never the last.
  */
 
 /* The outcome of a pass or an attempt, unless it is 0 or an error. */
@@ -266,41 +274,73 @@ static int seize_thread(struct tracer *tr, struct tracer_attach *req, pid_t tid)
 	return rc < 0 || t ? rc : SEIZE_AGAIN;
 }
 
-static pid_t seize_next_listed(DIR *dir)
-{
-	const struct dirent *de;
-
-	while ((de = readdir(dir)))
-		if (de->d_name[0] != '.')
-			return (pid_t)strtol(de->d_name, NULL, 10);
-	return 0;
-}
-
 static bool seize_is_full(struct tracer_attach *req)
 {
 	return atomic_load(&req->unhandled) >= SEIZE_UNHANDLED_MAX;
 }
 
-static int seize_pass(struct tracer *tr, struct tracer_attach *req)
+/* An outcome of a thread, for the pass. */
+static void seize_note_outcome(struct tracer_attach *req, int rc)
 {
-	CLEANUP_CLOSEDIR DIR *dir = NULL;
-	int result = 0;
-	char path[32];
-	pid_t tid;
+	if (rc > req->pass_rc)
+		req->pass_rc = rc;
+}
 
-	snprintf(path, sizeof(path), "/proc/%d/task", req->tgid);
-	dir = opendir(path);
-	while (dir && (tid = seize_next_listed(dir))) {
-		int rc = seize_is_full(req) ? SEIZE_AGAIN : seize_thread(tr, req, tid);
+/* Attaches to some threads that come next in the list. 1: it has got to its end. A list is read in
+ * small pieces, as an id that was read long ago may be another's by now. */
+static int seize_some_listed(struct tracer *tr, struct tracer_attach *req)
+{
+	union {
+		struct dirent64 first;
+		char bytes[SEIZE_LIST_BYTES];
+	} list;
+	ssize_t n = getdents64(req->list_fd, &list, sizeof(list)), at = 0;
 
+	while (at < n) {
+		const struct dirent64 *de = (const void *)(list.bytes + at);
+		int rc = 0;
+
+		at += de->d_reclen;
+		if (de->d_name[0] != '.')
+			rc = seize_thread(tr, req, (pid_t)strtol(de->d_name, NULL, 10));
 		if (rc < 0)
 			return rc;
-		if (rc > result)
-			result = rc;
-		if (seize_is_full(req))
-			break;
+		seize_note_outcome(req, rc);
 	}
-	return result;
+	return n <= 0;
+}
+
+static void seize_begin_pass(struct tracer_attach *req)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", req->tgid);
+	req->list_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	req->pass_rc = 0;
+}
+
+static void seize_end_pass(struct tracer_attach *req)
+{
+	CLEANUP_CLOSE int ended = take_fd(&req->list_fd);
+
+	(void)ended;
+}
+
+/* Begins a pass, or goes on with it. */
+static int seize_pass(struct tracer *tr, struct tracer_attach *req)
+{
+	int rc = 0;
+
+	if (req->list_fd < 0)
+		seize_begin_pass(req);
+	while (rc == 0 && !seize_is_full(req))
+		rc = seize_some_listed(tr, req);
+	if (rc == 0) {
+		seize_note_outcome(req, SEIZE_AGAIN);
+		return SEIZE_AGAIN;
+	}
+	seize_end_pass(req);
+	return rc < 0 ? rc : req->pass_rc;
 }
 
 static int seize_process(struct tracer *tr, struct tracer_attach *req)
@@ -315,7 +355,7 @@ static int seize_process(struct tracer *tr, struct tracer_attach *req)
 	if (atomic_load(&req->stop))
 		return err_set(&req->err, ECANCELED, "another thread cannot be loaded");
 	rc = seize_pass(tr, req);
-	if (rc != SEIZE_AGAIN || seize_is_full(req) || ++req->passes < SEIZE_PASSES_MAX)
+	if (rc != SEIZE_AGAIN || req->list_fd >= 0 || ++req->passes < SEIZE_PASSES_MAX)
 		return rc;
 	return seize_too_fast(req);
 }
@@ -386,6 +426,7 @@ static int seize_attempt(struct tracer *tr, struct tracer_attach *req)
 static void seize_finish(struct tracer *tr, struct tracer_attach *req, int rc)
 {
 	list_del(&req->entry);
+	seize_end_pass(req);
 	while (!list_empty(&req->behind)) {
 		struct list_head *last = req->behind.prev;
 
@@ -407,7 +448,7 @@ static void seize_handle(struct tracer *tr, struct tracer_attach *req)
 	req->try_at = nsec_now(CLOCK_MONOTONIC);
 	if (rc == SEIZE_LATER)
 		req->try_at += SEIZE_FIRST_NS << req->tries++;
-	else if (seize_is_full(req))
+	else if (req->list_fd >= 0)
 		req->try_at += SEIZE_FIRST_NS;
 	list_del(&req->entry);
 	list_add_tail(&req->entry, &tr->repeated);
@@ -421,6 +462,7 @@ static void seize_take_requests(struct tracer *tr)
 		next = l->next;
 		list_init(&req->behind);
 		req->tries = req->passes = 0;
+		req->list_fd = -1;
 		req->attached = false;
 		list_add_tail(&req->entry, &tr->attaches);
 	}

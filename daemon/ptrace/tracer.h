@@ -83,6 +83,9 @@ struct tracer_attach {
 	struct list_head behind;
 	unsigned tries, passes;
 	uint64_t try_at;
+	/* The list of threads that a pass has not got through yet, and its outcome so far; -1: no
+	 * pass is under way. */
+	int list_fd, pass_rc;
 };
 
 /*

@@ -254,7 +254,7 @@ static void follow_handle_exec(struct task_registry *reg, struct task_event *eve
 	if (!reg->shared.tracer)
 		return;
 	if (d)
-		d->tid = ev->other;
+		task_detaching_set_tid(reg, d, ev->other);
 	if (!task) {
 		/* A detach by the old id may have come too late. */
 		tracer_detach(reg->shared.tracer, ev->other);

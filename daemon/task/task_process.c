@@ -10,6 +10,7 @@
 void task_ctx_inherit(struct task_ctx *task, const struct task_ctx *from)
 {
 	task->root = from->root;
+	task->root->followed++;
 	task->process = from->process;
 	task->follow = from->follow;
 	task->loading = true;

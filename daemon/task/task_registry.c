@@ -35,6 +35,10 @@ int task_registry_new(struct backend *be, struct event_queue *events, struct eng
 
 	if (!reg || hash_init(&reg->by_tid) < 0)
 		return err_set(e, ENOMEM, "no memory");
+	if (hash_init(&reg->detaching_by_tid) < 0) {
+		hash_free(&reg->by_tid);
+		return err_set(e, ENOMEM, "no memory");
+	}
 	reg->shared = (struct ctxsw_shared){
 		.be = be,
 		.events = events,
@@ -70,6 +74,7 @@ void task_registry_free(struct task_registry *reg)
 	load_queues_free(reg);
 	task_budgets_free(reg);
 	hash_free(&reg->by_tid);
+	hash_free(&reg->detaching_by_tid);
 	free(reg->shared.slots);
 	free(reg);
 }
@@ -243,6 +248,7 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 
 	list_del(&task->link);
 	registry_unhash(reg, task);
+	task->root->followed -= task->root != task->ec;
 	reg->shared.slots[task->slot].task = NULL;
 	task->ec->task = NULL;
 	reg->shared.stats->threads--;
@@ -277,17 +283,6 @@ void task_job_done(struct job *job)
 	free(job);
 }
 
-/* Another thread of the load of @task is followed. */
-static bool registry_has_others(const struct task_registry *reg, const struct task_ctx *task)
-{
-	const struct task_ctx *other;
-
-	list_for_each_entry (other, &reg->tasks, link)
-		if (other->root == task->root && other != task)
-			return true;
-	return false;
-}
-
 static enum sched_death registry_death(const struct task_registry *reg, const struct task_ctx *task)
 {
 	return __atomic_load_n(&sched_slot(reg->shared.sched, task->slot)->dead, __ATOMIC_ACQUIRE);
@@ -316,7 +311,7 @@ void task_ctx_end(struct task_registry *reg, struct task_ctx *task)
 {
 	if (!task->end_job || task->loading)
 		return;
-	task->end_waits = task->process && task->ec == task->root && registry_has_others(reg, task);
+	task->end_waits = task->process && task->ec == task->root && task->ec->followed;
 	if (task->end_waits)
 		return;
 	registry_report_revoked(reg, task);
@@ -338,18 +333,23 @@ void task_detach(struct task_registry *reg, pid_t tid)
 	if (d) {
 		d->tid = tid;
 		list_add(&d->link, &reg->detaching);
+		hash_add(&reg->detaching_by_tid, &d->tid_node, (uint64_t)tid);
 	}
 	tracer_detach(reg->shared.tracer, tid);
 }
 
 struct detaching *task_detaching(struct task_registry *reg, pid_t tid)
 {
-	struct detaching *d;
+	struct hash_node *node = hash_find(&reg->detaching_by_tid, (uint64_t)tid);
 
-	list_for_each_entry (d, &reg->detaching, link)
-		if (d->tid == tid)
-			return d;
-	return NULL;
+	return node ? container_of(node, struct detaching, tid_node) : NULL;
+}
+
+void task_detaching_set_tid(struct task_registry *reg, struct detaching *d, pid_t tid)
+{
+	hash_remove(&reg->detaching_by_tid, &d->tid_node);
+	d->tid = tid;
+	hash_add(&reg->detaching_by_tid, &d->tid_node, (uint64_t)tid);
 }
 
 void task_detached(struct task_registry *reg, struct detaching *d)
@@ -357,6 +357,7 @@ void task_detached(struct task_registry *reg, struct detaching *d)
 	struct link *waiting = queue_take(&d->waiting_loads);
 
 	list_del(&d->link);
+	hash_remove(&reg->detaching_by_tid, &d->tid_node);
 	free(d);
 	registry_submit_loads(reg, waiting);
 }

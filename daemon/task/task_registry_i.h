@@ -20,6 +20,7 @@ struct detaching {
 	bool late;                  /* it may take for ever: loads do not wait */
 	struct queue waiting_loads; /* jobs to submit then */
 	struct list_head link;      /* task_registry.detaching */
+	struct hash_node tid_node;  /* task_registry.detaching_by_tid */
 };
 
 struct task_registry {
@@ -33,6 +34,7 @@ struct task_registry {
 	struct list_head budgets; /* all struct switch_budget */
 	unsigned taker_serial;    /* of the newest taker of any CPU */
 	struct list_head detaching;
+	struct hash detaching_by_tid;
 	struct list_head load_queues;
 	struct queue exited_threads; /* ctxsw threads to free when the last one has exited */
 };
@@ -81,6 +83,8 @@ bool task_ctx_is_dead(const struct task_registry *reg, const struct task_ctx *ta
 void task_detach(struct task_registry *reg, pid_t tid);
 /* Its record while that takes, or NULL. */
 struct detaching *task_detaching(struct task_registry *reg, pid_t tid);
+/* After an exec that changed the thread's id. */
+void task_detaching_set_tid(struct task_registry *reg, struct detaching *d, pid_t tid);
 /* Ends the record, and submits the loads that wait for it. */
 void task_detached(struct task_registry *reg, struct detaching *d);
 

@@ -4,8 +4,9 @@
  *
  *	cc -shared -fPIC -O2 -I include -o count.so count.c
  *
- * Copy it, change its name and UUID (uuidgen), install it in the daemon's directory of formats, to
- * which only root can write, and restart the daemon. Then: echo "count every=100" > format
+ * Copy it, change its name and UUID (uuidgen), install it in a directory to which only root can
+ * write, and register it: echo "register /usr/local/lib/perfmonfs/count.so" > MNT/formats
+ * Then: echo "count every=100" > format
  */
 #include "perfmonfs/format.h"
 

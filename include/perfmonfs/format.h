@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sampling formats (specification 3.5): what to record when a counter overflows. A format is a
- * structure of callbacks. Some formats are linked into the daemon. Others are shared objects in the
- * daemon's directory of formats, which export
+ * structure of callbacks. Some formats are linked into the daemon. Others are shared objects, in
+ * the daemon's directory of formats or registered by root while it runs, which export
  *
  *	const pfm_buffer_fmt_t perfmonfs_format;
+ *
+ * It must stay as it is until the object is closed: at the end of the daemon, or after root has
+ * removed the format, which no context uses then.
  *
  * Callbacks run in the daemon as root, in the thread that monitors a CPU. They must not block, and
  * may use only their arguments. They return 0 or a positive errno. An error masks monitoring of the

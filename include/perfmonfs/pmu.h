@@ -143,6 +143,9 @@ int pmu_find_pmc(const struct pmu *pmu, unsigned num);
 int pmu_find_pmd(const struct pmu *pmu, unsigned num);
 int pmu_find_virtual(const struct pmu *pmu, unsigned num);
 
+/* It is about the thread that runs: without one there is no value. */
+bool pmu_virtual_needs_thread(const struct pmu_virtual *v);
+
 /* The event of that name, or NULL. */
 const struct pmu_event *pmu_event_named(const struct pmu *pmu, struct slice name);
 /* The event that @value of PMC row @p selects at any level, or NULL: it has no name. */

@@ -4,7 +4,8 @@
  * kernels: a header, then samples. A sample is an entry and its body. The body is the 64-bit values
  * of the PMDs in smpl_pmds of the PMD that overflowed, in increasing order.
  *
- * The first hdr_count samples are complete at any time, and remain until restart.
+ * The first hdr_count samples are complete at any time, and remain until restart. Load hdr_count
+ * first, with acquire semantics; a read(2) of it and of samples has no such order.
  */
 #ifndef PERFMONFS_SMPL_DFL_H
 #define PERFMONFS_SMPL_DFL_H

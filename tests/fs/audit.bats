@@ -7,13 +7,14 @@ setup() {
 	bench_setup
 	SOCKET=$BATS_TEST_TMPDIR/socket
 	RECORD=$BATS_TEST_TMPDIR/lines
-	RECEIVER= SUBJECT=
+	RECEIVER= SUBJECT= FORMATS=
 	: >"$RECORD"
 }
 
 teardown() {
 	[ -z "$RECEIVER" ] || kill "$RECEIVER"
 	[ -z "$SUBJECT" ] || kill "$SUBJECT"
+	[ -z "$FORMATS" ] || rm -rf "$FORMATS"
 	bench_teardown
 }
 
@@ -92,6 +93,33 @@ recorded() {
 	[ "$(grep -c ': load ' "$RECORD")" = 1 ]
 }
 
+@test "changes of the formats are recorded" {
+	FORMATS=$(mktemp -d /run/perfmonfs-test.XXXXXX)
+	chmod 755 "$FORMATS"
+	install -m 644 "$BUILD/formats/count.so" "$FORMATS/a b.so"
+	echo rubbish >"$FORMATS/c.so"
+	receive
+	serve_apart --backend=sim
+	put ok "$MNT/formats" "register $FORMATS/a b.so"
+	recorded "register uid=0 by=[0-9]+ format=count uuid=[0-9a-f-]{36} path=$FORMATS/a b.so"
+	put ENOEXEC "$MNT/formats" "register $FORMATS/c.so"
+	recorded "refused register uid=0 by=[0-9]+ error=ENOEXEC path=$FORMATS/c.so"
+	new a
+	put ok "$C/format" count
+	put EBUSY "$MNT/formats" "unregister count"
+	put ok "$C/format" none
+	put ok "$MNT/formats" "unregister count"
+	recorded "unregister uid=0 by=[0-9]+ format=count uuid=[0-9a-f-]{36}"
+	put EPERM "$MNT/formats" "unregister default"
+	recorded "refused unregister uid=0 by=[0-9]+ error=EPERM"
+	# shellcheck disable=SC2016
+	"${JOIN[@]}" sh -c 'mnt=$1; shift; "$@" <<-END 4>>"$mnt/formats"
+		register /none
+	END' sh "$MNT" setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups fsprobe write - || :
+	recorded "refused formats uid=$NOBODY by=[0-9]+ error=EPERM"
+	[ "$(wc -l <"$RECORD")" = 5 ]
+}
+
 @test "loads on threads are recorded as they were written" {
 	receive
 	serve_apart --backend=perf
@@ -103,6 +131,52 @@ recorded() {
 	as_nobody new b
 	as_nobody put EPERM "$C/ctl" "load pid=$SUBJECT"
 	recorded "refused load uid=$NOBODY by=[0-9]+ context=b owner=$NOBODY pid=$SUBJECT set=0 error=EPERM"
+}
+
+@test "a load is recorded with its PMCs, an unload with what caused it" {
+	receive
+	serve_apart --backend=sim
+	new a
+	for set in 1 2 3 4 5 6 7 8; do
+		probe ok mkdir "$C/set/$set"
+		put ok "$C/set/$set/pmc/0" 0x4100c0
+	done
+	put ok "$C/pmc/0" 0x4100c4
+	put ok "$C/pmc/1" 0x41003c
+	ctl "load cpu=1"
+	recorded "load uid=0 by=[0-9]+ context=a owner=0 cpu=1 set=0 pmc0=0x4100c4 pmc1=0x41003c( set[1-6]\.pmc0=0x4100c0){6} more=2"
+	ctl unload
+	recorded "unload uid=0 by=[0-9]+ context=a owner=0 cpu=1 cause=command"
+	ctl "load cpu=0"
+	probe ok rmdir "$C"
+	recorded "unload uid=0 by=[0-9]+ context=a owner=0 cpu=0 cause=rmdir"
+	bounded "${WHO[@]}" cloneprobe "$MNT/clone" rw setup 2 - 0 load 0 0 >"$BATS_TEST_TMPDIR/steps"
+	recorded "unload context=[0-9]+ owner=0 cpu=0 cause=close"
+	new b
+	ctl unload # of a context that is not loaded
+	ctl "load cpu=1"
+	pid=$DAEMON
+	stop_daemon
+	DAEMON=$pid
+	recorded "unload context=b owner=0 cpu=1 cause=shutdown"
+	DAEMON=
+	[ "$(grep -c ': unload ' "$RECORD")" = 4 ]
+}
+
+@test "events are recorded by name, and the end of their thread" {
+	receive
+	serve_apart --backend=perf
+	sleep 600 3>&- &
+	SUBJECT=$!
+	new a
+	put ok "$C/pmc/0" page-faults:u
+	put ok "$C/pmc/3" context-switches
+	ctl "load tid=$SUBJECT"
+	recorded "load uid=0 by=[0-9]+ context=a owner=0 tid=$SUBJECT set=0 pmc0=page-faults:u pmc3=context-switches"
+	subject=$SUBJECT
+	SUBJECT=
+	kill "$subject"
+	recorded "unload context=a owner=0 tid=$subject cause=end"
 }
 
 @test "a user cannot flood the log" {

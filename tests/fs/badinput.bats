@@ -225,10 +225,12 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 }
 
 @test "files and contexts that do not exist" {
-	probe EPERM open "$C/set/0/pmc/99" wronly,creat
+	probe ENOENT open "$C/set/0/pmc/99" wronly,creat
 	sentence "$C/last_error" pmc99
-	probe EPERM open "$C/set/0/pmd/99" wronly,creat
+	probe ENOENT open "$C/set/0/pmd/99" wronly,creat
 	sentence "$C/last_error" pmd99
+	probe ENOENT open "$C/pmd/264" rdonly
+	sentence "$C/last_error" pmd264
 	probe EPERM open "$C/period" wronly,creat
 	sentence "$C/last_error" period
 	probe EPERM unlink "$C/ctl"

@@ -68,6 +68,193 @@ counts() {
 	is "overflow cpu=1 set=0 pmds=0"
 }
 
+# change EXPECTED LINE [NOUN]: what writing it to the list of formats answers, with a sentence about NOUN
+change() {
+	put "$1" "$MNT/formats" "$2"
+	[ "$1" = ok ] || sentence "$MNT/last_error" "$3"
+}
+
+@test "root registers a format, contexts use it, root removes it" {
+	install_format formats/count.so
+	serve --backend=sim --formats=/none
+	listed ""
+	change ok "register $FORMATS/count.so"
+	listed count
+	grep -qx "$COUNT count" "$MNT/formats"
+	holds "$MNT/sys/formats/count/arg_size" 8
+	context a "count every=10"
+	advance 3000000
+	ctl stop
+	counts 0
+	is 10
+	change EBUSY "unregister count" count
+	ctl unload
+	change EBUSY "unregister $COUNT" count
+	new b
+	put ok "$C/format" "count every=3"
+	probe ok rmdir "$MNT/ctx/a"
+	change EBUSY "unregister count" count
+	put ok "$C/format" none
+	change ok "unregister ${COUNT^^}"
+	listed ""
+	probe ENOENT open "$MNT/sys/formats/count/arg_size" rdonly
+	[ ! -e "$MNT/sys/formats/count" ]
+	put EINVAL "$C/format" count
+	change EINVAL "unregister count" count
+	change ok "register $FORMATS/count.so"
+	listed count
+	put ok "$C/format" "count every=3"
+	holds "$C/format" "count every=3"
+}
+
+@test "buffers outlive their format, its files do not" {
+	install_format formats/count.so
+	serve --backend=sim --formats=/none
+	change ok "register $FORMATS/count.so"
+	new a
+	put ok "$C/format" "count every=10"
+	exec 5<"$MNT/sys/formats/count/arg_size"
+	probe 0a00000000000000 map "$C/buffer" shared 4096 0 8 \
+		rmdir "$C" - write "$MNT/formats" "unregister count"
+	listed ""
+	probe ENODEV pread - 64 0 <&5
+	# Another registration has other files, even of the same name.
+	change ok "register $FORMATS/count.so"
+	probe ENODEV pread - 64 0 <&5
+	exec 5<&-
+	holds "$MNT/sys/formats/count/arg_size" 8
+}
+
+@test "what cannot be registered, and what cannot be removed" {
+	install_format formats/count.so
+	install_format formats/count.so copy.so
+	install_format formats/count.so "with blank.so"
+	echo rubbish >"$FORMATS/rubbish.so"
+	ln -s count.so "$FORMATS/link.so"
+	serve --backend=sim "--formats=$FORMATS"
+	listed count
+	change EBUSY "register $FORMATS/copy.so" count
+	change EBUSY "register $FORMATS/with blank.so" count
+	change ENOEXEC "register $FORMATS/rubbish.so" rubbish.so
+	change ENOENT "register $FORMATS/missing.so" missing.so
+	change EINVAL "register $FORMATS/link.so" link.so
+	change EINVAL "register count.so" absolute
+	change EINVAL register register
+	change EINVAL unregister unregister
+	change EINVAL "remove count" remove
+	change EPERM "unregister default" default
+	chmod o+w "$FORMATS/copy.so"
+	change EPERM "register $FORMATS/copy.so" copy.so
+	chmod o-w "$FORMATS/copy.so"
+	chown "$NOBODY" "$FORMATS/copy.so"
+	change EPERM "register $FORMATS/copy.so" copy.so
+	chown 0 "$FORMATS/copy.so"
+	chmod g+w "$FORMATS"
+	change EPERM "register $FORMATS/copy.so" "$FORMATS"
+	chmod g-w "$FORMATS"
+	listed count
+	# Files that are read at start can be removed, too.
+	change ok "unregister count"
+	change ok "register $FORMATS/with blank.so"
+	listed count
+}
+
+@test "only root changes the formats" {
+	install_format formats/count.so
+	serve --backend=sim --formats=/none
+	as nobody probe EACCES open "$MNT/formats" wronly
+	as nobody put EACCES "$MNT/formats" "register $FORMATS/count.so"
+	exec 4>>"$MNT/formats"
+	as nobody put EPERM - "register $FORMATS/count.so"
+	as nobody sentence "$MNT/last_error" root
+	listed ""
+	put ok - "register $FORMATS/count.so"
+	listed count
+	as nobody put EPERM - "unregister count"
+	exec 4>&-
+	listed count
+	as nobody holds "$MNT/formats" "$(cat "$MNT/formats")"
+}
+
+@test "a new version of a file takes effect when the old one was removed" {
+	install_format formats/count.so a.so
+	serve --backend=sim --formats=/none
+	change ok "register $FORMATS/a.so"
+	rm "$FORMATS/a.so"
+	install_format tests/fs/badformat.so a.so
+	change EBUSY "register $FORMATS/a.so" count
+	change ok "unregister count"
+	change ok "register $FORMATS/a.so"
+	listed bad
+}
+
+# fifo WHAT: waits until a slow format waits for it, and lets it go on
+fifo() {
+	# shellcheck disable=SC2016
+	bounded sh -c ': >"$1"' sh "$SLOWFORMAT.$1"
+}
+
+# serve_slow: a format is being read
+serve_slow() {
+	export SLOWFORMAT=$FORMATS/fifo
+	install_format tests/fs/slowformat.so
+	install_format formats/count.so
+	mkfifo "$SLOWFORMAT.begun" "$SLOWFORMAT.go"
+	serve --backend=sim --formats=/none
+	echo "register $FORMATS/slowformat.so" >"$BATS_TEST_TMPDIR/slow"
+	register_slow
+}
+
+# WRITER registers it.
+register_slow() {
+	fsprobe write "$MNT/formats" <"$BATS_TEST_TMPDIR/slow" >"$BATS_TEST_TMPDIR/answer" 3>&- &
+	WRITER=$!
+	fifo begun
+}
+
+# answered TEXT: by WRITER
+answered() {
+	until_ok gone "$WRITER"
+	wait "$WRITER"
+	output=$(cat "$BATS_TEST_TMPDIR/answer")
+	is "$1"
+}
+
+@test "while a file takes long to open, the daemon serves" {
+	serve_slow
+	listed ""
+	context a "default size=65536"
+	advance 1000000
+	ctl stop
+	fifo go
+	answered ok
+	listed slow
+	new b
+	put ok "$C/format" slow
+}
+
+@test "a registration that is interrupted does not take place" {
+	serve_slow
+	kill -KILL "$WRITER"
+	until_ok gone "$WRITER"
+	fifo go
+	# The next file is opened when that one is closed.
+	change ok "register $FORMATS/count.so"
+	listed count
+	register_slow
+	fifo go
+	answered ok
+	listed count slow
+}
+
+@test "a file that is being opened does not keep the daemon" {
+	serve_slow
+	kill -TERM "$DAEMON"
+	until_ok not_mounted
+	answered ENODEV
+	ended 0
+}
+
 @test "files that others could have written are left out" {
 	install_format formats/count.so
 	chmod o+w "$FORMATS/count.so"
@@ -143,6 +330,38 @@ refuses() {
 	ctl stop
 	ctl unload
 	rmdir "$C"
+}
+
+# sampled PMD-LINE: samples of a PMD that overflows, if it has a period, 10 times; C is left stopped
+sampled() {
+	put ok "$C/pmd/0" "$1"
+	ctl start
+	note=$(bounded cat "$C/last_error")
+	advance 10000000
+	ctl stop
+	counts 0
+	samples=$output
+	ctl restart # empties the buffer
+}
+
+@test "a period without short=: for each sample, or start tells that it is not" {
+	serve --backend=sim
+	new a
+	put ok "$C/format" default
+	put ok "$C/pmc/0" "$USER"
+	ctl "load cpu=1"
+	sampled "-2000000 smpl=0"
+	[ "$samples" = 10 ]
+	[ "$note" = ok ]
+	sampled "-2000000 notify"
+	[ "$samples" = 10 ]
+	[ "$note" = ok ]
+	sampled "-2000000"
+	[ "$samples" = 1 ]
+	[[ $note == note:*short* ]]
+	sampled "-2000000 short=-2000000"
+	[ "$samples" = 10 ]
+	[ "$note" = ok ]
 }
 
 @test "a full buffer, stop, start and restart: sampling goes on" {

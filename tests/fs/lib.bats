@@ -75,6 +75,23 @@ two_cpus() {
 	is "count every=3"
 }
 
+@test "2.0: a format that comes and goes while the daemon runs" {
+	local formats
+
+	formats=$(mktemp -d /run/perfmonfs-test.XXXXXX)
+	chmod 755 "$formats"
+	install -m 644 "$BUILD/formats/count.so" "$formats"
+	serve --backend=sim --formats=/none
+	run ! works user_format 3
+	put ok "$MNT/formats" "register $formats/count.so"
+	rm -r "$formats"
+	run -0 works user_format 3
+	is "count every=3"
+	# The release of a clone comes some time after close().
+	until_ok put ok "$MNT/formats" "unregister count"
+	run ! works user_format 3
+}
+
 @test "the specification: every command of table 3.1, every error" {
 	two_cpus
 	same_as_files calls_v06
@@ -372,7 +389,7 @@ compiles() {
 
 # Threads that are monitored are traced, and the leak sanitizer wants to trace them itself.
 example() {
-	timeout -s KILL 60 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" "$BUILD/examples/$1" "${@:2}" 3>&- 4>&- 5>&-
+	timeout -s KILL "$PATIENCE" env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" "$BUILD/examples/$1" "${@:2}" 3>&- 4>&- 5>&-
 }
 
 serve_perf() {

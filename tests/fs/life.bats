@@ -185,7 +185,7 @@ checked() {
 	done
 	echo >"$CPU/sim/offline"
 	until_ok grep -q "^1 online .*0x4300c0\|^1 online free$" "$MNT/cpus"
-	until_ok [ "$(registers 1)" = "$ORIGINAL" ]
+	until_ok eval '[ "$(registers 1)" = "$ORIGINAL" ]'
 	run ! grep unrestored "$MNT/cpus"
 	run ! checked "could not be restored"
 	run_context
@@ -470,4 +470,12 @@ mount_helper() {
 	readlink "/proc/$pid"/fd/* | grep -q "/run/perfmonfs/journal.$pid"
 	kill "$pid"
 	until_ok not_mounted
+}
+
+@test "systemd accepts the unit" {
+	systemd-analyze --help 2>/dev/null | grep -q recursive-errors || skip "needs systemd-analyze (systemd 250)"
+	unit=$BATS_TEST_TMPDIR/perfmonfs.service
+	sed "s,@SBINDIR@,$BUILD/daemon," "$BATS_TEST_DIRNAME/../../contrib/systemd/perfmonfs.service.in" >"$unit"
+	output=$(systemd-analyze verify --man=no --recursive-errors=no "$unit" 2>&1 && echo accepted) || true
+	is accepted
 }

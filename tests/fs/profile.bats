@@ -60,7 +60,7 @@ sampling() {
 
 # profile SAMPLES [OPTION...]: sets PROFILE to the output of smplread for SAMPLES of the burner
 profile() {
-	timeout -s KILL 90 smplread "${@:2}" "$C" "$1" "$RANGES" >"$PROFILE" || {
+	timeout -s KILL "$PATIENCE" smplread "${@:2}" "$C" "$1" "$RANGES" >"$PROFILE" || {
 		cat "$PROFILE" "$C/last_error" "$C/state"
 		return 1
 	}

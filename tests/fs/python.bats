@@ -13,7 +13,7 @@ tests_of() {
 
 	root=$(realpath "$BATS_TEST_DIRNAME/../..")
 	run env PERFMONFS="$MNT" PYTHONPATH="$root/python:$root/tests/python" \
-		PYTHONDONTWRITEBYTECODE=1 timeout -k 5 60 python3 -W error -m unittest -v "test_perfmonfs.$1"
+		PYTHONDONTWRITEBYTECODE=1 timeout -k 5 "$PATIENCE" python3 -W error -m unittest -v "test_perfmonfs.$1"
 	echo "$output"
 	[ "$status" = 0 ]
 	case $output in

@@ -74,7 +74,7 @@ typed() {
 	"$RECIPES" expected "${at[@]}" | comparable "$2" >"$BATS_TEST_TMPDIR/expected"
 	# A shell that the session starts reads the rest of the same pipe.
 	"$RECIPES" script "${at[@]}" |
-		timeout -s KILL 60 bash >"$BATS_TEST_TMPDIR/output" 3>&- || rc=$?
+		timeout -s KILL "$PATIENCE" bash >"$BATS_TEST_TMPDIR/output" 3>&- || rc=$?
 	comparable "$2" <"$BATS_TEST_TMPDIR/output" >"$BATS_TEST_TMPDIR/got"
 	diff "$BATS_TEST_TMPDIR/expected" "$BATS_TEST_TMPDIR/got" && [ "$rc" = 0 ] || {
 		cat "$BATS_TEST_TMPDIR/output"

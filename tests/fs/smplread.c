@@ -31,7 +31,7 @@
 #include "perfmonfs/msg.h"
 #include "perfmonfs/smpl_dfl.h"
 
-enum { MAX_FUNCTIONS = 16, MAX_ROWS = 4096, MAX_ROUNDS = 1 << 20 };
+enum { MAX_FUNCTIONS = 16, MAX_ROWS = 1 << 17, MAX_ROUNDS = 1 << 20 };
 
 static struct {
 	char name[16];
@@ -39,6 +39,8 @@ static struct {
 } functions[MAX_FUNCTIONS];
 static unsigned nfunctions;
 
+/* From the thread's own number on; those without samples are free. A busy machine runs very many.
+ */
 static struct row {
 	uint32_t pid, tid;
 	const char *function;
@@ -93,15 +95,16 @@ static const char *function_at(uint64_t ip)
 static void add(const pfm_dfl_smpl_entry_t *e)
 {
 	const char *function = function_at(e->ip);
-	unsigned i = 0;
+	unsigned i = e->pid % MAX_ROWS;
 
-	while (i < nrows &&
+	while (rows[i].samples &&
 		(rows[i].tid != e->pid || rows[i].pid != e->tgid || rows[i].function != function))
-		i++;
-	if (i == MAX_ROWS)
-		errx(1, "more than %u threads", MAX_ROWS);
-	if (i == nrows)
-		rows[nrows++] = (struct row){e->tgid, e->pid, function, 0, 0};
+		i = (i + 1) % MAX_ROWS;
+	if (!rows[i].samples) {
+		if (++nrows == MAX_ROWS)
+			errx(1, "more than %u threads", MAX_ROWS);
+		rows[i] = (struct row){e->tgid, e->pid, function, 0, 0};
+	}
 	rows[i].samples++;
 	rows[i].weight += e->ovfl_count;
 	samples++;
@@ -142,10 +145,20 @@ static uint64_t count_of(const unsigned char *buf)
 	return n;
 }
 
+static void read_part(unsigned char *copy, size_t from, size_t to)
+{
+	if (pread(buffer_fd, copy + from, to - from, (off_t)from) != (ssize_t)(to - from))
+		err(1, "buffer");
+}
+
+/* The count first: one read(2) copies bytes in any order, and may show a count whose samples it has
+ * copied too early. */
 static void refresh(unsigned char *copy, size_t size)
 {
-	if (copy && pread(buffer_fd, copy, size, 0) != (ssize_t)size)
-		err(1, "buffer");
+	if (!copy)
+		return;
+	read_part(copy, 0, sizeof(pfm_dfl_smpl_hdr_t));
+	read_part(copy, sizeof(pfm_dfl_smpl_hdr_t), size);
 }
 
 /* Until there is a message, the buffer grows under our eyes. */
@@ -195,9 +208,11 @@ static void print(const unsigned char *buf)
 	printf("samples %" PRIu64 "\nweight %" PRIu64 "\nrounds %" PRIu64 "\npolls %" PRIu64
 	       "\nlost %" PRIu64 "\n",
 		samples, weight, rounds, polls, hdr->hdr_lost);
-	for (unsigned i = 0; i < nrows; i++)
-		printf("count %" PRIu32 " %" PRIu32 " %s %" PRIu64 " %" PRIu64 "\n", rows[i].pid,
-			rows[i].tid, rows[i].function, rows[i].samples, rows[i].weight);
+	for (unsigned i = 0; i < MAX_ROWS; i++)
+		if (rows[i].samples)
+			printf("count %" PRIu32 " %" PRIu32 " %s %" PRIu64 " %" PRIu64 "\n",
+				rows[i].pid, rows[i].tid, rows[i].function, rows[i].samples,
+				rows[i].weight);
 	qsort(latency, rounds, sizeof(*latency), compare);
 	printf("latency %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\nelapsed %" PRIu64 "\n",
 		latency[rounds / 2], latency[rounds * 9 / 10], latency[rounds * 99 / 100],

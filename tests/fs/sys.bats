@@ -141,7 +141,7 @@ described() {
 
 @test "what this PMU does not have has no directory, and every one has all files" {
 	serve --backend=sim
-	for name in pmc3000 pmc4 pmd4 pmc256 pmc00 pmc-1 pmc pmd pm 0 pmx0 pmd262 pmd320 pmd512; do
+	for name in pmc3000 pmc4 pmd4 pmc256 pmc00 pmc-1 pmc pmd pm 0 pmx0 pmd271 pmd320 pmd512; do
 		probe ENOENT open "$MNT/sys/pmu_desc/$name" rdonly
 	done
 	run -0 bounded find "$MNT/sys/pmu_desc" -mindepth 2 -type f

@@ -72,6 +72,7 @@ elapsed_is_right() {
 	monitor a "$TID"
 	holds "$C/pmd/261" "$(awk '/^Tgid/ { print $2 }' "/proc/$TID/status")"
 	holds "$C/pmd/263" "$TID"
+	[ "$(ls "$C/pmd" | grep -c '^2[56][0-9]$')" = "$(grep -c ' virtual ' "$MNT/pmu/pmds")" ]
 	cputime_is_right
 	go a
 	finished a
@@ -85,6 +86,7 @@ elapsed_is_right() {
 	probe ENODATA pread "$C/pmd/257" 30 0
 	probe ENODATA pread "$C/pmd/261" 30 0
 	probe ENODATA pread "$C/pmd/263" 30 0
+	[ ! "$(ls "$C/pmd" | grep -E '^(257|261|263)$')" ]
 }
 
 @test "page faults beside a competitor that has as many on the same CPU" {

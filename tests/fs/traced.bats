@@ -101,13 +101,12 @@ typed() {
 	printf '%s\n' "$2" >&"${INPUT[$1]}"
 }
 
-# key NAME CHARACTER: to the job that the shell TID waits for, until it has the terminal again; and as
-# the terminal drops what is typed just after it
+# key NAME CHARACTER: to the job that the shell TID waits for, until it has the terminal again, and
+# reads: the terminal drops what is typed before
 key() {
 	until_ok job_in_front
 	printf '%b' "$2" >&"${INPUT[$1]}"
-	until_ok shell_in_front
-	sleep 0.1
+	until_ok shell_reads
 }
 
 # Has the terminal a job in front, and is that a program already?
@@ -120,6 +119,11 @@ job_in_front() {
 
 shell_in_front() {
 	[ "$(($(ps -o tpgid= -p "$TID")))" = "$TID" ]
+}
+
+# As it does for a command: it is in read(2), system call 0.
+shell_reads() {
+	shell_in_front && grep -q "^0 " "/proc/$TID/syscall"
 }
 
 # jobs_of_a_shell NAME PID: a session with job control; PID is script's, the parent of the shell

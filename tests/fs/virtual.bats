@@ -41,6 +41,15 @@ describe() {
 	holds "$C/set/1/pmd/256" $((before + 12345))
 }
 
+@test "all PMDs that are listed can be read" {
+	serve --backend=sim
+	new a
+	run -0 bounded cat "$C"/pmd/*
+	[ "${#lines[@]}" = "$(ls "$C/pmd" | wc -l)" ]
+	probe ENOENT open "$C/pmd/99" rdonly
+	sentence "$C/last_error" 259
+}
+
 @test "the time since start, in all sets, until stop" {
 	serve --backend=sim
 	new a
@@ -79,7 +88,7 @@ describe() {
 	probe ENOENT open "$C/pmc/256" rdonly
 	run -1 grep pmd25 "$C/regs" "$C/set/0/overflows"
 	put ok "$C/pmd/0" "7 smpl=1,256-258"
-	[ "$(grep pmd0 "$C/regs")" = "pmd0 7 smpl=1,256-258" ]
+	[ "$(grep pmd0 "$C/regs")" = "pmd0 7 long=7 short=7 smpl=1,256-258" ]
 	bounded cat "$C/regs" >"$BATS_TEST_TMPDIR/saved"
 	bounded cp "$BATS_TEST_TMPDIR/saved" "$C/regs"
 }
@@ -120,12 +129,13 @@ times_of() {
 	taskset -c 0 bash -c 'while :; do :; done' 3>&- 4>&- &
 	burner=$!
 	ctl start
-	until_ok eval '[ "$(times_of $burner | wc -l)" -ge 3 ]'
+	until_ok eval '[ "$(times_of $burner | sort -u | wc -l)" -ge 3 ]'
 	ctl stop
 	kill $burner
 	times_of $burner >"$BATS_TEST_TMPDIR/times"
 	cat "$BATS_TEST_TMPDIR/times"
-	sort -n -c -u "$BATS_TEST_TMPDIR/times"
+	# Overflows that are found together are samples with the same time.
+	sort -n -c "$BATS_TEST_TMPDIR/times"
 	[ "$(tail -n 1 "$BATS_TEST_TMPDIR/times")" -lt 100000000000 ]
 }
 

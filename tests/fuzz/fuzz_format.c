@@ -46,7 +46,8 @@ static void register_once(void)
 	if (done)
 		return;
 	CHECK(formats_register(builtin_formats, &e) == 0);
-	CHECK(format_register(&odd, &e) == 0 && format_register(&bare, &e) == 0);
+	CHECK(format_register(&(struct plugin){.fmt = &odd}, &e) == 0);
+	CHECK(format_register(&(struct plugin){.fmt = &bare}, &e) == 0);
 	done = true;
 }
 

@@ -296,6 +296,15 @@ static int threads(int n)
 	return 0;
 }
 
+/* @n threads, that wait. */
+static int crowd(int n)
+{
+	for (int i = 0; i < n; i++)
+		start(wait_thread, NULL);
+	say("crowd\n");
+	return just_wait(0);
+}
+
 static int forks(int n)
 {
 	enum { BATCH = 10 };
@@ -368,7 +377,7 @@ static const struct {
 } modes[] = {{"wait", just_wait}, {"exit", just_exit}, {"uid", say_uid}, {"count", count},
 	{"collect", collect}, {"exec", exec_from_thread}, {"vfork", vforks}, {"threads", threads},
 	{"forks", forks}, {"reparented", make_reparented}, {"leader", leader_ends},
-	{"storm", storm}};
+	{"storm", storm}, {"crowd", crowd}};
 
 static int run_mode(const char *name, int n)
 {

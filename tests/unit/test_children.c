@@ -30,7 +30,6 @@
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/requests/smpl.h"
-#include "daemon/fs/requests/uid_error.h"
 #include "daemon/fs/rows/rows.h"
 #include "daemon/fs/session/ops.h"
 #include "daemon/fs/session/session.h"
@@ -83,6 +82,9 @@ static void send_request(
 	requests_interrupt(fs);
 }
 
+/* Answers to other requests that the last await() has seen. */
+static unsigned passed;
+
 /* Waits for the answer to request @id, as the session loop does; returns its errno, negative. */
 static int await(uint64_t id)
 {
@@ -91,7 +93,7 @@ static int await(uint64_t id)
 		{.fd = engine_event_fd(fs->eng), .events = POLLIN},
 	};
 
-	for (;;) {
+	for (passed = 0;;) {
 		bool more = deferred_run(fs);
 
 		assert_true(poll(fds, 2, more ? 0 : 10000) > 0 || more);
@@ -102,6 +104,7 @@ static int await(uint64_t id)
 			recv(kernel, &answer, sizeof(answer), 0) >= (ssize_t)sizeof(answer.header));
 		if (answer.header.unique == id)
 			return answer.header.error;
+		passed++;
 	}
 }
 
@@ -386,7 +389,6 @@ static int teardown(void **state)
 	shared_pool_free(&fs->memory);
 	engine_free(fs->eng);
 	objects_free(&fs->objects);
-	uid_errors_free(fs);
 	audit_log_free(fs->audit);
 	pthread_mutex_destroy(&fs->pending.lock);
 	fs->be->ops->close(fs->be);
@@ -617,6 +619,50 @@ static void test_format(void **state)
 	make_child("ctx/a", 2);
 }
 
+static int plugin_getsize(uint32_t ctx_flags, void *arg, size_t *size)
+{
+	(void)ctx_flags, (void)arg;
+	*size = 4096;
+	return 0;
+}
+
+static int plugin_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+{
+	(void)buf, (void)arg, (void)tstamp, (void)data;
+	return 0;
+}
+
+/* A child uses the format of its parent, also after the parent has another one. */
+static void test_format_in_use(void **state)
+{
+	static const pfm_buffer_fmt_t fmt = {
+		.fmt_api = PFM_FMT_API,
+		.fmt_name = "mine",
+		.fmt_uuid = {1},
+		.fmt_getsize = plugin_getsize,
+		.fmt_handler = plugin_handler,
+	};
+	/* Nothing here closes it. */
+	struct plugin plugin = {.so = &plugin, .fmt = &fmt}, given;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(format_register(&plugin, &e), 0);
+	assert_int_equal(put("ctx/a/format", "mine size=1"), -EINVAL);
+	assert_int_equal(put("ctx/a/format", "mine"), 0);
+	make_child("ctx/a", 1);
+	fs->config.smpl_buf_size_max = 4096;
+	assert_null(born("ctx/a", 2, &e));
+	assert_int_equal(e.no, ENOMEM);
+	assert_int_equal(put("ctx/a/format", "mine"), -ENOMEM);
+	assert_int_equal(put("ctx/a/format", "none"), 0);
+	assert_int_equal(format_unregister(slice_of("mine"), &given, &e), -EBUSY);
+	assert_int_equal(remove_dir("ctx/a/children/1"), 0);
+	assert_int_equal(format_unregister(slice_of("mine"), &given, &e), 0);
+	assert_ptr_equal(given.fmt, &fmt);
+	assert_int_equal(put("ctx/a/format", "mine"), -EINVAL);
+}
+
 /* Children that exist all the time are listed once, whatever comes and goes. */
 static void test_list_while_they_come_and_go(void **state)
 {
@@ -746,14 +792,19 @@ static void test_total_of_sets(void **state)
 	assert_int_equal(lines_in(answer.body), 2);
 }
 
-static void make_sets(int n)
+static void make_sets_of(unsigned uid, const char *ctx, int n)
 {
 	char path[64];
 
 	for (int i = 1; i <= n; i++) {
-		snprintf(path, sizeof(path), "ctx/a/set/%d", i);
-		assert_int_equal(mkdir_as(USER, path), 0);
+		snprintf(path, sizeof(path), "%s/set/%d", ctx, i);
+		assert_int_equal(mkdir_as(uid, path), 0);
 	}
+}
+
+static void make_sets(int n)
+{
+	make_sets_of(USER, "ctx/a", n);
 }
 
 /* Many sets are freed between other requests. Until then they are charged. */
@@ -816,6 +867,66 @@ static void test_total_yields(void **state)
 	assert_int_equal(remove_dir("ctx/a"), 0);
 	assert_int_equal(await(id), -ENODEV);
 	release(&f);
+}
+
+/* Many long sums of one user take no more turns from another's than one. */
+static void test_total_by_user(void **state)
+{
+	enum { MANY = 20, OTHER = USER + 1 };
+	struct opened many[MANY], one;
+
+	(void)state;
+	make_sets(1000);
+	assert_int_equal(mkdir_as(OTHER, "ctx/b"), 0);
+	make_sets_of(OTHER, "ctx/b", 1000);
+	for (int i = 0; i < MANY; i++)
+		many[i] = open_as(USER, "ctx/a/total", O_RDONLY);
+	one = open_as(OTHER, "ctx/b/total", O_RDONLY);
+	for (int i = 0; i < MANY; i++)
+		send_read(&many[i]);
+	send_read(&one);
+	assert_int_equal(await(unique), 0);
+	assert_int_equal(passed, 0);
+	release(&one);
+	for (int i = 0; i < MANY; i++)
+		release(&many[i]);
+}
+
+/* However many users fail meanwhile, a user still finds why its request has failed. */
+static void test_errors_by_user(void **state)
+{
+	enum { MANY = 1000, ONE = USER + 1, FIRST };
+	struct opened f;
+
+	(void)state;
+	assert_int_equal(request(ONE, FUSE_LOOKUP, find("ctx"), "none", sizeof("none")), -ENOENT);
+	for (unsigned uid = FIRST; uid < FIRST + MANY; uid++)
+		assert_int_equal(
+			request(uid, FUSE_LOOKUP, find("ctx"), "more", sizeof("more")), -ENOENT);
+	f = open_as(ONE, "last_error", O_RDONLY);
+	send_read(&f);
+	assert_int_equal(await(unique), 0);
+	assert_non_null(memmem(answer.body, answered(), "none", strlen("none")));
+	release(&f);
+}
+
+/* Users that have nothing any more, and whose errors are old, take no memory. */
+static void test_errors_end(void **state)
+{
+	enum { MANY = 1000, FIRST = USER + 1 };
+	struct user_quotas *all = &fs->objects.quotas;
+	struct user_quota *q;
+
+	(void)state;
+	for (unsigned uid = FIRST; uid < FIRST + MANY; uid++)
+		assert_int_equal(
+			request(uid, FUSE_LOOKUP, find("ctx"), "more", sizeof("more")), -ENOENT);
+	assert_true(all->by_uid.n > MANY);
+	list_for_each_entry (q, &all->list, link)
+		q->error.keep_until = 0;
+	all->sweep_at = 0;
+	assert_int_equal(mkdir_as(FIRST + MANY, "ctx/b"), 0);
+	assert_true(all->by_uid.n < 8);
 }
 
 static uint64_t pmd_of(const char *path)
@@ -1037,11 +1148,15 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_set_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_format, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_format_in_use, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_list_while_they_come_and_go, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_offsets_of_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total_of_sets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total_yields, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_total_by_user, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_errors_by_user, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_errors_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_yields, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_pollers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total_while_counting, setup, teardown),

@@ -1259,6 +1259,53 @@ static void test_notes(void **state)
 	}
 }
 
+/* The note of a start with a sampling format, PMD 0 counting from @value. */
+static const char *sample_note(struct world *w, uint64_t value, const struct pmd_conf *conf)
+{
+	static struct command start;
+	struct cmd_reg r = {
+		.pmd = true, .num = w->model->pmd[0].num, .value = value, .conf = *conf};
+	struct command write = {.verb = CMD_WRITE, .vector.regs = &r, .vector.nregs = 1};
+
+	start = (struct command){.verb = CMD_START};
+	WANT(w, 0, world_command(w, &write));
+	WANT(w, 0, world_command(w, &start));
+	WANT(w, 0, world_do(w, CMD_STOP));
+	return start.note.text;
+}
+
+static int record_nothing(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
+{
+	(void)buf, (void)arg, (void)tstamp, (void)data;
+	return 0;
+}
+
+/* A period that holds for the first sample alone. */
+static void test_note_samples(void **state)
+{
+	static const pfm_buffer_fmt_t recorder = {
+		.fmt_api = PFM_FMT_API, .fmt_name = "recorder", .fmt_handler = record_nothing};
+	const struct pmd_conf none = {0}, again = {.short_reset = -1000ULL},
+			      narrow = {.flags = PMD_NO64};
+	struct command format = {.verb = CMD_FORMAT, .setup.smpl = {.fmt = &recorder}};
+
+	(void)state;
+	for (unsigned sampling = 0; sampling < 2; sampling++) {
+		struct world w;
+
+		world_open(&w, &world_models[4]);
+		world_program(&w, 0);
+		if (sampling)
+			WANT(&w, 0, world_command(&w, &format));
+		WANT(&w, 0, world_do(&w, CMD_LOAD));
+		want_note(&w, sample_note(&w, -1000ULL, &none), sampling ? "short=" : NULL);
+		want_note(&w, sample_note(&w, -1000ULL, &again), NULL);
+		want_note(&w, sample_note(&w, -1000ULL, &narrow), NULL);
+		want_note(&w, sample_note(&w, 1000, &none), NULL);
+		world_close(&w);
+	}
+}
+
 static const char *period_note(struct world *w, uint64_t value, unsigned flags)
 {
 	static struct command write;
@@ -1287,6 +1334,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_note_samples),
 		cmocka_unit_test(test_note_period),
 		cmocka_unit_test(test_life),
 		cmocka_unit_test(test_values_kept),

@@ -129,15 +129,18 @@ static uint64_t burner_time(const struct burner *b)
 }
 
 /*
- * @right of @n samples are of a thread that ran for @ran of @ns: the shares must be similar. The
- * bounds are wide, because there are few samples and other load; tests/fs/profile.bats measures.
+ * @right of @n samples, which stand for @ns, are of a thread that ran for @ran. Of that it may have
+ * had up to @unseen when no sample was taken, because the worker, or the whole machine, had no CPU.
+ * The bounds are wide, because there are few samples and other load; tests/fs/profile.bats
+ * measures.
  */
-static void want_share(unsigned right, unsigned n, uint64_t ran, uint64_t ns)
+static void want_share(unsigned right, unsigned n, uint64_t ran, uint64_t unseen, uint64_t ns)
 {
-	double seen = (double)right / n, true_share = (double)ran / (double)ns;
+	double seen = (double)right / n, most = (double)ran / (double)ns,
+	       least = ran > unseen ? (double)(ran - unseen) / (double)ns : 0;
 
-	if (seen < true_share - 0.2 || seen > true_share + 0.2)
-		fail_msg("%.3f of the samples, %.3f of the time", seen, true_share);
+	if (seen < least - 0.2 || seen > most + 0.2)
+		fail_msg("%.3f of the samples, %.3f to %.3f of the time", seen, least, most);
 }
 
 static bool in_burn(uint64_t ip)
@@ -276,17 +279,19 @@ static void test_overrun(void **state)
 	struct burner *b = burner_new();
 	struct ip_sampler *w = sampler_open(MSEC / 10, false);
 	pfm_smpl_where_t where = {0};
+	uint64_t emptied = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < 20 && !ip_sampler_lost(w); i++) {
 		usleep(500000);
+		emptied = now();
 		ip_sampler_read(w, &where, NULL, NULL);
 		usleep(10000); /* The next record that fits tells how many were lost. */
 		ip_sampler_read(w, &where, NULL, NULL);
 	}
 	assert_int_not_equal(ip_sampler_lost(w), 0);
-	/* The newest sample is recent, not one from before the ring was full. */
-	assert_true(now() - ip_sampler_time(w) < 100 * MSEC);
+	/* The newest sample is not one from before the ring was full. */
+	assert_true(ip_sampler_time(w) > emptied);
 	ip_sampler_free(w);
 	burner_free(b);
 }
@@ -330,32 +335,43 @@ static unsigned position(
 	return 0;
 }
 
-static void test_events(void **state)
+/* How many events were lost: other programs may have filled the ring. */
+static uint64_t lead_life(struct life *l)
 {
 	struct ip_sampler *w = sampler_open(MSEC, true);
-	struct life l = {0};
 	pfm_smpl_where_t where = {0};
-	unsigned at;
+	uint64_t lost;
 
-	(void)state;
-	l.pid = fork();
-	assert_true(l.pid >= 0);
-	if (l.pid == 0) {
+	*l = (struct life){.pid = fork()};
+	assert_true(l->pid >= 0);
+	if (l->pid == 0) {
 		prctl(PR_SET_NAME, "pfm_life");
 		execl("/bin/true", "true", (char *)NULL);
 		_exit(127);
 	}
-	assert_int_equal(waitpid(l.pid, NULL, 0), l.pid);
-	usleep(2000);
-	ip_sampler_read(w, &where, on_event, &l);
+	assert_int_equal(waitpid(l->pid, NULL, 0), l->pid);
+	ip_sampler_read(w, &where, on_event, l);
+	usleep(2000); /* The next record that fits tells how many were lost. */
+	ip_sampler_read(w, &where, on_event, l);
+	lost = ip_sampler_lost(w);
+	ip_sampler_free(w);
+	return lost;
+}
+
+static void test_events(void **state)
+{
+	unsigned at, tries = 0;
+	struct life l;
+
+	(void)state;
+	while (lead_life(&l))
+		assert_true(++tries < 100);
 	at = position(&l, 0, PFM_EVENT_COMM, "pfm_life");
 	at = position(&l, at + 1, PFM_EVENT_EXEC, "true");
 	at = position(&l, at + 1, PFM_EVENT_MMAP, "/true");
 	at = position(&l, at + 1, PFM_EVENT_MMAP, "libc");
 	at = position(&l, at + 1, PFM_EVENT_EXIT, "");
 	assert_int_equal(at, l.n - 1);
-	assert_int_equal(ip_sampler_lost(w), 0);
-	ip_sampler_free(w);
 }
 
 static int paranoid(void)
@@ -565,7 +581,7 @@ static void test_samples(void **state)
 	struct burner *b = burner_new();
 	unsigned right = 0, inside = 0;
 	uint32_t worker;
-	uint64_t least, most, ran, own;
+	uint64_t least, most, ran, own, unseen;
 
 	(void)state;
 	load(&plain);
@@ -589,10 +605,12 @@ static void test_samples(void **state)
 	}
 	/* No overflow is dropped. */
 	assert_in_range(sampler.buf.overflows, least / PERIOD - 1, most / PERIOD + 1);
-	assert_true(sampler.buf.n >= sampler.buf.overflows / 4);
+	assert_true(sampler.buf.n >= 10);
 	assert_true(sampler.buf.known >= sampler.buf.n * 9 / 10);
-	/* The worker's own time is never sampled. */
-	want_share(right, sampler.buf.n, ran, most - own);
+	/* A sample stands for all overflows since the last. The worker's own time is never sampled.
+	 */
+	unseen = (sampler.buf.overflows - sampler.buf.n) * PERIOD;
+	want_share(right, sampler.buf.n, ran, unseen, most - own - unseen);
 	assert_true(inside >= right * 9 / 10);
 	burner_free(b);
 }
@@ -624,9 +642,11 @@ static void test_kernel(void **state)
 	/* As after a load without that right. */
 	sampler.ec.ctx.kernel_ip = false;
 	sampler.buf.kernel = sampler.buf.known = 0;
-	run_verb(CMD_START);
-	usleep(200000);
-	run_verb(CMD_STOP);
+	for (unsigned i = 0; i < 50 && sampler.buf.known <= 10; i++) {
+		run_verb(CMD_START);
+		usleep(200000);
+		run_verb(CMD_STOP);
+	}
 	run_verb(CMD_UNLOAD);
 	assert_true(sampler.buf.known > 10);
 	assert_int_equal(sampler.buf.kernel, 0);
@@ -669,15 +689,19 @@ static void test_sampled_events(void **state)
 /* A format that fails to record an event masks its context. */
 static void test_failing(void **state)
 {
-	struct job job = {.cmd.verb = CMD_INFO};
+	struct job job = {0};
 
 	(void)state;
 	load(&eventful);
 	sampler.buf.fails = true;
 	run_verb(CMD_START);
 	run_true();
-	usleep(20000);
-	assert_int_equal(run_job(&job), 0);
+	/* At the worker's next tick. */
+	for (unsigned i = 0; i < 500 && job.cmd.info.state != CTX_MASKED; i++) {
+		usleep(20000);
+		job = (struct job){.cmd.verb = CMD_INFO};
+		assert_int_equal(run_job(&job), 0);
+	}
 	assert_int_equal(job.cmd.info.state, CTX_MASKED);
 	run_verb(CMD_UNLOAD);
 }

@@ -341,11 +341,22 @@ static pid_t new_pair(struct seen *thread)
 	return pid;
 }
 
+/* What is read of a thread takes no longer when its process has more of them: in the directory of
+ * the process, the kernel adds up their times. */
+static bool is_of_one_thread(int dir)
+{
+	char link[32], path[64] = "";
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	return readlink(link, path, sizeof(path) - 1) > 0 && strstr(path, "/task/");
+}
+
 static void open_target(pid_t tid, struct target *t)
 {
 	must_be(target_open(getpid(), tid, t, &error), 0);
 	must(t->tid == tid && t->named == tid);
 	must_be(target_alive(t, &error), 0);
+	must(is_of_one_thread(t->dir));
 }
 
 /* The daemon's capabilities suffice to notice that it has ended. */

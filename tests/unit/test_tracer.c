@@ -22,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -782,21 +783,37 @@ static void test_exec_of_one(void **state)
 	target_end(&t);
 }
 
+/* The threads of a process, which may have ended: NULL. */
+static DIR *threads_open(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	return opendir(path);
+}
+
+/* 0: there are no more. */
+static pid_t threads_next(DIR *d)
+{
+	const struct dirent *de;
+	pid_t tid = 0;
+
+	while (!tid && d && (de = readdir(d)))
+		tid = atoi(de->d_name);
+	return tid;
+}
+
 /*
  * Attaches to the threads of a process that keeps executing programs from its threads:
  * PTRACE_SEIZE waits for the exec, and the exec for tracees to be reaped.
  */
 static void seize_threads(pid_t pid)
 {
-	CLEANUP_CLOSEDIR DIR *d = NULL;
-	const struct dirent *de;
-	char path[32];
+	CLEANUP_CLOSEDIR DIR *d = threads_open(pid);
+	pid_t tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	d = opendir(path);
-	while (d && (de = readdir(d))) {
-		pid_t tid = atoi(de->d_name);
-		int rc = tid ? trace_seize(&trace, tid, true, &err) : 0;
+	while ((tid = threads_next(d))) {
+		int rc = trace_seize(&trace, tid, true, &err);
 
 		if (rc && rc != -ESRCH && rc != -EBUSY)
 			fail_msg("%s", err.text);
@@ -823,18 +840,12 @@ static void test_exec_storm(void **state)
 /* A thread of @pid that is neither its first nor @other. */
 static pid_t third_thread(pid_t pid, pid_t other)
 {
-	CLEANUP_CLOSEDIR DIR *d = NULL;
-	const struct dirent *de;
-	char path[32];
+	CLEANUP_CLOSEDIR DIR *d = threads_open(pid);
+	pid_t tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	d = opendir(path);
-	while (d && (de = readdir(d))) {
-		pid_t tid = atoi(de->d_name);
-
-		if (tid && tid != pid && tid != other)
+	while ((tid = threads_next(d)))
+		if (tid != pid && tid != other)
 			return tid;
-	}
 	fail_msg("process %d has no other thread", pid);
 	return 0;
 }
@@ -862,6 +873,53 @@ static void test_process(void **state)
 	for (int i = 0; i < 50 && trace_count(&trace, BORN) < 50; i++)
 		nap_us(100000);
 	assert_int_equal(trace_count(&trace, BORN), 50);
+	target_end(&t);
+}
+
+static atomic_ulong list_reads;
+
+/* Of the tracer, which calls this instead of the C library's. */
+ssize_t getdents64(int fd, void *buf, size_t size)
+{
+	atomic_fetch_add(&list_reads, 1);
+	return syscall(SYS_getdents64, fd, buf, size);
+}
+
+/* Of a request to attach to a process: the test alone handles joined(). */
+struct crowd_attach {
+	struct tracer_attach attach;
+	atomic_bool done;
+};
+
+static void crowd_done(struct tracer_attach *attach)
+{
+	atomic_store(&container_of(attach, struct crowd_attach, attach)->done, true);
+}
+
+/* The tracer waits for its client many times, and keeps its place in the list of threads: it reads
+ * twice what a list of all takes. */
+static void test_crowd(void **state)
+{
+	enum { THREADS = 400, THREADS_A_READ = 7, PASSES = 2 };
+	struct crowd_attach c = {.attach = {.process = true, .done = crowd_done}};
+	struct target t;
+
+	(void)state;
+	START(&t, "@", "crowd", "400");
+	target_go(&t);
+	target_expect(&t, "crowd");
+	c.attach.tid = c.attach.tgid = t.pid;
+	trace_joined_later(&trace);
+	atomic_store(&list_reads, 0);
+	tracer_seize(trace.tr, &c.attach);
+	while (!atomic_load(&c.done)) {
+		atomic_store(&c.attach.unhandled, 0);
+		nap_us(500);
+	}
+	assert_int_equal(c.attach.rc, 0);
+	assert_int_equal(trace_count(&trace, JOINED), THREADS);
+	assert_in_range(
+		atomic_load(&list_reads), THREADS / 10, PASSES * (THREADS / THREADS_A_READ + 2));
 	target_end(&t);
 }
 
@@ -1170,7 +1228,7 @@ static void control_jobs(int how)
 	type(&y, "wait; jobs\n");
 	shows(&y, "Stopped");
 	step(how, t.pid, 0);
-	type(&y, "kill %1; fg; echo st=$?.\n");
+	type(&y, "kill %1; while kill -0 $! 2>/dev/null; do :; done; wait $!; echo st=$?.\n");
 	shows(&y, "st=143.");
 	type(&y, "exit 7\n");
 	target_expect(&t, "exited 7");
@@ -1213,11 +1271,12 @@ int main(void)
 		TRACED(test_after_hung_exec),
 		TRACED(test_detach_late),
 		TRACED(test_process),
+		TRACED(test_crowd),
 		TRACED(test_set_user_id),
 		TRACED(test_job_control),
 	};
 
-	/* Nothing here takes a tenth of it. */
-	alarm(120);
+	/* All take a tenth of it on a machine that is busy. */
+	alarm(600);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

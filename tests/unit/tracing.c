@@ -240,8 +240,11 @@ static void on_born(void *arg, pid_t parent, pid_t child)
 
 static bool on_joined(void *arg, struct tracer_attach *req, pid_t tid)
 {
+	const struct trace *t = arg;
+
 	trace_add(arg, JOINED, req->tid, tid);
-	atomic_fetch_sub(&req->unhandled, 1);
+	if (!t->joined_later)
+		atomic_fetch_sub(&req->unhandled, 1);
 	return true;
 }
 
@@ -334,6 +337,12 @@ void trace_keep_stopped(struct trace *t, bool keep_stopped)
 	pthread_mutex_lock(&t->lock);
 	t->keep_stopped = keep_stopped;
 	pthread_mutex_unlock(&t->lock);
+}
+
+/* No tracee exists that the tracer's thread could report. */
+void trace_joined_later(struct trace *t)
+{
+	t->joined_later = true;
 }
 
 unsigned trace_count(struct trace *t, int kind)

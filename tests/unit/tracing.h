@@ -11,7 +11,8 @@
 
 #include "daemon/ptrace/tracer.h"
 
-enum { TIMEOUT_MS = 10000 };
+/* Only failing tests wait this long. The clock of a virtual machine may leap by a minute. */
+enum { TIMEOUT_MS = 120000 };
 
 /* A program of tests/track/target.c. Its parent is another process than the test. */
 struct target {
@@ -55,6 +56,7 @@ struct trace {
 	struct trace_event *events;
 	size_t n, size;
 	bool keep_stopped; /* new threads and execs wait for tracer_cont() of the test */
+	bool joined_later; /* the test handles joined() */
 };
 
 void trace_begin(struct trace *t);
@@ -64,6 +66,8 @@ int trace_seize(struct trace *t, pid_t tid, bool follow, struct err *e);
 int trace_seize_process(struct trace *t, pid_t pid, struct err *e);
 void trace_clear(struct trace *t);
 void trace_keep_stopped(struct trace *t, bool keep_stopped);
+/* Before a request to attach to a process, whose joined() the test handles from now on. */
+void trace_joined_later(struct trace *t);
 unsigned trace_count(struct trace *t, int kind);
 /* Waits for an event; its index among all. @a, @b: 0: any. -1: none within @ms. */
 int trace_find(struct trace *t, int kind, pid_t a, pid_t b, unsigned ms);

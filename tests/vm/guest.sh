@@ -25,11 +25,26 @@ like() { # WHAT GOT PATTERN
 }
 write() { echo "$2" 2>/dev/null >"$1"; } # FILE TEXT, quiet
 
+# Waits for the command to succeed; in short sleeps, of which a leap of the guest's clock ends one.
+soon() { # COMMAND...
+	i=0
+	until "$@"; do
+		[ $i -lt 600 ] || return
+		i=$((i + 1))
+		sleep 0.1
+	done
+}
+processes() { pidof perfmonfs | wc -w; }
+processes_are() { [ "$(processes)" = "$1" ]; } # HOW-MANY
+unmounted() { ! grep -q perfmonfs /proc/mounts; }
+restored() { ! grep -q unrestored $mnt/cpus; }
+
 # A scenario takes some ten seconds, or up to 160 where programs start slowly. One that hangs says what
-# each thread in it waits for; and without the daemon it fails, and goes on to its end.
+# each thread in it waits for; and without the daemon it fails, and goes on to its end. So nothing else
+# has a time limit. This one waits where nothing is counted, and in parts, for the same leaps.
 limit=400
 watch() {
-	sleep $limit
+	taskset -c 0 perl -e 'sleep 10 for 1 .. shift() / 10' $limit
 	not_ok "it takes more than $limit s"
 	for t in /proc/[0-9]*/task/*; do
 		readlink -q "${t%/task/*}/exe" >/dev/null || continue # the kernel's
@@ -47,8 +62,7 @@ start_daemon() {
 }
 stop_daemon() {
 	umount $mnt
-	i=0
-	while pidof perfmonfs >/dev/null && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done
+	soon processes_are 0
 	is "daemon ends" "$(pidof perfmonfs)" ""
 }
 make_context() { mkdir $mnt/ctx/a && cd $mnt/ctx/a || exit 1; }
@@ -158,6 +172,7 @@ taken)
 	write ctl start
 	check "and counts" test "$(cat pmd/0)" -gt 0
 	mkdir -p /tmp/perf
+	ours=$(processes)
 	"$here/perfmonfs" --backend=perf /tmp/perf
 	mkdir /tmp/perf/ctx/b
 	for n in 0 1 2 3; do write /tmp/perf/ctx/b/pmc/$n $((0x4300c4 + n * 0x100)); done
@@ -176,7 +191,7 @@ taken)
 	is "and leaves perf its selector" "$(rdmsr -p 1 0x186)" "$held"
 	cd /
 	umount /tmp/perf
-	sleep 0.5
+	soon processes_are "$ours"
 	cd $mnt/ctx/a || exit 1
 	write pmd/0 0
 	check "what perf leaves behind, disabled, is free to take" write ctl "load cpu=1"
@@ -252,8 +267,7 @@ killed)
 	taskset -c 1 sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done'
 	is "an overflow" "$(rdmsr -f 0:0 -p 1 0x38e)" 1
 	pkill -9 -x perfmonfs
-	sleep 0.5
-	is "the mount went with the daemon" "$(grep -c perfmonfs /proc/mounts)" 0
+	check "the mount went with the daemon" soon unmounted
 	is "its registers are left behind" "$(rdmsr -p 1 0x186)" 4100c0
 	start_daemon
 	is "the next daemon puts them back" "$(registers)" "$before"
@@ -264,14 +278,13 @@ killed)
 	write ctl start
 	cd /
 	pkill -9 -x perfmonfs
-	sleep 0.5
+	soon unmounted
 	echo 0 >/sys/devices/system/cpu/cpu1/online
 	start_daemon
 	like "registers of an offline CPU are told" "$(cat $mnt/cpus)" "1 offline unrestored=0x38f,0x186"
 	like "by --check, too" "$("$here/perfmonfs" --check)" "could not be restored"
 	echo 1 >/sys/devices/system/cpu/cpu1/online
-	i=0
-	while grep -q unrestored $mnt/cpus && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done
+	soon restored
 	is "they are put back when it is online" "$(registers)" "$before"
 	stop_daemon
 	is "no journal is left" "$(find /run/perfmonfs -name 'journal*' | wc -l)" 0

@@ -23,11 +23,7 @@ launch() {
 	tid=$(awk '$1 == "thread" { print $2; exit }' /tmp/said)
 }
 go() { echo >&7; }
-said() { # PATTERN
-	i=0
-	while ! grep -q "$1" /tmp/said && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
-	grep -q "$1" /tmp/said
-}
+said() { soon grep -q "$1" /tmp/said; } # PATTERN
 cpu_time() { cut -d' ' -f1 "/proc/$pid/task/$tid/schedstat"; }
 letter() { sed 's/.*) \(.\).*/\1/' "/proc/$1/stat"; }
 # How often a thread went off its CPU, for whatever reason.
@@ -117,7 +113,7 @@ begin_stopped() {
 	while [ "$(letter "$pid")" != T ]; do sleep 0.05; done
 }
 end_is_told() {
-	is "its end is told" "$(timeout 60 dd if=events bs=4k count=1 status=none | cut -d' ' -f1)" end
+	is "its end is told" "$(dd if=events bs=4k count=1 status=none | cut -d' ' -f1)" end
 	is "state" "$(cat state)" "zombie tid=$tid"
 }
 
@@ -171,11 +167,8 @@ privileged() {
 	rmdir $mnt/ctx/a
 }
 
-looped() { # TIMES
-	i=0
-	while [ "$(grep -c did /tmp/said)" -lt "$1" ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
-	[ "$(grep -c did /tmp/said)" = "$1" ]
-}
+has_looped() { [ "$(grep -c did /tmp/said)" = "$1" ]; } # TIMES
+looped() { soon has_looped "$1"; }
 is_taken() { # WHAT
 	if cat pmd/0 >/tmp/out 2>&1; then not_ok "$1 gives a number: $(cat /tmp/out)"
 	else ok "$1 gives no number"; fi

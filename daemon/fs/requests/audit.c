@@ -2,10 +2,12 @@
 #include "daemon/fs/requests/audit.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <syslog.h>
 
 #include "base/nsec.h"
 #include "daemon/command/command.h"
+#include "daemon/format/format.h"
 #include "daemon/fs/requests/audit_log.h"
 #include "daemon/fs/tree/fs_state.h"
 
@@ -24,22 +26,57 @@ static void audit_send(
 
 struct audit_writer audit_writer(const struct call *call, const struct command *cmd)
 {
+	struct audit_writer w = audit_format_writer(call);
+
+	w.wanted = w.wanted && cmd->verb == CMD_LOAD;
+	return w;
+}
+
+struct audit_writer audit_format_writer(const struct call *call)
+{
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
 
 	return (struct audit_writer){
-		.wanted = cmd->verb == CMD_LOAD && call->fs->config.audit,
+		.wanted = call->fs->config.audit,
 		.uid = caller->uid,
 		.pid = caller->pid,
 	};
 }
 
-static void audit_print_target(const struct command *cmd, struct text *out)
+static void audit_print_target(const struct audit_target *to, struct text *out)
 {
-	if (!cmd->tid)
-		text_printf(out, " cpu=%u", cmd->load.cpu);
+	if (!to->tid)
+		text_printf(out, " cpu=%u", to->cpu);
 	else
-		text_printf(out, " %s=%d", cmd->load.process ? "pid" : "tid", cmd->tid);
-	text_printf(out, " set=%u%s", cmd->set, cmd->load.follow ? " follow" : "");
+		text_printf(out, " %s=%d", to->process ? "pid" : "tid", (int)to->tid);
+}
+
+/* The event's name with its levels, as pmc/N takes it, or the value. */
+static void audit_print_pmc(const struct pmu *pmu, const struct loaded_pmc *p, struct text *out)
+{
+	const struct pmu_pmc *pmc = &pmu->pmcs[p->row];
+	const struct pmu_event *ev = pmu_event_of(pmu, p->row, p->value);
+	bool user = p->value & pmc->user, kernel = p->value & pmc->kernel;
+
+	text_printf(out, " ");
+	if (p->set)
+		text_printf(out, "set%u.", p->set);
+	if (ev && (p->value & pmc->enable) && (user || kernel))
+		text_printf(out, "pmc%u=%s%s", pmc->num, ev->name,
+			user && kernel ? ""
+			: user         ? ":u"
+				       : ":k");
+	else
+		text_printf(out, "pmc%u=0x%" PRIx64, pmc->num, p->value);
+}
+
+static void audit_print_pmcs(
+	const struct pmu *pmu, const struct loaded_pmcs *pmcs, struct text *out)
+{
+	for (unsigned i = 0; i < pmcs->n && i < LOADED_PMCS; i++)
+		audit_print_pmc(pmu, &pmcs->pmc[i], out);
+	if (pmcs->n > LOADED_PMCS)
+		text_printf(out, " more=%u", pmcs->n - LOADED_PMCS);
 }
 
 static bool audit_is_refusal(int rc)
@@ -48,20 +85,96 @@ static bool audit_is_refusal(int rc)
 }
 
 /* Charged to the owner of the context, because only its owner and root can open its files. */
-void audit_load(const struct audit_writer *w, const struct fs_context *ctx,
-	const struct command *cmd, int rc)
+void audit_load(
+	const struct audit_writer *w, struct fs_context *ctx, const struct command *cmd, int rc)
 {
+	const struct audit_target to = {cmd->load.process, cmd->tid, cmd->load.cpu};
 	TEXT_CLEANUP struct text line = {0};
 
+	if (rc == 0) {
+		ctx->audit.loaded = w->wanted;
+		ctx->audit.target = to;
+	}
 	if (!w->wanted || (rc < 0 && !audit_is_refusal(rc)))
 		return;
 	text_printf(&line, "%s uid=%u by=%d context=%s owner=%u", rc < 0 ? "refused load" : "load",
 		(unsigned)w->uid, (int)w->pid, ctx->id.path, (unsigned)ctx->id.uid);
-	audit_print_target(cmd, &line);
+	audit_print_target(&to, &line);
+	text_printf(&line, " set=%u%s", cmd->set, cmd->load.follow ? " follow" : "");
 	if (rc < 0)
 		text_printf(&line, " error=%s", err_name(-rc));
+	else
+		audit_print_pmcs(fs_of(ctx)->be->pmu, cmd->load.pmcs, &line);
 	audit_send(fs_of(ctx), w->uid ? ctx->id.quota : NULL, rc < 0 ? AUDIT_REFUSED : AUDIT_DONE,
 		&line);
+}
+
+void audit_unload_asked(struct fs_context *ctx, const char *cause, fuse_req_t req)
+{
+	const struct fuse_ctx *caller = req ? fuse_req_ctx(req) : NULL;
+	struct audit_trail *a = &ctx->audit;
+
+	a->cause = cause;
+	a->by_process = caller;
+	if (!caller)
+		return;
+	a->uid = caller->uid;
+	a->pid = caller->pid;
+}
+
+static void audit_print_unload(const struct fs_context *ctx, bool ending, struct text *out)
+{
+	const struct audit_trail *a = &ctx->audit;
+	bool asked = !ctx->ec.ctx.target.ended && !ending;
+
+	text_printf(out, "unload");
+	if (asked && a->by_process)
+		text_printf(out, " uid=%u by=%d", (unsigned)a->uid, (int)a->pid);
+	text_printf(out, " context=%s owner=%u", ctx->id.path, (unsigned)ctx->id.uid);
+	audit_print_target(&a->target, out);
+	text_printf(out, " cause=%s", asked ? a->cause : ending ? "shutdown" : "end");
+}
+
+/* Charged to the owner, as the load was, whatever has unloaded it. */
+void audit_unloaded(struct engine_ctx *ec, bool ending)
+{
+	struct fs_context *ctx = container_of(ec, struct fs_context, ec);
+	TEXT_CLEANUP struct text line = {0};
+
+	if (!ctx->audit.loaded)
+		return;
+	ctx->audit.loaded = false;
+	if (!fs_of(ctx)->config.audit)
+		return;
+	audit_print_unload(ctx, ending, &line);
+	audit_send(fs_of(ctx), ctx->id.uid ? ctx->id.quota : NULL, AUDIT_DONE, &line);
+}
+
+static void audit_print_format(const pfm_buffer_fmt_t *fmt, struct text *out)
+{
+	char uuid[FORMAT_UUID_TEXT];
+
+	format_uuid_text(fmt->fmt_uuid, uuid);
+	text_printf(out, " format=%s uuid=%s", fmt->fmt_name, uuid);
+}
+
+void audit_format(struct fs *fs, const struct audit_writer *w, const char *verb,
+	const pfm_buffer_fmt_t *fmt, const char *path, int rc)
+{
+	struct user_quota *q = w->uid ? user_quota_get(&fs->objects.quotas, w->uid) : NULL;
+	TEXT_CLEANUP struct text line = {0};
+
+	if (!w->wanted || (rc < 0 && !path && !audit_is_refusal(rc)) || (w->uid && !q))
+		return;
+	text_printf(&line, "%s%s uid=%u by=%d", rc < 0 ? "refused " : "", verb, (unsigned)w->uid,
+		(int)w->pid);
+	if (fmt)
+		audit_print_format(fmt, &line);
+	if (rc < 0)
+		text_printf(&line, " error=%s", err_name(-rc));
+	if (path)
+		text_printf(&line, " path=%s", path);
+	audit_send(fs, q, rc < 0 ? AUDIT_REFUSED : AUDIT_DONE, &line);
 }
 
 void audit_make(const struct call *call, const struct err *e)

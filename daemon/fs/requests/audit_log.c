@@ -11,7 +11,7 @@
 
 #include "base/nsec.h"
 
-enum { AUDIT_LINE_MAX = 512 };
+enum { AUDIT_LINE_MAX = 640 };
 
 struct audit_log {
 	struct sockaddr_un to;

@@ -121,6 +121,14 @@ int caller_check_make(const struct rights *r, struct err *e)
 	return group_access_check(r, e);
 }
 
+int caller_check_root(const struct call *call, struct err *e)
+{
+	if (fuse_req_ctx(call->req)->uid == 0 && call->file->uid == 0)
+		return 0;
+	return err_set(e, EPERM,
+		"formats run in the daemon: root alone changes them, by a file that root opened");
+}
+
 enum { CALLER_SLOW_NS = 2000000, CALLER_PAUSE_NS = 1000000000 };
 
 static uint64_t caller_now(void)

@@ -22,6 +22,9 @@ bool caller_rights(const struct call *call, unsigned need, struct rights *out);
 /* EPERM: the rights do not include making contexts. */
 int caller_check_make(const struct rights *r, struct err *e);
 
+/* EPERM: the caller, or the opener of the call's file, is not root. */
+int caller_check_root(const struct call *call, struct err *e);
+
 /* What a request does when its caller's groups are known. */
 struct caller_kind {
 	/* Goes on, and answers the request. */

@@ -49,7 +49,8 @@ static void command_finish(void *arg)
 {
 	struct command_request *r = arg;
 
-	audit_load(&r->writer, r->request.call.ctx, &r->job.cmd, r->job.rc);
+	if (r->job.cmd.verb == CMD_LOAD)
+		audit_load(&r->writer, r->request.call.ctx, &r->job.cmd, r->job.rc);
 	if (r->kind->follow)
 		r->kind->follow(r);
 	if (request_end(&r->request))
@@ -124,6 +125,8 @@ static struct command_request *command_new_request(
 		free(r);
 		return NULL;
 	}
+	if (r->writer.wanted)
+		r->job.cmd.load.pmcs = &r->pmcs;
 	context_ref(call->ctx);
 	return r;
 }
@@ -168,6 +171,8 @@ bool command_submit(
 		r->fence = (struct sync_fence){.after = command_finish, .arg = r};
 		shared_fence_expect(mem, &r->fence);
 	}
+	if (cmd->verb == CMD_UNLOAD)
+		audit_unload_asked(call->ctx, "command", call->req);
 	engine_submit(call->fs->eng, &r->job);
 	return true;
 }

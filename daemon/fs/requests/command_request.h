@@ -20,6 +20,8 @@ struct command_request {
 	/* Precedes the answer; its s is NULL if that need not wait. */
 	struct sync_fence fence;
 	struct audit_writer writer;
+	/* What the record of a load tells. */
+	struct loaded_pmcs pmcs;
 };
 
 /* The hooks run when the command has ended, in this order. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "daemon/fs/requests/audit.h"
 #include "daemon/fs/requests/msg_reader.h"
 #include "daemon/fs/requests/notifier.h"
 #include "daemon/fs/requests/notify.h"
@@ -43,8 +44,8 @@ void context_gone(struct fs_context *ctx)
 	shared_unref(take_ptr(&ctx->map.region));
 	shared_sweep(&fs_of(ctx)->memory);
 	context_ref(ctx);
-	ctx->end.slice = context_free_sets;
-	context_free_sets(&ctx->end);
+	ctx->end = (struct deferred){.quota = ctx->id.quota, .slice = context_free_sets};
+	deferred_begin(fs_of(ctx), &ctx->end);
 }
 
 static int context_copy_sets(const struct fs_context *from, struct fs_context *to, struct err *e)
@@ -105,6 +106,7 @@ const struct engine_ctx_ops context_life_ops = {
 	.child = context_make_child,
 	.child_failed = context_child_failed,
 	.report_error = context_report_error,
+	.unloaded = audit_unloaded,
 	.destroyed = context_gone,
 };
 
@@ -155,6 +157,7 @@ static void context_take_out(struct fs_context *whole, struct removal *r, unsign
 			.ctx = ctx,
 			.removal = r,
 		};
+		audit_unload_asked(ctx, r->req ? "rmdir" : "close", r->req);
 		object_remove(ctx->objs, ctx);
 		context_close(ctx);
 	}

@@ -19,6 +19,7 @@ void smpl_free(struct smpl *s)
 		return;
 	if (s->begun && s->fmt->fmt_exit)
 		s->fmt->fmt_exit(s->mem ? s->mem->mem : NULL);
+	format_put(s->use);
 	shared_unref(s->mem);
 	free(s->arg);
 	charge_clear(&s->charge);
@@ -82,8 +83,10 @@ static int smpl_prepare(
 {
 	const struct pmu *pmu = fs->be->pmu;
 	uint16_t npmds = (uint16_t)(pmu->npmds + pmu->nvirtuals);
-	int rc = smpl_charge(s, ctx, e);
+	int rc;
 
+	s->use = format_get(s->fmt);
+	rc = smpl_charge(s, ctx, e);
 	if (rc == 0 && s->fmt->fmt_validate)
 		rc = smpl_validate(s, flags, npmds, e);
 	if (rc == 0)

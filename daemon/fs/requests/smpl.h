@@ -10,6 +10,8 @@
 struct smpl {
 	/* NULL: no format. */
 	const pfm_buffer_fmt_t *fmt;
+	/* Keeps @fmt registered. */
+	struct format_use *use;
 	void *arg;
 	/* Bytes that the process which chose it may lock. */
 	uint64_t memlock;

@@ -6,6 +6,9 @@
 
 #include "daemon/command/command.h"
 #include "daemon/format/format.h"
+#include "daemon/fs/requests/audit.h"
+#include "daemon/fs/requests/caller.h"
+#include "daemon/fs/requests/format_loader.h"
 #include "daemon/fs/requests/memory.h"
 #include "daemon/fs/rows/rows.h"
 
@@ -21,6 +24,32 @@ static void smpl_show_formats(const struct call *call, struct text *out)
 {
 	(void)call;
 	formats_each(smpl_print_format, out);
+}
+
+/* Only root can open the file for writing, but may have passed it on. */
+static int smpl_check_writer(const struct call *call, struct err *e)
+{
+	const struct audit_writer writer = audit_format_writer(call);
+
+	if (caller_check_root(call, e) == 0)
+		return 0;
+	audit_format(call->fs, &writer, "formats", NULL, NULL, -e->no);
+	return -e->no;
+}
+
+static int smpl_store_formats(struct call *call, struct slice text, struct err *e)
+{
+	struct slice verb = slice_word(&text), name = slice_trim(text);
+
+	if (smpl_check_writer(call, e) < 0)
+		return -e->no;
+	if (slice_is(verb, "register") && name.n)
+		return format_loader_register(call, name, e);
+	if (slice_is(verb, "unregister") && name.n)
+		return format_loader_unregister(call, name, e);
+	return err_set(e, EINVAL,
+		"'%.*s' is neither 'register PATH' nor 'unregister NAME': write one of these",
+		SLICE_ARG(verb));
 }
 
 static void smpl_show_format(const struct call *call, struct text *out)
@@ -64,7 +93,8 @@ static struct shared *smpl_buffer(const struct call *call, struct err *e)
 }
 
 const struct row rows_smpl[] = {
-	{FILE_ROW(DIR_ROOT, "formats", 0444), .show = smpl_show_formats},
+	{FILE_ROW(DIR_ROOT, "formats", 0644), .show = smpl_show_formats,
+		.store = smpl_store_formats},
 	{FILE_ROW(DIR_CTX, "format", 0600), .memlock = true, .show = smpl_show_format,
 		.store = smpl_store_format},
 	{FILE_ROW(DIR_CTX, "buffer", 0400), .memory = smpl_buffer, .size = memory_size},

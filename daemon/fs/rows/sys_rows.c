@@ -83,12 +83,12 @@ static void sys_show_task_sessions(const struct call *call, struct text *out)
 
 static void sys_show_format_arg_size(const struct call *call, struct text *out)
 {
-	text_printf(out, "%zu\n", format_at(call->node.reg)->fmt_arg_size);
+	text_printf(out, "%zu\n", format_by_id(call->node.serial)->fmt_arg_size);
 }
 
 static void sys_show_format_version(const struct call *call, struct text *out)
 {
-	uint32_t version = format_at(call->node.reg)->fmt_version;
+	uint32_t version = format_by_id(call->node.serial)->fmt_version;
 
 	text_printf(out, "%u.%u\n", version >> 16, version & 0xffff);
 }

@@ -110,7 +110,6 @@ static struct total *total_new(struct call *call, struct err *e)
 		err_set(e, ENOMEM, "no memory for the sum");
 		return NULL;
 	}
-	t->deferred.slice = total_slice;
 	if (request_begin(&t->request, call, total_bytes(call->ctx), total_interrupt, e) < 0) {
 		free(t);
 		return NULL;
@@ -269,7 +268,8 @@ static int total_read(struct call *call, struct text *out, struct err *e)
 	t = total_new(call, e);
 	if (!t)
 		return -e->no;
-	total_slice(&t->deferred);
+	t->deferred = (struct deferred){.quota = t->request.charge.quota, .slice = total_slice};
+	deferred_begin(call->fs, &t->deferred);
 	return CALL_LATER;
 }
 

@@ -45,12 +45,29 @@ static void ops_refuse(struct call *call, int no, const char *why)
 	call_fail(call, &e);
 }
 
-/* The kernel answers an rmdir of a name that does not exist after this lookup, by itself. */
+/* A register that the PMU lacks. */
+static int ops_no_register(const struct call *dir, const char *name, struct err *e)
+{
+	return command_no_register(
+		dir->fs->be->pmu, dir->node.row->is == DIR_PMDS, slice_of(name), e);
+}
+
+static bool ops_is_number(const char *name)
+{
+	return !name[strspn(name, "0123456789")];
+}
+
+/* After this lookup the kernel answers an rmdir, or an open that makes no file, by itself. */
 static void ops_note_absent(const struct call *dir, const char *name)
 {
+	enum dir is = dir->node.row->is;
 	struct err e;
 
-	if (dir->node.row->is != DIR_CTXS)
+	if ((is == DIR_PMCS || is == DIR_PMDS) && ops_is_number(name)) {
+		ops_no_register(dir, name, &e);
+		context_set_error(dir->ctx, &e);
+	}
+	if (is != DIR_CTXS)
 		return;
 	err_set(&e, ENOENT, "there is no context '%.*s': mkdir makes one, ls ctx shows them",
 		SLICE_ARG(slice_of(name)));
@@ -489,19 +506,13 @@ static void ops_refuse_in(fuse_req_t req, fuse_ino_t ino)
 /* The likely mistakes: a register that the PMU lacks, and a context without mkdir. */
 static void ops_refuse_new(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
-	const struct pmu *pmu;
 	struct call dir;
 	struct err e;
 
 	if (!call_begin(req, ino, &dir))
 		return;
-	pmu = dir.fs->be->pmu;
-	if (dir.node.row->is == DIR_PMCS)
-		err_set(&e, EPERM, "there is no pmc%.*s: this PMU has %u PMCs: see pmu/pmcs",
-			SLICE_ARG(slice_of(name)), pmu->npmcs);
-	else if (dir.node.row->is == DIR_PMDS)
-		err_set(&e, EPERM, "there is no pmd%.*s: this PMU has %u PMDs: see pmu/pmds",
-			SLICE_ARG(slice_of(name)), pmu->npmds + pmu->nvirtuals);
+	if (dir.node.row->is == DIR_PMCS || dir.node.row->is == DIR_PMDS)
+		ops_no_register(&dir, name, &e);
 	else
 		err_set(&e, EPERM,
 			"there is no file '%.*s' here, and none can be made: ls shows the files",

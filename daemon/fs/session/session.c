@@ -23,6 +23,7 @@
 #include "daemon/fs/requests/context_life.h"
 #include "daemon/fs/tree/deferred.h"
 #include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/format_loader.h"
 #include "daemon/fs/requests/group_lookup.h"
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/requests/uid_error.h"
@@ -121,12 +122,13 @@ static void session_serve_request(struct session *s, struct fuse_buf *buf)
 enum { SESSION_SWEEP_MS = 500 };
 
 /* False: a signal came. */
-static bool session_wait(struct fs *fs, struct pollfd fds[5])
+static bool session_wait(struct fs *fs, struct pollfd fds[6])
 {
 	int n;
 
 	fds[3].fd = shared_event_fd(&fs->memory);
-	n = poll(fds, 5,
+	fds[5].fd = format_loader_fd();
+	n = poll(fds, 6,
 		!list_empty(&fs->deferred) ? 0
 		: fs->memory.lingering     ? SESSION_SWEEP_MS
 					   : -1);
@@ -149,12 +151,14 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 		{.fd = engine_event_fd(fs->eng), .events = POLLIN},
 		{.fd = -1, .events = POLLIN},
 		{.fd = group_lookup_fd(fs->groups), .events = POLLIN},
+		{.fd = -1, .events = POLLIN},
 	};
 
 	for (;;) {
 		bool alone = !engine_expects_events(fs->eng) &&
 			     !shared_expects_events(&fs->memory) && !fs->memory.lingering &&
-			     list_empty(&fs->deferred) && !group_lookup_expects(fs->groups);
+			     list_empty(&fs->deferred) && !group_lookup_expects(fs->groups) &&
+			     !format_loader_expects();
 
 		if (blocking != alone) {
 			fcntl(session_end.fuse, F_SETFL, alone ? 0 : O_NONBLOCK);
@@ -168,6 +172,7 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 		engine_handle_events(fs->eng);
 		shared_complete_fences(&fs->memory);
 		group_lookup_complete(fs->groups);
+		format_loader_complete();
 		session_serve_request(s, buf);
 		deferred_run(fs);
 	}
@@ -247,6 +252,7 @@ static int session_serve_mount(struct session *s, int wake, struct err *e)
 	session_set_signals(SIG_BLOCK, session_handle_signal);
 	session_finish_sync(s, &buf);
 	group_lookup_stop(s->fs.groups);
+	format_loader_stop();
 	/* Registers come first. Waiting requests are answered before the mount goes. */
 	session_close_contexts(&s->fs);
 	engine_drain(s->fs.eng);
@@ -350,7 +356,6 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	shared_pool_free(&fs->memory);
 	engine_free(fs->eng);
 	objects_free(&fs->objects);
-	uid_errors_free(fs);
 	group_lookup_free(fs->groups);
 	audit_log_free(fs->audit);
 	pthread_mutex_destroy(&fs->pending.lock);

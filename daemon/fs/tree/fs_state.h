@@ -15,7 +15,6 @@
 
 struct audit_log;
 struct group_lookup;
-struct uid_error;
 
 /* Requests that are answered later; see pending_request.c. */
 struct pending_requests {
@@ -48,11 +47,8 @@ struct fs {
 	struct pending_requests pending;
 	struct group_lookup *groups;
 	struct audit_log *audit;
-	/* Long work under way; see deferred.c. */
+	/* Users with long work under way (user_quota.deferred_link); see deferred.c. */
 	struct list_head deferred;
-	/* last_error of users without a context; see uid_error.c. */
-	struct uid_error *uid_errors;
-	unsigned nuid_errors;
 	/* Requests since the start. */
 	unsigned long long requests;
 };

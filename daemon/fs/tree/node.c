@@ -28,6 +28,11 @@ fuse_ino_t node_ino(const struct call *call)
 	       (fuse_ino_t)(n->row - call->fs->rows.row + 1);
 }
 
+static bool node_is_of_format(const struct node *n)
+{
+	return n->row->in == DIR_SYS_FORMATS || n->row->in == DIR_SYS_FORMAT;
+}
+
 /* Attaches the object of the node's serial number to the call. */
 static int node_attach(struct call *c)
 {
@@ -35,6 +40,8 @@ static int node_attach(struct call *c)
 
 	c->ctx = NULL;
 	c->set = -1;
+	if (node_is_of_format(&c->node))
+		return format_by_id(c->node.serial) ? 0 : -ENODEV;
 	if (!c->node.serial)
 		return 0;
 	o = object_find(&c->fs->objects, c->node.serial);
@@ -96,15 +103,15 @@ void node_attr(const struct call *call, struct stat *st)
 		st->st_size = (off_t)row->size(call);
 }
 
-/* Names of contexts and sets come and go, and each lookup of clone is another file. Other names
- * live as long as the inode number of their directory. */
+/* Names of contexts, sets and formats come and go, and each lookup of clone is another file. Other
+ * names live as long as the inode number of their directory. */
 double node_timeout(const struct call *call)
 {
 	enum dir in = call->node.row->in;
 
 	if (call->node.row->memory)
 		return 0.0; /* another piece of memory is another file */
-	if (in == DIR_CTXS || in == DIR_CHILDREN || call->node.row->clone)
+	if (in == DIR_CTXS || in == DIR_CHILDREN || in == DIR_SYS_FORMATS || call->node.row->clone)
 		return 0.0;
 	return in == DIR_SETS && call->set > 0 ? 0.0 : 60.0;
 }
@@ -204,16 +211,12 @@ static bool node_find_described(const struct call *dir, const char *name, struct
 	return reg >= 0;
 }
 
-static const pfm_buffer_fmt_t *node_format(uint64_t reg)
-{
-	return reg >> REG_BITS ? NULL : format_at(reg);
-}
-
 static bool node_find_format(const char *name, struct node *n)
 {
 	const pfm_buffer_fmt_t *fmt;
 
-	for (n->reg = 0; (fmt = node_format(n->reg)); n->reg++)
+	n->serial = 0;
+	while ((fmt = format_after(&n->serial)))
 		if (strcmp(fmt->fmt_name, name) == 0)
 			return true;
 	return false;
@@ -324,11 +327,24 @@ static bool node_next_pmc(const struct call *dir, uint64_t *cookie, struct node 
 	return true;
 }
 
-/* Virtual PMDs follow the others. */
+/* A virtual PMD that cannot be read now, because the context is on no thread. */
+static bool node_lacks_thread(const struct call *dir, uint64_t cookie)
+{
+	const struct pmu *pmu = node_pmu(dir);
+
+	return !dir->ctx->ec.task && cookie >= pmu->npmds &&
+	       cookie < (uint64_t)pmu->npmds + pmu->nvirtuals &&
+	       pmu_virtual_needs_thread(&pmu->virtuals[cookie - pmu->npmds]);
+}
+
+/* Virtual PMDs follow the others. Those that cannot be read now are found by lookup alone, so that
+ * a program which reads all files of the directory has no errors. */
 static bool node_next_pmd(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
 	const struct pmu *pmu = node_pmu(dir);
 
+	while (node_lacks_thread(dir, *cookie))
+		(*cookie)++;
 	if (*cookie >= (uint64_t)pmu->npmds + pmu->nvirtuals)
 		return false;
 	n->reg = (unsigned)(*cookie)++;
@@ -366,13 +382,14 @@ static bool node_next_described(
 	return found;
 }
 
+/* Cookies are numbers of registrations. */
 static bool node_next_format(uint64_t *cookie, struct node *n, char name[256])
 {
-	const pfm_buffer_fmt_t *fmt = node_format(*cookie);
+	const pfm_buffer_fmt_t *fmt = format_after(cookie);
 
 	if (!fmt)
 		return false;
-	n->reg = (unsigned)(*cookie)++;
+	n->serial = *cookie;
 	snprintf(name, 256, "%s", fmt->fmt_name);
 	return true;
 }

@@ -16,12 +16,12 @@ struct packet;
 /* The contents of an inode number. */
 struct node {
 	const struct row *row;
-	/* Of its context or set; 0: it belongs to none. */
+	/* Of its context or set; 0: it belongs to none. Of a member of DIR_SYS_FORMATS and its
+	 * files, the number of the registration. */
 	uint64_t serial;
 	/*
 	 * In DIR_PMCS and DIR_PMDS, a row of that table in the PMU description. In and below
-	 * DIR_SYS_DESC, the same with PMCs, PMDs and virtual PMDs as one table. In and below
-	 * DIR_SYS_FORMATS, a row of the registry.
+	 * DIR_SYS_DESC, the same with PMCs, PMDs and virtual PMDs as one table.
 	 */
 	unsigned reg;
 };

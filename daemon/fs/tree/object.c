@@ -208,6 +208,7 @@ static void object_init_engine_ctx(struct fs_context *ctx)
 	ctx->ec.make_child = ops->child;
 	ctx->ec.child_failed = ops->child_failed;
 	ctx->ec.report_error = ops->report_error;
+	ctx->ec.unloaded = ops->unloaded;
 }
 
 /* A context with its own memory and nothing else; NULL: there is none. */

@@ -131,6 +131,26 @@ struct context_log {
 	struct text last_ctl;
 };
 
+/* What a context is loaded on: a thread, all threads of a process, or a CPU if @tid is 0. */
+struct audit_target {
+	bool process;
+	pid_t tid;
+	unsigned cpu;
+};
+
+/* What the audit record tells when a context is unloaded; the session thread's. See audit.c. */
+struct audit_trail {
+	/* Its load is in the record, and its unload is not. */
+	bool loaded;
+	struct audit_target target;
+	/* The last request that was to unload it, a constant. */
+	const char *cause;
+	/* Its process, if @by_process. */
+	bool by_process;
+	uid_t uid;
+	pid_t pid;
+};
+
 struct fs_context {
 	struct engine_ctx ec;
 	struct objects *objs;
@@ -167,6 +187,7 @@ struct fs_context {
 	struct smpl *smpl;
 	/* As last written; a load may add to them. */
 	atomic_uint flags;
+	struct audit_trail audit;
 	struct context_log log;
 };
 
@@ -176,6 +197,7 @@ struct engine_ctx_ops {
 	struct engine_ctx *(*child)(struct engine_ctx *ec, int tid, struct err *e);
 	void (*child_failed)(struct engine_ctx *ec, int tid, const struct err *e);
 	void (*report_error)(struct engine_ctx *ec, const struct err *e);
+	void (*unloaded)(struct engine_ctx *ec, bool ending);
 	/* The engine has dropped it; called before the engine's reference goes. */
 	void (*destroyed)(struct fs_context *ctx);
 };

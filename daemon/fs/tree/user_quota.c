@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
+
+#include "base/nsec.h"
 
 enum { QUOTA_SWEEP_MIN = 64 };
 
@@ -46,10 +49,18 @@ bool user_quotas_are_short(const struct user_quotas *all)
 	return atomic_load(&all->bytes) + 2 * quota_reserved(all) > atomic_load(&all->max);
 }
 
-static bool quota_is_used(const struct user_quota *q)
+static uint64_t quota_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return nsec_of(t);
+}
+
+static bool quota_is_used(const struct user_quota *q, uint64_t now)
 {
 	return atomic_load(&q->bytes) || atomic_load(&q->buffers.bytes) ||
-	       atomic_load(&q->buffers.pieces);
+	       atomic_load(&q->buffers.pieces) || now < q->error.keep_until;
 }
 
 /* A range of subordinate uids may have come and gone. The next sweep is due when there are twice as
@@ -57,28 +68,37 @@ static bool quota_is_used(const struct user_quota *q)
 static void quota_sweep(struct user_quotas *all)
 {
 	struct user_quota *q, *next;
+	uint64_t now;
 
 	if (all->by_uid.n < all->sweep_at)
 		return;
+	now = quota_now();
 	list_for_each_entry_safe (q, next, &all->list, link)
-		if (!quota_is_used(q))
+		if (!quota_is_used(q, now))
 			quota_free(all, q);
 	all->sweep_at = QUOTA_SWEEP_MIN + 2 * all->by_uid.n;
 }
 
-struct user_quota *user_quota_get(struct user_quotas *all, uid_t uid)
+struct user_quota *user_quota_find(const struct user_quotas *all, uid_t uid)
 {
 	struct hash_node *node = hash_find(&all->by_uid, uid);
-	struct user_quota *q;
 
-	if (node)
-		return container_of(node, struct user_quota, hash);
+	return node ? container_of(node, struct user_quota, hash) : NULL;
+}
+
+struct user_quota *user_quota_get(struct user_quotas *all, uid_t uid)
+{
+	struct user_quota *q = user_quota_find(all, uid);
+
+	if (q)
+		return q;
 	quota_sweep(all);
 	q = calloc(1, sizeof(*q));
 	if (!q)
 		return NULL;
 	q->uid = uid;
 	q->all = all;
+	list_init(&q->deferred);
 	hash_add(&all->by_uid, &q->hash, uid);
 	list_add(&q->link, &all->list);
 	return q;

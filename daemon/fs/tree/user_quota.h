@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -47,10 +48,18 @@ struct audit_rate {
 	unsigned suppressed;
 };
 
+/* Why the user's last request without a context failed (uid_error.c). */
+struct user_error {
+	/* Empty: it succeeded. */
+	char text[sizeof(((struct err *)0)->text)];
+	/* The quota is not freed before (CLOCK_MONOTONIC, ns). */
+	uint64_t keep_until;
+};
+
 struct user_quota {
 	uid_t uid;
 	struct user_quotas *all;
-	/* Without any bytes and buffers, it is freed sooner or later. */
+	/* Without any bytes, buffers and a recent error, it is freed sooner or later. */
 	atomic_ullong bytes;
 	/* Including contexts that are removed but still open: they take as much memory. */
 	atomic_uint contexts;
@@ -64,6 +73,9 @@ struct user_quota {
 	 */
 	uint64_t groups_at;
 	struct audit_rate audit;
+	struct user_error error;
+	/* Long work under way, oldest first; if there is any, @deferred_link is in fs.deferred. */
+	struct list_head deferred, deferred_link;
 	/* In user_quotas.by_uid and .list. */
 	struct hash_node hash;
 	struct list_head link;
@@ -93,6 +105,8 @@ bool user_quotas_are_short(const struct user_quotas *all);
 
 /* The quota of @uid, which must be charged before the next call; NULL: no memory. */
 struct user_quota *user_quota_get(struct user_quotas *all, uid_t uid);
+/* NULL: the user has none. */
+struct user_quota *user_quota_find(const struct user_quotas *all, uid_t uid);
 
 struct charge {
 	struct user_quota *quota;
