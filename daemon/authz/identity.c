@@ -24,13 +24,32 @@ enum { COREDUMP_SKIP = 2, COREDUMP_USER = 4, COREDUMP_ROOT = 8 };
 enum { COREDUMP_ANY = COREDUMP_SKIP | COREDUMP_USER | COREDUMP_ROOT };
 #define PIDFD_GET_INFO_1 _IOWR(0xff, 11, struct pidfd_info_1)
 
+int identity_open(pid_t tid)
+{
+	return (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD_FLAG);
+}
+
+static bool identity_query_fd(int fd, struct pidfd_info_1 *info)
+{
+	*info = (struct pidfd_info_1){.mask = PIDFD_INFO_CREDS_1 | PIDFD_INFO_COREDUMP_1};
+	return fd >= 0 && ioctl(fd, PIDFD_GET_INFO_1, info) == 0 && info->mask & PIDFD_INFO_CREDS_1;
+}
+
+bool identity_real_uid(int pidfd, uid_t *uid)
+{
+	struct pidfd_info_1 info;
+
+	if (!identity_query_fd(pidfd, &info))
+		return false;
+	*uid = info.ids[2 * PROC_REAL];
+	return true;
+}
+
 static bool identity_query_info(pid_t tid, struct pidfd_info_1 *info)
 {
-	CLEANUP_CLOSE int fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD_FLAG);
+	CLEANUP_CLOSE int fd = identity_open(tid);
 
-	*info = (struct pidfd_info_1){.mask = PIDFD_INFO_CREDS_1 | PIDFD_INFO_COREDUMP_1};
-	return fd >= 0 && ioctl(fd, PIDFD_GET_INFO_1, info) == 0 &&
-	       info->mask & PIDFD_INFO_CREDS_1 && info->pid == (uint32_t)tid;
+	return identity_query_fd(fd, info) && info->pid == (uint32_t)tid;
 }
 
 static bool identity_query_capabilities(pid_t tid, struct capabilities *out)
@@ -94,7 +113,7 @@ static bool identity_query(int dir, struct identity *out)
 static int identity_read(int dir, struct identity *out, struct err *e)
 {
 	struct proc_status s;
-	int rc = proc_status(dir, &s, e);
+	int rc = proc_status(dir, PROC_STATUS_SHORT, &s, e);
 
 	if (rc < 0)
 		return rc;
@@ -133,5 +152,5 @@ bool identity_in_our_pid_ns(int dir)
 	if (stat("/proc/self/ns/pid", &ours) == 0 && fstatat(dir, "ns/pid", &theirs, 0) == 0)
 		return theirs.st_ino == ours.st_ino;
 	/* There are no namespaces, or the daemon has no CAP_SYS_PTRACE (backend sim). */
-	return proc_status(dir, &s, &ignored) == 0 && s.depth <= 1;
+	return proc_status(dir, PROC_STATUS_SHORT, &s, &ignored) == 0 && s.depth <= 1;
 }

@@ -20,8 +20,14 @@ struct identity {
 	enum { DUMPABLE_UNKNOWN, DUMPABLE_NO, DUMPABLE_YES } dumpable;
 };
 
-/* Of the thread whose directory in /proc is @dir; errors are those of proc.h. */
+/* Of the thread whose directory in /proc is @dir; errors are those of proc.h. EFBIG: before Linux
+ * 6.13, it has too many groups for its ids to be read in a short time. */
 int identity_of(int dir, struct identity *out, struct err *e);
+
+/* A pidfd of a thread, which stays with it; negative: it has ended, or before Linux 6.9. */
+int identity_open(pid_t tid);
+/* Real user id of its thread, in one system call. False: it has ended, or before Linux 6.13. */
+bool identity_real_uid(int pidfd, uid_t *uid);
 
 /* All but the names. */
 bool identity_same(const struct identity *a, const struct identity *b);

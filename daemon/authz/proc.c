@@ -29,6 +29,10 @@ static int proc_failed(const char *file, int no, struct err *e)
 			"/proc/TID/%s: %s: the daemon may not read it: it lacks CAP_SYS_PTRACE, or "
 			"a security module protects that thread",
 			file, err_name(no));
+	if (no == EFBIG)
+		return err_set(e, EFBIG,
+			"it has thousands of supplementary groups, with which Linux before 6.13 "
+			"takes too long to show its ids: setgroups() to fewer");
 	return err_set(e, no, "/proc/TID/%s: %s", file, err_name(no));
 }
 
@@ -44,8 +48,9 @@ int proc_open(pid_t tid, struct err *e)
 	return fd < 0 ? proc_failed("", errno, e) : fd;
 }
 
-/* Reads up to the end of the file into *@text, which is NULL or to be freed also on errors. */
-static int proc_read_fd(int fd, char **text)
+/* Reads up to the end of the file into *@text, which is NULL or to be freed also on errors. EFBIG:
+ * there are more than @most bytes. */
+static int proc_read_fd(int fd, size_t most, char **text)
 {
 	size_t room = 0, n = 0;
 	ssize_t got;
@@ -63,24 +68,29 @@ static int proc_read_fd(int fd, char **text)
 		if (got < 0)
 			return -errno;
 		n += (size_t)got;
-		if (n > PROC_FILE_MAX)
+		if (n > most)
 			return -EFBIG;
 	} while (got > 0);
 	(*text)[n] = '\0';
 	return n ? 0 : -EIO;
 }
 
-/* The content of a file, NUL-terminated; the caller frees it. EIO: it is empty. */
-static int proc_read_file(int dir, const char *file, char **text, struct err *e)
+static int proc_read_most(int dir, const char *file, size_t most, char **text, struct err *e)
 {
 	CLEANUP_FREE char *buf = NULL;
 	CLEANUP_CLOSE int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
-	int rc = fd < 0 ? -errno : proc_read_fd(fd, &buf);
+	int rc = fd < 0 ? -errno : proc_read_fd(fd, most, &buf);
 
 	if (rc < 0)
 		return proc_failed(file, -rc, e);
 	*text = take_ptr(&buf);
 	return 0;
+}
+
+/* The content of a file, NUL-terminated; the caller frees it. EIO: it is empty. */
+static int proc_read_file(int dir, const char *file, char **text, struct err *e)
+{
+	return proc_read_most(dir, file, PROC_FILE_MAX, text, e);
 }
 
 const char *proc_after(const char *text, const char *key)
@@ -138,10 +148,10 @@ int proc_status_text(int dir, char **text, struct err *e)
 	return proc_read_file(dir, "status", text, e);
 }
 
-int proc_status(int dir, struct proc_status *out, struct err *e)
+int proc_status(int dir, size_t most, struct proc_status *out, struct err *e)
 {
 	CLEANUP_FREE char *text = NULL;
-	int rc = proc_status_text(dir, &text, e);
+	int rc = proc_read_most(dir, "status", most, &text, e);
 
 	if (rc == 0 && !proc_parse_status(text, out))
 		return err_set(

@@ -14,8 +14,9 @@
 
 #include "base/err.h"
 
-/* A status holds up to 65536 supplementary groups of 11 bytes. */
-enum { PROC_FILE_MAX = 1 << 20 };
+/* A status holds up to 65536 supplementary groups of 11 bytes. Such a one takes the kernel 16 ms at
+ * each first read, one of PROC_STATUS_SHORT half a millisecond. */
+enum { PROC_FILE_MAX = 1 << 20, PROC_STATUS_SHORT = 32768 };
 
 /* The kernel nests 32 namespaces below the first, of both kinds. */
 enum { PROC_NS_MAX = 33 };
@@ -48,8 +49,9 @@ int proc_ns_open(int dir, const char *ns, struct err *e);
 int proc_ns_parent(int ns); /* a descriptor or -errno; EPERM: @ns is the daemon's */
 uint64_t proc_ns_id(int ns);
 
-/* Leaves the padding of @out alone: two that were zeroed before may be compared by memcmp(). */
-int proc_status(int dir, struct proc_status *out, struct err *e);
+/* EFBIG: it has more than @most bytes. Leaves the padding of @out alone: two that were zeroed
+ * before may be compared by memcmp(). */
+int proc_status(int dir, size_t most, struct proc_status *out, struct err *e);
 
 /* The text of /proc/TID/status, which the caller frees; and what follows @key there, or "". */
 int proc_status_text(int dir, char **text, struct err *e);

@@ -43,7 +43,7 @@ static bool target_matches(int dir, const struct ns_pid *at)
 	struct proc_status s;
 	struct err ignored;
 
-	return proc_status(dir, &s, &ignored) == 0 && s.depth > at->level &&
+	return proc_status(dir, PROC_STATUS_SHORT, &s, &ignored) == 0 && s.depth > at->level &&
 	       s.number[at->level] == at->number && target_in_ns(dir, s.depth - 1 - at->level, at);
 }
 
@@ -77,7 +77,8 @@ static int target_search_process(pid_t pid, const struct ns_pid *at)
 	int found = -1, fd;
 
 	/* All threads of a process are in the same PID namespaces. */
-	if (dir < 0 || proc_status(dir, &s, &ignored) < 0 || s.depth <= at->level)
+	if (dir < 0 || proc_status(dir, PROC_STATUS_SHORT, &s, &ignored) < 0 ||
+		s.depth <= at->level)
 		return -1;
 	fd = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	tasks = fd < 0 ? NULL : fdopendir(fd);

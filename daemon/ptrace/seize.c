@@ -48,7 +48,7 @@ static struct proc_status seize_status(pid_t tid)
 	CLEANUP_CLOSE int dir = proc_open(tid, &ignored);
 
 	if (dir >= 0)
-		proc_status(dir, &s, &ignored);
+		proc_status(dir, PROC_FILE_MAX, &s, &ignored);
 	return s;
 }
 

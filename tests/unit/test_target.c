@@ -936,16 +936,14 @@ static unsigned long long bytes_read(void)
 	return n;
 }
 
-/* A user may have 65536 groups, and the kernel print them for every status that is read. */
-static void many_groups(void)
+enum { GROUPS = 65536 };
+
+/* A thread with as many groups as any user can have. */
+static pid_t grouped(void)
 {
-	enum { GROUPS = 65536 };
 	gid_t *groups = calloc(GROUPS, sizeof(*groups));
 	struct seen *s = new_seen(1);
-	unsigned long long before;
 
-	if (is_older_than(6, 13))
-		skip_here("before Linux 6.13, only /proc/TID/status shows a thread's ids");
 	for (int i = 0; i < GROUPS; i++)
 		groups[i] = 100000 + (gid_t)i;
 	if (new_child() == 0) {
@@ -955,11 +953,38 @@ static void many_groups(void)
 		sleep_on();
 	}
 	wait_for(&s->tid);
-	before = bytes_read();
-	must_be(may(atomic_load(&s->tid), atomic_load(&s->tid)), 0);
-	must_be(may(atomic_load(&s->tid), 1), EPERM);
-	must(bytes_read() - before < GROUPS);
 	free(groups);
+	return atomic_load(&s->tid);
+}
+
+/* The kernel prints all groups for every status that is read. */
+static void many_groups(void)
+{
+	unsigned long long before;
+	pid_t tid;
+
+	if (is_older_than(6, 13))
+		skip_here("before Linux 6.13, only /proc/TID/status shows a thread's ids");
+	tid = grouped();
+	before = bytes_read();
+	must_be(may(tid, tid), 0);
+	must_be(may(tid, 1), EPERM);
+	must(bytes_read() - before < GROUPS);
+}
+
+/* Where the status must be read, such a thread is refused at once. */
+static void many_groups_before_6_13(void)
+{
+	unsigned long long before;
+	struct credentials cred;
+	struct target t;
+	pid_t tid = grouped();
+
+	forbid(SYS_pidfd_open, O_EXCL, EINVAL);
+	before = bytes_read();
+	must_be(credentials_of(tid, &cred, &error), EFBIG);
+	must_be(target_open(getpid(), tid, &t, &error), EFBIG);
+	must(bytes_read() - before < 4 * GROUPS);
 }
 static const struct {
 	const char *name;
@@ -983,6 +1008,7 @@ static const struct {
 	{"names", names},
 	{"hidden threads", hidden_threads},
 	{"many groups", many_groups},
+	{"many groups before 6.13", many_groups_before_6_13},
 	{"same identity", same_identity},
 };
 enum { NTESTS = sizeof(tests) / sizeof(*tests) };

@@ -423,6 +423,17 @@ static void interfere_forever(const pid_t *pids, int n)
 	}
 }
 
+/* Again while it is told to: the kernel may take its time, on a busy machine too. */
+static int seize_at_last(pid_t tid, bool follow)
+{
+	unsigned long long until = msec() + TIMEOUT_MS;
+	int rc;
+
+	while ((rc = trace_seize(&trace, tid, follow, &err)) == -EAGAIN && msec() < until)
+		nap_us(1000);
+	return rc;
+}
+
 /* A process that traces @pids until it is killed. */
 static pid_t start_host(const pid_t *pids, int n, bool idle)
 {
@@ -435,8 +446,10 @@ static pid_t start_host(const pid_t *pids, int n, bool idle)
 	if (host == 0) {
 		trace_begin(&trace);
 		for (int i = 0; i < n; i++)
-			if (trace_seize(&trace, pids[i], true, &err) != 0)
+			if (seize_at_last(pids[i], true) != 0) {
+				fprintf(stderr, "# %s\n", err.text);
 				_exit(1);
+			}
 		if (write(ready[1], "", 1) != 1)
 			_exit(1);
 		if (!idle)
@@ -1031,9 +1044,7 @@ static void test_hung_exec(void **state)
 static void test_after_hung_exec(void **state)
 {
 	struct target t, debugger;
-	unsigned long long until;
 	pid_t exec;
-	int rc;
 
 	(void)state;
 	if (tsan_keeps_signals())
@@ -1046,10 +1057,7 @@ static void test_after_hung_exec(void **state)
 	assert_int_equal(tracer_check_given_up(trace.tr, getpid(), getpid(), &err), 0);
 	target_go(&debugger);
 	assert_executed(&t, false);
-	until = msec() + TIMEOUT_MS;
-	while ((rc = trace_seize(&trace, t.pid, false, &err)) == -EAGAIN && msec() < until)
-		nap_us(1000);
-	assert_int_equal(rc, 0);
+	assert_int_equal(seize_at_last(t.pid, false), 0);
 	detach(t.pid);
 	target_end(&t);
 	target_end(&debugger);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "base/nsec.h"
 #include "daemon/authz/group_access.h"
-#include "daemon/authz/identity.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/group_lookup.h"
 #include "daemon/fs/requests/pending_request.h"
@@ -165,6 +165,44 @@ static void caller_note_pause(const struct call *call, uint64_t took_ns)
 	q = user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
 	if (q)
 		q->groups_at = caller_now() + CALLER_PAUSE_NS;
+}
+
+static int caller_read_identity(pid_t tid, struct identity *is, struct err *e)
+{
+	CLEANUP_CLOSE int dir = proc_open(tid, e);
+	int rc = dir < 0 ? dir : identity_of(dir, is, e);
+
+	return rc < 0 ? err_prefix(e, "the caller, thread %d", (int)tid) : 0;
+}
+
+void caller_pause_identity(const struct call *call)
+{
+	struct user_quota *q =
+		user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
+
+	if (q)
+		q->identity_at = caller_now() + CALLER_PAUSE_NS;
+}
+
+int caller_identity(const struct call *call, struct identity *is, struct err *e)
+{
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	const struct user_quota *q = user_quota_find(&call->fs->objects.quotas, caller->uid);
+	int rc;
+
+	if (!caller->pid)
+		return err_set(e, EPERM,
+			"your PID namespace is not visible to the daemon: use the one that the "
+			"daemon runs in");
+	if (q && q->identity_at > caller_now())
+		return err_set(e, EAGAIN,
+			"uid %u has a process with too many supplementary groups: try again in a "
+			"second",
+			(unsigned)caller->uid);
+	rc = caller_read_identity(caller->pid, is, e);
+	if (rc == -EFBIG)
+		caller_pause_identity(call);
+	return rc;
 }
 
 struct caller_question {

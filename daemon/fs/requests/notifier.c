@@ -25,6 +25,7 @@
 
 #include "base/cleanup.h"
 #include "daemon/authz/identity.h"
+#include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/percpu/thread.h"
 
@@ -32,19 +33,13 @@ struct notifier {
 	/* The ends of the pipe. */
 	int in, out;
 	struct f_owner_ex to;
+	/* A pidfd of @to; negative: the kernel has none of threads. */
+	int target;
 	/* Both must have the permission to signal @to. */
 	uid_t opener, requester;
 	/* engine_ctx.notified at the last signal. */
 	unsigned long long notified;
 };
-
-static bool notifier_identity(pid_t tid, struct identity *is)
-{
-	struct err ignored;
-	CLEANUP_CLOSE int dir = proc_open(tid, &ignored);
-
-	return dir >= 0 && identity_of(dir, is, &ignored) == 0;
-}
 
 static bool notifier_target_exists(const struct f_owner_ex *to)
 {
@@ -53,28 +48,43 @@ static bool notifier_target_exists(const struct f_owner_ex *to)
 	return rc == 0 || errno != ESRCH;
 }
 
-bool real_uid(pid_t tid, uid_t *uid)
+/* As kill(2), by real user ids. */
+static bool notifier_may_signal(uid_t uid, uid_t real)
 {
-	struct identity is;
-
-	if (!notifier_identity(tid, &is))
-		return false;
-	*uid = is.uid[PROC_REAL];
-	return true;
+	return uid == 0 || uid == real;
 }
 
-/* As kill(2), by real user ids. */
-static bool notifier_may_signal(uid_t uid, pid_t tid)
+static int notifier_identify(const struct notifier *n, struct identity *target, struct err *e)
+{
+	CLEANUP_CLOSE int dir = proc_open(n->to.pid, e);
+
+	return dir < 0 ? dir : identity_of(dir, target, e);
+}
+
+static int notifier_target_uid(const struct notifier *n, uid_t *uid, struct err *e)
+{
+	struct identity target;
+
+	if (identity_real_uid(n->target, uid))
+		return 0;
+	if (notifier_identify(n, &target, e) < 0)
+		return -e->no;
+	*uid = target.uid[PROC_REAL];
+	return 0;
+}
+
+/* EPERM: not now, but it may change its user ids again. */
+static int notifier_check(const struct notifier *n, struct err *e)
 {
 	uid_t real;
 
-	return uid == 0 || (real_uid(tid, &real) && real == uid);
-}
-
-static bool notifier_both_may_signal(const struct notifier *n)
-{
-	return notifier_may_signal(n->requester, n->to.pid) &&
-	       (n->opener == n->requester || notifier_may_signal(n->opener, n->to.pid));
+	if (n->requester == 0 && n->opener == 0)
+		return 0;
+	if (notifier_target_uid(n, &real, e) < 0)
+		return -e->no;
+	if (notifier_may_signal(n->requester, real) && notifier_may_signal(n->opener, real))
+		return 0;
+	return err_set(e, EPERM, "%d belongs to uid %u now", (int)n->to.pid, (unsigned)real);
 }
 
 /* In another PID namespace, the same number is another thread. */
@@ -86,29 +96,18 @@ static bool notifier_same_pid_ns(pid_t caller)
 	return dir >= 0 && identity_in_our_pid_ns(dir);
 }
 
-/* 0: the thread has ended. */
-static pid_t notifier_process_of(pid_t tid)
+static int notifier_find_target(const struct call *call, const struct command *cmd,
+	const struct identity *caller, struct f_owner_ex *to, struct err *e)
 {
-	struct identity is;
-
-	return notifier_identity(tid, &is) ? is.tgid : 0;
-}
-
-static int notifier_find_target(
-	const struct call *call, const struct command *cmd, struct f_owner_ex *to, struct err *e)
-{
-	pid_t caller = fuse_req_ctx(call->req)->pid;
+	pid_t tid = fuse_req_ctx(call->req)->pid;
 
 	to->type = cmd->signal.process ? F_OWNER_PID : F_OWNER_TID;
-	if (!caller)
-		return err_set(e, EPERM,
-			"your PID namespace is not visible to the daemon: poll instead of signals");
-	if (cmd->tid && !notifier_same_pid_ns(caller))
+	if (cmd->tid && !notifier_same_pid_ns(tid))
 		return err_set(e, EINVAL,
 			"tid=%d is a number of your own PID namespace: leave it out to name "
 			"yourself",
 			cmd->tid);
-	to->pid = cmd->tid ? cmd->tid : cmd->signal.process ? notifier_process_of(caller) : caller;
+	to->pid = cmd->tid ? cmd->tid : cmd->signal.process ? caller->tgid : tid;
 	return 0;
 }
 
@@ -117,23 +116,23 @@ static int notifier_find_target(
  * requester. The opener stays: otherwise a server that writes to users' files could be made to kill
  * itself.
  */
-static void notifier_use_real_uid(struct notifier *n, pid_t requester)
+static int notifier_check_target(
+	struct notifier *n, const struct identity *caller, const char *what, struct err *e)
 {
-	uid_t real;
+	struct identity target;
 
-	if (notifier_process_of(n->to.pid) == notifier_process_of(requester) &&
-		real_uid(requester, &real))
-		n->requester = real;
-}
-
-static int notifier_refuse(const struct notifier *n, const char *what, struct err *e)
-{
-	if (!notifier_may_signal(n->requester, n->to.pid))
+	if (notifier_identify(n, &target, e) < 0)
+		return err_prefix(e, "%s %d", what, (int)n->to.pid);
+	if (target.tgid == caller->tgid)
+		n->requester = caller->uid[PROC_REAL];
+	if (!notifier_may_signal(n->requester, target.uid[PROC_REAL]))
 		return err_set(
 			e, EPERM, "%s %d is not yours: name one of your own", what, (int)n->to.pid);
-	return err_set(e, EPERM,
-		"uid %u has opened this file, and may not signal %s %d: open it yourself",
-		(unsigned)n->opener, what, (int)n->to.pid);
+	if (!notifier_may_signal(n->opener, target.uid[PROC_REAL]))
+		return err_set(e, EPERM,
+			"uid %u has opened this file, and may not signal %s %d: open it yourself",
+			(unsigned)n->opener, what, (int)n->to.pid);
+	return 0;
 }
 
 /*
@@ -145,6 +144,7 @@ static void notifier_free(struct notifier *n)
 	fcntl(n->in, F_SETFL, O_NONBLOCK);
 	close(n->in);
 	close(n->out);
+	cleanup_close(&n->target);
 	free(n);
 }
 
@@ -157,6 +157,7 @@ static int notifier_new(struct notifier **out, struct err *e)
 		return err_set(e, ENOMEM, "no memory");
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_set(e, errno, "no pipe for signals: %s", err_name(errno));
+	n->target = -1;
 	n->in = fds[0];
 	n->out = fds[1];
 	*out = take_ptr(&n);
@@ -202,7 +203,7 @@ static int notifier_set_async(const struct notifier *n, const struct command *cm
 
 /* The pipe is bound before the checks: the process checked is the one that is bound, or dead. */
 static int notifier_bind(
-	struct notifier *n, pid_t requester, const struct command *cmd, struct err *e)
+	struct notifier *n, const struct identity *caller, const struct command *cmd, struct err *e)
 {
 	const char *what = cmd->signal.process ? "process" : "thread";
 	int no;
@@ -210,9 +211,9 @@ static int notifier_bind(
 	if (fcntl(n->in, F_SETOWN_EX, &n->to) < 0 || !notifier_target_exists(&n->to))
 		return err_set(
 			e, ESRCH, "there is no %s %d: name one that runs", what, (int)n->to.pid);
-	notifier_use_real_uid(n, requester);
-	if (!notifier_both_may_signal(n))
-		return notifier_refuse(n, what, e);
+	n->target = identity_open(n->to.pid);
+	if (notifier_check_target(n, caller, what, e) < 0)
+		return -e->no;
 	if (fcntl(n->in, F_SETSIG, cmd->signal.sig) < 0)
 		return err_set(e, EINVAL, "there is no signal %d: see kill -l", cmd->signal.sig);
 	no = cmd->signal.fd < NOTIFIER_ALIAS_MAX ? notifier_set_async(n, cmd) : EBADF;
@@ -237,19 +238,22 @@ int notifier_set(struct call *call, const struct command *cmd, struct err *e)
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
 	struct fs_context *ctx = call->ctx;
 	struct f_owner_ex to = {0};
+	struct identity is;
 	struct notifier *n = NULL;
 
 	if (!cmd->signal.sig) {
 		notifier_drop(ctx);
 		return 0;
 	}
-	if (notifier_check_limit(ctx, e) < 0 || notifier_find_target(call, cmd, &to, e) < 0 ||
-		notifier_new(&n, e) < 0)
+	if (notifier_check_limit(ctx, e) < 0 || caller_identity(call, &is, e) < 0 ||
+		notifier_find_target(call, cmd, &is, &to, e) < 0 || notifier_new(&n, e) < 0)
 		return -e->no;
 	n->to = to;
 	n->opener = call->file->uid;
 	n->requester = caller->uid;
-	if (notifier_bind(n, caller->pid, cmd, e) < 0) {
+	if (notifier_bind(n, &is, cmd, e) < 0) {
+		if (e->no == EFBIG)
+			caller_pause_identity(call);
 		notifier_free(n);
 		return -e->no;
 	}
@@ -275,14 +279,17 @@ void notifier_raise(struct fs_context *ctx)
 {
 	unsigned long long notified = ctx->notify.visible.notified;
 	struct notifier *n = ctx->notify.notifier;
+	struct err e;
+	int rc;
 
 	if (!n || n->notified == notified)
 		return;
 	n->notified = notified;
-	if (!notifier_target_exists(&n->to))
-		notifier_drop(ctx);
-	else if (notifier_both_may_signal(n))
+	rc = notifier_target_exists(&n->to) ? notifier_check(n, &e) : -ESRCH;
+	if (rc == 0)
 		notifier_send(n);
+	else if (rc == -ESRCH || rc == -EFBIG)
+		notifier_drop(ctx);
 }
 
 void notifier_drop(struct fs_context *ctx)

@@ -8,12 +8,10 @@
 #include "daemon/fs/tree/node.h"
 
 /* Executes the command "signal" for the context of the open file. EPERM: the caller, or the user
- * that opened the file, may not signal the target. */
+ * that opened the file, may not signal the target. EFBIG, EAGAIN: as caller_identity(). */
 int notifier_set(struct call *call, const struct command *cmd, struct err *e);
 /* Signals if a notification has become visible since the last time. */
 void notifier_raise(struct fs_context *ctx);
 void notifier_drop(struct fs_context *ctx);
-/* The real user id of a thread. False: it is unknown. */
-bool real_uid(pid_t tid, uid_t *uid);
 
 #endif

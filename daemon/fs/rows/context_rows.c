@@ -8,6 +8,7 @@
 #include "daemon/command/command.h"
 #include "daemon/fs/requests/audit.h"
 #include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/notifier.h"
 #include "daemon/fs/requests/pending_request.h"
@@ -25,12 +26,14 @@ static void context_rows_show_ctl(const struct call *call, struct text *out)
 static int context_check_writer(const struct call *call, const struct command *cmd, struct err *e)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	struct identity is;
 	uid_t real;
 
 	if (cmd->verb != CMD_LOAD || !cmd->tid || !caller->uid)
 		return 0;
-	if (!real_uid(caller->pid, &real))
-		return err_set(e, EPERM, "your real uid cannot be read from /proc: try again");
+	if (caller_identity(call, &is, e) < 0)
+		return -e->no;
+	real = is.uid[PROC_REAL];
 	if (real != caller->uid)
 		return err_set(e, EPERM,
 			"you are uid %u and write as uid %u: write as uid %u to load on a thread",
