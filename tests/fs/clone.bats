@@ -191,7 +191,7 @@ tids() {
 	serve --backend=sim
 	clone rw make 1:2:1500,2:2:1000000,9:5::1 sh "ls $MNT/ctx/1/set; cat $MNT/ctx/1/set/9/next" \
 		pmcs 0.1=$USER make 1 sh "cat $MNT/ctx/1/set/1/pmc/0 $MNT/ctx/1/set/1/flags" \
-		make 3,4:3,5 make 3:2 make 3:8 delete 2,7,9 delete 0 sh "ls $MNT/ctx/1/set" \
+		make 3,4:3,5 make 3:2 make 3:16 delete 2,7,9 delete 0 sh "ls $MNT/ctx/1/set" \
 		pmcs 0.1=$USER make 1:0x102:1500 sh "cat $MNT/ctx/1/set/1/pmc/0 $MNT/ctx/1/set/1/flags" make 1:0x100 \
 		sh "cat $MNT/ctx/1/set/1/pmc/0 $MNT/ctx/1/set/1/flags" info 0,1,4 info 0,4,8 setup $SYSTEM_WIDE - 0 load 1 1 start info 1
 	lines "1000000 1000000 0" 0 1 2 9 1 ok 0 0x0000000000000000 none "EINVAL 1:40000000" \

@@ -373,6 +373,7 @@ static void test_sets(void **state)
 	assert_int_equal(cmd.evtset.id, 1);
 	assert_int_equal(cmd.evtset.change, EVTSET_FLAGS | EVTSET_NEXT | EVTSET_TIMEOUT);
 	assert_int_equal(cmd.evtset.flags, SET_TIME_SWITCH);
+	assert_false(cmd.evtset.has_next);
 	assert_int_equal(cmd.evtset.timeout_ns, 5);
 	cmd.evtset.timeout_ns = 1000;
 	done(p, &cmd);
