@@ -15,6 +15,9 @@
 #define NS_GET_PID_FROM_PIDNS _IOR(NSIO, 0x6, int) /* Linux 6.11 */
 #endif
 
+/* A thread of the machine takes 20 us. */
+enum { TARGET_SEARCH_MAX = 4096 };
+
 /* A thread by its id in a PID namespace. */
 struct ns_pid {
 	int ns; /* descriptor of the namespace */
@@ -103,7 +106,6 @@ static unsigned target_level(int ns)
 	return n;
 }
 
-/* Before Linux 6.11. */
 static int target_search(const struct ns_pid *at)
 {
 	CLEANUP_CLOSEDIR DIR *proc = opendir("/proc");
@@ -113,6 +115,22 @@ static int target_search(const struct ns_pid *at)
 	while (proc && found < 0 && (pid = target_next_number(proc)))
 		found = target_search_process(pid, at);
 	return found;
+}
+
+/*
+ * Before Linux 6.11. Whether the machine has too many threads to search depends on no thread in
+ * particular, so that the refusal tells nothing of those that are hidden from the caller.
+ */
+static int target_search_old(int caller, const struct ns_pid *at, struct err *e)
+{
+	if (target_matches(caller, at))
+		return fcntl(caller, F_DUPFD_CLOEXEC, 0);
+	if (proc_threads() > TARGET_SEARCH_MAX)
+		return err_set(e, EOPNOTSUPP,
+			"before Linux 6.11, your PID namespace is searched only if the machine has "
+			"at most %d threads: load from the daemon's PID namespace",
+			TARGET_SEARCH_MAX);
+	return target_search(at);
 }
 
 /* The id may be reused between the kernel's answer and the opening: so the kernel is asked again.
@@ -128,14 +146,16 @@ static int target_open_number(const struct ns_pid *at, pid_t tid)
 	return take_fd(&dir);
 }
 
-static int target_find_in_ns(const struct ns_pid *at, struct err *e)
+static int target_find_in_ns(int caller, const struct ns_pid *at, struct err *e)
 {
 	int tid = ioctl(at->ns, NS_GET_PID_FROM_PIDNS, (long)at->number), dir = -1;
 
 	if (tid >= 0)
 		dir = target_open_number(at, tid);
 	else if (errno != ESRCH)
-		dir = target_search(at);
+		dir = target_search_old(caller, at, e);
+	if (dir == -EOPNOTSUPP)
+		return dir;
 	return dir < 0 ? err_set(e, ESRCH,
 				 "your PID namespace has no such thread: choose one from "
 				 "/proc/PID/task there")
@@ -149,7 +169,8 @@ static int target_find_from(int dir, pid_t tid, struct err *e)
 
 	if (ns < 0)
 		return ns;
-	return target_find_in_ns(&(struct ns_pid){ns, proc_ns_id(ns), target_level(ns), tid}, e);
+	return target_find_in_ns(
+		dir, &(struct ns_pid){ns, proc_ns_id(ns), target_level(ns), tid}, e);
 }
 
 static int target_find(pid_t caller, pid_t tid, struct err *e)
@@ -195,7 +216,7 @@ int target_open(pid_t caller, pid_t tid, struct target *out, struct err *e)
 	if (rc == 0)
 		return 0;
 	err_prefix(e, "thread %d", (int)tid);
-	if (credentials_of(caller, &cred, &ignored) < 0)
+	if (rc == -EOPNOTSUPP || credentials_of(caller, &cred, &ignored) < 0)
 		return -e->no;
 	rc = credentials_hide(&cred, tid, e);
 	credentials_drop(&cred);
