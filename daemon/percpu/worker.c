@@ -65,8 +65,8 @@ struct worker {
 	/* The sleep ends at until (CLOCK_MONOTONIC). */
 	bool timed;
 	struct timespec until;
-	/* Of a thread: its time at the latest setting of wake, and the least sleep since it stands
-	 * still (ns). */
+	/* Of a thread: its time when wake was set, and the least sleep while it does not pass
+	 * (ns). */
 	uint64_t thread_time, pause;
 	/* Open for a context that samples or notifies, with eventfd; -1 until then. */
 	struct sample_tick sample_tick;
