@@ -16,7 +16,10 @@
 #define NS_GET_PID_FROM_PIDNS _IOR(NSIO, 0x6, int) /* Linux 6.11 */
 #endif
 
-enum { LISTED_MAX = 16 }; /* threads of a process, one of which is to live */
+enum {
+	TARGET_SEARCH_MAX = 4096, /* threads of the machine, each of which takes 20 us */
+	TARGET_LISTED_MAX = 16,   /* threads of a process, one of which is to live */
+};
 
 /* A thread by its id in a PID namespace. */
 struct ns_pid {
@@ -116,7 +119,6 @@ static unsigned target_level(int ns)
 	return n;
 }
 
-/* Before Linux 6.11. */
 static int target_search(const struct ns_pid *at)
 {
 	CLEANUP_CLOSEDIR DIR *proc = opendir("/proc");
@@ -128,27 +130,45 @@ static int target_search(const struct ns_pid *at)
 	return found;
 }
 
-/* The id may be reused between the kernel's answer and the opening: so the kernel is asked again.
+/*
+ * Before Linux 6.11. Whether the machine has too many threads to search depends on no thread in
+ * particular, so that the refusal tells nothing of those that are hidden from the caller.
  */
+static int target_search_old(int caller, const struct ns_pid *at, struct err *e)
+{
+	if (target_matches(caller, at))
+		return fcntl(caller, F_DUPFD_CLOEXEC, 0);
+	if (proc_threads() > TARGET_SEARCH_MAX)
+		return err_set(e, EOPNOTSUPP,
+			"before Linux 6.11, your PID namespace is searched only if the machine has "
+			"at most %d threads: load from the daemon's PID namespace",
+			TARGET_SEARCH_MAX);
+	return target_search(at);
+}
+
+/* The id may be reused between the kernel's answer and the opening: so the kernel is asked again. A
+ * thread that has ended has its id, and flags to be read, until it is waited for. */
 static int target_open_number(const struct ns_pid *at, pid_t tid)
 {
 	struct err ignored;
 	CLEANUP_CLOSE int dir = proc_open(tid, &ignored);
 
 	if (dir < 0 || ioctl(at->ns, NS_GET_PID_FROM_PIDNS, (long)at->number) != tid ||
-		proc_alive(dir, &ignored) < 0)
+		proc_is_kernel(dir, &ignored) < 0)
 		return -1;
 	return take_fd(&dir);
 }
 
-static int target_find_in_ns(const struct ns_pid *at, struct err *e)
+static int target_find_in_ns(int caller, const struct ns_pid *at, struct err *e)
 {
 	int tid = ioctl(at->ns, NS_GET_PID_FROM_PIDNS, (long)at->number), dir = -1;
 
 	if (tid >= 0)
 		dir = target_open_number(at, tid);
 	else if (errno != ESRCH)
-		dir = target_search(at);
+		dir = target_search_old(caller, at, e);
+	if (dir == -EOPNOTSUPP)
+		return dir;
 	return dir < 0 ? err_set(e, ESRCH,
 				 "your PID namespace has no such thread: choose one from "
 				 "/proc/PID/task there")
@@ -162,7 +182,8 @@ static int target_find_from(int dir, pid_t tid, struct err *e)
 
 	if (ns < 0)
 		return ns;
-	return target_find_in_ns(&(struct ns_pid){ns, proc_ns_id(ns), target_level(ns), tid}, e);
+	return target_find_in_ns(
+		dir, &(struct ns_pid){ns, proc_ns_id(ns), target_level(ns), tid}, e);
 }
 
 static int target_find(pid_t caller, pid_t tid, struct err *e)
@@ -204,7 +225,7 @@ static int target_refuse(pid_t caller, pid_t tid, struct err *e)
 	int rc;
 
 	err_prefix(e, "thread %d", (int)tid);
-	if (credentials_of(caller, &cred, &ignored) < 0)
+	if (e->no == EOPNOTSUPP || credentials_of(caller, &cred, &ignored) < 0)
 		return -e->no;
 	rc = credentials_hide(&cred, tid, e);
 	credentials_drop(&cred);
@@ -228,7 +249,7 @@ static int target_find_living(int first, struct target *out, struct err *e)
 	char name[16];
 	pid_t tid;
 
-	for (int n = 0; tasks && n < LISTED_MAX && (tid = target_next_number(tasks)); n++) {
+	for (int n = 0; tasks && n < TARGET_LISTED_MAX && (tid = target_next_number(tasks)); n++) {
 		CLEANUP_CLOSE int dir = -1;
 
 		snprintf(name, sizeof(name), "%d", (int)tid);

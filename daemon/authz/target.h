@@ -51,9 +51,9 @@ struct target {
 
 /*
  * Finds the thread that has the id @tid in the PID namespace of thread @caller. ESRCH: there is
- * none, or /proc hides it from the caller; EPERM: a kernel thread; EINVAL: the daemon's own. Before
- * Linux 6.11, finding threads of another namespace takes a search of /proc, 20 us for each thread
- * of the machine.
+ * none, or /proc hides it from the caller; EPERM: a kernel thread; EINVAL: the daemon's own.
+ * EOPNOTSUPP: before Linux 6.11, finding another thread than the caller in another namespace takes
+ * a search of /proc, which is not begun if the machine has thousands of threads.
  */
 int target_open(pid_t caller, pid_t tid, struct target *out, struct err *e);
 /* The same for the first thread of process @pid; another one if that has ended. */

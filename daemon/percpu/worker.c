@@ -239,6 +239,12 @@ static void worker_run_last(struct worker *w, struct job *job)
 	event_send(w->events, &job->event);
 }
 
+/* 0 as well if it is not open any more. */
+static int worker_check_thread(struct worker *w, struct err *e)
+{
+	return w->x.cpu ? w->x.be->ops->thread_check(w->x.cpu, e) : 0;
+}
+
 static void worker_run_job(struct worker *w, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
@@ -249,6 +255,8 @@ static void worker_run_job(struct worker *w, struct job *job)
 		ec->ctx.target.tid = atomic_load(&w->tid);
 	if (job->rc < 0) {
 		; /* Cancelled. */
+	} else if (job->checks_thread) {
+		job->rc = worker_check_thread(w, &job->err);
 	} else if (command_freezes(job->cmd.verb)) {
 		exec_freeze(&w->x, &ec->ctx);
 		job->rc = worker_exec(w, ec, &job->cmd, &job->err);

@@ -670,6 +670,23 @@ whole() {
 	put ESRCH "$C/ctl" "load pid=$PID"
 }
 
+@test "load pid: of such a process, by its number in another PID namespace" {
+	unshare -pf true 2>/dev/null || skip "needs a PID namespace"
+	serve --backend=perf
+	begin a unshare -pf --kill-child "$(type -P lives)" leader 2
+	until_ok sh -c '[ "$(grep -c thread "$1")" = 3 ]' sh "$SAYS/a"
+	go a
+	said a "leader ended"
+	leader=$(pgrep -P "$PID")
+	until_ok letter_is "$leader" Z
+	new a
+	WHO=(nsenter "--pid=/proc/$PID/ns/pid_for_children")
+	ctl "load pid=1"
+	WHO=()
+	holds "$C/ctl" "load pid=$leader"
+	[ "$(ls "$C/children" | wc -l)" = 1 ]
+}
+
 no_children() {
 	[ -z "$(ls "$C/children")" ]
 }
