@@ -43,9 +43,10 @@ int credentials_hide(const struct credentials *c, pid_t named, struct err *e);
 bool credentials_trace_all(const struct credentials *c);
 
 struct target {
-	pid_t tid, tgid; /* in the daemon's PID namespace */
-	pid_t named;     /* the id that the caller used, for messages */
-	int dir;         /* its directory in /proc, which stays valid if the id is reused */
+	pid_t tid, tgid;  /* in the daemon's PID namespace */
+	pid_t named;      /* the id that the caller used, for messages */
+	int dir;          /* its directory in /proc, which stays valid if the id is reused */
+	bool first_ended; /* @named is its process, whose first thread has ended */
 };
 
 /*
@@ -55,6 +56,8 @@ struct target {
  * a search of /proc, which is not begun if the machine has thousands of threads.
  */
 int target_open(pid_t caller, pid_t tid, struct target *out, struct err *e);
+/* The same for the first thread of process @pid; another one if that has ended. */
+int target_open_process(pid_t caller, pid_t pid, struct target *out, struct err *e);
 /* For an open target, or one with dir -1. */
 void target_close(struct target *t);
 

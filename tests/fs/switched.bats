@@ -233,6 +233,38 @@ overflowed() {
 	[ "$(awk '$1 == "overflows" { print $2 }' "$MNT/stats")" -gt 0 ]
 }
 
+@test "a PMD that any event makes overflow" {
+	serve --backend=perf
+	begin a spinner "$ONE" fault
+	new a
+	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmd/0" "-1 short=-1000000000000"
+	ctl "load tid=$TID"
+	ctl start
+	until_ok overflowed
+	by_the_kernel
+}
+
+@test "a PMD near its limit, of a thread that sleeps, is read more and more seldom" {
+	local from polls
+
+	serve --backend=perf
+	begin a subject faults 1
+	until_ok sleeps "$PID" "$TID"
+	new a
+	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmd/0" -100
+	ctl "load tid=$TID"
+	from=${EPOCHREALTIME/[.,]/}
+	ctl start
+	sleep 1
+	polls=$(stat_of polls)
+	echo "$polls polls"
+	[ "$polls" -gt 0 ]
+	[ "$polls" -le $((20 + (${EPOCHREALTIME/[.,]/} - from) / 50000)) ]
+	by_the_kernel
+}
+
 @test "1000 threads: each has its context, and all are gone when they are unloaded" {
 	local files tid
 
