@@ -755,20 +755,6 @@ static void find_all(const struct seen *one, const struct seen *two)
 	must_find(&one[INNER], one[INNER].middle, NULL);
 }
 
-static void other_pid_ns(void)
-{
-	struct seen *one, *two;
-	int fds;
-
-	one = new_container();
-	two = new_container();
-	drop_capabilities();
-	fds = count_fds();
-	find_all(one, two);
-	forbid(SYS_ioctl, GET_PID_FROM_PIDNS, ENOTTY);
-	find_all(one, two);
-	must(count_fds() == fds);
-}
 /* Replaces what the kernel says of the machine's load, for this test alone. */
 static void set_loadavg(const char *text)
 {
@@ -781,6 +767,22 @@ static void set_loadavg(const char *text)
 	if (mount(path, "/proc/loadavg", NULL, MS_BIND, NULL) < 0)
 		skip_here("no other load average can be mounted");
 	unlink(path);
+}
+
+static void other_pid_ns(void)
+{
+	struct seen *one, *two;
+	int fds;
+
+	one = new_container();
+	two = new_container();
+	set_loadavg("0.00 0.00 0.00 1/4096 4711\n");
+	drop_capabilities();
+	fds = count_fds();
+	find_all(one, two);
+	forbid(SYS_ioctl, GET_PID_FROM_PIDNS, ENOTTY);
+	find_all(one, two);
+	must(count_fds() == fds);
 }
 
 /* Before Linux 6.11, no request has the daemon search very many threads: they are not searched for
