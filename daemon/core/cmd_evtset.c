@@ -11,6 +11,9 @@
 
 static int evtset_is_loaded(const struct context *ctx, struct err *e)
 {
+	if (ctx->target.tid)
+		return err_set(e, EBUSY, "loaded on thread %d: unload before sets are changed",
+			ctx->target.tid);
 	return err_set(
 		e, EBUSY, "loaded on CPU %u: unload before sets are changed", ctx->target.cpu);
 }

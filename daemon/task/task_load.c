@@ -34,6 +34,9 @@ static void load_free(struct task_load_op *op)
 	free(op);
 }
 
+/* Contexts beyond have no worker, so that threads of the daemon remain for CPUs. */
+enum { LOAD_WORKERS_MAX = 2048 };
+
 /*
  * The registers are to be the thread's own: nothing is done at its switches. The context only
  * counts, on all CPUs, and only for this thread, whose end the tracer reports.
@@ -42,8 +45,9 @@ static bool load_is_active(const struct task_registry *reg, const struct job *jo
 {
 	const struct cmd_load *load = &job->cmd.load;
 
-	return reg->shared.be->opens_threads && ctx_only_counts(&job->ec->ctx) && !load->follow &&
-	       !load->process && !load->untraced && !load->cpus;
+	return reg->shared.be->opens_threads && reg->shared.stats->workers < LOAD_WORKERS_MAX &&
+	       ctx_only_counts(&job->ec->ctx) && !load->follow && !load->process &&
+	       !load->untraced && !load->cpus;
 }
 
 static int load_init_tracer(struct task_registry *reg, struct err *e)
