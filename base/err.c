@@ -5,6 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of users' words, a terminal must not execute any, and none ends the line. */
+static void err_make_printable(char *s)
+{
+	for (; *s; s++)
+		if (*s < ' ' || *s > '~')
+			*s = '?';
+}
+
 int err_set(struct err *e, int no, const char *fmt, ...)
 {
 	va_list ap;
@@ -13,6 +21,7 @@ int err_set(struct err *e, int no, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
+	err_make_printable(e->text);
 	return -no;
 }
 
@@ -28,6 +37,7 @@ int err_prefix(struct err *e, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(e->text);
 	snprintf(e->text + n, sizeof(e->text) - n, ": %s", old);
+	err_make_printable(e->text);
 	return -e->no;
 }
 

@@ -9,10 +9,11 @@
 
 struct err {
 	int no;         /* errno; 0 for none */
-	char text[248]; /* one line, no newline */
+	char text[248]; /* one line without a newline, in printable ASCII */
 };
 
-/* Fills @e and returns -@no, for `return err_set(e, EBUSY, "...")`. */
+/* Fills @e and returns -@no, for `return err_set(e, EBUSY, "...")`. Any other bytes than those of
+ * printable ASCII become '?'. */
 int err_set(struct err *e, int no, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Inserts the formatted prefix and ": " before the sentence. Returns -e->no, which it preserves. */

@@ -327,7 +327,7 @@ static int perf_open_grouped(struct perf_event_attr *attr, pid_t tid, int leader
 	return fd < 0 ? perf_open_thread_refused(errno, tid, e) : (int)fd;
 }
 
-int perf_leader_new(pid_t tid, struct err *e)
+static int perf_open_dummy(pid_t tid, int leader, struct err *e)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -337,7 +337,24 @@ int perf_leader_new(pid_t tid, struct err *e)
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 	};
 
-	return perf_open_grouped(&attr, tid, -1, e);
+	return perf_open_grouped(&attr, tid, leader, e);
+}
+
+int perf_leader_new(pid_t tid, struct err *e)
+{
+	return perf_open_dummy(tid, -1, e);
+}
+
+/* Members can be opened only while the leader is the thread's. */
+int perf_leader_check(pid_t tid, int leader, struct err *e)
+{
+	int fd = perf_open_dummy(tid, leader, e);
+
+	if (fd >= 0)
+		close(fd);
+	else if (fd == -EINVAL)
+		return perf_open_thread_refused(ESRCH, tid, e);
+	return fd < 0 ? fd : 0;
 }
 
 int perf_member_new(

@@ -67,6 +67,9 @@ int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel, s
  * PMU and puts them back: that costs several times the switch. ESRCH: the thread has ended.
  */
 int perf_leader_new(pid_t tid, struct err *e);
+/* ESRCH: the kernel has removed the events of the group, as thread @tid has ended, or as it executes
+ * a program that gains privileges or cannot be read. */
+int perf_leader_check(pid_t tid, int leader, struct err *e);
 /* Opens the event that @sel selects in the group of @leader, on thread @tid: it counts while the
  * leader is enabled. EINVAL: as well if the leader is another thread's. */
 int perf_member_new(

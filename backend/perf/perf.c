@@ -146,6 +146,11 @@ static uint64_t perf_thread_time(struct backend_cpu *c)
 	return c->group.reading.enabled;
 }
 
+static int perf_thread_check(struct backend_cpu *c, struct err *e)
+{
+	return perf_leader_check(atomic_load(c->group.tid), c->group.leader, e);
+}
+
 static int perf_selector_write(
 	struct backend_cpu *c, struct perf_slot *s, uint64_t sel, struct err *e)
 {
@@ -370,7 +375,8 @@ static int perf_open(const struct backend_conf *conf, struct backend **out, stru
 	perf_describe(&pb->pmu, &first->src);
 	pb->be.ops = &perf_backend_ops;
 	pb->be.pmu = &pb->pmu;
-	pb->be.opens_threads = !conf->no_threads;
+	/* An event counts on one kind of CPU, and a thread may run on all. */
+	pb->be.opens_threads = !conf->no_threads && pb->trial.nkinds == 1;
 	*out = &take_ptr(&pb)->be;
 	return 0;
 }
@@ -382,6 +388,7 @@ const struct backend_ops perf_backend_ops = {
 	.cpu_open = perf_cpu_open,
 	.thread_open = perf_thread_open,
 	.thread_time = perf_thread_time,
+	.thread_check = perf_thread_check,
 	.run = perf_run,
 	.try_selector = perf_try_selector,
 	.cpu_close = perf_cpu_close,

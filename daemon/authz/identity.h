@@ -11,7 +11,7 @@
 #include "daemon/core/request.h"
 
 struct identity {
-	char name[64]; /* printable */
+	char name[64]; /* which the program chooses */
 	pid_t tid, tgid;
 	pid_t parent; /* 0: none, or in another PID namespace */
 	uid_t uid[PROC_IDS];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/authz/proc.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/nsfs.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -100,19 +100,10 @@ const char *proc_after(const char *text, const char *key)
 	return p ? p + strlen(key) : "";
 }
 
-/* Programs choose their names: remove line ends and control characters. */
-static void proc_make_printable(char *name)
-{
-	for (char *p = name; *p; p++)
-		if (!isprint((unsigned char)*p))
-			*p = '?';
-}
-
 static void proc_parse_name(const char *text, char name[64])
 {
 	if (sscanf(text, "Name:%*1[\t]%63[^\n]", name) != 1)
 		name[0] = '\0';
-	proc_make_printable(name);
 }
 
 static void proc_parse_numbers(const char *p, struct proc_status *s)
@@ -181,7 +172,6 @@ static bool proc_parse_stat_name(char *text, pid_t *tid, char name[64])
 		return false;
 	*to = '\0';
 	snprintf(name, 64, "%s", from + 1);
-	proc_make_printable(name);
 	return true;
 }
 
@@ -247,6 +237,18 @@ uint64_t proc_memlock(pid_t pid)
 		sscanf(proc_after(text, "\nMax locked memory"), "%31s", soft) != 1)
 		return 0;
 	return strcmp(soft, "unlimited") == 0 ? UINT64_MAX : strtoull(soft, NULL, 10);
+}
+
+unsigned proc_threads(void)
+{
+	struct err ignored;
+	CLEANUP_FREE char *text = NULL;
+	unsigned n;
+
+	if (proc_read_file(AT_FDCWD, "/proc/loadavg", &text, &ignored) < 0 ||
+		sscanf(proc_after(text, "/"), "%u", &n) != 1)
+		return UINT_MAX;
+	return n;
 }
 
 int proc_yama_scope(void)

@@ -25,7 +25,7 @@ enum { PROC_REAL, PROC_EFFECTIVE, PROC_SAVED, PROC_IDS };
 
 /* /proc/TID/status. */
 struct proc_status {
-	char name[64]; /* printable */
+	char name[64]; /* which the program chooses */
 	pid_t tid, tgid;
 	pid_t parent, tracer;      /* 0: none, or in another PID namespace */
 	pid_t number[PROC_NS_MAX]; /* its tid in each PID namespace, from the daemon's inwards */
@@ -68,7 +68,7 @@ int proc_user_ns(int dir, struct proc_user_ns out[PROC_NS_MAX], unsigned *n, str
  * mapping of 0, that is the daemon's root. */
 bool proc_may_be_root(int dir, const char *map, unsigned id);
 
-/* Its id in the daemon's PID namespace, and its name, printable. */
+/* Its id in the daemon's PID namespace, and its name. */
 int proc_name(int dir, pid_t *tid, char name[64], struct err *e);
 
 /* 1, 0. */
@@ -86,6 +86,9 @@ uint64_t proc_memlock(pid_t pid);
 
 /* The thread does not see all processes: its /proc is, or may be, mounted with hidepid. */
 bool proc_hides(int dir);
+
+/* Of the whole machine; UINT_MAX: not known. */
+unsigned proc_threads(void);
 
 /* kernel.yama.ptrace_scope; 0 without Yama. */
 int proc_yama_scope(void);

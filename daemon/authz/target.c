@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 
 #include "base/cleanup.h"
@@ -14,6 +15,11 @@
 #ifndef NS_GET_PID_FROM_PIDNS
 #define NS_GET_PID_FROM_PIDNS _IOR(NSIO, 0x6, int) /* Linux 6.11 */
 #endif
+
+enum {
+	TARGET_SEARCH_MAX = 4096, /* threads of the machine, each of which takes 20 us */
+	TARGET_LISTED_MAX = 16,   /* threads of a process, one of which is to live */
+};
 
 /* A thread by its id in a PID namespace. */
 struct ns_pid {
@@ -67,6 +73,17 @@ static pid_t target_next_number(DIR *d)
 	return 0;
 }
 
+/* All threads of the process of which @dir is one; NULL: it has ended. */
+static DIR *target_list_process(int dir)
+{
+	CLEANUP_CLOSE int fd = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
+
+	if (tasks)
+		fd = -1;
+	return tasks;
+}
+
 static int target_search_process(pid_t pid, const struct ns_pid *at)
 {
 	struct err ignored;
@@ -74,14 +91,13 @@ static int target_search_process(pid_t pid, const struct ns_pid *at)
 	CLEANUP_CLOSEDIR DIR *tasks = NULL;
 	struct proc_status s;
 	pid_t tid;
-	int found = -1, fd;
+	int found = -1;
 
 	/* All threads of a process are in the same PID namespaces. */
 	if (dir < 0 || proc_status(dir, PROC_STATUS_SHORT, &s, &ignored) < 0 ||
 		s.depth <= at->level)
 		return -1;
-	fd = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	tasks = fd < 0 ? NULL : fdopendir(fd);
+	tasks = target_list_process(dir);
 	while (tasks && found < 0 && (tid = target_next_number(tasks)))
 		found = target_open_if_matches(tid, at);
 	return found;
@@ -103,7 +119,6 @@ static unsigned target_level(int ns)
 	return n;
 }
 
-/* Before Linux 6.11. */
 static int target_search(const struct ns_pid *at)
 {
 	CLEANUP_CLOSEDIR DIR *proc = opendir("/proc");
@@ -115,27 +130,45 @@ static int target_search(const struct ns_pid *at)
 	return found;
 }
 
-/* The id may be reused between the kernel's answer and the opening: so the kernel is asked again.
+/*
+ * Before Linux 6.11. Whether the machine has too many threads to search depends on no thread in
+ * particular, so that the refusal tells nothing of those that are hidden from the caller.
  */
+static int target_search_old(int caller, const struct ns_pid *at, struct err *e)
+{
+	if (target_matches(caller, at))
+		return fcntl(caller, F_DUPFD_CLOEXEC, 0);
+	if (proc_threads() > TARGET_SEARCH_MAX)
+		return err_set(e, EOPNOTSUPP,
+			"before Linux 6.11, your PID namespace is searched only if the machine has "
+			"at most %d threads: load from the daemon's PID namespace",
+			TARGET_SEARCH_MAX);
+	return target_search(at);
+}
+
+/* The id may be reused between the kernel's answer and the opening: so the kernel is asked again. A
+ * thread that has ended has its id, and flags to be read, until it is waited for. */
 static int target_open_number(const struct ns_pid *at, pid_t tid)
 {
 	struct err ignored;
 	CLEANUP_CLOSE int dir = proc_open(tid, &ignored);
 
 	if (dir < 0 || ioctl(at->ns, NS_GET_PID_FROM_PIDNS, (long)at->number) != tid ||
-		proc_alive(dir, &ignored) < 0)
+		proc_is_kernel(dir, &ignored) < 0)
 		return -1;
 	return take_fd(&dir);
 }
 
-static int target_find_in_ns(const struct ns_pid *at, struct err *e)
+static int target_find_in_ns(int caller, const struct ns_pid *at, struct err *e)
 {
 	int tid = ioctl(at->ns, NS_GET_PID_FROM_PIDNS, (long)at->number), dir = -1;
 
 	if (tid >= 0)
 		dir = target_open_number(at, tid);
 	else if (errno != ESRCH)
-		dir = target_search(at);
+		dir = target_search_old(caller, at, e);
+	if (dir == -EOPNOTSUPP)
+		return dir;
 	return dir < 0 ? err_set(e, ESRCH,
 				 "your PID namespace has no such thread: choose one from "
 				 "/proc/PID/task there")
@@ -149,7 +182,8 @@ static int target_find_from(int dir, pid_t tid, struct err *e)
 
 	if (ns < 0)
 		return ns;
-	return target_find_in_ns(&(struct ns_pid){ns, proc_ns_id(ns), target_level(ns), tid}, e);
+	return target_find_in_ns(
+		dir, &(struct ns_pid){ns, proc_ns_id(ns), target_level(ns), tid}, e);
 }
 
 static int target_find(pid_t caller, pid_t tid, struct err *e)
@@ -183,23 +217,65 @@ static int target_read(int dir, struct target *t, struct err *e)
 	return proc_alive(dir, e);
 }
 
-int target_open(pid_t caller, pid_t tid, struct target *out, struct err *e)
+/* If /proc hides threads from the caller, as one that is absent. */
+static int target_refuse(pid_t caller, pid_t tid, struct err *e)
 {
-	CLEANUP_CLOSE int dir = target_find(caller, tid, e);
-	int rc = dir < 0 ? dir : target_read(dir, out, e);
 	struct credentials cred;
 	struct err ignored;
+	int rc;
 
-	out->named = tid;
-	out->dir = rc == 0 ? take_fd(&dir) : -1;
-	if (rc == 0)
-		return 0;
 	err_prefix(e, "thread %d", (int)tid);
-	if (credentials_of(caller, &cred, &ignored) < 0)
+	if (e->no == EOPNOTSUPP || credentials_of(caller, &cred, &ignored) < 0)
 		return -e->no;
 	rc = credentials_hide(&cred, tid, e);
 	credentials_drop(&cred);
 	return rc;
+}
+
+int target_open(pid_t caller, pid_t tid, struct target *out, struct err *e)
+{
+	CLEANUP_CLOSE int dir = target_find(caller, tid, e);
+	int rc = dir < 0 ? dir : target_read(dir, out, e);
+
+	out->named = tid;
+	out->dir = rc == 0 ? take_fd(&dir) : -1;
+	return rc == 0 ? 0 : target_refuse(caller, tid, e);
+}
+
+/* Ended threads in the list are those that their tracer has not waited for. */
+static int target_find_living(int first, struct target *out, struct err *e)
+{
+	CLEANUP_CLOSEDIR DIR *tasks = target_list_process(first);
+	char name[16];
+	pid_t tid;
+
+	for (int n = 0; tasks && n < TARGET_LISTED_MAX && (tid = target_next_number(tasks)); n++) {
+		CLEANUP_CLOSE int dir = -1;
+
+		snprintf(name, sizeof(name), "%d", (int)tid);
+		dir = openat(dirfd(tasks), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir >= 0 && target_read(dir, out, e) == 0)
+			return take_fd(&dir);
+	}
+	return err_set(e, ESRCH, "its process has ended: choose one that ps -e shows");
+}
+
+int target_open_process(pid_t caller, pid_t pid, struct target *out, struct err *e)
+{
+	CLEANUP_CLOSE int dir = target_find(caller, pid, e);
+	int rc;
+
+	*out = (struct target){.named = pid, .dir = -1};
+	rc = dir < 0 ? dir : target_read(dir, out, e);
+	if (rc == 0) {
+		out->dir = take_fd(&dir);
+		return 0;
+	}
+	if (rc == -ESRCH && dir >= 0 && out->tid == out->tgid) {
+		out->dir = target_find_living(dir, out, e);
+		out->first_ended = out->dir >= 0;
+	}
+	return out->first_ended ? 0 : target_refuse(caller, pid, e);
 }
 
 void target_close(struct target *t)

@@ -43,18 +43,21 @@ int credentials_hide(const struct credentials *c, pid_t named, struct err *e);
 bool credentials_trace_all(const struct credentials *c);
 
 struct target {
-	pid_t tid, tgid; /* in the daemon's PID namespace */
-	pid_t named;     /* the id that the caller used, for messages */
-	int dir;         /* its directory in /proc, which stays valid if the id is reused */
+	pid_t tid, tgid;  /* in the daemon's PID namespace */
+	pid_t named;      /* the id that the caller used, for messages */
+	int dir;          /* its directory in /proc, which stays valid if the id is reused */
+	bool first_ended; /* @named is its process, whose first thread has ended */
 };
 
 /*
  * Finds the thread that has the id @tid in the PID namespace of thread @caller. ESRCH: there is
- * none, or /proc hides it from the caller; EPERM: a kernel thread; EINVAL: the daemon's own. Before
- * Linux 6.11, finding threads of another namespace takes a search of /proc, 20 us for each thread
- * of the machine.
+ * none, or /proc hides it from the caller; EPERM: a kernel thread; EINVAL: the daemon's own.
+ * EOPNOTSUPP: before Linux 6.11, finding another thread than the caller in another namespace takes
+ * a search of /proc, which is not begun if the machine has thousands of threads.
  */
 int target_open(pid_t caller, pid_t tid, struct target *out, struct err *e);
+/* The same for the first thread of process @pid; another one if that has ended. */
+int target_open_process(pid_t caller, pid_t pid, struct target *out, struct err *e);
 /* For an open target, or one with dir -1. */
 void target_close(struct target *t);
 

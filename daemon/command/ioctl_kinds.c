@@ -319,6 +319,7 @@ static int ioctl_decode_load_thread(
 	cmd->tid = (int)in->target;
 	cmd->load.follow = in->flags & PFM_IOC_LOADFL_FOLLOW;
 	cmd->load.untraced = in->flags & PFM_IOC_LOADFL_UNTRACED;
+	cmd->load.process = in->flags & PFM_IOC_LOADFL_PROCESS;
 	if (command_check_load(cmd, e) < 0)
 		return -e->no;
 	return ioctl_decode_cpus(p, cmd, e);
@@ -326,8 +327,8 @@ static int ioctl_decode_load_thread(
 
 static int ioctl_decode_load(const struct packet *p, unsigned i, struct command *cmd, struct err *e)
 {
-	const uint32_t known =
-		PFM_IOC_LOADFL_FOLLOW | PFM_IOC_LOADFL_UNTRACED | PFM_IOC_LOADFL_TAKEN;
+	const uint32_t known = PFM_IOC_LOADFL_FOLLOW | PFM_IOC_LOADFL_UNTRACED |
+			       PFM_IOC_LOADFL_PROCESS | PFM_IOC_LOADFL_TAKEN;
 	struct pfm_ioc_load in;
 
 	ioctl_get(p, i, &in);

@@ -29,7 +29,8 @@ static uint64_t exec_now(struct core_run *run)
 	struct executor *x = exec_of(run);
 
 	run->clock = x->be->ops->now(x->be);
-	return x->cpu && x->thread ? x->be->ops->thread_time(x->cpu) : run->clock;
+	/* The core takes 0 for no time. */
+	return x->cpu && x->thread ? x->be->ops->thread_time(x->cpu) + 1 : run->clock;
 }
 
 /* The thread that was interrupted, or the one that is monitored. */

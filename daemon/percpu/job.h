@@ -32,6 +32,9 @@ struct job {
 	atomic_int state;
 	/* The load that the worker was created for. */
 	bool first_load;
+	/* Of a worker on a thread: instead of the command, asks the backend whether the thread's
+	 * registers still count. */
+	bool checks_thread;
 	/* Posted by the task registry, whose events the engine always expects. */
 	bool for_task;
 	/* The thread that took the job cannot execute it: the session thread submits it again. */

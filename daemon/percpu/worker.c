@@ -21,7 +21,7 @@
 #include "daemon/percpu/sample_tick.h"
 #include "daemon/percpu/thread.h"
 
-enum { RETRY_NS = 100000, WORKER_FIFO = 1 };
+enum { RETRY_NS = 100000, PAUSE_MAX_NS = 100000000, WORKER_FIFO = 1 };
 
 enum worker_flag {
 	/* Read the counters now. */
@@ -65,6 +65,9 @@ struct worker {
 	/* The sleep ends at until (CLOCK_MONOTONIC). */
 	bool timed;
 	struct timespec until;
+	/* Of a thread: its time when wake was set, and the least sleep while it does not pass
+	 * (ns). */
+	uint64_t thread_time, pause;
 	/* Open for a context that samples or notifies, with eventfd; -1 until then. */
 	struct sample_tick sample_tick;
 	int eventfd;
@@ -85,13 +88,30 @@ static void worker_send_wakeup(struct worker *w)
 		syscall(SYS_futex, &w->wakeups, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* The time (CLOCK_MONOTONIC) of wake.at. That of a thread passes no faster. */
-static struct timespec worker_wake_time(const struct worker *w)
+/* How long to sleep until a thread's time can be @at. That passes no faster than CLOCK_MONOTONIC,
+ * and not at all while the thread sleeps: each reading that finds it unchanged doubles the pause.
+ */
+static uint64_t worker_thread_pause(struct worker *w, uint64_t at)
 {
-	uint64_t at = w->wake.at, now = w->x.run.now;
+	uint64_t now = w->x.run.now, ns = at > now ? at - now : 0;
+
+	if (now != w->thread_time)
+		w->pause = 0;
+	else
+		w->pause = 2 * (w->pause > ns ? w->pause : ns);
+	if (w->pause > PAUSE_MAX_NS)
+		w->pause = PAUSE_MAX_NS;
+	w->thread_time = now;
+	return w->pause > ns ? w->pause : ns;
+}
+
+/* The time (CLOCK_MONOTONIC) of wake.at. */
+static struct timespec worker_wake_time(struct worker *w)
+{
+	uint64_t at = w->wake.at;
 
 	if (w->x.thread && at > 1)
-		at = nsec_now(CLOCK_MONOTONIC) + (at > now ? at - now : 0);
+		at = nsec_now(CLOCK_MONOTONIC) + worker_thread_pause(w, at);
 	return nsec_timespec(at);
 }
 
@@ -239,6 +259,12 @@ static void worker_run_last(struct worker *w, struct job *job)
 	event_send(w->events, &job->event);
 }
 
+/* 0 as well if it is not open any more. */
+static int worker_check_thread(struct worker *w, struct err *e)
+{
+	return w->x.cpu ? w->x.be->ops->thread_check(w->x.cpu, e) : 0;
+}
+
 static void worker_run_job(struct worker *w, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
@@ -249,6 +275,8 @@ static void worker_run_job(struct worker *w, struct job *job)
 		ec->ctx.target.tid = atomic_load(&w->tid);
 	if (job->rc < 0) {
 		; /* Cancelled. */
+	} else if (job->checks_thread) {
+		job->rc = worker_check_thread(w, &job->err);
 	} else if (command_freezes(job->cmd.verb)) {
 		exec_freeze(&w->x, &ec->ctx);
 		job->rc = worker_exec(w, ec, &job->cmd, &job->err);

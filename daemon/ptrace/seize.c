@@ -251,8 +251,15 @@ static int seize_too_fast(struct tracer_attach *req)
 	return SEIZE_LATER;
 }
 
-/* 0: it is traced. SEIZE_AGAIN: it is attached now. SEIZE_LATER: it has ended, or is being
- * detached. */
+/* The first thread, which stays listed when it has ended. If an exec gives its id to another one
+ * later, the requested thread has ended, and the caller notices that. */
+static bool seize_is_ended_first(const struct tracer_attach *req, pid_t tid)
+{
+	return tid == req->tgid && tid != req->tid && proc_is_zombie(tid);
+}
+
+/* 0: it is traced, or need not be. SEIZE_AGAIN: it is attached now. SEIZE_LATER: it has ended, or
+ * is being detached. */
 static int seize_thread(struct tracer *tr, struct tracer_attach *req, pid_t tid)
 {
 	struct tracee *t = tracer_find(tr, tid);
@@ -262,6 +269,8 @@ static int seize_thread(struct tracer *tr, struct tracer_attach *req, pid_t tid)
 		err_set(&req->err, EAGAIN, "thread %d is still being detached: try again", tid);
 		return SEIZE_LATER;
 	}
+	if (!t && seize_is_ended_first(req, tid))
+		return 0;
 	rc = t ? 0 : seize_attach(tr, tid, req);
 	if (rc == -EBUSY && tracer_traces(tid))
 		return 0;

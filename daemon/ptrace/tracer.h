@@ -60,8 +60,9 @@ struct tracer_attach {
 	uid_t uid;
 	/* Attach to the processes and threads that it creates, too. */
 	bool follow;
-	/* Attach to all threads of its process, of which it is the first, and to those that they
-	 * create. joined() is called for each before done(), also if that reports an error. */
+	/* Attach to all threads of its process, and to those that they create. It is the first one,
+	 * or that has ended. joined() is called for the others before done(), also if that reports
+	 * an error. */
 	bool process;
 	/* Calls of joined() that are not handled yet: while there are many, no more threads are
 	 * attached. */

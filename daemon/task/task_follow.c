@@ -14,6 +14,8 @@
 struct follow_event {
 	struct task_event event;
 	pid_t tid, other;
+	struct task_registry *reg;
+	struct job check; /* after an exec: checks_thread */
 };
 
 /* Thread @tid of the process that @req attaches to. */
@@ -33,8 +35,10 @@ static void follow_send(struct task_registry *reg, pid_t tid, pid_t other,
 		tracer_cont(reg->shared.tracer, other);
 		return;
 	}
-	*ev = (struct follow_event){
-		.event = {.event.kind = EVENT_TASK, .handle = handle}, .tid = tid, .other = other};
+	*ev = (struct follow_event){.event = {.event.kind = EVENT_TASK, .handle = handle},
+		.tid = tid,
+		.other = other,
+		.reg = reg};
 	event_send(reg->shared.events, &ev->event.event);
 }
 
@@ -244,6 +248,38 @@ static int follow_check_access(const struct task_ctx *task, struct err *e)
 	return rc;
 }
 
+static void follow_end(struct task_registry *reg, struct task_ctx *task, struct err *e)
+{
+	err_prefix(e, "it is no longer followed");
+	task->ec->report_error(task->ec, e);
+	task_ctx_end(reg, task); /* which detaches it */
+}
+
+static void follow_checked(struct job *job)
+{
+	CLEANUP_FREE struct follow_event *ev = container_of(job, struct follow_event, check);
+	struct task_registry *reg = ev->reg;
+
+	if (job->rc < 0 && job->ec->task)
+		follow_end(reg, job->ec->task, &job->err);
+	else if (reg->shared.tracer)
+		tracer_cont(reg->shared.tracer, ev->other);
+}
+
+/* The kernel removes a thread's events when it executes some programs, whatever the requester may
+ * trace. The thread waits until this is known. */
+static void follow_check_events(struct follow_event *ev, struct engine_ctx *ec)
+{
+	ev->check = (struct job){
+		.ec = ec,
+		.cmd.verb = CMD_POLL,
+		.done = follow_checked,
+		.session_done = true,
+		.checks_thread = true,
+	};
+	ev->reg->ops->submit(ev->reg->arg, &ev->check);
+}
+
 static void follow_handle_exec(struct task_registry *reg, struct task_event *event)
 {
 	CLEANUP_FREE struct follow_event *ev = container_of(event, struct follow_event, event);
@@ -262,13 +298,12 @@ static void follow_handle_exec(struct task_registry *reg, struct task_event *eve
 	}
 	if (ev->tid != ev->other)
 		task_ctx_set_tid(reg, task, ev->other);
-	if (follow_check_access(task, &e) < 0) {
-		err_prefix(&e, "it is no longer followed");
-		task->ec->report_error(task->ec, &e);
-		task_ctx_end(reg, task); /* which detaches it */
-		return;
-	}
-	tracer_cont(reg->shared.tracer, ev->other);
+	if (follow_check_access(task, &e) < 0)
+		follow_end(reg, task, &e);
+	else if (task->worker)
+		follow_check_events(take_ptr(&ev), task->ec);
+	else
+		tracer_cont(reg->shared.tracer, ev->other);
 }
 
 static void follow_executed(void *arg, pid_t was, pid_t now)

@@ -98,7 +98,7 @@ static int load_find_cpus(struct task_registry *reg, const struct command *cmd,
 
 static int load_check_process(const struct target *t, const struct command *cmd, struct err *e)
 {
-	if (cmd->load.process && t->tid != t->tgid)
+	if (cmd->load.process && t->tid != t->tgid && !t->first_ended)
 		return err_set(e, EINVAL,
 			"%d is a thread of process %d: write pid=%d, or tid=%d for this thread "
 			"alone",
@@ -181,10 +181,22 @@ static int load_check_target(struct task_load_op *op, const struct task_ctx *tas
 	return rc < 0 ? rc : job_begin(job);
 }
 
+/* The command keeps the number of the process, which ctl shows. */
+static int load_core(struct task_registry *reg, struct task_load_op *op, struct task_ctx *task)
+{
+	struct job *job = op->job;
+	pid_t shown = job->cmd.tid;
+	int rc;
+
+	job->cmd.tid = op->target.tid;
+	rc = task_ctx_load(reg, task, &job->cmd, NULL, &job->err);
+	job->cmd.tid = shown;
+	return rc;
+}
+
 static int load_check_again(
 	struct task_registry *reg, struct task_load_op *op, struct task_ctx *task)
 {
-	struct job *job = op->job;
 	int rc = load_check_target(op, task);
 
 	if (rc < 0) {
@@ -192,7 +204,7 @@ static int load_check_again(
 		return rc;
 	}
 	task->ec->ctx.target.pid = op->target.tgid;
-	return task_ctx_load(reg, task, &job->cmd, NULL, &job->err);
+	return load_core(reg, op, task);
 }
 
 /* The number of a process is that of its first thread. */
@@ -299,7 +311,8 @@ static void load_follow(struct task_registry *reg, struct task_load_op *op)
 		load_note_threads(op);
 		task_ctx_kick(reg, task);
 	} else if (task->traced) {
-		task_detach(reg, tid);
+		/* By an exec, it may have the id of its process by now. */
+		task_detach(reg, task->tid ? task->tid : tid);
 	}
 	if (rc < 0)
 		task_destroy_children(reg, task->ec);
@@ -393,7 +406,8 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 	struct cpus *cpumask, struct cpus *covered, struct requester **requester, struct err *e)
 {
 	struct job *job = op->job;
-	int rc = target_open(job->pid, job->cmd.tid, &op->target, e);
+	int rc = (job->cmd.load.process ? target_open_process : target_open)(
+		job->pid, job->cmd.tid, &op->target, e);
 
 	if (rc == 0)
 		rc = requester_new(requester, job, e);
@@ -459,7 +473,7 @@ static int load_begin(struct task_registry *reg, struct job *job, bool *begun, s
 	task->follow = job->cmd.load.follow;
 	task->check_exec = job->cmd.load.untraced && !credentials_trace_all(&requester->cred);
 	task->loading = true;
-	job->cmd.tid = op->target.tid;
+	job->cmd.tid = job->cmd.load.process ? op->target.tgid : op->target.tid;
 	*begun = true;
 	if (task->worker) {
 		load_attach(reg, op);

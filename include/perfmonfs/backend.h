@@ -122,6 +122,10 @@ struct backend_ops {
 	 * its counts. */
 	uint64_t (*thread_time)(struct backend_cpu *c);
 
+	/* After the thread has executed a program, and before that runs. ESRCH: the kernel has
+	 * removed its counters, whose counts can still be read. */
+	int (*thread_check)(struct backend_cpu *c, struct err *e);
+
 	/*
 	 * Executes @n operations in order; returns how many succeeded. If fewer than @n, @e
 	 * explains the failure of the next one: EIO (the register faults), ENXIO (the CPU went

@@ -106,7 +106,9 @@ struct pfm_ioc_pmd {
 
 #define PFM_IOC_LOADFL_FOLLOW   0x1 /* new threads and processes get contexts, too */
 #define PFM_IOC_LOADFL_UNTRACED 0x2 /* do not use ptrace */
-/* Output, with EBUSY: the thread has a context already. */
+/* All threads of the process @target, and those that they create. Not with UNTRACED. */
+#define PFM_IOC_LOADFL_PROCESS 0x4
+/* Output, with EBUSY: the thread @target has a context already. */
 #define PFM_IOC_LOADFL_TAKEN (1U << 31)
 
 /*
@@ -114,7 +116,8 @@ struct pfm_ioc_pmd {
  * sched_setaffinity(2): bit 0 of the first byte is CPU 0.
  */
 struct pfm_ioc_load {
-	uint32_t target; /* tid in the caller's PID namespace; CPU of a system-wide context */
+	uint32_t target; /* thread or process in the caller's PID namespace; CPU of a system-wide
+			    context */
 	uint16_t set;
 	uint16_t reserved16;
 	uint32_t flags; /* PFM_IOC_LOADFL_*, for threads only */

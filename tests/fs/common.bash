@@ -186,6 +186,11 @@ put() {
 	}
 }
 
+# A clock that steps of the date leave alone
+monotonic_ns() {
+	perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC -e 'printf "%d\n", 1e9 * clock_gettime(CLOCK_MONOTONIC)'
+}
+
 # holds FILE TEXT: reading gives that
 holds() {
 	output=$(bounded "${WHO[@]}" cat "$1")

@@ -70,6 +70,16 @@ BOTH=0x4300c0
 	holds "$MNT/last_error" ok
 }
 
+@test "a sentence is one line, and harmless to terminals, whatever the name is that it repeats" {
+	serve --backend=sim
+	for name in $'a\nb' $'\e[2J' $'\x9b2J' $'\x7f'; do
+		probe ENOENT rmdir "$MNT/ctx/$name"
+		sentence "$MNT/last_error" mkdir
+		run ! grep -q '[^ -~]' "$MNT/last_error"
+		[ "$(wc -l <"$MNT/last_error")" = 1 ]
+	done
+}
+
 @test "ctl reads back the last command that took effect" {
 	serve --backend=sim
 	new a

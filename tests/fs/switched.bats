@@ -143,6 +143,35 @@ no_ctxsw_threads() {
 	[ "$(stat_of ctxsw_threads)" -gt 0 ]
 }
 
+# ends_with_setuid NAME: when that program, whose thread the context is on, executes the setuid one
+ends_with_setuid() {
+	go "$1"
+	until_ok sh -c 'grep -c thread "$1" | grep -qx 2' sh "$SAYS/$1"
+	message "end*"
+	holds "$C/state" "zombie tid=$PID"
+	sentence "$C/last_error" "$PID"
+	[ "$(cat "$C/pmd/0")" -lt 30 ]
+	put EINVAL "$C/ctl" start
+	[ "$(tracer_of "$PID")" = 0 ]
+}
+
+@test "root's context ends when the thread executes a setuid program, as its events do" {
+	local options
+
+	options=$(findmnt -no OPTIONS --target "$BATS_TEST_TMPDIR")
+	[[ ,$options, != *,nosuid,* ]] || skip "no setuid programs on this filesystem"
+	cp "$BUILD/tests/track/lives" "$BATS_TEST_TMPDIR/privileged"
+	chmod 4755 "$BATS_TEST_TMPDIR/privileged"
+	serve --backend=perf
+	as nobody begin a lives exec "$BATS_TEST_TMPDIR/privileged" status
+	monitor a "$TID"
+	ends_with_setuid a
+	as nobody begin b lives exec "$BATS_TEST_TMPDIR/privileged" status
+	monitor b "$TID"
+	ctl stop
+	ends_with_setuid b
+}
+
 @test "active_ns is the thread's time while it counts" {
 	local first want stolen
 
@@ -202,6 +231,38 @@ counts_some() {
 
 overflowed() {
 	[ "$(awk '$1 == "overflows" { print $2 }' "$MNT/stats")" -gt 0 ]
+}
+
+@test "a PMD that any event makes overflow" {
+	serve --backend=perf
+	begin a spinner "$ONE" fault
+	new a
+	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmd/0" "-1 short=-1000000000000"
+	ctl "load tid=$TID"
+	ctl start
+	until_ok overflowed
+	by_the_kernel
+}
+
+@test "a PMD near its limit, of a thread that sleeps, is read more and more seldom" {
+	local from polls
+
+	serve --backend=perf
+	begin a subject faults 1
+	until_ok sleeps "$PID" "$TID"
+	new a
+	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmd/0" -100
+	ctl "load tid=$TID"
+	from=${EPOCHREALTIME/[.,]/}
+	ctl start
+	sleep 1
+	polls=$(stat_of polls)
+	echo "$polls polls"
+	[ "$polls" -gt 0 ]
+	[ "$polls" -le $((20 + (${EPOCHREALTIME/[.,]/} - from) / 50000)) ]
+	by_the_kernel
 }
 
 @test "1000 threads: each has its context, and all are gone when they are unloaded" {

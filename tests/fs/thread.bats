@@ -1167,7 +1167,7 @@ ok
 ok
 load tid=$TID set=0 ptrace=no
 0"
-	by_clone loadon "$TID" 3 - loadon "$TID" 4 - loadon "$TID" 0 0 loadon "$TID" 0 0x8000000000000000 \
+	by_clone loadon "$TID" 3 - loadon "$TID" 8 - loadon "$TID" 0 0 loadon "$TID" 0 0x8000000000000000 \
 		setup 2 - 0 loadon "$ONE" 1 - loadon "$ONE" 0 1
 	is "EINVAL
 EINVAL
@@ -1190,6 +1190,24 @@ EBUSY
 EBUSY
 ok
 0 2
+ok"
+}
+
+@test "by a clone: all threads of a process, and what is no such load" {
+	serve --backend=perf
+	begin a subject -t 2 faults 1
+	by_clone loadon "$PID" 6 - loadon "${TIDS[0]}" 4 - setup 2 - 0 loadon "$ONE" 4 -
+	is "EINVAL
+EINVAL
+0 1
+EINVAL"
+	by_clone loadon "$PID" 5 "$((1 << ONE))" sh "cat $MNT/ctx/2/ctl; ls $MNT/ctx/2/children" start \
+		sh "cat $MNT/ctx/2/children/${TIDS[1]}/state" unload
+	is "ok
+load pid=$PID set=0 follow cpus=$ONE
+$(printf '%s\n' "${TIDS[@]}" | sort)
+ok
+running tid=${TIDS[1]} set=0
 ok"
 }
 

@@ -635,6 +635,58 @@ whole() {
 	holds "$C/state" "zombie tid=$PID"
 }
 
+@test "load pid: of a process whose first thread has ended, all others" {
+	serve --backend=perf
+	begin a lives leader 3
+	until_ok sh -c '[ "$(grep -c thread "$1")" = 4 ]' sh "$SAYS/a"
+	threads_of a
+	new a
+	put EINVAL "$C/ctl" "load pid=${TIDS[1]}"
+	go a
+	said a "leader ended"
+	until_ok letter_is "$PID" Z
+	put EINVAL "$C/ctl" "load pid=${TIDS[1]}"
+	put ESRCH "$C/ctl" "load tid=$PID"
+	ctl "load pid=$PID"
+	holds "$C/ctl" "load pid=$PID"
+	ctl start
+	read -r _ first <"$C/state"
+	first=${first#tid=} first=${first% *}
+	[ "$({ echo "$first"; ls "$C/children"; } | sort)" = "$(printf '%s\n' "${TIDS[@]:1}" | sort)" ]
+	for tid in "${TIDS[@]:1}"; do
+		[ "$(tracer_of "$tid")" != 0 ]
+	done
+	ctl unload
+	for tid in "${TIDS[@]:1}"; do
+		until_ok untraced "$tid"
+	done
+	rmdir "$C"/children/*
+	until_ok put ok "$C/ctl" "load pid=$PID"
+	[ "$(ls "$C/children" | wc -l)" = 2 ]
+	go a
+	message "end*"
+	holds "$C/state" "zombie tid=$first"
+	new b
+	put ESRCH "$C/ctl" "load pid=$PID"
+}
+
+@test "load pid: of such a process, by its number in another PID namespace" {
+	unshare -pf true 2>/dev/null || skip "needs a PID namespace"
+	serve --backend=perf
+	begin a unshare -pf --kill-child "$(type -P lives)" leader 2
+	until_ok sh -c '[ "$(grep -c thread "$1")" = 3 ]' sh "$SAYS/a"
+	go a
+	said a "leader ended"
+	leader=$(pgrep -P "$PID")
+	until_ok letter_is "$leader" Z
+	new a
+	WHO=(nsenter "--pid=/proc/$PID/ns/pid_for_children")
+	ctl "load pid=1"
+	WHO=()
+	holds "$C/ctl" "load pid=$leader"
+	[ "$(ls "$C/children" | wc -l)" = 1 ]
+}
+
 no_children() {
 	[ -z "$(ls "$C/children")" ]
 }

@@ -21,8 +21,7 @@ describe() {
 	serve --backend=perf
 	new a
 	first=$(bounded cat "$C/pmd/256")
-	now=$(perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC \
-		-e 'printf "%d\n", 1e9 * clock_gettime(CLOCK_MONOTONIC)')
+	now=$(monotonic_ns)
 	second=$(bounded cat "$C/pmd/256")
 	[ "$first" -lt "$((now + 1000))" ]
 	[ "$now" -lt "$((second + 1000))" ]

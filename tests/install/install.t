@@ -168,7 +168,7 @@ try "the formats below the prefix" inside "mkdir -p /usr/local/lib/perfmonfs
 try "the unit starts what is installed" inside "unit=/usr/local/lib/systemd/system/perfmonfs.service
 	set -- \$(sed -n 's/^ExecStart=//p' \$unit)
 	[ -x \"\$1\" ]
-	! grep @ \$unit"
+	! grep '@[A-Z]*@' \$unit"
 try "the Python module, in any directory" inside "mkdir -p /tmp/beside/perfmonfs
 	cd /tmp/beside
 	$mounted

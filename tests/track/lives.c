@@ -6,7 +6,8 @@
  *   lives exec PROGRAM [ARG]...  the thread that is not the leader executes PROGRAM; its line ends
  *                                in its faults so far
  *   lives over PROGRAM [ARG]...  the leader (the first line) executes PROGRAM, which ends the other
- *   lives leader                 the leader (the first line) ends, the other thread lives on
+ *   lives leader [N]             the leader (the first line) ends, the other threads live on: N,
+ *                                or 1
  *   lives vfork N                N children by vfork, which exit with different codes
  *   lives stops                  a child (whose number is printed) is stopped and continued in all
  *                                ways, as its parent sees it
@@ -89,11 +90,13 @@ static int live_leader(char **arg)
 	static pthread_t self;
 	pthread_t thread;
 
-	(void)arg;
 	self = pthread_self();
 	say_thread(gettid());
 	if (pthread_create(&thread, NULL, outlive, &self))
 		errx(1, "no thread");
+	for (int n = arg[0] ? atoi(arg[0]) : 1; n > 1; n--)
+		if (pthread_create(&thread, NULL, wait_for_ever, NULL))
+			errx(1, "no thread");
 	next_line();
 	pthread_exit(NULL);
 }

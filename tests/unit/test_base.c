@@ -388,6 +388,18 @@ static void test_err_is_cut(void **state)
 	assert_int_equal(e.no, EINVAL);
 }
 
+/* As a user may write them, for a terminal that shows the sentence. */
+static void test_err_is_printable(void **state)
+{
+	struct err e;
+
+	(void)state;
+	err_set(&e, EINVAL, "%s ~", "a\n\033[2J\t\x7f\xc2\x9b");
+	assert_string_equal(e.text, "a??[2J???? ~");
+	err_prefix(&e, "%s", "b\r\xff");
+	assert_string_equal(e.text, "b??: a??[2J???? ~");
+}
+
 static void test_err_name(void **state)
 {
 	static const struct {
@@ -449,6 +461,7 @@ int main(void)
 		cmocka_unit_test(test_text_room),
 		cmocka_unit_test(test_err_set),
 		cmocka_unit_test(test_err_is_cut),
+		cmocka_unit_test(test_err_is_printable),
 		cmocka_unit_test(test_err_name),
 		cmocka_unit_test(test_trusted),
 	};

@@ -95,12 +95,12 @@ static void test_life(void **state)
 }
 
 /* The time of a thread with registers of its own, which have run for half the time that passes. */
-static struct world *thread_world;
+static struct hw *thread_hw;
 
 static uint64_t half_time(struct backend_cpu *c)
 {
 	(void)c;
-	return hw_now(thread_world->hw) / 2;
+	return hw_now(thread_hw) / 2;
 }
 
 /* A thread whose registers are its own is never saved, and its time is theirs. */
@@ -111,11 +111,11 @@ static void test_always_active(void **state)
 	struct world w;
 
 	(void)state;
-	thread_world = &w;
 	for (const struct world_model *m = world_models; m->name; m++) {
 		uint64_t start;
 
 		world_open(&w, m);
+		thread_hw = w.hw;
 		w.ops.thread_time = half_time;
 		w.exec.thread = w.rights.thread = true;
 		world_program(&w, FROM);

@@ -495,10 +495,14 @@ static void test_load_thread(void **state)
 		{0, {1}, CPUS_MAX / 8 + 1, false, EINVAL},
 		{0, {0}, 8, false, EINVAL},
 		{PFM_IOC_LOADFL_FOLLOW | PFM_IOC_LOADFL_UNTRACED, {1}, 8, false, EINVAL},
-		{4, {1}, 0, false, EINVAL},
+		{PFM_IOC_LOADFL_PROCESS, {0}, 0, false, 0},
+		{PFM_IOC_LOADFL_PROCESS | PFM_IOC_LOADFL_FOLLOW, {1}, 8, false, 0},
+		{PFM_IOC_LOADFL_PROCESS | PFM_IOC_LOADFL_UNTRACED, {0}, 0, false, EINVAL},
+		{8, {1}, 0, false, EINVAL},
 		{0, {1}, 8, true, EINVAL},
 		{PFM_IOC_LOADFL_FOLLOW, {1}, 0, true, EINVAL},
 		{PFM_IOC_LOADFL_UNTRACED, {1}, 0, true, EINVAL},
+		{PFM_IOC_LOADFL_PROCESS, {1}, 0, true, EINVAL},
 		{PFM_IOC_LOADFL_TAKEN, {1}, 0, true, 0},
 	};
 
@@ -521,6 +525,8 @@ static void test_load_thread(void **state)
 			assert_true(cmd.load.follow == !!(cases[i].flags & PFM_IOC_LOADFL_FOLLOW));
 			assert_true(
 				cmd.load.untraced == !!(cases[i].flags & PFM_IOC_LOADFL_UNTRACED));
+			assert_true(
+				cmd.load.process == !!(cases[i].flags & PFM_IOC_LOADFL_PROCESS));
 			assert_int_equal(!cmd.load.cpus, !cases[i].size);
 			if (cmd.load.cpus)
 				assert_memory_equal(cmd.load.cpus->bits, cases[i].mask,

@@ -676,7 +676,7 @@ static void reused_user_ns(void)
 	for (int i = 0; i < 5; i++)
 		must(!user_ns_reused(true, wait_us));
 }
-/* A PID namespace: its init, another process, a thread of that, and a process of a nested
+/* A PID namespace: its init, a user's process, a thread of that, and a process of a nested
  * namespace. Callers in the namespace name them by their ids there. */
 enum { INIT, CHILD, THREAD, INNER, NSEEN };
 
@@ -686,6 +686,7 @@ static void container(struct seen *s)
 
 	tell(&s[INIT]);
 	if (new_child() == 0) {
+		become_user(1000);
 		tell(&s[CHILD]);
 		start_thread(&s[THREAD]);
 		sleep_on();
@@ -754,6 +755,20 @@ static void find_all(const struct seen *one, const struct seen *two)
 	must_find(&one[INNER], one[INNER].middle, NULL);
 }
 
+/* Replaces what the kernel says of the machine's load, for this test alone. */
+static void set_loadavg(const char *text)
+{
+	char path[] = "/tmp/loadavg.XXXXXX";
+	CLEANUP_CLOSE int fd = mkstemp(path);
+
+	must(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	must(unshare(CLONE_NEWNS) == 0);
+	must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	if (mount(path, "/proc/loadavg", NULL, MS_BIND, NULL) < 0)
+		skip_here("no other load average can be mounted");
+	unlink(path);
+}
+
 static void other_pid_ns(void)
 {
 	struct seen *one, *two;
@@ -761,12 +776,30 @@ static void other_pid_ns(void)
 
 	one = new_container();
 	two = new_container();
+	set_loadavg("0.00 0.00 0.00 1/4096 4711\n");
 	drop_capabilities();
 	fds = count_fds();
 	find_all(one, two);
 	forbid(SYS_ioctl, GET_PID_FROM_PIDNS, ENOTTY);
 	find_all(one, two);
 	must(count_fds() == fds);
+}
+
+/* Before Linux 6.11, no request has the daemon search very many threads: they are not searched for
+ * one that exists, nor for one that does not. */
+static void many_in_other_pid_ns(void)
+{
+	struct seen *s = new_container();
+	struct target t;
+
+	set_loadavg("0.00 0.00 0.00 1/4097 4711\n");
+	drop_capabilities();
+	must_find(&s[CHILD], s[INIT].inner, &s[INIT]);
+	forbid(SYS_ioctl, GET_PID_FROM_PIDNS, ENOTTY);
+	must_be(target_open(s[CHILD].tid, s[INIT].inner, &t, &error), EOPNOTSUPP);
+	must_be(target_open(s[CHILD].tid, s[INNER].middle + 1, &t, &error), EOPNOTSUPP);
+	must_find(&s[CHILD], s[CHILD].inner, &s[CHILD]);
+	must_find(&s[THREAD], s[THREAD].inner, &s[THREAD]);
 }
 /* After an exec, being in the requester's own process does not count; credentials do. */
 static void own_process(void)
@@ -1002,6 +1035,7 @@ static const struct {
 	{"reused numbers", reused_numbers},
 	{"reused user ns", reused_user_ns},
 	{"other pid ns", other_pid_ns},
+	{"many in other pid ns", many_in_other_pid_ns},
 	{"own process", own_process},
 	{"gone caller", gone_caller},
 	{"yama", yama},

@@ -46,6 +46,9 @@ ok"
 # WHAT COUNTED TRUTH PAIRS PER-PAIR: the ctxsw thread may add instructions, or the correction may
 # subtract too many
 exactly() {
+	case $2 in
+	'' | *[!0-9]*) not_ok "$1: no count, but '$2'"; return ;;
+	esac
 	over=$(($2 - $3))
 	echo "# $scenario: $1: $over over $4 pairs"
 	between "$1: instructions over the exact count, $4 pairs" "${over#-}" 0 $(($4 * $5))
@@ -151,20 +154,35 @@ privileged() {
 	chmod 4755 /tmp/privileged
 	# The host may take the CPU from the ctxsw thread, which counts as its time.
 	echo 100 >$mnt/config/ctxsw_budget
+	for try in 1 2 3 4 5; do
+		becomes_privileged
+		! lost_late || continue
+		exactly "up to a set-user-id program" "$(cat $mnt/ctx/a/pmd/0)" 5 "$n" $left_pair
+		break
+	done
+	is "its end is told" "$said" end
+	is "state" "$(cat $mnt/ctx/a/state)" "zombie tid=$tid"
+	rmdir $mnt/ctx/a
+}
+becomes_privileged() {
+	[ ! -d $mnt/ctx/a ] || rmdir $mnt/ctx/a
 	as_user="setpriv --reuid=65534 --regid=65534 --clear-groups"
 	begin_stopped /tmp/privileged
 	check "a user's load without ptrace" $as_user sh -c "mkdir $mnt/ctx/a && cd $mnt/ctx/a &&
 		echo 0x4100c0 >pmc/0 && echo load tid=$tid ptrace=no >ctl && echo start >ctl"
 	as_user=
-	cd $mnt/ctx/a || exit 1
 	n=$(stat ctxsw_in)
 	kill -CONT "$pid"
-	end_is_told
+	said=$(dd if=$mnt/ctx/a/events bs=4k count=1 status=none | cut -d' ' -f1)
 	n=$(($(stat ctxsw_in) - n))
 	check "it goes on, and ends" wait "$pid"
-	exactly "up to a set-user-id program" "$(cat pmd/0)" 5 "$n" $left_pair
-	cd /
-	rmdir $mnt/ctx/a
+	soon grep -q zombie $mnt/ctx/a/state
+}
+# The host kept the ctxsw thread from running in time after exec: there is no count then.
+lost_late() {
+	[ "$(cat $mnt/ctx/a/state)" = "zombie tid=$tid lost" ] || return
+	if cat $mnt/ctx/a/pmd/0 >/tmp/out 2>&1; then not_ok "a lost count: $(cat /tmp/out)"
+	else ok "a lost count is no number, try $try"; fi
 }
 
 has_looped() { [ "$(grep -c did /tmp/said)" = "$1" ]; } # TIMES
