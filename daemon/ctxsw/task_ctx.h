@@ -99,6 +99,12 @@ struct task_ctx {
 	bool end_waits;
 	/* While all threads of the process are loaded: what went wrong; else NULL. */
 	struct err *join_err;
+	/* Of a load's root: the command that is being submitted to all its threads, or NULL. */
+	struct job *for_all;
+	struct list_head for_all_link; /* task_registry.for_all, meanwhile */
+	/* The number of the last command for all threads of the load: it differs from the
+	 * root's if this thread has yet to get it. */
+	unsigned last_for_all;
 	struct job *end_job; /* preallocated CMD_END; NULL: it was submitted */
 	struct requester *requester;
 	bool exited;                /* the tracer has reported it: there is nothing to detach */

@@ -14,6 +14,7 @@ void task_ctx_inherit(struct task_ctx *task, const struct task_ctx *from)
 	task->process = from->process;
 	task->follow = from->follow;
 	task->loading = true;
+	task->last_for_all = from->last_for_all;
 	task->cpumask = from->cpumask;
 	task->has_cpumask = from->has_cpumask;
 	task->covered = from->covered;

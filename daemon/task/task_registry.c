@@ -50,6 +50,7 @@ int task_registry_new(struct backend *be, struct event_queue *events, struct eng
 	list_init(&reg->detaching);
 	list_init(&reg->load_queues);
 	list_init(&reg->budgets);
+	task_for_all_init(reg);
 	reg->x.be = be;
 	reg->x.stats = &stats->exec;
 	reg->ops = ops;
@@ -318,11 +319,6 @@ void task_ctx_kick(struct task_registry *reg, const struct task_ctx *task)
 	}
 }
 
-void task_job_done(struct job *job)
-{
-	free(job);
-}
-
 static enum sched_death registry_death(const struct task_registry *reg, const struct task_ctx *task)
 {
 	return __atomic_load_n(&sched_slot(reg->shared.sched, task->slot)->dead, __ATOMIC_ACQUIRE);
@@ -458,26 +454,6 @@ int task_start_ctxsw(struct task_registry *reg, const struct cpus *cpus, struct 
 
 /* --- Commands */
 
-/* A thread is started, stopped and unloaded together with its descendants. */
-static void registry_submit_to_children(struct task_registry *reg, const struct job *job)
-{
-	struct task_ctx *task;
-
-	list_for_each_entry (task, &reg->tasks, link) {
-		struct job *copy;
-
-		if (task->root != job->ec || task->ec == job->ec)
-			continue;
-		copy = calloc(1, sizeof(*copy));
-		if (!copy)
-			return;
-		copy->ec = task->ec;
-		copy->cmd = job->cmd;
-		copy->done = task_job_done;
-		reg->ops->submit(reg->arg, copy);
-	}
-}
-
 static bool registry_is_for_all(enum cmd_verb verb)
 {
 	return verb == CMD_START || verb == CMD_STOP || verb == CMD_UNLOAD;
@@ -518,9 +494,8 @@ void task_submit(struct task_registry *reg, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
 	struct task_ctx *task = ec->task;
-	unsigned cpu;
 
-	if (task->loading) {
+	if (task->loading || (task->for_all && job->cmd.verb != CMD_END)) {
 		queue_put(&ec->requeued, &job->link);
 		return;
 	}
@@ -529,19 +504,15 @@ void task_submit(struct task_registry *reg, struct job *job)
 		job->done(job);
 		return;
 	}
-	if ((task->follow || task->process) && task->root == ec &&
-		registry_is_for_all(job->cmd.verb))
-		registry_submit_to_children(reg, job);
 	if (command_needs_session(job->cmd.verb))
 		job->session_done = true;
-	if (task->worker) {
+	if (task->worker)
 		task_post(task, job);
-		return;
-	}
-	job->for_task = true;
-	cpu = slot_word_cpu(atomic_load(&reg->shared.slots[task->slot].word));
-	atomic_fetch_add(&ec->inflight, 1);
-	ctxsw_post(atomic_load(&reg->shared.ctxsw_threads[cpu]), job);
+	else if ((task->follow || task->process) && task->root == ec &&
+		 registry_is_for_all(job->cmd.verb))
+		task_post_for_all(reg, task, job);
+	else
+		task_post_ctxsw(reg, task, job);
 }
 
 void task_unloaded(struct task_registry *reg, struct engine_ctx *ec)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The session thread's side of following threads, from the bottom up: loads that wait for others
- * (load_queue.c), CPUs that threads give up (task_cpus.c), users' switch budgets (task_budget.c),
- * the registry and commands (task_registry.c), following a thread and giving up its slot to the
- * ctxsw threads (task_attach.c), what the tracer reports (task_follow.c), and loading
- * (task_load.c). A file calls only those before it.
+ * (load_queue.c), commands for all threads of a load (task_for_all.c), CPUs that threads give up
+ * (task_cpus.c), users' switch budgets (task_budget.c), the registry and commands
+ * (task_registry.c), following a thread and giving up its slot to the ctxsw threads
+ * (task_attach.c), what the tracer reports (task_follow.c), and loading (task_load.c). A file calls
+ * only those before it.
  */
 #ifndef TASK_TASK_REGISTRY_I_H
 #define TASK_TASK_REGISTRY_I_H
@@ -37,7 +38,10 @@ struct task_registry {
 	struct list_head detaching;
 	struct hash detaching_by_tid;
 	struct list_head load_queues;
-	struct queue exited_threads; /* ctxsw threads to free when the last one has exited */
+	unsigned for_all_count;         /* commands for all threads of a load */
+	struct list_head for_all;       /* roots of loads with threads that have yet to get it */
+	struct task_event next_for_all; /* is sent while there are any */
+	struct queue exited_threads;    /* ctxsw threads to free when the last one has exited */
 };
 
 /* 1: @job is to be loaded now, which load_queue_next() ends. 0: it is submitted again later, when
@@ -48,6 +52,16 @@ void load_queue_next(struct task_registry *reg, unsigned uid);
 /* Submits all that wait. */
 void load_queues_stop(struct task_registry *reg);
 void load_queues_free(struct task_registry *reg);
+
+void task_for_all_init(struct task_registry *reg);
+/*
+ * Submits a copy of @job to the other threads of the load of @root, and then posts @job. Some
+ * threads at a time: between, the session thread serves requests, and other commands for @root wait
+ * in requeued.
+ */
+void task_post_for_all(struct task_registry *reg, struct task_ctx *root, struct job *job);
+/* Has a ctxsw thread execute @job. */
+void task_post_ctxsw(struct task_registry *reg, struct task_ctx *task, struct job *job);
 
 /* The budget of @uid, with a reference. NULL: no memory. */
 struct switch_budget *task_budget_get(struct task_registry *reg, unsigned uid);
