@@ -232,17 +232,17 @@ static int perf_make_attr(
 	}
 }
 
-static int perf_open_denied(int no, struct err *e)
+static int perf_open_denied(int no, const char *target, struct err *e)
 {
 	struct sysfs_line level;
 
 	if (sysfs_read("/proc/sys/kernel/perf_event_paranoid", &level) < 0)
 		level.n = 0;
 	return err_set(e, no,
-		"perf_event_open: %s: counting a whole CPU needs CAP_PERFMON (CAP_SYS_ADMIN if "
+		"perf_event_open: %s: counting %s needs CAP_PERFMON (CAP_SYS_ADMIN if "
 		"kernel.perf_event_paranoid, now %.*s, is over 2), and no seccomp filter or "
 		"lockdown against it: start perfmonfs again, as root",
-		err_name(no), level.n < 10 ? (int)level.n : 10, level.text);
+		err_name(no), target, level.n < 10 ? (int)level.n : 10, level.text);
 }
 
 static int perf_open_refused(int no, unsigned cpu, struct err *e)
@@ -250,7 +250,7 @@ static int perf_open_refused(int no, unsigned cpu, struct err *e)
 	switch (no) {
 	case EACCES:
 	case EPERM:
-		return perf_open_denied(no, e);
+		return perf_open_denied(no, "a whole CPU", e);
 	case EBUSY:
 		return err_set(e, no,
 			"perf_event_open: EBUSY: another program uses the PMU exclusively; "
@@ -293,14 +293,18 @@ static int perf_open_thread_refused(int no, pid_t tid, struct err *e)
 			(int)tid);
 	case EACCES:
 	case EPERM:
-		return err_set(e, no,
-			"perf_event_open: %s: counting a thread needs CAP_PERFMON "
-			"(CAP_SYS_ADMIN before Linux 5.8, and with a kernel.perf_event_paranoid of "
-			"3 or more), and no seccomp filter or lockdown against it",
-			err_name(no));
+		return perf_open_denied(no, "a thread", e);
 	}
 	return perf_open_refused(no, sysfs_cpu_first(), e);
 }
+
+/* Counts nothing. */
+static const struct perf_event_attr perf_dummy = {
+	.size = sizeof(perf_dummy),
+	.type = PERF_TYPE_SOFTWARE,
+	.config = PERF_COUNT_SW_DUMMY,
+	.disabled = 1,
+};
 
 static int perf_open_event(struct perf_event_attr *attr, unsigned cpu, struct err *e)
 {
@@ -322,20 +326,15 @@ static int perf_open_grouped(struct perf_event_attr *attr, pid_t tid, int leader
 {
 	long fd;
 
-	attr->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
+			    PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 	fd = syscall(SYS_perf_event_open, attr, tid, -1, leader, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? perf_open_thread_refused(errno, tid, e) : (int)fd;
 }
 
 static int perf_open_dummy(pid_t tid, int leader, struct err *e)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.disabled = 1,
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-	};
+	struct perf_event_attr attr = perf_dummy;
 
 	return perf_open_grouped(&attr, tid, leader, e);
 }
@@ -370,12 +369,7 @@ int perf_member_new(
 
 int perf_event_probe(unsigned cpu, struct err *e)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.disabled = 1,
-	};
+	struct perf_event_attr attr = perf_dummy;
 	int fd = perf_open_event(&attr, cpu, e);
 
 	if (fd < 0)

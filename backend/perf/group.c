@@ -66,16 +66,12 @@ int group_read(struct perf_group *g, struct backend_stats *stats, struct err *e)
 {
 	struct group_reading *r = &g->reading;
 
-	if (g->current && !g->lost)
-		return 0;
-	if (!g->lost) {
+	if (!g->lost && !g->current) {
 		atomic_fetch_add_explicit(&stats->reads, 1, memory_order_relaxed);
 		g->lost = !group_reading_is_whole(r, read(g->leader, r, sizeof(*r)));
+		g->current = true;
 	}
-	if (g->lost)
-		return group_explain_lost(e);
-	g->current = true;
-	return 0;
+	return g->lost ? group_explain_lost(e) : 0;
 }
 
 void group_stop(struct perf_group *g, struct backend_stats *stats)

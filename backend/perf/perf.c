@@ -3,9 +3,8 @@
  * The perf backend: the kernel's counters as logical registers of a PMU.
  *
  * Each CPU, and each thread, has slots of one selector and one counter, which the daemon programs
- * like hardware. No
- * other program shares them: the original value of a reserved register is always 0, and restoring
- * it closes the event.
+ * like hardware. No other program shares them: the original value of a reserved register is always
+ * 0, and restoring it closes the event.
  */
 #include "backend/perf/perf.h"
 

@@ -49,8 +49,7 @@ int proc_ns_open(int dir, const char *ns, struct err *e);
 int proc_ns_parent(int ns); /* a descriptor or -errno; EPERM: @ns is the daemon's */
 uint64_t proc_ns_id(int ns);
 
-/* EFBIG: it has more than @most bytes. Leaves the padding of @out alone: two that were zeroed
- * before may be compared by memcmp(). */
+/* EFBIG: it has more than @most bytes. */
 int proc_status(int dir, size_t most, struct proc_status *out, struct err *e);
 
 /* The text of /proc/TID/status, which the caller frees; and what follows @key there, or "". */

@@ -24,6 +24,7 @@ struct task_load_op {
 	struct err join_err; /* of other threads of the process */
 	struct cpus cpus;    /* that get ctxsw threads */
 	unsigned cpu;        /* being prepared */
+	bool active;         /* see load_is_active() */
 	unsigned uid;        /* of the context, which may be gone at the end */
 	struct job own;      /* what a worker executes: the load, and if need be its undoing */
 };
@@ -425,7 +426,7 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 		rc = load_check_blocking(&job->ec->ctx, op, job->pid, e);
 	if (rc == 0)
 		rc = load_check_loaded(reg, op->target.tid, &job->cmd, e);
-	if (rc == 0 && !load_is_active(reg, job))
+	if (rc == 0 && !op->active)
 		rc = load_check_ctxsw(reg, op, cpumask, covered, e);
 	if (rc == 0)
 		rc = load_init_tracer(reg, e);
@@ -449,6 +450,7 @@ static int load_begin(struct task_registry *reg, struct job *job, bool *begun, s
 	op->reg = reg;
 	op->job = job;
 	op->uid = job->ec->uid;
+	op->active = load_is_active(reg, job);
 	op->target.dir = -1;
 	rc = load_check_request(reg, op, &cpumask, &covered, &requester, e);
 	loaded = rc == 0 ? task_ctx_find(reg, op->target.tid) : NULL;
@@ -461,7 +463,7 @@ static int load_begin(struct task_registry *reg, struct job *job, bool *begun, s
 		return 0;
 	}
 	if (rc == 0)
-		rc = (load_is_active(reg, job) ? task_ctx_new_active : task_ctx_new)(
+		rc = (op->active ? task_ctx_new_active : task_ctx_new)(
 			reg, job->ec, op->target.tid, &task, e);
 	if (rc < 0) {
 		requester_unref(requester);
@@ -478,8 +480,8 @@ static int load_begin(struct task_registry *reg, struct job *job, bool *begun, s
 	task->check_exec = job->cmd.load.untraced && !credentials_trace_all(&requester->cred);
 	task->loading = true;
 	job->cmd.tid = job->cmd.load.process ? op->target.tgid : op->target.tid;
-	*begun = true;
 	if (task->worker) {
+		*begun = true;
 		load_attach(reg, op);
 		return 0;
 	}
@@ -488,11 +490,11 @@ static int load_begin(struct task_registry *reg, struct job *job, bool *begun, s
 	op->prepare.event.handle = load_prepared;
 	rc = task_start_ctxsw(reg, &op->cpus, e);
 	if (rc < 0) {
-		*begun = false;
 		load_free(op);
 		task_ctx_free(reg, task);
 		return rc;
 	}
+	*begun = true;
 	load_prepare_next(reg, op);
 	return 0;
 }

@@ -120,12 +120,17 @@ recorded() {
 	[ "$(wc -l <"$RECORD")" = 5 ]
 }
 
-@test "loads on threads are recorded as they were written" {
+# A recorded daemon, SUBJECT to be loaded on, and a context.
+serve_subject() {
 	receive
 	serve_apart --backend=perf
 	sleep 600 3>&- &
 	SUBJECT=$!
 	new a
+}
+
+@test "loads on threads are recorded as they were written" {
+	serve_subject
 	ctl "load tid=$SUBJECT"
 	recorded "load uid=0 by=[0-9]+ context=a owner=0 tid=$SUBJECT set=0"
 	as_nobody new b
@@ -164,11 +169,7 @@ recorded() {
 }
 
 @test "events are recorded by name, and the end of their thread" {
-	receive
-	serve_apart --backend=perf
-	sleep 600 3>&- &
-	SUBJECT=$!
-	new a
+	serve_subject
 	put ok "$C/pmc/0" page-faults:u
 	put ok "$C/pmc/3" context-switches
 	ctl "load tid=$SUBJECT"

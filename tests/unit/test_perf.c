@@ -1091,6 +1091,17 @@ static void faulter_end(struct faulter *f)
 	pthread_join(f->thread, NULL);
 }
 
+/* Opens it as the target, once it runs. Returns the selector of what it does. */
+static uint64_t faulter_open(struct faulter *f)
+{
+	struct err e;
+
+	faulter_begin(f);
+	if (be->ops->thread_open(be, &f->tid, &cpu, &e) < 0)
+		fail_msg("%s", e.text);
+	return event("page-faults") | EVTSEL_EN;
+}
+
 /* All counters start, are read and stop at the same moments, while the thread runs. */
 static void test_thread_moments(void **state)
 {
@@ -1100,10 +1111,7 @@ static void test_thread_moments(void **state)
 	struct err e;
 
 	(void)state;
-	on = event("page-faults") | EVTSEL_EN;
-	faulter_begin(&f);
-	if (be->ops->thread_open(be, &f.tid, &cpu, &e) < 0)
-		fail_msg("%s", e.text);
+	on = faulter_open(&f);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		assert_int_equal(put_all(N, on, &e), N);
 		while (get_same(N) == last)
@@ -1202,10 +1210,7 @@ static void test_thread_ended(void **state)
 	struct err e;
 
 	(void)state;
-	on = event("page-faults") | EVTSEL_EN;
-	faulter_begin(&f);
-	if (be->ops->thread_open(be, &f.tid, &cpu, &e) < 0)
-		fail_msg("%s", e.text);
+	on = faulter_open(&f);
 	assert_int_equal(put_all(2, on, &e), 2);
 	faulter_end(&f);
 	count = get_same(2);

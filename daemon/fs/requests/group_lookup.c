@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/nsec.h"
@@ -88,19 +87,12 @@ static void lookup_publish(struct group_lookup *g, struct group_question *q)
 		return; /* its counter is at the limit: it is readable */
 }
 
-static uint64_t lookup_cpu_ns(void)
-{
-	struct timespec t;
-
-	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? nsec_of(t) : 0;
-}
-
 static void lookup_answer(struct group_question *q)
 {
-	uint64_t begun = lookup_cpu_ns();
+	uint64_t begun = nsec_now(CLOCK_THREAD_CPUTIME_ID);
 
 	supplementary_read(q->tid, q->uid, q->gid, &q->groups);
-	q->took_ns = lookup_cpu_ns() - begun;
+	q->took_ns = nsec_now(CLOCK_THREAD_CPUTIME_ID) - begun;
 }
 
 static void *lookup_main(void *arg)

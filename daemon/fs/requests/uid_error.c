@@ -2,22 +2,12 @@
 #include "daemon/fs/requests/uid_error.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "base/nsec.h"
 #include "daemon/fs/tree/fs_state.h"
 
 /* A user without contexts and open files keeps its sentence for this long, at least. */
-enum { UID_ERROR_KEEP_S = 60 };
-
-static uint64_t uid_error_until(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += UID_ERROR_KEEP_S;
-	return nsec_of(t);
-}
+#define UID_ERROR_KEEP_NS (60 * NSEC_PER_SEC)
 
 void uid_error_set(struct fs *fs, uid_t uid, const struct err *e)
 {
@@ -27,7 +17,7 @@ void uid_error_set(struct fs *fs, uid_t uid, const struct err *e)
 	if (!q)
 		return;
 	snprintf(q->error.text, sizeof(q->error.text), "%s", e ? e->text : "");
-	q->error.keep_until = e ? uid_error_until() : 0;
+	q->error.keep_until = e ? nsec_now(CLOCK_MONOTONIC) + UID_ERROR_KEEP_NS : 0;
 }
 
 void uid_error_show(const struct fs *fs, uid_t uid, struct text *out)

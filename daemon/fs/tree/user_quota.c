@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/nsec.h"
 
@@ -49,14 +48,6 @@ bool user_quotas_are_short(const struct user_quotas *all)
 	return atomic_load(&all->bytes) + 2 * quota_reserved(all) > atomic_load(&all->max);
 }
 
-static uint64_t quota_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return nsec_of(t);
-}
-
 static bool quota_is_used(const struct user_quota *q, uint64_t now)
 {
 	return atomic_load(&q->bytes) || atomic_load(&q->buffers.bytes) ||
@@ -72,7 +63,7 @@ static void quota_sweep(struct user_quotas *all)
 
 	if (all->by_uid.n < all->sweep_at)
 		return;
-	now = quota_now();
+	now = nsec_now(CLOCK_MONOTONIC);
 	list_for_each_entry_safe (q, next, &all->list, link)
 		if (!quota_is_used(q, now))
 			quota_free(all, q);
