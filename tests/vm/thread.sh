@@ -69,11 +69,12 @@ shared_cpu() { # FLAGS PER-PAIR
 	check "stop" write ctl stop
 	n=$(($(switches) - n)) ns=$(($(cpu_time) - ns))
 	kill $rival
-	between "it went off its CPU" "$n" 50 100000
+	between "it went off its CPU" "$n" 10 100000
 	echo "# $scenario: $(cat set/0/active_ns) ns, of which the kernel says $ns"
-	# What it does before the ctxsw thread runs is neither counted nor added to its time.
+	# What it does before the ctxsw thread runs is neither counted nor added to its time; how long that
+	# is, the host decides. With the time of the others, active_ns would be at least twice its CPU time.
 	off=$((ns - $(cat set/0/active_ns)))
-	between "active_ns, ns under its CPU time, $n pairs" $off $((-ns / 1000)) $((ns / 1000 + n * 50000))
+	between "active_ns, ns under its CPU time, $n pairs" $off $((-ns / 4)) $((ns / 4))
 	exactly "beside another, $1" "$(cat pmd/0)" "$(awk '$1 == "did" { print $2 }' /tmp/said)" "$n" "$2"
 	remove_context
 	exec 7>&-
