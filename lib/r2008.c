@@ -86,11 +86,10 @@ static int r2008_vector(int fd, const struct abi_conv *conv, void *user, size_t 
 	return n < 0 ? -1 : vector_convert(&t, conv, user, n);
 }
 
-static void r2008_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void r2008_pmc_to(const void *user, void *ioc)
 {
 	struct pfm_ioc_pmc *to = ioc;
 
-	(void)t;
 	memcpy(to, user, offsetof(struct pfm_ioc_pmc, reserved));
 	to->flags = abi_clear_errors(to->flags);
 	if (to->flags & ~(uint32_t)PFM_PMCFL_NO_EMUL64)
@@ -101,8 +100,8 @@ static void r2008_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
 
 static int r2008_write_pmcs(int fd, struct pfarg_pmc *pmcs, size_t size)
 {
-	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMCS, sizeof(*pmcs),
-		sizeof(struct pfm_ioc_pmc), r2008_pmc_to, abi_copy_errors};
+	static const struct abi_conv conv = {
+		cpu_get_ctx, PFM_IOC_WRITE_PMCS, sizeof(*pmcs), r2008_pmc_to, abi_copy_errors};
 
 	return r2008_vector(fd, &conv, pmcs, size);
 }
@@ -113,13 +112,12 @@ API int pfm_write_pmcs(int fd, struct pfarg_pmc *pmcs, size_t size)
 }
 
 /* Fields of PFM_PMDFL_SMPL and PFM_PMDFL_SWITCH count only if their flag is set. */
-static void r2008_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void r2008_pmd_to(const void *user, void *ioc)
 {
 	const pfarg_pmd_t *from = user;
 	struct pfm_ioc_pmd *to = ioc;
 	uint32_t flags = abi_clear_errors(from->reg_flags);
 
-	(void)t;
 	if (flags & ~(uint32_t)(PFM_PMDFL_SMPL | PFM_PMDFL_SWITCH | PFM_PMDFL_OVFL_NOTIFY |
 				PFM_PMDFL_RANDOM))
 		to->flags = ABI_FLAG_INVALID;
@@ -145,8 +143,8 @@ static void r2008_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
 
 static int r2008_write_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
 {
-	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(*pmds),
-		sizeof(struct pfm_ioc_pmd), r2008_pmd_to, abi_copy_errors};
+	static const struct abi_conv conv = {
+		cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(*pmds), r2008_pmd_to, abi_copy_errors};
 
 	return r2008_vector(fd, &conv, pmds, size);
 }
@@ -268,16 +266,16 @@ static int r2008_pass(int fd, unsigned long cmd, void *user, size_t size)
 }
 
 /* An existing set keeps its registers (section 10h). */
-static void r2008_setdesc_in(const struct ctx_fd *t, const void *user, void *ioc)
+static void r2008_setdesc_in(const void *user, void *ioc)
 {
-	abi_setdesc_in(t, user, ioc);
+	abi_setdesc_in(user, ioc);
 	((struct pfm_ioc_setdesc *)ioc)->flags |= PFM_IOC_SETFL_KEEP;
 }
 
 static int r2008_create_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)
 {
 	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
-		sizeof(struct pfm_ioc_setdesc), r2008_setdesc_in, abi_setdesc_out};
+		r2008_setdesc_in, abi_setdesc_out};
 
 	return r2008_vector(fd, &conv, setd, size);
 }

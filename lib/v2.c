@@ -75,16 +75,15 @@ static int v2_pass_sets(int fd, unsigned long cmd, void *elements, int n)
 	return ctx_fd_get(&t, fd) < 0 ? -1 : v2_pass(&t, cmd, elements, n);
 }
 
-static void v2_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void v2_pmc_to(const void *user, void *ioc)
 {
-	(void)t;
 	memcpy(ioc, user, offsetof(struct pfm_ioc_pmc, reserved));
 }
 
 static int v2_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
 {
-	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMCS, sizeof(*pmcs),
-		sizeof(struct pfm_ioc_pmc), v2_pmc_to, abi_copy_errors};
+	static const struct abi_conv conv = {
+		cpu_get_ctx, PFM_IOC_WRITE_PMCS, sizeof(*pmcs), v2_pmc_to, abi_copy_errors};
 
 	return v2_convert(fd, &conv, pmcs, count);
 }
@@ -95,19 +94,18 @@ API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
 }
 
 /* Refuses flags that the command has, but not these versions. */
-static void v2_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void v2_pmd_to(const void *user, void *ioc)
 {
 	struct pfm_ioc_pmd *to = ioc;
 
-	(void)t;
 	memcpy(to, user, offsetof(struct pfm_ioc_pmd, reserved32));
 	to->flags = abi_check_flags(to->flags, PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM);
 }
 
 static int v2_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
 {
-	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(*pmds),
-		sizeof(struct pfm_ioc_pmd), v2_pmd_to, abi_copy_errors};
+	static const struct abi_conv conv = {
+		cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(*pmds), v2_pmd_to, abi_copy_errors};
 
 	return v2_convert(fd, &conv, pmds, count);
 }
@@ -131,8 +129,8 @@ API int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
 
 static int v2_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
-	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
-		sizeof(struct pfm_ioc_setdesc), abi_setdesc_in, abi_setdesc_out};
+	static const struct abi_conv conv = {
+		ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(*setd), abi_setdesc_in, abi_setdesc_out};
 
 	return v2_convert(fd, &conv, setd, count);
 }

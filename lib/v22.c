@@ -50,12 +50,11 @@ API int pfm_create_context(pfarg_ctx_t *ctx, void *smpl_arg, size_t smpl_size)
 	return debug_result("pfm_create_context", -1, v22_create_context(ctx, smpl_arg, smpl_size));
 }
 
-static void v22_setdesc_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void v22_setdesc_to(const void *user, void *ioc)
 {
 	const pfarg_setdesc_t *from = user;
 	struct pfm_ioc_setdesc *to = ioc;
 
-	(void)t;
 	abi_setdesc_head_in(user, to);
 	if (to->flags & PFM_IOC_SETFL_TIME_SWITCH)
 		to->timeout = (uint64_t)from->set_timeout * NS_PER_US;
@@ -75,7 +74,7 @@ static void v22_setdesc_from(const void *ioc, void *user)
 static int v22_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
 	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
-		sizeof(struct pfm_ioc_setdesc), v22_setdesc_to, v22_setdesc_from};
+		v22_setdesc_to, v22_setdesc_from};
 
 	return vector_convert_fd(fd, &conv, setd, count);
 }
@@ -87,8 +86,8 @@ API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 
 static int v22_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
-	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_DELETE_EVTSETS, sizeof(*setd),
-		sizeof(struct pfm_ioc_setdesc), abi_set_id_in, abi_copy_errors};
+	static const struct abi_conv conv = {
+		ctx_fd_get, PFM_IOC_DELETE_EVTSETS, sizeof(*setd), abi_set_id_in, abi_copy_errors};
 
 	return vector_convert_fd(fd, &conv, setd, count);
 }
@@ -121,7 +120,7 @@ static void v22_setinfo_from(const void *ioc, void *user)
 static int v22_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
 {
 	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_GETINFO_EVTSETS, sizeof(*info),
-		sizeof(struct pfm_ioc_setinfo), abi_set_id_in, v22_setinfo_from};
+		abi_set_id_in, v22_setinfo_from};
 
 	return vector_convert_fd(fd, &conv, info, count);
 }
