@@ -33,9 +33,8 @@ static void switchover_leave_out(struct context *ctx, struct image *to)
 {
 	const struct pmu *pmu = ctx->pmu;
 
-	for (unsigned d = 0; d < pmu->npmds; d++) {
-		if (!(to->pmds & ROW(d)) ||
-			!(image_field(pmu, d) & ~ctx->res->reserved_sel[pmu->pmds[d].pmc]))
+	for_each_row (d, to->pmds) {
+		if (!(image_field(pmu, d) & ~ctx->res->reserved_sel[pmu->pmds[d].pmc]))
 			continue;
 		counters_lose(ctx, ROW(d), LOST_STOLEN);
 		to->pmds &= ~ROW(d);

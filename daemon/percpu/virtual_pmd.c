@@ -253,10 +253,9 @@ void virtual_pmd_fetch(struct virtuals *v, const struct pmu *pmu, const struct v
 	struct virtual_fetch f = {.v = v, .pmu = pmu, .at = at};
 
 	out->asked |= rows;
-	for (unsigned row = 0; row < pmu->nvirtuals; row++)
-		if ((rows & 1u << row) &&
-			virtual_kinds[pmu->virtuals[row].kind](&f, row, &out->value[row]))
-			out->valid |= 1u << row;
+	for_each_row (row, rows)
+		if (virtual_kinds[pmu->virtuals[row].kind](&f, row, &out->value[row]))
+			out->valid |= ROW(row);
 }
 
 void virtual_pmd_close(struct virtuals *v)
