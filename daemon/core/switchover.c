@@ -11,8 +11,7 @@ int switchover_give_up(struct context *ctx, const struct err *why, struct err *e
 {
 	counters_lose(ctx, ctx->res->hw.pmds, why->no == ENXIO ? LOST_OFFLINE : LOST_FAULT);
 	ctx->res->hw.halted = true;
-	*e = *why;
-	return -e->no;
+	return err_copy(e, why);
 }
 
 void switchover_aim(const struct context *ctx, const struct evtset *set, struct program *pg)

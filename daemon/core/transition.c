@@ -192,10 +192,8 @@ static int transition_pause(struct core_run *run, const struct program *pg, stru
 	if (!off)
 		return 0;
 	plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, 0, off);
-	if (!plan_run(run, plan)) {
-		*e = plan->err;
-		return -e->no;
-	}
+	if (!plan_run(run, plan))
+		return err_copy(e, &plan->err);
 	counters_paused(ctx, transition_going_off(ctx, pg), plan->op[0].value);
 	return 0;
 }
@@ -233,10 +231,8 @@ static int transition_check(struct core_run *run, const struct program *pg, stru
 	struct plan *plan = &run->plan;
 
 	transition_plan_check(ctx, pg, plan);
-	if (plan->n && !plan_run(run, plan)) {
-		*e = plan->err;
-		return -e->no;
-	}
+	if (plan->n && !plan_run(run, plan))
+		return err_copy(e, &plan->err);
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 		if (transition_needs(ctx, pg, p) && transition_check_selector(run, pg, p, e) < 0)
 			return -e->no;
@@ -270,10 +266,8 @@ static int transition_write(struct core_run *run, const struct program *pg, stru
 	struct plan *plan = &run->plan;
 
 	transition_plan_write(ctx, pg, plan);
-	if (plan->n && !plan_run(run, plan)) {
-		*e = plan->err;
-		return -e->no;
-	}
+	if (plan->n && !plan_run(run, plan))
+		return err_copy(e, &plan->err);
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
 		const struct reg_op *op = plan_result(plan, pmu->pmcs[p].addr);
 
