@@ -12,6 +12,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "base/raw_syscall.h"
 
 enum { TEXT_MAX = 4096 };
@@ -37,30 +38,15 @@ static bool virtual_in_word(char c)
 	       c == '_' || c == '.' || (unsigned char)c >= 0x80;
 }
 
-/* The value of a digit in @base, or -1. */
-static int virtual_digit(char c, unsigned base)
-{
-	int n = -1;
-
-	if (virtual_is_digit(c))
-		n = c - '0';
-	else if (c >= 'a' && c <= 'f')
-		n = c - 'a' + 10;
-	else if (c >= 'A' && c <= 'F')
-		n = c - 'A' + 10;
-	return n < (int)base ? n : -1;
-}
-
 static bool virtual_convert(const char *p, const char *end, bool negative, uint64_t *value)
 {
-	bool hex =
-		end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x' && virtual_digit(p[2], 16) >= 0;
+	bool hex = end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x' && num_digit(p[2], 16) >= 0;
 	unsigned base = hex ? 16 : 10;
 	uint64_t n = 0;
 
-	for (p += hex ? 2 : 0; p < end && virtual_digit(*p, base) >= 0; p++)
+	for (p += hex ? 2 : 0; p < end && num_digit(*p, base) >= 0; p++)
 		if (__builtin_mul_overflow(n, base, &n) ||
-			__builtin_add_overflow(n, (uint64_t)virtual_digit(*p, base), &n))
+			__builtin_add_overflow(n, (uint64_t)num_digit(*p, base), &n))
 			return false;
 	if (negative && n > 1ULL << 63)
 		return false;
