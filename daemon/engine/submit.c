@@ -71,7 +71,7 @@ static void submit_finish(struct job *job)
 
 	job->done(job);
 	if (destroyed)
-		ec->destroyed(ec);
+		ec->ops->destroyed(ec);
 }
 
 static bool submit_is_read(enum cmd_verb verb)
@@ -84,7 +84,7 @@ static bool submit_is_read(enum cmd_verb verb)
 static void submit_publish(struct engine_ctx *ec)
 {
 	if (engine_ctx_publish(ec) && atomic_load(&ec->watched))
-		ec->on_change(ec);
+		ec->ops->on_change(ec);
 }
 
 /*

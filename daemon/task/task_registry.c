@@ -340,7 +340,7 @@ static void registry_report_revoked(struct task_registry *reg, const struct task
 		"thread %u has executed a program that you may not trace, and is no longer "
 		"followed: load as root",
 		__atomic_load_n(&s->tid, __ATOMIC_RELAXED));
-	task->ec->report_error(task->ec, &e);
+	task->ec->ops->report_error(task->ec, &e);
 }
 
 void task_ctx_end(struct task_registry *reg, struct task_ctx *task)
