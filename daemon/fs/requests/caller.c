@@ -125,7 +125,8 @@ int caller_check_root(const struct call *call, struct err *e)
 	if (fuse_req_ctx(call->req)->uid == 0 && call->file->uid == 0)
 		return 0;
 	return err_set(e, EPERM,
-		"formats run in the daemon: root alone changes them, by a file that root opened");
+		"%s: root alone writes it, and by a descriptor that root has opened",
+		call->node.row->name);
 }
 
 enum { CALLER_SLOW_NS = 2000000, CALLER_PAUSE_NS = 1000000000 };
