@@ -116,12 +116,8 @@ bool engine_expects_events(const struct engine *eng)
 
 void engine_handle_events(struct engine *eng)
 {
-	struct link *l = event_queue_take(&eng->events);
+	struct event *ev;
 
-	while (l) {
-		struct event *ev = container_of(l, struct event, link);
-
-		l = l->next;
+	queue_for_each (ev, event_queue_take(&eng->events), link)
 		complete_event(eng, ev);
-	}
 }
