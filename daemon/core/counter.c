@@ -15,9 +15,8 @@ uint32_t selectors_of(const struct pmu *pmu, uint32_t pmds)
 {
 	uint32_t rows = 0;
 
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (pmds & ROW(d))
-			rows |= ROW(pmu->pmds[d].pmc) | ROW(pmu->pmcs[pmu->pmds[d].pmc].gate);
+	for_each_row (d, pmds)
+		rows |= ROW(pmu->pmds[d].pmc) | ROW(pmu->pmcs[pmu->pmds[d].pmc].gate);
 	return rows;
 }
 
@@ -40,8 +39,8 @@ void counters_lose(struct context *ctx, uint32_t pmds, enum lost why)
 {
 	uint32_t lost = 0;
 
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
-		if (!(pmds & ROW(d)) || ctx->active->pmd[d].lost)
+	for_each_row (d, pmds) {
+		if (ctx->active->pmd[d].lost)
 			continue;
 		ctx->active->pmd[d].lost = why;
 		lost |= ROW(d);
@@ -82,15 +81,14 @@ static void counter_fold(struct core_run *run, unsigned d, const struct plan *pl
 
 void counters_fold(struct core_run *run, uint32_t pmds, const struct plan *plan)
 {
-	for (unsigned d = 0; d < run->ctx->pmu->npmds; d++)
-		if (pmds & ROW(d))
-			counter_fold(run, d, plan);
+	for_each_row (d, pmds)
+		counter_fold(run, d, plan);
 }
 
 void counters_paused(struct context *ctx, uint32_t pmds, uint64_t global)
 {
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if ((pmds & ROW(d)) && (image_global_bits(ctx->pmu, ROW(d)) & ~global))
+	for_each_row (d, pmds)
+		if (image_global_bits(ctx->pmu, ROW(d)) & ~global)
 			counters_lose(ctx, ROW(d), LOST_PAUSED);
 }
 
@@ -109,8 +107,8 @@ void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan)
 
 		if (pmu->pmds[d].addr == addr)
 			hit |= ROW(d);
-		for (unsigned p = 0; p < pmu->npmcs; p++)
-			if ((rows & ROW(p)) && pmu->pmcs[p].addr == addr)
+		for_each_row (p, rows)
+			if (pmu->pmcs[p].addr == addr)
 				hit |= ROW(d);
 	}
 	counters_lose(ctx, hit ? pmds & hit : pmds, LOST_FAULT);
@@ -209,8 +207,8 @@ uint32_t counters_live(const struct context *ctx, uint32_t rows)
 	if (ctx->state != CTX_RUNNING)
 		return 0;
 	rows &= ctx->res->hw.pmds;
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if ((rows & ROW(d)) && !ctx->active->pmd[d].lost)
+	for_each_row (d, rows)
+		if (!ctx->active->pmd[d].lost)
 			live |= ROW(d);
 	return live;
 }
@@ -222,12 +220,10 @@ static void counter_plan(const struct context *ctx, uint32_t pmds, struct plan *
 	uint32_t rows = selectors_of(pmu, pmds);
 
 	plan_clear(plan);
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (pmds & ROW(d))
-			plan_read(plan, pmu->pmds[d].addr);
-	for (unsigned p = 0; p < pmu->npmcs; p++)
-		if (rows & ROW(p))
-			plan_read(plan, pmu->pmcs[p].addr);
+	for_each_row (d, pmds)
+		plan_read(plan, pmu->pmds[d].addr);
+	for_each_row (p, rows)
+		plan_read(plan, pmu->pmcs[p].addr);
 	if (image_global_bits(pmu, pmds))
 		plan_read(plan, pmu->global_ctrl);
 }

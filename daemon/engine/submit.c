@@ -51,7 +51,7 @@ static int submit_new_worker(struct engine *eng, struct job *job, struct err *e)
 {
 	struct engine_ctx *ec = job->ec;
 	unsigned cpu = job->cmd.load.cpu;
-	int rc = worker_new(eng->be, &eng->events, &eng->stats, cpu, &ec->worker, e);
+	int rc = worker_new(eng->be, &eng->events, &eng->stats, cpu, 0, &ec->worker, e);
 
 	if (rc < 0) {
 		task_return_cpu(eng->task_registry, cpu);

@@ -145,14 +145,6 @@ static struct sync_fence *cache_first_fence(struct list_head *list)
 	return p;
 }
 
-static void cache_signal(struct cache_sync *cs)
-{
-	static const uint64_t one = 1;
-
-	if (write(cs->event_fd, &one, sizeof(one)) < 0)
-		return; /* its counter is at the limit: it is readable */
-}
-
 static void cache_serve_order(struct cache_sync *cs)
 {
 	struct sync_fence *p = cache_first_fence(&cs->ordered);
@@ -161,7 +153,7 @@ static void cache_serve_order(struct cache_sync *cs)
 	cache_sync_one(cs, p->s);
 	pthread_mutex_lock(&cs->lock);
 	list_add_tail(&p->link, &cs->done);
-	cache_signal(cs);
+	eventfd_write(cs->event_fd, 1);
 }
 
 /* Orders that come meanwhile are served first. Memory that is closed meanwhile leaves the list, and
@@ -210,7 +202,7 @@ static void *cache_sync_main(void *arg)
 		}
 	}
 	cs->ended = true;
-	cache_signal(cs);
+	eventfd_write(cs->event_fd, 1);
 	pthread_mutex_unlock(&cs->lock);
 	return NULL;
 }

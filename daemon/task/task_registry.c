@@ -217,7 +217,7 @@ int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t 
 {
 	struct ctxsw_shared *shared = &reg->shared;
 	struct worker *worker;
-	int rc = worker_new_on_thread(shared->be, shared->events, shared->stats, tid, &worker, e);
+	int rc = worker_new(shared->be, shared->events, shared->stats, 0, tid, &worker, e);
 
 	if (rc < 0)
 		return rc;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
@@ -132,14 +131,6 @@ int caller_check_root(const struct call *call, struct err *e)
 
 enum { CALLER_SLOW_NS = 2000000, CALLER_PAUSE_NS = 1000000000 };
 
-static uint64_t caller_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return nsec_of(t);
-}
-
 /*
  * While mkdir waits for its answer, the kernel lets no other user make or look up a name in that
  * directory. So a user whose groups take long to read has to pause between two of them.
@@ -149,7 +140,7 @@ static int caller_check_pause(const struct call *call, struct err *e)
 	uid_t uid = fuse_req_ctx(call->req)->uid;
 	const struct user_quota *q = user_quota_get(&call->fs->objects.quotas, uid);
 
-	if (!q || q->groups_at <= caller_now())
+	if (!q || q->groups_at <= nsec_now(CLOCK_MONOTONIC))
 		return 0;
 	return err_set(e, EAGAIN,
 		"uid %u has so many supplementary groups that they are read for mkdir once a "
@@ -165,7 +156,7 @@ static void caller_note_pause(const struct call *call, uint64_t took_ns)
 		return;
 	q = user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
 	if (q)
-		q->groups_at = caller_now() + CALLER_PAUSE_NS;
+		q->groups_at = nsec_now(CLOCK_MONOTONIC) + CALLER_PAUSE_NS;
 }
 
 static int caller_read_identity(pid_t tid, struct identity *is, struct err *e)
@@ -182,7 +173,7 @@ void caller_pause_identity(const struct call *call)
 		user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
 
 	if (q)
-		q->identity_at = caller_now() + CALLER_PAUSE_NS;
+		q->identity_at = nsec_now(CLOCK_MONOTONIC) + CALLER_PAUSE_NS;
 }
 
 int caller_identity(const struct call *call, struct identity *is, struct err *e)
@@ -195,7 +186,7 @@ int caller_identity(const struct call *call, struct identity *is, struct err *e)
 		return err_set(e, EPERM,
 			"your PID namespace is not visible to the daemon: use the one that the "
 			"daemon runs in");
-	if (q && q->identity_at > caller_now())
+	if (q && q->identity_at > nsec_now(CLOCK_MONOTONIC))
 		return err_set(e, EAGAIN,
 			"uid %u has a process with too many supplementary groups: try again in a "
 			"second",

@@ -52,18 +52,13 @@ static int ops_no_register(const struct call *dir, const char *name, struct err 
 		dir->fs->be->pmu, dir->node.row->is == DIR_PMDS, slice_of(name), e);
 }
 
-static bool ops_is_number(const char *name)
-{
-	return !name[strspn(name, "0123456789")];
-}
-
 /* After this lookup the kernel answers an rmdir, or an open that makes no file, by itself. */
 static void ops_note_absent(const struct call *dir, const char *name)
 {
 	enum dir is = dir->node.row->is;
 	struct err e;
 
-	if ((is == DIR_PMCS || is == DIR_PMDS) && ops_is_number(name)) {
+	if ((is == DIR_PMCS || is == DIR_PMDS) && slice_is_digits(slice_of(name))) {
 		ops_no_register(dir, name, &e);
 		context_set_error(dir->ctx, &e);
 	}

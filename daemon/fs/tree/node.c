@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "daemon/format/format.h"
 #include "daemon/fs/tree/fs_state.h"
 
@@ -144,18 +145,11 @@ static const struct row *node_member_row(const struct call *dir, enum dir d, boo
 /* A canonical decimal number below @limit, or -1. */
 static int node_parse_member(const char *name, unsigned limit)
 {
-	unsigned n = 0;
+	struct slice s = slice_of(name);
+	struct err ignored;
+	uint64_t n;
 
-	if (!*name || (*name == '0' && name[1]))
-		return -1;
-	for (; *name; name++) {
-		if (*name < '0' || *name > '9')
-			return -1;
-		n = n * 10 + (unsigned)(*name - '0');
-		if (n >= limit)
-			return -1;
-	}
-	return (int)n;
+	return slice_is_digits(s) && num_max(s, limit - 1, &n, &ignored) == 0 ? (int)n : -1;
 }
 
 static bool node_find_set(const struct call *dir, const char *name, struct node *n)
