@@ -203,6 +203,7 @@ static void object_init_engine_ctx(struct fs_context *ctx)
 
 	ctx->ec.name = ctx->id.path;
 	ctx->ec.uid = ctx->id.uid;
+	ctx->ec.user_workers = &ctx->id.quota->workers;
 	ctx->ec.destroyed = object_destroyed;
 	ctx->ec.on_change = ops->on_change;
 	ctx->ec.make_child = ops->child;
