@@ -230,8 +230,7 @@ static int load_check_threads(
 {
 	if (!op->join_err.no && op->attach.rc == 0)
 		return load_check_id(task, e);
-	*e = op->join_err.no ? op->join_err : op->attach.err;
-	return -e->no;
+	return err_copy(e, op->join_err.no ? &op->join_err : &op->attach.err);
 }
 
 /* --- By a worker */

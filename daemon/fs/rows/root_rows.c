@@ -78,9 +78,7 @@ static void root_show_stats(const struct call *call, struct text *out)
 static void root_print_reserved(
 	struct backend *be, unsigned cpu, const struct cpu_scan_result *s, struct text *out)
 {
-	for (unsigned p = 0; p < be->pmu->npmcs; p++) {
-		if (!(s->enabled & ROW(p)))
-			continue;
+	for_each_row (p, s->enabled) {
 		text_printf(out, " pmc%u in use by ", be->pmu->pmcs[p].num);
 		be->ops->pmu_owner(be, cpu, be->pmu->pmcs[p].addr, s->value[p], out);
 	}
