@@ -114,49 +114,40 @@ void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan)
 	counters_lose(ctx, hit ? pmds & hit : pmds, LOST_FAULT);
 }
 
+/* What a read of a lost count answers, after the name of the PMD. */
+static const struct {
+	int no;
+	const char *sentence;
+} counter_losses[] = {
+	[LOST_STOLEN] = {EIO, " was taken over while it counted and its count is lost: unload, "
+			      "load again and write the PMD to start over"},
+	[LOST_OFFLINE] = {ENXIO, ": the CPU went offline while it counted and the count is lost: "
+				 "unload, write the PMD and load again when the CPU is back"},
+	[LOST_LATE] = {EIO, " was read so late that it may have wrapped unseen: write the PMD to "
+			    "start over"},
+	[LOST_FAULT] = {EIO, ": its register could not be read and the count is lost: write the "
+			     "PMD to start over"},
+	[LOST_OVERTAKEN] = {EIO, ": another thread ran before the daemon could stop the counter: "
+				 "end programs that run at as high a priority (another "
+				 "perfmonfs?), and write the PMD to start over"},
+	[LOST_UNCOVERED] = {EIO, ": the thread ran uncounted on a CPU that was offline when the "
+				 "context was loaded, or has been since: unload, write the PMD and "
+				 "load again"},
+	[LOST_MISSED] = {EIO, ": the kernel did not report that the thread came to a CPU or left "
+			      "it, as some kernels do not for processes of their own: write the "
+			      "PMD to start over"},
+};
+
 int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *s, struct err *e)
 {
 	unsigned num = ctx->pmu->pmds[d].num;
 
 	switch (s->lost) {
-	case LOST_STOLEN:
-		return err_set(e, EIO,
-			"pmd%u was taken over while it counted and its count is lost: unload, load "
-			"again and write the PMD to start over",
-			num);
 	case LOST_PAUSED:
 		return err_set(e, EIO,
 			"pmd%u was paused by another program's write to the global control (0x%x) "
 			"and its count is lost: stop, write the PMD and start again",
 			num, ctx->pmu->global_ctrl);
-	case LOST_OFFLINE:
-		return err_set(e, ENXIO,
-			"pmd%u: the CPU went offline while it counted and the count is lost: "
-			"unload, write the PMD and load again when the CPU is back",
-			num);
-	case LOST_LATE:
-		return err_set(e, EIO,
-			"pmd%u was read so late that it may have wrapped unseen: write the PMD to "
-			"start over",
-			num);
-	case LOST_OVERTAKEN:
-		return err_set(e, EIO,
-			"pmd%u: another thread ran before the daemon could stop the counter: end "
-			"programs that run at as high a priority (another perfmonfs?), and write "
-			"the PMD to start over",
-			num);
-	case LOST_UNCOVERED:
-		return err_set(e, EIO,
-			"pmd%u: the thread ran uncounted on a CPU that was offline when the "
-			"context was loaded, or has been since: unload, write the PMD and load "
-			"again",
-			num);
-	case LOST_MISSED:
-		return err_set(e, EIO,
-			"pmd%u: the kernel did not report that the thread came to a CPU or left "
-			"it, as some kernels do not for processes of their own: write the PMD to "
-			"start over",
-			num);
 	case LOST_BUDGET:
 		return err_set(e, EIO,
 			"pmd%u: the thread is not counted any more, as switching its user's "
@@ -169,14 +160,10 @@ int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *
 			"context on the CPU: write the PMD to start over; cpus=LIST in load leaves "
 			"that CPU out",
 			num, s->taken_cpu, s->taken_uid);
-	case LOST_FAULT:
-	case LOST_NOT:
-		break;
+	default:
+		return err_set(e, counter_losses[s->lost].no, "pmd%u%s", num,
+			counter_losses[s->lost].sentence);
 	}
-	return err_set(e, EIO,
-		"pmd%u: its register could not be read and the count is lost: write the PMD to "
-		"start over",
-		num);
 }
 
 void ctx_lose(struct context *ctx, enum lost why)

@@ -375,6 +375,7 @@ static bool worker_handle_flags(struct worker *w, unsigned flags)
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
+	struct job *job;
 
 	worker_set_cpu(w);
 	for (;;) {
@@ -391,12 +392,8 @@ static void *worker_main(void *arg)
 				worker_poll(w, w->wake.switches);
 			}
 		}
-		while (inbox) {
-			struct job *job = container_of(inbox, struct job, link);
-
-			inbox = inbox->next;
+		queue_for_each (job, inbox, link)
 			worker_run_job(w, job);
-		}
 	}
 	worker_close_cpu(w);
 	event_send(w->events, &w->exit_event);

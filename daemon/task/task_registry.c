@@ -14,11 +14,8 @@ static void registry_ctxsw_exited(struct task_registry *reg, struct task_event *
 	queue_put(&reg->exited_threads, &event->event.link);
 	if (--reg->shared.stats->ctxsw_threads)
 		return;
-	for (struct link *next, *l = queue_take(&reg->exited_threads); l; l = next) {
-		next = l->next;
-		event = container_of(container_of(l, struct event, link), struct task_event, event);
+	queue_for_each (event, queue_take(&reg->exited_threads), event.link)
 		ctxsw_thread_free(ctxsw_thread_of_event(event));
-	}
 	reg->ops->resubmit_loads(reg->arg);
 }
 
@@ -271,12 +268,10 @@ void requester_unref(struct requester *p)
 
 static void registry_submit_loads(struct task_registry *reg, struct link *waiting)
 {
-	while (waiting) {
-		struct job *job = container_of(waiting, struct job, link);
+	struct job *job;
 
-		waiting = waiting->next;
+	queue_for_each (job, waiting, link)
 		reg->ops->submit(reg->arg, job);
-	}
 }
 
 /* With the last context, the ctxsw threads end. The scheduler's BPF programs remain: they take long
@@ -344,7 +339,7 @@ static void registry_report_revoked(struct task_registry *reg, const struct task
 		"thread %u has executed a program that you may not trace, and is no longer "
 		"followed: load as root",
 		__atomic_load_n(&s->tid, __ATOMIC_RELAXED));
-	task->ec->report_error(task->ec, &e);
+	task->ec->ops->report_error(task->ec, &e);
 }
 
 void task_ctx_end(struct task_registry *reg, struct task_ctx *task)
@@ -421,11 +416,11 @@ static void registry_refuse_late(struct job *job, pid_t tid)
 
 void task_detach_late(struct detaching *d)
 {
+	struct job *job;
+
 	d->late = true;
-	for (struct link *next, *l = queue_take(&d->waiting_loads); l; l = next) {
-		next = l->next;
-		registry_refuse_late(container_of(l, struct job, link), d->tid);
-	}
+	queue_for_each (job, queue_take(&d->waiting_loads), link)
+		registry_refuse_late(job, d->tid);
 }
 
 void task_registry_stop_waiting(struct task_registry *reg)

@@ -29,7 +29,7 @@ void audit_load(
 /* A request that may unload the context; @cause is a constant, and @req is NULL if no process has
  * asked for it. */
 void audit_unload_asked(struct fs_context *ctx, const char *cause, fuse_req_t req);
-/* engine_ctx.unloaded */
+/* engine_ctx_ops.unloaded */
 void audit_unloaded(struct engine_ctx *ec, bool ending);
 
 struct audit_writer audit_format_writer(const struct call *call);

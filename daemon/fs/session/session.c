@@ -220,8 +220,7 @@ static void session_destroy_contexts(struct fs *fs)
 		if (!list_empty(&ctx->children))
 			ctx = list_entry(ctx->children.next, struct fs_context, sibling);
 		object_remove(&fs->objects, ctx);
-		context_gone(ctx);
-		context_unref(ctx);
+		context_gone(&ctx->ec);
 	}
 	while (deferred_run(fs))
 		;
