@@ -16,6 +16,13 @@ struct err {
  * printable ASCII become '?'. */
 int err_set(struct err *e, int no, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* Makes @e a copy of @from. Returns -@from->no, for `return err_copy(e, &plan->err)`. */
+static inline int err_copy(struct err *e, const struct err *from)
+{
+	*e = *from;
+	return -e->no;
+}
+
 /* Inserts the formatted prefix and ": " before the sentence. Returns -e->no, which it preserves. */
 int err_prefix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-static int num_digit(char c, unsigned base)
+int num_digit(char c, unsigned base)
 {
 	int d = -1;
 

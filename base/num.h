@@ -12,6 +12,9 @@
 #include "base/err.h"
 #include "base/slice.h"
 
+/* The value of a digit in @base, 10 or 16; -1: @c is none. */
+int num_digit(char c, unsigned base);
+
 int num_u64(struct slice s, uint64_t *v, struct err *e);
 
 /* A number of @max at most. */

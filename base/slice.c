@@ -34,6 +34,14 @@ bool slice_starts(struct slice s, const char *prefix)
 	return s.n >= n && (!n || memcmp(s.p, prefix, n) == 0);
 }
 
+bool slice_is_digits(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+	return true;
+}
+
 struct slice slice_trim(struct slice s)
 {
 	while (s.n && slice_is_blank(s.p[0]))

@@ -18,6 +18,9 @@ struct slice slice_of(const char *str);
 bool slice_is(struct slice s, const char *str);
 bool slice_starts(struct slice s, const char *prefix);
 
+/* Of decimal digits alone; also if empty. */
+bool slice_is_digits(struct slice s);
+
 /* Removes blanks and tabs at both ends. */
 struct slice slice_trim(struct slice s);
 

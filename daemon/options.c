@@ -30,6 +30,7 @@ static const char usage[] =
 	"                    nopassthrough: map memory without FUSE passthrough\n"
 	"  -V, --version     -h, --help\n";
 
+/* Options that take a value: also words of -o. */
 enum {
 	OPT_BACKEND = 256,
 	OPT_CLOCK,
@@ -38,6 +39,7 @@ enum {
 	OPT_PMU,
 	OPT_CONFIG,
 	OPT_FORMATS,
+	OPT_VALUES_END,
 	OPT_CHECK
 };
 
@@ -80,54 +82,36 @@ static void options_help(void)
 	puts(text_ok(&t) ? t.p : usage);
 }
 
-/* Sets an option that takes a value. False: @opt is not one of these. */
-static bool options_set(struct options *o, int opt, const char *value)
+/* Where the value of @opt goes. NULL: it is not an option that takes one. */
+static const char **options_value(struct options *o, int opt)
 {
-	switch (opt) {
-	case OPT_BACKEND:
-		o->backend = value;
-		return true;
-	case OPT_CLOCK:
-		o->clock = value;
-		return true;
-	case OPT_THREADS:
-		o->threads = value;
-		return true;
-	case OPT_DEV:
-		o->conf.dev = value;
-		return true;
-	case OPT_PMU:
-		o->conf.pmu = value;
-		return true;
-	case OPT_CONFIG:
-		o->config = value;
-		return true;
-	case OPT_FORMATS:
-		o->formats = value;
-		return true;
-	}
-	return false;
+	const char **const values[] = {
+		[OPT_BACKEND - OPT_BACKEND] = &o->backend,
+		[OPT_CLOCK - OPT_BACKEND] = &o->clock,
+		[OPT_THREADS - OPT_BACKEND] = &o->threads,
+		[OPT_DEV - OPT_BACKEND] = &o->conf.dev,
+		[OPT_PMU - OPT_BACKEND] = &o->conf.pmu,
+		[OPT_CONFIG - OPT_BACKEND] = &o->config,
+		[OPT_FORMATS - OPT_BACKEND] = &o->formats,
+	};
+
+	return opt >= OPT_BACKEND && opt < OPT_VALUES_END ? values[opt - OPT_BACKEND] : NULL;
 }
 
 /* Sets the option that @word of -o is. False: it is a mount option. */
 static bool options_set_word(struct options *o, const char *word)
 {
-	static const struct {
-		const char *key;
-		int opt;
-	} keys[] = {{"backend=", OPT_BACKEND}, {"clock=", OPT_CLOCK}, {"threads=", OPT_THREADS},
-		{"dev=", OPT_DEV}, {"pmu=", OPT_PMU}, {"config=", OPT_CONFIG},
-		{"formats=", OPT_FORMATS}};
-
 	if (strcmp(word, "nopassthrough") == 0) {
 		o->nopassthrough = true;
 		return true;
 	}
-	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const char *value = word + strlen(keys[i].key);
+	for (const struct option *l = long_options; l->has_arg == required_argument; l++) {
+		size_t n = strlen(l->name);
 
-		if (strncmp(word, keys[i].key, strlen(keys[i].key)) == 0)
-			return options_set(o, keys[i].opt, value);
+		if (strncmp(word, l->name, n) == 0 && word[n] == '=') {
+			*options_value(o, l->val) = word + n + 1;
+			return true;
+		}
 	}
 	return false;
 }
@@ -169,8 +153,10 @@ int options_parse(int argc, char **argv, struct options *o, struct text *mount_o
 			options_help();
 			exit(0);
 		default:
-			if (options_set(o, c, optarg))
+			if (options_value(o, c)) {
+				*options_value(o, c) = optarg;
 				break;
+			}
 			fprintf(stderr, "perfmonfs: option '%s': EINVAL: see perfmonfs --help\n",
 				argv[optind - 1]);
 			return -EINVAL;

@@ -48,11 +48,10 @@ void abi_setdesc_head_in(const void *user, struct pfm_ioc_setdesc *to)
 		to->id_next = from->id_next;
 }
 
-void abi_setdesc_in(const struct ctx_fd *t, const void *user, void *ioc)
+void abi_setdesc_in(const void *user, void *ioc)
 {
 	struct pfm_ioc_setdesc *to = ioc;
 
-	(void)t;
 	memcpy(to, user, offsetof(struct pfm_ioc_setdesc, reserved));
 	to->flags =
 		abi_check_flags(to->flags, PFM_IOC_SETFL_OVFL_SWITCH | PFM_IOC_SETFL_TIME_SWITCH);
@@ -69,8 +68,7 @@ void abi_setdesc_out(const void *ioc, void *user)
 		((struct pfm_ioc_setdesc *)user)->timeout = from->timeout;
 }
 
-void abi_set_id_in(const struct ctx_fd *t, const void *user, void *ioc)
+void abi_set_id_in(const void *user, void *ioc)
 {
-	(void)t;
 	((struct abi_head *)ioc)->id = ((const struct abi_head *)user)->id;
 }

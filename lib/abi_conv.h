@@ -13,10 +13,9 @@ struct abi_conv {
 	int (*get)(struct ctx_fd *t, int fd); /* ctx_fd_get() or one of cpu.c */
 	unsigned long cmd;                    /* PFM_IOC_* */
 	size_t user_size;                     /* bytes of an element */
-	size_t ioc_size;
 	/* Fills @ioc, which is zero. It does not check values: the daemon does, and marks the
 	 * element. */
-	void (*to)(const struct ctx_fd *t, const void *user, void *ioc);
+	void (*to)(const void *user, void *ioc);
 	/* Returns results, or the error flags, to the caller's element. */
 	void (*from)(const void *ioc, void *user);
 };
@@ -45,9 +44,9 @@ void abi_setdesc_head_in(const void *user, struct pfm_ioc_setdesc *to);
  * A `to` and a `from` of pfarg_setdesc_t in 2.6 and later. It has the command's layout, without a
  * next set, without the command's other flags and without reserved fields.
  */
-void abi_setdesc_in(const struct ctx_fd *t, const void *user, void *ioc);
+void abi_setdesc_in(const void *user, void *ioc);
 void abi_setdesc_out(const void *ioc, void *user);
 /* A `to` that passes only the set's number: getinfo and delete. */
-void abi_set_id_in(const struct ctx_fd *t, const void *user, void *ioc);
+void abi_set_id_in(const void *user, void *ioc);
 
 #endif

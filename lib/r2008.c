@@ -86,11 +86,22 @@ static int r2008_vector(int fd, const struct abi_conv *conv, void *user, size_t 
 	return n < 0 ? -1 : vector_convert(&t, conv, user, n);
 }
 
-static void r2008_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
+static int r2008_pass(
+	int fd, int (*get)(struct ctx_fd *t, int fd), unsigned long cmd, void *user, size_t size)
+{
+	struct ctx_fd t;
+	int n;
+
+	if (get(&t, fd) < 0)
+		return -1;
+	n = r2008_count(size, _IOC_SIZE(cmd));
+	return n < 0 ? -1 : vector_pass(&t, cmd, user, n);
+}
+
+static void r2008_pmc_to(const void *user, void *ioc)
 {
 	struct pfm_ioc_pmc *to = ioc;
 
-	(void)t;
 	memcpy(to, user, offsetof(struct pfm_ioc_pmc, reserved));
 	to->flags = abi_clear_errors(to->flags);
 	if (to->flags & ~(uint32_t)PFM_PMCFL_NO_EMUL64)
@@ -99,27 +110,21 @@ static void r2008_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
 		to->flags = PFM_IOC_REGFL_NO_EMUL64;
 }
 
-static int r2008_write_pmcs(int fd, struct pfarg_pmc *pmcs, size_t size)
-{
-	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMCS, sizeof(*pmcs),
-		sizeof(struct pfm_ioc_pmc), r2008_pmc_to, abi_copy_errors};
-
-	return r2008_vector(fd, &conv, pmcs, size);
-}
+static const struct abi_conv r2008_write_pmcs = {
+	cpu_get_ctx, PFM_IOC_WRITE_PMCS, sizeof(struct pfarg_pmc), r2008_pmc_to, abi_copy_errors};
 
 API int pfm_write_pmcs(int fd, struct pfarg_pmc *pmcs, size_t size)
 {
-	return debug_result("pfm_write_pmcs", fd, r2008_write_pmcs(fd, pmcs, size));
+	return debug_result("pfm_write_pmcs", fd, r2008_vector(fd, &r2008_write_pmcs, pmcs, size));
 }
 
 /* Fields of PFM_PMDFL_SMPL and PFM_PMDFL_SWITCH count only if their flag is set. */
-static void r2008_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void r2008_pmd_to(const void *user, void *ioc)
 {
 	const pfarg_pmd_t *from = user;
 	struct pfm_ioc_pmd *to = ioc;
 	uint32_t flags = abi_clear_errors(from->reg_flags);
 
-	(void)t;
 	if (flags & ~(uint32_t)(PFM_PMDFL_SMPL | PFM_PMDFL_SWITCH | PFM_PMDFL_OVFL_NOTIFY |
 				PFM_PMDFL_RANDOM))
 		to->flags = ABI_FLAG_INVALID;
@@ -143,36 +148,21 @@ static void r2008_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
 	}
 }
 
-static int r2008_write_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
-{
-	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(*pmds),
-		sizeof(struct pfm_ioc_pmd), r2008_pmd_to, abi_copy_errors};
-
-	return r2008_vector(fd, &conv, pmds, size);
-}
+static const struct abi_conv r2008_write_pmds = {
+	cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(struct pfarg_pmd), r2008_pmd_to, abi_copy_errors};
 
 API int pfm_write_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
 {
-	return debug_result("pfm_write_pmds", fd, r2008_write_pmds(fd, pmds, size));
+	return debug_result("pfm_write_pmds", fd, r2008_vector(fd, &r2008_write_pmds, pmds, size));
 }
 
 /* The layout is that of the command. */
 _Static_assert(sizeof(pfarg_pmd_t) == sizeof(struct pfm_ioc_pmd), "");
 
-static int r2008_read_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
-{
-	struct ctx_fd t;
-	int n;
-
-	if (cpu_get_ctx_to_read(&t, fd) < 0)
-		return -1;
-	n = r2008_count(size, sizeof(*pmds));
-	return n < 0 ? -1 : vector_pass(&t, PFM_IOC_READ_PMDS, pmds, n);
-}
-
 API int pfm_read_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
 {
-	return debug_result("pfm_read_pmds", fd, r2008_read_pmds(fd, pmds, size));
+	return debug_result("pfm_read_pmds", fd,
+		r2008_pass(fd, cpu_get_ctx_to_read, PFM_IOC_READ_PMDS, pmds, size));
 }
 
 static int r2008_load_context(int fd, int flags, uint32_t target)
@@ -256,53 +246,30 @@ API int pfm_stop(int fd, int flags, ...)
 _Static_assert(sizeof(pfarg_setdesc_t) == sizeof(struct pfm_ioc_setdesc), "");
 _Static_assert(sizeof(pfarg_setinfo_t) == sizeof(struct pfm_ioc_setinfo), "");
 
-static int r2008_pass(int fd, unsigned long cmd, void *user, size_t size)
-{
-	struct ctx_fd t;
-	int n;
-
-	if (ctx_fd_get(&t, fd) < 0)
-		return -1;
-	n = r2008_count(size, _IOC_SIZE(cmd));
-	return n < 0 ? -1 : vector_pass(&t, cmd, user, n);
-}
-
 /* An existing set keeps its registers (section 10h). */
-static void r2008_setdesc_in(const struct ctx_fd *t, const void *user, void *ioc)
+static void r2008_setdesc_in(const void *user, void *ioc)
 {
-	abi_setdesc_in(t, user, ioc);
+	abi_setdesc_in(user, ioc);
 	((struct pfm_ioc_setdesc *)ioc)->flags |= PFM_IOC_SETFL_KEEP;
 }
 
-static int r2008_create_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)
-{
-	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
-		sizeof(struct pfm_ioc_setdesc), r2008_setdesc_in, abi_setdesc_out};
-
-	return r2008_vector(fd, &conv, setd, size);
-}
+static const struct abi_conv r2008_create_evtsets = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS,
+	sizeof(struct pfarg_setdesc), r2008_setdesc_in, abi_setdesc_out};
 
 API int pfm_create_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)
 {
-	return debug_result("pfm_create_evtsets", fd, r2008_create_evtsets(fd, setd, size));
-}
-
-static int r2008_delete_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)
-{
-	return r2008_pass(fd, PFM_IOC_DELETE_EVTSETS, setd, size);
+	return debug_result(
+		"pfm_create_evtsets", fd, r2008_vector(fd, &r2008_create_evtsets, setd, size));
 }
 
 API int pfm_delete_evtsets(int fd, struct pfarg_setdesc *setd, size_t size)
 {
-	return debug_result("pfm_delete_evtsets", fd, r2008_delete_evtsets(fd, setd, size));
-}
-
-static int r2008_getinfo_evtsets(int fd, struct pfarg_setinfo *info, size_t size)
-{
-	return r2008_pass(fd, PFM_IOC_GETINFO_EVTSETS, info, size);
+	return debug_result("pfm_delete_evtsets", fd,
+		r2008_pass(fd, ctx_fd_get, PFM_IOC_DELETE_EVTSETS, setd, size));
 }
 
 API int pfm_getinfo_evtsets(int fd, struct pfarg_setinfo *info, size_t size)
 {
-	return debug_result("pfm_getinfo_evtsets", fd, r2008_getinfo_evtsets(fd, info, size));
+	return debug_result("pfm_getinfo_evtsets", fd,
+		r2008_pass(fd, ctx_fd_get, PFM_IOC_GETINFO_EVTSETS, info, size));
 }

@@ -11,12 +11,11 @@ enum { NS_PER_SEC = 1000000000 };
 
 _Static_assert(PFM_REGFL_READ_RESET == PFM_IOC_REGFL_READ_RESET, "");
 
-static void v06_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void v06_pmc_to(const void *user, void *ioc)
 {
 	const pfarg_pmc_t *from = user;
 	struct pfm_ioc_pmd *to = ioc;
 
-	(void)t;
 	to->num = from->reg_num;
 	to->set = from->reg_set;
 	to->flags = abi_clear_errors(from->reg_flags);
@@ -27,12 +26,11 @@ static void v06_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
 }
 
 /* PMDs have no flags: notification and the like are written with the PMC that controls them. */
-static void v06_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void v06_pmd_to(const void *user, void *ioc)
 {
 	const pfarg_pmd_t *from = user;
 	struct pfm_ioc_pmd *to = ioc;
 
-	(void)t;
 	to->num = from->reg_num;
 	to->set = from->reg_set;
 	to->flags = abi_check_flags(from->reg_flags, 0) | PFM_IOC_REGFL_KEEP_NOTICE |
@@ -45,12 +43,11 @@ static void v06_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
 	to->random_seed = from->reg_random_seed;
 }
 
-static void v06_pmd_to_read(const struct ctx_fd *t, const void *user, void *ioc)
+static void v06_pmd_to_read(const void *user, void *ioc)
 {
 	const pfarg_pmd_t *from = user;
 	struct pfm_ioc_pmd *to = ioc;
 
-	(void)t;
 	to->num = from->reg_num;
 	to->set = from->reg_set;
 	to->flags = abi_check_flags(from->reg_flags, PFM_REGFL_READ_RESET);
@@ -85,11 +82,10 @@ static uint64_t v06_nanoseconds(const struct timespec *ts)
 	return (uint64_t)ts->tv_sec * NS_PER_SEC + (uint64_t)ts->tv_nsec;
 }
 
-static void v06_setdesc_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void v06_setdesc_to(const void *user, void *ioc)
 {
 	struct pfm_ioc_setdesc *to = ioc;
 
-	(void)t;
 	abi_setdesc_head_in(user, to);
 	to->flags |= PFM_IOC_SETFL_KEEP;
 	if (to->flags & PFM_IOC_SETFL_TIME_SWITCH)
@@ -110,13 +106,13 @@ static void v06_setdesc_from(const void *ioc, void *user)
  * Only the id is used. Flags that do not exist are refused (2.3.7); those of sets are not, so that
  * a program can use the structure of another command, or of the last PFM_GETINFO_EVTSETS, again.
  */
-static void v06_set_id_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void v06_set_id_to(const void *user, void *ioc)
 {
 	const uint32_t known = PFM_SETFL_OVFL_SWITCH | PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT |
 			       PFM_SETFL_EXCL_IDLE;
 	uint32_t flags = abi_check_flags(((const struct abi_head *)user)->flags, known);
 
-	abi_set_id_in(t, user, ioc);
+	abi_set_id_in(user, ioc);
 	((struct abi_head *)ioc)->flags = flags;
 }
 
@@ -138,18 +134,18 @@ static void v06_setinfo_from(const void *ioc, void *user)
 }
 
 static const struct abi_conv vectors[] = {
-	[PFM_WRITE_PMCS] = {cpu_get_ctx, PFM_IOC_WRITE_PMCS_V06, sizeof(pfarg_pmc_t),
-		sizeof(struct pfm_ioc_pmd), v06_pmc_to, abi_copy_errors},
-	[PFM_WRITE_PMDS] = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(pfarg_pmd_t),
-		sizeof(struct pfm_ioc_pmd), v06_pmd_to, abi_copy_errors},
+	[PFM_WRITE_PMCS] = {cpu_get_ctx, PFM_IOC_WRITE_PMCS_V06, sizeof(pfarg_pmc_t), v06_pmc_to,
+		abi_copy_errors},
+	[PFM_WRITE_PMDS] = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(pfarg_pmd_t), v06_pmd_to,
+		abi_copy_errors},
 	[PFM_READ_PMDS] = {cpu_get_ctx_to_read, PFM_IOC_READ_RESET_PMDS, sizeof(pfarg_pmd_t),
-		sizeof(struct pfm_ioc_pmd), v06_pmd_to_read, v06_pmd_from_read},
+		v06_pmd_to_read, v06_pmd_from_read},
 	[PFM_CREATE_EVTSETS] = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(pfarg_setdesc_t),
-		sizeof(struct pfm_ioc_setdesc), v06_setdesc_to, v06_setdesc_from},
+		v06_setdesc_to, v06_setdesc_from},
 	[PFM_DELETE_EVTSETS] = {ctx_fd_get, PFM_IOC_DELETE_EVTSETS, sizeof(pfarg_setdesc_t),
-		sizeof(struct pfm_ioc_setdesc), v06_set_id_to, abi_copy_errors},
+		v06_set_id_to, abi_copy_errors},
 	[PFM_GETINFO_EVTSETS] = {ctx_fd_get, PFM_IOC_GETINFO_EVTSETS, sizeof(pfarg_setinfo_t),
-		sizeof(struct pfm_ioc_setinfo), v06_set_id_to, v06_setinfo_from},
+		v06_set_id_to, v06_setinfo_from},
 };
 
 /* The specification requires one element at least, and has EFAULT for too many. */

@@ -54,9 +54,14 @@ static int v2_check_count(int n, size_t element)
 	return n < 0 || (size_t)n >= INT_MAX / element ? lib_fail(EINVAL) : 0;
 }
 
-static int v2_pass(const struct ctx_fd *t, unsigned long cmd, void *elements, int n)
+static int v2_pass(
+	int fd, int (*get)(struct ctx_fd *t, int fd), unsigned long cmd, void *elements, int n)
 {
-	return v2_check_count(n, _IOC_SIZE(cmd)) < 0 ? -1 : vector_pass(t, cmd, elements, n);
+	struct ctx_fd t;
+
+	if (get(&t, fd) < 0 || v2_check_count(n, _IOC_SIZE(cmd)) < 0)
+		return -1;
+	return vector_pass(&t, cmd, elements, n);
 }
 
 static int v2_convert(int fd, const struct abi_conv *conv, void *elements, int n)
@@ -68,98 +73,61 @@ static int v2_convert(int fd, const struct abi_conv *conv, void *elements, int n
 	return vector_convert(&t, conv, elements, n);
 }
 
-static int v2_pass_sets(int fd, unsigned long cmd, void *elements, int n)
+static void v2_pmc_to(const void *user, void *ioc)
 {
-	struct ctx_fd t;
-
-	return ctx_fd_get(&t, fd) < 0 ? -1 : v2_pass(&t, cmd, elements, n);
-}
-
-static void v2_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
-{
-	(void)t;
 	memcpy(ioc, user, offsetof(struct pfm_ioc_pmc, reserved));
 }
 
-static int v2_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
-{
-	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMCS, sizeof(*pmcs),
-		sizeof(struct pfm_ioc_pmc), v2_pmc_to, abi_copy_errors};
-
-	return v2_convert(fd, &conv, pmcs, count);
-}
+static const struct abi_conv v2_write_pmcs = {
+	cpu_get_ctx, PFM_IOC_WRITE_PMCS, sizeof(pfarg_pmc_t), v2_pmc_to, abi_copy_errors};
 
 API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
 {
-	return debug_result("pfm_write_pmcs", fd, v2_write_pmcs(fd, pmcs, count));
+	return debug_result("pfm_write_pmcs", fd, v2_convert(fd, &v2_write_pmcs, pmcs, count));
 }
 
 /* Refuses flags that the command has, but not these versions. */
-static void v2_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void v2_pmd_to(const void *user, void *ioc)
 {
 	struct pfm_ioc_pmd *to = ioc;
 
-	(void)t;
 	memcpy(to, user, offsetof(struct pfm_ioc_pmd, reserved32));
 	to->flags = abi_check_flags(to->flags, PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM);
 }
 
-static int v2_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
-{
-	static const struct abi_conv conv = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(*pmds),
-		sizeof(struct pfm_ioc_pmd), v2_pmd_to, abi_copy_errors};
-
-	return v2_convert(fd, &conv, pmds, count);
-}
+static const struct abi_conv v2_write_pmds = {
+	cpu_get_ctx, PFM_IOC_WRITE_PMDS, sizeof(pfarg_pmd_t), v2_pmd_to, abi_copy_errors};
 
 API int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
 {
-	return debug_result("pfm_write_pmds", fd, v2_write_pmds(fd, pmds, count));
-}
-
-static int v2_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
-{
-	struct ctx_fd t;
-
-	return cpu_get_ctx_to_read(&t, fd) < 0 ? -1 : v2_pass(&t, PFM_IOC_READ_PMDS, pmds, count);
+	return debug_result("pfm_write_pmds", fd, v2_convert(fd, &v2_write_pmds, pmds, count));
 }
 
 API int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
 {
-	return debug_result("pfm_read_pmds", fd, v2_read_pmds(fd, pmds, count));
+	return debug_result("pfm_read_pmds", fd,
+		v2_pass(fd, cpu_get_ctx_to_read, PFM_IOC_READ_PMDS, pmds, count));
 }
 
-static int v2_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
-{
-	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
-		sizeof(struct pfm_ioc_setdesc), abi_setdesc_in, abi_setdesc_out};
-
-	return v2_convert(fd, &conv, setd, count);
-}
+static const struct abi_conv v2_create_evtsets = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS,
+	sizeof(pfarg_setdesc_t), abi_setdesc_in, abi_setdesc_out};
 
 API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
-	return debug_result("pfm_create_evtsets", fd, v2_create_evtsets(fd, setd, count));
-}
-
-static int v2_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
-{
-	return v2_pass_sets(fd, PFM_IOC_DELETE_EVTSETS, setd, count);
+	return debug_result(
+		"pfm_create_evtsets", fd, v2_convert(fd, &v2_create_evtsets, setd, count));
 }
 
 API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
-	return debug_result("pfm_delete_evtsets", fd, v2_delete_evtsets(fd, setd, count));
-}
-
-static int v2_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
-{
-	return v2_pass_sets(fd, PFM_IOC_GETINFO_EVTSETS, info, count);
+	return debug_result("pfm_delete_evtsets", fd,
+		v2_pass(fd, ctx_fd_get, PFM_IOC_DELETE_EVTSETS, setd, count));
 }
 
 API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
 {
-	return debug_result("pfm_getinfo_evtsets", fd, v2_getinfo_evtsets(fd, info, count));
+	return debug_result("pfm_getinfo_evtsets", fd,
+		v2_pass(fd, ctx_fd_get, PFM_IOC_GETINFO_EVTSETS, info, count));
 }
 
 static int v2_load_context(int fd, pfarg_load_t *load)
@@ -210,14 +178,9 @@ API int pfm_start(int fd, pfarg_start_t *start)
 	return debug_result("pfm_start", fd, v2_start(fd, start));
 }
 
-static int v2_stop(int fd)
-{
-	return cpu_command(fd, PFM_IOC_STOP);
-}
-
 API int pfm_stop(int fd)
 {
-	return debug_result("pfm_stop", fd, v2_stop(fd));
+	return debug_result("pfm_stop", fd, cpu_command(fd, PFM_IOC_STOP));
 }
 
 static int v2_restart(int fd)

@@ -71,24 +71,22 @@ static void v20_reg_from(const void *ioc, void *user)
 		abi_merge_errors((uint32_t)to->reg_flags, ((const struct pfm_ioc_pmd *)ioc)->flags);
 }
 
-static void v20_pmc_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void v20_pmc_to(const void *user, void *ioc)
 {
 	const pfarg_reg_t *from = user;
 	struct pfm_ioc_pmd *to = ioc;
 
-	(void)t;
 	v20_reg_to(from, to);
 	memcpy(to->reset_pmds, from->reg_reset_pmds, sizeof(from->reg_reset_pmds));
 	memcpy(to->smpl_pmds, from->reg_smpl_pmds, sizeof(from->reg_smpl_pmds));
 	to->smpl_eventid = from->reg_smpl_eventid;
 }
 
-static void v20_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void v20_pmd_to(const void *user, void *ioc)
 {
 	const pfarg_reg_t *from = user;
 	struct pfm_ioc_pmd *to = ioc;
 
-	(void)t;
 	v20_reg_to(from, to);
 	to->flags = abi_check_flags(to->flags, PFM_IOC_REGFL_OVFL_NOTIFY | PFM_IOC_REGFL_RANDOM) |
 		    PFM_IOC_REGFL_KEEP_NOTICE;
@@ -99,9 +97,8 @@ static void v20_pmd_to(const struct ctx_fd *t, const void *user, void *ioc)
 	to->random_seed = (uint32_t)from->reg_random_seed;
 }
 
-static void v20_pmd_to_read(const struct ctx_fd *t, const void *user, void *ioc)
+static void v20_pmd_to_read(const void *user, void *ioc)
 {
-	(void)t;
 	v20_reg_to(user, ioc);
 	((struct pfm_ioc_pmd *)ioc)->flags = 0;
 }
@@ -121,14 +118,14 @@ static void v20_pmd_from_read(const void *ioc, void *user)
 
 static int v20_vector(int fd, int cmd, void *arg, int n)
 {
-	enum { user = sizeof(pfarg_reg_t), ioc = sizeof(struct pfm_ioc_pmd) };
+	enum { size = sizeof(pfarg_reg_t) };
 	static const struct abi_conv vectors[] = {
-		[PFM_WRITE_PMCS] = {cpu_get_ctx, PFM_IOC_WRITE_PMCS_V06, user, ioc, v20_pmc_to,
+		[PFM_WRITE_PMCS] = {cpu_get_ctx, PFM_IOC_WRITE_PMCS_V06, size, v20_pmc_to,
 			v20_reg_from},
-		[PFM_WRITE_PMDS] = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, user, ioc, v20_pmd_to,
+		[PFM_WRITE_PMDS] = {cpu_get_ctx, PFM_IOC_WRITE_PMDS, size, v20_pmd_to,
 			v20_reg_from},
-		[PFM_READ_PMDS] = {cpu_get_ctx_to_read, PFM_IOC_READ_PMDS, user, ioc,
-			v20_pmd_to_read, v20_pmd_from_read},
+		[PFM_READ_PMDS] = {cpu_get_ctx_to_read, PFM_IOC_READ_PMDS, size, v20_pmd_to_read,
+			v20_pmd_from_read},
 	};
 
 	return vector_convert_fd(fd, &vectors[cmd], arg, n);

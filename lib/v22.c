@@ -50,12 +50,11 @@ API int pfm_create_context(pfarg_ctx_t *ctx, void *smpl_arg, size_t smpl_size)
 	return debug_result("pfm_create_context", -1, v22_create_context(ctx, smpl_arg, smpl_size));
 }
 
-static void v22_setdesc_to(const struct ctx_fd *t, const void *user, void *ioc)
+static void v22_setdesc_to(const void *user, void *ioc)
 {
 	const pfarg_setdesc_t *from = user;
 	struct pfm_ioc_setdesc *to = ioc;
 
-	(void)t;
 	abi_setdesc_head_in(user, to);
 	if (to->flags & PFM_IOC_SETFL_TIME_SWITCH)
 		to->timeout = (uint64_t)from->set_timeout * NS_PER_US;
@@ -72,30 +71,22 @@ static void v22_setdesc_from(const void *ioc, void *user)
 	to->set_mmap_offset = 0;
 }
 
-static int v22_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
-{
-	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS, sizeof(*setd),
-		sizeof(struct pfm_ioc_setdesc), v22_setdesc_to, v22_setdesc_from};
-
-	return vector_convert_fd(fd, &conv, setd, count);
-}
+static const struct abi_conv v22_create_evtsets = {ctx_fd_get, PFM_IOC_CREATE_EVTSETS,
+	sizeof(pfarg_setdesc_t), v22_setdesc_to, v22_setdesc_from};
 
 API int pfm_create_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
-	return debug_result("pfm_create_evtsets", fd, v22_create_evtsets(fd, setd, count));
+	return debug_result(
+		"pfm_create_evtsets", fd, vector_convert_fd(fd, &v22_create_evtsets, setd, count));
 }
 
-static int v22_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
-{
-	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_DELETE_EVTSETS, sizeof(*setd),
-		sizeof(struct pfm_ioc_setdesc), abi_set_id_in, abi_copy_errors};
-
-	return vector_convert_fd(fd, &conv, setd, count);
-}
+static const struct abi_conv v22_delete_evtsets = {ctx_fd_get, PFM_IOC_DELETE_EVTSETS,
+	sizeof(pfarg_setdesc_t), abi_set_id_in, abi_copy_errors};
 
 API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *setd, int count)
 {
-	return debug_result("pfm_delete_evtsets", fd, v22_delete_evtsets(fd, setd, count));
+	return debug_result(
+		"pfm_delete_evtsets", fd, vector_convert_fd(fd, &v22_delete_evtsets, setd, count));
 }
 
 static void v22_setinfo_from(const void *ioc, void *user)
@@ -118,17 +109,13 @@ static void v22_setinfo_from(const void *ioc, void *user)
 	memcpy(to->set_avail_pmds, from->avail_pmds, sizeof(to->set_avail_pmds));
 }
 
-static int v22_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
-{
-	static const struct abi_conv conv = {ctx_fd_get, PFM_IOC_GETINFO_EVTSETS, sizeof(*info),
-		sizeof(struct pfm_ioc_setinfo), abi_set_id_in, v22_setinfo_from};
-
-	return vector_convert_fd(fd, &conv, info, count);
-}
+static const struct abi_conv v22_getinfo_evtsets = {ctx_fd_get, PFM_IOC_GETINFO_EVTSETS,
+	sizeof(pfarg_setinfo_t), abi_set_id_in, v22_setinfo_from};
 
 API int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count)
 {
-	return debug_result("pfm_getinfo_evtsets", fd, v22_getinfo_evtsets(fd, info, count));
+	return debug_result("pfm_getinfo_evtsets", fd,
+		vector_convert_fd(fd, &v22_getinfo_evtsets, info, count));
 }
 
 static void v22_message_from(int fd, const struct pfm_msg *m, void *user)

@@ -41,7 +41,7 @@ static bool vector_convert_back(
 static size_t vector_count_done(const struct abi_conv *conv, const unsigned char *ioc, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (abi_has_error(ioc + i * conv->ioc_size))
+		if (abi_has_error(ioc + i * _IOC_SIZE(conv->cmd)))
 			return i + 1;
 	return 0;
 }
@@ -51,19 +51,20 @@ static int vector_execute(
 {
 	_Alignas(8) unsigned char copy[AT_A_TIME * ELEMENT_MAX];
 	_Alignas(8) unsigned char ioc[AT_A_TIME * ELEMENT_MAX] = {0};
+	const size_t ioc_size = _IOC_SIZE(conv->cmd);
 	bool changed = false;
 
 	if (copy_in(copy, user, n * conv->user_size) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		conv->to(t, copy + i * conv->user_size, ioc + i * conv->ioc_size);
+		conv->to(copy + i * conv->user_size, ioc + i * ioc_size);
 	int rc = ctx_fd_command(t, PFM_IOC_VECTOR(conv->cmd, n), ioc);
 	int err = errno;
 	if (rc < 0)
 		n = vector_count_done(conv, ioc, n);
 	for (size_t i = 0; i < n; i++)
-		changed |= vector_convert_back(
-			conv, ioc + i * conv->ioc_size, copy + i * conv->user_size);
+		changed |=
+			vector_convert_back(conv, ioc + i * ioc_size, copy + i * conv->user_size);
 	if (changed && copy_out(user, copy, n * conv->user_size) < 0)
 		return -1;
 	return rc < 0 ? lib_fail(err) : 0;

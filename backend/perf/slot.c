@@ -76,28 +76,46 @@ static int slot_read_event(const struct perf_cpu *pc, struct perf_slot *s, uint6
 	return 0;
 }
 
-/* The count of a member of the group. */
-static int slot_count_member(
-	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
+static int slot_event_open(
+	const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e)
 {
-	int rc = group_count(pc->group, pc->stats, s->id, count, e);
-
-	if (rc < 0)
-		slot_lose(s, EIO, e);
-	return rc;
+	(void)s;
+	slot_count_access(&pc->stats->writes);
+	return perf_event_new(&pc->src, pc->cpu, sel, e);
 }
 
-/* The count of the running event. */
-static int slot_count(
+static int slot_event_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+{
+	slot_count_access(&pc->stats->writes);
+	if (ioctl(s->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return err_set(e, EIO, "the kernel refuses to start the event: %s; load it again",
+			err_name(errno));
+	s->since = slot_clock();
+	s->running = true;
+	return 0;
+}
+
+static int slot_event_begin(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+{
+	struct slot_reading r;
+	int rc = slot_event_start(pc, s, e);
+
+	if (rc < 0)
+		return rc;
+	if (slot_read_event(pc, s, 0, &r, e) < 0)
+		return err_set(e, EBUSY,
+			"no counter of the PMU is free: other perf events or the NMI watchdog "
+			"(kernel.nmi_watchdog) use them; stop some and start again");
+	return 0;
+}
+
+static int slot_event_count(
 	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
 {
 	uint64_t ran = slot_clock() - s->since;
 	struct slot_reading r;
-	int rc;
+	int rc = slot_read_event(pc, s, ran, &r, e);
 
-	if (pc->group)
-		return slot_count_member(pc, s, count, e);
-	rc = slot_read_event(pc, s, ran, &r, e);
 	if (rc < 0)
 		return rc;
 	if (ran > NSEC_PER_SEC) {
@@ -108,87 +126,106 @@ static int slot_count(
 	return 0;
 }
 
-static int slot_start_member(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+static int slot_event_stop(
+	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
 {
-	int rc = slot_count_member(pc, s, &s->count, e);
+	uint64_t ran = slot_clock() - s->since;
+	struct slot_reading r;
+	int rc;
+
+	slot_count_access(&pc->stats->writes);
+	if (ioctl(s->fd, PERF_EVENT_IOC_DISABLE, 0) < 0)
+		return slot_lose(s, EIO, e);
+	rc = slot_read_event(pc, s, ran, &r, e);
+	if (rc < 0)
+		return rc;
+	s->time = r.enabled;
+	*count = r.count;
+	return 0;
+}
+
+static int slot_member_open(
+	const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e)
+{
+	return group_add(pc->group, &pc->src, sel, pc->stats, &s->id, e);
+}
+
+static int slot_member_count(
+	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
+{
+	int rc = group_count(pc->group, pc->stats, s->id, count, e);
+
+	if (rc < 0)
+		slot_lose(s, EIO, e);
+	return rc;
+}
+
+static int slot_member_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+{
+	int rc = slot_member_count(pc, s, &s->count, e);
 
 	s->running = rc == 0;
 	return rc;
 }
 
-static int slot_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+/* A member has counted since it was opened, or will when the group runs. */
+static int slot_member_begin(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
 {
-	if (s->running)
-		return 0;
-	if (pc->group)
-		return slot_start_member(pc, s, e);
-	slot_count_access(&pc->stats->writes);
-	if (ioctl(s->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
-		return err_set(e, EIO, "the kernel refuses to start the event: %s; load it again",
-			err_name(errno));
-	s->since = slot_clock();
+	(void)pc, (void)e;
 	s->running = true;
 	return 0;
 }
 
-static void slot_stop_member(const struct perf_cpu *pc, struct perf_slot *s)
-{
-	struct err later;
-	uint64_t count;
+/* What an event of a CPU and a member of a group do differently. */
+struct slot_ops {
+	int (*open)(const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e);
+	/* Starts a new event. The kernel assigns a counter now; only a read shows whether it found
+	 * one. */
+	int (*begin)(const struct perf_cpu *pc, struct perf_slot *s, struct err *e);
+	int (*start)(const struct perf_cpu *pc, struct perf_slot *s, struct err *e);
+	/* The count of the running event; a failed stop or count has lost it. */
+	int (*stop)(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e);
+	int (*count)(
+		const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e);
+};
 
-	if (slot_count_member(pc, s, &count, &later) < 0)
-		return;
-	s->value += count - s->count;
-	s->count = count;
-	s->running = false;
+static const struct slot_ops slot_event_ops = {
+	.open = slot_event_open,
+	.begin = slot_event_begin,
+	.start = slot_event_start,
+	.stop = slot_event_stop,
+	.count = slot_event_count,
+};
+
+static const struct slot_ops slot_member_ops = {
+	.open = slot_member_open,
+	.begin = slot_member_begin,
+	.start = slot_member_start,
+	.stop = slot_member_count,
+	.count = slot_member_count,
+};
+
+static const struct slot_ops *slot_ops(const struct perf_cpu *pc)
+{
+	return pc->group ? &slot_member_ops : &slot_event_ops;
+}
+
+static int slot_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+{
+	return s->running ? 0 : slot_ops(pc)->start(pc, s, e);
 }
 
 /* Cannot fail: if the count is lost, reading it fails. */
 static void slot_stop(const struct perf_cpu *pc, struct perf_slot *s)
 {
-	struct slot_reading r;
 	struct err later;
-	uint64_t ran;
+	uint64_t count;
 
-	if (!s->running)
+	if (!s->running || slot_ops(pc)->stop(pc, s, &count, &later) < 0)
 		return;
-	if (pc->group) {
-		slot_stop_member(pc, s);
-		return;
-	}
-	ran = slot_clock() - s->since;
-	slot_count_access(&pc->stats->writes);
-	if (ioctl(s->fd, PERF_EVENT_IOC_DISABLE, 0) < 0) {
-		slot_lose(s, EIO, &later);
-		return;
-	}
-	if (slot_read_event(pc, s, ran, &r, &later) < 0)
-		return;
-	s->value += r.count - s->count;
-	s->count = r.count;
-	s->time = r.enabled;
+	s->value += count - s->count;
+	s->count = count;
 	s->running = false;
-}
-
-/* Starts a new event. The kernel assigns a counter now; only a read shows whether it found one. */
-static int slot_begin(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
-{
-	struct slot_reading r;
-	int rc;
-
-	/* A member has counted since it was opened, or will when the group runs. */
-	if (pc->group) {
-		s->running = true;
-		return 0;
-	}
-	rc = slot_start(pc, s, e);
-	if (rc < 0)
-		return rc;
-	if (slot_read_event(pc, s, 0, &r, e) < 0)
-		return err_set(e, EBUSY,
-			"no counter of the PMU is free: other perf events or the NMI watchdog "
-			"(kernel.nmi_watchdog) use them; stop some and start again");
-	return 0;
 }
 
 static int slot_open(const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e)
@@ -197,12 +234,7 @@ static int slot_open(const struct perf_cpu *pc, uint64_t sel, struct perf_slot *
 	s->open = sel;
 	if (perfsel_nothing(sel))
 		return 0;
-	if (pc->group) {
-		s->fd = group_add(pc->group, &pc->src, sel, pc->stats, &s->id, e);
-		return s->fd < 0 ? s->fd : 0;
-	}
-	slot_count_access(&pc->stats->writes);
-	s->fd = perf_event_new(&pc->src, pc->cpu, sel, e);
+	s->fd = slot_ops(pc)->open(pc, sel, s, e);
 	return s->fd < 0 ? s->fd : 0;
 }
 
@@ -219,7 +251,7 @@ static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t 
 	if (s->lost)
 		rc = slot_explain_lost(s, e);
 	else if (new.fd >= 0)
-		rc = slot_begin(pc, &new, e);
+		rc = slot_ops(pc)->begin(pc, &new, e);
 	if (rc < 0) {
 		struct err again;
 
@@ -258,7 +290,7 @@ int slot_read(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *value, s
 	int rc = 0;
 
 	if (s->running)
-		rc = slot_count(pc, s, &count, e);
+		rc = slot_ops(pc)->count(pc, s, &count, e);
 	else if (s->lost)
 		rc = slot_explain_lost(s, e);
 	if (rc == 0)
@@ -272,7 +304,7 @@ int slot_write(const struct perf_cpu *pc, struct perf_slot *s, uint64_t value, s
 	int rc = 0;
 
 	if (s->running)
-		rc = slot_count(pc, s, &count, e);
+		rc = slot_ops(pc)->count(pc, s, &count, e);
 	else if (s->lost && s->sel & EVTSEL_EN)
 		rc = slot_explain_lost(s, e);
 	if (rc < 0)

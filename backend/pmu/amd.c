@@ -76,17 +76,12 @@ static const uint64_t amd_rsvd = ~0ULL << 42 | 0xfULL << 36 | EVTSEL_INT | EVTSE
 
 static struct pmu_pmd *amd_add_counter(struct pmu *pmu, unsigned n, uint32_t sel, uint32_t ctr)
 {
-	struct pmu_pmc *pmc = row_add_pmc(pmu, "PERFSEL", n);
+	struct pmu_pmc *pmc = row_add_selector(pmu, "PERFSEL", n);
 	struct pmu_pmd *pmd = row_add_pmd(pmu, "PERFCTR", n, AMD_WIDTH);
 
-	pmc->num = (uint16_t)n;
 	pmc->addr = sel;
 	pmc->rsvd = amd_rsvd;
-	pmc->enable = EVTSEL_EN;
-	pmc->kernel = EVTSEL_OS;
-	pmc->user = EVTSEL_USR;
 
-	pmd->num = (uint16_t)n;
 	pmd->pmc = pmc->gate;
 	pmd->addr = ctr;
 	pmd->waddr = ctr;

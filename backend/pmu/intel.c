@@ -155,17 +155,12 @@ static const uint64_t intel_narrow_wmask = 0x7fffffff;
 
 static void intel_add_gp(struct pmu *pmu, const struct pmu_features *f, unsigned n)
 {
-	struct pmu_pmc *pmc = row_add_pmc(pmu, "PERFEVTSEL", n);
+	struct pmu_pmc *pmc = row_add_selector(pmu, "PERFEVTSEL", n);
 	struct pmu_pmd *pmd = row_add_pmd(pmu, "PMC", n, f->gp_width);
 
-	pmc->num = (uint16_t)n;
 	pmc->addr = MSR_EVTSEL0 + n;
 	pmc->rsvd = intel_rsvd;
-	pmc->enable = EVTSEL_EN;
-	pmc->kernel = EVTSEL_OS;
-	pmc->user = EVTSEL_USR;
 
-	pmd->num = (uint16_t)n;
 	pmd->pmc = pmc->gate;
 	pmd->addr = MSR_PMC0 + n;
 	pmd->waddr = f->full_width ? MSR_A_PMC0 + n : pmd->addr;

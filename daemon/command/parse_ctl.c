@@ -87,23 +87,15 @@ static void ctl_set_number(const struct ctl_arg *a, uint64_t n, struct command *
 	}
 }
 
-static bool ctl_is_digits(struct slice s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (s.p[i] < '0' || s.p[i] > '9')
-			return false;
-	return true;
-}
-
 /* The likely mistakes: a list of CPUs, the name of a signal. */
 static int ctl_refuse_number(const struct ctl_arg *a, struct slice value, struct err *e)
 {
-	if (e->no == EINVAL && !ctl_is_digits(value) && a->bit == ARG_CPU)
+	if (e->no == EINVAL && !slice_is_digits(value) && a->bit == ARG_CPU)
 		return err_set(e, EINVAL,
 			"cpu: '%.*s' is not the number of a CPU: a context counts on one; make one "
 			"for each CPU, and write load cpu=N",
 			SLICE_ARG(value));
-	if (e->no == EINVAL && !ctl_is_digits(value) && a->bit == ARG_SIG)
+	if (e->no == EINVAL && !slice_is_digits(value) && a->bit == ARG_SIG)
 		return err_set(e, EINVAL,
 			"sig: '%.*s' is not the number of a signal, which kill -l NAME prints: "
 			"write sig=10",

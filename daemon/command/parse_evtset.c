@@ -19,10 +19,7 @@ static const struct flag_word evtset_flag_words[] = {
 
 static bool evtset_is_decimal(struct slice s)
 {
-	for (size_t i = 0; i < s.n; i++)
-		if (s.p[i] < '0' || s.p[i] > '9')
-			return false;
-	return s.n && (s.n == 1 || s.p[0] != '0');
+	return slice_is_digits(s) && s.n && (s.n == 1 || s.p[0] != '0');
 }
 
 /* A message quotes only names of digits: others may contain any byte, and a message is one line. */

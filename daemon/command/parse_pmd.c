@@ -120,7 +120,7 @@ static int pmd_parse_value(struct slice word, uint64_t *value, struct err *e)
 /* Of such a PMD, 0 as reset value would make the first overflow the last one for 2^64 events. */
 static bool pmd_has_period(const struct pmd_conf *conf)
 {
-	return (conf->flags & PMD_NOTIFY) || !regset_empty(&conf->smpl);
+	return (conf->flags & PMD_NOTIFY) || conf->thresh || !regset_empty(&conf->smpl);
 }
 
 int command_parse_pmd(struct slice text, struct cmd_reg *r, struct err *e)

@@ -26,9 +26,8 @@ static void read_reset(struct core_run *run, struct evtset *set, unsigned d)
 {
 	uint32_t rows = ROW(d) | set->pmd[d].reset;
 
-	for (unsigned i = 0; i < set->npmds; i++)
-		if (rows & ROW(i))
-			pmd_reset(&set->pmd[i], RESET_LONG);
+	for_each_row (i, rows)
+		pmd_reset(&set->pmd[i], RESET_LONG);
 	set->pending &= ~rows;
 	if (set != run->ctx->active)
 		live_refresh(run->ctx, set);

@@ -21,8 +21,7 @@ static int stop_end(struct context *ctx, const struct err *failed, struct err *e
 	if (failed->no) {
 		counters_lose(ctx, hw->pmds, LOST_FAULT);
 		hw->halted = true;
-		*e = *failed;
-		return -e->no;
+		return err_copy(e, failed);
 	}
 	hw->running = false;
 	hw->global = 0;

@@ -108,10 +108,7 @@ int cmd_unload(struct core_run *run, struct err *e)
 	ctx->active = ctx->sets[0];
 	ctx->ovfl.block = false;
 	ctx_stopped(ctx, CTX_UNLOADED, run->clock);
-	if (!failed.no)
-		return 0;
-	*e = failed;
-	return -e->no;
+	return failed.no ? err_copy(e, &failed) : 0;
 }
 
 int cmd_end(struct core_run *run, struct err *e)

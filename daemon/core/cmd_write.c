@@ -142,10 +142,8 @@ static int write_counter(struct core_run *run, unsigned row, uint64_t value, str
 
 	plan_clear(plan);
 	plan_read(plan, ctx->pmu->pmcs[pmd->pmc].addr);
-	if (!plan_run(run, plan)) {
-		*e = plan->err;
-		return -e->no;
-	}
+	if (!plan_run(run, plan))
+		return err_copy(e, &plan->err);
 	if ((plan->op[0].value ^ ctx->res->hw.sel[pmd->pmc]) & field) {
 		if (ctx->state == CTX_RUNNING)
 			counters_lose(ctx, counters_behind(ctx, pmd->pmc, field), LOST_STOLEN);
@@ -155,10 +153,7 @@ static int write_counter(struct core_run *run, unsigned row, uint64_t value, str
 	}
 	plan_clear(plan);
 	plan_add(plan, REG_WRITE, pmd->addr, value & pmd->wmask, ~0ULL);
-	if (plan_run(run, plan))
-		return 0;
-	*e = plan->err;
-	return -e->no;
+	return plan_run(run, plan) ? 0 : err_copy(e, &plan->err);
 }
 
 static int write_hardware(
@@ -222,10 +217,7 @@ static int write_elements(struct core_run *run, struct command *cmd, struct err 
 		v->regs[i].fault = element_fault(run->ctx, &v->regs[i]);
 		return v->first_line ? err_prefix(e, "line %u", v->first_line + i) : -e->no;
 	}
-	if (!v->cut.no)
-		return 0;
-	*e = v->cut;
-	return -e->no;
+	return v->cut.no ? err_copy(e, &v->cut) : 0;
 }
 
 /* Pages of sets that are not active show all that was written at once. */

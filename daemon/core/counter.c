@@ -15,9 +15,8 @@ uint32_t selectors_of(const struct pmu *pmu, uint32_t pmds)
 {
 	uint32_t rows = 0;
 
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (pmds & ROW(d))
-			rows |= ROW(pmu->pmds[d].pmc) | ROW(pmu->pmcs[pmu->pmds[d].pmc].gate);
+	for_each_row (d, pmds)
+		rows |= ROW(pmu->pmds[d].pmc) | ROW(pmu->pmcs[pmu->pmds[d].pmc].gate);
 	return rows;
 }
 
@@ -40,8 +39,8 @@ void counters_lose(struct context *ctx, uint32_t pmds, enum lost why)
 {
 	uint32_t lost = 0;
 
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
-		if (!(pmds & ROW(d)) || ctx->active->pmd[d].lost)
+	for_each_row (d, pmds) {
+		if (ctx->active->pmd[d].lost)
 			continue;
 		ctx->active->pmd[d].lost = why;
 		lost |= ROW(d);
@@ -82,15 +81,14 @@ static void counter_fold(struct core_run *run, unsigned d, const struct plan *pl
 
 void counters_fold(struct core_run *run, uint32_t pmds, const struct plan *plan)
 {
-	for (unsigned d = 0; d < run->ctx->pmu->npmds; d++)
-		if (pmds & ROW(d))
-			counter_fold(run, d, plan);
+	for_each_row (d, pmds)
+		counter_fold(run, d, plan);
 }
 
 void counters_paused(struct context *ctx, uint32_t pmds, uint64_t global)
 {
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if ((pmds & ROW(d)) && (image_global_bits(ctx->pmu, ROW(d)) & ~global))
+	for_each_row (d, pmds)
+		if (image_global_bits(ctx->pmu, ROW(d)) & ~global)
 			counters_lose(ctx, ROW(d), LOST_PAUSED);
 }
 
@@ -109,56 +107,47 @@ void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan)
 
 		if (pmu->pmds[d].addr == addr)
 			hit |= ROW(d);
-		for (unsigned p = 0; p < pmu->npmcs; p++)
-			if ((rows & ROW(p)) && pmu->pmcs[p].addr == addr)
+		for_each_row (p, rows)
+			if (pmu->pmcs[p].addr == addr)
 				hit |= ROW(d);
 	}
 	counters_lose(ctx, hit ? pmds & hit : pmds, LOST_FAULT);
 }
+
+/* What a read of a lost count answers, after the name of the PMD. */
+static const struct {
+	int no;
+	const char *sentence;
+} counter_losses[] = {
+	[LOST_STOLEN] = {EIO, " was taken over while it counted and its count is lost: unload, "
+			      "load again and write the PMD to start over"},
+	[LOST_OFFLINE] = {ENXIO, ": the CPU went offline while it counted and the count is lost: "
+				 "unload, write the PMD and load again when the CPU is back"},
+	[LOST_LATE] = {EIO, " was read so late that it may have wrapped unseen: write the PMD to "
+			    "start over"},
+	[LOST_FAULT] = {EIO, ": its register could not be read and the count is lost: write the "
+			     "PMD to start over"},
+	[LOST_OVERTAKEN] = {EIO, ": another thread ran before the daemon could stop the counter: "
+				 "end programs that run at as high a priority (another "
+				 "perfmonfs?), and write the PMD to start over"},
+	[LOST_UNCOVERED] = {EIO, ": the thread ran uncounted on a CPU that was offline when the "
+				 "context was loaded, or has been since: unload, write the PMD and "
+				 "load again"},
+	[LOST_MISSED] = {EIO, ": the kernel did not report that the thread came to a CPU or left "
+			      "it, as some kernels do not for processes of their own: write the "
+			      "PMD to start over"},
+};
 
 int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *s, struct err *e)
 {
 	unsigned num = ctx->pmu->pmds[d].num;
 
 	switch (s->lost) {
-	case LOST_STOLEN:
-		return err_set(e, EIO,
-			"pmd%u was taken over while it counted and its count is lost: unload, load "
-			"again and write the PMD to start over",
-			num);
 	case LOST_PAUSED:
 		return err_set(e, EIO,
 			"pmd%u was paused by another program's write to the global control (0x%x) "
 			"and its count is lost: stop, write the PMD and start again",
 			num, ctx->pmu->global_ctrl);
-	case LOST_OFFLINE:
-		return err_set(e, ENXIO,
-			"pmd%u: the CPU went offline while it counted and the count is lost: "
-			"unload, write the PMD and load again when the CPU is back",
-			num);
-	case LOST_LATE:
-		return err_set(e, EIO,
-			"pmd%u was read so late that it may have wrapped unseen: write the PMD to "
-			"start over",
-			num);
-	case LOST_OVERTAKEN:
-		return err_set(e, EIO,
-			"pmd%u: another thread ran before the daemon could stop the counter: end "
-			"programs that run at as high a priority (another perfmonfs?), and write "
-			"the PMD to start over",
-			num);
-	case LOST_UNCOVERED:
-		return err_set(e, EIO,
-			"pmd%u: the thread ran uncounted on a CPU that was offline when the "
-			"context was loaded, or has been since: unload, write the PMD and load "
-			"again",
-			num);
-	case LOST_MISSED:
-		return err_set(e, EIO,
-			"pmd%u: the kernel did not report that the thread came to a CPU or left "
-			"it, as some kernels do not for processes of their own: write the PMD to "
-			"start over",
-			num);
 	case LOST_BUDGET:
 		return err_set(e, EIO,
 			"pmd%u: the thread is not counted any more, as switching its user's "
@@ -171,14 +160,10 @@ int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *
 			"context on the CPU: write the PMD to start over; cpus=LIST in load leaves "
 			"that CPU out",
 			num, s->taken_cpu, s->taken_uid);
-	case LOST_FAULT:
-	case LOST_NOT:
-		break;
+	default:
+		return err_set(e, counter_losses[s->lost].no, "pmd%u%s", num,
+			counter_losses[s->lost].sentence);
 	}
-	return err_set(e, EIO,
-		"pmd%u: its register could not be read and the count is lost: write the PMD to "
-		"start over",
-		num);
 }
 
 void ctx_lose(struct context *ctx, enum lost why)
@@ -209,8 +194,8 @@ uint32_t counters_live(const struct context *ctx, uint32_t rows)
 	if (ctx->state != CTX_RUNNING)
 		return 0;
 	rows &= ctx->res->hw.pmds;
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if ((rows & ROW(d)) && !ctx->active->pmd[d].lost)
+	for_each_row (d, rows)
+		if (!ctx->active->pmd[d].lost)
 			live |= ROW(d);
 	return live;
 }
@@ -222,12 +207,10 @@ static void counter_plan(const struct context *ctx, uint32_t pmds, struct plan *
 	uint32_t rows = selectors_of(pmu, pmds);
 
 	plan_clear(plan);
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (pmds & ROW(d))
-			plan_read(plan, pmu->pmds[d].addr);
-	for (unsigned p = 0; p < pmu->npmcs; p++)
-		if (rows & ROW(p))
-			plan_read(plan, pmu->pmcs[p].addr);
+	for_each_row (d, pmds)
+		plan_read(plan, pmu->pmds[d].addr);
+	for_each_row (p, rows)
+		plan_read(plan, pmu->pmcs[p].addr);
 	if (image_global_bits(pmu, pmds))
 		plan_read(plan, pmu->global_ctrl);
 }

@@ -69,12 +69,10 @@ void evtset_reset_pending(struct evtset *set, enum reset kind)
 {
 	uint32_t rows = set->pending;
 
-	for (unsigned d = 0; d < set->npmds; d++)
-		if (set->pending & ROW(d))
-			rows |= set->pmd[d].reset;
-	for (unsigned d = 0; d < set->npmds; d++)
-		if (rows & ROW(d))
-			pmd_reset(&set->pmd[d], kind);
+	for_each_row (d, set->pending)
+		rows |= set->pmd[d].reset;
+	for_each_row (d, rows)
+		pmd_reset(&set->pmd[d], kind);
 	set->pending = 0;
 }
 

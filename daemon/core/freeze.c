@@ -114,8 +114,8 @@ void freeze_counters(struct core_run *run, uint64_t at, struct err *failed)
 
 void freeze_plan_counters(const struct context *ctx, struct plan *plan)
 {
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if ((ctx->res->hw.pmds & ROW(d)) && !ctx->active->pmd[d].lost)
+	for_each_row (d, ctx->res->hw.pmds)
+		if (!ctx->active->pmd[d].lost)
 			plan_read(plan, ctx->pmu->pmds[d].addr);
 }
 

@@ -6,8 +6,8 @@ uint64_t image_global_bits(const struct pmu *pmu, uint32_t pmds)
 {
 	uint64_t bits = 0;
 
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		if ((pmds & ROW(d)) && pmu->pmds[d].global >= 0)
+	for_each_row (d, pmds)
+		if (pmu->pmds[d].global >= 0)
 			bits |= 1ULL << pmu->pmds[d].global;
 	return bits;
 }
@@ -82,9 +82,8 @@ void image_of(
 		image_use_pmc(pmu, im, pmu->pmds[d].pmc, image_field(pmu, d));
 	}
 	image_use_gated(pmu, im);
-	for (unsigned p = 0; p < pmu->npmcs; p++)
-		if (im->pmcs & ROW(p))
-			im->sel[p] = image_selector_value(pmu, im, pmc[p], p, running);
+	for_each_row (p, im->pmcs)
+		im->sel[p] = image_selector_value(pmu, im, pmc[p], p, running);
 	im->running = running;
 	if (running)
 		im->global = image_global_bits(pmu, im->pmds);

@@ -24,6 +24,12 @@ struct image {
 
 #define ROW(i) ((uint32_t)1 << (i))
 
+/* Executes a statement for each row @i of the set @rows, from the lowest on. */
+#define for_each_row(i, rows)                                                                      \
+	for (uint32_t i##_rest = (rows), i = 0;                                                    \
+		i##_rest && (i = (uint32_t)__builtin_ctz(i##_rest), true);                         \
+		i##_rest &= i##_rest - 1)
+
 /* The image of logical PMC values @pmc: enabled if @running, otherwise disabled. */
 void image_of(
 	const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], bool running, struct image *im);

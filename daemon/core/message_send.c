@@ -4,9 +4,8 @@
 
 void message_pmds(const struct pmu *pmu, uint32_t rows, uint64_t pmds[PFM_MSG_BV])
 {
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (rows & ROW(d))
-			pmds[pmu->pmds[d].num / 64] |= 1ULL << pmu->pmds[d].num % 64;
+	for_each_row (d, rows)
+		pmds[pmu->pmds[d].num / 64] |= 1ULL << pmu->pmds[d].num % 64;
 }
 
 void message_send(struct context *ctx, uint32_t type, uint32_t rows, const pfm_smpl_where_t *where)

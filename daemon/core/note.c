@@ -27,6 +27,12 @@ static void note_counter(
 			pmc->kernel & levels);
 }
 
+/* The PMD overflows within 2^63 events. */
+static bool note_overflows(const struct pmd_state *s)
+{
+	return s->n.value >> 63 && !(s->flags & PMD_NO64);
+}
+
 /* Why there will be one sample of counter @d at most, although it starts below 0. */
 static void note_samples(
 	const struct context *ctx, const struct evtset *set, unsigned d, struct err *note)
@@ -34,13 +40,37 @@ static void note_samples(
 	const struct pmd_state *s = &set->pmd[d];
 	unsigned num = ctx->pmu->pmds[d].num;
 
-	if (note->text[0] || !ctx->smpl.fmt || s->short_reset || !(s->n.value >> 63) ||
-		(s->flags & PMD_NO64))
+	if (note->text[0] || !ctx->smpl.fmt || s->short_reset || !note_overflows(s))
 		return;
 	err_set(note, 0,
 		"pmd%u of set %u gives one sample and then none for 2^64 events: to sample every "
 		"N events, write -N short=-N",
 		num, set->id);
+}
+
+static bool note_is_chosen(const struct pmu *pmu, const struct evtset *set, unsigned d)
+{
+	unsigned p = pmu->pmds[d].pmc;
+
+	return (set->pmc[p] ^ pmu->pmcs[p].def) & pmu->pmds[d].field;
+}
+
+static bool note_set_overflows(const struct pmu *pmu, const struct evtset *set)
+{
+	for (unsigned d = 0; d < pmu->npmds; d++)
+		if (note_is_chosen(pmu, set, d) &&
+			(note_overflows(&set->pmd[d]) || set->pending & ROW(d)))
+			return true;
+	return false;
+}
+
+/* The other sets become active without a start. */
+static bool note_any_overflows(const struct context *ctx)
+{
+	for (unsigned i = 0; i < ctx->nsets; i++)
+		if (note_set_overflows(ctx->pmu, ctx->sets[i]))
+			return true;
+	return false;
 }
 
 void note_start(const struct context *ctx, const struct evtset *set, struct err *note)
@@ -49,9 +79,7 @@ void note_start(const struct context *ctx, const struct evtset *set, struct err 
 	bool any = false;
 
 	for (unsigned d = 0; d < pmu->npmds && !note->text[0]; d++) {
-		unsigned p = pmu->pmds[d].pmc;
-
-		if (!((set->pmc[p] ^ pmu->pmcs[p].def) & pmu->pmds[d].field))
+		if (!note_is_chosen(pmu, set, d))
 			continue;
 		any = true;
 		note_counter(pmu, set, d, note);
@@ -61,6 +89,12 @@ void note_start(const struct context *ctx, const struct evtset *set, struct err 
 		err_set(note, 0,
 			"nothing counts: no event is chosen in set %u: write one to its pmc/N",
 			set->id);
+	else if (!note->text[0] && ctx->smpl.fmt && !note_any_overflows(ctx))
+		err_set(note, 0,
+			"%s will record no overflow, as each PMD that counts is more than 2^63 "
+			"events away from one: to sample every N events, write '-N short=-N' to a "
+			"pmd/N",
+			ctx->smpl.fmt->fmt_name);
 }
 
 void note_period(const struct pmu_pmd *pmd, const struct pmd_state *s, struct err *note)

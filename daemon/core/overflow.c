@@ -34,8 +34,8 @@ static bool overflow_account_pmd(struct context *ctx, unsigned d, uint32_t *trig
 
 static bool overflow_notifies(const struct context *ctx, uint32_t rows)
 {
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if ((rows & ROW(d)) && (ctx->active->pmd[d].flags & PMD_NOTIFY))
+	for_each_row (d, rows)
+		if (ctx->active->pmd[d].flags & PMD_NOTIFY)
 			return true;
 	return false;
 }
@@ -51,8 +51,8 @@ static uint32_t overflow_without_format(struct core_run *run, uint32_t rows, uin
 		ctx->ovfl.notify = true;
 		ctx->ovfl.block = ctx->flags & CTX_NOTIFY_BLOCK;
 	}
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if ((rows & ROW(d)) && overflow_account_pmd(ctx, d, triggers, run->now))
+	for_each_row (d, rows)
+		if (overflow_account_pmd(ctx, d, triggers, run->now))
 			others |= ctx->active->pmd[d].reset;
 	return others;
 }
@@ -71,9 +71,8 @@ void account_overflows(struct core_run *run)
 	others = ctx->smpl.fmt ? sample_overflows(run, rows, &triggers)
 			       : overflow_without_format(run, rows, &triggers);
 	others &= ~rows;
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if (others & ROW(d))
-			pmd_reset(&set->pmd[d], RESET_SHORT);
+	for_each_row (d, others)
+		pmd_reset(&set->pmd[d], RESET_SHORT);
 	set->due |= triggers;
 	ctx->ovfl.notify_pmds =
 		ctx->ovfl.mask_due || ctx->ovfl.notify ? ctx->ovfl.notify_pmds | rows : 0;

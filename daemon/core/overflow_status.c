@@ -34,11 +34,9 @@ bool status_suffices(const struct context *ctx, uint64_t now)
 
 	if (!ctx->pmu->status || ctx->status.unreadable)
 		return false;
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
+	for_each_row (d, live) {
 		uint64_t ago = now - ctx->active->pmd[d].read_at;
 
-		if (!(live & ROW(d)))
-			continue;
 		if (ago >= believed || (poll && ago >= poll))
 			return false;
 		if (!status_is_due(ctx, d, now))

@@ -32,12 +32,10 @@ static int conf_rows_of(const struct pmu *pmu, const struct regset *nums, const 
 
 static void conf_nums_of(const struct pmu *pmu, struct conf_rows rows, struct regset *nums)
 {
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (rows.pmds & ROW(d))
-			regset_add(nums, pmu->pmds[d].num);
-	for (unsigned i = 0; i < pmu->nvirtuals; i++)
-		if (rows.virtuals & ROW(i))
-			regset_add(nums, pmu->virtuals[i].num);
+	for_each_row (d, rows.pmds)
+		regset_add(nums, pmu->pmds[d].num);
+	for_each_row (i, rows.virtuals)
+		regset_add(nums, pmu->virtuals[i].num);
 }
 
 int conf_check(const struct pmu *pmu, const struct pmd_conf *conf, struct err *e)

@@ -58,11 +58,9 @@ static void program_selector(
 void program_counters(struct context *ctx, uint32_t rows, uint32_t known,
 	const uint64_t current[PMU_MAX_PMDS], struct plan *plan)
 {
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
+	for_each_row (d, rows) {
 		struct pmd_state *s = &ctx->active->pmd[d];
 
-		if (!(rows & ROW(d)))
-			continue;
 		s->hw = s->n.value & ctx->pmu->pmds[d].wmask;
 		if (!(known & ROW(d)) || current[d] != s->hw)
 			plan_add(plan, REG_WRITE, ctx->pmu->pmds[d].addr, s->hw, ~0ULL);
@@ -105,9 +103,8 @@ void program_commit(struct core_run *run, const struct program *pg)
 
 	program_plan_enable(run, pg);
 	ctx->res->reserved_global &= ~run->foreign_global;
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if (pg->to.running && (pg->to.pmds & ~counted & ROW(d)))
-			ctx->active->pmd[d].read_at = run->now;
+	for_each_row (d, pg->to.running ? pg->to.pmds & ~counted : 0)
+		ctx->active->pmd[d].read_at = run->now;
 	run->undo.image = *hw;
 	*hw = pg->to;
 }

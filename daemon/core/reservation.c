@@ -53,10 +53,9 @@ uint32_t ctx_calibratable(const struct context *ctx, const struct evtset *set)
 	struct image im;
 
 	image_of(pmu, set->pmc, false, &im);
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		if ((im.pmds & ROW(d)) &&
-			!(set->pmc[pmu->pmds[d].pmc] & pmu->pmcs[pmu->pmds[d].pmc].kernel &
-				image_field(pmu, d)))
+	for_each_row (d, im.pmds)
+		if (!(set->pmc[pmu->pmds[d].pmc] & pmu->pmcs[pmu->pmds[d].pmc].kernel &
+			    image_field(pmu, d)))
 			rows |= ROW(d);
 	return rows;
 }

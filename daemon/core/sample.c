@@ -24,20 +24,17 @@ static void sample_gather(const struct context *ctx, unsigned d, const struct vi
 	const struct pmd_state *of = &ctx->active->pmd[d];
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < pmu->npmds; i++) {
+	for_each_row (i, of->smpl) {
 		const struct pmd_state *s = &ctx->active->pmd[i];
 		uint64_t value = s->lost ? UINT64_MAX : s->n.value;
 
-		if (!(of->smpl & ROW(i)))
-			continue;
 		if (s->flags & PMD_NO64)
 			value &= pmd_width_mask(&pmu->pmds[i]);
 		sample_add(arg, pmu->pmds[i].num, value, n++);
 	}
-	for (unsigned i = 0; i < pmu->nvirtuals; i++)
-		if (of->virtuals & ROW(i))
-			sample_add(arg, pmu->virtuals[i].num,
-				virt->valid & ROW(i) ? virt->value[i] : UINT64_MAX, n++);
+	for_each_row (i, of->virtuals)
+		sample_add(arg, pmu->virtuals[i].num,
+			virt->valid & ROW(i) ? virt->value[i] : UINT64_MAX, n++);
 }
 
 /* True unless the format has failed; @arg then holds what follows. */
@@ -121,16 +118,13 @@ uint32_t sample_overflows(struct core_run *run, uint32_t rows, uint32_t *trigger
 	uint32_t n[PMU_MAX_PMDS], resets = 0, others = 0;
 
 	ctx->tstamp = run->now > ctx->tstamp ? run->now : ctx->tstamp + 1;
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if (rows & ROW(d))
-			n[d] = sample_count(ctx, d, triggers, run->now, &after[d]);
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++)
-		if ((rows & ROW(d)) && sample_handle(run, d, n[d]))
+	for_each_row (d, rows)
+		n[d] = sample_count(ctx, d, triggers, run->now, &after[d]);
+	for_each_row (d, rows)
+		if (sample_handle(run, d, n[d]))
 			resets |= ROW(d);
 	resets &= ctx->ovfl.mask_due ? 0 : ~*triggers;
-	for (unsigned d = 0; d < ctx->pmu->npmds; d++) {
-		if (!(resets & ROW(d)))
-			continue;
+	for_each_row (d, resets) {
 		set->pmd[d].n = after[d];
 		others |= set->pmd[d].reset;
 	}

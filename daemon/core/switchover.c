@@ -11,8 +11,7 @@ int switchover_give_up(struct context *ctx, const struct err *why, struct err *e
 {
 	counters_lose(ctx, ctx->res->hw.pmds, why->no == ENXIO ? LOST_OFFLINE : LOST_FAULT);
 	ctx->res->hw.halted = true;
-	*e = *why;
-	return -e->no;
+	return err_copy(e, why);
 }
 
 void switchover_aim(const struct context *ctx, const struct evtset *set, struct program *pg)
@@ -33,9 +32,8 @@ static void switchover_leave_out(struct context *ctx, struct image *to)
 {
 	const struct pmu *pmu = ctx->pmu;
 
-	for (unsigned d = 0; d < pmu->npmds; d++) {
-		if (!(to->pmds & ROW(d)) ||
-			!(image_field(pmu, d) & ~ctx->res->reserved_sel[pmu->pmds[d].pmc]))
+	for_each_row (d, to->pmds) {
+		if (!(image_field(pmu, d) & ~ctx->res->reserved_sel[pmu->pmds[d].pmc]))
 			continue;
 		counters_lose(ctx, ROW(d), LOST_STOLEN);
 		to->pmds &= ~ROW(d);

@@ -48,9 +48,7 @@ static bool transition_needs(const struct context *ctx, const struct program *pg
 /* Registers no longer used stay reserved, at their defaults, until the context is unloaded. */
 static void transition_keep_reserved(const struct context *ctx, struct image *to)
 {
-	for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {
-		if (!(ctx->res->hw.pmcs & ROW(p)))
-			continue;
+	for_each_row (p, ctx->res->hw.pmcs) {
 		if (!(to->pmcs & ROW(p)))
 			to->sel[p] = ctx->pmu->pmcs[p].def;
 		to->pmcs |= ROW(p);
@@ -100,9 +98,8 @@ static int transition_undo(
 			plan_add(plan, pmc->shared ? REG_UPDATE : REG_WRITE, pmc->addr,
 				ctx->res->hw.sel[p], old);
 	}
-	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (transition_new_pmds(ctx, pg) & ROW(d))
-			plan_add(plan, give_up, pmu->pmds[d].addr, 0, ~0ULL);
+	for_each_row (d, transition_new_pmds(ctx, pg))
+		plan_add(plan, give_up, pmu->pmds[d].addr, 0, ~0ULL);
 	if (transition_new_global(ctx, pg))
 		plan_add(plan, give_up, pmu->global_ctrl, 0, transition_new_global(ctx, pg));
 	if (off)
@@ -195,10 +192,8 @@ static int transition_pause(struct core_run *run, const struct program *pg, stru
 	if (!off)
 		return 0;
 	plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, 0, off);
-	if (!plan_run(run, plan)) {
-		*e = plan->err;
-		return -e->no;
-	}
+	if (!plan_run(run, plan))
+		return err_copy(e, &plan->err);
 	counters_paused(ctx, transition_going_off(ctx, pg), plan->op[0].value);
 	return 0;
 }
@@ -236,10 +231,8 @@ static int transition_check(struct core_run *run, const struct program *pg, stru
 	struct plan *plan = &run->plan;
 
 	transition_plan_check(ctx, pg, plan);
-	if (plan->n && !plan_run(run, plan)) {
-		*e = plan->err;
-		return -e->no;
-	}
+	if (plan->n && !plan_run(run, plan))
+		return err_copy(e, &plan->err);
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 		if (transition_needs(ctx, pg, p) && transition_check_selector(run, pg, p, e) < 0)
 			return -e->no;
@@ -262,9 +255,8 @@ static void transition_plan_write(struct context *ctx, const struct program *pg,
 		plan_add(plan, REG_UPDATE, pmu->global_ctrl, 0, stop);
 	program_counters(ctx, fresh, 0, NULL, plan);
 	program_selectors(ctx, pg, plan);
-	for (unsigned d = 0; !pmu->global_ctrl && d < pmu->npmds; d++)
-		if (transition_going_off(ctx, pg) & ROW(d))
-			plan_read(plan, pmu->pmds[d].addr);
+	for_each_row (d, pmu->global_ctrl ? 0 : transition_going_off(ctx, pg))
+		plan_read(plan, pmu->pmds[d].addr);
 }
 
 static int transition_write(struct core_run *run, const struct program *pg, struct err *e)
@@ -274,10 +266,8 @@ static int transition_write(struct core_run *run, const struct program *pg, stru
 	struct plan *plan = &run->plan;
 
 	transition_plan_write(ctx, pg, plan);
-	if (plan->n && !plan_run(run, plan)) {
-		*e = plan->err;
-		return -e->no;
-	}
+	if (plan->n && !plan_run(run, plan))
+		return err_copy(e, &plan->err);
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
 		const struct reg_op *op = plan_result(plan, pmu->pmcs[p].addr);
 

@@ -103,9 +103,7 @@ static int calibrate_set(
 	rc = ctxsw_exec_cpu_ctx(ct, &stop, e);
 	if (rc < 0)
 		return rc;
-	for (unsigned d = 0; d < set->npmds; d++) {
-		if (!(pmds & ROW(d)))
-			continue;
+	for_each_row (d, pmds) {
 		if (ct->cpu_ctx.active->pmd[d].lost)
 			return err_set(e, EBUSY,
 				"pmd%u has just been taken over on CPU %u: see cpus",

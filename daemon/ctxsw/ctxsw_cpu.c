@@ -130,6 +130,5 @@ int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struc
 	ct->sampler_failed = rc < 0;
 	if (rc == 0 || !ctx->smpl.fmt)
 		return 0;
-	*e = failed;
-	return rc;
+	return err_copy(e, &failed);
 }

@@ -76,8 +76,7 @@ static int job_write(
 	job_restore_sets(ctx, old, n);
 	if (cmd->vector.nregs)
 		cmd->vector.regs[0].fault = FAULT_REFUSED;
-	*e = prepare_err;
-	return -e->no;
+	return err_copy(e, &prepare_err);
 }
 
 static int job_execute(

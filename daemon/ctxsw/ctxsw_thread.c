@@ -54,19 +54,13 @@ static struct ctxsw_thread *ctxsw_thread_online(struct ctxsw_thread *ct)
 
 static void ctxsw_thread_read_inbox(struct ctxsw_thread *ct)
 {
+	struct ctxsw_prepare_req *req;
 	struct ctxsw_thread *other;
-	struct link *l;
+	struct job *job;
 
-	for (l = queue_take(&ct->prepare_reqs); l;) {
-		struct ctxsw_prepare_req *req = container_of(l, struct ctxsw_prepare_req, link);
-
-		l = l->next;
+	queue_for_each (req, queue_take(&ct->prepare_reqs), link)
 		ctxsw_thread_prepare(ct, req);
-	}
-	for (l = queue_take(&ct->inbox); l;) {
-		struct job *job = container_of(l, struct job, link);
-
-		l = l->next;
+	queue_for_each (job, queue_take(&ct->inbox), link) {
 		other = ctxsw_thread_online(ct);
 		if (other)
 			ctxsw_post(other, job);

@@ -14,10 +14,10 @@ static void complete_unload(struct engine *eng, struct engine_ctx *ec)
 	/* CMD_DESTROY was executed, or is requeued. */
 	bool destroying = ec->destroying;
 
-	if (ec->unloaded)
-		ec->unloaded(ec, eng->ending);
+	if (ec->ops->unloaded)
+		ec->ops->unloaded(ec, eng->ending);
 	if (!engine_submit_requeued(eng, ec) && destroying)
-		ec->destroyed(ec);
+		ec->ops->destroyed(ec);
 	engine_submit_waiting(eng);
 }
 
@@ -69,7 +69,7 @@ static void complete_change(struct engine_ctx *ec)
 {
 	/* First, so that a change from now on sends an event again. */
 	atomic_store(&ec->event_pending, false);
-	ec->on_change(ec);
+	ec->ops->on_change(ec);
 }
 
 static void complete_worker_exit(struct engine *eng, struct worker *w)
@@ -116,12 +116,8 @@ bool engine_expects_events(const struct engine *eng)
 
 void engine_handle_events(struct engine *eng)
 {
-	struct link *l = event_queue_take(&eng->events);
+	struct event *ev;
 
-	while (l) {
-		struct event *ev = container_of(l, struct event, link);
-
-		l = l->next;
+	queue_for_each (ev, event_queue_take(&eng->events), link)
 		complete_event(eng, ev);
-	}
 }

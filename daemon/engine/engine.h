@@ -35,7 +35,7 @@ int engine_ctx_init(struct engine *eng, struct engine_ctx *ec);
 /* After destroyed(), or if @ec was never submitted. */
 void engine_ctx_free(struct engine_ctx *ec);
 
-/* Enables ec->on_change(). A caller that tests status or messages afterwards misses no change. */
+/* Enables ops->on_change(). A caller that tests status or messages afterwards misses no change. */
 void engine_watch(struct engine *eng, struct engine_ctx *ec);
 
 /* Takes @job. done() is called, possibly before this returns. */

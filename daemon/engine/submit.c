@@ -51,7 +51,7 @@ static int submit_new_worker(struct engine *eng, struct job *job, struct err *e)
 {
 	struct engine_ctx *ec = job->ec;
 	unsigned cpu = job->cmd.load.cpu;
-	int rc = worker_new(eng->be, &eng->events, &eng->stats, cpu, &ec->worker, e);
+	int rc = worker_new(eng->be, &eng->events, &eng->stats, cpu, 0, &ec->worker, e);
 
 	if (rc < 0) {
 		task_return_cpu(eng->task_registry, cpu);
@@ -71,7 +71,7 @@ static void submit_finish(struct job *job)
 
 	job->done(job);
 	if (destroyed)
-		ec->destroyed(ec);
+		ec->ops->destroyed(ec);
 }
 
 static bool submit_is_read(enum cmd_verb verb)
@@ -84,7 +84,7 @@ static bool submit_is_read(enum cmd_verb verb)
 static void submit_publish(struct engine_ctx *ec)
 {
 	if (engine_ctx_publish(ec) && atomic_load(&ec->watched))
-		ec->on_change(ec);
+		ec->ops->on_change(ec);
 }
 
 /*
@@ -221,13 +221,9 @@ bool engine_cancel(struct job *job)
 
 bool engine_submit_requeued(struct engine *eng, struct engine_ctx *ec)
 {
-	struct link *l = queue_take(&ec->requeued);
-	struct job *destroy = NULL;
+	struct job *job, *destroy = NULL;
 
-	while (l) {
-		struct job *job = container_of(l, struct job, link);
-
-		l = l->next;
+	queue_for_each (job, queue_take(&ec->requeued), link) {
 		job->requeued = false;
 		if (job->cmd.verb == CMD_DESTROY) {
 			destroy = job;
@@ -257,13 +253,9 @@ static void submit_return_cpus(struct engine *eng)
 
 void engine_submit_waiting(struct engine *eng)
 {
-	struct link *l = queue_take(&eng->waiting);
+	struct job *job;
 
-	while (l) {
-		struct job *job = container_of(l, struct job, link);
-
-		l = l->next;
+	queue_for_each (job, queue_take(&eng->waiting), link)
 		engine_submit(eng, job);
-	}
 	submit_return_cpus(eng);
 }

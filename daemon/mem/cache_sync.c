@@ -17,26 +17,6 @@ enum { CACHE_BATCH = 65536 };
 /* Bytes at the beginning, where formats keep the number of samples; no sample begins there. */
 enum { CACHE_HEAD = 64 };
 
-struct cache_sync {
-	const struct shared_ops *ops;
-	size_t page;
-	/* Fences that are expected, including those under way; the session thread's. */
-	unsigned expected;
-	/* No fence is accepted that is not expected yet; the session thread's. */
-	bool closing;
-	int event_fd;
-	pthread_t thread;
-
-	/* A leaf: guards all below. */
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	bool ending, ended;
-	/* Fences, first come first served. */
-	struct list_head ordered, done;
-	/* Memory with open files, by sync_link. */
-	struct list_head open;
-};
-
 /*
  * Copies a page to the shadow; true if that changed anything. A worker may be writing to the page,
  * which is then copied half way, as a mapping of the memory itself would show it. So this race is
@@ -145,14 +125,6 @@ static struct sync_fence *cache_first_fence(struct list_head *list)
 	return p;
 }
 
-static void cache_signal(struct cache_sync *cs)
-{
-	static const uint64_t one = 1;
-
-	if (write(cs->event_fd, &one, sizeof(one)) < 0)
-		return; /* its counter is at the limit: it is readable */
-}
-
 static void cache_serve_order(struct cache_sync *cs)
 {
 	struct sync_fence *p = cache_first_fence(&cs->ordered);
@@ -161,7 +133,7 @@ static void cache_serve_order(struct cache_sync *cs)
 	cache_sync_one(cs, p->s);
 	pthread_mutex_lock(&cs->lock);
 	list_add_tail(&p->link, &cs->done);
-	cache_signal(cs);
+	eventfd_write(cs->event_fd, 1);
 }
 
 /* Orders that come meanwhile are served first. Memory that is closed meanwhile leaves the list, and
@@ -210,7 +182,7 @@ static void *cache_sync_main(void *arg)
 		}
 	}
 	cs->ended = true;
-	cache_signal(cs);
+	eventfd_write(cs->event_fd, 1);
 	pthread_mutex_unlock(&cs->lock);
 	return NULL;
 }
@@ -265,11 +237,6 @@ void cache_sync_free(struct cache_sync *cs)
 	free(cs);
 }
 
-bool cache_sync_closing(const struct cache_sync *cs)
-{
-	return cs->closing;
-}
-
 bool cache_sync_ended(struct cache_sync *cs)
 {
 	bool ended;
@@ -300,27 +267,12 @@ void cache_sync_remove(struct cache_sync *cs, struct shared *s)
 	pthread_mutex_unlock(&cs->lock);
 }
 
-void cache_sync_expect(struct cache_sync *cs)
-{
-	cs->expected++;
-}
-
 void cache_sync_order(struct cache_sync *cs, struct sync_fence *p)
 {
 	pthread_mutex_lock(&cs->lock);
 	list_add_tail(&p->link, &cs->ordered);
 	pthread_cond_signal(&cs->changed);
 	pthread_mutex_unlock(&cs->lock);
-}
-
-bool cache_sync_expects_events(const struct cache_sync *cs)
-{
-	return cs->expected;
-}
-
-int cache_sync_event_fd(const struct cache_sync *cs)
-{
-	return cs->event_fd;
 }
 
 static struct sync_fence *cache_next_done(struct cache_sync *cs)

@@ -29,12 +29,32 @@ struct sync_fence {
 	struct list_head link;
 };
 
+struct cache_sync {
+	const struct shared_ops *ops;
+	size_t page;
+	/* Fences that are expected, including those under way; the session thread's. */
+	unsigned expected;
+	/* No fence is accepted that is not expected yet; the session thread's. */
+	bool closing;
+	/* Readable when cache_sync_complete() has something to do. */
+	int event_fd;
+	pthread_t thread;
+
+	/* A leaf: guards all below. */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool ending, ended;
+	/* Fences, first come first served. */
+	struct list_head ordered, done;
+	/* Memory with open files, by sync_link. */
+	struct list_head open;
+};
+
 /* ENOMEM. */
 int cache_sync_new(const struct shared_ops *ops, struct cache_sync **out, struct err *e);
 /* Has the thread end when no fence is expected any more. True: it has ended; otherwise ask again at
  * each event. */
 bool cache_sync_ended(struct cache_sync *cs);
-bool cache_sync_closing(const struct cache_sync *cs);
 /* No fence may be expected any more. NULL is fine. */
 void cache_sync_free(struct cache_sync *cs);
 
@@ -42,11 +62,8 @@ void cache_sync_free(struct cache_sync *cs);
 void cache_sync_add(struct cache_sync *cs, struct shared *s);
 void cache_sync_remove(struct cache_sync *cs, struct shared *s);
 
-void cache_sync_expect(struct cache_sync *cs);
 /* Any thread. */
 void cache_sync_order(struct cache_sync *cs, struct sync_fence *p);
-bool cache_sync_expects_events(const struct cache_sync *cs);
-int cache_sync_event_fd(const struct cache_sync *cs);
 void cache_sync_complete(struct cache_sync *cs);
 
 #endif

@@ -100,13 +100,13 @@ void shared_read(struct shared *s, size_t off, void *buf, size_t n)
 
 bool shared_is_synced(const struct shared *s)
 {
-	return s && s->opens && s->way == SHARED_SYNCED && !cache_sync_closing(s->pool->sync);
+	return s && s->opens && s->way == SHARED_SYNCED && !s->pool->sync->closing;
 }
 
 void shared_fence_expect(struct shared *s, struct sync_fence *p)
 {
 	p->s = shared_ref(s);
-	cache_sync_expect(s->pool->sync);
+	s->pool->sync->expected++;
 }
 
 void shared_fence_order(struct sync_fence *p)
@@ -126,7 +126,7 @@ void shared_fence(struct shared *s, struct sync_fence *p)
 
 int shared_event_fd(const struct shared_pool *pool)
 {
-	return pool->sync ? cache_sync_event_fd(pool->sync) : -1;
+	return pool->sync ? pool->sync->event_fd : -1;
 }
 
 void shared_complete_fences(struct shared_pool *pool)
@@ -137,7 +137,7 @@ void shared_complete_fences(struct shared_pool *pool)
 
 bool shared_expects_events(const struct shared_pool *pool)
 {
-	return pool->sync && cache_sync_expects_events(pool->sync);
+	return pool->sync && pool->sync->expected;
 }
 
 bool shared_ended(struct shared_pool *pool)

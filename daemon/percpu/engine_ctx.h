@@ -21,10 +21,26 @@ struct engine_ctx_status {
 	atomic_bool kernel_pmcs;
 };
 
-/*
- * Embed it, and set the callbacks after engine_ctx_init(). All fields without a lock or owner of
- * their own are the session thread's.
- */
+/* What the engine calls for a context, in the session thread. */
+struct engine_ctx_ops {
+	/* The status has changed, or there are new messages. */
+	void (*on_change)(struct engine_ctx *ec);
+	/* A followed thread of this context has created thread @tid: creates a context for it, with
+	 * the same registers. NULL, with @e, if it cannot. */
+	struct engine_ctx *(*make_child)(struct engine_ctx *ec, int tid, struct err *e);
+	/* The child context could not be set up or loaded; CMD_DESTROY is submitted for what
+	 * make_child() made. */
+	void (*child_failed)(struct engine_ctx *ec, int tid, const struct err *e);
+	/* The context was loaded, and the session thread owns it again; @ending: the daemon ends.
+	 * NULL: not wanted. */
+	void (*unloaded)(struct engine_ctx *ec, bool ending);
+	/* After CMD_DESTROY, when no thread uses the context any more. */
+	void (*destroyed)(struct engine_ctx *ec);
+	/* An error that belongs to no request. */
+	void (*report_error)(struct engine_ctx *ec, const struct err *e);
+};
+
+/* Embed it. All fields without a lock or owner of their own are the session thread's. */
 struct engine_ctx {
 	/* The owner's, except that the session thread takes messages from its queue. */
 	struct context ctx;
@@ -45,28 +61,15 @@ struct engine_ctx {
 
 	/* Written by the owner, read by all threads. */
 	struct engine_ctx_status status;
-	/* on_change() is wanted: engine_watch(). */
+	/* ops->on_change() is wanted: engine_watch(). */
 	atomic_bool watched;
 	/* EVENT_CHANGED is sent and not yet handled. */
 	atomic_bool event_pending;
 	/* EVENT_CHANGED */
 	struct event changed_event;
 
-	/* The status has changed, or there are new messages. */
-	void (*on_change)(struct engine_ctx *ec);
-	/* A followed thread of this context has created thread @tid: creates a context for it, with
-	 * the same registers. NULL, with @e, if it cannot. */
-	struct engine_ctx *(*make_child)(struct engine_ctx *ec, int tid, struct err *e);
-	/* The child context could not be set up or loaded; CMD_DESTROY is submitted for what
-	 * make_child() made. */
-	void (*child_failed)(struct engine_ctx *ec, int tid, const struct err *e);
-	/* The context was loaded, and the session thread owns it again; @ending: the daemon ends.
-	 * NULL: not wanted. */
-	void (*unloaded)(struct engine_ctx *ec, bool ending);
-	/* After CMD_DESTROY, when no thread uses the context any more. */
-	void (*destroyed)(struct engine_ctx *ec);
-	/* An error that belongs to no request. */
-	void (*report_error)(struct engine_ctx *ec, const struct err *e);
+	/* Set after engine_ctx_init(). */
+	const struct engine_ctx_ops *ops;
 
 	/* Part of engine.expected that is due to this context. */
 	unsigned expected_events;
@@ -75,6 +78,8 @@ struct engine_ctx {
 	/* For messages about a CPU that is in use, and for `cpus`. */
 	unsigned uid;
 	const char *name;
+	/* The workers of this user's contexts on threads. */
+	unsigned *user_workers;
 	/* The process that loaded the context. */
 	int pid;
 	/* In engine.loaded. */

@@ -85,70 +85,63 @@ static void perf_parse_lost(const struct perf_parser *p, const struct lost_recor
 }
 
 /*
- * Fills in time and name. False: events are not wanted, or the record is malformed. @fixed is the
- * size of the record without its name and trailer. Times never decrease, as readers of events
- * expect, although a record whose writing was interrupted by that of another one follows it with a
- * time that is earlier by microseconds.
+ * Passes on @ev with its time and name, if events are wanted and the record is not malformed.
+ * @fixed is the size of the record without its name and trailer. Times never decrease, as readers
+ * of events expect, although a record whose writing was interrupted by that of another one follows
+ * it with a time that is earlier by microseconds.
  */
-static bool perf_parse_event(const struct perf_parser *p, size_t fixed, pfm_smpl_event_t *ev)
+static void perf_pass_event(const struct perf_parser *p, size_t fixed, pfm_smpl_event_t ev)
 {
 	struct perf_records *r = p->r;
 	size_t size = r->rec.head.size;
 	struct trailer t;
 
 	if (!p->event)
-		return false;
+		return;
 	if (size < fixed + sizeof(t)) {
 		r->lost++;
-		return false;
+		return;
 	}
 	memcpy(&t, r->rec.bytes + size - sizeof(t), sizeof(t));
 	r->event_time = t.time > r->event_time ? t.time : r->event_time;
-	ev->tstamp = r->event_time;
-	ev->name = "";
-	if (fixed < size - sizeof(t)) {
+	ev.tstamp = r->event_time;
+	ev.name = "";
+	if (ev.type != PFM_EVENT_EXIT && fixed < size - sizeof(t)) {
 		r->rec.bytes[size - sizeof(t) - 1] = '\0';
-		ev->name = (const char *)r->rec.bytes + fixed;
+		ev.name = (const char *)r->rec.bytes + fixed;
 	}
-	return true;
+	p->event(p->arg, &ev);
 }
 
 static void perf_parse_mmap(const struct perf_parser *p, const struct mmap_record *m)
 {
-	pfm_smpl_event_t ev = {.type = PFM_EVENT_MMAP};
-
-	if (!perf_parse_event(p, sizeof(*m), &ev))
-		return;
-	ev.pid = m->pid;
-	ev.tid = m->tid;
-	ev.addr = m->addr;
-	ev.len = m->len;
-	ev.pgoff = m->pgoff;
-	p->event(p->arg, &ev);
+	perf_pass_event(p, sizeof(*m),
+		(pfm_smpl_event_t){
+			.type = PFM_EVENT_MMAP,
+			.pid = m->pid,
+			.tid = m->tid,
+			.addr = m->addr,
+			.len = m->len,
+			.pgoff = m->pgoff,
+		});
 }
 
 static void perf_parse_comm(const struct perf_parser *p, const struct comm_record *c)
 {
 	bool exec = c->head.misc & PERF_RECORD_MISC_COMM_EXEC;
-	pfm_smpl_event_t ev = {.type = exec ? PFM_EVENT_EXEC : PFM_EVENT_COMM};
 
-	if (!perf_parse_event(p, sizeof(*c), &ev))
-		return;
-	ev.pid = c->pid;
-	ev.tid = c->tid;
-	p->event(p->arg, &ev);
+	perf_pass_event(p, sizeof(*c),
+		(pfm_smpl_event_t){
+			.type = exec ? PFM_EVENT_EXEC : PFM_EVENT_COMM,
+			.pid = c->pid,
+			.tid = c->tid,
+		});
 }
 
 static void perf_parse_exit(const struct perf_parser *p, const struct exit_record *x)
 {
-	pfm_smpl_event_t ev = {.type = PFM_EVENT_EXIT};
-
-	if (!perf_parse_event(p, sizeof(*x), &ev))
-		return;
-	ev.pid = x->pid;
-	ev.tid = x->tid;
-	ev.name = "";
-	p->event(p->arg, &ev);
+	perf_pass_event(p, sizeof(*x),
+		(pfm_smpl_event_t){.type = PFM_EVENT_EXIT, .pid = x->pid, .tid = x->tid});
 }
 
 static void perf_parse(const struct perf_parser *p)

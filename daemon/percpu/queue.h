@@ -57,4 +57,12 @@ static inline struct link *queue_take(struct queue *q)
 	return __builtin_expect(l && l->next, 0) ? queue_reversed(l) : l;
 }
 
+/* Executes a statement for each entry @pos of @taken, a result of queue_take(). It may free @pos,
+ * or put it into a queue. */
+#define queue_for_each(pos, taken, member)                                                         \
+	for (struct link *pos##_link = (taken), *pos##_next;                                       \
+		pos##_link && (pos##_next = pos##_link->next,                                      \
+			      pos = container_of(pos##_link, __typeof__(*pos), member), true);     \
+		pos##_link = pos##_next)
+
 #endif

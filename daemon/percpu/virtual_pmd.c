@@ -12,6 +12,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "base/raw_syscall.h"
 
 enum { TEXT_MAX = 4096 };
@@ -21,6 +22,8 @@ struct virtual_fetch {
 	struct virtuals *v;
 	const struct pmu *pmu;
 	const struct virtual_moment *at;
+	/* Of pmu->virtuals: the value being read. */
+	unsigned row;
 	/* sysinfo(2) was called, and it succeeded. */
 	bool sysinfo_done, sysinfo_ok;
 	struct sysinfo info;
@@ -37,30 +40,15 @@ static bool virtual_in_word(char c)
 	       c == '_' || c == '.' || (unsigned char)c >= 0x80;
 }
 
-/* The value of a digit in @base, or -1. */
-static int virtual_digit(char c, unsigned base)
-{
-	int n = -1;
-
-	if (virtual_is_digit(c))
-		n = c - '0';
-	else if (c >= 'a' && c <= 'f')
-		n = c - 'a' + 10;
-	else if (c >= 'A' && c <= 'F')
-		n = c - 'A' + 10;
-	return n < (int)base ? n : -1;
-}
-
 static bool virtual_convert(const char *p, const char *end, bool negative, uint64_t *value)
 {
-	bool hex =
-		end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x' && virtual_digit(p[2], 16) >= 0;
+	bool hex = end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x' && num_digit(p[2], 16) >= 0;
 	unsigned base = hex ? 16 : 10;
 	uint64_t n = 0;
 
-	for (p += hex ? 2 : 0; p < end && virtual_digit(*p, base) >= 0; p++)
+	for (p += hex ? 2 : 0; p < end && num_digit(*p, base) >= 0; p++)
 		if (__builtin_mul_overflow(n, base, &n) ||
-			__builtin_add_overflow(n, (uint64_t)virtual_digit(*p, base), &n))
+			__builtin_add_overflow(n, (uint64_t)num_digit(*p, base), &n))
 			return false;
 	if (negative && n > 1ULL << 63)
 		return false;
@@ -96,9 +84,8 @@ static bool virtual_read_number(int fd, uint64_t *value)
 	return n > 0 && virtual_pmd_parse(text, (size_t)n, value);
 }
 
-static bool virtual_read_clock(struct virtual_fetch *f, unsigned row, uint64_t *value)
+static bool virtual_read_clock(struct virtual_fetch *f, uint64_t *value)
 {
-	(void)row;
 	*value = f->at->now;
 	return true;
 }
@@ -130,12 +117,11 @@ static bool virtual_read_schedstat(int fd, uint64_t *value)
  * The open file of a thread that has ended cannot be read any more; if the thread's number is in
  * use again, the file is opened for the new thread.
  */
-static bool virtual_read_cputime(struct virtual_fetch *f, unsigned row, uint64_t *value)
+static bool virtual_read_cputime(struct virtual_fetch *f, uint64_t *value)
 {
 	uint32_t tid = f->at->where.known ? f->at->where.tid : 0;
 	unsigned slot = tid % VIRTUAL_THREADS;
 
-	(void)row;
 	if (!tid)
 		return false;
 	if (f->v->threads[slot].tid == tid && virtual_read_schedstat(f->v->threads[slot].fd, value))
@@ -143,23 +129,20 @@ static bool virtual_read_cputime(struct virtual_fetch *f, unsigned row, uint64_t
 	return virtual_read_schedstat(virtual_open_thread(f->v, tid), value);
 }
 
-static bool virtual_read_process(struct virtual_fetch *f, unsigned row, uint64_t *value)
+static bool virtual_read_process(struct virtual_fetch *f, uint64_t *value)
 {
-	(void)row;
 	*value = f->at->where.pid;
 	return f->at->where.known;
 }
 
-static bool virtual_read_thread(struct virtual_fetch *f, unsigned row, uint64_t *value)
+static bool virtual_read_thread(struct virtual_fetch *f, uint64_t *value)
 {
-	(void)row;
 	*value = f->at->where.tid;
 	return f->at->where.known;
 }
 
-static bool virtual_read_elapsed(struct virtual_fetch *f, unsigned row, uint64_t *value)
+static bool virtual_read_elapsed(struct virtual_fetch *f, uint64_t *value)
 {
-	(void)row;
 	*value = f->at->elapsed;
 	return true;
 }
@@ -172,22 +155,20 @@ static const struct sysinfo *virtual_sysinfo(struct virtual_fetch *f)
 	return f->sysinfo_ok ? &f->info : NULL;
 }
 
-static bool virtual_read_free_memory(struct virtual_fetch *f, unsigned row, uint64_t *value)
+static bool virtual_read_free_memory(struct virtual_fetch *f, uint64_t *value)
 {
 	const struct sysinfo *info = virtual_sysinfo(f);
 
-	(void)row;
 	if (!info)
 		return false;
 	*value = (uint64_t)info->freeram * info->mem_unit;
 	return true;
 }
 
-static bool virtual_read_load(struct virtual_fetch *f, unsigned row, uint64_t *value)
+static bool virtual_read_load(struct virtual_fetch *f, uint64_t *value)
 {
 	const struct sysinfo *info = virtual_sysinfo(f);
 
-	(void)row;
 	if (!info)
 		return false;
 	*value = (uint64_t)info->loads[0] * 1000 >> SI_LOAD_SHIFT;
@@ -196,9 +177,9 @@ static bool virtual_read_load(struct virtual_fetch *f, unsigned row, uint64_t *v
 
 static void virtual_close_file(struct virtuals *v, unsigned row)
 {
-	if (v->open & 1u << row)
+	if (v->open & ROW(row))
 		close(v->fd[row]);
-	v->open &= ~(1u << row);
+	v->open &= ~ROW(row);
 }
 
 /* A file that was removed or replaced can still be read, but has no links. */
@@ -206,35 +187,35 @@ static bool virtual_file_is_current(const struct virtuals *v, unsigned row)
 {
 	struct stat st;
 
-	return (v->open & 1u << row) && fstat(v->fd[row], &st) == 0 && st.st_nlink;
+	return (v->open & ROW(row)) && fstat(v->fd[row], &st) == 0 && st.st_nlink;
 }
 
-static bool virtual_open_file(struct virtual_fetch *f, unsigned row)
+static bool virtual_open_file(struct virtual_fetch *f)
 {
 	struct err why;
 	int fd;
 
-	virtual_close_file(f->v, row);
-	fd = pmu_virtual_open(&f->pmu->virtuals[row], &why);
+	virtual_close_file(f->v, f->row);
+	fd = pmu_virtual_open(&f->pmu->virtuals[f->row], &why);
 	if (fd < 0)
 		return false;
-	f->v->fd[row] = fd;
-	f->v->open |= 1u << row;
+	f->v->fd[f->row] = fd;
+	f->v->open |= ROW(f->row);
 	return true;
 }
 
 /* If the file cannot be read, its device may be unplugged: the next call opens it again. */
-static bool virtual_read_file(struct virtual_fetch *f, unsigned row, uint64_t *value)
+static bool virtual_read_file(struct virtual_fetch *f, uint64_t *value)
 {
-	if (!virtual_file_is_current(f->v, row) && !virtual_open_file(f, row))
+	if (!virtual_file_is_current(f->v, f->row) && !virtual_open_file(f))
 		return false;
-	if (virtual_read_number(f->v->fd[row], value))
+	if (virtual_read_number(f->v->fd[f->row], value))
 		return true;
-	virtual_close_file(f->v, row);
+	virtual_close_file(f->v, f->row);
 	return false;
 }
 
-static bool (*const virtual_kinds[])(struct virtual_fetch *f, unsigned row, uint64_t *value) = {
+static bool (*const virtual_kinds[])(struct virtual_fetch *f, uint64_t *value) = {
 	[PMU_VIRTUAL_CLOCK] = virtual_read_clock,
 	[PMU_VIRTUAL_CPUTIME] = virtual_read_cputime,
 	[PMU_VIRTUAL_FREE_MEMORY] = virtual_read_free_memory,
@@ -253,10 +234,11 @@ void virtual_pmd_fetch(struct virtuals *v, const struct pmu *pmu, const struct v
 	struct virtual_fetch f = {.v = v, .pmu = pmu, .at = at};
 
 	out->asked |= rows;
-	for (unsigned row = 0; row < pmu->nvirtuals; row++)
-		if ((rows & 1u << row) &&
-			virtual_kinds[pmu->virtuals[row].kind](&f, row, &out->value[row]))
-			out->valid |= 1u << row;
+	for_each_row (row, rows) {
+		f.row = row;
+		if (virtual_kinds[pmu->virtuals[row].kind](&f, &out->value[row]))
+			out->valid |= ROW(row);
+	}
 }
 
 void virtual_pmd_close(struct virtuals *v)

@@ -375,6 +375,7 @@ static bool worker_handle_flags(struct worker *w, unsigned flags)
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
+	struct job *job;
 
 	worker_set_cpu(w);
 	for (;;) {
@@ -391,20 +392,15 @@ static void *worker_main(void *arg)
 				worker_poll(w, w->wake.switches);
 			}
 		}
-		while (inbox) {
-			struct job *job = container_of(inbox, struct job, link);
-
-			inbox = inbox->next;
+		queue_for_each (job, inbox, link)
 			worker_run_job(w, job);
-		}
 	}
 	worker_close_cpu(w);
 	event_send(w->events, &w->exit_event);
 	return NULL;
 }
 
-/* @tid: the target; 0: @cpu. */
-static int worker_make(struct backend *be, struct event_queue *events, struct engine_stats *stats,
+int worker_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
 	unsigned cpu, int tid, struct worker **out, struct err *e)
 {
 	CLEANUP_FREE struct worker *w = calloc(1, sizeof(*w));
@@ -427,18 +423,6 @@ static int worker_make(struct backend *be, struct event_queue *events, struct en
 		return err_set(e, rc, "cannot start a worker: %s (thread limit?)", err_name(rc));
 	*out = take_ptr(&w);
 	return 0;
-}
-
-int worker_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
-	unsigned cpu, struct worker **out, struct err *e)
-{
-	return worker_make(be, events, stats, cpu, 0, out, e);
-}
-
-int worker_new_on_thread(struct backend *be, struct event_queue *events, struct engine_stats *stats,
-	int tid, struct worker **out, struct err *e)
-{
-	return worker_make(be, events, stats, 0, tid, out, e);
 }
 
 void worker_set_tid(struct worker *w, int tid)

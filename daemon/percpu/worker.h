@@ -12,13 +12,9 @@
 struct executor;
 struct worker;
 
-/* Creates the worker of @cpu. -ENOMEM, -EAGAIN. */
+/* Creates the worker of thread @tid; 0: of @cpu. -ENOMEM, -EAGAIN. */
 int worker_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
-	unsigned cpu, struct worker **out, struct err *e);
-
-/* The same of thread @tid. */
-int worker_new_on_thread(struct backend *be, struct event_queue *events, struct engine_stats *stats,
-	int tid, struct worker **out, struct err *e);
+	unsigned cpu, int tid, struct worker **out, struct err *e);
 /* The thread has got another number: it has executed a program. */
 void worker_set_tid(struct worker *w, int tid);
 

@@ -295,6 +295,17 @@ static void seize_note_outcome(struct tracer_attach *req, int rc)
 		req->pass_rc = rc;
 }
 
+/* A list that ends early would pass for a complete one. */
+static int seize_list_failed(struct tracer_attach *req)
+{
+	if (errno == ENOENT || errno == ESRCH)
+		return err_set(&req->err, ESRCH, "process %d has ended", req->tgid);
+	return err_set(&req->err, errno,
+		"the threads of process %d cannot be listed: /proc/%d/task: %s: try again, or "
+		"raise LimitNOFILE",
+		req->tgid, req->tgid, err_name(errno));
+}
+
 /* Attaches to some threads that come next in the list. 1: it has got to its end. A list is read in
  * small pieces, as an id that was read long ago may be another's by now. */
 static int seize_some_listed(struct tracer *tr, struct tracer_attach *req)
@@ -316,16 +327,17 @@ static int seize_some_listed(struct tracer *tr, struct tracer_attach *req)
 			return rc;
 		seize_note_outcome(req, rc);
 	}
-	return n <= 0;
+	return n < 0 ? seize_list_failed(req) : n == 0;
 }
 
-static void seize_begin_pass(struct tracer_attach *req)
+static int seize_begin_pass(struct tracer_attach *req)
 {
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/task", req->tgid);
 	req->list_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	req->pass_rc = 0;
+	return req->list_fd < 0 ? seize_list_failed(req) : 0;
 }
 
 static void seize_end_pass(struct tracer_attach *req)
@@ -341,7 +353,7 @@ static int seize_pass(struct tracer *tr, struct tracer_attach *req)
 	int rc = 0;
 
 	if (req->list_fd < 0)
-		seize_begin_pass(req);
+		rc = seize_begin_pass(req);
 	while (rc == 0 && !seize_is_full(req))
 		rc = seize_some_listed(tr, req);
 	if (rc == 0) {

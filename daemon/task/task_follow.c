@@ -88,7 +88,7 @@ static void follow_child_failed(struct task_registry *reg, struct engine_ctx *ro
 	struct engine_ctx *child, pid_t tid, struct err *e)
 {
 	task_destroy_child(reg, child);
-	root->child_failed(root, tid, e);
+	root->ops->child_failed(root, tid, e);
 }
 
 static void follow_cloned(struct job *job)
@@ -126,7 +126,7 @@ static int follow_make_child(struct task_registry *reg, struct task_ctx *parent,
 	*child = NULL;
 	if (!clone)
 		return err_set(e, ENOMEM, "no memory");
-	*child = parent->root->make_child(parent->root, tid, e);
+	*child = parent->root->ops->make_child(parent->root, tid, e);
 	if (!*child)
 		return -e->no;
 	rc = task_ctx_new(reg, *child, tid, &clone->child, e);
@@ -156,7 +156,7 @@ static void follow_handle_born(struct task_registry *reg, struct task_event *eve
 
 	if (!reg->shared.tracer)
 		return; /* tracer_free() has detached all */
-	if (!parent || !parent->root->make_child) {
+	if (!parent || !parent->root->ops->make_child) {
 		task_detach(reg, ev->other);
 		return;
 	}
@@ -251,7 +251,7 @@ static int follow_check_access(const struct task_ctx *task, struct err *e)
 static void follow_end(struct task_registry *reg, struct task_ctx *task, struct err *e)
 {
 	err_prefix(e, "it is no longer followed");
-	task->ec->report_error(task->ec, e);
+	task->ec->ops->report_error(task->ec, e);
 	task_ctx_end(reg, task); /* which detaches it */
 }
 

@@ -68,7 +68,7 @@ static int process_load(struct task_registry *reg, struct task_ctx *root, struct
 static int process_make_child(
 	struct task_registry *reg, struct task_ctx *root, pid_t tid, bool ended, struct err *e)
 {
-	struct engine_ctx *child = root->ec->make_child(root->ec, tid, e);
+	struct engine_ctx *child = root->ec->ops->make_child(root->ec, tid, e);
 	struct task_ctx *task;
 	int rc;
 

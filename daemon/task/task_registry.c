@@ -14,11 +14,8 @@ static void registry_ctxsw_exited(struct task_registry *reg, struct task_event *
 	queue_put(&reg->exited_threads, &event->event.link);
 	if (--reg->shared.stats->ctxsw_threads)
 		return;
-	for (struct link *next, *l = queue_take(&reg->exited_threads); l; l = next) {
-		next = l->next;
-		event = container_of(container_of(l, struct event, link), struct task_event, event);
+	queue_for_each (event, queue_take(&reg->exited_threads), event.link)
 		ctxsw_thread_free(ctxsw_thread_of_event(event));
-	}
 	reg->ops->resubmit_loads(reg->arg);
 }
 
@@ -217,17 +214,19 @@ int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t 
 {
 	struct ctxsw_shared *shared = &reg->shared;
 	struct worker *worker;
-	int rc = worker_new_on_thread(shared->be, shared->events, shared->stats, tid, &worker, e);
+	int rc = worker_new(shared->be, shared->events, shared->stats, 0, tid, &worker, e);
 
 	if (rc < 0)
 		return rc;
 	shared->stats->workers++;
 	rc = registry_add(reg, ec, tid, out, e);
-	if (rc < 0)
+	if (rc < 0) {
 		reg->ops->retire(reg->arg, worker);
-	else
-		(*out)->worker = worker;
-	return rc;
+		return rc;
+	}
+	(*out)->worker = worker;
+	++*ec->user_workers;
+	return 0;
 }
 
 static void registry_retire_all(struct task_registry *reg)
@@ -269,12 +268,10 @@ void requester_unref(struct requester *p)
 
 static void registry_submit_loads(struct task_registry *reg, struct link *waiting)
 {
-	while (waiting) {
-		struct job *job = container_of(waiting, struct job, link);
+	struct job *job;
 
-		waiting = waiting->next;
+	queue_for_each (job, waiting, link)
 		reg->ops->submit(reg->arg, job);
-	}
 }
 
 /* With the last context, the ctxsw threads end. The scheduler's BPF programs remain: they take long
@@ -287,10 +284,12 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 	list_del(&task->link);
 	registry_unhash(reg, task);
 	task->root->followed -= task->root != task->ec;
-	if (task->worker)
+	if (task->worker) {
 		reg->ops->retire(reg->arg, task->worker);
-	else
+		--*task->ec->user_workers;
+	} else {
 		reg->shared.slots[task->slot].task = NULL;
+	}
 	task->ec->task = NULL;
 	reg->shared.stats->threads--;
 	requester_unref(task->requester);
@@ -340,7 +339,7 @@ static void registry_report_revoked(struct task_registry *reg, const struct task
 		"thread %u has executed a program that you may not trace, and is no longer "
 		"followed: load as root",
 		__atomic_load_n(&s->tid, __ATOMIC_RELAXED));
-	task->ec->report_error(task->ec, &e);
+	task->ec->ops->report_error(task->ec, &e);
 }
 
 void task_ctx_end(struct task_registry *reg, struct task_ctx *task)
@@ -417,11 +416,11 @@ static void registry_refuse_late(struct job *job, pid_t tid)
 
 void task_detach_late(struct detaching *d)
 {
+	struct job *job;
+
 	d->late = true;
-	for (struct link *next, *l = queue_take(&d->waiting_loads); l; l = next) {
-		next = l->next;
-		registry_refuse_late(container_of(l, struct job, link), d->tid);
-	}
+	queue_for_each (job, queue_take(&d->waiting_loads), link)
+		registry_refuse_late(job, d->tid);
 }
 
 void task_registry_stop_waiting(struct task_registry *reg)

@@ -132,6 +132,41 @@ inherited() {
 	is ok
 }
 
+# lent FILE TEXT VALUE: root's descriptor of the file lends no right to write, and keeps VALUE in it
+lent() {
+	exec 4<>"$1"
+	passed nobody "$2"
+	is EPERM
+	as nobody sentence "$MNT/last_error" root
+	holds "$1" "$3"
+	output=$(bounded fsprobe write - <<<"$2")
+	is ok
+	exec 4>&-
+}
+
+@test "root's files are written by root, and by descriptors that root has opened" {
+	serve --backend=sim
+	put ok "$MNT/config/sys_group" none
+	lent "$MNT/config/sys_group" any none
+	holds "$MNT/config/sys_group" any
+	lent "$MNT/config/tick_us" 500 1000
+	lent "$MNT/config/audit" off on
+	lent "$MNT/sim/advance" 100 0
+	holds "$MNT/sim/advance" 100
+	lent "$MNT/sim/offline" 1 ""
+	exec 4>"$MNT/sim/poke"
+	passed nobody "0 0x186 0x4300c0"
+	is EPERM
+	# CAP_DAC_OVERRIDE opens them; uid 0 alone writes.
+	run -0 bounded setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups \
+		--inh-caps=+dac_override --ambient-caps=+dac_override \
+		fsprobe write "$MNT/config/tick_us" <<<2000
+	is EPERM
+	holds "$MNT/config/tick_us" 500
+	# clone is for all.
+	as nobody put EINVAL "$MNT/clone" 1
+}
+
 @test "allow_kernel is asked again at load and start" {
 	serve --backend=sim
 	put ok "$MNT/config/sys_group" $GID

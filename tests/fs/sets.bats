@@ -366,7 +366,7 @@ builtin_pmds() {
 	probe ok mkdir "$C/set/1"
 	set_row 0 flags ovfl_switch
 	by_time 1 1000000
-	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 short=-2000 thresh=3\npmc1 $BRANCH\npmd1 -400 short=-400"
+	put ok "$C/regs" "pmc0 $USER\npmd0 -2000 thresh=3\npmc1 $BRANCH\npmd1 -400 short=-400"
 	run_here
 	overflows 0 0 0 $MINUS_2000 3
 	advance 1000

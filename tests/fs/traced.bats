@@ -279,18 +279,34 @@ debug() {
 	its_faults a "$TID"
 }
 
-# The exec waits for the other threads, one of whose debuggers does not wait for it; PTRACE_SEIZE
-# waits for the exec.
-@test "an exec that takes forever: EAGAIN, and other loads do not wait" {
+# Program a, which is about to exec.
+begin_exec() {
 	! grep -q __tsan_init "$BUILD/daemon/perfmonfs" ||
 		skip "TSan keeps signals back until a system call has ended, which does not end here"
 	serve --backend=perf
 	begin a lives over "$BATS_RUN_TMPDIR/subject" -t 0 faults 1000
 	until_ok sh -c '[ "$(grep -c ^thread "$1")" = 2 ]' sh "$SAYS/a"
 	threads_of a
+}
+
+# Lets it: the exec waits for the other threads, one of whose debuggers does not wait for it;
+# PTRACE_SEIZE waits for the exec.
+hang_exec() {
 	debug d "${TIDS[1]}" ok
 	go a
 	until_ok letter_is "$TID" D
+}
+
+# That debugger lets its thread end, so the exec ends.
+end_exec() {
+	go d
+	said a ready
+	threads_of a
+}
+
+@test "an exec that takes forever: EAGAIN, and other loads do not wait" {
+	begin_exec
+	hang_exec
 	new a
 	put ok "$C/pmc/0" "$(user_event page-faults)"
 	refused EAGAIN "load tid=$TID" "$TID"
@@ -303,9 +319,7 @@ debug() {
 	go b
 	finished b
 	its_faults b "$TID"
-	go d
-	said a ready
-	threads_of a
+	end_exec
 	C=$MNT/ctx/a
 	ctl "load tid=$TID"
 	ctl start
@@ -315,22 +329,13 @@ debug() {
 }
 
 @test "an exec that takes forever, of a monitored thread: unloaded, and loading again is EAGAIN" {
-	! grep -q __tsan_init "$BUILD/daemon/perfmonfs" ||
-		skip "TSan keeps signals back until a system call has ended, which does not end here"
-	serve --backend=perf
-	begin a lives over "$BATS_RUN_TMPDIR/subject" -t 0 faults 1000
-	until_ok sh -c '[ "$(grep -c ^thread "$1")" = 2 ]' sh "$SAYS/a"
-	threads_of a
+	begin_exec
 	monitor a "$TID"
-	debug d "${TIDS[1]}" ok
-	go a
-	until_ok letter_is "$TID" D
+	hang_exec
 	ctl unload
 	refused EAGAIN "load tid=$TID" "$TID"
 	refused EAGAIN "load tid=$TID" "$TID"
-	go d
-	said a ready
-	threads_of a
+	end_exec
 	put ok "$C/pmd/0" 0
 	until_ok put ok "$C/ctl" "load tid=$TID"
 	ctl start

@@ -291,11 +291,11 @@ static void done(struct job *job)
 static struct engine_ctx *born(const char *path, int tid, struct err *e)
 {
 	const struct fs_context *parent = context_at(path);
-	struct engine_ctx *t = context_at(path)->ec.make_child(&context_at(path)->ec, tid, e);
+	struct engine_ctx *t = context_at(path)->ec.ops->make_child(&context_at(path)->ec, tid, e);
 
 	/* As the task_registry does. */
 	if (!t)
-		context_at(path)->ec.child_failed(&context_at(path)->ec, tid, e);
+		context_at(path)->ec.ops->child_failed(&context_at(path)->ec, tid, e);
 	for (unsigned i = 0; t && i < parent->sets.n; i++) {
 		struct job job = {.ec = t,
 			.cmd = {.verb = CMD_EVTSET_NEW,
@@ -524,7 +524,7 @@ static void test_born_too_late(void **state)
 	(void)state;
 	context_ref(ctx);
 	assert_int_equal(remove_dir("ctx/a"), 0);
-	assert_null(ctx->ec.make_child(&ctx->ec, 7, &e));
+	assert_null(ctx->ec.ops->make_child(&ctx->ec, 7, &e));
 	assert_int_equal(e.no, ENODEV);
 	assert_int_equal(fs->objects.count, 0);
 	context_unref(ctx);
@@ -539,11 +539,11 @@ static void test_taken_back(void **state)
 
 	(void)state;
 	make_child("ctx/a", 1);
-	job.ec = t->make_child(t, 2, &e);
+	job.ec = t->ops->make_child(t, 2, &e);
 	assert_non_null(job.ec);
 	engine_submit(fs->eng, &job);
 	err_set(&e, EBUSY, "somebody traces it");
-	t->child_failed(t, 2, &e);
+	t->ops->child_failed(t, 2, &e);
 	assert_lists("ctx/a/children", " 1");
 	assert_holds("ctx/a/last_error", "thread 2 is not followed: somebody traces it\n");
 	assert_int_equal(get("ctx/a/total"), -EIO);

@@ -1338,6 +1338,7 @@ static void test_note_samples(void **state)
 
 	(void)state;
 	for (unsigned sampling = 0; sampling < 2; sampling++) {
+		const char *never = sampling ? "no overflow" : NULL;
 		struct world w;
 
 		world_open(&w, &world_models[4]);
@@ -1347,10 +1348,41 @@ static void test_note_samples(void **state)
 		WANT(&w, 0, world_do(&w, CMD_LOAD));
 		want_note(&w, sample_note(&w, -1000ULL, &none), sampling ? "short=" : NULL);
 		want_note(&w, sample_note(&w, -1000ULL, &again), NULL);
-		want_note(&w, sample_note(&w, -1000ULL, &narrow), NULL);
-		want_note(&w, sample_note(&w, 1000, &none), NULL);
+		want_note(&w, sample_note(&w, -1000ULL, &narrow), never);
+		want_note(&w, sample_note(&w, 1000, &none), never);
+		want_note(&w, sample_note(&w, 1ULL << 63, &again), NULL);
+		want_note(&w, sample_note(&w, (1ULL << 63) - 1, &again), never);
 		world_close(&w);
 	}
+}
+
+/* Sets that do not start sample, too, when they are switched to. */
+static void test_note_sets(void **state)
+{
+	static const pfm_buffer_fmt_t recorder = {
+		.fmt_api = PFM_FMT_API, .fmt_name = "recorder", .fmt_handler = record_nothing};
+	const struct pmd_conf none = {0};
+	struct command format = {.verb = CMD_FORMAT, .setup.smpl = {.fmt = &recorder}};
+	struct command set = {.verb = CMD_EVTSET_NEW, .evtset.id = 1};
+	struct cmd_reg regs[2] = {{.set = 1}, {.pmd = true, .set = 1, .value = -1000ULL}};
+	struct command write = {.verb = CMD_WRITE, .vector.regs = regs, .vector.nregs = 2};
+	struct world w;
+
+	(void)state;
+	world_open(&w, &world_models[4]);
+	world_program(&w, 0);
+	regs[0].num = w.model->pmc[0].num;
+	regs[1].num = w.model->pmd[0].num;
+	WANT(&w, 0, world_command(&w, &format));
+	WANT(&w, 0, world_command(&w, &set));
+	regs[0].value = w.pmu->pmcs[pmu_find_pmc(w.pmu, regs[0].num)].def;
+	WANT(&w, 0, world_command(&w, &write));
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	want_note(&w, sample_note(&w, 1000, &none), "no overflow");
+	regs[0].value = w.model->pmc[0].value;
+	WANT(&w, 0, world_command(&w, &write));
+	want_note(&w, sample_note(&w, 1000, &none), NULL);
+	world_close(&w);
 }
 
 static const char *period_note(struct world *w, uint64_t value, unsigned flags)
@@ -1382,6 +1414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_note_samples),
+		cmocka_unit_test(test_note_sets),
 		cmocka_unit_test(test_note_period),
 		cmocka_unit_test(test_life),
 		cmocka_unit_test(test_always_active),

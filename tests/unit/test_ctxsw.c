@@ -591,17 +591,23 @@ static void want_time(struct ctxsw_world *c, unsigned set, uint64_t active, uint
 }
 #define WANT_TIME(c, set, active, left, runs) want_time(c, set, active, left, runs, __LINE__)
 
+/* Makes a set for each program. */
+static void program_sets(struct ctxsw_world *c)
+{
+	for (unsigned set = 0; set < PROGRAMS; set++) {
+		if (set)
+			WANT(&c->w, 0, world_set(&c->w, CMD_EVTSET_NEW, set));
+		task_program(c, set, (enum program)set, 0);
+	}
+}
+
 /* A timeout is of the thread's own time, wherever it spends that. */
 static void timeouts(struct ctxsw_world *c)
 {
 	uint64_t sum[PROGRAMS][WORLD_MAX] = {{0}};
 	struct world *w = task(c, 0);
 
-	for (unsigned set = 0; set < PROGRAMS; set++) {
-		if (set)
-			WANT(w, 0, world_set(w, CMD_EVTSET_NEW, set));
-		task_program(c, set, (enum program)set, 0);
-	}
+	program_sets(c);
 	world_set_timed(w, 0, MS);
 	world_set_timed(w, 2, 2 * MS);
 	task_load(c, 0);
@@ -994,11 +1000,7 @@ static void start_set(struct ctxsw_world *c)
 	uint64_t sum[PROGRAMS][WORLD_MAX] = {{0}};
 	struct world *w = task(c, 0);
 
-	for (unsigned set = 0; set < PROGRAMS; set++) {
-		if (set)
-			WANT(w, 0, world_set(w, CMD_EVTSET_NEW, set));
-		task_program(c, set, (enum program)set, 0);
-	}
+	program_sets(c);
 	task_load(c, 0);
 	WANT(w, 0, line_prepare(c, 0, 0));
 	WANT(w, 0, world_set(w, CMD_START, 1));

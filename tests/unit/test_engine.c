@@ -81,6 +81,8 @@ static void on_destroyed(struct engine_ctx *ec)
 	context_free(c);
 }
 
+static const struct engine_ctx_ops ctx_ops = {.destroyed = on_destroyed};
+
 static void context_init(struct test_ctx *c, const char *name)
 {
 	memset(c, 0, sizeof(*c));
@@ -88,7 +90,7 @@ static void context_init(struct test_ctx *c, const char *name)
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	c->ec.name = c->name;
 	c->ec.uid = 1000;
-	c->ec.destroyed = on_destroyed;
+	c->ec.ops = &ctx_ops;
 	c->allocated = true;
 }
 

@@ -710,17 +710,27 @@ static void states(struct world *w)
 }
 EACH_MODEL(states)
 
+static struct pmd_conf resets_pmd1(void)
+{
+	return (struct pmd_conf){.flags = PMD_NOTIFY, .long_reset = period(1000), .reset = list(1)};
+}
+
+/* PMD 0 overflows; restart is to reset it to period(1000), and PMD 1 to 8. */
+static void overflow_with_list(struct world *w)
+{
+	arm(w, 0, 0, period(10), resets_pmd1());
+	arm(w, 0, 1, 50, (struct pmd_conf){.long_reset = 8});
+	run(w);
+	happen(w, 0, 12);
+}
+
 /* While masked, registers are read and written as ever; nothing counts until restart. */
 static void write_masked(struct world *w)
 {
-	const struct pmd_conf a = {
-		.flags = PMD_NOTIFY, .long_reset = period(1000), .reset = list(1)};
+	const struct pmd_conf a = resets_pmd1();
 	const struct pmd_conf b = {.long_reset = 8};
 
-	arm(w, 0, 0, period(10), a);
-	arm(w, 0, 1, 50, b);
-	run(w);
-	happen(w, 0, 12);
+	overflow_with_list(w);
 	WANT_STATE(w, CTX_MASKED, 0);
 	WANT(w, 0, world_write_in(w, 0, false, 1, 0));
 	world_stopped(w, "a PMC written while masked");
@@ -774,14 +784,9 @@ EACH_MODEL(pending)
 /* Restart makes it after a stop, too: monitoring stays stopped, or goes on if it was started. */
 static void pending_after_stop(struct world *w)
 {
-	const struct pmd_conf a = {
-		.flags = PMD_NOTIFY, .long_reset = period(1000), .reset = list(1)};
-	const struct pmd_conf b = {.long_reset = 8};
+	const struct pmd_conf a = resets_pmd1();
 
-	arm(w, 0, 0, period(10), a);
-	arm(w, 0, 1, 50, b);
-	run(w);
-	happen(w, 0, 12);
+	overflow_with_list(w);
 	WANT(w, 0, world_do(w, CMD_STOP));
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT_STATE(w, CTX_LOADED, 0);

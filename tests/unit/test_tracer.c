@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -890,11 +891,18 @@ static void test_process(void **state)
 }
 
 static atomic_ulong list_reads;
+static atomic_int list_error; /* errno of the next read */
 
 /* Of the tracer, which calls this instead of the C library's. */
 ssize_t getdents64(int fd, void *buf, size_t size)
 {
+	int no = atomic_exchange(&list_error, 0);
+
 	atomic_fetch_add(&list_reads, 1);
+	if (no) {
+		errno = no;
+		return -1;
+	}
 	return syscall(SYS_getdents64, fd, buf, size);
 }
 
@@ -933,6 +941,40 @@ static void test_crowd(void **state)
 	assert_int_equal(trace_count(&trace, JOINED), THREADS);
 	assert_in_range(
 		atomic_load(&list_reads), THREADS / 10, PASSES * (THREADS / THREADS_A_READ + 2));
+	target_end(&t);
+}
+
+/* Lets the process open no file until the limit is set back to @old. */
+static void use_up_files(struct rlimit *old)
+{
+	struct rlimit none;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, old), 0);
+	none = *old;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+}
+
+/* A list of threads that cannot be read is not taken for one without any more threads. */
+static void test_unreadable_list(void **state)
+{
+	struct rlimit limit;
+	struct target t;
+	int rc;
+
+	(void)state;
+	start_exec(&t, false);
+	use_up_files(&limit);
+	rc = trace_seize_process(&trace, t.pid, &err);
+	setrlimit(RLIMIT_NOFILE, &limit);
+	assert_int_equal(rc, -EMFILE);
+	detach(t.pid);
+	atomic_store(&list_error, EIO);
+	assert_int_equal(trace_seize_process(&trace, t.pid, &err), -EIO);
+	detach(t.pid);
+	atomic_store(&list_error, ENOENT);
+	assert_int_equal(trace_seize_process(&trace, t.pid, &err), -ESRCH);
+	detach(t.pid);
 	target_end(&t);
 }
 
@@ -1280,6 +1322,7 @@ int main(void)
 		TRACED(test_detach_late),
 		TRACED(test_process),
 		TRACED(test_crowd),
+		TRACED(test_unreadable_list),
 		TRACED(test_set_user_id),
 		TRACED(test_job_control),
 	};

@@ -627,6 +627,15 @@ static void elapsed_unstarted(struct world *w, uint64_t ns)
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 }
 
+/* @verb, and @ns later the time is @want. */
+static void elapsed_step(struct world *w, enum cmd_verb verb, uint64_t ns, uint64_t want, int line)
+{
+	world_want(w, world_do(w, verb), 0, "command", line);
+	hw_advance(w->hw, ns);
+	world_want_pmd(w, PMU_ELAPSED, want, line);
+}
+#define STEP(verb, ns, want) elapsed_step(w, verb, ns, want, __LINE__)
+
 /* From start to stop, while masked too; from 0 again at the next start, but not at a restart. */
 static void elapsed(struct world *w)
 {
@@ -636,32 +645,20 @@ static void elapsed(struct world *w)
 	WANT(w, 0, write_conf(w, w->model->pmd[0].num, &notify));
 	hw_advance(w->hw, 10);
 	WANT_PMD(w, PMU_ELAPSED, 0);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	hw_advance(w->hw, 10);
-	WANT_PMD(w, PMU_ELAPSED, 0);
-	WANT(w, 0, world_do(w, CMD_START));
-	hw_advance(w->hw, 20);
-	WANT(w, 0, world_do(w, CMD_START));
-	WANT_PMD(w, PMU_ELAPSED, 20);
+	STEP(CMD_LOAD, 10, 0);
+	STEP(CMD_START, 20, 20);
+	STEP(CMD_START, 0, 20);
 	world_happen(w, w->model->pmd[0].num, PERIOD);
 	WANT(w, 0, world_do(w, CMD_POLL));
 	assert_int_equal(w->ctx.state, CTX_MASKED);
 	hw_advance(w->hw, 30);
 	WANT_PMD(w, PMU_ELAPSED, 50);
-	WANT(w, 0, world_do(w, CMD_RESTART));
-	hw_advance(w->hw, 40);
-	WANT(w, 0, world_do(w, CMD_STOP));
-	hw_advance(w->hw, 50);
-	WANT_PMD(w, PMU_ELAPSED, 90);
-	WANT(w, 0, world_do(w, CMD_STOP));
-	WANT_PMD(w, PMU_ELAPSED, 90);
-	WANT(w, 0, world_do(w, CMD_START));
-	hw_advance(w->hw, 7);
-	WANT(w, 0, world_do(w, CMD_UNLOAD));
-	hw_advance(w->hw, 60);
-	WANT_PMD(w, PMU_ELAPSED, 7);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT_PMD(w, PMU_ELAPSED, 7);
+	STEP(CMD_RESTART, 40, 90);
+	STEP(CMD_STOP, 50, 90);
+	STEP(CMD_STOP, 0, 90);
+	STEP(CMD_START, 7, 7);
+	STEP(CMD_UNLOAD, 60, 7);
+	STEP(CMD_LOAD, 0, 7);
 	elapsed_unstarted(w, 7);
 }
 

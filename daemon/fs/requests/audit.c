@@ -177,22 +177,34 @@ void audit_format(struct fs *fs, const struct audit_writer *w, const char *verb,
 	audit_send(fs, q, rc < 0 ? AUDIT_REFUSED : AUDIT_DONE, &line);
 }
 
-void audit_make(const struct call *call, const struct err *e)
+/* Tells that the caller was refused @what. */
+static void audit_refuse(const struct call *call, const char *what, const struct err *e)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
 	TEXT_CLEANUP struct text line = {0};
 	struct user_quota *q = NULL;
 
-	if (!call->fs->config.audit || (e->no != ENOSPC && !audit_is_refusal(-e->no)))
+	if (!call->fs->config.audit)
 		return;
 	if (caller->uid) {
 		q = user_quota_get(&call->fs->objects.quotas, caller->uid);
 		if (!q)
 			return; /* there is no memory to limit it by */
 	}
-	text_printf(&line, "refused context uid=%u by=%d error=%s", (unsigned)caller->uid,
+	text_printf(&line, "refused %s uid=%u by=%d error=%s", what, (unsigned)caller->uid,
 		(int)caller->pid, err_name(e->no));
 	audit_send(call->fs, q, AUDIT_REFUSED, &line);
+}
+
+void audit_make(const struct call *call, const struct err *e)
+{
+	if (e->no == ENOSPC || audit_is_refusal(-e->no))
+		audit_refuse(call, "context", e);
+}
+
+void audit_refused_write(const struct call *call, const struct err *e)
+{
+	audit_refuse(call, call->node.row->name, e);
 }
 
 void audit_config(const struct call *call, bool was)

@@ -29,7 +29,7 @@ void audit_load(
 /* A request that may unload the context; @cause is a constant, and @req is NULL if no process has
  * asked for it. */
 void audit_unload_asked(struct fs_context *ctx, const char *cause, fuse_req_t req);
-/* engine_ctx.unloaded */
+/* engine_ctx_ops.unloaded */
 void audit_unloaded(struct engine_ctx *ec, bool ending);
 
 struct audit_writer audit_format_writer(const struct call *call);
@@ -42,6 +42,8 @@ void audit_format(struct fs *fs, const struct audit_writer *w, const char *verb,
 
 /* A context was refused with @e. */
 void audit_make(const struct call *call, const struct err *e);
+/* A write to a file outside of contexts was refused with @e. */
+void audit_refused_write(const struct call *call, const struct err *e);
 /* The key of the call's file was written; @was: config/audit before. */
 void audit_config(const struct call *call, bool was);
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
@@ -126,18 +125,11 @@ int caller_check_root(const struct call *call, struct err *e)
 	if (fuse_req_ctx(call->req)->uid == 0 && call->file->uid == 0)
 		return 0;
 	return err_set(e, EPERM,
-		"formats run in the daemon: root alone changes them, by a file that root opened");
+		"%s: root alone writes it, and by a descriptor that root has opened",
+		call->node.row->name);
 }
 
 enum { CALLER_SLOW_NS = 2000000, CALLER_PAUSE_NS = 1000000000 };
-
-static uint64_t caller_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return nsec_of(t);
-}
 
 /*
  * While mkdir waits for its answer, the kernel lets no other user make or look up a name in that
@@ -148,7 +140,7 @@ static int caller_check_pause(const struct call *call, struct err *e)
 	uid_t uid = fuse_req_ctx(call->req)->uid;
 	const struct user_quota *q = user_quota_get(&call->fs->objects.quotas, uid);
 
-	if (!q || q->groups_at <= caller_now())
+	if (!q || q->groups_at <= nsec_now(CLOCK_MONOTONIC))
 		return 0;
 	return err_set(e, EAGAIN,
 		"uid %u has so many supplementary groups that they are read for mkdir once a "
@@ -164,7 +156,7 @@ static void caller_note_pause(const struct call *call, uint64_t took_ns)
 		return;
 	q = user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
 	if (q)
-		q->groups_at = caller_now() + CALLER_PAUSE_NS;
+		q->groups_at = nsec_now(CLOCK_MONOTONIC) + CALLER_PAUSE_NS;
 }
 
 static int caller_read_identity(pid_t tid, struct identity *is, struct err *e)
@@ -181,7 +173,7 @@ void caller_pause_identity(const struct call *call)
 		user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
 
 	if (q)
-		q->identity_at = caller_now() + CALLER_PAUSE_NS;
+		q->identity_at = nsec_now(CLOCK_MONOTONIC) + CALLER_PAUSE_NS;
 }
 
 int caller_identity(const struct call *call, struct identity *is, struct err *e)
@@ -194,7 +186,7 @@ int caller_identity(const struct call *call, struct identity *is, struct err *e)
 		return err_set(e, EPERM,
 			"your PID namespace is not visible to the daemon: use the one that the "
 			"daemon runs in");
-	if (q && q->identity_at > caller_now())
+	if (q && q->identity_at > nsec_now(CLOCK_MONOTONIC))
 		return err_set(e, EAGAIN,
 			"uid %u has a process with too many supplementary groups: try again in a "
 			"second",

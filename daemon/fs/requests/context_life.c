@@ -33,8 +33,10 @@ static void context_free_sets(struct deferred *d)
 		context_unref(ctx);
 }
 
-void context_gone(struct fs_context *ctx)
+void context_gone(struct engine_ctx *ec)
 {
+	struct fs_context *ctx = container_of(ec, struct fs_context, ec);
+
 	if (!ctx->closed) { /* the engine takes back a child of a thread that is not followed */
 		object_remove(ctx->objs, ctx);
 		context_close(ctx);
@@ -43,7 +45,6 @@ void context_gone(struct fs_context *ctx)
 	shared_unref(take_ptr(&ctx->set0.live));
 	shared_unref(take_ptr(&ctx->map.region));
 	shared_sweep(&fs_of(ctx)->memory);
-	context_ref(ctx);
 	ctx->end = (struct deferred){.quota = ctx->id.quota, .slice = context_free_sets};
 	deferred_begin(fs_of(ctx), &ctx->end);
 }
@@ -70,7 +71,7 @@ static int context_make(struct fs_context *parent, int tid, struct fs_context **
 		return -e->no;
 	atomic_store(&(*out)->flags, atomic_load(&parent->flags));
 	if (context_copy_sets(parent, *out, e) < 0 || smpl_copy(fs, parent, *out, e) < 0) {
-		(*out)->ec.destroyed(&(*out)->ec);
+		context_gone(&(*out)->ec);
 		return -e->no;
 	}
 	return 0;
@@ -103,7 +104,7 @@ static void context_report_error(struct engine_ctx *ec, const struct err *e)
 
 const struct engine_ctx_ops context_life_ops = {
 	.on_change = notify_event,
-	.child = context_make_child,
+	.make_child = context_make_child,
 	.child_failed = context_child_failed,
 	.report_error = context_report_error,
 	.unloaded = audit_unloaded,

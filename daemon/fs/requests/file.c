@@ -115,46 +115,33 @@ void files_free(struct fs *fs)
 		file_destroy(f);
 }
 
-/* Without this, a file whose open was interrupted would never be released. */
-static void file_opened(struct file *f, int rc)
+/* By hand, as libfuse has no flag for some. A file whose open was interrupted would never be
+ * released. */
+static void file_reply(fuse_req_t req, struct file *f, uint32_t open_flags, int32_t backing_id)
 {
-	if (rc < 0)
+	const struct file_open_out out = {(uintptr_t)f, open_flags | FOPEN_NOFLUSH, backing_id};
+
+	if (fuse_reply_buf(req, (const char *)&out, sizeof(out)) < 0)
 		file_destroy(f);
 }
 
 void file_reply_direct(fuse_req_t req, struct file *f)
 {
-	const struct fuse_file_info fi = {.fh = (uintptr_t)f, .direct_io = 1, .noflush = 1};
-
-	file_opened(f, fuse_reply_open(req, &fi));
+	file_reply(req, f, FOPEN_DIRECT_IO, 0);
 }
 
-/* libfuse has no flag for it. */
 void file_reply_stream(fuse_req_t req, struct file *f)
 {
-	const struct fuse_open_out out = {
-		.fh = (uintptr_t)f,
-		.open_flags = FOPEN_DIRECT_IO | FOPEN_STREAM | FOPEN_NOFLUSH,
-	};
-
-	file_opened(f, fuse_reply_buf(req, (const char *)&out, sizeof(out)));
+	file_reply(req, f, FOPEN_DIRECT_IO | FOPEN_STREAM, 0);
 }
 
 void file_reply_passed(fuse_req_t req, struct file *f, bool text)
 {
-	const struct file_open_out out = {
-		.fh = (uintptr_t)f,
-		.open_flags = FOPEN_PASSTHROUGH | FOPEN_NOFLUSH | (text ? FOPEN_DIRECT_IO : 0),
-		.backing_id = f->shared->id,
-	};
-
-	file_opened(f, fuse_reply_buf(req, (const char *)&out, sizeof(out)));
+	file_reply(req, f, FOPEN_PASSTHROUGH | (text ? FOPEN_DIRECT_IO : 0), f->shared->id);
 }
 
 /* The kernel's cache of the file is right, so the kernel keeps it. */
 void file_reply_cached(fuse_req_t req, struct file *f)
 {
-	const struct fuse_file_info fi = {.fh = (uintptr_t)f, .keep_cache = 1, .noflush = 1};
-
-	file_opened(f, fuse_reply_open(req, &fi));
+	file_reply(req, f, FOPEN_KEEP_CACHE, 0);
 }

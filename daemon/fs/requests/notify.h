@@ -5,7 +5,7 @@
 
 #include "daemon/fs/tree/fs_state.h"
 
-/* engine_ctx.on_change. */
+/* engine_ctx_ops.on_change. */
 void notify_event(struct engine_ctx *ec);
 /* The same for events that may have happened unwatched. */
 void notify_begin(struct fs_context *ctx);

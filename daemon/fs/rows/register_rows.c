@@ -18,34 +18,39 @@ static int register_vector(struct command *cmd, enum cmd_verb verb, unsigned n, 
 	return cmd->vector.regs ? 0 : err_set(e, ENOMEM, "no memory");
 }
 
-static uint16_t register_number(const struct call *call, bool pmd)
+static bool register_is_pmd(const struct call *call)
+{
+	return call->node.row->in == DIR_PMDS;
+}
+
+static uint16_t register_number(const struct call *call)
 {
 	const struct pmu *pmu = call->fs->be->pmu;
 	unsigned reg = call->node.reg;
 
 	if (call->node.row->virtual)
 		return pmu->virtuals[reg].num;
-	return pmd ? pmu->pmds[reg].num : pmu->pmcs[reg].num;
+	return register_is_pmd(call) ? pmu->pmds[reg].num : pmu->pmcs[reg].num;
 }
 
 static int register_one(
-	const struct call *call, struct command *cmd, enum cmd_verb verb, bool pmd, struct err *e)
+	const struct call *call, struct command *cmd, enum cmd_verb verb, struct err *e)
 {
 	int rc = register_vector(cmd, verb, 1, e);
 
 	if (rc < 0)
 		return rc;
 	cmd->vector.regs[0] = (struct cmd_reg){
-		.pmd = pmd,
-		.num = register_number(call, pmd),
+		.pmd = register_is_pmd(call),
+		.num = register_number(call),
 		.set = (uint16_t)call->set,
 	};
 	return 0;
 }
 
-static int register_query_pmc(const struct call *call, struct command *cmd, struct err *e)
+static int register_query(const struct call *call, struct command *cmd, struct err *e)
 {
-	return register_one(call, cmd, CMD_READ, false, e);
+	return register_one(call, cmd, CMD_READ, e);
 }
 
 static void register_print_pmc(const struct command *cmd, struct text *out)
@@ -56,16 +61,11 @@ static void register_print_pmc(const struct command *cmd, struct text *out)
 static int register_parse_pmc(
 	const struct call *call, struct slice text, struct command *cmd, struct err *e)
 {
-	int rc = register_one(call, cmd, CMD_WRITE, false, e);
+	int rc = register_one(call, cmd, CMD_WRITE, e);
 
 	return rc < 0 ? rc
-		      : command_parse_pmc(text, call->fs->be->pmu, register_number(call, false),
+		      : command_parse_pmc(text, call->fs->be->pmu, register_number(call),
 				&cmd->vector.regs[0].value, e);
-}
-
-static int register_query_pmd(const struct call *call, struct command *cmd, struct err *e)
-{
-	return register_one(call, cmd, CMD_READ, true, e);
 }
 
 static void register_print_pmd(const struct command *cmd, struct text *out)
@@ -76,7 +76,7 @@ static void register_print_pmd(const struct command *cmd, struct text *out)
 static int register_parse_pmd(
 	const struct call *call, struct slice text, struct command *cmd, struct err *e)
 {
-	int rc = register_one(call, cmd, CMD_WRITE, true, e);
+	int rc = register_one(call, cmd, CMD_WRITE, e);
 
 	return rc < 0 ? rc : command_parse_pmd(text, &cmd->vector.regs[0], e);
 }
@@ -127,11 +127,11 @@ const struct row rows_register[] = {
 		.print = command_print_regs, .parse = register_parse_all},
 	{DIR_ROW(DIR_SET, DIR_PMCS, "pmc", 0500)},
 	{DIR_ROW(DIR_SET, DIR_PMDS, "pmd", 0500)},
-	{FILE_ROW(DIR_PMCS, NULL, 0600), .query = register_query_pmc, .print = register_print_pmc,
+	{FILE_ROW(DIR_PMCS, NULL, 0600), .query = register_query, .print = register_print_pmc,
 		.parse = register_parse_pmc},
-	{FILE_ROW(DIR_PMDS, NULL, 0600), .query = register_query_pmd, .print = register_print_pmd,
+	{FILE_ROW(DIR_PMDS, NULL, 0600), .query = register_query, .print = register_print_pmd,
 		.parse = register_parse_pmd},
-	{FILE_ROW(DIR_PMDS, NULL, 0400), .virtual = true, .query = register_query_pmd,
+	{FILE_ROW(DIR_PMDS, NULL, 0400), .virtual = true, .query = register_query,
 		.print = register_print_pmd},
 	ROW_END,
 };

@@ -6,7 +6,6 @@
 
 #include "daemon/command/command.h"
 #include "daemon/format/format.h"
-#include "daemon/fs/requests/audit.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/format_loader.h"
 #include "daemon/fs/requests/memory.h"
@@ -26,23 +25,10 @@ static void smpl_show_formats(const struct call *call, struct text *out)
 	formats_each(smpl_print_format, out);
 }
 
-/* Only root can open the file for writing, but may have passed it on. */
-static int smpl_check_writer(const struct call *call, struct err *e)
-{
-	const struct audit_writer writer = audit_format_writer(call);
-
-	if (caller_check_root(call, e) == 0)
-		return 0;
-	audit_format(call->fs, &writer, "formats", NULL, NULL, -e->no);
-	return -e->no;
-}
-
 static int smpl_store_formats(struct call *call, struct slice text, struct err *e)
 {
 	struct slice verb = slice_word(&text), name = slice_trim(text);
 
-	if (smpl_check_writer(call, e) < 0)
-		return -e->no;
 	if (slice_is(verb, "register") && name.n)
 		return format_loader_register(call, name, e);
 	if (slice_is(verb, "unregister") && name.n)

@@ -52,18 +52,13 @@ static int ops_no_register(const struct call *dir, const char *name, struct err 
 		dir->fs->be->pmu, dir->node.row->is == DIR_PMDS, slice_of(name), e);
 }
 
-static bool ops_is_number(const char *name)
-{
-	return !name[strspn(name, "0123456789")];
-}
-
 /* After this lookup the kernel answers an rmdir, or an open that makes no file, by itself. */
 static void ops_note_absent(const struct call *dir, const char *name)
 {
 	enum dir is = dir->node.row->is;
 	struct err e;
 
-	if ((is == DIR_PMCS || is == DIR_PMDS) && ops_is_number(name)) {
+	if ((is == DIR_PMCS || is == DIR_PMDS) && slice_is_digits(slice_of(name))) {
 		ops_no_register(dir, name, &e);
 		context_set_error(dir->ctx, &e);
 	}
@@ -334,6 +329,17 @@ static int ops_refuse_text(struct slice text, struct err *e)
 	return err_set(e, EINVAL, "write one line of text, without control characters");
 }
 
+/* Outside of contexts, root alone can open a file for writing, but may have passed it on. */
+static int ops_check_writer(const struct call *call, struct err *e)
+{
+	const struct row *row = call->node.row;
+
+	if (call->ctx || row->mode & S_IWOTH || caller_check_root(call, e) == 0)
+		return 0;
+	audit_refused_write(call, e);
+	return -e->no;
+}
+
 static void ops_store(struct call *call, struct slice text)
 {
 	const struct row *row = call->node.row;
@@ -341,7 +347,9 @@ static void ops_store(struct call *call, struct slice text)
 	struct err e;
 	int rc;
 
-	if (call->size > call->fs->config.arg_size_max)
+	if (ops_check_writer(call, &e) < 0)
+		rc = -e.no;
+	else if (call->size > call->fs->config.arg_size_max)
 		rc = err_set(&e, E2BIG,
 			"%zu bytes in one write: write at most config/arg_size_max, %" PRIu64,
 			call->size, call->fs->config.arg_size_max);

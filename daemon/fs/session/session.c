@@ -67,14 +67,12 @@ static struct {
 
 static void session_handle_signal(int sig)
 {
-	static const uint64_t one = 1;
 	int saved = errno;
 
 	(void)sig;
 	session_end.ended = 1;
 	fcntl(session_end.fuse, F_SETFL, O_NONBLOCK);
-	if (write(session_end.wake, &one, sizeof(one)) < 0)
-		errno = saved; /* its counter is at the limit: it is readable */
+	eventfd_write(session_end.wake, 1);
 	errno = saved;
 }
 
@@ -222,8 +220,7 @@ static void session_destroy_contexts(struct fs *fs)
 		if (!list_empty(&ctx->children))
 			ctx = list_entry(ctx->children.next, struct fs_context, sibling);
 		object_remove(&fs->objects, ctx);
-		context_gone(ctx);
-		context_unref(ctx);
+		context_gone(&ctx->ec);
 	}
 	while (deferred_run(fs))
 		;

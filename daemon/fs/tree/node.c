@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "daemon/format/format.h"
 #include "daemon/fs/tree/fs_state.h"
 
@@ -144,18 +145,19 @@ static const struct row *node_member_row(const struct call *dir, enum dir d, boo
 /* A canonical decimal number below @limit, or -1. */
 static int node_parse_member(const char *name, unsigned limit)
 {
-	unsigned n = 0;
+	struct slice s = slice_of(name);
+	struct err ignored;
+	uint64_t n;
 
-	if (!*name || (*name == '0' && name[1]))
-		return -1;
-	for (; *name; name++) {
-		if (*name < '0' || *name > '9')
-			return -1;
-		n = n * 10 + (unsigned)(*name - '0');
-		if (n >= limit)
-			return -1;
-	}
-	return (int)n;
+	return slice_is_digits(s) && num_max(s, limit - 1, &n, &ignored) == 0 ? (int)n : -1;
+}
+
+static bool node_find_context(const struct call *dir, const char *name, struct node *n)
+{
+	const struct fs_context *ctx = object_context(&dir->fs->objects, dir->ctx, name);
+
+	n->serial = ctx ? ctx->self.serial : 0;
+	return ctx;
 }
 
 static bool node_find_set(const struct call *dir, const char *name, struct node *n)
@@ -211,10 +213,11 @@ static bool node_find_described(const struct call *dir, const char *name, struct
 	return reg >= 0;
 }
 
-static bool node_find_format(const char *name, struct node *n)
+static bool node_find_format(const struct call *dir, const char *name, struct node *n)
 {
 	const pfm_buffer_fmt_t *fmt;
 
+	(void)dir;
 	n->serial = 0;
 	while ((fmt = format_after(&n->serial)))
 		if (strcmp(fmt->fmt_name, name) == 0)
@@ -222,55 +225,10 @@ static bool node_find_format(const char *name, struct node *n)
 	return false;
 }
 
-static bool node_find_member(const struct call *dir, const char *name, struct node *n)
-{
-	struct fs_context *ctx;
-
-	switch (dir->node.row->is) {
-	case DIR_CTXS:
-	case DIR_CHILDREN:
-		ctx = object_context(&dir->fs->objects, dir->ctx, name);
-		n->serial = ctx ? ctx->self.serial : 0;
-		return ctx;
-	case DIR_SETS:
-		return node_find_set(dir, name, n);
-	case DIR_PMCS:
-	case DIR_PMDS:
-		return node_find_register(dir, name, n);
-	case DIR_SYS_DESC:
-		return node_find_described(dir, name, n);
-	case DIR_SYS_FORMATS:
-		return node_find_format(name, n);
-	default:
-		return false;
-	}
-}
-
 /* A child belongs to the object and register of its directory, unless it is a member. */
 static struct node node_child(const struct call *dir, const struct row *row)
 {
 	return (struct node){.row = row, .serial = dir->node.serial, .reg = dir->node.reg};
-}
-
-int node_lookup(const struct call *dir, const char *name, struct call *child)
-{
-	const struct row_table *t = &dir->fs->rows;
-	enum dir d = dir->node.row->is;
-
-	*child = (struct call){.fs = dir->fs, .req = dir->req};
-	child->node = node_child(dir, node_member_row(dir, d, false));
-	if (child->node.row && node_find_member(dir, name, &child->node))
-		return node_attach(child);
-	for (const struct row *r = t->row; r < t->row + t->n; r++) {
-		if (r->in == d && r->name && strcmp(r->name, name) == 0 &&
-			node_is_visible(dir->fs, r)) {
-			child->node = node_child(dir, r);
-			if (r->clone)
-				child->node.serial = object_serial(&dir->fs->objects);
-			return node_attach_child(child);
-		}
-	}
-	return -ENOENT;
 }
 
 static bool node_next_row(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
@@ -383,10 +341,12 @@ static bool node_next_described(
 }
 
 /* Cookies are numbers of registrations. */
-static bool node_next_format(uint64_t *cookie, struct node *n, char name[256])
+static bool node_next_format(
+	const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
 	const pfm_buffer_fmt_t *fmt = format_after(cookie);
 
+	(void)dir;
 	if (!fmt)
 		return false;
 	n->serial = *cookie;
@@ -394,35 +354,48 @@ static bool node_next_format(uint64_t *cookie, struct node *n, char name[256])
 	return true;
 }
 
-bool node_next(const struct call *dir, uint64_t *cookie, struct call *child, char name[256])
+/* How a directory finds a member by its name, and lists its members. */
+static const struct member_ops {
+	bool (*find)(const struct call *dir, const char *name, struct node *n);
+	bool (*next)(const struct call *dir, uint64_t *cookie, struct node *n, char name[256]);
+} node_members[DIR_KINDS] = {
+	[DIR_CTXS] = {node_find_context, node_next_context},
+	[DIR_CHILDREN] = {node_find_context, node_next_context},
+	[DIR_SETS] = {node_find_set, node_next_set},
+	[DIR_PMCS] = {node_find_register, node_next_pmc},
+	[DIR_PMDS] = {node_find_register, node_next_pmd},
+	[DIR_SYS_FORMATS] = {node_find_format, node_next_format},
+	[DIR_SYS_DESC] = {node_find_described, node_next_described},
+};
+
+int node_lookup(const struct call *dir, const char *name, struct call *child)
 {
+	const struct row_table *t = &dir->fs->rows;
 	enum dir d = dir->node.row->is;
-	bool found;
 
 	*child = (struct call){.fs = dir->fs, .req = dir->req};
 	child->node = node_child(dir, node_member_row(dir, d, false));
-	switch (d) {
-	case DIR_CTXS:
-	case DIR_CHILDREN:
-		found = node_next_context(dir, cookie, &child->node, name);
-		break;
-	case DIR_SETS:
-		found = node_next_set(dir, cookie, &child->node, name);
-		break;
-	case DIR_PMCS:
-		found = node_next_pmc(dir, cookie, &child->node, name);
-		break;
-	case DIR_PMDS:
-		found = node_next_pmd(dir, cookie, &child->node, name);
-		break;
-	case DIR_SYS_DESC:
-		found = node_next_described(dir, cookie, &child->node, name);
-		break;
-	case DIR_SYS_FORMATS:
-		found = node_next_format(cookie, &child->node, name);
-		break;
-	default:
-		found = node_next_row(dir, cookie, &child->node, name);
+	if (node_members[d].find && node_members[d].find(dir, name, &child->node))
+		return node_attach(child);
+	for (const struct row *r = t->row; r < t->row + t->n; r++) {
+		if (r->in == d && r->name && strcmp(r->name, name) == 0 &&
+			node_is_visible(dir->fs, r)) {
+			child->node = node_child(dir, r);
+			if (r->clone)
+				child->node.serial = object_serial(&dir->fs->objects);
+			return node_attach_child(child);
+		}
 	}
-	return found && node_attach_child(child) == 0;
+	return -ENOENT;
+}
+
+bool node_next(const struct call *dir, uint64_t *cookie, struct call *child, char name[256])
+{
+	enum dir d = dir->node.row->is;
+	const struct member_ops *ops = &node_members[d];
+
+	*child = (struct call){.fs = dir->fs, .req = dir->req};
+	child->node = node_child(dir, node_member_row(dir, d, false));
+	return (ops->next ? ops->next : node_next_row)(dir, cookie, &child->node, name) &&
+	       node_attach_child(child) == 0;
 }

@@ -129,14 +129,6 @@ void objects_free(struct objects *objs)
 	user_quotas_free(&objs->quotas);
 }
 
-static void object_destroyed(struct engine_ctx *ec)
-{
-	struct fs_context *ctx = container_of(ec, struct fs_context, ec);
-
-	ctx->objs->ops->destroyed(ctx);
-	context_unref(ctx);
-}
-
 bool objects_are_short(const struct objects *objs)
 {
 	return objs->count >= CTX_TOTAL - CTX_RESERVED || user_quotas_are_short(&objs->quotas);
@@ -197,20 +189,6 @@ static bool object_set_path(
 	return n >= 0;
 }
 
-static void object_init_engine_ctx(struct fs_context *ctx)
-{
-	const struct engine_ctx_ops *ops = ctx->objs->ops;
-
-	ctx->ec.name = ctx->id.path;
-	ctx->ec.uid = ctx->id.uid;
-	ctx->ec.destroyed = object_destroyed;
-	ctx->ec.on_change = ops->on_change;
-	ctx->ec.make_child = ops->child;
-	ctx->ec.child_failed = ops->child_failed;
-	ctx->ec.report_error = ops->report_error;
-	ctx->ec.unloaded = ops->unloaded;
-}
-
 /* A context with its own memory and nothing else; NULL: there is none. */
 static struct fs_context *object_allocate_context(
 	struct objects *objs, const struct fs_context *parent, const char *name)
@@ -253,7 +231,10 @@ static struct fs_context *object_new_context(struct objects *objs, struct user_q
 	ctx->id.uid = quota->uid;
 	atomic_fetch_add(&quota->contexts, 1);
 	clock_gettime(CLOCK_REALTIME, &ctx->id.born);
-	object_init_engine_ctx(ctx);
+	ctx->ec.name = ctx->id.path;
+	ctx->ec.uid = ctx->id.uid;
+	ctx->ec.user_workers = &ctx->id.quota->workers;
+	ctx->ec.ops = objs->ops;
 	atomic_init(&ctx->refs, 1);
 	snprintf(ctx->log.last_error, sizeof(ctx->log.last_error), "ok");
 	list_init(&ctx->children);

@@ -191,17 +191,6 @@ struct fs_context {
 	struct context_log log;
 };
 
-/* Copied into every context's engine_ctx. */
-struct engine_ctx_ops {
-	void (*on_change)(struct engine_ctx *ec);
-	struct engine_ctx *(*child)(struct engine_ctx *ec, int tid, struct err *e);
-	void (*child_failed)(struct engine_ctx *ec, int tid, const struct err *e);
-	void (*report_error)(struct engine_ctx *ec, const struct err *e);
-	void (*unloaded)(struct engine_ctx *ec, bool ending);
-	/* The engine has dropped it; called before the engine's reference goes. */
-	void (*destroyed)(struct fs_context *ctx);
-};
-
 struct objects {
 	struct engine *eng;
 	const struct engine_ctx_ops *ops;

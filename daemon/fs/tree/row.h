@@ -41,6 +41,7 @@ enum dir {
 	DIR_SYS_FORMAT,
 	DIR_SYS_DESC, /* its members are registers; it has a file, too */
 	DIR_SYS_REG,
+	DIR_KINDS, /* how many there are */
 };
 
 /* Returned by read() and store(): the answer comes later. */
