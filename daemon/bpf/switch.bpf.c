@@ -65,11 +65,19 @@ struct mm_struct___v6_18 {
 	} flags;
 } __attribute__((preserve_access_index));
 
+/* The signals for a thread alone. */
+struct sigpending {
+	struct {
+		unsigned long sig[1];
+	} signal;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	sched_u32 pid;
 	unsigned int __state;
 	unsigned int flags;
 	int prio;
+	struct sigpending pending;
 	struct sched_entity se;
 	struct mm_struct *mm;
 	const struct cred *real_cred;
@@ -87,6 +95,9 @@ struct task_struct {
 #define TASK_DEAD 0x80
 
 #define PF_KTHREAD 0x200000
+#define PF_SIGNALED 0x400
+
+#define SIGKILL_BIT (1UL << (9 - 1))
 
 #define TID_NONE (~0U)
 
@@ -211,6 +222,15 @@ static void switch_note_missed(sched_u32 old, const struct task_struct *t)
 		come->missed++;
 }
 
+/*
+ * @t is being killed, and never gets to user mode again. The kernel queues SIGKILL for each thread
+ * that ends with its process, and sets PF_SIGNALED as it takes it off.
+ */
+static bool switch_is_killed(const struct task_struct *t)
+{
+	return (t->flags & PF_SIGNALED) || (t->pending.signal.sig[0] & SIGKILL_BIT);
+}
+
 static void switch_out(struct sched_cpu *c, sched_u32 cpu, const struct task_struct *prev)
 {
 	bool dead = prev->__state & TASK_DEAD, known = c->task == (sched_u64)prev;
@@ -284,11 +304,12 @@ static void switch_wake_ctxsw(void *ctx, struct sched_cpu *c, sched_u32 n)
 
 /*
  * Whether user code of @next is counted for the active slot: the ctxsw thread should have run
- * first, or cannot, as @next has at least its priority. Kernel threads have no user code.
+ * first, or cannot, as @next has at least its priority. Kernel threads have no user code, and
+ * killed ones will execute none.
  */
 static bool switch_is_late(const struct sched_cpu *c, sched_u32 n, const struct task_struct *next)
 {
-	if (next->flags & PF_KTHREAD)
+	if ((next->flags & PF_KTHREAD) || switch_is_killed(next))
 		return false;
 	return c->wakeup_pending ||
 	       (c->active_slot && n != c->active_slot && next->prio <= SCHED_CTXSW_PRIO);
@@ -305,9 +326,13 @@ static void switch_note_uncounted(const struct sched_cpu *c, sched_u32 cpu, sche
 		switch_slot(n)->uncovered++;
 }
 
+/*
+ * A killed thread is followed no more, until its death. Thousands may be killed at once: were each
+ * switched in, it would be preempted before it gets on, and the scheduler pick another one.
+ */
 static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct task_struct *next)
 {
-	sched_u32 n = switch_find(next->pid, next), old = c->slot;
+	sched_u32 n = switch_is_killed(next) ? 0 : switch_find(next->pid, next), old = c->slot;
 	bool changed = c->task != (sched_u64)next || n != old;
 	struct sched_slot *s = switch_slot(n);
 

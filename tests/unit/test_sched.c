@@ -634,6 +634,42 @@ static void test_end(void **state)
 	close(fds[1]);
 }
 
+static bool is_asleep(pid_t pid)
+{
+	char path[32], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
+	fclose(f);
+	return state == 'S';
+}
+
+/* Its context is switched in no more, as none of its instructions follows; its end is reported. */
+static void test_killed(void **state)
+{
+	unsigned old;
+	int fds[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	pid = child_with(0, await_byte, &fds[0]);
+	assert_int_equal(bind_to(cpus[0], pid), 0);
+	wait_until(is_asleep(pid));
+	follow(1, pid, true);
+	old = ctxsw_threads[0].wakeups;
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	wait_until(load(&slot_at(1)->dead) && ctxsw_threads[0].wakeups > old);
+	assert_int_equal(load(&slot_at(1)->cpu), ~0U);
+	sched_forget(sched, 1);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /* One wakeup reports all dead slots. */
 static void test_ends(void **state)
 {
@@ -1019,6 +1055,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_migration, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_thousand, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_end, open_ctxsw, close_ctxsw),
+		cmocka_unit_test_setup_teardown(test_killed, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_ends, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_sudden_end, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_exec, open_ctxsw, close_ctxsw),
