@@ -167,13 +167,9 @@ static void context_take_out(struct fs_context *whole, struct removal *r, unsign
 int context_destroy(struct fs_context *ctx, fuse_req_t req)
 {
 	struct engine *eng = ctx->objs->eng;
-	const struct fs_context *child;
-	struct removal *r;
-	unsigned n = 1;
+	unsigned n = 1 + list_count(&ctx->children);
+	struct removal *r = malloc(sizeof(*r) + n * sizeof(r->victims[0]));
 
-	list_for_each_entry (child, &ctx->children, sibling)
-		n++;
-	r = malloc(sizeof(*r) + n * sizeof(r->victims[0]));
 	if (!r)
 		return -ENOMEM;
 	r->req = req;
