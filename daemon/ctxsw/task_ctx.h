@@ -58,6 +58,13 @@ struct requester {
 	struct limits limits; /* as they were at load */
 };
 
+/* The session thread's. */
+struct task_joining {
+	struct err err; /* what went wrong */
+	/* All threads are attached, but some have yet to be handled: it is sent then. */
+	struct task_event *attached;
+};
+
 #define RUNTIME_UNKNOWN UINT64_MAX
 
 struct task_ctx {
@@ -97,8 +104,10 @@ struct task_ctx {
 	/* It has ended, and CMD_END waits for the last thread of the load (process, at the root).
 	 */
 	bool end_waits;
-	/* While all threads of the process are loaded: what went wrong; else NULL. */
-	struct err *join_err;
+	/* While all threads of the process are loaded; else NULL. */
+	struct task_joining *joining;
+	/* Its end was asked for while it was loading. */
+	bool end_due;
 	/* Of a load's root: the command that is being submitted to all its threads, or NULL. */
 	struct job *for_all;
 	struct list_head for_all_link; /* task_registry.for_all, meanwhile */

@@ -344,6 +344,7 @@ static void registry_report_revoked(struct task_registry *reg, const struct task
 
 void task_ctx_end(struct task_registry *reg, struct task_ctx *task)
 {
+	task->end_due = task->loading;
 	if (!task->end_job || task->loading)
 		return;
 	task->end_waits = task->process && task->ec == task->root && task->ec->followed;
