@@ -128,6 +128,11 @@ mentions() {
 	run ! grep -q restored "$LOG"
 }
 
+# A thread of it that runs stops a little later than kill returns.
+all_stopped() {
+	! sed 's/.*) //' "/proc/$DAEMON/task"/*/stat | grep -qv '^T'
+}
+
 # killed_overflowed MODEL STATUS: a context whose counter has overflowed is left by kill -9
 killed_overflowed() {
 	serve_msrsim --clock=script "--model=$1"
@@ -139,6 +144,7 @@ killed_overflowed() {
 	ctl start
 	# It must not see the overflow.
 	kill -STOP "$DAEMON"
+	until_ok all_stopped
 	echo 100000 >"$CPU/sim/advance"
 	[ "$(msr 1 "$2")" = 0100000000000000 ]
 	pid=$DAEMON

@@ -1107,10 +1107,14 @@ becomes_privileged() {
 	ctl stop
 	want=$(did a "$TID" cpu_ns)
 	cat "$C"/set/?/pmd/0 || lost
-	near "active ns of both" $(($(cat "$C/set/0/active_ns") + $(cat "$C/set/1/active_ns"))) \
-		"$want" $((want / 20 + 20000 * $(did a "$TID" switches) + $(stolen_ns "$stolen")))
-	near "cpu-clock of both" $(($(cat "$C/set/0/pmd/0") + $(cat "$C/set/1/pmd/0"))) \
-		"$want" $((want / 20 + 20000 * $(did a "$TID" switches) + $(stolen_ns "$stolen")))
+	slack=$((want / 20 + 20000 * $(did a "$TID" switches) + $(stolen_ns "$stolen")))
+	near "active ns of both" $(($(cat "$C/set/0/active_ns") + $(cat "$C/set/1/active_ns"))) "$want" $slack
+	# Beside the thread, it counts what switching the sets takes, which is up to the machine. If each set
+	# counted in the other's turns, it would be twice as much.
+	clock=$(($(cat "$C/set/0/pmd/0") + $(cat "$C/set/1/pmd/0")))
+	echo "cpu-clock of both: $clock"
+	[ $clock -ge $((want - slack)) ]
+	[ $clock -lt $((want * 7 / 4 + slack)) ]
 	runs=$(cat "$C/set/0/runs")
 	echo "runs $runs and $(cat "$C/set/1/runs") in $want ns"
 	[ "$runs" -ge 10 ]
