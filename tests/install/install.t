@@ -6,7 +6,7 @@
 # installs.
 set -u -o pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
-packages=fuse3,gcc,libbpf1,libc6-dev,libcap2,libfuse3-3,man-db,meson,pkg-config
+packages=fuse3,gcc,libbpf1,libc6-dev,libcap2,libdw1,libfuse3-3,libpfm4,man-db,meson,pkg-config
 
 skip() {
 	echo "1..0 # SKIP $*"
@@ -20,14 +20,17 @@ if [ "${1-}" != in_namespace ]; then
 	# Tests of other clones may be making it.
 	exec 9>"$ROOT.lock"
 	flock 9
-	if [ ! -d "$ROOT" ]; then
+	# It is made again for other packages.
+	if [ ! -d "$ROOT" ] || [ "$(cat "$ROOT.packages" 2>/dev/null)" != "$packages" ]; then
 		command -v mmdebstrap >/dev/null || skip "needs mmdebstrap"
 		# shellcheck source=/dev/null
 		suite=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
 		rm -rf "$ROOT.new"
 		mmdebstrap --quiet --variant=minbase --include=$packages "$suite" "$ROOT.new" >"$ROOT.log" 2>&1 ||
 			skip "no bare system: $(tail -n 1 "$ROOT.log")"
+		rm -rf "$ROOT"
 		mv "$ROOT.new" "$ROOT"
+		echo "$packages" >"$ROOT.packages"
 	fi
 	exec 9>&-
 	exec unshare -m --propagation private bash "$0" in_namespace
@@ -139,7 +142,7 @@ mounted='perfmonfs --backend=sim --clock=script /mnt; trap "cd /; umount /mnt" E
 try "without dpkg-dev, library and pkg-config file are in the multi-arch directory" without_dpkg_dev
 files >"$work/before"
 try "it installs" inside "meson install -C '$build' --no-rebuild"
-try "it is there" inside "command -v perfmonfs msrsim pfm-env"
+try "it is there" inside "command -v perfmonfs msrsim pfm pfm-env"
 try "--check" inside "perfmonfs --check --backend=sim | grep 'can run'"
 try "a mount, and a count" inside "$mounted
 	mkdir /mnt/ctx/a
