@@ -19,6 +19,7 @@ static const struct pfm_command cmd_help = {
 
 /* In the order of `pfm help`. */
 static const struct pfm_command *const commands[] = {
+	&cmd_stat,
 	&cmd_help,
 };
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
