@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "tests/unit/pfm_pmus.h"
+#include "tools/pfm/events/cpuinfo.h"
 #include "tools/pfm/events/event.h"
 #include "tools/pfm/events/event_file.h"
 #include "tools/pfm/events/libpfm.h"
@@ -245,6 +246,7 @@ static void test_unknown(void **state)
 	refused(&pmu, "instrucions", ENOENT, "is it instructions?");
 	refused(&pmu, "branch", ENOENT, "branches or branch-misses");
 	refused(&pmu, "CYCLE", ENOENT, "cycles");
+	refused(&pmu, "instrs", ENOENT, "instructions");
 	refused(&pmu, "qqqqqqqqqq", ENOENT, "pfm list");
 	refused(&pmu, "nosuch::cycles", ENOENT, "nosuch");
 	pfm_pmu_free(&pmu);
@@ -404,6 +406,23 @@ static void test_libpfm(void **state)
 	pfm_pmu_free(&amd);
 }
 
+static void test_cpuinfo(void **state)
+{
+	struct pfm_cpu cpu = cpuinfo_parse(
+		slice_of("processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\n"
+			 "model\t\t: 2\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\nmodel\t\t: 3\n"));
+
+	(void)state;
+	assert_int_equal(cpu.encoding, PFM_ENCODING_AMD);
+	assert_int_equal(cpu.family, 26);
+	assert_int_equal(cpu.model, 2);
+	assert_int_equal(
+		cpuinfo_parse(slice_of("vendor_id: GenuineIntel\n")).encoding, PFM_ENCODING_INTEL);
+	cpu = cpuinfo_parse(slice_of(""));
+	assert_int_equal(cpu.encoding, PFM_ENCODING_NONE);
+	assert_int_equal(cpu.family, -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_counters_text),
 		cmocka_unit_test(test_libpfm),
+		cmocka_unit_test(test_cpuinfo),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
