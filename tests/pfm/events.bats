@@ -188,6 +188,31 @@ is_first_lines() {
 	PFM_EVENTS=$BATS_TEST_TMPDIR/none pfm_run 0 encode instructions
 }
 
+# shipped_lists FILE MODEL: the PMU counts every event of it
+shipped_lists() {
+	serve --backend="sim:$2"
+	pfm_run 0 list "$1::"
+	is_as_many=$(grep -cE '^[A-Za-z]+[^ ]* +0x' "$PFM_EVENTS/$1.events")
+	[ "$(grep -c "^$1::.* PMD [0-9]" <<<"$output")" = "$is_as_many" ]
+	stop_daemon
+	until_ok not_mounted
+}
+
+@test "event files that are installed: each PMU counts all events of its file" {
+	PFM_EVENTS=$BATS_TEST_DIRNAME/../../tools/pfm/events/data
+	shipped_lists p6 p6
+	shipped_lists zen5 amd_v2
+	shipped_lists alderlake_p intel_v5
+	shipped_lists granite_rapids intel_v5
+	shipped_lists alderlake_e intel_v5
+	serve --backend=sim:amd_v2
+	pfm_run 0 encode zen5::ls_dispatch.all:u zen5::op_cache_hit_miss.op_cache_miss
+	is $'0x410729\n0x20043048f'
+	pfm_run 125 encode alderlake_p::L1D.REPLACEMENT
+	# A simulated CPU is of no model.
+	pfm_run 125 encode ls_dispatch.all
+}
+
 @test "what is unknown: the nearest names are offered" {
 	serve --backend=sim
 	pfm_run 125 encode instrucions

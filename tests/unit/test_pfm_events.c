@@ -310,6 +310,9 @@ static void test_event_file_cpu(void **state)
 	encodes(&sim, "f::ls_dispatch", 0x729, 0, 0x3f);
 	assert_int_equal(parse_file(&intel, text, &e), 0);
 	refused(&intel, "f::ls_dispatch", ENOENT, "ls_dispatch");
+	assert_int_equal(parse_file(&intel, "vendor intel\nHYBRID 0x1 *\n", &e), 0);
+	refused(&intel, "HYBRID", ENOENT, "HYBRID");
+	encodes(&intel, "f::HYBRID", 0x1, 0, 0xf);
 	pfm_pmu_free(&real);
 	pfm_pmu_free(&sim);
 	pfm_pmu_free(&intel);
@@ -327,6 +330,7 @@ static void test_event_file_refused(void **state)
 	file_refused("A 0x1 *\na 0x2 *\n", EINVAL, "f.events:2");
 	file_refused("A=B 0x1 *\n", EINVAL, "A=B");
 	file_refused("cpu arm 1 2\n", EINVAL, "arm");
+	file_refused("vendor\n", EINVAL, "vendor");
 	file_refused("cpu amd 26\n", EINVAL, "f.events:1");
 	file_refused("cpu amd 26 256\n", ERANGE, "256");
 	file_refused("pmu\n", EINVAL, "f.events:1");
