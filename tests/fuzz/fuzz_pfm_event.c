@@ -10,7 +10,7 @@
 
 static const struct pfm_pmu *fuzz_pmu(void)
 {
-	static const struct pfm_cpu cpu = {PFM_ENCODING_NONE, -1, -1};
+	static const struct pfm_cpu cpu = {PFM_ENCODING_NONE, -1, -1, false};
 	static struct pfm_pmu pmu;
 	struct pfm_pmu_text text =
 		pfm_pmus_text("intel_arch_v4", "sim", pfm_pmus_intel_pmcs, pfm_pmus_intel_pmds);

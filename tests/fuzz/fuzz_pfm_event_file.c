@@ -15,7 +15,7 @@ static void check_row(const struct event_table *t, const struct event_row *r)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct pfm_pmu pmu = {.cpu = {PFM_ENCODING_AMD, 26, 2}, .name = "amd64_v2"};
+	struct pfm_pmu pmu = {.cpu = {PFM_ENCODING_AMD, 26, 2, true}, .name = "amd64_v2"};
 	struct err e;
 	int rc = event_file_parse(slice_of_input(data, size), "file", "fuzz", &pmu, &e);
 

@@ -213,6 +213,27 @@ shipped_lists() {
 	pfm_run 125 encode ls_dispatch.all
 }
 
+@test "groups: those whose events the PMU has" {
+	PFM_EVENTS=$BATS_TEST_DIRNAME/../../tools/pfm/events/data
+	serve --backend=sim:p6
+	pfm_run 0 list pmccount
+	[ "$(grep -c '^    .* = ' <<<"$output")" = 10 ]
+	[[ $output == "group pmccount"* && $output == *"    MFLOPS = flops / seconds / 1000000"* ]]
+	pfm_run 0 list L1-hit-rate
+	[[ $output == "group pmccount"* ]]
+	stop_daemon
+	until_ok not_mounted
+	serve --backend=sim:intel_v4
+	pfm_run 125 list pmccount
+	pfm_run 0 list last-level
+	[[ $output == *"group caches"* ]]
+	# Broken files are told with their line.
+	PFM_EVENTS=$BATS_TEST_TMPDIR
+	printf 'group mine\nevent cycles\nmetric m = cyles\n' >"$PFM_EVENTS/mine.group"
+	pfm_run 125 list
+	[[ $output == *"mine.group:3: 'cyles'"* ]]
+}
+
 @test "what is unknown: the nearest names are offered" {
 	serve --backend=sim
 	pfm_run 125 encode instrucions

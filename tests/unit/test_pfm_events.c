@@ -19,8 +19,8 @@
 
 enum { BOTH = EVENT_USER | EVENT_KERNEL };
 
-static const struct pfm_cpu no_cpu = {PFM_ENCODING_NONE, -1, -1};
-static const struct pfm_cpu zen5 = {PFM_ENCODING_AMD, 26, 2};
+static const struct pfm_cpu no_cpu = {PFM_ENCODING_NONE, -1, -1, false};
+static const struct pfm_cpu zen5 = {PFM_ENCODING_AMD, 26, 2, true};
 
 static struct pfm_pmu pmu_of(struct pfm_pmu_text text, struct pfm_cpu cpu)
 {
@@ -54,7 +54,7 @@ static struct pfm_pmu pmu_perf(enum pfm_encoding encoding)
 {
 	struct pfm_pmu_text text =
 		pfm_pmus_text("perf", "perf", pfm_pmus_perf_pmcs, pfm_pmus_perf_pmds);
-	struct pfm_cpu cpu = {encoding, 6, 94};
+	struct pfm_cpu cpu = {encoding, 6, 94, encoding != PFM_ENCODING_NONE};
 
 	text.events = slice_of(pfm_pmus_perf_events);
 	return pmu_of(text, cpu);
@@ -232,7 +232,8 @@ static void test_perf(void **state)
 	encodes(&pmu, "page-faults:u", 0x0100000000000003, EVENT_USER, 0x3);
 	encodes(&pmu, "instructions", 0xc0, 0, 0x3);
 	/* A virtual machine may have no PMU. */
-	refused(&bare, "instructions", ENOENT, "instructions");
+	refused(&bare, "instructions", ENOENT, "no PMU");
+	refused(&bare, "r00c0", EOPNOTSUPP, "no PMU");
 	encodes(&bare, "context-switches", 0x0100000000000004, 0, 0x3);
 	pfm_pmu_free(&pmu);
 	pfm_pmu_free(&bare);

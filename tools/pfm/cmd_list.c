@@ -65,6 +65,41 @@ static void list_print_libpfm(void *arg, const char *name, const char *desc)
 	l->n++;
 }
 
+static bool list_wants_group(const struct list *l, const struct group *g)
+{
+	bool wanted = list_wants(l, g->name, g->desc);
+
+	for (unsigned i = 0; i < g->nmetrics; i++)
+		wanted = wanted || list_wants(l, g->metrics[i].name, g->metrics[i].desc);
+	return wanted;
+}
+
+static void list_print_group(struct list *l, const struct group *g)
+{
+	printf("group %s\n    %s\n", g->name, g->desc);
+	for (unsigned i = 0; i < g->nmetrics; i++) {
+		const struct group_metric *m = &g->metrics[i];
+
+		printf("    %s%s%s%s = %s\n", m->name, m->unit[0] ? " [" : "", m->unit,
+			m->unit[0] ? "]" : "", m->text);
+	}
+	l->n++;
+}
+
+/* Of several groups with one name, the one that group_find() takes. */
+static void list_groups(struct list *l, const struct group_list *groups)
+{
+	for (unsigned i = 0; i < groups->n; i++) {
+		struct pfm_event events[EVENT_MAX];
+		const struct group *g;
+		struct err e;
+
+		if (group_find(groups, l->pmu, groups->groups[i].name, &g, events, &e) == 0 &&
+			g == &groups->groups[i] && list_wants_group(l, g))
+			list_print_group(l, g);
+	}
+}
+
 /* Cuts SOURCE:: off the word. */
 static void list_cut_source(struct list *l)
 {
@@ -76,13 +111,16 @@ static void list_cut_source(struct list *l)
 	l->word = slice_of(sep + 2);
 }
 
-static int list_all(const struct pfm_pmu *pmu, const char *word, struct err *e)
+static int list_all(
+	const struct pfm_pmu *pmu, const struct group_list *groups, const char *word, struct err *e)
 {
 	struct list l = {.pmu = pmu, .word = slice_of(word)};
 
 	list_cut_source(&l);
 	list_rows(&l);
 	libpfm_each(l.source, list_print_libpfm, &l);
+	if (!l.source.n)
+		list_groups(&l, groups);
 	if (l.n)
 		return 0;
 	return err_set(e, ENOENT, "%s has no event with '%.80s' in its name or description%s",
@@ -92,6 +130,7 @@ static int list_all(const struct pfm_pmu *pmu, const char *word, struct err *e)
 static int list_run(int argc, char **argv, struct err *e)
 {
 	const char *mount = NULL;
+	struct group_list groups;
 	struct pfm_pmu pmu;
 	int c, rc;
 
@@ -103,17 +142,22 @@ static int list_run(int argc, char **argv, struct err *e)
 	rc = load_pmu_of(mount, &pmu, e);
 	if (rc < 0)
 		return rc;
-	rc = list_all(&pmu, optind < argc ? argv[optind] : "", e);
+	rc = load_groups(&groups, e);
+	if (rc == 0) {
+		rc = list_all(&pmu, &groups, optind < argc ? argv[optind] : "", e);
+		group_free(&groups);
+	}
 	pfm_pmu_free(&pmu);
 	return rc;
 }
 
 const struct pfm_command cmd_list = {
 	.name = "list",
-	.summary = "list the events that this PMU counts",
+	.summary = "list the events and groups that this PMU counts",
 	.usage = "Usage: pfm list [-m MOUNT] [WORD]\n"
 		 "List the events that the PMU of a mount counts: name, code, and the PMDs that\n"
-		 "can count it. With WORD, list those with it in their name or description.\n"
+		 "can count it. Groups of events with metrics follow. With WORD, list what has\n"
+		 "it in its name or description.\n"
 		 "SOURCE:: or SOURCE::WORD lists an event file, or a PMU of libpfm4.\n"
 		 "\n"
 		 "  -m, --mount=MOUNT  the mount (default: PERFMONFS in the environment, or the\n"

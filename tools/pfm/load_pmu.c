@@ -2,7 +2,6 @@
 #include "tools/pfm/load_pmu.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -24,16 +23,15 @@ static bool load_kernel_has_pmu(void)
 }
 
 /* The backend perf counts with the machine's PMU, of which the tree tells nothing. */
-static struct pfm_cpu load_cpu(const struct tree *t)
+static struct pfm_cpu load_cpu(void)
 {
 	TEXT_CLEANUP struct text text = {0};
-	struct pfm_cpu cpu = {PFM_ENCODING_NONE, -1, -1};
+	struct pfm_cpu cpu = {PFM_ENCODING_NONE, -1, -1, false};
 	struct err e;
 
 	if (file_read(AT_FDCWD, "/proc/cpuinfo", &text, &e) == 0)
 		cpu = cpuinfo_parse((struct slice){text.p, text.n});
-	if (strcmp(t->backend, "perf") == 0 && !load_kernel_has_pmu())
-		cpu.encoding = PFM_ENCODING_NONE;
+	cpu.kernel_pmu = load_kernel_has_pmu();
 	return cpu;
 }
 
@@ -52,10 +50,9 @@ static int load_texts(const struct tree *t, struct text texts[NFILES], struct er
 	return rc;
 }
 
-static int load_parse(
-	const struct tree *t, const struct text texts[NFILES], struct pfm_pmu *pmu, struct err *e)
+static int load_parse(const struct text texts[NFILES], struct pfm_pmu *pmu, struct err *e)
 {
-	struct pfm_cpu cpu = load_cpu(t);
+	struct pfm_cpu cpu = load_cpu();
 	struct slice s[NFILES];
 	int rc;
 
@@ -82,9 +79,27 @@ int load_pmu(const struct tree *t, struct pfm_pmu *pmu, struct err *e)
 	int rc = load_texts(t, texts, e);
 
 	if (rc == 0)
-		rc = load_parse(t, texts, pmu, e);
+		rc = load_parse(texts, pmu, e);
 	for (int i = 0; i < NFILES; i++)
 		text_free(&texts[i]);
+	return rc;
+}
+
+static int load_group_file(
+	void *arg, struct slice text, const char *path, const char *name, struct err *e)
+{
+	(void)name;
+	return group_parse(text, path, arg, e);
+}
+
+int load_groups(struct group_list *list, struct err *e)
+{
+	int rc;
+
+	*list = (struct group_list){0};
+	rc = data_files_each(data_files_directories(), ".group", load_group_file, list, e);
+	if (rc < 0)
+		group_free(list);
 	return rc;
 }
 

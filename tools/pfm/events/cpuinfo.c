@@ -26,7 +26,7 @@ static enum pfm_encoding cpuinfo_encoding(struct slice vendor)
 /* An empty line ends the first processor. */
 struct pfm_cpu cpuinfo_parse(struct slice text)
 {
-	struct pfm_cpu cpu = {PFM_ENCODING_NONE, -1, -1};
+	struct pfm_cpu cpu = {PFM_ENCODING_NONE, -1, -1, false};
 
 	while (text.n) {
 		struct slice value = slice_cut(&text, '\n');
