@@ -12,14 +12,15 @@
 #include <string.h>
 
 #include "tests/unit/pfm_pmus.h"
+#include "tools/pfm/events/cpuinfo.h"
 #include "tools/pfm/events/event.h"
 #include "tools/pfm/events/event_file.h"
 #include "tools/pfm/events/libpfm.h"
 
 enum { BOTH = EVENT_USER | EVENT_KERNEL };
 
-static const struct pfm_cpu no_cpu = {PFM_ENCODING_NONE, -1, -1};
-static const struct pfm_cpu zen5 = {PFM_ENCODING_AMD, 26, 2};
+static const struct pfm_cpu no_cpu = {PFM_ENCODING_NONE, -1, -1, false};
+static const struct pfm_cpu zen5 = {PFM_ENCODING_AMD, 26, 2, true};
 
 static struct pfm_pmu pmu_of(struct pfm_pmu_text text, struct pfm_cpu cpu)
 {
@@ -53,7 +54,7 @@ static struct pfm_pmu pmu_perf(enum pfm_encoding encoding)
 {
 	struct pfm_pmu_text text =
 		pfm_pmus_text("perf", "perf", pfm_pmus_perf_pmcs, pfm_pmus_perf_pmds);
-	struct pfm_cpu cpu = {encoding, 6, 94};
+	struct pfm_cpu cpu = {encoding, 6, 94, encoding != PFM_ENCODING_NONE};
 
 	text.events = slice_of(pfm_pmus_perf_events);
 	return pmu_of(text, cpu);
@@ -231,7 +232,8 @@ static void test_perf(void **state)
 	encodes(&pmu, "page-faults:u", 0x0100000000000003, EVENT_USER, 0x3);
 	encodes(&pmu, "instructions", 0xc0, 0, 0x3);
 	/* A virtual machine may have no PMU. */
-	refused(&bare, "instructions", ENOENT, "instructions");
+	refused(&bare, "instructions", ENOENT, "no PMU");
+	refused(&bare, "r00c0", EOPNOTSUPP, "no PMU");
 	encodes(&bare, "context-switches", 0x0100000000000004, 0, 0x3);
 	pfm_pmu_free(&pmu);
 	pfm_pmu_free(&bare);
@@ -245,6 +247,7 @@ static void test_unknown(void **state)
 	refused(&pmu, "instrucions", ENOENT, "is it instructions?");
 	refused(&pmu, "branch", ENOENT, "branches or branch-misses");
 	refused(&pmu, "CYCLE", ENOENT, "cycles");
+	refused(&pmu, "instrs", ENOENT, "instructions");
 	refused(&pmu, "qqqqqqqqqq", ENOENT, "pfm list");
 	refused(&pmu, "nosuch::cycles", ENOENT, "nosuch");
 	pfm_pmu_free(&pmu);
@@ -308,6 +311,9 @@ static void test_event_file_cpu(void **state)
 	encodes(&sim, "f::ls_dispatch", 0x729, 0, 0x3f);
 	assert_int_equal(parse_file(&intel, text, &e), 0);
 	refused(&intel, "f::ls_dispatch", ENOENT, "ls_dispatch");
+	assert_int_equal(parse_file(&intel, "vendor intel\nHYBRID 0x1 *\n", &e), 0);
+	refused(&intel, "HYBRID", ENOENT, "HYBRID");
+	encodes(&intel, "f::HYBRID", 0x1, 0, 0xf);
 	pfm_pmu_free(&real);
 	pfm_pmu_free(&sim);
 	pfm_pmu_free(&intel);
@@ -325,6 +331,7 @@ static void test_event_file_refused(void **state)
 	file_refused("A 0x1 *\na 0x2 *\n", EINVAL, "f.events:2");
 	file_refused("A=B 0x1 *\n", EINVAL, "A=B");
 	file_refused("cpu arm 1 2\n", EINVAL, "arm");
+	file_refused("vendor\n", EINVAL, "vendor");
 	file_refused("cpu amd 26\n", EINVAL, "f.events:1");
 	file_refused("cpu amd 26 256\n", ERANGE, "256");
 	file_refused("pmu\n", EINVAL, "f.events:1");
@@ -404,6 +411,23 @@ static void test_libpfm(void **state)
 	pfm_pmu_free(&amd);
 }
 
+static void test_cpuinfo(void **state)
+{
+	struct pfm_cpu cpu = cpuinfo_parse(
+		slice_of("processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\n"
+			 "model\t\t: 2\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\nmodel\t\t: 3\n"));
+
+	(void)state;
+	assert_int_equal(cpu.encoding, PFM_ENCODING_AMD);
+	assert_int_equal(cpu.family, 26);
+	assert_int_equal(cpu.model, 2);
+	assert_int_equal(
+		cpuinfo_parse(slice_of("vendor_id: GenuineIntel\n")).encoding, PFM_ENCODING_INTEL);
+	cpu = cpuinfo_parse(slice_of(""));
+	assert_int_equal(cpu.encoding, PFM_ENCODING_NONE);
+	assert_int_equal(cpu.family, -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,6 +445,7 @@ int main(void)
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_counters_text),
 		cmocka_unit_test(test_libpfm),
+		cmocka_unit_test(test_cpuinfo),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

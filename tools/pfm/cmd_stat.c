@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "base/slice.h"
 #include "tools/pfm/command.h"
+#include "tools/pfm/load_pmu.h"
 #include "tools/pfm/machine.h"
 #include "tools/pfm/stat/counts.h"
 #include "tools/pfm/stat/plan.h"
@@ -250,7 +251,7 @@ static int stat_open(struct stat_run *s, struct err *e)
 		fprintf(stderr,
 			"pfm stat: no hardware events (msr: %s); counting those of the kernel\n",
 			s->tree.reason.text);
-	rc = machine_pmu(&s->tree, &s->pmu, e);
+	rc = load_pmu(&s->tree, &s->pmu, e);
 	return rc < 0 ? rc : stat_plan(s, e);
 }
 

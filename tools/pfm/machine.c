@@ -1,85 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "tools/pfm/machine.h"
 
-#include <errno.h>
 #include <grp.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "tools/pfm/events/data_files.h"
 #include "tools/pfm/events/event.h"
-#include "tools/pfm/events/event_file.h"
 #include "tools/pfm/tree/file.h"
-
-enum { MACHINE_FILES = 6 };
-
-/* Of the first processor in /proc/cpuinfo. */
-static struct pfm_cpu machine_cpu(void)
-{
-	CLEANUP_FCLOSE FILE *f = fopen("/proc/cpuinfo", "re");
-	struct pfm_cpu cpu = {PFM_ENCODING_NONE, -1, -1};
-	char line[256], vendor[32];
-	bool found = false;
-
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "vendor_id : %31s", vendor) == 1)
-			cpu.encoding = strcmp(vendor, "GenuineIntel") == 0   ? PFM_ENCODING_INTEL
-				       : strcmp(vendor, "AuthenticAMD") == 0 ? PFM_ENCODING_AMD
-									     : PFM_ENCODING_NONE;
-		else if (sscanf(line, "cpu family : %d", &cpu.family) != 1)
-			found = sscanf(line, "model : %d", &cpu.model) == 1;
-	}
-	return cpu;
-}
-
-static int machine_add_file(
-	void *arg, struct slice text, const char *path, const char *name, struct err *e)
-{
-	return event_file_parse(text, path, name, arg, e);
-}
-
-static struct slice machine_slice(const struct text *t)
-{
-	return t->p ? (struct slice){t->p, t->n} : slice_of("");
-}
-
-static int machine_parse(const struct text texts[MACHINE_FILES], struct pfm_pmu *pmu, struct err *e)
-{
-	const struct pfm_pmu_text text = {machine_slice(&texts[0]), machine_slice(&texts[1]),
-		machine_slice(&texts[2]), machine_slice(&texts[3]), machine_slice(&texts[4]),
-		machine_slice(&texts[5])};
-	const struct pfm_cpu cpu = machine_cpu();
-	int rc = pfm_pmu_parse(&text, &cpu, pmu, e);
-
-	if (rc < 0)
-		return rc;
-	rc = data_files_each(data_files_directories(), ".events", machine_add_file, pmu, e);
-	if (rc < 0)
-		pfm_pmu_free(pmu);
-	return rc;
-}
-
-int machine_pmu(const struct tree *t, struct pfm_pmu *pmu, struct err *e)
-{
-	static const char *const files[MACHINE_FILES] = {
-		"pmu/name", "pmu/model", "pmu/backend", "pmu/pmcs", "pmu/pmds", "pmu/events"};
-	struct text texts[MACHINE_FILES] = {0};
-	int rc = 0;
-
-	for (int i = 0; rc == 0 && i < MACHINE_FILES; i++)
-		rc = file_read(t->dir, files[i], &texts[i], e);
-	if (rc == 0)
-		rc = machine_parse(texts, pmu, e);
-	for (int i = 0; i < MACHINE_FILES; i++)
-		text_free(&texts[i]);
-	return rc;
-}
 
 /* The number X of "pmcX" in a line of MNT/cpus; -1: it has none. */
 static int machine_used_pmc(const char *line)

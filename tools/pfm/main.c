@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "tools/pfm/command.h"
+#include "tools/pfm/events/libpfm.h"
 
 static int main_help(int argc, char **argv, struct err *e);
 
@@ -20,6 +21,9 @@ static const struct pfm_command cmd_help = {
 /* In the order of `pfm help`. */
 static const struct pfm_command *const commands[] = {
 	&cmd_stat,
+	&cmd_list,
+	&cmd_encode,
+	&cmd_decode,
 	&cmd_help,
 };
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -91,6 +95,8 @@ int main(int argc, char **argv)
 
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		puts("pfm " PERFMONFS_VERSION);
+		printf("libpfm4 %s\n",
+			libpfm_version() ? libpfm_version() : "is not built in: fewer event names");
 		return 0;
 	}
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)

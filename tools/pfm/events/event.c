@@ -14,6 +14,12 @@
 /* The event and its unit mask in an event select; on AMD, the event has 12 bits. */
 #define EVENT_FIELDS 0xff00000f0000ffffULL
 
+/* Bits of the perf backend: class 0 are hardware events. */
+enum { EVENT_CLASS = 56 };
+
+static const char event_no_hardware[] =
+	"the kernel has no PMU for hardware events here, as in many virtual machines";
+
 static bool event_is_intel(const struct pfm_pmu *pmu)
 {
 	return pmu->cpu.encoding == PFM_ENCODING_INTEL;
@@ -109,6 +115,8 @@ static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, u
 
 	if (rc < 0)
 		return rc;
+	if (pmu->software_only && !(c->code >> EVENT_CLASS))
+		return err_set(e, EOPNOTSUPP, "%s", event_no_hardware);
 	event->code = c->code | modifiers;
 	event->counters = event_counters(pmu, event->code) & allowed & pmu->all;
 	if (!event->counters)
@@ -205,6 +213,9 @@ static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct er
 	char room[NEAREST_ROOM];
 	struct slice bare = name, source = event_cut_source(&bare);
 
+	if (pmu->software_only)
+		return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list; %s",
+			SLICE_ARG(name), pmu->name, event_no_hardware);
 	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
 		r++)
 		if (source.n ? slice_is(source, r->source) : r->active)

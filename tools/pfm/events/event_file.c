@@ -13,7 +13,7 @@ struct event_file {
 	struct pfm_pmu *pmu;
 	const char *source;
 	unsigned first; /* row of the file's first event */
-	bool named;     /* a line names CPUs or PMUs */
+	bool named;     /* a line names CPUs, PMUs or a vendor */
 	bool active;    /* one of them is this CPU or PMU */
 	bool foreign;   /* a line names another vendor */
 };
@@ -122,32 +122,40 @@ static bool event_same_vendor(enum pfm_encoding encoding, bool amd)
 	return encoding == PFM_ENCODING_NONE || amd == (encoding == PFM_ENCODING_AMD);
 }
 
+/* A file of another vendor's CPUs adds nothing. */
+static int event_file_vendor(struct event_file *f, struct slice word, struct err *e)
+{
+	bool amd = slice_is(word, "amd");
+
+	if (!amd && !slice_is(word, "intel"))
+		return err_set(
+			e, EINVAL, "'%.*s' is no vendor: write intel or amd", SLICE_ARG(word));
+	f->named = true;
+	f->foreign = !event_same_vendor(f->pmu->cpu.encoding, amd);
+	return 0;
+}
+
 /* cpu intel|amd FAMILY MODELS */
 static int event_file_cpu(struct event_file *f, struct slice line, struct err *e)
 {
 	const struct pfm_cpu *cpu = &f->pmu->cpu;
-	struct slice vendor = slice_word(&line), models;
-	bool amd = slice_is(vendor, "amd");
 	uint64_t family, first, last;
-	int rc;
+	struct slice models;
+	int rc = event_file_vendor(f, slice_word(&line), e);
 
-	if (!amd && !slice_is(vendor, "intel"))
-		return err_set(e, EINVAL, "'%.*s' is no vendor: write cpu intel|amd FAMILY MODELS",
-			SLICE_ARG(vendor));
-	rc = num_max(slice_word(&line), 0xfff, &family, e);
+	if (rc == 0)
+		rc = num_max(slice_word(&line), 0xfff, &family, e);
 	models = slice_word(&line);
 	do {
 		if (rc == 0)
 			rc = num_range(&models, 0xff, &first, &last, e);
 		if (rc < 0)
 			return rc;
-		if (cpu->encoding != PFM_ENCODING_NONE && cpu->family == (int)family &&
-			cpu->model >= (int)first && cpu->model <= (int)last &&
-			event_same_vendor(cpu->encoding, amd))
+		if (!f->foreign && cpu->encoding != PFM_ENCODING_NONE &&
+			cpu->family == (int)family && cpu->model >= (int)first &&
+			cpu->model <= (int)last)
 			f->active = true;
 	} while (models.n);
-	f->named = true;
-	f->foreign = !event_same_vendor(cpu->encoding, amd);
 	return 0;
 }
 
@@ -159,6 +167,8 @@ static int event_file_line(struct event_file *f, struct slice line, struct err *
 		return 0;
 	if (slice_is(word, "pmu"))
 		return event_file_pmu(f, line, e);
+	if (slice_is(word, "vendor"))
+		return event_file_vendor(f, slice_word(&line), e);
 	if (slice_is(word, "cpu"))
 		return event_file_cpu(f, line, e);
 	return event_file_event(f, word, line, e);

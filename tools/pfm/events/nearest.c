@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { ABBREVIATION = 4 };
+
 static unsigned nearest_min(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
@@ -32,7 +34,20 @@ static unsigned nearest_distance(struct slice a, const char *b, size_t nb)
 	return row[nb];
 }
 
-/* A name that contains the other is nearer than one with as many changes elsewhere. */
+static size_t nearest_common(struct slice name, const char *candidate)
+{
+	size_t i = 0;
+
+	while (i < name.n &&
+		tolower((unsigned char)name.p[i]) == tolower((unsigned char)candidate[i]))
+		i++;
+	return i;
+}
+
+/*
+ * A name that contains the other is nearer than one with as many changes elsewhere. One with the
+ * same beginning may be an abbreviation.
+ */
 static bool nearest_measure(struct slice name, const char *candidate, unsigned *distance)
 {
 	size_t n = strlen(candidate), longer = name.n > n ? name.n : n;
@@ -44,7 +59,7 @@ static bool nearest_measure(struct slice name, const char *candidate, unsigned *
 		return true;
 	}
 	*distance = nearest_distance(name, candidate, n);
-	return *distance <= longer / 3;
+	return *distance <= longer / 3 || nearest_common(name, candidate) >= ABBREVIATION;
 }
 
 void nearest_offer(struct nearest *near, struct slice name, const char *candidate)

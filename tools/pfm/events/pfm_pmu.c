@@ -130,13 +130,15 @@ static enum pfm_encoding pmu_encoding(const struct pfm_pmu *pmu, const struct pf
 		return PFM_ENCODING_INTEL;
 	if (strncmp(pmu->name, "amd64", 5) == 0)
 		return PFM_ENCODING_AMD;
-	return strcmp(pmu->backend, "perf") == 0 ? cpu->encoding : PFM_ENCODING_NONE;
+	return cpu->kernel_pmu && strcmp(pmu->backend, "perf") == 0 ? cpu->encoding
+								    : PFM_ENCODING_NONE;
 }
 
 static void pmu_set_cpu(struct pfm_pmu *pmu, const struct pfm_cpu *cpu)
 {
 	bool simulated = strcmp(pmu->backend, "sim") == 0;
 
+	pmu->software_only = !cpu->kernel_pmu && strcmp(pmu->backend, "perf") == 0;
 	pmu->cpu.encoding = pmu_encoding(pmu, cpu);
 	pmu->cpu.family = simulated ? -1 : cpu->family;
 	pmu->cpu.model = simulated ? -1 : cpu->model;

@@ -35,6 +35,7 @@ enum pfm_encoding {
 struct pfm_cpu {
 	enum pfm_encoding encoding;
 	int family, model;
+	bool kernel_pmu; /* the kernel counts hardware events; of interest for the backend perf */
 };
 
 struct pfm_pmc {
@@ -54,6 +55,7 @@ struct pfm_pmu {
 	char model[PFM_PMU_NAME];
 	char backend[PFM_PMU_NAME];
 	struct pfm_cpu cpu;
+	bool software_only; /* the backend perf, on a machine whose kernel has no PMU */
 	struct pfm_pmc pmcs[PFM_PMU_REGS];
 	struct pfm_pmd pmds[PFM_PMU_REGS];
 	unsigned npmcs, npmds;

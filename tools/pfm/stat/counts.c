@@ -76,7 +76,7 @@ static const struct count_ratio {
 		{"cache-miss-rate", "%", "% of references", 2, 0}},
 };
 
-static bool metric_ratio(
+static bool count_ratio_of(
 	struct metric *m, const struct counts *c, const struct plan *p, unsigned event)
 {
 	for (unsigned i = 0; i < sizeof(count_ratios) / sizeof(count_ratios[0]); i++) {
@@ -100,7 +100,7 @@ bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, u
 
 	if (count->lost.no || !count->counted)
 		return false;
-	if (metric_ratio(m, c, p, event))
+	if (count_ratio_of(m, c, p, event))
 		return true;
 	if (elapsed_ns == 0)
 		return false;
