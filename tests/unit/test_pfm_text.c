@@ -12,6 +12,7 @@
 #include "tools/pfm/text/digits.h"
 #include "tools/pfm/text/json.h"
 #include "tools/pfm/text/summary.h"
+#include "tools/pfm/text/wrap.h"
 
 static void grouped(void **state)
 {
@@ -117,6 +118,25 @@ static void outliers(void **state)
 	}
 }
 
+static void wrapped_is(const char *sentence, const char *expected)
+{
+	struct text t TEXT_CLEANUP = {0};
+
+	wrap_text(&t, sentence, 2, 10);
+	assert_true(text_ok(&t));
+	assert_string_equal(t.p, expected);
+}
+
+static void wrapped(void **state)
+{
+	(void)state;
+	wrapped_is("", "\n");
+	wrapped_is("one two", "one two\n");
+	wrapped_is("one two three", "one two\n  three\n");
+	wrapped_is("12345678 9", "12345678\n  9\n");
+	wrapped_is("1234567890", "12345678\n  90\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +144,7 @@ int main(void)
 		cmocka_unit_test(decimals),
 		cmocka_unit_test(strings),
 		cmocka_unit_test(invalid_utf8),
+		cmocka_unit_test(wrapped),
 		cmocka_unit_test(summary),
 		cmocka_unit_test(outliers),
 	};

@@ -10,33 +10,34 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "tools/pfm/events/event.h"
+#include "tools/pfm/tree/cpus.h"
 #include "tools/pfm/tree/file.h"
 
-/* The number X of "pmcX" in a line of MNT/cpus; -1: it has none. */
-static int machine_used_pmc(const char *line)
+uint64_t machine_counters(const struct pfm_pmu *pmu, unsigned pmc)
 {
-	const char *at = strstr(line, " pmc");
-	int pmc;
+	uint64_t counters = 0;
 
-	return at && strstr(at, " in use ") && sscanf(at, " pmc%d", &pmc) == 1 ? pmc : -1;
+	for (unsigned i = 0; i < pmu->npmds; i++)
+		if (pmu->pmds[i].pmc == pmc)
+			counters |= 1ULL << pmu->pmds[i].num;
+	return counters;
 }
 
 uint64_t machine_free_counters(const struct tree *t, const struct pfm_pmu *pmu)
 {
 	TEXT_CLEANUP struct text text = {0};
 	uint64_t free = pmu->all;
+	struct slice rest, line, by;
+	struct cpus_line cpu;
+	unsigned pmc;
 	struct err e;
-	char *line, *rest = NULL;
 
 	if (file_read(t->dir, "cpus", &text, &e) < 0 || !text.p)
 		return free;
-	for (line = strtok_r(text.p, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		int pmc = machine_used_pmc(line);
-
-		for (unsigned i = 0; pmc >= 0 && i < pmu->npmds; i++)
-			if (pmu->pmds[i].pmc == (unsigned)pmc)
-				free &= ~(1ULL << pmu->pmds[i].num);
-	}
+	rest = slice_of(text.p);
+	while ((line = slice_cut(&rest, '\n')).n)
+		for (cpus_parse(line, &cpu); cpus_next_user(&cpu, &pmc, &by);)
+			free &= ~machine_counters(pmu, pmc);
 	return free;
 }
 

@@ -8,6 +8,9 @@
 #include "tools/pfm/events/pfm_pmu.h"
 #include "tools/pfm/tree/tree.h"
 
+/* The counters, as bits of PMDs, that @pmc selects events for. */
+uint64_t machine_counters(const struct pfm_pmu *pmu, unsigned pmc);
+
 /* The counters, as bits of PMDs, that no other software uses on any CPU as far as MNT/cpus tells.
  */
 uint64_t machine_free_counters(const struct tree *t, const struct pfm_pmu *pmu);

@@ -24,6 +24,7 @@ static const struct pfm_command *const commands[] = {
 	&cmd_list,
 	&cmd_encode,
 	&cmd_decode,
+	&cmd_who,
 	&cmd_help,
 };
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };

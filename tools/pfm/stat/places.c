@@ -9,6 +9,7 @@
 
 #include "base/num.h"
 #include "base/slice.h"
+#include "tools/pfm/tree/cpus.h"
 #include "tools/pfm/tree/file.h"
 
 enum { PLACES_MAX = 8192 };
@@ -32,18 +33,13 @@ static int places_add_online(struct places *p, const struct tree *t, struct err 
 {
 	TEXT_CLEANUP struct text text = {0};
 	struct slice rest, line;
-	int cpu, rc = file_read(t->dir, "cpus", &text, e);
+	struct cpus_line cpu;
+	int rc = file_read(t->dir, "cpus", &text, e);
 
 	rest = slice_of(text.p ? text.p : "");
-	while (rc == 0 && (line = slice_cut(&rest, '\n')).n) {
-		struct slice number = slice_word(&line), state = slice_word(&line);
-		uint64_t v;
-
-		if (!slice_is(state, "offline") && num_max(number, INT_MAX, &v, e) == 0) {
-			cpu = (int)v;
-			rc = places_add(p, PLACE_CPU, cpu, e);
-		}
-	}
+	while (rc == 0 && (line = slice_cut(&rest, '\n')).n)
+		if (cpus_parse(line, &cpu) && !cpu.thread && cpu.state != CPUS_OFFLINE)
+			rc = places_add(p, PLACE_CPU, cpu.id, e);
 	return rc;
 }
 

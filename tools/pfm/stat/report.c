@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/nsec.h"
+#include "base/text.h"
 #include "tools/pfm/stat/row.h"
 #include "tools/pfm/text/digits.h"
 #include "tools/pfm/text/summary.h"
+#include "tools/pfm/text/wrap.h"
 
 enum { REPORT_COLUMNS = 80, REPORT_INDENT = 6 };
 
@@ -74,30 +76,17 @@ static void report_row_metric(const struct report *r, const struct place *place,
 
 /* --- Text */
 
-/* Breaks @text at blanks. */
-static void report_wrapped(FILE *out, const char *text)
-{
-	while (*text) {
-		size_t n = strlen(text), most = REPORT_COLUMNS - REPORT_INDENT;
-
-		if (n > most) {
-			for (n = most; n && text[n] != ' '; n--)
-				;
-			n = n ? n : most;
-		}
-		fprintf(out, "%*s%.*s\n", REPORT_INDENT, "", (int)n, text);
-		text += n;
-		text += strspn(text, " ");
-	}
-}
-
 static void report_lost(const struct report *r, const struct err *lost)
 {
 	char reason[sizeof(lost->text) + 16];
+	TEXT_CLEANUP struct text t = {0};
 
+	if (!lost->no)
+		return;
 	snprintf(reason, sizeof(reason), "<lost: %s>", lost->text);
-	if (lost->no)
-		report_wrapped(r->out, reason);
+	wrap_text(&t, reason, REPORT_INDENT, REPORT_COLUMNS);
+	if (text_ok(&t))
+		fprintf(r->out, "%*s%s", REPORT_INDENT, "", t.p);
 }
 
 static void report_value(char room[DIGITS_ROOM], const struct count *count, bool ns)
