@@ -5,11 +5,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "tools/pfm/text/digits.h"
 #include "tools/pfm/text/json.h"
+#include "tools/pfm/text/summary.h"
 
 static void grouped(void **state)
 {
@@ -70,6 +72,51 @@ static void invalid_utf8(void **state)
 	json_is("\xff", "\"\\ufffd\"");
 }
 
+static void summary(void **state)
+{
+	double one[] = {7}, even[] = {4, 1, 3, 2}, far[] = {10, 11, 9, 10, 12, 1000, 10, 9};
+	struct summary s;
+
+	(void)state;
+	summary_of(&s, one, 1);
+	assert_true(s.mean == 7 && s.median == 7 && s.deviation == 0 && s.outliers == 0);
+	summary_of(&s, even, 4);
+	assert_true(s.mean == 2.5 && s.median == 2.5 && s.min == 1 && s.max == 4);
+	assert_true(s.deviation > 1.2909 && s.deviation < 1.2911 && s.outliers == 0);
+	summary_of(&s, far, 8);
+	assert_true(s.median == 10 && s.outliers == 1);
+}
+
+/* The deviations are merged from both sides of the median: sorting them gives the same. */
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void outliers(void **state)
+{
+	(void)state;
+	srand(1);
+	for (unsigned round = 0; round < 1000; round++) {
+		double values[16], far[16], limit;
+		unsigned n = 1 + round % 16, outside = 0;
+		struct summary s;
+
+		for (unsigned i = 0; i < n; i++)
+			values[i] = rand() % 20;
+		summary_of(&s, values, n);
+		for (unsigned i = 0; i < n; i++)
+			far[i] = fabs(values[i] - s.median);
+		qsort(far, n, sizeof(*far), ascending);
+		limit = 3 * 1.4826 * (n % 2 ? far[n / 2] : (far[n / 2 - 1] + far[n / 2]) / 2);
+		for (unsigned i = 0; i < n; i++)
+			outside += far[i] > limit;
+		assert_int_equal(s.outliers, outside);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -77,6 +124,8 @@ int main(void)
 		cmocka_unit_test(decimals),
 		cmocka_unit_test(strings),
 		cmocka_unit_test(invalid_utf8),
+		cmocka_unit_test(summary),
+		cmocka_unit_test(outliers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

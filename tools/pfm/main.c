@@ -20,6 +20,7 @@ static const struct pfm_command cmd_help = {
 
 /* In the order of `pfm help`. */
 static const struct pfm_command *const commands[] = {
+	&cmd_stat,
 	&cmd_list,
 	&cmd_encode,
 	&cmd_decode,

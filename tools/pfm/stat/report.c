@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/stat/report.h"
+
+#include <string.h>
+
+#include "base/nsec.h"
+#include "tools/pfm/stat/row.h"
+#include "tools/pfm/text/digits.h"
+#include "tools/pfm/text/summary.h"
+
+enum { REPORT_COLUMNS = 80, REPORT_INDENT = 6 };
+
+static const char *const report_levels[] = {"", "u", "k", "uk"};
+
+void report_header(struct report *r, const char *what, const struct tree *t)
+{
+	if (r->format == REPORT_CSV)
+		row_csv_header(r->out, r->separator);
+	if (r->format == REPORT_TEXT)
+		fprintf(r->out, "\n%.60s: %s", what, t->backend);
+	if (r->format == REPORT_TEXT && strcmp(t->backend, t->pmu) != 0)
+		fprintf(r->out, ", %s", t->pmu);
+	if (r->format == REPORT_TEXT)
+		fputs("\n\n", r->out);
+}
+
+/* --- Rows */
+
+static void report_row(const struct report *r, const struct row *row)
+{
+	if (r->format == REPORT_JSON)
+		row_json(r->out, row);
+	else
+		row_csv(r->out, r->separator, row);
+}
+
+/* Of a place, or of the sum. */
+static struct row report_row_at(const struct report *r, const struct place *place, uint64_t time_ns)
+{
+	struct row row = {.cpu = -1, .tid = -1, .active = 1, .time_ns = time_ns, .run = r->run};
+
+	if (place && place->kind == PLACE_CPU)
+		row.cpu = place->id;
+	else if (place)
+		row.tid = place->id;
+	return row;
+}
+
+static void report_row_count(const struct report *r, const struct place *place,
+	const struct counts *c, unsigned event, uint64_t time_ns)
+{
+	const struct count *count = &c->all[event];
+	struct row row = report_row_at(r, place, time_ns);
+
+	row.event = r->plan->events[event].name;
+	row.value = count->value;
+	row.unit = count_unit(&r->plan->events[event]);
+	row.level = r->plan->events[event].level;
+	row.active = count->active;
+	row.lost = count->lost.no ? count->lost.text : NULL;
+	report_row(r, &row);
+}
+
+static void report_row_metric(const struct report *r, const struct place *place, const char *name,
+	const char *unit, double value, uint64_t time_ns)
+{
+	struct row row = report_row_at(r, place, time_ns);
+
+	row.metric = name;
+	row.unit = unit;
+	row.number = value;
+	report_row(r, &row);
+}
+
+/* --- Text */
+
+/* Breaks @text at blanks. */
+static void report_wrapped(FILE *out, const char *text)
+{
+	while (*text) {
+		size_t n = strlen(text), most = REPORT_COLUMNS - REPORT_INDENT;
+
+		if (n > most) {
+			for (n = most; n && text[n] != ' '; n--)
+				;
+			n = n ? n : most;
+		}
+		fprintf(out, "%*s%.*s\n", REPORT_INDENT, "", (int)n, text);
+		text += n;
+		text += strspn(text, " ");
+	}
+}
+
+static void report_lost(const struct report *r, const struct err *lost)
+{
+	char reason[sizeof(lost->text) + 16];
+
+	snprintf(reason, sizeof(reason), "<lost: %s>", lost->text);
+	if (lost->no)
+		report_wrapped(r->out, reason);
+}
+
+static void report_value(char room[DIGITS_ROOM], const struct count *count, bool ns)
+{
+	if (count->lost.no)
+		strcpy(room, "<lost>");
+	else if (ns)
+		digits_decimal(room, (double)count->value / 1e6, 2);
+	else
+		digits_grouped(room, count->value);
+}
+
+/* What is derived from an event, in @room bytes; "" if that is not enough. */
+static void report_derived(char *room, size_t size, const struct report *r, const struct counts *c,
+	unsigned event, uint64_t elapsed_ns)
+{
+	char number[DIGITS_ROOM];
+	struct metric m;
+
+	if (!metric_of(&m, c, r->plan, event, elapsed_ns) ||
+		snprintf(room, size, "  # %s %s", digits_decimal(number, m.value, m.decimals),
+			m.text) >= (int)size)
+		*room = '\0';
+}
+
+static void report_text_place(const struct report *r, const struct place *place, uint64_t time_ns)
+{
+	char label[24] = "";
+
+	if (r->intervals)
+		fprintf(r->out, "%10.4f ", (double)time_ns / (double)NSEC_PER_SEC);
+	if (place)
+		snprintf(label, sizeof(label), "%s%d", place->kind == PLACE_CPU ? "CPU" : "tid ",
+			place->id);
+	if (place)
+		fprintf(r->out, "%-12s", label);
+}
+
+static void report_text_count(const struct report *r, const struct place *place,
+	const struct counts *c, unsigned event, uint64_t time_ns, uint64_t elapsed_ns)
+{
+	const struct count *count = &c->all[event];
+	const struct pfm_event *ev = &r->plan->events[event];
+	bool ns = count_unit(ev) != NULL;
+	char value[DIGITS_ROOM], share[16] = "", derived[REPORT_COLUMNS] = "";
+	int n;
+
+	report_value(value, count, ns);
+	if (count->active < 1 && !count->lost.no)
+		snprintf(share, sizeof(share), " [%.0f %%]", 100 * count->active);
+	report_text_place(r, place, time_ns);
+	n = fprintf(r->out, "%20s %-2s %-24s %-2s%s", value, ns && !count->lost.no ? "ms" : "",
+		ev->name, report_levels[ev->level], share);
+	/* A value without its share of the time would be taken for a count, so this comes second.
+	 */
+	if (!place && !r->intervals && n > 0 && n < REPORT_COLUMNS)
+		report_derived(derived, (size_t)(REPORT_COLUMNS - n + 1), r, c, event, elapsed_ns);
+	fprintf(r->out, "%s\n", derived);
+	report_lost(r, &count->lost);
+}
+
+/* --- Both */
+
+void report_counts(struct report *r, const struct place *place, const struct counts *c,
+	uint64_t time_ns, uint64_t elapsed_ns)
+{
+	struct metric m;
+
+	for (unsigned i = 0; i < r->plan->n; i++) {
+		if (!c->all[i].counted)
+			continue;
+		r->lost |= c->all[i].lost.no != 0;
+		if (r->format == REPORT_TEXT)
+			report_text_count(r, place, c, i, time_ns, elapsed_ns);
+		else
+			report_row_count(r, place, c, i, time_ns);
+		if (r->format != REPORT_TEXT && metric_of(&m, c, r->plan, i, elapsed_ns) && m.name)
+			report_row_metric(r, place, m.name, m.unit, m.value, time_ns);
+	}
+}
+
+static double report_seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+static void report_time(const struct report *r, const char *name, double s, uint64_t time_ns)
+{
+	char value[DIGITS_ROOM];
+
+	if (r->format == REPORT_TEXT)
+		fprintf(r->out, "%20s s  %s\n", digits_decimal(value, s, 6), name);
+	else
+		report_row_metric(r, NULL, name, "s", s, time_ns);
+}
+
+void report_times(struct report *r, uint64_t elapsed_ns, const struct rusage *usage)
+{
+	if (r->format == REPORT_TEXT)
+		fputc('\n', r->out);
+	report_time(r, "elapsed", (double)elapsed_ns / (double)NSEC_PER_SEC, elapsed_ns);
+	if (usage) {
+		report_time(r, "user", report_seconds(usage->ru_utime), elapsed_ns);
+		report_time(r, "system", report_seconds(usage->ru_stime), elapsed_ns);
+	}
+	if (r->format == REPORT_TEXT)
+		fputc('\n', r->out);
+}
+
+/* --- Statistics */
+
+static void report_statistics(const struct report *r, const char *name, const char *level,
+	double *values, unsigned n, double scale, int decimals, const char *unit)
+{
+	char mean[DIGITS_ROOM], median[DIGITS_ROOM], min[DIGITS_ROOM], max[DIGITS_ROOM];
+	struct summary s;
+
+	summary_of(&s, values, n);
+	fprintf(r->out, "%20s %-2s %-24s %-2s  +-%6.2f %%\n",
+		digits_decimal(mean, s.mean * scale, decimals), unit, name, level,
+		s.mean > 0 ? 100 * s.deviation / s.mean : 0);
+	fprintf(r->out, "%23s median %s, %s to %s, %u outliers\n", "",
+		digits_decimal(median, s.median * scale, decimals),
+		digits_decimal(min, s.min * scale, decimals),
+		digits_decimal(max, s.max * scale, decimals), s.outliers);
+}
+
+void report_summary(struct report *r, struct runs *runs)
+{
+	const struct plan *p = r->plan;
+
+	fprintf(r->out, "%23s mean of %u runs, and standard deviation\n", "", runs->n);
+	for (unsigned i = 0; i < p->n; i++) {
+		const struct pfm_event *ev = &p->events[i];
+		bool ns = count_unit(ev) != NULL;
+
+		if (runs->lost[i].no)
+			fprintf(r->out, "%20s %-2s %-24s %-2s\n", "<lost>", "", ev->name,
+				report_levels[ev->level]);
+		else
+			report_statistics(r, ev->name, report_levels[ev->level], runs->values[i],
+				runs->n, ns ? 1e-6 : 1, ns ? 2 : 0, ns ? "ms" : "");
+		report_lost(r, &runs->lost[i]);
+	}
+	report_statistics(r, "elapsed", "", runs->elapsed_s, runs->n, 1, 6, "s");
+	fputc('\n', r->out);
+}
