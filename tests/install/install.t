@@ -177,6 +177,11 @@ try "the Python module, in any directory" inside "mkdir -p /tmp/beside/perfmonfs
 	$mounted
 	python3 -c 'import perfmonfs; print(perfmonfs.Mount(\"/mnt\").context)'
 	cd /"
+try "the events and groups that pfm reads" inside "perfmonfs --backend=sim:amd_v2 /mnt
+	pfm list zen5::ls_dispatch
+	pfm list 'address translation' && exit 1
+	pfm list IPC
+	umount /mnt"
 try "the examples, with pkg-config and without LD_LIBRARY_PATH" inside "cd /usr/local/share/doc/perfmonfs/examples
 	for example in allcpus multiplex self; do
 		cc -o /tmp/\$example \$example.c \$(pkg-config --cflags --libs libperfmonfs)
@@ -185,7 +190,7 @@ try "the examples, with pkg-config and without LD_LIBRARY_PATH" inside "cd /usr/
 try "the static library" inside "cd /usr/local/share/doc/perfmonfs/examples
 	cc -o /tmp/allcpus allcpus.c \$(pkg-config --cflags libperfmonfs) \
 		\$(pkg-config --variable=libdir libperfmonfs)/libperfmonfs.a"
-try "the man pages" inside "for page in '1 msrsim' '1 pfm-env' '3 pfm_start' '5 perfmonfs' '7 libperfmonfs' '8 perfmonfs'; do
+try "the man pages" inside "for page in '1 msrsim' '1 pfm-encode' '1 pfm-env' '3 pfm_start' '5 perfmonfs' '5 pfm-events' '7 libperfmonfs' '8 perfmonfs'; do
 		man --warnings \$page >/tmp/page 2>/tmp/warnings
 		[ \$(wc -l </tmp/page) -gt 20 ]
 		cat /tmp/warnings

@@ -239,6 +239,21 @@ static void test_perf(void **state)
 	pfm_pmu_free(&bare);
 }
 
+static void test_merged(void **state)
+{
+	struct pfm_pmu real = pmu_amd("msr"), sim = pmu_amd("sim"), perf = pmu_amd("perf");
+
+	(void)state;
+	refused(&real, "r0f03", EOPNOTSUPP, "merged");
+	refused(&real, "r0f03:c=1", EOPNOTSUPP, "merged");
+	encodes(&real, "r100000f03", 0x100000f03, 0, 0x3f);
+	encodes(&sim, "r0f03", 0xf03, 0, 0x3f);
+	encodes(&perf, "r0f03", 0xf03, 0, 0x3f);
+	pfm_pmu_free(&real);
+	pfm_pmu_free(&sim);
+	pfm_pmu_free(&perf);
+}
+
 static void test_unknown(void **state)
 {
 	struct pfm_pmu pmu = pmu_intel();
@@ -438,6 +453,7 @@ int main(void)
 		cmocka_unit_test(test_codes),
 		cmocka_unit_test(test_extra),
 		cmocka_unit_test(test_perf),
+		cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_event_file),
 		cmocka_unit_test(test_event_file_cpu),

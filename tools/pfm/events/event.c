@@ -107,6 +107,16 @@ static int event_check_reserved(
 	return 0;
 }
 
+/*
+ * From family 0x17 on, floating-point operations of AMD can be more in a cycle than a counter can
+ * add (15). Linux merges two counters for them, as a tree of the msr backend cannot.
+ */
+static bool event_is_merged(const struct pfm_pmu *pmu, uint64_t code)
+{
+	return pmu->cpu.encoding == PFM_ENCODING_AMD && pmu->cpu.family >= 0x17 &&
+	       strcmp(pmu->backend, "perf") != 0 && (code & 0xf000000ff) == 0x03;
+}
+
 /* @allowed: PMDs that a table or the user restricts it to. */
 static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, uint64_t modifiers,
 	uint64_t allowed, struct pfm_event *event, struct err *e)
@@ -117,6 +127,10 @@ static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, u
 		return rc;
 	if (pmu->software_only && !(c->code >> EVENT_CLASS))
 		return err_set(e, EOPNOTSUPP, "%s", event_no_hardware);
+	if (event_is_merged(pmu, c->code))
+		return err_set(e, EOPNOTSUPP,
+			"it needs two merged counters on this CPU, which only the kernel has: use "
+			"the backend perf");
 	event->code = c->code | modifiers;
 	event->counters = event_counters(pmu, event->code) & allowed & pmu->all;
 	if (!event->counters)
