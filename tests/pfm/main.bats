@@ -35,3 +35,33 @@ load common
 	run -125 sh -c 'pfm help >/dev/full'
 	[[ $output == *ENOSPC* ]]
 }
+
+# completed WORD...: what bash offers for the last word
+completed() {
+	output=$(bash -c '. "$0"
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+		_pfm
+		printf "%s\n" "${COMPREPLY[@]}"' "$BATS_TEST_DIRNAME/../../contrib/completion/pfm.bash" "$@")
+}
+
+@test "bash completes the commands and options that help knows" {
+	local name option
+
+	completed pfm st
+	is stat
+	completed pfm help wh
+	is who
+	for name in $(pfm help | awk '/^  [a-z]/ { print $1 }'); do
+		completed pfm ""
+		grep -qx -- "$name" <<<"$output"
+		completed pfm "$name" -
+		for option in $(pfm help "$name" | grep -oE '^  .{0,6}--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+			grep -qE -- "^$option=?$" <<<"$output"
+		done
+	done
+	completed pfm stat -
+	grep -qx -- -e <<<"$output"
+	grep -qx -- --mux <<<"$output"
+	completed pfm stat --mo
+	is --mount=
+}

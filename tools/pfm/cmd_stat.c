@@ -367,9 +367,11 @@ static int stat_measure(struct stat_run *s, struct err *e)
 			status = s->session.status;
 	}
 	if (rc < 0)
-		return status ? status : rc;
+		return s->session.refused ? s->session.refused : rc;
 	if (s->nruns > 1 && s->report.format == REPORT_TEXT)
 		report_summary(&s->report, &s->runs);
+	/* Lost counts have left a sentence, which is in the report. */
+	*e = (struct err){0};
 	rc = stat_flush(s, e);
 	if (rc == 0 && !status && s->report.lost && !s->allow_lost)
 		return PFM_EXIT_LOST;

@@ -28,6 +28,7 @@ static const struct pfm_command *const commands[] = {
 	&cmd_encode,
 	&cmd_decode,
 	&cmd_who,
+	&cmd_check,
 	&cmd_help,
 };
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -76,17 +76,38 @@ static void report_row_metric(const struct report *r, const struct place *place,
 
 /* --- Text */
 
-static void report_lost(const struct report *r, const struct err *lost)
+/* A sentence without the counter that it begins with, as other counts are often lost for the same
+ * reason. */
+static const char *report_reason(const struct err *lost)
 {
-	char reason[sizeof(lost->text) + 16];
+	const char *colon = strstr(lost->text, ": ");
+
+	return strncmp(lost->text, "pmd", 3) == 0 && colon ? colon + 2 : lost->text;
+}
+
+static void report_print_reason(const struct report *r, const char *reason)
+{
+	char line[sizeof(((struct err *)NULL)->text) + 16];
 	TEXT_CLEANUP struct text t = {0};
 
-	if (!lost->no)
-		return;
-	snprintf(reason, sizeof(reason), "<lost: %s>", lost->text);
-	wrap_text(&t, reason, REPORT_INDENT, REPORT_COLUMNS);
+	snprintf(line, sizeof(line), "<lost: %s>", reason);
+	wrap_text(&t, line, REPORT_INDENT, REPORT_COLUMNS);
 	if (text_ok(&t))
 		fprintf(r->out, "%*s%s", REPORT_INDENT, "", t.p);
+}
+
+/* The reasons of all lost counts, each once. */
+static void report_reasons(const struct report *r, const struct err *const lost[], unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		unsigned before = 0;
+
+		while (before < i && !(lost[before]->no && strcmp(report_reason(lost[before]),
+								   report_reason(lost[i])) == 0))
+			before++;
+		if (lost[i]->no && before == i)
+			report_print_reason(r, report_reason(lost[i]));
+	}
 }
 
 static void report_value(char room[DIGITS_ROOM], const struct count *count, bool ns)
@@ -145,7 +166,6 @@ static void report_text_count(const struct report *r, const struct place *place,
 	if (!place && !r->intervals && n > 0 && n < REPORT_COLUMNS)
 		report_derived(derived, (size_t)(REPORT_COLUMNS - n + 1), r, c, event, elapsed_ns);
 	fprintf(r->out, "%s\n", derived);
-	report_lost(r, &count->lost);
 }
 
 /* --- Both */
@@ -153,9 +173,11 @@ static void report_text_count(const struct report *r, const struct place *place,
 void report_counts(struct report *r, const struct place *place, const struct counts *c,
 	uint64_t time_ns, uint64_t elapsed_ns)
 {
+	const struct err *lost[EVENT_MAX];
 	struct metric m;
 
 	for (unsigned i = 0; i < r->plan->n; i++) {
+		lost[i] = &c->all[i].lost;
 		if (!c->all[i].counted)
 			continue;
 		r->lost |= c->all[i].lost.no != 0;
@@ -166,6 +188,8 @@ void report_counts(struct report *r, const struct place *place, const struct cou
 		if (r->format != REPORT_TEXT && metric_of(&m, c, r->plan, i, elapsed_ns) && m.name)
 			report_row_metric(r, place, m.name, m.unit, m.value, time_ns);
 	}
+	if (r->format == REPORT_TEXT)
+		report_reasons(r, lost, r->plan->n);
 }
 
 static double report_seconds(struct timeval t)
@@ -217,20 +241,22 @@ static void report_statistics(const struct report *r, const char *name, const ch
 void report_summary(struct report *r, struct runs *runs)
 {
 	const struct plan *p = r->plan;
+	const struct err *lost[EVENT_MAX];
 
 	fprintf(r->out, "%23s mean of %u runs, and standard deviation\n", "", runs->n);
 	for (unsigned i = 0; i < p->n; i++) {
 		const struct pfm_event *ev = &p->events[i];
 		bool ns = count_unit(ev) != NULL;
 
+		lost[i] = &runs->lost[i];
 		if (runs->lost[i].no)
 			fprintf(r->out, "%20s %-2s %-24s %-2s\n", "<lost>", "", ev->name,
 				report_levels[ev->level]);
 		else
 			report_statistics(r, ev->name, report_levels[ev->level], runs->values[i],
 				runs->n, ns ? 1e-6 : 1, ns ? 2 : 0, ns ? "ms" : "");
-		report_lost(r, &runs->lost[i]);
 	}
+	report_reasons(r, lost, p->n);
 	report_statistics(r, "elapsed", "", runs->elapsed_s, runs->n, 1, 6, "s");
 	fputc('\n', r->out);
 }

@@ -179,7 +179,7 @@ static int session_prepare(struct session *s, struct err *e)
 	if (s->argv)
 		rc = launch_stopped(&s->launch, s->argv, &s->mask, e);
 	if (s->launch.exec_no)
-		s->status = s->launch.exec_no == ENOENT ? PFM_EXIT_NOT_FOUND : PFM_EXIT_CANNOT;
+		s->refused = s->launch.exec_no == ENOENT ? PFM_EXIT_NOT_FOUND : PFM_EXIT_CANNOT;
 	if (rc < 0)
 		return rc;
 	rc = s->kind == PLACE_COMMAND ? places_add(&s->places, PLACE_COMMAND, s->launch.pid, e)
@@ -220,7 +220,7 @@ int session_run(struct session *s, struct err *e)
 	s->places = (struct places){0};
 	s->launch = (struct launch)LAUNCH_NONE;
 	s->interrupted = false;
-	s->status = 0;
+	s->status = s->refused = 0;
 	rc = session_prepare(s, e);
 	if (rc == 0) {
 		fds = calloc(SESSION_PLACES + s->places.n, sizeof(*fds));

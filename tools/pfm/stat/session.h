@@ -41,7 +41,8 @@ struct session {
 	sigset_t mask;                          /* the signal mask before, which the command gets */
 	bool interrupted;                       /* by a signal */
 	uint64_t begin_ns, end_ns, reported_ns; /* CLOCK_MONOTONIC */
-	int status; /* of pfm, as the command ended or could not be executed */
+	int status;                             /* exit status of the command */
+	int refused; /* exit status of pfm if the command cannot be executed; else 0 */
 	struct rusage usage;
 };
 
