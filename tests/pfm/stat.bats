@@ -105,6 +105,16 @@ fields() {
 	[ "$status" = 125 ]
 }
 
+@test "sim: the command has the descriptors and signals that it has without pfm" {
+	serve --backend=sim
+	ls /proc/self/fd >"$BATS_TEST_TMPDIR/fds"
+	pfm stat --mount="$MNT" -C 1 -- ls /proc/self/fd >"$BATS_TEST_TMPDIR/fds.pfm"
+	diff "$BATS_TEST_TMPDIR/fds" "$BATS_TEST_TMPDIR/fds.pfm"
+	grep ^Sig /proc/self/status >"$BATS_TEST_TMPDIR/signals"
+	pfm stat --mount="$MNT" -C 1 -- grep ^Sig /proc/self/status >"$BATS_TEST_TMPDIR/signals.pfm"
+	diff <(grep -v SigQ "$BATS_TEST_TMPDIR/signals") <(grep -v SigQ "$BATS_TEST_TMPDIR/signals.pfm")
+}
+
 @test "sim: runs and their statistics" {
 	serve --backend=sim
 	on_sim -j -r 3 -e instructions:u
@@ -257,13 +267,15 @@ ends() {
 		exec 9<>"$2"
 		for n in {1..40}; do
 			/bin/true
+			tries=0
 			while set -- "$1" "$2" "$1"/ctx/*/children/*; [ $# -gt 10 ]; do
+				[ $((++tries)) -lt 600 ] || exit 9
 				read -r -t 0.05 -u 9
 			done
 		done
 	END
-	run as nobody pfm stat --mount="$MNT" -e page-faults:u -j \
-		bash "$BATS_TEST_TMPDIR/script" "$MNT" "$BATS_TEST_TMPDIR/fifo"
+	run setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm stat --mount="$MNT" \
+		-e page-faults:u -j bash "$BATS_TEST_TMPDIR/script" "$MNT" "$BATS_TEST_TMPDIR/fifo"
 	[[ $status = 0 || $status = 3 ]]
 	[[ $output != *"were not followed"* ]]
 }
@@ -302,10 +314,31 @@ no_napper() {
 	! pgrep -f "^$BATS_TEST_TMPDIR/napper" >/dev/null
 }
 
-@test "perf: another user" {
+# as_nobody STATUS COMMAND...: its exit status, as another user
+as_nobody() {
+	local expected=$1
+
+	shift
+	run setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups "$@"
+	[ "$status" = "$expected" ] || {
+		echo "$output"
+		return 1
+	}
+}
+
+@test "perf: another user counts at user level, and no program that gains privileges" {
+	local su
+
 	serve --backend=perf
-	run as nobody pfm stat --mount="$MNT" -j --allow-lost true
-	echo "$output"
+	as_nobody 0 pfm stat --mount="$MNT" -j --allow-lost true
+	fields json page-faults
+	! grep -q '"level":"uk"' <<<"$output"
+	as_nobody 125 pfm stat --mount="$MNT" -e page-faults:k true
+	as_nobody 125 pfm stat --mount="$MNT" -C 0 -- true
+	su=$BATS_TEST_TMPDIR/su
+	install -m 4755 "$(command -v id)" "$su"
+	as_nobody 125 pfm stat --mount="$MNT" "$su" -u
+	[[ $output != 0 && $output == *privileges* ]]
 }
 
 # --- output

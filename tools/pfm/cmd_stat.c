@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -292,7 +293,7 @@ static int stat_open_output(struct stat_run *s, struct err *e)
 		s->report.out = fopen(s->output, "we");
 		return s->report.out ? 0 : err_set(e, errno, "%s: %s", s->output, err_name(errno));
 	}
-	fd = dup(s->session.argv ? STDERR_FILENO : STDOUT_FILENO);
+	fd = fcntl(s->session.argv ? STDERR_FILENO : STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	s->report.out = fd < 0 ? NULL : fdopen(fd, "w");
 	return s->report.out ? 0 : err_set(e, errno, "no output: %s", err_name(errno));
 }
