@@ -280,6 +280,9 @@ static int stat_open(struct stat_run *s, struct err *e)
 		fprintf(stderr,
 			"pfm stat: no hardware events (msr: %s); counting those of the kernel\n",
 			s->tree.reason.text);
+	if (s->session.kind != PLACE_CPU && strcmp(s->tree.backend, "sim") == 0)
+		return err_set(e, EINVAL,
+			"the simulated backend has no threads: count CPUs, with -C or -a");
 	rc = load_pmu(&s->tree, &s->pmu, e);
 	return rc < 0 ? rc : stat_plan(s, e);
 }
@@ -378,7 +381,9 @@ static int stat_run_once(struct stat_run *s, unsigned run, struct err *e)
 		rc = session_run(&s->session, e);
 	}
 	s->plan.only = -1;
-	if (rc == 0)
+	/* A run that was cut short is shown if it is the only one, and no part of the statistics.
+	 */
+	if (rc == 0 && (!s->session.interrupted || s->runs.n == 0))
 		stat_show(s);
 	return rc < 0 ? rc : stat_flush(s, e);
 }
