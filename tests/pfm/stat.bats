@@ -81,30 +81,6 @@ fields() {
 	[ "$(grep -c '\[5[0-9] %\]\|\[4[0-9] %\]' <<<"$output")" = 5 ]
 }
 
-@test "sim: a group with its metrics, and further events" {
-	export PFM_EVENTS=$BATS_TEST_TMPDIR
-
-	cat >"$PFM_EVENTS/test.group" <<-'END'
-		group test for a test
-		event all = r00c0:u
-		event jumps = r00c4:u
-		metric jump-rate [%] = 100 * jumps / all ; of instructions
-		metric speed [M/s] = all / seconds / 1000000 ; million instructions in a second
-		metric nothing = jumps / (all - all)
-	END
-	serve --backend=sim
-	on_sim -g test -e r00c5:u -j
-	[ "$status" = 0 ]
-	fields json all jumps jump-rate nothing r00c5:u
-	is $'2000000000\n400000000\n20\nNone\n8000000'
-	on_sim -g test
-	grep -q ' 20.000 %  *jump-rate .*of instructions' <<<"$output"
-	grep -q ' - .*nothing' <<<"$output"
-	! grep -E '^.{81}' <<<"$output"
-	on_sim -g nonsense
-	[ "$status" = 125 ]
-}
-
 @test "sim: the command has the descriptors and signals that it has without pfm" {
 	serve --backend=sim
 	ls /proc/self/fd >"$BATS_TEST_TMPDIR/fds"

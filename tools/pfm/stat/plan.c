@@ -18,17 +18,13 @@ static const char *const plan_software_user[] = {"page-faults", "minor-faults", 
 
 /* --- Events */
 
-static int plan_too_many(struct err *e)
-{
-	return err_set(e, E2BIG, "more than %d events: count them in several runs", EVENT_MAX);
-}
-
 static int plan_add_one(struct plan *p, const struct pfm_pmu *pmu, struct slice s, struct err *e)
 {
 	char name[EVENT_TEXT];
 
 	if (p->n == EVENT_MAX)
-		return plan_too_many(e);
+		return err_set(
+			e, E2BIG, "more than %d events: count them in several runs", EVENT_MAX);
 	if (s.n >= sizeof(name))
 		return err_set(e, EINVAL, "%.*s...: no event has so long a name", SLICE_ARG(s));
 	snprintf(name, sizeof(name), "%.*s", (int)s.n, s.p);
@@ -47,20 +43,6 @@ int plan_add(struct plan *p, const struct pfm_pmu *pmu, const char *list, struct
 		rc = plan_add_one(p, pmu, slice_trim(slice_cut(&rest, ',')), e);
 	while (rc == 0 && rest.n);
 	return rc;
-}
-
-int plan_add_group(
-	struct plan *p, const struct group *group, const struct pfm_event *events, struct err *e)
-{
-	if (p->n + group->nevents > EVENT_MAX)
-		return plan_too_many(e);
-	for (unsigned i = 0; i < group->nevents; i++) {
-		p->events[p->n] = events[i];
-		snprintf(p->events[p->n].name, sizeof(p->events[p->n].name), "%s",
-			group->events[i].label);
-		p->n++;
-	}
-	return 0;
 }
 
 static bool plan_fits(const struct plan *p, const struct pfm_pmu *pmu)

@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "tools/pfm/events/event.h"
-#include "tools/pfm/events/group.h"
 #include "tools/pfm/tree/ctx.h"
 
 enum { PLAN_SETS = EVENT_MAX };
@@ -30,10 +29,6 @@ struct plan {
 
 /* Adds the events of @list, which commas separate. -E2BIG: too many. */
 int plan_add(struct plan *p, const struct pfm_pmu *pmu, const char *list, struct err *e);
-
-/* Adds the events of @group, with its labels as their names. -E2BIG as above. */
-int plan_add_group(
-	struct plan *p, const struct group *group, const struct pfm_event *events, struct err *e);
 
 /* Adds those that people want first, as far as the PMU has them and counters for them. */
 int plan_add_defaults(struct plan *p, const struct pfm_pmu *pmu, struct err *e);

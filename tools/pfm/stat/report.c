@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tools/pfm/stat/report.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/nsec.h"
@@ -128,7 +127,7 @@ static void report_derived(char *room, size_t size, const struct report *r, cons
 	char number[DIGITS_ROOM];
 	struct metric m;
 
-	if (r->group || !metric_of(&m, c, r->plan, event, elapsed_ns) ||
+	if (!metric_of(&m, c, r->plan, event, elapsed_ns) ||
 		snprintf(room, size, "  # %s %s", digits_decimal(number, m.value, m.decimals),
 			m.text) >= (int)size)
 		*room = '\0';
@@ -169,51 +168,6 @@ static void report_text_count(const struct report *r, const struct place *place,
 	fprintf(r->out, "%s\n", derived);
 }
 
-/* --- Groups */
-
-/* Counts that a metric needs and that are lost, or not of this run, leave it without a value. */
-static double report_formula(const struct report *r, const struct group_metric *m,
-	const struct counts *c, uint64_t elapsed_ns)
-{
-	double values[EVENT_MAX];
-
-	for (unsigned i = 0; i < r->group->nevents; i++)
-		values[i] = c->all[i].counted && !c->all[i].lost.no ? (double)c->all[i].value : NAN;
-	return formula_eval(
-		&m->formula, values, elapsed_ns ? (double)elapsed_ns / (double)NSEC_PER_SEC : NAN);
-}
-
-static void report_text_metric(const struct report *r, const struct place *place,
-	const struct group_metric *m, double value, uint64_t time_ns)
-{
-	char number[DIGITS_ROOM];
-	bool narrow = strlen(m->unit) <= 2;
-	int n;
-
-	report_text_place(r, place, time_ns);
-	n = fprintf(r->out, "%20s %-2s %s%s%s%s", digits_decimal(number, value, 3),
-		narrow ? m->unit : "", m->name, narrow ? "" : " [", narrow ? "" : m->unit,
-		narrow ? "" : "]");
-	if (!place && !r->intervals && n + (int)strlen(m->desc) + 5 <= REPORT_COLUMNS)
-		fprintf(r->out, "%*s# %s", n < 51 ? 53 - n : 2, "", m->desc);
-	fputc('\n', r->out);
-}
-
-static void report_group(const struct report *r, const struct place *place, const struct counts *c,
-	uint64_t time_ns, uint64_t elapsed_ns)
-{
-	for (unsigned i = 0; i < r->group->nmetrics; i++) {
-		const struct group_metric *m = &r->group->metrics[i];
-		double value = report_formula(r, m, c, elapsed_ns);
-
-		if (r->format == REPORT_TEXT)
-			report_text_metric(r, place, m, value, time_ns);
-		else
-			report_row_metric(
-				r, place, m->name, *m->unit ? m->unit : NULL, value, time_ns);
-	}
-}
-
 /* --- Both */
 
 void report_counts(struct report *r, const struct place *place, const struct counts *c,
@@ -231,12 +185,9 @@ void report_counts(struct report *r, const struct place *place, const struct cou
 			report_text_count(r, place, c, i, time_ns, elapsed_ns);
 		else
 			report_row_count(r, place, c, i, time_ns);
-		if (r->format != REPORT_TEXT && !r->group &&
-			metric_of(&m, c, r->plan, i, elapsed_ns) && m.name)
+		if (r->format != REPORT_TEXT && metric_of(&m, c, r->plan, i, elapsed_ns) && m.name)
 			report_row_metric(r, place, m.name, m.unit, m.value, time_ns);
 	}
-	if (r->group)
-		report_group(r, place, c, time_ns, elapsed_ns);
 	if (r->format == REPORT_TEXT)
 		report_reasons(r, lost, r->plan->n);
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "tools/pfm/events/group.h"
 #include "tools/pfm/stat/counts.h"
 #include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/plan.h"
@@ -22,9 +21,8 @@ struct report {
 	char separator; /* of CSV */
 	bool intervals; /* lines begin with the time */
 	const struct plan *plan;
-	const struct group *group; /* its events come first in plan; NULL: none */
-	unsigned run;              /* from 1 on */
-	bool lost;                 /* a count of any report was */
+	unsigned run; /* from 1 on */
+	bool lost;    /* a count of any report was */
 };
 
 /* The lines before all counts. @what is counted: a command, or places. */
