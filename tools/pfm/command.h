@@ -28,6 +28,7 @@ struct pfm_command {
 	int (*run)(int argc, char **argv, struct err *e);
 };
 
-extern const struct pfm_command cmd_decode, cmd_encode, cmd_list, cmd_stat;
+extern const struct pfm_command cmd_decode, cmd_encode, cmd_list, cmd_record, cmd_report,
+	cmd_stat;
 
 #endif

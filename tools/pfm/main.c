@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "tools/pfm/command.h"
+#include "tools/pfm/samples/symbols.h"
 #include "tools/pfm/events/libpfm.h"
 
 static int main_help(int argc, char **argv, struct err *e);
@@ -21,6 +22,8 @@ static const struct pfm_command cmd_help = {
 /* In the order of `pfm help`. */
 static const struct pfm_command *const commands[] = {
 	&cmd_stat,
+	&cmd_record,
+	&cmd_report,
 	&cmd_list,
 	&cmd_encode,
 	&cmd_decode,
@@ -95,6 +98,8 @@ int main(int argc, char **argv)
 
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		puts("pfm " PERFMONFS_VERSION);
+		if (!symbols_supported)
+			puts("without elfutils: pfm report shows addresses, no names");
 		printf("libpfm4 %s\n",
 			libpfm_version() ? libpfm_version() : "is not built in: fewer event names");
 		return 0;
