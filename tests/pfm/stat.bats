@@ -76,6 +76,18 @@ fields() {
 	[[ $output == *yours* ]]
 }
 
+@test "sim: a name of libpfm4 leaves the environment of the command alone" {
+	pfm --version | grep -q '^libpfm4 [0-9]' || skip "pfm was built without libpfm4"
+	export LIBPFM_DISABLED_PMUS=mine
+	serve --backend=sim
+	run -0 --separate-stderr pfm stat --mount="$MNT" -C 1 -e skl::INST_RETIRED:ANY_P -- env
+	grep -q '^LIBPFM_DISABLED_PMUS=mine$' <<<"$output"
+	! grep -q '^LIBPFM_ENCODE_INACTIVE' <<<"$output"
+	# What the user disables is not what pfm needs.
+	run -0 pfm encode --mount="$MNT" skl::INST_RETIRED:ANY_P
+	is 0x4300c0
+}
+
 @test "sim: CSV" {
 	serve --backend=sim
 	on_sim -x, -e instructions:u
