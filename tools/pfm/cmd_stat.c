@@ -263,6 +263,14 @@ static int stat_plan(struct stat_run *s, struct err *e)
 	return rc == -EBUSY || rc == -ENOSPC ? stat_offer_sets(e) : rc;
 }
 
+static int stat_check_threads(const struct stat_run *s, struct err *e)
+{
+	if (s->session.kind != PLACE_CPU && strcmp(s->tree.backend, "sim") == 0)
+		return err_set(e, EINVAL,
+			"the simulated backend has no threads: count CPUs, with -C or -a");
+	return 0;
+}
+
 static int stat_open(struct stat_run *s, struct err *e)
 {
 	int rc = tree_open(&s->tree, s->mount, e);
@@ -273,11 +281,10 @@ static int stat_open(struct stat_run *s, struct err *e)
 		fprintf(stderr,
 			"pfm stat: no hardware events (msr: %s); counting those of the kernel\n",
 			s->tree.reason.text);
-	if (s->session.kind != PLACE_CPU && strcmp(s->tree.backend, "sim") == 0)
-		return err_set(e, EINVAL,
-			"the simulated backend has no threads: count CPUs, with -C or -a");
 	rc = load_pmu(&s->tree, &s->pmu, e);
-	return rc < 0 ? rc : stat_plan(s, e);
+	if (rc == 0)
+		rc = stat_plan(s, e);
+	return rc < 0 ? rc : stat_check_threads(s, e);
 }
 
 /* The counts do not mix with the command's own output. */
