@@ -156,6 +156,29 @@ total() { # of the weights in folded stacks
 	[ "$(awk '!/^#/ { print $2 }' flat)" -ge 2700 ]
 }
 
+# lost_is PATTERN: the recording has a loss of that kind, and pfm record has said so
+lost_is() {
+	grep -q missing said
+	pfm report recorded | grep "^# lost: $1"
+}
+
+@test "a counter that other software takes over" {
+	serve --backend=sim
+	pfm record -o recorded -C 1 -e branches:u -c 1000000 sh -c \
+		"echo 100000000 >$MNT/sim/advance
+		echo '1 0x186 0x4300c0' >$MNT/sim/poke
+		echo 100000000 >$MNT/sim/advance" 2>said
+	lost_is '[0-9]* counts .*pmd0'
+	pfm report recorded | grep '^# 40 overflows'
+}
+
+@test "too short a period" {
+	serve --backend=sim
+	pfm record -o recorded -C 1 -e instructions:u -c 100 sh -c \
+		"echo 1000000000 >$MNT/sim/advance" 2>said
+	lost_is '[0-9]* pauses'
+}
+
 @test "the exit status is the command's" {
 	serve_perf
 	run -7 pfm record -o recorded sh -c 'exit 7'

@@ -378,6 +378,8 @@ static int record_in(const struct record_options *o, const struct tree *t, struc
 		*e = closing;
 		end = -closing.no;
 	}
+	if (end > 0 && r.track.losses)
+		fprintf(stderr, "pfm record: samples are missing: pfm report says why\n");
 	return end < 0 ? end : record_status(l, end, signals);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "tools/pfm/samples/build_id.h"
 #include "tools/pfm/samples/proc_maps.h"
 
@@ -131,6 +132,18 @@ int track_process(struct track *t, uint32_t pid, uint64_t time, struct err *e)
 	if (track_thread_names(t, pid, time, e) < 0 || track_maps(t, pid, time, e) < 0)
 		return -e->no;
 	return 0;
+}
+
+int track_loss(struct track *t, enum data_loss kind, uint64_t count, uint32_t tid, const char *why,
+	struct err *e)
+{
+	struct data_lost lost = {
+		.time = nsec_now(CLOCK_MONOTONIC), .count = count, .kind = kind, .tid = tid};
+
+	if (!count)
+		return 0;
+	t->losses = true;
+	return data_put(t->out, DATA_LOST, &lost, offsetof(struct data_lost, why), why, e);
 }
 
 int track_sample(struct track *t, const struct data_sample *s, struct err *e)

@@ -14,6 +14,7 @@ struct track {
 	struct data_writer *out;
 	struct image image; /* an object here has a build ID, or id_size 0: it has none */
 	uint64_t round;     /* counts calls of track_round(), from 1 */
+	bool losses;        /* something has been lost */
 };
 
 /* All that return int return 0, or the errno of writing to @out. */
@@ -29,6 +30,9 @@ int track_map(struct track *t, struct data_map *m, const char *name, struct err 
 int track_comm(struct track *t, const struct data_comm *c, const char *name, struct err *e);
 /* All mappings of a process, and the names of its threads, as of @time. */
 int track_process(struct track *t, uint32_t pid, uint64_t time, struct err *e);
+/* @count things of that kind are missing from the file; 0: none. @tid: of that thread, or 0. */
+int track_loss(struct track *t, enum data_loss kind, uint64_t count, uint32_t tid, const char *why,
+	struct err *e);
 /* Before a sample: reads the mappings of its process if none is known at its address. */
 int track_sample(struct track *t, const struct data_sample *s, struct err *e);
 
