@@ -131,6 +131,16 @@ total() { # of the weights in folded stacks
 	grep -qE '^100.00% .* sh$' flat
 }
 
+# /proc has other numbers there than samples.
+@test "in a container, the command's own file is known" {
+	serve_perf
+	unshare --pid --fork --mount-proc true || skip "needs a PID namespace"
+	shell=$(readlink -f /bin/sh)
+	unshare --pid --fork --mount-proc pfm record -o recorded -F 4000 sh -c \
+		'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done'
+	pfm report recorded --sort=command,object | grep -E "%  +[0-9]+  sh +${shell##*/}$"
+}
+
 @test "each overflow of the simulated PMU is in the recording" {
 	serve --backend=sim
 	# 2 instructions a nanosecond

@@ -268,7 +268,7 @@ static int record_add_number(struct recorder *r, const struct tree *t, enum reco
 	if (recorder_add(r, t, load, target < RECORD_CPUS, e) < 0)
 		return -e->no;
 	if (target < RECORD_CPUS)
-		return track_process(&r->track, (uint32_t)n, 0, e);
+		return recorder_add_mappings(r, (uint32_t)n, e);
 	return 0;
 }
 
@@ -311,7 +311,7 @@ static int record_add(struct recorder *r, const struct tree *t, const struct rec
 	snprintf(load, sizeof(load), "load tid=%d follow", l->pid);
 	if (recorder_add(r, t, load, true, e) < 0)
 		return -e->no;
-	return track_process(&r->track, (uint32_t)l->pid, 0, e);
+	return recorder_add_mappings(r, (uint32_t)l->pid, e);
 }
 
 /* --- Running */

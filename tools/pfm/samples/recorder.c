@@ -84,6 +84,17 @@ int recorder_add(
 	return recorder_load(r, root, load, e);
 }
 
+int recorder_add_mappings(struct recorder *r, uint32_t pid, struct err *e)
+{
+	char state[128];
+	unsigned tid;
+
+	if (file_read_line(r->roots[r->nroots - 1]->source.dir, "state", state, sizeof(state), e) <
+		0)
+		return -e->no;
+	return track_target(&r->track, pid, sscanf(state, "%*s tid=%u", &tid) == 1 ? tid : pid, e);
+}
+
 int recorder_start(struct recorder *r, struct err *e)
 {
 	for (unsigned i = 0; i < r->nroots; i++)
