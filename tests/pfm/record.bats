@@ -150,6 +150,23 @@ total() { # of the weights in folded stacks
 	pfm report recorded --sort=command,object | grep -E "%  +[0-9]+  sh +${shell##*/}$"
 }
 
+@test "more threads than a process may have open files by default" {
+	serve_perf
+	cat >threads.py <<-'END'
+		import threading
+		end = threading.Event()
+		for _ in range(60):
+		    threading.Thread(target=end.wait).start()
+		end.set()
+	END
+	(
+		ulimit -S -n 64
+		pfm record -o recorded python3 threads.py
+		[ "$(pfm record -o recorded sh -c 'ulimit -S -n')" = 64 ]
+	)
+	no_contexts
+}
+
 @test "each overflow of the simulated PMU is in the recording" {
 	serve --backend=sim
 	# 2 instructions a nanosecond

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -361,6 +362,17 @@ static int record_status(struct launch *l, int end, int signals)
 	return launch_exit_status(l);
 }
 
+/* Each thread that the command makes takes two descriptors. The command keeps its own limit. */
+static void record_raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int record_in(const struct record_options *o, const struct tree *t, struct launch *l,
 	int signals, struct err *e)
 {
@@ -409,6 +421,7 @@ static int record_run(int argc, char **argv, struct err *e)
 			t.reason.text);
 	signals = record_signals(&mask, e);
 	rc = signals < 0 ? signals : record_launch(&l, &o, &mask, e);
+	record_raise_limit();
 	if (rc == 0)
 		rc = record_in(&o, &t, &l, signals, e);
 	launch_end(&l);
