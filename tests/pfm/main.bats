@@ -18,6 +18,22 @@ load common
 	done
 }
 
+# Each line of the table in pfm(1) that is one of pfm: its command, and its options.
+@test "what pfm(1) gives instead of older tools is there" {
+	grep -o 'Li pfm [a-z]* .*' "$BATS_TEST_DIRNAME/../../man/pfm.1" >"$BATS_TEST_TMPDIR/table"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/table")" -ge 14 ]
+	while read -r _ _ command words; do
+		run -0 pfm help "$command"
+		for word in $words; do
+			[ "$word" != -- ] || break
+			[[ $word != -* || $output == *"  $word"[,\ ]* || $output == *" $word  "* ]] || {
+				echo "pfm $command has no $word"
+				return 1
+			}
+		done
+	done <"$BATS_TEST_TMPDIR/table"
+}
+
 @test "no command, and one that does not exist" {
 	run -125 pfm
 	run -125 pfm nonsense

@@ -45,6 +45,49 @@ fields() {
 	! grep -q lost <<<"$output"
 }
 
+@test "sim: a group, and its metrics" {
+	export PFM_EVENTS=$BATS_TEST_TMPDIR/events
+	mkdir "$PFM_EVENTS"
+	printf '%s\n' 'group mine' 'event i = instructions:u' 'event c = cycles:u' 'event none = r0000:u' \
+		'metric IPC [per cycle] = i / c' 'metric miss = i / none' 'metric sum = i + c ; of both' \
+		>"$PFM_EVENTS/mine.group"
+	serve --backend=sim
+	on_sim -j -g mine
+	[ "$status" = 0 ]
+	fields json i c none IPC sum
+	is $'2000000000\n2400000000\n0\n0.833333333\n4400000000.0'
+	on_sim -g mine -e branches:u
+	[ "$status" = 0 ]
+	grep -qE '^ +2,000,000,000 +i +u *$' <<<"$output"
+	grep -qE '^ +400,000,000 +branches:u +u *$' <<<"$output"
+	grep -qE '^ +0\.8333 +IPC +per cycle$' <<<"$output"
+	grep -qE '^ +- +miss$' <<<"$output"
+	grep -qE '^ +4,400,000,000 +sum +of both$' <<<"$output"
+	! grep -E '^.{81}' <<<"$output"
+	# As statistics, too
+	on_sim -g mine -r 2
+	grep -qE '^ +0\.8333 +IPC +\+- +0.00 %$' <<<"$output"
+	grep -qE '^ +- +miss$' <<<"$output"
+	# One event after the other
+	on_sim -j -g mine --rerun
+	fields json i c none IPC
+	is $'2000000000\n2400000000\n0\n0.833333333'
+	run -125 pfm stat --mount="$MNT" -g yours true
+	[[ $output == *yours* ]]
+}
+
+@test "sim: a name of libpfm4 leaves the environment of the command alone" {
+	pfm --version | grep -q '^libpfm4 [0-9]' || skip "pfm was built without libpfm4"
+	export LIBPFM_DISABLED_PMUS=mine
+	serve --backend=sim
+	run -0 --separate-stderr pfm stat --mount="$MNT" -C 1 -e skl::INST_RETIRED:ANY_P -- env
+	grep -q '^LIBPFM_DISABLED_PMUS=mine$' <<<"$output"
+	! grep -q '^LIBPFM_ENCODE_INACTIVE' <<<"$output"
+	# What the user disables is not what pfm needs.
+	run -0 pfm encode --mount="$MNT" skl::INST_RETIRED:ANY_P
+	is 0x4300c0
+}
+
 @test "sim: CSV" {
 	serve --backend=sim
 	on_sim -x, -e instructions:u

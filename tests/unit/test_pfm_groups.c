@@ -181,6 +181,7 @@ static void test_group_find(void **state)
 	/* The first one whose events the PMU has */
 	assert_int_equal(group_find(&list, &pmu, "caches", &g, events, &e), 0);
 	assert_ptr_equal(g, &list.groups[1]);
+	assert_int_equal(e.no, 0);
 	assert_int_equal(events[0].code, 0x3c);
 	assert_int_equal(group_find(&list, &pmu, "only", &g, events, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "nothing-like-that"));

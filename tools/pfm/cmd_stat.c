@@ -29,6 +29,7 @@ enum stat_option { OPT_MOUNT = 256, OPT_MUX, OPT_RERUN, OPT_NO_AGGR, OPT_ALLOW_L
 
 static const struct option stat_long_options[] = {
 	{"event", required_argument, NULL, 'e'},
+	{"group", required_argument, NULL, 'g'},
 	{"pid", required_argument, NULL, 'p'},
 	{"tid", required_argument, NULL, 't'},
 	{"cpu", required_argument, NULL, 'C'},
@@ -54,6 +55,7 @@ static const char stat_usage[] =
 	"\n"
 	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level with :u, in\n"
 	"                           the kernel with :k\n"
+	"  -g, --group=GROUP        the events of a group, with its metrics\n"
 	"  -p, --pid=PID,...        processes, with all threads and what they start\n"
 	"  -t, --tid=TID,...        threads\n"
 	"  -C, --cpu=LIST           CPUs, like 0-3,8\n"
@@ -78,7 +80,8 @@ struct stat_run {
 	struct pfm_pmu pmu;
 	struct tree tree;
 	struct runs runs;
-	const char *mount, *events, *output;
+	struct group_list groups;
+	const char *mount, *events, *group, *output;
 	uint64_t nruns;
 	bool mux, rerun, allow_lost;
 	bool header;          /* it is printed */
@@ -158,6 +161,9 @@ static int stat_set(struct stat_run *s, int c, struct err *e)
 	case 'e':
 		s->events = optarg;
 		return 0;
+	case 'g':
+		s->group = optarg;
+		return 0;
 	case 'p':
 		return stat_set_kind(s, PLACE_PROCESS, optarg, e);
 	case 't':
@@ -205,8 +211,8 @@ static int stat_parse(struct stat_run *s, int argc, char **argv, struct err *e)
 
 	opterr = 0;
 	optind = 1;
-	while (rc == 0 &&
-		(c = getopt_long(argc, argv, "+e:p:t:C:aI:r:jx:o:", stat_long_options, NULL)) != -1)
+	while (rc == 0 && (c = getopt_long(argc, argv, "+e:g:p:t:C:aI:r:jx:o:", stat_long_options,
+				   NULL)) != -1)
 		rc = c == '?' ? err_set(e, EINVAL,
 					"%s: unknown, or without its argument; see `pfm help stat`",
 					argv[optind - 1])
@@ -226,6 +232,21 @@ static int stat_offer_sets(struct err *e)
 		e, why.no, "%.180s; --mux counts by turns, --rerun in several runs", why.text);
 }
 
+static int stat_add_events(struct stat_run *s, struct err *e)
+{
+	int rc = 0;
+
+	if (!s->group && !s->events)
+		return plan_add_defaults(&s->plan, &s->pmu, e);
+	if (s->group)
+		rc = load_groups(&s->groups, e);
+	if (rc == 0 && s->group)
+		rc = plan_add_group(&s->plan, &s->pmu, &s->groups, s->group, e);
+	if (rc == 0 && s->events)
+		rc = plan_add(&s->plan, &s->pmu, s->events, e);
+	return rc;
+}
+
 static int stat_plan(struct stat_run *s, struct err *e)
 {
 	struct plan *p = &s->plan;
@@ -235,7 +256,7 @@ static int stat_plan(struct stat_run *s, struct err *e)
 	p->timeout_ns = stat_slice_ns;
 	p->level = machine_levels(&s->tree);
 	p->free = machine_free_counters(&s->tree, &s->pmu);
-	rc = s->events ? plan_add(p, &s->pmu, s->events, e) : plan_add_defaults(p, &s->pmu, e);
+	rc = stat_add_events(s, e);
 	if (rc == 0)
 		rc = plan_assign(p, &s->pmu, s->mux || s->rerun, e);
 	return rc == -EBUSY || rc == -ENOSPC ? stat_offer_sets(e) : rc;
@@ -399,6 +420,7 @@ static int stat_main(int argc, char **argv, struct err *e)
 	runs_free(&s.runs);
 	plan_free(&s.plan);
 	pfm_pmu_free(&s.pmu);
+	group_free(&s.groups);
 	tree_close(&s.tree);
 	if (s.report.out)
 		fclose(s.report.out);

@@ -4,13 +4,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "tools/pfm/events/cpuinfo.h"
 #include "tools/pfm/events/data_files.h"
 #include "tools/pfm/events/event_file.h"
 #include "tools/pfm/tree/file.h"
 
-enum { NFILES = 6 };
+enum {
+	NFILES = 6,
+	CPUINFO_PIECE = 512, /* what matters of the first processor; the kernel makes no more */
+};
 
 static const char *const load_names[NFILES] = {
 	"pmu/name", "pmu/model", "pmu/backend", "pmu/pmcs", "pmu/pmds", "pmu/events"};
@@ -25,12 +29,13 @@ static bool load_kernel_has_pmu(void)
 /* The backend perf counts with the machine's PMU, of which the tree tells nothing. */
 static struct pfm_cpu load_cpu(void)
 {
-	TEXT_CLEANUP struct text text = {0};
+	CLEANUP_CLOSE int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
 	struct pfm_cpu cpu = {PFM_ENCODING_NONE, -1, -1, false};
-	struct err e;
+	char first[CPUINFO_PIECE];
+	ssize_t n = fd < 0 ? -1 : read(fd, first, sizeof(first));
 
-	if (file_read(AT_FDCWD, "/proc/cpuinfo", &text, &e) == 0)
-		cpu = cpuinfo_parse((struct slice){text.p, text.n});
+	if (n > 0)
+		cpu = cpuinfo_parse((struct slice){first, (size_t)n});
 	cpu.kernel_pmu = load_kernel_has_pmu();
 	return cpu;
 }

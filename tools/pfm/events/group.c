@@ -179,8 +179,8 @@ static int group_unknown(const struct group_list *list, const char *name, struct
 int group_find(const struct group_list *list, const struct pfm_pmu *pmu, const char *name,
 	const struct group **group, struct pfm_event events[EVENT_MAX], struct err *e)
 {
-	int rc = -ENOENT;
 	bool known = false;
+	int rc;
 
 	for (const struct group *g = list->groups; g < list->groups + list->n; g++) {
 		if (strcmp(g->name, name) != 0)
@@ -188,8 +188,10 @@ int group_find(const struct group_list *list, const struct pfm_pmu *pmu, const c
 		known = true;
 		*group = g;
 		rc = group_resolve(g, pmu, events, e);
-		if (rc == 0)
+		if (rc == 0) {
+			*e = (struct err){0};
 			return 0;
+		}
 	}
 	return known ? err_prefix(e, "group %.40s", name) : group_unknown(list, name, e);
 }

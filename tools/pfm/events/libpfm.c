@@ -11,18 +11,35 @@
 
 enum { MAX_CODES = 8 };
 
+/* Sets a variable, or removes it for NULL, and returns its value before, which the caller frees. */
+static char *libpfm_swap(const char *name, const char *value)
+{
+	const char *old = getenv(name);
+	char *copy = old ? strdup(old) : NULL;
+
+	if (value)
+		setenv(name, value, 1);
+	else
+		unsetenv(name);
+	return copy;
+}
+
 /*
  * Events of PMUs that this machine lacks are found, too, if the name has the PMU. "perf" and
- * "perf_raw" have codes of perf_event_open, not of registers.
+ * "perf_raw" have codes of perf_event_open, not of registers. A monitored command gets the
+ * environment as it was.
  */
 static bool libpfm_ready(void)
 {
 	static int state = -1;
 
 	if (state < 0) {
-		setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
-		setenv("LIBPFM_DISABLED_PMUS", "perf,perf_raw", 1);
+		CLEANUP_FREE char *inactive = libpfm_swap("LIBPFM_ENCODE_INACTIVE", "1");
+		CLEANUP_FREE char *disabled = libpfm_swap("LIBPFM_DISABLED_PMUS", "perf,perf_raw");
+
 		state = pfm_initialize() == PFM_SUCCESS;
+		free(libpfm_swap("LIBPFM_ENCODE_INACTIVE", inactive));
+		free(libpfm_swap("LIBPFM_DISABLED_PMUS", disabled));
 	}
 	return state;
 }

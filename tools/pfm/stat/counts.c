@@ -98,7 +98,7 @@ bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, u
 {
 	const struct count *count = &c->all[event];
 
-	if (count->lost.no || !count->counted)
+	if (count->lost.no || !count->counted || p->group)
 		return false;
 	if (count_ratio_of(m, c, p, event))
 		return true;
@@ -111,4 +111,19 @@ bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, u
 		*m = (struct metric){NULL, NULL, "/s", 0,
 			(double)count->value * (double)NSEC_PER_SEC / (double)elapsed_ns};
 	return true;
+}
+
+double counts_group_metric(
+	const struct counts *c, const struct plan *p, unsigned i, uint64_t elapsed_ns)
+{
+	double values[EVENT_MAX];
+
+	for (unsigned event = 0; event < p->group->nevents; event++) {
+		const struct count *count = &c->all[event];
+		bool known = count->counted && !count->lost.no;
+
+		values[event] = known ? (double)count->value : NAN;
+	}
+	return formula_eval(
+		&p->group->metrics[i].formula, values, (double)elapsed_ns / (double)NSEC_PER_SEC);
 }

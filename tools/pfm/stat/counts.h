@@ -30,9 +30,16 @@ struct metric {
 	double value;
 };
 
-/* What is derived from @event: a ratio to another event, or else a rate. False: nothing. */
+/*
+ * What is derived from @event: a ratio to another event, or else a rate. False: nothing, as of the
+ * events of a group, which has metrics of its own.
+ */
 bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, unsigned event,
 	uint64_t elapsed_ns);
+
+/* The value of metric @i of the plan's group; NAN: a count that it needs has none. */
+double counts_group_metric(
+	const struct counts *c, const struct plan *p, unsigned i, uint64_t elapsed_ns);
 
 /* ns for clocks, otherwise NULL. */
 const char *count_unit(const struct pfm_event *event);

@@ -45,6 +45,20 @@ int plan_add(struct plan *p, const struct pfm_pmu *pmu, const char *list, struct
 	return rc;
 }
 
+int plan_add_group(struct plan *p, const struct pfm_pmu *pmu, const struct group_list *groups,
+	const char *name, struct err *e)
+{
+	int rc = group_find(groups, pmu, name, &p->group, p->events, e);
+
+	if (rc < 0)
+		return rc;
+	p->n = p->group->nevents;
+	for (unsigned i = 0; i < p->n; i++)
+		snprintf(p->events[i].name, sizeof(p->events[i].name), "%s",
+			p->group->events[i].label);
+	return p->n ? 0 : err_set(e, EINVAL, "group %.40s: it has no events", name);
+}
+
 static bool plan_fits(const struct plan *p, const struct pfm_pmu *pmu)
 {
 	int pmds[EVENT_MAX];

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "tools/pfm/events/event.h"
+#include "tools/pfm/events/group.h"
 #include "tools/pfm/tree/ctx.h"
 
 enum { PLAN_SETS = EVENT_MAX };
@@ -19,7 +20,9 @@ struct plan {
 	int pmds[EVENT_MAX]; /* of each event */
 	int sets[EVENT_MAX]; /* its event set, from 0 on */
 	unsigned n;          /* events */
-	unsigned nsets;      /* event sets; 1: all events are counted together */
+	/* The group of the first events, whose metrics are shown; NULL: none. */
+	const struct group *group;
+	unsigned nsets; /* event sets; 1: all events are counted together */
 	int only;       /* the set that this run counts, as set 0 of contexts; -1: all of them */
 	unsigned level; /* of events that name none: EVENT_USER, EVENT_KERNEL */
 	uint64_t free;  /* counters that no other software uses, as bits of PMDs */
@@ -29,6 +32,13 @@ struct plan {
 
 /* Adds the events of @list, which commas separate. -E2BIG: too many. */
 int plan_add(struct plan *p, const struct pfm_pmu *pmu, const char *list, struct err *e);
+
+/*
+ * Adds the events of a group, by the names that the group gives them. There must be no other events
+ * yet, and @groups must stay.
+ */
+int plan_add_group(struct plan *p, const struct pfm_pmu *pmu, const struct group_list *groups,
+	const char *name, struct err *e);
 
 /* Adds those that people want first, as far as the PMU has them and counters for them. */
 int plan_add_defaults(struct plan *p, const struct pfm_pmu *pmu, struct err *e);

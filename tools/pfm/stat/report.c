@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/pfm/stat/report.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/nsec.h"
@@ -159,6 +160,56 @@ static void report_text_count(const struct report *r, const struct place *place,
 	report_lost(r, &count->lost);
 }
 
+/* Small numbers are ratios. */
+static int report_decimals(double v)
+{
+	return fabs(v) < 10 ? 4 : fabs(v) < 1000 ? 2 : 0;
+}
+
+/* The unit, and the description if it fits into the line. */
+static void report_text_metric(const struct report *r, const struct place *place,
+	const struct group_metric *m, double v, uint64_t time_ns)
+{
+	char value[DIGITS_ROOM], text[DIGITS_ROOM + GROUP_NAME + GROUP_UNIT + REPORT_COLUMNS];
+	int n = snprintf(text, sizeof(text), "%20s    %-24s %s",
+		isnan(v) ? "-" : digits_decimal(value, v, report_decimals(v)), m->name, m->unit);
+
+	if (!place && !r->intervals && n + 1 + strlen(m->desc) <= REPORT_COLUMNS)
+		snprintf(
+			text + n, sizeof(text) - (size_t)n, "%s%s", m->unit[0] ? " " : "", m->desc);
+	for (n = (int)strlen(text); text[n - 1] == ' '; n--)
+		text[n - 1] = '\0';
+	report_text_place(r, place, time_ns);
+	fprintf(r->out, "%s\n", text);
+}
+
+static void report_row_group_metric(const struct report *r, const struct place *place,
+	const struct group_metric *m, double v, uint64_t time_ns)
+{
+	struct row row = report_row_at(r, place, time_ns);
+
+	row.metric = m->name;
+	row.unit = m->unit[0] ? m->unit : NULL;
+	row.number = isnan(v) ? 0 : v;
+	row.lost = isnan(v) ? "a count that it needs has no value, or is zero" : NULL;
+	report_row(r, &row);
+}
+
+static void report_group(const struct report *r, const struct place *place, const struct counts *c,
+	uint64_t time_ns, uint64_t elapsed_ns)
+{
+	const struct group *g = r->plan->group;
+
+	for (unsigned i = 0; g && i < g->nmetrics; i++) {
+		double v = counts_group_metric(c, r->plan, i, elapsed_ns);
+
+		if (r->format == REPORT_TEXT)
+			report_text_metric(r, place, &g->metrics[i], v, time_ns);
+		else
+			report_row_group_metric(r, place, &g->metrics[i], v, time_ns);
+	}
+}
+
 /* --- Both */
 
 void report_counts(struct report *r, const struct place *place, const struct counts *c,
@@ -177,6 +228,7 @@ void report_counts(struct report *r, const struct place *place, const struct cou
 		if (r->format != REPORT_TEXT && metric_of(&m, c, r->plan, i, elapsed_ns) && m.name)
 			report_row_metric(r, place, m.name, m.unit, m.value, time_ns);
 	}
+	report_group(r, place, c, time_ns, elapsed_ns);
 }
 
 static double report_seconds(struct timeval t)
@@ -225,6 +277,30 @@ static void report_statistics(const struct report *r, const char *name, const ch
 		digits_decimal(max, s.max * scale, decimals), s.outliers);
 }
 
+/* A metric that one run has not, has no mean. */
+static bool report_all_known(const double *values, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (isnan(values[i]))
+			return false;
+	return true;
+}
+
+static void report_group_statistics(const struct report *r, struct runs *runs)
+{
+	const struct group *g = r->plan->group;
+
+	for (unsigned i = 0; g && i < g->nmetrics; i++) {
+		const struct group_metric *m = &g->metrics[i];
+
+		if (report_all_known(runs->metrics[i], runs->n))
+			report_statistics(r, m->name, "", runs->metrics[i], runs->n, 1,
+				report_decimals(runs->metrics[i][0]), "");
+		else
+			fprintf(r->out, "%20s    %s\n", "-", m->name);
+	}
+}
+
 void report_summary(struct report *r, struct runs *runs)
 {
 	const struct plan *p = r->plan;
@@ -242,6 +318,7 @@ void report_summary(struct report *r, struct runs *runs)
 				runs->n, ns ? 1e-6 : 1, ns ? 2 : 0, ns ? "ms" : "");
 		report_lost(r, &runs->lost[i]);
 	}
+	report_group_statistics(r, runs);
 	report_statistics(r, "elapsed", "", runs->elapsed_s, runs->n, 1, 6, "s");
 	fputc('\n', r->out);
 }

@@ -9,7 +9,8 @@
 
 struct runs {
 	double *values[EVENT_MAX];
-	struct err lost[EVENT_MAX]; /* no: that of a run was, so that there are no statistics */
+	struct err lost[EVENT_MAX];     /* no: that of a run was, so that there are no statistics */
+	double *metrics[GROUP_METRICS]; /* of the plan's group; NAN: a run has no value */
 	double *elapsed_s;
 	unsigned n, room;
 };
