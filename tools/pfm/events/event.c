@@ -221,6 +221,12 @@ static struct slice event_cut_source(struct slice *name)
 	return source;
 }
 
+/* Without a PMU, names of libpfm4 are those of the machine's PMU, which a simulated one is not. */
+static bool event_may_be_libpfm(const struct pfm_pmu *pmu, struct slice source)
+{
+	return source.n || (!pmu->software_only && strcmp(pmu->backend, "sim") != 0);
+}
+
 static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct err *e)
 {
 	struct nearest near = {0};
@@ -234,7 +240,8 @@ static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct er
 		r++)
 		if (source.n ? slice_is(source, r->source) : r->active)
 			nearest_offer(&near, bare, r->name);
-	libpfm_offer(name, &near);
+	if (event_may_be_libpfm(pmu, source))
+		libpfm_offer(name, &near);
 	if (near.n)
 		return err_set(e, ENOENT, "%.*s: no such event of %s: is it %s?", SLICE_ARG(name),
 			pmu->name, nearest_text(&near, room));
@@ -254,7 +261,8 @@ static int event_resolve_name(const struct pfm_pmu *pmu, struct slice name,
 		c = (struct event_code){row->code, row->extra, row->has_extra};
 		return event_finish(pmu, &c, m->bits, event_row_counters(pmu, row), event, e);
 	}
-	rc = libpfm_encode(pmu->cpu.encoding, name, &c, e);
+	rc = event_may_be_libpfm(pmu, source) ? libpfm_encode(pmu->cpu.encoding, name, &c, e)
+					      : -ENOENT;
 	if (rc == -ENOENT)
 		return event_unknown(pmu, name, e);
 	if (rc < 0)
