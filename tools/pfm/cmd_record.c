@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -268,7 +269,7 @@ static int record_add_number(struct recorder *r, const struct tree *t, enum reco
 	if (recorder_add(r, t, load, target < RECORD_CPUS, e) < 0)
 		return -e->no;
 	if (target < RECORD_CPUS)
-		return track_process(&r->track, (uint32_t)n, 0, e);
+		return recorder_add_mappings(r, (uint32_t)n, e);
 	return 0;
 }
 
@@ -311,7 +312,7 @@ static int record_add(struct recorder *r, const struct tree *t, const struct rec
 	snprintf(load, sizeof(load), "load tid=%d follow", l->pid);
 	if (recorder_add(r, t, load, true, e) < 0)
 		return -e->no;
-	return track_process(&r->track, (uint32_t)l->pid, 0, e);
+	return recorder_add_mappings(r, (uint32_t)l->pid, e);
 }
 
 /* --- Running */
@@ -361,6 +362,17 @@ static int record_status(struct launch *l, int end, int signals)
 	return launch_exit_status(l);
 }
 
+/* Each thread that the command makes takes two descriptors. The command keeps its own limit. */
+static void record_raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int record_in(const struct record_options *o, const struct tree *t, struct launch *l,
 	int signals, struct err *e)
 {
@@ -378,6 +390,8 @@ static int record_in(const struct record_options *o, const struct tree *t, struc
 		*e = closing;
 		end = -closing.no;
 	}
+	if (end > 0 && r.track.losses)
+		fprintf(stderr, "pfm record: samples are missing: pfm report says why\n");
 	return end < 0 ? end : record_status(l, end, signals);
 }
 
@@ -407,6 +421,7 @@ static int record_run(int argc, char **argv, struct err *e)
 			t.reason.text);
 	signals = record_signals(&mask, e);
 	rc = signals < 0 ? signals : record_launch(&l, &o, &mask, e);
+	record_raise_limit();
 	if (rc == 0)
 		rc = record_in(&o, &t, &l, signals, e);
 	launch_end(&l);

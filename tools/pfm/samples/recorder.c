@@ -84,6 +84,17 @@ int recorder_add(
 	return recorder_load(r, root, load, e);
 }
 
+int recorder_add_mappings(struct recorder *r, uint32_t pid, struct err *e)
+{
+	char state[128];
+	unsigned tid;
+
+	if (file_read_line(r->roots[r->nroots - 1]->source.dir, "state", state, sizeof(state), e) <
+		0)
+		return -e->no;
+	return track_target(&r->track, pid, sscanf(state, "%*s tid=%u", &tid) == 1 ? tid : pid, e);
+}
+
 int recorder_start(struct recorder *r, struct err *e)
 {
 	for (unsigned i = 0; i < r->nroots; i++)
@@ -249,15 +260,13 @@ static void recorder_stop_contexts(struct recorder *r)
 static int recorder_note_failures(struct recorder *r, struct err *e)
 {
 	for (unsigned i = 0; i < r->nroots; i++) {
-		struct data_lost lost = {.kind = DATA_LOST_THREAD, .count = 1};
 		struct tree_ctx *ctx = &r->roots[i]->ctx;
 		struct text total = {0};
 		struct err why = {0};
 		int rc = r->roots[i]->threads ? file_read(ctx->dir, "total", &total, &why) : 0;
 
 		text_free(&total);
-		if (rc < 0 && data_put(&r->out, DATA_LOST, &lost, offsetof(struct data_lost, why),
-				      why.text, e) < 0)
+		if (rc < 0 && track_loss(&r->track, DATA_LOST_THREAD, 1, 0, why.text, e) < 0)
 			return -e->no;
 	}
 	return 0;

@@ -48,6 +48,8 @@ int recorder_open(struct recorder *r, const char *path, const struct sampling *s
 /* Makes a context and loads it by @load, a command of ctl. @threads: not on a CPU. */
 int recorder_add(
 	struct recorder *r, const struct tree *t, const char *load, bool threads, struct err *e);
+/* The mappings of process @pid, or of the process of thread @pid, which has just been added. */
+int recorder_add_mappings(struct recorder *r, uint32_t pid, struct err *e);
 int recorder_start(struct recorder *r, struct err *e);
 /*
  * Records until all threads have ended, a signal of the descriptor @signals comes, or @wait becomes

@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/nsec.h"
 #include "perfmonfs/ioctl.h"
 #include "perfmonfs/msg.h"
 #include "tools/pfm/tree/file.h"
@@ -180,16 +179,6 @@ static int source_take(struct track *t, const pfm_correlate_smpl_rec_t *rec, str
 	}
 }
 
-static int source_lose(struct track *t, enum data_loss kind, uint64_t count, uint32_t tid,
-	const char *why, struct err *e)
-{
-	struct data_lost lost = {
-		.time = nsec_now(CLOCK_MONOTONIC), .count = count, .kind = kind, .tid = tid};
-
-	return count ? data_put(t->out, DATA_LOST, &lost, offsetof(struct data_lost, why), why, e)
-		     : 0;
-}
-
 static int source_take_losses(struct source *s, struct track *t, struct err *e)
 {
 	uint64_t lost = s->buf->hdr_lost - s->lost;
@@ -197,9 +186,9 @@ static int source_take_losses(struct source *s, struct track *t, struct err *e)
 
 	s->lost += lost;
 	s->lost_events += events;
-	if (source_lose(t, DATA_LOST_OVERFLOWS, lost, 0, "a buffer was full", e) < 0)
+	if (track_loss(t, DATA_LOST_OVERFLOWS, lost, 0, "a buffer was full", e) < 0)
 		return -e->no;
-	return source_lose(t, DATA_LOST_EVENTS, events, 0, "a buffer was full", e);
+	return track_loss(t, DATA_LOST_EVENTS, events, 0, "a buffer was full", e);
 }
 
 /* A full buffer masks its context until restart. That fails if the context has ended since. */
@@ -244,7 +233,7 @@ static int source_restore(const struct source *s, const struct sampling *samplin
 	snprintf(path, sizeof(path), "pmd/%u", sampling->pmd);
 	(void)file_read_u64(s->dir, path, &v, &why);
 	(void)source_write_pmd(s->dir, sampling, &(struct err){0});
-	return source_lose(t, DATA_LOST_COUNT, 1, tid, why.text, e);
+	return track_loss(t, DATA_LOST_COUNT, 1, tid, why.text, e);
 }
 
 static int source_message(struct source *s, const struct pfm_msg *m,
@@ -260,7 +249,7 @@ static int source_message(struct source *s, const struct pfm_msg *m,
 		return source_restore(s, sampling, m->tid, t, e);
 	case PFM_MSG_THROTTLE:
 		(void)file_write(s->dir, "ctl", "restart", &ignored);
-		return source_lose(t, DATA_LOST_THROTTLED, 1, m->tid, "choose a longer period", e);
+		return track_loss(t, DATA_LOST_THROTTLED, 1, m->tid, "choose a longer period", e);
 	default:
 		return 0;
 	}

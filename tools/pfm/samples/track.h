@@ -14,6 +14,8 @@ struct track {
 	struct data_writer *out;
 	struct image image; /* an object here has a build ID, or id_size 0: it has none */
 	uint64_t round;     /* counts calls of track_round(), from 1 */
+	bool losses;        /* something has been lost */
+	bool foreign;       /* the daemon is in another PID namespace, whose numbers samples have */
 };
 
 /* All that return int return 0, or the errno of writing to @out. */
@@ -27,8 +29,14 @@ void track_round(struct track *t);
 int track_map(struct track *t, struct data_map *m, const char *name, struct err *e);
 /* A name of a thread; @exec: its process executes another program. */
 int track_comm(struct track *t, const struct data_comm *c, const char *name, struct err *e);
-/* All mappings of a process, and the names of its threads, as of @time. */
-int track_process(struct track *t, uint32_t pid, uint64_t time, struct err *e);
+/*
+ * The mappings, and the names of the threads, that process @own has before the recording begins.
+ * The daemon has it, or one of its threads, loaded as thread @tid.
+ */
+int track_target(struct track *t, uint32_t own, uint32_t tid, struct err *e);
+/* @count things of that kind are missing from the file; 0: none. @tid: of that thread, or 0. */
+int track_loss(struct track *t, enum data_loss kind, uint64_t count, uint32_t tid, const char *why,
+	struct err *e);
 /* Before a sample: reads the mappings of its process if none is known at its address. */
 int track_sample(struct track *t, const struct data_sample *s, struct err *e);
 
