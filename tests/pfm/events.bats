@@ -234,6 +234,18 @@ shipped_lists() {
 	[[ $output == *"mine.group:3: 'cyles'"* ]]
 }
 
+@test "the machine's events are not those of a simulated PMU" {
+	pfm --version | grep -q '^libpfm4 [0-9]' || skip "pfm was built without libpfm4"
+	# libpfm4 takes this machine for one.
+	export LIBPFM_FORCE_PMU=skl
+	serve --backend=sim:intel_v4
+	pfm_run 125 encode INST_RETIRED:ANY_P
+	pfm_run 0 encode skl::INST_RETIRED:ANY_P
+	is 0x4300c0
+	pfm_run 125 list UOPS_ISSUED
+	pfm_run 0 list skl::UOPS_ISSUED
+}
+
 @test "what is unknown: the nearest names are offered" {
 	serve --backend=sim
 	pfm_run 125 encode instrucions

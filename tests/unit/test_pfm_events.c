@@ -93,6 +93,11 @@ static void refused(const struct pfm_pmu *pmu, const char *text, int no, const c
 		fail_msg("%s: %d, not %d: %s", text, rc, -no, e.text);
 }
 
+static int parse_file(struct pfm_pmu *pmu, const char *text, struct err *e)
+{
+	return event_file_parse(slice_of(text), "f.events", "f", pmu, e);
+}
+
 static void test_pmu(void **state)
 {
 	struct pfm_pmu pmu = pmu_intel();
@@ -226,11 +231,21 @@ static void test_extra(void **state)
 static void test_perf(void **state)
 {
 	struct pfm_pmu pmu = pmu_perf(PFM_ENCODING_INTEL), bare = pmu_perf(PFM_ENCODING_NONE);
+	struct err e = {0};
 
 	(void)state;
 	encodes(&pmu, "page-faults", 0x0100000000000003, 0, 0x3);
 	encodes(&pmu, "page-faults:u", 0x0100000000000003, EVENT_USER, 0x3);
 	encodes(&pmu, "instructions", 0xc0, 0, 0x3);
+	/* The kernel has fixed counters and knows what restricts them. */
+	encodes(&pmu, "ref-cycles", 0x300, 0, 0x3);
+	assert_int_equal(
+		parse_file(&pmu, "FIXED 0x0100 16 in\nOTHER 0x0200 17\nSLOW 0x1c0 7\n", &e), 0);
+	encodes(&pmu, "FIXED", 0xc0, 0, 0x3);
+	encodes(&pmu, "OTHER", 0x3c, 0, 0x3);
+	encodes(&pmu, "SLOW", 0x1c0, 0, 0x3);
+	encodes(&pmu, "r01c0", 0x1c0, 0, 0x3);
+	encodes(&pmu, "pmc1=0x4300c0", 0xc0, BOTH, 0x2);
 	/* A virtual machine may have no PMU. */
 	refused(&bare, "instructions", ENOENT, "no PMU");
 	refused(&bare, "r00c0", EOPNOTSUPP, "no PMU");
@@ -266,11 +281,6 @@ static void test_unknown(void **state)
 	refused(&pmu, "qqqqqqqqqq", ENOENT, "pfm list");
 	refused(&pmu, "nosuch::cycles", ENOENT, "nosuch");
 	pfm_pmu_free(&pmu);
-}
-
-static int parse_file(struct pfm_pmu *pmu, const char *text, struct err *e)
-{
-	return event_file_parse(slice_of(text), "f.events", "f", pmu, e);
 }
 
 static void file_refused(const char *text, int no, const char *noun)

@@ -118,7 +118,9 @@ static int list_all(
 
 	list_cut_source(&l);
 	list_rows(&l);
-	libpfm_each(l.source, list_print_libpfm, &l);
+	/* A simulated PMU is not the machine's, whose names libpfm4 has. */
+	if (l.source.n || strcmp(pmu->backend, "sim") != 0)
+		libpfm_each(l.source, list_print_libpfm, &l);
 	if (!l.source.n)
 		list_groups(&l, groups);
 	if (l.n)

@@ -25,10 +25,27 @@ static bool event_is_intel(const struct pfm_pmu *pmu)
 	return pmu->cpu.encoding == PFM_ENCODING_INTEL;
 }
 
+/* PMDs are slots of the kernel, which chooses the counters: what restricts these is its own. */
+static bool event_is_perf(const struct pfm_pmu *pmu)
+{
+	return strcmp(pmu->backend, "perf") == 0;
+}
+
+/*
+ * The code that the kernel takes. It knows those of the fixed counters 2 and 3; of the others, it
+ * would count a select that never happens.
+ */
+static uint64_t event_perf_code(const struct pfm_pmu *pmu, uint64_t code)
+{
+	if (!event_is_perf(pmu) || !event_is_intel(pmu))
+		return code;
+	return code == 0x0100 ? 0x00c0 : code == 0x0200 ? 0x003c : code;
+}
+
 /* An Intel event that has no select: event 0 with the number of a fixed counter, plus 1. */
 static bool event_is_pseudo(const struct pfm_pmu *pmu, uint64_t code)
 {
-	return event_is_intel(pmu) && !(code & 0xff) && code & 0xff00 && !(code >> 56);
+	return event_is_intel(pmu) && !event_is_perf(pmu) && !(code & 0xff) && code & 0xff00;
 }
 
 /* The fixed counter that counts the same as this select; 0: there is none. */
@@ -57,7 +74,7 @@ static uint64_t event_counters(const struct pfm_pmu *pmu, uint64_t code)
 
 static uint64_t event_row_counters(const struct pfm_pmu *pmu, const struct event_row *row)
 {
-	return row->counters | event_fixed(pmu, row->code);
+	return event_is_perf(pmu) ? EVENT_ANY_COUNTER : row->counters | event_fixed(pmu, row->code);
 }
 
 /* What the event files say about an event and unit mask, by whichever name it was reached. */
@@ -114,7 +131,7 @@ static int event_check_reserved(
 static bool event_is_merged(const struct pfm_pmu *pmu, uint64_t code)
 {
 	return pmu->cpu.encoding == PFM_ENCODING_AMD && pmu->cpu.family >= 0x17 &&
-	       strcmp(pmu->backend, "perf") != 0 && (code & 0xf000000ff) == 0x03;
+	       !event_is_perf(pmu) && (code & 0xf000000ff) == 0x03;
 }
 
 /* @allowed: PMDs that a table or the user restricts it to. */
@@ -131,7 +148,7 @@ static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, u
 		return err_set(e, EOPNOTSUPP,
 			"it needs two merged counters on this CPU, which only the kernel has: use "
 			"the backend perf");
-	event->code = c->code | modifiers;
+	event->code = event_perf_code(pmu, c->code) | modifiers;
 	event->counters = event_counters(pmu, event->code) & allowed & pmu->all;
 	if (!event->counters)
 		return err_set(e, EOPNOTSUPP, "no counter of %s counts it%s", pmu->name,
@@ -221,6 +238,12 @@ static struct slice event_cut_source(struct slice *name)
 	return source;
 }
 
+/* Without a PMU, names of libpfm4 are those of the machine's PMU, which a simulated one is not. */
+static bool event_may_be_libpfm(const struct pfm_pmu *pmu, struct slice source)
+{
+	return source.n || (!pmu->software_only && strcmp(pmu->backend, "sim") != 0);
+}
+
 static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct err *e)
 {
 	struct nearest near = {0};
@@ -234,7 +257,8 @@ static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct er
 		r++)
 		if (source.n ? slice_is(source, r->source) : r->active)
 			nearest_offer(&near, bare, r->name);
-	libpfm_offer(name, &near);
+	if (event_may_be_libpfm(pmu, source))
+		libpfm_offer(name, &near);
 	if (near.n)
 		return err_set(e, ENOENT, "%.*s: no such event of %s: is it %s?", SLICE_ARG(name),
 			pmu->name, nearest_text(&near, room));
@@ -254,7 +278,8 @@ static int event_resolve_name(const struct pfm_pmu *pmu, struct slice name,
 		c = (struct event_code){row->code, row->extra, row->has_extra};
 		return event_finish(pmu, &c, m->bits, event_row_counters(pmu, row), event, e);
 	}
-	rc = libpfm_encode(pmu->cpu.encoding, name, &c, e);
+	rc = event_may_be_libpfm(pmu, source) ? libpfm_encode(pmu->cpu.encoding, name, &c, e)
+					      : -ENOENT;
 	if (rc == -ENOENT)
 		return event_unknown(pmu, name, e);
 	if (rc < 0)
