@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <mntent.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "tools/pfm/tree/mounts.h"
 
 #define LIBRARY "libperfmonfs.so.1"
 #define OVER    "/sys/kernel"
@@ -79,54 +79,20 @@ static int pfm_parse_options(int argc, char **argv, struct options *o, struct er
 	return *o->command ? 0 : err_set(e, EINVAL, "give a command; see pfm-env --help");
 }
 
-static bool pfm_has_sys(const char *mount)
-{
-	char path[PATH_MAX];
-
-	return snprintf(path, sizeof(path), "%s/sys/version", mount) < PATH_MAX &&
-	       access(path, R_OK) == 0;
-}
-
-/* True if root or the caller has mounted it: any user can mount a file system of this type. */
-static bool pfm_is_trusted(const struct mntent *m)
-{
-	const char *owner = hasmntopt(m, "user_id");
-	uid_t uid = owner ? (uid_t)strtoul(owner + strlen("user_id="), NULL, 10) : (uid_t)-1;
-
-	return uid == 0 || uid == geteuid();
-}
-
-/* Finds the first trusted mount with a directory sys; a bind mount may be a part of one. */
-static const char *pfm_find_mount(char path[PATH_MAX])
-{
-	FILE *table = setmntent("/proc/self/mounts", "re");
-	const char *found = NULL;
-	struct mntent *m;
-
-	while (table && !found && (m = getmntent(table)))
-		if (strcmp(m->mnt_type, "fuse.perfmonfs") == 0 && pfm_is_trusted(m) &&
-			pfm_has_sys(m->mnt_dir) && realpath(m->mnt_dir, path))
-			found = path;
-	if (table)
-		endmntent(table);
-	return found;
-}
-
 /* Makes @path absolute, because COMMAND may change its directory. */
 static int pfm_choose_mount(const struct options *o, char path[PATH_MAX], struct err *e)
 {
 	const char *named = o->mount ? o->mount : getenv("PERFMONFS");
 
 	if (!named || !*named)
-		return pfm_find_mount(path)
-			       ? 0
-			       : err_set(e, ENOENT,
-					 "perfmonfs is not mounted: mount it, or give it "
-					 "with -m");
+		return mounts_find(path) ? 0
+					 : err_set(e, ENOENT,
+						   "perfmonfs is not mounted: mount it, or give it "
+						   "with -m");
 	if (!realpath(named, path))
 		return err_set(
 			e, errno, "%s: %s: give a perfmonfs mount with -m", named, err_name(errno));
-	if (!pfm_has_sys(path))
+	if (!mounts_serves(path))
 		return err_set(e, ENOENT,
 			"%s/sys: ENOENT: this is not a perfmonfs mount: give one with -m", path);
 	return 0;

@@ -4,7 +4,7 @@
 
 bats_require_minimum_version 1.5.0
 
-load probe
+load ../fs/probe
 
 export LC_ALL=C UBSAN_OPTIONS=halt_on_error=1
 NOBODY=65534

@@ -6,7 +6,7 @@
 # installs.
 set -u -o pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
-packages=fuse3,gcc,libbpf1,libc6-dev,libcap2,libfuse3-3,man-db,meson,pkg-config
+packages=fuse3,gcc,libbpf1,libc6-dev,libcap2,libdw1,libfuse3-3,libpfm4,man-db,meson,pkg-config
 
 skip() {
 	echo "1..0 # SKIP $*"
@@ -20,14 +20,17 @@ if [ "${1-}" != in_namespace ]; then
 	# Tests of other clones may be making it.
 	exec 9>"$ROOT.lock"
 	flock 9
-	if [ ! -d "$ROOT" ]; then
+	# It is made again for other packages.
+	if [ ! -d "$ROOT" ] || [ "$(cat "$ROOT.packages" 2>/dev/null)" != "$packages" ]; then
 		command -v mmdebstrap >/dev/null || skip "needs mmdebstrap"
 		# shellcheck source=/dev/null
 		suite=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
 		rm -rf "$ROOT.new"
 		mmdebstrap --quiet --variant=minbase --include=$packages "$suite" "$ROOT.new" >"$ROOT.log" 2>&1 ||
 			skip "no bare system: $(tail -n 1 "$ROOT.log")"
+		rm -rf "$ROOT"
 		mv "$ROOT.new" "$ROOT"
+		echo "$packages" >"$ROOT.packages"
 	fi
 	exec 9>&-
 	exec unshare -m --propagation private bash "$0" in_namespace
@@ -139,7 +142,7 @@ mounted='perfmonfs --backend=sim --clock=script /mnt; trap "cd /; umount /mnt" E
 try "without dpkg-dev, library and pkg-config file are in the multi-arch directory" without_dpkg_dev
 files >"$work/before"
 try "it installs" inside "meson install -C '$build' --no-rebuild"
-try "it is there" inside "command -v perfmonfs msrsim pfm-env"
+try "it is there" inside "command -v perfmonfs msrsim pfm pfm-env"
 try "--check" inside "perfmonfs --check --backend=sim | grep 'can run'"
 try "a mount, and a count" inside "$mounted
 	mkdir /mnt/ctx/a
@@ -174,6 +177,10 @@ try "the Python module, in any directory" inside "mkdir -p /tmp/beside/perfmonfs
 	$mounted
 	python3 -c 'import perfmonfs; print(perfmonfs.Mount(\"/mnt\").context)'
 	cd /"
+try "the events and groups that pfm reads" inside "perfmonfs --backend=sim:amd_v2 /mnt
+	pfm list zen5::ls_dispatch
+	pfm list IPC
+	umount /mnt"
 try "the examples, with pkg-config and without LD_LIBRARY_PATH" inside "cd /usr/local/share/doc/perfmonfs/examples
 	for example in allcpus multiplex self; do
 		cc -o /tmp/\$example \$example.c \$(pkg-config --cflags --libs libperfmonfs)
@@ -182,7 +189,7 @@ try "the examples, with pkg-config and without LD_LIBRARY_PATH" inside "cd /usr/
 try "the static library" inside "cd /usr/local/share/doc/perfmonfs/examples
 	cc -o /tmp/allcpus allcpus.c \$(pkg-config --cflags libperfmonfs) \
 		\$(pkg-config --variable=libdir libperfmonfs)/libperfmonfs.a"
-try "the man pages" inside "for page in '1 msrsim' '1 pfm-env' '3 pfm_start' '5 perfmonfs' '7 libperfmonfs' '8 perfmonfs'; do
+try "the man pages" inside "for page in '1 msrsim' '1 pfm-encode' '1 pfm-env' '3 pfm_start' '5 perfmonfs' '5 pfm-events' '7 libperfmonfs' '8 perfmonfs'; do
 		man --warnings \$page >/tmp/page 2>/tmp/warnings
 		[ \$(wc -l </tmp/page) -gt 20 ]
 		cat /tmp/warnings

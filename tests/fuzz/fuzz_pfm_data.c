@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sample files of pfm record. The input is what follows the head, since mutation would mostly break
+ * that. A file is refused with a sentence, or everything that pfm report makes of it can be made,
+ * and all samples are in it.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <stdio.h>
+
+#include "tools/pfm/samples/recording.h"
+#include "tools/pfm/samples/reports.h"
+
+static int write_flat(const struct recording *r, FILE *out, struct err *e)
+{
+	struct flat_keys keys;
+
+	CHECK(flat_parse_keys(&keys, "command,pid,tid,cpu,object,function", e) == 0);
+	return flat_write(r, &keys, out, e);
+}
+
+static int (*const writers[])(const struct recording *r, FILE *out, struct err *e) = {
+	write_flat, folded_write, flamegraph_write, perf_script_write, pprof_write, firefox_write};
+
+static char *with_head(const uint8_t *data, size_t size)
+{
+	struct data_head head = {.version = DATA_VERSION, .order = DATA_ORDER};
+	char *p = malloc(sizeof(head) + size);
+
+	CHECK(p);
+	memcpy(head.magic, DATA_MAGIC, sizeof(head.magic));
+	memcpy(p, &head, sizeof(head));
+	if (size)
+		memcpy(p + sizeof(head), data, size);
+	return p;
+}
+
+static void check_output(const struct recording *r, FILE *out)
+{
+	struct err e;
+
+	for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
+		rewind(out);
+		CHECK(writers[i](r, out, &e) == 0);
+		CHECK(fflush(out) == 0 && !ferror(out));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static FILE *out;
+	struct recording r;
+	struct data_file f;
+	uint64_t weight = 0;
+	struct err e;
+	int rc;
+
+	if (!out)
+		out = fopen("/dev/null", "we");
+	CHECK(out);
+	CHECK(data_take(&f, with_head(data, size), sizeof(struct data_head) + size, "it", &e) == 0);
+	rc = recording_take(&r, f, false, &e);
+	if (rc < 0) {
+		check_refusal(rc, &e);
+		return 0;
+	}
+	for (size_t i = 0; i < r.nsamples; i++) {
+		weight += r.samples[i].s->weight;
+		for (uint32_t n = 0; n < r.samples[i].s->nframes; n++)
+			CHECK(r.samples[i].locations[n]);
+	}
+	CHECK(weight == r.weight);
+	check_output(&r, out);
+	recording_close(&r);
+	return 0;
+}

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: MIT
+# pfm list, encode and decode: names of events to values of PMCs, and back.
+
+load common
+
+setup() {
+	bench_setup
+	PATH="$BUILD/tools/pfm:$PATH"
+	export PFM_EVENTS=$BATS_TEST_TMPDIR/events
+	mkdir "$PFM_EVENTS"
+}
+
+# pfm_run STATUS ARG...: pfm on this mount
+pfm_run() {
+	run "-$1" bounded pfm "$2" -m "$MNT" "${@:3}"
+}
+
+# is_first_lines NAMES: of what decode prints, the lines with names have these, perhaps with others
+is_first_lines() {
+	local name
+
+	grep -v '^ ' | while read -r line; do
+		echo ", $line,"
+	done >"$BATS_TEST_TMPDIR/named"
+	exec 4<"$BATS_TEST_TMPDIR/named"
+	for name in $1; do
+		read -r line <&4
+		[[ $line == *", $name,"* ]] || {
+			echo "no $name in $line"
+			return 1
+		}
+	done
+}
+
+@test "encode: the value that a PMC takes" {
+	serve --backend=sim:intel_v4
+	pfm_run 0 encode instructions cycles:u r412e:k 0x5300c4
+	is $'0x4300c0\n0x41003c\n0x42412e\n0x4300c4'
+	new a
+	put ok "$C/pmc/0" "$(pfm encode -m "$MNT" instructions:u)"
+	holds "$C/pmc/0" 0x00000000004100c0
+	# An event of a fixed counter alone
+	pfm_run 0 encode ref-cycles:u
+	is 0x200
+}
+
+@test "encode -r: lines for regs, which count" {
+	serve --backend=sim:intel_v4
+	pfm_run 0 encode -r instructions cycles:u ref-cycles branches:u
+	is $'pmc16 0x323\npmc0 0x4100c4'
+	regs=$output
+	new a
+	put ok "$C/regs" "$regs"
+	ctl "load cpu=1"
+	ctl start
+	advance 1000000
+	ctl stop
+	# At user and kernel level; cycles and branches at user level alone
+	holds "$C/pmd/16" 2500000
+	holds "$C/pmd/17" 2400000
+	holds "$C/pmd/18" 2500000
+	holds "$C/pmd/0" 400000
+}
+
+@test "encode -r: on P6, the first select enables the second counter" {
+	serve --backend=sim:p6
+	echo "SECOND 0xc0 1 on counter 1 alone" >"$PFM_EVENTS/mine.events"
+	pfm_run 0 encode -r SECOND:u
+	is $'pmc1 0x100c0\npmc0 0x400000'
+	regs=$output
+	new a
+	put ok "$C/regs" "$regs"
+	ctl "load cpu=1"
+	ctl start
+	advance 1000000
+	ctl stop
+	holds "$C/pmd/1" 2000000
+}
+
+@test "encode -r: too many events, with the smallest set that does not fit" {
+	serve --backend=sim:intel_v2
+	pfm_run 125 encode -r instructions branches cache-misses cache-references
+	[[ $output == *"branches, cache-misses and cache-references cannot"* ]]
+	[[ $output != *instructions* ]]
+}
+
+@test "on perf, the tree's own events" {
+	serve --backend=perf
+	pfm_run 0 encode page-faults:u context-switches
+	is $'0x100000000410003\n0x100000000430004'
+	new a
+	put ok "$C/pmc/0" "${lines[0]}"
+	holds "$C/pmc/0" 0x0100000000410003
+	pfm_run 0 list
+	[[ $output == *page-faults* ]]
+	pfm_run 0 decode 0x100000000410003
+	[ "${lines[0]}" = page-faults ]
+	[[ $output == *"user level"* ]]
+}
+
+@test "decode: the event, its fields, its level and its counters" {
+	serve --backend=sim:intel_v4
+	pfm_run 0 decode 0x4300c0
+	is $'instructions\n  event 0xc0, unit mask 0x0\n  user and kernel level, PMD 0-3,16'
+	pfm_run 0 decode pmc16=0x30
+	is $'cycles\n  user and kernel level, PMD 17'
+	pfm_run 0 decode 0x24500c4 0x410151
+	[ "${lines[0]}" = branches ]
+	[[ ${lines[1]} == *"counter mask 2, edge" ]]
+	[ "${lines[3]}" = "no event with a name" ]
+	for bad in "" cycles 0xzz 0x2000c0 pmc9=0x1 r00c0; do
+		pfm_run 125 decode "$bad"
+	done
+}
+
+# What encode makes, decode understands: of each event that list shows, on each PMU.
+@test "list, encode and decode agree, on each PMU of the simulator" {
+	models=$(perfmonfs --help | sed -n 's/^Models of sim: //p')
+	[ "$(wc -w <<<"$models")" -ge 9 ]
+	for model in $models; do
+		serve --backend="sim:$model"
+		pfm_run 0 list
+		names=$(awk '/^[^ ]/ { print $1 }' <<<"$output")
+		[ "$(wc -w <<<"$names")" -ge 4 ]
+		# shellcheck disable=SC2086
+		pfm_run 0 encode $names
+		values=()
+		for name in $names; do
+			value=${lines[${#values[@]}]}
+			case $name in
+			ref-cycles | slots) values+=("pmc16=$value") ;;
+			*) values+=("$value") ;;
+			esac
+		done
+		pfm_run 0 decode "${values[@]}"
+		is_first_lines "$names" <<<"$output"
+		stop_daemon
+		DAEMON=
+		until_ok not_mounted
+	done
+}
+
+@test "list WORD: by name and description" {
+	serve --backend=sim:intel_v4
+	pfm_run 0 list last-level
+	is "$(printf '%-44s 0x4f2e  PMD 0-3\n    %s\n%-44s 0x412e  PMD 0-3\n    %s' cache-references \
+		'references to the last-level cache' cache-misses 'misses of the last-level cache')"
+	pfm_run 0 list CYCLES
+	[ "$(grep -c PMD <<<"$output")" = 3 ]
+	pfm_run 125 list no-such-word
+	[[ $output == *no-such-word* ]]
+	pfm_run 125 list a b
+}
+
+@test "event files: of this PMU, of another, of none" {
+	serve --backend=sim:intel_v4
+	printf '%s\n' 'pmu intel_arch_v4' 'L1D.REPLACEMENT 0x0151 2-3 lines brought into the L1 data cache' \
+		>"$PFM_EVENTS/mine.events"
+	printf '%s\n' 'cpu intel 6 151' 'ELSEWHERE 0x0152 * another CPU' >"$PFM_EVENTS/other.events"
+	pfm_run 0 encode l1d:replacement
+	is 0x430151
+	pfm_run 0 list l1d
+	is "$(printf '%-44s 0x0151  PMD 2-3\n    %s' L1D.REPLACEMENT 'lines brought into the L1 data cache')"
+	pfm_run 0 encode -r l1d.replacement:u
+	is "pmc2 0x410151"
+	pfm_run 125 encode ELSEWHERE
+	pfm_run 0 encode other::ELSEWHERE:k
+	is 0x420152
+	pfm_run 0 list other::
+	[[ $output == other::ELSEWHERE* ]]
+	# The first directory of the list decides.
+	mkdir "$BATS_TEST_TMPDIR/first"
+	echo 'L1D.REPLACEMENT 0x0251 0 another code' >"$BATS_TEST_TMPDIR/first/z.events"
+	PFM_EVENTS=$BATS_TEST_TMPDIR/first:$PFM_EVENTS pfm_run 0 encode L1D.REPLACEMENT
+	is 0x430251
+}
+
+@test "event files: what is wrong is told with its line" {
+	serve --backend=sim
+	printf '# first\nA 0x1 *\nB 0x1 5-2\n' >"$PFM_EVENTS/bad.events"
+	pfm_run 125 encode instructions
+	[[ $output == *"bad.events:3"* ]]
+	mkdir "$PFM_EVENTS/dir.events"
+	rm "$PFM_EVENTS/bad.events"
+	pfm_run 125 encode instructions
+	[[ $output == *"dir.events"* ]]
+	# A directory that does not exist is empty.
+	PFM_EVENTS=$BATS_TEST_TMPDIR/none pfm_run 0 encode instructions
+}
+
+# shipped_lists FILE MODEL: the PMU counts every event of it
+shipped_lists() {
+	serve --backend="sim:$2"
+	pfm_run 0 list "$1::"
+	is_as_many=$(grep -cE '^[A-Za-z]+[^ ]* +0x' "$PFM_EVENTS/$1.events")
+	[ "$(grep -c "^$1::.* PMD [0-9]" <<<"$output")" = "$is_as_many" ]
+	stop_daemon
+	until_ok not_mounted
+}
+
+@test "event files that are installed: each PMU counts all events of its file" {
+	PFM_EVENTS=$BATS_TEST_DIRNAME/../../tools/pfm/events/data
+	shipped_lists p6 p6
+	shipped_lists zen5 amd_v2
+	shipped_lists alderlake_p intel_v5
+	shipped_lists granite_rapids intel_v5
+	shipped_lists alderlake_e intel_v5
+	serve --backend=sim:amd_v2
+	pfm_run 0 encode zen5::ls_dispatch.all:u zen5::op_cache_hit_miss.op_cache_miss
+	is $'0x410729\n0x20043048f'
+	pfm_run 125 encode alderlake_p::L1D.REPLACEMENT
+	# A simulated CPU is of no model.
+	pfm_run 125 encode ls_dispatch.all
+}
+
+@test "groups: those whose events the PMU has" {
+	PFM_EVENTS=$BATS_TEST_DIRNAME/../../tools/pfm/events/data
+	serve --backend=sim:p6
+	pfm_run 0 list pmccount
+	[ "$(grep -c '^    .* = ' <<<"$output")" = 10 ]
+	[[ $output == "group pmccount"* && $output == *"    MFLOPS = flops / seconds / 1000000"* ]]
+	pfm_run 0 list L1-hit-rate
+	[[ $output == "group pmccount"* ]]
+	stop_daemon
+	until_ok not_mounted
+	serve --backend=sim:intel_v4
+	pfm_run 125 list pmccount
+	pfm_run 0 list last-level
+	[[ $output == *"group caches"* ]]
+	# Broken files are told with their line.
+	PFM_EVENTS=$BATS_TEST_TMPDIR
+	printf 'group mine\nevent cycles\nmetric m = cyles\n' >"$PFM_EVENTS/mine.group"
+	pfm_run 125 list
+	[[ $output == *"mine.group:3: 'cyles'"* ]]
+}
+
+@test "the machine's events are not those of a simulated PMU" {
+	pfm --version | grep -q '^libpfm4 [0-9]' || skip "pfm was built without libpfm4"
+	# libpfm4 takes this machine for one.
+	export LIBPFM_FORCE_PMU=skl
+	serve --backend=sim:intel_v4
+	pfm_run 125 encode INST_RETIRED:ANY_P
+	pfm_run 0 encode skl::INST_RETIRED:ANY_P
+	is 0x4300c0
+	pfm_run 125 list UOPS_ISSUED
+	pfm_run 0 list skl::UOPS_ISSUED
+}
+
+@test "what is unknown: the nearest names are offered" {
+	serve --backend=sim
+	pfm_run 125 encode instrucions
+	[[ $output == *"is it instructions?"* ]]
+	pfm_run 125 encode
+	pfm_run 125 encode --nonsense
+	pfm_run 125 decode
+	pfm_run 125 encode instructions nonsense
+	[[ $output != *0x* ]]
+}

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+# pfm without a command, and help.
+
+load common
+
+@test "help lists the commands, and explains each" {
+	run -0 pfm help
+	names=$(awk '/^  [a-z]/ { print $1 }' <<<"$output")
+	grep -qx help <<<"$names"
+	for name in $names; do
+		run -0 pfm help "$name"
+		[[ $output == "Usage: pfm $name"* ]]
+		explained=$output
+		run -0 pfm "$name" --help
+		[ "$output" = "$explained" ]
+		# 80 columns
+		! grep -E '^.{81}' <<<"$explained"
+	done
+}
+
+# Each line of the table in pfm(1) that is one of pfm: its command, and its options.
+@test "what pfm(1) gives instead of older tools is there" {
+	grep -o 'Li pfm [a-z]* .*' "$BATS_TEST_DIRNAME/../../man/pfm.1" >"$BATS_TEST_TMPDIR/table"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/table")" -ge 14 ]
+	while read -r _ _ command words; do
+		run -0 pfm help "$command"
+		for word in $words; do
+			[ "$word" != -- ] || break
+			[[ $word != -* || $output == *"  $word"[,\ ]* || $output == *" $word  "* ]] || {
+				echo "pfm $command has no $word"
+				return 1
+			}
+		done
+	done <"$BATS_TEST_TMPDIR/table"
+}
+
+@test "no command, and one that does not exist" {
+	run -125 pfm
+	run -125 pfm nonsense
+	[[ $output == *nonsense* ]]
+	run -125 pfm help nonsense
+	[[ $output == *nonsense* ]]
+}
+
+@test "the version" {
+	run -0 pfm --version
+	[[ ${lines[0]} =~ ^pfm\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "output that is lost is a failure" {
+	run -125 sh -c 'pfm help >/dev/full'
+	[[ $output == *ENOSPC* ]]
+}
+
+# completed WORD...: what bash offers for the last word
+completed() {
+	output=$(bash -c '. "$0"
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+		_pfm
+		printf "%s\n" "${COMPREPLY[@]}"' "$BATS_TEST_DIRNAME/../../contrib/completion/pfm.bash" "$@")
+}
+
+@test "bash completes the commands and options that help knows" {
+	local name option
+
+	completed pfm st
+	is stat
+	completed pfm help wh
+	is who
+	for name in $(pfm help | awk '/^  [a-z]/ { print $1 }'); do
+		completed pfm ""
+		grep -qx -- "$name" <<<"$output"
+		completed pfm "$name" -
+		for option in $(pfm help "$name" | grep -oE '^  .{0,6}--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+			grep -qE -- "^$option=?$" <<<"$output"
+		done
+	done
+	completed pfm stat -
+	grep -qx -- -e <<<"$output"
+	grep -qx -- --mux <<<"$output"
+	completed pfm stat --mo
+	is --mount=
+}

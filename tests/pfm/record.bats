@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: MIT
+# pfm record and pfm report: known programs, all outputs, and what goes wrong meanwhile. Recordings
+# of programs that run for ever are ended when they have enough samples.
+
+load common
+
+setup() {
+	bench_setup
+	PATH="$BUILD/tools/pfm:$PATH"
+	unset PERFMONFS
+	[ -x "$BATS_RUN_TMPDIR/burner" ] || cp "$BUILD/tests/fs/burner" "$BATS_RUN_TMPDIR"
+	cd "$BATS_TEST_TMPDIR"
+	export PERFMONFS=$MNT
+	CPU_BURNT=$(awk '$1 ~ /^processor/ { cpu = $3 } END { print cpu }' /proc/cpuinfo)
+	RECORD=
+}
+
+teardown() {
+	[ -z "$RECORD" ] || kill -KILL "$RECORD" || :
+	bench_teardown
+}
+
+# Threads and addresses need the perf backend, ticks of 250 us give 4000 samples a second.
+serve_perf() {
+	"$BUILD/daemon/perfmonfs" --check --backend=perf | grep -q "samples name the running thread" ||
+		skip "the kernel does not let us know who is running"
+	serve --backend=perf "$@"
+	put ok "$MNT/config/tick_us" 250
+	put ok "$MNT/config/overflow_rate_max" 1000000
+}
+
+# record FILE OPTION...: RECORD writes to FILE, in the background
+record() {
+	pfm record -o "$@" >"$LOG.command" 2>"$LOG.record" 3>&- &
+	RECORD=$!
+}
+
+# A sample has 48 bytes.
+has_samples() { # FILE SAMPLES
+	gone "$RECORD" || { [ -s "$1" ] && [ "$(stat -c %s "$1")" -ge $((48 * $2)) ]; }
+}
+
+# The burner's functions are known from its file, which is still being written.
+has_burnt() { # FILE OVERFLOWS
+	gone "$RECORD" || [ "$(pfm report "$1" --sort=object,function |
+		awk '$3 == "burner" && $4 ~ /^[abc]$/ { n += $2 } END { print n + 0 }')" -ge "$2" ]
+}
+
+# finish STATUS [SIGNAL]: RECORD ends with that status
+finish() {
+	local rc=0 pid=$RECORD
+
+	RECORD=
+	[ -z "${2-}" ] || kill "-$2" "$pid"
+	until_ok gone "$pid"
+	wait "$pid" || rc=$?
+	[ "$rc" = "$1" ] || {
+		echo "pfm record ends with $rc, not $1"
+		cat "$LOG.record"
+		return 1
+	}
+}
+
+# share_is FUNCTION PERCENT: within 5 points among the burner's functions, which is more than five
+# standard deviations with 3000 samples
+share_is() {
+	pfm report recorded --sort=object,function | awk -v f="$1" -v want="$2" '
+		$3 == "burner" && $4 ~ /^[abc]$/ { all += $2 }
+		$3 == "burner" && $4 == f { its += $2 }
+		END {
+			is = all ? 100 * its / all : 0
+			printf "%s: %.2f %% of %d, should be %d %%\n", f, is, all, want
+			exit !(all >= 3000 && is >= want - 5 && is <= want + 5)
+		}'
+}
+
+shares_are_right() {
+	share_is a 60
+	share_is b 30
+	share_is c 10
+}
+
+total() { # of the weights in folded stacks
+	awk '{ n += $NF } END { print n + 0 }'
+}
+
+@test "a command that starts another program: its functions have their shares, in all outputs" {
+	serve_perf
+	record recorded -F 4000 sh -c "burner $CPU_BURNT shares; true"
+	until_ok has_samples recorded 3200
+	until_ok has_burnt recorded 3000
+	finish 130 INT
+	shares_are_right
+	pfm report recorded >flat
+	grep -q '^# addresses: found by polling' flat
+	grep -qE '^ *[0-9]+\.[0-9]{2}%  +[0-9]+  burner +burner +a$' flat
+	all=$(pfm report recorded --folded | total)
+	grep -q "^# $all overflows" flat
+	[ "$(awk '!/^#/ { n += $2 } END { print n }' flat)" = "$all" ]
+	pfm report recorded --perf-script=script --pprof=pprof --firefox=firefox --flamegraph=flame.svg
+	# What stackcollapse-perf.pl takes: a line for the sample, one for its frame.
+	[ "$(awk '/^[^\t]+ [0-9]+\/[0-9]+ \[[0-9]+\] [0-9.]+: +[0-9]+ task-clock: $/ { n += $(NF-1) / 250000 }
+		END { print n }' script)" = "$all" ]
+	grep -qE '^	 +[0-9a-f]+ a\+0x[0-9a-f]+ \(.*/burner\)$' script
+	python3 "$BATS_TEST_DIRNAME/outputs.py" "$all" pprof firefox flame.svg
+	no_contexts
+}
+
+@test "a process that runs already" {
+	serve_perf
+	burner "$CPU_BURNT" shares >ranges 3>&- &
+	burner=$!
+	until_ok grep -q thread ranges
+	record recorded -F 4000 -p "$burner"
+	until_ok has_samples recorded 3200
+	until_ok has_burnt recorded 3000
+	kill "$burner"
+	finish 0
+	shares_are_right
+	no_contexts
+}
+
+@test "a CPU" {
+	serve_perf
+	burner "$CPU_BURNT" shares >ranges 3>&- &
+	burner=$!
+	record recorded -F 4000 -C "$CPU_BURNT"
+	until_ok has_samples recorded 3200
+	until_ok has_burnt recorded 3000
+	finish 0 INT
+	kill "$burner"
+	shares_are_right
+	no_contexts
+}
+
+@test "a recording goes through a pipe" {
+	serve_perf
+	pfm record -o - -F 4000 sh -c 'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done' |
+		pfm report - --sort=command >flat
+	grep -qE '^100.00% .* sh$' flat
+}
+
+# /proc has other numbers there than samples.
+@test "in a container, the command's own file is known" {
+	serve_perf
+	unshare --pid --fork --mount-proc true || skip "needs a PID namespace"
+	shell=$(readlink -f /bin/sh)
+	unshare --pid --fork --mount-proc pfm record -o recorded -F 4000 sh -c \
+		'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done'
+	pfm report recorded --sort=command,object | grep -E "%  +[0-9]+  sh +${shell##*/}$"
+}
+
+@test "more threads than a process may have open files by default" {
+	serve_perf
+	cat >threads.py <<-'END'
+		import threading
+		end = threading.Event()
+		for _ in range(60):
+		    threading.Thread(target=end.wait).start()
+		end.set()
+	END
+	(
+		ulimit -S -n 64
+		pfm record -o recorded python3 threads.py
+		[ "$(pfm record -o recorded sh -c 'ulimit -S -n')" = 64 ]
+	)
+	no_contexts
+}
+
+@test "each overflow of the simulated PMU is in the recording" {
+	serve --backend=sim
+	# 2 instructions a nanosecond
+	pfm record -o recorded -C 1 -e instructions:u -c 1000000 sh -c \
+		"echo 1000000000 >$MNT/sim/advance"
+	grep -qx '# 2000 overflows in .*' <(pfm report recorded)
+	pfm record -o recorded -C 0-1 -e instructions:u -c 500000 sh -c \
+		"echo 100000000 >$MNT/sim/advance"
+	[ "$(pfm report recorded --sort=cpu | awk '!/^#/ { print $1, $2, $3 }')" = \
+		"50.00% 400 0
+50.00% 400 1" ]
+	no_contexts
+}
+
+# The buffer of a CPU has room for 2700 samples.
+@test "a buffer that fills is emptied" {
+	serve --backend=sim
+	pfm record -o recorded -C 1 -e instructions:u -c 2000000 sh -c \
+		"for _ in 1 2 3 4 5 6 7 8; do echo 1000000000 >$MNT/sim/advance; done"
+	pfm report recorded --sort=cpu >flat
+	# While it is emptied, nothing is counted, and no overflow is lost.
+	run -1 grep lost flat
+	[ "$(awk '!/^#/ { print $2 }' flat)" -ge 2700 ]
+}
+
+# lost_is PATTERN: the recording has a loss of that kind, and pfm record has said so
+lost_is() {
+	grep -q missing said
+	pfm report recorded | grep "^# lost: $1"
+}
+
+@test "a counter that other software takes over" {
+	serve --backend=sim
+	pfm record -o recorded -C 1 -e branches:u -c 1000000 sh -c \
+		"echo 100000000 >$MNT/sim/advance
+		echo '1 0x186 0x4300c0' >$MNT/sim/poke
+		echo 100000000 >$MNT/sim/advance" 2>said
+	lost_is '[0-9]* counts .*pmd0'
+	pfm report recorded | grep '^# 40 overflows'
+}
+
+@test "too short a period" {
+	serve --backend=sim
+	pfm record -o recorded -C 1 -e instructions:u -c 100 sh -c \
+		"echo 1000000000 >$MNT/sim/advance" 2>said
+	lost_is '[0-9]* pauses'
+}
+
+@test "the exit status is the command's" {
+	serve_perf
+	run -7 pfm record -o recorded sh -c 'exit 7'
+	run -137 pfm record -o recorded sh -c 'kill -KILL $$'
+	run -127 pfm record -o recorded no-such-command
+	run -126 pfm record -o recorded /etc/passwd
+	no_contexts
+}
+
+@test "wrong usage and what does not exist" {
+	serve_perf
+	for args in "" "-F 0 true" "-F 1 -c 1 true" "-c 0 true" "-p 1 -a" "-e nonsense true" \
+		"-F 10 -e page-faults true" "-C 4000" "-t 4194305" "-o /nonexistent/file true" \
+		"--nonsense"; do
+		# shellcheck disable=SC2086 # words
+		run -125 pfm record $args
+		[ -n "$output" ]
+	done
+	run -125 pfm report nonexistent
+	run -125 pfm report /etc/passwd
+	run -125 pfm report --sort=weather
+	run -125 pfm record -m /nonexistent true
+	no_contexts
+}
+
+@test "simulated PMUs have no threads" {
+	serve --backend=sim
+	run -125 pfm record true
+	[[ $output == *thread* ]]
+}
+
+# can_be_reported: what was recorded before it went wrong
+can_be_reported() {
+	pfm report recorded --sort=command >flat
+	grep -q 'no end$' flat
+	grep -qE '^100.00% .* sh$' flat
+}
+
+BUSY='while :; do :; done'
+
+@test "a full disk" {
+	serve_perf
+	mkdir small
+	mount -t tmpfs -o size=16k none small
+	ln -s small/recorded recorded
+	record recorded -F 4000 sh -c "$BUSY"
+	finish 125
+	grep -q ENOSPC "$LOG.record"
+	can_be_reported
+	umount small
+	no_contexts
+}
+
+@test "a pipe without a reader" {
+	serve_perf
+	run -0 bash -c "pfm record -o - sh -c '$BUSY' 2>said | true; echo \${PIPESTATUS[0]}"
+	[ "$output" = 125 ]
+	grep -q EPIPE said
+	no_contexts
+}
+
+@test "a daemon that is killed meanwhile" {
+	serve_perf
+	record recorded -F 4000 sh -c "$BUSY"
+	until_ok has_samples recorded 300
+	kill -KILL "$DAEMON"
+	finish 125
+	ended 137
+	until_ok not_mounted
+	can_be_reported
+}
+
+@test "a recording that is killed leaves no context, and what it has written" {
+	serve_perf
+	record recorded -F 4000 sh -c "$BUSY"
+	until_ok has_samples recorded 300
+	finish 137 KILL
+	until_ok no_contexts
+	can_be_reported
+}

@@ -1,0 +1,432 @@
+# SPDX-License-Identifier: MIT
+# pfm stat: what it counts, by the simulator, whose numbers are the same every time; commands and how they
+# end, on the backend perf. A thread's count may be lost on a busy machine; then the row says so.
+
+load common
+
+schema() {
+	"$BATS_TEST_DIRNAME/schema.py" "$@"
+}
+
+# on_sim OPTION...: pfm stat on CPU 1, while a second of the model's time passes; the output is in "output"
+on_sim() {
+	run --separate-stderr pfm stat --mount="$MNT" -o "$BATS_TEST_TMPDIR/out" -C 1 "$@" \
+		-- sh -c "echo 1000000000 >$MNT/sim/advance"
+	printf '%s\n' "$stderr"
+	output=$(cat "$BATS_TEST_TMPDIR/out")
+}
+
+# fields FORMAT NAME...: as schema prints them
+fields() {
+	local text=$output
+
+	output=$(schema "$@" <<<"$text")
+}
+
+# --- what is counted
+
+@test "sim: counts are exact, with level and ratios" {
+	serve --backend=sim
+	on_sim -j -e instructions:u,cycles:u
+	[ "$status" = 0 ]
+	fields json instructions:u cycles:u
+	is $'2000000000\n2400000000'
+	on_sim -e instructions:u,cycles:u
+	grep -q '2,000,000,000 .*instructions:u .*0.83 per cycle' <<<"$output"
+	! grep -E '^.{81}' <<<"$output"
+	no_contexts
+}
+
+@test "sim: the default events" {
+	serve --backend=sim
+	on_sim -j
+	[ "$status" = 0 ]
+	fields json instructions cycles branches branch-misses
+	! grep -q lost <<<"$output"
+}
+
+@test "sim: a group, and its metrics" {
+	export PFM_EVENTS=$BATS_TEST_TMPDIR/events
+	mkdir "$PFM_EVENTS"
+	printf '%s\n' 'group mine' 'event i = instructions:u' 'event c = cycles:u' 'event none = r0000:u' \
+		'metric IPC [per cycle] = i / c' 'metric miss = i / none' 'metric sum = i + c ; of both' \
+		>"$PFM_EVENTS/mine.group"
+	serve --backend=sim
+	on_sim -j -g mine
+	[ "$status" = 0 ]
+	fields json i c none IPC sum
+	is $'2000000000\n2400000000\n0\n0.833333333\n4400000000.0'
+	on_sim -g mine -e branches:u
+	[ "$status" = 0 ]
+	grep -qE '^ +2,000,000,000 +i +u *$' <<<"$output"
+	grep -qE '^ +400,000,000 +branches:u +u *$' <<<"$output"
+	grep -qE '^ +0\.8333 +IPC +per cycle$' <<<"$output"
+	grep -qE '^ +- +miss$' <<<"$output"
+	grep -qE '^ +4,400,000,000 +sum +of both$' <<<"$output"
+	! grep -E '^.{81}' <<<"$output"
+	# As statistics, too
+	on_sim -g mine -r 2
+	grep -qE '^ +0\.8333 +IPC +\+- +0.00 %$' <<<"$output"
+	grep -qE '^ +- +miss$' <<<"$output"
+	# One event after the other
+	on_sim -j -g mine --rerun
+	fields json i c none IPC
+	is $'2000000000\n2400000000\n0\n0.833333333'
+	run -125 pfm stat --mount="$MNT" -g yours true
+	[[ $output == *yours* ]]
+}
+
+@test "sim: a name of libpfm4 leaves the environment of the command alone" {
+	pfm --version | grep -q '^libpfm4 [0-9]' || skip "pfm was built without libpfm4"
+	export LIBPFM_DISABLED_PMUS=mine
+	serve --backend=sim
+	run -0 --separate-stderr pfm stat --mount="$MNT" -C 1 -e skl::INST_RETIRED:ANY_P -- env
+	grep -q '^LIBPFM_DISABLED_PMUS=mine$' <<<"$output"
+	! grep -q '^LIBPFM_ENCODE_INACTIVE' <<<"$output"
+	# What the user disables is not what pfm needs.
+	run -0 pfm encode --mount="$MNT" skl::INST_RETIRED:ANY_P
+	is 0x4300c0
+}
+
+@test "sim: CSV" {
+	serve --backend=sim
+	on_sim -x, -e instructions:u
+	fields csv instructions:u
+	is 2000000000
+	run -125 pfm stat --mount="$MNT" -x1 true
+	run -125 pfm stat --mount="$MNT" -xab true
+}
+
+@test "sim: more events than counters" {
+	local events=r00c4:u,r00c4:u,r00c4:u,r00c4:u,r00c4:u
+
+	serve --backend=sim
+	on_sim -e "$events"
+	[ "$status" = 125 ]
+	[[ $stderr == *--mux* && $stderr == *--rerun* ]]
+	# Each is exact: the command runs once for each of two event sets.
+	on_sim -j --rerun -e "$events"
+	[ "$status" = 0 ]
+	fields json r00c4:u
+	is "400000000 400000000 400000000 400000000 400000000"
+	# By turns: estimates with their share of the time.
+	on_sim -j --mux -e "$events"
+	[ "$status" = 0 ]
+	python3 - "$output" <<-'END'
+		import json, sys
+		for line in sys.argv[1].splitlines():
+		    row = json.loads(line)
+		    if "event" in row:
+		        assert 0.3 < row["active"] < 0.7, row
+		        assert abs(row["value"] - 4e8) < 4e6, row
+	END
+	on_sim --mux -e "$events"
+	[ "$(grep -c '\[5[0-9] %\]\|\[4[0-9] %\]' <<<"$output")" = 5 ]
+}
+
+@test "sim: the command has the descriptors and signals that it has without pfm" {
+	serve --backend=sim
+	ls /proc/self/fd >"$BATS_TEST_TMPDIR/fds"
+	pfm stat --mount="$MNT" -C 1 -- ls /proc/self/fd >"$BATS_TEST_TMPDIR/fds.pfm"
+	diff "$BATS_TEST_TMPDIR/fds" "$BATS_TEST_TMPDIR/fds.pfm"
+	grep ^Sig /proc/self/status >"$BATS_TEST_TMPDIR/signals"
+	pfm stat --mount="$MNT" -C 1 -- grep ^Sig /proc/self/status >"$BATS_TEST_TMPDIR/signals.pfm"
+	diff <(grep -v SigQ "$BATS_TEST_TMPDIR/signals") <(grep -v SigQ "$BATS_TEST_TMPDIR/signals.pfm")
+}
+
+@test "sim: runs and their statistics" {
+	serve --backend=sim
+	on_sim -j -r 3 -e instructions:u
+	fields json instructions:u
+	is "2000000000 2000000000 2000000000"
+	on_sim -r 3 -e instructions:u
+	grep -q 'mean of 3 runs' <<<"$output"
+	grep -q '2,000,000,000 .*0.00 %' <<<"$output"
+}
+
+@test "sim: Ctrl-C ends the runs, and the last one does not count" {
+	serve --backend=sim
+	cat >"$BATS_TEST_TMPDIR/script" <<-'END'
+		if mkdir "$1/second" 2>/dev/null; then
+			echo 1000000000 >"$2/sim/advance"
+		else
+			kill -INT $PPID
+			exec sleep 1000
+		fi
+	END
+	run perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' pfm stat --mount="$MNT" -r 5 -C 1 -e r00c4:u -- \
+		sh "$BATS_TEST_TMPDIR/script" "$BATS_TEST_TMPDIR" "$MNT"
+	[ "$status" = 130 ]
+	grep -q 'mean of 1 runs' <<<"$output"
+	grep -q ' 400,000,000 ' <<<"$output"
+}
+
+@test "sim: intervals add up, and CPUs stay apart" {
+	serve --backend=sim
+	run pfm stat --mount="$MNT" -o "$BATS_TEST_TMPDIR/out" -j -I 10 -C 0,1 --no-aggr -e instructions:u \
+		-- sh -c "for i in 1 2 3 4; do echo 250000000 >$MNT/sim/advance; sleep 0.02; done"
+	[ "$status" = 0 ]
+	schema json <"$BATS_TEST_TMPDIR/out"
+	python3 - "$BATS_TEST_TMPDIR/out" <<-'END'
+		import collections, json, sys
+		sums = collections.Counter()
+		times = []
+		for line in open(sys.argv[1]):
+		    row = json.loads(line)
+		    if "event" in row:
+		        sums[row["cpu"]] += row["value"]
+		        times.append(row["time_ns"])
+		assert sums == {0: 2000000000, 1: 2000000000}, sums
+		assert times == sorted(times) and len(times) >= 2, times
+	END
+	run -125 pfm stat --mount="$MNT" -I 9 true
+}
+
+@test "sim: a lost count is no number, and its counter is left alone then" {
+	local steal=(-C 1 -e r00c4:u,r00c5:u -- sh -c "echo '1 0x186 0x4300c4' >$MNT/sim/poke
+		echo 1000000000 >$MNT/sim/advance")
+
+	serve --backend=sim
+	run pfm stat --mount="$MNT" -o "$BATS_TEST_TMPDIR/out" -j "${steal[@]}"
+	[ "$status" = 3 ]
+	output=$(cat "$BATS_TEST_TMPDIR/out")
+	fields json r00c4:u r00c5:u
+	is $'lost\n8000000'
+	on_sim -j -e r00c4:u
+	[ "$status" = 0 ]
+	fields json r00c4:u
+	is 400000000
+	on_sim -j -e r00c4:u,r00c4:u,r00c4:u,r00c4:u
+	[ "$status" = 125 ]
+}
+
+@test "sim: a lost count that is allowed" {
+	serve --backend=sim
+	run -0 pfm stat --mount="$MNT" --allow-lost -C 1 -e r00c4:u -- \
+		sh -c "echo '1 0x186 0x4300c4' >$MNT/sim/poke"
+	[[ $output == *"<lost"* ]]
+}
+
+@test "sim: what cannot be counted" {
+	serve --backend=sim
+	run -125 pfm stat --mount="$MNT" true
+	[[ $output == *-C* ]]
+	run -125 pfm stat --mount="$MNT" -C 99999 -- true
+	run -125 pfm stat --mount="$MNT" -C x -- true
+	run -125 pfm stat --mount="$MNT" -C 1 -a -- true
+	run -125 pfm stat --mount="$MNT" -C 1 -e nonsense -- true
+	[[ $output == *nonsense* ]]
+	run -125 pfm stat --mount="$MNT"
+	run -125 pfm stat --mount="$MNT" -q true
+	no_contexts
+}
+
+@test "sim: the mount goes away" {
+	serve --backend=sim --clock=real
+	pfm stat --mount="$MNT" -C 1 >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+	until_ok running
+	stop_daemon
+	ends 125 $!
+	grep -q 'daemon' "$BATS_TEST_TMPDIR/out"
+}
+
+running() {
+	grep -qs running "$MNT"/ctx/*/state
+}
+
+# ends STATUS PID: a background job has that exit status
+ends() {
+	local rc=0
+
+	until_ok gone "$2"
+	wait "$2" || rc=$?
+	[ "$rc" = "$1" ] || {
+		echo "exit status $rc, not $1"
+		return 1
+	}
+}
+
+@test "sim: Ctrl-C ends what has no command, and shows its counts" {
+	serve --backend=sim --clock=real
+	# A shell ignores SIGINT in background jobs.
+	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' pfm stat --mount="$MNT" -j -C 1 -e instructions \
+		>"$BATS_TEST_TMPDIR/out" 3>&- &
+	until_ok running
+	kill -INT $!
+	ends 0 $!
+	schema json instructions <"$BATS_TEST_TMPDIR/out"
+}
+
+# --- commands
+
+@test "perf: the exit status is the command's" {
+	serve --backend=perf
+	run -0 pfm stat --mount="$MNT" --allow-lost true
+	run -7 pfm stat --mount="$MNT" sh -c 'exit 7'
+	run -137 pfm stat --mount="$MNT" sh -c 'kill -KILL $$'
+	run -127 pfm stat --mount="$MNT" nonsense-command
+	[[ $output == *nonsense-command* ]]
+	run -126 pfm stat --mount="$MNT" /etc/passwd
+	no_contexts
+}
+
+@test "perf: all threads and children, from the first instruction" {
+	serve --backend=perf
+	run pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" -e page-faults:u,minor-faults:u \
+		sh -c 'python3 -c "b = bytearray(64 << 20)"; true'
+	[[ $status = 0 || $status = 3 ]]
+	output=$(cat "$BATS_TEST_TMPDIR/out")
+	fields json page-faults:u
+	# Bytes of it may be in huge pages.
+	[ "$output" = lost ] || [ "$output" -gt 500 ]
+	no_contexts
+}
+
+@test "perf: a process that runs, to its end" {
+	serve --backend=perf
+	sleep 1000 3>&- &
+	pid=$!
+	pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" --allow-lost -p "$pid" 3>&- &
+	job=$!
+	until_ok running
+	kill "$pid"
+	ends 0 "$job"
+	schema json page-faults <"$BATS_TEST_TMPDIR/out"
+	run -125 pfm stat --mount="$MNT" -t "$pid" -- true
+}
+
+@test "perf: contexts of children make room for others" {
+	serve --backend=perf
+	echo 16 >"$MNT/config/user_contexts_max"
+	mkfifo -m 666 "$BATS_TEST_TMPDIR/fifo"
+	cat >"$BATS_TEST_TMPDIR/script" <<-'END'
+		exec 9<>"$2"
+		for n in {1..40}; do
+			/bin/true
+			tries=0
+			while set -- "$1" "$2" "$1"/ctx/*/children/*; [ $# -gt 10 ]; do
+				[ $((++tries)) -lt 600 ] || exit 9
+				read -r -t 0.05 -u 9
+			done
+		done
+	END
+	run setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm stat --mount="$MNT" \
+		-e page-faults:u -j bash "$BATS_TEST_TMPDIR/script" "$MNT" "$BATS_TEST_TMPDIR/fifo"
+	[[ $status = 0 || $status = 3 ]]
+	[[ $output != *"were not followed"* ]]
+}
+
+@test "perf: a signal for pfm alone is the command's, too" {
+	serve --backend=perf
+	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" \
+		sleep 1000 3>&- &
+	until_ok running
+	kill -INT $!
+	ends 130 $!
+	schema json page-faults elapsed <"$BATS_TEST_TMPDIR/out"
+}
+
+@test "perf: a killed pfm leaves no process and no context" {
+	local ms
+
+	serve --backend=perf
+	napper
+	for ms in 0 5 10 15 20 25 30 35 40 60 80 100; do
+		pfm stat --mount="$MNT" "$BATS_TEST_TMPDIR/napper" 1000 3>&- >/dev/null 2>&1 &
+		perl -e 'select undef, undef, undef, $ARGV[0] / 1000' "$ms"
+		kill -KILL $!
+		wait $! || :
+	done
+	until_ok no_contexts
+	until_ok no_napper
+}
+
+# A command that only this test runs
+napper() {
+	cp "$(command -v sleep)" "$BATS_TEST_TMPDIR/napper"
+}
+
+no_napper() {
+	! pgrep -f "^$BATS_TEST_TMPDIR/napper" >/dev/null
+}
+
+# as_nobody STATUS COMMAND...: its exit status, as another user
+as_nobody() {
+	local expected=$1
+
+	shift
+	run setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups "$@"
+	[ "$status" = "$expected" ] || {
+		echo "$output"
+		return 1
+	}
+}
+
+@test "perf: another user counts at user level, and no program that gains privileges" {
+	local su
+
+	serve --backend=perf
+	as_nobody 0 pfm stat --mount="$MNT" -j --allow-lost true
+	fields json page-faults
+	! grep -q '"level":"uk"' <<<"$output"
+	as_nobody 125 pfm stat --mount="$MNT" -e page-faults:k true
+	as_nobody 125 pfm stat --mount="$MNT" -C 0 -- true
+	su=$BATS_TEST_TMPDIR/su
+	install -m 4755 "$(command -v id)" "$su"
+	as_nobody 125 pfm stat --mount="$MNT" "$su" -u
+	[[ $output != 0 && $output == *privileges* ]]
+}
+
+# --- output
+
+@test "output that is not taken" {
+	serve --backend=sim
+	run -125 pfm stat --mount="$MNT" -C 1 -o /dev/full -- true
+	[[ $output == *ENOSPC* ]]
+	run -125 pfm stat --mount="$MNT" -C 1 -o "$BATS_TEST_TMPDIR" -- true
+	run -0 bash -c 'pfm stat --mount="$0" -C 1 -I 10 -- sh -c "sleep 0.2" 2>&1 | head -n 1' "$MNT"
+	no_contexts
+}
+
+# --- the mount
+
+@test "a mount of another interface" {
+	mkdir -p "$BATS_TEST_TMPDIR/fake/sys"
+	echo 2.81 >"$BATS_TEST_TMPDIR/fake/sys/version"
+	echo "perfmonfs 9.0 interface 99" >"$BATS_TEST_TMPDIR/fake/version"
+	run -125 pfm stat --mount="$BATS_TEST_TMPDIR/fake" true
+	[[ $output == *99* ]]
+	run -125 pfm stat --mount="$BATS_TEST_TMPDIR" true
+}
+
+# without_mounts COMMAND...: where no perfmonfs is mounted; its PID goes to the file pid
+without_mounts() {
+	unshare -m --propagation private bash -c '
+		findmnt -rno TARGET -t fuse.perfmonfs | xargs -r umount -l
+		echo $$ >"$0"
+		exec "$@"' "$BATS_TEST_TMPDIR/pid" "$@"
+}
+
+@test "without a mount, root has a private daemon, and users a sentence" {
+	run without_mounts pfm stat -j -o "$BATS_TEST_TMPDIR/out" --allow-lost sh -c 'exit 5'
+	[ "$status" = 5 ]
+	schema json elapsed <"$BATS_TEST_TMPDIR/out"
+	run -125 without_mounts setpriv --reuid=65534 --regid=65534 --clear-groups pfm stat true
+	[[ $output == *mounted* ]]
+}
+
+@test "a private daemon ends with a killed pfm" {
+	local pfm daemon
+
+	napper
+	without_mounts pfm stat "$BATS_TEST_TMPDIR/napper" 1000 3>&- >/dev/null 2>&1 &
+	until_ok private_daemon
+	kill -KILL "$pfm"
+	until_ok gone "$daemon"
+	until_ok no_napper
+}
+
+private_daemon() {
+	pfm=$(cat "$BATS_TEST_TMPDIR/pid") && pgrep -P "$pfm" -x napper >/dev/null &&
+		daemon=$(pgrep -P "$pfm" -x perfmonfs)
+}

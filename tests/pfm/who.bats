@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+# pfm who: free counters, contexts, other software, threads.
+
+load common
+
+who() {
+	output=$("${WHO[@]}" pfm who --mount="$MNT" "$@")
+}
+
+# states: CPU STATE COUNTERS CONTEXT of each line of JSON
+states() {
+	who -j
+	output=$(python3 -c '
+import json, sys
+for line in sys.stdin:
+    r = json.loads(line)
+    assert r["schema"] == 1 and r["text"], r
+    print(r.get("cpu", "thread"), r["state"], r["counters"], r["context"], r["uid"])' <<<"$output")
+}
+
+@test "sim: free, a context, other software, offline" {
+	serve --backend=sim
+	new mine
+	put ok "$C/pmc/0" 0x4100c0
+	ctl "load cpu=1"
+	put ok "$MNT/sim/poke" "2 0x186 0x4300c0"
+	put ok "$MNT/sim/poke" "2 0x187 0x4300c4"
+	put ok "$MNT/sim/poke" "2 0x38d 0x3"
+	put ok "$MNT/sim/offline" 3
+	states
+	is "0 free 0-3,16-18 None None
+1 context 0-3,16-18 mine 0
+2 in use 0 None None
+2 in use 1 None None
+2 in use 16-18 None None
+2 free 2-3 None None
+3 offline 0-3,16-18 None None"
+	who
+	grep -q 'rmdir' <<<"$output"
+	! grep -E '^.{81}' <<<"$output"
+	# The time of the mkdir
+	who -j
+	[[ $output == *"\"since\":\"$(date -r "$C" +%Y-%m-%dT%H:%M:%S)"* ]]
+}
+
+@test "sim: CPUs with the same state are one line" {
+	serve --backend=sim
+	who
+	[ "$(wc -l <<<"$output")" = 2 ]
+	[[ $output == *0-3* ]]
+}
+
+@test "sim: what another user may know" {
+	serve --backend=sim
+	new mine
+	ctl "load cpu=1"
+	as nobody states
+	is "0 unknown 0-3,16-18 None None
+1 context 0-3,16-18 mine 0
+2 unknown 0-3,16-18 None None
+3 unknown 0-3,16-18 None None"
+}
+
+@test "perf: a thread" {
+	serve --backend=perf
+	new mine
+	put ok "$C/pmc/0" page-faults:u
+	sleep 1000 3>&- &
+	ctl "load tid=$!"
+	states
+	grep -qx 'thread context None mine 0' <<<"$output"
+	who
+	grep -q "^thread $! .*sleep.*mine" <<<"$output"
+	kill $!
+}
+
+@test "what it does not take" {
+	serve --backend=sim
+	run -125 pfm who --mount="$MNT" more
+	run -125 pfm who --mount="$MNT" -q
+	run -125 pfm who --mount="$BATS_TEST_TMPDIR"
+}

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: MIT
+/* Names and codes of events to values of PMCs: event_resolve() and event_program(). */
+// cmocka.h needs these first.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/pfm_pmus.h"
+#include "tools/pfm/events/cpuinfo.h"
+#include "tools/pfm/events/event.h"
+#include "tools/pfm/events/event_file.h"
+#include "tools/pfm/events/libpfm.h"
+
+enum { BOTH = EVENT_USER | EVENT_KERNEL };
+
+static const struct pfm_cpu no_cpu = {PFM_ENCODING_NONE, -1, -1, false};
+static const struct pfm_cpu zen5 = {PFM_ENCODING_AMD, 26, 2, true};
+
+static struct pfm_pmu pmu_of(struct pfm_pmu_text text, struct pfm_cpu cpu)
+{
+	struct pfm_pmu pmu;
+	struct err e = {0};
+
+	if (pfm_pmu_parse(&text, &cpu, &pmu, &e) < 0)
+		fail_msg("%s", e.text);
+	return pmu;
+}
+
+static struct pfm_pmu pmu_intel(void)
+{
+	return pmu_of(
+		pfm_pmus_text("intel_arch_v4\n", "sim\n", pfm_pmus_intel_pmcs, pfm_pmus_intel_pmds),
+		no_cpu);
+}
+
+static struct pfm_pmu pmu_amd(const char *backend)
+{
+	return pmu_of(
+		pfm_pmus_text("amd64_v2\n", backend, pfm_pmus_amd_pmcs, pfm_pmus_amd_pmds), zen5);
+}
+
+static struct pfm_pmu pmu_p6(void)
+{
+	return pmu_of(pfm_pmus_text("p6", "sim", pfm_pmus_p6_pmcs, pfm_pmus_amd_pmds), no_cpu);
+}
+
+static struct pfm_pmu pmu_perf(enum pfm_encoding encoding)
+{
+	struct pfm_pmu_text text =
+		pfm_pmus_text("perf", "perf", pfm_pmus_perf_pmcs, pfm_pmus_perf_pmds);
+	struct pfm_cpu cpu = {encoding, 6, 94, encoding != PFM_ENCODING_NONE};
+
+	text.events = slice_of(pfm_pmus_perf_events);
+	return pmu_of(text, cpu);
+}
+
+static struct pfm_event resolved(const struct pfm_pmu *pmu, const char *text)
+{
+	struct pfm_event event;
+	struct err e = {0};
+
+	if (event_resolve(pmu, text, &event, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_string_equal(event.name, text);
+	return event;
+}
+
+static void encodes(const struct pfm_pmu *pmu, const char *text, uint64_t code, unsigned level,
+	uint64_t counters)
+{
+	struct pfm_event event = resolved(pmu, text);
+
+	assert_int_equal(event.code, code);
+	assert_int_equal(event.level, level);
+	assert_int_equal(event.counters, counters);
+	assert_int_equal(event.extra_pmc, -1);
+}
+
+/* The sentence names @noun. */
+static void refused(const struct pfm_pmu *pmu, const char *text, int no, const char *noun)
+{
+	struct pfm_event event;
+	struct err e = {0};
+	int rc = event_resolve(pmu, text, &event, &e);
+
+	if (rc != -no || !strstr(e.text, noun))
+		fail_msg("%s: %d, not %d: %s", text, rc, -no, e.text);
+}
+
+static int parse_file(struct pfm_pmu *pmu, const char *text, struct err *e)
+{
+	return event_file_parse(slice_of(text), "f.events", "f", pmu, e);
+}
+
+static void test_pmu(void **state)
+{
+	struct pfm_pmu pmu = pmu_intel();
+
+	(void)state;
+	assert_string_equal(pmu.name, "intel_arch_v4");
+	assert_int_equal(pmu.general, 0xf);
+	assert_int_equal(pmu.all, 0x7000f);
+	assert_int_equal(pfm_pmu_pmd(&pmu, 17)->pmc, 16);
+	assert_int_equal(pfm_pmu_pmd(&pmu, 17)->fixed, 1);
+	assert_null(pfm_pmu_pmd(&pmu, 256));
+	assert_int_equal(pfm_pmu_fixed(&pmu, 2), 1 << 18);
+	assert_int_equal(pfm_pmu_fixed(&pmu, 3), 0);
+	assert_int_equal(pmu.cpu.family, -1);
+	pfm_pmu_free(&pmu);
+}
+
+static void pmu_refused(const char *pmcs, const char *pmds, const char *events, const char *where)
+{
+	struct pfm_pmu_text text = pfm_pmus_text("x", "sim", pmcs, pmds);
+	struct pfm_pmu pmu;
+	struct err e = {0};
+
+	text.events = slice_of(events);
+	assert_int_equal(pfm_pmu_parse(&text, &no_cpu, &pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, where));
+}
+
+static void test_pmu_refused(void **state)
+{
+	(void)state;
+	pmu_refused("0 A msr 0x1 0x0 0x0\nx\n", "", "", "pmcs:2");
+	pmu_refused("0 A msr 0x1 0x0\n", "", "", "pmcs:1");
+	pmu_refused("0 A msr 0x1 0x0 0x0\n", "0 A msr 0x1 0x0 0x0\n0 B msr 0x2 0x0 0x0\n", "",
+		"pmds:2");
+	pmu_refused("", "", "page-faults\n", "events:1");
+}
+
+static void test_architectural(void **state)
+{
+	struct pfm_pmu intel = pmu_intel(), amd = pmu_amd("sim"), p6 = pmu_p6();
+
+	(void)state;
+	encodes(&intel, "instructions", 0xc0, 0, 0x1000f);
+	encodes(&intel, "cycles:u", 0x3c, EVENT_USER, 0x2000f);
+	encodes(&intel, "cycles:uk", 0x3c, BOTH, 0x2000f);
+	encodes(&intel, "ref-cycles", 0x300, 0, 0x40000);
+	encodes(&intel, "bus-cycles", 0x13c, 0, 0xf);
+	encodes(&intel, "cache-misses:k", 0x412e, EVENT_KERNEL, 0xf);
+	refused(&intel, "slots", EOPNOTSUPP, "intel_arch_v4");
+	encodes(&amd, "instructions", 0xc0, 0, 0x3f);
+	encodes(&amd, "cycles", 0x76, 0, 0x3f);
+	encodes(&amd, "branches", 0xc2, 0, 0x3f);
+	encodes(&amd, "branch-misses", 0xc3, 0, 0x3f);
+	encodes(&p6, "cycles", 0x79, 0, 0x3);
+	pfm_pmu_free(&intel);
+	pfm_pmu_free(&amd);
+	pfm_pmu_free(&p6);
+}
+
+static void test_modifiers(void **state)
+{
+	struct pfm_pmu pmu = pmu_intel();
+
+	(void)state;
+	/* What a fixed counter cannot do takes the event to the others. */
+	encodes(&pmu, "cycles:c=2:i", 0x280003c, 0, 0xf);
+	encodes(&pmu, "branches:e:u", 0x400c4, EVENT_USER, 0xf);
+	encodes(&pmu, "branches:u:k", 0xc4, BOTH, 0xf);
+	encodes(&pmu, "branches:kei", 0x8400c4, EVENT_KERNEL, 0xf);
+	encodes(&pmu, "BRANCHES:c=255", 0xff0000c4, 0, 0xf);
+	refused(&pmu, "branches:u:u", EINVAL, "twice");
+	refused(&pmu, "branches:uu", EINVAL, "twice");
+	refused(&pmu, "branches:c=1:c=1", EINVAL, "twice");
+	refused(&pmu, "branches:c=256", ERANGE, "c=N");
+	refused(&pmu, "branches:c=", EINVAL, "c=N");
+	refused(&pmu, "ref-cycles:e", EOPNOTSUPP, "modifiers");
+	refused(&pmu, "branches:x", ENOENT, "branches");
+	refused(&pmu, "", EINVAL, "");
+	pfm_pmu_free(&pmu);
+}
+
+static void test_codes(void **state)
+{
+	struct pfm_pmu pmu = pmu_intel(), amd = pmu_amd("sim");
+
+	(void)state;
+	encodes(&pmu, "r01c0", 0x1c0, 0, 0xf);
+	encodes(&pmu, "r412e:u", 0x412e, EVENT_USER, 0xf);
+	encodes(&pmu, "0x5300c0", 0xc0, BOTH, 0x1000f);
+	encodes(&pmu, "0x5101c0", 0x1c0, EVENT_USER, 0xf);
+	encodes(&pmu, "0x5101c0:k", 0x1c0, EVENT_KERNEL, 0xf);
+	encodes(&pmu, "192", 0xc0, 0, 0x1000f);
+	encodes(&pmu, "0x300", 0x300, 0, 0x40000);
+	encodes(&pmu, "pmc2=0x4100c0", 0xc0, EVENT_USER, 0x4);
+	encodes(&pmu, "pmc16=0x200", 0x300, EVENT_USER, 0x40000);
+	encodes(&pmu, "pmc16=0x30", 0x200, BOTH, 0x20000);
+	refused(&pmu, "pmc16=0x33", EINVAL, "PMC 16");
+	refused(&pmu, "pmc16=0x4", EINVAL, "PMC 16");
+	refused(&pmu, "pmc7=0xc0", EINVAL, "PMC 7");
+	refused(&pmu, "pmcx=0xc0", EINVAL, "pmcx");
+	refused(&pmu, "pmc0=", EINVAL, "pmc0");
+	refused(&pmu, "0x2000c0", EINVAL, "reserved");
+	refused(&pmu, "r1000000c0", EINVAL, "reserved");
+	refused(&pmu, "0xgg", EINVAL, "0xgg");
+	refused(&pmu, "r11111111111111111", ERANGE, "64 bits");
+	encodes(&amd, "r1000000c0", 0x1000000c0, 0, 0x3f);
+	pfm_pmu_free(&pmu);
+	pfm_pmu_free(&amd);
+}
+
+static void test_extra(void **state)
+{
+	struct pfm_pmu plain = pmu_intel();
+	struct pfm_pmu pmu = pmu_of(
+		pfm_pmus_text("intel_arch_v4", "sim", pfm_pmus_extra_pmcs, pfm_pmus_intel_pmds),
+		no_cpu);
+	struct pfm_event event = resolved(&pmu, "r01b7+0x10001:u");
+
+	(void)state;
+	assert_int_equal(event.extra_pmc, 20);
+	assert_int_equal(event.extra, 0x10001);
+	assert_int_equal(event.counters, 0x3);
+	refused(&plain, "r01b7+0x10001", EOPNOTSUPP, "0x1a6");
+	refused(&pmu, "r00c0+1", EINVAL, "extra");
+	refused(&pmu, "r01b7+", EINVAL, "r01b7");
+	pfm_pmu_free(&pmu);
+	pfm_pmu_free(&plain);
+}
+
+static void test_perf(void **state)
+{
+	struct pfm_pmu pmu = pmu_perf(PFM_ENCODING_INTEL), bare = pmu_perf(PFM_ENCODING_NONE);
+	struct err e = {0};
+
+	(void)state;
+	encodes(&pmu, "page-faults", 0x0100000000000003, 0, 0x3);
+	encodes(&pmu, "page-faults:u", 0x0100000000000003, EVENT_USER, 0x3);
+	encodes(&pmu, "instructions", 0xc0, 0, 0x3);
+	/* The kernel has fixed counters and knows what restricts them. */
+	encodes(&pmu, "ref-cycles", 0x300, 0, 0x3);
+	assert_int_equal(
+		parse_file(&pmu, "FIXED 0x0100 16 in\nOTHER 0x0200 17\nSLOW 0x1c0 7\n", &e), 0);
+	encodes(&pmu, "FIXED", 0xc0, 0, 0x3);
+	encodes(&pmu, "OTHER", 0x3c, 0, 0x3);
+	encodes(&pmu, "SLOW", 0x1c0, 0, 0x3);
+	encodes(&pmu, "r01c0", 0x1c0, 0, 0x3);
+	encodes(&pmu, "pmc1=0x4300c0", 0xc0, BOTH, 0x2);
+	/* A virtual machine may have no PMU. */
+	refused(&bare, "instructions", ENOENT, "no PMU");
+	refused(&bare, "r00c0", EOPNOTSUPP, "no PMU");
+	encodes(&bare, "context-switches", 0x0100000000000004, 0, 0x3);
+	pfm_pmu_free(&pmu);
+	pfm_pmu_free(&bare);
+}
+
+static void test_merged(void **state)
+{
+	struct pfm_pmu real = pmu_amd("msr"), sim = pmu_amd("sim"), perf = pmu_amd("perf");
+
+	(void)state;
+	refused(&real, "r0f03", EOPNOTSUPP, "merged");
+	refused(&real, "r0f03:c=1", EOPNOTSUPP, "merged");
+	encodes(&real, "r100000f03", 0x100000f03, 0, 0x3f);
+	encodes(&sim, "r0f03", 0xf03, 0, 0x3f);
+	encodes(&perf, "r0f03", 0xf03, 0, 0x3f);
+	pfm_pmu_free(&real);
+	pfm_pmu_free(&sim);
+	pfm_pmu_free(&perf);
+}
+
+static void test_unknown(void **state)
+{
+	struct pfm_pmu pmu = pmu_intel();
+
+	(void)state;
+	refused(&pmu, "instrucions", ENOENT, "is it instructions?");
+	refused(&pmu, "branch", ENOENT, "branches or branch-misses");
+	refused(&pmu, "CYCLE", ENOENT, "cycles");
+	refused(&pmu, "instrs", ENOENT, "instructions");
+	refused(&pmu, "qqqqqqqqqq", ENOENT, "pfm list");
+	refused(&pmu, "nosuch::cycles", ENOENT, "nosuch");
+	pfm_pmu_free(&pmu);
+}
+
+static void file_refused(const char *text, int no, const char *noun)
+{
+	struct pfm_pmu pmu = pmu_intel();
+	struct err e = {0};
+
+	assert_int_equal(parse_file(&pmu, text, &e), -no);
+	if (!strstr(e.text, noun))
+		fail_msg("%s lacks %s", e.text, noun);
+	pfm_pmu_free(&pmu);
+}
+
+static void test_event_file(void **state)
+{
+	struct pfm_pmu pmu = pmu_intel();
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(parse_file(&pmu,
+				 "# nothing\n\npmu p6 intel_arch_v4\n"
+				 "L1D.REPLACEMENT 0x0151 * lines  # but this\n"
+				 "SLOW:PMC1 r01c0 1\n"
+				 "FIXED 0x0100 * only there\n"
+				 "CYCLE_ACTIVITY.X 0x60006a3 0-1,3 with a counter mask\n",
+				 &e),
+		0);
+	encodes(&pmu, "L1D.REPLACEMENT", 0x151, 0, 0xf);
+	encodes(&pmu, "l1d:replacement:u", 0x151, EVENT_USER, 0xf);
+	encodes(&pmu, "f::L1D:REPLACEMENT", 0x151, 0, 0xf);
+	encodes(&pmu, "slow.pmc1", 0x1c0, 0, 0x2);
+	encodes(&pmu, "FIXED", 0x100, 0, 0x10000);
+	encodes(&pmu, "CYCLE_ACTIVITY.X", 0x60006a3, 0, 0xb);
+	/* The restriction is the code's, not the name's. */
+	encodes(&pmu, "0x5301c0", 0x1c0, BOTH, 0x2);
+	encodes(&pmu, "pmc0=0x5300c0", 0xc0, BOTH, 0x1);
+	refused(&pmu, "SLOW:PMC", ENOENT, "SLOW:PMC1");
+	pfm_pmu_free(&pmu);
+}
+
+static void test_event_file_cpu(void **state)
+{
+	static const char text[] = "cpu amd 26 0-15,32\nls_dispatch 0x0729 * memory operations\n";
+	struct pfm_pmu real = pmu_amd("msr"), sim = pmu_amd("sim"), intel = pmu_intel();
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(parse_file(&real, text, &e), 0);
+	encodes(&real, "ls_dispatch", 0x729, 0, 0x3f);
+	/* A simulated CPU is none of any model: the file has to be named. */
+	assert_int_equal(parse_file(&sim, text, &e), 0);
+	refused(&sim, "ls_dispatch", ENOENT, "ls_dispatch");
+	encodes(&sim, "f::ls_dispatch", 0x729, 0, 0x3f);
+	assert_int_equal(parse_file(&intel, text, &e), 0);
+	refused(&intel, "f::ls_dispatch", ENOENT, "ls_dispatch");
+	assert_int_equal(parse_file(&intel, "vendor intel\nHYBRID 0x1 *\n", &e), 0);
+	refused(&intel, "HYBRID", ENOENT, "HYBRID");
+	encodes(&intel, "f::HYBRID", 0x1, 0, 0xf);
+	pfm_pmu_free(&real);
+	pfm_pmu_free(&sim);
+	pfm_pmu_free(&intel);
+}
+
+static void test_event_file_refused(void **state)
+{
+	(void)state;
+	file_refused("A 0x1 *\nB\n", EINVAL, "f.events:2");
+	file_refused("A 0x1\n", EINVAL, "f.events:1");
+	file_refused("A zz *\n", EINVAL, "zz");
+	file_refused("A 0x4300c0 *\n", EINVAL, "level");
+	file_refused("A 0x1 3-1\n", EINVAL, "backwards");
+	file_refused("A 0x1 64\n", ERANGE, "64");
+	file_refused("A 0x1 *\na 0x2 *\n", EINVAL, "f.events:2");
+	file_refused("A=B 0x1 *\n", EINVAL, "A=B");
+	file_refused("cpu arm 1 2\n", EINVAL, "arm");
+	file_refused("vendor\n", EINVAL, "vendor");
+	file_refused("cpu amd 26\n", EINVAL, "f.events:1");
+	file_refused("cpu amd 26 256\n", ERANGE, "256");
+	file_refused("pmu\n", EINVAL, "f.events:1");
+	file_refused("A 0x10000000000000000 *\n", ERANGE, "f.events:1");
+}
+
+/* Values as lines of `regs`. */
+static void programs(const struct pfm_pmu *pmu, const char *const *texts, unsigned n,
+	const int *pmds, unsigned level, const char *wanted)
+{
+	struct pfm_event events[4];
+	struct event_setting out[EVENT_MAX_SETTINGS];
+	char got[256] = "";
+	unsigned nout;
+
+	for (unsigned i = 0; i < n; i++)
+		events[i] = resolved(pmu, texts[i]);
+	nout = event_program(pmu, events, n, pmds, level, out);
+	for (unsigned i = 0; i < nout; i++)
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "pmc%u %#llx\n", out[i].pmc,
+			(unsigned long long)out[i].value);
+	assert_string_equal(got, wanted);
+}
+
+static void test_program(void **state)
+{
+	struct pfm_pmu intel = pmu_intel(), p6 = pmu_p6(), perf = pmu_perf(PFM_ENCODING_NONE);
+
+	(void)state;
+	programs(&intel, (const char *[]){"instructions", "cycles:u", "branches:k", "ref-cycles"},
+		4, (int[]){16, 17, 0, 18}, BOTH, "pmc16 0x323\npmc0 0x4200c4\n");
+	programs(&intel, (const char *[]){"instructions"}, 1, (int[]){3}, EVENT_USER,
+		"pmc3 0x4100c0\n");
+	/* The second select of P6 has no enable bit. */
+	programs(&p6, (const char *[]){"cycles"}, 1, (int[]){1}, BOTH,
+		"pmc1 0x30079\npmc0 0x400000\n");
+	programs(&p6, (const char *[]){"cycles", "instructions"}, 2, (int[]){1, 0}, BOTH,
+		"pmc1 0x30079\npmc0 0x4300c0\n");
+	programs(&perf, (const char *[]){"page-faults"}, 1, (int[]){0}, BOTH,
+		"pmc0 0x100000000430003\n");
+	pfm_pmu_free(&intel);
+	pfm_pmu_free(&p6);
+	pfm_pmu_free(&perf);
+}
+
+static void test_counters_text(void **state)
+{
+	char room[PFM_COUNTERS_ROOM];
+
+	(void)state;
+	assert_string_equal(pfm_pmu_counters(room, 0x1000f), "0-3,16");
+	assert_string_equal(pfm_pmu_counters(room, 0x5), "0,2");
+	assert_string_equal(pfm_pmu_counters(room, 1ULL << 63), "63");
+	assert_string_equal(pfm_pmu_counters(room, UINT64_MAX), "0-63");
+	assert_int_equal(strlen(pfm_pmu_counters(room, 0x5555555555555555)), 90);
+}
+
+static void test_libpfm(void **state)
+{
+	struct pfm_pmu intel = pmu_intel(), amd = pmu_amd("sim");
+
+	(void)state;
+	if (!libpfm_version())
+		skip();
+	encodes(&intel, "skl::BR_MISP_RETIRED:ALL_BRANCHES:u", 0xc5, EVENT_USER, 0xf);
+	encodes(&intel, "skl::UNHALTED_REFERENCE_CYCLES", 0x300, 0, 0x40000);
+	/* 4.13 has a code here that only counts for PEBS. */
+	encodes(&intel, "spr::INST_RETIRED:ANY", 0xc0, 0, 0x1000f);
+	encodes(&amd, "amd64_fam19h_zen4::RETIRED_INSTRUCTIONS:k", 0xc0, EVENT_KERNEL, 0x3f);
+	refused(&intel, "amd64_fam19h_zen4::RETIRED_INSTRUCTIONS", EINVAL, "vendor");
+	refused(&intel, "skl::BR_MISP_RETIRED:ALL", EINVAL, "skl");
+	refused(&intel, "skl::BR_MISP_RETIRD", ENOENT, "skl::BR_MISP_RETIRED");
+	refused(&intel, "skl::OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE", EOPNOTSUPP, "0x1a6");
+	/* Codes of perf_event_open are no codes of registers. */
+	refused(&intel, "PERF_COUNT_HW_CPU_CYCLES", ENOENT, "PERF_COUNT_HW_CPU_CYCLES");
+	pfm_pmu_free(&intel);
+	pfm_pmu_free(&amd);
+}
+
+static void test_cpuinfo(void **state)
+{
+	struct pfm_cpu cpu = cpuinfo_parse(
+		slice_of("processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\n"
+			 "model\t\t: 2\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\nmodel\t\t: 3\n"));
+
+	(void)state;
+	assert_int_equal(cpu.encoding, PFM_ENCODING_AMD);
+	assert_int_equal(cpu.family, 26);
+	assert_int_equal(cpu.model, 2);
+	assert_int_equal(
+		cpuinfo_parse(slice_of("vendor_id: GenuineIntel\n")).encoding, PFM_ENCODING_INTEL);
+	cpu = cpuinfo_parse(slice_of(""));
+	assert_int_equal(cpu.encoding, PFM_ENCODING_NONE);
+	assert_int_equal(cpu.family, -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pmu),
+		cmocka_unit_test(test_pmu_refused),
+		cmocka_unit_test(test_architectural),
+		cmocka_unit_test(test_modifiers),
+		cmocka_unit_test(test_codes),
+		cmocka_unit_test(test_extra),
+		cmocka_unit_test(test_perf),
+		cmocka_unit_test(test_merged),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_event_file),
+		cmocka_unit_test(test_event_file_cpu),
+		cmocka_unit_test(test_event_file_refused),
+		cmocka_unit_test(test_program),
+		cmocka_unit_test(test_counters_text),
+		cmocka_unit_test(test_libpfm),
+		cmocka_unit_test(test_cpuinfo),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,673 @@
+// SPDX-License-Identifier: MIT
+/* Sample files: written, read, broken, and what pfm report makes of them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tools/pfm/samples/build_id.h"
+#include "tools/pfm/samples/data.h"
+#include "tools/pfm/samples/names.h"
+#include "tools/pfm/samples/proc_maps.h"
+#include "tools/pfm/samples/protobuf.h"
+#include "tools/pfm/samples/recording.h"
+#include "tools/pfm/samples/reports.h"
+
+static char path[] = "/tmp/test_pfm_samples.XXXXXX";
+static struct data_writer w;
+static struct recording r;
+static struct err e;
+
+static int make_file(void **state)
+{
+	int fd = mkstemp(path);
+
+	(void)state;
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+static int remove_file(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+/* --- A file to be */
+
+static void begin(void)
+{
+	const struct data_event event = {.period = 1000, .code = 7};
+
+	assert_int_equal(data_create(&w, path, &e), 0);
+	assert_int_equal(
+		data_put(&w, DATA_INFO, NULL, 0, "command x & y\naddresses poll\n", &e), 0);
+	assert_int_equal(data_put(&w, DATA_EVENT, &event, offsetof(struct data_event, name),
+				 "task-clock", &e),
+		0);
+}
+
+static void comm(uint64_t time, uint32_t pid, const char *name, bool exec)
+{
+	const struct data_comm c = {.time = time, .pid = pid, .tid = pid, .exec = exec};
+
+	assert_int_equal(
+		data_put(&w, DATA_COMM, &c, offsetof(struct data_comm, name), name, &e), 0);
+}
+
+static void map(uint64_t time, uint32_t pid, uint64_t addr, uint64_t len, const char *name)
+{
+	const struct data_map m = {.time = time, .addr = addr, .len = len, .pid = pid};
+
+	assert_int_equal(data_put(&w, DATA_MAP, &m, offsetof(struct data_map, name), name, &e), 0);
+}
+
+static void sample(uint64_t time, uint32_t pid, uint64_t ip, uint64_t weight)
+{
+	const struct data_sample s = {
+		.time = time, .weight = weight, .pid = pid, .tid = pid, .nframes = 1, .ip = {ip}};
+
+	assert_int_equal(data_put(&w, DATA_SAMPLE, &s, sizeof(s), NULL, &e), 0);
+}
+
+static void lost(uint32_t kind, const char *why)
+{
+	const struct data_lost l = {.count = 1, .kind = kind};
+
+	assert_int_equal(data_put(&w, DATA_LOST, &l, offsetof(struct data_lost, why), why, &e), 0);
+}
+
+static void end(void)
+{
+	const struct data_end last = {9};
+
+	assert_int_equal(data_put(&w, DATA_END, &last, sizeof(last), NULL, &e), 0);
+	assert_int_equal(data_close(&w, &e), 0);
+}
+
+static void open_recording(bool names)
+{
+	if (recording_open(&r, path, names, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+/* --- What is made of it */
+
+/* Fills @out with what @write writes. */
+static void written(
+	int (*write)(const struct recording *, FILE *, struct err *), char *out, size_t room)
+{
+	FILE *f = fmemopen(out, room, "w");
+
+	assert_non_null(f);
+	assert_int_equal(write(&r, f, &e), 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static int write_flat(const struct recording *of, FILE *out, struct err *err)
+{
+	struct flat_keys keys;
+
+	assert_int_equal(flat_parse_keys(&keys, "command,object,function", err), 0);
+	return flat_write(of, &keys, out, err);
+}
+
+static void assert_contains(const char *text, const char *what)
+{
+	if (!strstr(text, what))
+		fail_msg("'%s' is not in:\n%s", what, text);
+}
+
+static void assert_lacks(const char *text, const char *what)
+{
+	if (strstr(text, what))
+		fail_msg("'%s' is in:\n%s", what, text);
+}
+
+static char out[65536];
+
+static void test_flat(void **state)
+{
+	(void)state;
+	begin();
+	comm(1, 10, "prog", false);
+	map(1, 10, 0x1000, 0x1000, "/nowhere/lib.so");
+	sample(2, 10, 0x1234, 3);
+	sample(3, 10, 0x1234, 2);
+	sample(4, 10, 0x5000, 5);
+	end();
+	open_recording(false);
+	assert_int_equal(r.weight, 10);
+	assert_int_equal(r.nsamples, 3);
+	assert_true(r.ended);
+	written(write_flat, out, sizeof(out));
+	assert_contains(out, " 50.00%           5  prog     lib.so     0x234\n");
+	assert_contains(out, " 50.00%           5  prog     [unknown]  0x5000\n");
+	recording_close(&r);
+}
+
+/* Buffers of two threads are read one after the other. */
+static void test_time_orders_records(void **state)
+{
+	(void)state;
+	begin();
+	sample(30, 10, 0x1100, 1);
+	map(20, 10, 0x1000, 0x1000, "/b");
+	sample(10, 10, 0x1100, 1);
+	map(5, 10, 0x1000, 0x1000, "/a");
+	end();
+	open_recording(false);
+	assert_string_equal(location_object(r.samples[0].locations[0]), "a");
+	assert_string_equal(location_object(r.samples[1].locations[0]), "b");
+	recording_close(&r);
+}
+
+static void test_exec_ends_mappings(void **state)
+{
+	(void)state;
+	begin();
+	map(1, 10, 0x1000, 0x1000, "/a");
+	comm(2, 10, "new", true);
+	map(2, 10, 0x3000, 0x1000, "/b");
+	sample(3, 10, 0x1100, 1);
+	end();
+	open_recording(false);
+	assert_string_equal(location_object(r.samples[0].locations[0]), "[unknown]");
+	assert_string_equal(r.samples[0].comm, "new");
+	recording_close(&r);
+}
+
+/* Process 11 has been forked, and has ended before its mappings were read. */
+static void test_forked_process(void **state)
+{
+	(void)state;
+	begin();
+	comm(1, 10, "parent", false);
+	map(1, 10, 0x1000, 0x1000, "/a");
+	map(1, 10, 0x3000, 0x1000, "/c");
+	map(1, 12, 0x1000, 0x1000, "/a");
+	map(1, 12, 0x3000, 0x1000, "/d");
+	sample(2, 11, 0x3100, 1);
+	sample(3, 11, 0x1100, 1);
+	end();
+	open_recording(false);
+	assert_string_equal(location_object(r.samples[0].locations[0]), "[unknown]");
+	assert_string_equal(location_object(r.samples[1].locations[0]), "a");
+	recording_close(&r);
+}
+
+static void test_losses_are_shown(void **state)
+{
+	(void)state;
+	begin();
+	lost(DATA_LOST_COUNT, "some reason");
+	lost(DATA_LOST_COUNT, "some reason");
+	lost(DATA_LOST_OVERFLOWS, "");
+	assert_int_equal(data_close(&w, &e), 0);
+	open_recording(false);
+	assert_false(r.ended);
+	written(write_flat, out, sizeof(out));
+	assert_contains(out, "lost: 2 ");
+	assert_contains(out, "some reason");
+	assert_contains(out, "lost: 1 ");
+	assert_contains(out, "no end");
+	recording_close(&r);
+}
+
+static void test_names_cannot_do_harm(void **state)
+{
+	(void)state;
+	begin();
+	comm(1, 10, "a\x1b[2J;\"<&\n\xff", false);
+	map(1, 10, 0x1000, 0x1000, "/b\n<\x07>;\xc3\xa9");
+	sample(2, 10, 0x1100, 1);
+	end();
+	open_recording(true);
+	written(write_flat, out, sizeof(out));
+	assert_lacks(out, "\x1b");
+	assert_contains(out, "b?<?>;\xc3\xa9");
+	written(folded_write, out, sizeof(out));
+	assert_contains(out, "a?[2J:\"<&??;0x100 1\n");
+	written(flamegraph_write, out, sizeof(out));
+	assert_contains(out, "a?[2J;&quot;&lt;&amp;??");
+	assert_lacks(out, "\"<&");
+	written(perf_script_write, out, sizeof(out));
+	assert_lacks(out, "\x1b");
+	written(firefox_write, out, sizeof(out));
+	assert_contains(out, "a?[2J;\\\"<&??");
+	recording_close(&r);
+}
+
+static void test_information_cannot_do_harm(void **state)
+{
+	struct slice command;
+
+	(void)state;
+	assert_int_equal(data_create(&w, path, &e), 0);
+	assert_int_equal(data_put(&w, DATA_INFO, NULL, 0,
+				 "command a\x1b[2J\xff <b>\nhost c\nkernel d\x07", &e),
+		0);
+	end();
+	open_recording(false);
+	command = recording_info(&r, "command");
+	assert_true(slice_is(command, "a?[2J? <b>"));
+	assert_true(slice_is(recording_info(&r, "host"), "c"));
+	assert_true(slice_is(recording_info(&r, "kernel"), "d?"));
+	assert_true(slice_is(recording_info(&r, "pmu"), ""));
+	written(flamegraph_write, out, sizeof(out));
+	assert_contains(out, "a?[2J? &lt;b&gt;");
+	recording_close(&r);
+}
+
+/* Of a return address, the call before it counts. */
+static void test_callers(void **state)
+{
+	struct {
+		struct data_sample s;
+		uint64_t callers[2];
+	} stack = {
+		{.time = 2, .weight = 4, .pid = 10, .tid = 10, .nframes = 3, .ip = {0x1100}},
+		{0x1200, 0x1000},
+	};
+
+	(void)state;
+	begin();
+	comm(1, 10, "prog", false);
+	map(1, 10, 0x1000, 0x1000, "/a");
+	assert_int_equal(data_put(&w, DATA_SAMPLE, &stack, sizeof(stack), NULL, &e), 0);
+	end();
+	open_recording(false);
+	written(folded_write, out, sizeof(out));
+	assert_string_equal(out, "prog;0xfff;0x1ff;0x100 4\n");
+	written(perf_script_write, out, sizeof(out));
+	assert_contains(
+		out, "\t            1100 [unknown] (/a)\n\t            1200 [unknown] (/a)\n");
+	recording_close(&r);
+}
+
+static void test_clean_names(void **state)
+{
+	static const char *const good[] = {"", "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+	static const char *const bad[] = {"\n", "\x7f", "\x80", "\xc2\x85", "\xc0\x80", "\xc3",
+		"\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_true(name_is_clean(good[i]));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char copy[8];
+
+		assert_false(name_is_clean(bad[i]));
+		strcpy(copy, bad[i]);
+		name_clean(copy);
+		assert_true(name_is_clean(copy));
+	}
+}
+
+/* --- Broken files */
+
+static char *slurp(size_t *n)
+{
+	FILE *f = fopen(path, "re");
+	char *p = malloc(65536);
+
+	assert_non_null(f);
+	assert_non_null(p);
+	*n = fread(p, 1, 65536, f);
+	fclose(f);
+	return p;
+}
+
+/* Takes @n bytes of @p as a file. */
+static int take(const char *p, size_t n)
+{
+	char *copy = malloc(n + 1);
+	struct data_file f;
+	int rc;
+
+	assert_non_null(copy);
+	memcpy(copy, p, n);
+	rc = data_take(&f, copy, n, "it", &e);
+	return rc < 0 ? rc : recording_take(&r, f, false, &e);
+}
+
+static void test_cut_anywhere(void **state)
+{
+	size_t n, whole = 0;
+	char *p;
+
+	(void)state;
+	begin();
+	comm(1, 10, "prog", false);
+	map(1, 10, 0x1000, 0x1000, "/a");
+	sample(2, 10, 0x1100, 1);
+	end();
+	p = slurp(&n);
+	for (size_t cut = 0; cut < n; cut++) {
+		int rc = take(p, cut);
+
+		if (cut < sizeof(struct data_head)) {
+			assert_int_equal(rc, -EINVAL);
+			continue;
+		}
+		assert_int_equal(rc, 0);
+		assert_false(r.ended);
+		whole += !r.file.cut;
+		recording_close(&r);
+	}
+	assert_int_equal(whole, 6); /* after the head and each record but the last */
+	free(p);
+}
+
+static void test_other_files(void **state)
+{
+	struct data_head head = {.version = DATA_VERSION, .order = DATA_ORDER};
+
+	(void)state;
+	assert_int_equal(take("", 0), -EINVAL);
+	assert_int_equal(take("#!/bin/sh\necho hello, world\n", 28), -EINVAL);
+	memcpy(head.magic, DATA_MAGIC, sizeof(head.magic));
+	head.version = 2;
+	assert_int_equal(take((char *)&head, sizeof(head)), -EINVAL);
+	head.version = DATA_VERSION;
+	head.order = 0x04030201;
+	assert_int_equal(take((char *)&head, sizeof(head)), -EINVAL);
+	assert_int_equal(recording_open(&r, "/nonexistent/x", false, &e), -ENOENT);
+	assert_int_equal(recording_open(&r, "/", false, &e), -EISDIR);
+}
+
+/* A record whose content does not fit its type; the others of its kind do. */
+static void refused(enum data_type type, const void *fixed, size_t n, const char *text)
+{
+	char *p;
+
+	begin();
+	assert_int_equal(data_put(&w, type, fixed, n, text, &e), 0);
+	assert_int_equal(data_close(&w, &e), 0);
+	p = slurp(&n);
+	assert_int_equal(take(p, n), -EINVAL);
+	assert_non_null(strstr(e.text, "damaged"));
+	free(p);
+}
+
+static void test_damaged_records(void **state)
+{
+	struct data_sample s = {.weight = 1, .nframes = 2};
+	struct data_map m = {.len = 0};
+
+	(void)state;
+	refused(DATA_SAMPLE, &s, sizeof(s), NULL);
+	s.nframes = 0;
+	refused(DATA_SAMPLE, &s, sizeof(s), NULL);
+	s = (struct data_sample){.nframes = 1};
+	refused(DATA_SAMPLE, &s, sizeof(s), NULL);
+	refused(DATA_SAMPLE, &s, 8, NULL);
+	refused(DATA_MAP, &m, offsetof(struct data_map, name), "x");
+	m = (struct data_map){.addr = UINT64_MAX, .len = 2};
+	refused(DATA_MAP, &m, offsetof(struct data_map, name), "x");
+	m = (struct data_map){.len = 1, .id_size = 21};
+	refused(DATA_MAP, &m, offsetof(struct data_map, name), "x");
+	refused(DATA_COMM, "12345678", 8, NULL);
+	refused(DATA_INFO, "12345678", 8, NULL);
+	refused(DATA_END, NULL, 0, NULL);
+}
+
+static void test_unknown_records_are_skipped(void **state)
+{
+	(void)state;
+	begin();
+	assert_int_equal(data_put(&w, (enum data_type)1000, "new", 3, NULL, &e), 0);
+	sample(2, 10, 0x1100, 1);
+	end();
+	open_recording(false);
+	assert_int_equal(r.nsamples, 1);
+	recording_close(&r);
+}
+
+/* The file ends with a whole record, and can be read. */
+static void test_disk_full(void **state)
+{
+	struct rlimit before, limit = {10000, RLIM_INFINITY};
+	size_t written_ones = 0;
+	int rc = 0;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit.rlim_max = before.rlim_max;
+	signal(SIGXFSZ, SIG_IGN);
+	begin();
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	for (; rc == 0 && written_ones < 1000; written_ones++) {
+		sample(written_ones, 10, 0x1100, 1);
+		rc = data_flush(&w, &e);
+	}
+	assert_int_equal(rc, -EFBIG);
+	assert_int_equal(data_flush(&w, &e), -EFBIG);
+	assert_int_equal(data_close(&w, &e), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	open_recording(false);
+	assert_false(r.file.cut);
+	assert_int_equal(r.nsamples, written_ones - 1);
+	recording_close(&r);
+	assert_int_equal(data_create(&w, "/dev/full", &e), -ENOSPC);
+	assert_int_equal(data_close(&w, &e), -ENOSPC);
+	assert_int_equal(data_create(&w, "/nonexistent/x", &e), -ENOENT);
+}
+
+/* --- Names of functions */
+
+__attribute__((noinline)) int a_known_function(int x);
+int a_known_function(int x)
+{
+	return x + 1;
+}
+
+/* The mapping of this program where that function is, as /proc/self/maps has it. */
+static const char *own_map(struct data_map *m, char *line, size_t room)
+{
+	const uint64_t ip = (uintptr_t)&a_known_function;
+	FILE *f = fopen("/proc/self/maps", "re");
+	const char *name = NULL;
+
+	assert_non_null(f);
+	while (fgets(line, (int)room, f)) {
+		name = proc_maps_parse(line, m);
+		if (name && ip - m->addr < m->len)
+			break;
+		name = NULL;
+	}
+	fclose(f);
+	assert_non_null(name);
+	return name;
+}
+
+static void write_own(uint8_t wrong)
+{
+	struct data_map m = {.time = 1, .pid = (uint32_t)getpid()};
+	char line[PATH_MAX + 128];
+	const char *name = own_map(&m, line, sizeof(line));
+
+	m.id_size = build_id_read(m.pid, name, m.id);
+	m.id[0] ^= wrong;
+	begin();
+	assert_int_equal(data_put(&w, DATA_MAP, &m, offsetof(struct data_map, name), name, &e), 0);
+	sample(2, m.pid, (uintptr_t)&a_known_function, 1);
+	end();
+}
+
+static void test_function_names(void **state)
+{
+	char room[LOCATION_ROOM];
+
+	(void)state;
+	if (!symbols_supported)
+		skip();
+	write_own(0);
+	open_recording(true);
+	assert_string_equal(location_name(r.samples[0].locations[0], room), "a_known_function");
+	assert_int_equal(r.samples[0].locations[0]->function_offset, 0);
+	recording_close(&r);
+}
+
+/* Names of another build of the program would be wrong. */
+static void test_another_build_has_no_names(void **state)
+{
+	(void)state;
+	if (!symbols_supported)
+		skip();
+	write_own(1);
+	open_recording(true);
+	if (r.image.nobjects && r.samples[0].locations[0]->in->id_size) {
+		assert_null(r.samples[0].locations[0]->function);
+		assert_contains(r.notes.p, "build ID");
+	}
+	recording_close(&r);
+}
+
+static void test_build_id_never_waits(void **state)
+{
+	uint8_t id[DATA_BUILD_ID_MAX];
+	char fifo[sizeof(path) + 8];
+
+	(void)state;
+	snprintf(fifo, sizeof(fifo), "%s.fifo", path);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_int_equal(build_id_read((uint32_t)getpid(), fifo, id), 0);
+	unlink(fifo);
+	assert_int_equal(build_id_read((uint32_t)getpid(), "/dev/zero", id), 0);
+	assert_int_equal(build_id_read((uint32_t)getpid(), "[vdso]", id), 0);
+}
+
+static void write_text(const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void test_kallsyms(void **state)
+{
+	struct kallsyms *k;
+	const char *module;
+	struct symbol s;
+
+	(void)state;
+	write_text("ffffffff81000100 T later\nffffffff81000000 T first\n"
+		   "ffffffff81000080 d data\nffffffffc0000000 t in_module\t[ext4]\nnonsense\n");
+	k = kallsyms_open(path, &e);
+	assert_non_null(k);
+	s = kallsyms_find(k, 0xffffffff81000090, &module);
+	assert_string_equal(s.name, "first");
+	assert_int_equal(s.offset, 0x90);
+	assert_null(module);
+	s = kallsyms_find(k, 0xffffffffc0000001, &module);
+	assert_string_equal(s.name, "in_module");
+	assert_string_equal(module, "[ext4]");
+	assert_null(kallsyms_find(k, 0xffffffff80000000, &module).name);
+	kallsyms_close(k);
+	write_text("0000000000000000 T first\n0000000000000000 T second\n");
+	assert_null(kallsyms_open(path, &e));
+	assert_int_equal(e.no, EACCES);
+}
+
+/* --- Small ones */
+
+static void test_proc_maps(void **state)
+{
+	char code[] = "55d0-66d0 r-xp 00003000 08:01 42                  /usr/bin/a b\n";
+	char data[] = "55d0-66d0 rw-p 00000000 08:01 42                  /usr/bin/a\n";
+	char anon[] = "55d0-66d0 rwxp 00000000 00:00 0 \n";
+	char wrong[] = "66d0-55d0 r-xp 00000000 00:00 0 [x]\n", none[] = "x\n";
+	struct data_map m = {.pid = 1};
+
+	(void)state;
+	assert_string_equal(proc_maps_parse(code, &m), "/usr/bin/a b");
+	assert_int_equal(m.addr, 0x55d0);
+	assert_int_equal(m.len, 0x1100);
+	assert_int_equal(m.pgoff, 0x3000);
+	assert_null(proc_maps_parse(data, &m));
+	assert_string_equal(proc_maps_parse(anon, &m), "//anon");
+	assert_null(proc_maps_parse(wrong, &m));
+	assert_null(proc_maps_parse(none, &m));
+}
+
+static void test_sort_keys(void **state)
+{
+	struct flat_keys keys;
+
+	(void)state;
+	assert_int_equal(flat_parse_keys(&keys, "pid,symbol", &e), 0);
+	assert_int_equal(keys.n, 2);
+	assert_int_equal(keys.key[1], FLAT_FUNCTION);
+	assert_int_equal(flat_parse_keys(&keys, "pid,pid", &e), -EINVAL);
+	assert_int_equal(flat_parse_keys(&keys, "pid,", &e), 0);
+	assert_int_equal(flat_parse_keys(&keys, "", &e), -EINVAL);
+	assert_int_equal(flat_parse_keys(&keys, "weather", &e), -EINVAL);
+}
+
+/* The examples of the encoding's documentation. */
+static void test_protobuf(void **state)
+{
+	TEXT_CLEANUP struct text t = {0};
+	TEXT_CLEANUP struct text inner = {0};
+
+	(void)state;
+	protobuf_number(&t, 1, 150);
+	protobuf_number(&t, 5, 0);
+	protobuf_string(&t, 2, "testing");
+	protobuf_number(&inner, 1, 150);
+	protobuf_message(&t, 3, &inner);
+	protobuf_pack(&inner, 3);
+	protobuf_pack(&inner, 270);
+	protobuf_pack(&inner, 86942);
+	protobuf_message(&t, 6, &inner);
+	assert_int_equal(t.n, 25);
+	assert_memory_equal(t.p,
+		"\x08\x96\x01\x12\x07testing\x1a\x03\x08\x96\x01\x32\x06\x03\x8e\x02\x9e\xa7\x05",
+		25);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flat),
+		cmocka_unit_test(test_time_orders_records),
+		cmocka_unit_test(test_exec_ends_mappings),
+		cmocka_unit_test(test_forked_process),
+		cmocka_unit_test(test_losses_are_shown),
+		cmocka_unit_test(test_names_cannot_do_harm),
+		cmocka_unit_test(test_information_cannot_do_harm),
+		cmocka_unit_test(test_callers),
+		cmocka_unit_test(test_clean_names),
+		cmocka_unit_test(test_cut_anywhere),
+		cmocka_unit_test(test_other_files),
+		cmocka_unit_test(test_damaged_records),
+		cmocka_unit_test(test_unknown_records_are_skipped),
+		cmocka_unit_test(test_disk_full),
+		cmocka_unit_test(test_function_names),
+		cmocka_unit_test(test_another_build_has_no_names),
+		cmocka_unit_test(test_kallsyms),
+		cmocka_unit_test(test_proc_maps),
+		cmocka_unit_test(test_sort_keys),
+		cmocka_unit_test(test_protobuf),
+		cmocka_unit_test(test_build_id_never_waits),
+	};
+
+	return cmocka_run_group_tests(tests, make_file, remove_file);
+}

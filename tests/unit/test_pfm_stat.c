@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+/* What pfm stat derives from counts. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tools/pfm/stat/counts.h"
+#include "tools/pfm/stat/row.h"
+
+/* Instructions and cycles at two levels, branches, and a clock. */
+static struct plan six(void)
+{
+	static const char *const names[] = {
+		"instructions", "cycles", "instructions:u", "cycles:u", "branches", "task-clock"};
+	struct plan p = {.n = 6, .nsets = 1, .only = -1};
+
+	for (unsigned i = 0; i < p.n; i++) {
+		strcpy(p.events[i].name, names[i]);
+		p.events[i].level = strchr(names[i], ':') ? EVENT_USER : EVENT_USER | EVENT_KERNEL;
+	}
+	return p;
+}
+
+static void metrics(void **state)
+{
+	struct plan p = six();
+	struct reading r = {.values = {100, 50, 30, 10, 7, 500000}};
+	struct counts c;
+	struct metric m;
+
+	(void)state;
+	counts_of(&c, &p, &r);
+	assert_true(metric_of(&m, &c, &p, 0, 1000000));
+	assert_string_equal(m.name, "ipc");
+	assert_true(m.value == 2);
+	/* The same level */
+	assert_true(metric_of(&m, &c, &p, 2, 1000000));
+	assert_true(m.value == 3);
+	/* A rate a second */
+	assert_true(metric_of(&m, &c, &p, 4, 1000000));
+	assert_null(m.name);
+	assert_true(m.value == 7000);
+	assert_true(metric_of(&m, &c, &p, 5, 1000000));
+	assert_string_equal(m.name, "cpus-utilized");
+	assert_true(m.value == 0.5);
+	assert_false(metric_of(&m, &c, &p, 4, 0));
+}
+
+static void metrics_of_lost_counts(void **state)
+{
+	struct plan p = six();
+	struct reading r = {.values = {100, 50, 30, 0, 7, 500000}};
+	struct counts c;
+	struct metric m;
+
+	(void)state;
+	err_set(&r.lost[1], EIO, "lost");
+	counts_of(&c, &p, &r);
+	assert_false(metric_of(&m, &c, &p, 1, 1000000));
+	assert_true(metric_of(&m, &c, &p, 0, 1000000));
+	assert_null(m.name);
+	/* No division by zero */
+	assert_true(metric_of(&m, &c, &p, 2, 1000000));
+	assert_null(m.name);
+}
+
+static void event_sets(void **state)
+{
+	struct plan p = six();
+	struct reading r = {.values = {100, 50, 30, 10, 7, 9}, .active_ns = {3, 1, 0}};
+	struct counts c;
+
+	(void)state;
+	p.nsets = 3;
+	p.sets[1] = 1;
+	p.sets[2] = 2;
+	counts_of(&c, &p, &r);
+	assert_int_equal(c.all[0].value, 133);
+	assert_true(c.all[0].active == 0.75);
+	assert_int_equal(c.all[1].value, 200);
+	/* Not measured is no number. */
+	assert_int_equal(c.all[2].lost.no, ENODATA);
+	/* One set in each run: nothing is estimated. */
+	p.only = 1;
+	counts_of(&c, &p, &r);
+	assert_false(c.all[0].counted);
+	assert_true(c.all[1].counted);
+	assert_int_equal(c.all[1].value, 50);
+	assert_true(c.all[1].active == 1);
+}
+
+static void row_is(const struct row *row, bool csv, const char *expected)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	if (csv)
+		row_csv(f, ',', row);
+	else
+		row_json(f, row);
+	fclose(f);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void rows(void **state)
+{
+	struct row row = {.event = "minor-faults",
+		.value = 102400,
+		.level = EVENT_USER | EVENT_KERNEL,
+		.active = 1,
+		.cpu = -1,
+		.tid = 4711,
+		.time_ns = 812345678,
+		.run = 1};
+
+	(void)state;
+	row_is(&row, false,
+		"{\"schema\":1,\"event\":\"minor-faults\",\"value\":102400,\"unit\":null,"
+		"\"level\":\"uk\",\"active\":1.0000,\"cpu\":null,\"tid\":4711,\"lost\":null,"
+		"\"time_ns\":812345678,\"run\":1}\n");
+	row_is(&row, true, "event,minor-faults,102400,,uk,1.0000,,4711,,812345678,1\n");
+	row.lost = "a \"b\", c";
+	row_is(&row, false,
+		"{\"schema\":1,\"event\":\"minor-faults\",\"value\":null,\"unit\":null,"
+		"\"level\":\"uk\",\"active\":1.0000,\"cpu\":null,\"tid\":4711,"
+		"\"lost\":\"a \\\"b\\\", c\",\"time_ns\":812345678,\"run\":1}\n");
+	row_is(&row, true, "event,minor-faults,,,uk,1.0000,,4711,\"a \"\"b\"\", c\",812345678,1\n");
+}
+
+static void rows_of_metrics(void **state)
+{
+	struct row row = {
+		.metric = "ipc", .number = 0.0 / 0.0, .active = 1, .cpu = 3, .tid = -1, .run = 2};
+
+	(void)state;
+	row_is(&row, true, "metric,ipc,,,,1.0000,3,,,0,2\n");
+	row.number = 1.5;
+	row_is(&row, true, "metric,ipc,1.5,,,1.0000,3,,,0,2\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(metrics),
+		cmocka_unit_test(metrics_of_lost_counts),
+		cmocka_unit_test(event_sets),
+		cmocka_unit_test(rows),
+		cmocka_unit_test(rows_of_metrics),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

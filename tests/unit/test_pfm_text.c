@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/* Numbers and strings as pfm prints them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tools/pfm/text/digits.h"
+#include "tools/pfm/text/json.h"
+#include "tools/pfm/text/summary.h"
+#include "tools/pfm/text/wrap.h"
+
+static void grouped(void **state)
+{
+	char room[DIGITS_ROOM];
+
+	(void)state;
+	assert_string_equal(digits_grouped(room, 0), "0");
+	assert_string_equal(digits_grouped(room, 999), "999");
+	assert_string_equal(digits_grouped(room, 1000), "1,000");
+	assert_string_equal(digits_grouped(room, 1234567), "1,234,567");
+	assert_string_equal(digits_grouped(room, UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
+static void decimals(void **state)
+{
+	char room[DIGITS_ROOM];
+
+	(void)state;
+	assert_string_equal(digits_decimal(room, 1234.5678, 2), "1,234.57");
+	assert_string_equal(digits_decimal(room, -1234567.0, 0), "-1,234,567");
+	assert_string_equal(digits_decimal(room, -0.001, 2), "0.00");
+	assert_string_equal(
+		digits_decimal(room, -9.2e18, 9), "-9,200,000,000,000,000,000.000000000");
+	assert_string_equal(digits_decimal(room, NAN, 2), "-");
+	assert_string_equal(digits_decimal(room, HUGE_VAL, 2), "-");
+	assert_string_equal(digits_decimal(room, 0x1p63, 2), "-");
+}
+
+static void json_is(const char *s, const char *expected)
+{
+	struct text t TEXT_CLEANUP = {0};
+
+	json_string(&t, s);
+	assert_true(text_ok(&t));
+	assert_string_equal(t.p, expected);
+}
+
+static void strings(void **state)
+{
+	(void)state;
+	json_is(NULL, "null");
+	json_is("", "\"\"");
+	json_is("a \"b\" \\ c", "\"a \\\"b\\\" \\\\ c\"");
+	json_is("\t\n\x7f", "\"\\u0009\\u000a\\u007f\"");
+	json_is("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
+		"\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
+}
+
+static void invalid_utf8(void **state)
+{
+	(void)state;
+	json_is("\xc3", "\"\\ufffd\"");
+	json_is("\xc3\x28", "\"\\ufffd(\"");
+	json_is("\xc0\x80", "\"\\ufffd\\ufffd\"");
+	json_is("\xe0\x80\x80", "\"\\ufffd\\ufffd\\ufffd\"");
+	json_is("\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"");
+	json_is("\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");
+	json_is("\xff", "\"\\ufffd\"");
+}
+
+static void summary(void **state)
+{
+	double one[] = {7}, even[] = {4, 1, 3, 2}, far[] = {10, 11, 9, 10, 12, 1000, 10, 9};
+	struct summary s;
+
+	(void)state;
+	summary_of(&s, one, 1);
+	assert_true(s.mean == 7 && s.median == 7 && s.deviation == 0 && s.outliers == 0);
+	summary_of(&s, even, 4);
+	assert_true(s.mean == 2.5 && s.median == 2.5 && s.min == 1 && s.max == 4);
+	assert_true(s.deviation > 1.2909 && s.deviation < 1.2911 && s.outliers == 0);
+	summary_of(&s, far, 8);
+	assert_true(s.median == 10 && s.outliers == 1);
+}
+
+/* The deviations are merged from both sides of the median: sorting them gives the same. */
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void outliers(void **state)
+{
+	(void)state;
+	srand(1);
+	for (unsigned round = 0; round < 1000; round++) {
+		double values[16], far[16], limit;
+		unsigned n = 1 + round % 16, outside = 0;
+		struct summary s;
+
+		for (unsigned i = 0; i < n; i++)
+			values[i] = rand() % 20;
+		summary_of(&s, values, n);
+		for (unsigned i = 0; i < n; i++)
+			far[i] = fabs(values[i] - s.median);
+		qsort(far, n, sizeof(*far), ascending);
+		limit = 3 * 1.4826 * (n % 2 ? far[n / 2] : (far[n / 2 - 1] + far[n / 2]) / 2);
+		for (unsigned i = 0; i < n; i++)
+			outside += far[i] > limit;
+		assert_int_equal(s.outliers, outside);
+	}
+}
+
+static void wrapped_is(const char *sentence, const char *expected)
+{
+	struct text t TEXT_CLEANUP = {0};
+
+	wrap_text(&t, sentence, 2, 10);
+	assert_true(text_ok(&t));
+	assert_string_equal(t.p, expected);
+}
+
+static void wrapped(void **state)
+{
+	(void)state;
+	wrapped_is("", "\n");
+	wrapped_is("one two", "one two\n");
+	wrapped_is("one two three", "one two\n  three\n");
+	wrapped_is("12345678 9", "12345678\n  9\n");
+	wrapped_is("1234567890", "12345678\n  90\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(grouped),
+		cmocka_unit_test(decimals),
+		cmocka_unit_test(strings),
+		cmocka_unit_test(invalid_utf8),
+		cmocka_unit_test(wrapped),
+		cmocka_unit_test(summary),
+		cmocka_unit_test(outliers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+/* What can be counted is tried: a context is made, programmed and loaded for each line. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "tools/pfm/command.h"
+#include "tools/pfm/events/libpfm.h"
+#include "tools/pfm/load_pmu.h"
+#include "tools/pfm/machine.h"
+#include "tools/pfm/stat/places.h"
+#include "tools/pfm/stat/plan.h"
+#include "tools/pfm/text/wrap.h"
+#include "tools/pfm/tree/cpus.h"
+#include "tools/pfm/tree/file.h"
+#include "tools/pfm/tree/tree.h"
+
+enum { CHECK_INDENT = 24, CHECK_COLUMNS = 80, CHECK_SENTENCE = 320 };
+
+static const char check_usage[] =
+	"Usage: pfm check [--mount=DIR]\n"
+	"Show what can be counted here by this user, and what to do about the rest.\n"
+	"The exit status is 0 if anything can be counted. `perfmonfs --check` examines what\n"
+	"the daemon needs.\n"
+	"\n"
+	"      --mount=DIR          the mount of perfmonfs (default: $PERFMONFS, or the first)\n";
+
+static const struct option check_options[] = {
+	{"mount", required_argument, NULL, 'm'},
+	{0},
+};
+
+struct check {
+	struct tree tree;
+	struct pfm_pmu pmu;
+	struct plan plan; /* the default events */
+	bool any;         /* something can be counted */
+};
+
+static void check_line(const char *mark, const char *what, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void check_line(const char *mark, const char *what, const char *fmt, ...)
+{
+	TEXT_CLEANUP struct text t = {0};
+	char sentence[CHECK_SENTENCE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	wrap_text(&t, sentence, CHECK_INDENT, CHECK_COLUMNS);
+	if (text_ok(&t))
+		printf("%-5s %-17s %s", mark, what, t.p);
+}
+
+static void check_mount(const struct check *c)
+{
+	if (!c->tree.daemon)
+		check_line("ok", "mount", "it answers, with interface %d", TREE_INTERFACE);
+	else
+		check_line("note", "mount",
+			"none: counting with a private daemon; users other than root need "
+			"`systemctl start "
+			"perfmonfs`");
+	if (c->tree.fallback)
+		check_line("note", "msr backend", "%s", c->tree.reason.text);
+	check_line("ok", "PMU", "%s: %s, %s", c->pmu.backend, c->pmu.name, c->pmu.model);
+}
+
+static void check_counters(const struct check *c)
+{
+	char all[PFM_COUNTERS_ROOM], free[PFM_COUNTERS_ROOM];
+
+	pfm_pmu_counters(all, c->pmu.all);
+	pfm_pmu_counters(free, c->plan.free);
+	if (c->plan.free == c->pmu.all)
+		check_line("ok", "counters", "%s", all);
+	else
+		check_line("note", "counters", "%s of %s; `pfm who` shows what uses the others",
+			c->plan.free ? free : "none", all);
+}
+
+static void check_levels(const struct check *c)
+{
+	if (c->plan.level & EVENT_KERNEL)
+		check_line("ok", "levels", "user and kernel");
+	else
+		check_line("note", "levels",
+			"user; for the kernel's, have root add you to config/sys_group, or write "
+			"any to "
+			"config/allow_kernel");
+}
+
+static void check_names(void)
+{
+	if (libpfm_version())
+		check_line("ok", "event names", "libpfm4 %s, and event files", libpfm_version());
+	else
+		check_line("note", "event names",
+			"event files only: build pfm with libpfm4-dev for those of libpfm4");
+}
+
+/* Hardware events by the kernel, on the perf backend. */
+static void check_hardware(const struct check *c)
+{
+	struct plan plan = {.only = -1, .level = EVENT_USER, .free = c->pmu.all};
+	struct tree_ctx ctx = TREE_CTX_NONE;
+	struct err e = {0};
+	int rc = plan_add(&plan, &c->pmu, "instructions", &e);
+
+	if (rc == 0)
+		rc = plan_assign(&plan, &c->pmu, false, &e);
+	if (rc == 0)
+		rc = ctx_open(&c->tree, &ctx, &e);
+	if (rc == 0)
+		rc = plan_program(&plan, &ctx, &e);
+	if (rc == 0)
+		check_line("ok", "hardware events", "instructions can be counted");
+	else
+		check_line("note", "hardware events", "%s", e.text);
+	ctx_close(&ctx);
+	plan_free(&plan);
+}
+
+/* Counts the default events there. */
+static void check_place(struct check *c, const char *what, enum place_kind kind, int id)
+{
+	struct places places = {0};
+	struct err e = {0};
+	int rc = places_add(&places, kind, id, &e);
+
+	if (rc == 0)
+		rc = places_load(&places, &c->tree, &c->plan, &e);
+	if (rc == 0)
+		rc = places_start(&places, &e);
+	if (rc == 0)
+		check_line("ok", what, "can be counted");
+	else
+		check_line("note", what, "%s", e.text);
+	c->any |= rc == 0;
+	places_free(&places);
+}
+
+/* A CPU where a load takes nothing from others; -1: there is none. */
+static int check_find_cpu(const struct tree *t)
+{
+	TEXT_CLEANUP struct text text = {0};
+	struct slice rest, line;
+	struct cpus_line cpu;
+	struct err e;
+
+	if (file_read(t->dir, "cpus", &text, &e) < 0 || !text.p)
+		return -1;
+	rest = slice_of(text.p);
+	while ((line = slice_cut(&rest, '\n')).n)
+		if (cpus_parse(line, &cpu) && !cpu.thread &&
+			(cpu.state == CPUS_FREE || cpu.state == CPUS_IN_USE ||
+				cpu.state == CPUS_ONLINE))
+			return cpu.id;
+	return -1;
+}
+
+static void check_cpus(struct check *c)
+{
+	int cpu = check_find_cpu(&c->tree);
+
+	if (cpu >= 0)
+		check_place(c, "CPUs", PLACE_CPU, cpu);
+	else
+		check_line("note", "CPUs",
+			"not tried, as none is free: see `pfm who`; to count one takes it from "
+			"threads");
+}
+
+static int check_plan(struct check *c, struct err *e)
+{
+	int rc;
+
+	c->plan.only = -1;
+	c->plan.level = machine_levels(&c->tree);
+	c->plan.free = machine_free_counters(&c->tree, &c->pmu);
+	rc = plan_add_defaults(&c->plan, &c->pmu, e);
+	return rc < 0 ? rc : plan_assign(&c->plan, &c->pmu, false, e);
+}
+
+static int check_all(struct check *c, struct err *e)
+{
+	int rc = load_pmu(&c->tree, &c->pmu, e);
+
+	if (rc == 0)
+		rc = check_plan(c, e);
+	if (rc < 0)
+		return rc;
+	check_mount(c);
+	check_counters(c);
+	check_levels(c);
+	check_names();
+	check_hardware(c);
+	check_cpus(c);
+	check_place(c, "threads", PLACE_THREAD, getpid());
+	check_place(c, "commands", PLACE_COMMAND, getpid());
+	return c->any ? 0 : PFM_EXIT_FAILED;
+}
+
+static int check_main(int argc, char **argv, struct err *e)
+{
+	struct check c = {.tree = {.dir = -1}};
+	const char *mount = NULL;
+	int option, rc;
+
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "", check_options, NULL)) != -1) {
+		if (option != 'm')
+			return err_set(e, EINVAL, "%s: see `pfm help check`", argv[optind - 1]);
+		mount = optarg;
+	}
+	if (argv[optind])
+		return err_set(e, EINVAL, "%s: see `pfm help check`", argv[optind]);
+	rc = tree_open(&c.tree, mount, e);
+	if (rc == 0)
+		rc = check_all(&c, e);
+	plan_free(&c.plan);
+	pfm_pmu_free(&c.pmu);
+	tree_close(&c.tree);
+	return rc;
+}
+
+const struct pfm_command cmd_check = {
+	.name = "check",
+	.summary = "show what can be counted here, and how to count the rest",
+	.usage = check_usage,
+	.run = check_main,
+};

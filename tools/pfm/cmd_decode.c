@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/num.h"
+#include "tools/pfm/command.h"
+#include "tools/pfm/events/event.h"
+#include "tools/pfm/load_pmu.h"
+
+/* Fields of an event select. */
+enum { UMASK = 8, CMASK = 24, EVENT_HIGH = 32, CLASS = 56 };
+
+#define SEL_EDGE     (1ULL << 18)
+#define SEL_INVERT   (1ULL << 23)
+#define SEL_MODIFIER (SEL_EDGE | SEL_INVERT | 0xffULL << CMASK)
+
+static const struct option long_options[] = {
+	{"mount", required_argument, NULL, 'm'},
+	{0},
+};
+
+/* @row counts the same, or it does with the modifiers of @event. */
+static bool decode_matches(
+	const struct pfm_pmu *pmu, const struct pfm_event *event, const struct event_row *row)
+{
+	struct pfm_event named;
+	struct err e;
+
+	if (!row->active || event_resolve(pmu, row->name, &named, &e) < 0)
+		return false;
+	if (!(event->counters & pmu->general))
+		return named.counters & event->counters & ~pmu->general;
+	return named.code == event->code || named.code == (event->code & ~SEL_MODIFIER);
+}
+
+static void decode_print_names(const struct pfm_pmu *pmu, const struct pfm_event *event)
+{
+	unsigned n = 0;
+
+	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
+		r++)
+		if (decode_matches(pmu, event, r))
+			printf("%s%s", n++ ? ", " : "", r->name);
+	puts(n ? "" : "no event with a name");
+}
+
+/* Of an event that a select chooses. */
+static void decode_print_select(uint64_t code)
+{
+	uint64_t event = (code & 0xff) | (code >> EVENT_HIGH & 0xf) << 8;
+
+	printf("  event 0x%" PRIx64 ", unit mask 0x%" PRIx64, event, code >> UMASK & 0xff);
+	if (code >> CMASK & 0xff)
+		printf(", counter mask %" PRIu64, code >> CMASK & 0xff);
+	printf("%s%s", code & SEL_INVERT ? ", inverted" : "", code & SEL_EDGE ? ", edge" : "");
+	if (code >> CLASS)
+		printf(", class %" PRIu64, code >> CLASS);
+	puts("");
+}
+
+static void decode_print(const struct pfm_pmu *pmu, const struct pfm_event *event)
+{
+	static const char *const levels[] = {"at no level: it does not count", "user level",
+		"kernel level", "user and kernel level"};
+	char room[PFM_COUNTERS_ROOM];
+
+	decode_print_names(pmu, event);
+	if (event->counters & pmu->general)
+		decode_print_select(event->code);
+	printf("  %s, PMD %s\n", levels[event->level], pfm_pmu_counters(room, event->counters));
+}
+
+static int decode_one(const struct pfm_pmu *pmu, const char *text, struct err *e)
+{
+	struct slice value = slice_of(text), name = slice_cut(&value, '=');
+	struct pfm_event event;
+	uint64_t v;
+	int rc = num_u64(value.n ? value : name, &v, e);
+
+	if (rc == 0)
+		rc = event_resolve(pmu, text, &event, e);
+	if (rc == 0)
+		decode_print(pmu, &event);
+	return rc;
+}
+
+static int decode_run(int argc, char **argv, struct err *e)
+{
+	const char *mount = NULL;
+	struct pfm_pmu pmu;
+	int c, rc;
+
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "+m:", long_options, NULL)) == 'm')
+		mount = optarg;
+	if (c != -1)
+		return err_set(e, EINVAL, "see pfm help decode");
+	if (optind == argc)
+		return err_set(e, EINVAL, "give a value; see pfm help decode");
+	rc = load_pmu_of(mount, &pmu, e);
+	if (rc < 0)
+		return rc;
+	for (int i = optind; rc == 0 && i < argc; i++)
+		rc = decode_one(&pmu, argv[i], e);
+	pfm_pmu_free(&pmu);
+	return rc;
+}
+
+const struct pfm_command cmd_decode = {
+	.name = "decode",
+	.summary = "tell the event that a value of a PMC counts",
+	.usage = "Usage: pfm decode [-m MOUNT] VALUE...\n"
+		 "Tell the event that a value of a PMC counts, at which level, and which PMDs\n"
+		 "can count it. pmcN=VALUE is a value of PMC N: pmc16=0x3.\n"
+		 "\n"
+		 "  -m, --mount=MOUNT  the mount (default: PERFMONFS in the environment, or the\n"
+		 "                     first one)\n"
+		 "\n"
+		 "Names of libpfm4 are not searched.\n",
+	.run = decode_run,
+};

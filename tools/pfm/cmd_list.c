@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/pfm/command.h"
+#include "tools/pfm/events/event.h"
+#include "tools/pfm/events/libpfm.h"
+#include "tools/pfm/load_pmu.h"
+
+struct list {
+	const struct pfm_pmu *pmu;
+	struct slice source; /* SOURCE of SOURCE::WORD; empty: events of this PMU */
+	struct slice word;   /* in names or descriptions; empty: all */
+	unsigned n;          /* events printed */
+};
+
+static const struct option long_options[] = {
+	{"mount", required_argument, NULL, 'm'},
+	{0},
+};
+
+static bool list_wants(const struct list *l, const char *name, const char *desc)
+{
+	return event_name_has(name, l->word) || event_name_has(desc, l->word);
+}
+
+/* The counters of this PMU decide: an event without any is not listed. */
+static void list_print_row(struct list *l, const struct event_row *r)
+{
+	char room[PFM_COUNTERS_ROOM], name[EVENT_SOURCE + 2 + EVENT_NAME];
+	struct pfm_event event;
+	struct err e;
+
+	snprintf(name, sizeof(name), "%s%s%s", l->source.n ? r->source : "",
+		l->source.n ? "::" : "", r->name);
+	if (event_resolve(l->pmu, name, &event, &e) < 0)
+		return;
+	printf("%-44s 0x%04" PRIx64 "  PMD %s\n", name, event.code,
+		pfm_pmu_counters(room, event.counters));
+	if (r->desc[0])
+		printf("    %s\n", r->desc);
+	l->n++;
+}
+
+static void list_rows(struct list *l)
+{
+	for (const struct event_row *r = l->pmu->events.rows;
+		r < l->pmu->events.rows + l->pmu->events.n; r++)
+		if (list_wants(l, r->name, r->desc) &&
+			(l->source.n ? slice_is(l->source, r->source) : r->active))
+			list_print_row(l, r);
+}
+
+/* Their codes depend on attributes, which pfm-events(5) explains. */
+static void list_print_libpfm(void *arg, const char *name, const char *desc)
+{
+	struct list *l = arg;
+
+	if (!list_wants(l, strstr(name, "::") + 2, desc))
+		return;
+	printf("%-44s libpfm4\n    %s\n", name, desc);
+	l->n++;
+}
+
+static bool list_wants_group(const struct list *l, const struct group *g)
+{
+	bool wanted = list_wants(l, g->name, g->desc);
+
+	for (unsigned i = 0; i < g->nmetrics; i++)
+		wanted = wanted || list_wants(l, g->metrics[i].name, g->metrics[i].desc);
+	return wanted;
+}
+
+static void list_print_group(struct list *l, const struct group *g)
+{
+	printf("group %s\n    %s\n", g->name, g->desc);
+	for (unsigned i = 0; i < g->nmetrics; i++) {
+		const struct group_metric *m = &g->metrics[i];
+
+		printf("    %s%s%s%s = %s\n", m->name, m->unit[0] ? " [" : "", m->unit,
+			m->unit[0] ? "]" : "", m->text);
+	}
+	l->n++;
+}
+
+/* Of several groups with one name, the one that group_find() takes. */
+static void list_groups(struct list *l, const struct group_list *groups)
+{
+	for (unsigned i = 0; i < groups->n; i++) {
+		struct pfm_event events[EVENT_MAX];
+		const struct group *g;
+		struct err e;
+
+		if (group_find(groups, l->pmu, groups->groups[i].name, &g, events, &e) == 0 &&
+			g == &groups->groups[i] && list_wants_group(l, g))
+			list_print_group(l, g);
+	}
+}
+
+/* Cuts SOURCE:: off the word. */
+static void list_cut_source(struct list *l)
+{
+	const char *sep = l->word.n ? strstr(l->word.p, "::") : NULL;
+
+	if (!sep)
+		return;
+	l->source = (struct slice){l->word.p, (size_t)(sep - l->word.p)};
+	l->word = slice_of(sep + 2);
+}
+
+static int list_all(
+	const struct pfm_pmu *pmu, const struct group_list *groups, const char *word, struct err *e)
+{
+	struct list l = {.pmu = pmu, .word = slice_of(word)};
+
+	list_cut_source(&l);
+	list_rows(&l);
+	/* A simulated PMU is not the machine's, whose names libpfm4 has. */
+	if (l.source.n || strcmp(pmu->backend, "sim") != 0)
+		libpfm_each(l.source, list_print_libpfm, &l);
+	if (!l.source.n)
+		list_groups(&l, groups);
+	if (l.n)
+		return 0;
+	return err_set(e, ENOENT, "%s has no event with '%.80s' in its name or description%s",
+		pmu->name, word, libpfm_version() ? "" : "; pfm was built without libpfm4");
+}
+
+static int list_run(int argc, char **argv, struct err *e)
+{
+	const char *mount = NULL;
+	struct group_list groups;
+	struct pfm_pmu pmu;
+	int c, rc;
+
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "+m:", long_options, NULL)) == 'm')
+		mount = optarg;
+	if (c != -1 || argc - optind > 1)
+		return err_set(e, EINVAL, "see pfm help list");
+	rc = load_pmu_of(mount, &pmu, e);
+	if (rc < 0)
+		return rc;
+	rc = load_groups(&groups, e);
+	if (rc == 0) {
+		rc = list_all(&pmu, &groups, optind < argc ? argv[optind] : "", e);
+		group_free(&groups);
+	}
+	pfm_pmu_free(&pmu);
+	return rc;
+}
+
+const struct pfm_command cmd_list = {
+	.name = "list",
+	.summary = "list the events and groups that this PMU counts",
+	.usage = "Usage: pfm list [-m MOUNT] [WORD]\n"
+		 "List the events that the PMU of a mount counts: name, code, and the PMDs that\n"
+		 "can count it. Groups of events with metrics follow. With WORD, list what has\n"
+		 "it in its name or description.\n"
+		 "SOURCE:: or SOURCE::WORD lists an event file, or a PMU of libpfm4.\n"
+		 "\n"
+		 "  -m, --mount=MOUNT  the mount (default: PERFMONFS in the environment, or the\n"
+		 "                     first one)\n"
+		 "\n"
+		 "pfm-events(5) explains names.\n",
+	.run = list_run,
+};

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: MIT
+/* pfm record: samples a command, processes, threads or CPUs into a file. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/nsec.h"
+#include "base/num.h"
+#include "base/slice.h"
+#include "base/text.h"
+#include "tools/pfm/command.h"
+#include "tools/pfm/events/assign.h"
+#include "tools/pfm/events/event.h"
+#include "tools/pfm/load_pmu.h"
+#include "tools/pfm/machine.h"
+#include "tools/pfm/samples/recorder.h"
+#include "tools/pfm/stat/launch.h"
+#include "tools/pfm/tree/file.h"
+#include "tools/pfm/tree/tree.h"
+
+enum {
+	RECORD_HZ = 1000,        /* of an event that counts time, by default */
+	RECORD_PERIOD = 1000000, /* of any other */
+	RECORD_HZ_MAX = 100000,
+	RECORD_THREAD_BUFFER = 32768, /* bytes; all buffers together have 16 MiB by default */
+	RECORD_CPU_BUFFER = 131072,
+	RECORD_CPU_MAX = 4095,
+};
+
+enum record_target { RECORD_COMMAND, RECORD_PROCESS, RECORD_THREAD, RECORD_CPUS, RECORD_ALL };
+
+struct record_options {
+	const char *mount;
+	const char *event; /* NULL: the backend's first that suits */
+	const char *file;
+	uint64_t hz;     /* 0: not given */
+	uint64_t period; /* 0: not given */
+	enum record_target target;
+	const char *list; /* of the target's numbers */
+	char **command;   /* NULL: none */
+};
+
+static const struct option record_long[] = {
+	{"mount", required_argument, NULL, 'm'},
+	{"freq", required_argument, NULL, 'F'},
+	{"count", required_argument, NULL, 'c'},
+	{"event", required_argument, NULL, 'e'},
+	{"output", required_argument, NULL, 'o'},
+	{"pid", required_argument, NULL, 'p'},
+	{"tid", required_argument, NULL, 't'},
+	{"cpu", required_argument, NULL, 'C'},
+	{"all-cpus", no_argument, NULL, 'a'},
+	{NULL, 0, NULL, 0},
+};
+
+static int record_number(
+	const char *what, const char *text, uint64_t max, uint64_t *v, struct err *e)
+{
+	if (num_max(slice_of(text), max, v, e) < 0)
+		return err_prefix(e, "%s", what);
+	return *v ? 0 : err_set(e, ERANGE, "%s: 0 is too little", what);
+}
+
+static int record_set_target(
+	struct record_options *o, enum record_target target, const char *list, struct err *e)
+{
+	if (o->target != RECORD_COMMAND)
+		return err_set(e, EINVAL, "give one of -p, -t, -C and -a");
+	o->target = target;
+	o->list = list;
+	return 0;
+}
+
+static int record_option(struct record_options *o, int opt, struct err *e)
+{
+	switch (opt) {
+	case 'm':
+		o->mount = optarg;
+		return 0;
+	case 'e':
+		o->event = optarg;
+		return 0;
+	case 'o':
+		o->file = optarg;
+		return 0;
+	case 'F':
+		return record_number("-F", optarg, RECORD_HZ_MAX, &o->hz, e);
+	case 'c':
+		return record_number("-c", optarg, INT64_MAX, &o->period, e);
+	case 'p':
+		return record_set_target(o, RECORD_PROCESS, optarg, e);
+	case 't':
+		return record_set_target(o, RECORD_THREAD, optarg, e);
+	case 'C':
+		return record_set_target(o, RECORD_CPUS, optarg, e);
+	case 'a':
+		return record_set_target(o, RECORD_ALL, NULL, e);
+	default:
+		return err_set(e, EINVAL, "wrong usage: see `pfm help record`");
+	}
+}
+
+static int record_parse(struct record_options *o, int argc, char **argv, struct err *e)
+{
+	int opt;
+
+	*o = (struct record_options){.file = "pfm.data"};
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "+m:F:c:e:o:p:t:C:a", record_long, NULL)) != -1)
+		if (record_option(o, opt, e) < 0)
+			return -e->no;
+	o->command = optind < argc ? argv + optind : NULL;
+	if (o->hz && o->period)
+		return err_set(e, EINVAL, "give -F or -c, not both");
+	if (!o->command && o->target == RECORD_COMMAND)
+		return err_set(e, EINVAL, "give a command, or -p, -t, -C or -a");
+	return 0;
+}
+
+/* --- What is sampled */
+
+struct record_plan {
+	struct pfm_event event;
+	char pmcs[512];
+	struct sampling sampling;
+	uint64_t tick_ns; /* between polls, at least */
+};
+
+static bool record_is_time(const char *event)
+{
+	return strcmp(event, "cpu-clock") == 0 || strcmp(event, "task-clock") == 0;
+}
+
+/* The event that tells best where time goes. */
+static const char *record_default_event(const struct tree *t, enum record_target target)
+{
+	if (strcmp(t->backend, "perf") != 0)
+		return "cycles";
+	return target >= RECORD_CPUS ? "cpu-clock" : "task-clock";
+}
+
+static int record_find_event(struct record_plan *plan, const struct pfm_pmu *pmu, const char *name,
+	const struct tree *t, struct err *e)
+{
+	struct event_setting settings[EVENT_MAX_SETTINGS];
+	uint32_t conflict;
+	unsigned n;
+	int pmd, at = 0;
+
+	if (event_resolve(pmu, name, &plan->event, e) < 0 ||
+		assign_events(pmu, &plan->event, 1, machine_free_counters(t, pmu), &pmd, &conflict,
+			e) < 0)
+		return -e->no;
+	n = event_program(pmu, &plan->event, 1, &pmd, machine_levels(t), settings);
+	for (unsigned i = 0; i < n; i++)
+		at += snprintf(plan->pmcs + at, sizeof(plan->pmcs) - (size_t)at,
+			"pmc%u 0x%" PRIx64 "\n", settings[i].pmc, settings[i].value);
+	plan->sampling.pmd = (unsigned)pmd;
+	plan->sampling.pmcs = plan->pmcs;
+	return 0;
+}
+
+static int record_find_period(
+	struct record_plan *plan, const struct record_options *o, struct err *e)
+{
+	bool time = record_is_time(plan->event.name);
+
+	if (o->hz && !time)
+		return err_set(e, EINVAL,
+			"-F: %s does not count time: give its period with -c, like -c 1000000",
+			plan->event.name);
+	plan->sampling.period = o->period ? o->period
+				: time    ? NSEC_PER_SEC / (o->hz ? o->hz : RECORD_HZ)
+					  : RECORD_PERIOD;
+	return 0;
+}
+
+static int record_make_plan(struct record_plan *plan, const struct record_options *o,
+	const struct tree *t, struct err *e)
+{
+	const char *name = o->event ? o->event : record_default_event(t, o->target);
+	struct pfm_pmu pmu;
+	uint64_t tick_us = 0;
+	int rc = load_pmu(t, &pmu, e);
+
+	if (rc < 0)
+		return rc;
+	rc = record_find_event(plan, &pmu, name, t, e);
+	pfm_pmu_free(&pmu);
+	if (rc < 0 || record_find_period(plan, o, e) < 0 ||
+		file_read_u64(t->dir, "config/tick_us", &tick_us, e) < 0)
+		return -e->no;
+	plan->tick_ns = tick_us * 1000;
+	plan->sampling.buf_size =
+		o->target >= RECORD_CPUS ? RECORD_CPU_BUFFER : RECORD_THREAD_BUFFER;
+	return 0;
+}
+
+static void record_add_line(struct text *info, const char *key, const char *file)
+{
+	CLEANUP_FCLOSE FILE *f = fopen(file, "re");
+	char line[256];
+
+	if (f && fgets(line, sizeof(line), f))
+		text_printf(info, "%s %s", key, line);
+}
+
+/* Arguments may hold newlines. */
+static void record_add_command(struct text *info, char *const *command)
+{
+	size_t begin;
+
+	text_printf(info, "command");
+	begin = info->n;
+	for (; command && *command; command++)
+		text_printf(info, " %s", *command);
+	for (size_t i = begin; i < info->n; i++)
+		if (info->p[i] == '\n')
+			info->p[i] = ' ';
+	text_printf(info, "\n");
+}
+
+static void record_describe(struct text *info, const struct record_plan *plan,
+	const struct record_options *o, const struct tree *t)
+{
+	if (o->command)
+		record_add_command(info, o->command);
+	text_printf(info, "pmu %s, backend %s\naddresses poll\ntick_ns %" PRIu64 "\n", t->pmu,
+		t->backend, plan->tick_ns);
+	text_printf(info, "start_ns %" PRIu64 "\nstart_realtime_ns %" PRIu64 "\n",
+		nsec_now(CLOCK_MONOTONIC), nsec_now(CLOCK_REALTIME));
+	record_add_line(info, "kernel", "/proc/sys/kernel/osrelease");
+	record_add_line(info, "host", "/proc/sys/kernel/hostname");
+	record_add_line(info, "boot_id", "/proc/sys/kernel/random/boot_id");
+}
+
+static int record_create(struct recorder *r, const struct record_plan *plan,
+	const struct record_options *o, const struct tree *t, struct err *e)
+{
+	struct data_event event = {.period = plan->sampling.period, .code = plan->event.code};
+	TEXT_CLEANUP struct text info = {0};
+
+	record_describe(&info, plan, o, t);
+	if (!text_ok(&info))
+		return err_set(e, ENOMEM, "no memory");
+	return recorder_open(r, o->file, &plan->sampling, &event, plan->event.name, info.p, e);
+}
+
+/* --- Where */
+
+static int record_add_number(struct recorder *r, const struct tree *t, enum record_target target,
+	uint64_t n, struct err *e)
+{
+	char load[64];
+
+	snprintf(load, sizeof(load),
+		target == RECORD_PROCESS  ? "load pid=%" PRIu64 " follow"
+		: target == RECORD_THREAD ? "load tid=%" PRIu64
+					  : "load cpu=%" PRIu64,
+		n);
+	if (recorder_add(r, t, load, target < RECORD_CPUS, e) < 0)
+		return -e->no;
+	if (target < RECORD_CPUS)
+		return recorder_add_mappings(r, (uint32_t)n, e);
+	return 0;
+}
+
+static int record_add_list(struct recorder *r, const struct tree *t, enum record_target target,
+	struct slice list, struct err *e)
+{
+	const uint64_t max = target < RECORD_CPUS ? INT32_MAX : RECORD_CPU_MAX;
+	uint64_t first, last;
+
+	do {
+		if (num_range(&list, max, &first, &last, e) < 0)
+			return -e->no;
+		for (uint64_t n = first; n <= last; n++)
+			if (record_add_number(r, t, target, n, e) < 0)
+				return -e->no;
+	} while (list.n);
+	return 0;
+}
+
+static int record_add_all(struct recorder *r, const struct tree *t, struct err *e)
+{
+	CLEANUP_FCLOSE FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+	char line[1024];
+
+	if (!f || !fgets(line, sizeof(line), f))
+		return err_set(e, ENOENT, "/sys/devices/system/cpu/online cannot be read: use -C");
+	line[strcspn(line, "\n")] = '\0';
+	return record_add_list(r, t, RECORD_CPUS, slice_of(line), e);
+}
+
+static int record_add(struct recorder *r, const struct tree *t, const struct record_options *o,
+	const struct launch *l, struct err *e)
+{
+	char load[64];
+
+	if (o->target == RECORD_ALL)
+		return record_add_all(r, t, e);
+	if (o->target != RECORD_COMMAND)
+		return record_add_list(r, t, o->target, slice_of(o->list), e);
+	snprintf(load, sizeof(load), "load tid=%d follow", l->pid);
+	if (recorder_add(r, t, load, true, e) < 0)
+		return -e->no;
+	return recorder_add_mappings(r, (uint32_t)l->pid, e);
+}
+
+/* --- Running */
+
+static int record_signals(sigset_t *before, struct err *e)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &set, before);
+	sigdelset(&set, SIGPIPE);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd >= 0 ? fd : err_set(e, errno, "no signalfd: %s", err_name(errno));
+}
+
+/* Starts, records and stops. Returns as recorder_run(). */
+static int record_go(struct recorder *r, struct launch *l, int signals, struct err *e)
+{
+	int end;
+
+	if (recorder_start(r, e) < 0)
+		return -e->no;
+	if (l->pid)
+		launch_continue(l);
+	end = recorder_run(r, signals, l->pidfd, e);
+	if (end > 0 && recorder_stop(r, e) < 0)
+		return -e->no;
+	return end;
+}
+
+static int record_status(struct launch *l, int end, int signals)
+{
+	struct signalfd_siginfo si;
+
+	if (end == RECORDER_SIGNALLED && !l->pid)
+		return 0;
+	if (end == RECORDER_SIGNALLED && read(signals, &si, sizeof(si)) == sizeof(si))
+		return PFM_EXIT_SIGNAL + (int)si.ssi_signo;
+	if (!l->pid)
+		return 0;
+	launch_wait(l);
+	return launch_exit_status(l);
+}
+
+/* Each thread that the command makes takes two descriptors. The command keeps its own limit. */
+static void record_raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int record_in(const struct record_options *o, const struct tree *t, struct launch *l,
+	int signals, struct err *e)
+{
+	struct record_plan plan = {.tick_ns = 0};
+	struct err closing = {0};
+	struct recorder r;
+	int end;
+
+	if (record_make_plan(&plan, o, t, e) < 0 || record_create(&r, &plan, o, t, e) < 0)
+		return -e->no;
+	end = record_add(&r, t, o, l, e);
+	if (end == 0)
+		end = record_go(&r, l, signals, e);
+	if (recorder_close(&r, end > 0, &closing) < 0 && end > 0) {
+		*e = closing;
+		end = -closing.no;
+	}
+	if (end > 0 && r.track.losses)
+		fprintf(stderr, "pfm record: samples are missing: pfm report says why\n");
+	return end < 0 ? end : record_status(l, end, signals);
+}
+
+static int record_launch(
+	struct launch *l, const struct record_options *o, const sigset_t *mask, struct err *e)
+{
+	int rc = o->command ? launch_stopped(l, o->command, mask, e) : 0;
+
+	if (rc == -ENOENT)
+		return PFM_EXIT_NOT_FOUND;
+	return rc < 0 ? PFM_EXIT_CANNOT : 0;
+}
+
+static int record_run(int argc, char **argv, struct err *e)
+{
+	struct launch l = LAUNCH_NONE;
+	struct record_options o;
+	CLEANUP_CLOSE int signals = -1;
+	sigset_t mask;
+	struct tree t;
+	int rc;
+
+	if (record_parse(&o, argc, argv, e) < 0 || tree_open(&t, o.mount, e) < 0)
+		return -e->no;
+	if (t.fallback)
+		fprintf(stderr, "pfm record: no hardware events (msr: %s); by the kernel's clock\n",
+			t.reason.text);
+	signals = record_signals(&mask, e);
+	rc = signals < 0 ? signals : record_launch(&l, &o, &mask, e);
+	record_raise_limit();
+	if (rc == 0)
+		rc = record_in(&o, &t, &l, signals, e);
+	launch_end(&l);
+	tree_close(&t);
+	return rc;
+}
+
+const struct pfm_command cmd_record = {
+	.name = "record",
+	.summary = "sample where the time goes, into a file",
+	.usage =
+		"Usage: pfm record [OPTION]... [--] COMMAND [ARG...]\n"
+		"       pfm record [OPTION]... -p PID | -t TID | -C LIST | -a [COMMAND [ARG...]]\n"
+		"Sample a command with all that it starts, from its first instruction on; or what\n"
+		"runs already, until Ctrl-C or the end of COMMAND. `pfm report` shows the "
+		"result.\n\n"
+		"  -F, --freq=HZ      samples a second, of cpu-clock and task-clock; default: "
+		"1000\n"
+		"  -c, --count=PERIOD a sample each PERIOD events; default: 1000000\n"
+		"  -e, --event=EVENT  default: task-clock or cpu-clock with perf, otherwise "
+		"cycles\n"
+		"  -o, --output=FILE  default: pfm.data; - is standard output\n"
+		"  -p, --pid=LIST     all threads of processes, and what they start\n"
+		"  -t, --tid=LIST     threads\n"
+		"  -C, --cpu=LIST     CPUs, like 0-3,8\n"
+		"  -a, --all-cpus     all CPUs that are online\n"
+		"  -m, --mount=DIR    the mount of perfmonfs\n",
+	.run = record_run,
+};

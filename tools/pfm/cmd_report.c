@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+/* pfm report: what pfm record has written, for people or for other programs. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/pfm/command.h"
+#include "tools/pfm/samples/reports.h"
+
+/* The outputs besides the flat profile, which is written if none is wanted. */
+enum report_output {
+	REPORT_FOLDED,
+	REPORT_FLAMEGRAPH,
+	REPORT_PERF_SCRIPT,
+	REPORT_PPROF,
+	REPORT_FIREFOX,
+	REPORT_OUTPUTS
+};
+
+static int (*const report_writers[REPORT_OUTPUTS])(
+	const struct recording *r, FILE *out, struct err *e) = {
+	[REPORT_FOLDED] = folded_write,
+	[REPORT_FLAMEGRAPH] = flamegraph_write,
+	[REPORT_PERF_SCRIPT] = perf_script_write,
+	[REPORT_PPROF] = pprof_write,
+	[REPORT_FIREFOX] = firefox_write,
+};
+
+struct report_options {
+	const char *output[REPORT_OUTPUTS]; /* the file, "-" for stdout; NULL: not wanted */
+	const char *file;
+	struct flat_keys keys;
+};
+
+enum { REPORT_FIRST = 256, REPORT_SORT = REPORT_FIRST + REPORT_OUTPUTS };
+
+static const struct option report_long[] = {
+	{"folded", optional_argument, NULL, REPORT_FIRST + REPORT_FOLDED},
+	{"flamegraph", required_argument, NULL, REPORT_FIRST + REPORT_FLAMEGRAPH},
+	{"perf-script", optional_argument, NULL, REPORT_FIRST + REPORT_PERF_SCRIPT},
+	{"pprof", optional_argument, NULL, REPORT_FIRST + REPORT_PPROF},
+	{"firefox", optional_argument, NULL, REPORT_FIRST + REPORT_FIREFOX},
+	{"sort", required_argument, NULL, REPORT_SORT},
+	{NULL, 0, NULL, 0},
+};
+
+static int report_usage(struct err *e)
+{
+	return err_set(e, EINVAL, "wrong usage: see `pfm help report`");
+}
+
+static int report_option(struct report_options *o, int opt, struct err *e)
+{
+	if (opt == REPORT_SORT)
+		return flat_parse_keys(&o->keys, optarg, e);
+	if (opt < REPORT_FIRST || opt >= REPORT_SORT)
+		return report_usage(e);
+	o->output[opt - REPORT_FIRST] = optarg ? optarg : "-";
+	return 0;
+}
+
+static int report_parse(struct report_options *o, int argc, char **argv, struct err *e)
+{
+	int opt;
+
+	flat_parse_keys(&o->keys, "command,object,function", e);
+	while ((opt = getopt_long(argc, argv, "", report_long, NULL)) != -1)
+		if (report_option(o, opt, e) < 0)
+			return -e->no;
+	o->file = optind < argc ? argv[optind++] : "pfm.data";
+	return optind < argc ? report_usage(e) : 0;
+}
+
+static int report_write(
+	const struct recording *r, enum report_output what, const char *path, struct err *e)
+{
+	FILE *out;
+	int rc;
+
+	if (strcmp(path, "-") == 0 && what == REPORT_PPROF && isatty(STDOUT_FILENO))
+		return err_set(e, EINVAL, "pprof's format is binary: --pprof=FILE names a file");
+	if (strcmp(path, "-") == 0)
+		return report_writers[what](r, stdout, e);
+	out = fopen(path, "we");
+	if (!out)
+		return err_set(e, errno, "cannot write %s: %s", path, err_name(errno));
+	rc = report_writers[what](r, out, e);
+	if (fclose(out) != 0 && rc == 0)
+		rc = err_set(e, errno, "cannot write %s: %s", path, err_name(errno));
+	return rc;
+}
+
+static int report_write_all(
+	const struct recording *r, const struct report_options *o, struct err *e)
+{
+	bool any = false;
+
+	for (int i = 0; i < REPORT_OUTPUTS; i++) {
+		if (!o->output[i])
+			continue;
+		any = true;
+		if (report_write(r, (enum report_output)i, o->output[i], e) < 0)
+			return -e->no;
+	}
+	return any ? 0 : flat_write(r, &o->keys, stdout, e);
+}
+
+static int report_run(int argc, char **argv, struct err *e)
+{
+	struct report_options o = {.file = NULL};
+	struct recording r;
+	int rc;
+
+	if (report_parse(&o, argc, argv, e) < 0)
+		return -e->no;
+	rc = recording_open(&r, o.file, true, e);
+	if (rc < 0)
+		return rc;
+	rc = report_write_all(&r, &o, e);
+	recording_close(&r);
+	return rc;
+}
+
+const struct pfm_command cmd_report = {
+	.name = "report",
+	.summary = "show where the time of a recording went",
+	.usage =
+		"Usage: pfm report [FILE] [--sort=KEY,...]\n"
+		"       pfm report [FILE] OUTPUT...\n"
+		"Show the functions that pfm record has sampled, in FILE or pfm.data.\n\n"
+		"  --sort=KEY,...      a line for each command, pid, tid, cpu, object, function;\n"
+		"                      default: command,object,function\n\n"
+		"Outputs, to stdout or FILE:\n"
+		"  --folded[=FILE]      lines COMMAND;FUNCTION COUNT, as flamegraph.pl reads them\n"
+		"  --flamegraph=FILE    a flame graph, SVG: open it in a browser\n"
+		"  --perf-script[=FILE] the text of perf script\n"
+		"  --pprof[=FILE]       for `go tool pprof`\n"
+		"  --firefox[=FILE]     for profiler.firefox.com\n",
+	.run = report_run,
+};

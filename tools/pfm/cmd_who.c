@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "tools/pfm/command.h"
+#include "tools/pfm/load_pmu.h"
+#include "tools/pfm/machine.h"
+#include "tools/pfm/text/json.h"
+#include "tools/pfm/text/wrap.h"
+#include "tools/pfm/tree/cpus.h"
+#include "tools/pfm/tree/file.h"
+#include "tools/pfm/tree/tree.h"
+
+enum { WHO_INDENT = 26, WHO_COLUMNS = 80, WHO_SENTENCE = 400 };
+
+static const char who_usage[] =
+	"Usage: pfm who [-j] [--mount=DIR]\n"
+	"Show every counter of every CPU: free, or in use by which context or program, since\n"
+	"when, and how to get it.\n"
+	"\n"
+	"  -j, --json               JSON Lines, see pfm-who(1)\n"
+	"      --mount=DIR          the mount of perfmonfs (default: $PERFMONFS, or the first)\n";
+
+static const struct option who_options[] = {
+	{"json", no_argument, NULL, 'j'},
+	{"mount", required_argument, NULL, 'm'},
+	{0},
+};
+
+/* Some counters of a CPU in one state, or a context on a thread. */
+struct who_item {
+	const char *state;
+	uint64_t counters;           /* as bits of PMDs */
+	char sentence[WHO_SENTENCE]; /* what it is, and what to do */
+	const struct cpus_line *line;
+	char since[40]; /* ISO 8601; "" if it is not known */
+};
+
+struct who {
+	struct tree tree;
+	struct pfm_pmu pmu;
+	bool json;
+	/* CPUs with the same state are one entry. */
+	struct text same;
+	int first, last;
+};
+
+/* --- What is known of a context */
+
+static const char *who_user(char *room, size_t size, int uid)
+{
+	const struct passwd *pw = uid < 0 ? NULL : getpwuid((uid_t)uid);
+
+	if (pw)
+		snprintf(room, size, "%s", pw->pw_name);
+	else
+		snprintf(room, size, "uid %d", uid);
+	return room;
+}
+
+/* The program of a thread; "" if it has ended. */
+static const char *who_program(char *room, size_t size, int pid)
+{
+	char path[40];
+	struct err e;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	if (file_read_line(AT_FDCWD, path, room, size, &e) < 0)
+		*room = '\0';
+	return room;
+}
+
+/* The directory of a context is as old as the context. */
+static void who_since(const struct who *w, struct slice context, char since[40])
+{
+	char path[128];
+	struct stat st;
+	struct tm tm;
+
+	*since = '\0';
+	snprintf(path, sizeof(path), "ctx/%.*s", (int)context.n, context.p);
+	if (fstatat(w->tree.dir, path, &st, 0) == 0 && localtime_r(&st.st_mtime, &tm))
+		strftime(since, 40, "%Y-%m-%dT%H:%M:%S%z", &tm);
+}
+
+static void who_context(const struct who *w, struct who_item *item, const struct cpus_line *c)
+{
+	char user[64], program[64];
+
+	item->state = "context";
+	who_since(w, c->context, item->since);
+	who_user(user, sizeof(user), c->uid);
+	who_program(program, sizeof(program), c->pid);
+	snprintf(item->sentence, sizeof(item->sentence),
+		"context %.*s of %s, loaded by %s%s%d%s%s; to free it: end that, or rmdir "
+		"ctx/%.*s",
+		(int)c->context.n, c->context.p, user, program, *program ? " " : "process ", c->pid,
+		*item->since ? ", since " : "", item->since, (int)c->context.n, c->context.p);
+}
+
+/* --- Output */
+
+static void who_json(const struct who_item *item)
+{
+	TEXT_CLEANUP struct text t = {0};
+	char room[PFM_COUNTERS_ROOM];
+	const struct cpus_line *c = item->line;
+	char name[80];
+
+	text_printf(&t, "{\"schema\":1,\"%s\":%d,\"state\":", c->thread ? "tid" : "cpu", c->id);
+	json_string(&t, item->state);
+	text_printf(&t, ",\"counters\":");
+	json_string(&t, c->thread ? NULL : pfm_pmu_counters(room, item->counters));
+	snprintf(name, sizeof(name), "%.*s", (int)c->context.n, c->context.p);
+	text_printf(&t, ",\"context\":");
+	json_string(&t, c->context.n ? name : NULL);
+	if (c->context.n)
+		text_printf(&t, ",\"uid\":%d,\"pid\":%d", c->uid, c->pid);
+	else
+		text_printf(&t, ",\"uid\":null,\"pid\":null");
+	text_printf(&t, ",\"since\":");
+	json_string(&t, *item->since ? item->since : NULL);
+	text_printf(&t, ",\"text\":");
+	json_string(&t, item->sentence);
+	if (text_ok(&t))
+		printf("%s}\n", t.p);
+}
+
+/* The lines of a CPU without its number. */
+static void who_add_text(struct text *t, const struct who_item *item)
+{
+	char room[PFM_COUNTERS_ROOM];
+
+	text_printf(t, "%-15s ", item->line->thread ? "" : pfm_pmu_counters(room, item->counters));
+	wrap_text(t, item->sentence, WHO_INDENT, WHO_COLUMNS);
+}
+
+/* Prints the CPUs that have the same lines. */
+static void who_flush(struct who *w)
+{
+	char cpus[32], *line, *rest = NULL;
+	bool first = true;
+
+	if (!text_ok(&w->same) || !w->same.n)
+		return;
+	if (w->first == w->last)
+		snprintf(cpus, sizeof(cpus), "%d", w->first);
+	else
+		snprintf(cpus, sizeof(cpus), "%d-%d", w->first, w->last);
+	for (line = strtok_r(w->same.p, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		printf("%-9s %s\n", first ? cpus : "", line + (*line == ' ' ? 10 : 0));
+		first = false;
+	}
+	text_clear(&w->same);
+}
+
+static void who_show_cpu(struct who *w, int cpu, struct text *t)
+{
+	if (w->same.n && text_ok(t) && strcmp(w->same.p, t->p) == 0 && cpu == w->last + 1) {
+		w->last = cpu;
+		return;
+	}
+	who_flush(w);
+	text_clear(&w->same);
+	text_printf(&w->same, "%s", t->p ? t->p : "");
+	w->first = w->last = cpu;
+}
+
+static void who_item(struct who *w, struct text *t, const struct who_item *item)
+{
+	if (w->json)
+		who_json(item);
+	else
+		who_add_text(t, item);
+}
+
+/* --- CPUs */
+
+static void who_simple(struct who_item *item, const char *state, const char *sentence)
+{
+	item->state = state;
+	snprintf(item->sentence, sizeof(item->sentence), "%s", sentence);
+}
+
+/* Each counter that other software uses, then the others. */
+static void who_in_use(struct who *w, struct text *t, const struct cpus_line *c)
+{
+	struct who_item item = {.line = c}, others = {.line = c, .counters = w->pmu.all};
+	struct cpus_line users = *c;
+	struct slice by;
+	unsigned pmc;
+
+	while (cpus_next_user(&users, &pmc, &by)) {
+		item.counters = machine_counters(&w->pmu, pmc);
+		others.counters &= ~item.counters;
+		item.state = "in use";
+		snprintf(item.sentence, sizeof(item.sentence), "in use by %.*s", (int)by.n, by.p);
+		who_item(w, t, &item);
+	}
+	who_simple(&others, "free", "free");
+	if (others.counters)
+		who_item(w, t, &others);
+}
+
+static void who_cpu(struct who *w, struct text *t, const struct cpus_line *c)
+{
+	struct who_item item = {.line = c, .counters = w->pmu.all};
+
+	switch (c->state) {
+	case CPUS_IN_USE:
+		who_in_use(w, t, c);
+		return;
+	case CPUS_CONTEXT:
+		who_context(w, &item, c);
+		break;
+	case CPUS_FREE:
+		who_simple(&item, "free", "free");
+		break;
+	case CPUS_OFFLINE:
+		who_simple(&item, "offline", "offline");
+		break;
+	case CPUS_THREADS:
+		who_simple(&item, "threads", "shared by the threads below; `load cpu=` takes them");
+		break;
+	case CPUS_UNREADABLE:
+		item.state = "unreadable";
+		snprintf(item.sentence, sizeof(item.sentence),
+			"unreadable: %.*s: see `perfmonfs --check`", (int)c->error.n, c->error.p);
+		break;
+	case CPUS_ONLINE:
+		who_simple(&item, "unknown",
+			"online; its users are shown to root and members of config/sys_group");
+		break;
+	}
+	who_item(w, t, &item);
+}
+
+static void who_thread(struct who *w, const struct cpus_line *c)
+{
+	TEXT_CLEANUP struct text t = {0};
+	struct who_item item = {.line = c};
+	char program[64];
+
+	who_context(w, &item, c);
+	if (w->json) {
+		who_json(&item);
+		return;
+	}
+	who_flush(w);
+	wrap_text(&t, item.sentence, WHO_INDENT, WHO_COLUMNS);
+	if (text_ok(&t))
+		printf("thread %-8d %-9.9s %s", c->id, who_program(program, sizeof(program), c->id),
+			t.p);
+}
+
+static int who_show(struct who *w, struct err *e)
+{
+	TEXT_CLEANUP struct text text = {0}, t = {0};
+	struct slice rest, line;
+	struct cpus_line c;
+	int rc = file_read(w->tree.dir, "cpus", &text, e);
+
+	if (rc == 0 && !w->json)
+		printf("%-9s %-15s %s\n", "CPU", "COUNTERS", "STATE");
+	rest = slice_of(text.p ? text.p : "");
+	while (rc == 0 && (line = slice_cut(&rest, '\n')).n) {
+		if (!cpus_parse(line, &c))
+			continue;
+		text_clear(&t);
+		if (c.thread)
+			who_thread(w, &c);
+		else
+			who_cpu(w, &t, &c);
+		if (!c.thread && !w->json)
+			who_show_cpu(w, c.id, &t);
+	}
+	who_flush(w);
+	return rc;
+}
+
+static int who_main(int argc, char **argv, struct err *e)
+{
+	struct who w = {.tree = {.dir = -1}};
+	const char *mount = NULL;
+	int c, rc;
+
+	opterr = 0;
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "j", who_options, NULL)) != -1) {
+		if (c == 'j')
+			w.json = true;
+		else if (c == 'm')
+			mount = optarg;
+		else
+			return err_set(e, EINVAL, "%s: see `pfm help who`", argv[optind - 1]);
+	}
+	if (argv[optind])
+		return err_set(e, EINVAL, "%s: see `pfm help who`", argv[optind]);
+	rc = tree_open(&w.tree, mount, e);
+	if (rc == 0)
+		rc = load_pmu(&w.tree, &w.pmu, e);
+	if (rc == 0)
+		rc = who_show(&w, e);
+	text_free(&w.same);
+	pfm_pmu_free(&w.pmu);
+	tree_close(&w.tree);
+	return rc;
+}
+
+const struct pfm_command cmd_who = {
+	.name = "who",
+	.summary = "show which counters are free, and what uses the others",
+	.usage = who_usage,
+	.run = who_main,
+};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events that all processors of an encoding have, by the names that perf gives them. Tables of
+ * event libraries differ in these between versions.
+ */
+#ifndef TOOLS_PFM_EVENTS_ARCH_EVENTS_H
+#define TOOLS_PFM_EVENTS_ARCH_EVENTS_H
+
+#include "base/err.h"
+#include "tools/pfm/events/event_table.h"
+#include "tools/pfm/events/pfm_pmu.h"
+
+/* Adds the events of @encoding. -ENOMEM. */
+int arch_events_add(enum pfm_encoding encoding, struct event_table *t, struct err *e);
+
+#endif

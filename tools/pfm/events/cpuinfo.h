@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_PFM_EVENTS_CPUINFO_H
+#define TOOLS_PFM_EVENTS_CPUINFO_H
+
+#include "base/slice.h"
+#include "tools/pfm/events/pfm_pmu.h"
+
+/* The first processor of /proc/cpuinfo, whose text this is. */
+struct pfm_cpu cpuinfo_parse(struct slice text);
+
+#endif

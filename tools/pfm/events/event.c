@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/events/event.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "tools/pfm/events/event_code.h"
+#include "tools/pfm/events/libpfm.h"
+#include "tools/pfm/events/nearest.h"
+
+/* The event and its unit mask in an event select; on AMD, the event has 12 bits. */
+#define EVENT_FIELDS 0xff00000f0000ffffULL
+
+/* Bits of the perf backend: class 0 are hardware events. */
+enum { EVENT_CLASS = 56 };
+
+static const char event_no_hardware[] =
+	"the kernel has no PMU for hardware events here, as in many virtual machines";
+
+static bool event_is_intel(const struct pfm_pmu *pmu)
+{
+	return pmu->cpu.encoding == PFM_ENCODING_INTEL;
+}
+
+/* PMDs are slots of the kernel, which chooses the counters: what restricts these is its own. */
+static bool event_is_perf(const struct pfm_pmu *pmu)
+{
+	return strcmp(pmu->backend, "perf") == 0;
+}
+
+/*
+ * The code that the kernel takes. It knows those of the fixed counters 2 and 3; of the others, it
+ * would count a select that never happens.
+ */
+static uint64_t event_perf_code(const struct pfm_pmu *pmu, uint64_t code)
+{
+	if (!event_is_perf(pmu) || !event_is_intel(pmu))
+		return code;
+	return code == 0x0100 ? 0x00c0 : code == 0x0200 ? 0x003c : code;
+}
+
+/* An Intel event that has no select: event 0 with the number of a fixed counter, plus 1. */
+static bool event_is_pseudo(const struct pfm_pmu *pmu, uint64_t code)
+{
+	return event_is_intel(pmu) && !event_is_perf(pmu) && !(code & 0xff) && code & 0xff00;
+}
+
+/* The fixed counter that counts the same as this select; 0: there is none. */
+static uint64_t event_fixed(const struct pfm_pmu *pmu, uint64_t code)
+{
+	if (!event_is_intel(pmu))
+		return 0;
+	switch (code) {
+	case 0x00c0:
+		return pfm_pmu_fixed(pmu, 0);
+	case 0x003c:
+		return pfm_pmu_fixed(pmu, 1);
+	case 0x01a4:
+		return pfm_pmu_fixed(pmu, 3);
+	}
+	return 0;
+}
+
+/* Counters of an event by its code alone. */
+static uint64_t event_counters(const struct pfm_pmu *pmu, uint64_t code)
+{
+	if (event_is_pseudo(pmu, code))
+		return code & ~0xff00ULL ? 0 : pfm_pmu_fixed(pmu, (unsigned)(code >> 8) - 1);
+	return pmu->general | event_fixed(pmu, code);
+}
+
+static uint64_t event_row_counters(const struct pfm_pmu *pmu, const struct event_row *row)
+{
+	return event_is_perf(pmu) ? EVENT_ANY_COUNTER : row->counters | event_fixed(pmu, row->code);
+}
+
+/* What the event files say about an event and unit mask, by whichever name it was reached. */
+static uint64_t event_restriction(const struct pfm_pmu *pmu, uint64_t code)
+{
+	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
+		r++)
+		if (r->active && !((r->code ^ code) & EVENT_FIELDS) &&
+			r->counters != EVENT_ANY_COUNTER)
+			return event_row_counters(pmu, r);
+	return EVENT_ANY_COUNTER;
+}
+
+static int event_set_extra(const struct pfm_pmu *pmu, const struct event_code *c,
+	struct pfm_event *event, struct err *e)
+{
+	uint32_t addr = event_is_intel(pmu) ? event_code_extra_addr(c->code) : 0;
+	const struct pfm_pmc *pmc;
+
+	event->extra_pmc = -1;
+	if (!c->has_extra)
+		return 0;
+	if (!addr)
+		return err_set(e, EINVAL,
+			"event 0x%" PRIx64 " has no extra register: leave out +0x%" PRIx64, c->code,
+			c->extra);
+	pmc = pfm_pmu_pmc_at(pmu, addr);
+	if (!pmc)
+		return err_set(e, EOPNOTSUPP, "it needs the extra register 0x%x, which %s has not",
+			addr, pmu->name);
+	event->extra_pmc = (int)pmc->num;
+	event->extra = c->extra;
+	return 0;
+}
+
+static int event_check_reserved(
+	const struct pfm_pmu *pmu, uint64_t code, uint64_t counters, struct err *e)
+{
+	for (unsigned i = 0; i < pmu->npmds; i++) {
+		const struct pfm_pmd *d = &pmu->pmds[i];
+		const struct pfm_pmc *pmc = pfm_pmu_pmc(pmu, d->pmc);
+
+		if (d->fixed < 0 && counters >> d->num & 1 && code & pmc->rsvd)
+			return err_set(e, EINVAL, "bits 0x%" PRIx64 " are reserved in PMC %u",
+				code & pmc->rsvd, pmc->num);
+	}
+	return 0;
+}
+
+/*
+ * From family 0x17 on, floating-point operations of AMD can be more in a cycle than a counter can
+ * add (15). Linux merges two counters for them, as a tree of the msr backend cannot.
+ */
+static bool event_is_merged(const struct pfm_pmu *pmu, uint64_t code)
+{
+	return pmu->cpu.encoding == PFM_ENCODING_AMD && pmu->cpu.family >= 0x17 &&
+	       !event_is_perf(pmu) && (code & 0xf000000ff) == 0x03;
+}
+
+/* @allowed: PMDs that a table or the user restricts it to. */
+static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, uint64_t modifiers,
+	uint64_t allowed, struct pfm_event *event, struct err *e)
+{
+	int rc = event_set_extra(pmu, c, event, e);
+
+	if (rc < 0)
+		return rc;
+	if (pmu->software_only && !(c->code >> EVENT_CLASS))
+		return err_set(e, EOPNOTSUPP, "%s", event_no_hardware);
+	if (event_is_merged(pmu, c->code))
+		return err_set(e, EOPNOTSUPP,
+			"it needs two merged counters on this CPU, which only the kernel has: use "
+			"the backend perf");
+	event->code = event_perf_code(pmu, c->code) | modifiers;
+	event->counters = event_counters(pmu, event->code) & allowed & pmu->all;
+	if (!event->counters)
+		return err_set(e, EOPNOTSUPP, "no counter of %s counts it%s", pmu->name,
+			modifiers && event_is_pseudo(pmu, c->code)
+				? ": fixed counters have no modifiers but u and k"
+				: "");
+	return event_check_reserved(pmu, event->code, event->counters & pmu->general, e);
+}
+
+/* A whole value, as it is written to a PMC, has its level in it. */
+static unsigned event_code_level(uint64_t code)
+{
+	return (code & PFM_SEL_USER ? EVENT_USER : 0) | (code & PFM_SEL_KERNEL ? EVENT_KERNEL : 0);
+}
+
+/* A value of FIXED_CTR_CTRL, of one counter. */
+static int event_take_fixed(const struct pfm_pmu *pmu, unsigned pmc, uint64_t value,
+	struct event_code *c, struct pfm_event *event, struct err *e)
+{
+	for (unsigned i = 0; i < pmu->npmds; i++) {
+		const struct pfm_pmd *d = &pmu->pmds[i];
+		uint64_t level = d->fixed < 0 ? 0 : value >> PFM_FIXED_BITS * d->fixed;
+
+		if (d->pmc != pmc || !level || level > 3 ||
+			value != level << PFM_FIXED_BITS * d->fixed)
+			continue;
+		event->level = (level & 1 ? EVENT_KERNEL : 0) | (level & 2 ? EVENT_USER : 0);
+		*c = (struct event_code){.code = (uint64_t)(d->fixed + 1) << 8};
+		return 0;
+	}
+	return err_set(e, EINVAL, "PMC %u takes the bits of one fixed counter here, as 0x3", pmc);
+}
+
+/* pmcN=VALUE: any value, counted by the PMD that PMC N selects for. */
+static int event_resolve_pmc(const struct pfm_pmu *pmu, struct slice text,
+	const struct event_modifiers *m, struct pfm_event *event, struct err *e)
+{
+	struct slice value = text, name = slice_cut(&value, '=');
+	struct event_code c = {0};
+	uint64_t num, allowed = 0;
+	bool fixed = false;
+	int rc = num_max((struct slice){name.p + 3, name.n - 3}, UINT32_MAX, &num, e);
+
+	if (rc == 0)
+		rc = num_u64(value, &c.code, e);
+	if (rc < 0)
+		return rc;
+	for (unsigned i = 0; i < pmu->npmds; i++) {
+		if (pmu->pmds[i].pmc != num)
+			continue;
+		allowed |= 1ULL << pmu->pmds[i].num;
+		fixed = pmu->pmds[i].fixed >= 0;
+	}
+	if (!allowed)
+		return err_set(
+			e, EINVAL, "%s has no PMC %" PRIu64 " that selects events", pmu->name, num);
+	if (fixed)
+		rc = event_take_fixed(pmu, (unsigned)num, c.code, &c, event, e);
+	else
+		event->level = event_code_level(c.code);
+	c.code &= ~PFM_SEL_STATE;
+	return rc ? rc : event_finish(pmu, &c, m->bits, allowed, event, e);
+}
+
+/* Returns 1 if @text is no code. */
+static int event_resolve_code(const struct pfm_pmu *pmu, struct slice text,
+	const struct event_modifiers *m, struct pfm_event *event, struct err *e)
+{
+	struct event_code c;
+	int rc = event_code_parse(text, &c, e);
+
+	if (rc)
+		return rc;
+	event->level = event_code_level(c.code);
+	c.code &= ~PFM_SEL_STATE;
+	return event_finish(pmu, &c, m->bits, event_restriction(pmu, c.code), event, e);
+}
+
+/* Cuts SOURCE:: off; returns it, or an empty slice. */
+static struct slice event_cut_source(struct slice *name)
+{
+	struct slice rest = *name, source = slice_cut(&rest, ':');
+
+	if (!rest.n || rest.p[0] != ':')
+		return (struct slice){name->p, 0};
+	*name = (struct slice){rest.p + 1, rest.n - 1};
+	return source;
+}
+
+/* Without a PMU, names of libpfm4 are those of the machine's PMU, which a simulated one is not. */
+static bool event_may_be_libpfm(const struct pfm_pmu *pmu, struct slice source)
+{
+	return source.n || (!pmu->software_only && strcmp(pmu->backend, "sim") != 0);
+}
+
+static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct err *e)
+{
+	struct nearest near = {0};
+	char room[NEAREST_ROOM];
+	struct slice bare = name, source = event_cut_source(&bare);
+
+	if (pmu->software_only)
+		return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list; %s",
+			SLICE_ARG(name), pmu->name, event_no_hardware);
+	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
+		r++)
+		if (source.n ? slice_is(source, r->source) : r->active)
+			nearest_offer(&near, bare, r->name);
+	if (event_may_be_libpfm(pmu, source))
+		libpfm_offer(name, &near);
+	if (near.n)
+		return err_set(e, ENOENT, "%.*s: no such event of %s: is it %s?", SLICE_ARG(name),
+			pmu->name, nearest_text(&near, room));
+	return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list%s", SLICE_ARG(name),
+		pmu->name, libpfm_version() ? "" : "; pfm was built without libpfm4");
+}
+
+static int event_resolve_name(const struct pfm_pmu *pmu, struct slice name,
+	const struct event_modifiers *m, struct pfm_event *event, struct err *e)
+{
+	struct slice bare = name, source = event_cut_source(&bare);
+	const struct event_row *row = event_table_find(&pmu->events, bare, source);
+	struct event_code c;
+	int rc;
+
+	if (row) {
+		c = (struct event_code){row->code, row->extra, row->has_extra};
+		return event_finish(pmu, &c, m->bits, event_row_counters(pmu, row), event, e);
+	}
+	rc = event_may_be_libpfm(pmu, source) ? libpfm_encode(pmu->cpu.encoding, name, &c, e)
+					      : -ENOENT;
+	if (rc == -ENOENT)
+		return event_unknown(pmu, name, e);
+	if (rc < 0)
+		return rc;
+	return event_finish(pmu, &c, m->bits, event_restriction(pmu, c.code), event, e);
+}
+
+int event_resolve(
+	const struct pfm_pmu *pmu, const char *text, struct pfm_event *event, struct err *e)
+{
+	struct slice rest = slice_of(text);
+	struct event_modifiers m;
+	int rc;
+
+	*event = (struct pfm_event){.extra_pmc = -1};
+	if (rest.n >= sizeof(event->name) || !rest.n)
+		return err_set(e, EINVAL, "'%.*s': an event has 1 to %zu bytes", SLICE_ARG(rest),
+			sizeof(event->name) - 1);
+	memcpy(event->name, text, rest.n + 1);
+	rc = event_code_modifiers(&rest, &m, e);
+	if (rc == 0 && slice_starts(rest, "pmc") && memchr(rest.p, '=', rest.n))
+		rc = event_resolve_pmc(pmu, rest, &m, event, e);
+	else if (rc == 0)
+		rc = event_resolve_code(pmu, rest, &m, event, e);
+	if (rc == 1)
+		rc = event_resolve_name(pmu, rest, &m, event, e);
+	if (m.level)
+		event->level = m.level;
+	if (rc == 0 || rc == -ENOENT)
+		return rc;
+	return err_prefix(e, "%.*s", SLICE_ARG(slice_of(text)));
+}
+
+static uint64_t event_select(const struct pfm_event *event, unsigned level)
+{
+	return event->code | PFM_SEL_ENABLE | (level & EVENT_USER ? PFM_SEL_USER : 0) |
+	       (level & EVENT_KERNEL ? PFM_SEL_KERNEL : 0);
+}
+
+static uint64_t event_fixed_bits(int fixed, unsigned level)
+{
+	uint64_t bits = (level & EVENT_KERNEL ? 1 : 0) | (level & EVENT_USER ? 2 : 0);
+
+	return bits << PFM_FIXED_BITS * fixed;
+}
+
+/* Adds bits to a PMC that may be there already. */
+static unsigned event_add_setting(
+	struct event_setting *out, unsigned n, unsigned pmc, uint64_t bits)
+{
+	unsigned i = 0;
+
+	while (i < n && out[i].pmc != pmc)
+		i++;
+	if (i == n)
+		out[n++] = (struct event_setting){pmc, 0};
+	out[i].value |= bits;
+	return n;
+}
+
+unsigned event_program(const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n,
+	const int *pmds, unsigned level, struct event_setting out[EVENT_MAX_SETTINGS])
+{
+	unsigned nout = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct pfm_event *event = &events[i];
+		const struct pfm_pmd *d = pfm_pmu_pmd(pmu, (unsigned)pmds[i]);
+		unsigned at = event->level ? event->level : level;
+		uint64_t value =
+			d->fixed < 0 ? event_select(event, at) : event_fixed_bits(d->fixed, at);
+		uint64_t reserved = pfm_pmu_pmc(pmu, d->pmc)->rsvd;
+
+		nout = event_add_setting(out, nout, d->pmc, value & ~reserved);
+		/* P6: the enable bit of the first select starts both counters. */
+		if (d->fixed < 0 && reserved & PFM_SEL_ENABLE)
+			nout = event_add_setting(out, nout, 0, PFM_SEL_ENABLE);
+		if (event->extra_pmc >= 0)
+			nout = event_add_setting(
+				out, nout, (unsigned)event->extra_pmc, event->extra);
+	}
+	return nout;
+}

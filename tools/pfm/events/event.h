@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events as users write them, see pfm-events(5), and the values of PMCs that count them:
+ * event_resolve() for each, assign_events() for all, then event_program().
+ */
+#ifndef TOOLS_PFM_EVENTS_EVENT_H
+#define TOOLS_PFM_EVENTS_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "tools/pfm/events/pfm_pmu.h"
+
+enum { EVENT_TEXT = 128 };
+
+/* Levels of privilege, as bits. */
+enum { EVENT_USER = 1, EVENT_KERNEL = 2 };
+
+struct pfm_event {
+	char name[EVENT_TEXT]; /* as the user has written it, with modifiers */
+	uint64_t code;         /* as in struct event_row, with edge, invert and counter mask */
+	unsigned level;        /* EVENT_USER, EVENT_KERNEL or both; 0: the text gives none */
+	uint64_t counters;     /* PMDs that can count it, as bits; not 0 */
+	int extra_pmc;         /* number of the extra register that it needs; -1: none */
+	uint64_t extra;        /* the value of that register */
+};
+
+/*
+ * Finds the event that @text names. -ENOENT: no such event, with the names nearest to it; -EINVAL:
+ * syntax; -ERANGE: a number; -EOPNOTSUPP: the PMU lacks the counter or the extra register.
+ */
+int event_resolve(
+	const struct pfm_pmu *pmu, const char *text, struct pfm_event *event, struct err *e);
+
+/* A PMC and its value, for a line of `regs`. */
+struct event_setting {
+	unsigned pmc;
+	uint64_t value;
+};
+
+enum { EVENT_MAX = 32, EVENT_MAX_SETTINGS = 2 * EVENT_MAX + 1 };
+
+/*
+ * The settings with which PMD pmds[i] counts events[i], of which there are at most EVENT_MAX.
+ * Events without a level get @level. Returns their number.
+ */
+unsigned event_program(const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n,
+	const int *pmds, unsigned level, struct event_setting out[EVENT_MAX_SETTINGS]);
+
+#endif

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/events/event_file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "tools/pfm/events/event_code.h"
+
+struct event_file {
+	struct pfm_pmu *pmu;
+	const char *source;
+	unsigned first; /* row of the file's first event */
+	bool named;     /* a line names CPUs, PMUs or a vendor */
+	bool active;    /* one of them is this CPU or PMU */
+	bool foreign;   /* a line names another vendor */
+};
+
+static bool event_is_name(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!isalnum((unsigned char)s.p[i]) && !memchr("_.:-", s.p[i], 4))
+			return false;
+	return s.n && s.n < EVENT_NAME;
+}
+
+static int event_parse_counters(struct slice list, uint64_t *counters, struct err *e)
+{
+	uint64_t first, last;
+
+	if (slice_is(list, "*")) {
+		*counters = EVENT_ANY_COUNTER;
+		return 0;
+	}
+	*counters = 0;
+	do {
+		int rc = num_range(&list, PFM_PMU_REGS - 1, &first, &last, e);
+
+		if (rc < 0)
+			return err_prefix(e, "the counters");
+		for (; first <= last; first++)
+			*counters |= 1ULL << first;
+	} while (list.n);
+	return 0;
+}
+
+/* The field after @name; it is missing if the line ends before. */
+static int event_file_code(struct slice word, struct event_row *row, struct err *e)
+{
+	struct event_code c = {0};
+	int rc = event_code_parse(word, &c, e);
+
+	if (rc == 1)
+		return err_set(e, EINVAL, "'%.*s' is no code: write NAME CODE COUNTERS DESCRIPTION",
+			SLICE_ARG(word));
+	if (rc < 0)
+		return rc;
+	if (c.code & PFM_SEL_STATE)
+		return err_set(e, EINVAL,
+			"'%.*s' has bits for level, enable or interrupt: leave out 0x%llx",
+			SLICE_ARG(word), c.code & PFM_SEL_STATE);
+	row->code = c.code;
+	row->extra = c.extra;
+	row->has_extra = c.has_extra;
+	return 0;
+}
+
+static bool event_file_has(const struct event_file *f, struct slice name)
+{
+	for (unsigned i = f->first; i < f->pmu->events.n; i++)
+		if (event_name_is(name, f->pmu->events.rows[i].name))
+			return true;
+	return false;
+}
+
+/* NAME CODE COUNTERS DESCRIPTION */
+static int event_file_event(
+	struct event_file *f, struct slice name, struct slice line, struct err *e)
+{
+	struct event_row row = {.active = f->active || !f->named};
+	struct slice desc;
+	int rc;
+
+	if (!event_is_name(name))
+		return err_set(e, EINVAL,
+			"'%.*s' is no name: it has letters, digits, and _ . : - up to %d bytes",
+			SLICE_ARG(name), EVENT_NAME - 1);
+	if (event_file_has(f, name))
+		return err_set(e, EINVAL, "%.*s is described twice", SLICE_ARG(name));
+	rc = event_file_code(slice_word(&line), &row, e);
+	if (rc == 0)
+		rc = event_parse_counters(slice_word(&line), &row.counters, e);
+	if (rc < 0)
+		return rc;
+	desc = slice_trim(line);
+	if (desc.n >= sizeof(row.desc))
+		return err_set(
+			e, EINVAL, "the description has more than %zu bytes", sizeof(row.desc) - 1);
+	snprintf(row.name, sizeof(row.name), "%.*s", (int)name.n, name.p);
+	snprintf(row.desc, sizeof(row.desc), "%.*s", (int)desc.n, desc.p);
+	snprintf(row.source, sizeof(row.source), "%s", f->source);
+	return f->foreign ? 0 : event_table_add(&f->pmu->events, &row, e);
+}
+
+/* pmu NAME... */
+static int event_file_pmu(struct event_file *f, struct slice line, struct err *e)
+{
+	struct slice word = slice_word(&line);
+
+	if (!word.n)
+		return err_set(e, EINVAL, "a name is missing: write pmu NAME");
+	f->named = true;
+	for (; word.n; word = slice_word(&line))
+		f->active = f->active || slice_is(word, f->pmu->name);
+	return 0;
+}
+
+static bool event_same_vendor(enum pfm_encoding encoding, bool amd)
+{
+	return encoding == PFM_ENCODING_NONE || amd == (encoding == PFM_ENCODING_AMD);
+}
+
+/* A file of another vendor's CPUs adds nothing. */
+static int event_file_vendor(struct event_file *f, struct slice word, struct err *e)
+{
+	bool amd = slice_is(word, "amd");
+
+	if (!amd && !slice_is(word, "intel"))
+		return err_set(
+			e, EINVAL, "'%.*s' is no vendor: write intel or amd", SLICE_ARG(word));
+	f->named = true;
+	f->foreign = !event_same_vendor(f->pmu->cpu.encoding, amd);
+	return 0;
+}
+
+/* cpu intel|amd FAMILY MODELS */
+static int event_file_cpu(struct event_file *f, struct slice line, struct err *e)
+{
+	const struct pfm_cpu *cpu = &f->pmu->cpu;
+	uint64_t family, first, last;
+	struct slice models;
+	int rc = event_file_vendor(f, slice_word(&line), e);
+
+	if (rc == 0)
+		rc = num_max(slice_word(&line), 0xfff, &family, e);
+	models = slice_word(&line);
+	do {
+		if (rc == 0)
+			rc = num_range(&models, 0xff, &first, &last, e);
+		if (rc < 0)
+			return rc;
+		if (!f->foreign && cpu->encoding != PFM_ENCODING_NONE &&
+			cpu->family == (int)family && cpu->model >= (int)first &&
+			cpu->model <= (int)last)
+			f->active = true;
+	} while (models.n);
+	return 0;
+}
+
+static int event_file_line(struct event_file *f, struct slice line, struct err *e)
+{
+	struct slice word = slice_word(&line);
+
+	if (!word.n)
+		return 0;
+	if (slice_is(word, "pmu"))
+		return event_file_pmu(f, line, e);
+	if (slice_is(word, "vendor"))
+		return event_file_vendor(f, slice_word(&line), e);
+	if (slice_is(word, "cpu"))
+		return event_file_cpu(f, line, e);
+	return event_file_event(f, word, line, e);
+}
+
+int event_file_parse(
+	struct slice text, const char *path, const char *source, struct pfm_pmu *pmu, struct err *e)
+{
+	struct event_file f = {.pmu = pmu, .source = source, .first = pmu->events.n};
+
+	for (unsigned nr = 1; text.n; nr++) {
+		struct slice line = slice_cut(&text, '\n');
+
+		if (event_file_line(&f, slice_cut(&line, '#'), e) < 0)
+			return err_prefix(e, "%s:%u", path, nr);
+	}
+	return 0;
+}

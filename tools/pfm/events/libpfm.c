@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/events/libpfm.h"
+
+#include <errno.h>
+#include <perfmon/pfmlib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+enum { MAX_CODES = 8 };
+
+/* Sets a variable, or removes it for NULL, and returns its value before, which the caller frees. */
+static char *libpfm_swap(const char *name, const char *value)
+{
+	const char *old = getenv(name);
+	char *copy = old ? strdup(old) : NULL;
+
+	if (value)
+		setenv(name, value, 1);
+	else
+		unsetenv(name);
+	return copy;
+}
+
+/*
+ * Events of PMUs that this machine lacks are found, too, if the name has the PMU. "perf" and
+ * "perf_raw" have codes of perf_event_open, not of registers. A monitored command gets the
+ * environment as it was.
+ */
+static bool libpfm_ready(void)
+{
+	static int state = -1;
+
+	if (state < 0) {
+		CLEANUP_FREE char *inactive = libpfm_swap("LIBPFM_ENCODE_INACTIVE", "1");
+		CLEANUP_FREE char *disabled = libpfm_swap("LIBPFM_DISABLED_PMUS", "perf,perf_raw");
+
+		state = pfm_initialize() == PFM_SUCCESS;
+		free(libpfm_swap("LIBPFM_ENCODE_INACTIVE", inactive));
+		free(libpfm_swap("LIBPFM_DISABLED_PMUS", disabled));
+	}
+	return state;
+}
+
+const char *libpfm_version(void)
+{
+	static char version[16];
+	int v = pfm_get_version();
+
+	snprintf(version, sizeof(version), "%d.%d", PFM_MAJ_VERSION(v), PFM_MIN_VERSION(v));
+	return version;
+}
+
+static bool libpfm_fits(enum pfm_encoding encoding, const char *qualified)
+{
+	bool amd = strncmp(qualified, "amd64", 5) == 0;
+
+	return encoding == PFM_ENCODING_NONE || amd == (encoding == PFM_ENCODING_AMD);
+}
+
+/* Up to libpfm4 4.13, some PMUs have 0x01c0 here, which counter 0 alone counts, for PEBS. */
+static void libpfm_correct(const char *qualified, uint64_t *code)
+{
+	const char *event = strstr(qualified, "::");
+
+	if (event && strncmp(event, "::INST_RETIRED:ANY", 18) == 0)
+		*code &= ~0xff00ULL;
+}
+
+static int libpfm_refuse(int rc, const char *name, struct err *e)
+{
+	if (rc == PFM_ERR_NOTFOUND)
+		return err_set(e, ENOENT, "%s: no such event", name);
+	return err_set(e, EINVAL, "%s: libpfm4: %s", name, pfm_strerror(rc));
+}
+
+static int libpfm_take(enum pfm_encoding encoding, const pfm_pmu_encode_arg_t *arg,
+	const char *qualified, struct event_code *c, struct err *e)
+{
+	if (!libpfm_fits(encoding, qualified))
+		return err_set(e, EINVAL, "%.100s: the event of another vendor's PMU", qualified);
+	if (arg->count < 1 || arg->count > 2 || strncmp(qualified, "netburst", 8) == 0)
+		return err_set(
+			e, EOPNOTSUPP, "%.100s: it needs registers that no tree has", qualified);
+	*c = (struct event_code){.code = arg->codes[0], .has_extra = arg->count == 2};
+	if (c->has_extra)
+		c->extra = arg->codes[1];
+	libpfm_correct(qualified, &c->code);
+	c->code &= ~PFM_SEL_STATE;
+	return 0;
+}
+
+int libpfm_encode(
+	enum pfm_encoding encoding, struct slice name, struct event_code *c, struct err *e)
+{
+	CLEANUP_FREE char *qualified = NULL;
+	char text[EVENT_NAME + EVENT_SOURCE];
+	uint64_t codes[MAX_CODES] = {0};
+	pfm_pmu_encode_arg_t arg = {
+		.codes = codes, .fstr = &qualified, .size = sizeof(arg), .count = MAX_CODES};
+	int rc;
+
+	if (name.n >= sizeof(text) || !libpfm_ready())
+		return err_set(e, ENOENT, "%.*s: no such event", SLICE_ARG(name));
+	snprintf(text, sizeof(text), "%.*s", (int)name.n, name.p);
+	rc = pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_NONE, &arg);
+	if (rc != PFM_SUCCESS)
+		return libpfm_refuse(rc, text, e);
+	return libpfm_take(encoding, &arg, qualified ? qualified : "", c, e);
+}
+
+/* The PMU of PMU::EVENT; empty if the name has none. */
+static struct slice libpfm_pmu_of(struct slice name)
+{
+	struct slice rest = name, pmu = slice_cut(&rest, ':');
+
+	return rest.n && rest.p[0] == ':' ? pmu : (struct slice){name.p, 0};
+}
+
+static bool libpfm_wanted(struct slice pmu, const pfm_pmu_info_t *info)
+{
+	if (info->type != PFM_PMU_TYPE_CORE)
+		return false;
+	return pmu.n ? event_name_is(pmu, info->name) : info->is_present;
+}
+
+static void libpfm_each_of(const pfm_pmu_info_t *pmu, libpfm_each_fn *each, void *arg)
+{
+	for (int i = pmu->first_event; i != -1; i = pfm_get_event_next(i)) {
+		pfm_event_info_t event = {.size = sizeof(event)};
+		char name[EVENT_NAME];
+
+		if (pfm_get_event_info(i, PFM_OS_NONE, &event) != PFM_SUCCESS)
+			continue;
+		snprintf(name, sizeof(name), "%s::%s", pmu->name, event.name);
+		each(arg, name, event.desc);
+	}
+}
+
+void libpfm_each(struct slice pmu, libpfm_each_fn *each, void *arg)
+{
+	for (int p = 0; libpfm_ready() && p < PFM_PMU_MAX; p++) {
+		pfm_pmu_info_t info = {.size = sizeof(info)};
+
+		if (pfm_get_pmu_info((pfm_pmu_t)p, &info) == PFM_SUCCESS &&
+			libpfm_wanted(pmu, &info))
+			libpfm_each_of(&info, each, arg);
+	}
+}
+
+struct libpfm_offers {
+	struct slice name;
+	struct nearest *near;
+};
+
+static void libpfm_offer_one(void *arg, const char *name, const char *desc)
+{
+	struct libpfm_offers *o = arg;
+	const char *bare = strstr(name, "::") + 2;
+
+	(void)desc;
+	nearest_offer(o->near, o->name, libpfm_pmu_of(o->name).n ? name : bare);
+}
+
+void libpfm_offer(struct slice name, struct nearest *near)
+{
+	struct libpfm_offers o = {name, near};
+
+	libpfm_each(libpfm_pmu_of(name), libpfm_offer_one, &o);
+}

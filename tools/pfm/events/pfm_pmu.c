@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The files tell registers by number, name, type and address, and fs-layout.md tells which PMC
+ * selects for which PMD: the one of the same number; of Intel's fixed counters FIXED_CTR_CTRL.
+ * Fixed counters and their control are known by their addresses, whatever their numbers are.
+ */
+#include "tools/pfm/events/pfm_pmu.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "tools/pfm/events/arch_events.h"
+
+enum {
+	MSR_FIXED_CTR0 = 0x309,
+	MSR_FIXED_CTR_CTRL = 0x38d,
+	MAX_FIXED = 16,     /* counters that FIXED_CTR_CTRL has bits for */
+	MAX_REGISTER = 319, /* greatest logical number of the tree */
+};
+
+/* INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK */
+struct pmu_line {
+	struct slice type;
+	uint64_t num, addr, rsvd;
+};
+
+static int pmu_parse_line(struct slice line, struct pmu_line *l, struct err *e)
+{
+	uint64_t def;
+	int rc = num_max(slice_word(&line), MAX_REGISTER, &l->num, e);
+
+	slice_word(&line);
+	l->type = slice_word(&line);
+	if (rc == 0)
+		rc = num_max(slice_word(&line), UINT32_MAX, &l->addr, e);
+	if (rc == 0)
+		rc = num_u64(slice_word(&line), &def, e);
+	return rc ? rc : num_u64(slice_word(&line), &l->rsvd, e);
+}
+
+static int pmu_add_pmc(struct pfm_pmu *pmu, const struct pmu_line *l, struct err *e)
+{
+	if (pmu->npmcs == PFM_PMU_REGS)
+		return err_set(e, EINVAL, "more than %d registers", PFM_PMU_REGS);
+	pmu->pmcs[pmu->npmcs++] = (struct pfm_pmc){(unsigned)l->num, (uint32_t)l->addr, l->rsvd};
+	return 0;
+}
+
+/* PMDs without a selector and virtual ones do not count events: they are left out. */
+static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err *e)
+{
+	uint64_t fixed = l->addr - MSR_FIXED_CTR0;
+	bool is_fixed = slice_is(l->type, "msr") && fixed < MAX_FIXED;
+	const struct pfm_pmc *pmc = is_fixed ? pfm_pmu_pmc_at(pmu, MSR_FIXED_CTR_CTRL)
+					     : pfm_pmu_pmc(pmu, (unsigned)l->num);
+
+	if (!pmc || slice_is(l->type, "virtual") || l->num >= PFM_PMU_REGS)
+		return 0;
+	if (pfm_pmu_pmd(pmu, (unsigned)l->num))
+		return err_set(e, EINVAL, "PMD %u is described twice", (unsigned)l->num);
+	pmu->pmds[pmu->npmds++] =
+		(struct pfm_pmd){(unsigned)l->num, pmc->num, is_fixed ? (int)fixed : -1};
+	pmu->all |= 1ULL << l->num;
+	if (!is_fixed)
+		pmu->general |= 1ULL << l->num;
+	return 0;
+}
+
+static int pmu_parse_regs(struct pfm_pmu *pmu, struct slice text, const char *file,
+	int (*add)(struct pfm_pmu *, const struct pmu_line *, struct err *), struct err *e)
+{
+	for (unsigned nr = 1; text.n; nr++) {
+		struct slice line = slice_cut(&text, '\n');
+		struct pmu_line l;
+		int rc = pmu_parse_line(line, &l, e);
+
+		if (rc == 0)
+			rc = add(pmu, &l, e);
+		if (rc < 0)
+			return err_prefix(e, "pmu/%s:%u", file, nr);
+	}
+	return 0;
+}
+
+static void pmu_copy(char *to, size_t room, struct slice s)
+{
+	snprintf(to, room, "%.*s", (int)(s.n < room ? s.n : room - 1), s.p);
+}
+
+/* NAME PMC-VALUE DESCRIPTION */
+static int pmu_parse_event(struct pfm_pmu *pmu, struct slice line, struct err *e)
+{
+	struct event_row row = {.counters = EVENT_ANY_COUNTER, .source = "tree", .active = true};
+	struct slice name = slice_word(&line);
+	int rc;
+
+	if (!name.n || name.n >= sizeof(row.name))
+		return err_set(
+			e, EINVAL, "a name of 1 to %zu bytes is missing", sizeof(row.name) - 1);
+	rc = num_u64(slice_word(&line), &row.code, e);
+	if (rc < 0)
+		return rc;
+	row.code &= ~PFM_SEL_STATE;
+	pmu_copy(row.name, sizeof(row.name), name);
+	pmu_copy(row.desc, sizeof(row.desc), slice_trim(line));
+	return event_table_add(&pmu->events, &row, e);
+}
+
+static int pmu_parse_events(struct pfm_pmu *pmu, struct slice text, struct err *e)
+{
+	for (unsigned nr = 1; text.n; nr++)
+		if (pmu_parse_event(pmu, slice_cut(&text, '\n'), e) < 0)
+			return err_prefix(e, "pmu/events:%u", nr);
+	return 0;
+}
+
+static struct slice pmu_first_line(struct slice text)
+{
+	return slice_trim(slice_cut(&text, '\n'));
+}
+
+/* The name tells the encoding, except with perf, where the machine's PMU counts. */
+static enum pfm_encoding pmu_encoding(const struct pfm_pmu *pmu, const struct pfm_cpu *cpu)
+{
+	if (strcmp(pmu->name, "p6") == 0)
+		return PFM_ENCODING_P6;
+	if (strncmp(pmu->name, "intel_arch_v", 12) == 0)
+		return PFM_ENCODING_INTEL;
+	if (strncmp(pmu->name, "amd64", 5) == 0)
+		return PFM_ENCODING_AMD;
+	return cpu->kernel_pmu && strcmp(pmu->backend, "perf") == 0 ? cpu->encoding
+								    : PFM_ENCODING_NONE;
+}
+
+static void pmu_set_cpu(struct pfm_pmu *pmu, const struct pfm_cpu *cpu)
+{
+	bool simulated = strcmp(pmu->backend, "sim") == 0;
+
+	pmu->software_only = !cpu->kernel_pmu && strcmp(pmu->backend, "perf") == 0;
+	pmu->cpu.encoding = pmu_encoding(pmu, cpu);
+	pmu->cpu.family = simulated ? -1 : cpu->family;
+	pmu->cpu.model = simulated ? -1 : cpu->model;
+}
+
+int pfm_pmu_parse(const struct pfm_pmu_text *text, const struct pfm_cpu *cpu, struct pfm_pmu *pmu,
+	struct err *e)
+{
+	int rc;
+
+	*pmu = (struct pfm_pmu){0};
+	pmu_copy(pmu->name, sizeof(pmu->name), pmu_first_line(text->name));
+	pmu_copy(pmu->model, sizeof(pmu->model), pmu_first_line(text->model));
+	pmu_copy(pmu->backend, sizeof(pmu->backend), pmu_first_line(text->backend));
+	pmu_set_cpu(pmu, cpu);
+	rc = pmu_parse_regs(pmu, text->pmcs, "pmcs", pmu_add_pmc, e);
+	if (rc == 0)
+		rc = pmu_parse_regs(pmu, text->pmds, "pmds", pmu_add_pmd, e);
+	if (rc == 0)
+		rc = pmu_parse_events(pmu, text->events, e);
+	if (rc == 0)
+		rc = arch_events_add(pmu->cpu.encoding, &pmu->events, e);
+	if (rc < 0)
+		pfm_pmu_free(pmu);
+	return rc;
+}
+
+void pfm_pmu_free(struct pfm_pmu *pmu)
+{
+	event_table_free(&pmu->events);
+}
+
+const struct pfm_pmc *pfm_pmu_pmc(const struct pfm_pmu *pmu, unsigned num)
+{
+	for (unsigned i = 0; i < pmu->npmcs; i++)
+		if (pmu->pmcs[i].num == num)
+			return &pmu->pmcs[i];
+	return NULL;
+}
+
+const struct pfm_pmc *pfm_pmu_pmc_at(const struct pfm_pmu *pmu, uint32_t addr)
+{
+	for (unsigned i = 0; i < pmu->npmcs; i++)
+		if (pmu->pmcs[i].addr == addr)
+			return &pmu->pmcs[i];
+	return NULL;
+}
+
+const struct pfm_pmd *pfm_pmu_pmd(const struct pfm_pmu *pmu, unsigned num)
+{
+	for (unsigned i = 0; i < pmu->npmds; i++)
+		if (pmu->pmds[i].num == num)
+			return &pmu->pmds[i];
+	return NULL;
+}
+
+uint64_t pfm_pmu_fixed(const struct pfm_pmu *pmu, unsigned n)
+{
+	for (unsigned i = 0; i < pmu->npmds; i++)
+		if (pmu->pmds[i].fixed == (int)n)
+			return 1ULL << pmu->pmds[i].num;
+	return 0;
+}
+
+const char *pfm_pmu_counters(char room[PFM_COUNTERS_ROOM], uint64_t counters)
+{
+	size_t n = 0;
+
+	room[0] = '\0';
+	for (unsigned i = 0; i < 64; i++) {
+		unsigned last = i;
+
+		if (!(counters >> i & 1))
+			continue;
+		while (last < 63 && counters >> (last + 1) & 1)
+			last++;
+		n += (size_t)snprintf(room + n, PFM_COUNTERS_ROOM - n, "%s%u", n ? "," : "", i);
+		if (last > i)
+			n += (size_t)snprintf(room + n, PFM_COUNTERS_ROOM - n, "-%u", last);
+		i = last;
+	}
+	return room;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* The PMU of a tree, by the files of its directory pmu/. */
+#ifndef TOOLS_PFM_EVENTS_PFM_PMU_H
+#define TOOLS_PFM_EVENTS_PFM_PMU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "tools/pfm/events/event_table.h"
+
+enum {
+	PFM_PMU_NAME = 64,
+	PFM_PMU_REGS = 64,  /* registers of a kind, and logical numbers of PMDs that count */
+	PFM_FIXED_BITS = 4, /* bits of a fixed counter in FIXED_CTR_CTRL */
+};
+
+/* Bits of an event select that are no part of the event. */
+#define PFM_SEL_USER   (1ULL << 16)
+#define PFM_SEL_KERNEL (1ULL << 17)
+#define PFM_SEL_INT    (1ULL << 20)
+#define PFM_SEL_ENABLE (1ULL << 22)
+#define PFM_SEL_STATE  (PFM_SEL_USER | PFM_SEL_KERNEL | PFM_SEL_INT | PFM_SEL_ENABLE)
+
+/* Encodings that event names stand for. A PMU of which nothing is known takes codes only. */
+enum pfm_encoding {
+	PFM_ENCODING_NONE,
+	PFM_ENCODING_P6,    /* Intel before architectural performance monitoring */
+	PFM_ENCODING_INTEL, /* with the architectural events */
+	PFM_ENCODING_AMD,
+};
+
+/* What CPUID says of the machine; family -1: not known, as of a simulated PMU. */
+struct pfm_cpu {
+	enum pfm_encoding encoding;
+	int family, model;
+	bool kernel_pmu; /* the kernel counts hardware events; of interest for the backend perf */
+};
+
+struct pfm_pmc {
+	unsigned num; /* logical number */
+	uint32_t addr;
+	uint64_t rsvd; /* bits that keep their default */
+};
+
+struct pfm_pmd {
+	unsigned num;
+	unsigned pmc; /* logical number of the PMC that selects what it counts */
+	int fixed;    /* number of the fixed counter, or -1: any event */
+};
+
+struct pfm_pmu {
+	char name[PFM_PMU_NAME];
+	char model[PFM_PMU_NAME];
+	char backend[PFM_PMU_NAME];
+	struct pfm_cpu cpu;
+	bool software_only; /* the backend perf, on a machine whose kernel has no PMU */
+	struct pfm_pmc pmcs[PFM_PMU_REGS];
+	struct pfm_pmd pmds[PFM_PMU_REGS];
+	unsigned npmcs, npmds;
+	uint64_t general;          /* PMDs that count any event, as bits */
+	uint64_t all;              /* those and the PMDs of fixed counters */
+	struct event_table events; /* of the tree, of the architecture, of event files */
+};
+
+/* The contents of the files of pmu/. */
+struct pfm_pmu_text {
+	struct slice name, model, backend, pmcs, pmds, events;
+};
+
+/*
+ * Fills @pmu, with the tree's own events and the architectural ones. @cpu is the machine's; a
+ * simulated PMU is not it. -EINVAL and the file's line; -ENOMEM.
+ */
+int pfm_pmu_parse(const struct pfm_pmu_text *text, const struct pfm_cpu *cpu, struct pfm_pmu *pmu,
+	struct err *e);
+void pfm_pmu_free(struct pfm_pmu *pmu);
+
+/* The rows of logical numbers and of a PMC's address; NULL: there is none. */
+const struct pfm_pmc *pfm_pmu_pmc(const struct pfm_pmu *pmu, unsigned num);
+const struct pfm_pmc *pfm_pmu_pmc_at(const struct pfm_pmu *pmu, uint32_t addr);
+const struct pfm_pmd *pfm_pmu_pmd(const struct pfm_pmu *pmu, unsigned num);
+
+/* The PMD of fixed counter @n as a bit; 0: the PMU has none. */
+uint64_t pfm_pmu_fixed(const struct pfm_pmu *pmu, unsigned n);
+
+/* PMD numbers as text: "0-3,16". Returns @room. */
+enum { PFM_COUNTERS_ROOM = 192 };
+const char *pfm_pmu_counters(char room[PFM_COUNTERS_ROOM], uint64_t counters);
+
+#endif

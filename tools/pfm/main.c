@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/* pfm counts and profiles by the tree of a perfmonfs mount, with the rights of its user. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "tools/pfm/command.h"
+#include "tools/pfm/samples/symbols.h"
+#include "tools/pfm/events/libpfm.h"
+
+static int main_help(int argc, char **argv, struct err *e);
+
+static const struct pfm_command cmd_help = {
+	.name = "help",
+	.summary = "explain a command",
+	.usage = "Usage: pfm help [COMMAND]\n"
+		 "List the commands, or explain one.\n",
+	.run = main_help,
+};
+
+/* In the order of `pfm help`. */
+static const struct pfm_command *const commands[] = {
+	&cmd_stat,
+	&cmd_record,
+	&cmd_report,
+	&cmd_list,
+	&cmd_encode,
+	&cmd_decode,
+	&cmd_who,
+	&cmd_check,
+	&cmd_help,
+};
+enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static const struct pfm_command *main_find(const char *name)
+{
+	for (int i = 0; i < NCOMMANDS; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static void main_usage(FILE *out)
+{
+	fputs("Usage: pfm COMMAND [ARG...]\n"
+	      "Count and profile with the performance counters of perfmonfs.\n\n",
+		out);
+	for (int i = 0; i < NCOMMANDS; i++)
+		fprintf(out, "  %-8s  %s\n", commands[i]->name, commands[i]->summary);
+	fputs("\n`pfm help COMMAND` explains a command, `pfm --version` shows the version.\n", out);
+}
+
+static int main_help(int argc, char **argv, struct err *e)
+{
+	const struct pfm_command *c = argc > 1 ? main_find(argv[1]) : NULL;
+
+	if (argc > 1 && !c)
+		return err_set(e, EINVAL, "%s: no such command; `pfm help` lists them", argv[1]);
+	if (c)
+		fputs(c->usage, stdout);
+	else
+		main_usage(stdout);
+	return 0;
+}
+
+/* Output that was lost, as on a full disk, is a failure. */
+static int main_flush(int status, struct err *e)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	err_set(e, errno, "standard output: %s", err_name(errno));
+	return PFM_EXIT_FAILED;
+}
+
+static int main_run(const struct pfm_command *c, int argc, char **argv)
+{
+	struct err e = {0};
+	int status;
+
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		fputs(c->usage, stdout);
+		status = 0;
+	} else {
+		status = c->run(argc, argv, &e);
+	}
+	if (status < 0)
+		status = PFM_EXIT_FAILED;
+	if (!e.no)
+		status = main_flush(status, &e);
+	if (e.no)
+		fprintf(stderr, "pfm %s: %s\n", c->name, e.text);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	const struct pfm_command *c;
+
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+		puts("pfm " PERFMONFS_VERSION);
+		if (!symbols_supported)
+			puts("without elfutils: pfm report shows addresses, no names");
+		printf("libpfm4 %s\n",
+			libpfm_version() ? libpfm_version() : "is not built in: fewer event names");
+		return 0;
+	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		name = "help";
+	c = main_find(name);
+	if (!c && *name)
+		fprintf(stderr, "pfm: %s: no such command; `pfm help` lists them\n", name);
+	else if (!c)
+		main_usage(stderr);
+	return c ? main_run(c, argc - 1, argv + 1) : PFM_EXIT_FAILED;
+}

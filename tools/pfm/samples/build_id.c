@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/samples/build_id.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+enum {
+	BUILD_ID_HEADERS = 64, /* program headers that are looked at */
+	BUILD_ID_NOTES = 4096, /* bytes of notes */
+};
+
+static int build_id_open(uint32_t pid, const char *path)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	char inside[PATH_MAX + 32];
+	struct stat st;
+	int fd;
+
+	snprintf(inside, sizeof(inside), "/proc/%u/root%s", pid, path);
+	fd = open(inside, flags);
+	if (fd < 0)
+		fd = open(path, flags);
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static size_t build_id_align(size_t n)
+{
+	return (n + 3) / 4 * 4;
+}
+
+/* The build ID among @n bytes of notes. */
+static uint8_t build_id_of_notes(const char *p, size_t n, uint8_t id[DATA_BUILD_ID_MAX])
+{
+	Elf64_Nhdr h;
+
+	while (n >= sizeof(h)) {
+		size_t name, desc;
+
+		memcpy(&h, p, sizeof(h));
+		name = sizeof(h) + build_id_align(h.n_namesz);
+		desc = build_id_align(h.n_descsz);
+		if (name > n || desc > n - name)
+			return 0;
+		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 &&
+			memcmp(p + sizeof(h), ELF_NOTE_GNU, 4) == 0 && h.n_descsz > 0 &&
+			h.n_descsz <= DATA_BUILD_ID_MAX) {
+			memcpy(id, p + name, h.n_descsz);
+			return (uint8_t)h.n_descsz;
+		}
+		p += name + desc;
+		n -= name + desc;
+	}
+	return 0;
+}
+
+static uint8_t build_id_of_segment(int fd, const Elf64_Phdr *h, uint8_t id[DATA_BUILD_ID_MAX])
+{
+	char notes[BUILD_ID_NOTES];
+	size_t size = h->p_filesz < sizeof(notes) ? h->p_filesz : sizeof(notes);
+	ssize_t n;
+
+	if (h->p_type != PT_NOTE)
+		return 0;
+	n = pread(fd, notes, size, (off_t)h->p_offset);
+	return n > 0 ? build_id_of_notes(notes, (size_t)n, id) : 0;
+}
+
+static bool build_id_is_elf(const Elf64_Ehdr *h)
+{
+	return memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 && h->e_ident[EI_CLASS] == ELFCLASS64 &&
+	       h->e_phentsize == sizeof(Elf64_Phdr);
+}
+
+uint8_t build_id_read(uint32_t pid, const char *path, uint8_t id[DATA_BUILD_ID_MAX])
+{
+	CLEANUP_CLOSE int fd = path[0] == '/' ? build_id_open(pid, path) : -1;
+	Elf64_Phdr h[BUILD_ID_HEADERS];
+	Elf64_Ehdr head;
+	uint8_t size = 0;
+	ssize_t n;
+
+	if (fd < 0 || pread(fd, &head, sizeof(head), 0) != sizeof(head) || !build_id_is_elf(&head))
+		return 0;
+	n = pread(fd, h, sizeof(h), (off_t)head.e_phoff);
+	for (unsigned i = 0; !size && i < head.e_phnum && n >= (ssize_t)((i + 1) * sizeof(h[0]));
+		i++)
+		size = build_id_of_segment(fd, &h[i], id);
+	return size;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sample file, pfm-data(5): a head, then records in the byte order of the machine. Records of
+ * different threads are in no order of time. A file may end after any record; one that ends within
+ * a record has been cut, and what precedes is valid.
+ */
+#ifndef TOOLS_PFM_SAMPLES_DATA_H
+#define TOOLS_PFM_SAMPLES_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define DATA_MAGIC "PFMDATA\n"
+enum {
+	DATA_VERSION = 1,
+	DATA_ORDER = 0x01020304,
+	DATA_SIZE_MAX = 1 << 20, /* bytes of a record */
+	DATA_FRAMES_MAX = 1024,
+	DATA_BUILD_ID_MAX = 20,
+};
+
+struct data_head {
+	char magic[8];
+	uint32_t version;
+	uint32_t order; /* DATA_ORDER */
+};
+
+/* A reader skips types that it does not know. */
+enum data_type {
+	DATA_INFO = 1,
+	DATA_EVENT,
+	DATA_COMM,
+	DATA_MAP,
+	DATA_SAMPLE,
+	DATA_LOST,
+	DATA_END,
+};
+
+/* Each record begins with this, and is followed by the structure of its type. */
+struct data_rec {
+	uint32_t type;
+	uint32_t size; /* bytes with this structure, a multiple of 8 */
+};
+
+/* Times are CLOCK_MONOTONIC in ns. Strings end with a NUL, and fill the record with NULs. */
+
+/* DATA_INFO is text: lines KEY VALUE. */
+
+/* What overflows; there is one, before the samples. */
+struct data_event {
+	uint64_t period;
+	uint64_t code; /* of the PMC */
+	char name[1];
+};
+
+struct data_comm {
+	uint64_t time;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t exec; /* 1: the process executes another program, and its mappings end */
+	char name[1];
+};
+
+/* An executable mapping. */
+struct data_map {
+	uint64_t time;
+	uint64_t addr;
+	uint64_t len;
+	uint64_t pgoff; /* offset in the file, in bytes */
+	uint32_t pid;
+	uint8_t id_size; /* 0: the file's build ID is not known */
+	uint8_t id[DATA_BUILD_ID_MAX];
+	char name[1];
+};
+
+struct data_sample {
+	uint64_t time;
+	uint64_t weight; /* overflows that the sample stands for */
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t cpu;
+	uint32_t nframes; /* 1 or more */
+	uint64_t ip[1]; /* the instruction, then return addresses; 0: not known, or not permitted */
+};
+
+enum data_loss {
+	DATA_LOST_OVERFLOWS = 1, /* no room in the buffer */
+	DATA_LOST_COUNT,         /* a count was lost: samples are missing until it was restored */
+	DATA_LOST_EVENTS,        /* mappings and names of programs */
+	DATA_LOST_THREAD,        /* threads that could not be followed */
+	DATA_LOST_THROTTLED,     /* pauses because of too many overflows a second */
+};
+
+struct data_lost {
+	uint64_t time;
+	uint64_t count;
+	uint32_t kind; /* enum data_loss */
+	uint32_t tid;  /* 0: of a CPU */
+	char why[1];
+};
+
+/* The recording ended as it should: the last record. */
+struct data_end {
+	uint64_t time;
+};
+
+/* Writes a file. Errors are kept: the first is returned by each call after it. */
+struct data_writer {
+	const char *path; /* for sentences */
+	int fd;
+	int failed;       /* the errno that ended writing; 0: none */
+	uint64_t written; /* bytes in the file, a whole number of records */
+	size_t n;         /* bytes in buf */
+	char *buf;
+};
+
+/* Creates or replaces the file @path, "-" for stdout, and writes the head. */
+int data_create(struct data_writer *w, const char *path, struct err *e);
+/* Appends a record: @n bytes of @fixed, then @text with its NUL. Both may be NULL. */
+int data_put(struct data_writer *w, enum data_type type, const void *fixed, size_t n,
+	const char *text, struct err *e);
+/* Writes what is in memory. After a failure the file ends with the last whole record. */
+int data_flush(struct data_writer *w, struct err *e);
+/* Flushes, unless that has failed before, and closes. */
+int data_close(struct data_writer *w, struct err *e);
+
+/* The content of a file in memory. */
+struct data_file {
+	char *p; /* aligned for any record */
+	size_t n;
+	size_t at;
+	bool cut; /* the file ends within a record */
+};
+
+/* Reads the file @path, "-" for stdin. */
+int data_load(struct data_file *f, const char *path, struct err *e);
+/* Takes over a copy of @n bytes of @p, from malloc, and checks the head. */
+int data_take(struct data_file *f, char *p, size_t n, const char *path, struct err *e);
+void data_unload(struct data_file *f);
+
+/* Gets the next record, checked: 1, or 0 at the end, or -EINVAL. */
+int data_next(struct data_file *f, const struct data_rec **rec, struct err *e);
+/* The structure behind the record's head. */
+const void *data_body(const struct data_rec *rec);
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+/* Writing of sample files. */
+#include "tools/pfm/samples/data.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DATA_BUF = DATA_SIZE_MAX };
+
+int data_create(struct data_writer *w, const char *path, struct err *e)
+{
+	struct data_head head = {.version = DATA_VERSION, .order = DATA_ORDER};
+	bool to_stdout = strcmp(path, "-") == 0;
+
+	*w = (struct data_writer){.path = to_stdout ? "stdout" : path};
+	memcpy(head.magic, DATA_MAGIC, sizeof(head.magic));
+	w->buf = malloc(DATA_BUF);
+	if (!w->buf)
+		return err_set(e, ENOMEM, "no memory");
+	w->fd = to_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+			  : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (w->fd < 0) {
+		err_set(e, errno, "cannot write %s: %s (-o FILE names another)", w->path,
+			err_name(errno));
+		free(w->buf);
+		w->buf = NULL;
+		return -e->no;
+	}
+	memcpy(w->buf, &head, sizeof(head));
+	w->n = sizeof(head);
+	return data_flush(w, e);
+}
+
+static int data_sentence(const struct data_writer *w, struct err *e)
+{
+	return err_set(e, w->failed, "cannot write %s: %s; what was recorded before is there",
+		w->path, w->failed == ENOSPC ? "the disk is full (ENOSPC)" : err_name(w->failed));
+}
+
+/* What is left of a record would hide that the file has ended. A pipe stays as it is. */
+static int data_fail(struct data_writer *w, int no, struct err *e)
+{
+	w->failed = no;
+	w->n = 0;
+	if (ftruncate(w->fd, (off_t)w->written) < 0)
+		(void)lseek(w->fd, (off_t)w->written, SEEK_SET);
+	return data_sentence(w, e);
+}
+
+int data_flush(struct data_writer *w, struct err *e)
+{
+	size_t done = 0;
+
+	if (w->failed)
+		return data_sentence(w, e);
+	while (done < w->n) {
+		ssize_t n = write(w->fd, w->buf + done, w->n - done);
+
+		if (n < 0 && errno != EINTR)
+			return data_fail(w, errno, e);
+		done += n > 0 ? (size_t)n : 0;
+	}
+	w->written += w->n;
+	w->n = 0;
+	return 0;
+}
+
+int data_put(struct data_writer *w, enum data_type type, const void *fixed, size_t n,
+	const char *text, struct err *e)
+{
+	size_t length = text ? strlen(text) + 1 : 0;
+	size_t size = (sizeof(struct data_rec) + n + length + 7) / 8 * 8;
+	struct data_rec rec = {.type = type, .size = (uint32_t)size};
+	char *at;
+
+	if (size > DATA_SIZE_MAX)
+		return err_set(e, E2BIG, "a record of more than %d bytes", DATA_SIZE_MAX);
+	if ((w->failed || w->n + size > DATA_BUF) && data_flush(w, e) < 0)
+		return -e->no;
+	at = w->buf + w->n;
+	memset(at, 0, size);
+	memcpy(at, &rec, sizeof(rec));
+	if (n)
+		memcpy(at + sizeof(rec), fixed, n);
+	if (text)
+		memcpy(at + sizeof(rec) + n, text, length);
+	w->n += size;
+	return 0;
+}
+
+int data_close(struct data_writer *w, struct err *e)
+{
+	int rc;
+
+	if (!w->buf)
+		return 0;
+	rc = data_flush(w, e);
+	if (close(w->fd) < 0 && rc == 0)
+		rc = err_set(e, errno, "cannot write %s: %s", w->path, err_name(errno));
+	free(w->buf);
+	w->buf = NULL;
+	return rc;
+}

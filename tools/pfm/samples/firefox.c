@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The processed profile format of Firefox Profiler (profiler.firefox.com), version 49, which newer
+ * ones upgrade when they load it. Each thread has tables of its own, in columns; a table refers to
+ * rows of others by their numbers. A row of stackTable is a frame and the row of its caller.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/slice.h"
+#include "tools/pfm/samples/pairs.h"
+#include "tools/pfm/samples/reports.h"
+#include "tools/pfm/text/json.h"
+
+/* The tables of a thread. A pair's `what` is the location, or for resources the object. */
+struct firefox {
+	const struct recording *r;
+	const struct recorded_sample **samples; /* by thread, then by time */
+	struct text out;
+	struct pairs frames;    /* location, - */
+	struct pairs functions; /* function or location, object */
+	struct pairs resources; /* object, - */
+	struct pairs stacks;    /* caller's row + 1 or 0, frame */
+	bool failed;
+};
+
+static const char firefox_meta[] =
+	"\"processType\":0,\"product\":\"pfm\",\"preprocessedProfileVersion\":49,\"version\":24,"
+	"\"symbolicated\":true,\"debug\":false,\"usesOnlyOneStackType\":true,"
+	"\"doesNotUseFrameImplementation\":true,\"sourceCodeIsNotOnSearchfox\":true,"
+	"\"extensions\":{\"length\":0,\"baseURL\":[],\"id\":[],\"name\":[]},"
+	"\"categories\":[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
+	"{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
+	"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]}],"
+	"\"markerSchema\":[],\"pausedRanges\":[],"
+	"\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"\xc2\xb5s\"}";
+
+enum { FIREFOX_USER = 1, FIREFOX_KERNEL };
+
+static int firefox_category(const struct location *p)
+{
+	return p->ip >> 63 ? FIREFOX_KERNEL : FIREFOX_USER;
+}
+
+/* The number in a table; a failure is kept. */
+static int firefox_number(
+	struct firefox *f, struct pairs *table, uint64_t a, uint64_t b, const void *what)
+{
+	int n = pairs_number(table, a, b, what);
+
+	f->failed = f->failed || n < 0;
+	return n < 0 ? 0 : n;
+}
+
+static int firefox_function(struct firefox *f, const struct location *p)
+{
+	if (p->object)
+		firefox_number(f, &f->resources, p->object->number, 0, p->object);
+	return firefox_number(f, &f->functions, p->function ? (uintptr_t)p->function : p->number,
+		p->object ? p->object->number + 1 : 0, p);
+}
+
+static int firefox_stack(struct firefox *f, const struct recorded_sample *s)
+{
+	uint64_t caller = 0;
+
+	for (uint32_t i = s->s->nframes; i-- > 0;) {
+		const struct location *p = s->locations[i];
+		int frame = firefox_number(f, &f->frames, p->number, 0, p);
+
+		firefox_function(f, p);
+		caller = (uint64_t)firefox_number(f, &f->stacks, caller, (uint64_t)frame, p) + 1;
+	}
+	return (int)caller - 1;
+}
+
+/* A column with a value for each row of @table. */
+static void firefox_column(struct firefox *f, const char *name, const struct pairs *table,
+	void (*value)(struct firefox *f, const struct pair *row))
+{
+	text_printf(&f->out, ",\"%s\":[", name);
+	for (unsigned i = 0; i < table->n; i++) {
+		text_printf(&f->out, i ? "," : "");
+		value(f, table->list[i]);
+	}
+	text_printf(&f->out, "]");
+}
+
+static void firefox_null(struct firefox *f, const struct pair *row)
+{
+	(void)row;
+	text_printf(&f->out, "null");
+}
+
+static void firefox_zero(struct firefox *f, const struct pair *row)
+{
+	(void)row;
+	text_printf(&f->out, "0");
+}
+
+static void firefox_one(struct firefox *f, const struct pair *row)
+{
+	(void)row;
+	text_printf(&f->out, "1");
+}
+
+static void firefox_false(struct firefox *f, const struct pair *row)
+{
+	(void)row;
+	text_printf(&f->out, "false");
+}
+
+static void firefox_row_address(struct firefox *f, const struct pair *row)
+{
+	text_printf(&f->out, "%" PRIu64, ((const struct location *)row->what)->address);
+}
+
+static void firefox_row_category(struct firefox *f, const struct pair *row)
+{
+	text_printf(&f->out, "%d", firefox_category(row->what));
+}
+
+static void firefox_row_function(struct firefox *f, const struct pair *row)
+{
+	text_printf(&f->out, "%d", firefox_function(f, row->what));
+}
+
+static void firefox_row_index(struct firefox *f, const struct pair *row)
+{
+	text_printf(&f->out, "%u", row->index);
+}
+
+static void firefox_row_resource(struct firefox *f, const struct pair *row)
+{
+	const struct object *o = ((const struct location *)row->what)->object;
+
+	text_printf(&f->out, "%d", o ? firefox_number(f, &f->resources, o->number, 0, o) : -1);
+}
+
+static void firefox_row_prefix(struct firefox *f, const struct pair *row)
+{
+	if (row->a)
+		text_printf(&f->out, "%" PRIu64, row->a - 1);
+	else
+		text_printf(&f->out, "null");
+}
+
+static void firefox_row_frame(struct firefox *f, const struct pair *row)
+{
+	text_printf(&f->out, "%" PRIu64, row->b);
+}
+
+/* The names of resources follow those of functions in stringArray. */
+static void firefox_row_resource_name(struct firefox *f, const struct pair *row)
+{
+	text_printf(&f->out, "%u", f->functions.n + row->index);
+}
+
+static void firefox_row_lib(struct firefox *f, const struct pair *row)
+{
+	text_printf(&f->out, "%" PRIu64, row->a);
+}
+
+static void firefox_frame_table(struct firefox *f)
+{
+	const struct pairs *t = &f->frames;
+
+	text_printf(&f->out, "\"frameTable\":{\"length\":%u", t->n);
+	firefox_column(f, "address", t, firefox_row_address);
+	firefox_column(f, "inlineDepth", t, firefox_zero);
+	firefox_column(f, "category", t, firefox_row_category);
+	firefox_column(f, "subcategory", t, firefox_zero);
+	firefox_column(f, "func", t, firefox_row_function);
+	firefox_column(f, "nativeSymbol", t, firefox_null);
+	firefox_column(f, "innerWindowID", t, firefox_null);
+	firefox_column(f, "line", t, firefox_null);
+	firefox_column(f, "column", t, firefox_null);
+	text_printf(&f->out, "},");
+}
+
+static void firefox_func_table(struct firefox *f)
+{
+	const struct pairs *t = &f->functions;
+
+	text_printf(&f->out, "\"funcTable\":{\"length\":%u", t->n);
+	firefox_column(f, "name", t, firefox_row_index);
+	firefox_column(f, "isJS", t, firefox_false);
+	firefox_column(f, "relevantForJS", t, firefox_false);
+	firefox_column(f, "resource", t, firefox_row_resource);
+	firefox_column(f, "fileName", t, firefox_null);
+	firefox_column(f, "lineNumber", t, firefox_null);
+	firefox_column(f, "columnNumber", t, firefox_null);
+	text_printf(&f->out, "},");
+}
+
+static void firefox_resource_table(struct firefox *f)
+{
+	const struct pairs *t = &f->resources;
+
+	text_printf(&f->out, "\"resourceTable\":{\"length\":%u", t->n);
+	firefox_column(f, "lib", t, firefox_row_lib);
+	firefox_column(f, "name", t, firefox_row_resource_name);
+	firefox_column(f, "host", t, firefox_null);
+	firefox_column(f, "type", t, firefox_one);
+	text_printf(&f->out, "},");
+}
+
+static void firefox_stack_table(struct firefox *f)
+{
+	const struct pairs *t = &f->stacks;
+
+	text_printf(&f->out, "\"stackTable\":{\"length\":%u", t->n);
+	firefox_column(f, "prefix", t, firefox_row_prefix);
+	firefox_column(f, "frame", t, firefox_row_frame);
+	firefox_column(f, "category", t, firefox_row_category);
+	firefox_column(f, "subcategory", t, firefox_zero);
+	text_printf(&f->out, "},");
+}
+
+static void firefox_strings(struct firefox *f)
+{
+	char room[LOCATION_ROOM];
+
+	text_printf(&f->out, "\"stringArray\":[");
+	for (unsigned i = 0; i < f->functions.n; i++) {
+		text_printf(&f->out, i ? "," : "");
+		json_string(&f->out, location_name(f->functions.list[i]->what, room));
+	}
+	for (unsigned i = 0; i < f->resources.n; i++) {
+		text_printf(&f->out, i || f->functions.n ? "," : "");
+		json_string(&f->out, ((const struct object *)f->resources.list[i]->what)->path);
+	}
+	text_printf(&f->out, "],");
+}
+
+/* ms after the first sample of all. */
+static double firefox_time(const struct firefox *f, const struct recorded_sample *s)
+{
+	return (double)(s->s->time - f->r->samples[0].s->time) / 1e6;
+}
+
+static void firefox_samples(struct firefox *f, const struct recorded_sample **s, size_t n)
+{
+	text_printf(
+		&f->out, "\"samples\":{\"length\":%zu,\"weightType\":\"samples\",\"stack\":[", n);
+	for (size_t i = 0; i < n; i++)
+		text_printf(&f->out, "%s%d", i ? "," : "", firefox_stack(f, s[i]));
+	text_printf(&f->out, "],\"time\":[");
+	for (size_t i = 0; i < n; i++)
+		text_printf(&f->out, "%s%.6f", i ? "," : "", firefox_time(f, s[i]));
+	text_printf(&f->out, "],\"weight\":[");
+	for (size_t i = 0; i < n; i++)
+		text_printf(&f->out, "%s%" PRIu64, i ? "," : "", s[i]->s->weight);
+	text_printf(&f->out, "]},");
+}
+
+static void firefox_thread_names(
+	struct firefox *f, const struct recorded_sample *first, const struct recorded_sample *last)
+{
+	const char *process = image_comm(&f->r->image, last->s->pid, last->s->pid);
+
+	text_printf(&f->out, "\"name\":");
+	json_string(&f->out, last->comm ? last->comm : "[unknown]");
+	text_printf(&f->out, ",\"processName\":");
+	json_string(&f->out, process ? process : "[unknown]");
+	text_printf(&f->out,
+		",\"isMainThread\":%s,\"pid\":\"%u\",\"tid\":\"%u\",\"processType\":\"default\","
+		"\"processStartupTime\":0,\"processShutdownTime\":null,\"registerTime\":%.6f,"
+		"\"unregisterTime\":null,\"pausedRanges\":[],",
+		last->s->pid == last->s->tid ? "true" : "false", last->s->pid, last->s->tid,
+		firefox_time(f, first));
+}
+
+static void firefox_thread(struct firefox *f, const struct recorded_sample **s, size_t n)
+{
+	struct pairs *tables[] = {&f->frames, &f->functions, &f->resources, &f->stacks};
+
+	for (unsigned i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		f->failed = f->failed || pairs_init(tables[i]) < 0;
+	text_printf(&f->out, "{");
+	if (!f->failed) {
+		firefox_thread_names(f, s[0], s[n - 1]);
+		firefox_samples(f, s, n);
+		firefox_frame_table(f);
+		firefox_func_table(f);
+		firefox_resource_table(f);
+		firefox_stack_table(f);
+		firefox_strings(f);
+	}
+	text_printf(&f->out,
+		"\"nativeSymbols\":{\"length\":0,\"address\":[],\"functionSize\":[],\"libIndex\":[]"
+		","
+		"\"name\":[]},\"markers\":{\"length\":0,\"category\":[],\"data\":[],\"endTime\":[],"
+		"\"name\":[],\"phase\":[],\"startTime\":[]}}");
+	for (unsigned i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		pairs_free(tables[i]);
+}
+
+static bool firefox_same_thread(const struct recorded_sample *a, const struct recorded_sample *b)
+{
+	return a->s->tid == b->s->tid && a->s->pid == b->s->pid;
+}
+
+static void firefox_threads(struct firefox *f)
+{
+	size_t n = f->r->nsamples;
+
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && firefox_same_thread(f->samples[i], f->samples[end]);)
+			end++;
+		text_printf(&f->out, i ? ",\n" : "");
+		firefox_thread(f, f->samples + i, end - i);
+	}
+}
+
+static void firefox_lib(struct firefox *f, const struct object *o)
+{
+	const char *slash = strrchr(o->path, '/');
+
+	text_printf(&f->out, "{\"name\":");
+	json_string(&f->out, slash ? slash + 1 : o->path);
+	text_printf(&f->out, ",\"debugName\":");
+	json_string(&f->out, slash ? slash + 1 : o->path);
+	text_printf(&f->out, ",\"path\":");
+	json_string(&f->out, o->path);
+	text_printf(&f->out, ",\"debugPath\":");
+	json_string(&f->out, o->path);
+	text_printf(&f->out, ",\"breakpadId\":\"\",\"codeId\":");
+	if (!o->id_size)
+		text_printf(&f->out, "null");
+	for (unsigned i = 0; i < o->id_size; i++)
+		text_printf(&f->out, "%s%02x%s", i ? "" : "\"", o->id[i],
+			i + 1 < o->id_size ? "" : "\"");
+	text_printf(&f->out, ",\"arch\":null}");
+}
+
+static void firefox_libs(struct firefox *f)
+{
+	const struct object **all = image_objects(&f->r->image);
+
+	f->failed = f->failed || !all;
+	for (unsigned i = 0; all && i < f->r->image.nobjects; i++) {
+		text_printf(&f->out, i ? ",\n" : "");
+		firefox_lib(f, all[i]);
+	}
+	free(all);
+}
+
+static void firefox_build(struct firefox *f)
+{
+	uint64_t start = 0, period = recording_is_time(f->r) ? recording_period(f->r) : 1000000;
+	struct err e;
+
+	if (num_u64(recording_info(f->r, "start_realtime_ns"), &start, &e) < 0)
+		start = 0;
+	text_printf(&f->out, "{\"meta\":{%s,\"interval\":%.6f,\"startTime\":%.3f},\n\"libs\":[",
+		firefox_meta, (double)period / 1e6, (double)start / 1e6);
+	firefox_libs(f);
+	text_printf(
+		&f->out, "],\n\"pages\":[],\"counters\":[],\"profilerOverhead\":[],\"threads\":[");
+	firefox_threads(f);
+	text_printf(&f->out, "]}\n");
+}
+
+static int firefox_compare(const void *a, const void *b)
+{
+	const struct recorded_sample *x = *(const struct recorded_sample *const *)a;
+	const struct recorded_sample *y = *(const struct recorded_sample *const *)b;
+
+	if (x->s->pid != y->s->pid)
+		return x->s->pid < y->s->pid ? -1 : 1;
+	if (x->s->tid != y->s->tid)
+		return x->s->tid < y->s->tid ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+int firefox_write(const struct recording *r, FILE *out, struct err *e)
+{
+	struct firefox f = {.r = r, .samples = calloc(r->nsamples + 1, sizeof(*f.samples))};
+
+	f.failed = !f.samples;
+	if (!f.failed) {
+		for (size_t i = 0; i < r->nsamples; i++)
+			f.samples[i] = &r->samples[i];
+		qsort(f.samples, r->nsamples, sizeof(*f.samples), firefox_compare);
+		firefox_build(&f);
+	}
+	f.failed = f.failed || !text_ok(&f.out);
+	if (!f.failed)
+		fwrite(f.out.p, 1, f.out.n, out);
+	free(f.samples);
+	text_free(&f.out);
+	return f.failed ? err_set(e, ENOMEM, "no memory for the profile") : 0;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A flame graph in SVG. It is complete without its script, as in a README; the script, which
+ * browsers run when the file is opened by itself, zooms by a click and searches by Ctrl-F.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/pfm/samples/reports.h"
+#include "tools/pfm/samples/stacks.h"
+
+enum {
+	FLAME_WIDTH = 1180, /* px of the whole */
+	FLAME_LEFT = 10,
+	FLAME_TOP = 40,
+	FLAME_ROW = 18,
+	FLAME_CHAR = 7, /* px of a character */
+};
+#define FLAME_NARROWEST 0.1 /* px: what is narrower is left out */
+
+static const char flame_style[] = "<style>\n"
+				  "text{font:12px monospace;fill:#222}\n"
+				  ".f rect{stroke:#fff;stroke-width:.5}\n"
+				  ".f{cursor:pointer}\n"
+				  ".f:hover rect{stroke:#000}\n"
+				  ".hit rect{fill:#c060ff}\n"
+				  ".b{cursor:pointer;text-decoration:underline}\n"
+				  "</style>\n";
+
+/* Positions are fractions of the whole, in data-x and data-w. */
+static const char flame_script[] =
+	"<script><![CDATA[\n"
+	"'use strict';\n"
+	"const W=1180,L=10,C=7,all=[...document.querySelectorAll('.f')];\n"
+	"const num=(g,k)=>parseFloat(g.dataset[k]);\n"
+	"function zoom(x0,w0){\n"
+	" for(const g of all){\n"
+	"  const a=Math.max(num(g,'x'),x0),b=Math.min(num(g,'x')+num(g,'w'),x0+w0);\n"
+	"  const px=(b-a)/w0*W,x=L+(a-x0)/w0*W,t=g.querySelector('text');\n"
+	"  g.style.display=px<0.1?'none':'';\n"
+	"  if(px<0.1)continue;\n"
+	"  const r=g.querySelector('rect'),n=g.dataset.n,m=Math.floor((px-6)/C);\n"
+	"  r.setAttribute('x',x);r.setAttribute('width',px);t.setAttribute('x',x+3);\n"
+	"  t.textContent=m<3?'':n.length<=m?n:n.slice(0,m-2)+'..';\n"
+	" }\n"
+	" document.getElementById('reset').style.display=w0<1?'':'none';\n"
+	"}\n"
+	"function search(what){\n"
+	" let re=null,end=-1,sum=0;\n"
+	" try{re=what?new RegExp(what):null}catch(_){alert('not a regular expression: '+what)}\n"
+	" for(const g of all){\n"
+	"  const hit=re!==null&&re.test(g.dataset.n)&&g.dataset.d!=='0';\n"
+	"  g.classList.toggle('hit',hit);\n"
+	"  if(hit&&num(g,'x')>=end-1e-9){sum+=num(g,'w');end=num(g,'x')+num(g,'w')}\n"
+	" }\n"
+	" document.getElementById('found').textContent=re?'found '+(100*sum).toFixed(2)+' %':'';\n"
+	"}\n"
+	"for(const g of all)g.addEventListener('click',()=>zoom(num(g,'x'),num(g,'w')));\n"
+	"const find=()=>search(prompt('functions to find (a regular expression)')||'');\n"
+	"document.getElementById('search').addEventListener('click',find);\n"
+	"document.getElementById('search').style.display='';\n"
+	"document.getElementById('reset').addEventListener('click',()=>zoom(0,1));\n"
+	"addEventListener('keydown',e=>{if(e.ctrlKey&&e.key==='f'){e.preventDefault();find()}});\n"
+	"if(location.hash.length>1)search(decodeURIComponent(location.hash.slice(1)));\n"
+	"]]></script>\n";
+
+static void flame_write_text(const char *s, size_t n, FILE *out)
+{
+	for (size_t i = 0; s[i] && i < n; i++) {
+		switch (s[i]) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			fputc(s[i], out);
+		}
+	}
+}
+
+static unsigned flame_depth(const struct stack_node *s)
+{
+	unsigned deepest = 0;
+
+	for (const struct stack_node *c = s->child; c; c = c->next) {
+		unsigned depth = 1 + flame_depth(c);
+
+		deepest = depth > deepest ? depth : deepest;
+	}
+	return deepest;
+}
+
+/* A warm colour by the name, the same in each graph: two graphs can be compared. */
+static void flame_write_colour(const struct stack_node *s, FILE *out)
+{
+	uint64_t h = hash_string(s->name) * 0x9e3779b97f4a7c15ULL >> 32;
+
+	if (!s->parent || !s->object)
+		fprintf(out, "#d8d8c8");
+	else
+		fprintf(out, "#%02x%02x%02x", (unsigned)(225 + h % 30),
+			(unsigned)(90 + h / 30 % 120), (unsigned)(40 + h / 3600 % 50));
+}
+
+/* Cut within a character, the name would be no UTF-8. */
+static size_t flame_fitting(const char *name, size_t room)
+{
+	while (room && ((unsigned char)name[room] & 0xc0) == 0x80)
+		room--;
+	return room;
+}
+
+static void flame_write_label(const char *name, double width, FILE *out)
+{
+	size_t length = strlen(name), room = width < 6 ? 0 : (size_t)((width - 6) / FLAME_CHAR);
+
+	if (room < 3)
+		return;
+	if (length <= room) {
+		flame_write_text(name, length, out);
+		return;
+	}
+	flame_write_text(name, flame_fitting(name, room - 2), out);
+	fputs("..", out);
+}
+
+struct flame {
+	FILE *out;
+	uint64_t total; /* 1 or more */
+	unsigned depth; /* of the deepest stack */
+};
+
+static void flame_write_frame(
+	const struct flame *fl, const struct stack_node *s, double x, unsigned depth)
+{
+	double part = (double)s->weight / (double)fl->total, width = part * FLAME_WIDTH;
+	double left = FLAME_LEFT + x * FLAME_WIDTH;
+	unsigned y = FLAME_TOP + (fl->depth - depth) * FLAME_ROW;
+	FILE *out = fl->out;
+
+	fprintf(out, "<g class=\"f\" data-x=\"%.9f\" data-w=\"%.9f\" data-d=\"%u\" data-n=\"", x,
+		part, depth);
+	flame_write_text(s->name, SIZE_MAX, out);
+	fputs("\"><title>", out);
+	flame_write_text(s->name, SIZE_MAX, out);
+	if (s->object) {
+		fputs(" (", out);
+		flame_write_text(s->object, SIZE_MAX, out);
+		fputs(")", out);
+	}
+	fprintf(out, ", %.2f %%, %" PRIu64 " overflows</title>", 100 * part, s->weight);
+	fprintf(out, "<rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" fill=\"", left, y,
+		width, FLAME_ROW - 1);
+	flame_write_colour(s, out);
+	fprintf(out, "\"/><text x=\"%.2f\" y=\"%u\">", left + 3, y + 13);
+	flame_write_label(s->name, width, out);
+	fputs("</text></g>\n", out);
+}
+
+static void flame_write_below(
+	const struct flame *fl, const struct stack_node *s, double x, unsigned depth)
+{
+	flame_write_frame(fl, s, x, depth);
+	for (const struct stack_node *c = s->child; c; c = c->next) {
+		double part = (double)c->weight / (double)fl->total;
+
+		if (part * FLAME_WIDTH >= FLAME_NARROWEST)
+			flame_write_below(fl, c, x, depth + 1);
+		x += part;
+	}
+}
+
+static void flame_write_head(const struct recording *r, const struct flame *fl, FILE *out)
+{
+	unsigned height = FLAME_TOP + (fl->depth + 1) * FLAME_ROW + 30;
+	struct slice command = recording_info(r, "command");
+
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
+		"viewBox=\"0 0 %d %u\">\n",
+		FLAME_WIDTH + 2 * FLAME_LEFT, height, FLAME_WIDTH + 2 * FLAME_LEFT, height);
+	fputs(flame_style, out);
+	fprintf(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fffef8\"/>\n");
+	fprintf(out, "<text x=\"%d\" y=\"24\">", FLAME_LEFT);
+	flame_write_text(command.p, command.n < 90 ? command.n : flame_fitting(command.p, 90), out);
+	fputs(": ", out);
+	flame_write_text(recording_event(r), SIZE_MAX, out);
+	fprintf(out, ", %" PRIu64 " overflows</text>\n", r->weight);
+	fprintf(out, "<text id=\"reset\" class=\"b\" x=\"890\" y=\"24\" style=\"display:none\">"
+		     "reset zoom</text>\n"
+		     "<text id=\"search\" class=\"b\" x=\"980\" y=\"24\" style=\"display:none\">"
+		     "search</text>\n"
+		     "<text id=\"found\" x=\"1050\" y=\"24\"></text>\n");
+}
+
+int flamegraph_write(const struct recording *r, FILE *out, struct err *e)
+{
+	struct stacks st;
+	int rc = stacks_build(&st, r);
+
+	if (rc == 0) {
+		struct flame fl = {out, r->weight ? r->weight : 1, flame_depth(&st.root)};
+
+		st.root.name = (char *)(uintptr_t) "all";
+		flame_write_head(r, &fl, out);
+		flame_write_below(&fl, &st.root, 0, 0);
+		fputs(flame_script, out);
+		fputs("</svg>\n", out);
+	}
+	stacks_free(&st);
+	return rc < 0 ? err_set(e, ENOMEM, "no memory for the stacks") : 0;
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+/* The flat profile: a line for each combination of what the user sorts by. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/slice.h"
+#include "base/text.h"
+#include "tools/pfm/samples/reports.h"
+
+struct flat_row {
+	struct hash_node node;
+	uint64_t weight;
+	char *text; /* the columns, with a newline after each */
+};
+
+struct flat_table {
+	const struct flat_keys *keys;
+	struct hash hash;
+	struct flat_row **rows;
+	size_t n;
+	struct text column; /* of the sample at hand */
+	int width[FLAT_KEYS];
+};
+
+static const struct {
+	const char *name;
+	const char *alias; /* perf report's word */
+} flat_names[FLAT_KEYS] = {
+	[FLAT_COMMAND] = {"command", "comm"},
+	[FLAT_PID] = {"pid", "pid"},
+	[FLAT_TID] = {"tid", "tid"},
+	[FLAT_CPU] = {"cpu", "cpu"},
+	[FLAT_OBJECT] = {"object", "dso"},
+	[FLAT_FUNCTION] = {"function", "symbol"},
+};
+
+static int flat_key_of(struct slice word)
+{
+	for (int k = 0; k < FLAT_KEYS; k++)
+		if (slice_is(word, flat_names[k].name) || slice_is(word, flat_names[k].alias))
+			return k;
+	return -1;
+}
+
+int flat_parse_keys(struct flat_keys *keys, const char *list, struct err *e)
+{
+	struct slice rest = slice_of(list);
+
+	keys->n = 0;
+	do {
+		struct slice word = slice_cut(&rest, ',');
+		int k = flat_key_of(word);
+
+		if (k < 0)
+			return err_set(e, EINVAL,
+				"--sort: '%.*s' is none of command, pid, tid, cpu, object, "
+				"function",
+				SLICE_ARG(word));
+		for (unsigned i = 0; i < keys->n; i++)
+			if (keys->key[i] == (enum flat_key)k)
+				return err_set(
+					e, EINVAL, "--sort: %s is there twice", flat_names[k].name);
+		keys->key[keys->n++] = (enum flat_key)k;
+	} while (rest.n);
+	return 0;
+}
+
+static void flat_column(struct text *t, enum flat_key key, const struct recorded_sample *s)
+{
+	char room[LOCATION_ROOM];
+
+	switch (key) {
+	case FLAT_COMMAND:
+		text_printf(t, "%s", s->comm ? s->comm : "[unknown]");
+		break;
+	case FLAT_PID:
+		text_printf(t, "%u", s->s->pid);
+		break;
+	case FLAT_TID:
+		text_printf(t, "%u", s->s->tid);
+		break;
+	case FLAT_CPU:
+		text_printf(t, "%u", s->s->cpu);
+		break;
+	case FLAT_OBJECT:
+		text_printf(t, "%s", location_object(s->locations[0]));
+		break;
+	case FLAT_FUNCTION:
+		text_printf(t, "%s", location_name(s->locations[0], room));
+		break;
+	case FLAT_KEYS:
+		break;
+	}
+}
+
+/* The columns of a sample, which are its row's key, in table->column. */
+static void flat_columns(struct flat_table *table, const struct recorded_sample *s)
+{
+	text_clear(&table->column);
+	for (unsigned i = 0; i < table->keys->n; i++) {
+		size_t begin = table->column.n;
+		int width;
+
+		flat_column(&table->column, table->keys->key[i], s);
+		width = (int)(table->column.n - begin);
+		if (width > table->width[i])
+			table->width[i] = width;
+		text_printf(&table->column, "\n");
+	}
+}
+
+static struct flat_row *flat_find(const struct flat_table *table, uint64_t key)
+{
+	for (struct hash_node *n = hash_find(&table->hash, key); n; n = hash_find_next(n)) {
+		struct flat_row *row = container_of(n, struct flat_row, node);
+
+		if (strcmp(row->text, table->column.p) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+/* NULL: no memory. */
+static struct flat_row *flat_row(struct flat_table *table, const struct recorded_sample *s)
+{
+	struct flat_row *row;
+	uint64_t key;
+
+	flat_columns(table, s);
+	if (!text_ok(&table->column))
+		return NULL;
+	key = hash_string(table->column.p);
+	row = flat_find(table, key);
+	if (row)
+		return row;
+	row = calloc(1, sizeof(*row));
+	if (!row || !(row->text = strdup(table->column.p))) {
+		free(row);
+		return NULL;
+	}
+	hash_add(&table->hash, &row->node, key);
+	table->rows[table->n++] = row;
+	return row;
+}
+
+static int flat_compare(const void *a, const void *b)
+{
+	const struct flat_row *x = *(struct flat_row *const *)a, *y = *(struct flat_row *const *)b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return strcmp(x->text, y->text);
+}
+
+static int flat_fill(struct flat_table *table, const struct recording *r)
+{
+	for (size_t i = 0; i < r->nsamples; i++) {
+		struct flat_row *row = flat_row(table, &r->samples[i]);
+
+		if (!row)
+			return -ENOMEM;
+		row->weight += r->samples[i].s->weight;
+	}
+	if (table->n)
+		qsort(table->rows, table->n, sizeof(*table->rows), flat_compare);
+	return 0;
+}
+
+static const char *flat_precision(const struct recording *r)
+{
+	return slice_is(recording_info(r, "addresses"), "poll")
+		       ? "found by polling: shares are right, the exact instruction is not known"
+		       : "of the interrupt: a few instructions after the event";
+}
+
+static void flat_write_info(
+	const struct recording *r, const char *title, const char *key, FILE *out)
+{
+	struct slice s = recording_info(r, key);
+
+	if (s.n)
+		fprintf(out, "# %s: %.*s\n", title, (int)s.n, s.p);
+}
+
+static void flat_write_notes(const struct recording *r, FILE *out)
+{
+	struct slice notes = {r->notes.p, r->notes.n};
+
+	while (notes.n) {
+		struct slice line = slice_cut(&notes, '\n');
+
+		fprintf(out, "# %.*s\n", (int)line.n, line.p);
+	}
+}
+
+static void flat_write_head(const struct recording *r, FILE *out)
+{
+	flat_write_info(r, "command", "command", out);
+	flat_write_info(r, "counted by", "pmu", out);
+	fprintf(out, "# event: %s, an overflow each %" PRIu64 "\n", recording_event(r),
+		recording_period(r));
+	fprintf(out, "# addresses: %s\n", flat_precision(r));
+	flat_write_info(r, "ns between polls, at least", "tick_ns", out);
+	fprintf(out, "# %" PRIu64 " overflows in %zu samples\n", r->weight, r->nsamples);
+	flat_write_notes(r, out);
+}
+
+/* The last column is as long as it is. */
+static void flat_write_columns(const struct flat_table *table, const char *text, FILE *out)
+{
+	struct slice rest = slice_of(text);
+
+	for (unsigned i = 0; i < table->keys->n; i++) {
+		struct slice column = slice_cut(&rest, '\n');
+		int width = i + 1 < table->keys->n ? table->width[i] : 0;
+
+		fprintf(out, "  %-*.*s", width, (int)column.n, column.p);
+	}
+	fputc('\n', out);
+}
+
+static void flat_write_titles(struct flat_table *table, FILE *out)
+{
+	fprintf(out, "#\n#  share   overflows");
+	for (unsigned i = 0; i < table->keys->n; i++) {
+		const char *name = flat_names[table->keys->key[i]].name;
+		int length = (int)strlen(name);
+
+		table->width[i] = length > table->width[i] ? length : table->width[i];
+		fprintf(out, "  %-*s", i + 1 < table->keys->n ? table->width[i] : 0, name);
+	}
+	fputc('\n', out);
+}
+
+static void flat_write_rows(struct flat_table *table, const struct recording *r, FILE *out)
+{
+	flat_write_head(r, out);
+	flat_write_titles(table, out);
+	for (size_t i = 0; i < table->n; i++) {
+		fprintf(out, "%6.2f%%  %10" PRIu64,
+			100.0 * (double)table->rows[i]->weight / (double)r->weight,
+			table->rows[i]->weight);
+		flat_write_columns(table, table->rows[i]->text, out);
+	}
+}
+
+static void flat_free(struct flat_table *table)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		free(table->rows[i]->text);
+		free(table->rows[i]);
+	}
+	free(table->rows);
+	hash_free(&table->hash);
+	text_free(&table->column);
+}
+
+int flat_write(const struct recording *r, const struct flat_keys *keys, FILE *out, struct err *e)
+{
+	struct flat_table table = {.keys = keys, .rows = calloc(r->nsamples + 1, sizeof(void *))};
+	int rc = -ENOMEM;
+
+	if (table.rows && hash_init(&table.hash) == 0)
+		rc = flat_fill(&table, r);
+	if (rc == 0)
+		flat_write_rows(&table, r, out);
+	flat_free(&table);
+	return rc < 0 ? err_set(e, ENOMEM, "no memory for the profile") : 0;
+}

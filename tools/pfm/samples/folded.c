@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <inttypes.h>
+
+#include "tools/pfm/samples/reports.h"
+#include "tools/pfm/samples/stacks.h"
+
+/* A semicolon separates frames. */
+static void folded_write_name(const char *name, FILE *out)
+{
+	for (; *name; name++)
+		fputc(*name == ';' ? ':' : *name, out);
+}
+
+static void folded_write_path(const struct stack_node *s, FILE *out)
+{
+	if (s->parent && s->parent->parent) {
+		folded_write_path(s->parent, out);
+		fputc(';', out);
+	}
+	folded_write_name(s->name, out);
+}
+
+static void folded_write_below(const struct stack_node *s, FILE *out)
+{
+	for (const struct stack_node *c = s->child; c; c = c->next) {
+		if (c->self) {
+			folded_write_path(c, out);
+			fprintf(out, " %" PRIu64 "\n", c->self);
+		}
+		folded_write_below(c, out);
+	}
+}
+
+int folded_write(const struct recording *r, FILE *out, struct err *e)
+{
+	struct stacks st;
+	int rc = stacks_build(&st, r);
+
+	if (rc == 0)
+		folded_write_below(&st.root, out);
+	stacks_free(&st);
+	return rc < 0 ? err_set(e, ENOMEM, "no memory for the stacks") : 0;
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/samples/image.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int image_init(struct image *im)
+{
+	*im = (struct image){.nobjects = 0};
+	if (hash_init(&im->processes) == 0 && hash_init(&im->threads) == 0 &&
+		hash_init(&im->objects) == 0)
+		return 0;
+	image_free(im);
+	return -ENOMEM;
+}
+
+static void image_free_all(struct hash *h, void (*release)(struct hash_node *node))
+{
+	for (size_t i = 0; i < h->nbuckets; i++)
+		for (struct hash_node *n = h->bucket[i], *next; n; n = next) {
+			next = n->next;
+			release(n);
+		}
+	hash_free(h);
+}
+
+static void image_free_process(struct hash_node *node)
+{
+	struct image_process *p = container_of(node, struct image_process, node);
+
+	free(p->maps);
+	free(p);
+}
+
+static void image_free_thread(struct hash_node *node)
+{
+	free(container_of(node, struct image_thread, node));
+}
+
+static void image_free_object(struct hash_node *node)
+{
+	struct object *o = container_of(node, struct object, node);
+
+	free(o->path);
+	free(o);
+}
+
+void image_free(struct image *im)
+{
+	image_free_all(&im->processes, image_free_process);
+	image_free_all(&im->threads, image_free_thread);
+	image_free_all(&im->objects, image_free_object);
+}
+
+static struct image_process *image_known(const struct image *im, uint32_t pid)
+{
+	struct hash_node *node = hash_find(&im->processes, pid);
+
+	return node ? container_of(node, struct image_process, node) : NULL;
+}
+
+struct image_process *image_process(struct image *im, uint32_t pid)
+{
+	struct image_process *p = image_known(im, pid);
+
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (p)
+		hash_add(&im->processes, &p->node, pid);
+	return p;
+}
+
+static bool image_same_object(
+	const struct object *o, const char *path, const uint8_t *id, uint8_t id_size)
+{
+	return o->id_size == id_size && memcmp(o->id, id, id_size) == 0 &&
+	       strcmp(o->path, path) == 0;
+}
+
+struct object *image_object(struct image *im, const char *path, const uint8_t *id, uint8_t id_size)
+{
+	uint64_t key = hash_string(path);
+	struct object *o;
+
+	for (struct hash_node *n = hash_find(&im->objects, key); n; n = hash_find_next(n)) {
+		o = container_of(n, struct object, node);
+		if (image_same_object(o, path, id, id_size))
+			return o;
+	}
+	o = calloc(1, sizeof(*o));
+	if (!o || !(o->path = strdup(path))) {
+		free(o);
+		return NULL;
+	}
+	memcpy(o->id, id, id_size);
+	o->id_size = id_size;
+	o->number = im->nobjects++;
+	hash_add(&im->objects, &o->node, key);
+	return o;
+}
+
+const struct object **image_objects(const struct image *im)
+{
+	const struct object **all = calloc(im->nobjects + 1U, sizeof(*all));
+
+	for (size_t i = 0; all && i < im->objects.nbuckets; i++)
+		for (struct hash_node *n = im->objects.bucket[i]; n; n = n->next) {
+			const struct object *o = container_of(n, struct object, node);
+
+			all[o->number] = o;
+		}
+	return all;
+}
+
+void image_exec(struct image *im, uint32_t pid)
+{
+	struct image_process *p = image_known(im, pid);
+
+	if (p)
+		p->n = 0;
+}
+
+int image_add(struct image *im, const struct data_map *m, const char *name)
+{
+	struct image_process *p = image_process(im, m->pid);
+	struct object *o = image_object(im, name, m->id, m->id_size);
+
+	if (!p || !o)
+		return -ENOMEM;
+	if (p->n == p->room) {
+		size_t room = p->room ? 2 * p->room : 16;
+		struct image_map *maps = realloc(p->maps, room * sizeof(*maps));
+
+		if (!maps)
+			return -ENOMEM;
+		p->maps = maps;
+		p->room = room;
+	}
+	p->maps[p->n++] = (struct image_map){m->addr, m->len, m->pgoff, o};
+	return 0;
+}
+
+static struct image_thread *image_thread(const struct image *im, uint32_t tid)
+{
+	struct hash_node *node = hash_find(&im->threads, tid);
+
+	return node ? container_of(node, struct image_thread, node) : NULL;
+}
+
+int image_name_thread(struct image *im, uint32_t tid, const char *comm)
+{
+	struct image_thread *t = image_thread(im, tid);
+
+	if (!t) {
+		t = calloc(1, sizeof(*t));
+		if (!t)
+			return -ENOMEM;
+		hash_add(&im->threads, &t->node, tid);
+	}
+	t->comm = comm;
+	return 0;
+}
+
+const char *image_comm(const struct image *im, uint32_t pid, uint32_t tid)
+{
+	struct image_thread *t = image_thread(im, tid);
+
+	t = t ? t : image_thread(im, pid);
+	return t ? t->comm : NULL;
+}
+
+/* The newest first, as it replaces the others. */
+static const struct image_map *image_search(const struct image_process *p, uint64_t ip)
+{
+	for (size_t i = p->n; i-- > 0;)
+		if (ip - p->maps[i].addr < p->maps[i].len)
+			return &p->maps[i];
+	return NULL;
+}
+
+const struct image_map *image_find(const struct image *im, uint32_t pid, uint64_t ip)
+{
+	const struct image_process *p = image_known(im, pid);
+
+	return p ? image_search(p, ip) : NULL;
+}
+
+static bool image_agree(const struct image_map *a, const struct image_map *b, uint64_t ip)
+{
+	return a->object == b->object && ip - a->addr + a->pgoff == ip - b->addr + b->pgoff;
+}
+
+const struct image_map *image_find_forked(
+	const struct image *im, uint32_t pid, uint64_t ip, uint32_t *from)
+{
+	const struct image_process *own = image_known(im, pid);
+	const struct image_map *found = NULL;
+
+	if (own && own->n)
+		return NULL;
+	for (size_t i = 0; i < im->processes.nbuckets; i++)
+		for (struct hash_node *n = im->processes.bucket[i]; n; n = n->next) {
+			const struct image_map *m =
+				image_search(container_of(n, struct image_process, node), ip);
+
+			if (!m)
+				continue;
+			if (found && !image_agree(m, found, ip))
+				return NULL;
+			found = m;
+			*from = (uint32_t)n->key;
+		}
+	return found;
+}

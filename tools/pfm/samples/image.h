@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* The executable mappings of processes, and the names of threads, as time goes on. */
+#ifndef TOOLS_PFM_SAMPLES_IMAGE_H
+#define TOOLS_PFM_SAMPLES_IMAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "tools/pfm/samples/data.h"
+
+/* A file that was mapped, or something without a file such as [vdso]. */
+struct object {
+	struct hash_node node; /* in image.objects, by path */
+	char *path;
+	uint8_t id[DATA_BUILD_ID_MAX];
+	uint8_t id_size;
+	unsigned number;         /* counts from 0 */
+	struct symbols *symbols; /* of report; NULL: not opened, or it has none */
+	bool opened;             /* symbols have been looked for */
+};
+
+struct image_map {
+	uint64_t addr;
+	uint64_t len;
+	uint64_t pgoff;
+	struct object *object;
+};
+
+struct image_process {
+	struct hash_node node; /* in image.processes, by pid */
+	struct image_map *maps;
+	size_t n;
+	size_t room;
+	uint64_t read_at; /* for pfm record: when its mappings were last read, 0: never */
+};
+
+struct image_thread {
+	struct hash_node node; /* in image.threads, by tid */
+	const char *comm;      /* of the caller, which keeps it */
+};
+
+struct image {
+	struct hash processes;
+	struct hash threads;
+	struct hash objects;
+	unsigned nobjects;
+};
+
+/* All that return int return 0 or -ENOMEM. */
+int image_init(struct image *im);
+void image_free(struct image *im);
+
+/* The process, made if it is new; NULL: no memory. */
+struct image_process *image_process(struct image *im, uint32_t pid);
+/* The object with that path and build ID, made if it is new; NULL: no memory. */
+struct object *image_object(struct image *im, const char *path, const uint8_t *id, uint8_t id_size);
+/* All objects by their numbers, to be freed; NULL: no memory. */
+const struct object **image_objects(const struct image *im);
+/* Forgets the mappings of a process that executes another program. */
+void image_exec(struct image *im, uint32_t pid);
+/* A mapping of the file @name that replaces older ones at its addresses. */
+int image_add(struct image *im, const struct data_map *m, const char *name);
+/* Keeps the pointer, not a copy. */
+int image_name_thread(struct image *im, uint32_t tid, const char *comm);
+/* The name of the thread or of its process; NULL: not known. */
+const char *image_comm(const struct image *im, uint32_t pid, uint32_t tid);
+
+/* The mapping at @ip, NULL: none is known. */
+const struct image_map *image_find(const struct image *im, uint32_t pid, uint64_t ip);
+/*
+ * For a process without known mappings: it has been forked, has not executed another program, and
+ * has ended before its mappings could be read. It has those of the process that forked it. If all
+ * processes with a mapping at @ip agree on what is there, that is it, and @from is one of them.
+ */
+const struct image_map *image_find_forked(
+	const struct image *im, uint32_t pid, uint64_t ip, uint32_t *from);
+
+#endif

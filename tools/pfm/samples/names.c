@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/samples/names.h"
+
+#include "tools/pfm/text/utf8.h"
+
+/* The length of the good character at @s; 0: there is none. The controls of C1 are two bytes. */
+static int name_character(const char *s)
+{
+	unsigned char first = (unsigned char)s[0];
+
+	if (first < ' ' || first == 0x7f || (first == 0xc2 && (unsigned char)s[1] < 0xa0))
+		return 0;
+	return utf8_sequence(s);
+}
+
+bool name_is_clean(const char *s)
+{
+	while (*s) {
+		int n = name_character(s);
+
+		if (!n)
+			return false;
+		s += n;
+	}
+	return true;
+}
+
+void name_clean(char *s)
+{
+	while (*s) {
+		int n = name_character(s);
+
+		if (!n)
+			*s = '?';
+		s += n ? n : 1;
+	}
+}

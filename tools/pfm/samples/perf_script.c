@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+/* The text of `perf script`, as stackcollapse-perf.pl and speedscope read it. */
+#include <inttypes.h>
+
+#include "tools/pfm/samples/reports.h"
+
+static void script_write_frame(const struct location *p, uint64_t ip, FILE *out)
+{
+	const char *object = p->object ? p->object->path : "[unknown]";
+
+	if (p->function)
+		fprintf(out, "\t%16" PRIx64 " %s+0x%" PRIx64 " (%s)\n", ip, p->function,
+			p->function_offset, object);
+	else
+		fprintf(out, "\t%16" PRIx64 " [unknown] (%s)\n", ip, object);
+}
+
+static void script_write_sample(
+	const struct recording *r, const struct recorded_sample *s, FILE *out)
+{
+	const struct data_sample *d = s->s;
+
+	fprintf(out, "%s %u/%u [%03u] %" PRIu64 ".%06u: %10" PRIu64 " %s: \n",
+		s->comm ? s->comm : ":unknown", d->pid, d->tid, d->cpu, d->time / 1000000000,
+		(unsigned)(d->time % 1000000000 / 1000), d->weight * recording_period(r),
+		recording_event(r));
+	for (uint32_t i = 0; i < d->nframes; i++)
+		script_write_frame(s->locations[i], d->ip[i], out);
+	fputc('\n', out);
+}
+
+int perf_script_write(const struct recording *r, FILE *out, struct err *e)
+{
+	(void)e;
+	for (size_t i = 0; i < r->nsamples; i++)
+		script_write_sample(r, &r->samples[i], out);
+	return 0;
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+/*
+ * profile.proto of pprof (github.com/google/pprof), version of 2024. Locations, mappings and
+ * functions are numbered from 1; strings from 0, where the first is empty.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/slice.h"
+#include "tools/pfm/samples/protobuf.h"
+#include "tools/pfm/samples/reports.h"
+
+#ifdef HAVE_ZLIB
+#include <zlib.h>
+#endif
+
+/* Fields of the messages, by their names there. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE,
+	PROFILE_MAPPING,
+	PROFILE_LOCATION,
+	PROFILE_FUNCTION,
+	PROFILE_STRING_TABLE,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_DURATION_NANOS,
+	PROFILE_PERIOD_TYPE,
+	PROFILE_PERIOD,
+	PROFILE_COMMENT,
+
+	VALUE_TYPE_TYPE = 1,
+	VALUE_TYPE_UNIT,
+
+	SAMPLE_LOCATION_ID = 1,
+	SAMPLE_VALUE,
+	SAMPLE_LABEL,
+
+	LABEL_KEY = 1,
+	LABEL_STR,
+	LABEL_NUM,
+
+	MAPPING_ID = 1,
+	MAPPING_MEMORY_LIMIT = 3,
+	MAPPING_FILENAME = 5,
+	MAPPING_BUILD_ID,
+	MAPPING_HAS_FUNCTIONS,
+
+	LOCATION_ID = 1,
+	LOCATION_MAPPING_ID,
+	LOCATION_ADDRESS,
+	LOCATION_LINE,
+
+	LINE_FUNCTION_ID = 1,
+
+	FUNCTION_ID = 1,
+	FUNCTION_NAME,
+	FUNCTION_SYSTEM_NAME,
+	FUNCTION_FILENAME,
+};
+
+struct pprof_string {
+	struct hash_node node;
+	uint64_t index;
+	char s[];
+};
+
+struct pprof {
+	const struct recording *r;
+	struct text profile;
+	struct text message; /* a message of the profile */
+	struct text inner;   /* one in that */
+	struct text strings; /* their fields */
+	struct hash table;
+	uint64_t nstrings;
+	bool failed;
+};
+
+/* The index of a string. */
+static uint64_t pprof_string(struct pprof *p, const char *s)
+{
+	uint64_t key = hash_string(s);
+	struct pprof_string *known;
+
+	for (struct hash_node *n = hash_find(&p->table, key); n; n = hash_find_next(n)) {
+		known = container_of(n, struct pprof_string, node);
+		if (strcmp(known->s, s) == 0)
+			return known->index;
+	}
+	known = malloc(sizeof(*known) + strlen(s) + 1);
+	if (!known) {
+		p->failed = true;
+		return 0;
+	}
+	strcpy(known->s, s);
+	known->index = p->nstrings++;
+	hash_add(&p->table, &known->node, key);
+	protobuf_string(&p->strings, PROFILE_STRING_TABLE, s);
+	return known->index;
+}
+
+static void pprof_value_type(struct pprof *p, unsigned field, const char *type, const char *unit)
+{
+	protobuf_number(&p->message, VALUE_TYPE_TYPE, pprof_string(p, type));
+	protobuf_number(&p->message, VALUE_TYPE_UNIT, pprof_string(p, unit));
+	protobuf_message(&p->profile, field, &p->message);
+}
+
+static const char *pprof_unit(const struct recording *r)
+{
+	return recording_is_time(r) ? "nanoseconds" : "count";
+}
+
+static void pprof_mapping(struct pprof *p, const struct object *o)
+{
+	char id[2 * DATA_BUILD_ID_MAX + 1] = "";
+
+	for (unsigned i = 0; i < o->id_size; i++)
+		snprintf(id + 2 * i, 3, "%02x", o->id[i]);
+	protobuf_number(&p->message, MAPPING_ID, o->number + 1);
+	protobuf_number(&p->message, MAPPING_MEMORY_LIMIT, UINT64_MAX);
+	protobuf_number(&p->message, MAPPING_FILENAME, pprof_string(p, o->path));
+	protobuf_number(&p->message, MAPPING_BUILD_ID, pprof_string(p, id));
+	protobuf_number(&p->message, MAPPING_HAS_FUNCTIONS, 1);
+	protobuf_message(&p->profile, PROFILE_MAPPING, &p->message);
+}
+
+/* A function for each location: pprof adds up those of one name. */
+static void pprof_location(struct pprof *p, const struct location *at)
+{
+	uint64_t id = at->number + 1;
+
+	protobuf_number(&p->message, LOCATION_ID, id);
+	protobuf_number(&p->message, LOCATION_MAPPING_ID, at->object ? at->object->number + 1 : 0);
+	protobuf_number(&p->message, LOCATION_ADDRESS, at->address);
+	if (at->function) {
+		protobuf_number(&p->inner, LINE_FUNCTION_ID, id);
+		protobuf_message(&p->message, LOCATION_LINE, &p->inner);
+	}
+	protobuf_message(&p->profile, PROFILE_LOCATION, &p->message);
+	if (!at->function)
+		return;
+	protobuf_number(&p->message, FUNCTION_ID, id);
+	protobuf_number(&p->message, FUNCTION_NAME, pprof_string(p, at->function));
+	protobuf_number(&p->message, FUNCTION_SYSTEM_NAME, pprof_string(p, at->function));
+	protobuf_message(&p->profile, PROFILE_FUNCTION, &p->message);
+}
+
+static void pprof_label(struct pprof *p, const char *key, const char *str, uint64_t num)
+{
+	protobuf_number(&p->inner, LABEL_KEY, pprof_string(p, key));
+	if (str)
+		protobuf_number(&p->inner, LABEL_STR, pprof_string(p, str));
+	else
+		protobuf_number(&p->inner, LABEL_NUM, num);
+	protobuf_message(&p->message, SAMPLE_LABEL, &p->inner);
+}
+
+static void pprof_sample(struct pprof *p, const struct recorded_sample *s, uint64_t weight)
+{
+	for (uint32_t i = 0; i < s->s->nframes; i++)
+		protobuf_pack(&p->inner, s->locations[i]->number + 1);
+	protobuf_message(&p->message, SAMPLE_LOCATION_ID, &p->inner);
+	protobuf_pack(&p->inner, weight);
+	protobuf_pack(&p->inner, weight * recording_period(p->r));
+	protobuf_message(&p->message, SAMPLE_VALUE, &p->inner);
+	pprof_label(p, "command", s->comm ? s->comm : "[unknown]", 0);
+	pprof_label(p, "pid", NULL, s->s->pid);
+	pprof_label(p, "tid", NULL, s->s->tid);
+	protobuf_message(&p->profile, PROFILE_SAMPLE, &p->message);
+}
+
+/* Samples that differ in time and CPU alone are one for pprof. */
+static int pprof_compare(const void *a, const void *b)
+{
+	const struct recorded_sample *x = *(const struct recorded_sample *const *)a;
+	const struct recorded_sample *y = *(const struct recorded_sample *const *)b;
+
+	if (x->s->tid != y->s->tid)
+		return x->s->tid < y->s->tid ? -1 : 1;
+	if (x->s->pid != y->s->pid)
+		return x->s->pid < y->s->pid ? -1 : 1;
+	if (x->comm != y->comm)
+		return (uintptr_t)x->comm < (uintptr_t)y->comm ? -1 : 1;
+	if (x->s->nframes != y->s->nframes)
+		return x->s->nframes < y->s->nframes ? -1 : 1;
+	for (uint32_t i = 0; i < x->s->nframes; i++)
+		if (x->locations[i] != y->locations[i])
+			return x->locations[i]->number < y->locations[i]->number ? -1 : 1;
+	return 0;
+}
+
+static void pprof_samples(struct pprof *p)
+{
+	const struct recording *r = p->r;
+	const struct recorded_sample **sorted = calloc(r->nsamples + 1, sizeof(*sorted));
+	uint64_t weight = 0;
+
+	if (!sorted) {
+		p->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < r->nsamples; i++)
+		sorted[i] = &r->samples[i];
+	qsort(sorted, r->nsamples, sizeof(*sorted), pprof_compare);
+	for (size_t i = 0; i < r->nsamples; i++) {
+		weight += sorted[i]->s->weight;
+		if (i + 1 < r->nsamples && pprof_compare(&sorted[i], &sorted[i + 1]) == 0)
+			continue;
+		pprof_sample(p, sorted[i], weight);
+		weight = 0;
+	}
+	free(sorted);
+}
+
+/* The first one is the main program to pprof: it is the first that was mapped. */
+static void pprof_objects(struct pprof *p)
+{
+	const struct object **all = image_objects(&p->r->image);
+
+	p->failed = p->failed || !all;
+	for (unsigned i = 0; all && i < p->r->image.nobjects; i++)
+		pprof_mapping(p, all[i]);
+	free(all);
+}
+
+static void pprof_locations(struct pprof *p)
+{
+	const struct hash *h = &p->r->locations;
+
+	for (size_t i = 0; i < h->nbuckets; i++)
+		for (struct hash_node *n = h->bucket[i]; n; n = n->next)
+			pprof_location(p, container_of(n, struct location, node));
+}
+
+static void pprof_number(struct pprof *p, unsigned field, const char *key)
+{
+	uint64_t v;
+	struct err e;
+
+	if (num_u64(recording_info(p->r, key), &v, &e) == 0)
+		protobuf_number(&p->profile, field, v);
+}
+
+static void pprof_build(struct pprof *p)
+{
+	const struct recording *r = p->r;
+
+	pprof_string(p, "");
+	pprof_value_type(p, PROFILE_SAMPLE_TYPE, "overflows", "count");
+	pprof_value_type(p, PROFILE_SAMPLE_TYPE, recording_event(r), pprof_unit(r));
+	pprof_samples(p);
+	pprof_objects(p);
+	pprof_locations(p);
+	pprof_number(p, PROFILE_TIME_NANOS, "start_realtime_ns");
+	if (r->nsamples)
+		protobuf_number(&p->profile, PROFILE_DURATION_NANOS,
+			r->samples[r->nsamples - 1].s->time - r->samples[0].s->time);
+	pprof_value_type(p, PROFILE_PERIOD_TYPE, recording_event(r), pprof_unit(r));
+	protobuf_number(&p->profile, PROFILE_PERIOD, recording_period(r));
+	if (r->notes.n)
+		protobuf_number(&p->profile, PROFILE_COMMENT, pprof_string(p, r->notes.p));
+}
+
+static void pprof_free(struct pprof *p)
+{
+	for (size_t i = 0; i < p->table.nbuckets; i++)
+		for (struct hash_node *n = p->table.bucket[i], *next; n; n = next) {
+			next = n->next;
+			free(container_of(n, struct pprof_string, node));
+		}
+	hash_free(&p->table);
+	text_free(&p->profile);
+	text_free(&p->message);
+	text_free(&p->inner);
+	text_free(&p->strings);
+}
+
+#ifdef HAVE_ZLIB
+/* False: no memory. */
+static bool pprof_write_out(const struct text *t, FILE *out)
+{
+	z_stream z = {0};
+	unsigned char *to;
+	uLong room;
+	bool ok;
+
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) !=
+		Z_OK)
+		return false;
+	room = deflateBound(&z, t->n);
+	to = malloc(room);
+	z.next_in = (unsigned char *)t->p;
+	z.avail_in = (uInt)t->n;
+	z.next_out = to;
+	z.avail_out = (uInt)room;
+	ok = to && deflate(&z, Z_FINISH) == Z_STREAM_END;
+	if (ok)
+		fwrite(to, 1, room - z.avail_out, out);
+	deflateEnd(&z);
+	free(to);
+	return ok;
+}
+#else
+static bool pprof_write_out(const struct text *t, FILE *out)
+{
+	fwrite(t->p, 1, t->n, out);
+	return true;
+}
+#endif
+
+int pprof_write(const struct recording *r, FILE *out, struct err *e)
+{
+	struct pprof p = {.r = r};
+	bool ok = hash_init(&p.table) == 0;
+
+	if (ok) {
+		pprof_build(&p);
+		protobuf_append(&p.profile, &p.strings);
+		ok = !p.failed && text_ok(&p.profile) && pprof_write_out(&p.profile, out);
+	}
+	pprof_free(&p);
+	return ok ? 0 : err_set(e, ENOMEM, "no memory for the profile");
+}

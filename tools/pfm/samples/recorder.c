@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/samples/recorder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/nsec.h"
+#include "tools/pfm/tree/file.h"
+
+/* How often children are looked for, and buffers are emptied that are not full. */
+enum { RECORDER_ROUND_NS = 50000000, RECORDER_EVENTS = 64 };
+
+static int recorder_watch(struct recorder *r, int fd, uint32_t events, void *what, struct err *e)
+{
+	struct epoll_event ev = {.events = events, .data.ptr = what};
+
+	if (epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &ev) < 0)
+		return err_set(e, errno, "epoll: %s", err_name(errno));
+	return 0;
+}
+
+static int recorder_open_timer(struct recorder *r, struct err *e)
+{
+	const struct timespec round = nsec_timespec(RECORDER_ROUND_NS);
+	const struct itimerspec every = {round, round};
+
+	r->epoll = epoll_create1(EPOLL_CLOEXEC);
+	r->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (r->epoll < 0 || r->timer < 0 || timerfd_settime(r->timer, 0, &every, NULL) < 0)
+		return err_set(e, errno, "no timer: %s", err_name(errno));
+	return recorder_watch(r, r->timer, EPOLLIN, &r->timer, e);
+}
+
+int recorder_open(struct recorder *r, const char *path, const struct sampling *sampling,
+	const struct data_event *event, const char *name, const char *info, struct err *e)
+{
+	*r = (struct recorder){.sampling = sampling, .epoll = -1, .timer = -1};
+	if (data_create(&r->out, path, e) < 0 || track_init(&r->track, &r->out, e) < 0 ||
+		recorder_open_timer(r, e) < 0 ||
+		data_put(&r->out, DATA_INFO, NULL, 0, info, e) < 0 ||
+		data_put(&r->out, DATA_EVENT, event, offsetof(struct data_event, name), name, e) <
+			0) {
+		recorder_close(r, false, &(struct err){0});
+		return -e->no;
+	}
+	return 0;
+}
+
+static int recorder_load(
+	struct recorder *r, struct recorder_root *root, const char *load, struct err *e)
+{
+	if (source_open(&root->source, &root->ctx, r->sampling, e) < 0 ||
+		ctx_command(&root->ctx, e, "%s", load) < 0)
+		return -e->no;
+	return recorder_watch(r, root->source.msg, EPOLLIN, &root->source, e);
+}
+
+int recorder_add(
+	struct recorder *r, const struct tree *t, const char *load, bool threads, struct err *e)
+{
+	struct recorder_root **roots =
+		realloc(r->roots, (r->nroots + 1) * sizeof(struct recorder_root *));
+	struct recorder_root *root = roots ? calloc(1, sizeof(*root)) : NULL;
+
+	r->roots = roots ? roots : r->roots;
+	if (!root || hash_init(&root->children) < 0) {
+		free(root);
+		return err_set(e, ENOMEM, "no memory for a context");
+	}
+	root->threads = threads;
+	root->ctx = (struct tree_ctx)TREE_CTX_NONE;
+	root->source = (struct source)SOURCE_NONE;
+	r->roots[r->nroots++] = root;
+	if (ctx_open(t, &root->ctx, e) < 0)
+		return -e->no;
+	return recorder_load(r, root, load, e);
+}
+
+int recorder_add_mappings(struct recorder *r, uint32_t pid, struct err *e)
+{
+	char state[128];
+	unsigned tid;
+
+	if (file_read_line(r->roots[r->nroots - 1]->source.dir, "state", state, sizeof(state), e) <
+		0)
+		return -e->no;
+	return track_target(&r->track, pid, sscanf(state, "%*s tid=%u", &tid) == 1 ? tid : pid, e);
+}
+
+int recorder_start(struct recorder *r, struct err *e)
+{
+	for (unsigned i = 0; i < r->nroots; i++)
+		if (ctx_command(&r->roots[i]->ctx, e, "start") < 0)
+			return -e->no;
+	return 0;
+}
+
+static struct recorder_child *recorder_find_child(
+	const struct recorder_root *root, const char *name)
+{
+	for (struct hash_node *n = hash_find(&root->children, hash_string(name)); n;
+		n = hash_find_next(n)) {
+		struct recorder_child *c = container_of(n, struct recorder_child, node);
+
+		if (strcmp(c->source.name, name) == 0)
+			return c;
+	}
+	return NULL;
+}
+
+/* A child may be removed by its user meanwhile; then it is none. */
+static int recorder_add_child(
+	struct recorder *r, struct recorder_root *root, const char *name, struct err *e)
+{
+	struct recorder_child *c;
+	int rc;
+
+	if (recorder_find_child(root, name))
+		return 0;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return err_set(e, ENOMEM, "no memory for a thread");
+	rc = source_open_child(&c->source, root->source.dir, name, e);
+	if (rc == 0) {
+		hash_add(&root->children, &c->node, hash_string(name));
+		return recorder_watch(r, c->source.msg, EPOLLIN, &c->source, e);
+	}
+	free(c);
+	return rc == -ENOENT || rc == -ENODEV ? 0 : rc;
+}
+
+static int recorder_find_children(struct recorder *r, struct recorder_root *root, struct err *e)
+{
+	CLEANUP_CLOSEDIR DIR *d = NULL;
+	int fd = openat(root->source.dir, "children", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *de;
+	int rc = 0;
+
+	d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return file_sentence(root->source.dir, "children", errno, e);
+	while (rc == 0 && (de = readdir(d)) != NULL)
+		if (de->d_name[0] != '.')
+			rc = recorder_add_child(r, root, de->d_name, e);
+	return rc;
+}
+
+/* Ended children would use up the user's contexts and buffers. */
+static void recorder_remove_child(struct recorder_root *root, struct recorder_child *c)
+{
+	char path[SOURCE_NAME + 16];
+
+	snprintf(path, sizeof(path), "children/%s", c->source.name);
+	source_close(&c->source);
+	if (root->source.dir >= 0)
+		(void)unlinkat(root->source.dir, path, AT_REMOVEDIR);
+	hash_remove(&root->children, &c->node);
+	free(c);
+}
+
+static int recorder_handle_children(struct recorder *r, struct recorder_root *root, struct err *e)
+{
+	for (size_t i = 0; i < root->children.nbuckets; i++)
+		for (struct hash_node *n = root->children.bucket[i], *next; n; n = next) {
+			struct recorder_child *c = container_of(n, struct recorder_child, node);
+
+			next = n->next;
+			if (source_handle(&c->source, r->sampling, &r->track, e) < 0)
+				return -e->no;
+			if (c->source.ended)
+				recorder_remove_child(root, c);
+		}
+	return 0;
+}
+
+static int recorder_round(struct recorder *r, struct err *e)
+{
+	track_round(&r->track);
+	for (unsigned i = 0; i < r->nroots; i++) {
+		struct recorder_root *root = r->roots[i];
+
+		if (root->threads && (recorder_find_children(r, root, e) < 0 ||
+					     recorder_handle_children(r, root, e) < 0))
+			return -e->no;
+		if (source_handle(&root->source, r->sampling, &r->track, e) < 0)
+			return -e->no;
+	}
+	return data_flush(&r->out, e);
+}
+
+static bool recorder_has_ended(const struct recorder *r)
+{
+	for (unsigned i = 0; i < r->nroots; i++)
+		if (!r->roots[i]->source.ended || r->roots[i]->children.n)
+			return false;
+	return true;
+}
+
+static int recorder_event(struct recorder *r, void *what, int *signals, int *wait, struct err *e)
+{
+	uint64_t times;
+
+	if (what == signals)
+		return RECORDER_SIGNALLED;
+	if (what == wait)
+		return RECORDER_WAITED;
+	if (what != &r->timer)
+		return source_handle(what, r->sampling, &r->track, e);
+	if (read(r->timer, &times, sizeof(times)) < 0)
+		return 0;
+	return recorder_round(r, e);
+}
+
+int recorder_run(struct recorder *r, int signals, int wait, struct err *e)
+{
+	struct epoll_event ready[RECORDER_EVENTS];
+	int rc = recorder_watch(r, signals, EPOLLIN, &signals, e);
+
+	if (rc == 0 && wait >= 0)
+		rc = recorder_watch(r, wait, EPOLLIN, &wait, e);
+	while (rc == 0) {
+		int n = epoll_wait(r->epoll, ready, 1, -1);
+
+		if (n == 1)
+			rc = recorder_event(r, ready[0].data.ptr, &signals, &wait, e);
+		else if (n < 0 && errno != EINTR)
+			rc = err_set(e, errno, "epoll: %s", err_name(errno));
+		if (rc == 0 && recorder_has_ended(r))
+			rc = RECORDER_ENDED;
+	}
+	return rc;
+}
+
+/* Of a context whose thread has ended, stop fails. */
+static void recorder_stop_contexts(struct recorder *r)
+{
+	struct err e;
+
+	for (unsigned i = 0; i < r->nroots; i++) {
+		struct recorder_root *root = r->roots[i];
+
+		(void)ctx_command(&root->ctx, &e, "stop");
+		for (size_t b = 0; b < root->children.nbuckets; b++)
+			for (struct hash_node *n = root->children.bucket[b]; n; n = n->next)
+				(void)file_write(
+					container_of(n, struct recorder_child, node)->source.dir,
+					"ctl", "stop", &e);
+	}
+}
+
+/* What could not be followed is in the sentence of the context. */
+static int recorder_note_failures(struct recorder *r, struct err *e)
+{
+	for (unsigned i = 0; i < r->nroots; i++) {
+		struct tree_ctx *ctx = &r->roots[i]->ctx;
+		struct text total = {0};
+		struct err why = {0};
+		int rc = r->roots[i]->threads ? file_read(ctx->dir, "total", &total, &why) : 0;
+
+		text_free(&total);
+		if (rc < 0 && track_loss(&r->track, DATA_LOST_THREAD, 1, 0, why.text, e) < 0)
+			return -e->no;
+	}
+	return 0;
+}
+
+int recorder_stop(struct recorder *r, struct err *e)
+{
+	if (recorder_round(r, e) < 0)
+		return -e->no;
+	recorder_stop_contexts(r);
+	if (recorder_round(r, e) < 0)
+		return -e->no;
+	return recorder_note_failures(r, e);
+}
+
+static void recorder_free_root(struct recorder_root *root)
+{
+	for (size_t i = 0; i < root->children.nbuckets; i++)
+		while (root->children.bucket[i])
+			recorder_remove_child(root, container_of(root->children.bucket[i],
+							    struct recorder_child, node));
+	hash_free(&root->children);
+	source_close(&root->source);
+	ctx_close(&root->ctx);
+	free(root);
+}
+
+int recorder_close(struct recorder *r, bool ended, struct err *e)
+{
+	struct data_end end = {nsec_now(CLOCK_MONOTONIC)};
+	struct err put = {0};
+	int rc;
+
+	for (unsigned i = 0; i < r->nroots; i++)
+		recorder_free_root(r->roots[i]);
+	free(r->roots);
+	track_free(&r->track);
+	if (r->timer >= 0)
+		close(r->timer);
+	if (r->epoll >= 0)
+		close(r->epoll);
+	if (ended)
+		(void)data_put(&r->out, DATA_END, &end, sizeof(end), NULL, &put);
+	rc = data_close(&r->out, e);
+	return rc;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* A recording in the making: contexts, their children, and the file. */
+#ifndef TOOLS_PFM_SAMPLES_RECORDER_H
+#define TOOLS_PFM_SAMPLES_RECORDER_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "tools/pfm/samples/data.h"
+#include "tools/pfm/samples/source.h"
+#include "tools/pfm/samples/track.h"
+#include "tools/pfm/tree/ctx.h"
+
+/* A context that the recording has made, and the children of it. */
+struct recorder_root {
+	struct tree_ctx ctx;
+	struct source source;
+	bool threads;         /* it is on threads, and may have children */
+	struct hash children; /* struct recorder_child, by name */
+};
+
+struct recorder_child {
+	struct hash_node node;
+	struct source source;
+};
+
+struct recorder {
+	const struct sampling *sampling;
+	struct data_writer out;
+	struct track track;
+	struct recorder_root **roots;
+	unsigned nroots;
+	int epoll;
+	int timer;
+};
+
+/* Why recorder_run() has returned. */
+enum recorder_end {
+	RECORDER_ENDED = 1, /* all threads have ended */
+	RECORDER_WAITED,    /* the descriptor has become readable */
+	RECORDER_SIGNALLED,
+};
+
+/* Creates the file @path, with the lines KEY VALUE of @info. */
+int recorder_open(struct recorder *r, const char *path, const struct sampling *sampling,
+	const struct data_event *event, const char *name, const char *info, struct err *e);
+/* Makes a context and loads it by @load, a command of ctl. @threads: not on a CPU. */
+int recorder_add(
+	struct recorder *r, const struct tree *t, const char *load, bool threads, struct err *e);
+/* The mappings of process @pid, or of the process of thread @pid, which has just been added. */
+int recorder_add_mappings(struct recorder *r, uint32_t pid, struct err *e);
+int recorder_start(struct recorder *r, struct err *e);
+/*
+ * Records until all threads have ended, a signal of the descriptor @signals comes, or @wait becomes
+ * readable; -1: none. Returns enum recorder_end, or -errno.
+ */
+int recorder_run(struct recorder *r, int signals, int wait, struct err *e);
+/* Stops, and records what is left. */
+int recorder_stop(struct recorder *r, struct err *e);
+/* Removes the contexts and closes the file, also after a failure; with @ended, its end is marked.
+ */
+int recorder_close(struct recorder *r, bool ended, struct err *e);
+
+#endif

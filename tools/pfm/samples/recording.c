@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: MIT
+/* Records are put in order of time, as their order in the file is that of reading buffers. */
+#include "tools/pfm/samples/recording.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/slice.h"
+#include "tools/pfm/samples/names.h"
+
+static const char kallsyms_path[] = "/proc/kallsyms", kernel_name[] = "[kernel]";
+
+/* A record with a time, and its position in the file, which orders equal times. */
+struct timed {
+	uint64_t time;
+	const struct data_rec *rec;
+};
+
+struct timeline {
+	struct timed *t;
+	size_t n;
+	size_t room;
+};
+
+static int recording_no_memory(struct err *e)
+{
+	return err_set(e, ENOMEM, "no memory for the recording");
+}
+
+static int recording_compare(const void *a, const void *b)
+{
+	const struct timed *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->rec < y->rec ? -1 : x->rec > y->rec;
+}
+
+static int recording_add_timed(struct timeline *l, const struct data_rec *rec, struct err *e)
+{
+	if (l->n == l->room) {
+		size_t room = l->room ? 2 * l->room : 1024;
+		struct timed *t = realloc(l->t, room * sizeof(*t));
+
+		if (!t)
+			return recording_no_memory(e);
+		l->t = t;
+		l->room = room;
+	}
+	l->t[l->n].rec = rec;
+	memcpy(&l->t[l->n++].time, data_body(rec), sizeof(uint64_t));
+	return 0;
+}
+
+static const char *recording_loss(uint32_t kind)
+{
+	switch (kind) {
+	case DATA_LOST_OVERFLOWS:
+		return "overflows have no sample";
+	case DATA_LOST_COUNT:
+		return "counts were lost, and with them samples";
+	case DATA_LOST_EVENTS:
+		return "mappings or names of programs are missing";
+	case DATA_LOST_THREAD:
+		return "threads were not followed";
+	case DATA_LOST_THROTTLED:
+		return "pauses because of too many overflows a second";
+	default:
+		return "losses of an unknown kind";
+	}
+}
+
+static int recording_add_loss(struct recording *r, const struct data_lost *lost, struct err *e)
+{
+	struct recorded_loss *more;
+
+	for (size_t i = 0; i < r->nlosses; i++)
+		if (r->losses[i].kind == lost->kind && strcmp(r->losses[i].why, lost->why) == 0) {
+			r->losses[i].count += lost->count;
+			return 0;
+		}
+	more = realloc(r->losses, (r->nlosses + 1) * sizeof(*more));
+	if (!more)
+		return recording_no_memory(e);
+	r->losses = more;
+	more[r->nlosses++] = (struct recorded_loss){lost->kind, lost->count, lost->why};
+	return 0;
+}
+
+static void recording_note_losses(struct recording *r)
+{
+	for (size_t i = 0; i < r->nlosses; i++) {
+		const struct recorded_loss *l = &r->losses[i];
+
+		text_printf(&r->notes, "lost: %" PRIu64 " %s%s%s\n", l->count,
+			recording_loss(l->kind), l->why[0] ? ": " : "", l->why);
+	}
+}
+
+/* @s is in the file's memory, which belongs to the recording. */
+static void recording_clean(const char *s)
+{
+	name_clean((char *)(uintptr_t)s);
+}
+
+/* Newlines separate the lines of the information. */
+static void recording_clean_info(const char *text)
+{
+	char *line = (char *)(uintptr_t)text, *end;
+
+	while ((end = strchr(line, '\n')) != NULL) {
+		*end = '\0';
+		name_clean(line);
+		*end = '\n';
+		line = end + 1;
+	}
+	name_clean(line);
+}
+
+static void recording_clean_names(const struct data_rec *rec)
+{
+	const void *body = data_body(rec);
+
+	if (rec->type == DATA_INFO)
+		recording_clean_info(body);
+	else if (rec->type == DATA_EVENT)
+		recording_clean(((const struct data_event *)body)->name);
+	else if (rec->type == DATA_COMM)
+		recording_clean(((const struct data_comm *)body)->name);
+	else if (rec->type == DATA_MAP)
+		recording_clean(((const struct data_map *)body)->name);
+	else if (rec->type == DATA_LOST)
+		recording_clean(((const struct data_lost *)body)->why);
+}
+
+static int recording_sort_out(
+	struct recording *r, struct timeline *l, const struct data_rec *rec, struct err *e)
+{
+	recording_clean_names(rec);
+	switch (rec->type) {
+	case DATA_INFO:
+		text_printf(&r->info, "%s", (const char *)data_body(rec));
+		return 0;
+	case DATA_EVENT:
+		r->event = data_body(rec);
+		return 0;
+	case DATA_SAMPLE:
+		r->nsamples++;
+		r->nframes += ((const struct data_sample *)data_body(rec))->nframes;
+		return recording_add_timed(l, rec, e);
+	case DATA_COMM:
+	case DATA_MAP:
+		return recording_add_timed(l, rec, e);
+	case DATA_LOST:
+		return recording_add_loss(r, data_body(rec), e);
+	case DATA_END:
+		r->ended = true;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int recording_read(struct recording *r, struct timeline *l, struct err *e)
+{
+	const struct data_rec *rec;
+	int rc;
+
+	while ((rc = data_next(&r->file, &rec, e)) > 0)
+		if (recording_sort_out(r, l, rec, e) < 0)
+			return -e->no;
+	if (rc < 0)
+		return rc;
+	if (l->n)
+		qsort(l->t, l->n, sizeof(*l->t), recording_compare);
+	recording_note_losses(r);
+	if (r->file.cut)
+		text_printf(&r->notes, "the file has been cut: its last record is not whole\n");
+	else if (!r->ended)
+		text_printf(&r->notes, "the recording broke off: the file has no end\n");
+	return 0;
+}
+
+static bool recording_same_boot(const struct recording *r)
+{
+	struct slice then = recording_info(r, "boot_id");
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char now[64] = "";
+
+	if (!f || !fgets(now, sizeof(now), f))
+		return false;
+	now[strcspn(now, "\n")] = '\0';
+	return slice_is(then, now);
+}
+
+static struct kallsyms *recording_kernel(struct recording *r)
+{
+	struct err e;
+
+	if (r->kernel_tried || !r->names)
+		return r->kernel;
+	r->kernel_tried = true;
+	if (!recording_same_boot(r)) {
+		text_printf(&r->notes, "no names of kernel functions: recorded before the last "
+				       "boot, or elsewhere\n");
+		return NULL;
+	}
+	r->kernel = kallsyms_open(kallsyms_path, &e);
+	if (!r->kernel)
+		text_printf(&r->notes, "no names of kernel functions: %s\n", e.text);
+	return r->kernel;
+}
+
+/* Objects without a file have names like [vdso] and //anon. */
+static bool recording_is_file(const struct object *o)
+{
+	return o->path[0] == '/' && o->path[1] != '/';
+}
+
+static struct symbols *recording_symbols(struct recording *r, struct object *o)
+{
+	struct err e;
+
+	if (o->opened || !r->names || !recording_is_file(o))
+		return o->symbols;
+	o->opened = true;
+	o->symbols = symbols_open(o, &e);
+	if (!o->symbols)
+		text_printf(&r->notes, "addresses instead of names: %s\n", e.text);
+	return o->symbols;
+}
+
+static bool recording_is_kernel(uint64_t ip)
+{
+	return ip >> 63;
+}
+
+static int recording_resolve_kernel(struct recording *r, struct location *p)
+{
+	struct kallsyms *k = recording_kernel(r);
+	const char *module = NULL;
+	struct symbol s = {.name = NULL};
+
+	if (k)
+		s = kallsyms_find(k, p->ip, &module);
+	p->object = image_object(&r->image, module ? module : kernel_name, (const uint8_t *)"", 0);
+	p->function = s.name;
+	p->function_offset = s.offset;
+	return p->object ? 0 : -ENOMEM;
+}
+
+static void recording_resolve_user(struct recording *r, struct location *p)
+{
+	struct symbols *symbols = p->in ? recording_symbols(r, p->in) : NULL;
+	struct symbol s;
+
+	if (!symbols)
+		return;
+	s = symbols_find(symbols, p->offset);
+	p->address = s.address;
+	p->function = s.name;
+	p->function_offset = s.offset;
+}
+
+static struct location *recording_find_location(
+	const struct recording *r, const struct location *p, uint64_t key)
+{
+	for (struct hash_node *n = hash_find(&r->locations, key); n; n = hash_find_next(n)) {
+		struct location *known = container_of(n, struct location, node);
+
+		if (known->in == p->in && known->offset == p->offset)
+			return known;
+	}
+	return NULL;
+}
+
+/* NULL: no memory. */
+static const struct location *recording_new_location(
+	struct recording *r, const struct location *at, uint64_t key)
+{
+	struct location *p = malloc(sizeof(*p));
+
+	if (!p)
+		return NULL;
+	*p = *at;
+	p->object = p->in;
+	p->address = p->offset;
+	if (!recording_is_kernel(p->ip))
+		recording_resolve_user(r, p);
+	else if (recording_resolve_kernel(r, p) < 0) {
+		free(p);
+		return NULL;
+	}
+	if (p->function && !name_is_clean(p->function))
+		p->function = NULL;
+	p->number = r->nlocations++;
+	hash_add(&r->locations, &p->node, key);
+	return p;
+}
+
+/* The name of a thread is that of the one that forked it, until it has its own. */
+static const struct image_map *recording_map(
+	struct recording *r, const struct data_sample *s, uint64_t ip)
+{
+	const struct image_map *m = image_find(&r->image, s->pid, ip);
+	const char *comm;
+	uint32_t from = 0;
+
+	if (m || !ip)
+		return m;
+	m = image_find_forked(&r->image, s->pid, ip, &from);
+	comm = m && !image_comm(&r->image, s->pid, s->tid) ? image_comm(&r->image, from, from)
+							   : NULL;
+	if (comm)
+		(void)image_name_thread(&r->image, s->tid, comm);
+	return m;
+}
+
+/* NULL: no memory. */
+static const struct location *recording_location(
+	struct recording *r, const struct data_sample *s, uint64_t ip)
+{
+	const struct image_map *m = recording_is_kernel(ip) ? NULL : recording_map(r, s, ip);
+	struct location at = {.ip = ip, .offset = ip};
+	const struct location *known;
+	uint64_t key;
+
+	if (m) {
+		at.in = m->object;
+		at.offset = ip - m->addr + m->pgoff;
+	}
+	key = at.offset * 31 + (at.in ? at.in->number + 1 : 0);
+	known = recording_find_location(r, &at, key);
+	return known ? known : recording_new_location(r, &at, key);
+}
+
+static int recording_add_sample(struct recording *r, const struct data_sample *s,
+	const struct location **locations, struct err *e)
+{
+	struct recorded_sample *to = &r->samples[r->nsamples++];
+
+	for (uint32_t i = 0; i < s->nframes; i++) {
+		/* A return address is after the call, perhaps in the next function. */
+		locations[i] = recording_location(r, s, s->ip[i] - (i > 0 && s->ip[i]));
+		if (!locations[i])
+			return recording_no_memory(e);
+	}
+	*to = (struct recorded_sample){
+		.s = s,
+		.comm = image_comm(&r->image, s->pid, s->tid),
+		.locations = locations,
+	};
+	r->weight += s->weight;
+	return 0;
+}
+
+static int recording_apply_comm(struct recording *r, const struct data_comm *c, struct err *e)
+{
+	if (c->exec)
+		image_exec(&r->image, c->pid);
+	return image_name_thread(&r->image, c->tid, c->name) < 0 ? recording_no_memory(e) : 0;
+}
+
+static int recording_replay(struct recording *r, const struct timeline *l, struct err *e)
+{
+	const struct location **locations = r->frames;
+
+	r->nsamples = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct data_rec *rec = l->t[i].rec;
+		const void *body = data_body(rec);
+		int rc = 0;
+
+		if (rec->type == DATA_COMM) {
+			rc = recording_apply_comm(r, body, e);
+		} else if (rec->type == DATA_MAP) {
+			if (image_add(&r->image, body, ((const struct data_map *)body)->name) < 0)
+				rc = recording_no_memory(e);
+		} else {
+			rc = recording_add_sample(r, body, locations, e);
+			locations += ((const struct data_sample *)body)->nframes;
+		}
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int recording_build(struct recording *r, struct timeline *l, struct err *e)
+{
+	int rc = recording_read(r, l, e);
+
+	if (rc < 0)
+		return rc;
+	r->samples = calloc(r->nsamples + 1, sizeof(*r->samples));
+	r->frames = calloc(r->nframes + 1, sizeof(*r->frames));
+	if (!r->samples || !r->frames || image_init(&r->image) < 0 || hash_init(&r->locations) < 0)
+		return recording_no_memory(e);
+	rc = recording_replay(r, l, e);
+	return rc < 0 || (text_ok(&r->notes) && text_ok(&r->info)) ? rc : recording_no_memory(e);
+}
+
+int recording_take(struct recording *r, struct data_file file, bool names, struct err *e)
+{
+	struct timeline l = {0};
+	int rc;
+
+	*r = (struct recording){.file = file, .names = names && symbols_supported};
+	if (names && !symbols_supported)
+		text_printf(&r->notes, "addresses instead of names: this pfm was built without "
+				       "elfutils (libdw-dev)\n");
+	rc = recording_build(r, &l, e);
+	free(l.t);
+	if (rc < 0)
+		recording_close(r);
+	return rc;
+}
+
+int recording_open(struct recording *r, const char *path, bool names, struct err *e)
+{
+	struct data_file f;
+	int rc = data_load(&f, path, e);
+
+	if (rc < 0)
+		return rc;
+	rc = recording_take(r, f, names, e);
+	return rc < 0 ? err_prefix(e, "%s", path) : 0;
+}
+
+static void recording_close_symbols(struct recording *r)
+{
+	for (size_t i = 0; i < r->image.objects.nbuckets; i++)
+		for (struct hash_node *n = r->image.objects.bucket[i]; n; n = n->next)
+			symbols_close(container_of(n, struct object, node)->symbols);
+}
+
+static void recording_free_locations(struct recording *r)
+{
+	for (size_t i = 0; i < r->locations.nbuckets; i++)
+		for (struct hash_node *n = r->locations.bucket[i], *next; n; n = next) {
+			next = n->next;
+			free(container_of(n, struct location, node));
+		}
+	hash_free(&r->locations);
+}
+
+void recording_close(struct recording *r)
+{
+	recording_free_locations(r);
+	recording_close_symbols(r);
+	kallsyms_close(r->kernel);
+	image_free(&r->image);
+	free(r->losses);
+	free(r->samples);
+	free(r->frames);
+	text_free(&r->info);
+	text_free(&r->notes);
+	data_unload(&r->file);
+}
+
+struct slice recording_info(const struct recording *r, const char *key)
+{
+	struct slice text = {r->info.p, r->info.n};
+
+	while (text.n) {
+		struct slice line = slice_cut(&text, '\n');
+
+		if (slice_is(slice_cut(&line, ' '), key))
+			return line;
+	}
+	return (struct slice){"", 0};
+}
+
+const char *recording_event(const struct recording *r)
+{
+	return r->event ? r->event->name : "unknown";
+}
+
+uint64_t recording_period(const struct recording *r)
+{
+	return r->event ? r->event->period : 1;
+}
+
+bool recording_is_time(const struct recording *r)
+{
+	return strcmp(recording_event(r), "cpu-clock") == 0 ||
+	       strcmp(recording_event(r), "task-clock") == 0;
+}
+
+const char *location_name(const struct location *p, char room[LOCATION_ROOM])
+{
+	if (p->function)
+		return p->function;
+	if (!p->address)
+		return "[unknown]";
+	snprintf(room, LOCATION_ROOM, "0x%" PRIx64, p->address);
+	return room;
+}
+
+const char *location_object(const struct location *p)
+{
+	const char *slash;
+
+	if (!p->object)
+		return "[unknown]";
+	slash = strrchr(p->object->path, '/');
+	return slash && slash[1] ? slash + 1 : p->object->path;
+}

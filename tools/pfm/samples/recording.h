@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* A sample file with the name of what each sample interrupted. */
+#ifndef TOOLS_PFM_SAMPLES_RECORDING_H
+#define TOOLS_PFM_SAMPLES_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "base/text.h"
+#include "tools/pfm/samples/data.h"
+#include "tools/pfm/samples/image.h"
+#include "tools/pfm/samples/symbols.h"
+
+/* A byte of a mapped file, or an address of the kernel. */
+struct location {
+	struct hash_node node;       /* in recording.locations */
+	struct object *in;           /* the mapped file; NULL: the kernel, or not known */
+	uint64_t offset;             /* in it, or the address */
+	const struct object *object; /* the same, or a module of the kernel; NULL: not known */
+	uint64_t address;            /* for people: in the file's own addresses */
+	uint64_t ip;                 /* one address at which a sample had it */
+	const char *function;        /* NULL: not known */
+	uint64_t function_offset;    /* from the function's beginning */
+	unsigned number;             /* counts from 0 */
+};
+
+/* What the sample's frames are, the interrupted one first, then its callers. */
+struct recorded_sample {
+	const struct data_sample *s;       /* nframes, weight and all else */
+	const char *comm;                  /* of the thread then; NULL: not known */
+	const struct location **locations; /* s->nframes of them */
+};
+
+/* Losses of one kind for one reason. */
+struct recorded_loss {
+	uint32_t kind; /* enum data_loss */
+	uint64_t count;
+	const char *why;
+};
+
+struct recording {
+	struct data_file file;
+	struct image image;
+	struct text info;                /* lines KEY VALUE */
+	const struct data_event *event;  /* NULL: the file was cut before it */
+	struct recorded_sample *samples; /* by time */
+	size_t nsamples;
+	const struct location **frames; /* memory of their locations */
+	size_t nframes;                 /* of all samples */
+	struct hash locations;
+	unsigned nlocations;
+	uint64_t weight; /* of all samples */
+	struct kallsyms *kernel;
+	bool kernel_tried;
+	bool names; /* look for names of functions */
+	struct recorded_loss *losses;
+	size_t nlosses;
+	struct text notes; /* lines: what is missing from the recording, and why */
+	bool ended;        /* the recording came to its end */
+};
+
+/* Reads @path. Without @names, no file but that is opened, and functions have no names. */
+int recording_open(struct recording *r, const char *path, bool names, struct err *e);
+/* The same of a file in memory, which it takes over. */
+int recording_take(struct recording *r, struct data_file file, bool names, struct err *e);
+void recording_close(struct recording *r);
+
+/* The value of @key in the file's information, up to the end of its line; empty: there is none. */
+struct slice recording_info(const struct recording *r, const char *key);
+/* The event's name and period. A file that was cut before it has no samples. */
+const char *recording_event(const struct recording *r);
+uint64_t recording_period(const struct recording *r);
+/* Whether the event counts ns. */
+bool recording_is_time(const struct recording *r);
+
+/* What to call a location, in @room if it has no function. */
+enum { LOCATION_ROOM = 32 };
+const char *location_name(const struct location *p, char room[LOCATION_ROOM]);
+/* The object's name without its directories. */
+const char *location_object(const struct location *p);
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/samples/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "perfmonfs/ioctl.h"
+#include "perfmonfs/msg.h"
+#include "tools/pfm/tree/file.h"
+
+static int source_open_messages(struct source *s, struct err *e)
+{
+	s->msg = openat(s->dir, "msg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return s->msg >= 0 ? 0 : file_sentence(s->dir, "msg", errno, e);
+}
+
+/*
+ * MAP_POPULATE: a page that is missing when the daemon has ended would kill this process. Without
+ * passthrough, a clone can only be mapped MAP_PRIVATE.
+ */
+static int source_map(struct source *s, int fd, size_t size, struct err *e)
+{
+	void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+
+	if (p == MAP_FAILED)
+		return file_sentence(s->dir, "buffer", errno, e);
+	s->buf = p;
+	s->size = size;
+	return 0;
+}
+
+static int source_set_up(struct tree_ctx *ctx, const struct sampling *sampling, struct err *e)
+{
+	struct {
+		struct pfm_ioc_setup setup;
+		pfm_correlate_smpl_arg_t arg;
+	} a = {
+		.setup = {.arg_size = sizeof(a.arg), .format = PFM_CORRELATE_SMPL_NAME},
+		.arg = {.buf_size = sampling->buf_size},
+	};
+
+	if (ioctl(ctx->clone, PFM_IOC_TAILED(PFM_IOC_SETUP, sizeof(a.arg)), &a) < 0)
+		return file_sentence(ctx->dir, "clone", errno, e);
+	return 0;
+}
+
+/* The line of regs that begins the counter's next period. */
+static int source_write_pmd(int dir, const struct sampling *s, struct err *e)
+{
+	return file_writef(dir, "regs", e,
+		"pmd%u -%" PRIu64 " short=-%" PRIu64 " long=-%" PRIu64 " notify", s->pmd, s->period,
+		s->period, s->period);
+}
+
+int source_open(
+	struct source *s, struct tree_ctx *ctx, const struct sampling *sampling, struct err *e)
+{
+	*s = (struct source)SOURCE_NONE;
+	if (source_set_up(ctx, sampling, e) < 0)
+		return -e->no;
+	s->dir = fcntl(ctx->dir, F_DUPFD_CLOEXEC, 3);
+	if (s->dir < 0)
+		return err_set(e, errno, "no descriptor for a context: %s", err_name(errno));
+	if (file_write(s->dir, "regs", sampling->pmcs, e) < 0 ||
+		source_write_pmd(s->dir, sampling, e) < 0 || source_open_messages(s, e) < 0 ||
+		source_map(s, ctx->clone, sampling->buf_size, e) < 0)
+		source_close(s);
+	else
+		return 0;
+	return -e->no;
+}
+
+static int source_map_file(struct source *s, struct err *e)
+{
+	int fd = openat(s->dir, "buffer", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	int rc;
+
+	if (fd < 0)
+		return file_sentence(s->dir, "buffer", errno, e);
+	if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(*s->buf))
+		rc = err_set(e, EIO, "%s: no buffer", s->name);
+	else
+		rc = source_map(s, fd, (size_t)st.st_size, e);
+	close(fd);
+	return rc;
+}
+
+int source_open_child(struct source *s, int parent, const char *name, struct err *e)
+{
+	char path[SOURCE_NAME + 16];
+
+	*s = (struct source)SOURCE_NONE;
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	snprintf(path, sizeof(path), "children/%s", s->name);
+	s->dir = openat(parent, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (s->dir < 0)
+		return file_sentence(parent, path, errno, e);
+	if (source_open_messages(s, e) < 0 || source_map_file(s, e) < 0)
+		source_close(s);
+	else
+		return 0;
+	return -e->no;
+}
+
+void source_close(struct source *s)
+{
+	if (s->buf)
+		munmap((void *)(uintptr_t)s->buf, s->size);
+	if (s->msg >= 0)
+		close(s->msg);
+	if (s->dir >= 0)
+		close(s->dir);
+	*s = (struct source)SOURCE_NONE;
+}
+
+static int source_take_sample(struct track *t, const pfm_dfl_smpl_entry_t *entry, struct err *e)
+{
+	struct data_sample s = {
+		.time = entry->tstamp,
+		.weight = entry->ovfl_count ? entry->ovfl_count : 1,
+		.pid = entry->tgid,
+		.tid = entry->pid,
+		.cpu = entry->cpu,
+		.nframes = 1,
+		.ip = {entry->ip},
+	};
+
+	if (track_sample(t, &s, e) < 0)
+		return -e->no;
+	return data_put(t->out, DATA_SAMPLE, &s, sizeof(s), NULL, e);
+}
+
+static int source_take_map(struct track *t, const pfm_correlate_smpl_event_t *event, struct err *e)
+{
+	struct data_map m = {
+		.time = event->tstamp,
+		.addr = event->addr,
+		.len = event->len,
+		.pgoff = event->pgoff,
+		.pid = event->pid,
+	};
+
+	if (!m.len || m.addr + m.len <= m.addr)
+		return 0;
+	return track_map(t, &m, event->name, e);
+}
+
+static int source_take_comm(
+	struct track *t, const pfm_correlate_smpl_event_t *event, bool exec, struct err *e)
+{
+	struct data_comm c = {
+		.time = event->tstamp, .pid = event->pid, .tid = event->tid, .exec = exec};
+
+	return track_comm(t, &c, event->name, e);
+}
+
+static int source_take(struct track *t, const pfm_correlate_smpl_rec_t *rec, struct err *e)
+{
+	const void *body = rec + 1;
+
+	switch (rec->rec_type) {
+	case PFM_CORRELATE_SAMPLE:
+		return source_take_sample(t, body, e);
+	case PFM_CORRELATE_MMAP:
+		return source_take_map(t, body, e);
+	case PFM_CORRELATE_EXEC:
+	case PFM_CORRELATE_COMM:
+		return source_take_comm(t, body, rec->rec_type == PFM_CORRELATE_EXEC, e);
+	default:
+		return 0;
+	}
+}
+
+static int source_take_losses(struct source *s, struct track *t, struct err *e)
+{
+	uint64_t lost = s->buf->hdr_lost - s->lost;
+	uint64_t events = s->buf->hdr_lost_events - s->lost_events;
+
+	s->lost += lost;
+	s->lost_events += events;
+	if (track_loss(t, DATA_LOST_OVERFLOWS, lost, 0, "a buffer was full", e) < 0)
+		return -e->no;
+	return track_loss(t, DATA_LOST_EVENTS, events, 0, "a buffer was full", e);
+}
+
+/* A full buffer masks its context until restart. That fails if the context has ended since. */
+static int source_restart(struct source *s)
+{
+	struct err e;
+
+	s->taken = 0;
+	s->at = sizeof(*s->buf);
+	return file_write(s->dir, "ctl", "restart", &e);
+}
+
+int source_drain(struct source *s, struct track *t, struct err *e)
+{
+	uint64_t n = __atomic_load_n(&s->buf->hdr_count, __ATOMIC_ACQUIRE);
+
+	for (; s->taken < n; s->taken++) {
+		const pfm_correlate_smpl_rec_t *rec = (const void *)((const char *)s->buf + s->at);
+
+		if (s->at + sizeof(*rec) > s->size || rec->rec_size < sizeof(*rec) ||
+			rec->rec_size > s->size - s->at)
+			return err_set(e, EIO, "the buffer of a context is not consistent");
+		if (source_take(t, rec, e) < 0)
+			return -e->no;
+		s->at += rec->rec_size;
+	}
+	if (source_take_losses(s, t, e) < 0)
+		return -e->no;
+	if (s->buf->hdr_state == PFM_CORRELATE_FULL && !s->ended)
+		(void)source_restart(s);
+	return 0;
+}
+
+/* The sentence of the loss is that of reading the counter. Writing it lets it count again. */
+static int source_restore(const struct source *s, const struct sampling *sampling, uint32_t tid,
+	struct track *t, struct err *e)
+{
+	struct err why = {0};
+	char path[16];
+	uint64_t v;
+
+	snprintf(path, sizeof(path), "pmd/%u", sampling->pmd);
+	(void)file_read_u64(s->dir, path, &v, &why);
+	(void)source_write_pmd(s->dir, sampling, &(struct err){0});
+	return track_loss(t, DATA_LOST_COUNT, 1, tid, why.text, e);
+}
+
+static int source_message(struct source *s, const struct pfm_msg *m,
+	const struct sampling *sampling, struct track *t, struct err *e)
+{
+	struct err ignored;
+
+	switch (m->type) {
+	case PFM_MSG_END:
+		s->ended = true;
+		return 0;
+	case PFM_MSG_COUNT_LOST:
+		return source_restore(s, sampling, m->tid, t, e);
+	case PFM_MSG_THROTTLE:
+		(void)file_write(s->dir, "ctl", "restart", &ignored);
+		return track_loss(t, DATA_LOST_THROTTLED, 1, m->tid, "choose a longer period", e);
+	default:
+		return 0;
+	}
+}
+
+int source_handle(struct source *s, const struct sampling *sampling, struct track *t, struct err *e)
+{
+	struct pfm_msg m;
+	ssize_t n;
+
+	while ((n = read(s->msg, &m, sizeof(m))) == sizeof(m))
+		if (source_message(s, &m, sampling, t, e) < 0)
+			return -e->no;
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		return file_sentence(s->dir, "msg", errno, e);
+	return source_drain(s, t, e);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* A context with the sampling format "correlate", and what has been taken from its buffer. */
+#ifndef TOOLS_PFM_SAMPLES_SOURCE_H
+#define TOOLS_PFM_SAMPLES_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "perfmonfs/smpl_correlate.h"
+#include "tools/pfm/samples/track.h"
+#include "tools/pfm/tree/ctx.h"
+
+enum { SOURCE_NAME = 32 };
+
+/* What is sampled. */
+struct sampling {
+	unsigned pmd;     /* overflows */
+	const char *pmcs; /* lines for regs that select the event */
+	uint64_t period;
+	size_t buf_size; /* bytes of a buffer */
+};
+
+struct source {
+	char name[SOURCE_NAME]; /* below children/; "" for the context of a clone */
+	int dir;                /* of the context */
+	int msg;
+	const pfm_correlate_smpl_hdr_t *buf; /* mapped; NULL: it could not be */
+	size_t size;
+	uint64_t taken; /* records since the last restart */
+	size_t at;      /* offset of the next one */
+	uint64_t lost;  /* hdr_lost and hdr_lost_events as last recorded */
+	uint64_t lost_events;
+	bool ended; /* the thread or process has ended */
+};
+
+#define SOURCE_NONE                                                                                \
+	{                                                                                          \
+		.dir = -1, .msg = -1, .at = sizeof(pfm_correlate_smpl_hdr_t)                       \
+	}
+
+/* Sets up @ctx for @sampling, and opens it. It is neither loaded nor started. */
+int source_open(
+	struct source *s, struct tree_ctx *ctx, const struct sampling *sampling, struct err *e);
+/* Opens the child @name of the context in directory @parent. */
+int source_open_child(struct source *s, int parent, const char *name, struct err *e);
+/* Also of one that is SOURCE_NONE. */
+void source_close(struct source *s);
+
+/* Records what is new in the buffer, and frees the buffer if it is full. */
+int source_drain(struct source *s, struct track *t, struct err *e);
+/* Handles all messages: lost counts are restored, and the end is noted in @s. Then drains. */
+int source_handle(
+	struct source *s, const struct sampling *sampling, struct track *t, struct err *e);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* All stacks of a recording as one tree: the root, commands, then callers above what they call. */
+#ifndef TOOLS_PFM_SAMPLES_STACKS_H
+#define TOOLS_PFM_SAMPLES_STACKS_H
+
+#include <stdint.h>
+
+#include "tools/pfm/samples/recording.h"
+
+struct stack_node {
+	struct hash_node node;
+	struct stack_node *parent;
+	struct stack_node *child; /* the first, by name */
+	struct stack_node *next;  /* of the same parent */
+	char *name;
+	const char *object; /* NULL: a command, or not known */
+	uint64_t weight;    /* with those below */
+	uint64_t self;      /* without */
+};
+
+struct stacks {
+	struct stack_node root;
+	struct hash nodes;
+};
+
+/* -ENOMEM */
+int stacks_build(struct stacks *st, const struct recording *r);
+void stacks_free(struct stacks *st);
+
+#endif

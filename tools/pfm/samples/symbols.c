@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/samples/symbols.h"
+
+#include <errno.h>
+
+#ifdef HAVE_LIBDW
+
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+const bool symbols_supported = true;
+
+struct symbols {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	Elf *elf;
+};
+
+static char *symbols_debuginfo_path;
+
+static const Dwfl_Callbacks symbols_callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+	.debuginfo_path = &symbols_debuginfo_path,
+};
+
+/* A path of the recording may have become a FIFO since, or a device. */
+static int symbols_open_file(const char *path, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return err_set(e, errno, "%s: %s", path, err_name(errno));
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return err_set(e, EINVAL, "%s is no regular file", path);
+}
+
+static int symbols_check_id(Dwfl_Module *module, const struct object *o, struct err *e)
+{
+	const unsigned char *id;
+	GElf_Addr at;
+	int n = dwfl_module_build_id(module, &id, &at);
+
+	if (!o->id_size || (n == o->id_size && memcmp(id, o->id, o->id_size) == 0))
+		return 0;
+	return err_set(e, ESTALE, "%s has another build ID than when it was recorded", o->path);
+}
+
+/* The file at its own addresses. */
+static int symbols_load(struct symbols *s, const struct object *o, struct err *e)
+{
+	CLEANUP_CLOSE int fd = symbols_open_file(o->path, e);
+	GElf_Addr bias;
+
+	if (fd < 0)
+		return -e->no;
+	s->dwfl = dwfl_begin(&symbols_callbacks);
+	if (!s->dwfl)
+		return err_set(e, ENOMEM, "no memory for the symbols of %s", o->path);
+	dwfl_report_begin(s->dwfl);
+	s->module = dwfl_report_elf(s->dwfl, o->path, o->path, fd, 0, true);
+	if (s->module)
+		(void)take_fd(&fd);
+	dwfl_report_end(s->dwfl, NULL, NULL);
+	s->elf = s->module ? dwfl_module_getelf(s->module, &bias) : NULL;
+	if (!s->elf)
+		return err_set(e, ENOEXEC, "%s is no ELF file", o->path);
+	return symbols_check_id(s->module, o, e);
+}
+
+struct symbols *symbols_open(const struct object *o, struct err *e)
+{
+	struct symbols *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		err_set(e, ENOMEM, "no memory for the symbols of %s", o->path);
+		return NULL;
+	}
+	if (symbols_load(s, o, e) == 0)
+		return s;
+	symbols_close(s);
+	return NULL;
+}
+
+void symbols_close(struct symbols *s)
+{
+	if (s && s->dwfl)
+		dwfl_end(s->dwfl);
+	free(s);
+}
+
+/* The address of a byte of the file; the offset if no segment has it. */
+static uint64_t symbols_address(Elf *elf, uint64_t offset)
+{
+	size_t n = 0;
+
+	if (elf_getphdrnum(elf, &n) < 0)
+		return offset;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr h;
+
+		if (gelf_getphdr(elf, (int)i, &h) && h.p_type == PT_LOAD &&
+			offset - h.p_offset < h.p_filesz)
+			return offset - h.p_offset + h.p_vaddr;
+	}
+	return offset;
+}
+
+struct symbol symbols_find(struct symbols *s, uint64_t offset)
+{
+	struct symbol found = {.address = symbols_address(s->elf, offset)};
+	GElf_Sym sym;
+
+	found.name = dwfl_module_addrinfo(
+		s->module, found.address, &found.offset, &sym, NULL, NULL, NULL);
+	return found;
+}
+
+#else
+
+const bool symbols_supported = false;
+
+struct symbols *symbols_open(const struct object *o, struct err *e)
+{
+	err_set(e, ENOSYS, "%s: this pfm was built without elfutils (libdw-dev)", o->path);
+	return NULL;
+}
+
+void symbols_close(struct symbols *s)
+{
+	(void)s;
+}
+
+struct symbol symbols_find(struct symbols *s, uint64_t offset)
+{
+	(void)s;
+	return (struct symbol){.address = offset};
+}
+
+#endif

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/samples/track.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/nsec.h"
+#include "tools/pfm/samples/build_id.h"
+#include "tools/pfm/samples/proc_maps.h"
+
+int track_init(struct track *t, struct data_writer *out, struct err *e)
+{
+	*t = (struct track){.out = out, .round = 1};
+	return image_init(&t->image) < 0 ? err_set(e, ENOMEM, "no memory") : 0;
+}
+
+void track_free(struct track *t)
+{
+	image_free(&t->image);
+}
+
+void track_round(struct track *t)
+{
+	t->round++;
+}
+
+/* The build ID of a file that has been seen before; the file is not read for each process. */
+static const struct object *track_known(const struct track *t, const char *name)
+{
+	struct hash_node *n = hash_find(&t->image.objects, hash_string(name));
+
+	for (; n; n = hash_find_next(n)) {
+		const struct object *o = container_of(n, struct object, node);
+
+		if (strcmp(o->path, name) == 0)
+			return o;
+	}
+	return NULL;
+}
+
+static void track_build_id(const struct track *t, struct data_map *m, const char *name)
+{
+	const struct object *o = track_known(t, name);
+
+	if (o) {
+		memcpy(m->id, o->id, sizeof(m->id));
+		m->id_size = o->id_size;
+	} else {
+		m->id_size = build_id_read(m->pid, name, m->id);
+	}
+}
+
+int track_map(struct track *t, struct data_map *m, const char *name, struct err *e)
+{
+	track_build_id(t, m, name);
+	if (image_add(&t->image, m, name) < 0)
+		return err_set(e, ENOMEM, "no memory for the mappings of process %u", m->pid);
+	return data_put(t->out, DATA_MAP, m, offsetof(struct data_map, name), name, e);
+}
+
+int track_comm(struct track *t, const struct data_comm *c, const char *name, struct err *e)
+{
+	if (c->exec)
+		image_exec(&t->image, c->pid);
+	return data_put(t->out, DATA_COMM, c, offsetof(struct data_comm, name), name, e);
+}
+
+/* A process by its number here, and in the daemon's PID namespace, which the file has. */
+struct track_pid {
+	uint32_t own;
+	uint32_t pid;
+};
+
+/* Processes end, and others hide: what cannot be read is missing. */
+static int track_thread_name(
+	struct track *t, struct track_pid p, uint32_t tid, uint64_t time, struct err *e)
+{
+	struct data_comm c = {.time = time, .pid = p.pid, .tid = tid == p.own ? p.pid : tid};
+	char path[64], name[64];
+	CLEANUP_FCLOSE FILE *f = NULL;
+
+	if (p.own != p.pid && tid != p.own)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", p.own, tid);
+	f = fopen(path, "re");
+	if (!f || !fgets(name, sizeof(name), f))
+		return 0;
+	name[strcspn(name, "\n")] = '\0';
+	return track_comm(t, &c, name, e);
+}
+
+static int track_thread_names(struct track *t, struct track_pid p, uint64_t time, struct err *e)
+{
+	CLEANUP_CLOSEDIR DIR *d = NULL;
+	struct dirent *de;
+	char path[32];
+	int rc = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", p.own);
+	d = opendir(path);
+	while (d && rc == 0 && (de = readdir(d)) != NULL)
+		if (de->d_name[0] != '.')
+			rc = track_thread_name(
+				t, p, (uint32_t)strtoul(de->d_name, NULL, 10), time, e);
+	return rc;
+}
+
+static int track_maps(struct track *t, struct track_pid p, uint64_t time, struct err *e)
+{
+	CLEANUP_FCLOSE FILE *f = NULL;
+	CLEANUP_FREE char *line = NULL;
+	size_t room = 0;
+	char path[32];
+	int rc = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", p.own);
+	f = fopen(path, "re");
+	while (f && rc == 0 && getline(&line, &room, f) > 0) {
+		struct data_map m = {.pid = p.pid, .time = time};
+		const char *name = proc_maps_parse(line, &m);
+
+		if (name)
+			rc = track_map(t, &m, name, e);
+	}
+	return rc;
+}
+
+static int track_process(struct track *t, struct track_pid p, uint64_t time, struct err *e)
+{
+	struct image_process *process = image_process(&t->image, p.pid);
+
+	if (!process)
+		return err_set(e, ENOMEM, "no memory for process %u", p.own);
+	process->read_at = t->round;
+	image_exec(&t->image, p.pid);
+	if (track_thread_names(t, p, time, e) < 0 || track_maps(t, p, time, e) < 0)
+		return -e->no;
+	return 0;
+}
+
+/* The initial PID namespace has a fixed inode number, PROC_PID_INIT_INO of the kernel. */
+static bool track_in_initial_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == 0xEFFFFFFC;
+}
+
+int track_target(struct track *t, uint32_t own, uint32_t tid, struct err *e)
+{
+	struct track_pid p = {own, own};
+
+	if (tid != own && !track_in_initial_namespace()) {
+		t->foreign = true;
+		p.pid = tid;
+	}
+	return track_process(t, p, 0, e);
+}
+
+int track_loss(struct track *t, enum data_loss kind, uint64_t count, uint32_t tid, const char *why,
+	struct err *e)
+{
+	struct data_lost lost = {
+		.time = nsec_now(CLOCK_MONOTONIC), .count = count, .kind = kind, .tid = tid};
+
+	if (!count)
+		return 0;
+	t->losses = true;
+	return data_put(t->out, DATA_LOST, &lost, offsetof(struct data_lost, why), why, e);
+}
+
+int track_sample(struct track *t, const struct data_sample *s, struct err *e)
+{
+	const struct image_process *p = image_process(&t->image, s->pid);
+	bool kernel = s->ip[0] >> 63 || !s->ip[0];
+
+	if (!p)
+		return err_set(e, ENOMEM, "no memory for process %u", s->pid);
+	if (!s->pid || t->foreign || p->read_at == t->round || (kernel && (p->n || p->read_at)) ||
+		(!kernel && image_find(&t->image, s->pid, s->ip[0])))
+		return 0;
+	return track_process(t, (struct track_pid){s->pid, s->pid}, s->time, e);
+}

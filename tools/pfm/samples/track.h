@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What pfm record knows of processes while it records: the mappings that it has written to the
+ * file, so that each is there before the samples that need it.
+ */
+#ifndef TOOLS_PFM_SAMPLES_TRACK_H
+#define TOOLS_PFM_SAMPLES_TRACK_H
+
+#include "base/err.h"
+#include "tools/pfm/samples/data.h"
+#include "tools/pfm/samples/image.h"
+
+struct track {
+	struct data_writer *out;
+	struct image image; /* an object here has a build ID, or id_size 0: it has none */
+	uint64_t round;     /* counts calls of track_round(), from 1 */
+	bool losses;        /* something has been lost */
+	bool foreign;       /* the daemon is in another PID namespace, whose numbers samples have */
+};
+
+/* All that return int return 0, or the errno of writing to @out. */
+int track_init(struct track *t, struct data_writer *out, struct err *e);
+void track_free(struct track *t);
+
+/* From here on, the mappings of each process may be read once more. */
+void track_round(struct track *t);
+
+/* A mapping @m that the kernel has reported, of the file @name. */
+int track_map(struct track *t, struct data_map *m, const char *name, struct err *e);
+/* A name of a thread; @exec: its process executes another program. */
+int track_comm(struct track *t, const struct data_comm *c, const char *name, struct err *e);
+/*
+ * The mappings, and the names of the threads, that process @own has before the recording begins.
+ * The daemon has it, or one of its threads, loaded as thread @tid.
+ */
+int track_target(struct track *t, uint32_t own, uint32_t tid, struct err *e);
+/* @count things of that kind are missing from the file; 0: none. @tid: of that thread, or 0. */
+int track_loss(struct track *t, enum data_loss kind, uint64_t count, uint32_t tid, const char *why,
+	struct err *e);
+/* Before a sample: reads the mappings of its process if none is known at its address. */
+int track_sample(struct track *t, const struct data_sample *s, struct err *e);
+
+#endif

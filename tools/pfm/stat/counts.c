@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/stat/counts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/nsec.h"
+
+/* Scales a value that was counted in @active_ns of @all_ns. */
+static void count_scale(struct count *c, uint64_t value, uint64_t active_ns, uint64_t all_ns)
+{
+	if (active_ns == 0) {
+		err_set(&c->lost, ENODATA,
+			"its event set was never active: count longer, or use --rerun");
+		return;
+	}
+	c->active = (double)active_ns / (double)all_ns;
+	c->value = active_ns == all_ns ? value : (uint64_t)llround((double)value / c->active);
+}
+
+void counts_of(struct counts *c, const struct plan *p, const struct reading *r)
+{
+	bool alternate = p->only < 0 && p->nsets > 1;
+	uint64_t all_ns = 0;
+	int set;
+
+	for (unsigned s = 0; s < p->nsets; s++)
+		all_ns += r->active_ns[s];
+	memset(c, 0, sizeof(*c));
+	for (unsigned i = 0; i < p->n; i++) {
+		struct count *count = &c->all[i];
+
+		count->counted = plan_counts(p, i, &set);
+		count->active = 1;
+		count->value = r->values[i];
+		if (r->lost[i].no)
+			count->lost = r->lost[i];
+		else if (alternate)
+			count_scale(count, r->values[i], r->active_ns[set], all_ns);
+	}
+}
+
+const char *count_unit(const struct pfm_event *event)
+{
+	return strcmp(event->name, "task-clock") == 0 || strcmp(event->name, "cpu-clock") == 0
+		       ? "ns"
+		       : NULL;
+}
+
+/* --- Ratios */
+
+/* The event of @name at the level of events[like]; -1: it is not counted, or is lost. */
+static int count_find(const struct counts *c, const struct plan *p, const char *name, unsigned like)
+{
+	size_t n = strlen(name);
+
+	for (unsigned i = 0; i < p->n; i++)
+		if (strncmp(p->events[i].name, name, n) == 0 &&
+			(p->events[i].name[n] == '\0' || p->events[i].name[n] == ':') &&
+			p->events[i].level == p->events[like].level && c->all[i].counted &&
+			!c->all[i].lost.no)
+			return (int)i;
+	return -1;
+}
+
+static const struct count_ratio {
+	const char *event, *base;
+	double scale;
+	struct metric metric;
+} count_ratios[] = {
+	{"instructions", "cycles", 1, {"ipc", NULL, "per cycle", 2, 0}},
+	{"cycles", "task-clock", 1, {"frequency", "GHz", "GHz", 3, 0}},
+	{"branch-misses", "branches", 100, {"branch-miss-rate", "%", "% of branches", 2, 0}},
+	{"cache-misses", "cache-references", 100,
+		{"cache-miss-rate", "%", "% of references", 2, 0}},
+};
+
+static bool count_ratio_of(
+	struct metric *m, const struct counts *c, const struct plan *p, unsigned event)
+{
+	for (unsigned i = 0; i < sizeof(count_ratios) / sizeof(count_ratios[0]); i++) {
+		const struct count_ratio *r = &count_ratios[i];
+		int base = count_find(c, p, r->base, event);
+
+		if (count_find(c, p, r->event, event) != (int)event || base < 0 ||
+			c->all[base].value == 0)
+			continue;
+		*m = r->metric;
+		m->value = r->scale * (double)c->all[event].value / (double)c->all[base].value;
+		return true;
+	}
+	return false;
+}
+
+bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, unsigned event,
+	uint64_t elapsed_ns)
+{
+	const struct count *count = &c->all[event];
+
+	if (count->lost.no || !count->counted || p->group)
+		return false;
+	if (count_ratio_of(m, c, p, event))
+		return true;
+	if (elapsed_ns == 0)
+		return false;
+	if (count_unit(&p->events[event]))
+		*m = (struct metric){"cpus-utilized", NULL, "CPUs utilized", 3,
+			(double)count->value / (double)elapsed_ns};
+	else
+		*m = (struct metric){NULL, NULL, "/s", 0,
+			(double)count->value * (double)NSEC_PER_SEC / (double)elapsed_ns};
+	return true;
+}
+
+double counts_group_metric(
+	const struct counts *c, const struct plan *p, unsigned i, uint64_t elapsed_ns)
+{
+	double values[EVENT_MAX];
+
+	for (unsigned event = 0; event < p->group->nevents; event++) {
+		const struct count *count = &c->all[event];
+		bool known = count->counted && !count->lost.no;
+
+		values[event] = known ? (double)count->value : NAN;
+	}
+	return formula_eval(
+		&p->group->metrics[i].formula, values, (double)elapsed_ns / (double)NSEC_PER_SEC);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* The monitored command, from its first instruction to its end. */
+#ifndef TOOLS_PFM_STAT_LAUNCH_H
+#define TOOLS_PFM_STAT_LAUNCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct launch {
+	pid_t pid;  /* 0: none */
+	int pidfd;  /* readable when it has ended; -1 */
+	int status; /* of wait4(), once it is reaped */
+	bool reaped;
+	int exec_no;               /* errno of an execution that failed; launch_end() leaves it */
+	struct rusage usage;       /* of it, and of the processes that it waited for */
+	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC: launch_continue() and the end */
+};
+
+#define LAUNCH_NONE                                                                                \
+	{                                                                                          \
+		.pidfd = -1                                                                        \
+	}
+
+/*
+ * Executes @argv with the signal mask @mask and leaves it stopped before its first instruction: no
+ * instruction of this process is executed in it any more. It is killed if this process ends before
+ * it. Returns 0; -ENOENT: there is no such command; -EACCES and others: it cannot be executed;
+ * -EPERM: it would gain privileges, which it cannot for this user while it is counted.
+ */
+int launch_stopped(struct launch *l, char *const *argv, const sigset_t *mask, struct err *e);
+
+/* Lets it run. */
+void launch_continue(struct launch *l);
+
+/* Waits for its end. */
+void launch_wait(struct launch *l);
+
+/* Kills it, if it has not ended, and waits for that. */
+void launch_end(struct launch *l);
+
+/* The exit status that it gives to pfm. */
+int launch_exit_status(const struct launch *l);
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/stat/places.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/slice.h"
+#include "tools/pfm/tree/cpus.h"
+#include "tools/pfm/tree/file.h"
+
+enum { PLACES_MAX = 8192 };
+
+int places_add(struct places *p, enum place_kind kind, int id, struct err *e)
+{
+	struct place *all;
+
+	if (p->n == PLACES_MAX)
+		return err_set(e, E2BIG, "more than %d places to count", PLACES_MAX);
+	all = realloc(p->all, (p->n + 1) * sizeof(*all));
+	if (!all)
+		return err_set(e, ENOMEM, "no memory for %u contexts", p->n + 1);
+	p->all = all;
+	all[p->n++] = (struct place){.kind = kind, .id = id, .ctx = TREE_CTX_NONE};
+	return 0;
+}
+
+/* The CPUs that are online, by MNT/cpus. */
+static int places_add_online(struct places *p, const struct tree *t, struct err *e)
+{
+	TEXT_CLEANUP struct text text = {0};
+	struct slice rest, line;
+	struct cpus_line cpu;
+	int rc = file_read(t->dir, "cpus", &text, e);
+
+	rest = slice_of(text.p ? text.p : "");
+	while (rc == 0 && (line = slice_cut(&rest, '\n')).n)
+		if (cpus_parse(line, &cpu) && !cpu.thread && cpu.state != CPUS_OFFLINE)
+			rc = places_add(p, PLACE_CPU, cpu.id, e);
+	return rc;
+}
+
+int places_add_list(struct places *p, const struct tree *t, enum place_kind kind, const char *list,
+	struct err *e)
+{
+	struct slice rest = slice_of(list ? list : "");
+	uint64_t first, last;
+	int rc = 0;
+
+	if (!list)
+		return places_add_online(p, t, e);
+	do {
+		rc = num_range(&rest, INT_MAX, &first, &last, e);
+		for (; rc == 0 && first <= last; first++)
+			rc = places_add(p, kind, (int)first, e);
+	} while (rc == 0 && rest.n);
+	return rc;
+}
+
+static const char *place_target(enum place_kind kind)
+{
+	return kind == PLACE_CPU ? "cpu" : kind == PLACE_PROCESS ? "pid" : "tid";
+}
+
+static int place_load(
+	struct place *place, const struct tree *t, const struct plan *plan, struct err *e)
+{
+	int rc = ctx_open(t, &place->ctx, e);
+
+	if (rc == 0)
+		rc = plan_program(plan, &place->ctx, e);
+	if (rc < 0)
+		return rc;
+	place->ended = false;
+	memset(&place->collected, 0, sizeof(place->collected));
+	memset(&place->last, 0, sizeof(place->last));
+	return ctx_command(&place->ctx, e, "load %s=%d%s", place_target(place->kind), place->id,
+		place->kind == PLACE_COMMAND || place->kind == PLACE_PROCESS ? " follow" : "");
+}
+
+int places_load(struct places *p, const struct tree *t, const struct plan *plan, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < p->n; i++)
+		rc = place_load(&p->all[i], t, plan, e);
+	return rc;
+}
+
+int places_start(struct places *p, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < p->n; i++)
+		rc = file_write(p->all[i].ctx.dir, "ctl", "start", e);
+	return rc;
+}
+
+static int place_has_ended(struct place *place, struct err *e)
+{
+	char state[64];
+	int rc = file_read_line(place->ctx.dir, "state", state, sizeof(state), e);
+
+	if (rc == 0 && strncmp(state, "zombie", 6) == 0)
+		place->ended = true;
+	return rc;
+}
+
+int places_stop(struct places *p, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < p->n; i++) {
+		struct place *place = &p->all[i];
+
+		rc = place_has_ended(place, e);
+		if (rc < 0 || place->ended)
+			continue;
+		/* It may end at this moment; the counts are complete then, too. */
+		if (file_write(place->ctx.dir, "ctl", "stop", e) < 0)
+			rc = e->no == EINVAL ? place_has_ended(place, e) : -e->no;
+	}
+	return rc;
+}
+
+int place_read(struct place *place, const struct plan *plan, struct reading *r, struct err *e)
+{
+	*r = place->collected;
+	return reading_add(r, plan, place->ctx.dir, e);
+}
+
+int places_collect(struct places *p, const struct plan *plan, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < p->n; i++)
+		rc = reading_collect(&p->all[i].collected, plan, p->all[i].ctx.dir, e);
+	return rc;
+}
+
+void places_unload(struct places *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		ctx_close(&p->all[i].ctx);
+}
+
+void places_free(struct places *p)
+{
+	places_unload(p);
+	free(p->all);
+	*p = (struct places){0};
+}

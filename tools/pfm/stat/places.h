@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Where events are counted: a context for each CPU, thread or process. */
+#ifndef TOOLS_PFM_STAT_PLACES_H
+#define TOOLS_PFM_STAT_PLACES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "tools/pfm/stat/plan.h"
+#include "tools/pfm/stat/reading.h"
+#include "tools/pfm/tree/ctx.h"
+
+enum place_kind {
+	PLACE_COMMAND, /* a thread, with all threads and processes that it makes */
+	PLACE_PROCESS, /* all threads of a process, with those that they make */
+	PLACE_THREAD,
+	PLACE_CPU,
+};
+
+struct place {
+	enum place_kind kind;
+	int id; /* of the thread, process or CPU */
+	struct tree_ctx ctx;
+	bool ended;               /* the thread or process has */
+	struct reading collected; /* of children that have been removed */
+	struct reading last;      /* at the end of the interval before */
+};
+
+struct places {
+	struct place *all;
+	unsigned n;
+};
+
+int places_add(struct places *p, enum place_kind kind, int id, struct err *e);
+/* A list like 0-3,8; "all" CPUs that are online for NULL. */
+int places_add_list(struct places *p, const struct tree *t, enum place_kind kind, const char *list,
+	struct err *e);
+
+/* Makes, programs and loads the contexts. */
+int places_load(struct places *p, const struct tree *t, const struct plan *plan, struct err *e);
+int places_start(struct places *p, struct err *e);
+/* Stops those that have not ended. */
+int places_stop(struct places *p, struct err *e);
+
+/* The counts of one of them since the start. */
+int place_read(struct place *place, const struct plan *plan, struct reading *r, struct err *e);
+/* Keeps the number of contexts small. */
+int places_collect(struct places *p, const struct plan *plan, struct err *e);
+
+/* Removes the contexts; the places stay. */
+void places_unload(struct places *p);
+void places_free(struct places *p);
+
+#endif

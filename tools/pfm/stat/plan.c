@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/stat/plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/pfm/events/assign.h"
+#include "tools/pfm/tree/file.h"
+
+/* Of the backend perf in the second line. An event that a PMU lacks is left out. */
+static const char *const plan_hardware[] = {"instructions", "cycles", "branches", "branch-misses"};
+static const char *const plan_software[] = {
+	"task-clock", "context-switches", "cpu-migrations", "page-faults"};
+/* The kernel counts the others at both levels only. */
+static const char *const plan_software_user[] = {"page-faults", "minor-faults", "major-faults"};
+
+/* --- Events */
+
+static int plan_add_one(struct plan *p, const struct pfm_pmu *pmu, struct slice s, struct err *e)
+{
+	char name[EVENT_TEXT];
+
+	if (p->n == EVENT_MAX)
+		return err_set(
+			e, E2BIG, "more than %d events: count them in several runs", EVENT_MAX);
+	if (s.n >= sizeof(name))
+		return err_set(e, EINVAL, "%.*s...: no event has so long a name", SLICE_ARG(s));
+	snprintf(name, sizeof(name), "%.*s", (int)s.n, s.p);
+	if (event_resolve(pmu, name, &p->events[p->n], e) < 0)
+		return -e->no;
+	p->n++;
+	return 0;
+}
+
+int plan_add(struct plan *p, const struct pfm_pmu *pmu, const char *list, struct err *e)
+{
+	struct slice rest = slice_of(list);
+	int rc = 0;
+
+	do
+		rc = plan_add_one(p, pmu, slice_trim(slice_cut(&rest, ',')), e);
+	while (rc == 0 && rest.n);
+	return rc;
+}
+
+int plan_add_group(struct plan *p, const struct pfm_pmu *pmu, const struct group_list *groups,
+	const char *name, struct err *e)
+{
+	int rc = group_find(groups, pmu, name, &p->group, p->events, e);
+
+	if (rc < 0)
+		return rc;
+	p->n = p->group->nevents;
+	for (unsigned i = 0; i < p->n; i++)
+		snprintf(p->events[i].name, sizeof(p->events[i].name), "%s",
+			p->group->events[i].label);
+	return p->n ? 0 : err_set(e, EINVAL, "group %.40s: it has no events", name);
+}
+
+static bool plan_fits(const struct plan *p, const struct pfm_pmu *pmu)
+{
+	int pmds[EVENT_MAX];
+	uint32_t conflict;
+	struct err e;
+
+	return assign_events(pmu, p->events, p->n, p->free, pmds, &conflict, &e) == 0;
+}
+
+int plan_add_defaults(struct plan *p, const struct pfm_pmu *pmu, struct err *e)
+{
+	bool perf = strcmp(pmu->backend, "perf") == 0, kernel = p->level & EVENT_KERNEL;
+	const char *const *names = !perf    ? plan_hardware
+				   : kernel ? plan_software
+					    : plan_software_user;
+	unsigned n = perf && !kernel ? 3 : 4;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (plan_add_one(p, pmu, slice_of(names[i]), e) == 0 && !plan_fits(p, pmu))
+			p->n--;
+	}
+	*e = (struct err){0};
+	return p->n ? 0 : err_set(e, ENOENT, "no event is known for this PMU: name some with -e");
+}
+
+/* --- Counters */
+
+/* Adds @event to the last set, or if it does not fit there, to a new one. */
+static int plan_place(struct plan *p, const struct pfm_pmu *pmu, unsigned event, struct err *e)
+{
+	struct pfm_event together[EVENT_MAX];
+	unsigned index[EVENT_MAX], n = 0;
+	int set = (int)p->nsets - 1, pmds[EVENT_MAX];
+	uint32_t conflict;
+	int rc;
+
+	p->sets[event] = set;
+	for (unsigned i = 0; i <= event; i++) {
+		if (p->sets[i] != set)
+			continue;
+		index[n] = i;
+		together[n++] = p->events[i];
+	}
+	rc = assign_events(pmu, together, n, p->free, pmds, &conflict, e);
+	for (unsigned i = 0; rc == 0 && i < n; i++)
+		p->pmds[index[i]] = pmds[i];
+	return rc;
+}
+
+static int plan_place_all(struct plan *p, const struct pfm_pmu *pmu, struct err *e)
+{
+	for (unsigned i = 0; i < p->n; i++) {
+		if (plan_place(p, pmu, i, e) == 0)
+			continue;
+		p->nsets++;
+		if (plan_place(p, pmu, i, e) < 0)
+			return -e->no;
+	}
+	*e = (struct err){0};
+	return 0;
+}
+
+static int plan_write_regs(struct plan *p, const struct pfm_pmu *pmu, int set, struct err *e)
+{
+	struct event_setting settings[EVENT_MAX_SETTINGS];
+	struct pfm_event events[EVENT_MAX];
+	int pmds[EVENT_MAX];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->n; i++) {
+		if (p->sets[i] != set)
+			continue;
+		pmds[n] = p->pmds[i];
+		events[n++] = p->events[i];
+	}
+	n = event_program(pmu, events, n, pmds, p->level, settings);
+	for (unsigned i = 0; i < n; i++)
+		text_printf(&p->regs[set], "pmc%u 0x%llx\n", settings[i].pmc,
+			(unsigned long long)settings[i].value);
+	return text_ok(&p->regs[set]) ? 0 : err_set(e, ENOMEM, "no memory");
+}
+
+int plan_assign(struct plan *p, const struct pfm_pmu *pmu, bool sets, struct err *e)
+{
+	uint32_t conflict = 0;
+	int rc = 0;
+
+	p->nsets = 1;
+	for (unsigned i = 0; i < p->n; i++)
+		p->events[i].level = p->events[i].level ? p->events[i].level : p->level;
+	if (sets) {
+		rc = plan_place_all(p, pmu, e);
+	} else {
+		memset(p->sets, 0, sizeof(p->sets));
+		rc = assign_events(pmu, p->events, p->n, p->free, p->pmds, &conflict, e);
+	}
+	for (unsigned set = 0; rc == 0 && set < p->nsets; set++)
+		rc = plan_write_regs(p, pmu, (int)set, e);
+	return rc;
+}
+
+/* --- Contexts */
+
+static int plan_program_set(
+	const struct plan *p, unsigned set, const struct tree_ctx *c, struct err *e)
+{
+	char path[32];
+	int rc = 0;
+
+	snprintf(path, sizeof(path), "set/%u", set);
+	if (set && mkdirat(c->dir, path, 0700) < 0)
+		rc = file_sentence(c->dir, path, errno, e);
+	snprintf(path, sizeof(path), "set/%u/timeout_ns", set);
+	if (rc == 0)
+		rc = file_writef(c->dir, path, e, "%llu", (unsigned long long)p->timeout_ns);
+	snprintf(path, sizeof(path), "set/%u/flags", set);
+	if (rc == 0)
+		rc = file_write(c->dir, path, "time_switch", e);
+	snprintf(path, sizeof(path), "set/%u/regs", set);
+	return rc < 0 ? rc : file_write(c->dir, path, p->regs[set].p, e);
+}
+
+int plan_program(const struct plan *p, const struct tree_ctx *c, struct err *e)
+{
+	int rc = 0;
+
+	if (p->only >= 0 || p->nsets == 1)
+		return file_write(c->dir, "set/0/regs", p->regs[p->only >= 0 ? p->only : 0].p, e);
+	for (unsigned set = 0; rc == 0 && set < p->nsets; set++)
+		rc = plan_program_set(p, set, c, e);
+	return rc;
+}
+
+bool plan_counts(const struct plan *p, unsigned event, int *set)
+{
+	*set = p->only >= 0 ? 0 : p->sets[event];
+	return p->only < 0 || p->sets[event] == p->only;
+}
+
+void plan_free(struct plan *p)
+{
+	for (unsigned set = 0; set < PLAN_SETS; set++)
+		text_free(&p->regs[set]);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/stat/reading.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/num.h"
+#include "base/slice.h"
+#include "tools/pfm/tree/file.h"
+
+/* --- Lost counts */
+
+static bool reading_is_lost(int no)
+{
+	return no == EIO || no == ENXIO;
+}
+
+static void reading_lose(struct reading *r, unsigned event, const struct err *e)
+{
+	if (!r->lost[event].no)
+		r->lost[event] = *e;
+}
+
+/* The first word of these sentences is the place of a count: the others may be good. */
+static bool reading_names_count(const struct err *e)
+{
+	return strncmp(e->text, "pmd", 3) == 0 || strncmp(e->text, "children/", 9) == 0;
+}
+
+/* --- All counts at once */
+
+/* A line of total: [set=ID ]pmdN VALUE */
+static int reading_parse_line(
+	struct reading *r, const struct plan *p, struct slice line, struct err *e)
+{
+	unsigned set = 0;
+	int pmd, used = 0, events_set;
+	uint64_t value;
+	char text[64];
+
+	snprintf(text, sizeof(text), "%.*s", SLICE_ARG(line));
+	if (sscanf(text, "set=%u %n", &set, &used) < 1)
+		used = 0;
+	if (sscanf(text + used, "pmd%d", &pmd) != 1)
+		return err_set(e, EPROTO, "total: '%s' is no line of this interface", text);
+	slice_word(&line);
+	if (used)
+		slice_word(&line);
+	if (num_u64(slice_trim(line), &value, e) < 0)
+		return err_set(e, EPROTO, "total: '%s' is no line of this interface", text);
+	for (unsigned i = 0; i < p->n; i++)
+		if (plan_counts(p, i, &events_set) && events_set == (int)set && p->pmds[i] == pmd)
+			r->values[i] += value;
+	return 0;
+}
+
+static int reading_add_total(struct reading *r, const struct plan *p, int dir, struct err *e)
+{
+	TEXT_CLEANUP struct text t = {0};
+	struct slice rest, line;
+	int rc = file_read(dir, "total", &t, e);
+
+	if (rc < 0)
+		return rc;
+	rest = slice_of(t.p ? t.p : "");
+	while (rc == 0 && (line = slice_cut(&rest, '\n')).n)
+		rc = reading_parse_line(r, p, line, e);
+	return rc;
+}
+
+/* --- One by one */
+
+static int reading_add_counts(struct reading *r, const struct plan *p, int dir, struct err *e)
+{
+	char path[48];
+	uint64_t value;
+	int set;
+
+	for (unsigned i = 0; i < p->n; i++) {
+		if (!plan_counts(p, i, &set))
+			continue;
+		snprintf(path, sizeof(path), "set/%d/pmd/%d", set, p->pmds[i]);
+		if (file_read_u64(dir, path, &value, e) == 0)
+			r->values[i] += value;
+		else if (reading_is_lost(e->no))
+			reading_lose(r, i, e);
+		else
+			return -e->no;
+	}
+	return 0;
+}
+
+static int reading_add_times(struct reading *r, const struct plan *p, int dir, struct err *e)
+{
+	char path[48];
+	uint64_t ns;
+	int rc = 0;
+
+	for (unsigned set = 0; rc == 0 && p->only < 0 && p->nsets > 1 && set < p->nsets; set++) {
+		snprintf(path, sizeof(path), "set/%u/active_ns", set);
+		rc = file_read_u64(dir, path, &ns, e);
+		if (rc == 0)
+			r->active_ns[set] += ns;
+	}
+	return rc;
+}
+
+/* Does something with the child whose directory is @child, and which is @name in @list. */
+typedef int reading_child_fn(struct reading *r, const struct plan *p, int child, int list,
+	const char *name, struct err *e);
+
+static int reading_open_child(struct reading *r, const struct plan *p, int list, const char *name,
+	reading_child_fn *each, struct err *e)
+{
+	CLEANUP_CLOSE int child = openat(list, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return child < 0 ? file_sentence(list, name, errno, e) : each(r, p, child, list, name, e);
+}
+
+static int reading_each_child(
+	struct reading *r, const struct plan *p, int dir, reading_child_fn *each, struct err *e)
+{
+	CLEANUP_CLOSEDIR DIR *list = NULL;
+	CLEANUP_CLOSE int fd = openat(dir, "children", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *entry;
+	int rc = 0;
+
+	list = fd < 0 ? NULL : fdopendir(fd);
+	if (!list)
+		return file_sentence(dir, "children", errno, e);
+	take_fd(&fd);
+	while (rc == 0 && (entry = readdir(list)))
+		if (entry->d_name[0] != '.')
+			rc = reading_open_child(r, p, dirfd(list), entry->d_name, each, e);
+	return rc;
+}
+
+static int reading_child_counts(struct reading *r, const struct plan *p, int child, int list,
+	const char *name, struct err *e)
+{
+	(void)list;
+	(void)name;
+	return reading_add_counts(r, p, child, e);
+}
+
+static int reading_child_times(struct reading *r, const struct plan *p, int child, int list,
+	const char *name, struct err *e)
+{
+	(void)list;
+	(void)name;
+	return reading_add_times(r, p, child, e);
+}
+
+/* The sums are not there: finds out which counts are lost. */
+static int reading_add_each(struct reading *r, const struct plan *p, int dir, struct err *e)
+{
+	int rc = reading_add_counts(r, p, dir, e);
+
+	return rc < 0 ? rc : reading_each_child(r, p, dir, reading_child_counts, e);
+}
+
+static void reading_lose_all(struct reading *r, const struct plan *p, const struct err *e)
+{
+	int set;
+
+	for (unsigned i = 0; i < p->n; i++)
+		if (plan_counts(p, i, &set))
+			reading_lose(r, i, e);
+}
+
+static int reading_add_sums(struct reading *r, const struct plan *p, int dir, struct err *e)
+{
+	struct reading before = *r;
+	int rc = reading_add_total(r, p, dir, e);
+
+	if (rc == 0 || !reading_is_lost(e->no))
+		return rc;
+	*r = before;
+	if (reading_names_count(e))
+		return reading_add_each(r, p, dir, e);
+	reading_lose_all(r, p, e);
+	return 0;
+}
+
+int reading_add(struct reading *r, const struct plan *p, int dir, struct err *e)
+{
+	int rc = reading_add_sums(r, p, dir, e);
+
+	if (rc == 0)
+		rc = reading_add_times(r, p, dir, e);
+	if (rc == 0 && p->only < 0 && p->nsets > 1)
+		rc = reading_each_child(r, p, dir, reading_child_times, e);
+	return rc;
+}
+
+/* --- Children that have ended */
+
+static int reading_collect_child(struct reading *r, const struct plan *p, int child, int list,
+	const char *name, struct err *e)
+{
+	char state[64];
+	int rc = file_read_line(child, "state", state, sizeof(state), e);
+
+	if (rc < 0 || strncmp(state, "zombie", 6) != 0)
+		return rc;
+	rc = reading_add(r, p, child, e);
+	if (rc == 0 && unlinkat(list, name, AT_REMOVEDIR) < 0)
+		rc = err_set(e, errno, "children/%s: %s", name, err_name(errno));
+	return rc;
+}
+
+int reading_collect(struct reading *r, const struct plan *p, int dir, struct err *e)
+{
+	return reading_each_child(r, p, dir, reading_collect_child, e);
+}
+
+/* --- Arithmetic */
+
+void reading_sum(struct reading *to, const struct reading *from)
+{
+	for (unsigned i = 0; i < EVENT_MAX; i++) {
+		to->values[i] += from->values[i];
+		if (from->lost[i].no)
+			reading_lose(to, i, &from->lost[i]);
+	}
+	for (unsigned set = 0; set < PLAN_SETS; set++)
+		to->active_ns[set] += from->active_ns[set];
+}
+
+void reading_since(struct reading *to, const struct reading *before)
+{
+	for (unsigned i = 0; i < EVENT_MAX; i++)
+		to->values[i] -= before->values[i];
+	for (unsigned set = 0; set < PLAN_SETS; set++)
+		to->active_ns[set] -= before->active_ns[set];
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* The counts of a context with its children, or of several such. */
+#ifndef TOOLS_PFM_STAT_READING_H
+#define TOOLS_PFM_STAT_READING_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "tools/pfm/stat/plan.h"
+
+struct reading {
+	uint64_t values[EVENT_MAX];
+	struct err lost[EVENT_MAX];    /* no: the value is lost, for the reason in its sentence */
+	uint64_t active_ns[PLAN_SETS]; /* how long each event set was active; only if there are
+					  several */
+};
+
+/*
+ * Adds the counts of the context whose directory is @dir, and of its children. A lost count is no
+ * failure. -EPROTO: what the tree says is not understood; others: the tree has gone.
+ */
+int reading_add(struct reading *r, const struct plan *p, int dir, struct err *e);
+
+/* Adds and removes those children whose threads have ended, as the number of contexts is limited.
+ */
+int reading_collect(struct reading *r, const struct plan *p, int dir, struct err *e);
+
+void reading_sum(struct reading *to, const struct reading *from);
+/* What has been counted since @before. */
+void reading_since(struct reading *to, const struct reading *before);
+
+#endif

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/stat/report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/nsec.h"
+#include "base/text.h"
+#include "tools/pfm/stat/row.h"
+#include "tools/pfm/text/digits.h"
+#include "tools/pfm/text/summary.h"
+#include "tools/pfm/text/wrap.h"
+
+enum { REPORT_COLUMNS = 80, REPORT_INDENT = 6 };
+
+static const char *const report_levels[] = {"", "u", "k", "uk"};
+
+void report_header(struct report *r, const char *what, const struct tree *t)
+{
+	if (r->format == REPORT_CSV)
+		row_csv_header(r->out, r->separator);
+	if (r->format == REPORT_TEXT)
+		fprintf(r->out, "\n%.60s: %s", what, t->backend);
+	if (r->format == REPORT_TEXT && strcmp(t->backend, t->pmu) != 0)
+		fprintf(r->out, ", %s", t->pmu);
+	if (r->format == REPORT_TEXT)
+		fputs("\n\n", r->out);
+}
+
+/* --- Rows */
+
+static void report_row(const struct report *r, const struct row *row)
+{
+	if (r->format == REPORT_JSON)
+		row_json(r->out, row);
+	else
+		row_csv(r->out, r->separator, row);
+}
+
+/* Of a place, or of the sum. */
+static struct row report_row_at(const struct report *r, const struct place *place, uint64_t time_ns)
+{
+	struct row row = {.cpu = -1, .tid = -1, .active = 1, .time_ns = time_ns, .run = r->run};
+
+	if (place && place->kind == PLACE_CPU)
+		row.cpu = place->id;
+	else if (place)
+		row.tid = place->id;
+	return row;
+}
+
+static void report_row_count(const struct report *r, const struct place *place,
+	const struct counts *c, unsigned event, uint64_t time_ns)
+{
+	const struct count *count = &c->all[event];
+	struct row row = report_row_at(r, place, time_ns);
+
+	row.event = r->plan->events[event].name;
+	row.value = count->value;
+	row.unit = count_unit(&r->plan->events[event]);
+	row.level = r->plan->events[event].level;
+	row.active = count->active;
+	row.lost = count->lost.no ? count->lost.text : NULL;
+	report_row(r, &row);
+}
+
+static void report_row_metric(const struct report *r, const struct place *place, const char *name,
+	const char *unit, double value, uint64_t time_ns)
+{
+	struct row row = report_row_at(r, place, time_ns);
+
+	row.metric = name;
+	row.unit = unit;
+	row.number = value;
+	report_row(r, &row);
+}
+
+/* --- Text */
+
+/* A sentence without the counter that it begins with, as other counts are often lost for the same
+ * reason. */
+static const char *report_reason(const struct err *lost)
+{
+	const char *colon = strstr(lost->text, ": ");
+
+	return strncmp(lost->text, "pmd", 3) == 0 && colon ? colon + 2 : lost->text;
+}
+
+static void report_print_reason(const struct report *r, const char *reason)
+{
+	char line[sizeof(((struct err *)NULL)->text) + 16];
+	TEXT_CLEANUP struct text t = {0};
+
+	snprintf(line, sizeof(line), "<lost: %s>", reason);
+	wrap_text(&t, line, REPORT_INDENT, REPORT_COLUMNS);
+	if (text_ok(&t))
+		fprintf(r->out, "%*s%s", REPORT_INDENT, "", t.p);
+}
+
+/* The reasons of all lost counts, each once. */
+static void report_reasons(const struct report *r, const struct err *const lost[], unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		unsigned before = 0;
+
+		while (before < i && !(lost[before]->no && strcmp(report_reason(lost[before]),
+								   report_reason(lost[i])) == 0))
+			before++;
+		if (lost[i]->no && before == i)
+			report_print_reason(r, report_reason(lost[i]));
+	}
+}
+
+static void report_value(char room[DIGITS_ROOM], const struct count *count, bool ns)
+{
+	if (count->lost.no)
+		strcpy(room, "<lost>");
+	else if (ns)
+		digits_decimal(room, (double)count->value / 1e6, 2);
+	else
+		digits_grouped(room, count->value);
+}
+
+/* What is derived from an event, in @room bytes; "" if that is not enough. */
+static void report_derived(char *room, size_t size, const struct report *r, const struct counts *c,
+	unsigned event, uint64_t elapsed_ns)
+{
+	char number[DIGITS_ROOM];
+	struct metric m;
+
+	if (!metric_of(&m, c, r->plan, event, elapsed_ns) ||
+		snprintf(room, size, "  # %s %s", digits_decimal(number, m.value, m.decimals),
+			m.text) >= (int)size)
+		*room = '\0';
+}
+
+static void report_text_place(const struct report *r, const struct place *place, uint64_t time_ns)
+{
+	char label[24] = "";
+
+	if (r->intervals)
+		fprintf(r->out, "%10.4f ", (double)time_ns / (double)NSEC_PER_SEC);
+	if (place)
+		snprintf(label, sizeof(label), "%s%d", place->kind == PLACE_CPU ? "CPU" : "tid ",
+			place->id);
+	if (place)
+		fprintf(r->out, "%-12s", label);
+}
+
+static void report_text_count(const struct report *r, const struct place *place,
+	const struct counts *c, unsigned event, uint64_t time_ns, uint64_t elapsed_ns)
+{
+	const struct count *count = &c->all[event];
+	const struct pfm_event *ev = &r->plan->events[event];
+	bool ns = count_unit(ev) != NULL;
+	char value[DIGITS_ROOM], share[16] = "", derived[REPORT_COLUMNS] = "";
+	int n;
+
+	report_value(value, count, ns);
+	if (count->active < 1 && !count->lost.no)
+		snprintf(share, sizeof(share), " [%.0f %%]", 100 * count->active);
+	report_text_place(r, place, time_ns);
+	n = fprintf(r->out, "%20s %-2s %-24s %-2s%s", value, ns && !count->lost.no ? "ms" : "",
+		ev->name, report_levels[ev->level], share);
+	/* A value without its share of the time would be taken for a count, so this comes second.
+	 */
+	if (!place && !r->intervals && n > 0 && n < REPORT_COLUMNS)
+		report_derived(derived, (size_t)(REPORT_COLUMNS - n + 1), r, c, event, elapsed_ns);
+	fprintf(r->out, "%s\n", derived);
+}
+
+/* Small numbers are ratios. */
+static int report_decimals(double v)
+{
+	return fabs(v) < 10 ? 4 : fabs(v) < 1000 ? 2 : 0;
+}
+
+/* The unit, and the description if it fits into the line. */
+static void report_text_metric(const struct report *r, const struct place *place,
+	const struct group_metric *m, double v, uint64_t time_ns)
+{
+	char value[DIGITS_ROOM], text[DIGITS_ROOM + GROUP_NAME + GROUP_UNIT + REPORT_COLUMNS];
+	int n = snprintf(text, sizeof(text), "%20s    %-24s %s",
+		isnan(v) ? "-" : digits_decimal(value, v, report_decimals(v)), m->name, m->unit);
+
+	if (!place && !r->intervals && n + 1 + strlen(m->desc) <= REPORT_COLUMNS)
+		snprintf(
+			text + n, sizeof(text) - (size_t)n, "%s%s", m->unit[0] ? " " : "", m->desc);
+	for (n = (int)strlen(text); text[n - 1] == ' '; n--)
+		text[n - 1] = '\0';
+	report_text_place(r, place, time_ns);
+	fprintf(r->out, "%s\n", text);
+}
+
+static void report_row_group_metric(const struct report *r, const struct place *place,
+	const struct group_metric *m, double v, uint64_t time_ns)
+{
+	struct row row = report_row_at(r, place, time_ns);
+
+	row.metric = m->name;
+	row.unit = m->unit[0] ? m->unit : NULL;
+	row.number = isnan(v) ? 0 : v;
+	row.lost = isnan(v) ? "a count that it needs has no value, or is zero" : NULL;
+	report_row(r, &row);
+}
+
+static void report_group(const struct report *r, const struct place *place, const struct counts *c,
+	uint64_t time_ns, uint64_t elapsed_ns)
+{
+	const struct group *g = r->plan->group;
+
+	for (unsigned i = 0; g && i < g->nmetrics; i++) {
+		double v = counts_group_metric(c, r->plan, i, elapsed_ns);
+
+		if (r->format == REPORT_TEXT)
+			report_text_metric(r, place, &g->metrics[i], v, time_ns);
+		else
+			report_row_group_metric(r, place, &g->metrics[i], v, time_ns);
+	}
+}
+
+/* --- Both */
+
+void report_counts(struct report *r, const struct place *place, const struct counts *c,
+	uint64_t time_ns, uint64_t elapsed_ns)
+{
+	const struct err *lost[EVENT_MAX];
+	struct metric m;
+
+	for (unsigned i = 0; i < r->plan->n; i++) {
+		lost[i] = &c->all[i].lost;
+		if (!c->all[i].counted)
+			continue;
+		r->lost |= c->all[i].lost.no != 0;
+		if (r->format == REPORT_TEXT)
+			report_text_count(r, place, c, i, time_ns, elapsed_ns);
+		else
+			report_row_count(r, place, c, i, time_ns);
+		if (r->format != REPORT_TEXT && metric_of(&m, c, r->plan, i, elapsed_ns) && m.name)
+			report_row_metric(r, place, m.name, m.unit, m.value, time_ns);
+	}
+	report_group(r, place, c, time_ns, elapsed_ns);
+	if (r->format == REPORT_TEXT)
+		report_reasons(r, lost, r->plan->n);
+}
+
+static double report_seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+static void report_time(const struct report *r, const char *name, double s, uint64_t time_ns)
+{
+	char value[DIGITS_ROOM];
+
+	if (r->format == REPORT_TEXT)
+		fprintf(r->out, "%20s s  %s\n", digits_decimal(value, s, 6), name);
+	else
+		report_row_metric(r, NULL, name, "s", s, time_ns);
+}
+
+void report_times(struct report *r, uint64_t elapsed_ns, const struct rusage *usage)
+{
+	if (r->format == REPORT_TEXT)
+		fputc('\n', r->out);
+	report_time(r, "elapsed", (double)elapsed_ns / (double)NSEC_PER_SEC, elapsed_ns);
+	if (usage) {
+		report_time(r, "user", report_seconds(usage->ru_utime), elapsed_ns);
+		report_time(r, "system", report_seconds(usage->ru_stime), elapsed_ns);
+	}
+	if (r->format == REPORT_TEXT)
+		fputc('\n', r->out);
+}
+
+/* --- Statistics */
+
+static void report_statistics(const struct report *r, const char *name, const char *level,
+	double *values, unsigned n, double scale, int decimals, const char *unit)
+{
+	char mean[DIGITS_ROOM], median[DIGITS_ROOM], min[DIGITS_ROOM], max[DIGITS_ROOM];
+	struct summary s;
+
+	summary_of(&s, values, n);
+	fprintf(r->out, "%20s %-2s %-24s %-2s  +-%6.2f %%\n",
+		digits_decimal(mean, s.mean * scale, decimals), unit, name, level,
+		s.mean > 0 ? 100 * s.deviation / s.mean : 0);
+	fprintf(r->out, "%23s median %s, %s to %s, %u outliers\n", "",
+		digits_decimal(median, s.median * scale, decimals),
+		digits_decimal(min, s.min * scale, decimals),
+		digits_decimal(max, s.max * scale, decimals), s.outliers);
+}
+
+/* A metric that one run has not, has no mean. */
+static bool report_all_known(const double *values, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (isnan(values[i]))
+			return false;
+	return true;
+}
+
+static void report_group_statistics(const struct report *r, struct runs *runs)
+{
+	const struct group *g = r->plan->group;
+
+	for (unsigned i = 0; g && i < g->nmetrics; i++) {
+		const struct group_metric *m = &g->metrics[i];
+
+		if (report_all_known(runs->metrics[i], runs->n))
+			report_statistics(r, m->name, "", runs->metrics[i], runs->n, 1,
+				report_decimals(runs->metrics[i][0]), "");
+		else
+			fprintf(r->out, "%20s    %s\n", "-", m->name);
+	}
+}
+
+void report_summary(struct report *r, struct runs *runs)
+{
+	const struct plan *p = r->plan;
+	const struct err *lost[EVENT_MAX];
+
+	fprintf(r->out, "%23s mean of %u runs, and standard deviation\n", "", runs->n);
+	for (unsigned i = 0; i < p->n; i++) {
+		const struct pfm_event *ev = &p->events[i];
+		bool ns = count_unit(ev) != NULL;
+
+		lost[i] = &runs->lost[i];
+		if (runs->lost[i].no)
+			fprintf(r->out, "%20s %-2s %-24s %-2s\n", "<lost>", "", ev->name,
+				report_levels[ev->level]);
+		else
+			report_statistics(r, ev->name, report_levels[ev->level], runs->values[i],
+				runs->n, ns ? 1e-6 : 1, ns ? 2 : 0, ns ? "ms" : "");
+	}
+	report_group_statistics(r, runs);
+	report_reasons(r, lost, p->n);
+	report_statistics(r, "elapsed", "", runs->elapsed_s, runs->n, 1, 6, "s");
+	fputc('\n', r->out);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Counts as text for people, or as rows for programs. */
+#ifndef TOOLS_PFM_STAT_REPORT_H
+#define TOOLS_PFM_STAT_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "tools/pfm/stat/counts.h"
+#include "tools/pfm/stat/places.h"
+#include "tools/pfm/stat/plan.h"
+#include "tools/pfm/stat/runs.h"
+
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
+
+struct report {
+	FILE *out;
+	enum report_format format;
+	char separator; /* of CSV */
+	bool intervals; /* lines begin with the time */
+	const struct plan *plan;
+	unsigned run; /* from 1 on */
+	bool lost;    /* a count of any report was */
+};
+
+/* The lines before all counts. @what is counted: a command, or places. */
+void report_header(struct report *r, const char *what, const struct tree *t);
+
+/* The counts of @place, or the sums if it is NULL. */
+void report_counts(struct report *r, const struct place *place, const struct counts *c,
+	uint64_t time_ns, uint64_t elapsed_ns);
+
+/* The times of a command; without @usage, only the time that passed. */
+void report_times(struct report *r, uint64_t elapsed_ns, const struct rusage *usage);
+
+/* Statistics of several runs, as text. Sorts their values. */
+void report_summary(struct report *r, struct runs *runs);
+
+#endif

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/stat/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/nsec.h"
+#include "tools/pfm/command.h"
+#include "tools/pfm/tree/file.h"
+
+enum { SESSION_SIGNALS, SESSION_COMMAND, SESSION_PLACES };
+
+/* How often children that have ended make room for others. */
+static const uint64_t session_collect_ns = NSEC_PER_SEC / 10;
+
+int session_begin(struct session *s, struct err *e)
+{
+	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (unsigned i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		sigaddset(&set, handled[i]);
+	sigprocmask(SIG_BLOCK, &set, &s->mask);
+	/* Output that is not taken is an error of the write. */
+	signal(SIGPIPE, SIG_IGN);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signals >= 0 ? 0 : err_set(e, errno, "signalfd: %s", err_name(errno));
+}
+
+/* --- Reports */
+
+static int session_report_place(struct session *s, struct place *place, struct reading *sum,
+	uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
+{
+	struct reading now, since;
+	int rc = place_read(place, s->plan, &now, e);
+
+	if (rc < 0)
+		return rc;
+	since = now;
+	reading_since(&since, &place->last);
+	place->last = now;
+	if (s->per_place)
+		s->report(s, place, &since, time_ns, elapsed_ns);
+	else
+		reading_sum(sum, &since);
+	return 0;
+}
+
+/* Reports what came since the last report. */
+static int session_report(struct session *s, uint64_t now_ns, struct err *e)
+{
+	uint64_t time_ns = now_ns - s->begin_ns, elapsed_ns = now_ns - s->reported_ns;
+	struct reading sum = {0};
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < s->places.n; i++)
+		rc = session_report_place(s, &s->places.all[i], &sum, time_ns, elapsed_ns, e);
+	if (rc == 0 && !s->per_place)
+		s->report(s, NULL, &sum, time_ns, elapsed_ns);
+	s->reported_ns = now_ns;
+	return rc;
+}
+
+/* --- Waiting for the end */
+
+/* The terminal sends a signal to the command, too; one of kill(1) has to be passed on. */
+static void session_signal(struct session *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+		s->interrupted = true;
+		if (s->launch.pid && info.ssi_code != SI_KERNEL)
+			kill(s->launch.pid, (int)info.ssi_signo);
+	}
+}
+
+/* A message has come from the place, or its context is gone. */
+static int session_place_event(struct place *place, struct err *e)
+{
+	char messages[2048], state[64];
+	int rc;
+
+	if (read(place->ctx.clone, messages, sizeof(messages)) < 0)
+		return file_sentence(place->ctx.dir, "clone", errno, e);
+	rc = file_read_line(place->ctx.dir, "state", state, sizeof(state), e);
+	if (rc == 0 && strncmp(state, "zombie", 6) == 0)
+		place->ended = true;
+	return rc;
+}
+
+static void session_fill(const struct session *s, struct pollfd *fds)
+{
+	fds[SESSION_SIGNALS] = (struct pollfd){.fd = s->signals, .events = POLLIN};
+	fds[SESSION_COMMAND] = (struct pollfd){.fd = s->launch.pidfd, .events = POLLIN};
+	for (unsigned i = 0; i < s->places.n; i++) {
+		const struct place *place = &s->places.all[i];
+		bool waits = !s->launch.pid && !place->ended;
+
+		fds[SESSION_PLACES + i] =
+			(struct pollfd){.fd = waits ? place->ctx.clone : -1, .events = POLLIN};
+	}
+}
+
+/* Returns 1 when the measurement is to end. */
+static int session_handle(struct session *s, const struct pollfd *fds, struct err *e)
+{
+	bool running = false;
+	int rc = 0;
+
+	if (fds[SESSION_SIGNALS].revents)
+		session_signal(s);
+	if (s->launch.pid)
+		return fds[SESSION_COMMAND].revents != 0;
+	for (unsigned i = 0; rc == 0 && i < s->places.n; i++) {
+		if (fds[SESSION_PLACES + i].revents)
+			rc = session_place_event(&s->places.all[i], e);
+		running |= !s->places.all[i].ended;
+	}
+	return rc < 0 ? rc : s->interrupted || !running;
+}
+
+static bool session_follows(const struct session *s)
+{
+	return s->kind == PLACE_COMMAND || s->kind == PLACE_PROCESS;
+}
+
+/* The next moment after @now that is a multiple of @step_ns after the start. */
+static uint64_t session_next(const struct session *s, uint64_t now, uint64_t step_ns)
+{
+	return s->begin_ns + ((now - s->begin_ns) / step_ns + 1) * step_ns;
+}
+
+static int session_wait(struct session *s, struct pollfd *fds, struct err *e)
+{
+	uint64_t now = s->begin_ns, report = UINT64_MAX, collect = UINT64_MAX;
+	int rc = 0;
+
+	if (s->interval_ns)
+		report = session_next(s, now, s->interval_ns);
+	if (session_follows(s))
+		collect = session_next(s, now, session_collect_ns);
+	while (rc == 0) {
+		uint64_t until = report < collect ? report : collect;
+		struct timespec timeout = nsec_timespec(until > now ? until - now : 0);
+
+		session_fill(s, fds);
+		if (ppoll(fds, SESSION_PLACES + s->places.n, until == UINT64_MAX ? NULL : &timeout,
+			    NULL) < 0 &&
+			errno != EINTR)
+			return err_set(e, errno, "poll: %s", err_name(errno));
+		rc = session_handle(s, fds, e);
+		now = nsec_now(CLOCK_MONOTONIC);
+		if (rc == 0 && now >= report) {
+			rc = session_report(s, now, e);
+			report = session_next(s, now, s->interval_ns);
+		}
+		if (rc == 0 && now >= collect) {
+			rc = places_collect(&s->places, s->plan, e);
+			collect = session_next(s, now, session_collect_ns);
+		}
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* --- The whole */
+
+static int session_prepare(struct session *s, struct err *e)
+{
+	int rc = 0;
+
+	if (s->argv)
+		rc = launch_stopped(&s->launch, s->argv, &s->mask, e);
+	if (s->launch.exec_no)
+		s->refused = s->launch.exec_no == ENOENT ? PFM_EXIT_NOT_FOUND : PFM_EXIT_CANNOT;
+	if (rc < 0)
+		return rc;
+	rc = s->kind == PLACE_COMMAND ? places_add(&s->places, PLACE_COMMAND, s->launch.pid, e)
+				      : places_add_list(&s->places, s->tree, s->kind, s->list, e);
+	if (rc == 0)
+		rc = places_load(&s->places, s->tree, s->plan, e);
+	if (rc == 0)
+		rc = places_start(&s->places, e);
+	return rc;
+}
+
+static int session_measure(struct session *s, struct pollfd *fds, struct err *e)
+{
+	int rc;
+
+	s->begin_ns = s->reported_ns = nsec_now(CLOCK_MONOTONIC);
+	if (s->argv)
+		launch_continue(&s->launch);
+	rc = session_wait(s, fds, e);
+	/* If the daemon has ended, the command has not. */
+	if (s->argv)
+		launch_wait(&s->launch);
+	s->end_ns = nsec_now(CLOCK_MONOTONIC);
+	if (s->argv) {
+		s->status = launch_exit_status(&s->launch);
+		s->usage = s->launch.usage;
+	}
+	if (rc == 0)
+		rc = places_stop(&s->places, e);
+	return rc < 0 ? rc : session_report(s, s->end_ns, e);
+}
+
+int session_run(struct session *s, struct err *e)
+{
+	CLEANUP_FREE struct pollfd *fds = NULL;
+	int rc;
+
+	s->places = (struct places){0};
+	s->launch = (struct launch)LAUNCH_NONE;
+	s->interrupted = false;
+	s->status = s->refused = 0;
+	rc = session_prepare(s, e);
+	if (rc == 0) {
+		fds = calloc(SESSION_PLACES + s->places.n, sizeof(*fds));
+		rc = fds ? session_measure(s, fds, e) : err_set(e, ENOMEM, "no memory");
+	}
+	launch_end(&s->launch);
+	places_free(&s->places);
+	return rc;
+}

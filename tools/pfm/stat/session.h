@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* One measurement: a command, or what runs already, from the start of the counters to their end. */
+#ifndef TOOLS_PFM_STAT_SESSION_H
+#define TOOLS_PFM_STAT_SESSION_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "tools/pfm/stat/launch.h"
+#include "tools/pfm/stat/places.h"
+#include "tools/pfm/stat/plan.h"
+#include "tools/pfm/tree/tree.h"
+
+struct session;
+
+/*
+ * Takes the counts of @place, or of all together if it is NULL, that came in the @elapsed_ns before
+ * @time_ns, a time since the start.
+ */
+typedef void session_report_fn(struct session *s, const struct place *place,
+	const struct reading *r, uint64_t time_ns, uint64_t elapsed_ns);
+
+struct session {
+	/* The caller's. */
+	const struct tree *tree;
+	const struct plan *plan;
+	char *const
+		*argv; /* the command, or NULL: until a signal, or the end of all that is counted */
+	enum place_kind kind; /* PLACE_COMMAND: the command itself */
+	const char *list;     /* of CPUs, threads or processes; NULL: all CPUs */
+	uint64_t interval_ns; /* between reports; 0: one at the end */
+	bool per_place;       /* a report for each place */
+	session_report_fn *report;
+	void *arg;
+	/* Of the measurement. */
+	struct places places;
+	struct launch launch;
+	int signals;                            /* signalfd of those that end it */
+	sigset_t mask;                          /* the signal mask before, which the command gets */
+	bool interrupted;                       /* by a signal */
+	uint64_t begin_ns, end_ns, reported_ns; /* CLOCK_MONOTONIC */
+	int status;                             /* exit status of the command */
+	int refused; /* exit status of pfm if the command cannot be executed; else 0 */
+	struct rusage usage;
+};
+
+/* Blocks the signals that session_run() handles. */
+int session_begin(struct session *s, struct err *e);
+int session_run(struct session *s, struct err *e);
+
+#endif

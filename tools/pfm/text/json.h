@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Strings for JSON. */
+#ifndef TOOLS_PFM_TEXT_JSON_H
+#define TOOLS_PFM_TEXT_JSON_H
+
+#include "base/text.h"
+
+/*
+ * Appends @s in quotes. Bytes that are no valid UTF-8 become U+FFFD, so that the result always is;
+ * NULL gives null.
+ */
+void json_string(struct text *t, const char *s);
+
+#endif

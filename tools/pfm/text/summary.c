@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/text/summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Makes the median deviation of normally distributed values their standard deviation. */
+static const double summary_scale = 1.4826;
+
+static int summary_compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Of @n sorted values. */
+static double summary_middle(const double *sorted, unsigned n)
+{
+	return n % 2 ? sorted[n / 2] : sorted[n / 2 - 1] / 2 + sorted[n / 2] / 2;
+}
+
+/* The median of the distances from @median, by merging the sorted distances of both sides. */
+static double summary_median_deviation(const double *sorted, unsigned n, double median)
+{
+	unsigned high = 0, low;
+	double before = 0, last = 0;
+
+	while (high < n && sorted[high] < median)
+		high++;
+	low = high;
+	for (unsigned i = 0; i <= n / 2; i++) {
+		before = last;
+		if (low && (high == n || median - sorted[low - 1] < sorted[high] - median))
+			last = median - sorted[--low];
+		else
+			last = sorted[high++] - median;
+	}
+	return n % 2 ? last : before / 2 + last / 2;
+}
+
+void summary_of(struct summary *s, double *values, unsigned n)
+{
+	double sum = 0, squares = 0, far;
+
+	qsort(values, n, sizeof(*values), summary_compare);
+	for (unsigned i = 0; i < n; i++)
+		sum += values[i];
+	*s = (struct summary){.mean = sum / n, .min = values[0], .max = values[n - 1]};
+	s->median = summary_middle(values, n);
+	for (unsigned i = 0; i < n; i++)
+		squares += (values[i] - s->mean) * (values[i] - s->mean);
+	s->deviation = n > 1 ? sqrt(squares / (n - 1)) : 0;
+	far = 3 * summary_scale * summary_median_deviation(values, n, s->median);
+	for (unsigned i = 0; i < n; i++)
+		s->outliers += fabs(values[i] - s->median) > far;
+}

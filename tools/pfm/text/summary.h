@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Statistics of repeated measurements. */
+#ifndef TOOLS_PFM_TEXT_SUMMARY_H
+#define TOOLS_PFM_TEXT_SUMMARY_H
+
+struct summary {
+	double mean, deviation; /* of the sample: divided by n - 1; 0 for one value */
+	double median, min, max;
+	unsigned outliers; /* values farther than 3 scaled median deviations from the median */
+};
+
+/* Sorts the @n values, at least one. */
+void summary_of(struct summary *s, double *values, unsigned n);
+
+#endif

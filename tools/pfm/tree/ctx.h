@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A context of pfm: an open MNT/clone, with its directory. The daemon removes it when the last
+ * descriptor is closed, so that no context outlives pfm, whatever ends it.
+ */
+#ifndef TOOLS_PFM_TREE_CTX_H
+#define TOOLS_PFM_TREE_CTX_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "tools/pfm/tree/tree.h"
+
+struct tree_ctx {
+	int clone;       /* for ioctls of perfmonfs/ioctl.h, messages, the buffer */
+	int dir;         /* ctx/NUMBER, for file_read() and the like */
+	uint64_t number; /* its name in ctx/ */
+};
+
+#define TREE_CTX_NONE                                                                              \
+	{                                                                                          \
+		.clone = -1, .dir = -1                                                             \
+	}
+
+int ctx_open(const struct tree *t, struct tree_ctx *c, struct err *e);
+/* Also of one that is TREE_CTX_NONE. */
+void ctx_close(struct tree_ctx *c);
+
+/* Writes a command to its ctl. */
+int ctx_command(const struct tree_ctx *c, struct err *e, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

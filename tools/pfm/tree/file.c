@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/tree/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/num.h"
+#include "base/slice.h"
+
+enum { FILE_PIECE = 16384 };
+
+/* Errors of the mount itself, of which the daemon cannot tell. */
+static int file_mount_error(const char *path, int no, struct err *e)
+{
+	switch (no) {
+	case ENOTCONN:
+	case ECONNABORTED:
+		return err_set(e, no, "%s: %s: the daemon has ended: start perfmonfs again", path,
+			err_name(no));
+	case ENODEV:
+		return err_set(e, no,
+			"%s: %s: the context is gone: removed, or the daemon is ending", path,
+			err_name(no));
+	default:
+		return err_set(e, no, "%s: %s", path, err_name(no));
+	}
+}
+
+int file_sentence(int dir, const char *path, int no, struct err *e)
+{
+	CLEANUP_CLOSE int fd = openat(dir, "last_error", O_RDONLY | O_CLOEXEC);
+	char line[sizeof(e->text)];
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+
+	while (n > 0 && line[n - 1] == '\n')
+		n--;
+	if (n <= 0)
+		return file_mount_error(path, no, e);
+	line[n] = '\0';
+	if (strcmp(line, "ok") == 0 || strncmp(line, "note: ", 6) == 0)
+		return file_mount_error(path, no, e);
+	return err_set(e, no, "%s", line);
+}
+
+int file_read(int dir, const char *path, struct text *t, struct err *e)
+{
+	CLEANUP_CLOSE int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	char piece[FILE_PIECE];
+	ssize_t n = fd < 0 ? -1 : 1;
+
+	while (n > 0) {
+		n = read(fd, piece, sizeof(piece));
+		if (n > 0)
+			text_printf(t, "%.*s", (int)n, piece);
+	}
+	if (n < 0)
+		return file_sentence(dir, path, errno, e);
+	return text_ok(t) ? 0 : err_set(e, ENOMEM, "no memory for %s", path);
+}
+
+int file_read_line(int dir, const char *path, char *line, size_t room, struct err *e)
+{
+	TEXT_CLEANUP struct text t = {0};
+	int rc = file_read(dir, path, &t, e);
+
+	if (rc < 0)
+		return rc;
+	snprintf(line, room, "%s", t.p ? t.p : "");
+	line[strcspn(line, "\n")] = '\0';
+	return 0;
+}
+
+int file_read_u64(int dir, const char *path, uint64_t *v, struct err *e)
+{
+	char line[64];
+	int rc = file_read_line(dir, path, line, sizeof(line), e);
+
+	return rc < 0 ? rc : num_u64(slice_of(line), v, e);
+}
+
+int file_write(int dir, const char *path, const char *text, struct err *e)
+{
+	CLEANUP_CLOSE int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		return file_sentence(dir, path, errno, e);
+	return 0;
+}
+
+int file_writef(int dir, const char *path, struct err *e, const char *fmt, ...)
+{
+	char line[256];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (n < 0 || n >= (int)sizeof(line))
+		return err_set(e, E2BIG, "%s: too long a command", path);
+	return file_write(dir, path, line, e);
+}

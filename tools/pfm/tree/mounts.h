@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Mounts of perfmonfs in the table of the process. */
+#ifndef TOOLS_PFM_TREE_MOUNTS_H
+#define TOOLS_PFM_TREE_MOUNTS_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+/* Whether @path is the root of a mount that answers. */
+bool mounts_serves(const char *path);
+
+/*
+ * Finds the first mount that answers and belongs to root or the caller, since any user can mount a
+ * file system of this type. Its absolute path goes to @path.
+ */
+bool mounts_find(char path[PATH_MAX]);
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/tree/private_daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* A directory that each system has, and that the daemon does not need. */
+#define PRIVATE_POINT "/mnt"
+
+/* Between two looks for the mount. */
+static const struct timespec private_pause = {.tv_nsec = 500000};
+
+/* In the child: becomes the daemon. Says in @log why it cannot. */
+static void private_exec(pid_t parent, const char *backend, int log)
+{
+	char option[64];
+	sigset_t none;
+
+	snprintf(option, sizeof(option), "--backend=%s", backend);
+	dup2(log, STDERR_FILENO);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* Keys at the terminal are for the monitored command; the daemon ends after pfm. */
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		fprintf(stderr, "perfmonfs: a mount namespace: %s\n", err_name(errno));
+	else {
+		execlp("perfmonfs", "perfmonfs", "-f", option, PRIVATE_POINT, (char *)NULL);
+		execl(SBINDIR "/perfmonfs", "perfmonfs", "-f", option, PRIVATE_POINT, (char *)NULL);
+		fprintf(stderr, "perfmonfs: %s: the daemon is not in PATH\n", err_name(errno));
+	}
+	_exit(1);
+}
+
+/* The mount's root, seen through the daemon's namespace; -1 while it is not mounted. */
+static int private_root(pid_t daemon)
+{
+	char path[64];
+	CLEANUP_CLOSE int fd = -1;
+	struct statfs fs;
+
+	snprintf(path, sizeof(path), "/proc/%d/root" PRIVATE_POINT, (int)daemon);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fstatfs(fd, &fs) < 0 || fs.f_type != FUSE_SUPER_MAGIC)
+		return -1;
+	if (faccessat(fd, "version", R_OK, 0) < 0)
+		return -1;
+	return take_fd(&fd);
+}
+
+/* The first line of what the daemon has said. */
+static int private_sentence(int log, struct err *e)
+{
+	static const char prefix[] = "perfmonfs: ";
+	char line[sizeof(e->text)];
+	ssize_t n = pread(log, line, sizeof(line) - 1, 0);
+	const char *text = line;
+
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (strncmp(line, prefix, sizeof(prefix) - 1) == 0)
+		text += sizeof(prefix) - 1;
+	return err_set(
+		e, ENXIO, "%s", *text ? text : "the private daemon has ended without a word");
+}
+
+int private_start(struct private_daemon *d, const char *backend, struct err *e)
+{
+	CLEANUP_CLOSE int log = memfd_create("perfmonfs", MFD_CLOEXEC);
+	pid_t parent = getpid();
+
+	if (log < 0)
+		return err_set(e, errno, "memfd_create: %s", err_name(errno));
+	d->pid = fork();
+	if (d->pid < 0)
+		return err_set(e, errno, "fork: %s", err_name(errno));
+	if (d->pid == 0)
+		private_exec(parent, backend, log);
+	while ((d->dir = private_root(d->pid)) < 0) {
+		if (waitpid(d->pid, NULL, WNOHANG) == d->pid)
+			return private_sentence(log, e);
+		nanosleep(&private_pause, NULL);
+	}
+	return 0;
+}
+
+void private_stop(pid_t daemon)
+{
+	kill(daemon, SIGTERM);
+	while (waitpid(daemon, NULL, 0) < 0 && errno == EINTR)
+		;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/tree/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/pfm/tree/file.h"
+#include "tools/pfm/tree/mounts.h"
+#include "tools/pfm/tree/private_daemon.h"
+
+static int tree_open_at(struct tree *t, const char *path, struct err *e)
+{
+	t->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (t->dir < 0)
+		return err_set(e, errno, "%s: %s: give a mount of perfmonfs with --mount", path,
+			err_name(errno));
+	if (!mounts_serves(path))
+		return err_set(e, ENOENT,
+			"%s: no mount of perfmonfs that answers: give one with --mount", path);
+	return 0;
+}
+
+/* The PMU's own registers if that is possible. The kernel's events, otherwise, are no secret of
+ * pfm. */
+static int tree_open_private(struct tree *t, struct err *e)
+{
+	struct private_daemon d = {.dir = -1};
+	int rc = private_start(&d, "msr", &t->reason);
+
+	if (rc < 0) {
+		t->fallback = true;
+		rc = private_start(&d, "perf", e);
+	}
+	if (rc < 0)
+		return err_prefix(e, "perfmonfs is not mounted, and a private daemon cannot serve");
+	t->dir = d.dir;
+	t->daemon = d.pid;
+	return 0;
+}
+
+static int tree_check_version(struct tree *t, struct err *e)
+{
+	char line[128];
+	int interface = 0, rc = file_read_line(t->dir, "version", line, sizeof(line), e);
+
+	if (rc < 0)
+		return rc;
+	if (sscanf(line, "perfmonfs %*s interface %d", &interface) != 1 ||
+		interface != TREE_INTERFACE)
+		return err_set(e, EPROTO,
+			"the mount says '%s', and this pfm needs interface %d: install pfm and "
+			"perfmonfs "
+			"of one version",
+			line, TREE_INTERFACE);
+	return 0;
+}
+
+static int tree_find(struct tree *t, const char *mount, struct err *e)
+{
+	char path[PATH_MAX];
+
+	if (!mount || !*mount)
+		mount = getenv("PERFMONFS");
+	if (mount && *mount)
+		return tree_open_at(t, mount, e);
+	if (mounts_find(path))
+		return tree_open_at(t, path, e);
+	if (geteuid() == 0)
+		return tree_open_private(t, e);
+	return err_set(e, ENOENT,
+		"perfmonfs is not mounted: have root run `systemctl start perfmonfs` or `perfmonfs "
+		"/mnt`, "
+		"or run pfm as root");
+}
+
+int tree_open(struct tree *t, const char *mount, struct err *e)
+{
+	int rc;
+
+	*t = (struct tree){.dir = -1};
+	rc = tree_find(t, mount, e);
+	if (rc == 0)
+		rc = tree_check_version(t, e);
+	if (rc == 0)
+		rc = file_read_line(t->dir, "pmu/backend", t->backend, sizeof(t->backend), e);
+	if (rc == 0)
+		rc = file_read_line(t->dir, "pmu/name", t->pmu, sizeof(t->pmu), e);
+	if (rc < 0)
+		tree_close(t);
+	return rc;
+}
+
+void tree_close(struct tree *t)
+{
+	if (t->dir >= 0)
+		close(t->dir);
+	if (t->daemon)
+		private_stop(t->daemon);
+	t->dir = -1;
+	t->daemon = 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* An open mount of perfmonfs. */
+#ifndef TOOLS_PFM_TREE_TREE_H
+#define TOOLS_PFM_TREE_TREE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* The version of the tree's interface that pfm knows, as MNT/version has it. */
+#define TREE_INTERFACE 3
+
+struct tree {
+	int dir;          /* the root of the mount */
+	char backend[16]; /* pmu/backend: msr, perf or sim */
+	char pmu[64];     /* pmu/name */
+	pid_t daemon;     /* of the mount that tree_open() has made; 0 if it was there */
+	bool fallback;    /* that daemon is not the one of the msr backend, for @reason */
+	struct err reason;
+};
+
+/*
+ * Opens @mount; with NULL, the mount that PERFMONFS names, or else the first one that there is.
+ * Without any, root gets one of its own, which no other process sees and which ends with this
+ * process.
+ */
+int tree_open(struct tree *t, const char *mount, struct err *e);
+
+/* Ends a mount that tree_open() has made. */
+void tree_close(struct tree *t);
+
+#endif
