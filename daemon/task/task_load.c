@@ -21,17 +21,20 @@ struct task_load_op {
 	struct task_event attached; /* it is done */
 	struct job *job;
 	struct target target;
-	struct err join_err; /* of other threads of the process */
-	struct cpus cpus;    /* that get ctxsw threads */
-	unsigned cpu;        /* being prepared */
-	bool active;         /* see load_is_active() */
-	unsigned uid;        /* of the context, which may be gone at the end */
-	struct job own;      /* what a worker executes: the load, and if need be its undoing */
+	struct requester *requester;  /* until the task_ctx has it */
+	struct err join_err;          /* of other threads of the process */
+	struct cpus cpumask, covered; /* of the task_ctx */
+	struct cpus cpus;             /* that get ctxsw threads */
+	unsigned cpu;                 /* being prepared */
+	bool active;                  /* see load_is_active() */
+	unsigned uid;                 /* of the context, which may be gone at the end */
+	struct job own; /* what a worker executes: the load, and if need be its undoing */
 };
 
 static void load_free(struct task_load_op *op)
 {
 	target_close(&op->target);
+	requester_unref(op->requester);
 	free(op);
 }
 
@@ -70,14 +73,14 @@ static int load_init_ctxsw(struct task_registry *reg, struct err *e)
 }
 
 /*
- * @cpumask: the listed CPUs, or all that exist, as the thread's affinity may change; @covered:
- * those of them that are online. @cpus get ctxsw threads: those in @covered, or all that are online
- * if the thread is not traced, as then only a ctxsw thread reports its end.
+ * cpumask: the listed CPUs, or all that exist, as the thread's affinity may change; covered: those
+ * of them that are online. cpus get ctxsw threads: those in covered, or all that are online if the
+ * thread is not traced, as then only a ctxsw thread reports its end.
  */
-static int load_find_cpus(struct task_registry *reg, const struct command *cmd,
-	struct cpus *cpumask, struct cpus *covered, struct cpus *cpus, struct err *e)
+static int load_find_cpus(struct task_load_op *op, struct err *e)
 {
-	struct backend *be = reg->shared.be;
+	const struct command *cmd = &op->job->cmd;
+	struct backend *be = op->reg->shared.be;
 	unsigned limit = be->ops->cpu_limit(be);
 	bool any = false;
 
@@ -89,13 +92,13 @@ static int load_find_cpus(struct task_registry *reg, const struct command *cmd,
 		if (cpu >= limit)
 			continue;
 		if (listed)
-			cpus_add(cpumask, cpu);
+			cpus_add(&op->cpumask, cpu);
 		if ((!listed && !cmd->load.untraced) || !be->ops->cpu_online(be, cpu))
 			continue;
-		cpus_add(cpus, cpu);
+		cpus_add(&op->cpus, cpu);
 		if (!listed)
 			continue;
-		cpus_add(covered, cpu);
+		cpus_add(&op->covered, cpu);
 		any = true;
 	}
 	return any ? 0 : err_set(e, ENXIO, "none of these CPUs is online: see cpus");
@@ -396,27 +399,25 @@ static int load_check_attachable(struct task_registry *reg, const struct target 
 	return tracer_check_given_up(reg->shared.tracer, t->tgid, t->tid, e);
 }
 
-static int load_check_ctxsw(struct task_registry *reg, struct task_load_op *op,
-	struct cpus *cpumask, struct cpus *covered, struct err *e)
+static int load_check_ctxsw(struct task_load_op *op, struct err *e)
 {
-	int rc = load_find_cpus(reg, &op->job->cmd, cpumask, covered, &op->cpus, e);
+	int rc = load_find_cpus(op, e);
 
 	if (rc == 0)
-		rc = task_check_taken(reg, op->target.tid, covered, e);
-	return rc < 0 ? rc : load_init_ctxsw(reg, e);
+		rc = task_check_taken(op->reg, op->target.tid, &op->covered, e);
+	return rc < 0 ? rc : load_init_ctxsw(op->reg, e);
 }
 
-static int load_check_request(struct task_registry *reg, struct task_load_op *op,
-	struct cpus *cpumask, struct cpus *covered, struct requester **requester, struct err *e)
+static int load_check_request(struct task_load_op *op, struct err *e)
 {
 	struct job *job = op->job;
 	int rc = (job->cmd.load.process ? target_open_process : target_open)(
 		job->pid, job->cmd.tid, &op->target, e);
 
 	if (rc == 0)
-		rc = requester_new(requester, job, e);
+		rc = requester_new(&op->requester, job, e);
 	if (rc == 0)
-		rc = target_check(&op->target, &(*requester)->cred, e);
+		rc = target_check(&op->target, &op->requester->cred, e);
 	if (rc == 0)
 		rc = load_check_process(&op->target, &job->cmd, e);
 	if (rc == 0)
@@ -424,90 +425,122 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 	if (rc == 0)
 		rc = load_check_blocking(&job->ec->ctx, op, job->pid, e);
 	if (rc == 0)
-		rc = load_check_loaded(reg, op->target.tid, &job->cmd, e);
+		rc = load_check_loaded(op->reg, op->target.tid, &job->cmd, e);
 	if (rc == 0 && !op->active)
-		rc = load_check_ctxsw(reg, op, cpumask, covered, e);
+		rc = load_check_ctxsw(op, e);
 	if (rc == 0)
-		rc = load_init_tracer(reg, e);
+		rc = load_init_tracer(op->reg, e);
 	if (rc == 0 && !job->cmd.load.untraced)
-		rc = load_check_attachable(reg, &op->target, e);
+		rc = load_check_attachable(op->reg, &op->target, e);
 	return rc;
 }
 
-/* True in @begun: load_finish() follows. */
-static int load_begin(struct task_registry *reg, struct job *job, bool *begun, struct err *e)
+/* The loads that wait until the thread is free; NULL: it is. */
+static struct queue *load_waiting(const struct task_load_op *op)
 {
-	struct task_load_op *op = calloc(1, sizeof(*op));
-	struct cpus cpumask = {{0}}, covered = {{0}};
-	struct requester *requester = NULL;
-	struct detaching *detaching;
-	struct task_ctx *loaded, *task;
-	int rc;
+	struct task_ctx *loaded = task_ctx_find(op->reg, op->target.tid);
+	struct detaching *detaching = task_detaching(op->reg, op->target.tid);
 
-	if (!op)
-		return err_set(e, ENOMEM, "no memory");
-	op->reg = reg;
-	op->job = job;
-	op->uid = job->ec->uid;
-	op->active = load_is_active(reg, job);
-	op->target.dir = -1;
-	rc = load_check_request(reg, op, &cpumask, &covered, &requester, e);
-	loaded = rc == 0 ? task_ctx_find(reg, op->target.tid) : NULL;
-	detaching = rc == 0 && !job->cmd.load.untraced ? task_detaching(reg, op->target.tid) : NULL;
-	if (loaded || detaching) {
-		/* Submitted again, from the start, when the thread is free. */
-		queue_put(loaded ? &loaded->waiting_loads : &detaching->waiting_loads, &job->link);
-		requester_unref(requester);
-		load_free(op);
-		return 0;
-	}
-	if (rc == 0)
-		rc = (op->active ? task_ctx_new_active : task_ctx_new)(
-			reg, job->ec, op->target.tid, &task, e);
-	if (rc < 0) {
-		requester_unref(requester);
-		load_free(op);
+	if (loaded)
+		return &loaded->waiting_loads;
+	return detaching && !op->job->cmd.load.untraced ? &detaching->waiting_loads : NULL;
+}
+
+static int load_make_task(struct task_load_op *op, struct err *e)
+{
+	struct command *cmd = &op->job->cmd;
+	struct task_ctx *task;
+	int rc = (op->active ? task_ctx_new_active : task_ctx_new)(
+		op->reg, op->job->ec, op->target.tid, &task, e);
+
+	if (rc < 0)
 		return rc;
-	}
-	task->requester = requester;
-	task->cpumask = cpumask;
-	task->has_cpumask = job->cmd.load.cpus;
-	task->covered = covered;
+	task->requester = take_ptr(&op->requester);
+	task->cpumask = op->cpumask;
+	task->has_cpumask = cmd->load.cpus;
+	task->covered = op->covered;
 	task->tgid = op->target.tgid;
-	task->process = job->cmd.load.process;
-	task->follow = job->cmd.load.follow;
-	task->check_exec = job->cmd.load.untraced && !credentials_trace_all(&requester->cred);
+	task->process = cmd->load.process;
+	task->follow = cmd->load.follow;
+	task->check_exec = cmd->load.untraced && !credentials_trace_all(&task->requester->cred);
 	task->loading = true;
-	job->cmd.tid = job->cmd.load.process ? op->target.tgid : op->target.tid;
-	if (task->worker) {
-		*begun = true;
-		load_attach(reg, op);
-		return 0;
+	cmd->tid = cmd->load.process ? op->target.tgid : op->target.tid;
+	return 0;
+}
+
+static int load_prepare(struct task_load_op *op, struct err *e)
+{
+	int rc = task_start_ctxsw(op->reg, &op->cpus, e);
+
+	if (rc < 0) {
+		task_ctx_free(op->reg, op->job->ec->task);
+		return rc;
 	}
 	op->cpu = task_first_cpu(&op->cpus) - 1;
 	op->prepare.event.event.kind = EVENT_TASK;
 	op->prepare.event.handle = load_prepared;
-	rc = task_start_ctxsw(reg, &op->cpus, e);
-	if (rc < 0) {
-		load_free(op);
-		task_ctx_free(reg, task);
-		return rc;
-	}
-	*begun = true;
-	load_prepare_next(reg, op);
+	load_prepare_next(op->reg, op);
 	return 0;
+}
+
+/* The thread is free. 0: load_finish() follows. */
+static int load_go_on(struct task_load_op *op, struct err *e)
+{
+	int rc = load_make_task(op, e);
+
+	if (rc == 0 && op->active)
+		load_attach(op->reg, op);
+	else if (rc == 0)
+		rc = load_prepare(op, e);
+	return rc;
+}
+
+static struct task_load_op *load_new(struct task_registry *reg, struct job *job)
+{
+	struct task_load_op *op = calloc(1, sizeof(*op));
+
+	if (op) {
+		op->reg = reg;
+		op->job = job;
+		op->uid = job->ec->uid;
+		op->active = load_is_active(reg, job);
+		op->target.dir = -1;
+	}
+	return op;
+}
+
+/* 1: load_finish() follows. 0: the load is submitted again, from the start, when the thread is
+ * free. */
+static int load_begin(struct task_registry *reg, struct job *job, struct err *e)
+{
+	struct task_load_op *op = load_new(reg, job);
+	struct queue *waiting = NULL;
+	int rc;
+
+	if (!op)
+		return err_set(e, ENOMEM, "no memory");
+	rc = load_check_request(op, e);
+	if (rc == 0)
+		waiting = load_waiting(op);
+	if (waiting)
+		queue_put(waiting, &job->link);
+	else if (rc == 0)
+		rc = load_go_on(op, e);
+	if (rc == 0 && !waiting)
+		return 1;
+	load_free(op);
+	return rc;
 }
 
 int task_load(struct task_registry *reg, struct job *job, struct err *e)
 {
 	unsigned uid = job->ec->uid;
-	bool begun = false;
 	int rc = load_queue_enter(reg, job, e);
 
 	if (rc <= 0)
 		return rc;
-	rc = load_begin(reg, job, &begun, e);
-	if (!begun)
+	rc = load_begin(reg, job, e);
+	if (rc <= 0)
 		load_queue_next(reg, uid);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
