@@ -58,6 +58,15 @@ static inline void list_del(struct list_head *entry)
 	list_init(entry);
 }
 
+static inline unsigned list_count(const struct list_head *head)
+{
+	unsigned n = 0;
+
+	for (const struct list_head *l = head->next; l != head; l = l->next)
+		n++;
+	return n;
+}
+
 #define list_entry(ptr, type, member) container_of(ptr, type, member)
 
 /* The first entry, or NULL. */

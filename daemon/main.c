@@ -24,6 +24,37 @@ static int main_load_formats(const struct options *o, struct err *e)
 	return rc < 0 ? rc : formats_load(o->formats, e);
 }
 
+/* All that needs no backend; the fork is the last, as it leaves threads behind. */
+static int main_prepare(
+	struct options *o, struct config *config, struct background *background, struct err *e)
+{
+	int rc;
+
+	if (geteuid() != 0)
+		return err_set(e, EPERM, "not root: EPERM: run with sudo");
+	rc = fs_check_mount_opts(o->mount_opts, e);
+	if (rc == 0)
+		rc = options_load_config(o, config, e);
+	if (rc == 0)
+		rc = main_load_formats(o, e);
+	if (rc == 0 && !o->foreground)
+		rc = background_fork(background, e);
+	return rc;
+}
+
+/* The session unblocks those that end the daemon. */
+static void main_block_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
 static int main_serve(struct options *o, struct err *e)
 {
 	struct background background = {.pipe = -1};
@@ -39,28 +70,14 @@ static int main_serve(struct options *o, struct err *e)
 	};
 	struct config config;
 	struct backend *be;
-	sigset_t set;
 	int rc;
 
-	if (geteuid() != 0)
-		return err_set(e, EPERM, "not root: EPERM: run with sudo");
 	if (dev)
 		o->conf.dev = dev;
-	rc = fs_check_mount_opts(o->mount_opts, e);
-	if (rc == 0)
-		rc = options_load_config(o, &config, e);
-	if (rc == 0)
-		rc = main_load_formats(o, e);
-	if (rc == 0 && !o->foreground)
-		rc = background_fork(&background, e);
+	rc = main_prepare(o, &config, &background, e);
 	if (rc < 0)
 		return rc;
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	main_block_signals();
 	rc = options_open_backend(o, &config, &be, e);
 	if (rc < 0)
 		return rc;

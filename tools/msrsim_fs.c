@@ -256,22 +256,25 @@ static void msrsim_reply_read(fuse_req_t req, const void *buf, size_t done, int 
 		fuse_reply_err(req, -rc);
 }
 
+/* @size bytes to read into, in whole values of @unit; NULL: the request has been answered. */
+static char *msrsim_new_buffer(fuse_req_t req, size_t size, size_t unit)
+{
+	char *buf = size % unit ? NULL : malloc(size);
+
+	if (!buf)
+		fuse_reply_err(req, size % unit ? EINVAL : ENOMEM);
+	return buf;
+}
+
 static void msrsim_read_msr(fuse_req_t req, unsigned cpu, size_t size, off_t off)
 {
 	struct msrsim *s = msrsim_update(req);
-	CLEANUP_FREE char *buf = NULL;
+	CLEANUP_FREE char *buf = msrsim_new_buffer(req, size, MSR_SIZE);
 	size_t done = 0;
 	int rc = 0;
 
-	if (size % MSR_SIZE) {
-		fuse_reply_err(req, EINVAL);
+	if (!buf)
 		return;
-	}
-	buf = malloc(size);
-	if (!buf) {
-		fuse_reply_err(req, ENOMEM);
-		return;
-	}
 	while (done < size) {
 		uint64_t value;
 
@@ -289,20 +292,13 @@ static void msrsim_read_msr(fuse_req_t req, unsigned cpu, size_t size, off_t off
 static void msrsim_read_cpuid(fuse_req_t req, unsigned cpu, size_t size, off_t off)
 {
 	struct msrsim *s = fuse_req_userdata(req);
-	CLEANUP_FREE char *buf = NULL;
+	CLEANUP_FREE char *buf = msrsim_new_buffer(req, size, CPUID_SIZE);
 	uint64_t pos = (uint64_t)off;
 	size_t done = 0;
 	int rc = 0;
 
-	if (size % CPUID_SIZE) {
-		fuse_reply_err(req, EINVAL);
+	if (!buf)
 		return;
-	}
-	buf = malloc(size);
-	if (!buf) {
-		fuse_reply_err(req, ENOMEM);
-		return;
-	}
 	for (; done < size; pos++) {
 		uint32_t regs[4];
 

@@ -3,20 +3,10 @@
 #include "backend/msr/kernel.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
-/* The first line of @path, truncated to @room; empty if it cannot be read. */
-static void kernel_read_line(const char *path, char *line, size_t room)
-{
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, line, room - 1);
-
-	line[n < 0 ? 0 : n] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-}
+#include "backend/sysfs/sysfs.h"
 
 /*
  * The active mode is in brackets: "none [integrity] confidentiality". If the file is missing, the
@@ -25,33 +15,31 @@ static void kernel_read_line(const char *path, char *line, size_t room)
 struct kernel_word kernel_lockdown(void)
 {
 	struct kernel_word mode = {"unknown"};
-	char line[64];
-	char *at, *end;
+	char room[SYSFS_LINE];
+	struct slice line = sysfs_line(KERNEL_LOCKDOWN, room), word;
 
-	kernel_read_line(KERNEL_LOCKDOWN, line, sizeof(line));
-	at = strchr(line, '[');
-	end = at ? strchr(at, ']') : NULL;
-	if (end && end - at <= (ssize_t)sizeof(mode.s)) {
-		memcpy(mode.s, at + 1, (size_t)(end - at - 1));
-		mode.s[end - at - 1] = '\0';
-	}
+	slice_cut(&line, '[');
+	word = slice_cut(&line, ']');
+	if (word.n)
+		snprintf(mode.s, sizeof(mode.s), "%.*s", SLICE_ARG(word));
 	return mode;
 }
 
 struct kernel_word kernel_allow_writes(void)
 {
+	char room[SYSFS_LINE];
+	struct slice line = sysfs_line(KERNEL_ALLOW_WRITES, room);
 	struct kernel_word w;
 
-	kernel_read_line(KERNEL_ALLOW_WRITES, w.s, sizeof(w.s));
+	snprintf(w.s, sizeof(w.s), "%.*s", SLICE_ARG(line));
 	return w;
 }
 
 bool kernel_nmi_watchdog(void)
 {
-	char line[8];
+	char room[SYSFS_LINE];
 
-	kernel_read_line(KERNEL_NMI_WATCHDOG, line, sizeof(line));
-	return strcmp(line, "1") == 0;
+	return slice_is(sysfs_line(KERNEL_NMI_WATCHDOG, room), "1");
 }
 
 int kernel_refusal(const char *what, struct err *e)

@@ -21,10 +21,10 @@ static int probe_no_pmu(const struct pmu_pmd *pmd, const char *how, struct err *
 }
 
 /* Without a PMU, accesses fail with EIO: returns ENODEV. Other errors keep their sentence. */
-static int probe_run(struct backend_cpu *c, struct reg_op *ops, unsigned n,
-	const struct pmu_pmd *pmd, struct err *e)
+static int probe_run(
+	struct backend_cpu *c, struct reg_op *op, const struct pmu_pmd *pmd, struct err *e)
 {
-	if (msr_run(c, ops, n, e) == n)
+	if (msr_run(c, op, 1, e) == 1)
 		return 0;
 	return e->no == EIO ? probe_no_pmu(pmd, "faults when it is used", e) : -e->no;
 }
@@ -43,7 +43,7 @@ static int probe_selector(
 	const struct pmu_pmc *gate = &pmu->pmcs[pmc->gate];
 	uint64_t bits = gate->shared ? pmd->field : UINT64_MAX;
 	struct reg_op op = {.addr = gate->addr, .verb = REG_READ};
-	int rc = probe_run(c, &op, 1, pmd, e);
+	int rc = probe_run(c, &op, pmd, e);
 
 	*use = op.value & gate->enable & bits ? COUNTING : op.value & bits ? STOPPED : UNUSED;
 	return rc;
@@ -54,17 +54,17 @@ static int probe_counter(struct backend_cpu *c, const struct pmu_pmd *pmd, struc
 	struct reg_op reserve = {.addr = pmd->addr, .verb = REG_RESERVE, .mask = UINT64_MAX};
 	struct reg_op write = {.addr = pmd->addr, .verb = REG_WRITE};
 	struct reg_op read = {.addr = pmd->addr, .verb = REG_READ};
-	int rc = probe_run(c, &reserve, 1, pmd, e);
+	int rc = probe_run(c, &reserve, pmd, e);
 
 	if (rc < 0)
 		return rc;
 	write.value = (reserve.value ^ 0xffff) & pmd->wmask;
-	rc = probe_run(c, &write, 1, pmd, e);
+	rc = probe_run(c, &write, pmd, e);
 	if (rc < 0) {
 		reserve_forget(c, msr_regs_find(&c->mb->regs, pmd->addr), UINT64_MAX);
 		return rc;
 	}
-	rc = probe_run(c, &read, 1, pmd, e);
+	rc = probe_run(c, &read, pmd, e);
 	if (rc == 0 && (read.value & pmu_low_bits(pmd->width)) != write.value)
 		rc = probe_no_pmu(pmd, "does not keep what is written to it", e);
 	return rc;

@@ -56,17 +56,12 @@ _Static_assert(NSOFT <= PMU_MAX_EVENTS, "the software events do not fit into a d
 
 static int perf_source_type(const char *source)
 {
-	char path[128];
-	struct sysfs_line line;
+	char path[128], room[SYSFS_LINE];
 	struct err ignored;
 	uint64_t type;
 
 	snprintf(path, sizeof(path), SOURCES "%s/type", source);
-	if (sysfs_read(path, &line) < 0)
-		return -1;
-	if (num_max((struct slice){line.text, line.n}, INT_MAX, &type, &ignored) < 0)
-		return -1;
-	return (int)type;
+	return num_max(sysfs_line(path, room), INT_MAX, &type, &ignored) < 0 ? -1 : (int)type;
 }
 
 /* Hybrid processors have a PMU for each core type, with a list of its CPUs. */
@@ -77,22 +72,20 @@ static const char *const perf_hybrid[] = {"cpu_core", "cpu_atom", "cpu_lowpower"
 _Static_assert(NHYBRID <= PERF_KINDS_MAX, "there are more core types than kinds of CPU");
 
 /* The CPUs of a core type; empty: this processor has none. */
-static struct slice perf_hybrid_cpus(const char *source, struct sysfs_line *line)
+static struct slice perf_hybrid_cpus(const char *source, char room[SYSFS_LINE])
 {
 	char path[128];
 
 	snprintf(path, sizeof(path), SOURCES "%s/cpus", source);
-	if (sysfs_read(path, line) < 0)
-		line->n = 0;
-	return (struct slice){line->text, line->n};
+	return sysfs_line(path, room);
 }
 
 static int perf_cpu_pmu_type(unsigned cpu)
 {
-	struct sysfs_line line;
+	char room[SYSFS_LINE];
 
 	for (unsigned i = 0; i < NHYBRID; i++)
-		if (cpulist_has(perf_hybrid_cpus(perf_hybrid[i], &line), cpu))
+		if (cpulist_has(perf_hybrid_cpus(perf_hybrid[i], room), cpu))
 			return perf_source_type(perf_hybrid[i]);
 	return perf_source_type("cpu");
 }
@@ -100,13 +93,10 @@ static int perf_cpu_pmu_type(unsigned cpu)
 /* The config of the msr PMU's TSC event, whose file contains "event=0x00". */
 static bool perf_tsc_config(uint64_t *config)
 {
-	struct sysfs_line line;
-	struct slice value;
+	char room[SYSFS_LINE];
+	struct slice value = sysfs_line(SOURCES "msr/events/tsc", room);
 	struct err ignored;
 
-	if (sysfs_read(SOURCES "msr/events/tsc", &line) < 0)
-		return false;
-	value = (struct slice){line.text, line.n};
 	return slice_is(slice_cut(&value, '='), "event") && num_u64(value, config, &ignored) == 0;
 }
 
@@ -118,11 +108,11 @@ void perf_sources_find(unsigned cpu, struct perf_sources *src)
 
 unsigned perf_kinds_find(struct perf_kind kinds[PERF_KINDS_MAX])
 {
-	struct sysfs_line line;
+	char room[SYSFS_LINE];
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < NHYBRID; i++)
-		if (cpulist_first(perf_hybrid_cpus(perf_hybrid[i], &line), &kinds[n].cpu))
+		if (cpulist_first(perf_hybrid_cpus(perf_hybrid[i], room), &kinds[n].cpu))
 			n++;
 	if (!n)
 		kinds[n++].cpu = sysfs_cpu_first();
@@ -234,15 +224,14 @@ static int perf_make_attr(
 
 static int perf_open_denied(int no, const char *target, struct err *e)
 {
-	struct sysfs_line level;
+	char room[SYSFS_LINE];
+	struct slice level = sysfs_line("/proc/sys/kernel/perf_event_paranoid", room);
 
-	if (sysfs_read("/proc/sys/kernel/perf_event_paranoid", &level) < 0)
-		level.n = 0;
 	return err_set(e, no,
 		"perf_event_open: %s: counting %s needs CAP_PERFMON (CAP_SYS_ADMIN if "
 		"kernel.perf_event_paranoid, now %.*s, is over 2), and no seccomp filter or "
 		"lockdown against it: start perfmonfs again, as root",
-		err_name(no), target, level.n < 10 ? (int)level.n : 10, level.text);
+		err_name(no), target, level.n < 10 ? (int)level.n : 10, level.p);
 }
 
 static int perf_open_refused(int no, unsigned cpu, struct err *e)

@@ -43,6 +43,35 @@ struct backend_cpu {
 
 _Static_assert(NSLOTS + 2 <= GROUP_MAX, "a slot's new event, and the leader, fit into a group");
 
+static void perf_describe_slot(struct pmu *pmu, uint16_t n)
+{
+	struct pmu_pmc *pmc = &pmu->pmcs[n];
+	struct pmu_pmd *pmd = &pmu->pmds[n];
+
+	*pmc = (struct pmu_pmc){
+		.num = n,
+		.addr = PERFSEL_ADDR + n,
+		.rsvd = ~PERFSEL_BITS,
+		.enable = EVTSEL_EN,
+		.kernel = EVTSEL_OS,
+		.user = EVTSEL_USR,
+		.gate = n,
+	};
+	*pmd = (struct pmu_pmd){
+		.num = n,
+		.pmc = n,
+		.field = ~0ULL,
+		.addr = PERFCNT_ADDR + n,
+		.waddr = PERFCNT_ADDR + n,
+		.wmask = ~0ULL,
+		.width = 64,
+		.global = -1,
+		.rdpmc = -1,
+	};
+	snprintf(pmc->name, sizeof(pmc->name), "PERFSEL%u", n);
+	snprintf(pmd->name, sizeof(pmd->name), "PERFCNT%u", n);
+}
+
 static void perf_describe(struct pmu *pmu, const struct perf_sources *src)
 {
 	*pmu = (struct pmu){
@@ -54,33 +83,8 @@ static void perf_describe(struct pmu *pmu, const struct perf_sources *src)
 		.npmds = NSLOTS,
 		.max_rate = 1ULL << 36,
 	};
-	for (uint16_t n = 0; n < NSLOTS; n++) {
-		struct pmu_pmc *pmc = &pmu->pmcs[n];
-		struct pmu_pmd *pmd = &pmu->pmds[n];
-
-		*pmc = (struct pmu_pmc){
-			.num = n,
-			.addr = PERFSEL_ADDR + n,
-			.rsvd = ~PERFSEL_BITS,
-			.enable = EVTSEL_EN,
-			.kernel = EVTSEL_OS,
-			.user = EVTSEL_USR,
-			.gate = n,
-		};
-		*pmd = (struct pmu_pmd){
-			.num = n,
-			.pmc = n,
-			.field = ~0ULL,
-			.addr = PERFCNT_ADDR + n,
-			.waddr = PERFCNT_ADDR + n,
-			.wmask = ~0ULL,
-			.width = 64,
-			.global = -1,
-			.rdpmc = -1,
-		};
-		snprintf(pmc->name, sizeof(pmc->name), "PERFSEL%u", n);
-		snprintf(pmd->name, sizeof(pmd->name), "PERFCNT%u", n);
-	}
+	for (uint16_t n = 0; n < NSLOTS; n++)
+		perf_describe_slot(pmu, n);
 	pmu_add_virtuals(pmu);
 	pmu->nevents = (uint16_t)perf_events_list(src, pmu->events);
 }

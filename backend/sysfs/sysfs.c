@@ -10,22 +10,27 @@
 #include "base/cleanup.h"
 #include "base/num.h"
 
-int sysfs_read(const char *path, struct sysfs_line *line)
+/* 0 or -errno; E2BIG if the line does not fit. */
+static int sysfs_read(const char *path, char room[SYSFS_LINE], struct slice *line)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct slice rest;
-	ssize_t n;
+	ssize_t n = fd < 0 ? -1 : read(fd, room, SYSFS_LINE);
+	struct slice text = {room, n < 0 ? 0 : (size_t)n};
 
-	if (fd < 0)
-		return -errno;
-	n = read(fd, line->text, sizeof(line->text));
 	if (n < 0)
 		return -errno;
-	if ((size_t)n == sizeof(line->text))
+	if (n == SYSFS_LINE)
 		return -E2BIG;
-	rest = (struct slice){line->text, (size_t)n};
-	line->n = slice_cut(&rest, '\n').n;
+	*line = slice_cut(&text, '\n');
 	return 0;
+}
+
+struct slice sysfs_line(const char *path, char room[SYSFS_LINE])
+{
+	struct slice line = {room, 0};
+
+	sysfs_read(path, room, &line);
+	return line;
 }
 
 /* Removes the first element, "first-last" or "first", from the list. */
@@ -75,37 +80,36 @@ unsigned cpulist_limit(struct slice list)
 int sysfs_cpu_limit(unsigned *limit, struct err *e)
 {
 	static const char path[] = "/sys/devices/system/cpu/possible";
-	struct sysfs_line line;
-	int rc = sysfs_read(path, &line);
+	char room[SYSFS_LINE];
+	struct slice line;
+	int rc = sysfs_read(path, room, &line);
 
 	if (rc < 0)
 		return err_set(e, -rc, "cannot read %s: %s: is sysfs mounted on /sys?", path,
 			err_name(-rc));
-	*limit = cpulist_limit((struct slice){line.text, line.n});
+	*limit = cpulist_limit(line);
 	if (!*limit)
 		return err_set(e, EINVAL, "%s: '%.*s' is not a list of CPUs", path,
-			line.n < 40 ? (int)line.n : 40, line.text);
+			line.n < 40 ? (int)line.n : 40, line.p);
 	return 0;
 }
 
-static struct slice sysfs_cpus_online(struct sysfs_line *line)
+static struct slice sysfs_cpus_online(char room[SYSFS_LINE])
 {
-	if (sysfs_read("/sys/devices/system/cpu/online", line) < 0)
-		line->n = 0;
-	return (struct slice){line->text, line->n};
+	return sysfs_line("/sys/devices/system/cpu/online", room);
 }
 
 bool sysfs_cpu_online(unsigned cpu)
 {
-	struct sysfs_line line;
+	char room[SYSFS_LINE];
 
-	return cpulist_has(sysfs_cpus_online(&line), cpu);
+	return cpulist_has(sysfs_cpus_online(room), cpu);
 }
 
 unsigned sysfs_cpu_first(void)
 {
-	struct sysfs_line line;
+	char room[SYSFS_LINE];
 	unsigned cpu;
 
-	return cpulist_first(sysfs_cpus_online(&line), &cpu) ? cpu : 0;
+	return cpulist_first(sysfs_cpus_online(room), &cpu) ? cpu : 0;
 }

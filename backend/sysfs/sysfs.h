@@ -9,13 +9,10 @@
 #include "base/err.h"
 #include "base/slice.h"
 
-struct sysfs_line {
-	char text[1024];
-	size_t n;
-};
+enum { SYSFS_LINE = 1024 };
 
-/* The first line of a file, without its newline. 0 or -errno; E2BIG if it does not fit. */
-int sysfs_read(const char *path, struct sysfs_line *line);
+/* The first line of a file, without its newline; empty if it cannot be read or has no @room. */
+struct slice sysfs_line(const char *path, char room[SYSFS_LINE]);
 
 /* CPU lists as printed by the kernel: "0-3,5". A malformed element ends the list. */
 bool cpulist_has(struct slice list, unsigned cpu);

@@ -181,12 +181,8 @@ static int ioctl_decode_read_reset(
 	struct pfm_ioc_pmd in;
 
 	ioctl_get(p, i, &in);
-	cmd->vector.regs[i] = (struct cmd_reg){
-		.pmd = true,
-		.num = in.num,
-		.set = in.set,
-		.resets = in.flags & PFM_IOC_REGFL_READ_RESET,
-	};
+	ioctl_decode_read(p, i, cmd, e);
+	cmd->vector.regs[i].resets = in.flags & PFM_IOC_REGFL_READ_RESET;
 	return ioctl_check_flags(in.flags, PFM_IOC_REGFL_READ_RESET, e);
 }
 

@@ -118,10 +118,8 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 /* The active set uses the counter, but the last switch to that set found it taken over. */
 static bool write_left_out(const struct context *ctx, unsigned row)
 {
-	const struct pmu_pmd *pmd = &ctx->pmu->pmds[row];
-	uint64_t used = ctx->active->pmc[pmd->pmc] ^ ctx->pmu->pmcs[pmd->pmc].def;
-
-	return ctx->state == CTX_RUNNING && !(ctx->res->hw.pmds & ROW(row)) && (used & pmd->field);
+	return ctx->state == CTX_RUNNING && !(ctx->res->hw.pmds & ROW(row)) &&
+	       image_counts(ctx->pmu, ctx->active->pmc, row);
 }
 
 static int write_taken_over(const struct context *ctx, unsigned row, struct err *e)

@@ -48,17 +48,10 @@ static void note_samples(
 		num, set->id);
 }
 
-static bool note_is_chosen(const struct pmu *pmu, const struct evtset *set, unsigned d)
-{
-	unsigned p = pmu->pmds[d].pmc;
-
-	return (set->pmc[p] ^ pmu->pmcs[p].def) & pmu->pmds[d].field;
-}
-
 static bool note_set_overflows(const struct pmu *pmu, const struct evtset *set)
 {
 	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (note_is_chosen(pmu, set, d) &&
+		if (image_counts(pmu, set->pmc, d) &&
 			(note_overflows(&set->pmd[d]) || set->pending & ROW(d)))
 			return true;
 	return false;
@@ -79,7 +72,7 @@ void note_start(const struct context *ctx, const struct evtset *set, struct err 
 	bool any = false;
 
 	for (unsigned d = 0; d < pmu->npmds && !note->text[0]; d++) {
-		if (!note_is_chosen(pmu, set, d))
+		if (!image_counts(pmu, set->pmc, d))
 			continue;
 		any = true;
 		note_counter(pmu, set, d, note);

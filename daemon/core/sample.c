@@ -137,6 +137,5 @@ void ctx_event(struct context *ctx, const pfm_smpl_event_t *event)
 	if ((ctx->ovfl.mask_due & MASK_FORMAT) ||
 		ctx->smpl.fmt->fmt_event(ctx->smpl.buf, event) == 0)
 		return;
-	ctx->ovfl.mask_due |= MASK_FORMAT;
-	ctx->ovfl.notify = true;
+	sample_fail(ctx);
 }

@@ -76,22 +76,14 @@ static void calibrate_once(struct ctxsw_thread *ct, uint64_t least[PMU_MAX_PMDS]
 			least[d] = set->pmd[d].n.value - before[d];
 }
 
-static int calibrate_set(
-	struct ctxsw_thread *ct, struct context *ctx, struct evtset *set, struct err *e)
+static int calibrate_measure(struct ctxsw_thread *ct, uint64_t least[PMU_MAX_PMDS], struct err *e)
 {
 	struct command start = {.verb = CMD_START, .rights = {.kernel = true}};
 	struct command stop = {.verb = CMD_STOP};
-	uint32_t pmds = ctx_calibratable(ctx, set);
-	uint64_t least[PMU_MAX_PMDS];
 	int rc;
 
-	for (unsigned d = 0; d < set->npmds; d++) {
-		set->pmd[d].switch_overhead = 0;
+	for (unsigned d = 0; d < PMU_MAX_PMDS; d++)
 		least[d] = UINT32_MAX;
-	}
-	set->calibrated = !pmds;
-	if (!pmds)
-		return 0;
 	rc = ctxsw_exec_cpu_ctx(ct, &start, e);
 	if (rc < 0)
 		return rc;
@@ -100,7 +92,22 @@ static int calibrate_set(
 	ctxsw_sched_out(ct, &ct->cpu_ctx);
 	for (unsigned i = 0; i < CALIBRATE_RUNS; i++)
 		calibrate_once(ct, least);
-	rc = ctxsw_exec_cpu_ctx(ct, &stop, e);
+	return ctxsw_exec_cpu_ctx(ct, &stop, e);
+}
+
+static int calibrate_set(
+	struct ctxsw_thread *ct, struct context *ctx, struct evtset *set, struct err *e)
+{
+	uint32_t pmds = ctx_calibratable(ctx, set);
+	uint64_t least[PMU_MAX_PMDS];
+	int rc;
+
+	for (unsigned d = 0; d < set->npmds; d++)
+		set->pmd[d].switch_overhead = 0;
+	set->calibrated = !pmds;
+	if (!pmds)
+		return 0;
+	rc = calibrate_measure(ct, least, e);
 	if (rc < 0)
 		return rc;
 	for_each_row (d, pmds) {

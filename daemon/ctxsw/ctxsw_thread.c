@@ -168,14 +168,9 @@ static void *ctxsw_thread_main(void *arg)
 	return NULL;
 }
 
-int ctxsw_thread_new(
-	struct ctxsw_shared *shared, unsigned cpu, struct ctxsw_thread **out, struct err *e)
+static int ctxsw_thread_init(
+	struct ctxsw_thread *ct, struct ctxsw_shared *shared, unsigned cpu, struct err *e)
 {
-	CLEANUP_FREE struct ctxsw_thread *ct = calloc(1, sizeof(*ct));
-	int rc;
-
-	if (!ct)
-		return err_set(e, ENOMEM, "no memory for a ctxsw thread");
 	ct->shared = shared;
 	ct->cpu = cpu;
 	ct->sched_cpu = sched_cpu(shared->sched, cpu);
@@ -194,6 +189,19 @@ int ctxsw_thread_new(
 	ct->fds[FD_WAKEUP].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (ct->fds[FD_WAKEUP].fd < 0)
 		return err_set(e, errno, "eventfd: %s", err_name(errno));
+	return 0;
+}
+
+int ctxsw_thread_new(
+	struct ctxsw_shared *shared, unsigned cpu, struct ctxsw_thread **out, struct err *e)
+{
+	CLEANUP_FREE struct ctxsw_thread *ct = calloc(1, sizeof(*ct));
+	int rc;
+
+	if (!ct)
+		return err_set(e, ENOMEM, "no memory for a ctxsw thread");
+	if (ctxsw_thread_init(ct, shared, cpu, e) < 0)
+		return -e->no;
 	/* Pinned before its first instruction, which would count for a thread of another CPU. */
 	rc = thread_start_on(&ct->thread, cpu, ctxsw_thread_main, ct);
 	if (rc == EINVAL)

@@ -19,12 +19,7 @@ const struct engine_ctx *engine_owner(const struct engine *eng, unsigned cpu)
 
 unsigned engine_on_cpus(const struct engine *eng)
 {
-	const struct engine_ctx *ec;
-	unsigned n = 0;
-
-	list_for_each_entry (ec, &eng->loaded, loaded_entry)
-		n++;
-	return n;
+	return list_count(&eng->loaded);
 }
 
 void engine_each_on_thread(const struct engine *eng,

@@ -63,17 +63,10 @@ int shared_attach_region(struct shared *s, struct shared *region, struct err *e)
 	return rc < 0 ? rc : shared_place_in_region(s, region, e);
 }
 
-static int shared_decide(struct shared *s, struct err *e)
-{
-	return shared_pass(s) ? 0 : shared_use_sync(s, e);
-}
-
 int shared_open(struct shared *s, uint64_t ino, struct err *e)
 {
-	int rc = s->way == SHARED_UNDECIDED ? shared_decide(s, e) : 0;
-
-	if (rc < 0)
-		return rc;
+	if (s->way == SHARED_UNDECIDED && !shared_pass(s) && shared_use_sync(s, e) < 0)
+		return -e->no;
 	s->ino = ino;
 	shared_ref(s);
 	if (s->opens++ == 0 && s->way == SHARED_SYNCED)

@@ -78,6 +78,8 @@ struct engine_ctx {
 	/* For messages about a CPU that is in use, and for `cpus`. */
 	unsigned uid;
 	const char *name;
+	/* The workers of this user's contexts on threads. */
+	unsigned *user_workers;
 	/* The process that loaded the context. */
 	int pid;
 	/* In engine.loaded. */

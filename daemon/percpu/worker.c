@@ -265,6 +265,29 @@ static int worker_check_thread(struct worker *w, struct err *e)
 	return w->x.cpu ? w->x.be->ops->thread_check(w->x.cpu, e) : 0;
 }
 
+/* Executes @job, or requeues it. EXEC_LAST: worker_run_last() does the rest. */
+static int worker_execute(struct worker *w, struct job *job)
+{
+	struct engine_ctx *ec = job->ec;
+
+	if (job->checks_thread)
+		return worker_check_thread(w, &job->err);
+	if (command_freezes(job->cmd.verb)) {
+		exec_freeze(&w->x, &ec->ctx);
+		return worker_exec(w, ec, &job->cmd, &job->err);
+	}
+	if (job->first_load)
+		return worker_first_load(w, job);
+	if (job->cmd.verb == CMD_LOAD && ec->ctx.state == CTX_UNLOADED) {
+		job->requeued = true;
+		atomic_store(&job->state, JOB_WAITING); /* It can still be cancelled. */
+		return 0;
+	}
+	if (job->cmd.verb == CMD_START) /* a PMD with notify may be new since load */
+		worker_attribute(w, job, &job->err);
+	return worker_exec(w, ec, &job->cmd, &job->err);
+}
+
 static void worker_run_job(struct worker *w, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
@@ -273,26 +296,11 @@ static void worker_run_job(struct worker *w, struct job *job)
 	job->rc = job_begin(job);
 	if (w->x.thread && ec->ctx.state != CTX_UNLOADED)
 		ec->ctx.target.tid = atomic_load(&w->tid);
-	if (job->rc < 0) {
-		; /* Cancelled. */
-	} else if (job->checks_thread) {
-		job->rc = worker_check_thread(w, &job->err);
-	} else if (command_freezes(job->cmd.verb)) {
-		exec_freeze(&w->x, &ec->ctx);
-		job->rc = worker_exec(w, ec, &job->cmd, &job->err);
-	} else if (job->first_load) {
-		job->rc = worker_first_load(w, job);
-	} else if (job->cmd.verb == CMD_LOAD && ec->ctx.state == CTX_UNLOADED) {
-		job->requeued = true;
-		atomic_store(&job->state, JOB_WAITING); /* It can still be cancelled. */
-	} else {
-		if (job->cmd.verb == CMD_START) /* a PMD with notify may be new since load */
-			worker_attribute(w, job, &job->err);
-		job->rc = worker_exec(w, ec, &job->cmd, &job->err);
-		if (job->rc == EXEC_LAST) {
-			worker_run_last(w, job);
-			return;
-		}
+	if (job->rc == 0)
+		job->rc = worker_execute(w, job);
+	if (job->rc == EXEC_LAST) {
+		worker_run_last(w, job);
+		return;
 	}
 	unloaded = ec->ctx.state == CTX_UNLOADED;
 	if (unloaded)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/open_files.h"
 #include "daemon/task/task_registry_i.h"
 
 /* Of a user's context: a ctxsw thread calibrates all of them at once. */
@@ -38,8 +39,34 @@ static void load_free(struct task_load_op *op)
 	free(op);
 }
 
-/* Contexts beyond have no worker, so that threads of the daemon remain for CPUs. */
-enum { LOAD_WORKERS_MAX = 2048 };
+/* Contexts beyond have no worker, so that threads and descriptors of the daemon remain for others.
+ */
+enum {
+	LOAD_WORKERS_MAX = 2048,
+	/* Descriptors of a worker: for events and virtual PMDs. */
+	LOAD_WORKER_FILES = 32,
+	/* The part of all workers that is for root alone, and that another user may have. */
+	LOAD_RESERVED_PART = 16,
+	LOAD_USER_PART = 8,
+};
+
+/* Of users: with these, workers have half of the descriptors. */
+static unsigned load_workers_max(void)
+{
+	rlim_t n = open_files_max() / 2 / LOAD_WORKER_FILES;
+
+	return n < LOAD_WORKERS_MAX ? (unsigned)n : LOAD_WORKERS_MAX;
+}
+
+static bool load_may_have_worker(const struct task_registry *reg, const struct engine_ctx *ec)
+{
+	unsigned all = reg->shared.stats->workers, max;
+
+	if (!ec->uid)
+		return all < LOAD_WORKERS_MAX;
+	max = load_workers_max();
+	return all + max / LOAD_RESERVED_PART < max && *ec->user_workers < max / LOAD_USER_PART;
+}
 
 /*
  * The registers are to be the thread's own: nothing is done at its switches. The context only
@@ -49,7 +76,7 @@ static bool load_is_active(const struct task_registry *reg, const struct job *jo
 {
 	const struct cmd_load *load = &job->cmd.load;
 
-	return reg->shared.be->opens_threads && reg->shared.stats->workers < LOAD_WORKERS_MAX &&
+	return reg->shared.be->opens_threads && load_may_have_worker(reg, job->ec) &&
 	       ctx_only_counts(&job->ec->ctx) && !load->follow && !load->process &&
 	       !load->untraced && !load->cpus;
 }

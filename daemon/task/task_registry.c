@@ -222,11 +222,13 @@ int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t 
 		return rc;
 	shared->stats->workers++;
 	rc = registry_add(reg, ec, tid, out, e);
-	if (rc < 0)
+	if (rc < 0) {
 		reg->ops->retire(reg->arg, worker);
-	else
-		(*out)->worker = worker;
-	return rc;
+		return rc;
+	}
+	(*out)->worker = worker;
+	++*ec->user_workers;
+	return 0;
 }
 
 static void registry_retire_all(struct task_registry *reg)
@@ -285,10 +287,12 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 	list_del(&task->end_work.link);
 	registry_unhash(reg, task);
 	task->root->followed -= task->root != task->ec;
-	if (task->worker)
+	if (task->worker) {
 		reg->ops->retire(reg->arg, task->worker);
-	else
+		--*task->ec->user_workers;
+	} else {
 		reg->shared.slots[task->slot].task = NULL;
+	}
 	task->ec->task = NULL;
 	reg->shared.stats->threads--;
 	requester_unref(task->requester);

@@ -466,6 +466,24 @@ limits() {
 	as nobody put ok "$C/format" "default size=1048576"
 }
 
+@test "too many buffers for the daemon's descriptors" {
+	local n
+
+	ulimit -S -l 2000
+	# A quarter of them is for buffers of all users but root.
+	ulimit -n 128
+	serve --backend=sim
+	for ((n = 0; n < 32; n++)); do
+		as nobody new "c$n"
+		as nobody put ok "$C/format" "default size=300"
+	done
+	as nobody new last
+	as nobody put ENOSPC "$C/format" "default size=300"
+	as nobody sentence "$C/last_error" LimitNOFILE
+	new roots
+	put ok "$C/format" "default size=300"
+}
+
 @test "too many buffers of a user" {
 	local n
 

@@ -387,12 +387,15 @@ static void on_alarm(int sig)
 
 static void step_interrupt(char **arg)
 {
-	const struct itimerval after = {.it_value.tv_usec = (suseconds_t)arg_number(arg[0]) * 1000};
+	/* Again and again: the first signal may come before the read. */
+	const struct timeval ms = {.tv_usec = (suseconds_t)arg_number(arg[0]) * 1000};
+	const struct itimerval after = {.it_value = ms, .it_interval = ms}, never = {{0}};
 	const struct sigaction act = {.sa_handler = on_alarm};
 
 	sigaction(SIGALRM, &act, NULL);
 	setitimer(ITIMER_REAL, &after, NULL);
 	read_message(64);
+	setitimer(ITIMER_REAL, &never, NULL);
 }
 
 static void step_write(char **arg)

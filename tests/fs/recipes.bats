@@ -117,5 +117,5 @@ typed() {
 	serve --backend=sim
 	grep -qF "\`$(cat "$MNT/version")\`" "$BATS_TEST_DIRNAME/../../fs-layout.md" ||
 		skip "the document is of another version of the interface"
-	[ "$(sed 's, .*,,; s,^memory_bytes_[0-9][0-9]*,memory_bytes_UID,' "$MNT/stats" | sort -u)" = "$("$RECIPES" stats)" ]
+	[ "$(sed 's, .*,,; s,^\(memory_bytes\|thread_workers\)_[0-9][0-9]*,\1_UID,' "$MNT/stats" | sort -u)" = "$("$RECIPES" stats)" ]
 }

@@ -126,6 +126,48 @@ no_ctxsw_threads() {
 	carried_by_ctxsw
 }
 
+# on_sleepers UID COUNT: that user's contexts UID.1 and so on, each on a thread of a program that sleeps
+on_sleepers() {
+	local n who=(setpriv --reuid="$1" --regid="$1" --clear-groups)
+
+	for ((n = 1; n <= $2; n++)); do
+		"${who[@]}" sleep 1000 3>&- 4>&- 5>&- &
+		PROGRAMS+=("$!")
+		until_ok grep -qx sleep "/proc/$!/comm"
+		# shellcheck disable=SC2016
+		bounded "${who[@]}" sh -c 'mkdir "$1" && echo "load tid=$2" >"$1/ctl"' sh \
+			"$MNT/ctx/$1.$n" "$!"
+	done
+}
+
+# has_workers UID COUNT
+has_workers() {
+	[ "$(stat_of "thread_workers_$1")" = "$2" ]
+}
+
+@test "workers of a user, of all users, and of root" {
+	local uid
+
+	# 16 workers of users: half of the descriptors, 32 for each. A user has an eighth; a sixteenth is
+	# kept for root.
+	ulimit -n 1024
+	serve --backend=perf
+	on_sleepers 20001 2
+	no_ctxsw_threads
+	on_sleepers 20002 3
+	[ "$(stat_of thread_workers_20001) $(stat_of thread_workers_20002)" = "2 2" ]
+	[ "$(stat_of ctxsw_threads)" -gt 0 ]
+	[ "$(setpriv --reuid=20002 --regid=20002 --clear-groups grep thread_workers "$MNT/stats")" = "thread_workers 2" ]
+	for ((uid = 20003; uid <= 20008; uid++)); do
+		on_sleepers "$uid" 2
+	done
+	[ "$(stat_of workers) $(stat_of thread_workers_20008)" = "15 1" ]
+	on_sleepers 0 2
+	[ "$(stat_of workers) $(stat_of thread_workers_0)" = "17 2" ]
+	probe ok rmdir "$MNT/ctx/20002.1"
+	until_ok has_workers 20002 1
+}
+
 @test "notify is refused while the kernel switches the context, and accepted when it is unloaded" {
 	serve --backend=perf
 	begin a subject faults 20000

@@ -214,9 +214,9 @@ cpu_time_beside() {
 	ctl stop
 	want=$(did "a$1" "$TID" cpu_ns)
 	# From the switch to where the ctxsw thread stops the counter is a constant: an interrupt
-	# that the CPU sends itself, 20 us in a virtual machine.
+	# that the CPU sends itself, 20 us in one virtual machine. A competitor's time is as long as its own.
 	near "ns of CPU beside $1" "$(cat "$C/pmd/0")" "$want" \
-		$((want / 1000 + 60000 * $(did "a$1" "$TID" switches) + $(stolen_ns "$stolen")))
+		$((want / 4 + 60000 * $(did "a$1" "$TID" switches) + $(stolen_ns "$stolen")))
 }
 
 @test "CPU time, beside one competitor and beside two" {
@@ -267,7 +267,7 @@ counts_between_start_and_stop() {
 	holds "$C/pmd/0" 0
 	before=$(cpu_time "$PID" "$TID") stolen=$(stolen_ticks)
 	ctl start
-	until_ok has_had $((before + 200000000))
+	until_ok has_had $(($(cpu_time "$PID" "$TID") + 200000000))
 	ctl stop
 	first=$(cat "$C/pmd/0") || lost
 	had=$(($(cpu_time "$PID" "$TID") - before))
@@ -985,7 +985,8 @@ becomes_privileged() {
 	finished c
 	count=$(cat "$C/pmd/0")
 	echo "on one CPU $count"
-	[ "$count" -gt 0 ] && [ "$count" -lt 500000 ]
+	[ "$count" -gt 0 ]
+	[ "$count" -lt 500000 ]
 	# That others are followed there changes nothing.
 	begin d subject faults 1
 	monitor d "$TID"
@@ -1060,7 +1061,7 @@ becomes_privileged() {
 	until_ok sh -c '[ "$(awk "/TracerPid/ { print \$2 }" "/proc/$1/status")" = 0 ]' sh "$PID"
 	now=$(cpu_time "$PID" "$TID")
 	[ "$now" -gt "$before" ]
-	letter_is "$PID" S
+	until_ok letter_is "$PID" S
 }
 
 @test "rmdir while it runs: it runs on" {
@@ -1101,13 +1102,17 @@ becomes_privileged() {
 	want=$(did a "$TID" cpu_ns)
 	cat "$C"/set/?/pmd/0 || lost
 	near "active ns of both" $(($(cat "$C/set/0/active_ns") + $(cat "$C/set/1/active_ns"))) \
-		"$want" $((want / 20))
+		"$want" $((want / 20 + 20000 * $(did a "$TID" switches) + $(stolen_ns "$stolen")))
 	near "cpu-clock of both" $(($(cat "$C/set/0/pmd/0") + $(cat "$C/set/1/pmd/0"))) \
 		"$want" $((want / 20 + 20000 * $(did a "$TID" switches) + $(stolen_ns "$stolen")))
-	runs=$(($(cat "$C/set/0/runs") + $(cat "$C/set/1/runs")))
-	echo "runs $runs"
-	[ "$runs" -ge 100 ] && [ "$runs" -le 220 ]
-	near "set 0" "$(cat "$C/set/0/active_ns")" $((want / 2)) $((want / 20))
+	runs=$(cat "$C/set/0/runs")
+	echo "runs $runs and $(cat "$C/set/1/runs") in $want ns"
+	[ "$runs" -ge 10 ]
+	[[ $((runs - $(cat "$C/set/1/runs"))) == [01] ]]
+	for s in 0 1; do
+		# At least its timeout for each run, except the last; more where a host took the CPU.
+		[ "$(cat "$C/set/$s/active_ns")" -ge $((5000000 * (runs - 2))) ]
+	done
 }
 
 @test "overflow: the message, masked, and nothing counted until restart" {

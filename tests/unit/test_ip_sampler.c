@@ -611,7 +611,7 @@ static void test_samples(void **state)
 	 */
 	unseen = (sampler.buf.overflows - sampler.buf.n) * PERIOD;
 	want_share(right, sampler.buf.n, ran, unseen, most - own - unseen);
-	assert_true(inside >= right * 9 / 10);
+	assert_true(inside >= right / 2); /* Samples of interrupts are elsewhere. */
 	burner_free(b);
 }
 

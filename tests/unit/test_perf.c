@@ -1169,8 +1169,8 @@ static void test_thread_time(void **state)
 
 	(void)state;
 	assert_int_equal(be->ops->thread_time(cpu), 0);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
 	start(0, event("page-faults"));
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
 	do {
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
 		used = (uint64_t)(after.tv_sec - before.tv_sec) * 1000 * MSEC +

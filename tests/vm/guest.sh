@@ -37,12 +37,21 @@ soon() { # COMMAND...
 processes() { pidof perfmonfs | wc -w; }
 processes_are() { [ "$(processes)" = "$1" ]; } # HOW-MANY
 unmounted() { ! grep -q perfmonfs /proc/mounts; }
+# All of its threads have: its files are closed then, of which one is a locked journal.
+has_ended() { ! sed 's/.*) //' /proc/"$1"/task/*/stat 2>/dev/null | grep -qv '^[ZX]'; } # PID
+kill_daemon() {
+	killed=$(pidof perfmonfs)
+	pkill -9 -x perfmonfs
+	check "the mount went with the daemon" soon unmounted
+	for p in $killed; do soon has_ended "$p"; done
+}
 restored() { ! grep -q unrestored $mnt/cpus; }
 
-# A scenario takes some ten seconds, or up to 160 where programs start slowly. One that hangs says what
-# each thread in it waits for; and without the daemon it fails, and goes on to its end. So nothing else
-# has a time limit. This one waits where nothing is counted, and in parts, for the same leaps.
-limit=400
+# A scenario takes some ten seconds, or up to 300 where the host has little time for it. One that hangs
+# says what each thread in it waits for; and without the daemon it fails, and goes on to its end. So
+# nothing else has a time limit. This one waits where nothing is counted, and in parts, for the same
+# leaps.
+limit=600
 watch() {
 	taskset -c 0 perl -e 'sleep 10 for 1 .. shift() / 10' $limit
 	not_ok "it takes more than $limit s"
@@ -266,8 +275,7 @@ killed)
 	pkill -STOP -x perfmonfs # or it would clear the overflow status itself
 	taskset -c 1 sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done'
 	is "an overflow" "$(rdmsr -f 0:0 -p 1 0x38e)" 1
-	pkill -9 -x perfmonfs
-	check "the mount went with the daemon" soon unmounted
+	kill_daemon
 	is "its registers are left behind" "$(rdmsr -p 1 0x186)" 4100c0
 	start_daemon
 	is "the next daemon puts them back" "$(registers)" "$before"
@@ -277,8 +285,7 @@ killed)
 	write ctl "load cpu=1"
 	write ctl start
 	cd /
-	pkill -9 -x perfmonfs
-	soon unmounted
+	kill_daemon
 	echo 0 >/sys/devices/system/cpu/cpu1/online
 	start_daemon
 	like "registers of an offline CPU are told" "$(cat $mnt/cpus)" "1 offline unrestored=0x38f,0x186"

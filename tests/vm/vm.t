@@ -33,7 +33,7 @@ is_silent() { # EXIT-STATUS OUTPUT
 scenarios() {
 	local out=$1 vars=$2 command="" s rc seconds
 	shift 2
-	seconds=$((300 + 200 * $#))
+	seconds=$((300 + 400 * $#))
 	for s; do command+="sh ./guest.sh $s || echo \"not ok - $s: ends with \$?\"; "; done
 	in_guest "$out" "$vars" "$command" $seconds
 	rc=$?

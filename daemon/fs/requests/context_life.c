@@ -203,13 +203,9 @@ static void context_end_some(struct deferred *d)
 /* Once closed, it gets no more children. */
 int context_destroy(struct fs_context *ctx, fuse_req_t req)
 {
-	const struct fs_context *child;
-	struct removal *r;
-	unsigned n = 1;
+	unsigned n = 1 + list_count(&ctx->children);
+	struct removal *r = malloc(sizeof(*r) + n * sizeof(r->victims[0]));
 
-	list_for_each_entry (child, &ctx->children, sibling)
-		n++;
-	r = malloc(sizeof(*r) + n * sizeof(r->victims[0]));
 	if (!r)
 		return -ENOMEM;
 	r->turns = (struct deferred){.quota = ctx->id.quota, .slice = context_end_some};

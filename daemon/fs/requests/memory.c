@@ -30,7 +30,7 @@ static int memory_open_synced(struct call *call, struct file *f, struct err *e)
 		return err_set(e, ENOMEM, "no memory");
 	*o = (struct memory_opening){{.after = memory_reply_synced, .arg = o}, call->req, f};
 	/* From now on, an event is visible only after the data that led to it. */
-	watermark_watch(call->fs, call->ctx);
+	watermark_watch(call->ctx);
 	shared_fence(f->shared, &o->fence);
 	return 0;
 }

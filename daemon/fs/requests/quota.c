@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/open_files.h"
+
 static uint64_t quota_less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -26,6 +28,12 @@ static uint64_t quota_most(const struct fs *fs, const struct user_quota *q)
 	bool reserve = !q->uid || atomic_load(&q->reserve);
 
 	return fs->config.smpl_buf_size_max - (reserve ? 0 : quota_reserved_memory(fs));
+}
+
+/* Each has a descriptor: all users but root have a quarter of those that there may be. */
+static bool quota_has_many_pieces(const struct shared_account *all)
+{
+	return (rlim_t)atomic_load(&all->pieces) >= open_files_max() / 4;
 }
 
 int quota_check_memory(struct fs *fs, const struct fs_context *ctx, uint64_t lock, size_t room,
@@ -52,5 +60,10 @@ int quota_check_memory(struct fs *fs, const struct fs_context *ctx, uint64_t loc
 			"too many buffers and live pages: write none to the format of some "
 			"contexts, or rmdir some sets (limit: %d a user)",
 			BUFFERS_PER_USER);
+	if (ctx->id.uid && quota_has_many_pieces(all))
+		return err_set(e, ENOSPC,
+			"all users have %d buffers and live pages, a quarter of the descriptors "
+			"that the daemon may have: have root raise LimitNOFILE",
+			atomic_load(&all->pieces));
 	return 0;
 }

@@ -11,24 +11,20 @@ struct watermark watermark_now(const struct fs_context *ctx)
 	};
 }
 
-bool watermark_same(const struct watermark *a, const struct watermark *b)
-{
-	return a->notified == b->notified && a->changes == b->changes;
-}
-
 bool watermark_is_behind(struct fs_context *ctx)
 {
+	const struct watermark *seen = &ctx->notify.visible;
 	struct watermark now;
 
 	if (!shared_is_synced(smpl_memory(ctx)))
 		ctx->notify.visible = watermark_now(ctx);
 	now = watermark_now(ctx);
-	return !watermark_same(&ctx->notify.visible, &now);
+	return seen->notified != now.notified || seen->changes != now.changes;
 }
 
-void watermark_watch(struct fs *fs, struct fs_context *ctx)
+void watermark_watch(struct fs_context *ctx)
 {
 	if (!atomic_load(&ctx->ec.watched))
 		ctx->notify.visible = watermark_now(ctx);
-	engine_watch(fs->eng, &ctx->ec);
+	engine_watch(ctx->objs->eng, &ctx->ec);
 }

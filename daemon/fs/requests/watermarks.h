@@ -11,10 +11,9 @@
 
 /* The events that have happened. */
 struct watermark watermark_now(const struct fs_context *ctx);
-bool watermark_same(const struct watermark *a, const struct watermark *b);
 /* Events have happened that are not visible yet. */
 bool watermark_is_behind(struct fs_context *ctx);
 /* Has the engine report the context's events from now on. */
-void watermark_watch(struct fs *fs, struct fs_context *ctx);
+void watermark_watch(struct fs_context *ctx);
 
 #endif

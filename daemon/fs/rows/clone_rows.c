@@ -254,7 +254,7 @@ static void clone_show_buffer(struct call *call)
 	}
 	call->file->shown = s;
 	*w = (struct clone_showing){{.after = clone_reply_shown, .arg = w}, *call};
-	watermark_watch(call->fs, call->ctx);
+	watermark_watch(call->ctx);
 	shared_fence(s, &w->fence);
 }
 

@@ -25,20 +25,29 @@ static void root_show_last_error(const struct call *call, struct text *out)
 	uid_error_show(call->fs, call->file->uid, out);
 }
 
+static void root_show_user(const struct user_quota *q, struct text *out)
+{
+	unsigned long long bytes = atomic_load(&q->bytes);
+
+	if (!bytes)
+		return;
+	text_printf(out, "memory_bytes_%u %llu\n", (unsigned)q->uid, bytes);
+	text_printf(out, "thread_workers_%u %u\n", (unsigned)q->uid, q->workers);
+}
+
 /* What others have is root's business alone. */
-static void root_show_memory(const struct call *call, struct text *out)
+static void root_show_users(const struct call *call, struct text *out)
 {
 	const struct user_quotas *all = &call->fs->objects.quotas;
-	const struct user_quota *q;
+	const struct user_quota *q = call->file->charge.quota;
 
-	text_printf(out, "memory_bytes %llu\n", atomic_load(&call->file->charge.quota->bytes));
+	text_printf(out, "memory_bytes %llu\n", atomic_load(&q->bytes));
+	text_printf(out, "thread_workers %u\n", q->workers);
 	if (call->file->uid)
 		return;
 	text_printf(out, "memory_bytes_all %llu\n", atomic_load(&all->bytes));
 	list_for_each_entry (q, &all->list, link)
-		if (atomic_load(&q->bytes))
-			text_printf(out, "memory_bytes_%u %llu\n", (unsigned)q->uid,
-				atomic_load(&q->bytes));
+		root_show_user(q, out);
 }
 
 static void root_show_stats(const struct call *call, struct text *out)
@@ -72,7 +81,7 @@ static void root_show_stats(const struct call *call, struct text *out)
 	text_printf(out, "ctxsw_overhead_instructions %llu\n", atomic_load(&s->ctxsw_overhead));
 	text_printf(out, "audit_dropped %llu\n", audit_log_dropped(call->fs->audit));
 	text_printf(out, "audit_suppressed %llu\n", audit_log_suppressed(call->fs->audit));
-	root_show_memory(call, out);
+	root_show_users(call, out);
 }
 
 static void root_print_reserved(

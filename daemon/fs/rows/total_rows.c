@@ -62,12 +62,7 @@ static void total_add_member(struct total *t, struct fs_context *ctx)
 
 static unsigned total_count_members(const struct fs_context *ctx)
 {
-	const struct fs_context *c;
-	unsigned n = 1;
-
-	list_for_each_entry (c, &ctx->children, sibling)
-		n++;
-	return n;
+	return 1 + list_count(&ctx->children);
 }
 
 /* What it takes, without its text. */

@@ -235,16 +235,35 @@ static void ops_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *f
 	fuse_reply_err(req, 0);
 }
 
+/* The text comes from a command, or from the session thread. */
+static void ops_read_text(struct call *call)
+{
+	const struct row *row = call->node.row;
+	TEXT_CLEANUP struct text out = {0};
+	struct command cmd = {0};
+	struct err e;
+	int rc;
+
+	if (row->query) {
+		rc = row->query(call, &cmd, &e);
+		if (rc < 0)
+			call_read_done(call, rc, &out, &e);
+		else
+			command_submit(call, &cmd, &command_read, NULL);
+		return;
+	}
+	rc = row->read ? row->read(call, &out, &e) : 0;
+	if (row->show)
+		row->show(call, &out);
+	if (rc != CALL_LATER)
+		call_read_done(call, rc, &out, &e);
+}
+
 static void ops_read(
 	fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct file *f = ops_file(fi);
-	TEXT_CLEANUP struct text out = {0};
-	struct command cmd = {0};
-	const struct row *row;
 	struct call call;
-	struct err e;
-	int rc;
 
 	if (f->node.row->memory) {
 		memory_read(req, f->shared, size, (size_t)off);
@@ -257,28 +276,12 @@ static void ops_read(
 	}
 	if (!call_begin_open(req, ino, fi, &call))
 		return;
-	row = call.node.row;
 	call.size = size;
 	call.off = (size_t)off;
-	if (row->reply) {
+	if (call.node.row->reply)
 		messages_read(&call, fi->flags & O_NONBLOCK);
-		return;
-	}
-	if (off && call_read_snapshot(&call))
-		return;
-	if (row->query) {
-		rc = row->query(&call, &cmd, &e);
-		if (rc < 0)
-			call_read_done(&call, rc, &out, &e);
-		else
-			command_submit(&call, &cmd, &command_read, NULL);
-		return;
-	}
-	rc = row->read ? row->read(&call, &out, &e) : 0;
-	if (row->show)
-		row->show(&call, &out);
-	if (rc != CALL_LATER)
-		call_read_done(&call, rc, &out, &e);
+	else if (!off || !call_read_snapshot(&call))
+		ops_read_text(&call);
 }
 
 /* @arg is a copy of the command. */

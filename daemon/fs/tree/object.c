@@ -233,6 +233,7 @@ static struct fs_context *object_new_context(struct objects *objs, struct user_q
 	clock_gettime(CLOCK_REALTIME, &ctx->id.born);
 	ctx->ec.name = ctx->id.path;
 	ctx->ec.uid = ctx->id.uid;
+	ctx->ec.user_workers = &ctx->id.quota->workers;
 	ctx->ec.ops = objs->ops;
 	atomic_init(&ctx->refs, 1);
 	snprintf(ctx->log.last_error, sizeof(ctx->log.last_error), "ok");

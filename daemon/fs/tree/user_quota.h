@@ -67,6 +67,8 @@ struct user_quota {
 	atomic_uint requests;
 	struct shared_account buffers;
 	unsigned notifiers;
+	/* Of contexts on threads: see task_load.c. */
+	unsigned workers;
 	/* The user was a member of sys_group when memory or contexts were last short. */
 	atomic_bool reserve;
 	/* When the user's supplementary groups may be read for mkdir again, and its ids after EFBIG
