@@ -126,6 +126,39 @@ no_ctxsw_threads() {
 	carried_by_ctxsw
 }
 
+# confined: what serve starts from now on has no more capabilities than the systemd unit gives it
+confined() {
+	local unit=$BATS_TEST_DIRNAME/../../contrib/systemd/perfmonfs.service.in
+
+	CAPS=$(sed -n 's/^CapabilityBoundingSet=//p' "$unit" | tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
+	perfmonfs() {
+		exec setpriv --no-new-privs --bounding-set="-all,$CAPS" perfmonfs "$@"
+	}
+}
+
+@test "the capabilities of the systemd unit are enough" {
+	confined
+	serve --backend=perf
+	begin a subject faults 1000
+	new a
+	put ok "$C/pmc/0" "$(event page-faults)"
+	ctl "load tid=$TID"
+	ctl start
+	no_ctxsw_threads
+	ctl unload
+	ctl "load pid=$PID follow"
+	ctl start
+	[ "$(stat_of ctxsw_threads)" -gt 0 ]
+	go a
+	finished a
+	new sampled
+	put ok "$C/format" default
+	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmd/0" "-1000 notify"
+	ctl "load cpu=$ONE"
+	ctl start
+}
+
 # on_sleepers UID COUNT: that user's contexts UID.1 and so on, each on a thread of a program that sleeps
 on_sleepers() {
 	local n who=(setpriv --reuid="$1" --regid="$1" --clear-groups)

@@ -653,6 +653,41 @@ static void test_run_dir(void **state)
 	journal_close(NULL, false);
 }
 
+static int refuse_transfer(void *arg, struct journal *j, struct err *e)
+{
+	(void)arg;
+	(void)j;
+	return err_set(e, ENOSPC, "no room");
+}
+
+static unsigned open_files(void)
+{
+	return files_in("/proc/self/fd");
+}
+
+/* What has failed leaves neither a file nor a lock nor a descriptor, and the next one succeeds. */
+static void test_failed_open(void **state)
+{
+	static const struct journal_ops refuse = {ignore_entries, refuse_transfer};
+	struct bench *b = *state;
+	struct journal *j = NULL;
+	unsigned before = open_files();
+	struct err e;
+
+	assert_int_equal(journal_open(b->run, b->dev, &refuse, NULL, &j, &e), -ENOSPC);
+	assert_null(j);
+	assert_int_equal(files_in(b->run), 0);
+	assert_int_equal(open_files(), before);
+	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &e), 0);
+	journal_close(j, false);
+	killed_daemon(b);
+	before = open_files();
+	assert_int_equal(journal_open(b->run, b->dev, &refuse, NULL, &j, &e), -ENOSPC);
+	assert_int_equal(files_in(b->run), 1);
+	assert_int_equal(open_files(), before);
+	assert_int_equal(unfinished(b), 1);
+}
+
 /* Other names, links and files of other users are neither read nor removed. */
 static void test_foreign_names(void **state)
 {
@@ -695,6 +730,7 @@ int main(void)
 		BENCH(test_killed_taken),
 		BENCH(test_killed_same_pid),
 		BENCH(test_killed_then_refused),
+		BENCH(test_failed_open),
 		BENCH(test_living),
 		BENCH(test_other_boot),
 		BENCH(test_other_device),

@@ -2,6 +2,8 @@
 /* The msr backend over registers in memory: opening, plans, what it refuses, reservations. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -556,6 +561,50 @@ static void test_io_file(void **state)
 	remove_files(dir, files, sizeof(files) / sizeof(files[0]));
 }
 
+/* Has the kernel take no byte of any pwrite() of this process, without an error. */
+static bool take_no_bytes(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pwrite64, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {sizeof(code) / sizeof(code[0]), code};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+/* A write that the device does not take is not taken for one that has succeeded. */
+static void test_io_file_short(void **state)
+{
+	static const char *const files[] = {"0/msr", "0"};
+	char dir[] = "/tmp/test_msr.XXXXXX", path[64];
+	struct msr_io *io;
+	struct err e;
+	int h, status;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/0", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	make_file(dir, "0/msr", 0, "", 0);
+	assert_int_equal(msr_io_file(dir, &io, &e), 0);
+	h = io->ops->open(io, 0, &e);
+	assert_true(h >= 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(take_no_bytes() ? -io->ops->write(io, h, 0x186, 5) : EINVAL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), EIO);
+	io->ops->close(io, h);
+	io->ops->free(io);
+	remove_files(dir, files, sizeof(files) / sizeof(files[0]));
+}
+
 static void count_report(void *arg, enum check_result r, const char *thing, const char *fmt, ...)
 {
 	unsigned *n = arg;
@@ -619,6 +668,7 @@ int main(void)
 		cmocka_unit_test(test_open_probe_spares),
 		cmocka_unit_test(test_open_none),
 		cmocka_unit_test(test_io_file),
+		cmocka_unit_test(test_io_file_short),
 		cmocka_unit_test(test_check),
 	};
 
