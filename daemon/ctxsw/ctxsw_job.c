@@ -109,14 +109,6 @@ static void job_lose_uncounted(const struct ctxsw_thread *ct, const struct task_
 		ctx_lose(&task->ec->ctx, LOST_UNCOVERED);
 }
 
-static void job_finish(struct ctxsw_thread *ct, struct job *job)
-{
-	if (job->requeued || job->session_done)
-		event_send(ct->shared->events, &job->event);
-	else
-		job->done(job);
-}
-
 /* Ends the job before the slot is released, so that a later job, which may unload the context, ends
  * after it. */
 static void job_release_slot(
@@ -168,7 +160,7 @@ static void job_run(struct ctxsw_thread *ct, struct job *job, struct task_ctx *t
 	/* The context has started: wake the ctxsw thread of the CPU where its thread runs. */
 	if (starts)
 		ctxsw_kick_cpu(ct, ctxsw_load_word(&sched_slot(ct->shared->sched, slot)->cpu));
-	job_finish(ct, job);
+	job_finish(job, ct->shared->events);
 }
 
 void ctxsw_job_deliver(struct ctxsw_thread *ct, struct job *job)
@@ -189,7 +181,7 @@ void ctxsw_job_deliver(struct ctxsw_thread *ct, struct job *job)
 	if (slot_state(word) == SLOT_FREE) {
 		/* Unloaded since: the session thread submits the job again. */
 		job->requeued = true;
-		job_finish(ct, job);
+		job_finish(job, ct->shared->events);
 		return;
 	}
 	/* The slot is active there, or locked by a thread that may need this CPU to go on. */

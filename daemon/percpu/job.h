@@ -51,6 +51,15 @@ static inline int job_begin(struct job *job)
 	return atomic_exchange(&job->state, JOB_BEGUN) == JOB_WAITING ? 0 : job_cancelled(job);
 }
 
+/* The last step: the result goes to the requester, or by @events to the session thread. */
+static inline void job_finish(struct job *job, struct event_queue *events)
+{
+	if (job->requeued || job->session_done)
+		event_send(events, &job->event);
+	else
+		job->done(job);
+}
+
 /* Commands about data that only the session thread has, so done() must run there. */
 static inline bool command_needs_session(enum cmd_verb verb)
 {

@@ -308,10 +308,7 @@ static void worker_run_job(struct worker *w, struct job *job)
 	/* A requeued job is in flight until the session thread has it. */
 	if (!job->requeued)
 		engine_ctx_end_job(ec, w->events, unloaded);
-	if (job->requeued || job->session_done)
-		event_send(w->events, &job->event);
-	else
-		job->done(job);
+	job_finish(job, w->events);
 }
 
 /* Reads the counters, or switches the set. There is no requester to report an error to: it shows

@@ -207,11 +207,13 @@ preempted() {
 	mkdir $mnt/ctx/cpu
 	write $mnt/ctx/cpu/pmc/0 0x4100c0
 	check "a load takes the CPU" write $mnt/ctx/cpu/ctl "load cpu=1"
+	n=$(stat polls)
 	write $mnt/ctx/cpu/ctl start
 	go
 	check "it has looped" looped 2
 	write $mnt/ctx/cpu/ctl stop
-	between "on the CPU" "$(cat $mnt/ctx/cpu/pmd/0)" 60000008 60020000
+	n=$(($(stat polls) - n))
+	between "on the CPU ($n looks)" "$(cat $mnt/ctx/cpu/pmd/0)" 60000008 $((60020000 + n * per_look))
 	is_taken "the thread's own count"
 	is "its state" "$(cat state)" "running tid=$tid set=0 lost"
 	write $mnt/ctx/cpu/ctl unload

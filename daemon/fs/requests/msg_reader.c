@@ -123,7 +123,7 @@ static bool reader_take(struct fs_context *ctx, struct reader *r)
 static void reader_fence_done(void *arg);
 
 /* Answers readers, until the first one waits: for messages, or for its fence. */
-static void reader_serve(struct fs_context *ctx)
+void messages_wake(struct fs_context *ctx)
 {
 	struct reader *r;
 
@@ -151,7 +151,7 @@ static void reader_fence_done(void *arg)
 	struct fs_context *ctx = r->request.call.ctx;
 
 	reader_answer(r);
-	reader_serve(ctx);
+	messages_wake(ctx);
 }
 
 bool messages_read_rest(struct call *call)
@@ -182,12 +182,7 @@ void messages_read(struct call *call, bool nonblock)
 	if (room < 0 || reader_new(call, (unsigned)room, nonblock, &e) < 0)
 		call_fail(call, &e);
 	else
-		reader_serve(call->ctx);
-}
-
-void messages_wake(struct fs_context *ctx)
-{
-	reader_serve(ctx);
+		messages_wake(call->ctx);
 }
 
 void messages_close(struct fs_context *ctx)
