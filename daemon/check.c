@@ -9,9 +9,7 @@
 #include "daemon/bpf/sched.h"
 #include "daemon/percpu/ip_sampler.h"
 
-static check_report check_report_item;
-
-static void check_report_item(
+__attribute__((format(printf, 4, 5))) static void check_report_item(
 	void *arg, enum check_result r, const char *thing, const char *fmt, ...)
 {
 	static const char *const words[] = {

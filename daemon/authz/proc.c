@@ -226,6 +226,14 @@ bool proc_is_zombie(pid_t tid)
 	return p && *p == 'Z';
 }
 
+bool proc_is_thread_of(pid_t tid, pid_t pid)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+	return access(path, F_OK) == 0;
+}
+
 uint64_t proc_memlock(pid_t pid)
 {
 	struct err ignored;

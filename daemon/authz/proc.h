@@ -78,6 +78,8 @@ int proc_alive(int dir, struct err *e);
 
 /* False if there is no such thread. */
 bool proc_is_zombie(pid_t tid);
+/* Thread @tid is one of process @pid. */
+bool proc_is_thread_of(pid_t tid, pid_t pid);
 
 /* RLIMIT_MEMLOCK (bytes) of a process; UINT64_MAX: unlimited; 0: unknown. From /proc, as prlimit()
  * of another process takes a capability that the daemon drops. */

@@ -7,6 +7,8 @@
  *
  * The daemon needs CAP_SYS_PTRACE, and must be in the initial user namespace (which BPF requires
  * anyway): in another one, users that are not mapped there look alike.
+ *
+ * What reads /proc is for works of a workqueue: before Linux 6.13, a reading may take 16 ms.
  */
 #ifndef AUTHZ_TARGET_H
 #define AUTHZ_TARGET_H

@@ -79,9 +79,8 @@ static void ctl_set_number(const struct ctl_arg *a, uint64_t n, struct command *
 		cmd->signal.sig = (int)n;
 		break;
 	case ARG_PID:
-		cmd->load.process = true;
-		/* fall through */
 	case ARG_TID:
+		cmd->load.process = a->bit == ARG_PID;
 		cmd->tid = (int)n;
 		break;
 	}

@@ -254,6 +254,9 @@ struct cmd_load {
 	/* On a thread: of the process that opened the file. The writer's count only if they are
 	 * among these. Not for the core. */
 	struct capabilities opener;
+	/* On a thread: the writer must have @fsuid as its real user id, too. Not for the core. */
+	bool checks_fsuid;
+	unsigned fsuid;
 	bool taken;               /* out: refused, because the thread already has a context */
 	struct loaded_pmcs *pmcs; /* out: if it succeeds; the caller's, NULL: they are not wanted */
 	struct cpus

@@ -68,6 +68,13 @@ struct task_work {
 	struct list_head link; /* among its user's, while it waits */
 };
 
+/* The session thread's. */
+struct task_joining {
+	struct err err; /* what went wrong */
+	/* All threads are attached, but some have yet to be handled: it is sent then. */
+	struct task_event *attached;
+};
+
 #define RUNTIME_UNKNOWN UINT64_MAX
 
 struct task_ctx {
@@ -107,8 +114,10 @@ struct task_ctx {
 	/* It has ended, and CMD_END waits for the last thread of the load (process, at the root).
 	 */
 	bool end_waits;
-	/* While all threads of the process are loaded: what went wrong; else NULL. */
-	struct err *join_err;
+	/* While all threads of the process are loaded; else NULL. */
+	struct task_joining *joining;
+	/* Its end was asked for while it was loading. */
+	bool end_due;
 	/* Of a load's root: the command that is being submitted to all its threads, or NULL. */
 	struct job *for_all;
 	struct task_work for_all_work;

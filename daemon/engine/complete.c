@@ -103,6 +103,9 @@ static void complete_event(struct engine *eng, struct event *ev)
 		eng->expected--;
 		cpu_scan_complete(ev);
 		break;
+	case EVENT_WORK:
+		workqueue_complete(ev);
+		break;
 	case EVENT_TASK:
 		complete_task_event(eng, container_of(ev, struct task_event, event));
 		break;
@@ -111,7 +114,8 @@ static void complete_event(struct engine *eng, struct event *ev)
 
 bool engine_expects_events(const struct engine *eng)
 {
-	return eng->expected || eng->watched || task_expects_events(eng->task_registry);
+	return eng->expected || eng->watched || workqueue_expects_events(eng->lookups) ||
+	       workqueue_expects_events(eng->openings) || task_expects_events(eng->task_registry);
 }
 
 void engine_handle_events(struct engine *eng)

@@ -30,8 +30,13 @@ static void engine_op_retire(void *arg, struct worker *w)
 	engine_retire_worker(arg, w);
 }
 
-static const struct task_registry_ops engine_ops = {
-	engine_op_submit, engine_op_submit_requeued, engine_op_resubmit_loads, engine_op_retire};
+static int engine_op_work(void *arg, struct work *w, struct err *e)
+{
+	return engine_work(arg, w, e);
+}
+
+static const struct task_registry_ops engine_ops = {engine_op_submit, engine_op_submit_requeued,
+	engine_op_resubmit_loads, engine_op_retire, engine_op_work};
 
 int engine_new(struct backend *be, struct engine **out, struct err *e)
 {
@@ -47,9 +52,15 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 	rc = event_queue_open(&eng->events, e);
 	if (rc < 0)
 		return rc;
-	rc = task_registry_new(
-		be, &eng->events, &eng->stats, &engine_ops, eng, &eng->task_registry, e);
+	rc = workqueue_new(&eng->events, &eng->lookups, e);
+	if (rc == 0)
+		rc = workqueue_new(&eng->events, &eng->openings, e);
+	if (rc == 0)
+		rc = task_registry_new(
+			be, &eng->events, &eng->stats, &engine_ops, eng, &eng->task_registry, e);
 	if (rc < 0) {
+		workqueue_free(eng->lookups);
+		workqueue_free(eng->openings);
 		event_queue_close(&eng->events);
 		return rc;
 	}
@@ -63,9 +74,33 @@ void engine_free(struct engine *eng)
 	task_registry_stop(eng->task_registry);
 	engine_handle_events(eng);
 	task_registry_free(eng->task_registry);
+	workqueue_free(eng->lookups);
+	workqueue_free(eng->openings);
 	virtual_pmd_close(&eng->x.virtuals);
 	event_queue_close(&eng->events);
 	free(eng);
+}
+
+int engine_work(struct engine *eng, struct work *w, struct err *e)
+{
+	return workqueue_submit(w->may_hang ? eng->openings : eng->lookups, w, e);
+}
+
+bool engine_cancel_work(struct engine *eng, struct work *w)
+{
+	return workqueue_cancel(w->may_hang ? eng->openings : eng->lookups, w);
+}
+
+void engine_stop_works(struct engine *eng)
+{
+	workqueue_stop(eng->lookups);
+	workqueue_stop(eng->openings);
+	engine_handle_events(eng);
+}
+
+bool engine_delays_work(struct engine *eng, unsigned uid)
+{
+	return workqueue_delays(eng->lookups, uid);
 }
 
 struct engine_stats *engine_stats(struct engine *eng)
@@ -131,6 +166,7 @@ void engine_drain(struct engine *eng)
 	struct engine_ctx *ec;
 
 	eng->ending = true;
+	engine_stop_works(eng);
 	task_registry_stop_waiting(eng->task_registry);
 	while ((ec = engine_any_loaded(eng))) {
 		engine_unload(eng, ec);

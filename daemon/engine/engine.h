@@ -19,6 +19,7 @@
 #include "perfmonfs/backend.h"
 
 struct engine;
+struct work;
 
 /* Fails with -ENOMEM or -EMFILE. */
 int engine_new(struct backend *be, struct engine **out, struct err *e);
@@ -26,7 +27,12 @@ int engine_new(struct backend *be, struct engine **out, struct err *e);
 /* Calls engine_drain() and frees @eng. No job other than those of engine_drain() is under way. */
 void engine_free(struct engine *eng);
 
-/* Unloads all contexts, restores all registers and waits for that. Nothing is loaded afterwards. */
+/* Ends the works that wait, and those that may hang: done() tells the requests. Later works are run
+ * at once. */
+void engine_stop_works(struct engine *eng);
+
+/* Calls that, unloads all contexts, restores all registers and waits for that. Nothing is
+ * loaded afterwards. */
 void engine_drain(struct engine *eng);
 
 struct engine_stats *engine_stats(struct engine *eng);
@@ -43,6 +49,11 @@ void engine_submit(struct engine *eng, struct job *job);
 
 /* Cancels @job. True: it will have no effect; done() is still called. False: it has begun. */
 bool engine_cancel(struct job *job);
+
+/* workqueue_submit(), _cancel() and _delays() of the engine's workqueues. */
+int engine_work(struct engine *eng, struct work *w, struct err *e);
+bool engine_cancel_work(struct engine *eng, struct work *w);
+bool engine_delays_work(struct engine *eng, unsigned uid);
 
 /* Readable while engine_handle_events() has something to do. */
 int engine_event_fd(const struct engine *eng);

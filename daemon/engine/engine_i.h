@@ -10,6 +10,7 @@
 #include "daemon/engine/engine.h"
 #include "daemon/percpu/exec.h"
 #include "daemon/percpu/worker.h"
+#include "daemon/percpu/workqueue.h"
 #include "daemon/task/task_registry.h"
 
 struct cpu_scan;
@@ -25,6 +26,8 @@ struct engine {
 	/* The scan that is under way. */
 	struct cpu_scan *cpu_scan;
 	struct task_registry *task_registry;
+	/* For works that read /proc, and for those that may hang. */
+	struct workqueue *lookups, *openings;
 	/* Loads that wait until a conflicting context is destroyed, or the task registry is idle.
 	 */
 	struct queue waiting;

@@ -14,6 +14,7 @@ enum event_kind {
 	EVENT_CHANGED,     /* A watched context has published a new status or messages. */
 	EVENT_WORKER_EXIT, /* A worker has ended. */
 	EVENT_CPU_SCAN,    /* A scan of the CPUs is complete. */
+	EVENT_WORK,        /* A work of the workqueue has run. */
 	EVENT_TASK         /* A struct task_event. */
 };
 

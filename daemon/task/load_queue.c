@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loads of one user begin one after another. A load costs the session thread some reads of /proc,
- * and a user can write as many as there are threads. So the next one begins only when the one
- * before is answered, and when the session thread has served some other requests since, if there
- * are any. Then the requests of many threads wait here, and not before those of other users.
+ * Loads of one user begin one after another, each when the one before is answered: a user can write
+ * as many as there are threads. Then these wait here, and not before the loads of other users, for
+ * which the ctxsw threads and the tracer work as well.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "daemon/task/task_registry_i.h"
 
-enum { LOAD_QUEUE_ROUNDS = 16 }; /* of the session thread, each with at most one request */
-
 struct load_queue {
 	struct task_event next; /* has the next load begin */
 	struct list_head link;  /* task_registry.load_queues */
 	unsigned uid;
-	unsigned rounds;       /* since the last load */
 	struct queue waiting;  /* jobs */
 	struct link *taken;    /* from it, oldest first */
 	const struct job *job; /* the load that is submitted now */
@@ -49,14 +45,8 @@ static struct job *load_queue_take_job(struct load_queue *q)
 static void load_queue_handle_next(struct task_registry *reg, struct task_event *event)
 {
 	struct load_queue *q = container_of(event, struct load_queue, next);
-	struct job *job;
+	struct job *job = load_queue_take_job(q);
 
-	if (++q->rounds < LOAD_QUEUE_ROUNDS) {
-		event_send(reg->shared.events, &q->next.event);
-		return;
-	}
-	q->rounds = 0;
-	job = load_queue_take_job(q);
 	if (!job) {
 		list_del(&q->link);
 		free(q);

@@ -69,7 +69,7 @@ void task_ctx_loaded(struct task_registry *reg, struct task_ctx *task, int rc)
 	task->loading = false;
 	if (rc < 0)
 		task_ctx_free(reg, task);
-	else if (task->exited || task_ctx_is_dead(reg, task))
+	else if (task->end_due || task_ctx_is_dead(reg, task))
 		task_ctx_end(reg, task);
 	reg->ops->resubmit(reg->arg, ec);
 }

@@ -1,21 +1,37 @@
 // SPDX-License-Identifier: MIT
 /*
  * Clones, execs and ends of traced threads. The tracer reports them in its own thread; the session
- * thread handles them while the thread concerned is stopped.
+ * thread handles them while the thread concerned is stopped. Whether the requester may trace a
+ * thread is checked by works of the workqueue, as that reads /proc.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "daemon/authz/proc.h"
 #include "daemon/task/task_registry_i.h"
+
+/* Finds a thread by its number in the daemon's PID namespace, and checks it. */
+struct follow_check {
+	struct work work;
+	struct task_registry *reg;
+	pid_t tid;
+	struct requester *requester; /* a reference, until the work has ended */
+	bool unchecked;              /* it is to be found alone */
+	/* The result, and the thread's process; 0: not found. */
+	int rc;
+	struct err err;
+	pid_t tgid;
+};
 
 /* @tid and @other: parent and child, or the ids before and after an exec. */
 struct follow_event {
 	struct task_event event;
 	pid_t tid, other;
 	struct task_registry *reg;
-	struct job check; /* after an exec: checks_thread */
+	struct follow_check access; /* after an exec */
+	struct job check;           /* after that: checks_thread */
 };
 
 /* Thread @tid of the process that @req attaches to. */
@@ -23,7 +39,49 @@ struct join_event {
 	struct task_event event;
 	struct tracer_attach *req;
 	pid_t tid;
+	/* The context that is loaded, which goes on when this thread has been handled. */
+	struct task_ctx *root;
+	/* Of this thread, loading. */
+	struct task_ctx *task;
+	struct follow_check access;
 };
+
+/* In another thread. */
+static void follow_run_check(struct work *w)
+{
+	struct follow_check *c = container_of(w, struct follow_check, work);
+	struct target target = {.dir = -1};
+
+	c->rc = target_open(getpid(), c->tid, &target, &c->err);
+	c->tgid = c->rc == 0 ? target.tgid : 0;
+	if (c->rc == 0 && !c->unchecked)
+		c->rc = target_check_again(&target, &c->requester->cred, &c->err);
+	target_close(&target);
+}
+
+/* 0: @done follows, which begins with follow_end_check(). */
+static int follow_begin_check(struct task_registry *reg, struct follow_check *c, pid_t tid,
+	struct requester *requester, void (*done)(struct work *w), struct err *e)
+{
+	int rc;
+
+	c->reg = reg;
+	c->tid = tid;
+	c->requester = requester;
+	c->work = (struct work){.uid = requester->cred.uid, .run = follow_run_check, .done = done};
+	rc = reg->ops->work(reg->arg, &c->work, e);
+	if (rc == 0)
+		requester->refs++;
+	return rc;
+}
+
+static int follow_end_check(struct follow_check *c)
+{
+	requester_unref(c->requester);
+	if (c->work.ended)
+		c->rc = err_set(&c->err, ENODEV, "the daemon is shutting down");
+	return c->rc;
+}
 
 static void follow_send(struct task_registry *reg, pid_t tid, pid_t other,
 	void (*handle)(struct task_registry *reg, struct task_event *event))
@@ -48,6 +106,7 @@ struct clone_event {
 	struct job job; /* CMD_CLONE, of the parent */
 	struct task_registry *reg;
 	struct task_ctx *child; /* loading */
+	struct follow_check access;
 };
 
 /* Loads the child's context, and starts it if its parent counts: then the child counts from its
@@ -65,22 +124,14 @@ static int follow_begin(struct clone_event *clone, const struct command *parent,
 		.rights = task->requester->rights,
 		.limits = task->requester->limits};
 	bool counts = parent->info.state == CTX_RUNNING || parent->info.state == CTX_MASKED;
-	struct target target = {.dir = -1};
-	int rc = target_open(getpid(), task->tid, &target, e);
+	int rc = task_ctx_follow(clone->reg, task, e);
 
-	/* Its creator may have ended before it was checked. */
-	if (rc == 0 && task->process)
-		rc = target_check_again(&target, &task->requester->cred, e);
-	if (rc == 0)
-		rc = task_ctx_follow(clone->reg, task, e);
-	if (rc == 0) {
-		task->traced = true;
-		task->tgid = target.tgid;
-		task->ec->ctx.target.pid = target.tgid;
-		rc = task_ctx_load(clone->reg, task, &load, counts ? &start : NULL, e);
-	}
-	target_close(&target);
-	return rc;
+	if (rc < 0)
+		return rc;
+	task->traced = true;
+	task->tgid = clone->access.tgid;
+	task->ec->ctx.target.pid = task->tgid;
+	return task_ctx_load(clone->reg, task, &load, counts ? &start : NULL, e);
 }
 
 /* The child runs on without being followed. */
@@ -91,31 +142,54 @@ static void follow_child_failed(struct task_registry *reg, struct engine_ctx *ro
 	root->ops->child_failed(root, tid, e);
 }
 
-static void follow_cloned(struct job *job)
+/* The parent was unloaded meanwhile, so its children are not followed either. */
+static bool follow_is_detached(const struct job *job)
 {
-	struct clone_event *clone = container_of(job, struct clone_event, job);
+	return job->rc == 0 && job->cmd.info.state == CTX_UNLOADED && !job->cmd.info.ended;
+}
+
+static void follow_end_clone(struct clone_event *clone, int rc, struct err *e)
+{
 	struct task_registry *reg = clone->reg;
 	struct task_ctx *task = clone->child;
 	pid_t tid = task->tid;
-	struct err e = job->err;
-	/* The parent was unloaded meanwhile, so its children are not followed either. */
-	bool detached = job->rc == 0 && job->cmd.info.state == CTX_UNLOADED && !job->cmd.info.ended;
-	int rc = job->rc;
 
-	if (detached)
-		rc = -ESRCH;
-	else if (rc == 0)
-		rc = follow_begin(clone, &job->cmd, &e);
+	if (rc == 0)
+		rc = follow_begin(clone, &clone->job.cmd, e);
 	if (rc == 0)
 		tracer_cont(reg->shared.tracer, tid);
 	else if (!task->exited)
 		task_detach(reg, tid);
-	if (detached)
+	if (follow_is_detached(&clone->job))
 		task_destroy_child(reg, task->ec);
 	else if (rc < 0)
-		follow_child_failed(reg, task->root, task->ec, tid, &e);
+		follow_child_failed(reg, task->root, task->ec, tid, e);
 	task_ctx_loaded(reg, task, rc);
 	free(clone);
+}
+
+static void follow_clone_checked(struct work *w)
+{
+	struct follow_check *c = container_of(w, struct follow_check, work);
+	int rc = follow_end_check(c);
+
+	follow_end_clone(container_of(c, struct clone_event, access), rc, &c->err);
+}
+
+static void follow_cloned(struct job *job)
+{
+	struct clone_event *clone = container_of(job, struct clone_event, job);
+	struct task_ctx *task = clone->child;
+	struct err *e = &job->err;
+	int rc = follow_is_detached(job) ? -ESRCH : job->rc;
+
+	/* Its creator may have ended before it was checked. */
+	clone->access.unchecked = !task->process;
+	if (rc == 0)
+		rc = follow_begin_check(clone->reg, &clone->access, task->tid, task->requester,
+			follow_clone_checked, e);
+	if (rc < 0)
+		follow_end_clone(clone, rc, e);
 }
 
 static int follow_make_child(struct task_registry *reg, struct task_ctx *parent, pid_t tid,
@@ -135,17 +209,6 @@ static int follow_make_child(struct task_registry *reg, struct task_ctx *parent,
 	return rc;
 }
 
-/* Its process; 0: it has ended. */
-static pid_t follow_process(pid_t tid)
-{
-	struct target target = {.dir = -1};
-	struct err ignored;
-	int rc = target_open(getpid(), tid, &target, &ignored);
-
-	target_close(&target);
-	return rc < 0 ? 0 : target.tgid;
-}
-
 static void follow_handle_born(struct task_registry *reg, struct task_event *event)
 {
 	CLEANUP_FREE struct follow_event *ev = container_of(event, struct follow_event, event);
@@ -160,7 +223,7 @@ static void follow_handle_born(struct task_registry *reg, struct task_event *eve
 		task_detach(reg, ev->other);
 		return;
 	}
-	if (!parent->follow && follow_process(ev->other) != parent->tgid) {
+	if (!parent->follow && !proc_is_thread_of(ev->other, parent->tgid)) {
 		task_detach(reg, ev->other);
 		return;
 	}
@@ -186,37 +249,97 @@ static void follow_born(void *arg, pid_t parent, pid_t child)
 
 /* --- Threads of a process that is being loaded */
 
-static void follow_join(struct task_registry *reg, struct task_ctx *root, pid_t tid)
+/* One of the threads has been handled; the last one may have been waited for. */
+static void follow_end_join(struct join_event *ev)
 {
-	struct err e;
+	struct task_joining *joining = ev->root ? ev->root->joining : NULL;
 
-	if (root && root->join_err && !root->join_err->no) {
-		if (task_join(reg, root, tid, &e) == 0)
-			return;
-		*root->join_err = e;
+	if (joining && joining->err.no)
+		atomic_store(&ev->req->stop, true);
+	if (atomic_fetch_sub(&ev->req->unhandled, 1) == 1 && joining && joining->attached)
+		event_send(ev->access.reg->shared.events, &take_ptr(&joining->attached)->event);
+	free(ev);
+}
+
+static bool follow_may_join(const struct task_ctx *root)
+{
+	return root && root->joining && !root->joining->err.no;
+}
+
+/* Of a thread whose context is loading. By an exec, it may have another id by now, or none. */
+static void follow_finish_join(
+	struct task_registry *reg, struct join_event *ev, int rc, struct err *e)
+{
+	const struct follow_check *c = &ev->access;
+	struct task_ctx *root = ev->root, *task = ev->task;
+	bool exited = task->exited, may = follow_may_join(root);
+	bool ended = exited || !task->tid || rc == -ESRCH || (c->tgid && c->tgid != root->tgid);
+	pid_t now = task->tid ? task->tid : ev->tid;
+
+	if (!may)
+		err_set(e, ECANCELED, "another thread cannot be loaded");
+	rc = task_end_join(reg, may && (rc == 0 || ended) ? root : NULL, task, ev->tid, ended, e);
+	if (rc == 0)
+		return;
+	if (may)
+		root->joining->err = *e;
+	if (!exited)
+		task_detach(reg, now);
+}
+
+static void follow_join_checked(struct work *w)
+{
+	struct follow_check *c = container_of(w, struct follow_check, work);
+	struct join_event *ev = container_of(c, struct join_event, access);
+	int rc = follow_end_check(c);
+
+	follow_finish_join(c->reg, ev, rc, &c->err);
+	follow_end_join(ev);
+}
+
+/* Each thread has credentials of its own. 0: follow_join_checked() follows. */
+static int follow_begin_join(struct task_registry *reg, struct join_event *ev, struct err *e)
+{
+	int rc;
+
+	if (task_join(reg, ev->root, ev->tid, &ev->task, e) < 0) {
+		task_detach(reg, ev->tid);
+		return -e->no;
 	}
-	task_detach(reg, tid);
+	rc = follow_begin_check(
+		reg, &ev->access, ev->tid, ev->root->requester, follow_join_checked, e);
+	if (rc < 0)
+		follow_finish_join(reg, ev, rc, e);
+	return rc;
 }
 
 static void follow_handle_joined(struct task_registry *reg, struct task_event *event)
 {
-	CLEANUP_FREE struct join_event *ev = container_of(event, struct join_event, event);
+	struct join_event *ev = container_of(event, struct join_event, event);
 	struct task_ctx *root = task_ctx_find(reg, ev->req->tid);
 	const struct task_ctx *task = task_ctx_find(reg, ev->tid);
-	struct err *e = root ? root->join_err : NULL;
+	struct err *e = root && root->joining ? &root->joining->err : NULL;
 
-	if (!reg->shared.tracer)
+	ev->root = root;
+	ev->access.reg = reg;
+	if (!reg->shared.tracer) {
+		free(ev);
 		return;
-	if (!task && !task_detaching(reg, ev->tid))
-		follow_join(reg, root, ev->tid);
-	else if (e && !task)
+	}
+	if (!task && !task_detaching(reg, ev->tid)) {
+		if (!follow_may_join(root))
+			task_detach(reg, ev->tid);
+		else if (follow_begin_join(reg, ev, &ev->access.err) == 0)
+			return;
+		else
+			*e = ev->access.err;
+	} else if (e && !task) {
 		err_set(e, EAGAIN, "thread %d is still being detached: try again", ev->tid);
-	else if (e && task->root != root->ec)
+	} else if (e && task->root != root->ec) {
 		err_set(e, EBUSY, "thread %d is monitored already, by context '%s' of uid %u",
 			ev->tid, task->ec->name, task->ec->uid);
-	if (e && e->no)
-		atomic_store(&ev->req->stop, true);
-	atomic_fetch_sub(&ev->req->unhandled, 1);
+	}
+	follow_end_join(ev);
 }
 
 static bool follow_joined(void *arg, struct tracer_attach *req, pid_t tid)
@@ -235,18 +358,6 @@ static bool follow_joined(void *arg, struct tracer_attach *req, pid_t tid)
 }
 
 /* --- Exec */
-
-/* The new program may have privileges that the requester lacks. */
-static int follow_check_access(const struct task_ctx *task, struct err *e)
-{
-	struct target target = {.dir = -1};
-	int rc = target_open(getpid(), task->tid, &target, e);
-
-	if (rc == 0)
-		rc = target_check_again(&target, &task->requester->cred, e);
-	target_close(&target);
-	return rc;
-}
 
 static void follow_end(struct task_registry *reg, struct task_ctx *task, struct err *e)
 {
@@ -280,6 +391,27 @@ static void follow_check_events(struct follow_event *ev, struct engine_ctx *ec)
 	ev->reg->ops->submit(ev->reg->arg, &ev->check);
 }
 
+/* An unload has detached a thread that is not followed for the same load any more. */
+static void follow_exec_checked(struct work *w)
+{
+	struct follow_check *c = container_of(w, struct follow_check, work);
+	CLEANUP_FREE struct follow_event *ev = container_of(c, struct follow_event, access);
+	struct task_registry *reg = c->reg;
+	struct task_ctx *task = task_ctx_find(reg, c->tid);
+	bool same = task && task->requester == c->requester;
+	int rc = follow_end_check(c);
+
+	if (!reg->shared.tracer || !same)
+		return;
+	if (rc < 0)
+		follow_end(reg, task, &c->err);
+	else if (task->worker)
+		follow_check_events(take_ptr(&ev), task->ec);
+	else
+		tracer_cont(reg->shared.tracer, c->tid);
+}
+
+/* The new program may have privileges that the requester lacks. */
 static void follow_handle_exec(struct task_registry *reg, struct task_event *event)
 {
 	CLEANUP_FREE struct follow_event *ev = container_of(event, struct follow_event, event);
@@ -298,12 +430,11 @@ static void follow_handle_exec(struct task_registry *reg, struct task_event *eve
 	}
 	if (ev->tid != ev->other)
 		task_ctx_set_tid(reg, task, ev->other);
-	if (follow_check_access(task, &e) < 0)
+	if (follow_begin_check(
+		    reg, &ev->access, ev->other, task->requester, follow_exec_checked, &e) < 0)
 		follow_end(reg, task, &e);
-	else if (task->worker)
-		follow_check_events(take_ptr(&ev), task->ec);
 	else
-		tracer_cont(reg->shared.tracer, ev->other);
+		ev = NULL;
 }
 
 static void follow_executed(void *arg, pid_t was, pid_t now)

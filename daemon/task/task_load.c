@@ -2,7 +2,8 @@
 /*
  * Loading a context on a thread (specification 3.1.7): finds the thread and checks the caller's
  * rights, has a ctxsw thread on each of its CPUs prepare what the PMCs ask for, and then follows
- * the thread and checks the rights again, as it may have executed a program meanwhile.
+ * the thread and checks the rights again, as it may have executed a program meanwhile. The checks
+ * are works of the workqueue, as they read /proc.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,21 +22,22 @@ struct task_load_op {
 	struct tracer_attach attach;
 	struct task_event attached; /* it is done */
 	struct job *job;
+	struct work work;            /* finds the target, and checks it again at last */
+	int checked;                 /* what it returned; the error is the job's */
+	struct requester *requester; /* a reference */
 	struct target target;
-	struct requester *requester;  /* until the task_ctx has it */
-	struct err join_err;          /* of other threads of the process */
-	struct cpus cpumask, covered; /* of the task_ctx */
-	struct cpus cpus;             /* that get ctxsw threads */
-	unsigned cpu;                 /* being prepared */
-	bool active;                  /* see load_is_active() */
-	unsigned uid;                 /* of the context, which may be gone at the end */
+	struct task_joining joining; /* of other threads of the process */
+	struct cpus cpus;            /* that get ctxsw threads */
+	unsigned cpu;                /* being prepared */
+	bool active;                 /* see load_is_active() */
+	unsigned uid;                /* of the context, which may be gone at the end */
 	struct job own; /* what a worker executes: the load, and if need be its undoing */
 };
 
 static void load_free(struct task_load_op *op)
 {
-	target_close(&op->target);
 	requester_unref(op->requester);
+	target_close(&op->target);
 	free(op);
 }
 
@@ -100,14 +102,14 @@ static int load_init_ctxsw(struct task_registry *reg, struct err *e)
 }
 
 /*
- * cpumask: the listed CPUs, or all that exist, as the thread's affinity may change; covered: those
- * of them that are online. cpus get ctxsw threads: those in covered, or all that are online if the
- * thread is not traced, as then only a ctxsw thread reports its end.
+ * @cpumask: the listed CPUs, or all that exist, as the thread's affinity may change; @covered:
+ * those of them that are online. @cpus get ctxsw threads: those in @covered, or all that are online
+ * if the thread is not traced, as then only a ctxsw thread reports its end.
  */
-static int load_find_cpus(struct task_load_op *op, struct err *e)
+static int load_find_cpus(struct task_registry *reg, const struct command *cmd,
+	struct cpus *cpumask, struct cpus *covered, struct cpus *cpus, struct err *e)
 {
-	const struct command *cmd = &op->job->cmd;
-	struct backend *be = op->reg->shared.be;
+	struct backend *be = reg->shared.be;
 	unsigned limit = be->ops->cpu_limit(be);
 	bool any = false;
 
@@ -119,13 +121,13 @@ static int load_find_cpus(struct task_load_op *op, struct err *e)
 		if (cpu >= limit)
 			continue;
 		if (listed)
-			cpus_add(&op->cpumask, cpu);
+			cpus_add(cpumask, cpu);
 		if ((!listed && !cmd->load.untraced) || !be->ops->cpu_online(be, cpu))
 			continue;
-		cpus_add(&op->cpus, cpu);
+		cpus_add(cpus, cpu);
 		if (!listed)
 			continue;
-		cpus_add(&op->covered, cpu);
+		cpus_add(covered, cpu);
 		any = true;
 	}
 	return any ? 0 : err_set(e, ENXIO, "none of these CPUs is online: see cpus");
@@ -189,7 +191,7 @@ static void load_finish(struct task_registry *reg, struct task_load_op *op, int 
 {
 	struct task_ctx *task = op->job->ec->task;
 
-	task->join_err = NULL;
+	task->joining = NULL;
 	load_answer(reg, op, rc);
 	task_ctx_loaded(reg, task, rc);
 }
@@ -204,16 +206,38 @@ static int load_check_id(const struct task_ctx *task, struct err *e)
 				   "load again");
 }
 
-/* Checks a thread that is followed, or open, by now. Before that, it may have ended and its id
- * been reused, or have executed a program that the caller may not trace. */
-static int load_check_target(struct task_load_op *op, const struct task_ctx *task)
+/* In another thread. */
+static void load_check_target(struct work *w)
 {
-	struct job *job = op->job;
-	int rc = target_alive(&op->target, &job->err);
+	struct task_load_op *op = container_of(w, struct task_load_op, work);
+	struct err *e = &op->job->err;
 
-	if (rc == 0)
-		rc = target_check_again(&op->target, &task->requester->cred, &job->err);
-	return rc < 0 ? rc : job_begin(job);
+	op->checked = target_alive(&op->target, e);
+	if (op->checked == 0)
+		op->checked = target_check_again(&op->target, &op->requester->cred, e);
+}
+
+static int load_start_work(struct task_load_op *op, void (*run)(struct work *w),
+	void (*done)(struct work *w), struct err *e)
+{
+	op->work = (struct work){.uid = op->uid, .run = run, .done = done};
+	return op->reg->ops->work(op->reg->arg, &op->work, e);
+}
+
+/* Checks a thread that is followed, or open, by now. Before that, it may have ended and its id
+ * been reused, or have executed a program that the caller may not trace. @done ends the check. */
+static int load_begin_check(struct task_load_op *op, void (*done)(struct work *w))
+{
+	return load_start_work(op, load_check_target, done, &op->job->err);
+}
+
+static int load_end_check(struct task_load_op *op)
+{
+	struct err *e = &op->job->err;
+
+	if (op->work.ended)
+		return err_set(e, ENODEV, "the daemon is shutting down");
+	return op->checked < 0 ? op->checked : job_begin(op->job);
 }
 
 /* The command keeps the number of the process, which ctl shows. */
@@ -227,19 +251,6 @@ static int load_core(struct task_registry *reg, struct task_load_op *op, struct 
 	rc = task_ctx_load(reg, task, &job->cmd, NULL, &job->err);
 	job->cmd.tid = shown;
 	return rc;
-}
-
-static int load_check_again(
-	struct task_registry *reg, struct task_load_op *op, struct task_ctx *task)
-{
-	int rc = load_check_target(op, task);
-
-	if (rc < 0) {
-		sched_forget(reg->shared.sched, task->slot);
-		return rc;
-	}
-	task->ec->ctx.target.pid = op->target.tgid;
-	return load_core(reg, op, task);
 }
 
 /* The number of a process is that of its first thread. */
@@ -258,9 +269,9 @@ static void load_note_threads(struct task_load_op *op)
 static int load_check_threads(
 	const struct task_load_op *op, const struct task_ctx *task, struct err *e)
 {
-	if (!op->join_err.no && op->attach.rc == 0)
+	if (!op->joining.err.no && op->attach.rc == 0)
 		return load_check_id(task, e);
-	return err_copy(e, op->join_err.no ? &op->join_err : &op->attach.err);
+	return err_copy(e, op->joining.err.no ? &op->joining.err : &op->attach.err);
 }
 
 /* --- By a worker */
@@ -285,26 +296,37 @@ static void load_post_own(struct task_load_op *op, void (*done)(struct job *job)
 	task_post(ec->task, &op->own);
 }
 
+static void load_undo(struct task_load_op *op)
+{
+	op->own.cmd = (struct command){.verb = CMD_UNLOAD};
+	op->own.first_load = false;
+	load_post_own(op, load_undone);
+}
+
+static void load_checked_active(struct work *w)
+{
+	struct task_load_op *op = container_of(w, struct task_load_op, work);
+
+	if (load_end_check(op) < 0) {
+		load_undo(op);
+		return;
+	}
+	load_note_threads(op);
+	load_finish(op->reg, op, 0);
+}
+
 /* The thread is open, and cannot be mistaken for another one any more. A context whose load has
  * failed was taken from its worker before this. */
 static void load_executed(struct job *own)
 {
 	struct task_load_op *op = container_of(own, struct task_load_op, own);
-	struct task_registry *reg = op->reg;
 
 	if (own->rc < 0) {
 		op->job->err = own->err;
-		load_answer(reg, op, own->rc);
-		return;
+		load_answer(op->reg, op, own->rc);
+	} else if (load_begin_check(op, load_checked_active) < 0) {
+		load_undo(op);
 	}
-	if (load_check_target(op, own->ec->task) < 0) {
-		own->cmd = (struct command){.verb = CMD_UNLOAD};
-		own->first_load = false;
-		load_post_own(op, load_undone);
-		return;
-	}
-	load_note_threads(op);
-	load_finish(reg, op, 0);
 }
 
 static void load_execute(struct task_load_op *op)
@@ -320,27 +342,11 @@ static void load_execute(struct task_load_op *op)
 
 /* --- By ctxsw threads */
 
-static int load_follow_slot(
-	struct task_registry *reg, struct task_load_op *op, struct task_ctx *task)
-{
-	int rc = task_ctx_follow(reg, task, &op->job->err);
-
-	return rc < 0 ? rc : load_check_again(reg, op, task);
-}
-
-/* The thread is traced, unless the load asks for no tracing. */
-static void load_follow(struct task_registry *reg, struct task_load_op *op)
+static void load_followed(struct task_registry *reg, struct task_load_op *op, int rc)
 {
 	struct task_ctx *task = op->job->ec->task;
 	pid_t tid = op->target.tid;
-	int rc = load_check_threads(op, task, &op->job->err);
 
-	if (rc == 0 && task->worker) {
-		load_execute(op);
-		return;
-	}
-	if (rc == 0)
-		rc = load_follow_slot(reg, op, task);
 	if (rc == 0) {
 		load_note_threads(op);
 		task_ctx_kick(reg, task);
@@ -353,10 +359,59 @@ static void load_follow(struct task_registry *reg, struct task_load_op *op)
 	load_finish(reg, op, rc);
 }
 
+static void load_checked_slot(struct work *w)
+{
+	struct task_load_op *op = container_of(w, struct task_load_op, work);
+	struct task_ctx *task = op->job->ec->task;
+	int rc = load_end_check(op);
+
+	if (rc < 0) {
+		sched_forget(op->reg->shared.sched, task->slot);
+	} else {
+		task->ec->ctx.target.pid = op->target.tgid;
+		rc = load_core(op->reg, op, task);
+	}
+	load_followed(op->reg, op, rc);
+}
+
+/* 0: load_followed() follows. */
+static int load_follow_slot(
+	struct task_registry *reg, struct task_load_op *op, struct task_ctx *task)
+{
+	int rc = task_ctx_follow(reg, task, &op->job->err);
+
+	if (rc < 0)
+		return rc;
+	rc = load_begin_check(op, load_checked_slot);
+	if (rc < 0)
+		sched_forget(reg->shared.sched, task->slot);
+	return rc;
+}
+
+/* The thread is traced, unless the load asks for no tracing. */
+static void load_follow(struct task_registry *reg, struct task_load_op *op)
+{
+	struct task_ctx *task = op->job->ec->task;
+	int rc = load_check_threads(op, task, &op->job->err);
+
+	if (rc == 0 && task->worker) {
+		load_execute(op);
+		return;
+	}
+	if (rc == 0)
+		rc = load_follow_slot(reg, op, task);
+	if (rc < 0)
+		load_followed(reg, op, rc);
+}
+
 static void load_handle_attached(struct task_registry *reg, struct task_event *event)
 {
 	struct task_load_op *op = container_of(event, struct task_load_op, attached);
 
+	if (atomic_load(&op->attach.unhandled)) {
+		op->joining.attached = event;
+		return;
+	}
 	op->job->ec->task->traced = op->attach.attached;
 	load_follow(reg, op);
 }
@@ -384,7 +439,7 @@ static void load_attach(struct task_registry *reg, struct task_load_op *op)
 	op->attach.uid = task->requester->cred.uid;
 	op->attach.follow = task->follow;
 	op->attach.process = task->process;
-	task->join_err = &op->join_err;
+	task->joining = &op->joining;
 	op->attach.done = load_attached;
 	tracer_seize(reg->shared.tracer, &op->attach);
 }
@@ -426,148 +481,179 @@ static int load_check_attachable(struct task_registry *reg, const struct target 
 	return tracer_check_given_up(reg->shared.tracer, t->tgid, t->tid, e);
 }
 
-static int load_check_ctxsw(struct task_load_op *op, struct err *e)
+static int load_check_ctxsw(struct task_registry *reg, struct task_load_op *op,
+	struct cpus *cpumask, struct cpus *covered, struct err *e)
 {
-	int rc = load_find_cpus(op, e);
+	int rc = load_find_cpus(reg, &op->job->cmd, cpumask, covered, &op->cpus, e);
 
 	if (rc == 0)
-		rc = task_check_taken(op->reg, op->target.tid, &op->covered, e);
-	return rc < 0 ? rc : load_init_ctxsw(op->reg, e);
+		rc = task_check_taken(reg, op->target.tid, covered, e);
+	return rc < 0 ? rc : load_init_ctxsw(reg, e);
 }
 
-static int load_check_request(struct task_load_op *op, struct err *e)
+static int load_check_request(struct task_registry *reg, struct task_load_op *op,
+	struct cpus *cpumask, struct cpus *covered, struct err *e)
 {
 	struct job *job = op->job;
+	int rc = load_check_process(&op->target, &job->cmd, e);
+
+	if (rc == 0)
+		rc = load_check_sets(job->ec, e);
+	if (rc == 0)
+		rc = load_check_blocking(&job->ec->ctx, op, job->pid, e);
+	if (rc == 0)
+		rc = load_check_loaded(reg, op->target.tid, &job->cmd, e);
+	if (rc == 0 && !op->active)
+		rc = load_check_ctxsw(reg, op, cpumask, covered, e);
+	if (rc == 0)
+		rc = load_init_tracer(reg, e);
+	if (rc == 0 && !job->cmd.load.untraced)
+		rc = load_check_attachable(reg, &op->target, e);
+	return rc;
+}
+
+/* Takes @op, whose lookup has ended. True in @begun: load_finish() follows. */
+static int load_begin(
+	struct task_registry *reg, struct task_load_op *op, bool *begun, struct err *e)
+{
+	struct job *job = op->job;
+	struct cpus cpumask = {{0}}, covered = {{0}};
+	struct detaching *detaching;
+	struct task_ctx *loaded, *task;
+	int rc;
+
+	op->active = load_is_active(reg, job);
+	rc = load_check_request(reg, op, &cpumask, &covered, e);
+	loaded = rc == 0 ? task_ctx_find(reg, op->target.tid) : NULL;
+	detaching = rc == 0 && !job->cmd.load.untraced ? task_detaching(reg, op->target.tid) : NULL;
+	if (loaded || detaching) {
+		/* Submitted again, from the start, when the thread is free. */
+		queue_put(loaded ? &loaded->waiting_loads : &detaching->waiting_loads, &job->link);
+		load_free(op);
+		return 0;
+	}
+	if (rc == 0)
+		rc = (op->active ? task_ctx_new_active : task_ctx_new)(
+			reg, job->ec, op->target.tid, &task, e);
+	if (rc < 0) {
+		load_free(op);
+		return rc;
+	}
+	task->requester = op->requester;
+	task->requester->refs++;
+	task->cpumask = cpumask;
+	task->has_cpumask = job->cmd.load.cpus;
+	task->covered = covered;
+	task->tgid = op->target.tgid;
+	task->process = job->cmd.load.process;
+	task->follow = job->cmd.load.follow;
+	task->check_exec = job->cmd.load.untraced && !credentials_trace_all(&op->requester->cred);
+	task->loading = true;
+	job->cmd.tid = job->cmd.load.process ? op->target.tgid : op->target.tid;
+	if (task->worker) {
+		*begun = true;
+		load_attach(reg, op);
+		return 0;
+	}
+	op->cpu = task_first_cpu(&op->cpus) - 1;
+	op->prepare.event.event.kind = EVENT_TASK;
+	op->prepare.event.handle = load_prepared;
+	rc = task_start_ctxsw(reg, &op->cpus, e);
+	if (rc < 0) {
+		load_free(op);
+		task_ctx_free(reg, task);
+		return rc;
+	}
+	*begun = true;
+	load_prepare_next(reg, op);
+	return 0;
+}
+
+/* A server that writes to users' files in their names must not lend its own permissions. */
+static int load_check_writer(
+	const struct cmd_load *load, const struct credentials *c, struct err *e)
+{
+	if (!load->checks_fsuid || c->uid == load->fsuid)
+		return 0;
+	return err_set(e, EPERM,
+		"you are uid %u and write as uid %u: write as uid %u to load on a thread",
+		(unsigned)c->uid, load->fsuid, (unsigned)c->uid);
+}
+
+/* In another thread. */
+static void load_find_target(struct work *w)
+{
+	struct task_load_op *op = container_of(w, struct task_load_op, work);
+	struct job *job = op->job;
+	struct err *e = &job->err;
 	int rc = (job->cmd.load.process ? target_open_process : target_open)(
 		job->pid, job->cmd.tid, &op->target, e);
 
 	if (rc == 0)
 		rc = requester_new(&op->requester, job, e);
 	if (rc == 0)
+		rc = load_check_writer(&job->cmd.load, &op->requester->cred, e);
+	if (rc == 0)
 		rc = target_check(&op->target, &op->requester->cred, e);
-	if (rc == 0)
-		rc = load_check_process(&op->target, &job->cmd, e);
-	if (rc == 0)
-		rc = load_check_sets(job->ec, e);
-	if (rc == 0)
-		rc = load_check_blocking(&job->ec->ctx, op, job->pid, e);
-	if (rc == 0)
-		rc = load_check_loaded(op->reg, op->target.tid, &job->cmd, e);
-	if (rc == 0 && !op->active)
-		rc = load_check_ctxsw(op, e);
-	if (rc == 0)
-		rc = load_init_tracer(op->reg, e);
-	if (rc == 0 && !job->cmd.load.untraced)
-		rc = load_check_attachable(op->reg, &op->target, e);
-	return rc;
+	op->checked = rc;
 }
 
-/* The loads that wait until the thread is free; NULL: it is. */
-static struct queue *load_waiting(const struct task_load_op *op)
+/* The context may have been loaded or removed meanwhile: the engine checks that again. */
+static void load_found(struct work *w)
 {
-	struct task_ctx *loaded = task_ctx_find(op->reg, op->target.tid);
-	struct detaching *detaching = task_detaching(op->reg, op->target.tid);
+	struct task_load_op *op = container_of(w, struct task_load_op, work);
+	struct task_registry *reg = op->reg;
 
-	if (loaded)
-		return &loaded->waiting_loads;
-	return detaching && !op->job->cmd.load.untraced ? &detaching->waiting_loads : NULL;
-}
-
-static int load_make_task(struct task_load_op *op, struct err *e)
-{
-	struct command *cmd = &op->job->cmd;
-	struct task_ctx *task;
-	int rc = (op->active ? task_ctx_new_active : task_ctx_new)(
-		op->reg, op->job->ec, op->target.tid, &task, e);
-
-	if (rc < 0)
-		return rc;
-	task->requester = take_ptr(&op->requester);
-	task->cpumask = op->cpumask;
-	task->has_cpumask = cmd->load.cpus;
-	task->covered = op->covered;
-	task->tgid = op->target.tgid;
-	task->process = cmd->load.process;
-	task->follow = cmd->load.follow;
-	task->check_exec = cmd->load.untraced && !credentials_trace_all(&task->requester->cred);
-	task->loading = true;
-	cmd->tid = cmd->load.process ? op->target.tgid : op->target.tid;
-	return 0;
-}
-
-static int load_prepare(struct task_load_op *op, struct err *e)
-{
-	int rc = task_start_ctxsw(op->reg, &op->cpus, e);
-
-	if (rc < 0) {
-		task_ctx_free(op->reg, op->job->ec->task);
-		return rc;
+	if (w->ended)
+		op->checked = err_set(&op->job->err, ENODEV, "the daemon is shutting down");
+	if (op->checked < 0) {
+		load_answer(reg, op, op->checked);
+		return;
 	}
-	op->cpu = task_first_cpu(&op->cpus) - 1;
-	op->prepare.event.event.kind = EVENT_TASK;
-	op->prepare.event.handle = load_prepared;
-	load_prepare_next(op->reg, op);
-	return 0;
+	reg->looked_up = op;
+	reg->ops->submit(reg->arg, op->job);
+	if (!reg->looked_up)
+		return;
+	/* It was refused, or waits to be submitted once more. */
+	reg->looked_up = NULL;
+	load_queue_next(reg, op->uid);
+	load_free(op);
 }
 
-/* The thread is free. 0: load_finish() follows. */
-static int load_go_on(struct task_load_op *op, struct err *e)
-{
-	int rc = load_make_task(op, e);
-
-	if (rc == 0 && op->active)
-		load_attach(op->reg, op);
-	else if (rc == 0)
-		rc = load_prepare(op, e);
-	return rc;
-}
-
-static struct task_load_op *load_new(struct task_registry *reg, struct job *job)
+/* Begins the lookup. */
+static int load_begin_lookup(struct task_registry *reg, struct job *job, struct err *e)
 {
 	struct task_load_op *op = calloc(1, sizeof(*op));
-
-	if (op) {
-		op->reg = reg;
-		op->job = job;
-		op->uid = job->ec->uid;
-		op->active = load_is_active(reg, job);
-		op->target.dir = -1;
-	}
-	return op;
-}
-
-/* 1: load_finish() follows. 0: the load is submitted again, from the start, when the thread is
- * free. */
-static int load_begin(struct task_registry *reg, struct job *job, struct err *e)
-{
-	struct task_load_op *op = load_new(reg, job);
-	struct queue *waiting = NULL;
 	int rc;
 
 	if (!op)
 		return err_set(e, ENOMEM, "no memory");
-	rc = load_check_request(op, e);
-	if (rc == 0)
-		waiting = load_waiting(op);
-	if (waiting)
-		queue_put(waiting, &job->link);
-	else if (rc == 0)
-		rc = load_go_on(op, e);
-	if (rc == 0 && !waiting)
-		return 1;
-	load_free(op);
+	op->reg = reg;
+	op->job = job;
+	op->uid = job->ec->uid;
+	op->target.dir = -1;
+	rc = load_start_work(op, load_find_target, load_found, e);
+	if (rc < 0)
+		load_free(op);
 	return rc;
 }
 
 int task_load(struct task_registry *reg, struct job *job, struct err *e)
 {
 	unsigned uid = job->ec->uid;
-	int rc = load_queue_enter(reg, job, e);
+	bool begun = false;
+	int rc;
 
-	if (rc <= 0)
-		return rc;
-	rc = load_begin(reg, job, e);
-	if (rc <= 0)
+	if (reg->looked_up && reg->looked_up->job == job) {
+		rc = load_begin(reg, take_ptr(&reg->looked_up), &begun, e);
+	} else {
+		rc = load_queue_enter(reg, job, e);
+		if (rc <= 0)
+			return rc;
+		rc = load_begin_lookup(reg, job, e);
+		begun = rc == 0;
+	}
+	if (!begun)
 		load_queue_next(reg, uid);
-	return rc < 0 ? rc : 0;
+	return rc;
 }

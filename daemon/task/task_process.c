@@ -3,7 +3,6 @@
  * threads create. */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "daemon/task/task_registry_i.h"
 
@@ -42,66 +41,65 @@ void task_destroy_children(struct task_registry *reg, struct engine_ctx *root)
 			task_destroy_child(reg, task->ec);
 }
 
-/* The root is in no registers yet, so the session thread reads it. The id of a thread that has
- * ended may be another's, which the scheduler must not follow. */
+int task_join(struct task_registry *reg, struct task_ctx *root, pid_t tid, struct task_ctx **out,
+	struct err *e)
+{
+	struct engine_ctx *child = root->ec->ops->make_child(root->ec, tid, e);
+	int rc;
+
+	if (!child)
+		return -e->no;
+	rc = task_ctx_new(reg, child, tid, out, e);
+	if (rc < 0) {
+		task_destroy_child(reg, child);
+		return rc;
+	}
+	task_ctx_inherit(*out, root);
+	(*out)->tgid = root->tgid;
+	return 0;
+}
+
+/* It may end before the scheduler follows it. The id of a thread that has ended may be another's,
+ * which the scheduler must not follow. */
+static int process_follow(
+	struct task_registry *reg, struct task_ctx *task, bool ended, struct err *e)
+{
+	int rc = ended ? -ESRCH : task_ctx_follow(reg, task, e);
+
+	return rc == -ESRCH ? 0 : rc;
+}
+
+/* The root is in no registers yet, so the session thread reads it. */
 static int process_load(struct task_registry *reg, struct task_ctx *root, struct task_ctx *task,
-	bool ended, struct err *e)
+	pid_t tid, bool ended, struct err *e)
 {
 	struct command clone = {.verb = CMD_CLONE, .into = &task->ec->ctx};
 	struct command load = {
 		.verb = CMD_LOAD,
-		.tid = task->tid,
+		.tid = tid,
 		.rights = root->requester->rights,
 		.limits = root->requester->limits,
 	};
 	int rc = exec_command(&reg->x, &root->ec->ctx, &clone, e);
 
-	if (rc == 0 && !ended)
-		rc = task_ctx_follow(reg, task, e);
+	if (rc == 0)
+		rc = process_follow(reg, task, ended, e);
 	if (rc < 0)
 		return rc;
-	task->tgid = root->tgid;
 	task->ec->ctx.target.pid = root->tgid;
 	return task_ctx_load(reg, task, &load, NULL, e);
 }
 
-static int process_make_child(
-	struct task_registry *reg, struct task_ctx *root, pid_t tid, bool ended, struct err *e)
+int task_end_join(struct task_registry *reg, struct task_ctx *root, struct task_ctx *task,
+	pid_t tid, bool ended, struct err *e)
 {
-	struct engine_ctx *child = root->ec->ops->make_child(root->ec, tid, e);
-	struct task_ctx *task;
-	int rc;
+	int rc = root ? process_load(reg, root, task, tid, ended, e) : -e->no;
 
-	if (!child)
-		return -e->no;
-	rc = task_ctx_new(reg, child, tid, &task, e);
-	if (rc < 0) {
-		task_destroy_child(reg, child);
-		return rc;
-	}
-	task_ctx_inherit(task, root);
-	rc = process_load(reg, root, task, ended, e);
 	task->traced = rc == 0;
 	if (rc < 0)
-		task_destroy_child(reg, child);
+		task_destroy_child(reg, task->ec);
 	else
 		task_ctx_kick(reg, task);
 	task_ctx_loaded(reg, task, rc);
 	return rc;
-}
-
-/* The rights are checked for each thread, as each has credentials of its own. One that has ended
- * gets a context for those that it has created, whose clone events follow. */
-int task_join(struct task_registry *reg, struct task_ctx *root, pid_t tid, struct err *e)
-{
-	struct target target = {.dir = -1};
-	int rc = target_open(getpid(), tid, &target, e);
-	bool ended = rc == -ESRCH || (rc == 0 && target.tgid != root->tgid);
-
-	if (rc == 0 && !ended)
-		rc = target_check_again(&target, &root->requester->cred, e);
-	target_close(&target);
-	if (rc == -ESRCH)
-		ended = true;
-	return ended || rc == 0 ? process_make_child(reg, root, tid, ended, e) : rc;
 }

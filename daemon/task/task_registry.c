@@ -364,6 +364,7 @@ static bool registry_submit_end(struct task_registry *reg, struct task_work *w, 
 
 void task_ctx_end(struct task_registry *reg, struct task_ctx *task)
 {
+	task->end_due = task->loading;
 	if (!task->end_job || task->loading)
 		return;
 	task->end_waits = task->process && task->ec == task->root && task->ec->followed;

@@ -9,6 +9,7 @@
 #include "daemon/percpu/engine_ctx.h"
 
 struct task_registry;
+struct work;
 
 /* Calls back into the engine. */
 struct task_registry_ops {
@@ -21,6 +22,8 @@ struct task_registry_ops {
 	void (*resubmit_loads)(void *arg);
 	/* Ends a worker that has executed its last job. */
 	void (*retire)(void *arg, struct worker *w);
+	/* workqueue_submit() */
+	int (*work)(void *arg, struct work *w, struct err *e);
 };
 
 /* Opens nothing: that is for the first load. -ENOMEM. */

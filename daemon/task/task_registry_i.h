@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "daemon/ctxsw/ctxsw.h"
 #include "daemon/percpu/worker.h"
+#include "daemon/percpu/workqueue.h"
 #include "daemon/task/task_registry.h"
 
 /* A thread that the tracer is detaching: until then it cannot be attached again. */
@@ -25,6 +26,8 @@ struct detaching {
 	struct list_head link;      /* task_registry.detaching */
 	struct hash_node tid_node;  /* task_registry.detaching_by_tid */
 };
+
+struct task_load_op;
 
 struct task_registry {
 	struct ctxsw_shared shared;
@@ -39,6 +42,8 @@ struct task_registry {
 	struct list_head detaching;
 	struct hash detaching_by_tid;
 	struct list_head load_queues;
+	/* The load that is submitted again, as its lookup has ended. */
+	struct task_load_op *looked_up;
 	unsigned for_all_count;      /* commands for all threads of a load */
 	struct list_head work_users; /* users with work that waits */
 	struct task_event next_work; /* is sent while there are any */
@@ -92,7 +97,7 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task);
 /* After an exec that changed the thread's id. */
 void task_ctx_set_tid(struct task_registry *reg, struct task_ctx *task, pid_t tid);
 
-/* -ENOMEM, -ESRCH, -EPERM. */
+/* For any thread. -ENOMEM, -ESRCH, -EPERM. */
 int requester_new(struct requester **out, struct job *load, struct err *e);
 void requester_unref(struct requester *p);
 
@@ -140,8 +145,14 @@ void task_ctx_inherit(struct task_ctx *task, const struct task_ctx *from);
 void task_destroy_child(struct task_registry *reg, struct engine_ctx *child);
 /* The same for all contexts of a load but the one that was loaded. */
 void task_destroy_children(struct task_registry *reg, struct engine_ctx *root);
-/* Gives a context to thread @tid of the process that @root is being loaded on. */
-int task_join(struct task_registry *reg, struct task_ctx *root, pid_t tid, struct err *e);
+/* Makes a context, which is loading, for thread @tid of the process that @root is being loaded on;
+ * task_end_join() follows. */
+int task_join(struct task_registry *reg, struct task_ctx *root, pid_t tid, struct task_ctx **out,
+	struct err *e);
+/* Loads it on the thread. One that has @ended gets it for those that it has created, whose clone
+ * events follow. @root NULL: fails with @e. On failure, @task is freed. */
+int task_end_join(struct task_registry *reg, struct task_ctx *root, struct task_ctx *task,
+	pid_t tid, bool ended, struct err *e);
 
 /* Ends the loading phase, in which commands wait. @rc < 0: it has failed, and @task is freed. */
 void task_ctx_loaded(struct task_registry *reg, struct task_ctx *task, int rc);

@@ -112,6 +112,47 @@ serve() {
 	fi
 }
 
+# on_older_kernel: what serve() begins finds the ids of threads in their status alone, as before Linux
+# 6.13
+on_older_kernel() {
+	"$BUILD/tests/fs/oldkernel" true || skip "no seccomp filters: an older kernel cannot be played"
+	perfmonfs() {
+		exec "$BUILD/tests/fs/oldkernel" "$BATS_RUN_TMPDIR/perfmonfs" "$@"
+	}
+}
+
+# session_read: bytes that the session thread has read
+session_read() {
+	awk '$1 == "rchar:" { print $2 }' "/proc/$DAEMON/task/$DAEMON/io"
+}
+
+# reads_in_another_thread LINE: ctl refuses it for a user whose status is long, and %d in it is the
+# writer; the session thread has not read that
+reads_in_another_thread() {
+	local before
+
+	[ "$(cat /proc/sys/kernel/ngroups_max)" -ge 65536 ] || skip "kernel.ngroups_max is below 65536"
+	cat >"$BATS_TEST_TMPDIR/reads" <<-'END'
+		import errno, os, sys
+		os.setgroups(range(100000, 165536))
+		os.setgid(65534)
+		os.setuid(65534)
+		os.mkdir(sys.argv[1] + "/ctx/n")
+		fd = os.open(sys.argv[1] + "/ctx/n/ctl", os.O_WRONLY)
+		for _ in range(2):
+		    try:
+		        os.write(fd, sys.argv[2].replace("%d", str(os.getpid())).encode())
+		        print("ok")
+		    except OSError as e:
+		        print(errno.errorcode[e.errno])
+	END
+	before=$(session_read)
+	run -0 bounded python3 "$BATS_TEST_TMPDIR/reads" "$MNT" "$1"
+	is "EFBIG
+EFBIG"
+	[ $(($(session_read) - before)) -lt 16384 ]
+}
+
 # The kernel may still have names of a mount that is dead now.
 served() {
 	gone "$DAEMON" || bounded cat "$MNT/version" >/dev/null 2>&1

@@ -182,11 +182,6 @@ lent() {
 	as $GID put ok "$C/ctl" start
 }
 
-# session_read: bytes that the session thread has read
-session_read() {
-	awk '$1 == "rchar:" { print $2 }' "/proc/$DAEMON/task/$DAEMON/io"
-}
-
 # With as many, the status in /proc has 450 KB. It is read in another thread, and only if need be.
 @test "supplementary groups: of 65536, the last one counts" {
 	local groups=$BATS_TEST_TMPDIR/groups before
@@ -251,6 +246,12 @@ session_read() {
 	END
 	run -0 bounded python3 "$BATS_TEST_TMPDIR/many" "$MNT"
 	is "EAGAIN EPERM"
+}
+
+@test "supplementary groups: of an older kernel, another thread reads them for a signal" {
+	on_older_kernel
+	serve --backend=sim
+	reads_in_another_thread "signal sig=10"
 }
 
 @test "config/: root writes, everyone reads" {

@@ -510,6 +510,12 @@ is_taken() {
 	its_faults c "$TID"
 }
 
+@test "of an older kernel, another thread reads the groups of one that loads" {
+	on_older_kernel
+	serve --backend=perf
+	reads_in_another_thread "load tid=%d"
+}
+
 @test "a CPU is taken while a thread runs there, and given back" {
 	serve --backend=perf --threads=ctxsw
 	begin a spinner "$ONE" fault

@@ -16,7 +16,7 @@
 enum { PERIOD_NS = 5000000, MESSAGES = 4000, SPIN_BYTES = 64 };
 
 /* A loop of a few instructions, so that its address tells that it ran. */
-__attribute__((noinline, noclone)) static void spin(void)
+__attribute__((noinline)) static void spin(void)
 {
 	for (;;)
 		__asm__ volatile("" ::: "memory");

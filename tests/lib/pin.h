@@ -12,7 +12,7 @@
 	SIZE(type, size);                                                                          \
 	FIELDS(type, fields)
 #define FIELDS(type, fields)                                                                       \
-	static inline void fields_of_##type(void)                                                  \
+	static inline __attribute__((unused)) void fields_of_##type(void)                          \
 	{                                                                                          \
 		typedef type T;                                                                    \
 		_Static_assert(1 fields, #type);                                                   \

@@ -4,13 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/nsec.h"
-#include "daemon/authz/group_access.h"
+#include "daemon/authz/identity.h"
+#include "daemon/authz/supplementary.h"
+#include "daemon/engine/engine.h"
 #include "daemon/fs/requests/file.h"
-#include "daemon/fs/requests/group_lookup.h"
-#include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/requests/quota.h"
+#include "daemon/fs/requests/work_request.h"
 #include "daemon/fs/tree/fs_state.h"
 
 static bool caller_writes_kernel(const struct pmu *pmu, const struct cmd_vector *v)
@@ -129,8 +128,6 @@ int caller_check_root(const struct call *call, struct err *e)
 		call->node.row->name);
 }
 
-enum { CALLER_SLOW_NS = 2000000, CALLER_PAUSE_NS = 1000000000 };
-
 /*
  * While mkdir waits for its answer, the kernel lets no other user make or look up a name in that
  * directory. So a user whose groups take long to read has to pause between two of them.
@@ -138,119 +135,57 @@ enum { CALLER_SLOW_NS = 2000000, CALLER_PAUSE_NS = 1000000000 };
 static int caller_check_pause(const struct call *call, struct err *e)
 {
 	uid_t uid = fuse_req_ctx(call->req)->uid;
-	const struct user_quota *q = user_quota_get(&call->fs->objects.quotas, uid);
 
-	if (!q || q->groups_at <= nsec_now(CLOCK_MONOTONIC))
+	if (!engine_delays_work(call->fs->eng, uid))
 		return 0;
 	return err_set(e, EAGAIN,
-		"uid %u has so many supplementary groups that they are read for mkdir once a "
-		"second only: try again then",
+		"uid %u has so many supplementary groups that they are read for mkdir once in a "
+		"while only: try again in a second",
 		(unsigned)uid);
 }
 
-static void caller_note_pause(const struct call *call, uint64_t took_ns)
-{
-	struct user_quota *q;
-
-	if (took_ns < CALLER_SLOW_NS)
-		return;
-	q = user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
-	if (q)
-		q->groups_at = nsec_now(CLOCK_MONOTONIC) + CALLER_PAUSE_NS;
-}
-
-static int caller_read_identity(pid_t tid, struct identity *is, struct err *e)
-{
-	CLEANUP_CLOSE int dir = proc_open(tid, e);
-	int rc = dir < 0 ? dir : identity_of(dir, is, e);
-
-	return rc < 0 ? err_prefix(e, "the caller, thread %d", (int)tid) : 0;
-}
-
-void caller_pause_identity(const struct call *call)
-{
-	struct user_quota *q =
-		user_quota_get(&call->fs->objects.quotas, fuse_req_ctx(call->req)->uid);
-
-	if (q)
-		q->identity_at = nsec_now(CLOCK_MONOTONIC) + CALLER_PAUSE_NS;
-}
-
-int caller_identity(const struct call *call, struct identity *is, struct err *e)
-{
-	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
-	const struct user_quota *q = user_quota_find(&call->fs->objects.quotas, caller->uid);
-	int rc;
-
-	if (!caller->pid)
-		return err_set(e, EPERM,
-			"your PID namespace is not visible to the daemon: use the one that the "
-			"daemon runs in");
-	if (q && q->identity_at > nsec_now(CLOCK_MONOTONIC))
-		return err_set(e, EAGAIN,
-			"uid %u has a process with too many supplementary groups: try again in a "
-			"second",
-			(unsigned)caller->uid);
-	rc = caller_read_identity(caller->pid, is, e);
-	if (rc == -EFBIG)
-		caller_pause_identity(call);
-	return rc;
-}
-
 struct caller_question {
-	struct request request;
-	struct group_question question;
+	struct work_request r;
+	pid_t tid;
+	gid_t gid;
+	struct group_answers groups;
 	const struct caller_kind *kind;
 	void *arg;
 	/* It is about making a context. */
 	bool make;
 };
 
-static void caller_free_question(struct caller_question *q)
+static void caller_run(struct work_request *r)
 {
-	context_unref(q->request.call.ctx);
+	struct caller_question *q = container_of(r, struct caller_question, r);
+
+	supplementary_read(q->tid, r->work.uid, q->gid, &q->groups);
+}
+
+static void caller_go(struct work_request *r)
+{
+	struct caller_question *q = container_of(r, struct caller_question, r);
+	struct call *call = &r->request.call;
+	struct rights rights = caller_decide(call, &q->groups);
+
+	if (q->make)
+		caller_store_reserve(call, rights.system);
+	q->kind->go(call, &rights, q->arg);
 	free(q);
 }
 
-static void caller_answered(struct group_question *question)
+static void caller_drop(struct work_request *r)
 {
-	struct caller_question *q = container_of(question, struct caller_question, question);
-	struct call *call = &q->request.call;
-	bool due = request_end(&q->request);
-	struct rights rights;
+	struct caller_question *q = container_of(r, struct caller_question, r);
 
-	if (due && question->ended)
-		fuse_reply_err(call->req, ENODEV);
-	if (due && !question->ended) {
-		rights = caller_decide(call, &question->groups);
-		if (q->make) {
-			caller_store_reserve(call, rights.system);
-			caller_note_pause(call, question->took_ns);
-		}
-		q->kind->go(call, &rights, q->arg);
-	} else {
-		q->kind->drop(call, q->arg);
-	}
-	caller_free_question(q);
-}
-
-/* A question that is being answered keeps its memory until then. */
-static bool caller_interrupted(struct request *r)
-{
-	struct caller_question *q = container_of(r, struct caller_question, request);
-
-	list_del(&r->link);
-	if (group_lookup_withdraw(r->call.fs->groups, &q->question)) {
-		request_uncharge(r);
-		q->kind->drop(&r->call, q->arg);
-		caller_free_question(q);
-	}
-	return true;
+	q->kind->drop(&r->request.call, q->arg);
+	free(q);
 }
 
 int caller_lookup(struct call *call, unsigned need, size_t bytes, const struct caller_kind *kind,
 	void *arg, struct err *e)
 {
+	static const struct work_kind work = {caller_run, caller_go, caller_drop};
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
 	struct caller_question *q;
 
@@ -260,27 +195,18 @@ int caller_lookup(struct call *call, unsigned need, size_t bytes, const struct c
 	if (!q)
 		return err_set(e, ENOMEM, "no memory");
 	*q = (struct caller_question){
-		.question = {.tid = caller->pid,
-			.uid = caller->uid,
-			.gid = caller->gid,
-			.groups = caller_open_groups(call, need),
-			.answered = caller_answered},
+		.r.work.uid = caller->uid,
+		.tid = caller->pid,
+		.gid = caller->gid,
+		.groups = caller_open_groups(call, need),
 		.kind = kind,
 		.arg = arg,
 		.make = need & NEED_MAKE,
 	};
-	if (request_begin(&q->request, call, sizeof(*q) + bytes, caller_interrupted, e) < 0) {
-		free(q);
-		return -e->no;
-	}
-	if (group_lookup_submit(call->fs->groups, &q->question, e) < 0) {
-		request_end(&q->request);
-		free(q);
-		return -e->no;
-	}
-	if (call->ctx)
-		context_ref(call->ctx);
-	return 0;
+	if (work_request_begin(&q->r, call, sizeof(*q) + bytes, &work, e) == 0)
+		return 0;
+	free(q);
+	return -e->no;
 }
 
 void caller_note_opener(const struct call *call, struct file *f)

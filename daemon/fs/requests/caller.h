@@ -9,7 +9,6 @@
 #ifndef FS_CALLER_H
 #define FS_CALLER_H
 
-#include "daemon/authz/identity.h"
 #include "daemon/core/request.h"
 #include "daemon/fs/tree/node.h"
 
@@ -38,12 +37,6 @@ struct caller_kind {
  * neither follows. */
 int caller_lookup(struct call *call, unsigned need, size_t bytes, const struct caller_kind *kind,
 	void *arg, struct err *e);
-
-/* EFBIG: before Linux 6.13, the caller has too many groups for that; for a second after it, its
- * user gets EAGAIN. EPERM, ESRCH: it cannot be read. */
-int caller_identity(const struct call *call, struct identity *is, struct err *e);
-/* Has the user wait as after EFBIG. */
-void caller_pause_identity(const struct call *call);
 
 /* Notes the opener of @f, and its capabilities, if the row wants them. */
 void caller_note_opener(const struct call *call, struct file *f);

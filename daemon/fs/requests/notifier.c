@@ -25,8 +25,10 @@
 
 #include "base/cleanup.h"
 #include "daemon/authz/identity.h"
+#include "daemon/engine/engine.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/work_request.h"
 #include "daemon/percpu/thread.h"
 
 struct notifier {
@@ -39,6 +41,31 @@ struct notifier {
 	uid_t opener, requester;
 	/* engine_ctx.notified at the last signal. */
 	unsigned long long notified;
+	/* Before Linux 6.13, reads the user of @to, for a signal. */
+	struct work work;
+	/* What that needs and has found. */
+	struct fs_context *ctx;
+	uid_t real;
+	int rc;
+	/* @work is under way, and has a reference to @ctx. */
+	bool checking;
+	/* Another signal is due after that one. */
+	bool again;
+	/* The context has it no more: it is freed after @work. */
+	bool dropped;
+};
+
+/* A signal that is being set. */
+struct notifier_request {
+	struct work_request r;
+	struct command cmd;
+	pid_t caller;
+	/* Of the caller and of the opener. */
+	uid_t uid, opener;
+	notifier_answer *answer;
+	struct notifier *n;
+	int rc;
+	struct err err;
 };
 
 static bool notifier_target_exists(const struct f_owner_ex *to)
@@ -61,32 +88,6 @@ static int notifier_identify(const struct notifier *n, struct identity *target, 
 	return dir < 0 ? dir : identity_of(dir, target, e);
 }
 
-static int notifier_target_uid(const struct notifier *n, uid_t *uid, struct err *e)
-{
-	struct identity target;
-
-	if (identity_real_uid(n->target, uid))
-		return 0;
-	if (notifier_identify(n, &target, e) < 0)
-		return -e->no;
-	*uid = target.uid[PROC_REAL];
-	return 0;
-}
-
-/* EPERM: not now, but it may change its user ids again. */
-static int notifier_check(const struct notifier *n, struct err *e)
-{
-	uid_t real;
-
-	if (n->requester == 0 && n->opener == 0)
-		return 0;
-	if (notifier_target_uid(n, &real, e) < 0)
-		return -e->no;
-	if (notifier_may_signal(n->requester, real) && notifier_may_signal(n->opener, real))
-		return 0;
-	return err_set(e, EPERM, "%d belongs to uid %u now", (int)n->to.pid, (unsigned)real);
-}
-
 /* In another PID namespace, the same number is another thread. */
 static bool notifier_same_pid_ns(pid_t caller)
 {
@@ -96,11 +97,9 @@ static bool notifier_same_pid_ns(pid_t caller)
 	return dir >= 0 && identity_in_our_pid_ns(dir);
 }
 
-static int notifier_find_target(const struct call *call, const struct command *cmd,
-	const struct identity *caller, struct f_owner_ex *to, struct err *e)
+static int notifier_find_target(pid_t tid, const struct command *cmd, const struct identity *caller,
+	struct f_owner_ex *to, struct err *e)
 {
-	pid_t tid = fuse_req_ctx(call->req)->pid;
-
 	to->type = cmd->signal.process ? F_OWNER_PID : F_OWNER_TID;
 	if (cmd->tid && !notifier_same_pid_ns(tid))
 		return err_set(e, EINVAL,
@@ -233,35 +232,111 @@ static int notifier_check_limit(const struct fs_context *ctx, struct err *e)
 	return 0;
 }
 
-int notifier_set(struct call *call, const struct command *cmd, struct err *e)
+static int notifier_identify_caller(pid_t tid, struct identity *is, struct err *e)
 {
-	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
-	struct fs_context *ctx = call->ctx;
-	struct f_owner_ex to = {0};
-	struct identity is;
-	struct notifier *n = NULL;
+	CLEANUP_CLOSE int dir = proc_open(tid, e);
+	int rc = dir < 0 ? dir : identity_of(dir, is, e);
 
-	if (!cmd->signal.sig) {
-		notifier_drop(ctx);
-		return 0;
-	}
-	if (notifier_check_limit(ctx, e) < 0 || caller_identity(call, &is, e) < 0 ||
-		notifier_find_target(call, cmd, &is, &to, e) < 0 || notifier_new(&n, e) < 0)
+	return rc < 0 ? err_prefix(e, "the caller, thread %d", (int)tid) : 0;
+}
+
+static int notifier_make(struct notifier_request *req, struct err *e)
+{
+	struct f_owner_ex to = {0};
+	struct identity caller;
+
+	if (!req->caller)
+		return err_set(e, EPERM,
+			"your PID namespace is not visible to the daemon: use the one that the "
+			"daemon runs in");
+	if (notifier_identify_caller(req->caller, &caller, e) < 0 ||
+		notifier_find_target(req->caller, &req->cmd, &caller, &to, e) < 0 ||
+		notifier_new(&req->n, e) < 0)
 		return -e->no;
-	n->to = to;
-	n->opener = call->file->uid;
-	n->requester = caller->uid;
-	if (notifier_bind(n, &is, cmd, e) < 0) {
-		if (e->no == EFBIG)
-			caller_pause_identity(call);
-		notifier_free(n);
+	req->n->to = to;
+	req->n->opener = req->opener;
+	req->n->requester = req->uid;
+	return notifier_bind(req->n, &caller, &req->cmd, e);
+}
+
+static void notifier_run(struct work_request *r)
+{
+	struct notifier_request *req = container_of(r, struct notifier_request, r);
+
+	req->rc = notifier_make(req, &req->err);
+}
+
+static int notifier_install(struct fs_context *ctx, struct notifier_request *req, struct err *e)
+{
+	if (ctx->closed)
+		return err_set(e, ENODEV, "the context is being removed");
+	if (notifier_check_limit(ctx, e) < 0)
 		return -e->no;
-	}
 	notifier_drop(ctx);
-	engine_watch(call->fs->eng, &ctx->ec);
-	n->notified = atomic_load(&ctx->ec.status.notified);
-	ctx->notify.notifier = n;
+	engine_watch(ctx->objs->eng, &ctx->ec);
+	req->n->notified = atomic_load(&ctx->ec.status.notified);
+	req->n->ctx = ctx;
+	ctx->notify.notifier = take_ptr(&req->n);
 	ctx->id.quota->notifiers++;
+	return 0;
+}
+
+static void notifier_request_free(struct notifier_request *req)
+{
+	if (req->n)
+		notifier_free(req->n);
+	free(req);
+}
+
+static void notifier_go(struct work_request *r)
+{
+	struct notifier_request *req = container_of(r, struct notifier_request, r);
+	struct call *call = &r->request.call;
+
+	if (req->rc == 0)
+		req->rc = notifier_install(call->ctx, req, &req->err);
+	req->answer(call, &req->cmd, req->rc, &req->err);
+	notifier_request_free(req);
+}
+
+static void notifier_forget(struct work_request *r)
+{
+	free(r->request.call.packet);
+	notifier_request_free(container_of(r, struct notifier_request, r));
+}
+
+static int notifier_begin(
+	struct call *call, const struct command *cmd, notifier_answer *answer, struct err *e)
+{
+	static const struct work_kind kind = {notifier_run, notifier_go, notifier_forget};
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	struct notifier_request *req = malloc(sizeof(*req));
+
+	if (!req)
+		return err_set(e, ENOMEM, "no memory");
+	*req = (struct notifier_request){
+		.r.work.uid = caller->uid,
+		.cmd = *cmd,
+		.caller = caller->pid,
+		.uid = caller->uid,
+		.opener = call->file->uid,
+		.answer = answer,
+	};
+	if (work_request_begin(&req->r, call, sizeof(*req), &kind, e) == 0)
+		return 0;
+	free(req);
+	return -e->no;
+}
+
+int notifier_set(struct call *call, struct command *cmd, notifier_answer *answer, struct err *e)
+{
+	if (cmd->signal.sig) {
+		if (notifier_check_limit(call->ctx, e) < 0)
+			return -e->no;
+		return notifier_begin(call, cmd, answer, e);
+	}
+	notifier_drop(call->ctx);
+	answer(call, cmd, 0, e);
 	return 0;
 }
 
@@ -275,28 +350,83 @@ static void notifier_send(const struct notifier *n)
 	(void)done; /* neither fails: the pipe is empty before and after */
 }
 
+/* A target that may not be signalled now may change its user ids again. */
+static void notifier_send_to(const struct notifier *n, uid_t real)
+{
+	if (notifier_may_signal(n->requester, real) && notifier_may_signal(n->opener, real))
+		notifier_send(n);
+}
+
+static void notifier_read(struct work *w)
+{
+	struct notifier *n = container_of(w, struct notifier, work);
+	struct identity target;
+	struct err ignored;
+
+	n->rc = notifier_identify(n, &target, &ignored);
+	n->real = n->rc == 0 ? target.uid[PROC_REAL] : 0;
+}
+
+static void notifier_begin_check(struct notifier *n);
+
+static void notifier_checked(struct work *w)
+{
+	struct notifier *n = container_of(w, struct notifier, work);
+	struct fs_context *ctx = n->ctx;
+
+	n->checking = false;
+	if (n->dropped) {
+		notifier_free(n);
+	} else if (!w->ended && (n->rc == -ESRCH || n->rc == -EFBIG)) {
+		notifier_drop(ctx);
+	} else if (!w->ended) {
+		if (n->rc == 0)
+			notifier_send_to(n, n->real);
+		if (n->again)
+			notifier_begin_check(n);
+	}
+	context_unref(ctx);
+}
+
+static void notifier_begin_check(struct notifier *n)
+{
+	struct err ignored;
+
+	n->again = n->checking;
+	if (n->checking)
+		return;
+	n->work = (struct work){
+		.uid = n->ctx->id.uid, .run = notifier_read, .done = notifier_checked};
+	n->checking = engine_work(n->ctx->objs->eng, &n->work, &ignored) == 0;
+	if (n->checking)
+		context_ref(n->ctx);
+}
+
 void notifier_raise(struct fs_context *ctx)
 {
 	unsigned long long notified = ctx->notify.visible.notified;
 	struct notifier *n = ctx->notify.notifier;
-	struct err e;
-	int rc;
+	uid_t real = 0;
 
 	if (!n || n->notified == notified)
 		return;
 	n->notified = notified;
-	rc = notifier_target_exists(&n->to) ? notifier_check(n, &e) : -ESRCH;
-	if (rc == 0)
-		notifier_send(n);
-	else if (rc == -ESRCH || rc == -EFBIG)
+	if (!notifier_target_exists(&n->to))
 		notifier_drop(ctx);
+	else if ((n->requester == 0 && n->opener == 0) || identity_real_uid(n->target, &real))
+		notifier_send_to(n, real);
+	else
+		notifier_begin_check(n);
 }
 
 void notifier_drop(struct fs_context *ctx)
 {
-	if (!ctx->notify.notifier)
+	struct notifier *n = take_ptr(&ctx->notify.notifier);
+
+	if (!n)
 		return;
-	notifier_free(ctx->notify.notifier);
-	ctx->notify.notifier = NULL;
 	ctx->id.quota->notifiers--;
+	n->dropped = true;
+	if (!n->checking)
+		notifier_free(n);
 }

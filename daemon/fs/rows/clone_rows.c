@@ -294,7 +294,8 @@ static void clone_execute(struct call *call, struct command *cmd)
 	struct err e;
 
 	if (cmd->verb == CMD_SIGNAL) {
-		clone_take(call, cmd, notifier_set(call, cmd, &e), &e);
+		if (notifier_set(call, cmd, clone_take, &e) < 0)
+			clone_take(call, cmd, -e.no, &e);
 	} else if (clone_submit(call, cmd, &e) < 0) {
 		cmd->evtset.fault = FAULT_REFUSED;
 		clone_take(call, cmd, -e.no, &e);

@@ -19,28 +19,6 @@ static void context_rows_show_ctl(const struct call *call, struct text *out)
 	context_show_ctl(call->ctx, out);
 }
 
-/*
- * Permission to monitor a thread goes by the real user id: a server that writes to users' files in
- * their names must not lend its own.
- */
-static int context_check_writer(const struct call *call, const struct command *cmd, struct err *e)
-{
-	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
-	struct identity is;
-	uid_t real;
-
-	if (cmd->verb != CMD_LOAD || !cmd->tid || !caller->uid)
-		return 0;
-	if (caller_identity(call, &is, e) < 0)
-		return -e->no;
-	real = is.uid[PROC_REAL];
-	if (real != caller->uid)
-		return err_set(e, EPERM,
-			"you are uid %u and write as uid %u: write as uid %u to load on a thread",
-			(unsigned)real, (unsigned)caller->uid, (unsigned)real);
-	return 0;
-}
-
 static int context_refuse_load(
 	const struct call *call, const struct command *cmd, const struct err *e)
 {
@@ -50,13 +28,17 @@ static int context_refuse_load(
 	return -e->no;
 }
 
+/*
+ * Permission to monitor a thread goes by the real user id: a server that writes to users' files in
+ * their names must not lend its own.
+ */
 static int context_parse_ctl(
 	const struct call *call, struct slice text, struct command *cmd, struct err *e)
 {
 	if (command_parse_ctl(text, cmd, e) < 0 || context_check_load(call, cmd, e) < 0)
 		return -e->no;
-	if (context_check_writer(call, cmd, e) < 0)
-		return context_refuse_load(call, cmd, e);
+	cmd->load.fsuid = fuse_req_ctx(call->req)->uid;
+	cmd->load.checks_fsuid = cmd->load.fsuid;
 	return 0;
 }
 

@@ -300,6 +300,13 @@ static void ops_command_go(struct call *call, const struct rights *rights, void 
 	call_fail(call, &e);
 }
 
+static void ops_answer_signal(struct call *call, struct command *cmd, int rc, struct err *e)
+{
+	if (rc == 0)
+		call->node.row->commit(call->ctx, cmd);
+	call_write_done(call, rc, rc < 0 ? e : NULL);
+}
+
 /* Executes a command that the row has parsed, and answers. */
 static void ops_execute(struct call *call, struct command *cmd)
 {
@@ -314,12 +321,9 @@ static void ops_execute(struct call *call, struct command *cmd)
 			command_free(cmd);
 			call_fail(call, &e);
 		}
-	} else if (notifier_set(call, cmd, &e) < 0) {
+	} else if (notifier_set(call, cmd, ops_answer_signal, &e) < 0) {
 		command_free(cmd);
-		call_write_done(call, -e.no, &e);
-	} else {
-		call->node.row->commit(call->ctx, cmd);
-		call_write_done(call, 0, NULL);
+		call_fail(call, &e);
 	}
 }
 

@@ -23,8 +23,6 @@
 #include "daemon/fs/requests/context_life.h"
 #include "daemon/fs/tree/deferred.h"
 #include "daemon/fs/requests/file.h"
-#include "daemon/fs/requests/format_loader.h"
-#include "daemon/fs/requests/group_lookup.h"
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/requests/uid_error.h"
 #include "daemon/fs/rows/rows.h"
@@ -120,13 +118,12 @@ static void session_serve_request(struct session *s, struct fuse_buf *buf)
 enum { SESSION_SWEEP_MS = 500 };
 
 /* False: a signal came. */
-static bool session_wait(struct fs *fs, struct pollfd fds[6])
+static bool session_wait(struct fs *fs, struct pollfd fds[4])
 {
 	int n;
 
 	fds[3].fd = shared_event_fd(&fs->memory);
-	fds[5].fd = format_loader_fd();
-	n = poll(fds, 6,
+	n = poll(fds, 4,
 		!list_empty(&fs->deferred) ? 0
 		: fs->memory.lingering     ? SESSION_SWEEP_MS
 					   : -1);
@@ -148,15 +145,12 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 		{.fd = session_end.wake, .events = POLLIN},
 		{.fd = engine_event_fd(fs->eng), .events = POLLIN},
 		{.fd = -1, .events = POLLIN},
-		{.fd = group_lookup_fd(fs->groups), .events = POLLIN},
-		{.fd = -1, .events = POLLIN},
 	};
 
 	for (;;) {
 		bool alone = !engine_expects_events(fs->eng) &&
 			     !shared_expects_events(&fs->memory) && !fs->memory.lingering &&
-			     list_empty(&fs->deferred) && !group_lookup_expects(fs->groups) &&
-			     !format_loader_expects();
+			     list_empty(&fs->deferred);
 
 		if (blocking != alone) {
 			fcntl(session_end.fuse, F_SETFL, alone ? 0 : O_NONBLOCK);
@@ -169,8 +163,6 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 			continue;
 		engine_handle_events(fs->eng);
 		shared_complete_fences(&fs->memory);
-		group_lookup_complete(fs->groups);
-		format_loader_complete();
 		session_serve_request(s, buf);
 		deferred_run(fs);
 	}
@@ -248,8 +240,7 @@ static int session_serve_mount(struct session *s, int wake, struct err *e)
 		session_loop(s, &buf);
 	session_set_signals(SIG_BLOCK, session_handle_signal);
 	session_finish_sync(s, &buf);
-	group_lookup_stop(s->fs.groups);
-	format_loader_stop();
+	engine_stop_works(s->fs.eng);
 	/* Registers come first. Waiting requests are answered before the mount goes. */
 	session_close_contexts(&s->fs);
 	engine_drain(s->fs.eng);
@@ -340,8 +331,6 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 		return rc;
 	rc = objects_init(&fs->objects, fs->eng, &context_life_ops, e);
 	if (rc == 0)
-		rc = group_lookup_new(&fs->groups, e);
-	if (rc == 0)
 		rc = audit_log_new("/dev/log", &fs->audit, e);
 	if (rc == 0) {
 		user_quotas_configure(&fs->objects.quotas, config);
@@ -353,7 +342,6 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	shared_pool_free(&fs->memory);
 	engine_free(fs->eng);
 	objects_free(&fs->objects);
-	group_lookup_free(fs->groups);
 	audit_log_free(fs->audit);
 	pthread_mutex_destroy(&fs->pending.lock);
 	return rc;

@@ -14,7 +14,6 @@
 #include "perfmonfs/backend.h"
 
 struct audit_log;
-struct group_lookup;
 
 /* Requests that are answered later; see pending_request.c. */
 struct pending_requests {
@@ -45,7 +44,6 @@ struct fs {
 	/* Open files. */
 	struct list_head files;
 	struct pending_requests pending;
-	struct group_lookup *groups;
 	struct audit_log *audit;
 	/* Users with long work under way (user_quota.deferred_link); see deferred.c. */
 	struct list_head deferred;

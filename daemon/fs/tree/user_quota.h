@@ -71,9 +71,6 @@ struct user_quota {
 	unsigned workers;
 	/* The user was a member of sys_group when memory or contexts were last short. */
 	atomic_bool reserve;
-	/* When the user's supplementary groups may be read for mkdir again, and its ids after EFBIG
-	 * (CLOCK_MONOTONIC, ns). */
-	uint64_t groups_at, identity_at;
 	struct audit_rate audit;
 	struct user_error error;
 	/* Long work under way, oldest first; if there is any, @deferred_link is in fs.deferred. */

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/percpu/workqueue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/nsec.h"
+#include "daemon/percpu/thread.h"
+
+/* CPU time of a long work, how many times of it the user's next work is delayed, and the most. */
+enum { WORKQUEUE_LONG_NS = 2000000, WORKQUEUE_DELAY = 5 };
+#define WORKQUEUE_DELAY_MAX_NS (4 * NSEC_PER_SEC)
+
+/* A user with works that wait, a work that runs, or a delay. */
+struct workqueue_user {
+	struct hash_node node;
+	/* In workqueue.ready or .delayed, unless a work runs. */
+	struct list_head link;
+	/* Those that wait. */
+	struct list_head works;
+	bool running;
+	/* End of the delay (CLOCK_MONOTONIC, ns); 0: there is none. */
+	uint64_t until;
+};
+
+struct workqueue {
+	struct event_queue *events;
+	/* A leaf: guards the fields from here up to @ending. */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct hash users;
+	/* Users with works, none of which runs. */
+	struct list_head ready;
+	/* Users in a delay, by its end. */
+	struct list_head delayed;
+	/* The last one's. */
+	uint64_t delayed_until;
+	/* The work that runs; NULL: none. */
+	struct work *current;
+	/* The thread is not waited for, and ends without touching its work. */
+	bool abandoned;
+	bool ending;
+	/* The fields from here on are the session thread's. */
+	pthread_t thread;
+	bool started;
+	/* Works whose done() is due. */
+	unsigned expected;
+};
+
+int workqueue_new(struct event_queue *events, struct workqueue **out, struct err *e)
+{
+	struct workqueue *wq = calloc(1, sizeof(*wq));
+	pthread_condattr_t monotonic;
+
+	if (!wq || hash_init(&wq->users) < 0) {
+		free(wq);
+		return err_set(e, ENOMEM, "no memory");
+	}
+	wq->events = events;
+	pthread_mutex_init(&wq->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&wq->wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	list_init(&wq->ready);
+	list_init(&wq->delayed);
+	*out = wq;
+	return 0;
+}
+
+void workqueue_free(struct workqueue *wq)
+{
+	if (!wq || wq->abandoned)
+		return;
+	pthread_cond_destroy(&wq->wake);
+	pthread_mutex_destroy(&wq->lock);
+	hash_free(&wq->users);
+	free(wq);
+}
+
+static struct workqueue_user *workqueue_find(const struct workqueue *wq, uid_t uid)
+{
+	struct hash_node *node = hash_find(&wq->users, uid);
+
+	return node ? container_of(node, struct workqueue_user, node) : NULL;
+}
+
+/* NULL: no memory. */
+static struct workqueue_user *workqueue_get(struct workqueue *wq, uid_t uid)
+{
+	struct workqueue_user *u = workqueue_find(wq, uid);
+
+	if (u)
+		return u;
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return NULL;
+	list_init(&u->link);
+	list_init(&u->works);
+	hash_add(&wq->users, &u->node, uid);
+	return u;
+}
+
+/* Makes @u ready, or frees it, after a work or a delay has ended, or a work has come or gone. */
+static void workqueue_update(struct workqueue *wq, struct workqueue_user *u)
+{
+	if (u->running || u->until)
+		return;
+	if (!list_empty(&u->works)) {
+		if (list_empty(&u->link))
+			list_add_tail(&u->link, &wq->ready);
+		return;
+	}
+	list_del(&u->link);
+	hash_remove(&wq->users, &u->node);
+	free(u);
+}
+
+static void workqueue_end_delays(struct workqueue *wq, uint64_t now)
+{
+	struct workqueue_user *u;
+
+	while ((u = list_first_entry_or_null(&wq->delayed, struct workqueue_user, link))) {
+		if (u->until > now)
+			return;
+		list_del(&u->link);
+		u->until = 0;
+		workqueue_update(wq, u);
+	}
+}
+
+/* One after another, so that @took is a part of the time for all users together. */
+static void workqueue_delay(struct workqueue *wq, struct workqueue_user *u, uint64_t took)
+{
+	uint64_t now = nsec_now(CLOCK_MONOTONIC);
+
+	if (wq->delayed_until < now)
+		wq->delayed_until = now;
+	wq->delayed_until += WORKQUEUE_DELAY * took;
+	if (wq->delayed_until > now + WORKQUEUE_DELAY_MAX_NS)
+		wq->delayed_until = now + WORKQUEUE_DELAY_MAX_NS;
+	u->until = wq->delayed_until;
+	list_add_tail(&u->link, &wq->delayed);
+}
+
+static struct work *workqueue_take(struct workqueue *wq)
+{
+	struct workqueue_user *u;
+	struct work *w;
+
+	workqueue_end_delays(wq, nsec_now(CLOCK_MONOTONIC));
+	u = list_first_entry_or_null(&wq->ready, struct workqueue_user, link);
+	if (!u)
+		return NULL;
+	list_del(&u->link);
+	u->running = true;
+	w = list_entry(u->works.next, struct work, link);
+	list_del(&w->link);
+	w->waiting = false;
+	return w;
+}
+
+/* For the user of @w, which has run: its works are root's if they may hang. */
+static void workqueue_end_work(struct workqueue *wq, const struct work *w, uint64_t took)
+{
+	struct workqueue_user *u = workqueue_find(wq, w->uid);
+
+	u->running = false;
+	if (took > WORKQUEUE_LONG_NS && w->uid && !w->may_hang)
+		workqueue_delay(wq, u, took);
+	else
+		workqueue_update(wq, u);
+}
+
+static void workqueue_wait(struct workqueue *wq)
+{
+	const struct workqueue_user *u =
+		list_first_entry_or_null(&wq->delayed, struct workqueue_user, link);
+	struct timespec until;
+
+	if (u) {
+		until = nsec_timespec(u->until);
+		pthread_cond_timedwait(&wq->wake, &wq->lock, &until);
+	} else {
+		pthread_cond_wait(&wq->wake, &wq->lock);
+	}
+}
+
+/* Returns the CPU time that it has taken. */
+static uint64_t workqueue_run(struct work *w)
+{
+	uint64_t begun = nsec_now(CLOCK_THREAD_CPUTIME_ID);
+
+	w->run(w);
+	return nsec_now(CLOCK_THREAD_CPUTIME_ID) - begun;
+}
+
+static void *workqueue_main(void *arg)
+{
+	struct workqueue *wq = arg;
+	uint64_t took;
+
+	thread_set_name("pfm-work");
+	pthread_mutex_lock(&wq->lock);
+	while (!wq->ending) {
+		wq->current = workqueue_take(wq);
+		if (!wq->current) {
+			workqueue_wait(wq);
+			continue;
+		}
+		pthread_mutex_unlock(&wq->lock);
+		took = workqueue_run(wq->current);
+		pthread_mutex_lock(&wq->lock);
+		if (wq->abandoned)
+			break;
+		workqueue_end_work(wq, wq->current, took);
+		event_send(wq->events, &wq->current->event);
+		wq->current = NULL;
+	}
+	pthread_mutex_unlock(&wq->lock);
+	return NULL;
+}
+
+static int workqueue_start(struct workqueue *wq, struct err *e)
+{
+	if (!wq->started && thread_start(&wq->thread, workqueue_main, wq))
+		return err_set(e, EAGAIN, "no thread can be started: try again");
+	wq->started = true;
+	return 0;
+}
+
+static int workqueue_add(struct workqueue *wq, struct work *w, struct err *e)
+{
+	struct workqueue_user *u = workqueue_get(wq, w->uid);
+
+	if (!u)
+		return err_set(e, ENOMEM, "no memory");
+	if (w->first)
+		list_add(&w->link, &u->works);
+	else
+		list_add_tail(&w->link, &u->works);
+	w->waiting = true;
+	workqueue_update(wq, u);
+	return 0;
+}
+
+/* Takes @w, which waits, from where it is. */
+static void workqueue_remove(struct workqueue *wq, struct work *w)
+{
+	list_del(&w->link);
+	w->waiting = false;
+	workqueue_update(wq, workqueue_find(wq, w->uid));
+}
+
+int workqueue_submit(struct workqueue *wq, struct work *w, struct err *e)
+{
+	int rc;
+
+	w->wq = wq;
+	w->event.kind = EVENT_WORK;
+	if (wq->ending && w->may_hang)
+		return err_set(e, ENODEV, "the daemon is shutting down");
+	if (wq->ending) {
+		wq->expected++;
+		w->run(w);
+		event_send(wq->events, &w->event);
+		return 0;
+	}
+	if (workqueue_start(wq, e) < 0)
+		return -e->no;
+	pthread_mutex_lock(&wq->lock);
+	rc = workqueue_add(wq, w, e);
+	pthread_cond_signal(&wq->wake);
+	pthread_mutex_unlock(&wq->lock);
+	wq->expected += rc == 0;
+	return rc;
+}
+
+bool workqueue_cancel(struct workqueue *wq, struct work *w)
+{
+	bool waiting;
+
+	pthread_mutex_lock(&wq->lock);
+	waiting = w->waiting;
+	if (waiting)
+		workqueue_remove(wq, w);
+	pthread_mutex_unlock(&wq->lock);
+	wq->expected -= waiting;
+	return waiting;
+}
+
+bool workqueue_delays(struct workqueue *wq, uid_t uid)
+{
+	const struct workqueue_user *u;
+	bool delayed;
+
+	pthread_mutex_lock(&wq->lock);
+	workqueue_end_delays(wq, nsec_now(CLOCK_MONOTONIC));
+	u = workqueue_find(wq, uid);
+	delayed = u && u->until;
+	pthread_mutex_unlock(&wq->lock);
+	return delayed;
+}
+
+bool workqueue_expects_events(const struct workqueue *wq)
+{
+	return wq->expected;
+}
+
+static void workqueue_finish(struct workqueue *wq, struct work *w)
+{
+	wq->expected--;
+	w->done(w);
+}
+
+void workqueue_complete(struct event *event)
+{
+	struct work *w = container_of(event, struct work, event);
+
+	workqueue_finish(w->wq, w);
+}
+
+/* NULL: none waits. */
+static struct work *workqueue_take_waiting(struct workqueue *wq)
+{
+	struct workqueue_user *u;
+	struct work *w = NULL;
+
+	pthread_mutex_lock(&wq->lock);
+	workqueue_end_delays(wq, UINT64_MAX);
+	u = list_first_entry_or_null(&wq->ready, struct workqueue_user, link);
+	if (u) {
+		w = list_entry(u->works.next, struct work, link);
+		workqueue_remove(wq, w);
+	}
+	pthread_mutex_unlock(&wq->lock);
+	return w;
+}
+
+void workqueue_stop(struct workqueue *wq)
+{
+	struct work *w;
+
+	if (wq->ending)
+		return;
+	pthread_mutex_lock(&wq->lock);
+	wq->ending = true;
+	w = wq->current && wq->current->may_hang ? wq->current : NULL;
+	wq->abandoned = w;
+	if (w)
+		workqueue_end_work(wq, w, 0);
+	pthread_cond_signal(&wq->wake);
+	pthread_mutex_unlock(&wq->lock);
+	if (w)
+		w->hangs = true;
+	else if (wq->started)
+		pthread_join(wq->thread, NULL);
+	wq->started = false;
+	for (; w || (w = workqueue_take_waiting(wq)); w = NULL) {
+		w->ended = true;
+		workqueue_finish(wq, w);
+	}
+}
