@@ -94,7 +94,7 @@ struct task_struct {
 /* The state at the last switch of a thread, and only then. */
 #define TASK_DEAD 0x80
 
-#define PF_KTHREAD  0x200000
+#define PF_KTHREAD 0x200000
 #define PF_SIGNALED 0x400
 
 #define SIGKILL_BIT (1UL << (9 - 1))
@@ -277,16 +277,15 @@ static bool switch_wanted_at(sched_u32 n, sched_u32 cpu)
 	return !c || c->bits[cpu / 64] >> (cpu % 64) & 1;
 }
 
-/* Whether the ctxsw thread has something to do for @n, which comes, as the slot of @next, or for
- * threads that died. Those of a killed process are reported together. */
-static bool switch_needs_wakeup(const struct sched_cpu *c, sched_u32 cpu, sched_u32 n, bool changed,
-	const struct task_struct *next)
+/* Whether the ctxsw thread has something to do for @n, which comes, or @old, which left. @changed:
+ * they are different threads. */
+static bool switch_needs_wakeup(
+	const struct sched_cpu *c, sched_u32 cpu, sched_u32 old, sched_u32 n, bool changed)
 {
 	if (c->active_slot)
 		return n != c->active_slot;
-	if (c->dead_slot && !c->wakeup_pending && !switch_is_killed(next))
-		return true;
-	return changed && n && !c->taker && switch_wanted_at(n, cpu);
+	return changed &&
+	       ((old && switch_slot(old)->dead) || (n && !c->taker && switch_wanted_at(n, cpu)));
 }
 
 static void switch_wake_ctxsw(void *ctx, struct sched_cpu *c, sched_u32 n)
@@ -353,7 +352,7 @@ static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struc
 		c->late++;
 	if (changed && n)
 		switch_note_uncounted(c, cpu, n);
-	if (c->ctxsw_tid && switch_needs_wakeup(c, cpu, n, changed, next))
+	if (c->ctxsw_tid && switch_needs_wakeup(c, cpu, old, n, changed))
 		switch_wake_ctxsw(ctx, c, n);
 }
 

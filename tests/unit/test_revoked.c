@@ -88,7 +88,6 @@ enum { EXEC_CASES = sizeof(exec_cases) / sizeof(exec_cases[0]) };
 static char dir[] = "/tmp/revoked-XXXXXX";
 static struct sched *sched;
 static int wakeup_fd;
-static unsigned wakeup_cpu;
 
 /* The child: its pipes are 0 and 1. It writes its thread id and begins at the next byte. */
 
@@ -183,12 +182,10 @@ static void until_dead(const struct sched_slot *s)
 	}
 }
 
-/* As a ctxsw thread does, this takes the list of the dead. */
 static bool is_woken(void)
 {
 	struct pollfd p = {wakeup_fd, POLLIN, 0};
 
-	__atomic_store_n(&sched_cpu(sched, wakeup_cpu)->dead_slot, 0, __ATOMIC_RELAXED);
 	return poll(&p, 1, 0) == 1;
 }
 
@@ -278,7 +275,7 @@ static void make(const char *name, const char *how)
 /* Makes this thread the ctxsw thread of its CPU, on which its children run, too. */
 static void open_wakeup(void)
 {
-	unsigned cpu = wakeup_cpu = (unsigned)sched_getcpu();
+	unsigned cpu = (unsigned)sched_getcpu();
 	cpu_set_t set;
 	struct err e;
 

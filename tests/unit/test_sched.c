@@ -123,7 +123,7 @@ static void account(struct ctxsw_thread *c)
 static void *ctxsw_thread_main(void *arg)
 {
 	struct ctxsw_thread *c = arg;
-	struct sched_param param = {.sched_priority = 2};
+	struct sched_param param = {.sched_priority = 1};
 	struct pollfd p[] = {{c->wakeup, POLLIN, 0}, {c->stop, POLLIN, 0}};
 	struct sched_cpu *here = sched_cpu(sched, c->cpu);
 
@@ -133,7 +133,6 @@ static void *ctxsw_thread_main(void *arg)
 	c->ready = 1;
 	while (poll(p, 2, -1) >= 0 && !p[1].revents) {
 		c->wakeups++;
-		__atomic_store_n(&here->dead_slot, 0, __ATOMIC_RELAXED);
 		account(c);
 	}
 	__atomic_store_n(&here->ctxsw_tid, 0, __ATOMIC_RELEASE);
@@ -671,45 +670,6 @@ static void test_killed(void **state)
 	close(fds[1]);
 }
 
-/* Killed at once, by a thread of their CPU, and of a priority that no ordinary thread comes
- * between: their ends are reported together. */
-static void test_killed_together(void **state)
-{
-	enum { KILLED = 20 };
-	struct sched_param param = {.sched_priority = 1};
-	pid_t pid, group = 0;
-	cpu_set_t before;
-	unsigned old;
-	int fds[2];
-
-	(void)state;
-	assert_int_equal(pipe(fds), 0);
-	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
-	for (unsigned slot = 1; slot <= KILLED; slot++) {
-		pid = child_with(0, await_byte, &fds[0]);
-		group = group ? group : pid;
-		assert_int_equal(setpgid(pid, group), 0);
-		assert_int_equal(bind_to(cpus[0], pid), 0);
-		assert_int_equal(sched_setscheduler(pid, SCHED_FIFO, &param), 0);
-		wait_until(is_asleep(pid));
-		follow(slot, pid, true);
-	}
-	assert_int_equal(bind_to(cpus[0], 0), 0);
-	old = ctxsw_threads[0].wakeups;
-	assert_int_equal(kill(-group, SIGKILL), 0);
-	for (unsigned slot = 1; slot <= KILLED; slot++) {
-		assert_true(waitpid(-group, NULL, 0) > 0);
-		wait_until(load(&slot_at(slot)->dead));
-	}
-	wait_until(ctxsw_threads[0].wakeups > old);
-	assert_in_range(ctxsw_threads[0].wakeups - old, 1, KILLED / 2);
-	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
-	for (unsigned slot = 1; slot <= KILLED; slot++)
-		sched_forget(sched, slot);
-	close(fds[0]);
-	close(fds[1]);
-}
-
 /* One wakeup reports all dead slots. */
 static void test_ends(void **state)
 {
@@ -1096,7 +1056,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_thousand, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_end, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_killed, open_ctxsw, close_ctxsw),
-		cmocka_unit_test_setup_teardown(test_killed_together, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_ends, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_sudden_end, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_exec, open_ctxsw, close_ctxsw),
