@@ -58,6 +58,16 @@ struct requester {
 	struct limits limits; /* as they were at load */
 };
 
+struct task_registry;
+
+/* Work of the session thread that takes turns with requests: see daemon/task/task_work.c. */
+struct task_work {
+	/* Does parts of it, and counts *left down by one for each. True: nothing is left of it, and
+	 * it may be gone. False: *left is 0. */
+	bool (*some)(struct task_registry *reg, struct task_work *w, unsigned *left);
+	struct list_head link; /* among its user's, while it waits */
+};
+
 /* The session thread's. */
 struct task_joining {
 	struct err err; /* what went wrong */
@@ -110,11 +120,12 @@ struct task_ctx {
 	bool end_due;
 	/* Of a load's root: the command that is being submitted to all its threads, or NULL. */
 	struct job *for_all;
-	struct list_head for_all_link; /* task_registry.for_all, meanwhile */
+	struct task_work for_all_work;
 	/* The number of the last command for all threads of the load: it differs from the
 	 * root's if this thread has yet to get it. */
 	unsigned last_for_all;
-	struct job *end_job; /* preallocated CMD_END; NULL: it was submitted */
+	struct job *end_job;       /* preallocated CMD_END; NULL: it was submitted */
+	struct task_work end_work; /* submits end_job */
 	struct requester *requester;
 	bool exited;                /* the tracer has reported it: there is nothing to detach */
 	bool loading;               /* it has no slot state yet, and commands wait */

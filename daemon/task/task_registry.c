@@ -47,7 +47,7 @@ int task_registry_new(struct backend *be, struct event_queue *events, struct eng
 	list_init(&reg->detaching);
 	list_init(&reg->load_queues);
 	list_init(&reg->budgets);
-	task_for_all_init(reg);
+	task_work_init(reg);
 	reg->x.be = be;
 	reg->x.stats = &stats->exec;
 	reg->ops = ops;
@@ -70,6 +70,7 @@ void task_registry_free(struct task_registry *reg)
 	while (!list_empty(&reg->detaching))
 		task_detached(reg, list_entry(reg->detaching.next, struct detaching, link));
 	load_queues_free(reg);
+	task_work_free(reg);
 	task_budgets_free(reg);
 	hash_free(&reg->by_tid);
 	hash_free(&reg->detaching_by_tid);
@@ -171,6 +172,7 @@ static int registry_add(struct task_registry *reg, struct engine_ctx *ec, pid_t 
 	if (!task || !end)
 		return err_set(e, ENOMEM, "no memory");
 	task->end_job = take_ptr(&end);
+	list_init(&task->end_work.link);
 	task->ec = task->root = ec;
 	task_ctx_set_tid(reg, task, tid);
 	list_add(&task->link, &reg->tasks);
@@ -282,6 +284,7 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 	struct link *waiting;
 
 	list_del(&task->link);
+	list_del(&task->end_work.link);
 	registry_unhash(reg, task);
 	task->root->followed -= task->root != task->ec;
 	if (task->worker) {
@@ -342,14 +345,12 @@ static void registry_report_revoked(struct task_registry *reg, const struct task
 	task->ec->ops->report_error(task->ec, &e);
 }
 
-void task_ctx_end(struct task_registry *reg, struct task_ctx *task)
+/* Thousands of threads may end at once, with their process. */
+static bool registry_submit_end(struct task_registry *reg, struct task_work *w, unsigned *left)
 {
-	task->end_due = task->loading;
-	if (!task->end_job || task->loading)
-		return;
-	task->end_waits = task->process && task->ec == task->root && task->ec->followed;
-	if (task->end_waits)
-		return;
+	struct task_ctx *task = container_of(w, struct task_ctx, end_work);
+
+	--*left;
 	if (!task->worker)
 		registry_report_revoked(reg, task);
 	*task->end_job = (struct job){
@@ -358,6 +359,19 @@ void task_ctx_end(struct task_registry *reg, struct task_ctx *task)
 		.done = task_job_done,
 	};
 	reg->ops->submit(reg->arg, take_ptr(&task->end_job));
+	return true;
+}
+
+void task_ctx_end(struct task_registry *reg, struct task_ctx *task)
+{
+	task->end_due = task->loading;
+	if (!task->end_job || task->loading)
+		return;
+	task->end_waits = task->process && task->ec == task->root && task->ec->followed;
+	if (task->end_waits || !list_empty(&task->end_work.link))
+		return;
+	task->end_work.some = registry_submit_end;
+	task_work_add(reg, task->ec->uid, &task->end_work);
 }
 
 /* --- Threads that are being detached */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The session thread's side of following threads, from the bottom up: loads that wait for others
- * (load_queue.c), commands for all threads of a load (task_for_all.c), CPUs that threads give up
+ * (load_queue.c), long work in turns (task_work.c), commands for all threads of a load
+ * (task_for_all.c), CPUs that threads give up
  * (task_cpus.c), users' switch budgets (task_budget.c), the registry and commands
  * (task_registry.c), following a thread and giving up its slot to the ctxsw threads
  * (task_attach.c), what the tracer reports (task_follow.c), and loading (task_load.c). A file calls
@@ -43,10 +44,10 @@ struct task_registry {
 	struct list_head load_queues;
 	/* The load that is submitted again, as its lookup has ended. */
 	struct task_load_op *looked_up;
-	unsigned for_all_count;         /* commands for all threads of a load */
-	struct list_head for_all;       /* roots of loads with threads that have yet to get it */
-	struct task_event next_for_all; /* is sent while there are any */
-	struct queue exited_threads;    /* ctxsw threads to free when the last one has exited */
+	unsigned for_all_count;      /* commands for all threads of a load */
+	struct list_head work_users; /* users with work that waits */
+	struct task_event next_work; /* is sent while there are any */
+	struct queue exited_threads; /* ctxsw threads to free when the last one has exited */
 };
 
 /* 1: @job is to be loaded now, which load_queue_next() ends. 0: it is submitted again later, when
@@ -58,12 +59,15 @@ void load_queue_next(struct task_registry *reg, unsigned uid);
 void load_queues_stop(struct task_registry *reg);
 void load_queues_free(struct task_registry *reg);
 
-void task_for_all_init(struct task_registry *reg);
-/*
- * Submits a copy of @job to the other threads of the load of @root, and then posts @job. Some
- * threads at a time: between, the session thread serves requests, and other commands for @root wait
- * in requeued.
- */
+void task_work_init(struct task_registry *reg);
+void task_work_free(struct task_registry *reg);
+/* Does the first parts of @w, work of @uid, unless others of this user wait; and the rest later. */
+void task_work_begin(struct task_registry *reg, unsigned uid, struct task_work *w);
+/* Does all of it later. */
+void task_work_add(struct task_registry *reg, unsigned uid, struct task_work *w);
+
+/* Submits a copy of @job to the other threads of the load of @root, and then posts @job: long work.
+ * Meanwhile, other commands for @root wait in requeued. */
 void task_post_for_all(struct task_registry *reg, struct task_ctx *root, struct job *job);
 /* Has a ctxsw thread execute @job. */
 void task_post_ctxsw(struct task_registry *reg, struct task_ctx *task, struct job *job);
@@ -99,7 +103,7 @@ void requester_unref(struct requester *p);
 
 /* Has the ctxsw threads of all covered CPUs check what runs there. */
 void task_ctx_kick(struct task_registry *reg, const struct task_ctx *task);
-/* Submits CMD_END, once: the thread has ended or may not be followed any more. */
+/* Has CMD_END submitted, once: the thread has ended or may not be followed any more. */
 void task_ctx_end(struct task_registry *reg, struct task_ctx *task);
 /* The scheduler has seen the thread end, or revoked it. */
 bool task_ctx_is_dead(const struct task_registry *reg, const struct task_ctx *task);

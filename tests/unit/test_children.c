@@ -515,6 +515,27 @@ static void test_remove_family(void **state)
 	assert_non_null(born("ctx/a", 1, &e));
 }
 
+/* Between two requests, no more than so many go; the answer comes when all have gone. */
+static void test_remove_many(void **state)
+{
+	enum { CHILDREN = 200, SLICE_MAX = 64 };
+	uint64_t top = find("ctx");
+	unsigned left;
+
+	(void)state;
+	for (int tid = 1; tid <= CHILDREN; tid++)
+		make_child("ctx/a", tid);
+	left = fs->objects.count;
+	assert_int_equal(left, CHILDREN + 1);
+	send_request(ROOT, FUSE_RMDIR, top, "a", sizeof("a"));
+	do {
+		assert_in_range(left - fs->objects.count, 0, SLICE_MAX + 1);
+		left = fs->objects.count;
+	} while (left && deferred_run(fs));
+	assert_int_equal(left, 0);
+	assert_int_equal(mkdir_as(USER, "ctx/a"), 0);
+}
+
 /* A thread is made while its context is being removed. */
 static void test_born_too_late(void **state)
 {
@@ -1143,6 +1164,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_descendants_are_flat, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_remove_child, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_remove_family, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_remove_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_born_too_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_taken_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),

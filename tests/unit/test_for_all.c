@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Commands for all threads of a load: how many threads get one between two requests, and in which
- * order. The contexts are made here, and no thread executes the jobs. */
+/* Commands for all threads of a load, and their ends: how many threads get one between two
+ * requests, and in which order. The contexts are made here, and no thread executes the jobs. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "daemon/ctxsw/ctxsw_i.h"
 #include "daemon/task/task_registry_i.h"
 
-enum { THREADS = 300, LOADS = 2, SLICE_MAX = 128 };
+enum { THREADS = 300, LOADS = 3, SLICE_MAX = 128 };
 
 /* A context on a thread, and the commands submitted to it. */
 struct member {
@@ -25,7 +25,8 @@ struct member {
 	unsigned njobs;
 };
 
-/* The first of each load is its root; one more is created by a test. */
+/* The first of each load is its root; one more is created by a test. The last load is another
+ * user's. */
 static struct member members[LOADS][THREADS + 1];
 static struct requester requester;
 static struct task_registry *reg;
@@ -54,9 +55,11 @@ static const struct task_registry_ops ops = {.submit = count_job, .resubmit = re
 static void member_add(struct member *m, struct member *root)
 {
 	*m = (struct member){
+		.ec.uid = root->ec.uid,
 		.task = {.ec = &m->ec, .root = &root->ec, .slot = 1, .process = true},
 	};
 	m->task.requester = &requester;
+	list_init(&m->task.end_work.link);
 	m->ec.task = &m->task;
 	list_add(&m->task.link, &reg->tasks);
 }
@@ -71,9 +74,11 @@ static int setup(void **state)
 	reg->shared.slots = calloc(2, sizeof(*reg->shared.slots));
 	ctxsw.fds[FD_WAKEUP].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	atomic_store(&reg->shared.ctxsw_threads[0], &ctxsw);
-	for (unsigned l = 0; l < LOADS; l++)
+	for (unsigned l = 0; l < LOADS; l++) {
+		members[l][0].ec.uid = l == LOADS - 1;
 		for (unsigned i = 0; i < THREADS; i++)
 			member_add(&members[l][i], &members[l][0]);
+	}
 	njobs_all = ndone = 0;
 	resubmitted = NULL;
 	return 0;
@@ -155,20 +160,55 @@ static unsigned count_jobs(const struct member *load)
 	return n;
 }
 
-/* Loads take turns, as many as there are: in each round, one of them. */
+/* Users take turns, however many loads each has: in each round, one of them. */
 static void test_turns(void **state)
 {
+	const struct member *other = members[LOADS - 1];
 	struct job unload[LOADS];
 
 	(void)state;
 	for (unsigned l = 0; l < LOADS; l++)
 		submit(&unload[l], &members[l][0], CMD_UNLOAD);
 	do
-		assert_in_range(count_jobs(members[0]) - count_jobs(members[1]), 0, SLICE_MAX);
+		assert_true(count_jobs(other) == THREADS - 1 ||
+			    njobs_all - 2 * count_jobs(other) <= SLICE_MAX);
 	while (handle_round());
 	for (unsigned l = 0; l < LOADS; l++)
 		want_one_each(members[l]);
 	assert_ptr_equal(queue_take(&ctxsw.inbox), &unload[0].link);
+}
+
+/* All threads of a process end at once, and some of them are unloaded before it is their turn. */
+static void test_ends(void **state)
+{
+	enum { UNLOADED = 7 };
+	struct member *other = members[LOADS - 1];
+	struct job start;
+
+	(void)state;
+	for (unsigned i = 0; i < THREADS; i++) {
+		struct task_ctx *task = &members[0][i].task;
+
+		task->process = false;
+		task->worker = (struct worker *)&start; /* it has no slot of the scheduler */
+		task->end_job = calloc(1, sizeof(*task->end_job));
+		task->end_job->done = task_job_done;
+		task_ctx_end(reg, task);
+		task_ctx_end(reg, task);
+	}
+	assert_int_equal(njobs_all, 0);
+	list_del(&members[0][UNLOADED].task.end_work.link);
+	submit(&start, &other[0], CMD_START);
+	assert_int_equal(njobs_all, SLICE_MAX);
+	while (count_jobs(other) < THREADS - 1) {
+		assert_true(njobs_all - count_jobs(other) <= count_jobs(other));
+		assert_true(handle_round());
+	}
+	while (handle_round())
+		;
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(members[0][i].njobs, i != UNLOADED);
+	free(members[0][UNLOADED].task.end_job);
 }
 
 /* A new thread has what its parent got already, and gets what its parent has yet to get. */
@@ -239,6 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_slices, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_turns, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_born, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loaded_again, setup, teardown),

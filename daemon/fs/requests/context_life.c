@@ -46,7 +46,11 @@ void context_gone(struct engine_ctx *ec)
 	shared_unref(take_ptr(&ctx->map.region));
 	shared_sweep(&fs_of(ctx)->memory);
 	ctx->end = (struct deferred){.quota = ctx->id.quota, .slice = context_free_sets};
-	deferred_begin(fs_of(ctx), &ctx->end);
+	/* Otherwise it stops counting against user_contexts_max at once. */
+	if (ctx->sets.n)
+		deferred_begin(fs_of(ctx), &ctx->end);
+	else
+		context_free_sets(&ctx->end);
 }
 
 static int context_copy_sets(const struct fs_context *from, struct fs_context *to, struct err *e)
@@ -111,11 +115,16 @@ const struct engine_ctx_ops context_life_ops = {
 	.destroyed = context_gone,
 };
 
-/* The end of a context and its children. */
+/* The end of a context and its children, of which there may be thousands. */
 struct removal {
+	struct deferred turns;
+	struct fs_context *ctx;
 	/* Answered when all are gone; NULL: none. */
 	fuse_req_t req;
+	/* Contexts that are not gone, and 1 while more are taken out of the tree. */
 	atomic_uint left;
+	/* How many are in victims. */
+	unsigned n;
 	struct victim {
 		struct job job;
 		struct fs_context *ctx;
@@ -123,14 +132,8 @@ struct removal {
 	} victims[];
 };
 
-static void context_removed(struct job *job)
+static void context_removal_put(struct removal *r)
 {
-	struct victim *v = container_of(job, struct victim, job);
-	struct removal *r = v->removal;
-
-	if (job->rc < 0)
-		fprintf(stderr, "perfmonfs: context %s: %s\n", v->ctx->id.path, job->err.text);
-	context_unref(v->ctx);
 	if (atomic_fetch_sub(&r->left, 1) != 1)
 		return;
 	if (r->req)
@@ -138,45 +141,79 @@ static void context_removed(struct job *job)
 	free(r);
 }
 
-/* The last child comes first: a context that is removed has no children. */
-static void context_take_out(struct fs_context *whole, struct removal *r, unsigned n)
+static void context_removed(struct job *job)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct fs_context *ctx = whole;
+	struct victim *v = container_of(job, struct victim, job);
 
-		if (!list_empty(&whole->children))
-			ctx = list_entry(whole->children.prev, struct fs_context, sibling);
-		context_ref(ctx);
-		r->victims[i] = (struct victim){
-			.job =
-				{
-					.ec = &ctx->ec,
-					.cmd.verb = CMD_DESTROY,
-					.pid = r->req ? fuse_req_ctx(r->req)->pid : 0,
-					.done = context_removed,
-				},
-			.ctx = ctx,
-			.removal = r,
-		};
-		audit_unload_asked(ctx, r->req ? "rmdir" : "close", r->req);
-		object_remove(ctx->objs, ctx);
-		context_close(ctx);
-	}
+	if (job->rc < 0)
+		fprintf(stderr, "perfmonfs: context %s: %s\n", v->ctx->id.path, job->err.text);
+	context_unref(v->ctx);
+	context_removal_put(v->removal);
 }
 
+static void context_take_out(struct removal *r, struct fs_context *ctx)
+{
+	audit_unload_asked(ctx, r->req ? "rmdir" : "close", r->req);
+	object_remove(ctx->objs, ctx);
+	context_close(ctx);
+}
+
+static void context_end(struct removal *r, struct fs_context *ctx)
+{
+	struct victim *v = &r->victims[r->n++];
+
+	context_ref(ctx);
+	*v = (struct victim){
+		.job =
+			{
+				.ec = &ctx->ec,
+				.cmd.verb = CMD_DESTROY,
+				.pid = r->req ? fuse_req_ctx(r->req)->pid : 0,
+				.done = context_removed,
+			},
+		.ctx = ctx,
+		.removal = r,
+	};
+	atomic_fetch_add(&r->left, 1);
+	engine_submit(ctx->objs->eng, &v->job);
+}
+
+/* The parent ends last: no child is without it. During rmdir, the kernel lets no other context be
+ * made or removed: so this waits for none of its user's other work. */
+static void context_end_some(struct deferred *d)
+{
+	enum { CONTEXTS_SLICE = 64 };
+	struct removal *r = container_of(d, struct removal, turns);
+	struct list_head *children = &r->ctx->children;
+
+	for (unsigned n = 0; n < CONTEXTS_SLICE && !list_empty(children); n++) {
+		struct fs_context *child = list_entry(children->prev, struct fs_context, sibling);
+
+		context_take_out(r, child);
+		context_end(r, child);
+	}
+	if (!list_empty(children)) {
+		deferred_go_on(fs_of(r->ctx), d);
+		return;
+	}
+	context_end(r, r->ctx);
+	context_removal_put(r);
+}
+
+/* Once closed, it gets no more children. */
 int context_destroy(struct fs_context *ctx, fuse_req_t req)
 {
-	struct engine *eng = ctx->objs->eng;
 	unsigned n = 1 + list_count(&ctx->children);
 	struct removal *r = malloc(sizeof(*r) + n * sizeof(r->victims[0]));
 
 	if (!r)
 		return -ENOMEM;
+	r->turns = (struct deferred){.quota = ctx->id.quota, .slice = context_end_some};
+	r->ctx = ctx;
 	r->req = req;
-	atomic_init(&r->left, n);
-	context_take_out(ctx, r, n);
-	/* The parent comes last: no child is without it. After that, @r may be gone. */
-	for (unsigned i = 0; i < n; i++)
-		engine_submit(eng, &r->victims[i].job);
+	atomic_init(&r->left, 1);
+	r->n = 0;
+	context_take_out(r, ctx);
+	context_end_some(&r->turns);
 	return 0;
 }

@@ -3,13 +3,21 @@
 
 #include "daemon/fs/tree/fs_state.h"
 
-void deferred_add(struct fs *fs, struct deferred *d)
+static struct list_head *deferred_queue(struct fs *fs, struct user_quota *q)
 {
-	struct user_quota *q = d->quota;
-
 	if (list_empty(&q->deferred))
 		list_add_tail(&q->deferred_link, &fs->deferred);
-	list_add_tail(&d->link, &q->deferred);
+	return &q->deferred;
+}
+
+void deferred_add(struct fs *fs, struct deferred *d)
+{
+	list_add_tail(&d->link, deferred_queue(fs, d->quota));
+}
+
+void deferred_go_on(struct fs *fs, struct deferred *d)
+{
+	list_add(&d->link, deferred_queue(fs, d->quota));
 }
 
 void deferred_begin(struct fs *fs, struct deferred *d)

@@ -27,6 +27,8 @@ struct deferred {
 void deferred_begin(struct fs *fs, struct deferred *d);
 /* Has d->slice() called later, once; @d is not in the list. */
 void deferred_add(struct fs *fs, struct deferred *d);
+/* The same, but before its user's other work. */
+void deferred_go_on(struct fs *fs, struct deferred *d);
 /* Runs one slice. False: there was none. */
 bool deferred_run(struct fs *fs);
 

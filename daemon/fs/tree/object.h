@@ -245,7 +245,8 @@ void object_drop_clone(struct objects *objs, struct fs_context *ctx);
  * ENOSPC, ENOMEM. */
 int object_make_child(struct fs_context *parent, int tid, struct fs_context **out, struct err *e);
 
-/* Takes @ctx, which has no children, out of the tree. Its memory goes with its last reference. */
+/* Takes @ctx out of the tree; then its children must follow. Its memory goes with its last
+ * reference. */
 void object_remove(struct objects *objs, struct fs_context *ctx);
 
 /* The set with that id, or the next higher one; NULL: there is none. */
