@@ -457,10 +457,16 @@ struct sampler {
 	struct engine_ctx ec;
 	struct buffer buf;
 	atomic_bool done;
-	bool gone;
 };
 
 static struct sampler sampler;
+
+static void on_change(struct engine_ctx *ec)
+{
+	(void)ec;
+}
+
+static const struct engine_ctx_ops sampler_ops = {.on_change = on_change};
 
 static void job_done(struct job *job)
 {
@@ -534,6 +540,7 @@ static int sampling_begin(void **state)
 	assert_int_equal(engine_new(be, &eng, &e), 0);
 	memset(&sampler, 0, sizeof(sampler));
 	assert_int_equal(engine_ctx_init(eng, &sampler.ec), 0);
+	sampler.ec.ops = &sampler_ops;
 	sampler.ec.name = "sampler";
 	return 0;
 }
