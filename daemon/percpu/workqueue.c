@@ -20,6 +20,8 @@ struct workqueue_user {
 	/* Those that wait. */
 	struct list_head works;
 	bool running;
+	/* CPU time of long works since the last delay, ns. */
+	uint64_t took;
 	/* End of the delay (CLOCK_MONOTONIC, ns); 0: there is none. */
 	uint64_t until;
 };
@@ -102,11 +104,37 @@ static struct workqueue_user *workqueue_get(struct workqueue *wq, uid_t uid)
 	return u;
 }
 
-/* Makes @u ready, or frees it, after a work or a delay has ended, or a work has come or gone. */
+/* One after another, so that long works are a part of the time for all users together. */
+static void workqueue_delay(struct workqueue *wq, struct workqueue_user *u)
+{
+	uint64_t now = nsec_now(CLOCK_MONOTONIC);
+
+	if (wq->delayed_until < now)
+		wq->delayed_until = now;
+	wq->delayed_until += WORKQUEUE_DELAY * u->took;
+	if (wq->delayed_until > now + WORKQUEUE_DELAY_MAX_NS)
+		wq->delayed_until = now + WORKQUEUE_DELAY_MAX_NS;
+	u->until = wq->delayed_until;
+	u->took = 0;
+	list_del(&u->link);
+	list_add_tail(&u->link, &wq->delayed);
+}
+
+static bool workqueue_has_first(const struct workqueue_user *u)
+{
+	return !list_empty(&u->works) && list_entry(u->works.next, struct work, link)->first;
+}
+
+/* Makes @u ready, delays or frees it, after a work or a delay has ended, or a work has come or
+ * gone. */
 static void workqueue_update(struct workqueue *wq, struct workqueue_user *u)
 {
 	if (u->running || u->until)
 		return;
+	if (u->took && !workqueue_has_first(u)) {
+		workqueue_delay(wq, u);
+		return;
+	}
 	if (!list_empty(&u->works)) {
 		if (list_empty(&u->link))
 			list_add_tail(&u->link, &wq->ready);
@@ -128,20 +156,6 @@ static void workqueue_end_delays(struct workqueue *wq, uint64_t now)
 		u->until = 0;
 		workqueue_update(wq, u);
 	}
-}
-
-/* One after another, so that @took is a part of the time for all users together. */
-static void workqueue_delay(struct workqueue *wq, struct workqueue_user *u, uint64_t took)
-{
-	uint64_t now = nsec_now(CLOCK_MONOTONIC);
-
-	if (wq->delayed_until < now)
-		wq->delayed_until = now;
-	wq->delayed_until += WORKQUEUE_DELAY * took;
-	if (wq->delayed_until > now + WORKQUEUE_DELAY_MAX_NS)
-		wq->delayed_until = now + WORKQUEUE_DELAY_MAX_NS;
-	u->until = wq->delayed_until;
-	list_add_tail(&u->link, &wq->delayed);
 }
 
 static struct work *workqueue_take(struct workqueue *wq)
@@ -168,9 +182,8 @@ static void workqueue_end_work(struct workqueue *wq, const struct work *w, uint6
 
 	u->running = false;
 	if (took > WORKQUEUE_LONG_NS && w->uid && !w->may_hang)
-		workqueue_delay(wq, u, took);
-	else
-		workqueue_update(wq, u);
+		u->took += took;
+	workqueue_update(wq, u);
 }
 
 static void workqueue_wait(struct workqueue *wq)

@@ -27,7 +27,7 @@ struct workqueue;
 struct work {
 	/* Whose turn it takes. */
 	uid_t uid;
-	/* It precedes the user's other works that wait. */
+	/* It precedes the user's other works that wait, and a delay begins after it. */
 	bool first;
 	/* It may never end: the daemon ends without it. Others do not wait for it: it has a
 	 * workqueue of its own. */

@@ -124,8 +124,12 @@ static int follow_begin(struct clone_event *clone, const struct command *parent,
 		.rights = task->requester->rights,
 		.limits = task->requester->limits};
 	bool counts = parent->info.state == CTX_RUNNING || parent->info.state == CTX_MASKED;
-	int rc = task_ctx_follow(clone->reg, task, e);
+	int rc;
 
+	/* The thread that was found may be another one with its id. */
+	if (task->exited)
+		return err_set(e, ESRCH, "it was killed before it executed an instruction");
+	rc = task_ctx_follow(clone->reg, task, e);
 	if (rc < 0)
 		return rc;
 	task->traced = true;
@@ -391,14 +395,15 @@ static void follow_check_events(struct follow_event *ev, struct engine_ctx *ec)
 	ev->reg->ops->submit(ev->reg->arg, &ev->check);
 }
 
-/* An unload has detached a thread that is not followed for the same load any more. */
+/* An unload has detached a thread that is not followed for the same load any more. If the thread
+ * was killed, another one with its id may have been checked. */
 static void follow_exec_checked(struct work *w)
 {
 	struct follow_check *c = container_of(w, struct follow_check, work);
 	CLEANUP_FREE struct follow_event *ev = container_of(c, struct follow_event, access);
 	struct task_registry *reg = c->reg;
 	struct task_ctx *task = task_ctx_find(reg, c->tid);
-	bool same = task && task->requester == c->requester;
+	bool same = task && task->requester == c->requester && !task->exited;
 	int rc = follow_end_check(c);
 
 	if (!reg->shared.tracer || !same)

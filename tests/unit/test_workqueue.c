@@ -171,6 +171,29 @@ static void test_delay(void **state)
 	assert_false(workqueue_delays(wq, 2));
 }
 
+/* The delay begins after it. */
+static void test_no_delay_of_first(void **state)
+{
+	uint64_t begun = nsec_now(CLOCK_MONOTONIC);
+
+	(void)state;
+	begin();
+	item_new(1, 'l', 2)->takes = 20000000;
+	items[1].gate = &shut_gate;
+	submit(&items[1]);
+	submit(item_new(2, 'a', 2));
+	submit(item_new(3, 'b', 3));
+	submit(item_new(4, 'c', 3));
+	item_new(5, 'f', 2)->work.first = true;
+	atomic_store(&open_gate, true);
+	wait_ran(2);
+	submit(&items[5]);
+	atomic_store(&shut_gate, true);
+	wait_done(6);
+	assert_string_equal(ran, "-lbfca");
+	assert_true(nsec_now(CLOCK_MONOTONIC) - begun >= 120000000);
+}
+
 static void test_no_delay_of_root(void **state)
 {
 	struct item *i;
@@ -242,6 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_turns, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_delay, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_delay_of_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_delay_of_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stop, setup, end_stopped),

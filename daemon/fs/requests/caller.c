@@ -130,7 +130,7 @@ int caller_check_root(const struct call *call, struct err *e)
 
 /*
  * While mkdir waits for its answer, the kernel lets no other user make or look up a name in that
- * directory. So a user whose groups take long to read has to pause between two of them.
+ * directory. So it precedes the user's other works, and fails where it would be delayed.
  */
 static int caller_check_pause(const struct call *call, struct err *e)
 {
@@ -139,8 +139,8 @@ static int caller_check_pause(const struct call *call, struct err *e)
 	if (!engine_delays_work(call->fs->eng, uid))
 		return 0;
 	return err_set(e, EAGAIN,
-		"uid %u has so many supplementary groups that they are read for mkdir once in a "
-		"while only: try again in a second",
+		"a request of uid %u has just taken long, as with thousands of supplementary "
+		"groups: try mkdir again in a second",
 		(unsigned)uid);
 }
 
@@ -187,15 +187,16 @@ int caller_lookup(struct call *call, unsigned need, size_t bytes, const struct c
 {
 	static const struct work_kind work = {caller_run, caller_go, caller_drop};
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	bool is_mkdir = need & NEED_MAKE && !call->file;
 	struct caller_question *q;
 
-	if (need & NEED_MAKE && !call->file && caller_check_pause(call, e) < 0)
+	if (is_mkdir && caller_check_pause(call, e) < 0)
 		return -e->no;
 	q = malloc(sizeof(*q));
 	if (!q)
 		return err_set(e, ENOMEM, "no memory");
 	*q = (struct caller_question){
-		.r.work.uid = caller->uid,
+		.r.work = {.uid = caller->uid, .first = is_mkdir},
 		.tid = caller->pid,
 		.gid = caller->gid,
 		.groups = caller_open_groups(call, need),
