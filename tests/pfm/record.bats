@@ -246,6 +246,16 @@ lost_is() {
 	[[ $output == *thread* ]]
 }
 
+@test "an older recording stays if there is nothing to record" {
+	serve --backend=sim
+	echo older >recorded
+	run -125 pfm record -o recorded -C 1000
+	run -126 pfm record -o recorded -C 1 -- /etc/passwd
+	run -125 pfm record -o new -C 1000
+	[ "$(cat recorded)" = older ]
+	[ ! -e new ]
+}
+
 # can_be_reported: what was recorded before it went wrong
 can_be_reported() {
 	pfm report recorded --sort=command >flat
