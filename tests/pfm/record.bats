@@ -40,10 +40,16 @@ has_samples() { # FILE SAMPLES
 	gone "$RECORD" || { [ -s "$1" ] && [ "$(stat -c %s "$1")" -ge $((48 * $2)) ]; }
 }
 
+# burnt FILE: lines FUNCTION SAMPLES of the burner. Samples, not overflows: when a CPU is taken from us for a
+# while, the overflows of that time are those of one sample.
+burnt() {
+	pfm report "$1" --perf-script | awk '$NF ~ /\/burner\)$/ && $2 ~ /^[abc][+]0x/ { n[substr($2, 1, 1)]++ }
+		END { for (f in n) print f, n[f] }'
+}
+
 # The burner's functions are known from its file, which is still being written.
-has_burnt() { # FILE OVERFLOWS
-	gone "$RECORD" || [ "$(pfm report "$1" --sort=object,function |
-		awk '$3 == "burner" && $4 ~ /^[abc]$/ { n += $2 } END { print n + 0 }')" -ge "$2" ]
+has_burnt() { # FILE SAMPLES
+	gone "$RECORD" || [ "$(burnt "$1" | awk '{ n += $2 } END { print n + 0 }')" -ge "$2" ]
 }
 
 # finish STATUS [SIGNAL]: RECORD ends with that status
@@ -64,9 +70,9 @@ finish() {
 # share_is FUNCTION PERCENT: within 5 points among the burner's functions, which is more than five
 # standard deviations with 3000 samples
 share_is() {
-	pfm report recorded --sort=object,function | awk -v f="$1" -v want="$2" '
-		$3 == "burner" && $4 ~ /^[abc]$/ { all += $2 }
-		$3 == "burner" && $4 == f { its += $2 }
+	burnt recorded | awk -v f="$1" -v want="$2" '
+		{ all += $2 }
+		$1 == f { its = $2 }
 		END {
 			is = all ? 100 * its / all : 0
 			printf "%s: %.2f %% of %d, should be %d %%\n", f, is, all, want
