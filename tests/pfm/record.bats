@@ -29,9 +29,9 @@ serve_perf() {
 	put ok "$MNT/config/overflow_rate_max" 1000000
 }
 
-# record FILE OPTION...: RECORD writes to FILE, in the background
+# record FILE OPTION...: RECORD writes to FILE, in the background, where a shell ignores SIGINT
 record() {
-	pfm record -o "$@" >"$LOG.command" 2>"$LOG.record" 3>&- &
+	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' pfm record -o "$@" >"$LOG.command" 2>"$LOG.record" 3>&- &
 	RECORD=$!
 }
 
@@ -95,7 +95,7 @@ total() { # of the weights in folded stacks
 	record recorded -F 4000 sh -c "burner $CPU_BURNT shares; true"
 	until_ok has_samples recorded 3200
 	until_ok has_burnt recorded 3000
-	finish 130 INT
+	finish 143 TERM
 	shares_are_right
 	pfm report recorded >flat
 	grep -q '^# addresses: found by polling' flat
@@ -227,6 +227,17 @@ lost_is() {
 	run -137 pfm record -o recorded sh -c 'kill -KILL $$'
 	run -127 pfm record -o recorded no-such-command
 	run -126 pfm record -o recorded /etc/passwd
+	no_contexts
+}
+
+@test "a signal for pfm is the command's, which ends as it wants to" {
+	serve_perf
+	record recorded sh -c 'trap "echo over >ended; exit 1" TERM
+		: >trapped
+		while :; do :; done'
+	until_ok test -e trapped
+	finish 143 TERM
+	[ "$(cat ended)" = over ]
 	no_contexts
 }
 

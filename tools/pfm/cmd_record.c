@@ -359,14 +359,19 @@ static int record_go(struct recorder *r, struct launch *l, int signals, struct e
 	return end;
 }
 
+/* The terminal sends a signal to the command, too; one of kill(1) has to be passed on. */
 static int record_status(struct launch *l, int end, int signals)
 {
 	struct signalfd_siginfo si;
 
 	if (end == RECORDER_SIGNALLED && !l->pid)
 		return 0;
-	if (end == RECORDER_SIGNALLED && read(signals, &si, sizeof(si)) == sizeof(si))
+	if (end == RECORDER_SIGNALLED && read(signals, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_code != SI_KERNEL)
+			kill(l->pid, (int)si.ssi_signo);
+		launch_wait(l);
 		return PFM_EXIT_SIGNAL + (int)si.ssi_signo;
+	}
 	if (!l->pid)
 		return 0;
 	launch_wait(l);
