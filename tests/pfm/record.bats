@@ -29,9 +29,9 @@ serve_perf() {
 	put ok "$MNT/config/overflow_rate_max" 1000000
 }
 
-# record FILE OPTION...: RECORD writes to FILE, in the background
+# record FILE OPTION...: RECORD writes to FILE, in the background, where a shell ignores SIGINT
 record() {
-	pfm record -o "$@" >"$LOG.command" 2>"$LOG.record" 3>&- &
+	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' pfm record -o "$@" >"$LOG.command" 2>"$LOG.record" 3>&- &
 	RECORD=$!
 }
 
@@ -40,10 +40,16 @@ has_samples() { # FILE SAMPLES
 	gone "$RECORD" || { [ -s "$1" ] && [ "$(stat -c %s "$1")" -ge $((48 * $2)) ]; }
 }
 
+# burnt FILE: lines FUNCTION SAMPLES of the burner. Samples, not overflows: when a CPU is taken from us for a
+# while, the overflows of that time are those of one sample.
+burnt() {
+	pfm report "$1" --perf-script | awk '$NF ~ /\/burner\)$/ && $2 ~ /^[abc][+]0x/ { n[substr($2, 1, 1)]++ }
+		END { for (f in n) print f, n[f] }'
+}
+
 # The burner's functions are known from its file, which is still being written.
-has_burnt() { # FILE OVERFLOWS
-	gone "$RECORD" || [ "$(pfm report "$1" --sort=object,function |
-		awk '$3 == "burner" && $4 ~ /^[abc]$/ { n += $2 } END { print n + 0 }')" -ge "$2" ]
+has_burnt() { # FILE SAMPLES
+	gone "$RECORD" || [ "$(burnt "$1" | awk '{ n += $2 } END { print n + 0 }')" -ge "$2" ]
 }
 
 # finish STATUS [SIGNAL]: RECORD ends with that status
@@ -64,9 +70,9 @@ finish() {
 # share_is FUNCTION PERCENT: within 5 points among the burner's functions, which is more than five
 # standard deviations with 3000 samples
 share_is() {
-	pfm report recorded --sort=object,function | awk -v f="$1" -v want="$2" '
-		$3 == "burner" && $4 ~ /^[abc]$/ { all += $2 }
-		$3 == "burner" && $4 == f { its += $2 }
+	burnt recorded | awk -v f="$1" -v want="$2" '
+		{ all += $2 }
+		$1 == f { its = $2 }
 		END {
 			is = all ? 100 * its / all : 0
 			printf "%s: %.2f %% of %d, should be %d %%\n", f, is, all, want
@@ -89,7 +95,7 @@ total() { # of the weights in folded stacks
 	record recorded -F 4000 sh -c "burner $CPU_BURNT shares; true"
 	until_ok has_samples recorded 3200
 	until_ok has_burnt recorded 3000
-	finish 130 INT
+	finish 143 TERM
 	shares_are_right
 	pfm report recorded >flat
 	grep -q '^# addresses: found by polling' flat
@@ -224,6 +230,17 @@ lost_is() {
 	no_contexts
 }
 
+@test "a signal for pfm is the command's, which ends as it wants to" {
+	serve_perf
+	record recorded sh -c 'trap "echo over >ended; exit 1" TERM
+		: >trapped
+		while :; do :; done'
+	until_ok test -e trapped
+	finish 143 TERM
+	[ "$(cat ended)" = over ]
+	no_contexts
+}
+
 @test "wrong usage and what does not exist" {
 	serve_perf
 	for args in "" "-F 0 true" "-F 1 -c 1 true" "-c 0 true" "-p 1 -a" "-e nonsense true" \
@@ -244,6 +261,16 @@ lost_is() {
 	serve --backend=sim
 	run -125 pfm record true
 	[[ $output == *thread* ]]
+}
+
+@test "an older recording stays if there is nothing to record" {
+	serve --backend=sim
+	echo older >recorded
+	run -125 pfm record -o recorded -C 1000
+	run -126 pfm record -o recorded -C 1 -- /etc/passwd
+	run -125 pfm record -o new -C 1000
+	[ "$(cat recorded)" = older ]
+	[ ! -e new ]
 }
 
 # can_be_reported: what was recorded before it went wrong

@@ -58,8 +58,9 @@ fields() {
 	is $'2000000000\n2400000000\n0\n0.833333333\n4400000000.0'
 	on_sim -g mine -e branches:u
 	[ "$status" = 0 ]
-	grep -qE '^ +2,000,000,000 +i +u *$' <<<"$output"
-	grep -qE '^ +400,000,000 +branches:u +u *$' <<<"$output"
+	grep -qE '^ +2,000,000,000 +i +u$' <<<"$output"
+	! grep ' $' <<<"$output"
+	grep -qE '^ +400,000,000 +branches:u +u$' <<<"$output"
 	grep -qE '^ +0\.8333 +IPC +per cycle$' <<<"$output"
 	grep -qE '^ +- +miss$' <<<"$output"
 	grep -qE '^ +4,400,000,000 +sum +of both$' <<<"$output"
@@ -132,6 +133,12 @@ fields() {
 	grep ^Sig /proc/self/status >"$BATS_TEST_TMPDIR/signals"
 	pfm stat --mount="$MNT" -C 1 -- grep ^Sig /proc/self/status >"$BATS_TEST_TMPDIR/signals.pfm"
 	diff <(grep -v SigQ "$BATS_TEST_TMPDIR/signals") <(grep -v SigQ "$BATS_TEST_TMPDIR/signals.pfm")
+	(
+		trap '' PIPE
+		grep ^SigIgn /proc/self/status >"$BATS_TEST_TMPDIR/signals"
+		pfm stat --mount="$MNT" -C 1 -- grep ^SigIgn /proc/self/status >"$BATS_TEST_TMPDIR/signals.pfm"
+	)
+	diff "$BATS_TEST_TMPDIR/signals" "$BATS_TEST_TMPDIR/signals.pfm"
 }
 
 @test "sim: runs and their statistics" {
@@ -157,7 +164,7 @@ fields() {
 	run perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' pfm stat --mount="$MNT" -r 5 -C 1 -e r00c4:u -- \
 		sh "$BATS_TEST_TMPDIR/script" "$BATS_TEST_TMPDIR" "$MNT"
 	[ "$status" = 130 ]
-	grep -q 'mean of 1 runs' <<<"$output"
+	grep -q 'mean of 1 run,' <<<"$output"
 	grep -q ' 400,000,000 ' <<<"$output"
 }
 

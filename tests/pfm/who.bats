@@ -74,6 +74,19 @@ for line in sys.stdin:
 	kill $!
 }
 
+@test "perf: a program cannot command the terminal by its name" {
+	serve --backend=perf
+	new mine
+	put ok "$C/pmc/0" page-faults:u
+	cp "$(command -v sleep)" "$BATS_TEST_TMPDIR/"$'a\e]0;b'
+	"$BATS_TEST_TMPDIR/"$'a\e]0;b' 1000 3>&- &
+	until_ok grep -q 'a.]0;b' "/proc/$!/comm"
+	ctl "load tid=$!"
+	who
+	[[ $output == *'a?]0;b'* && $output != *$'\e'* ]]
+	kill $!
+}
+
 @test "what it does not take" {
 	serve --backend=sim
 	run -125 pfm who --mount="$MNT" more

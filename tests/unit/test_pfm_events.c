@@ -271,7 +271,7 @@ static void test_merged(void **state)
 
 static void test_unknown(void **state)
 {
-	struct pfm_pmu pmu = pmu_intel();
+	struct pfm_pmu pmu = pmu_intel(), bare = pmu_perf(PFM_ENCODING_NONE);
 
 	(void)state;
 	refused(&pmu, "instrucions", ENOENT, "is it instructions?");
@@ -280,7 +280,10 @@ static void test_unknown(void **state)
 	refused(&pmu, "instrs", ENOENT, "instructions");
 	refused(&pmu, "qqqqqqqqqq", ENOENT, "pfm list");
 	refused(&pmu, "nosuch::cycles", ENOENT, "nosuch");
+	refused(&bare, "page-falts", ENOENT, "is it page-faults?");
+	refused(&bare, "cycles", ENOENT, "the kernel has no PMU");
 	pfm_pmu_free(&pmu);
+	pfm_pmu_free(&bare);
 }
 
 static void file_refused(const char *text, int no, const char *noun)

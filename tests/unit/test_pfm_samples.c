@@ -91,12 +91,18 @@ static void lost(uint32_t kind, const char *why)
 	assert_int_equal(data_put(&w, DATA_LOST, &l, offsetof(struct data_lost, why), why, &e), 0);
 }
 
+static void finish(void)
+{
+	assert_int_equal(data_flush(&w, &e), 0);
+	assert_int_equal(data_close(&w, &e), 0);
+}
+
 static void end(void)
 {
 	const struct data_end last = {9};
 
 	assert_int_equal(data_put(&w, DATA_END, &last, sizeof(last), NULL, &e), 0);
-	assert_int_equal(data_close(&w, &e), 0);
+	finish();
 }
 
 static void open_recording(bool names)
@@ -217,7 +223,7 @@ static void test_losses_are_shown(void **state)
 	lost(DATA_LOST_COUNT, "some reason");
 	lost(DATA_LOST_COUNT, "some reason");
 	lost(DATA_LOST_OVERFLOWS, "");
-	assert_int_equal(data_close(&w, &e), 0);
+	finish();
 	open_recording(false);
 	assert_false(r.ended);
 	written(write_flat, out, sizeof(out));
@@ -397,7 +403,7 @@ static void refused(enum data_type type, const void *fixed, size_t n, const char
 
 	begin();
 	assert_int_equal(data_put(&w, type, fixed, n, text, &e), 0);
-	assert_int_equal(data_close(&w, &e), 0);
+	finish();
 	p = slurp(&n);
 	assert_int_equal(take(p, n), -EINVAL);
 	assert_non_null(strstr(e.text, "damaged"));
@@ -463,9 +469,26 @@ static void test_disk_full(void **state)
 	assert_false(r.file.cut);
 	assert_int_equal(r.nsamples, written_ones - 1);
 	recording_close(&r);
-	assert_int_equal(data_create(&w, "/dev/full", &e), -ENOSPC);
+	assert_int_equal(data_create(&w, "/dev/full", &e), 0);
+	assert_int_equal(data_flush(&w, &e), -ENOSPC);
 	assert_int_equal(data_close(&w, &e), -ENOSPC);
-	assert_int_equal(data_create(&w, "/nonexistent/x", &e), -ENOENT);
+	assert_int_equal(data_create(&w, "/nonexistent/x", &e), 0);
+	assert_int_equal(data_flush(&w, &e), -ENOENT);
+	assert_int_equal(data_close(&w, &e), 0);
+}
+
+/* A recording that does not come to its first sample leaves the file that was there. */
+static void test_older_file_stays(void **state)
+{
+	(void)state;
+	begin();
+	sample(2, 10, 0x1100, 1);
+	end();
+	assert_int_equal(data_create(&w, path, &e), 0);
+	assert_int_equal(data_close(&w, &e), 0);
+	open_recording(false);
+	assert_int_equal(r.nsamples, 1);
+	recording_close(&r);
 }
 
 /* --- Names of functions */
@@ -660,6 +683,7 @@ int main(void)
 		cmocka_unit_test(test_damaged_records),
 		cmocka_unit_test(test_unknown_records_are_skipped),
 		cmocka_unit_test(test_disk_full),
+		cmocka_unit_test(test_older_file_stays),
 		cmocka_unit_test(test_function_names),
 		cmocka_unit_test(test_another_build_has_no_names),
 		cmocka_unit_test(test_kallsyms),

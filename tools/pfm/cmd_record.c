@@ -139,12 +139,21 @@ static bool record_is_time(const char *event)
 	return strcmp(event, "cpu-clock") == 0 || strcmp(event, "task-clock") == 0;
 }
 
-/* The event that tells best where time goes. */
-static const char *record_default_event(const struct tree *t, enum record_target target)
+/* The event that tells best where time goes. The kernel's clocks count at both levels only. */
+static const char *record_default_event(
+	const struct pfm_pmu *pmu, unsigned levels, enum record_target target, struct err *e)
 {
-	if (strcmp(t->backend, "perf") != 0)
+	if (!(levels & EVENT_KERNEL) && !pmu->software_only)
+		return "cycles:u";
+	if (strcmp(pmu->backend, "perf") != 0)
 		return "cycles";
-	return target >= RECORD_CPUS ? "cpu-clock" : "task-clock";
+	if (levels & EVENT_KERNEL)
+		return target >= RECORD_CPUS ? "cpu-clock" : "task-clock";
+	err_set(e, EACCES,
+		"the clocks of this machine count at kernel level, too, which config/allow_kernel "
+		"does not grant you: have root change that, or give an event, like "
+		"-e page-faults -c 100");
+	return NULL;
 }
 
 static int record_find_event(struct record_plan *plan, const struct pfm_pmu *pmu, const char *name,
@@ -186,14 +195,16 @@ static int record_find_period(
 static int record_make_plan(struct record_plan *plan, const struct record_options *o,
 	const struct tree *t, struct err *e)
 {
-	const char *name = o->event ? o->event : record_default_event(t, o->target);
+	const char *name = o->event;
 	struct pfm_pmu pmu;
 	uint64_t tick_us = 0;
 	int rc = load_pmu(t, &pmu, e);
 
 	if (rc < 0)
 		return rc;
-	rc = record_find_event(plan, &pmu, name, t, e);
+	if (!name)
+		name = record_default_event(&pmu, machine_levels(t), o->target, e);
+	rc = name ? record_find_event(plan, &pmu, name, t, e) : -e->no;
 	pfm_pmu_free(&pmu);
 	if (rc < 0 || record_find_period(plan, o, e) < 0 ||
 		file_read_u64(t->dir, "config/tick_us", &tick_us, e) < 0)
@@ -348,14 +359,19 @@ static int record_go(struct recorder *r, struct launch *l, int signals, struct e
 	return end;
 }
 
+/* The terminal sends a signal to the command, too; one of kill(1) has to be passed on. */
 static int record_status(struct launch *l, int end, int signals)
 {
 	struct signalfd_siginfo si;
 
 	if (end == RECORDER_SIGNALLED && !l->pid)
 		return 0;
-	if (end == RECORDER_SIGNALLED && read(signals, &si, sizeof(si)) == sizeof(si))
+	if (end == RECORDER_SIGNALLED && read(signals, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_code != SI_KERNEL)
+			kill(l->pid, (int)si.ssi_signo);
+		launch_wait(l);
 		return PFM_EXIT_SIGNAL + (int)si.ssi_signo;
+	}
 	if (!l->pid)
 		return 0;
 	launch_wait(l);
@@ -400,9 +416,9 @@ static int record_launch(
 {
 	int rc = o->command ? launch_stopped(l, o->command, mask, e) : 0;
 
-	if (rc == -ENOENT)
-		return PFM_EXIT_NOT_FOUND;
-	return rc < 0 ? PFM_EXIT_CANNOT : 0;
+	if (rc < 0 && l->exec_no)
+		return l->exec_no == ENOENT ? PFM_EXIT_NOT_FOUND : PFM_EXIT_CANNOT;
+	return rc;
 }
 
 static int record_run(int argc, char **argv, struct err *e)
@@ -442,7 +458,8 @@ const struct pfm_command cmd_record = {
 		"1000\n"
 		"  -c, --count=PERIOD a sample each PERIOD events; default: 1000000\n"
 		"  -e, --event=EVENT  default: task-clock or cpu-clock with perf, otherwise "
-		"cycles\n"
+		"cycles;\n"
+		"                     cycles:u without the right to the kernel level\n"
 		"  -o, --output=FILE  default: pfm.data; - is standard output\n"
 		"  -p, --pid=LIST     all threads of processes, and what they start\n"
 		"  -t, --tid=LIST     threads\n"

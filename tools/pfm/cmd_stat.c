@@ -14,6 +14,7 @@
 #include "tools/pfm/command.h"
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/machine.h"
+#include "tools/pfm/samples/names.h"
 #include "tools/pfm/stat/counts.h"
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/stat/report.h"
@@ -314,7 +315,7 @@ static int stat_flush(struct stat_run *s, struct err *e)
 static void stat_header(struct stat_run *s)
 {
 	static const char *const what[] = {"", "processes ", "threads ", "CPUs "};
-	char text[128];
+	char text[61];
 
 	if (s->header)
 		return;
@@ -323,6 +324,7 @@ static void stat_header(struct stat_run *s)
 		s->session.kind == PLACE_COMMAND ? s->session.argv[0]
 		: s->session.list                ? s->session.list
 						 : "of this machine");
+	name_clean(text);
 	report_header(&s->report, text, &s->tree);
 }
 

@@ -14,6 +14,7 @@
 #include "tools/pfm/command.h"
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/machine.h"
+#include "tools/pfm/samples/names.h"
 #include "tools/pfm/text/json.h"
 #include "tools/pfm/text/wrap.h"
 #include "tools/pfm/tree/cpus.h"
@@ -67,7 +68,7 @@ static const char *who_user(char *room, size_t size, int uid)
 	return room;
 }
 
-/* The program of a thread; "" if it has ended. */
+/* The program of a thread, which may call itself anything; "" if it has ended. */
 static const char *who_program(char *room, size_t size, int pid)
 {
 	char path[40];
@@ -76,6 +77,7 @@ static const char *who_program(char *room, size_t size, int pid)
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	if (file_read_line(AT_FDCWD, path, room, size, &e) < 0)
 		*room = '\0';
+	name_clean(room);
 	return room;
 }
 

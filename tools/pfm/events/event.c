@@ -250,9 +250,6 @@ static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct er
 	char room[NEAREST_ROOM];
 	struct slice bare = name, source = event_cut_source(&bare);
 
-	if (pmu->software_only)
-		return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list; %s",
-			SLICE_ARG(name), pmu->name, event_no_hardware);
 	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
 		r++)
 		if (source.n ? slice_is(source, r->source) : r->active)
@@ -262,6 +259,9 @@ static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct er
 	if (near.n)
 		return err_set(e, ENOENT, "%.*s: no such event of %s: is it %s?", SLICE_ARG(name),
 			pmu->name, nearest_text(&near, room));
+	if (pmu->software_only)
+		return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list; %s",
+			SLICE_ARG(name), pmu->name, event_no_hardware);
 	return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list%s", SLICE_ARG(name),
 		pmu->name, libpfm_version() ? "" : "; pfm was built without libpfm4");
 }

@@ -2,15 +2,15 @@
 #include "tools/pfm/samples/build_id.h"
 
 #include <elf.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "tools/pfm/samples/regular.h"
 
 enum {
 	BUILD_ID_HEADERS = 64, /* program headers that are looked at */
@@ -19,20 +19,12 @@ enum {
 
 static int build_id_open(uint32_t pid, const char *path)
 {
-	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	char inside[PATH_MAX + 32];
-	struct stat st;
 	int fd;
 
 	snprintf(inside, sizeof(inside), "/proc/%u/root%s", pid, path);
-	fd = open(inside, flags);
-	if (fd < 0)
-		fd = open(path, flags);
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
-		close(fd);
-		return -1;
-	}
-	return fd;
+	fd = regular_open(inside);
+	return fd >= 0 || fd == -EINVAL ? fd : regular_open(path);
 }
 
 static size_t build_id_align(size_t n)

@@ -109,22 +109,23 @@ struct data_end {
 
 /* Writes a file. Errors are kept: the first is returned by each call after it. */
 struct data_writer {
-	const char *path; /* for sentences */
-	int fd;
+	const char *path; /* for sentences, too */
+	bool to_stdout;
+	int fd;           /* -1: not opened yet */
 	int failed;       /* the errno that ended writing; 0: none */
 	uint64_t written; /* bytes in the file, a whole number of records */
 	size_t n;         /* bytes in buf */
 	char *buf;
 };
 
-/* Creates or replaces the file @path, "-" for stdout, and writes the head. */
+/* Begins the file @path, "-" for stdout, with the head. The first flush creates or replaces it. */
 int data_create(struct data_writer *w, const char *path, struct err *e);
 /* Appends a record: @n bytes of @fixed, then @text with its NUL. Both may be NULL. */
 int data_put(struct data_writer *w, enum data_type type, const void *fixed, size_t n,
 	const char *text, struct err *e);
 /* Writes what is in memory. After a failure the file ends with the last whole record. */
 int data_flush(struct data_writer *w, struct err *e);
-/* Flushes, unless that has failed before, and closes. */
+/* Flushes and closes; a file that has not been flushed before stays as it is. */
 int data_close(struct data_writer *w, struct err *e);
 
 /* The content of a file in memory. */

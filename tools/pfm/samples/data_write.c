@@ -15,23 +15,25 @@ int data_create(struct data_writer *w, const char *path, struct err *e)
 	struct data_head head = {.version = DATA_VERSION, .order = DATA_ORDER};
 	bool to_stdout = strcmp(path, "-") == 0;
 
-	*w = (struct data_writer){.path = to_stdout ? "stdout" : path};
+	*w = (struct data_writer){
+		.path = to_stdout ? "stdout" : path, .to_stdout = to_stdout, .fd = -1};
 	memcpy(head.magic, DATA_MAGIC, sizeof(head.magic));
 	w->buf = malloc(DATA_BUF);
 	if (!w->buf)
 		return err_set(e, ENOMEM, "no memory");
-	w->fd = to_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
-			  : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (w->fd < 0) {
-		err_set(e, errno, "cannot write %s: %s (-o FILE names another)", w->path,
-			err_name(errno));
-		free(w->buf);
-		w->buf = NULL;
-		return -e->no;
-	}
 	memcpy(w->buf, &head, sizeof(head));
 	w->n = sizeof(head);
-	return data_flush(w, e);
+	return 0;
+}
+
+static int data_open(struct data_writer *w, struct err *e)
+{
+	w->fd = w->to_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+			     : open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (w->fd >= 0)
+		return 0;
+	return err_set(
+		e, errno, "cannot write %s: %s (-o FILE names another)", w->path, err_name(errno));
 }
 
 static int data_sentence(const struct data_writer *w, struct err *e)
@@ -56,6 +58,8 @@ int data_flush(struct data_writer *w, struct err *e)
 
 	if (w->failed)
 		return data_sentence(w, e);
+	if (w->fd < 0 && data_open(w, e) < 0)
+		return -e->no;
 	while (done < w->n) {
 		ssize_t n = write(w->fd, w->buf + done, w->n - done);
 
@@ -93,14 +97,14 @@ int data_put(struct data_writer *w, enum data_type type, const void *fixed, size
 
 int data_close(struct data_writer *w, struct err *e)
 {
-	int rc;
+	int rc = 0;
 
-	if (!w->buf)
-		return 0;
-	rc = data_flush(w, e);
-	if (close(w->fd) < 0 && rc == 0)
+	if (w->fd >= 0)
+		rc = data_flush(w, e);
+	if (w->fd >= 0 && close(w->fd) < 0 && rc == 0)
 		rc = err_set(e, errno, "cannot write %s: %s", w->path, err_name(errno));
 	free(w->buf);
 	w->buf = NULL;
+	w->fd = -1;
 	return rc;
 }

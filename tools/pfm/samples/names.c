@@ -3,12 +3,17 @@
 
 #include "tools/pfm/text/utf8.h"
 
-/* The length of the good character at @s; 0: there is none. The controls of C1 are two bytes. */
+/*
+ * The length of the good character at @s; 0: there is none. The controls of C1 are two bytes. XML
+ * takes neither U+FFFE nor U+FFFF.
+ */
 static int name_character(const char *s)
 {
 	unsigned char first = (unsigned char)s[0];
 
 	if (first < ' ' || first == 0x7f || (first == 0xc2 && (unsigned char)s[1] < 0xa0))
+		return 0;
+	if (first == 0xef && (unsigned char)s[1] == 0xbf && (unsigned char)s[2] >= 0xbe)
 		return 0;
 	return utf8_sequence(s);
 }

@@ -97,6 +97,8 @@ int recorder_add_mappings(struct recorder *r, uint32_t pid, struct err *e)
 
 int recorder_start(struct recorder *r, struct err *e)
 {
+	if (data_flush(&r->out, e) < 0)
+		return -e->no;
 	for (unsigned i = 0; i < r->nroots; i++)
 		if (ctx_command(&r->roots[i]->ctx, e, "start") < 0)
 			return -e->no;

@@ -42,7 +42,8 @@ enum recorder_end {
 	RECORDER_SIGNALLED,
 };
 
-/* Creates the file @path, with the lines KEY VALUE of @info. */
+/* Begins the file @path, with the lines KEY VALUE of @info. recorder_start() replaces an older one.
+ */
 int recorder_open(struct recorder *r, const char *path, const struct sampling *sampling,
 	const struct data_event *event, const char *name, const char *info, struct err *e);
 /* Makes a context and loads it by @load, a command of ctl. @threads: not on a CPU. */

@@ -6,13 +6,12 @@
 #ifdef HAVE_LIBDW
 
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "tools/pfm/samples/regular.h"
 
 const bool symbols_supported = true;
 
@@ -31,18 +30,13 @@ static const Dwfl_Callbacks symbols_callbacks = {
 	.debuginfo_path = &symbols_debuginfo_path,
 };
 
-/* A path of the recording may have become a FIFO since, or a device. */
 static int symbols_open_file(const char *path, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
+	int fd = regular_open(path);
 
-	if (fd < 0)
-		return err_set(e, errno, "%s: %s", path, err_name(errno));
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		return fd;
-	close(fd);
-	return err_set(e, EINVAL, "%s is no regular file", path);
+	if (fd == -EINVAL)
+		return err_set(e, EINVAL, "%s is no regular file", path);
+	return fd < 0 ? err_set(e, -fd, "%s: %s", path, err_name(-fd)) : fd;
 }
 
 static int symbols_check_id(Dwfl_Module *module, const struct object *o, struct err *e)

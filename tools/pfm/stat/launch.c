@@ -31,7 +31,6 @@ static void launch_exec(pid_t parent, int end, char *const *argv, const sigset_t
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || read(end, &traced, 1) != 1)
 		_exit(PFM_EXIT_FAILED);
-	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 	no = errno;

@@ -20,7 +20,7 @@ void report_header(struct report *r, const char *what, const struct tree *t)
 	if (r->format == REPORT_CSV)
 		row_csv_header(r->out, r->separator);
 	if (r->format == REPORT_TEXT)
-		fprintf(r->out, "\n%.60s: %s", what, t->backend);
+		fprintf(r->out, "\n%s: %s", what, t->backend);
 	if (r->format == REPORT_TEXT && strcmp(t->backend, t->pmu) != 0)
 		fprintf(r->out, ", %s", t->pmu);
 	if (r->format == REPORT_TEXT)
@@ -154,19 +154,20 @@ static void report_text_count(const struct report *r, const struct place *place,
 	const struct pfm_event *ev = &r->plan->events[event];
 	bool ns = count_unit(ev) != NULL;
 	char value[DIGITS_ROOM], share[16] = "", derived[REPORT_COLUMNS] = "";
+	const char *level = report_levels[ev->level];
 	int n;
 
 	report_value(value, count, ns);
 	if (count->active < 1 && !count->lost.no)
 		snprintf(share, sizeof(share), " [%.0f %%]", 100 * count->active);
 	report_text_place(r, place, time_ns);
-	n = fprintf(r->out, "%20s %-2s %-24s %-2s%s", value, ns && !count->lost.no ? "ms" : "",
-		ev->name, report_levels[ev->level], share);
+	n = fprintf(r->out, "%20s %-2s %-24s ", value, ns && !count->lost.no ? "ms" : "", ev->name);
+	n += snprintf(NULL, 0, "%-2s%s", level, share);
 	/* A value without its share of the time would be taken for a count, so this comes second.
 	 */
 	if (!place && !r->intervals && n > 0 && n < REPORT_COLUMNS)
 		report_derived(derived, (size_t)(REPORT_COLUMNS - n + 1), r, c, event, elapsed_ns);
-	fprintf(r->out, "%s\n", derived);
+	fprintf(r->out, "%-*s%s%s\n", *share || *derived ? 2 : 0, level, share, derived);
 }
 
 /* Small numbers are ratios. */
@@ -284,10 +285,11 @@ static void report_statistics(const struct report *r, const char *name, const ch
 	fprintf(r->out, "%20s %-2s %-24s %-2s  +-%6.2f %%\n",
 		digits_decimal(mean, s.mean * scale, decimals), unit, name, level,
 		s.mean > 0 ? 100 * s.deviation / s.mean : 0);
-	fprintf(r->out, "%23s median %s, %s to %s, %u outliers\n", "",
+	fprintf(r->out, "%23s median %s, %s to %s, %u outlier%s\n", "",
 		digits_decimal(median, s.median * scale, decimals),
 		digits_decimal(min, s.min * scale, decimals),
-		digits_decimal(max, s.max * scale, decimals), s.outliers);
+		digits_decimal(max, s.max * scale, decimals), s.outliers,
+		s.outliers == 1 ? "" : "s");
 }
 
 /* A metric that one run has not, has no mean. */
@@ -319,14 +321,15 @@ void report_summary(struct report *r, struct runs *runs)
 	const struct plan *p = r->plan;
 	const struct err *lost[EVENT_MAX];
 
-	fprintf(r->out, "%23s mean of %u runs, and standard deviation\n", "", runs->n);
+	fprintf(r->out, "%23s mean of %u run%s, and standard deviation\n", "", runs->n,
+		runs->n == 1 ? "" : "s");
 	for (unsigned i = 0; i < p->n; i++) {
 		const struct pfm_event *ev = &p->events[i];
 		bool ns = count_unit(ev) != NULL;
 
 		lost[i] = &runs->lost[i];
 		if (runs->lost[i].no)
-			fprintf(r->out, "%20s %-2s %-24s %-2s\n", "<lost>", "", ev->name,
+			fprintf(r->out, "%20s %-2s %-24s %s\n", "<lost>", "", ev->name,
 				report_levels[ev->level]);
 		else
 			report_statistics(r, ev->name, report_levels[ev->level], runs->values[i],

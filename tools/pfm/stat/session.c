@@ -26,9 +26,10 @@ int session_begin(struct session *s, struct err *e)
 	sigemptyset(&set);
 	for (unsigned i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
 		sigaddset(&set, handled[i]);
-	sigprocmask(SIG_BLOCK, &set, &s->mask);
 	/* Output that is not taken is an error of the write. */
-	signal(SIGPIPE, SIG_IGN);
+	sigaddset(&set, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &set, &s->mask);
+	sigdelset(&set, SIGPIPE);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return s->signals >= 0 ? 0 : err_set(e, errno, "signalfd: %s", err_name(errno));
 }
