@@ -23,6 +23,7 @@
 #include "tools/pfm/machine.h"
 #include "tools/pfm/samples/recorder.h"
 #include "tools/pfm/stat/launch.h"
+#include "tools/pfm/stat/places.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
@@ -32,10 +33,7 @@ enum {
 	RECORD_HZ_MAX = 100000,
 	RECORD_THREAD_BUFFER = 32768, /* bytes; all buffers together have 16 MiB by default */
 	RECORD_CPU_BUFFER = 131072,
-	RECORD_CPU_MAX = 4095,
 };
-
-enum record_target { RECORD_COMMAND, RECORD_PROCESS, RECORD_THREAD, RECORD_CPUS, RECORD_ALL };
 
 struct record_options {
 	const char *mount;
@@ -43,8 +41,8 @@ struct record_options {
 	const char *file;
 	uint64_t hz;     /* 0: not given */
 	uint64_t period; /* 0: not given */
-	enum record_target target;
-	const char *list; /* of the target's numbers */
+	enum place_kind kind;
+	const char *list; /* of numbers; NULL: of all CPUs, or none is needed */
 	char **command;   /* NULL: none */
 };
 
@@ -69,12 +67,12 @@ static int record_number(
 	return *v ? 0 : err_set(e, ERANGE, "%s: 0 is too little", what);
 }
 
-static int record_set_target(
-	struct record_options *o, enum record_target target, const char *list, struct err *e)
+static int record_set_kind(
+	struct record_options *o, enum place_kind kind, const char *list, struct err *e)
 {
-	if (o->target != RECORD_COMMAND)
+	if (o->kind != PLACE_COMMAND)
 		return err_set(e, EINVAL, "give one of -p, -t, -C and -a");
-	o->target = target;
+	o->kind = kind;
 	o->list = list;
 	return 0;
 }
@@ -96,13 +94,13 @@ static int record_option(struct record_options *o, int opt, struct err *e)
 	case 'c':
 		return record_number("-c", optarg, INT64_MAX, &o->period, e);
 	case 'p':
-		return record_set_target(o, RECORD_PROCESS, optarg, e);
+		return record_set_kind(o, PLACE_PROCESS, optarg, e);
 	case 't':
-		return record_set_target(o, RECORD_THREAD, optarg, e);
+		return record_set_kind(o, PLACE_THREAD, optarg, e);
 	case 'C':
-		return record_set_target(o, RECORD_CPUS, optarg, e);
+		return record_set_kind(o, PLACE_CPU, optarg, e);
 	case 'a':
-		return record_set_target(o, RECORD_ALL, NULL, e);
+		return record_set_kind(o, PLACE_CPU, NULL, e);
 	default:
 		return err_set(e, EINVAL, "wrong usage: see `pfm help record`");
 	}
@@ -120,7 +118,7 @@ static int record_parse(struct record_options *o, int argc, char **argv, struct 
 	o->command = optind < argc ? argv + optind : NULL;
 	if (o->hz && o->period)
 		return err_set(e, EINVAL, "give -F or -c, not both");
-	if (!o->command && o->target == RECORD_COMMAND)
+	if (!o->command && o->kind == PLACE_COMMAND)
 		return err_set(e, EINVAL, "give a command, or -p, -t, -C or -a");
 	return 0;
 }
@@ -141,14 +139,14 @@ static bool record_is_time(const char *event)
 
 /* The event that tells best where time goes. The kernel's clocks count at both levels only. */
 static const char *record_default_event(
-	const struct pfm_pmu *pmu, unsigned levels, enum record_target target, struct err *e)
+	const struct pfm_pmu *pmu, unsigned levels, enum place_kind kind, struct err *e)
 {
 	if (!(levels & EVENT_KERNEL) && !pmu->software_only)
 		return "cycles:u";
 	if (strcmp(pmu->backend, "perf") != 0)
 		return "cycles";
 	if (levels & EVENT_KERNEL)
-		return target >= RECORD_CPUS ? "cpu-clock" : "task-clock";
+		return kind == PLACE_CPU ? "cpu-clock" : "task-clock";
 	err_set(e, EACCES,
 		"the clocks of this machine count at kernel level, too, which config/allow_kernel "
 		"does not grant you: have root change that, or give an event, like "
@@ -203,15 +201,14 @@ static int record_make_plan(struct record_plan *plan, const struct record_option
 	if (rc < 0)
 		return rc;
 	if (!name)
-		name = record_default_event(&pmu, machine_levels(t), o->target, e);
+		name = record_default_event(&pmu, machine_levels(t), o->kind, e);
 	rc = name ? record_find_event(plan, &pmu, name, t, e) : -e->no;
 	pfm_pmu_free(&pmu);
 	if (rc < 0 || record_find_period(plan, o, e) < 0 ||
 		file_read_u64(t->dir, "config/tick_us", &tick_us, e) < 0)
 		return -e->no;
 	plan->tick_ns = tick_us * 1000;
-	plan->sampling.buf_size =
-		o->target >= RECORD_CPUS ? RECORD_CPU_BUFFER : RECORD_THREAD_BUFFER;
+	plan->sampling.buf_size = o->kind == PLACE_CPU ? RECORD_CPU_BUFFER : RECORD_THREAD_BUFFER;
 	return 0;
 }
 
@@ -267,63 +264,36 @@ static int record_create(struct recorder *r, const struct record_plan *plan,
 
 /* --- Where */
 
-static int record_add_number(struct recorder *r, const struct tree *t, enum record_target target,
-	uint64_t n, struct err *e)
+static int record_add_place(
+	struct recorder *r, const struct tree *t, enum place_kind kind, int id, struct err *e)
 {
-	char load[64];
+	const bool thread = kind != PLACE_CPU;
+	char load[PLACE_LOAD_ROOM];
 
-	snprintf(load, sizeof(load),
-		target == RECORD_PROCESS  ? "load pid=%" PRIu64 " follow"
-		: target == RECORD_THREAD ? "load tid=%" PRIu64
-					  : "load cpu=%" PRIu64,
-		n);
-	if (recorder_add(r, t, load, target < RECORD_CPUS, e) < 0)
+	place_format_load(kind, id, load);
+	if (recorder_add(r, t, load, thread, e) < 0)
 		return -e->no;
-	if (target < RECORD_CPUS)
-		return recorder_add_mappings(r, (uint32_t)n, e);
-	return 0;
+	return thread ? recorder_add_mappings(r, (uint32_t)id, e) : 0;
 }
 
-static int record_add_list(struct recorder *r, const struct tree *t, enum record_target target,
-	struct slice list, struct err *e)
+static int record_add_list(
+	struct recorder *r, const struct tree *t, const struct record_options *o, struct err *e)
 {
-	const uint64_t max = target < RECORD_CPUS ? INT32_MAX : RECORD_CPU_MAX;
-	uint64_t first, last;
+	struct places places = {0};
+	int rc = places_add_list(&places, t, o->kind, o->list, e);
 
-	do {
-		if (num_range(&list, max, &first, &last, e) < 0)
-			return -e->no;
-		for (uint64_t n = first; n <= last; n++)
-			if (record_add_number(r, t, target, n, e) < 0)
-				return -e->no;
-	} while (list.n);
-	return 0;
-}
-
-static int record_add_all(struct recorder *r, const struct tree *t, struct err *e)
-{
-	CLEANUP_FCLOSE FILE *f = fopen("/sys/devices/system/cpu/online", "re");
-	char line[1024];
-
-	if (!f || !fgets(line, sizeof(line), f))
-		return err_set(e, ENOENT, "/sys/devices/system/cpu/online cannot be read: use -C");
-	line[strcspn(line, "\n")] = '\0';
-	return record_add_list(r, t, RECORD_CPUS, slice_of(line), e);
+	for (unsigned i = 0; rc == 0 && i < places.n; i++)
+		rc = record_add_place(r, t, o->kind, places.all[i].id, e);
+	places_free(&places);
+	return rc;
 }
 
 static int record_add(struct recorder *r, const struct tree *t, const struct record_options *o,
 	const struct launch *l, struct err *e)
 {
-	char load[64];
-
-	if (o->target == RECORD_ALL)
-		return record_add_all(r, t, e);
-	if (o->target != RECORD_COMMAND)
-		return record_add_list(r, t, o->target, slice_of(o->list), e);
-	snprintf(load, sizeof(load), "load tid=%d follow", l->pid);
-	if (recorder_add(r, t, load, true, e) < 0)
-		return -e->no;
-	return recorder_add_mappings(r, (uint32_t)l->pid, e);
+	if (o->kind != PLACE_COMMAND)
+		return record_add_list(r, t, o, e);
+	return record_add_place(r, t, PLACE_COMMAND, l->pid, e);
 }
 
 /* --- Running */

@@ -58,7 +58,7 @@ static int recorder_load(
 	struct recorder *r, struct recorder_root *root, const char *load, struct err *e)
 {
 	if (source_open(&root->source, &root->ctx, r->sampling, e) < 0 ||
-		ctx_command(&root->ctx, e, "%s", load) < 0)
+		ctx_command(&root->ctx, load, e) < 0)
 		return -e->no;
 	return recorder_watch(r, root->source.msg, EPOLLIN, &root->source, e);
 }
@@ -100,7 +100,7 @@ int recorder_start(struct recorder *r, struct err *e)
 	if (data_flush(&r->out, e) < 0)
 		return -e->no;
 	for (unsigned i = 0; i < r->nroots; i++)
-		if (ctx_command(&r->roots[i]->ctx, e, "start") < 0)
+		if (ctx_command(&r->roots[i]->ctx, "start", e) < 0)
 			return -e->no;
 	return 0;
 }
@@ -249,7 +249,7 @@ static void recorder_stop_contexts(struct recorder *r)
 	for (unsigned i = 0; i < r->nroots; i++) {
 		struct recorder_root *root = r->roots[i];
 
-		(void)ctx_command(&root->ctx, &e, "stop");
+		(void)ctx_command(&root->ctx, "stop", &e);
 		for (size_t b = 0; b < root->children.nbuckets; b++)
 			for (struct hash_node *n = root->children.bucket[b]; n; n = n->next)
 				(void)file_write(

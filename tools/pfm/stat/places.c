@@ -65,9 +65,16 @@ static const char *place_target(enum place_kind kind)
 	return kind == PLACE_CPU ? "cpu" : kind == PLACE_PROCESS ? "pid" : "tid";
 }
 
+void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD_ROOM])
+{
+	snprintf(load, PLACE_LOAD_ROOM, "load %s=%d%s", place_target(kind), id,
+		kind == PLACE_COMMAND || kind == PLACE_PROCESS ? " follow" : "");
+}
+
 static int place_load(
 	struct place *place, const struct tree *t, const struct plan *plan, struct err *e)
 {
+	char load[PLACE_LOAD_ROOM];
 	int rc = ctx_open(t, &place->ctx, e);
 
 	if (rc == 0)
@@ -77,8 +84,8 @@ static int place_load(
 	place->ended = false;
 	memset(&place->collected, 0, sizeof(place->collected));
 	memset(&place->last, 0, sizeof(place->last));
-	return ctx_command(&place->ctx, e, "load %s=%d%s", place_target(place->kind), place->id,
-		place->kind == PLACE_COMMAND || place->kind == PLACE_PROCESS ? " follow" : "");
+	place_format_load(place->kind, place->id, load);
+	return ctx_command(&place->ctx, load, e);
 }
 
 int places_load(struct places *p, const struct tree *t, const struct plan *plan, struct err *e)
@@ -95,7 +102,7 @@ int places_start(struct places *p, struct err *e)
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < p->n; i++)
-		rc = file_write(p->all[i].ctx.dir, "ctl", "start", e);
+		rc = ctx_command(&p->all[i].ctx, "start", e);
 	return rc;
 }
 
@@ -120,7 +127,7 @@ int places_stop(struct places *p, struct err *e)
 		if (rc < 0 || place->ended)
 			continue;
 		/* It may end at this moment; the counts are complete then, too. */
-		if (file_write(place->ctx.dir, "ctl", "stop", e) < 0)
+		if (ctx_command(&place->ctx, "stop", e) < 0)
 			rc = e->no == EINVAL ? place_has_ended(place, e) : -e->no;
 	}
 	return rc;

@@ -37,6 +37,10 @@ int places_add(struct places *p, enum place_kind kind, int id, struct err *e);
 int places_add_list(struct places *p, const struct tree *t, enum place_kind kind, const char *list,
 	struct err *e);
 
+enum { PLACE_LOAD_ROOM = 40 };
+/* The command that loads a context there. */
+void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD_ROOM]);
+
 /* Makes, programs and loads the contexts. */
 int places_load(struct places *p, const struct tree *t, const struct plan *plan, struct err *e);
 int places_start(struct places *p, struct err *e);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -49,16 +48,7 @@ void ctx_close(struct tree_ctx *c)
 	c->dir = c->clone = -1;
 }
 
-int ctx_command(const struct tree_ctx *c, struct err *e, const char *fmt, ...)
+int ctx_command(const struct tree_ctx *c, const char *line, struct err *e)
 {
-	char line[4096];
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	if (n < 0 || n >= (int)sizeof(line))
-		return err_set(e, E2BIG, "ctl: too long a command");
 	return file_write(c->dir, "ctl", line, e);
 }

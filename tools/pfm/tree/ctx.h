@@ -27,7 +27,6 @@ int ctx_open(const struct tree *t, struct tree_ctx *c, struct err *e);
 void ctx_close(struct tree_ctx *c);
 
 /* Writes a command to its ctl. */
-int ctx_command(const struct tree_ctx *c, struct err *e, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+int ctx_command(const struct tree_ctx *c, const char *line, struct err *e);
 
 #endif
