@@ -14,6 +14,7 @@
 
 #include "backend/msr/msr_i.h"
 #include "base/cleanup.h"
+#include "base/cond.h"
 
 enum { RETRY_S = 1 };
 
@@ -349,13 +350,9 @@ void msr_unrestored(struct backend *be, unsigned cpu, struct text *out)
 
 void pending_restore_init(struct msr_backend *mb)
 {
-	pthread_condattr_t attr;
 
 	pthread_mutex_init(&mb->pending_lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&mb->pending_changed, &attr);
-	pthread_condattr_destroy(&attr);
+	cond_init_monotonic(&mb->pending_changed);
 }
 
 bool pending_restore_end(struct msr_backend *mb)

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/cond.h"
 #include "base/nsec.h"
 #include "daemon/percpu/thread.h"
 
@@ -189,17 +190,13 @@ static void *cache_sync_main(void *arg)
 
 static int cache_start_thread(struct cache_sync *cs, struct err *e)
 {
-	pthread_condattr_t attr;
 	int rc;
 
 	cs->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (cs->event_fd < 0)
 		return err_set(e, errno, "eventfd: %s", err_name(errno));
 	pthread_mutex_init(&cs->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&cs->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	cond_init_monotonic(&cs->changed);
 	rc = thread_start(&cs->thread, cache_sync_main, cs);
 	if (!rc)
 		return 0;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cond.h"
 #include "base/hash.h"
 #include "base/nsec.h"
 #include "daemon/percpu/thread.h"
@@ -53,7 +54,6 @@ struct workqueue {
 int workqueue_new(struct event_queue *events, struct workqueue **out, struct err *e)
 {
 	struct workqueue *wq = calloc(1, sizeof(*wq));
-	pthread_condattr_t monotonic;
 
 	if (!wq || hash_init(&wq->users) < 0) {
 		free(wq);
@@ -61,10 +61,7 @@ int workqueue_new(struct event_queue *events, struct workqueue **out, struct err
 	}
 	wq->events = events;
 	pthread_mutex_init(&wq->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&wq->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cond_init_monotonic(&wq->wake);
 	list_init(&wq->ready);
 	list_init(&wq->delayed);
 	*out = wq;

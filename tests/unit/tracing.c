@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/cond.h"
 #include "base/container.h"
 
 /* Targets */
@@ -268,15 +269,11 @@ void trace_begin(struct trace *t)
 {
 	static const struct tracer_ops ops = {
 		on_born, on_joined, on_exec, on_ended, on_detach_late};
-	pthread_condattr_t attr;
 	struct err e;
 
 	*t = (struct trace){0};
 	pthread_mutex_init(&t->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&t->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	cond_init_monotonic(&t->changed);
 	assert_int_equal(tracer_new(&ops, t, &t->tr, &e), 0);
 }
 

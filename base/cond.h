@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Condition variables. */
+#ifndef BASE_COND_H
+#define BASE_COND_H
+
+#include <pthread.h>
+#include <time.h>
+
+/* pthread_cond_timedwait() then takes times of CLOCK_MONOTONIC, which nothing sets. */
+static inline void cond_init_monotonic(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+#endif
