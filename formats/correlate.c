@@ -175,6 +175,11 @@ static void correlate_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_
 	sample_count_lost(&hdr->hdr_counts_lost, pmds);
 }
 
+static void correlate_source(void *buf, const pfm_smpl_source_t *source)
+{
+	((pfm_correlate_smpl_hdr_t *)buf)->hdr_source = *source;
+}
+
 static const pfm_fmt_param_t params[] = {
 	{"size", offsetof(pfm_correlate_smpl_arg_t, buf_size), 8, 0, 65536},
 	{0},
@@ -194,5 +199,6 @@ const pfm_buffer_fmt_t format_correlate = {
 	.fmt_handler = correlate_handler,
 	.fmt_restart = correlate_restart,
 	.fmt_lost = correlate_lost,
+	.fmt_source = correlate_source,
 	.fmt_event = correlate_event,
 };

@@ -123,6 +123,11 @@ static void dfl_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
 	sample_count_lost(&hdr->hdr_counts_lost, pmds);
 }
 
+static void dfl_source(void *buf, const pfm_smpl_source_t *source)
+{
+	((pfm_dfl_smpl_hdr_t *)buf)->hdr_source = *source;
+}
+
 static const pfm_fmt_param_t params[] = {
 	{"size", offsetof(pfm_dfl_smpl_arg_t, buf_size), 8, 0, 65536},
 	{"no_hdr", offsetof(pfm_dfl_smpl_arg_t, buf_flags), 4, PFM_DFL_SMPL_NO_HDR, 0},
@@ -145,4 +150,5 @@ const pfm_buffer_fmt_t format_dfl = {
 	.fmt_handler = dfl_handler,
 	.fmt_restart = dfl_restart,
 	.fmt_lost = dfl_lost,
+	.fmt_source = dfl_source,
 };

@@ -153,6 +153,11 @@ static void hist_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
 	sample_count_lost(&hdr->hdr_counts_lost, pmds);
 }
 
+static void hist_source(void *buf, const pfm_smpl_source_t *source)
+{
+	((pfm_hist_smpl_hdr_t *)buf)->hdr_source = *source;
+}
+
 static const pfm_fmt_param_t params[] = {
 	{"size", offsetof(pfm_hist_smpl_arg_t, buf_size), 8, 0, 65536},
 	{0},
@@ -172,4 +177,5 @@ const pfm_buffer_fmt_t format_hist = {
 	.fmt_handler = hist_handler,
 	.fmt_restart = hist_restart,
 	.fmt_lost = hist_lost,
+	.fmt_source = hist_source,
 };

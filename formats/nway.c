@@ -180,6 +180,11 @@ static void nway_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
 	sample_count_lost(&hdr->hdr_counts_lost, pmds);
 }
 
+static void nway_source(void *buf, const pfm_smpl_source_t *source)
+{
+	((pfm_nway_smpl_hdr_t *)buf)->hdr_source = *source;
+}
+
 static const pfm_fmt_param_t params[] = {
 	{"size", offsetof(pfm_nway_smpl_arg_t, buf_size), 8, 0, 65536},
 	{"parts", offsetof(pfm_nway_smpl_arg_t, parts), 4, 0, 2},
@@ -202,4 +207,5 @@ const pfm_buffer_fmt_t format_nway = {
 	.fmt_handler = nway_handler,
 	.fmt_restart = nway_restart,
 	.fmt_lost = nway_lost,
+	.fmt_source = nway_source,
 };

@@ -8,6 +8,7 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backend/sysfs/sysfs.h"
@@ -287,6 +288,27 @@ static int perf_open_thread_refused(int no, pid_t tid, struct err *e)
 	return perf_open_refused(no, sysfs_cpu_first(), e);
 }
 
+/* All events of a group, and all that write into one ring buffer, have the same clock. */
+static void perf_set_clock(struct perf_event_attr *attr)
+{
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+}
+
+/* backend/perf/ring.c parses such records. */
+static void perf_set_sampling(struct perf_event_attr *attr, const struct perf_sampling *sampling)
+{
+	if (!sampling->period)
+		return;
+	perf_set_clock(attr);
+	attr->sample_period = sampling->period;
+	attr->wakeup_events = sampling->batch;
+	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			    PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_READ;
+	if (sampling->stacks)
+		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+}
+
 /* Counts nothing. */
 static const struct perf_event_attr perf_dummy = {
 	.size = sizeof(perf_dummy),
@@ -302,11 +324,13 @@ static int perf_open_event(struct perf_event_attr *attr, unsigned cpu, struct er
 	return fd < 0 ? perf_open_refused(errno, cpu, e) : (int)fd;
 }
 
-int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel, struct err *e)
+int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel,
+	const struct perf_sampling *sampling, struct err *e)
 {
 	struct perf_event_attr attr;
 	int rc = perf_make_attr(src, sel, &attr, e);
 
+	perf_set_sampling(&attr, sampling);
 	return rc < 0 ? rc : perf_open_event(&attr, cpu, e);
 }
 
@@ -317,6 +341,7 @@ static int perf_open_grouped(struct perf_event_attr *attr, pid_t tid, int leader
 
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
 			    PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+	perf_set_clock(attr);
 	fd = syscall(SYS_perf_event_open, attr, tid, -1, leader, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? perf_open_thread_refused(errno, tid, e) : (int)fd;
 }
@@ -345,11 +370,13 @@ int perf_leader_check(pid_t tid, int leader, struct err *e)
 	return fd < 0 ? fd : 0;
 }
 
-int perf_member_new(
-	const struct perf_sources *src, pid_t tid, int leader, uint64_t sel, struct err *e)
+int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, uint64_t sel,
+	const struct perf_sampling *sampling, struct err *e)
 {
 	struct perf_event_attr attr;
 	int rc = perf_make_attr(src, sel, &attr, e);
+
+	perf_set_sampling(&attr, sampling);
 
 	attr.disabled = 0;
 	attr.pinned = 0;
@@ -365,4 +392,12 @@ int perf_event_probe(unsigned cpu, struct err *e)
 		return fd;
 	close(fd);
 	return 0;
+}
+
+int perf_output_new(unsigned cpu, struct err *e)
+{
+	struct perf_event_attr attr = perf_dummy;
+
+	perf_set_clock(&attr);
+	return perf_open_event(&attr, cpu, e);
 }

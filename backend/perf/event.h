@@ -54,12 +54,20 @@ unsigned perf_events_list(const struct perf_sources *src, struct pmu_event *even
 bool perfsel_hardware(uint64_t sel);
 bool perfsel_nothing(uint64_t sel);
 
+/* How an event interrupts: after @period events; 0: never. */
+struct perf_sampling {
+	uint64_t period;
+	unsigned batch; /* Interrupts after which its ring buffer becomes readable. */
+	bool stacks;    /* Call chains are recorded. */
+};
+
 /*
  * Opens the event that @sel selects, disabled, on CPU @cpu. Returns the descriptor or -errno.
  * EINVAL: invalid selection; ENODEV: the kernel lacks the event's source; ENXIO: the CPU is
  * offline; EACCES, EPERM, EBUSY and others: see perf_event_open(2).
  */
-int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel, struct err *e);
+int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel,
+	const struct perf_sampling *sampling, struct err *e);
 
 /*
  * Opens the leader of a group on thread @tid, disabled. It counts nothing. It is not pinned, as
@@ -67,13 +75,16 @@ int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel, s
  * PMU and puts them back: that costs several times the switch. ESRCH: the thread has ended.
  */
 int perf_leader_new(pid_t tid, struct err *e);
-/* ESRCH: the kernel has removed the events of the group, as thread @tid has ended, or as it executes
- * a program that gains privileges or cannot be read. */
+/* ESRCH: the kernel has removed the events of the group, as thread @tid has ended, or as it
+ * executes a program that gains privileges or cannot be read. */
 int perf_leader_check(pid_t tid, int leader, struct err *e);
 /* Opens the event that @sel selects in the group of @leader, on thread @tid: it counts while the
  * leader is enabled. EINVAL: as well if the leader is another thread's. */
-int perf_member_new(
-	const struct perf_sources *src, pid_t tid, int leader, uint64_t sel, struct err *e);
+int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, uint64_t sel,
+	const struct perf_sampling *sampling, struct err *e);
+
+/* Opens an event of CPU @cpu that counts nothing, for the ring buffer of others. */
+int perf_output_new(unsigned cpu, struct err *e);
 
 /* Tests whether events can be opened on CPU @cpu, with one that counts nothing. 0 or -errno. */
 int perf_event_probe(unsigned cpu, struct err *e);

@@ -28,12 +28,13 @@ void group_close(struct perf_group *g)
 }
 
 int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel,
-	struct backend_stats *stats, uint64_t *id, struct err *e)
+	const struct perf_sampling *sampling, struct backend_stats *stats, uint64_t *id,
+	struct err *e)
 {
 	int fd;
 
 	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
-	fd = perf_member_new(src, atomic_load(g->tid), g->leader, sel, e);
+	fd = perf_member_new(src, atomic_load(g->tid), g->leader, sel, sampling, e);
 	if (fd < 0)
 		return fd;
 	g->current = false;

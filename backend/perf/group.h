@@ -42,7 +42,8 @@ void group_close(struct perf_group *g);
 /* Opens a member, which counts while the group runs: see perf_member_new(). @id: see
  * group_count(). */
 int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel,
-	struct backend_stats *stats, uint64_t *id, struct err *e);
+	const struct perf_sampling *sampling, struct backend_stats *stats, uint64_t *id,
+	struct err *e);
 
 int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e);
 /* Stops and reads it. If that fails, so does reading the counts. */

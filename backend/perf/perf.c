@@ -135,6 +135,7 @@ static void perf_cpu_close(struct backend_cpu *c)
 		slot_close(&c->slots[n]);
 	if (c->pc.group)
 		group_close(c->pc.group);
+	ring_free(c->pc.interrupts);
 	free(c);
 }
 
@@ -316,6 +317,87 @@ static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, 
 	return c->pc.group ? perf_run_group(c, ops, n, e) : perf_run_each(c, ops, n, e);
 }
 
+static int perf_interrupts_open(
+	struct backend_cpu *c, const struct interrupt_conf *conf, struct err *e)
+{
+	int leader = c->pc.group ? c->pc.group->leader : -1;
+
+	if (!c->pc.interrupts && ring_new(c->pc.cpu, leader, &c->pc.interrupts, e) < 0)
+		return -e->no;
+	c->pc.interrupts->conf = *conf;
+	return c->pc.interrupts->fd;
+}
+
+static int perf_interrupt_after(struct backend_cpu *c, uint32_t addr, uint64_t sel, uint64_t left,
+	uint64_t period, struct err *e)
+{
+	return slot_interrupt_after(&c->pc, &c->slots[addr - PERFCNT_ADDR], sel, left, period, e);
+}
+
+/* The slot whose event has the number @id; NULL: it was closed. */
+static const struct perf_slot *perf_slot_of(const struct backend_cpu *c, uint64_t id, unsigned *n)
+{
+	for (*n = 0; *n < NSLOTS; (*n)++)
+		if (c->slots[*n].fd >= 0 && c->slots[*n].id == id)
+			return &c->slots[*n];
+	return NULL;
+}
+
+static void perf_interrupt_counters(
+	const struct backend_cpu *c, const struct perf_record *r, struct interrupt *in)
+{
+	unsigned stride = c->pc.group ? 2 : 1, n;
+
+	for (uint64_t i = 0; i < r->ncounts && in->n < NSLOTS; i++) {
+		const uint64_t *count = &r->counts[stride * i];
+		const struct perf_slot *s = perf_slot_of(c, c->pc.group ? count[1] : r->id, &n);
+
+		if (!s)
+			continue;
+		in->counter[in->n].addr = PERFCNT_ADDR + n;
+		in->counter[in->n++].value = slot_value_at(s, *count);
+	}
+}
+
+/* False: it is an event's that has been closed since. */
+static bool perf_interrupt_of(
+	const struct backend_cpu *c, const struct perf_record *r, struct interrupt *in)
+{
+	unsigned n;
+	const struct perf_slot *s = perf_slot_of(c, r->id, &n);
+
+	if (!s && r->kind != INTERRUPT_DROPPED)
+		return false;
+	in->kind = r->kind;
+	in->addr = PERFCNT_ADDR + n;
+	in->dropped = r->dropped;
+	in->time = r->time;
+	in->now = s && c->pc.group ? s->enabled + r->enabled + 1 : r->time;
+	in->where = (pfm_smpl_where_t){
+		.ip = r->ip,
+		.pid = r->pid,
+		.tid = r->tid,
+		.cpu = (uint16_t)r->cpu,
+		.known = r->pid != UINT32_MAX,
+		.precise = PFM_SMPL_INTERRUPT,
+		.nframes = (uint16_t)r->nframes,
+		.frames = r->frames,
+	};
+	in->n = 0;
+	perf_interrupt_counters(c, r, in);
+	return true;
+}
+
+static bool perf_interrupt_next(struct backend_cpu *c, struct interrupt *in)
+{
+	struct perf_record r;
+
+	while (c->pc.interrupts && ring_next(c->pc.interrupts, c->pc.group, &r))
+		if (perf_interrupt_of(c, &r, in))
+			return true;
+	return false;
+}
+
 /* All selectors are alike. */
 static int perf_try_selector(struct backend *be, uint32_t addr, uint64_t value, struct err *e)
 {
@@ -379,6 +461,7 @@ static int perf_open(const struct backend_conf *conf, struct backend **out, stru
 	pb->be.ops = &perf_backend_ops;
 	pb->be.pmu = &pb->pmu;
 	/* An event counts on one kind of CPU, and a thread may run on all. */
+	pb->be.interrupts = true;
 	pb->be.opens_threads = !conf->no_threads && pb->trial.nkinds == 1;
 	*out = &take_ptr(&pb)->be;
 	return 0;
@@ -394,6 +477,9 @@ const struct backend_ops perf_backend_ops = {
 	.thread_check = perf_thread_check,
 	.run = perf_run,
 	.try_selector = perf_try_selector,
+	.interrupts_open = perf_interrupts_open,
+	.interrupt_after = perf_interrupt_after,
+	.interrupt_next = perf_interrupt_next,
 	.cpu_close = perf_cpu_close,
 	.cpu_limit = perf_cpu_limit,
 	.cpu_online = perf_cpu_online,

@@ -79,9 +79,10 @@ static int slot_read_event(const struct perf_cpu *pc, struct perf_slot *s, uint6
 static int slot_event_open(
 	const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e)
 {
-	(void)s;
+	struct perf_sampling sampling = ring_sampling(pc->interrupts, s->next_period);
+
 	slot_count_access(&pc->stats->writes);
-	return perf_event_new(&pc->src, pc->cpu, sel, e);
+	return perf_event_new(&pc->src, pc->cpu, sel, &sampling, e);
 }
 
 static int slot_event_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
@@ -147,7 +148,10 @@ static int slot_event_stop(
 static int slot_member_open(
 	const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e)
 {
-	return group_add(pc->group, &pc->src, sel, pc->stats, &s->id, e);
+	struct perf_sampling sampling = ring_sampling(pc->interrupts, s->next_period);
+
+	s->enabled = pc->group->reading.enabled;
+	return group_add(pc->group, &pc->src, sel, &sampling, pc->stats, &s->id, e);
 }
 
 static int slot_member_count(
@@ -228,14 +232,29 @@ static void slot_stop(const struct perf_cpu *pc, struct perf_slot *s)
 	s->running = false;
 }
 
-static int slot_open(const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e)
+static int slot_attach(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+{
+	if (!pc->interrupts || !s->next_period)
+		return 0;
+	slot_count_access(&pc->stats->writes);
+	if (ring_attach(pc->interrupts, s->fd, &s->id, e) < 0) {
+		slot_close(s);
+		return -e->no;
+	}
+	s->period = s->next_period;
+	return 0;
+}
+
+static int slot_open(const struct perf_cpu *pc, uint64_t sel, uint64_t period, struct perf_slot *s,
+	struct err *e)
 {
 	*s = PERF_SLOT_INIT;
 	s->open = sel;
+	s->next_period = period;
 	if (perfsel_nothing(sel))
 		return 0;
 	s->fd = slot_ops(pc)->open(pc, sel, s, e);
-	return s->fd < 0 ? s->fd : 0;
+	return s->fd < 0 ? s->fd : slot_attach(pc, s, e);
 }
 
 /* Replaces the event by the one that @sel selects; if that fails, the old event continues. */
@@ -243,7 +262,7 @@ static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t 
 {
 	bool ran = s->running;
 	struct perf_slot new;
-	int rc = slot_open(pc, sel, &new, e);
+	int rc = slot_open(pc, sel, s->next_period, &new, e);
 
 	if (rc < 0)
 		return rc;
@@ -275,7 +294,7 @@ int slot_select(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, st
 		slot_stop(pc, s);
 	else if (s->lost)
 		rc = slot_explain_lost(s, e);
-	else if (s->fd >= 0 && event == s->open)
+	else if (s->fd >= 0 && event == s->open && !s->period == !s->next_period)
 		rc = slot_start(pc, s, e);
 	else
 		rc = slot_change(pc, s, event, e);
@@ -312,6 +331,42 @@ int slot_write(const struct perf_cpu *pc, struct perf_slot *s, uint64_t value, s
 	s->lost = 0;
 	s->value = value;
 	s->count = count;
+	return 0;
+}
+
+/* Opens an event that would interrupt, on any thread. */
+static int slot_try_interrupt(
+	const struct perf_cpu *pc, uint64_t sel, uint64_t period, struct err *e)
+{
+	struct perf_sampling sampling = ring_sampling(pc->interrupts, period);
+	int fd;
+
+	slot_count_access(&pc->stats->writes);
+	fd = perf_event_new(&pc->src, pc->cpu, sel & ~EVTSEL_EN, &sampling, e);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel,
+	uint64_t left, uint64_t period, struct err *e)
+{
+	uint64_t next = left && period ? left : period;
+
+	if (!next || !s->period || s->open != (sel & ~EVTSEL_EN)) {
+		if (next && slot_try_interrupt(pc, sel, next, e) < 0)
+			return -e->no;
+		s->next_period = next;
+		return 0;
+	}
+	s->next_period = next;
+	if (!left && s->period == period)
+		return 0;
+	slot_count_access(&pc->stats->writes);
+	if (ioctl(s->fd, PERF_EVENT_IOC_PERIOD, &next) < 0)
+		return err_set(e, errno, "the kernel refuses the period: %s", err_name(errno));
+	s->period = next;
 	return 0;
 }
 

@@ -18,6 +18,7 @@
 
 #include "backend/perf/event.h"
 #include "backend/perf/group.h"
+#include "backend/perf/ring.h"
 #include "base/err.h"
 #include "perfmonfs/backend.h"
 
@@ -26,7 +27,8 @@ struct perf_cpu {
 	unsigned cpu;
 	struct perf_group *group; /* NULL: the target is @cpu, otherwise the group's thread. */
 	struct perf_sources src;
-	struct backend_stats *stats; /* Each system call counts as a register access. */
+	struct perf_interrupts *interrupts; /* NULL: events do not interrupt. */
+	struct backend_stats *stats;        /* Each system call counts as a register access. */
 };
 
 struct perf_slot {
@@ -39,7 +41,11 @@ struct perf_slot {
 	uint64_t open;  /* The selector, without EN, for which the event was opened. */
 	uint64_t since; /* When running: slot_clock() at which the event had run for @time. */
 	uint64_t time;  /* Nanoseconds, not more than the kernel had measured. */
-	uint64_t id;    /* Of the group's member. */
+	uint64_t id;    /* Of a member of a group, or of an event that interrupts. */
+	/* Events between interrupts: what the kernel was told, 0 if the event does not interrupt;
+	 * and what the next event is to be told. */
+	uint64_t period, next_period;
+	uint64_t enabled; /* The group's time when the member was opened, ns. */
 };
 
 #define PERF_SLOT_INIT ((struct perf_slot){.fd = -1})
@@ -53,6 +59,16 @@ int slot_select(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, st
  */
 int slot_read(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *value, struct err *e);
 int slot_write(const struct perf_cpu *pc, struct perf_slot *s, uint64_t value, struct err *e);
+
+/* As backend_ops.interrupt_after. */
+int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel,
+	uint64_t left, uint64_t period, struct err *e);
+
+/* The counter's value when its event's count was @count. */
+static inline uint64_t slot_value_at(const struct perf_slot *s, uint64_t count)
+{
+	return s->value + (count - s->count);
+}
 
 /* Closes the event; the slot is PERF_SLOT_INIT again. */
 void slot_close(struct perf_slot *s);

@@ -25,7 +25,8 @@ static bool perf_is_refusal(int no)
 
 static int perf_try_kind(const struct perf_kind *kind, uint64_t sel, struct err *e)
 {
-	int fd = perf_event_new(&kind->src, kind->cpu, sel, e);
+	static const struct perf_sampling none;
+	int fd = perf_event_new(&kind->src, kind->cpu, sel, &none, e);
 
 	if (fd < 0)
 		return perf_is_refusal(-fd) ? fd : 0;

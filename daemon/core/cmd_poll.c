@@ -13,6 +13,8 @@ int cmd_poll(struct core_run *run, struct err *e)
 		return overflow_act(run, e);
 	if (time_is_over(ctx, run->now))
 		return switch_sets(run, ctx->active->next, e);
+	if (ctx->interrupts)
+		return 0;
 	if (!ctx->ovfl.wrapped && status_suffices(ctx, run->now) && status_clear(run))
 		return 0;
 	read_counters(run, ~0U);

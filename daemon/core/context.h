@@ -111,9 +111,12 @@ struct context {
 	struct ctx_live live;
 
 	struct sampling smpl;
-	bool notifies;   /* a PMD has been configured with PMD_NOTIFY */
-	bool kernel_ip;  /* samples may have kernel addresses: the rights at load */
-	uint64_t tstamp; /* of the last samples (ns) */
+	/* Overflows are found by core_interrupt(), and not by reading the counters. */
+	bool interrupts;
+	pfm_smpl_source_t source; /* what the buffer's header says about that */
+	bool notifies;            /* a PMD has been configured with PMD_NOTIFY */
+	bool kernel_ip;           /* samples may have kernel addresses: the rights at load */
+	uint64_t tstamp;          /* of the last samples (ns) */
 
 	struct ctx_count count;
 };
@@ -146,6 +149,8 @@ static inline bool ctx_attributes(const struct context *ctx)
 /* An unloaded context that only counts: it needs no attention when an overflow happens or a set's
  * time is over, and no page shows its counts. */
 bool ctx_only_counts(const struct context *ctx);
+/* The same of one that samples or notifies, if its counters interrupt. */
+bool ctx_only_interrupts(const struct context *ctx);
 
 /* Frees up to @n sets of an unloaded context, the last ones, but not set 0. Nothing but ctx_free()
  * may follow. */
@@ -153,6 +158,20 @@ void ctx_free_sets(struct context *ctx, unsigned n);
 
 /* The set @id, or NULL. */
 struct evtset *ctx_set(const struct context *ctx, unsigned id);
+
+/*
+ * Whether counters that interrupt can find all overflows of the active set: of the counters that
+ * have a period, none needs a value that an interrupt does not record. @group: it records those of
+ * all counters.
+ */
+bool ctx_can_interrupt(const struct context *ctx, bool group);
+
+/* When counter row @d of the active set is to interrupt: after *@left events, and then each
+ * *@period. False: not in years. */
+bool ctx_period(const struct context *ctx, unsigned d, uint64_t *left, uint64_t *period);
+
+/* Has overflows found by interrupts, or not, and tells the format. */
+void ctx_set_source(struct context *ctx, bool interrupts, uint32_t skew_ns);
 
 /* Records an event of a process. The context has a format with fmt_event, and is running. */
 void ctx_event(struct context *ctx, const pfm_smpl_event_t *event);

@@ -65,6 +65,8 @@ struct core_run {
 	pfm_smpl_where_t where;     /* the thread that was running; the caller's to set */
 	struct virtual_values virt; /* those that this command has needed so far */
 
+	uint32_t interrupted; /* PMD, by row, whose interrupt is handled */
+
 	struct context *ctx; /* the context of this command */
 	bool frozen;         /* @freeze was run before the command, and its results are unread */
 	bool moved;          /* registers have been written: @freeze has to be made again */
@@ -99,6 +101,13 @@ enum { CORE_LAST = 1 };
  */
 int core_command(struct core_run *run, struct context *ctx, struct command *cmd, struct err *e);
 int core_last_failed(struct core_run *run, struct err *e);
+
+/*
+ * Handles an interrupt of a running context, before a command on it. What remains to be done, as
+ * after any reading, is for the next CMD_POLL: see ctx_wake(). After an overflow that masks or
+ * switches, interrupts change nothing.
+ */
+void core_interrupt(struct core_run *run, struct context *ctx, const struct interrupt *in);
 
 /* The checks of CMD_LOAD that need no register. For callers that prepare a CPU before it. */
 int core_load_check(const struct context *ctx, const struct command *cmd, struct err *e);

@@ -133,6 +133,8 @@ static const struct {
 	[LOST_UNCOVERED] = {EIO, ": the thread ran uncounted on a CPU that was offline when the "
 				 "context was loaded, or has been since: unload, write the PMD and "
 				 "load again"},
+	[LOST_THROTTLED] = {EIO, ": the kernel stopped it for a while, as it overflowed more often "
+				 "than kernel.perf_event_max_sample_rate: write a longer period"},
 	[LOST_MISSED] = {EIO, ": the kernel did not report that the thread came to a CPU or left "
 			      "it, as some kernels do not for processes of their own: write the "
 			      "PMD to start over"},

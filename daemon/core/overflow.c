@@ -57,17 +57,29 @@ static uint32_t overflow_without_format(struct core_run *run, uint32_t rows, uin
 	return others;
 }
 
+/* The PMDs whose overflows are accounted now: the others wait for their interrupts, which tell more
+ * than a reading. */
+static uint32_t overflow_rows(const struct core_run *run)
+{
+	const struct context *ctx = run->ctx;
+
+	return ctx->interrupts && ctx->res->hw.running ? run->interrupted : ~0U;
+}
+
 void account_overflows(struct core_run *run)
 {
 	struct context *ctx = run->ctx;
 	struct evtset *set = ctx->active;
-	uint32_t rows = ctx->ovfl.wrapped, triggers = 0, others;
+	uint32_t rows = ctx->ovfl.wrapped & overflow_rows(run), triggers = 0, others;
 
-	ctx->ovfl.wrapped = 0;
+	ctx->ovfl.wrapped &= ~rows;
 	if (!rows)
 		return;
-	if (!ctx->ovfl.notify)
+	if (!ctx->ovfl.notify) {
 		ctx->ovfl.where = run->where;
+		ctx->ovfl.where.nframes = 0;
+		ctx->ovfl.where.frames = NULL;
+	}
 	others = ctx->smpl.fmt ? sample_overflows(run, rows, &triggers)
 			       : overflow_without_format(run, rows, &triggers);
 	others &= ~rows;

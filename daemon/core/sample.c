@@ -55,7 +55,8 @@ static bool sample_record(struct core_run *run, unsigned d, uint32_t overflows, 
 	for (unsigned i = 0; i < PFM_FMT_BV; i++)
 		arg->smpl_pmds[i] = 0;
 	sample_gather(ctx, d, &run->virt, arg);
-	where.cpu = (uint16_t)ctx->target.cpu;
+	if (!run->interrupted)
+		where.cpu = (uint16_t)ctx->target.cpu;
 	return ctx->smpl.fmt->fmt_handler(ctx->smpl.buf, arg, ctx->tstamp, &where) == 0;
 }
 
@@ -117,7 +118,7 @@ uint32_t sample_overflows(struct core_run *run, uint32_t rows, uint32_t *trigger
 	struct pmd_count after[PMU_MAX_PMDS];
 	uint32_t n[PMU_MAX_PMDS], resets = 0, others = 0;
 
-	ctx->tstamp = run->now > ctx->tstamp ? run->now : ctx->tstamp + 1;
+	ctx->tstamp = run->clock > ctx->tstamp ? run->clock : ctx->tstamp + 1;
 	for_each_row (d, rows)
 		n[d] = sample_count(ctx, d, triggers, run->now, &after[d]);
 	for_each_row (d, rows)

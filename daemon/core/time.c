@@ -64,9 +64,10 @@ struct wake ctx_wake(const struct context *ctx)
 
 	if (!ctx_time_passes(ctx))
 		return (struct wake){0};
-	if (ctx->ovfl.wrapped || ctx->ovfl.mask_due || ctx->ovfl.notify || set->due)
+	if ((ctx->ovfl.wrapped && !ctx->interrupts) || ctx->ovfl.mask_due || ctx->ovfl.notify ||
+		set->due)
 		return (struct wake){.at = 1};
-	read = time_next_read(ctx);
+	read = ctx->interrupts ? 0 : time_next_read(ctx);
 	over = set->flags & SET_TIME_SWITCH ? ctx->since + set->remaining_ns : 0;
 	if (over && (!read || over <= read))
 		return (struct wake){.at = over, .switches = true};

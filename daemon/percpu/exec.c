@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/container.h"
+#include "daemon/percpu/interrupts.h"
 
 static struct executor *exec_of(struct core_run *run)
 {
@@ -47,7 +48,8 @@ static pfm_smpl_where_t exec_where(const struct core_run *run)
 static void exec_fetch(struct core_run *run)
 {
 	struct executor *x = exec_of(run);
-	struct virtual_moment at = {.now = x->be->ops->now(x->be), .where = exec_where(run)};
+	struct virtual_moment at = {
+		.now = x->moment ? x->moment : x->be->ops->now(x->be), .where = exec_where(run)};
 
 	at.elapsed = ctx_elapsed(run->ctx, at.now);
 	virtual_pmd_fetch(&x->virtuals, x->be->pmu, &at, &run->virt);
@@ -84,6 +86,12 @@ static void exec_add_up(
 	exec_add(&s->messages_lost, now->messages_lost, before->messages_lost);
 }
 
+/* Periods may have changed. */
+static bool exec_sets_periods(enum cmd_verb verb)
+{
+	return verb == CMD_START || verb == CMD_RESTART || verb == CMD_WRITE;
+}
+
 /* The thread that was running, as far as that is known by now. */
 static void exec_locate(struct executor *x, struct context *ctx)
 {
@@ -94,6 +102,7 @@ static void exec_locate(struct executor *x, struct context *ctx)
 		return;
 	before = ip_sampler_lost(x->sample_tick->ip_sampler);
 	sample_tick_read(x->sample_tick, ctx, x->be->ops->now(x->be), &x->run.where);
+	x->run.where.precise = PFM_SMPL_POLL;
 	exec_add(&x->stats->attribution_lost, ip_sampler_lost(x->sample_tick->ip_sampler), before);
 }
 
@@ -104,7 +113,10 @@ int exec_command(struct executor *x, struct context *ctx, struct command *cmd, s
 
 	x->run.io = &exec_io;
 	exec_locate(x, ctx);
+	interrupts_take(x, ctx);
 	rc = core_command(&x->run, ctx, cmd, e);
+	if (rc >= 0 && exec_sets_periods(cmd->verb))
+		interrupts_arm(x, ctx);
 	exec_add_up(x->stats, &ctx->count, &before);
 	if (rc == -EBUSY && x->run.conflict.addr)
 		exec_name_owner(x, e);

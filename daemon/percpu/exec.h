@@ -22,6 +22,9 @@ struct executor {
 	bool thread;             /* @cpu is a thread's, whose time is that of the commands */
 	struct exec_stats *stats;
 	struct sample_tick *sample_tick; /* knows the running thread; NULL: it is not known */
+	int interrupts_fd; /* becomes readable with interrupts; valid while the context has them, -1
+			      when the target is gone */
+	uint64_t moment;   /* of the interrupt that is handled (ns); 0: now */
 	struct virtuals virtuals;
 	struct core_run run;
 };

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,8 +29,6 @@ struct ip_sampler {
 	bool ticks;
 	/* dummy is disabled. */
 	bool events_off;
-	struct perf_event_mmap_page *page;
-	size_t mapped;
 	struct perf_records records;
 };
 
@@ -112,16 +109,9 @@ static int ip_sampler_open_dummy(struct ip_sampler *s, unsigned cpu, struct err 
 
 static int ip_sampler_map(struct ip_sampler *s, unsigned cpu, struct err *e)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = (1 + RING_PAGES) * page;
-	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, s->clock, 0);
+	int rc = perf_ring_map(&s->records.ring, s->clock, RING_PAGES);
 
-	if (p == MAP_FAILED)
-		return ip_sampler_error("mmap of a perf event", errno, cpu, e);
-	s->page = p;
-	s->mapped = n;
-	s->records.data = (const unsigned char *)p + page;
-	s->records.size = RING_PAGES * page;
-	return 0;
+	return rc < 0 ? ip_sampler_error("mmap of a perf event", -rc, cpu, e) : 0;
 }
 
 static void ip_sampler_cleanup(struct ip_sampler **s)
@@ -156,8 +146,7 @@ void ip_sampler_free(struct ip_sampler *s)
 	if (!s)
 		return;
 	cleanup_close(&s->dummy);
-	if (s->page)
-		munmap(s->page, s->mapped);
+	perf_ring_unmap(&s->records.ring);
 	cleanup_close(&s->clock);
 	free(s);
 }
@@ -214,13 +203,12 @@ void ip_sampler_enable_events(struct ip_sampler *s, bool on)
 void ip_sampler_read(struct ip_sampler *s, pfm_smpl_where_t *newest,
 	void (*event)(void *arg, const pfm_smpl_event_t *), void *arg)
 {
-	/* Acquire and release pair with the kernel's: see linux/perf_event.h. */
-	uint64_t head = __atomic_load_n(&s->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t head = perf_ring_head(&s->records.ring);
 
-	if (head == s->records.tail)
+	if (head == s->records.ring.tail)
 		return;
 	perf_records_read(&s->records, head, newest, event, arg);
-	__atomic_store_n(&s->page->data_tail, head, __ATOMIC_RELEASE);
+	perf_ring_release(&s->records.ring);
 }
 
 uint64_t ip_sampler_time(const struct ip_sampler *s)
@@ -230,5 +218,5 @@ uint64_t ip_sampler_time(const struct ip_sampler *s)
 
 uint64_t ip_sampler_lost(const struct ip_sampler *s)
 {
-	return s->records.lost;
+	return s->records.lost + s->records.ring.malformed;
 }

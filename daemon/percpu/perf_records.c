@@ -51,15 +51,6 @@ struct perf_parser {
 	void *arg;
 };
 
-/* Copies @n bytes at position @at, which may wrap around. */
-static void perf_copy_out(const struct perf_records *r, uint64_t at, void *to, size_t n)
-{
-	size_t from = at & (r->size - 1), first = r->size - from < n ? r->size - from : n;
-
-	memcpy(to, r->data + from, first);
-	memcpy((char *)to + first, r->data, n - first);
-}
-
 static void perf_parse_sample(const struct perf_parser *p, const struct sample_record *s)
 {
 	if (s->head.size < sizeof(*s)) {
@@ -93,7 +84,7 @@ static void perf_parse_lost(const struct perf_parser *p, const struct lost_recor
 static void perf_pass_event(const struct perf_parser *p, size_t fixed, pfm_smpl_event_t ev)
 {
 	struct perf_records *r = p->r;
-	size_t size = r->rec.head.size;
+	size_t size = r->ring.rec.head.size;
 	struct trailer t;
 
 	if (!p->event)
@@ -102,13 +93,13 @@ static void perf_pass_event(const struct perf_parser *p, size_t fixed, pfm_smpl_
 		r->lost++;
 		return;
 	}
-	memcpy(&t, r->rec.bytes + size - sizeof(t), sizeof(t));
+	memcpy(&t, r->ring.rec.bytes + size - sizeof(t), sizeof(t));
 	r->event_time = t.time > r->event_time ? t.time : r->event_time;
 	ev.tstamp = r->event_time;
 	ev.name = "";
 	if (ev.type != PFM_EVENT_EXIT && fixed < size - sizeof(t)) {
-		r->rec.bytes[size - sizeof(t) - 1] = '\0';
-		ev.name = (const char *)r->rec.bytes + fixed;
+		r->ring.rec.bytes[size - sizeof(t) - 1] = '\0';
+		ev.name = (const char *)r->ring.rec.bytes + fixed;
 	}
 	p->event(p->arg, &ev);
 }
@@ -146,9 +137,9 @@ static void perf_parse_exit(const struct perf_parser *p, const struct exit_recor
 
 static void perf_parse(const struct perf_parser *p)
 {
-	const void *rec = &p->r->rec;
+	const void *rec = &p->r->ring.rec;
 
-	switch (p->r->rec.head.type) {
+	switch (p->r->ring.rec.head.type) {
 	case PERF_RECORD_SAMPLE:
 		perf_parse_sample(p, rec);
 		break;
@@ -172,32 +163,6 @@ void perf_records_read(struct perf_records *r, uint64_t head, pfm_smpl_where_t *
 {
 	const struct perf_parser p = {r, newest, event, arg};
 
-	/* The kernel never writes more than fits. */
-	if (head - r->tail > r->size) {
-		r->lost++;
-		r->tail = head;
-	}
-	while (r->tail != head) {
-		uint64_t left = head - r->tail;
-		size_t n = sizeof(r->rec.head);
-
-		if (left >= n) {
-			perf_copy_out(r, r->tail, &r->rec.head, n);
-			n = r->rec.head.size;
-		}
-		/* The start of the next record is unknown. */
-		if (n < sizeof(r->rec.head) || n > left) {
-			r->lost++;
-			r->tail = head;
-			return;
-		}
-		if (n <= sizeof(r->rec)) {
-			perf_copy_out(r, r->tail, &r->rec, n);
-			r->rec.head.size = (uint16_t)n; /* The ring may have changed since. */
-			perf_parse(&p);
-		} else {
-			r->lost++;
-		}
-		r->tail += n;
-	}
+	while (perf_ring_next(&r->ring, head))
+		perf_parse(&p);
 }

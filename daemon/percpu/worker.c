@@ -18,6 +18,7 @@
 #include "base/raw_syscall.h"
 #include "daemon/percpu/engine_ctx.h"
 #include "daemon/percpu/exec.h"
+#include "daemon/percpu/interrupts.h"
 #include "daemon/percpu/sample_tick.h"
 #include "daemon/percpu/thread.h"
 
@@ -28,7 +29,7 @@ enum worker_flag {
 	WORKER_READ_COUNTERS = 1 << 0,
 	/* End when the inbox is empty. */
 	WORKER_RETIRE = 1 << 1,
-	/* Sleep by sample_tick_sleep(). */
+	/* Sleep on eventfd, by worker_sleep_sampling(). */
 	WORKER_SAMPLES = 1 << 2,
 };
 
@@ -71,6 +72,9 @@ struct worker {
 	/* Open for a context that samples or notifies, with eventfd; -1 until then. */
 	struct sample_tick sample_tick;
 	int eventfd;
+	/* The counters' interrupts end the sleep, and so does this time (ns). */
+	bool interrupts;
+	uint64_t interrupts_delay;
 	struct command poll_cmd;
 	struct err poll_err;
 };
@@ -121,6 +125,9 @@ static void worker_set_wake(struct worker *w, const struct context *ctx)
 	w->wake = ctx_wake(ctx);
 	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->scripted);
 	w->until = worker_wake_time(w);
+	w->interrupts = ctx->interrupts && ctx->state == CTX_RUNNING && w->eventfd >= 0;
+	if (w->interrupts)
+		w->interrupts_delay = interrupts_delay(ctx);
 	if (w->sample_tick.ip_sampler)
 		sample_tick_arm(&w->sample_tick, ctx, w->wake, nsec_now(CLOCK_MONOTONIC));
 	atomic_store_explicit(&w->next_wake, w->wake.at, memory_order_relaxed);
@@ -150,6 +157,22 @@ static void worker_set_cpu(const struct worker *w)
 	thread_set_name("pfm/%u", w->cpu);
 	thread_set_fifo(pthread_self(), WORKER_FIFO);
 	thread_pin(w->cpu);
+}
+
+static int worker_open_eventfd(struct worker *w, struct err *e)
+{
+	if (w->eventfd < 0)
+		w->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w->eventfd < 0)
+		return err_set(e, errno, "eventfd: %s", err_name(errno));
+	return 0;
+}
+
+/* From now on the worker sleeps on eventfd. */
+static void worker_use_eventfd(struct worker *w)
+{
+	atomic_store(&w->wakeup_fd, w->eventfd);
+	atomic_fetch_or(&w->flags, WORKER_SAMPLES);
 }
 
 /* After a command, when the context does not change any more. */
@@ -183,17 +206,23 @@ static int worker_open_sampler(struct worker *w, const struct job *job, struct e
 	const pfm_buffer_fmt_t *fmt = job->ec->ctx.smpl.fmt;
 	int rc;
 
-	if (w->eventfd < 0)
-		w->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (w->eventfd < 0)
-		return err_set(e, errno, "eventfd: %s", err_name(errno));
+	if (worker_open_eventfd(w, e) < 0)
+		return -e->no;
 	rc = sample_tick_open(&w->sample_tick, w->cpu, job->cmd.limits.tick_ns,
 		fmt && fmt->fmt_event, w->eventfd, e);
 	if (rc < 0)
 		return rc;
 	w->x.sample_tick = &w->sample_tick;
-	atomic_store(&w->wakeup_fd, w->eventfd);
-	atomic_fetch_or(&w->flags, WORKER_SAMPLES);
+	worker_use_eventfd(w);
+	return 0;
+}
+
+/* Of a thread that the backend opens, the interrupts of its counters tell what it executed. */
+static int worker_attribute_thread(struct worker *w, struct err *e)
+{
+	if (worker_open_eventfd(w, e) < 0)
+		return -e->no;
+	worker_use_eventfd(w);
 	return 0;
 }
 
@@ -204,8 +233,10 @@ static int worker_attribute(struct worker *w, const struct job *job, struct err 
 	const struct context *ctx = &job->ec->ctx;
 	struct err ignored;
 
-	if (!ctx_attributes(ctx) || w->x.be->sim || w->x.thread || w->sample_tick.ip_sampler)
+	if (!ctx_attributes(ctx) || w->x.be->sim || w->sample_tick.ip_sampler)
 		return 0;
+	if (w->x.thread)
+		return worker_attribute_thread(w, e);
 	if (ctx->smpl.fmt)
 		return worker_open_sampler(w, job, e);
 	worker_open_sampler(w, job, &ignored);
@@ -348,9 +379,55 @@ static void worker_take_events(struct worker *w)
 	engine_ctx_end_job(ec, w->events, false);
 }
 
+/* The time until @until, but not more than the delay of interrupts. */
+static struct timespec worker_interrupts_timeout(const struct worker *w)
+{
+	uint64_t now = nsec_now(CLOCK_MONOTONIC), until = nsec_of(w->until), left = 0;
+
+	if (!w->timed)
+		left = w->interrupts_delay;
+	else if (until > now)
+		left = until - now;
+	if (w->interrupts && left > w->interrupts_delay)
+		left = w->interrupts_delay;
+	return nsec_timespec(left);
+}
+
+/* Sleeps until an interrupt, an event of a process, a wake-up or the time to read the counters. */
+static void worker_sleep_interrupts(struct worker *w)
+{
+	const struct ip_sampler *sampler = w->sample_tick.ip_sampler;
+	struct pollfd fds[] = {
+		{.fd = w->eventfd, .events = POLLIN},
+		{.fd = w->interrupts ? w->x.interrupts_fd : -1, .events = POLLIN},
+		{.fd = sampler ? ip_sampler_fd(sampler) : -1, .events = POLLIN},
+	};
+	struct timespec timeout = worker_interrupts_timeout(w);
+	bool ends = w->interrupts || w->timed;
+	long n = raw_syscall6(SYS_ppoll, (long)fds, 3, (long)(ends ? &timeout : NULL), 0, 0, 0);
+	uint64_t wakeups;
+
+	if (n < 0)
+		return;
+	if (fds[0].revents) {
+		raw_syscall4(SYS_read, w->eventfd, (long)&wakeups, sizeof(wakeups), 0);
+		return;
+	}
+	if (fds[1].revents & (POLLERR | POLLHUP))
+		w->x.interrupts_fd = -1;
+	if (!n || fds[1].revents)
+		worker_poll(w, w->wake.switches);
+	else
+		worker_take_events(w);
+}
+
 /* The sleep of a worker whose context samples. */
 static void worker_sleep_sampling(struct worker *w)
 {
+	if (w->interrupts || !w->sample_tick.ip_sampler) {
+		worker_sleep_interrupts(w);
+		return;
+	}
 	switch (sample_tick_sleep(&w->sample_tick)) {
 	case WOKEN_TICK:
 		worker_poll(w, w->wake.switches);

@@ -72,15 +72,17 @@ static bool load_may_have_worker(const struct task_registry *reg, const struct e
 
 /*
  * The registers are to be the thread's own: nothing is done at its switches. The context only
- * counts, on all CPUs, and only for this thread, whose end the tracer reports.
+ * counts, or samples by interrupts, on all CPUs, and only for this thread, whose end the tracer
+ * reports.
  */
 static bool load_is_active(const struct task_registry *reg, const struct job *job)
 {
 	const struct cmd_load *load = &job->cmd.load;
+	const struct context *ctx = &job->ec->ctx;
 
 	return reg->shared.be->opens_threads && load_may_have_worker(reg, job->ec) &&
-	       ctx_only_counts(&job->ec->ctx) && !load->follow && !load->process &&
-	       !load->untraced && !load->cpus;
+	       (ctx_only_counts(ctx) || (reg->shared.be->interrupts && ctx_only_interrupts(ctx))) &&
+	       !load->follow && !load->process && !load->untraced && !load->cpus;
 }
 
 static int load_init_tracer(struct task_registry *reg, struct err *e)

@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "perfmonfs/format.h"
 #include "perfmonfs/pmu.h"
 
 enum reg_verb {
@@ -49,6 +50,31 @@ struct reg_op {
 	uint64_t value;
 	uint64_t mask;
 	uint64_t expect; /* REG_REPLACE only. */
+};
+
+/* What the kernel has recorded when a counter overflowed, in the order of the interrupts. */
+struct interrupt {
+	enum interrupt_kind {
+		INTERRUPT_OVERFLOW,  /* Of counter @addr. */
+		INTERRUPT_DROPPED,   /* @dropped overflows were not recorded, for lack of room. */
+		INTERRUPT_THROTTLED, /* Counter @addr was stopped for a while: its count is lost. */
+	} kind;
+	uint32_t addr;
+	uint64_t dropped;
+	uint64_t time;          /* CLOCK_MONOTONIC, ns. */
+	uint64_t now;           /* That of a thread's counts; of a CPU @time. */
+	pfm_smpl_where_t where; /* Its frames are valid until the next call for this target. */
+	unsigned n;             /* Counters whose values at that moment follow. */
+	struct {
+		uint32_t addr;
+		uint64_t value;
+	} counter[PMU_MAX_PMDS];
+};
+
+/* How a target's counters are to interrupt. */
+struct interrupt_conf {
+	unsigned batch; /* Overflows after which the descriptor becomes readable. */
+	bool stacks;    /* Call chains are recorded. */
 };
 
 struct backend_stats {
@@ -142,6 +168,26 @@ struct backend_ops {
 	 */
 	int (*try_selector)(struct backend *be, uint32_t addr, uint64_t value, struct err *e);
 
+	/*
+	 * Only if backend.interrupts. From now on, counters that have a period interrupt. Returns a
+	 * descriptor that becomes readable after conf->batch overflows; it stays open until
+	 * cpu_close(). May be called again with another @conf, for counters that are started after
+	 * that. EACCES, EPERM, EMFILE, ENOMEM: the kernel refuses.
+	 */
+	int (*interrupts_open)(
+		struct backend_cpu *c, const struct interrupt_conf *conf, struct err *e);
+
+	/*
+	 * Counter @addr, whose selector is or will be @sel, is to interrupt after @left events, and
+	 * then each @period events; 0: never. If @left is another number, the kernel knows only
+	 * that until the next call. EOPNOTSUPP, EINVAL: the event cannot interrupt.
+	 */
+	int (*interrupt_after)(struct backend_cpu *c, uint32_t addr, uint64_t sel, uint64_t left,
+		uint64_t period, struct err *e);
+
+	/* Takes the next interrupt; false: there is none. */
+	bool (*interrupt_next)(struct backend_cpu *c, struct interrupt *in);
+
 	/* Restores what is still reserved and closes the CPU. */
 	void (*cpu_close)(struct backend_cpu *c);
 
@@ -179,6 +225,7 @@ struct backend {
 	const struct pmu *pmu;
 	struct sim_control *sim; /* Knobs of the model (perfmonfs/sim.h); NULL unless simulated. */
 	bool opens_threads;      /* thread_open() may be called. */
+	bool interrupts;         /* interrupts_open() may be called. */
 	bool scripted;           /* Time advances only by a command, so that no timer keeps it. */
 	struct backend_stats stats;
 };

@@ -19,8 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "perfmonfs/smpl_source.h"
+
 enum {
-	PFM_FMT_API = 3, /* version of this header; the daemon refuses formats with another */
+	PFM_FMT_API = 4, /* version of this header; the daemon refuses formats with another */
 	PFM_FMT_MAX_PMDS = 320,
 	PFM_FMT_BV = PFM_FMT_MAX_PMDS / 64,
 };
@@ -56,7 +58,11 @@ typedef struct {
 	uint32_t pid; /* process; 0: idle */
 	uint32_t tid;
 	uint16_t cpu;
-	uint16_t known; /* 0: only cpu is valid, and the rest is 0 */
+	uint16_t known;   /* 0: only cpu is valid, and the rest is 0 */
+	uint16_t precise; /* PFM_SMPL_*: how the address was found */
+	uint16_t nframes; /* 0: there is no call chain, or it was not asked for */
+	/* The call chain with its markers as in smpl_stack.h; valid during the call only. */
+	const uint64_t *frames;
 } pfm_smpl_where_t;
 
 /* An event of a process, for formats with fmt_event. */
@@ -78,7 +84,10 @@ typedef struct {
 	uint64_t def;  /* default; the first of several flags in a member has that of the member */
 } pfm_fmt_param_t;
 
-enum { PFM_FMTFL_NOSET = 1 }; /* the format supports only event set 0 */
+enum {
+	PFM_FMTFL_NOSET = 1,  /* the format supports only event set 0 */
+	PFM_FMTFL_STACKS = 2, /* the format wants call chains */
+};
 
 typedef struct {
 	unsigned fmt_api;     /* PFM_FMT_API */
@@ -108,6 +117,8 @@ typedef struct {
 	/* Only in perfmonfs: the counts of @pmds of set @set are lost. They are not sampled, and do
 	 * not overflow, until they are written. */
 	void (*fmt_lost)(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV]);
+	/* Only in perfmonfs: how overflows are found, each time that this changes. */
+	void (*fmt_source)(void *buf, const pfm_smpl_source_t *source);
 } pfm_buffer_fmt_t;
 
 #endif

@@ -23,6 +23,8 @@ enum {
 				     monitoring is masked until restart */
 	PFM_MSG_COUNT_LOST = 0x102, /* the counts of PMDs were lost: they fail with EIO or ENXIO,
 				       and do not overflow, until they are written */
+	PFM_MSG_SMPL_DROPPED = 0x103, /* the kernel dropped samples for lack of room; the buffer's
+					 header counts them. Sent once */
 };
 
 enum { PFM_MSG_BV = 5 }; /* 64-bit words of a bit vector of PMDs */

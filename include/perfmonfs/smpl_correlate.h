@@ -44,17 +44,18 @@ typedef struct pfm_correlate_smpl_arg {
 enum { PFM_CORRELATE_OPEN, PFM_CORRELATE_ENDING, PFM_CORRELATE_FULL }; /* hdr_state */
 
 typedef struct pfm_correlate_smpl_hdr {
-	uint64_t hdr_count;         /* records in the buffer, of any type */
-	uint64_t hdr_cur_offs;      /* offset of the next record in the buffer */
-	uint64_t hdr_overflows;     /* how often the buffer became full */
-	uint64_t hdr_buf_size;      /* bytes, with this header */
-	uint64_t hdr_min_buf_space; /* bytes of the largest sample's record */
-	uint32_t hdr_version;       /* PFM_CORRELATE_SMPL_VERSION */
-	uint32_t hdr_state;         /* PFM_CORRELATE_OPEN, _ENDING or _FULL */
-	uint64_t hdr_lost;          /* overflows lost because the buffer was full */
-	uint64_t hdr_lost_events;   /* events lost because there was no room */
-	uint64_t hdr_counts_lost;   /* counts lost: from then on, samples are missing */
-	uint64_t hdr_reserved[7];
+	uint64_t hdr_count;           /* records in the buffer, of any type */
+	uint64_t hdr_cur_offs;        /* offset of the next record in the buffer */
+	uint64_t hdr_overflows;       /* how often the buffer became full */
+	uint64_t hdr_buf_size;        /* bytes, with this header */
+	uint64_t hdr_min_buf_space;   /* bytes of the largest sample's record */
+	uint32_t hdr_version;         /* PFM_CORRELATE_SMPL_VERSION */
+	uint32_t hdr_state;           /* PFM_CORRELATE_OPEN, _ENDING or _FULL */
+	uint64_t hdr_lost;            /* overflows lost because the buffer was full */
+	uint64_t hdr_lost_events;     /* events lost because there was no room */
+	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */
+	pfm_smpl_source_t hdr_source; /* how overflows are found */
+	uint64_t hdr_reserved[4];
 } pfm_correlate_smpl_hdr_t;
 
 typedef struct pfm_correlate_smpl_rec {

@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#include "perfmonfs/smpl_source.h"
+
 #define PFM_DFL_SMPL_NAME "default"
 #define PFM_DFL_SMPL_UUID                                                                          \
 	{                                                                                          \
@@ -50,7 +52,8 @@ typedef struct pfm_dfl_smpl_hdr {
 	 * kernels. */
 	uint64_t hdr_lost;
 	uint64_t hdr_counts_lost; /* counts lost: from then on, samples are missing. Likewise. */
-	uint64_t hdr_reserved[8];
+	pfm_smpl_source_t hdr_source; /* how overflows are found. Likewise. */
+	uint64_t hdr_reserved[5];
 } pfm_dfl_smpl_hdr_t;
 
 typedef struct pfm_dfl_smpl_entry {

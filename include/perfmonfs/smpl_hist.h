@@ -14,6 +14,8 @@
 
 #include <stdint.h>
 
+#include "perfmonfs/smpl_source.h"
+
 #define PFM_HIST_SMPL_NAME "hist"
 #define PFM_HIST_SMPL_UUID                                                                         \
 	{                                                                                          \
@@ -38,8 +40,9 @@ typedef struct pfm_hist_smpl_hdr {
 	uint64_t hdr_buf_size;  /* bytes, with this header */
 	uint32_t hdr_version;   /* PFM_HIST_SMPL_VERSION */
 	uint32_t hdr_notified;  /* 1: notified since the last restart */
-	uint64_t hdr_counts_lost; /* counts lost: from then on, samples are missing */
-	uint64_t hdr_reserved[6];
+	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */
+	pfm_smpl_source_t hdr_source; /* how overflows are found */
+	uint64_t hdr_reserved[3];
 } pfm_hist_smpl_hdr_t;
 
 typedef struct pfm_hist_smpl_entry {

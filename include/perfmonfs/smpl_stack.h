@@ -13,7 +13,7 @@
  * without them have few or wrong ones, and a function that has not yet set up its frame, or has
  * none, hides its caller.
  *
- * Kernel addresses are left out, with their marker, unless the context was loaded by a user who may
+ * Kernel addresses are left out, with their marker, unless the user that has loaded the context may
  * count at kernel level.
  *
  * A full buffer and restart work as in "default". Load hdr_count first, with acquire semantics.

@@ -34,7 +34,7 @@ static void on_event(void *arg, const pfm_smpl_event_t *ev)
 	mix(s, ev->tid);
 	mix(s, ev->tstamp);
 	mix(s, ev->addr + ev->len + ev->pgoff);
-	CHECK(strlen(ev->name) < PERF_RECORDS_SIZE_MAX);
+	CHECK(strlen(ev->name) < PERF_RING_RECORD_MAX);
 	for (const char *c = ev->name; *c; c++)
 		mix(s, (unsigned char)*c);
 }
@@ -50,14 +50,15 @@ static uint64_t read_from(const uint8_t *p, size_t n, size_t size, uint64_t tail
 	CHECK(ring && r);
 	for (size_t i = 0; i < n && i < size; i++)
 		ring[(tail + i) % size] = p[i];
-	*r = (struct perf_records){.data = ring, .size = size, .tail = tail, .self = SELF};
+	*r = (struct perf_records){
+		.ring = {.data = ring, .size = size, .tail = tail}, .self = SELF};
 	perf_records_read(r, head, &where, on_event, &seen);
-	CHECK(r->tail == head);
+	CHECK(r->ring.tail == head);
 	CHECK(where.tid != SELF || !where.known);
 	CHECK(where.known <= 1 && (where.known || !where.ip));
 	mix(&seen, where.ip);
 	mix(&seen, where.pid);
-	mix(&seen, r->lost);
+	mix(&seen, r->lost + r->ring.malformed);
 	perf_records_read(r, head, &where, NULL, NULL);
 	return seen.sum;
 }

@@ -1245,6 +1245,139 @@ static void test_thread_half(void **state)
 	munmap(p, 10 * 4096);
 }
 
+/* --- Interrupts */
+
+/* Counter 0 is to count @sel, and to interrupt each @period. */
+static void interrupt_each(uint64_t sel, uint64_t period)
+{
+	const struct interrupt_conf conf = {.batch = 1, .stacks = true};
+	struct err e = {0};
+
+	if (be->ops->interrupts_open(cpu, &conf, &e) < 0 ||
+		be->ops->interrupt_after(cpu, CNT(0), sel, period, period, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+/* What test_interrupts() has found. */
+struct interrupts_seen {
+	uint64_t n, dropped, last;
+	uint64_t ip;
+};
+
+/* Takes all interrupts of this thread. Without others, counts follow each other. */
+static void take_interrupts(struct interrupts_seen *seen, uint64_t period)
+{
+	struct interrupt in;
+
+	while (be->ops->interrupt_next(cpu, &in)) {
+		if (in.kind == INTERRUPT_DROPPED) {
+			seen->dropped += in.dropped;
+			continue;
+		}
+		assert_int_equal(in.kind, INTERRUPT_OVERFLOW);
+		assert_int_equal(in.addr, CNT(0));
+		if (in.where.tid != (uint32_t)gettid())
+			continue;
+		assert_int_equal(in.where.precise, PFM_SMPL_INTERRUPT);
+		assert_int_equal(in.where.pid, getpid());
+		assert_true(in.where.nframes >= 2 && in.where.frames[1] == in.where.ip);
+		assert_int_equal(in.n, 1);
+		assert_int_equal(in.counter[0].addr, CNT(0));
+		assert_int_equal(in.counter[0].value % period, 0);
+		assert_true(in.counter[0].value > seen->last);
+		seen->last = in.counter[0].value;
+		seen->ip = in.where.ip;
+		seen->n++;
+	}
+}
+
+/* Each fault is an interrupt, with the address of the instruction that it interrupts. */
+static void test_interrupts(void **state)
+{
+	enum { PAGES = 300 };
+	char *p = fresh_pages(PAGES);
+	uint64_t sel = event("page-faults"), counted;
+	struct interrupts_seen seen = {0};
+
+	(void)state;
+	interrupt_each(sel, 1);
+	start(0, sel);
+	touch(p, PAGES);
+	stop(0);
+	counted = get(CNT(0));
+	take_interrupts(&seen, 1);
+	assert_true(seen.n >= PAGES && seen.n <= counted);
+	assert_int_equal(seen.dropped, 0);
+	assert_true(seen.ip);
+	munmap(p, PAGES * 4096);
+}
+
+/* What finds no room is counted: no overflow is missing in silence. */
+static void test_interrupts_dropped(void **state)
+{
+	enum { PAGES = 20000 };
+	char *p = fresh_pages(PAGES + 10);
+	uint64_t sel = event("page-faults"), counted;
+	struct interrupts_seen seen = {0};
+
+	(void)state;
+	interrupt_each(sel, 1);
+	start(0, sel);
+	touch(p, PAGES);
+	take_interrupts(&seen, 1);
+	touch(p + PAGES * 4096UL, 10);
+	stop(0);
+	counted = get(CNT(0));
+	take_interrupts(&seen, 1);
+	assert_true(seen.dropped > 0);
+	assert_int_equal(seen.n + seen.dropped, counted);
+	munmap(p, (PAGES + 10) * 4096UL);
+}
+
+/* A stop, a new period, and none. */
+static void test_interrupts_period(void **state)
+{
+	enum { PAGES = 100 };
+	char *p = fresh_pages(3 * PAGES);
+	uint64_t sel = event("page-faults");
+	struct interrupts_seen seen = {0};
+	struct err e = {0};
+
+	(void)state;
+	interrupt_each(sel, 10);
+	start(0, sel);
+	touch(p, PAGES);
+	assert_int_equal(be->ops->interrupt_after(cpu, CNT(0), sel, 0, 5, &e), 0);
+	take_interrupts(&seen, 1);
+	assert_true(seen.n >= PAGES / 10 && seen.n < PAGES / 5);
+	touch(p + PAGES * 4096, PAGES);
+	stop(0);
+	take_interrupts(&seen, 1);
+	assert_true(seen.n >= PAGES / 10 + PAGES / 5);
+	assert_int_equal(be->ops->interrupt_after(cpu, CNT(0), sel, 0, 0, &e), 0);
+	start(0, sel);
+	touch(p + 2 * PAGES * 4096, PAGES);
+	stop(0);
+	seen.n = 0;
+	take_interrupts(&seen, 1);
+	assert_int_equal(seen.n, 0);
+	munmap(p, 3 * PAGES * 4096);
+}
+
+static void test_interrupts_refused(void **state)
+{
+	const struct interrupt_conf conf = {.batch = 1};
+	struct err e = {0};
+
+	(void)state;
+	if (!has_event("tsc"))
+		skip();
+	assert_true(be->ops->interrupts_open(cpu, &conf, &e) >= 0);
+	assert_true(be->ops->interrupt_after(cpu, CNT(0), event("tsc"), 1000, 1000, &e) < 0);
+	start(0, event("tsc"));
+	assert_true(get(CNT(0)) > 0);
+}
+
 #define ON_CPU(test)    cmocka_unit_test_setup_teardown(test, open_cpu, close_cpu)
 #define ON_THREAD(test) cmocka_unit_test_setup_teardown(test, open_thread, close_cpu)
 
@@ -1290,6 +1423,11 @@ int main(void)
 		ON_THREAD(test_thread_reused),
 		cmocka_unit_test_setup_teardown(test_thread_ended, open_none, close_cpu),
 		ON_THREAD(test_thread_half),
+		ON_CPU(test_interrupts),
+		ON_THREAD(test_interrupts),
+		ON_THREAD(test_interrupts_dropped),
+		ON_THREAD(test_interrupts_period),
+		ON_CPU(test_interrupts_refused),
 		cmocka_unit_test(test_conf),
 		cmocka_unit_test(test_check),
 	};

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "backend/perf/ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* 128 KiB: room for 1800 samples, or for 110 of the largest stacks. */
+enum { RING_PAGES = 32 };
+
+static int ring_refused(const char *what, int no, struct err *e)
+{
+	return err_set(e, no,
+		"%s: %s: the ring buffer of interrupts takes an open file (LimitNOFILE) and 128 "
+		"KiB "
+		"of locked memory (kernel.perf_event_mlock_kb, LimitMEMLOCK)",
+		what, err_name(no));
+}
+
+static void ring_cleanup(struct perf_interrupts **p)
+{
+	ring_free(*p);
+}
+
+int ring_new(unsigned cpu, int fd, struct perf_interrupts **out, struct err *e)
+{
+	__attribute__((cleanup(ring_cleanup))) struct perf_interrupts *p = calloc(1, sizeof(*p));
+	int rc;
+
+	if (!p)
+		return err_set(e, ENOMEM, "ENOMEM: no memory for interrupts");
+	p->owned = fd < 0;
+	p->fd = p->owned ? perf_output_new(cpu, e) : fd;
+	if (p->fd < 0)
+		return p->fd;
+	rc = perf_ring_map(&p->ring, p->fd, RING_PAGES);
+	if (rc < 0)
+		return ring_refused("mmap of a perf event", -rc, e);
+	*out = take_ptr(&p);
+	return 0;
+}
+
+void ring_free(struct perf_interrupts *p)
+{
+	if (!p)
+		return;
+	perf_ring_unmap(&p->ring);
+	if (p->owned && p->fd >= 0)
+		close(p->fd);
+	free(p);
+}
+
+struct perf_sampling ring_sampling(const struct perf_interrupts *p, uint64_t period)
+{
+	if (!p || !period)
+		return (struct perf_sampling){0};
+	return (struct perf_sampling){
+		.period = period, .batch = p->conf.batch, .stacks = p->conf.stacks};
+}
+
+int ring_attach(const struct perf_interrupts *p, int fd, uint64_t *id, struct err *e)
+{
+	if (ioctl(fd, PERF_EVENT_IOC_ID, id) < 0)
+		return ring_refused("PERF_EVENT_IOC_ID", errno, e);
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, p->fd) < 0)
+		return ring_refused("PERF_EVENT_IOC_SET_OUTPUT", errno, e);
+	return 0;
+}
+
+/* The rest of a record, in words. */
+struct ring_words {
+	const uint64_t *at;
+	uint64_t left;
+};
+
+/* The next @n words; NULL: there are fewer. */
+static const uint64_t *ring_take(struct ring_words *w, uint64_t n)
+{
+	const uint64_t *p = w->at;
+
+	if (n > w->left)
+		return NULL;
+	w->at += n;
+	w->left -= n;
+	return p;
+}
+
+/* The count with its times, or those of a group. */
+static bool ring_take_counts(struct ring_words *w, bool grouped, struct perf_record *r)
+{
+	const uint64_t *head = ring_take(w, 3);
+
+	if (!head)
+		return false;
+	if (!grouped) {
+		r->ncounts = 1;
+		r->counts = head;
+		r->enabled = head[1];
+		return true;
+	}
+	r->ncounts = head[0];
+	r->enabled = head[1];
+	/* As many as fit, so that their size in words does not overflow. */
+	r->counts = r->ncounts <= w->left ? ring_take(w, 2 * r->ncounts) : NULL;
+	return r->counts != NULL;
+}
+
+static void ring_take_frames(struct ring_words *w, struct perf_record *r)
+{
+	const uint64_t *n = ring_take(w, 1);
+
+	r->frames = n ? ring_take(w, *n) : NULL;
+	r->nframes = r->frames ? *n : 0;
+}
+
+/* The order of the fields is that of perf_event_open(2), for the sample_type of event.c. */
+static bool ring_parse_sample(struct ring_words w, bool grouped, struct perf_record *r)
+{
+	const uint64_t *head = ring_take(&w, 5);
+
+	if (!head)
+		return false;
+	*r = (struct perf_record){
+		.kind = INTERRUPT_OVERFLOW,
+		.id = head[0],
+		.ip = head[1],
+		.pid = (uint32_t)head[2],
+		.tid = (uint32_t)(head[2] >> 32),
+		.time = head[3],
+		.cpu = (uint32_t)head[4],
+	};
+	if (!ring_take_counts(&w, grouped, r))
+		return false;
+	ring_take_frames(&w, r);
+	return true;
+}
+
+bool ring_parse(const struct perf_ring *ring, bool grouped, struct perf_record *r)
+{
+	struct ring_words w = {
+		.at = (const uint64_t *)(ring->rec.bytes + sizeof(ring->rec.head)),
+		.left = (ring->rec.head.size - sizeof(ring->rec.head)) / sizeof(uint64_t),
+	};
+	const uint64_t *body;
+
+	switch (ring->rec.head.type) {
+	case PERF_RECORD_SAMPLE:
+		return ring_parse_sample(w, grouped, r);
+	case PERF_RECORD_LOST:
+		body = ring_take(&w, 2);
+		if (body)
+			*r = (struct perf_record){.kind = INTERRUPT_DROPPED, .dropped = body[1]};
+		return body;
+	case PERF_RECORD_THROTTLE:
+		body = ring_take(&w, 2);
+		if (body)
+			*r = (struct perf_record){
+				.kind = INTERRUPT_THROTTLED, .time = body[0], .id = body[1]};
+		return body;
+	}
+	return false;
+}
+
+bool ring_next(struct perf_interrupts *p, bool grouped, struct perf_record *r)
+{
+	uint64_t head = perf_ring_head(&p->ring);
+	bool found = false;
+
+	while (!found && perf_ring_next(&p->ring, head))
+		found = ring_parse(&p->ring, grouped, r);
+	perf_ring_release(&p->ring);
+	return found;
+}

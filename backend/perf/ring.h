@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Interrupts of a target's counters: the kernel's ring buffer, into which all of its events that
+ * have a period write a record at each overflow.
+ */
+#ifndef BACKEND_PERF_RING_H
+#define BACKEND_PERF_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/perf/event.h"
+#include "base/err.h"
+#include "base/perf_ring.h"
+#include "perfmonfs/backend.h"
+
+struct perf_interrupts {
+	int fd;     /* The event whose ring it is. */
+	bool owned; /* @fd is closed with it. */
+	struct interrupt_conf conf;
+	struct perf_ring ring;
+};
+
+/* A record of the ring, as far as it is understood. Pointers are valid until the next one. */
+struct perf_record {
+	enum interrupt_kind kind;
+	uint64_t id; /* Of the event that interrupted, or was throttled. */
+	uint64_t dropped;
+	uint64_t time;
+	uint64_t ip;
+	uint32_t pid, tid, cpu;
+	/* The event's count; of a member of a group, those of all events. */
+	uint64_t enabled;
+	uint64_t ncounts;
+	const uint64_t *counts; /* A count, or pairs of a count and an id. */
+	uint64_t nframes;
+	const uint64_t *frames;
+};
+
+/* Maps the ring of event @fd, the leader of a thread's group; -1: of a new event of CPU @cpu. */
+int ring_new(unsigned cpu, int fd, struct perf_interrupts **out, struct err *e);
+void ring_free(struct perf_interrupts *p); /* NULL is allowed. */
+
+/* What an event needs that interrupts each @period events. @p NULL or @period 0: no interrupts. */
+struct perf_sampling ring_sampling(const struct perf_interrupts *p, uint64_t period);
+
+/* Has event @fd write into the ring, and gives its number. */
+int ring_attach(const struct perf_interrupts *p, int fd, uint64_t *id, struct err *e);
+
+/* Takes the next record of an event. @grouped: events are members of a group. */
+bool ring_next(struct perf_interrupts *p, bool grouped, struct perf_record *r);
+
+/* The parser. False: the current record is malformed, or of another kind. */
+bool ring_parse(const struct perf_ring *ring, bool grouped, struct perf_record *r);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Overflows by interrupts, on backends that have them: which counters interrupt, and passing what
+ * the kernel has recorded to the core. For the owner of the context.
+ */
+#ifndef PERCPU_INTERRUPTS_H
+#define PERCPU_INTERRUPTS_H
+
+#include "daemon/percpu/exec.h"
+
+/* After a command that has started, restarted or written @ctx, and before its last plan is run:
+ * overflows of @ctx are found by interrupts if they can be, and otherwise by polling. */
+void interrupts_arm(struct executor *x, struct context *ctx);
+
+/* Handles all interrupts that there are. */
+void interrupts_take(struct executor *x, struct context *ctx);
+
+/* How long they may wait in the ring buffer (ns). */
+uint64_t interrupts_delay(const struct context *ctx);
+
+#endif
