@@ -91,29 +91,6 @@ bool ctx_time_passes(const struct context *ctx)
 	return ctx_counts_now(ctx) && !ctx->res->hw.halted;
 }
 
-/* Nothing but reading the counters is needed when its thread gives way to another, nor by its sets.
- */
-static bool context_needs_no_switch(const struct context *ctx)
-{
-	if (ctx->live.npages || (ctx->flags & (CTX_NOTIFY_BLOCK | CTX_RAW)))
-		return false;
-	for (unsigned i = 0; i < ctx->nsets; i++)
-		if (ctx->sets[i]->flags & (SET_OVFL_SWITCH | SET_TIME_SWITCH))
-			return false;
-	return true;
-}
-
-bool ctx_only_counts(const struct context *ctx)
-{
-	return !ctx_attributes(ctx) && context_needs_no_switch(ctx);
-}
-
-bool ctx_only_interrupts(const struct context *ctx)
-{
-	return ctx_can_interrupt(ctx, true) && context_needs_no_switch(ctx) &&
-	       !(ctx->smpl.fmt && ctx->smpl.fmt->fmt_event);
-}
-
 void ctx_leave_registers(struct context *ctx, bool failed)
 {
 	struct image *hw = &ctx->res->hw;

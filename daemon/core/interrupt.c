@@ -6,56 +6,6 @@
  */
 #include "daemon/core/core_i.h"
 
-/* Longer periods are refused by the kernel. */
-#define PERIOD_MAX (1ULL << 62)
-
-bool ctx_period(const struct context *ctx, unsigned d, uint64_t *left, uint64_t *period)
-{
-	const struct pmd_state *s = &ctx->active->pmd[d];
-
-	*left = -s->n.value;
-	*period = s->flags & PMD_RANDOM ? *left : -s->short_reset;
-	return !s->lost && !(s->flags & PMD_NO64) && *left && *left < PERIOD_MAX && *period &&
-	       *period < PERIOD_MAX;
-}
-
-/* Their values at an overflow are known without reading anything. */
-static bool interrupt_knows_virtual(unsigned num)
-{
-	return num == PMU_CLOCK || num == PMU_PROCESS || num == PMU_THREAD || num == PMU_ELAPSED;
-}
-
-static bool interrupt_suffices(const struct context *ctx, unsigned d, bool group)
-{
-	const struct pmd_state *s = &ctx->active->pmd[d];
-
-	if (ctx->pmu->pmds[d].width != 64 || (!group && ((s->smpl | s->reset) & ~ROW(d))))
-		return false;
-	for_each_row (i, s->virtuals)
-		if (!interrupt_knows_virtual(ctx->pmu->virtuals[i].num))
-			return false;
-	return true;
-}
-
-bool ctx_can_interrupt(const struct context *ctx, bool group)
-{
-	uint64_t left, period;
-	struct image im;
-	bool any = false;
-
-	if (ctx->nsets > 1 || !ctx_attributes(ctx))
-		return false;
-	image_of(ctx->pmu, ctx->active->pmc, true, &im);
-	for_each_row (d, im.pmds) {
-		if (!ctx_period(ctx, d, &left, &period))
-			continue;
-		if (!interrupt_suffices(ctx, d, group))
-			return false;
-		any = true;
-	}
-	return any;
-}
-
 static void interrupt_tell_source(struct context *ctx)
 {
 	if (ctx->smpl.fmt && ctx->smpl.fmt->fmt_source)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/* What a context needs of its owner: only counts, interrupts, or more. */
+#include "daemon/core/core_i.h"
+
+/* Longer periods are refused by the kernel. */
+#define PERIOD_MAX (1ULL << 62)
+
+bool ctx_period(const struct context *ctx, unsigned d, uint64_t *left, uint64_t *period)
+{
+	const struct pmd_state *s = &ctx->active->pmd[d];
+
+	*left = -s->n.value;
+	*period = s->flags & PMD_RANDOM ? *left : -s->short_reset;
+	return !s->lost && !(s->flags & PMD_NO64) && *left && *left < PERIOD_MAX && *period &&
+	       *period < PERIOD_MAX;
+}
+
+/* Their values at an overflow are known without reading anything. */
+static bool needs_virtual_is_known(unsigned num)
+{
+	return num == PMU_CLOCK || num == PMU_PROCESS || num == PMU_THREAD || num == PMU_ELAPSED;
+}
+
+static bool needs_are_met(const struct context *ctx, unsigned d, bool group)
+{
+	const struct pmd_state *s = &ctx->active->pmd[d];
+
+	if (ctx->pmu->pmds[d].width != 64 || (!group && ((s->smpl | s->reset) & ~ROW(d))))
+		return false;
+	for_each_row (i, s->virtuals)
+		if (!needs_virtual_is_known(ctx->pmu->virtuals[i].num))
+			return false;
+	return true;
+}
+
+bool ctx_can_interrupt(const struct context *ctx, bool group)
+{
+	uint64_t left, period;
+	struct image im;
+	bool any = false;
+
+	if (ctx->nsets > 1 || !ctx_attributes(ctx))
+		return false;
+	image_of(ctx->pmu, ctx->active->pmc, true, &im);
+	for_each_row (d, im.pmds) {
+		if (!ctx_period(ctx, d, &left, &period))
+			continue;
+		if (!needs_are_met(ctx, d, group))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* Nothing but reading the counters is needed when its thread gives way to another, nor by its sets.
+ */
+static bool needs_no_switch(const struct context *ctx)
+{
+	if (ctx->live.npages || (ctx->flags & (CTX_NOTIFY_BLOCK | CTX_RAW)))
+		return false;
+	for (unsigned i = 0; i < ctx->nsets; i++)
+		if (ctx->sets[i]->flags & (SET_OVFL_SWITCH | SET_TIME_SWITCH))
+			return false;
+	return true;
+}
+
+bool ctx_only_counts(const struct context *ctx)
+{
+	return !ctx_attributes(ctx) && needs_no_switch(ctx);
+}
+
+bool ctx_only_interrupts(const struct context *ctx)
+{
+	return ctx_can_interrupt(ctx, true) && needs_no_switch(ctx) &&
+	       !(ctx->smpl.fmt && ctx->smpl.fmt->fmt_event);
+}
