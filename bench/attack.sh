@@ -12,15 +12,14 @@ victim() { as 2002 "$@"; }
 # A process of many threads, all monitored
 monitored() {
 	rm -f "$tmp/said"
-	attacker python3 -c '
+	(attacker python3 -c '
 import os, sys, threading
 threading.stack_size(65536)
 wait = threading.Event()
 for _ in range(int(sys.argv[1]) - 1):
 	threading.Thread(target=wait.wait, daemon=True).start()
 print("ready", os.getpid(), flush=True)
-wait.wait()' "$many" >"$tmp/said" &
-	disown
+wait.wait()' "$many" >"$tmp/said" &) # not a job, whose end would be reported
 	until grep -qs ^ready "$tmp/said"; do sleep 0.02; done
 	subject=$(awk '{ print $2 }' "$tmp/said")
 	pids+=("$subject")

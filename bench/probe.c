@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * probe MOUNTPOINT: a user who does a few things again and again, until standard input ends: how
- * long each of them takes, in milliseconds.
+ * probe MOUNTPOINT: does what any user does, again and again, until standard input ends: how long
+ * each of it takes, in milliseconds.
  */
 #include <err.h>
 #include <fcntl.h>
