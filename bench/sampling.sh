@@ -5,10 +5,6 @@
 ctx=$tmp/mnt/ctx/a
 ranges=$tmp/ranges
 
-# Before other programs, also where it is sessions that share the CPUs.
-first() {
-	setsid -w sh -c 'echo -20 2>/dev/null >/proc/self/autogroup; exec nice -n -20 "$@"' sh "$@"
-}
 burn() {
 	"$build/tests/fs/burner" 1 shares >"$ranges" &
 	burner=$!

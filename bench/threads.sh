@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
 # What it costs to be monitored as a thread; sourced by bench/run, whose functions and variables it
-# uses. The programs are those of tests/track, all on CPU 1, by two software events of the perf
-# backend; perf(1) counts the same two. Of several times the quickest: what else the machine does
-# only adds.
+# uses. The programs are those of tests/track, on CPU 1. They are counted by two software events in
+# several ways, one after the other in each round, each round beginning with another way; a cost is
+# the difference to "alone" in the same round.
+#
+#   alone   not at all                      perf    by perf stat -t
+#   kernel  by a context on each thread     ctxsw   the same, with --threads=ctxsw
+#   pid     by one context on the process   beside  not at all, but a sleeping thread is (ctxsw)
 track=$build/tests/track
-times=${TIMES:-9}
+rounds=${TIMES:-9}
 said=$tmp/said
+declare -A mnt=([kernel]=$tmp/mnt [pid]=$tmp/mnt [ctxsw]=$tmp/ctxsw [beside]=$tmp/ctxsw) pid_of
 
-# launch PROGRAM...: tids are the threads that it names; go: it begins, or ends
+have_syscalls() { perf stat -e raw_syscalls:sys_enter true >/dev/null 2>&1; }
+
+# launch PROGRAM...: tids are the threads that it names, of a process; go: it begins, or ends
 launch() {
 	rm -f "$tmp/in" "$said"
 	mkfifo "$tmp/in"
@@ -17,6 +24,7 @@ launch() {
 	exec 8>"$tmp/in"
 	until grep -qs ^ready "$said"; do sleep 0.02; done
 	mapfile -t tids < <(awk '$1 == "thread" { print $2 }' "$said")
+	process=$(awk '$1 == "Tgid:" { print $2 }' "/proc/${tids[0]}/status")
 }
 go() { echo >&8; }
 work() {
@@ -27,154 +35,226 @@ end() {
 	exec 8>&-
 	wait "$subject" || true
 }
-did() { # KEY: of the first thread
-	awk -v key="$1=" '$1 == "did" { for (i = 3; i <= NF; i++)
-		if (index($i, key) == 1) print substr($i, length(key) + 1) }' "$said" | head -1
-}
-code() { awk -v e="$1" '$1 == e { print $2 }' "$tmp/mnt/pmu/events"; }
 
-monitor() { # TID...: running contexts, named after them
-	local t faults switches
-	faults=$(code page-faults) switches=$(code context-switches)
-	(cd "$tmp/mnt/ctx" && mkdir "$@")
-	for t; do
-		echo "$faults" >"$tmp/mnt/ctx/$t/pmc/0"
-		echo "$switches" >"$tmp/mnt/ctx/$t/pmc/1"
-		echo "load tid=$t" >"$tmp/mnt/ctx/$t/ctl"
-		echo start >"$tmp/mnt/ctx/$t/ctl"
-	done
+# monitor MOUNT HOW ID...: a running context for each, named after it
+monitor() {
+	local id
+	(
+		cd "$1/ctx"
+		mkdir "${@:3}"
+		for id in "${@:3}"; do
+			echo page-faults >"$id/pmc/0"
+			echo context-switches >"$id/pmc/1"
+			echo "load $2=$id" >"$id/ctl"
+			echo start >"$id/ctl"
+		done
+	)
 }
-unmonitor() { (cd "$tmp/mnt/ctx" && rmdir "$@"); }
-perf_on() { # TID,...
-	perf stat -e page-faults,context-switches -t "$1" -o /dev/null 8>&- &
+unmonitor() { (cd "$1/ctx" && rmdir "${@:2}"); }
+
+perf_files() { echo $((2 * $1 + 1024)); } # two events for each thread
+perf_on() { # TID...
+	rm -f "$tmp/control" "$tmp/ack"
+	mkfifo "$tmp/control" "$tmp/ack"
+	exec 5<>"$tmp/control" 6<>"$tmp/ack"
+	prlimit --nofile="$(perf_files $#)" perf stat -D -1 --control="fifo:$tmp/control,$tmp/ack" \
+		-e page-faults,context-switches -t "$(IFS=, && echo "$*")" -o /dev/null 2>/dev/null 8>&- &
 	perf=$!
-	sleep 0.5
+	echo enable >&5
+	read -r _ <&6
 }
 perf_off() {
 	kill -INT "$perf"
 	wait "$perf" || true
+	exec 5>&- 6>&-
 }
-have_perf() { perf stat -e page-faults true >/dev/null 2>&1; }
 
-# turns LOOPS COUNT HOW: how long so many turns take, in ns: plain, monitored (by us), perf, or
-# beside (another thread is monitored, which sleeps)
-turns() {
-	local reads writes cpu
-	launch "$track/subject" -c 1 -w "$1" turns "$2"
-	case $3 in
-	monitored) monitor "${tids[0]}" ;;
-	beside) monitor "$sleeper" ;;
-	perf) perf_on "${tids[0]}" ;;
+# attach and detach, WAY N: the first N of tids
+attach() {
+	case $1 in
+	perf) perf_on "${tids[@]:0:$2}" ;;
+	kernel | ctxsw) monitor "${mnt[$1]}" tid "${tids[@]:0:$2}" ;;
+	pid) monitor "${mnt[$1]}" pid "$process" ;;
+	beside) monitor "${mnt[$1]}" tid "$sleeper" ;;
 	esac
-	read -r reads writes < <(accesses) || true
-	cpu=$(daemon_cpu)
-	work
-	cpu=$(($(daemon_cpu) - cpu))
-	read -r more_reads more_writes < <(accesses) || true
-	case $3 in
-	monitored)
-		per_turn=$(awk -v n="$2" -v r=$((more_reads - reads)) -v w=$((more_writes - writes)) -v c=$cpu \
-			'BEGIN { printf "%.2f us of the daemon, %.1f+%.1f register accesses", c / n / 1e3, r / n, w / n }')
-		unmonitor "${tids[0]}"
-		;;
-	beside) unmonitor "$sleeper" ;;
+}
+detach() {
+	case $1 in
 	perf) perf_off ;;
+	kernel | ctxsw) unmonitor "${mnt[$1]}" "${tids[@]:0:$2}" ;;
+	pid) unmonitor "${mnt[$1]}" "$process" ;;
+	beside) unmonitor "${mnt[$1]}" "$sleeper" ;;
 	esac
-	took=$(did wall_ns)
+}
+
+# What the daemon of a way has done: ns of CPU, waits, and of its stats
+spent() { # WAY
+	[ -n "${mnt[$1]-}" ] || { echo 0 0 0 0 0; return; }
+	cat "/proc/${pid_of[$1]}/task"/*/{schedstat,status} "${mnt[$1]}/stats" | awk '
+		NF == 3 && $1 ~ /^[0-9]+$/ { cpu += $1 }
+		{ of[$1] += $2 }
+		END { printf "%.0f %d %d %d %d\n", cpu, of["voluntary_ctxt_switches:"], of["ctxsw_in"],
+			of["register_reads"], of["register_writes"] }'
+}
+# one WAY N COUNT SUBJECT-OPTION...: a line for the table, per unit of work
+one() {
+	local before after
+	launch "$track/subject" -c 1 "${@:4}"
+	attach "$1" "$2"
+	before=$(spent "$1")
+	work
+	after=$(spent "$1")
+	detach "$1" "$2"
+	echo "$1 $3 $before $after $(awk '$1 == "did" { sub(/wall_ns=/, "", $7); if ($7 > max) max = $7 }
+		END { printf "%.0f\n", max }' "$said")" >>"$tmp/table"
 	end
 }
-switched_in() { awk '$1 == "ctxsw_in" { print $2 }' "$tmp/mnt/stats"; }
-daemon_cpu() { cat "/proc/$daemon/task"/*/schedstat | awk '{ n += $1 } END { printf "%.0f\n", n }'; }
-
-declare -A best
-quickest() { # LOOPS COUNT HOW...
-	local i how
-	best=()
-	for ((i = 0; i < times; i++)); do
-		for how in "${@:3}"; do
-			turns "$1" "$2" "$how"
-			[ -n "${best[$how]-}" ] && [ "${best[$how]}" -le "$took" ] || best[$how]=$took
-		done
-	done
+# The system calls of the daemon: at another time, as this slows it down
+calls() { # WAY N COUNT SUBJECT-OPTION...
+	launch "$track/subject" -c 1 "${@:4}"
+	attach "$1" "$2"
+	perf stat -x' ' -e raw_syscalls:sys_enter -p "${pid_of[$1]}" -o "$tmp/calls" 8>&- &
+	perf=$!
+	until [ "$(find "/proc/$perf/fd" -lname '*perf_event*' 2>/dev/null | wc -l)" -ge \
+		"$(find "/proc/${pid_of[$1]}/task" -mindepth 1 -maxdepth 1 | wc -l)" ]; do sleep 0.02; done
+	work
+	perf_off
+	detach "$1" "$2"
+	end
+	awk -v way="$1" -v count="$3" '/raw_syscalls/ { print way, "calls", $1 / count }' "$tmp/calls" >>"$tmp/table"
 }
-slower() { # TURNS HOW
-	awk -v n="$1" -v a="${best[plain]}" -v b="${best[$2]}" -v how="$2" 'BEGIN {
-		printf "%s %.2f %% (%.2f us each)", how, 100 * (b / a - 1), (b - a) / n / 1e3 }'
+
+# row WHAT ROUNDS N COUNT SUBJECT-OPTION...: N of the subject's threads monitored, in all of $ways;
+# COUNT units of work are done in all
+row() {
+	local i w n=${#ways[@]}
+	: >"$tmp/table"
+	for ((i = 0; i < $2; i++)); do
+		for ((w = 0; w < n; w++)); do one "${ways[(i + w) % n]}" "${@:3}"; done
+	done
+	if [ -n "$traced" ] && [ "$3" -le 100 ]; then
+		for w in kernel ctxsw; do calls "$w" "${@:3}"; done
+	fi
+	awk -v what="$1" -v order="${ways[*]}" "$quartiles"'
+		$2 == "calls" { calls[$1] = sprintf("%.2f", $3); next }
+		{
+			i = n[$1]++
+			count = $2
+			t[$1, i] = $13 / count / 1e3
+			for (k = 0; k < 5; k++)
+				did[$1, k] = did[$1, k] + ($(8 + k) - $(3 + k)) / count
+		}
+		function each(w, k) { return did[w, k] / n[w] }
+		END {
+			last = split(order, w, " ")
+			for (i = 1; i <= last; i++) {
+				for (r = 0; r < n[w[i]]; r++)
+					x[r] = t[w[i], r]
+				quartiles(x, n[w[i]])
+				turn = sprintf("%.2f", q[2])
+				if (w[i] == "alone")
+					alone = q[2]
+				for (r = 0; r < n[w[i]]; r++)
+					x[r] = t[w[i], r] - t["alone", r]
+				quartiles(x, n[w[i]])
+				cost[w[i]] = q[2]
+				clear[w[i]] = q[1] > 0
+				printf "%-8s %-7s %10s", i == 1 ? what : "", w[i], turn
+				if (w[i] != "alone")
+					printf " %8.2f %7.2f..%-7.2f %6.2f%% %6s", q[2], q[1], q[3], 100 * q[2] / alone,
+						(clear["perf"] && clear[w[i]] ? sprintf("%.2f", q[2] / cost["perf"]) : "-")
+				if (w[i] !~ /alone|perf/)
+					printf " %7.2f %6.2f %6s %6.2f %5.1f+%.1f", each(w[i], 0) / 1e3, each(w[i], 1),
+						w[i] in calls ? calls[w[i]] : "-", each(w[i], 2), each(w[i], 3), each(w[i], 4)
+				print ""
+			}
+		}' "$tmp/table"
+}
+head_row() {
+	printf '%-8s %-7s %10s %8s %16s %7s %6s %7s %6s %6s %6s %9s\n' "$1" way "us each" cost quartiles \
+		slower /perf daemon waits calls ins accesses
 }
 
 start perf
-hows=(plain monitored)
-if have_perf; then hows+=(perf); else echo "(no perf(1) that works here: package linux-perf)"; fi
+pid_of[kernel]=$daemon pid_of[pid]=$daemon
+mkdir "$tmp/ctxsw"
+mount_at "$tmp/ctxsw" perf --threads=ctxsw
+pid_of[ctxsw]=$daemon pid_of[beside]=$daemon
+ways=(alone perf kernel ctxsw)
+have_perf || { skip "no perf(1) that works here: package linux-perf"; ways=(alone kernel ctxsw); }
+traced=yes
+have_syscalls || { skip "no perf event raw_syscalls:sys_enter: system calls are not counted"; traced=""; }
 launch "$track/subject" -c 1 cpu 1
 sleeper=${tids[0]} sleeping=$subject
 exec 7>&8
-quickest 0 10000 plain
-bare=$((best[plain] / 10000))
-quickest 100000 2000 plain
-loops=$(((best[plain] / 2000) - bare)) # ns that 100000 of them take
 
-echo "== slow-down of a program that goes off its CPU and comes back so many times a second"
-for rate in 20 1000 20000; do
-	count=$((rate < 100 ? 5 : rate / 4))
-	work=$((1000000000 / rate - bare))
-	quickest $((work * 100000 / loops)) $count "${hows[@]}" beside
-	printf '%5d/s: %s' $rate "$(slower $count monitored)"
-	[ "${#hows[@]}" -lt 3 ] || printf ', by %s' "$(slower $count perf)"
-	printf '; %s; %s, which is not monitored\n' "$per_turn" "$(slower $count beside)"
+echo "== threads: TIMES=$rounds rounds; us, medians. A turn: the thread goes off its CPU and comes back."
+echo "   cost: what it takes longer than alone; /perf: by that of perf, where both are clear of 0 (their"
+echo "   quartiles are); of the daemon, per turn:"
+echo "   its CPU, waits of its threads, its system calls, contexts restored, register reads+writes"
+all=("${ways[@]}") ways=(alone)
+: >"$tmp/table"
+for ((i = 0; i < rounds; i++)); do
+	one alone 0 10000 turns 10000
+	one alone 0 2000 -w 100000 turns 2000
 done
-quickest 0 30000 "${hows[@]}" beside
-printf 'turns only, %d/s: %s' $((30000000000000 / best[plain])) "$(slower 30000 monitored)"
-[ "${#hows[@]}" -lt 3 ] || printf ', by %s' "$(slower 30000 perf)"
-printf '; %s; %s, which is not monitored\n' "$per_turn" "$(slower 30000 beside)"
+# ns of a turn, and those that 100000 loops take
+read -r bare loops < <(awk "$quartiles"'
+	{ x[$2, n[$2]++] = $13 / $2 }
+	END {
+		for (i = 0; i < n[10000]; i++) { a[i] = x[10000, i]; b[i] = x[2000, i] }
+		quartiles(a, i); bare = q[2]
+		quartiles(b, i); printf "%d %d\n", bare, q[2] - bare
+	}' "$tmp/table")
+ways=("${all[@]}" beside)
+head_row turns/s
+for rate in 20 1000 20000; do
+	count=$((rate < 100 ? rate : rate / 4))
+	loop=$(((1000000000 / rate - bare) * 100000 / loops))
+	row $rate "$rounds" 1 $count -w $((loop > 0 ? loop : 0)) turns $count
+done
+row "$((1000000000 / bare))" "$rounds" 1 30000 turns 30000
+head_row sleeps
+row "" "$rounds" 1 5000 naps 5000
 
-echo "== a monitored thread that sleeps: CPU of the daemon in two seconds"
-monitor "$sleeper"
-cpu=$(daemon_cpu)
-sleep 2
-echo "$((($(daemon_cpu) - cpu) / 1000)) us"
-unmonitor "$sleeper"
+ways=("${all[@]}" pid)
+echo "== threads: N of N + 1 threads on CPU 1 are monitored, all of which yield; us a switch"
+head_row N
+for n in ${THREADS:-1 10 100 1000 10000}; do
+	if [ "${ways[1]}" = perf ] && ! prlimit --nofile="$(perf_files "$n")" true 2>/dev/null; then
+		skip "perf: $n threads need more descriptors than ulimit -Hn, $(ulimit -Hn)"
+		ways=(alone kernel ctxsw pid)
+	fi
+	# So many yields that starting all of them is a small part of it. To monitor 10000 takes a minute.
+	each=$((n < 200 ? 100000 / (n + 1) : n < 2000 ? 500 : 20))
+	row $n $((n < 1000 ? rounds : n < 10000 ? (rounds + 2) / 3 : 1)) $n $(((n + 1) * each)) -t $((n + 1)) yields $each
+done
+
+echo "== threads: CPU of the daemon in two seconds for a monitored thread that sleeps, us"
+for w in kernel ctxsw; do
+	monitor "${mnt[$w]}" tid "$sleeper"
+	read -r cpu _ < <(spent $w)
+	sleep 2
+	read -r more _ < <(spent $w)
+	echo "$w $(((more - cpu) / 1000))"
+	unmonitor "${mnt[$w]}" "$sleeper"
+done
+
+switches=${SWITCHES:-200000}
+echo "== threads: SWITCHES=$switches of one thread, and what its context has counted"
+for w in kernel ctxsw; do
+	launch "$track/subject" -c 1 turns "$switches"
+	monitor "${mnt[$w]}" tid "${tids[0]}"
+	missed=$(awk '/^ctxsw_(missed|late)/ { n += $2 } END { print n }' "${mnt[$w]}/stats")
+	work
+	echo "$w $(awk '$1 == "did" { print $8 }' "$said") counted=$(cat "${mnt[$w]}/ctx/${tids[0]}/pmd/1" 2>&1 |
+		sed 's/.*: //') ctxsw_missed+late=$(awk -v n="$missed" '/^ctxsw_(missed|late)/ { n -= $2 }
+		END { print -n }' "${mnt[$w]}/stats")"
+	unmonitor "${mnt[$w]}" "${tids[0]}"
+	end
+done
 echo >&7
 exec 7>&-
 wait "$sleeping" || true
-
-# N of N + 1 threads that yield to each other: each switch has one of them on either side or both.
-# Each yields 500 times at least, so that starting all of them is a small part of it. More than one
-# round of a ctxsw thread per switch: the kernel picked another thread before the one whose context
-# was restored.
-yielding() { # N HOW
-	local n=$1 count
-	count=$((n < 200 ? 100000 / (n + 1) : 500))
-	launch "$track/subject" -c 1 -t $((n + 1)) yields $count
-	case $2 in
-	monitored) monitor "${tids[@]:0:n}" ;;
-	perf) perf_on "$(IFS=, && echo "${tids[*]:0:n}")" ;;
-	esac
-	files=$(find "/proc/$daemon/fd" -mindepth 1 | wc -l)
-	spent=$(daemon_cpu) rounds=$(switched_in)
-	work
-	spent=$(($(daemon_cpu) - spent)) rounds=$(($(switched_in) - rounds))
-	case $2 in
-	monitored) unmonitor "${tids[@]:0:n}" ;;
-	perf) perf_off ;;
-	esac
-	took=$(awk '$1 == "did" { sub(/wall_ns=/, "", $7); if ($7 > max) max = $7 } END { printf "%.0f\n", max }' "$said")
-	end
-	switched=$(((n + 1) * count))
-}
-echo "== growth: N of N + 1 threads on CPU 1 are monitored, all of which yield"
-for n in 1 10 100 1000; do
-	best=() row="" open=$(find "/proc/$daemon/fd" -mindepth 1 | wc -l)
-	for ((i = 0; i < times; i++)); do
-		for how in "${hows[@]}"; do
-			yielding $n "$how"
-			[ "$how" != monitored ] || row=$(awk -v c=$spent -v s=$switched -v r=$rounds -v f=$((files - open)) -v n=$n \
-				'BEGIN { printf "%.2f us of the daemon and %.2f rounds of a ctxsw thread a switch, %.2f descriptors a thread",
-					c / s / 1e3, r / s, f / n }')
-			[ -n "${best[$how]-}" ] && [ "${best[$how]}" -le "$took" ] || best[$how]=$took
-		done
-	done
-	printf '%5d threads: %s' $n "$(slower "$switched" monitored)"
-	[ "${#hows[@]}" -lt 3 ] || printf ', by %s' "$(slower "$switched" perf)"
-	printf '; %s\n' "$row"
-done
 stop
+stop "${pid_of[kernel]}"

@@ -334,18 +334,7 @@ ends() {
 }
 
 @test "perf: a killed pfm leaves no process and no context" {
-	local ms
-
-	serve --backend=perf
-	napper
-	for ms in 0 5 10 15 20 25 30 35 40 60 80 100; do
-		pfm stat --mount="$MNT" "$BATS_TEST_TMPDIR/napper" 1000 3>&- >/dev/null 2>&1 &
-		perl -e 'select undef, undef, undef, $ARGV[0] / 1000' "$ms"
-		kill -KILL $!
-		wait $! || :
-	done
-	until_ok no_contexts
-	until_ok no_napper
+	run -0 "$BATS_TEST_DIRNAME/random_kill.sh" 20 3>&-
 }
 
 # A command that only this test runs

@@ -7,6 +7,7 @@
  *   cpu MS      milliseconds of CPU time
  *   yields N    calls of sched_yield()
  *   turns N     bytes sent to a partner, each of which it sends back
+ *   naps N      sleeps of a microsecond
  *
  * Prints "thread TID FAULTS" for each thread, with its faults up to now, then "ready"; they begin
  * at the next line from standard input. When all have finished it prints, for each, a line
@@ -124,6 +125,13 @@ static void work_turns(struct thread *t)
 		if (write(t->there[1], &byte, 1) != 1 || read(t->back[0], &byte, 1) != 1)
 			err(1, "pipe");
 	}
+}
+
+static void work_naps(struct thread *t)
+{
+	(void)t;
+	for (uint64_t i = 0; i < o.amount; i++)
+		usleep(1);
 }
 
 static void *partner_main(void *arg)
@@ -305,6 +313,7 @@ static bool set_kind(const char *name)
 		{"cpu", work_cpu},
 		{"yields", work_yields},
 		{"turns", work_turns},
+		{"naps", work_naps},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
