@@ -146,6 +146,17 @@ total() { # of the weights in folded stacks
 	grep -qE '^100.00% .* sh$' flat
 }
 
+@test "a recording goes through a FIFO, and one without an end is refused" {
+	serve_perf
+	pfm record -o recorded -F 4000 sh -c 'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done'
+	mkfifo fifo
+	cat recorded >fifo 3>&- &
+	pfm report fifo --sort=command >flat
+	grep -qE '^100.00% .* sh$' flat
+	run -125 pfm report - < <(head -c 16 recorded; cat /dev/zero)
+	[[ $output == *"damaged at byte 16"* ]]
+}
+
 # /proc has other numbers there than samples.
 @test "in a container, the command's own file is known" {
 	serve_perf
@@ -252,6 +263,8 @@ lost_is() {
 	done
 	run -125 pfm report nonexistent
 	run -125 pfm report /etc/passwd
+	run -125 pfm report /dev/zero
+	run -125 pfm report "$PWD"
 	run -125 pfm report --sort=weather
 	run -125 pfm record -m /nonexistent true
 	no_contexts

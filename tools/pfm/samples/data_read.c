@@ -13,75 +13,109 @@
 
 #include "base/cleanup.h"
 
-/* Reads to the end: the file may be a pipe. */
-static int data_slurp(int fd, char **p, size_t *n)
+/* Reads until there are @room bytes: 1, or 0 at the end of the file. It may be a pipe. */
+static int data_fill(struct data_file *f, int fd, size_t room)
 {
-	size_t room = 0;
+	char *more = realloc(f->p, room);
 
-	*p = NULL;
-	*n = 0;
-	for (;;) {
-		ssize_t got;
+	if (!more)
+		return -ENOMEM;
+	f->p = more;
+	while (f->n < room) {
+		ssize_t got = read(fd, f->p + f->n, room - f->n);
 
-		if (*n == room) {
-			char *more = realloc(*p, room = room ? room * 2 : 1 << 16);
-
-			if (!more)
-				return -ENOMEM;
-			*p = more;
-		}
-		got = read(fd, *p + *n, room - *n);
 		if (got < 0 && errno != EINTR)
 			return -errno;
 		if (got == 0)
 			return 0;
-		*n += got > 0 ? (size_t)got : 0;
+		f->n += got > 0 ? (size_t)got : 0;
 	}
+	return 1;
+}
+
+static int data_check_head(const struct data_file *f, const char *path, struct err *e)
+{
+	struct data_head head = {{0}};
+
+	if (f->n >= sizeof(head))
+		memcpy(&head, f->p, sizeof(head));
+	if (memcmp(head.magic, DATA_MAGIC, sizeof(head.magic)) != 0)
+		return err_set(e, EINVAL, "%s is not a file of pfm record", path);
+	if (head.order != DATA_ORDER)
+		return err_set(e, EINVAL,
+			"%s is of a machine with another byte order: report there", path);
+	if (head.version != DATA_VERSION)
+		return err_set(e, EINVAL, "%s has version %u of the file format, this pfm reads %d",
+			path, head.version, DATA_VERSION);
+	return 0;
+}
+
+/* Half of the machine's memory: what is made of a file needs memory, too. */
+static size_t data_bytes_max(void)
+{
+	return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
+}
+
+/* Reads on to the end. The file may be endless: what is read is checked before more is. */
+static int data_fill_records(struct data_file *f, int fd, const char *path, struct err *e)
+{
+	const struct data_rec *rec;
+	int more = 1;
+
+	for (size_t room = 1 << 16; more; room *= 2) {
+		int rc;
+
+		if (room > data_bytes_max())
+			return err_set(e, EFBIG,
+				"%s is larger than half of the memory: report on a larger machine",
+				path);
+		more = data_fill(f, fd, room);
+		if (more < 0)
+			return err_set(e, -more, "cannot read %s: %s", path, err_name(-more));
+		do
+			rc = data_next(f, &rec, e);
+		while (rc > 0);
+		if (rc < 0)
+			return err_prefix(e, "%s", path);
+	}
+	f->at = sizeof(struct data_head);
+	f->cut = false;
+	return 0;
+}
+
+static int data_read_all(struct data_file *f, int fd, const char *path, struct err *e)
+{
+	int rc = data_fill(f, fd, sizeof(struct data_head));
+
+	if (rc < 0)
+		return err_set(e, -rc, "cannot read %s: %s", path, err_name(-rc));
+	if (data_check_head(f, path, e) < 0)
+		return -e->no;
+	return data_fill_records(f, fd, path, e);
 }
 
 int data_load(struct data_file *f, const char *path, struct err *e)
 {
 	bool from_stdin = strcmp(path, "-") == 0;
 	CLEANUP_CLOSE int fd = from_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-	char *p = NULL;
-	size_t n = 0;
-	int rc;
 
-	*f = (struct data_file){0};
+	*f = (struct data_file){.at = sizeof(struct data_head)};
 	if (fd < 0 && errno == ENOENT)
 		return err_set(e, ENOENT, "there is no %s: pfm record makes it", path);
-	rc = fd < 0 ? -errno : data_slurp(fd, &p, &n);
-	if (rc < 0) {
-		free(p);
-		return err_set(e, -rc, "cannot read %s: %s", path, err_name(-rc));
-	}
-	return data_take(f, p, n, from_stdin ? "stdin" : path, e);
-}
-
-static int data_check_head(const struct data_head *h, const char *path, struct err *e)
-{
-	if (memcmp(h->magic, DATA_MAGIC, sizeof(h->magic)) != 0)
-		return err_set(e, EINVAL, "%s is not a file of pfm record", path);
-	if (h->order != DATA_ORDER)
-		return err_set(e, EINVAL,
-			"%s is of a machine with another byte order: report there", path);
-	if (h->version != DATA_VERSION)
-		return err_set(e, EINVAL, "%s has version %u of the file format, this pfm reads %d",
-			path, h->version, DATA_VERSION);
-	return 0;
+	if (fd < 0)
+		return err_set(e, errno, "cannot read %s: %s", path, err_name(errno));
+	if (data_read_all(f, fd, from_stdin ? "stdin" : path, e) == 0)
+		return 0;
+	data_unload(f);
+	return -e->no;
 }
 
 int data_take(struct data_file *f, char *p, size_t n, const char *path, struct err *e)
 {
-	struct data_head head = {{0}};
-
-	*f = (struct data_file){.p = p, .n = n, .at = sizeof(head)};
-	if (n >= sizeof(head))
-		memcpy(&head, p, sizeof(head));
-	if (data_check_head(&head, path, e) < 0)
-		data_unload(f);
-	else
+	*f = (struct data_file){.p = p, .n = n, .at = sizeof(struct data_head)};
+	if (data_check_head(f, path, e) == 0)
 		return 0;
+	data_unload(f);
 	return -e->no;
 }
 
