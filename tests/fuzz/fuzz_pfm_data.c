@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		out = fopen("/dev/null", "we");
 	CHECK(out);
 	CHECK(data_take(&f, with_head(data, size), sizeof(struct data_head) + size, "it", &e) == 0);
-	rc = recording_take(&r, f, false, &e);
+	rc = recording_take(&r, f, RECORDING_ADDRESSES, &e);
 	if (rc < 0) {
 		check_refusal(rc, &e);
 		return 0;

@@ -19,6 +19,7 @@
 
 #include "tools/pfm/samples/build_id.h"
 #include "tools/pfm/samples/data.h"
+#include "tools/pfm/samples/demangle.h"
 #include "tools/pfm/samples/names.h"
 #include "tools/pfm/samples/proc_maps.h"
 #include "tools/pfm/samples/protobuf.h"
@@ -105,7 +106,7 @@ static void end(void)
 	finish();
 }
 
-static void open_recording(bool names)
+static void open_recording(enum recording_names names)
 {
 	if (recording_open(&r, path, names, &e) < 0)
 		fail_msg("%s", e.text);
@@ -156,7 +157,7 @@ static void test_flat(void **state)
 	sample(3, 10, 0x1234, 2);
 	sample(4, 10, 0x5000, 5);
 	end();
-	open_recording(false);
+	open_recording(RECORDING_ADDRESSES);
 	assert_int_equal(r.weight, 10);
 	assert_int_equal(r.nsamples, 3);
 	assert_true(r.ended);
@@ -176,7 +177,7 @@ static void test_time_orders_records(void **state)
 	sample(10, 10, 0x1100, 1);
 	map(5, 10, 0x1000, 0x1000, "/a");
 	end();
-	open_recording(false);
+	open_recording(RECORDING_ADDRESSES);
 	assert_string_equal(location_object(r.samples[0].locations[0]), "a");
 	assert_string_equal(location_object(r.samples[1].locations[0]), "b");
 	recording_close(&r);
@@ -191,7 +192,7 @@ static void test_exec_ends_mappings(void **state)
 	map(2, 10, 0x3000, 0x1000, "/b");
 	sample(3, 10, 0x1100, 1);
 	end();
-	open_recording(false);
+	open_recording(RECORDING_ADDRESSES);
 	assert_string_equal(location_object(r.samples[0].locations[0]), "[unknown]");
 	assert_string_equal(r.samples[0].comm, "new");
 	recording_close(&r);
@@ -210,7 +211,7 @@ static void test_forked_process(void **state)
 	sample(2, 11, 0x3100, 1);
 	sample(3, 11, 0x1100, 1);
 	end();
-	open_recording(false);
+	open_recording(RECORDING_ADDRESSES);
 	assert_string_equal(location_object(r.samples[0].locations[0]), "[unknown]");
 	assert_string_equal(location_object(r.samples[1].locations[0]), "a");
 	recording_close(&r);
@@ -224,7 +225,7 @@ static void test_losses_are_shown(void **state)
 	lost(DATA_LOST_COUNT, "some reason");
 	lost(DATA_LOST_OVERFLOWS, "");
 	finish();
-	open_recording(false);
+	open_recording(RECORDING_ADDRESSES);
 	assert_false(r.ended);
 	written(write_flat, out, sizeof(out));
 	assert_contains(out, "lost: 2 ");
@@ -242,7 +243,7 @@ static void test_names_cannot_do_harm(void **state)
 	map(1, 10, 0x1000, 0x1000, "/b\n<\x07>;\xc3\xa9");
 	sample(2, 10, 0x1100, 1);
 	end();
-	open_recording(true);
+	open_recording(RECORDING_DEMANGLED);
 	written(write_flat, out, sizeof(out));
 	assert_lacks(out, "\x1b");
 	assert_contains(out, "b?<?>;\xc3\xa9");
@@ -268,7 +269,7 @@ static void test_information_cannot_do_harm(void **state)
 				 "command a\x1b[2J\xff <b>\nhost c\nkernel d\x07", &e),
 		0);
 	end();
-	open_recording(false);
+	open_recording(RECORDING_ADDRESSES);
 	command = recording_info(&r, "command");
 	assert_true(slice_is(command, "a?[2J? <b>"));
 	assert_true(slice_is(recording_info(&r, "host"), "c"));
@@ -296,7 +297,7 @@ static void test_callers(void **state)
 	map(1, 10, 0x1000, 0x1000, "/a");
 	assert_int_equal(data_put(&w, DATA_SAMPLE, &stack, sizeof(stack), NULL, &e), 0);
 	end();
-	open_recording(false);
+	open_recording(RECORDING_ADDRESSES);
 	written(folded_write, out, sizeof(out));
 	assert_string_equal(out, "prog;0xfff;0x1ff;0x100 4\n");
 	written(perf_script_write, out, sizeof(out));
@@ -348,7 +349,7 @@ static int take(const char *p, size_t n)
 	assert_non_null(copy);
 	memcpy(copy, p, n);
 	rc = data_take(&f, copy, n, "it", &e);
-	return rc < 0 ? rc : recording_take(&r, f, false, &e);
+	return rc < 0 ? rc : recording_take(&r, f, RECORDING_ADDRESSES, &e);
 }
 
 static void test_cut_anywhere(void **state)
@@ -392,8 +393,8 @@ static void test_other_files(void **state)
 	head.version = DATA_VERSION;
 	head.order = 0x04030201;
 	assert_int_equal(take((char *)&head, sizeof(head)), -EINVAL);
-	assert_int_equal(recording_open(&r, "/nonexistent/x", false, &e), -ENOENT);
-	assert_int_equal(recording_open(&r, "/", false, &e), -EISDIR);
+	assert_int_equal(recording_open(&r, "/nonexistent/x", RECORDING_ADDRESSES, &e), -ENOENT);
+	assert_int_equal(recording_open(&r, "/", RECORDING_ADDRESSES, &e), -EISDIR);
 }
 
 /* A record whose content does not fit its type; the others of its kind do. */
@@ -439,7 +440,7 @@ static void test_unknown_records_are_skipped(void **state)
 	assert_int_equal(data_put(&w, (enum data_type)1000, "new", 3, NULL, &e), 0);
 	sample(2, 10, 0x1100, 1);
 	end();
-	open_recording(false);
+	open_recording(RECORDING_ADDRESSES);
 	assert_int_equal(r.nsamples, 1);
 	recording_close(&r);
 }
@@ -465,7 +466,7 @@ static void test_disk_full(void **state)
 	assert_int_equal(data_flush(&w, &e), -EFBIG);
 	assert_int_equal(data_close(&w, &e), -EFBIG);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-	open_recording(false);
+	open_recording(RECORDING_ADDRESSES);
 	assert_false(r.file.cut);
 	assert_int_equal(r.nsamples, written_ones - 1);
 	recording_close(&r);
@@ -486,7 +487,7 @@ static void test_older_file_stays(void **state)
 	end();
 	assert_int_equal(data_create(&w, path, &e), 0);
 	assert_int_equal(data_close(&w, &e), 0);
-	open_recording(false);
+	open_recording(RECORDING_ADDRESSES);
 	assert_int_equal(r.nsamples, 1);
 	recording_close(&r);
 }
@@ -497,6 +498,12 @@ __attribute__((noinline)) int a_known_function(int x);
 int a_known_function(int x)
 {
 	return x + 1;
+}
+
+__attribute__((noinline)) int a_mangled_function(int x) __asm__("_ZN1a8functionEv");
+int a_mangled_function(int x)
+{
+	return x + 2;
 }
 
 /* The mapping of this program where that function is, as /proc/self/maps has it. */
@@ -529,6 +536,7 @@ static void write_own(uint8_t wrong)
 	begin();
 	assert_int_equal(data_put(&w, DATA_MAP, &m, offsetof(struct data_map, name), name, &e), 0);
 	sample(2, m.pid, (uintptr_t)&a_known_function, 1);
+	sample(3, m.pid, (uintptr_t)&a_mangled_function, 1);
 	end();
 }
 
@@ -540,9 +548,59 @@ static void test_function_names(void **state)
 	if (!symbols_supported)
 		skip();
 	write_own(0);
-	open_recording(true);
+	open_recording(RECORDING_DEMANGLED);
 	assert_string_equal(location_name(r.samples[0].locations[0], room), "a_known_function");
 	assert_int_equal(r.samples[0].locations[0]->function_offset, 0);
+	recording_close(&r);
+}
+
+static void assert_demangled(const char *mangled, const char *expected)
+{
+	char *name = demangle(mangled);
+
+	if (expected)
+		assert_string_equal(name, expected);
+	else
+		assert_null(name);
+	free(name);
+}
+
+static void test_demangle(void **state)
+{
+	char bomb[256] = "_Z1f1aIiiE", *at = bomb + strlen(bomb);
+
+	(void)state;
+	if (!demangle_supported)
+		skip();
+	assert_demangled("_ZN3map4findERKi", "map::find(int const&)");
+	assert_demangled(
+		"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
+	assert_demangled("_RNvC3std4exit", "std::exit");
+	assert_demangled("main", NULL);
+	assert_demangled("_Z", NULL);
+	assert_demangled("_ZN", NULL);
+	/* Each argument has the one before it twice. */
+	for (char id = '0'; id <= '9'; id++)
+		at += snprintf(at, 16, "S_IS%c_S%c_E", id, id);
+	for (char id = 'A'; id < 'K'; id++)
+		at += snprintf(at, 16, "S_IS%c_S%c_E", id, id);
+	assert_demangled(bomb, NULL);
+}
+
+static void test_demangled_functions(void **state)
+{
+	char room[LOCATION_ROOM];
+
+	(void)state;
+	if (!symbols_supported)
+		skip();
+	write_own(0);
+	open_recording(RECORDING_DEMANGLED);
+	assert_string_equal(location_name(r.samples[1].locations[0], room),
+		demangle_supported ? "a::function()" : "_ZN1a8functionEv");
+	recording_close(&r);
+	open_recording(RECORDING_SYMBOLS);
+	assert_string_equal(location_name(r.samples[1].locations[0], room), "_ZN1a8functionEv");
 	recording_close(&r);
 }
 
@@ -553,7 +611,7 @@ static void test_another_build_has_no_names(void **state)
 	if (!symbols_supported)
 		skip();
 	write_own(1);
-	open_recording(true);
+	open_recording(RECORDING_DEMANGLED);
 	if (r.image.nobjects && r.samples[0].locations[0]->in->id_size) {
 		assert_null(r.samples[0].locations[0]->function);
 		assert_contains(r.notes.p, "build ID");
@@ -685,6 +743,8 @@ int main(void)
 		cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_older_file_stays),
 		cmocka_unit_test(test_function_names),
+		cmocka_unit_test(test_demangle),
+		cmocka_unit_test(test_demangled_functions),
 		cmocka_unit_test(test_another_build_has_no_names),
 		cmocka_unit_test(test_kallsyms),
 		cmocka_unit_test(test_proc_maps),

@@ -32,9 +32,10 @@ struct report_options {
 	const char *output[REPORT_OUTPUTS]; /* the file, "-" for stdout; NULL: not wanted */
 	const char *file;
 	struct flat_keys keys;
+	enum recording_names names;
 };
 
-enum { REPORT_FIRST = 256, REPORT_SORT = REPORT_FIRST + REPORT_OUTPUTS };
+enum { REPORT_FIRST = 256, REPORT_SORT = REPORT_FIRST + REPORT_OUTPUTS, REPORT_NO_DEMANGLE };
 
 static const struct option report_long[] = {
 	{"folded", optional_argument, NULL, REPORT_FIRST + REPORT_FOLDED},
@@ -43,6 +44,7 @@ static const struct option report_long[] = {
 	{"pprof", optional_argument, NULL, REPORT_FIRST + REPORT_PPROF},
 	{"firefox", optional_argument, NULL, REPORT_FIRST + REPORT_FIREFOX},
 	{"sort", required_argument, NULL, REPORT_SORT},
+	{"no-demangle", no_argument, NULL, REPORT_NO_DEMANGLE},
 	{NULL, 0, NULL, 0},
 };
 
@@ -55,6 +57,10 @@ static int report_option(struct report_options *o, int opt, struct err *e)
 {
 	if (opt == REPORT_SORT)
 		return flat_parse_keys(&o->keys, optarg, e);
+	if (opt == REPORT_NO_DEMANGLE) {
+		o->names = RECORDING_SYMBOLS;
+		return 0;
+	}
 	if (opt < REPORT_FIRST || opt >= REPORT_SORT)
 		return report_usage(e);
 	o->output[opt - REPORT_FIRST] = optarg ? optarg : "-";
@@ -109,13 +115,13 @@ static int report_write_all(
 
 static int report_run(int argc, char **argv, struct err *e)
 {
-	struct report_options o = {.file = NULL};
+	struct report_options o = {.names = RECORDING_DEMANGLED};
 	struct recording r;
 	int rc;
 
 	if (report_parse(&o, argc, argv, e) < 0)
 		return -e->no;
-	rc = recording_open(&r, o.file, true, e);
+	rc = recording_open(&r, o.file, o.names, e);
 	if (rc < 0)
 		return rc;
 	rc = report_write_all(&r, &o, e);
@@ -127,11 +133,12 @@ const struct pfm_command cmd_report = {
 	.name = "report",
 	.summary = "show where the time of a recording went",
 	.usage =
-		"Usage: pfm report [FILE] [--sort=KEY,...]\n"
-		"       pfm report [FILE] OUTPUT...\n"
+		"Usage: pfm report [FILE] [--sort=KEY,...] [--no-demangle]\n"
+		"       pfm report [FILE] [--no-demangle] OUTPUT...\n"
 		"Show the functions that pfm record has sampled, in FILE or pfm.data.\n\n"
 		"  --sort=KEY,...      a line for each command, pid, tid, cpu, object, function;\n"
-		"                      default: command,object,function\n\n"
+		"                      default: command,object,function\n"
+		"  --no-demangle       names of C++ and Rust as the linker has them\n\n"
 		"Outputs, to stdout or FILE:\n"
 		"  --folded[=FILE]      lines COMMAND;FUNCTION COUNT, as flamegraph.pl reads them\n"
 		"  --flamegraph=FILE    a flame graph, SVG: open it in a browser\n"

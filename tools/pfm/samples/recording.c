@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/slice.h"
+#include "tools/pfm/samples/demangle.h"
 #include "tools/pfm/samples/names.h"
 
 static const char kallsyms_path[] = "/proc/kallsyms", kernel_name[] = "[kernel]";
@@ -78,28 +79,49 @@ static const char *recording_loss(uint32_t kind)
 
 static int recording_add_loss(struct recording *r, const struct data_lost *lost, struct err *e)
 {
-	struct recorded_loss *more;
+	if (r->nlosses == r->losses_room) {
+		size_t room = r->losses_room ? 2 * r->losses_room : 16;
+		struct recorded_loss *more = realloc(r->losses, room * sizeof(*more));
 
-	for (size_t i = 0; i < r->nlosses; i++)
-		if (r->losses[i].kind == lost->kind && strcmp(r->losses[i].why, lost->why) == 0) {
-			r->losses[i].count += lost->count;
-			return 0;
-		}
-	more = realloc(r->losses, (r->nlosses + 1) * sizeof(*more));
-	if (!more)
-		return recording_no_memory(e);
-	r->losses = more;
-	more[r->nlosses++] = (struct recorded_loss){lost->kind, lost->count, lost->why};
+		if (!more)
+			return recording_no_memory(e);
+		r->losses = more;
+		r->losses_room = room;
+	}
+	r->losses[r->nlosses++] = (struct recorded_loss){lost->kind, lost->count, lost->why};
 	return 0;
 }
 
+static int recording_compare_losses(const void *a, const void *b)
+{
+	const struct recorded_loss *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return strcmp(x->why, y->why);
+}
+
+static void recording_note_loss(struct recording *r, const struct recorded_loss *l, uint64_t count)
+{
+	text_printf(&r->notes, "lost: %" PRIu64 " %s%s%s\n", count, recording_loss(l->kind),
+		l->why[0] ? ": " : "", l->why);
+}
+
+/* A line for each kind and reason. */
 static void recording_note_losses(struct recording *r)
 {
+	uint64_t count = 0;
+
+	if (r->nlosses)
+		qsort(r->losses, r->nlosses, sizeof(*r->losses), recording_compare_losses);
 	for (size_t i = 0; i < r->nlosses; i++) {
 		const struct recorded_loss *l = &r->losses[i];
 
-		text_printf(&r->notes, "lost: %" PRIu64 " %s%s%s\n", l->count,
-			recording_loss(l->kind), l->why[0] ? ": " : "", l->why);
+		count += l->count;
+		if (i + 1 < r->nlosses && recording_compare_losses(l, l + 1) == 0)
+			continue;
+		recording_note_loss(r, l, count);
+		count = 0;
 	}
 }
 
@@ -280,6 +302,58 @@ static struct location *recording_find_location(
 	return NULL;
 }
 
+struct demangled_name {
+	struct hash_node node;
+	char *name; /* NULL: it was not mangled */
+};
+
+/* NULL: no memory. */
+static struct demangled_name *recording_demangled(struct recording *r, const char *name)
+{
+	struct hash_node *known = hash_find(&r->demangled, (uintptr_t)name);
+	struct demangled_name *d;
+
+	if (known)
+		return container_of(known, struct demangled_name, node);
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	d->name = demangle(name);
+	hash_add(&r->demangled, &d->node, (uintptr_t)name);
+	if (!demangle_supported && r->demangled.n == 1)
+		text_printf(&r->notes, "names of C++ and Rust as the linker has them: this pfm was "
+				       "built without libiberty (libiberty-dev)\n");
+	return d;
+}
+
+/* All locations of a function have the same pointer to its name. */
+static int recording_demangle(struct recording *r, struct location *p)
+{
+	struct demangled_name *d;
+
+	if (r->names != RECORDING_DEMANGLED || !p->function || !demangle_is_mangled(p->function))
+		return 0;
+	d = recording_demangled(r, p->function);
+	if (!d)
+		return -ENOMEM;
+	p->function = d->name ? d->name : p->function;
+	return 0;
+}
+
+static int recording_resolve(struct recording *r, struct location *p)
+{
+	int rc = 0;
+
+	if (recording_is_kernel(p->ip))
+		rc = recording_resolve_kernel(r, p);
+	else
+		recording_resolve_user(r, p);
+	rc = rc < 0 ? rc : recording_demangle(r, p);
+	if (p->function && !name_is_clean(p->function))
+		p->function = NULL;
+	return rc;
+}
+
 /* NULL: no memory. */
 static const struct location *recording_new_location(
 	struct recording *r, const struct location *at, uint64_t key)
@@ -291,14 +365,10 @@ static const struct location *recording_new_location(
 	*p = *at;
 	p->object = p->in;
 	p->address = p->offset;
-	if (!recording_is_kernel(p->ip))
-		recording_resolve_user(r, p);
-	else if (recording_resolve_kernel(r, p) < 0) {
+	if (recording_resolve(r, p) < 0) {
 		free(p);
 		return NULL;
 	}
-	if (p->function && !name_is_clean(p->function))
-		p->function = NULL;
 	p->number = r->nlocations++;
 	hash_add(&r->locations, &p->node, key);
 	return p;
@@ -400,18 +470,21 @@ static int recording_build(struct recording *r, struct timeline *l, struct err *
 		return rc;
 	r->samples = calloc(r->nsamples + 1, sizeof(*r->samples));
 	r->frames = calloc(r->nframes + 1, sizeof(*r->frames));
-	if (!r->samples || !r->frames || image_init(&r->image) < 0 || hash_init(&r->locations) < 0)
+	if (!r->samples || !r->frames || image_init(&r->image) < 0 ||
+		hash_init(&r->locations) < 0 || hash_init(&r->demangled) < 0)
 		return recording_no_memory(e);
 	rc = recording_replay(r, l, e);
 	return rc < 0 || (text_ok(&r->notes) && text_ok(&r->info)) ? rc : recording_no_memory(e);
 }
 
-int recording_take(struct recording *r, struct data_file file, bool names, struct err *e)
+int recording_take(
+	struct recording *r, struct data_file file, enum recording_names names, struct err *e)
 {
 	struct timeline l = {0};
 	int rc;
 
-	*r = (struct recording){.file = file, .names = names && symbols_supported};
+	*r = (struct recording){
+		.file = file, .names = symbols_supported ? names : RECORDING_ADDRESSES};
 	if (names && !symbols_supported)
 		text_printf(&r->notes, "addresses instead of names: this pfm was built without "
 				       "elfutils (libdw-dev)\n");
@@ -422,7 +495,7 @@ int recording_take(struct recording *r, struct data_file file, bool names, struc
 	return rc;
 }
 
-int recording_open(struct recording *r, const char *path, bool names, struct err *e)
+int recording_open(struct recording *r, const char *path, enum recording_names names, struct err *e)
 {
 	struct data_file f;
 	int rc = data_load(&f, path, e);
@@ -450,8 +523,22 @@ static void recording_free_locations(struct recording *r)
 	hash_free(&r->locations);
 }
 
+static void recording_free_demangled(struct recording *r)
+{
+	for (size_t i = 0; i < r->demangled.nbuckets; i++)
+		for (struct hash_node *n = r->demangled.bucket[i], *next; n; n = next) {
+			struct demangled_name *d = container_of(n, struct demangled_name, node);
+
+			next = n->next;
+			free(d->name);
+			free(d);
+		}
+	hash_free(&r->demangled);
+}
+
 void recording_close(struct recording *r)
 {
+	recording_free_demangled(r);
 	recording_free_locations(r);
 	recording_close_symbols(r);
 	kallsyms_close(r->kernel);

@@ -34,11 +34,17 @@ struct recorded_sample {
 	const struct location **locations; /* s->nframes of them */
 };
 
-/* Losses of one kind for one reason. */
 struct recorded_loss {
 	uint32_t kind; /* enum data_loss */
 	uint64_t count;
 	const char *why;
+};
+
+/* What functions are called. */
+enum recording_names {
+	RECORDING_ADDRESSES, /* no file but the recording is opened */
+	RECORDING_SYMBOLS,
+	RECORDING_DEMANGLED,
 };
 
 struct recording {
@@ -55,17 +61,20 @@ struct recording {
 	uint64_t weight; /* of all samples */
 	struct kallsyms *kernel;
 	bool kernel_tried;
-	bool names; /* look for names of functions */
-	struct recorded_loss *losses;
+	enum recording_names names;
+	struct hash demangled;        /* of the names of functions, by their address */
+	struct recorded_loss *losses; /* by kind and reason */
 	size_t nlosses;
+	size_t losses_room;
 	struct text notes; /* lines: what is missing from the recording, and why */
 	bool ended;        /* the recording came to its end */
 };
 
-/* Reads @path. Without @names, no file but that is opened, and functions have no names. */
-int recording_open(struct recording *r, const char *path, bool names, struct err *e);
+int recording_open(
+	struct recording *r, const char *path, enum recording_names names, struct err *e);
 /* The same of a file in memory, which it takes over. */
-int recording_take(struct recording *r, struct data_file file, bool names, struct err *e);
+int recording_take(
+	struct recording *r, struct data_file file, enum recording_names names, struct err *e);
 void recording_close(struct recording *r);
 
 /* The value of @key in the file's information, up to the end of its line; empty: there is none. */
