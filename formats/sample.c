@@ -27,12 +27,12 @@ struct sample sample_of(const pfm_ovfl_arg_t *arg, uint64_t tstamp, const void *
 	};
 }
 
-void sample_put(struct sample *s, uint16_t most, void *at)
+pfm_dfl_smpl_entry_t sample_entry(struct sample *s, uint16_t most)
 {
 	uint16_t count = s->left < most ? (uint16_t)s->left : most;
-	pfm_dfl_smpl_entry_t *entry = at;
 
-	*entry = (pfm_dfl_smpl_entry_t){
+	s->left -= count;
+	return (pfm_dfl_smpl_entry_t){
 		.pid = s->where->tid,
 		.ovfl_pmd = s->arg->ovfl_pmd,
 		.ovfl_count = count,
@@ -43,8 +43,14 @@ void sample_put(struct sample *s, uint16_t most, void *at)
 		.set = s->arg->active_set,
 		.tgid = s->where->pid,
 	};
+}
+
+void sample_put(struct sample *s, uint16_t most, void *at)
+{
+	pfm_dfl_smpl_entry_t *entry = at;
+
+	*entry = sample_entry(s, most);
 	memcpy(entry + 1, s->arg->smpl_pmds_values, s->body);
-	s->left -= count;
 }
 
 void sample_count_lost(uint64_t *counts_lost, const uint64_t pmds[PFM_FMT_BV])

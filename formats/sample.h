@@ -23,6 +23,9 @@ struct sample {
 
 struct sample sample_of(const pfm_ovfl_arg_t *arg, uint64_t tstamp, const void *where);
 
+/* Makes an entry, for @most of the overflows left. */
+pfm_dfl_smpl_entry_t sample_entry(struct sample *s, uint16_t most);
+
 /* Writes an entry, for @most of the overflows left, and the body. */
 void sample_put(struct sample *s, uint16_t most, void *at);
 

@@ -72,7 +72,9 @@ typedef struct pfm_stack_smpl_hdr {
 	uint64_t hdr_lost;            /* overflows lost because the buffer was full */
 	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */
 	pfm_smpl_source_t hdr_source; /* how overflows and stacks are found */
-	uint64_t hdr_reserved[5];
+	uint32_t hdr_max_frames;      /* of a sample, without markers */
+	uint32_t hdr_num_pmds;        /* most values of a sample */
+	uint64_t hdr_reserved[4];
 } pfm_stack_smpl_hdr_t;
 
 /* flags */
@@ -84,7 +86,7 @@ typedef struct pfm_stack_smpl_entry {
 	pfm_dfl_smpl_entry_t dfl; /* as in "default"; ovfl_count may be more than 1 */
 	uint16_t npmds;           /* values */
 	uint16_t nframes;         /* frames, with markers; 0: the stack is not known */
-	uint16_t source;          /* PFM_SMPL_*: with POLL, the stack of the clock's interrupt */
+	uint16_t source;          /* PFM_SMPL_*: how the sample was found */
 	uint16_t flags;           /* PFM_STACK_CUT */
 } pfm_stack_smpl_entry_t;
 

@@ -18,6 +18,7 @@
 
 #include "formats/formats.h"
 #include "perfmonfs/smpl_correlate.h"
+#include "perfmonfs/smpl_stack.h"
 #include "perfmonfs/smpl_dfl.h"
 #include "perfmonfs/smpl_hist.h"
 #include "perfmonfs/smpl_nway.h"
@@ -62,10 +63,12 @@ static int validate(const pfm_buffer_fmt_t *fmt, uint64_t size, uint32_t flags, 
 	pfm_nway_smpl_arg_t nway = {.buf_size = size, .buf_flags = flags, .parts = parts};
 	pfm_hist_smpl_arg_t hist = {.buf_size = size};
 	pfm_correlate_smpl_arg_t correlate = {.buf_size = size};
-	void *arg = fmt == &format_dfl    ? (void *)&dfl
-		    : fmt == &format_nway ? (void *)&nway
-		    : fmt == &format_hist ? (void *)&hist
-					  : (void *)&correlate;
+	pfm_stack_smpl_arg_t stack = {.buf_size = size, .buf_flags = flags, .max_frames = 10};
+	void *arg = fmt == &format_dfl     ? (void *)&dfl
+		    : fmt == &format_nway  ? (void *)&nway
+		    : fmt == &format_hist  ? (void *)&hist
+		    : fmt == &format_stack ? (void *)&stack
+					   : (void *)&correlate;
 
 	return fmt->fmt_validate(0, NPMDS, arg);
 }
@@ -85,6 +88,8 @@ static void test_validate(void **state)
 		{&format_nway, 128 + 64 * (32 + 40 + NPMDS * 8), PFM_NWAY_SMPL_MASK_WHEN_FULL, 64},
 		{&format_hist, 128 + 32},
 		{&format_correlate, 128 + 8 + 40 + NPMDS * 8},
+		{&format_stack, 128 + 48 + (NPMDS + 10 + 4) * 8},
+		{&format_stack, 128 + 48 + (NPMDS + 10 + 4) * 8, PFM_STACK_SMPL_NO_USER},
 	};
 
 	(void)state;
@@ -104,6 +109,7 @@ static void test_validate(void **state)
 	assert_int_equal(validate(&format_dfl, 65536, 5, 0), EINVAL);
 	assert_int_equal(validate(&format_dfl, 65536, 6, 0), EINVAL);
 	assert_int_equal(validate(&format_dfl, 65536, 8, 0), EINVAL);
+	assert_int_equal(validate(&format_stack, 65536, 3, 0), EINVAL);
 	assert_int_equal(validate(&format_nway, 65536, 2, 2), EINVAL);
 	for (unsigned parts = 0; parts < 80; parts++)
 		assert_int_equal(validate(&format_nway, 65536, 0, parts),
@@ -240,10 +246,12 @@ static void test_too_large(void **state)
 	pfm_dfl_smpl_arg_t dfl = {.buf_size = 4096};
 	pfm_nway_smpl_arg_t nway = {.buf_size = 4096, .parts = 2};
 	pfm_correlate_smpl_arg_t correlate = {.buf_size = 4096};
+	pfm_stack_smpl_arg_t stack = {.buf_size = 4096, .max_frames = 5};
 	const struct {
 		const pfm_buffer_fmt_t *fmt;
 		void *arg;
-	} cases[] = {{&format_dfl, &dfl}, {&format_nway, &nway}, {&format_correlate, &correlate}};
+	} cases[] = {{&format_dfl, &dfl}, {&format_nway, &nway}, {&format_correlate, &correlate},
+		{&format_stack, &stack}};
 	pfm_smpl_where_t where = some_where();
 
 	(void)state;
@@ -267,6 +275,7 @@ static void test_counts_lost(void **state)
 	pfm_nway_smpl_arg_t nway = {.buf_size = 4096, .parts = 2};
 	pfm_hist_smpl_arg_t hist = {.buf_size = 4096};
 	pfm_correlate_smpl_arg_t correlate = {.buf_size = 4096};
+	pfm_stack_smpl_arg_t stack = {.buf_size = 4096, .max_frames = 5};
 	const struct {
 		const pfm_buffer_fmt_t *fmt;
 		void *arg;
@@ -276,6 +285,7 @@ static void test_counts_lost(void **state)
 		{&format_nway, &nway, 88},
 		{&format_hist, &hist, 72},
 		{&format_correlate, &correlate, 64},
+		{&format_stack, &stack, 56},
 	};
 	static const uint64_t two[PFM_FMT_BV] = {1, 0, 0, 0, 1}, one[PFM_FMT_BV] = {2};
 
@@ -292,6 +302,114 @@ static void test_counts_lost(void **state)
 		assert_int_equal(smpl_u64(&s, cases[i].offs), 3);
 		smpl_close(&s);
 	}
+}
+
+/* How overflows are found is in each header, after the number of lost counts. */
+static void test_source(void **state)
+{
+	static const pfm_smpl_source_t source = {
+		.precise = PFM_SMPL_INTERRUPT, .skew_ns = 5, .dropped = 6, .throttled = 7};
+	pfm_dfl_smpl_arg_t dfl = {.buf_size = 4096};
+	pfm_nway_smpl_arg_t nway = {.buf_size = 4096, .parts = 2};
+	pfm_hist_smpl_arg_t hist = {.buf_size = 4096};
+	pfm_correlate_smpl_arg_t correlate = {.buf_size = 4096};
+	pfm_stack_smpl_arg_t stack = {.buf_size = 4096, .max_frames = 5};
+	const struct {
+		const pfm_buffer_fmt_t *fmt;
+		void *arg;
+		size_t offs;
+	} cases[] = {
+		{&format_dfl, &dfl, 64},
+		{&format_nway, &nway, 96},
+		{&format_hist, &hist, 80},
+		{&format_correlate, &correlate, 72},
+		{&format_stack, &stack, 64},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct smpl s;
+
+		assert_int_equal(smpl_open(&s, cases[i].fmt, cases[i].arg, NPMDS), 0);
+		assert_int_equal(smpl_u64(&s, cases[i].offs), 0);
+		s.fmt->fmt_source(s.buf, &source);
+		smpl_restart(&s, true);
+		assert_int_equal(smpl_u64(&s, cases[i].offs), 5ULL << 32 | PFM_SMPL_INTERRUPT);
+		assert_int_equal(smpl_u64(&s, cases[i].offs + 8), 6);
+		assert_int_equal(smpl_u64(&s, cases[i].offs + 16), 7);
+		smpl_close(&s);
+	}
+}
+
+/* An overflow with this stack, of which the first @want frames are to be left, and @flags. */
+static void stack_is(
+	uint32_t buf_flags, uint32_t max_frames, unsigned from, unsigned want, uint16_t flags)
+{
+	static const uint64_t frames[] = {PFM_STACK_KERNEL, ~0xffULL << 32, ~0xfeULL << 32,
+		PFM_STACK_USER, 0x401000, 0x402000, 0x403000};
+	pfm_stack_smpl_arg_t stack = {
+		.buf_size = 4096, .buf_flags = buf_flags, .max_frames = max_frames};
+	pfm_ovfl_arg_t arg = some_overflow(3);
+	pfm_smpl_where_t where = some_where();
+	pfm_stack_smpl_entry_t e;
+	struct smpl s;
+
+	where.precise = PFM_SMPL_INTERRUPT;
+	where.nframes = COUNT(frames);
+	where.frames = frames;
+	assert_int_equal(smpl_open(&s, &format_stack, &stack, NPMDS), 0);
+	assert_int_equal(smpl_overflow(&s, &arg, 77, &where), 0);
+	assert_int_equal(smpl_u64(&s, 0), 1);
+	memcpy(&e, s.buf + 128, sizeof(e));
+	assert_int_equal(smpl_u64(&s, 8), 128 + pfm_stack_smpl_size(&e));
+	assert_int_equal(e.dfl.ovfl_count, 3);
+	assert_int_equal(e.dfl.tstamp, 77);
+	assert_int_equal(e.dfl.ip, where.ip);
+	assert_int_equal(e.npmds, 2);
+	assert_int_equal(e.source, PFM_SMPL_INTERRUPT);
+	assert_int_equal(e.flags, flags);
+	assert_int_equal(e.nframes, want);
+	assert_int_equal(smpl_u64(&s, 128 + 48), 11);
+	assert_int_equal(smpl_u64(&s, 128 + 48 + 8), 70);
+	for (unsigned i = 0; i < want; i++)
+		assert_int_equal(smpl_u64(&s, 128 + 48 + 16 + 8 * i), frames[from + i]);
+	smpl_close(&s);
+}
+
+static void test_stack(void **state)
+{
+	(void)state;
+	stack_is(0, 127, 0, 7, 0);
+	stack_is(0, 5, 0, 7, 0);
+	stack_is(0, 4, 0, 6, PFM_STACK_CUT);
+	stack_is(0, 2, 0, 4, PFM_STACK_CUT);
+	stack_is(0, 1, 0, 2, PFM_STACK_CUT);
+	stack_is(PFM_STACK_SMPL_NO_KERNEL, 127, 3, 4, 0);
+	stack_is(PFM_STACK_SMPL_NO_KERNEL, 2, 3, 3, PFM_STACK_CUT);
+	stack_is(PFM_STACK_SMPL_NO_USER, 127, 0, 3, 0);
+}
+
+/* The largest sample fits, whatever is in the stack; then the buffer is full. */
+static void test_stack_full(void **state)
+{
+	pfm_stack_smpl_arg_t stack = {
+		.buf_size = 128 + 48 + (NPMDS + 5 + PFM_STACK_MAX_MARKERS) * 8, .max_frames = 5};
+	uint64_t frames[200];
+	pfm_ovfl_arg_t arg = {.smpl_pmds = {0xf}, .ovfl_count = 1};
+	pfm_smpl_where_t where = {.nframes = COUNT(frames), .frames = frames};
+	struct smpl s;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(frames); i++)
+		frames[i] = i % 2 ? i : PFM_STACK_USER;
+	assert_int_equal(smpl_open(&s, &format_stack, &stack, NPMDS), 0);
+	assert_int_equal(smpl_overflow(&s, &arg, 1, &where), 0);
+	assert_int_equal(smpl_u64(&s, 0), 1);
+	assert_int_equal(smpl_overflow(&s, &arg, 2, &where), 0);
+	assert_true(arg.ovfl_ctrl.mask_monitoring && arg.ovfl_ctrl.notify_user);
+	smpl_restart(&s, false);
+	assert_int_equal(smpl_u64(&s, 0), 0);
+	smpl_close(&s);
 }
 
 /* Two parts for two samples of 56 each: a third, of at most 72, might not fit. */
@@ -681,6 +799,9 @@ int main(void)
 		cmocka_unit_test(test_nway_cycles),
 		cmocka_unit_test(test_nway_masks),
 		cmocka_unit_test(test_correlate_events),
+		cmocka_unit_test(test_source),
+		cmocka_unit_test(test_stack),
+		cmocka_unit_test(test_stack_full),
 		cmocka_unit_test(test_hist_notifies_once),
 		cmocka_unit_test(test_dfl_reader),
 		cmocka_unit_test(test_dfl_live_reader),

@@ -104,7 +104,7 @@ static void test_register_errors(void **state)
 	bad[3].fmt_name = uuid_text;
 	memset(bad[4].fmt_uuid, 0, sizeof(pfm_uuid_t));
 	bad[5].fmt_handler = NULL;
-	bad[6].fmt_flags = 2;
+	bad[6].fmt_flags = 4;
 	bad[7].fmt_name = "hist";
 	bad[8].fmt_arg_size = 1 << 20;
 	bad[9].fmt_name = "..";
@@ -135,6 +135,8 @@ static void test_parse(void **state)
 		{"nway parts=4294967295", "nway size=65536 parts=4294967295\n"},
 		{"hist size=18446744073709551615", "hist size=18446744073709551615\n"},
 		{"correlate", "correlate size=65536\n"},
+		{"stack", "stack size=262144 frames=127\n"},
+		{"stack no_user frames=7", "stack size=262144 frames=7 no_user\n"},
 		{"none", "none\n"},
 	};
 
