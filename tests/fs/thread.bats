@@ -656,7 +656,7 @@ counts_again() {
 	holds "$C/pmd/0" 7
 }
 
-# quiet_beside_busy TRY: NOBODY's thread a$TRY switches too often, and meanwhile 65533's thread touches pages
+# quiet_beside_busy TRY: a user's thread a$TRY switches too often, while another user's thread touches pages
 quiet_beside_busy() {
 	by_uid 65533 begin "quiet$1" subject -c "$ONE" faults 1000
 	by_uid 65533 monitor "quiet$1" "$TID"
