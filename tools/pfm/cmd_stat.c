@@ -27,15 +27,12 @@ enum { STAT_INTERVAL_MIN_MS = 10, STAT_RUNS_MAX = 100000 };
 /* How long an event set is active at a time, with --mux. */
 static const uint64_t stat_slice_ns = 4000000;
 
-enum stat_option { OPT_MOUNT = 256, OPT_MUX, OPT_RERUN, OPT_NO_AGGR, OPT_ALLOW_LOST };
+enum stat_option { OPT_MUX = 256, OPT_RERUN, OPT_NO_AGGR, OPT_ALLOW_LOST };
 
 static const struct option stat_long_options[] = {
 	{"event", required_argument, NULL, 'e'},
 	{"group", required_argument, NULL, 'g'},
-	{"pid", required_argument, NULL, 'p'},
-	{"tid", required_argument, NULL, 't'},
-	{"cpu", required_argument, NULL, 'C'},
-	{"all-cpus", no_argument, NULL, 'a'},
+	PLACE_OPTIONS_LONG,
 	{"interval", required_argument, NULL, 'I'},
 	{"repeat", required_argument, NULL, 'r'},
 	{"json", no_argument, NULL, 'j'},
@@ -45,7 +42,6 @@ static const struct option stat_long_options[] = {
 	{"rerun", no_argument, NULL, OPT_RERUN},
 	{"no-aggr", no_argument, NULL, OPT_NO_AGGR},
 	{"allow-lost", no_argument, NULL, OPT_ALLOW_LOST},
-	{"mount", required_argument, NULL, OPT_MOUNT},
 	{0},
 };
 
@@ -57,11 +53,7 @@ static const char stat_usage[] =
 	"\n"
 	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level with :u, in\n"
 	"                           the kernel with :k\n"
-	"  -g, --group=GROUP        the events of a group, with its metrics\n"
-	"  -p, --pid=PID,...        processes, with all threads and what they start\n"
-	"  -t, --tid=TID,...        threads\n"
-	"  -C, --cpu=LIST           CPUs, like 0-3,8\n"
-	"  -a, --all-cpus           all CPUs\n"
+	"  -g, --group=GROUP        the events of a group, with its metrics\n" PLACE_OPTIONS_USAGE
 	"  -I, --interval=MS        print the counts of each interval, of 10 ms or more\n"
 	"  -r, --repeat=N           run the command N times: mean, deviation, median, outliers\n"
 	"  -j, --json               JSON Lines, see pfm-stat(1)\n"
@@ -72,8 +64,7 @@ static const char stat_usage[] =
 	"                           estimates, each with its share of the time\n"
 	"      --rerun              more events than counters: the command once for each set\n"
 	"      --no-aggr            one count for each CPU, process or thread\n"
-	"      --allow-lost         exit as the command does, even if a count is lost\n"
-	"      --mount=DIR          the mount of perfmonfs (default: $PERFMONFS, or the first)\n";
+	"      --allow-lost         exit as the command does, even if a count is lost\n";
 
 struct stat_run {
 	struct session session;
@@ -83,7 +74,7 @@ struct stat_run {
 	struct tree tree;
 	struct runs runs;
 	struct group_list groups;
-	const char *mount, *events, *group, *output;
+	const char *events, *group, *output;
 	uint64_t nruns;
 	bool mux, rerun, allow_lost;
 	bool header;          /* it is printed */
@@ -92,15 +83,6 @@ struct stat_run {
 };
 
 /* --- Options */
-
-static int stat_set_kind(struct stat_run *s, enum place_kind kind, const char *list, struct err *e)
-{
-	if (s->session.kind != PLACE_COMMAND)
-		return err_set(e, EINVAL, "give one of -p, -t, -C and -a");
-	s->session.kind = kind;
-	s->session.list = list;
-	return 0;
-}
 
 static int stat_number(const char *text, uint64_t min, uint64_t max, uint64_t *v, struct err *e)
 {
@@ -159,6 +141,10 @@ static int stat_set_output(struct stat_run *s, int c, struct err *e)
 
 static int stat_set(struct stat_run *s, int c, struct err *e)
 {
+	int rc = place_options_set(&s->session.where, c, optarg, e);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
 	switch (c) {
 	case 'e':
 		s->events = optarg;
@@ -166,14 +152,6 @@ static int stat_set(struct stat_run *s, int c, struct err *e)
 	case 'g':
 		s->group = optarg;
 		return 0;
-	case 'p':
-		return stat_set_kind(s, PLACE_PROCESS, optarg, e);
-	case 't':
-		return stat_set_kind(s, PLACE_THREAD, optarg, e);
-	case 'C':
-		return stat_set_kind(s, PLACE_CPU, optarg, e);
-	case 'a':
-		return stat_set_kind(s, PLACE_CPU, NULL, e);
 	case OPT_MUX:
 		s->mux = true;
 		return 0;
@@ -182,9 +160,6 @@ static int stat_set(struct stat_run *s, int c, struct err *e)
 		return 0;
 	case OPT_ALLOW_LOST:
 		s->allow_lost = true;
-		return 0;
-	case OPT_MOUNT:
-		s->mount = optarg;
 		return 0;
 	default:
 		return stat_set_output(s, c, e);
@@ -195,9 +170,8 @@ static int stat_check_options(const struct stat_run *s, struct err *e)
 {
 	bool again = s->nruns > 1 || s->rerun;
 
-	if (!s->session.argv && s->session.kind == PLACE_COMMAND)
-		return err_set(
-			e, EINVAL, "give a command, or -p, -t, -C or -a; see `pfm help stat`");
+	if (place_options_check(&s->session.where, s->session.argv, e) < 0)
+		return -e->no;
 	if (!s->session.argv && again)
 		return err_set(e, EINVAL, "-r and --rerun need a command to run again");
 	if (s->mux && s->rerun)
@@ -213,8 +187,8 @@ static int stat_parse(struct stat_run *s, int argc, char **argv, struct err *e)
 
 	opterr = 0;
 	optind = 1;
-	while (rc == 0 && (c = getopt_long(argc, argv, "+e:g:p:t:C:aI:r:jx:o:", stat_long_options,
-				   NULL)) != -1)
+	while (rc == 0 && (c = getopt_long(argc, argv, "+e:g:I:r:jx:o:" PLACE_OPTIONS_LETTERS,
+				   stat_long_options, NULL)) != -1)
 		rc = c == '?' ? err_set(e, EINVAL,
 					"%s: unknown, or without its argument; see `pfm help stat`",
 					argv[optind - 1])
@@ -266,7 +240,7 @@ static int stat_plan(struct stat_run *s, struct err *e)
 
 static int stat_check_threads(const struct stat_run *s, struct err *e)
 {
-	if (s->session.kind != PLACE_CPU && strcmp(s->tree.backend, "sim") == 0)
+	if (s->session.where.kind != PLACE_CPU && strcmp(s->tree.backend, "sim") == 0)
 		return err_set(e, EINVAL,
 			"the simulated backend has no threads: count CPUs, with -C or -a");
 	return 0;
@@ -274,7 +248,7 @@ static int stat_check_threads(const struct stat_run *s, struct err *e)
 
 static int stat_open(struct stat_run *s, struct err *e)
 {
-	int rc = tree_open(&s->tree, s->mount, e);
+	int rc = tree_open(&s->tree, s->session.where.mount, e);
 
 	if (rc < 0)
 		return rc;
@@ -315,15 +289,16 @@ static int stat_flush(struct stat_run *s, struct err *e)
 static void stat_header(struct stat_run *s)
 {
 	static const char *const what[] = {"", "processes ", "threads ", "CPUs "};
+	const struct place_options *where = &s->session.where;
 	char text[61];
 
 	if (s->header)
 		return;
 	s->header = true;
-	snprintf(text, sizeof(text), "%s%s", what[s->session.kind],
-		s->session.kind == PLACE_COMMAND ? s->session.argv[0]
-		: s->session.list                ? s->session.list
-						 : "of this machine");
+	snprintf(text, sizeof(text), "%s%s", what[where->kind],
+		where->kind == PLACE_COMMAND ? s->session.argv[0]
+		: where->list                ? where->list
+					     : "of this machine");
 	name_clean(text);
 	report_header(&s->report, text, &s->tree);
 }

@@ -43,19 +43,19 @@ static int places_add_online(struct places *p, const struct tree *t, struct err 
 	return rc;
 }
 
-int places_add_list(struct places *p, const struct tree *t, enum place_kind kind, const char *list,
-	struct err *e)
+int places_add_list(
+	struct places *p, const struct tree *t, const struct place_options *o, struct err *e)
 {
-	struct slice rest = slice_of(list ? list : "");
+	struct slice rest = slice_of(o->list ? o->list : "");
 	uint64_t first, last;
 	int rc = 0;
 
-	if (!list)
+	if (!o->list)
 		return places_add_online(p, t, e);
 	do {
 		rc = num_range(&rest, INT_MAX, &first, &last, e);
 		for (; rc == 0 && first <= last; first++)
-			rc = places_add(p, kind, (int)first, e);
+			rc = places_add(p, o->kind, (int)first, e);
 	} while (rc == 0 && rest.n);
 	return rc;
 }

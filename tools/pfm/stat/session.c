@@ -130,7 +130,7 @@ static int session_handle(struct session *s, const struct pollfd *fds, struct er
 
 static bool session_follows(const struct session *s)
 {
-	return s->kind == PLACE_COMMAND || s->kind == PLACE_PROCESS;
+	return s->where.kind == PLACE_COMMAND || s->where.kind == PLACE_PROCESS;
 }
 
 /* The next moment after @now that is a multiple of @step_ns after the start. */
@@ -183,8 +183,9 @@ static int session_prepare(struct session *s, struct err *e)
 		s->refused = s->launch.exec_no == ENOENT ? PFM_EXIT_NOT_FOUND : PFM_EXIT_CANNOT;
 	if (rc < 0)
 		return rc;
-	rc = s->kind == PLACE_COMMAND ? places_add(&s->places, PLACE_COMMAND, s->launch.pid, e)
-				      : places_add_list(&s->places, s->tree, s->kind, s->list, e);
+	rc = s->where.kind == PLACE_COMMAND
+		     ? places_add(&s->places, PLACE_COMMAND, s->launch.pid, e)
+		     : places_add_list(&s->places, s->tree, &s->where, e);
 	if (rc == 0)
 		rc = places_load(&s->places, s->tree, s->plan, e);
 	if (rc == 0)

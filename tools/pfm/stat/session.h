@@ -28,8 +28,7 @@ struct session {
 	const struct plan *plan;
 	char *const
 		*argv; /* the command, or NULL: until a signal, or the end of all that is counted */
-	enum place_kind kind; /* PLACE_COMMAND: the command itself */
-	const char *list;     /* of CPUs, threads or processes; NULL: all CPUs */
+	struct place_options where;
 	uint64_t interval_ns; /* between reports; 0: one at the end */
 	bool per_place;       /* a report for each place */
 	session_report_fn *report;
