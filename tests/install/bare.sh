@@ -2,12 +2,12 @@
 # shellcheck shell=bash
 # Sourced by tests of installations: a bare Debian below $root, in a mount namespace of its own and thrown
 # away at the end, and functions to test in it. ROOT is the bare system, a directory, which is made if it
-# does not exist and not changed. It has the packages to run perfmonfs and to compile a client of it, and
-# meson, which installs.
+# does not exist and not changed. It has the packages to run perfmonfs and to compile a client of it, meson,
+# which installs, and systemd, which package.t starts in a virtual machine.
 self=$(readlink -f "$0")
 cd "$(dirname "$self")/../.." || exit 1
 packages=fuse3,gcc,libbpf1,libc6-dev,libcap2,libdw1,libfuse3-3,libpfm4,man-db,meson,pkg-config
-packages+=,systemd-standalone-sysusers,systemd-standalone-tmpfiles
+packages+=,systemd-sysv
 
 skip() {
 	echo "1..0 # SKIP $*"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The Debian packages: they are built from the files of a clean checkout, examined, installed in a bare
-# Debian, used, upgraded, and purged. bare.sh tells of ROOT.
+# Debian, used, upgraded, and purged; and this once more under systemd, in a virtual machine with the msr
+# driver, if VM is set as for tests/vm/vm.t. bare.sh tells of ROOT.
 set -u -o pipefail
 # shellcheck source=tests/install/bare.sh
 . "$(dirname "$(readlink -f "$0")")/bare.sh"
@@ -55,6 +56,8 @@ try "there is a group for users that may count CPUs, and the unit's mount point"
 	grep 'ExecStart=/usr/sbin/perfmonfs' /lib/systemd/system/perfmonfs.service"
 try "the service waits for the administrator" inside "
 	[ -z \"\$(find /etc/systemd/system -name 'perfmonfs*')\" ]"
+try "the unit's exposure is at most 4.0" inside "
+	[ \$(systemd-analyze security --offline=true perfmonfs.service | sed -n 's/.*exposure level.*: \([0-9]\)\.\([0-9]\) .*/\1\2/p') -le 40 ]"
 try "the configuration file states all keys with their defaults" configuration
 try "a line of fstab, a count, and the group's name" inside "
 	echo none /mnt fuse.perfmonfs backend=sim,clock=script 0 0 >>/etc/fstab
@@ -75,4 +78,16 @@ try "an upgrade keeps the administrator's configuration" inside "
 	tail -n 1 /etc/perfmonfs.conf | grep 500"
 try "they are purged" inside "dpkg --purge python3-perfmonfs libperfmonfs-dev libperfmonfs1 perfmonfs"
 try "nothing is left" diff "$work/before" <(files)
-echo "1..$n"
+
+# What the guest says, numbered.
+in_guest() {
+	mkdir "$work/guest"
+	cp tests/vm/*.sh "$work/guest"
+	cp "$work"/clean/perfmonfs_*.deb "$work/guest/perfmonfs.deb"
+	PMU=1 APPEND=nmi_watchdog=0 MODULES="msr cpuid fuse" HOSTROOT=1 MEM=3G TIMEOUT=900 \
+		"$VM/run" "$work/guest" "sh ./guest.sh service '$ROOT'" >"$work/guest.out" 2>&1 ||
+		echo "not ok - the guest exits with $?" >>"$work/guest.out"
+	awk -v n="$n" '/^(not )?ok/ { sub(/ok/, "ok " ++n) } { print } END { print "1.." n }' "$work/guest.out"
+}
+
+if [ -x "${VM-}/run" ]; then in_guest; else echo "1..$n"; fi

@@ -9,6 +9,7 @@ mkdir -p $mnt
 . ./sets.sh
 . ./smpl.sh
 . ./thread.sh
+. ./service.sh
 
 # While the host stops a CPU of the guest in a thread of the daemon, that thread seems to run. With the
 # limit of real-time threads, the scheduler could then take the CPU from it between the stop of one set
@@ -299,6 +300,11 @@ killed)
 	is "they are put back when it is online" "$(registers)" "$before"
 	stop_daemon
 	is "no journal is left" "$(find /run/perfmonfs -name 'journal*' | wc -l)" 0
+	;;
+
+service)
+	pmu=intel_arch_v4 global=0x38f
+	service "$2"
 	;;
 
 nopmu)

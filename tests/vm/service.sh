@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154
+# The packages under systemd, in a bare Debian that boots in namespaces of its own: a function for guest.sh,
+# whose helpers it uses. The msr driver and the CPUs are the guest's.
+
+# What the daemon's counters are programmed by: the tree is not there all the time.
+selectors() { for reg in 0x186 0x187 0x188 0x189 0x38d 0x38f; do rdmsr -p 1 $reg; done | tr '\n' ' '; }
+unit_is() { [ "$(inside systemctl is-active perfmonfs)" = "$1" ]; } # STATE
+inside() { nsenter -t "$init" -m -p -C -r -w /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
+has_booted() {
+	case $(inside systemctl is-system-running 2>/dev/null) in running | degraded) ;; *) return 1 ;; esac
+}
+
+boot() { # DIRECTORY
+	# The group of processes is delegated to this systemd; it may load no module of the guest's kernel.
+	unshare -m -p -C -f --propagation private sh -c "
+		mount --rbind /dev $1/dev && mount -t proc proc $1/proc && mount -t sysfs sysfs $1/sys &&
+		mount -t cgroup2 cgroup $1/sys/fs/cgroup && mount -t tmpfs -o mode=755 tmpfs $1/run &&
+		exec chroot $1 /usr/bin/env -i container=guest /sbin/init --show-status=no" &
+	booted=$!
+	soon test -s /proc/$booted/task/$booted/children
+	init=$(cut -d' ' -f1 /proc/$booted/task/$booted/children)
+	check "systemd is up" soon has_booted
+}
+
+shut_down() { # WORD: reboot, poweroff
+	inside systemctl "$1" >/dev/null 2>&1
+	wait $booted
+}
+
+counts() { # WHAT
+	check "$1" inside sh -euc 'cd /run/perfmon/ctx
+		mkdir a
+		cd a
+		echo 0x4100c0 >pmc/0
+		echo load cpu=1 >ctl
+		echo start >ctl
+		[ "$(cat pmd/0)" -gt 0 ]'
+}
+
+service() { # ROOT: a bare Debian with systemd; the packages are in this directory
+	before=$(selectors)
+	mkdir /tmp/system
+	mount -t tmpfs tmpfs /tmp/system
+	mkdir /tmp/system/upper /tmp/system/work /tmp/system/root
+	mount -t overlay -o "lowerdir=$1,upperdir=/tmp/system/upper,workdir=/tmp/system/work" overlay /tmp/system/root
+	mkdir -p /tmp/system/root/packages
+	cp ./*.deb /tmp/system/root/packages
+	for unit in getty-static e2scrub_reap console-getty; do
+		ln -s /dev/null /tmp/system/root/etc/systemd/system/$unit.service
+	done
+	boot /tmp/system/root
+	check "installed" inside dpkg --install /packages/perfmonfs.deb
+	is "and waits for the administrator" "$(inside systemctl is-enabled perfmonfs)" disabled
+	check "enabled and started" inside systemctl enable --now perfmonfs
+	like "with the registers of the CPUs" "$(inside cat /run/perfmon/pmu/backend)" msr
+	counts "a context counts"
+	is "in a register" "$(rdmsr -p 1 0x186)" 4100c0
+	inside cat /run/perfmon/ctx/a/events >/tmp/events 2>&1 &
+	reader=$!
+	check "upgraded while it counts" inside dpkg --install /packages/perfmonfs.deb
+	check "the service goes on" soon unit_is active
+	is "registers are put back" "$(selectors)" "$before"
+	wait $reader
+	like "a reader of its messages is told" "$(cat /tmp/events)" "cat: "
+	is "no context is left" "$(inside ls /run/perfmon/ctx)" ""
+	counts "a context counts again"
+	check "the daemon is killed" inside systemctl kill -s KILL --kill-who=main perfmonfs
+	check "systemd starts it again" soon inside test -e /run/perfmon/version
+	check "which counts" soon unit_is active
+	is "registers are put back, too" "$(selectors)" "$before"
+	shut_down reboot
+	boot /tmp/system/root
+	check "started by a boot" soon unit_is active
+	counts "and counts"
+	check "purged while it counts" inside dpkg --purge perfmonfs
+	is "its registers are put back at last" "$(selectors)" "$before"
+	is "no process is left" "$(pidof perfmonfs)" ""
+	is "nor a mount" "$(inside grep perfmonfs /proc/mounts)" ""
+	check "nor a file" test -z "$(inside find /etc /usr /var/lib/systemd /run -name '*perfmon*')"
+	shut_down poweroff
+}
