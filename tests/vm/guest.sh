@@ -9,6 +9,7 @@ mkdir -p $mnt
 . ./sets.sh
 . ./smpl.sh
 . ./thread.sh
+. ./perf.sh
 
 ok() { echo "ok - $scenario: $*"; }
 not_ok() { echo "not ok - $scenario: $*"; }
@@ -66,8 +67,8 @@ watch() {
 	done
 }
 
-start_daemon() {
-	taskset -c 0 "$here/perfmonfs" $mnt 2>/tmp/err || { not_ok "daemon starts"; sed 's/^/# /' /tmp/err; exit 1; }
+start_daemon() { # OPTION...
+	taskset -c 0 "$here/perfmonfs" "$@" $mnt 2>/tmp/err || { not_ok "daemon starts"; sed 's/^/# /' /tmp/err; exit 1; }
 }
 stop_daemon() {
 	umount $mnt
@@ -339,6 +340,10 @@ moved)
 
 robbed)
 	robbed
+	;;
+
+perf)
+	perf_backend "$2"
 	;;
 
 bench)
