@@ -21,6 +21,7 @@
 #include "tools/pfm/stat/report.h"
 #include "tools/pfm/stat/runs.h"
 #include "tools/pfm/stat/session.h"
+#include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
 enum { STAT_INTERVAL_MIN_MS = 10, STAT_RUNS_MAX = 100000 };
@@ -319,8 +320,8 @@ static void stat_header(struct stat_run *s)
 }
 
 /* Counts of a pass; those of all passes are shown together. */
-static void stat_take(struct session *session, const struct place *place, const struct reading *r,
-	uint64_t time_ns, uint64_t elapsed_ns)
+static int stat_take(struct session *session, const struct place *place, const struct reading *r,
+	uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
 	struct stat_run *s = session->arg;
 	struct counts c;
@@ -330,12 +331,12 @@ static void stat_take(struct session *session, const struct place *place, const 
 	if (session->interval_ns || place) {
 		stat_header(s);
 		report_counts(&s->report, place, &c, time_ns, elapsed_ns);
-		fflush(s->report.out);
-		return;
+		return stat_flush(s, e);
 	}
 	for (unsigned i = 0; i < s->plan.n; i++)
 		if (c.all[i].counted)
 			s->counts.all[i] = c.all[i];
+	return 0;
 }
 
 static void stat_progress(const struct stat_run *s, unsigned run, int pass)
@@ -406,22 +407,32 @@ static int stat_run_once(struct stat_run *s, unsigned run, struct err *e)
 	return rc < 0 ? rc : stat_flush(s, e);
 }
 
+/* The exit status of a failure. Without the daemon, the counts of the command are lost. */
+static int stat_failed(const struct stat_run *s, int rc)
+{
+	if (s->session.refused)
+		return s->session.refused;
+	if (!s->session.counted || !file_is_gone(-rc))
+		return rc;
+	return s->session.status ? s->session.status : PFM_EXIT_LOST;
+}
+
 static int stat_measure(struct stat_run *s, struct err *e)
 {
 	int rc = runs_init(&s->runs, (unsigned)s->nruns, e), status = 0;
 
 	if (rc == 0)
-		rc = session_begin(&s->session, e);
+		rc = signals_open(&s->session.signals, e);
 	for (unsigned run = 0; rc == 0 && run < s->nruns && !s->session.interrupted; run++) {
 		s->report.run = run + 1;
 		rc = stat_run_once(s, run, e);
 		if (!status)
 			status = s->session.status;
 	}
-	if (rc < 0)
-		return s->session.refused ? s->session.refused : rc;
-	if (s->nruns > 1 && s->report.format == REPORT_TEXT)
+	if (s->runs.n && s->nruns > 1 && s->report.format == REPORT_TEXT)
 		report_summary(&s->report, &s->runs);
+	if (rc < 0)
+		return stat_failed(s, rc);
 	/* Lost counts have left a sentence, which is in the report. */
 	*e = (struct err){0};
 	rc = stat_flush(s, e);
@@ -433,7 +444,7 @@ static int stat_measure(struct stat_run *s, struct err *e)
 static int stat_main(int argc, char **argv, struct err *e)
 {
 	struct stat_run s = {
-		.session = {.signals = -1,
+		.session = {.signals = SIGNALS_NONE,
 			.report = stat_take,
 			.tree = &s.tree,
 			.plan = &s.plan,
@@ -451,6 +462,7 @@ static int stat_main(int argc, char **argv, struct err *e)
 		rc = stat_open(&s, e);
 	if (rc == 0)
 		rc = stat_measure(&s, e);
+	signals_close(&s.session.signals);
 	runs_free(&s.runs);
 	regions_close(&s.table);
 	plan_free(&s.plan);
