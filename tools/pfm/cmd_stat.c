@@ -17,9 +17,11 @@
 #include "tools/pfm/samples/names.h"
 #include "tools/pfm/stat/counts.h"
 #include "tools/pfm/stat/plan.h"
+#include "tools/pfm/stat/regions.h"
 #include "tools/pfm/stat/report.h"
 #include "tools/pfm/stat/runs.h"
 #include "tools/pfm/stat/session.h"
+#include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
 enum { STAT_INTERVAL_MIN_MS = 10, STAT_RUNS_MAX = 100000 };
@@ -27,15 +29,12 @@ enum { STAT_INTERVAL_MIN_MS = 10, STAT_RUNS_MAX = 100000 };
 /* How long an event set is active at a time, with --mux. */
 static const uint64_t stat_slice_ns = 4000000;
 
-enum stat_option { OPT_MOUNT = 256, OPT_MUX, OPT_RERUN, OPT_NO_AGGR, OPT_ALLOW_LOST };
+enum stat_option { OPT_MUX = 256, OPT_RERUN, OPT_NO_AGGR, OPT_ALLOW_LOST, OPT_REGIONS };
 
 static const struct option stat_long_options[] = {
 	{"event", required_argument, NULL, 'e'},
 	{"group", required_argument, NULL, 'g'},
-	{"pid", required_argument, NULL, 'p'},
-	{"tid", required_argument, NULL, 't'},
-	{"cpu", required_argument, NULL, 'C'},
-	{"all-cpus", no_argument, NULL, 'a'},
+	PLACE_OPTIONS_LONG,
 	{"interval", required_argument, NULL, 'I'},
 	{"repeat", required_argument, NULL, 'r'},
 	{"json", no_argument, NULL, 'j'},
@@ -45,7 +44,7 @@ static const struct option stat_long_options[] = {
 	{"rerun", no_argument, NULL, OPT_RERUN},
 	{"no-aggr", no_argument, NULL, OPT_NO_AGGR},
 	{"allow-lost", no_argument, NULL, OPT_ALLOW_LOST},
-	{"mount", required_argument, NULL, OPT_MOUNT},
+	{"regions", no_argument, NULL, OPT_REGIONS},
 	{0},
 };
 
@@ -57,11 +56,7 @@ static const char stat_usage[] =
 	"\n"
 	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level with :u, in\n"
 	"                           the kernel with :k\n"
-	"  -g, --group=GROUP        the events of a group, with its metrics\n"
-	"  -p, --pid=PID,...        processes, with all threads and what they start\n"
-	"  -t, --tid=TID,...        threads\n"
-	"  -C, --cpu=LIST           CPUs, like 0-3,8\n"
-	"  -a, --all-cpus           all CPUs\n"
+	"  -g, --group=GROUP        the events of a group, with its metrics\n" PLACE_OPTIONS_USAGE
 	"  -I, --interval=MS        print the counts of each interval, of 10 ms or more\n"
 	"  -r, --repeat=N           run the command N times: mean, deviation, median, outliers\n"
 	"  -j, --json               JSON Lines, see pfm-stat(1)\n"
@@ -72,8 +67,9 @@ static const char stat_usage[] =
 	"                           estimates, each with its share of the time\n"
 	"      --rerun              more events than counters: the command once for each set\n"
 	"      --no-aggr            one count for each CPU, process or thread\n"
-	"      --allow-lost         exit as the command does, even if a count is lost\n"
-	"      --mount=DIR          the mount of perfmonfs (default: $PERFMONFS, or the first)\n";
+	"      --regions            count the parts of the command that it names by\n"
+	"                           pfm_region_begin(3)\n"
+	"      --allow-lost         exit as the command does, even if a count is lost\n";
 
 struct stat_run {
 	struct session session;
@@ -83,7 +79,8 @@ struct stat_run {
 	struct tree tree;
 	struct runs runs;
 	struct group_list groups;
-	const char *mount, *events, *group, *output;
+	struct regions table; /* of regions */
+	const char *events, *group, *output;
 	uint64_t nruns;
 	bool mux, rerun, allow_lost;
 	bool header;          /* it is printed */
@@ -92,15 +89,6 @@ struct stat_run {
 };
 
 /* --- Options */
-
-static int stat_set_kind(struct stat_run *s, enum place_kind kind, const char *list, struct err *e)
-{
-	if (s->session.kind != PLACE_COMMAND)
-		return err_set(e, EINVAL, "give one of -p, -t, -C and -a");
-	s->session.kind = kind;
-	s->session.list = list;
-	return 0;
-}
 
 static int stat_number(const char *text, uint64_t min, uint64_t max, uint64_t *v, struct err *e)
 {
@@ -159,6 +147,10 @@ static int stat_set_output(struct stat_run *s, int c, struct err *e)
 
 static int stat_set(struct stat_run *s, int c, struct err *e)
 {
+	int rc = place_options_set(&s->session.where, c, optarg, e);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
 	switch (c) {
 	case 'e':
 		s->events = optarg;
@@ -166,25 +158,17 @@ static int stat_set(struct stat_run *s, int c, struct err *e)
 	case 'g':
 		s->group = optarg;
 		return 0;
-	case 'p':
-		return stat_set_kind(s, PLACE_PROCESS, optarg, e);
-	case 't':
-		return stat_set_kind(s, PLACE_THREAD, optarg, e);
-	case 'C':
-		return stat_set_kind(s, PLACE_CPU, optarg, e);
-	case 'a':
-		return stat_set_kind(s, PLACE_CPU, NULL, e);
 	case OPT_MUX:
 		s->mux = true;
 		return 0;
 	case OPT_RERUN:
 		s->rerun = true;
 		return 0;
+	case OPT_REGIONS:
+		s->session.regions = s->report.regions = true;
+		return 0;
 	case OPT_ALLOW_LOST:
 		s->allow_lost = true;
-		return 0;
-	case OPT_MOUNT:
-		s->mount = optarg;
 		return 0;
 	default:
 		return stat_set_output(s, c, e);
@@ -195,11 +179,15 @@ static int stat_check_options(const struct stat_run *s, struct err *e)
 {
 	bool again = s->nruns > 1 || s->rerun;
 
-	if (!s->session.argv && s->session.kind == PLACE_COMMAND)
-		return err_set(
-			e, EINVAL, "give a command, or -p, -t, -C or -a; see `pfm help stat`");
+	if (place_options_check(&s->session.where, s->session.argv, e) < 0)
+		return -e->no;
 	if (!s->session.argv && again)
 		return err_set(e, EINVAL, "-r and --rerun need a command to run again");
+	if (s->session.regions && (s->session.where.kind != PLACE_COMMAND || again || s->mux ||
+					  s->session.interval_ns || s->session.per_place))
+		return err_set(e, EINVAL,
+			"--regions: a command counts its own parts, so that none of -p, -t, -C, "
+			"-a, -I, -r, --mux, --rerun and --no-aggr can be given");
 	if (s->mux && s->rerun)
 		return err_set(e, EINVAL, "give one of --mux and --rerun");
 	if (again && (s->session.interval_ns || s->session.per_place))
@@ -213,8 +201,8 @@ static int stat_parse(struct stat_run *s, int argc, char **argv, struct err *e)
 
 	opterr = 0;
 	optind = 1;
-	while (rc == 0 && (c = getopt_long(argc, argv, "+e:g:p:t:C:aI:r:jx:o:", stat_long_options,
-				   NULL)) != -1)
+	while (rc == 0 && (c = getopt_long(argc, argv, "+e:g:I:r:jx:o:" PLACE_OPTIONS_LETTERS,
+				   stat_long_options, NULL)) != -1)
 		rc = c == '?' ? err_set(e, EINVAL,
 					"%s: unknown, or without its argument; see `pfm help stat`",
 					argv[optind - 1])
@@ -266,7 +254,7 @@ static int stat_plan(struct stat_run *s, struct err *e)
 
 static int stat_check_threads(const struct stat_run *s, struct err *e)
 {
-	if (s->session.kind != PLACE_CPU && strcmp(s->tree.backend, "sim") == 0)
+	if (s->session.where.kind != PLACE_CPU && strcmp(s->tree.backend, "sim") == 0)
 		return err_set(e, EINVAL,
 			"the simulated backend has no threads: count CPUs, with -C or -a");
 	return 0;
@@ -274,7 +262,7 @@ static int stat_check_threads(const struct stat_run *s, struct err *e)
 
 static int stat_open(struct stat_run *s, struct err *e)
 {
-	int rc = tree_open(&s->tree, s->mount, e);
+	int rc = tree_open(&s->tree, s->session.where.mount, e);
 
 	if (rc < 0)
 		return rc;
@@ -285,7 +273,9 @@ static int stat_open(struct stat_run *s, struct err *e)
 	rc = load_pmu(&s->tree, &s->pmu, e);
 	if (rc == 0)
 		rc = stat_plan(s, e);
-	return rc < 0 ? rc : stat_check_threads(s, e);
+	if (rc == 0)
+		rc = stat_check_threads(s, e);
+	return rc == 0 && s->session.regions ? regions_open(&s->table, &s->tree, &s->plan, e) : rc;
 }
 
 /* The counts do not mix with the command's own output. */
@@ -315,22 +305,23 @@ static int stat_flush(struct stat_run *s, struct err *e)
 static void stat_header(struct stat_run *s)
 {
 	static const char *const what[] = {"", "processes ", "threads ", "CPUs "};
+	const struct place_options *where = &s->session.where;
 	char text[61];
 
 	if (s->header)
 		return;
 	s->header = true;
-	snprintf(text, sizeof(text), "%s%s", what[s->session.kind],
-		s->session.kind == PLACE_COMMAND ? s->session.argv[0]
-		: s->session.list                ? s->session.list
-						 : "of this machine");
+	snprintf(text, sizeof(text), "%s%s", what[where->kind],
+		where->kind == PLACE_COMMAND ? s->session.argv[0]
+		: where->list                ? where->list
+					     : "of this machine");
 	name_clean(text);
 	report_header(&s->report, text, &s->tree);
 }
 
 /* Counts of a pass; those of all passes are shown together. */
-static void stat_take(struct session *session, const struct place *place, const struct reading *r,
-	uint64_t time_ns, uint64_t elapsed_ns)
+static int stat_take(struct session *session, const struct place *place, const struct reading *r,
+	uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
 	struct stat_run *s = session->arg;
 	struct counts c;
@@ -340,12 +331,12 @@ static void stat_take(struct session *session, const struct place *place, const 
 	if (session->interval_ns || place) {
 		stat_header(s);
 		report_counts(&s->report, place, &c, time_ns, elapsed_ns);
-		fflush(s->report.out);
-		return;
+		return stat_flush(s, e);
 	}
 	for (unsigned i = 0; i < s->plan.n; i++)
 		if (c.all[i].counted)
 			s->counts.all[i] = c.all[i];
+	return 0;
 }
 
 static void stat_progress(const struct stat_run *s, unsigned run, int pass)
@@ -372,6 +363,30 @@ static void stat_show(struct stat_run *s)
 		s->session.argv ? &s->session.usage : NULL);
 }
 
+/* Shows what the command has counted itself. */
+static int stat_show_regions(struct stat_run *s, struct err *e)
+{
+	__attribute__((cleanup(regions_free))) struct region_sums sums = {0};
+	uint64_t time_ns = s->session.end_ns - s->session.begin_ns;
+	int rc = regions_sum(&s->table, &s->plan, &sums, e);
+
+	if (rc < 0)
+		return rc;
+	stat_header(s);
+	for (unsigned i = 0; i < sums.n; i++) {
+		name_clean(sums.all[i].name);
+		report_region(&s->report, &sums.all[i], time_ns);
+	}
+	if (sums.failure.no) {
+		s->report.lost = true;
+		fprintf(stderr, "pfm stat: a thread of the command has no counts: %s\n",
+			sums.failure.text);
+	} else if (!sums.n) {
+		fputs("pfm stat: the command was in no region, see pfm_region_begin(3)\n", stderr);
+	}
+	return 0;
+}
+
 static int stat_run_once(struct stat_run *s, unsigned run, struct err *e)
 {
 	int passes = s->rerun ? (int)s->plan.nsets : 1, rc = 0;
@@ -385,9 +400,21 @@ static int stat_run_once(struct stat_run *s, unsigned run, struct err *e)
 	s->plan.only = -1;
 	/* A run that was cut short is shown if it is the only one, and no part of the statistics.
 	 */
-	if (rc == 0 && (!s->session.interrupted || s->runs.n == 0))
+	if (rc == 0 && s->session.regions)
+		rc = stat_show_regions(s, e);
+	else if (rc == 0 && (!s->session.interrupted || s->runs.n == 0))
 		stat_show(s);
 	return rc < 0 ? rc : stat_flush(s, e);
+}
+
+/* The exit status of a failure. Without the daemon, the counts of the command are lost. */
+static int stat_failed(const struct stat_run *s, int rc)
+{
+	if (s->session.refused)
+		return s->session.refused;
+	if (!s->session.counted || !file_is_gone(-rc))
+		return rc;
+	return s->session.status ? s->session.status : PFM_EXIT_LOST;
 }
 
 static int stat_measure(struct stat_run *s, struct err *e)
@@ -395,17 +422,17 @@ static int stat_measure(struct stat_run *s, struct err *e)
 	int rc = runs_init(&s->runs, (unsigned)s->nruns, e), status = 0;
 
 	if (rc == 0)
-		rc = session_begin(&s->session, e);
+		rc = signals_open(&s->session.signals, e);
 	for (unsigned run = 0; rc == 0 && run < s->nruns && !s->session.interrupted; run++) {
 		s->report.run = run + 1;
 		rc = stat_run_once(s, run, e);
 		if (!status)
 			status = s->session.status;
 	}
-	if (rc < 0)
-		return s->session.refused ? s->session.refused : rc;
-	if (s->nruns > 1 && s->report.format == REPORT_TEXT)
+	if (s->runs.n && s->nruns > 1 && s->report.format == REPORT_TEXT)
 		report_summary(&s->report, &s->runs);
+	if (rc < 0)
+		return stat_failed(s, rc);
 	/* Lost counts have left a sentence, which is in the report. */
 	*e = (struct err){0};
 	rc = stat_flush(s, e);
@@ -417,13 +444,14 @@ static int stat_measure(struct stat_run *s, struct err *e)
 static int stat_main(int argc, char **argv, struct err *e)
 {
 	struct stat_run s = {
-		.session = {.signals = -1,
+		.session = {.signals = SIGNALS_NONE,
 			.report = stat_take,
 			.tree = &s.tree,
 			.plan = &s.plan,
 			.arg = &s},
 		.report = {.plan = &s.plan},
 		.tree = {.dir = -1},
+		.table = REGIONS_NONE,
 		.nruns = 1,
 	};
 	int rc = stat_parse(&s, argc, argv, e);
@@ -434,7 +462,9 @@ static int stat_main(int argc, char **argv, struct err *e)
 		rc = stat_open(&s, e);
 	if (rc == 0)
 		rc = stat_measure(&s, e);
+	signals_close(&s.session.signals);
 	runs_free(&s.runs);
+	regions_close(&s.table);
 	plan_free(&s.plan);
 	pfm_pmu_free(&s.pmu);
 	group_free(&s.groups);
