@@ -148,6 +148,12 @@ static inline bool ctx_attributes(const struct context *ctx)
 	return ctx->smpl.fmt || ctx->notifies;
 }
 
+/* Its samples are to have call chains. */
+static inline bool ctx_wants_stacks(const struct context *ctx)
+{
+	return ctx->smpl.fmt && (ctx->smpl.fmt->fmt_flags & PFM_FMTFL_STACKS);
+}
+
 /* An unloaded context that only counts: it needs no attention when an overflow happens or a set's
  * time is over. */
 bool ctx_only_counts(const struct context *ctx);

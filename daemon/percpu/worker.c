@@ -208,13 +208,17 @@ static int worker_exec_last(struct worker *w, struct engine_ctx *ec, struct err 
 
 static int worker_open_sampler(struct worker *w, const struct job *job, struct err *e)
 {
-	const pfm_buffer_fmt_t *fmt = job->ec->ctx.smpl.fmt;
+	const struct context *ctx = &job->ec->ctx;
+	const struct ip_sampler_conf conf = {
+		.period_ns = job->cmd.limits.tick_ns,
+		.events = ctx->smpl.fmt && ctx->smpl.fmt->fmt_event,
+		.stacks = ctx_wants_stacks(ctx),
+	};
 	int rc;
 
 	if (worker_open_eventfd(w, e) < 0)
 		return -e->no;
-	rc = sample_tick_open(&w->sample_tick, w->cpu, job->cmd.limits.tick_ns,
-		fmt && fmt->fmt_event, w->eventfd, e);
+	rc = sample_tick_open(&w->sample_tick, w->cpu, &conf, w->eventfd, e);
 	if (rc < 0)
 		return rc;
 	w->x.sample_tick = &w->sample_tick;

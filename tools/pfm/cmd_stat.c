@@ -20,6 +20,7 @@
 #include "tools/pfm/stat/report.h"
 #include "tools/pfm/stat/runs.h"
 #include "tools/pfm/stat/session.h"
+#include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
 enum { STAT_INTERVAL_MIN_MS = 10, STAT_RUNS_MAX = 100000 };
@@ -27,15 +28,12 @@ enum { STAT_INTERVAL_MIN_MS = 10, STAT_RUNS_MAX = 100000 };
 /* How long an event set is active at a time, with --mux. */
 static const uint64_t stat_slice_ns = 4000000;
 
-enum stat_option { OPT_MOUNT = 256, OPT_MUX, OPT_RERUN, OPT_NO_AGGR, OPT_ALLOW_LOST };
+enum stat_option { OPT_MUX = 256, OPT_RERUN, OPT_NO_AGGR, OPT_ALLOW_LOST };
 
 static const struct option stat_long_options[] = {
 	{"event", required_argument, NULL, 'e'},
 	{"group", required_argument, NULL, 'g'},
-	{"pid", required_argument, NULL, 'p'},
-	{"tid", required_argument, NULL, 't'},
-	{"cpu", required_argument, NULL, 'C'},
-	{"all-cpus", no_argument, NULL, 'a'},
+	PLACE_OPTIONS_LONG,
 	{"interval", required_argument, NULL, 'I'},
 	{"repeat", required_argument, NULL, 'r'},
 	{"json", no_argument, NULL, 'j'},
@@ -45,7 +43,6 @@ static const struct option stat_long_options[] = {
 	{"rerun", no_argument, NULL, OPT_RERUN},
 	{"no-aggr", no_argument, NULL, OPT_NO_AGGR},
 	{"allow-lost", no_argument, NULL, OPT_ALLOW_LOST},
-	{"mount", required_argument, NULL, OPT_MOUNT},
 	{0},
 };
 
@@ -57,11 +54,7 @@ static const char stat_usage[] =
 	"\n"
 	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level with :u, in\n"
 	"                           the kernel with :k\n"
-	"  -g, --group=GROUP        the events of a group, with its metrics\n"
-	"  -p, --pid=PID,...        processes, with all threads and what they start\n"
-	"  -t, --tid=TID,...        threads\n"
-	"  -C, --cpu=LIST           CPUs, like 0-3,8\n"
-	"  -a, --all-cpus           all CPUs\n"
+	"  -g, --group=GROUP        the events of a group, with its metrics\n" PLACE_OPTIONS_USAGE
 	"  -I, --interval=MS        print the counts of each interval, of 10 ms or more\n"
 	"  -r, --repeat=N           run the command N times: mean, deviation, median, outliers\n"
 	"  -j, --json               JSON Lines, see pfm-stat(1)\n"
@@ -72,8 +65,7 @@ static const char stat_usage[] =
 	"                           estimates, each with its share of the time\n"
 	"      --rerun              more events than counters: the command once for each set\n"
 	"      --no-aggr            one count for each CPU, process or thread\n"
-	"      --allow-lost         exit as the command does, even if a count is lost\n"
-	"      --mount=DIR          the mount of perfmonfs (default: $PERFMONFS, or the first)\n";
+	"      --allow-lost         exit as the command does, even if a count is lost\n";
 
 struct stat_run {
 	struct session session;
@@ -83,7 +75,7 @@ struct stat_run {
 	struct tree tree;
 	struct runs runs;
 	struct group_list groups;
-	const char *mount, *events, *group, *output;
+	const char *events, *group, *output;
 	uint64_t nruns;
 	bool mux, rerun, allow_lost;
 	bool header;          /* it is printed */
@@ -92,15 +84,6 @@ struct stat_run {
 };
 
 /* --- Options */
-
-static int stat_set_kind(struct stat_run *s, enum place_kind kind, const char *list, struct err *e)
-{
-	if (s->session.kind != PLACE_COMMAND)
-		return err_set(e, EINVAL, "give one of -p, -t, -C and -a");
-	s->session.kind = kind;
-	s->session.list = list;
-	return 0;
-}
 
 static int stat_number(const char *text, uint64_t min, uint64_t max, uint64_t *v, struct err *e)
 {
@@ -159,6 +142,10 @@ static int stat_set_output(struct stat_run *s, int c, struct err *e)
 
 static int stat_set(struct stat_run *s, int c, struct err *e)
 {
+	int rc = place_options_set(&s->session.where, c, optarg, e);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
 	switch (c) {
 	case 'e':
 		s->events = optarg;
@@ -166,14 +153,6 @@ static int stat_set(struct stat_run *s, int c, struct err *e)
 	case 'g':
 		s->group = optarg;
 		return 0;
-	case 'p':
-		return stat_set_kind(s, PLACE_PROCESS, optarg, e);
-	case 't':
-		return stat_set_kind(s, PLACE_THREAD, optarg, e);
-	case 'C':
-		return stat_set_kind(s, PLACE_CPU, optarg, e);
-	case 'a':
-		return stat_set_kind(s, PLACE_CPU, NULL, e);
 	case OPT_MUX:
 		s->mux = true;
 		return 0;
@@ -182,9 +161,6 @@ static int stat_set(struct stat_run *s, int c, struct err *e)
 		return 0;
 	case OPT_ALLOW_LOST:
 		s->allow_lost = true;
-		return 0;
-	case OPT_MOUNT:
-		s->mount = optarg;
 		return 0;
 	default:
 		return stat_set_output(s, c, e);
@@ -195,9 +171,8 @@ static int stat_check_options(const struct stat_run *s, struct err *e)
 {
 	bool again = s->nruns > 1 || s->rerun;
 
-	if (!s->session.argv && s->session.kind == PLACE_COMMAND)
-		return err_set(
-			e, EINVAL, "give a command, or -p, -t, -C or -a; see `pfm help stat`");
+	if (place_options_check(&s->session.where, s->session.argv, e) < 0)
+		return -e->no;
 	if (!s->session.argv && again)
 		return err_set(e, EINVAL, "-r and --rerun need a command to run again");
 	if (s->mux && s->rerun)
@@ -213,8 +188,8 @@ static int stat_parse(struct stat_run *s, int argc, char **argv, struct err *e)
 
 	opterr = 0;
 	optind = 1;
-	while (rc == 0 && (c = getopt_long(argc, argv, "+e:g:p:t:C:aI:r:jx:o:", stat_long_options,
-				   NULL)) != -1)
+	while (rc == 0 && (c = getopt_long(argc, argv, "+e:g:I:r:jx:o:" PLACE_OPTIONS_LETTERS,
+				   stat_long_options, NULL)) != -1)
 		rc = c == '?' ? err_set(e, EINVAL,
 					"%s: unknown, or without its argument; see `pfm help stat`",
 					argv[optind - 1])
@@ -266,7 +241,7 @@ static int stat_plan(struct stat_run *s, struct err *e)
 
 static int stat_check_threads(const struct stat_run *s, struct err *e)
 {
-	if (s->session.kind != PLACE_CPU && strcmp(s->tree.backend, "sim") == 0)
+	if (s->session.where.kind != PLACE_CPU && strcmp(s->tree.backend, "sim") == 0)
 		return err_set(e, EINVAL,
 			"the simulated backend has no threads: count CPUs, with -C or -a");
 	return 0;
@@ -274,7 +249,7 @@ static int stat_check_threads(const struct stat_run *s, struct err *e)
 
 static int stat_open(struct stat_run *s, struct err *e)
 {
-	int rc = tree_open(&s->tree, s->mount, e);
+	int rc = tree_open(&s->tree, s->session.where.mount, e);
 
 	if (rc < 0)
 		return rc;
@@ -315,22 +290,23 @@ static int stat_flush(struct stat_run *s, struct err *e)
 static void stat_header(struct stat_run *s)
 {
 	static const char *const what[] = {"", "processes ", "threads ", "CPUs "};
+	const struct place_options *where = &s->session.where;
 	char text[61];
 
 	if (s->header)
 		return;
 	s->header = true;
-	snprintf(text, sizeof(text), "%s%s", what[s->session.kind],
-		s->session.kind == PLACE_COMMAND ? s->session.argv[0]
-		: s->session.list                ? s->session.list
-						 : "of this machine");
+	snprintf(text, sizeof(text), "%s%s", what[where->kind],
+		where->kind == PLACE_COMMAND ? s->session.argv[0]
+		: where->list                ? where->list
+					     : "of this machine");
 	name_clean(text);
 	report_header(&s->report, text, &s->tree);
 }
 
 /* Counts of a pass; those of all passes are shown together. */
-static void stat_take(struct session *session, const struct place *place, const struct reading *r,
-	uint64_t time_ns, uint64_t elapsed_ns)
+static int stat_take(struct session *session, const struct place *place, const struct reading *r,
+	uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
 	struct stat_run *s = session->arg;
 	struct counts c;
@@ -340,12 +316,12 @@ static void stat_take(struct session *session, const struct place *place, const 
 	if (session->interval_ns || place) {
 		stat_header(s);
 		report_counts(&s->report, place, &c, time_ns, elapsed_ns);
-		fflush(s->report.out);
-		return;
+		return stat_flush(s, e);
 	}
 	for (unsigned i = 0; i < s->plan.n; i++)
 		if (c.all[i].counted)
 			s->counts.all[i] = c.all[i];
+	return 0;
 }
 
 static void stat_progress(const struct stat_run *s, unsigned run, int pass)
@@ -390,22 +366,32 @@ static int stat_run_once(struct stat_run *s, unsigned run, struct err *e)
 	return rc < 0 ? rc : stat_flush(s, e);
 }
 
+/* The exit status of a failure. Without the daemon, the counts of the command are lost. */
+static int stat_failed(const struct stat_run *s, int rc)
+{
+	if (s->session.refused)
+		return s->session.refused;
+	if (!s->session.counted || !file_is_gone(-rc))
+		return rc;
+	return s->session.status ? s->session.status : PFM_EXIT_LOST;
+}
+
 static int stat_measure(struct stat_run *s, struct err *e)
 {
 	int rc = runs_init(&s->runs, (unsigned)s->nruns, e), status = 0;
 
 	if (rc == 0)
-		rc = session_begin(&s->session, e);
+		rc = signals_open(&s->session.signals, e);
 	for (unsigned run = 0; rc == 0 && run < s->nruns && !s->session.interrupted; run++) {
 		s->report.run = run + 1;
 		rc = stat_run_once(s, run, e);
 		if (!status)
 			status = s->session.status;
 	}
-	if (rc < 0)
-		return s->session.refused ? s->session.refused : rc;
-	if (s->nruns > 1 && s->report.format == REPORT_TEXT)
+	if (s->runs.n && s->nruns > 1 && s->report.format == REPORT_TEXT)
 		report_summary(&s->report, &s->runs);
+	if (rc < 0)
+		return stat_failed(s, rc);
 	/* Lost counts have left a sentence, which is in the report. */
 	*e = (struct err){0};
 	rc = stat_flush(s, e);
@@ -417,7 +403,7 @@ static int stat_measure(struct stat_run *s, struct err *e)
 static int stat_main(int argc, char **argv, struct err *e)
 {
 	struct stat_run s = {
-		.session = {.signals = -1,
+		.session = {.signals = SIGNALS_NONE,
 			.report = stat_take,
 			.tree = &s.tree,
 			.plan = &s.plan,
@@ -434,6 +420,7 @@ static int stat_main(int argc, char **argv, struct err *e)
 		rc = stat_open(&s, e);
 	if (rc == 0)
 		rc = stat_measure(&s, e);
+	signals_close(&s.session.signals);
 	runs_free(&s.runs);
 	plan_free(&s.plan);
 	pfm_pmu_free(&s.pmu);
