@@ -46,7 +46,7 @@ static int session_report(struct session *s, uint64_t now_ns, struct err *e)
 
 	for (unsigned i = 0; rc == 0 && i < s->places.n; i++)
 		rc = session_report_place(s, &s->places.all[i], &sum, time_ns, elapsed_ns, e);
-	if (rc == 0 && !s->per_place)
+	if (rc == 0 && !s->per_place && !s->regions)
 		rc = s->report(s, NULL, &sum, time_ns, elapsed_ns, e);
 	s->reported_ns = now_ns;
 	return rc;
@@ -76,10 +76,8 @@ static void session_fill(const struct session *s, struct pollfd *fds)
 			(struct pollfd){.fd = waits ? place->ctx.clone : -1, .events = POLLIN};
 	}
 	/* Of one place, in any case, that it has gone with the daemon. */
-	if (s->launch.pid)
-		fds[SESSION_PLACES].fd = s->places.all[0].ctx.clone;
-	if (s->launch.pid)
-		fds[SESSION_PLACES].events = 0;
+	if (s->launch.pid && s->places.n)
+		fds[SESSION_PLACES] = (struct pollfd){.fd = s->places.all[0].ctx.clone};
 }
 
 /* Returns 1 when the measurement is to end. */
@@ -93,7 +91,9 @@ static int session_handle(struct session *s, const struct pollfd *fds, struct er
 	if (s->launch.pid && fds[SESSION_COMMAND].revents)
 		return 1;
 	if (s->launch.pid)
-		return fds[SESSION_PLACES].revents ? place_check(&s->places.all[0], e) : 0;
+		return s->places.n && fds[SESSION_PLACES].revents
+			       ? place_check(&s->places.all[0], e)
+			       : 0;
 	for (unsigned i = 0; rc == 0 && i < s->places.n; i++) {
 		if (fds[SESSION_PLACES + i].revents)
 			rc = session_place_event(&s->places.all[i], e);
@@ -155,7 +155,7 @@ static int session_prepare(struct session *s, struct err *e)
 		rc = launch_stopped(&s->launch, s->argv, &s->signals.mask, e);
 	if (s->launch.exec_no)
 		s->refused = s->launch.exec_no == ENOENT ? PFM_EXIT_NOT_FOUND : PFM_EXIT_CANNOT;
-	if (rc < 0)
+	if (rc < 0 || s->regions)
 		return rc;
 	rc = s->where.kind == PLACE_COMMAND
 		     ? places_add(&s->places, PLACE_COMMAND, s->launch.pid, e)
