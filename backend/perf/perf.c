@@ -473,8 +473,8 @@ static int perf_open(const struct backend_conf *conf, struct backend **out, stru
 	perf_describe(&pb->pmu, &first->src);
 	pb->be.ops = &perf_backend_ops;
 	pb->be.pmu = &pb->pmu;
-	/* An event counts on one kind of CPU, and a thread may run on all. */
 	pb->be.interrupts = true;
+	/* An event counts on one kind of CPU, and a thread may run on all. */
 	pb->be.opens_threads = !conf->no_threads && pb->trial.nkinds == 1;
 	*out = &take_ptr(&pb)->be;
 	return 0;

@@ -113,22 +113,27 @@ static uint64_t worker_thread_pause(struct worker *w, uint64_t at)
 	return w->pause > ns ? w->pause : ns;
 }
 
-/* The time (CLOCK_MONOTONIC) of wake.at. */
-static struct timespec worker_wake_time(struct worker *w)
+/* CLOCK_MONOTONIC. Whether a thread's time has come, CMD_POLL finds out. */
+static struct wake worker_find_wake(struct worker *w, const struct context *ctx)
 {
-	uint64_t at = w->wake.at;
+	struct wake wake = ctx_wake(ctx);
 
-	if (w->x.thread && at > 1)
-		at = nsec_now(CLOCK_MONOTONIC) + worker_thread_pause(w, at);
-	return nsec_timespec(at);
+	if (w->x.thread) {
+		wake.switches = false;
+		if (wake.at > 1)
+			wake.at = nsec_now(CLOCK_MONOTONIC) + worker_thread_pause(w, wake.at);
+	}
+	if (wake.live_at && (!wake.at || wake.live_at < wake.at))
+		wake = (struct wake){.at = wake.live_at};
+	return wake;
 }
 
 /* Scripted time advances only by a command, which then has the counters read. */
 static void worker_set_wake(struct worker *w, const struct context *ctx)
 {
-	w->wake = ctx_wake(ctx);
+	w->wake = worker_find_wake(w, ctx);
 	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->scripted);
-	w->until = worker_wake_time(w);
+	w->until = nsec_timespec(w->wake.at);
 	w->interrupts = ctx->interrupts && ctx->state == CTX_RUNNING && w->eventfd >= 0;
 	if (w->interrupts)
 		w->interrupts_delay = interrupts_delay(ctx);
@@ -207,13 +212,17 @@ static int worker_exec_last(struct worker *w, struct engine_ctx *ec, struct err 
 
 static int worker_open_sampler(struct worker *w, const struct job *job, struct err *e)
 {
-	const pfm_buffer_fmt_t *fmt = job->ec->ctx.smpl.fmt;
+	const struct context *ctx = &job->ec->ctx;
+	const struct ip_sampler_conf conf = {
+		.period_ns = job->cmd.limits.tick_ns,
+		.events = ctx->smpl.fmt && ctx->smpl.fmt->fmt_event,
+		.stacks = ctx_wants_stacks(ctx),
+	};
 	int rc;
 
 	if (worker_open_eventfd(w, e) < 0)
 		return -e->no;
-	rc = sample_tick_open(&w->sample_tick, w->cpu, job->cmd.limits.tick_ns,
-		fmt && fmt->fmt_event, w->eventfd, e);
+	rc = sample_tick_open(&w->sample_tick, w->cpu, &conf, w->eventfd, e);
 	if (rc < 0)
 		return rc;
 	w->x.sample_tick = &w->sample_tick;

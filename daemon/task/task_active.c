@@ -61,8 +61,8 @@ int task_check_inherit(const struct task_registry *reg, const struct job *job, s
 			"inherit counts in one event set: remove the others, or write follow");
 	if (!ctx_only_counts(ctx))
 		return err_set(e, EINVAL,
-			"inherit only counts, without sampling format, notify, flags, switching "
-			"sets and live pages: leave these out, or write follow");
+			"inherit only counts, without sampling format, notify, flags and switching "
+			"sets: leave these out, or write follow");
 	if (!active_may_have_worker(reg, job->ec))
 		return err_set(e, ENOSPC,
 			"inherit takes a worker, of which the daemon has no more for you: unload "

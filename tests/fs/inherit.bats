@@ -176,7 +176,7 @@ no_workers() {
 	kill -KILL "$DAEMON"
 	until_ok gone "$DAEMON"
 	DAEMON=
-	umount "$MNT"
+	until_ok not_mounted
 	go b
 	said b "^done"
 }

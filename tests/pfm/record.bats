@@ -294,14 +294,25 @@ can_be_reported() {
 }
 
 BUSY='while :; do :; done'
+# Until it is told to end; it says that it has come to its end.
+WAITS='until [ -e over ]; do :; done; : >ended'
 
-@test "a full disk" {
+# goes_on STATUS: pfm has said that, then the command ends, and pfm with that status
+goes_on() {
+	until_ok grep -q 'goes on$' "$LOG.record"
+	[ ! -e ended ]
+	: >over
+	finish "$1"
+	[ -e ended ]
+}
+
+@test "a full disk, and the command goes on" {
 	serve_perf
 	mkdir small
 	mount -t tmpfs -o size=16k none small
 	ln -s small/recorded recorded
-	record recorded -F 4000 sh -c "$BUSY"
-	finish 125
+	record recorded -F 4000 sh -c "$WAITS"
+	goes_on 125
 	grep -q ENOSPC "$LOG.record"
 	can_be_reported
 	umount small
@@ -310,7 +321,8 @@ BUSY='while :; do :; done'
 
 @test "a pipe without a reader" {
 	serve_perf
-	run -0 bash -c "pfm record -o - sh -c '$BUSY' 2>said | true; echo \${PIPESTATUS[0]}"
+	run -0 bash -c "pfm record -o - sh -c 'until grep -q EPIPE said; do :; done' 2>said | true
+		echo \${PIPESTATUS[0]}"
 	[ "$output" = 125 ]
 	grep -q EPIPE said
 	no_contexts
@@ -318,10 +330,10 @@ BUSY='while :; do :; done'
 
 @test "a daemon that is killed meanwhile" {
 	serve_perf
-	record recorded -F 4000 sh -c "$BUSY"
+	record recorded -F 4000 sh -c "$WAITS"
 	until_ok has_samples recorded 300
 	kill -KILL "$DAEMON"
-	finish 125
+	goes_on 3
 	ended 137
 	until_ok not_mounted
 	can_be_reported

@@ -233,7 +233,7 @@ fields() {
 	pfm stat --mount="$MNT" -C 1 >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
 	until_ok running
 	stop_daemon
-	ends 125 $!
+	ends 3 $!
 	grep -q 'daemon' "$BATS_TEST_TMPDIR/out"
 }
 
@@ -253,15 +253,102 @@ ends() {
 	}
 }
 
-@test "sim: Ctrl-C ends what has no command, and shows its counts" {
+# A shell ignores these signals in background jobs.
+with_signals() {
+	exec perl -e '$SIG{INT} = $SIG{QUIT} = "DEFAULT"; exec @ARGV' "$@"
+}
+
+@test "sim: a signal ends what has no command, and its counts are shown" {
+	local signal
+
 	serve --backend=sim --clock=real
-	# A shell ignores SIGINT in background jobs.
-	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' pfm stat --mount="$MNT" -j -C 1 -e instructions \
-		>"$BATS_TEST_TMPDIR/out" 3>&- &
+	for signal in INT TERM HUP QUIT; do
+		with_signals pfm stat --mount="$MNT" -j -C 1 -e instructions >"$BATS_TEST_TMPDIR/out" 3>&- &
+		until_ok running
+		kill -$signal $!
+		ends 0 $!
+		schema json instructions <"$BATS_TEST_TMPDIR/out"
+	done
+}
+
+@test "sim: a signal that was ignored before stays ignored" {
+	serve --backend=sim --clock=real
+	(
+		trap '' HUP QUIT
+		with_signals nohup pfm stat --mount="$MNT" -I 10 -j -C 1 -e instructions
+	) >"$BATS_TEST_TMPDIR/out" 2>/dev/null 3>&- &
 	until_ok running
+	kill -HUP $!
+	lines=$(wc -l <"$BATS_TEST_TMPDIR/out")
+	until_ok has_lines $((lines + 3))
 	kill -INT $!
 	ends 0 $!
 	schema json instructions <"$BATS_TEST_TMPDIR/out"
+}
+
+has_lines() {
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/out")" -ge "$1" ]
+}
+
+# --- failures while a command runs
+
+# A command that runs until it is told to end, and says that it has come to its end
+WAITS='until [ -e over ]; do sleep 0.02; done; : >ended'
+
+# goes_on STATUS PID: pfm has said that, then the command ends, and pfm with that status
+goes_on() {
+	until_ok grep -q 'goes on$' said
+	[ ! -e ended ]
+	: >over
+	ends "$@"
+	[ -e ended ]
+}
+
+@test "perf: the command goes on without the daemon" {
+	cd "$BATS_TEST_TMPDIR"
+	serve --backend=perf
+	pfm stat --mount="$MNT" sh -c "$WAITS" 2>said 3>&- &
+	until_ok running
+	kill -KILL "$DAEMON"
+	goes_on 3 $!
+	ended 137
+	until_ok not_mounted
+}
+
+@test "sim: the command of a CPU goes on without the daemon, and pfm knows its end" {
+	cd "$BATS_TEST_TMPDIR"
+	serve --backend=sim
+	pfm stat --mount="$MNT" -C 1 -r 3 -- sh -c "$WAITS; exit 7" 2>said 3>&- &
+	until_ok running
+	stop_daemon
+	goes_on 7 $!
+}
+
+@test "sim: the command goes on when the disk is full" {
+	cd "$BATS_TEST_TMPDIR"
+	serve --backend=sim
+	pfm stat --mount="$MNT" -C 1 -I 10 -o /dev/full -- sh -c "$WAITS" 2>said 3>&- &
+	goes_on 125 $!
+	grep -q ENOSPC said
+	no_contexts
+}
+
+@test "sim: output to a pipe or terminal that was closed" {
+	serve --backend=sim --clock=real
+	run -0 bash -c 'pfm stat --mount="$0" -C 1 -I 10 2>/dev/null | head -n 1 >/dev/null; echo ${PIPESTATUS[0]}' \
+		"$MNT"
+	is 125
+	# The hangup of a terminal is a signal, too.
+	run -0 timeout 60 python3 - "$MNT" <<-'END'
+		import os, pty, sys
+		pid, terminal = pty.fork()
+		if pid == 0:
+		    os.execlp("pfm", "pfm", "stat", "--mount=" + sys.argv[1], "-C", "1", "-I", "10")
+		os.read(terminal, 1)
+		os.close(terminal)
+		assert os.WIFEXITED(os.waitpid(pid, 0)[1])
+	END
+	no_contexts
 }
 
 # --- commands
@@ -325,8 +412,7 @@ ends() {
 
 @test "perf: a signal for pfm alone is the command's, too" {
 	serve --backend=perf
-	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" \
-		sleep 1000 3>&- &
+	with_signals pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" sleep 1000 3>&- &
 	until_ok running
 	kill -INT $!
 	ends 130 $!

@@ -3,13 +3,10 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
@@ -24,6 +21,7 @@
 #include "tools/pfm/samples/recorder.h"
 #include "tools/pfm/stat/launch.h"
 #include "tools/pfm/stat/places.h"
+#include "tools/pfm/stat/signals.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
@@ -275,54 +273,44 @@ static int record_add(struct recorder *r, const struct tree *t, const struct rec
 
 /* --- Running */
 
-static int record_signals(sigset_t *before, struct err *e)
-{
-	sigset_t set;
-	int fd;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGPIPE);
-	sigprocmask(SIG_BLOCK, &set, before);
-	sigdelset(&set, SIGPIPE);
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd >= 0 ? fd : err_set(e, errno, "no signalfd: %s", err_name(errno));
-}
-
-/* Starts, records and stops. Returns as recorder_run(). */
-static int record_go(struct recorder *r, struct launch *l, int signals, struct err *e)
+/* Records and stops. Returns as recorder_run(). */
+static int record_go(
+	struct recorder *r, struct launch *l, const struct signals *signals, struct err *e)
 {
 	int end;
 
-	if (recorder_start(r, e) < 0)
-		return -e->no;
 	if (l->pid)
 		launch_continue(l);
-	end = recorder_run(r, signals, l->pidfd, e);
+	end = recorder_run(r, signals->fd, l->pidfd, e);
 	if (end > 0 && recorder_stop(r, e) < 0)
 		return -e->no;
 	return end;
 }
 
-/* The terminal sends a signal to the command, too; one of kill(1) has to be passed on. */
-static int record_status(struct launch *l, int end, int signals)
+/* After a signal, the command ends as it wants to. */
+static int record_status(struct launch *l, int end, const struct signals *signals)
 {
-	struct signalfd_siginfo si;
+	int signo = end == RECORDER_SIGNALLED ? signals_take(signals, l) : 0;
 
-	if (end == RECORDER_SIGNALLED && !l->pid)
-		return 0;
-	if (end == RECORDER_SIGNALLED && read(signals, &si, sizeof(si)) == sizeof(si)) {
-		if (si.ssi_code != SI_KERNEL)
-			kill(l->pid, (int)si.ssi_signo);
-		launch_wait(l);
-		return PFM_EXIT_SIGNAL + (int)si.ssi_signo;
-	}
 	if (!l->pid)
 		return 0;
-	launch_wait(l);
-	return launch_exit_status(l);
+	signals_wait(signals, l);
+	return signo ? PFM_EXIT_SIGNAL + signo : launch_exit_status(l);
+}
+
+/* The recording has ended by a failure, and the command goes on. */
+static int record_failed(struct launch *l, const struct signals *signals, struct err *e)
+{
+	int no = e->no;
+
+	if (l->pid) {
+		fprintf(stderr, "pfm record: %s; the command goes on\n", e->text);
+		*e = (struct err){0};
+		signals_wait(signals, l);
+	}
+	if (!file_is_gone(no))
+		return -no;
+	return l->pid && launch_exit_status(l) ? launch_exit_status(l) : PFM_EXIT_LOST;
 }
 
 /* Each thread that the command makes takes two descriptors. The command keeps its own limit. */
@@ -337,10 +325,11 @@ static void record_raise_limit(void)
 }
 
 static int record_in(const struct record_options *o, const struct tree *t, struct launch *l,
-	int signals, struct err *e)
+	const struct signals *signals, struct err *e)
 {
 	struct record_plan plan = {.tick_ns = 0};
 	struct err closing = {0};
+	bool started = false;
 	struct recorder r;
 	int end;
 
@@ -348,6 +337,9 @@ static int record_in(const struct record_options *o, const struct tree *t, struc
 		return -e->no;
 	end = record_add(&r, t, o, l, e);
 	if (end == 0)
+		end = recorder_start(&r, e);
+	started = end == 0;
+	if (started)
 		end = record_go(&r, l, signals, e);
 	if (recorder_close(&r, end > 0, &closing) < 0 && end > 0) {
 		*e = closing;
@@ -355,13 +347,15 @@ static int record_in(const struct record_options *o, const struct tree *t, struc
 	}
 	if (end > 0 && r.track.losses)
 		fprintf(stderr, "pfm record: samples are missing: pfm report says why\n");
+	if (end < 0 && started)
+		return record_failed(l, signals, e);
 	return end < 0 ? end : record_status(l, end, signals);
 }
 
-static int record_launch(
-	struct launch *l, const struct record_options *o, const sigset_t *mask, struct err *e)
+static int record_launch(struct launch *l, const struct record_options *o,
+	const struct signals *signals, struct err *e)
 {
-	int rc = o->command ? launch_stopped(l, o->command, mask, e) : 0;
+	int rc = o->command ? launch_stopped(l, o->command, &signals->mask, e) : 0;
 
 	if (rc < 0 && l->exec_no)
 		return l->exec_no == ENOENT ? PFM_EXIT_NOT_FOUND : PFM_EXIT_CANNOT;
@@ -370,10 +364,9 @@ static int record_launch(
 
 static int record_run(int argc, char **argv, struct err *e)
 {
+	struct signals signals = SIGNALS_NONE;
 	struct launch l = LAUNCH_NONE;
 	struct record_options o;
-	CLEANUP_CLOSE int signals = -1;
-	sigset_t mask;
 	struct tree t;
 	int rc;
 
@@ -382,13 +375,15 @@ static int record_run(int argc, char **argv, struct err *e)
 	if (t.fallback)
 		fprintf(stderr, "pfm record: no hardware events (msr: %s); by the kernel's clock\n",
 			t.reason.text);
-	signals = record_signals(&mask, e);
-	rc = signals < 0 ? signals : record_launch(&l, &o, &mask, e);
+	rc = signals_open(&signals, e);
+	if (rc == 0)
+		rc = record_launch(&l, &o, &signals, e);
 	record_raise_limit();
 	if (rc == 0)
-		rc = record_in(&o, &t, &l, signals, e);
+		rc = record_in(&o, &t, &l, &signals, e);
 	launch_end(&l);
 	tree_close(&t);
+	signals_close(&signals);
 	return rc;
 }
 

@@ -106,7 +106,7 @@ int places_start(struct places *p, struct err *e)
 	return rc;
 }
 
-static int place_has_ended(struct place *place, struct err *e)
+int place_check(struct place *place, struct err *e)
 {
 	char state[64];
 	int rc = file_read_line(place->ctx.dir, "state", state, sizeof(state), e);
@@ -123,12 +123,12 @@ int places_stop(struct places *p, struct err *e)
 	for (unsigned i = 0; rc == 0 && i < p->n; i++) {
 		struct place *place = &p->all[i];
 
-		rc = place_has_ended(place, e);
+		rc = place_check(place, e);
 		if (rc < 0 || place->ended)
 			continue;
 		/* It may end at this moment; the counts are complete then, too. */
 		if (ctx_command(&place->ctx, "stop", e) < 0)
-			rc = e->no == EINVAL ? place_has_ended(place, e) : -e->no;
+			rc = e->no == EINVAL ? place_check(place, e) : -e->no;
 	}
 	return rc;
 }

@@ -41,6 +41,8 @@ int places_start(struct places *p, struct err *e);
 /* Stops those that have not ended. */
 int places_stop(struct places *p, struct err *e);
 
+/* Finds out whether it has ended. Fails if its context is gone. */
+int place_check(struct place *place, struct err *e);
 /* The counts of one of them since the start. */
 int place_read(struct place *place, const struct plan *plan, struct reading *r, struct err *e);
 /* Keeps the number of contexts small. */
