@@ -159,7 +159,7 @@ no_workers() {
 	ctl "load tid=$TID inherit"
 }
 
-@test "kill -9 of what is counted, and of the daemon" {
+@test "kill -9 of the thread, and of the daemon" {
 	serve --backend=perf
 	begin a subject faults 1
 	new a

@@ -32,11 +32,11 @@ static struct backend *be;
 enum { PAGES = 500 };
 
 enum order {
-	ORDER_FAULTS,  /* PAGES faults of its own. */
-	ORDER_THREAD,  /* The same by a new thread. */
-	ORDER_FAMILY,  /* By a child, and by a child of that. */
-	ORDER_ORPHAN,  /* A child that ends when the pipe is closed. */
-	ORDER_PROGRAM, /* It executes one. */
+	ORDER_FAULTS,   /* PAGES faults of its own. */
+	ORDER_THREAD,   /* The same by a new thread. */
+	ORDER_FAMILY,   /* By a child, and by a child of that. */
+	ORDER_SURVIVOR, /* A child that ends when the pipe is closed. */
+	ORDER_PROGRAM,  /* It executes one. */
 };
 
 static struct program {
@@ -79,7 +79,7 @@ static void program_family(unsigned generations)
 	waitpid(child, NULL, 0);
 }
 
-static void program_orphan(int orders)
+static void program_survivor(int orders)
 {
 	char byte;
 
@@ -102,8 +102,8 @@ static void program_obey(char order, int orders)
 	case ORDER_FAMILY:
 		program_family(2);
 		break;
-	case ORDER_ORPHAN:
-		program_orphan(orders);
+	case ORDER_SURVIVOR:
+		program_survivor(orders);
 		break;
 	case ORDER_PROGRAM:
 		execl("/bin/sh", "sh", "-c", "read -r line", (char *)NULL);
@@ -120,7 +120,7 @@ static _Noreturn void program_main(int orders, int answers)
 		if (order == ORDER_PROGRAM)
 			dup2(orders, STDIN_FILENO);
 		program_obey(order, orders);
-		if (write(answers, &order, 1) != 1 || order == ORDER_ORPHAN)
+		if (write(answers, &order, 1) != 1 || order == ORDER_SURVIVOR)
 			break;
 	}
 	_exit(0);
@@ -342,7 +342,7 @@ static void test_watch(void **state)
 	select_both(event("minor-faults"));
 	tell(ORDER_FAMILY);
 	assert_false(is_gone(fd));
-	tell(ORDER_ORPHAN);
+	tell(ORDER_SURVIVOR);
 	while (!proc_is_zombie(atomic_load(&program.tid)))
 		usleep(1000);
 	assert_false(is_gone(fd));
