@@ -84,7 +84,10 @@ static int place_load(
 	place->ended = false;
 	memset(&place->collected, 0, sizeof(place->collected));
 	memset(&place->last, 0, sizeof(place->last));
-	place_format_load(place->kind, place->id, load);
+	if (place->inherit)
+		snprintf(load, sizeof(load), "load tid=%d inherit on_exec", place->id);
+	else
+		place_format_load(place->kind, place->id, load);
 	return ctx_command(&place->ctx, load, e);
 }
 

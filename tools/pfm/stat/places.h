@@ -15,6 +15,9 @@
 struct place {
 	enum place_kind kind;
 	int id; /* of the thread, process or CPU */
+	/* Of a command: the kernel counts all that it makes in one context, from its next program
+	 * on. */
+	bool inherit;
 	struct tree_ctx ctx;
 	bool ended;               /* the thread or process has */
 	struct reading collected; /* of children that have been removed */
@@ -31,7 +34,7 @@ int places_add(struct places *p, enum place_kind kind, int id, struct err *e);
 int places_add_list(
 	struct places *p, const struct tree *t, const struct place_options *o, struct err *e);
 
-enum { PLACE_LOAD_ROOM = 40 };
+enum { PLACE_LOAD_ROOM = 48 };
 /* The command that loads a context there. */
 void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD_ROOM]);
 
