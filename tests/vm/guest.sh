@@ -9,6 +9,7 @@ mkdir -p $mnt
 . ./sets.sh
 . ./smpl.sh
 . ./thread.sh
+. ./pfm.sh
 
 ok() { echo "ok - $scenario: $*"; }
 not_ok() { echo "not ok - $scenario: $*"; }
@@ -330,6 +331,14 @@ threads)
 	*) global= ;;
 	esac
 	threads "$2"
+	;;
+
+pfm)
+	case $2 in
+	intel*) global=0x38f selector=0x186 ;;
+	*) global=0xc0000301 selector=0xc0010200 ;;
+	esac
+	pfm "$2" $selector
 	;;
 
 moved)
