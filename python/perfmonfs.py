@@ -19,8 +19,10 @@ another thread replaces last_error.
 """
 
 import collections
+import contextlib
 import ctypes
 import errno
+import functools
 import itertools
 import mmap
 import os
@@ -30,7 +32,7 @@ import time
 
 __all__ = [
     "Mount", "Context", "EventSet", "Registers", "Live", "Message", "Sample", "LiveCount", "Buffer",
-    "find_mount", "parse_samples",
+    "find_mount", "parse_samples", "region",
 ]
 
 def _list(numbers):
@@ -543,3 +545,31 @@ class Live:
         if self._at is not None:
             self._libc.munmap(ctypes.c_void_p(self._at), ctypes.c_size_t(_LIVE_PAGE))
             self._at = self._seq = None
+
+
+# Regions: perfmonfs/region.h
+
+@functools.lru_cache(maxsize=None)
+def _library():
+    return ctypes.CDLL("libperfmonfs.so.1", use_errno=True)
+
+
+def _region_call(function, name):
+    if function(os.fsencode(name)) < 0:
+        no = ctypes.get_errno()
+        raise OSError(no, "region %s: %s" % (name, os.strerror(no)))
+
+
+@contextlib.contextmanager
+def region(name):
+    """Counts a block, or with @region(NAME) the calls of a function, if the program was started by
+    `pfm stat --regions`, which prints the counts. Otherwise it has no effect. It counts the thread
+    that enters the block, with what the interpreter does for it."""
+    if not os.environ.get("PFM_REGIONS"):
+        yield
+        return
+    _region_call(_library().pfm_region_begin, name)
+    try:
+        yield
+    finally:
+        _region_call(_library().pfm_region_end, name)

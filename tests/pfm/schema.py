@@ -12,6 +12,7 @@ import sys
 
 LEVELS = ("u", "k", "uk")
 FIELDS = {"value", "unit", "level", "active", "cpu", "tid", "lost", "time_ns", "run"}
+REGION = {"region"}  # with --regions
 
 
 def check(row, is_event):
@@ -34,7 +35,7 @@ def from_json(text):
     for line in text.splitlines():
         row = json.loads(line, parse_constant=lambda c: sys.exit("no JSON: " + c))
         kind, = {"event", "metric"} & set(row)
-        assert set(row) == FIELDS | {"schema", kind} and row["schema"] == 1, row
+        assert set(row) - REGION == FIELDS | {"schema", kind} and row["schema"] == 1, row
         check(row, kind == "event")
         yield row[kind], row
 
@@ -42,7 +43,8 @@ def from_json(text):
 def from_csv(text):
     lines = csv.reader(text.splitlines())
     header = next(lines)
-    assert header == "kind,name,value,unit,level,active,cpu,tid,lost,time_ns,run".split(","), header
+    assert header[:11] == "kind,name,value,unit,level,active,cpu,tid,lost,time_ns,run".split(","), header
+    assert header[11:] in ([], ["region"]), header
     for line in lines:
         row = {f: v or None for f, v in zip(header, line, strict=True)}
         for f in ("cpu", "tid", "time_ns", "run"):

@@ -17,6 +17,7 @@
 #include "tools/pfm/samples/names.h"
 #include "tools/pfm/stat/counts.h"
 #include "tools/pfm/stat/plan.h"
+#include "tools/pfm/stat/regions.h"
 #include "tools/pfm/stat/report.h"
 #include "tools/pfm/stat/runs.h"
 #include "tools/pfm/stat/session.h"
@@ -28,7 +29,7 @@ enum { STAT_INTERVAL_MIN_MS = 10, STAT_RUNS_MAX = 100000 };
 /* How long an event set is active at a time, with --mux. */
 static const uint64_t stat_slice_ns = 4000000;
 
-enum stat_option { OPT_MUX = 256, OPT_RERUN, OPT_NO_AGGR, OPT_ALLOW_LOST };
+enum stat_option { OPT_MUX = 256, OPT_RERUN, OPT_NO_AGGR, OPT_ALLOW_LOST, OPT_REGIONS };
 
 static const struct option stat_long_options[] = {
 	{"event", required_argument, NULL, 'e'},
@@ -43,6 +44,7 @@ static const struct option stat_long_options[] = {
 	{"rerun", no_argument, NULL, OPT_RERUN},
 	{"no-aggr", no_argument, NULL, OPT_NO_AGGR},
 	{"allow-lost", no_argument, NULL, OPT_ALLOW_LOST},
+	{"regions", no_argument, NULL, OPT_REGIONS},
 	{0},
 };
 
@@ -65,6 +67,8 @@ static const char stat_usage[] =
 	"                           estimates, each with its share of the time\n"
 	"      --rerun              more events than counters: the command once for each set\n"
 	"      --no-aggr            one count for each CPU, process or thread\n"
+	"      --regions            count the parts of the command that it names by\n"
+	"                           pfm_region_begin(3)\n"
 	"      --allow-lost         exit as the command does, even if a count is lost\n";
 
 struct stat_run {
@@ -75,6 +79,7 @@ struct stat_run {
 	struct tree tree;
 	struct runs runs;
 	struct group_list groups;
+	struct regions table; /* of regions */
 	const char *events, *group, *output;
 	uint64_t nruns;
 	bool mux, rerun, allow_lost;
@@ -159,6 +164,9 @@ static int stat_set(struct stat_run *s, int c, struct err *e)
 	case OPT_RERUN:
 		s->rerun = true;
 		return 0;
+	case OPT_REGIONS:
+		s->session.regions = s->report.regions = true;
+		return 0;
 	case OPT_ALLOW_LOST:
 		s->allow_lost = true;
 		return 0;
@@ -175,6 +183,11 @@ static int stat_check_options(const struct stat_run *s, struct err *e)
 		return -e->no;
 	if (!s->session.argv && again)
 		return err_set(e, EINVAL, "-r and --rerun need a command to run again");
+	if (s->session.regions && (s->session.where.kind != PLACE_COMMAND || again || s->mux ||
+					  s->session.interval_ns || s->session.per_place))
+		return err_set(e, EINVAL,
+			"--regions: a command counts its own parts, so that none of -p, -t, -C, "
+			"-a, -I, -r, --mux, --rerun and --no-aggr can be given");
 	if (s->mux && s->rerun)
 		return err_set(e, EINVAL, "give one of --mux and --rerun");
 	if (again && (s->session.interval_ns || s->session.per_place))
@@ -260,7 +273,9 @@ static int stat_open(struct stat_run *s, struct err *e)
 	rc = load_pmu(&s->tree, &s->pmu, e);
 	if (rc == 0)
 		rc = stat_plan(s, e);
-	return rc < 0 ? rc : stat_check_threads(s, e);
+	if (rc == 0)
+		rc = stat_check_threads(s, e);
+	return rc == 0 && s->session.regions ? regions_open(&s->table, &s->tree, &s->plan, e) : rc;
 }
 
 /* The counts do not mix with the command's own output. */
@@ -348,6 +363,30 @@ static void stat_show(struct stat_run *s)
 		s->session.argv ? &s->session.usage : NULL);
 }
 
+/* Shows what the command has counted itself. */
+static int stat_show_regions(struct stat_run *s, struct err *e)
+{
+	__attribute__((cleanup(regions_free))) struct region_sums sums = {0};
+	uint64_t time_ns = s->session.end_ns - s->session.begin_ns;
+	int rc = regions_sum(&s->table, &s->plan, &sums, e);
+
+	if (rc < 0)
+		return rc;
+	stat_header(s);
+	for (unsigned i = 0; i < sums.n; i++) {
+		name_clean(sums.all[i].name);
+		report_region(&s->report, &sums.all[i], time_ns);
+	}
+	if (sums.failure.no) {
+		s->report.lost = true;
+		fprintf(stderr, "pfm stat: a thread of the command has no counts: %s\n",
+			sums.failure.text);
+	} else if (!sums.n) {
+		fputs("pfm stat: the command was in no region, see pfm_region_begin(3)\n", stderr);
+	}
+	return 0;
+}
+
 static int stat_run_once(struct stat_run *s, unsigned run, struct err *e)
 {
 	int passes = s->rerun ? (int)s->plan.nsets : 1, rc = 0;
@@ -361,7 +400,9 @@ static int stat_run_once(struct stat_run *s, unsigned run, struct err *e)
 	s->plan.only = -1;
 	/* A run that was cut short is shown if it is the only one, and no part of the statistics.
 	 */
-	if (rc == 0 && (!s->session.interrupted || s->runs.n == 0))
+	if (rc == 0 && s->session.regions)
+		rc = stat_show_regions(s, e);
+	else if (rc == 0 && (!s->session.interrupted || s->runs.n == 0))
 		stat_show(s);
 	return rc < 0 ? rc : stat_flush(s, e);
 }
@@ -410,6 +451,7 @@ static int stat_main(int argc, char **argv, struct err *e)
 			.arg = &s},
 		.report = {.plan = &s.plan},
 		.tree = {.dir = -1},
+		.table = REGIONS_NONE,
 		.nruns = 1,
 	};
 	int rc = stat_parse(&s, argc, argv, e);
@@ -422,6 +464,7 @@ static int stat_main(int argc, char **argv, struct err *e)
 		rc = stat_measure(&s, e);
 	signals_close(&s.session.signals);
 	runs_free(&s.runs);
+	regions_close(&s.table);
 	plan_free(&s.plan);
 	pfm_pmu_free(&s.pmu);
 	group_free(&s.groups);

@@ -18,7 +18,7 @@ static const char *const report_levels[] = {"", "u", "k", "uk"};
 void report_header(struct report *r, const char *what, const struct tree *t)
 {
 	if (r->format == REPORT_CSV)
-		row_csv_header(r->out, r->separator);
+		row_csv_header(r->out, r->separator, r->regions);
 	if (r->format == REPORT_TEXT)
 		fprintf(r->out, "\n%s: %s", what, t->backend);
 	if (r->format == REPORT_TEXT && strcmp(t->backend, t->pmu) != 0)
@@ -40,7 +40,12 @@ static void report_row(const struct report *r, const struct row *row)
 /* Of a place, or of the sum. */
 static struct row report_row_at(const struct report *r, const struct place *place, uint64_t time_ns)
 {
-	struct row row = {.cpu = -1, .tid = -1, .active = 1, .time_ns = time_ns, .run = r->run};
+	struct row row = {.cpu = -1,
+		.tid = -1,
+		.active = 1,
+		.time_ns = time_ns,
+		.run = r->run,
+		.region = r->region};
 
 	if (place && place->kind == PLACE_CPU)
 		row.cpu = place->id;
@@ -243,6 +248,38 @@ void report_counts(struct report *r, const struct place *place, const struct cou
 	report_group(r, place, c, time_ns, elapsed_ns);
 	if (r->format == REPORT_TEXT)
 		report_reasons(r, lost, r->plan->n);
+}
+
+/* "init: 3 calls, 0.000123 s", and a number of each metric in rows */
+static void report_region_calls(
+	const struct report *r, const struct region_sum *region, uint64_t time_ns)
+{
+	char calls[DIGITS_ROOM], unended[DIGITS_ROOM], time[DIGITS_ROOM];
+	double seconds = (double)region->time_ns / (double)NSEC_PER_SEC;
+
+	if (r->format != REPORT_TEXT) {
+		report_row_metric(r, NULL, "calls", NULL, (double)region->calls, time_ns);
+		report_row_metric(r, NULL, "elapsed", "s", seconds, time_ns);
+		return;
+	}
+	fprintf(r->out, "%s: %s call%s, %s s", region->name, digits_grouped(calls, region->calls),
+		region->calls == 1 ? "" : "s", digits_decimal(time, seconds, 6));
+	if (region->unended)
+		fprintf(r->out, ", and %s without an end",
+			digits_grouped(unended, region->unended));
+	fputc('\n', r->out);
+}
+
+void report_region(struct report *r, const struct region_sum *region, uint64_t time_ns)
+{
+	struct counts c;
+
+	r->region = region->name;
+	counts_of(&c, r->plan, &region->counts);
+	report_region_calls(r, region, time_ns);
+	report_counts(r, NULL, &c, time_ns, region->time_ns);
+	if (r->format == REPORT_TEXT)
+		fputc('\n', r->out);
 }
 
 static double report_seconds(struct timeval t)

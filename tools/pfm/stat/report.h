@@ -11,6 +11,7 @@
 #include "tools/pfm/stat/counts.h"
 #include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/plan.h"
+#include "tools/pfm/stat/regions.h"
 #include "tools/pfm/stat/runs.h"
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
@@ -18,8 +19,10 @@ enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
 struct report {
 	FILE *out;
 	enum report_format format;
-	char separator; /* of CSV */
-	bool intervals; /* lines begin with the time */
+	char separator;     /* of CSV */
+	bool intervals;     /* lines begin with the time */
+	bool regions;       /* report_region() alone is called */
+	const char *region; /* that of the rows */
 	const struct plan *plan;
 	unsigned run; /* from 1 on */
 	bool lost;    /* a count of any report was */
@@ -31,6 +34,9 @@ void report_header(struct report *r, const char *what, const struct tree *t);
 /* The counts of @place, or the sums if it is NULL. */
 void report_counts(struct report *r, const struct place *place, const struct counts *c,
 	uint64_t time_ns, uint64_t elapsed_ns);
+
+/* The counts of a region, and how often the program was in it. */
+void report_region(struct report *r, const struct region_sum *region, uint64_t time_ns);
 
 /* The times of a command; without @usage, only the time that passed. */
 void report_times(struct report *r, uint64_t elapsed_ns, const struct rusage *usage);

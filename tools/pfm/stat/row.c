@@ -66,7 +66,10 @@ void row_json(FILE *out, const struct row *r)
 	row_json_place(&t, "cpu", r->cpu);
 	row_json_place(&t, "tid", r->tid);
 	row_json_string(&t, "lost", r->lost);
-	text_printf(&t, ",\"time_ns\":%" PRIu64 ",\"run\":%u}\n", r->time_ns, r->run);
+	text_printf(&t, ",\"time_ns\":%" PRIu64 ",\"run\":%u", r->time_ns, r->run);
+	if (r->region)
+		row_json_string(&t, "region", r->region);
+	text_printf(&t, "}\n");
 	row_print(out, &t);
 }
 
@@ -92,13 +95,15 @@ static void row_csv_place(struct text *t, char separator, int id)
 		text_printf(t, "%d", id);
 }
 
-void row_csv_header(FILE *out, char separator)
+void row_csv_header(FILE *out, char separator, bool regions)
 {
 	static const char *const names[] = {"kind", "name", "value", "unit", "level", "active",
 		"cpu", "tid", "lost", "time_ns", "run"};
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		fprintf(out, "%.*s%s", i ? 1 : 0, &separator, names[i]);
+	if (regions)
+		fprintf(out, "%cregion", separator);
 	fputc('\n', out);
 }
 
@@ -116,6 +121,10 @@ void row_csv(FILE *out, char separator, const struct row *r)
 	row_csv_place(&t, separator, r->tid);
 	text_printf(&t, "%c", separator);
 	row_csv_string(&t, separator, r->lost);
-	text_printf(&t, "%c%" PRIu64 "%c%u\n", separator, r->time_ns, separator, r->run);
+	text_printf(&t, "%c%" PRIu64 "%c%u", separator, r->time_ns, separator, r->run);
+	if (r->region)
+		text_printf(&t, "%c", separator);
+	row_csv_string(&t, separator, r->region);
+	text_printf(&t, "\n");
 	row_print(out, &t);
 }

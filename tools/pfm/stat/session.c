@@ -46,7 +46,7 @@ static int session_report(struct session *s, uint64_t now_ns, struct err *e)
 
 	for (unsigned i = 0; rc == 0 && i < s->places.n; i++)
 		rc = session_report_place(s, &s->places.all[i], &sum, time_ns, elapsed_ns, e);
-	if (rc == 0 && !s->per_place)
+	if (rc == 0 && !s->per_place && !s->regions)
 		rc = s->report(s, NULL, &sum, time_ns, elapsed_ns, e);
 	s->reported_ns = now_ns;
 	return rc;
@@ -155,7 +155,7 @@ static int session_prepare(struct session *s, struct err *e)
 		rc = launch_stopped(&s->launch, s->argv, &s->signals.mask, e);
 	if (s->launch.exec_no)
 		s->refused = s->launch.exec_no == ENOENT ? PFM_EXIT_NOT_FOUND : PFM_EXIT_CANNOT;
-	if (rc < 0)
+	if (rc < 0 || s->regions)
 		return rc;
 	rc = s->where.kind == PLACE_COMMAND
 		     ? places_add(&s->places, PLACE_COMMAND, s->launch.pid, e)

@@ -31,6 +31,7 @@ struct session {
 	struct place_options where;
 	uint64_t interval_ns; /* between reports; 0: one at the end */
 	bool per_place;       /* a report for each place */
+	bool regions;         /* nothing is counted here: the command's threads count themselves */
 	session_report_fn *report;
 	void *arg;
 	/* Of the measurement. */
