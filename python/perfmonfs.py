@@ -482,7 +482,7 @@ def parse_samples(memory, sampled):
 # Live counts: perfmonfs/live.h
 
 _LIVE_PAGE = 4096
-_LIVE_HEADER = struct.Struct("=IIIII12x")
+_LIVE_HEADER = struct.Struct("=IIIII4xQ")
 _LIVE_PMD = struct.Struct("=QQIHBB")
 _COUNTS, _LOST, _NARROW = 1, 4, 8
 _TRIES = 10000
@@ -494,13 +494,14 @@ counts while its set is active."""
 
 class Live:
     """A page of live counts. read() makes no system call. It returns the counts at the daemon's last
-    update, since Python cannot execute RDPMC; read a PMD to force an update. The module has no
-    memory barriers, which x86 does not need for loads."""
+    update, since Python cannot execute RDPMC; age() tells how old they are, and reading a PMD forces
+    an update. The module has no memory barriers, which x86 does not need for loads."""
 
     def __init__(self, fd):
         # By libc, because the mmap module maps no more than the size of the file, which is 0.
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._libc.mmap.restype = ctypes.c_void_p
+        self._time = None
         self._at = self._libc.mmap(None, ctypes.c_size_t(_LIVE_PAGE), mmap.PROT_READ,
                                    mmap.MAP_SHARED, fd, ctypes.c_long(0))
         if self._at == ctypes.c_void_p(-1).value:
@@ -529,9 +530,10 @@ class Live:
         if self._at is None:
             raise ValueError("the live page is closed")
         page = self._snapshot()
-        _, version, active, cpu, npmds = _LIVE_HEADER.unpack_from(page)
+        _, version, active, cpu, npmds, time_ns = _LIVE_HEADER.unpack_from(page)
         if version != 1:
             raise ValueError("the live page has version %d, not 1" % version)
+        self._time = time_ns if active else None
         found = {}
         for n in range(npmds):
             value, _, _, num, width, flags = _LIVE_PMD.unpack_from(
@@ -540,6 +542,13 @@ class Live:
                 value &= (1 << width) - 1
             found[num] = LiveCount(None if flags & _LOST else value, bool(flags & _COUNTS))
         return cpu if active else None, found
+
+    def age(self):
+        """Returns how many seconds ago the counts of the last read() were those of that moment; 0 if
+        they do not change, as the set is not active."""
+        if self._time is None:
+            return 0.0
+        return max(time.clock_gettime_ns(time.CLOCK_MONOTONIC) - self._time, 0) / 1e9
 
     def close(self):
         if self._at is not None:

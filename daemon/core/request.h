@@ -295,6 +295,7 @@ struct cmd_vector {
 struct cmd_live_page {
 	struct pfm_live *page;  /* CMD_LIVE: the page to keep; NULL: none */
 	bool rdpmc;             /* CMD_LIVE: readers may use RDPMC */
+	bool ticks;             /* CMD_LIVE: the counters are to be read each tick for it */
 	struct pfm_live *shown; /* out: CMD_LIVE_READ; owned by the command */
 };
 

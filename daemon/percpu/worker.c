@@ -109,22 +109,27 @@ static uint64_t worker_thread_pause(struct worker *w, uint64_t at)
 	return w->pause > ns ? w->pause : ns;
 }
 
-/* The time (CLOCK_MONOTONIC) of wake.at. */
-static struct timespec worker_wake_time(struct worker *w)
+/* CLOCK_MONOTONIC. Whether a thread's time has come, CMD_POLL finds out. */
+static struct wake worker_find_wake(struct worker *w, const struct context *ctx)
 {
-	uint64_t at = w->wake.at;
+	struct wake wake = ctx_wake(ctx);
 
-	if (w->x.thread && at > 1)
-		at = nsec_now(CLOCK_MONOTONIC) + worker_thread_pause(w, at);
-	return nsec_timespec(at);
+	if (w->x.thread) {
+		wake.switches = false;
+		if (wake.at > 1)
+			wake.at = nsec_now(CLOCK_MONOTONIC) + worker_thread_pause(w, wake.at);
+	}
+	if (wake.live_at && (!wake.at || wake.live_at < wake.at))
+		wake = (struct wake){.at = wake.live_at};
+	return wake;
 }
 
 /* Scripted time advances only by a command, which then has the counters read. */
 static void worker_set_wake(struct worker *w, const struct context *ctx)
 {
-	w->wake = ctx_wake(ctx);
+	w->wake = worker_find_wake(w, ctx);
 	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->scripted);
-	w->until = worker_wake_time(w);
+	w->until = nsec_timespec(w->wake.at);
 	w->interrupts = ctx->interrupts && ctx->state == CTX_RUNNING && w->eventfd >= 0;
 	if (w->interrupts)
 		w->interrupts_delay = interrupts_delay(ctx);

@@ -110,7 +110,8 @@ struct backend_ops {
 	/* cpu_open() requires CAP_SYS_RAWIO, so the daemon keeps this capability. */
 	bool needs_rawio;
 
-	/* The counters are the processor's own: RDPMC in user space reads the same values. */
+	/* The counters are the processor's own: RDPMC in user space reads the same values. Without
+	 * that, the daemon reads them each tick while there is a live page. */
 	bool rdpmc;
 
 	/* Name @i of those that may follow the backend's name and a colon; NULL after the last.

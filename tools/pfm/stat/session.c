@@ -76,10 +76,8 @@ static void session_fill(const struct session *s, struct pollfd *fds)
 			(struct pollfd){.fd = waits ? place->ctx.clone : -1, .events = POLLIN};
 	}
 	/* Of one place, in any case, that it has gone with the daemon. */
-	if (s->launch.pid)
-		fds[SESSION_PLACES].fd = s->places.all[0].ctx.clone;
-	if (s->launch.pid)
-		fds[SESSION_PLACES].events = 0;
+	if (s->launch.pid && s->places.n)
+		fds[SESSION_PLACES] = (struct pollfd){.fd = s->places.all[0].ctx.clone};
 }
 
 /* Returns 1 when the measurement is to end. */
@@ -93,7 +91,9 @@ static int session_handle(struct session *s, const struct pollfd *fds, struct er
 	if (s->launch.pid && fds[SESSION_COMMAND].revents)
 		return 1;
 	if (s->launch.pid)
-		return fds[SESSION_PLACES].revents ? place_check(&s->places.all[0], e) : 0;
+		return s->places.n && fds[SESSION_PLACES].revents
+			       ? place_check(&s->places.all[0], e)
+			       : 0;
 	for (unsigned i = 0; rc == 0 && i < s->places.n; i++) {
 		if (fds[SESSION_PLACES + i].revents)
 			rc = session_place_event(&s->places.all[i], e);
