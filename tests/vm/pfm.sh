@@ -21,9 +21,8 @@ pfm_counts() {
 	between "a command, the best run: instructions over the exact count" "$best" 0 100
 }
 
-# pfm_recorded: how many samples it is, by the size of one
-pfm_recorded() { [ $(($(stat_size /tmp/recorded) / 48)) -ge "$1" ]; }
-stat_size() { wc -c <"$1"; }
+# pfm_recorded SAMPLES: there are so many, by the size of one
+pfm_recorded() { [ "$(find /tmp/recorded -size +"$(($1 * 48))"c 2>/dev/null)" ]; }
 
 # Hundredths of a percent of the samples in a, b and c, in the order of the words a, b and c
 pfm_shares() {
@@ -37,6 +36,7 @@ pfm_records() {
 	write $mnt/config/tick_us 500
 	write $mnt/config/overflow_rate_max 1000000
 	for try in 1 2 3; do
+		rm -f /tmp/recorded
 		"$here/pfm" record -o /tmp/recorded -e instructions:u -c 200000 "$here/burner" 1 shares >/dev/null 2>/tmp/said &
 		recording=$!
 		soon pfm_recorded 6000
