@@ -856,16 +856,6 @@ loads_by() {
 	is ok
 }
 
-# Owned by root, executed by the user nobody.
-setuid_copy() {
-	local options
-
-	options=$(findmnt -no OPTIONS --target "$BATS_TEST_TMPDIR")
-	[[ ,$options, != *,nosuid,* ]] || skip "no setuid programs on this filesystem"
-	cp "$BUILD/tests/track/lives" "$BATS_TEST_TMPDIR/privileged"
-	chmod 4755 "$BATS_TEST_TMPDIR/privileged"
-}
-
 @test "a setuid program is not monitored by its user" {
 	setuid_copy
 	serve --backend=perf
