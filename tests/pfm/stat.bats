@@ -151,6 +151,63 @@ fields() {
 	grep -q '2,000,000,000 .*0.00 %' <<<"$output"
 }
 
+# Other software takes the counter over, and gives it back before the next run
+STEAL="echo '1 0x186 0x4300c4' >\$MNT/sim/poke; echo 1000000 >\$MNT/sim/advance; echo '1 0x186 0' >\$MNT/sim/poke"
+
+@test "sim: the statistics of runs, for programs" {
+	local form
+	local lose=(-r 2 -e r00c4:u -C 1 --allow-lost -- sh -c "$STEAL")
+
+	serve --backend=sim
+	# The second run advances twice as far, the third three times.
+	for form in json csv; do
+		rm -f "$BATS_TEST_TMPDIR/runs"
+		run -0 pfm stat --mount="$MNT" -r 3 "$([ $form = csv ] && echo -x, || echo -j)" -e instructions:u -C 1 -- \
+			sh -c 'echo >>"$0/runs"; echo $(($(wc -l <"$0/runs") * 1000000)) >"$1/sim/advance"' \
+			"$BATS_TEST_TMPDIR" "$MNT"
+		fields $form instructions:u "statistics instructions:u"
+		[[ $output =~ ^"2000000 4000000 6000000"$'\n'4000000(\.0)?$ ]]
+	done
+	export MNT
+	run -0 pfm stat --mount="$MNT" -j "${lose[@]}"
+	fields json "statistics r00c4:u"
+	is lost
+}
+
+@test "sim: two commands are compared" {
+	local n form
+
+	serve --backend=sim
+	# In turns: each finds what the other has done before.
+	for form in -j -x,; do
+		rm -f "$BATS_TEST_TMPDIR/turns"
+		run -0 pfm stat --mount="$MNT" -C 1 -r 5 $form -e instructions:u,cycles:k --compare \
+			"echo A >>$BATS_TEST_TMPDIR/turns; echo 1000000 >$MNT/sim/advance" \
+			"echo B >>$BATS_TEST_TMPDIR/turns; echo 1100000 >$MNT/sim/advance"
+		[ "$(tr -d '\n' <"$BATS_TEST_TMPDIR/turns")" = ABABABABAB ]
+		fields "$([ $form = -j ] && echo json || echo csv)" "comparison instructions:u" "comparison cycles:k"
+		[[ $output =~ ^10(\.0)?$'\n'10(\.0)?$ ]]
+	done
+	run -0 pfm stat --mount="$MNT" -C 1 -r 4 -e instructions:u --compare \
+		"echo 1000000 >$MNT/sim/advance" "echo 1100000 >$MNT/sim/advance"
+	grep -qE '^instructions:u +u +2,000,000 +2,200,000 \+10\.00 % +p=0\.0286$' <<<"$output"
+	! grep -E '^.{81}' <<<"$output"
+	run -0 pfm stat --mount="$MNT" -C 1 -e instructions:u --compare \
+		"echo 1000000 >$MNT/sim/advance" "echo 1000000 >$MNT/sim/advance; true"
+	grep -qE '^instructions:u .* no difference shown$' <<<"$output"
+	grep -q '^A: 10 runs of echo' <<<"$output"
+	run -3 pfm stat --mount="$MNT" -C 1 -e r00c4:u --compare "MNT=$MNT; $STEAL" true
+	[[ $output == *"<lost"* ]]
+	for n in "-r 3" "-I 10" "--no-aggr"; do
+		# shellcheck disable=SC2086
+		run -125 pfm stat --mount="$MNT" -C 1 $n --compare true true
+	done
+	run -125 pfm stat --mount="$MNT" -C 1 --compare true
+	run -125 pfm stat --mount="$MNT" -C 1 --compare true true true
+	run -7 pfm stat --mount="$MNT" -C 1 -r 4 --compare true 'exit 7'
+	no_contexts
+}
+
 @test "sim: Ctrl-C ends the runs, and the last one does not count" {
 	serve --backend=sim
 	cat >"$BATS_TEST_TMPDIR/script" <<-'END'
@@ -389,8 +446,54 @@ goes_on() {
 	run -125 pfm stat --mount="$MNT" -t "$pid" -- true
 }
 
-@test "perf: contexts of children make room for others" {
+@test "perf: the kernel counts a command, and nothing disturbs it" {
 	serve --backend=perf
+	run -0 --separate-stderr pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" \
+		-e context-switches,page-faults sh -c "grep TracerPid /proc/self/status; cat $MNT/stats"
+	[[ $output == *$'TracerPid:\t0'* ]]
+	grep -qx "threads 1" <<<"$output"
+	grep -qx "ctxsw_threads 0" <<<"$output"
+	grep -qx "ctxsw_in 0" <<<"$output"
+	output=$(cat "$BATS_TEST_TMPDIR/out")
+	fields json context-switches page-faults
+	[[ $output != *lost* ]]
+	no_contexts
+}
+
+# follows OPTION...: pfm counts a command, which the daemon traces
+follows() {
+	run --separate-stderr pfm stat --mount="$MNT" -j --allow-lost "$@" grep TracerPid /proc/self/status
+	[ "$status" = 0 ]
+	[[ $output == TracerPid:* && $output != *$'\t0' ]]
+	no_contexts
+}
+
+@test "perf: the daemon follows what the kernel cannot count alone" {
+	local events
+
+	serve --backend=perf
+	events=$(printf ',page-faults%.0s' {1..17})
+	follows --mux -e "${events#,}"
+	# Its program may not be read, or gains privileges.
+	install -m 4755 "$(command -v grep)" "$BATS_TEST_TMPDIR/grep"
+	PATH="$BATS_TEST_TMPDIR:$PATH" follows -e page-faults
+	rm "$BATS_TEST_TMPDIR/grep"
+	stop_daemon
+	serve --backend=perf -o threads=ctxsw
+	follows -e page-faults
+}
+
+@test "perf: a script whose interpreter is missing" {
+	serve --backend=perf
+	printf '#!/nonsense\n' >"$BATS_TEST_TMPDIR/script"
+	chmod +x "$BATS_TEST_TMPDIR/script"
+	run -127 pfm stat --mount="$MNT" "$BATS_TEST_TMPDIR/script"
+	[[ $output == *ENOENT* ]]
+	no_contexts
+}
+
+@test "perf: contexts of children make room for others" {
+	serve --backend=perf -o threads=ctxsw
 	echo 16 >"$MNT/config/user_contexts_max"
 	mkfifo -m 666 "$BATS_TEST_TMPDIR/fifo"
 	cat >"$BATS_TEST_TMPDIR/script" <<-'END'

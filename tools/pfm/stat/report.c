@@ -8,17 +8,26 @@
 #include "base/text.h"
 #include "tools/pfm/stat/row.h"
 #include "tools/pfm/text/digits.h"
-#include "tools/pfm/text/summary.h"
 #include "tools/pfm/text/wrap.h"
 
 enum { REPORT_COLUMNS = 80, REPORT_INDENT = 6 };
 
-static const char *const report_levels[] = {"", "u", "k", "uk"};
+const char *report_level(unsigned level)
+{
+	static const char *const levels[] = {"", "u", "k", "uk"};
+
+	return levels[level];
+}
+
+static unsigned report_columns(const struct report *r)
+{
+	return (r->regions ? ROW_REGION : 0) | (r->statistics ? ROW_STATISTICS : 0);
+}
 
 void report_header(struct report *r, const char *what, const struct tree *t)
 {
 	if (r->format == REPORT_CSV)
-		row_csv_header(r->out, r->separator, r->regions);
+		row_csv_header(r->out, r->separator, report_columns(r));
 	if (r->format == REPORT_TEXT)
 		fprintf(r->out, "\n%s: %s", what, t->backend);
 	if (r->format == REPORT_TEXT && strcmp(t->backend, t->pmu) != 0)
@@ -29,12 +38,12 @@ void report_header(struct report *r, const char *what, const struct tree *t)
 
 /* --- Rows */
 
-static void report_row(const struct report *r, const struct row *row)
+void report_row(const struct report *r, const struct row *row)
 {
 	if (r->format == REPORT_JSON)
 		row_json(r->out, row);
 	else
-		row_csv(r->out, r->separator, row);
+		row_csv(r->out, r->separator, report_columns(r), row);
 }
 
 /* Of a place, or of the sum. */
@@ -102,8 +111,7 @@ static void report_print_reason(const struct report *r, const char *reason)
 		fprintf(r->out, "%*s%s", REPORT_INDENT, "", t.p);
 }
 
-/* The reasons of all lost counts, each once. */
-static void report_reasons(const struct report *r, const struct err *const lost[], unsigned n)
+void report_reasons(const struct report *r, const struct err *const lost[], unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		unsigned before = 0;
@@ -159,7 +167,7 @@ static void report_text_count(const struct report *r, const struct place *place,
 	const struct pfm_event *ev = &r->plan->events[event];
 	bool ns = count_unit(ev) != NULL;
 	char value[DIGITS_ROOM], share[16] = "", derived[REPORT_COLUMNS] = "";
-	const char *level = report_levels[ev->level];
+	const char *level = report_level(ev->level);
 	int n;
 
 	report_value(value, count, ns);
@@ -175,19 +183,13 @@ static void report_text_count(const struct report *r, const struct place *place,
 	fprintf(r->out, "%-*s%s%s\n", *share || *derived ? 2 : 0, level, share, derived);
 }
 
-/* Small numbers are ratios. */
-static int report_decimals(double v)
-{
-	return fabs(v) < 10 ? 4 : fabs(v) < 1000 ? 2 : 0;
-}
-
 /* The unit, and the description if it fits into the line. */
 static void report_text_metric(const struct report *r, const struct place *place,
 	const struct group_metric *m, double v, uint64_t time_ns)
 {
 	char value[DIGITS_ROOM], text[DIGITS_ROOM + GROUP_NAME + GROUP_UNIT + REPORT_COLUMNS];
 	int n = snprintf(text, sizeof(text), "%20s    %-24s %s",
-		isnan(v) ? "-" : digits_decimal(value, v, report_decimals(v)), m->name, m->unit);
+		isnan(v) ? "-" : digits_decimal(value, v, digits_decimals(v)), m->name, m->unit);
 
 	if (!place && !r->intervals && n + 1 + strlen(m->desc) <= REPORT_COLUMNS)
 		snprintf(
@@ -308,72 +310,4 @@ void report_times(struct report *r, uint64_t elapsed_ns, const struct rusage *us
 	}
 	if (r->format == REPORT_TEXT)
 		fputc('\n', r->out);
-}
-
-/* --- Statistics */
-
-static void report_statistics(const struct report *r, const char *name, const char *level,
-	double *values, unsigned n, double scale, int decimals, const char *unit)
-{
-	char mean[DIGITS_ROOM], median[DIGITS_ROOM], min[DIGITS_ROOM], max[DIGITS_ROOM];
-	struct summary s;
-
-	summary_of(&s, values, n);
-	fprintf(r->out, "%20s %-2s %-24s %-2s  +-%6.2f %%\n",
-		digits_decimal(mean, s.mean * scale, decimals), unit, name, level,
-		s.mean > 0 ? 100 * s.deviation / s.mean : 0);
-	fprintf(r->out, "%23s median %s, %s to %s, %u outlier%s\n", "",
-		digits_decimal(median, s.median * scale, decimals),
-		digits_decimal(min, s.min * scale, decimals),
-		digits_decimal(max, s.max * scale, decimals), s.outliers,
-		s.outliers == 1 ? "" : "s");
-}
-
-/* A metric that one run has not, has no mean. */
-static bool report_all_known(const double *values, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (isnan(values[i]))
-			return false;
-	return true;
-}
-
-static void report_group_statistics(const struct report *r, struct runs *runs)
-{
-	const struct group *g = r->plan->group;
-
-	for (unsigned i = 0; g && i < g->nmetrics; i++) {
-		const struct group_metric *m = &g->metrics[i];
-
-		if (report_all_known(runs->metrics[i], runs->n))
-			report_statistics(r, m->name, "", runs->metrics[i], runs->n, 1,
-				report_decimals(runs->metrics[i][0]), "");
-		else
-			fprintf(r->out, "%20s    %s\n", "-", m->name);
-	}
-}
-
-void report_summary(struct report *r, struct runs *runs)
-{
-	const struct plan *p = r->plan;
-	const struct err *lost[EVENT_MAX];
-
-	fprintf(r->out, "%23s mean of %u run%s, and standard deviation\n", "", runs->n,
-		runs->n == 1 ? "" : "s");
-	for (unsigned i = 0; i < p->n; i++) {
-		const struct pfm_event *ev = &p->events[i];
-		bool ns = count_unit(ev) != NULL;
-
-		lost[i] = &runs->lost[i];
-		if (runs->lost[i].no)
-			fprintf(r->out, "%20s %-2s %-24s %s\n", "<lost>", "", ev->name,
-				report_levels[ev->level]);
-		else
-			report_statistics(r, ev->name, report_levels[ev->level], runs->values[i],
-				runs->n, ns ? 1e-6 : 1, ns ? 2 : 0, ns ? "ms" : "");
-	}
-	report_group_statistics(r, runs);
-	report_reasons(r, lost, p->n);
-	report_statistics(r, "elapsed", "", runs->elapsed_s, runs->n, 1, 6, "s");
-	fputc('\n', r->out);
 }

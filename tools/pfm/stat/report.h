@@ -12,7 +12,7 @@
 #include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/stat/regions.h"
-#include "tools/pfm/stat/runs.h"
+#include "tools/pfm/stat/row.h"
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
 
@@ -22,6 +22,7 @@ struct report {
 	char separator;     /* of CSV */
 	bool intervals;     /* lines begin with the time */
 	bool regions;       /* report_region() alone is called */
+	bool statistics;    /* rows of them will follow */
 	const char *region; /* that of the rows */
 	const struct plan *plan;
 	unsigned run; /* from 1 on */
@@ -41,7 +42,11 @@ void report_region(struct report *r, const struct region_sum *region, uint64_t t
 /* The times of a command; without @usage, only the time that passed. */
 void report_times(struct report *r, uint64_t elapsed_ns, const struct rusage *usage);
 
-/* Statistics of several runs, as text. Sorts their values. */
-void report_summary(struct report *r, struct runs *runs);
+/* The parts of which other reports are made, too. */
+const char *report_level(unsigned level);
+/* The reasons of lost counts, each once; those without an errno are none. */
+void report_reasons(const struct report *r, const struct err *const lost[], unsigned n);
+/* A row of JSON or CSV. */
+void report_row(const struct report *r, const struct row *row);
 
 #endif
