@@ -539,8 +539,54 @@ goes_on() {
 	run -125 pfm stat --mount="$MNT" -t "$pid" -- true
 }
 
-@test "perf: contexts of children make room for others" {
+@test "perf: the kernel counts a command, and nothing disturbs it" {
 	serve --backend=perf
+	run -0 --separate-stderr pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" \
+		-e context-switches,page-faults sh -c "grep TracerPid /proc/self/status; cat $MNT/stats"
+	[[ $output == *$'TracerPid:\t0'* ]]
+	grep -qx "threads 1" <<<"$output"
+	grep -qx "ctxsw_threads 0" <<<"$output"
+	grep -qx "ctxsw_in 0" <<<"$output"
+	output=$(cat "$BATS_TEST_TMPDIR/out")
+	fields json context-switches page-faults
+	[[ $output != *lost* ]]
+	no_contexts
+}
+
+# follows OPTION...: pfm counts a command, which the daemon traces
+follows() {
+	run --separate-stderr pfm stat --mount="$MNT" -j --allow-lost "$@" grep TracerPid /proc/self/status
+	[ "$status" = 0 ]
+	[[ $output == TracerPid:* && $output != *$'\t0' ]]
+	no_contexts
+}
+
+@test "perf: the daemon follows what the kernel cannot count alone" {
+	local events
+
+	serve --backend=perf
+	events=$(printf ',page-faults%.0s' {1..17})
+	follows --mux -e "${events#,}"
+	# Its program may not be read, or gains privileges.
+	install -m 4755 "$(command -v grep)" "$BATS_TEST_TMPDIR/grep"
+	PATH="$BATS_TEST_TMPDIR:$PATH" follows -e page-faults
+	rm "$BATS_TEST_TMPDIR/grep"
+	stop_daemon
+	serve --backend=perf -o threads=ctxsw
+	follows -e page-faults
+}
+
+@test "perf: a script whose interpreter is missing" {
+	serve --backend=perf
+	printf '#!/nonsense\n' >"$BATS_TEST_TMPDIR/script"
+	chmod +x "$BATS_TEST_TMPDIR/script"
+	run -127 pfm stat --mount="$MNT" "$BATS_TEST_TMPDIR/script"
+	[[ $output == *ENOENT* ]]
+	no_contexts
+}
+
+@test "perf: contexts of children make room for others" {
+	serve --backend=perf -o threads=ctxsw
 	echo 16 >"$MNT/config/user_contexts_max"
 	mkfifo -m 666 "$BATS_TEST_TMPDIR/fifo"
 	cat >"$BATS_TEST_TMPDIR/script" <<-'END'

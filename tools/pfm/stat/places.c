@@ -98,8 +98,7 @@ void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD
 		kind == PLACE_COMMAND || kind == PLACE_PROCESS ? " follow" : "");
 }
 
-static int place_load(
-	struct place *place, const struct tree *t, const struct plan *plan, struct err *e)
+int place_load(struct place *place, const struct tree *t, const struct plan *plan, struct err *e)
 {
 	char load[PLACE_LOAD_ROOM];
 	int rc = ctx_open(t, &place->ctx, e);
@@ -111,7 +110,10 @@ static int place_load(
 	place->ended = false;
 	memset(&place->collected, 0, sizeof(place->collected));
 	memset(&place->last, 0, sizeof(place->last));
-	place_format_load(place->kind, place->id, load);
+	if (place->inherit)
+		snprintf(load, sizeof(load), "load tid=%d inherit on_exec", place->id);
+	else
+		place_format_load(place->kind, place->id, load);
 	return ctx_command(&place->ctx, load, e);
 }
 

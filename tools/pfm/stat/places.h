@@ -18,6 +18,9 @@ struct place {
 	enum place_kind kind;
 	int id;             /* of the thread, process or CPU */
 	struct scope scope; /* unless there is one sum */
+	/* Of a command: the kernel counts all that it makes in one context, from its next program
+	 * on. */
+	bool inherit;
 	struct tree_ctx ctx;
 	bool ended;               /* the thread or process has */
 	struct reading collected; /* of children that have been removed */
@@ -39,11 +42,13 @@ int places_add_list(
 /* Finds the scopes of all places. */
 int places_aggregate(struct places *p, enum aggregate how, struct err *e);
 
-enum { PLACE_LOAD_ROOM = 40 };
+enum { PLACE_LOAD_ROOM = 48 };
 /* The command that loads a context there. */
 void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD_ROOM]);
 
-/* Makes, programs and loads the contexts. */
+/* Makes, programs and loads its context. */
+int place_load(struct place *place, const struct tree *t, const struct plan *plan, struct err *e);
+/* Those of all of them. */
 int places_load(struct places *p, const struct tree *t, const struct plan *plan, struct err *e);
 int places_start(struct places *p, struct err *e);
 /* Stops those that have not ended. */

@@ -199,26 +199,73 @@ static int session_wait(struct session *s, struct pollfd *fds, struct err *e)
 
 /* --- The whole */
 
-static int session_prepare(struct session *s, struct err *e)
+static void session_set_refused(struct session *s)
 {
-	int rc = 0;
-
-	if (s->argv)
-		rc = launch_stopped(&s->launch, s->argv, &s->signals.mask, e);
 	if (s->launch.exec_no)
 		s->refused = s->launch.exec_no == ENOENT ? PFM_EXIT_NOT_FOUND : PFM_EXIT_CANNOT;
+}
+
+static int session_load_places(struct session *s, struct err *e)
+{
+	int rc = places_aggregate(&s->places, s->aggregate, e);
+
+	return rc < 0 ? rc : places_load(&s->places, s->tree, s->plan, e);
+}
+
+static int session_load_command(struct session *s, bool inherit, struct err *e)
+{
+	int rc;
+
+	places_free(&s->places);
+	rc = places_add(&s->places, PLACE_COMMAND, s->launch.pid, e);
+	if (rc < 0)
+		return rc;
+	s->places.all[0].inherit = inherit;
+	return session_load_places(s, e);
+}
+
+/* The backend, or what is to be counted, takes other ways, or the daemon is older. */
+static bool session_is_refused(int rc)
+{
+	return rc == -EOPNOTSUPP || rc == -EINVAL || rc == -ENOSPC;
+}
+
+/* The kernel counts the command if it can: that disturbs it least. If not, the daemon follows it.
+ */
+static int session_prepare_command(struct session *s, struct err *e)
+{
+	int rc = launch_waiting(&s->launch, s->argv, &s->signals.mask, e);
+
+	/* It has one sum for all threads. */
+	if (rc == 0 && s->aggregate != AGGREGATE_THREAD && launch_is_plain(s->argv[0])) {
+		rc = session_load_command(s, true, e);
+		if (!session_is_refused(rc))
+			return rc;
+		rc = 0;
+	}
+	if (rc == 0)
+		rc = launch_stop(&s->launch, s->argv[0], e);
+	return rc < 0 ? rc : session_load_command(s, false, e);
+}
+
+/* With the command, if there is one, stopped. */
+static int session_prepare_places(struct session *s, struct err *e)
+{
+	int rc = s->argv ? launch_stopped(&s->launch, s->argv, &s->signals.mask, e) : 0;
+
 	if (rc < 0 || s->regions)
 		return rc;
-	rc = s->where.kind == PLACE_COMMAND
-		     ? places_add(&s->places, PLACE_COMMAND, s->launch.pid, e)
-		     : places_add_list(&s->places, s->tree, &s->where, e);
-	if (rc == 0)
-		rc = places_aggregate(&s->places, s->aggregate, e);
-	if (rc == 0)
-		rc = places_load(&s->places, s->tree, s->plan, e);
-	if (rc == 0)
-		rc = places_start(&s->places, e);
-	return rc;
+	rc = places_add_list(&s->places, s->tree, &s->where, e);
+	return rc < 0 ? rc : session_load_places(s, e);
+}
+
+static int session_prepare(struct session *s, struct err *e)
+{
+	bool command = s->where.kind == PLACE_COMMAND && !s->regions;
+	int rc = command ? session_prepare_command(s, e) : session_prepare_places(s, e);
+
+	session_set_refused(s);
+	return rc < 0 ? rc : places_start(&s->places, e);
 }
 
 /* Nothing counts any more, and the command goes on. */
@@ -236,10 +283,12 @@ static int session_measure(struct session *s, struct pollfd *fds, struct err *e)
 {
 	int rc;
 
-	s->counted = true;
 	s->begin_ns = s->reported_ns = nsec_now(CLOCK_MONOTONIC);
-	if (s->argv)
-		launch_continue(&s->launch);
+	if (s->argv && launch_continue(&s->launch, s->argv[0], e) < 0) {
+		session_set_refused(s);
+		return -e->no;
+	}
+	s->counted = true;
 	rc = session_wait(s, fds, e);
 	if (rc < 0)
 		session_fail(s, e);
