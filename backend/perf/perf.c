@@ -372,6 +372,12 @@ static void perf_interrupt_counters(
 	}
 }
 
+/* The record is of an event that has not counted all of the time. */
+static bool perf_is_evicted(const struct backend_cpu *c, const struct perf_record *r)
+{
+	return r->enabled - r->running > (c->pc.group ? c->group.missed : 0);
+}
+
 /* False: it is an event's that has been closed since. */
 static bool perf_interrupt_of(
 	const struct backend_cpu *c, const struct perf_record *r, struct interrupt *in)
@@ -381,7 +387,7 @@ static bool perf_interrupt_of(
 
 	if (!s && r->kind != INTERRUPT_DROPPED)
 		return false;
-	in->kind = r->kind;
+	in->kind = perf_is_evicted(c, r) ? INTERRUPT_EVICTED : r->kind;
 	in->addr = PERFCNT_ADDR + n;
 	in->dropped = r->dropped;
 	in->time = r->time;

@@ -99,10 +99,12 @@ static bool ring_take_counts(struct ring_words *w, bool grouped, struct perf_rec
 		r->ncounts = 1;
 		r->counts = head;
 		r->enabled = head[1];
+		r->running = head[2];
 		return true;
 	}
 	r->ncounts = head[0];
 	r->enabled = head[1];
+	r->running = head[2];
 	/* As many as fit, so that their size in words does not overflow. */
 	r->counts = r->ncounts <= w->left ? ring_take(w, 2 * r->ncounts) : NULL;
 	return r->counts != NULL;

@@ -29,8 +29,9 @@ struct perf_record {
 	uint64_t time;
 	uint64_t ip;
 	uint32_t pid, tid, cpu;
-	/* The event's count; of a member of a group, those of all events. */
-	uint64_t enabled;
+	/* The event's count; of a member of a group, those of all events. They were on the PMU for
+	 * @running of @enabled nanoseconds. */
+	uint64_t enabled, running;
 	uint64_t ncounts;
 	const uint64_t *counts; /* A count, or pairs of a count and an id. */
 	uint64_t nframes;
