@@ -480,6 +480,7 @@ static int perf_open(const struct backend_conf *conf, struct backend **out, stru
 	pb->be.ops = &perf_backend_ops;
 	pb->be.pmu = &pb->pmu;
 	pb->be.interrupts = true;
+	pb->be.interrupts_bytes = ring_bytes();
 	/* An event counts on one kind of CPU, and a thread may run on all. */
 	pb->be.opens_threads = !conf->no_threads && pb->trial.nkinds == 1;
 	*out = &take_ptr(&pb)->be;

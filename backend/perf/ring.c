@@ -11,6 +11,11 @@
 /* 128 KiB: room for 1800 samples, or for 110 of the largest stacks. */
 enum { RING_PAGES = 32 };
 
+size_t ring_bytes(void)
+{
+	return (1 + RING_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
 static int ring_refused(const char *what, int no, struct err *e)
 {
 	return err_set(e, no,

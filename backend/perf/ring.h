@@ -38,6 +38,9 @@ struct perf_record {
 	const uint64_t *frames;
 };
 
+/* Memory that a ring takes. */
+size_t ring_bytes(void);
+
 /* Maps the ring of event @fd, the leader of a thread's group; -1: of a new event of CPU @cpu. */
 int ring_new(unsigned cpu, int fd, struct perf_interrupts **out, struct err *e);
 void ring_free(struct perf_interrupts *p); /* NULL is allowed. */

@@ -245,6 +245,7 @@ struct backend {
 	struct sim_control *sim; /* Knobs of the model (perfmonfs/sim.h); NULL unless simulated. */
 	bool opens_threads;      /* thread_open() may be called. */
 	bool interrupts;         /* interrupts_open() may be called. */
+	size_t interrupts_bytes; /* Memory that this takes for a target. */
 	bool scripted;           /* Time advances only by a command, so that no timer keeps it. */
 	struct backend_stats stats;
 };
