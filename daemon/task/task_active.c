@@ -102,35 +102,17 @@ static void active_handle_gone(struct task_registry *reg, struct task_event *eve
 	task_ctx_end(reg, task);
 }
 
-/* The memory into which its counters' interrupts are recorded; that of a CPU's is as limited as the
- * number of CPUs. */
-static int active_charge(const struct task_registry *reg, struct engine_ctx *ec, struct err *e)
-{
-	if (!ctx_attributes(&ec->ctx) || !ec->ops->charge)
-		return 0;
-	return ec->ops->charge(ec, reg->shared.be->interrupts_bytes, e);
-}
-
-void task_active_uncharge(struct engine_ctx *ec)
-{
-	struct err never;
-
-	--*ec->user_workers;
-	if (ec->ops->charge)
-		ec->ops->charge(ec, 0, &never);
-}
-
 static int active_new_worker(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
 	struct worker **out, struct err *e)
 {
 	struct ctxsw_shared *shared = &reg->shared;
-	int rc = active_charge(reg, ec, e);
+	int rc = task_charge_worker(reg, ec, e);
 
-	++*ec->user_workers;
-	if (rc == 0)
-		rc = worker_new(shared->be, shared->events, shared->stats, 0, tid, out, e);
 	if (rc < 0)
-		task_active_uncharge(ec);
+		return rc;
+	rc = worker_new(shared->be, shared->events, shared->stats, 0, tid, out, e);
+	if (rc < 0)
+		task_uncharge_worker(ec);
 	return rc;
 }
 
@@ -148,7 +130,7 @@ int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t 
 	rc = task_ctx_add(reg, ec, tid, out, e);
 	if (rc < 0) {
 		reg->ops->retire(reg->arg, worker);
-		task_active_uncharge(ec);
+		task_uncharge_worker(ec);
 		return rc;
 	}
 	(*out)->worker = worker;
