@@ -51,6 +51,7 @@ static bool ctxsw_restore(struct ctxsw_thread *ct, struct task_ctx *task)
 	if (!ctx->ovfl.block && ctxsw_reserve(ct, ctx, &ct->err) < 0)
 		ctx_lose(ctx, ct->err.no == ENXIO ? LOST_OFFLINE : LOST_STOLEN);
 	ctxsw_sched_in(ct, ctx);
+	ctxsw_gap_begins_later(ct, task);
 	atomic_fetch_add_explicit(&ct->shared->stats->ctxsw_in, 1, memory_order_relaxed);
 	return !ctx_saved(ctx);
 }
@@ -135,6 +136,7 @@ void ctxsw_switch_out(struct ctxsw_thread *ct)
 	if (ctx->state == CTX_RUNNING && ctxsw_cpu_was_offline(ct))
 		ctx_lose(ctx, LOST_OFFLINE);
 	ctxsw_sched_out(ct, ctx);
+	ctxsw_gap_begins_later(ct, task);
 	atomic_fetch_add_explicit(&ct->shared->stats->ctxsw_out, 1, memory_order_relaxed);
 	task_slot_publish(ct, task);
 	task_slot_report_death(ct, task->slot);
