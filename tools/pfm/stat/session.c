@@ -279,21 +279,28 @@ static void session_fail(struct session *s, struct err *e)
 	signals_wait(&s->signals, &s->launch);
 }
 
+/* The command has ended; or it was none. */
+static int session_end_command(struct session *s, struct err *e)
+{
+	launch_wait(&s->launch);
+	session_set_refused(s);
+	s->counted = !s->refused;
+	return launch_check(&s->launch, s->argv[0], e);
+}
+
 static int session_measure(struct session *s, struct pollfd *fds, struct err *e)
 {
 	int rc;
 
-	s->begin_ns = s->reported_ns = nsec_now(CLOCK_MONOTONIC);
-	if (s->argv && launch_continue(&s->launch, s->argv[0], e) < 0) {
-		session_set_refused(s);
-		return -e->no;
-	}
 	s->counted = true;
+	s->begin_ns = s->reported_ns = nsec_now(CLOCK_MONOTONIC);
+	if (s->argv)
+		launch_continue(&s->launch);
 	rc = session_wait(s, fds, e);
 	if (rc < 0)
 		session_fail(s, e);
 	else if (s->argv)
-		launch_wait(&s->launch);
+		rc = session_end_command(s, e);
 	s->end_ns = nsec_now(CLOCK_MONOTONIC);
 	if (s->argv) {
 		s->status = launch_exit_status(&s->launch);
