@@ -103,12 +103,13 @@ static void measure(unsigned cpu, unsigned n, uint64_t tick, const char *how,
 {
 	struct ages s = {.age = calloc(n, sizeof(uint64_t)), .n = n};
 	struct sample_tick l = {0};
+	const struct ip_sampler_conf conf = {.period_ns = tick};
 	int wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct err e;
 
 	if (!s.age || wakeup < 0)
 		err(1, "skew");
-	if (sample_tick_open(&l, cpu, tick, false, wakeup, &e) < 0)
+	if (sample_tick_open(&l, cpu, &conf, wakeup, &e) < 0)
 		errx(1, "%s", e.text);
 	l.tick_ns = ctx.limits.tick_ns = tick;
 	s.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);

@@ -15,10 +15,11 @@ static int group_explain_lost(struct err *e)
 		"whole CPUs or the NMI watchdog (kernel.nmi_watchdog) took a counter; load again");
 }
 
-int group_open(struct perf_group *g, const atomic_int *tid, struct err *e)
+int group_open(
+	struct perf_group *g, const atomic_int *tid, const struct thread_conf *conf, struct err *e)
 {
-	*g = (struct perf_group){.tid = tid};
-	g->leader = perf_leader_new(atomic_load(tid), e);
+	*g = (struct perf_group){.tid = tid, .conf = *conf};
+	g->leader = perf_leader_new(atomic_load(tid), conf, e);
 	return g->leader < 0 ? g->leader : 0;
 }
 
@@ -33,8 +34,13 @@ int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel
 {
 	int fd;
 
+	if (g->conf.inherit && g->begun)
+		return err_set(e, EBUSY,
+			"after the first start, no event can be added to those that children "
+			"inherit: unload, write the PMC, and load again");
 	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
-	fd = perf_member_new(src, atomic_load(g->tid), g->leader, sel, sampling, e);
+	fd = perf_member_new(
+		src, atomic_load(g->tid), g->leader, g->conf.inherit, sel, sampling, e);
 	if (fd < 0)
 		return fd;
 	g->current = false;
@@ -46,12 +52,15 @@ int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel
 
 int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e)
 {
+	bool waits = g->conf.on_exec && !g->begun;
+
 	if (g->lost)
 		return group_explain_lost(e);
 	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
-	if (ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0) < 0)
+	if (!waits && ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		return err_set(e, EIO, "the kernel refuses to start the events: %s; load again",
 			err_name(errno));
+	g->begun = true;
 	g->running = true;
 	g->current = false;
 	return 0;

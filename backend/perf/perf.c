@@ -18,6 +18,7 @@
 #include "backend/perf/perf_i.h"
 #include "backend/perf/slot.h"
 #include "backend/perf/try.h"
+#include "backend/perf/watch.h"
 #include "backend/sysfs/sysfs.h"
 #include "base/cleanup.h"
 #include "base/nsec.h"
@@ -38,6 +39,7 @@ struct perf_backend {
 struct backend_cpu {
 	struct perf_cpu pc;
 	struct perf_group group; /* pc.group, unless that is NULL. */
+	struct perf_watch watch;
 	struct perf_slot slots[NSLOTS];
 };
 
@@ -114,14 +116,14 @@ static int perf_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **
 	return *out ? 0 : err_set(e, ENOMEM, "CPU %u: ENOMEM: no memory for its registers", cpu);
 }
 
-static int perf_thread_open(
-	struct backend *be, const atomic_int *tid, struct backend_cpu **out, struct err *e)
+static int perf_thread_open(struct backend *be, const atomic_int *tid,
+	const struct thread_conf *conf, struct backend_cpu **out, struct err *e)
 {
 	CLEANUP_FREE struct backend_cpu *c = perf_target_new(be, sysfs_cpu_first());
 
 	if (!c)
 		return err_set(e, ENOMEM, "ENOMEM: no memory for a thread's registers");
-	if (group_open(&c->group, tid, e) < 0)
+	if (group_open(&c->group, tid, conf, e) < 0)
 		return -e->no;
 	c->pc.group = &c->group;
 	*out = take_ptr(&c);
@@ -135,16 +137,18 @@ static void perf_cpu_close(struct backend_cpu *c)
 		slot_close(&c->slots[n]);
 	if (c->pc.group)
 		group_close(c->pc.group);
+	watch_close(&c->watch);
 	ring_free(c->pc.interrupts);
 	free(c);
 }
 
-/* After a run that has read the counters, it is the time of that reading. */
+/* After a run that has read the counters, it is the time of that reading. A program that the thread
+ * executes can have started the group while it was stopped. */
 static uint64_t perf_thread_time(struct backend_cpu *c)
 {
 	struct err ignored;
 
-	if (c->group.running)
+	if (c->group.running || c->group.conf.on_exec)
 		group_read(&c->group, c->pc.stats, &ignored);
 	c->group.current = false;
 	return c->group.reading.enabled;
@@ -153,6 +157,15 @@ static uint64_t perf_thread_time(struct backend_cpu *c)
 static int perf_thread_check(struct backend_cpu *c, struct err *e)
 {
 	return perf_leader_check(atomic_load(c->group.tid), c->group.leader, e);
+}
+
+static int perf_thread_watch(struct backend_cpu *c, struct err *e)
+{
+	int leader = c->group.leader, rc = 0;
+
+	if (!c->watch.page)
+		rc = watch_open(&c->watch, atomic_load(c->group.tid), leader, e);
+	return rc < 0 ? rc : leader;
 }
 
 static int perf_selector_write(
@@ -460,8 +473,8 @@ static int perf_open(const struct backend_conf *conf, struct backend **out, stru
 	perf_describe(&pb->pmu, &first->src);
 	pb->be.ops = &perf_backend_ops;
 	pb->be.pmu = &pb->pmu;
-	/* An event counts on one kind of CPU, and a thread may run on all. */
 	pb->be.interrupts = true;
+	/* An event counts on one kind of CPU, and a thread may run on all. */
 	pb->be.opens_threads = !conf->no_threads && pb->trial.nkinds == 1;
 	*out = &take_ptr(&pb)->be;
 	return 0;
@@ -475,6 +488,7 @@ const struct backend_ops perf_backend_ops = {
 	.thread_open = perf_thread_open,
 	.thread_time = perf_thread_time,
 	.thread_check = perf_thread_check,
+	.thread_watch = perf_thread_watch,
 	.run = perf_run,
 	.try_selector = perf_try_selector,
 	.interrupts_open = perf_interrupts_open,

@@ -164,11 +164,14 @@ static int slot_member_count(
 	return rc;
 }
 
-static int slot_member_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+static int slot_inherited_count(
+	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
 {
-	int rc = slot_member_count(pc, s, &s->count, e);
+	struct slot_reading r;
+	int rc = slot_read_event(pc, s, 0, &r, e);
 
-	s->running = rc == 0;
+	if (rc == 0)
+		*count = r.count;
 	return rc;
 }
 
@@ -186,7 +189,6 @@ struct slot_ops {
 	/* Starts a new event. The kernel assigns a counter now; only a read shows whether it found
 	 * one. */
 	int (*begin)(const struct perf_cpu *pc, struct perf_slot *s, struct err *e);
-	int (*start)(const struct perf_cpu *pc, struct perf_slot *s, struct err *e);
 	/* The count of the running event; a failed stop or count has lost it. */
 	int (*stop)(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e);
 	int (*count)(
@@ -196,7 +198,6 @@ struct slot_ops {
 static const struct slot_ops slot_event_ops = {
 	.open = slot_event_open,
 	.begin = slot_event_begin,
-	.start = slot_event_start,
 	.stop = slot_event_stop,
 	.count = slot_event_count,
 };
@@ -204,19 +205,36 @@ static const struct slot_ops slot_event_ops = {
 static const struct slot_ops slot_member_ops = {
 	.open = slot_member_open,
 	.begin = slot_member_begin,
-	.start = slot_member_start,
 	.stop = slot_member_count,
 	.count = slot_member_count,
 };
 
+/* Of a group that is inherited. */
+static const struct slot_ops slot_inherited_ops = {
+	.open = slot_member_open,
+	.begin = slot_member_begin,
+	.stop = slot_inherited_count,
+	.count = slot_inherited_count,
+};
+
 static const struct slot_ops *slot_ops(const struct perf_cpu *pc)
 {
-	return pc->group ? &slot_member_ops : &slot_event_ops;
+	if (!pc->group)
+		return &slot_event_ops;
+	return pc->group->conf.inherit ? &slot_inherited_ops : &slot_member_ops;
 }
 
 static int slot_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
 {
-	return s->running ? 0 : slot_ops(pc)->start(pc, s, e);
+	int rc;
+
+	if (s->running)
+		return 0;
+	if (!pc->group)
+		return slot_event_start(pc, s, e);
+	rc = slot_ops(pc)->count(pc, s, &s->count, e);
+	s->running = rc == 0;
+	return rc;
 }
 
 /* Cannot fail: if the count is lost, reading it fails. */

@@ -13,8 +13,9 @@
 
 /*
  * ctl: "load cpu=N [set=ID]", "load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]",
- * "load pid=N [set=ID] [follow] [cpus=LIST]", "start [set=ID]", "stop", "restart", "unload",
- * "signal sig=N [tid=N]". Allocates cmd->cpus, which command_free() frees, also after a failure.
+ * "load tid=N [set=ID] inherit [on_exec]", "load pid=N [set=ID] [follow] [cpus=LIST]",
+ * "start [set=ID]", "stop", "restart", "unload", "signal sig=N [tid=N]". Allocates cmd->cpus, which
+ * command_free() frees, also after a failure.
  */
 int command_parse_ctl(struct slice text, struct command *cmd, struct err *e);
 void command_print_ctl(const struct command *cmd, struct text *out);

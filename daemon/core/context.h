@@ -81,6 +81,8 @@ struct ctx_status {
 struct ctx_live {
 	unsigned npages; /* sets that have one */
 	bool rdpmc;      /* readers may use RDPMC */
+	bool ticks;      /* counters are read each tick, so that pages are fresh */
+	uint64_t time;   /* of the last reading of all counters (CLOCK_MONOTONIC, ns) */
 };
 
 struct context {
@@ -147,8 +149,14 @@ static inline bool ctx_attributes(const struct context *ctx)
 	return ctx->smpl.fmt || ctx->notifies;
 }
 
+/* Its samples are to have call chains. */
+static inline bool ctx_wants_stacks(const struct context *ctx)
+{
+	return ctx->smpl.fmt && (ctx->smpl.fmt->fmt_flags & PFM_FMTFL_STACKS);
+}
+
 /* An unloaded context that only counts: it needs no attention when an overflow happens or a set's
- * time is over, and no page shows its counts. */
+ * time is over. */
 bool ctx_only_counts(const struct context *ctx);
 /* The same of one that samples or notifies, if its counters interrupt. */
 bool ctx_only_interrupts(const struct context *ctx);
@@ -202,8 +210,10 @@ void ctx_lose_taken(struct context *ctx, unsigned cpu, unsigned uid);
 
 /* The next command that a context needs without a request. */
 struct wake {
-	uint64_t at;   /* ns; 0: never, 1: at once */
-	bool switches; /* CMD_SWITCH: the active set's time is over then; otherwise CMD_POLL */
+	uint64_t at;      /* ns; 0: never, 1: at once */
+	bool switches;    /* CMD_SWITCH: the active set's time is over then; otherwise CMD_POLL */
+	uint64_t live_at; /* CMD_POLL then, for a page of live counts (CLOCK_MONOTONIC, ns); 0:
+			     never */
 };
 struct wake ctx_wake(const struct context *ctx);
 

@@ -58,6 +58,13 @@ uint64_t soonest_overflow(const struct context *ctx, unsigned d);
 void time_account(struct context *ctx, uint64_t now);
 /* The active set switches by time, and its time is over. */
 bool time_is_over(const struct context *ctx, uint64_t now);
+/* All counters have been read, or begin to count: for pages, their counts are those of now. */
+static inline void time_stamp_live(struct core_run *run)
+{
+	run->ctx->live.time = run->clock;
+}
+/* When all counters are to be read for the active set's page (CLOCK_MONOTONIC, ns); 0: never. */
+uint64_t time_next_live(const struct context *ctx);
 
 /* plan_run.c */
 

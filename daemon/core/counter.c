@@ -250,8 +250,10 @@ void read_counters(struct core_run *run, uint32_t rows)
 		counter_plan(run->ctx, live, &run->plan);
 		if (plan_run_sampling(run, &run->plan)) {
 			counter_take(run, live);
-			return;
+			break;
 		}
 		counters_fault(run->ctx, live, &run->plan);
 	}
+	if (rows == ~0U)
+		time_stamp_live(run);
 }

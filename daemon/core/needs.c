@@ -56,7 +56,7 @@ bool ctx_can_interrupt(const struct context *ctx, bool group)
  */
 static bool needs_no_switch(const struct context *ctx)
 {
-	if (ctx->live.npages || (ctx->flags & (CTX_NOTIFY_BLOCK | CTX_RAW)))
+	if (ctx->flags & (CTX_NOTIFY_BLOCK | CTX_RAW))
 		return false;
 	for (unsigned i = 0; i < ctx->nsets; i++)
 		if (ctx->sets[i]->flags & (SET_OVFL_SWITCH | SET_TIME_SWITCH))

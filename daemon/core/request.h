@@ -250,6 +250,8 @@ struct cmd_load {
 	bool follow;        /* threads and processes that the thread creates get contexts, too */
 	bool process;       /* all threads of its process get contexts (pid=N) */
 	bool untraced;      /* without ptrace (ptrace=no) */
+	bool inherit;       /* one context counts the thread and all that it creates */
+	bool on_exec;       /* counting waits until the thread executes a program */
 	bool always_active; /* the thread has registers of its own: see ctx_target */
 	/* On a thread: of the process that opened the file. The writer's count only if they are
 	 * among these. Not for the core. */
@@ -295,6 +297,7 @@ struct cmd_vector {
 struct cmd_live_page {
 	struct pfm_live *page;  /* CMD_LIVE: the page to keep; NULL: none */
 	bool rdpmc;             /* CMD_LIVE: readers may use RDPMC */
+	bool ticks;             /* CMD_LIVE: the counters are to be read each tick for it */
 	struct pfm_live *shown; /* out: CMD_LIVE_READ; owned by the command */
 };
 

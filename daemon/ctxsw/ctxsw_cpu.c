@@ -115,19 +115,34 @@ bool ctxsw_cpu_was_offline(const struct ctxsw_thread *ct)
 				   (ct->fds[FD_SCHED].revents & (POLLERR | POLLHUP)));
 }
 
+/* Whether the sampler has all that @ctx wants. */
+static bool ctxsw_sampler_suffices(const struct ctxsw_thread *ct, const struct context *ctx)
+{
+	const struct ip_sampler *sampler = ct->sample_tick.ip_sampler;
+
+	if (sampler)
+		return !ctx_wants_stacks(ctx) || ip_sampler_has_stacks(sampler);
+	return ct->sampler_failed && !ctx->smpl.fmt;
+}
+
+/* All contexts on threads share the sampler of a CPU. It is replaced by one with call chains when
+ * the first context wants them. */
 int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struct err *e)
 {
+	const struct ip_sampler_conf conf = {
+		.period_ns = ctx->limits.tick_ns ? ctx->limits.tick_ns : NSEC_PER_SEC,
+		.events = true,
+		.stacks = ctx_wants_stacks(ctx),
+	};
 	struct err failed;
 	int rc;
 
-	if (!ctx_attributes(ctx) || ct->sample_tick.ip_sampler ||
-		(ct->sampler_failed && !ctx->smpl.fmt))
+	if (!ctx_attributes(ctx) || ctxsw_sampler_suffices(ct, ctx))
 		return 0;
-	rc = sample_tick_open(&ct->sample_tick, ct->cpu,
-		ctx->limits.tick_ns ? ctx->limits.tick_ns : NSEC_PER_SEC, true, -1, &failed);
+	rc = sample_tick_open(&ct->sample_tick, ct->cpu, &conf, -1, &failed);
 	if (rc == 0)
 		ct->fds[FD_SAMPLER].fd = ip_sampler_fd(ct->sample_tick.ip_sampler);
-	ct->sampler_failed = rc < 0;
+	ct->sampler_failed = !ct->sample_tick.ip_sampler;
 	if (rc == 0 || !ctx->smpl.fmt)
 		return 0;
 	return err_copy(e, &failed);

@@ -2,7 +2,7 @@
 #include "daemon/percpu/interrupts.h"
 
 #include "base/nsec.h"
-#include "perfmonfs/smpl_stack.h"
+#include "daemon/percpu/where.h"
 
 enum {
 	/* Interrupts between two wake-ups of the worker. */
@@ -58,10 +58,9 @@ static void interrupts_clear(struct executor *x, const struct context *ctx)
 
 static bool interrupts_open(struct executor *x, const struct context *ctx)
 {
-	const pfm_buffer_fmt_t *fmt = ctx->smpl.fmt;
 	struct interrupt_conf conf = {
 		.batch = interrupts_each(ctx) ? 1 : INTERRUPTS_BATCH,
-		.stacks = fmt && (fmt->fmt_flags & PFM_FMTFL_STACKS),
+		.stacks = ctx_wants_stacks(ctx),
 	};
 	struct err ignored;
 
@@ -101,17 +100,6 @@ void interrupts_arm(struct executor *x, struct context *ctx)
 	ctx_set_source(ctx, interrupts, interrupts ? 0 : interrupts_poll_skew(ctx));
 }
 
-/* The kernel's part comes first. */
-static void interrupts_hide_kernel(pfm_smpl_where_t *where)
-{
-	if (where->ip >> 63)
-		where->ip = 0;
-	while (where->nframes && where->frames[0] != PFM_STACK_USER) {
-		where->nframes--;
-		where->frames++;
-	}
-}
-
 /* Periods that are not the kernel's any more. */
 static void interrupts_next_periods(struct executor *x, const struct context *ctx)
 {
@@ -137,7 +125,7 @@ void interrupts_take(struct executor *x, struct context *ctx)
 	}
 	while (n < INTERRUPTS_MAX && x->be->ops->interrupt_next(x->cpu, &in)) {
 		if (!ctx->kernel_ip)
-			interrupts_hide_kernel(&in.where);
+			where_hide_kernel(&in.where);
 		x->moment = in.time;
 		core_interrupt(&x->run, ctx, &in);
 		n++;

@@ -13,7 +13,8 @@
 #include "base/raw_syscall.h"
 #include "daemon/percpu/perf_records.h"
 
-/* 64 KiB: far below kernel.perf_event_mlock_kb; room for 1600 samples or several hundred events. */
+/* 64 KiB: far below kernel.perf_event_mlock_kb; room for 1600 samples, 60 of the largest stacks, or
+ * several hundred events. */
 enum { RING_PAGES = 16 };
 
 /* With much shorter periods, the kernel omits samples. */
@@ -69,7 +70,7 @@ static int ip_sampler_open_event(struct perf_event_attr *attr, unsigned cpu)
 {
 	attr->size = sizeof(*attr);
 	attr->type = PERF_TYPE_SOFTWARE;
-	attr->sample_type = PERF_RECORDS_SAMPLE_TYPE;
+	attr->sample_type |= PERF_RECORDS_SAMPLE_TYPE;
 	attr->sample_id_all = 1;
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
@@ -82,6 +83,7 @@ static int ip_sampler_open_clock(struct ip_sampler *s, unsigned cpu, struct err 
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = s->period_ns,
 		.wakeup_events = 1,
+		.sample_type = s->records.stacks ? PERF_SAMPLE_CALLCHAIN : 0,
 	};
 
 	s->clock = ip_sampler_open_event(&attr, cpu);
@@ -120,7 +122,7 @@ static void ip_sampler_cleanup(struct ip_sampler **s)
 }
 
 int ip_sampler_new(
-	unsigned cpu, uint64_t period_ns, bool events, struct ip_sampler **out, struct err *e)
+	unsigned cpu, const struct ip_sampler_conf *conf, struct ip_sampler **out, struct err *e)
 {
 	__attribute__((cleanup(ip_sampler_cleanup))) struct ip_sampler *s = calloc(1, sizeof(*s));
 	int rc;
@@ -128,13 +130,14 @@ int ip_sampler_new(
 	if (!s)
 		return err_set(e, ENOMEM, "no memory for an IP sampler");
 	s->clock = s->dummy = -1;
-	s->period_ns = period_ns < PERIOD_MIN_NS ? PERIOD_MIN_NS : period_ns;
+	s->period_ns = conf->period_ns < PERIOD_MIN_NS ? PERIOD_MIN_NS : conf->period_ns;
 	s->ticks = true;
 	s->records.self = (uint32_t)gettid();
+	s->records.stacks = conf->stacks;
 	rc = ip_sampler_open_clock(s, cpu, e);
 	if (rc == 0)
 		rc = ip_sampler_map(s, cpu, e);
-	if (rc == 0 && events)
+	if (rc == 0 && conf->events)
 		rc = ip_sampler_open_dummy(s, cpu, e);
 	if (rc == 0)
 		*out = take_ptr(&s);
@@ -153,13 +156,19 @@ void ip_sampler_free(struct ip_sampler *s)
 
 int ip_sampler_probe(struct err *e)
 {
+	const struct ip_sampler_conf conf = {.period_ns = 1000000, .events = true};
 	int cpu = sched_getcpu();
 	struct ip_sampler *s;
-	int rc = ip_sampler_new(cpu < 0 ? 0 : (unsigned)cpu, 1000000, true, &s, e);
+	int rc = ip_sampler_new(cpu < 0 ? 0 : (unsigned)cpu, &conf, &s, e);
 
 	if (rc == 0)
 		ip_sampler_free(s);
 	return rc;
+}
+
+bool ip_sampler_has_stacks(const struct ip_sampler *s)
+{
+	return s->records.stacks;
 }
 
 int ip_sampler_fd(const struct ip_sampler *s)

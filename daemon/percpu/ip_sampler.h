@@ -17,14 +17,22 @@
 
 struct ip_sampler;
 
+struct ip_sampler_conf {
+	uint64_t period_ns; /* It samples each period from now on. */
+	bool events;        /* It also records exec, mmap, exit, ... of processes. */
+	bool stacks;        /* Samples have call chains. */
+};
+
 /*
- * Opens a sampler of @cpu that samples each @period_ns from now on. With @events it also records
- * exec, mmap, exit, ... of processes. Samples of the calling thread are ignored. EACCES, EPERM: the
- * kernel denies it; ENXIO: the CPU is offline.
+ * Opens a sampler of @cpu. Samples of the calling thread are ignored. EACCES, EPERM: the kernel
+ * denies it; ENXIO: the CPU is offline.
  */
 int ip_sampler_new(
-	unsigned cpu, uint64_t period_ns, bool events, struct ip_sampler **out, struct err *e);
+	unsigned cpu, const struct ip_sampler_conf *conf, struct ip_sampler **out, struct err *e);
 void ip_sampler_free(struct ip_sampler *s); /* NULL is allowed. */
+
+/* Whether its samples have call chains. */
+bool ip_sampler_has_stacks(const struct ip_sampler *s);
 
 /* Tells whether ip_sampler_new() would succeed; fails as it does. */
 int ip_sampler_probe(struct err *e);
@@ -43,9 +51,9 @@ void ip_sampler_pause(struct ip_sampler *s);
 void ip_sampler_enable_events(struct ip_sampler *s, bool on);
 
 /*
- * Consumes the ring buffer. Sets *@newest to the newest sample, unless there is none. Kernel
- * addresses are not hidden. Calls @event, unless NULL, for each event, in order of time; the
- * event's name is valid during the call only.
+ * Consumes the ring buffer. Sets *@newest to the newest sample, unless there is none; its frames
+ * are valid until the next call. Kernel addresses are not hidden. Calls @event, unless NULL, for
+ * each event, in order of time; the event's name is valid during the call only.
  */
 void ip_sampler_read(struct ip_sampler *s, pfm_smpl_where_t *newest,
 	void (*event)(void *arg, const pfm_smpl_event_t *), void *arg);

@@ -13,6 +13,12 @@ struct sample_record {
 	uint32_t cpu, reserved;
 };
 
+/* What follows in a sample with its call chain. */
+struct chain {
+	uint64_t n;
+	uint64_t frames[];
+};
+
 /* The end of all other records: attr.sample_id_all. */
 struct trailer {
 	uint32_t pid, tid;
@@ -51,6 +57,24 @@ struct perf_parser {
 	void *arg;
 };
 
+/* The frames that fit. */
+static void perf_parse_chain(const struct perf_parser *p, const struct sample_record *s)
+{
+	const struct chain *c = (const struct chain *)(s + 1);
+	size_t room = s->head.size - sizeof(*s);
+	uint64_t n = room < sizeof(*c) ? 0 : c->n;
+
+	if (n > room / sizeof(uint64_t) - 1) {
+		p->r->lost++;
+		return;
+	}
+	if (n > PERF_RECORDS_FRAMES_MAX)
+		n = PERF_RECORDS_FRAMES_MAX;
+	memcpy(p->r->frames, c->frames, n * sizeof(uint64_t));
+	p->newest->frames = p->r->frames;
+	p->newest->nframes = (uint16_t)n;
+}
+
 static void perf_parse_sample(const struct perf_parser *p, const struct sample_record *s)
 {
 	if (s->head.size < sizeof(*s)) {
@@ -68,6 +92,8 @@ static void perf_parse_sample(const struct perf_parser *p, const struct sample_r
 	p->newest->pid = s->pid;
 	p->newest->tid = s->tid;
 	p->newest->known = 1;
+	if (p->r->stacks)
+		perf_parse_chain(p, s);
 }
 
 static void perf_parse_lost(const struct perf_parser *p, const struct lost_record *l)

@@ -9,11 +9,15 @@
 
 #include "base/perf_ring.h"
 #include "perfmonfs/format.h"
+#include "perfmonfs/smpl_stack.h"
 
 enum {
-	/* The layout that the parser expects: perf_event_attr.sample_type. */
+	/* The layout that the parser expects, PERF_SAMPLE_CALLCHAIN besides: sample_type of
+	 * perf_event_attr. */
 	PERF_RECORDS_SAMPLE_TYPE =
 		PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+	/* One more than a format takes shows it that the stack is longer. */
+	PERF_RECORDS_FRAMES_MAX = PFM_STACK_MAX_FRAMES + 1 + PFM_STACK_MAX_MARKERS,
 };
 
 struct perf_records {
@@ -26,11 +30,16 @@ struct perf_records {
 	uint64_t event_time;
 	/* The time of the newest sample, ns. */
 	uint64_t sample_time;
+	/* Samples have a call chain. */
+	bool stacks;
+	/* The call chain of the newest sample. */
+	uint64_t frames[PERF_RECORDS_FRAMES_MAX];
 };
 
 /*
  * Parses all records up to position @head. Sets *@newest to the newest sample of a thread other
- * than r->self, unless there is none. Calls @event for each event of a process; NULL skips them.
+ * than r->self, unless there is none; its call chain is in @r until the next call. Calls @event for
+ * each event of a process; NULL skips them.
  */
 void perf_records_read(struct perf_records *r, uint64_t head, pfm_smpl_where_t *newest,
 	void (*event)(void *arg, const pfm_smpl_event_t *), void *arg);

@@ -4,6 +4,7 @@
 #include "base/nsec.h"
 #include "base/raw_syscall.h"
 #include "daemon/core/random.h"
+#include "daemon/percpu/where.h"
 
 enum {
 	/* Ticks to wait for one that may not come. */
@@ -14,25 +15,28 @@ enum {
 	SAMPLE_AGE_MAX = 3,
 };
 
-int sample_tick_open(struct sample_tick *st, unsigned cpu, uint64_t tick_ns, bool events,
+void sample_tick_close(struct sample_tick *st)
+{
+	ip_sampler_free(st->ip_sampler);
+	st->ip_sampler = NULL;
+}
+
+int sample_tick_open(struct sample_tick *st, unsigned cpu, const struct ip_sampler_conf *conf,
 	int wakeup_fd, struct err *e)
 {
-	int rc = ip_sampler_new(cpu, tick_ns, events, &st->ip_sampler, e);
+	struct ip_sampler *sampler;
+	int rc = ip_sampler_new(cpu, conf, &sampler, e);
 
 	if (rc < 0)
 		return rc;
+	sample_tick_close(st);
+	st->ip_sampler = sampler;
 	st->where = (pfm_smpl_where_t){0};
 	st->fds[0] = (struct pollfd){.fd = wakeup_fd, .events = POLLIN};
 	st->fds[1] = (struct pollfd){.fd = ip_sampler_fd(st->ip_sampler), .events = POLLIN};
 	st->phase = SAMPLE_TICK_IDLE;
 	st->random = random_seed(cpu + 1);
 	return 0;
-}
-
-void sample_tick_close(struct sample_tick *st)
-{
-	ip_sampler_free(st->ip_sampler);
-	st->ip_sampler = NULL;
 }
 
 /*
@@ -168,6 +172,6 @@ void sample_tick_read(
 		*where = st->where;
 	if (ctx->target.tid)
 		sample_tick_set_thread(ctx, where);
-	if (!ctx->kernel_ip && where->ip >> 63)
-		where->ip = 0;
+	if (!ctx->kernel_ip)
+		where_hide_kernel(where);
 }

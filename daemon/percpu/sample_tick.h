@@ -49,9 +49,9 @@ enum sample_tick_wake {
 	WOKEN_EVENTS  /* sample_tick_read() is to be called, to make room for more events. */
 };
 
-/* @wakeup_fd: an eventfd, or -1. @events: processes' exec, mmap, exit, ... are wanted. Fails as
- * ip_sampler_new(). */
-int sample_tick_open(struct sample_tick *st, unsigned cpu, uint64_t tick_ns, bool events,
+/* Replaces a sampler that is open, unless it fails, as ip_sampler_new(). @wakeup_fd: an eventfd, or
+ * -1. */
+int sample_tick_open(struct sample_tick *st, unsigned cpu, const struct ip_sampler_conf *conf,
 	int wakeup_fd, struct err *e);
 void sample_tick_close(struct sample_tick *st);
 

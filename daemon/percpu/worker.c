@@ -42,6 +42,8 @@ struct worker {
 	struct engine_stats *stats;
 	/* EVENT_WORKER_EXIT */
 	struct event exit_event;
+	/* The threads have lost their registers: see worker_set_gone(). */
+	struct task_event gone_event;
 
 	/* Written by other threads. */
 	struct queue inbox;
@@ -75,6 +77,8 @@ struct worker {
 	/* The counters' interrupts end the sleep, and so does this time (ns). */
 	bool interrupts;
 	uint64_t interrupts_delay;
+	/* Ends the sleep with POLLHUP, see backend_ops.thread_watch; -1: not watched. */
+	int watch_fd;
 	struct command poll_cmd;
 	struct err poll_err;
 };
@@ -109,22 +113,27 @@ static uint64_t worker_thread_pause(struct worker *w, uint64_t at)
 	return w->pause > ns ? w->pause : ns;
 }
 
-/* The time (CLOCK_MONOTONIC) of wake.at. */
-static struct timespec worker_wake_time(struct worker *w)
+/* CLOCK_MONOTONIC. Whether a thread's time has come, CMD_POLL finds out. */
+static struct wake worker_find_wake(struct worker *w, const struct context *ctx)
 {
-	uint64_t at = w->wake.at;
+	struct wake wake = ctx_wake(ctx);
 
-	if (w->x.thread && at > 1)
-		at = nsec_now(CLOCK_MONOTONIC) + worker_thread_pause(w, at);
-	return nsec_timespec(at);
+	if (w->x.thread) {
+		wake.switches = false;
+		if (wake.at > 1)
+			wake.at = nsec_now(CLOCK_MONOTONIC) + worker_thread_pause(w, wake.at);
+	}
+	if (wake.live_at && (!wake.at || wake.live_at < wake.at))
+		wake = (struct wake){.at = wake.live_at};
+	return wake;
 }
 
 /* Scripted time advances only by a command, which then has the counters read. */
 static void worker_set_wake(struct worker *w, const struct context *ctx)
 {
-	w->wake = ctx_wake(ctx);
+	w->wake = worker_find_wake(w, ctx);
 	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->scripted);
-	w->until = worker_wake_time(w);
+	w->until = nsec_timespec(w->wake.at);
 	w->interrupts = ctx->interrupts && ctx->state == CTX_RUNNING && w->eventfd >= 0;
 	if (w->interrupts)
 		w->interrupts_delay = interrupts_delay(ctx);
@@ -203,13 +212,17 @@ static int worker_exec_last(struct worker *w, struct engine_ctx *ec, struct err 
 
 static int worker_open_sampler(struct worker *w, const struct job *job, struct err *e)
 {
-	const pfm_buffer_fmt_t *fmt = job->ec->ctx.smpl.fmt;
+	const struct context *ctx = &job->ec->ctx;
+	const struct ip_sampler_conf conf = {
+		.period_ns = job->cmd.limits.tick_ns,
+		.events = ctx->smpl.fmt && ctx->smpl.fmt->fmt_event,
+		.stacks = ctx_wants_stacks(ctx),
+	};
 	int rc;
 
 	if (worker_open_eventfd(w, e) < 0)
 		return -e->no;
-	rc = sample_tick_open(&w->sample_tick, w->cpu, job->cmd.limits.tick_ns,
-		fmt && fmt->fmt_event, w->eventfd, e);
+	rc = sample_tick_open(&w->sample_tick, w->cpu, &conf, w->eventfd, e);
 	if (rc < 0)
 		return rc;
 	w->x.sample_tick = &w->sample_tick;
@@ -251,17 +264,37 @@ static void worker_close_sampler(struct worker *w)
 	sample_tick_close(&w->sample_tick);
 }
 
-static int worker_open(struct worker *w, struct err *e)
+static int worker_watch_thread(struct worker *w, struct err *e)
+{
+	if (worker_open_eventfd(w, e) < 0)
+		return -e->no;
+	w->watch_fd = w->x.be->ops->thread_watch(w->x.cpu, e);
+	if (w->watch_fd < 0)
+		return w->watch_fd;
+	worker_use_eventfd(w);
+	return 0;
+}
+
+static int worker_open_thread(struct worker *w, const struct cmd_load *load, struct err *e)
+{
+	struct backend *be = w->x.be;
+	struct thread_conf conf = {.inherit = load->inherit, .on_exec = load->on_exec};
+	int rc = be->ops->thread_open(be, &w->tid, &conf, &w->x.cpu, e);
+
+	return rc < 0 || !conf.inherit ? rc : worker_watch_thread(w, e);
+}
+
+static int worker_open(struct worker *w, const struct cmd_load *load, struct err *e)
 {
 	struct backend *be = w->x.be;
 
-	return w->x.thread ? be->ops->thread_open(be, &w->tid, &w->x.cpu, e)
+	return w->x.thread ? worker_open_thread(w, load, e)
 			   : be->ops->cpu_open(be, w->cpu, &w->x.cpu, e);
 }
 
 static int worker_first_load(struct worker *w, struct job *job)
 {
-	int rc = worker_open(w, &job->err);
+	int rc = worker_open(w, &job->cmd.load, &job->err);
 
 	w->ec = job->ec;
 	if (rc == 0)
@@ -278,6 +311,7 @@ static void worker_close_cpu(struct worker *w)
 	if (w->x.cpu)
 		w->x.be->ops->cpu_close(w->x.cpu);
 	w->x.cpu = NULL;
+	w->watch_fd = -1;
 }
 
 /* Starts the counters and sends the job to the session thread, which calls done(). */
@@ -393,7 +427,14 @@ static struct timespec worker_interrupts_timeout(const struct worker *w)
 	return nsec_timespec(left);
 }
 
-/* Sleeps until an interrupt, an event of a process, a wake-up or the time to read the counters. */
+static void worker_send_gone(struct worker *w)
+{
+	w->watch_fd = -1;
+	event_send(w->events, &w->gone_event.event);
+}
+
+/* Sleeps until an interrupt, an event of a process, the end of the threads, a wake-up or the time
+ * to read the counters. */
 static void worker_sleep_interrupts(struct worker *w)
 {
 	const struct ip_sampler *sampler = w->sample_tick.ip_sampler;
@@ -401,16 +442,21 @@ static void worker_sleep_interrupts(struct worker *w)
 		{.fd = w->eventfd, .events = POLLIN},
 		{.fd = w->interrupts ? w->x.interrupts_fd : -1, .events = POLLIN},
 		{.fd = sampler ? ip_sampler_fd(sampler) : -1, .events = POLLIN},
+		{.fd = w->watch_fd},
 	};
 	struct timespec timeout = worker_interrupts_timeout(w);
 	bool ends = w->interrupts || w->timed;
-	long n = raw_syscall6(SYS_ppoll, (long)fds, 3, (long)(ends ? &timeout : NULL), 0, 0, 0);
+	long n = raw_syscall6(SYS_ppoll, (long)fds, 4, (long)(ends ? &timeout : NULL), 0, 0, 0);
 	uint64_t wakeups;
 
 	if (n < 0)
 		return;
 	if (fds[0].revents) {
 		raw_syscall4(SYS_read, w->eventfd, (long)&wakeups, sizeof(wakeups), 0);
+		return;
+	}
+	if (fds[3].revents) {
+		worker_send_gone(w);
 		return;
 	}
 	if (fds[1].revents & (POLLERR | POLLHUP))
@@ -499,6 +545,7 @@ int worker_new(struct backend *be, struct event_queue *events, struct engine_sta
 	w->stats = stats;
 	w->exit_event.kind = EVENT_WORKER_EXIT;
 	w->eventfd = -1;
+	w->watch_fd = -1;
 	atomic_init(&w->wakeup_fd, -1);
 	rc = thread_start(&w->thread, worker_main, w);
 	if (rc)
@@ -510,6 +557,17 @@ int worker_new(struct backend *be, struct event_queue *events, struct engine_sta
 void worker_set_tid(struct worker *w, int tid)
 {
 	atomic_store(&w->tid, tid);
+}
+
+void worker_set_gone(
+	struct worker *w, void (*gone)(struct task_registry *reg, struct task_event *event))
+{
+	w->gone_event = (struct task_event){.event.kind = EVENT_TASK, .handle = gone};
+}
+
+struct engine_ctx *worker_gone_ctx(struct task_event *event)
+{
+	return container_of(event, struct worker, gone_event)->ec;
 }
 
 void worker_post(struct worker *w, struct job *job)

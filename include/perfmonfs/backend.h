@@ -77,6 +77,15 @@ struct interrupt_conf {
 	bool stacks;    /* Call chains are recorded. */
 };
 
+/* What the registers of a thread count. */
+struct thread_conf {
+	/* What the threads and processes execute as well that it creates after the first start, and
+	 * those that these create. */
+	bool inherit;
+	/* What begins with its next program: until then, counters that are started wait. */
+	bool on_exec;
+};
+
 struct backend_stats {
 	atomic_ullong reads, writes; /* Register accesses that reached the device. */
 };
@@ -110,7 +119,8 @@ struct backend_ops {
 	/* cpu_open() requires CAP_SYS_RAWIO, so the daemon keeps this capability. */
 	bool needs_rawio;
 
-	/* The counters are the processor's own: RDPMC in user space reads the same values. */
+	/* The counters are the processor's own: RDPMC in user space reads the same values. Without
+	 * that, the daemon reads them each tick while there is a live page. */
 	bool rdpmc;
 
 	/* Name @i of those that may follow the backend's name and a colon; NULL after the last.
@@ -139,14 +149,20 @@ struct backend_ops {
 	 * it, and are never another thread's, even if that gets its number. The counters that one
 	 * run() starts or stops, with no others running, start or stop at the same moment. May wait
 	 * for a program that the thread is executing. ESRCH: there is no such thread; EACCES,
-	 * EPERM: the kernel refuses.
+	 * EPERM: the kernel refuses. With conf->inherit, registers are the sum of all threads, and
+	 * run() fails with EBUSY if it is to select another event after the first start.
 	 */
-	int (*thread_open)(
-		struct backend *be, const atomic_int *tid, struct backend_cpu **out, struct err *e);
+	int (*thread_open)(struct backend *be, const atomic_int *tid,
+		const struct thread_conf *conf, struct backend_cpu **out, struct err *e);
 
-	/* Nanoseconds that the thread has run while its counters were started: the time base of
-	 * its counts. */
+	/* Nanoseconds that the thread, or all of them, have run while the counters were started:
+	 * the time base of the counts. */
 	uint64_t (*thread_time)(struct backend_cpu *c);
+
+	/* Of a target with conf->inherit: returns a descriptor on which poll() reports POLLHUP as
+	 * soon as the thread and all that inherit its registers have ended, or have lost them, see
+	 * thread_check(). It is closed by cpu_close(). ESRCH, EMFILE, EPERM. */
+	int (*thread_watch)(struct backend_cpu *c, struct err *e);
 
 	/* After the thread has executed a program, and before that runs. ESRCH: the kernel has
 	 * removed its counters, whose counts can still be read. */

@@ -32,6 +32,7 @@ enum {
 	PFM_CORRELATE_MMAP,
 	PFM_CORRELATE_COMM,
 	PFM_CORRELATE_EXIT,
+	PFM_CORRELATE_STACK, /* only in "profile": pfm_stack_smpl_entry_t, values and frames */
 };
 
 typedef struct pfm_correlate_smpl_arg {
@@ -55,11 +56,15 @@ typedef struct pfm_correlate_smpl_hdr {
 	uint64_t hdr_lost_events;     /* events lost because there was no room */
 	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */
 	pfm_smpl_source_t hdr_source; /* how overflows are found */
-	uint64_t hdr_reserved[4];
+	uint32_t hdr_buf_flags;       /* these three only in "profile": PFM_STACK_SMPL_* */
+	uint32_t hdr_max_frames;      /* of a sample, without markers */
+	uint32_t hdr_num_pmds;        /* most values of a sample */
+	uint32_t hdr_reserved1;
+	uint64_t hdr_reserved[2];
 } pfm_correlate_smpl_hdr_t;
 
 typedef struct pfm_correlate_smpl_rec {
-	uint32_t rec_type; /* PFM_CORRELATE_SAMPLE to _EXIT */
+	uint32_t rec_type; /* PFM_CORRELATE_* */
 	uint32_t rec_size; /* bytes, with this structure */
 } pfm_correlate_smpl_rec_t;
 

@@ -11,7 +11,7 @@
 enum {
 	PFM_SMPL_UNKNOWN,   /* Monitoring has not started yet, or an older daemon wrote it. */
 	PFM_SMPL_INTERRUPT, /* The overflow itself was the interrupt that recorded the sample. */
-	PFM_SMPL_POLL,      /* A clock's interrupt recorded the address, and reading the counters
+	PFM_SMPL_POLL       /* A clock's interrupt recorded the address, and reading the counters
 			     * after it found the overflow. */
 };
 

@@ -216,7 +216,7 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 @test "the least size in the sentence is the least" {
 	local least
 
-	for format in default nway hist correlate stack "nway parts=9"; do
+	for format in default nway hist correlate stack profile "nway parts=9"; do
 		put EINVAL "$C/format" "$format size=1"
 		least=$(sed -n 's/.*size=\([0-9]*\) .*/\1/p' "$C/last_error")
 		put EINVAL "$C/format" "$format size=$((least - 1))"

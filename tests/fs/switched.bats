@@ -5,11 +5,6 @@
 load common
 load track
 
-# stat_of KEY: in stats
-stat_of() {
-	awk -v key="$1" '$1 == key { print $2 }' "$MNT/stats"
-}
-
 # by_the_kernel: contexts have been loaded and counted, and ctxsw threads have had nothing to do
 by_the_kernel() {
 	[ "$(stat_of threads)" -gt 0 ]
@@ -126,16 +121,6 @@ no_ctxsw_threads() {
 	carried_by_ctxsw
 }
 
-# confined: what serve starts from now on has no more capabilities than the systemd unit gives it
-confined() {
-	local unit=$BATS_TEST_DIRNAME/../../contrib/systemd/perfmonfs.service.in
-
-	CAPS=$(sed -n 's/^CapabilityBoundingSet=//p' "$unit" | tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
-	perfmonfs() {
-		exec setpriv --no-new-privs --bounding-set="-all,$CAPS" perfmonfs "$@"
-	}
-}
-
 @test "the capabilities of the systemd unit are enough" {
 	confined
 	serve --backend=perf
@@ -190,6 +175,9 @@ has_workers() {
 	on_sleepers 20002 3
 	[ "$(stat_of thread_workers_20001) $(stat_of thread_workers_20002)" = "2 2" ]
 	[ "$(stat_of ctxsw_threads)" -gt 0 ]
+	C=$MNT/ctx/20002.3
+	ctl unload
+	refused ENOSPC "load tid=${PROGRAMS[-1]} inherit" inherit
 	[ "$(setpriv --reuid=20002 --regid=20002 --clear-groups grep thread_workers "$MNT/stats")" = "thread_workers 2" ]
 	for ((uid = 20003; uid <= 20008; uid++)); do
 		on_sleepers "$uid" 2
@@ -201,7 +189,7 @@ has_workers() {
 	until_ok has_workers 20002 1
 }
 
-@test "notify is refused while the kernel switches the context, and accepted when it is unloaded" {
+@test "notify is refused while the kernel switches a context that only counts, and accepted when it is unloaded" {
 	serve --backend=perf
 	begin a subject faults 20000
 	monitor a "$TID"
@@ -215,7 +203,7 @@ has_workers() {
 	ctl unload
 	put ok "$C/pmd/0" "-1000 notify"
 	ctl "load tid=$TID"
-	[ "$(stat_of ctxsw_threads)" -gt 0 ]
+	[ "$(stat_of ctxsw_threads)" = 0 ] # its interrupts are the kernel's, too
 }
 
 # ends_with_setuid NAME: when that program, whose thread the context is on, executes the setuid one
@@ -231,12 +219,7 @@ ends_with_setuid() {
 }
 
 @test "root's context ends when the thread executes a setuid program, as its events do" {
-	local options
-
-	options=$(findmnt -no OPTIONS --target "$BATS_TEST_TMPDIR")
-	[[ ,$options, != *,nosuid,* ]] || skip "no setuid programs on this filesystem"
-	cp "$BUILD/tests/track/lives" "$BATS_TEST_TMPDIR/privileged"
-	chmod 4755 "$BATS_TEST_TMPDIR/privileged"
+	setuid_copy
 	serve --backend=perf
 	as nobody begin a lives exec "$BATS_TEST_TMPDIR/privileged" status
 	monitor a "$TID"

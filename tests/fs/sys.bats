@@ -100,7 +100,7 @@ says() {
 	serve --backend=sim
 	run -0 ls "$MNT/sys/formats"
 	is "$(cut -d ' ' -f 2 "$MNT/formats" | sort)"
-	for name in default nway hist correlate stack; do
+	for name in default nway hist correlate stack profile; do
 		says "formats/$name/version" 1.0
 		[ "$(cat "$MNT/sys/formats/$name/arg_size")" -gt 0 ]
 		new "$name"

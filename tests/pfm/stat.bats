@@ -151,6 +151,63 @@ fields() {
 	grep -q '2,000,000,000 .*0.00 %' <<<"$output"
 }
 
+# Other software takes the counter over, and gives it back before the next run
+STEAL="echo '1 0x186 0x4300c4' >\$MNT/sim/poke; echo 1000000 >\$MNT/sim/advance; echo '1 0x186 0' >\$MNT/sim/poke"
+
+@test "sim: the statistics of runs, for programs" {
+	local form
+	local lose=(-r 2 -e r00c4:u -C 1 --allow-lost -- sh -c "$STEAL")
+
+	serve --backend=sim
+	# The second run advances twice as far, the third three times.
+	for form in json csv; do
+		rm -f "$BATS_TEST_TMPDIR/runs"
+		run -0 pfm stat --mount="$MNT" -r 3 "$([ $form = csv ] && echo -x, || echo -j)" -e instructions:u -C 1 -- \
+			sh -c 'echo >>"$0/runs"; echo $(($(wc -l <"$0/runs") * 1000000)) >"$1/sim/advance"' \
+			"$BATS_TEST_TMPDIR" "$MNT"
+		fields $form instructions:u "statistics instructions:u"
+		[[ $output =~ ^"2000000 4000000 6000000"$'\n'4000000(\.0)?$ ]]
+	done
+	export MNT
+	run -0 pfm stat --mount="$MNT" -j "${lose[@]}"
+	fields json "statistics r00c4:u"
+	is lost
+}
+
+@test "sim: two commands are compared" {
+	local n form
+
+	serve --backend=sim
+	# In turns: each finds what the other has done before.
+	for form in -j -x,; do
+		rm -f "$BATS_TEST_TMPDIR/turns"
+		run -0 pfm stat --mount="$MNT" -C 1 -r 5 $form -e instructions:u,cycles:k --compare \
+			"echo A >>$BATS_TEST_TMPDIR/turns; echo 1000000 >$MNT/sim/advance" \
+			"echo B >>$BATS_TEST_TMPDIR/turns; echo 1100000 >$MNT/sim/advance"
+		[ "$(tr -d '\n' <"$BATS_TEST_TMPDIR/turns")" = ABABABABAB ]
+		fields "$([ $form = -j ] && echo json || echo csv)" "comparison instructions:u" "comparison cycles:k"
+		[[ $output =~ ^10(\.0)?$'\n'10(\.0)?$ ]]
+	done
+	run -0 pfm stat --mount="$MNT" -C 1 -r 4 -e instructions:u --compare \
+		"echo 1000000 >$MNT/sim/advance" "echo 1100000 >$MNT/sim/advance"
+	grep -qE '^instructions:u +u +2,000,000 +2,200,000 \+10\.00 % +p=0\.0286$' <<<"$output"
+	! grep -E '^.{81}' <<<"$output"
+	run -0 pfm stat --mount="$MNT" -C 1 -e instructions:u --compare \
+		"echo 1000000 >$MNT/sim/advance" "echo 1000000 >$MNT/sim/advance; true"
+	grep -qE '^instructions:u .* no difference shown$' <<<"$output"
+	grep -q '^A: 10 runs of echo' <<<"$output"
+	run -3 pfm stat --mount="$MNT" -C 1 -e r00c4:u --compare "MNT=$MNT; $STEAL" true
+	[[ $output == *"<lost"* ]]
+	for n in "-r 3" "-I 10" "--no-aggr"; do
+		# shellcheck disable=SC2086
+		run -125 pfm stat --mount="$MNT" -C 1 $n --compare true true
+	done
+	run -125 pfm stat --mount="$MNT" -C 1 --compare true
+	run -125 pfm stat --mount="$MNT" -C 1 --compare true true true
+	run -7 pfm stat --mount="$MNT" -C 1 -r 4 --compare true 'exit 7'
+	no_contexts
+}
+
 @test "sim: Ctrl-C ends the runs, and the last one does not count" {
 	serve --backend=sim
 	cat >"$BATS_TEST_TMPDIR/script" <<-'END'
@@ -233,7 +290,7 @@ fields() {
 	pfm stat --mount="$MNT" -C 1 >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
 	until_ok running
 	stop_daemon
-	ends 125 $!
+	ends 3 $!
 	grep -q 'daemon' "$BATS_TEST_TMPDIR/out"
 }
 
@@ -253,15 +310,102 @@ ends() {
 	}
 }
 
-@test "sim: Ctrl-C ends what has no command, and shows its counts" {
+# A shell ignores these signals in background jobs.
+with_signals() {
+	exec perl -e '$SIG{INT} = $SIG{QUIT} = "DEFAULT"; exec @ARGV' "$@"
+}
+
+@test "sim: a signal ends what has no command, and its counts are shown" {
+	local signal
+
 	serve --backend=sim --clock=real
-	# A shell ignores SIGINT in background jobs.
-	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' pfm stat --mount="$MNT" -j -C 1 -e instructions \
-		>"$BATS_TEST_TMPDIR/out" 3>&- &
+	for signal in INT TERM HUP QUIT; do
+		with_signals pfm stat --mount="$MNT" -j -C 1 -e instructions >"$BATS_TEST_TMPDIR/out" 3>&- &
+		until_ok running
+		kill -$signal $!
+		ends 0 $!
+		schema json instructions <"$BATS_TEST_TMPDIR/out"
+	done
+}
+
+@test "sim: a signal that was ignored before stays ignored" {
+	serve --backend=sim --clock=real
+	(
+		trap '' HUP QUIT
+		with_signals nohup pfm stat --mount="$MNT" -I 10 -j -C 1 -e instructions
+	) >"$BATS_TEST_TMPDIR/out" 2>/dev/null 3>&- &
 	until_ok running
+	kill -HUP $!
+	lines=$(wc -l <"$BATS_TEST_TMPDIR/out")
+	until_ok has_lines $((lines + 3))
 	kill -INT $!
 	ends 0 $!
 	schema json instructions <"$BATS_TEST_TMPDIR/out"
+}
+
+has_lines() {
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/out")" -ge "$1" ]
+}
+
+# --- failures while a command runs
+
+# A command that runs until it is told to end, and says that it has come to its end
+WAITS='until [ -e over ]; do sleep 0.02; done; : >ended'
+
+# goes_on STATUS PID: pfm has said that, then the command ends, and pfm with that status
+goes_on() {
+	until_ok grep -q 'goes on$' said
+	[ ! -e ended ]
+	: >over
+	ends "$@"
+	[ -e ended ]
+}
+
+@test "perf: the command goes on without the daemon" {
+	cd "$BATS_TEST_TMPDIR"
+	serve --backend=perf
+	pfm stat --mount="$MNT" sh -c "$WAITS" 2>said 3>&- &
+	until_ok running
+	kill -KILL "$DAEMON"
+	goes_on 3 $!
+	ended 137
+	until_ok not_mounted
+}
+
+@test "sim: the command of a CPU goes on without the daemon, and pfm knows its end" {
+	cd "$BATS_TEST_TMPDIR"
+	serve --backend=sim
+	pfm stat --mount="$MNT" -C 1 -r 3 -- sh -c "$WAITS; exit 7" 2>said 3>&- &
+	until_ok running
+	stop_daemon
+	goes_on 7 $!
+}
+
+@test "sim: the command goes on when the disk is full" {
+	cd "$BATS_TEST_TMPDIR"
+	serve --backend=sim
+	pfm stat --mount="$MNT" -C 1 -I 10 -o /dev/full -- sh -c "$WAITS" 2>said 3>&- &
+	goes_on 125 $!
+	grep -q ENOSPC said
+	no_contexts
+}
+
+@test "sim: output to a pipe or terminal that was closed" {
+	serve --backend=sim --clock=real
+	run -0 bash -c 'pfm stat --mount="$0" -C 1 -I 10 2>/dev/null | head -n 1 >/dev/null; echo ${PIPESTATUS[0]}' \
+		"$MNT"
+	is 125
+	# The hangup of a terminal is a signal, too.
+	run -0 timeout 60 python3 - "$MNT" <<-'END'
+		import os, pty, sys
+		pid, terminal = pty.fork()
+		if pid == 0:
+		    os.execlp("pfm", "pfm", "stat", "--mount=" + sys.argv[1], "-C", "1", "-I", "10")
+		os.read(terminal, 1)
+		os.close(terminal)
+		assert os.WIFEXITED(os.waitpid(pid, 0)[1])
+	END
+	no_contexts
 }
 
 # --- commands
@@ -302,8 +446,54 @@ ends() {
 	run -125 pfm stat --mount="$MNT" -t "$pid" -- true
 }
 
-@test "perf: contexts of children make room for others" {
+@test "perf: the kernel counts a command, and nothing disturbs it" {
 	serve --backend=perf
+	run -0 --separate-stderr pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" \
+		-e context-switches,page-faults sh -c "grep TracerPid /proc/self/status; cat $MNT/stats"
+	[[ $output == *$'TracerPid:\t0'* ]]
+	grep -qx "threads 1" <<<"$output"
+	grep -qx "ctxsw_threads 0" <<<"$output"
+	grep -qx "ctxsw_in 0" <<<"$output"
+	output=$(cat "$BATS_TEST_TMPDIR/out")
+	fields json context-switches page-faults
+	[[ $output != *lost* ]]
+	no_contexts
+}
+
+# follows OPTION...: pfm counts a command, which the daemon traces
+follows() {
+	run --separate-stderr pfm stat --mount="$MNT" -j --allow-lost "$@" grep TracerPid /proc/self/status
+	[ "$status" = 0 ]
+	[[ $output == TracerPid:* && $output != *$'\t0' ]]
+	no_contexts
+}
+
+@test "perf: the daemon follows what the kernel cannot count alone" {
+	local events
+
+	serve --backend=perf
+	events=$(printf ',page-faults%.0s' {1..17})
+	follows --mux -e "${events#,}"
+	# Its program may not be read, or gains privileges.
+	install -m 4755 "$(command -v grep)" "$BATS_TEST_TMPDIR/grep"
+	PATH="$BATS_TEST_TMPDIR:$PATH" follows -e page-faults
+	rm "$BATS_TEST_TMPDIR/grep"
+	stop_daemon
+	serve --backend=perf -o threads=ctxsw
+	follows -e page-faults
+}
+
+@test "perf: a script whose interpreter is missing" {
+	serve --backend=perf
+	printf '#!/nonsense\n' >"$BATS_TEST_TMPDIR/script"
+	chmod +x "$BATS_TEST_TMPDIR/script"
+	run -127 pfm stat --mount="$MNT" "$BATS_TEST_TMPDIR/script"
+	[[ $output == *ENOENT* ]]
+	no_contexts
+}
+
+@test "perf: contexts of children make room for others" {
+	serve --backend=perf -o threads=ctxsw
 	echo 16 >"$MNT/config/user_contexts_max"
 	mkfifo -m 666 "$BATS_TEST_TMPDIR/fifo"
 	cat >"$BATS_TEST_TMPDIR/script" <<-'END'
@@ -325,8 +515,7 @@ ends() {
 
 @test "perf: a signal for pfm alone is the command's, too" {
 	serve --backend=perf
-	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" \
-		sleep 1000 3>&- &
+	with_signals pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" sleep 1000 3>&- &
 	until_ok running
 	kill -INT $!
 	ends 130 $!

@@ -106,6 +106,7 @@ static void test_ctl_thread(void **state)
 		unsigned set;
 		bool has_set, follow, untraced;
 		const char *printed;
+		bool inherit, on_exec;
 	} cases[] = {
 		{"load tid=1", 1, 0, false, false, false, "load tid=1\n"},
 		{"load tid=4194304 set=7", 4194304, 7, true, false, false,
@@ -115,6 +116,9 @@ static void test_ctl_thread(void **state)
 		{"load ptrace=no tid=5", 5, 0, false, false, true, "load tid=5 ptrace=no\n"},
 		{"load ptrace=yes follow set=0 tid=5", 5, 0, true, true, false,
 			"load tid=5 set=0 follow\n"},
+		{"load inherit tid=5", 5, 0, false, false, false, "load tid=5 inherit\n", true},
+		{"load on_exec tid=5 inherit ptrace=no", 5, 0, false, false, true,
+			"load tid=5 ptrace=no inherit on_exec\n", true, true},
 	};
 
 	(void)state;
@@ -130,6 +134,8 @@ static void test_ctl_thread(void **state)
 		assert_int_equal(cmd.has_set, cases[i].has_set);
 		assert_int_equal(cmd.load.follow, cases[i].follow);
 		assert_int_equal(cmd.load.untraced, cases[i].untraced);
+		assert_int_equal(cmd.load.inherit, cases[i].inherit);
+		assert_int_equal(cmd.load.on_exec, cases[i].on_exec);
 		assert_null(cmd.load.cpus);
 		command_print_ctl(&cmd, &out);
 		assert_string_equal(out.p, cases[i].printed);
@@ -191,10 +197,10 @@ static void test_ctl_errors(void **state)
 		{"load follow", EINVAL, "lacks"},
 		{"load cpus=1", EINVAL, "lacks"},
 		{"load cpu=1 tid=1", EINVAL, "on a CPU or on a thread"},
-		{"load cpu=1 follow", EINVAL, "go with tid or pid"},
-		{"load cpu=1 cpus=1", EINVAL, "go with tid or pid"},
-		{"load cpu=1 ptrace=no", EINVAL, "go with tid or pid"},
-		{"load cpu=1 ptrace=yes", EINVAL, "go with tid or pid"},
+		{"load cpu=1 follow", EINVAL, "go with a thread"},
+		{"load cpu=1 cpus=1", EINVAL, "go with a thread"},
+		{"load cpu=1 ptrace=no", EINVAL, "go with a thread"},
+		{"load cpu=1 ptrace=yes", EINVAL, "go with a thread"},
 		{"load pid=0", EINVAL, "no process has number 0"},
 		{"load pid=1 tid=1", EINVAL, "leave one out"},
 		{"load pid=1 cpu=1", EINVAL, "leave out cpu"},
@@ -211,6 +217,13 @@ static void test_ctl_errors(void **state)
 		{"load tid=1 follow=", EINVAL, "write the word alone"},
 		{"load tid=1 follow ptrace=no", EINVAL, "leave out follow or ptrace=no"},
 		{"load ptrace=no tid=1 follow", EINVAL, "leave out follow or ptrace=no"},
+		{"load tid=1 on_exec", EINVAL, "write 'load tid=N inherit on_exec'"},
+		{"load tid=1 inherit follow", EINVAL, "leave one out"},
+		{"load pid=1 inherit", EINVAL, "load pid=N follow"},
+		{"load tid=1 inherit cpus=0", EINVAL, "leave cpus out"},
+		{"load cpu=1 inherit", EINVAL, "go with a thread"},
+		{"load tid=1 inherit=1", EINVAL, "write the word alone"},
+		{"load tid=1 inherit inherit", EINVAL, "twice"},
 		{"load tid=1 ptrace", EINVAL, "ptrace=no"},
 		{"load tid=1 ptrace=", EINVAL, "ptrace=no"},
 		{"load tid=1 ptrace=0", EINVAL, "ptrace=no"},

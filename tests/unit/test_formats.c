@@ -64,11 +64,11 @@ static int validate(const pfm_buffer_fmt_t *fmt, uint64_t size, uint32_t flags, 
 	pfm_hist_smpl_arg_t hist = {.buf_size = size};
 	pfm_correlate_smpl_arg_t correlate = {.buf_size = size};
 	pfm_stack_smpl_arg_t stack = {.buf_size = size, .buf_flags = flags, .max_frames = 10};
-	void *arg = fmt == &format_dfl     ? (void *)&dfl
-		    : fmt == &format_nway  ? (void *)&nway
-		    : fmt == &format_hist  ? (void *)&hist
-		    : fmt == &format_stack ? (void *)&stack
-					   : (void *)&correlate;
+	void *arg = fmt == &format_dfl                               ? (void *)&dfl
+		    : fmt == &format_nway                            ? (void *)&nway
+		    : fmt == &format_hist                            ? (void *)&hist
+		    : fmt == &format_stack || fmt == &format_profile ? (void *)&stack
+								     : (void *)&correlate;
 
 	return fmt->fmt_validate(0, NPMDS, arg);
 }
@@ -90,6 +90,7 @@ static void test_validate(void **state)
 		{&format_correlate, 128 + 8 + 40 + NPMDS * 8},
 		{&format_stack, 128 + 48 + (NPMDS + 10 + 4) * 8},
 		{&format_stack, 128 + 48 + (NPMDS + 10 + 4) * 8, PFM_STACK_SMPL_NO_USER},
+		{&format_profile, 128 + 8 + 48 + (NPMDS + 10 + 4) * 8},
 	};
 
 	(void)state;
@@ -110,6 +111,7 @@ static void test_validate(void **state)
 	assert_int_equal(validate(&format_dfl, 65536, 6, 0), EINVAL);
 	assert_int_equal(validate(&format_dfl, 65536, 8, 0), EINVAL);
 	assert_int_equal(validate(&format_stack, 65536, 3, 0), EINVAL);
+	assert_int_equal(validate(&format_profile, 65536, 3, 0), EINVAL);
 	assert_int_equal(validate(&format_nway, 65536, 2, 2), EINVAL);
 	for (unsigned parts = 0; parts < 80; parts++)
 		assert_int_equal(validate(&format_nway, 65536, 0, parts),
@@ -251,7 +253,7 @@ static void test_too_large(void **state)
 		const pfm_buffer_fmt_t *fmt;
 		void *arg;
 	} cases[] = {{&format_dfl, &dfl}, {&format_nway, &nway}, {&format_correlate, &correlate},
-		{&format_stack, &stack}};
+		{&format_stack, &stack}, {&format_profile, &stack}};
 	pfm_smpl_where_t where = some_where();
 
 	(void)state;
@@ -286,6 +288,7 @@ static void test_counts_lost(void **state)
 		{&format_hist, &hist, 72},
 		{&format_correlate, &correlate, 64},
 		{&format_stack, &stack, 56},
+		{&format_profile, &stack, 64},
 	};
 	static const uint64_t two[PFM_FMT_BV] = {1, 0, 0, 0, 1}, one[PFM_FMT_BV] = {2};
 
@@ -324,6 +327,7 @@ static void test_source(void **state)
 		{&format_hist, &hist, 80},
 		{&format_correlate, &correlate, 72},
 		{&format_stack, &stack, 64},
+		{&format_profile, &stack, 72},
 	};
 
 	(void)state;
@@ -342,8 +346,8 @@ static void test_source(void **state)
 }
 
 /* An overflow with this stack, of which the first @want frames are to be left, and @flags. */
-static void stack_is(
-	uint32_t buf_flags, uint32_t max_frames, unsigned from, unsigned want, uint16_t flags)
+static void stack_of_is(const pfm_buffer_fmt_t *fmt, size_t at, uint32_t buf_flags,
+	uint32_t max_frames, unsigned from, unsigned want, uint16_t flags)
 {
 	static const uint64_t frames[] = {PFM_STACK_KERNEL, ~0xffULL << 32, ~0xfeULL << 32,
 		PFM_STACK_USER, 0x401000, 0x402000, 0x403000};
@@ -357,11 +361,11 @@ static void stack_is(
 	where.precise = PFM_SMPL_INTERRUPT;
 	where.nframes = COUNT(frames);
 	where.frames = frames;
-	assert_int_equal(smpl_open(&s, &format_stack, &stack, NPMDS), 0);
+	assert_int_equal(smpl_open(&s, fmt, &stack, NPMDS), 0);
 	assert_int_equal(smpl_overflow(&s, &arg, 77, &where), 0);
 	assert_int_equal(smpl_u64(&s, 0), 1);
-	memcpy(&e, s.buf + 128, sizeof(e));
-	assert_int_equal(smpl_u64(&s, 8), 128 + pfm_stack_smpl_size(&e));
+	memcpy(&e, s.buf + at, sizeof(e));
+	assert_int_equal(smpl_u64(&s, 8), at + pfm_stack_smpl_size(&e));
 	assert_int_equal(e.dfl.ovfl_count, 3);
 	assert_int_equal(e.dfl.tstamp, 77);
 	assert_int_equal(e.dfl.ip, where.ip);
@@ -369,11 +373,22 @@ static void stack_is(
 	assert_int_equal(e.source, PFM_SMPL_INTERRUPT);
 	assert_int_equal(e.flags, flags);
 	assert_int_equal(e.nframes, want);
-	assert_int_equal(smpl_u64(&s, 128 + 48), 11);
-	assert_int_equal(smpl_u64(&s, 128 + 48 + 8), 70);
+	assert_int_equal(smpl_u64(&s, at + 48), 11);
+	assert_int_equal(smpl_u64(&s, at + 48 + 8), 70);
 	for (unsigned i = 0; i < want; i++)
-		assert_int_equal(smpl_u64(&s, 128 + 48 + 16 + 8 * i), frames[from + i]);
+		assert_int_equal(smpl_u64(&s, at + 48 + 16 + 8 * i), frames[from + i]);
+	if (fmt == &format_profile) {
+		assert_int_equal(smpl_u32(&s, 128), PFM_CORRELATE_STACK);
+		assert_int_equal(smpl_u32(&s, 132), 8 + pfm_stack_smpl_size(&e));
+	}
 	smpl_close(&s);
+}
+
+static void stack_is(
+	uint32_t buf_flags, uint32_t max_frames, unsigned from, unsigned want, uint16_t flags)
+{
+	stack_of_is(&format_stack, 128, buf_flags, max_frames, from, want, flags);
+	stack_of_is(&format_profile, 128 + 8, buf_flags, max_frames, from, want, flags);
 }
 
 static void test_stack(void **state)
@@ -390,19 +405,18 @@ static void test_stack(void **state)
 }
 
 /* The largest sample fits, whatever is in the stack; then the buffer is full. */
-static void test_stack_full(void **state)
+static void stack_fills(const pfm_buffer_fmt_t *fmt, size_t at)
 {
 	pfm_stack_smpl_arg_t stack = {
-		.buf_size = 128 + 48 + (NPMDS + 5 + PFM_STACK_MAX_MARKERS) * 8, .max_frames = 5};
+		.buf_size = at + 48 + (NPMDS + 5 + PFM_STACK_MAX_MARKERS) * 8, .max_frames = 5};
 	uint64_t frames[200];
 	pfm_ovfl_arg_t arg = {.smpl_pmds = {0xf}, .ovfl_count = 1};
 	pfm_smpl_where_t where = {.nframes = COUNT(frames), .frames = frames};
 	struct smpl s;
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(frames); i++)
 		frames[i] = i % 2 ? i : PFM_STACK_USER;
-	assert_int_equal(smpl_open(&s, &format_stack, &stack, NPMDS), 0);
+	assert_int_equal(smpl_open(&s, fmt, &stack, NPMDS), 0);
 	assert_int_equal(smpl_overflow(&s, &arg, 1, &where), 0);
 	assert_int_equal(smpl_u64(&s, 0), 1);
 	assert_int_equal(smpl_overflow(&s, &arg, 2, &where), 0);
@@ -410,6 +424,13 @@ static void test_stack_full(void **state)
 	smpl_restart(&s, false);
 	assert_int_equal(smpl_u64(&s, 0), 0);
 	smpl_close(&s);
+}
+
+static void test_stack_full(void **state)
+{
+	(void)state;
+	stack_fills(&format_stack, 128);
+	stack_fills(&format_profile, 128 + 8);
 }
 
 /* Two parts for two samples of 56 each: a third, of at most 72, might not fit. */

@@ -32,6 +32,7 @@
 #include "backend/sysfs/sysfs.h"
 #include "base/cleanup.h"
 #include "daemon/engine/engine.h"
+#include "perfmonfs/smpl_stack.h"
 
 #define MSEC 1000000ULL
 
@@ -148,14 +149,19 @@ static bool in_burn(uint64_t ip)
 	return ip >= (uintptr_t)__start_burn_text && ip < (uintptr_t)__stop_burn_text;
 }
 
-static struct ip_sampler *sampler_open(uint64_t period_ns, bool events)
+static struct ip_sampler *sampler_new(struct ip_sampler_conf conf)
 {
 	struct ip_sampler *w;
 	struct err e;
 
-	if (ip_sampler_new(cpu, period_ns, events, &w, &e) < 0)
+	if (ip_sampler_new(cpu, &conf, &w, &e) < 0)
 		fail_msg("%s", e.text);
 	return w;
+}
+
+static struct ip_sampler *sampler_open(uint64_t period_ns, bool events)
+{
+	return sampler_new((struct ip_sampler_conf){.period_ns = period_ns, .events = events});
 }
 
 static bool ticks_within(struct ip_sampler *w, int ms)
@@ -194,6 +200,36 @@ static void test_burner(void **state)
 	assert_int_equal(right, ENOUGH);
 	assert_true(inside >= ENOUGH / 2); /* Samples of interrupts are elsewhere. */
 	assert_int_equal(ip_sampler_lost(w), 0);
+	ip_sampler_free(w);
+	burner_free(b);
+}
+
+/* The thread that is busy has a stack: the function, and what has called it. */
+static void test_stacks(void **state)
+{
+	struct burner *b = burner_new();
+	struct ip_sampler *w =
+		sampler_new((struct ip_sampler_conf){.period_ns = MSEC, .stacks = true});
+	pfm_smpl_where_t where = {0};
+	unsigned inside = 0, callers = 0;
+	uint64_t until = now() + 30000 * MSEC;
+
+	(void)state;
+	assert_true(ip_sampler_has_stacks(w));
+	while (inside < 20 && now() < until) {
+		assert_true(ticks_within(w, 1000));
+		ip_sampler_read(w, &where, NULL, NULL);
+		if (where.tid != (uint32_t)atomic_load(&b->tid) || !in_burn(where.ip))
+			continue;
+		assert_true(where.nframes >= 2);
+		assert_int_equal(where.frames[0], PFM_STACK_USER);
+		assert_int_equal(where.frames[1], where.ip);
+		inside++;
+		callers += where.nframes > 2;
+	}
+	assert_int_equal(inside, 20);
+	/* The tests are compiled with frame pointers. */
+	assert_int_not_equal(callers, 0);
 	ip_sampler_free(w);
 	burner_free(b);
 }
@@ -717,6 +753,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_burner),
+		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_not_oneself),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_pause),

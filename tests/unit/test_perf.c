@@ -984,6 +984,7 @@ static void bind_to(unsigned n)
 /* --- Threads */
 
 static atomic_int own_tid;
+static const struct thread_conf alone;
 
 static int open_thread(void **state)
 {
@@ -991,7 +992,7 @@ static int open_thread(void **state)
 
 	open_none(state);
 	atomic_store(&own_tid, gettid());
-	if (be->ops->thread_open(be, &own_tid, &cpu, &e) < 0)
+	if (be->ops->thread_open(be, &own_tid, &alone, &cpu, &e) < 0)
 		fail_msg("%s", e.text);
 	return 0;
 }
@@ -1097,7 +1098,7 @@ static uint64_t faulter_open(struct faulter *f)
 	struct err e;
 
 	faulter_begin(f);
-	if (be->ops->thread_open(be, &f->tid, &cpu, &e) < 0)
+	if (be->ops->thread_open(be, &f->tid, &alone, &cpu, &e) < 0)
 		fail_msg("%s", e.text);
 	return event("page-faults") | EVTSEL_EN;
 }
@@ -1218,7 +1219,7 @@ static void test_thread_ended(void **state)
 	assert_int_equal(put_all(2, on & ~EVTSEL_EN, &e), 2);
 	assert_int_equal(get_same(2), count);
 	refuse(SEL(2), REG_WRITE, on, ESRCH);
-	assert_int_equal(be->ops->thread_open(be, &f.tid, &none, &e), -ESRCH);
+	assert_int_equal(be->ops->thread_open(be, &f.tid, &alone, &none, &e), -ESRCH);
 	assert_int_equal(e.no, ESRCH);
 }
 

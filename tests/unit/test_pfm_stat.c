@@ -103,7 +103,7 @@ static void row_is(const struct row *row, bool csv, const char *expected)
 
 	assert_non_null(f);
 	if (csv)
-		row_csv(f, ',', row);
+		row_csv(f, ',', 0, row);
 	else
 		row_json(f, row);
 	fclose(f);

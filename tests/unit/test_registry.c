@@ -137,6 +137,7 @@ static void test_parse(void **state)
 		{"correlate", "correlate size=65536\n"},
 		{"stack", "stack size=262144 frames=127\n"},
 		{"stack no_user frames=7", "stack size=262144 frames=7 no_user\n"},
+		{"profile frames=7", "profile size=262144 frames=7\n"},
 		{"none", "none\n"},
 	};
 

@@ -3,13 +3,10 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
@@ -24,6 +21,7 @@
 #include "tools/pfm/samples/recorder.h"
 #include "tools/pfm/stat/launch.h"
 #include "tools/pfm/stat/places.h"
+#include "tools/pfm/stat/signals.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
@@ -33,29 +31,26 @@ enum {
 	RECORD_HZ_MAX = 100000,
 	RECORD_THREAD_BUFFER = 32768, /* bytes; all buffers together have 16 MiB by default */
 	RECORD_CPU_BUFFER = 131072,
+	RECORD_STACKS = 4, /* times larger for stacks */
 };
 
 struct record_options {
-	const char *mount;
+	struct place_options where;
 	const char *event; /* NULL: the backend's first that suits */
 	const char *file;
 	uint64_t hz;     /* 0: not given */
 	uint64_t period; /* 0: not given */
-	enum place_kind kind;
-	const char *list; /* of numbers; NULL: of all CPUs, or none is needed */
-	char **command;   /* NULL: none */
+	bool stacks;
+	char **command; /* NULL: none */
 };
 
 static const struct option record_long[] = {
-	{"mount", required_argument, NULL, 'm'},
 	{"freq", required_argument, NULL, 'F'},
 	{"count", required_argument, NULL, 'c'},
 	{"event", required_argument, NULL, 'e'},
 	{"output", required_argument, NULL, 'o'},
-	{"pid", required_argument, NULL, 'p'},
-	{"tid", required_argument, NULL, 't'},
-	{"cpu", required_argument, NULL, 'C'},
-	{"all-cpus", no_argument, NULL, 'a'},
+	{"call-graph", no_argument, NULL, 'g'},
+	PLACE_OPTIONS_LONG,
 	{NULL, 0, NULL, 0},
 };
 
@@ -67,22 +62,13 @@ static int record_number(
 	return *v ? 0 : err_set(e, ERANGE, "%s: 0 is too little", what);
 }
 
-static int record_set_kind(
-	struct record_options *o, enum place_kind kind, const char *list, struct err *e)
-{
-	if (o->kind != PLACE_COMMAND)
-		return err_set(e, EINVAL, "give one of -p, -t, -C and -a");
-	o->kind = kind;
-	o->list = list;
-	return 0;
-}
-
 static int record_option(struct record_options *o, int opt, struct err *e)
 {
+	int rc = place_options_set(&o->where, opt, optarg, e);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
 	switch (opt) {
-	case 'm':
-		o->mount = optarg;
-		return 0;
 	case 'e':
 		o->event = optarg;
 		return 0;
@@ -93,14 +79,9 @@ static int record_option(struct record_options *o, int opt, struct err *e)
 		return record_number("-F", optarg, RECORD_HZ_MAX, &o->hz, e);
 	case 'c':
 		return record_number("-c", optarg, INT64_MAX, &o->period, e);
-	case 'p':
-		return record_set_kind(o, PLACE_PROCESS, optarg, e);
-	case 't':
-		return record_set_kind(o, PLACE_THREAD, optarg, e);
-	case 'C':
-		return record_set_kind(o, PLACE_CPU, optarg, e);
-	case 'a':
-		return record_set_kind(o, PLACE_CPU, NULL, e);
+	case 'g':
+		o->stacks = true;
+		return 0;
 	default:
 		return err_set(e, EINVAL, "wrong usage: see `pfm help record`");
 	}
@@ -112,15 +93,14 @@ static int record_parse(struct record_options *o, int argc, char **argv, struct 
 
 	*o = (struct record_options){.file = "pfm.data"};
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "+m:F:c:e:o:p:t:C:a", record_long, NULL)) != -1)
+	while ((opt = getopt_long(
+			argc, argv, "+F:c:e:o:g" PLACE_OPTIONS_LETTERS, record_long, NULL)) != -1)
 		if (record_option(o, opt, e) < 0)
 			return -e->no;
 	o->command = optind < argc ? argv + optind : NULL;
 	if (o->hz && o->period)
 		return err_set(e, EINVAL, "give -F or -c, not both");
-	if (!o->command && o->kind == PLACE_COMMAND)
-		return err_set(e, EINVAL, "give a command, or -p, -t, -C or -a");
-	return 0;
+	return place_options_check(&o->where, o->command, e);
 }
 
 /* --- What is sampled */
@@ -190,6 +170,18 @@ static int record_find_period(
 	return 0;
 }
 
+/* Call chains are those of the kernel's interrupts. */
+static int record_want_stacks(struct record_plan *plan, const struct tree *t, struct err *e)
+{
+	if (strcmp(t->backend, "sim") == 0)
+		return err_set(e, EOPNOTSUPP,
+			"-g: simulated CPUs run no programs: mount with --backend=perf, or record "
+			"without -g");
+	plan->sampling.stacks = true;
+	plan->sampling.buf_size *= RECORD_STACKS;
+	return 0;
+}
+
 static int record_make_plan(struct record_plan *plan, const struct record_options *o,
 	const struct tree *t, struct err *e)
 {
@@ -201,15 +193,16 @@ static int record_make_plan(struct record_plan *plan, const struct record_option
 	if (rc < 0)
 		return rc;
 	if (!name)
-		name = record_default_event(&pmu, machine_levels(t), o->kind, e);
+		name = record_default_event(&pmu, machine_levels(t), o->where.kind, e);
 	rc = name ? record_find_event(plan, &pmu, name, t, e) : -e->no;
 	pfm_pmu_free(&pmu);
 	if (rc < 0 || record_find_period(plan, o, e) < 0 ||
 		file_read_u64(t->dir, "config/tick_us", &tick_us, e) < 0)
 		return -e->no;
 	plan->tick_ns = tick_us * 1000;
-	plan->sampling.buf_size = o->kind == PLACE_CPU ? RECORD_CPU_BUFFER : RECORD_THREAD_BUFFER;
-	return 0;
+	plan->sampling.buf_size =
+		o->where.kind == PLACE_CPU ? RECORD_CPU_BUFFER : RECORD_THREAD_BUFFER;
+	return o->stacks ? record_want_stacks(plan, t, e) : 0;
 }
 
 static void record_add_line(struct text *info, const char *key, const char *file)
@@ -241,8 +234,10 @@ static void record_describe(struct text *info, const struct record_plan *plan,
 {
 	if (o->command)
 		record_add_command(info, o->command);
-	text_printf(info, "pmu %s, backend %s\naddresses poll\ntick_ns %" PRIu64 "\n", t->pmu,
-		t->backend, plan->tick_ns);
+	text_printf(info, "pmu %s, backend %s\ntick_ns %" PRIu64 "\n", t->pmu, t->backend,
+		plan->tick_ns);
+	if (plan->sampling.stacks)
+		text_printf(info, "call_graph frame pointers\n");
 	text_printf(info, "start_ns %" PRIu64 "\nstart_realtime_ns %" PRIu64 "\n",
 		nsec_now(CLOCK_MONOTONIC), nsec_now(CLOCK_REALTIME));
 	record_add_line(info, "kernel", "/proc/sys/kernel/osrelease");
@@ -280,10 +275,10 @@ static int record_add_list(
 	struct recorder *r, const struct tree *t, const struct record_options *o, struct err *e)
 {
 	struct places places = {0};
-	int rc = places_add_list(&places, t, o->kind, o->list, e);
+	int rc = places_add_list(&places, t, &o->where, e);
 
 	for (unsigned i = 0; rc == 0 && i < places.n; i++)
-		rc = record_add_place(r, t, o->kind, places.all[i].id, e);
+		rc = record_add_place(r, t, o->where.kind, places.all[i].id, e);
 	places_free(&places);
 	return rc;
 }
@@ -291,61 +286,51 @@ static int record_add_list(
 static int record_add(struct recorder *r, const struct tree *t, const struct record_options *o,
 	const struct launch *l, struct err *e)
 {
-	if (o->kind != PLACE_COMMAND)
+	if (o->where.kind != PLACE_COMMAND)
 		return record_add_list(r, t, o, e);
 	return record_add_place(r, t, PLACE_COMMAND, l->pid, e);
 }
 
 /* --- Running */
 
-static int record_signals(sigset_t *before, struct err *e)
-{
-	sigset_t set;
-	int fd;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGPIPE);
-	sigprocmask(SIG_BLOCK, &set, before);
-	sigdelset(&set, SIGPIPE);
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd >= 0 ? fd : err_set(e, errno, "no signalfd: %s", err_name(errno));
-}
-
-/* Starts, records and stops. Returns as recorder_run(). */
-static int record_go(struct recorder *r, struct launch *l, int signals, struct err *e)
+/* Records and stops. Returns as recorder_run(). */
+static int record_go(
+	struct recorder *r, struct launch *l, const struct signals *signals, struct err *e)
 {
 	int end;
 
-	if (recorder_start(r, e) < 0)
+	if (l->pid && launch_continue(l, NULL, e) < 0)
 		return -e->no;
-	if (l->pid)
-		launch_continue(l);
-	end = recorder_run(r, signals, l->pidfd, e);
+	end = recorder_run(r, signals->fd, l->pidfd, e);
 	if (end > 0 && recorder_stop(r, e) < 0)
 		return -e->no;
 	return end;
 }
 
-/* The terminal sends a signal to the command, too; one of kill(1) has to be passed on. */
-static int record_status(struct launch *l, int end, int signals)
+/* After a signal, the command ends as it wants to. */
+static int record_status(struct launch *l, int end, const struct signals *signals)
 {
-	struct signalfd_siginfo si;
+	int signo = end == RECORDER_SIGNALLED ? signals_take(signals, l) : 0;
 
-	if (end == RECORDER_SIGNALLED && !l->pid)
-		return 0;
-	if (end == RECORDER_SIGNALLED && read(signals, &si, sizeof(si)) == sizeof(si)) {
-		if (si.ssi_code != SI_KERNEL)
-			kill(l->pid, (int)si.ssi_signo);
-		launch_wait(l);
-		return PFM_EXIT_SIGNAL + (int)si.ssi_signo;
-	}
 	if (!l->pid)
 		return 0;
-	launch_wait(l);
-	return launch_exit_status(l);
+	signals_wait(signals, l);
+	return signo ? PFM_EXIT_SIGNAL + signo : launch_exit_status(l);
+}
+
+/* The recording has ended by a failure, and the command goes on. */
+static int record_failed(struct launch *l, const struct signals *signals, struct err *e)
+{
+	int no = e->no;
+
+	if (l->pid) {
+		fprintf(stderr, "pfm record: %s; the command goes on\n", e->text);
+		*e = (struct err){0};
+		signals_wait(signals, l);
+	}
+	if (!file_is_gone(no))
+		return -no;
+	return l->pid && launch_exit_status(l) ? launch_exit_status(l) : PFM_EXIT_LOST;
 }
 
 /* Each thread that the command makes takes two descriptors. The command keeps its own limit. */
@@ -360,10 +345,11 @@ static void record_raise_limit(void)
 }
 
 static int record_in(const struct record_options *o, const struct tree *t, struct launch *l,
-	int signals, struct err *e)
+	const struct signals *signals, struct err *e)
 {
 	struct record_plan plan = {.tick_ns = 0};
 	struct err closing = {0};
+	bool started = false;
 	struct recorder r;
 	int end;
 
@@ -371,6 +357,9 @@ static int record_in(const struct record_options *o, const struct tree *t, struc
 		return -e->no;
 	end = record_add(&r, t, o, l, e);
 	if (end == 0)
+		end = recorder_start(&r, e);
+	started = end == 0;
+	if (started)
 		end = record_go(&r, l, signals, e);
 	if (recorder_close(&r, end > 0, &closing) < 0 && end > 0) {
 		*e = closing;
@@ -378,13 +367,15 @@ static int record_in(const struct record_options *o, const struct tree *t, struc
 	}
 	if (end > 0 && r.track.losses)
 		fprintf(stderr, "pfm record: samples are missing: pfm report says why\n");
+	if (end < 0 && started)
+		return record_failed(l, signals, e);
 	return end < 0 ? end : record_status(l, end, signals);
 }
 
-static int record_launch(
-	struct launch *l, const struct record_options *o, const sigset_t *mask, struct err *e)
+static int record_launch(struct launch *l, const struct record_options *o,
+	const struct signals *signals, struct err *e)
 {
-	int rc = o->command ? launch_stopped(l, o->command, mask, e) : 0;
+	int rc = o->command ? launch_stopped(l, o->command, &signals->mask, e) : 0;
 
 	if (rc < 0 && l->exec_no)
 		return l->exec_no == ENOENT ? PFM_EXIT_NOT_FOUND : PFM_EXIT_CANNOT;
@@ -393,25 +384,26 @@ static int record_launch(
 
 static int record_run(int argc, char **argv, struct err *e)
 {
+	struct signals signals = SIGNALS_NONE;
 	struct launch l = LAUNCH_NONE;
 	struct record_options o;
-	CLEANUP_CLOSE int signals = -1;
-	sigset_t mask;
 	struct tree t;
 	int rc;
 
-	if (record_parse(&o, argc, argv, e) < 0 || tree_open(&t, o.mount, e) < 0)
+	if (record_parse(&o, argc, argv, e) < 0 || tree_open(&t, o.where.mount, e) < 0)
 		return -e->no;
 	if (t.fallback)
 		fprintf(stderr, "pfm record: no hardware events (msr: %s); by the kernel's clock\n",
 			t.reason.text);
-	signals = record_signals(&mask, e);
-	rc = signals < 0 ? signals : record_launch(&l, &o, &mask, e);
+	rc = signals_open(&signals, e);
+	if (rc == 0)
+		rc = record_launch(&l, &o, &signals, e);
 	record_raise_limit();
 	if (rc == 0)
-		rc = record_in(&o, &t, &l, signals, e);
+		rc = record_in(&o, &t, &l, &signals, e);
 	launch_end(&l);
 	tree_close(&t);
+	signals_close(&signals);
 	return rc;
 }
 
@@ -424,17 +416,15 @@ const struct pfm_command cmd_record = {
 		"Sample a command with all that it starts, from its first instruction on; or what\n"
 		"runs already, until Ctrl-C or the end of COMMAND. `pfm report` shows the "
 		"result.\n\n"
-		"  -F, --freq=HZ      samples a second, of cpu-clock and task-clock; default: "
-		"1000\n"
-		"  -c, --count=PERIOD a sample each PERIOD events; default: 1000000\n"
-		"  -e, --event=EVENT  default: task-clock or cpu-clock with perf, otherwise "
-		"cycles;\n"
-		"                     cycles:u without the right to the kernel level\n"
-		"  -o, --output=FILE  default: pfm.data; - is standard output\n"
-		"  -p, --pid=LIST     all threads of processes, and what they start\n"
-		"  -t, --tid=LIST     threads\n"
-		"  -C, --cpu=LIST     CPUs, like 0-3,8\n"
-		"  -a, --all-cpus     all CPUs that are online\n"
-		"  -m, --mount=DIR    the mount of perfmonfs\n",
+		"  -F, --freq=HZ            samples a second, of cpu-clock and task-clock; "
+		"default:\n"
+		"                           1000\n"
+		"  -c, --count=PERIOD       a sample each PERIOD events; default: 1000000\n"
+		"  -e, --event=EVENT        default: task-clock or cpu-clock with perf, otherwise\n"
+		"                           cycles; cycles:u without the right to the kernel "
+		"level\n"
+		"  -o, --output=FILE        default: pfm.data; - is standard output\n"
+		"  -g, --call-graph         with call chains, by frame "
+		"pointers\n" PLACE_OPTIONS_USAGE,
 	.run = record_run,
 };

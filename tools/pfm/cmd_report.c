@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,10 +33,22 @@ struct report_options {
 	const char *output[REPORT_OUTPUTS]; /* the file, "-" for stdout; NULL: not wanted */
 	const char *file;
 	struct flat_keys keys;
+	bool tree;
+	struct tree_options tree_options;
+	double at_least; /* percent; negative: not given */
 	enum recording_names names;
 };
 
-enum { REPORT_FIRST = 256, REPORT_SORT = REPORT_FIRST + REPORT_OUTPUTS, REPORT_NO_DEMANGLE };
+enum {
+	REPORT_FIRST = 256,
+	REPORT_SORT = REPORT_FIRST + REPORT_OUTPUTS,
+	REPORT_TREE,
+	REPORT_LIMIT,
+	REPORT_NO_DEMANGLE
+};
+
+/* Below, a call tree is hard to read. */
+#define REPORT_TREE_LIMIT 0.5
 
 static const struct option report_long[] = {
 	{"folded", optional_argument, NULL, REPORT_FIRST + REPORT_FOLDED},
@@ -44,6 +57,8 @@ static const struct option report_long[] = {
 	{"pprof", optional_argument, NULL, REPORT_FIRST + REPORT_PPROF},
 	{"firefox", optional_argument, NULL, REPORT_FIRST + REPORT_FIREFOX},
 	{"sort", required_argument, NULL, REPORT_SORT},
+	{"tree", optional_argument, NULL, REPORT_TREE},
+	{"percent-limit", required_argument, NULL, REPORT_LIMIT},
 	{"no-demangle", no_argument, NULL, REPORT_NO_DEMANGLE},
 	{NULL, 0, NULL, 0},
 };
@@ -53,13 +68,39 @@ static int report_usage(struct err *e)
 	return err_set(e, EINVAL, "wrong usage: see `pfm help report`");
 }
 
+static int report_set_tree(struct report_options *o, const char *order, struct err *e)
+{
+	o->tree = true;
+	o->tree_options.callers = order && strcmp(order, "callers") == 0;
+	if (!order || o->tree_options.callers || strcmp(order, "callees") == 0)
+		return 0;
+	return err_set(e, EINVAL, "--tree: '%s' is none of callees, callers", order);
+}
+
+static int report_set_limit(struct report_options *o, const char *text, struct err *e)
+{
+	char *end;
+
+	o->at_least = strtod(text, &end);
+	if (end == text || *end || !(o->at_least >= 0 && o->at_least <= 100))
+		return err_set(e, EINVAL, "--percent-limit: '%s' is no number of 0 to 100", text);
+	return 0;
+}
+
 static int report_option(struct report_options *o, int opt, struct err *e)
 {
-	if (opt == REPORT_SORT)
+	switch (opt) {
+	case REPORT_SORT:
 		return flat_parse_keys(&o->keys, optarg, e);
-	if (opt == REPORT_NO_DEMANGLE) {
+	case REPORT_TREE:
+		return report_set_tree(o, optarg, e);
+	case REPORT_LIMIT:
+		return report_set_limit(o, optarg, e);
+	case REPORT_NO_DEMANGLE:
 		o->names = RECORDING_SYMBOLS;
 		return 0;
+	default:
+		break;
 	}
 	if (opt < REPORT_FIRST || opt >= REPORT_SORT)
 		return report_usage(e);
@@ -98,6 +139,17 @@ static int report_write(
 	return rc;
 }
 
+static int report_write_text(
+	const struct recording *r, const struct report_options *o, struct err *e)
+{
+	struct tree_options tree = o->tree_options;
+
+	if (!o->tree)
+		return flat_write(r, &o->keys, o->at_least, stdout, e);
+	tree.at_least = o->at_least < 0 ? REPORT_TREE_LIMIT : o->at_least;
+	return tree_write(r, &tree, stdout, e);
+}
+
 static int report_write_all(
 	const struct recording *r, const struct report_options *o, struct err *e)
 {
@@ -110,12 +162,12 @@ static int report_write_all(
 		if (report_write(r, (enum report_output)i, o->output[i], e) < 0)
 			return -e->no;
 	}
-	return any ? 0 : flat_write(r, &o->keys, stdout, e);
+	return any ? 0 : report_write_text(r, o, e);
 }
 
 static int report_run(int argc, char **argv, struct err *e)
 {
-	struct report_options o = {.names = RECORDING_DEMANGLED};
+	struct report_options o = {.at_least = -1, .names = RECORDING_DEMANGLED};
 	struct recording r;
 	int rc;
 
@@ -133,11 +185,14 @@ const struct pfm_command cmd_report = {
 	.name = "report",
 	.summary = "show where the time of a recording went",
 	.usage =
-		"Usage: pfm report [FILE] [--sort=KEY,...] [--no-demangle]\n"
+		"Usage: pfm report [FILE] [--sort=KEY,... | --tree[=ORDER]] [--no-demangle]\n"
 		"       pfm report [FILE] [--no-demangle] OUTPUT...\n"
 		"Show the functions that pfm record has sampled, in FILE or pfm.data.\n\n"
 		"  --sort=KEY,...      a line for each command, pid, tid, cpu, object, function;\n"
 		"                      default: command,object,function\n"
+		"  --tree[=callees]    the call tree: below each function those that it calls\n"
+		"  --tree=callers      below each function those that call it\n"
+		"  --percent-limit=P   leave out what has less; default: 0, of trees 0.5\n"
 		"  --no-demangle       names of C++ and Rust as the linker has them\n\n"
 		"Outputs, to stdout or FILE:\n"
 		"  --folded[=FILE]      lines COMMAND;FUNCTION COUNT, as flamegraph.pl reads them\n"

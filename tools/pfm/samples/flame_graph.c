@@ -11,6 +11,7 @@
 
 #include "tools/pfm/samples/reports.h"
 #include "tools/pfm/samples/stacks.h"
+#include "tools/pfm/text/utf8.h"
 
 enum {
 	FLAME_WIDTH = 1180, /* px of the whole */
@@ -101,24 +102,20 @@ static unsigned flame_depth(const struct stack_node *s)
 	return deepest;
 }
 
-/* A warm colour by the name, the same in each graph: two graphs can be compared. */
+/* A warm colour by the name, a cool one for the kernel's, the same in each graph: two graphs can be
+ * compared. */
 static void flame_write_colour(const struct stack_node *s, FILE *out)
 {
 	uint64_t h = hash_string(s->name) * 0x9e3779b97f4a7c15ULL >> 32;
 
 	if (!s->parent || !s->object)
 		fprintf(out, "#d8d8c8");
+	else if (s->kernel)
+		fprintf(out, "#%02x%02x%02x", (unsigned)(110 + h % 40),
+			(unsigned)(150 + h / 40 % 60), (unsigned)(210 + h / 2400 % 40));
 	else
 		fprintf(out, "#%02x%02x%02x", (unsigned)(225 + h % 30),
 			(unsigned)(90 + h / 30 % 120), (unsigned)(40 + h / 3600 % 50));
-}
-
-/* Cut within a character, the name would be no UTF-8. */
-static size_t flame_fitting(const char *name, size_t room)
-{
-	while (room && ((unsigned char)name[room] & 0xc0) == 0x80)
-		room--;
-	return room;
 }
 
 static void flame_write_label(const char *name, double width, FILE *out)
@@ -131,7 +128,7 @@ static void flame_write_label(const char *name, double width, FILE *out)
 		flame_write_text(name, length, out);
 		return;
 	}
-	flame_write_text(name, flame_fitting(name, room - 2), out);
+	flame_write_text(name, utf8_cut(name, room - 2), out);
 	fputs("..", out);
 }
 
@@ -194,7 +191,7 @@ static void flame_write_head(const struct recording *r, const struct flame *fl, 
 	fputs(flame_style, out);
 	fprintf(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fffef8\"/>\n");
 	fprintf(out, "<text x=\"%d\" y=\"24\">", FLAME_LEFT);
-	flame_write_text(command.p, command.n < 90 ? command.n : flame_fitting(command.p, 90), out);
+	flame_write_text(command.p, command.n < 90 ? command.n : utf8_cut(command.p, 90), out);
 	fputs(": ", out);
 	flame_write_text(recording_event(r), SIZE_MAX, out);
 	fprintf(out, ", %" PRIu64 " overflows</text>\n", r->weight);
@@ -208,7 +205,7 @@ static void flame_write_head(const struct recording *r, const struct flame *fl, 
 int flamegraph_write(const struct recording *r, FILE *out, struct err *e)
 {
 	struct stacks st;
-	int rc = stacks_build(&st, r);
+	int rc = stacks_build(&st, r, STACKS_BY_NAME);
 
 	if (rc == 0) {
 		struct flame fl = {out, r->weight ? r->weight : 1, flame_depth(&st.root)};

@@ -43,19 +43,19 @@ static int places_add_online(struct places *p, const struct tree *t, struct err 
 	return rc;
 }
 
-int places_add_list(struct places *p, const struct tree *t, enum place_kind kind, const char *list,
-	struct err *e)
+int places_add_list(
+	struct places *p, const struct tree *t, const struct place_options *o, struct err *e)
 {
-	struct slice rest = slice_of(list ? list : "");
+	struct slice rest = slice_of(o->list ? o->list : "");
 	uint64_t first, last;
 	int rc = 0;
 
-	if (!list)
+	if (!o->list)
 		return places_add_online(p, t, e);
 	do {
 		rc = num_range(&rest, INT_MAX, &first, &last, e);
 		for (; rc == 0 && first <= last; first++)
-			rc = places_add(p, kind, (int)first, e);
+			rc = places_add(p, o->kind, (int)first, e);
 	} while (rc == 0 && rest.n);
 	return rc;
 }
@@ -84,7 +84,10 @@ static int place_load(
 	place->ended = false;
 	memset(&place->collected, 0, sizeof(place->collected));
 	memset(&place->last, 0, sizeof(place->last));
-	place_format_load(place->kind, place->id, load);
+	if (place->inherit)
+		snprintf(load, sizeof(load), "load tid=%d inherit on_exec", place->id);
+	else
+		place_format_load(place->kind, place->id, load);
 	return ctx_command(&place->ctx, load, e);
 }
 
@@ -106,7 +109,7 @@ int places_start(struct places *p, struct err *e)
 	return rc;
 }
 
-static int place_has_ended(struct place *place, struct err *e)
+int place_check(struct place *place, struct err *e)
 {
 	char state[64];
 	int rc = file_read_line(place->ctx.dir, "state", state, sizeof(state), e);
@@ -123,12 +126,12 @@ int places_stop(struct places *p, struct err *e)
 	for (unsigned i = 0; rc == 0 && i < p->n; i++) {
 		struct place *place = &p->all[i];
 
-		rc = place_has_ended(place, e);
+		rc = place_check(place, e);
 		if (rc < 0 || place->ended)
 			continue;
 		/* It may end at this moment; the counts are complete then, too. */
 		if (ctx_command(&place->ctx, "stop", e) < 0)
-			rc = e->no == EINVAL ? place_has_ended(place, e) : -e->no;
+			rc = e->no == EINVAL ? place_check(place, e) : -e->no;
 	}
 	return rc;
 }

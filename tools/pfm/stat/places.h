@@ -7,20 +7,17 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "tools/pfm/stat/place_options.h"
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/stat/reading.h"
 #include "tools/pfm/tree/ctx.h"
 
-enum place_kind {
-	PLACE_COMMAND, /* a thread, with all threads and processes that it makes */
-	PLACE_PROCESS, /* all threads of a process, with those that they make */
-	PLACE_THREAD,
-	PLACE_CPU,
-};
-
 struct place {
 	enum place_kind kind;
 	int id; /* of the thread, process or CPU */
+	/* Of a command: the kernel counts all that it makes in one context, from its next program
+	 * on. */
+	bool inherit;
 	struct tree_ctx ctx;
 	bool ended;               /* the thread or process has */
 	struct reading collected; /* of children that have been removed */
@@ -33,11 +30,11 @@ struct places {
 };
 
 int places_add(struct places *p, enum place_kind kind, int id, struct err *e);
-/* A list like 0-3,8; "all" CPUs that are online for NULL. */
-int places_add_list(struct places *p, const struct tree *t, enum place_kind kind, const char *list,
-	struct err *e);
+/* All that the options name. */
+int places_add_list(
+	struct places *p, const struct tree *t, const struct place_options *o, struct err *e);
 
-enum { PLACE_LOAD_ROOM = 40 };
+enum { PLACE_LOAD_ROOM = 48 };
 /* The command that loads a context there. */
 void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD_ROOM]);
 
@@ -47,6 +44,8 @@ int places_start(struct places *p, struct err *e);
 /* Stops those that have not ended. */
 int places_stop(struct places *p, struct err *e);
 
+/* Finds out whether it has ended. Fails if its context is gone. */
+int place_check(struct place *place, struct err *e);
 /* The counts of one of them since the start. */
 int place_read(struct place *place, const struct plan *plan, struct reading *r, struct err *e);
 /* Keeps the number of contexts small. */

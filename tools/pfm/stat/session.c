@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -17,22 +17,6 @@ enum { SESSION_SIGNALS, SESSION_COMMAND, SESSION_PLACES };
 
 /* How often children that have ended make room for others. */
 static const uint64_t session_collect_ns = NSEC_PER_SEC / 10;
-
-int session_begin(struct session *s, struct err *e)
-{
-	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (unsigned i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
-		sigaddset(&set, handled[i]);
-	/* Output that is not taken is an error of the write. */
-	sigaddset(&set, SIGPIPE);
-	sigprocmask(SIG_BLOCK, &set, &s->mask);
-	sigdelset(&set, SIGPIPE);
-	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->signals >= 0 ? 0 : err_set(e, errno, "signalfd: %s", err_name(errno));
-}
 
 /* --- Reports */
 
@@ -48,9 +32,8 @@ static int session_report_place(struct session *s, struct place *place, struct r
 	reading_since(&since, &place->last);
 	place->last = now;
 	if (s->per_place)
-		s->report(s, place, &since, time_ns, elapsed_ns);
-	else
-		reading_sum(sum, &since);
+		return s->report(s, place, &since, time_ns, elapsed_ns, e);
+	reading_sum(sum, &since);
 	return 0;
 }
 
@@ -63,43 +46,27 @@ static int session_report(struct session *s, uint64_t now_ns, struct err *e)
 
 	for (unsigned i = 0; rc == 0 && i < s->places.n; i++)
 		rc = session_report_place(s, &s->places.all[i], &sum, time_ns, elapsed_ns, e);
-	if (rc == 0 && !s->per_place)
-		s->report(s, NULL, &sum, time_ns, elapsed_ns);
+	if (rc == 0 && !s->per_place && !s->regions)
+		rc = s->report(s, NULL, &sum, time_ns, elapsed_ns, e);
 	s->reported_ns = now_ns;
 	return rc;
 }
 
 /* --- Waiting for the end */
 
-/* The terminal sends a signal to the command, too; one of kill(1) has to be passed on. */
-static void session_signal(struct session *s)
-{
-	struct signalfd_siginfo info;
-
-	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
-		s->interrupted = true;
-		if (s->launch.pid && info.ssi_code != SI_KERNEL)
-			kill(s->launch.pid, (int)info.ssi_signo);
-	}
-}
-
 /* A message has come from the place, or its context is gone. */
 static int session_place_event(struct place *place, struct err *e)
 {
-	char messages[2048], state[64];
-	int rc;
+	char messages[2048];
 
 	if (read(place->ctx.clone, messages, sizeof(messages)) < 0)
 		return file_sentence(place->ctx.dir, "clone", errno, e);
-	rc = file_read_line(place->ctx.dir, "state", state, sizeof(state), e);
-	if (rc == 0 && strncmp(state, "zombie", 6) == 0)
-		place->ended = true;
-	return rc;
+	return place_check(place, e);
 }
 
 static void session_fill(const struct session *s, struct pollfd *fds)
 {
-	fds[SESSION_SIGNALS] = (struct pollfd){.fd = s->signals, .events = POLLIN};
+	fds[SESSION_SIGNALS] = (struct pollfd){.fd = s->signals.fd, .events = POLLIN};
 	fds[SESSION_COMMAND] = (struct pollfd){.fd = s->launch.pidfd, .events = POLLIN};
 	for (unsigned i = 0; i < s->places.n; i++) {
 		const struct place *place = &s->places.all[i];
@@ -108,6 +75,9 @@ static void session_fill(const struct session *s, struct pollfd *fds)
 		fds[SESSION_PLACES + i] =
 			(struct pollfd){.fd = waits ? place->ctx.clone : -1, .events = POLLIN};
 	}
+	/* Of one place, in any case, that it has gone with the daemon. */
+	if (s->launch.pid && s->places.n)
+		fds[SESSION_PLACES] = (struct pollfd){.fd = s->places.all[0].ctx.clone};
 }
 
 /* Returns 1 when the measurement is to end. */
@@ -116,10 +86,14 @@ static int session_handle(struct session *s, const struct pollfd *fds, struct er
 	bool running = false;
 	int rc = 0;
 
-	if (fds[SESSION_SIGNALS].revents)
-		session_signal(s);
+	if (fds[SESSION_SIGNALS].revents && signals_take(&s->signals, &s->launch))
+		s->interrupted = true;
+	if (s->launch.pid && fds[SESSION_COMMAND].revents)
+		return 1;
 	if (s->launch.pid)
-		return fds[SESSION_COMMAND].revents != 0;
+		return s->places.n && fds[SESSION_PLACES].revents
+			       ? place_check(&s->places.all[0], e)
+			       : 0;
 	for (unsigned i = 0; rc == 0 && i < s->places.n; i++) {
 		if (fds[SESSION_PLACES + i].revents)
 			rc = session_place_event(&s->places.all[i], e);
@@ -130,7 +104,7 @@ static int session_handle(struct session *s, const struct pollfd *fds, struct er
 
 static bool session_follows(const struct session *s)
 {
-	return s->kind == PLACE_COMMAND || s->kind == PLACE_PROCESS;
+	return s->where.kind == PLACE_COMMAND || s->where.kind == PLACE_PROCESS;
 }
 
 /* The next moment after @now that is a multiple of @step_ns after the start. */
@@ -173,23 +147,76 @@ static int session_wait(struct session *s, struct pollfd *fds, struct err *e)
 
 /* --- The whole */
 
-static int session_prepare(struct session *s, struct err *e)
+static void session_set_refused(struct session *s)
 {
-	int rc = 0;
-
-	if (s->argv)
-		rc = launch_stopped(&s->launch, s->argv, &s->mask, e);
 	if (s->launch.exec_no)
 		s->refused = s->launch.exec_no == ENOENT ? PFM_EXIT_NOT_FOUND : PFM_EXIT_CANNOT;
+}
+
+static int session_load_command(struct session *s, bool inherit, struct err *e)
+{
+	int rc;
+
+	places_free(&s->places);
+	rc = places_add(&s->places, PLACE_COMMAND, s->launch.pid, e);
 	if (rc < 0)
 		return rc;
-	rc = s->kind == PLACE_COMMAND ? places_add(&s->places, PLACE_COMMAND, s->launch.pid, e)
-				      : places_add_list(&s->places, s->tree, s->kind, s->list, e);
+	s->places.all[0].inherit = inherit;
+	return places_load(&s->places, s->tree, s->plan, e);
+}
+
+/* The backend, or what is to be counted, takes other ways, or the daemon is older. */
+static bool session_is_refused(int rc)
+{
+	return rc == -EOPNOTSUPP || rc == -EINVAL || rc == -ENOSPC;
+}
+
+/* The kernel counts the command if it can: that disturbs it least. If not, the daemon follows it.
+ */
+static int session_prepare_command(struct session *s, struct err *e)
+{
+	int rc = launch_waiting(&s->launch, s->argv, &s->signals.mask, e);
+
+	if (rc == 0 && launch_is_plain(s->argv[0])) {
+		rc = session_load_command(s, true, e);
+		if (!session_is_refused(rc))
+			return rc;
+		rc = 0;
+	}
 	if (rc == 0)
-		rc = places_load(&s->places, s->tree, s->plan, e);
-	if (rc == 0)
-		rc = places_start(&s->places, e);
-	return rc;
+		rc = launch_stop(&s->launch, s->argv[0], e);
+	return rc < 0 ? rc : session_load_command(s, false, e);
+}
+
+/* With the command, if there is one, stopped. */
+static int session_prepare_places(struct session *s, struct err *e)
+{
+	int rc = s->argv ? launch_stopped(&s->launch, s->argv, &s->signals.mask, e) : 0;
+
+	if (rc < 0 || s->regions)
+		return rc;
+	rc = places_add_list(&s->places, s->tree, &s->where, e);
+	return rc < 0 ? rc : places_load(&s->places, s->tree, s->plan, e);
+}
+
+static int session_prepare(struct session *s, struct err *e)
+{
+	bool command = s->where.kind == PLACE_COMMAND && !s->regions;
+	int rc = command ? session_prepare_command(s, e) : session_prepare_places(s, e);
+
+	session_set_refused(s);
+	return rc < 0 ? rc : places_start(&s->places, e);
+}
+
+/* Nothing counts any more, and the command goes on. */
+static void session_fail(struct session *s, struct err *e)
+{
+	places_unload(&s->places);
+	if (!s->argv)
+		return;
+	fprintf(stderr, "pfm stat: %s; the command goes on\n", e->text);
+	*e = (struct err){0};
+	signals_wait(&s->signals, &s->launch);
 }
 
 static int session_measure(struct session *s, struct pollfd *fds, struct err *e)
@@ -197,11 +224,15 @@ static int session_measure(struct session *s, struct pollfd *fds, struct err *e)
 	int rc;
 
 	s->begin_ns = s->reported_ns = nsec_now(CLOCK_MONOTONIC);
-	if (s->argv)
-		launch_continue(&s->launch);
+	if (s->argv && launch_continue(&s->launch, s->argv[0], e) < 0) {
+		session_set_refused(s);
+		return -e->no;
+	}
+	s->counted = true;
 	rc = session_wait(s, fds, e);
-	/* If the daemon has ended, the command has not. */
-	if (s->argv)
+	if (rc < 0)
+		session_fail(s, e);
+	else if (s->argv)
 		launch_wait(&s->launch);
 	s->end_ns = nsec_now(CLOCK_MONOTONIC);
 	if (s->argv) {
@@ -220,7 +251,7 @@ int session_run(struct session *s, struct err *e)
 
 	s->places = (struct places){0};
 	s->launch = (struct launch)LAUNCH_NONE;
-	s->interrupted = false;
+	s->interrupted = s->counted = false;
 	s->status = s->refused = 0;
 	rc = session_prepare(s, e);
 	if (rc == 0) {

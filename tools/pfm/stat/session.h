@@ -3,7 +3,6 @@
 #ifndef TOOLS_PFM_STAT_SESSION_H
 #define TOOLS_PFM_STAT_SESSION_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,16 +10,17 @@
 #include "tools/pfm/stat/launch.h"
 #include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/plan.h"
+#include "tools/pfm/stat/signals.h"
 #include "tools/pfm/tree/tree.h"
 
 struct session;
 
 /*
  * Takes the counts of @place, or of all together if it is NULL, that came in the @elapsed_ns before
- * @time_ns, a time since the start.
+ * @time_ns, a time since the start. On failure, as of a full disk, counting ends.
  */
-typedef void session_report_fn(struct session *s, const struct place *place,
-	const struct reading *r, uint64_t time_ns, uint64_t elapsed_ns);
+typedef int session_report_fn(struct session *s, const struct place *place, const struct reading *r,
+	uint64_t time_ns, uint64_t elapsed_ns, struct err *e);
 
 struct session {
 	/* The caller's. */
@@ -28,26 +28,28 @@ struct session {
 	const struct plan *plan;
 	char *const
 		*argv; /* the command, or NULL: until a signal, or the end of all that is counted */
-	enum place_kind kind; /* PLACE_COMMAND: the command itself */
-	const char *list;     /* of CPUs, threads or processes; NULL: all CPUs */
+	struct place_options where;
 	uint64_t interval_ns; /* between reports; 0: one at the end */
 	bool per_place;       /* a report for each place */
+	bool regions;         /* nothing is counted here: the command's threads count themselves */
 	session_report_fn *report;
 	void *arg;
 	/* Of the measurement. */
 	struct places places;
 	struct launch launch;
-	int signals;                            /* signalfd of those that end it */
-	sigset_t mask;                          /* the signal mask before, which the command gets */
+	struct signals signals;
 	bool interrupted;                       /* by a signal */
+	bool counted;                           /* the counters have been started */
 	uint64_t begin_ns, end_ns, reported_ns; /* CLOCK_MONOTONIC */
 	int status;                             /* exit status of the command */
 	int refused; /* exit status of pfm if the command cannot be executed; else 0 */
 	struct rusage usage;
 };
 
-/* Blocks the signals that session_run() handles. */
-int session_begin(struct session *s, struct err *e);
+/*
+ * With its signals open. After a failure while it counted, the command has run to its end all the
+ * same; that sentence could not wait, and @e is empty.
+ */
 int session_run(struct session *s, struct err *e);
 
 #endif

@@ -31,6 +31,11 @@ static int file_mount_error(const char *path, int no, struct err *e)
 	}
 }
 
+bool file_is_gone(int no)
+{
+	return no == ENOTCONN || no == ECONNABORTED || no == ENODEV;
+}
+
 int file_sentence(int dir, const char *path, int no, struct err *e)
 {
 	CLEANUP_CLOSE int fd = openat(dir, "last_error", O_RDONLY | O_CLOEXEC);

@@ -6,6 +6,7 @@
 #ifndef TOOLS_PFM_TREE_FILE_H
 #define TOOLS_PFM_TREE_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -31,5 +32,8 @@ int file_writef(int dir, const char *path, struct err *e, const char *fmt, ...)
  * @path names the file in the sentence that is made otherwise. Returns -@no.
  */
 int file_sentence(int dir, const char *path, int no, struct err *e);
+
+/* Whether @no, an errno of these functions, says that the context or the whole mount is gone. */
+bool file_is_gone(int no);
 
 #endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "formats/records.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+_Static_assert(sizeof(pfm_correlate_smpl_hdr_t) == 128, "documented");
+_Static_assert(sizeof(pfm_correlate_smpl_rec_t) == 8, "documented");
+_Static_assert(sizeof(pfm_correlate_smpl_event_t) == 40, "documented");
+
+static uint64_t records_room(const pfm_correlate_smpl_hdr_t *hdr)
+{
+	return hdr->hdr_buf_size - hdr->hdr_cur_offs;
+}
+
+void *records_begin(pfm_correlate_smpl_hdr_t *hdr, uint32_t type, size_t size)
+{
+	pfm_correlate_smpl_rec_t *rec = sample_at(hdr, hdr->hdr_cur_offs);
+
+	*rec = (pfm_correlate_smpl_rec_t){.rec_type = type, .rec_size = (uint32_t)size};
+	return rec + 1;
+}
+
+void records_end(pfm_correlate_smpl_hdr_t *hdr, size_t size)
+{
+	hdr->hdr_cur_offs += size;
+	sample_publish64(&hdr->hdr_count, hdr->hdr_count + 1);
+}
+
+int records_handle(pfm_correlate_smpl_hdr_t *hdr, struct sample *s, pfm_ovfl_ctrl_t *ctrl,
+	void (*put)(pfm_correlate_smpl_hdr_t *hdr, struct sample *s))
+{
+	bool was_full = hdr->hdr_state == PFM_CORRELATE_FULL;
+
+	while (s->left && hdr->hdr_state != PFM_CORRELATE_FULL) {
+		put(hdr, s);
+		if (records_room(hdr) < hdr->hdr_min_buf_space)
+			hdr->hdr_state = PFM_CORRELATE_FULL;
+	}
+	if (hdr->hdr_state == PFM_CORRELATE_ENDING)
+		hdr->hdr_state = PFM_CORRELATE_FULL;
+	hdr->hdr_lost += s->left;
+	if (hdr->hdr_state != PFM_CORRELATE_FULL) {
+		ctrl->reset_ovfl_pmds = 1;
+		return 0;
+	}
+	hdr->hdr_overflows += !was_full;
+	sample_mask_full(ctrl);
+	return 0;
+}
+
+static uint32_t records_type(enum pfm_smpl_event_type type)
+{
+	switch (type) {
+	case PFM_EVENT_EXEC:
+		return PFM_CORRELATE_EXEC;
+	case PFM_EVENT_MMAP:
+		return PFM_CORRELATE_MMAP;
+	case PFM_EVENT_COMM:
+		return PFM_CORRELATE_COMM;
+	case PFM_EVENT_EXIT:
+		return PFM_CORRELATE_EXIT;
+	}
+	return 0;
+}
+
+static void records_put_event(
+	pfm_correlate_smpl_hdr_t *hdr, const pfm_smpl_event_t *event, size_t name_n, size_t size)
+{
+	pfm_correlate_smpl_event_t *e = records_begin(hdr, records_type(event->type), size);
+	size_t name_room = size - sizeof(pfm_correlate_smpl_rec_t) - sizeof(*e);
+
+	*e = (pfm_correlate_smpl_event_t){
+		.pid = event->pid,
+		.tid = event->tid,
+		.tstamp = event->tstamp,
+		.addr = event->addr,
+		.len = event->len,
+		.pgoff = event->pgoff,
+	};
+	memset(e->name, 0, name_room);
+	memcpy(e->name, event->name, name_n);
+	records_end(hdr, size);
+}
+
+/*
+ * An event cannot mask monitoring; a sample can. So an event always leaves room for a sample. After
+ * the first event that found no room, the next sample makes the buffer full, so that the tool soon
+ * sees that events were lost. A full buffer is not written until restart.
+ */
+int records_event(void *buf, const pfm_smpl_event_t *event)
+{
+	pfm_correlate_smpl_hdr_t *hdr = buf;
+	size_t name_n = strnlen(event->name, PFM_CORRELATE_NAME_MAX - 1);
+	size_t size = sizeof(pfm_correlate_smpl_rec_t) + sizeof(pfm_correlate_smpl_event_t) +
+		      (name_n / 8 + 1) * 8;
+
+	if (hdr->hdr_state == PFM_CORRELATE_OPEN &&
+		records_room(hdr) >= size + hdr->hdr_min_buf_space) {
+		records_put_event(hdr, event, name_n, size);
+		return 0;
+	}
+	hdr->hdr_lost_events++;
+	if (hdr->hdr_state == PFM_CORRELATE_OPEN && hdr->hdr_count)
+		hdr->hdr_state = PFM_CORRELATE_ENDING;
+	return 0;
+}
+
+int records_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
+{
+	pfm_correlate_smpl_hdr_t *hdr = buf;
+
+	(void)is_active;
+	sample_publish64(&hdr->hdr_count, 0);
+	hdr->hdr_cur_offs = sizeof(*hdr);
+	hdr->hdr_state = PFM_CORRELATE_OPEN;
+	ctrl->reset_ovfl_pmds = 1;
+	return 0;
+}
+
+void records_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
+{
+	pfm_correlate_smpl_hdr_t *hdr = buf;
+
+	(void)set;
+	sample_count_lost(&hdr->hdr_counts_lost, pmds);
+}
+
+void records_source(void *buf, const pfm_smpl_source_t *source)
+{
+	((pfm_correlate_smpl_hdr_t *)buf)->hdr_source = *source;
+}

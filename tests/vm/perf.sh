@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154
+# The perf backend on real counters: functions for guest.sh, whose helpers, sets.sh's and thread.sh's
+# they use. User instructions are event 0x4100c0. The kernel switches a thread's counters, so its counts
+# are exact to the last instruction.
+
+# The kernel starts a CPU's counters one after another in the worker, which runs on that CPU: this many
+# user instructions at most are counted with those of the program for each counter.
+per_start=1000
+
+# count_on CONTEXT TARGET COUNTERS: a running context that counts user instructions in PMDs from 0 on
+count_on() {
+	mkdir $mnt/ctx/"$1"
+	for n in $(seq 0 $(($3 - 1))); do write $mnt/ctx/"$1"/pmc/"$n" 0x4100c0; done
+	write $mnt/ctx/"$1"/ctl "load $2"
+	write $mnt/ctx/"$1"/ctl start
+	is "$1 runs on $2" "$(cat $mnt/ctx/"$1"/state $mnt/ctx/"$1"/last_error)" "running $2 set=0
+ok"
+}
+remove() { (cd $mnt/ctx && rmdir "$@"); } # CONTEXT...
+loops_again() { # runs the looping program once more
+	loops=$((loops + 1))
+	go
+	check "it has looped" looped $loops
+}
+begin_loops() { # CPUS THREADS COUNT
+	loops=0
+	launch "$1" loopn threads "$2" "$3"
+	said ready
+	truth=$((3 * $3 + 8))
+}
+end_loops() {
+	exec 7>&-
+	wait "$pid"
+}
+
+perf_cpu() {
+	count_on a cpu=1 2
+	cd $mnt/ctx/a || exit 1
+	write ctl stop
+	n=$(stat polls)
+	taskset -c 0 "$here/loop" . 1 0 5 10000000 >/tmp/rounds
+	n=$(($(stat polls) - n))
+	is "five rounds" "$(wc -l </tmp/rounds)" 5
+	while read -r over; do
+		between "CPU 1: user instructions over the exact count ($n looks)" "$over" 0 \
+			$((2 * per_start + n * per_look))
+	done </tmp/rounds
+	cd /
+	remove a
+}
+
+# Asleep, running, stopped between two runs, asleep again.
+perf_thread() {
+	begin_loops 0,1 1 10000000
+	count_on a tid="$tid" 3
+	is "asleep, it counts nothing" "$(cat $mnt/ctx/a/pmd/0)" 0
+	loops_again
+	loops_again
+	is "two runs" "$(cat $mnt/ctx/a/pmd/0)" $((2 * truth))
+	write $mnt/ctx/a/ctl stop
+	loops_again
+	write $mnt/ctx/a/ctl start
+	loops_again
+	for d in 0 1 2; do is "three of four runs, PMD $d" "$(cat $mnt/ctx/a/pmd/$d)" $((3 * truth)); done
+	is "the daemon has switched no counter" "$(stat ctxsw_in)" 0
+	remove a
+	end_loops
+}
+
+# moves TIMES: the thread is told to run on one CPU and the other in turn, until that has moved it TIMES.
+# PMD 1 counts that.
+perf_moves() {
+	begin_loops 0,1 1 50000000
+	count_on a tid="$tid" 1
+	write $mnt/ctx/a/pmc/1 cpu-migrations
+	# It sleeps in between, or it would not run where the thread does.
+	perl -e 'for (;; select undef, undef, undef, 0.0003) {
+		syscall(203, $ARGV[0] + 0, 8, pack("Q", 1 << ($n++ & 1)))
+	}' "$tid" &
+	mover=$!
+	while [ "$(cat $mnt/ctx/a/pmd/1)" -lt "$1" ] && [ $loops -lt 100 ]; do loops_again; done
+	kill $mover
+	between "it was moved, in $loops runs" "$(cat $mnt/ctx/a/pmd/1)" "$1" 1000000000
+	is "exact, although moved between CPUs" "$(cat $mnt/ctx/a/pmd/0)" $((loops * truth))
+	remove a
+	end_loops
+}
+
+# Five threads on two CPUs, each with a context, beside one of a CPU.
+perf_many() {
+	begin_loops 0,1 5 10000000
+	tids=$(awk '$1 == "thread" { print $2 }' /tmp/said)
+	count_on cpu cpu=1 2
+	for t in $tids; do count_on "$t" tid="$t" 2; done
+	loops_again
+	bad=0
+	for t in $tids; do
+		[ "$(cat $mnt/ctx/"$t"/pmd/0 $mnt/ctx/"$t"/pmd/1)" = "$truth
+$truth" ] || bad=$((bad + 1))
+	done
+	is "of 5 threads, those whose counts are not exact" $bad 0
+	check "the CPU's count beside theirs" test "$(cat $mnt/ctx/cpu/pmd/0)" -ge $truth
+	# shellcheck disable=SC2086
+	remove cpu $tids
+	end_loops
+}
+
+perf_backend() { # MOVES
+	taskset -pc 0 $$ >/dev/null
+	start_daemon --backend=perf
+	perf_cpu
+	perf_thread
+	perf_moves "$1"
+	perf_many
+	stop_daemon
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The options by which stat, record and others say where they count: which mount, and what in it.
+ */
+#ifndef TOOLS_PFM_STAT_PLACE_OPTIONS_H
+#define TOOLS_PFM_STAT_PLACE_OPTIONS_H
+
+#include "base/err.h"
+
+enum place_kind {
+	PLACE_COMMAND, /* a thread, with all threads and processes that it makes */
+	PLACE_PROCESS, /* all threads of a process, with those that they make */
+	PLACE_THREAD,
+	PLACE_CPU,
+};
+
+struct place_options {
+	const char *mount;    /* for tree_open() */
+	enum place_kind kind; /* PLACE_COMMAND: none of the options */
+	const char *list;     /* of CPUs, threads or processes; NULL: all CPUs, or a command */
+};
+
+/* For getopt_long(): their letters, and their rows in the array of struct option. */
+#define PLACE_OPTIONS_LETTERS "m:p:t:C:a"
+/* clang-format off */
+#define PLACE_OPTIONS_LONG                                                                         \
+	{"mount", required_argument, NULL, 'm'},                                                   \
+	{"pid", required_argument, NULL, 'p'},                                                     \
+	{"tid", required_argument, NULL, 't'},                                                     \
+	{"cpu", required_argument, NULL, 'C'},                                                     \
+	{"all-cpus", no_argument, NULL, 'a'}
+/* clang-format on */
+
+/* Their lines in the text of `pfm help`. */
+#define PLACE_OPTIONS_USAGE                                                                        \
+	"  -p, --pid=PID,...        processes, with all threads and what they start\n"             \
+	"  -t, --tid=TID,...        threads\n"                                                     \
+	"  -C, --cpu=LIST           CPUs, like 0-3,8\n"                                            \
+	"  -a, --all-cpus           all CPUs that are online\n"                                    \
+	"  -m, --mount=DIR          the mount of perfmonfs (default: $PERFMONFS, or the first)\n"
+
+/*
+ * Takes option @c of getopt_long(), with its argument. Returns 1, or 0 if it is none of these.
+ * -EINVAL: there is a place already.
+ */
+int place_options_set(struct place_options *o, int c, const char *arg, struct err *e);
+
+/* -EINVAL: there is neither a place nor @command. */
+int place_options_check(const struct place_options *o, char *const *command, struct err *e);
+
+#endif
