@@ -116,7 +116,7 @@ apart() {
 did() { awk '$1 == "did" { n = $2 } END { print n }' /tmp/said; }
 
 # A thread that has a CPU of its own, and sleeps: the idle task and kernel threads come in between.
-sleeps() { # ROUNDS LEAST-RESTORES MOST-IN-PERCENT-OF-ITS-SWITCHES
+sleeps() { # ROUNDS LEAST MOST: restores, in percent of its switches
 	launch 0,1 loopn sleeps "$1" 1000
 	said ready
 	apart
@@ -128,17 +128,18 @@ sleeps() { # ROUNDS LEAST-RESTORES MOST-IN-PERCENT-OF-ITS-SWITCHES
 	check "it has slept" looped 2
 	v=$(cat pmd/0) n=$(($(stat ctxsw_in) - n)) off=$(($(switches) - off))
 	echo "# $scenario: $selector, ns a round, alone and counted: $(awk '{ print $4 }' ORS=' ' /tmp/said)"
-	between "times that it was restored, of $off sleeps" "$n" "$2" $((off * $3 / 100))
+	between "times that it was restored, in $off switches" "$n" $((off * $2 / 100)) $((off * $3 / 100))
 	[ $selector != 0x4100c0 ] || exactly "read in its sleep" "$v" "$(did)" "$n" $left_pair
 	remove_context
 	exec 7>&-
 	wait $pid
 }
 asleep() {
-	sleeps 20000 1 3
-	# At kernel level, it has to be saved each time: it would count what interrupts do meanwhile.
+	sleeps 20000 0 3
+	# At kernel level, it has to be saved each time: it would count what interrupts do meanwhile. The
+	# thread is switched twice then: it sleeps, and gives way to the ctxsw thread that restores it.
 	selector=0x4300c0
-	sleeps 500 100 1000
+	sleeps 500 25 60
 	selector=0x4100c0
 }
 
