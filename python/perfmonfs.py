@@ -198,7 +198,7 @@ class Registers:
 class _Flagged(_Directory):
     @property
     def flags(self):
-        """A set of words. Context: system_wide, notify_block, ovfl_no_msg, raw. Event set:
+        """A set of words. Context: system_wide, notify_block, ovfl_no_msg, raw, gaps. Event set:
         ovfl_switch, time_switch, expl_next."""
         return set(self.read("flags").split()) - {"none"}
 
@@ -321,9 +321,9 @@ class Context(_Flagged):
         """Returns {(SET, PMD): sum over this context and its children}."""
         found = {}
         for line in self.read("total").splitlines():
-            *where, register, value = line.split()
-            number = int(where[0][4:]) if where else 0
-            found[number, int(register[3:])] = int(value)
+            words = line.split()
+            number = int(words.pop(0)[4:]) if words[0].startswith("set=") else 0
+            found[number, int(words[0][3:])] = int(words[1])
         return found
 
     @property

@@ -221,6 +221,8 @@ static void switch_note_missed(
 	if (old && gone->running)
 		gone->missed++;
 	come = switch_slot(n);
+	if (n)
+		come->runtime_out = t->se.sum_exec_runtime;
 	/* A thread that is loaded while it runs gets here before its context can be started. */
 	if (n && (come->task || come->enabled))
 		come->missed++;
@@ -245,10 +247,10 @@ static void switch_out(struct sched_cpu *c, sched_u32 cpu, const struct task_str
 		n = 0;
 	if (!known)
 		switch_note_missed(c, n, prev);
-	if (n)
-		switch_slot(n)->running = 0;
 	if (n && known)
 		switch_slot(n)->runtime_out = prev->se.sum_exec_runtime;
+	if (n)
+		switch_slot(n)->running = 0;
 	/* The thread had the ctxsw thread's priority, or the kernel kept the latter from running.
 	 */
 	if (switch_slot(n)->dead == SCHED_REVOKED &&
@@ -357,6 +359,9 @@ static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struc
 	c->last_tid = next->pid;
 	c->slot = n;
 	if (n) {
+		/* It has run since it was last seen to leave. */
+		if (changed && s->task && s->runtime_out != next->se.sum_exec_runtime)
+			s->missed++;
 		s->task = (sched_u64)next;
 		s->cpu = cpu;
 		s->running = 1;

@@ -85,11 +85,21 @@ struct ctx_live {
 	uint64_t time;   /* of the last reading of all counters (CLOCK_MONOTONIC, ns) */
 };
 
+/* Holes in the counts of a thread, with CTX_GAPS. */
+struct ctx_gap {
+	/* Since the last load. */
+	uint64_t count;
+	/* One is open: what the thread executes is not counted, and what the registers hold is not
+	 * the thread's alone. Until the context gets registers again, or is stopped. */
+	bool open;
+};
+
 struct context {
 	const struct pmu *pmu;
 	enum ctx_state state;
-	bool throttled;   /* masked because of too many overflows */
-	unsigned nlost;   /* PMDs of all sets whose counts are lost */
+	bool throttled; /* masked because of too many overflows */
+	unsigned nlost; /* PMDs of all sets whose counts are lost */
+	struct ctx_gap gap;
 	unsigned flags;   /* enum ctx_flag */
 	bool ever_loaded; /* flags and format cannot change after the first load */
 	struct ctx_target target;
@@ -203,10 +213,14 @@ static inline void ctx_needs_changed(struct context *ctx)
 /* The PMDs of @set, by row, that count at user level only: their switch_overhead is constant. */
 uint32_t ctx_calibratable(const struct context *ctx, const struct evtset *set);
 
-/* All counts of the active set are lost. */
+/* All counts of the active set are lost. If the thread's switches are the reason, CTX_GAPS opens a
+ * gap in them instead. */
 void ctx_lose(struct context *ctx, enum lost why);
 /* The same by LOST_TAKEN: a context of @uid is loaded on @cpu. */
 void ctx_lose_taken(struct context *ctx, unsigned cpu, unsigned uid);
+
+/* The thread has run for @ns more in the gap that is open. */
+void ctx_gap_add(struct context *ctx, uint64_t ns);
 
 /* The next command that a context needs without a request. */
 struct wake {

@@ -136,6 +136,14 @@ void loss_end(struct context *ctx, struct pmd_state *s);
 /* The same for all PMDs of @set. */
 void loss_end_set(struct context *ctx, struct evtset *set);
 
+/* source.c: tells the format ctx->source. */
+void source_tell(struct context *ctx);
+
+/* gap.c */
+
+/* Opens a gap in the counts of PMDs @rows of the active set, unless one is open. */
+void gap_open(struct context *ctx, uint32_t rows);
+
 /* throttle.c: one overflow of @s. True: that has used up its threshold. */
 bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now);
 

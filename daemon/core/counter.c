@@ -69,7 +69,7 @@ static void counter_fold(struct core_run *run, unsigned d, const struct plan *pl
 		ctx->status.set |= ROW(d);
 	s->read_at = run->now;
 	was = s->n.value;
-	n = (op->value - s->hw) & pmd_width_mask(pmd);
+	n = ctx->gap.open ? 0 : (op->value - s->hw) & pmd_width_mask(pmd);
 	/* A thread's counters are read only once per sched-in: at sched-out. */
 	if (ctx->target.tid && !ctx->target.always_active && !(ctx->flags & CTX_RAW))
 		n -= n < s->switch_overhead ? n : s->switch_overhead;
@@ -168,12 +168,22 @@ int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *
 	}
 }
 
+/* The CPU time that it costs is known: the thread's, from one switch to another. */
+static bool counter_leaves_gap(enum lost why)
+{
+	return why == LOST_MISSED || why == LOST_OVERTAKEN || why == LOST_UNCOVERED ||
+	       why == LOST_TAKEN;
+}
+
 void ctx_lose(struct context *ctx, enum lost why)
 {
 	struct image im;
 
 	image_of(ctx->pmu, ctx->active->pmc, true, &im);
-	counters_lose(ctx, im.pmds, why);
+	if ((ctx->flags & CTX_GAPS) && counter_leaves_gap(why))
+		gap_open(ctx, im.pmds);
+	else
+		counters_lose(ctx, im.pmds, why);
 }
 
 void ctx_lose_taken(struct context *ctx, unsigned cpu, unsigned uid)

@@ -37,6 +37,7 @@ struct pmd_state {
 	uint64_t hw;                   /* value of the hardware counter at the last reading */
 	uint64_t read_at;              /* when that was (ns); valid while it counts */
 	uint64_t overflows;
+	struct gaps gaps;         /* since it was written */
 	uint32_t switch_overhead; /* events that one sched-in and sched-out add to the count */
 
 	/* As written: struct pmd_conf, with a bit per row for each logical number. */

@@ -141,6 +141,12 @@ enum cmd_fault {
 	FAULT_REFUSED,  /* anything else */
 };
 
+/* Holes in a count, with CTX_GAPS. */
+struct gaps {
+	uint64_t n;
+	uint64_t ns; /* CPU time of the thread in them */
+};
+
 /* One element of a vector. */
 struct cmd_reg {
 	bool pmd; /* a PMD, else a PMC */
@@ -159,6 +165,7 @@ struct cmd_reg {
 	uint64_t thresh_left; /* overflows left before switching; 0 if they never switch */
 	uint64_t overflows;   /* since it was last written */
 	bool counts;          /* the set's PMCs have it count something */
+	struct gaps gaps;     /* since it was last written */
 };
 
 enum evtset_flag { /* the bits of perfmon2's PFM_SETFL_* */
@@ -202,7 +209,8 @@ enum ctx_flag {
 	CTX_SYSTEM_WIDE = 1 << 0,
 	CTX_NOTIFY_BLOCK = 1 << 1,
 	CTX_OVFL_NO_MSG = 1 << 2,
-	CTX_RAW = 1 << 3, /* switch_overhead is not subtracted from a thread's counts */
+	CTX_RAW = 1 << 3,  /* switch_overhead is not subtracted from a thread's counts */
+	CTX_GAPS = 1 << 4, /* a thread's counts go on after a switch that was missed */
 };
 
 /* A set of CPUs. */
@@ -226,6 +234,7 @@ struct ctx_info {
 	enum ctx_state state;
 	bool throttled;   /* masked because of too many overflows */
 	bool lost;        /* a count of any set is lost */
+	uint64_t gaps;    /* since the last load */
 	unsigned flags;   /* enum ctx_flag */
 	unsigned cpu;     /* valid unless unloaded; of a thread, the CPU it was on last */
 	int tid;          /* the thread it is loaded on; 0: a CPU */

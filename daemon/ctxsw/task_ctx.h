@@ -102,6 +102,9 @@ struct task_ctx {
 	/* The thread's runtime_out up to which its context has accounted. RUNTIME_UNKNOWN: counting
 	 * begins when the context is next switched in. The slot owner's. */
 	uint64_t runtime;
+	/* The thread's CPU time (ns) before which no gap in its counts begins that is open, or
+	 * opens next. The slot owner's. */
+	uint64_t counted_until;
 	/* The budget was spent: the context is not switched in before it is written or started
 	 * after this time (CLOCK_MONOTONIC, ns). 0: it was not. The slot owner's. */
 	uint64_t spent_until;

@@ -174,6 +174,7 @@ void task_slot_sync_task(struct ctxsw_thread *ct, struct task_ctx *task)
 		ctx_lose(ctx, LOST_UNCOVERED);
 	if (taker && ctx->state == CTX_RUNNING)
 		task_slot_lose_taken(ctx, taker);
+	ctxsw_gap_account(ct, task);
 }
 
 void task_slot_publish(struct ctxsw_thread *ct, struct task_ctx *task)

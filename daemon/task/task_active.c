@@ -70,7 +70,7 @@ int task_check_inherit(const struct task_registry *reg, const struct job *job, s
 	return 0;
 }
 
-/* It has not ended, but has executed a program that the kernel counts for no other program. */
+/* False: it has ended, or will at once. */
 static bool active_is_alive(pid_t tid)
 {
 	struct err ignored;
@@ -79,13 +79,14 @@ static bool active_is_alive(pid_t tid)
 	return dir >= 0 && proc_alive(dir, &ignored) == 0;
 }
 
-static void active_report_privileged(const struct task_ctx *task)
+static void active_report_exec(const struct task_ctx *task)
 {
 	struct err e;
 
 	err_set(&e, EPERM,
-		"thread %d has executed a program that gains privileges or that its user may not "
-		"read: the kernel has ended its counts; write follow instead of inherit",
+		"an exec has ended the counts of thread %d: its program gains privileges, may not "
+		"be read by its user, or was executed by a thread that is not counted; write "
+		"follow instead of inherit",
 		task->tid);
 	task->ec->ops->report_error(task->ec, &e);
 }
@@ -97,7 +98,7 @@ static void active_handle_gone(struct task_registry *reg, struct task_event *eve
 	if (!task)
 		return;
 	if (active_is_alive(task->tid))
-		active_report_privileged(task);
+		active_report_exec(task);
 	task_ctx_end(reg, task);
 }
 

@@ -13,6 +13,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "tests/fs/before_others.h"
+
 #define CALLER static void __attribute__((noinline))
 
 CALLER work(uint64_t n)
@@ -54,6 +56,7 @@ int main(int argc, char **argv)
 	if (argc != 2 || zero < 0)
 		errx(2, "usage: caller DEPTH");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	before_others();
 	for (uint32_t random = 1;; random = random * 1664525 + 1013904223) {
 		uint64_t unit = 5000 + random / 429496;
 

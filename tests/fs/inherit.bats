@@ -204,6 +204,25 @@ no_workers() {
 	pkill -KILL -P "$PID"
 }
 
+@test "an exec by a thread that is not counted, and by one that is" {
+	serve --backend=perf
+	begin a lives exec "$BATS_RUN_TMPDIR/lives" status
+	new a
+	put ok "$C/pmc/0" page-faults
+	load_and_start "$PID"
+	go a
+	message "end pid=$PID tid=$PID"
+	sentence "$C/last_error" "$PID"
+	# The leader executes it, which ends the other thread.
+	begin b lives over "$BATS_RUN_TMPDIR/lives" status
+	new b
+	put ok "$C/pmc/0" page-faults
+	load_and_start "$PID"
+	go b
+	until_ok counts_some
+	holds "$C/state" "running tid=$PID set=0"
+}
+
 @test "stop and start, and PMCs after the first start" {
 	local count
 

@@ -19,6 +19,11 @@ static int write_flat(const struct recording *r, FILE *out, struct err *e)
 	return flat_write(r, &keys, 0, out, e);
 }
 
+static int write_flamegraph(const struct recording *r, FILE *out, struct err *e)
+{
+	return flamegraph_write(r, 0, out, e);
+}
+
 static int write_tree(const struct recording *r, FILE *out, struct err *e)
 {
 	const struct tree_options options = {.at_least = 0};
@@ -34,7 +39,7 @@ static int write_callers(const struct recording *r, FILE *out, struct err *e)
 }
 
 static int (*const writers[])(const struct recording *r, FILE *out, struct err *e) = {
-	write_flat, write_tree, write_callers, folded_write, flamegraph_write, perf_script_write,
+	write_flat, write_tree, write_callers, folded_write, write_flamegraph, perf_script_write,
 	pprof_write, firefox_write};
 
 static char *with_head(const uint8_t *data, size_t size)

@@ -20,6 +20,12 @@ def plain(name):
     return "[unknown]" if name.startswith("0x") else name
 
 
+def stack_of(names):
+    """Plain names; addresses that are no functions are one, as in the folded stacks."""
+    stack = list(map(plain, names))
+    return tuple(n for i, n in enumerate(stack) if n != "[unknown]" or i == 0 or stack[i - 1] != n)
+
+
 def varint(data, at):
     value = shift = 0
     while True:
@@ -74,7 +80,7 @@ def check_pprof(path, overflows):
     assert sum(v[1] for v in values) == overflows * profile[12][0]
     stacks = collections.Counter()
     for sample, value in zip(map(message, profile[2]), values):
-        stacks[tuple(plain(names[n]) for n in reversed(packed(sample[1][0])))] += value[0]
+        stacks[stack_of(names[n] for n in reversed(packed(sample[1][0])))] += value[0]
     return stacks
 
 
@@ -111,10 +117,10 @@ def thread_stacks(thread):
     for row, prefix in enumerate(stacks["prefix"]):
         name = thread["funcTable"]["name"][thread["frameTable"]["func"][stacks["frame"][row]]]
         callers = () if prefix is None else names[prefix]
-        names.append(callers + (plain(thread["stringArray"][name]),))
+        names.append(callers + (thread["stringArray"][name],))
     total = collections.Counter()
     for stack, weight in zip(thread["samples"]["stack"], thread["samples"]["weight"]):
-        total[names[stack]] += weight
+        total[stack_of(names[stack])] += weight
     return total
 
 
@@ -133,11 +139,12 @@ def check_firefox(path, overflows):
 def check_flamegraph(path, overflows):
     svg = xml.etree.ElementTree.parse(path).getroot()
     assert svg.tag == "{http://www.w3.org/2000/svg}svg"
-    frames = [g for g in svg.iter() if g.get("class") == "f"]
-    assert FUNCTIONS <= {g.get("data-n") for g in frames}
-    assert "%d overflows" % overflows in next(g for g in frames if g.get("data-n") == "all")[0].text
-    for g in frames:
-        assert 0 <= float(g.get("data-x")) <= float(g.get("data-x")) + float(g.get("data-w")) < 1.0001
+    frames = list(next(g for g in svg.iter() if g.get("id") == "frames"))
+    titles = [re.fullmatch(r"(.*?)( \([^()]*\))?, [0-9.]+ %, ([0-9]+) overflows", g[0].text) for g in frames]
+    assert titles[0][1] == "all" and int(titles[0][3]) == overflows
+    assert FUNCTIONS <= {title[1] for title in titles}
+    for rect in (g[1] for g in frames):
+        assert 10 <= float(rect.get("x")) <= float(rect.get("x")) + float(rect.get("width")) < 1190.001
 
 
 def script_stacks(path, period):
@@ -149,10 +156,10 @@ def script_stacks(path, period):
             if event := re.match(r"(\S.+?)\s+(\d+)/*(\d+)*\s+.*:\s*(\d+)*\s+(\S+):\s*$", line):
                 weight = int(event[4]) // period
             elif frame := re.match(r"\s*(\w+)\s*(.+) \((.*)\)", line):
-                frames.insert(0, plain(re.sub(r"\+0x[\da-f]+$", "", frame[2])))
+                frames.insert(0, re.sub(r"\+0x[\da-f]+$", "", frame[2]))
             else:
                 assert line == "", line
-                stacks[tuple(frames)] += weight
+                stacks[stack_of(frames)] += weight
                 frames = []
     return stacks
 
@@ -162,7 +169,7 @@ def folded_stacks(path):
     with open(path, encoding="utf-8") as f:
         for line in f:
             stack, weight = line.rsplit(" ", 1)
-            stacks[tuple(map(plain, stack.split(";")[1:]))] += int(weight)
+            stacks[stack_of(stack.split(";")[1:])] += int(weight)
     return stacks
 
 

@@ -155,6 +155,11 @@ static int write_flat(const struct recording *of, FILE *out, struct err *err)
 	return flat_write(of, &keys, 0, out, err);
 }
 
+static int write_flamegraph(const struct recording *of, FILE *to, struct err *err)
+{
+	return flamegraph_write(of, 0, to, err);
+}
+
 static void assert_contains(const char *text, const char *what)
 {
 	if (!strstr(text, what))
@@ -271,7 +276,7 @@ static void test_names_cannot_do_harm(void **state)
 	assert_contains(out, "b?<?>;\xc3\xa9");
 	written(folded_write, out, sizeof(out));
 	assert_contains(out, "a?[2J:\"<&??;0x100 1\n");
-	written(flamegraph_write, out, sizeof(out));
+	written(write_flamegraph, out, sizeof(out));
 	assert_contains(out, "a?[2J;&quot;&lt;&amp;??");
 	assert_lacks(out, "\"<&");
 	written(perf_script_write, out, sizeof(out));
@@ -297,7 +302,7 @@ static void test_information_cannot_do_harm(void **state)
 	assert_true(slice_is(recording_info(&r, "host"), "c"));
 	assert_true(slice_is(recording_info(&r, "kernel"), "d?"));
 	assert_true(slice_is(recording_info(&r, "pmu"), ""));
-	written(flamegraph_write, out, sizeof(out));
+	written(write_flamegraph, out, sizeof(out));
 	assert_contains(out, "a?[2J? &lt;b&gt;");
 	recording_close(&r);
 }
@@ -352,7 +357,7 @@ static void test_stacks(void **state)
 	const uint64_t entered[] = {
 		DATA_MARKER_KERNEL, KERNEL_IP, KERNEL_IP + 0x10, DATA_MARKER_USER, 0x1100, 0x1200};
 	const uint64_t running[] = {DATA_MARKER_USER, 0x1150, 0x1200};
-	const uint64_t vsyscall[] = {DATA_MARKER_USER, VSYSCALL_IP, 0x1200};
+	const uint64_t vsyscall[] = {DATA_MARKER_USER, VSYSCALL_IP, 7, 8, 0x1200};
 
 	(void)state;
 	begin();

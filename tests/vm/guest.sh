@@ -73,7 +73,7 @@ watch() {
 }
 
 start_daemon() { # OPTION...
-	taskset -c 0 "$here/perfmonfs" "$@" $mnt 2>/tmp/err || { not_ok "daemon starts"; sed 's/^/# /' /tmp/err; exit 1; }
+	taskset -c 0 "${daemon:-$here/perfmonfs}" "$@" $mnt 2>/tmp/err || { not_ok "daemon starts"; sed 's/^/# /' /tmp/err; exit 1; }
 }
 stop_daemon() {
 	umount $mnt
@@ -345,6 +345,10 @@ moved)
 
 robbed)
 	robbed
+	;;
+
+hidden)
+	hidden
 	;;
 
 perf)

@@ -106,6 +106,28 @@ $truth" ] || bad=$((bad + 1))
 	end_loops
 }
 
+# Programs with a child or a second thread, in one context, from their first instruction on.
+perf_inherit() {
+	for p in "bare $((loop + 6))" "bare_fork $((2 * loop + 24))" "bare_thread $((2 * loop + 14))"; do
+		# shellcheck disable=SC2086
+		set -- $p
+		begin_stopped "$here/$1"
+		mkdir $mnt/ctx/a
+		cd $mnt/ctx/a || exit 1
+		for n in 0 1 2; do write pmc/$n 0x4100c0; done
+		write ctl "load tid=$tid inherit on_exec"
+		write ctl start
+		is "$1 runs" "$(cat state last_error)" "running tid=$tid set=0
+ok"
+		kill -CONT "$pid"
+		check "$1 ends" wait "$pid"
+		end_is_told
+		for n in 0 1 2; do is "$1 and what it makes, PMD $n" "$(cat pmd/$n)" "$2"; done
+		cd /
+		remove a
+	done
+}
+
 perf_backend() { # MOVES
 	taskset -pc 0 $$ >/dev/null
 	start_daemon --backend=perf
@@ -113,5 +135,6 @@ perf_backend() { # MOVES
 	perf_thread
 	perf_moves "$1"
 	perf_many
+	perf_inherit
 	stop_daemon
 }

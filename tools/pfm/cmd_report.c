@@ -10,7 +10,7 @@
 #include "tools/pfm/command.h"
 #include "tools/pfm/samples/reports.h"
 
-/* The outputs besides the flat profile, which is written if none is wanted. */
+/* The outputs besides the texts for people, which are written if none is wanted. */
 enum report_output {
 	REPORT_FOLDED,
 	REPORT_FLAMEGRAPH,
@@ -23,7 +23,6 @@ enum report_output {
 static int (*const report_writers[REPORT_OUTPUTS])(
 	const struct recording *r, FILE *out, struct err *e) = {
 	[REPORT_FOLDED] = folded_write,
-	[REPORT_FLAMEGRAPH] = flamegraph_write,
 	[REPORT_PERF_SCRIPT] = perf_script_write,
 	[REPORT_PPROF] = pprof_write,
 	[REPORT_FIREFOX] = firefox_write,
@@ -120,20 +119,29 @@ static int report_parse(struct report_options *o, int argc, char **argv, struct 
 	return optind < argc ? report_usage(e) : 0;
 }
 
-static int report_write(
-	const struct recording *r, enum report_output what, const char *path, struct err *e)
+static int report_write_to(const struct recording *r, const struct report_options *o,
+	enum report_output what, FILE *out, struct err *e)
 {
+	if (what == REPORT_FLAMEGRAPH)
+		return flamegraph_write(r, o->at_least, out, e);
+	return report_writers[what](r, out, e);
+}
+
+static int report_write(const struct recording *r, const struct report_options *o,
+	enum report_output what, struct err *e)
+{
+	const char *path = o->output[what];
 	FILE *out;
 	int rc;
 
 	if (strcmp(path, "-") == 0 && what == REPORT_PPROF && isatty(STDOUT_FILENO))
 		return err_set(e, EINVAL, "pprof's format is binary: --pprof=FILE names a file");
 	if (strcmp(path, "-") == 0)
-		return report_writers[what](r, stdout, e);
+		return report_write_to(r, o, what, stdout, e);
 	out = fopen(path, "we");
 	if (!out)
 		return err_set(e, errno, "cannot write %s: %s", path, err_name(errno));
-	rc = report_writers[what](r, out, e);
+	rc = report_write_to(r, o, what, out, e);
 	if (fclose(out) != 0 && rc == 0)
 		rc = err_set(e, errno, "cannot write %s: %s", path, err_name(errno));
 	return rc;
@@ -159,7 +167,7 @@ static int report_write_all(
 		if (!o->output[i])
 			continue;
 		any = true;
-		if (report_write(r, (enum report_output)i, o->output[i], e) < 0)
+		if (report_write(r, o, (enum report_output)i, e) < 0)
 			return -e->no;
 	}
 	return any ? 0 : report_write_text(r, o, e);

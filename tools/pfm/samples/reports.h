@@ -40,8 +40,9 @@ int tree_write(
 
 /* A line "COMMAND;CALLER;FUNCTION WEIGHT" for each stack, for flamegraph.pl and speedscope. */
 int folded_write(const struct recording *r, FILE *out, struct err *e);
-/* A flame graph that a browser shows without any other file. */
-int flamegraph_write(const struct recording *r, FILE *out, struct err *e);
+/* A flame graph that a browser shows without any other file. Frames of less than @at_least percent
+ * are left out. */
+int flamegraph_write(const struct recording *r, double at_least, FILE *out, struct err *e);
 /* The text of perf script. */
 int perf_script_write(const struct recording *r, FILE *out, struct err *e);
 /* profile.proto of pprof, compressed if zlib was there at build time. */

@@ -55,23 +55,28 @@ static struct stack_node *stack_step(
 	return at;
 }
 
-/* An address that is in no file has been read from something that is no frame. */
+static const char stack_unknown[] = "[unknown]";
+
+/* An address that is in no file has been read from something that is no frame. Several of them are
+ * one step. */
 static struct stack_node *stack_step_frame(
 	struct stacks *st, struct stack_node *at, const struct location *p, uint64_t weight)
 {
 	char room[LOCATION_ROOM];
 	const struct stack_key k = {
-		.name = p->object ? location_name(p, room) : "[unknown]",
+		.name = p->object ? location_name(p, room) : stack_unknown,
 		.object = location_object(p),
 		.kernel = p->kernel,
 	};
 
+	if (!p->object && at->object && !at->kernel && strcmp(at->name, stack_unknown) == 0)
+		return at;
 	return stack_step(st, at, &k, weight);
 }
 
 static int stack_add(struct stacks *st, const struct recorded_sample *s, bool callers)
 {
-	const struct stack_key comm = {.name = s->comm ? s->comm : "[unknown]"};
+	const struct stack_key comm = {.name = s->comm ? s->comm : stack_unknown};
 	struct stack_node *at = &st->root;
 
 	st->root.weight += s->weight;

@@ -71,8 +71,7 @@ void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD
 		kind == PLACE_COMMAND || kind == PLACE_PROCESS ? " follow" : "");
 }
 
-static int place_load(
-	struct place *place, const struct tree *t, const struct plan *plan, struct err *e)
+int place_load(struct place *place, const struct tree *t, const struct plan *plan, struct err *e)
 {
 	char load[PLACE_LOAD_ROOM];
 	int rc = ctx_open(t, &place->ctx, e);

@@ -38,7 +38,9 @@ enum { PLACE_LOAD_ROOM = 48 };
 /* The command that loads a context there. */
 void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD_ROOM]);
 
-/* Makes, programs and loads the contexts. */
+/* Makes, programs and loads its context. */
+int place_load(struct place *place, const struct tree *t, const struct plan *plan, struct err *e);
+/* Those of all of them. */
 int places_load(struct places *p, const struct tree *t, const struct plan *plan, struct err *e);
 int places_start(struct places *p, struct err *e);
 /* Stops those that have not ended. */
