@@ -15,11 +15,13 @@ import sys
 LEVELS = ("u", "k", "uk")
 FIELDS = "value,unit,level,active,cpu,tid,lost,time_ns,run".split(",")
 REGION = ["region"]  # with --regions
+TOPOLOGY = ["socket", "core"]  # with --per-core and --per-socket
 STATISTICS = "runs,mean,deviation,median,min,max,outliers".split(",")  # with -r
 COMPARISON = ("unit,level,lost,runs_a,runs_b,mean_a,deviation_a,mean_b,deviation_b,change_percent,p,"
               "significant").split(",")
+TIMES = ("elapsed", "user", "system")  # of all
 NO_VALUE = "value,active,time_ns,run".split(",")  # of statistics
-NATURAL = "cpu,tid,time_ns,run,runs,outliers,runs_a,runs_b".split(",")
+NATURAL = "cpu,tid,time_ns,run,socket,core,runs,outliers,runs_a,runs_b".split(",")
 
 
 def is_natural(v):
@@ -82,6 +84,8 @@ def check(row, kind):
     if kind == "comparison":
         return check_comparison(row)
     assert all(row[f] is None or is_natural(row[f]) for f in ("cpu", "tid")), row
+    if "core" in row and row["name" if "name" in row else kind] not in TIMES:
+        assert is_natural(row["socket"]) and (row["core"] is None or is_natural(row["core"])), row
     return check_statistics(row) if kind == "statistics" else check_value(row, kind)
 
 
@@ -94,7 +98,8 @@ def from_json(text):
         row = json.loads(line, parse_constant=lambda c: sys.exit("no JSON: " + c))
         kind, = {"event", "metric", "statistics", "comparison"} & set(row)
         fields = {"comparison": COMPARISON, "statistics": FIELDS + STATISTICS}.get(kind, FIELDS)
-        assert set(row) - set(REGION) == {"schema", kind, *fields} and row["schema"] == 1, row
+        assert ("socket" in row) == ("core" in row), row
+        assert set(row) - set(REGION + TOPOLOGY) == {"schema", kind, *fields} and row["schema"] == 1, row
         yield named(row[kind], kind), row["lost"], check(row, kind)
 
 
@@ -113,7 +118,7 @@ def from_csv(text):
         assert header[1:] == COMPARISON, header
     else:
         assert header[:11] == ["kind", "name"] + FIELDS, header
-        assert header[11:] in ([], REGION, STATISTICS), header
+        assert header[11:] in ([], REGION, TOPOLOGY, STATISTICS, TOPOLOGY + STATISTICS), header
     for line in lines:
         kind = "comparison" if header[0] == "comparison" else line[0]
         row = {f: typed(f, v, kind) for f, v in zip(header, line, strict=True)}

@@ -246,6 +246,99 @@ STEAL="echo '1 0x186 0x4300c4' >\$MNT/sim/poke; echo 1000000 >\$MNT/sim/advance;
 	run -125 pfm stat --mount="$MNT" -I 9 true
 }
 
+# on_cores OPTION...: as on_sim, on all CPUs of a machine in which 0 and 2, and 1 and 3 are threads of a core
+on_cores() {
+	local cpu
+
+	for cpu in 0 1 2 3; do
+		mkdir -p "$BATS_TEST_TMPDIR/cpus/cpu$cpu/topology"
+		echo $((cpu % 2)),$((cpu % 2 + 2)) >"$BATS_TEST_TMPDIR/cpus/cpu$cpu/topology/thread_siblings_list"
+		echo $((cpu % 2 + 5)) >"$BATS_TEST_TMPDIR/cpus/cpu$cpu/topology/physical_package_id"
+	done
+	run -0 unshare -m --propagation private sh -c \
+		'mount --bind "$0" /sys/devices/system/cpu && exec "$@"' "$BATS_TEST_TMPDIR/cpus" \
+		pfm stat --mount="$MNT" -a -e instructions:u "$@" -- sh -c "echo 1000000 >$MNT/sim/advance"
+}
+
+@test "sim: counts of cores and sockets" {
+	serve --backend=sim
+	on_cores --per-core
+	[ "$(grep -cE '^core [01] +4,000,000 +instructions:u +u$' <<<"$output")" = 2 ]
+	on_cores --per-socket
+	[ "$(grep -cE '^socket [56] +4,000,000 +instructions:u +u$' <<<"$output")" = 2 ]
+	on_cores --per-core -j
+	[ "$(grep -c '"cpu":null.*"socket":5,"core":0}$' <<<"$output")" = 1 ]
+	[ "$(grep -c '"cpu":null.*"socket":6,"core":1}$' <<<"$output")" = 1 ]
+	fields json instructions:u
+	is "4000000 4000000"
+	on_cores --per-socket -I 1000 -x,
+	fields csv instructions:u
+	is "4000000 4000000"
+	on_cores --per-core -j -r 3
+	fields json instructions:u "statistics instructions:u"
+	is $'4000000 4000000 4000000 4000000 4000000 4000000\n4000000 4000000'
+	on_cores --per-socket -x, -r 2
+	fields csv "statistics instructions:u" "statistics elapsed"
+	[[ $output == "4000000.0 4000000.0"* ]]
+	on_cores --no-aggr -r 2
+	[ "$(grep -cE '^CPU[0-3] +2,000,000 +instructions:u +u +[+]- +0.00 %$' <<<"$output")" = 4 ]
+	! grep -E '^.{81}' <<<"$output"
+	# Two event sets, in two runs
+	on_cores --per-core --rerun -j -e instructions:u,r00c4:u,r00c4:u,r00c4:u,r00c4:u,r00c4:u
+	fields json instructions:u r00c4:u
+	is $'4000000 4000000\n800000 800000 800000 800000 800000 800000 800000 800000 800000 800000'
+	run -125 pfm stat --mount="$MNT" -C 99 --per-core -- true
+	run -125 pfm stat --mount="$MNT" -C 1 --per-core --per-socket -- true
+	run -125 pfm stat --mount="$MNT" -C 1 --per-thread -- true
+	run -125 pfm stat --mount="$MNT" --per-core true
+	no_contexts
+}
+
+@test "perf: counts of each thread" {
+	serve --backend=perf
+	run pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" --per-thread -e page-faults:u,minor-faults:u \
+		sh -c "perl -e '\$b = chr(1) x (64 << 20)'; true"
+	[[ $status = 0 || $status = 3 ]]
+	schema json <"$BATS_TEST_TMPDIR/out"
+	python3 - "$BATS_TEST_TMPDIR/out" <<-'END'
+		import json, sys
+		faults = {}
+		for line in open(sys.argv[1]):
+		    row = json.loads(line)
+		    if row.get("event") == "page-faults:u":
+		        assert row["tid"] not in faults, row
+		        faults[row["tid"]] = row["value"]
+		assert len(faults) == 2, faults
+		shell, perl = (faults[tid] for tid in sorted(faults))
+		# A lost count is none. Bytes may be in huge pages.
+		assert None in (shell, perl) or perl > 500 > shell, faults
+	END
+	# A thread that has ended is told of once more.
+	run pfm stat --mount="$MNT" --per-thread -x, -I 20 -e page-faults:u sh -c 'true; /bin/true; sleep 0.2'
+	[[ $status = 0 || $status = 3 ]]
+	fields csv page-faults:u
+	run -125 pfm stat --mount="$MNT" --per-thread -r 2 true
+	no_contexts
+}
+
+@test "perf: the threads of a process, in several runs" {
+	serve --backend=perf
+	sleep 1000 3>&- &
+	run pfm stat --mount="$MNT" -j -r 2 --per-thread --allow-lost -e page-faults:u -p $! -- true
+	kill $!
+	[ "$status" = 0 ]
+	grep -q "\"statistics\":\"page-faults:u\".*\"tid\":$!,.*\"runs\":2," <<<"$output"
+	fields json "statistics page-faults:u"
+	[[ $output = 0 || $output = lost ]]
+}
+
+@test "perf: threads that could not be followed are no silent gap" {
+	serve --backend=perf
+	echo 2 >"$MNT/config/user_contexts_max"
+	as_nobody 3 pfm stat --mount="$MNT" --per-thread -e page-faults:u sh -c 'sleep 0.1 & sleep 0.1 & sleep 0.1 & wait'
+	[[ $output == *"threads are missing"* ]]
+}
+
 @test "sim: a lost count is no number, and its counter is left alone then" {
 	local steal=(-C 1 -e r00c4:u,r00c5:u -- sh -c "echo '1 0x186 0x4300c4' >$MNT/sim/poke
 		echo 1000000000 >$MNT/sim/advance")

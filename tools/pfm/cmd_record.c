@@ -299,8 +299,8 @@ static int record_go(
 {
 	int end;
 
-	if (l->pid && launch_continue(l, NULL, e) < 0)
-		return -e->no;
+	if (l->pid)
+		launch_continue(l);
 	end = recorder_run(r, signals->fd, l->pidfd, e);
 	if (end > 0 && recorder_stop(r, e) < 0)
 		return -e->no;

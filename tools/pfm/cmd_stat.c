@@ -15,10 +15,10 @@
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/stat/regions.h"
 #include "tools/pfm/stat/report.h"
-#include "tools/pfm/stat/runs.h"
 #include "tools/pfm/stat/session.h"
 #include "tools/pfm/stat/stat_options.h"
 #include "tools/pfm/stat/statistics.h"
+#include "tools/pfm/stat/tally.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
@@ -32,12 +32,11 @@ struct stat_run {
 	struct plan plan;
 	struct pfm_pmu pmu;
 	struct tree tree;
-	struct runs runs[2]; /* of the command, or of two that are compared */
+	struct tallies tallies[2]; /* of the command, or of two that are compared */
+	unsigned command;          /* the one that runs, as an index of tallies */
 	struct group_list groups;
 	struct regions table; /* of regions */
 	bool header;          /* it is printed */
-	struct counts counts; /* of all passes of this run */
-	uint64_t elapsed_ns;
 };
 
 /* --- What to count */
@@ -158,23 +157,19 @@ static void stat_header(struct stat_run *s)
 }
 
 /* Counts of a pass; those of all passes are shown together. */
-static int stat_take(struct session *session, const struct place *place, const struct reading *r,
+static int stat_take(struct session *session, const struct scope *scope, const struct reading *r,
 	uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
 	struct stat_run *s = session->arg;
 	struct counts c;
 
 	counts_of(&c, &s->plan, r);
-	s->elapsed_ns = elapsed_ns;
-	if (session->interval_ns || place) {
-		stat_header(s);
-		report_counts(&s->report, place, &c, time_ns, elapsed_ns);
-		return stat_flush(s, e);
-	}
-	for (unsigned i = 0; i < s->plan.n; i++)
-		if (c.all[i].counted)
-			s->counts.all[i] = c.all[i];
-	return 0;
+	if (!session->interval_ns)
+		return tallies_take(&s->tallies[s->command], scope, &c, &s->plan, elapsed_ns,
+			s->options.nruns, e);
+	stat_header(s);
+	report_counts(&s->report, scope, &c, time_ns, elapsed_ns);
+	return stat_flush(s, e);
 }
 
 /* Before pass @pass of the run that comes @n runs after the first. */
@@ -187,21 +182,31 @@ static void stat_progress(const struct stat_run *s, unsigned n, int pass)
 		fprintf(stderr, "\rrun %u of %u\r", n * passes + (unsigned)pass + 1, all);
 }
 
-/* Shows the counts of a run. With several, text has their statistics alone, at the end. */
-static void stat_show(struct stat_run *s, struct runs *runs)
+/* Shows the counts of a scope in a run, unless statistics alone are shown. */
+static void stat_show_tally(struct stat_run *s, struct tally *t, bool show)
 {
-	runs_add(runs, &s->plan, &s->counts, s->elapsed_ns);
+	runs_add(&t->runs, &s->plan, &t->counts, t->elapsed_ns);
 	for (unsigned i = 0; i < s->plan.n; i++)
-		s->report.lost |= s->counts.all[i].lost.no != 0;
-	if (s->options.compare)
-		return;
-	stat_header(s);
-	if (s->options.nruns > 1 && s->report.format == REPORT_TEXT)
-		return;
-	if (!s->options.interval_ns && !s->options.per_place)
-		report_counts(&s->report, NULL, &s->counts, s->elapsed_ns, s->elapsed_ns);
-	report_times(&s->report, s->session.end_ns - s->session.begin_ns,
-		s->options.command ? &s->session.usage : NULL);
+		s->report.lost |= t->counts.all[i].lost.no != 0;
+	if (show)
+		report_counts(&s->report, t->scope, &t->counts, t->elapsed_ns, t->elapsed_ns);
+}
+
+/* Shows the counts of a run. With several, text has their statistics alone, at the end. */
+static void stat_show(struct stat_run *s)
+{
+	const struct stat_options *o = &s->options;
+	const struct tallies *t = &s->tallies[s->command];
+	bool show = !o->compare && (o->nruns == 1 || o->format != REPORT_TEXT);
+
+	if (!o->compare)
+		stat_header(s);
+	for (unsigned i = 0; i < t->n; i++)
+		if (t->all[i]->counted)
+			stat_show_tally(s, t->all[i], show);
+	if (show)
+		report_times(&s->report, s->session.end_ns - s->session.begin_ns,
+			o->command ? &s->session.usage : NULL);
 }
 
 /* Shows what the command has counted itself. */
@@ -229,11 +234,11 @@ static int stat_show_regions(struct stat_run *s, struct err *e)
 }
 
 /* A run of the command, or of one of two that are compared. */
-static int stat_run_once(struct stat_run *s, struct runs *runs, unsigned n, struct err *e)
+static int stat_run_once(struct stat_run *s, unsigned n, struct err *e)
 {
 	int passes = s->options.rerun ? (int)s->plan.nsets : 1, rc = 0;
 
-	s->counts = (struct counts){0};
+	tallies_clear(&s->tallies[s->command]);
 	for (int pass = 0; rc == 0 && pass < passes; pass++) {
 		s->plan.only = s->options.rerun ? pass : -1;
 		stat_progress(s, n, pass);
@@ -245,7 +250,7 @@ static int stat_run_once(struct stat_run *s, struct runs *runs, unsigned n, stru
 	if (rc == 0 && s->options.regions)
 		rc = stat_show_regions(s, e);
 	else if (rc == 0 && (!s->session.interrupted || (n == 0 && !s->options.compare)))
-		stat_show(s, runs);
+		stat_show(s);
 	return rc < 0 ? rc : stat_flush(s, e);
 }
 
@@ -261,9 +266,10 @@ static int stat_run_all(struct stat_run *s, int *status, struct err *e)
 		s->session.argv = argv;
 	for (unsigned n = 0; rc == 0 && n < s->options.nruns * commands && !s->session.interrupted;
 		n++) {
-		argv[2] = s->options.compared[n % commands];
+		s->command = n % commands;
+		argv[2] = s->options.compared[s->command];
 		s->report.run = n / commands + 1;
-		rc = stat_run_once(s, &s->runs[n % commands], n, e);
+		rc = stat_run_once(s, n, e);
 		if (!*status)
 			*status = s->session.status;
 	}
@@ -272,16 +278,31 @@ static int stat_run_all(struct stat_run *s, int *status, struct err *e)
 
 static void stat_compare(struct stat_run *s)
 {
+	const struct tallies *t = s->tallies;
 	char labels[2][COMPARISON_LABEL];
 
-	if (s->runs[1].n == 0) {
+	if (!t[1].n || !t[1].all[0]->runs.n) {
 		fputs("pfm stat: nothing to compare: not each command had a run to its end\n",
 			stderr);
 		return;
 	}
 	for (unsigned i = 0; i < 2; i++)
 		stat_label(labels[i], "", s->options.compared[i]);
-	comparison_report(&s->report, labels, s->runs, &s->tree);
+	comparison_report(&s->report, labels, &t[0].all[0]->runs, &t[1].all[0]->runs, &s->tree);
+}
+
+static void stat_summarize(struct stat_run *s)
+{
+	const struct tallies *t = s->tallies;
+
+	if (s->options.compare && s->session.counted)
+		stat_compare(s);
+	if (s->options.compare || s->options.nruns == 1 || !t->n || !t->all[0]->runs.n)
+		return;
+	statistics_begin(&s->report, t->all[0]->runs.n);
+	for (unsigned i = 0; i < t->n; i++)
+		statistics_report(&s->report, t->all[i]->scope, &t->all[i]->runs);
+	statistics_end(&s->report, &t->all[0]->runs);
 }
 
 /* The exit status of a failure. Without the daemon, the counts of the command are lost. */
@@ -296,22 +317,19 @@ static int stat_failed(const struct stat_run *s, int rc)
 
 static int stat_measure(struct stat_run *s, struct err *e)
 {
-	int rc = runs_init(&s->runs[0], (unsigned)s->options.nruns, e), status = 0;
+	int rc = signals_open(&s->session.signals, e), status = 0;
 
-	if (rc == 0 && s->options.compare)
-		rc = runs_init(&s->runs[1], (unsigned)s->options.nruns, e);
-	if (rc == 0)
-		rc = signals_open(&s->session.signals, e);
 	if (rc == 0)
 		rc = stat_run_all(s, &status, e);
-	if (s->options.compare && s->session.counted)
-		stat_compare(s);
-	else if (s->runs[0].n && s->options.nruns > 1)
-		statistics_report(&s->report, &s->runs[0]);
+	stat_summarize(s);
 	if (rc < 0)
 		return stat_failed(s, rc);
 	/* Lost counts have left a sentence, which is in the report. */
 	*e = (struct err){0};
+	if (s->session.missing.no) {
+		s->report.lost = true;
+		fprintf(stderr, "pfm stat: threads are missing: %s\n", s->session.missing.text);
+	}
 	rc = stat_flush(s, e);
 	if (rc == 0 && !status && s->report.lost && !s->options.allow_lost)
 		return PFM_EXIT_LOST;
@@ -325,12 +343,13 @@ static void stat_begin(struct stat_run *s)
 	s->session.where = o->where;
 	s->session.argv = o->command;
 	s->session.interval_ns = o->interval_ns;
-	s->session.per_place = o->per_place;
+	s->session.aggregate = o->aggregate;
 	s->session.regions = s->report.regions = o->regions;
 	s->report.format = o->format;
 	s->report.separator = o->separator;
 	s->report.intervals = o->interval_ns != 0;
 	s->report.statistics = o->nruns > 1;
+	s->report.topology = o->aggregate == AGGREGATE_CORE || o->aggregate == AGGREGATE_SOCKET;
 }
 
 static int stat_main(int argc, char **argv, struct err *e)
@@ -355,8 +374,8 @@ static int stat_main(int argc, char **argv, struct err *e)
 	if (rc == 0)
 		rc = stat_measure(&s, e);
 	signals_close(&s.session.signals);
-	runs_free(&s.runs[0]);
-	runs_free(&s.runs[1]);
+	tallies_free(&s.tallies[0]);
+	tallies_free(&s.tallies[1]);
 	regions_close(&s.table);
 	plan_free(&s.plan);
 	pfm_pmu_free(&s.pmu);

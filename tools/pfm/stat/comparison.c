@@ -54,7 +54,7 @@ static void comparison_text(
 }
 
 static void comparison_header(struct report *r, char (*labels)[COMPARISON_LABEL],
-	const struct runs runs[2], const struct tree *t)
+	const unsigned runs[2], const struct tree *t)
 {
 	if (r->format == REPORT_CSV)
 		row_csv_comparison_header(r->out, r->separator);
@@ -62,24 +62,24 @@ static void comparison_header(struct report *r, char (*labels)[COMPARISON_LABEL]
 		return;
 	report_header(r, "comparison", t);
 	for (unsigned i = 0; i < 2; i++)
-		fprintf(r->out, "%c: %u run%s of %s\n", "AB"[i], runs[i].n,
-			runs[i].n == 1 ? "" : "s", labels[i]);
+		fprintf(r->out, "%c: %u run%s of %s\n", "AB"[i], runs[i], runs[i] == 1 ? "" : "s",
+			labels[i]);
 	fprintf(r->out, "\n%-23s %17s %17s %s\n", "", "mean of A", "mean of B", "change");
 }
 
-void comparison_report(struct report *r, char (*labels)[COMPARISON_LABEL],
-	const struct runs runs[2], const struct tree *t)
+void comparison_report(struct report *r, char (*labels)[COMPARISON_LABEL], const struct runs *a,
+	const struct runs *b, const struct tree *t)
 {
 	const struct err *lost[2 * EVENT_MAX];
 	unsigned n = 0;
 
-	comparison_header(r, labels, runs, t);
+	comparison_header(r, labels, (unsigned[]){a->n, b->n}, t);
 	for (unsigned i = 0; i < series_count(r->plan); i++) {
 		struct row_comparison c;
 		struct series s[2];
 
-		series_get(&s[0], &runs[0], r->plan, i);
-		series_get(&s[1], &runs[1], r->plan, i);
+		series_get(&s[0], a, r->plan, i);
+		series_get(&s[1], b, r->plan, i);
 		c = comparison_of(s);
 		if (r->format == REPORT_TEXT)
 			comparison_text(r, &c, &s[0]);
@@ -91,8 +91,8 @@ void comparison_report(struct report *r, char (*labels)[COMPARISON_LABEL],
 	if (r->format != REPORT_TEXT)
 		return;
 	for (unsigned i = 0; i < r->plan->n; i++) {
-		lost[n++] = &runs[0].lost[i];
-		lost[n++] = &runs[1].lost[i];
+		lost[n++] = &a->lost[i];
+		lost[n++] = &b->lost[i];
 	}
 	report_reasons(r, lost, n);
 	fputc('\n', r->out);

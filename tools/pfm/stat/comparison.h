@@ -12,7 +12,7 @@ enum { COMPARISON_LABEL = 61 }; /* bytes */
  * What each event and metric is in the runs of both commands, by how much it changes from the first
  * to the second, and whether that is significant. @labels are of the commands. Sorts the values.
  */
-void comparison_report(struct report *r, char (*labels)[COMPARISON_LABEL],
-	const struct runs runs[2], const struct tree *t);
+void comparison_report(struct report *r, char (*labels)[COMPARISON_LABEL], const struct runs *a,
+	const struct runs *b, const struct tree *t);
 
 #endif

@@ -68,9 +68,13 @@ static bool launch_wait_exec(pid_t pid)
 	}
 }
 
-static int launch_refuse(const char *name, int no, struct err *e)
+int launch_check(const struct launch *l, const char *name, struct err *e)
 {
+	int no = l->exec_no;
+
 	switch (no) {
+	case 0:
+		return 0;
 	case ENOENT:
 		return err_set(e, no, "%s: ENOENT: no such command", name);
 	case EACCES:
@@ -124,15 +128,14 @@ static int launch_order(const struct launch *l, struct err *e)
 		       : err_set(e, ECHILD, "the command was killed before it began");
 }
 
-/* Waits until it has, or has failed. */
-static int launch_read_refusal(struct launch *l, const char *name, struct err *e)
+/* When it has executed the program, or has ended. */
+static void launch_read_refusal(struct launch *l)
 {
 	int no = 0;
 
 	l->exec_no = read(l->start, &no, sizeof(no)) == sizeof(no) ? no : 0;
 	close(l->start);
 	l->start = -1;
-	return l->exec_no ? launch_refuse(name, no, e) : 0;
 }
 
 static int launch_trace(struct launch *l, const char *name, struct err *e)
@@ -146,13 +149,12 @@ static int launch_trace(struct launch *l, const char *name, struct err *e)
 			err_name(errno));
 	if (launch_order(l, e) < 0)
 		return -e->no;
-	if (!launch_wait_exec(l->pid)) {
-		l->reaped = true;
-		return launch_read_refusal(l, name, e) < 0
-			       ? -e->no
-			       : err_set(e, ECHILD, "the command was killed before it began");
-	}
-	launch_read_refusal(l, name, e);
+	l->reaped = !launch_wait_exec(l->pid);
+	launch_read_refusal(l);
+	if (launch_check(l, name, e) < 0)
+		return -e->no;
+	if (l->reaped)
+		return err_set(e, ECHILD, "the command was killed before it began");
 	if (launch_check_privileges(l, name, e) < 0)
 		return -e->no;
 	return launch_hand_over(l, e);
@@ -237,16 +239,15 @@ bool launch_is_plain(const char *name)
 	return false;
 }
 
-int launch_continue(struct launch *l, const char *name, struct err *e)
+void launch_continue(struct launch *l)
 {
+	struct err killed;
+
 	l->begin_ns = nsec_now(CLOCK_MONOTONIC);
-	if (l->start < 0) {
+	if (l->start < 0)
 		kill(l->pid, SIGCONT);
-		return 0;
-	}
-	if (launch_order(l, e) < 0)
-		return -e->no;
-	return launch_read_refusal(l, name, e);
+	else
+		launch_order(l, &killed);
 }
 
 void launch_wait(struct launch *l)
@@ -255,6 +256,8 @@ void launch_wait(struct launch *l)
 		;
 	l->reaped = true;
 	l->end_ns = nsec_now(CLOCK_MONOTONIC);
+	if (l->start >= 0)
+		launch_read_refusal(l);
 }
 
 void launch_end(struct launch *l)

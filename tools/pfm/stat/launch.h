@@ -46,8 +46,12 @@ int launch_stopped(struct launch *l, char *const *argv, const sigset_t *mask, st
  * its process go on when it is executed. */
 bool launch_is_plain(const char *name);
 
-/* Lets it run. If it was waiting, it executes @name: errors as of launch_stop(). */
-int launch_continue(struct launch *l, const char *name, struct err *e);
+/* Lets it run. If it was waiting, it executes its program; launch_check() tells, after its end,
+ * whether that failed. This process does not wait for that, as to wake up could take the command's
+ * CPU from it. */
+void launch_continue(struct launch *l);
+/* Errors as of launch_stop(). */
+int launch_check(const struct launch *l, const char *name, struct err *e);
 
 /* Waits for its end. */
 void launch_wait(struct launch *l);

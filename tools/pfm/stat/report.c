@@ -21,7 +21,8 @@ const char *report_level(unsigned level)
 
 static unsigned report_columns(const struct report *r)
 {
-	return (r->regions ? ROW_REGION : 0) | (r->statistics ? ROW_STATISTICS : 0);
+	return (r->regions ? ROW_REGION : 0) | (r->topology ? ROW_TOPOLOGY : 0) |
+	       (r->statistics ? ROW_STATISTICS : 0);
 }
 
 void report_header(struct report *r, const char *what, const struct tree *t)
@@ -46,28 +47,46 @@ void report_row(const struct report *r, const struct row *row)
 		row_csv(r->out, r->separator, report_columns(r), row);
 }
 
-/* Of a place, or of the sum. */
-static struct row report_row_at(const struct report *r, const struct place *place, uint64_t time_ns)
+void report_row_scope(struct row *row, const struct scope *scope)
+{
+	switch (scope->kind) {
+	case SCOPE_CPU:
+		row->cpu = scope->id;
+		break;
+	case SCOPE_THREAD:
+		row->tid = scope->id;
+		break;
+	case SCOPE_CORE:
+		row->core = scope->id;
+		row->socket = scope->socket;
+		break;
+	case SCOPE_SOCKET:
+		row->socket = scope->socket;
+	}
+}
+
+/* Of a scope, or of the sum. */
+static struct row report_row_at(const struct report *r, const struct scope *scope, uint64_t time_ns)
 {
 	struct row row = {.cpu = -1,
 		.tid = -1,
+		.core = -1,
+		.socket = -1,
 		.active = 1,
 		.time_ns = time_ns,
 		.run = r->run,
 		.region = r->region};
 
-	if (place && place->kind == PLACE_CPU)
-		row.cpu = place->id;
-	else if (place)
-		row.tid = place->id;
+	if (scope)
+		report_row_scope(&row, scope);
 	return row;
 }
 
-static void report_row_count(const struct report *r, const struct place *place,
+static void report_row_count(const struct report *r, const struct scope *scope,
 	const struct counts *c, unsigned event, uint64_t time_ns)
 {
 	const struct count *count = &c->all[event];
-	struct row row = report_row_at(r, place, time_ns);
+	struct row row = report_row_at(r, scope, time_ns);
 
 	row.event = r->plan->events[event].name;
 	row.value = count->value;
@@ -78,10 +97,10 @@ static void report_row_count(const struct report *r, const struct place *place,
 	report_row(r, &row);
 }
 
-static void report_row_metric(const struct report *r, const struct place *place, const char *name,
+static void report_row_metric(const struct report *r, const struct scope *scope, const char *name,
 	const char *unit, double value, uint64_t time_ns)
 {
-	struct row row = report_row_at(r, place, time_ns);
+	struct row row = report_row_at(r, scope, time_ns);
 
 	row.metric = name;
 	row.unit = unit;
@@ -147,20 +166,23 @@ static void report_derived(char *room, size_t size, const struct report *r, cons
 		*room = '\0';
 }
 
-static void report_text_place(const struct report *r, const struct place *place, uint64_t time_ns)
+void report_scope(const struct report *r, const struct scope *scope)
 {
-	char label[24] = "";
+	char label[SCOPE_LABEL];
 
-	if (r->intervals)
-		fprintf(r->out, "%10.4f ", (double)time_ns / (double)NSEC_PER_SEC);
-	if (place)
-		snprintf(label, sizeof(label), "%s%d", place->kind == PLACE_CPU ? "CPU" : "tid ",
-			place->id);
-	if (place)
-		fprintf(r->out, "%-12s", label);
+	scope_label(scope, label);
+	fprintf(r->out, "%-12s", label);
 }
 
-static void report_text_count(const struct report *r, const struct place *place,
+static void report_text_place(const struct report *r, const struct scope *scope, uint64_t time_ns)
+{
+	if (r->intervals)
+		fprintf(r->out, "%10.4f ", (double)time_ns / (double)NSEC_PER_SEC);
+	if (scope)
+		report_scope(r, scope);
+}
+
+static void report_text_count(const struct report *r, const struct scope *scope,
 	const struct counts *c, unsigned event, uint64_t time_ns, uint64_t elapsed_ns)
 {
 	const struct count *count = &c->all[event];
@@ -173,37 +195,37 @@ static void report_text_count(const struct report *r, const struct place *place,
 	report_value(value, count, ns);
 	if (count->active < 1 && !count->lost.no)
 		snprintf(share, sizeof(share), " [%.0f %%]", 100 * count->active);
-	report_text_place(r, place, time_ns);
+	report_text_place(r, scope, time_ns);
 	n = fprintf(r->out, "%20s %-2s %-24s ", value, ns && !count->lost.no ? "ms" : "", ev->name);
 	n += snprintf(NULL, 0, "%-2s%s", level, share);
 	/* A value without its share of the time would be taken for a count, so this comes second.
 	 */
-	if (!place && !r->intervals && n > 0 && n < REPORT_COLUMNS)
+	if (!scope && !r->intervals && n > 0 && n < REPORT_COLUMNS)
 		report_derived(derived, (size_t)(REPORT_COLUMNS - n + 1), r, c, event, elapsed_ns);
 	fprintf(r->out, "%-*s%s%s\n", *share || *derived ? 2 : 0, level, share, derived);
 }
 
 /* The unit, and the description if it fits into the line. */
-static void report_text_metric(const struct report *r, const struct place *place,
+static void report_text_metric(const struct report *r, const struct scope *scope,
 	const struct group_metric *m, double v, uint64_t time_ns)
 {
 	char value[DIGITS_ROOM], text[DIGITS_ROOM + GROUP_NAME + GROUP_UNIT + REPORT_COLUMNS];
 	int n = snprintf(text, sizeof(text), "%20s    %-24s %s",
 		isnan(v) ? "-" : digits_decimal(value, v, digits_decimals(v)), m->name, m->unit);
 
-	if (!place && !r->intervals && n + 1 + strlen(m->desc) <= REPORT_COLUMNS)
+	if (!scope && !r->intervals && n + 1 + strlen(m->desc) <= REPORT_COLUMNS)
 		snprintf(
 			text + n, sizeof(text) - (size_t)n, "%s%s", m->unit[0] ? " " : "", m->desc);
 	for (n = (int)strlen(text); text[n - 1] == ' '; n--)
 		text[n - 1] = '\0';
-	report_text_place(r, place, time_ns);
+	report_text_place(r, scope, time_ns);
 	fprintf(r->out, "%s\n", text);
 }
 
-static void report_row_group_metric(const struct report *r, const struct place *place,
+static void report_row_group_metric(const struct report *r, const struct scope *scope,
 	const struct group_metric *m, double v, uint64_t time_ns)
 {
-	struct row row = report_row_at(r, place, time_ns);
+	struct row row = report_row_at(r, scope, time_ns);
 
 	row.metric = m->name;
 	row.unit = m->unit[0] ? m->unit : NULL;
@@ -212,7 +234,7 @@ static void report_row_group_metric(const struct report *r, const struct place *
 	report_row(r, &row);
 }
 
-static void report_group(const struct report *r, const struct place *place, const struct counts *c,
+static void report_group(const struct report *r, const struct scope *scope, const struct counts *c,
 	uint64_t time_ns, uint64_t elapsed_ns)
 {
 	const struct group *g = r->plan->group;
@@ -221,15 +243,15 @@ static void report_group(const struct report *r, const struct place *place, cons
 		double v = counts_group_metric(c, r->plan, i, elapsed_ns);
 
 		if (r->format == REPORT_TEXT)
-			report_text_metric(r, place, &g->metrics[i], v, time_ns);
+			report_text_metric(r, scope, &g->metrics[i], v, time_ns);
 		else
-			report_row_group_metric(r, place, &g->metrics[i], v, time_ns);
+			report_row_group_metric(r, scope, &g->metrics[i], v, time_ns);
 	}
 }
 
 /* --- Both */
 
-void report_counts(struct report *r, const struct place *place, const struct counts *c,
+void report_counts(struct report *r, const struct scope *scope, const struct counts *c,
 	uint64_t time_ns, uint64_t elapsed_ns)
 {
 	const struct err *lost[EVENT_MAX];
@@ -241,13 +263,13 @@ void report_counts(struct report *r, const struct place *place, const struct cou
 			continue;
 		r->lost |= c->all[i].lost.no != 0;
 		if (r->format == REPORT_TEXT)
-			report_text_count(r, place, c, i, time_ns, elapsed_ns);
+			report_text_count(r, scope, c, i, time_ns, elapsed_ns);
 		else
-			report_row_count(r, place, c, i, time_ns);
+			report_row_count(r, scope, c, i, time_ns);
 		if (r->format != REPORT_TEXT && metric_of(&m, c, r->plan, i, elapsed_ns) && m.name)
-			report_row_metric(r, place, m.name, m.unit, m.value, time_ns);
+			report_row_metric(r, scope, m.name, m.unit, m.value, time_ns);
 	}
-	report_group(r, place, c, time_ns, elapsed_ns);
+	report_group(r, scope, c, time_ns, elapsed_ns);
 	if (r->format == REPORT_TEXT)
 		report_reasons(r, lost, r->plan->n);
 }

@@ -22,6 +22,7 @@ struct report {
 	char separator;     /* of CSV */
 	bool intervals;     /* lines begin with the time */
 	bool regions;       /* report_region() alone is called */
+	bool topology;      /* rows are of cores or sockets */
 	bool statistics;    /* rows of them will follow */
 	const char *region; /* that of the rows */
 	const struct plan *plan;
@@ -32,8 +33,8 @@ struct report {
 /* The lines before all counts. @what is counted: a command, or places. */
 void report_header(struct report *r, const char *what, const struct tree *t);
 
-/* The counts of @place, or the sums if it is NULL. */
-void report_counts(struct report *r, const struct place *place, const struct counts *c,
+/* The counts of @scope, or the sums if it is NULL. */
+void report_counts(struct report *r, const struct scope *scope, const struct counts *c,
 	uint64_t time_ns, uint64_t elapsed_ns);
 
 /* The counts of a region, and how often the program was in it. */
@@ -46,6 +47,9 @@ void report_times(struct report *r, uint64_t elapsed_ns, const struct rusage *us
 const char *report_level(unsigned level);
 /* The reasons of lost counts, each once; those without an errno are none. */
 void report_reasons(const struct report *r, const struct err *const lost[], unsigned n);
+/* Its name before a line of text, and its numbers in a row. */
+void report_scope(const struct report *r, const struct scope *scope);
+void report_row_scope(struct row *row, const struct scope *scope);
 /* A row of JSON or CSV. */
 void report_row(const struct report *r, const struct row *row);
 

@@ -82,6 +82,10 @@ static void row_fields(struct fields *f, const struct row *r, unsigned columns)
 	fields_id(f, "run", r->statistics ? -1 : (int)r->run);
 	if (columns & ROW_REGION)
 		fields_string(f, "region", r->region);
+	if (columns & ROW_TOPOLOGY) {
+		fields_id(f, "socket", r->socket);
+		fields_id(f, "core", r->core);
+	}
 	if (columns & ROW_STATISTICS)
 		row_summary(f, r);
 }
@@ -90,7 +94,9 @@ void row_json(FILE *out, const struct row *r)
 {
 	struct fields f = {.form = FIELDS_JSON};
 
-	row_fields(&f, r, (r->region ? ROW_REGION : 0U) | (r->statistics ? ROW_STATISTICS : 0U));
+	row_fields(&f, r,
+		(r->region ? ROW_REGION : 0U) | (r->socket >= 0 ? ROW_TOPOLOGY : 0U) |
+			(r->statistics ? ROW_STATISTICS : 0U));
 	fields_print(&f, out);
 }
 
@@ -98,7 +104,7 @@ void row_csv_header(FILE *out, char separator, unsigned columns)
 {
 	struct fields f = {.form = FIELDS_CSV_NAMES, .separator = separator};
 
-	row_fields(&f, &(struct row){.cpu = -1}, columns);
+	row_fields(&f, &(struct row){.socket = -1}, columns);
 	fields_print(&f, out);
 }
 

@@ -25,6 +25,7 @@ struct row {
 	uint64_t time_ns;   /* since the start of this run */
 	unsigned run;       /* from 1 on */
 	const char *region; /* NULL: the row has no such field */
+	int core, socket;   /* JSON has these fields if there is a socket; -1: none */
 	/* Instead of a value at a time of a run: what @runs runs have. */
 	bool statistics;
 	unsigned runs;
@@ -32,7 +33,7 @@ struct row {
 };
 
 /* Columns of CSV behind those that are always there, as bits. */
-enum row_columns { ROW_REGION = 1, ROW_STATISTICS = 2 };
+enum row_columns { ROW_REGION = 1, ROW_TOPOLOGY = 2, ROW_STATISTICS = 4 };
 
 void row_json(FILE *out, const struct row *r);
 void row_csv_header(FILE *out, char separator, unsigned columns);

@@ -20,34 +20,85 @@ static const uint64_t session_collect_ns = NSEC_PER_SEC / 10;
 
 /* --- Reports */
 
-static int session_report_place(struct session *s, struct place *place, struct reading *sum,
-	uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
+/* Reports places of the same scope together, when it comes to the first of them. */
+static int session_report_scope(
+	struct session *s, unsigned place, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
-	struct reading now, since;
-	int rc = place_read(place, s->plan, &now, e);
+	const struct place *all = s->places.all;
+	bool one_sum = s->aggregate == AGGREGATE_ALL;
+	struct reading sum = {0};
 
-	if (rc < 0)
-		return rc;
-	since = now;
-	reading_since(&since, &place->last);
-	place->last = now;
-	if (s->per_place)
-		return s->report(s, place, &since, time_ns, elapsed_ns, e);
-	reading_sum(sum, &since);
-	return 0;
+	for (unsigned i = 0; i < s->places.n; i++) {
+		if (!one_sum && !scope_same(&all[i].scope, &all[place].scope))
+			continue;
+		if (i < place)
+			return 0;
+		reading_sum(&sum, &all[i].since);
+	}
+	return s->report(s, one_sum ? NULL : &all[place].scope, &sum, time_ns, elapsed_ns, e);
+}
+
+static int session_report_places(
+	struct session *s, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
+{
+	struct reading now;
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < s->places.n; i++) {
+		struct place *place = &s->places.all[i];
+
+		rc = place_read(place, s->plan, &now, e);
+		place->since = now;
+		reading_since(&place->since, &place->last);
+		place->last = now;
+	}
+	for (unsigned i = 0; rc == 0 && i < s->places.n; i++)
+		rc = session_report_scope(s, i, time_ns, elapsed_ns, e);
+	return rc;
+}
+
+static int session_report_thread(struct session *s, struct thread_counts *t, uint64_t time_ns,
+	uint64_t elapsed_ns, struct err *e)
+{
+	struct scope scope = {SCOPE_THREAD, t->tid, 0};
+	struct reading since = t->now;
+
+	if (t->reported)
+		return 0;
+	reading_since(&since, &t->last);
+	t->last = t->now;
+	t->reported = t->ended;
+	return s->report(s, &scope, &since, time_ns, elapsed_ns, e);
+}
+
+static int session_report_threads(
+	struct session *s, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
+{
+	int rc = 0, tid = 0;
+
+	for (unsigned i = 0; rc == 0 && i < s->places.n; i++) {
+		struct place *place = &s->places.all[i];
+
+		rc = place_tid(place, &tid, e);
+		if (rc == 0)
+			rc = threads_read(&place->threads, s->plan, place->ctx.dir, tid, e);
+		if (rc == 0)
+			rc = reading_missing(s->plan, place->ctx.dir, &s->missing, e);
+		for (unsigned t = 0; rc == 0 && t < place->threads.n; t++)
+			rc = session_report_thread(
+				s, place->threads.all[t], time_ns, elapsed_ns, e);
+	}
+	return rc;
 }
 
 /* Reports what came since the last report. */
 static int session_report(struct session *s, uint64_t now_ns, struct err *e)
 {
 	uint64_t time_ns = now_ns - s->begin_ns, elapsed_ns = now_ns - s->reported_ns;
-	struct reading sum = {0};
-	int rc = 0;
+	int rc = s->aggregate == AGGREGATE_THREAD
+			 ? session_report_threads(s, time_ns, elapsed_ns, e)
+			 : session_report_places(s, time_ns, elapsed_ns, e);
 
-	for (unsigned i = 0; rc == 0 && i < s->places.n; i++)
-		rc = session_report_place(s, &s->places.all[i], &sum, time_ns, elapsed_ns, e);
-	if (rc == 0 && !s->per_place && !s->regions)
-		rc = s->report(s, NULL, &sum, time_ns, elapsed_ns, e);
 	s->reported_ns = now_ns;
 	return rc;
 }
@@ -138,7 +189,8 @@ static int session_wait(struct session *s, struct pollfd *fds, struct err *e)
 			report = session_next(s, now, s->interval_ns);
 		}
 		if (rc == 0 && now >= collect) {
-			rc = places_collect(&s->places, s->plan, e);
+			rc = places_collect(
+				&s->places, s->plan, s->aggregate == AGGREGATE_THREAD, e);
 			collect = session_next(s, now, session_collect_ns);
 		}
 	}
@@ -153,6 +205,13 @@ static void session_set_refused(struct session *s)
 		s->refused = s->launch.exec_no == ENOENT ? PFM_EXIT_NOT_FOUND : PFM_EXIT_CANNOT;
 }
 
+static int session_load_places(struct session *s, struct err *e)
+{
+	int rc = places_aggregate(&s->places, s->aggregate, e);
+
+	return rc < 0 ? rc : places_load(&s->places, s->tree, s->plan, e);
+}
+
 static int session_load_command(struct session *s, bool inherit, struct err *e)
 {
 	int rc;
@@ -162,7 +221,7 @@ static int session_load_command(struct session *s, bool inherit, struct err *e)
 	if (rc < 0)
 		return rc;
 	s->places.all[0].inherit = inherit;
-	return places_load(&s->places, s->tree, s->plan, e);
+	return session_load_places(s, e);
 }
 
 /* The backend, or what is to be counted, takes other ways, or the daemon is older. */
@@ -177,7 +236,8 @@ static int session_prepare_command(struct session *s, struct err *e)
 {
 	int rc = launch_waiting(&s->launch, s->argv, &s->signals.mask, e);
 
-	if (rc == 0 && launch_is_plain(s->argv[0])) {
+	/* It has one sum for all threads. */
+	if (rc == 0 && s->aggregate != AGGREGATE_THREAD && launch_is_plain(s->argv[0])) {
 		rc = session_load_command(s, true, e);
 		if (!session_is_refused(rc))
 			return rc;
@@ -196,7 +256,7 @@ static int session_prepare_places(struct session *s, struct err *e)
 	if (rc < 0 || s->regions)
 		return rc;
 	rc = places_add_list(&s->places, s->tree, &s->where, e);
-	return rc < 0 ? rc : places_load(&s->places, s->tree, s->plan, e);
+	return rc < 0 ? rc : session_load_places(s, e);
 }
 
 static int session_prepare(struct session *s, struct err *e)
@@ -219,21 +279,28 @@ static void session_fail(struct session *s, struct err *e)
 	signals_wait(&s->signals, &s->launch);
 }
 
+/* The command has ended; or it was none. */
+static int session_end_command(struct session *s, struct err *e)
+{
+	launch_wait(&s->launch);
+	session_set_refused(s);
+	s->counted = !s->refused;
+	return launch_check(&s->launch, s->argv[0], e);
+}
+
 static int session_measure(struct session *s, struct pollfd *fds, struct err *e)
 {
 	int rc;
 
-	s->begin_ns = s->reported_ns = nsec_now(CLOCK_MONOTONIC);
-	if (s->argv && launch_continue(&s->launch, s->argv[0], e) < 0) {
-		session_set_refused(s);
-		return -e->no;
-	}
 	s->counted = true;
+	s->begin_ns = s->reported_ns = nsec_now(CLOCK_MONOTONIC);
+	if (s->argv)
+		launch_continue(&s->launch);
 	rc = session_wait(s, fds, e);
 	if (rc < 0)
 		session_fail(s, e);
 	else if (s->argv)
-		launch_wait(&s->launch);
+		rc = session_end_command(s, e);
 	s->end_ns = nsec_now(CLOCK_MONOTONIC);
 	if (s->argv) {
 		s->status = launch_exit_status(&s->launch);

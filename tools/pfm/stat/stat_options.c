@@ -21,9 +21,12 @@ enum stat_option {
 	OPT_MUX = 256,
 	OPT_RERUN,
 	OPT_NO_AGGR,
+	OPT_PER_THREAD,
+	OPT_PER_CORE,
+	OPT_PER_SOCKET,
 	OPT_ALLOW_LOST,
 	OPT_REGIONS,
-	OPT_COMPARE
+	OPT_COMPARE,
 };
 
 static const struct option stat_options_long[] = {
@@ -38,6 +41,9 @@ static const struct option stat_options_long[] = {
 	{"mux", no_argument, NULL, OPT_MUX},
 	{"rerun", no_argument, NULL, OPT_RERUN},
 	{"no-aggr", no_argument, NULL, OPT_NO_AGGR},
+	{"per-thread", no_argument, NULL, OPT_PER_THREAD},
+	{"per-core", no_argument, NULL, OPT_PER_CORE},
+	{"per-socket", no_argument, NULL, OPT_PER_SOCKET},
 	{"allow-lost", no_argument, NULL, OPT_ALLOW_LOST},
 	{"regions", no_argument, NULL, OPT_REGIONS},
 	{"compare", no_argument, NULL, OPT_COMPARE},
@@ -64,6 +70,9 @@ const char stat_options_usage[] =
 	"                           estimates, each with its share of the time\n"
 	"      --rerun              more events than counters: the command once for each set\n"
 	"      --no-aggr            one count for each CPU, process or thread\n"
+	"      --per-thread         one for each thread of the command or of processes\n"
+	"      --per-core           one for each core, of CPUs\n"
+	"      --per-socket         one for each socket\n"
 	"      --compare            run two lines of sh alternately, -r times each (default: 10),\n"
 	"                           and show what differs significantly\n"
 	"      --regions            count the parts of the command that it names by\n"
@@ -99,6 +108,15 @@ static int stat_options_csv(struct stat_options *o, const char *text, struct err
 		       : err_set(e, EINVAL, "-x %s: give one character, like -x,", text);
 }
 
+static int stat_options_aggregate(struct stat_options *o, enum aggregate how, struct err *e)
+{
+	if (o->aggregate != AGGREGATE_ALL)
+		return err_set(e, EINVAL,
+			"give one of --no-aggr, --per-thread, --per-core and --per-socket");
+	o->aggregate = how;
+	return 0;
+}
+
 static int stat_options_set_output(struct stat_options *o, int c, struct err *e)
 {
 	switch (c) {
@@ -117,8 +135,13 @@ static int stat_options_set_output(struct stat_options *o, int c, struct err *e)
 		o->output = optarg;
 		return 0;
 	case OPT_NO_AGGR:
-		o->per_place = true;
-		return 0;
+		return stat_options_aggregate(o, AGGREGATE_NONE, e);
+	case OPT_PER_THREAD:
+		return stat_options_aggregate(o, AGGREGATE_THREAD, e);
+	case OPT_PER_CORE:
+		return stat_options_aggregate(o, AGGREGATE_CORE, e);
+	case OPT_PER_SOCKET:
+		return stat_options_aggregate(o, AGGREGATE_SOCKET, e);
 	default:
 		return err_set(e, EINVAL,
 			"%s: unknown, or without its argument; see `pfm help stat`",
@@ -163,8 +186,27 @@ static int stat_options_check_again(const struct stat_options *o, struct err *e)
 {
 	if (!o->command && !o->compare)
 		return err_set(e, EINVAL, "-r and --rerun need a command to run again");
-	if (o->interval_ns || o->per_place)
-		return err_set(e, EINVAL, "neither -I nor --no-aggr with -r, --rerun or --compare");
+	if (o->interval_ns)
+		return err_set(e, EINVAL, "-I: not with -r, --rerun or --compare");
+	if (o->compare && o->aggregate != AGGREGATE_ALL)
+		return err_set(
+			e, EINVAL, "--compare compares sums: not with --no-aggr and --per-...");
+	if (o->aggregate == AGGREGATE_THREAD && o->where.kind == PLACE_COMMAND)
+		return err_set(e, EINVAL,
+			"--per-thread: each run of a command has other threads: not with -r or "
+			"--rerun");
+	return 0;
+}
+
+static int stat_options_check_aggregate(const struct stat_options *o, struct err *e)
+{
+	if (o->aggregate == AGGREGATE_THREAD && o->where.kind == PLACE_CPU)
+		return err_set(
+			e, EINVAL, "--per-thread is for commands and processes, not for CPUs");
+	if ((o->aggregate == AGGREGATE_CORE || o->aggregate == AGGREGATE_SOCKET) &&
+		o->where.kind != PLACE_CPU)
+		return err_set(
+			e, EINVAL, "--per-core and --per-socket are for CPUs: give -C or -a");
 	return 0;
 }
 
@@ -177,13 +219,14 @@ static int stat_options_check(const struct stat_options *o, struct err *e)
 	if (again && stat_options_check_again(o, e) < 0)
 		return -e->no;
 	if (o->regions && (o->where.kind != PLACE_COMMAND || again || o->mux || o->interval_ns ||
-				  o->per_place))
+				  o->aggregate != AGGREGATE_ALL))
 		return err_set(e, EINVAL,
 			"--regions: a command counts its own parts, so that none of -p, -t, -C, "
-			"-a, -I, -r, --mux, --rerun, --compare and --no-aggr can be given");
+			"-a, -I, -r, --mux, --rerun, --compare, --no-aggr and --per-thread can be "
+			"given");
 	if (o->mux && o->rerun)
 		return err_set(e, EINVAL, "give one of --mux and --rerun");
-	return 0;
+	return stat_options_check_aggregate(o, e);
 }
 
 /* The operands of --compare. */

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "tools/pfm/stat/place_options.h"
 #include "tools/pfm/stat/report.h"
+#include "tools/pfm/stat/scope.h"
 
 struct stat_options {
 	struct place_options where;
@@ -17,10 +18,11 @@ struct stat_options {
 	const char *events, *group; /* NULL: not given */
 	const char *output;         /* NULL: stdout or stderr */
 	uint64_t nruns;             /* of each command; 1: no statistics */
-	uint64_t interval_ns;       /* 0: none */
+	enum aggregate aggregate;
+	uint64_t interval_ns; /* 0: none */
 	enum report_format format;
 	char separator; /* of CSV */
-	bool per_place, mux, rerun, regions, compare, allow_lost;
+	bool mux, rerun, regions, compare, allow_lost;
 };
 
 /* The text of `pfm help stat`. */
