@@ -4,8 +4,7 @@
  * machine, with interrupts off, on the CPU that switches, before the switch: what one CPU writes
  * about a thread that leaves is visible before another CPU writes that it comes. on_exec() runs in
  * a thread that has executed a program, after it got its new credentials and before it returns to
- * user mode. on_hotplug() runs at each step by which a CPU goes offline or online, on that CPU if
- * it is the CPU's own step.
+ * user mode.
  *
  * A thread is identified by its id only until it has run; from then on by the address of its
  * task_struct, which is unique until its last switch is over. Ids move: a thread that executes a
@@ -492,20 +491,5 @@ int on_exec(sched_u64 *ctx)
 	requester = n ? bpf_map_lookup_elem(&requesters, &n) : 0;
 	if (requester && !switch_may_trace(requester, t))
 		switch_revoke(ctx, c, n, t);
-	return 0;
-}
-
-/*
- * A context whose thread sleeps may be in the registers of a CPU that goes offline. The first of
- * the CPU's own steps takes it from the scheduler, so that no thread comes there again. At the next
- * one at the latest, and before the wakeup event is disabled, the ctxsw thread saves the context.
- */
-SEC("tp_btf/cpuhp_enter")
-int on_hotplug(sched_u64 *ctx)
-{
-	struct sched_cpu *c = &cpus[bpf_get_smp_processor_id() & (SCHED_CPUS - 1)];
-
-	if (c->ctxsw_tid && c->active_slot)
-		switch_wake_ctxsw(ctx, c, 0);
 	return 0;
 }
