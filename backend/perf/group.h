@@ -37,7 +37,9 @@ struct perf_group {
 	bool begun;   /* It was started: threads that inherit it may exist. */
 	bool running; /* The leader is enabled, or will be when the thread executes a program. */
 	bool current; /* @reading was made by the present run. */
-	bool lost;    /* The kernel did not keep the group on the PMU: it cannot be used again. */
+	bool lost;    /* The kernel did not keep the group on the PMU in the present run. */
+	/* Nanoseconds of earlier runs in which the group was enabled and not on the PMU. */
+	uint64_t missed;
 	struct group_reading reading;
 };
 
@@ -51,13 +53,15 @@ int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel
 	const struct perf_sampling *sampling, struct backend_stats *stats, uint64_t *id,
 	struct err *e);
 
+/* The counts that an earlier run has lost stay lost; those of this one are not. */
 int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e);
 /* Stops and reads it. If that fails, so does reading the counts. */
 void group_stop(struct perf_group *g, struct backend_stats *stats);
 
-/* Reads the group, unless that was done in this run. EIO: counts are lost. */
+/* Reads the group, unless that was done in this run. EBUSY: other users of the PMU took a counter,
+ * and all counts are lost. */
 int group_read(struct perf_group *g, struct backend_stats *stats, struct err *e);
-/* The count of member @id, by group_read(); not of a group that is inherited. EIO: as there. */
+/* The count of member @id, by group_read(); not of a group that is inherited. EBUSY: as there. */
 int group_count(struct perf_group *g, struct backend_stats *stats, uint64_t id, uint64_t *count,
 	struct err *e);
 

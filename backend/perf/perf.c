@@ -372,6 +372,12 @@ static void perf_interrupt_counters(
 	}
 }
 
+/* The record is of an event that has not counted all of the time. */
+static bool perf_is_evicted(const struct backend_cpu *c, const struct perf_record *r)
+{
+	return r->enabled - r->running > (c->pc.group ? c->group.missed : 0);
+}
+
 /* False: it is an event's that has been closed since. */
 static bool perf_interrupt_of(
 	const struct backend_cpu *c, const struct perf_record *r, struct interrupt *in)
@@ -381,7 +387,7 @@ static bool perf_interrupt_of(
 
 	if (!s && r->kind != INTERRUPT_DROPPED)
 		return false;
-	in->kind = r->kind;
+	in->kind = perf_is_evicted(c, r) ? INTERRUPT_EVICTED : r->kind;
 	in->addr = PERFCNT_ADDR + n;
 	in->dropped = r->dropped;
 	in->time = r->time;
@@ -474,6 +480,7 @@ static int perf_open(const struct backend_conf *conf, struct backend **out, stru
 	pb->be.ops = &perf_backend_ops;
 	pb->be.pmu = &pb->pmu;
 	pb->be.interrupts = true;
+	pb->be.interrupts_bytes = ring_bytes();
 	/* An event counts on one kind of CPU, and a thread may run on all. */
 	pb->be.opens_threads = !conf->no_threads && pb->trial.nkinds == 1;
 	*out = &take_ptr(&pb)->be;

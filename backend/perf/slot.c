@@ -37,10 +37,10 @@ static int slot_explain_lost(const struct perf_slot *s, struct err *e)
 		return err_set(e, ENXIO,
 			"the CPU went offline while it counted, and the kernel removed its event; "
 			"when the CPU is online, load again");
-	return err_set(e, EIO,
+	return err_set(e, EBUSY,
 		"the kernel did not keep the event on the PMU all of the time: other perf events "
 		"or the NMI watchdog (kernel.nmi_watchdog) took its counter, or the CPU was "
-		"offline; load again");
+		"offline; stop, write the PMD and start again");
 }
 
 static int slot_lose(struct perf_slot *s, int no, struct err *e)
@@ -67,12 +67,12 @@ static int slot_read_event(const struct perf_cpu *pc, struct perf_slot *s, uint6
 	slot_count_access(&pc->stats->reads);
 	if (read(s->fd, r, sizeof(*r)) !=
 		sizeof(*r)) /* End of file: a pinned event is in error state. */
-		return slot_lose(s, EIO, e);
+		return slot_lose(s, EBUSY, e);
 	if (ran > r->enabled - s->time + LAG_FIXED + ran / LAG_FRACTION)
-		return slot_lose(
-			s, perfsel_hardware(s->open) && sysfs_cpu_online(pc->cpu) ? EIO : ENXIO, e);
+		return slot_lose(s,
+			perfsel_hardware(s->open) && sysfs_cpu_online(pc->cpu) ? EBUSY : ENXIO, e);
 	if (r->running != r->enabled)
-		return slot_lose(s, EIO, e);
+		return slot_lose(s, EBUSY, e);
 	return 0;
 }
 
@@ -85,6 +85,18 @@ static int slot_event_open(
 	return perf_event_new(&pc->src, pc->cpu, sel, &sampling, e);
 }
 
+/* The kernel assigns a counter when the event is enabled; only a read shows whether it found one.
+ * Software events need none. */
+static bool slot_has_counter(const struct perf_cpu *pc, const struct perf_slot *s)
+{
+	struct slot_reading r;
+
+	if (!perfsel_hardware(s->open))
+		return true;
+	slot_count_access(&pc->stats->reads);
+	return read(s->fd, &r, sizeof(r)) == sizeof(r);
+}
+
 static int slot_event_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
 {
 	slot_count_access(&pc->stats->writes);
@@ -92,21 +104,13 @@ static int slot_event_start(const struct perf_cpu *pc, struct perf_slot *s, stru
 		return err_set(e, EIO, "the kernel refuses to start the event: %s; load it again",
 			err_name(errno));
 	s->since = slot_clock();
-	s->running = true;
-	return 0;
-}
-
-static int slot_event_begin(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
-{
-	struct slot_reading r;
-	int rc = slot_event_start(pc, s, e);
-
-	if (rc < 0)
-		return rc;
-	if (slot_read_event(pc, s, 0, &r, e) < 0)
+	if (!slot_has_counter(pc, s)) {
+		ioctl(s->fd, PERF_EVENT_IOC_DISABLE, 0);
 		return err_set(e, EBUSY,
 			"no counter of the PMU is free: other perf events or the NMI watchdog "
 			"(kernel.nmi_watchdog) use them; stop some and start again");
+	}
+	s->running = true;
 	return 0;
 }
 
@@ -136,7 +140,7 @@ static int slot_event_stop(
 
 	slot_count_access(&pc->stats->writes);
 	if (ioctl(s->fd, PERF_EVENT_IOC_DISABLE, 0) < 0)
-		return slot_lose(s, EIO, e);
+		return slot_lose(s, EBUSY, e);
 	rc = slot_read_event(pc, s, ran, &r, e);
 	if (rc < 0)
 		return rc;
@@ -159,9 +163,7 @@ static int slot_member_count(
 {
 	int rc = group_count(pc->group, pc->stats, s->id, count, e);
 
-	if (rc < 0)
-		slot_lose(s, EIO, e);
-	return rc;
+	return rc < 0 ? slot_lose(s, EBUSY, e) : 0;
 }
 
 static int slot_inherited_count(
@@ -186,8 +188,7 @@ static int slot_member_begin(const struct perf_cpu *pc, struct perf_slot *s, str
 /* What an event of a CPU and a member of a group do differently. */
 struct slot_ops {
 	int (*open)(const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e);
-	/* Starts a new event. The kernel assigns a counter now; only a read shows whether it found
-	 * one. */
+	/* Starts a new event. */
 	int (*begin)(const struct perf_cpu *pc, struct perf_slot *s, struct err *e);
 	/* The count of the running event; a failed stop or count has lost it. */
 	int (*stop)(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e);
@@ -197,7 +198,7 @@ struct slot_ops {
 
 static const struct slot_ops slot_event_ops = {
 	.open = slot_event_open,
-	.begin = slot_event_begin,
+	.begin = slot_event_start,
 	.stop = slot_event_stop,
 	.count = slot_event_count,
 };
@@ -294,7 +295,7 @@ static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t 
 
 		slot_close(&new);
 		if (ran && !s->lost && slot_start(pc, s, &again) < 0)
-			slot_lose(s, EIO, &again);
+			slot_lose(s, EBUSY, &again);
 		return rc;
 	}
 	new.value = s->value;

@@ -9,13 +9,27 @@ static bool poll_is_for_page(const struct core_run *run)
 	return at && run->clock >= at;
 }
 
+/* No interrupt has told the counts for so long: the counters may not have been counting. */
+#define SILENCE_NS 100000000ULL
+
+static bool poll_is_overdue(const struct core_run *run)
+{
+	const struct context *ctx = run->ctx;
+
+	for_each_row (d, ctx->res->hw.pmds)
+		if (!ctx->active->pmd[d].lost &&
+			run->now - ctx->active->pmd[d].read_at > SILENCE_NS)
+			return true;
+	return false;
+}
+
 /* Clears the overflow status register if that tells that there are none. */
 static bool poll_may_find_overflows(struct core_run *run)
 {
 	const struct context *ctx = run->ctx;
 
 	if (ctx->interrupts)
-		return false;
+		return poll_is_overdue(run);
 	return ctx->ovfl.wrapped || !status_suffices(ctx, run->now) || !status_clear(run);
 }
 

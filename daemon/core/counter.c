@@ -111,7 +111,8 @@ void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan)
 			if (pmu->pmcs[p].addr == addr)
 				hit |= ROW(d);
 	}
-	counters_lose(ctx, hit ? pmds & hit : pmds, LOST_FAULT);
+	counters_lose(ctx, hit ? pmds & hit : pmds,
+		plan->err.no == EBUSY ? LOST_EVICTED : LOST_FAULT);
 }
 
 /* What a read of a lost count answers, after the name of the PMD. */
@@ -135,6 +136,9 @@ static const struct {
 				 "load again"},
 	[LOST_THROTTLED] = {EIO, ": the kernel stopped it for a while, as it overflowed more often "
 				 "than kernel.perf_event_max_sample_rate: write a longer period"},
+	[LOST_EVICTED] = {EIO, ": the kernel gave its counter to other perf events of a whole CPU "
+			       "or to the NMI watchdog (kernel.nmi_watchdog), so that events were "
+			       "not counted: stop, write the PMD and start again"},
 	[LOST_MISSED] = {EIO, ": the kernel did not report that the thread came to a CPU or left "
 			      "it, as some kernels do not for processes of their own: write the "
 			      "PMD to start over"},

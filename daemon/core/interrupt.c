@@ -65,6 +65,13 @@ static void interrupt_dropped(struct context *ctx, uint64_t n)
 	source_tell(ctx);
 }
 
+static void interrupt_evicted(struct context *ctx, const struct interrupt *in)
+{
+	for (unsigned i = 0; i < in->n; i++)
+		counters_lose(ctx, interrupt_row(ctx->pmu, in->counter[i].addr) & ctx->res->hw.pmds,
+			LOST_EVICTED);
+}
+
 void core_interrupt(struct core_run *run, struct context *ctx, const struct interrupt *in)
 {
 	uint32_t row = interrupt_row(ctx->pmu, in->addr);
@@ -86,6 +93,9 @@ void core_interrupt(struct core_run *run, struct context *ctx, const struct inte
 		ctx->source.throttled++;
 		source_tell(ctx);
 		counters_lose(ctx, row, LOST_THROTTLED);
+		break;
+	case INTERRUPT_EVICTED:
+		interrupt_evicted(ctx, in);
 		break;
 	}
 	live_end(ctx, ctx->active);

@@ -102,12 +102,26 @@ static void active_handle_gone(struct task_registry *reg, struct task_event *eve
 	task_ctx_end(reg, task);
 }
 
+static int active_new_worker(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
+	struct worker **out, struct err *e)
+{
+	struct ctxsw_shared *shared = &reg->shared;
+	int rc = task_charge_worker(reg, ec, e);
+
+	if (rc < 0)
+		return rc;
+	rc = worker_new(shared->be, shared->events, shared->stats, 0, tid, out, e);
+	if (rc < 0)
+		task_uncharge_worker(ec);
+	return rc;
+}
+
 int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
 	struct task_ctx **out, struct err *e)
 {
 	struct ctxsw_shared *shared = &reg->shared;
 	struct worker *worker;
-	int rc = worker_new(shared->be, shared->events, shared->stats, 0, tid, &worker, e);
+	int rc = active_new_worker(reg, ec, tid, &worker, e);
 
 	if (rc < 0)
 		return rc;
@@ -116,9 +130,9 @@ int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t 
 	rc = task_ctx_add(reg, ec, tid, out, e);
 	if (rc < 0) {
 		reg->ops->retire(reg->arg, worker);
+		task_uncharge_worker(ec);
 		return rc;
 	}
 	(*out)->worker = worker;
-	++*ec->user_workers;
 	return 0;
 }

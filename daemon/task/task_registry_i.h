@@ -93,6 +93,9 @@ int task_ctx_add(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, st
 /* The same with a worker instead of a slot: the backend opens threads. ENOMEM, EAGAIN. */
 int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
 	struct task_ctx **out, struct err *e);
+/* Charges the user of @ec for a worker, and for the memory of its interrupts. ENOMEM. */
+int task_charge_worker(const struct task_registry *reg, struct engine_ctx *ec, struct err *e);
+void task_uncharge_worker(struct engine_ctx *ec);
 /*
  * The registers are to be the thread's own: nothing is done at its switches. The context only
  * counts, or samples by interrupts, on all CPUs, and only for this thread, whose end the tracer

@@ -58,6 +58,8 @@ struct interrupt {
 		INTERRUPT_OVERFLOW,  /* Of counter @addr. */
 		INTERRUPT_DROPPED,   /* @dropped overflows were not recorded, for lack of room. */
 		INTERRUPT_THROTTLED, /* Counter @addr was stopped for a while: its count is lost. */
+		INTERRUPT_EVICTED,   /* Other users of the PMU took a counter: those of all counters
+				      * that follow are lost. */
 	} kind;
 	uint32_t addr;
 	uint64_t dropped;
@@ -171,7 +173,8 @@ struct backend_ops {
 	/*
 	 * Executes @n operations in order; returns how many succeeded. If fewer than @n, @e
 	 * explains the failure of the next one: EIO (the register faults), ENXIO (the CPU went
-	 * offline), EPERM (the kernel or the description refuses the write). perf, whose registers
+	 * offline), EPERM (the kernel or the description refuses the write), EBUSY (other users of
+	 * the PMU have taken the counter, whose count is lost). perf, whose registers
 	 * are events, adds the errors of perf_event_open(2): EINVAL, ENODEV, EACCES, EBUSY, EMFILE.
 	 */
 	unsigned (*run)(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e);
@@ -242,6 +245,7 @@ struct backend {
 	struct sim_control *sim; /* Knobs of the model (perfmonfs/sim.h); NULL unless simulated. */
 	bool opens_threads;      /* thread_open() may be called. */
 	bool interrupts;         /* interrupts_open() may be called. */
+	size_t interrupts_bytes; /* Memory that this takes for a target. */
 	bool scripted;           /* Time advances only by a command, so that no timer keeps it. */
 	struct backend_stats stats;
 };
