@@ -40,7 +40,7 @@ static bool decode_matches(
 }
 
 /* The machine's PMU is not the simulated one, unless the user says so. */
-static bool decode_asks_libpfm(
+static bool decode_searches_libpfm(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, const char *libpfm)
 {
 	if (!(event->counters & pmu->general) || pmu->cpu.encoding == PFM_ENCODING_NONE)
@@ -65,7 +65,7 @@ static void decode_print_names(
 		r++)
 		if (decode_matches(pmu, event, r))
 			decode_print_name(&n, r->name, NULL);
-	if (decode_asks_libpfm(pmu, event, libpfm))
+	if (decode_searches_libpfm(pmu, event, libpfm))
 		libpfm_each_of_code(pmu->cpu.encoding, slice_of(libpfm),
 			event->code & ~SEL_MODIFIER, decode_print_name, &n);
 	puts(n ? "" : "no event with a name");
