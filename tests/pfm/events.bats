@@ -247,6 +247,50 @@ shipped_lists() {
 	[[ $output == *"mine.group:3: 'cyles'"* ]]
 }
 
+# metrics_are GROUP: each metric is what its formula makes of the counts that were shown with it
+metrics_are() {
+	python3 - "$PFM_EVENTS" "$1" "$BATS_TEST_TMPDIR/rows" <<-'END'
+		import glob, json, re, sys
+		folder, name, rows = sys.argv[1:]
+		rows = [json.loads(line) for line in open(rows)]
+		events = {row["event"]: row["value"] for row in rows if "event" in row}
+		metrics = {row["metric"]: row["value"] for row in rows if "metric" in row}
+		seconds = metrics["elapsed"]
+		found = 0
+		inside = False
+		for file in glob.glob(folder + "/*.group"):
+		    for line in open(file):
+		        if line.startswith("group "):
+		            inside = line.split()[1] == name
+		        match = re.match(r"metric (\S+)( \[.*\])? = ([^;]*)", line)
+		        if inside and match:
+		            formula = re.sub(r"[a-z][a-z0-9-]*", lambda m: "v[%r]" % m[0], match[3].strip())
+		            try:
+		                value = eval(formula, {"v": dict(events, seconds=seconds)})
+		            except ZeroDivisionError:
+		                value = None
+		            got = metrics[match[1]]
+		            assert value == got or abs(got - value) <= 1e-3 * abs(value), (match[1], got, value)
+		            found += value is not None
+		assert found >= 3, found
+	END
+}
+
+@test "groups of Zen 5: what pipeline.json makes of its events" {
+	serve --backend=sim:amd_v2
+	cp "$BATS_TEST_DIRNAME"/../../tools/pfm/events/data/{flops.group,topdown.group,zen5.events} "$PFM_EVENTS"
+	# A simulated CPU is of no model.
+	sed -i 's/^cpu .*/pmu amd64_v2/' "$PFM_EVENTS/zen5.events"
+	for group in topdown flops "topdown2 --rerun"; do
+		# shellcheck disable=SC2086
+		bounded pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/rows" -C 0 -g $group \
+			-- sh -c "echo 1000000000 >$MNT/sim/advance"
+		metrics_are "${group% *}"
+	done
+	run -125 bounded pfm stat --mount="$MNT" -C 0 -g topdown2 true
+	[[ $output == *--rerun* ]]
+}
+
 @test "the machine's events are not those of a simulated PMU" {
 	pfm --version | grep -q '^libpfm4 [0-9]' || skip "pfm was built without libpfm4"
 	# libpfm4 takes this machine for one.
