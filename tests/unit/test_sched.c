@@ -63,6 +63,7 @@ struct ctxsw_thread {
 static struct sched *sched;
 static unsigned cpus[CPUS], ncpus;
 static struct ctxsw_thread ctxsw_threads[CPUS];
+static bool stays; /* active slots are user_only */
 
 static int bind_to(unsigned cpu, pid_t tid)
 {
@@ -115,6 +116,7 @@ static void account(struct ctxsw_thread *c)
 	c->seen = n;
 	c->slot = come;
 	come = load(&slot_at(come)->enabled) && !load(&slot_at(come)->dead) ? come : 0;
+	__atomic_store_n(&slot_at(come)->user_only, come && stays, __ATOMIC_RELAXED);
 	__atomic_store_n(&sched_cpu(sched, c->cpu)->active_slot, come, __ATOMIC_RELAXED);
 	if (c->woken)
 		c->woken(c, gone, c->slot);
@@ -491,6 +493,15 @@ static void test_faults(void **state)
 {
 	(void)state;
 	assert_exact(false);
+}
+
+/* The idle task and kernel threads, which leave the slot active, add no user-mode fault to it. */
+static void test_stays(void **state)
+{
+	(void)state;
+	stays = true;
+	assert_exact(ncpus == CPUS);
+	stays = false;
 }
 
 static void test_migration(void **state)
@@ -1081,6 +1092,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_alternate, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_faults, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_migration, open_ctxsw, close_ctxsw),
+		cmocka_unit_test_setup_teardown(test_stays, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_thousand, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_end, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_killed, open_ctxsw, close_ctxsw),
