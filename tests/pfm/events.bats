@@ -113,6 +113,19 @@ is_first_lines() {
 	done
 }
 
+@test "decode: the names of libpfm4, of a PMU that the user names" {
+	pfm --version | grep -q '^libpfm4 [0-9]' || skip "pfm was built without libpfm4"
+	serve --backend=sim:intel_v4
+	pfm_run 0 decode 0x410151
+	[ "${lines[0]}" = "no event with a name" ]
+	pfm_run 0 decode --pmu=skl 0x410151 0x2410151
+	[ "${lines[0]}" = skl::L1D:REPLACEMENT ]
+	[ "${lines[3]}" = skl::L1D:REPLACEMENT ]
+	code=$(pfm encode -m "$MNT" skl::L1D:REPLACEMENT)
+	[ "$code" = 0x430151 ]
+	pfm_run 125 decode --pmu=nonsense 0x410151
+}
+
 # What encode makes, decode understands: of each event that list shows, on each PMU.
 @test "list, encode and decode agree, on each PMU of the simulator" {
 	models=$(perfmonfs --help | sed -n 's/^Models of sim: //p')
