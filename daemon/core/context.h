@@ -165,8 +165,11 @@ static inline bool ctx_wants_stacks(const struct context *ctx)
 	return ctx->smpl.fmt && (ctx->smpl.fmt->fmt_flags & PFM_FMTFL_STACKS);
 }
 
-/* An unloaded context that only counts: it needs no attention when an overflow happens or a set's
- * time is over. */
+/* A set of it has time_switch. */
+bool ctx_switches_by_time(const struct context *ctx);
+
+/* An unloaded context that only counts: it needs no attention when an overflow happens. Its sets
+ * may switch by the time that the thread runs. */
 bool ctx_only_counts(const struct context *ctx);
 /* The same of one that samples or notifies, if its counters interrupt. */
 bool ctx_only_interrupts(const struct context *ctx);

@@ -753,6 +753,33 @@ static void test_uncovered(void **state)
 	close(fds[1]);
 }
 
+/* A thread that comes with more CPU time than it was last seen to leave with: both its coming and
+ * its leaving in between were not reported. */
+static void test_unseen(void **state)
+{
+	const struct sched_slot *s = slot_at(1);
+	int fds[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	pid = child_with(0, await_byte, &fds[0]);
+	assert_int_equal(bind_to(cpus[0], pid), 0);
+	usleep(10000);
+	follow(1, pid, false);
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	wait_until(__atomic_load_n(&s->task, __ATOMIC_ACQUIRE) && !load(&s->running));
+	__atomic_fetch_sub(&slot_at(1)->runtime_out, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot_at(1)->missed, 0, __ATOMIC_RELAXED);
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	wait_until(load(&s->missed));
+	end_child(pid, fds[1]);
+	wait_until(load(&s->dead));
+	sched_forget(sched, 1);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /* On a CPU that has a taker, a thread wakes no ctxsw thread, and its slot knows the taker. */
 static void test_taken(void **state)
 {
@@ -1059,6 +1086,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wakeups, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_room, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_uncovered, open_sched, close_sched),
+		cmocka_unit_test_setup_teardown(test_unseen, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_taken, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_cpumask, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_alternate, open_ctxsw, close_ctxsw),

@@ -436,7 +436,7 @@ counted_with_gaps() {
 	n=$(($(stat ctxsw_in) - n)) before=$(($(cpu_time) - before))
 	kill $rival
 }
-end_loops() {
+remove_counted() {
 	remove_context
 	exec 7>&-
 	wait $pid $rival 2>/dev/null
@@ -451,7 +451,7 @@ hidden() {
 	if cat pmd/0 >/tmp/out 2>&1; then not_ok "a count with gaps is a number: $(cat /tmp/out)"
 	else ok "a count with gaps is no number"; fi
 	is "it is told" "$(cat state)" "running tid=$tid set=0 lost"
-	end_loops
+	remove_counted
 	counted_with_gaps gaps
 	# shellcheck disable=SC2046
 	set -- $(awk '$1 == "pmd0" { gsub(/[a-z]+=/, ""); print $2, $3, $4 }' regs)
@@ -464,6 +464,6 @@ hidden() {
 	missing=$((40 * 30000008 - $1))
 	between "what is missing" $missing $((-n * left_pair)) \
 		$(($3 * 30000008 / took + $3 * 30000008 / took / 20 + n * left_pair))
-	end_loops
+	remove_counted
 	stop_daemon
 }
