@@ -309,6 +309,9 @@ static void perf_set_sampling(struct perf_event_attr *attr, const struct perf_sa
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
 }
 
+/* Nanoseconds. */
+#define PERF_ALARM_NEVER (1ULL << 60)
+
 /* Counts nothing. */
 static const struct perf_event_attr perf_dummy = {
 	.size = sizeof(perf_dummy),
@@ -382,6 +385,19 @@ int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, bool 
 	attr.pinned = 0;
 	attr.inherit = inherit;
 	return rc < 0 ? rc : perf_open_grouped(&attr, tid, leader, e);
+}
+
+int perf_alarm_new(pid_t tid, int leader, struct err *e)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = PERF_ALARM_NEVER,
+		.wakeup_events = 1,
+	};
+
+	return perf_open_grouped(&attr, tid, leader, e);
 }
 
 int perf_event_probe(unsigned cpu, struct err *e)

@@ -85,6 +85,10 @@ int perf_leader_check(pid_t tid, int leader, struct err *e);
 int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, bool inherit,
 	uint64_t sel, const struct perf_sampling *sampling, struct err *e);
 
+/* Opens a member that interrupts after some of the thread's time: never, until its period is set.
+ */
+int perf_alarm_new(pid_t tid, int leader, struct err *e);
+
 /* Opens an event of CPU @cpu that counts nothing, for the ring buffer of others. */
 int perf_output_new(unsigned cpu, struct err *e);
 

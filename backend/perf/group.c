@@ -26,6 +26,8 @@ int group_open(
 
 void group_close(struct perf_group *g)
 {
+	for (unsigned i = 0; i < g->nparked; i++)
+		close(g->parked[i].fd);
 	close(g->leader);
 }
 
@@ -62,6 +64,26 @@ int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel
 		return fd;
 	close(fd);
 	return err_set(e, EIO, "the kernel does not tell the event's number; load again");
+}
+
+bool group_park(struct perf_group *g, const struct group_member *m)
+{
+	if (!g->at_once || perfsel_hardware(m->sel) || g->nparked == GROUP_PARKED)
+		return false;
+	g->parked[g->nparked++] = *m;
+	return true;
+}
+
+bool group_unpark(struct perf_group *g, uint64_t sel, struct group_member *m)
+{
+	for (unsigned i = 0; i < g->nparked; i++) {
+		if (g->parked[i].sel != sel)
+			continue;
+		*m = g->parked[i];
+		g->parked[i] = g->parked[--g->nparked];
+		return true;
+	}
+	return false;
 }
 
 static bool group_read_kernel(struct perf_group *g, struct backend_stats *stats)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/perf/alarm.h"
 #include "backend/perf/event.h"
 #include "backend/perf/perf_i.h"
 #include "backend/perf/slot.h"
@@ -38,12 +39,14 @@ struct perf_backend {
 
 struct backend_cpu {
 	struct perf_cpu pc;
-	struct perf_group group; /* pc.group, unless that is NULL. */
+	struct perf_group group;  /* pc.group, unless that is NULL. */
+	struct perf_alarm *alarm; /* Of a thread; NULL: it was never needed. */
 	struct perf_watch watch;
 	struct perf_slot slots[NSLOTS];
 };
 
-_Static_assert(NSLOTS + 2 <= GROUP_MAX, "a slot's new event, and the leader, fit into a group");
+_Static_assert(NSLOTS + 3 + GROUP_PARKED <= GROUP_MAX,
+	"a slot's new event, the leader and the alarm fit into a group, too");
 
 static void perf_describe_slot(struct pmu *pmu, uint16_t n)
 {
@@ -135,6 +138,7 @@ static void perf_cpu_close(struct backend_cpu *c)
 {
 	for (unsigned n = 0; n < NSLOTS; n++)
 		slot_close(&c->slots[n]);
+	alarm_free(c->alarm);
 	if (c->pc.group)
 		group_close(c->pc.group);
 	watch_close(&c->watch);
@@ -150,8 +154,17 @@ static uint64_t perf_thread_time(struct backend_cpu *c)
 
 	if (c->group.running || c->group.conf.on_exec)
 		group_read(&c->group, c->pc.stats, &ignored);
-	c->group.current = false;
+	c->group.current = c->group.at_once;
 	return c->group.reading.enabled;
+}
+
+static int perf_thread_alarm(struct backend_cpu *c, uint64_t ns, struct err *e)
+{
+	int rc = c->alarm ? 0 : alarm_new(&c->group, &c->alarm, e);
+
+	if (rc == 0)
+		rc = alarm_set(c->alarm, ns, c->pc.stats, e);
+	return rc < 0 ? rc : c->alarm->fd;
 }
 
 static int perf_thread_check(struct backend_cpu *c, struct err *e)
@@ -307,7 +320,8 @@ static bool perf_counts_after(const struct backend_cpu *c, const struct reg_op *
 
 /*
  * The group stops before the first counter does, if all are to stop, and starts after the last one.
- * If it cannot start, the last operation counts as failed: the caller turns all of them back.
+ * If it cannot start, the last operation counts as failed: the caller turns all of them back. Of
+ * runs that happen at once, it stops after the last one.
  */
 static unsigned perf_run_group(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
 {
@@ -316,13 +330,23 @@ static unsigned perf_run_group(struct backend_cpu *c, struct reg_op *ops, unsign
 
 	if (!n)
 		return 0;
-	c->group.current = false;
-	if (c->group.running && !counts)
-		group_stop(&c->group, c->pc.stats);
+	if (!c->group.at_once) {
+		c->group.current = false;
+		if (c->group.running && !counts)
+			group_stop(&c->group, c->pc.stats);
+	}
 	done = perf_run_each(c, ops, n, e);
 	if (done < n || c->group.running || !counts || group_start(&c->group, c->pc.stats, e) == 0)
 		return done;
 	return n - 1;
+}
+
+static void perf_thread_at_once(struct backend_cpu *c, bool on)
+{
+	c->group.at_once = on && !c->group.conf.inherit;
+	c->group.current = false;
+	if (!on && c->group.running && !perf_counts_after(c, NULL, 0))
+		group_stop(&c->group, c->pc.stats);
 }
 
 static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
@@ -495,6 +519,8 @@ const struct backend_ops perf_backend_ops = {
 	.thread_open = perf_thread_open,
 	.thread_time = perf_thread_time,
 	.thread_check = perf_thread_check,
+	.thread_at_once = perf_thread_at_once,
+	.thread_alarm = perf_thread_alarm,
 	.thread_watch = perf_thread_watch,
 	.run = perf_run,
 	.try_selector = perf_try_selector,

@@ -149,11 +149,25 @@ static int slot_event_stop(
 	return 0;
 }
 
+/* A parked member has a count already. */
+static int slot_member_unpark(
+	const struct perf_cpu *pc, const struct group_member *m, struct perf_slot *s, struct err *e)
+{
+	s->id = m->id;
+	if (group_count(pc->group, pc->stats, m->id, &s->count, e) == 0)
+		return m->fd;
+	close(m->fd);
+	return -e->no;
+}
+
 static int slot_member_open(
 	const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e)
 {
 	struct perf_sampling sampling = ring_sampling(pc->interrupts, s->next_period);
+	struct group_member m;
 
+	if (!sampling.period && group_unpark(pc->group, sel, &m))
+		return slot_member_unpark(pc, &m, s, e);
 	s->enabled = pc->group->reading.enabled;
 	return group_add(pc->group, &pc->src, sel, &sampling, pc->stats, &s->id, e);
 }
@@ -177,7 +191,7 @@ static int slot_inherited_count(
 	return rc;
 }
 
-/* A member has counted since it was opened, or will when the group runs. */
+/* A member has counted since it was opened or unparked, or will when the group runs. */
 static int slot_member_begin(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
 {
 	(void)pc, (void)e;
@@ -276,6 +290,16 @@ static int slot_open(const struct perf_cpu *pc, uint64_t sel, uint64_t period, s
 	return s->fd < 0 ? s->fd : slot_attach(pc, s, e);
 }
 
+/* Its event may be needed again soon. */
+static void slot_retire(const struct perf_cpu *pc, struct perf_slot *s)
+{
+	const struct group_member m = {.fd = s->fd, .sel = s->open, .id = s->id};
+
+	if (s->fd >= 0 && !s->period && pc->group && group_park(pc->group, &m))
+		s->fd = -1;
+	slot_close(s);
+}
+
 /* Replaces the event by the one that @sel selects; if that fails, the old event continues. */
 static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, struct err *e)
 {
@@ -299,7 +323,7 @@ static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t 
 		return rc;
 	}
 	new.value = s->value;
-	slot_close(s);
+	slot_retire(pc, s);
 	*s = new;
 	return 0;
 }

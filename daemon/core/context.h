@@ -55,6 +55,7 @@ struct ctx_needs {
 	bool calibrated;             /* all sets are */
 	uint32_t pmds;               /* counters: a bit per row */
 	uint64_t mask[PMU_MAX_PMCS]; /* bits of each selector, by row */
+	bool user_only;              /* no counter moves while its CPU is not in user mode */
 };
 
 /* Overflow: what reading the counters has found and what remains to be done about it. */
@@ -164,8 +165,11 @@ static inline bool ctx_wants_stacks(const struct context *ctx)
 	return ctx->smpl.fmt && (ctx->smpl.fmt->fmt_flags & PFM_FMTFL_STACKS);
 }
 
-/* An unloaded context that only counts: it needs no attention when an overflow happens or a set's
- * time is over. */
+/* A set of it has time_switch. */
+bool ctx_switches_by_time(const struct context *ctx);
+
+/* An unloaded context that only counts: it needs no attention when an overflow happens. Its sets
+ * may switch by the time that the thread runs. */
 bool ctx_only_counts(const struct context *ctx);
 /* The same of one that samples or notifies, if its counters interrupt. */
 bool ctx_only_interrupts(const struct context *ctx);
@@ -196,6 +200,12 @@ void ctx_event(struct context *ctx, const pfm_smpl_event_t *event);
 
 /* Of contexts on threads: whether @res has all registers that the sets of @ctx need. */
 bool ctx_has_reserved(struct context *ctx, const struct pmu_reservation *res);
+
+/* After ctx_has_reserved(): its counters stand still while its CPU is not in user mode. */
+static inline bool ctx_is_user_only(const struct context *ctx)
+{
+	return ctx->needs.known && ctx->needs.user_only;
+}
 
 /* The PMCs of a set have changed, or there is another set. */
 static inline void ctx_needs_changed(struct context *ctx)

@@ -56,6 +56,21 @@ static bool ctxsw_restore(struct ctxsw_thread *ct, struct task_ctx *task)
 	return !ctx_saved(ctx);
 }
 
+/*
+ * The context may stay in the registers when its thread gives way to the idle task or a kernel
+ * thread. One with a CPU mask may not: on other CPUs, the thread's time is not the context's, and
+ * no ctxsw thread is woken to say so. Nor may one that samples or notifies: its overflows are
+ * looked for while it is in the registers. The gap that a missed switch opens would be as long as
+ * the stay.
+ */
+static bool ctxsw_may_stay(const struct task_ctx *task)
+{
+	const struct context *ctx = &task->ec->ctx;
+
+	return ctx_is_user_only(ctx) && !ctx_attributes(ctx) && !task->has_cpumask &&
+	       !(ctx->flags & CTX_GAPS);
+}
+
 /* False: it was not restored, or its owner takes too long. */
 static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
 {
@@ -79,6 +94,7 @@ static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
 	ct->run.late = ctxsw_load_word(&ct->sched_cpu->late);
 	ct->run.runtime = ctxsw_runtime_before(s, task);
 	__atomic_store_n(&ct->sched_cpu->has_run, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->user_only, ctxsw_may_stay(task), __ATOMIC_RELAXED);
 	__atomic_store_n(&ct->sched_cpu->active_slot, slot, __ATOMIC_RELAXED);
 	atomic_store(&task_slot_of(ct, slot)->word, slot_word(SLOT_ACTIVE, ct->cpu));
 	ctxsw_set_timeout(ct, &task->ec->ctx);

@@ -4,7 +4,9 @@
  *
  *   SAVED    in memory; owned by whichever ctxsw thread locks it
  *   LOCKED   owned by a ctxsw thread that is working on it, and will save or activate it soon
- *   ACTIVE   in the registers of a CPU, where its thread runs; owned by that CPU's ctxsw thread
+ *   ACTIVE   in the registers of a CPU, where its thread runs; owned by that CPU's ctxsw thread.
+ *            One that counts at user level only stays there while its thread sleeps, or has just
+ *            come to another CPU, as long as no user thread comes to this one
  *
  * As no ordinary thread preempts ctxsw threads, they may spin on a locked slot. The session thread
  * touches a task_ctx only before it takes its slot and after it has left it, except for the fields

@@ -59,7 +59,7 @@ int task_check_inherit(const struct task_registry *reg, const struct job *job, s
 	if (ctx->nsets > 1)
 		return err_set(e, EINVAL,
 			"inherit counts in one event set: remove the others, or write follow");
-	if (!ctx_only_counts(ctx))
+	if (!ctx_only_counts(ctx) || ctx_switches_by_time(ctx))
 		return err_set(e, EINVAL,
 			"inherit only counts, without sampling format, notify, flags and switching "
 			"sets: leave these out, or write follow");

@@ -171,6 +171,22 @@ struct backend_ops {
 	int (*thread_check)(struct backend_cpu *c, struct err *e);
 
 	/*
+	 * Only if backend.opens_threads. The runs between @on true and false happen at one moment,
+	 * that of the first reading, while the thread goes on: a counter that starts has its events
+	 * from where another has stopped. Counters that select an event for the first time start
+	 * later, and so do all that the kernel cannot keep beside those that stop. With
+	 * conf->inherit, it has no effect.
+	 */
+	void (*thread_at_once)(struct backend_cpu *c, bool on);
+
+	/*
+	 * Only if backend.opens_threads. Returns a descriptor that becomes readable when
+	 * thread_time() has passed by @ns from now, which ends an earlier alarm; it stays open
+	 * until cpu_close(). EPERM, EMFILE, ENOMEM: the kernel refuses.
+	 */
+	int (*thread_alarm)(struct backend_cpu *c, uint64_t ns, struct err *e);
+
+	/*
 	 * Executes @n operations in order; returns how many succeeded. If fewer than @n, @e
 	 * explains the failure of the next one: EIO (the register faults), ENXIO (the CPU went
 	 * offline), EPERM (the kernel or the description refuses the write), EBUSY (other users of

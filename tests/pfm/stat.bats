@@ -357,6 +357,15 @@ on_cores() {
 	[ "$status" = 125 ]
 }
 
+@test "sim: a counter that other software has" {
+	serve --backend=sim
+	put ok "$MNT/sim/poke" "1 0x186 0x4300c4"
+	run -125 pfm stat --mount="$MNT" -C 1 -e pmc0=0x4100c0 -- true
+	[[ $output == *"pfm who"* && $output != *--mux* ]]
+	run -125 pfm stat --mount="$MNT" -C 1 -e r00c4:u,r00c4:u,r00c4:u,r00c4:u -- true
+	[[ $output == *"pfm who"* && $output == *--mux* ]]
+}
+
 @test "sim: a lost count that is allowed" {
 	serve --backend=sim
 	run -0 pfm stat --mount="$MNT" --allow-lost -C 1 -e r00c4:u -- \

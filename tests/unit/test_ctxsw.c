@@ -1266,6 +1266,42 @@ static void calibratables(struct ctxsw_world *c)
 }
 EACH_CTXSW(calibratables)
 
+static bool is_user_only(struct ctxsw_world *c)
+{
+	WANT(&c->w, 0, line_prepare(c, 0, 0));
+	return ctx_is_user_only(&c->task[0]);
+}
+
+/* All counters of all sets stand still outside of user mode, or not. */
+static void user_only(struct ctxsw_world *c)
+{
+	const struct world_model *m = c->w.model;
+	struct world *w = task(c, 0);
+	const struct pmu_pmc *first = &w->pmu->pmcs[pmu_find_pmc(w->pmu, m->pmc[0].num)];
+
+	assert_false(ctx_is_user_only(&c->task[0]));
+	assert_true(is_user_only(c));
+	task_program(c, 0, COUNT_BOTH, 0);
+	assert_false(ctx_is_user_only(&c->task[0]));
+	assert_false(is_user_only(c));
+	task_program(c, 0, COUNT_USER, 0);
+	assert_true(is_user_only(c));
+	/* an event of all cores counts whatever this one does */
+	if (first->wide) {
+		WANT(w, 0,
+			world_write(w, false, first->num, world_idle_selector(w, 0) | first->wide));
+		assert_false(is_user_only(c));
+		task_program(c, 0, COUNT_USER, 0);
+		assert_true(is_user_only(c));
+	}
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	task_program(c, 1, COUNT_FIRST, 0);
+	assert_false(is_user_only(c));
+	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 1));
+	assert_true(is_user_only(c));
+}
+EACH_CTXSW(user_only)
+
 static void clone_to(struct ctxsw_world *c, unsigned from, unsigned to, enum ctx_state state)
 {
 	struct command clone = {.verb = CMD_CLONE, .into = &c->task[to]};
@@ -1701,6 +1737,7 @@ int main(void)
 		cmocka_unit_test(test_overhead_overflows),
 		cmocka_unit_test(test_reserved),
 		cmocka_unit_test(test_calibratables),
+		cmocka_unit_test(test_user_only),
 		cmocka_unit_test(test_cloned),
 		cmocka_unit_test(test_clone_of_ended),
 		cmocka_unit_test(test_cloned_used),

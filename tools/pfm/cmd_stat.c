@@ -77,7 +77,8 @@ static int stat_plan(struct stat_run *s, struct err *e)
 	rc = stat_add_events(s, e);
 	if (rc == 0)
 		rc = plan_assign(p, &s->pmu, s->options.mux || s->options.rerun, e);
-	return rc == -EBUSY || rc == -ENOSPC ? stat_offer_sets(e) : rc;
+	/* Turns would not make room for a single one. */
+	return (rc == -EBUSY || rc == -ENOSPC) && p->n > 1 ? stat_offer_sets(e) : rc;
 }
 
 static int stat_check_threads(const struct stat_run *s, struct err *e)
