@@ -212,7 +212,7 @@ no_workers() {
 	load_and_start "$PID"
 	go a
 	message "end pid=$PID tid=$PID"
-	sentence "$C/last_error" "$PID"
+	holds "$C/state" "zombie tid=$PID"
 	# The leader executes it, which ends the other thread.
 	begin b lives over "$BATS_RUN_TMPDIR/lives" status
 	new b

@@ -262,6 +262,57 @@ static void test_losses_are_shown(void **state)
 	recording_close(&r);
 }
 
+/* How exact the addresses are is what the buffers have said, which may be both. */
+static void test_head(void **state)
+{
+	(void)state;
+	begin();
+	assert_int_equal(
+		data_put(&w, DATA_INFO, NULL, 0, "addresses interrupt\nskew_ns 0\n", &e), 0);
+	lost(DATA_LOST_DROPPED, "no room");
+	lost(DATA_LOST_THROTTLED, "too many");
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	written(write_flat, out, sizeof(out));
+	assert_contains(out, "# addresses: of the overflow's interrupt");
+	assert_contains(out, "# addresses: found by polling; the shares are right\n");
+	assert_contains(
+		out, "# lost: 1 samples were dropped, the next ones stand for them: no room\n");
+	assert_contains(out, "# lost: 1 pauses because of too many overflows a second: too many\n");
+	assert_contains(out, "# 0 overflows in 0 samples\n");
+	recording_close(&r);
+}
+
+/* What has less than the limit is in no text. */
+static void test_limit(void **state)
+{
+	const struct tree_options options = {.at_least = 30};
+	FILE *f = fmemopen(out, sizeof(out), "w");
+	struct flat_keys keys;
+
+	(void)state;
+	begin();
+	map(1, 10, 0x1000, 0x1000, "/a");
+	sample(2, 10, 0x1111, 7);
+	sample(3, 10, 0x1222, 3);
+	sample(4, 10, 0x1333, 1);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	assert_non_null(f);
+	assert_int_equal(flat_parse_keys(&keys, "function", &e), 0);
+	assert_int_equal(flat_write(&r, &keys, 20, f, &e), 0);
+	assert_int_equal(tree_write(&r, &options, f, &e), 0);
+	assert_int_equal(flamegraph_write(&r, 50, f, &e), 0);
+	assert_int_equal(fclose(f), 0);
+	assert_contains(out, " 27.27%           3  0x222\n");
+	assert_contains(out, "  63.64%  63.64%    0x111\n");
+	assert_contains(out, "<title>0x111 (a), 63.64 %, 7 overflows</title>");
+	assert_lacks(out, "0x333");
+	assert_lacks(out, "27.27%  27.27%");
+	assert_lacks(out, "<title>0x222");
+	recording_close(&r);
+}
+
 static void test_names_cannot_do_harm(void **state)
 {
 	(void)state;
@@ -872,6 +923,8 @@ int main(void)
 		cmocka_unit_test(test_exec_ends_mappings),
 		cmocka_unit_test(test_forked_process),
 		cmocka_unit_test(test_losses_are_shown),
+		cmocka_unit_test(test_head),
+		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_names_cannot_do_harm),
 		cmocka_unit_test(test_information_cannot_do_harm),
 		cmocka_unit_test(test_callers),

@@ -10,6 +10,7 @@ mkdir -p $mnt
 . ./smpl.sh
 . ./thread.sh
 . ./perf.sh
+. ./pfm.sh
 
 # While the host stops a CPU of the guest in a thread of the daemon, that thread seems to run. With the
 # limit of real-time threads, the scheduler could then take the CPU from it between the stop of one set
@@ -336,6 +337,14 @@ threads)
 	*) global= ;;
 	esac
 	threads "$2"
+	;;
+
+pfm)
+	case $2 in
+	intel*) global=0x38f selector=0x186 ;;
+	*) global=0xc0000301 selector=0xc0010200 ;;
+	esac
+	pfm "$2" $selector
 	;;
 
 moved)
