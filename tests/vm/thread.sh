@@ -424,7 +424,7 @@ times_looped() {
 		[ $took -gt 0 ] && [ $took -lt $ns ] || took=$ns
 	done
 }
-# counted_with_gaps FLAGS: beside a rival, in runs that are a few time slices long
+# counted_with_gaps FLAGS RUNS: beside a rival, in runs that are a few time slices long
 counted_with_gaps() {
 	launch 1 loopn threads 1 10000000
 	taskset -c 1 "$here/spinner" 1 burn >/dev/null &
@@ -432,7 +432,7 @@ counted_with_gaps() {
 	said ready
 	counts "$1" ""
 	n=$(stat ctxsw_in) before=$(cpu_time)
-	check "it has looped" times_looped 40
+	check "it has looped" times_looped "$2"
 	n=$(($(stat ctxsw_in) - n)) before=$(($(cpu_time) - before))
 	kill $rival
 }
@@ -447,12 +447,12 @@ hidden() {
 	taskset -pc 0 $$ >/dev/null
 	daemon=$here/hiding/perfmonfs
 	start_daemon
-	counted_with_gaps none
+	counted_with_gaps none 5
 	if cat pmd/0 >/tmp/out 2>&1; then not_ok "a count with gaps is a number: $(cat /tmp/out)"
 	else ok "a count with gaps is no number"; fi
 	is "it is told" "$(cat state)" "running tid=$tid set=0 lost"
 	remove_counted
-	counted_with_gaps gaps
+	counted_with_gaps gaps 15
 	# shellcheck disable=SC2046
 	set -- $(awk '$1 == "pmd0" { gsub(/[a-z]+=/, ""); print $2, $3, $4 }' regs)
 	echo "# $scenario: pmd0 $*, $n pairs, $before ns, $took ns the fastest run"
@@ -461,7 +461,7 @@ hidden() {
 		"gap cpu=1 set=0 pmds=0 pid=$pid tid=$tid"
 	between "gaps" "$2" 1 100000
 	between "uncertain, of its CPU time" "$3" 1 "$before"
-	missing=$((40 * 30000008 - $1))
+	missing=$((15 * 30000008 - $1))
 	between "what is missing" $missing $((-n * left_pair)) \
 		$(($3 * 30000008 / took + $3 * 30000008 / took / 20 + n * left_pair))
 	remove_counted
