@@ -364,6 +364,14 @@ perf)
 	perf_backend "$2"
 	;;
 
+evicted)
+	evicted
+	;;
+
+profiled)
+	profiled
+	;;
+
 bench)
 	# Not a test: see bench/run. Its argument is the two events' lines.
 	two_sets "$2"

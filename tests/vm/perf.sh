@@ -106,6 +106,105 @@ $truth" ] || bad=$((bad + 1))
 	end_loops
 }
 
+# fill TARGET: context a has as many hardware events as fit, of which the kernel's watchdog counts one;
+# sets counters to how many, and why to the sentence for one more.
+fill() {
+	mkdir $mnt/ctx/a
+	counters=0
+	for event in 0x4100c0 0x41003c; do
+		while [ $counters -lt 16 ]; do
+			write $mnt/ctx/a/pmc/$counters $event
+			write $mnt/ctx/a/ctl "load $1"
+			write $mnt/ctx/a/ctl start || break
+			write $mnt/ctx/a/ctl unload
+			counters=$((counters + 1))
+		done
+		why=$(cat $mnt/ctx/a/last_error)
+		write $mnt/ctx/a/ctl unload
+	done
+	write $mnt/ctx/a/pmc/$counters 0
+	between "counters of the PMU" $counters 4 12
+	again "$1"
+}
+again() { # TARGET: from 0
+	write $mnt/ctx/a/ctl unload
+	for d in $(seq 0 $((counters - 1))); do write $mnt/ctx/a/pmd/"$d" 0; done
+	write $mnt/ctx/a/ctl "load $1"
+	write $mnt/ctx/a/ctl start
+	is "it starts" "$(cat $mnt/ctx/a/last_error)" ok
+}
+# Another user of the PMU that comes first, on CPU 1: perf, with a pinned event.
+perf_takes() {
+	perf stat -C 1 -e rc0:uD tail -f /dev/null >/dev/null 2>&1 &
+	taker=$!
+	soon pidof tail >/dev/null
+}
+perf_leaves() {
+	pkill -x tail
+	wait $taker
+}
+# Of a thread's context that has run with too few counters: no number, a sentence, and how to go on.
+is_evicted() { # WHAT
+	loops_again
+	if v=$(cat $mnt/ctx/a/pmd/0 2>/dev/null); then not_ok "$1: a number: $v"
+	else ok "$1: no number"; fi
+	like "$1: a sentence" "$(cat $mnt/ctx/a/last_error)" "NMI watchdog"
+	is "$1: state" "$(cat $mnt/ctx/a/state)" "running tid=$tid set=0 lost"
+}
+is_exact_again() { # WHAT
+	write $mnt/ctx/a/ctl stop
+	for d in $(seq 0 $((counters - 1))); do write $mnt/ctx/a/pmd/"$d" 0; done
+	write $mnt/ctx/a/ctl start
+	loops_again
+	is "after $1: exact again" "$(cat $mnt/ctx/a/last_error $mnt/ctx/a/pmd/0)" "ok
+$truth"
+}
+
+perf_thread_evicted() {
+	begin_loops 1 1 10000000
+	fill tid="$tid"
+	like "one event more does not fit" "$why" "too few counters"
+	count_on cpu cpu=1 1
+	is_evicted "by a context of a CPU"
+	remove cpu
+	is_exact_again "a context of a CPU"
+	perf_takes
+	is_evicted "by perf"
+	perf_leaves
+	is_exact_again "perf"
+	write /proc/sys/kernel/nmi_watchdog 1
+	is_evicted "by the NMI watchdog"
+	write /proc/sys/kernel/nmi_watchdog 0
+	is_exact_again "the NMI watchdog"
+	remove a
+	end_loops
+}
+
+perf_cpu_full() {
+	fill cpu=1
+	like "one event more does not fit" "$why" "no counter of the PMU is free"
+	remove a
+}
+
+# A tool that waits for samples learns that there are none any more.
+perf_samples_evicted() {
+	"$here/burner" 1 shares >/tmp/ranges &
+	burner=$!
+	soon grep -q thread /tmp/ranges
+	tid=$(awk '$1 == "thread" { print $3 }' /tmp/ranges)
+	fill tid="$tid"
+	write $mnt/ctx/a/ctl unload
+	write $mnt/ctx/a/format default
+	write $mnt/ctx/a/pmd/0 "-1000000 short=-1000000 long=-1000000"
+	write $mnt/ctx/a/ctl "load tid=$tid"
+	write $mnt/ctx/a/ctl start
+	count_on cpu cpu=1 1
+	check "the end of sampling is told" soon grep -q lost $mnt/ctx/a/state
+	remove cpu a
+	kill $burner
+	wait $burner 2>/dev/null
+}
+
 # Programs with a child or a second thread, in one context, from their first instruction on.
 perf_inherit() {
 	for p in "bare $((loop + 6))" "bare_fork $((2 * loop + 24))" "bare_thread $((2 * loop + 14))"; do
@@ -128,6 +227,31 @@ ok"
 	done
 }
 
+interrupts_profile() { # tid|cpu SAMPLES
+	"$here/burner" 1 shares >/tmp/ranges &
+	burner=$!
+	soon grep -q thread /tmp/ranges
+	read -r _ _ tid <<-EOT
+		$(grep thread /tmp/ranges)
+	EOT
+	target=cpu=1
+	[ "$1" = cpu ] || target=tid=$tid
+	make_context
+	write format "default size=65536"
+	write pmc/0 0x4100c0
+	write pmd/0 "-200000 short=-200000 long=-200000 notify"
+	write ctl "load $target"
+	check "start on $target" write ctl start
+	check "samples" taskset -c 0 "$here/smplread" . "$2" /tmp/ranges
+	cp /tmp/out /tmp/profile
+	is "their addresses are of the interrupts" "$(od -An -tu4 -j64 -N4 buffer | tr -d ' ')" 1
+	kill $burner
+	wait $burner 2>/dev/null
+	cd /
+	remove a
+	target=$1
+}
+
 perf_backend() { # MOVES
 	taskset -pc 0 $$ >/dev/null
 	start_daemon --backend=perf
@@ -136,5 +260,35 @@ perf_backend() { # MOVES
 	perf_moves "$1"
 	perf_many
 	perf_inherit
+	stop_daemon
+}
+
+# Other users of the PMU.
+evicted() {
+	taskset -pc 0 $$ >/dev/null
+	start_daemon --backend=perf
+	perf_thread_evicted
+	perf_cpu_full
+	perf_samples_evicted
+	stop_daemon
+}
+
+# Interrupts of hardware counters tell what ran.
+profiled() {
+	taskset -pc 0 $$ >/dev/null
+	start_daemon --backend=perf
+	write $mnt/config/overflow_rate_max 1000000
+	# The emulated machine takes long for an interrupt: the kernel is not to stop the counter for that.
+	percent=$(cat /proc/sys/kernel/perf_cpu_time_max_percent)
+	write /proc/sys/kernel/perf_cpu_time_max_percent 0
+	for target in tid cpu; do
+		for try in 1 2 3 4 5; do
+			interrupts_profile $target 20000
+			echo "# $scenario: $target: a $(share a) b $(share b) c $(share c), try $try"
+			within 100 && break
+		done
+		check "within one point of 60, 30 and 10 %" within 100
+	done
+	write /proc/sys/kernel/perf_cpu_time_max_percent "$percent"
 	stop_daemon
 }
