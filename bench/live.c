@@ -3,7 +3,8 @@
  * live ROUNDS LIVE PMD: what one read of a count costs, in nanoseconds, and its ratio to getpid():
  * from the mapped page LIVE, by pread() of PMD on an open file, and by pread() of LIVE, which gives
  * the counts of all as text. They take turns in batches; each figure is the median of the batches'
- * averages.
+ * averages. Then the age of a count in the page, in microseconds, at times that are not in step
+ * with the ticks at which the daemon updates it.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -105,6 +106,27 @@ static void open_all(const char *live, const char *pmd)
 		err(1, "mapping %s (without passthrough, it cannot be)", live);
 }
 
+/* 0: the count is that of now. */
+static double age(void)
+{
+	const struct timespec pause = {.tv_nsec = 1370000};
+	struct pfm_live_count c;
+
+	nanosleep(&pause, NULL);
+	if (pfm_live_read_time(page, 0, 0, &c))
+		errx(1, "the page cannot be read");
+	return c.time ? (double)(now() - c.time) : 0;
+}
+
+static void ages(int rounds, double *ns)
+{
+	for (int r = 0; r < rounds; r++)
+		ns[r] = age();
+	qsort(ns, (size_t)rounds, sizeof(*ns), compare);
+	printf("%-28s median %8.1f us  p99 %8.1f us  max %8.1f us\n", "age of the page",
+		ns[rounds / 2] / 1000, ns[rounds * 99 / 100] / 1000, ns[rounds - 1] / 1000);
+}
+
 int main(int argc, char **argv)
 {
 	int rounds = argc == 4 ? atoi(argv[1]) : 0;
@@ -128,5 +150,6 @@ int main(int argc, char **argv)
 		printf("%-28s median %8.1f ns  p99 %8.1f ns  ratio %.3f\n", ways[w].name,
 			ns[w][rounds / 2], ns[w][rounds * 99 / 100], ns[w][rounds / 2] / floor_ns);
 	}
+	ages(rounds, ns[0]);
 	return sum == 0;
 }

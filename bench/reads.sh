@@ -35,5 +35,12 @@ else
 fi
 stop
 
+echo "== a region that begins and ends: a pair of READ_PMDS of the thread's own context; ns, and without pfm"
+start perf
+"$build/tools/pfm/pfm" stat --mount="$tmp/mnt" --regions -e page-faults:u -o "$tmp/out" \
+	"$build/bench/bench_region" "${ROUNDS_REGION:-5500}" 1
+"$build/bench/bench_region" "${ROUNDS_REGION:-5500}" 1
+stop
+
 echo "== age of the newest context sample at a poll, and what a poll takes"
 "$build/bench/bench_skew" 1 "${LOOKS:-3000}" 1000 250 100

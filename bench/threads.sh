@@ -8,10 +8,11 @@
 #   alone   not at all                      perf    by perf stat -t
 #   kernel  by a context on each thread     ctxsw   the same, with --threads=ctxsw
 #   pid     by one context on the process   beside  not at all, but a sleeping thread is (ctxsw)
+#   inherit by a context on the thread and on all that it creates
 track=$build/tests/track
 rounds=${TIMES:-9}
 said=$tmp/said
-declare -A mnt=([kernel]=$tmp/mnt [pid]=$tmp/mnt [ctxsw]=$tmp/ctxsw [beside]=$tmp/ctxsw) pid_of
+declare -A mnt=([kernel]=$tmp/mnt [pid]=$tmp/mnt [inherit]=$tmp/mnt [ctxsw]=$tmp/ctxsw [beside]=$tmp/ctxsw) pid_of
 
 have_syscalls() { perf stat -e raw_syscalls:sys_enter true >/dev/null 2>&1; }
 
@@ -36,7 +37,7 @@ end() {
 	wait "$subject" || true
 }
 
-# monitor MOUNT HOW ID...: a running context for each, named after it
+# monitor MOUNT "tid=N WORD..." ID...: a running context for each, named after it
 monitor() {
 	local id
 	(
@@ -45,7 +46,7 @@ monitor() {
 		for id in "${@:3}"; do
 			echo page-faults >"$id/pmc/0"
 			echo context-switches >"$id/pmc/1"
-			echo "load $2=$id" >"$id/ctl"
+			echo "load ${2/N/$id}" >"$id/ctl"
 			echo start >"$id/ctl"
 		done
 	)
@@ -73,15 +74,16 @@ perf_off() {
 attach() {
 	case $1 in
 	perf) perf_on "${tids[@]:0:$2}" ;;
-	kernel | ctxsw) monitor "${mnt[$1]}" tid "${tids[@]:0:$2}" ;;
-	pid) monitor "${mnt[$1]}" pid "$process" ;;
-	beside) monitor "${mnt[$1]}" tid "$sleeper" ;;
+	kernel | ctxsw) monitor "${mnt[$1]}" tid=N "${tids[@]:0:$2}" ;;
+	inherit) monitor "${mnt[$1]}" "tid=N inherit" "${tids[@]:0:$2}" ;;
+	pid) monitor "${mnt[$1]}" pid=N "$process" ;;
+	beside) monitor "${mnt[$1]}" tid=N "$sleeper" ;;
 	esac
 }
 detach() {
 	case $1 in
 	perf) perf_off ;;
-	kernel | ctxsw) unmonitor "${mnt[$1]}" "${tids[@]:0:$2}" ;;
+	kernel | ctxsw | inherit) unmonitor "${mnt[$1]}" "${tids[@]:0:$2}" ;;
 	pid) unmonitor "${mnt[$1]}" "$process" ;;
 	beside) unmonitor "${mnt[$1]}" "$sleeper" ;;
 	esac
@@ -176,7 +178,7 @@ head_row() {
 }
 
 start perf
-pid_of[kernel]=$daemon pid_of[pid]=$daemon
+pid_of[kernel]=$daemon pid_of[pid]=$daemon pid_of[inherit]=$daemon
 mkdir "$tmp/ctxsw"
 mount_at "$tmp/ctxsw" perf --threads=ctxsw
 pid_of[ctxsw]=$daemon pid_of[beside]=$daemon
@@ -206,7 +208,7 @@ read -r bare loops < <(awk "$quartiles"'
 		quartiles(a, i); bare = q[2]
 		quartiles(b, i); printf "%d %d\n", bare, q[2] - bare
 	}' "$tmp/table")
-ways=("${all[@]}" beside)
+ways=("${all[@]}" inherit beside)
 head_row turns/s
 for rate in 20 1000 20000; do
 	count=$((rate < 100 ? rate : rate / 4))
@@ -232,7 +234,7 @@ done
 
 echo "== threads: CPU of the daemon in two seconds for a monitored thread that sleeps, us"
 for w in kernel ctxsw; do
-	monitor "${mnt[$w]}" tid "$sleeper"
+	monitor "${mnt[$w]}" tid=N "$sleeper"
 	read -r cpu _ < <(spent $w)
 	sleep 2
 	read -r more _ < <(spent $w)
@@ -244,7 +246,7 @@ switches=${SWITCHES:-200000}
 echo "== threads: SWITCHES=$switches of one thread, and what its context has counted"
 for w in kernel ctxsw; do
 	launch "$track/subject" -c 1 turns "$switches"
-	monitor "${mnt[$w]}" tid "${tids[0]}"
+	monitor "${mnt[$w]}" tid=N "${tids[0]}"
 	missed=$(awk '/^ctxsw_(missed|late)/ { n += $2 } END { print n }' "${mnt[$w]}/stats")
 	work
 	echo "$w $(awk '$1 == "did" { print $8 }' "$said") counted=$(cat "${mnt[$w]}/ctx/${tids[0]}/pmd/1" 2>&1 |

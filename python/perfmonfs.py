@@ -19,8 +19,10 @@ another thread replaces last_error.
 """
 
 import collections
+import contextlib
 import ctypes
 import errno
+import functools
 import itertools
 import mmap
 import os
@@ -30,7 +32,7 @@ import time
 
 __all__ = [
     "Mount", "Context", "EventSet", "Registers", "Live", "Message", "Sample", "LiveCount", "Buffer",
-    "find_mount", "parse_samples",
+    "find_mount", "parse_samples", "region",
 ]
 
 def _list(numbers):
@@ -196,7 +198,7 @@ class Registers:
 class _Flagged(_Directory):
     @property
     def flags(self):
-        """A set of words. Context: system_wide, notify_block, ovfl_no_msg, raw. Event set:
+        """A set of words. Context: system_wide, notify_block, ovfl_no_msg, raw, gaps. Event set:
         ovfl_switch, time_switch, expl_next."""
         return set(self.read("flags").split()) - {"none"}
 
@@ -319,9 +321,9 @@ class Context(_Flagged):
         """Returns {(SET, PMD): sum over this context and its children}."""
         found = {}
         for line in self.read("total").splitlines():
-            *where, register, value = line.split()
-            number = int(where[0][4:]) if where else 0
-            found[number, int(register[3:])] = int(value)
+            words = line.split()
+            number = int(words.pop(0)[4:]) if words[0].startswith("set=") else 0
+            found[number, int(words[0][3:])] = int(words[1])
         return found
 
     @property
@@ -480,7 +482,7 @@ def parse_samples(memory, sampled):
 # Live counts: perfmonfs/live.h
 
 _LIVE_PAGE = 4096
-_LIVE_HEADER = struct.Struct("=IIIII12x")
+_LIVE_HEADER = struct.Struct("=IIIII4xQ")
 _LIVE_PMD = struct.Struct("=QQIHBB")
 _COUNTS, _LOST, _NARROW = 1, 4, 8
 _TRIES = 10000
@@ -492,13 +494,14 @@ counts while its set is active."""
 
 class Live:
     """A page of live counts. read() makes no system call. It returns the counts at the daemon's last
-    update, since Python cannot execute RDPMC; read a PMD to force an update. The module has no
-    memory barriers, which x86 does not need for loads."""
+    update, since Python cannot execute RDPMC; age() tells how old they are, and reading a PMD forces
+    an update. The module has no memory barriers, which x86 does not need for loads."""
 
     def __init__(self, fd):
         # By libc, because the mmap module maps no more than the size of the file, which is 0.
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._libc.mmap.restype = ctypes.c_void_p
+        self._time = None
         self._at = self._libc.mmap(None, ctypes.c_size_t(_LIVE_PAGE), mmap.PROT_READ,
                                    mmap.MAP_SHARED, fd, ctypes.c_long(0))
         if self._at == ctypes.c_void_p(-1).value:
@@ -527,9 +530,10 @@ class Live:
         if self._at is None:
             raise ValueError("the live page is closed")
         page = self._snapshot()
-        _, version, active, cpu, npmds = _LIVE_HEADER.unpack_from(page)
+        _, version, active, cpu, npmds, time_ns = _LIVE_HEADER.unpack_from(page)
         if version != 1:
             raise ValueError("the live page has version %d, not 1" % version)
+        self._time = time_ns if active else None
         found = {}
         for n in range(npmds):
             value, _, _, num, width, flags = _LIVE_PMD.unpack_from(
@@ -539,7 +543,42 @@ class Live:
             found[num] = LiveCount(None if flags & _LOST else value, bool(flags & _COUNTS))
         return cpu if active else None, found
 
+    def age(self):
+        """Returns how many seconds ago the counts of the last read() were those of that moment; 0 if
+        they do not change, as the set is not active."""
+        if self._time is None:
+            return 0.0
+        return max(time.clock_gettime_ns(time.CLOCK_MONOTONIC) - self._time, 0) / 1e9
+
     def close(self):
         if self._at is not None:
             self._libc.munmap(ctypes.c_void_p(self._at), ctypes.c_size_t(_LIVE_PAGE))
             self._at = self._seq = None
+
+
+# Regions: perfmonfs/region.h
+
+@functools.lru_cache(maxsize=None)
+def _library():
+    return ctypes.CDLL("libperfmonfs.so.1", use_errno=True)
+
+
+def _region_call(function, name):
+    if function(os.fsencode(name)) < 0:
+        no = ctypes.get_errno()
+        raise OSError(no, "region %s: %s" % (name, os.strerror(no)))
+
+
+@contextlib.contextmanager
+def region(name):
+    """Counts a block, or with @region(NAME) the calls of a function, if the program was started by
+    `pfm stat --regions`, which prints the counts. Otherwise it has no effect. It counts the thread
+    that enters the block, with what the interpreter does for it."""
+    if not os.environ.get("PFM_REGIONS"):
+        yield
+        return
+    _region_call(_library().pfm_region_begin, name)
+    try:
+        yield
+    finally:
+        _region_call(_library().pfm_region_end, name)

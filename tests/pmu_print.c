@@ -12,6 +12,10 @@ static void print_pmc(const struct pmu *pmu, unsigned row, struct text *out)
 		"pmc %u %s addr=%#" PRIx32 " default=%#" PRIx64 " reserved=%#" PRIx64
 		" enable=%#" PRIx64 " kernel=%#" PRIx64,
 		pmc->num, pmc->name, pmc->addr, pmc->def, pmc->rsvd, pmc->enable, pmc->kernel);
+	if (pmc->user)
+		text_printf(out, " user=%#" PRIx64, pmc->user);
+	if (pmc->wide)
+		text_printf(out, " wide=%#" PRIx64, pmc->wide);
 	if (pmc->gate != row)
 		text_printf(out, " gate=%u", pmu->pmcs[pmc->gate].num);
 	text_printf(out, "%s\n", pmc->shared ? " shared" : "");

@@ -309,6 +309,9 @@ static void perf_set_sampling(struct perf_event_attr *attr, const struct perf_sa
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
 }
 
+/* Nanoseconds. */
+#define PERF_ALARM_NEVER (1ULL << 60)
+
 /* Counts nothing. */
 static const struct perf_event_attr perf_dummy = {
 	.size = sizeof(perf_dummy),
@@ -334,34 +337,34 @@ int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel,
 	return rc < 0 ? rc : perf_open_event(&attr, cpu, e);
 }
 
-/* All members have the format of their leader, whose reading is that of the group. */
+/* All members have the format of their leader. Its reading is that of the group, unless they are
+ * inherited. */
 static int perf_open_grouped(struct perf_event_attr *attr, pid_t tid, int leader, struct err *e)
 {
 	long fd;
 
-	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
-			    PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (!attr->inherit)
+		attr->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 	perf_set_clock(attr);
 	fd = syscall(SYS_perf_event_open, attr, tid, -1, leader, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? perf_open_thread_refused(errno, tid, e) : (int)fd;
 }
 
-static int perf_open_dummy(pid_t tid, int leader, struct err *e)
+int perf_leader_new(pid_t tid, const struct thread_conf *conf, struct err *e)
 {
 	struct perf_event_attr attr = perf_dummy;
 
-	return perf_open_grouped(&attr, tid, leader, e);
-}
-
-int perf_leader_new(pid_t tid, struct err *e)
-{
-	return perf_open_dummy(tid, -1, e);
+	attr.inherit = conf->inherit;
+	attr.enable_on_exec = conf->on_exec;
+	return perf_open_grouped(&attr, tid, -1, e);
 }
 
 /* Members can be opened only while the leader is the thread's. */
 int perf_leader_check(pid_t tid, int leader, struct err *e)
 {
-	int fd = perf_open_dummy(tid, leader, e);
+	struct perf_event_attr attr = perf_dummy;
+	int fd = perf_open_grouped(&attr, tid, leader, e);
 
 	if (fd >= 0)
 		close(fd);
@@ -370,8 +373,8 @@ int perf_leader_check(pid_t tid, int leader, struct err *e)
 	return fd < 0 ? fd : 0;
 }
 
-int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, uint64_t sel,
-	const struct perf_sampling *sampling, struct err *e)
+int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, bool inherit,
+	uint64_t sel, const struct perf_sampling *sampling, struct err *e)
 {
 	struct perf_event_attr attr;
 	int rc = perf_make_attr(src, sel, &attr, e);
@@ -380,7 +383,21 @@ int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, uint6
 
 	attr.disabled = 0;
 	attr.pinned = 0;
+	attr.inherit = inherit;
 	return rc < 0 ? rc : perf_open_grouped(&attr, tid, leader, e);
+}
+
+int perf_alarm_new(pid_t tid, int leader, struct err *e)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = PERF_ALARM_NEVER,
+		.wakeup_events = 1,
+	};
+
+	return perf_open_grouped(&attr, tid, leader, e);
 }
 
 int perf_event_probe(unsigned cpu, struct err *e)

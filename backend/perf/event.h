@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "perfmonfs/backend.h"
 #include "perfmonfs/pmu.h"
 
 #define PERFSEL_CODE     0xf0000ffffULL /* Event, unit mask, AMD's event bits 11:8. */
@@ -74,14 +75,19 @@ int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel,
  * at each switch to a thread with a pinned event, the kernel takes most events of the CPU off the
  * PMU and puts them back: that costs several times the switch. ESRCH: the thread has ended.
  */
-int perf_leader_new(pid_t tid, struct err *e);
+int perf_leader_new(pid_t tid, const struct thread_conf *conf, struct err *e);
 /* ESRCH: the kernel has removed the events of the group, as thread @tid has ended, or as it
  * executes a program that gains privileges or cannot be read. */
 int perf_leader_check(pid_t tid, int leader, struct err *e);
 /* Opens the event that @sel selects in the group of @leader, on thread @tid: it counts while the
- * leader is enabled. EINVAL: as well if the leader is another thread's. */
-int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, uint64_t sel,
-	const struct perf_sampling *sampling, struct err *e);
+ * leader is enabled, and is inherited if that is. EINVAL: as well if the leader is another
+ * thread's. */
+int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, bool inherit,
+	uint64_t sel, const struct perf_sampling *sampling, struct err *e);
+
+/* Opens a member that interrupts after some of the thread's time: never, until its period is set.
+ */
+int perf_alarm_new(pid_t tid, int leader, struct err *e);
 
 /* Opens an event of CPU @cpu that counts nothing, for the ring buffer of others. */
 int perf_output_new(unsigned cpu, struct err *e);

@@ -10,21 +10,38 @@
 
 static int group_explain_lost(struct err *e)
 {
-	return err_set(e, EIO,
+	return err_set(e, EBUSY,
 		"the kernel did not keep the thread's events on the PMU all of the time: events of "
-		"whole CPUs or the NMI watchdog (kernel.nmi_watchdog) took a counter; load again");
+		"whole CPUs or the NMI watchdog (kernel.nmi_watchdog) took a counter; stop, write "
+		"the PMD and start again");
 }
 
-int group_open(struct perf_group *g, const atomic_int *tid, struct err *e)
+int group_open(
+	struct perf_group *g, const atomic_int *tid, const struct thread_conf *conf, struct err *e)
 {
-	*g = (struct perf_group){.tid = tid};
-	g->leader = perf_leader_new(atomic_load(tid), e);
+	*g = (struct perf_group){.tid = tid, .conf = *conf};
+	g->leader = perf_leader_new(atomic_load(tid), conf, e);
 	return g->leader < 0 ? g->leader : 0;
 }
 
 void group_close(struct perf_group *g)
 {
+	for (unsigned i = 0; i < g->nparked; i++)
+		close(g->parked[i].fd);
 	close(g->leader);
+}
+
+/* The kernel has tried @sel alone when that was written. */
+static int group_refused(const struct perf_group *g, uint64_t sel, int rc, struct err *e)
+{
+	struct err gone;
+
+	if (rc != -EINVAL || !perfsel_hardware(sel) ||
+		perf_leader_check(atomic_load(g->tid), g->leader, &gone) < 0)
+		return rc;
+	return err_set(e, EINVAL,
+		"the PMU has too few counters for all events of the context: let it count fewer, "
+		"or some of them in another event set");
 }
 
 int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel,
@@ -33,10 +50,15 @@ int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel
 {
 	int fd;
 
+	if (g->conf.inherit && g->begun)
+		return err_set(e, EBUSY,
+			"after the first start, no event can be added to those that children "
+			"inherit: unload, write the PMC, and load again");
 	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
-	fd = perf_member_new(src, atomic_load(g->tid), g->leader, sel, sampling, e);
+	fd = perf_member_new(
+		src, atomic_load(g->tid), g->leader, g->conf.inherit, sel, sampling, e);
 	if (fd < 0)
-		return fd;
+		return group_refused(g, sel, fd, e);
 	g->current = false;
 	if (ioctl(fd, PERF_EVENT_IOC_ID, id) == 0)
 		return fd;
@@ -44,23 +66,54 @@ int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel
 	return err_set(e, EIO, "the kernel does not tell the event's number; load again");
 }
 
+bool group_park(struct perf_group *g, const struct group_member *m)
+{
+	if (!g->at_once || perfsel_hardware(m->sel) || g->nparked == GROUP_PARKED)
+		return false;
+	g->parked[g->nparked++] = *m;
+	return true;
+}
+
+bool group_unpark(struct perf_group *g, uint64_t sel, struct group_member *m)
+{
+	for (unsigned i = 0; i < g->nparked; i++) {
+		if (g->parked[i].sel != sel)
+			continue;
+		*m = g->parked[i];
+		g->parked[i] = g->parked[--g->nparked];
+		return true;
+	}
+	return false;
+}
+
+static bool group_read_kernel(struct perf_group *g, struct backend_stats *stats)
+{
+	atomic_fetch_add_explicit(&stats->reads, 1, memory_order_relaxed);
+	return read(g->leader, &g->reading, sizeof(g->reading)) >=
+	       (ssize_t)offsetof(struct group_reading, event);
+}
+
+/* It does not run, so that what it has missed does not grow. */
+static void group_forget_lost(struct perf_group *g, struct backend_stats *stats)
+{
+	g->lost = !group_read_kernel(g, stats);
+	g->missed = g->reading.enabled - g->reading.running;
+}
+
 int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e)
 {
+	bool waits = g->conf.on_exec && !g->begun;
+
 	if (g->lost)
-		return group_explain_lost(e);
+		group_forget_lost(g, stats);
 	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
-	if (ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0) < 0)
+	if (!waits && ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		return err_set(e, EIO, "the kernel refuses to start the events: %s; load again",
 			err_name(errno));
+	g->begun = true;
 	g->running = true;
 	g->current = false;
 	return 0;
-}
-
-/* The whole group was on the PMU all of the time. */
-static bool group_reading_is_whole(const struct group_reading *r, ssize_t bytes)
-{
-	return bytes >= (ssize_t)offsetof(struct group_reading, event) && r->enabled == r->running;
 }
 
 int group_read(struct perf_group *g, struct backend_stats *stats, struct err *e)
@@ -68,8 +121,7 @@ int group_read(struct perf_group *g, struct backend_stats *stats, struct err *e)
 	struct group_reading *r = &g->reading;
 
 	if (!g->lost && !g->current) {
-		atomic_fetch_add_explicit(&stats->reads, 1, memory_order_relaxed);
-		g->lost = !group_reading_is_whole(r, read(g->leader, r, sizeof(*r)));
+		g->lost = !group_read_kernel(g, stats) || r->enabled - r->running != g->missed;
 		g->current = true;
 	}
 	return g->lost ? group_explain_lost(e) : 0;

@@ -5,6 +5,9 @@
  * Its leader counts nothing and stays open as long as the thread is. It is what starts and stops
  * the group, and what the kernel compares with the thread of a new member: no event can be opened
  * on another thread that has got the number of this one since.
+ *
+ * What the thread creates can inherit the group. Then members are read one by one: while one of the
+ * threads ends, the kernel has no complete reading of a group.
  */
 #ifndef BACKEND_PERF_GROUP_H
 #define BACKEND_PERF_GROUP_H
@@ -17,11 +20,20 @@
 #include "base/err.h"
 #include "perfmonfs/backend.h"
 
-enum { GROUP_MAX = 2 * PMU_MAX_PMDS }; /* A new member is open before it replaces another. */
+enum {
+	GROUP_MAX = 2 * PMU_MAX_PMDS, /* A new member is open before it replaces another. */
+	GROUP_PARKED = 12,            /* With all others, a thread has up to 32 descriptors. */
+};
+
+/* A member that counts for no slot until one needs this event again. */
+struct group_member {
+	int fd;
+	uint64_t sel, id;
+};
 
 /* The result of read() with the read_format of event.c. */
 struct group_reading {
-	uint64_t n, enabled, running;
+	uint64_t n, enabled, running; /* @n is 0 if the group is inherited. */
 	struct {
 		uint64_t value, id;
 	} event[GROUP_MAX];
@@ -29,29 +41,48 @@ struct group_reading {
 
 struct perf_group {
 	const atomic_int *tid;
+	struct thread_conf conf;
 	int leader;   /* Its descriptor. */
-	bool running; /* The leader is enabled. */
+	bool begun;   /* It was started: threads that inherit it may exist. */
+	bool running; /* The leader is enabled, or will be when the thread executes a program. */
 	bool current; /* @reading was made by the present run. */
-	bool lost;    /* The kernel did not keep the group on the PMU: it cannot be used again. */
+	bool lost;    /* The kernel did not keep the group on the PMU in the present run. */
+	bool at_once; /* All runs happen at the moment of one reading: see thread_at_once(). */
+	/* Nanoseconds of earlier runs in which the group was enabled and not on the PMU. */
+	uint64_t missed;
 	struct group_reading reading;
+	unsigned nparked;
+	struct group_member parked[GROUP_PARKED];
 };
 
-int group_open(struct perf_group *g, const atomic_int *tid, struct err *e);
+int group_open(
+	struct perf_group *g, const atomic_int *tid, const struct thread_conf *conf, struct err *e);
 void group_close(struct perf_group *g);
 
 /* Opens a member, which counts while the group runs: see perf_member_new(). @id: see
- * group_count(). */
+ * group_count(). EBUSY: other threads have inherited the group without it. */
 int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel,
 	const struct perf_sampling *sampling, struct backend_stats *stats, uint64_t *id,
 	struct err *e);
 
+/*
+ * While the runs of a switch happen at once, software events that are replaced stay open as members
+ * that are parked: when they are needed again, they need not be opened, and have counted all along.
+ * They never exclude other events. False: it is not parked.
+ */
+bool group_park(struct perf_group *g, const struct group_member *m);
+/* Gets a parked member that counts what @sel selects; false: there is none. */
+bool group_unpark(struct perf_group *g, uint64_t sel, struct group_member *m);
+
+/* The counts that an earlier run has lost stay lost; those of this one are not. */
 int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e);
 /* Stops and reads it. If that fails, so does reading the counts. */
 void group_stop(struct perf_group *g, struct backend_stats *stats);
 
-/* Reads the group, unless that was done in this run. EIO: counts are lost. */
+/* Reads the group, unless that was done in this run, or at this moment. EBUSY: other users of
+ * the PMU took a counter, and all counts are lost. */
 int group_read(struct perf_group *g, struct backend_stats *stats, struct err *e);
-/* The count of member @id, by group_read(). EIO: as there. */
+/* The count of member @id, by group_read(); not of a group that is inherited. EBUSY: as there. */
 int group_count(struct perf_group *g, struct backend_stats *stats, uint64_t id, uint64_t *count,
 	struct err *e);
 

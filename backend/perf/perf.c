@@ -14,10 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/perf/alarm.h"
 #include "backend/perf/event.h"
 #include "backend/perf/perf_i.h"
 #include "backend/perf/slot.h"
 #include "backend/perf/try.h"
+#include "backend/perf/watch.h"
 #include "backend/sysfs/sysfs.h"
 #include "base/cleanup.h"
 #include "base/nsec.h"
@@ -37,11 +39,14 @@ struct perf_backend {
 
 struct backend_cpu {
 	struct perf_cpu pc;
-	struct perf_group group; /* pc.group, unless that is NULL. */
+	struct perf_group group;  /* pc.group, unless that is NULL. */
+	struct perf_alarm *alarm; /* Of a thread; NULL: it was never needed. */
+	struct perf_watch watch;
 	struct perf_slot slots[NSLOTS];
 };
 
-_Static_assert(NSLOTS + 2 <= GROUP_MAX, "a slot's new event, and the leader, fit into a group");
+_Static_assert(NSLOTS + 3 + GROUP_PARKED <= GROUP_MAX,
+	"a slot's new event, the leader and the alarm fit into a group, too");
 
 static void perf_describe_slot(struct pmu *pmu, uint16_t n)
 {
@@ -114,14 +119,14 @@ static int perf_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **
 	return *out ? 0 : err_set(e, ENOMEM, "CPU %u: ENOMEM: no memory for its registers", cpu);
 }
 
-static int perf_thread_open(
-	struct backend *be, const atomic_int *tid, struct backend_cpu **out, struct err *e)
+static int perf_thread_open(struct backend *be, const atomic_int *tid,
+	const struct thread_conf *conf, struct backend_cpu **out, struct err *e)
 {
 	CLEANUP_FREE struct backend_cpu *c = perf_target_new(be, sysfs_cpu_first());
 
 	if (!c)
 		return err_set(e, ENOMEM, "ENOMEM: no memory for a thread's registers");
-	if (group_open(&c->group, tid, e) < 0)
+	if (group_open(&c->group, tid, conf, e) < 0)
 		return -e->no;
 	c->pc.group = &c->group;
 	*out = take_ptr(&c);
@@ -133,26 +138,47 @@ static void perf_cpu_close(struct backend_cpu *c)
 {
 	for (unsigned n = 0; n < NSLOTS; n++)
 		slot_close(&c->slots[n]);
+	alarm_free(c->alarm);
 	if (c->pc.group)
 		group_close(c->pc.group);
+	watch_close(&c->watch);
 	ring_free(c->pc.interrupts);
 	free(c);
 }
 
-/* After a run that has read the counters, it is the time of that reading. */
+/* After a run that has read the counters, it is the time of that reading. A program that the thread
+ * executes can have started the group while it was stopped. */
 static uint64_t perf_thread_time(struct backend_cpu *c)
 {
 	struct err ignored;
 
-	if (c->group.running)
+	if (c->group.running || c->group.conf.on_exec)
 		group_read(&c->group, c->pc.stats, &ignored);
-	c->group.current = false;
+	c->group.current = c->group.at_once;
 	return c->group.reading.enabled;
+}
+
+static int perf_thread_alarm(struct backend_cpu *c, uint64_t ns, struct err *e)
+{
+	int rc = c->alarm ? 0 : alarm_new(&c->group, &c->alarm, e);
+
+	if (rc == 0)
+		rc = alarm_set(c->alarm, ns, c->pc.stats, e);
+	return rc < 0 ? rc : c->alarm->fd;
 }
 
 static int perf_thread_check(struct backend_cpu *c, struct err *e)
 {
 	return perf_leader_check(atomic_load(c->group.tid), c->group.leader, e);
+}
+
+static int perf_thread_watch(struct backend_cpu *c, struct err *e)
+{
+	int leader = c->group.leader, rc = 0;
+
+	if (!c->watch.page)
+		rc = watch_open(&c->watch, atomic_load(c->group.tid), leader, e);
+	return rc < 0 ? rc : leader;
 }
 
 static int perf_selector_write(
@@ -294,7 +320,8 @@ static bool perf_counts_after(const struct backend_cpu *c, const struct reg_op *
 
 /*
  * The group stops before the first counter does, if all are to stop, and starts after the last one.
- * If it cannot start, the last operation counts as failed: the caller turns all of them back.
+ * If it cannot start, the last operation counts as failed: the caller turns all of them back. Of
+ * runs that happen at once, it stops after the last one.
  */
 static unsigned perf_run_group(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
 {
@@ -303,13 +330,23 @@ static unsigned perf_run_group(struct backend_cpu *c, struct reg_op *ops, unsign
 
 	if (!n)
 		return 0;
-	c->group.current = false;
-	if (c->group.running && !counts)
-		group_stop(&c->group, c->pc.stats);
+	if (!c->group.at_once) {
+		c->group.current = false;
+		if (c->group.running && !counts)
+			group_stop(&c->group, c->pc.stats);
+	}
 	done = perf_run_each(c, ops, n, e);
 	if (done < n || c->group.running || !counts || group_start(&c->group, c->pc.stats, e) == 0)
 		return done;
 	return n - 1;
+}
+
+static void perf_thread_at_once(struct backend_cpu *c, bool on)
+{
+	c->group.at_once = on && !c->group.conf.inherit;
+	c->group.current = false;
+	if (!on && c->group.running && !perf_counts_after(c, NULL, 0))
+		group_stop(&c->group, c->pc.stats);
 }
 
 static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
@@ -359,6 +396,12 @@ static void perf_interrupt_counters(
 	}
 }
 
+/* The record is of an event that has not counted all of the time. */
+static bool perf_is_evicted(const struct backend_cpu *c, const struct perf_record *r)
+{
+	return r->enabled - r->running > (c->pc.group ? c->group.missed : 0);
+}
+
 /* False: it is an event's that has been closed since. */
 static bool perf_interrupt_of(
 	const struct backend_cpu *c, const struct perf_record *r, struct interrupt *in)
@@ -368,7 +411,7 @@ static bool perf_interrupt_of(
 
 	if (!s && r->kind != INTERRUPT_DROPPED)
 		return false;
-	in->kind = r->kind;
+	in->kind = perf_is_evicted(c, r) ? INTERRUPT_EVICTED : r->kind;
 	in->addr = PERFCNT_ADDR + n;
 	in->dropped = r->dropped;
 	in->time = r->time;
@@ -460,8 +503,9 @@ static int perf_open(const struct backend_conf *conf, struct backend **out, stru
 	perf_describe(&pb->pmu, &first->src);
 	pb->be.ops = &perf_backend_ops;
 	pb->be.pmu = &pb->pmu;
-	/* An event counts on one kind of CPU, and a thread may run on all. */
 	pb->be.interrupts = true;
+	pb->be.interrupts_bytes = ring_bytes();
+	/* An event counts on one kind of CPU, and a thread may run on all. */
 	pb->be.opens_threads = !conf->no_threads && pb->trial.nkinds == 1;
 	*out = &take_ptr(&pb)->be;
 	return 0;
@@ -475,6 +519,9 @@ const struct backend_ops perf_backend_ops = {
 	.thread_open = perf_thread_open,
 	.thread_time = perf_thread_time,
 	.thread_check = perf_thread_check,
+	.thread_at_once = perf_thread_at_once,
+	.thread_alarm = perf_thread_alarm,
+	.thread_watch = perf_thread_watch,
 	.run = perf_run,
 	.try_selector = perf_try_selector,
 	.interrupts_open = perf_interrupts_open,

@@ -11,6 +11,11 @@
 /* 128 KiB: room for 1800 samples, or for 110 of the largest stacks. */
 enum { RING_PAGES = 32 };
 
+size_t ring_bytes(void)
+{
+	return (1 + RING_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
 static int ring_refused(const char *what, int no, struct err *e)
 {
 	return err_set(e, no,
@@ -99,10 +104,12 @@ static bool ring_take_counts(struct ring_words *w, bool grouped, struct perf_rec
 		r->ncounts = 1;
 		r->counts = head;
 		r->enabled = head[1];
+		r->running = head[2];
 		return true;
 	}
 	r->ncounts = head[0];
 	r->enabled = head[1];
+	r->running = head[2];
 	/* As many as fit, so that their size in words does not overflow. */
 	r->counts = r->ncounts <= w->left ? ring_take(w, 2 * r->ncounts) : NULL;
 	return r->counts != NULL;

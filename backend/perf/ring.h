@@ -29,13 +29,17 @@ struct perf_record {
 	uint64_t time;
 	uint64_t ip;
 	uint32_t pid, tid, cpu;
-	/* The event's count; of a member of a group, those of all events. */
-	uint64_t enabled;
+	/* The event's count; of a member of a group, those of all events. They were on the PMU for
+	 * @running of @enabled nanoseconds. */
+	uint64_t enabled, running;
 	uint64_t ncounts;
 	const uint64_t *counts; /* A count, or pairs of a count and an id. */
 	uint64_t nframes;
 	const uint64_t *frames;
 };
+
+/* Memory that a ring takes. */
+size_t ring_bytes(void);
 
 /* Maps the ring of event @fd, the leader of a thread's group; -1: of a new event of CPU @cpu. */
 int ring_new(unsigned cpu, int fd, struct perf_interrupts **out, struct err *e);

@@ -37,10 +37,10 @@ static int slot_explain_lost(const struct perf_slot *s, struct err *e)
 		return err_set(e, ENXIO,
 			"the CPU went offline while it counted, and the kernel removed its event; "
 			"when the CPU is online, load again");
-	return err_set(e, EIO,
+	return err_set(e, EBUSY,
 		"the kernel did not keep the event on the PMU all of the time: other perf events "
 		"or the NMI watchdog (kernel.nmi_watchdog) took its counter, or the CPU was "
-		"offline; load again");
+		"offline; stop, write the PMD and start again");
 }
 
 static int slot_lose(struct perf_slot *s, int no, struct err *e)
@@ -67,12 +67,12 @@ static int slot_read_event(const struct perf_cpu *pc, struct perf_slot *s, uint6
 	slot_count_access(&pc->stats->reads);
 	if (read(s->fd, r, sizeof(*r)) !=
 		sizeof(*r)) /* End of file: a pinned event is in error state. */
-		return slot_lose(s, EIO, e);
+		return slot_lose(s, EBUSY, e);
 	if (ran > r->enabled - s->time + LAG_FIXED + ran / LAG_FRACTION)
-		return slot_lose(
-			s, perfsel_hardware(s->open) && sysfs_cpu_online(pc->cpu) ? EIO : ENXIO, e);
+		return slot_lose(s,
+			perfsel_hardware(s->open) && sysfs_cpu_online(pc->cpu) ? EBUSY : ENXIO, e);
 	if (r->running != r->enabled)
-		return slot_lose(s, EIO, e);
+		return slot_lose(s, EBUSY, e);
 	return 0;
 }
 
@@ -85,6 +85,18 @@ static int slot_event_open(
 	return perf_event_new(&pc->src, pc->cpu, sel, &sampling, e);
 }
 
+/* The kernel assigns a counter when the event is enabled; only a read shows whether it found one.
+ * Software events need none. */
+static bool slot_has_counter(const struct perf_cpu *pc, const struct perf_slot *s)
+{
+	struct slot_reading r;
+
+	if (!perfsel_hardware(s->open))
+		return true;
+	slot_count_access(&pc->stats->reads);
+	return read(s->fd, &r, sizeof(r)) == sizeof(r);
+}
+
 static int slot_event_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
 {
 	slot_count_access(&pc->stats->writes);
@@ -92,21 +104,13 @@ static int slot_event_start(const struct perf_cpu *pc, struct perf_slot *s, stru
 		return err_set(e, EIO, "the kernel refuses to start the event: %s; load it again",
 			err_name(errno));
 	s->since = slot_clock();
-	s->running = true;
-	return 0;
-}
-
-static int slot_event_begin(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
-{
-	struct slot_reading r;
-	int rc = slot_event_start(pc, s, e);
-
-	if (rc < 0)
-		return rc;
-	if (slot_read_event(pc, s, 0, &r, e) < 0)
+	if (!slot_has_counter(pc, s)) {
+		ioctl(s->fd, PERF_EVENT_IOC_DISABLE, 0);
 		return err_set(e, EBUSY,
 			"no counter of the PMU is free: other perf events or the NMI watchdog "
 			"(kernel.nmi_watchdog) use them; stop some and start again");
+	}
+	s->running = true;
 	return 0;
 }
 
@@ -136,7 +140,7 @@ static int slot_event_stop(
 
 	slot_count_access(&pc->stats->writes);
 	if (ioctl(s->fd, PERF_EVENT_IOC_DISABLE, 0) < 0)
-		return slot_lose(s, EIO, e);
+		return slot_lose(s, EBUSY, e);
 	rc = slot_read_event(pc, s, ran, &r, e);
 	if (rc < 0)
 		return rc;
@@ -145,11 +149,25 @@ static int slot_event_stop(
 	return 0;
 }
 
+/* A parked member has a count already. */
+static int slot_member_unpark(
+	const struct perf_cpu *pc, const struct group_member *m, struct perf_slot *s, struct err *e)
+{
+	s->id = m->id;
+	if (group_count(pc->group, pc->stats, m->id, &s->count, e) == 0)
+		return m->fd;
+	close(m->fd);
+	return -e->no;
+}
+
 static int slot_member_open(
 	const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e)
 {
 	struct perf_sampling sampling = ring_sampling(pc->interrupts, s->next_period);
+	struct group_member m;
 
+	if (!sampling.period && group_unpark(pc->group, sel, &m))
+		return slot_member_unpark(pc, &m, s, e);
 	s->enabled = pc->group->reading.enabled;
 	return group_add(pc->group, &pc->src, sel, &sampling, pc->stats, &s->id, e);
 }
@@ -159,20 +177,21 @@ static int slot_member_count(
 {
 	int rc = group_count(pc->group, pc->stats, s->id, count, e);
 
-	if (rc < 0)
-		slot_lose(s, EIO, e);
-	return rc;
+	return rc < 0 ? slot_lose(s, EBUSY, e) : 0;
 }
 
-static int slot_member_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+static int slot_inherited_count(
+	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
 {
-	int rc = slot_member_count(pc, s, &s->count, e);
+	struct slot_reading r;
+	int rc = slot_read_event(pc, s, 0, &r, e);
 
-	s->running = rc == 0;
+	if (rc == 0)
+		*count = r.count;
 	return rc;
 }
 
-/* A member has counted since it was opened, or will when the group runs. */
+/* A member has counted since it was opened or unparked, or will when the group runs. */
 static int slot_member_begin(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
 {
 	(void)pc, (void)e;
@@ -183,10 +202,8 @@ static int slot_member_begin(const struct perf_cpu *pc, struct perf_slot *s, str
 /* What an event of a CPU and a member of a group do differently. */
 struct slot_ops {
 	int (*open)(const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e);
-	/* Starts a new event. The kernel assigns a counter now; only a read shows whether it found
-	 * one. */
+	/* Starts a new event. */
 	int (*begin)(const struct perf_cpu *pc, struct perf_slot *s, struct err *e);
-	int (*start)(const struct perf_cpu *pc, struct perf_slot *s, struct err *e);
 	/* The count of the running event; a failed stop or count has lost it. */
 	int (*stop)(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e);
 	int (*count)(
@@ -195,8 +212,7 @@ struct slot_ops {
 
 static const struct slot_ops slot_event_ops = {
 	.open = slot_event_open,
-	.begin = slot_event_begin,
-	.start = slot_event_start,
+	.begin = slot_event_start,
 	.stop = slot_event_stop,
 	.count = slot_event_count,
 };
@@ -204,19 +220,36 @@ static const struct slot_ops slot_event_ops = {
 static const struct slot_ops slot_member_ops = {
 	.open = slot_member_open,
 	.begin = slot_member_begin,
-	.start = slot_member_start,
 	.stop = slot_member_count,
 	.count = slot_member_count,
 };
 
+/* Of a group that is inherited. */
+static const struct slot_ops slot_inherited_ops = {
+	.open = slot_member_open,
+	.begin = slot_member_begin,
+	.stop = slot_inherited_count,
+	.count = slot_inherited_count,
+};
+
 static const struct slot_ops *slot_ops(const struct perf_cpu *pc)
 {
-	return pc->group ? &slot_member_ops : &slot_event_ops;
+	if (!pc->group)
+		return &slot_event_ops;
+	return pc->group->conf.inherit ? &slot_inherited_ops : &slot_member_ops;
 }
 
 static int slot_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
 {
-	return s->running ? 0 : slot_ops(pc)->start(pc, s, e);
+	int rc;
+
+	if (s->running)
+		return 0;
+	if (!pc->group)
+		return slot_event_start(pc, s, e);
+	rc = slot_ops(pc)->count(pc, s, &s->count, e);
+	s->running = rc == 0;
+	return rc;
 }
 
 /* Cannot fail: if the count is lost, reading it fails. */
@@ -257,6 +290,16 @@ static int slot_open(const struct perf_cpu *pc, uint64_t sel, uint64_t period, s
 	return s->fd < 0 ? s->fd : slot_attach(pc, s, e);
 }
 
+/* Its event may be needed again soon. */
+static void slot_retire(const struct perf_cpu *pc, struct perf_slot *s)
+{
+	const struct group_member m = {.fd = s->fd, .sel = s->open, .id = s->id};
+
+	if (s->fd >= 0 && !s->period && pc->group && group_park(pc->group, &m))
+		s->fd = -1;
+	slot_close(s);
+}
+
 /* Replaces the event by the one that @sel selects; if that fails, the old event continues. */
 static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, struct err *e)
 {
@@ -276,11 +319,11 @@ static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t 
 
 		slot_close(&new);
 		if (ran && !s->lost && slot_start(pc, s, &again) < 0)
-			slot_lose(s, EIO, &again);
+			slot_lose(s, EBUSY, &again);
 		return rc;
 	}
 	new.value = s->value;
-	slot_close(s);
+	slot_retire(pc, s);
 	*s = new;
 	return 0;
 }

@@ -54,8 +54,8 @@ struct perf_slot {
 int slot_select(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, struct err *e);
 
 /*
- * Read and write the counter. EIO: the kernel did not keep the event on the PMU; ENXIO: the CPU was
- * offline. After a loss, the counter can be written as soon as EN is clear.
+ * Read and write the counter. EBUSY: the kernel did not keep the event on the PMU; ENXIO: the CPU
+ * was offline. After a loss, the counter can be written as soon as EN is clear.
  */
 int slot_read(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *value, struct err *e);
 int slot_write(const struct perf_cpu *pc, struct perf_slot *s, uint64_t value, struct err *e);

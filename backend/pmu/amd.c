@@ -74,6 +74,10 @@ int amd_features(const struct pmu_cpu *cpu, const struct pmu_identity *id, struc
 /* Reserved bits of selectors: all but the event and its control, guest and host. */
 static const uint64_t amd_rsvd = ~0ULL << 42 | 0xfULL << 36 | EVTSEL_INT | EVTSEL_PIN | EVTSEL_ANY;
 
+/* Events 0xe0 to 0xff are those of the north bridge, which all cores share: Linux's
+ * amd_is_nb_event(). Where they have counters of their own, these codes count nothing here. */
+static const uint64_t amd_north_bridge = 0xe0;
+
 static struct pmu_pmd *amd_add_counter(struct pmu *pmu, unsigned n, uint32_t sel, uint32_t ctr)
 {
 	struct pmu_pmc *pmc = row_add_selector(pmu, "PERFSEL", n);
@@ -81,6 +85,7 @@ static struct pmu_pmd *amd_add_counter(struct pmu *pmu, unsigned n, uint32_t sel
 
 	pmc->addr = sel;
 	pmc->rsvd = amd_rsvd;
+	pmc->wide = amd_north_bridge;
 
 	pmd->pmc = pmc->gate;
 	pmd->addr = ctr;

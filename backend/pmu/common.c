@@ -15,7 +15,7 @@ static bool common_pmc(struct pmu_pmc *pmc, const struct pmu *other)
 	int i = pmu_find_pmc(other, pmc->num);
 	const struct pmu_pmc *o = &other->pmcs[i < 0 ? 0 : i];
 
-	if (i < 0 || o->addr != pmc->addr || o->shared != pmc->shared)
+	if (i < 0 || o->addr != pmc->addr || o->shared != pmc->shared || o->wide != pmc->wide)
 		return false;
 	pmc->rsvd |= o->rsvd;
 	pmc->enable &= ~pmc->rsvd;

@@ -149,6 +149,9 @@ int intel_features(const struct pmu_cpu *cpu, const struct pmu_identity *id,
 /* Reserved bits of selectors. Bits 63:32 are transaction and PEBS controls, unused here. */
 static const uint64_t intel_rsvd = 0xffffffff00000000 | EVTSEL_INT | EVTSEL_PIN | EVTSEL_ANY;
 
+/* Core Duo and Core 2: the unit mask of an event of the shared cache or bus selects both cores. */
+static const uint64_t intel_all_cores = 0xc000;
+
 /* A counter write takes 32 bits and sign-extends them; with bit 31 clear, the value is unchanged.
  */
 static const uint64_t intel_narrow_wmask = 0x7fffffff;
@@ -160,6 +163,8 @@ static void intel_add_gp(struct pmu *pmu, const struct pmu_features *f, unsigned
 
 	pmc->addr = MSR_EVTSEL0 + n;
 	pmc->rsvd = intel_rsvd;
+	if (f->version == 1 || f->version == 2)
+		pmc->wide = intel_all_cores;
 
 	pmd->pmc = pmc->gate;
 	pmd->addr = MSR_PMC0 + n;

@@ -7,7 +7,7 @@
  *   rate N                        upper limit of events per second of any counter
  *   global ctrl=ADDR [inuse=ADDR] [status=ADDR clear=ADDR]
  *   pmc NUM NAME addr=ADDR default=BITS reserved=BITS enable=BITS kernel=BITS [user=BITS]
- *                [gate=NUM] [shared]
+ *                [wide=BITS] [gate=NUM] [shared]
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] width=N wmask=BITS pmc=NUM [field=BITS] [global=BIT]
  *                [rdpmc=INDEX]
  *   virtual NUM NAME file=PATH    a number in a file; NUM is 272 or greater
@@ -139,7 +139,7 @@ static int parse_find_above(
 
 static int parse_pmc(struct pmu *pmu, struct slice line, struct err *e)
 {
-	enum { ADDR, DEFAULT, RESERVED, ENABLE, KERNEL, USER, GATE, SHARED, N };
+	enum { ADDR, DEFAULT, RESERVED, ENABLE, KERNEL, USER, WIDE, GATE, SHARED, N };
 	struct key keys[N] = {
 		[ADDR] = {"addr", UINT32_MAX, true},
 		[DEFAULT] = {"default", UINT64_MAX, true},
@@ -147,6 +147,7 @@ static int parse_pmc(struct pmu *pmu, struct slice line, struct err *e)
 		[ENABLE] = {"enable", UINT64_MAX, true},
 		[KERNEL] = {"kernel", UINT64_MAX, true},
 		[USER] = {"user", UINT64_MAX},
+		[WIDE] = {"wide", UINT64_MAX},
 		[GATE] = {"gate", PMU_MAX_NUM - 1},
 		[SHARED] = {"shared", 0},
 	};
@@ -166,6 +167,7 @@ static int parse_pmc(struct pmu *pmu, struct slice line, struct err *e)
 	pmc.enable = keys[ENABLE].value;
 	pmc.kernel = keys[KERNEL].value;
 	pmc.user = keys[USER].value;
+	pmc.wide = keys[WIDE].value;
 	pmc.shared = keys[SHARED].seen;
 	if (keys[GATE].seen && keys[GATE].value != pmc.num) {
 		rc = parse_find_above(pmu, &keys[GATE], &pmc.gate, e);

@@ -205,6 +205,14 @@ int proc_is_kernel(int dir, struct err *e)
 	return rc < 0 ? rc : (flags & PROC_FLAG_KTHREAD) != 0;
 }
 
+uint64_t proc_runtime(int dir)
+{
+	struct err ignored;
+	CLEANUP_FREE char *text = NULL;
+
+	return proc_read_file(dir, "schedstat", &text, &ignored) < 0 ? 0 : strtoull(text, NULL, 10);
+}
+
 int proc_alive(int dir, struct err *e)
 {
 	unsigned flags;

@@ -73,6 +73,9 @@ int proc_name(int dir, pid_t *tid, char name[64], struct err *e);
 /* 1, 0. */
 int proc_is_kernel(int dir, struct err *e);
 
+/* Its CPU time (ns), up to the last tick while it runs; 0: not known. */
+uint64_t proc_runtime(int dir);
+
 /* 0; ESRCH: it will execute nothing in user mode any more, though it may still be visible. */
 int proc_alive(int dir, struct err *e);
 

@@ -230,6 +230,7 @@ static void sched_clear_slot(struct sched_slot *slot, uint32_t tid)
 	__atomic_store_n(&slot->cpu, ~0U, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->dead, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->uncovered, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->user_only, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->missed, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->taker, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->runtime_out, 0, __ATOMIC_RELAXED);

@@ -36,7 +36,7 @@ struct sched_cpu {
 	/* Thread id of the CPU's ctxsw thread; 0: none. Written by the daemon. */
 	sched_u32 ctxsw_tid;
 	/* Slot whose context is in the registers: a switch to any other thread wakes the ctxsw
-	 * thread. 0: none. Written by the ctxsw thread. */
+	 * thread, unless the slot is user_only. 0: none. Written by the ctxsw thread. */
 	sched_u32 active_slot;
 	/* The thread of active_slot has run since the ctxsw thread last cleared this. */
 	sched_u32 has_run;
@@ -106,6 +106,9 @@ struct sched_slot {
 	sched_u64 revoked_at;
 	/* How often it ran on a CPU of its mask that has no ctxsw thread. */
 	sched_u32 uncovered;
+	/* While active: the context stays in the registers when the idle task or a kernel thread
+	 * comes. Written by the ctxsw thread. */
+	sched_u32 user_only;
 	/* The newest taker (sched_cpu.taker) of a CPU of its mask that it ran on; 0: none. */
 	sched_u64 taker;
 	/* How many of its switches the programs or the ctxsw thread did not see in time. */

@@ -94,7 +94,7 @@ struct task_struct {
 /* The state at the last switch of a thread, and only then. */
 #define TASK_DEAD 0x80
 
-#define PF_KTHREAD 0x200000
+#define PF_KTHREAD  0x200000
 #define PF_SIGNALED 0x400
 
 #define SIGKILL_BIT (1UL << (9 - 1))
@@ -207,16 +207,21 @@ static void switch_note_exit(struct sched_cpu *c, sched_u32 n)
 
 /*
  * No program saw @t come: it is followed only since, the CPU's ctxsw thread has just exited, or
- * this kernel does not report all switches.
+ * this kernel does not report all switches. What is in the registers may have counted @t.
  */
-static void switch_note_missed(sched_u32 old, const struct task_struct *t)
+static void switch_note_missed(
+	const struct sched_cpu *c, sched_u32 old, const struct task_struct *t)
 {
 	struct sched_slot *gone = switch_slot(old), *come;
 	sched_u32 n = switch_find(t->pid, t);
 
+	if (c->active_slot)
+		switch_slot(c->active_slot)->missed++;
 	if (old && gone->running)
 		gone->missed++;
 	come = switch_slot(n);
+	if (n)
+		come->runtime_out = t->se.sum_exec_runtime;
 	/* A thread that is loaded while it runs gets here before its context can be started. */
 	if (n && (come->task || come->enabled))
 		come->missed++;
@@ -240,11 +245,11 @@ static void switch_out(struct sched_cpu *c, sched_u32 cpu, const struct task_str
 	if (n && switch_slot(n)->cpu != cpu)
 		n = 0;
 	if (!known)
-		switch_note_missed(n, prev);
-	if (n)
-		switch_slot(n)->running = 0;
+		switch_note_missed(c, n, prev);
 	if (n && known)
 		switch_slot(n)->runtime_out = prev->se.sum_exec_runtime;
+	if (n)
+		switch_slot(n)->running = 0;
 	/* The thread had the ctxsw thread's priority, or the kernel kept the latter from running.
 	 */
 	if (switch_slot(n)->dead == SCHED_REVOKED &&
@@ -277,13 +282,26 @@ static bool switch_wanted_at(sched_u32 n, sched_u32 cpu)
 	return !c || c->bits[cpu / 64] >> (cpu % 64) & 1;
 }
 
-/* Whether the ctxsw thread has something to do for @n, which comes, or @old, which left. @changed:
- * they are different threads. */
-static bool switch_needs_wakeup(
-	const struct sched_cpu *c, sched_u32 cpu, sched_u32 old, sched_u32 n, bool changed)
+/*
+ * The active context stays in the registers while @next runs: its counters stand still outside of
+ * user mode, which neither the idle task nor a kernel thread gets to. Its thread may come back
+ * here, with no wakeup at all; or be woken or moved to another CPU, which is not seen here. There,
+ * it wakes that CPU's ctxsw thread, which has the context saved: see task_slot_acquire().
+ */
+static bool switch_lets_stay(const struct sched_cpu *c, const struct task_struct *next)
+{
+	const struct sched_slot *active = switch_slot(c->active_slot);
+
+	return active->user_only && !active->dead && (!next->pid || (next->flags & PF_KTHREAD));
+}
+
+/* Whether the ctxsw thread has something to do for @n, the slot of @next, or @old, which left.
+ * @changed: they are different threads. */
+static bool switch_needs_wakeup(const struct sched_cpu *c, sched_u32 cpu, sched_u32 old,
+	sched_u32 n, const struct task_struct *next, bool changed)
 {
 	if (c->active_slot)
-		return n != c->active_slot;
+		return n != c->active_slot && !switch_lets_stay(c, next);
 	return changed &&
 	       ((old && switch_slot(old)->dead) || (n && !c->taker && switch_wanted_at(n, cpu)));
 }
@@ -340,6 +358,9 @@ static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struc
 	c->last_tid = next->pid;
 	c->slot = n;
 	if (n) {
+		/* It has run since it was last seen to leave. */
+		if (changed && s->task && s->runtime_out != next->se.sum_exec_runtime)
+			s->missed++;
 		s->task = (sched_u64)next;
 		s->cpu = cpu;
 		s->running = 1;
@@ -352,7 +373,7 @@ static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struc
 		c->late++;
 	if (changed && n)
 		switch_note_uncounted(c, cpu, n);
-	if (c->ctxsw_tid && switch_needs_wakeup(c, cpu, old, n, changed))
+	if (c->ctxsw_tid && switch_needs_wakeup(c, cpu, old, n, next, changed))
 		switch_wake_ctxsw(ctx, c, n);
 }
 
@@ -462,6 +483,10 @@ int on_exec(sched_u64 *ctx)
 
 	if (!followed)
 		return 0;
+	/* A kernel thread, which had left the context in the registers, has become a program:
+	 * before Linux 5.19, those of the kernel's own begin so. */
+	if (c->active_slot && c->task == (sched_u64)t && c->slot != c->active_slot)
+		switch_wake_ctxsw(ctx, c, 0);
 	n = switch_find_current(c, was, t);
 	requester = n ? bpf_map_lookup_elem(&requesters, &n) : 0;
 	if (requester && !switch_may_trace(requester, t))

@@ -6,6 +6,24 @@
 
 #include "daemon/command/command_i.h"
 
+static int command_check_inherit(const struct cmd_load *load, struct err *e)
+{
+	if (load->on_exec && !load->inherit)
+		return err_set(
+			e, EINVAL, "on_exec goes with inherit: write 'load tid=N inherit on_exec'");
+	if (load->inherit && load->follow)
+		return err_set(e, EINVAL,
+			"inherit has one sum for all threads, follow a context for each: leave one "
+			"out");
+	if (load->inherit && load->process)
+		return err_set(e, EINVAL,
+			"inherit is for what thread tid=N will make: for all threads that a "
+			"process has, write 'load pid=N follow'");
+	if (load->inherit && load->cpus)
+		return err_set(e, EINVAL, "inherit counts on all CPUs: leave cpus out");
+	return 0;
+}
+
 int command_check_load(const struct command *cmd, struct err *e)
 {
 	if (cmd->load.follow && cmd->load.untraced)
@@ -14,7 +32,7 @@ int command_check_load(const struct command *cmd, struct err *e)
 	if (cmd->load.process && cmd->load.untraced)
 		return err_set(
 			e, EINVAL, "pid needs ptrace to see all threads: leave ptrace=no out");
-	return 0;
+	return command_check_inherit(&cmd->load, e);
 }
 
 void command_free(struct command *cmd)

@@ -13,8 +13,9 @@
 
 /*
  * ctl: "load cpu=N [set=ID]", "load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]",
- * "load pid=N [set=ID] [follow] [cpus=LIST]", "start [set=ID]", "stop", "restart", "unload",
- * "signal sig=N [tid=N]". Allocates cmd->cpus, which command_free() frees, also after a failure.
+ * "load tid=N [set=ID] inherit [on_exec]", "load pid=N [set=ID] [follow] [cpus=LIST]",
+ * "start [set=ID]", "stop", "restart", "unload", "signal sig=N [tid=N]". Allocates cmd->cpus, which
+ * command_free() frees, also after a failure.
  */
 int command_parse_ctl(struct slice text, struct command *cmd, struct err *e);
 void command_print_ctl(const struct command *cmd, struct text *out);
@@ -45,7 +46,7 @@ void command_print_regs(const struct command *cmd, struct text *out);
 /* ENOENT: the PMU has no PMD, or PMC, called @name; the sentence lists those that it has. */
 int command_no_register(const struct pmu *pmu, bool pmd, struct slice name, struct err *e);
 
-/* flags: words of system_wide notify_block ovfl_no_msg raw, or "none". */
+/* flags: words of system_wide notify_block ovfl_no_msg raw gaps, or "none". */
 int command_parse_flags(struct slice text, unsigned *flags, struct err *e);
 void command_print_flags(unsigned flags, struct text *out);
 
@@ -77,6 +78,8 @@ void command_print_evtset_switch_pmds(const struct command *cmd, struct text *ou
 void command_print_evtset_available(const struct command *cmd, struct text *out);
 
 /* overflows: of a CMD_READ, a line "pmd0 overflows=3 last_reset=0 thresh_left=2" per PMD. */
+/* " gaps=N uncertain=NS" after a count that has gaps. */
+void command_print_gaps(const struct gaps *g, struct text *out);
 void command_print_overflows(const struct command *cmd, struct text *out);
 
 /* events: a line per message, "overflow cpu=1 set=0 pmds=0,4", followed by the thread and its

@@ -2,11 +2,14 @@
 /* The flags and the state of a context. */
 #include "daemon/command/command_i.h"
 
+#include <inttypes.h>
+
 static const struct flag_word ctx_flag_words[] = {
 	{"system_wide", CTX_SYSTEM_WIDE},
 	{"notify_block", CTX_NOTIFY_BLOCK},
 	{"ovfl_no_msg", CTX_OVFL_NO_MSG},
 	{"raw", CTX_RAW},
+	{"gaps", CTX_GAPS},
 	{0},
 };
 
@@ -36,6 +39,8 @@ void command_print_state(const struct ctx_info *info, struct text *out)
 		text_printf(out, " set=%u", info->set);
 	if (info->state == CTX_MASKED && info->throttled)
 		text_printf(out, " throttled");
+	if (info->gaps)
+		text_printf(out, " gaps=%" PRIu64, info->gaps);
 	if (info->lost)
 		text_printf(out, " lost");
 	text_printf(out, "\n");

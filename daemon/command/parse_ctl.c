@@ -15,7 +15,10 @@ enum {
 	ARG_CPUS = 1 << 5,
 	ARG_PTRACE = 1 << 6,
 	ARG_PID = 1 << 7,
-	THREAD_ARGS = ARG_TID | ARG_PID | ARG_FOLLOW | ARG_CPUS | ARG_PTRACE,
+	ARG_INHERIT = 1 << 8,
+	ARG_ON_EXEC = 1 << 9,
+	THREAD_ARGS =
+		ARG_TID | ARG_PID | ARG_FOLLOW | ARG_CPUS | ARG_PTRACE | ARG_INHERIT | ARG_ON_EXEC,
 };
 
 static const struct ctl_arg {
@@ -32,11 +35,13 @@ static const struct ctl_arg {
 	{"follow", ARG_FOLLOW, WORD, 0},
 	{"cpus", ARG_CPUS, LIST, 0},
 	{"ptrace", ARG_PTRACE, CHOICE, 0},
+	{"inherit", ARG_INHERIT, WORD, 0},
+	{"on_exec", ARG_ON_EXEC, WORD, 0},
 };
 
 #define LOAD_USAGE                                                                                 \
-	"load cpu=N [set=ID]', 'load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]' or 'load "   \
-	"pid=N [set=ID] [follow] [cpus=LIST]"
+	"load cpu=N [set=ID]', 'load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]', 'load "     \
+	"tid=N [set=ID] inherit [on_exec]' or 'load pid=N [set=ID] [follow] [cpus=LIST]"
 
 static const struct ctl_verb {
 	const char *name;
@@ -136,6 +141,21 @@ static int ctl_parse_ptrace(struct slice value, struct command *cmd, struct err 
 	return 0;
 }
 
+static void ctl_set_word(const struct ctl_arg *a, struct command *cmd)
+{
+	switch (a->bit) {
+	case ARG_FOLLOW:
+		cmd->load.follow = true;
+		break;
+	case ARG_INHERIT:
+		cmd->load.inherit = true;
+		break;
+	case ARG_ON_EXEC:
+		cmd->load.on_exec = true;
+		break;
+	}
+}
+
 static int ctl_parse_arg(struct slice word, const struct ctl_verb *v, struct command *cmd,
 	unsigned *given, struct err *e)
 {
@@ -156,7 +176,7 @@ static int ctl_parse_arg(struct slice word, const struct ctl_verb *v, struct com
 	case CHOICE:
 		return ctl_parse_ptrace(value, cmd, e);
 	case WORD:
-		cmd->load.follow = true;
+		ctl_set_word(a, cmd);
 		break;
 	}
 	if (key.n != word.n)
@@ -177,8 +197,9 @@ static int ctl_check_load(const struct command *cmd, unsigned given, struct err 
 		return err_set(e, EINVAL,
 			"tid is for one thread, pid for all threads of a process: leave one out");
 	if ((given & ARG_CPU) && (given & THREAD_ARGS))
-		return err_set(
-			e, EINVAL, "follow, cpus and ptrace go with tid or pid: leave them out");
+		return err_set(e, EINVAL,
+			"follow, inherit, on_exec, cpus and ptrace go with a thread: leave them "
+			"out");
 	return command_check_load(cmd, e);
 }
 
@@ -223,6 +244,10 @@ static void ctl_print_task_args(const struct command *cmd, struct text *out)
 	}
 	if (cmd->load.untraced)
 		text_printf(out, " ptrace=no");
+	if (cmd->load.inherit)
+		text_printf(out, " inherit");
+	if (cmd->load.on_exec)
+		text_printf(out, " on_exec");
 }
 
 void command_print_ctl(const struct command *cmd, struct text *out)

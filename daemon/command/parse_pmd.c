@@ -12,8 +12,9 @@ enum { PMD_OPTION_LONG, PMD_OPTION_SHORT };
 /* In the order of printing. */
 static const struct pmd_option {
 	const char *name;
-	enum { VALUE, MASK, THRESH, SEED, FLAG, LIST } kind;
-	/* The offset in struct pmd_conf; not of a FLAG. */
+	enum { VALUE, MASK, THRESH, SEED, FLAG, LIST, READ_ONLY } kind;
+	/* The offset in struct pmd_conf; not of a FLAG, and not of one that is READ_ONLY: writing
+	 * that has no effect, so that a saved PMD can be restored. */
 	size_t at;
 	/* FLAG only. */
 	unsigned flag;
@@ -29,6 +30,8 @@ static const struct pmd_option {
 	{"smpl", LIST, offsetof(struct pmd_conf, smpl)},
 	{"reset", LIST, offsetof(struct pmd_conf, reset)},
 	{"eventid", VALUE, offsetof(struct pmd_conf, eventid)},
+	{"gaps", READ_ONLY},
+	{"uncertain", READ_ONLY},
 };
 
 enum { NOPTIONS = sizeof(pmd_options) / sizeof(pmd_options[0]) };
@@ -63,6 +66,7 @@ static int pmd_set_option(
 	struct slice value, const struct pmd_option *o, struct pmd_conf *conf, struct err *e)
 {
 	void *at = (char *)conf + o->at;
+	uint64_t ignored;
 
 	switch (o->kind) {
 	case VALUE:
@@ -74,6 +78,8 @@ static int pmd_set_option(
 		return pmd_parse_seed(value, at, e);
 	case LIST:
 		return regset_parse(value, at, e);
+	case READ_ONLY:
+		return num_u64(value, &ignored, e);
 	case FLAG:
 		conf->flags |= o->flag;
 		break;
@@ -177,6 +183,8 @@ static void pmd_print_option(
 		if (conf->flags & o->flag)
 			text_printf(out, " %s", o->name);
 		break;
+	case READ_ONLY:
+		break;
 	case SEED:
 		pmd_print_number(o, *(const uint32_t *)at, conf, out);
 		break;
@@ -189,6 +197,12 @@ void pmd_conf_print(const struct pmd_conf *conf, struct text *out)
 {
 	for (const struct pmd_option *o = pmd_options; o < pmd_options + NOPTIONS; o++)
 		pmd_print_option(o, conf, out);
+}
+
+void command_print_gaps(const struct gaps *g, struct text *out)
+{
+	if (g->n)
+		text_printf(out, " gaps=%" PRIu64 " uncertain=%" PRIu64, g->n, g->ns);
 }
 
 void command_print_overflows(const struct command *cmd, struct text *out)

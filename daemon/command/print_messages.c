@@ -39,6 +39,9 @@ static void print_message(const struct pfm_msg *m, struct text *out)
 	case PFM_MSG_COUNT_LOST:
 		print_pmds("count_lost", m, out);
 		break;
+	case PFM_MSG_GAP:
+		print_pmds("gap", m, out);
+		break;
 	case PFM_MSG_SMPL_DROPPED:
 		text_printf(out, "samples_dropped cpu=%u set=%u", m->cpu, m->set);
 		print_thread(m, out);

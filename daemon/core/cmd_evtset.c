@@ -258,6 +258,7 @@ static void evtset_copy_pmd(struct pmd_state *to, const struct pmd_state *from)
 	to->n.random = random_seed(from->seed);
 	to->lost = LOST_NOT;
 	to->overflows = 0;
+	to->gaps = (struct gaps){0};
 }
 
 static void evtset_copy(struct evtset *to, const struct evtset *from, const struct pmu *pmu)

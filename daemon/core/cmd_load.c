@@ -67,6 +67,7 @@ static void load_done(struct context *ctx, const struct command *cmd)
 	sets_link(ctx);
 	evtset_activate(ctx->active);
 	messages_reset(&ctx->messages);
+	ctx->gap = (struct ctx_gap){0};
 	ctx->limits = cmd->limits;
 	ctx->kernel_ip = cmd->rights.kernel;
 	ctx->ovfl.mask_due = 0;

@@ -21,6 +21,7 @@ int cmd_sched_in(struct core_run *run, struct err *e)
 	struct err failed = {0};
 	int rc;
 
+	ctx->gap.open = false;
 	/* A counter may still count here because stopping it has failed before. */
 	if (ctx->res->hw.halted)
 		freeze_counters(run, 0, &failed);

@@ -42,6 +42,7 @@ int start_counters(struct core_run *run, const struct limits *limits, struct err
 	if (rc < 0)
 		return start_failed(run, rc);
 	ctx->since = run->now;
+	ctx->gap.open = false;
 	if (ctx->state == CTX_LOADED)
 		ctx->began = run->clock;
 	ctx_set_state(ctx, CTX_RUNNING);

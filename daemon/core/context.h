@@ -55,6 +55,7 @@ struct ctx_needs {
 	bool calibrated;             /* all sets are */
 	uint32_t pmds;               /* counters: a bit per row */
 	uint64_t mask[PMU_MAX_PMCS]; /* bits of each selector, by row */
+	bool user_only;              /* no counter moves while its CPU is not in user mode */
 };
 
 /* Overflow: what reading the counters has found and what remains to be done about it. */
@@ -80,13 +81,25 @@ struct ctx_status {
 struct ctx_live {
 	unsigned npages; /* sets that have one */
 	bool rdpmc;      /* readers may use RDPMC */
+	bool ticks;      /* counters are read each tick, so that pages are fresh */
+	uint64_t time;   /* of the last reading of all counters (CLOCK_MONOTONIC, ns) */
+};
+
+/* Holes in the counts of a thread, with CTX_GAPS. */
+struct ctx_gap {
+	/* Since the last load. */
+	uint64_t count;
+	/* One is open: what the thread executes is not counted, and what the registers hold is not
+	 * the thread's alone. Until the context gets registers again, or is stopped. */
+	bool open;
 };
 
 struct context {
 	const struct pmu *pmu;
 	enum ctx_state state;
-	bool throttled;   /* masked because of too many overflows */
-	unsigned nlost;   /* PMDs of all sets whose counts are lost */
+	bool throttled; /* masked because of too many overflows */
+	unsigned nlost; /* PMDs of all sets whose counts are lost */
+	struct ctx_gap gap;
 	unsigned flags;   /* enum ctx_flag */
 	bool ever_loaded; /* flags and format cannot change after the first load */
 	struct ctx_target target;
@@ -152,8 +165,11 @@ static inline bool ctx_wants_stacks(const struct context *ctx)
 	return ctx->smpl.fmt && (ctx->smpl.fmt->fmt_flags & PFM_FMTFL_STACKS);
 }
 
-/* An unloaded context that only counts: it needs no attention when an overflow happens or a set's
- * time is over, and no page shows its counts. */
+/* A set of it has time_switch. */
+bool ctx_switches_by_time(const struct context *ctx);
+
+/* An unloaded context that only counts: it needs no attention when an overflow happens. Its sets
+ * may switch by the time that the thread runs. */
 bool ctx_only_counts(const struct context *ctx);
 /* The same of one that samples or notifies, if its counters interrupt. */
 bool ctx_only_interrupts(const struct context *ctx);
@@ -185,6 +201,12 @@ void ctx_event(struct context *ctx, const pfm_smpl_event_t *event);
 /* Of contexts on threads: whether @res has all registers that the sets of @ctx need. */
 bool ctx_has_reserved(struct context *ctx, const struct pmu_reservation *res);
 
+/* After ctx_has_reserved(): its counters stand still while its CPU is not in user mode. */
+static inline bool ctx_is_user_only(const struct context *ctx)
+{
+	return ctx->needs.known && ctx->needs.user_only;
+}
+
 /* The PMCs of a set have changed, or there is another set. */
 static inline void ctx_needs_changed(struct context *ctx)
 {
@@ -194,15 +216,21 @@ static inline void ctx_needs_changed(struct context *ctx)
 /* The PMDs of @set, by row, that count at user level only: their switch_overhead is constant. */
 uint32_t ctx_calibratable(const struct context *ctx, const struct evtset *set);
 
-/* All counts of the active set are lost. */
+/* All counts of the active set are lost. If the thread's switches are the reason, CTX_GAPS opens a
+ * gap in them instead. */
 void ctx_lose(struct context *ctx, enum lost why);
 /* The same by LOST_TAKEN: a context of @uid is loaded on @cpu. */
 void ctx_lose_taken(struct context *ctx, unsigned cpu, unsigned uid);
 
+/* The thread has run for @ns more in the gap that is open. */
+void ctx_gap_add(struct context *ctx, uint64_t ns);
+
 /* The next command that a context needs without a request. */
 struct wake {
-	uint64_t at;   /* ns; 0: never, 1: at once */
-	bool switches; /* CMD_SWITCH: the active set's time is over then; otherwise CMD_POLL */
+	uint64_t at;      /* ns; 0: never, 1: at once */
+	bool switches;    /* CMD_SWITCH: the active set's time is over then; otherwise CMD_POLL */
+	uint64_t live_at; /* CMD_POLL then, for a page of live counts (CLOCK_MONOTONIC, ns); 0:
+			     never */
 };
 struct wake ctx_wake(const struct context *ctx);
 

@@ -55,6 +55,7 @@ static int core_info(const struct context *ctx, struct ctx_info *out)
 		.state = ctx->state,
 		.throttled = ctx->throttled,
 		.lost = ctx->nlost > 0,
+		.gaps = ctx->gap.count,
 		.flags = ctx->flags,
 		.cpu = ctx->target.cpu,
 		.tid = ctx->target.tid,

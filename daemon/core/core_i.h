@@ -58,6 +58,13 @@ uint64_t soonest_overflow(const struct context *ctx, unsigned d);
 void time_account(struct context *ctx, uint64_t now);
 /* The active set switches by time, and its time is over. */
 bool time_is_over(const struct context *ctx, uint64_t now);
+/* All counters have been read, or begin to count: for pages, their counts are those of now. */
+static inline void time_stamp_live(struct core_run *run)
+{
+	run->ctx->live.time = run->clock;
+}
+/* When all counters are to be read for the active set's page (CLOCK_MONOTONIC, ns); 0: never. */
+uint64_t time_next_live(const struct context *ctx);
 
 /* plan_run.c */
 
@@ -128,6 +135,14 @@ void loss_report(struct context *ctx, uint32_t rows);
 void loss_end(struct context *ctx, struct pmd_state *s);
 /* The same for all PMDs of @set. */
 void loss_end_set(struct context *ctx, struct evtset *set);
+
+/* source.c: tells the format ctx->source. */
+void source_tell(struct context *ctx);
+
+/* gap.c */
+
+/* Opens a gap in the counts of PMDs @rows of the active set, unless one is open. */
+void gap_open(struct context *ctx, uint32_t rows);
 
 /* throttle.c: one overflow of @s. True: that has used up its threshold. */
 bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now);

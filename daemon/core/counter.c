@@ -69,7 +69,7 @@ static void counter_fold(struct core_run *run, unsigned d, const struct plan *pl
 		ctx->status.set |= ROW(d);
 	s->read_at = run->now;
 	was = s->n.value;
-	n = (op->value - s->hw) & pmd_width_mask(pmd);
+	n = ctx->gap.open ? 0 : (op->value - s->hw) & pmd_width_mask(pmd);
 	/* A thread's counters are read only once per sched-in: at sched-out. */
 	if (ctx->target.tid && !ctx->target.always_active && !(ctx->flags & CTX_RAW))
 		n -= n < s->switch_overhead ? n : s->switch_overhead;
@@ -111,7 +111,8 @@ void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan)
 			if (pmu->pmcs[p].addr == addr)
 				hit |= ROW(d);
 	}
-	counters_lose(ctx, hit ? pmds & hit : pmds, LOST_FAULT);
+	counters_lose(ctx, hit ? pmds & hit : pmds,
+		plan->err.no == EBUSY ? LOST_EVICTED : LOST_FAULT);
 }
 
 /* What a read of a lost count answers, after the name of the PMD. */
@@ -135,6 +136,9 @@ static const struct {
 				 "load again"},
 	[LOST_THROTTLED] = {EIO, ": the kernel stopped it for a while, as it overflowed more often "
 				 "than kernel.perf_event_max_sample_rate: write a longer period"},
+	[LOST_EVICTED] = {EIO, ": the kernel gave its counter to other perf events of a whole CPU "
+			       "or to the NMI watchdog (kernel.nmi_watchdog), so that events were "
+			       "not counted: stop, write the PMD and start again"},
 	[LOST_MISSED] = {EIO, ": the kernel did not report that the thread came to a CPU or left "
 			      "it, as some kernels do not for processes of their own: write the "
 			      "PMD to start over"},
@@ -168,12 +172,22 @@ int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *
 	}
 }
 
+/* The CPU time that it costs is known: the thread's, from one switch to another. */
+static bool counter_leaves_gap(enum lost why)
+{
+	return why == LOST_MISSED || why == LOST_OVERTAKEN || why == LOST_UNCOVERED ||
+	       why == LOST_TAKEN;
+}
+
 void ctx_lose(struct context *ctx, enum lost why)
 {
 	struct image im;
 
 	image_of(ctx->pmu, ctx->active->pmc, true, &im);
-	counters_lose(ctx, im.pmds, why);
+	if ((ctx->flags & CTX_GAPS) && counter_leaves_gap(why))
+		gap_open(ctx, im.pmds);
+	else
+		counters_lose(ctx, im.pmds, why);
 }
 
 void ctx_lose_taken(struct context *ctx, unsigned cpu, unsigned uid)
@@ -250,8 +264,10 @@ void read_counters(struct core_run *run, uint32_t rows)
 		counter_plan(run->ctx, live, &run->plan);
 		if (plan_run_sampling(run, &run->plan)) {
 			counter_take(run, live);
-			return;
+			break;
 		}
 		counters_fault(run->ctx, live, &run->plan);
 	}
+	if (rows == ~0U)
+		time_stamp_live(run);
 }

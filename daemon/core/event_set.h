@@ -19,6 +19,7 @@ enum lost {
 	LOST_MISSED,    /* the kernel did not report a switch of its thread */
 	LOST_BUDGET,    /* switching its user's threads took more than the user's part of a CPU */
 	LOST_THROTTLED, /* the kernel stopped it for a while, as it overflowed too often */
+	LOST_EVICTED,   /* the kernel gave its hardware counter to other users of the PMU */
 	LOST_TAKEN,     /* its thread ran on a CPU where a context was loaded on the CPU itself */
 };
 
@@ -37,6 +38,7 @@ struct pmd_state {
 	uint64_t hw;                   /* value of the hardware counter at the last reading */
 	uint64_t read_at;              /* when that was (ns); valid while it counts */
 	uint64_t overflows;
+	struct gaps gaps;         /* since it was written */
 	uint32_t switch_overhead; /* events that one sched-in and sched-out add to the count */
 
 	/* As written: struct pmd_conf, with a bit per row for each logical number. */

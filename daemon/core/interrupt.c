@@ -6,20 +6,6 @@
  */
 #include "daemon/core/core_i.h"
 
-static void interrupt_tell_source(struct context *ctx)
-{
-	if (ctx->smpl.fmt && ctx->smpl.fmt->fmt_source)
-		ctx->smpl.fmt->fmt_source(ctx->smpl.buf, &ctx->source);
-}
-
-void ctx_set_source(struct context *ctx, bool interrupts, uint32_t skew_ns)
-{
-	ctx->interrupts = interrupts;
-	ctx->source.precise = interrupts ? PFM_SMPL_INTERRUPT : PFM_SMPL_POLL;
-	ctx->source.skew_ns = skew_ns;
-	interrupt_tell_source(ctx);
-}
-
 static uint32_t interrupt_row(const struct pmu *pmu, uint32_t addr)
 {
 	for (unsigned d = 0; d < pmu->npmds; d++)
@@ -76,7 +62,14 @@ static void interrupt_dropped(struct context *ctx, uint64_t n)
 		ctx->count.notified++;
 	}
 	ctx->source.dropped += n;
-	interrupt_tell_source(ctx);
+	source_tell(ctx);
+}
+
+static void interrupt_evicted(struct context *ctx, const struct interrupt *in)
+{
+	for (unsigned i = 0; i < in->n; i++)
+		counters_lose(ctx, interrupt_row(ctx->pmu, in->counter[i].addr) & ctx->res->hw.pmds,
+			LOST_EVICTED);
 }
 
 void core_interrupt(struct core_run *run, struct context *ctx, const struct interrupt *in)
@@ -98,8 +91,11 @@ void core_interrupt(struct core_run *run, struct context *ctx, const struct inte
 		break;
 	case INTERRUPT_THROTTLED:
 		ctx->source.throttled++;
-		interrupt_tell_source(ctx);
+		source_tell(ctx);
 		counters_lose(ctx, row, LOST_THROTTLED);
+		break;
+	case INTERRUPT_EVICTED:
+		interrupt_evicted(ctx, in);
 		break;
 	}
 	live_end(ctx, ctx->active);

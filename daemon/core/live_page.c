@@ -81,6 +81,7 @@ static void live_fill(const struct context *ctx, const struct evtset *set, struc
 	__atomic_store_n(
 		&page->active, set == ctx->active && ctx_time_passes(ctx), __ATOMIC_RELEASE);
 	__atomic_store_n(&page->cpu, ctx->target.cpu, __ATOMIC_RELEASE);
+	__atomic_store_n(&page->time, ctx->live.time, __ATOMIC_RELEASE);
 }
 
 void live_refresh(const struct context *ctx, const struct evtset *set)
@@ -135,6 +136,7 @@ int cmd_live(struct context *ctx, const struct command *cmd, struct err *e)
 	if (!set->live)
 		return 0;
 	ctx->live.rdpmc = cmd->live_page.rdpmc;
+	ctx->live.ticks = cmd->live_page.ticks;
 	live_describe(ctx, set->live);
 	live_refresh(ctx, set);
 	return 0;

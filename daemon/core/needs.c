@@ -52,25 +52,49 @@ bool ctx_can_interrupt(const struct context *ctx, bool group)
 	return any;
 }
 
-/* Nothing but reading the counters is needed when its thread gives way to another, nor by its sets.
- */
+/* Nothing is needed when its thread gives way to another. */
 static bool needs_no_switch(const struct context *ctx)
 {
-	if (ctx->live.npages || (ctx->flags & (CTX_NOTIFY_BLOCK | CTX_RAW)))
-		return false;
+	return !(ctx->flags & (CTX_NOTIFY_BLOCK | CTX_RAW));
+}
+
+/* Sets that have any of the @flags. */
+static bool needs_set_flags(const struct context *ctx, unsigned flags)
+{
 	for (unsigned i = 0; i < ctx->nsets; i++)
-		if (ctx->sets[i]->flags & (SET_OVFL_SWITCH | SET_TIME_SWITCH))
+		if (ctx->sets[i]->flags & flags)
+			return true;
+	return false;
+}
+
+/* The thread's time passes while any of its counters counts. */
+static bool needs_each_set_counts(const struct context *ctx)
+{
+	struct image im;
+
+	for (unsigned i = 0; i < ctx->nsets; i++) {
+		image_of(ctx->pmu, ctx->sets[i]->pmc, true, &im);
+		if (!im.pmds)
 			return false;
+	}
 	return true;
+}
+
+bool ctx_switches_by_time(const struct context *ctx)
+{
+	return needs_set_flags(ctx, SET_TIME_SWITCH);
 }
 
 bool ctx_only_counts(const struct context *ctx)
 {
-	return !ctx_attributes(ctx) && needs_no_switch(ctx);
+	return !ctx_attributes(ctx) && needs_no_switch(ctx) &&
+	       !needs_set_flags(ctx, SET_OVFL_SWITCH) &&
+	       (!ctx_switches_by_time(ctx) || needs_each_set_counts(ctx));
 }
 
 bool ctx_only_interrupts(const struct context *ctx)
 {
 	return ctx_can_interrupt(ctx, true) && needs_no_switch(ctx) &&
+	       !needs_set_flags(ctx, SET_OVFL_SWITCH | SET_TIME_SWITCH) &&
 	       !(ctx->smpl.fmt && ctx->smpl.fmt->fmt_event);
 }

@@ -96,6 +96,7 @@ void conf_write(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, un
 	s->hw = r->value & pmu->pmds[d].wmask;
 	s->read_at = now;
 	s->overflows = 0;
+	s->gaps = (struct gaps){0};
 }
 
 void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, struct cmd_reg *r)
@@ -119,5 +120,6 @@ void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, str
 	r->last_reset = s->n.last_reset;
 	r->thresh_left = set->flags & SET_OVFL_SWITCH ? s->n.thresh_left : 0;
 	r->overflows = s->overflows;
+	r->gaps = s->gaps;
 	r->counts = image_counts(pmu, set->pmc, d);
 }

@@ -105,6 +105,8 @@ void program_commit(struct core_run *run, const struct program *pg)
 	ctx->res->reserved_global &= ~run->foreign_global;
 	for_each_row (d, pg->to.running ? pg->to.pmds & ~counted : 0)
 		ctx->active->pmd[d].read_at = run->now;
+	if (!counted)
+		time_stamp_live(run);
 	run->undo.image = *hw;
 	*hw = pg->to;
 }

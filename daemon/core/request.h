@@ -141,6 +141,12 @@ enum cmd_fault {
 	FAULT_REFUSED,  /* anything else */
 };
 
+/* Holes in a count, with CTX_GAPS. */
+struct gaps {
+	uint64_t n;
+	uint64_t ns; /* CPU time of the thread in them */
+};
+
 /* One element of a vector. */
 struct cmd_reg {
 	bool pmd; /* a PMD, else a PMC */
@@ -159,6 +165,7 @@ struct cmd_reg {
 	uint64_t thresh_left; /* overflows left before switching; 0 if they never switch */
 	uint64_t overflows;   /* since it was last written */
 	bool counts;          /* the set's PMCs have it count something */
+	struct gaps gaps;     /* since it was last written */
 };
 
 enum evtset_flag { /* the bits of perfmon2's PFM_SETFL_* */
@@ -202,7 +209,8 @@ enum ctx_flag {
 	CTX_SYSTEM_WIDE = 1 << 0,
 	CTX_NOTIFY_BLOCK = 1 << 1,
 	CTX_OVFL_NO_MSG = 1 << 2,
-	CTX_RAW = 1 << 3, /* switch_overhead is not subtracted from a thread's counts */
+	CTX_RAW = 1 << 3,  /* switch_overhead is not subtracted from a thread's counts */
+	CTX_GAPS = 1 << 4, /* a thread's counts go on after a switch that was missed */
 };
 
 /* A set of CPUs. */
@@ -226,6 +234,7 @@ struct ctx_info {
 	enum ctx_state state;
 	bool throttled;   /* masked because of too many overflows */
 	bool lost;        /* a count of any set is lost */
+	uint64_t gaps;    /* since the last load */
 	unsigned flags;   /* enum ctx_flag */
 	unsigned cpu;     /* valid unless unloaded; of a thread, the CPU it was on last */
 	int tid;          /* the thread it is loaded on; 0: a CPU */
@@ -250,6 +259,8 @@ struct cmd_load {
 	bool follow;        /* threads and processes that the thread creates get contexts, too */
 	bool process;       /* all threads of its process get contexts (pid=N) */
 	bool untraced;      /* without ptrace (ptrace=no) */
+	bool inherit;       /* one context counts the thread and all that it creates */
+	bool on_exec;       /* counting waits until the thread executes a program */
 	bool always_active; /* the thread has registers of its own: see ctx_target */
 	/* On a thread: of the process that opened the file. The writer's count only if they are
 	 * among these. Not for the core. */
@@ -295,6 +306,7 @@ struct cmd_vector {
 struct cmd_live_page {
 	struct pfm_live *page;  /* CMD_LIVE: the page to keep; NULL: none */
 	bool rdpmc;             /* CMD_LIVE: readers may use RDPMC */
+	bool ticks;             /* CMD_LIVE: the counters are to be read each tick for it */
 	struct pfm_live *shown; /* out: CMD_LIVE_READ; owned by the command */
 };
 

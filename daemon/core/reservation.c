@@ -19,9 +19,22 @@ void reservation_lose(struct context *ctx, unsigned p, uint64_t differ)
 	ctx->res->hw.mask[p] &= ~bits;
 }
 
+static bool reservation_is_user_only(
+	const struct context *ctx, const struct evtset *set, unsigned d)
+{
+	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[ctx->pmu->pmds[d].pmc];
+	uint64_t value = set->pmc[ctx->pmu->pmds[d].pmc];
+
+	/* Many of the kernel's events ignore the level. */
+	return ctx->pmu->space == PMU_SPACE_MSR && pmc->user &&
+	       !(value & pmc->kernel & image_field(ctx->pmu, d)) &&
+	       (!pmc->wide || (value & pmc->wide) != pmc->wide);
+}
+
 static void reservation_find_needs(struct context *ctx)
 {
-	struct ctx_needs needs = {.known = true, .calibrated = ctx->needs.calibrated};
+	struct ctx_needs needs = {
+		.known = true, .calibrated = ctx->needs.calibrated, .user_only = true};
 	struct image im;
 
 	for (unsigned i = 0; i < ctx->nsets; i++) {
@@ -29,6 +42,8 @@ static void reservation_find_needs(struct context *ctx)
 		needs.pmds |= im.pmds;
 		for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 			needs.mask[p] |= im.mask[p];
+		for_each_row (d, im.pmds)
+			needs.user_only &= reservation_is_user_only(ctx, ctx->sets[i], d);
 	}
 	ctx->needs = needs;
 }

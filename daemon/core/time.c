@@ -57,13 +57,21 @@ static uint64_t time_next_read(const struct context *ctx)
 	return at;
 }
 
-struct wake ctx_wake(const struct context *ctx)
+/* ctxsw threads read counters at switches only. */
+uint64_t time_next_live(const struct context *ctx)
+{
+	if (!ctx->live.ticks || !ctx->active->live ||
+		(ctx->target.tid && !ctx->target.always_active))
+		return 0;
+	return ctx->live.time + (ctx->limits.tick_ns ? ctx->limits.tick_ns : 1);
+}
+
+/* For overflows and switches. */
+static struct wake time_wake(const struct context *ctx)
 {
 	const struct evtset *set = ctx->active;
 	uint64_t read, over;
 
-	if (!ctx_time_passes(ctx))
-		return (struct wake){0};
 	if ((ctx->ovfl.wrapped && !ctx->interrupts) || ctx->ovfl.mask_due || ctx->ovfl.notify ||
 		set->due)
 		return (struct wake){.at = 1};
@@ -72,4 +80,15 @@ struct wake ctx_wake(const struct context *ctx)
 	if (over && (!read || over <= read))
 		return (struct wake){.at = over, .switches = true};
 	return (struct wake){.at = read};
+}
+
+struct wake ctx_wake(const struct context *ctx)
+{
+	struct wake wake;
+
+	if (!ctx_time_passes(ctx))
+		return (struct wake){0};
+	wake = time_wake(ctx);
+	wake.live_at = time_next_live(ctx);
+	return wake;
 }

@@ -2,9 +2,9 @@
 /*
  * A ctxsw thread's files, from the bottom up: its inbox (ctxsw_inbox.c), what executes while
  * counters count (run_window.c), opening the CPU (ctxsw_cpu.c), reserving and calibrating registers
- * (calibrate.c), task slots (task_slot.c), commands (ctxsw_job.c), restoring and saving contexts
- * (ctxsw_switch.c), and its main loop (ctxsw_thread.c). A file calls only those before it. All
- * functions are for the ctxsw thread itself, except those of ctxsw_inbox.c.
+ * (calibrate.c), gaps (ctxsw_gap.c), task slots (task_slot.c), commands (ctxsw_job.c), restoring
+ * and saving contexts (ctxsw_switch.c), and its main loop (ctxsw_thread.c). A file calls only those
+ * before it. All functions are for the ctxsw thread itself, except those of ctxsw_inbox.c.
  */
 #ifndef CTXSW_CTXSW_I_H
 #define CTXSW_CTXSW_I_H
@@ -122,6 +122,15 @@ int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struc
 int ctxsw_reserve(struct ctxsw_thread *ct, struct context *ctx, struct err *e);
 /* The same, and opens the sampler. */
 int ctxsw_prepare(struct ctxsw_thread *ct, struct context *ctx, struct err *e);
+
+/* Adds what the thread has run since to the gap that is open, as far as the scheduler's program has
+ * seen it leave a CPU. */
+void ctxsw_gap_account(const struct ctxsw_thread *ct, struct task_ctx *task);
+/* The same up to now, for commands on saved contexts. Opens a gap if the thread has run unseen. */
+void ctxsw_gap_update(struct ctxsw_thread *ct, struct task_ctx *task);
+/* The context gets registers, or has been saved: unless a gap is open, none reaches back beyond
+ * what the thread has run so far. */
+void ctxsw_gap_begins_later(const struct ctxsw_thread *ct, struct task_ctx *task);
 
 /* Charges the time since the last call, or since the thread woke, to the user of @task; with NULL,
  * to none. */

@@ -143,6 +143,7 @@ static void job_run(struct ctxsw_thread *ct, struct job *job, struct task_ctx *t
 	unsigned slot = task->slot;
 
 	task_slot_sync_task(ct, task);
+	ctxsw_gap_update(ct, task);
 	job->rc = job_begin(job);
 	if (job->rc == 0)
 		job->rc = job_execute(ct, task, &job->cmd, &job->err);

@@ -51,8 +51,24 @@ static bool ctxsw_restore(struct ctxsw_thread *ct, struct task_ctx *task)
 	if (!ctx->ovfl.block && ctxsw_reserve(ct, ctx, &ct->err) < 0)
 		ctx_lose(ctx, ct->err.no == ENXIO ? LOST_OFFLINE : LOST_STOLEN);
 	ctxsw_sched_in(ct, ctx);
+	ctxsw_gap_begins_later(ct, task);
 	atomic_fetch_add_explicit(&ct->shared->stats->ctxsw_in, 1, memory_order_relaxed);
 	return !ctx_saved(ctx);
+}
+
+/*
+ * The context may stay in the registers when its thread gives way to the idle task or a kernel
+ * thread. One with a CPU mask may not: on other CPUs, the thread's time is not the context's, and
+ * no ctxsw thread is woken to say so. Nor may one that samples or notifies: its overflows are
+ * looked for while it is in the registers. The gap that a missed switch opens would be as long as
+ * the stay.
+ */
+static bool ctxsw_may_stay(const struct task_ctx *task)
+{
+	const struct context *ctx = &task->ec->ctx;
+
+	return ctx_is_user_only(ctx) && !ctx_attributes(ctx) && !task->has_cpumask &&
+	       !(ctx->flags & CTX_GAPS);
 }
 
 /* False: it was not restored, or its owner takes too long. */
@@ -78,6 +94,7 @@ static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
 	ct->run.late = ctxsw_load_word(&ct->sched_cpu->late);
 	ct->run.runtime = ctxsw_runtime_before(s, task);
 	__atomic_store_n(&ct->sched_cpu->has_run, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->user_only, ctxsw_may_stay(task), __ATOMIC_RELAXED);
 	__atomic_store_n(&ct->sched_cpu->active_slot, slot, __ATOMIC_RELAXED);
 	atomic_store(&task_slot_of(ct, slot)->word, slot_word(SLOT_ACTIVE, ct->cpu));
 	ctxsw_set_timeout(ct, &task->ec->ctx);
@@ -135,6 +152,7 @@ void ctxsw_switch_out(struct ctxsw_thread *ct)
 	if (ctx->state == CTX_RUNNING && ctxsw_cpu_was_offline(ct))
 		ctx_lose(ctx, LOST_OFFLINE);
 	ctxsw_sched_out(ct, ctx);
+	ctxsw_gap_begins_later(ct, task);
 	atomic_fetch_add_explicit(&ct->shared->stats->ctxsw_out, 1, memory_order_relaxed);
 	task_slot_publish(ct, task);
 	task_slot_report_death(ct, task->slot);

@@ -4,7 +4,9 @@
  *
  *   SAVED    in memory; owned by whichever ctxsw thread locks it
  *   LOCKED   owned by a ctxsw thread that is working on it, and will save or activate it soon
- *   ACTIVE   in the registers of a CPU, where its thread runs; owned by that CPU's ctxsw thread
+ *   ACTIVE   in the registers of a CPU, where its thread runs; owned by that CPU's ctxsw thread.
+ *            One that counts at user level only stays there while its thread sleeps, or has just
+ *            come to another CPU, as long as no user thread comes to this one
  *
  * As no ordinary thread preempts ctxsw threads, they may spin on a locked slot. The session thread
  * touches a task_ctx only before it takes its slot and after it has left it, except for the fields
@@ -100,6 +102,9 @@ struct task_ctx {
 	/* The thread's runtime_out up to which its context has accounted. RUNTIME_UNKNOWN: counting
 	 * begins when the context is next switched in. The slot owner's. */
 	uint64_t runtime;
+	/* The thread's CPU time (ns) before which no gap in its counts begins that is open, or
+	 * opens next. The slot owner's. */
+	uint64_t counted_until;
 	/* The budget was spent: the context is not switched in before it is written or started
 	 * after this time (CLOCK_MONOTONIC, ns). 0: it was not. The slot owner's. */
 	uint64_t spent_until;

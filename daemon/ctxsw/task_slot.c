@@ -6,7 +6,9 @@
 #include "base/nsec.h"
 #include "daemon/ctxsw/ctxsw_i.h"
 
-#define BACKOFF_NS 10000000 /* another ctxsw thread needs microseconds */
+/* Another ctxsw thread needs microseconds; or, in a virtual machine, until the host gives its CPU
+ * time. The limit is below what the kernel lets real-time threads run at a stretch (950 ms). */
+#define BACKOFF_NS 500000000
 
 enum { BACKOFF_SPINS = 200 }; /* before it yields to threads of the same priority */
 
@@ -89,6 +91,23 @@ bool backoff_wait(struct backoff *p)
 	return true;
 }
 
+/*
+ * The thread of an active context has come here. Usually, its CPU has been told at its departure
+ * and is saving the context. A kick helps where it was not: it left the context in the registers
+ * for a kernel thread, which may have been the one that moved the thread (user_only); or it was
+ * pinned there, and came here before it has run.
+ *
+ * One kick suffices. It ends the run window that was seen, and another one begins there only when
+ * the thread has gone back, which ends the wait here: it cannot come again while this thread has
+ * the CPU.
+ */
+static bool task_slot_needs_kick(
+	const struct sched_slot *s, unsigned word, const struct backoff *backoff)
+{
+	return slot_state(word) == SLOT_ACTIVE &&
+	       (ctxsw_load_word(&s->user_only) || backoff->spins >= BACKOFF_SPINS);
+}
+
 struct task_ctx *task_slot_acquire(struct ctxsw_thread *ct, unsigned slot)
 {
 	const struct sched_slot *s = sched_slot(ct->shared->sched, slot);
@@ -105,8 +124,7 @@ struct task_ctx *task_slot_acquire(struct ctxsw_thread *ct, unsigned slot)
 			return task_slot->task;
 		if (!backoff.spins)
 			atomic_fetch_add(&ct->shared->stats->ctxsw_waits, 1);
-		if (!kicked && backoff.spins >= BACKOFF_SPINS && slot_state(word) == SLOT_ACTIVE) {
-			/* It was pinned there, and came here before it has run. */
+		if (!kicked && task_slot_needs_kick(s, word, &backoff)) {
 			ctxsw_kick_cpu(ct, slot_word_cpu(word));
 			kicked = true;
 		}
@@ -156,6 +174,7 @@ void task_slot_sync_task(struct ctxsw_thread *ct, struct task_ctx *task)
 		ctx_lose(ctx, LOST_UNCOVERED);
 	if (taker && ctx->state == CTX_RUNNING)
 		task_slot_lose_taken(ctx, taker);
+	ctxsw_gap_account(ct, task);
 }
 
 void task_slot_publish(struct ctxsw_thread *ct, struct task_ctx *task)

@@ -34,6 +34,9 @@ struct engine_ctx_ops {
 	/* The context was loaded, and the session thread owns it again; @ending: the daemon ends.
 	 * NULL: not wanted. */
 	void (*unloaded)(struct engine_ctx *ec, bool ending);
+	/* Charges the context's user with @bytes that the daemon keeps while it is loaded, instead
+	 * of those before. ENOMEM. NULL: they have no limit. */
+	int (*charge)(struct engine_ctx *ec, size_t bytes, struct err *e);
 	/* After CMD_DESTROY, when no thread uses the context any more. */
 	void (*destroyed)(struct engine_ctx *ec);
 	/* An error that belongs to no request. */

@@ -21,8 +21,9 @@
 #include "daemon/percpu/interrupts.h"
 #include "daemon/percpu/sample_tick.h"
 #include "daemon/percpu/thread.h"
+#include "daemon/percpu/thread_wake.h"
 
-enum { RETRY_NS = 100000, PAUSE_MAX_NS = 100000000, WORKER_FIFO = 1 };
+enum { RETRY_NS = 100000, WORKER_FIFO = 1 };
 
 enum worker_flag {
 	/* Read the counters now. */
@@ -42,6 +43,8 @@ struct worker {
 	struct engine_stats *stats;
 	/* EVENT_WORKER_EXIT */
 	struct event exit_event;
+	/* The threads have lost their registers: see worker_set_gone(). */
+	struct task_event gone_event;
 
 	/* Written by other threads. */
 	struct queue inbox;
@@ -66,15 +69,17 @@ struct worker {
 	/* The sleep ends at until (CLOCK_MONOTONIC). */
 	bool timed;
 	struct timespec until;
-	/* Of a thread: its time when wake was set, and the least sleep while it does not pass
-	 * (ns). */
-	uint64_t thread_time, pause;
-	/* Open for a context that samples or notifies, with eventfd; -1 until then. */
+	/* Of a thread. */
+	struct thread_wake thread_wake;
+	/* Open for a context that samples or notifies, with eventfd; -1 until then. Of a thread,
+	 * eventfd is also open for alarms. */
 	struct sample_tick sample_tick;
 	int eventfd;
 	/* The counters' interrupts end the sleep, and so does this time (ns). */
 	bool interrupts;
 	uint64_t interrupts_delay;
+	/* Ends the sleep with POLLHUP, see backend_ops.thread_watch; -1: not watched. */
+	int watch_fd;
 	struct command poll_cmd;
 	struct err poll_err;
 };
@@ -92,39 +97,24 @@ static void worker_send_wakeup(struct worker *w)
 		syscall(SYS_futex, &w->wakeups, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* How long to sleep until a thread's time can be @at. That passes no faster than CLOCK_MONOTONIC,
- * and not at all while the thread sleeps: each reading that finds it unchanged doubles the pause.
- */
-static uint64_t worker_thread_pause(struct worker *w, uint64_t at)
+/* CLOCK_MONOTONIC. */
+static struct wake worker_find_wake(struct worker *w, const struct context *ctx)
 {
-	uint64_t now = w->x.run.now, ns = at > now ? at - now : 0;
+	struct wake wake = ctx_wake(ctx);
 
-	if (now != w->thread_time)
-		w->pause = 0;
-	else
-		w->pause = 2 * (w->pause > ns ? w->pause : ns);
-	if (w->pause > PAUSE_MAX_NS)
-		w->pause = PAUSE_MAX_NS;
-	w->thread_time = now;
-	return w->pause > ns ? w->pause : ns;
-}
-
-/* The time (CLOCK_MONOTONIC) of wake.at. */
-static struct timespec worker_wake_time(struct worker *w)
-{
-	uint64_t at = w->wake.at;
-
-	if (w->x.thread && at > 1)
-		at = nsec_now(CLOCK_MONOTONIC) + worker_thread_pause(w, at);
-	return nsec_timespec(at);
+	if (w->x.thread)
+		wake = thread_wake_find(&w->thread_wake, &w->x, wake);
+	if (wake.live_at && (!wake.at || wake.live_at < wake.at))
+		wake = (struct wake){.at = wake.live_at};
+	return wake;
 }
 
 /* Scripted time advances only by a command, which then has the counters read. */
 static void worker_set_wake(struct worker *w, const struct context *ctx)
 {
-	w->wake = ctx_wake(ctx);
+	w->wake = worker_find_wake(w, ctx);
 	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->scripted);
-	w->until = worker_wake_time(w);
+	w->until = nsec_timespec(w->wake.at);
 	w->interrupts = ctx->interrupts && ctx->state == CTX_RUNNING && w->eventfd >= 0;
 	if (w->interrupts)
 		w->interrupts_delay = interrupts_delay(ctx);
@@ -221,11 +211,15 @@ static int worker_open_sampler(struct worker *w, const struct job *job, struct e
 	return 0;
 }
 
-/* Of a thread that the backend opens, the interrupts of its counters tell what it executed. */
-static int worker_attribute_thread(struct worker *w, struct err *e)
+/* Of a thread that the backend opens, the interrupts of its counters tell what it executed, and
+ * alarms when its sets are to be switched. */
+static int worker_prepare_thread(struct worker *w, const struct context *ctx, struct err *e)
 {
+	if (!ctx_attributes(ctx) && !ctx_switches_by_time(ctx))
+		return 0;
 	if (worker_open_eventfd(w, e) < 0)
 		return -e->no;
+	w->thread_wake.alarms = ctx_switches_by_time(ctx);
 	worker_use_eventfd(w);
 	return 0;
 }
@@ -237,10 +231,10 @@ static int worker_attribute(struct worker *w, const struct job *job, struct err 
 	const struct context *ctx = &job->ec->ctx;
 	struct err ignored;
 
+	if (w->x.thread)
+		return worker_prepare_thread(w, ctx, e);
 	if (!ctx_attributes(ctx) || w->x.be->sim || w->sample_tick.ip_sampler)
 		return 0;
-	if (w->x.thread)
-		return worker_attribute_thread(w, e);
 	if (ctx->smpl.fmt)
 		return worker_open_sampler(w, job, e);
 	worker_open_sampler(w, job, &ignored);
@@ -255,17 +249,37 @@ static void worker_close_sampler(struct worker *w)
 	sample_tick_close(&w->sample_tick);
 }
 
-static int worker_open(struct worker *w, struct err *e)
+static int worker_watch_thread(struct worker *w, struct err *e)
+{
+	if (worker_open_eventfd(w, e) < 0)
+		return -e->no;
+	w->watch_fd = w->x.be->ops->thread_watch(w->x.cpu, e);
+	if (w->watch_fd < 0)
+		return w->watch_fd;
+	worker_use_eventfd(w);
+	return 0;
+}
+
+static int worker_open_thread(struct worker *w, const struct cmd_load *load, struct err *e)
+{
+	struct backend *be = w->x.be;
+	struct thread_conf conf = {.inherit = load->inherit, .on_exec = load->on_exec};
+	int rc = be->ops->thread_open(be, &w->tid, &conf, &w->x.cpu, e);
+
+	return rc < 0 || !conf.inherit ? rc : worker_watch_thread(w, e);
+}
+
+static int worker_open(struct worker *w, const struct cmd_load *load, struct err *e)
 {
 	struct backend *be = w->x.be;
 
-	return w->x.thread ? be->ops->thread_open(be, &w->tid, &w->x.cpu, e)
+	return w->x.thread ? worker_open_thread(w, load, e)
 			   : be->ops->cpu_open(be, w->cpu, &w->x.cpu, e);
 }
 
 static int worker_first_load(struct worker *w, struct job *job)
 {
-	int rc = worker_open(w, &job->err);
+	int rc = worker_open(w, &job->cmd.load, &job->err);
 
 	w->ec = job->ec;
 	if (rc == 0)
@@ -282,6 +296,8 @@ static void worker_close_cpu(struct worker *w)
 	if (w->x.cpu)
 		w->x.be->ops->cpu_close(w->x.cpu);
 	w->x.cpu = NULL;
+	w->thread_wake = (struct thread_wake){0};
+	w->watch_fd = -1;
 }
 
 /* Starts the counters and sends the job to the session thread, which calls done(). */
@@ -346,6 +362,22 @@ static void worker_run_job(struct worker *w, struct job *job)
 	job_finish(job, w->events);
 }
 
+static void worker_exec_poll(struct worker *w, struct engine_ctx *ec)
+{
+	if (worker_exec(w, ec, &w->poll_cmd, &w->poll_err) == EXEC_LAST)
+		worker_exec_last(w, ec, &w->poll_err);
+}
+
+/* Of a thread: between two sets, nothing is left uncounted. */
+static void worker_exec_at_once(struct worker *w, struct engine_ctx *ec)
+{
+	const struct backend_ops *ops = w->x.be->ops;
+
+	ops->thread_at_once(w->x.cpu, true);
+	worker_exec_poll(w, ec);
+	ops->thread_at_once(w->x.cpu, false);
+}
+
 /* Reads the counters, or switches the set. There is no requester to report an error to: it shows
  * in the counts that it loses. */
 static void worker_poll(struct worker *w, bool switches)
@@ -364,8 +396,10 @@ static void worker_poll(struct worker *w, bool switches)
 		exec_freeze(&w->x, &ec->ctx);
 	w->poll_cmd.verb = switches ? CMD_SWITCH : CMD_POLL;
 	atomic_fetch_add_explicit(&w->stats->polls, 1, memory_order_relaxed);
-	if (worker_exec(w, ec, &w->poll_cmd, &w->poll_err) == EXEC_LAST)
-		worker_exec_last(w, ec, &w->poll_err);
+	if (w->x.thread && w->x.cpu)
+		worker_exec_at_once(w, ec);
+	else
+		worker_exec_poll(w, ec);
 	engine_ctx_end_job(ec, w->events, false);
 }
 
@@ -397,7 +431,14 @@ static struct timespec worker_interrupts_timeout(const struct worker *w)
 	return nsec_timespec(left);
 }
 
-/* Sleeps until an interrupt, an event of a process, a wake-up or the time to read the counters. */
+static void worker_send_gone(struct worker *w)
+{
+	w->watch_fd = -1;
+	event_send(w->events, &w->gone_event.event);
+}
+
+/* Sleeps until an interrupt, an event of a process, an alarm, the end of the threads, a wake-up
+ * or the time to read the counters. */
 static void worker_sleep_interrupts(struct worker *w)
 {
 	const struct ip_sampler *sampler = w->sample_tick.ip_sampler;
@@ -405,21 +446,30 @@ static void worker_sleep_interrupts(struct worker *w)
 		{.fd = w->eventfd, .events = POLLIN},
 		{.fd = w->interrupts ? w->x.interrupts_fd : -1, .events = POLLIN},
 		{.fd = sampler ? ip_sampler_fd(sampler) : -1, .events = POLLIN},
+		{.fd = w->watch_fd},
+		{.fd = thread_wake_fd(&w->thread_wake), .events = POLLIN},
 	};
 	struct timespec timeout = worker_interrupts_timeout(w);
 	bool ends = w->interrupts || w->timed;
-	long n = raw_syscall6(SYS_ppoll, (long)fds, 3, (long)(ends ? &timeout : NULL), 0, 0, 0);
+	long n = raw_syscall6(SYS_ppoll, (long)fds, 5, (long)(ends ? &timeout : NULL), 0, 0, 0);
 	uint64_t wakeups;
 
 	if (n < 0)
 		return;
-	if (fds[0].revents) {
+	if (fds[0].revents)
 		raw_syscall4(SYS_read, w->eventfd, (long)&wakeups, sizeof(wakeups), 0);
+	if (fds[3].revents) {
+		worker_send_gone(w);
 		return;
 	}
 	if (fds[1].revents & (POLLERR | POLLHUP))
 		w->x.interrupts_fd = -1;
-	if (!n || fds[1].revents)
+	/* An alarm is reported once, and interrupts are taken with any command. */
+	if (fds[4].revents)
+		thread_wake_alarmed(&w->thread_wake, fds[4].revents);
+	else if (fds[0].revents)
+		return;
+	if (!n || fds[1].revents || fds[4].revents)
 		worker_poll(w, w->wake.switches);
 	else
 		worker_take_events(w);
@@ -503,6 +553,7 @@ int worker_new(struct backend *be, struct event_queue *events, struct engine_sta
 	w->stats = stats;
 	w->exit_event.kind = EVENT_WORKER_EXIT;
 	w->eventfd = -1;
+	w->watch_fd = -1;
 	atomic_init(&w->wakeup_fd, -1);
 	rc = thread_start(&w->thread, worker_main, w);
 	if (rc)
@@ -514,6 +565,17 @@ int worker_new(struct backend *be, struct event_queue *events, struct engine_sta
 void worker_set_tid(struct worker *w, int tid)
 {
 	atomic_store(&w->tid, tid);
+}
+
+void worker_set_gone(
+	struct worker *w, void (*gone)(struct task_registry *reg, struct task_event *event))
+{
+	w->gone_event = (struct task_event){.event.kind = EVENT_TASK, .handle = gone};
+}
+
+struct engine_ctx *worker_gone_ctx(struct task_event *event)
+{
+	return container_of(event, struct worker, gone_event)->ec;
 }
 
 void worker_post(struct worker *w, struct job *job)

@@ -29,7 +29,7 @@ struct task_load_op {
 	struct task_joining joining; /* of other threads of the process */
 	struct cpus cpus;            /* that get ctxsw threads */
 	unsigned cpu;                /* being prepared */
-	bool active;                 /* see load_is_active() */
+	bool active;                 /* see task_load_is_active() */
 	unsigned uid;                /* of the context, which may be gone at the end */
 	struct job own; /* what a worker executes: the load, and if need be its undoing */
 };
@@ -41,48 +41,9 @@ static void load_free(struct task_load_op *op)
 	free(op);
 }
 
-/* Contexts beyond have no worker, so that threads and descriptors of the daemon remain for others.
- */
-enum {
-	LOAD_WORKERS_MAX = 2048,
-	/* Descriptors of a worker: for events and virtual PMDs. */
-	LOAD_WORKER_FILES = 32,
-	/* The part of all workers that is for root alone, and that another user may have. */
-	LOAD_RESERVED_PART = 16,
-	LOAD_USER_PART = 8,
-};
-
-/* Of users: with these, workers have half of the descriptors. */
-static unsigned load_workers_max(void)
+static bool load_is_traced(const struct cmd_load *load)
 {
-	rlim_t n = open_files_max() / 2 / LOAD_WORKER_FILES;
-
-	return n < LOAD_WORKERS_MAX ? (unsigned)n : LOAD_WORKERS_MAX;
-}
-
-static bool load_may_have_worker(const struct task_registry *reg, const struct engine_ctx *ec)
-{
-	unsigned all = reg->shared.stats->workers, max;
-
-	if (!ec->uid)
-		return all < LOAD_WORKERS_MAX;
-	max = load_workers_max();
-	return all + max / LOAD_RESERVED_PART < max && *ec->user_workers < max / LOAD_USER_PART;
-}
-
-/*
- * The registers are to be the thread's own: nothing is done at its switches. The context only
- * counts, or samples by interrupts, on all CPUs, and only for this thread, whose end the tracer
- * reports.
- */
-static bool load_is_active(const struct task_registry *reg, const struct job *job)
-{
-	const struct cmd_load *load = &job->cmd.load;
-	const struct context *ctx = &job->ec->ctx;
-
-	return reg->shared.be->opens_threads && load_may_have_worker(reg, job->ec) &&
-	       (ctx_only_counts(ctx) || (reg->shared.be->interrupts && ctx_only_interrupts(ctx))) &&
-	       !load->follow && !load->process && !load->untraced && !load->cpus;
+	return !load->untraced && !load->inherit;
 }
 
 static int load_init_tracer(struct task_registry *reg, struct err *e)
@@ -260,11 +221,15 @@ static void load_note_threads(struct task_load_op *op)
 {
 	unsigned n = target_threads(&op->target);
 
-	if (!op->job->cmd.load.process && op->target.tid == op->target.tgid && n > 1)
+	const struct cmd_load *load = &op->job->cmd.load;
+
+	if (!load->process && op->target.tid == op->target.tgid && n > 1)
 		err_set(&op->job->cmd.note, 0,
-			"thread %d alone is counted, and not the other %u threads of its process: "
-			"load pid=%d counts all of them",
-			op->target.named, n - 1, op->target.named);
+			"thread %d %s counted, and not the other %u threads of its process: load "
+			"pid=%d%s counts all of them",
+			op->target.named,
+			load->inherit ? "and what it makes from start on are" : "alone is", n - 1,
+			op->target.named, load->inherit ? " follow" : "");
 }
 
 /* The threads are attached, and all others of the process have contexts. */
@@ -430,7 +395,7 @@ static void load_attach(struct task_registry *reg, struct task_load_op *op)
 {
 	struct task_ctx *task = op->job->ec->task;
 
-	if (op->job->cmd.load.untraced) {
+	if (!load_is_traced(&op->job->cmd.load)) {
 		load_follow(reg, op);
 		return;
 	}
@@ -502,14 +467,16 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 	if (rc == 0)
 		rc = load_check_sets(job->ec, e);
 	if (rc == 0)
+		rc = task_check_inherit(reg, job, e);
+	if (rc == 0)
 		rc = load_check_blocking(&job->ec->ctx, op, job->pid, e);
 	if (rc == 0)
 		rc = load_check_loaded(reg, op->target.tid, &job->cmd, e);
 	if (rc == 0 && !op->active)
 		rc = load_check_ctxsw(reg, op, cpumask, covered, e);
-	if (rc == 0)
+	if (rc == 0 && !job->cmd.load.inherit)
 		rc = load_init_tracer(reg, e);
-	if (rc == 0 && !job->cmd.load.untraced)
+	if (rc == 0 && load_is_traced(&job->cmd.load))
 		rc = load_check_attachable(reg, &op->target, e);
 	return rc;
 }
@@ -524,10 +491,11 @@ static int load_begin(
 	struct task_ctx *loaded, *task;
 	int rc;
 
-	op->active = load_is_active(reg, job);
+	op->active = task_load_is_active(reg, job);
 	rc = load_check_request(reg, op, &cpumask, &covered, e);
 	loaded = rc == 0 ? task_ctx_find(reg, op->target.tid) : NULL;
-	detaching = rc == 0 && !job->cmd.load.untraced ? task_detaching(reg, op->target.tid) : NULL;
+	detaching = rc == 0 && load_is_traced(&job->cmd.load) ? task_detaching(reg, op->target.tid)
+							      : NULL;
 	if (loaded || detaching) {
 		/* Submitted again, from the start, when the thread is free. */
 		queue_put(loaded ? &loaded->waiting_loads : &detaching->waiting_loads, &job->link);

@@ -162,9 +162,8 @@ static void registry_slot_died(struct task_registry *reg, struct task_event *eve
 		atomic_store(&s->death_reported, false);
 }
 
-/* Makes a task_ctx without slot or worker. */
-static int registry_add(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
-	struct task_ctx **out, struct err *e)
+int task_ctx_add(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, struct task_ctx **out,
+	struct err *e)
 {
 	CLEANUP_FREE struct task_ctx *task = calloc(1, sizeof(*task));
 	CLEANUP_FREE struct job *end = calloc(1, sizeof(*end));
@@ -196,7 +195,7 @@ int task_ctx_new(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, st
 	else if (ec->uid && !budget)
 		rc = err_set(e, ENOMEM, "no memory");
 	if (rc == 0)
-		rc = registry_add(reg, ec, tid, out, e);
+		rc = task_ctx_add(reg, ec, tid, out, e);
 	if (rc < 0) {
 		task_budget_put(budget);
 		return rc;
@@ -208,26 +207,6 @@ int task_ctx_new(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, st
 	s->death_event.handle = registry_slot_died;
 	atomic_store(&s->missed, 0);
 	atomic_store(&s->death_reported, false);
-	return 0;
-}
-
-int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
-	struct task_ctx **out, struct err *e)
-{
-	struct ctxsw_shared *shared = &reg->shared;
-	struct worker *worker;
-	int rc = worker_new(shared->be, shared->events, shared->stats, 0, tid, &worker, e);
-
-	if (rc < 0)
-		return rc;
-	shared->stats->workers++;
-	rc = registry_add(reg, ec, tid, out, e);
-	if (rc < 0) {
-		reg->ops->retire(reg->arg, worker);
-		return rc;
-	}
-	(*out)->worker = worker;
-	++*ec->user_workers;
 	return 0;
 }
 
@@ -289,7 +268,7 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 	task->root->followed -= task->root != task->ec;
 	if (task->worker) {
 		reg->ops->retire(reg->arg, task->worker);
-		--*task->ec->user_workers;
+		task_uncharge_worker(task->ec);
 	} else {
 		reg->shared.slots[task->slot].task = NULL;
 	}

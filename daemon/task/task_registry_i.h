@@ -4,9 +4,9 @@
  * (load_queue.c), long work in turns (task_work.c), commands for all threads of a load
  * (task_for_all.c), CPUs that threads give up
  * (task_cpus.c), users' switch budgets (task_budget.c), the registry and commands
- * (task_registry.c), following a thread and giving up its slot to the ctxsw threads
- * (task_attach.c), what the tracer reports (task_follow.c), and loading (task_load.c). A file calls
- * only those before it.
+ * (task_registry.c), contexts with registers of their own (task_active.c), following a thread and
+ * giving up its slot to the ctxsw threads (task_attach.c), what the tracer reports (task_follow.c),
+ * and loading (task_load.c). A file calls only those before it.
  */
 #ifndef TASK_TASK_REGISTRY_I_H
 #define TASK_TASK_REGISTRY_I_H
@@ -87,9 +87,23 @@ struct task_ctx *task_ctx_find(struct task_registry *reg, pid_t tid);
 /* Makes one for @ec, with a slot, but not loaded. ENOMEM, ENOSPC. */
 int task_ctx_new(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, struct task_ctx **out,
 	struct err *e);
+/* The same without slot or worker. ENOMEM. */
+int task_ctx_add(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, struct task_ctx **out,
+	struct err *e);
 /* The same with a worker instead of a slot: the backend opens threads. ENOMEM, EAGAIN. */
 int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
 	struct task_ctx **out, struct err *e);
+/* Charges the user of @ec for a worker, and for the memory of its interrupts. ENOMEM. */
+int task_charge_worker(const struct task_registry *reg, struct engine_ctx *ec, struct err *e);
+void task_uncharge_worker(struct engine_ctx *ec);
+/*
+ * The registers are to be the thread's own: nothing is done at its switches. The context only
+ * counts, or samples by interrupts, on all CPUs, and only for this thread, whose end the tracer
+ * reports, or with inherit.
+ */
+bool task_load_is_active(const struct task_registry *reg, const struct job *job);
+/* EOPNOTSUPP, EINVAL, ENOSPC: @job is a load with inherit, which is not possible. */
+int task_check_inherit(const struct task_registry *reg, const struct job *job, struct err *e);
 /* Has the worker of @task execute @job, even while it is loading. */
 void task_post(struct task_ctx *task, struct job *job);
 /* Frees it, and submits the loads that wait for it. */

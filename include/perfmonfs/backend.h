@@ -58,6 +58,8 @@ struct interrupt {
 		INTERRUPT_OVERFLOW,  /* Of counter @addr. */
 		INTERRUPT_DROPPED,   /* @dropped overflows were not recorded, for lack of room. */
 		INTERRUPT_THROTTLED, /* Counter @addr was stopped for a while: its count is lost. */
+		INTERRUPT_EVICTED,   /* Other users of the PMU took a counter: those of all counters
+				      * that follow are lost. */
 	} kind;
 	uint32_t addr;
 	uint64_t dropped;
@@ -75,6 +77,15 @@ struct interrupt {
 struct interrupt_conf {
 	unsigned batch; /* Overflows after which the descriptor becomes readable. */
 	bool stacks;    /* Call chains are recorded. */
+};
+
+/* What the registers of a thread count. */
+struct thread_conf {
+	/* What the threads and processes execute as well that it creates after the first start, and
+	 * those that these create. */
+	bool inherit;
+	/* What begins with its next program: until then, counters that are started wait. */
+	bool on_exec;
 };
 
 struct backend_stats {
@@ -110,7 +121,8 @@ struct backend_ops {
 	/* cpu_open() requires CAP_SYS_RAWIO, so the daemon keeps this capability. */
 	bool needs_rawio;
 
-	/* The counters are the processor's own: RDPMC in user space reads the same values. */
+	/* The counters are the processor's own: RDPMC in user space reads the same values. Without
+	 * that, the daemon reads them each tick while there is a live page. */
 	bool rdpmc;
 
 	/* Name @i of those that may follow the backend's name and a colon; NULL after the last.
@@ -139,23 +151,46 @@ struct backend_ops {
 	 * it, and are never another thread's, even if that gets its number. The counters that one
 	 * run() starts or stops, with no others running, start or stop at the same moment. May wait
 	 * for a program that the thread is executing. ESRCH: there is no such thread; EACCES,
-	 * EPERM: the kernel refuses.
+	 * EPERM: the kernel refuses. With conf->inherit, registers are the sum of all threads, and
+	 * run() fails with EBUSY if it is to select another event after the first start.
 	 */
-	int (*thread_open)(
-		struct backend *be, const atomic_int *tid, struct backend_cpu **out, struct err *e);
+	int (*thread_open)(struct backend *be, const atomic_int *tid,
+		const struct thread_conf *conf, struct backend_cpu **out, struct err *e);
 
-	/* Nanoseconds that the thread has run while its counters were started: the time base of
-	 * its counts. */
+	/* Nanoseconds that the thread, or all of them, have run while the counters were started:
+	 * the time base of the counts. */
 	uint64_t (*thread_time)(struct backend_cpu *c);
+
+	/* Of a target with conf->inherit: returns a descriptor on which poll() reports POLLHUP as
+	 * soon as the thread and all that inherit its registers have ended, or have lost them, see
+	 * thread_check(). It is closed by cpu_close(). ESRCH, EMFILE, EPERM. */
+	int (*thread_watch)(struct backend_cpu *c, struct err *e);
 
 	/* After the thread has executed a program, and before that runs. ESRCH: the kernel has
 	 * removed its counters, whose counts can still be read. */
 	int (*thread_check)(struct backend_cpu *c, struct err *e);
 
 	/*
+	 * Only if backend.opens_threads. The runs between @on true and false happen at one moment,
+	 * that of the first reading, while the thread goes on: a counter that starts has its events
+	 * from where another has stopped. Counters that select an event for the first time start
+	 * later, and so do all that the kernel cannot keep beside those that stop. With
+	 * conf->inherit, it has no effect.
+	 */
+	void (*thread_at_once)(struct backend_cpu *c, bool on);
+
+	/*
+	 * Only if backend.opens_threads. Returns a descriptor that becomes readable when
+	 * thread_time() has passed by @ns from now, which ends an earlier alarm; it stays open
+	 * until cpu_close(). EPERM, EMFILE, ENOMEM: the kernel refuses.
+	 */
+	int (*thread_alarm)(struct backend_cpu *c, uint64_t ns, struct err *e);
+
+	/*
 	 * Executes @n operations in order; returns how many succeeded. If fewer than @n, @e
 	 * explains the failure of the next one: EIO (the register faults), ENXIO (the CPU went
-	 * offline), EPERM (the kernel or the description refuses the write). perf, whose registers
+	 * offline), EPERM (the kernel or the description refuses the write), EBUSY (other users of
+	 * the PMU have taken the counter, whose count is lost). perf, whose registers
 	 * are events, adds the errors of perf_event_open(2): EINVAL, ENODEV, EACCES, EBUSY, EMFILE.
 	 */
 	unsigned (*run)(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e);
@@ -226,6 +261,7 @@ struct backend {
 	struct sim_control *sim; /* Knobs of the model (perfmonfs/sim.h); NULL unless simulated. */
 	bool opens_threads;      /* thread_open() may be called. */
 	bool interrupts;         /* interrupts_open() may be called. */
+	size_t interrupts_bytes; /* Memory that this takes for a target. */
 	bool scripted;           /* Time advances only by a command, so that no timer keeps it. */
 	struct backend_stats stats;
 };

@@ -3,9 +3,10 @@
  * The page in ctx/NAME/set/ID/live (specification 3.7: the set's 64-bit counts), and a function
  * that reads it without a system call.
  *
- * The page has the counts at the daemon's last update. While the set is active, RDPMC gives what
- * the hardware has counted since, but only on the monitored CPU. The caller has to make sure that
- * it runs there; the flags do not say so.
+ * The page has the counts at the daemon's last update, and the time of that. While the set is
+ * active, RDPMC gives what the hardware has counted since, but only on the monitored CPU. The
+ * caller has to make sure that it runs there; the flags do not say so. With backends whose counters
+ * RDPMC cannot read, the daemon updates the page each tick (config/tick_us).
  */
 #ifndef PERFMONFS_LIVE_H
 #define PERFMONFS_LIVE_H
@@ -36,7 +37,8 @@ struct pfm_live {
 	uint32_t active;  /* 1 while the set counts */
 	uint32_t cpu;     /* CPU on which it counts */
 	uint32_t npmds;   /* elements of pmd[] */
-	uint32_t reserved[3];
+	uint32_t reserved;
+	uint64_t time; /* CLOCK_MONOTONIC, ns: the counts are those of then, while @active */
 	struct pfm_live_pmd pmd[PFM_LIVE_PMDS];
 };
 
@@ -84,20 +86,33 @@ static inline uint64_t pfm_live_since(const struct pfm_live_pmd *p)
 	return pfm_live_cut(pfm_live_rdpmc(index) - hw, width);
 }
 
-/* Reads once, and may race with an update: see pfm_live_read(). */
-static inline uint64_t pfm_live_read_once(
-	const struct pfm_live *page, unsigned i, int here, uint8_t *flags)
+/* What a reading of a count has found. */
+struct pfm_live_count {
+	uint64_t count;
+	/* CLOCK_MONOTONIC, ns: the count is that of then. 0: that of now, as RDPMC has read it, or
+	 * as it does not change. */
+	uint64_t time;
+	uint8_t flags; /* PFM_LIVE_* */
+};
+
+/* Reads once, and may race with an update: see pfm_live_read_time(). */
+static inline struct pfm_live_count pfm_live_read_once(
+	const struct pfm_live *page, unsigned i, int here)
 {
 	const uint8_t both = PFM_LIVE_COUNTS | PFM_LIVE_RDPMC;
 	const struct pfm_live_pmd *p = &page->pmd[i];
-	uint64_t value = __atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
+	struct pfm_live_count c = {.count = __atomic_load_n(&p->value, __ATOMIC_ACQUIRE)};
 
-	*flags = __atomic_load_n(&p->flags, __ATOMIC_ACQUIRE);
-	if (here && (*flags & both) == both && __atomic_load_n(&page->active, __ATOMIC_ACQUIRE))
-		value += pfm_live_since(p);
-	return *flags & PFM_LIVE_NARROW
-		       ? pfm_live_cut(value, __atomic_load_n(&p->width, __ATOMIC_ACQUIRE))
-		       : value;
+	c.flags = __atomic_load_n(&p->flags, __ATOMIC_ACQUIRE);
+	if ((c.flags & PFM_LIVE_COUNTS) && __atomic_load_n(&page->active, __ATOMIC_ACQUIRE)) {
+		if (here && (c.flags & both) == both)
+			c.count += pfm_live_since(p);
+		else
+			c.time = __atomic_load_n(&page->time, __ATOMIC_ACQUIRE);
+	}
+	if (c.flags & PFM_LIVE_NARROW)
+		c.count = pfm_live_cut(c.count, __atomic_load_n(&p->width, __ATOMIC_ACQUIRE));
+	return c;
 }
 
 enum { PFM_LIVE_TRIES = 10000 };
@@ -105,7 +120,7 @@ enum { PFM_LIVE_TRIES = 10000 };
 /*
  * Reads the count of pmd[@i], which is an index and not a logical number. @here says that the
  * caller runs on the monitored CPU; then the count is current if RDPMC is permitted. Otherwise it
- * is that of the daemon's last update.
+ * is that of the daemon's last update, and @c->time says when that was.
  *
  * Returns 0; -1 if the count is lost; 1 if the page was in an update all the time. In the last
  * case, sleep and try again: the daemon is busy or dead, or this thread prevents it from running.
@@ -113,20 +128,31 @@ enum { PFM_LIVE_TRIES = 10000 };
  * Fields are loaded with acquire and stored with release semantics, instead of fences, which
  * -fsanitize=thread does not support: a field of a newer state implies the newer seq.
  */
-static inline int pfm_live_read(const struct pfm_live *page, unsigned i, int here, uint64_t *count)
+static inline int pfm_live_read_time(
+	const struct pfm_live *page, unsigned i, int here, struct pfm_live_count *c)
 {
 	for (unsigned tries = 0; tries < PFM_LIVE_TRIES; tries++) {
 		uint32_t seq = __atomic_load_n(&page->seq, __ATOMIC_ACQUIRE);
-		uint8_t flags;
 
 		if (!(seq & 1)) {
-			*count = pfm_live_read_once(page, i, here, &flags);
+			*c = pfm_live_read_once(page, i, here);
 			if (__atomic_load_n(&page->seq, __ATOMIC_RELAXED) == seq)
-				return flags & PFM_LIVE_LOST ? -1 : 0;
+				return c->flags & PFM_LIVE_LOST ? -1 : 0;
 		}
 		pfm_live_pause();
 	}
 	return 1;
+}
+
+/* The same without the time. @count is set unless it returns 1. */
+static inline int pfm_live_read(const struct pfm_live *page, unsigned i, int here, uint64_t *count)
+{
+	struct pfm_live_count c;
+	int rc = pfm_live_read_time(page, i, here, &c);
+
+	if (rc <= 0)
+		*count = c.count;
+	return rc;
 }
 
 #endif

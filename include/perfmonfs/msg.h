@@ -25,6 +25,9 @@ enum {
 				       and do not overflow, until they are written */
 	PFM_MSG_SMPL_DROPPED = 0x103, /* the kernel dropped samples for lack of room; the buffer's
 					 header counts them. Sent once */
+	PFM_MSG_GAP = 0x104, /* with the flag gaps: the thread ran uncounted, or others were counted
+				for it, and the counts of @pmds go on without that time. Sent once
+				per load; state and regs count the gaps */
 };
 
 enum { PFM_MSG_BV = 5 }; /* 64-bit words of a bit vector of PMDs */

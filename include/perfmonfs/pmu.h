@@ -62,6 +62,9 @@ struct pmu_pmc {
 	uint64_t enable; /* Bits that start the counters of this selector; 0: see gate. */
 	uint64_t kernel; /* Bits that make counters count at kernel level. */
 	uint64_t user;   /* Bits that make counters count at user level; 0: not described. */
+	/* A value with all of these bits selects an event of several CPUs together, which is
+	 * counted whatever this CPU does and at which level; 0: none does. */
+	uint64_t wide;
 	/* Row of the PMC whose enable bits are required in addition. This is the own row, except on
 	 * P6, where the first selector gates both counters. */
 	uint16_t gate;

@@ -60,7 +60,7 @@ typedef struct pfm_correlate_smpl_hdr {
 	uint32_t hdr_max_frames;      /* of a sample, without markers */
 	uint32_t hdr_num_pmds;        /* most values of a sample */
 	uint32_t hdr_reserved1;
-	uint64_t hdr_reserved[2];
+	uint64_t hdr_reserved[1];
 } pfm_correlate_smpl_hdr_t;
 
 typedef struct pfm_correlate_smpl_rec {

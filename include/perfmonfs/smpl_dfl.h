@@ -53,7 +53,7 @@ typedef struct pfm_dfl_smpl_hdr {
 	uint64_t hdr_lost;
 	uint64_t hdr_counts_lost; /* counts lost: from then on, samples are missing. Likewise. */
 	pfm_smpl_source_t hdr_source; /* how overflows are found. Likewise. */
-	uint64_t hdr_reserved[5];
+	uint64_t hdr_reserved[4];
 } pfm_dfl_smpl_hdr_t;
 
 typedef struct pfm_dfl_smpl_entry {

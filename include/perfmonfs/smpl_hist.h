@@ -42,7 +42,7 @@ typedef struct pfm_hist_smpl_hdr {
 	uint32_t hdr_notified;  /* 1: notified since the last restart */
 	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */
 	pfm_smpl_source_t hdr_source; /* how overflows are found */
-	uint64_t hdr_reserved[3];
+	uint64_t hdr_reserved[2];
 } pfm_hist_smpl_hdr_t;
 
 typedef struct pfm_hist_smpl_entry {

@@ -22,6 +22,8 @@ typedef struct pfm_smpl_source {
 			     * number of overflows includes theirs. */
 	uint64_t throttled; /* How often the kernel has stopped a counter that overflowed too often.
 			     * Its count is lost from then on. */
+	uint64_t gaps; /* With the flag gaps: how often samples may be missing, as the thread ran
+			* uncounted. */
 } pfm_smpl_source_t;
 
 #endif

@@ -17,9 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tests/fs/before_others.h"
 
 /* Each is alone in a section, as the linker says where those with such names begin and end. */
 #define BURN(name)                                                                                 \
@@ -73,20 +74,6 @@ static void __attribute__((noreturn)) steps(uint64_t ns)
 {
 	for (;;)
 		functions[now() / ns % FUNCTIONS].burn(10000);
-}
-
-/* Other programs shall not have much of the CPU, where it is sessions that share it, either. */
-static void before_others(void)
-{
-	FILE *f;
-
-	setsid(); /* of its own, so that ours does not change */
-	f = fopen("/proc/self/autogroup", "w");
-	if (f) {
-		fputs("-20", f);
-		fclose(f);
-	}
-	setpriority(PRIO_PROCESS, 0, -20);
 }
 
 static void *burn(void *arg)

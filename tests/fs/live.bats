@@ -2,6 +2,7 @@
 # Live counts through the mount: text for read(2), a page for mmap(2).
 
 load common
+load track
 
 USER=0x4100c0
 
@@ -91,9 +92,11 @@ text() {
 	is 0
 }
 
-@test "the first open says that a mapping is only as new as the last poll" {
-	serve --backend=sim
+@test "without RDPMC, the first open says that a mapping is only as new as the last poll" {
+	serve_msrsim
+	serve --backend=msr --dev="$CPU"
 	grep -q "passthrough 1" "$MNT/stats" || skip "the kernel passes no files through"
+	[ "$(cat /sys/bus/event_source/devices/cpu/rdpmc 2>/dev/null)" != 2 ] || skip "RDPMC is permitted here"
 	new a
 	probe ok open "$C/set/0/live" rdonly
 	sentence "$C/last_error" poll
@@ -154,6 +157,78 @@ text() {
 	ctl stop
 	field 8 4
 	is 0
+}
+
+monotonic() {
+	python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC))'
+}
+
+# newer_than TIME: the page has been updated since
+newer_than() {
+	field 24 8
+	[ "$output" -gt "$1" ]
+}
+
+# refreshed: the page has counts, and a time, of after now, without any request
+refreshed() {
+	local now was
+
+	value 0
+	was=$output
+	now=$(monotonic)
+	until_ok newer_than "$now"
+	field 24 8
+	[ "$output" -le "$(monotonic)" ]
+	value 0
+	[ "$output" -gt "$was" ]
+}
+
+# clock_on TARGET: $C counts its nanoseconds, its page is mapped, and ctxsw threads have no part in it
+clock_on() {
+	put ok "$C/pmc/0" "$(event task-clock)"
+	bounded cat "$C/set/0/live" >/dev/null
+	ctl "load $1"
+	ctl start
+	[ "$(stat_of ctxsw_threads)" = 0 ]
+}
+
+@test "perf: pages of contexts on CPUs and threads are updated each tick, and tell when" {
+	serve --backend=perf
+	needs_passthrough
+	begin a spinner "$ONE" burn
+	new thread
+	clock_on "tid=$TID"
+	refreshed
+	new cpu
+	clock_on "cpu=$ONE"
+	refreshed
+	C=$MNT/ctx/thread
+	refreshed
+	ctl stop
+	field 8 4
+	is 0
+	value 0
+	holds "$C/pmd/0" "$output"
+}
+
+@test "perf: the page of a thread that sleeps stays new, and that of one that samples" {
+	serve --backend=perf
+	needs_passthrough
+	begin a subject faults 20000
+	new sleeps
+	put ok "$C/pmc/0" "$(event page-faults)"
+	bounded cat "$C/set/0/live" >/dev/null
+	ctl "load tid=$TID"
+	ctl start
+	until_ok newer_than "$(monotonic)"
+	until_ok newer_than "$(monotonic)"
+	ctl unload
+	new samples
+	put ok "$C/format" default
+	put ok "$C/pmd/0" "-1000000 long=-1000000 short=-1000000"
+	begin b spinner "$ONE" burn
+	clock_on "tid=$TID"
+	refreshed
 }
 
 @test "seq in the text is the page's" {

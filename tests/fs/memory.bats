@@ -50,6 +50,30 @@ many_sets() {
 	as nobody probe ok mkdir "$C/set/65535"
 }
 
+@test "the memory for the interrupts of a thread's counters" {
+	serve --backend=perf
+	as nobody new a
+	as nobody put ok "$C/pmc/0" page-faults:u
+	as nobody put ok "$C/pmd/0" "-1000 short=-1000 long=-1000 notify"
+	charged "$NOBODY"
+	before=$output
+	setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups sleep 1000 3>&- &
+	until_ok grep -qs sleep "/proc/$!/comm"
+	as nobody put ok "$C/ctl" "load tid=$!"
+	charged "$NOBODY"
+	[ "$output" -ge $((before + 131072)) ]
+	as nobody put ok "$C/ctl" unload
+	charged "$NOBODY"
+	is "$before"
+	put ok "$MNT/config/user_memory_max" 65536
+	as nobody put ENOMEM "$C/ctl" "load tid=$!"
+	as nobody sentence "$C/last_error" config/user_memory_max
+	holds "$C/state" unloaded
+	charged "$NOBODY"
+	is "$before"
+	kill "$!"
+}
+
 @test "root is charged, and never refused" {
 	serve --backend=sim
 	put ok "$MNT/config/user_memory_max" 65536

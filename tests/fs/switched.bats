@@ -5,11 +5,6 @@
 load common
 load track
 
-# stat_of KEY: in stats
-stat_of() {
-	awk -v key="$1" '$1 == key { print $2 }' "$MNT/stats"
-}
-
 # by_the_kernel: contexts have been loaded and counted, and ctxsw threads have had nothing to do
 by_the_kernel() {
 	[ "$(stat_of threads)" -gt 0 ]
@@ -113,8 +108,16 @@ no_ctxsw_threads() {
 	carried_by_ctxsw
 	until_ok no_ctxsw_threads
 	new switching
-	put ok "$C/set/0/timeout_ns" 5000000
-	put ok "$C/set/0/flags" time_switch
+	put ok "$C/set/0/flags" ovfl_switch
+	carried_by_ctxsw
+	until_ok no_ctxsw_threads
+	new empty # that set would have no end: no counter of it tells the thread's time
+	probe ok mkdir "$C/set/1"
+	put ok "$C/set/0/pmc/0" "$(event page-faults)"
+	for s in 0 1; do
+		put ok "$C/set/$s/timeout_ns" 5000000
+		put ok "$C/set/$s/flags" time_switch
+	done
 	carried_by_ctxsw
 	until_ok no_ctxsw_threads
 	new raw
@@ -124,16 +127,6 @@ no_ctxsw_threads() {
 	new sampled
 	put ok "$C/format" default
 	carried_by_ctxsw
-}
-
-# confined: what serve starts from now on has no more capabilities than the systemd unit gives it
-confined() {
-	local unit=$BATS_TEST_DIRNAME/../../contrib/systemd/perfmonfs.service.in
-
-	CAPS=$(sed -n 's/^CapabilityBoundingSet=//p' "$unit" | tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
-	perfmonfs() {
-		exec setpriv --no-new-privs --bounding-set="-all,$CAPS" perfmonfs "$@"
-	}
 }
 
 @test "the capabilities of the systemd unit are enough" {
@@ -190,6 +183,9 @@ has_workers() {
 	on_sleepers 20002 3
 	[ "$(stat_of thread_workers_20001) $(stat_of thread_workers_20002)" = "2 2" ]
 	[ "$(stat_of ctxsw_threads)" -gt 0 ]
+	C=$MNT/ctx/20002.3
+	ctl unload
+	refused ENOSPC "load tid=${PROGRAMS[-1]} inherit" inherit
 	[ "$(setpriv --reuid=20002 --regid=20002 --clear-groups grep thread_workers "$MNT/stats")" = "thread_workers 2" ]
 	for ((uid = 20003; uid <= 20008; uid++)); do
 		on_sleepers "$uid" 2
@@ -231,12 +227,7 @@ ends_with_setuid() {
 }
 
 @test "root's context ends when the thread executes a setuid program, as its events do" {
-	local options
-
-	options=$(findmnt -no OPTIONS --target "$BATS_TEST_TMPDIR")
-	[[ ,$options, != *,nosuid,* ]] || skip "no setuid programs on this filesystem"
-	cp "$BUILD/tests/track/lives" "$BATS_TEST_TMPDIR/privileged"
-	chmod 4755 "$BATS_TEST_TMPDIR/privileged"
+	setuid_copy
 	serve --backend=perf
 	as nobody begin a lives exec "$BATS_TEST_TMPDIR/privileged" status
 	monitor a "$TID"
@@ -290,6 +281,118 @@ ends_with_setuid() {
 # counts_some SET
 counts_some() {
 	[ "$(cat "$C/set/$1/pmd/0")" -gt 0 ]
+}
+
+# elsewhere: the threads of what serve starts from now on, if they are not of a CPU, are on the first
+# CPU, so that the thread on the last one goes on meanwhile
+elsewhere() {
+	perfmonfs() {
+		exec taskset -c "${CPUS[0]}" perfmonfs "$@"
+	}
+}
+
+# two_sets EVENT0 EVENT1: the context "sets" on TID has them in turns of a millisecond, beside a counter
+# that both sets have
+two_sets() {
+	new sets
+	probe ok mkdir "$C/set/1"
+	for s in 0 1; do
+		put ok "$C/set/$s/pmc/0" "$(event "${@:s + 1:1}")"
+		put ok "$C/set/$s/pmc/1" "$(event task-clock)"
+		put ok "$C/set/$s/timeout_ns" 1000000
+		put ok "$C/set/$s/flags" time_switch
+	done
+	ctl "load tid=$TID"
+	ctl start
+}
+
+# ran N: both sets have been active that often
+ran() {
+	[ "$(cat "$C/set/0/runs")" -ge "$1" ] && [ "$(cat "$C/set/1/runs")" -ge "$1" ]
+}
+
+# sum_of FILE: over both sets
+sum_of() {
+	echo $(($(cat "$C/set/0/$1") + $(cat "$C/set/1/$1")))
+}
+
+# frozen PID: by SIGSTOP, so that nothing of it counts
+frozen() {
+	[[ $(letter "$1") == [tT] ]]
+}
+
+freeze() {
+	kill -STOP "$PID"
+	until_ok frozen "$PID"
+}
+
+# faults_of: of the thread, by the kernel
+faults_of() {
+	awk '{ sub(/.*\) /, ""); print $8 + $10 }' "/proc/$PID/task/$TID/stat"
+}
+
+# Both events count the same faults. The kernel reads them one after the other, while the thread goes on:
+# within a microsecond, of a turn of a thousand.
+@test "sets that switch by the thread's time lose nothing between them, and ctxsw threads have no part" {
+	local before all ns clock
+
+	elsewhere
+	serve --backend=perf
+	begin a spinner "$ONE" fault
+	two_sets page-faults minor-faults
+	until_ok ran 3 # each event has been opened
+	freeze
+	ctl stop
+	before=$(faults_of)
+	ns=$(sum_of active_ns)
+	for s in 0 1; do
+		for pmd in 0 1; do put ok "$C/set/$s/pmd/$pmd" 0; done
+	done
+	ctl start
+	kill -CONT "$PID"
+	until_ok ran 50
+	freeze
+	ctl stop
+	echo "runs $(cat "$C/set/0/runs") and $(cat "$C/set/1/runs")"
+	all=$(($(faults_of) - before))
+	near faults "$(sum_of pmd/0)" "$all" $((all / 200))
+	ns=$(($(sum_of active_ns) - ns))
+	clock=$(sum_of pmd/1)
+	near "active ns" "$ns" "$clock" $((clock / 100))
+	by_the_kernel
+}
+
+@test "sets take turns by the time that the thread runs, and none while it sleeps" {
+	local first ns polls want stolen
+
+	serve --backend=perf
+	begin a subject -c "$ONE" turns 20000
+	two_sets page-faults page-faults
+	until_ok sleeps "$PID" "$TID"
+	first=$(sum_of runs)
+	ns=$(sum_of active_ns)
+	polls=$(stat_of polls)
+	sleep 0.3 # asleep: no time passes, and nothing looks whether it does
+	[ "$(sum_of runs) $(sum_of active_ns) $(stat_of polls)" = "$first $ns $polls" ]
+	stolen=$(stolen_ticks)
+	go a
+	finished a
+	ctl stop
+	want=$(did a "$TID" cpu_ns)
+	near "active ns" $(($(sum_of active_ns) - ns)) "$want" \
+		$((want / 20 + 20000 * $(did a "$TID" switches) + $(stolen_ns "$stolen")))
+	echo "runs $(cat "$C/set/0/runs") and $(cat "$C/set/1/runs")"
+	[ $(($(cat "$C/set/0/runs") - $(cat "$C/set/1/runs"))) -ge 0 ]
+	[ $(($(cat "$C/set/0/runs") - $(cat "$C/set/1/runs"))) -le 1 ]
+	# No turn is shorter than its timeout, but the last one.
+	[ $((($(sum_of runs) - 1) * 1000000)) -le "$(sum_of active_ns)" ]
+	its_faults_of_both a "$TID"
+	by_the_kernel
+}
+
+# its_faults_of_both NAME TID: the context C has counted what that thread of the subject knows of
+its_faults_of_both() {
+	near "faults of $2" "$(sum_of pmd/0)" "$(did "$1" "$2" faults)" 2
 }
 
 @test "a PMD near its limit overflows, and is reset, without a notification" {

@@ -856,16 +856,6 @@ loads_by() {
 	is ok
 }
 
-# Owned by root, executed by the user nobody.
-setuid_copy() {
-	local options
-
-	options=$(findmnt -no OPTIONS --target "$BATS_TEST_TMPDIR")
-	[[ ,$options, != *,nosuid,* ]] || skip "no setuid programs on this filesystem"
-	cp "$BUILD/tests/track/lives" "$BATS_TEST_TMPDIR/privileged"
-	chmod 4755 "$BATS_TEST_TMPDIR/privileged"
-}
-
 @test "a setuid program is not monitored by its user" {
 	setuid_copy
 	serve --backend=perf
@@ -1175,6 +1165,72 @@ becomes_privileged() {
 	new b
 	put ok "$C/flags" "raw notify_block"
 	holds "$C/flags" "notify_block raw"
+}
+
+# hides_switches: what serve() begins runs on a kernel that does not report all switches
+hides_switches() {
+	perfmonfs() {
+		exec "$BUILD/tests/hiding/perfmonfs" "$@"
+	}
+}
+
+# counted_with_gaps FLAGS: of a subject that shares its CPU. FAULTS is the truth.
+counted_with_gaps() {
+	hides_switches
+	serve --backend=perf --threads=ctxsw
+	begin a subject -c "$ONE" faults 200000
+	compete "$ONE" burn
+	new a
+	put ok "$C/flags" "$1"
+	put ok "$C/pmc/0" "$(user_event page-faults)"
+	ctl "load tid=$TID"
+	ctl start
+	go a
+	said a "^done"
+	FAULTS=$(did a "$TID" faults)
+}
+
+# The figures are compared with the program's in tests/vm, where it runs steadily.
+@test "a kernel that hides switches, and the flag gaps: a count that is too low, and says so" {
+	local value gaps ns
+
+	counted_with_gaps gaps
+	read -r value gaps ns < <(awk '$1 == "pmd0" { gsub(/[a-z]+=/, ""); print $2, $3, $4 }' "$C/regs")
+	cat "$C/regs"
+	[ "$value" -gt 0 ] && [ "$value" -le $((FAULTS + 2)) ]
+	[ "$gaps" -gt 0 ]
+	[ "$ns" -gt 0 ] && [ "$ns" -le "$(cpu_time "$PID" "$TID")" ]
+	holds "$C/state" "running tid=$TID set=0 gaps=$gaps"
+	holds "$C/total" "pmd0 $value gaps=$gaps uncertain=$ns"
+	message "gap cpu=* set=0 pmds=0 pid=$PID tid=$TID"
+	cat "$C/regs" >"$BATS_TEST_TMPDIR/saved"
+	put ok "$C/regs" "$(cat "$BATS_TEST_TMPDIR/saved")"
+	holds "$C/total" "pmd0 $value"
+}
+
+@test "a kernel that hides switches: no count" {
+	counted_with_gaps none
+	probe EIO pread "$C/pmd/0" 30 0
+	holds "$C/state" "running tid=$TID set=0 lost"
+	message "count_lost cpu=* set=0 pmds=0 pid=$PID tid=$TID"
+}
+
+@test "a sampling buffer counts the gaps" {
+	hides_switches
+	serve --backend=perf --threads=ctxsw
+	begin a subject -c "$ONE" faults 200000
+	compete "$ONE" burn
+	new a
+	put ok "$C/flags" gaps
+	put ok "$C/format" "default size=4194304"
+	put ok "$C/pmc/0" "$(user_event page-faults)"
+	put ok "$C/pmd/0" "-100 notify"
+	ctl "load tid=$TID"
+	ctl start
+	go a
+	said a "^done"
+	grep -qE "^running tid=$TID set=0 gaps=[0-9]+$" "$C/state"
+	[ "$(od -An -tu8 -j88 -N8 "$C/buffer" | tr -d ' ')" = "$(sed 's/.*gaps=//' "$C/state")" ]
 }
 
 # by_clone STEP...: of a clone, whose context is 1

@@ -252,3 +252,28 @@ message() {
 		return 1
 	}
 }
+
+# stat_of KEY: in stats
+stat_of() {
+	awk -v key="$1" '$1 == key { print $2 }' "$MNT/stats"
+}
+
+# confined: what serve starts from now on has no more capabilities than the systemd unit gives it
+confined() {
+	local unit=$BATS_TEST_DIRNAME/../../contrib/systemd/perfmonfs.service.in
+
+	CAPS=$(sed -n 's/^CapabilityBoundingSet=//p' "$unit" | tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
+	perfmonfs() {
+		exec setpriv --no-new-privs --bounding-set="-all,$CAPS" perfmonfs "$@"
+	}
+}
+
+# The program "privileged", which is root's and executed by others.
+setuid_copy() {
+	local options
+
+	options=$(findmnt -no OPTIONS --target "$BATS_TEST_TMPDIR")
+	[[ ,$options, != *,nosuid,* ]] || skip "no setuid programs on this filesystem"
+	cp "$BUILD/tests/track/lives" "$BATS_TEST_TMPDIR/privileged"
+	chmod 4755 "$BATS_TEST_TMPDIR/privileged"
+}

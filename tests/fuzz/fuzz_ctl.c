@@ -14,7 +14,10 @@ static void check_sound(const struct command *cmd)
 	CHECK(cmd->verb == CMD_SIGNAL || !cmd->signal.sig);
 	CHECK(cmd->verb == CMD_SIGNAL || cmd->verb == CMD_LOAD || !cmd->tid);
 	CHECK((cmd->verb == CMD_LOAD && cmd->tid) ||
-		(!cmd->load.follow && !cmd->load.untraced && !cmd->load.cpus));
+		(!cmd->load.follow && !cmd->load.untraced && !cmd->load.cpus &&
+			!cmd->load.inherit));
+	CHECK(!cmd->load.inherit || !(cmd->load.follow || cmd->load.process || cmd->load.cpus));
+	CHECK(cmd->load.inherit || !cmd->load.on_exec);
 	CHECK(!cmd->tid || !cmd->load.cpu);
 	CHECK(!cmd->load.follow || !cmd->load.untraced);
 	CHECK(cmd->signal.sig >= 0 && cmd->signal.sig <= 64 && cmd->tid >= 0 &&
@@ -53,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		again.tid == cmd.tid);
 	CHECK(again.load.follow == cmd.load.follow && again.load.untraced == cmd.load.untraced &&
 		same_cpus(again.load.cpus, cmd.load.cpus));
+	CHECK(again.load.inherit == cmd.load.inherit && again.load.on_exec == cmd.load.on_exec);
 	command_print_ctl(&again, &twice);
 	CHECK(text_equal(&printed, &twice));
 	command_free(&cmd);

@@ -16,11 +16,31 @@ static int write_flat(const struct recording *r, FILE *out, struct err *e)
 	struct flat_keys keys;
 
 	CHECK(flat_parse_keys(&keys, "command,pid,tid,cpu,object,function", e) == 0);
-	return flat_write(r, &keys, out, e);
+	return flat_write(r, &keys, 0, out, e);
+}
+
+static int write_flamegraph(const struct recording *r, FILE *out, struct err *e)
+{
+	return flamegraph_write(r, 0, out, e);
+}
+
+static int write_tree(const struct recording *r, FILE *out, struct err *e)
+{
+	const struct tree_options options = {.at_least = 0};
+
+	return tree_write(r, &options, out, e);
+}
+
+static int write_callers(const struct recording *r, FILE *out, struct err *e)
+{
+	const struct tree_options options = {.callers = true, .at_least = 1};
+
+	return tree_write(r, &options, out, e);
 }
 
 static int (*const writers[])(const struct recording *r, FILE *out, struct err *e) = {
-	write_flat, folded_write, flamegraph_write, perf_script_write, pprof_write, firefox_write};
+	write_flat, write_tree, write_callers, folded_write, write_flamegraph, perf_script_write,
+	pprof_write, firefox_write};
 
 static char *with_head(const uint8_t *data, size_t size)
 {
@@ -65,9 +85,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	for (size_t i = 0; i < r.nsamples; i++) {
-		weight += r.samples[i].s->weight;
-		for (uint32_t n = 0; n < r.samples[i].s->nframes; n++)
-			CHECK(r.samples[i].locations[n]);
+		weight += r.samples[i].weight;
+		for (uint32_t n = 0; n < r.samples[i].nframes; n++)
+			CHECK(r.samples[i].frames[n].at);
 	}
 	CHECK(weight == r.weight);
 	check_output(&r, out);

@@ -113,6 +113,19 @@ is_first_lines() {
 	done
 }
 
+@test "decode: the names of libpfm4, of a PMU that the user names" {
+	pfm --version | grep -q '^libpfm4 [0-9]' || skip "pfm was built without libpfm4"
+	serve --backend=sim:intel_v4
+	pfm_run 0 decode 0x410151
+	[ "${lines[0]}" = "no event with a name" ]
+	pfm_run 0 decode --pmu=skl 0x410151 0x2410151
+	[ "${lines[0]}" = skl::L1D:REPLACEMENT ]
+	[ "${lines[3]}" = skl::L1D:REPLACEMENT ]
+	code=$(pfm encode -m "$MNT" skl::L1D:REPLACEMENT)
+	[ "$code" = 0x430151 ]
+	pfm_run 125 decode --pmu=nonsense 0x410151
+}
+
 # What encode makes, decode understands: of each event that list shows, on each PMU.
 @test "list, encode and decode agree, on each PMU of the simulator" {
 	models=$(perfmonfs --help | sed -n 's/^Models of sim: //p')
@@ -232,6 +245,50 @@ shipped_lists() {
 	printf 'group mine\nevent cycles\nmetric m = cyles\n' >"$PFM_EVENTS/mine.group"
 	pfm_run 125 list
 	[[ $output == *"mine.group:3: 'cyles'"* ]]
+}
+
+# metrics_are GROUP: each metric is what its formula makes of the counts that were shown with it
+metrics_are() {
+	python3 - "$PFM_EVENTS" "$1" "$BATS_TEST_TMPDIR/rows" <<-'END'
+		import glob, json, re, sys
+		folder, name, rows = sys.argv[1:]
+		rows = [json.loads(line) for line in open(rows)]
+		events = {row["event"]: row["value"] for row in rows if "event" in row}
+		metrics = {row["metric"]: row["value"] for row in rows if "metric" in row}
+		seconds = metrics["elapsed"]
+		found = 0
+		inside = False
+		for file in glob.glob(folder + "/*.group"):
+		    for line in open(file):
+		        if line.startswith("group "):
+		            inside = line.split()[1] == name
+		        match = re.match(r"metric (\S+)( \[.*\])? = ([^;]*)", line)
+		        if inside and match:
+		            formula = re.sub(r"[a-z][a-z0-9-]*", lambda m: "v[%r]" % m[0], match[3].strip())
+		            try:
+		                value = eval(formula, {"v": dict(events, seconds=seconds)})
+		            except ZeroDivisionError:
+		                value = None
+		            got = metrics[match[1]]
+		            assert value == got or abs(got - value) <= 1e-3 * abs(value), (match[1], got, value)
+		            found += value is not None
+		assert found >= 3, found
+	END
+}
+
+@test "groups of Zen 5: what pipeline.json makes of its events" {
+	serve --backend=sim:amd_v2
+	cp "$BATS_TEST_DIRNAME"/../../tools/pfm/events/data/{flops.group,topdown.group,zen5.events} "$PFM_EVENTS"
+	# A simulated CPU is of no model.
+	sed -i 's/^cpu .*/pmu amd64_v2/' "$PFM_EVENTS/zen5.events"
+	for group in topdown flops "topdown2 --rerun"; do
+		# shellcheck disable=SC2086
+		bounded pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/rows" -C 0 -g $group \
+			-- sh -c "echo 1000000000 >$MNT/sim/advance"
+		metrics_are "${group% *}"
+	done
+	run -125 bounded pfm stat --mount="$MNT" -C 0 -g topdown2 true
+	[[ $output == *--rerun* ]]
 }
 
 @test "the machine's events are not those of a simulated PMU" {

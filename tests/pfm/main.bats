@@ -81,3 +81,29 @@ completed() {
 	completed pfm stat --mo
 	is --mount=
 }
+
+# offered LINE: what zsh offers at its end
+offered() {
+	output=$(bounded zsh -f "$BATS_TEST_DIRNAME/complete.zsh" "$BATS_TEST_DIRNAME/../../contrib/completion" "$1" 3>&- | sort -u)
+}
+
+@test "zsh completes the commands and options that help knows" {
+	command -v zsh >/dev/null || skip "needs zsh"
+	local name option
+
+	offered "pfm "
+	[ "$output" = "$(pfm help | awk '/^  [a-z]/ { print $1 }' | sort)" ]
+	offered "pfm help w"
+	is who
+	for name in stat top report; do
+		offered "pfm $name -"
+		for option in $(pfm help "$name" | grep -oE '^  .{0,6}--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+			grep -qx -- "$option" <<<"$output"
+		done
+	done
+	offered "pfm stat -"
+	grep -qx -- -e <<<"$output"
+	# The monitored command
+	offered "pfm stat --regions tru"
+	grep -qx true <<<"$output"
+}

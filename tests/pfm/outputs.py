@@ -1,14 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""Checks what pfm report has written of a recording of the burner, as its readers would take it.
+"""Checks what pfm report has written of a recording, as its readers would take it: all have these
+functions, and the same stacks.
 
-    outputs.py OVERFLOWS PPROF FIREFOX SVG
+    outputs.py FUNCTION,... OVERFLOWS PPROF FIREFOX SVG SCRIPT FOLDED
 """
+import collections
 import gzip
 import json
+import re
 import sys
 import xml.etree.ElementTree
 
-FUNCTIONS = {"a", "b", "c"}
+FUNCTIONS = set(sys.argv[1].split(","))
+
+
+def plain(name):
+    """A name in all formats: some have addresses, or marks of the kernel."""
+    name = re.sub(r"_\[k\]$", "", name or "[unknown]")
+    return "[unknown]" if name.startswith("0x") else name
+
+
+def stack_of(names):
+    """Plain names; addresses that are no functions are one, as in the folded stacks."""
+    stack = list(map(plain, names))
+    return tuple(n for i, n in enumerate(stack) if n != "[unknown]" or i == 0 or stack[i - 1] != n)
 
 
 def varint(data, at):
@@ -63,8 +78,10 @@ def check_pprof(path, overflows):
     values = [packed(s[2][0]) for s in map(message, profile[2])]
     assert sum(v[0] for v in values) == overflows
     assert sum(v[1] for v in values) == overflows * profile[12][0]
-    seen = {names[packed(s[1][0])[0]] for s in map(message, profile[2])}
-    assert FUNCTIONS <= seen, seen
+    stacks = collections.Counter()
+    for sample, value in zip(map(message, profile[2]), values):
+        stacks[stack_of(names[n] for n in reversed(packed(sample[1][0])))] += value[0]
+    return stacks
 
 
 def check_table(table, **references):
@@ -91,7 +108,20 @@ def check_thread(thread, libs):
     assert thread["samples"]["time"] == sorted(thread["samples"]["time"])
     for row, prefix in enumerate(stacks["prefix"]):
         assert prefix is None or prefix < row
-    return sum(thread["samples"]["weight"])
+    assert len(set(zip(stacks["prefix"], stacks["frame"]))) == stacks["length"]
+
+
+def thread_stacks(thread):
+    """The stack of each sample, by going through the tables as the viewer does."""
+    stacks, names = thread["stackTable"], []
+    for row, prefix in enumerate(stacks["prefix"]):
+        name = thread["funcTable"]["name"][thread["frameTable"]["func"][stacks["frame"][row]]]
+        callers = () if prefix is None else names[prefix]
+        names.append(callers + (thread["stringArray"][name],))
+    total = collections.Counter()
+    for stack, weight in zip(thread["samples"]["stack"], thread["samples"]["weight"]):
+        total[stack_of(names[stack])] += weight
+    return total
 
 
 def check_firefox(path, overflows):
@@ -99,21 +129,59 @@ def check_firefox(path, overflows):
         profile = json.load(f)
     assert profile["meta"]["preprocessedProfileVersion"] == 49
     libs = len(profile["libs"])
-    assert sum(check_thread(t, libs) for t in profile["threads"]) == overflows
-    names = {s for t in profile["threads"] for s in t["stringArray"]}
-    assert FUNCTIONS <= names, names
+    for thread in profile["threads"]:
+        check_thread(thread, libs)
+    stacks = sum(map(thread_stacks, profile["threads"]), collections.Counter())
+    assert sum(stacks.values()) == overflows
+    return stacks
 
 
 def check_flamegraph(path, overflows):
     svg = xml.etree.ElementTree.parse(path).getroot()
     assert svg.tag == "{http://www.w3.org/2000/svg}svg"
-    frames = {g.get("data-n"): g for g in svg.iter() if g.get("class") == "f"}
-    assert {"all", "burner"} | FUNCTIONS <= set(frames), set(frames)
-    assert "%d overflows" % overflows in frames["all"][0].text
-    for g in frames.values():
-        assert 0 <= float(g.get("data-x")) <= float(g.get("data-x")) + float(g.get("data-w")) < 1.0001
+    frames = list(next(g for g in svg.iter() if g.get("id") == "frames"))
+    titles = [re.fullmatch(r"(.*?)( \([^()]*\))?, [0-9.]+ %, ([0-9]+) overflows", g[0].text) for g in frames]
+    assert titles[0][1] == "all" and int(titles[0][3]) == overflows
+    assert FUNCTIONS <= {title[1] for title in titles}
+    for rect in (g[1] for g in frames):
+        assert 10 <= float(rect.get("x")) <= float(rect.get("x")) + float(rect.get("width")) < 1190.001
 
 
-check_pprof(sys.argv[2], int(sys.argv[1]))
-check_firefox(sys.argv[3], int(sys.argv[1]))
-check_flamegraph(sys.argv[4], int(sys.argv[1]))
+def script_stacks(path, period):
+    """What stackcollapse-perf.pl makes of it, by its patterns."""
+    stacks, frames, weight = collections.Counter(), [], 0
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            line = line.rstrip("\n")
+            if event := re.match(r"(\S.+?)\s+(\d+)/*(\d+)*\s+.*:\s*(\d+)*\s+(\S+):\s*$", line):
+                weight = int(event[4]) // period
+            elif frame := re.match(r"\s*(\w+)\s*(.+) \((.*)\)", line):
+                frames.insert(0, re.sub(r"\+0x[\da-f]+$", "", frame[2]))
+            else:
+                assert line == "", line
+                stacks[stack_of(frames)] += weight
+                frames = []
+    return stacks
+
+
+def folded_stacks(path):
+    stacks = collections.Counter()
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            stack, weight = line.rsplit(" ", 1)
+            stacks[stack_of(stack.split(";")[1:])] += int(weight)
+    return stacks
+
+
+def check(overflows, pprof, firefox, svg, script, folded):
+    stacks = folded_stacks(folded)
+    assert sum(stacks.values()) == overflows
+    assert FUNCTIONS <= {name for stack in stacks for name in stack}
+    check_flamegraph(svg, overflows)
+    for name, other in (("pprof", check_pprof(pprof, overflows)),
+                        ("firefox", check_firefox(firefox, overflows)),
+                        ("script", script_stacks(script, 250000))):
+        assert other == stacks, (name, (other - stacks).most_common(3), (stacks - other).most_common(3))
+
+
+check(int(sys.argv[2]), *sys.argv[3:])

@@ -86,6 +86,13 @@ shares_are_right() {
 	share_is c 10
 }
 
+# outputs_agree FUNCTION,...: all outputs have these, and the same stacks, of samples of 250 us
+outputs_agree() {
+	pfm report recorded --perf-script=script --pprof=pprof --firefox=firefox --flamegraph=flame.svg \
+		--folded=stacks
+	python3 "$BATS_TEST_DIRNAME/outputs.py" "$1" "$(total <stacks)" pprof firefox flame.svg script stacks
+}
+
 total() { # of the weights in folded stacks
 	awk '{ n += $NF } END { print n + 0 }'
 }
@@ -103,13 +110,83 @@ total() { # of the weights in folded stacks
 	all=$(pfm report recorded --folded | total)
 	grep -q "^# $all overflows" flat
 	[ "$(awk '!/^#/ { n += $2 } END { print n }' flat)" = "$all" ]
-	pfm report recorded --perf-script=script --pprof=pprof --firefox=firefox --flamegraph=flame.svg
-	# What stackcollapse-perf.pl takes: a line for the sample, one for its frame.
-	[ "$(awk '/^[^\t]+ [0-9]+\/[0-9]+ \[[0-9]+\] [0-9.]+: +[0-9]+ task-clock: $/ { n += $(NF-1) / 250000 }
-		END { print n }' script)" = "$all" ]
+	outputs_agree a,b,c
 	grep -qE '^	 +[0-9a-f]+ a\+0x[0-9a-f]+ \(.*/burner\)$' script
-	python3 "$BATS_TEST_DIRNAME/outputs.py" "$all" pprof firefox flame.svg
 	no_contexts
+}
+
+# has_called FILE SAMPLES: with call chains up to main()
+has_called() {
+	gone "$RECORD" || [ "$(pfm report "$1" --folded | grep ';main;' | total)" -ge "$2" ]
+}
+
+# called_is FUNCTION PERCENT: of the work, within 5 points
+called_is() {
+	awk -v f=";main;$1;" -v want="$2" '
+		/;main;(heavy|light|down);.*work / { all += $NF }
+		/;work / && index($0, f) { its += $NF }
+		END {
+			is = all ? 100 * its / all : 0
+			printf "%s: %.2f %% of %d, should be %d %%\n", f, is, all, want
+			exit !(all >= 1800 && is >= want - 5 && is <= want + 5)
+		}' folded
+}
+
+@test "call chains: callers have their shares, in all outputs" {
+	serve_perf
+	record recorded -g -F 4000 "$BUILD/tests/fs/caller" 3
+	until_ok has_samples recorded 9000 # a stack is three times as large
+	until_ok has_called recorded 2500
+	finish 143 TERM
+	pfm report recorded --folded >folded
+	called_is heavy 60
+	called_is light 30
+	called_is down 10
+	grep -q '^caller;.*;main;down;down;down;down;work ' folded
+	# libc's read() has no frame, and hides its caller.
+	grep -qE ';main;[^;]+;[^;]+_\[k\](;| )' folded
+	outputs_agree heavy,light,down,work
+	grep -q ' with call chains$' <(pfm report recorded)
+	pfm report recorded --tree >tree
+	[ "$(awk 'length > 80 && !/^#/' tree)" = "" ]
+	grep -qE '^ +[0-9.]+% +[0-9.]+%      +heavy$' tree
+	pfm report recorded --tree=callers --percent-limit=1 | grep -A1 -E '^ +[0-9.]+% +work$' |
+		grep -qE '^ +[0-9.]+%  +heavy$'
+	no_contexts
+}
+
+# The kernel records 127 frames by default.
+@test "call chains: what is deeper is cut, and said" {
+	[ "$(cat /proc/sys/kernel/perf_event_max_stack)" = 127 ] || skip "perf_event_max_stack is not 127"
+	serve_perf
+	record recorded -g -F 4000 "$BUILD/tests/fs/caller" 200
+	until_ok has_samples recorded 4000
+	finish 143 TERM
+	pfm report recorded | grep -E '^# [0-9]+ stacks are cut'
+	# 125 below work(), after the command
+	pfm report recorded --folded | grep -qE '^caller(;down){125};work [0-9]+$'
+}
+
+@test "call chains: of a CPU, by its interrupts" {
+	serve_perf
+	"$BUILD/tests/fs/caller" 3 3>&- &
+	caller=$!
+	taskset -p -c "$CPU_BURNT" "$caller"
+	record recorded -g -F 4000 -C "$CPU_BURNT"
+	until_ok has_samples recorded 9000
+	finish 0 INT
+	kill "$caller"
+	pfm report recorded --folded >folded
+	called_is heavy 60
+	called_is light 30
+	grep -q "^# addresses: of the overflow's interrupt" <(pfm report recorded)
+	no_contexts
+}
+
+@test "call chains: simulated CPUs have none" {
+	serve --backend=sim
+	run -125 pfm record -g -C 1
+	[[ $output == *"simulated CPUs run no programs"* ]]
 }
 
 @test "a process that runs already" {

@@ -151,6 +151,63 @@ fields() {
 	grep -q '2,000,000,000 .*0.00 %' <<<"$output"
 }
 
+# Other software takes the counter over, and gives it back before the next run
+STEAL="echo '1 0x186 0x4300c4' >\$MNT/sim/poke; echo 1000000 >\$MNT/sim/advance; echo '1 0x186 0' >\$MNT/sim/poke"
+
+@test "sim: the statistics of runs, for programs" {
+	local form
+	local lose=(-r 2 -e r00c4:u -C 1 --allow-lost -- sh -c "$STEAL")
+
+	serve --backend=sim
+	# The second run advances twice as far, the third three times.
+	for form in json csv; do
+		rm -f "$BATS_TEST_TMPDIR/runs"
+		run -0 pfm stat --mount="$MNT" -r 3 "$([ $form = csv ] && echo -x, || echo -j)" -e instructions:u -C 1 -- \
+			sh -c 'echo >>"$0/runs"; echo $(($(wc -l <"$0/runs") * 1000000)) >"$1/sim/advance"' \
+			"$BATS_TEST_TMPDIR" "$MNT"
+		fields $form instructions:u "statistics instructions:u"
+		[[ $output =~ ^"2000000 4000000 6000000"$'\n'4000000(\.0)?$ ]]
+	done
+	export MNT
+	run -0 pfm stat --mount="$MNT" -j "${lose[@]}"
+	fields json "statistics r00c4:u"
+	is lost
+}
+
+@test "sim: two commands are compared" {
+	local n form
+
+	serve --backend=sim
+	# In turns: each finds what the other has done before.
+	for form in -j -x,; do
+		rm -f "$BATS_TEST_TMPDIR/turns"
+		run -0 pfm stat --mount="$MNT" -C 1 -r 5 $form -e instructions:u,cycles:k --compare \
+			"echo A >>$BATS_TEST_TMPDIR/turns; echo 1000000 >$MNT/sim/advance" \
+			"echo B >>$BATS_TEST_TMPDIR/turns; echo 1100000 >$MNT/sim/advance"
+		[ "$(tr -d '\n' <"$BATS_TEST_TMPDIR/turns")" = ABABABABAB ]
+		fields "$([ $form = -j ] && echo json || echo csv)" "comparison instructions:u" "comparison cycles:k"
+		[[ $output =~ ^10(\.0)?$'\n'10(\.0)?$ ]]
+	done
+	run -0 pfm stat --mount="$MNT" -C 1 -r 4 -e instructions:u --compare \
+		"echo 1000000 >$MNT/sim/advance" "echo 1100000 >$MNT/sim/advance"
+	grep -qE '^instructions:u +u +2,000,000 +2,200,000 \+10\.00 % +p=0\.0286$' <<<"$output"
+	! grep -E '^.{81}' <<<"$output"
+	run -0 pfm stat --mount="$MNT" -C 1 -e instructions:u --compare \
+		"echo 1000000 >$MNT/sim/advance" "echo 1000000 >$MNT/sim/advance; true"
+	grep -qE '^instructions:u .* no difference shown$' <<<"$output"
+	grep -q '^A: 10 runs of echo' <<<"$output"
+	run -3 pfm stat --mount="$MNT" -C 1 -e r00c4:u --compare "MNT=$MNT; $STEAL" true
+	[[ $output == *"<lost"* ]]
+	for n in "-r 3" "-I 10" "--no-aggr"; do
+		# shellcheck disable=SC2086
+		run -125 pfm stat --mount="$MNT" -C 1 $n --compare true true
+	done
+	run -125 pfm stat --mount="$MNT" -C 1 --compare true
+	run -125 pfm stat --mount="$MNT" -C 1 --compare true true true
+	run -7 pfm stat --mount="$MNT" -C 1 -r 4 --compare true 'exit 7'
+	no_contexts
+}
+
 @test "sim: Ctrl-C ends the runs, and the last one does not count" {
 	serve --backend=sim
 	cat >"$BATS_TEST_TMPDIR/script" <<-'END'
@@ -189,6 +246,99 @@ fields() {
 	run -125 pfm stat --mount="$MNT" -I 9 true
 }
 
+# on_cores OPTION...: as on_sim, on all CPUs of a machine in which 0 and 2, and 1 and 3 are threads of a core
+on_cores() {
+	local cpu
+
+	for cpu in 0 1 2 3; do
+		mkdir -p "$BATS_TEST_TMPDIR/cpus/cpu$cpu/topology"
+		echo $((cpu % 2)),$((cpu % 2 + 2)) >"$BATS_TEST_TMPDIR/cpus/cpu$cpu/topology/thread_siblings_list"
+		echo $((cpu % 2 + 5)) >"$BATS_TEST_TMPDIR/cpus/cpu$cpu/topology/physical_package_id"
+	done
+	run -0 unshare -m --propagation private sh -c \
+		'mount --bind "$0" /sys/devices/system/cpu && exec "$@"' "$BATS_TEST_TMPDIR/cpus" \
+		pfm stat --mount="$MNT" -a -e instructions:u "$@" -- sh -c "echo 1000000 >$MNT/sim/advance"
+}
+
+@test "sim: counts of cores and sockets" {
+	serve --backend=sim
+	on_cores --per-core
+	[ "$(grep -cE '^core [01] +4,000,000 +instructions:u +u$' <<<"$output")" = 2 ]
+	on_cores --per-socket
+	[ "$(grep -cE '^socket [56] +4,000,000 +instructions:u +u$' <<<"$output")" = 2 ]
+	on_cores --per-core -j
+	[ "$(grep -c '"cpu":null.*"socket":5,"core":0}$' <<<"$output")" = 1 ]
+	[ "$(grep -c '"cpu":null.*"socket":6,"core":1}$' <<<"$output")" = 1 ]
+	fields json instructions:u
+	is "4000000 4000000"
+	on_cores --per-socket -I 1000 -x,
+	fields csv instructions:u
+	is "4000000 4000000"
+	on_cores --per-core -j -r 3
+	fields json instructions:u "statistics instructions:u"
+	is $'4000000 4000000 4000000 4000000 4000000 4000000\n4000000 4000000'
+	on_cores --per-socket -x, -r 2
+	fields csv "statistics instructions:u" "statistics elapsed"
+	[[ $output == "4000000.0 4000000.0"* ]]
+	on_cores --no-aggr -r 2
+	[ "$(grep -cE '^CPU[0-3] +2,000,000 +instructions:u +u +[+]- +0.00 %$' <<<"$output")" = 4 ]
+	! grep -E '^.{81}' <<<"$output"
+	# Two event sets, in two runs
+	on_cores --per-core --rerun -j -e instructions:u,r00c4:u,r00c4:u,r00c4:u,r00c4:u,r00c4:u
+	fields json instructions:u r00c4:u
+	is $'4000000 4000000\n800000 800000 800000 800000 800000 800000 800000 800000 800000 800000'
+	run -125 pfm stat --mount="$MNT" -C 99 --per-core -- true
+	run -125 pfm stat --mount="$MNT" -C 1 --per-core --per-socket -- true
+	run -125 pfm stat --mount="$MNT" -C 1 --per-thread -- true
+	run -125 pfm stat --mount="$MNT" --per-core true
+	no_contexts
+}
+
+@test "perf: counts of each thread" {
+	serve --backend=perf
+	run pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" --per-thread -e page-faults:u,minor-faults:u \
+		sh -c "perl -e '\$b = chr(1) x (64 << 20)'; true"
+	[[ $status = 0 || $status = 3 ]]
+	schema json <"$BATS_TEST_TMPDIR/out"
+	python3 - "$BATS_TEST_TMPDIR/out" <<-'END'
+		import json, sys
+		faults = {}
+		for line in open(sys.argv[1]):
+		    row = json.loads(line)
+		    if row.get("event") == "page-faults:u":
+		        assert row["tid"] not in faults, row
+		        faults[row["tid"]] = row["value"]
+		assert len(faults) == 2, faults
+		shell, perl = (faults[tid] for tid in sorted(faults))
+		# A lost count is none. Bytes may be in huge pages.
+		assert None in (shell, perl) or perl > 500 > shell, faults
+	END
+	# A thread that has ended is told of once more.
+	run pfm stat --mount="$MNT" --per-thread -x, -I 20 -e page-faults:u sh -c 'true; /bin/true; sleep 0.2'
+	[[ $status = 0 || $status = 3 ]]
+	fields csv page-faults:u
+	run -125 pfm stat --mount="$MNT" --per-thread -r 2 true
+	no_contexts
+}
+
+@test "perf: the threads of a process, in several runs" {
+	serve --backend=perf
+	sleep 1000 3>&- &
+	run pfm stat --mount="$MNT" -j -r 2 --per-thread --allow-lost -e page-faults:u -p $! -- true
+	kill $!
+	[ "$status" = 0 ]
+	grep -q "\"statistics\":\"page-faults:u\".*\"tid\":$!,.*\"runs\":2," <<<"$output"
+	fields json "statistics page-faults:u"
+	[[ $output = 0 || $output = lost ]]
+}
+
+@test "perf: threads that could not be followed are no silent gap" {
+	serve --backend=perf
+	echo 2 >"$MNT/config/user_contexts_max"
+	as_nobody 3 pfm stat --mount="$MNT" --per-thread -e page-faults:u sh -c 'sleep 0.1 & sleep 0.1 & sleep 0.1 & wait'
+	[[ $output == *"threads are missing"* ]]
+}
+
 @test "sim: a lost count is no number, and its counter is left alone then" {
 	local steal=(-C 1 -e r00c4:u,r00c5:u -- sh -c "echo '1 0x186 0x4300c4' >$MNT/sim/poke
 		echo 1000000000 >$MNT/sim/advance")
@@ -205,6 +355,15 @@ fields() {
 	is 400000000
 	on_sim -j -e r00c4:u,r00c4:u,r00c4:u,r00c4:u
 	[ "$status" = 125 ]
+}
+
+@test "sim: a counter that other software has" {
+	serve --backend=sim
+	put ok "$MNT/sim/poke" "1 0x186 0x4300c4"
+	run -125 pfm stat --mount="$MNT" -C 1 -e pmc0=0x4100c0 -- true
+	[[ $output == *"pfm who"* && $output != *--mux* ]]
+	run -125 pfm stat --mount="$MNT" -C 1 -e r00c4:u,r00c4:u,r00c4:u,r00c4:u -- true
+	[[ $output == *"pfm who"* && $output == *--mux* ]]
 }
 
 @test "sim: a lost count that is allowed" {
@@ -389,8 +548,54 @@ goes_on() {
 	run -125 pfm stat --mount="$MNT" -t "$pid" -- true
 }
 
-@test "perf: contexts of children make room for others" {
+@test "perf: the kernel counts a command, and nothing disturbs it" {
 	serve --backend=perf
+	run -0 --separate-stderr pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" \
+		-e context-switches,page-faults sh -c "grep TracerPid /proc/self/status; cat $MNT/stats"
+	[[ $output == *$'TracerPid:\t0'* ]]
+	grep -qx "threads 1" <<<"$output"
+	grep -qx "ctxsw_threads 0" <<<"$output"
+	grep -qx "ctxsw_in 0" <<<"$output"
+	output=$(cat "$BATS_TEST_TMPDIR/out")
+	fields json context-switches page-faults
+	[[ $output != *lost* ]]
+	no_contexts
+}
+
+# follows OPTION...: pfm counts a command, which the daemon traces
+follows() {
+	run --separate-stderr pfm stat --mount="$MNT" -j --allow-lost "$@" grep TracerPid /proc/self/status
+	[ "$status" = 0 ]
+	[[ $output == TracerPid:* && $output != *$'\t0' ]]
+	no_contexts
+}
+
+@test "perf: the daemon follows what the kernel cannot count alone" {
+	local events
+
+	serve --backend=perf
+	events=$(printf ',page-faults%.0s' {1..17})
+	follows --mux -e "${events#,}"
+	# Its program may not be read, or gains privileges.
+	install -m 4755 "$(command -v grep)" "$BATS_TEST_TMPDIR/grep"
+	PATH="$BATS_TEST_TMPDIR:$PATH" follows -e page-faults
+	rm "$BATS_TEST_TMPDIR/grep"
+	stop_daemon
+	serve --backend=perf -o threads=ctxsw
+	follows -e page-faults
+}
+
+@test "perf: a script whose interpreter is missing" {
+	serve --backend=perf
+	printf '#!/nonsense\n' >"$BATS_TEST_TMPDIR/script"
+	chmod +x "$BATS_TEST_TMPDIR/script"
+	run -127 pfm stat --mount="$MNT" "$BATS_TEST_TMPDIR/script"
+	[[ $output == *ENOENT* ]]
+	no_contexts
+}
+
+@test "perf: contexts of children make room for others" {
+	serve --backend=perf -o threads=ctxsw
 	echo 16 >"$MNT/config/user_contexts_max"
 	mkfifo -m 666 "$BATS_TEST_TMPDIR/fifo"
 	cat >"$BATS_TEST_TMPDIR/script" <<-'END'

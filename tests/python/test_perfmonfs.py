@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 import perfmonfs
@@ -448,6 +449,23 @@ class Threads(Case):
                 self.assertEqual(ctx.total()[0, 0], count)
                 return
         self.skipTest("no thread can be followed here: the kernel does not tell of switches")
+
+    def test_age_of_its_live_page(self):
+        if self.mount.stats()["passthrough"] != 1:
+            self.skipTest("this kernel passes no files through")
+        child = self.program()
+        ctx = self.context()
+        ctx.load(tid=child.pid)
+        live = ctx.set(0).live()
+        self.addCleanup(live.close)
+        ctx.start()
+        began = time.monotonic()
+        live.read()
+        while live.age() >= time.monotonic() - began:
+            live.read()
+        ctx.stop()
+        live.read()
+        self.assertEqual(live.age(), 0.0)
 
     def test_no_such_thread(self):
         child = subprocess.Popen(["true"])

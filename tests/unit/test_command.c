@@ -106,6 +106,7 @@ static void test_ctl_thread(void **state)
 		unsigned set;
 		bool has_set, follow, untraced;
 		const char *printed;
+		bool inherit, on_exec;
 	} cases[] = {
 		{"load tid=1", 1, 0, false, false, false, "load tid=1\n"},
 		{"load tid=4194304 set=7", 4194304, 7, true, false, false,
@@ -115,6 +116,9 @@ static void test_ctl_thread(void **state)
 		{"load ptrace=no tid=5", 5, 0, false, false, true, "load tid=5 ptrace=no\n"},
 		{"load ptrace=yes follow set=0 tid=5", 5, 0, true, true, false,
 			"load tid=5 set=0 follow\n"},
+		{"load inherit tid=5", 5, 0, false, false, false, "load tid=5 inherit\n", true},
+		{"load on_exec tid=5 inherit ptrace=no", 5, 0, false, false, true,
+			"load tid=5 ptrace=no inherit on_exec\n", true, true},
 	};
 
 	(void)state;
@@ -130,6 +134,8 @@ static void test_ctl_thread(void **state)
 		assert_int_equal(cmd.has_set, cases[i].has_set);
 		assert_int_equal(cmd.load.follow, cases[i].follow);
 		assert_int_equal(cmd.load.untraced, cases[i].untraced);
+		assert_int_equal(cmd.load.inherit, cases[i].inherit);
+		assert_int_equal(cmd.load.on_exec, cases[i].on_exec);
 		assert_null(cmd.load.cpus);
 		command_print_ctl(&cmd, &out);
 		assert_string_equal(out.p, cases[i].printed);
@@ -191,10 +197,10 @@ static void test_ctl_errors(void **state)
 		{"load follow", EINVAL, "lacks"},
 		{"load cpus=1", EINVAL, "lacks"},
 		{"load cpu=1 tid=1", EINVAL, "on a CPU or on a thread"},
-		{"load cpu=1 follow", EINVAL, "go with tid or pid"},
-		{"load cpu=1 cpus=1", EINVAL, "go with tid or pid"},
-		{"load cpu=1 ptrace=no", EINVAL, "go with tid or pid"},
-		{"load cpu=1 ptrace=yes", EINVAL, "go with tid or pid"},
+		{"load cpu=1 follow", EINVAL, "go with a thread"},
+		{"load cpu=1 cpus=1", EINVAL, "go with a thread"},
+		{"load cpu=1 ptrace=no", EINVAL, "go with a thread"},
+		{"load cpu=1 ptrace=yes", EINVAL, "go with a thread"},
 		{"load pid=0", EINVAL, "no process has number 0"},
 		{"load pid=1 tid=1", EINVAL, "leave one out"},
 		{"load pid=1 cpu=1", EINVAL, "leave out cpu"},
@@ -211,6 +217,13 @@ static void test_ctl_errors(void **state)
 		{"load tid=1 follow=", EINVAL, "write the word alone"},
 		{"load tid=1 follow ptrace=no", EINVAL, "leave out follow or ptrace=no"},
 		{"load ptrace=no tid=1 follow", EINVAL, "leave out follow or ptrace=no"},
+		{"load tid=1 on_exec", EINVAL, "write 'load tid=N inherit on_exec'"},
+		{"load tid=1 inherit follow", EINVAL, "leave one out"},
+		{"load pid=1 inherit", EINVAL, "load pid=N follow"},
+		{"load tid=1 inherit cpus=0", EINVAL, "leave cpus out"},
+		{"load cpu=1 inherit", EINVAL, "go with a thread"},
+		{"load tid=1 inherit=1", EINVAL, "write the word alone"},
+		{"load tid=1 inherit inherit", EINVAL, "twice"},
 		{"load tid=1 ptrace", EINVAL, "ptrace=no"},
 		{"load tid=1 ptrace=", EINVAL, "ptrace=no"},
 		{"load tid=1 ptrace=0", EINVAL, "ptrace=no"},
@@ -426,6 +439,7 @@ static void test_pmd(void **state)
 		{"0 eventid=0xffffffffffffffff", 0, {.eventid = UINT64_MAX},
 			"0 eventid=18446744073709551615"},
 		{"0 no64", 0, {.flags = PMD_NO64}, "0 no64"},
+		{"5 gaps=2 uncertain=7 no64", 5, {.flags = PMD_NO64}, "5 no64"},
 		{"0\trandom  notify ", 0, {.flags = PMD_NOTIFY | PMD_RANDOM},
 			"0 long=0 short=0 notify random"},
 		{"-7 notify", -7ULL,
@@ -501,6 +515,8 @@ static void test_pmd_errors(void **state)
 		{"0 random=", EINVAL, "write the word alone"},
 		{"0 long=1 long=1", EINVAL, "'long' is given twice"},
 		{"0 seed=0 seed=0", EINVAL, "'seed' is given twice"},
+		{"0 gaps", EINVAL, "write 'gaps=N'"},
+		{"0 uncertain=x", EINVAL, "uncertain: 'x'"},
 		{"0 no64 no64", EINVAL, "'no64' is given twice"},
 		{"0 reset=1 smpl=1 reset=2", EINVAL, "'reset' is given twice"},
 		{"0 smpl", EINVAL, "write 'smpl=LIST'"},
@@ -595,6 +611,10 @@ static void test_regs(void **state)
 		"pmc0 0x00000000005300c0\npmd0 18446744073709451616 long=18446744073709451616 "
 		"short=5 notify\n"
 		"pmd65535 7\npmc16 0x0000000000000333\n");
+	cmd.vector.regs[1].gaps = (struct gaps){.n = 2, .ns = 7};
+	text_clear(&out);
+	command_print_regs(&cmd, &out);
+	assert_non_null(strstr(out.p, " notify gaps=2 uncertain=7\n"));
 	command_free(&cmd);
 	assert_null(cmd.vector.regs);
 	assert_int_equal(command_parse_regs((struct slice){out.p, out.n}, &pmu, 3, &cmd, &e), 0);
@@ -680,6 +700,7 @@ static void test_flags(void **state)
 			"system_wide notify_block ovfl_no_msg\n"},
 		{"system_wide system_wide", CTX_SYSTEM_WIDE, "system_wide\n"},
 		{"raw", CTX_RAW, "raw\n"},
+		{"gaps", CTX_GAPS, "gaps\n"},
 		{"raw notify_block", CTX_NOTIFY_BLOCK | CTX_RAW, "notify_block raw\n"},
 	};
 
@@ -704,8 +725,8 @@ static void test_flags_errors(void **state)
 		{"", "'none'"},
 		{" ", "'none'"},
 		{"SYSTEM_WIDE", "'SYSTEM_WIDE'"},
-		{"excl_idle",
-			"write words of 'system_wide notify_block ovfl_no_msg raw', or 'none'"},
+		{"excl_idle", "write words of 'system_wide notify_block ovfl_no_msg raw gaps', or "
+			      "'none'"},
 		{"system_wide,notify_block", "'system_wide,notify_block'"},
 		{"system_wide none", "'none'"},
 		{"none system_wide", "alone"},
@@ -740,6 +761,9 @@ static void test_state(void **state)
 		{{CTX_MASKED, .tid = 7, .set = 3}, "masked tid=7 set=3\n"},
 		{{CTX_MASKED, true, .tid = 7}, "masked tid=7 set=0 throttled\n"},
 		{{CTX_UNLOADED, .tid = 7}, "unloaded\n"},
+		{{CTX_RUNNING, .tid = 7, .gaps = 3}, "running tid=7 set=0 gaps=3\n"},
+		{{CTX_RUNNING, .lost = true, .tid = 7, .gaps = 3},
+			"running tid=7 set=0 gaps=3 lost\n"},
 		{{CTX_UNLOADED, .tid = 7, .ended = true, .set = 3}, "zombie tid=7\n"},
 	};
 
@@ -972,6 +996,7 @@ static void test_events(void **state)
 		{.type = PFM_MSG_THROTTLE, .ip = UINT64_MAX},
 		{.type = PFM_MSG_LOST, .count = UINT64_MAX},
 		{.type = PFM_MSG_COUNT_LOST, .cpu = 2, .set = 3, .pid = 5, .tid = 6, .pmds = {3}},
+		{.type = PFM_MSG_GAP, .cpu = 2, .set = 3, .pid = 5, .tid = 6, .pmds = {3}},
 		{.type = PFM_MSG_END, .cpu = 1},
 		{.type = PFM_MSG_END, .cpu = 1, .pid = 5, .tid = UINT32_MAX},
 		{.type = 0},
@@ -989,6 +1014,7 @@ static void test_events(void **state)
 				   "throttle cpu=0 set=0 pmds=none ip=0xffffffffffffffff\n"
 				   "lost count=18446744073709551615\n"
 				   "count_lost cpu=2 set=3 pmds=0-1 pid=5 tid=6\n"
+				   "gap cpu=2 set=3 pmds=0-1 pid=5 tid=6\n"
 				   "end\n"
 				   "end pid=5 tid=4294967295\n"
 				   "type=0x0\n"

@@ -1042,6 +1042,130 @@ static void test_fault_running(void **state)
 	}
 }
 
+/* The counter that other users of the PMU have taken from a backend that can tell. */
+static struct {
+	struct world *w;
+	uint32_t addr;
+	unsigned reads;
+} evicted;
+
+static unsigned run_evicted(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (ops[i].verb == REG_READ && ops[i].addr == evicted.addr) {
+			evicted.reads++;
+			err_set(e, EBUSY, "other users of the PMU have it");
+			return i;
+		}
+		if (evicted.w->real->run(c, &ops[i], 1, e) < 1)
+			return i;
+	}
+	return n;
+}
+
+static bool interrupt_evicted(struct backend_cpu *c, struct interrupt *in)
+{
+	(void)c;
+	*in = (struct interrupt){.kind = INTERRUPT_EVICTED, .n = 1};
+	in->time = in->now = hw_now(evicted.w->hw);
+	in->counter[0].addr = evicted.addr;
+	return evicted.reads++ == 0;
+}
+
+static bool interrupt_none(struct backend_cpu *c, struct interrupt *in)
+{
+	(void)c, (void)in;
+	return false;
+}
+
+/* A running context whose second counter is going to be taken. */
+static struct pmd_state *begin_evicted(struct world *w, const struct world_model *m)
+{
+	int row;
+
+	world_open(w, m);
+	row = pmu_find_pmd(w->pmu, m->pmd[1].num);
+	evicted.w = w;
+	evicted.reads = 0;
+	evicted.addr = w->pmu->pmds[row].addr;
+	run_measurement(w);
+	return &w->ctx.active->pmd[row];
+}
+
+/* Its count is lost, the other is not, and it counts again when that is asked for. */
+static void end_evicted(struct world *w, const struct pmd_state *s)
+{
+	const struct world_model *m = w->model;
+	uint64_t value, t;
+
+	assert_int_equal(s->lost, LOST_EVICTED);
+	w->ops.run = w->real->run;
+	WANT(w, -EIO, world_read(w, true, m->pmd[1].num, &value));
+	WANT(w, 0, world_read(w, true, m->pmd[0].num, &value));
+	WANT(w, 0, world_do(w, CMD_STOP));
+	WANT(w, 0, world_write(w, true, m->pmd[1].num, 3));
+	WANT(w, 0, world_do(w, CMD_START));
+	t = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	WANT_PMD(w, m->pmd[1].num, 3 + events(w, m->pmd[1].select, t));
+	unload_and_check(w);
+	world_close(w);
+}
+
+static void test_evicted(void **state)
+{
+	struct pmd_state *s;
+	uint64_t value;
+	struct world w;
+
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		s = begin_evicted(&w, m);
+		w.ops.run = run_evicted;
+		WANT(&w, -EIO, world_read(&w, true, m->pmd[1].num, &value));
+		end_evicted(&w, s);
+	}
+}
+
+static void test_evicted_interrupt(void **state)
+{
+	struct pmd_state *s;
+	struct world w;
+
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		s = begin_evicted(&w, m);
+		w.ops.interrupt_next = interrupt_evicted;
+		w.ctx.interrupts = true;
+		WANT(&w, 0, world_do(&w, CMD_POLL));
+		w.ctx.interrupts = false;
+		end_evicted(&w, s);
+	}
+}
+
+/* Without interrupts for 100 ms, a poll reads the counters. */
+static void test_evicted_silent(void **state)
+{
+	struct pmd_state *s;
+	struct world w;
+
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		s = begin_evicted(&w, m);
+		w.ops.run = run_evicted;
+		w.ops.interrupt_next = interrupt_none;
+		w.ctx.interrupts = true;
+		hw_advance(w.hw, 100000000 - NS);
+		WANT(&w, 0, world_do(&w, CMD_POLL));
+		assert_int_equal(evicted.reads, 0);
+		hw_advance(w.hw, 2 * NS);
+		WANT(&w, 0, world_do(&w, CMD_POLL));
+		assert_int_equal(evicted.reads, 1);
+		w.ctx.interrupts = false;
+		end_evicted(&w, s);
+	}
+}
+
 static void offline_in(struct world *w, enum cmd_verb verb)
 {
 	uint64_t value;
@@ -1441,6 +1565,9 @@ int main(void)
 		cmocka_unit_test(test_stop_fails),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_fault_running),
+		cmocka_unit_test(test_evicted),
+		cmocka_unit_test(test_evicted_interrupt),
+		cmocka_unit_test(test_evicted_silent),
 		cmocka_unit_test(test_offline),
 		cmocka_unit_test(test_offline_end),
 		cmocka_unit_test(test_p6),

@@ -1266,6 +1266,42 @@ static void calibratables(struct ctxsw_world *c)
 }
 EACH_CTXSW(calibratables)
 
+static bool is_user_only(struct ctxsw_world *c)
+{
+	WANT(&c->w, 0, line_prepare(c, 0, 0));
+	return ctx_is_user_only(&c->task[0]);
+}
+
+/* All counters of all sets stand still outside of user mode, or not. */
+static void user_only(struct ctxsw_world *c)
+{
+	const struct world_model *m = c->w.model;
+	struct world *w = task(c, 0);
+	const struct pmu_pmc *first = &w->pmu->pmcs[pmu_find_pmc(w->pmu, m->pmc[0].num)];
+
+	assert_false(ctx_is_user_only(&c->task[0]));
+	assert_true(is_user_only(c));
+	task_program(c, 0, COUNT_BOTH, 0);
+	assert_false(ctx_is_user_only(&c->task[0]));
+	assert_false(is_user_only(c));
+	task_program(c, 0, COUNT_USER, 0);
+	assert_true(is_user_only(c));
+	/* an event of all cores counts whatever this one does */
+	if (first->wide) {
+		WANT(w, 0,
+			world_write(w, false, first->num, world_idle_selector(w, 0) | first->wide));
+		assert_false(is_user_only(c));
+		task_program(c, 0, COUNT_USER, 0);
+		assert_true(is_user_only(c));
+	}
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	task_program(c, 1, COUNT_FIRST, 0);
+	assert_false(is_user_only(c));
+	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 1));
+	assert_true(is_user_only(c));
+}
+EACH_CTXSW(user_only)
+
 static void clone_to(struct ctxsw_world *c, unsigned from, unsigned to, enum ctx_state state)
 {
 	struct command clone = {.verb = CMD_CLONE, .into = &c->task[to]};
@@ -1555,6 +1591,93 @@ static void taken(struct ctxsw_world *c)
 }
 EACH_CTXSW(taken)
 
+static void record_source(void *buf, const pfm_smpl_source_t *source)
+{
+	*(pfm_smpl_source_t *)buf = *source;
+}
+
+/* A window in which a switch was missed. */
+static void missed_window(struct ctxsw_world *c)
+{
+	assert_true(line_sched_in(c, 0, 0));
+	hw_advance(c->w.hw, MS);
+	ctx_lose(&c->task[0], LOST_MISSED);
+	line_sched_out(c, 0);
+}
+
+static void want_gaps(struct ctxsw_world *c, unsigned num, uint64_t n, uint64_t ns)
+{
+	struct gaps g = world_pmd(task(c, 0), 0, num).gaps;
+
+	WANT_EQ(&c->w, g.n, n);
+	WANT_EQ(&c->w, g.ns, ns);
+}
+
+/* With the flag, counts go on without what was counted meanwhile; and what is missing is told. */
+static void gaps(struct ctxsw_world *c)
+{
+	static const pfm_buffer_fmt_t recording = {.fmt_source = record_source};
+	const struct world_model *m = c->w.model;
+	unsigned first = m->pmd[0].num, second = m->pmd[1].num;
+	pfm_smpl_source_t source = {0};
+	struct context *ctx = &c->task[0];
+	struct pfm_msg msg;
+	uint64_t t, value;
+
+	set_flags(task(c, 0), CTX_GAPS);
+	task_start(c, 0, COUNT_BOTH, 0);
+	ctx->smpl = (struct sampling){.fmt = &recording, .buf = &source};
+	t = now(c);
+	missed_window(c);
+	ctx_lose(ctx, LOST_OVERTAKEN); /* the same gap */
+	ctx_gap_add(ctx, 700);
+	line_run_window(c, 1, 0, MS);
+	for (unsigned i = 0; i < m->npmd; i++) {
+		WANT_IN(task(c, 0), 0, m->pmd[i].num,
+			world_events(&c->w, i, false, t + MS, t + 2 * MS));
+		want_gaps(c, m->pmd[i].num, 1, 700);
+	}
+	missed_window(c);
+	assert_false(world_info(task(c, 0)).lost);
+	WANT_EQ(&c->w, world_info(&c->w).gaps, 2);
+	WANT_EQ(&c->w, source.gaps, 2);
+	WANT_EQ(&c->w, ctx->count.notified, 1);
+	assert_int_equal(world_message(&c->w, &msg), 0);
+	WANT_EQ(&c->w, msg.type, PFM_MSG_GAP);
+	WANT_EQ(&c->w, msg.tid, TASK_TID);
+	WANT_NO_MESSAGE(&c->w);
+	/* A count that begins in a gap has it. */
+	WANT(&c->w, 0, world_write_pmd(&c->w, 0, first, 5, &(struct pmd_conf){0}));
+	want_gaps(c, first, 0, 0);
+	ctx_gap_add(ctx, 300);
+	want_gaps(c, first, 1, 300);
+	want_gaps(c, second, 2, 1000);
+	/* What does not come from a switch is lost. */
+	ctx_lose(ctx, LOST_FAULT);
+	WANT(task(c, 0), -EIO, world_read(&c->w, true, first, &value));
+	WANT(&c->w, 0, world_do(&c->w, CMD_UNLOAD));
+	task_load(c, 0);
+	WANT_EQ(&c->w, world_info(&c->w).gaps, 0);
+	ctx->smpl = (struct sampling){0};
+}
+EACH_CTXSW(gaps)
+
+/* Stopping ends a gap: the thread's time is not counted from then on anyway. */
+static void gap_ends(struct ctxsw_world *c)
+{
+	set_flags(task(c, 0), CTX_GAPS);
+	task_start(c, 0, COUNT_BOTH, 0);
+	missed_window(c);
+	assert_true(c->task[0].gap.open);
+	WANT(task(c, 0), 0, world_do(&c->w, CMD_STOP));
+	WANT(&c->w, 0, world_do(&c->w, CMD_START));
+	assert_false(c->task[0].gap.open);
+	line_run_window(c, 0, 0, MS);
+	assert_false(c->task[0].gap.open);
+	WANT_EQ(&c->w, world_info(task(c, 0)).gaps, 1);
+}
+EACH_CTXSW(gap_ends)
+
 /* A window begins with the first charge after the last one is over. */
 static void test_budget(void **state)
 {
@@ -1614,11 +1737,14 @@ int main(void)
 		cmocka_unit_test(test_overhead_overflows),
 		cmocka_unit_test(test_reserved),
 		cmocka_unit_test(test_calibratables),
+		cmocka_unit_test(test_user_only),
 		cmocka_unit_test(test_cloned),
 		cmocka_unit_test(test_clone_of_ended),
 		cmocka_unit_test(test_cloned_used),
 		cmocka_unit_test(test_cloned_series),
 		cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_gap_ends),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_cost),
 	};

@@ -28,6 +28,7 @@ static const uint16_t ids[SETS] = {0, 3, 300};
 struct m_pmd {
 	struct pmd_conf conf;
 	uint64_t value, last_reset, left, overflows;
+	struct gaps gaps;
 };
 
 struct m_set {
@@ -49,6 +50,7 @@ struct m_ctx {
 	unsigned nmsgs;
 	int line;       /* the line that it is on, or -1 */
 	uint64_t since; /* when it came to @line */
+	uint64_t gaps;  /* since it was loaded */
 };
 
 struct play {
@@ -82,6 +84,14 @@ static uint64_t selected(const struct play *p, const struct m_set *s, unsigned d
 	if (strcmp(p->c.w.model->name, "p6") == 0 && pmd->num == 1)
 		return value;
 	return value & EVTSEL_EN ? value : 0;
+}
+
+/* Its PMC is not at its default there. */
+static bool is_used(const struct play *p, const struct m_set *s, unsigned d)
+{
+	const struct pmu_pmd *pmd = &p->c.w.pmu->pmds[d];
+
+	return (s->pmc[pmd->pmc] ^ p->c.w.pmu->pmcs[pmd->pmc].def) & pmd->field;
 }
 
 static uint64_t happened(const struct play *p, const struct m_ctx *m, unsigned d)
@@ -205,8 +215,23 @@ static void overflow_reset(struct play *p, struct m_ctx *m, uint32_t over)
 	reset_listed(p, s, reset, over, false);
 }
 
-/* It leaves the CPU. */
-static void leave(struct play *p, struct m_ctx *m)
+/* A switch was missed: a gap with @ns of the thread's time. */
+static void model_miss(struct play *p, struct m_ctx *m, uint64_t ns)
+{
+	uint32_t rows = 0;
+
+	for (unsigned d = 0; d < p->c.w.pmu->npmds; d++)
+		if (is_used(p, active(m), d)) {
+			active(m)->pmd[d].gaps.n++;
+			active(m)->pmd[d].gaps.ns += ns;
+			rows |= 1U << d;
+		}
+	if (!m->gaps++)
+		put(p, m, PFM_MSG_GAP, rows);
+}
+
+/* It leaves the CPU. @missed: what was counted there is not its own. */
+static void leave(struct play *p, struct m_ctx *m, bool missed)
 {
 	uint64_t ns = hw_now(p->c.w.hw) - m->since;
 	struct m_set *s = active(m);
@@ -217,7 +242,7 @@ static void leave(struct play *p, struct m_ctx *m)
 	s->active_ns += ns;
 	s->remaining -= ns < s->remaining ? ns : s->remaining;
 	for (unsigned d = 0; d < p->c.w.pmu->npmds; d++) {
-		uint64_t n = happened(p, m, d);
+		uint64_t n = missed ? 0 : happened(p, m, d);
 
 		s->pmd[d].value += n;
 		if (s->pmd[d].value >= n || (s->pmd[d].conf.flags & PMD_NO64))
@@ -245,6 +270,7 @@ static int model_load(struct play *p, struct m_ctx *m, unsigned set)
 	m->state = CTX_LOADED;
 	m->ended = false;
 	m->nmsgs = m->cpu = 0;
+	m->gaps = 0;
 	activate(p, m, set);
 	return 0;
 }
@@ -476,10 +502,17 @@ static void get_in(struct play *p, unsigned i, unsigned line)
 static void get_out(struct play *p, unsigned i)
 {
 	struct m_ctx *m = &p->m[i];
+	bool missed = (m->flags & CTX_GAPS) && one_in(p, 3);
+	uint64_t ns = below(p, NS_MAX);
 
-	tell(p, "task %u gets out of line %d", i, m->line);
+	tell(p, "task %u gets out of line %d%s", i, m->line, missed ? ", not reported" : "");
+	if (missed) {
+		ctx_lose(&p->c.task[i], LOST_MISSED);
+		ctx_gap_add(&p->c.task[i], ns);
+		model_miss(p, m, ns);
+	}
 	line_sched_out(&p->c, (unsigned)m->line);
-	leave(p, m);
+	leave(p, m, missed);
 }
 
 static void do_verb(struct play *p, unsigned i, enum cmd_verb verb)
@@ -549,6 +582,8 @@ static void check_pmd(struct play *p, unsigned i, unsigned set, unsigned d)
 	want(p, i, is.last_reset, m->last_reset, "what it was last reset to");
 	want(p, i, is.overflows, m->overflows, "how often it has overflowed");
 	want(p, i, is.thresh_left, counts_down ? m->left : 0, "what is left of its threshold");
+	want(p, i, is.gaps.n, m->gaps.n, what);
+	want(p, i, is.gaps.ns, m->gaps.ns, what);
 	assert_memory_equal(&is.conf, &m->conf, sizeof(is.conf));
 }
 
@@ -562,6 +597,7 @@ static void check(struct play *p, unsigned i)
 	want(p, i, info.set, ids[m->active], "the active set");
 	want(p, i, info.ended, m->ended, "that it has ended");
 	want(p, i, info.cpu, m->cpu, "its CPU");
+	want(p, i, info.gaps, m->gaps, "the number of gaps");
 	want(p, i, p->c.task[i].ovfl.block, m->block, "that its thread stands still");
 	for (unsigned set = 0; set < m->nsets; set++) {
 		const struct m_set *s = &m->set[set];
@@ -645,9 +681,10 @@ static void time_passes(struct play *p)
 
 static void task_open(struct play *p, unsigned i)
 {
-	static const unsigned flags[] = {0, 0, CTX_NOTIFY_BLOCK, CTX_RAW, CTX_OVFL_NO_MSG};
+	static const unsigned flags[] = {
+		0, 0, CTX_NOTIFY_BLOCK, CTX_RAW, CTX_OVFL_NO_MSG, CTX_GAPS, CTX_GAPS};
 	struct m_ctx *m = &p->m[i];
-	struct command cmd = {.verb = CMD_FLAGS, .setup.flags = flags[below(p, 5)]};
+	struct command cmd = {.verb = CMD_FLAGS, .setup.flags = flags[below(p, 7)]};
 	struct world *w;
 
 	*m = (struct m_ctx){.line = -1, .nsets = 1 + below(p, SETS), .flags = cmd.setup.flags};

@@ -310,8 +310,11 @@ static void test_counts_lost(void **state)
 /* How overflows are found is in each header, after the number of lost counts. */
 static void test_source(void **state)
 {
-	static const pfm_smpl_source_t source = {
-		.precise = PFM_SMPL_INTERRUPT, .skew_ns = 5, .dropped = 6, .throttled = 7};
+	static const pfm_smpl_source_t source = {.precise = PFM_SMPL_INTERRUPT,
+		.skew_ns = 5,
+		.dropped = 6,
+		.throttled = 7,
+		.gaps = 8};
 	pfm_dfl_smpl_arg_t dfl = {.buf_size = 4096};
 	pfm_nway_smpl_arg_t nway = {.buf_size = 4096, .parts = 2};
 	pfm_hist_smpl_arg_t hist = {.buf_size = 4096};
@@ -341,6 +344,7 @@ static void test_source(void **state)
 		assert_int_equal(smpl_u64(&s, cases[i].offs), 5ULL << 32 | PFM_SMPL_INTERRUPT);
 		assert_int_equal(smpl_u64(&s, cases[i].offs + 8), 6);
 		assert_int_equal(smpl_u64(&s, cases[i].offs + 16), 7);
+		assert_int_equal(smpl_u64(&s, cases[i].offs + 24), 8);
 		smpl_close(&s);
 	}
 }

@@ -150,6 +150,88 @@ static void test_always_odd(void **state)
 	assert_int_equal(pfm_live_read(&page, 0, 0, &count), 1);
 }
 
+/* Polls when the page is to be read, not earlier; the page is as old as its time says. */
+static void want_tick(struct world *w, const struct pfm_live *page)
+{
+	unsigned d = row_of(w, 0);
+	uint64_t was = page->pmd[d].value, began = page->time;
+	struct pfm_live_count c = {0};
+
+	WANT_EQ(w, ctx_wake(&w->ctx).live_at, began + MS);
+	hw_advance(w->hw, MS);
+	WANT(w, 0, pfm_live_read_time(page, d, 0, &c));
+	WANT_EQ(w, c.count, was);
+	WANT_EQ(w, c.time, began);
+	WANT(w, 0, world_do(w, CMD_POLL));
+	WANT(w, 0, pfm_live_read_time(page, d, 0, &c));
+	WANT_EQ(w, c.time, began + MS);
+	assert_true(c.count > was);
+	WANT_EQ(w, c.count, world_pmd(w, 0, w->model->pmd[0].num).value);
+	WANT_EQ(w, ctx_wake(&w->ctx).live_at, c.time + MS);
+}
+
+static bool no_interrupt(struct backend_cpu *c, struct interrupt *in)
+{
+	(void)c, (void)in;
+	return false;
+}
+
+static void test_ticks(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		struct pfm_live page = {0};
+		struct command cmd = {
+			.verb = CMD_LIVE, .live_page.page = &page, .live_page.ticks = true};
+		struct pfm_live_count c = {0};
+		struct world w;
+
+		world_open(&w, m);
+		w.limits.tick_ns = MS;
+		world_program(&w, FROM);
+		WANT(&w, 0, world_command(&w, &cmd));
+		WANT(&w, 0, world_do(&w, CMD_LOAD));
+		WANT_EQ(&w, ctx_wake(&w.ctx).live_at, 0);
+		WANT(&w, 0, world_do(&w, CMD_START));
+		want_tick(&w, &page);
+		want_tick(&w, &page);
+		/* Interrupts find the overflows: the poll is for the page alone. */
+		w.ops.interrupt_next = no_interrupt;
+		w.ctx.interrupts = true;
+		want_tick(&w, &page);
+		w.ctx.interrupts = false;
+		WANT(&w, 0, world_do(&w, CMD_STOP));
+		WANT_EQ(&w, ctx_wake(&w.ctx).live_at, 0);
+		WANT(&w, 0, pfm_live_read_time(&page, row_of(&w, 0), 0, &c));
+		WANT_EQ(&w, c.time, 0);
+		world_close(&w);
+	}
+}
+
+/* Of what no counter counts, and of a page that RDPMC brings up to date. */
+static void test_no_ticks(void **state)
+{
+	struct pfm_live page = {0};
+	struct command cmd = {.verb = CMD_LIVE, .live_page.page = &page, .live_page.ticks = true};
+	struct world w;
+
+	(void)state;
+	world_open(&w, world_models);
+	w.limits.tick_ns = MS;
+	WANT(&w, 0, world_command(&w, &cmd));
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	WANT(&w, 0, world_do(&w, CMD_START));
+	hw_advance(w.hw, 2 * MS);
+	WANT(&w, 0, world_do(&w, CMD_POLL));
+	assert_true(ctx_wake(&w.ctx).live_at > hw_now(w.hw));
+	WANT(&w, 0, keep(&w, 0, NULL));
+	WANT_EQ(&w, ctx_wake(&w.ctx).live_at, 0);
+	WANT(&w, 0, keep(&w, 0, &page));
+	WANT_EQ(&w, ctx_wake(&w.ctx).live_at, 0);
+	WANT(&w, 0, world_do(&w, CMD_DESTROY));
+	world_close(&w);
+}
+
 /* Pages of all sets, the true counts (the clock does not advance), and what the reader found. */
 static struct {
 	struct pfm_live page[SETS];
@@ -478,6 +560,8 @@ int main(void)
 		cmocka_unit_test(test_given_up),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_always_odd),
+		cmocka_unit_test(test_ticks),
+		cmocka_unit_test(test_no_ticks),
 		cmocka_unit_test(test_every_operation),
 		cmocka_unit_test(test_failed_start),
 		cmocka_unit_test(test_race),

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -891,13 +892,13 @@ static void test_multiplexed(void **state)
 	assert_int_equal(slot_read(&pc, &s, &value, &e), 0);
 	assert_int_equal(value, 1003);
 	/* End of file: a pinned event in error state. */
-	assert_int_equal(slot_read(&pc, &s, &value, &e), -EIO);
+	assert_int_equal(slot_read(&pc, &s, &value, &e), -EBUSY);
 	assert_int_equal(value, 1003);
 	slot_close(&s);
 
 	assert_int_equal(slot_select(&pc, &s, event("page-faults") | EVTSEL_EN, &e), 0);
 	replace(s.fd, answer(1000, MSEC, MSEC - 1));
-	assert_int_equal(slot_read(&pc, &s, &value, &e), -EIO);
+	assert_int_equal(slot_read(&pc, &s, &value, &e), -EBUSY);
 	assert_int_equal(value, 1003);
 	slot_close(&s);
 }
@@ -984,6 +985,7 @@ static void bind_to(unsigned n)
 /* --- Threads */
 
 static atomic_int own_tid;
+static const struct thread_conf alone;
 
 static int open_thread(void **state)
 {
@@ -991,7 +993,7 @@ static int open_thread(void **state)
 
 	open_none(state);
 	atomic_store(&own_tid, gettid());
-	if (be->ops->thread_open(be, &own_tid, &cpu, &e) < 0)
+	if (be->ops->thread_open(be, &own_tid, &alone, &cpu, &e) < 0)
 		fail_msg("%s", e.text);
 	return 0;
 }
@@ -1097,7 +1099,7 @@ static uint64_t faulter_open(struct faulter *f)
 	struct err e;
 
 	faulter_begin(f);
-	if (be->ops->thread_open(be, &f->tid, &cpu, &e) < 0)
+	if (be->ops->thread_open(be, &f->tid, &alone, &cpu, &e) < 0)
 		fail_msg("%s", e.text);
 	return event("page-faults") | EVTSEL_EN;
 }
@@ -1184,6 +1186,167 @@ static void test_thread_time(void **state)
 	assert_int_equal(be->ops->thread_time(cpu), time);
 }
 
+/*
+ * Counter 2 counts all that counters 0 and 1 do, which take turns. The kernel reads software events
+ * one after the other, while the thread goes on.
+ */
+static void want_all_counted(unsigned rounds)
+{
+	uint64_t sum, all;
+	struct reg_op ops[] = {
+		{.addr = CNT(0), .verb = REG_READ},
+		{.addr = CNT(1), .verb = REG_READ},
+		{.addr = CNT(2), .verb = REG_READ},
+	};
+	struct err e;
+
+	assert_int_equal(be->ops->run(cpu, ops, 3, &e), 3);
+	sum = ops[0].value + ops[1].value;
+	all = ops[2].value;
+	assert_true((sum > all ? sum - all : all - sum) <= all / 100);
+	assert_true(all > rounds);
+}
+
+/* Waits until the thread has had another fault. */
+static void await_fault(void)
+{
+	uint64_t was = get(CNT(2));
+
+	while (get(CNT(2)) == was)
+		usleep(100);
+}
+
+/* Two counters take turns: one starts where the other has stopped, though the thread goes on. */
+static void test_thread_at_once(void **state)
+{
+	enum { ROUNDS = 20 };
+	struct faulter f;
+	uint64_t on;
+	struct err e;
+
+	(void)state;
+	on = faulter_open(&f);
+	start(0, on);
+	start(1, on);
+	assert_int_equal(put_all(2, on & ~EVTSEL_EN, &e), 2);
+	put(CNT(0), 0);
+	put(CNT(1), 0);
+	start(2, on);
+	be->ops->thread_at_once(cpu, true);
+	put(CNT(2), 0);
+	start(0, on);
+	be->ops->thread_at_once(cpu, false);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		await_fault();
+		be->ops->thread_at_once(cpu, true);
+		stop(i % 2);
+		usleep(2000);
+		start(1 - i % 2, on);
+		be->ops->thread_at_once(cpu, false);
+	}
+	want_all_counted(ROUNDS);
+	faulter_end(&f);
+}
+
+/* A counter gets another event and the first one again: both have gone on counting. */
+static void test_thread_parked(void **state)
+{
+	enum { ROUNDS = 20 };
+	static const char *const names[] = {"page-faults", "minor-faults"};
+	struct faulter f;
+	uint64_t on;
+	struct err e;
+
+	(void)state;
+	on = faulter_open(&f);
+	start(2, on);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		be->ops->thread_at_once(cpu, true);
+		/* By now, each has been open. */
+		if (i == 2) {
+			put(CNT(0), 0);
+			put(CNT(2), 0);
+		}
+		if (i)
+			stop(0);
+		usleep(2000);
+		start(0, event(names[i % 2]) | EVTSEL_EN);
+		be->ops->thread_at_once(cpu, false);
+		await_fault();
+	}
+	want_all_counted(ROUNDS);
+	assert_int_equal(put_all(1, on & ~EVTSEL_EN, &e), 1);
+	faulter_end(&f);
+}
+
+/* What was stopped at once stops. */
+static void test_thread_at_once_stops(void **state)
+{
+	struct faulter f;
+	uint64_t on, time, count;
+
+	(void)state;
+	on = faulter_open(&f);
+	start(2, on);
+	await_fault();
+	be->ops->thread_at_once(cpu, true);
+	stop(2);
+	be->ops->thread_at_once(cpu, false);
+	time = be->ops->thread_time(cpu);
+	usleep(5000);
+	assert_int_equal(be->ops->thread_time(cpu), time);
+	count = get(CNT(2));
+	assert_true(time && count);
+	usleep(5000);
+	assert_int_equal(get(CNT(2)), count);
+	faulter_end(&f);
+}
+
+static int set_alarm(uint64_t ns)
+{
+	struct err e;
+	int fd = be->ops->thread_alarm(cpu, ns, &e);
+
+	if (fd < 0)
+		fail_msg("%s", e.text);
+	return fd;
+}
+
+static bool alarmed(int fd, int ms)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int n = poll(&p, 1, ms);
+
+	assert_true(n >= 0 && !(p.revents & (POLLERR | POLLHUP)));
+	return n;
+}
+
+/* By the thread's own time, which passes only while it runs. */
+static void test_thread_alarm(void **state)
+{
+	uint64_t began;
+	int fd;
+
+	(void)state;
+	start(0, event("page-faults"));
+	for (unsigned i = 0; i < 3; i++) {
+		began = be->ops->thread_time(cpu);
+		fd = set_alarm(10 * MSEC);
+		assert_false(alarmed(fd, 30)); /* asleep */
+		while (!alarmed(fd, 0))
+			assert_true(be->ops->thread_time(cpu) < began + 10000 * MSEC);
+		assert_true(be->ops->thread_time(cpu) >= began + 10 * MSEC);
+	}
+	/* Another time instead. */
+	set_alarm(10 * MSEC);
+	began = be->ops->thread_time(cpu);
+	fd = set_alarm(1000 * MSEC);
+	while (be->ops->thread_time(cpu) < began + 20 * MSEC)
+		;
+	assert_false(alarmed(fd, 0));
+	stop(0);
+}
+
 /* A number that another thread has got since: none of its events are counted. */
 static void test_thread_reused(void **state)
 {
@@ -1218,7 +1381,7 @@ static void test_thread_ended(void **state)
 	assert_int_equal(put_all(2, on & ~EVTSEL_EN, &e), 2);
 	assert_int_equal(get_same(2), count);
 	refuse(SEL(2), REG_WRITE, on, ESRCH);
-	assert_int_equal(be->ops->thread_open(be, &f.tid, &none, &e), -ESRCH);
+	assert_int_equal(be->ops->thread_open(be, &f.tid, &alone, &none, &e), -ESRCH);
 	assert_int_equal(e.no, ESRCH);
 }
 
@@ -1426,6 +1589,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_thread_moments, open_none, close_cpu),
 		ON_THREAD(test_thread_one_of_two),
 		ON_THREAD(test_thread_time),
+		cmocka_unit_test_setup_teardown(test_thread_at_once, open_none, close_cpu),
+		cmocka_unit_test_setup_teardown(test_thread_parked, open_none, close_cpu),
+		cmocka_unit_test_setup_teardown(test_thread_at_once_stops, open_none, close_cpu),
+		ON_THREAD(test_thread_alarm),
 		ON_THREAD(test_thread_reused),
 		cmocka_unit_test_setup_teardown(test_thread_ended, open_none, close_cpu),
 		ON_THREAD(test_thread_half),

@@ -85,6 +85,28 @@ static void sample(uint64_t time, uint32_t pid, uint64_t ip, uint64_t weight)
 	assert_int_equal(data_put(&w, DATA_SAMPLE, &s, sizeof(s), NULL, &e), 0);
 }
 
+enum { STACK_MAX = 300 };
+
+/* A sample with @n frames. */
+static void stack(uint64_t time, uint32_t flags, const uint64_t *frames, uint32_t n)
+{
+	struct {
+		struct data_stack s;
+		uint64_t frames[STACK_MAX];
+	} st = {.s = {.time = time,
+			.weight = 1,
+			.pid = 10,
+			.tid = 10,
+			.nframes = n,
+			.flags = flags}};
+
+	assert_true(n <= STACK_MAX);
+	if (n)
+		memcpy(st.frames, frames, n * sizeof(*frames));
+	assert_int_equal(
+		data_put(&w, DATA_STACK, &st, sizeof(st.s) + n * sizeof(*frames), NULL, &e), 0);
+}
+
 static void lost(uint32_t kind, const char *why)
 {
 	const struct data_lost l = {.count = 1, .kind = kind};
@@ -130,7 +152,12 @@ static int write_flat(const struct recording *of, FILE *out, struct err *err)
 	struct flat_keys keys;
 
 	assert_int_equal(flat_parse_keys(&keys, "command,object,function", err), 0);
-	return flat_write(of, &keys, out, err);
+	return flat_write(of, &keys, 0, out, err);
+}
+
+static int write_flamegraph(const struct recording *of, FILE *to, struct err *err)
+{
+	return flamegraph_write(of, 0, to, err);
 }
 
 static void assert_contains(const char *text, const char *what)
@@ -178,8 +205,8 @@ static void test_time_orders_records(void **state)
 	map(5, 10, 0x1000, 0x1000, "/a");
 	end();
 	open_recording(RECORDING_ADDRESSES);
-	assert_string_equal(location_object(r.samples[0].locations[0]), "a");
-	assert_string_equal(location_object(r.samples[1].locations[0]), "b");
+	assert_string_equal(location_object(r.samples[0].frames[0].at), "a");
+	assert_string_equal(location_object(r.samples[1].frames[0].at), "b");
 	recording_close(&r);
 }
 
@@ -193,7 +220,7 @@ static void test_exec_ends_mappings(void **state)
 	sample(3, 10, 0x1100, 1);
 	end();
 	open_recording(RECORDING_ADDRESSES);
-	assert_string_equal(location_object(r.samples[0].locations[0]), "[unknown]");
+	assert_string_equal(location_object(r.samples[0].frames[0].at), "[unknown]");
 	assert_string_equal(r.samples[0].comm, "new");
 	recording_close(&r);
 }
@@ -212,8 +239,8 @@ static void test_forked_process(void **state)
 	sample(3, 11, 0x1100, 1);
 	end();
 	open_recording(RECORDING_ADDRESSES);
-	assert_string_equal(location_object(r.samples[0].locations[0]), "[unknown]");
-	assert_string_equal(location_object(r.samples[1].locations[0]), "a");
+	assert_string_equal(location_object(r.samples[0].frames[0].at), "[unknown]");
+	assert_string_equal(location_object(r.samples[1].frames[0].at), "a");
 	recording_close(&r);
 }
 
@@ -235,6 +262,57 @@ static void test_losses_are_shown(void **state)
 	recording_close(&r);
 }
 
+/* How exact the addresses are is what the buffers have said, which may be both. */
+static void test_head(void **state)
+{
+	(void)state;
+	begin();
+	assert_int_equal(
+		data_put(&w, DATA_INFO, NULL, 0, "addresses interrupt\nskew_ns 0\n", &e), 0);
+	lost(DATA_LOST_DROPPED, "no room");
+	lost(DATA_LOST_THROTTLED, "too many");
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	written(write_flat, out, sizeof(out));
+	assert_contains(out, "# addresses: of the overflow's interrupt");
+	assert_contains(out, "# addresses: found by polling; the shares are right\n");
+	assert_contains(
+		out, "# lost: 1 samples were dropped, the next ones stand for them: no room\n");
+	assert_contains(out, "# lost: 1 pauses because of too many overflows a second: too many\n");
+	assert_contains(out, "# 0 overflows in 0 samples\n");
+	recording_close(&r);
+}
+
+/* What has less than the limit is in no text. */
+static void test_limit(void **state)
+{
+	const struct tree_options options = {.at_least = 30};
+	FILE *f = fmemopen(out, sizeof(out), "w");
+	struct flat_keys keys;
+
+	(void)state;
+	begin();
+	map(1, 10, 0x1000, 0x1000, "/a");
+	sample(2, 10, 0x1111, 7);
+	sample(3, 10, 0x1222, 3);
+	sample(4, 10, 0x1333, 1);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	assert_non_null(f);
+	assert_int_equal(flat_parse_keys(&keys, "function", &e), 0);
+	assert_int_equal(flat_write(&r, &keys, 20, f, &e), 0);
+	assert_int_equal(tree_write(&r, &options, f, &e), 0);
+	assert_int_equal(flamegraph_write(&r, 50, f, &e), 0);
+	assert_int_equal(fclose(f), 0);
+	assert_contains(out, " 27.27%           3  0x222\n");
+	assert_contains(out, "  63.64%  63.64%    0x111\n");
+	assert_contains(out, "<title>0x111 (a), 63.64 %, 7 overflows</title>");
+	assert_lacks(out, "0x333");
+	assert_lacks(out, "27.27%  27.27%");
+	assert_lacks(out, "<title>0x222");
+	recording_close(&r);
+}
+
 static void test_names_cannot_do_harm(void **state)
 {
 	(void)state;
@@ -249,7 +327,7 @@ static void test_names_cannot_do_harm(void **state)
 	assert_contains(out, "b?<?>;\xc3\xa9");
 	written(folded_write, out, sizeof(out));
 	assert_contains(out, "a?[2J:\"<&??;0x100 1\n");
-	written(flamegraph_write, out, sizeof(out));
+	written(write_flamegraph, out, sizeof(out));
 	assert_contains(out, "a?[2J;&quot;&lt;&amp;??");
 	assert_lacks(out, "\"<&");
 	written(perf_script_write, out, sizeof(out));
@@ -275,7 +353,7 @@ static void test_information_cannot_do_harm(void **state)
 	assert_true(slice_is(recording_info(&r, "host"), "c"));
 	assert_true(slice_is(recording_info(&r, "kernel"), "d?"));
 	assert_true(slice_is(recording_info(&r, "pmu"), ""));
-	written(flamegraph_write, out, sizeof(out));
+	written(write_flamegraph, out, sizeof(out));
 	assert_contains(out, "a?[2J? &lt;b&gt;");
 	recording_close(&r);
 }
@@ -299,10 +377,117 @@ static void test_callers(void **state)
 	end();
 	open_recording(RECORDING_ADDRESSES);
 	written(folded_write, out, sizeof(out));
-	assert_string_equal(out, "prog;0xfff;0x1ff;0x100 4\n");
+	assert_string_equal(out, "prog;[unknown];0x1ff;0x100 4\n");
 	written(perf_script_write, out, sizeof(out));
 	assert_contains(
 		out, "\t            1100 [unknown] (/a)\n\t            1200 [unknown] (/a)\n");
+	recording_close(&r);
+}
+
+#define COUNT(a)    (sizeof(a) / sizeof((a)[0]))
+#define KERNEL_IP   0xffffffff81000010ULL
+#define VSYSCALL_IP 0xffffffffff600000ULL
+
+static int write_tree(const struct recording *of, FILE *to, struct err *err)
+{
+	const struct tree_options options = {.at_least = 0};
+
+	return tree_write(of, &options, to, err);
+}
+
+static int write_callers(const struct recording *of, FILE *to, struct err *err)
+{
+	const struct tree_options options = {.callers = true, .at_least = 60};
+
+	return tree_write(of, &options, to, err);
+}
+
+/* The first frame after a marker is an instruction, the others are return addresses. */
+static void test_stacks(void **state)
+{
+	const uint64_t entered[] = {
+		DATA_MARKER_KERNEL, KERNEL_IP, KERNEL_IP + 0x10, DATA_MARKER_USER, 0x1100, 0x1200};
+	const uint64_t running[] = {DATA_MARKER_USER, 0x1150, 0x1200};
+	const uint64_t vsyscall[] = {DATA_MARKER_USER, VSYSCALL_IP, 7, 8, 0x1200};
+
+	(void)state;
+	begin();
+	comm(1, 10, "prog", false);
+	map(1, 10, 0x1000, 0x1000, "/a");
+	stack(2, 0, entered, COUNT(entered));
+	stack(3, 0, running, COUNT(running));
+	stack(4, 0, vsyscall, COUNT(vsyscall));
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	assert_int_equal(r.nstacks, 3);
+	written(folded_write, out, sizeof(out));
+	assert_string_equal(out,
+		"prog;0x1ff;0x100;0xffffffff8100001f_[k];0xffffffff81000010_[k] 1\n"
+		"prog;0x1ff;0x150 1\nprog;0x1ff;[unknown] 1\n");
+	written(perf_script_write, out, sizeof(out));
+	assert_contains(out, "\tffffffff81000010 [unknown] ([kernel])\n"
+			     "\tffffffff81000020 [unknown] ([kernel])\n"
+			     "\t            1100 [unknown] (/a)\n");
+	written(write_flat, out, sizeof(out));
+	assert_contains(out, "# 3 overflows in 3 samples, 3 with call chains\n");
+	assert_contains(out, " 33.33%           1  prog     [kernel]   0xffffffff81000010\n");
+	written(write_tree, out, sizeof(out));
+	assert_contains(out, "\n 100.00%   0.00%  prog\n 100.00%   0.00%    0x1ff\n"
+			     "  33.33%   0.00%      0x100\n"
+			     "  33.33%   0.00%        0xffffffff8100001f [k]\n"
+			     "  33.33%  33.33%          0xffffffff81000010 [k]\n"
+			     "  33.33%  33.33%      0x150\n");
+	written(write_callers, out, sizeof(out));
+	assert_lacks(out, "0x1");
+	recording_close(&r);
+}
+
+/* What the user may not see, and stacks that are not known. */
+static void test_stacks_without_frames(void **state)
+{
+	const uint64_t hidden[] = {DATA_MARKER_KERNEL, 0, DATA_MARKER_USER, 0x1100};
+	const uint64_t marker[] = {DATA_MARKER_USER};
+
+	(void)state;
+	begin();
+	comm(1, 10, "prog", false);
+	map(1, 10, 0x1000, 0x1000, "/a");
+	stack(2, 0, hidden, COUNT(hidden));
+	stack(3, 0, marker, COUNT(marker));
+	stack(4, 0, NULL, 0);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	assert_int_equal(r.nsamples, 3);
+	written(folded_write, out, sizeof(out));
+	assert_string_equal(out, "prog;0x100;[unknown]_[k] 1\nprog;[unknown] 2\n");
+	recording_close(&r);
+}
+
+/* Each line has 80 columns at most, whatever is in it. */
+static void test_deep_stacks(void **state)
+{
+	uint64_t frames[STACK_MAX] = {DATA_MARKER_USER};
+	unsigned lines = 0;
+	char *rest = out;
+
+	(void)state;
+	for (unsigned i = 1; i < STACK_MAX; i++)
+		frames[i] = 0x1000 + i;
+	begin();
+	comm(1, 10, "a name of a thread may not be as long as this one, but the file may have any",
+		false);
+	map(1, 10, 0x1000, 0x1000, "/a");
+	stack(2, DATA_STACK_CUT, frames, STACK_MAX);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	written(write_tree, out, sizeof(out));
+	assert_contains(out, "# 1 stacks are cut");
+	assert_contains(
+		out, " 100.00% 100.00%                                          299: 0x1\n");
+	for (char *line; (line = strsep(&rest, "\n"));)
+		if (line[0] != '#')
+			lines += strlen(line) <= 80 ? 1 : 1000;
+	assert_in_range(lines, 300, 302);
 	recording_close(&r);
 }
 
@@ -423,6 +608,12 @@ static void test_damaged_records(void **state)
 	s = (struct data_sample){.nframes = 1};
 	refused(DATA_SAMPLE, &s, sizeof(s), NULL);
 	refused(DATA_SAMPLE, &s, 8, NULL);
+	refused(DATA_STACK, &(struct data_stack){.weight = 1, .nframes = 1},
+		sizeof(struct data_stack), NULL);
+	refused(DATA_STACK, &(struct data_stack){.nframes = 0}, sizeof(struct data_stack), NULL);
+	refused(DATA_STACK, &(struct data_stack){.weight = 1, .nframes = UINT32_MAX},
+		sizeof(struct data_stack), NULL);
+	refused(DATA_STACK, &s, 32, NULL);
 	refused(DATA_MAP, &m, offsetof(struct data_map, name), "x");
 	m = (struct data_map){.addr = UINT64_MAX, .len = 2};
 	refused(DATA_MAP, &m, offsetof(struct data_map, name), "x");
@@ -549,8 +740,8 @@ static void test_function_names(void **state)
 		skip();
 	write_own(0);
 	open_recording(RECORDING_DEMANGLED);
-	assert_string_equal(location_name(r.samples[0].locations[0], room), "a_known_function");
-	assert_int_equal(r.samples[0].locations[0]->function_offset, 0);
+	assert_string_equal(location_name(r.samples[0].frames[0].at, room), "a_known_function");
+	assert_int_equal(r.samples[0].frames[0].at->function_offset, 0);
 	recording_close(&r);
 }
 
@@ -596,11 +787,11 @@ static void test_demangled_functions(void **state)
 		skip();
 	write_own(0);
 	open_recording(RECORDING_DEMANGLED);
-	assert_string_equal(location_name(r.samples[1].locations[0], room),
+	assert_string_equal(location_name(r.samples[1].frames[0].at, room),
 		demangle_supported ? "a::function()" : "_ZN1a8functionEv");
 	recording_close(&r);
 	open_recording(RECORDING_SYMBOLS);
-	assert_string_equal(location_name(r.samples[1].locations[0], room), "_ZN1a8functionEv");
+	assert_string_equal(location_name(r.samples[1].frames[0].at, room), "_ZN1a8functionEv");
 	recording_close(&r);
 }
 
@@ -612,8 +803,8 @@ static void test_another_build_has_no_names(void **state)
 		skip();
 	write_own(1);
 	open_recording(RECORDING_DEMANGLED);
-	if (r.image.nobjects && r.samples[0].locations[0]->in->id_size) {
-		assert_null(r.samples[0].locations[0]->function);
+	if (r.image.nobjects && r.samples[0].frames[0].at->in->id_size) {
+		assert_null(r.samples[0].frames[0].at->function);
 		assert_contains(r.notes.p, "build ID");
 	}
 	recording_close(&r);
@@ -732,9 +923,14 @@ int main(void)
 		cmocka_unit_test(test_exec_ends_mappings),
 		cmocka_unit_test(test_forked_process),
 		cmocka_unit_test(test_losses_are_shown),
+		cmocka_unit_test(test_head),
+		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_names_cannot_do_harm),
 		cmocka_unit_test(test_information_cannot_do_harm),
 		cmocka_unit_test(test_callers),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_stacks_without_frames),
+		cmocka_unit_test(test_deep_stacks),
 		cmocka_unit_test(test_clean_names),
 		cmocka_unit_test(test_cut_anywhere),
 		cmocka_unit_test(test_other_files),

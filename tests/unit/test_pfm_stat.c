@@ -103,7 +103,7 @@ static void row_is(const struct row *row, bool csv, const char *expected)
 
 	assert_non_null(f);
 	if (csv)
-		row_csv(f, ',', row);
+		row_csv(f, ',', 0, row);
 	else
 		row_json(f, row);
 	fclose(f);
@@ -119,6 +119,8 @@ static void rows(void **state)
 		.active = 1,
 		.cpu = -1,
 		.tid = 4711,
+		.core = -1,
+		.socket = -1,
 		.time_ns = 812345678,
 		.run = 1};
 
@@ -138,8 +140,14 @@ static void rows(void **state)
 
 static void rows_of_metrics(void **state)
 {
-	struct row row = {
-		.metric = "ipc", .number = 0.0 / 0.0, .active = 1, .cpu = 3, .tid = -1, .run = 2};
+	struct row row = {.metric = "ipc",
+		.number = 0.0 / 0.0,
+		.active = 1,
+		.cpu = 3,
+		.tid = -1,
+		.core = -1,
+		.socket = -1,
+		.run = 2};
 
 	(void)state;
 	row_is(&row, true, "metric,ipc,,,,1.0000,3,,,0,2\n");

@@ -11,6 +11,7 @@
 
 #include "tools/pfm/text/digits.h"
 #include "tools/pfm/text/json.h"
+#include "tools/pfm/text/mann_whitney.h"
 #include "tools/pfm/text/summary.h"
 #include "tools/pfm/text/wrap.h"
 
@@ -118,6 +119,73 @@ static void outliers(void **state)
 	}
 }
 
+/* Twice the sum of the ranks of those values whose bit is set. */
+static unsigned rank_sum(const double *values, unsigned n, unsigned chosen)
+{
+	unsigned sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned j = 0; j < n; j++)
+			if (chosen >> i & 1)
+				sum += 2 * (values[j] < values[i]) + (values[j] == values[i]) +
+				       (i == j);
+	return sum;
+}
+
+/* The definition: of all ways to deal the values out, how many are as uneven. */
+static double brute_force_p(const double *values, unsigned na, unsigned n)
+{
+	int mean = (int)(na * (n + 1)), far = abs((int)rank_sum(values, n, (1U << na) - 1) - mean);
+	unsigned all = 0, as_far = 0;
+
+	for (unsigned chosen = 0; chosen < 1U << n; chosen++) {
+		if ((unsigned)__builtin_popcount(chosen) != na)
+			continue;
+		all++;
+		as_far += abs((int)rank_sum(values, n, chosen) - mean) >= far;
+	}
+	return (double)as_far / all;
+}
+
+static void exact_p(void **state)
+{
+	(void)state;
+	srand(1);
+	for (unsigned round = 0; round < 200; round++) {
+		unsigned na = 1 + round % 5, nb = 1 + round / 5 % 4;
+		double values[9], expected, p;
+
+		/* Few different ones: many are equal. */
+		for (unsigned i = 0; i < na + nb; i++)
+			values[i] = rand() % 4;
+		expected = brute_force_p(values, na, na + nb);
+		p = mann_whitney_p(values, na, values + na, nb);
+		assert_true(fabs(p - expected) < 1e-12);
+	}
+}
+
+/* One value more makes the difference between the exact test and its approximation. */
+static void approximate_p(void **state)
+{
+	double a[21], b[20], same[50] = {0};
+	double exact, approximate;
+
+	(void)state;
+	for (unsigned i = 0; i < 20; i++) {
+		a[i] = i;
+		b[i] = i + 5;
+	}
+	a[20] = 12;
+	exact = mann_whitney_p(a, 20, b, 20);
+	approximate = mann_whitney_p(a, 21, b, 20);
+	assert_true(exact > 0.001 && exact < 0.05);
+	assert_true(approximate > exact / 2 && approximate < 2 * exact);
+	assert_true(mann_whitney_p(same, 25, same + 25, 25) == 1);
+	for (unsigned i = 0; i < 25; i++)
+		same[i] = 1;
+	assert_true(mann_whitney_p(same, 25, same + 25, 25) < 1e-9);
+}
+
 static void wrapped_is(const char *sentence, const char *expected)
 {
 	struct text t TEXT_CLEANUP = {0};
@@ -147,6 +215,8 @@ int main(void)
 		cmocka_unit_test(wrapped),
 		cmocka_unit_test(summary),
 		cmocka_unit_test(outliers),
+		cmocka_unit_test(exact_p),
+		cmocka_unit_test(approximate_p),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -263,6 +263,8 @@ static void test_families(void **state)
 	assert_int_equal(pmu.global_ctrl, 0x38f);
 	assert_int_equal(pmu.inuse, 0x392);
 	assert_int_equal(named("intel_arch_v3").inuse, 0);
+	assert_int_equal(named("intel_arch_v3").pmcs[0].wide, 0);
+	assert_int_equal(named("intel_arch_v2").pmcs[1].wide, 0xc000);
 	assert_int_equal(named("intel_arch_v1").global_ctrl, 0);
 	assert_int_equal(pmu.pmcs[3].addr, 0x189);
 	assert_true(ctrl >= 0 && fixed >= 0);
@@ -282,6 +284,7 @@ static void test_families(void **state)
 
 	pmu = named("amd64_v2");
 	assert_int_equal(pmu.pmcs[5].addr, 0xc001020a);
+	assert_int_equal(pmu.pmcs[5].wide, 0xe0);
 	assert_int_equal(pmu.pmds[5].addr, 0xc001020b);
 	assert_int_equal(pmu.pmds[5].global, 5);
 	assert_int_equal(pmu.global_ctrl, 0xc0000301);
@@ -494,6 +497,8 @@ static void test_round_trip(void **state)
 		for (unsigned k = 0; k < pmu.npmcs; k++) {
 			assert_int_equal(again.pmcs[k].gate, pmu.pmcs[k].gate);
 			assert_int_equal(again.pmcs[k].shared, pmu.pmcs[k].shared);
+			assert_int_equal(again.pmcs[k].user, pmu.pmcs[k].user);
+			assert_int_equal(again.pmcs[k].wide, pmu.pmcs[k].wide);
 		}
 	}
 }

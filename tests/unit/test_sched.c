@@ -63,6 +63,7 @@ struct ctxsw_thread {
 static struct sched *sched;
 static unsigned cpus[CPUS], ncpus;
 static struct ctxsw_thread ctxsw_threads[CPUS];
+static bool stays; /* active slots are user_only */
 
 static int bind_to(unsigned cpu, pid_t tid)
 {
@@ -115,6 +116,7 @@ static void account(struct ctxsw_thread *c)
 	c->seen = n;
 	c->slot = come;
 	come = load(&slot_at(come)->enabled) && !load(&slot_at(come)->dead) ? come : 0;
+	__atomic_store_n(&slot_at(come)->user_only, come && stays, __ATOMIC_RELAXED);
 	__atomic_store_n(&sched_cpu(sched, c->cpu)->active_slot, come, __ATOMIC_RELAXED);
 	if (c->woken)
 		c->woken(c, gone, c->slot);
@@ -493,6 +495,15 @@ static void test_faults(void **state)
 	assert_exact(false);
 }
 
+/* The idle task and kernel threads, which leave the slot active, add no user-mode fault to it. */
+static void test_stays(void **state)
+{
+	(void)state;
+	stays = true;
+	assert_exact(ncpus == CPUS);
+	stays = false;
+}
+
 static void test_migration(void **state)
 {
 	(void)state;
@@ -737,6 +748,33 @@ static void test_uncovered(void **state)
 	end_child(pid, fds[1]);
 	wait_until(load(&slot_at(1)->dead));
 	assert_true(load(&slot_at(1)->uncovered) > 0);
+	sched_forget(sched, 1);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* A thread that comes with more CPU time than it was last seen to leave with: both its coming and
+ * its leaving in between were not reported. */
+static void test_unseen(void **state)
+{
+	const struct sched_slot *s = slot_at(1);
+	int fds[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	pid = child_with(0, await_byte, &fds[0]);
+	assert_int_equal(bind_to(cpus[0], pid), 0);
+	usleep(10000);
+	follow(1, pid, false);
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	wait_until(__atomic_load_n(&s->task, __ATOMIC_ACQUIRE) && !load(&s->running));
+	__atomic_fetch_sub(&slot_at(1)->runtime_out, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot_at(1)->missed, 0, __ATOMIC_RELAXED);
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	wait_until(load(&s->missed));
+	end_child(pid, fds[1]);
+	wait_until(load(&s->dead));
 	sched_forget(sched, 1);
 	close(fds[0]);
 	close(fds[1]);
@@ -1048,11 +1086,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wakeups, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_room, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_uncovered, open_sched, close_sched),
+		cmocka_unit_test_setup_teardown(test_unseen, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_taken, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_cpumask, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_alternate, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_faults, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_migration, open_ctxsw, close_ctxsw),
+		cmocka_unit_test_setup_teardown(test_stays, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_thousand, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_end, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_killed, open_ctxsw, close_ctxsw),

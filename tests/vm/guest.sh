@@ -10,6 +10,8 @@ mkdir -p $mnt
 . ./smpl.sh
 . ./thread.sh
 . ./service.sh
+. ./perf.sh
+. ./pfm.sh
 
 # While the host stops a CPU of the guest in a thread of the daemon, that thread seems to run. With the
 # limit of real-time threads, the scheduler could then take the CPU from it between the stop of one set
@@ -72,8 +74,8 @@ watch() {
 	done
 }
 
-start_daemon() {
-	taskset -c 0 "$here/perfmonfs" $mnt 2>/tmp/err || { not_ok "daemon starts"; sed 's/^/# /' /tmp/err; exit 1; }
+start_daemon() { # OPTION...
+	taskset -c 0 "${daemon:-$here/perfmonfs}" "$@" $mnt 2>/tmp/err || { not_ok "daemon starts"; sed 's/^/# /' /tmp/err; exit 1; }
 }
 stop_daemon() {
 	umount $mnt
@@ -343,6 +345,14 @@ threads)
 	threads "$2"
 	;;
 
+pfm)
+	case $2 in
+	intel*) global=0x38f selector=0x186 ;;
+	*) global=0xc0000301 selector=0xc0010200 ;;
+	esac
+	pfm "$2" $selector
+	;;
+
 moved)
 	global=0x38f
 	moved
@@ -350,6 +360,22 @@ moved)
 
 robbed)
 	robbed
+	;;
+
+hidden)
+	hidden
+	;;
+
+perf)
+	perf_backend "$2"
+	;;
+
+evicted)
+	evicted
+	;;
+
+profiled)
+	profiled
 	;;
 
 bench)

@@ -11,6 +11,7 @@ has_booted() {
 	case $(inside systemctl is-system-running 2>/dev/null) in running | degraded) ;; *) return 1 ;; esac
 }
 
+has_child() { [ -n "$(cat "/proc/$1/task/$1/children")" ]; } # PID
 boot() { # DIRECTORY
 	# The group of processes is delegated to this systemd; it may load no module of the guest's kernel.
 	unshare -m -p -C -f --propagation private sh -c "
@@ -18,7 +19,7 @@ boot() { # DIRECTORY
 		mount -t cgroup2 cgroup $1/sys/fs/cgroup && mount -t tmpfs -o mode=755 tmpfs $1/run &&
 		exec chroot $1 /usr/bin/env -i container=guest /sbin/init --show-status=no" &
 	booted=$!
-	soon test -s /proc/$booted/task/$booted/children
+	soon has_child $booted
 	init=$(cut -d' ' -f1 /proc/$booted/task/$booted/children)
 	check "systemd is up" soon has_booted
 }

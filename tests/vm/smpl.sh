@@ -11,6 +11,11 @@ share() { # FUNCTION: hundredths of a percent of the overflows in functions a, b
 off() { v=$(($(share "$1") - $2)) && echo "${v#-}"; } # FUNCTION HUNDREDTHS: how far
 value() { awk -v k="$1" '$1 == k { print $2 }' /tmp/profile; }
 
+# The three shares are at most so far from what they should be.
+within() { # HUNDREDTHS
+	[ "$(off a 6000)" -le "$1" ] && [ "$(off b 3000)" -le "$1" ] && [ "$(off c 1000)" -le "$1" ]
+}
+
 # At 500 us there are up to 2000 samples a second; each stands for what overflowed in its tick.
 profile() { # SAMPLES
 	write $mnt/config/tick_us 500
@@ -57,7 +62,7 @@ sampled() { # PMU
 		cd /
 		rmdir $mnt/ctx/a
 		echo "# $scenario: a $(share a) b $(share b) c $(share c), try $try"
-		[ "$(off a 6000)" -gt 200 ] || [ "$(off b 3000)" -gt 200 ] || [ "$(off c 1000)" -gt 200 ] || break
+		within 200 && break
 	done
 	profile_is_known
 	stop_daemon

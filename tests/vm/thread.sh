@@ -29,10 +29,11 @@ letter() { sed 's/.*) \(.\).*/\1/' "/proc/$1/stat"; }
 # How often a thread went off its CPU, for whatever reason.
 switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$pid/task/${1:-$tid}/status"; }
 
+selector=0x4100c0
 counts() { # FLAGS LOAD-OPTIONS: a running context on tid
 	make_context
 	write flags "$1"
-	write pmc/0 0x4100c0
+	write pmc/0 $selector
 	write ctl "load tid=$tid $2"
 	is "loaded" "$(cat state last_error)" "loaded tid=$tid set=0
 ok"
@@ -105,6 +106,57 @@ many() {
 	between "of 20 threads, instructions over the exact counts, $n pairs" $sum 0 $((n * left_pair))
 	exec 7>&-
 	wait "$pid"
+}
+
+# The thread has CPU 1 for itself: of its program, only the other ones run on CPU 0.
+apart() {
+	taskset -apc 0 "$pid" >/dev/null
+	taskset -pc 1 "$tid" >/dev/null
+}
+did() { awk '$1 == "did" { n = $2 } END { print n }' /tmp/said; }
+
+# A thread that has a CPU of its own, and sleeps: the idle task and kernel threads come in between.
+sleeps() { # ROUNDS LEAST MOST: restores, in percent of its switches
+	launch 0,1 loopn sleeps "$1" 1000
+	said ready
+	apart
+	go
+	check "it has slept alone" looped 1
+	counts none ""
+	n=$(stat ctxsw_in) off=$(switches)
+	go
+	check "it has slept" looped 2
+	v=$(cat pmd/0) n=$(($(stat ctxsw_in) - n)) off=$(($(switches) - off))
+	echo "# $scenario: $selector, ns a round, alone and counted: $(awk '{ print $4 }' ORS=' ' /tmp/said)"
+	between "times that it was restored, in $off switches" "$n" $((off * $2 / 100)) $((off * $3 / 100))
+	[ $selector != 0x4100c0 ] || exactly "read in its sleep" "$v" "$(did)" "$n" $left_pair
+	remove_context
+	exec 7>&-
+	wait $pid
+}
+asleep() {
+	sleeps 20000 0 3
+	# At kernel level, it has to be saved each time: it would count what interrupts do meanwhile. The
+	# thread is switched twice then: it sleeps, and gives way to the ctxsw thread that restores it.
+	selector=0x4300c0
+	sleeps 500 25 60
+	selector=0x4100c0
+}
+
+# From CPU to CPU, awake or asleep, so that a kernel thread moves it or none does.
+hops() {
+	launch 0,1 loopn hops 10000 200
+	said ready
+	counts none ""
+	n=$(stat ctxsw_in)
+	go
+	check "it has hopped" said did
+	v=$(cat pmd/0 2>&1) n=$(($(stat ctxsw_in) - n))
+	echo "# $scenario: hops: $(grep did /tmp/said), $(cat last_error)"
+	exactly "after 10,000 hops" "$v" "$(did)" "$n" $left_pair
+	remove_context
+	exec 7>&-
+	wait $pid
 }
 
 # begin_stopped PROGRAM: begun, and stopped before it is that program
@@ -247,6 +299,8 @@ threads() { # PMU
 	is "registers are as before" "$(both_cpus)" "$before"
 	preempted
 	is "registers are as before" "$(both_cpus)" "$before"
+	asleep
+	hops
 	many
 	programs
 	privileged
@@ -288,22 +342,67 @@ moved() {
 		exec 7>&-
 		wait "$pid"
 	done
+	left_asleep
 	shared_cpu none $left_pair
 	is "registers are as before" "$(both_cpus)" "$before"
 	stop_daemon
 }
 
-# Another user of the counter comes while the thread does not run: no number that is not its own.
+# Its CPU goes while it sleeps, with its context in the registers there: the count is right or lost.
+left_asleep() {
+	launch 0,1 loopn threads 1 20000000
+	said ready
+	apart
+	counts none ""
+	n=$(stat ctxsw_in)
+	go
+	check "it has looped" looped 1
+	is "its selector is in the register" "$(rdmsr -p 1 0x186)" 4100c0
+	taskset -pc 0,1 "$tid" >/dev/null
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	go
+	check "it has looped elsewhere" looped 2
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	n=$(($(stat ctxsw_in) - n))
+	if v=$(cat pmd/0 2>/tmp/out); then
+		exactly "its CPU went in its sleep" "$v" 120000016 "$n" $left_pair
+	else
+		like "lost, which is told" "$(cat last_error)" "pmd0: "
+		check "it can be counted again" write pmd/0 0
+		n=$(stat ctxsw_in)
+		go
+		check "it has looped" looped 3
+		exactly "after it was lost" "$(cat pmd/0)" 60000008 $(($(stat ctxsw_in) - n)) $left_pair
+	fi
+	remove_context
+	exec 7>&-
+	wait "$pid"
+}
+
+# Another user of the counter comes while the thread does not run: no number that is not its own. Before
+# it has run, its context is in memory; after that, in the registers.
 robbed() {
 	taskset -pc 0 $$ >/dev/null
 	start_daemon
-	launch 1 loopn threads 1 100000000
+	for runs in 1 2; do robbed_before $runs; done
+	# When the other has left, the counter is free for the next.
+	shared_cpu none $left_pair
+	stop_daemon
+}
+robbed_before() { # RUN
+	launch 0,1 loopn threads 1 100000000
 	said ready
+	apart
 	counts none ""
+	if [ "$1" = 2 ]; then
+		go
+		check "it has looped" looped 1
+		is "its selector is in the register" "$(rdmsr -p 1 0x186)" 4100c0
+	fi
 	sleep 0.2
 	for cpu in 0 1; do wrmsr -p $cpu 0x186 0x4100c4; done
 	go
-	check "it has looped" said did
+	check "it has looped" looped "$1"
 	if cat pmd/0 >/tmp/out 2>&1; then not_ok "a taken counter gives a number: $(cat /tmp/out)"
 	else ok "a taken counter gives no number"; fi
 	like "but a sentence" "$(cat last_error)" "taken over"
@@ -312,7 +411,59 @@ robbed() {
 	remove_context
 	exec 7>&-
 	wait $pid
-	# When the other has left, the counter is free for the next.
-	shared_cpu none $left_pair
+}
+
+# times_looped TIMES: run after run. took is the CPU time of the shortest one.
+times_looped() {
+	took=0
+	for i in $(seq "$1"); do
+		ns=$(cpu_time)
+		go
+		looped "$i" || return
+		ns=$(($(cpu_time) - ns))
+		[ $took -gt 0 ] && [ $took -lt $ns ] || took=$ns
+	done
+}
+# counted_with_gaps FLAGS RUNS: beside a rival, in runs that are a few time slices long
+counted_with_gaps() {
+	launch 1 loopn threads 1 10000000
+	taskset -c 1 "$here/spinner" 1 burn >/dev/null &
+	rival=$!
+	said ready
+	counts "$1" ""
+	n=$(stat ctxsw_in) before=$(cpu_time)
+	check "it has looped" times_looped "$2"
+	n=$(($(stat ctxsw_in) - n)) before=$(($(cpu_time) - before))
+	kill $rival
+}
+remove_counted() {
+	remove_context
+	exec 7>&-
+	wait $pid $rival 2>/dev/null
+}
+# On a kernel that hides switches there is no count; with the flag gaps, one of which no more is missing than
+# the thread executes in the time that is uncertain, as fast as in its fastest run.
+hidden() {
+	taskset -pc 0 $$ >/dev/null
+	daemon=$here/hiding/perfmonfs
+	start_daemon
+	counted_with_gaps none 5
+	if cat pmd/0 >/tmp/out 2>&1; then not_ok "a count with gaps is a number: $(cat /tmp/out)"
+	else ok "a count with gaps is no number"; fi
+	is "it is told" "$(cat state)" "running tid=$tid set=0 lost"
+	remove_counted
+	counted_with_gaps gaps 15
+	# shellcheck disable=SC2046
+	set -- $(awk '$1 == "pmd0" { gsub(/[a-z]+=/, ""); print $2, $3, $4 }' regs)
+	echo "# $scenario: pmd0 $*, $n pairs, $before ns, $took ns the fastest run"
+	is "it is told" "$(cat state)" "running tid=$tid set=0 gaps=$2"
+	is "by a message" "$(dd if=events bs=4k count=1 status=none)" \
+		"gap cpu=1 set=0 pmds=0 pid=$pid tid=$tid"
+	between "gaps" "$2" 1 100000
+	between "uncertain, of its CPU time" "$3" 1 "$before"
+	missing=$((15 * 30000008 - $1))
+	between "what is missing" $missing $((-n * left_pair)) \
+		$(($3 * 30000008 / took + $3 * 30000008 / took / 20 + n * left_pair))
+	remove_counted
 	stop_daemon
 }

@@ -4,10 +4,12 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "tools/pfm/command.h"
 #include "tools/pfm/events/event.h"
+#include "tools/pfm/events/libpfm.h"
 #include "tools/pfm/load_pmu.h"
 
 /* Fields of an event select. */
@@ -19,6 +21,7 @@ enum { UMASK = 8, CMASK = 24, EVENT_HIGH = 32, CLASS = 56 };
 
 static const struct option long_options[] = {
 	{"mount", required_argument, NULL, 'm'},
+	{"pmu", required_argument, NULL, 'P'},
 	{0},
 };
 
@@ -36,14 +39,35 @@ static bool decode_matches(
 	return named.code == event->code || named.code == (event->code & ~SEL_MODIFIER);
 }
 
-static void decode_print_names(const struct pfm_pmu *pmu, const struct pfm_event *event)
+/* The machine's PMU is not the simulated one, unless the user says so. */
+static bool decode_searches_libpfm(
+	const struct pfm_pmu *pmu, const struct pfm_event *event, const char *libpfm)
+{
+	if (!(event->counters & pmu->general) || pmu->cpu.encoding == PFM_ENCODING_NONE)
+		return false;
+	return libpfm[0] || strcmp(pmu->backend, "sim") != 0;
+}
+
+static void decode_print_name(void *arg, const char *name, const char *desc)
+{
+	unsigned *n = arg;
+
+	(void)desc;
+	printf("%s%s", (*n)++ ? ", " : "", name);
+}
+
+static void decode_print_names(
+	const struct pfm_pmu *pmu, const struct pfm_event *event, const char *libpfm)
 {
 	unsigned n = 0;
 
 	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
 		r++)
 		if (decode_matches(pmu, event, r))
-			printf("%s%s", n++ ? ", " : "", r->name);
+			decode_print_name(&n, r->name, NULL);
+	if (decode_searches_libpfm(pmu, event, libpfm))
+		libpfm_each_of_code(pmu->cpu.encoding, slice_of(libpfm),
+			event->code & ~SEL_MODIFIER, decode_print_name, &n);
 	puts(n ? "" : "no event with a name");
 }
 
@@ -61,19 +85,21 @@ static void decode_print_select(uint64_t code)
 	puts("");
 }
 
-static void decode_print(const struct pfm_pmu *pmu, const struct pfm_event *event)
+static void decode_print(
+	const struct pfm_pmu *pmu, const struct pfm_event *event, const char *libpfm)
 {
 	static const char *const levels[] = {"at no level: it does not count", "user level",
 		"kernel level", "user and kernel level"};
 	char room[PFM_COUNTERS_ROOM];
 
-	decode_print_names(pmu, event);
+	decode_print_names(pmu, event, libpfm);
 	if (event->counters & pmu->general)
 		decode_print_select(event->code);
 	printf("  %s, PMD %s\n", levels[event->level], pfm_pmu_counters(room, event->counters));
 }
 
-static int decode_one(const struct pfm_pmu *pmu, const char *text, struct err *e)
+static int decode_one(
+	const struct pfm_pmu *pmu, const char *text, const char *libpfm, struct err *e)
 {
 	struct slice value = slice_of(text), name = slice_cut(&value, '=');
 	struct pfm_event event;
@@ -83,28 +109,51 @@ static int decode_one(const struct pfm_pmu *pmu, const char *text, struct err *e
 	if (rc == 0)
 		rc = event_resolve(pmu, text, &event, e);
 	if (rc == 0)
-		decode_print(pmu, &event);
+		decode_print(pmu, &event, libpfm);
 	return rc;
+}
+
+static void decode_count(void *arg, const char *name, const char *desc)
+{
+	(void)name;
+	(void)desc;
+	++*(unsigned *)arg;
+}
+
+/* Whether libpfm4 has events of the PMU that the user names. */
+static int decode_check_libpfm(const char *libpfm, struct err *e)
+{
+	unsigned n = 0;
+
+	if (libpfm[0] && !libpfm_version())
+		return err_set(e, EOPNOTSUPP, "--pmu: pfm was built without libpfm4");
+	if (libpfm[0])
+		libpfm_each(slice_of(libpfm), decode_count, &n);
+	if (libpfm[0] && !n)
+		return err_set(e, EINVAL, "--pmu: libpfm4 has no events of '%s'", libpfm);
+	return 0;
 }
 
 static int decode_run(int argc, char **argv, struct err *e)
 {
-	const char *mount = NULL;
+	const char *mount = NULL, *libpfm = "";
 	struct pfm_pmu pmu;
 	int c, rc;
 
 	optind = 1;
-	while ((c = getopt_long(argc, argv, "+m:", long_options, NULL)) == 'm')
-		mount = optarg;
+	while ((c = getopt_long(argc, argv, "+m:", long_options, NULL)) == 'm' || c == 'P')
+		*(c == 'm' ? &mount : &libpfm) = optarg;
 	if (c != -1)
 		return err_set(e, EINVAL, "see pfm help decode");
 	if (optind == argc)
 		return err_set(e, EINVAL, "give a value; see pfm help decode");
-	rc = load_pmu_of(mount, &pmu, e);
+	rc = decode_check_libpfm(libpfm, e);
+	if (rc == 0)
+		rc = load_pmu_of(mount, &pmu, e);
 	if (rc < 0)
 		return rc;
 	for (int i = optind; rc == 0 && i < argc; i++)
-		rc = decode_one(&pmu, argv[i], e);
+		rc = decode_one(&pmu, argv[i], libpfm, e);
 	pfm_pmu_free(&pmu);
 	return rc;
 }
@@ -112,13 +161,14 @@ static int decode_run(int argc, char **argv, struct err *e)
 const struct pfm_command cmd_decode = {
 	.name = "decode",
 	.summary = "tell the event that a value of a PMC counts",
-	.usage = "Usage: pfm decode [-m MOUNT] VALUE...\n"
+	.usage = "Usage: pfm decode [-m MOUNT] [--pmu=PMU] VALUE...\n"
 		 "Tell the event that a value of a PMC counts, at which level, and which PMDs\n"
 		 "can count it. pmcN=VALUE is a value of PMC N: pmc16=0x3.\n"
 		 "\n"
 		 "  -m, --mount=MOUNT  the mount (default: PERFMONFS in the environment, or the\n"
 		 "                     first one)\n"
-		 "\n"
-		 "Names of libpfm4 are not searched.\n",
+		 "      --pmu=PMU      names of that PMU of libpfm4, like skl, too (default: of "
+		 "this\n"
+		 "                     machine's)\n",
 	.run = decode_run,
 };

@@ -31,6 +31,7 @@ enum {
 	RECORD_HZ_MAX = 100000,
 	RECORD_THREAD_BUFFER = 32768, /* bytes; all buffers together have 16 MiB by default */
 	RECORD_CPU_BUFFER = 131072,
+	RECORD_STACKS = 4, /* times larger for stacks */
 };
 
 struct record_options {
@@ -39,7 +40,8 @@ struct record_options {
 	const char *file;
 	uint64_t hz;     /* 0: not given */
 	uint64_t period; /* 0: not given */
-	char **command;  /* NULL: none */
+	bool stacks;
+	char **command; /* NULL: none */
 };
 
 static const struct option record_long[] = {
@@ -47,6 +49,7 @@ static const struct option record_long[] = {
 	{"count", required_argument, NULL, 'c'},
 	{"event", required_argument, NULL, 'e'},
 	{"output", required_argument, NULL, 'o'},
+	{"call-graph", no_argument, NULL, 'g'},
 	PLACE_OPTIONS_LONG,
 	{NULL, 0, NULL, 0},
 };
@@ -76,6 +79,9 @@ static int record_option(struct record_options *o, int opt, struct err *e)
 		return record_number("-F", optarg, RECORD_HZ_MAX, &o->hz, e);
 	case 'c':
 		return record_number("-c", optarg, INT64_MAX, &o->period, e);
+	case 'g':
+		o->stacks = true;
+		return 0;
 	default:
 		return err_set(e, EINVAL, "wrong usage: see `pfm help record`");
 	}
@@ -88,7 +94,7 @@ static int record_parse(struct record_options *o, int argc, char **argv, struct 
 	*o = (struct record_options){.file = "pfm.data"};
 	optind = 1;
 	while ((opt = getopt_long(
-			argc, argv, "+F:c:e:o:" PLACE_OPTIONS_LETTERS, record_long, NULL)) != -1)
+			argc, argv, "+F:c:e:o:g" PLACE_OPTIONS_LETTERS, record_long, NULL)) != -1)
 		if (record_option(o, opt, e) < 0)
 			return -e->no;
 	o->command = optind < argc ? argv + optind : NULL;
@@ -164,6 +170,18 @@ static int record_find_period(
 	return 0;
 }
 
+/* Call chains are those of the kernel's interrupts. */
+static int record_want_stacks(struct record_plan *plan, const struct tree *t, struct err *e)
+{
+	if (strcmp(t->backend, "sim") == 0)
+		return err_set(e, EOPNOTSUPP,
+			"-g: simulated CPUs run no programs: mount with --backend=perf, or record "
+			"without -g");
+	plan->sampling.stacks = true;
+	plan->sampling.buf_size *= RECORD_STACKS;
+	return 0;
+}
+
 static int record_make_plan(struct record_plan *plan, const struct record_options *o,
 	const struct tree *t, struct err *e)
 {
@@ -184,7 +202,7 @@ static int record_make_plan(struct record_plan *plan, const struct record_option
 	plan->tick_ns = tick_us * 1000;
 	plan->sampling.buf_size =
 		o->where.kind == PLACE_CPU ? RECORD_CPU_BUFFER : RECORD_THREAD_BUFFER;
-	return 0;
+	return o->stacks ? record_want_stacks(plan, t, e) : 0;
 }
 
 static void record_add_line(struct text *info, const char *key, const char *file)
@@ -216,8 +234,10 @@ static void record_describe(struct text *info, const struct record_plan *plan,
 {
 	if (o->command)
 		record_add_command(info, o->command);
-	text_printf(info, "pmu %s, backend %s\naddresses poll\ntick_ns %" PRIu64 "\n", t->pmu,
-		t->backend, plan->tick_ns);
+	text_printf(info, "pmu %s, backend %s\ntick_ns %" PRIu64 "\n", t->pmu, t->backend,
+		plan->tick_ns);
+	if (plan->sampling.stacks)
+		text_printf(info, "call_graph frame pointers\n");
 	text_printf(info, "start_ns %" PRIu64 "\nstart_realtime_ns %" PRIu64 "\n",
 		nsec_now(CLOCK_MONOTONIC), nsec_now(CLOCK_REALTIME));
 	record_add_line(info, "kernel", "/proc/sys/kernel/osrelease");
@@ -403,7 +423,8 @@ const struct pfm_command cmd_record = {
 		"  -e, --event=EVENT        default: task-clock or cpu-clock with perf, otherwise\n"
 		"                           cycles; cycles:u without the right to the kernel "
 		"level\n"
-		"  -o, --output=FILE        default: pfm.data; - is standard "
-		"output\n" PLACE_OPTIONS_USAGE,
+		"  -o, --output=FILE        default: pfm.data; - is standard output\n"
+		"  -g, --call-graph         with call chains, by frame "
+		"pointers\n" PLACE_OPTIONS_USAGE,
 	.run = record_run,
 };

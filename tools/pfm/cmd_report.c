@@ -3,13 +3,14 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tools/pfm/command.h"
 #include "tools/pfm/samples/reports.h"
 
-/* The outputs besides the flat profile, which is written if none is wanted. */
+/* The outputs besides the texts for people, which are written if none is wanted. */
 enum report_output {
 	REPORT_FOLDED,
 	REPORT_FLAMEGRAPH,
@@ -22,7 +23,6 @@ enum report_output {
 static int (*const report_writers[REPORT_OUTPUTS])(
 	const struct recording *r, FILE *out, struct err *e) = {
 	[REPORT_FOLDED] = folded_write,
-	[REPORT_FLAMEGRAPH] = flamegraph_write,
 	[REPORT_PERF_SCRIPT] = perf_script_write,
 	[REPORT_PPROF] = pprof_write,
 	[REPORT_FIREFOX] = firefox_write,
@@ -32,10 +32,22 @@ struct report_options {
 	const char *output[REPORT_OUTPUTS]; /* the file, "-" for stdout; NULL: not wanted */
 	const char *file;
 	struct flat_keys keys;
+	bool tree;
+	struct tree_options tree_options;
+	double at_least; /* percent; negative: not given */
 	enum recording_names names;
 };
 
-enum { REPORT_FIRST = 256, REPORT_SORT = REPORT_FIRST + REPORT_OUTPUTS, REPORT_NO_DEMANGLE };
+enum {
+	REPORT_FIRST = 256,
+	REPORT_SORT = REPORT_FIRST + REPORT_OUTPUTS,
+	REPORT_TREE,
+	REPORT_LIMIT,
+	REPORT_NO_DEMANGLE
+};
+
+/* Below, a call tree is hard to read. */
+#define REPORT_TREE_LIMIT 0.5
 
 static const struct option report_long[] = {
 	{"folded", optional_argument, NULL, REPORT_FIRST + REPORT_FOLDED},
@@ -44,6 +56,8 @@ static const struct option report_long[] = {
 	{"pprof", optional_argument, NULL, REPORT_FIRST + REPORT_PPROF},
 	{"firefox", optional_argument, NULL, REPORT_FIRST + REPORT_FIREFOX},
 	{"sort", required_argument, NULL, REPORT_SORT},
+	{"tree", optional_argument, NULL, REPORT_TREE},
+	{"percent-limit", required_argument, NULL, REPORT_LIMIT},
 	{"no-demangle", no_argument, NULL, REPORT_NO_DEMANGLE},
 	{NULL, 0, NULL, 0},
 };
@@ -53,13 +67,39 @@ static int report_usage(struct err *e)
 	return err_set(e, EINVAL, "wrong usage: see `pfm help report`");
 }
 
+static int report_set_tree(struct report_options *o, const char *order, struct err *e)
+{
+	o->tree = true;
+	o->tree_options.callers = order && strcmp(order, "callers") == 0;
+	if (!order || o->tree_options.callers || strcmp(order, "callees") == 0)
+		return 0;
+	return err_set(e, EINVAL, "--tree: '%s' is none of callees, callers", order);
+}
+
+static int report_set_limit(struct report_options *o, const char *text, struct err *e)
+{
+	char *end;
+
+	o->at_least = strtod(text, &end);
+	if (end == text || *end || !(o->at_least >= 0 && o->at_least <= 100))
+		return err_set(e, EINVAL, "--percent-limit: '%s' is no number of 0 to 100", text);
+	return 0;
+}
+
 static int report_option(struct report_options *o, int opt, struct err *e)
 {
-	if (opt == REPORT_SORT)
+	switch (opt) {
+	case REPORT_SORT:
 		return flat_parse_keys(&o->keys, optarg, e);
-	if (opt == REPORT_NO_DEMANGLE) {
+	case REPORT_TREE:
+		return report_set_tree(o, optarg, e);
+	case REPORT_LIMIT:
+		return report_set_limit(o, optarg, e);
+	case REPORT_NO_DEMANGLE:
 		o->names = RECORDING_SYMBOLS;
 		return 0;
+	default:
+		break;
 	}
 	if (opt < REPORT_FIRST || opt >= REPORT_SORT)
 		return report_usage(e);
@@ -79,23 +119,43 @@ static int report_parse(struct report_options *o, int argc, char **argv, struct 
 	return optind < argc ? report_usage(e) : 0;
 }
 
-static int report_write(
-	const struct recording *r, enum report_output what, const char *path, struct err *e)
+static int report_write_to(const struct recording *r, const struct report_options *o,
+	enum report_output what, FILE *out, struct err *e)
 {
+	if (what == REPORT_FLAMEGRAPH)
+		return flamegraph_write(r, o->at_least, out, e);
+	return report_writers[what](r, out, e);
+}
+
+static int report_write(const struct recording *r, const struct report_options *o,
+	enum report_output what, struct err *e)
+{
+	const char *path = o->output[what];
 	FILE *out;
 	int rc;
 
 	if (strcmp(path, "-") == 0 && what == REPORT_PPROF && isatty(STDOUT_FILENO))
 		return err_set(e, EINVAL, "pprof's format is binary: --pprof=FILE names a file");
 	if (strcmp(path, "-") == 0)
-		return report_writers[what](r, stdout, e);
+		return report_write_to(r, o, what, stdout, e);
 	out = fopen(path, "we");
 	if (!out)
 		return err_set(e, errno, "cannot write %s: %s", path, err_name(errno));
-	rc = report_writers[what](r, out, e);
+	rc = report_write_to(r, o, what, out, e);
 	if (fclose(out) != 0 && rc == 0)
 		rc = err_set(e, errno, "cannot write %s: %s", path, err_name(errno));
 	return rc;
+}
+
+static int report_write_text(
+	const struct recording *r, const struct report_options *o, struct err *e)
+{
+	struct tree_options tree = o->tree_options;
+
+	if (!o->tree)
+		return flat_write(r, &o->keys, o->at_least, stdout, e);
+	tree.at_least = o->at_least < 0 ? REPORT_TREE_LIMIT : o->at_least;
+	return tree_write(r, &tree, stdout, e);
 }
 
 static int report_write_all(
@@ -107,15 +167,15 @@ static int report_write_all(
 		if (!o->output[i])
 			continue;
 		any = true;
-		if (report_write(r, (enum report_output)i, o->output[i], e) < 0)
+		if (report_write(r, o, (enum report_output)i, e) < 0)
 			return -e->no;
 	}
-	return any ? 0 : flat_write(r, &o->keys, stdout, e);
+	return any ? 0 : report_write_text(r, o, e);
 }
 
 static int report_run(int argc, char **argv, struct err *e)
 {
-	struct report_options o = {.names = RECORDING_DEMANGLED};
+	struct report_options o = {.at_least = -1, .names = RECORDING_DEMANGLED};
 	struct recording r;
 	int rc;
 
@@ -133,11 +193,14 @@ const struct pfm_command cmd_report = {
 	.name = "report",
 	.summary = "show where the time of a recording went",
 	.usage =
-		"Usage: pfm report [FILE] [--sort=KEY,...] [--no-demangle]\n"
+		"Usage: pfm report [FILE] [--sort=KEY,... | --tree[=ORDER]] [--no-demangle]\n"
 		"       pfm report [FILE] [--no-demangle] OUTPUT...\n"
 		"Show the functions that pfm record has sampled, in FILE or pfm.data.\n\n"
 		"  --sort=KEY,...      a line for each command, pid, tid, cpu, object, function;\n"
 		"                      default: command,object,function\n"
+		"  --tree[=callees]    the call tree: below each function those that it calls\n"
+		"  --tree=callers      below each function those that call it\n"
+		"  --percent-limit=P   leave out what has less; default: 0, of trees 0.5\n"
 		"  --no-demangle       names of C++ and Rust as the linker has them\n\n"
 		"Outputs, to stdout or FILE:\n"
 		"  --folded[=FILE]      lines COMMAND;FUNCTION COUNT, as flamegraph.pl reads them\n"

@@ -1,202 +1,43 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/num.h"
-#include "base/slice.h"
 #include "tools/pfm/command.h"
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/machine.h"
 #include "tools/pfm/samples/names.h"
+#include "tools/pfm/stat/comparison.h"
 #include "tools/pfm/stat/counts.h"
 #include "tools/pfm/stat/plan.h"
+#include "tools/pfm/stat/regions.h"
 #include "tools/pfm/stat/report.h"
-#include "tools/pfm/stat/runs.h"
 #include "tools/pfm/stat/session.h"
+#include "tools/pfm/stat/stat_options.h"
+#include "tools/pfm/stat/statistics.h"
+#include "tools/pfm/stat/tally.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
-
-enum { STAT_INTERVAL_MIN_MS = 10, STAT_RUNS_MAX = 100000 };
 
 /* How long an event set is active at a time, with --mux. */
 static const uint64_t stat_slice_ns = 4000000;
 
-enum stat_option { OPT_MUX = 256, OPT_RERUN, OPT_NO_AGGR, OPT_ALLOW_LOST };
-
-static const struct option stat_long_options[] = {
-	{"event", required_argument, NULL, 'e'},
-	{"group", required_argument, NULL, 'g'},
-	PLACE_OPTIONS_LONG,
-	{"interval", required_argument, NULL, 'I'},
-	{"repeat", required_argument, NULL, 'r'},
-	{"json", no_argument, NULL, 'j'},
-	{"field-separator", required_argument, NULL, 'x'},
-	{"output", required_argument, NULL, 'o'},
-	{"mux", no_argument, NULL, OPT_MUX},
-	{"rerun", no_argument, NULL, OPT_RERUN},
-	{"no-aggr", no_argument, NULL, OPT_NO_AGGR},
-	{"allow-lost", no_argument, NULL, OPT_ALLOW_LOST},
-	{0},
-};
-
-static const char stat_usage[] =
-	"Usage: pfm stat [options] COMMAND [ARG...]\n"
-	"       pfm stat [options] -p PID | -t TID | -C LIST | -a [-- COMMAND [ARG...]]\n"
-	"Count events of a command and of all that it starts, or of what runs already: until\n"
-	"COMMAND ends, or Ctrl-C.\n"
-	"\n"
-	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level with :u, in\n"
-	"                           the kernel with :k\n"
-	"  -g, --group=GROUP        the events of a group, with its metrics\n" PLACE_OPTIONS_USAGE
-	"  -I, --interval=MS        print the counts of each interval, of 10 ms or more\n"
-	"  -r, --repeat=N           run the command N times: mean, deviation, median, outliers\n"
-	"  -j, --json               JSON Lines, see pfm-stat(1)\n"
-	"  -x, --field-separator=C  CSV, with that separator\n"
-	"  -o, --output=FILE        the file for the counts (default: stderr with a COMMAND,\n"
-	"                           stdout without)\n"
-	"      --mux                more events than counters: event sets by turns, and\n"
-	"                           estimates, each with its share of the time\n"
-	"      --rerun              more events than counters: the command once for each set\n"
-	"      --no-aggr            one count for each CPU, process or thread\n"
-	"      --allow-lost         exit as the command does, even if a count is lost\n";
-
 struct stat_run {
+	struct stat_options options;
 	struct session session;
 	struct report report;
 	struct plan plan;
 	struct pfm_pmu pmu;
 	struct tree tree;
-	struct runs runs;
+	struct tallies tallies[2]; /* of the command, or of two that are compared */
+	unsigned command;          /* the one that runs, as an index of tallies */
 	struct group_list groups;
-	const char *events, *group, *output;
-	uint64_t nruns;
-	bool mux, rerun, allow_lost;
+	struct regions table; /* of regions */
 	bool header;          /* it is printed */
-	struct counts counts; /* of all passes of this run */
-	uint64_t elapsed_ns;
 };
-
-/* --- Options */
-
-static int stat_number(const char *text, uint64_t min, uint64_t max, uint64_t *v, struct err *e)
-{
-	int rc = num_max(slice_of(text), max, v, e);
-
-	if (rc == 0 && *v < min)
-		rc = err_set(e, ERANGE, "%llu is too small: give %llu or more",
-			(unsigned long long)*v, (unsigned long long)min);
-	return rc;
-}
-
-static int stat_set_interval(struct stat_run *s, const char *text, struct err *e)
-{
-	uint64_t ms = 0;
-	int rc = stat_number(text, STAT_INTERVAL_MIN_MS, INT_MAX, &ms, e);
-
-	s->session.interval_ns = ms * 1000000;
-	s->report.intervals = true;
-	return rc < 0 ? err_prefix(e, "-I") : 0;
-}
-
-static int stat_set_csv(struct stat_run *s, const char *text, struct err *e)
-{
-	s->report.format = REPORT_CSV;
-	s->report.separator = *text;
-	return strlen(text) == 1 && !strchr("\"\n\r-.0123456789", *text)
-		       ? 0
-		       : err_set(e, EINVAL, "-x %s: give one character, like -x,", text);
-}
-
-static int stat_set_output(struct stat_run *s, int c, struct err *e)
-{
-	switch (c) {
-	case 'I':
-		return stat_set_interval(s, optarg, e);
-	case 'r':
-		return stat_number(optarg, 1, STAT_RUNS_MAX, &s->nruns, e) < 0 ? err_prefix(e, "-r")
-									       : 0;
-	case 'j':
-		s->report.format = REPORT_JSON;
-		return 0;
-	case 'x':
-		return stat_set_csv(s, optarg, e);
-	case 'o':
-		s->output = optarg;
-		return 0;
-	case OPT_NO_AGGR:
-		s->session.per_place = true;
-		return 0;
-	default:
-		return err_set(e, EINVAL,
-			"%s: unknown, or without its argument; see `pfm help stat`",
-			c == '?' ? "option" : "");
-	}
-}
-
-static int stat_set(struct stat_run *s, int c, struct err *e)
-{
-	int rc = place_options_set(&s->session.where, c, optarg, e);
-
-	if (rc)
-		return rc < 0 ? rc : 0;
-	switch (c) {
-	case 'e':
-		s->events = optarg;
-		return 0;
-	case 'g':
-		s->group = optarg;
-		return 0;
-	case OPT_MUX:
-		s->mux = true;
-		return 0;
-	case OPT_RERUN:
-		s->rerun = true;
-		return 0;
-	case OPT_ALLOW_LOST:
-		s->allow_lost = true;
-		return 0;
-	default:
-		return stat_set_output(s, c, e);
-	}
-}
-
-static int stat_check_options(const struct stat_run *s, struct err *e)
-{
-	bool again = s->nruns > 1 || s->rerun;
-
-	if (place_options_check(&s->session.where, s->session.argv, e) < 0)
-		return -e->no;
-	if (!s->session.argv && again)
-		return err_set(e, EINVAL, "-r and --rerun need a command to run again");
-	if (s->mux && s->rerun)
-		return err_set(e, EINVAL, "give one of --mux and --rerun");
-	if (again && (s->session.interval_ns || s->session.per_place))
-		return err_set(e, EINVAL, "neither -I nor --no-aggr with -r or --rerun");
-	return 0;
-}
-
-static int stat_parse(struct stat_run *s, int argc, char **argv, struct err *e)
-{
-	int c, rc = 0;
-
-	opterr = 0;
-	optind = 1;
-	while (rc == 0 && (c = getopt_long(argc, argv, "+e:g:I:r:jx:o:" PLACE_OPTIONS_LETTERS,
-				   stat_long_options, NULL)) != -1)
-		rc = c == '?' ? err_set(e, EINVAL,
-					"%s: unknown, or without its argument; see `pfm help stat`",
-					argv[optind - 1])
-			      : stat_set(s, c, e);
-	s->session.argv = argv[optind] ? argv + optind : NULL;
-	return rc < 0 ? rc : stat_check_options(s, e);
-}
 
 /* --- What to count */
 
@@ -213,14 +54,14 @@ static int stat_add_events(struct stat_run *s, struct err *e)
 {
 	int rc = 0;
 
-	if (!s->group && !s->events)
+	if (!s->options.group && !s->options.events)
 		return plan_add_defaults(&s->plan, &s->pmu, e);
-	if (s->group)
+	if (s->options.group)
 		rc = load_groups(&s->groups, e);
-	if (rc == 0 && s->group)
-		rc = plan_add_group(&s->plan, &s->pmu, &s->groups, s->group, e);
-	if (rc == 0 && s->events)
-		rc = plan_add(&s->plan, &s->pmu, s->events, e);
+	if (rc == 0 && s->options.group)
+		rc = plan_add_group(&s->plan, &s->pmu, &s->groups, s->options.group, e);
+	if (rc == 0 && s->options.events)
+		rc = plan_add(&s->plan, &s->pmu, s->options.events, e);
 	return rc;
 }
 
@@ -235,13 +76,14 @@ static int stat_plan(struct stat_run *s, struct err *e)
 	p->free = machine_free_counters(&s->tree, &s->pmu);
 	rc = stat_add_events(s, e);
 	if (rc == 0)
-		rc = plan_assign(p, &s->pmu, s->mux || s->rerun, e);
-	return rc == -EBUSY || rc == -ENOSPC ? stat_offer_sets(e) : rc;
+		rc = plan_assign(p, &s->pmu, s->options.mux || s->options.rerun, e);
+	/* Turns would not make room for a single one. */
+	return (rc == -EBUSY || rc == -ENOSPC) && p->n > 1 ? stat_offer_sets(e) : rc;
 }
 
 static int stat_check_threads(const struct stat_run *s, struct err *e)
 {
-	if (s->session.where.kind != PLACE_CPU && strcmp(s->tree.backend, "sim") == 0)
+	if (s->options.where.kind != PLACE_CPU && strcmp(s->tree.backend, "sim") == 0)
 		return err_set(e, EINVAL,
 			"the simulated backend has no threads: count CPUs, with -C or -a");
 	return 0;
@@ -249,7 +91,7 @@ static int stat_check_threads(const struct stat_run *s, struct err *e)
 
 static int stat_open(struct stat_run *s, struct err *e)
 {
-	int rc = tree_open(&s->tree, s->session.where.mount, e);
+	int rc = tree_open(&s->tree, s->options.where.mount, e);
 
 	if (rc < 0)
 		return rc;
@@ -260,7 +102,9 @@ static int stat_open(struct stat_run *s, struct err *e)
 	rc = load_pmu(&s->tree, &s->pmu, e);
 	if (rc == 0)
 		rc = stat_plan(s, e);
-	return rc < 0 ? rc : stat_check_threads(s, e);
+	if (rc == 0)
+		rc = stat_check_threads(s, e);
+	return rc == 0 && s->options.regions ? regions_open(&s->table, &s->tree, &s->plan, e) : rc;
 }
 
 /* The counts do not mix with the command's own output. */
@@ -268,11 +112,14 @@ static int stat_open_output(struct stat_run *s, struct err *e)
 {
 	int fd = -1;
 
-	if (s->output) {
-		s->report.out = fopen(s->output, "we");
-		return s->report.out ? 0 : err_set(e, errno, "%s: %s", s->output, err_name(errno));
+	if (s->options.output) {
+		s->report.out = fopen(s->options.output, "we");
+		return s->report.out
+			       ? 0
+			       : err_set(e, errno, "%s: %s", s->options.output, err_name(errno));
 	}
-	fd = fcntl(s->session.argv ? STDERR_FILENO : STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	fd = fcntl(s->options.command || s->options.compare ? STDERR_FILENO : STDOUT_FILENO,
+		F_DUPFD_CLOEXEC, 0);
 	s->report.out = fd < 0 ? NULL : fdopen(fd, "w");
 	return s->report.out ? 0 : err_set(e, errno, "no output: %s", err_name(errno));
 }
@@ -281,89 +128,182 @@ static int stat_flush(struct stat_run *s, struct err *e)
 {
 	return fflush(s->report.out) == 0 && !ferror(s->report.out)
 		       ? 0
-		       : err_set(e, errno ? errno : EIO, "%s: %s", s->output ? s->output : "output",
+		       : err_set(e, errno ? errno : EIO, "%s: %s",
+				 s->options.output ? s->options.output : "output",
 				 err_name(errno ? errno : EIO));
 }
 
 /* --- Runs */
 
+static void stat_label(char label[COMPARISON_LABEL], const char *what, const char *name)
+{
+	snprintf(label, COMPARISON_LABEL, "%s%s", what, name);
+	name_clean(label);
+}
+
 static void stat_header(struct stat_run *s)
 {
 	static const char *const what[] = {"", "processes ", "threads ", "CPUs "};
-	const struct place_options *where = &s->session.where;
-	char text[61];
+	const struct place_options *where = &s->options.where;
+	char label[COMPARISON_LABEL];
 
 	if (s->header)
 		return;
 	s->header = true;
-	snprintf(text, sizeof(text), "%s%s", what[where->kind],
-		where->kind == PLACE_COMMAND ? s->session.argv[0]
+	stat_label(label, what[where->kind],
+		where->kind == PLACE_COMMAND ? s->options.command[0]
 		: where->list                ? where->list
 					     : "of this machine");
-	name_clean(text);
-	report_header(&s->report, text, &s->tree);
+	report_header(&s->report, label, &s->tree);
 }
 
 /* Counts of a pass; those of all passes are shown together. */
-static int stat_take(struct session *session, const struct place *place, const struct reading *r,
+static int stat_take(struct session *session, const struct scope *scope, const struct reading *r,
 	uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
 	struct stat_run *s = session->arg;
 	struct counts c;
 
 	counts_of(&c, &s->plan, r);
-	s->elapsed_ns = elapsed_ns;
-	if (session->interval_ns || place) {
-		stat_header(s);
-		report_counts(&s->report, place, &c, time_ns, elapsed_ns);
-		return stat_flush(s, e);
-	}
-	for (unsigned i = 0; i < s->plan.n; i++)
-		if (c.all[i].counted)
-			s->counts.all[i] = c.all[i];
-	return 0;
+	if (!session->interval_ns)
+		return tallies_take(&s->tallies[s->command], scope, &c, &s->plan, elapsed_ns,
+			s->options.nruns, e);
+	stat_header(s);
+	report_counts(&s->report, scope, &c, time_ns, elapsed_ns);
+	return stat_flush(s, e);
 }
 
-static void stat_progress(const struct stat_run *s, unsigned run, int pass)
+/* Before pass @pass of the run that comes @n runs after the first. */
+static void stat_progress(const struct stat_run *s, unsigned n, int pass)
 {
-	unsigned passes = s->rerun ? s->plan.nsets : 1;
-	unsigned all = (unsigned)s->nruns * passes;
+	unsigned passes = s->options.rerun ? s->plan.nsets : 1;
+	unsigned all = (unsigned)s->options.nruns * passes * (s->options.compare ? 2 : 1);
 
 	if (all > 1 && isatty(STDERR_FILENO))
-		fprintf(stderr, "\rrun %u of %u\r", run * passes + (unsigned)pass + 1, all);
+		fprintf(stderr, "\rrun %u of %u\r", n * passes + (unsigned)pass + 1, all);
+}
+
+/* Shows the counts of a scope in a run, unless statistics alone are shown. */
+static void stat_show_tally(struct stat_run *s, struct tally *t, bool show)
+{
+	runs_add(&t->runs, &s->plan, &t->counts, t->elapsed_ns);
+	for (unsigned i = 0; i < s->plan.n; i++)
+		s->report.lost |= t->counts.all[i].lost.no != 0;
+	if (show)
+		report_counts(&s->report, t->scope, &t->counts, t->elapsed_ns, t->elapsed_ns);
 }
 
 /* Shows the counts of a run. With several, text has their statistics alone, at the end. */
 static void stat_show(struct stat_run *s)
 {
-	runs_add(&s->runs, &s->plan, &s->counts, s->elapsed_ns);
-	for (unsigned i = 0; i < s->plan.n; i++)
-		s->report.lost |= s->counts.all[i].lost.no != 0;
-	stat_header(s);
-	if (s->nruns > 1 && s->report.format == REPORT_TEXT)
-		return;
-	if (!s->session.interval_ns && !s->session.per_place)
-		report_counts(&s->report, NULL, &s->counts, s->elapsed_ns, s->elapsed_ns);
-	report_times(&s->report, s->session.end_ns - s->session.begin_ns,
-		s->session.argv ? &s->session.usage : NULL);
+	const struct stat_options *o = &s->options;
+	const struct tallies *t = &s->tallies[s->command];
+	bool show = !o->compare && (o->nruns == 1 || o->format != REPORT_TEXT);
+
+	if (!o->compare)
+		stat_header(s);
+	for (unsigned i = 0; i < t->n; i++)
+		if (t->all[i]->counted)
+			stat_show_tally(s, t->all[i], show);
+	if (show)
+		report_times(&s->report, s->session.end_ns - s->session.begin_ns,
+			o->command ? &s->session.usage : NULL);
 }
 
-static int stat_run_once(struct stat_run *s, unsigned run, struct err *e)
+/* Shows what the command has counted itself. */
+static int stat_show_regions(struct stat_run *s, struct err *e)
 {
-	int passes = s->rerun ? (int)s->plan.nsets : 1, rc = 0;
+	__attribute__((cleanup(regions_free))) struct region_sums sums = {0};
+	uint64_t time_ns = s->session.end_ns - s->session.begin_ns;
+	int rc = regions_sum(&s->table, &s->plan, &sums, e);
 
-	s->counts = (struct counts){0};
+	if (rc < 0)
+		return rc;
+	stat_header(s);
+	for (unsigned i = 0; i < sums.n; i++) {
+		name_clean(sums.all[i].name);
+		report_region(&s->report, &sums.all[i], time_ns);
+	}
+	if (sums.failure.no) {
+		s->report.lost = true;
+		fprintf(stderr, "pfm stat: a thread of the command has no counts: %s\n",
+			sums.failure.text);
+	} else if (!sums.n) {
+		fputs("pfm stat: the command was in no region, see pfm_region_begin(3)\n", stderr);
+	}
+	return 0;
+}
+
+/* A run of the command, or of one of two that are compared. */
+static int stat_run_once(struct stat_run *s, unsigned n, struct err *e)
+{
+	int passes = s->options.rerun ? (int)s->plan.nsets : 1, rc = 0;
+
+	tallies_clear(&s->tallies[s->command]);
 	for (int pass = 0; rc == 0 && pass < passes; pass++) {
-		s->plan.only = s->rerun ? pass : -1;
-		stat_progress(s, run, pass);
+		s->plan.only = s->options.rerun ? pass : -1;
+		stat_progress(s, n, pass);
 		rc = session_run(&s->session, e);
 	}
 	s->plan.only = -1;
 	/* A run that was cut short is shown if it is the only one, and no part of the statistics.
 	 */
-	if (rc == 0 && (!s->session.interrupted || s->runs.n == 0))
+	if (rc == 0 && s->options.regions)
+		rc = stat_show_regions(s, e);
+	else if (rc == 0 && (!s->session.interrupted || (n == 0 && !s->options.compare)))
 		stat_show(s);
 	return rc < 0 ? rc : stat_flush(s, e);
+}
+
+/* Both commands take turns, so that what changes on the machine meanwhile hits both. */
+static int stat_run_all(struct stat_run *s, int *status, struct err *e)
+{
+	char sh[] = "sh", option[] = "-c";
+	char *argv[] = {sh, option, NULL, NULL};
+	unsigned commands = s->options.compare ? 2 : 1;
+	int rc = 0;
+
+	if (s->options.compare)
+		s->session.argv = argv;
+	for (unsigned n = 0; rc == 0 && n < s->options.nruns * commands && !s->session.interrupted;
+		n++) {
+		s->command = n % commands;
+		argv[2] = s->options.compared[s->command];
+		s->report.run = n / commands + 1;
+		rc = stat_run_once(s, n, e);
+		if (!*status)
+			*status = s->session.status;
+	}
+	return rc;
+}
+
+static void stat_compare(struct stat_run *s)
+{
+	const struct tallies *t = s->tallies;
+	char labels[2][COMPARISON_LABEL];
+
+	if (!t[1].n || !t[1].all[0]->runs.n) {
+		fputs("pfm stat: nothing to compare: not each command had a run to its end\n",
+			stderr);
+		return;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		stat_label(labels[i], "", s->options.compared[i]);
+	comparison_report(&s->report, labels, &t[0].all[0]->runs, &t[1].all[0]->runs, &s->tree);
+}
+
+static void stat_summarize(struct stat_run *s)
+{
+	const struct tallies *t = s->tallies;
+
+	if (s->options.compare && s->session.counted)
+		stat_compare(s);
+	if (s->options.compare || s->options.nruns == 1 || !t->n || !t->all[0]->runs.n)
+		return;
+	statistics_begin(&s->report, t->all[0]->runs.n);
+	for (unsigned i = 0; i < t->n; i++)
+		statistics_report(&s->report, t->all[i]->scope, &t->all[i]->runs);
+	statistics_end(&s->report, &t->all[0]->runs);
 }
 
 /* The exit status of a failure. Without the daemon, the counts of the command are lost. */
@@ -378,26 +318,39 @@ static int stat_failed(const struct stat_run *s, int rc)
 
 static int stat_measure(struct stat_run *s, struct err *e)
 {
-	int rc = runs_init(&s->runs, (unsigned)s->nruns, e), status = 0;
+	int rc = signals_open(&s->session.signals, e), status = 0;
 
 	if (rc == 0)
-		rc = signals_open(&s->session.signals, e);
-	for (unsigned run = 0; rc == 0 && run < s->nruns && !s->session.interrupted; run++) {
-		s->report.run = run + 1;
-		rc = stat_run_once(s, run, e);
-		if (!status)
-			status = s->session.status;
-	}
-	if (s->runs.n && s->nruns > 1 && s->report.format == REPORT_TEXT)
-		report_summary(&s->report, &s->runs);
+		rc = stat_run_all(s, &status, e);
+	stat_summarize(s);
 	if (rc < 0)
 		return stat_failed(s, rc);
 	/* Lost counts have left a sentence, which is in the report. */
 	*e = (struct err){0};
+	if (s->session.missing.no) {
+		s->report.lost = true;
+		fprintf(stderr, "pfm stat: threads are missing: %s\n", s->session.missing.text);
+	}
 	rc = stat_flush(s, e);
-	if (rc == 0 && !status && s->report.lost && !s->allow_lost)
+	if (rc == 0 && !status && s->report.lost && !s->options.allow_lost)
 		return PFM_EXIT_LOST;
 	return rc < 0 ? rc : status;
+}
+
+static void stat_begin(struct stat_run *s)
+{
+	const struct stat_options *o = &s->options;
+
+	s->session.where = o->where;
+	s->session.argv = o->command;
+	s->session.interval_ns = o->interval_ns;
+	s->session.aggregate = o->aggregate;
+	s->session.regions = s->report.regions = o->regions;
+	s->report.format = o->format;
+	s->report.separator = o->separator;
+	s->report.intervals = o->interval_ns != 0;
+	s->report.statistics = o->nruns > 1;
+	s->report.topology = o->aggregate == AGGREGATE_CORE || o->aggregate == AGGREGATE_SOCKET;
 }
 
 static int stat_main(int argc, char **argv, struct err *e)
@@ -410,10 +363,11 @@ static int stat_main(int argc, char **argv, struct err *e)
 			.arg = &s},
 		.report = {.plan = &s.plan},
 		.tree = {.dir = -1},
-		.nruns = 1,
+		.table = REGIONS_NONE,
 	};
-	int rc = stat_parse(&s, argc, argv, e);
+	int rc = stat_options_parse(&s.options, argc, argv, e);
 
+	stat_begin(&s);
 	if (rc == 0)
 		rc = stat_open_output(&s, e);
 	if (rc == 0)
@@ -421,7 +375,9 @@ static int stat_main(int argc, char **argv, struct err *e)
 	if (rc == 0)
 		rc = stat_measure(&s, e);
 	signals_close(&s.session.signals);
-	runs_free(&s.runs);
+	tallies_free(&s.tallies[0]);
+	tallies_free(&s.tallies[1]);
+	regions_close(&s.table);
 	plan_free(&s.plan);
 	pfm_pmu_free(&s.pmu);
 	group_free(&s.groups);
@@ -434,6 +390,6 @@ static int stat_main(int argc, char **argv, struct err *e)
 const struct pfm_command cmd_stat = {
 	.name = "stat",
 	.summary = "count events of a command, of processes, threads or CPUs",
-	.usage = stat_usage,
+	.usage = stat_options_usage,
 	.run = stat_main,
 };

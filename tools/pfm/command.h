@@ -29,6 +29,6 @@ struct pfm_command {
 };
 
 extern const struct pfm_command cmd_check, cmd_decode, cmd_encode, cmd_list, cmd_record, cmd_report,
-	cmd_stat, cmd_who;
+	cmd_stat, cmd_top, cmd_who;
 
 #endif

@@ -22,6 +22,7 @@ static const struct pfm_command cmd_help = {
 /* In the order of `pfm help`. */
 static const struct pfm_command *const commands[] = {
 	&cmd_stat,
+	&cmd_top,
 	&cmd_record,
 	&cmd_report,
 	&cmd_list,

@@ -106,12 +106,18 @@ static void context_report_error(struct engine_ctx *ec, const struct err *e)
 	context_set_error(container_of(ec, struct fs_context, ec), e);
 }
 
+static int context_charge(struct engine_ctx *ec, size_t bytes, struct err *e)
+{
+	return charge_set(&container_of(ec, struct fs_context, ec)->id.loaded_charge, bytes, e);
+}
+
 const struct engine_ctx_ops context_life_ops = {
 	.on_change = notify_event,
 	.make_child = context_make_child,
 	.child_failed = context_child_failed,
 	.report_error = context_report_error,
 	.unloaded = audit_unloaded,
+	.charge = context_charge,
 	.destroyed = context_gone,
 };
 

@@ -61,9 +61,10 @@ static void live_note_age(struct call *call)
 
 static void live_answer(struct command_request *r)
 {
+	const struct cmd_live_page *page = &r->job.cmd.live_page;
 	struct call *call = &r->request.call;
 
-	if (r->job.rc == 0 && !r->job.cmd.live_page.rdpmc)
+	if (r->job.rc == 0 && !page->rdpmc && !page->ticks)
 		live_note_age(call);
 	if (r->job.rc == 0) {
 		file_reply_passed(call->req, call->file, true);
@@ -106,6 +107,7 @@ static int live_open(struct call *call, struct file *f, struct err *e)
 	}
 	cmd.live_page.page = set->live->mem;
 	cmd.live_page.rdpmc = rdpmc_allowed(call->fs);
+	cmd.live_page.ticks = !call->fs->be->ops->rdpmc;
 	if (!command_submit(call, &cmd, &live_kind, NULL))
 		file_destroy(f);
 	return 0;

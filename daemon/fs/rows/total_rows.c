@@ -34,6 +34,7 @@ struct total {
 	uint16_t set;
 	/* The sums of that set so far, and the PMDs, by row, that count in any member. */
 	uint64_t sum[PMU_MAX_PMDS];
+	struct gaps gaps[PMU_MAX_PMDS];
 	uint32_t counting;
 	/* The lines of the sets before, and what they are charged. */
 	struct text out;
@@ -130,7 +131,9 @@ static void total_print_set(struct total *t)
 			continue;
 		if (t->set)
 			text_printf(&t->out, "set=%u ", t->set);
-		text_printf(&t->out, "pmd%u %" PRIu64 "\n", pmu->pmds[d].num, t->sum[d]);
+		text_printf(&t->out, "pmd%u %" PRIu64, pmu->pmds[d].num, t->sum[d]);
+		command_print_gaps(&t->gaps[d], &t->out);
+		text_printf(&t->out, "\n");
 	}
 }
 
@@ -166,6 +169,7 @@ static bool total_next_set(struct total *t)
 		return false;
 	t->charged = t->out.room;
 	memset(t->sum, 0, sizeof(t->sum));
+	memset(t->gaps, 0, sizeof(t->gaps));
 	t->counting = 0;
 	t->member = 0;
 	t->set = next ? (uint16_t)next->set : 0;
@@ -197,6 +201,8 @@ static void total_done(struct job *job)
 	if (job->rc == 0) {
 		for (unsigned d = 0; d < job->cmd.vector.nregs; d++) {
 			t->sum[d] += t->regs[d].value;
+			t->gaps[d].n += t->regs[d].gaps.n;
+			t->gaps[d].ns += t->regs[d].gaps.ns;
 			t->counting |= (uint32_t)t->regs[d].counts << d;
 		}
 		t->member++;

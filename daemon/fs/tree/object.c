@@ -218,6 +218,7 @@ static struct fs_context *object_new_context(struct objects *objs, struct user_q
 		return NULL;
 	}
 	ctx->id.charge = (struct charge){.quota = quota, .leaves = QUOTA_SPARE};
+	ctx->id.loaded_charge = ctx->id.charge;
 	if (charge_set(&ctx->id.charge, object_context_bytes(ctx), e) < 0) {
 		object_free_context(ctx);
 		return NULL;
@@ -473,6 +474,7 @@ void context_unref(struct fs_context *ctx)
 	free(ctx->sets.set);
 	context_unref(ctx->parent);
 	atomic_fetch_sub(&ctx->id.quota->contexts, 1);
+	charge_clear(&ctx->id.loaded_charge);
 	charge_clear(&ctx->id.charge);
 	object_free_context(ctx);
 }

@@ -65,8 +65,9 @@ struct context_identity {
 	gid_t gid;
 	struct timespec born;
 	struct user_quota *quota;
-	/* The context and its sets; the session thread's, and then the last reference's. */
-	struct charge charge;
+	/* The context and its sets, and what it takes while it is loaded; the session thread's, and
+	 * then the last reference's. */
+	struct charge charge, loaded_charge;
 };
 
 /* The event sets of a context besides set 0. */

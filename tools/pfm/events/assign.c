@@ -173,10 +173,12 @@ static int assign_refuse(const struct assign *a, uint32_t set, bool possible, st
 	pfm_pmu_counters(counters, all & a->free ? all & a->free : all);
 	if (!(all & a->free))
 		return err_set(e, possible ? EBUSY : ENOSPC,
-			"%s cannot be counted: PMD %s can do it, and is in use", names, counters);
+			"%s cannot be counted: PMD %s can do it, and is in use, see `pfm who`",
+			names, counters);
 	if (possible)
 		return err_set(e, EBUSY,
-			"%s cannot be counted together: PMD %s is free for them, %u more in use",
+			"%s cannot be counted together: PMD %s is free for them, %u more in use, "
+			"see `pfm who`",
 			names, counters, assign_size(all & ~a->free));
 	return err_set(
 		e, ENOSPC, "%s cannot be counted together: they share PMD %s", names, counters);

@@ -126,7 +126,10 @@ static bool libpfm_wanted(struct slice pmu, const pfm_pmu_info_t *info)
 	return pmu.n ? event_name_is(pmu, info->name) : info->is_present;
 }
 
-static void libpfm_each_of(const pfm_pmu_info_t *pmu, libpfm_each_fn *each, void *arg)
+/* Gets an event with its name, PMU::EVENT. */
+typedef void libpfm_event_fn(void *arg, const pfm_event_info_t *event, const char *name);
+
+static void libpfm_events_of(const pfm_pmu_info_t *pmu, libpfm_event_fn *each, void *arg)
 {
 	for (int i = pmu->first_event; i != -1; i = pfm_get_event_next(i)) {
 		pfm_event_info_t event = {.size = sizeof(event)};
@@ -135,19 +138,75 @@ static void libpfm_each_of(const pfm_pmu_info_t *pmu, libpfm_each_fn *each, void
 		if (pfm_get_event_info(i, PFM_OS_NONE, &event) != PFM_SUCCESS)
 			continue;
 		snprintf(name, sizeof(name), "%s::%s", pmu->name, event.name);
-		each(arg, name, event.desc);
+		each(arg, &event, name);
 	}
 }
 
-void libpfm_each(struct slice pmu, libpfm_each_fn *each, void *arg)
+static void libpfm_events(struct slice pmu, libpfm_event_fn *each, void *arg)
 {
 	for (int p = 0; libpfm_ready() && p < PFM_PMU_MAX; p++) {
 		pfm_pmu_info_t info = {.size = sizeof(info)};
 
 		if (pfm_get_pmu_info((pfm_pmu_t)p, &info) == PFM_SUCCESS &&
 			libpfm_wanted(pmu, &info))
-			libpfm_each_of(&info, each, arg);
+			libpfm_events_of(&info, each, arg);
 	}
+}
+
+struct libpfm_each {
+	libpfm_each_fn *each;
+	void *arg;
+	enum pfm_encoding encoding;
+	uint64_t code;
+};
+
+static void libpfm_pass(void *arg, const pfm_event_info_t *event, const char *name)
+{
+	const struct libpfm_each *to = arg;
+
+	to->each(to->arg, name, event->desc);
+}
+
+void libpfm_each(struct slice pmu, libpfm_each_fn *each, void *arg)
+{
+	libpfm_events(pmu, libpfm_pass, &(struct libpfm_each){.each = each, .arg = arg});
+}
+
+static void libpfm_pass_of_code(const struct libpfm_each *to, const char *name, const char *desc)
+{
+	struct event_code c;
+	struct err ignored;
+
+	if (libpfm_encode(to->encoding, slice_of(name), &c, &ignored) == 0 && c.code == to->code)
+		to->each(to->arg, name, desc);
+}
+
+/* An event without unit masks, or with each of them. */
+static void libpfm_pass_umasks(void *arg, const pfm_event_info_t *event, const char *name)
+{
+	unsigned umasks = 0;
+
+	for (int i = 0; i < event->nattrs; i++) {
+		pfm_event_attr_info_t attr = {.size = sizeof(attr)};
+		char qualified[2 * EVENT_NAME];
+
+		if (pfm_get_event_attr_info(event->idx, i, PFM_OS_NONE, &attr) != PFM_SUCCESS ||
+			attr.type != PFM_ATTR_UMASK)
+			continue;
+		umasks++;
+		snprintf(qualified, sizeof(qualified), "%s:%s", name, attr.name);
+		libpfm_pass_of_code(arg, qualified, attr.desc);
+	}
+	if (!umasks)
+		libpfm_pass_of_code(arg, name, event->desc);
+}
+
+void libpfm_each_of_code(enum pfm_encoding encoding, struct slice pmu, uint64_t code,
+	libpfm_each_fn *each, void *arg)
+{
+	struct libpfm_each to = {.each = each, .arg = arg, .encoding = encoding, .code = code};
+
+	libpfm_events(pmu, libpfm_pass_umasks, &to);
 }
 
 struct libpfm_offers {

@@ -29,4 +29,8 @@ void libpfm_offer(struct slice name, struct nearest *near);
 typedef void libpfm_each_fn(void *arg, const char *name, const char *desc);
 void libpfm_each(struct slice pmu, libpfm_each_fn *each, void *arg);
 
+/* The same of the events, with their unit masks, whose code is @code. */
+void libpfm_each_of_code(enum pfm_encoding encoding, struct slice pmu, uint64_t code,
+	libpfm_each_fn *each, void *arg);
+
 #endif

@@ -30,3 +30,9 @@ void libpfm_each(struct slice pmu, libpfm_each_fn *each, void *arg)
 	(void)each;
 	(void)arg;
 }
+
+void libpfm_each_of_code(enum pfm_encoding encoding, struct slice pmu, uint64_t code,
+	libpfm_each_fn *each, void *arg)
+{
+	(void)encoding, (void)pmu, (void)code, (void)each, (void)arg;
+}

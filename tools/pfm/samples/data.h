@@ -37,6 +37,7 @@ enum data_type {
 	DATA_SAMPLE,
 	DATA_LOST,
 	DATA_END,
+	DATA_STACK,
 };
 
 /* Each record begins with this, and is followed by the structure of its type. */
@@ -86,12 +87,41 @@ struct data_sample {
 	uint64_t ip[1]; /* the instruction, then return addresses; 0: not known, or not permitted */
 };
 
+/* Frames from DATA_MARKER on are markers: they tell the level of the frames after them. */
+#define DATA_MARKER        ((uint64_t)-4095)
+#define DATA_MARKER_KERNEL ((uint64_t)-128)
+#define DATA_MARKER_USER   ((uint64_t)-512)
+
+enum data_stack_flag {
+	DATA_STACK_CUT = 1, /* the stack has more frames, of outer functions */
+};
+
+/* A sample with its call chain, from the innermost function on. */
+struct data_stack {
+	uint64_t time;
+	uint64_t weight;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t cpu;
+	uint32_t nframes; /* with markers; 0: the stack is not known */
+	uint32_t flags;   /* enum data_stack_flag */
+	uint32_t reserved;
+};
+
+/* The frames, behind it: after a marker the instruction, then return addresses; 0: not permitted.
+ */
+static inline const uint64_t *data_frames(const struct data_stack *s)
+{
+	return (const uint64_t *)(s + 1);
+}
+
 enum data_loss {
 	DATA_LOST_OVERFLOWS = 1, /* no room in the buffer */
 	DATA_LOST_COUNT,         /* a count was lost: samples are missing until it was restored */
 	DATA_LOST_EVENTS,        /* mappings and names of programs */
 	DATA_LOST_THREAD,        /* threads that could not be followed */
 	DATA_LOST_THROTTLED,     /* pauses because of too many overflows a second */
+	DATA_LOST_DROPPED,       /* samples for which the next ones of their counter stand */
 };
 
 struct data_lost {

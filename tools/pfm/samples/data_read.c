@@ -156,6 +156,8 @@ static size_t data_smallest(uint32_t type)
 		return sizeof(struct data_sample);
 	case DATA_END:
 		return sizeof(struct data_end);
+	case DATA_STACK:
+		return sizeof(struct data_stack);
 	default:
 		return data_string(type) ? data_string(type) + 1 : 0;
 	}
@@ -172,6 +174,12 @@ static bool data_sample_fits(const struct data_sample *s, size_t size)
 	       size == offsetof(struct data_sample, ip) + s->nframes * sizeof(s->ip[0]);
 }
 
+static bool data_stack_fits(const struct data_stack *s, size_t size)
+{
+	return s->nframes <= DATA_FRAMES_MAX && s->weight &&
+	       size == sizeof(*s) + s->nframes * sizeof(uint64_t);
+}
+
 /* Whether the record's content fits its @size, which is without the head. */
 static bool data_fits(const struct data_rec *rec, size_t size)
 {
@@ -184,6 +192,8 @@ static bool data_fits(const struct data_rec *rec, size_t size)
 		return data_map_fits((const struct data_map *)body);
 	if (rec->type == DATA_SAMPLE)
 		return data_sample_fits((const struct data_sample *)body, size);
+	if (rec->type == DATA_STACK)
+		return data_stack_fits((const struct data_stack *)body, size);
 	return true;
 }
 

@@ -42,7 +42,7 @@ enum { FIREFOX_USER = 1, FIREFOX_KERNEL };
 
 static int firefox_category(const struct location *p)
 {
-	return p->ip >> 63 ? FIREFOX_KERNEL : FIREFOX_USER;
+	return p->kernel ? FIREFOX_KERNEL : FIREFOX_USER;
 }
 
 /* The number in a table; a failure is kept. */
@@ -67,8 +67,8 @@ static int firefox_stack(struct firefox *f, const struct recorded_sample *s)
 {
 	uint64_t caller = 0;
 
-	for (uint32_t i = s->s->nframes; i-- > 0;) {
-		const struct location *p = s->locations[i];
+	for (uint32_t i = s->nframes; i-- > 0;) {
+		const struct location *p = s->frames[i].at;
 		int frame = firefox_number(f, &f->frames, p->number, 0, p);
 
 		firefox_function(f, p);
@@ -239,7 +239,7 @@ static void firefox_strings(struct firefox *f)
 /* ms after the first sample of all. */
 static double firefox_time(const struct firefox *f, const struct recorded_sample *s)
 {
-	return (double)(s->s->time - f->r->samples[0].s->time) / 1e6;
+	return (double)(s->time - f->r->samples[0].time) / 1e6;
 }
 
 static void firefox_samples(struct firefox *f, const struct recorded_sample **s, size_t n)
@@ -253,14 +253,14 @@ static void firefox_samples(struct firefox *f, const struct recorded_sample **s,
 		text_printf(&f->out, "%s%.6f", i ? "," : "", firefox_time(f, s[i]));
 	text_printf(&f->out, "],\"weight\":[");
 	for (size_t i = 0; i < n; i++)
-		text_printf(&f->out, "%s%" PRIu64, i ? "," : "", s[i]->s->weight);
+		text_printf(&f->out, "%s%" PRIu64, i ? "," : "", s[i]->weight);
 	text_printf(&f->out, "]},");
 }
 
 static void firefox_thread_names(
 	struct firefox *f, const struct recorded_sample *first, const struct recorded_sample *last)
 {
-	const char *process = image_comm(&f->r->image, last->s->pid, last->s->pid);
+	const char *process = image_comm(&f->r->image, last->pid, last->pid);
 
 	text_printf(&f->out, "\"name\":");
 	json_string(&f->out, last->comm ? last->comm : "[unknown]");
@@ -270,7 +270,7 @@ static void firefox_thread_names(
 		",\"isMainThread\":%s,\"pid\":\"%u\",\"tid\":\"%u\",\"processType\":\"default\","
 		"\"processStartupTime\":0,\"processShutdownTime\":null,\"registerTime\":%.6f,"
 		"\"unregisterTime\":null,\"pausedRanges\":[],",
-		last->s->pid == last->s->tid ? "true" : "false", last->s->pid, last->s->tid,
+		last->pid == last->tid ? "true" : "false", last->pid, last->tid,
 		firefox_time(f, first));
 }
 
@@ -301,7 +301,7 @@ static void firefox_thread(struct firefox *f, const struct recorded_sample **s, 
 
 static bool firefox_same_thread(const struct recorded_sample *a, const struct recorded_sample *b)
 {
-	return a->s->tid == b->s->tid && a->s->pid == b->s->pid;
+	return a->tid == b->tid && a->pid == b->pid;
 }
 
 static void firefox_threads(struct firefox *f)
@@ -370,10 +370,10 @@ static int firefox_compare(const void *a, const void *b)
 	const struct recorded_sample *x = *(const struct recorded_sample *const *)a;
 	const struct recorded_sample *y = *(const struct recorded_sample *const *)b;
 
-	if (x->s->pid != y->s->pid)
-		return x->s->pid < y->s->pid ? -1 : 1;
-	if (x->s->tid != y->s->tid)
-		return x->s->tid < y->s->tid ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 

@@ -11,6 +11,7 @@
 
 #include "tools/pfm/samples/reports.h"
 #include "tools/pfm/samples/stacks.h"
+#include "tools/pfm/text/utf8.h"
 
 enum {
 	FLAME_WIDTH = 1180, /* px of the whole */
@@ -23,46 +24,57 @@ enum {
 
 static const char flame_style[] = "<style>\n"
 				  "text{font:12px monospace;fill:#222}\n"
-				  ".f rect{stroke:#fff;stroke-width:.5}\n"
-				  ".f{cursor:pointer}\n"
-				  ".f:hover rect{stroke:#000}\n"
+				  "#frames rect{stroke:#fff;stroke-width:.5}\n"
+				  "#frames g{cursor:pointer}\n"
+				  "#frames g:hover rect{stroke:#000}\n"
 				  ".hit rect{fill:#c060ff}\n"
 				  ".b{cursor:pointer;text-decoration:underline}\n"
 				  "</style>\n";
 
-/* Positions are fractions of the whole, in data-x and data-w. */
+/* A frame is read from its title and its rectangle. The first is the whole. */
 static const char flame_script[] =
 	"<script><![CDATA[\n"
 	"'use strict';\n"
-	"const W=1180,L=10,C=7,all=[...document.querySelectorAll('.f')];\n"
-	"const num=(g,k)=>parseFloat(g.dataset[k]);\n"
-	"function zoom(x0,w0){\n"
-	" for(const g of all){\n"
-	"  const a=Math.max(num(g,'x'),x0),b=Math.min(num(g,'x')+num(g,'w'),x0+w0);\n"
-	"  const px=(b-a)/w0*W,x=L+(a-x0)/w0*W,t=g.querySelector('text');\n"
-	"  g.style.display=px<0.1?'none':'';\n"
-	"  if(px<0.1)continue;\n"
-	"  const r=g.querySelector('rect'),n=g.dataset.n,m=Math.floor((px-6)/C);\n"
-	"  r.setAttribute('x',x);r.setAttribute('width',px);t.setAttribute('x',x+3);\n"
-	"  t.textContent=m<3?'':n.length<=m?n:n.slice(0,m-2)+'..';\n"
+	"const W=1180,L=10,C=7,byId=id=>document.getElementById(id);\n"
+	"const end=/( \\([^()]*\\))?, [0-9.]+ %, [0-9]+ overflows$/;\n"
+	"const all=[...byId('frames').children].map(g=>{\n"
+	" const r=g.querySelector('rect'),n=g.querySelector('title').textContent.replace(end,'');\n"
+	" return {g,r,n,x:(+r.getAttribute('x')-L)/W,w:+r.getAttribute('width')/W};\n"
+	"});\n"
+	"function label(f,x,s){\n"
+	" let t=f.g.querySelector('text');\n"
+	" if(!t&&s){\n"
+	"  t=document.createElementNS('http://www.w3.org/2000/svg','text');\n"
+	"  t.setAttribute('y',+f.r.getAttribute('y')+13);f.g.append(t);\n"
 	" }\n"
-	" document.getElementById('reset').style.display=w0<1?'':'none';\n"
+	" if(t){t.setAttribute('x',x+3);t.textContent=s}\n"
+	"}\n"
+	"function zoom(x0,w0){\n"
+	" for(const f of all){\n"
+	"  const a=Math.max(f.x,x0),b=Math.min(f.x+f.w,x0+w0);\n"
+	"  const px=(b-a)/w0*W,x=L+(a-x0)/w0*W,m=Math.floor((px-6)/C);\n"
+	"  f.g.style.display=px<0.1?'none':'';\n"
+	"  if(px<0.1)continue;\n"
+	"  f.r.setAttribute('x',x);f.r.setAttribute('width',px);\n"
+	"  label(f,x,m<3?'':f.n.length<=m?f.n:f.n.slice(0,m-2)+'..');\n"
+	" }\n"
+	" byId('reset').style.display=w0<1?'':'none';\n"
 	"}\n"
 	"function search(what){\n"
 	" let re=null,end=-1,sum=0;\n"
 	" try{re=what?new RegExp(what):null}catch(_){alert('not a regular expression: '+what)}\n"
-	" for(const g of all){\n"
-	"  const hit=re!==null&&re.test(g.dataset.n)&&g.dataset.d!=='0';\n"
-	"  g.classList.toggle('hit',hit);\n"
-	"  if(hit&&num(g,'x')>=end-1e-9){sum+=num(g,'w');end=num(g,'x')+num(g,'w')}\n"
+	" for(const f of all){\n"
+	"  const hit=re!==null&&f!==all[0]&&re.test(f.n);\n"
+	"  f.g.classList.toggle('hit',hit);\n"
+	"  if(hit&&f.x>=end-1e-7){sum+=f.w;end=f.x+f.w}\n"
 	" }\n"
-	" document.getElementById('found').textContent=re?'found '+(100*sum).toFixed(2)+' %':'';\n"
+	" byId('found').textContent=re?'found '+(100*sum).toFixed(2)+' %':'';\n"
 	"}\n"
-	"for(const g of all)g.addEventListener('click',()=>zoom(num(g,'x'),num(g,'w')));\n"
+	"for(const f of all)f.g.addEventListener('click',()=>zoom(f.x,f.w));\n"
 	"const find=()=>search(prompt('functions to find (a regular expression)')||'');\n"
-	"document.getElementById('search').addEventListener('click',find);\n"
-	"document.getElementById('search').style.display='';\n"
-	"document.getElementById('reset').addEventListener('click',()=>zoom(0,1));\n"
+	"byId('search').addEventListener('click',find);\n"
+	"byId('search').style.display='';\n"
+	"byId('reset').addEventListener('click',()=>zoom(0,1));\n"
 	"addEventListener('keydown',e=>{if(e.ctrlKey&&e.key==='f'){e.preventDefault();find()}});\n"
 	"if(location.hash.length>1)search(decodeURIComponent(location.hash.slice(1)));\n"
 	"]]></script>\n";
@@ -89,57 +101,57 @@ static void flame_write_text(const char *s, size_t n, FILE *out)
 	}
 }
 
-static unsigned flame_depth(const struct stack_node *s)
-{
-	unsigned deepest = 0;
-
-	for (const struct stack_node *c = s->child; c; c = c->next) {
-		unsigned depth = 1 + flame_depth(c);
-
-		deepest = depth > deepest ? depth : deepest;
-	}
-	return deepest;
-}
-
-/* A warm colour by the name, the same in each graph: two graphs can be compared. */
+/* A warm colour by the name, a cool one for the kernel's, the same in each graph: two graphs can be
+ * compared. */
 static void flame_write_colour(const struct stack_node *s, FILE *out)
 {
 	uint64_t h = hash_string(s->name) * 0x9e3779b97f4a7c15ULL >> 32;
 
 	if (!s->parent || !s->object)
 		fprintf(out, "#d8d8c8");
+	else if (s->kernel)
+		fprintf(out, "#%02x%02x%02x", (unsigned)(110 + h % 40),
+			(unsigned)(150 + h / 40 % 60), (unsigned)(210 + h / 2400 % 40));
 	else
 		fprintf(out, "#%02x%02x%02x", (unsigned)(225 + h % 30),
 			(unsigned)(90 + h / 30 % 120), (unsigned)(40 + h / 3600 % 50));
 }
 
-/* Cut within a character, the name would be no UTF-8. */
-static size_t flame_fitting(const char *name, size_t room)
-{
-	while (room && ((unsigned char)name[room] & 0xc0) == 0x80)
-		room--;
-	return room;
-}
-
-static void flame_write_label(const char *name, double width, FILE *out)
+/* Nothing if there is no room. */
+static void flame_write_label(const char *name, double left, double width, unsigned y, FILE *out)
 {
 	size_t length = strlen(name), room = width < 6 ? 0 : (size_t)((width - 6) / FLAME_CHAR);
 
 	if (room < 3)
 		return;
-	if (length <= room) {
-		flame_write_text(name, length, out);
-		return;
-	}
-	flame_write_text(name, flame_fitting(name, room - 2), out);
-	fputs("..", out);
+	fprintf(out, "<text x=\"%.2f\" y=\"%u\">", left + 3, y + 13);
+	flame_write_text(name, length <= room ? length : utf8_cut(name, room - 2), out);
+	fprintf(out, "%s</text>", length <= room ? "" : "..");
 }
 
 struct flame {
 	FILE *out;
-	uint64_t total; /* 1 or more */
-	unsigned depth; /* of the deepest stack */
+	uint64_t total;   /* 1 or more */
+	unsigned depth;   /* of the deepest stack that is shown */
+	double narrowest; /* px: what is narrower is left out */
 };
+
+static bool flame_is_shown(const struct flame *fl, const struct stack_node *s)
+{
+	return (double)s->weight / (double)fl->total * FLAME_WIDTH >= fl->narrowest;
+}
+
+static unsigned flame_depth(const struct flame *fl, const struct stack_node *s)
+{
+	unsigned deepest = 0;
+
+	for (const struct stack_node *c = s->child; c; c = c->next) {
+		unsigned depth = flame_is_shown(fl, c) ? 1 + flame_depth(fl, c) : 0;
+
+		deepest = depth > deepest ? depth : deepest;
+	}
+	return deepest;
+}
 
 static void flame_write_frame(
 	const struct flame *fl, const struct stack_node *s, double x, unsigned depth)
@@ -149,10 +161,7 @@ static void flame_write_frame(
 	unsigned y = FLAME_TOP + (fl->depth - depth) * FLAME_ROW;
 	FILE *out = fl->out;
 
-	fprintf(out, "<g class=\"f\" data-x=\"%.9f\" data-w=\"%.9f\" data-d=\"%u\" data-n=\"", x,
-		part, depth);
-	flame_write_text(s->name, SIZE_MAX, out);
-	fputs("\"><title>", out);
+	fputs("<g><title>", out);
 	flame_write_text(s->name, SIZE_MAX, out);
 	if (s->object) {
 		fputs(" (", out);
@@ -160,12 +169,12 @@ static void flame_write_frame(
 		fputs(")", out);
 	}
 	fprintf(out, ", %.2f %%, %" PRIu64 " overflows</title>", 100 * part, s->weight);
-	fprintf(out, "<rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" fill=\"", left, y,
+	fprintf(out, "<rect x=\"%.4f\" y=\"%u\" width=\"%.4f\" height=\"%d\" fill=\"", left, y,
 		width, FLAME_ROW - 1);
 	flame_write_colour(s, out);
-	fprintf(out, "\"/><text x=\"%.2f\" y=\"%u\">", left + 3, y + 13);
-	flame_write_label(s->name, width, out);
-	fputs("</text></g>\n", out);
+	fputs("\"/>", out);
+	flame_write_label(s->name, left, width, y, out);
+	fputs("</g>\n", out);
 }
 
 static void flame_write_below(
@@ -175,7 +184,7 @@ static void flame_write_below(
 	for (const struct stack_node *c = s->child; c; c = c->next) {
 		double part = (double)c->weight / (double)fl->total;
 
-		if (part * FLAME_WIDTH >= FLAME_NARROWEST)
+		if (flame_is_shown(fl, c))
 			flame_write_below(fl, c, x, depth + 1);
 		x += part;
 	}
@@ -194,7 +203,7 @@ static void flame_write_head(const struct recording *r, const struct flame *fl, 
 	fputs(flame_style, out);
 	fprintf(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fffef8\"/>\n");
 	fprintf(out, "<text x=\"%d\" y=\"24\">", FLAME_LEFT);
-	flame_write_text(command.p, command.n < 90 ? command.n : flame_fitting(command.p, 90), out);
+	flame_write_text(command.p, command.n < 90 ? command.n : utf8_cut(command.p, 90), out);
 	fputs(": ", out);
 	flame_write_text(recording_event(r), SIZE_MAX, out);
 	fprintf(out, ", %" PRIu64 " overflows</text>\n", r->weight);
@@ -205,17 +214,24 @@ static void flame_write_head(const struct recording *r, const struct flame *fl, 
 		     "<text id=\"found\" x=\"1050\" y=\"24\"></text>\n");
 }
 
-int flamegraph_write(const struct recording *r, FILE *out, struct err *e)
+int flamegraph_write(const struct recording *r, double at_least, FILE *out, struct err *e)
 {
+	double least = at_least / 100 * FLAME_WIDTH;
+	struct flame fl = {
+		.out = out,
+		.total = r->weight ? r->weight : 1,
+		.narrowest = least > FLAME_NARROWEST ? least : FLAME_NARROWEST,
+	};
 	struct stacks st;
-	int rc = stacks_build(&st, r);
+	int rc = stacks_build(&st, r, STACKS_BY_NAME);
 
 	if (rc == 0) {
-		struct flame fl = {out, r->weight ? r->weight : 1, flame_depth(&st.root)};
-
+		fl.depth = flame_depth(&fl, &st.root);
 		st.root.name = (char *)(uintptr_t) "all";
 		flame_write_head(r, &fl, out);
+		fputs("<g id=\"frames\">\n", out);
 		flame_write_below(&fl, &st.root, 0, 0);
+		fputs("</g>\n", out);
 		fputs(flame_script, out);
 		fputs("</svg>\n", out);
 	}

@@ -27,11 +27,11 @@ struct flat_table {
 
 static const struct {
 	const char *name;
-	const char *alias; /* perf report's word */
+	const char *alias;
 } flat_names[FLAT_KEYS] = {
 	[FLAT_COMMAND] = {"command", "comm"},
-	[FLAT_PID] = {"pid", "pid"},
-	[FLAT_TID] = {"tid", "tid"},
+	[FLAT_PID] = {"pid", "process"},
+	[FLAT_TID] = {"tid", "thread"},
 	[FLAT_CPU] = {"cpu", "cpu"},
 	[FLAT_OBJECT] = {"object", "dso"},
 	[FLAT_FUNCTION] = {"function", "symbol"},
@@ -77,19 +77,19 @@ static void flat_column(struct text *t, enum flat_key key, const struct recorded
 		text_printf(t, "%s", s->comm ? s->comm : "[unknown]");
 		break;
 	case FLAT_PID:
-		text_printf(t, "%u", s->s->pid);
+		text_printf(t, "%u", s->pid);
 		break;
 	case FLAT_TID:
-		text_printf(t, "%u", s->s->tid);
+		text_printf(t, "%u", s->tid);
 		break;
 	case FLAT_CPU:
-		text_printf(t, "%u", s->s->cpu);
+		text_printf(t, "%u", s->cpu);
 		break;
 	case FLAT_OBJECT:
-		text_printf(t, "%s", location_object(s->locations[0]));
+		text_printf(t, "%s", location_object(s->frames[0].at));
 		break;
 	case FLAT_FUNCTION:
-		text_printf(t, "%s", location_name(s->locations[0], room));
+		text_printf(t, "%s", location_name(s->frames[0].at, room));
 		break;
 	case FLAT_KEYS:
 		break;
@@ -162,50 +162,11 @@ static int flat_fill(struct flat_table *table, const struct recording *r)
 
 		if (!row)
 			return -ENOMEM;
-		row->weight += r->samples[i].s->weight;
+		row->weight += r->samples[i].weight;
 	}
 	if (table->n)
 		qsort(table->rows, table->n, sizeof(*table->rows), flat_compare);
 	return 0;
-}
-
-static const char *flat_precision(const struct recording *r)
-{
-	return slice_is(recording_info(r, "addresses"), "poll")
-		       ? "found by polling: shares are right, the exact instruction is not known"
-		       : "of the interrupt: a few instructions after the event";
-}
-
-static void flat_write_info(
-	const struct recording *r, const char *title, const char *key, FILE *out)
-{
-	struct slice s = recording_info(r, key);
-
-	if (s.n)
-		fprintf(out, "# %s: %.*s\n", title, (int)s.n, s.p);
-}
-
-static void flat_write_notes(const struct recording *r, FILE *out)
-{
-	struct slice notes = {r->notes.p, r->notes.n};
-
-	while (notes.n) {
-		struct slice line = slice_cut(&notes, '\n');
-
-		fprintf(out, "# %.*s\n", (int)line.n, line.p);
-	}
-}
-
-static void flat_write_head(const struct recording *r, FILE *out)
-{
-	flat_write_info(r, "command", "command", out);
-	flat_write_info(r, "counted by", "pmu", out);
-	fprintf(out, "# event: %s, an overflow each %" PRIu64 "\n", recording_event(r),
-		recording_period(r));
-	fprintf(out, "# addresses: %s\n", flat_precision(r));
-	flat_write_info(r, "ns between polls, at least", "tick_ns", out);
-	fprintf(out, "# %" PRIu64 " overflows in %zu samples\n", r->weight, r->nsamples);
-	flat_write_notes(r, out);
 }
 
 /* The last column is as long as it is. */
@@ -235,14 +196,17 @@ static void flat_write_titles(struct flat_table *table, FILE *out)
 	fputc('\n', out);
 }
 
-static void flat_write_rows(struct flat_table *table, const struct recording *r, FILE *out)
+static void flat_write_rows(
+	struct flat_table *table, const struct recording *r, double at_least, FILE *out)
 {
-	flat_write_head(r, out);
+	report_write_head(r, out);
 	flat_write_titles(table, out);
 	for (size_t i = 0; i < table->n; i++) {
-		fprintf(out, "%6.2f%%  %10" PRIu64,
-			100.0 * (double)table->rows[i]->weight / (double)r->weight,
-			table->rows[i]->weight);
+		double percent = 100.0 * (double)table->rows[i]->weight / (double)r->weight;
+
+		if (percent < at_least)
+			break;
+		fprintf(out, "%6.2f%%  %10" PRIu64, percent, table->rows[i]->weight);
 		flat_write_columns(table, table->rows[i]->text, out);
 	}
 }
@@ -258,7 +222,8 @@ static void flat_free(struct flat_table *table)
 	text_free(&table->column);
 }
 
-int flat_write(const struct recording *r, const struct flat_keys *keys, FILE *out, struct err *e)
+int flat_write(const struct recording *r, const struct flat_keys *keys, double at_least, FILE *out,
+	struct err *e)
 {
 	struct flat_table table = {.keys = keys, .rows = calloc(r->nsamples + 1, sizeof(void *))};
 	int rc = -ENOMEM;
@@ -266,7 +231,7 @@ int flat_write(const struct recording *r, const struct flat_keys *keys, FILE *ou
 	if (table.rows && hash_init(&table.hash) == 0)
 		rc = flat_fill(&table, r);
 	if (rc == 0)
-		flat_write_rows(&table, r, out);
+		flat_write_rows(&table, r, at_least, out);
 	flat_free(&table);
 	return rc < 0 ? err_set(e, ENOMEM, "no memory for the profile") : 0;
 }

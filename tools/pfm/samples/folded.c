@@ -5,11 +5,13 @@
 #include "tools/pfm/samples/reports.h"
 #include "tools/pfm/samples/stacks.h"
 
-/* A semicolon separates frames. */
-static void folded_write_name(const char *name, FILE *out)
+/* A semicolon separates frames; the mark of the kernel's is that of flamegraph.pl. */
+static void folded_write_name(const struct stack_node *s, FILE *out)
 {
-	for (; *name; name++)
-		fputc(*name == ';' ? ':' : *name, out);
+	for (const char *p = s->name; *p; p++)
+		fputc(*p == ';' ? ':' : *p, out);
+	if (s->kernel)
+		fputs("_[k]", out);
 }
 
 static void folded_write_path(const struct stack_node *s, FILE *out)
@@ -18,7 +20,7 @@ static void folded_write_path(const struct stack_node *s, FILE *out)
 		folded_write_path(s->parent, out);
 		fputc(';', out);
 	}
-	folded_write_name(s->name, out);
+	folded_write_name(s, out);
 }
 
 static void folded_write_below(const struct stack_node *s, FILE *out)
@@ -35,7 +37,7 @@ static void folded_write_below(const struct stack_node *s, FILE *out)
 int folded_write(const struct recording *r, FILE *out, struct err *e)
 {
 	struct stacks st;
-	int rc = stacks_build(&st, r);
+	int rc = stacks_build(&st, r, STACKS_BY_NAME);
 
 	if (rc == 0)
 		folded_write_below(&st.root, out);

@@ -18,14 +18,12 @@ static void script_write_frame(const struct location *p, uint64_t ip, FILE *out)
 static void script_write_sample(
 	const struct recording *r, const struct recorded_sample *s, FILE *out)
 {
-	const struct data_sample *d = s->s;
-
 	fprintf(out, "%s %u/%u [%03u] %" PRIu64 ".%06u: %10" PRIu64 " %s: \n",
-		s->comm ? s->comm : ":unknown", d->pid, d->tid, d->cpu, d->time / 1000000000,
-		(unsigned)(d->time % 1000000000 / 1000), d->weight * recording_period(r),
+		s->comm ? s->comm : ":unknown", s->pid, s->tid, s->cpu, s->time / 1000000000,
+		(unsigned)(s->time % 1000000000 / 1000), s->weight * recording_period(r),
 		recording_event(r));
-	for (uint32_t i = 0; i < d->nframes; i++)
-		script_write_frame(s->locations[i], d->ip[i], out);
+	for (uint32_t i = 0; i < s->nframes; i++)
+		script_write_frame(s->frames[i].at, s->frames[i].ip, out);
 	fputc('\n', out);
 }
 

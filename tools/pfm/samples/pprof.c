@@ -159,15 +159,15 @@ static void pprof_label(struct pprof *p, const char *key, const char *str, uint6
 
 static void pprof_sample(struct pprof *p, const struct recorded_sample *s, uint64_t weight)
 {
-	for (uint32_t i = 0; i < s->s->nframes; i++)
-		protobuf_pack(&p->inner, s->locations[i]->number + 1);
+	for (uint32_t i = 0; i < s->nframes; i++)
+		protobuf_pack(&p->inner, s->frames[i].at->number + 1);
 	protobuf_message(&p->message, SAMPLE_LOCATION_ID, &p->inner);
 	protobuf_pack(&p->inner, weight);
 	protobuf_pack(&p->inner, weight * recording_period(p->r));
 	protobuf_message(&p->message, SAMPLE_VALUE, &p->inner);
 	pprof_label(p, "command", s->comm ? s->comm : "[unknown]", 0);
-	pprof_label(p, "pid", NULL, s->s->pid);
-	pprof_label(p, "tid", NULL, s->s->tid);
+	pprof_label(p, "pid", NULL, s->pid);
+	pprof_label(p, "tid", NULL, s->tid);
 	protobuf_message(&p->profile, PROFILE_SAMPLE, &p->message);
 }
 
@@ -177,17 +177,17 @@ static int pprof_compare(const void *a, const void *b)
 	const struct recorded_sample *x = *(const struct recorded_sample *const *)a;
 	const struct recorded_sample *y = *(const struct recorded_sample *const *)b;
 
-	if (x->s->tid != y->s->tid)
-		return x->s->tid < y->s->tid ? -1 : 1;
-	if (x->s->pid != y->s->pid)
-		return x->s->pid < y->s->pid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
 	if (x->comm != y->comm)
 		return (uintptr_t)x->comm < (uintptr_t)y->comm ? -1 : 1;
-	if (x->s->nframes != y->s->nframes)
-		return x->s->nframes < y->s->nframes ? -1 : 1;
-	for (uint32_t i = 0; i < x->s->nframes; i++)
-		if (x->locations[i] != y->locations[i])
-			return x->locations[i]->number < y->locations[i]->number ? -1 : 1;
+	if (x->nframes != y->nframes)
+		return x->nframes < y->nframes ? -1 : 1;
+	for (uint32_t i = 0; i < x->nframes; i++)
+		if (x->frames[i].at != y->frames[i].at)
+			return x->frames[i].at->number < y->frames[i].at->number ? -1 : 1;
 	return 0;
 }
 
@@ -205,7 +205,7 @@ static void pprof_samples(struct pprof *p)
 		sorted[i] = &r->samples[i];
 	qsort(sorted, r->nsamples, sizeof(*sorted), pprof_compare);
 	for (size_t i = 0; i < r->nsamples; i++) {
-		weight += sorted[i]->s->weight;
+		weight += sorted[i]->weight;
 		if (i + 1 < r->nsamples && pprof_compare(&sorted[i], &sorted[i + 1]) == 0)
 			continue;
 		pprof_sample(p, sorted[i], weight);
@@ -256,7 +256,7 @@ static void pprof_build(struct pprof *p)
 	pprof_number(p, PROFILE_TIME_NANOS, "start_realtime_ns");
 	if (r->nsamples)
 		protobuf_number(&p->profile, PROFILE_DURATION_NANOS,
-			r->samples[r->nsamples - 1].s->time - r->samples[0].s->time);
+			r->samples[r->nsamples - 1].time - r->samples[0].time);
 	pprof_value_type(p, PROFILE_PERIOD_TYPE, recording_event(r), pprof_unit(r));
 	protobuf_number(&p->profile, PROFILE_PERIOD, recording_period(r));
 	if (r->notes.n)

@@ -72,6 +72,8 @@ static const char *recording_loss(uint32_t kind)
 		return "threads were not followed";
 	case DATA_LOST_THROTTLED:
 		return "pauses because of too many overflows a second";
+	case DATA_LOST_DROPPED:
+		return "samples were dropped, the next ones stand for them";
 	default:
 		return "losses of an unknown kind";
 	}
@@ -161,6 +163,15 @@ static void recording_clean_names(const struct data_rec *rec)
 		recording_clean(((const struct data_lost *)body)->why);
 }
 
+/* A stack without frames has one that is not known. */
+static void recording_count_stack(struct recording *r, const struct data_stack *s)
+{
+	r->nsamples++;
+	r->nframes += s->nframes + 1;
+	r->nstacks++;
+	r->ncut += s->flags & DATA_STACK_CUT ? 1 : 0;
+}
+
 static int recording_sort_out(
 	struct recording *r, struct timeline *l, const struct data_rec *rec, struct err *e)
 {
@@ -175,6 +186,9 @@ static int recording_sort_out(
 	case DATA_SAMPLE:
 		r->nsamples++;
 		r->nframes += ((const struct data_sample *)data_body(rec))->nframes;
+		return recording_add_timed(l, rec, e);
+	case DATA_STACK:
+		recording_count_stack(r, data_body(rec));
 		return recording_add_timed(l, rec, e);
 	case DATA_COMM:
 	case DATA_MAP:
@@ -202,6 +216,9 @@ static int recording_read(struct recording *r, struct timeline *l, struct err *e
 	if (l->n)
 		qsort(l->t, l->n, sizeof(*l->t), recording_compare);
 	recording_note_losses(r);
+	if (r->ncut)
+		text_printf(&r->notes, "%zu stacks are cut: their outermost callers are missing\n",
+			r->ncut);
 	if (r->file.cut)
 		text_printf(&r->notes, "the file has been cut: its last record is not whole\n");
 	else if (!r->ended)
@@ -296,7 +313,7 @@ static struct location *recording_find_location(
 	for (struct hash_node *n = hash_find(&r->locations, key); n; n = hash_find_next(n)) {
 		struct location *known = container_of(n, struct location, node);
 
-		if (known->in == p->in && known->offset == p->offset)
+		if (known->in == p->in && known->offset == p->offset && known->kernel == p->kernel)
 			return known;
 	}
 	return NULL;
@@ -344,7 +361,7 @@ static int recording_resolve(struct recording *r, struct location *p)
 {
 	int rc = 0;
 
-	if (recording_is_kernel(p->ip))
+	if (p->kernel)
 		rc = recording_resolve_kernel(r, p);
 	else
 		recording_resolve_user(r, p);
@@ -376,7 +393,7 @@ static const struct location *recording_new_location(
 
 /* The name of a thread is that of the one that forked it, until it has its own. */
 static const struct image_map *recording_map(
-	struct recording *r, const struct data_sample *s, uint64_t ip)
+	struct recording *r, const struct recorded_sample *s, uint64_t ip)
 {
 	const struct image_map *m = image_find(&r->image, s->pid, ip);
 	const char *comm;
@@ -394,10 +411,10 @@ static const struct image_map *recording_map(
 
 /* NULL: no memory. */
 static const struct location *recording_location(
-	struct recording *r, const struct data_sample *s, uint64_t ip)
+	struct recording *r, const struct recorded_sample *s, uint64_t ip, bool kernel)
 {
-	const struct image_map *m = recording_is_kernel(ip) ? NULL : recording_map(r, s, ip);
-	struct location at = {.ip = ip, .offset = ip};
+	const struct image_map *m = kernel ? NULL : recording_map(r, s, ip);
+	struct location at = {.ip = ip, .offset = ip, .kernel = kernel};
 	const struct location *known;
 	uint64_t key;
 
@@ -410,22 +427,76 @@ static const struct location *recording_location(
 	return known ? known : recording_new_location(r, &at, key);
 }
 
-static int recording_add_sample(struct recording *r, const struct data_sample *s,
-	const struct location **locations, struct err *e)
+/* @returns: @ip is a return address, which is after the call, perhaps in the next function. */
+static int recording_add_frame(
+	struct recording *r, struct recorded_sample *s, uint64_t ip, bool kernel, bool returns)
 {
-	struct recorded_sample *to = &r->samples[r->nsamples++];
+	const struct location *at = recording_location(r, s, ip - (returns && ip), kernel);
 
-	for (uint32_t i = 0; i < s->nframes; i++) {
-		/* A return address is after the call, perhaps in the next function. */
-		locations[i] = recording_location(r, s, s->ip[i] - (i > 0 && s->ip[i]));
-		if (!locations[i])
-			return recording_no_memory(e);
+	if (!at)
+		return -ENOMEM;
+	s->frames[s->nframes++] = (struct recorded_frame){at, ip};
+	return 0;
+}
+
+static int recording_add_ips(
+	struct recording *r, struct recorded_sample *s, const struct data_sample *from)
+{
+	for (uint32_t i = 0; i < from->nframes; i++)
+		if (recording_add_frame(
+			    r, s, from->ip[i], recording_is_kernel(from->ip[i]), i > 0) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+static bool recording_is_kernel_frame(uint64_t marker, uint64_t ip)
+{
+	if (marker == DATA_MARKER_KERNEL || marker == DATA_MARKER_USER)
+		return marker == DATA_MARKER_KERNEL;
+	return recording_is_kernel(ip);
+}
+
+static int recording_add_stack(
+	struct recording *r, struct recorded_sample *s, const struct data_stack *from)
+{
+	uint64_t marker = 0;
+	bool returns = false;
+
+	for (uint32_t i = 0; i < from->nframes; i++) {
+		uint64_t ip = data_frames(from)[i];
+
+		if (ip >= DATA_MARKER)
+			marker = ip;
+		else if (recording_add_frame(
+				 r, s, ip, recording_is_kernel_frame(marker, ip), returns) < 0)
+			return -ENOMEM;
+		returns = ip < DATA_MARKER;
 	}
-	*to = (struct recorded_sample){
-		.s = s,
-		.comm = image_comm(&r->image, s->pid, s->tid),
-		.locations = locations,
+	return s->nframes ? 0 : recording_add_frame(r, s, 0, false, false);
+}
+
+_Static_assert(offsetof(struct data_stack, nframes) == offsetof(struct data_sample, nframes),
+	"a stack begins as a sample does");
+
+/* A sample or a stack. */
+static int recording_add_sample(struct recording *r, const struct data_rec *rec, struct err *e)
+{
+	const struct data_sample *from = data_body(rec);
+	struct recorded_sample *s = &r->samples[r->nsamples++];
+
+	*s = (struct recorded_sample){
+		.time = from->time,
+		.weight = from->weight,
+		.pid = from->pid,
+		.tid = from->tid,
+		.cpu = from->cpu,
+		.frames = r->frames + r->nframes,
 	};
+	if ((rec->type == DATA_STACK ? recording_add_stack(r, s, data_body(rec))
+				     : recording_add_ips(r, s, from)) < 0)
+		return recording_no_memory(e);
+	s->comm = image_comm(&r->image, s->pid, s->tid); /* finding its mappings may tell it */
+	r->nframes += s->nframes;
 	r->weight += s->weight;
 	return 0;
 }
@@ -437,28 +508,26 @@ static int recording_apply_comm(struct recording *r, const struct data_comm *c, 
 	return image_name_thread(&r->image, c->tid, c->name) < 0 ? recording_no_memory(e) : 0;
 }
 
+static int recording_apply(struct recording *r, const struct data_rec *rec, struct err *e)
+{
+	const struct data_map *map = data_body(rec);
+
+	switch (rec->type) {
+	case DATA_COMM:
+		return recording_apply_comm(r, data_body(rec), e);
+	case DATA_MAP:
+		return image_add(&r->image, map, map->name) < 0 ? recording_no_memory(e) : 0;
+	default:
+		return recording_add_sample(r, rec, e);
+	}
+}
+
 static int recording_replay(struct recording *r, const struct timeline *l, struct err *e)
 {
-	const struct location **locations = r->frames;
-
-	r->nsamples = 0;
-	for (size_t i = 0; i < l->n; i++) {
-		const struct data_rec *rec = l->t[i].rec;
-		const void *body = data_body(rec);
-		int rc = 0;
-
-		if (rec->type == DATA_COMM) {
-			rc = recording_apply_comm(r, body, e);
-		} else if (rec->type == DATA_MAP) {
-			if (image_add(&r->image, body, ((const struct data_map *)body)->name) < 0)
-				rc = recording_no_memory(e);
-		} else {
-			rc = recording_add_sample(r, body, locations, e);
-			locations += ((const struct data_sample *)body)->nframes;
-		}
-		if (rc < 0)
-			return rc;
-	}
+	r->nsamples = r->nframes = 0;
+	for (size_t i = 0; i < l->n; i++)
+		if (recording_apply(r, l->t[i].rec, e) < 0)
+			return -e->no;
 	return 0;
 }
 
@@ -562,6 +631,19 @@ struct slice recording_info(const struct recording *r, const char *key)
 			return line;
 	}
 	return (struct slice){"", 0};
+}
+
+bool recording_has_info(const struct recording *r, const char *key, const char *value)
+{
+	struct slice text = {r->info.p, r->info.n};
+
+	while (text.n) {
+		struct slice line = slice_cut(&text, '\n');
+
+		if (slice_is(slice_cut(&line, ' '), key) && slice_is(line, value))
+			return true;
+	}
+	return false;
 }
 
 const char *recording_event(const struct recording *r)

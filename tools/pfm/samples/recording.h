@@ -22,16 +22,26 @@ struct location {
 	const struct object *object; /* the same, or a module of the kernel; NULL: not known */
 	uint64_t address;            /* for people: in the file's own addresses */
 	uint64_t ip;                 /* one address at which a sample had it */
+	bool kernel;                 /* executed at kernel level */
 	const char *function;        /* NULL: not known */
 	uint64_t function_offset;    /* from the function's beginning */
 	unsigned number;             /* counts from 0 */
 };
 
-/* What the sample's frames are, the interrupted one first, then its callers. */
+struct recorded_frame {
+	const struct location *at;
+	uint64_t ip; /* as in the file */
+};
+
 struct recorded_sample {
-	const struct data_sample *s;       /* nframes, weight and all else */
-	const char *comm;                  /* of the thread then; NULL: not known */
-	const struct location **locations; /* s->nframes of them */
+	uint64_t time;   /* CLOCK_MONOTONIC, ns */
+	uint64_t weight; /* overflows */
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t cpu;
+	uint32_t nframes;              /* 1 or more */
+	const char *comm;              /* of the thread then; NULL: not known */
+	struct recorded_frame *frames; /* the interrupted one, then its callers */
 };
 
 struct recorded_loss {
@@ -54,8 +64,10 @@ struct recording {
 	const struct data_event *event;  /* NULL: the file was cut before it */
 	struct recorded_sample *samples; /* by time */
 	size_t nsamples;
-	const struct location **frames; /* memory of their locations */
-	size_t nframes;                 /* of all samples */
+	struct recorded_frame *frames; /* of all samples */
+	size_t nframes;
+	size_t nstacks; /* samples with a call chain */
+	size_t ncut;    /* of those, without their outermost callers */
 	struct hash locations;
 	unsigned nlocations;
 	uint64_t weight; /* of all samples */
@@ -79,6 +91,8 @@ void recording_close(struct recording *r);
 
 /* The value of @key in the file's information, up to the end of its line; empty: there is none. */
 struct slice recording_info(const struct recording *r, const char *key);
+/* Whether a line of the file's information is @key and @value. */
+bool recording_has_info(const struct recording *r, const char *key, const char *value);
 /* The event's name and period. A file that was cut before it has no samples. */
 const char *recording_event(const struct recording *r);
 uint64_t recording_period(const struct recording *r);

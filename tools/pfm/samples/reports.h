@@ -21,12 +21,28 @@ struct flat_keys {
 
 /* Parses "command,function". */
 int flat_parse_keys(struct flat_keys *keys, const char *list, struct err *e);
-int flat_write(const struct recording *r, const struct flat_keys *keys, FILE *out, struct err *e);
+/* Lines of less than @at_least percent are left out. */
+int flat_write(const struct recording *r, const struct flat_keys *keys, double at_least, FILE *out,
+	struct err *e);
+
+/* What precedes a text for people: what was recorded, how exactly, and what is missing. */
+void report_write_head(const struct recording *r, FILE *out);
+
+/* How the call tree is shown. */
+struct tree_options {
+	bool callers;    /* below a function those that call it, and not what it calls */
+	double at_least; /* percent of all overflows: what has less is left out */
+};
+
+/* The call tree as indented text, in 80 columns. */
+int tree_write(
+	const struct recording *r, const struct tree_options *options, FILE *out, struct err *e);
 
 /* A line "COMMAND;CALLER;FUNCTION WEIGHT" for each stack, for flamegraph.pl and speedscope. */
 int folded_write(const struct recording *r, FILE *out, struct err *e);
-/* A flame graph that a browser shows without any other file. */
-int flamegraph_write(const struct recording *r, FILE *out, struct err *e);
+/* A flame graph that a browser shows without any other file. Frames of less than @at_least percent
+ * are left out. */
+int flamegraph_write(const struct recording *r, double at_least, FILE *out, struct err *e);
 /* The text of perf script. */
 int perf_script_write(const struct recording *r, FILE *out, struct err *e);
 /* profile.proto of pprof, compressed if zlib was there at build time. */

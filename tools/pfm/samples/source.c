@@ -36,16 +36,27 @@ static int source_map(struct source *s, int fd, size_t size, struct err *e)
 	return 0;
 }
 
+/* The kernel records PFM_STACK_MAX_FRAMES by default: with one less, what is cut is known. */
+enum { SOURCE_FRAMES = PFM_STACK_MAX_FRAMES - 1 };
+
+/* The formats' arguments have the same size. */
 static int source_set_up(struct tree_ctx *ctx, const struct sampling *sampling, struct err *e)
 {
 	struct {
 		struct pfm_ioc_setup setup;
-		pfm_correlate_smpl_arg_t arg;
-	} a = {
-		.setup = {.arg_size = sizeof(a.arg), .format = PFM_CORRELATE_SMPL_NAME},
-		.arg = {.buf_size = sampling->buf_size},
-	};
+		union {
+			pfm_correlate_smpl_arg_t correlate;
+			pfm_stack_smpl_arg_t profile;
+		} arg;
+	} a = {.setup = {.arg_size = sizeof(a.arg), .format = PFM_CORRELATE_SMPL_NAME}};
 
+	if (sampling->stacks) {
+		strcpy(a.setup.format, PFM_PROFILE_SMPL_NAME);
+		a.arg.profile.buf_size = sampling->buf_size;
+		a.arg.profile.max_frames = SOURCE_FRAMES;
+	} else {
+		a.arg.correlate.buf_size = sampling->buf_size;
+	}
 	if (ioctl(ctx->clone, PFM_IOC_TAILED(PFM_IOC_SETUP, sizeof(a.arg)), &a) < 0)
 		return file_sentence(ctx->dir, "clone", errno, e);
 	return 0;
@@ -138,6 +149,60 @@ static int source_take_sample(struct track *t, const pfm_dfl_smpl_entry_t *entry
 	return data_put(t->out, DATA_SAMPLE, &s, sizeof(s), NULL, e);
 }
 
+struct source_stack {
+	struct data_stack s;
+	uint64_t frames[2 + SOURCE_FRAMES + PFM_STACK_MAX_MARKERS];
+};
+
+static void source_add_frame(struct source_stack *st, uint64_t frame)
+{
+	st->frames[st->s.nframes++] = frame;
+}
+
+/* The kernel's frames may have been left out. Then what was interrupted is not known, and has been
+ * called by the first of the others. */
+static void source_copy_frames(struct source_stack *st, const pfm_stack_smpl_entry_t *entry)
+{
+	const uint64_t *frames = (const uint64_t *)(entry + 1) + entry->npmds;
+
+	if (entry->nframes && frames[0] == PFM_STACK_USER && !entry->dfl.ip) {
+		source_add_frame(st, DATA_MARKER_KERNEL);
+		source_add_frame(st, 0);
+	}
+	for (unsigned i = 0; i < entry->nframes; i++)
+		source_add_frame(st, frames[i]);
+}
+
+/* The first address of the program, which tells whether its mappings are known. */
+static uint64_t source_user_ip(const struct source_stack *st)
+{
+	for (uint32_t i = 1; i < st->s.nframes; i++)
+		if (st->frames[i - 1] == DATA_MARKER_USER)
+			return st->frames[i];
+	return 0;
+}
+
+static int source_take_stack(struct track *t, const pfm_stack_smpl_entry_t *entry, struct err *e)
+{
+	struct source_stack st = {
+		.s = {
+			.time = entry->dfl.tstamp,
+			.weight = entry->dfl.ovfl_count ? entry->dfl.ovfl_count : 1,
+			.pid = entry->dfl.tgid,
+			.tid = entry->dfl.pid,
+			.cpu = entry->dfl.cpu,
+			.flags = entry->flags & PFM_STACK_CUT ? DATA_STACK_CUT : 0,
+		}};
+
+	if (!entry->nframes)
+		return source_take_sample(t, &entry->dfl, e);
+	source_copy_frames(&st, entry);
+	if (track_stack(t, st.s.pid, st.s.time, source_user_ip(&st), e) < 0)
+		return -e->no;
+	return data_put(
+		t->out, DATA_STACK, &st, sizeof(st.s) + st.s.nframes * sizeof(uint64_t), NULL, e);
+}
+
 static int source_take_map(struct track *t, const pfm_correlate_smpl_event_t *event, struct err *e)
 {
 	struct data_map m = {
@@ -169,6 +234,8 @@ static int source_take(struct track *t, const pfm_correlate_smpl_rec_t *rec, str
 	switch (rec->rec_type) {
 	case PFM_CORRELATE_SAMPLE:
 		return source_take_sample(t, body, e);
+	case PFM_CORRELATE_STACK:
+		return source_take_stack(t, body, e);
 	case PFM_CORRELATE_MMAP:
 		return source_take_map(t, body, e);
 	case PFM_CORRELATE_EXEC:
@@ -183,10 +250,13 @@ static int source_take_losses(struct source *s, struct track *t, struct err *e)
 {
 	uint64_t lost = s->buf->hdr_lost - s->lost;
 	uint64_t events = s->buf->hdr_lost_events - s->lost_events;
+	uint64_t dropped = s->buf->hdr_source.dropped - s->dropped;
 
 	s->lost += lost;
 	s->lost_events += events;
-	if (track_loss(t, DATA_LOST_OVERFLOWS, lost, 0, "a buffer was full", e) < 0)
+	s->dropped += dropped;
+	if (track_loss(t, DATA_LOST_OVERFLOWS, lost, 0, "a buffer was full", e) < 0 ||
+		track_loss(t, DATA_LOST_DROPPED, dropped, 0, "the kernel had no room", e) < 0)
 		return -e->no;
 	return track_loss(t, DATA_LOST_EVENTS, events, 0, "a buffer was full", e);
 }
@@ -201,15 +271,32 @@ static int source_restart(struct source *s)
 	return file_write(s->dir, "ctl", "restart", &e);
 }
 
+static bool source_stack_fits(const pfm_correlate_smpl_rec_t *rec)
+{
+	const pfm_stack_smpl_entry_t *entry = (const void *)(rec + 1);
+	size_t room = rec->rec_size - sizeof(*rec);
+
+	return room >= sizeof(*entry) && room >= pfm_stack_smpl_size(entry) &&
+	       entry->nframes <= SOURCE_FRAMES + PFM_STACK_MAX_MARKERS;
+}
+
+static bool source_fits(const struct source *s, const pfm_correlate_smpl_rec_t *rec)
+{
+	return s->at + sizeof(*rec) <= s->size && rec->rec_size >= sizeof(*rec) &&
+	       rec->rec_size <= s->size - s->at &&
+	       (rec->rec_type != PFM_CORRELATE_STACK || source_stack_fits(rec));
+}
+
 int source_drain(struct source *s, struct track *t, struct err *e)
 {
 	uint64_t n = __atomic_load_n(&s->buf->hdr_count, __ATOMIC_ACQUIRE);
 
+	if (track_source(t, &s->buf->hdr_source, e) < 0)
+		return -e->no;
 	for (; s->taken < n; s->taken++) {
 		const pfm_correlate_smpl_rec_t *rec = (const void *)((const char *)s->buf + s->at);
 
-		if (s->at + sizeof(*rec) > s->size || rec->rec_size < sizeof(*rec) ||
-			rec->rec_size > s->size - s->at)
+		if (!source_fits(s, rec))
 			return err_set(e, EIO, "the buffer of a context is not consistent");
 		if (source_take(t, rec, e) < 0)
 			return -e->no;

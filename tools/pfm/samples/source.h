@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A context with the sampling format "correlate", and what has been taken from its buffer. */
+/* A context with the sampling format "correlate" or "profile", and what has been taken from its
+ * buffer. */
 #ifndef TOOLS_PFM_SAMPLES_SOURCE_H
 #define TOOLS_PFM_SAMPLES_SOURCE_H
 
@@ -8,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "perfmonfs/smpl_correlate.h"
+#include "perfmonfs/smpl_profile.h"
 #include "tools/pfm/samples/track.h"
 #include "tools/pfm/tree/ctx.h"
 
@@ -20,6 +21,7 @@ struct sampling {
 	const char *pmcs; /* lines for regs that select the event */
 	uint64_t period;
 	size_t buf_size; /* bytes of a buffer */
+	bool stacks;     /* with call chains */
 };
 
 struct source {
@@ -30,8 +32,9 @@ struct source {
 	size_t size;
 	uint64_t taken; /* records since the last restart */
 	size_t at;      /* offset of the next one */
-	uint64_t lost;  /* hdr_lost and hdr_lost_events as last recorded */
+	uint64_t lost;  /* hdr_lost, hdr_lost_events, hdr_source.dropped as last recorded */
 	uint64_t lost_events;
+	uint64_t dropped;
 	bool ended; /* the thread or process has ended */
 };
 

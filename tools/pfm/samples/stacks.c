@@ -5,13 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct stack_node *stack_known(
-	const struct stacks *st, const struct stack_node *parent, const char *name, uint64_t key)
+/* What a node is: a command, or a function. */
+struct stack_key {
+	const char *name;
+	const char *object;
+	bool kernel;
+};
+
+static struct stack_node *stack_known(const struct stacks *st, const struct stack_node *parent,
+	const struct stack_key *k, uint64_t key)
 {
 	for (struct hash_node *n = hash_find(&st->nodes, key); n; n = hash_find_next(n)) {
 		struct stack_node *s = container_of(n, struct stack_node, node);
 
-		if (s->parent == parent && strcmp(s->name, name) == 0)
+		if (s->parent == parent && s->kernel == k->kernel && strcmp(s->name, k->name) == 0)
 			return s;
 	}
 	return NULL;
@@ -19,52 +26,96 @@ static struct stack_node *stack_known(
 
 /* NULL: no memory. */
 static struct stack_node *stack_child(
-	struct stacks *st, struct stack_node *parent, const char *name, const char *object)
+	struct stacks *st, struct stack_node *parent, const struct stack_key *k)
 {
-	uint64_t key = hash_string(name) ^ (uintptr_t)parent;
-	struct stack_node *s = stack_known(st, parent, name, key);
+	uint64_t key = hash_string(k->name) ^ (uintptr_t)parent;
+	struct stack_node *s = stack_known(st, parent, k, key);
 
 	if (s)
 		return s;
 	s = calloc(1, sizeof(*s));
-	if (!s || !(s->name = strdup(name))) {
+	if (!s || !(s->name = strdup(k->name))) {
 		free(s);
 		return NULL;
 	}
 	s->parent = parent;
-	s->object = object;
+	s->object = k->object;
+	s->kernel = k->kernel;
 	hash_add(&st->nodes, &s->node, key);
 	return s;
 }
 
-static int stack_add(struct stacks *st, const struct recorded_sample *s)
+/* NULL: no memory. */
+static struct stack_node *stack_step(
+	struct stacks *st, struct stack_node *at, const struct stack_key *k, uint64_t weight)
 {
-	struct stack_node *at = stack_child(st, &st->root, s->comm ? s->comm : "[unknown]", NULL);
-	char room[LOCATION_ROOM];
+	at = stack_child(st, at, k);
+	if (at)
+		at->weight += weight;
+	return at;
+}
 
-	st->root.weight += s->s->weight;
-	for (uint32_t i = s->s->nframes; i-- > 0 && at;) {
-		at->weight += s->s->weight;
-		at = stack_child(st, at, location_name(s->locations[i], room),
-			location_object(s->locations[i]));
+static const char stack_unknown[] = "[unknown]";
+
+/* An address that is in no file has been read from something that is no frame. Several of them are
+ * one step. */
+static struct stack_node *stack_step_frame(
+	struct stacks *st, struct stack_node *at, const struct location *p, uint64_t weight)
+{
+	char room[LOCATION_ROOM];
+	const struct stack_key k = {
+		.name = p->object ? location_name(p, room) : stack_unknown,
+		.object = location_object(p),
+		.kernel = p->kernel,
+	};
+
+	if (!p->object && at->object && !at->kernel && strcmp(at->name, stack_unknown) == 0)
+		return at;
+	return stack_step(st, at, &k, weight);
+}
+
+static int stack_add(struct stacks *st, const struct recorded_sample *s, bool callers)
+{
+	const struct stack_key comm = {.name = s->comm ? s->comm : stack_unknown};
+	struct stack_node *at = &st->root;
+
+	st->root.weight += s->weight;
+	if (!callers)
+		at = stack_step(st, at, &comm, s->weight);
+	for (uint32_t i = 0; i < s->nframes && at; i++) {
+		uint32_t frame = callers ? i : s->nframes - 1 - i;
+
+		at = stack_step_frame(st, at, s->frames[frame].at, s->weight);
 	}
+	if (at && callers)
+		at = stack_step(st, at, &comm, s->weight);
 	if (!at)
 		return -ENOMEM;
-	at->weight += s->s->weight;
-	at->self += s->s->weight;
+	at->self += s->weight;
 	return 0;
 }
 
-/* Siblings by parent and name, the last first: they are put before each other. */
-static int stack_compare(const void *a, const void *b)
+/* The last first: siblings are put before each other. */
+static int stack_compare_names(const void *a, const void *b)
+{
+	const struct stack_node *x = *(struct stack_node *const *)a;
+	const struct stack_node *y = *(struct stack_node *const *)b;
+	int order = strcmp(y->name, x->name);
+
+	return order ? order : (int)x->kernel - (int)y->kernel;
+}
+
+static int stack_compare_weights(const void *a, const void *b)
 {
 	const struct stack_node *x = *(struct stack_node *const *)a;
 	const struct stack_node *y = *(struct stack_node *const *)b;
 
-	return strcmp(y->name, x->name);
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? -1 : 1;
+	return stack_compare_names(a, b);
 }
 
-static int stack_link(struct stacks *st)
+static int stack_link(struct stacks *st, enum stacks_order order)
 {
 	struct stack_node **all = calloc(st->nodes.n + 1, sizeof(*all));
 	size_t n = 0;
@@ -74,7 +125,8 @@ static int stack_link(struct stacks *st)
 	for (size_t i = 0; i < st->nodes.nbuckets; i++)
 		for (struct hash_node *h = st->nodes.bucket[i]; h; h = h->next)
 			all[n++] = container_of(h, struct stack_node, node);
-	qsort(all, n, sizeof(*all), stack_compare);
+	qsort(all, n, sizeof(*all),
+		order == STACKS_BY_NAME ? stack_compare_names : stack_compare_weights);
 	for (size_t i = 0; i < n; i++) {
 		all[i]->next = all[i]->parent->child;
 		all[i]->parent->child = all[i];
@@ -83,15 +135,15 @@ static int stack_link(struct stacks *st)
 	return 0;
 }
 
-int stacks_build(struct stacks *st, const struct recording *r)
+int stacks_build(struct stacks *st, const struct recording *r, enum stacks_order order)
 {
 	*st = (struct stacks){.root = {.weight = 0}};
 	if (hash_init(&st->nodes) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->nsamples; i++)
-		if (stack_add(st, &r->samples[i]) < 0)
+		if (stack_add(st, &r->samples[i], order == STACKS_CALLERS) < 0)
 			return -ENOMEM;
-	return stack_link(st);
+	return stack_link(st, order);
 }
 
 void stacks_free(struct stacks *st)

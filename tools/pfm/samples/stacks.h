@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All stacks of a recording as one tree: the root, commands, then callers above what they call. */
+/* All stacks of a recording as one tree. */
 #ifndef TOOLS_PFM_SAMPLES_STACKS_H
 #define TOOLS_PFM_SAMPLES_STACKS_H
 
@@ -10,12 +10,19 @@
 struct stack_node {
 	struct hash_node node;
 	struct stack_node *parent;
-	struct stack_node *child; /* the first, by name */
+	struct stack_node *child; /* the first */
 	struct stack_node *next;  /* of the same parent */
 	char *name;
 	const char *object; /* NULL: a command, or not known */
+	bool kernel;        /* executed at kernel level */
 	uint64_t weight;    /* with those below */
 	uint64_t self;      /* without */
+};
+
+enum stacks_order {
+	STACKS_BY_NAME,   /* The root, commands, then callers above what they call, by name. */
+	STACKS_BY_WEIGHT, /* The same, the heaviest first. */
+	STACKS_CALLERS,   /* The root, the interrupted functions, their callers, the command. */
 };
 
 struct stacks {
@@ -24,7 +31,7 @@ struct stacks {
 };
 
 /* -ENOMEM */
-int stacks_build(struct stacks *st, const struct recording *r);
+int stacks_build(struct stacks *st, const struct recording *r, enum stacks_order order);
 void stacks_free(struct stacks *st);
 
 #endif

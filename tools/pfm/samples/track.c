@@ -174,15 +174,31 @@ int track_loss(struct track *t, enum data_loss kind, uint64_t count, uint32_t ti
 	return data_put(t->out, DATA_LOST, &lost, offsetof(struct data_lost, why), why, e);
 }
 
-int track_sample(struct track *t, const struct data_sample *s, struct err *e)
+int track_source(struct track *t, const pfm_smpl_source_t *source, struct err *e)
 {
-	const struct image_process *p = image_process(&t->image, s->pid);
-	bool kernel = s->ip[0] >> 63 || !s->ip[0];
+	char info[64];
+
+	if (source->precise == PFM_SMPL_UNKNOWN || t->precise & 1U << source->precise)
+		return 0;
+	t->precise |= 1U << source->precise;
+	snprintf(info, sizeof(info), "addresses %s\nskew_ns %u\n",
+		source->precise == PFM_SMPL_INTERRUPT ? "interrupt" : "poll", source->skew_ns);
+	return data_put(t->out, DATA_INFO, NULL, 0, info, e);
+}
+
+int track_stack(struct track *t, uint32_t pid, uint64_t time, uint64_t ip, struct err *e)
+{
+	const struct image_process *p = image_process(&t->image, pid);
 
 	if (!p)
-		return err_set(e, ENOMEM, "no memory for process %u", s->pid);
-	if (!s->pid || t->foreign || p->read_at == t->round || (kernel && (p->n || p->read_at)) ||
-		(!kernel && image_find(&t->image, s->pid, s->ip[0])))
+		return err_set(e, ENOMEM, "no memory for process %u", pid);
+	if (!pid || t->foreign || p->read_at == t->round || (!ip && (p->n || p->read_at)) ||
+		(ip && image_find(&t->image, pid, ip)))
 		return 0;
-	return track_process(t, (struct track_pid){s->pid, s->pid}, s->time, e);
+	return track_process(t, (struct track_pid){pid, pid}, time, e);
+}
+
+int track_sample(struct track *t, const struct data_sample *s, struct err *e)
+{
+	return track_stack(t, s->pid, s->time, s->ip[0] >> 63 ? 0 : s->ip[0], e);
 }

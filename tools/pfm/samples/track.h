@@ -7,6 +7,7 @@
 #define TOOLS_PFM_SAMPLES_TRACK_H
 
 #include "base/err.h"
+#include "perfmonfs/smpl_source.h"
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/image.h"
 
@@ -15,6 +16,7 @@ struct track {
 	struct image image; /* an object here has a build ID, or id_size 0: it has none */
 	uint64_t round;     /* counts calls of track_round(), from 1 */
 	bool losses;        /* something has been lost */
+	uint32_t precise;   /* bits 1 << PFM_SMPL_* that the file has */
 	bool foreign;       /* the daemon is in another PID namespace, whose numbers samples have */
 };
 
@@ -37,7 +39,11 @@ int track_target(struct track *t, uint32_t own, uint32_t tid, struct err *e);
 /* @count things of that kind are missing from the file; 0: none. @tid: of that thread, or 0. */
 int track_loss(struct track *t, enum data_loss kind, uint64_t count, uint32_t tid, const char *why,
 	struct err *e);
+/* How overflows are found. */
+int track_source(struct track *t, const pfm_smpl_source_t *source, struct err *e);
 /* Before a sample: reads the mappings of its process if none is known at its address. */
 int track_sample(struct track *t, const struct data_sample *s, struct err *e);
+/* The same before a stack, whose first address of the program is @ip; 0: it has none. */
+int track_stack(struct track *t, uint32_t pid, uint64_t time, uint64_t ip, struct err *e);
 
 #endif

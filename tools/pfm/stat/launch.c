@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * This process traces the command only until it has executed the program; then job control stops
- * it, and the daemon can trace it.
+ * The process of the command waits until it is told to execute. For launch_stop(), this process
+ * traces it until it has done that; then job control stops it, and the daemon can trace it.
  */
 #include "tools/pfm/stat/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -19,17 +22,18 @@
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
+#include "base/slice.h"
 #include "tools/pfm/command.h"
 
-/* Waits for the byte that says that it is traced, and executes. The errno goes back if that fails.
+/* Waits for a byte, and executes. The errno goes back if that fails.
  */
 static void launch_exec(pid_t parent, int end, char *const *argv, const sigset_t *mask)
 {
-	char traced;
+	char order;
 	int no;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || read(end, &traced, 1) != 1)
+	if (getppid() != parent || read(end, &order, 1) != 1)
 		_exit(PFM_EXIT_FAILED);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
@@ -64,9 +68,13 @@ static bool launch_wait_exec(pid_t pid)
 	}
 }
 
-static int launch_refuse(const char *name, int no, struct err *e)
+int launch_check(const struct launch *l, const char *name, struct err *e)
 {
+	int no = l->exec_no;
+
 	switch (no) {
+	case 0:
+		return 0;
 	case ENOENT:
 		return err_set(e, no, "%s: ENOENT: no such command", name);
 	case EACCES:
@@ -75,6 +83,12 @@ static int launch_refuse(const char *name, int no, struct err *e)
 	default:
 		return err_set(e, no, "%s: %s: it cannot be executed", name, err_name(no));
 	}
+}
+
+static bool launch_gains_privileges(const char *path, const struct stat *st)
+{
+	return st->st_mode & (S_ISUID | S_ISGID) ||
+	       getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
 /*
@@ -89,10 +103,7 @@ static int launch_check_privileges(const struct launch *l, const char *name, str
 	if (geteuid() == 0)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)l->pid);
-	if (stat(path, &st) < 0)
-		return 0;
-	if (!(st.st_mode & S_ISUID) && !(st.st_mode & S_ISGID) &&
-		getxattr(path, "security.capability", NULL, 0) <= 0)
+	if (stat(path, &st) < 0 || !launch_gains_privileges(path, &st))
 		return 0;
 	return err_set(e, EPERM,
 		"%s gains privileges, which it cannot while a user counts it: run pfm as root",
@@ -100,7 +111,7 @@ static int launch_check_privileges(const struct launch *l, const char *name, str
 }
 
 /* Hands it from the tracer's stop over to that of job control. */
-static int launch_stop(const struct launch *l, struct err *e)
+static int launch_hand_over(const struct launch *l, struct err *e)
 {
 	if (kill(l->pid, SIGSTOP) < 0 || ptrace(PTRACE_DETACH, l->pid, NULL, NULL) < 0)
 		return err_set(e, errno, "PTRACE_DETACH: %s", err_name(errno));
@@ -109,38 +120,83 @@ static int launch_stop(const struct launch *l, struct err *e)
 		       : err_set(e, ECHILD, "the command was killed before it began");
 }
 
-static int launch_trace(struct launch *l, int end, const char *name, struct err *e)
+/* Has it execute the program. */
+static int launch_order(const struct launch *l, struct err *e)
+{
+	return send(l->start, "", 1, MSG_NOSIGNAL) == 1
+		       ? 0
+		       : err_set(e, ECHILD, "the command was killed before it began");
+}
+
+/* When it has executed the program, or has ended. */
+static void launch_read_refusal(struct launch *l)
+{
+	int no = 0;
+
+	l->exec_no = read(l->start, &no, sizeof(no)) == sizeof(no) ? no : 0;
+	close(l->start);
+	l->start = -1;
+}
+
+static int launch_trace(struct launch *l, const char *name, struct err *e)
 {
 	const uintptr_t options = PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
-	int no = 0, rc;
 
 	if (ptrace(PTRACE_SEIZE, l->pid, NULL, (void *)options) < 0)
 		return err_set(e, EAGAIN,
 			"PTRACE_SEIZE: %s: pfm must be allowed to trace its command: see "
 			"/proc/sys/kernel/yama/ptrace_scope, and seccomp of containers",
 			err_name(errno));
-	if (write(end, "", 1) != 1)
-		return err_set(e, errno, "socketpair: %s", err_name(errno));
-	if (!launch_wait_exec(l->pid)) {
-		l->reaped = true;
-		l->exec_no = read(end, &no, sizeof(no)) == sizeof(no) ? no : 0;
-		return l->exec_no ? launch_refuse(name, no, e)
-				  : err_set(e, ECHILD, "the command was killed before it began");
-	}
-	rc = launch_check_privileges(l, name, e);
-	return rc < 0 ? rc : launch_stop(l, e);
+	if (launch_order(l, e) < 0)
+		return -e->no;
+	l->reaped = !launch_wait_exec(l->pid);
+	launch_read_refusal(l);
+	if (launch_check(l, name, e) < 0)
+		return -e->no;
+	if (l->reaped)
+		return err_set(e, ECHILD, "the command was killed before it began");
+	if (launch_check_privileges(l, name, e) < 0)
+		return -e->no;
+	return launch_hand_over(l, e);
 }
 
-/* In the parent: the command is stopped, or there is none. */
-static int launch_begin(struct launch *l, int end, const char *name, struct err *e)
+int launch_stop(struct launch *l, const char *name, struct err *e)
 {
-	int rc = launch_trace(l, end, name, e);
+	int rc = launch_trace(l, name, e);
 
-	if (rc == 0) {
-		l->pidfd = (int)syscall(SYS_pidfd_open, l->pid, 0);
-		if (l->pidfd < 0)
-			rc = err_set(e, errno, "pidfd_open: %s", err_name(errno));
+	if (rc < 0)
+		launch_end(l);
+	return rc;
+}
+
+static int launch_fork(
+	struct launch *l, const int ends[2], char *const *argv, const sigset_t *mask, struct err *e)
+{
+	pid_t parent = getpid();
+
+	l->pid = fork();
+	if (l->pid == 0) {
+		close(ends[0]);
+		launch_exec(parent, ends[1], argv, mask);
 	}
+	if (l->pid < 0) {
+		l->pid = 0;
+		return err_set(e, EAGAIN, "fork: %s", err_name(errno));
+	}
+	l->pidfd = (int)syscall(SYS_pidfd_open, l->pid, 0);
+	return l->pidfd < 0 ? err_set(e, errno, "pidfd_open: %s", err_name(errno)) : 0;
+}
+
+int launch_waiting(struct launch *l, char *const *argv, const sigset_t *mask, struct err *e)
+{
+	int ends[2], rc;
+
+	*l = (struct launch)LAUNCH_NONE;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_set(e, errno, "socketpair: %s", err_name(errno));
+	l->start = ends[0];
+	rc = launch_fork(l, ends, argv, mask, e);
+	close(ends[1]);
 	if (rc < 0)
 		launch_end(l);
 	return rc;
@@ -148,32 +204,50 @@ static int launch_begin(struct launch *l, int end, const char *name, struct err 
 
 int launch_stopped(struct launch *l, char *const *argv, const sigset_t *mask, struct err *e)
 {
-	pid_t parent = getpid();
-	int ends[2], rc;
+	int rc = launch_waiting(l, argv, mask, e);
 
-	*l = (struct launch)LAUNCH_NONE;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return err_set(e, errno, "socketpair: %s", err_name(errno));
-	l->pid = fork();
-	if (l->pid == 0) {
-		close(ends[0]);
-		launch_exec(parent, ends[1], argv, mask);
+	return rc < 0 ? rc : launch_stop(l, argv[0], e);
+}
+
+/* False: execvp() goes on to the next folder. */
+static bool launch_may_execute(const char *path, struct stat *st)
+{
+	return stat(path, st) == 0 && S_ISREG(st->st_mode) && access(path, X_OK) == 0;
+}
+
+static bool launch_is_plain_file(const char *path, const struct stat *st)
+{
+	return !launch_gains_privileges(path, st) && access(path, R_OK) == 0;
+}
+
+bool launch_is_plain(const char *name)
+{
+	const char *folders = getenv("PATH");
+	struct slice rest = slice_of(folders ? folders : "/bin:/usr/bin"), folder;
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (strchr(name, '/'))
+		return launch_may_execute(name, &st) && launch_is_plain_file(name, &st);
+	while (rest.n) {
+		folder = slice_cut(&rest, ':');
+		if (snprintf(path, sizeof(path), "%.*s%s%s", SLICE_ARG(folder), folder.n ? "/" : "",
+			    name) < (int)sizeof(path) &&
+			launch_may_execute(path, &st))
+			return launch_is_plain_file(path, &st);
 	}
-	close(ends[1]);
-	if (l->pid < 0) {
-		l->pid = 0;
-		rc = err_set(e, EAGAIN, "fork: %s", err_name(errno));
-	} else {
-		rc = launch_begin(l, ends[0], argv[0], e);
-	}
-	close(ends[0]);
-	return rc;
+	return false;
 }
 
 void launch_continue(struct launch *l)
 {
+	struct err killed;
+
 	l->begin_ns = nsec_now(CLOCK_MONOTONIC);
-	kill(l->pid, SIGCONT);
+	if (l->start < 0)
+		kill(l->pid, SIGCONT);
+	else
+		launch_order(l, &killed);
 }
 
 void launch_wait(struct launch *l)
@@ -182,6 +256,8 @@ void launch_wait(struct launch *l)
 		;
 	l->reaped = true;
 	l->end_ns = nsec_now(CLOCK_MONOTONIC);
+	if (l->start >= 0)
+		launch_read_refusal(l);
 }
 
 void launch_end(struct launch *l)
@@ -192,7 +268,9 @@ void launch_end(struct launch *l)
 	}
 	if (l->pidfd >= 0)
 		close(l->pidfd);
-	*l = (struct launch){.pidfd = -1, .exec_no = l->exec_no};
+	if (l->start >= 0)
+		close(l->start);
+	*l = (struct launch){.pidfd = -1, .start = -1, .exec_no = l->exec_no};
 }
 
 int launch_exit_status(const struct launch *l)

@@ -11,6 +11,7 @@
 #include "base/slice.h"
 #include "tools/pfm/tree/cpus.h"
 #include "tools/pfm/tree/file.h"
+#include "tools/pfm/tree/topology.h"
 
 enum { PLACES_MAX = 8192 };
 
@@ -60,6 +61,32 @@ int places_add_list(
 	return rc;
 }
 
+static int place_aggregate(struct place *place, enum aggregate how, struct err *e)
+{
+	struct topology t = {0};
+	int rc = 0;
+
+	if (how == AGGREGATE_CORE || how == AGGREGATE_SOCKET)
+		rc = topology_of(place->id, &t, e);
+	if (how == AGGREGATE_CORE)
+		place->scope = (struct scope){SCOPE_CORE, t.core, t.socket};
+	else if (how == AGGREGATE_SOCKET)
+		place->scope = (struct scope){SCOPE_SOCKET, 0, t.socket};
+	else
+		place->scope = (struct scope){
+			place->kind == PLACE_CPU ? SCOPE_CPU : SCOPE_THREAD, place->id, 0};
+	return rc;
+}
+
+int places_aggregate(struct places *p, enum aggregate how, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < p->n; i++)
+		rc = place_aggregate(&p->all[i], how, e);
+	return rc;
+}
+
 static const char *place_target(enum place_kind kind)
 {
 	return kind == PLACE_CPU ? "cpu" : kind == PLACE_PROCESS ? "pid" : "tid";
@@ -71,8 +98,7 @@ void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD
 		kind == PLACE_COMMAND || kind == PLACE_PROCESS ? " follow" : "");
 }
 
-static int place_load(
-	struct place *place, const struct tree *t, const struct plan *plan, struct err *e)
+int place_load(struct place *place, const struct tree *t, const struct plan *plan, struct err *e)
 {
 	char load[PLACE_LOAD_ROOM];
 	int rc = ctx_open(t, &place->ctx, e);
@@ -84,7 +110,10 @@ static int place_load(
 	place->ended = false;
 	memset(&place->collected, 0, sizeof(place->collected));
 	memset(&place->last, 0, sizeof(place->last));
-	place_format_load(place->kind, place->id, load);
+	if (place->inherit)
+		snprintf(load, sizeof(load), "load tid=%d inherit on_exec", place->id);
+	else
+		place_format_load(place->kind, place->id, load);
 	return ctx_command(&place->ctx, load, e);
 }
 
@@ -139,12 +168,26 @@ int place_read(struct place *place, const struct plan *plan, struct reading *r, 
 	return reading_add(r, plan, place->ctx.dir, e);
 }
 
-int places_collect(struct places *p, const struct plan *plan, struct err *e)
+int places_collect(struct places *p, const struct plan *plan, bool threads, struct err *e)
 {
 	int rc = 0;
 
-	for (unsigned i = 0; rc == 0 && i < p->n; i++)
-		rc = reading_collect(&p->all[i].collected, plan, p->all[i].ctx.dir, e);
+	for (unsigned i = 0; rc == 0 && i < p->n; i++) {
+		struct place *place = &p->all[i];
+
+		rc = threads ? threads_collect(&place->threads, plan, place->ctx.dir, e)
+			     : reading_collect(&place->collected, plan, place->ctx.dir, e);
+	}
+	return rc;
+}
+
+int place_tid(const struct place *place, int *tid, struct err *e)
+{
+	char state[128];
+	int rc = file_read_line(place->ctx.dir, "state", state, sizeof(state), e);
+
+	if (rc == 0 && sscanf(state, "%*s tid=%d", tid) != 1)
+		*tid = place->id;
 	return rc;
 }
 
@@ -157,6 +200,8 @@ void places_unload(struct places *p)
 void places_free(struct places *p)
 {
 	places_unload(p);
+	for (unsigned i = 0; i < p->n; i++)
+		threads_free(&p->all[i].threads);
 	free(p->all);
 	*p = (struct places){0};
 }

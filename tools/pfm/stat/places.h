@@ -10,15 +10,23 @@
 #include "tools/pfm/stat/place_options.h"
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/stat/reading.h"
+#include "tools/pfm/stat/scope.h"
+#include "tools/pfm/stat/threads.h"
 #include "tools/pfm/tree/ctx.h"
 
 struct place {
 	enum place_kind kind;
-	int id; /* of the thread, process or CPU */
+	int id;             /* of the thread, process or CPU */
+	struct scope scope; /* unless there is one sum */
+	/* Of a command: the kernel counts all that it makes in one context, from its next program
+	 * on. */
+	bool inherit;
 	struct tree_ctx ctx;
 	bool ended;               /* the thread or process has */
 	struct reading collected; /* of children that have been removed */
 	struct reading last;      /* at the end of the interval before */
+	struct reading since;     /* what came in the interval */
+	struct threads threads;   /* instead of these readings, if each thread is a scope */
 };
 
 struct places {
@@ -31,11 +39,16 @@ int places_add(struct places *p, enum place_kind kind, int id, struct err *e);
 int places_add_list(
 	struct places *p, const struct tree *t, const struct place_options *o, struct err *e);
 
-enum { PLACE_LOAD_ROOM = 40 };
+/* Finds the scopes of all places. */
+int places_aggregate(struct places *p, enum aggregate how, struct err *e);
+
+enum { PLACE_LOAD_ROOM = 48 };
 /* The command that loads a context there. */
 void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD_ROOM]);
 
-/* Makes, programs and loads the contexts. */
+/* Makes, programs and loads its context. */
+int place_load(struct place *place, const struct tree *t, const struct plan *plan, struct err *e);
+/* Those of all of them. */
 int places_load(struct places *p, const struct tree *t, const struct plan *plan, struct err *e);
 int places_start(struct places *p, struct err *e);
 /* Stops those that have not ended. */
@@ -45,8 +58,10 @@ int places_stop(struct places *p, struct err *e);
 int place_check(struct place *place, struct err *e);
 /* The counts of one of them since the start. */
 int place_read(struct place *place, const struct plan *plan, struct reading *r, struct err *e);
-/* Keeps the number of contexts small. */
-int places_collect(struct places *p, const struct plan *plan, struct err *e);
+/* Keeps the number of contexts small. @threads: each thread is a scope. */
+int places_collect(struct places *p, const struct plan *plan, bool threads, struct err *e);
+/* The number of the thread that the context itself counts. */
+int place_tid(const struct place *place, int *tid, struct err *e);
 
 /* Removes the contexts; the places stay. */
 void places_unload(struct places *p);

@@ -109,20 +109,16 @@ static int reading_add_times(struct reading *r, const struct plan *p, int dir, s
 	return rc;
 }
 
-/* Does something with the child whose directory is @child, and which is @name in @list. */
-typedef int reading_child_fn(struct reading *r, const struct plan *p, int child, int list,
-	const char *name, struct err *e);
-
-static int reading_open_child(struct reading *r, const struct plan *p, int list, const char *name,
+static int reading_open_child(void *arg, const struct plan *p, int list, const char *name,
 	reading_child_fn *each, struct err *e)
 {
 	CLEANUP_CLOSE int child = openat(list, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return child < 0 ? file_sentence(list, name, errno, e) : each(r, p, child, list, name, e);
+	return child < 0 ? file_sentence(list, name, errno, e) : each(arg, p, child, list, name, e);
 }
 
-static int reading_each_child(
-	struct reading *r, const struct plan *p, int dir, reading_child_fn *each, struct err *e)
+int reading_each_child(
+	void *arg, const struct plan *p, int dir, reading_child_fn *each, struct err *e)
 {
 	CLEANUP_CLOSEDIR DIR *list = NULL;
 	CLEANUP_CLOSE int fd = openat(dir, "children", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -135,20 +131,20 @@ static int reading_each_child(
 	take_fd(&fd);
 	while (rc == 0 && (entry = readdir(list)))
 		if (entry->d_name[0] != '.')
-			rc = reading_open_child(r, p, dirfd(list), entry->d_name, each, e);
+			rc = reading_open_child(arg, p, dirfd(list), entry->d_name, each, e);
 	return rc;
 }
 
-static int reading_child_counts(struct reading *r, const struct plan *p, int child, int list,
-	const char *name, struct err *e)
+static int reading_child_counts(
+	void *r, const struct plan *p, int child, int list, const char *name, struct err *e)
 {
 	(void)list;
 	(void)name;
 	return reading_add_counts(r, p, child, e);
 }
 
-static int reading_child_times(struct reading *r, const struct plan *p, int child, int list,
-	const char *name, struct err *e)
+static int reading_child_times(
+	void *r, const struct plan *p, int child, int list, const char *name, struct err *e)
 {
 	(void)list;
 	(void)name;
@@ -186,6 +182,25 @@ static int reading_add_sums(struct reading *r, const struct plan *p, int dir, st
 	return 0;
 }
 
+int reading_add_own(struct reading *r, const struct plan *p, int dir, struct err *e)
+{
+	int rc = reading_add_counts(r, p, dir, e);
+
+	return rc < 0 ? rc : reading_add_times(r, p, dir, e);
+}
+
+int reading_missing(const struct plan *p, int dir, struct err *missing, struct err *e)
+{
+	struct reading r = {0};
+	int rc = reading_add_total(&r, p, dir, e);
+
+	if (rc == 0 || !reading_is_lost(e->no))
+		return rc;
+	if (!reading_names_count(e))
+		*missing = *e;
+	return 0;
+}
+
 int reading_add(struct reading *r, const struct plan *p, int dir, struct err *e)
 {
 	int rc = reading_add_sums(r, p, dir, e);
@@ -199,18 +214,30 @@ int reading_add(struct reading *r, const struct plan *p, int dir, struct err *e)
 
 /* --- Children that have ended */
 
-static int reading_collect_child(struct reading *r, const struct plan *p, int child, int list,
-	const char *name, struct err *e)
+int reading_child_ended(int child, struct err *e)
 {
 	char state[64];
 	int rc = file_read_line(child, "state", state, sizeof(state), e);
 
-	if (rc < 0 || strncmp(state, "zombie", 6) != 0)
+	return rc < 0 ? rc : strncmp(state, "zombie", 6) == 0;
+}
+
+int reading_remove_child(int list, const char *name, struct err *e)
+{
+	if (unlinkat(list, name, AT_REMOVEDIR) < 0)
+		return err_set(e, errno, "children/%s: %s", name, err_name(errno));
+	return 0;
+}
+
+static int reading_collect_child(
+	void *r, const struct plan *p, int child, int list, const char *name, struct err *e)
+{
+	int rc = reading_child_ended(child, e);
+
+	if (rc <= 0)
 		return rc;
 	rc = reading_add(r, p, child, e);
-	if (rc == 0 && unlinkat(list, name, AT_REMOVEDIR) < 0)
-		rc = err_set(e, errno, "children/%s: %s", name, err_name(errno));
-	return rc;
+	return rc < 0 ? rc : reading_remove_child(list, name, e);
 }
 
 int reading_collect(struct reading *r, const struct plan *p, int dir, struct err *e)

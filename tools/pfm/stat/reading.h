@@ -21,6 +21,26 @@ struct reading {
  */
 int reading_add(struct reading *r, const struct plan *p, int dir, struct err *e);
 
+/* Adds those of the context alone. */
+int reading_add_own(struct reading *r, const struct plan *p, int dir, struct err *e);
+
+/*
+ * Finds out whether threads are missing among the children, as one that could not be followed:
+ * @missing says why then.
+ */
+int reading_missing(const struct plan *p, int dir, struct err *missing, struct err *e);
+
+/* Does something with the child whose directory is @child, and which is @name in @list. */
+typedef int reading_child_fn(
+	void *arg, const struct plan *p, int child, int list, const char *name, struct err *e);
+/* To the first failure. */
+int reading_each_child(
+	void *arg, const struct plan *p, int dir, reading_child_fn *each, struct err *e);
+
+/* 1: the thread of the child has ended, so that its counts stay as they are; 0: it has not. */
+int reading_child_ended(int child, struct err *e);
+int reading_remove_child(int list, const char *name, struct err *e);
+
 /* Adds and removes those children whose threads have ended, as the number of contexts is limited.
  */
 int reading_collect(struct reading *r, const struct plan *p, int dir, struct err *e);

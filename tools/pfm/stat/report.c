@@ -8,17 +8,27 @@
 #include "base/text.h"
 #include "tools/pfm/stat/row.h"
 #include "tools/pfm/text/digits.h"
-#include "tools/pfm/text/summary.h"
 #include "tools/pfm/text/wrap.h"
 
 enum { REPORT_COLUMNS = 80, REPORT_INDENT = 6 };
 
-static const char *const report_levels[] = {"", "u", "k", "uk"};
+const char *report_level(unsigned level)
+{
+	static const char *const levels[] = {"", "u", "k", "uk"};
+
+	return levels[level];
+}
+
+static unsigned report_columns(const struct report *r)
+{
+	return (r->regions ? ROW_REGION : 0) | (r->topology ? ROW_TOPOLOGY : 0) |
+	       (r->statistics ? ROW_STATISTICS : 0);
+}
 
 void report_header(struct report *r, const char *what, const struct tree *t)
 {
 	if (r->format == REPORT_CSV)
-		row_csv_header(r->out, r->separator);
+		row_csv_header(r->out, r->separator, report_columns(r));
 	if (r->format == REPORT_TEXT)
 		fprintf(r->out, "\n%s: %s", what, t->backend);
 	if (r->format == REPORT_TEXT && strcmp(t->backend, t->pmu) != 0)
@@ -29,31 +39,54 @@ void report_header(struct report *r, const char *what, const struct tree *t)
 
 /* --- Rows */
 
-static void report_row(const struct report *r, const struct row *row)
+void report_row(const struct report *r, const struct row *row)
 {
 	if (r->format == REPORT_JSON)
 		row_json(r->out, row);
 	else
-		row_csv(r->out, r->separator, row);
+		row_csv(r->out, r->separator, report_columns(r), row);
 }
 
-/* Of a place, or of the sum. */
-static struct row report_row_at(const struct report *r, const struct place *place, uint64_t time_ns)
+void report_row_scope(struct row *row, const struct scope *scope)
 {
-	struct row row = {.cpu = -1, .tid = -1, .active = 1, .time_ns = time_ns, .run = r->run};
+	switch (scope->kind) {
+	case SCOPE_CPU:
+		row->cpu = scope->id;
+		break;
+	case SCOPE_THREAD:
+		row->tid = scope->id;
+		break;
+	case SCOPE_CORE:
+		row->core = scope->id;
+		row->socket = scope->socket;
+		break;
+	case SCOPE_SOCKET:
+		row->socket = scope->socket;
+	}
+}
 
-	if (place && place->kind == PLACE_CPU)
-		row.cpu = place->id;
-	else if (place)
-		row.tid = place->id;
+/* Of a scope, or of the sum. */
+static struct row report_row_at(const struct report *r, const struct scope *scope, uint64_t time_ns)
+{
+	struct row row = {.cpu = -1,
+		.tid = -1,
+		.core = -1,
+		.socket = -1,
+		.active = 1,
+		.time_ns = time_ns,
+		.run = r->run,
+		.region = r->region};
+
+	if (scope)
+		report_row_scope(&row, scope);
 	return row;
 }
 
-static void report_row_count(const struct report *r, const struct place *place,
+static void report_row_count(const struct report *r, const struct scope *scope,
 	const struct counts *c, unsigned event, uint64_t time_ns)
 {
 	const struct count *count = &c->all[event];
-	struct row row = report_row_at(r, place, time_ns);
+	struct row row = report_row_at(r, scope, time_ns);
 
 	row.event = r->plan->events[event].name;
 	row.value = count->value;
@@ -64,10 +97,10 @@ static void report_row_count(const struct report *r, const struct place *place,
 	report_row(r, &row);
 }
 
-static void report_row_metric(const struct report *r, const struct place *place, const char *name,
+static void report_row_metric(const struct report *r, const struct scope *scope, const char *name,
 	const char *unit, double value, uint64_t time_ns)
 {
-	struct row row = report_row_at(r, place, time_ns);
+	struct row row = report_row_at(r, scope, time_ns);
 
 	row.metric = name;
 	row.unit = unit;
@@ -97,8 +130,7 @@ static void report_print_reason(const struct report *r, const char *reason)
 		fprintf(r->out, "%*s%s", REPORT_INDENT, "", t.p);
 }
 
-/* The reasons of all lost counts, each once. */
-static void report_reasons(const struct report *r, const struct err *const lost[], unsigned n)
+void report_reasons(const struct report *r, const struct err *const lost[], unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		unsigned before = 0;
@@ -134,69 +166,66 @@ static void report_derived(char *room, size_t size, const struct report *r, cons
 		*room = '\0';
 }
 
-static void report_text_place(const struct report *r, const struct place *place, uint64_t time_ns)
+void report_scope(const struct report *r, const struct scope *scope)
 {
-	char label[24] = "";
+	char label[SCOPE_LABEL];
 
-	if (r->intervals)
-		fprintf(r->out, "%10.4f ", (double)time_ns / (double)NSEC_PER_SEC);
-	if (place)
-		snprintf(label, sizeof(label), "%s%d", place->kind == PLACE_CPU ? "CPU" : "tid ",
-			place->id);
-	if (place)
-		fprintf(r->out, "%-12s", label);
+	scope_label(scope, label);
+	fprintf(r->out, "%-12s", label);
 }
 
-static void report_text_count(const struct report *r, const struct place *place,
+static void report_text_place(const struct report *r, const struct scope *scope, uint64_t time_ns)
+{
+	if (r->intervals)
+		fprintf(r->out, "%10.4f ", (double)time_ns / (double)NSEC_PER_SEC);
+	if (scope)
+		report_scope(r, scope);
+}
+
+static void report_text_count(const struct report *r, const struct scope *scope,
 	const struct counts *c, unsigned event, uint64_t time_ns, uint64_t elapsed_ns)
 {
 	const struct count *count = &c->all[event];
 	const struct pfm_event *ev = &r->plan->events[event];
 	bool ns = count_unit(ev) != NULL;
 	char value[DIGITS_ROOM], share[16] = "", derived[REPORT_COLUMNS] = "";
-	const char *level = report_levels[ev->level];
+	const char *level = report_level(ev->level);
 	int n;
 
 	report_value(value, count, ns);
 	if (count->active < 1 && !count->lost.no)
 		snprintf(share, sizeof(share), " [%.0f %%]", 100 * count->active);
-	report_text_place(r, place, time_ns);
+	report_text_place(r, scope, time_ns);
 	n = fprintf(r->out, "%20s %-2s %-24s ", value, ns && !count->lost.no ? "ms" : "", ev->name);
 	n += snprintf(NULL, 0, "%-2s%s", level, share);
 	/* A value without its share of the time would be taken for a count, so this comes second.
 	 */
-	if (!place && !r->intervals && n > 0 && n < REPORT_COLUMNS)
+	if (!scope && !r->intervals && n > 0 && n < REPORT_COLUMNS)
 		report_derived(derived, (size_t)(REPORT_COLUMNS - n + 1), r, c, event, elapsed_ns);
 	fprintf(r->out, "%-*s%s%s\n", *share || *derived ? 2 : 0, level, share, derived);
 }
 
-/* Small numbers are ratios. */
-static int report_decimals(double v)
-{
-	return fabs(v) < 10 ? 4 : fabs(v) < 1000 ? 2 : 0;
-}
-
 /* The unit, and the description if it fits into the line. */
-static void report_text_metric(const struct report *r, const struct place *place,
+static void report_text_metric(const struct report *r, const struct scope *scope,
 	const struct group_metric *m, double v, uint64_t time_ns)
 {
 	char value[DIGITS_ROOM], text[DIGITS_ROOM + GROUP_NAME + GROUP_UNIT + REPORT_COLUMNS];
 	int n = snprintf(text, sizeof(text), "%20s    %-24s %s",
-		isnan(v) ? "-" : digits_decimal(value, v, report_decimals(v)), m->name, m->unit);
+		isnan(v) ? "-" : digits_decimal(value, v, digits_decimals(v)), m->name, m->unit);
 
-	if (!place && !r->intervals && n + 1 + strlen(m->desc) <= REPORT_COLUMNS)
+	if (!scope && !r->intervals && n + 1 + strlen(m->desc) <= REPORT_COLUMNS)
 		snprintf(
 			text + n, sizeof(text) - (size_t)n, "%s%s", m->unit[0] ? " " : "", m->desc);
 	for (n = (int)strlen(text); text[n - 1] == ' '; n--)
 		text[n - 1] = '\0';
-	report_text_place(r, place, time_ns);
+	report_text_place(r, scope, time_ns);
 	fprintf(r->out, "%s\n", text);
 }
 
-static void report_row_group_metric(const struct report *r, const struct place *place,
+static void report_row_group_metric(const struct report *r, const struct scope *scope,
 	const struct group_metric *m, double v, uint64_t time_ns)
 {
-	struct row row = report_row_at(r, place, time_ns);
+	struct row row = report_row_at(r, scope, time_ns);
 
 	row.metric = m->name;
 	row.unit = m->unit[0] ? m->unit : NULL;
@@ -205,7 +234,7 @@ static void report_row_group_metric(const struct report *r, const struct place *
 	report_row(r, &row);
 }
 
-static void report_group(const struct report *r, const struct place *place, const struct counts *c,
+static void report_group(const struct report *r, const struct scope *scope, const struct counts *c,
 	uint64_t time_ns, uint64_t elapsed_ns)
 {
 	const struct group *g = r->plan->group;
@@ -214,15 +243,15 @@ static void report_group(const struct report *r, const struct place *place, cons
 		double v = counts_group_metric(c, r->plan, i, elapsed_ns);
 
 		if (r->format == REPORT_TEXT)
-			report_text_metric(r, place, &g->metrics[i], v, time_ns);
+			report_text_metric(r, scope, &g->metrics[i], v, time_ns);
 		else
-			report_row_group_metric(r, place, &g->metrics[i], v, time_ns);
+			report_row_group_metric(r, scope, &g->metrics[i], v, time_ns);
 	}
 }
 
 /* --- Both */
 
-void report_counts(struct report *r, const struct place *place, const struct counts *c,
+void report_counts(struct report *r, const struct scope *scope, const struct counts *c,
 	uint64_t time_ns, uint64_t elapsed_ns)
 {
 	const struct err *lost[EVENT_MAX];
@@ -234,15 +263,47 @@ void report_counts(struct report *r, const struct place *place, const struct cou
 			continue;
 		r->lost |= c->all[i].lost.no != 0;
 		if (r->format == REPORT_TEXT)
-			report_text_count(r, place, c, i, time_ns, elapsed_ns);
+			report_text_count(r, scope, c, i, time_ns, elapsed_ns);
 		else
-			report_row_count(r, place, c, i, time_ns);
+			report_row_count(r, scope, c, i, time_ns);
 		if (r->format != REPORT_TEXT && metric_of(&m, c, r->plan, i, elapsed_ns) && m.name)
-			report_row_metric(r, place, m.name, m.unit, m.value, time_ns);
+			report_row_metric(r, scope, m.name, m.unit, m.value, time_ns);
 	}
-	report_group(r, place, c, time_ns, elapsed_ns);
+	report_group(r, scope, c, time_ns, elapsed_ns);
 	if (r->format == REPORT_TEXT)
 		report_reasons(r, lost, r->plan->n);
+}
+
+/* "init: 3 calls, 0.000123 s", and a number of each metric in rows */
+static void report_region_calls(
+	const struct report *r, const struct region_sum *region, uint64_t time_ns)
+{
+	char calls[DIGITS_ROOM], unended[DIGITS_ROOM], time[DIGITS_ROOM];
+	double seconds = (double)region->time_ns / (double)NSEC_PER_SEC;
+
+	if (r->format != REPORT_TEXT) {
+		report_row_metric(r, NULL, "calls", NULL, (double)region->calls, time_ns);
+		report_row_metric(r, NULL, "elapsed", "s", seconds, time_ns);
+		return;
+	}
+	fprintf(r->out, "%s: %s call%s, %s s", region->name, digits_grouped(calls, region->calls),
+		region->calls == 1 ? "" : "s", digits_decimal(time, seconds, 6));
+	if (region->unended)
+		fprintf(r->out, ", and %s without an end",
+			digits_grouped(unended, region->unended));
+	fputc('\n', r->out);
+}
+
+void report_region(struct report *r, const struct region_sum *region, uint64_t time_ns)
+{
+	struct counts c;
+
+	r->region = region->name;
+	counts_of(&c, r->plan, &region->counts);
+	report_region_calls(r, region, time_ns);
+	report_counts(r, NULL, &c, time_ns, region->time_ns);
+	if (r->format == REPORT_TEXT)
+		fputc('\n', r->out);
 }
 
 static double report_seconds(struct timeval t)
@@ -271,72 +332,4 @@ void report_times(struct report *r, uint64_t elapsed_ns, const struct rusage *us
 	}
 	if (r->format == REPORT_TEXT)
 		fputc('\n', r->out);
-}
-
-/* --- Statistics */
-
-static void report_statistics(const struct report *r, const char *name, const char *level,
-	double *values, unsigned n, double scale, int decimals, const char *unit)
-{
-	char mean[DIGITS_ROOM], median[DIGITS_ROOM], min[DIGITS_ROOM], max[DIGITS_ROOM];
-	struct summary s;
-
-	summary_of(&s, values, n);
-	fprintf(r->out, "%20s %-2s %-24s %-2s  +-%6.2f %%\n",
-		digits_decimal(mean, s.mean * scale, decimals), unit, name, level,
-		s.mean > 0 ? 100 * s.deviation / s.mean : 0);
-	fprintf(r->out, "%23s median %s, %s to %s, %u outlier%s\n", "",
-		digits_decimal(median, s.median * scale, decimals),
-		digits_decimal(min, s.min * scale, decimals),
-		digits_decimal(max, s.max * scale, decimals), s.outliers,
-		s.outliers == 1 ? "" : "s");
-}
-
-/* A metric that one run has not, has no mean. */
-static bool report_all_known(const double *values, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (isnan(values[i]))
-			return false;
-	return true;
-}
-
-static void report_group_statistics(const struct report *r, struct runs *runs)
-{
-	const struct group *g = r->plan->group;
-
-	for (unsigned i = 0; g && i < g->nmetrics; i++) {
-		const struct group_metric *m = &g->metrics[i];
-
-		if (report_all_known(runs->metrics[i], runs->n))
-			report_statistics(r, m->name, "", runs->metrics[i], runs->n, 1,
-				report_decimals(runs->metrics[i][0]), "");
-		else
-			fprintf(r->out, "%20s    %s\n", "-", m->name);
-	}
-}
-
-void report_summary(struct report *r, struct runs *runs)
-{
-	const struct plan *p = r->plan;
-	const struct err *lost[EVENT_MAX];
-
-	fprintf(r->out, "%23s mean of %u run%s, and standard deviation\n", "", runs->n,
-		runs->n == 1 ? "" : "s");
-	for (unsigned i = 0; i < p->n; i++) {
-		const struct pfm_event *ev = &p->events[i];
-		bool ns = count_unit(ev) != NULL;
-
-		lost[i] = &runs->lost[i];
-		if (runs->lost[i].no)
-			fprintf(r->out, "%20s %-2s %-24s %s\n", "<lost>", "", ev->name,
-				report_levels[ev->level]);
-		else
-			report_statistics(r, ev->name, report_levels[ev->level], runs->values[i],
-				runs->n, ns ? 1e-6 : 1, ns ? 2 : 0, ns ? "ms" : "");
-	}
-	report_group_statistics(r, runs);
-	report_reasons(r, lost, p->n);
-	report_statistics(r, "elapsed", "", runs->elapsed_s, runs->n, 1, 6, "s");
-	fputc('\n', r->out);
 }

@@ -7,25 +7,54 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tools/pfm/text/summary.h"
+
 /* The version of both: another meaning or order of a field is another version. */
 #define ROW_SCHEMA 1
 
 struct row {
 	const char *event; /* or else a metric */
 	const char *metric;
-	uint64_t value;   /* of an event */
-	double number;    /* of a metric */
-	const char *unit; /* NULL: none */
-	unsigned level;   /* of an event, EVENT_USER and EVENT_KERNEL */
-	double active;    /* below 1, the value is an estimate */
-	int cpu, tid;     /* -1: a sum */
-	const char *lost; /* the reason why there is no value, or NULL */
-	uint64_t time_ns; /* since the start of this run */
-	unsigned run;     /* from 1 on */
+	uint64_t value;     /* of an event */
+	double number;      /* of a metric */
+	const char *unit;   /* NULL: none */
+	unsigned level;     /* of an event, EVENT_USER and EVENT_KERNEL */
+	double active;      /* below 1, the value is an estimate */
+	int cpu, tid;       /* -1: a sum */
+	const char *lost;   /* the reason why there is no value, or NULL */
+	uint64_t time_ns;   /* since the start of this run */
+	unsigned run;       /* from 1 on */
+	const char *region; /* NULL: the row has no such field */
+	int core, socket;   /* JSON has these fields if there is a socket; -1: none */
+	/* Instead of a value at a time of a run: what @runs runs have. */
+	bool statistics;
+	unsigned runs;
+	struct summary summary;
 };
 
+/* Columns of CSV behind those that are always there, as bits. */
+enum row_columns { ROW_REGION = 1, ROW_TOPOLOGY = 2, ROW_STATISTICS = 4 };
+
 void row_json(FILE *out, const struct row *r);
-void row_csv_header(FILE *out, char separator);
-void row_csv(FILE *out, char separator, const struct row *r);
+void row_csv_header(FILE *out, char separator, unsigned columns);
+void row_csv(FILE *out, char separator, unsigned columns, const struct row *r);
+
+/* An event or metric of two commands. */
+struct row_comparison {
+	const char *event; /* or else a metric */
+	const char *metric;
+	const char *unit; /* NULL: none */
+	unsigned level;   /* of an event */
+	const char *lost; /* the reason why there is nothing of the following, or NULL */
+	unsigned runs[2];
+	struct summary summaries[2];
+	double change; /* of the mean, in percent; not finite if the first mean is 0 */
+	double p;      /* that chance alone does as much */
+	bool significant;
+};
+
+void row_json_comparison(FILE *out, const struct row_comparison *c);
+void row_csv_comparison_header(FILE *out, char separator);
+void row_csv_comparison(FILE *out, char separator, const struct row_comparison *c);
 
 #endif

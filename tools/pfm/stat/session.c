@@ -20,34 +20,85 @@ static const uint64_t session_collect_ns = NSEC_PER_SEC / 10;
 
 /* --- Reports */
 
-static int session_report_place(struct session *s, struct place *place, struct reading *sum,
-	uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
+/* Reports places of the same scope together, when it comes to the first of them. */
+static int session_report_scope(
+	struct session *s, unsigned place, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
-	struct reading now, since;
-	int rc = place_read(place, s->plan, &now, e);
+	const struct place *all = s->places.all;
+	bool one_sum = s->aggregate == AGGREGATE_ALL;
+	struct reading sum = {0};
 
-	if (rc < 0)
-		return rc;
-	since = now;
-	reading_since(&since, &place->last);
-	place->last = now;
-	if (s->per_place)
-		return s->report(s, place, &since, time_ns, elapsed_ns, e);
-	reading_sum(sum, &since);
-	return 0;
+	for (unsigned i = 0; i < s->places.n; i++) {
+		if (!one_sum && !scope_same(&all[i].scope, &all[place].scope))
+			continue;
+		if (i < place)
+			return 0;
+		reading_sum(&sum, &all[i].since);
+	}
+	return s->report(s, one_sum ? NULL : &all[place].scope, &sum, time_ns, elapsed_ns, e);
+}
+
+static int session_report_places(
+	struct session *s, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
+{
+	struct reading now;
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < s->places.n; i++) {
+		struct place *place = &s->places.all[i];
+
+		rc = place_read(place, s->plan, &now, e);
+		place->since = now;
+		reading_since(&place->since, &place->last);
+		place->last = now;
+	}
+	for (unsigned i = 0; rc == 0 && i < s->places.n; i++)
+		rc = session_report_scope(s, i, time_ns, elapsed_ns, e);
+	return rc;
+}
+
+static int session_report_thread(struct session *s, struct thread_counts *t, uint64_t time_ns,
+	uint64_t elapsed_ns, struct err *e)
+{
+	struct scope scope = {SCOPE_THREAD, t->tid, 0};
+	struct reading since = t->now;
+
+	if (t->reported)
+		return 0;
+	reading_since(&since, &t->last);
+	t->last = t->now;
+	t->reported = t->ended;
+	return s->report(s, &scope, &since, time_ns, elapsed_ns, e);
+}
+
+static int session_report_threads(
+	struct session *s, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
+{
+	int rc = 0, tid = 0;
+
+	for (unsigned i = 0; rc == 0 && i < s->places.n; i++) {
+		struct place *place = &s->places.all[i];
+
+		rc = place_tid(place, &tid, e);
+		if (rc == 0)
+			rc = threads_read(&place->threads, s->plan, place->ctx.dir, tid, e);
+		if (rc == 0)
+			rc = reading_missing(s->plan, place->ctx.dir, &s->missing, e);
+		for (unsigned t = 0; rc == 0 && t < place->threads.n; t++)
+			rc = session_report_thread(
+				s, place->threads.all[t], time_ns, elapsed_ns, e);
+	}
+	return rc;
 }
 
 /* Reports what came since the last report. */
 static int session_report(struct session *s, uint64_t now_ns, struct err *e)
 {
 	uint64_t time_ns = now_ns - s->begin_ns, elapsed_ns = now_ns - s->reported_ns;
-	struct reading sum = {0};
-	int rc = 0;
+	int rc = s->aggregate == AGGREGATE_THREAD
+			 ? session_report_threads(s, time_ns, elapsed_ns, e)
+			 : session_report_places(s, time_ns, elapsed_ns, e);
 
-	for (unsigned i = 0; rc == 0 && i < s->places.n; i++)
-		rc = session_report_place(s, &s->places.all[i], &sum, time_ns, elapsed_ns, e);
-	if (rc == 0 && !s->per_place)
-		rc = s->report(s, NULL, &sum, time_ns, elapsed_ns, e);
 	s->reported_ns = now_ns;
 	return rc;
 }
@@ -76,10 +127,8 @@ static void session_fill(const struct session *s, struct pollfd *fds)
 			(struct pollfd){.fd = waits ? place->ctx.clone : -1, .events = POLLIN};
 	}
 	/* Of one place, in any case, that it has gone with the daemon. */
-	if (s->launch.pid)
-		fds[SESSION_PLACES].fd = s->places.all[0].ctx.clone;
-	if (s->launch.pid)
-		fds[SESSION_PLACES].events = 0;
+	if (s->launch.pid && s->places.n)
+		fds[SESSION_PLACES] = (struct pollfd){.fd = s->places.all[0].ctx.clone};
 }
 
 /* Returns 1 when the measurement is to end. */
@@ -93,7 +142,9 @@ static int session_handle(struct session *s, const struct pollfd *fds, struct er
 	if (s->launch.pid && fds[SESSION_COMMAND].revents)
 		return 1;
 	if (s->launch.pid)
-		return fds[SESSION_PLACES].revents ? place_check(&s->places.all[0], e) : 0;
+		return s->places.n && fds[SESSION_PLACES].revents
+			       ? place_check(&s->places.all[0], e)
+			       : 0;
 	for (unsigned i = 0; rc == 0 && i < s->places.n; i++) {
 		if (fds[SESSION_PLACES + i].revents)
 			rc = session_place_event(&s->places.all[i], e);
@@ -138,7 +189,8 @@ static int session_wait(struct session *s, struct pollfd *fds, struct err *e)
 			report = session_next(s, now, s->interval_ns);
 		}
 		if (rc == 0 && now >= collect) {
-			rc = places_collect(&s->places, s->plan, e);
+			rc = places_collect(
+				&s->places, s->plan, s->aggregate == AGGREGATE_THREAD, e);
 			collect = session_next(s, now, session_collect_ns);
 		}
 	}
@@ -147,24 +199,73 @@ static int session_wait(struct session *s, struct pollfd *fds, struct err *e)
 
 /* --- The whole */
 
-static int session_prepare(struct session *s, struct err *e)
+static void session_set_refused(struct session *s)
 {
-	int rc = 0;
-
-	if (s->argv)
-		rc = launch_stopped(&s->launch, s->argv, &s->signals.mask, e);
 	if (s->launch.exec_no)
 		s->refused = s->launch.exec_no == ENOENT ? PFM_EXIT_NOT_FOUND : PFM_EXIT_CANNOT;
+}
+
+static int session_load_places(struct session *s, struct err *e)
+{
+	int rc = places_aggregate(&s->places, s->aggregate, e);
+
+	return rc < 0 ? rc : places_load(&s->places, s->tree, s->plan, e);
+}
+
+static int session_load_command(struct session *s, bool inherit, struct err *e)
+{
+	int rc;
+
+	places_free(&s->places);
+	rc = places_add(&s->places, PLACE_COMMAND, s->launch.pid, e);
 	if (rc < 0)
 		return rc;
-	rc = s->where.kind == PLACE_COMMAND
-		     ? places_add(&s->places, PLACE_COMMAND, s->launch.pid, e)
-		     : places_add_list(&s->places, s->tree, &s->where, e);
+	s->places.all[0].inherit = inherit;
+	return session_load_places(s, e);
+}
+
+/* The backend, or what is to be counted, takes other ways, or the daemon is older. */
+static bool session_is_refused(int rc)
+{
+	return rc == -EOPNOTSUPP || rc == -EINVAL || rc == -ENOSPC;
+}
+
+/* The kernel counts the command if it can: that disturbs it least. If not, the daemon follows it.
+ */
+static int session_prepare_command(struct session *s, struct err *e)
+{
+	int rc = launch_waiting(&s->launch, s->argv, &s->signals.mask, e);
+
+	/* It has one sum for all threads. */
+	if (rc == 0 && s->aggregate != AGGREGATE_THREAD && launch_is_plain(s->argv[0])) {
+		rc = session_load_command(s, true, e);
+		if (!session_is_refused(rc))
+			return rc;
+		rc = 0;
+	}
 	if (rc == 0)
-		rc = places_load(&s->places, s->tree, s->plan, e);
-	if (rc == 0)
-		rc = places_start(&s->places, e);
-	return rc;
+		rc = launch_stop(&s->launch, s->argv[0], e);
+	return rc < 0 ? rc : session_load_command(s, false, e);
+}
+
+/* With the command, if there is one, stopped. */
+static int session_prepare_places(struct session *s, struct err *e)
+{
+	int rc = s->argv ? launch_stopped(&s->launch, s->argv, &s->signals.mask, e) : 0;
+
+	if (rc < 0 || s->regions)
+		return rc;
+	rc = places_add_list(&s->places, s->tree, &s->where, e);
+	return rc < 0 ? rc : session_load_places(s, e);
+}
+
+static int session_prepare(struct session *s, struct err *e)
+{
+	bool command = s->where.kind == PLACE_COMMAND && !s->regions;
+	int rc = command ? session_prepare_command(s, e) : session_prepare_places(s, e);
+
+	session_set_refused(s);
+	return rc < 0 ? rc : places_start(&s->places, e);
 }
 
 /* Nothing counts any more, and the command goes on. */
@@ -176,6 +277,15 @@ static void session_fail(struct session *s, struct err *e)
 	fprintf(stderr, "pfm stat: %s; the command goes on\n", e->text);
 	*e = (struct err){0};
 	signals_wait(&s->signals, &s->launch);
+}
+
+/* The command has ended; or it was none. */
+static int session_end_command(struct session *s, struct err *e)
+{
+	launch_wait(&s->launch);
+	session_set_refused(s);
+	s->counted = !s->refused;
+	return launch_check(&s->launch, s->argv[0], e);
 }
 
 static int session_measure(struct session *s, struct pollfd *fds, struct err *e)
@@ -190,7 +300,7 @@ static int session_measure(struct session *s, struct pollfd *fds, struct err *e)
 	if (rc < 0)
 		session_fail(s, e);
 	else if (s->argv)
-		launch_wait(&s->launch);
+		rc = session_end_command(s, e);
 	s->end_ns = nsec_now(CLOCK_MONOTONIC);
 	if (s->argv) {
 		s->status = launch_exit_status(&s->launch);

@@ -16,10 +16,10 @@
 struct session;
 
 /*
- * Takes the counts of @place, or of all together if it is NULL, that came in the @elapsed_ns before
+ * Takes the counts of @scope, or of all together if it is NULL, that came in the @elapsed_ns before
  * @time_ns, a time since the start. On failure, as of a full disk, counting ends.
  */
-typedef int session_report_fn(struct session *s, const struct place *place, const struct reading *r,
+typedef int session_report_fn(struct session *s, const struct scope *scope, const struct reading *r,
 	uint64_t time_ns, uint64_t elapsed_ns, struct err *e);
 
 struct session {
@@ -30,7 +30,8 @@ struct session {
 		*argv; /* the command, or NULL: until a signal, or the end of all that is counted */
 	struct place_options where;
 	uint64_t interval_ns; /* between reports; 0: one at the end */
-	bool per_place;       /* a report for each place */
+	enum aggregate aggregate;
+	bool regions; /* nothing is counted here: the command's threads count themselves */
 	session_report_fn *report;
 	void *arg;
 	/* Of the measurement. */
@@ -43,6 +44,7 @@ struct session {
 	int status;                             /* exit status of the command */
 	int refused; /* exit status of pfm if the command cannot be executed; else 0 */
 	struct rusage usage;
+	struct err missing; /* no: threads are missing in reports of each thread, for its reason */
 };
 
 /*

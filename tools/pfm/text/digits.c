@@ -47,3 +47,8 @@ const char *digits_decimal(char room[DIGITS_ROOM], double v, int decimals)
 		snprintf(to, (size_t)(room + DIGITS_ROOM - to), ".%s", point + 1);
 	return room;
 }
+
+int digits_decimals(double v)
+{
+	return fabs(v) < 10 ? 4 : fabs(v) < 1000 ? 2 : 0;
+}

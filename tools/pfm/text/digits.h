@@ -17,4 +17,7 @@ const char *digits_grouped(char room[DIGITS_ROOM], uint64_t v);
  */
 const char *digits_decimal(char room[DIGITS_ROOM], double v, int decimals);
 
+/* How many decimals suit it: small numbers are ratios. */
+int digits_decimals(double v);
+
 #endif

@@ -39,11 +39,16 @@ static double summary_median_deviation(const double *sorted, unsigned n, double 
 	return n % 2 ? last : before / 2 + last / 2;
 }
 
+void summary_sort(double *values, unsigned n)
+{
+	qsort(values, n, sizeof(*values), summary_compare);
+}
+
 void summary_of(struct summary *s, double *values, unsigned n)
 {
 	double sum = 0, squares = 0, far;
 
-	qsort(values, n, sizeof(*values), summary_compare);
+	summary_sort(values, n);
 	for (unsigned i = 0; i < n; i++)
 		sum += values[i];
 	*s = (struct summary){.mean = sum / n, .min = values[0], .max = values[n - 1]};

@@ -9,6 +9,8 @@ struct summary {
 	unsigned outliers; /* values farther than 3 scaled median deviations from the median */
 };
 
+void summary_sort(double *values, unsigned n);
+
 /* Sorts the @n values, at least one. */
 void summary_of(struct summary *s, double *values, unsigned n);
 

@@ -30,3 +30,10 @@ int utf8_sequence(const char *s)
 		return 0;
 	return n;
 }
+
+size_t utf8_cut(const char *s, size_t room)
+{
+	while (room && ((unsigned char)s[room] & 0xc0) == 0x80)
+		room--;
+	return room;
+}

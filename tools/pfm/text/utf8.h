@@ -2,7 +2,12 @@
 #ifndef TOOLS_PFM_TEXT_UTF8_H
 #define TOOLS_PFM_TEXT_UTF8_H
 
+#include <stddef.h>
+
 /* The length of the valid UTF-8 sequence at @s, which ends with a NUL; 0 if there is none. */
 int utf8_sequence(const char *s);
+
+/* Bytes of valid UTF-8 @s, @room at most, that end with a whole character. */
+size_t utf8_cut(const char *s, size_t room);
 
 #endif

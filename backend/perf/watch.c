@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "backend/perf/watch.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backend/perf/event.h"
+
+static int watch_refused(const char *what, int no, struct err *e)
+{
+	return err_set(e, no,
+		"%s: %s: to wait for the end of a thread takes a page of locked memory "
+		"(kernel.perf_event_mlock_kb, LimitMEMLOCK)",
+		what, err_name(no));
+}
+
+static size_t watch_page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int watch_map(struct perf_watch *w, int leader, struct err *e)
+{
+	void *page = mmap(NULL, watch_page_size(), PROT_READ, MAP_SHARED, w->fd, 0);
+
+	if (page == MAP_FAILED)
+		return watch_refused("mmap of a perf event", errno, e);
+	w->page = page;
+	return ioctl(leader, PERF_EVENT_IOC_SET_OUTPUT, w->fd) < 0
+		       ? watch_refused("PERF_EVENT_IOC_SET_OUTPUT", errno, e)
+		       : 0;
+}
+
+int watch_open(struct perf_watch *w, pid_t tid, int leader, struct err *e)
+{
+	static const struct thread_conf alone;
+
+	w->fd = perf_leader_new(tid, &alone, e);
+	if (w->fd < 0)
+		return w->fd;
+	if (watch_map(w, leader, e) == 0)
+		return 0;
+	if (!w->page)
+		close(w->fd);
+	return -e->no;
+}
+
+void watch_close(struct perf_watch *w)
+{
+	if (!w->page)
+		return;
+	munmap(w->page, watch_page_size());
+	close(w->fd);
+	w->page = NULL;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+/* What the header of a sampling buffer says about where its samples come from. */
+#include "daemon/core/core_i.h"
+
+void source_tell(struct context *ctx)
+{
+	if (ctx->smpl.fmt && ctx->smpl.fmt->fmt_source)
+		ctx->smpl.fmt->fmt_source(ctx->smpl.buf, &ctx->source);
+}
+
+void ctx_set_source(struct context *ctx, bool interrupts, uint32_t skew_ns)
+{
+	ctx->interrupts = interrupts;
+	ctx->source.precise = interrupts ? PFM_SMPL_INTERRUPT : PFM_SMPL_POLL;
+	ctx->source.skew_ns = skew_ns;
+	source_tell(ctx);
+}

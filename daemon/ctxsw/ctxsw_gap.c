@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How long gaps in the counts of a thread are (CTX_GAPS): the CPU time that it had, by the
+ * scheduler's own sum, while its context was not in the registers, or not it alone was counted.
+ */
+#include "base/cleanup.h"
+#include "daemon/authz/proc.h"
+#include "daemon/ctxsw/ctxsw_i.h"
+
+static void gap_account_until(struct task_ctx *task, uint64_t ran)
+{
+	struct context *ctx = &task->ec->ctx;
+
+	if (!ctx->gap.open || ctx->state != CTX_RUNNING || ran <= task->counted_until)
+		return;
+	ctx_gap_add(ctx, ran - task->counted_until);
+	task->counted_until = ran;
+}
+
+void ctxsw_gap_account(const struct ctxsw_thread *ct, struct task_ctx *task)
+{
+	gap_account_until(task, sched_slot(ct->shared->sched, task->slot)->runtime_out);
+}
+
+void ctxsw_gap_begins_later(const struct ctxsw_thread *ct, struct task_ctx *task)
+{
+	if (!task->ec->ctx.gap.open)
+		task->counted_until = sched_slot(ct->shared->sched, task->slot)->runtime_out;
+}
+
+/* The sum is read first: what was seen to have left by then has left with as much. */
+void ctxsw_gap_update(struct ctxsw_thread *ct, struct task_ctx *task)
+{
+	const struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);
+	struct context *ctx = &task->ec->ctx;
+	CLEANUP_CLOSE int dir = -1;
+	struct err ignored;
+	uint64_t ran;
+
+	if (!(ctx->flags & CTX_GAPS))
+		return;
+	dir = proc_open(ctx->target.tid, &ignored);
+	if (dir < 0)
+		return;
+	ran = proc_runtime(dir);
+	if (ctx->state != CTX_RUNNING) {
+		task->counted_until = ran > s->runtime_out ? ran : s->runtime_out;
+		return;
+	}
+	if (!ctxsw_load_word(&s->running) && ran > s->runtime_out && ran > task->counted_until &&
+		proc_alive(dir, &ignored) == 0)
+		ctx_lose(ctx, LOST_MISSED);
+	gap_account_until(task, ran);
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/* Which contexts on threads have registers of their own, and so a worker. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/open_files.h"
+#include "daemon/authz/proc.h"
+#include "daemon/task/task_registry_i.h"
+
+/* Contexts beyond have no worker, so that threads and descriptors of the daemon remain for others.
+ */
+enum {
+	WORKERS_MAX = 2048,
+	/* Descriptors of a worker: for events and virtual PMDs. */
+	WORKER_FILES = 32,
+	/* The part of all workers that is for root alone, and that another user may have. */
+	RESERVED_PART = 16,
+	USER_PART = 8,
+};
+
+/* Of users: with these, workers have half of the descriptors. */
+static unsigned active_workers_max(void)
+{
+	rlim_t n = open_files_max() / 2 / WORKER_FILES;
+
+	return n < WORKERS_MAX ? (unsigned)n : WORKERS_MAX;
+}
+
+static bool active_may_have_worker(const struct task_registry *reg, const struct engine_ctx *ec)
+{
+	unsigned all = reg->shared.stats->workers, max;
+
+	if (!ec->uid)
+		return all < WORKERS_MAX;
+	max = active_workers_max();
+	return all + max / RESERVED_PART < max && *ec->user_workers < max / USER_PART;
+}
+
+bool task_load_is_active(const struct task_registry *reg, const struct job *job)
+{
+	const struct cmd_load *load = &job->cmd.load;
+	const struct context *ctx = &job->ec->ctx;
+
+	return reg->shared.be->opens_threads && active_may_have_worker(reg, job->ec) &&
+	       (ctx_only_counts(ctx) || (reg->shared.be->interrupts && ctx_only_interrupts(ctx))) &&
+	       !load->follow && !load->process && (!load->untraced || load->inherit) && !load->cpus;
+}
+
+int task_check_inherit(const struct task_registry *reg, const struct job *job, struct err *e)
+{
+	const struct context *ctx = &job->ec->ctx;
+
+	if (!job->cmd.load.inherit)
+		return 0;
+	if (!reg->shared.be->opens_threads)
+		return err_set(e, EOPNOTSUPP,
+			"inherit is for counters that the kernel switches with the thread, which "
+			"are those of --backend=perf: write follow instead");
+	if (ctx->nsets > 1)
+		return err_set(e, EINVAL,
+			"inherit counts in one event set: remove the others, or write follow");
+	if (!ctx_only_counts(ctx) || ctx_switches_by_time(ctx))
+		return err_set(e, EINVAL,
+			"inherit only counts, without sampling format, notify, flags and switching "
+			"sets: leave these out, or write follow");
+	if (!active_may_have_worker(reg, job->ec))
+		return err_set(e, ENOSPC,
+			"inherit takes a worker, of which the daemon has no more for you: unload "
+			"some contexts on threads, or write follow");
+	return 0;
+}
+
+/* False: it has ended, or will at once. */
+static bool active_is_alive(pid_t tid)
+{
+	struct err ignored;
+	CLEANUP_CLOSE int dir = proc_open(tid, &ignored);
+
+	return dir >= 0 && proc_alive(dir, &ignored) == 0;
+}
+
+static void active_report_exec(const struct task_ctx *task)
+{
+	struct err e;
+
+	err_set(&e, EPERM,
+		"an exec has ended the counts of thread %d: its program gains privileges, may not "
+		"be read by its user, or was executed by a thread that is not counted; write "
+		"follow instead of inherit",
+		task->tid);
+	task->ec->ops->report_error(task->ec, &e);
+}
+
+static void active_handle_gone(struct task_registry *reg, struct task_event *event)
+{
+	struct task_ctx *task = worker_gone_ctx(event)->task;
+
+	if (!task)
+		return;
+	if (active_is_alive(task->tid))
+		active_report_exec(task);
+	task_ctx_end(reg, task);
+}
+
+static int active_new_worker(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
+	struct worker **out, struct err *e)
+{
+	struct ctxsw_shared *shared = &reg->shared;
+	int rc = task_charge_worker(reg, ec, e);
+
+	if (rc < 0)
+		return rc;
+	rc = worker_new(shared->be, shared->events, shared->stats, 0, tid, out, e);
+	if (rc < 0)
+		task_uncharge_worker(ec);
+	return rc;
+}
+
+int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
+	struct task_ctx **out, struct err *e)
+{
+	struct ctxsw_shared *shared = &reg->shared;
+	struct worker *worker;
+	int rc = active_new_worker(reg, ec, tid, &worker, e);
+
+	if (rc < 0)
+		return rc;
+	worker_set_gone(worker, active_handle_gone);
+	shared->stats->workers++;
+	rc = task_ctx_add(reg, ec, tid, out, e);
+	if (rc < 0) {
+		reg->ops->retire(reg->arg, worker);
+		task_uncharge_worker(ec);
+		return rc;
+	}
+	(*out)->worker = worker;
+	return 0;
+}

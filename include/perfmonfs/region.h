@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counts of named parts of a program, which `pfm stat --regions` shows: pfm_region_begin(3). Link
+ * with -lperfmonfs. Without pfm, both functions do nothing and return 0.
+ */
+#ifndef PERFMONFS_REGION_H
+#define PERFMONFS_REGION_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * The calling thread enters and leaves region @name, of up to 63 bytes. Regions may be nested, or
+ * overlap. Both return 0, or -1 with errno:
+ *   EBUSY         begin: the thread is in that region already
+ *   EINVAL        end: it is not; no name
+ *   ENAMETOOLONG  the name
+ *   ENOSPC        a thread has 64 regions, 1024 threads at a time have regions
+ *   EIO           the counts are lost
+ *   others        the thread cannot be counted
+ * For the last three, pfm shows the reason.
+ */
+int pfm_region_begin(const char *name);
+int pfm_region_end(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

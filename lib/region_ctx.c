@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "lib/region_ctx.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/lib_i.h"
+#include "perfmonfs/ioctl.h"
+
+enum { REGION_PAGE = 4096 };
+
+static int region_ctx_open_file(
+	const struct region_ctx *c, const struct pfm_region_table *t, const char *name, int flags)
+{
+	char path[PFM_REGION_NAME + 64];
+
+	snprintf(path, sizeof(path), "%s/ctx/%llu/%s", t->mount, (unsigned long long)c->number,
+		name);
+	return nocancel_open(path, flags | O_CLOEXEC);
+}
+
+void region_ctx_loss(const struct region_ctx *c, const struct pfm_region_table *t, int no,
+	struct pfm_region_loss *loss)
+{
+	char *s = loss->sentence;
+	int fd = c->fd < 0 ? -1 : region_ctx_open_file(c, t, "last_error", O_RDONLY);
+	ssize_t n = fd < 0 ? 0 : nocancel_read(fd, s, PFM_REGION_SENTENCE - 1);
+
+	if (fd >= 0)
+		nocancel_close(fd);
+	s[n > 0 ? n : 0] = '\0';
+	s[strcspn(s, "\n")] = '\0';
+	if (!*s || strcmp(s, "ok") == 0)
+		snprintf(s, PFM_REGION_SENTENCE, "a region: %s", strerrordesc_np(no));
+	__atomic_store_n(&loss->no, (uint32_t)no, __ATOMIC_RELEASE);
+}
+
+/* --- Open */
+
+static int region_ctx_create(struct region_ctx *c, const struct pfm_region_table *t)
+{
+	struct pfm_ioc_setup setup = {.flags = t->live ? PFM_IOC_FL_MAP_SETS : 0};
+	char path[PFM_REGION_NAME + 8];
+
+	snprintf(path, sizeof(path), "%s/clone", t->mount);
+	c->fd = nocancel_open(path, O_RDWR | O_CLOEXEC);
+	if (c->fd < 0 || ioctl(c->fd, PFM_IOC_SETUP, &setup) < 0)
+		return -1;
+	c->number = setup.number;
+	return 0;
+}
+
+static int region_ctx_program(const struct region_ctx *c, const struct pfm_region_table *t)
+{
+	int fd = region_ctx_open_file(c, t, "set/0/regs", O_WRONLY);
+	ssize_t n = fd < 0 ? -1 : nocancel_write(fd, t->regs, strlen(t->regs));
+
+	if (fd >= 0)
+		nocancel_close(fd);
+	return n < 0 ? -1 : 0;
+}
+
+static int region_ctx_start(const struct region_ctx *c)
+{
+	struct pfm_ioc_load load = {.target = (uint32_t)gettid()};
+
+	return ioctl(c->fd, PFM_IOC_LOAD, &load) < 0 ? -1 : ioctl(c->fd, PFM_IOC_START);
+}
+
+/* Where RDPMC cannot read all of the PMDs, the page is of no use: it is as old as the last poll. */
+static bool region_ctx_index(struct region_ctx *c, const struct pfm_region_table *t)
+{
+	for (uint32_t i = 0; i < t->npmds; i++) {
+		uint32_t at = 0;
+
+		while (at < PFM_LIVE_PMDS && c->page->pmd[at].num != t->pmds[i])
+			at++;
+		if (at == PFM_LIVE_PMDS || !(c->page->pmd[at].flags & PFM_LIVE_RDPMC))
+			return false;
+		c->index[i] = (uint8_t)at;
+	}
+	return true;
+}
+
+static void region_ctx_map(struct region_ctx *c, const struct pfm_region_table *t)
+{
+	struct pfm_ioc_setinfo info = {0};
+	void *page;
+
+	if (!t->live || ioctl(c->fd, PFM_IOC_GETINFO_EVTSETS, &info) < 0 || !info.cookie)
+		return;
+	page = mmap(NULL, REGION_PAGE, PROT_READ, MAP_SHARED, c->fd, (off_t)info.cookie);
+	if (page == MAP_FAILED)
+		return;
+	c->page = page;
+	if (region_ctx_index(c, t))
+		return;
+	munmap(page, REGION_PAGE);
+	c->page = NULL;
+}
+
+int region_ctx_open(
+	struct region_ctx *c, const struct pfm_region_table *t, struct pfm_region_loss *loss)
+{
+	int no;
+
+	*c = (struct region_ctx){.fd = -1};
+	if (region_ctx_create(c, t) == 0 && region_ctx_program(c, t) == 0 &&
+		region_ctx_start(c) == 0) {
+		region_ctx_map(c, t);
+		return 0;
+	}
+	no = errno;
+	region_ctx_loss(c, t, no, loss);
+	region_ctx_close(c);
+	return lib_fail(no);
+}
+
+void region_ctx_close(struct region_ctx *c)
+{
+	if (c->page)
+		munmap((void *)(uintptr_t)c->page, REGION_PAGE);
+	if (c->fd >= 0)
+		nocancel_close(c->fd);
+	*c = (struct region_ctx){.fd = -1};
+}
+
+/* --- Read */
+
+int region_ctx_read_checked(
+	const struct region_ctx *c, const struct pfm_region_table *t, uint64_t counts[])
+{
+	struct pfm_ioc_pmd pmds[PFM_REGION_PMDS];
+
+	memset(pmds, 0, t->npmds * sizeof(*pmds));
+	for (uint32_t i = 0; i < t->npmds; i++)
+		pmds[i].num = t->pmds[i];
+	if (ioctl(c->fd, PFM_IOC_VECTOR(PFM_IOC_READ_PMDS, t->npmds), pmds) < 0)
+		return -1;
+	for (uint32_t i = 0; i < t->npmds; i++)
+		counts[i] = pmds[i].value;
+	return 0;
+}
+
+/*
+ * The page of a thread's context says `active` while the thread runs where it is counted, and only
+ * there RDPMC reads its counters. Where it does not, the daemon knows why.
+ */
+static bool region_ctx_read_page(
+	const struct region_ctx *c, const struct pfm_region_table *t, uint64_t counts[])
+{
+	const struct pfm_live *page = c->page;
+
+	if (!page || !__atomic_load_n(&page->active, __ATOMIC_ACQUIRE) ||
+		__atomic_load_n(&page->cpu, __ATOMIC_ACQUIRE) != (uint32_t)sched_getcpu())
+		return false;
+	for (uint32_t i = 0; i < t->npmds; i++)
+		if (pfm_live_read(page, c->index[i], 1, &counts[i]) != 0)
+			return false;
+	return true;
+}
+
+int region_ctx_read(const struct region_ctx *c, const struct pfm_region_table *t, uint64_t counts[])
+{
+	return region_ctx_read_page(c, t, counts) ? 0 : region_ctx_read_checked(c, t, counts);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The context by which a thread counts itself while it is in regions. */
+#ifndef PERFMONFS_LIB_REGION_CTX_H
+#define PERFMONFS_LIB_REGION_CTX_H
+
+#include <stdint.h>
+
+#include "perfmonfs/live.h"
+#include "perfmonfs/region_table.h"
+
+struct region_ctx {
+	int fd;                         /* an open clone; -1: none */
+	uint64_t number;                /* its name in ctx/ */
+	const struct pfm_live *page;    /* NULL: counts are read by system calls */
+	uint8_t index[PFM_REGION_PMDS]; /* of each PMD in @page */
+};
+
+/* Loads a context on the calling thread and starts it. -1 with errno; @loss has the sentence. */
+int region_ctx_open(
+	struct region_ctx *c, const struct pfm_region_table *t, struct pfm_region_loss *loss);
+
+/* Reads all counts; by the live page if RDPMC can read them now. -1 with errno: EIO, ENXIO: lost.
+ */
+int region_ctx_read(
+	const struct region_ctx *c, const struct pfm_region_table *t, uint64_t counts[]);
+
+/* The same, by a system call, which knows of each loss. */
+int region_ctx_read_checked(
+	const struct region_ctx *c, const struct pfm_region_table *t, uint64_t counts[]);
+
+/* Why the last command has failed, with @no. */
+void region_ctx_loss(const struct region_ctx *c, const struct pfm_region_table *t, int no,
+	struct pfm_region_loss *loss);
+
+void region_ctx_close(struct region_ctx *c);
+
+#endif

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: MIT
+# Loads with inherit: one context counts a thread and all that it creates, compared with the kernel's
+# own figures of a process and of the children that it has waited for.
+
+load common
+load track
+
+# family NAME: a shell that begins programs with threads and children of their own at a line, says
+# "over", and exits at the next line
+family() {
+	# shellcheck disable=SC2016
+	launch "$1" sh -c 'read -r go
+		echo | subject faults 3000
+		echo | sh -c "subject -t 4 faults 500; echo | sh -c \"subject faults 100; :\"; :"
+		echo over
+		read -r end'
+}
+
+# faults_of PID: those of a process that sleeps, and of its children that have ended
+faults_of() {
+	until_ok letter_is "$1" S
+	awk '{ sub(/.*\) /, ""); print $8 + $9 + $10 + $11 }' "/proc/$1/stat"
+}
+
+# load_and_start TID WORD...
+load_and_start() {
+	ctl "load tid=$1 inherit ${*:2}"
+	holds "$C/state" "loaded tid=$1 set=0"
+	ctl start
+	holds "$C/state" "running tid=$1 set=0"
+}
+
+# Nothing traces the thread or switches its counters.
+by_the_kernel() {
+	[ "$(tracer_of "$PID")" = 0 ]
+	[ "$(stat_of threads) $(stat_of ctxsw_threads) $(stat_of ctxsw_in)" = "1 0 0" ]
+}
+
+# counts_waves NAME KIND: 2000 short lives, with no more and no fewer page faults than the kernel's own
+# and with no count that falls while they end
+counts_waves() {
+	local before after
+
+	begin "$1" waves "$2" 2000 20 10
+	before=$(faults_of "$PID")
+	new "$1"
+	put ok "$C/pmc/0" page-faults
+	put ok "$C/pmc/1" page-faults
+	load_and_start "$PID"
+	by_the_kernel
+	go "$1"
+	python3 - "$C/pmd/0" "$SAYS/$1" <<-'END'
+		import sys
+		last = 0
+		while "ended" not in open(sys.argv[2]).read():
+		    now = int(open(sys.argv[1]).read())
+		    assert now >= last, (last, now)
+		    last = now
+	END
+	after=$(faults_of "$PID")
+	for pmd in 0 1; do holds "$C/pmd/$pmd" $((after - before)); done
+	[ $((after - before)) -gt 20000 ]
+	holds "$C/total" "pmd0 $((after - before))
+pmd1 $((after - before))"
+	[ "$(cat "$C/set/0/active_ns")" -gt 0 ]
+	[ -z "$(ls "$C/children")" ]
+	by_the_kernel
+	ctl unload
+}
+
+@test "page faults of children and of threads: no more and no fewer than the kernel's own" {
+	serve --backend=perf
+	counts_waves a forks
+	counts_waves b threads
+}
+
+# The kernel's own figures have the faults of exec itself, too, which are no perf events.
+@test "programs that children execute" {
+	local before
+
+	serve --backend=perf
+	family a
+	before=$(faults_of "$PID")
+	new a
+	put ok "$C/pmc/0" page-faults
+	put ok "$C/pmc/1" page-faults:u
+	load_and_start "$PID"
+	go a
+	said a "^over"
+	[ "$(cat "$C/pmd/0")" -ge 5100 ]
+	[ "$(cat "$C/pmd/0")" -le $(($(faults_of "$PID") - before)) ]
+	[ "$(cat "$C/pmd/1")" -le "$(cat "$C/pmd/0")" ]
+}
+
+@test "the capabilities of the systemd unit are enough for inherit" {
+	confined
+	serve --backend=perf
+	family a
+	new a
+	put ok "$C/pmc/0" page-faults
+	load_and_start "$PID"
+	go a
+	said a "^over"
+	[ "$(cat "$C/pmd/0")" -ge 5100 ]
+}
+
+# says_twice NAME PATTERN
+says_twice() {
+	[ "$(grep -c "$2" "$SAYS/$1")" = 2 ]
+}
+
+@test "on_exec: nothing before the program, and all of it" {
+	local begun grown
+
+	serve --backend=perf
+	# It writes to 40 MB before it executes the program. A child executes one, too.
+	# shellcheck disable=SC2016
+	launch a perl -e '<STDIN>; $x = "x" x 40_000_000; system "echo | subject faults 500 >&2";
+		exec "subject", "faults", "1000"'
+	begun=$(faults_of "$PID")
+	new a
+	put ok "$C/pmc/0" page-faults
+	load_and_start "$PID" on_exec
+	holds "$C/pmd/0" 0
+	holds "$C/set/0/active_ns" 0
+	go a
+	until_ok says_twice a "^ready"
+	go a
+	until_ok says_twice a "^done"
+	grown=$(($(faults_of "$PID") - begun))
+	echo "$(cat "$C/pmd/0") of $grown faults"
+	[ "$(cat "$C/pmd/0")" -ge 1500 ]
+	[ "$(cat "$C/pmd/0")" -le $((grown - 9000)) ]
+	by_the_kernel
+}
+
+no_workers() {
+	[ "$(stat_of workers)" = 0 ]
+}
+
+@test "inherit ends when the last of them has ended" {
+	serve --backend=perf
+	# shellcheck disable=SC2016
+	launch a sh -c 'read -r go; read -r end <"$0" & echo done' "$BATS_TEST_TMPDIR/a.in"
+	new a
+	put ok "$C/pmc/0" page-faults
+	load_and_start "$PID"
+	go a
+	said a "^done"
+	until_ok gone "$PID"
+	holds "$C/state" "running tid=$PID set=0"
+	go a
+	message "end pid=$PID tid=$PID"
+	holds "$C/state" "zombie tid=$PID"
+	[ "$(cat "$C/pmd/0")" -gt 0 ]
+	holds "$C/last_error" ok
+	until_ok no_workers
+	begin b subject faults 1
+	ctl "load tid=$TID inherit"
+}
+
+@test "kill -9 of the thread, and of the daemon" {
+	serve --backend=perf
+	begin a subject faults 1
+	new a
+	put ok "$C/pmc/0" page-faults
+	load_and_start "$PID"
+	kill -KILL "$PID"
+	message "end pid=$PID tid=$PID"
+	holds "$C/state" "zombie tid=$PID"
+	cat "$C/pmd/0"
+	begin b subject faults 1000
+	new b
+	put ok "$C/pmc/0" page-faults
+	load_and_start "$PID"
+	kill -KILL "$DAEMON"
+	until_ok gone "$DAEMON"
+	DAEMON=
+	until_ok not_mounted
+	go b
+	said b "^done"
+}
+
+@test "what executes a setuid program is not counted any more" {
+	setuid_copy
+	serve --backend=perf
+	as nobody launch a sh -c "read -r go; exec $BATS_TEST_TMPDIR/privileged status"
+	new a
+	put ok "$C/pmc/0" page-faults
+	load_and_start "$PID"
+	go a
+	message "end pid=$PID tid=$PID"
+	holds "$C/state" "zombie tid=$PID"
+	sentence "$C/last_error" "$PID"
+	# A child of the thread, which goes on.
+	as nobody launch b sh -c "read -r go; $BATS_TEST_TMPDIR/privileged status <>$BATS_TEST_TMPDIR/hold & echo done; read -r end"
+	mkfifo -m 0666 "$BATS_TEST_TMPDIR/hold"
+	new b
+	put ok "$C/pmc/0" page-faults
+	load_and_start "$PID"
+	go b
+	said b "^thread"
+	holds "$C/state" "running tid=$PID set=0"
+	pkill -KILL -P "$PID"
+}
+
+@test "an exec by a thread that is not counted, and by one that is" {
+	serve --backend=perf
+	begin a lives exec "$BATS_RUN_TMPDIR/lives" status
+	new a
+	put ok "$C/pmc/0" page-faults
+	load_and_start "$PID"
+	go a
+	message "end pid=$PID tid=$PID"
+	holds "$C/state" "zombie tid=$PID"
+	# The leader executes it, which ends the other thread.
+	begin b lives over "$BATS_RUN_TMPDIR/lives" status
+	new b
+	put ok "$C/pmc/0" page-faults
+	load_and_start "$PID"
+	go b
+	until_ok counts_some
+	holds "$C/state" "running tid=$PID set=0"
+}
+
+@test "stop and start, and PMCs after the first start" {
+	local count
+
+	serve --backend=perf
+	begin a spinner "$ONE" fault
+	new a
+	put ok "$C/pmc/0" page-faults
+	load_and_start "$TID"
+	put EBUSY "$C/pmc/1" minor-faults
+	sentence "$C/last_error" pmc1
+	holds "$C/pmc/1" 0x0000000000000000
+	until_ok counts_some
+	ctl stop
+	count=$(cat "$C/pmd/0")
+	put ok "$C/pmc/1" minor-faults
+	refused EBUSY start pmc1
+	put ok "$C/pmc/1" 0
+	put ok "$C/pmd/0" 0
+	sleep 0.05
+	holds "$C/pmd/0" 0
+	ctl start
+	until_ok counts_some
+	ctl unload
+	[ "$count" -gt 0 ]
+	put ok "$C/pmc/1" minor-faults
+	load_and_start "$TID"
+}
+
+counts_some() {
+	[ "$(cat "$C/pmd/0")" -gt 0 ]
+}
+
+@test "inherit is refused where it cannot count" {
+	serve --backend=perf
+	begin a subject -t 2 faults 1
+	new a
+	refused EINVAL "load tid=$PID inherit follow" inherit
+	refused EINVAL "load tid=$PID inherit cpus=$ONE" cpus
+	refused EINVAL "load pid=$PID inherit" pid
+	refused EINVAL "load tid=$PID on_exec" inherit
+	put ok "$C/format" default
+	refused EINVAL "load tid=$PID inherit" inherit
+	put ok "$C/format" none
+	put ok "$C/flags" raw
+	refused EINVAL "load tid=$PID inherit" inherit
+	put ok "$C/flags" none
+	probe ok mkdir "$C/set/1"
+	refused EINVAL "load tid=$PID inherit" set
+	probe ok rmdir "$C/set/1"
+	put ok "$C/ctl" "load tid=$PID inherit ptrace=no"
+	sentence "$C/last_error" "2 threads"
+	put EBUSY "$C/pmd/0" "-1000 notify"
+	new b
+	refused EBUSY "load tid=$PID inherit" "$PID"
+	put ok "$C/pmd/0" "-1000 notify"
+	refused EINVAL "load tid=${TIDS[1]} inherit" inherit
+}
+
+@test "inherit is refused by backends whose counters the kernel does not switch" {
+	begin a subject faults 1
+	serve --backend=perf -o threads=ctxsw
+	new a
+	refused EOPNOTSUPP "load tid=$PID inherit" follow
+	stop_daemon
+	serve --backend=sim
+	new a
+	refused EINVAL "load tid=$PID inherit" threads
+	stop_daemon
+	DAEMON=
+	serve_msrsim
+	serve --backend=msr --dev="$CPU"
+	new a
+	refused EOPNOTSUPP "load tid=$PID inherit" follow
+}

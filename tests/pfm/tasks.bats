@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+# Types what README's table says for each task, with a command, a process and files for its capitals.
+
+load common
+
+README=$BATS_TEST_DIRNAME/../../README.md
+
+setup() {
+	bench_setup
+	PATH="$BUILD/tools/pfm:$BUILD/daemon:$PATH"
+	export PERFMONFS=$MNT ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+	SLEEPER=
+}
+
+teardown() {
+	[ -z "$SLEEPER" ] || kill "$SLEEPER"
+	bench_teardown
+}
+
+# task WORDS: what the row that begins with "| WORDS" has in backquotes, a line each
+task() {
+	local events
+	# More than the 16 counters of the perf backend.
+	events=$(printf 'page-faults,%.0s' {1..20})minor-faults
+
+	# shellcheck disable=SC2016
+	output=$(grep -F "| $1" "$README" | cut -d'|' -f3 | grep -o '`[^`]*`' | tr -d '`' | sed \
+		-e "s|COMMAND|ls -R /usr/share/doc|; s|PID|$SLEEPER|; s|EVENTS|$events|" \
+		-e "s|PROGRAM|$BUILD/examples/regions 10|; s|FILE|$BATS_TEST_TMPDIR/data|; s|/mnt|$MNT|")
+	[ -n "$output" ]
+	printf '%s\n' "$output"
+	mapfile -t LINES_TYPED <<<"$output"
+}
+
+# types N [PATTERN]: line N prints PATTERN, unless a count is lost, as on a machine that is too busy
+types() {
+	run bounded bash -c "${LINES_TYPED[$1 - 1]}" 3>&- 4>&- 5>&-
+	printf '%s\n' "$output" | tail -n 20
+	if [ "$status" = 3 ]; then
+		grep -q "<lost" <<<"$output"
+		return
+	fi
+	[ "$status" = 0 ]
+	grep -qE -- "${2-}" <<<"$output"
+}
+
+counted='^ +[0-9][0-9,]* +page-faults '
+
+sleeper() {
+	sleep 1000 3>&- 4>&- 5>&- &
+	SLEEPER=$!
+}
+
+@test "README: commands, processes, CPUs" {
+	serve --backend=perf
+	sleeper
+	task "count a command,"
+	types 1 "$counted"
+	task "count a process,"
+	types 1 "$counted"
+	[ "$(awk '$1 == "processor" && $3 == 1' /proc/cpuinfo | wc -l)" = 0 ] || {
+		task "count a CPU"
+		types 1 "$counted"
+	}
+	task "see which thread"
+	LINES_TYPED=("${LINES_TYPED[0]} -n 1 -I 200")
+	types 1 "^ +[0-9.]+ +$SLEEPER .* sleep$"
+	task "know what has the counters"
+	types 1 "^CPU "
+}
+
+@test "README: more events than counters" {
+	serve --backend=perf
+	task "count more events"
+	types 2 "^ +[0-9][0-9,]* +minor-faults "
+	# A short command may end before an event set has its turn: its counts are lost.
+	LINES_TYPED[0]=${LINES_TYPED[0]/--mux/--mux --allow-lost}
+	types 1 "page-faults .*\[[0-9]+ %\]|<lost>"
+}
+
+@test "README: profiles and parts of a program" {
+	serve --backend=perf
+	task "know where a command"
+	types 1
+	types 2 "^# command: ls -R"
+	task "count parts of a program"
+	types 1 "^all: 6 calls, "
+}
+
+@test "README: a container" {
+	unshare --user --map-root-user --mount --pid --fork true 2>/dev/null || skip "no user namespaces here"
+	serve --backend=perf
+	task "count in a container"
+	types 1 "$counted"
+}
+
+@test "README: a group, and the simulated PMU" {
+	serve --backend=perf
+	task "let a group count CPUs"
+	types 1
+	[ "$(cat "$MNT/config/sys_group")" = "$(getent group users | cut -d: -f3)" ]
+	stop_daemon
+	task "try it on a simulated PMU"
+	types 1
+	until_ok mounted "$MNT"
+	run -0 bounded bash -c "${LINES_TYPED[1]}"
+	grep -qE '^ +[1-9][0-9,]* +instructions ' <<<"$output"
+	umount "$MNT"
+}

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+# pfm top: lines of the simulator, whose counts are known, tables of threads on the backend perf, and a
+# terminal.
+
+load common
+
+setup() {
+	bench_setup
+	PATH="$BUILD/tools/pfm:$PATH"
+	export PERFMONFS=$MNT TERM=xterm ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+	PROGRAMS=()
+}
+
+teardown() {
+	[ "${#PROGRAMS[@]}" = 0 ] || kill -KILL "${PROGRAMS[@]}"
+	bench_teardown
+}
+
+# program: three threads that run, and one that waits; PID is the process
+program() {
+	# The name is not fit for a terminal.
+	python3 - >"$BATS_TEST_TMPDIR/ready" 3>&- 4>&- 5>&- <<-'END' &
+		import threading, time
+		def work():
+		    while True:
+		        pass
+		open("/proc/self/comm", "wb").write(b"a\x1b[31m\xff")
+		for _ in range(3):
+		    threading.Thread(target=work, daemon=True).start()
+		print("ready", flush=True)
+		time.sleep(1000)
+	END
+	PID=$!
+	PROGRAMS+=("$PID")
+	until_ok grep -q ready "$BATS_TEST_TMPDIR/ready"
+}
+
+@test "sim: rates of CPUs, in lines" {
+	serve --backend=sim --clock=real
+	run -0 bounded pfm top -n 3 -I 200 -e instructions:u,cycles:u
+	[ "$(grep -c instructions:u <<<"${lines[0]}")" = 1 ]
+	[ "${#lines[@]}" -ge 4 ]
+	# All CPUs at once run the same model, 2000 instructions in 2400 cycles.
+	awk 'NR > 1 { gsub(",", ""); if ($3 !~ /G?/ || $3 <= 0) exit 1
+		i = $3; c = $5
+		if ($4 != "G" || $6 != "G" || i / c < 0.83 || i / c > 0.84) exit 1 }' <<<"$output"
+	no_contexts
+	run -0 bounded pfm top -n 1 -I 200 -C 1 -e instructions:u
+	[ "${#lines[@]}" = 2 ]
+	[[ ${lines[1]} =~ ^\ +[0-9.]+\ +1\  ]]
+}
+
+@test "sim: errors" {
+	serve --backend=sim
+	for words in "-n 0" "-I 99" "-s nothing" "-B core" "-p 1" "-C 0 -a" "-e nothing" "true" "--nothing"; do
+		# shellcheck disable=SC2086
+		run -125 pfm top $words
+		[ "${#lines[@]}" = 1 ]
+	done
+}
+
+@test "sim: a reader that goes, and a signal" {
+	serve --backend=sim --clock=real
+	bounded pfm top -I 100 -e cycles:u 2>"$BATS_TEST_TMPDIR/err" | head -n 2 >"$BATS_TEST_TMPDIR/out"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/out")" = 2 ]
+	grep -q EPIPE "$BATS_TEST_TMPDIR/err"
+	pfm top -I 100 -e cycles:u >"$BATS_TEST_TMPDIR/out" 3>&- 4>&- 5>&- &
+	until_ok grep -q cycles "$BATS_TEST_TMPDIR/out"
+	kill "$!"
+	wait "$!"
+	no_contexts
+}
+
+@test "perf: threads of a process, by thread and as a sum" {
+	serve --backend=perf
+	program
+	run -0 --separate-stderr bounded pfm top -n 2 -I 300 -p "$PID" -e task-clock,page-faults:u
+	# The header, and twice each thread; those that run come first.
+	[ "${#lines[@]}" = 9 ]
+	for tid in "/proc/$PID/task/"*; do
+		[ "$(awk -v tid="${tid##*/}" '$2 == tid' <<<"$output" | wc -l)" = 2 ]
+	done
+	awk 'NR == 5 { exit $2 != pid || $3 > 1 }' pid="$PID" <<<"$output"
+	grep -q 'a?\[31m?$' <<<"$output"
+	awk 'NR > 1 && NR < 5 && $3 <= 0 { exit 1 }' <<<"$output"
+	run -0 --separate-stderr bounded pfm top -n 1 -I 300 -B process -p "$PID" -e task-clock
+	[ "${#lines[@]}" = 2 ]
+	awk 'NR == 2 { exit $2 != pid || $3 <= 0 }' pid="$PID" <<<"$output"
+	run -0 --separate-stderr bounded pfm top -n 1 -I 300 -t "$PID" -s id -e task-clock
+	[ "${#lines[@]}" = 2 ]
+	no_contexts
+}
+
+@test "perf: threads that begin and end, and the end of all" {
+	serve --backend=perf
+	# Each lives for two tables at least.
+	python3 - 3>&- 4>&- 5>&- <<-'END' &
+		import threading, time
+		for _ in range(3):
+		    thread = threading.Thread(target=time.sleep, args=(1,))
+		    thread.start()
+		    thread.join()
+	END
+	PID=$!
+	run -0 --separate-stderr bounded pfm top -I 200 -p "$PID" -e task-clock
+	[ "$stderr" = "" ]
+	[ "$(awk 'NR > 1 { print $2 }' <<<"$output" | sort -u | wc -l)" -ge 3 ]
+	run -125 pfm top -p "$PID"
+	[[ $output == *"no such process"* ]]
+	no_contexts
+}
+
+@test "perf: a thread that cannot be counted" {
+	serve --backend=perf
+	program
+	mkdir "$MNT/ctx/a"
+	echo "load tid=$PID" >"$MNT/ctx/a/ctl"
+	run -125 pfm top -n 1 -t "$PID"
+	[[ $output == *"monitored already"* ]]
+	# The others are.
+	run -0 bounded pfm top -n 1 -I 200 -p "$PID" -e task-clock
+	[ "${#lines[@]}" = 4 ]
+	"$BATS_TEST_DIRNAME/terminal.py" 24 80 pfm top -I 200 -p "$PID" -e task-clock <<-'END'
+		shows ^1 not counted: .*monitored already
+		key q
+		ends 0
+	END
+	rmdir "$MNT/ctx/a"
+}
+
+@test "perf: a terminal: keys, and other sizes" {
+	serve --backend=perf
+	program
+	"$BATS_TEST_DIRNAME/terminal.py" 24 80 pfm top -I 200 -p "$PID" <<-END
+		shows ^threads: 4; perf;
+		shows sort \(task-clock\)
+		shows ^    TID    task-clock context-switc .* COMMAND$
+		shows ^ *$PID .* a\?\[31m\?$
+		key s
+		shows sort \(context-switches\)
+		key b
+		shows b: by \(process\)
+		shows ^    PID
+		lacks ^ *$((PID + 1)) 
+		key ssss
+		shows sort \(task-clock\)
+		size 4 40
+		shows ^    PID    task-clock COMMAND\$
+		size 2 5
+		shows \Athrea\nq: qu\Z
+		size 50 200
+		shows ^    PID    task-clock context-switc .* COMMAND$
+		key b
+		shows ^    TID
+		key x
+		key q
+		ends 0
+	END
+	no_contexts
+}
+
+@test "perf: a terminal is left as it was, however top ends" {
+	serve --backend=perf
+	program
+	for end in $'key \003\nends 0' $'kill SIGTERM\nends 0'; do
+		"$BATS_TEST_DIRNAME/terminal.py" 24 80 pfm top -a -I 200 <<<$'shows ^CPUs: \n'"$end"
+	done
+	"$BATS_TEST_DIRNAME/terminal.py" 24 80 pfm top -n 1 -I 200 <<<"ends 0"
+	# That of a shell: it echoes again, line by line.
+	"$BATS_TEST_DIRNAME/terminal.py" 24 80 sh -c 'stty -a >"$0"; pfm top -n 1 -I 100; stty -a >"$1"' \
+		"$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after" <<<"ends 0"
+	diff "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after"
+	# Its page ends with what is counted.
+	"$BATS_TEST_DIRNAME/terminal.py" 24 80 pfm top -I 200 -p "$PID" <<-END
+		shows ^threads: 4
+		sh kill -KILL $PID
+		ends 0
+	END
+	PROGRAMS=()
+}
+
+@test "a terminal that can do nothing gets lines" {
+	serve --backend=perf
+	TERM=dumb run -0 bounded script -qec "pfm top -n 1 -I 100 -e task-clock" /dev/null
+	[[ $output == *TIME* && $output != *$'\033'* ]]
+}

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154
+# The perf backend on real counters: functions for guest.sh, whose helpers, sets.sh's and thread.sh's
+# they use. User instructions are event 0x4100c0. The kernel switches a thread's counters, so its counts
+# are exact to the last instruction.
+
+# The kernel starts a CPU's counters one after another in the worker, which runs on that CPU: this many
+# user instructions at most are counted with those of the program for each counter.
+per_start=1000
+
+# count_on CONTEXT TARGET COUNTERS: a running context that counts user instructions in PMDs from 0 on
+count_on() {
+	mkdir $mnt/ctx/"$1"
+	for n in $(seq 0 $(($3 - 1))); do write $mnt/ctx/"$1"/pmc/"$n" 0x4100c0; done
+	write $mnt/ctx/"$1"/ctl "load $2"
+	write $mnt/ctx/"$1"/ctl start
+	is "$1 runs on $2" "$(cat $mnt/ctx/"$1"/state $mnt/ctx/"$1"/last_error)" "running $2 set=0
+ok"
+}
+remove() { (cd $mnt/ctx && rmdir "$@"); } # CONTEXT...
+loops_again() { # runs the looping program once more
+	loops=$((loops + 1))
+	go
+	check "it has looped" looped $loops
+}
+begin_loops() { # CPUS THREADS COUNT
+	loops=0
+	launch "$1" loopn threads "$2" "$3"
+	said ready
+	truth=$((3 * $3 + 8))
+}
+end_loops() {
+	exec 7>&-
+	wait "$pid"
+}
+
+perf_cpu() {
+	count_on a cpu=1 2
+	cd $mnt/ctx/a || exit 1
+	write ctl stop
+	n=$(stat polls)
+	taskset -c 0 "$here/loop" . 1 0 5 10000000 >/tmp/rounds
+	n=$(($(stat polls) - n))
+	is "five rounds" "$(wc -l </tmp/rounds)" 5
+	while read -r over; do
+		between "CPU 1: user instructions over the exact count ($n looks)" "$over" 0 \
+			$((2 * per_start + n * per_look))
+	done </tmp/rounds
+	cd /
+	remove a
+}
+
+# Asleep, running, stopped between two runs, asleep again.
+perf_thread() {
+	begin_loops 0,1 1 10000000
+	count_on a tid="$tid" 3
+	is "asleep, it counts nothing" "$(cat $mnt/ctx/a/pmd/0)" 0
+	loops_again
+	loops_again
+	is "two runs" "$(cat $mnt/ctx/a/pmd/0)" $((2 * truth))
+	write $mnt/ctx/a/ctl stop
+	loops_again
+	write $mnt/ctx/a/ctl start
+	loops_again
+	for d in 0 1 2; do is "three of four runs, PMD $d" "$(cat $mnt/ctx/a/pmd/$d)" $((3 * truth)); done
+	is "the daemon has switched no counter" "$(stat ctxsw_in)" 0
+	remove a
+	end_loops
+}
+
+# moves TIMES: the thread is told to run on one CPU and the other in turn, until that has moved it TIMES.
+# PMD 1 counts that.
+perf_moves() {
+	begin_loops 0,1 1 50000000
+	count_on a tid="$tid" 1
+	write $mnt/ctx/a/pmc/1 cpu-migrations
+	# It sleeps in between, or it would not run where the thread does.
+	perl -e 'for (;; select undef, undef, undef, 0.0003) {
+		syscall(203, $ARGV[0] + 0, 8, pack("Q", 1 << ($n++ & 1)))
+	}' "$tid" &
+	mover=$!
+	while [ "$(cat $mnt/ctx/a/pmd/1)" -lt "$1" ] && [ $loops -lt 100 ]; do loops_again; done
+	kill $mover
+	between "it was moved, in $loops runs" "$(cat $mnt/ctx/a/pmd/1)" "$1" 1000000000
+	is "exact, although moved between CPUs" "$(cat $mnt/ctx/a/pmd/0)" $((loops * truth))
+	remove a
+	end_loops
+}
+
+# Five threads on two CPUs, each with a context, beside one of a CPU.
+perf_many() {
+	begin_loops 0,1 5 10000000
+	tids=$(awk '$1 == "thread" { print $2 }' /tmp/said)
+	count_on cpu cpu=1 2
+	for t in $tids; do count_on "$t" tid="$t" 2; done
+	loops_again
+	bad=0
+	for t in $tids; do
+		[ "$(cat $mnt/ctx/"$t"/pmd/0 $mnt/ctx/"$t"/pmd/1)" = "$truth
+$truth" ] || bad=$((bad + 1))
+	done
+	is "of 5 threads, those whose counts are not exact" $bad 0
+	check "the CPU's count beside theirs" test "$(cat $mnt/ctx/cpu/pmd/0)" -ge $truth
+	# shellcheck disable=SC2086
+	remove cpu $tids
+	end_loops
+}
+
+# fill TARGET: context a has as many hardware events as fit, of which the kernel's watchdog counts one;
+# sets counters to how many, and why to the sentence for one more.
+fill() {
+	mkdir $mnt/ctx/a
+	counters=0
+	for event in 0x4100c0 0x41003c; do
+		while [ $counters -lt 16 ]; do
+			write $mnt/ctx/a/pmc/$counters $event
+			write $mnt/ctx/a/ctl "load $1"
+			write $mnt/ctx/a/ctl start || break
+			write $mnt/ctx/a/ctl unload
+			counters=$((counters + 1))
+		done
+		why=$(cat $mnt/ctx/a/last_error)
+		write $mnt/ctx/a/ctl unload
+	done
+	write $mnt/ctx/a/pmc/$counters 0
+	between "counters of the PMU" $counters 4 12
+	again "$1"
+}
+again() { # TARGET: from 0
+	write $mnt/ctx/a/ctl unload
+	for d in $(seq 0 $((counters - 1))); do write $mnt/ctx/a/pmd/"$d" 0; done
+	write $mnt/ctx/a/ctl "load $1"
+	write $mnt/ctx/a/ctl start
+	is "it starts" "$(cat $mnt/ctx/a/last_error)" ok
+}
+# Another user of the PMU that comes first, on CPU 1: perf, with a pinned event.
+perf_takes() {
+	perf stat -C 1 -e rc0:uD tail -f /dev/null >/dev/null 2>&1 &
+	taker=$!
+	soon pidof tail >/dev/null
+}
+perf_leaves() {
+	pkill -x tail
+	wait $taker
+}
+# Of a thread's context that has run with too few counters: no number, a sentence, and how to go on.
+is_evicted() { # WHAT
+	loops_again
+	if v=$(cat $mnt/ctx/a/pmd/0 2>/dev/null); then not_ok "$1: a number: $v"
+	else ok "$1: no number"; fi
+	like "$1: a sentence" "$(cat $mnt/ctx/a/last_error)" "NMI watchdog"
+	is "$1: state" "$(cat $mnt/ctx/a/state)" "running tid=$tid set=0 lost"
+}
+is_exact_again() { # WHAT
+	write $mnt/ctx/a/ctl stop
+	for d in $(seq 0 $((counters - 1))); do write $mnt/ctx/a/pmd/"$d" 0; done
+	write $mnt/ctx/a/ctl start
+	loops_again
+	is "after $1: exact again" "$(cat $mnt/ctx/a/last_error $mnt/ctx/a/pmd/0)" "ok
+$truth"
+}
+
+perf_thread_evicted() {
+	begin_loops 1 1 10000000
+	fill tid="$tid"
+	like "one event more does not fit" "$why" "too few counters"
+	count_on cpu cpu=1 1
+	is_evicted "by a context of a CPU"
+	remove cpu
+	is_exact_again "a context of a CPU"
+	perf_takes
+	is_evicted "by perf"
+	perf_leaves
+	is_exact_again "perf"
+	write /proc/sys/kernel/nmi_watchdog 1
+	is_evicted "by the NMI watchdog"
+	write /proc/sys/kernel/nmi_watchdog 0
+	is_exact_again "the NMI watchdog"
+	remove a
+	end_loops
+}
+
+perf_cpu_full() {
+	fill cpu=1
+	like "one event more does not fit" "$why" "no counter of the PMU is free"
+	remove a
+}
+
+# A tool that waits for samples learns that there are none any more.
+perf_samples_evicted() {
+	"$here/burner" 1 shares >/tmp/ranges &
+	burner=$!
+	soon grep -q thread /tmp/ranges
+	tid=$(awk '$1 == "thread" { print $3 }' /tmp/ranges)
+	fill tid="$tid"
+	write $mnt/ctx/a/ctl unload
+	write $mnt/ctx/a/format default
+	write $mnt/ctx/a/pmd/0 "-1000000 short=-1000000 long=-1000000"
+	write $mnt/ctx/a/ctl "load tid=$tid"
+	write $mnt/ctx/a/ctl start
+	count_on cpu cpu=1 1
+	check "the end of sampling is told" soon grep -q lost $mnt/ctx/a/state
+	remove cpu a
+	kill $burner
+	wait $burner 2>/dev/null
+}
+
+# Programs with a child or a second thread, in one context, from their first instruction on.
+perf_inherit() {
+	for p in "bare $((loop + 6))" "bare_fork $((2 * loop + 24))" "bare_thread $((2 * loop + 14))"; do
+		# shellcheck disable=SC2086
+		set -- $p
+		begin_stopped "$here/$1"
+		mkdir $mnt/ctx/a
+		cd $mnt/ctx/a || exit 1
+		for n in 0 1 2; do write pmc/$n 0x4100c0; done
+		write ctl "load tid=$tid inherit on_exec"
+		write ctl start
+		is "$1 runs" "$(cat state last_error)" "running tid=$tid set=0
+ok"
+		kill -CONT "$pid"
+		check "$1 ends" wait "$pid"
+		end_is_told
+		for n in 0 1 2; do is "$1 and what it makes, PMD $n" "$(cat pmd/$n)" "$2"; done
+		cd /
+		remove a
+	done
+}
+
+interrupts_profile() { # tid|cpu SAMPLES
+	"$here/burner" 1 shares >/tmp/ranges &
+	burner=$!
+	soon grep -q thread /tmp/ranges
+	read -r _ _ tid <<-EOT
+		$(grep thread /tmp/ranges)
+	EOT
+	target=cpu=1
+	[ "$1" = cpu ] || target=tid=$tid
+	make_context
+	write format "default size=65536"
+	write pmc/0 0x4100c0
+	write pmd/0 "-200000 short=-200000 long=-200000 notify"
+	write ctl "load $target"
+	check "start on $target" write ctl start
+	check "samples" taskset -c 0 "$here/smplread" . "$2" /tmp/ranges
+	cp /tmp/out /tmp/profile
+	is "their addresses are of the interrupts" "$(od -An -tu4 -j64 -N4 buffer | tr -d ' ')" 1
+	kill $burner
+	wait $burner 2>/dev/null
+	cd /
+	remove a
+	target=$1
+}
+
+perf_backend() { # MOVES
+	taskset -pc 0 $$ >/dev/null
+	start_daemon --backend=perf
+	perf_cpu
+	perf_thread
+	perf_moves "$1"
+	perf_many
+	perf_inherit
+	stop_daemon
+}
+
+# Other users of the PMU.
+evicted() {
+	taskset -pc 0 $$ >/dev/null
+	start_daemon --backend=perf
+	perf_thread_evicted
+	perf_cpu_full
+	perf_samples_evicted
+	stop_daemon
+}
+
+# Interrupts of hardware counters tell what ran.
+profiled() {
+	taskset -pc 0 $$ >/dev/null
+	start_daemon --backend=perf
+	write $mnt/config/overflow_rate_max 1000000
+	# The emulated machine takes long for an interrupt: the kernel is not to stop the counter for that.
+	percent=$(cat /proc/sys/kernel/perf_cpu_time_max_percent)
+	write /proc/sys/kernel/perf_cpu_time_max_percent 0
+	for target in tid cpu; do
+		for try in 1 2 3 4 5; do
+			interrupts_profile $target 20000
+			echo "# $scenario: $target: a $(share a) b $(share b) c $(share c), try $try"
+			within 100 && break
+		done
+		check "within one point of 60, 30 and 10 %" within 100
+	done
+	write /proc/sys/kernel/perf_cpu_time_max_percent "$percent"
+	stop_daemon
+}

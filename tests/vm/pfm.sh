@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154
+# pfm on real counters: functions for guest.sh, whose helpers, sets.sh's and thread.sh's they use.
+
+# Instructions of `bare` with two words on its command line, see tests/track/bare.S
+bare_executes=$((3 * (2 << 20) + 6))
+
+# pfm_value EVENT: its value in the JSON lines of /tmp/counts
+pfm_value() { sed -n "s/.*\"event\":\"$1\",\"value\":\([0-9]*\),.*/\1/p" /tmp/counts; }
+
+# Of five runs the best is the one that the host disturbed least; the others have a bound for each switch.
+pfm_counts() {
+	best=$bare_executes
+	for try in 1 2 3 4 5; do
+		n=$(stat ctxsw_in)
+		check "pfm stat, run $try" taskset -c 1 "$here/pfm" stat -j -o /tmp/counts -e instructions:u "$here/bare" x
+		n=$(($(stat ctxsw_in) - n))
+		exactly "a command, run $try" "$(pfm_value instructions:u)" "$bare_executes" "$n" $left_pair
+		[ "${over#-}" -ge "$best" ] || best=${over#-}
+	done
+	between "a command, the best run: instructions over the exact count" "$best" 0 100
+}
+
+# pfm_recorded SAMPLES: there are about so many, by the size of one
+pfm_recorded() { [ "$(find /tmp/recorded -size +"$(($1 * 48))"c 2>/dev/null)" ]; }
+
+# Samples in the functions a, b and c, in this order, and in all three. Some symbols of the linker have
+# the addresses of theirs.
+pfm_shares() {
+	"$here/pfm" report /tmp/recorded --perf-script | awk '
+		{ sub(/^__start_burn_/, "", $2) }
+		$NF ~ /\/burner\)$/ && $2 ~ /^[abc][+]0x/ { all++; n[substr($2, 1, 1)]++ }
+		END { printf "%d %d %d %d\n", n["a"], n["b"], n["c"], all }'
+}
+
+# pfm_share FUNCTION SAMPLES ALL PERCENT: within two points, and three standard deviations of so many samples
+pfm_share() {
+	may=$(awk -v n="$3" -v p="$4" 'BEGIN { print int(200 + 300 * sqrt(p * (100 - p) / n)) }')
+	between "$1 burns $4 %, in hundredths" $((10000 * $2 / $3)) $(($4 * 100 - may)) $(($4 * 100 + may))
+}
+
+pfm_records() {
+	write $mnt/config/tick_us 500
+	write $mnt/config/overflow_rate_max 1000000
+	"$here/pfm" record -o /tmp/recorded -C 1 -e instructions:u -c 200000 "$here/burner" 1 shares >/dev/null 2>/tmp/said &
+	recording=$!
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+		pfm_recorded 8000 || sleep 1
+	done
+	kill $recording
+	wait $recording
+	is "pfm record ends as its command" $? 143
+	# shellcheck disable=SC2046
+	set -- $(pfm_shares)
+	echo "# $scenario: a $1 b $2 c $3 of $4 samples in the burner, after $i s at most"
+	between "samples" "$4" 100 1000000
+	[ "$4" -gt 0 ] || return
+	pfm_share a "$1" "$4" 60
+	pfm_share b "$2" "$4" 30
+	pfm_share c "$3" "$4" 10
+}
+
+pfm_says() { # WHAT STATUS PATTERN ARGUMENT...: pfm's exit status and words
+	what=$1 status=$2 pattern=$3
+	shift 3
+	"$here/pfm" "$@" >/tmp/out 2>&1
+	is "$what: exit status" $? "$status"
+	like "$what" "$(cat /tmp/out)" "$pattern"
+}
+
+# Another program has a counter of CPU 1, and keeps it.
+pfm_names_others() { # SELECTOR
+	wrmsr -p 1 "$1" 0x4100c4
+	pfm_says "pfm who" 0 "another program" who
+	pfm_says "pfm check" 0 "pfm who" check
+	pfm_says "the counters that are left are counted" 0 instructions stat -C 1 -e instructions:u true
+	pfm_says "a counter that is not free" 125 "pfm who" stat -C 1 -e pmc0=0x4100c0 true
+	is "its selector is untouched" "$(rdmsr -p 1 "$1")" 4100c4
+	wrmsr -p 1 "$1" 0
+}
+
+pfm() { # PMU SELECTOR
+	export PERFMONFS=$mnt PFM_EVENTS=$here/data
+	start_daemon
+	is "PMU" "$(cat $mnt/pmu/name)" "$1"
+	before=$(both_cpus)
+	pfm_says "pfm check" 0 msr check
+	pfm_counts
+	pfm_records
+	is "no context is left" "$(ls $mnt/ctx)" ""
+	is "registers are as before" "$(both_cpus)" "$before"
+	pfm_names_others "$2"
+	stop_daemon
+}

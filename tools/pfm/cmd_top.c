@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/nsec.h"
+#include "base/num.h"
+#include "base/slice.h"
+#include "tools/pfm/command.h"
+#include "tools/pfm/load_pmu.h"
+#include "tools/pfm/machine.h"
+#include "tools/pfm/samples/names.h"
+#include "tools/pfm/stat/plan.h"
+#include "tools/pfm/stat/signals.h"
+#include "tools/pfm/top/rows.h"
+#include "tools/pfm/top/screen.h"
+#include "tools/pfm/top/table.h"
+#include "tools/pfm/tree/tree.h"
+
+enum { TOP_INTERVAL_MIN_MS = 100, TOP_HEAD_LINES = 3, TOP_CTRL_C = 3 };
+
+static const struct option top_long_options[] = {
+	{"event", required_argument, NULL, 'e'},
+	{"group", required_argument, NULL, 'g'},
+	PLACE_OPTIONS_LONG,
+	{"by", required_argument, NULL, 'B'},
+	{"sort", required_argument, NULL, 's'},
+	{"interval", required_argument, NULL, 'I'},
+	{"count", required_argument, NULL, 'n'},
+	{"batch", no_argument, NULL, 'b'},
+	{0},
+};
+
+static const char top_usage[] =
+	"Usage: pfm top [options] [-p PID | -t TID | -C LIST | -a]\n"
+	"Show events per second, of CPUs (the default) or of threads, as a table that follows\n"
+	"what runs. Keys: q quits, s sorts by the next column, b shows threads or processes.\n"
+	"\n"
+	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level with :u, in\n"
+	"                           the kernel with :k\n"
+	"  -g, --group=GROUP        the events of a group\n"
+	"  -p, --pid=PID,...        the threads of processes\n"
+	"  -t, --tid=TID,...        threads\n"
+	"  -C, --cpu=LIST           CPUs, like 0-3,8\n"
+	"  -a, --all-cpus           all CPUs that are online\n"
+	"  -B, --by=WHAT            process: the sum of a process's threads in a row; thread\n"
+	"  -s, --sort=EVENT         largest first (default: the first event); id: by number\n"
+	"  -I, --interval=MS        between two tables, 100 or more (default: 1000)\n"
+	"  -n, --count=N            end after N tables\n"
+	"  -b, --batch              plain lines, each with its time, as without a terminal\n"
+	"  -m, --mount=DIR          the mount of perfmonfs (default: $PERFMONFS, or the first)\n";
+
+struct top_run {
+	struct top top;
+	struct table table;
+	struct screen screen;
+	struct signals signals;
+	struct plan plan;
+	struct pfm_pmu pmu;
+	struct tree tree;
+	struct group_list groups;
+	const char *events, *group, *sort;
+	uint64_t interval_ns, begin_ns, count;
+	bool batch, header; /* it is printed */
+};
+
+/* --- Options */
+
+static int top_set_number(const char *option, uint64_t min, uint64_t *v, struct err *e)
+{
+	int rc = num_max(slice_of(optarg), INT_MAX, v, e);
+
+	if (rc == 0 && *v < min)
+		rc = err_set(e, ERANGE, "%llu is too small: give %llu or more",
+			(unsigned long long)*v, (unsigned long long)min);
+	return rc < 0 ? err_prefix(e, "%s", option) : 0;
+}
+
+static int top_set_by(struct top_run *r, struct err *e)
+{
+	r->top.by_process = strcmp(optarg, "process") == 0;
+	return r->top.by_process || strcmp(optarg, "thread") == 0
+		       ? 0
+		       : err_set(e, EINVAL, "--by: give thread or process");
+}
+
+static int top_set_interval(struct top_run *r, struct err *e)
+{
+	uint64_t ms = 0;
+	int rc = top_set_number("-I", TOP_INTERVAL_MIN_MS, &ms, e);
+
+	r->interval_ns = ms * 1000000;
+	return rc;
+}
+
+static int top_set(struct top_run *r, int c, struct err *e)
+{
+	int rc = place_options_set(&r->top.where, c, optarg, e);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	switch (c) {
+	case 'e':
+		r->events = optarg;
+		return 0;
+	case 'g':
+		r->group = optarg;
+		return 0;
+	case 'B':
+		return top_set_by(r, e);
+	case 's':
+		r->sort = optarg;
+		return 0;
+	case 'I':
+		return top_set_interval(r, e);
+	case 'n':
+		return top_set_number("-n", 1, &r->count, e);
+	default:
+		r->batch = true;
+		return 0;
+	}
+}
+
+static int top_parse(struct top_run *r, int argc, char **argv, struct err *e)
+{
+	int c, rc = 0;
+
+	opterr = 0;
+	optind = 1;
+	while (rc == 0 && (c = getopt_long(argc, argv, "+e:g:" PLACE_OPTIONS_LETTERS "B:s:I:n:b",
+				   top_long_options, NULL)) != -1)
+		rc = c == '?' ? err_set(e, EINVAL,
+					"%s: unknown, or without its argument; see `pfm help top`",
+					argv[optind - 1])
+			      : top_set(r, c, e);
+	if (rc == 0 && argv[optind])
+		return err_set(e, EINVAL, "%s: pfm top takes no command; see `pfm help top`",
+			argv[optind]);
+	if (r->top.where.kind == PLACE_COMMAND)
+		r->top.where.kind = PLACE_CPU;
+	return rc;
+}
+
+/* --- What to count */
+
+static int top_sort_column(struct top_run *r, struct err *e)
+{
+	if (!r->sort)
+		return 0;
+	r->table.sort = -1;
+	for (unsigned i = 0; i < r->plan.n; i++)
+		if (strcmp(r->plan.events[i].name, r->sort) == 0)
+			r->table.sort = (int)i;
+	return r->table.sort >= 0 || strcmp(r->sort, "id") == 0
+		       ? 0
+		       : err_set(e, EINVAL, "-s %s: give one of the events, or id", r->sort);
+}
+
+static int top_plan(struct top_run *r, struct err *e)
+{
+	struct plan *p = &r->plan;
+	int rc = 0;
+
+	p->only = -1;
+	p->level = machine_levels(&r->tree);
+	p->free = machine_free_counters(&r->tree, &r->pmu);
+	if (!r->group && !r->events)
+		rc = plan_add_defaults(p, &r->pmu, e);
+	if (r->group)
+		rc = load_groups(&r->groups, e);
+	if (rc == 0 && r->group)
+		rc = plan_add_group(p, &r->pmu, &r->groups, r->group, e);
+	if (rc == 0 && r->events)
+		rc = plan_add(p, &r->pmu, r->events, e);
+	if (rc == 0)
+		rc = plan_assign(p, &r->pmu, false, e);
+	return rc < 0 ? rc : top_sort_column(r, e);
+}
+
+static int top_begin(struct top_run *r, struct err *e)
+{
+	int rc = tree_open(&r->tree, r->top.where.mount, e);
+
+	if (rc == 0)
+		rc = load_pmu(&r->tree, &r->pmu, e);
+	if (rc == 0)
+		rc = top_plan(r, e);
+	if (rc < 0)
+		return rc;
+	if (r->top.where.kind != PLACE_CPU && strcmp(r->tree.backend, "sim") == 0)
+		return err_set(e, EINVAL,
+			"the simulated backend has no threads: count CPUs, with -C or -a");
+	rc = signals_open(&r->signals, e);
+	return rc < 0 ? rc : top_open(&r->top, e);
+}
+
+/* --- Tables */
+
+static int top_read_rows(struct top_run *r, struct err *e)
+{
+	r->table.id = r->top.where.kind == PLACE_CPU ? "CPU" : r->top.by_process ? "PID" : "TID";
+	return top_read(&r->top, e);
+}
+
+/* A line of its own for each row, which begins with its time. */
+static int top_print(struct top_run *r, uint64_t now_ns, struct err *e)
+{
+	TEXT_CLEANUP struct text t = {0};
+
+	if (!r->header) {
+		text_printf(&t, "%10s ", "TIME");
+		table_header(&t, &r->table, &r->plan);
+		text_printf(&t, "\n");
+		r->header = true;
+	}
+	for (unsigned i = 0; i < r->top.n; i++) {
+		text_printf(&t, "%10.4f ", (double)(now_ns - r->begin_ns) / (double)NSEC_PER_SEC);
+		table_row(&t, &r->table, &r->plan, &r->top.rows[i]);
+		text_printf(&t, "\n");
+	}
+	if (!text_ok(&t))
+		return err_set(e, ENOMEM, "no memory");
+	fputs(t.p ? t.p : "", stdout);
+	return fflush(stdout) == 0 ? 0 : err_set(e, errno, "standard output: %s", err_name(errno));
+}
+
+static void top_page_head(const struct top_run *r, struct text *t)
+{
+	static const char *const what[] = {"", "threads", "threads", "CPUs"};
+	int sort = r->table.sort;
+	int columns = (int)r->screen.columns;
+	char line[512];
+
+	snprintf(line, sizeof(line), "%s: %u; %s; events per second, every %llu ms",
+		what[r->top.where.kind], r->top.nplaces, r->tree.backend,
+		(unsigned long long)(r->interval_ns / 1000000));
+	text_printf(t, "%.*s\n", columns, line);
+	snprintf(line, sizeof(line), "q: quit  s: sort (%s)%s",
+		sort < 0 ? "id" : r->plan.events[sort].name,
+		r->top.where.kind == PLACE_CPU ? ""
+		: r->top.by_process            ? "  b: by (process)"
+					       : "  b: by (thread)");
+	if (r->top.nrefused)
+		snprintf(line, sizeof(line), "%u not counted: %s", r->top.nrefused,
+			r->top.refused.text);
+	name_clean(line);
+	text_printf(t, "%.*s\n", columns, line);
+}
+
+static int top_draw(struct top_run *r, struct err *e)
+{
+	TEXT_CLEANUP struct text t = {0};
+	unsigned room;
+
+	screen_size(&r->screen);
+	r->table.columns = r->screen.columns;
+	room = r->screen.lines > TOP_HEAD_LINES ? r->screen.lines - TOP_HEAD_LINES : 0;
+	top_page_head(r, &t);
+	table_header(&t, &r->table, &r->plan);
+	for (unsigned i = 0; i < r->top.n && i < room; i++) {
+		text_printf(&t, "\n");
+		table_row(&t, &r->table, &r->plan, &r->top.rows[i]);
+	}
+	return text_ok(&t) ? screen_show(&r->screen, &t, e) : err_set(e, ENOMEM, "no memory");
+}
+
+static int top_show(struct top_run *r, uint64_t now_ns, struct err *e)
+{
+	table_sort(&r->table, &r->top);
+	return r->batch ? top_print(r, now_ns, e) : top_draw(r, e);
+}
+
+/* --- The loop */
+
+/* Returns 1 to end. What rows are is seen with the next ones. */
+static int top_key(struct top_run *r, char key)
+{
+	switch (key) {
+	case 'q':
+	case TOP_CTRL_C:
+		return 1;
+	case 's':
+		r->table.sort = r->table.sort + 1 < (int)r->plan.n ? r->table.sort + 1 : -1;
+		return 0;
+	case 'b':
+		r->top.by_process = !r->top.by_process;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Until it is time for the next table. Returns 1 to end. */
+static int top_wait(struct top_run *r, uint64_t until_ns, struct err *e)
+{
+	int rc = 0;
+
+	while (rc == 0) {
+		char key = '\0';
+
+		switch (screen_wait(r->batch ? NULL : &r->screen, &r->signals, until_ns, &key)) {
+		case SCREEN_TIME:
+			return 0;
+		case SCREEN_END:
+			return 1;
+		case SCREEN_KEY:
+			rc = top_key(r, key);
+			break;
+		case SCREEN_RESIZED:
+			break;
+		}
+		if (rc == 0 && !r->batch)
+			rc = top_show(r, 0, e);
+	}
+	return rc;
+}
+
+static int top_loop(struct top_run *r, struct err *e)
+{
+	uint64_t n = 0, next;
+	int rc = r->batch ? 0 : screen_open(&r->screen, e);
+
+	r->begin_ns = next = nsec_now(CLOCK_MONOTONIC);
+	if (rc == 0 && !r->batch)
+		rc = top_show(r, next, e);
+	while (rc == 0) {
+		next += r->interval_ns;
+		rc = top_wait(r, next, e);
+		if (rc)
+			break;
+		rc = top_read_rows(r, e);
+		if (rc == 0 || rc == -ESRCH)
+			rc = top_show(r, nsec_now(CLOCK_MONOTONIC), e) < 0 ? -e->no : rc;
+		if (rc == 0 && ++n == r->count)
+			break;
+	}
+	screen_close(&r->screen);
+	/* All that was counted has ended. */
+	if (rc == -ESRCH)
+		*e = (struct err){0};
+	return rc == -ESRCH || rc > 0 ? 0 : rc;
+}
+
+static int top_main(int argc, char **argv, struct err *e)
+{
+	struct top_run r = {
+		.top = {.tree = &r.tree, .plan = &r.plan},
+		.tree = {.dir = -1},
+		.signals = SIGNALS_NONE,
+		.table = {.id = ""},
+		.interval_ns = NSEC_PER_SEC,
+	};
+	int rc = top_parse(&r, argc, argv, e);
+
+	r.batch |= !screen_possible();
+	if (rc == 0)
+		rc = top_begin(&r, e);
+	if (rc == 0)
+		rc = top_loop(&r, e);
+	top_close(&r.top);
+	signals_close(&r.signals);
+	plan_free(&r.plan);
+	pfm_pmu_free(&r.pmu);
+	group_free(&r.groups);
+	tree_close(&r.tree);
+	return rc;
+}
+
+const struct pfm_command cmd_top = {
+	.name = "top",
+	.summary = "show what CPUs, threads or processes count, as a live table",
+	.usage = top_usage,
+	.run = top_main,
+};

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+/* The lines about the recording, before a text for people. */
+#include <inttypes.h>
+
+#include "base/num.h"
+#include "base/slice.h"
+#include "tools/pfm/samples/reports.h"
+
+static void head_write_info(
+	const struct recording *r, const char *title, const char *key, FILE *out)
+{
+	struct slice s = recording_info(r, key);
+
+	if (s.n)
+		fprintf(out, "# %s: %.*s\n", title, (int)s.n, s.p);
+}
+
+/* The skew of polling is in the file; that of an interrupt is not measured. */
+static void head_write_precision(const struct recording *r, FILE *out)
+{
+	uint64_t skew = 0;
+	struct err e;
+
+	if (recording_has_info(r, "addresses", "interrupt"))
+		fprintf(out, "# addresses: of the overflow's interrupt, some instructions late at "
+			     "most\n");
+	if (!recording_has_info(r, "addresses", "poll"))
+		return;
+	fprintf(out, "# addresses: found by polling");
+	if (num_u64(recording_info(r, "skew_ns"), &skew, &e) == 0 && skew)
+		fprintf(out, ", up to %.2f ms late", (double)skew / 1e6);
+	fprintf(out, "; the shares are right\n");
+}
+
+static void head_write_notes(const struct recording *r, FILE *out)
+{
+	struct slice notes = {r->notes.p, r->notes.n};
+
+	while (notes.n) {
+		struct slice line = slice_cut(&notes, '\n');
+
+		fprintf(out, "# %.*s\n", (int)line.n, line.p);
+	}
+}
+
+void report_write_head(const struct recording *r, FILE *out)
+{
+	head_write_info(r, "command", "command", out);
+	head_write_info(r, "counted by", "pmu", out);
+	fprintf(out, "# event: %s, an overflow each %" PRIu64 "\n", recording_event(r),
+		recording_period(r));
+	head_write_precision(r, out);
+	head_write_info(r, "ns between polls, at least", "tick_ns", out);
+	fprintf(out, "# %" PRIu64 " overflows in %zu samples", r->weight, r->nsamples);
+	if (r->nstacks)
+		fprintf(out, ", %zu with call chains", r->nstacks);
+	fprintf(out, "\n");
+	if (r->nstacks)
+		fprintf(out, "# call chains: by frame pointers; code without them hides callers\n");
+	head_write_notes(r, out);
+}

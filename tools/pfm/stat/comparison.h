@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The report of pfm stat --compare. */
+#ifndef TOOLS_PFM_STAT_COMPARISON_H
+#define TOOLS_PFM_STAT_COMPARISON_H
+
+#include "tools/pfm/stat/report.h"
+#include "tools/pfm/stat/runs.h"
+
+enum { COMPARISON_LABEL = 61 }; /* bytes */
+
+/*
+ * What each event and metric is in the runs of both commands, by how much it changes from the first
+ * to the second, and whether that is significant. @labels are of the commands. Sorts the values.
+ */
+void comparison_report(struct report *r, char (*labels)[COMPARISON_LABEL], const struct runs *a,
+	const struct runs *b, const struct tree *t);
+
+#endif

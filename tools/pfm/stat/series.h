@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The values of one event or metric in all runs. */
+#ifndef TOOLS_PFM_STAT_SERIES_H
+#define TOOLS_PFM_STAT_SERIES_H
+
+#include "base/err.h"
+#include "tools/pfm/stat/plan.h"
+#include "tools/pfm/stat/runs.h"
+
+struct series {
+	const char *event; /* or else a metric */
+	const char *metric;
+	const char *unit; /* NULL: none */
+	unsigned level;   /* of an event, EVENT_USER and EVENT_KERNEL */
+	double *values;   /* one for each run */
+	unsigned n;
+	const struct err *lost; /* why a run has no value; NULL: all have one */
+	/* For people: the values times @scale have that unit, and so many decimals. */
+	double scale;
+	int decimals;
+	const char *shown_unit;
+};
+
+/* How many there are: the events, the metrics of the group, and the time that passed. */
+unsigned series_count(const struct plan *p);
+
+void series_get(struct series *s, const struct runs *runs, const struct plan *p, unsigned i);
+
+#endif

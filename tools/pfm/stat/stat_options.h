@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of pfm stat. */
+#ifndef TOOLS_PFM_STAT_STAT_OPTIONS_H
+#define TOOLS_PFM_STAT_STAT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "tools/pfm/stat/place_options.h"
+#include "tools/pfm/stat/report.h"
+#include "tools/pfm/stat/scope.h"
+
+struct stat_options {
+	struct place_options where;
+	char *const *command;       /* NULL: none */
+	char *compared[2];          /* lines for sh, with @compare instead of @command */
+	const char *events, *group; /* NULL: not given */
+	const char *output;         /* NULL: stdout or stderr */
+	uint64_t nruns;             /* of each command; 1: no statistics */
+	enum aggregate aggregate;
+	uint64_t interval_ns; /* 0: none */
+	enum report_format format;
+	char separator; /* of CSV */
+	bool mux, rerun, regions, compare, allow_lost;
+};
+
+/* The text of `pfm help stat`. */
+extern const char stat_options_usage[];
+
+int stat_options_parse(struct stat_options *o, int argc, char **argv, struct err *e);
+
+#endif

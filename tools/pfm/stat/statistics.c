@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/stat/statistics.h"
+
+#include "tools/pfm/stat/row.h"
+#include "tools/pfm/stat/series.h"
+#include "tools/pfm/text/digits.h"
+#include "tools/pfm/text/summary.h"
+
+static void statistics_text(
+	const struct report *r, const struct scope *scope, const struct series *s)
+{
+	char mean[DIGITS_ROOM], median[DIGITS_ROOM], min[DIGITS_ROOM], max[DIGITS_ROOM];
+	const char *name = s->event ? s->event : s->metric;
+	struct summary sum;
+
+	if (scope)
+		report_scope(r, scope);
+	if (s->lost) {
+		fprintf(r->out, "%20s %-2s %s\n", s->event ? "<lost>" : "-", "", name);
+		return;
+	}
+	summary_of(&sum, s->values, s->n);
+	fprintf(r->out, "%20s %-2s %-24s %-2s  +-%6.2f %%\n",
+		digits_decimal(mean, sum.mean * s->scale, s->decimals), s->shown_unit, name,
+		report_level(s->level), sum.mean > 0 ? 100 * sum.deviation / sum.mean : 0);
+	fprintf(r->out, "%*s median %s, %s to %s, %u outlier%s\n", scope ? 35 : 23, "",
+		digits_decimal(median, sum.median * s->scale, s->decimals),
+		digits_decimal(min, sum.min * s->scale, s->decimals),
+		digits_decimal(max, sum.max * s->scale, s->decimals), sum.outliers,
+		sum.outliers == 1 ? "" : "s");
+}
+
+static void statistics_row(
+	const struct report *r, const struct scope *scope, const struct series *s)
+{
+	struct row row = {.event = s->event,
+		.metric = s->metric,
+		.unit = s->unit,
+		.level = s->level,
+		.cpu = -1,
+		.tid = -1,
+		.core = -1,
+		.socket = -1,
+		.lost = s->lost ? s->lost->text : NULL,
+		.statistics = true,
+		.runs = s->n};
+
+	if (scope)
+		report_row_scope(&row, scope);
+	if (!s->lost)
+		summary_of(&row.summary, s->values, s->n);
+	report_row(r, &row);
+}
+
+static void statistics_series(
+	const struct report *r, const struct scope *scope, const struct runs *runs, unsigned i)
+{
+	struct series s;
+
+	series_get(&s, runs, r->plan, i);
+	if (r->format == REPORT_TEXT)
+		statistics_text(r, scope, &s);
+	else
+		statistics_row(r, scope, &s);
+}
+
+void statistics_begin(const struct report *r, unsigned runs)
+{
+	if (r->format == REPORT_TEXT)
+		fprintf(r->out, "%23s mean of %u run%s, and standard deviation\n", "", runs,
+			runs == 1 ? "" : "s");
+}
+
+void statistics_report(const struct report *r, const struct scope *scope, const struct runs *runs)
+{
+	const struct err *lost[EVENT_MAX];
+
+	for (unsigned i = 0; i + 1 < series_count(r->plan); i++)
+		statistics_series(r, scope, runs, i);
+	for (unsigned i = 0; i < r->plan->n; i++)
+		lost[i] = &runs->lost[i];
+	if (r->format == REPORT_TEXT)
+		report_reasons(r, lost, r->plan->n);
+}
+
+void statistics_end(const struct report *r, const struct runs *runs)
+{
+	statistics_series(r, NULL, runs, series_count(r->plan) - 1);
+	if (r->format == REPORT_TEXT)
+		fputc('\n', r->out);
+}

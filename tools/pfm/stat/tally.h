@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The counts of each scope in all runs. */
+#ifndef TOOLS_PFM_STAT_TALLY_H
+#define TOOLS_PFM_STAT_TALLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "tools/pfm/stat/counts.h"
+#include "tools/pfm/stat/runs.h"
+#include "tools/pfm/stat/scope.h"
+
+struct tally {
+	const struct scope *scope; /* NULL: the sum of all */
+	struct scope room;         /* for @scope */
+	bool counted;              /* in this run */
+	struct counts counts;      /* of all passes of this run */
+	uint64_t elapsed_ns;       /* of its last pass */
+	struct runs runs;
+};
+
+struct tallies {
+	struct tally **all; /* in the order in which they were first counted */
+	unsigned n;
+};
+
+/* Takes the counts of a pass, of at most @nruns runs. -ENOMEM. */
+int tallies_take(struct tallies *t, const struct scope *scope, const struct counts *c,
+	const struct plan *p, uint64_t elapsed_ns, uint64_t nruns, struct err *e);
+/* Forgets the counts of this run; those of its tallies' runs stay. */
+void tallies_clear(struct tallies *t);
+void tallies_free(struct tallies *t);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether two series of measurements differ. */
+#ifndef TOOLS_PFM_TEXT_MANN_WHITNEY_H
+#define TOOLS_PFM_TEXT_MANN_WHITNEY_H
+
+/*
+ * The Mann-Whitney U test, two-sided: the probability that values of one distribution, dealt out to
+ * the two series at random, are ranked as unevenly as these or more. The distribution itself does
+ * not matter. Sorts both series, each of at least one value. Exact up to 40 values, also with equal
+ * ones; beyond, by the normal approximation, corrected for equal values and continuity.
+ */
+double mann_whitney_p(double *a, unsigned na, double *b, unsigned nb);
+
+#endif

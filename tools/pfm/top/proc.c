@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/top/proc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "tools/pfm/samples/names.h"
+
+void proc_name(int id, char name[PROC_NAME])
+{
+	char path[32];
+	CLEANUP_FCLOSE FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", id);
+	f = fopen(path, "re");
+	if (!f || !fgets(name, PROC_NAME, f))
+		*name = '\0';
+	name[strcspn(name, "\n")] = '\0';
+	name_clean(name);
+}
+
+int proc_of_thread(int tid)
+{
+	char path[32], line[128];
+	int pid = 0;
+	CLEANUP_FCLOSE FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && pid == 0 && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %d", &pid) != 1)
+			pid = 0;
+	return pid;
+}
+
+int proc_threads(int pid, int (*each)(void *arg, int tid, struct err *e), void *arg, struct err *e)
+{
+	char path[32];
+	CLEANUP_CLOSEDIR DIR *dir = NULL;
+	struct dirent *entry;
+	int rc = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return err_set(e, ESRCH, "process %d: there is no such process", pid);
+	while (rc == 0 && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			rc = each(arg, atoi(entry->d_name), e);
+	return rc;
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/top/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/pfm/stat/counts.h"
+#include "tools/pfm/text/digits.h"
+
+enum { TABLE_ID = 8, TABLE_VALUE = 13, TABLE_NAME = 16, TABLE_MAX = 999999999 };
+
+/* --- Order */
+
+static int table_compare(const void *a, const void *b, void *arg)
+{
+	const struct top_row *x = a, *y = b;
+	const struct table *table = arg;
+	double vx, vy;
+
+	if (table->sort >= 0) {
+		vx = isnan(x->rates[table->sort]) ? -1 : x->rates[table->sort];
+		vy = isnan(y->rates[table->sort]) ? -1 : y->rates[table->sort];
+		if (vx != vy)
+			return vx < vy ? 1 : -1;
+	}
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+void table_sort(const struct table *table, struct top *t)
+{
+	struct table order = *table;
+
+	if (t->n)
+		qsort_r(t->rows, t->n, sizeof(*t->rows), table_compare, &order);
+}
+
+/* --- Lines */
+
+/* The width of an event's column; on a terminal, names are cut to that of a value. */
+static int table_width(const struct table *table, const struct pfm_event *event)
+{
+	int n = (int)strlen(event->name);
+
+	return table->columns || n < TABLE_VALUE ? TABLE_VALUE : n;
+}
+
+/* The events that leave room for names; one in any case. */
+static unsigned table_events(const struct table *table, const struct plan *plan)
+{
+	unsigned n, room = TABLE_ID + TABLE_NAME;
+
+	if (!table->columns)
+		return plan->n;
+	for (n = 0; n < plan->n; n++) {
+		room += TABLE_VALUE + 1;
+		if (n && room > table->columns)
+			break;
+	}
+	return n;
+}
+
+/* Cuts what is behind the last column. Each character is taken for one column. */
+static void table_cut(struct text *out, size_t begin, const struct table *table)
+{
+	size_t at = begin;
+
+	if (!table->columns || !text_ok(out))
+		return;
+	for (unsigned n = 0; at < out->n; at++)
+		if ((out->p[at] & 0xc0) != 0x80 && n++ == table->columns)
+			break;
+	out->p[at] = '\0';
+	out->n = at;
+}
+
+void table_header(struct text *out, const struct table *table, const struct plan *plan)
+{
+	size_t begin = out->n;
+
+	text_printf(out, "%*s", TABLE_ID - 1, table->id);
+	for (unsigned i = 0; i < table_events(table, plan); i++)
+		text_printf(out, " %*.*s", table_width(table, &plan->events[i]),
+			table_width(table, &plan->events[i]), plan->events[i].name);
+	text_printf(out, " COMMAND");
+	table_cut(out, begin, table);
+}
+
+static const char *table_value(
+	char room[DIGITS_ROOM + 4], const struct pfm_event *event, double rate)
+{
+	char digits[DIGITS_ROOM];
+
+	if (isnan(rate))
+		return "<lost>";
+	if (count_unit(event))
+		snprintf(room, DIGITS_ROOM + 4, "%s %%", digits_decimal(digits, rate / 1e7, 1));
+	else if (rate > TABLE_MAX)
+		snprintf(room, DIGITS_ROOM + 4, "%s G", digits_decimal(digits, rate / 1e9, 3));
+	else
+		return digits_decimal(room, rate, 0);
+	return room;
+}
+
+void table_row(struct text *out, const struct table *table, const struct plan *plan,
+	const struct top_row *row)
+{
+	char room[DIGITS_ROOM + 4];
+	size_t begin = out->n;
+
+	text_printf(out, "%*d", TABLE_ID - 1, row->id);
+	for (unsigned i = 0; i < table_events(table, plan); i++)
+		text_printf(out, " %*s", table_width(table, &plan->events[i]),
+			table_value(room, &plan->events[i], row->rates[i]));
+	if (row->name[0])
+		text_printf(out, " %s", row->name);
+	table_cut(out, begin, table);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows as lines of text. */
+#ifndef TOOLS_PFM_TOP_TABLE_H
+#define TOOLS_PFM_TOP_TABLE_H
+
+#include "base/text.h"
+#include "tools/pfm/top/rows.h"
+
+struct table {
+	const char *id;   /* the title of the first column */
+	int sort;         /* by the event of that number, largest first; -1: by id */
+	unsigned columns; /* of the terminal; 0: as many as there are */
+};
+
+/* In the order of table->sort; rows without that value come last. */
+void table_sort(const struct table *table, struct top *t);
+
+/* Appends a line, without a newline. */
+void table_header(struct text *out, const struct table *table, const struct plan *plan);
+void table_row(struct text *out, const struct table *table, const struct plan *plan,
+	const struct top_row *row);
+
+#endif
