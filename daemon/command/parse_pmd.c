@@ -136,6 +136,7 @@ int command_parse_pmd(struct slice text, struct cmd_reg *r, struct err *e)
 	int rc = pmd_parse_value(slice_word(&text), &r->value, e);
 
 	r->conf = (struct pmd_conf){0};
+	r->gaps = (struct gaps){0};
 	while (rc == 0 && (word = slice_word(&text)).n)
 		rc = pmd_parse_option(word, &r->conf, &given, e);
 	if (pmd_has_period(&r->conf) && !(given & 1u << PMD_OPTION_LONG))
