@@ -5,10 +5,10 @@
 
 # What the daemon's counters are programmed by: the tree is not there all the time.
 selectors() { for reg in 0x186 0x187 0x188 0x189 0x38d 0x38f; do rdmsr -p 1 $reg; done | tr '\n' ' '; }
-unit_is() { [ "$(inside systemctl is-active perfmonfs)" = "$1" ]; } # STATE
-inside() { nsenter -t "$init" -m -p -C -r -w /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
+unit_is() { [ "$(in_system systemctl is-active perfmonfs)" = "$1" ]; } # STATE
+in_system() { nsenter -t "$init" -m -p -C -r -w /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
 has_booted() {
-	case $(inside systemctl is-system-running 2>/dev/null) in running | degraded) ;; *) return 1 ;; esac
+	case $(in_system systemctl is-system-running 2>/dev/null) in running | degraded) ;; *) return 1 ;; esac
 }
 
 has_child() { [ -n "$(cat "/proc/$1/task/$1/children")" ]; } # PID
@@ -25,12 +25,12 @@ boot() { # DIRECTORY
 }
 
 shut_down() { # WORD: reboot, poweroff
-	inside systemctl "$1" >/dev/null 2>&1
+	in_system systemctl "$1" >/dev/null 2>&1
 	wait $booted
 }
 
-counts() { # WHAT
-	check "$1" inside sh -euc 'cd /run/perfmon/ctx
+system_counts() { # WHAT
+	check "$1" in_system sh -euc 'cd /run/perfmon/ctx
 		mkdir a
 		cd a
 		echo 0x4100c0 >pmc/0
@@ -51,33 +51,33 @@ service() { # ROOT: a bare Debian with systemd; the packages are in this directo
 		ln -s /dev/null /tmp/system/root/etc/systemd/system/$unit.service
 	done
 	boot /tmp/system/root
-	check "installed" inside dpkg --install /packages/perfmonfs.deb
-	is "and waits for the administrator" "$(inside systemctl is-enabled perfmonfs)" disabled
-	check "enabled and started" inside systemctl enable --now perfmonfs
-	like "with the registers of the CPUs" "$(inside cat /run/perfmon/pmu/backend)" msr
-	counts "a context counts"
+	check "installed" in_system dpkg --install /packages/perfmonfs.deb
+	is "and waits for the administrator" "$(in_system systemctl is-enabled perfmonfs)" disabled
+	check "enabled and started" in_system systemctl enable --now perfmonfs
+	like "with the registers of the CPUs" "$(in_system cat /run/perfmon/pmu/backend)" msr
+	system_counts "a context counts"
 	is "in a register" "$(rdmsr -p 1 0x186)" 4100c0
-	inside cat /run/perfmon/ctx/a/events >/tmp/events 2>&1 &
+	in_system cat /run/perfmon/ctx/a/events >/tmp/events 2>&1 &
 	reader=$!
-	check "upgraded while it counts" inside dpkg --install /packages/perfmonfs.deb
+	check "upgraded while it counts" in_system dpkg --install /packages/perfmonfs.deb
 	check "the service goes on" soon unit_is active
 	is "registers are put back" "$(selectors)" "$before"
 	wait $reader
 	like "a reader of its messages is told" "$(cat /tmp/events)" "cat: "
-	is "no context is left" "$(inside ls /run/perfmon/ctx)" ""
-	counts "a context counts again"
-	check "the daemon is killed" inside systemctl kill -s KILL --kill-who=main perfmonfs
-	check "systemd starts it again" soon inside test -e /run/perfmon/version
+	is "no context is left" "$(in_system ls /run/perfmon/ctx)" ""
+	system_counts "a context counts again"
+	check "the daemon is killed" in_system systemctl kill -s KILL --kill-who=main perfmonfs
+	check "systemd starts it again" soon in_system test -e /run/perfmon/version
 	check "which counts" soon unit_is active
 	is "registers are put back, too" "$(selectors)" "$before"
 	shut_down reboot
 	boot /tmp/system/root
 	check "started by a boot" soon unit_is active
-	counts "and counts"
-	check "purged while it counts" inside dpkg --purge perfmonfs
+	system_counts "and counts"
+	check "purged while it counts" in_system dpkg --purge perfmonfs
 	is "its registers are put back at last" "$(selectors)" "$before"
 	is "no process is left" "$(pidof perfmonfs)" ""
-	is "nor a mount" "$(inside grep perfmonfs /proc/mounts)" ""
-	check "nor a file" test -z "$(inside find /etc /usr /var/lib/systemd /run -name '*perfmon*')"
+	is "nor a mount" "$(in_system grep perfmonfs /proc/mounts)" ""
+	check "nor a file" test -z "$(in_system find /etc /usr /var/lib/systemd /run -name '*perfmon*')"
 	shut_down poweroff
 }
