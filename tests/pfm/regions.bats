@@ -139,6 +139,19 @@ meets() {
 	"$BATS_TEST_DIRNAME/schema.py" csv calls <"$OUT" | grep -qx 1.0
 }
 
+@test "a program that writes into what it shares with pfm" {
+	serve --backend=perf
+	# shellcheck disable=SC2016
+	regions sh -c 'truncate -s 0 "$PFM_REGIONS"; exit 7'
+	[ "$status" = 7 ]
+	# shellcheck disable=SC2016
+	regions sh -c 'n=$(stat -Lc %s "$PFM_REGIONS"); yes "$(printf "\\377")" | tr -d "\\n" | head -c "$n" |
+		dd of="$PFM_REGIONS" conv=notrunc status=none'
+	[ "$status" = 3 ]
+	grep -qE '^\?+: ' "$OUT"
+	[ "$(wc -l <"$OUT")" -lt 20 ]
+}
+
 @test "a program without regions, and options that do not go together" {
 	serve --backend=perf
 	regions true
