@@ -110,6 +110,37 @@ program() {
 	no_contexts
 }
 
+# It stays as a zombie. In the second round, its first thread is one from the beginning.
+@test "perf: the end of a process that is not waited for" {
+	local order
+
+	serve --backend=perf
+	for order in main other; do
+		python3 - $order >"$BATS_TEST_TMPDIR/ready" 3>&- 4>&- 5>&- <<-'END' &
+			import ctypes, os, sys, threading, time
+			child = os.fork()
+			if child == 0:
+			    if sys.argv[1] == "other":
+			        threading.Thread(target=time.sleep, args=(1000,)).start()
+			        ctypes.CDLL(None).pthread_exit(None)
+			    time.sleep(1000)
+			print(child, flush=True)
+			time.sleep(1000)
+		END
+		PROGRAMS+=("$!")
+		until_ok grep -q . "$BATS_TEST_TMPDIR/ready"
+		PID=$(cat "$BATS_TEST_TMPDIR/ready")
+		PROGRAMS+=("$PID")
+		if [ $order = other ]; then until_ok grep -q zombie "/proc/$PID/status"; fi
+		pfm top -I 100 -p "$PID" -e task-clock >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- 4>&- 5>&- &
+		until_ok grep -q python "$BATS_TEST_TMPDIR/out"
+		kill -KILL "$PID"
+		wait "$!"
+		[ "$(grep -c task-clock "$BATS_TEST_TMPDIR/out")" = 1 ]
+	done
+	no_contexts
+}
+
 @test "perf: a thread that cannot be counted" {
 	serve --backend=perf
 	program
