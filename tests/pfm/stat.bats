@@ -94,8 +94,9 @@ fields() {
 	on_sim -x, -e instructions:u
 	fields csv instructions:u
 	is 2000000000
-	run -125 pfm stat --mount="$MNT" -x1 true
-	run -125 pfm stat --mount="$MNT" -xab true
+	for separator in 1 e _ + ab ''; do
+		run -125 pfm stat --mount="$MNT" -C 1 -x "$separator" true
+	done
 }
 
 @test "sim: more events than counters" {
@@ -520,6 +521,11 @@ goes_on() {
 	run -127 pfm stat --mount="$MNT" nonsense-command
 	[[ $output == *nonsense-command* ]]
 	run -126 pfm stat --mount="$MNT" /etc/passwd
+	(
+		trap '' CHLD
+		run -7 pfm stat --mount="$MNT" -e page-faults sh -c 'exit 7'
+		run -7 pfm stat --mount="$MNT" --per-thread -e page-faults sh -c 'exit 7'
+	)
 	no_contexts
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/pfm/stat/stat_options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -99,11 +100,17 @@ static int stat_options_interval(struct stat_options *o, const char *text, struc
 	return rc < 0 ? err_prefix(e, "-I") : 0;
 }
 
+/* Not one of those that numbers and the names of fields have. */
+static bool stat_options_separates(char c)
+{
+	return !isalnum((unsigned char)c) && !strchr("\"\n\r-+._", c);
+}
+
 static int stat_options_csv(struct stat_options *o, const char *text, struct err *e)
 {
 	o->format = REPORT_CSV;
 	o->separator = *text;
-	return strlen(text) == 1 && !strchr("\"\n\r-.0123456789", *text)
+	return strlen(text) == 1 && stat_options_separates(*text)
 		       ? 0
 		       : err_set(e, EINVAL, "-x %s: give one character, like -x,", text);
 }
@@ -140,12 +147,8 @@ static int stat_options_set_output(struct stat_options *o, int c, struct err *e)
 		return stat_options_aggregate(o, AGGREGATE_THREAD, e);
 	case OPT_PER_CORE:
 		return stat_options_aggregate(o, AGGREGATE_CORE, e);
-	case OPT_PER_SOCKET:
-		return stat_options_aggregate(o, AGGREGATE_SOCKET, e);
 	default:
-		return err_set(e, EINVAL,
-			"%s: unknown, or without its argument; see `pfm help stat`",
-			c == '?' ? "option" : "");
+		return stat_options_aggregate(o, AGGREGATE_SOCKET, e);
 	}
 }
 
