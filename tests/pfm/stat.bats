@@ -197,6 +197,8 @@ STEAL="echo '1 0x186 0x4300c4' >\$MNT/sim/poke; echo 1000000 >\$MNT/sim/advance;
 		"echo 1000000 >$MNT/sim/advance" "echo 1000000 >$MNT/sim/advance; true"
 	grep -qE '^instructions:u .* no difference shown$' <<<"$output"
 	grep -q '^A: 10 runs of echo' <<<"$output"
+	run -0 pfm stat --mount="$MNT" -C 1 -e instructions:u --compare : "echo 1000000 >$MNT/sim/advance"
+	grep -qE '^instructions:u +u +0 +2,000,000 from 0 +p<0\.0001$' <<<"$output"
 	run -3 pfm stat --mount="$MNT" -C 1 -e r00c4:u --compare "MNT=$MNT; $STEAL" true
 	[[ $output == *"<lost"* ]]
 	for n in "-r 3" "-I 10" "--no-aggr"; do

@@ -57,9 +57,7 @@ static const struct option record_long[] = {
 static int record_number(
 	const char *what, const char *text, uint64_t max, uint64_t *v, struct err *e)
 {
-	if (num_max(slice_of(text), max, v, e) < 0)
-		return err_prefix(e, "%s", what);
-	return *v ? 0 : err_set(e, ERANGE, "%s: 0 is too little", what);
+	return num_within(slice_of(text), 1, max, v, e) < 0 ? err_prefix(e, "%s", what) : 0;
 }
 
 static int record_option(struct record_options *o, int opt, struct err *e)

@@ -11,8 +11,8 @@
 #include "base/num.h"
 #include "base/slice.h"
 #include "tools/pfm/command.h"
+#include "tools/pfm/load_plan.h"
 #include "tools/pfm/load_pmu.h"
-#include "tools/pfm/machine.h"
 #include "tools/pfm/samples/names.h"
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/stat/signals.h"
@@ -63,7 +63,8 @@ struct top_run {
 	struct pfm_pmu pmu;
 	struct tree tree;
 	struct group_list groups;
-	const char *events, *group, *sort;
+	struct plan_events wanted;
+	const char *sort;
 	uint64_t interval_ns, begin_ns, count;
 	bool batch, header; /* it is printed */
 };
@@ -72,12 +73,8 @@ struct top_run {
 
 static int top_set_number(const char *option, uint64_t min, uint64_t *v, struct err *e)
 {
-	int rc = num_max(slice_of(optarg), INT_MAX, v, e);
-
-	if (rc == 0 && *v < min)
-		rc = err_set(e, ERANGE, "%llu is too small: give %llu or more",
-			(unsigned long long)*v, (unsigned long long)min);
-	return rc < 0 ? err_prefix(e, "%s", option) : 0;
+	return num_within(slice_of(optarg), min, INT_MAX, v, e) < 0 ? err_prefix(e, "%s", option)
+								    : 0;
 }
 
 static int top_set_by(struct top_run *r, struct err *e)
@@ -105,10 +102,10 @@ static int top_set(struct top_run *r, int c, struct err *e)
 		return rc < 0 ? rc : 0;
 	switch (c) {
 	case 'e':
-		r->events = optarg;
+		r->wanted.events = optarg;
 		return 0;
 	case 'g':
-		r->group = optarg;
+		r->wanted.group = optarg;
 		return 0;
 	case 'B':
 		return top_set_by(r, e);
@@ -162,22 +159,10 @@ static int top_sort_column(struct top_run *r, struct err *e)
 
 static int top_plan(struct top_run *r, struct err *e)
 {
-	struct plan *p = &r->plan;
-	int rc = 0;
+	int rc = load_plan(&r->wanted, &r->tree, &r->pmu, &r->groups, &r->plan, e);
 
-	p->only = -1;
-	p->level = machine_levels(&r->tree);
-	p->free = machine_free_counters(&r->tree, &r->pmu);
-	if (!r->group && !r->events)
-		rc = plan_add_defaults(p, &r->pmu, e);
-	if (r->group)
-		rc = load_groups(&r->groups, e);
-	if (rc == 0 && r->group)
-		rc = plan_add_group(p, &r->pmu, &r->groups, r->group, e);
-	if (rc == 0 && r->events)
-		rc = plan_add(p, &r->pmu, r->events, e);
 	if (rc == 0)
-		rc = plan_assign(p, &r->pmu, false, e);
+		rc = plan_assign(&r->plan, &r->pmu, false, e);
 	return rc < 0 ? rc : top_sort_column(r, e);
 }
 
@@ -189,12 +174,10 @@ static int top_begin(struct top_run *r, struct err *e)
 		rc = load_pmu(&r->tree, &r->pmu, e);
 	if (rc == 0)
 		rc = top_plan(r, e);
-	if (rc < 0)
-		return rc;
-	if (r->top.where.kind != PLACE_CPU && strcmp(r->tree.backend, "sim") == 0)
-		return err_set(e, EINVAL,
-			"the simulated backend has no threads: count CPUs, with -C or -a");
-	rc = signals_open(&r->signals, e);
+	if (rc == 0)
+		rc = places_check_tree(&r->top.where, &r->tree, e);
+	if (rc == 0)
+		rc = signals_open(&r->signals, e);
 	return rc < 0 ? rc : top_open(&r->top, e);
 }
 

@@ -80,21 +80,10 @@ const char stat_options_usage[] =
 	"                           pfm_region_begin(3)\n"
 	"      --allow-lost         exit as the command does, even if a count is lost\n";
 
-static int stat_options_number(
-	const char *text, uint64_t min, uint64_t max, uint64_t *v, struct err *e)
-{
-	int rc = num_max(slice_of(text), max, v, e);
-
-	if (rc == 0 && *v < min)
-		rc = err_set(e, ERANGE, "%llu is too small: give %llu or more",
-			(unsigned long long)*v, (unsigned long long)min);
-	return rc;
-}
-
 static int stat_options_interval(struct stat_options *o, const char *text, struct err *e)
 {
 	uint64_t ms = 0;
-	int rc = stat_options_number(text, STAT_INTERVAL_MIN_MS, INT_MAX, &ms, e);
+	int rc = num_within(slice_of(text), STAT_INTERVAL_MIN_MS, INT_MAX, &ms, e);
 
 	o->interval_ns = ms * 1000000;
 	return rc < 0 ? err_prefix(e, "-I") : 0;
@@ -130,7 +119,7 @@ static int stat_options_set_output(struct stat_options *o, int c, struct err *e)
 	case 'I':
 		return stat_options_interval(o, optarg, e);
 	case 'r':
-		return stat_options_number(optarg, 1, STAT_RUNS_MAX, &o->nruns, e) < 0
+		return num_within(slice_of(optarg), 1, STAT_RUNS_MAX, &o->nruns, e) < 0
 			       ? err_prefix(e, "-r")
 			       : 0;
 	case 'j':
@@ -160,10 +149,10 @@ static int stat_options_set(struct stat_options *o, int c, struct err *e)
 		return rc < 0 ? rc : 0;
 	switch (c) {
 	case 'e':
-		o->events = optarg;
+		o->wanted.events = optarg;
 		return 0;
 	case 'g':
-		o->group = optarg;
+		o->wanted.group = optarg;
 		return 0;
 	case OPT_MUX:
 		o->mux = true;
