@@ -88,6 +88,9 @@ program() {
 	awk 'NR == 2 { exit $2 != pid || $3 <= 0 }' pid="$PID" <<<"$output"
 	run -0 --separate-stderr bounded pfm top -n 1 -I 300 -t "$PID" -s id -e task-clock
 	[ "${#lines[@]}" = 2 ]
+	# More threads than there are descriptors by default
+	run -0 --separate-stderr bounded prlimit --nofile=12: pfm top -n 1 -I 300 -p "$PID" -e task-clock
+	[ "${#lines[@]}" = 5 ]
 	no_contexts
 }
 

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -331,17 +330,6 @@ static int record_failed(struct launch *l, const struct signals *signals, struct
 	return l->pid && launch_exit_status(l) ? launch_exit_status(l) : PFM_EXIT_LOST;
 }
 
-/* Each thread that the command makes takes two descriptors. The command keeps its own limit. */
-static void record_raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static int record_in(const struct record_options *o, const struct tree *t, struct launch *l,
 	const struct signals *signals, struct err *e)
 {
@@ -396,7 +384,7 @@ static int record_run(int argc, char **argv, struct err *e)
 	rc = signals_open(&signals, e);
 	if (rc == 0)
 		rc = record_launch(&l, &o, &signals, e);
-	record_raise_limit();
+	ctx_raise_limit(); /* The command keeps its own. */
 	if (rc == 0)
 		rc = record_in(&o, &t, &l, &signals, e);
 	launch_end(&l);

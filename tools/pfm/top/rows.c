@@ -117,6 +117,7 @@ int top_open(struct top *t, struct err *e)
 	int rc = places_add_list(&t->wanted, t->tree, &t->where, e);
 	bool counted = false;
 
+	ctx_raise_limit();
 	if (rc == 0)
 		rc = top_update(t, e);
 	if (rc < 0)
