@@ -274,6 +274,18 @@ static int recording_add_stack(
 _Static_assert(offsetof(struct data_stack, nframes) == offsetof(struct data_sample, nframes),
 	"a stack begins as a sample does");
 
+/* Sums of overflows, and of the events that they stand for, have 64 bits. */
+static int recording_add_weight(struct recording *r, uint64_t weight, struct err *e)
+{
+	uint64_t period = recording_period(r), most = period ? UINT64_MAX / period : UINT64_MAX;
+
+	if (weight > most - r->weight)
+		return err_set(
+			e, EINVAL, "the file is damaged: more than 2^64 events: record it again");
+	r->weight += weight;
+	return 0;
+}
+
 /* A sample or a stack. */
 static int recording_add_sample(struct recording *r, const struct data_rec *rec, struct err *e)
 {
@@ -293,8 +305,7 @@ static int recording_add_sample(struct recording *r, const struct data_rec *rec,
 		return recording_no_memory(e);
 	s->comm = image_comm(&r->image, s->pid, s->tid); /* finding its mappings may tell it */
 	r->nframes += s->nframes;
-	r->weight += s->weight;
-	return 0;
+	return recording_add_weight(r, s->weight, e);
 }
 
 static int recording_apply_comm(struct recording *r, const struct data_comm *c, struct err *e)
