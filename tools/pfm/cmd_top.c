@@ -37,22 +37,23 @@ static const struct option top_long_options[] = {
 
 static const char top_usage[] =
 	"Usage: pfm top [options] [-p PID | -t TID | -C LIST | -a]\n"
-	"Show events per second, of CPUs (the default) or of threads, as a table that follows\n"
-	"what runs. Keys: q quits, s sorts by the next column, b shows threads or processes.\n"
+	"Show events per second, of CPUs (the default) or of threads, as a table that\n"
+	"follows what runs. Keys: q quits, s sorts by the next column, b shows threads\n"
+	"or processes.\n"
 	"\n"
-	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level with :u, in\n"
-	"                           the kernel with :k\n"
+	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level by :u,\n"
+	"                           in the kernel by :k\n"
 	"  -g, --group=GROUP        the events of a group\n"
 	"  -p, --pid=PID,...        the threads of processes\n"
 	"  -t, --tid=TID,...        threads\n"
 	"  -C, --cpu=LIST           CPUs, like 0-3,8\n"
 	"  -a, --all-cpus           all CPUs that are online\n"
-	"  -B, --by=WHAT            process: the sum of a process's threads in a row; thread\n"
-	"  -s, --sort=EVENT         largest first (default: the first event); id: by number\n"
+	"  -B, --by=WHAT            thread, or process: the sum of its threads in a row\n"
+	"  -s, --sort=EVENT         largest first (default: the first); id: by number\n"
 	"  -I, --interval=MS        between two tables, 100 or more (default: 1000)\n"
 	"  -n, --count=N            end after N tables\n"
-	"  -b, --batch              plain lines, each with its time, as without a terminal\n"
-	"  -m, --mount=DIR          the mount of perfmonfs (default: $PERFMONFS, or the first)\n";
+	"  -b, --batch              plain lines with their time, as without a terminal\n"
+	"  -m, --mount=DIR          the mount (default: $PERFMONFS, or the first one)\n";
 
 struct top_run {
 	struct top top;
