@@ -33,7 +33,7 @@ fields() {
 	is $'2000000000\n2400000000'
 	on_sim -e instructions:u,cycles:u
 	grep -q '2,000,000,000 .*instructions:u .*0.83 per cycle' <<<"$output"
-	! grep -E '^.{81}' <<<"$output"
+	fails grep -E '^.{81}' <<<"$output"
 	no_contexts
 }
 
@@ -42,7 +42,7 @@ fields() {
 	on_sim -j
 	[ "$status" = 0 ]
 	fields json instructions cycles branches branch-misses
-	! grep -q lost <<<"$output"
+	fails grep -q lost <<<"$output"
 }
 
 @test "sim: a group, and its metrics" {
@@ -59,12 +59,12 @@ fields() {
 	on_sim -g mine -e branches:u
 	[ "$status" = 0 ]
 	grep -qE '^ +2,000,000,000 +i +u$' <<<"$output"
-	! grep ' $' <<<"$output"
+	fails grep ' $' <<<"$output"
 	grep -qE '^ +400,000,000 +branches:u +u$' <<<"$output"
 	grep -qE '^ +0\.8333 +IPC +per cycle$' <<<"$output"
 	grep -qE '^ +- +miss$' <<<"$output"
 	grep -qE '^ +4,400,000,000 +sum +of both$' <<<"$output"
-	! grep -E '^.{81}' <<<"$output"
+	fails grep -E '^.{81}' <<<"$output"
 	# As statistics, too
 	on_sim -g mine -r 2
 	grep -qE '^ +0\.8333 +IPC +\+- +0.00 %$' <<<"$output"
@@ -83,7 +83,7 @@ fields() {
 	serve --backend=sim
 	run -0 --separate-stderr pfm stat --mount="$MNT" -C 1 -e skl::INST_RETIRED:ANY_P -- env
 	grep -q '^LIBPFM_DISABLED_PMUS=mine$' <<<"$output"
-	! grep -q '^LIBPFM_ENCODE_INACTIVE' <<<"$output"
+	fails grep -q '^LIBPFM_ENCODE_INACTIVE' <<<"$output"
 	# What the user disables is not what pfm needs.
 	run -0 pfm encode --mount="$MNT" skl::INST_RETIRED:ANY_P
 	is 0x4300c0
@@ -94,8 +94,9 @@ fields() {
 	on_sim -x, -e instructions:u
 	fields csv instructions:u
 	is 2000000000
-	run -125 pfm stat --mount="$MNT" -x1 true
-	run -125 pfm stat --mount="$MNT" -xab true
+	for separator in 1 e _ + ab ''; do
+		run -125 pfm stat --mount="$MNT" -C 1 -x "$separator" true
+	done
 }
 
 @test "sim: more events than counters" {
@@ -191,11 +192,13 @@ STEAL="echo '1 0x186 0x4300c4' >\$MNT/sim/poke; echo 1000000 >\$MNT/sim/advance;
 	run -0 pfm stat --mount="$MNT" -C 1 -r 4 -e instructions:u --compare \
 		"echo 1000000 >$MNT/sim/advance" "echo 1100000 >$MNT/sim/advance"
 	grep -qE '^instructions:u +u +2,000,000 +2,200,000 \+10\.00 % +p=0\.0286$' <<<"$output"
-	! grep -E '^.{81}' <<<"$output"
+	fails grep -E '^.{81}' <<<"$output"
 	run -0 pfm stat --mount="$MNT" -C 1 -e instructions:u --compare \
 		"echo 1000000 >$MNT/sim/advance" "echo 1000000 >$MNT/sim/advance; true"
 	grep -qE '^instructions:u .* no difference shown$' <<<"$output"
 	grep -q '^A: 10 runs of echo' <<<"$output"
+	run -0 pfm stat --mount="$MNT" -C 1 -e instructions:u --compare : "echo 1000000 >$MNT/sim/advance"
+	grep -qE '^instructions:u +u +0 +2,000,000 from 0 +p<0\.0001$' <<<"$output"
 	run -3 pfm stat --mount="$MNT" -C 1 -e r00c4:u --compare "MNT=$MNT; $STEAL" true
 	[[ $output == *"<lost"* ]]
 	for n in "-r 3" "-I 10" "--no-aggr"; do
@@ -282,7 +285,7 @@ on_cores() {
 	[[ $output == "4000000.0 4000000.0"* ]]
 	on_cores --no-aggr -r 2
 	[ "$(grep -cE '^CPU[0-3] +2,000,000 +instructions:u +u +[+]- +0.00 %$' <<<"$output")" = 4 ]
-	! grep -E '^.{81}' <<<"$output"
+	fails grep -E '^.{81}' <<<"$output"
 	# Two event sets, in two runs
 	on_cores --per-core --rerun -j -e instructions:u,r00c4:u,r00c4:u,r00c4:u,r00c4:u,r00c4:u
 	fields json instructions:u r00c4:u
@@ -529,6 +532,11 @@ goes_on() {
 	run -127 pfm stat --mount="$MNT" nonsense-command
 	[[ $output == *nonsense-command* ]]
 	run -126 pfm stat --mount="$MNT" /etc/passwd
+	(
+		trap '' CHLD
+		run -7 pfm stat --mount="$MNT" -e page-faults sh -c 'exit 7'
+		run -7 pfm stat --mount="$MNT" --per-thread -e page-faults sh -c 'exit 7'
+	)
 	no_contexts
 }
 
@@ -664,7 +672,7 @@ as_nobody() {
 	serve --backend=perf
 	as_nobody 0 pfm stat --mount="$MNT" -j --allow-lost true
 	fields json page-faults
-	! grep -q '"level":"uk"' <<<"$output"
+	fails grep -q '"level":"uk"' <<<"$output"
 	as_nobody 125 pfm stat --mount="$MNT" -e page-faults:k true
 	as_nobody 125 pfm stat --mount="$MNT" -C 0 -- true
 	su=$BATS_TEST_TMPDIR/su

@@ -95,6 +95,9 @@ those_that_run_come_first() {
 	awk 'NR == 2 { exit $2 != pid }' pid="$PID" <<<"$output"
 	run -0 --separate-stderr bounded pfm top -n 1 -I 300 -t "$PID" -s id -e task-clock
 	[ "${#lines[@]}" = 2 ]
+	# More threads than there are descriptors by default
+	run -0 --separate-stderr bounded prlimit --nofile=12: pfm top -n 1 -I 300 -p "$PID" -e task-clock
+	[ "${#lines[@]}" = 5 ]
 	no_contexts
 }
 
@@ -125,6 +128,37 @@ has_shown() {
 	[ ! -s "$BATS_TEST_TMPDIR/err" ]
 	run -125 pfm top -p "$PID"
 	[[ $output == *"no such process"* ]]
+	no_contexts
+}
+
+# It stays as a zombie. In the second round, its first thread is one from the beginning.
+@test "perf: the end of a process that is not waited for" {
+	local order
+
+	serve --backend=perf
+	for order in main other; do
+		python3 - $order >"$BATS_TEST_TMPDIR/ready" 3>&- 4>&- 5>&- <<-'END' &
+			import ctypes, os, sys, threading, time
+			child = os.fork()
+			if child == 0:
+			    if sys.argv[1] == "other":
+			        threading.Thread(target=time.sleep, args=(1000,)).start()
+			        ctypes.CDLL(None).pthread_exit(None)
+			    time.sleep(1000)
+			print(child, flush=True)
+			time.sleep(1000)
+		END
+		PROGRAMS+=("$!")
+		until_ok grep -q . "$BATS_TEST_TMPDIR/ready"
+		PID=$(cat "$BATS_TEST_TMPDIR/ready")
+		PROGRAMS+=("$PID")
+		if [ $order = other ]; then until_ok grep -q zombie "/proc/$PID/status"; fi
+		pfm top -I 100 -p "$PID" -e task-clock >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- 4>&- 5>&- &
+		until_ok grep -q python "$BATS_TEST_TMPDIR/out"
+		kill -KILL "$PID"
+		wait "$!"
+		[ "$(grep -c task-clock "$BATS_TEST_TMPDIR/out")" = 1 ]
+	done
 	no_contexts
 }
 

@@ -27,10 +27,10 @@ enum { CHECK_INDENT = 24, CHECK_COLUMNS = 80, CHECK_SENTENCE = 320 };
 static const char check_usage[] =
 	"Usage: pfm check [--mount=DIR]\n"
 	"Show what can be counted here by this user, and what to do about the rest.\n"
-	"The exit status is 0 if anything can be counted. `perfmonfs --check` examines what\n"
-	"the daemon needs.\n"
+	"The exit status is 0 if anything can be counted. `perfmonfs --check` examines\n"
+	"what the daemon needs.\n"
 	"\n"
-	"      --mount=DIR          the mount of perfmonfs (default: $PERFMONFS, or the first)\n";
+	"      --mount=DIR          the mount (default: $PERFMONFS, or the first one)\n";
 
 static const struct option check_options[] = {
 	{"mount", required_argument, NULL, 'm'},
