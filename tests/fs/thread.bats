@@ -470,7 +470,9 @@ exit_of_a_thread() {
 	monitor a "${TIDS[0]}"
 	new b
 	refused EBUSY "load tid=${TIDS[0]}" "${TIDS[0]}"
+	before=$(stat_of commands)
 	ctl "load tid=${TIDS[1]}"
+	[ "$(stat_of commands)" = $((before + 1)) ]
 }
 
 # is_taken: the count of C is lost, and the sentence names the CPU and its taker
