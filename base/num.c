@@ -90,6 +90,19 @@ int num_max(struct slice s, uint64_t max, uint64_t *v, struct err *e)
 	return 0;
 }
 
+int num_within(struct slice s, uint64_t min, uint64_t max, uint64_t *v, struct err *e)
+{
+	uint64_t n = 0;
+
+	if (num_max(s, max, &n, e) < 0)
+		return -e->no;
+	if (n < min)
+		return err_set(e, ERANGE, "'%.*s' is too small: give %" PRIu64 " or more",
+			SLICE_ARG(s), min);
+	*v = n;
+	return 0;
+}
+
 int num_value(struct slice s, uint64_t *v, struct err *e)
 {
 	uint64_t n;

@@ -20,6 +20,9 @@ int num_u64(struct slice s, uint64_t *v, struct err *e);
 /* A number of @max at most. */
 int num_max(struct slice s, uint64_t max, uint64_t *v, struct err *e);
 
+/* A number from @min to @max. */
+int num_within(struct slice s, uint64_t min, uint64_t max, uint64_t *v, struct err *e);
+
 /* A 64-bit value. A negative number gives its two's complement. */
 int num_value(struct slice s, uint64_t *v, struct err *e);
 

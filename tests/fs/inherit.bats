@@ -113,10 +113,11 @@ says_twice() {
 	local begun grown
 
 	serve --backend=perf
-	# It writes to 40 MB before it executes the program. A child executes one, too.
+	# It writes to 40 MB in small pages (PR_SET_THP_DISABLE) before it executes the program. A child executes
+	# one, too.
 	# shellcheck disable=SC2016
-	launch a perl -e '<STDIN>; $x = "x" x 40_000_000; system "echo | subject faults 500 >&2";
-		exec "subject", "faults", "1000"'
+	launch a perl -e '<STDIN>; syscall 157, 41, 1, 0, 0, 0; $x = "x" x 40_000_000;
+		system "echo | subject faults 500 >&2"; exec "subject", "faults", "1000"'
 	begun=$(faults_of "$PID")
 	new a
 	put ok "$C/pmc/0" page-faults
@@ -141,13 +142,13 @@ no_workers() {
 @test "inherit ends when the last of them has ended" {
 	serve --backend=perf
 	# shellcheck disable=SC2016
-	launch a sh -c 'read -r go; read -r end <"$0" & echo done' "$BATS_TEST_TMPDIR/a.in"
+	launch a sh -c 'read -r go; { echo done; read -r end; } <"$0" &' "$BATS_TEST_TMPDIR/a.in"
 	new a
 	put ok "$C/pmc/0" page-faults
 	load_and_start "$PID"
 	go a
-	said a "^done"
 	until_ok gone "$PID"
+	until_ok grep -q "^done" "$SAYS/a" # it has the FIFO open
 	holds "$C/state" "running tid=$PID set=0"
 	go a
 	message "end pid=$PID tid=$PID"

@@ -30,7 +30,7 @@ many_sets() {
 	put ok "$MNT/config/user_memory_max" 1000000
 	as nobody new a
 	cd "$C/set"
-	! many_sets
+	fails many_sets
 	as nobody probe ENOMEM mkdir 65535
 	# Nothing that removes them, or says why, is refused.
 	as nobody sentence "$C/last_error" config/user_memory_max

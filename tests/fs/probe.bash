@@ -35,6 +35,11 @@ is() {
 	}
 }
 
+# fails COMMAND...: as `!`, which ends no test
+fails() {
+	! "$@"
+}
+
 # probe EXPECTED OPERATION...: as fsprobe prints it
 probe() {
 	local expected=$1

@@ -725,6 +725,7 @@ quiet_beside_busy() {
 		! holds "$MNT/ctx/quiet$try/state" "running tid=$quiet set=0 lost" || continue
 		break
 	done
+	told
 	spent
 	# Its thread goes on, and causes no switches; the context stays as it is.
 	probe EIO pread "$C/pmd/0" 30 0

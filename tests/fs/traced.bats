@@ -475,7 +475,7 @@ all_followed() {
 	lost=0 sum=0
 	for child in "$C"/children/*; do
 		if count=$(cat "$child/pmd/0" 2>/dev/null); then
-			[ "$count" -ge 1000 ]
+			[ "$count" -ge 1000 ] || lost
 			sum=$((sum + count))
 		else
 			lost=$((lost + 1))

@@ -8,10 +8,17 @@ set -u -o pipefail
 command -v dh_python3 dpkg-buildpackage lintian >/dev/null ||
 	skip "needs the packages dpkg-dev, debhelper, dh-python and lintian"
 
+# The files of a checkout, or of an unpacked archive.
+sources() {
+	git -c safe.directory='*' ls-files -z 2>/dev/null ||
+		find . \( -path ./.git -o -path './build*' \) -prune -o ! -type d -print0
+}
+
+# Without optimization, in half the time.
 build_packages() {
 	mkdir -p "$work/clean/perfmonfs"
-	git -c safe.directory='*' ls-files -z | xargs -0 cp --parents -t "$work/clean/perfmonfs" &&
-		cd "$work/clean/perfmonfs" && dpkg-buildpackage -us -uc -b >"$work/log" 2>&1 || {
+	sources | xargs -0 cp --parents -t "$work/clean/perfmonfs" &&
+		cd "$work/clean/perfmonfs" && DEB_BUILD_OPTIONS=noopt dpkg-buildpackage -us -uc -b >"$work/log" 2>&1 || {
 		tail -n 30 "$work/log"
 		return 1
 	}

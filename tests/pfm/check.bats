@@ -13,7 +13,7 @@ marks() {
 
 	shift
 	output=$("${WHO[@]}" pfm check --mount="$MNT") || return 1
-	! grep -E '^.{81}' <<<"$output"
+	fails grep -E '^.{81}' <<<"$output"
 	for what; do
 		found="$found $(mark "$what")"
 	done

@@ -14,7 +14,7 @@ load common
 		run -0 pfm "$name" --help
 		[ "$output" = "$explained" ]
 		# 80 columns
-		! grep -E '^.{81}' <<<"$explained"
+		fails grep -E '^.{81}' <<<"$explained"
 	done
 }
 

@@ -139,6 +139,19 @@ meets() {
 	"$BATS_TEST_DIRNAME/schema.py" csv calls <"$OUT" | grep -qx 1.0
 }
 
+@test "a program that writes into what it shares with pfm" {
+	serve --backend=perf
+	# shellcheck disable=SC2016
+	regions sh -c 'truncate -s 0 "$PFM_REGIONS"; exit 7'
+	[ "$status" = 7 ]
+	# shellcheck disable=SC2016
+	regions sh -c 'n=$(stat -Lc %s "$PFM_REGIONS"); yes "$(printf "\\377")" | tr -d "\\n" | head -c "$n" |
+		dd of="$PFM_REGIONS" conv=notrunc status=none'
+	[ "$status" = 3 ]
+	grep -qE '^\?+: ' "$OUT"
+	[ "$(wc -l <"$OUT")" -lt 20 ]
+}
+
 @test "a program without regions, and options that do not go together" {
 	serve --backend=perf
 	regions true
@@ -161,12 +174,42 @@ meets() {
 	is 60
 }
 
-@test "Python" {
+# needs_python: that finds the library, and PRELOAD, which it then needs
+needs_python() {
 	command -v python3 >/dev/null || skip "needs python3"
-	local preload='' root
+	PRELOAD=
+	! readelf -d "$BUILD/lib/libperfmonfs.so.1" | grep -q libasan || PRELOAD=$(cc -print-file-name=libasan.so)
+	PYTHONPATH=$(realpath "$BATS_TEST_DIRNAME/../..")/python
+	export PYTHONPATH PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH=$BUILD/lib
+}
 
-	root=$(realpath "$BATS_TEST_DIRNAME/../..")
-	! readelf -d "$BUILD/lib/libperfmonfs.so.1" | grep -q libasan || preload=$(cc -print-file-name=libasan.so)
+@test "the library is closed before its thread ends" {
+	needs_python
+	cat >"$BATS_TEST_TMPDIR/close.py" <<-'END'
+		import _ctypes, ctypes, threading
+		library = ctypes.CDLL("libperfmonfs.so.1")
+		counted, closed = threading.Event(), threading.Event()
+		def work():
+		    assert library.pfm_region_begin(b"one") == 0
+		    assert library.pfm_region_end(b"one") == 0
+		    counted.set()
+		    closed.wait()
+		thread = threading.Thread(target=work)
+		thread.start()
+		counted.wait()
+		_ctypes.dlclose(library._handle)
+		closed.set()
+		thread.join()
+	END
+	serve --backend=perf
+	regions -j env LD_PRELOAD="$PRELOAD" python3 "$BATS_TEST_TMPDIR/close.py"
+	[ "$status" = 0 ]
+	rows one calls
+	is 1
+}
+
+@test "Python" {
+	needs_python
 	cat >"$BATS_TEST_TMPDIR/regions.py" <<-'END'
 		import mmap
 		import perfmonfs
@@ -187,11 +230,10 @@ meets() {
 		except OSError as error:
 		    print(error)
 	END
-	export PYTHONPATH=$root/python PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH=$BUILD/lib
 	run -0 python3 "$BATS_TEST_TMPDIR/regions.py"
 	is ""
 	serve --backend=perf
-	regions -j env LD_PRELOAD="$preload" python3 -W error "$BATS_TEST_TMPDIR/regions.py"
+	regions -j env LD_PRELOAD="$PRELOAD" python3 -W error "$BATS_TEST_TMPDIR/regions.py"
 	[ "$status" = 0 ]
 	[[ $output == *"region block"* ]]
 	rows function calls

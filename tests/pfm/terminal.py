@@ -32,9 +32,10 @@ class Terminal:
         self.output, self.status = b"", None
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            time.sleep(0.1)
-            os.execvp(argv[0], argv)
+            self.fd = 0
         self.resize(lines, columns)
+        if self.pid == 0:
+            os.execvp(argv[0], argv)
 
     def resize(self, lines, columns):
         self.lines, self.columns = int(lines), int(columns)

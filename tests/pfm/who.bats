@@ -37,7 +37,7 @@ for line in sys.stdin:
 3 offline 0-3,16-18 None None"
 	who
 	grep -q 'rmdir' <<<"$output"
-	! grep -E '^.{81}' <<<"$output"
+	fails grep -E '^.{81}' <<<"$output"
 	# The time of the mkdir
 	who -j
 	[[ $output == *"\"since\":\"$(date -r "$C" +%Y-%m-%dT%H:%M:%S)"* ]]

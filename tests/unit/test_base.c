@@ -138,6 +138,22 @@ static void test_num_max(void **state)
 	}
 }
 
+static void test_num_within(void **state)
+{
+	struct err e;
+	uint64_t v = 0;
+
+	(void)state;
+	assert_int_equal(num_within(slice_of("10"), 10, 20, &v, &e), 0);
+	assert_int_equal(v, 10);
+	assert_int_equal(num_within(slice_of("20"), 10, 20, &v, &e), 0);
+	assert_int_equal(v, 20);
+	assert_int_equal(num_within(slice_of("9"), 10, 20, &v, &e), -ERANGE);
+	assert_int_equal(num_within(slice_of("21"), 10, 20, &v, &e), -ERANGE);
+	assert_int_equal(num_within(slice_of("x"), 10, 20, &v, &e), -EINVAL);
+	assert_int_equal(v, 20);
+}
+
 static void test_num_max_names_the_limit(void **state)
 {
 	struct err e;
@@ -448,6 +464,7 @@ int main(void)
 		cmocka_unit_test(test_num_u64),
 		cmocka_unit_test(test_num_reads_no_further),
 		cmocka_unit_test(test_num_max),
+		cmocka_unit_test(test_num_within),
 		cmocka_unit_test(test_num_max_names_the_limit),
 		cmocka_unit_test(test_num_value),
 		cmocka_unit_test(test_num_value_of_numbers),

@@ -36,6 +36,9 @@
 
 #define MSEC 1000000ULL
 
+/* A host may take a CPU from us for a second. */
+enum { TICK_MS_MAX = 30000 };
+
 /* A function in a section of its own, to be recognized by its addresses. */
 #define BURN __attribute__((noinline, section("burn_text")))
 extern const char __start_burn_text[], __stop_burn_text[];
@@ -183,7 +186,7 @@ static void test_burner(void **state)
 	(void)state;
 	/* The number of samples depends on other load: this thread polls only when it runs. */
 	while (right < ENOUGH && now() < until) {
-		assert_true(ticks_within(w, 1000));
+		assert_true(ticks_within(w, TICK_MS_MAX));
 		ip_sampler_read(w, &where, NULL, NULL);
 		assert_int_not_equal(where.tid, gettid());
 		assert_true(ip_sampler_time(w) >= last);
@@ -217,7 +220,7 @@ static void test_stacks(void **state)
 	(void)state;
 	assert_true(ip_sampler_has_stacks(w));
 	while (inside < 20 && now() < until) {
-		assert_true(ticks_within(w, 1000));
+		assert_true(ticks_within(w, TICK_MS_MAX));
 		ip_sampler_read(w, &where, NULL, NULL);
 		if (where.tid != (uint32_t)atomic_load(&b->tid) || !in_burn(where.ip))
 			continue;
@@ -278,14 +281,14 @@ static void test_pause(void **state)
 	uint64_t then;
 
 	(void)state;
-	assert_true(ticks_within(w, 1000));
+	assert_true(ticks_within(w, TICK_MS_MAX));
 	ip_sampler_set_period(w, 0);
 	ip_sampler_read(w, &where, NULL, NULL);
 	ticks_within(w, 10); /* A tick from before. */
 	assert_false(ticks_within(w, 50));
 	then = now();
 	ip_sampler_set_period(w, 5 * MSEC);
-	assert_true(ticks_within(w, 1000));
+	assert_true(ticks_within(w, TICK_MS_MAX));
 	assert_true(now() - then >= 4 * MSEC);
 	ip_sampler_pause(w);
 	ticks_within(w, 10);

@@ -1332,7 +1332,8 @@ static void test_thread_alarm(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		began = be->ops->thread_time(cpu);
 		fd = set_alarm(10 * MSEC);
-		assert_false(alarmed(fd, 30)); /* asleep */
+		/* Asleep, unless a host has taken the CPU from us before: that is our time, too. */
+		assert_true(!alarmed(fd, 30) || be->ops->thread_time(cpu) >= began + 10 * MSEC);
 		while (!alarmed(fd, 0))
 			assert_true(be->ops->thread_time(cpu) < began + 10000 * MSEC);
 		assert_true(be->ops->thread_time(cpu) >= began + 10 * MSEC);
@@ -1343,7 +1344,7 @@ static void test_thread_alarm(void **state)
 	fd = set_alarm(1000 * MSEC);
 	while (be->ops->thread_time(cpu) < began + 20 * MSEC)
 		;
-	assert_false(alarmed(fd, 0));
+	assert_true(!alarmed(fd, 0) || be->ops->thread_time(cpu) >= began + 1000 * MSEC);
 	stop(0);
 }
 

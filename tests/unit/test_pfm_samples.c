@@ -624,6 +624,23 @@ static void test_damaged_records(void **state)
 	refused(DATA_END, NULL, 0, NULL);
 }
 
+static void test_too_many_overflows(void **state)
+{
+	const uint64_t most = UINT64_MAX / 1000; /* events of the period of begin() */
+
+	(void)state;
+	for (int over = 0; over < 2; over++) {
+		begin();
+		sample(1, 10, 0x1000, most - 1);
+		sample(2, 10, 0x1000, 1 + (uint64_t)over);
+		finish();
+		assert_int_equal(
+			recording_open(&r, path, RECORDING_ADDRESSES, &e), over ? -EINVAL : 0);
+		if (!over)
+			recording_close(&r);
+	}
+}
+
 static void test_unknown_records_are_skipped(void **state)
 {
 	(void)state;
@@ -935,6 +952,7 @@ int main(void)
 		cmocka_unit_test(test_cut_anywhere),
 		cmocka_unit_test(test_other_files),
 		cmocka_unit_test(test_damaged_records),
+		cmocka_unit_test(test_too_many_overflows),
 		cmocka_unit_test(test_unknown_records_are_skipped),
 		cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_older_file_stays),

@@ -167,8 +167,7 @@ const struct pfm_command cmd_decode = {
 		 "\n"
 		 "  -m, --mount=MOUNT  the mount (default: PERFMONFS in the environment, or the\n"
 		 "                     first one)\n"
-		 "      --pmu=PMU      names of that PMU of libpfm4, like skl, too (default: of "
-		 "this\n"
-		 "                     machine's)\n",
+		 "      --pmu=PMU      names of that PMU of libpfm4, like skl, too (default: of\n"
+		 "                     this machine's)\n",
 	.run = decode_run,
 };

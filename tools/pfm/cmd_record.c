@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -57,9 +56,7 @@ static const struct option record_long[] = {
 static int record_number(
 	const char *what, const char *text, uint64_t max, uint64_t *v, struct err *e)
 {
-	if (num_max(slice_of(text), max, v, e) < 0)
-		return err_prefix(e, "%s", what);
-	return *v ? 0 : err_set(e, ERANGE, "%s: 0 is too little", what);
+	return num_within(slice_of(text), 1, max, v, e) < 0 ? err_prefix(e, "%s", what) : 0;
 }
 
 static int record_option(struct record_options *o, int opt, struct err *e)
@@ -333,17 +330,6 @@ static int record_failed(struct launch *l, const struct signals *signals, struct
 	return l->pid && launch_exit_status(l) ? launch_exit_status(l) : PFM_EXIT_LOST;
 }
 
-/* Each thread that the command makes takes two descriptors. The command keeps its own limit. */
-static void record_raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static int record_in(const struct record_options *o, const struct tree *t, struct launch *l,
 	const struct signals *signals, struct err *e)
 {
@@ -398,7 +384,7 @@ static int record_run(int argc, char **argv, struct err *e)
 	rc = signals_open(&signals, e);
 	if (rc == 0)
 		rc = record_launch(&l, &o, &signals, e);
-	record_raise_limit();
+	ctx_raise_limit(); /* The command keeps its own. */
 	if (rc == 0)
 		rc = record_in(&o, &t, &l, &signals, e);
 	launch_end(&l);
@@ -416,13 +402,12 @@ const struct pfm_command cmd_record = {
 		"Sample a command with all that it starts, from its first instruction on; or what\n"
 		"runs already, until Ctrl-C or the end of COMMAND. `pfm report` shows the "
 		"result.\n\n"
-		"  -F, --freq=HZ            samples a second, of cpu-clock and task-clock; "
-		"default:\n"
-		"                           1000\n"
+		"  -F, --freq=HZ            samples a second, of cpu-clock and task-clock;\n"
+		"                           default: 1000\n"
 		"  -c, --count=PERIOD       a sample each PERIOD events; default: 1000000\n"
 		"  -e, --event=EVENT        default: task-clock or cpu-clock with perf, otherwise\n"
-		"                           cycles; cycles:u without the right to the kernel "
-		"level\n"
+		"                           cycles; cycles:u without the right to the kernel\n"
+		"                           level\n"
 		"  -o, --output=FILE        default: pfm.data; - is standard output\n"
 		"  -g, --call-graph         with call chains, by frame "
 		"pointers\n" PLACE_OPTIONS_USAGE,

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "tools/pfm/command.h"
+#include "tools/pfm/load_plan.h"
 #include "tools/pfm/load_pmu.h"
-#include "tools/pfm/machine.h"
 #include "tools/pfm/samples/names.h"
 #include "tools/pfm/stat/comparison.h"
 #include "tools/pfm/stat/counts.h"
@@ -50,43 +50,16 @@ static int stat_offer_sets(struct err *e)
 		e, why.no, "%.180s; --mux counts by turns, --rerun in several runs", why.text);
 }
 
-static int stat_add_events(struct stat_run *s, struct err *e)
-{
-	int rc = 0;
-
-	if (!s->options.group && !s->options.events)
-		return plan_add_defaults(&s->plan, &s->pmu, e);
-	if (s->options.group)
-		rc = load_groups(&s->groups, e);
-	if (rc == 0 && s->options.group)
-		rc = plan_add_group(&s->plan, &s->pmu, &s->groups, s->options.group, e);
-	if (rc == 0 && s->options.events)
-		rc = plan_add(&s->plan, &s->pmu, s->options.events, e);
-	return rc;
-}
-
 static int stat_plan(struct stat_run *s, struct err *e)
 {
 	struct plan *p = &s->plan;
-	int rc;
+	int rc = load_plan(&s->options.wanted, &s->tree, &s->pmu, &s->groups, p, e);
 
-	p->only = -1;
 	p->timeout_ns = stat_slice_ns;
-	p->level = machine_levels(&s->tree);
-	p->free = machine_free_counters(&s->tree, &s->pmu);
-	rc = stat_add_events(s, e);
 	if (rc == 0)
 		rc = plan_assign(p, &s->pmu, s->options.mux || s->options.rerun, e);
 	/* Turns would not make room for a single one. */
 	return (rc == -EBUSY || rc == -ENOSPC) && p->n > 1 ? stat_offer_sets(e) : rc;
-}
-
-static int stat_check_threads(const struct stat_run *s, struct err *e)
-{
-	if (s->options.where.kind != PLACE_CPU && strcmp(s->tree.backend, "sim") == 0)
-		return err_set(e, EINVAL,
-			"the simulated backend has no threads: count CPUs, with -C or -a");
-	return 0;
 }
 
 static int stat_open(struct stat_run *s, struct err *e)
@@ -103,7 +76,7 @@ static int stat_open(struct stat_run *s, struct err *e)
 	if (rc == 0)
 		rc = stat_plan(s, e);
 	if (rc == 0)
-		rc = stat_check_threads(s, e);
+		rc = places_check_tree(&s->options.where, &s->tree, e);
 	return rc == 0 && s->options.regions ? regions_open(&s->table, &s->tree, &s->plan, e) : rc;
 }
 

@@ -11,8 +11,8 @@
 #include "base/num.h"
 #include "base/slice.h"
 #include "tools/pfm/command.h"
+#include "tools/pfm/load_plan.h"
 #include "tools/pfm/load_pmu.h"
-#include "tools/pfm/machine.h"
 #include "tools/pfm/samples/names.h"
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/stat/signals.h"
@@ -37,22 +37,23 @@ static const struct option top_long_options[] = {
 
 static const char top_usage[] =
 	"Usage: pfm top [options] [-p PID | -t TID | -C LIST | -a]\n"
-	"Show events per second, of CPUs (the default) or of threads, as a table that follows\n"
-	"what runs. Keys: q quits, s sorts by the next column, b shows threads or processes.\n"
+	"Show events per second, of CPUs (the default) or of threads, as a table that\n"
+	"follows what runs. Keys: q quits, s sorts by the next column, b shows threads\n"
+	"or processes.\n"
 	"\n"
-	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level with :u, in\n"
-	"                           the kernel with :k\n"
+	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level by :u,\n"
+	"                           in the kernel by :k\n"
 	"  -g, --group=GROUP        the events of a group\n"
 	"  -p, --pid=PID,...        the threads of processes\n"
 	"  -t, --tid=TID,...        threads\n"
 	"  -C, --cpu=LIST           CPUs, like 0-3,8\n"
 	"  -a, --all-cpus           all CPUs that are online\n"
-	"  -B, --by=WHAT            process: the sum of a process's threads in a row; thread\n"
-	"  -s, --sort=EVENT         largest first (default: the first event); id: by number\n"
+	"  -B, --by=WHAT            thread, or process: the sum of its threads in a row\n"
+	"  -s, --sort=EVENT         largest first (default: the first); id: by number\n"
 	"  -I, --interval=MS        between two tables, 100 or more (default: 1000)\n"
 	"  -n, --count=N            end after N tables\n"
-	"  -b, --batch              plain lines, each with its time, as without a terminal\n"
-	"  -m, --mount=DIR          the mount of perfmonfs (default: $PERFMONFS, or the first)\n";
+	"  -b, --batch              plain lines with their time, as without a terminal\n"
+	"  -m, --mount=DIR          the mount (default: $PERFMONFS, or the first one)\n";
 
 struct top_run {
 	struct top top;
@@ -63,7 +64,8 @@ struct top_run {
 	struct pfm_pmu pmu;
 	struct tree tree;
 	struct group_list groups;
-	const char *events, *group, *sort;
+	struct plan_events wanted;
+	const char *sort;
 	uint64_t interval_ns, begin_ns, count;
 	bool batch, header; /* it is printed */
 };
@@ -72,12 +74,8 @@ struct top_run {
 
 static int top_set_number(const char *option, uint64_t min, uint64_t *v, struct err *e)
 {
-	int rc = num_max(slice_of(optarg), INT_MAX, v, e);
-
-	if (rc == 0 && *v < min)
-		rc = err_set(e, ERANGE, "%llu is too small: give %llu or more",
-			(unsigned long long)*v, (unsigned long long)min);
-	return rc < 0 ? err_prefix(e, "%s", option) : 0;
+	return num_within(slice_of(optarg), min, INT_MAX, v, e) < 0 ? err_prefix(e, "%s", option)
+								    : 0;
 }
 
 static int top_set_by(struct top_run *r, struct err *e)
@@ -105,10 +103,10 @@ static int top_set(struct top_run *r, int c, struct err *e)
 		return rc < 0 ? rc : 0;
 	switch (c) {
 	case 'e':
-		r->events = optarg;
+		r->wanted.events = optarg;
 		return 0;
 	case 'g':
-		r->group = optarg;
+		r->wanted.group = optarg;
 		return 0;
 	case 'B':
 		return top_set_by(r, e);
@@ -162,22 +160,10 @@ static int top_sort_column(struct top_run *r, struct err *e)
 
 static int top_plan(struct top_run *r, struct err *e)
 {
-	struct plan *p = &r->plan;
-	int rc = 0;
+	int rc = load_plan(&r->wanted, &r->tree, &r->pmu, &r->groups, &r->plan, e);
 
-	p->only = -1;
-	p->level = machine_levels(&r->tree);
-	p->free = machine_free_counters(&r->tree, &r->pmu);
-	if (!r->group && !r->events)
-		rc = plan_add_defaults(p, &r->pmu, e);
-	if (r->group)
-		rc = load_groups(&r->groups, e);
-	if (rc == 0 && r->group)
-		rc = plan_add_group(p, &r->pmu, &r->groups, r->group, e);
-	if (rc == 0 && r->events)
-		rc = plan_add(p, &r->pmu, r->events, e);
 	if (rc == 0)
-		rc = plan_assign(p, &r->pmu, false, e);
+		rc = plan_assign(&r->plan, &r->pmu, false, e);
 	return rc < 0 ? rc : top_sort_column(r, e);
 }
 
@@ -189,12 +175,10 @@ static int top_begin(struct top_run *r, struct err *e)
 		rc = load_pmu(&r->tree, &r->pmu, e);
 	if (rc == 0)
 		rc = top_plan(r, e);
-	if (rc < 0)
-		return rc;
-	if (r->top.where.kind != PLACE_CPU && strcmp(r->tree.backend, "sim") == 0)
-		return err_set(e, EINVAL,
-			"the simulated backend has no threads: count CPUs, with -C or -a");
-	rc = signals_open(&r->signals, e);
+	if (rc == 0)
+		rc = places_check_tree(&r->top.where, &r->tree, e);
+	if (rc == 0)
+		rc = signals_open(&r->signals, e);
 	return rc < 0 ? rc : top_open(&r->top, e);
 }
 

@@ -25,11 +25,11 @@ enum { WHO_INDENT = 26, WHO_COLUMNS = 80, WHO_SENTENCE = 400 };
 
 static const char who_usage[] =
 	"Usage: pfm who [-j] [--mount=DIR]\n"
-	"Show every counter of every CPU: free, or in use by which context or program, since\n"
-	"when, and how to get it.\n"
+	"Show every counter of every CPU: free, or in use by which context or program,\n"
+	"since when, and how to get it.\n"
 	"\n"
 	"  -j, --json               JSON Lines, see pfm-who(1)\n"
-	"      --mount=DIR          the mount of perfmonfs (default: $PERFMONFS, or the first)\n";
+	"      --mount=DIR          the mount (default: $PERFMONFS, or the first one)\n";
 
 static const struct option who_options[] = {
 	{"json", no_argument, NULL, 'j'},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* pfm counts and profiles by the tree of a perfmonfs mount, with the rights of its user. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,6 +100,8 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct pfm_command *c;
 
+	/* Where it was ignored, the kernel would keep no exit status of the command. */
+	signal(SIGCHLD, SIG_DFL);
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		puts("pfm " PERFMONFS_VERSION);
 		if (!symbols_supported)

@@ -4,18 +4,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/slice.h"
-#include "tools/pfm/samples/demangle.h"
 #include "tools/pfm/samples/names.h"
-
-static const char kallsyms_path[] = "/proc/kallsyms", kernel_name[] = "[kernel]";
 
 /* A record with a time, and its position in the file, which orders equal times. */
 struct timed {
@@ -226,212 +218,16 @@ static int recording_read(struct recording *r, struct timeline *l, struct err *e
 	return 0;
 }
 
-static bool recording_same_boot(const struct recording *r)
-{
-	struct slice then = recording_info(r, "boot_id");
-	CLEANUP_FCLOSE FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-	char now[64] = "";
-
-	if (!f || !fgets(now, sizeof(now), f))
-		return false;
-	now[strcspn(now, "\n")] = '\0';
-	return slice_is(then, now);
-}
-
-static struct kallsyms *recording_kernel(struct recording *r)
-{
-	struct err e;
-
-	if (r->kernel_tried || !r->names)
-		return r->kernel;
-	r->kernel_tried = true;
-	if (!recording_same_boot(r)) {
-		text_printf(&r->notes, "no names of kernel functions: recorded before the last "
-				       "boot, or elsewhere\n");
-		return NULL;
-	}
-	r->kernel = kallsyms_open(kallsyms_path, &e);
-	if (!r->kernel)
-		text_printf(&r->notes, "no names of kernel functions: %s\n", e.text);
-	return r->kernel;
-}
-
-/* Objects without a file have names like [vdso] and //anon. */
-static bool recording_is_file(const struct object *o)
-{
-	return o->path[0] == '/' && o->path[1] != '/';
-}
-
-static struct symbols *recording_symbols(struct recording *r, struct object *o)
-{
-	struct err e;
-
-	if (o->opened || !r->names || !recording_is_file(o))
-		return o->symbols;
-	o->opened = true;
-	o->symbols = symbols_open(o, &e);
-	if (!o->symbols)
-		text_printf(&r->notes, "addresses instead of names: %s\n", e.text);
-	return o->symbols;
-}
-
 static bool recording_is_kernel(uint64_t ip)
 {
 	return ip >> 63;
-}
-
-static int recording_resolve_kernel(struct recording *r, struct location *p)
-{
-	struct kallsyms *k = recording_kernel(r);
-	const char *module = NULL;
-	struct symbol s = {.name = NULL};
-
-	if (k)
-		s = kallsyms_find(k, p->ip, &module);
-	p->object = image_object(&r->image, module ? module : kernel_name, (const uint8_t *)"", 0);
-	p->function = s.name;
-	p->function_offset = s.offset;
-	return p->object ? 0 : -ENOMEM;
-}
-
-static void recording_resolve_user(struct recording *r, struct location *p)
-{
-	struct symbols *symbols = p->in ? recording_symbols(r, p->in) : NULL;
-	struct symbol s;
-
-	if (!symbols)
-		return;
-	s = symbols_find(symbols, p->offset);
-	p->address = s.address;
-	p->function = s.name;
-	p->function_offset = s.offset;
-}
-
-static struct location *recording_find_location(
-	const struct recording *r, const struct location *p, uint64_t key)
-{
-	for (struct hash_node *n = hash_find(&r->locations, key); n; n = hash_find_next(n)) {
-		struct location *known = container_of(n, struct location, node);
-
-		if (known->in == p->in && known->offset == p->offset && known->kernel == p->kernel)
-			return known;
-	}
-	return NULL;
-}
-
-struct demangled_name {
-	struct hash_node node;
-	char *name; /* NULL: it was not mangled */
-};
-
-/* NULL: no memory. */
-static struct demangled_name *recording_demangled(struct recording *r, const char *name)
-{
-	struct hash_node *known = hash_find(&r->demangled, (uintptr_t)name);
-	struct demangled_name *d;
-
-	if (known)
-		return container_of(known, struct demangled_name, node);
-	d = calloc(1, sizeof(*d));
-	if (!d)
-		return NULL;
-	d->name = demangle(name);
-	hash_add(&r->demangled, &d->node, (uintptr_t)name);
-	if (!demangle_supported && r->demangled.n == 1)
-		text_printf(&r->notes, "names of C++ and Rust as the linker has them: this pfm was "
-				       "built without libiberty (libiberty-dev)\n");
-	return d;
-}
-
-/* All locations of a function have the same pointer to its name. */
-static int recording_demangle(struct recording *r, struct location *p)
-{
-	struct demangled_name *d;
-
-	if (r->names != RECORDING_DEMANGLED || !p->function || !demangle_is_mangled(p->function))
-		return 0;
-	d = recording_demangled(r, p->function);
-	if (!d)
-		return -ENOMEM;
-	p->function = d->name ? d->name : p->function;
-	return 0;
-}
-
-static int recording_resolve(struct recording *r, struct location *p)
-{
-	int rc = 0;
-
-	if (p->kernel)
-		rc = recording_resolve_kernel(r, p);
-	else
-		recording_resolve_user(r, p);
-	rc = rc < 0 ? rc : recording_demangle(r, p);
-	if (p->function && !name_is_clean(p->function))
-		p->function = NULL;
-	return rc;
-}
-
-/* NULL: no memory. */
-static const struct location *recording_new_location(
-	struct recording *r, const struct location *at, uint64_t key)
-{
-	struct location *p = malloc(sizeof(*p));
-
-	if (!p)
-		return NULL;
-	*p = *at;
-	p->object = p->in;
-	p->address = p->offset;
-	if (recording_resolve(r, p) < 0) {
-		free(p);
-		return NULL;
-	}
-	p->number = r->nlocations++;
-	hash_add(&r->locations, &p->node, key);
-	return p;
-}
-
-/* The name of a thread is that of the one that forked it, until it has its own. */
-static const struct image_map *recording_map(
-	struct recording *r, const struct recorded_sample *s, uint64_t ip)
-{
-	const struct image_map *m = image_find(&r->image, s->pid, ip);
-	const char *comm;
-	uint32_t from = 0;
-
-	if (m || !ip)
-		return m;
-	m = image_find_forked(&r->image, s->pid, ip, &from);
-	comm = m && !image_comm(&r->image, s->pid, s->tid) ? image_comm(&r->image, from, from)
-							   : NULL;
-	if (comm)
-		(void)image_name_thread(&r->image, s->tid, comm);
-	return m;
-}
-
-/* NULL: no memory. */
-static const struct location *recording_location(
-	struct recording *r, const struct recorded_sample *s, uint64_t ip, bool kernel)
-{
-	const struct image_map *m = kernel ? NULL : recording_map(r, s, ip);
-	struct location at = {.ip = ip, .offset = ip, .kernel = kernel};
-	const struct location *known;
-	uint64_t key;
-
-	if (m) {
-		at.in = m->object;
-		at.offset = ip - m->addr + m->pgoff;
-	}
-	key = at.offset * 31 + (at.in ? at.in->number + 1 : 0);
-	known = recording_find_location(r, &at, key);
-	return known ? known : recording_new_location(r, &at, key);
 }
 
 /* @returns: @ip is a return address, which is after the call, perhaps in the next function. */
 static int recording_add_frame(
 	struct recording *r, struct recorded_sample *s, uint64_t ip, bool kernel, bool returns)
 {
-	const struct location *at = recording_location(r, s, ip - (returns && ip), kernel);
+	const struct location *at = locations_find(r, s, ip - (returns && ip), kernel);
 
 	if (!at)
 		return -ENOMEM;
@@ -478,6 +274,18 @@ static int recording_add_stack(
 _Static_assert(offsetof(struct data_stack, nframes) == offsetof(struct data_sample, nframes),
 	"a stack begins as a sample does");
 
+/* Sums of overflows, and of the events that they stand for, have 64 bits. */
+static int recording_add_weight(struct recording *r, uint64_t weight, struct err *e)
+{
+	uint64_t period = recording_period(r), most = period ? UINT64_MAX / period : UINT64_MAX;
+
+	if (weight > most - r->weight)
+		return err_set(
+			e, EINVAL, "the file is damaged: more than 2^64 events: record it again");
+	r->weight += weight;
+	return 0;
+}
+
 /* A sample or a stack. */
 static int recording_add_sample(struct recording *r, const struct data_rec *rec, struct err *e)
 {
@@ -497,8 +305,7 @@ static int recording_add_sample(struct recording *r, const struct data_rec *rec,
 		return recording_no_memory(e);
 	s->comm = image_comm(&r->image, s->pid, s->tid); /* finding its mappings may tell it */
 	r->nframes += s->nframes;
-	r->weight += s->weight;
-	return 0;
+	return recording_add_weight(r, s->weight, e);
 }
 
 static int recording_apply_comm(struct recording *r, const struct data_comm *c, struct err *e)
@@ -539,8 +346,7 @@ static int recording_build(struct recording *r, struct timeline *l, struct err *
 		return rc;
 	r->samples = calloc(r->nsamples + 1, sizeof(*r->samples));
 	r->frames = calloc(r->nframes + 1, sizeof(*r->frames));
-	if (!r->samples || !r->frames || image_init(&r->image) < 0 ||
-		hash_init(&r->locations) < 0 || hash_init(&r->demangled) < 0)
+	if (!r->samples || !r->frames || image_init(&r->image) < 0 || locations_init(r) < 0)
 		return recording_no_memory(e);
 	rc = recording_replay(r, l, e);
 	return rc < 0 || (text_ok(&r->notes) && text_ok(&r->info)) ? rc : recording_no_memory(e);
@@ -575,42 +381,9 @@ int recording_open(struct recording *r, const char *path, enum recording_names n
 	return rc < 0 ? err_prefix(e, "%s", path) : 0;
 }
 
-static void recording_close_symbols(struct recording *r)
-{
-	for (size_t i = 0; i < r->image.objects.nbuckets; i++)
-		for (struct hash_node *n = r->image.objects.bucket[i]; n; n = n->next)
-			symbols_close(container_of(n, struct object, node)->symbols);
-}
-
-static void recording_free_locations(struct recording *r)
-{
-	for (size_t i = 0; i < r->locations.nbuckets; i++)
-		for (struct hash_node *n = r->locations.bucket[i], *next; n; n = next) {
-			next = n->next;
-			free(container_of(n, struct location, node));
-		}
-	hash_free(&r->locations);
-}
-
-static void recording_free_demangled(struct recording *r)
-{
-	for (size_t i = 0; i < r->demangled.nbuckets; i++)
-		for (struct hash_node *n = r->demangled.bucket[i], *next; n; n = next) {
-			struct demangled_name *d = container_of(n, struct demangled_name, node);
-
-			next = n->next;
-			free(d->name);
-			free(d);
-		}
-	hash_free(&r->demangled);
-}
-
 void recording_close(struct recording *r)
 {
-	recording_free_demangled(r);
-	recording_free_locations(r);
-	recording_close_symbols(r);
-	kallsyms_close(r->kernel);
+	locations_free(r);
 	image_free(&r->image);
 	free(r->losses);
 	free(r->samples);
@@ -618,66 +391,4 @@ void recording_close(struct recording *r)
 	text_free(&r->info);
 	text_free(&r->notes);
 	data_unload(&r->file);
-}
-
-struct slice recording_info(const struct recording *r, const char *key)
-{
-	struct slice text = {r->info.p, r->info.n};
-
-	while (text.n) {
-		struct slice line = slice_cut(&text, '\n');
-
-		if (slice_is(slice_cut(&line, ' '), key))
-			return line;
-	}
-	return (struct slice){"", 0};
-}
-
-bool recording_has_info(const struct recording *r, const char *key, const char *value)
-{
-	struct slice text = {r->info.p, r->info.n};
-
-	while (text.n) {
-		struct slice line = slice_cut(&text, '\n');
-
-		if (slice_is(slice_cut(&line, ' '), key) && slice_is(line, value))
-			return true;
-	}
-	return false;
-}
-
-const char *recording_event(const struct recording *r)
-{
-	return r->event ? r->event->name : "unknown";
-}
-
-uint64_t recording_period(const struct recording *r)
-{
-	return r->event ? r->event->period : 1;
-}
-
-bool recording_is_time(const struct recording *r)
-{
-	return strcmp(recording_event(r), "cpu-clock") == 0 ||
-	       strcmp(recording_event(r), "task-clock") == 0;
-}
-
-const char *location_name(const struct location *p, char room[LOCATION_ROOM])
-{
-	if (p->function)
-		return p->function;
-	if (!p->address)
-		return "[unknown]";
-	snprintf(room, LOCATION_ROOM, "0x%" PRIx64, p->address);
-	return room;
-}
-
-const char *location_object(const struct location *p)
-{
-	const char *slash;
-
-	if (!p->object)
-		return "[unknown]";
-	slash = strrchr(p->object->path, '/');
-	return slash && slash[1] ? slash + 1 : p->object->path;
 }

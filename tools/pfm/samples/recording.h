@@ -12,21 +12,8 @@
 #include "base/text.h"
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/image.h"
+#include "tools/pfm/samples/locations.h"
 #include "tools/pfm/samples/symbols.h"
-
-/* A byte of a mapped file, or an address of the kernel. */
-struct location {
-	struct hash_node node;       /* in recording.locations */
-	struct object *in;           /* the mapped file; NULL: the kernel, or not known */
-	uint64_t offset;             /* in it, or the address */
-	const struct object *object; /* the same, or a module of the kernel; NULL: not known */
-	uint64_t address;            /* for people: in the file's own addresses */
-	uint64_t ip;                 /* one address at which a sample had it */
-	bool kernel;                 /* executed at kernel level */
-	const char *function;        /* NULL: not known */
-	uint64_t function_offset;    /* from the function's beginning */
-	unsigned number;             /* counts from 0 */
-};
 
 struct recorded_frame {
 	const struct location *at;
@@ -98,11 +85,5 @@ const char *recording_event(const struct recording *r);
 uint64_t recording_period(const struct recording *r);
 /* Whether the event counts ns. */
 bool recording_is_time(const struct recording *r);
-
-/* What to call a location, in @room if it has no function. */
-enum { LOCATION_ROOM = 32 };
-const char *location_name(const struct location *p, char room[LOCATION_ROOM]);
-/* The object's name without its directories. */
-const char *location_object(const struct location *p);
 
 #endif

@@ -12,6 +12,8 @@
 
 /* Below, chance is no good explanation of a difference. */
 static const double comparison_alpha = 0.05;
+/* The smallest that text shows as a number. */
+static const double comparison_least_p = 0.0001;
 
 static struct row_comparison comparison_of(struct series s[2])
 {
@@ -32,10 +34,26 @@ static struct row_comparison comparison_of(struct series s[2])
 	return c;
 }
 
+/* What is significant. Probabilities are not 0, however small. */
+static void comparison_change(const struct report *r, const struct row_comparison *c)
+{
+	char change[DIGITS_ROOM];
+
+	if (isfinite(c->change))
+		fprintf(r->out, " %s%s %%", c->change > 0 ? "+" : "",
+			digits_decimal(change, c->change, 2));
+	else
+		fputs(" from 0", r->out);
+	if (c->p < comparison_least_p)
+		fputs("  p<0.0001\n", r->out);
+	else
+		fprintf(r->out, "  p=%.4f\n", c->p);
+}
+
 static void comparison_text(
 	const struct report *r, const struct row_comparison *c, const struct series *s)
 {
-	char a[DIGITS_ROOM], b[DIGITS_ROOM], change[DIGITS_ROOM];
+	char a[DIGITS_ROOM], b[DIGITS_ROOM];
 
 	fprintf(r->out, "%-20s %-2s ", c->event ? c->event : c->metric,
 		*s->shown_unit ? s->shown_unit : report_level(c->level));
@@ -46,11 +64,10 @@ static void comparison_text(
 	fprintf(r->out, "%17s %17s",
 		digits_decimal(a, c->summaries[0].mean * s->scale, s->decimals),
 		digits_decimal(b, c->summaries[1].mean * s->scale, s->decimals));
-	if (!c->significant)
-		fputs(" no difference shown\n", r->out);
+	if (c->significant)
+		comparison_change(r, c);
 	else
-		fprintf(r->out, " %s%s %%  p=%.4f\n", c->change > 0 ? "+" : "",
-			digits_decimal(change, c->change, 2), c->p);
+		fputs(" no difference shown\n", r->out);
 }
 
 static void comparison_header(struct report *r, char (*labels)[COMPARISON_LABEL],

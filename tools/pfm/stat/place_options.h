@@ -36,7 +36,7 @@ struct place_options {
 	"  -t, --tid=TID,...        threads\n"                                                     \
 	"  -C, --cpu=LIST           CPUs, like 0-3,8\n"                                            \
 	"  -a, --all-cpus           all CPUs that are online\n"                                    \
-	"  -m, --mount=DIR          the mount of perfmonfs (default: $PERFMONFS, or the first)\n"
+	"  -m, --mount=DIR          the mount (default: $PERFMONFS, or the first one)\n"
 
 /*
  * Takes option @c of getopt_long(), with its argument. Returns 1, or 0 if it is none of these.

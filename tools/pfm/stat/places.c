@@ -61,6 +61,14 @@ int places_add_list(
 	return rc;
 }
 
+int places_check_tree(const struct place_options *o, const struct tree *t, struct err *e)
+{
+	if (o->kind != PLACE_CPU && strcmp(t->backend, "sim") == 0)
+		return err_set(e, EINVAL,
+			"the simulated backend has no threads: count CPUs, with -C or -a");
+	return 0;
+}
+
 static int place_aggregate(struct place *place, enum aggregate how, struct err *e)
 {
 	struct topology t = {0};

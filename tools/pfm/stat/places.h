@@ -39,6 +39,9 @@ int places_add(struct places *p, enum place_kind kind, int id, struct err *e);
 int places_add_list(
 	struct places *p, const struct tree *t, const struct place_options *o, struct err *e);
 
+/* -EINVAL: the tree has no such places. */
+int places_check_tree(const struct place_options *o, const struct tree *t, struct err *e);
+
 /* Finds the scopes of all places. */
 int places_aggregate(struct places *p, enum aggregate how, struct err *e);
 

@@ -30,6 +30,12 @@ struct plan {
 	struct text regs[PLAN_SETS]; /* the registers of each set, for its file regs */
 };
 
+/* The events that options name; NULL: not given. Without any, they are the defaults. */
+struct plan_events {
+	const char *events; /* a list */
+	const char *group;
+};
+
 /* Adds the events of @list, which commas separate. -E2BIG: too many. */
 int plan_add(struct plan *p, const struct pfm_pmu *pmu, const char *list, struct err *e);
 

@@ -2,6 +2,7 @@
 #include "tools/pfm/stat/regions.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +45,10 @@ int regions_open(struct regions *r, const struct tree *t, const struct plan *pla
 	void *at;
 	int rc;
 
-	r->fd = memfd_create("pfm-regions", MFD_CLOEXEC);
-	if (r->fd < 0 || ftruncate(r->fd, (off_t)size) < 0)
+	r->fd = memfd_create("pfm-regions", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	/* If a program made it smaller, reading it would be SIGBUS here. */
+	if (r->fd < 0 || ftruncate(r->fd, (off_t)size) < 0 ||
+		fcntl(r->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		return err_set(e, errno, "no memory for regions: %s", err_name(errno));
 	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
 	if (at == MAP_FAILED)
@@ -64,7 +67,9 @@ void regions_close(struct regions *r)
 	*r = (struct regions)REGIONS_NONE;
 }
 
-/* --- Sums */
+/* --- Sums, of what the program has written: that may be anything, and change meanwhile */
+
+enum { REGIONS_ERRNO_MAX = 4095 };
 
 static struct region_sum *regions_find(
 	struct region_sums *sums, const char name[PFM_REGION_NAME], struct err *e)
@@ -72,7 +77,7 @@ static struct region_sum *regions_find(
 	struct region_sum *all;
 
 	for (unsigned i = 0; i < sums->n; i++)
-		if (strncmp(sums->all[i].name, name, PFM_REGION_NAME) == 0)
+		if (strncmp(sums->all[i].name, name, PFM_REGION_NAME - 1) == 0)
 			return &sums->all[i];
 	all = realloc(sums->all, (sums->n + 1) * sizeof(*all));
 	if (!all) {
@@ -86,17 +91,25 @@ static struct region_sum *regions_find(
 	return all;
 }
 
-/* The program has written the sentence, with or without a NUL. */
+/* The sentence may have no NUL. */
 static void regions_reason(struct err *e, const struct pfm_region_loss *loss)
 {
-	err_set(e, (int)loss->no, "%.*s", PFM_REGION_SENTENCE, loss->sentence);
+	uint32_t no = __atomic_load_n(&loss->no, __ATOMIC_ACQUIRE);
+
+	if (no)
+		err_set(e, no <= REGIONS_ERRNO_MAX ? (int)no : EIO, "%.*s", PFM_REGION_SENTENCE,
+			loss->sentence);
 }
 
 static int regions_add(struct region_sums *sums, const struct pfm_region *region,
 	const struct plan *plan, struct err *e)
 {
-	struct region_sum *sum = regions_find(sums, region->name, e);
+	struct region_sum *sum;
 
+	/* The library's own, while it prepares a thread. */
+	if (!region->name[0])
+		return 0;
+	sum = regions_find(sums, region->name, e);
 	if (!sum)
 		return -e->no;
 	sum->calls += region->calls;
@@ -104,7 +117,7 @@ static int regions_add(struct region_sums *sums, const struct pfm_region *region
 	sum->time_ns += region->time_ns;
 	for (unsigned i = 0; i < plan->n; i++) {
 		sum->counts.values[i] += region->counts[i];
-		if (region->loss.no && !sum->counts.lost[i].no)
+		if (!sum->counts.lost[i].no)
 			regions_reason(&sum->counts.lost[i], &region->loss);
 	}
 	return 0;
@@ -115,8 +128,7 @@ int regions_sum(
 {
 	int rc = 0;
 
-	if (r->table->failure.no)
-		regions_reason(&sums->failure, &r->table->failure);
+	regions_reason(&sums->failure, &r->table->failure);
 	for (unsigned i = 0; rc == 0 && i < PFM_REGION_THREADS; i++) {
 		const struct pfm_region_thread *thread = &r->table->threads[i];
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/pfm/stat/stat_options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -54,56 +55,52 @@ const char stat_options_usage[] =
 	"Usage: pfm stat [options] COMMAND [ARG...]\n"
 	"       pfm stat [options] -p PID | -t TID | -C LIST | -a [-- COMMAND [ARG...]]\n"
 	"       pfm stat [options] --compare 'COMMAND A' 'COMMAND B'\n"
-	"Count events of a command and of all that it starts, or of what runs already: until\n"
-	"COMMAND ends, or Ctrl-C.\n"
+	"Count events of a command and of all that it starts, or of what runs already:\n"
+	"until COMMAND ends, or Ctrl-C.\n"
 	"\n"
-	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level with :u, in\n"
-	"                           the kernel with :k\n"
+	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level by :u,\n"
+	"                           in the kernel by :k\n"
 	"  -g, --group=GROUP        the events of a group, with its metrics\n" PLACE_OPTIONS_USAGE
 	"  -I, --interval=MS        print the counts of each interval, of 10 ms or more\n"
-	"  -r, --repeat=N           run the command N times: mean, deviation, median, outliers\n"
+	"  -r, --repeat=N           run the command N times, for statistics\n"
 	"  -j, --json               JSON Lines, see pfm-stat(1)\n"
 	"  -x, --field-separator=C  CSV, with that separator\n"
-	"  -o, --output=FILE        the file for the counts (default: stderr with a COMMAND,\n"
-	"                           stdout without)\n"
+	"  -o, --output=FILE        the file for the counts (default: stderr with a\n"
+	"                           COMMAND, stdout without)\n"
 	"      --mux                more events than counters: event sets by turns, and\n"
 	"                           estimates, each with its share of the time\n"
-	"      --rerun              more events than counters: the command once for each set\n"
+	"      --rerun              more events than counters: the command once for each\n"
+	"                           set\n"
 	"      --no-aggr            one count for each CPU, process or thread\n"
 	"      --per-thread         one for each thread of the command or of processes\n"
 	"      --per-core           one for each core, of CPUs\n"
 	"      --per-socket         one for each socket\n"
-	"      --compare            run two lines of sh alternately, -r times each (default: 10),\n"
-	"                           and show what differs significantly\n"
+	"      --compare            run two lines of sh alternately, -r times each\n"
+	"                           (default: 10), and show what differs significantly\n"
 	"      --regions            count the parts of the command that it names by\n"
 	"                           pfm_region_begin(3)\n"
 	"      --allow-lost         exit as the command does, even if a count is lost\n";
 
-static int stat_options_number(
-	const char *text, uint64_t min, uint64_t max, uint64_t *v, struct err *e)
-{
-	int rc = num_max(slice_of(text), max, v, e);
-
-	if (rc == 0 && *v < min)
-		rc = err_set(e, ERANGE, "%llu is too small: give %llu or more",
-			(unsigned long long)*v, (unsigned long long)min);
-	return rc;
-}
-
 static int stat_options_interval(struct stat_options *o, const char *text, struct err *e)
 {
 	uint64_t ms = 0;
-	int rc = stat_options_number(text, STAT_INTERVAL_MIN_MS, INT_MAX, &ms, e);
+	int rc = num_within(slice_of(text), STAT_INTERVAL_MIN_MS, INT_MAX, &ms, e);
 
 	o->interval_ns = ms * 1000000;
 	return rc < 0 ? err_prefix(e, "-I") : 0;
+}
+
+/* Not one of those that numbers and the names of fields have. */
+static bool stat_options_separates(char c)
+{
+	return !isalnum((unsigned char)c) && !strchr("\"\n\r-+._", c);
 }
 
 static int stat_options_csv(struct stat_options *o, const char *text, struct err *e)
 {
 	o->format = REPORT_CSV;
 	o->separator = *text;
-	return strlen(text) == 1 && !strchr("\"\n\r-.0123456789", *text)
+	return strlen(text) == 1 && stat_options_separates(*text)
 		       ? 0
 		       : err_set(e, EINVAL, "-x %s: give one character, like -x,", text);
 }
@@ -123,7 +120,7 @@ static int stat_options_set_output(struct stat_options *o, int c, struct err *e)
 	case 'I':
 		return stat_options_interval(o, optarg, e);
 	case 'r':
-		return stat_options_number(optarg, 1, STAT_RUNS_MAX, &o->nruns, e) < 0
+		return num_within(slice_of(optarg), 1, STAT_RUNS_MAX, &o->nruns, e) < 0
 			       ? err_prefix(e, "-r")
 			       : 0;
 	case 'j':
@@ -140,12 +137,8 @@ static int stat_options_set_output(struct stat_options *o, int c, struct err *e)
 		return stat_options_aggregate(o, AGGREGATE_THREAD, e);
 	case OPT_PER_CORE:
 		return stat_options_aggregate(o, AGGREGATE_CORE, e);
-	case OPT_PER_SOCKET:
-		return stat_options_aggregate(o, AGGREGATE_SOCKET, e);
 	default:
-		return err_set(e, EINVAL,
-			"%s: unknown, or without its argument; see `pfm help stat`",
-			c == '?' ? "option" : "");
+		return stat_options_aggregate(o, AGGREGATE_SOCKET, e);
 	}
 }
 
@@ -157,10 +150,10 @@ static int stat_options_set(struct stat_options *o, int c, struct err *e)
 		return rc < 0 ? rc : 0;
 	switch (c) {
 	case 'e':
-		o->events = optarg;
+		o->wanted.events = optarg;
 		return 0;
 	case 'g':
-		o->group = optarg;
+		o->wanted.group = optarg;
 		return 0;
 	case OPT_MUX:
 		o->mux = true;

@@ -8,16 +8,17 @@
 
 #include "base/err.h"
 #include "tools/pfm/stat/place_options.h"
+#include "tools/pfm/stat/plan.h"
 #include "tools/pfm/stat/report.h"
 #include "tools/pfm/stat/scope.h"
 
 struct stat_options {
 	struct place_options where;
-	char *const *command;       /* NULL: none */
-	char *compared[2];          /* lines for sh, with @compare instead of @command */
-	const char *events, *group; /* NULL: not given */
-	const char *output;         /* NULL: stdout or stderr */
-	uint64_t nruns;             /* of each command; 1: no statistics */
+	char *const *command; /* NULL: none */
+	char *compared[2];    /* lines for sh, with @compare instead of @command */
+	struct plan_events wanted;
+	const char *output; /* NULL: stdout or stderr */
+	uint64_t nruns;     /* of each command; 1: no statistics */
 	enum aggregate aggregate;
 	uint64_t interval_ns; /* 0: none */
 	enum report_format format;

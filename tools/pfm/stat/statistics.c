@@ -6,12 +6,27 @@
 #include "tools/pfm/text/digits.h"
 #include "tools/pfm/text/summary.h"
 
+enum { STATISTICS_COLUMNS = 80, STATISTICS_NAME = 24, STATISTICS_SCOPE = 12, STATISTICS_LEAST = 6 };
+
+/* The second line begins where the name does in the first, if it fits there. */
+static int statistics_indent(int length, const struct scope *scope)
+{
+	int name = STATISTICS_NAME + (scope ? STATISTICS_SCOPE : 0);
+	int most = STATISTICS_COLUMNS - length;
+
+	if (most < STATISTICS_LEAST)
+		return STATISTICS_LEAST;
+	return name < most ? name : most;
+}
+
 static void statistics_text(
 	const struct report *r, const struct scope *scope, const struct series *s)
 {
 	char mean[DIGITS_ROOM], median[DIGITS_ROOM], min[DIGITS_ROOM], max[DIGITS_ROOM];
 	const char *name = s->event ? s->event : s->metric;
+	char line[3 * DIGITS_ROOM + 48];
 	struct summary sum;
+	int n;
 
 	if (scope)
 		report_scope(r, scope);
@@ -23,11 +38,12 @@ static void statistics_text(
 	fprintf(r->out, "%20s %-2s %-24s %-2s  +-%6.2f %%\n",
 		digits_decimal(mean, sum.mean * s->scale, s->decimals), s->shown_unit, name,
 		report_level(s->level), sum.mean > 0 ? 100 * sum.deviation / sum.mean : 0);
-	fprintf(r->out, "%*s median %s, %s to %s, %u outlier%s\n", scope ? 35 : 23, "",
+	n = snprintf(line, sizeof(line), "median %s, %s to %s, %u outlier%s",
 		digits_decimal(median, sum.median * s->scale, s->decimals),
 		digits_decimal(min, sum.min * s->scale, s->decimals),
 		digits_decimal(max, sum.max * s->scale, s->decimals), sum.outliers,
 		sum.outliers == 1 ? "" : "s");
+	fprintf(r->out, "%*s%s\n", statistics_indent(n, scope), "", line);
 }
 
 static void statistics_row(

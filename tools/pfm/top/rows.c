@@ -11,10 +11,11 @@
 
 /* --- Places */
 
+/* Not one that has ended: its number may be another thread's. */
 static struct top_place *top_find(struct top *t, int id)
 {
 	for (unsigned i = 0; i < t->nplaces; i++)
-		if (t->places[i].place.id == id)
+		if (t->places[i].place.id == id && !t->places[i].place.ended)
 			return &t->places[i];
 	return NULL;
 }
@@ -106,7 +107,9 @@ static int top_update(struct top *t, struct err *e)
 	if (rc < 0)
 		return err_copy(e, &now);
 	top_drop(t);
-	return t->nplaces ? 0 : err_copy(e, &gone);
+	if (t->nplaces)
+		return 0;
+	return gone.no ? err_copy(e, &gone) : err_set(e, ESRCH, "all threads have ended");
 }
 
 int top_open(struct top *t, struct err *e)
@@ -114,6 +117,7 @@ int top_open(struct top *t, struct err *e)
 	int rc = places_add_list(&t->wanted, t->tree, &t->where, e);
 	bool counted = false;
 
+	ctx_raise_limit();
 	if (rc == 0)
 		rc = top_update(t, e);
 	if (rc < 0)
@@ -144,7 +148,7 @@ static void top_add_rates(
 	}
 }
 
-/* A context that is gone is that of a thread that has ended, or the daemon has. */
+/* A thread that has ended, or may not be counted any more, is not shown again. */
 static int top_read_place(struct top *t, struct top_place *p, struct err *e)
 {
 	bool sum = t->by_process && p->pid;
@@ -164,7 +168,7 @@ static int top_read_place(struct top *t, struct top_place *p, struct err *e)
 	top_add_rates(row, t->plan, &since, now_ns - p->read_ns);
 	p->place.last = now;
 	p->read_ns = now_ns;
-	return 0;
+	return p->place.kind == PLACE_CPU ? 0 : place_check(&p->place, e);
 }
 
 static int top_read_places(struct top *t, struct err *e)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "perfmonfs/ioctl.h"
@@ -23,6 +24,16 @@ static int ctx_find_dir(const struct tree *t, struct tree_ctx *c, struct err *e)
 	snprintf(path, sizeof(path), "ctx/%" PRIu64, c->number);
 	c->dir = openat(t->dir, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return c->dir >= 0 ? 0 : file_sentence(t->dir, path, errno, e);
+}
+
+void ctx_raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int ctx_open(const struct tree *t, struct tree_ctx *c, struct err *e)

@@ -22,6 +22,9 @@ struct tree_ctx {
 		.clone = -1, .dir = -1                                                             \
 	}
 
+/* Lets this process have contexts for as many threads as it may: each takes two descriptors. */
+void ctx_raise_limit(void);
+
 int ctx_open(const struct tree *t, struct tree_ctx *c, struct err *e);
 /* Also of one that is TREE_CTX_NONE. */
 void ctx_close(struct tree_ctx *c);

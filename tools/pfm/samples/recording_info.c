@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+/* What a recording tells of itself. */
+#include <string.h>
+
+#include "base/slice.h"
+#include "tools/pfm/samples/recording.h"
+
+struct slice recording_info(const struct recording *r, const char *key)
+{
+	struct slice text = {r->info.p, r->info.n};
+
+	while (text.n) {
+		struct slice line = slice_cut(&text, '\n');
+
+		if (slice_is(slice_cut(&line, ' '), key))
+			return line;
+	}
+	return (struct slice){"", 0};
+}
+
+bool recording_has_info(const struct recording *r, const char *key, const char *value)
+{
+	struct slice text = {r->info.p, r->info.n};
+
+	while (text.n) {
+		struct slice line = slice_cut(&text, '\n');
+
+		if (slice_is(slice_cut(&line, ' '), key) && slice_is(line, value))
+			return true;
+	}
+	return false;
+}
+
+const char *recording_event(const struct recording *r)
+{
+	return r->event ? r->event->name : "unknown";
+}
+
+uint64_t recording_period(const struct recording *r)
+{
+	return r->event ? r->event->period : 1;
+}
+
+bool recording_is_time(const struct recording *r)
+{
+	return strcmp(recording_event(r), "cpu-clock") == 0 ||
+	       strcmp(recording_event(r), "task-clock") == 0;
+}
