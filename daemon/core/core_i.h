@@ -90,6 +90,8 @@ void counters_fold(struct core_run *run, uint32_t pmds, const struct plan *plan)
 void counters_paused(struct context *ctx, uint32_t pmds, uint64_t global);
 /* Loses those of @pmds that depend on the operation that failed; all if the CPU is offline. */
 void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan);
+/* Loses counter @d if it cannot have counted @n events since its last reading. */
+void counter_check_leap(struct core_run *run, unsigned d, uint64_t n);
 /* Loses @pmds; a count already lost keeps its first reason. */
 void counters_lose(struct context *ctx, uint32_t pmds, enum lost why);
 /* The error of reading counter @d, whose count is lost by its state @s: -EIO or -ENXIO. */

@@ -51,6 +51,20 @@ void counters_lose(struct context *ctx, uint32_t pmds, enum lost why)
 		loss_report(ctx, lost);
 }
 
+/*
+ * Only of counters that the kernel widens to 64 bits: x86_perf_event_update() adds 2^48 if the
+ * counter's interrupt comes while it reads the counter. The times of readings are not exact.
+ */
+void counter_check_leap(struct core_run *run, unsigned d, uint64_t n)
+{
+	const struct pmu *pmu = run->ctx->pmu;
+	uint64_t since = run->ctx->active->pmd[d].read_at;
+	uint64_t ran = run->now > since ? run->now - since : 0;
+
+	if (pmu->pmds[d].width == 64 && n / (pmu->max_rate / SECOND_NS + 1) > ran + SECOND_NS)
+		counters_lose(run->ctx, ROW(d), LOST_LEAPT);
+}
+
 static void counter_fold(struct core_run *run, unsigned d, const struct plan *plan)
 {
 	struct context *ctx = run->ctx;
@@ -63,6 +77,7 @@ static void counter_fold(struct core_run *run, unsigned d, const struct plan *pl
 		return;
 	if (wrap && run->now - s->read_at > wrap)
 		counters_lose(ctx, ROW(d), LOST_LATE);
+	counter_check_leap(run, d, op->value - s->hw);
 	if (s->lost)
 		return;
 	if (op->value < s->hw)
@@ -139,6 +154,8 @@ static const struct {
 	[LOST_EVICTED] = {EIO, ": the kernel gave its counter to other perf events of a whole CPU "
 			       "or to the NMI watchdog (kernel.nmi_watchdog), so that events were "
 			       "not counted: stop, write the PMD and start again"},
+	[LOST_LEAPT] = {EIO, ": the kernel's count of it has leapt, as Linux misreads a counter "
+			     "that interrupts at that moment: write the PMD to start over"},
 	[LOST_MISSED] = {EIO, ": the kernel did not report that the thread came to a CPU or left "
 			      "it, as some kernels do not for processes of their own: write the "
 			      "PMD to start over"},

@@ -20,6 +20,7 @@ enum lost {
 	LOST_BUDGET,    /* switching its user's threads took more than the user's part of a CPU */
 	LOST_THROTTLED, /* the kernel stopped it for a while, as it overflowed too often */
 	LOST_EVICTED,   /* the kernel gave its hardware counter to other users of the PMU */
+	LOST_LEAPT,     /* its count has advanced by more than it can have counted */
 	LOST_TAKEN,     /* its thread ran on a CPU where a context was loaded on the CPU itself */
 };
 

@@ -23,6 +23,8 @@ static void interrupt_fold(struct core_run *run, unsigned d, uint64_t hw)
 	uint64_t now = s->n.value + (hw - s->hw);
 	bool back = (int64_t)(hw - s->hw) < 0, crosses = back ? now > s->n.value : now < s->n.value;
 
+	if (!back)
+		counter_check_leap(run, d, hw - s->hw);
 	if (s->lost || (crosses && back && !(ctx->ovfl.wrapped & ROW(d))))
 		return;
 	if (crosses)

@@ -1045,6 +1045,7 @@ static void test_fault_running(void **state)
 /* The counter that other users of the PMU have taken from a backend that can tell. */
 static struct {
 	struct world *w;
+	struct pmd_state *pmd;
 	uint32_t addr;
 	unsigned reads;
 } evicted;
@@ -1088,17 +1089,18 @@ static struct pmd_state *begin_evicted(struct world *w, const struct world_model
 	evicted.w = w;
 	evicted.reads = 0;
 	evicted.addr = w->pmu->pmds[row].addr;
+	evicted.pmd = &w->ctx.active->pmd[row];
 	run_measurement(w);
-	return &w->ctx.active->pmd[row];
+	return evicted.pmd;
 }
 
 /* Its count is lost, the other is not, and it counts again when that is asked for. */
-static void end_evicted(struct world *w, const struct pmd_state *s)
+static void end_evicted(struct world *w, const struct pmd_state *s, enum lost why)
 {
 	const struct world_model *m = w->model;
 	uint64_t value, t;
 
-	assert_int_equal(s->lost, LOST_EVICTED);
+	assert_int_equal(s->lost, why);
 	w->ops.run = w->real->run;
 	WANT(w, -EIO, world_read(w, true, m->pmd[1].num, &value));
 	WANT(w, 0, world_read(w, true, m->pmd[0].num, &value));
@@ -1123,7 +1125,7 @@ static void test_evicted(void **state)
 		s = begin_evicted(&w, m);
 		w.ops.run = run_evicted;
 		WANT(&w, -EIO, world_read(&w, true, m->pmd[1].num, &value));
-		end_evicted(&w, s);
+		end_evicted(&w, s, LOST_EVICTED);
 	}
 }
 
@@ -1139,7 +1141,7 @@ static void test_evicted_interrupt(void **state)
 		w.ctx.interrupts = true;
 		WANT(&w, 0, world_do(&w, CMD_POLL));
 		w.ctx.interrupts = false;
-		end_evicted(&w, s);
+		end_evicted(&w, s, LOST_EVICTED);
 	}
 }
 
@@ -1162,7 +1164,78 @@ static void test_evicted_silent(void **state)
 		WANT(&w, 0, world_do(&w, CMD_POLL));
 		assert_int_equal(evicted.reads, 1);
 		w.ctx.interrupts = false;
-		end_evicted(&w, s);
+		end_evicted(&w, s, LOST_EVICTED);
+	}
+}
+
+/* A kernel that reads a counter while it interrupts adds 2^48 to its count. */
+#define LEAP (1ULL << 48)
+
+static unsigned run_leapt(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
+{
+	unsigned done = evicted.w->real->run(c, ops, n, e);
+
+	for (unsigned i = 0; i < done; i++)
+		if (ops[i].verb == REG_READ && ops[i].addr == evicted.addr)
+			ops[i].value += LEAP;
+	return done;
+}
+
+static bool interrupt_leapt(struct backend_cpu *c, struct interrupt *in)
+{
+	(void)c;
+	*in = (struct interrupt){.kind = INTERRUPT_OVERFLOW, .addr = evicted.addr, .n = 1};
+	in->time = in->now = hw_now(evicted.w->hw);
+	in->counter[0].addr = evicted.addr;
+	in->counter[0].value = evicted.pmd->hw + LEAP;
+	return evicted.reads++ == 0;
+}
+
+/* Such a counter is one of 64 bits. */
+static struct pmd_state *begin_leapt(struct world *w, const struct world_model *m, struct pmu *wide)
+{
+	struct pmd_state *s = begin_evicted(w, m);
+
+	*wide = *w->pmu;
+	for (unsigned d = 0; d < wide->npmds; d++)
+		wide->pmds[d].width = 64;
+	w->ctx.pmu = wide;
+	return s;
+}
+
+static void test_leapt(void **state)
+{
+	struct pmd_state *s;
+	struct pmu wide;
+	struct world w;
+	uint64_t value;
+
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		s = begin_leapt(&w, m, &wide);
+		w.ops.run = run_leapt;
+		WANT(&w, -EIO, world_read(&w, true, m->pmd[1].num, &value));
+		end_evicted(&w, s, LOST_LEAPT);
+	}
+}
+
+/* It is no overflow. */
+static void test_leapt_interrupt(void **state)
+{
+	struct pmd_state *s;
+	struct pmu wide;
+	struct world w;
+
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		s = begin_leapt(&w, m, &wide);
+		WANT(&w, 0, world_write(&w, true, m->pmd[1].num, (uint64_t)-FROM));
+		w.ops.interrupt_next = interrupt_leapt;
+		w.ctx.interrupts = true;
+		WANT(&w, 0, world_do(&w, CMD_POLL));
+		w.ctx.interrupts = false;
+		assert_int_equal(s->overflows, 0);
+		end_evicted(&w, s, LOST_LEAPT);
 	}
 }
 
@@ -1567,6 +1640,8 @@ int main(void)
 		cmocka_unit_test(test_fault_running),
 		cmocka_unit_test(test_evicted),
 		cmocka_unit_test(test_evicted_interrupt),
+		cmocka_unit_test(test_leapt),
+		cmocka_unit_test(test_leapt_interrupt),
 		cmocka_unit_test(test_evicted_silent),
 		cmocka_unit_test(test_offline),
 		cmocka_unit_test(test_offline_end),
