@@ -77,9 +77,10 @@ void command_print_evtset_switch_pmds(const struct command *cmd, struct text *ou
 /* available: "pmcs 0-3,16" and "pmds 0-3,16-18". */
 void command_print_evtset_available(const struct command *cmd, struct text *out);
 
-/* overflows: of a CMD_READ, a line "pmd0 overflows=3 last_reset=0 thresh_left=2" per PMD. */
 /* " gaps=N uncertain=NS" after a count that has gaps. */
 void command_print_gaps(const struct gaps *g, struct text *out);
+
+/* overflows: of a CMD_READ, a line "pmd0 overflows=3 last_reset=0 thresh_left=2" per PMD. */
 void command_print_overflows(const struct command *cmd, struct text *out);
 
 /* events: a line per message, "overflow cpu=1 set=0 pmds=0,4", followed by the thread and its

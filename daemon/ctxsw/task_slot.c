@@ -7,8 +7,8 @@
 #include "daemon/ctxsw/ctxsw_i.h"
 
 /* Another ctxsw thread needs microseconds; or, in a virtual machine, until the host gives its CPU
- * time. The limit is below what the kernel lets real-time threads run at a stretch (950 ms). */
-#define BACKOFF_NS 500000000
+ * time. Meanwhile, no ordinary thread has this CPU. */
+#define BACKOFF_NS 100000000
 
 enum { BACKOFF_SPINS = 200 }; /* before it yields to threads of the same priority */
 
@@ -122,12 +122,15 @@ struct task_ctx *task_slot_acquire(struct ctxsw_thread *ct, unsigned slot)
 			return NULL;
 		if (task_slot_trylock(ct, task_slot, word))
 			return task_slot->task;
-		if (!backoff.spins)
-			atomic_fetch_add(&ct->shared->stats->ctxsw_waits, 1);
 		if (!kicked && task_slot_needs_kick(s, word, &backoff)) {
 			ctxsw_kick_cpu(ct, slot_word_cpu(word));
 			kicked = true;
 		}
+		/* A CPU has waited in vain, and the owner has not gone on since. */
+		if (atomic_load(&task_slot->missed) & MISSED_LATE)
+			return NULL;
+		if (!backoff.spins)
+			atomic_fetch_add(&ct->shared->stats->ctxsw_waits, 1);
 		if (!backoff_wait(&backoff)) {
 			ctxsw_charge(ct, NULL);
 			atomic_fetch_or(&task_slot->missed, MISSED_LATE);

@@ -182,12 +182,19 @@ static bool submit_load(struct engine *eng, struct job *job)
 	return submit_load_cpu(eng, job);
 }
 
+static void submit_count(struct engine *eng, struct job *job)
+{
+	if (!job->counted)
+		atomic_fetch_add(&eng->stats.commands, 1);
+	job->counted = true;
+}
+
 void engine_submit(struct engine *eng, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
 
 	job->event.kind = EVENT_JOB;
-	atomic_fetch_add(&eng->stats.commands, 1);
+	submit_count(eng, job);
 	if (job->cmd.verb == CMD_DESTROY)
 		ec->destroying = true;
 	if (ec->worker) {

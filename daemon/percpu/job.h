@@ -39,6 +39,8 @@ struct job {
 	bool for_task;
 	/* The thread that took the job cannot execute it: the session thread submits it again. */
 	bool requeued;
+	/* It is in engine_stats.commands: submitting it again does not add to that. */
+	bool counted;
 };
 
 /* Sets the error of a job that was cancelled. Returns -EINTR. */

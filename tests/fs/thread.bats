@@ -201,6 +201,48 @@ faults_of_1000_threads() {
 	put ok "$C/pmd/0" 0
 }
 
+# ctxsw_thread CPU
+ctxsw_thread() {
+	grep -lx "pfm/ctxsw$1" "/proc/$DAEMON"/task/*/comm | cut -d/ -f5
+}
+
+# blocked NAME: while the ctxsw thread of a CPU cannot run, TID goes from there to ONE. That CPU's ctxsw thread
+# waits 0.1 s, and not again.
+blocked() {
+	local used waiting
+
+	waiting=$(ctxsw_thread "$ONE")
+	taskset -pc "${CPUS[0]}" "$TID" >/dev/null
+	put ok "$C/pmd/0" 0
+	timeout -s KILL 0.8 chrt -f 99 spinner "${CPUS[0]}" burn >"$SAYS/$1" 3>&- 4>&- 5>&- &
+	until_ok grep -q thread "$SAYS/$1"
+	used=$(cpu_time "$DAEMON" "$waiting")
+	taskset -pc "$ONE" "$TID" >/dev/null
+	wait "$!" || :
+	used=$(($(cpu_time "$DAEMON" "$waiting") - used))
+	echo "used $used ns"
+	[ "$used" -lt 300000000 ]
+}
+
+@test "a ctxsw thread that cannot run keeps another CPU for a tenth of a second" {
+	local try waits
+
+	[ "${#CPUS[@]}" -ge 2 ] || skip "needs two CPUs"
+	serve --backend=perf --threads=ctxsw
+	begin a spinner "${CPUS[0]}" fault
+	renice -n -20 -p "$TID" >/dev/null
+	monitor a "$TID"
+	taskset -pc "$ONE" "$BASHPID" >/dev/null
+	waits=$(stat_of ctxsw_waits)
+	for try in 1 2 3 4 5; do
+		blocked "b$try"
+		[ "$(stat_of ctxsw_waits)" = "$waits" ] || break
+	done
+	[ "$(stat_of ctxsw_waits)" -gt "$waits" ] ||
+		skip "each time that the ctxsw thread could not run, its CPU had another thread"
+	probe EIO pread "$C/pmd/0" 30 0
+}
+
 # cpu_time_beside COMPETITORS
 cpu_time_beside() {
 	local i want stolen
@@ -470,7 +512,9 @@ exit_of_a_thread() {
 	monitor a "${TIDS[0]}"
 	new b
 	refused EBUSY "load tid=${TIDS[0]}" "${TIDS[0]}"
+	before=$(stat_of commands)
 	ctl "load tid=${TIDS[1]}"
+	[ "$(stat_of commands)" = $((before + 1)) ]
 }
 
 # is_taken: the count of C is lost, and the sentence names the CPU and its taker
