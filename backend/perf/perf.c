@@ -402,6 +402,16 @@ static bool perf_is_evicted(const struct backend_cpu *c, const struct perf_recor
 	return r->enabled - r->running > (c->pc.group ? c->group.missed : 0);
 }
 
+/* The counters that were stopped. Since Linux 6.16, these are a whole group, and the record has the number of
+ * its leader, which has no slot. */
+static void perf_interrupt_stopped(
+	const struct backend_cpu *c, const struct perf_slot *s, struct interrupt *in)
+{
+	for (unsigned n = 0; n < NSLOTS; n++)
+		if (s ? s == &c->slots[n] : c->slots[n].fd >= 0)
+			in->counter[in->n++].addr = PERFCNT_ADDR + n;
+}
+
 /* False: it is an event's that has been closed since. */
 static bool perf_interrupt_of(
 	const struct backend_cpu *c, const struct perf_record *r, struct interrupt *in)
@@ -409,7 +419,8 @@ static bool perf_interrupt_of(
 	unsigned n;
 	const struct perf_slot *s = perf_slot_of(c, r->id, &n);
 
-	if (!s && r->kind != INTERRUPT_DROPPED)
+	if (!s && r->kind != INTERRUPT_DROPPED &&
+		!(r->kind == INTERRUPT_THROTTLED && c->pc.group))
 		return false;
 	in->kind = perf_is_evicted(c, r) ? INTERRUPT_EVICTED : r->kind;
 	in->addr = PERFCNT_ADDR + n;
@@ -427,7 +438,10 @@ static bool perf_interrupt_of(
 		.frames = r->frames,
 	};
 	in->n = 0;
-	perf_interrupt_counters(c, r, in);
+	if (r->kind == INTERRUPT_THROTTLED)
+		perf_interrupt_stopped(c, s, in);
+	else
+		perf_interrupt_counters(c, r, in);
 	return true;
 }
 

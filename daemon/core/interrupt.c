@@ -67,11 +67,11 @@ static void interrupt_dropped(struct context *ctx, uint64_t n)
 	source_tell(ctx);
 }
 
-static void interrupt_evicted(struct context *ctx, const struct interrupt *in)
+static void interrupt_lose(struct context *ctx, const struct interrupt *in, enum lost why)
 {
 	for (unsigned i = 0; i < in->n; i++)
 		counters_lose(ctx, interrupt_row(ctx->pmu, in->counter[i].addr) & ctx->res->hw.pmds,
-			LOST_EVICTED);
+			why);
 }
 
 void core_interrupt(struct core_run *run, struct context *ctx, const struct interrupt *in)
@@ -94,10 +94,10 @@ void core_interrupt(struct core_run *run, struct context *ctx, const struct inte
 	case INTERRUPT_THROTTLED:
 		ctx->source.throttled++;
 		source_tell(ctx);
-		counters_lose(ctx, row, LOST_THROTTLED);
+		interrupt_lose(ctx, in, LOST_THROTTLED);
 		break;
 	case INTERRUPT_EVICTED:
-		interrupt_evicted(ctx, in);
+		interrupt_lose(ctx, in, LOST_EVICTED);
 		break;
 	}
 	live_end(ctx, ctx->active);

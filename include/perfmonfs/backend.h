@@ -57,7 +57,8 @@ struct interrupt {
 	enum interrupt_kind {
 		INTERRUPT_OVERFLOW,  /* Of counter @addr. */
 		INTERRUPT_DROPPED,   /* @dropped overflows were not recorded, for lack of room. */
-		INTERRUPT_THROTTLED, /* Counter @addr was stopped for a while: its count is lost. */
+		INTERRUPT_THROTTLED, /* The counters that follow were stopped for a while: they are
+				      * lost. */
 		INTERRUPT_EVICTED,   /* Other users of the PMU took a counter: those of all counters
 				      * that follow are lost. */
 	} kind;

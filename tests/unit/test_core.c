@@ -1064,13 +1064,25 @@ static unsigned run_evicted(struct backend_cpu *c, struct reg_op *ops, unsigned 
 	return n;
 }
 
-static bool interrupt_evicted(struct backend_cpu *c, struct interrupt *in)
+static bool interrupt_one(enum interrupt_kind kind, struct interrupt *in)
 {
-	(void)c;
-	*in = (struct interrupt){.kind = INTERRUPT_EVICTED, .n = 1};
+	*in = (struct interrupt){.kind = kind, .n = 1};
 	in->time = in->now = hw_now(evicted.w->hw);
 	in->counter[0].addr = evicted.addr;
 	return evicted.reads++ == 0;
+}
+
+static bool interrupt_evicted(struct backend_cpu *c, struct interrupt *in)
+{
+	(void)c;
+	return interrupt_one(INTERRUPT_EVICTED, in);
+}
+
+/* With a group's leader, which is no counter, as its source. */
+static bool interrupt_throttled(struct backend_cpu *c, struct interrupt *in)
+{
+	(void)c;
+	return interrupt_one(INTERRUPT_THROTTLED, in);
 }
 
 static bool interrupt_none(struct backend_cpu *c, struct interrupt *in)
@@ -1129,20 +1141,32 @@ static void test_evicted(void **state)
 	}
 }
 
-static void test_evicted_interrupt(void **state)
+static void check_interrupted(
+	bool (*next)(struct backend_cpu *c, struct interrupt *in), enum lost why)
 {
 	struct pmd_state *s;
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
 		s = begin_evicted(&w, m);
-		w.ops.interrupt_next = interrupt_evicted;
+		w.ops.interrupt_next = next;
 		w.ctx.interrupts = true;
 		WANT(&w, 0, world_do(&w, CMD_POLL));
 		w.ctx.interrupts = false;
-		end_evicted(&w, s, LOST_EVICTED);
+		end_evicted(&w, s, why);
 	}
+}
+
+static void test_evicted_interrupt(void **state)
+{
+	(void)state;
+	check_interrupted(interrupt_evicted, LOST_EVICTED);
+}
+
+static void test_throttled_interrupt(void **state)
+{
+	(void)state;
+	check_interrupted(interrupt_throttled, LOST_THROTTLED);
 }
 
 /* Without interrupts for 100 ms, a poll reads the counters. */
@@ -1640,6 +1664,7 @@ int main(void)
 		cmocka_unit_test(test_fault_running),
 		cmocka_unit_test(test_evicted),
 		cmocka_unit_test(test_evicted_interrupt),
+		cmocka_unit_test(test_throttled_interrupt),
 		cmocka_unit_test(test_leapt),
 		cmocka_unit_test(test_leapt_interrupt),
 		cmocka_unit_test(test_evicted_silent),
