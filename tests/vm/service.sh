@@ -26,7 +26,7 @@ boot() { # DIRECTORY
 
 shut_down() { # WORD: reboot, poweroff
 	in_system systemctl "$1" >/dev/null 2>&1
-	wait $booted
+	wait $booted || : # it ends by a signal
 }
 
 system_counts() { # WHAT
@@ -77,7 +77,7 @@ service() { # ROOT: a bare Debian with systemd; the packages are in this directo
 	check "purged while it counts" in_system dpkg --purge perfmonfs
 	is "its registers are put back at last" "$(selectors)" "$before"
 	is "no process is left" "$(pidof perfmonfs)" ""
-	is "nor a mount" "$(in_system grep perfmonfs /proc/mounts)" ""
+	is "nor a mount" "$(in_system grep fuse.perfmonfs /proc/mounts)" ""
 	is "nor a file" "$(in_system find /etc /usr /var/lib -name '*perfmonfs*')" ""
 	shut_down poweroff
 }
