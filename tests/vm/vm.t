@@ -29,9 +29,8 @@ is_silent() { # EXIT-STATUS OUTPUT
 	[ "$1" = 124 ] && ! grep -q "it takes more than" "$2"
 }
 
-# scenarios OUTPUT VARIABLES SCENARIO...: "NAME [ARGUMENT]" each, one after another in one guest: to begin
-# it takes as long as most of them do. Each leaves the guest as it was, or says that it does not.
-scenarios() {
+# run_scenarios OUTPUT VARIABLES SCENARIO...
+run_scenarios() {
 	local out=$1 vars=$2 command="" s rc seconds
 	shift 2
 	seconds=$((300 + 400 * $#))
@@ -45,6 +44,26 @@ scenarios() {
 		cat "$out.again" >>"$out"
 	fi
 	[ $rc = 0 ] || echo "not ok - $*: the guest exits with $rc" >>"$out"
+}
+
+# scenarios OUTPUT VARIABLES SCENARIO...: "NAME [ARGUMENT]" each, one after another in one guest: to begin
+# it takes as long as most of them do. Each leaves the guest as it was, or says that it does not.
+#
+# On a busy host, one sum of some hundred lacks a few milliseconds of the program that is counted, on CPUs
+# and on threads: whether the emulated PMU loses them is not known. So a scenario that fails is told, and
+# tried once more.
+scenarios() {
+	local out=$1 vars=$2 s failed=()
+	shift 2
+	run_scenarios "$out" "$vars" "$@"
+	for s; do ! grep -q -e "^not ok - ${s%% *}: " -e "^not ok - $s: ends with" "$out" || failed+=("$s"); done
+	[ ${#failed[@]} != 0 ] || return 0
+	for s in "${failed[@]}"; do
+		sed -i -e "s/^\(not \)\?ok - ${s%% *}: /# of a first try: &/" \
+			-e "s/^not ok - $s: ends with/# of a first try: &/" "$out"
+	done
+	run_scenarios "$out.second" "$vars" "${failed[@]}"
+	cat "$out.second" >>"$out"
 }
 
 # So many guests at a time: what one counts of threads, or estimates, a second one would disturb.
