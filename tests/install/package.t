@@ -97,4 +97,4 @@ in_guest() {
 	awk -v n="$n" '/^(not )?ok/ { sub(/ok/, "ok " ++n) } { print } END { print "1.." n }' "$work/guest.out"
 }
 
-if [ -x "${VM-}/run" ]; then in_guest; else echo "1..$n"; fi
+if [ -n "${VM-}" ] && [ -x "$VM/run" ]; then in_guest; else echo "1..$n"; fi
