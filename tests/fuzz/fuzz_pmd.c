@@ -18,7 +18,6 @@ static struct cmd_reg dirty(int byte)
 	struct cmd_reg r;
 
 	memset(&r, byte, sizeof(r));
-	r.gaps = (struct gaps){0}; /* printed, but not parsed */
 	r.pmd = true;
 	r.num = 5;
 	return r;

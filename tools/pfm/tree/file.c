@@ -91,13 +91,12 @@ int file_read_u64(int dir, const char *path, uint64_t *v, struct err *e)
 int file_write(int dir, const char *path, const char *text, struct err *e)
 {
 	CLEANUP_CLOSE int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
-	ssize_t n;
+	ssize_t n = -1;
 
 	/* EINTR: the daemon has not started the command. An attach or a detach to this thread, too, ends
 	 * the wait for it. */
-	do {
-		n = fd < 0 ? -1 : write(fd, text, strlen(text));
-	} while (n < 0 && fd >= 0 && errno == EINTR);
+	while (fd >= 0 && (n = write(fd, text, strlen(text))) < 0 && errno == EINTR)
+		;
 	return n < 0 ? file_sentence(dir, path, errno, e) : 0;
 }
 
