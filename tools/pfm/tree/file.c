@@ -93,8 +93,8 @@ int file_write(int dir, const char *path, const char *text, struct err *e)
 	CLEANUP_CLOSE int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
 	ssize_t n = -1;
 
-	/* EINTR: the daemon has not started the command. An attach or a detach to this thread, too, ends
-	 * the wait for it. */
+	/* EINTR: the daemon has not started the command. An attach or a detach to this thread, too,
+	 * ends the wait for it. */
 	while (fd >= 0 && (n = write(fd, text, strlen(text))) < 0 && errno == EINTR)
 		;
 	return n < 0 ? file_sentence(dir, path, errno, e) : 0;
