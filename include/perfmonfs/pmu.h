@@ -46,6 +46,13 @@ enum pmu_space {
 	PMU_SPACE_PERF, /* Slots of the perf backend. */
 };
 
+/* The CPUs that share a register. */
+enum pmu_scope {
+	PMU_SCOPE_THREAD, /* Each logical CPU has its own. */
+	PMU_SCOPE_CORE,
+	PMU_SCOPE_PACKAGE,
+};
+
 /* Bits with the same position in all x86 event selects, and in selectors of the perf backend. */
 #define EVTSEL_USR (1ULL << 16)
 #define EVTSEL_OS  (1ULL << 17)
@@ -69,6 +76,7 @@ struct pmu_pmc {
 	 * P6, where the first selector gates both counters. */
 	uint16_t gate;
 	bool shared; /* Has fields of several users: only updated, never written as a whole. */
+	enum pmu_scope scope;
 };
 
 /* A data register that counts. */
@@ -85,6 +93,7 @@ struct pmu_pmd {
 	uint8_t width;  /* Bits that count, 1 to 64. */
 	int8_t global;  /* Bit in the global control; -1: none. */
 	int64_t rdpmc;  /* Index for the RDPMC instruction; -1: none. */
+	enum pmu_scope scope;
 };
 
 /* The source of a virtual PMD's value. */
