@@ -16,8 +16,9 @@
 #include "base/slice.h"
 
 enum {
-	PMU_MAX_PMCS = 32, /* Rows, not logical numbers. */
-	PMU_MAX_PMDS = 32,
+	/* Rows, not logical numbers: as many as pmu_rows has bits. NetBurst has 63 PMCs. */
+	PMU_MAX_PMCS = 64,
+	PMU_MAX_PMDS = 64,
 	PMU_MAX_NUM = 320, /* Limit of logical numbers; PFM_MAX_PMCS of perfmon2. */
 	PMU_NAME = 32,
 	PMU_MODEL = 64,
@@ -25,6 +26,9 @@ enum {
 	PMU_MAX_VIRTUALS = 19,
 	PMU_PATH = 128,
 };
+
+/* A set of rows of pmu.pmcs, pmu.pmds or pmu.virtuals: a bit each. */
+typedef uint64_t pmu_rows;
 
 /* Logical numbers of virtual PMDs: the built-in ones, then those that descriptions add. */
 enum {

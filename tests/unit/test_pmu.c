@@ -739,13 +739,13 @@ static void test_parse_too_many(void **state)
 		text_printf(
 			&t, "pmc %d S%d addr=0x186 default=0 reserved=0 enable=0 kernel=0\n", i, i);
 	assert_int_equal(parse(t.p, &pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "more than 32"));
+	assert_non_null(strstr(e.text, "more than 64"));
 	text_clear(&t);
 	text_printf(&t, HEAD PMC0);
 	for (int i = 0; i <= PMU_MAX_PMDS; i++)
 		text_printf(&t, "pmd %d C%d addr=0xc1 width=40 wmask=1 pmc=0\n", i, i);
 	assert_int_equal(parse(t.p, &pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "more than 32"));
+	assert_non_null(strstr(e.text, "more than 64"));
 	text_clear(&t);
 	text_printf(&t, HEAD PMC0 PMD0);
 	for (int i = 0; i <= PMU_MAX_VIRTUALS; i++)
