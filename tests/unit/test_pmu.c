@@ -468,6 +468,60 @@ static void test_validate_perf(void **state)
 	assert_int_equal(pmu_validate(&pmu, &e), 0);
 }
 
+/* What no PMU has: EFER, LSTAR, DS_AREA, DEBUGCTL, SYSENTER, MISC_ENABLE, PEBS_ENABLE, APIC_BASE,
+ * SYSCFG, HWCR, and the register that sets bits of GLOBAL_STATUS. */
+static const uint32_t attacks[] = {0xc0000080, 0xc0000082, 0x600, 0x1d9, 0x174, 0x175, 0x176, 0x1a0,
+	0x3f1, 0x1b, 0xc0010010, 0xc0010015, 0x391};
+
+/* In each role, of each model: it is refused, and it is not writable. */
+static void test_validate_attacks(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; pmu_model_name(i); i++) {
+		for (unsigned k = 0; k < COUNT(attacks); k++) {
+			struct pmu good = named(pmu_model_name(i)), pmu = good;
+			uint32_t *const roles[] = {&pmu.pmcs[0].addr, &pmu.pmcs[pmu.npmcs - 1].addr,
+				&pmu.pmds[0].addr, &pmu.pmds[0].waddr,
+				&pmu.pmds[pmu.npmds - 1].addr, &pmu.pmds[pmu.npmds - 1].waddr,
+				&pmu.global_ctrl, &pmu.inuse, &pmu.status, &pmu.clear};
+			struct err e;
+
+			assert_int_equal(pmu_writable(&good, attacks[k]), 0);
+			for (unsigned r = 0; r < COUNT(roles); r++) {
+				pmu = good;
+				*roles[r] = attacks[k];
+				if (pmu_validate(&pmu, &e) != -EINVAL)
+					fail_msg("%s: %#x in role %u", good.name, attacks[k], r);
+			}
+		}
+	}
+}
+
+/* Two rows for one register, by its two addresses; and a write to another counter. */
+static void test_validate_aliases(void **state)
+{
+	struct pmu pmu = named("intel_arch_v3");
+	struct err e;
+
+	(void)state;
+	pmu.pmds[0].waddr = 0x4c1;
+	assert_int_equal(pmu_validate(&pmu, &e), 0);
+	pmu.pmds[0].waddr = 0x4c2;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "another address"));
+	pmu.pmds[0].addr = pmu.pmds[0].waddr = 0x4c2;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "two registers at 0xc2"));
+	pmu = named("amd64_ext");
+	pmu.pmcs[5].addr = 0xc0010003;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "two registers at 0xc0010003"));
+	pmu = named("amd64_ext");
+	pmu.pmds[5].addr = pmu.pmds[5].waddr = 0xc0010005;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "two registers at 0xc0010005"));
+}
+
 static int parse(const char *text, struct pmu *pmu, struct err *e)
 {
 	return pmu_parse(slice_of(text), pmu, e);
@@ -905,6 +959,8 @@ int main(void)
 		cmocka_unit_test(test_validate),
 		cmocka_unit_test(test_validate_inuse_alone),
 		cmocka_unit_test(test_validate_perf),
+		cmocka_unit_test(test_validate_attacks),
+		cmocka_unit_test(test_validate_aliases),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_parse_array),
