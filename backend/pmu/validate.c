@@ -11,6 +11,7 @@
 
 #include "backend/pmu/regs.h"
 #include "backend/pmu/low_bits.h"
+#include "backend/pmu/model.h"
 
 enum role {
 	ROLE_SELECT,
@@ -391,21 +392,52 @@ static int validate_virtual(const struct pmu *pmu, unsigned row, struct err *e)
 	return 0;
 }
 
+/* Applies @rule to each row. False: @mistake has ended the validation. */
+static bool validate_rows(const struct pmu *pmu, unsigned n,
+	int (*rule)(const struct pmu *pmu, unsigned row, struct err *e), enum pmu_part part,
+	pmu_mistake *mistake, void *arg)
+{
+	struct err e;
+
+	for (unsigned i = 0; i < n; i++)
+		if (rule(pmu, i, &e) < 0 && !mistake(arg, part, i, &e))
+			return false;
+	return true;
+}
+
+void pmu_validate_all(const struct pmu *pmu, pmu_mistake *mistake, void *arg)
+{
+	int (*const rules[])(const struct pmu *pmu, struct err *e) = {
+		validate_narrowest, validate_global, validate_distinct};
+	struct err e;
+
+	/* The other rules rely on the numbers of rows that it checks. */
+	if (validate_head(pmu, &e) < 0) {
+		mistake(arg, PMU_PART_WHOLE, 0, &e);
+		return;
+	}
+	if (!validate_rows(pmu, pmu->npmcs, validate_pmc, PMU_PART_PMC, mistake, arg) ||
+		!validate_rows(pmu, pmu->npmds, validate_pmd, PMU_PART_PMD, mistake, arg) ||
+		!validate_rows(
+			pmu, pmu->nvirtuals, validate_virtual, PMU_PART_VIRTUAL, mistake, arg))
+		return;
+	for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i](pmu, &e) < 0 && !mistake(arg, PMU_PART_WHOLE, 0, &e))
+			return;
+}
+
+/* @arg is the struct err of pmu_validate(). */
+static bool validate_first(void *arg, enum pmu_part part, unsigned row, const struct err *e)
+{
+	(void)part;
+	(void)row;
+	err_copy(arg, e);
+	return false;
+}
+
 int pmu_validate(const struct pmu *pmu, struct err *e)
 {
-	int rc = validate_head(pmu, e);
-
-	for (unsigned i = 0; rc == 0 && i < pmu->npmcs; i++)
-		rc = validate_pmc(pmu, i, e);
-	for (unsigned i = 0; rc == 0 && i < pmu->npmds; i++)
-		rc = validate_pmd(pmu, i, e);
-	for (unsigned i = 0; rc == 0 && i < pmu->nvirtuals; i++)
-		rc = validate_virtual(pmu, i, e);
-	if (rc == 0)
-		rc = validate_narrowest(pmu, e);
-	if (rc == 0)
-		rc = validate_global(pmu, e);
-	if (rc == 0)
-		rc = validate_distinct(pmu, e);
-	return rc;
+	e->no = 0;
+	pmu_validate_all(pmu, validate_first, e);
+	return -e->no;
 }
