@@ -60,6 +60,8 @@ static bool detect_matches(
 {
 	if (!m->given || version < m->version || version > m->max_version)
 		return false;
+	if (m->bare && id->leaf1[ECX] & ECX1_HYPERVISOR)
+		return false;
 	if (m->by_family && !detect_in(m->families, PMU_FAMILY_WORDS, id->family))
 		return false;
 	return !m->by_model || detect_in(m->models, PMU_CPU_MODEL_WORDS, id->model);

@@ -13,8 +13,6 @@ enum {
 	PERF_CAP_FULL_WIDTH = 1u << 13,
 };
 
-#define ECX1_HYPERVISOR (1u << 31)
-
 /* If a hypervisor hides the register, its read faults; narrow writes always work. */
 static int intel_full_width(
 	const struct pmu_cpu *cpu, const struct pmu_identity *id, bool *full, struct err *e)

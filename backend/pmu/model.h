@@ -37,6 +37,7 @@ struct pmu_features {
 struct pmu_match {
 	bool given;     /* There is such a line; without, the model is only for --pmu=NAME. */
 	bool by_family; /* Only those of @families. */
+	bool bare;      /* Not under a hypervisor. */
 	bool by_model;  /* Only those of @models, too. */
 	unsigned version, max_version; /* The version is within these. */
 	uint64_t families[PMU_FAMILY_WORDS], models[PMU_CPU_MODEL_WORDS]; /* A bit for each. */
@@ -106,6 +107,8 @@ struct pmu_identity {
 	unsigned family, model;
 	char vendor[13];
 };
+
+#define ECX1_HYPERVISOR (1u << 31) /* Of CPUID leaf 1. */
 
 /* CPUID registers in the order of the output of pmu_cpu.cpuid(). */
 enum { EAX, EBX, ECX, EDX };

@@ -4,9 +4,10 @@
  * are skipped, numbers are decimal or 0x hex, keys are in any order, [] is optional:
  *
  *   pmu NAME TITLE...             one word, then free text
- *   detect vendor=intel|amd version=N [max_version=N] [family=LIST [models=LIST]]
+ *   detect vendor=intel|amd version=N [max_version=N] [family=LIST [models=LIST]] [bare]
  *                                 the CPUs that have it. version is that of CPUID leaf 0xA; of AMD,
- *                                 1: PerfCtrExtCore, 2: PerfMonV2 (leaf 0x80000022); 0: neither
+ *                                 1: PerfCtrExtCore, 2: PerfMonV2 (leaf 0x80000022); 0: neither.
+ *                                 bare: not under a hypervisor, which may lack its registers
  *   features version=N gp=N gp_width=N [fixed=BITS fixed_width=N] [full_width]
  *                                 what CPUID says, for --pmu=NAME and the simulator; for version 0,
  *                                 also of an actual CPU

@@ -25,13 +25,14 @@ int parse_rate(struct parse *p, struct slice line, struct err *e)
 int parse_detect(struct parse *p, struct slice line, struct err *e)
 {
 	static const char *const vendors[] = {[PMU_INTEL] = "intel", [PMU_AMD] = "amd", NULL};
-	enum { VENDOR, VERSION, MAX_VERSION, FAMILY, MODELS, N };
+	enum { VENDOR, VERSION, MAX_VERSION, FAMILY, MODELS, BARE, N };
 	struct key keys[N] = {
 		[VENDOR] = {"vendor", KEY_WORD, .required = true, .words = vendors},
 		[VERSION] = {"version", KEY_NUMBER, 255, true},
 		[MAX_VERSION] = {"max_version", KEY_NUMBER, 255},
 		[FAMILY] = {"family", KEY_LIST},
 		[MODELS] = {"models", KEY_LIST},
+		[BARE] = {"bare", KEY_FLAG},
 	};
 	struct pmu_match *d = &p->model.detect;
 	int rc = key_parse_line(line, keys, N, e);
@@ -45,6 +46,7 @@ int parse_detect(struct parse *p, struct slice line, struct err *e)
 	d->version = (unsigned)keys[VERSION].value;
 	d->max_version = keys[MAX_VERSION].seen ? (unsigned)keys[MAX_VERSION].value : 255;
 	d->by_family = keys[FAMILY].seen;
+	d->bare = keys[BARE].seen;
 	d->by_model = keys[MODELS].seen;
 	if (d->by_family)
 		rc = list_parse(keys[FAMILY].text, d->families, PMU_FAMILY_WORDS, e);

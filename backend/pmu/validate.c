@@ -40,6 +40,7 @@ static const struct {
 	{0x390, 0x390, 1, ROLE_CLEAR},
 	{0x392, 0x392, 1, ROLE_INUSE},
 	{0x1a6, 0x1a7, 1, ROLE_EXTRA},            /* off-core response */
+	{0x3f6, 0x3f7, 1, ROLE_EXTRA},            /* load latency, front end */
 	{0xc0010000, 0xc0010003, 1, ROLE_SELECT}, /* AMD since K7 */
 	{0xc0010004, 0xc0010007, 1, ROLE_COUNTER},
 	{0xc0010200, 0xc001020e, 2, ROLE_SELECT}, /* AMD PerfCtrExtCore */
@@ -186,7 +187,11 @@ static int validate_pmc_role(const struct pmu *pmu, const struct pmu_pmc *pmc, s
 				pmc->name);
 		return validate_meaning(pmc, &fixed_meaning, e);
 	case ROLE_EXTRA:
-		return 0;
+		return pmc->shared || pmc->enable ? err_set(e, EINVAL,
+							    "%s: it only selects, and has neither "
+							    "enable bits nor counters",
+							    pmc->name)
+						  : 0;
 	default:
 		return err_set(e, EINVAL, "%s: %#" PRIx32 " is not known as a PMC's register",
 			pmc->name, pmc->addr);

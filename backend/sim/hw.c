@@ -60,12 +60,35 @@ static bool hw_fits(const struct pmu_features *f)
 	       f->gp_width < 64 && !(f->fixed & (f->fixed + 1));
 }
 
+/* PMCs that neither enable nor belong to a counter, of the description. */
+static void hw_find_extras(struct hw *hw, const struct pmu *pmu)
+{
+	for (unsigned i = 0; i < pmu->npmcs && hw->nextras < HW_MAX_EXTRAS; i++) {
+		const struct pmu_pmc *pmc = &pmu->pmcs[i];
+		bool counts = pmc->enable || pmc->gate != i;
+
+		for (unsigned d = 0; d < pmu->npmds; d++)
+			counts = counts || pmu->pmds[d].pmc == i;
+		if (!counts)
+			hw->extras[hw->nextras++] = (struct hw_extra){pmc->addr, ~pmc->rsvd};
+	}
+}
+
+static const struct hw_extra *hw_extra_at(const struct hw *hw, uint32_t addr)
+{
+	for (unsigned i = 0; i < hw->nextras; i++)
+		if (hw->extras[i].addr == addr)
+			return &hw->extras[i];
+	return NULL;
+}
+
 int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 {
 	const struct pmu_model *m = hw_find_model(model, e);
+	struct pmu pmu;
 	struct hw *hw;
 
-	if (!m)
+	if (!m || pmu_build(m, &m->features, &pmu, e) < 0)
 		return -e->no;
 	if (!hw_fits(&m->features))
 		return err_set(e, ERANGE,
@@ -82,6 +105,7 @@ int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 	hw->model = m;
 	hw->rules = hw_rules[m->vendor];
 	hw->ncpus = ncpus;
+	hw_find_extras(hw, &pmu);
 	pthread_mutex_init(&hw->lock, NULL);
 	for (unsigned i = 0; i < ncpus && hw->rules->on_at_reset && m->features.version >= 2; i++)
 		hw->cpus[i].global_ctrl = (1ULL << m->features.gp) - 1;
@@ -181,6 +205,8 @@ void hw_lock(struct hw *hw)
 
 static int hw_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value)
 {
+	const struct hw_extra *extra = hw_extra_at(hw, addr);
+
 	if (!hw_present(hw, cpu))
 		return -ENXIO;
 	if (hw_in_ranges(&hw->fault, addr))
@@ -190,17 +216,28 @@ static int hw_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value)
 		*value = hw_ticks(HW_TSC_RATE, hw->now);
 		return 0;
 	}
+	if (extra) {
+		*value = hw->cpus[cpu].extra[extra - hw->extras];
+		return 0;
+	}
 	return hw->rules->rdmsr(hw->model, &hw->cpus[cpu], addr, value);
 }
 
 int hw_write(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value)
 {
+	const struct hw_extra *extra = hw_extra_at(hw, addr);
+
 	if (!hw_present(hw, cpu))
 		return -ENXIO;
 	if (hw_in_ranges(&hw->fault, addr))
 		return -EIO;
 	hw_catch_up(hw, &hw->cpus[cpu]);
-	return hw->rules->wrmsr(hw->model, &hw->cpus[cpu], addr, value);
+	if (!extra)
+		return hw->rules->wrmsr(hw->model, &hw->cpus[cpu], addr, value);
+	if (value & ~extra->bits)
+		return -EIO;
+	hw->cpus[cpu].extra[extra - hw->extras] = value;
+	return 0;
 }
 
 static const char *hw_outcome(int rc)

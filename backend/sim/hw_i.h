@@ -18,6 +18,7 @@ enum {
 	HW_MAX_GP = 8,
 	HW_MAX_FIXED = 4,
 	HW_MAX_COUNTERS = HW_MAX_GP + HW_MAX_FIXED,
+	HW_MAX_EXTRAS = 8,
 	HW_MAX_CPUS = 4096,
 	HW_MAX_RANGES = 64,
 	HW_TSC_RATE = 2500, /* Ticks per microsecond. */
@@ -28,7 +29,8 @@ struct hw_cpu {
 	uint64_t sel[HW_MAX_GP];
 	uint64_t count[HW_MAX_COUNTERS]; /* General counters; fixed ones from HW_MAX_GP on. */
 	uint64_t fixed_ctrl, global_ctrl;
-	uint64_t status; /* Overflows, even if the model has no status register. */
+	uint64_t extra[HW_MAX_EXTRAS]; /* Values of hw.extras. */
+	uint64_t status;               /* Overflows, even if the model has no status register. */
 };
 
 /* What processors of one vendor have in common. Register accesses return 0 or -EIO for #GP. */
@@ -54,6 +56,12 @@ struct hw_ranges {
 struct hw {
 	const struct pmu_model *model;
 	const struct hw_rules *rules;
+	/* The description's PMCs that only select together with others. Their other bits fault. */
+	struct hw_extra {
+		uint32_t addr;
+		uint64_t bits;
+	} extras[HW_MAX_EXTRAS];
+	unsigned nextras;
 	unsigned ncpus;
 	pthread_mutex_t lock; /* Guards all fields below. */
 	uint64_t now;         /* Model time, ns. */

@@ -512,3 +512,22 @@ mount_helper() {
 	run -1 perfmonfs "--pmu-check=$dir/none"
 	[[ $output == *"$dir/none"* ]]
 }
+
+@test "a register that only selects: written with the context's PMCs, and restored" {
+	serve_msrsim --clock=script --model=skylake
+	probe 8 pwrite "$CPU/1/msr" 0x1a6 0200010000000000
+	serve --backend=msr "--dev=$CPU"
+	[ "$(cat "$MNT/pmu/name")" = skylake ]
+	grep -q "^19 OFFCORE_RSP0 msr 0x1a6 " "$MNT/pmu/pmcs"
+	new a
+	put ok "$C/regs" "pmc0 0x4101b7\npmc19 0x11001"
+	ctl "load cpu=1"
+	ctl start
+	[ "$(msr 1 0x1a6)" = 0100010000000000 ]
+	echo 1000000 >"$CPU/sim/advance"
+	ctl stop
+	[ "$(cut -d " " -f 1 "$C/pmd/0")" -gt 0 ]
+	rmdir "$C"
+	[ "$(msr 1 0x1a6)" = 0200010000000000 ]
+	[ "$(msr 0 0x1a6)" = 0000000000000000 ]
+}

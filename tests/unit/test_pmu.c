@@ -100,7 +100,7 @@ static int detect(const struct leaves *l, struct pmu *pmu, struct err *e)
 }
 
 #define INTEL   .vendor = "GenuineIntel"
-#define SKYLAKE .max = 0x16, .eax1 = 0x506e3
+#define SKYLAKE .max = 0x16, .eax1 = 0x506c9
 #define PDCM    (1u << 15)
 #define VM      (1u << 31)
 #define FW      (1ull << 13)
@@ -116,16 +116,26 @@ static const struct {
 } detections[] = {
 	/* Pentium III, Pentium M without and with an empty leaf */
 	{{INTEL, .max = 2, .eax1 = 0x683}, "p6", 2, 2, 40, 0xc1, 0x7fffffff},
-	{{INTEL, .max = 0xa, .eax1 = 0x6d8}, "p6", 2, 2, 40, 0xc1, 0x7fffffff},
+	{{INTEL, .max = 0xa, .eax1 = 0x6d8}, "pentium_m", 2, 2, 40, 0xc1, 0x7fffffff},
 	/* Core Duo */
-	{{INTEL, .max = 0xa, .eax1 = 0x6e8, .perfmon = {0x07280201}}, "intel_arch_v1", 2, 2, 40,
-		0xc1, 0x7fffffff},
+	{{INTEL, .max = 0xa, .eax1 = 0x6e8, .perfmon = {0x07280201}}, "core", 2, 2, 40, 0xc1,
+		0x7fffffff},
 	/* Core 2 */
-	{{INTEL, .max = 0xa, .eax1 = 0x6fb, .perfmon = {0x07280202, 0, 0, 0x503}}, "intel_arch_v2",
-		3, 5, 40, 0xc1, 0x7fffffff},
+	{{INTEL, .max = 0xa, .eax1 = 0x6fb, .perfmon = {0x07280202, 0, 0, 0x503}}, "core2", 3, 5,
+		40, 0xc1, 0x7fffffff},
+	/* Skylake; under a hypervisor, and one that presents another version */
+	{{INTEL, .max = 0x16, .eax1 = 0x506e3, .perfmon = {0x07300404, 0, 0, 0x603}}, "skylake", 9,
+		7, 48, 0xc1, 0x7fffffff},
+	{{INTEL, .max = 0x16, .eax1 = 0x506e3, .ecx1 = VM, .perfmon = {0x07300404, 0, 0, 0x603}},
+		"intel_arch_v4", 5, 7, 48, 0xc1, 0x7fffffff},
+	{{INTEL, .max = 0x16, .eax1 = 0x506e3, .perfmon = {0x07300402, 0, 0, 0x603}},
+		"intel_arch_v2", 5, 7, 48, 0xc1, 0x7fffffff},
+	/* Granite Rapids, whatever the version from 5 on */
+	{{INTEL, .max = 0x20, .eax1 = 0xa06d1, .perfmon = {0x08300806, 0, 0xf, 0x604}},
+		"graniterapids", 13, 12, 48, 0xc1, 0x7fffffff},
 	/* firmware that forgot the fixed counters; a hypervisor that has none */
-	{{INTEL, .max = 0xa, .eax1 = 0x6fb, .perfmon = {0x07280202}}, "intel_arch_v2", 3, 5, 40,
-		0xc1, 0x7fffffff},
+	{{INTEL, .max = 0xa, .eax1 = 0x6fb, .perfmon = {0x07280202}}, "core2", 3, 5, 40, 0xc1,
+		0x7fffffff},
 	{{INTEL, SKYLAKE, .ecx1 = VM, .perfmon = {0x07300402}}, "intel_arch_v2", 4, 4, 48, 0xc1,
 		0x7fffffff},
 	/* Ivy Bridge writes in full; a hypervisor hides the register; it says no */
@@ -151,7 +161,7 @@ static const struct {
 	{{INTEL, SKYLAKE}, .rc = -ENODEV, .says = "virtual machine"},
 	{{INTEL, .max = 5, .eax1 = 0xf29}, .rc = -ENODEV, .says = "family 15 model 2"},
 	{{INTEL, .max = 1, .eax1 = 0x543}, .rc = -ENODEV, .says = "family 5 model 4 "},
-	{{INTEL, .max = 2, .eax1 = 0x6d8}, "p6", 2, 2, 40, 0xc1, 0x7fffffff},
+	{{INTEL, .max = 2, .eax1 = 0x6d8}, "pentium_m", 2, 2, 40, 0xc1, 0x7fffffff},
 	{{INTEL, .max = 2, .eax1 = 0x6e8}, .rc = -ENODEV, .says = "virtual machine"},
 	{{INTEL, .max = 2, .eax1 = 0x10678}, .rc = -ENODEV, .says = "virtual machine"},
 	{{INTEL, .max = 5, .eax1 = 0xf0f29}, .rc = -ENODEV, .says = "family 15 model 242 "},
@@ -497,6 +507,34 @@ static void test_validate_attacks(void **state)
 	}
 }
 
+/* Registers that only select have no part in enabling, and their reserved bits are not written. */
+static void test_extras(void **state)
+{
+	struct pmu pmu = named("skylake"), bad = pmu;
+	int rsp = pmu_find_pmc(&pmu, 19), fe = pmu_find_pmc(&pmu, 31);
+	struct err e;
+
+	(void)state;
+	assert_true(rsp > 0 && fe > 0);
+	assert_int_equal(pmu.pmcs[rsp].addr, 0x1a6);
+	assert_int_equal(pmu.pmcs[rsp].scope, PMU_SCOPE_CORE);
+	assert_int_equal(pmu_writable(&pmu, 0x1a6), 0x3fffff8fff);
+	assert_int_equal(pmu_writable(&pmu, 0x3f7), 0x7fff17);
+	assert_int_equal(pmu_enable_bits(&pmu, 0x1a6), 0);
+	bad.pmcs[rsp].enable = 1;
+	assert_int_equal(pmu_validate(&bad, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "only selects"));
+	bad = pmu;
+	bad.pmds[0].pmc = (uint16_t)fe; /* Nothing enables it. */
+	assert_int_equal(pmu_validate(&bad, &e), -EINVAL);
+	/* Nehalem has one off-core register, numbered as in libpfm3. */
+	pmu = named("nehalem");
+	assert_int_equal(pmu_find_pmc(&pmu, 30), -1);
+	assert_int_equal(pmu.pmcs[pmu_find_pmc(&pmu, 18)].addr, 0x3f6);
+	pmu = named("core");
+	assert_int_equal(pmu.pmcs[1].gate, 0);
+}
+
 /* Two rows for one register, by its two addresses; and a write to another counter. */
 static void test_validate_aliases(void **state)
 {
@@ -738,6 +776,7 @@ static const struct {
 	{HEAD "detect vendor=via version=1\n", -EINVAL, "not one of intel, amd"},
 	{HEAD "detect vendor=amd version=256\n", -ERANGE, "line 3"},
 	{HEAD "detect vendor=amd version=1 models=3\n", -EINVAL, "without family="},
+	{HEAD "detect vendor=amd version=1 bare=1\n", -EINVAL, "no value"},
 	{HEAD "detect vendor=amd version=1 family=\n", -EINVAL, "empty"},
 	{HEAD "detect vendor=amd version=1 family=5-3\n", -EINVAL, "backwards"},
 	{HEAD "detect vendor=amd version=1 family=6 models=256\n", -ERANGE, "line 3"},
@@ -1055,6 +1094,7 @@ int main(void)
 		cmocka_unit_test(test_validate_perf),
 		cmocka_unit_test(test_validate_attacks),
 		cmocka_unit_test(test_validate_aliases),
+		cmocka_unit_test(test_extras),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_parse_array),

@@ -67,10 +67,13 @@ static struct world_model measure(const struct pmu_model *m)
 __attribute__((constructor)) static void measure_models(void)
 {
 	const struct pmu_model *m;
+	unsigned n = 0;
 
-	for (unsigned i = 0; (m = pmu_model_at(i)) && i < WORLD_MODELS; i++) {
-		world_models[i] = measure(m);
-		world_models[i].name = m->sim.name;
+	for (unsigned i = 0; (m = pmu_model_at(i)) && n < WORLD_MODELS; i++) {
+		if (!m->sim.name[0])
+			continue;
+		world_models[n] = measure(m);
+		world_models[n++].name = m->sim.name;
 	}
 }
 

@@ -121,14 +121,15 @@ static struct slice pmu_first_line(struct slice text)
 	return slice_trim(slice_cut(&text, '\n'));
 }
 
-/* The name tells the encoding, except with perf, where the machine's PMU counts. */
+/* The name or the title tells the encoding, except with perf, where the machine's PMU counts. */
 static enum pfm_encoding pmu_encoding(const struct pfm_pmu *pmu, const struct pfm_cpu *cpu)
 {
-	if (strcmp(pmu->name, "p6") == 0)
+	if (strcmp(pmu->name, "p6") == 0 || strcmp(pmu->name, "pentium_m") == 0)
 		return PFM_ENCODING_P6;
-	if (strncmp(pmu->name, "intel_arch_v", 12) == 0)
+	if (strncmp(pmu->name, "intel_arch_v", 12) == 0 ||
+		strncmp(pmu->model, "Intel architectural", 19) == 0)
 		return PFM_ENCODING_INTEL;
-	if (strncmp(pmu->name, "amd64", 5) == 0)
+	if (strncmp(pmu->name, "amd64", 5) == 0 || strncmp(pmu->model, "AMD64", 5) == 0)
 		return PFM_ENCODING_AMD;
 	return cpu->kernel_pmu && strcmp(pmu->backend, "perf") == 0 ? cpu->encoding
 								    : PFM_ENCODING_NONE;
