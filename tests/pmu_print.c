@@ -4,6 +4,13 @@
 
 #include <inttypes.h>
 
+static const char *scope_text(enum pmu_scope scope)
+{
+	static const char *const texts[] = {"", " scope=core", " scope=package"};
+
+	return texts[scope];
+}
+
 static void print_pmc(const struct pmu *pmu, unsigned row, struct text *out)
 {
 	const struct pmu_pmc *pmc = &pmu->pmcs[row];
@@ -18,7 +25,7 @@ static void print_pmc(const struct pmu *pmu, unsigned row, struct text *out)
 		text_printf(out, " wide=%#" PRIx64, pmc->wide);
 	if (pmc->gate != row)
 		text_printf(out, " gate=%u", pmu->pmcs[pmc->gate].num);
-	text_printf(out, "%s\n", pmc->shared ? " shared" : "");
+	text_printf(out, "%s%s\n", pmc->shared ? " shared" : "", scope_text(pmc->scope));
 }
 
 static void print_pmd(const struct pmu *pmu, const struct pmu_pmd *pmd, struct text *out)
@@ -34,7 +41,7 @@ static void print_pmd(const struct pmu *pmu, const struct pmu_pmd *pmd, struct t
 		text_printf(out, " global=%d", pmd->global);
 	if (pmd->rdpmc >= 0)
 		text_printf(out, " rdpmc=%#" PRIx64, (uint64_t)pmd->rdpmc);
-	text_printf(out, "\n");
+	text_printf(out, "%s\n", scope_text(pmd->scope));
 }
 
 /* pmu_parse() adds the built-in ones. */

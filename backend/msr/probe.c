@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "backend/pmu/row.h"
+#include "backend/pmu/low_bits.h"
 #include "base/cleanup.h"
 
 static int probe_no_pmu(const struct pmu_pmd *pmd, const char *how, struct err *e)

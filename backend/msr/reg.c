@@ -2,7 +2,7 @@
 /* Builds the rows of a description. */
 #include "backend/msr/reg.h"
 
-#include "backend/pmu/row.h"
+#include "backend/pmu/low_bits.h"
 
 static struct msr_reg *reg_add(
 	struct msr_regs *regs, const struct pmu *pmu, uint32_t addr, const char *name)

@@ -30,8 +30,9 @@ static int catalog_by_name(const char *name, struct pmu *out, struct err *e)
 
 	for (unsigned i = 0; (m = pmu_model_at(i)); i++) {
 		if (strcmp(name, m->name) == 0) {
-			pmu_build(m, &m->features, out);
-			return 0;
+			int rc = pmu_build(m, &m->features, out, e);
+
+			return rc < 0 ? rc : pmu_validate(out, e);
 		}
 	}
 	catalog_names(&names);

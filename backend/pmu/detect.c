@@ -43,21 +43,42 @@ static const struct {
 	enum pmu_vendor vendor;
 	int (*features)(const struct pmu_cpu *cpu, const struct pmu_identity *id,
 		struct pmu_features *out, struct err *e);
+	int (*no_model)(const struct pmu_identity *id, struct err *e);
 } detect_vendors[] = {
-	{"GenuineIntel", PMU_INTEL, intel_features},
-	{"AuthenticAMD", PMU_AMD, amd_features},
-	{"HygonGenuine", PMU_AMD, amd_features},
+	{"GenuineIntel", PMU_INTEL, intel_features, intel_no_model},
+	{"AuthenticAMD", PMU_AMD, amd_features, amd_no_model},
+	{"HygonGenuine", PMU_AMD, amd_features, amd_no_model},
 };
 
-/* The model with the highest version up to @version; each vendor has one for version 0. */
-static const struct pmu_model *detect_model(enum pmu_vendor vendor, unsigned version)
+static bool detect_in(const uint64_t *bits, unsigned words, unsigned n)
+{
+	return n < 64 * words && bits[n / 64] >> n % 64 & 1;
+}
+
+static bool detect_matches(
+	const struct pmu_match *m, const struct pmu_identity *id, unsigned version)
+{
+	if (!m->given || version < m->version || version > m->max_version)
+		return false;
+	if (m->by_family && !detect_in(m->families, PMU_FAMILY_WORDS, id->family))
+		return false;
+	return !m->by_model || detect_in(m->models, PMU_CPU_MODEL_WORDS, id->model);
+}
+
+/* One that names the CPU's model precedes one that does not; then the highest version wins. */
+static const struct pmu_model *detect_model(
+	enum pmu_vendor vendor, const struct pmu_identity *id, unsigned version)
 {
 	const struct pmu_model *best = NULL, *m;
 
-	for (unsigned i = 0; (m = pmu_model_at(i)); i++)
-		if (m->vendor == vendor && m->features.version <= version &&
-			(!best || m->features.version > best->features.version))
+	for (unsigned i = 0; (m = pmu_model_at(i)); i++) {
+		if (m->vendor != vendor || !detect_matches(&m->detect, id, version))
+			continue;
+		if (!best || m->detect.by_model > best->detect.by_model ||
+			(m->detect.by_model == best->detect.by_model &&
+				m->detect.version > best->detect.version))
 			best = m;
+	}
 	return best;
 }
 
@@ -65,15 +86,19 @@ static int detect_build(
 	const struct pmu_cpu *cpu, const struct pmu_identity *id, struct pmu *out, struct err *e)
 {
 	for (unsigned i = 0; i < sizeof(detect_vendors) / sizeof(detect_vendors[0]); i++) {
+		const struct pmu_model *m;
 		struct pmu_features f;
 		int rc;
 
 		if (strcmp(id->vendor, detect_vendors[i].id) != 0)
 			continue;
 		rc = detect_vendors[i].features(cpu, id, &f, e);
-		if (rc == 0)
-			pmu_build(detect_model(detect_vendors[i].vendor, f.version), &f, out);
-		return rc;
+		if (rc < 0)
+			return rc;
+		m = detect_model(detect_vendors[i].vendor, id, f.version);
+		if (!m)
+			return detect_vendors[i].no_model(id, e);
+		return pmu_build(m, f.version ? &f : &m->features, out, e);
 	}
 	return err_set(e, ENODEV,
 		"CPU vendor '%s' is unknown: describe its PMU with --pmu=FILE, or use "

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Detects the PMU of a CPU from its CPUID feature leaves, never from lists of processor models: a
- * processor newer than this program is described correctly as long as its vendor follows the
- * leaves.
+ * Detects the PMU of a CPU from its CPUID leaves, by the models' lines "detect". A model that goes
+ * by the vendor's feature leaves alone applies to processors newer than this program, too.
  */
 #ifndef BACKEND_PMU_DETECT_H
 #define BACKEND_PMU_DETECT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models of PMUs. A model is one row of pmu_intel_models or pmu_amd_models: its name, the CPUID
- * version that selects it, the parameters of its description, and the processor that the simulator
- * offers for it. Detection, --pmu=NAME, sim:MODEL, msrsim and the tests walk these rows.
+ * Models of PMUs. A model is a file of models/, or of /etc/perfmonfs/pmu.d: the registers, the CPUs
+ * that have them, parameters, and the processor that the simulator offers for it. parse.c has the
+ * grammar. Detection, --pmu=NAME, sim:MODEL, msrsim and the tests walk the models.
  */
 #ifndef BACKEND_PMU_MODEL_H
 #define BACKEND_PMU_MODEL_H
@@ -15,11 +15,16 @@
 
 enum pmu_vendor { PMU_INTEL, PMU_AMD };
 
-/* Parameters of a description: what CPUID reports, or a row's values for --pmu=NAME. */
+enum {
+	PMU_MAX_MODELS = 96,
+	PMU_FAMILY_WORDS = 5, /* Words of 64 bits with a bit for each CPU family, up to 270. */
+	PMU_CPU_MODEL_WORDS = 4,
+};
+
+/* Parameters of a description: what CPUID reports, or the line "features" for --pmu=NAME. */
 struct pmu_features {
-	/* Intel: of architectural performance monitoring; 0: the P6 family before it. AMD: 0: the
-	 * counters of K7; 1: PerfCtrExtCore; 2: PerfMonV2. A CPU has the model of its vendor with
-	 * the highest version up to its own. */
+	/* Intel: of architectural performance monitoring; 0: CPUs before it. AMD: 0: the counters
+	 * of K7; 1: PerfCtrExtCore; 2: PerfMonV2. */
 	unsigned version;
 	unsigned gp;          /* Number of general-purpose counters; excess ones are ignored. */
 	unsigned gp_width;    /* Bits. */
@@ -28,31 +33,57 @@ struct pmu_features {
 	bool full_width;      /* Counters can be written completely, through an alias. */
 };
 
+/* The CPUs of pmu_model.vendor that have this PMU: the line "detect". */
+struct pmu_match {
+	bool given;     /* There is such a line; without, the model is only for --pmu=NAME. */
+	bool by_family; /* Only those of families, */
+	bool by_model;  /* and of models. */
+	unsigned version, max_version; /* The version is within these. */
+	uint64_t families[PMU_FAMILY_WORDS], models[PMU_CPU_MODEL_WORDS]; /* A bit for each. */
+};
+
 /* A processor with this PMU, as the simulator models it, with hyperthreading on. */
 struct pmu_processor {
-	const char *name;           /* For sim:NAME and msrsim --model=NAME. */
-	const char *counters;       /* For msrsim --help. */
+	char name[PMU_NAME];        /* For sim:NAME and msrsim --model=NAME; "": none. */
+	char counters[PMU_MODEL];   /* For msrsim --help. */
 	uint32_t signature;         /* CPUID.1:EAX */
 	uint32_t max_leaf, max_ext; /* Of CPUID; max_ext 0: there are no extended leaves. */
 	uint64_t selector_bits;     /* Bits that exist in an event select. */
 };
 
 struct pmu_model {
-	const char *name;  /* pmu.name */
-	const char *title; /* pmu.model */
+	char name[PMU_NAME];   /* pmu.name */
+	char title[PMU_MODEL]; /* pmu.model */
 	enum pmu_vendor vendor;
+	struct pmu_match detect;
 	struct pmu_features features;
 	struct pmu_processor sim;
+	struct slice text; /* The whole description; it stays in memory. */
 };
 
-/* The rows of one vendor; a NULL name ends them. */
-extern const struct pmu_model pmu_intel_models[], pmu_amd_models[];
+/* A file of models/, compiled in. */
+struct pmu_builtin {
+	const char *name; /* Of the file, without .pmu. */
+	struct slice text;
+};
 
-/* Row @i of all vendors' rows; NULL after the last. */
+/* A NULL name ends them. */
+extern const struct pmu_builtin pmu_builtins[];
+
+/* Model @i; NULL after the last. Those of models/ are first, in the order of its meson.build. */
 const struct pmu_model *pmu_model_at(unsigned i);
 
-/* Builds the description of @m, with the parameters @f of the actual CPU. */
-void pmu_build(const struct pmu_model *m, const struct pmu_features *f, struct pmu *out);
+/* Builds the description of @m, with the parameters @f of the actual CPU; pmu_validate() decides
+ * whether it is usable. EINVAL: a register has no place. */
+int pmu_build(
+	const struct pmu_model *m, const struct pmu_features *f, struct pmu *out, struct err *e);
+
+/*
+ * Parses a description for the parameters @f; NULL: those of its line "features". @model may be
+ * NULL. EINVAL, ERANGE with the line's number. The result is not validated.
+ */
+int pmu_parse_model(struct slice text, const struct pmu_features *f, struct pmu *pmu,
+	struct pmu_model *model, struct err *e);
 
 /* CPUID leaves 0 and 1. */
 struct pmu_identity {
@@ -65,14 +96,16 @@ struct pmu_identity {
 enum { EAX, EBX, ECX, EDX };
 
 /*
- * The vendor's CPUID rules and the PMU's registers. intel_features() and amd_features() fail with
- * ENODEV and a sentence if the CPU has no PMU, or with the error of reading CPUID.
+ * The vendors' CPUID rules. They fail with ENODEV and a sentence if the CPU has no PMU, or with the
+ * error of reading CPUID. Version 0: CPUID says nothing, and the model's parameters apply.
  */
 int intel_features(const struct pmu_cpu *cpu, const struct pmu_identity *id,
 	struct pmu_features *out, struct err *e);
 int amd_features(const struct pmu_cpu *cpu, const struct pmu_identity *id, struct pmu_features *out,
 	struct err *e);
-void intel_build(const struct pmu_features *f, struct pmu *pmu);
-void amd_build(const struct pmu_features *f, struct pmu *pmu);
+
+/* ENODEV, and why a CPU of this vendor that is of no model has none. */
+int intel_no_model(const struct pmu_identity *id, struct err *e);
+int amd_no_model(const struct pmu_identity *id, struct err *e);
 
 #endif

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: MIT
-/* Walking the models of all vendors. */
+/* The models: those compiled in, parsed once. */
+#include <pthread.h>
+#include <stddef.h>
+
 #include "backend/pmu/model.h"
 
-#include <stddef.h>
-#include <stdio.h>
+static struct pmu_model models[PMU_MAX_MODELS];
+static unsigned models_n;
+static pthread_once_t models_once = PTHREAD_ONCE_INIT;
 
-static const struct {
-	const struct pmu_model *models;
-	void (*build)(const struct pmu_features *f, struct pmu *pmu);
-} model_vendors[] = {
-	[PMU_INTEL] = {pmu_intel_models, intel_build},
-	[PMU_AMD] = {pmu_amd_models, amd_build},
-};
+static void models_parse(void)
+{
+	for (const struct pmu_builtin *b = pmu_builtins; b->name && models_n < PMU_MAX_MODELS;
+		b++) {
+		struct pmu pmu;
+		struct err e;
+
+		if (pmu_parse_model(b->text, NULL, &pmu, &models[models_n], &e) == 0)
+			models_n++;
+	}
+}
 
 const struct pmu_model *pmu_model_at(unsigned i)
 {
-	for (unsigned v = 0; v < sizeof(model_vendors) / sizeof(model_vendors[0]); v++)
-		for (const struct pmu_model *m = model_vendors[v].models; m->name; m++)
-			if (i-- == 0)
-				return m;
-	return NULL;
+	pthread_once(&models_once, models_parse);
+	return i < models_n ? &models[i] : NULL;
 }
 
 const char *pmu_model_name(unsigned i)
@@ -29,11 +34,8 @@ const char *pmu_model_name(unsigned i)
 	return m ? m->name : NULL;
 }
 
-void pmu_build(const struct pmu_model *m, const struct pmu_features *f, struct pmu *out)
+int pmu_build(
+	const struct pmu_model *m, const struct pmu_features *f, struct pmu *out, struct err *e)
 {
-	*out = (struct pmu){.space = PMU_SPACE_MSR, .max_rate = 1ULL << 36, .counter_width = 64};
-	snprintf(out->name, sizeof(out->name), "%s", m->name);
-	snprintf(out->model, sizeof(out->model), "%s", m->title);
-	pmu_add_virtuals(out);
-	model_vendors[m->vendor].build(f, out);
+	return pmu_parse_model(m->text, f, out, NULL, e);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "backend/pmu/regs.h"
-#include "backend/pmu/row.h"
+#include "backend/pmu/low_bits.h"
 
 enum role {
 	ROLE_SELECT,

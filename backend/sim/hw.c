@@ -15,12 +15,23 @@ enum { TSC = 0x10 };
 
 static const struct hw_rules *const hw_rules[] = {[PMU_INTEL] = &hw_intel, [PMU_AMD] = &hw_amd};
 
+/* Simulated processor @i; not every model has one. */
+static const struct pmu_model *hw_model_at(unsigned i)
+{
+	const struct pmu_model *m;
+
+	for (unsigned k = 0; (m = pmu_model_at(k)); k++)
+		if (m->sim.name[0] && i-- == 0)
+			return m;
+	return NULL;
+}
+
 static const struct pmu_model *hw_find_model(const char *name, struct err *e)
 {
 	TEXT_CLEANUP struct text names = {0};
 	const struct pmu_model *m;
 
-	for (unsigned i = 0; (m = pmu_model_at(i)); i++) {
+	for (unsigned i = 0; (m = hw_model_at(i)); i++) {
 		if (!strcmp(m->sim.name, name))
 			return m;
 		text_printf(&names, " %s", m->sim.name);
@@ -32,14 +43,14 @@ static const struct pmu_model *hw_find_model(const char *name, struct err *e)
 
 const char *hw_model_name(unsigned i)
 {
-	const struct pmu_model *m = pmu_model_at(i);
+	const struct pmu_model *m = hw_model_at(i);
 
 	return m ? m->sim.name : NULL;
 }
 
 const char *hw_model_counters(unsigned i)
 {
-	return pmu_model_at(i)->sim.counters;
+	return hw_model_at(i)->sim.counters;
 }
 
 int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)

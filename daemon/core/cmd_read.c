@@ -6,9 +6,9 @@
  * The counters that the vector names, and those to be reset or recorded when one of these is found
  * to have overflowed. A live page shows one reading of all counters, so then all are read.
  */
-static uint32_t read_named(const struct context *ctx, const struct cmd_vector *v)
+static pmu_rows read_named(const struct context *ctx, const struct cmd_vector *v)
 {
-	uint32_t rows = 0;
+	pmu_rows rows = 0;
 	struct evtset *set;
 	struct err ignored;
 	unsigned row;
@@ -24,7 +24,7 @@ static uint32_t read_named(const struct context *ctx, const struct cmd_vector *v
  * no register is accessed. */
 static void read_reset(struct core_run *run, struct evtset *set, unsigned d)
 {
-	uint32_t rows = ROW(d) | set->pmd[d].reset;
+	pmu_rows rows = ROW(d) | set->pmd[d].reset;
 
 	for_each_row (i, rows)
 		pmd_reset(&set->pmd[i], RESET_LONG);

@@ -17,7 +17,7 @@ int switch_sets(struct core_run *run, struct evtset *to, struct err *e)
 	struct evtset *from = ctx->active;
 	uint64_t current[PMU_MAX_PMDS];
 	struct program pg = {0};
-	uint32_t known = 0;
+	pmu_rows known = 0;
 	struct err failed;
 
 	freeze_counters(run, 0, &failed);

@@ -150,7 +150,7 @@ int ctx_not_loaded(const struct context *ctx, const char *verb, struct err *e)
 		verb);
 }
 
-uint64_t pmu_wrap_ns(const struct pmu *pmu, uint32_t pmds)
+uint64_t pmu_wrap_ns(const struct pmu *pmu, pmu_rows pmds)
 {
 	unsigned width = 64;
 

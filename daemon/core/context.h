@@ -35,7 +35,7 @@ struct ctx_count {
 struct pmu_reservation {
 	struct image hw;                     /* the registers as last written */
 	uint64_t reserved_sel[PMU_MAX_PMCS]; /* bits of each selector, by row */
-	uint32_t reserved_pmds;              /* counters: a bit per row */
+	pmu_rows reserved_pmds;              /* counters: a bit per row */
 	uint64_t reserved_global;            /* bits of the global control */
 };
 
@@ -53,15 +53,15 @@ struct ctx_target {
 struct ctx_needs {
 	bool known;                  /* @pmds and @mask are up to date */
 	bool calibrated;             /* all sets are */
-	uint32_t pmds;               /* counters: a bit per row */
+	pmu_rows pmds;               /* counters: a bit per row */
 	uint64_t mask[PMU_MAX_PMCS]; /* bits of each selector, by row */
 	bool user_only;              /* no counter moves while its CPU is not in user mode */
 };
 
 /* Overflow: what reading the counters has found and what remains to be done about it. */
 struct ctx_overflow {
-	uint32_t wrapped;       /* PMDs, by row, whose overflows are not accounted yet */
-	uint32_t notify_pmds;   /* PMDs, by row, that the next notification names */
+	pmu_rows wrapped;       /* PMDs, by row, whose overflows are not accounted yet */
+	pmu_rows notify_pmds;   /* PMDs, by row, that the next notification names */
 	unsigned mask_due;      /* enum mask_reason: the context is to be masked */
 	bool notify;            /* a notification is due */
 	bool block;             /* the thread is to stay stopped until restart */
@@ -73,7 +73,7 @@ struct ctx_overflow {
 /* The overflow status register of the PMU. */
 struct ctx_status {
 	uint64_t clear_at; /* when no counter in use had overflowed by it (ns) */
-	uint32_t set;      /* PMDs, by row, that have wrapped in hardware since they were cleared */
+	pmu_rows set;      /* PMDs, by row, that have wrapped in hardware since they were cleared */
 	bool unreadable;   /* reading or clearing it has failed */
 };
 
@@ -214,7 +214,7 @@ static inline void ctx_needs_changed(struct context *ctx)
 }
 
 /* The PMDs of @set, by row, that count at user level only: their switch_overhead is constant. */
-uint32_t ctx_calibratable(const struct context *ctx, const struct evtset *set);
+pmu_rows ctx_calibratable(const struct context *ctx, const struct evtset *set);
 
 /* All counts of the active set are lost. If the thread's switches are the reason, CTX_GAPS opens a
  * gap in them instead. */
@@ -235,7 +235,7 @@ struct wake {
 struct wake ctx_wake(const struct context *ctx);
 
 /* How long the narrowest counter in @pmds needs to wrap at the highest rate (ns); 0: centuries. */
-uint64_t pmu_wrap_ns(const struct pmu *pmu, uint32_t pmds);
+uint64_t pmu_wrap_ns(const struct pmu *pmu, pmu_rows pmds);
 
 /* The interval of CMD_POLL at which no counter wraps unseen (ns); 0: none is needed. */
 uint64_t pmu_poll_ns(const struct pmu *pmu);

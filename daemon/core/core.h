@@ -13,9 +13,9 @@
 
 /* Values of virtual PMDs; sets of them have a bit per row. */
 struct virtual_values {
-	uint32_t want;  /* to be fetched, unless in @asked */
-	uint32_t asked; /* fetching them has been tried for this command */
-	uint32_t valid; /* those that have a value */
+	pmu_rows want;  /* to be fetched, unless in @asked */
+	pmu_rows asked; /* fetching them has been tried for this command */
+	pmu_rows valid; /* those that have a value */
 	uint64_t value[PMU_MAX_VIRTUALS];
 };
 
@@ -65,7 +65,7 @@ struct core_run {
 	pfm_smpl_where_t where;     /* the thread that was running; the caller's to set */
 	struct virtual_values virt; /* those that this command has needed so far */
 
-	uint32_t interrupted; /* PMD, by row, whose interrupt is handled */
+	pmu_rows interrupted; /* PMD, by row, whose interrupt is handled */
 
 	struct context *ctx; /* the context of this command */
 	bool frozen;         /* @freeze was run before the command, and its results are unread */

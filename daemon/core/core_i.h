@@ -35,9 +35,9 @@ int ctx_not_loaded(const struct context *ctx, const char *verb, struct err *e);
 /* virtual_value.c */
 
 /* The virtual PMDs that a sample of the active set may need now. */
-uint32_t virtuals_sampled(const struct context *ctx);
+pmu_rows virtuals_sampled(const struct context *ctx);
 /* The virtual PMDs that @cmd needs from the beginning. */
-uint32_t virtuals_needed(const struct context *ctx, const struct command *cmd);
+pmu_rows virtuals_needed(const struct context *ctx, const struct command *cmd);
 /* EIO, ENODATA. */
 int virtual_read(const struct core_run *run, unsigned row, uint64_t *value, struct err *e);
 /* Updates set->virtuals after a PMD of @set was configured. */
@@ -75,31 +75,31 @@ bool plan_run_sampling(struct core_run *run, struct plan *plan);
 /* Runs run->plan, leaving out what fails. @e becomes the last error, if there is one. */
 void plan_run_all(struct core_run *run, struct err *e);
 /* Fetches virtual PMDs @rows unless that was tried before, and updates run->now. */
-void plan_fetch(struct core_run *run, uint32_t rows);
+void plan_fetch(struct core_run *run, pmu_rows rows);
 
 /* counter.c. Sets of counters have a bit per row. */
 
 uint64_t pmd_width_mask(const struct pmu_pmd *pmd);
 /* The selector rows that the counters @pmds depend on. */
-uint32_t selectors_of(const struct pmu *pmu, uint32_t pmds);
+pmu_rows selectors_of(const struct pmu *pmu, pmu_rows pmds);
 /* The counters in use that depend on @bits of selector row @p. */
-uint32_t counters_behind(const struct context *ctx, unsigned p, uint64_t bits);
+pmu_rows counters_behind(const struct context *ctx, unsigned p, uint64_t bits);
 /* Takes in the values of @pmds that @plan has read. */
-void counters_fold(struct core_run *run, uint32_t pmds, const struct plan *plan);
+void counters_fold(struct core_run *run, pmu_rows pmds, const struct plan *plan);
 /* Loses those of @pmds whose bit is clear in the value @global of the global control. */
-void counters_paused(struct context *ctx, uint32_t pmds, uint64_t global);
+void counters_paused(struct context *ctx, pmu_rows pmds, uint64_t global);
 /* Loses those of @pmds that depend on the operation that failed; all if the CPU is offline. */
-void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan);
+void counters_fault(struct context *ctx, pmu_rows pmds, const struct plan *plan);
 /* Loses counter @d if it cannot have counted @n events since its last reading. */
 void counter_check_leap(struct core_run *run, unsigned d, uint64_t n);
 /* Loses @pmds; a count already lost keeps its first reason. */
-void counters_lose(struct context *ctx, uint32_t pmds, enum lost why);
+void counters_lose(struct context *ctx, pmu_rows pmds, enum lost why);
 /* The error of reading counter @d, whose count is lost by its state @s: -EIO or -ENXIO. */
 int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *s, struct err *e);
 /* Those of @rows of the active set that count, and whose counts are not lost. */
-uint32_t counters_live(const struct context *ctx, uint32_t rows);
+pmu_rows counters_live(const struct context *ctx, pmu_rows rows);
 /* Reads those of @rows that counters_live(), and verifies that they are still reserved. */
-void read_counters(struct core_run *run, uint32_t rows);
+void read_counters(struct core_run *run, pmu_rows rows);
 
 /* pmd_conf.c */
 
@@ -125,14 +125,14 @@ void note_period(const struct pmu_pmd *pmd, const struct pmd_state *s, struct er
 
 /* Sends a message about PMDs @rows of the active set; without room, it is counted as lost. @where:
  * what ran, if that is known. */
-void message_send(struct context *ctx, uint32_t type, uint32_t rows, const pfm_smpl_where_t *where);
+void message_send(struct context *ctx, uint32_t type, pmu_rows rows, const pfm_smpl_where_t *where);
 /* Adds the bits of PMDs @rows, by logical number. */
-void message_pmds(const struct pmu *pmu, uint32_t rows, uint64_t pmds[PFM_MSG_BV]);
+void message_pmds(const struct pmu *pmu, pmu_rows rows, uint64_t pmds[PFM_MSG_BV]);
 
 /* loss.c */
 
 /* Counts of PMDs @rows of the active set have just been lost: tells the client and the format. */
-void loss_report(struct context *ctx, uint32_t rows);
+void loss_report(struct context *ctx, pmu_rows rows);
 /* @s is written: its count is not lost any more. */
 void loss_end(struct context *ctx, struct pmd_state *s);
 /* The same for all PMDs of @set. */
@@ -144,7 +144,7 @@ void source_tell(struct context *ctx);
 /* gap.c */
 
 /* Opens a gap in the counts of PMDs @rows of the active set, unless one is open. */
-void gap_open(struct context *ctx, uint32_t rows);
+void gap_open(struct context *ctx, pmu_rows rows);
 
 /* throttle.c: one overflow of @s. True: that has used up its threshold. */
 bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now);
@@ -153,7 +153,7 @@ bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now);
  * sample.c: account_overflows() with a sampling format. @triggers: PMDs whose thresholds are used
  * up. Returns the PMDs to be reset together with those that were.
  */
-uint32_t sample_overflows(struct core_run *run, uint32_t rows, uint32_t *triggers);
+pmu_rows sample_overflows(struct core_run *run, pmu_rows rows, pmu_rows *triggers);
 
 /* overflow.c */
 
@@ -220,7 +220,7 @@ uint64_t program_new_bits(const struct context *ctx, const struct program *pg, u
 /* Selector row @p has to be written, or bits of it reserved. */
 bool program_changes(const struct context *ctx, const struct program *pg, unsigned p);
 /* Adds the writes of counters @rows. Those in @known hold current[row] already. */
-void program_counters(struct context *ctx, uint32_t rows, uint32_t known,
+void program_counters(struct context *ctx, pmu_rows rows, pmu_rows known,
 	const uint64_t current[PMU_MAX_PMDS], struct plan *plan);
 /* Adds the writes of all selectors that do not enable counters. */
 void program_selectors(const struct context *ctx, const struct program *pg, struct plan *plan);
@@ -267,7 +267,7 @@ void freeze_restore_foreign(struct core_run *run);
 /* What the registers hold for @set: those that it does not use stay as they are. */
 void switchover_aim(const struct context *ctx, const struct evtset *set, struct program *pg);
 /* The frozen registers get the active set. @known, @current: see program_counters(). */
-int switchover(struct core_run *run, struct program *pg, uint32_t known,
+int switchover(struct core_run *run, struct program *pg, pmu_rows known,
 	const uint64_t current[PMU_MAX_PMDS], struct err *e);
 /* It cannot go on: @why. The counters are stopped, or that is not known. */
 int switchover_give_up(struct context *ctx, const struct err *why, struct err *e);

@@ -11,19 +11,19 @@ uint64_t pmd_width_mask(const struct pmu_pmd *pmd)
 	return pmd->width == 64 ? ~0ULL : (1ULL << pmd->width) - 1;
 }
 
-uint32_t selectors_of(const struct pmu *pmu, uint32_t pmds)
+pmu_rows selectors_of(const struct pmu *pmu, pmu_rows pmds)
 {
-	uint32_t rows = 0;
+	pmu_rows rows = 0;
 
 	for_each_row (d, pmds)
 		rows |= ROW(pmu->pmds[d].pmc) | ROW(pmu->pmcs[pmu->pmds[d].pmc].gate);
 	return rows;
 }
 
-uint32_t counters_behind(const struct context *ctx, unsigned p, uint64_t bits)
+pmu_rows counters_behind(const struct context *ctx, unsigned p, uint64_t bits)
 {
 	const struct pmu *pmu = ctx->pmu;
-	uint32_t pmds = 0;
+	pmu_rows pmds = 0;
 
 	for (unsigned d = 0; d < pmu->npmds; d++) {
 		unsigned own = pmu->pmds[d].pmc;
@@ -35,9 +35,9 @@ uint32_t counters_behind(const struct context *ctx, unsigned p, uint64_t bits)
 	return pmds & ctx->res->hw.pmds;
 }
 
-void counters_lose(struct context *ctx, uint32_t pmds, enum lost why)
+void counters_lose(struct context *ctx, pmu_rows pmds, enum lost why)
 {
-	uint32_t lost = 0;
+	pmu_rows lost = 0;
 
 	for_each_row (d, pmds) {
 		if (ctx->active->pmd[d].lost)
@@ -94,31 +94,31 @@ static void counter_fold(struct core_run *run, unsigned d, const struct plan *pl
 		ctx->ovfl.wrapped |= ROW(d);
 }
 
-void counters_fold(struct core_run *run, uint32_t pmds, const struct plan *plan)
+void counters_fold(struct core_run *run, pmu_rows pmds, const struct plan *plan)
 {
 	for_each_row (d, pmds)
 		counter_fold(run, d, plan);
 }
 
-void counters_paused(struct context *ctx, uint32_t pmds, uint64_t global)
+void counters_paused(struct context *ctx, pmu_rows pmds, uint64_t global)
 {
 	for_each_row (d, pmds)
 		if (image_global_bits(ctx->pmu, ROW(d)) & ~global)
 			counters_lose(ctx, ROW(d), LOST_PAUSED);
 }
 
-void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan)
+void counters_fault(struct context *ctx, pmu_rows pmds, const struct plan *plan)
 {
 	const struct pmu *pmu = ctx->pmu;
 	uint32_t addr = plan->op[plan->done].addr;
-	uint32_t hit = 0;
+	pmu_rows hit = 0;
 
 	if (plan->err.no == ENXIO) {
 		counters_lose(ctx, pmds, LOST_OFFLINE);
 		return;
 	}
 	for (unsigned d = 0; d < pmu->npmds; d++) {
-		uint32_t rows = selectors_of(pmu, ROW(d));
+		pmu_rows rows = selectors_of(pmu, ROW(d));
 
 		if (pmu->pmds[d].addr == addr)
 			hit |= ROW(d);
@@ -126,8 +126,8 @@ void counters_fault(struct context *ctx, uint32_t pmds, const struct plan *plan)
 			if (pmu->pmcs[p].addr == addr)
 				hit |= ROW(d);
 	}
-	counters_lose(ctx, hit ? pmds & hit : pmds,
-		plan->err.no == EBUSY ? LOST_EVICTED : LOST_FAULT);
+	counters_lose(
+		ctx, hit ? pmds & hit : pmds, plan->err.no == EBUSY ? LOST_EVICTED : LOST_FAULT);
 }
 
 /* What a read of a lost count answers, after the name of the PMD. */
@@ -220,9 +220,9 @@ void ctx_lose_taken(struct context *ctx, unsigned cpu, unsigned uid)
 	ctx_lose(ctx, LOST_TAKEN);
 }
 
-uint32_t counters_live(const struct context *ctx, uint32_t rows)
+pmu_rows counters_live(const struct context *ctx, pmu_rows rows)
 {
-	uint32_t live = 0;
+	pmu_rows live = 0;
 
 	if (ctx->state != CTX_RUNNING)
 		return 0;
@@ -234,10 +234,10 @@ uint32_t counters_live(const struct context *ctx, uint32_t rows)
 }
 
 /* Reads the counters @pmds, and the registers that show whether they are still reserved. */
-static void counter_plan(const struct context *ctx, uint32_t pmds, struct plan *plan)
+static void counter_plan(const struct context *ctx, pmu_rows pmds, struct plan *plan)
 {
 	const struct pmu *pmu = ctx->pmu;
-	uint32_t rows = selectors_of(pmu, pmds);
+	pmu_rows rows = selectors_of(pmu, pmds);
 
 	plan_clear(plan);
 	for_each_row (d, pmds)
@@ -248,11 +248,11 @@ static void counter_plan(const struct context *ctx, uint32_t pmds, struct plan *
 		plan_read(plan, pmu->global_ctrl);
 }
 
-static void counter_take(struct core_run *run, uint32_t pmds)
+static void counter_take(struct core_run *run, pmu_rows pmds)
 {
 	struct context *ctx = run->ctx;
 	const struct pmu *pmu = ctx->pmu;
-	uint32_t rows = selectors_of(pmu, pmds);
+	pmu_rows rows = selectors_of(pmu, pmds);
 
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
 		const struct reg_op *op = plan_result(&run->plan, pmu->pmcs[p].addr);
@@ -273,9 +273,9 @@ static void counter_take(struct core_run *run, uint32_t pmds)
  * Each round that fails loses at least one counter, which the next one leaves out: so this ends,
  * and one faulting register does not cost the other counts.
  */
-void read_counters(struct core_run *run, uint32_t rows)
+void read_counters(struct core_run *run, pmu_rows rows)
 {
-	uint32_t live;
+	pmu_rows live;
 
 	while ((live = counters_live(run->ctx, rows))) {
 		counter_plan(run->ctx, live, &run->plan);

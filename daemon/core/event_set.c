@@ -67,7 +67,7 @@ void pmd_reset(struct pmd_state *s, enum reset kind)
 
 void evtset_reset_pending(struct evtset *set, enum reset kind)
 {
-	uint32_t rows = set->pending;
+	pmu_rows rows = set->pending;
 
 	for_each_row (d, set->pending)
 		rows |= set->pmd[d].reset;

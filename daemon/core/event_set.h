@@ -46,8 +46,8 @@ struct pmd_state {
 	uint64_t long_reset, short_reset, thresh, mask, eventid;
 	uint32_t seed;
 	uint32_t flags; /* enum pmd_flag */
-	uint32_t smpl, reset;
-	uint32_t virtuals; /* virtual PMDs in smpl=, by row */
+	pmu_rows smpl, reset;
+	pmu_rows virtuals; /* virtual PMDs in smpl=, by row */
 };
 
 struct evtset {
@@ -56,10 +56,10 @@ struct evtset {
 	uint16_t npmds;
 	uint8_t flags;       /* enum evtset_flag */
 	bool calibrated;     /* the switch_overhead of its PMDs is known for its PMCs as they are */
-	uint32_t due;        /* PMDs whose thresholds are used up: the set is to be left */
-	uint32_t triggers;   /* @due at the last switch by overflow since load */
-	uint32_t virtuals;   /* virtual PMDs that any of its PMDs has sampled */
-	uint32_t pending;    /* PMDs that have overflowed and wait for their reset */
+	pmu_rows due;        /* PMDs whose thresholds are used up: the set is to be left */
+	pmu_rows triggers;   /* @due at the last switch by overflow since load */
+	pmu_rows virtuals;   /* virtual PMDs that any of its PMDs has sampled */
+	pmu_rows pending;    /* PMDs that have overflowed and wait for their reset */
 	uint64_t timeout_ns; /* effective; 0: none was set */
 	uint64_t remaining_ns; /* of @timeout_ns, up to ctx->since */
 	uint64_t runs;         /* times it became the active set */
@@ -98,8 +98,8 @@ struct evtset_undo {
 	enum ctx_state state; /* the context's before; the caller saves it and the next two */
 	bool throttled;
 	uint64_t began;
-	uint32_t due; /* of @from */
-	uint32_t pending;
+	pmu_rows due; /* of @from */
+	pmu_rows pending;
 	uint64_t remaining_ns, runs;
 	struct pmd_count n[PMU_MAX_PMDS];
 };

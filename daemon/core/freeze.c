@@ -47,7 +47,7 @@ void freeze_plan(const struct context *ctx, struct plan *plan)
 static void freeze_taken_over(struct core_run *run, unsigned p, uint64_t differ)
 {
 	struct context *ctx = run->ctx;
-	uint32_t taken_over = counters_behind(ctx, p, differ);
+	pmu_rows taken_over = counters_behind(ctx, p, differ);
 
 	counters_lose(ctx, taken_over, LOST_STOLEN);
 	run->foreign_global |= image_global_bits(ctx->pmu, taken_over) & ctx->res->hw.global;
@@ -122,7 +122,7 @@ void freeze_plan_counters(const struct context *ctx, struct plan *plan)
 void freeze_read(struct core_run *run, const struct program *pg)
 {
 	struct context *ctx = run->ctx;
-	uint32_t rows = selectors_of(ctx->pmu, ctx->res->hw.pmds);
+	pmu_rows rows = selectors_of(ctx->pmu, ctx->res->hw.pmds);
 	struct plan *plan = &run->plan;
 	struct err ignored;
 

@@ -7,7 +7,7 @@
 #include "daemon/core/core_i.h"
 
 /* One message a load: more would leave no room for others. */
-static void gap_tell_first(struct context *ctx, uint32_t rows)
+static void gap_tell_first(struct context *ctx, pmu_rows rows)
 {
 	static const pfm_smpl_where_t nowhere;
 
@@ -16,7 +16,7 @@ static void gap_tell_first(struct context *ctx, uint32_t rows)
 	ctx->count.changes++;
 }
 
-void gap_open(struct context *ctx, uint32_t rows)
+void gap_open(struct context *ctx, pmu_rows rows)
 {
 	if (ctx->gap.open)
 		return;

@@ -2,7 +2,7 @@
 /* Computing images from logical registers, with gates and shared selectors taken into account. */
 #include "daemon/core/image.h"
 
-uint64_t image_global_bits(const struct pmu *pmu, uint32_t pmds)
+uint64_t image_global_bits(const struct pmu *pmu, pmu_rows pmds)
 {
 	uint64_t bits = 0;
 

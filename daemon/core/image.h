@@ -13,8 +13,8 @@
 
 /* Rows of the description, not logical numbers, index everything here. */
 struct image {
-	uint32_t pmcs, pmds;         /* in use: a bit per row */
-	uint32_t spare;              /* PMDs that only other sets use: reserved, not counting */
+	pmu_rows pmcs, pmds;         /* in use: a bit per row */
+	pmu_rows spare;              /* PMDs that only other sets use: reserved, not counting */
 	uint64_t sel[PMU_MAX_PMCS];  /* the value of each selector in use */
 	uint64_t mask[PMU_MAX_PMCS]; /* the bits of each selector that are in use */
 	uint64_t global;             /* bits of the global control that are on */
@@ -22,13 +22,15 @@ struct image {
 	bool halted;                 /* a stop has failed: some counters may still count */
 };
 
-#define ROW(i) ((uint32_t)1 << (i))
+#define ROW(i) ((pmu_rows)1 << (i))
 
-/* Executes a statement for each row @i of the set @rows, from the lowest on. */
+/* Executes a statement for each row @i of the set @rows, from the lowest on. The inner loop runs
+ * once: it declares @i, and i_left remains set if "break" ends it. */
 #define for_each_row(i, rows)                                                                      \
-	for (uint32_t i##_rest = (rows), i = 0;                                                    \
-		i##_rest && (i = (uint32_t)__builtin_ctz(i##_rest), true);                         \
-		i##_rest &= i##_rest - 1)
+	for (pmu_rows i##_rest = (rows), i##_left = 0; i##_rest && !i##_left;                      \
+		i##_rest &= i##_rest - 1)                                                          \
+		for (unsigned i = (i##_left = 1, (unsigned)__builtin_ctzll(i##_rest)); i##_left;   \
+			i##_left = 0)
 
 /* The image of logical PMC values @pmc: enabled if @running, otherwise disabled. */
 void image_of(
@@ -38,7 +40,7 @@ void image_of(
 void image_reserve(const struct pmu *pmu, struct image *im, const struct image *other);
 
 /* Bits of the global control for the counters in @pmds. */
-uint64_t image_global_bits(const struct pmu *pmu, uint32_t pmds);
+uint64_t image_global_bits(const struct pmu *pmu, pmu_rows pmds);
 
 /* PMC values @pmc have counter row @d count something. */
 bool image_counts(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], unsigned d);

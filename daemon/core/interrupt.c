@@ -6,7 +6,7 @@
  */
 #include "daemon/core/core_i.h"
 
-static uint32_t interrupt_row(const struct pmu *pmu, uint32_t addr)
+static pmu_rows interrupt_row(const struct pmu *pmu, uint32_t addr)
 {
 	for (unsigned d = 0; d < pmu->npmds; d++)
 		if (pmu->pmds[d].addr == addr)
@@ -34,7 +34,7 @@ static void interrupt_fold(struct core_run *run, unsigned d, uint64_t hw)
 	s->read_at = run->now;
 }
 
-static void interrupt_overflow(struct core_run *run, const struct interrupt *in, uint32_t row)
+static void interrupt_overflow(struct core_run *run, const struct interrupt *in, pmu_rows row)
 {
 	run->where = in->where;
 	run->virt.asked = run->virt.valid = 0;
@@ -42,7 +42,7 @@ static void interrupt_overflow(struct core_run *run, const struct interrupt *in,
 	if (run->virt.want)
 		run->io->fetch(run);
 	for (unsigned i = 0; i < in->n; i++) {
-		uint32_t rows =
+		pmu_rows rows =
 			interrupt_row(run->ctx->pmu, in->counter[i].addr) & run->ctx->res->hw.pmds;
 
 		for_each_row (d, rows)
@@ -70,13 +70,13 @@ static void interrupt_dropped(struct context *ctx, uint64_t n)
 static void interrupt_lose(struct context *ctx, const struct interrupt *in, enum lost why)
 {
 	for (unsigned i = 0; i < in->n; i++)
-		counters_lose(ctx, interrupt_row(ctx->pmu, in->counter[i].addr) & ctx->res->hw.pmds,
-			why);
+		counters_lose(
+			ctx, interrupt_row(ctx->pmu, in->counter[i].addr) & ctx->res->hw.pmds, why);
 }
 
 void core_interrupt(struct core_run *run, struct context *ctx, const struct interrupt *in)
 {
-	uint32_t row = interrupt_row(ctx->pmu, in->addr);
+	pmu_rows row = interrupt_row(ctx->pmu, in->addr);
 
 	if (!ctx_counts_now(ctx) || !ctx->interrupts || ctx->ovfl.mask_due || ctx->active->due)
 		return;

@@ -21,13 +21,13 @@ static void loss_remove(struct context *ctx, unsigned n)
 	ctx->count.changes += n && !ctx->nlost;
 }
 
-void loss_report(struct context *ctx, uint32_t rows)
+void loss_report(struct context *ctx, pmu_rows rows)
 {
 	const pfm_buffer_fmt_t *fmt = ctx->smpl.fmt;
 	static const pfm_smpl_where_t nowhere;
 	uint64_t pmds[PFM_FMT_BV] = {0};
 
-	loss_add(ctx, (unsigned)__builtin_popcount(rows));
+	loss_add(ctx, (unsigned)__builtin_popcountll(rows));
 	if (fmt && fmt->fmt_lost) {
 		message_pmds(ctx->pmu, rows, pmds);
 		fmt->fmt_lost(ctx->smpl.buf, ctx->active->id, pmds);

@@ -2,13 +2,13 @@
 /* Putting a message about PMDs of the active set into the queue. */
 #include "daemon/core/core_i.h"
 
-void message_pmds(const struct pmu *pmu, uint32_t rows, uint64_t pmds[PFM_MSG_BV])
+void message_pmds(const struct pmu *pmu, pmu_rows rows, uint64_t pmds[PFM_MSG_BV])
 {
 	for_each_row (d, rows)
 		pmds[pmu->pmds[d].num / 64] |= 1ULL << pmu->pmds[d].num % 64;
 }
 
-void message_send(struct context *ctx, uint32_t type, uint32_t rows, const pfm_smpl_where_t *where)
+void message_send(struct context *ctx, uint32_t type, pmu_rows rows, const pfm_smpl_where_t *where)
 {
 	struct pfm_msg m = {
 		.type = type,

@@ -11,7 +11,7 @@
  * True if it was reset. If the last overflow masks the context or switches the set, the PMD stays
  * as it is until restart, or until its set becomes active again.
  */
-static bool overflow_account_pmd(struct context *ctx, unsigned d, uint32_t *triggers, uint64_t now)
+static bool overflow_account_pmd(struct context *ctx, unsigned d, pmu_rows *triggers, uint64_t now)
 {
 	struct pmd_state *s = &ctx->active->pmd[d];
 	bool reset = false;
@@ -32,7 +32,7 @@ static bool overflow_account_pmd(struct context *ctx, unsigned d, uint32_t *trig
 	return true;
 }
 
-static bool overflow_notifies(const struct context *ctx, uint32_t rows)
+static bool overflow_notifies(const struct context *ctx, pmu_rows rows)
 {
 	for_each_row (d, rows)
 		if (ctx->active->pmd[d].flags & PMD_NOTIFY)
@@ -41,10 +41,10 @@ static bool overflow_notifies(const struct context *ctx, uint32_t rows)
 }
 
 /* Without a sampling format. Returns the PMDs to be reset together with those that were. */
-static uint32_t overflow_without_format(struct core_run *run, uint32_t rows, uint32_t *triggers)
+static pmu_rows overflow_without_format(struct core_run *run, pmu_rows rows, pmu_rows *triggers)
 {
 	struct context *ctx = run->ctx;
-	uint32_t others = 0;
+	pmu_rows others = 0;
 
 	if (overflow_notifies(ctx, rows)) {
 		ctx->ovfl.mask_due |= MASK_NOTIFY;
@@ -59,7 +59,7 @@ static uint32_t overflow_without_format(struct core_run *run, uint32_t rows, uin
 
 /* The PMDs whose overflows are accounted now: the others wait for their interrupts, which tell more
  * than a reading. */
-static uint32_t overflow_rows(const struct core_run *run)
+static pmu_rows overflow_rows(const struct core_run *run)
 {
 	const struct context *ctx = run->ctx;
 
@@ -70,7 +70,7 @@ void account_overflows(struct core_run *run)
 {
 	struct context *ctx = run->ctx;
 	struct evtset *set = ctx->active;
-	uint32_t rows = ctx->ovfl.wrapped & overflow_rows(run), triggers = 0, others;
+	pmu_rows rows = ctx->ovfl.wrapped & overflow_rows(run), triggers = 0, others;
 
 	ctx->ovfl.wrapped &= ~rows;
 	if (!rows)

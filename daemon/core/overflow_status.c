@@ -29,7 +29,7 @@ bool status_suffices(const struct context *ctx, uint64_t now)
 {
 	uint64_t believed = TICKS_BELIEVED * ctx->limits.tick_ns;
 	uint64_t poll = pmu_poll_ns(ctx->pmu);
-	uint32_t live = counters_live(ctx, ~0U);
+	pmu_rows live = counters_live(ctx, ~(pmu_rows)0);
 	bool due = false;
 
 	if (!ctx->pmu->status || ctx->status.unreadable)

@@ -2,7 +2,7 @@
 /* Running plans and fetching virtual PMDs through struct pmu_io. */
 #include "daemon/core/core_i.h"
 
-void plan_fetch(struct core_run *run, uint32_t rows)
+void plan_fetch(struct core_run *run, pmu_rows rows)
 {
 	run->virt.want = rows;
 	if (rows & ~run->virt.asked)
@@ -10,7 +10,7 @@ void plan_fetch(struct core_run *run, uint32_t rows)
 	run->now = run->io->now(run);
 }
 
-static bool plan_run_and_fetch(struct core_run *run, struct plan *plan, uint32_t virtuals)
+static bool plan_run_and_fetch(struct core_run *run, struct plan *plan, pmu_rows virtuals)
 {
 	plan->done = plan->n ? run->io->run(run, plan->op, plan->n, &plan->err) : 0;
 	plan_fetch(run, virtuals);

@@ -5,7 +5,7 @@
 
 /* A list of PMDs: a bit per row of each table. */
 struct conf_rows {
-	uint32_t pmds, virtuals;
+	pmu_rows pmds, virtuals;
 };
 
 static int conf_rows_of(const struct pmu *pmu, const struct regset *nums, const char *what,

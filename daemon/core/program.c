@@ -55,7 +55,7 @@ static void program_selector(
 		plan_add(plan, REG_WRITE, pmc->addr, pg->to.sel[p], ~0ULL);
 }
 
-void program_counters(struct context *ctx, uint32_t rows, uint32_t known,
+void program_counters(struct context *ctx, pmu_rows rows, pmu_rows known,
 	const uint64_t current[PMU_MAX_PMDS], struct plan *plan)
 {
 	for_each_row (d, rows) {
@@ -99,7 +99,7 @@ void program_commit(struct core_run *run, const struct program *pg)
 {
 	struct context *ctx = run->ctx;
 	struct image *hw = &ctx->res->hw;
-	uint32_t counted = hw->running && !pg->one_way ? hw->pmds : 0;
+	pmu_rows counted = hw->running && !pg->one_way ? hw->pmds : 0;
 
 	program_plan_enable(run, pg);
 	ctx->res->reserved_global &= ~run->foreign_global;

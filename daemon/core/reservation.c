@@ -61,10 +61,10 @@ bool ctx_has_reserved(struct context *ctx, const struct pmu_reservation *res)
 	return true;
 }
 
-uint32_t ctx_calibratable(const struct context *ctx, const struct evtset *set)
+pmu_rows ctx_calibratable(const struct context *ctx, const struct evtset *set)
 {
 	const struct pmu *pmu = ctx->pmu;
-	uint32_t rows = 0;
+	pmu_rows rows = 0;
 	struct image im;
 
 	image_of(pmu, set->pmc, false, &im);

@@ -64,7 +64,7 @@ static bool sample_record(struct core_run *run, unsigned d, uint32_t overflows, 
  * Counts the overflows of PMD row @d. It stays as after the last; @after is what a reset makes it.
  */
 static uint32_t sample_count(
-	struct context *ctx, unsigned d, uint32_t *triggers, uint64_t now, struct pmd_count *after)
+	struct context *ctx, unsigned d, pmu_rows *triggers, uint64_t now, struct pmd_count *after)
 {
 	struct pmd_state *s = &ctx->active->pmd[d];
 	struct pmd_count last;
@@ -111,12 +111,13 @@ static bool sample_handle(struct core_run *run, unsigned d, uint32_t overflows)
 }
 
 /* Resets follow all samples: what one PMD's handler masks leaves every PMD as it is. */
-uint32_t sample_overflows(struct core_run *run, uint32_t rows, uint32_t *triggers)
+pmu_rows sample_overflows(struct core_run *run, pmu_rows rows, pmu_rows *triggers)
 {
 	struct context *ctx = run->ctx;
 	struct evtset *set = ctx->active;
 	struct pmd_count after[PMU_MAX_PMDS];
-	uint32_t n[PMU_MAX_PMDS], resets = 0, others = 0;
+	uint32_t n[PMU_MAX_PMDS];
+	pmu_rows resets = 0, others = 0;
 
 	ctx->tstamp = run->clock > ctx->tstamp ? run->clock : ctx->tstamp + 1;
 	for_each_row (d, rows)

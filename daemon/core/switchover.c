@@ -58,7 +58,7 @@ static void switchover_take(struct context *ctx, struct program *pg, const struc
 	switchover_leave_out(ctx, &pg->to);
 }
 
-int switchover(struct core_run *run, struct program *pg, uint32_t known,
+int switchover(struct core_run *run, struct program *pg, pmu_rows known,
 	const uint64_t current[PMU_MAX_PMDS], struct err *e)
 {
 	struct context *ctx = run->ctx;

@@ -13,12 +13,12 @@
 
 #include <inttypes.h>
 
-static uint32_t transition_counting(const struct image *im)
+static pmu_rows transition_counting(const struct image *im)
 {
 	return im->running ? im->pmds : 0;
 }
 
-static uint32_t transition_going_off(const struct context *ctx, const struct program *pg)
+static pmu_rows transition_going_off(const struct context *ctx, const struct program *pg)
 {
 	return transition_counting(&ctx->res->hw) & ~transition_counting(&pg->to);
 }
@@ -33,7 +33,7 @@ static uint64_t transition_new_global(const struct context *ctx, const struct pr
 	return image_global_bits(ctx->pmu, pg->to.pmds | pg->to.spare) & ~ctx->res->reserved_global;
 }
 
-static uint32_t transition_new_pmds(const struct context *ctx, const struct program *pg)
+static pmu_rows transition_new_pmds(const struct context *ctx, const struct program *pg)
 {
 	return (pg->to.pmds | pg->to.spare) & ~ctx->res->reserved_pmds;
 }
@@ -59,7 +59,7 @@ static void transition_keep_reserved(const struct context *ctx, struct image *to
 /* Counters that ran all along have been disturbed meanwhile: paused, or selecting other events. */
 static void transition_lose_disturbed(struct context *ctx, const struct program *pg)
 {
-	uint32_t disturbed = transition_going_off(ctx, pg);
+	pmu_rows disturbed = transition_going_off(ctx, pg);
 
 	if (ctx->state != CTX_RUNNING)
 		return;
@@ -247,7 +247,7 @@ static void transition_plan_write(struct context *ctx, const struct program *pg,
 	uint64_t stop = transition_new_global(ctx, pg);
 	/* A stopped counter may have been used by another program, or have run in a start
 	 * that failed. */
-	uint32_t fresh = (pg->to.pmds & ~ctx->res->hw.pmds) |
+	pmu_rows fresh = (pg->to.pmds & ~ctx->res->hw.pmds) |
 			 (transition_counting(&pg->to) & ~transition_counting(&ctx->res->hw));
 
 	plan_clear(plan);

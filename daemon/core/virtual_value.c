@@ -2,7 +2,7 @@
 /* Virtual PMDs (specification 3.2.2): which values a command needs. struct pmu_io fetches them. */
 #include "daemon/core/core_i.h"
 
-uint32_t virtuals_sampled(const struct context *ctx)
+pmu_rows virtuals_sampled(const struct context *ctx)
 {
 	return ctx->state == CTX_RUNNING && ctx->smpl.fmt ? ctx->active->virtuals : 0;
 }
@@ -14,9 +14,9 @@ void virtuals_note(struct evtset *set)
 		set->virtuals |= set->pmd[d].virtuals;
 }
 
-static uint32_t virtual_named(const struct context *ctx, const struct command *cmd)
+static pmu_rows virtual_named(const struct context *ctx, const struct command *cmd)
 {
-	uint32_t rows = 0;
+	pmu_rows rows = 0;
 
 	for (unsigned i = 0; i < cmd->vector.nregs; i++) {
 		int row = cmd->vector.regs[i].pmd
@@ -30,9 +30,9 @@ static uint32_t virtual_named(const struct context *ctx, const struct command *c
 }
 
 /* PMDs that have wrapped already may be sampled without another reading. */
-uint32_t virtuals_needed(const struct context *ctx, const struct command *cmd)
+pmu_rows virtuals_needed(const struct context *ctx, const struct command *cmd)
 {
-	uint32_t rows = cmd->verb == CMD_READ ? virtual_named(ctx, cmd) : 0;
+	pmu_rows rows = cmd->verb == CMD_READ ? virtual_named(ctx, cmd) : 0;
 
 	if (command_freezes(cmd->verb) || ctx->ovfl.wrapped)
 		rows |= virtuals_sampled(ctx);

@@ -98,7 +98,7 @@ static int calibrate_measure(struct ctxsw_thread *ct, uint64_t least[PMU_MAX_PMD
 static int calibrate_set(
 	struct ctxsw_thread *ct, struct context *ctx, struct evtset *set, struct err *e)
 {
-	uint32_t pmds = ctx_calibratable(ctx, set);
+	pmu_rows pmds = ctx_calibratable(ctx, set);
 	uint64_t least[PMU_MAX_PMDS];
 	int rc;
 

@@ -16,7 +16,7 @@ struct cpu_scan_result {
 	/* err.no == 0: the registers were read. */
 	struct err err;
 	/* Enabled selectors, one bit per row of pmu.pmcs, and the values of all selectors. */
-	uint32_t enabled;
+	pmu_rows enabled;
 	uint64_t value[PMU_MAX_PMCS];
 };
 

@@ -230,7 +230,7 @@ static bool (*const virtual_kinds[])(struct virtual_fetch *f, uint64_t *value) =
 void virtual_pmd_fetch(struct virtuals *v, const struct pmu *pmu, const struct virtual_moment *at,
 	struct virtual_values *out)
 {
-	uint32_t rows = out->want & ~out->asked;
+	pmu_rows rows = out->want & ~out->asked;
 	struct virtual_fetch f = {.v = v, .pmu = pmu, .at = at};
 
 	out->asked |= rows;

@@ -11,7 +11,7 @@ enum { VIRTUAL_THREADS = 8 };
  * the executor that it is part of. */
 struct virtuals {
 	/* One bit per row of pmu.virtuals: fd is open. */
-	uint32_t open;
+	pmu_rows open;
 	int fd[PMU_MAX_VIRTUALS];
 	/* schedstat files of threads; the index is tid % VIRTUAL_THREADS. */
 	struct {

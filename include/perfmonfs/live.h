@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-enum { PFM_LIVE_VERSION = 1, PFM_LIVE_PMDS = 32 };
+enum { PFM_LIVE_VERSION = 1, PFM_LIVE_PMDS = 64 };
 
 struct pfm_live_pmd {
 	uint64_t value; /* count at the last update */

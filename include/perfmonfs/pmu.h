@@ -16,8 +16,9 @@
 #include "base/slice.h"
 
 enum {
-	PMU_MAX_PMCS = 32, /* Rows, not logical numbers. */
-	PMU_MAX_PMDS = 32,
+	/* Rows, not logical numbers: as many as pmu_rows has bits. NetBurst has 63 PMCs. */
+	PMU_MAX_PMCS = 64,
+	PMU_MAX_PMDS = 64,
 	PMU_MAX_NUM = 320, /* Limit of logical numbers; PFM_MAX_PMCS of perfmon2. */
 	PMU_NAME = 32,
 	PMU_MODEL = 64,
@@ -25,6 +26,9 @@ enum {
 	PMU_MAX_VIRTUALS = 19,
 	PMU_PATH = 128,
 };
+
+/* A set of rows of pmu.pmcs, pmu.pmds or pmu.virtuals: a bit each. */
+typedef uint64_t pmu_rows;
 
 /* Logical numbers of virtual PMDs: the built-in ones, then those that descriptions add. */
 enum {
@@ -44,6 +48,13 @@ enum {
 enum pmu_space {
 	PMU_SPACE_MSR,  /* Model-specific registers. */
 	PMU_SPACE_PERF, /* Slots of the perf backend. */
+};
+
+/* The CPUs that share a register. */
+enum pmu_scope {
+	PMU_SCOPE_THREAD, /* Each logical CPU has its own. */
+	PMU_SCOPE_CORE,
+	PMU_SCOPE_PACKAGE,
 };
 
 /* Bits with the same position in all x86 event selects, and in selectors of the perf backend. */
@@ -69,6 +80,7 @@ struct pmu_pmc {
 	 * P6, where the first selector gates both counters. */
 	uint16_t gate;
 	bool shared; /* Has fields of several users: only updated, never written as a whole. */
+	enum pmu_scope scope;
 };
 
 /* A data register that counts. */
@@ -85,6 +97,7 @@ struct pmu_pmd {
 	uint8_t width;  /* Bits that count, 1 to 64. */
 	int8_t global;  /* Bit in the global control; -1: none. */
 	int64_t rdpmc;  /* Index for the RDPMC instruction; -1: none. */
+	enum pmu_scope scope;
 };
 
 /* The source of a virtual PMD's value. */

@@ -1630,6 +1630,33 @@ static void test_note_period(void **state)
 	world_close(&w);
 }
 
+/* The last rows that a description can have are in images, and "break" leaves them. */
+static void test_last_rows(void **state)
+{
+	static struct pmu pmu = {.npmcs = PMU_MAX_PMCS, .npmds = PMU_MAX_PMDS};
+	uint64_t pmc[PMU_MAX_PMCS] = {[PMU_MAX_PMCS - 1] = EVTSEL_EN | 0xc0};
+	unsigned last = PMU_MAX_PMDS - 1, seen = 0;
+	struct image im;
+
+	(void)state;
+	for (unsigned i = 0; i < PMU_MAX_PMCS; i++) {
+		pmu.pmcs[i] = (struct pmu_pmc){.gate = (uint16_t)i, .enable = EVTSEL_EN};
+		pmu.pmds[i] = (struct pmu_pmd){
+			.pmc = (uint16_t)i, .field = UINT64_MAX, .global = (int8_t)i};
+	}
+	image_of(&pmu, pmc, true, &im);
+	assert_true(im.pmds == ROW(last));
+	assert_true(im.pmcs == ROW(PMU_MAX_PMCS - 1));
+	assert_true(im.global == 1ULL << last);
+	assert_int_equal(im.sel[PMU_MAX_PMCS - 1], EVTSEL_EN | 0xc0);
+	for_each_row (d, ROW(5) | ROW(40) | ROW(last)) {
+		seen += d;
+		if (d == 40)
+			break;
+	}
+	assert_int_equal(seen, 45);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1672,6 +1699,7 @@ int main(void)
 		cmocka_unit_test(test_offline_end),
 		cmocka_unit_test(test_p6),
 		cmocka_unit_test(test_accesses),
+		cmocka_unit_test(test_last_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1233,7 +1233,7 @@ EACH_CTXSW(reserved)
 /* The PMDs, by number, whose ctxsw_world can be calibrated. */
 static uint64_t calibratable(struct ctxsw_world *c)
 {
-	uint32_t rows = ctx_calibratable(&c->task[0], c->task[0].active);
+	pmu_rows rows = ctx_calibratable(&c->task[0], c->task[0].active);
 	uint64_t nums = 0;
 
 	for (unsigned d = 0; d < c->w.pmu->npmds; d++)

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "perfmonfs/pmu.h"
@@ -58,8 +59,10 @@ static struct facts facts_of(const struct pmu_model *m)
 		.version = m->features.version,
 	};
 	struct pmu pmu;
+	struct err e;
 
-	pmu_build(m, &m->features, &pmu);
+	if (pmu_build(m, &m->features, &pmu, &e) < 0)
+		abort();
 	for (unsigned i = 0; i < pmu.npmds; i++)
 		pmu.pmcs[pmu.pmds[i].pmc].shared ? f.nfixed++ : f.ngp++;
 	f.width = pmu.counter_width;

@@ -16,6 +16,7 @@
 
 #include "backend/pmu/catalog.h"
 #include "backend/pmu/detect.h"
+#include "backend/pmu/model.h"
 #include "base/text.h"
 #include "tests/pmu_print.h"
 
@@ -499,6 +500,7 @@ static void test_round_trip(void **state)
 			assert_int_equal(again.pmcs[k].shared, pmu.pmcs[k].shared);
 			assert_int_equal(again.pmcs[k].user, pmu.pmcs[k].user);
 			assert_int_equal(again.pmcs[k].wide, pmu.pmcs[k].wide);
+			assert_int_equal(again.pmcs[k].scope, pmu.pmcs[k].scope);
 		}
 	}
 }
@@ -507,6 +509,8 @@ static void test_round_trip(void **state)
 #define PMC0                                                                                       \
 	"pmc 0 S addr=0x186 default=0 reserved=0xffffffff00380000 enable=0x400000 "                \
 	"kernel=0x20000\n"
+#define ARRAY(addr)                                                                                \
+	" addr=" addr " default=0 reserved=0xffffffff00380000 enable=0x400000 kernel=0x20000\n"
 #define PMD0    "pmd 0 C addr=0xc1 width=40 wmask=0xff pmc=0\n"
 #define TEN     "0123456789"
 #define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
@@ -525,6 +529,66 @@ static void test_parse(void **state)
 	assert_int_equal(pmu.pmds[0].field, UINT64_MAX);
 	assert_int_equal(pmu.pmds[0].global, -1);
 	assert_int_equal(pmu.counter_width, 40);
+}
+
+/* Elements of an array exist as CPUID says; a shared PMC keeps the bits of those that do. */
+static void test_parse_array(void **state)
+{
+	static const char text[] =
+		HEAD "features version=2 gp=3 gp_width=40 fixed=0x5 fixed_width=33 full_width\n"
+		     "pmc 0-7 S of=gp scope=core" ARRAY(
+			     "0x186+1") "pmc 16 F of=fixed addr=0x38d default=0 "
+					"reserved=0xfffffffffffffccc enable=0x333 "
+					"kernel=0x111 user=0x222 shared\n"
+					"pmd 0-7 C of=gp addr=0xc1+1 full=0x4c1+1 wmask=0xff "
+					"pmc=0+1 scope=package\n"
+					"pmd 16-19 D of=fixed addr=0x309+1 wmask=0xff pmc=16 "
+					"field=0xf<<4\n";
+	struct pmu pmu;
+	struct err e;
+
+	(void)state;
+	if (parse(text, &pmu, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(pmu.npmcs, 4);
+	assert_int_equal(pmu.npmds, 5);
+	assert_string_equal(pmu.pmcs[2].name, "S2");
+	assert_int_equal(pmu.pmcs[2].addr, 0x188);
+	assert_int_equal(pmu.pmcs[2].scope, PMU_SCOPE_CORE);
+	assert_int_equal(pmu.pmcs[2].gate, 2);
+	assert_int_equal(pmu.pmcs[3].scope, PMU_SCOPE_THREAD);
+	assert_int_equal(pmu.pmcs[3].enable, 0x303);
+	assert_int_equal(pmu.pmcs[3].kernel, 0x101);
+	assert_int_equal(pmu.pmcs[3].user, 0x202);
+	assert_int_equal(pmu.pmcs[3].rsvd, ~0x303ULL);
+	assert_int_equal(pmu.pmds[2].waddr, 0x4c3);
+	assert_int_equal(pmu.pmds[2].wmask, 0xffffffffff);
+	assert_int_equal(pmu.pmds[2].width, 40);
+	assert_int_equal(pmu.pmds[2].scope, PMU_SCOPE_PACKAGE);
+	assert_string_equal(pmu.pmds[4].name, "D2");
+	assert_int_equal(pmu.pmds[4].num, 18);
+	assert_int_equal(pmu.pmds[4].addr, 0x30b);
+	assert_int_equal(pmu.pmds[4].field, 0xf00);
+	assert_int_equal(pmu.counter_width, 33);
+}
+
+/* Each file of models/ is a model, whose name is the file's. */
+static void test_builtins(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	for (; pmu_builtins[n].name; n++) {
+		struct pmu pmu;
+		struct err e;
+
+		if (pmu_parse(pmu_builtins[n].text, &pmu, &e) < 0)
+			fail_msg("%s.pmu: %s", pmu_builtins[n].name, e.text);
+		assert_string_equal(pmu.name, pmu_builtins[n].name);
+		assert_string_equal(pmu_model_name(n), pmu.name);
+	}
+	assert_true(n > 0);
+	assert_null(pmu_model_name(n));
 }
 
 /* Those of every PMU are not printed and come back; those of files are, and do. */
@@ -616,6 +680,33 @@ static const struct {
 	{HEAD PMC0 PMD0 "virtual 256 clock file=/x\n", -EINVAL, "does not rise"},
 	{HEAD PMC0 PMD0 "virtual 271 f file=/x\n", -EINVAL, "from 272 on"},
 	{HEAD PMC0 PMD0 "virtual 272 f file=/x\nvirtual 272 g file=/y\n", -EINVAL, "rise"},
+	{HEAD "detect version=1\n", -EINVAL, "vendor= is missing"},
+	{HEAD "detect vendor=via version=1\n", -EINVAL, "not one of intel, amd"},
+	{HEAD "detect vendor=amd version=256\n", -ERANGE, "line 3"},
+	{HEAD "detect vendor=amd version=1 models=3\n", -EINVAL, "without family="},
+	{HEAD "detect vendor=amd version=1 family=\n", -EINVAL, "empty"},
+	{HEAD "detect vendor=amd version=1 family=5-3\n", -EINVAL, "backwards"},
+	{HEAD "detect vendor=amd version=1 family=6 models=256\n", -ERANGE, "line 3"},
+	{HEAD "features gp=2\n", -EINVAL, "version= is missing"},
+	{HEAD "features version=1 gp=33 gp_width=40\n", -ERANGE, "line 3"},
+	{HEAD "sim\n", -EINVAL, "simulator's name"},
+	{HEAD "sim x\n", -EINVAL, "summary"},
+	{HEAD "cpuid signature=1\n", -EINVAL, "max_leaf= is missing"},
+	{HEAD "pmc 3-1 S\n", -EINVAL, "backwards"},
+	{HEAD "pmc 0-1,5 S\n", -EINVAL, "an array"},
+	{HEAD "pmc 0-32 S\n", -EINVAL, "more than 32"},
+	{HEAD "pmc 0-1 a-name-that-just-fits-into-31-by" ARRAY("0x186+1"), -EINVAL, "longer than"},
+	{HEAD "pmc 0-1 S" ARRAY("0xffffffff+1"), -ERANGE, "register 1 of the array"},
+	{HEAD "pmc 0-1 S" ARRAY("1<<32"), -ERANGE, "register 1 of the array"},
+	{HEAD "pmc 0-2 S" ARRAY("1<<63"), -ERANGE, "register 1 of the array"},
+	{HEAD "pmc 0-1 S" ARRAY("1<2"), -EINVAL, "N<<STEP"},
+	{HEAD "pmc 0-1 S" ARRAY("1<<64"), -ERANGE, "line 3"},
+	{HEAD "pmc 0-1 S of=gp" ARRAY("1+1"), -EINVAL, "no line 'features'"},
+	{HEAD "pmc 0-1 S of=odd" ARRAY("1+1"), -EINVAL, "not one of gp, fixed"},
+	{HEAD "pmc 0-1 S scope=odd" ARRAY("1+1"), -EINVAL, "not one of thread, core, package"},
+	{HEAD PMC0 "pmd 0 C addr=0xc1 wmask=1 pmc=0\n", -EINVAL, "width= is missing"},
+	{HEAD "pmc 0-1 S" ARRAY("0x186+1") "pmd 0-1 C addr=0xc1+1 width=40 wmask=1 pmc=0+7\n",
+		-EINVAL, "pmc=7: no line above"},
 };
 
 static void test_parse_bad(void **state)
@@ -648,13 +739,13 @@ static void test_parse_too_many(void **state)
 		text_printf(
 			&t, "pmc %d S%d addr=0x186 default=0 reserved=0 enable=0 kernel=0\n", i, i);
 	assert_int_equal(parse(t.p, &pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "more than 32"));
+	assert_non_null(strstr(e.text, "more than 64"));
 	text_clear(&t);
 	text_printf(&t, HEAD PMC0);
 	for (int i = 0; i <= PMU_MAX_PMDS; i++)
 		text_printf(&t, "pmd %d C%d addr=0xc1 width=40 wmask=1 pmc=0\n", i, i);
 	assert_int_equal(parse(t.p, &pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "more than 32"));
+	assert_non_null(strstr(e.text, "more than 64"));
 	text_clear(&t);
 	text_printf(&t, HEAD PMC0 PMD0);
 	for (int i = 0; i <= PMU_MAX_VIRTUALS; i++)
@@ -816,6 +907,8 @@ int main(void)
 		cmocka_unit_test(test_validate_perf),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_parse_array),
+		cmocka_unit_test(test_builtins),
 		cmocka_unit_test(test_virtual),
 		cmocka_unit_test(test_parse_bad),
 		cmocka_unit_test(test_parse_too_many),

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -42,10 +43,12 @@ static struct world_model measure(const struct pmu_model *m)
 {
 	struct world_model w = {.npmc = m->features.gp < 4 ? 2 : 4};
 	struct pmu pmu;
+	struct err e;
 
 	if (m->features.gp < 4 && m->features.fixed)
 		return with_fixed;
-	pmu_build(m, &m->features, &pmu);
+	if (pmu_build(m, &m->features, &pmu, &e) < 0)
+		abort();
 	w.npmd = w.npmc;
 	for (unsigned i = 0; i < w.npmc; i++) {
 		uint64_t select = events[m->vendor].code[i] | EVTSEL_USR | EVTSEL_OS;

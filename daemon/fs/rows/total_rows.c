@@ -35,7 +35,7 @@ struct total {
 	/* The sums of that set so far, and the PMDs, by row, that count in any member. */
 	uint64_t sum[PMU_MAX_PMDS];
 	struct gaps gaps[PMU_MAX_PMDS];
-	uint32_t counting;
+	pmu_rows counting;
 	/* The lines of the sets before, and what they are charged. */
 	struct text out;
 	size_t charged;
@@ -127,7 +127,7 @@ static void total_print_set(struct total *t)
 	const struct pmu *pmu = total_pmu(t);
 
 	for (unsigned d = 0; d < pmu->npmds; d++) {
-		if (!t->sum[d] && !(t->counting & (1U << d)))
+		if (!t->sum[d] && !(t->counting & (1ULL << d)))
 			continue;
 		if (t->set)
 			text_printf(&t->out, "set=%u ", t->set);

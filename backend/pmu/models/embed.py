@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""Writes descriptions of PMUs as C: embed.py OUTPUT FILE..."""
+import os
+import sys
+
+HEAD = """/* SPDX-License-Identifier: MIT */
+#include "backend/pmu/model.h"
+"""
+
+# Compilers need not take string literals of this length; they take arrays.
+with open(sys.argv[1], "w") as out:
+    rows = ""
+    out.write(HEAD)
+    for i, path in enumerate(sys.argv[2:]):
+        with open(path, encoding="ascii") as f:
+            data = f.read().encode()
+        name = os.path.splitext(os.path.basename(path))[0]
+        out.write("static const char text_%d[] = {%s};\n" % (i, ",".join(map(str, data))))
+        rows += '\t{"%s", {text_%d, sizeof(text_%d)}},\n' % (name, i, i)
+    out.write("const struct pmu_builtin pmu_builtins[] = {\n%s\t{0},\n};\n" % rows)

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside the parser of descriptions: what is known after the lines above, and one function a line.
+ */
+#ifndef BACKEND_PMU_PARSE_I_H
+#define BACKEND_PMU_PARSE_I_H
+
+#include "backend/pmu/model.h"
+
+struct parse {
+	struct pmu pmu;
+	struct pmu_model model;
+	/* Parameters for of=: those of the actual CPU, or of the line "features". */
+	const struct pmu_features *features;
+	/* PMCs by row that keep the bits of their PMDs only: of= and shared. */
+	bool trims[PMU_MAX_PMCS];
+};
+
+int parse_pmu(struct parse *p, struct slice line, struct err *e);
+int parse_rate(struct parse *p, struct slice line, struct err *e);
+int parse_detect(struct parse *p, struct slice line, struct err *e);
+int parse_features(struct parse *p, struct slice line, struct err *e);
+int parse_sim(struct parse *p, struct slice line, struct err *e);
+int parse_cpuid(struct parse *p, struct slice line, struct err *e);
+
+int parse_global(struct parse *p, struct slice line, struct err *e);
+int parse_pmc(struct parse *p, struct slice line, struct err *e);
+int parse_pmd(struct parse *p, struct slice line, struct err *e);
+int parse_virtual(struct parse *p, struct slice line, struct err *e);
+
+/* After the last line: the bits of of= PMCs that are shared are those of their PMDs. */
+void parse_trim(struct parse *p);
+
+#endif

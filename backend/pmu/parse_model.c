@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+/* Lines about the PMU as a whole: its name, the CPUs that have it, and a simulated one. */
+#include "backend/pmu/parse_i.h"
+
+#include <errno.h>
+
+#include "backend/pmu/lexer.h"
+#include "base/num.h"
+
+int parse_pmu(struct parse *p, struct slice line, struct err *e)
+{
+	int rc = text_parse(slice_word(&line), "PMU's name", p->pmu.name, PMU_NAME, e);
+
+	if (rc < 0)
+		return rc;
+	return text_parse(slice_trim(line), "model", p->pmu.model, PMU_MODEL, e);
+}
+
+int parse_rate(struct parse *p, struct slice line, struct err *e)
+{
+	return num_u64(slice_trim(line), &p->pmu.max_rate, e);
+}
+
+int parse_detect(struct parse *p, struct slice line, struct err *e)
+{
+	static const char *const vendors[] = {[PMU_INTEL] = "intel", [PMU_AMD] = "amd", NULL};
+	enum { VENDOR, VERSION, MAX_VERSION, FAMILY, MODELS, N };
+	struct key keys[N] = {
+		[VENDOR] = {"vendor", KEY_WORD, .required = true, .words = vendors},
+		[VERSION] = {"version", KEY_NUMBER, 255, true},
+		[MAX_VERSION] = {"max_version", KEY_NUMBER, 255},
+		[FAMILY] = {"family", KEY_LIST},
+		[MODELS] = {"models", KEY_LIST},
+	};
+	struct pmu_match *d = &p->model.detect;
+	int rc = key_parse_line(line, keys, N, e);
+
+	if (rc < 0)
+		return rc;
+	if (keys[MODELS].seen && !keys[FAMILY].seen)
+		return err_set(e, EINVAL, "models= without family=, whose models they are");
+	p->model.vendor = (enum pmu_vendor)keys[VENDOR].value;
+	d->given = true;
+	d->version = (unsigned)keys[VERSION].value;
+	d->max_version = keys[MAX_VERSION].seen ? (unsigned)keys[MAX_VERSION].value : 255;
+	d->by_family = keys[FAMILY].seen;
+	d->by_model = keys[MODELS].seen;
+	if (d->by_family)
+		rc = list_parse(keys[FAMILY].text, d->families, PMU_FAMILY_WORDS, e);
+	if (rc == 0 && d->by_model)
+		rc = list_parse(keys[MODELS].text, d->models, PMU_CPU_MODEL_WORDS, e);
+	return rc;
+}
+
+int parse_features(struct parse *p, struct slice line, struct err *e)
+{
+	enum { VERSION, GP, GP_WIDTH, FIXED, FIXED_WIDTH, FULL_WIDTH, N };
+	struct key keys[N] = {
+		[VERSION] = {"version", KEY_NUMBER, 255, true},
+		[GP] = {"gp", KEY_NUMBER, 32, true},
+		[GP_WIDTH] = {"gp_width", KEY_NUMBER, 63, true},
+		[FIXED] = {"fixed", KEY_NUMBER, UINT32_MAX},
+		[FIXED_WIDTH] = {"fixed_width", KEY_NUMBER, 63},
+		[FULL_WIDTH] = {"full_width", KEY_FLAG},
+	};
+	int rc = key_parse_line(line, keys, N, e);
+
+	if (rc < 0)
+		return rc;
+	p->model.features = (struct pmu_features){
+		.version = (unsigned)keys[VERSION].value,
+		.gp = (unsigned)keys[GP].value,
+		.gp_width = (unsigned)keys[GP_WIDTH].value,
+		.fixed = (uint32_t)keys[FIXED].value,
+		.fixed_width = (unsigned)keys[FIXED_WIDTH].value,
+		.full_width = keys[FULL_WIDTH].seen,
+	};
+	if (!p->features)
+		p->features = &p->model.features;
+	return 0;
+}
+
+int parse_sim(struct parse *p, struct slice line, struct err *e)
+{
+	struct pmu_processor *sim = &p->model.sim;
+	int rc = text_parse(slice_word(&line), "simulator's name", sim->name, PMU_NAME, e);
+
+	if (rc < 0)
+		return rc;
+	return text_parse(slice_trim(line), "counters' summary", sim->counters, PMU_MODEL, e);
+}
+
+int parse_cpuid(struct parse *p, struct slice line, struct err *e)
+{
+	enum { SIGNATURE, MAX_LEAF, MAX_EXT, SELECTOR, N };
+	struct key keys[N] = {
+		[SIGNATURE] = {"signature", KEY_NUMBER, UINT32_MAX, true},
+		[MAX_LEAF] = {"max_leaf", KEY_NUMBER, UINT32_MAX, true},
+		[MAX_EXT] = {"max_ext", KEY_NUMBER, UINT32_MAX},
+		[SELECTOR] = {"selector", KEY_NUMBER, UINT64_MAX, true},
+	};
+	struct pmu_processor *sim = &p->model.sim;
+	int rc = key_parse_line(line, keys, N, e);
+
+	if (rc < 0)
+		return rc;
+	sim->signature = (uint32_t)keys[SIGNATURE].value;
+	sim->max_leaf = (uint32_t)keys[MAX_LEAF].value;
+	sim->max_ext = (uint32_t)keys[MAX_EXT].value;
+	sim->selector_bits = keys[SELECTOR].value;
+	return 0;
+}

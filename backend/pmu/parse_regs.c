@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+/* Lines about registers. A line with a range of numbers describes an array of them. */
+#include "backend/pmu/parse_i.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "backend/pmu/lexer.h"
+#include "backend/pmu/low_bits.h"
+#include "base/num.h"
+
+/* Values of of=: the counters of CPUID that the elements of an array are. */
+enum { OF_GP, OF_FIXED };
+static const char *const parse_of_words[] = {[OF_GP] = "gp", [OF_FIXED] = "fixed", NULL};
+
+static const char *const parse_scope_words[] = {[PMU_SCOPE_THREAD] = "thread",
+	[PMU_SCOPE_CORE] = "core",
+	[PMU_SCOPE_PACKAGE] = "package",
+	NULL};
+
+/* NUM or NUM-NUM, and the name. */
+struct array {
+	unsigned first, last;
+	char name[PMU_NAME];
+	uint32_t exists; /* Bit i: element i does. */
+	unsigned width;  /* Of a counter, by CPUID; 0 without of=. */
+};
+
+static int array_parse(struct slice *line, struct array *a, struct err *e)
+{
+	struct slice nums = slice_word(line);
+	uint64_t first, last;
+	int rc = num_range(&nums, PMU_MAX_NUM - 1, &first, &last, e);
+
+	if (rc < 0)
+		return rc;
+	if (nums.n)
+		return err_set(e, EINVAL, "a line describes one register, or N-M, an array");
+	*a = (struct array){.first = (unsigned)first, .last = (unsigned)last, .exists = UINT32_MAX};
+	if (last - first >= 32)
+		return err_set(e, EINVAL, "an array of more than 32 registers");
+	return text_parse(slice_word(line), "register's name", a->name, PMU_NAME, e);
+}
+
+/* Element 0 of a line without a range exists if any counter does. */
+static int array_limit(const struct parse *p, struct array *a, const struct key *of, struct err *e)
+{
+	const struct pmu_features *f = p->features;
+
+	if (!of->seen)
+		return 0;
+	if (!f)
+		return err_set(e, EINVAL, "of=: no line 'features' above");
+	a->exists = of->value == OF_FIXED ? f->fixed : (uint32_t)pmu_low_bits(f->gp);
+	a->width = of->value == OF_FIXED ? f->fixed_width : f->gp_width;
+	if (a->first == a->last)
+		a->exists = a->exists != 0;
+	return 0;
+}
+
+/* Of one register, the name as it is; of an array, with the element's number. */
+static int array_name(const struct array *a, unsigned i, char *name, struct err *e)
+{
+	int n = a->first == a->last ? snprintf(name, PMU_NAME, "%s", a->name)
+				    : snprintf(name, PMU_NAME, "%s%u", a->name, i);
+
+	if (n >= PMU_NAME)
+		return err_set(e, EINVAL, "the name of %s%u is longer than %d characters", a->name,
+			i, PMU_NAME - 1);
+	return 0;
+}
+
+int parse_global(struct parse *p, struct slice line, struct err *e)
+{
+	enum { CTRL, INUSE, STATUS, CLEAR, N };
+	struct key keys[N] = {
+		[CTRL] = {"ctrl", KEY_NUMBER, UINT32_MAX, true},
+		[INUSE] = {"inuse", KEY_NUMBER, UINT32_MAX},
+		[STATUS] = {"status", KEY_NUMBER, UINT32_MAX},
+		[CLEAR] = {"clear", KEY_NUMBER, UINT32_MAX},
+	};
+	int rc = key_parse_line(line, keys, N, e);
+
+	if (rc < 0)
+		return rc;
+	p->pmu.global_ctrl = (uint32_t)keys[CTRL].value;
+	p->pmu.inuse = (uint32_t)keys[INUSE].value;
+	p->pmu.status = (uint32_t)keys[STATUS].value;
+	p->pmu.clear = (uint32_t)keys[CLEAR].value;
+	return 0;
+}
+
+static int parse_find_above(
+	const struct pmu *pmu, const struct key *k, unsigned i, uint16_t *row, struct err *e)
+{
+	uint64_t num;
+	int rc = key_at(k, i, &num, e);
+	int at;
+
+	if (rc < 0)
+		return rc;
+	at = pmu_find_pmc(pmu, (unsigned)num);
+	if (at < 0)
+		return err_set(e, EINVAL, "%s=%u: no line above describes this PMC", k->name,
+			(unsigned)num);
+	*row = (uint16_t)at;
+	return 0;
+}
+
+enum {
+	PMC_ADDR,
+	PMC_DEFAULT,
+	PMC_RESERVED,
+	PMC_ENABLE,
+	PMC_KERNEL,
+	PMC_USER,
+	PMC_WIDE,
+	PMC_GATE,
+	PMC_SHARED,
+	PMC_OF,
+	PMC_SCOPE,
+	PMC_KEYS
+};
+
+static int parse_pmc_at(
+	struct parse *p, const struct array *a, unsigned i, const struct key *k, struct err *e)
+{
+	struct pmu *pmu = &p->pmu;
+	struct pmu_pmc pmc = {
+		.num = (uint16_t)(a->first + i),
+		.def = k[PMC_DEFAULT].value,
+		.rsvd = k[PMC_RESERVED].value,
+		.enable = k[PMC_ENABLE].value,
+		.kernel = k[PMC_KERNEL].value,
+		.user = k[PMC_USER].value,
+		.wide = k[PMC_WIDE].value,
+		.gate = pmu->npmcs,
+		.shared = k[PMC_SHARED].seen,
+		.scope = (enum pmu_scope)k[PMC_SCOPE].value,
+	};
+	uint64_t addr;
+	int rc = key_at(&k[PMC_ADDR], i, &addr, e);
+
+	if (rc == 0)
+		rc = array_name(a, i, pmc.name, e);
+	if (rc == 0 && k[PMC_GATE].seen && k[PMC_GATE].value != pmc.num)
+		rc = parse_find_above(pmu, &k[PMC_GATE], i, &pmc.gate, e);
+	if (rc < 0)
+		return rc;
+	if (pmu->npmcs == PMU_MAX_PMCS)
+		return err_set(e, EINVAL, "more than %d PMCs", PMU_MAX_PMCS);
+	pmc.addr = (uint32_t)addr;
+	p->trims[pmu->npmcs] = pmc.shared && k[PMC_OF].seen;
+	pmu->pmcs[pmu->npmcs++] = pmc;
+	return 0;
+}
+
+int parse_pmc(struct parse *p, struct slice line, struct err *e)
+{
+	struct key keys[PMC_KEYS] = {
+		[PMC_ADDR] = {"addr", KEY_STEPS, UINT32_MAX, true},
+		[PMC_DEFAULT] = {"default", KEY_NUMBER, UINT64_MAX, true},
+		[PMC_RESERVED] = {"reserved", KEY_NUMBER, UINT64_MAX, true},
+		[PMC_ENABLE] = {"enable", KEY_NUMBER, UINT64_MAX, true},
+		[PMC_KERNEL] = {"kernel", KEY_NUMBER, UINT64_MAX, true},
+		[PMC_USER] = {"user", KEY_NUMBER, UINT64_MAX},
+		[PMC_WIDE] = {"wide", KEY_NUMBER, UINT64_MAX},
+		[PMC_GATE] = {"gate", KEY_STEPS, PMU_MAX_NUM - 1},
+		[PMC_SHARED] = {"shared", KEY_FLAG},
+		[PMC_OF] = {"of", KEY_WORD, .words = parse_of_words},
+		[PMC_SCOPE] = {"scope", KEY_WORD, .words = parse_scope_words},
+	};
+	struct array a;
+	int rc = array_parse(&line, &a, e);
+
+	if (rc == 0)
+		rc = key_parse_line(line, keys, PMC_KEYS, e);
+	if (rc == 0)
+		rc = array_limit(p, &a, &keys[PMC_OF], e);
+	for (unsigned i = 0; rc == 0 && i <= a.last - a.first; i++)
+		if (a.exists & 1u << i)
+			rc = parse_pmc_at(p, &a, i, keys, e);
+	return rc;
+}
+
+enum {
+	PMD_ADDR,
+	PMD_WADDR,
+	PMD_FULL,
+	PMD_WIDTH,
+	PMD_WMASK,
+	PMD_PMC,
+	PMD_FIELD,
+	PMD_GLOBAL,
+	PMD_RDPMC,
+	PMD_OF,
+	PMD_SCOPE,
+	PMD_KEYS
+};
+
+/* The values of the keys of @pmd that step. */
+static int parse_pmd_steps(struct pmu_pmd *pmd, unsigned i, const struct key *k, struct err *e)
+{
+	uint64_t v[PMD_KEYS] = {0};
+	int rc = 0;
+
+	for (unsigned n = 0; rc == 0 && n < PMD_KEYS; n++)
+		if (k[n].seen && k[n].kind == KEY_STEPS)
+			rc = key_at(&k[n], i, &v[n], e);
+	if (rc < 0)
+		return rc;
+	pmd->addr = (uint32_t)v[PMD_ADDR];
+	pmd->waddr = k[PMD_WADDR].seen ? (uint32_t)v[PMD_WADDR] : pmd->addr;
+	pmd->field = k[PMD_FIELD].seen ? v[PMD_FIELD] : UINT64_MAX;
+	pmd->global = k[PMD_GLOBAL].seen ? (int8_t)v[PMD_GLOBAL] : -1;
+	pmd->rdpmc = k[PMD_RDPMC].seen ? (int64_t)v[PMD_RDPMC] : -1;
+	return 0;
+}
+
+/* Where the CPU has it, the alias by which a counter is written completely. */
+static int parse_pmd_full(const struct parse *p, struct pmu_pmd *pmd, unsigned i,
+	const struct key *full, struct err *e)
+{
+	uint64_t addr;
+	int rc = key_at(full, i, &addr, e);
+
+	if (rc < 0 || !p->features || !p->features->full_width)
+		return rc;
+	pmd->waddr = (uint32_t)addr;
+	pmd->wmask = pmu_low_bits(pmd->width);
+	return 0;
+}
+
+static int parse_pmd_at(
+	struct parse *p, const struct array *a, unsigned i, const struct key *k, struct err *e)
+{
+	struct pmu *pmu = &p->pmu;
+	struct pmu_pmd pmd = {
+		.num = (uint16_t)(a->first + i),
+		.width = (uint8_t)(k[PMD_WIDTH].seen ? k[PMD_WIDTH].value : a->width),
+		.wmask = k[PMD_WMASK].value,
+		.scope = (enum pmu_scope)k[PMD_SCOPE].value,
+	};
+	int rc = array_name(a, i, pmd.name, e);
+
+	if (rc == 0)
+		rc = parse_find_above(pmu, &k[PMD_PMC], i, &pmd.pmc, e);
+	if (rc == 0)
+		rc = parse_pmd_steps(&pmd, i, k, e);
+	if (rc == 0 && k[PMD_FULL].seen)
+		rc = parse_pmd_full(p, &pmd, i, &k[PMD_FULL], e);
+	if (rc < 0)
+		return rc;
+	if (pmu->npmds == PMU_MAX_PMDS)
+		return err_set(e, EINVAL, "more than %d PMDs", PMU_MAX_PMDS);
+	if (pmd.width < pmu->counter_width)
+		pmu->counter_width = pmd.width;
+	pmu->pmds[pmu->npmds++] = pmd;
+	return 0;
+}
+
+int parse_pmd(struct parse *p, struct slice line, struct err *e)
+{
+	struct key keys[PMD_KEYS] = {
+		[PMD_ADDR] = {"addr", KEY_STEPS, UINT32_MAX, true},
+		[PMD_WADDR] = {"waddr", KEY_STEPS, UINT32_MAX},
+		[PMD_FULL] = {"full", KEY_STEPS, UINT32_MAX},
+		[PMD_WIDTH] = {"width", KEY_NUMBER, 64},
+		[PMD_WMASK] = {"wmask", KEY_NUMBER, UINT64_MAX, true},
+		[PMD_PMC] = {"pmc", KEY_STEPS, PMU_MAX_NUM - 1, true},
+		[PMD_FIELD] = {"field", KEY_STEPS, UINT64_MAX},
+		[PMD_GLOBAL] = {"global", KEY_STEPS, 63},
+		[PMD_RDPMC] = {"rdpmc", KEY_STEPS, UINT32_MAX},
+		[PMD_OF] = {"of", KEY_WORD, .words = parse_of_words},
+		[PMD_SCOPE] = {"scope", KEY_WORD, .words = parse_scope_words},
+	};
+	struct array a;
+	int rc = array_parse(&line, &a, e);
+
+	if (rc == 0)
+		rc = key_parse_line(line, keys, PMD_KEYS, e);
+	if (rc == 0 && !keys[PMD_WIDTH].seen && !keys[PMD_OF].seen)
+		rc = err_set(e, EINVAL, "width= is missing, or of=, by which CPUID gives it");
+	if (rc == 0)
+		rc = array_limit(p, &a, &keys[PMD_OF], e);
+	for (unsigned i = 0; rc == 0 && i <= a.last - a.first; i++)
+		if (a.exists & 1u << i)
+			rc = parse_pmd_at(p, &a, i, keys, e);
+	return rc;
+}
+
+int parse_virtual(struct parse *p, struct slice line, struct err *e)
+{
+	struct pmu_virtual v = {.kind = PMU_VIRTUAL_FILE};
+	struct slice path, key;
+	uint64_t num;
+	int rc;
+
+	if (p->pmu.nvirtuals == PMU_MAX_VIRTUALS)
+		return err_set(e, EINVAL, "more than %d virtual PMDs, with those of every PMU",
+			PMU_MAX_VIRTUALS);
+	rc = num_max(slice_word(&line), PMU_MAX_NUM - 1, &num, e);
+	if (rc == 0)
+		rc = text_parse(slice_word(&line), "register's name", v.name, PMU_NAME, e);
+	if (rc < 0)
+		return rc;
+	v.num = (uint16_t)num;
+	path = slice_word(&line);
+	key = slice_cut(&path, '=');
+	if (!slice_is(key, "file"))
+		return err_set(e, EINVAL, "file=PATH is missing");
+	if (slice_word(&line).n)
+		return err_set(e, EINVAL,
+			"nothing may follow file=PATH, and PATH must not contain blanks");
+	rc = text_parse(path, "path", v.path, PMU_PATH, e);
+	if (rc == 0)
+		p->pmu.virtuals[p->pmu.nvirtuals++] = v;
+	return rc;
+}
+
+void parse_trim(struct parse *p)
+{
+	for (unsigned row = 0; row < p->pmu.npmcs; row++) {
+		struct pmu_pmc *pmc = &p->pmu.pmcs[row];
+		uint64_t fields = 0;
+
+		if (!p->trims[row])
+			continue;
+		for (unsigned i = 0; i < p->pmu.npmds; i++)
+			if (p->pmu.pmds[i].pmc == row)
+				fields |= p->pmu.pmds[i].field;
+		pmc->rsvd |= ~fields;
+		pmc->enable &= fields;
+		pmc->kernel &= fields;
+		pmc->user &= fields;
+	}
+}
