@@ -40,9 +40,8 @@ static const struct option top_long_options[] = {
 static const char top_usage[] =
 	"Usage: pfm top [options] [-p PID | -t TID | -C LIST | -a]\n"
 	"Show events per second, of CPUs (the default), of threads, or of the contexts\n"
-	"that are loaded, as a table that follows what runs. Keys: q quits, s sorts by the next "
-	"column, b shows threads\n"
-	"or processes.\n"
+	"that are loaded, as a table that follows what runs. Keys: q quits, s sorts by\n"
+	"the next column, b shows threads or processes.\n"
 	"\n"
 	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level by :u,\n"
 	"                           in the kernel by :k\n"
