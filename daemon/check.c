@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "backend/pmu/catalog.h"
 #include "daemon/bpf/sched.h"
 #include "daemon/percpu/ip_sampler.h"
 
@@ -104,6 +105,36 @@ static void check_backend(struct options *o, const struct config *config, unsign
 	check_probe(failures, "threads", sched_probe, "can be monitored on all CPUs");
 }
 
+/* @arg points to the file's path. */
+static void check_pmu_mistake(void *arg, unsigned line, const char *text)
+{
+	const char *const *path = arg;
+
+	if (line)
+		printf("%s:%u: %s\n", *path, line, text);
+	else
+		printf("%s: %s\n", *path, text);
+}
+
+int check_pmu_file(const char *path)
+{
+	struct err e;
+	int n = pmu_check_file(path, check_pmu_mistake, &path, &e);
+
+	if (n < 0)
+		fprintf(stderr, "perfmonfs: %s\n", e.text);
+	return n ? 1 : 0;
+}
+
+/* Descriptions that are not used are told to stderr. */
+static void check_pmu_dir(const struct options *o, unsigned *failures)
+{
+	struct err e;
+
+	if (pmu_load_dir(o->pmu_dir, &e) < 0)
+		check_report_item(failures, CHECK_FAIL, "PMU descriptions", "%s", e.text);
+}
+
 int check_machine(struct options *o)
 {
 	struct config config;
@@ -114,6 +145,7 @@ int check_machine(struct options *o)
 	check_access(&failures, "FUSE", "/dev/fuse", geteuid() ? "run as root" : "modprobe fuse");
 	check_mount_helper(&failures);
 	check_config(o, &config, &failures);
+	check_pmu_dir(o, &failures);
 	check_backend(o, &config, &failures);
 	printf("%s\n",
 		failures ? "perfmonfs cannot run here: see FAIL above" : "perfmonfs can run here");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfmonfs: runs --check, or opens a backend and serves the filesystem. */
+/* perfmonfs: runs --check or --pmu-check, or opens a backend and serves the filesystem. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "backend/pmu/catalog.h"
 #include "base/cleanup.h"
 #include "daemon/background.h"
 #include "daemon/check.h"
@@ -37,6 +38,8 @@ static int main_prepare(
 		rc = options_load_config(o, config, e);
 	if (rc == 0)
 		rc = main_load_formats(o, e);
+	if (rc == 0)
+		rc = pmu_load_dir(o->pmu_dir, e);
 	if (rc == 0 && !o->foreground)
 		rc = background_fork(background, e);
 	return rc;
@@ -101,6 +104,8 @@ int main(int argc, char **argv)
 		close(fd);
 	if (options_parse(argc, argv, &o, &mount_opts) < 0)
 		return 2;
+	if (o.pmu_check)
+		return check_pmu_file(o.pmu_check);
 	if (o.check)
 		return check_machine(&o);
 	if (main_serve(&o, &e) < 0) {

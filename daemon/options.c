@@ -12,6 +12,7 @@
 static const char usage[] =
 	"usage: perfmonfs [options] [SOURCE] MOUNTPOINT\n"
 	"       perfmonfs --check [options]\n"
+	"       perfmonfs --pmu-check=FILE\n"
 	"\n"
 	"The perfmon2 interface as a filesystem. SOURCE, which mount(8) passes, is ignored.\n"
 	"\n"
@@ -22,6 +23,8 @@ static const char usage[] =
 	"                    it can (kernel, the default), or by the daemon (ctxsw)\n"
 	"  --dev=DIR         directory of N/msr and N/cpuid (default: /dev/cpu)\n"
 	"  --pmu=NAME|FILE   use this PMU description instead of detecting one\n"
+	"  --pmu-dir=DIR     more PMU descriptions, *.pmu (default: " PMU_DIR ")\n"
+	"  --pmu-check=FILE  tell the mistakes in a PMU description; status 0: none\n"
 	"  --config=FILE     global properties (default: " CONFIG_FILE ")\n"
 	"  --formats=DIR     sampling formats, *.so (default: " FORMATS_DIR ")\n"
 	"  --check           examine the machine and report what is missing; status 0: nothing\n"
@@ -37,6 +40,8 @@ enum {
 	OPT_THREADS,
 	OPT_DEV,
 	OPT_PMU,
+	OPT_PMU_DIR,
+	OPT_PMU_CHECK,
 	OPT_CONFIG,
 	OPT_FORMATS,
 	OPT_VALUES_END,
@@ -49,6 +54,8 @@ static const struct option long_options[] = {
 	{"threads", required_argument, NULL, OPT_THREADS},
 	{"dev", required_argument, NULL, OPT_DEV},
 	{"pmu", required_argument, NULL, OPT_PMU},
+	{"pmu-dir", required_argument, NULL, OPT_PMU_DIR},
+	{"pmu-check", required_argument, NULL, OPT_PMU_CHECK},
 	{"config", required_argument, NULL, OPT_CONFIG},
 	{"formats", required_argument, NULL, OPT_FORMATS},
 	{"check", no_argument, NULL, OPT_CHECK},
@@ -91,6 +98,8 @@ static const char **options_value(struct options *o, int opt)
 		[OPT_THREADS - OPT_BACKEND] = &o->threads,
 		[OPT_DEV - OPT_BACKEND] = &o->conf.dev,
 		[OPT_PMU - OPT_BACKEND] = &o->conf.pmu,
+		[OPT_PMU_DIR - OPT_BACKEND] = &o->pmu_dir,
+		[OPT_PMU_CHECK - OPT_BACKEND] = &o->pmu_check,
 		[OPT_CONFIG - OPT_BACKEND] = &o->config,
 		[OPT_FORMATS - OPT_BACKEND] = &o->formats,
 	};
@@ -133,6 +142,7 @@ int options_parse(int argc, char **argv, struct options *o, struct text *mount_o
 	*o = (struct options){
 		.conf = {.dev = "/dev/cpu", .run_dir = RUN_DIR},
 		.formats = FORMATS_DIR,
+		.pmu_dir = PMU_DIR,
 	};
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "fo:Vh", long_options, NULL)) != -1) {
@@ -162,7 +172,7 @@ int options_parse(int argc, char **argv, struct options *o, struct text *mount_o
 			return -EINVAL;
 		}
 	}
-	if (!o->check && optind != argc - 1 && optind != argc - 2) {
+	if (!o->check && !o->pmu_check && optind != argc - 1 && optind != argc - 2) {
 		fprintf(stderr, "perfmonfs: give a mount point (see --help)\n");
 		return -EINVAL;
 	}

@@ -8,6 +8,7 @@
 #include "perfmonfs/backend.h"
 
 #define CONFIG_FILE "/etc/perfmonfs.conf"
+#define PMU_DIR     "/etc/perfmonfs/pmu.d"
 
 struct options {
 	/* The word of --backend; NULL: that of the configuration file, or the default. */
@@ -19,6 +20,8 @@ struct options {
 	const char *threads;
 	/* The directory of sampling formats. */
 	const char *formats;
+	/* The directory of PMU descriptions, and one to be checked instead of serving; or NULL. */
+	const char *pmu_dir, *pmu_check;
 	/* The configuration file; NULL: CONFIG_FILE, if it exists. */
 	const char *config;
 	bool foreground, check, nopassthrough;

@@ -14,4 +14,16 @@
  */
 int pmu_load(const char *name_or_file, struct pmu *out, struct err *e);
 
+/*
+ * Adds the descriptions *.pmu of a directory to the models, in the order of their names. One that
+ * cannot be used is told to stderr and skipped, as pmu_load() would refuse it, or because a model
+ * has its name. No such directory: nothing is added. EPERM: other users can write to it.
+ */
+int pmu_load_dir(const char *dir, struct err *e);
+
+/*
+ * Tells each mistake of a file. Returns their number, or the error of reading the file.
+ */
+int pmu_check_file(const char *path, pmu_tell *tell, void *arg, struct err *e);
+
 #endif

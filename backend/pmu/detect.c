@@ -65,7 +65,8 @@ static bool detect_matches(
 	return !m->by_model || detect_in(m->models, PMU_CPU_MODEL_WORDS, id->model);
 }
 
-/* One that names the CPU's model precedes one that does not; then the highest version wins. */
+/* One that names the CPU's model precedes one that does not; then the highest version wins, then
+ * the last: an administrator's file is later than those compiled in. */
 static const struct pmu_model *detect_model(
 	enum pmu_vendor vendor, const struct pmu_identity *id, unsigned version)
 {
@@ -76,7 +77,7 @@ static const struct pmu_model *detect_model(
 			continue;
 		if (!best || m->detect.by_model > best->detect.by_model ||
 			(m->detect.by_model == best->detect.by_model &&
-				m->detect.version > best->detect.version))
+				m->detect.version >= best->detect.version))
 			best = m;
 	}
 	return best;

@@ -36,8 +36,8 @@ struct pmu_features {
 /* The CPUs of pmu_model.vendor that have this PMU: the line "detect". */
 struct pmu_match {
 	bool given;     /* There is such a line; without, the model is only for --pmu=NAME. */
-	bool by_family; /* Only those of families, */
-	bool by_model;  /* and of models. */
+	bool by_family; /* Only those of @families. */
+	bool by_model;  /* Only those of @models, too. */
 	unsigned version, max_version; /* The version is within these. */
 	uint64_t families[PMU_FAMILY_WORDS], models[PMU_CPU_MODEL_WORDS]; /* A bit for each. */
 };
@@ -73,6 +73,10 @@ extern const struct pmu_builtin pmu_builtins[];
 /* Model @i; NULL after the last. Those of models/ are first, in the order of its meson.build. */
 const struct pmu_model *pmu_model_at(unsigned i);
 
+/* Adds a valid description, before other threads use the models. @text stays in memory. EEXIST: a
+ * model or a simulated processor has that name; ENOSPC. */
+int pmu_models_add(struct slice text, struct err *e);
+
 /* Builds the description of @m, with the parameters @f of the actual CPU; pmu_validate() decides
  * whether it is usable. EINVAL: a register has no place. */
 int pmu_build(
@@ -84,6 +88,17 @@ int pmu_build(
  */
 int pmu_parse_model(struct slice text, const struct pmu_features *f, struct pmu *pmu,
 	struct pmu_model *model, struct err *e);
+
+/* Tells each mistake of a description and returns their number. */
+unsigned pmu_parse_check(struct slice text, pmu_tell *tell, void *arg);
+
+/* What a rule of validation is about: the whole, or a row. */
+enum pmu_part { PMU_PART_WHOLE, PMU_PART_PMC, PMU_PART_PMD, PMU_PART_VIRTUAL };
+/* Returns false to end the validation. */
+typedef bool pmu_mistake(void *arg, enum pmu_part part, unsigned row, const struct err *e);
+/* Applies the rules of pmu_validate() to @pmu, and calls @mistake for each that is broken; of one
+ * row for the first only. */
+void pmu_validate_all(const struct pmu *pmu, pmu_mistake *mistake, void *arg);
 
 /* CPUID leaves 0 and 1. */
 struct pmu_identity {

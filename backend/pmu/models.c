@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* The models: those compiled in, parsed once. */
+/* The models: those compiled in, parsed once, and those that the catalog adds. */
+#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "backend/pmu/model.h"
 
@@ -25,6 +27,29 @@ const struct pmu_model *pmu_model_at(unsigned i)
 {
 	pthread_once(&models_once, models_parse);
 	return i < models_n ? &models[i] : NULL;
+}
+
+int pmu_models_add(struct slice text, struct err *e)
+{
+	const struct pmu_model *m;
+	struct pmu_model new;
+	struct pmu pmu;
+
+	if (pmu_parse_model(text, NULL, &pmu, &new, e) < 0)
+		return -e->no;
+	for (unsigned i = 0; (m = pmu_model_at(i)); i++) {
+		if (strcmp(m->name, new.name) == 0)
+			return err_set(e, EEXIST, "there is a PMU %s already: give it another name",
+				new.name);
+		if (new.sim.name[0] && strcmp(m->sim.name, new.sim.name) == 0)
+			return err_set(e, EEXIST,
+				"the simulator has a %s already: give it another name",
+				new.sim.name);
+	}
+	if (models_n == PMU_MAX_MODELS)
+		return err_set(e, ENOSPC, "there are %d PMUs already", PMU_MAX_MODELS);
+	models[models_n++] = new;
+	return 0;
 }
 
 const char *pmu_model_name(unsigned i)

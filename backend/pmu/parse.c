@@ -77,33 +77,113 @@ static int parse_line(struct parse *p, unsigned *seen, struct slice line, struct
 		SLICE_ARG(word));
 }
 
-int pmu_parse_model(struct slice text, const struct pmu_features *f, struct pmu *pmu,
-	struct pmu_model *model, struct err *e)
+/* Mistakes found so far, and where they go. */
+struct mistakes {
+	pmu_tell *tell; /* NULL: the first mistake ends the parsing. */
+	void *arg;
+	unsigned n;
+	struct err first;
+};
+
+static void parse_mistake(struct mistakes *m, unsigned line, const struct err *e)
 {
-	struct parse p = {
+	if (m->tell)
+		m->tell(m->arg, line, e->text);
+	if (m->n++ > 0)
+		return;
+	m->first = *e;
+	if (line)
+		err_prefix(&m->first, "line %u", line);
+}
+
+static bool parse_goes_on(const struct mistakes *m)
+{
+	return m->tell || !m->n;
+}
+
+static void parse_lines(struct parse *p, struct slice text, struct mistakes *m)
+{
+	unsigned seen = 0;
+	struct err e;
+
+	pmu_add_virtuals(&p->pmu);
+	if (text.n && memchr(text.p, '\0', text.n)) {
+		err_set(&e, EINVAL, "a PMU description is text, without NUL characters");
+		parse_mistake(m, 0, &e);
+		return;
+	}
+	while (text.n && parse_goes_on(m)) {
+		struct slice line = slice_cut(&text, '\n');
+
+		p->line++;
+		if (parse_line(p, &seen, slice_cut(&line, '#'), &e) < 0)
+			parse_mistake(m, p->line, &e);
+	}
+	if (parse_goes_on(m) && p->model.sim.name[0] && !p->model.sim.max_leaf) {
+		err_set(&e, EINVAL, "sim: a line cpuid with a max_leaf= belongs to it");
+		parse_mistake(m, 0, &e);
+	}
+	parse_trim(p);
+	memcpy(p->model.name, p->pmu.name, PMU_NAME);
+	memcpy(p->model.title, p->pmu.model, PMU_MODEL);
+}
+
+static struct parse parse_begin(struct slice text, const struct pmu_features *f)
+{
+	return (struct parse){
 		.pmu = {.space = PMU_SPACE_MSR, .counter_width = 64},
 		.model = {.text = text},
 		.features = f,
 	};
-	unsigned seen = 0, nr = 0;
+}
 
-	pmu_add_virtuals(&p.pmu);
-	if (text.n && memchr(text.p, '\0', text.n))
-		return err_set(e, EINVAL, "a PMU description is text, without NUL characters");
-	while (text.n) {
-		struct slice line = slice_cut(&text, '\n');
+int pmu_parse_model(struct slice text, const struct pmu_features *f, struct pmu *pmu,
+	struct pmu_model *model, struct err *e)
+{
+	struct parse p = parse_begin(text, f);
+	struct mistakes m = {0};
 
-		nr++;
-		if (parse_line(&p, &seen, slice_cut(&line, '#'), e) < 0)
-			return err_prefix(e, "line %u", nr);
-	}
-	parse_trim(&p);
-	memcpy(p.model.name, p.pmu.name, PMU_NAME);
-	memcpy(p.model.title, p.pmu.model, PMU_MODEL);
+	parse_lines(&p, text, &m);
+	if (m.n)
+		return err_copy(e, &m.first);
 	*pmu = p.pmu;
 	if (model)
 		*model = p.model;
 	return 0;
+}
+
+struct check {
+	const struct parse *p;
+	struct mistakes *m;
+	bool whole; /* All lines are there, so that what is missing is a mistake. */
+};
+
+static bool parse_check_row(void *arg, enum pmu_part part, unsigned row, const struct err *e)
+{
+	const struct check *c = arg;
+	const struct parse *p = c->p;
+	const unsigned lines[] = {
+		[PMU_PART_WHOLE] = p->pmu_line,
+		[PMU_PART_PMC] = p->pmc_line[row],
+		[PMU_PART_PMD] = p->pmd_line[row],
+		[PMU_PART_VIRTUAL] = p->virtual_line[row < PMU_MAX_VIRTUALS ? row : 0],
+	};
+
+	if (part != PMU_PART_WHOLE || c->whole)
+		parse_mistake(c->m, lines[part], e);
+	return true;
+}
+
+unsigned pmu_parse_check(struct slice text, pmu_tell *tell, void *arg)
+{
+	struct parse p = parse_begin(text, NULL);
+	struct mistakes m = {.tell = tell, .arg = arg};
+	struct check c = {.p = &p, .m = &m};
+
+	parse_lines(&p, text, &m);
+	c.whole = !m.n;
+	pmu_validate_all(&p.pmu, parse_check_row, &c);
+	return m.n;
 }
 
 int pmu_parse(struct slice text, struct pmu *pmu, struct err *e)

@@ -13,6 +13,10 @@ struct parse {
 	const struct pmu_features *features;
 	/* PMCs by row that keep the bits of their PMDs only: of= and shared. */
 	bool trims[PMU_MAX_PMCS];
+	unsigned line; /* Its number. */
+	/* Numbers of the lines of each row, and of the line "pmu". */
+	unsigned pmc_line[PMU_MAX_PMCS], pmd_line[PMU_MAX_PMDS], virtual_line[PMU_MAX_VIRTUALS];
+	unsigned pmu_line;
 };
 
 int parse_pmu(struct parse *p, struct slice line, struct err *e);

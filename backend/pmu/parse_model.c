@@ -4,13 +4,14 @@
 
 #include <errno.h>
 
-#include "backend/pmu/lexer.h"
+#include "backend/pmu/key.h"
 #include "base/num.h"
 
 int parse_pmu(struct parse *p, struct slice line, struct err *e)
 {
 	int rc = text_parse(slice_word(&line), "PMU's name", p->pmu.name, PMU_NAME, e);
 
+	p->pmu_line = p->line;
 	if (rc < 0)
 		return rc;
 	return text_parse(slice_trim(line), "model", p->pmu.model, PMU_MODEL, e);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "backend/pmu/lexer.h"
+#include "backend/pmu/key.h"
 #include "backend/pmu/low_bits.h"
 #include "base/num.h"
 
@@ -26,7 +26,7 @@ struct array {
 	unsigned width;  /* Of a counter, by CPUID; 0 without of=. */
 };
 
-static int array_parse(struct slice *line, struct array *a, struct err *e)
+static int parse_array(struct slice *line, struct array *a, struct err *e)
 {
 	struct slice nums = slice_word(line);
 	uint64_t first, last;
@@ -43,7 +43,8 @@ static int array_parse(struct slice *line, struct array *a, struct err *e)
 }
 
 /* Element 0 of a line without a range exists if any counter does. */
-static int array_limit(const struct parse *p, struct array *a, const struct key *of, struct err *e)
+static int parse_array_limit(
+	const struct parse *p, struct array *a, const struct key *of, struct err *e)
 {
 	const struct pmu_features *f = p->features;
 
@@ -59,7 +60,7 @@ static int array_limit(const struct parse *p, struct array *a, const struct key 
 }
 
 /* Of one register, the name as it is; of an array, with the element's number. */
-static int array_name(const struct array *a, unsigned i, char *name, struct err *e)
+static int parse_array_name(const struct array *a, unsigned i, char *name, struct err *e)
 {
 	int n = a->first == a->last ? snprintf(name, PMU_NAME, "%s", a->name)
 				    : snprintf(name, PMU_NAME, "%s%u", a->name, i);
@@ -142,7 +143,7 @@ static int parse_pmc_at(
 	int rc = key_at(&k[PMC_ADDR], i, &addr, e);
 
 	if (rc == 0)
-		rc = array_name(a, i, pmc.name, e);
+		rc = parse_array_name(a, i, pmc.name, e);
 	if (rc == 0 && k[PMC_GATE].seen && k[PMC_GATE].value != pmc.num)
 		rc = parse_find_above(pmu, &k[PMC_GATE], i, &pmc.gate, e);
 	if (rc < 0)
@@ -151,6 +152,7 @@ static int parse_pmc_at(
 		return err_set(e, EINVAL, "more than %d PMCs", PMU_MAX_PMCS);
 	pmc.addr = (uint32_t)addr;
 	p->trims[pmu->npmcs] = pmc.shared && k[PMC_OF].seen;
+	p->pmc_line[pmu->npmcs] = p->line;
 	pmu->pmcs[pmu->npmcs++] = pmc;
 	return 0;
 }
@@ -171,12 +173,12 @@ int parse_pmc(struct parse *p, struct slice line, struct err *e)
 		[PMC_SCOPE] = {"scope", KEY_WORD, .words = parse_scope_words},
 	};
 	struct array a;
-	int rc = array_parse(&line, &a, e);
+	int rc = parse_array(&line, &a, e);
 
 	if (rc == 0)
 		rc = key_parse_line(line, keys, PMC_KEYS, e);
 	if (rc == 0)
-		rc = array_limit(p, &a, &keys[PMC_OF], e);
+		rc = parse_array_limit(p, &a, &keys[PMC_OF], e);
 	for (unsigned i = 0; rc == 0 && i <= a.last - a.first; i++)
 		if (a.exists & 1u << i)
 			rc = parse_pmc_at(p, &a, i, keys, e);
@@ -241,7 +243,7 @@ static int parse_pmd_at(
 		.wmask = k[PMD_WMASK].value,
 		.scope = (enum pmu_scope)k[PMD_SCOPE].value,
 	};
-	int rc = array_name(a, i, pmd.name, e);
+	int rc = parse_array_name(a, i, pmd.name, e);
 
 	if (rc == 0)
 		rc = parse_find_above(pmu, &k[PMD_PMC], i, &pmd.pmc, e);
@@ -255,6 +257,7 @@ static int parse_pmd_at(
 		return err_set(e, EINVAL, "more than %d PMDs", PMU_MAX_PMDS);
 	if (pmd.width < pmu->counter_width)
 		pmu->counter_width = pmd.width;
+	p->pmd_line[pmu->npmds] = p->line;
 	pmu->pmds[pmu->npmds++] = pmd;
 	return 0;
 }
@@ -275,14 +278,14 @@ int parse_pmd(struct parse *p, struct slice line, struct err *e)
 		[PMD_SCOPE] = {"scope", KEY_WORD, .words = parse_scope_words},
 	};
 	struct array a;
-	int rc = array_parse(&line, &a, e);
+	int rc = parse_array(&line, &a, e);
 
 	if (rc == 0)
 		rc = key_parse_line(line, keys, PMD_KEYS, e);
 	if (rc == 0 && !keys[PMD_WIDTH].seen && !keys[PMD_OF].seen)
 		rc = err_set(e, EINVAL, "width= is missing, or of=, by which CPUID gives it");
 	if (rc == 0)
-		rc = array_limit(p, &a, &keys[PMD_OF], e);
+		rc = parse_array_limit(p, &a, &keys[PMD_OF], e);
 	for (unsigned i = 0; rc == 0 && i <= a.last - a.first; i++)
 		if (a.exists & 1u << i)
 			rc = parse_pmd_at(p, &a, i, keys, e);
@@ -313,9 +316,11 @@ int parse_virtual(struct parse *p, struct slice line, struct err *e)
 		return err_set(e, EINVAL,
 			"nothing may follow file=PATH, and PATH must not contain blanks");
 	rc = text_parse(path, "path", v.path, PMU_PATH, e);
-	if (rc == 0)
-		p->pmu.virtuals[p->pmu.nvirtuals++] = v;
-	return rc;
+	if (rc < 0)
+		return rc;
+	p->virtual_line[p->pmu.nvirtuals] = p->line;
+	p->pmu.virtuals[p->pmu.nvirtuals++] = v;
+	return 0;
 }
 
 void parse_trim(struct parse *p)

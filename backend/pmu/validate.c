@@ -11,6 +11,7 @@
 
 #include "backend/pmu/regs.h"
 #include "backend/pmu/low_bits.h"
+#include "backend/pmu/model.h"
 
 enum role {
 	ROLE_SELECT,
@@ -250,6 +251,37 @@ static int validate_global_bit(const struct pmu *pmu, unsigned row, struct err *
 	return 0;
 }
 
+/* Registers that are reached at a second address, too. */
+static const struct {
+	uint32_t first, n, step;  /* The second addresses. */
+	uint32_t same, same_step; /* The first ones. */
+} validate_aliases[] = {
+	{0x4c1, 8, 1, 0xc1, 1},            /* Intel, full width */
+	{0xc0010200, 4, 2, 0xc0010000, 1}, /* AMD PerfCtrExtCore: those since K7 */
+	{0xc0010201, 4, 2, 0xc0010004, 1},
+};
+
+/* One address for all those of a register. */
+static uint32_t validate_unalias(const struct pmu *pmu, uint32_t addr)
+{
+	for (unsigned i = 0; i < sizeof(validate_aliases) / sizeof(validate_aliases[0]); i++) {
+		uint32_t at = addr - validate_aliases[i].first, step = validate_aliases[i].step;
+
+		if (pmu->space == PMU_SPACE_MSR && at % step == 0 &&
+			at / step < validate_aliases[i].n)
+			return validate_aliases[i].same + at / step * validate_aliases[i].same_step;
+	}
+	return addr;
+}
+
+static int validate_waddr(const struct pmu *pmu, const struct pmu_pmd *pmd, struct err *e)
+{
+	if (validate_unalias(pmu, pmd->waddr) == validate_unalias(pmu, pmd->addr))
+		return 0;
+	return err_set(e, EINVAL, "%s: %#" PRIx32 " is not known as another address of %#" PRIx32,
+		pmd->name, pmd->waddr, pmd->addr);
+}
+
 static int validate_pmd(const struct pmu *pmu, unsigned row, struct err *e)
 {
 	const struct pmu_pmd *pmd = &pmu->pmds[row];
@@ -275,30 +307,25 @@ static int validate_pmd(const struct pmu *pmu, unsigned row, struct err *e)
 		rc = validate_role(pmu, pmd->addr, ROLE_COUNTER, pmd->name, e);
 	if (rc == 0)
 		rc = validate_role(pmu, pmd->waddr, ROLE_COUNTER, pmd->name, e);
+	if (rc == 0)
+		rc = validate_waddr(pmu, pmd, e);
 	return rc;
 }
 
-/* Two registers at one address would have two different write masks. */
+/* Two rows for one register would have two different write masks. */
 static int validate_distinct(const struct pmu *pmu, struct err *e)
 {
-	uint32_t seen[PMU_MAX_PMCS + 2 * PMU_MAX_PMDS + 4];
+	const uint32_t globals[] = {pmu->global_ctrl, pmu->inuse, pmu->status, pmu->clear};
+	uint32_t seen[PMU_MAX_PMCS + PMU_MAX_PMDS + 4];
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < pmu->npmcs; i++)
-		seen[n++] = pmu->pmcs[i].addr;
-	for (unsigned i = 0; i < pmu->npmds; i++) {
-		seen[n++] = pmu->pmds[i].addr;
-		if (pmu->pmds[i].waddr != pmu->pmds[i].addr)
-			seen[n++] = pmu->pmds[i].waddr;
-	}
-	if (pmu->global_ctrl)
-		seen[n++] = pmu->global_ctrl;
-	if (pmu->inuse)
-		seen[n++] = pmu->inuse;
-	if (pmu->status)
-		seen[n++] = pmu->status;
-	if (pmu->clear)
-		seen[n++] = pmu->clear;
+		seen[n++] = validate_unalias(pmu, pmu->pmcs[i].addr);
+	for (unsigned i = 0; i < pmu->npmds; i++)
+		seen[n++] = validate_unalias(pmu, pmu->pmds[i].addr);
+	for (unsigned i = 0; i < sizeof(globals) / sizeof(globals[0]); i++)
+		if (globals[i])
+			seen[n++] = globals[i];
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned j = 0; j < i; j++)
 			if (seen[i] == seen[j])
@@ -365,21 +392,52 @@ static int validate_virtual(const struct pmu *pmu, unsigned row, struct err *e)
 	return 0;
 }
 
+/* Applies @rule to each row. False: @mistake has ended the validation. */
+static bool validate_rows(const struct pmu *pmu, unsigned n,
+	int (*rule)(const struct pmu *pmu, unsigned row, struct err *e), enum pmu_part part,
+	pmu_mistake *mistake, void *arg)
+{
+	struct err e;
+
+	for (unsigned i = 0; i < n; i++)
+		if (rule(pmu, i, &e) < 0 && !mistake(arg, part, i, &e))
+			return false;
+	return true;
+}
+
+void pmu_validate_all(const struct pmu *pmu, pmu_mistake *mistake, void *arg)
+{
+	int (*const rules[])(const struct pmu *pmu, struct err *e) = {
+		validate_narrowest, validate_global, validate_distinct};
+	struct err e;
+
+	/* The other rules rely on the numbers of rows that it checks. */
+	if (validate_head(pmu, &e) < 0) {
+		mistake(arg, PMU_PART_WHOLE, 0, &e);
+		return;
+	}
+	if (!validate_rows(pmu, pmu->npmcs, validate_pmc, PMU_PART_PMC, mistake, arg) ||
+		!validate_rows(pmu, pmu->npmds, validate_pmd, PMU_PART_PMD, mistake, arg) ||
+		!validate_rows(
+			pmu, pmu->nvirtuals, validate_virtual, PMU_PART_VIRTUAL, mistake, arg))
+		return;
+	for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i](pmu, &e) < 0 && !mistake(arg, PMU_PART_WHOLE, 0, &e))
+			return;
+}
+
+/* @arg is the struct err of pmu_validate(). */
+static bool validate_first(void *arg, enum pmu_part part, unsigned row, const struct err *e)
+{
+	(void)part;
+	(void)row;
+	err_copy(arg, e);
+	return false;
+}
+
 int pmu_validate(const struct pmu *pmu, struct err *e)
 {
-	int rc = validate_head(pmu, e);
-
-	for (unsigned i = 0; rc == 0 && i < pmu->npmcs; i++)
-		rc = validate_pmc(pmu, i, e);
-	for (unsigned i = 0; rc == 0 && i < pmu->npmds; i++)
-		rc = validate_pmd(pmu, i, e);
-	for (unsigned i = 0; rc == 0 && i < pmu->nvirtuals; i++)
-		rc = validate_virtual(pmu, i, e);
-	if (rc == 0)
-		rc = validate_narrowest(pmu, e);
-	if (rc == 0)
-		rc = validate_global(pmu, e);
-	if (rc == 0)
-		rc = validate_distinct(pmu, e);
-	return rc;
+	e->no = 0;
+	pmu_validate_all(pmu, validate_first, e);
+	return -e->no;
 }

@@ -53,6 +53,13 @@ const char *hw_model_counters(unsigned i)
 	return hw_model_at(i)->sim.counters;
 }
 
+/* The rules have arrays of a fixed size; a description of /etc/perfmonfs/pmu.d may exceed them. */
+static bool hw_fits(const struct pmu_features *f)
+{
+	return f->gp && f->gp <= HW_MAX_GP && f->fixed < 1u << HW_MAX_FIXED && f->gp_width &&
+	       f->gp_width < 64 && !(f->fixed & (f->fixed + 1));
+}
+
 int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 {
 	const struct pmu_model *m = hw_find_model(model, e);
@@ -60,6 +67,12 @@ int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 
 	if (!m)
 		return -e->no;
+	if (!hw_fits(&m->features))
+		return err_set(e, ERANGE,
+			"the model %s (ERANGE): its line features must have gp=1 to %d, and fixed= "
+			"of "
+			"consecutive bits, %d at most",
+			m->name, HW_MAX_GP, HW_MAX_FIXED);
 	if (!ncpus || ncpus > HW_MAX_CPUS)
 		return err_set(e, ERANGE, "a model of %u CPUs (ERANGE): choose 1 to %d", ncpus,
 			HW_MAX_CPUS);

@@ -485,3 +485,30 @@ mount_helper() {
 	output=$(systemd-analyze verify --man=no --recursive-errors=no "$unit" 2>&1 && echo accepted) || true
 	is accepted
 }
+
+@test "more PMU descriptions: a directory of root's, and --pmu-check" {
+	local dir=$BATS_TEST_TMPDIR/pmu.d
+	mkdir "$dir"
+	sed 's/^pmu [^ ]*/pmu my_pmu/; s/^sim [^ ]*/sim my_sim/' \
+		"$BATS_TEST_DIRNAME/../../backend/pmu/models/intel_arch_v4.pmu" >"$dir/mine.pmu"
+	printf 'pmu broken x\nrate 1\noops\n' >"$dir/broken.pmu"
+	serve --backend=sim:my_sim "--pmu-dir=$dir"
+	[ "$(cat "$MNT/pmu/name")" = my_pmu ]
+	stop_daemon
+	grep -q "$dir/broken.pmu is not used: line 3: " "$LOG"
+	serve --backend=sim --pmu=my_pmu "--pmu-dir=$dir"
+	[ "$(cat "$MNT/pmu/name")" = my_pmu ]
+	stop_daemon
+	chmod go+w "$dir"
+	fails 1 perfmonfs -f --backend=sim "--pmu-dir=$dir" "$MNT"
+	mentions "$dir"
+	run -0 perfmonfs "--pmu-check=$dir/mine.pmu"
+	[ -z "$output" ]
+	printf 'pmc 0 S\n' >>"$dir/broken.pmu"
+	run -1 perfmonfs "--pmu-check=$dir/broken.pmu"
+	[ "${#lines[@]}" = 2 ]
+	[[ ${lines[0]} == "$dir/broken.pmu:3: "* ]]
+	[[ ${lines[1]} == "$dir/broken.pmu:4: addr="* ]]
+	run -1 perfmonfs "--pmu-check=$dir/none"
+	[[ $output == *"$dir/none"* ]]
+}

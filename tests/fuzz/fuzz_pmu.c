@@ -5,6 +5,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
+#include "backend/pmu/model.h"
 #include "perfmonfs/pmu.h"
 #include "tests/pmu_print.h"
 
@@ -40,6 +41,15 @@ static void check_harmless(const struct pmu *pmu)
 	}
 }
 
+static void count_mistake(void *arg, unsigned line, const char *text)
+{
+	unsigned *n = arg;
+
+	(void)line;
+	CHECK(text[0]);
+	++*n;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	TEXT_CLEANUP struct text printed = {0}, twice = {0};
@@ -47,6 +57,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e;
 	int rc = pmu_parse(slice_of_input(data, size), &pmu, &e);
 
+	unsigned mistakes = 0;
+
+	CHECK((pmu_parse_check(slice_of_input(data, size), count_mistake, &mistakes) > 0) ==
+		(rc < 0));
+	CHECK((mistakes > 0) == (rc < 0));
 	if (rc < 0) {
 		check_syntax_or_range(rc, &e);
 		return 0;

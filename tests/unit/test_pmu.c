@@ -468,6 +468,60 @@ static void test_validate_perf(void **state)
 	assert_int_equal(pmu_validate(&pmu, &e), 0);
 }
 
+/* What no PMU has: EFER, LSTAR, DS_AREA, DEBUGCTL, SYSENTER, MISC_ENABLE, PEBS_ENABLE, APIC_BASE,
+ * SYSCFG, HWCR, and the register that sets bits of GLOBAL_STATUS. */
+static const uint32_t attacks[] = {0xc0000080, 0xc0000082, 0x600, 0x1d9, 0x174, 0x175, 0x176, 0x1a0,
+	0x3f1, 0x1b, 0xc0010010, 0xc0010015, 0x391};
+
+/* In each role, of each model: it is refused, and it is not writable. */
+static void test_validate_attacks(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; pmu_model_name(i); i++) {
+		for (unsigned k = 0; k < COUNT(attacks); k++) {
+			struct pmu good = named(pmu_model_name(i)), pmu = good;
+			uint32_t *const roles[] = {&pmu.pmcs[0].addr, &pmu.pmcs[pmu.npmcs - 1].addr,
+				&pmu.pmds[0].addr, &pmu.pmds[0].waddr,
+				&pmu.pmds[pmu.npmds - 1].addr, &pmu.pmds[pmu.npmds - 1].waddr,
+				&pmu.global_ctrl, &pmu.inuse, &pmu.status, &pmu.clear};
+			struct err e;
+
+			assert_int_equal(pmu_writable(&good, attacks[k]), 0);
+			for (unsigned r = 0; r < COUNT(roles); r++) {
+				pmu = good;
+				*roles[r] = attacks[k];
+				if (pmu_validate(&pmu, &e) != -EINVAL)
+					fail_msg("%s: %#x in role %u", good.name, attacks[k], r);
+			}
+		}
+	}
+}
+
+/* Two rows for one register, by its two addresses; and a write to another counter. */
+static void test_validate_aliases(void **state)
+{
+	struct pmu pmu = named("intel_arch_v3");
+	struct err e;
+
+	(void)state;
+	pmu.pmds[0].waddr = 0x4c1;
+	assert_int_equal(pmu_validate(&pmu, &e), 0);
+	pmu.pmds[0].waddr = 0x4c2;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "another address"));
+	pmu.pmds[0].addr = pmu.pmds[0].waddr = 0x4c2;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "two registers at 0xc2"));
+	pmu = named("amd64_ext");
+	pmu.pmcs[5].addr = 0xc0010003;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "two registers at 0xc0010003"));
+	pmu = named("amd64_ext");
+	pmu.pmds[5].addr = pmu.pmds[5].waddr = 0xc0010005;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "two registers at 0xc0010005"));
+}
+
 static int parse(const char *text, struct pmu *pmu, struct err *e)
 {
 	return pmu_parse(slice_of(text), pmu, e);
@@ -868,6 +922,100 @@ static void test_load_virtual(void **state)
 	rmdir(dir);
 }
 
+struct mistakes {
+	unsigned n;
+	unsigned line[16];
+	char text[16][200];
+};
+
+static void tell(void *arg, unsigned line, const char *text)
+{
+	struct mistakes *t = arg;
+
+	assert_true(t->n < COUNT(t->line));
+	t->line[t->n] = line;
+	snprintf(t->text[t->n++], sizeof(t->text[0]), "%s", text);
+}
+
+/* All mistakes are mistakes, with their lines: of lines, of rows, of the whole. */
+static void test_check(void **state)
+{
+	static const char many[] =
+		HEAD "oops\n" PMC0 "\n" PMD0 "pmd 1 D addr=0xc0000080 width=40 wmask=0xff pmc=0\n"
+		     "pmd 2 E addr=0xc3 width=0 wmask=0xff pmc=0\n"
+		     "virtual 272 f file=x\nrate 2\n";
+	static const unsigned lines[] = {3, 10, 7, 8, 9};
+	struct mistakes t = {0};
+
+	(void)state;
+	for (unsigned i = 0; pmu_builtins[i].name; i++)
+		assert_int_equal(pmu_parse_check(pmu_builtins[i].text, tell, &t), 0);
+	assert_int_equal(pmu_parse_check(slice_of(many), tell, &t), COUNT(lines));
+	assert_int_equal(t.n, COUNT(lines));
+	for (unsigned i = 0; i < COUNT(lines); i++)
+		assert_int_equal(t.line[i], lines[i]);
+	assert_non_null(strstr(t.text[2], "0xc0000080"));
+	t.n = 0;
+	assert_int_equal(pmu_parse_check(slice_of("\n" HEAD PMC0), tell, &t), 1);
+	assert_int_equal(t.line[0], 2);
+	assert_non_null(strstr(t.text[0], "0 PMDs"));
+	t.n = 0;
+	assert_int_equal(pmu_parse_check(slice_of(HEAD PMC0 PMD0 "sim x y\n"), tell, &t), 1);
+	assert_non_null(strstr(t.text[0], "cpuid"));
+}
+
+/* A directory adds models in the order of names; what is wrong is skipped. */
+static void test_load_dir(void **state)
+{
+	static const char *const files[][2] = {
+		{"b.pmu", "pmu dir_b B\nrate 1\n" PMC0 PMD0},
+		{"a.pmu", "pmu dir_a A\nrate 1\n" PMC0 PMD0
+			  "detect vendor=amd version=0 family=33 models=1,3-4\n"},
+		{"c.pmu", "pmu dir_c broken\n"},
+		{"d.pmu", "pmu p6 again\nrate 1\n" PMC0 PMD0},
+		{"e.txt", "pmu dir_e other\nrate 1\n" PMC0 PMD0},
+		{"f.pmu", "pmu dir_f writable\nrate 1\n" PMC0 PMD0},
+	};
+	static const struct leaves cpu = {.vendor = "AuthenticAMD", .max = 1, .eax1 = 0x1200f40};
+	char dir[] = "/tmp/test_pmu.XXXXXX", path[64];
+	unsigned n = 0;
+	struct leaves other = cpu;
+	struct pmu pmu;
+	struct err e;
+
+	(void)state;
+	while (pmu_model_name(n))
+		n++;
+	assert_non_null(mkdtemp(dir));
+	for (unsigned i = 0; i < COUNT(files); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i][0]);
+		put_file(path, i == 5 ? 0666 : 0644, files[i][1]);
+	}
+	assert_int_equal(detect(&cpu, &pmu, &e), 0);
+	assert_string_equal(pmu.name, "amd64");
+	assert_int_equal(chmod(dir, 0777), 0);
+	assert_int_equal(pmu_load_dir(dir, &e), -EPERM);
+	assert_int_equal(chmod(dir, 0755), 0);
+	assert_int_equal(pmu_load_dir(dir, &e), 0);
+	assert_string_equal(pmu_model_name(n), "dir_a");
+	assert_string_equal(pmu_model_name(n + 1), "dir_b");
+	assert_null(pmu_model_name(n + 2));
+	assert_int_equal(pmu_load("dir_b", &pmu, &e), 0);
+	assert_string_equal(pmu.model, "B");
+	/* It names the model of the CPU, which the built-in description does not. */
+	assert_int_equal(detect(&cpu, &pmu, &e), 0);
+	assert_string_equal(pmu.name, "dir_a");
+	other.eax1 = 0x1200f20; /* Model 2. */
+	assert_int_equal(detect(&other, &pmu, &e), 0);
+	assert_string_equal(pmu.name, "amd64");
+	for (unsigned i = 0; i < COUNT(files); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i][0]);
+		unlink(path);
+	}
+	rmdir(dir);
+	assert_int_equal(pmu_load_dir(dir, &e), 0);
+}
+
 /* Of each thing as many as there may be. */
 static void test_validate_most(void **state)
 {
@@ -905,6 +1053,8 @@ int main(void)
 		cmocka_unit_test(test_validate),
 		cmocka_unit_test(test_validate_inuse_alone),
 		cmocka_unit_test(test_validate_perf),
+		cmocka_unit_test(test_validate_attacks),
+		cmocka_unit_test(test_validate_aliases),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_parse_array),
@@ -917,6 +1067,8 @@ int main(void)
 		cmocka_unit_test(test_load_virtual),
 		cmocka_unit_test(test_validate_most),
 		cmocka_unit_test(test_find_none),
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_load_dir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

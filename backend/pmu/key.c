@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Keys with numbers, steps, words and lists; the rules of each line are its caller's. */
-#include "backend/pmu/lexer.h"
+#include "backend/pmu/key.h"
 
 #include <errno.h>
 #include <stdio.h>

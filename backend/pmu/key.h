@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Words of a line of a PMU's description: texts, and keys with their values. */
-#ifndef BACKEND_PMU_LEXER_H
-#define BACKEND_PMU_LEXER_H
+#ifndef BACKEND_PMU_KEY_H
+#define BACKEND_PMU_KEY_H
 
 #include <stdbool.h>
 #include <stdint.h>
