@@ -261,7 +261,8 @@ metrics_are() {
 		for file in glob.glob(folder + "/*.group"):
 		    for line in open(file):
 		        if line.startswith("group "):
-		            inside = line.split()[1] == name
+		            # The first one of that name is for these events.
+		            inside = line.split()[1] == name and not found
 		        match = re.match(r"metric (\S+)( \[.*\])? = ([^;]*)", line)
 		        if inside and match:
 		            formula = re.sub(r"[a-z][a-z0-9-]*", lambda m: "v[%r]" % m[0], match[3].strip())

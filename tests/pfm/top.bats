@@ -59,6 +59,94 @@ program() {
 	done
 }
 
+# loaded NAME CPU PMC0...: a context that counts
+loaded() {
+	local i=0 value
+
+	mkdir "$MNT/ctx/$1"
+	for value in "${@:3}"; do put ok "$MNT/ctx/$1/pmc/$((i++))" "$value"; done
+	put ok "$MNT/ctx/$1/ctl" "load cpu=$2"
+	put ok "$MNT/ctx/$1/ctl" start
+}
+
+@test "sim: by context, of all users" {
+	serve --backend=sim --clock=real
+	run -0 bounded pfm top -B context -n 1 -I 100
+	[ "${#lines[@]}" = 1 ]
+	loaded a 1 0x4100c0 0x4300c4 0x410000
+	loaded idle 2 0x4200c0
+	put ok "$MNT/ctx/idle/ctl" stop
+	# Its overflows set it again.
+	mkdir "$MNT/ctx/samples" "$MNT/ctx/empty"
+	put ok "$MNT/ctx/samples/pmc/0" 0x4100c0
+	put ok "$MNT/ctx/samples/pmd/0" "-100000000 long=-100000000"
+	put ok "$MNT/ctx/samples/ctl" "load cpu=3"
+	put ok "$MNT/ctx/samples/ctl" start
+	run -0 bounded pfm top -B context -n 2 -I 200
+	[[ ${lines[0]} =~ TIME\ CONTEXT\ +OWNER\ +WHERE\ +PER\ SECOND\ EVENT$ ]]
+	[ "${#lines[@]}" = 11 ]
+	for from in 1 6; do
+		[[ ${lines[from]} =~ \ a\ +root\ +CPU\ 1\ +[0-9.]+\ G\ instructions:u$ ]]
+		[[ ${lines[from + 1]} =~ \ a\ +root\ +CPU\ 1\ +[0-9][0-9.,G\ ]+\ branches$ ]]
+		[[ ${lines[from + 2]} =~ \ pmc2=0x410000$ ]]
+		[[ ${lines[from + 3]} =~ \ idle\ +root\ +CPU\ 2\ +0\ instructions:k$ ]]
+		[[ ${lines[from + 4]} =~ \ samples\ +root\ +CPU\ 3\ +-\ instructions:u$ ]]
+	done
+	# It is not told what contexts of others count.
+	run -0 bounded setpriv --reuid=65534 --clear-groups "$BUILD/tools/pfm/pfm" top -B context -n 1 -I 100
+	[ "${#lines[@]}" = 4 ]
+	[[ ${lines[1]} =~ \ a\ +root\ +CPU\ 1\ +-\ its\ owner\ and\ root\ may\ read\ it$ ]]
+	for words in "-e cycles" "-g default" "-s id" "-C 1" "-a" "-p 1"; do
+		# shellcheck disable=SC2086
+		run -125 pfm top -B context $words
+		[[ $output == *"leave out -e"* ]]
+	done
+	rmdir "$MNT/ctx/"*
+}
+
+@test "sim: a lost count is the exit status" {
+	serve --backend=sim --clock=real
+	loaded a 1 0x4100c0
+	echo "1 0x186 0x4300c4" >"$MNT/sim/poke"
+	run -3 bounded pfm top -B context -n 1 -I 100
+	[[ $output =~ \ a\ +root\ +CPU\ 1\ +-\ .*(taken|stolen|in\ use|lost) ]]
+	rmdir "$MNT/ctx/a"
+	echo "1 0x186 0" >"$MNT/sim/poke"
+	run -3 bounded bash -c "pfm top -n 2 -I 300 -C 1 -e r00c4:u,r00c5:u | { read -r _
+		read -r _; echo '1 0x186 0x4300c4' >$MNT/sim/poke; cat; }; exit \${PIPESTATUS[0]}"
+	[[ $output == *"<lost>"* ]]
+}
+
+# What ran would have a rate, too; but where a switch is missed, its count is lost.
+@test "perf: by context, of a process in one row" {
+	serve --backend=perf
+	python3 - >"$BATS_TEST_TMPDIR/ready" 3>&- 4>&- 5>&- <<-'END' &
+		import threading, time
+		for _ in range(3):
+		    threading.Thread(target=time.sleep, args=(1000,)).start()
+		print("ready", flush=True)
+	END
+	PID=$!
+	PROGRAMS+=("$PID")
+	until_ok grep -q ready "$BATS_TEST_TMPDIR/ready"
+	mkdir "$MNT/ctx/a"
+	echo task-clock >"$MNT/ctx/a/pmc/0"
+	put ok "$MNT/ctx/a/ctl" "load pid=$PID"
+	put ok "$MNT/ctx/a/ctl" start
+	run -0 bounded pfm top -B context -n 1 -I 300
+	[ "${#lines[@]}" = 2 ]
+	[[ ${lines[1]} =~ \ a\ +root\ +thread\ $PID\ python3\ +0.[0-9]\ %\ task-clock ]]
+	"$BATS_TEST_DIRNAME/terminal.py" 24 60 pfm top -I 200 -B context <<-'END'
+		shows ^contexts: 1; perf;
+		shows ^CONTEXT        OWNER     WHERE                     PER SECON$
+		key s
+		key b
+		key q
+		ends 0
+	END
+	rmdir "$MNT/ctx/a"
+}
+
 @test "sim: a reader that goes, and a signal" {
 	serve --backend=sim --clock=real
 	bounded pfm top -I 100 -e cycles:u 2>"$BATS_TEST_TMPDIR/err" | head -n 2 >"$BATS_TEST_TMPDIR/out"

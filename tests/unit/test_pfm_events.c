@@ -428,6 +428,11 @@ static void test_libpfm(void **state)
 	encodes(&intel, "skl::UNHALTED_REFERENCE_CYCLES", 0x300, 0, 0x40000);
 	/* 4.13 has a code here that only counts for PEBS. */
 	encodes(&intel, "spr::INST_RETIRED:ANY", 0xc0, 0, 0x1000f);
+	/* And codes of fixed counters for what has events. */
+	encodes(&intel, "icl::TOPDOWN:BACKEND_BOUND_SLOTS:u", 0x02a4, EVENT_USER, 0xf);
+	encodes(&intel, "spr::TOPDOWN:BAD_SPEC_SLOTS", 0x04a4, 0, 0xf);
+	encodes(&intel, "icl::TOPDOWN:SLOTS_P", 0x01a4, 0, 0xf);
+	refused(&intel, "icl::TOPDOWN:SLOTS", EOPNOTSUPP, "icl::TOPDOWN:SLOTS");
 	encodes(&amd, "amd64_fam19h_zen4::RETIRED_INSTRUCTIONS:k", 0xc0, EVENT_KERNEL, 0x3f);
 	refused(&intel, "amd64_fam19h_zen4::RETIRED_INSTRUCTIONS", EINVAL, "vendor");
 	refused(&intel, "skl::BR_MISP_RETIRED:ALL", EINVAL, "skl");

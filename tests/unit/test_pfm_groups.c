@@ -8,11 +8,14 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/pfm_pmus.h"
+#include "tools/pfm/events/data_files.h"
 #include "tools/pfm/events/group.h"
+#include "tools/pfm/events/libpfm.h"
 
 /* Values a, b-c and z. */
 static const double values[] = {12, 4, 0};
@@ -191,6 +194,114 @@ static void test_group_find(void **state)
 	pfm_pmu_free(&pmu);
 }
 
+/* --- The groups with names of libpfm4 */
+
+#define GROUPS SOURCE_ROOT "/tools/pfm/events/data"
+
+/* What the first group of that name whose events @model has is encoded as. */
+static const struct shipped {
+	const char *model, *name;
+	uint64_t codes[EVENT_MAX]; /* by the vendors' tables */
+} shipped[] = {
+	{"skl", "topdown", {0x3c, 0x019c, 0x010e, 0x02c2, 0x010d}},
+	{"skx", "topdown", {0x3c, 0x019c, 0x010e, 0x02c2, 0x010d}},
+	{"bdw", "topdown", {0x3c, 0x019c, 0x010e, 0x02c2, 0x100030d}},
+	{"skl", "topdown-smt", {0x3c, 0x023c, 0x013c, 0x019c, 0x010e, 0x02c2, 0x010d}},
+	{"skx", "topdown-smt", {0x3c, 0x023c, 0x013c, 0x019c, 0x010e, 0x02c2, 0x010d}},
+	{"icl", "topdown", {0x01a4, 0x019c, 0x100d, 0x02a4, 0x02c2}},
+	{"icx", "topdown", {0x01a4, 0x019c, 0x100d, 0x02a4, 0x02c2}},
+	{"spr", "topdown", {0x01a4, 0x019c, 0x10ad, 0x02a4, 0x02c2}},
+	{"skl", "flops", {0xc0, 0x01c7, 0x04c7, 0x10c7, 0x40c7}},
+	{"icx", "flops", {0xc0, 0x01c7, 0x04c7, 0x10c7, 0x40c7}},
+	{"spr", "flops", {0xc0, 0x01c7, 0x04c7, 0x10c7, 0x40c7}},
+	{"skx", "flops-single", {0xc0, 0x02c7, 0x08c7, 0x20c7, 0x80c7}},
+	{"icl", "flops-single", {0xc0, 0x02c7, 0x08c7, 0x20c7, 0x80c7}},
+	{"spr", "flops-single", {0xc0, 0x02c7, 0x08c7, 0x20c7, 0x80c7}},
+	{"skl", "loads", {0xc0, 0x81d0, 0x08d1, 0x10d1, 0x20d1}},
+	{"icx", "loads", {0xc0, 0x81d0, 0x08d1, 0x10d1, 0x20d1}},
+	{"spr", "loads", {0xc0, 0x81d0, 0x08d1, 0x10d1, 0x20d1}},
+	{"amd64_fam17h_zen2", "flops", {0xc0, 0x0f03}},
+	{"amd64_fam19h_zen3", "flops", {0xc0, 0x0f03}},
+	{"amd64_fam19h_zen4", "flops", {0xc0, 0x1f03}},
+};
+
+static int shipped_parse(
+	void *arg, struct slice text, const char *path, const char *name, struct err *e)
+{
+	(void)name;
+	return group_parse(text, path, arg, e);
+}
+
+/* An architectural event, or one of @model. */
+static int shipped_encode(
+	const struct pfm_pmu *pmu, const char *model, const char *text, uint64_t *code)
+{
+	struct pfm_event event;
+	struct event_code found;
+	char name[EVENT_TEXT * 2];
+	struct err e;
+	int rc = event_resolve(pmu, text, &event, &e);
+
+	*code = event.code;
+	if (rc == 0)
+		return 0;
+	snprintf(name, sizeof(name), "%s::%s", model, text);
+	rc = libpfm_encode(pmu->cpu.encoding, slice_of(name), &found, &e);
+	*code = found.code;
+	return rc;
+}
+
+/* False: @model lacks one of its events. */
+static bool shipped_has(const struct group *g, const struct pfm_pmu *pmu, const char *model,
+	uint64_t codes[EVENT_MAX])
+{
+	for (unsigned i = 0; i < g->nevents; i++)
+		if (shipped_encode(pmu, model, g->events[i].text, &codes[i]) < 0)
+			return false;
+	return true;
+}
+
+static void shipped_check(const struct shipped *s, const struct group_list *list)
+{
+	bool amd = strncmp(s->model, "amd", 3) == 0;
+	struct pfm_cpu cpu = {amd ? PFM_ENCODING_AMD : PFM_ENCODING_INTEL, -1, -1, false};
+	struct pfm_pmu_text text =
+		amd ? pfm_pmus_text("amd64_ext", "sim", pfm_pmus_amd_pmcs, pfm_pmus_amd_pmds)
+		    : pfm_pmus_text(
+			      "intel_arch_v4", "sim", pfm_pmus_intel_pmcs, pfm_pmus_intel_pmds);
+	uint64_t codes[EVENT_MAX] = {0};
+	bool found = false;
+	struct pfm_pmu pmu;
+	struct err e = {0};
+
+	assert_int_equal(pfm_pmu_parse(&text, &cpu, &pmu, &e), 0);
+	for (unsigned i = 0; i < list->n && !found; i++)
+		found = strcmp(list->groups[i].name, s->name) == 0 &&
+			shipped_has(&list->groups[i], &pmu, s->model, codes);
+	if (!found)
+		fail_msg("%s has no group %s", s->model, s->name);
+	for (unsigned i = 0; i < EVENT_MAX; i++)
+		if (codes[i] != s->codes[i])
+			fail_msg("%s of %s: event %u is 0x%llx", s->name, s->model, i,
+				(unsigned long long)codes[i]);
+	pfm_pmu_free(&pmu);
+}
+
+static void test_groups_of_libpfm(void **state)
+{
+	struct group_list list = {0};
+	struct err e = {0};
+
+	(void)state;
+	if (!libpfm_version())
+		skip();
+	if (data_files_each(GROUPS, ".group", shipped_parse, &list, &e) < 0)
+		fail_msg("%s", e.text);
+	for (unsigned i = 0; i < sizeof(shipped) / sizeof(shipped[0]); i++)
+		shipped_check(&shipped[i], &list);
+	group_free(&list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +311,7 @@ int main(void)
 		cmocka_unit_test(test_group_file),
 		cmocka_unit_test(test_group_file_refused),
 		cmocka_unit_test(test_group_find),
+		cmocka_unit_test(test_groups_of_libpfm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,35 +9,21 @@
 #include "base/num.h"
 #include "tools/pfm/command.h"
 #include "tools/pfm/events/event.h"
+#include "tools/pfm/events/event_name.h"
 #include "tools/pfm/events/libpfm.h"
 #include "tools/pfm/load_pmu.h"
 
 /* Fields of an event select. */
 enum { UMASK = 8, CMASK = 24, EVENT_HIGH = 32, CLASS = 56 };
 
-#define SEL_EDGE     (1ULL << 18)
-#define SEL_INVERT   (1ULL << 23)
-#define SEL_MODIFIER (SEL_EDGE | SEL_INVERT | 0xffULL << CMASK)
+#define SEL_EDGE   (1ULL << 18)
+#define SEL_INVERT (1ULL << 23)
 
 static const struct option long_options[] = {
 	{"mount", required_argument, NULL, 'm'},
 	{"pmu", required_argument, NULL, 'P'},
 	{0},
 };
-
-/* @row counts the same, or it does with the modifiers of @event. */
-static bool decode_matches(
-	const struct pfm_pmu *pmu, const struct pfm_event *event, const struct event_row *row)
-{
-	struct pfm_event named;
-	struct err e;
-
-	if (!row->active || event_resolve(pmu, row->name, &named, &e) < 0)
-		return false;
-	if (!(event->counters & pmu->general))
-		return named.counters & event->counters & ~pmu->general;
-	return named.code == event->code || named.code == (event->code & ~SEL_MODIFIER);
-}
 
 /* The machine's PMU is not the simulated one, unless the user says so. */
 static bool decode_searches_libpfm(
@@ -63,11 +49,11 @@ static void decode_print_names(
 
 	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
 		r++)
-		if (decode_matches(pmu, event, r))
+		if (event_name_matches(pmu, event, r))
 			decode_print_name(&n, r->name, NULL);
 	if (decode_searches_libpfm(pmu, event, libpfm))
 		libpfm_each_of_code(pmu->cpu.encoding, slice_of(libpfm),
-			event->code & ~SEL_MODIFIER, decode_print_name, &n);
+			event->code & ~EVENT_SEL_MODIFIERS, decode_print_name, &n);
 	puts(n ? "" : "no event with a name");
 }
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "tools/pfm/samples/names.h"
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/stat/signals.h"
+#include "tools/pfm/top/contexts.h"
 #include "tools/pfm/top/rows.h"
 #include "tools/pfm/top/screen.h"
 #include "tools/pfm/top/table.h"
@@ -37,9 +39,9 @@ static const struct option top_long_options[] = {
 
 static const char top_usage[] =
 	"Usage: pfm top [options] [-p PID | -t TID | -C LIST | -a]\n"
-	"Show events per second, of CPUs (the default) or of threads, as a table that\n"
-	"follows what runs. Keys: q quits, s sorts by the next column, b shows threads\n"
-	"or processes.\n"
+	"Show events per second, of CPUs (the default), of threads, or of the contexts\n"
+	"that are loaded, as a table that follows what runs. Keys: q quits, s sorts by\n"
+	"the next column, b shows threads or processes.\n"
 	"\n"
 	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level by :u,\n"
 	"                           in the kernel by :k\n"
@@ -48,7 +50,8 @@ static const char top_usage[] =
 	"  -t, --tid=TID,...        threads\n"
 	"  -C, --cpu=LIST           CPUs, like 0-3,8\n"
 	"  -a, --all-cpus           all CPUs that are online\n"
-	"  -B, --by=WHAT            thread, or process: the sum of its threads in a row\n"
+	"  -B, --by=WHAT            thread, or process: the sum of its threads in a row;\n"
+	"                           context: what the contexts of the mount count\n"
 	"  -s, --sort=EVENT         largest first (default: the first); id: by number\n"
 	"  -I, --interval=MS        between two tables, 100 or more (default: 1000)\n"
 	"  -n, --count=N            end after N tables\n"
@@ -57,6 +60,7 @@ static const char top_usage[] =
 
 struct top_run {
 	struct top top;
+	struct contexts contexts;
 	struct table table;
 	struct screen screen;
 	struct signals signals;
@@ -67,7 +71,9 @@ struct top_run {
 	struct plan_events wanted;
 	const char *sort;
 	uint64_t interval_ns, begin_ns, count;
+	bool by_context;    /* @contexts, and neither @top nor @plan */
 	bool batch, header; /* it is printed */
+	bool lost;          /* a count that is printed is */
 };
 
 /* --- Options */
@@ -81,9 +87,10 @@ static int top_set_number(const char *option, uint64_t min, uint64_t *v, struct 
 static int top_set_by(struct top_run *r, struct err *e)
 {
 	r->top.by_process = strcmp(optarg, "process") == 0;
-	return r->top.by_process || strcmp(optarg, "thread") == 0
+	r->by_context = strcmp(optarg, "context") == 0;
+	return r->top.by_process || r->by_context || strcmp(optarg, "thread") == 0
 		       ? 0
-		       : err_set(e, EINVAL, "--by: give thread or process");
+		       : err_set(e, EINVAL, "--by: give thread, process or context");
 }
 
 static int top_set_interval(struct top_run *r, struct err *e)
@@ -123,6 +130,19 @@ static int top_set(struct top_run *r, int c, struct err *e)
 	}
 }
 
+/* Contexts count what their owners chose, where these have loaded them. */
+static int top_check_by(const struct top_run *r, struct err *e)
+{
+	bool chosen = r->wanted.events || r->wanted.group || r->sort ||
+		      r->top.where.kind != PLACE_COMMAND;
+
+	return r->by_context && chosen
+		       ? err_set(e, EINVAL,
+				 "--by=context shows each context with its own events and place: "
+				 "leave out -e, -g, -s, -p, -t, -C and -a")
+		       : 0;
+}
+
 static int top_parse(struct top_run *r, int argc, char **argv, struct err *e)
 {
 	int c, rc = 0;
@@ -138,6 +158,8 @@ static int top_parse(struct top_run *r, int argc, char **argv, struct err *e)
 	if (rc == 0 && argv[optind])
 		return err_set(e, EINVAL, "%s: pfm top takes no command; see `pfm help top`",
 			argv[optind]);
+	if (rc == 0)
+		rc = top_check_by(r, e);
 	if (r->top.where.kind == PLACE_COMMAND)
 		r->top.where.kind = PLACE_CPU;
 	return rc;
@@ -167,27 +189,71 @@ static int top_plan(struct top_run *r, struct err *e)
 	return rc < 0 ? rc : top_sort_column(r, e);
 }
 
+/* Counts what the options name. */
+static int top_begin_counting(struct top_run *r, struct err *e)
+{
+	int rc = top_plan(r, e);
+
+	if (rc == 0)
+		rc = places_check_tree(&r->top.where, &r->tree, e);
+	return rc < 0 ? rc : top_open(&r->top, e);
+}
+
 static int top_begin(struct top_run *r, struct err *e)
 {
 	int rc = tree_open(&r->tree, r->top.where.mount, e);
 
+	if (rc == 0 && r->by_context && r->tree.daemon)
+		return err_set(e, ENOENT,
+			"perfmonfs is not mounted, so that there are no contexts: give a mount "
+			"with --mount");
 	if (rc == 0)
 		rc = load_pmu(&r->tree, &r->pmu, e);
 	if (rc == 0)
-		rc = top_plan(r, e);
-	if (rc == 0)
-		rc = places_check_tree(&r->top.where, &r->tree, e);
-	if (rc == 0)
 		rc = signals_open(&r->signals, e);
-	return rc < 0 ? rc : top_open(&r->top, e);
+	if (rc < 0)
+		return rc;
+	return r->by_context ? contexts_read(&r->contexts, e) : top_begin_counting(r, e);
 }
 
 /* --- Tables */
 
 static int top_read_rows(struct top_run *r, struct err *e)
 {
+	if (r->by_context)
+		return contexts_read(&r->contexts, e);
 	r->table.id = r->top.where.kind == PLACE_CPU ? "CPU" : r->top.by_process ? "PID" : "TID";
 	return top_read(&r->top, e);
+}
+
+static void top_header(const struct top_run *r, struct text *t)
+{
+	if (r->by_context)
+		contexts_header(t);
+	else
+		table_header(t, &r->table, &r->plan);
+}
+
+static unsigned top_rows(const struct top_run *r)
+{
+	return r->by_context ? r->contexts.n : r->top.n;
+}
+
+static void top_row(const struct top_run *r, struct text *t, unsigned i)
+{
+	if (r->by_context)
+		contexts_row(t, &r->contexts, i);
+	else
+		table_row(t, &r->table, &r->plan, &r->top.rows[i]);
+}
+
+static bool top_has_lost(const struct top_run *r)
+{
+	for (unsigned i = 0; !r->by_context && i < r->top.n; i++)
+		for (unsigned event = 0; event < r->plan.n; event++)
+			if (isnan(r->top.rows[i].rates[event]))
+				return true;
+	return r->contexts.lost;
 }
 
 /* A line of its own for each row, which begins with its time. */
@@ -195,21 +261,33 @@ static int top_print(struct top_run *r, uint64_t now_ns, struct err *e)
 {
 	TEXT_CLEANUP struct text t = {0};
 
+	r->lost |= top_has_lost(r);
 	if (!r->header) {
 		text_printf(&t, "%10s ", "TIME");
-		table_header(&t, &r->table, &r->plan);
+		top_header(r, &t);
 		text_printf(&t, "\n");
 		r->header = true;
 	}
-	for (unsigned i = 0; i < r->top.n; i++) {
+	for (unsigned i = 0; i < top_rows(r); i++) {
 		text_printf(&t, "%10.4f ", (double)(now_ns - r->begin_ns) / (double)NSEC_PER_SEC);
-		table_row(&t, &r->table, &r->plan, &r->top.rows[i]);
+		top_row(r, &t, i);
 		text_printf(&t, "\n");
 	}
 	if (!text_ok(&t))
 		return err_set(e, ENOMEM, "no memory");
 	fputs(t.p ? t.p : "", stdout);
 	return fflush(stdout) == 0 ? 0 : err_set(e, errno, "standard output: %s", err_name(errno));
+}
+
+static void top_contexts_head(const struct top_run *r, struct text *t)
+{
+	int columns = (int)r->screen.columns;
+	char line[128];
+
+	snprintf(line, sizeof(line), "contexts: %u; %s; events per second, every %llu ms",
+		r->contexts.ncontexts, r->tree.backend,
+		(unsigned long long)(r->interval_ns / 1000000));
+	text_printf(t, "%.*s\n%.*s\n", columns, line, columns, "q: quit");
 }
 
 static void top_page_head(const struct top_run *r, struct text *t)
@@ -235,6 +313,18 @@ static void top_page_head(const struct top_run *r, struct text *t)
 	text_printf(t, "%.*s\n", columns, line);
 }
 
+/* A row, or with -1 the header, as wide as the terminal. */
+static void top_line(const struct top_run *r, struct text *t, int row)
+{
+	size_t begin = t->n;
+
+	if (row < 0)
+		top_header(r, t);
+	else
+		top_row(r, t, (unsigned)row);
+	table_cut(t, begin, r->screen.columns);
+}
+
 static int top_draw(struct top_run *r, struct err *e)
 {
 	TEXT_CLEANUP struct text t = {0};
@@ -243,18 +333,22 @@ static int top_draw(struct top_run *r, struct err *e)
 	screen_size(&r->screen);
 	r->table.columns = r->screen.columns;
 	room = r->screen.lines > TOP_HEAD_LINES ? r->screen.lines - TOP_HEAD_LINES : 0;
-	top_page_head(r, &t);
-	table_header(&t, &r->table, &r->plan);
-	for (unsigned i = 0; i < r->top.n && i < room; i++) {
+	if (r->by_context)
+		top_contexts_head(r, &t);
+	else
+		top_page_head(r, &t);
+	top_line(r, &t, -1);
+	for (unsigned i = 0; i < top_rows(r) && i < room; i++) {
 		text_printf(&t, "\n");
-		table_row(&t, &r->table, &r->plan, &r->top.rows[i]);
+		top_line(r, &t, (int)i);
 	}
 	return text_ok(&t) ? screen_show(&r->screen, &t, e) : err_set(e, ENOMEM, "no memory");
 }
 
 static int top_show(struct top_run *r, uint64_t now_ns, struct err *e)
 {
-	table_sort(&r->table, &r->top);
+	if (!r->by_context)
+		table_sort(&r->table, &r->top);
 	return r->batch ? top_print(r, now_ns, e) : top_draw(r, e);
 }
 
@@ -268,7 +362,8 @@ static int top_key(struct top_run *r, char key)
 	case TOP_CTRL_C:
 		return 1;
 	case 's':
-		r->table.sort = r->table.sort + 1 < (int)r->plan.n ? r->table.sort + 1 : -1;
+		if (!r->by_context)
+			r->table.sort = r->table.sort + 1 < (int)r->plan.n ? r->table.sort + 1 : -1;
 		return 0;
 	case 'b':
 		r->top.by_process = !r->top.by_process;
@@ -333,6 +428,7 @@ static int top_main(int argc, char **argv, struct err *e)
 {
 	struct top_run r = {
 		.top = {.tree = &r.tree, .plan = &r.plan},
+		.contexts = {.tree = &r.tree, .pmu = &r.pmu},
 		.tree = {.dir = -1},
 		.signals = SIGNALS_NONE,
 		.table = {.id = ""},
@@ -345,18 +441,19 @@ static int top_main(int argc, char **argv, struct err *e)
 		rc = top_begin(&r, e);
 	if (rc == 0)
 		rc = top_loop(&r, e);
+	contexts_free(&r.contexts);
 	top_close(&r.top);
 	signals_close(&r.signals);
 	plan_free(&r.plan);
 	pfm_pmu_free(&r.pmu);
 	group_free(&r.groups);
 	tree_close(&r.tree);
-	return rc;
+	return rc == 0 && r.lost ? PFM_EXIT_LOST : rc;
 }
 
 const struct pfm_command cmd_top = {
 	.name = "top",
-	.summary = "show what CPUs, threads or processes count, as a live table",
+	.summary = "show what CPUs, threads, processes or contexts count, as a live table",
 	.usage = top_usage,
 	.run = top_main,
 };

@@ -60,13 +60,21 @@ static bool libpfm_fits(enum pfm_encoding encoding, const char *qualified)
 	return encoding == PFM_ENCODING_NONE || amd == (encoding == PFM_ENCODING_AMD);
 }
 
-/* Up to libpfm4 4.13, some PMUs have 0x01c0 here, which counter 0 alone counts, for PEBS. */
+/*
+ * Up to libpfm4 4.13, some PMUs have 0x01c0 for INST_RETIRED:ANY, which counter 0 alone counts, for
+ * PEBS; and slots of TOPDOWN lack their event, 0xa4, without which their unit masks would be
+ * numbers of fixed counters. Only SLOTS is one.
+ */
 static void libpfm_correct(const char *qualified, uint64_t *code)
 {
+	static const char slots[] = "::TOPDOWN:";
 	const char *event = strstr(qualified, "::");
 
 	if (event && strncmp(event, "::INST_RETIRED:ANY", 18) == 0)
 		*code &= ~0xff00ULL;
+	if (event && strncmp(event, slots, sizeof(slots) - 1) == 0 && !(*code & 0xff) &&
+		strncmp(event + sizeof(slots) - 1, "SLOTS", 5) != 0)
+		*code |= 0xa4;
 }
 
 static int libpfm_refuse(int rc, const char *name, struct err *e)

@@ -41,11 +41,9 @@ void counts_of(struct counts *c, const struct plan *p, const struct reading *r)
 	}
 }
 
-const char *count_unit(const struct pfm_event *event)
+const char *count_unit(const char *event)
 {
-	return strcmp(event->name, "task-clock") == 0 || strcmp(event->name, "cpu-clock") == 0
-		       ? "ns"
-		       : NULL;
+	return strcmp(event, "task-clock") == 0 || strcmp(event, "cpu-clock") == 0 ? "ns" : NULL;
 }
 
 /* --- Ratios */
@@ -104,7 +102,7 @@ bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, u
 		return true;
 	if (elapsed_ns == 0)
 		return false;
-	if (count_unit(&p->events[event]))
+	if (count_unit(p->events[event].name))
 		*m = (struct metric){"cpus-utilized", NULL, "CPUs utilized", 3,
 			(double)count->value / (double)elapsed_ns};
 	else

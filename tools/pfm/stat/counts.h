@@ -42,6 +42,6 @@ double counts_group_metric(
 	const struct counts *c, const struct plan *p, unsigned i, uint64_t elapsed_ns);
 
 /* ns for clocks, otherwise NULL. */
-const char *count_unit(const struct pfm_event *event);
+const char *count_unit(const char *event);
 
 #endif

@@ -90,7 +90,7 @@ static void report_row_count(const struct report *r, const struct scope *scope,
 
 	row.event = r->plan->events[event].name;
 	row.value = count->value;
-	row.unit = count_unit(&r->plan->events[event]);
+	row.unit = count_unit(r->plan->events[event].name);
 	row.level = r->plan->events[event].level;
 	row.active = count->active;
 	row.lost = count->lost.no ? count->lost.text : NULL;
@@ -187,7 +187,7 @@ static void report_text_count(const struct report *r, const struct scope *scope,
 {
 	const struct count *count = &c->all[event];
 	const struct pfm_event *ev = &r->plan->events[event];
-	bool ns = count_unit(ev) != NULL;
+	bool ns = count_unit(ev->name) != NULL;
 	char value[DIGITS_ROOM], share[16] = "", derived[REPORT_COLUMNS] = "";
 	const char *level = report_level(ev->level);
 	int n;

@@ -61,15 +61,15 @@ static unsigned table_events(const struct table *table, const struct plan *plan)
 	return n;
 }
 
-/* Cuts what is behind the last column. Each character is taken for one column. */
-static void table_cut(struct text *out, size_t begin, const struct table *table)
+/* Each character is taken for one column. */
+void table_cut(struct text *out, size_t begin, unsigned columns)
 {
 	size_t at = begin;
 
-	if (!table->columns || !text_ok(out))
+	if (!columns || !text_ok(out))
 		return;
 	for (unsigned n = 0; at < out->n; at++)
-		if ((out->p[at] & 0xc0) != 0x80 && n++ == table->columns)
+		if ((out->p[at] & 0xc0) != 0x80 && n++ == columns)
 			break;
 	out->p[at] = '\0';
 	out->n = at;
@@ -77,27 +77,23 @@ static void table_cut(struct text *out, size_t begin, const struct table *table)
 
 void table_header(struct text *out, const struct table *table, const struct plan *plan)
 {
-	size_t begin = out->n;
-
 	text_printf(out, "%*s", TABLE_ID - 1, table->id);
 	for (unsigned i = 0; i < table_events(table, plan); i++)
 		text_printf(out, " %*.*s", table_width(table, &plan->events[i]),
 			table_width(table, &plan->events[i]), plan->events[i].name);
 	text_printf(out, " COMMAND");
-	table_cut(out, begin, table);
 }
 
-static const char *table_value(
-	char room[DIGITS_ROOM + 4], const struct pfm_event *event, double rate)
+const char *table_rate(char room[TABLE_RATE_ROOM], const char *event, double rate)
 {
 	char digits[DIGITS_ROOM];
 
 	if (isnan(rate))
 		return "<lost>";
 	if (count_unit(event))
-		snprintf(room, DIGITS_ROOM + 4, "%s %%", digits_decimal(digits, rate / 1e7, 1));
+		snprintf(room, TABLE_RATE_ROOM, "%s %%", digits_decimal(digits, rate / 1e7, 1));
 	else if (rate > TABLE_MAX)
-		snprintf(room, DIGITS_ROOM + 4, "%s G", digits_decimal(digits, rate / 1e9, 3));
+		snprintf(room, TABLE_RATE_ROOM, "%s G", digits_decimal(digits, rate / 1e9, 3));
 	else
 		return digits_decimal(room, rate, 0);
 	return room;
@@ -106,14 +102,12 @@ static const char *table_value(
 void table_row(struct text *out, const struct table *table, const struct plan *plan,
 	const struct top_row *row)
 {
-	char room[DIGITS_ROOM + 4];
-	size_t begin = out->n;
+	char room[TABLE_RATE_ROOM];
 
 	text_printf(out, "%*d", TABLE_ID - 1, row->id);
 	for (unsigned i = 0; i < table_events(table, plan); i++)
 		text_printf(out, " %*s", table_width(table, &plan->events[i]),
-			table_value(room, &plan->events[i], row->rates[i]));
+			table_rate(room, plan->events[i].name, row->rates[i]));
 	if (row->name[0])
 		text_printf(out, " %s", row->name);
-	table_cut(out, begin, table);
 }

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/events/event_name.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/pfm/events/libpfm.h"
+
+bool event_name_matches(
+	const struct pfm_pmu *pmu, const struct pfm_event *event, const struct event_row *row)
+{
+	struct pfm_event named;
+	struct err e;
+
+	if (!row->active || event_resolve(pmu, row->name, &named, &e) < 0)
+		return false;
+	if (!(event->counters & pmu->general))
+		return named.counters & event->counters & ~pmu->general;
+	return named.code == event->code || named.code == (event->code & ~EVENT_SEL_MODIFIERS);
+}
+
+/* The event of the PMC's value, without a name. False: at no level, which counts nothing. */
+static bool event_name_parse(
+	const struct pfm_pmu *pmu, const struct pfm_pmd *d, uint64_t value, struct pfm_event *event)
+{
+	char text[32];
+	struct err e;
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	if (d->fixed < 0)
+		return event_resolve(pmu, text, event, &e) == 0 && event->level;
+	value >>= PFM_FIXED_BITS * d->fixed;
+	*event = (struct pfm_event){.counters = pfm_pmu_fixed(pmu, (unsigned)d->fixed)};
+	event->level = (value & 1 ? EVENT_KERNEL : 0) | (value & 2 ? EVENT_USER : 0);
+	return event->level;
+}
+
+/* The first name. */
+static void event_name_keep(void *arg, const char *name, const char *desc)
+{
+	char *room = arg;
+
+	(void)desc;
+	if (!*room)
+		snprintf(room, EVENT_TEXT, "%s", name);
+}
+
+static void event_name_find(
+	const struct pfm_pmu *pmu, const struct pfm_event *event, char room[EVENT_TEXT])
+{
+	for (unsigned i = 0; i < pmu->events.n && !*room; i++)
+		if (event_name_matches(pmu, event, &pmu->events.rows[i]))
+			event_name_keep(room, pmu->events.rows[i].name, NULL);
+	if (!*room && event->counters & pmu->general && pmu->cpu.encoding != PFM_ENCODING_NONE)
+		libpfm_each_of_code(
+			pmu->cpu.encoding, slice_of(""), event->code, event_name_keep, room);
+}
+
+const char *event_name_of(
+	const struct pfm_pmu *pmu, const struct pfm_pmd *d, uint64_t value, char room[EVENT_TEXT])
+{
+	static const char *const levels[] = {"", ":u", ":k", ""};
+	struct pfm_event event;
+
+	*room = '\0';
+	/* A name would hide modifiers. */
+	if (event_name_parse(pmu, d, value, &event) &&
+		(d->fixed >= 0 || !(event.code & EVENT_SEL_MODIFIERS)))
+		event_name_find(pmu, &event, room);
+	if (*room)
+		strncat(room, levels[event.level], EVENT_TEXT - strlen(room) - 1);
+	else
+		snprintf(room, EVENT_TEXT, "pmc%u=0x%" PRIx64, d->pmc, value);
+	return room;
+}

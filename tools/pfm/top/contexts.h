@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What the contexts of a mount count that are loaded now, whoever has made them. */
+#ifndef TOOLS_PFM_TOP_CONTEXTS_H
+#define TOOLS_PFM_TOP_CONTEXTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "tools/pfm/events/pfm_pmu.h"
+#include "tools/pfm/tree/tree.h"
+
+/* A PMD of an event set of a context, or all that is known of a context that cannot be read. */
+struct context_count;
+
+struct contexts {
+	/* The caller's. */
+	const struct tree *tree;
+	const struct pfm_pmu *pmu;
+	/* Of contexts_read(), in the order of MNT/cpus. */
+	struct context_count *all;
+	unsigned n;
+	unsigned ncontexts;
+	bool lost; /* a count of one of them is */
+};
+
+/* Reads all counts. Rates follow from the second call on. */
+int contexts_read(struct contexts *c, struct err *e);
+void contexts_free(struct contexts *c);
+
+/* Append a line, without a newline. */
+void contexts_header(struct text *out);
+void contexts_row(struct text *out, const struct contexts *c, unsigned i);
+
+#endif
