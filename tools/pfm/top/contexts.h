@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the contexts of a mount count that are loaded now, whoever has made them. */
+/* What all loaded contexts of a mount count. */
 #ifndef TOOLS_PFM_TOP_CONTEXTS_H
 #define TOOLS_PFM_TOP_CONTEXTS_H
 
