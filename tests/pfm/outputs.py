@@ -84,6 +84,13 @@ def check_pprof(path, overflows):
     return stacks
 
 
+def period_of(pprof):
+    """ns from one overflow to the next."""
+    with open(pprof, "rb") as f:
+        data = f.read()
+    return message(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)[12][0]
+
+
 def check_table(table, **references):
     """All columns have the table's length, and refer to rows that exist."""
     for name, column in table.items():
@@ -180,7 +187,7 @@ def check(overflows, pprof, firefox, svg, script, folded):
     check_flamegraph(svg, overflows)
     for name, other in (("pprof", check_pprof(pprof, overflows)),
                         ("firefox", check_firefox(firefox, overflows)),
-                        ("script", script_stacks(script, 250000))):
+                        ("script", script_stacks(script, period_of(pprof)))):
         assert other == stacks, (name, (other - stacks).most_common(3), (stacks - other).most_common(3))
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* pfm record: samples a command, processes, threads or CPUs into a file. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,6 +33,8 @@ enum {
 	RECORD_CPU_BUFFER = 131072,
 	RECORD_STACKS = 4, /* times larger for stacks */
 };
+
+static const char record_rate_file[] = "/proc/sys/kernel/perf_event_max_sample_rate";
 
 struct record_options {
 	struct place_options where;
@@ -152,8 +155,40 @@ static int record_find_event(struct record_plan *plan, const struct pfm_pmu *pmu
 	return 0;
 }
 
-static int record_find_period(
-	struct record_plan *plan, const struct record_options *o, struct err *e)
+/*
+ * The kernel stops a counter that interrupts more often, with rounding and jitter in each of its
+ * timer ticks: a half of the rate that it has for this is never too much. It lowers the rate by
+ * itself where interrupts take long.
+ */
+static uint64_t record_max_hz(const struct tree *t)
+{
+	struct err ignored;
+	uint64_t max;
+
+	if (strcmp(t->backend, "perf") != 0 ||
+		file_read_u64(AT_FDCWD, record_rate_file, &max, &ignored) < 0)
+		return RECORD_HZ_MAX;
+	return max < 2 ? 1 : max / 2;
+}
+
+/* ns */
+static int record_find_time(struct record_plan *plan, const struct record_options *o,
+	const struct tree *t, struct err *e)
+{
+	uint64_t max = record_max_hz(t), hz = max < RECORD_HZ ? max : RECORD_HZ;
+
+	if (o->hz > max)
+		return err_set(e, EINVAL,
+			"-F %" PRIu64
+			": the kernel would stop the counter: give at most -F %" PRIu64
+			", or have root write twice the rate to %s",
+			o->hz, max, record_rate_file);
+	plan->sampling.period = NSEC_PER_SEC / (o->hz ? o->hz : hz);
+	return 0;
+}
+
+static int record_find_period(struct record_plan *plan, const struct record_options *o,
+	const struct tree *t, struct err *e)
 {
 	bool time = record_is_time(plan->event.name);
 
@@ -161,10 +196,8 @@ static int record_find_period(
 		return err_set(e, EINVAL,
 			"-F: %s does not count time: give its period with -c, like -c 1000000",
 			plan->event.name);
-	plan->sampling.period = o->period ? o->period
-				: time    ? NSEC_PER_SEC / (o->hz ? o->hz : RECORD_HZ)
-					  : RECORD_PERIOD;
-	return 0;
+	plan->sampling.period = o->period ? o->period : RECORD_PERIOD;
+	return time && !o->period ? record_find_time(plan, o, t, e) : 0;
 }
 
 /* Call chains are those of the kernel's interrupts. */
@@ -193,7 +226,7 @@ static int record_make_plan(struct record_plan *plan, const struct record_option
 		name = record_default_event(&pmu, machine_levels(t), o->where.kind, e);
 	rc = name ? record_find_event(plan, &pmu, name, t, e) : -e->no;
 	pfm_pmu_free(&pmu);
-	if (rc < 0 || record_find_period(plan, o, e) < 0 ||
+	if (rc < 0 || record_find_period(plan, o, t, e) < 0 ||
 		file_read_u64(t->dir, "config/tick_us", &tick_us, e) < 0)
 		return -e->no;
 	plan->tick_ns = tick_us * 1000;
