@@ -127,6 +127,18 @@ static int report_write_to(const struct recording *r, const struct report_option
 	return report_writers[what](r, out, e);
 }
 
+/* A write may have failed before the last one, which tells nothing of it. */
+static int report_close(FILE *out, const char *path, struct err *e)
+{
+	bool failed = ferror(out);
+
+	if (fclose(out) != 0)
+		return err_set(e, errno, "cannot write %s: %s", path, err_name(errno));
+	if (failed)
+		return err_set(e, EIO, "cannot write all of %s: is its disk full?", path);
+	return 0;
+}
+
 static int report_write(const struct recording *r, const struct report_options *o,
 	enum report_output what, struct err *e)
 {
@@ -142,9 +154,7 @@ static int report_write(const struct recording *r, const struct report_options *
 	if (!out)
 		return err_set(e, errno, "cannot write %s: %s", path, err_name(errno));
 	rc = report_write_to(r, o, what, out, e);
-	if (fclose(out) != 0 && rc == 0)
-		rc = err_set(e, errno, "cannot write %s: %s", path, err_name(errno));
-	return rc;
+	return report_close(out, path, e) < 0 ? -e->no : rc;
 }
 
 static int report_write_text(
