@@ -226,6 +226,25 @@ shipped_lists() {
 	pfm_run 125 encode ls_dispatch.all
 }
 
+# Of the same name, the two types have different codes.
+@test "hybrid CPUs: the names of Linux and libpfm4 for their PMUs" {
+	PFM_EVENTS=$BATS_TEST_DIRNAME/../../tools/pfm/events/data
+	serve --backend=sim:intel_v5
+	pfm_run 0 encode cpu_core/L1D.REPLACEMENT/u adl_glc::l1d:replacement:u alderlake_p::L1D.REPLACEMENT:u
+	is $'0x410151\n0x410151\n0x410151'
+	pfm_run 0 encode cpu_core/cycles/k cpu_atom/cycles/k
+	is $'0x42003c\n0x42003c'
+	pfm_run 125 encode cpu_atom/L1D.REPLACEMENT/
+	pfm_run 125 encode cpu_core/L1D.REPLACEMNT/
+	[[ $output == *"is it L1D.REPLACEMENT"* ]]
+	pfm_run 0 list cpu_atom::LD_BLOCKS
+	[[ $output == alderlake_e::LD_BLOCKS* ]]
+	pfm_run 125 encode cpu_gpu/cycles/
+	bounded pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/rows" -C 1 -e cpu_core/INST_RETIRED.ANY/u \
+		-- sh -c "echo 1000000 >$MNT/sim/advance"
+	grep -q '"event":"cpu_core/INST_RETIRED.ANY/u","value":2000000,' "$BATS_TEST_TMPDIR/rows"
+}
+
 @test "groups: those whose events the PMU has" {
 	PFM_EVENTS=$BATS_TEST_DIRNAME/../../tools/pfm/events/data
 	serve --backend=sim:p6

@@ -347,6 +347,33 @@ static void test_event_file_cpu(void **state)
 	pfm_pmu_free(&intel);
 }
 
+static void test_event_file_also(void **state)
+{
+	static const char text[] = "vendor intel\nalso x_glc\nalso cpu_core intel 6 151,154\n"
+				   "A.B 0x1 0-1 events\n";
+	struct pfm_pmu sim = pmu_intel(), skylake = pmu_perf(PFM_ENCODING_INTEL);
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(parse_file(&sim, text, &e), 0);
+	encodes(&sim, "x_glc::a:b:u", 0x1, EVENT_USER, 0x3);
+	encodes(&sim, "x_glc/A.B/", 0x1, 0, 0x3);
+	encodes(&sim, "cpu_core/A.B/uk", 0x1, BOTH, 0x3);
+	encodes(&sim, "cpu_core/A.B:c=2/u", 0x2000001, EVENT_USER, 0x3);
+	encodes(&sim, "f::A.B", 0x1, 0, 0x3);
+	encodes(&sim, "cpu_core/branches/u", 0xc4, EVENT_USER, 0xf);
+	refused(&sim, "cpu/A.B/", ENOENT, "A.B");
+	refused(&sim, "cpu_core/A.C/", ENOENT, "is it A.B?");
+	refused(&sim, "cpu_core//", ENOENT, "cpu_core//");
+	refused(&sim, "cpu_core/A.B", ENOENT, "cpu_core");
+	/* A hybrid CPU with other cores has PMUs of that name, too. */
+	assert_int_equal(parse_file(&skylake, text, &e), 0);
+	assert_int_equal(resolved(&skylake, "x_glc::A.B").code, 0x1);
+	refused(&skylake, "cpu_core/A.B/", ENOENT, "A.B");
+	pfm_pmu_free(&sim);
+	pfm_pmu_free(&skylake);
+}
+
 static void test_event_file_refused(void **state)
 {
 	(void)state;
@@ -362,6 +389,11 @@ static void test_event_file_refused(void **state)
 	file_refused("vendor\n", EINVAL, "vendor");
 	file_refused("cpu amd 26\n", EINVAL, "f.events:1");
 	file_refused("cpu amd 26 256\n", ERANGE, "256");
+	file_refused("also\n", EINVAL, "also NAME");
+	file_refused("also a:b\n", EINVAL, "a:b");
+	file_refused("also a arm 1 2\n", EINVAL, "arm");
+	file_refused("A 0x1 *\nalso b\n", EINVAL, "f.events:2");
+	file_refused("also a2345678901234567890123456789012345678901234567\n", EINVAL, "47 bytes");
 	file_refused("pmu\n", EINVAL, "f.events:1");
 	file_refused("A 0x10000000000000000 *\n", ERANGE, "f.events:1");
 }
@@ -475,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_event_file),
 		cmocka_unit_test(test_event_file_cpu),
+		cmocka_unit_test(test_event_file_also),
 		cmocka_unit_test(test_event_file_refused),
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_counters_text),

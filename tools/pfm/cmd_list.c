@@ -49,8 +49,7 @@ static void list_rows(struct list *l)
 {
 	for (const struct event_row *r = l->pmu->events.rows;
 		r < l->pmu->events.rows + l->pmu->events.n; r++)
-		if (list_wants(l, r->name, r->desc) &&
-			(l->source.n ? slice_is(l->source, r->source) : r->active))
+		if (list_wants(l, r->name, r->desc) && event_row_is_of(r, l->source))
 			list_print_row(l, r);
 }
 

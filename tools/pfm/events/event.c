@@ -252,7 +252,7 @@ static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct er
 
 	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
 		r++)
-		if (source.n ? slice_is(source, r->source) : r->active)
+		if (event_row_is_of(r, source))
 			nearest_offer(&near, bare, r->name);
 	if (event_may_be_libpfm(pmu, source))
 		libpfm_offer(name, &near);
@@ -266,11 +266,23 @@ static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct er
 		pmu->name, libpfm_version() ? "" : "; pfm was built without libpfm4");
 }
 
+/* On a hybrid CPU, Linux has architectural events with the names of its PMUs, too. */
+static const struct event_row *event_find(
+	const struct pfm_pmu *pmu, struct slice bare, struct slice source)
+{
+	const struct event_row *row = event_table_find(&pmu->events, bare, source);
+	bool known = false;
+
+	for (unsigned i = 0; !row && source.n && i < pmu->events.n && !known; i++)
+		known = event_row_is_of(&pmu->events.rows[i], source);
+	return known ? event_table_find(&pmu->events, bare, slice_of("architectural")) : row;
+}
+
 static int event_resolve_name(const struct pfm_pmu *pmu, struct slice name,
 	const struct event_modifiers *m, struct pfm_event *event, struct err *e)
 {
 	struct slice bare = name, source = event_cut_source(&bare);
-	const struct event_row *row = event_table_find(&pmu->events, bare, source);
+	const struct event_row *row = event_find(pmu, bare, source);
 	struct event_code c;
 	int rc;
 
@@ -287,10 +299,23 @@ static int event_resolve_name(const struct pfm_pmu *pmu, struct slice name,
 	return event_finish(pmu, &c, m->bits, event_restriction(pmu, c.code), event, e);
 }
 
+/* PMU/EVENT/MODIFIERS, as perf takes it, becomes PMU::EVENT:MODIFIERS. Returns what to resolve. */
+static struct slice event_without_slashes(struct slice text, char room[EVENT_TEXT + 2])
+{
+	struct slice rest = text, pmu = slice_cut(&rest, '/'), name = slice_cut(&rest, '/');
+
+	if (pmu.n + name.n + 2 > text.n || !pmu.n || !name.n)
+		return text;
+	snprintf(room, EVENT_TEXT + 2, "%.*s::%.*s%s%.*s", (int)pmu.n, pmu.p, (int)name.n, name.p,
+		rest.n ? ":" : "", (int)rest.n, rest.p);
+	return slice_of(room);
+}
+
 int event_resolve(
 	const struct pfm_pmu *pmu, const char *text, struct pfm_event *event, struct err *e)
 {
 	struct slice rest = slice_of(text);
+	char room[EVENT_TEXT + 2];
 	struct event_modifiers m;
 	int rc;
 
@@ -299,6 +324,7 @@ int event_resolve(
 		return err_set(e, EINVAL, "'%.*s': an event has 1 to %zu bytes", SLICE_ARG(rest),
 			sizeof(event->name) - 1);
 	memcpy(event->name, text, rest.n + 1);
+	rest = event_without_slashes(rest, room);
 	rc = event_code_modifiers(&rest, &m, e);
 	if (rc == 0 && slice_starts(rest, "pmc") && memchr(rest.p, '=', rest.n))
 		rc = event_resolve_pmc(pmu, rest, &m, event, e);

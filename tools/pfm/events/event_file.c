@@ -16,6 +16,7 @@ struct event_file {
 	bool named;     /* a line names CPUs, PMUs or a vendor */
 	bool active;    /* one of them is this CPU or PMU */
 	bool foreign;   /* a line names another vendor */
+	char aliases[EVENT_ALIASES];
 };
 
 static bool event_is_name(struct slice s)
@@ -101,6 +102,7 @@ static int event_file_event(
 	snprintf(row.name, sizeof(row.name), "%.*s", (int)name.n, name.p);
 	snprintf(row.desc, sizeof(row.desc), "%.*s", (int)desc.n, desc.p);
 	snprintf(row.source, sizeof(row.source), "%s", f->source);
+	memcpy(row.aliases, f->aliases, sizeof(row.aliases));
 	return f->foreign ? 0 : event_table_add(&f->pmu->events, &row, e);
 }
 
@@ -122,26 +124,27 @@ static bool event_same_vendor(enum pfm_encoding encoding, bool amd)
 	return encoding == PFM_ENCODING_NONE || amd == (encoding == PFM_ENCODING_AMD);
 }
 
-/* A file of another vendor's CPUs adds nothing. */
-static int event_file_vendor(struct event_file *f, struct slice word, struct err *e)
+/* intel or amd */
+static int event_file_vendor(struct event_file *f, struct slice word, bool *amd, struct err *e)
 {
-	bool amd = slice_is(word, "amd");
-
-	if (!amd && !slice_is(word, "intel"))
+	*amd = slice_is(word, "amd");
+	if (!*amd && !slice_is(word, "intel"))
 		return err_set(
 			e, EINVAL, "'%.*s' is no vendor: write intel or amd", SLICE_ARG(word));
+	/* A file of another vendor's CPUs adds nothing. */
 	f->named = true;
-	f->foreign = !event_same_vendor(f->pmu->cpu.encoding, amd);
+	f->foreign = !event_same_vendor(f->pmu->cpu.encoding, *amd);
 	return 0;
 }
 
-/* cpu intel|amd FAMILY MODELS */
-static int event_file_cpu(struct event_file *f, struct slice line, struct err *e)
+/* intel|amd FAMILY MODELS. Sets @is if the machine's CPU is one of them. */
+static int event_file_models(struct event_file *f, struct slice line, bool *is, struct err *e)
 {
 	const struct pfm_cpu *cpu = &f->pmu->cpu;
 	uint64_t family, first, last;
 	struct slice models;
-	int rc = event_file_vendor(f, slice_word(&line), e);
+	bool amd;
+	int rc = event_file_vendor(f, slice_word(&line), &amd, e);
 
 	if (rc == 0)
 		rc = num_max(slice_word(&line), 0xfff, &family, e);
@@ -154,23 +157,50 @@ static int event_file_cpu(struct event_file *f, struct slice line, struct err *e
 		if (!f->foreign && cpu->encoding != PFM_ENCODING_NONE &&
 			cpu->family == (int)family && cpu->model >= (int)first &&
 			cpu->model <= (int)last)
-			f->active = true;
+			*is = true;
 	} while (models.n);
+	return 0;
+}
+
+/* also NAME [intel|amd FAMILY MODELS]: only on these CPUs, or where the CPU is not known. */
+static int event_file_also(struct event_file *f, struct slice line, struct err *e)
+{
+	struct slice name = slice_word(&line);
+	size_t n = strlen(f->aliases);
+	bool is = f->pmu->cpu.family < 0;
+
+	if (!event_is_name(name) || memchr(name.p, ':', name.n))
+		return err_set(
+			e, EINVAL, "'%.*s' is no name of a PMU: write also NAME", SLICE_ARG(name));
+	if (f->pmu->events.n > f->first)
+		return err_set(e, EINVAL, "write also NAME before the first event");
+	line = slice_trim(line);
+	if (line.n && event_file_models(f, line, &is, e) < 0)
+		return -e->no;
+	if (line.n && !is)
+		return 0;
+	if (n + name.n + 2 > sizeof(f->aliases))
+		return err_set(e, EINVAL, "the other names have more than %zu bytes",
+			sizeof(f->aliases) - 1);
+	snprintf(f->aliases + n, sizeof(f->aliases) - n, "%.*s ", (int)name.n, name.p);
 	return 0;
 }
 
 static int event_file_line(struct event_file *f, struct slice line, struct err *e)
 {
 	struct slice word = slice_word(&line);
+	bool amd;
 
 	if (!word.n)
 		return 0;
 	if (slice_is(word, "pmu"))
 		return event_file_pmu(f, line, e);
 	if (slice_is(word, "vendor"))
-		return event_file_vendor(f, slice_word(&line), e);
+		return event_file_vendor(f, slice_word(&line), &amd, e);
 	if (slice_is(word, "cpu"))
-		return event_file_cpu(f, line, e);
+		return event_file_models(f, line, &f->active, e);
+	if (slice_is(word, "also"))
+		return event_file_also(f, line, e);
 	return event_file_event(f, word, line, e);
 }
 

@@ -54,12 +54,21 @@ bool event_name_has(const char *text, struct slice part)
 	return !part.n;
 }
 
+bool event_row_is_of(const struct event_row *r, struct slice source)
+{
+	struct slice aliases = slice_of(r->aliases), alias;
+	bool is = source.n ? slice_is(source, r->source) : r->active;
+
+	for (alias = slice_word(&aliases); source.n && alias.n; alias = slice_word(&aliases))
+		is = is || (alias.n == source.n && memcmp(alias.p, source.p, alias.n) == 0);
+	return is;
+}
+
 const struct event_row *event_table_find(
 	const struct event_table *t, struct slice name, struct slice source)
 {
 	for (const struct event_row *r = t->rows; r < t->rows + t->n; r++)
-		if (event_name_is(name, r->name) &&
-			(source.n ? slice_is(source, r->source) : r->active))
+		if (event_name_is(name, r->name) && event_row_is_of(r, source))
 			return r;
 	return NULL;
 }

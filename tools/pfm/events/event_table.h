@@ -9,13 +9,14 @@
 #include "base/err.h"
 #include "base/slice.h"
 
-enum { EVENT_NAME = 96, EVENT_DESC = 160, EVENT_SOURCE = 32 };
+enum { EVENT_NAME = 96, EVENT_DESC = 160, EVENT_SOURCE = 32, EVENT_ALIASES = 48 };
 
 struct event_row {
 	char name[EVENT_NAME];
 	char desc[EVENT_DESC];
 	/* The event file without its suffix, "tree", or "architectural". */
 	char source[EVENT_SOURCE];
+	char aliases[EVENT_ALIASES]; /* other names of the source, each with a blank behind it */
 	/*
 	 * Bits of an event select without level, enable and interrupt. Unit mask N with event 0 is
 	 * an event that only fixed counter N - 1 of an Intel PMU counts.
@@ -42,6 +43,9 @@ void event_table_free(struct event_table *t);
 bool event_name_is(struct slice name, const char *other);
 /* @part occurs in @text, in the same sense. */
 bool event_name_has(const char *text, struct slice part);
+
+/* @r is of @source, by its name or another one; of an empty @source: it is active. */
+bool event_row_is_of(const struct event_row *r, struct slice source);
 
 /* The first active row of that name, or with @source the first of it. NULL: there is none. */
 const struct event_row *event_table_find(
