@@ -10,7 +10,7 @@ pfm_way() { # WAY COMMAND...
 	alone) "${@:2}" ;;
 	perf) perf stat -e task-clock,context-switches,cpu-migrations,page-faults -o "$tmp/out" -- "${@:2}" ;;
 	mount) "$build/tools/pfm/pfm" stat --mount="$tmp/mnt" -o "$tmp/out" -- "${@:2}" ;;
-	private) unmounted "$build/tools/pfm/pfm" stat --allow-lost -o "$tmp/out" -- "${@:2}" ;;
+	private) PATH=$build/daemon:$PATH unmounted "$build/tools/pfm/pfm" stat --allow-lost -o "$tmp/out" -- "${@:2}" ;;
 	unmounted) unmounted "${@:2}" ;; # as much as comes before a private one
 	esac
 }
