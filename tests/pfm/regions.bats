@@ -152,6 +152,32 @@ meets() {
 	[ "$(wc -l <"$OUT")" -lt 20 ]
 }
 
+# 1024 threads with 64 regions each, as the program writes it. Compared with each other, they would be
+# 2 thousand million pairs of names.
+@test "as many names as there is room for" {
+	serve --backend=perf
+	cat >"$BATS_TEST_TMPDIR/names.py" <<-'END'
+		import os, struct, sys
+		size = os.stat(os.environ["PFM_REGIONS"]).st_size
+		thread = (size - 8) // 1024 // 8 * 8
+		region = (thread - 8) // 64
+		with open(os.environ["PFM_REGIONS"], "r+b") as f:
+		    for i in range(1024):
+		        at = size - (1024 - i) * thread
+		        f.seek(at)
+		        f.write(struct.pack("II", 0, 64))
+		        for j in range(64):
+		            f.seek(at + 8 + j * region)
+		            f.write(b"r%d" % ((i * 64 + j) % int(sys.argv[1])) + b"\0" * 8)
+	END
+	regions -x, python3 "$BATS_TEST_TMPDIR/names.py" 65536
+	[ "$status" = 0 ]
+	[ "$(grep -c ',r[0-9]*$' "$OUT")" = $((3 * 65536)) ]
+	regions -x, python3 "$BATS_TEST_TMPDIR/names.py" 1000
+	[ "$(sed -n 's/.*,\(r[0-9]*\)$/\1/p' "$OUT" | uniq | head -n 3 | xargs)" = "r0 r1 r2" ]
+	[ "$(grep -c ',r[0-9]*$' "$OUT")" = 3000 ]
+}
+
 @test "a program without regions, and options that do not go together" {
 	serve --backend=perf
 	regions true

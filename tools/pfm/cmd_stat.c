@@ -186,22 +186,23 @@ static void stat_show(struct stat_run *s)
 /* Shows what the command has counted itself. */
 static int stat_show_regions(struct stat_run *s, struct err *e)
 {
-	__attribute__((cleanup(regions_free))) struct region_sums sums = {0};
+	__attribute__((cleanup(regions_free))) struct region_list list = {0};
 	uint64_t time_ns = s->session.end_ns - s->session.begin_ns;
-	int rc = regions_sum(&s->table, &s->plan, &sums, e);
+	int rc = regions_list(&s->table, &list, e);
+	struct region_sum sum;
 
 	if (rc < 0)
 		return rc;
 	stat_header(s);
-	for (unsigned i = 0; i < sums.n; i++) {
-		name_clean(sums.all[i].name);
-		report_region(&s->report, &sums.all[i], time_ns);
+	while (regions_next(&list, &s->plan, &sum)) {
+		name_clean(sum.name);
+		report_region(&s->report, &sum, time_ns);
 	}
-	if (sums.failure.no) {
+	if (list.failure.no) {
 		s->report.lost = true;
 		fprintf(stderr, "pfm stat: a thread of the command has no counts: %s\n",
-			sums.failure.text);
-	} else if (!sums.n) {
+			list.failure.text);
+	} else if (!list.n) {
 		fputs("pfm stat: the command was in no region, see pfm_region_begin(3)\n", stderr);
 	}
 	return 0;

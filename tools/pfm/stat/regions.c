@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,26 +72,6 @@ void regions_close(struct regions *r)
 
 enum { REGIONS_ERRNO_MAX = 4095 };
 
-static struct region_sum *regions_find(
-	struct region_sums *sums, const char name[PFM_REGION_NAME], struct err *e)
-{
-	struct region_sum *all;
-
-	for (unsigned i = 0; i < sums->n; i++)
-		if (strncmp(sums->all[i].name, name, PFM_REGION_NAME - 1) == 0)
-			return &sums->all[i];
-	all = realloc(sums->all, (sums->n + 1) * sizeof(*all));
-	if (!all) {
-		err_set(e, ENOMEM, "no memory for %u regions", sums->n + 1);
-		return NULL;
-	}
-	sums->all = all;
-	all += sums->n++;
-	*all = (struct region_sum){0};
-	snprintf(all->name, sizeof(all->name), "%.*s", PFM_REGION_NAME - 1, name);
-	return all;
-}
-
 /* The sentence may have no NUL. */
 static void regions_reason(struct err *e, const struct pfm_region_loss *loss)
 {
@@ -101,17 +82,70 @@ static void regions_reason(struct err *e, const struct pfm_region_loss *loss)
 			loss->sentence);
 }
 
-static int regions_add(struct region_sums *sums, const struct pfm_region *region,
-	const struct plan *plan, struct err *e)
+/* Those without a name are the library's own, while it prepares a thread. */
+static int regions_list_thread(
+	struct region_list *list, const struct pfm_region_thread *thread, struct err *e)
 {
-	struct region_sum *sum;
+	uint32_t used = __atomic_load_n(&thread->used, __ATOMIC_ACQUIRE);
+	struct region_entry *all;
 
-	/* The library's own, while it prepares a thread. */
-	if (!region->name[0])
+	if (!used)
 		return 0;
-	sum = regions_find(sums, region->name, e);
-	if (!sum)
-		return -e->no;
+	used = used < PFM_REGION_MAX ? used : PFM_REGION_MAX;
+	all = realloc(list->all, (list->n + used) * sizeof(*all));
+	if (!all)
+		return err_set(e, ENOMEM, "no memory for %u regions", list->n + used);
+	list->all = all;
+	for (uint32_t i = 0; i < used; i++) {
+		struct region_entry *entry = &all[list->n];
+
+		*entry = (struct region_entry){.region = &thread->regions[i], .nr = list->n};
+		memcpy(entry->name, thread->regions[i].name, sizeof(entry->name) - 1);
+		list->n += entry->name[0] != '\0';
+	}
+	return 0;
+}
+
+static int regions_compare_names(const void *a, const void *b)
+{
+	const struct region_entry *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : x->nr < y->nr ? -1 : x->nr > y->nr;
+}
+
+static int regions_compare_first(const void *a, const void *b)
+{
+	const struct region_entry *x = a, *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->nr < y->nr ? -1 : x->nr > y->nr;
+}
+
+int regions_list(const struct regions *r, struct region_list *list, struct err *e)
+{
+	int rc = 0;
+
+	regions_reason(&list->failure, &r->table->failure);
+	for (unsigned i = 0; rc == 0 && i < PFM_REGION_THREADS; i++)
+		rc = regions_list_thread(list, &r->table->threads[i], e);
+	if (rc < 0 || !list->n)
+		return rc;
+	qsort(list->all, list->n, sizeof(*list->all), regions_compare_names);
+	for (unsigned i = 0; i < list->n; i++) {
+		struct region_entry *entry = &list->all[i];
+		bool same = i && strcmp(entry[-1].name, entry->name) == 0;
+
+		entry->first = same ? entry[-1].first : entry->nr;
+	}
+	qsort(list->all, list->n, sizeof(*list->all), regions_compare_first);
+	return 0;
+}
+
+static void regions_add(
+	struct region_sum *sum, const struct pfm_region *region, const struct plan *plan)
+{
 	sum->calls += region->calls;
 	sum->unended += region->open + region->abandoned;
 	sum->time_ns += region->time_ns;
@@ -120,26 +154,23 @@ static int regions_add(struct region_sums *sums, const struct pfm_region *region
 		if (!sum->counts.lost[i].no)
 			regions_reason(&sum->counts.lost[i], &region->loss);
 	}
-	return 0;
 }
 
-int regions_sum(
-	const struct regions *r, const struct plan *plan, struct region_sums *sums, struct err *e)
+bool regions_next(struct region_list *list, const struct plan *plan, struct region_sum *sum)
 {
-	int rc = 0;
+	const struct region_entry *first = &list->all[list->taken];
 
-	regions_reason(&sums->failure, &r->table->failure);
-	for (unsigned i = 0; rc == 0 && i < PFM_REGION_THREADS; i++) {
-		const struct pfm_region_thread *thread = &r->table->threads[i];
-
-		for (unsigned j = 0; rc == 0 && j < thread->used && j < PFM_REGION_MAX; j++)
-			rc = regions_add(sums, &thread->regions[j], plan, e);
-	}
-	return rc;
+	if (list->taken == list->n)
+		return false;
+	*sum = (struct region_sum){0};
+	memcpy(sum->name, first->name, sizeof(sum->name));
+	for (; list->taken < list->n && list->all[list->taken].first == first->first; list->taken++)
+		regions_add(sum, list->all[list->taken].region, plan);
+	return true;
 }
 
-void regions_free(struct region_sums *sums)
+void regions_free(struct region_list *list)
 {
-	free(sums->all);
-	*sums = (struct region_sums){0};
+	free(list->all);
+	*list = (struct region_list){0};
 }

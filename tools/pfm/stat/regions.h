@@ -3,6 +3,7 @@
 #ifndef TOOLS_PFM_STAT_REGIONS_H
 #define TOOLS_PFM_STAT_REGIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -25,23 +26,34 @@ struct regions {
 int regions_open(struct regions *r, const struct tree *t, const struct plan *plan, struct err *e);
 void regions_close(struct regions *r);
 
+/* A region of a thread. */
+struct region_entry {
+	char name[PFM_REGION_NAME]; /* as the program has it */
+	const struct pfm_region *region;
+	uint32_t nr;    /* in the order of the table */
+	uint32_t first; /* nr of the first region with that name */
+};
+
+/* Those of all threads. Regions with the same name follow each other. */
+struct region_list {
+	struct region_entry *all;
+	unsigned n;
+	unsigned taken;     /* by regions_next() */
+	struct err failure; /* no: that of a thread that could not be counted */
+};
+
 /* A region, summed over all threads. */
 struct region_sum {
-	char name[PFM_REGION_NAME]; /* clean */
+	char name[PFM_REGION_NAME];
 	uint64_t calls;
 	uint64_t unended; /* calls that have not ended, and are not counted */
 	uint64_t time_ns;
 	struct reading counts;
 };
 
-struct region_sums {
-	struct region_sum *all; /* in the order in which they were found */
-	unsigned n;
-	struct err failure; /* no: that of a thread that could not be counted */
-};
-
-int regions_sum(
-	const struct regions *r, const struct plan *plan, struct region_sums *sums, struct err *e);
-void regions_free(struct region_sums *sums);
+int regions_list(const struct regions *r, struct region_list *list, struct err *e);
+/* Sums the next region, in the order in which they were found. False: there are no more. */
+bool regions_next(struct region_list *list, const struct plan *plan, struct region_sum *sum);
+void regions_free(struct region_list *list);
 
 #endif
