@@ -67,6 +67,7 @@ static int main_serve(struct options *o, struct err *e)
 		/* The mount point of a daemon that died has no real path. */
 		.mountpoint = mountpoint ? mountpoint : o->mountpoint,
 		.mount_opts = o->mount_opts,
+		.run_dir = o->conf.run_dir,
 		.nopassthrough = o->nopassthrough,
 		.ready = background_ready,
 		.ready_arg = &background,

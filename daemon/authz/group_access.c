@@ -73,5 +73,5 @@ int group_access_check(const struct rights *r, struct err *e)
 		return 0;
 	return err_set(e, EPERM,
 		"making contexts needs membership of the group in config/sys_group or "
-		"config/thread_group");
+		"config/thread_group, or a grant (config/grants)");
 }

@@ -19,14 +19,8 @@ int flag_words_parse(
 	struct slice text, const struct flag_word *words, unsigned *flags, struct err *e);
 void flag_words_print_line(const struct flag_word *words, unsigned flags, struct text *out);
 
-/*
- * Lists of numbers below @limit, such as "0-3,16", as one bit per number. Parsing adds to @bits. An
- * empty list cannot be written; it prints as "none".
+/* Lists of register numbers, such as "5,7". Parsing replaces *@set. An empty one prints as "none".
  */
-int number_list_parse(struct slice list, uint64_t *bits, unsigned limit, struct err *e);
-void number_list_print(const uint64_t *bits, unsigned limit, struct text *out);
-
-/* The same for register numbers. Parsing replaces *@set. */
 int regset_parse(struct slice list, struct regset *set, struct err *e);
 void regset_print(const struct regset *set, struct text *out);
 bool regset_empty(const struct regset *set);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "base/number_list.h"
 
 enum {
 	ARG_CPU = 1 << 0,

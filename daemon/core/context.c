@@ -109,7 +109,8 @@ int rights_check(const struct rights *r, bool system_wide, struct err *e)
 		return 0;
 	return err_set(e, EPERM, "monitoring a %s needs root or membership of the group in %s",
 		system_wide ? "CPU" : "thread",
-		system_wide ? "config/sys_group" : "config/thread_group");
+		system_wide ? "config/sys_group, or a grant (config/grants)"
+			    : "config/thread_group");
 }
 
 static int context_check_set(const struct pmu *pmu, const struct evtset *set, struct err *e)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A command on one context. Text, ioctl structures and the daemon's own needs all become one of
- * these before the core sees them. It names no file and no user: of the requester, only the rights
- * are left.
+ * these before the core sees them. It names no file: of the requester, only the rights are left,
+ * and the user whose grant they need.
  */
 #ifndef CORE_REQUEST_H
 #define CORE_REQUEST_H
@@ -52,11 +52,18 @@ static inline bool command_freezes(enum cmd_verb verb)
 	return verb >= CMD_SWITCH;
 }
 
+/* Which rights are due to a grant alone (config/grants), and can be revoked with it. */
+struct rights_by_grant {
+	bool system, kernel;
+	unsigned uid; /* whose grant it is, if any */
+};
+
 /* What the requester may do, decided from its credentials when it makes the request. */
 struct rights {
 	bool system; /* monitor a CPU */
 	bool thread; /* monitor a thread, if it may trace that thread */
 	bool kernel; /* count at kernel level */
+	struct rights_by_grant by_grant;
 };
 
 /* Rights that are to be decided, as bits. */

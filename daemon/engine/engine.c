@@ -108,6 +108,11 @@ struct engine_stats *engine_stats(struct engine *eng)
 	return &eng->stats;
 }
 
+void engine_set_grants(struct engine *eng, const struct grants *grants)
+{
+	eng->grants = grants;
+}
+
 int engine_event_fd(const struct engine *eng)
 {
 	return eng->events.fd;

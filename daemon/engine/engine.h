@@ -19,6 +19,8 @@
 #include "perfmonfs/backend.h"
 
 struct engine;
+struct grants;
+struct revocation;
 struct work;
 
 /* Fails with -ENOMEM or -EMFILE. */
@@ -69,6 +71,9 @@ void engine_handle_events(struct engine *eng);
 /* The context loaded on @cpu, or NULL. */
 const struct engine_ctx *engine_owner(const struct engine *eng, unsigned cpu);
 
+/* Its CPU, if it has a worker. */
+unsigned engine_cpu(const struct engine_ctx *ec);
+
 /* The number of contexts loaded on CPUs. */
 unsigned engine_on_cpus(const struct engine *eng);
 
@@ -81,6 +86,17 @@ bool engine_has_ctxsw(const struct engine *eng, unsigned cpu);
 
 /* The earliest time (ns of the backend) at which counters must be read; 0: never. */
 uint64_t engine_wake(const struct engine *eng);
+
+/* The grants that loads are checked against when they are executed: the request that was granted
+ * one may have waited. Before the first load by a grant. */
+void engine_set_grants(struct engine *eng, const struct grants *grants);
+
+/* Memory for engine_revoke(), which frees it; before the grants change. NULL: there is none. */
+struct revocation *revocation_new(const struct engine *eng);
+/* Unloads the contexts whose load needs a grant that is no more at @now (Unix time, s); calls @done
+ * when all are unloaded, possibly before this returns. */
+void engine_revoke(
+	struct engine *eng, struct revocation *r, uint64_t now, void (*done)(void *arg), void *arg);
 
 /* Makes every worker read its counters; calls @done when all have. */
 void engine_poll_all(struct engine *eng, void (*done)(void *arg), void *arg);

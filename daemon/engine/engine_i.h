@@ -2,11 +2,13 @@
 /*
  * The parts of the engine, from the lowest on: the contexts loaded on CPUs (loaded.c), executing
  * and posting commands (submit.c), CPUs without a context (cpu_scan.c), events from other threads
- * (complete.c), creation and end (engine.c); poll_all.c uses all of them. Session thread only.
+ * (complete.c), creation and end (engine.c); poll_all.c and revoke.c use all of them. Session
+ * thread only.
  */
 #ifndef ENGINE_ENGINE_I_H
 #define ENGINE_ENGINE_I_H
 
+#include "daemon/authz/grants.h"
 #include "daemon/engine/engine.h"
 #include "daemon/percpu/exec.h"
 #include "daemon/percpu/worker.h"
@@ -26,6 +28,8 @@ struct engine {
 	/* The scan that is under way. */
 	struct cpu_scan *cpu_scan;
 	struct task_registry *task_registry;
+	/* The fs's; NULL: there are none. */
+	const struct grants *grants;
 	/* For works that read /proc, and for those that may hang. */
 	struct workqueue *lookups, *openings;
 	/* Loads that wait until a conflicting context is destroyed, or the task registry is idle.

@@ -17,6 +17,11 @@ const struct engine_ctx *engine_owner(const struct engine *eng, unsigned cpu)
 	return NULL;
 }
 
+unsigned engine_cpu(const struct engine_ctx *ec)
+{
+	return worker_cpu(ec->worker);
+}
+
 unsigned engine_on_cpus(const struct engine *eng)
 {
 	return list_count(&eng->loaded);

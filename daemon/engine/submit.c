@@ -2,6 +2,7 @@
 /* Commands: executed here, or posted to the thread that owns the context. */
 #include <errno.h>
 
+#include "base/nsec.h"
 #include "daemon/engine/engine_i.h"
 #include "daemon/percpu/exec.h"
 
@@ -59,6 +60,7 @@ static int submit_new_worker(struct engine *eng, struct job *job, struct err *e)
 	}
 	eng->stats.workers++;
 	ec->pid = job->pid;
+	ec->rights = job->cmd.rights;
 	list_add(&ec->loaded_entry, &eng->loaded);
 	eng->watched += atomic_load(&ec->watched);
 	return 0;
@@ -138,10 +140,24 @@ static bool submit_waits_for_cpu(const struct engine *eng, const struct command 
 	return false;
 }
 
+/* The rights are as of the request, which may have waited. */
+static int submit_check_grant(const struct engine *eng, const struct job *job, struct err *e)
+{
+	uint64_t now = nsec_now(CLOCK_REALTIME) / NSEC_PER_SEC;
+	unsigned cpu = job->cmd.load.cpu;
+
+	if (grants_cover(eng->grants, &job->cmd.rights, cpu, now))
+		return 0;
+	return err_set(e, EPERM,
+		"the grant for CPU %u was revoked, or has expired: see config/grants", cpu);
+}
+
 /* True: the job is finished. False: it is under way. */
 static bool submit_load_cpu(struct engine *eng, struct job *job)
 {
 	job->rc = submit_check_cpu(eng, job->cmd.load.cpu, &job->err);
+	if (job->rc == 0)
+		job->rc = submit_check_grant(eng, job, &job->err);
 	if (job->rc < 0)
 		return true;
 	if (!task_take_cpu(eng->task_registry, job->cmd.load.cpu, job->ec->uid)) {
@@ -189,6 +205,16 @@ static void submit_count(struct engine *eng, struct job *job)
 	job->counted = true;
 }
 
+/* The command counts at kernel level by a grant, which the load did not have. */
+static void submit_note_grant(struct engine_ctx *ec, const struct rights_by_grant *r)
+{
+	if (!r->kernel)
+		return;
+	if (!ec->rights.by_grant.system)
+		ec->rights.by_grant.uid = r->uid;
+	ec->rights.by_grant.kernel = true;
+}
+
 void engine_submit(struct engine *eng, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
@@ -198,6 +224,7 @@ void engine_submit(struct engine *eng, struct job *job)
 	if (job->cmd.verb == CMD_DESTROY)
 		ec->destroying = true;
 	if (ec->worker) {
+		submit_note_grant(ec, &job->cmd.rights.by_grant);
 		if (!submit_borrow(job))
 			submit_post(eng, job);
 		return;

@@ -10,6 +10,8 @@ struct fs_options {
 	const char *mountpoint;
 	/* The words of -o that are libfuse's or the kernel's, comma-separated. */
 	const char *mount_opts;
+	/* Directory of the grants' file. */
+	const char *run_dir;
 	/* Sync memory to the kernel's cache even if it could be passed through. */
 	bool nopassthrough;
 	/* Called when the mount is ready. */

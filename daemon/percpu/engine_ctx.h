@@ -37,6 +37,8 @@ struct engine_ctx_ops {
 	/* Charges the context's user with @bytes that the daemon keeps while it is loaded, instead
 	 * of those before. ENOMEM. NULL: they have no limit. */
 	int (*charge)(struct engine_ctx *ec, size_t bytes, struct err *e);
+	/* The context's grant is no more, as @e says, and it is about to be unloaded. */
+	void (*revoked)(struct engine_ctx *ec, const struct err *e);
 	/* After CMD_DESTROY, when no thread uses the context any more. */
 	void (*destroyed)(struct engine_ctx *ec);
 	/* An error that belongs to no request. */
@@ -85,6 +87,8 @@ struct engine_ctx {
 	unsigned *user_workers;
 	/* The process that loaded the context. */
 	int pid;
+	/* Of the load on a CPU; by_grant.kernel also if a later command needed it. */
+	struct rights rights;
 	/* In engine.loaded. */
 	struct list_head loaded_entry;
 };

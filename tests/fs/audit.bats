@@ -157,6 +157,9 @@ serve_subject() {
 	recorded "unload uid=0 by=[0-9]+ context=a owner=0 cpu=0 cause=rmdir"
 	bounded "${WHO[@]}" cloneprobe "$MNT/clone" rw setup 2 - 0 load 0 0 >"$BATS_TEST_TMPDIR/steps"
 	recorded "unload context=[0-9]+ owner=0 cpu=0 cause=close"
+	put ok "$MNT/config/grants" "uid=$NOBODY cpus=1\n-uid=$NOBODY"
+	recorded "grant by=[0-9]+ \+uid=$NOBODY cpus=1"
+	recorded "grant by=[0-9]+ -uid=$NOBODY cpus=0-4095"
 	new b
 	ctl unload # of a context that is not loaded
 	ctl "load cpu=1"

@@ -207,6 +207,22 @@ void audit_refused_write(const struct call *call, const struct err *e)
 	audit_refuse(call, call->node.row->name, e);
 }
 
+void audit_grants(const struct call *call, const struct text *lines)
+{
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	struct slice rest = {lines->p, lines->n};
+
+	if (!call->fs->config.audit)
+		return;
+	while (rest.n) {
+		TEXT_CLEANUP struct text line = {0};
+		struct slice change = slice_cut(&rest, '\n');
+
+		text_printf(&line, "grant by=%d %.*s", (int)caller->pid, (int)change.n, change.p);
+		audit_send(call->fs, NULL, AUDIT_DONE, &line);
+	}
+}
+
 void audit_config(const struct call *call, bool was)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);

@@ -44,6 +44,8 @@ void audit_format(struct fs *fs, const struct audit_writer *w, const char *verb,
 void audit_make(const struct call *call, const struct err *e);
 /* A write to a file outside of contexts was refused with @e. */
 void audit_refused_write(const struct call *call, const struct err *e);
+/* Grants were changed by @lines. */
+void audit_grants(const struct call *call, const struct text *lines);
 /* The key of the call's file was written; @was: config/audit before. */
 void audit_config(const struct call *call, bool was);
 

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/nsec.h"
 #include "daemon/authz/identity.h"
 #include "daemon/authz/supplementary.h"
 #include "daemon/engine/engine.h"
 #include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/grant_table.h"
 #include "daemon/fs/requests/quota.h"
 #include "daemon/fs/requests/work_request.h"
 #include "daemon/fs/tree/fs_state.h"
@@ -31,24 +33,41 @@ static bool caller_finds_little(const struct call *call)
 }
 
 /* Members of sys_group may make contexts of the reserve. */
-unsigned caller_needs_to_make(const struct call *call)
+struct caller_need caller_needs_to_make(const struct call *call)
 {
-	return NEED_MAKE | (caller_finds_little(call) ? NEED_SYSTEM : 0);
+	return (struct caller_need){
+		NEED_MAKE | (caller_finds_little(call) ? NEED_SYSTEM : 0), GRANT_ANY_CPU};
 }
 
-unsigned caller_needs(const struct call *call, const struct command *cmd)
+static struct caller_need caller_needs_to_load(const struct command *cmd)
+{
+	if (cmd->tid)
+		return (struct caller_need){NEED_THREAD | NEED_KERNEL, GRANT_NO_CPU};
+	return (struct caller_need){NEED_SYSTEM | NEED_KERNEL, (int)cmd->load.cpu};
+}
+
+/* Of a command on registers. */
+static struct caller_need caller_needs_kernel(bool kernel)
+{
+	return kernel ? (struct caller_need){NEED_KERNEL, CALLER_CTX_CPU}
+		      : (struct caller_need){0, GRANT_NO_CPU};
+}
+
+struct caller_need caller_needs(const struct call *call, const struct command *cmd)
 {
 	switch (cmd->verb) {
 	case CMD_LOAD:
-		return (cmd->tid ? NEED_THREAD : NEED_SYSTEM) | NEED_KERNEL;
+		return caller_needs_to_load(cmd);
 	case CMD_START:
-		return atomic_load(&call->ctx->ec.status.kernel_pmcs) ? NEED_KERNEL : 0;
+		return caller_needs_kernel(atomic_load(&call->ctx->ec.status.kernel_pmcs));
 	case CMD_WRITE:
-		return caller_writes_kernel(call->fs->be->pmu, &cmd->vector) ? NEED_KERNEL : 0;
+		return caller_needs_kernel(caller_writes_kernel(call->fs->be->pmu, &cmd->vector));
 	case CMD_SETUP:
-		return cmd->setup.flags & CTX_SYSTEM_WIDE ? NEED_SYSTEM : NEED_THREAD;
+		return (struct caller_need){
+			cmd->setup.flags & CTX_SYSTEM_WIDE ? NEED_SYSTEM : NEED_THREAD,
+			GRANT_ANY_CPU};
 	default:
-		return 0;
+		return (struct caller_need){0, GRANT_NO_CPU};
 	}
 }
 
@@ -57,28 +76,39 @@ static bool caller_is_opener(const struct fuse_ctx *caller, const struct file *f
 	return caller->uid == f->uid && caller->gid == f->gid;
 }
 
-static struct rights caller_combine(const struct rights *a, const struct rights *b)
+/* A context that is loaded on a thread has no CPU that could be granted. */
+static int caller_find_cpu(const struct call *call, int cpu)
 {
-	return (struct rights){
-		.system = a->system && b->system,
-		.thread = a->thread && b->thread,
-		.kernel = a->kernel && b->kernel,
-	};
+	if (cpu != CALLER_CTX_CPU)
+		return cpu;
+	if (call->ctx->ec.task)
+		return GRANT_NO_CPU;
+	return call->ctx->ec.worker ? (int)engine_cpu(&call->ctx->ec) : GRANT_ANY_CPU;
+}
+
+static struct rights caller_rights_of(
+	const struct call *call, const struct group_requester *r, int cpu)
+{
+	struct rights rights = group_access_rights(&call->fs->config, r);
+
+	grants_add_rights(grant_table_grants(call->fs), r->uid, caller_find_cpu(call, cpu),
+		nsec_now(CLOCK_REALTIME) / NSEC_PER_SEC, &rights);
+	return rights;
 }
 
 /* Of the caller and of the opener of the call's file, if it has one. */
-static struct rights caller_decide(const struct call *call, const struct group_answers *groups)
+static struct rights caller_decide(
+	const struct call *call, int cpu, const struct group_answers *groups)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
 	const struct group_requester writer = {caller->uid, caller->gid, groups};
 	const struct file *f = call->file;
-	struct rights writers = group_access_rights(&call->fs->config, &writer), openers;
+	struct rights writers = caller_rights_of(call, &writer, cpu), openers;
 
 	if (!f || caller_is_opener(caller, f))
 		return writers;
-	openers = group_access_rights(
-		&call->fs->config, &(struct group_requester){f->uid, f->gid, NULL});
-	return caller_combine(&writers, &openers);
+	openers = caller_rights_of(call, &(struct group_requester){f->uid, f->gid, NULL}, cpu);
+	return grants_common_rights(&writers, &openers);
 }
 
 static struct group_answers caller_open_groups(const struct call *call, unsigned need)
@@ -89,14 +119,16 @@ static struct group_answers caller_open_groups(const struct call *call, unsigned
 	return group_access_open(&call->fs->config, need, &writer);
 }
 
-bool caller_rights(const struct call *call, unsigned need, struct rights *out)
+bool caller_rights(const struct call *call, struct caller_need need, struct rights *out)
 {
-	*out = caller_decide(call, NULL);
-	return !caller_open_groups(call, need).n;
+	*out = caller_decide(call, need.cpu, NULL);
+	return !caller_open_groups(call, need.rights).n;
 }
 
-static void caller_store_reserve(const struct call *call, bool member)
+/* A grant gives no part in the reserve. */
+static void caller_store_reserve(const struct call *call, const struct rights *rights)
 {
+	bool member = rights->system && !rights->by_grant.system;
 	struct user_quota *q;
 
 	if (!caller_finds_little(call))
@@ -110,8 +142,9 @@ void caller_note_reserve(const struct call *call)
 {
 	struct rights rights;
 
-	if (caller_finds_little(call) && caller_rights(call, NEED_SYSTEM, &rights))
-		caller_store_reserve(call, rights.system);
+	if (caller_finds_little(call) &&
+		caller_rights(call, (struct caller_need){NEED_SYSTEM, GRANT_NO_CPU}, &rights))
+		caller_store_reserve(call, &rights);
 }
 
 int caller_check_make(const struct rights *r, struct err *e)
@@ -151,8 +184,7 @@ struct caller_question {
 	struct group_answers groups;
 	const struct caller_kind *kind;
 	void *arg;
-	/* It is about making a context. */
-	bool make;
+	struct caller_need need;
 };
 
 static void caller_run(struct work_request *r)
@@ -166,10 +198,10 @@ static void caller_go(struct work_request *r)
 {
 	struct caller_question *q = container_of(r, struct caller_question, r);
 	struct call *call = &r->request.call;
-	struct rights rights = caller_decide(call, &q->groups);
+	struct rights rights = caller_decide(call, q->need.cpu, &q->groups);
 
-	if (q->make)
-		caller_store_reserve(call, rights.system);
+	if (q->need.rights & NEED_MAKE)
+		caller_store_reserve(call, &rights);
 	q->kind->go(call, &rights, q->arg);
 	free(q);
 }
@@ -182,12 +214,12 @@ static void caller_drop(struct work_request *r)
 	free(q);
 }
 
-int caller_lookup(struct call *call, unsigned need, size_t bytes, const struct caller_kind *kind,
-	void *arg, struct err *e)
+int caller_lookup(struct call *call, struct caller_need need, size_t bytes,
+	const struct caller_kind *kind, void *arg, struct err *e)
 {
 	static const struct work_kind work = {caller_run, caller_go, caller_drop};
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
-	bool is_mkdir = need & NEED_MAKE && !call->file;
+	bool is_mkdir = need.rights & NEED_MAKE && !call->file;
 	struct caller_question *q;
 
 	if (is_mkdir && caller_check_pause(call, e) < 0)
@@ -199,10 +231,10 @@ int caller_lookup(struct call *call, unsigned need, size_t bytes, const struct c
 		.r.work = {.uid = caller->uid, .first = is_mkdir},
 		.tid = caller->pid,
 		.gid = caller->gid,
-		.groups = caller_open_groups(call, need),
+		.groups = caller_open_groups(call, need.rights),
 		.kind = kind,
 		.arg = arg,
-		.make = need & NEED_MAKE,
+		.need = need,
 	};
 	if (work_request_begin(&q->r, call, sizeof(*q) + bytes, &work, e) == 0)
 		return 0;

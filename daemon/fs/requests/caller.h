@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rights of the process that sent a request. The rules are in daemon/authz/group_access.h.
+ * The rights of the process that sent a request. The rules are in daemon/authz: group_access.h and
+ * grants.h.
  *
  * For a request on an open file, the process that opened it must have the right as well: otherwise
  * a program that prints into a file which it was passed would lend its own. An opener with the uid
@@ -9,15 +10,25 @@
 #ifndef FS_CALLER_H
 #define FS_CALLER_H
 
+#include "daemon/authz/grants.h"
 #include "daemon/core/request.h"
 #include "daemon/fs/tree/node.h"
 
-/* The rights that a command takes, as bits NEED_*; and those that making a context takes. */
-unsigned caller_needs_to_make(const struct call *call);
-unsigned caller_needs(const struct call *call, const struct command *cmd);
+enum { CALLER_CTX_CPU = -3 /* the one that the call's context is loaded on; any if unloaded */ };
+
+struct caller_need {
+	/* Bits NEED_*. */
+	unsigned rights;
+	/* For which CPU: its number, a GRANT_* or CALLER_CTX_CPU. */
+	int cpu;
+};
+
+/* The rights that a command takes, and those that making a context takes. */
+struct caller_need caller_needs_to_make(const struct call *call);
+struct caller_need caller_needs(const struct call *call, const struct command *cmd);
 
 /* Sets @out, of which the rights in @need are valid. False: caller_lookup() must find them out. */
-bool caller_rights(const struct call *call, unsigned need, struct rights *out);
+bool caller_rights(const struct call *call, struct caller_need need, struct rights *out);
 
 /* EPERM: the rights do not include making contexts. */
 int caller_check_make(const struct rights *r, struct err *e);
@@ -35,8 +46,8 @@ struct caller_kind {
 
 /* Reads the caller's groups in another thread; go() or drop() follows. @arg takes @bytes. An error:
  * neither follows. */
-int caller_lookup(struct call *call, unsigned need, size_t bytes, const struct caller_kind *kind,
-	void *arg, struct err *e);
+int caller_lookup(struct call *call, struct caller_need need, size_t bytes,
+	const struct caller_kind *kind, void *arg, struct err *e);
 
 /* Notes the opener of @f, and its capabilities, if the row wants them. */
 void caller_note_opener(const struct call *call, struct file *f);

@@ -131,7 +131,7 @@ static struct command_request *command_new_request(
 	return r;
 }
 
-int command_lookup(struct call *call, unsigned need, const struct command *cmd,
+int command_lookup(struct call *call, struct caller_need need, const struct command *cmd,
 	const struct caller_kind *kind, struct err *e)
 {
 	struct command *copy = malloc(sizeof(*copy));

@@ -48,7 +48,7 @@ bool command_submit(
  * @cmd, its arg, which it frees. A kind's drop() is command_drop(). An error: @cmd is still the
  * caller's.
  */
-int command_lookup(struct call *call, unsigned need, const struct command *cmd,
+int command_lookup(struct call *call, struct caller_need need, const struct command *cmd,
 	const struct caller_kind *kind, struct err *e);
 void command_drop(struct call *call, void *arg);
 

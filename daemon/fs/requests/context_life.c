@@ -106,6 +106,14 @@ static void context_report_error(struct engine_ctx *ec, const struct err *e)
 	context_set_error(container_of(ec, struct fs_context, ec), e);
 }
 
+static void context_revoked(struct engine_ctx *ec, const struct err *e)
+{
+	struct fs_context *ctx = container_of(ec, struct fs_context, ec);
+
+	audit_unload_asked(ctx, "revoked", NULL);
+	context_set_error(ctx, e);
+}
+
 static int context_charge(struct engine_ctx *ec, size_t bytes, struct err *e)
 {
 	return charge_set(&container_of(ec, struct fs_context, ec)->id.loaded_charge, bytes, e);
@@ -118,6 +126,7 @@ const struct engine_ctx_ops context_life_ops = {
 	.report_error = context_report_error,
 	.unloaded = audit_unloaded,
 	.charge = context_charge,
+	.revoked = context_revoked,
 	.destroyed = context_gone,
 };
 

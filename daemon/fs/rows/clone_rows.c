@@ -101,7 +101,7 @@ static void clone_open_drop(struct call *call, void *arg)
 static int clone_open(struct call *call, struct file *f, struct err *e)
 {
 	static const struct caller_kind kind = {clone_open_go, clone_open_drop};
-	unsigned need = caller_needs_to_make(call);
+	struct caller_need need = caller_needs_to_make(call);
 	struct rights rights;
 
 	if (caller_rights(call, need, &rights))
@@ -334,7 +334,7 @@ static void clone_next(struct call *call)
 	static const struct caller_kind kind = {clone_command_go, command_drop};
 	struct command cmd = {0};
 	struct err e;
-	unsigned need;
+	struct caller_need need;
 	int rc = packet_next(call->packet, &cmd, &e);
 
 	if (rc > 0 && clone_check_closed(call, &e) < 0)

@@ -3,6 +3,7 @@
 #include "daemon/fs/rows/rows.h"
 
 #include "daemon/fs/requests/audit.h"
+#include "daemon/fs/requests/grant_table.h"
 #include "daemon/fs/tree/fs_state.h"
 #include "daemon/fs/tree/node.h"
 
@@ -39,5 +40,7 @@ const struct row rows_config[] = {
 	{CONFIG_ROW("overflow_rate_max")},
 	{CONFIG_ROW("ctxsw_budget")},
 	{CONFIG_ROW("audit")},
+	{FILE_ROW(DIR_CONFIG, "grants", 0644), .lines = true, .show = grant_table_show,
+		.store = grant_table_store},
 	ROW_END,
 };

@@ -232,11 +232,12 @@ static void root_cpus_drop(struct call *call, void *arg)
 static int root_read_cpus(struct call *call, struct text *out, struct err *e)
 {
 	static const struct caller_kind kind = {root_cpus_go, root_cpus_drop};
+	static const struct caller_need need = {NEED_SYSTEM, GRANT_NO_CPU};
 	struct rights rights;
 
-	if (caller_rights(call, NEED_SYSTEM, &rights))
+	if (caller_rights(call, need, &rights))
 		return root_read_cpus_as(call, &rights, out, e);
-	return caller_lookup(call, NEED_SYSTEM, 0, &kind, NULL, e) < 0 ? -e->no : CALL_LATER;
+	return caller_lookup(call, need, 0, &kind, NULL, e) < 0 ? -e->no : CALL_LATER;
 }
 
 const struct row rows_root[] = {

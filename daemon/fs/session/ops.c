@@ -311,7 +311,7 @@ static void ops_answer_signal(struct call *call, struct command *cmd, int rc, st
 static void ops_execute(struct call *call, struct command *cmd)
 {
 	static const struct caller_kind kind = {ops_command_go, command_drop};
-	unsigned need = caller_needs(call, cmd);
+	struct caller_need need = caller_needs(call, cmd);
 	struct err e;
 
 	if (cmd->verb != CMD_SIGNAL) {

@@ -23,6 +23,7 @@
 #include "daemon/fs/requests/context_life.h"
 #include "daemon/fs/tree/deferred.h"
 #include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/grant_table.h"
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/requests/uid_error.h"
 #include "daemon/fs/rows/rows.h"
@@ -118,17 +119,20 @@ static void session_serve_request(struct session *s, struct fuse_buf *buf)
 enum { SESSION_SWEEP_MS = 500 };
 
 /* False: a signal came. */
-static bool session_wait(struct fs *fs, struct pollfd fds[4])
+static bool session_wait(struct fs *fs, struct pollfd fds[5])
 {
 	int n;
 
 	fds[3].fd = shared_event_fd(&fs->memory);
-	n = poll(fds, 4,
+	fds[4].fd = grant_table_fd(fs);
+	n = poll(fds, 5,
 		!list_empty(&fs->deferred) ? 0
 		: fs->memory.lingering     ? SESSION_SWEEP_MS
 					   : -1);
 	if (n == 0 && list_empty(&fs->deferred))
 		shared_sweep(&fs->memory);
+	if (n > 0 && fds[4].revents)
+		grant_table_expire(fs);
 	return n >= 0;
 }
 
@@ -145,12 +149,13 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 		{.fd = session_end.wake, .events = POLLIN},
 		{.fd = engine_event_fd(fs->eng), .events = POLLIN},
 		{.fd = -1, .events = POLLIN},
+		{.fd = -1, .events = POLLIN},
 	};
 
 	for (;;) {
 		bool alone = !engine_expects_events(fs->eng) &&
 			     !shared_expects_events(&fs->memory) && !fs->memory.lingering &&
-			     list_empty(&fs->deferred);
+			     list_empty(&fs->deferred) && grant_table_fd(fs) < 0;
 
 		if (blocking != alone) {
 			fcntl(session_end.fuse, F_SETFL, alone ? 0 : O_NONBLOCK);
@@ -329,6 +334,11 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	rc = engine_new(be, &fs->eng, e);
 	if (rc < 0)
 		return rc;
+	rc = grant_table_open(fs, opts->run_dir, opts->mountpoint, e);
+	if (rc < 0) {
+		engine_free(fs->eng);
+		return rc;
+	}
 	rc = objects_init(&fs->objects, fs->eng, &context_life_ops, e);
 	if (rc == 0)
 		rc = audit_log_new("/dev/log", &fs->audit, e);
@@ -341,6 +351,7 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	session_destroy_contexts(fs);
 	shared_pool_free(&fs->memory);
 	engine_free(fs->eng);
+	grant_table_close(fs);
 	objects_free(&fs->objects);
 	audit_log_free(fs->audit);
 	pthread_mutex_destroy(&fs->pending.lock);

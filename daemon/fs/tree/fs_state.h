@@ -14,6 +14,7 @@
 #include "perfmonfs/backend.h"
 
 struct audit_log;
+struct grant_table;
 
 /* Requests that are answered later; see pending_request.c. */
 struct pending_requests {
@@ -45,6 +46,8 @@ struct fs {
 	struct list_head files;
 	struct pending_requests pending;
 	struct audit_log *audit;
+	/* See grant_table.c. */
+	struct grant_table *grants;
 	/* Users with long work under way (user_quota.deferred_link); see deferred.c. */
 	struct list_head deferred;
 	/* Requests since the start. */

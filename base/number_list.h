@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of numbers below a limit, such as "0-3,16", as one bit per number. */
+#ifndef BASE_NUMBER_LIST_H
+#define BASE_NUMBER_LIST_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "base/text.h"
+
+/* Adds the numbers of @list to @bits. EINVAL, ERANGE; an empty list is EINVAL. */
+int number_list_parse(struct slice list, uint64_t *bits, unsigned limit, struct err *e);
+
+/* An empty list is "none", which cannot be parsed. */
+void number_list_print(const uint64_t *bits, unsigned limit, struct text *out);
+
+#endif

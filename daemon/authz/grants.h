@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Grants: CPUs on which a user may load beyond what its groups allow (config/grants). For each CPU,
+ * a user has one grant at most. The table has no lock and no clock: the caller says what time it is
+ * (Unix time, s).
+ */
+#ifndef AUTHZ_GRANTS_H
+#define AUTHZ_GRANTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "base/text.h"
+#include "daemon/core/request.h"
+
+enum { GRANTS_MAX = 1024 };
+
+/* The latest time at which a grant may expire (Unix time, s). */
+#define GRANT_EXPIRES_MAX (1ULL << 40)
+
+struct grant {
+	uid_t uid;
+	struct cpus cpus; /* one at least */
+	bool kernel;      /* counting at kernel level is granted, too */
+	uint64_t expires; /* Unix time, s; 0: never */
+};
+
+/* Initially all zero. Two grants of a user differ in @kernel or @expires. */
+struct grants {
+	struct grant *grant;
+	unsigned n;
+};
+
+void grants_free(struct grants *g);
+/* ENOMEM. Replaces the contents of @to. */
+int grants_copy(const struct grants *from, struct grants *to, struct err *e);
+
+/*
+ * Changes the table by lines, at @now:
+ *
+ *   [+]uid=N cpus=LIST [kernel] [expires=TIME|+SECONDS]   replaces what N has on these CPUs
+ *   -uid=N [cpus=LIST]                                    takes these CPUs, or all, from N
+ *
+ * Of text with several lines, errors name the line. EINVAL syntax, or a time that has passed;
+ * ERANGE; ENOSPC more than GRANTS_MAX; ENOMEM. After an error the table may be changed: apply lines
+ * to a copy. @changes gets each line as it was understood, with its sign; NULL: it is not wanted.
+ */
+int grants_apply(
+	struct grants *g, struct slice text, uint64_t now, struct text *changes, struct err *e);
+
+/* The lines that make up the table, or those of one user. */
+void grants_show(const struct grants *g, struct text *out);
+void grants_show_user(const struct grants *g, uid_t uid, struct text *out);
+
+/* All CPUs are below @limit. */
+bool grants_below(const struct grants *g, unsigned limit);
+
+/* Removes grants that have expired. True: there were some. */
+bool grants_expire(struct grants *g, uint64_t now);
+/* When the next one expires; 0: none does. */
+uint64_t grants_next_expiry(const struct grants *g);
+
+/* What a right is asked for, instead of a CPU's number. */
+enum {
+	GRANT_ANY_CPU = -1, /* something that serves any CPU: a grant for one is sufficient */
+	GRANT_NO_CPU = -2,  /* no CPU: grants do not help */
+};
+
+/* Adds to @r what grants of @uid for @cpu give and @r does not have, and marks it so. */
+void grants_add_rights(const struct grants *g, uid_t uid, int cpu, uint64_t now, struct rights *r);
+/* The rights that two processes have both, of which neither may lend its own to the other. */
+struct rights grants_common_rights(const struct rights *a, const struct rights *b);
+/* What @r has on @cpu by grants is granted still. */
+bool grants_cover(const struct grants *g, const struct rights *r, unsigned cpu, uint64_t now);
+
+#endif

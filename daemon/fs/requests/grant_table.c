@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/fs/requests/grant_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/nsec.h"
+#include "daemon/authz/grants_file.h"
+#include "daemon/fs/requests/audit.h"
+#include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/pending_request.h"
+
+struct grant_table {
+	struct grants grants;
+	const char *run_dir, *mountpoint;
+	/* Of CLOCK_REALTIME; set while @expires. */
+	int timer;
+	/* When the timer ends (Unix time, s); 0: never. */
+	uint64_t expires;
+};
+
+static uint64_t grant_table_now(void)
+{
+	return nsec_now(CLOCK_REALTIME) / NSEC_PER_SEC;
+}
+
+/* Setting the clock ends the timer, too. */
+static void grant_table_set_timer(struct grant_table *t, uint64_t at)
+{
+	const struct itimerspec when = {.it_value.tv_sec = (time_t)at};
+
+	t->expires = at;
+	timerfd_settime(t->timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL);
+}
+
+int grant_table_open(struct fs *fs, const char *run_dir, const char *mountpoint, struct err *e)
+{
+	CLEANUP_FREE struct grant_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return err_set(e, ENOMEM, "no memory");
+	t->run_dir = run_dir;
+	t->mountpoint = mountpoint;
+	if (grants_file_load(run_dir, mountpoint, grant_table_now(), &t->grants, e) < 0)
+		return -e->no;
+	t->timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (t->timer < 0) {
+		grants_free(&t->grants);
+		return err_set(e, errno, "timerfd_create: %s", err_name(errno));
+	}
+	grant_table_set_timer(t, grants_next_expiry(&t->grants));
+	engine_set_grants(fs->eng, &t->grants);
+	fs->grants = take_ptr(&t);
+	return 0;
+}
+
+void grant_table_close(struct fs *fs)
+{
+	struct grant_table *t = fs->grants;
+
+	if (!t)
+		return;
+	close(t->timer);
+	grants_free(&t->grants);
+	free(t);
+	fs->grants = NULL;
+}
+
+int grant_table_fd(const struct fs *fs)
+{
+	return fs->grants->expires ? fs->grants->timer : -1;
+}
+
+const struct grants *grant_table_grants(const struct fs *fs)
+{
+	return &fs->grants->grants;
+}
+
+static void grant_table_ignore_done(void *arg)
+{
+	(void)arg;
+}
+
+/* Without memory, it is tried again in a second; no load is allowed meanwhile. */
+void grant_table_expire(struct fs *fs)
+{
+	struct grant_table *t = fs->grants;
+	uint64_t now = grant_table_now();
+	struct revocation *r;
+	struct err ignored;
+
+	if (!t->expires || t->expires > now) {
+		grant_table_set_timer(t, t->expires);
+		return;
+	}
+	r = revocation_new(fs->eng);
+	if (!r) {
+		grant_table_set_timer(t, now + 1);
+		return;
+	}
+	grants_expire(&t->grants, now);
+	grant_table_set_timer(t, grants_next_expiry(&t->grants));
+	/* What is left in the file has expired, too. */
+	grants_file_save(t->run_dir, t->mountpoint, &t->grants, &ignored);
+	engine_revoke(fs->eng, r, now, grant_table_ignore_done, NULL);
+}
+
+/* What others are granted is root's business alone. */
+void grant_table_show(const struct call *call, struct text *out)
+{
+	const struct grants *g = grant_table_grants(call->fs);
+
+	if (call->file->uid)
+		grants_show_user(g, call->file->uid, out);
+	else
+		grants_show(g, out);
+}
+
+/* A write of config/grants. */
+struct grant_change {
+	struct request request;
+	/* Instead of the present ones. */
+	struct grants grants;
+	/* Lines for the audit record. */
+	struct text lines;
+	struct revocation *revocation;
+};
+
+static void grant_change_free(struct grant_change *c)
+{
+	grants_free(&c->grants);
+	text_free(&c->lines);
+	free(c->revocation);
+	free(c);
+}
+
+static void grant_change_done(void *arg)
+{
+	struct grant_change *c = arg;
+
+	c->revocation = NULL; /* the engine frees it */
+	if (request_end(&c->request))
+		call_write_done(&c->request.call, 0, NULL);
+	grant_change_free(c);
+}
+
+static int grant_change_prepare(
+	struct grant_change *c, struct call *call, struct slice text, uint64_t now, struct err *e)
+{
+	struct fs *fs = call->fs;
+	unsigned limit = fs->be->ops->cpu_limit(fs->be);
+
+	if (grants_copy(grant_table_grants(fs), &c->grants, e) < 0)
+		return -e->no;
+	grants_expire(&c->grants, now);
+	if (grants_apply(&c->grants, text, now, &c->lines, e) < 0)
+		return -e->no;
+	if (!grants_below(&c->grants, limit))
+		return err_set(e, EINVAL, "there are %u CPUs, from 0: see cpus", limit);
+	c->revocation = revocation_new(fs->eng);
+	return c->revocation ? 0 : err_set(e, ENOMEM, "no memory");
+}
+
+static void grant_change_apply(struct grant_change *c, uint64_t now)
+{
+	struct fs *fs = c->request.call.fs;
+	struct grant_table *t = fs->grants;
+	struct grants before = t->grants;
+
+	t->grants = c->grants;
+	c->grants = before;
+	grant_table_set_timer(t, grants_next_expiry(&t->grants));
+	audit_grants(&c->request.call, &c->lines);
+	engine_revoke(fs->eng, c->revocation, now, grant_change_done, c);
+}
+
+int grant_table_store(struct call *call, struct slice text, struct err *e)
+{
+	struct grant_table *t = call->fs->grants;
+	struct grant_change *c = calloc(1, sizeof(*c));
+	uint64_t now = grant_table_now();
+
+	if (!c)
+		return err_set(e, ENOMEM, "no memory");
+	if (grant_change_prepare(c, call, text, now, e) < 0 ||
+		request_begin(&c->request, call, sizeof(*c), NULL, e) < 0) {
+		grant_change_free(c);
+		return -e->no;
+	}
+	if (grants_file_save(t->run_dir, t->mountpoint, &c->grants, e) < 0) {
+		request_end(&c->request);
+		grant_change_free(c);
+		return -e->no;
+	}
+	grant_change_apply(c, now);
+	return CALL_LATER;
+}
