@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-# config/grants: who may load where, what a revocation unloads, and what a restart keeps. "as nobody" is
-# the user that is granted something.
+# config/grants: rights to load by user and CPU, what a revocation unloads, and what a restart keeps.
 
 load common
 
