@@ -18,6 +18,18 @@ load common
 	done
 }
 
+@test "each option is in help, and in the page of the command" {
+	local name helped paged
+
+	for name in $(pfm help | awk '/^  [a-z]/ && $1 != "help" { print $1 }'); do
+		helped=$(pfm help "$name" | grep -oE '^ {2,6}(-[A-Za-z](, )?)?(--[a-z-]+)?' | grep -oE -- '--?[A-Za-z][a-z-]*' | sort -u)
+		paged=$(sed -n 's/^\.It //p; /^\.Sh SYN/,/^\.Sh DESC/p' "$BATS_TEST_DIRNAME/../../man/pfm-$name.1" |
+			grep -oE 'Fl -?[A-Za-z][a-z-]*' | sed 's/Fl /-/' | sort -u)
+		[ -n "$helped" ]
+		diff <(printf '%s\n' "$helped") <(printf '%s\n' "$paged")
+	done
+}
+
 # Each line of the table in pfm(1) that is one of pfm: its command, and its options.
 @test "what pfm(1) gives instead of older tools is there" {
 	grep -o 'Li pfm [a-z]* .*' "$BATS_TEST_DIRNAME/../../man/pfm.1" >"$BATS_TEST_TMPDIR/table"

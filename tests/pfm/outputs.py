@@ -91,27 +91,68 @@ def period_of(pprof):
     return message(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)[12][0]
 
 
-def check_table(table, **references):
-    """All columns have the table's length, and refer to rows that exist."""
-    for name, column in table.items():
-        if name not in ("length", "weightType"):
-            assert len(column) == table["length"], name
-    for name, length in references.items():
-        for index in table[name]:
-            assert index is None or -1 <= index < length, (name, index)
+NUMBER, TEXT, NULL = (int, float), (str,), (type(None),)
+# Version 49 of the viewer's types (firefox-devtools/profiler, src/types/profile.js): the columns of its
+# tables, and what is required of others.
+TABLES = {
+    "samples": {"stack": (int,), "time": NUMBER, "weight": (int,)},
+    "frameTable": {"address": (int,), "inlineDepth": (int,), "category": (int,), "subcategory": (int,), "func": (int,),
+                   "nativeSymbol": NULL + (int,), "innerWindowID": NULL + (int,), "line": NULL + (int,),
+                   "column": NULL + (int,)},
+    "funcTable": {"name": (int,), "isJS": (bool,), "relevantForJS": (bool,), "resource": (int,),
+                  "fileName": NULL + (int,), "lineNumber": NULL + (int,), "columnNumber": NULL + (int,)},
+    "resourceTable": {"lib": NULL + (int,), "name": (int,), "host": NULL + (int,), "type": (int,)},
+    "stackTable": {"prefix": NULL + (int,), "frame": (int,), "category": (int,), "subcategory": (int,)},
+    "nativeSymbols": {"libIndex": (int,), "address": (int,), "name": (int,), "functionSize": NULL + (int,)},
+    "markers": {"data": NULL + (dict,), "name": (int,), "startTime": NULL + NUMBER, "endTime": NULL + NUMBER,
+                "phase": (int,), "category": (int,)},
+}
+THREAD = {"processType": TEXT, "processStartupTime": NUMBER, "processShutdownTime": NULL + NUMBER,
+          "registerTime": NUMBER, "unregisterTime": NULL + NUMBER, "pausedRanges": (list,), "name": TEXT,
+          "isMainThread": (bool,), "processName": TEXT, "pid": TEXT, "stringArray": (list,)}
+LIB = {"arch": TEXT, "name": TEXT, "path": TEXT, "debugName": TEXT, "debugPath": TEXT, "breakpadId": TEXT,
+       "codeId": NULL + TEXT}
+META = {"interval": NUMBER, "startTime": NUMBER, "processType": (int,), "categories": (list,), "product": TEXT,
+        "stackwalk": (int,), "version": (int,), "preprocessedProfileVersion": (int,), "symbolicated": (bool,),
+        "markerSchema": (list,), "sampleUnits": (dict,), "extensions": (dict,)}
+
+
+def check_types(record, types):
+    for name, wanted in types.items():
+        assert type(record[name]) in wanted, (name, record[name])
+
+
+def check_table(table, kind, **references):
+    """All columns have the table's length and their types, and refer to rows that exist."""
+    assert set(table) - {"length", "weightType"} == set(TABLES[kind]), kind
+    for column, wanted in TABLES[kind].items():
+        assert len(table[column]) == table["length"], (kind, column)
+        assert {type(value) for value in table[column]} <= set(wanted), (kind, column)
+    for column, length in references.items():
+        for index in table[column]:
+            assert index is None or -1 <= index < length, (kind, column, index)
+
+
+def check_meta(meta):
+    check_types(meta, META)
+    assert meta["preprocessedProfileVersion"] == 49
+    assert any(category["color"] == "grey" for category in meta["categories"])
+    assert all(category["subcategories"][0] == "Other" for category in meta["categories"])
 
 
 def check_thread(thread, libs):
+    check_types(thread, THREAD)
     strings = len(thread["stringArray"])
+    assert all(isinstance(string, str) for string in thread["stringArray"])
     functions, frames = thread["funcTable"], thread["frameTable"]
     resources, stacks = thread["resourceTable"], thread["stackTable"]
-    check_table(functions, name=strings, resource=resources["length"])
-    check_table(frames, func=functions["length"], category=3)
-    check_table(resources, name=strings, lib=libs)
-    check_table(stacks, frame=frames["length"], prefix=stacks["length"], category=3)
-    check_table(thread["samples"], stack=stacks["length"])
-    check_table(thread["markers"])
-    check_table(thread["nativeSymbols"])
+    check_table(functions, "funcTable", name=strings, resource=resources["length"])
+    check_table(frames, "frameTable", func=functions["length"], category=3)
+    check_table(resources, "resourceTable", name=strings, lib=libs)
+    check_table(stacks, "stackTable", frame=frames["length"], prefix=stacks["length"], category=3)
+    check_table(thread["samples"], "samples", stack=stacks["length"])
+    check_table(thread["markers"], "markers")
+    check_table(thread["nativeSymbols"], "nativeSymbols")
     assert thread["samples"]["time"] == sorted(thread["samples"]["time"])
     for row, prefix in enumerate(stacks["prefix"]):
         assert prefix is None or prefix < row
@@ -134,7 +175,9 @@ def thread_stacks(thread):
 def check_firefox(path, overflows):
     with open(path, encoding="utf-8") as f:
         profile = json.load(f)
-    assert profile["meta"]["preprocessedProfileVersion"] == 49
+    check_meta(profile["meta"])
+    for lib in profile["libs"]:
+        check_types(lib, LIB)
     libs = len(profile["libs"])
     for thread in profile["threads"]:
         check_thread(thread, libs)

@@ -29,7 +29,7 @@ struct firefox {
 
 static const char firefox_meta[] =
 	"\"processType\":0,\"product\":\"pfm\",\"preprocessedProfileVersion\":49,\"version\":24,"
-	"\"symbolicated\":true,\"debug\":false,\"usesOnlyOneStackType\":true,"
+	"\"stackwalk\":1,\"symbolicated\":true,\"debug\":false,\"usesOnlyOneStackType\":true,"
 	"\"doesNotUseFrameImplementation\":true,\"sourceCodeIsNotOnSearchfox\":true,"
 	"\"extensions\":{\"length\":0,\"baseURL\":[],\"id\":[],\"name\":[]},"
 	"\"categories\":[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
@@ -77,17 +77,7 @@ static int firefox_stack(struct firefox *f, const struct recorded_sample *s)
 	return (int)caller - 1;
 }
 
-/* A column with a value for each row of @table. */
-static void firefox_column(struct firefox *f, const char *name, const struct pairs *table,
-	void (*value)(struct firefox *f, const struct pair *row))
-{
-	text_printf(&f->out, ",\"%s\":[", name);
-	for (unsigned i = 0; i < table->n; i++) {
-		text_printf(&f->out, i ? "," : "");
-		value(f, table->list[i]);
-	}
-	text_printf(&f->out, "]");
-}
+/* --- Values of a column, in a row of a table */
 
 static void firefox_null(struct firefox *f, const struct pair *row)
 {
@@ -101,21 +91,28 @@ static void firefox_zero(struct firefox *f, const struct pair *row)
 	text_printf(&f->out, "0");
 }
 
-static void firefox_one(struct firefox *f, const struct pair *row)
-{
-	(void)row;
-	text_printf(&f->out, "1");
-}
-
 static void firefox_false(struct firefox *f, const struct pair *row)
 {
 	(void)row;
 	text_printf(&f->out, "false");
 }
 
-static void firefox_row_address(struct firefox *f, const struct pair *row)
+/* The viewer's resourceTypes.library */
+static void firefox_library(struct firefox *f, const struct pair *row)
 {
-	text_printf(&f->out, "%" PRIu64, ((const struct location *)row->what)->address);
+	(void)row;
+	text_printf(&f->out, "1");
+}
+
+/* In the file. Those of the kernel are in none, and JSON's numbers do not hold them. */
+static void firefox_address(struct firefox *f, const struct pair *row)
+{
+	const struct location *p = row->what;
+
+	if (p->in)
+		text_printf(&f->out, "%" PRIu64, p->address);
+	else
+		text_printf(&f->out, "-1");
 }
 
 static void firefox_row_category(struct firefox *f, const struct pair *row)
@@ -128,19 +125,19 @@ static void firefox_row_function(struct firefox *f, const struct pair *row)
 	text_printf(&f->out, "%d", firefox_function(f, row->what));
 }
 
-static void firefox_row_index(struct firefox *f, const struct pair *row)
+static void firefox_index(struct firefox *f, const struct pair *row)
 {
 	text_printf(&f->out, "%u", row->index);
 }
 
-static void firefox_row_resource(struct firefox *f, const struct pair *row)
+static void firefox_resource(struct firefox *f, const struct pair *row)
 {
 	const struct object *o = ((const struct location *)row->what)->object;
 
 	text_printf(&f->out, "%d", o ? firefox_number(f, &f->resources, o->number, 0, o) : -1);
 }
 
-static void firefox_row_prefix(struct firefox *f, const struct pair *row)
+static void firefox_prefix(struct firefox *f, const struct pair *row)
 {
 	if (row->a)
 		text_printf(&f->out, "%" PRIu64, row->a - 1);
@@ -148,13 +145,13 @@ static void firefox_row_prefix(struct firefox *f, const struct pair *row)
 		text_printf(&f->out, "null");
 }
 
-static void firefox_row_frame(struct firefox *f, const struct pair *row)
+static void firefox_frame(struct firefox *f, const struct pair *row)
 {
 	text_printf(&f->out, "%" PRIu64, row->b);
 }
 
 /* The names of resources follow those of functions in stringArray. */
-static void firefox_row_resource_name(struct firefox *f, const struct pair *row)
+static void firefox_resource_name(struct firefox *f, const struct pair *row)
 {
 	text_printf(&f->out, "%u", f->functions.n + row->index);
 }
@@ -164,59 +161,92 @@ static void firefox_row_lib(struct firefox *f, const struct pair *row)
 	text_printf(&f->out, "%" PRIu64, row->a);
 }
 
-static void firefox_frame_table(struct firefox *f)
-{
-	const struct pairs *t = &f->frames;
+/* --- Tables */
 
-	text_printf(&f->out, "\"frameTable\":{\"length\":%u", t->n);
-	firefox_column(f, "address", t, firefox_row_address);
-	firefox_column(f, "inlineDepth", t, firefox_zero);
-	firefox_column(f, "category", t, firefox_row_category);
-	firefox_column(f, "subcategory", t, firefox_zero);
-	firefox_column(f, "func", t, firefox_row_function);
-	firefox_column(f, "nativeSymbol", t, firefox_null);
-	firefox_column(f, "innerWindowID", t, firefox_null);
-	firefox_column(f, "line", t, firefox_null);
-	firefox_column(f, "column", t, firefox_null);
-	text_printf(&f->out, "},");
+/* A table, and the columns that the format requires. */
+static const struct firefox_table {
+	const char *name;
+	size_t rows; /* where struct firefox has them */
+	struct firefox_column {
+		const char *name;
+		void (*value)(struct firefox *f, const struct pair *row);
+	} columns[9]; /* up to one without a name */
+} firefox_tables[] = {
+	{
+		"frameTable",
+		offsetof(struct firefox, frames),
+		{
+			{"address", firefox_address},
+			{"inlineDepth", firefox_zero},
+			{"category", firefox_row_category},
+			{"subcategory", firefox_zero},
+			{"func", firefox_row_function},
+			{"nativeSymbol", firefox_null},
+			{"innerWindowID", firefox_null},
+			{"line", firefox_null},
+			{"column", firefox_null},
+		},
+	},
+	{
+		"funcTable",
+		offsetof(struct firefox, functions),
+		{
+			{"name", firefox_index},
+			{"isJS", firefox_false},
+			{"relevantForJS", firefox_false},
+			{"resource", firefox_resource},
+			{"fileName", firefox_null},
+			{"lineNumber", firefox_null},
+			{"columnNumber", firefox_null},
+		},
+	},
+	{
+		"resourceTable",
+		offsetof(struct firefox, resources),
+		{
+			{"lib", firefox_row_lib},
+			{"name", firefox_resource_name},
+			{"host", firefox_null},
+			{"type", firefox_library},
+		},
+	},
+	{
+		"stackTable",
+		offsetof(struct firefox, stacks),
+		{
+			{"prefix", firefox_prefix},
+			{"frame", firefox_frame},
+			{"category", firefox_row_category},
+			{"subcategory", firefox_zero},
+		},
+	},
+};
+
+#define FIREFOX_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct pairs *firefox_rows(struct firefox *f, const struct firefox_table *t)
+{
+	return (struct pairs *)((char *)f + t->rows);
 }
 
-static void firefox_func_table(struct firefox *f)
+static void firefox_column(
+	struct firefox *f, const struct firefox_column *c, const struct pairs *rows)
 {
-	const struct pairs *t = &f->functions;
-
-	text_printf(&f->out, "\"funcTable\":{\"length\":%u", t->n);
-	firefox_column(f, "name", t, firefox_row_index);
-	firefox_column(f, "isJS", t, firefox_false);
-	firefox_column(f, "relevantForJS", t, firefox_false);
-	firefox_column(f, "resource", t, firefox_row_resource);
-	firefox_column(f, "fileName", t, firefox_null);
-	firefox_column(f, "lineNumber", t, firefox_null);
-	firefox_column(f, "columnNumber", t, firefox_null);
-	text_printf(&f->out, "},");
+	text_printf(&f->out, ",\"%s\":[", c->name);
+	for (unsigned i = 0; i < rows->n; i++) {
+		text_printf(&f->out, i ? "," : "");
+		c->value(f, rows->list[i]);
+	}
+	text_printf(&f->out, "]");
 }
 
-static void firefox_resource_table(struct firefox *f)
+static void firefox_table(struct firefox *f, const struct firefox_table *t)
 {
-	const struct pairs *t = &f->resources;
+	const struct pairs *rows = firefox_rows(f, t);
 
-	text_printf(&f->out, "\"resourceTable\":{\"length\":%u", t->n);
-	firefox_column(f, "lib", t, firefox_row_lib);
-	firefox_column(f, "name", t, firefox_row_resource_name);
-	firefox_column(f, "host", t, firefox_null);
-	firefox_column(f, "type", t, firefox_one);
-	text_printf(&f->out, "},");
-}
-
-static void firefox_stack_table(struct firefox *f)
-{
-	const struct pairs *t = &f->stacks;
-
-	text_printf(&f->out, "\"stackTable\":{\"length\":%u", t->n);
-	firefox_column(f, "prefix", t, firefox_row_prefix);
-	firefox_column(f, "frame", t, firefox_row_frame);
-	firefox_column(f, "category", t, firefox_row_category);
-	firefox_column(f, "subcategory", t, firefox_zero);
+	text_printf(&f->out, "\"%s\":{\"length\":%u", t->name, rows->n);
+	for (unsigned i = 0; i < FIREFOX_LENGTH(t->columns) && t->columns[i].name; i++)
+		firefox_column(f, &t->columns[i], rows);
 	text_printf(&f->out, "},");
 }
 
@@ -276,18 +306,14 @@ static void firefox_thread_names(
 
 static void firefox_thread(struct firefox *f, const struct recorded_sample **s, size_t n)
 {
-	struct pairs *tables[] = {&f->frames, &f->functions, &f->resources, &f->stacks};
-
-	for (unsigned i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		f->failed = f->failed || pairs_init(tables[i]) < 0;
+	for (unsigned i = 0; i < FIREFOX_LENGTH(firefox_tables); i++)
+		f->failed = f->failed || pairs_init(firefox_rows(f, &firefox_tables[i])) < 0;
 	text_printf(&f->out, "{");
 	if (!f->failed) {
 		firefox_thread_names(f, s[0], s[n - 1]);
 		firefox_samples(f, s, n);
-		firefox_frame_table(f);
-		firefox_func_table(f);
-		firefox_resource_table(f);
-		firefox_stack_table(f);
+		for (unsigned i = 0; i < FIREFOX_LENGTH(firefox_tables); i++)
+			firefox_table(f, &firefox_tables[i]);
 		firefox_strings(f);
 	}
 	text_printf(&f->out,
@@ -295,8 +321,8 @@ static void firefox_thread(struct firefox *f, const struct recorded_sample **s, 
 		","
 		"\"name\":[]},\"markers\":{\"length\":0,\"category\":[],\"data\":[],\"endTime\":[],"
 		"\"name\":[],\"phase\":[],\"startTime\":[]}}");
-	for (unsigned i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		pairs_free(tables[i]);
+	for (unsigned i = 0; i < FIREFOX_LENGTH(firefox_tables); i++)
+		pairs_free(firefox_rows(f, &firefox_tables[i]));
 }
 
 static bool firefox_same_thread(const struct recorded_sample *a, const struct recorded_sample *b)
@@ -334,7 +360,7 @@ static void firefox_lib(struct firefox *f, const struct object *o)
 	for (unsigned i = 0; i < o->id_size; i++)
 		text_printf(&f->out, "%s%02x%s", i ? "" : "\"", o->id[i],
 			i + 1 < o->id_size ? "" : "\"");
-	text_printf(&f->out, ",\"arch\":null}");
+	text_printf(&f->out, ",\"arch\":\"\"}");
 }
 
 static void firefox_libs(struct firefox *f)
