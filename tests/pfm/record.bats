@@ -305,6 +305,20 @@ first_caller() {
 	no_contexts
 }
 
+# The profile is written in one piece, of which what fits is on the disk.
+@test "an output on a full disk" {
+	serve --backend=sim
+	pfm record -o recorded -C 1 -e instructions:u -c 1000000 sh -c "echo 1000000000 >$MNT/sim/advance"
+	mkdir small
+	mount -t tmpfs -o size=16k none small
+	for format in firefox perf-script; do
+		run -125 pfm report recorded "--$format=small/out"
+		[[ $output == *small/out* ]]
+		rm small/out
+	done
+	umount small
+}
+
 # The buffer of a CPU has room for 2700 samples.
 @test "a buffer that fills is emptied" {
 	serve --backend=sim

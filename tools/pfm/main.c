@@ -2,6 +2,7 @@
 /* pfm counts and profiles by the tree of a perfmonfs mount, with the rights of its user. */
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,9 +70,14 @@ static int main_help(int argc, char **argv, struct err *e)
 /* Output that was lost, as on a full disk, is a failure. */
 static int main_flush(int status, struct err *e)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	bool failed = ferror(stdout);
+
+	if (fflush(stdout) != 0)
+		err_set(e, errno, "standard output: %s", err_name(errno));
+	else if (failed)
+		err_set(e, EIO, "standard output: not all has been written: is its disk full?");
+	else
 		return status;
-	err_set(e, errno, "standard output: %s", err_name(errno));
 	return PFM_EXIT_FAILED;
 }
 
