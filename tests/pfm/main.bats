@@ -50,6 +50,8 @@ load common
 	run -125 pfm
 	run -125 pfm nonsense
 	[[ $output == *nonsense* ]]
+	run -125 pfm sta
+	[[ $output == *"is it stat?"* ]]
 	run -125 pfm help nonsense
 	[[ $output == *nonsense* ]]
 }

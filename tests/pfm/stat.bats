@@ -391,7 +391,10 @@ sleeps() {
 	[[ $output == *-C* ]]
 	run -125 pfm stat --mount="$MNT" -C 99999 -- true
 	run -125 pfm stat --mount="$MNT" -C x -- true
+	[[ $output == *"-C: "*"x"* ]]
 	run -125 pfm stat --mount="$MNT" -C 1 -a -- true
+	run -125 pfm stat --mount="$MNT" -C 1 -j -x, -- true
+	[[ $output == *"-j or -x"* ]]
 	run -125 pfm stat --mount="$MNT" -C 1 -e nonsense -- true
 	[[ $output == *nonsense* ]]
 	run -125 pfm stat --mount="$MNT"

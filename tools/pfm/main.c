@@ -10,6 +10,7 @@
 #include "tools/pfm/command.h"
 #include "tools/pfm/samples/symbols.h"
 #include "tools/pfm/events/libpfm.h"
+#include "tools/pfm/events/nearest.h"
 
 static int main_help(int argc, char **argv, struct err *e);
 
@@ -36,6 +37,20 @@ static const struct pfm_command *const commands[] = {
 };
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
+/* Why @name is no command, with the commands nearest to it. */
+static int main_unknown(const char *name, struct err *e)
+{
+	struct nearest near = {0};
+	char room[NEAREST_ROOM];
+
+	for (int i = 0; i < NCOMMANDS; i++)
+		nearest_offer(&near, slice_of(name), commands[i]->name);
+	if (near.n)
+		return err_set(e, EINVAL, "%s: no such command: is it %s?", name,
+			nearest_text(&near, room));
+	return err_set(e, EINVAL, "%s: no such command; `pfm help` lists them", name);
+}
+
 static const struct pfm_command *main_find(const char *name)
 {
 	for (int i = 0; i < NCOMMANDS; i++)
@@ -59,7 +74,7 @@ static int main_help(int argc, char **argv, struct err *e)
 	const struct pfm_command *c = argc > 1 ? main_find(argv[1]) : NULL;
 
 	if (argc > 1 && !c)
-		return err_set(e, EINVAL, "%s: no such command; `pfm help` lists them", argv[1]);
+		return main_unknown(argv[1], e);
 	if (c)
 		fputs(c->usage, stdout);
 	else
@@ -105,6 +120,7 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct pfm_command *c;
+	struct err e;
 
 	/* Where it was ignored, the kernel would keep no exit status of the command. */
 	signal(SIGCHLD, SIG_DFL);
@@ -119,9 +135,10 @@ int main(int argc, char **argv)
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
 		name = "help";
 	c = main_find(name);
-	if (!c && *name)
-		fprintf(stderr, "pfm: %s: no such command; `pfm help` lists them\n", name);
-	else if (!c)
+	if (!c && *name) {
+		main_unknown(name, &e);
+		fprintf(stderr, "pfm: %s\n", e.text);
+	} else if (!c)
 		main_usage(stderr);
 	return c ? main_run(c, argc - 1, argv + 1) : PFM_EXIT_FAILED;
 }

@@ -320,8 +320,10 @@ int event_resolve(
 	int rc;
 
 	*event = (struct pfm_event){.extra_pmc = -1};
-	if (rest.n >= sizeof(event->name) || !rest.n)
-		return err_set(e, EINVAL, "'%.*s': an event has 1 to %zu bytes", SLICE_ARG(rest),
+	if (!rest.n)
+		return err_set(e, EINVAL, "an event without a name: see pfm list");
+	if (rest.n >= sizeof(event->name))
+		return err_set(e, EINVAL, "'%.*s': an event has at most %zu bytes", SLICE_ARG(rest),
 			sizeof(event->name) - 1);
 	memcpy(event->name, text, rest.n + 1);
 	rest = event_without_slashes(rest, room);

@@ -17,15 +17,18 @@ enum { PLACES_MAX = 8192 };
 
 int places_add(struct places *p, enum place_kind kind, int id, struct err *e)
 {
-	struct place *all;
-
 	if (p->n == PLACES_MAX)
 		return err_set(e, E2BIG, "more than %d places to count", PLACES_MAX);
-	all = realloc(p->all, (p->n + 1) * sizeof(*all));
-	if (!all)
-		return err_set(e, ENOMEM, "no memory for %u contexts", p->n + 1);
-	p->all = all;
-	all[p->n++] = (struct place){.kind = kind, .id = id, .ctx = TREE_CTX_NONE};
+	if (p->n == p->room) {
+		unsigned room = p->room ? 2 * p->room : 4;
+		struct place *all = realloc(p->all, room * sizeof(*all));
+
+		if (!all)
+			return err_set(e, ENOMEM, "no memory for %u contexts", room);
+		p->all = all;
+		p->room = room;
+	}
+	p->all[p->n++] = (struct place){.kind = kind, .id = id, .ctx = TREE_CTX_NONE};
 	return 0;
 }
 
@@ -47,6 +50,8 @@ static int places_add_online(struct places *p, const struct tree *t, struct err 
 int places_add_list(
 	struct places *p, const struct tree *t, const struct place_options *o, struct err *e)
 {
+	static const char *const options[] = {
+		[PLACE_PROCESS] = "-p", [PLACE_THREAD] = "-t", [PLACE_CPU] = "-C"};
 	struct slice rest = slice_of(o->list ? o->list : "");
 	uint64_t first, last;
 	int rc = 0;
@@ -54,7 +59,8 @@ int places_add_list(
 	if (!o->list)
 		return places_add_online(p, t, e);
 	do {
-		rc = num_range(&rest, INT_MAX, &first, &last, e);
+		if (num_range(&rest, INT_MAX, &first, &last, e) < 0)
+			return err_prefix(e, "%s", options[o->kind]);
 		for (; rc == 0 && first <= last; first++)
 			rc = places_add(p, o->kind, (int)first, e);
 	} while (rc == 0 && rest.n);

@@ -32,6 +32,7 @@ struct place {
 struct places {
 	struct place *all;
 	unsigned n;
+	unsigned room; /* elements of @all */
 };
 
 int places_add(struct places *p, enum place_kind kind, int id, struct err *e);

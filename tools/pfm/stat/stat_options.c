@@ -96,13 +96,20 @@ static bool stat_options_separates(char c)
 	return !isalnum((unsigned char)c) && !strchr("\"\n\r-+._", c);
 }
 
+static int stat_options_format(struct stat_options *o, enum report_format format, struct err *e)
+{
+	if (o->format != REPORT_TEXT && o->format != format)
+		return err_set(e, EINVAL, "give -j or -x, not both");
+	o->format = format;
+	return 0;
+}
+
 static int stat_options_csv(struct stat_options *o, const char *text, struct err *e)
 {
-	o->format = REPORT_CSV;
+	if (strlen(text) != 1 || !stat_options_separates(*text))
+		return err_set(e, EINVAL, "-x %s: give one character, like -x,", text);
 	o->separator = *text;
-	return strlen(text) == 1 && stat_options_separates(*text)
-		       ? 0
-		       : err_set(e, EINVAL, "-x %s: give one character, like -x,", text);
+	return stat_options_format(o, REPORT_CSV, e);
 }
 
 static int stat_options_aggregate(struct stat_options *o, enum aggregate how, struct err *e)
@@ -124,8 +131,7 @@ static int stat_options_set_output(struct stat_options *o, int c, struct err *e)
 			       ? err_prefix(e, "-r")
 			       : 0;
 	case 'j':
-		o->format = REPORT_JSON;
-		return 0;
+		return stat_options_format(o, REPORT_JSON, e);
 	case 'x':
 		return stat_options_csv(o, optarg, e);
 	case 'o':
