@@ -16,18 +16,33 @@ static int group_explain_lost(struct err *e)
 		"the PMD and start again");
 }
 
+static bool group_is_inherited(const struct perf_group *g)
+{
+	return g->conf.inherit && !g->conf.process;
+}
+
 int group_open(
 	struct perf_group *g, const atomic_int *tid, const struct thread_conf *conf, struct err *e)
 {
+	struct thread_conf leader = *conf;
+	int rc;
+
 	*g = (struct perf_group){.tid = tid, .conf = *conf};
-	g->leader = perf_leader_new(atomic_load(tid), conf, e);
-	return g->leader < 0 ? g->leader : 0;
+	leader.inherit = group_is_inherited(g);
+	g->leader = perf_leader_new(atomic_load(tid), &leader, e);
+	if (g->leader < 0 || !conf->process)
+		return g->leader < 0 ? g->leader : 0;
+	rc = process_new(conf->process, tid, g->leader, &g->process, e);
+	if (rc < 0)
+		close(g->leader);
+	return rc;
 }
 
 void group_close(struct perf_group *g)
 {
 	for (unsigned i = 0; i < g->nparked; i++)
 		close(g->parked[i].fd);
+	process_free(g->process);
 	close(g->leader);
 }
 
@@ -56,7 +71,7 @@ int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel
 			"inherit: unload, write the PMC, and load again");
 	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
 	fd = perf_member_new(
-		src, atomic_load(g->tid), g->leader, g->conf.inherit, sel, sampling, e);
+		src, atomic_load(g->tid), g->leader, group_is_inherited(g), sel, sampling, e);
 	if (fd < 0)
 		return group_refused(g, sel, fd, e);
 	g->current = false;
@@ -86,8 +101,20 @@ bool group_unpark(struct perf_group *g, uint64_t sel, struct group_member *m)
 	return false;
 }
 
+static bool group_read_process(struct perf_group *g)
+{
+	struct process_reading r;
+	bool ok = process_time(g->process, &r);
+
+	g->reading.enabled = r.enabled;
+	g->reading.running = r.running;
+	return ok;
+}
+
 static bool group_read_kernel(struct perf_group *g, struct backend_stats *stats)
 {
+	if (g->process)
+		return group_read_process(g);
 	atomic_fetch_add_explicit(&stats->reads, 1, memory_order_relaxed);
 	return read(g->leader, &g->reading, sizeof(g->reading)) >=
 	       (ssize_t)offsetof(struct group_reading, event);
@@ -100,16 +127,33 @@ static void group_forget_lost(struct perf_group *g, struct backend_stats *stats)
 	g->missed = g->reading.enabled - g->reading.running;
 }
 
+int group_open_process(struct perf_group *g, const struct perf_sources *src,
+	const struct process_member *members, unsigned n, struct backend_stats *stats,
+	struct err *e)
+{
+	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
+	return process_open(g->process, src, members, n, g->conf.max_files, e);
+}
+
+static int group_run(struct perf_group *g, bool on, struct backend_stats *stats, struct err *e)
+{
+	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
+	if (g->process)
+		return process_run(g->process, on, e);
+	if (ioctl(g->leader, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) < 0)
+		return err_set(e, EIO, "the kernel refuses to %s the events: %s; load again",
+			on ? "start" : "stop", err_name(errno));
+	return 0;
+}
+
 int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e)
 {
 	bool waits = g->conf.on_exec && !g->begun;
 
 	if (g->lost)
 		group_forget_lost(g, stats);
-	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
-	if (!waits && ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0) < 0)
-		return err_set(e, EIO, "the kernel refuses to start the events: %s; load again",
-			err_name(errno));
+	if (!waits && group_run(g, true, stats, e) < 0)
+		return -e->no;
 	g->begun = true;
 	g->running = true;
 	g->current = false;
@@ -131,8 +175,7 @@ void group_stop(struct perf_group *g, struct backend_stats *stats)
 {
 	struct err later;
 
-	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
-	if (ioctl(g->leader, PERF_EVENT_IOC_DISABLE, 0) < 0)
+	if (group_run(g, false, stats, &later) < 0)
 		g->lost = true;
 	g->running = false;
 	g->current = false;
@@ -152,4 +195,16 @@ int group_count(struct perf_group *g, struct backend_stats *stats, uint64_t id, 
 			return 0;
 		}
 	return group_explain_lost(e);
+}
+
+int group_process_count(struct perf_group *g, struct backend_stats *stats, uint64_t id,
+	uint64_t *count, struct err *e)
+{
+	struct process_reading r;
+
+	atomic_fetch_add_explicit(&stats->reads, 1, memory_order_relaxed);
+	if (!process_count(g->process, id, &r) || r.running != r.enabled)
+		return group_explain_lost(e);
+	*count = r.count;
+	return 0;
 }

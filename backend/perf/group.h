@@ -8,6 +8,9 @@
  *
  * What the thread creates can inherit the group. Then members are read one by one: while one of the
  * threads ends, the kernel has no complete reading of a group.
+ *
+ * Of a process, the group itself never runs and is not inherited: it tells what can be counted, and
+ * of which program. The first start opens one like it on each thread (process.h).
  */
 #ifndef BACKEND_PERF_GROUP_H
 #define BACKEND_PERF_GROUP_H
@@ -17,6 +20,7 @@
 #include <stdint.h>
 
 #include "backend/perf/event.h"
+#include "backend/perf/process.h"
 #include "base/err.h"
 #include "perfmonfs/backend.h"
 
@@ -42,8 +46,9 @@ struct group_reading {
 struct perf_group {
 	const atomic_int *tid;
 	struct thread_conf conf;
-	int leader;   /* Its descriptor. */
-	bool begun;   /* It was started: threads that inherit it may exist. */
+	struct perf_process *process; /* NULL: one thread. */
+	int leader;                   /* Its descriptor. */
+	bool begun;                   /* It was started: threads that inherit it may exist. */
 	bool running; /* The leader is enabled, or will be when the thread executes a program. */
 	bool current; /* @reading was made by the present run. */
 	bool lost;    /* The kernel did not keep the group on the PMU in the present run. */
@@ -76,6 +81,10 @@ bool group_unpark(struct perf_group *g, uint64_t sel, struct group_member *m);
 
 /* The counts that an earlier run has lost stay lost; those of this one are not. */
 int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e);
+/* Before the first start of a process: see process_open(). */
+int group_open_process(struct perf_group *g, const struct perf_sources *src,
+	const struct process_member *members, unsigned n, struct backend_stats *stats,
+	struct err *e);
 /* Stops and reads it. If that fails, so does reading the counts. */
 void group_stop(struct perf_group *g, struct backend_stats *stats);
 
@@ -85,5 +94,8 @@ int group_read(struct perf_group *g, struct backend_stats *stats, struct err *e)
 /* The count of member @id, by group_read(); not of a group that is inherited. EBUSY: as there. */
 int group_count(struct perf_group *g, struct backend_stats *stats, uint64_t id, uint64_t *count,
 	struct err *e);
+/* The same of a process. */
+int group_process_count(struct perf_group *g, struct backend_stats *stats, uint64_t id,
+	uint64_t *count, struct err *e);
 
 #endif

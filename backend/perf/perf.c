@@ -174,11 +174,15 @@ static int perf_thread_check(struct backend_cpu *c, struct err *e)
 
 static int perf_thread_watch(struct backend_cpu *c, struct err *e)
 {
-	int leader = c->group.leader, rc = 0;
+	int fd = c->group.leader;
 
-	if (!c->watch.page)
-		rc = watch_open(&c->watch, atomic_load(c->group.tid), leader, e);
-	return rc < 0 ? rc : leader;
+	if (c->group.process && c->group.begun)
+		fd = process_watch(c->group.process);
+	else if (!c->watch.page && watch_open(&c->watch, atomic_load(c->group.tid), fd, e) < 0)
+		return -e->no;
+	else if (watch_is_over(fd))
+		fd = -1;
+	return fd >= 0 ? fd : err_set(e, ESRCH, "all threads have ended, or lost their events");
 }
 
 static int perf_selector_write(
@@ -318,6 +322,25 @@ static bool perf_counts_after(const struct backend_cpu *c, const struct reg_op *
 	return false;
 }
 
+/* All events that slots have selected are those of each thread. */
+static int perf_open_process(struct backend_cpu *c, struct err *e)
+{
+	struct process_member members[NSLOTS];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < NSLOTS; i++)
+		if (c->slots[i].fd >= 0)
+			members[n++] = (struct process_member){c->slots[i].open, c->slots[i].id};
+	return group_open_process(&c->group, &c->pc.src, members, n, c->pc.stats, e);
+}
+
+static int perf_start_group(struct backend_cpu *c, struct err *e)
+{
+	if (c->group.process && !c->group.begun && perf_open_process(c, e) < 0)
+		return err_prefix(e, "thread %d", atomic_load(c->group.tid));
+	return group_start(&c->group, c->pc.stats, e);
+}
+
 /*
  * The group stops before the first counter does, if all are to stop, and starts after the last one.
  * If it cannot start, the last operation counts as failed: the caller turns all of them back. Of
@@ -336,7 +359,7 @@ static unsigned perf_run_group(struct backend_cpu *c, struct reg_op *ops, unsign
 			group_stop(&c->group, c->pc.stats);
 	}
 	done = perf_run_each(c, ops, n, e);
-	if (done < n || c->group.running || !counts || group_start(&c->group, c->pc.stats, e) == 0)
+	if (done < n || c->group.running || !counts || perf_start_group(c, e) == 0)
 		return done;
 	return n - 1;
 }
@@ -402,8 +425,8 @@ static bool perf_is_evicted(const struct backend_cpu *c, const struct perf_recor
 	return r->enabled - r->running > (c->pc.group ? c->group.missed : 0);
 }
 
-/* The counters that were stopped. Since Linux 6.16, these are a whole group, and the record has the number of
- * its leader, which has no slot. */
+/* The counters that were stopped. Since Linux 6.16, these are a whole group, and the record has the
+ * number of its leader, which has no slot. */
 static void perf_interrupt_stopped(
 	const struct backend_cpu *c, const struct perf_slot *s, struct interrupt *in)
 {
@@ -419,8 +442,7 @@ static bool perf_interrupt_of(
 	unsigned n;
 	const struct perf_slot *s = perf_slot_of(c, r->id, &n);
 
-	if (!s && r->kind != INTERRUPT_DROPPED &&
-		!(r->kind == INTERRUPT_THROTTLED && c->pc.group))
+	if (!s && r->kind != INTERRUPT_DROPPED && !(r->kind == INTERRUPT_THROTTLED && c->pc.group))
 		return false;
 	in->kind = perf_is_evicted(c, r) ? INTERRUPT_EVICTED : r->kind;
 	in->addr = PERFCNT_ADDR + n;

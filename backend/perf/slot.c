@@ -191,6 +191,14 @@ static int slot_inherited_count(
 	return rc;
 }
 
+static int slot_process_count(
+	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
+{
+	int rc = group_process_count(pc->group, pc->stats, s->id, count, e);
+
+	return rc < 0 ? slot_lose(s, EBUSY, e) : 0;
+}
+
 /* A member has counted since it was opened or unparked, or will when the group runs. */
 static int slot_member_begin(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
 {
@@ -232,10 +240,20 @@ static const struct slot_ops slot_inherited_ops = {
 	.count = slot_inherited_count,
 };
 
+/* Of a process. */
+static const struct slot_ops slot_process_ops = {
+	.open = slot_member_open,
+	.begin = slot_member_begin,
+	.stop = slot_process_count,
+	.count = slot_process_count,
+};
+
 static const struct slot_ops *slot_ops(const struct perf_cpu *pc)
 {
 	if (!pc->group)
 		return &slot_event_ops;
+	if (pc->group->process)
+		return &slot_process_ops;
 	return pc->group->conf.inherit ? &slot_inherited_ops : &slot_member_ops;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -55,4 +56,11 @@ void watch_close(struct perf_watch *w)
 	munmap(w->page, watch_page_size());
 	close(w->fd);
 	w->page = NULL;
+}
+
+bool watch_is_over(int leader)
+{
+	struct pollfd p = {.fd = leader};
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
 }

@@ -9,6 +9,7 @@
 #ifndef BACKEND_PERF_WATCH_H
 #define BACKEND_PERF_WATCH_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -22,5 +23,8 @@ struct perf_watch {
  * all that have inherited it are without their events. ESRCH, EMFILE, EPERM. */
 int watch_open(struct perf_watch *w, pid_t tid, int leader, struct err *e);
 void watch_close(struct perf_watch *w); /* It need not be open. */
+
+/* Whether poll() reports POLLHUP on @leader, which is watched. */
+bool watch_is_over(int leader);
 
 #endif

@@ -15,10 +15,10 @@ static int command_check_inherit(const struct cmd_load *load, struct err *e)
 		return err_set(e, EINVAL,
 			"inherit has one sum for all threads, follow a context for each: leave one "
 			"out");
-	if (load->inherit && load->process)
+	if (load->on_exec && load->process)
 		return err_set(e, EINVAL,
-			"inherit is for what thread tid=N will make: for all threads that a "
-			"process has, write 'load pid=N follow'");
+			"of the threads of a process, one alone is left when it executes a "
+			"program: write 'load tid=N inherit on_exec'");
 	if (load->inherit && load->cpus)
 		return err_set(e, EINVAL, "inherit counts on all CPUs: leave cpus out");
 	return 0;
@@ -29,9 +29,10 @@ int command_check_load(const struct command *cmd, struct err *e)
 	if (cmd->load.follow && cmd->load.untraced)
 		return err_set(e, EINVAL,
 			"follow needs ptrace to see new threads: leave out follow or ptrace=no");
-	if (cmd->load.process && cmd->load.untraced)
-		return err_set(
-			e, EINVAL, "pid needs ptrace to see all threads: leave ptrace=no out");
+	if (cmd->load.process && cmd->load.untraced && !cmd->load.inherit)
+		return err_set(e, EINVAL,
+			"pid needs ptrace to see all threads, except with inherit: leave ptrace=no "
+			"out");
 	return command_check_inherit(&cmd->load, e);
 }
 

@@ -14,6 +14,7 @@
 /*
  * ctl: "load cpu=N [set=ID]", "load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]",
  * "load tid=N [set=ID] inherit [on_exec]", "load pid=N [set=ID] [follow] [cpus=LIST]",
+ * "load pid=N [set=ID] inherit",
  * "start [set=ID]", "stop", "restart", "unload", "signal sig=N [tid=N]". Allocates cmd->cpus, which
  * command_free() frees, also after a failure.
  */

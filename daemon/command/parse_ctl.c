@@ -42,7 +42,8 @@ static const struct ctl_arg {
 
 #define LOAD_USAGE                                                                                 \
 	"load cpu=N [set=ID]', 'load tid=N [set=ID] [follow] [cpus=LIST] [ptrace=no]', 'load "     \
-	"tid=N [set=ID] inherit [on_exec]' or 'load pid=N [set=ID] [follow] [cpus=LIST]"
+	"tid=N [set=ID] inherit [on_exec]', 'load pid=N [set=ID] [follow] [cpus=LIST]' or "        \
+	"'load pid=N [set=ID] inherit"
 
 static const struct ctl_verb {
 	const char *name;

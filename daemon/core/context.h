@@ -165,6 +165,9 @@ static inline bool ctx_wants_stacks(const struct context *ctx)
 	return ctx->smpl.fmt && (ctx->smpl.fmt->fmt_flags & PFM_FMTFL_STACKS);
 }
 
+/* Counters that its active set selects. */
+unsigned ctx_counters(const struct context *ctx);
+
 /* A set of it has time_switch. */
 bool ctx_switches_by_time(const struct context *ctx);
 

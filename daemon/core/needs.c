@@ -80,6 +80,14 @@ static bool needs_each_set_counts(const struct context *ctx)
 	return true;
 }
 
+unsigned ctx_counters(const struct context *ctx)
+{
+	struct image im;
+
+	image_of(ctx->pmu, ctx->active->pmc, true, &im);
+	return (unsigned)__builtin_popcountll(im.pmds);
+}
+
 bool ctx_switches_by_time(const struct context *ctx)
 {
 	return needs_set_flags(ctx, SET_TIME_SWITCH);

@@ -264,11 +264,13 @@ struct loaded_pmcs {
 struct cmd_load {
 	unsigned cpu;       /* unless a thread is given */
 	bool follow;        /* threads and processes that the thread creates get contexts, too */
-	bool process;       /* all threads of its process get contexts (pid=N) */
+	bool process;       /* all threads of its process get contexts, or one (pid=N) */
 	bool untraced;      /* without ptrace (ptrace=no) */
 	bool inherit;       /* one context counts the thread and all that it creates */
 	bool on_exec;       /* counting waits until the thread executes a program */
 	bool always_active; /* the thread has registers of its own: see ctx_target */
+	/* With @inherit and @process: descriptors that these may take. Not for the core. */
+	unsigned max_files;
 	/* On a thread: of the process that opened the file. The writer's count only if they are
 	 * among these. Not for the core. */
 	struct capabilities opener;

@@ -83,8 +83,10 @@ struct engine_ctx {
 	/* For messages about a CPU that is in use, and for `cpus`. */
 	unsigned uid;
 	const char *name;
-	/* The workers of this user's contexts on threads. */
+	/* The workers of this user's contexts on threads, and those for whose descriptors there
+	 * would be room: this context's. */
 	unsigned *user_workers;
+	unsigned workers;
 	/* The process that loaded the context. */
 	int pid;
 	/* Of the load on a CPU; by_grant.kernel also if a later command needed it. */

@@ -263,7 +263,12 @@ static int worker_watch_thread(struct worker *w, struct err *e)
 static int worker_open_thread(struct worker *w, const struct cmd_load *load, struct err *e)
 {
 	struct backend *be = w->x.be;
-	struct thread_conf conf = {.inherit = load->inherit, .on_exec = load->on_exec};
+	struct thread_conf conf = {
+		.inherit = load->inherit,
+		.on_exec = load->on_exec,
+		.process = load->process ? w->ec->ctx.target.pid : 0,
+		.max_files = load->max_files,
+	};
 	int rc = be->ops->thread_open(be, &w->tid, &conf, &w->x.cpu, e);
 
 	return rc < 0 || !conf.inherit ? rc : worker_watch_thread(w, e);
@@ -279,9 +284,10 @@ static int worker_open(struct worker *w, const struct cmd_load *load, struct err
 
 static int worker_first_load(struct worker *w, struct job *job)
 {
-	int rc = worker_open(w, &job->cmd.load, &job->err);
+	int rc;
 
 	w->ec = job->ec;
+	rc = worker_open(w, &job->cmd.load, &job->err);
 	if (rc == 0)
 		rc = worker_attribute(w, job, &job->err);
 	return rc < 0 ? rc : worker_exec(w, job->ec, &job->cmd, &job->err);
@@ -431,10 +437,14 @@ static struct timespec worker_interrupts_timeout(const struct worker *w)
 	return nsec_timespec(left);
 }
 
-static void worker_send_gone(struct worker *w)
+/* One thread of a process, with all that it has created: others may be left. */
+static void worker_watch_next(struct worker *w)
 {
-	w->watch_fd = -1;
-	event_send(w->events, &w->gone_event.event);
+	struct err gone;
+
+	w->watch_fd = w->x.be->ops->thread_watch(w->x.cpu, &gone);
+	if (w->watch_fd < 0)
+		event_send(w->events, &w->gone_event.event);
 }
 
 /* Sleeps until an interrupt, an event of a process, an alarm, the end of the threads, a wake-up
@@ -459,7 +469,7 @@ static void worker_sleep_interrupts(struct worker *w)
 	if (fds[0].revents)
 		raw_syscall4(SYS_read, w->eventfd, (long)&wakeups, sizeof(wakeups), 0);
 	if (fds[3].revents) {
-		worker_send_gone(w);
+		worker_watch_next(w);
 		return;
 	}
 	if (fds[1].revents & (POLLERR | POLLHUP))

@@ -28,12 +28,25 @@ static unsigned active_workers_max(void)
 
 static bool active_may_have_worker(const struct task_registry *reg, const struct engine_ctx *ec)
 {
-	unsigned all = reg->shared.stats->workers, max;
+	unsigned all = reg->workers + ec->workers, max;
 
 	if (!ec->uid)
-		return all < WORKERS_MAX;
+		return all <= WORKERS_MAX;
 	max = active_workers_max();
-	return all + max / RESERVED_PART < max && *ec->user_workers < max / USER_PART;
+	return all + max / RESERVED_PART <= max &&
+	       *ec->user_workers + ec->workers <= max / USER_PART;
+}
+
+void task_measure(struct job *job, const struct target *target)
+{
+	struct cmd_load *load = &job->cmd.load;
+	unsigned files = 0;
+
+	if (load->inherit && load->process)
+		files = target_threads(target) * (ctx_counters(&job->ec->ctx) + 2);
+	/* A quarter more for threads that are new until start. */
+	job->ec->workers = 1 + (files + files / 4) / WORKER_FILES;
+	load->max_files = job->ec->workers * WORKER_FILES;
 }
 
 bool task_load_is_active(const struct task_registry *reg, const struct job *job)
@@ -43,7 +56,8 @@ bool task_load_is_active(const struct task_registry *reg, const struct job *job)
 
 	return reg->shared.be->opens_threads && active_may_have_worker(reg, job->ec) &&
 	       (ctx_only_counts(ctx) || (reg->shared.be->interrupts && ctx_only_interrupts(ctx))) &&
-	       !load->follow && !load->process && (!load->untraced || load->inherit) && !load->cpus;
+	       !load->follow && (!load->process || load->inherit) &&
+	       (!load->untraced || load->inherit) && !load->cpus;
 }
 
 int task_check_inherit(const struct task_registry *reg, const struct job *job, struct err *e)
@@ -65,8 +79,9 @@ int task_check_inherit(const struct task_registry *reg, const struct job *job, s
 			"sets: leave these out, or write follow");
 	if (!active_may_have_worker(reg, job->ec))
 		return err_set(e, ENOSPC,
-			"inherit takes a worker, of which the daemon has no more for you: unload "
-			"some contexts on threads, or write follow");
+			"inherit takes a worker, and descriptors for each thread of a process, of "
+			"which the daemon has no more for you: unload some contexts on threads, or "
+			"write follow");
 	return 0;
 }
 
@@ -112,7 +127,7 @@ static int active_new_worker(struct task_registry *reg, struct engine_ctx *ec, p
 		return rc;
 	rc = worker_new(shared->be, shared->events, shared->stats, 0, tid, out, e);
 	if (rc < 0)
-		task_uncharge_worker(ec);
+		task_uncharge_worker(reg, ec);
 	return rc;
 }
 
@@ -130,7 +145,7 @@ int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t 
 	rc = task_ctx_add(reg, ec, tid, out, e);
 	if (rc < 0) {
 		reg->ops->retire(reg->arg, worker);
-		task_uncharge_worker(ec);
+		task_uncharge_worker(reg, ec);
 		return rc;
 	}
 	(*out)->worker = worker;

@@ -3,21 +3,23 @@
 #include "daemon/task/task_registry_i.h"
 
 /* A worker of a CPU is not charged: there are as few as CPUs. */
-int task_charge_worker(const struct task_registry *reg, struct engine_ctx *ec, struct err *e)
+int task_charge_worker(struct task_registry *reg, struct engine_ctx *ec, struct err *e)
 {
 	size_t bytes = ctx_attributes(&ec->ctx) ? reg->shared.be->interrupts_bytes : 0;
 
 	if (bytes && ec->ops->charge && ec->ops->charge(ec, bytes, e) < 0)
 		return -e->no;
-	++*ec->user_workers;
+	*ec->user_workers += ec->workers;
+	reg->workers += ec->workers;
 	return 0;
 }
 
-void task_uncharge_worker(struct engine_ctx *ec)
+void task_uncharge_worker(struct task_registry *reg, struct engine_ctx *ec)
 {
 	struct err never;
 
-	--*ec->user_workers;
+	*ec->user_workers -= ec->workers;
+	reg->workers -= ec->workers;
 	if (ec->ops->charge)
 		ec->ops->charge(ec, 0, &never);
 }

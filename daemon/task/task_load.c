@@ -491,6 +491,7 @@ static int load_begin(
 	struct task_ctx *loaded, *task;
 	int rc;
 
+	task_measure(job, &op->target);
 	op->active = task_load_is_active(reg, job);
 	rc = load_check_request(reg, op, &cpumask, &covered, e);
 	loaded = rc == 0 ? task_ctx_find(reg, op->target.tid) : NULL;
@@ -515,7 +516,7 @@ static int load_begin(
 	task->has_cpumask = job->cmd.load.cpus;
 	task->covered = covered;
 	task->tgid = op->target.tgid;
-	task->process = job->cmd.load.process;
+	task->process = job->cmd.load.process && !job->cmd.load.inherit;
 	task->follow = job->cmd.load.follow;
 	task->check_exec = job->cmd.load.untraced && !credentials_trace_all(&op->requester->cred);
 	task->loading = true;

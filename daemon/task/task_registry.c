@@ -268,7 +268,7 @@ void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 	task->root->followed -= task->root != task->ec;
 	if (task->worker) {
 		reg->ops->retire(reg->arg, task->worker);
-		task_uncharge_worker(task->ec);
+		task_uncharge_worker(reg, task->ec);
 	} else {
 		reg->shared.slots[task->slot].task = NULL;
 	}

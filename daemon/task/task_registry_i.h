@@ -45,6 +45,7 @@ struct task_registry {
 	/* The load that is submitted again, as its lookup has ended. */
 	struct task_load_op *looked_up;
 	unsigned for_all_count;      /* commands for all threads of a load */
+	unsigned workers;            /* those of all engine_ctx on threads */
 	struct list_head work_users; /* users with work that waits */
 	struct task_event next_work; /* is sent while there are any */
 	struct queue exited_threads; /* ctxsw threads to free when the last one has exited */
@@ -94,8 +95,10 @@ int task_ctx_add(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, st
 int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
 	struct task_ctx **out, struct err *e);
 /* Charges the user of @ec for a worker, and for the memory of its interrupts. ENOMEM. */
-int task_charge_worker(const struct task_registry *reg, struct engine_ctx *ec, struct err *e);
-void task_uncharge_worker(struct engine_ctx *ec);
+int task_charge_worker(struct task_registry *reg, struct engine_ctx *ec, struct err *e);
+void task_uncharge_worker(struct task_registry *reg, struct engine_ctx *ec);
+/* Notes how many descriptors the load of @job on @target may take, as a number of workers. */
+void task_measure(struct job *job, const struct target *target);
 /*
  * The registers are to be the thread's own: nothing is done at its switches. The context only
  * counts, or samples by interrupts, on all CPUs, and only for this thread, whose end the tracer

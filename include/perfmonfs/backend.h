@@ -87,6 +87,11 @@ struct thread_conf {
 	bool inherit;
 	/* What begins with its next program: until then, counters that are started wait. */
 	bool on_exec;
+	/* With @inherit: not this thread alone, but all that its process, which has this number,
+	 * has at the first start. 0: not. */
+	int process;
+	/* Descriptors that the counters of a process may take. */
+	unsigned max_files;
 };
 
 struct backend_stats {
@@ -153,7 +158,9 @@ struct backend_ops {
 	 * run() starts or stops, with no others running, start or stop at the same moment. May wait
 	 * for a program that the thread is executing. ESRCH: there is no such thread; EACCES,
 	 * EPERM: the kernel refuses. With conf->inherit, registers are the sum of all threads, and
-	 * run() fails with EBUSY if it is to select another event after the first start.
+	 * run() fails with EBUSY if it is to select another event after the first start. Of a
+	 * process, that opens its threads: EAGAIN: they come and go too fast; EMFILE: there are too
+	 * many; ESRCH: this one has ended.
 	 */
 	int (*thread_open)(struct backend *be, const atomic_int *tid,
 		const struct thread_conf *conf, struct backend_cpu **out, struct err *e);
@@ -163,8 +170,9 @@ struct backend_ops {
 	uint64_t (*thread_time)(struct backend_cpu *c);
 
 	/* Of a target with conf->inherit: returns a descriptor on which poll() reports POLLHUP as
-	 * soon as the thread and all that inherit its registers have ended, or have lost them, see
-	 * thread_check(). It is closed by cpu_close(). ESRCH, EMFILE, EPERM. */
+	 * soon as a thread and all that inherit its registers have ended, or have lost them, see
+	 * thread_check(). Then it is to be called again: ESRCH: that holds for all threads. It is
+	 * closed by cpu_close(). EMFILE, EPERM. */
 	int (*thread_watch)(struct backend_cpu *c, struct err *e);
 
 	/* After the thread has executed a program, and before that runs. ESRCH: the kernel has

@@ -252,6 +252,109 @@ no_workers() {
 	load_and_start "$TID"
 }
 
+@test "load pid inherit: all threads that a process has, and all that they create" {
+	local before after
+
+	serve --backend=perf
+	begin a subject -t 20 faults 1000
+	until_ok letter_is "$PID" S
+	new a
+	put ok "$C/pmc/0" page-faults
+	put ok "$C/pmc/1" page-faults
+	ctl "load pid=$PID inherit"
+	holds "$C/last_error" ok
+	before=$(faults_of "$PID")
+	ctl start
+	by_the_kernel
+	go a
+	said a "^done"
+	after=$(faults_of "$PID")
+	[ $((after - before)) -ge 20000 ]
+	for pmd in 0 1; do holds "$C/pmd/$pmd" $((after - before)); done
+	holds "$C/total" "pmd0 $((after - before))
+pmd1 $((after - before))"
+	[ "$(cat "$C/set/0/active_ns")" -gt 0 ]
+	[ -z "$(ls "$C/children")" ]
+	put EBUSY "$C/pmc/2" minor-faults
+	sentence "$C/last_error" pmc2
+	ctl stop
+	ctl start
+	holds "$C/pmd/0" $((after - before))
+	go a
+	message "end pid=$PID tid=$PID"
+	holds "$C/state" "zombie tid=$PID"
+	[ "$(cat "$C/pmd/0")" -ge $((after - before)) ]
+	until_ok no_workers
+}
+
+# Each thread creates its successor and ends, some thousand times a second: those that stay at last are counted
+# once each.
+@test "load pid inherit: begins while threads come and go" {
+	local begun
+
+	serve --backend=perf
+	for round in 1 2 3; do
+		launch "a$round" churn 3 2000
+		said "a$round" churns
+		new "a$round"
+		put ok "$C/pmc/0" "$(user_event page-faults)"
+		ctl "load pid=$PID inherit"
+		until_ok fsprobe_starts
+		go "a$round"
+		said "a$round" ready
+		begun=$(cat "$C/pmd/0")
+		go "a$round"
+		said "a$round" "^done"
+		near "faults of 3 threads" $(($(cat "$C/pmd/0") - begun)) 6000 60
+		kill -KILL "$PID"
+	done
+}
+
+# It is EAGAIN while they come and go too fast.
+fsprobe_starts() {
+	printf start >"$BATS_TEST_TMPDIR/text"
+	output=$(bounded fsprobe write "$C/ctl" <"$BATS_TEST_TMPDIR/text")
+	case $output in *EAGAIN*) return 1 ;; esac
+	is ok
+}
+
+@test "load pid inherit: the end is that of the last one" {
+	serve --backend=perf
+	begin a lives leader
+	new a
+	put ok "$C/pmc/0" page-faults
+	ctl "load pid=$PID inherit"
+	ctl start
+	go a
+	until_ok letter_is "$PID" Z
+	holds "$C/state" "running tid=$PID set=0"
+	[ "$(cat "$C/pmd/0")" -ge 0 ]
+	kill -KILL "$PID"
+	message "end pid=$PID tid=$PID"
+	holds "$C/state" "zombie tid=$PID"
+}
+
+@test "load pid inherit: a program that executes another one before the start, and a setuid one" {
+	setuid_copy
+	serve --backend=perf
+	as nobody launch a sh -c "read -r go; exec $BATS_TEST_TMPDIR/privileged status"
+	new a
+	put ok "$C/pmc/0" page-faults
+	ctl "load pid=$PID inherit"
+	go a
+	said a "^thread"
+	message "end pid=$PID tid=$PID"
+	holds "$C/state" "zombie tid=$PID"
+	launch b sh -c "read -r go; exec $BATS_RUN_TMPDIR/lives status"
+	new b
+	put ok "$C/pmc/0" page-faults
+	ctl "load pid=$PID inherit"
+	go b
+	said b "^thread"
+	ctl start
+	holds "$C/state" "running tid=$PID set=0"
+}
+
 counts_some() {
 	[ "$(cat "$C/pmd/0")" -gt 0 ]
 }
@@ -262,7 +365,8 @@ counts_some() {
 	new a
 	refused EINVAL "load tid=$PID inherit follow" inherit
 	refused EINVAL "load tid=$PID inherit cpus=$ONE" cpus
-	refused EINVAL "load pid=$PID inherit" pid
+	refused EINVAL "load pid=$PID inherit on_exec" tid
+	refused EINVAL "load pid=$PID inherit follow" inherit
 	refused EINVAL "load tid=$PID on_exec" inherit
 	put ok "$C/format" default
 	refused EINVAL "load tid=$PID inherit" inherit

@@ -16,8 +16,8 @@ static void check_sound(const struct command *cmd)
 	CHECK((cmd->verb == CMD_LOAD && cmd->tid) ||
 		(!cmd->load.follow && !cmd->load.untraced && !cmd->load.cpus &&
 			!cmd->load.inherit));
-	CHECK(!cmd->load.inherit || !(cmd->load.follow || cmd->load.process || cmd->load.cpus));
-	CHECK(cmd->load.inherit || !cmd->load.on_exec);
+	CHECK(!cmd->load.inherit || !(cmd->load.follow || cmd->load.cpus));
+	CHECK((cmd->load.inherit && !cmd->load.process) || !cmd->load.on_exec);
 	CHECK(!cmd->tid || !cmd->load.cpu);
 	CHECK(!cmd->load.follow || !cmd->load.untraced);
 	CHECK(cmd->signal.sig >= 0 && cmd->signal.sig <= 64 && cmd->tid >= 0 &&

@@ -562,10 +562,31 @@ goes_on() {
 	pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" --allow-lost -p "$pid" 3>&- &
 	job=$!
 	until_ok running
+	grep -qx $'TracerPid:\t0' "/proc/$pid/status"
 	kill "$pid"
 	ends 0 "$job"
 	schema json page-faults <"$BATS_TEST_TMPDIR/out"
 	run -125 pfm stat --mount="$MNT" -t "$pid" -- true
+}
+
+@test "perf: all threads of a process, by the kernel" {
+	serve --backend=perf
+	mkfifo "$BATS_TEST_TMPDIR/in"
+	"$BUILD/tests/track/subject" -t 5 faults 1000 <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/says" 3>&- &
+	pid=$!
+	exec 5>"$BATS_TEST_TMPDIR/in"
+	until_ok grep -q ^ready "$BATS_TEST_TMPDIR/says"
+	# shellcheck disable=SC2016
+	run -0 pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" -e page-faults:u -p "$pid" -- \
+		sh -c 'echo >&5; until grep -q ^done "$0/says"; do sleep 0.1; done; cat "$0/mnt/stats"' "$BATS_TEST_TMPDIR"
+	grep -qx "threads 1" <<<"$output"
+	grep -qx "ctxsw_threads 0" <<<"$output"
+	exec 5>&-
+	output=$(cat "$BATS_TEST_TMPDIR/out")
+	fields json page-faults:u
+	[ "$output" -ge 5000 ]
+	[ "$output" -le 5100 ]
+	no_contexts
 }
 
 @test "perf: the kernel counts a command, and nothing disturbs it" {

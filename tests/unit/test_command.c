@@ -117,6 +117,7 @@ static void test_ctl_thread(void **state)
 		{"load ptrace=yes follow set=0 tid=5", 5, 0, true, true, false,
 			"load tid=5 set=0 follow\n"},
 		{"load inherit tid=5", 5, 0, false, false, false, "load tid=5 inherit\n", true},
+		{"load pid=5 inherit", 5, 0, false, false, false, "load pid=5 inherit\n", true},
 		{"load on_exec tid=5 inherit ptrace=no", 5, 0, false, false, true,
 			"load tid=5 ptrace=no inherit on_exec\n", true, true},
 	};
@@ -219,7 +220,8 @@ static void test_ctl_errors(void **state)
 		{"load ptrace=no tid=1 follow", EINVAL, "leave out follow or ptrace=no"},
 		{"load tid=1 on_exec", EINVAL, "write 'load tid=N inherit on_exec'"},
 		{"load tid=1 inherit follow", EINVAL, "leave one out"},
-		{"load pid=1 inherit", EINVAL, "load pid=N follow"},
+		{"load pid=1 inherit on_exec", EINVAL, "write 'load tid=N inherit on_exec'"},
+		{"load pid=1 ptrace=no", EINVAL, "except with inherit"},
 		{"load tid=1 inherit cpus=0", EINVAL, "leave cpus out"},
 		{"load cpu=1 inherit", EINVAL, "go with a thread"},
 		{"load tid=1 inherit=1", EINVAL, "write the word alone"},

@@ -125,7 +125,8 @@ int place_load(struct place *place, const struct tree *t, const struct plan *pla
 	memset(&place->collected, 0, sizeof(place->collected));
 	memset(&place->last, 0, sizeof(place->last));
 	if (place->inherit)
-		snprintf(load, sizeof(load), "load tid=%d inherit on_exec", place->id);
+		snprintf(load, sizeof(load), "load %s=%d inherit%s", place_target(place->kind),
+			place->id, place->kind == PLACE_COMMAND ? " on_exec" : "");
 	else
 		place_format_load(place->kind, place->id, load);
 	return ctx_command(&place->ctx, load, e);

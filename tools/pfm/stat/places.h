@@ -18,8 +18,8 @@ struct place {
 	enum place_kind kind;
 	int id;             /* of the thread, process or CPU */
 	struct scope scope; /* unless there is one sum */
-	/* Of a command: the kernel counts all that it makes in one context, from its next program
-	 * on. */
+	/* The kernel counts all of a process in one context, with what it makes; of a command, from
+	 * its next program on. */
 	bool inherit;
 	struct tree_ctx ctx;
 	bool ended;               /* the thread or process has */

@@ -224,10 +224,12 @@ static int session_load_command(struct session *s, bool inherit, struct err *e)
 	return session_load_places(s, e);
 }
 
-/* The backend, or what is to be counted, takes other ways, or the daemon is older. */
+/* The backend, or what is to be counted, takes other ways, or the daemon is older; or threads come
+ * and go too fast. */
 static bool session_is_refused(int rc)
 {
-	return rc == -EOPNOTSUPP || rc == -EINVAL || rc == -ENOSPC;
+	return rc == -EOPNOTSUPP || rc == -EINVAL || rc == -ENOSPC || rc == -EAGAIN ||
+	       rc == -EMFILE;
 }
 
 /* The kernel counts the command if it can: that disturbs it least. If not, the daemon follows it.
@@ -248,15 +250,33 @@ static int session_prepare_command(struct session *s, struct err *e)
 	return rc < 0 ? rc : session_load_command(s, false, e);
 }
 
-/* With the command, if there is one, stopped. */
+static int session_start_places(struct session *s, bool inherit, struct err *e)
+{
+	int rc;
+
+	for (unsigned i = 0; i < s->places.n; i++)
+		s->places.all[i].inherit = inherit;
+	rc = session_load_places(s, e);
+	return rc < 0 ? rc : places_start(&s->places, e);
+}
+
+/* With the command, if there is one, stopped. Of processes, as of a command: the kernel counts them
+ * if it can. */
 static int session_prepare_places(struct session *s, struct err *e)
 {
+	bool inherit = s->where.kind == PLACE_PROCESS && s->aggregate != AGGREGATE_THREAD;
 	int rc = s->argv ? launch_stopped(&s->launch, s->argv, &s->signals.mask, e) : 0;
 
 	if (rc < 0 || s->regions)
 		return rc;
 	rc = places_add_list(&s->places, s->tree, &s->where, e);
-	return rc < 0 ? rc : session_load_places(s, e);
+	if (rc < 0)
+		return rc;
+	rc = session_start_places(s, inherit, e);
+	if (!inherit || !session_is_refused(rc))
+		return rc;
+	places_unload(&s->places);
+	return session_start_places(s, false, e);
 }
 
 static int session_prepare(struct session *s, struct err *e)
@@ -265,7 +285,7 @@ static int session_prepare(struct session *s, struct err *e)
 	int rc = command ? session_prepare_command(s, e) : session_prepare_places(s, e);
 
 	session_set_refused(s);
-	return rc < 0 ? rc : places_start(&s->places, e);
+	return rc < 0 || !command ? rc : places_start(&s->places, e);
 }
 
 /* Nothing counts any more, and the command goes on. */
