@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
+#include "daemon/core/request.h"
+
 #define RUN_DIR "/run/perfmonfs"
 
 static const char usage[] =
@@ -18,6 +21,7 @@ static const char usage[] =
 	"\n"
 	"  --backend=NAME    access to the counters; see below\n"
 	"  --clock=WORD      time of the sim backend: real (default), or script, by sim/advance\n"
+	"  --sim-cpus=N      CPUs of the sim backend (default: 4)\n"
 	"  --threads=WORD    with the perf backend, contexts on threads are switched by the kernel "
 	"where\n"
 	"                    it can (kernel, the default), or by the daemon (ctxsw)\n"
@@ -37,6 +41,7 @@ static const char usage[] =
 enum {
 	OPT_BACKEND = 256,
 	OPT_CLOCK,
+	OPT_SIM_CPUS,
 	OPT_THREADS,
 	OPT_DEV,
 	OPT_PMU,
@@ -51,6 +56,7 @@ enum {
 static const struct option long_options[] = {
 	{"backend", required_argument, NULL, OPT_BACKEND},
 	{"clock", required_argument, NULL, OPT_CLOCK},
+	{"sim-cpus", required_argument, NULL, OPT_SIM_CPUS},
 	{"threads", required_argument, NULL, OPT_THREADS},
 	{"dev", required_argument, NULL, OPT_DEV},
 	{"pmu", required_argument, NULL, OPT_PMU},
@@ -95,6 +101,7 @@ static const char **options_value(struct options *o, int opt)
 	const char **const values[] = {
 		[OPT_BACKEND - OPT_BACKEND] = &o->backend,
 		[OPT_CLOCK - OPT_BACKEND] = &o->clock,
+		[OPT_SIM_CPUS - OPT_BACKEND] = &o->sim_cpus,
 		[OPT_THREADS - OPT_BACKEND] = &o->threads,
 		[OPT_DEV - OPT_BACKEND] = &o->conf.dev,
 		[OPT_PMU - OPT_BACKEND] = &o->conf.pmu,
@@ -206,6 +213,19 @@ static int options_set_clock(struct options *o, const struct backend_ops *ops, s
 	return 0;
 }
 
+static int options_set_sim_cpus(struct options *o, const struct backend_ops *ops, struct err *e)
+{
+	uint64_t n = 0;
+
+	if (o->sim_cpus && num_within(slice_of(o->sim_cpus), 1, CPUS_MAX, &n, e) < 0)
+		return err_prefix(e, "--sim-cpus=%.40s: %s", o->sim_cpus, err_name(e->no));
+	if (o->sim_cpus && !ops->simulated)
+		return err_set(e, EINVAL, "--sim-cpus is for --backend=sim, not for %s: EINVAL",
+			ops->name);
+	o->conf.cpus = (unsigned)n;
+	return 0;
+}
+
 static int options_set_threads(struct options *o, const struct backend_ops *ops, struct err *e)
 {
 	o->conf.no_threads = o->threads && strcmp(o->threads, "ctxsw") == 0;
@@ -227,6 +247,8 @@ int options_open_backend(
 
 	if (rc == 0)
 		rc = options_set_clock(o, ops, e);
+	if (rc == 0)
+		rc = options_set_sim_cpus(o, ops, e);
 	if (rc == 0)
 		rc = options_set_threads(o, ops, e);
 	return rc < 0 ? rc : ops->open(&o->conf, be, e);

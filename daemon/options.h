@@ -16,6 +16,8 @@ struct options {
 	struct backend_conf conf;
 	/* The word of --clock; NULL: the default. */
 	const char *clock;
+	/* The number of --sim-cpus; NULL: the default. */
+	const char *sim_cpus;
 	/* The word of --threads; NULL: the default. */
 	const char *threads;
 	/* The directory of sampling formats. */

@@ -106,7 +106,7 @@ static int sim_open(const struct backend_conf *conf, struct backend **out, struc
 
 	if (!sim)
 		return err_set(e, ENOMEM, "no memory for the sim backend (ENOMEM)");
-	rc = hw_new(model, SIM_CPUS, &sim->control.hw, e);
+	rc = hw_new(model, conf->cpus ? conf->cpus : SIM_CPUS, &sim->control.hw, e);
 	if (rc < 0) {
 		free(sim);
 		return rc;

@@ -103,6 +103,7 @@ struct backend_conf {
 	const char *model;   /* One of model_name(); NULL: the backend's default. */
 	const char *pmu;     /* Name or file of a PMU description; NULL: detect it. */
 	const char *run_dir; /* msr: the journal's directory, e.g. /run/perfmonfs. */
+	unsigned cpus;       /* Of a simulated backend; 0: its default. */
 	bool real_time;      /* A simulated backend's time passes by itself. */
 	bool no_threads;     /* backend.opens_threads is to be false. */
 };
