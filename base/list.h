@@ -58,6 +58,18 @@ static inline void list_del(struct list_head *entry)
 	list_init(entry);
 }
 
+/* Moves all entries of @from to the end of @to. */
+static inline void list_splice_tail(struct list_head *from, struct list_head *to)
+{
+	if (list_empty(from))
+		return;
+	from->next->prev = to->prev;
+	to->prev->next = from->next;
+	from->prev->next = to;
+	to->prev = from->prev;
+	list_init(from);
+}
+
 static inline unsigned list_count(const struct list_head *head)
 {
 	unsigned n = 0;

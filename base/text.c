@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool text_reserve(struct text *t, size_t more)
 {
@@ -49,6 +50,15 @@ void text_printf(struct text *t, const char *fmt, ...)
 		va_end(ap);
 	}
 	t->n += (size_t)n;
+}
+
+void text_append(struct text *t, const char *p, size_t n)
+{
+	if (!text_reserve(t, n))
+		return;
+	memcpy(t->p + t->n, p, n);
+	t->n += n;
+	t->p[t->n] = '\0';
 }
 
 void text_clear(struct text *t)

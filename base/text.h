@@ -17,6 +17,7 @@ struct text {
 };
 
 void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void text_append(struct text *t, const char *p, size_t n);
 /* Empties the string, but does not free its memory. */
 void text_clear(struct text *t);
 void text_free(struct text *t);

@@ -73,6 +73,8 @@ const struct engine_ctx *engine_owner(const struct engine *eng, unsigned cpu);
 
 /* Its CPU, if it has a worker. */
 unsigned engine_cpu(const struct engine_ctx *ec);
+/* Where @ec is loaded: *@cpu is -1 unless on a CPU, and *@tid 0 unless on a thread. */
+void engine_target(const struct engine_ctx *ec, int *cpu, int *tid);
 
 /* The number of contexts loaded on CPUs. */
 unsigned engine_on_cpus(const struct engine *eng);

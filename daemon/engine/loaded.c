@@ -22,6 +22,12 @@ unsigned engine_cpu(const struct engine_ctx *ec)
 	return worker_cpu(ec->worker);
 }
 
+void engine_target(const struct engine_ctx *ec, int *cpu, int *tid)
+{
+	*cpu = ec->worker ? (int)worker_cpu(ec->worker) : -1;
+	*tid = ec->task ? task_tid(ec->task) : 0;
+}
+
 unsigned engine_on_cpus(const struct engine *eng)
 {
 	return list_count(&eng->loaded);

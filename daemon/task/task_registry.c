@@ -94,6 +94,11 @@ void task_each(const struct task_registry *reg,
 		fn(arg, task->ec, task->tid);
 }
 
+int task_tid(const struct task_ctx *task)
+{
+	return task->tid;
+}
+
 bool task_idle(const struct task_registry *reg)
 {
 	return list_empty(&reg->tasks) && !reg->shared.stats->ctxsw_threads;

@@ -50,6 +50,8 @@ void task_unloaded(struct task_registry *reg, struct engine_ctx *ec);
 
 /* Any context on a thread; NULL: none. */
 struct engine_ctx *task_any(const struct task_registry *reg);
+/* Its thread's number; 0: another thread has that by now. */
+int task_tid(const struct task_ctx *task);
 /* Calls @fn for each context on a thread. */
 void task_each(const struct task_registry *reg,
 	void (*fn)(void *arg, const struct engine_ctx *ec, int tid), void *arg);

@@ -92,6 +92,7 @@ typed() {
 @test "8 share with a group" { recipe 8; }
 @test "9 find out what uses the counters" { recipe 9; }
 @test "10 count in a container" { recipe 10; }
+@test "11 export counts to Prometheus" { recipe 11; }
 
 @test "the session of the README" {
 	export FS_LAYOUT=$BATS_TEST_DIRNAME/../../README.md
@@ -103,7 +104,7 @@ typed() {
 
 @test "no recipe is left out, and all headings are in the table of contents" {
 	run -0 "$RECIPES" list
-	[ "$(grep -oE ' [0-9]+[.] ' <<<"$output" | sort -u | wc -l)" = 10 ]
+	[ "$(grep -oE ' [0-9]+[.] ' <<<"$output" | sort -u | wc -l)" = 11 ]
 	run -0 "$RECIPES" contents
 	is ""
 }

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "daemon/fs/requests/audit.h"
+#include "daemon/fs/requests/metrics_scan.h"
 #include "daemon/fs/requests/msg_reader.h"
 #include "daemon/fs/requests/notifier.h"
 #include "daemon/fs/requests/notify.h"
@@ -16,6 +17,7 @@
 void context_close(struct fs_context *ctx)
 {
 	ctx->closed = true;
+	metrics_drop(ctx);
 	messages_close(ctx);
 	pollers_close(ctx, ctx->self.serial);
 	notifier_drop(ctx);

@@ -3,14 +3,15 @@
 #include "daemon/fs/rows/rows.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "daemon/engine/cpu_scan.h"
-#include "daemon/fs/requests/audit_log.h"
 #include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/pending_request.h"
+#include "daemon/fs/requests/stat_keys.h"
 #include "daemon/fs/requests/uid_error.h"
 
 static void root_show_version(const struct call *call, struct text *out)
@@ -52,35 +53,8 @@ static void root_show_users(const struct call *call, struct text *out)
 
 static void root_show_stats(const struct call *call, struct text *out)
 {
-	struct engine_stats *s = engine_stats(call->fs->eng);
-	struct backend_stats *b = &call->fs->be->stats;
-
-	shared_sweep(&call->fs->memory); /* brings buffer_bytes up to date */
-	text_printf(out, "requests %llu\n", call->fs->requests);
-	text_printf(out, "commands %llu\n", atomic_load(&s->commands));
-	text_printf(out, "register_reads %llu\n", atomic_load(&b->reads));
-	text_printf(out, "register_writes %llu\n", atomic_load(&b->writes));
-	text_printf(out, "polls %llu\n", atomic_load(&s->polls));
-	text_printf(out, "stolen %llu\n", atomic_load(&s->exec.stolen));
-	text_printf(out, "switches %llu\n", atomic_load(&s->exec.switches));
-	text_printf(out, "overflows %llu\n", atomic_load(&s->exec.overflows));
-	text_printf(out, "messages_lost %llu\n", atomic_load(&s->exec.messages_lost));
-	text_printf(out, "attribution_lost %llu\n", atomic_load(&s->exec.attribution_lost));
-	text_printf(out, "buffer_bytes %llu\n", atomic_load(&call->fs->memory.all.bytes));
-	text_printf(out, "passthrough %d\n", call->fs->passthrough);
-	text_printf(out, "contexts %u\n", call->fs->objects.count);
-	text_printf(out, "workers %u\n", s->workers);
-	text_printf(out, "ctxsw_threads %u\n", s->ctxsw_threads);
-	text_printf(out, "threads %u\n", s->threads);
-	text_printf(out, "ctxsw_in %llu\n", atomic_load(&s->ctxsw_in));
-	text_printf(out, "ctxsw_out %llu\n", atomic_load(&s->ctxsw_out));
-	text_printf(out, "ctxsw_waits %llu\n", atomic_load(&s->ctxsw_waits));
-	text_printf(out, "ctxsw_late %llu\n", atomic_load(&s->ctxsw_late));
-	text_printf(out, "ctxsw_missed %llu\n", atomic_load(&s->ctxsw_missed));
-	text_printf(out, "ctxsw_over_budget %llu\n", atomic_load(&s->ctxsw_over_budget));
-	text_printf(out, "ctxsw_overhead_instructions %llu\n", atomic_load(&s->ctxsw_overhead));
-	text_printf(out, "audit_dropped %llu\n", audit_log_dropped(call->fs->audit));
-	text_printf(out, "audit_suppressed %llu\n", audit_log_suppressed(call->fs->audit));
+	for (const struct stat_key *k = stat_keys; k->name; k++)
+		text_printf(out, "%s %" PRIu64 "\n", k->name, k->value(call->fs));
 	root_show_users(call, out);
 }
 

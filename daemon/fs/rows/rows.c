@@ -17,6 +17,7 @@ static const struct row *const rows_lists[] = {
 	rows_sys,
 	rows_context,
 	rows_message,
+	rows_metrics,
 	rows_total,
 	rows_evtset,
 	rows_live,

@@ -6,7 +6,7 @@
 #include "daemon/fs/tree/row.h"
 
 extern const struct row rows_clone[], rows_config[], rows_context[], rows_evtset[], rows_live[],
-	rows_message[], rows_pmu[], rows_register[], rows_root[], rows_sim[], rows_smpl[],
+	rows_message[], rows_metrics[], rows_pmu[], rows_register[], rows_root[], rows_sim[], rows_smpl[],
 	rows_sys[], rows_total[];
 
 /* Makes one table of all lists. */

@@ -24,6 +24,7 @@
 #include "daemon/fs/tree/deferred.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/grant_table.h"
+#include "daemon/fs/requests/metrics_scan.h"
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/requests/uid_error.h"
 #include "daemon/fs/rows/rows.h"
@@ -121,12 +122,13 @@ enum { SESSION_SWEEP_MS = 500 };
 /* False: a signal came. */
 static bool session_wait(struct fs *fs, struct pollfd fds[5])
 {
-	int n;
+	int n, late = metrics_timeout(fs->metrics);
 
 	fds[3].fd = shared_event_fd(&fs->memory);
 	fds[4].fd = grant_table_fd(fs);
 	n = poll(fds, 5,
 		!list_empty(&fs->deferred) ? 0
+		: late >= 0                ? late
 		: fs->memory.lingering     ? SESSION_SWEEP_MS
 					   : -1);
 	if (n == 0 && list_empty(&fs->deferred))
@@ -170,6 +172,7 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 		shared_complete_fences(&fs->memory);
 		session_serve_request(s, buf);
 		deferred_run(fs);
+		metrics_expire(fs->metrics);
 	}
 }
 
@@ -226,6 +229,7 @@ static void session_destroy_contexts(struct fs *fs)
 /* Ends all waits, because no more events come. */
 static void session_close_contexts(struct fs *fs)
 {
+	metrics_end(fs->metrics);
 	for (struct fs_context *c = NULL; (c = object_walk(&fs->objects, c));)
 		context_close(c);
 }
@@ -341,6 +345,8 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	}
 	rc = objects_init(&fs->objects, fs->eng, &context_life_ops, e);
 	if (rc == 0)
+		rc = metrics_new(fs, &fs->metrics, e);
+	if (rc == 0)
 		rc = audit_log_new("/dev/log", &fs->audit, e);
 	if (rc == 0) {
 		user_quotas_configure(&fs->objects.quotas, config);
@@ -349,6 +355,7 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	engine_drain(fs->eng);
 	files_free(fs);
 	session_destroy_contexts(fs);
+	metrics_free(fs->metrics);
 	shared_pool_free(&fs->memory);
 	engine_free(fs->eng);
 	grant_table_close(fs);

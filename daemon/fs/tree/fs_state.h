@@ -15,6 +15,7 @@
 
 struct audit_log;
 struct grant_table;
+struct metrics;
 
 /* Requests that are answered later; see pending_request.c. */
 struct pending_requests {
@@ -48,6 +49,8 @@ struct fs {
 	struct audit_log *audit;
 	/* See grant_table.c. */
 	struct grant_table *grants;
+	/* See metrics_scan.h. */
+	struct metrics *metrics;
 	/* Users with long work under way (user_quota.deferred_link); see deferred.c. */
 	struct list_head deferred;
 	/* Requests since the start. */

@@ -87,7 +87,10 @@ void node_attr(const struct call *call, struct stat *st)
 {
 	const struct row *row = call->node.row;
 	const struct fs_context *ctx = row->clone ? NULL : call->ctx;
-	const struct timespec *t = ctx ? &ctx->id.born : &call->fs->born;
+	struct timespec t = ctx ? ctx->id.born : call->fs->born;
+
+	if (row->fresh)
+		clock_gettime(CLOCK_REALTIME, &t);
 
 	*st = (struct stat){
 		.st_ino = node_ino(call),
@@ -96,9 +99,9 @@ void node_attr(const struct call *call, struct stat *st)
 		.st_uid = ctx ? ctx->id.uid : call->fs->owner,
 		.st_gid = ctx ? ctx->id.gid : 0,
 		.st_size = row->target ? (off_t)strlen(row->target) : 0,
-		.st_atim = *t,
-		.st_mtim = *t,
-		.st_ctim = *t,
+		.st_atim = t,
+		.st_mtim = t,
+		.st_ctim = t,
 	};
 	if (row->size)
 		st->st_size = (off_t)row->size(call);
@@ -110,6 +113,8 @@ double node_timeout(const struct call *call)
 {
 	enum dir in = call->node.row->in;
 
+	if (call->node.row->fresh)
+		return 0.0;
 	if (call->node.row->memory)
 		return 0.0; /* another piece of memory is another file */
 	if (in == DIR_CTXS || in == DIR_CHILDREN || in == DIR_SYS_FORMATS || call->node.row->clone)

@@ -32,6 +32,7 @@ enum {
 	MAPPED_SETS = 256, /* event sets of one clone that have live pages */
 };
 
+struct ctx_metrics;
 struct fs_context;
 struct objects;
 struct notifier;
@@ -186,6 +187,8 @@ struct fs_context {
 	struct notify_state notify;
 	/* NULL: no format was ever chosen. See smpl.c. */
 	struct smpl *smpl;
+	/* NULL: no count has a name. See ctx_metrics.h. */
+	struct ctx_metrics *metrics;
 	/* As last written; a load may add to them. */
 	atomic_uint flags;
 	struct audit_trail audit;

@@ -28,6 +28,7 @@ enum dir {
 	DIR_ROOT,
 	DIR_PMU,
 	DIR_CONFIG,
+	DIR_METRICS,
 	DIR_SIM,
 	DIR_CTXS, /* its members are contexts */
 	DIR_CTX,
@@ -63,6 +64,8 @@ struct row {
 	bool lines;
 	/* In DIR_PMDS: the members that are virtual. */
 	bool virtual;
+	/* Made when it is read: its times are those of now. */
+	bool fresh;
 	/* Each open makes a context, which ends with the open file; see clone_rows.c. */
 	bool clone;
 	/* An open notes the opener's capabilities in struct file. */

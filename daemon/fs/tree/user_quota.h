@@ -67,6 +67,8 @@ struct user_quota {
 	atomic_uint requests;
 	struct shared_account buffers;
 	unsigned notifiers;
+	/* Counts that its contexts export. */
+	unsigned metrics;
 	/* Of contexts on threads: see task_load.c. */
 	unsigned workers;
 	/* The user was a member of sys_group when memory or contexts were last short. */

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+/* metrics/, and metrics of a context: counts by name, for programs that collect them. */
+#include "daemon/fs/rows/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/caller.h"
+#include "daemon/fs/requests/metrics_scan.h"
+#include "daemon/fs/requests/pending_request.h"
+
+static int metrics_rows_read_prom(struct call *call, struct text *out, struct err *e)
+{
+	return metrics_read(call, EXPOSITION_PROM, out, e);
+}
+
+static int metrics_rows_read_lp(struct call *call, struct text *out, struct err *e)
+{
+	return metrics_read(call, EXPOSITION_LP, out, e);
+}
+
+/* A read of one context's metrics: a copy of its names is queried, as a scan may use them. */
+struct metrics_rows_read {
+	struct request request;
+	struct ctx_metrics *names;
+};
+
+static void metrics_rows_answer(struct ctx_metrics *m)
+{
+	struct metrics_rows_read *r = m->arg;
+	TEXT_CLEANUP struct text out = {0};
+	struct exposition x = {.form = EXPOSITION_PROM, .out = &out};
+	struct err e;
+
+	metrics_print_context(m, &x);
+	request_end(&r->request);
+	if (r->request.interrupted)
+		fuse_reply_err(r->request.call.req, EINTR);
+	else if (m->ctx->closed)
+		call_read_done(&r->request.call,
+			err_set(&e, ENODEV, "the context is being removed"), &out, &e);
+	else
+		call_read_done(&r->request.call, 0, &out, &e);
+	ctx_metrics_unref(m);
+	free(r);
+}
+
+static int metrics_rows_read_context(struct call *call, struct text *out, struct err *e)
+{
+	struct metrics_rows_read *r = calloc(1, sizeof(*r));
+	int rc;
+
+	(void)out;
+	if (!r)
+		return err_set(e, ENOMEM, "no memory for the metrics");
+	rc = ctx_metrics_copy(call->ctx, &r->names, e);
+	if (rc == 0)
+		rc = request_begin(&r->request, call, sizeof(*r), request_note_interrupted, e);
+	if (rc < 0) {
+		ctx_metrics_unref(r->names);
+		free(r);
+		return rc;
+	}
+	r->names->queried = metrics_rows_answer;
+	r->names->arg = r;
+	ctx_metrics_query(r->names);
+	return CALL_LATER;
+}
+
+static int metrics_rows_set_as(
+	struct call *call, const struct rights *rights, struct ctx_metrics *m, struct err *e)
+{
+	unsigned n = m->n;
+
+	if (call->ctx->closed) {
+		ctx_metrics_unref(m);
+		return err_set(e, ENODEV, "the context is being removed");
+	}
+	if (metrics_set(call->ctx, m, rights->system, e) < 0)
+		return -e->no;
+	if (n && !rights->system)
+		err_set(e, 0,
+			"these counts are shown here alone: metrics/node.prom takes those of root "
+			"and of the group in config/sys_group");
+	return 0;
+}
+
+static void metrics_rows_go(struct call *call, const struct rights *rights, void *arg)
+{
+	struct err e = {0};
+	int rc = metrics_rows_set_as(call, rights, arg, &e);
+
+	call_write_done(call, rc, &e);
+}
+
+static void metrics_rows_drop(struct call *call, void *arg)
+{
+	(void)call;
+	ctx_metrics_unref(arg);
+}
+
+static int metrics_rows_parse(
+	struct call *call, struct slice text, struct ctx_metrics **m, struct err *e)
+{
+	CLEANUP_FREE struct metric_list *list = malloc(sizeof(*list));
+
+	if (!list)
+		return err_set(e, ENOMEM, "no memory for the names of counts");
+	if (metrics_parse(text, call->fs->be->pmu, list, e) < 0)
+		return -e->no;
+	return ctx_metrics_new(call->ctx, list, m, e);
+}
+
+static int metrics_rows_store(struct call *call, struct slice text, struct err *e)
+{
+	static const struct caller_kind kind = {metrics_rows_go, metrics_rows_drop};
+	static const struct caller_need need = {NEED_SYSTEM, GRANT_NO_CPU};
+	struct rights rights;
+	struct ctx_metrics *m;
+
+	if (metrics_rows_parse(call, text, &m, e) < 0)
+		return -e->no;
+	if (caller_rights(call, need, &rights)) {
+		metrics_rows_go(call, &rights, m);
+		return CALL_LATER;
+	}
+	if (caller_lookup(call, need, 0, &kind, m, e) == 0)
+		return CALL_LATER;
+	ctx_metrics_unref(m);
+	return -e->no;
+}
+
+const struct row rows_metrics[] = {
+	{DIR_ROW(DIR_ROOT, DIR_METRICS, "metrics", 0555)},
+	{FILE_ROW(DIR_METRICS, "node.prom", 0444), .fresh = true, .read = metrics_rows_read_prom},
+	{FILE_ROW(DIR_METRICS, "node.lp", 0444), .fresh = true, .read = metrics_rows_read_lp},
+	{FILE_ROW(DIR_CTX, "metrics", 0600), .lines = true, .read = metrics_rows_read_context,
+		.store = metrics_rows_store},
+	ROW_END,
+};

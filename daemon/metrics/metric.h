@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The names by which a context's counts are exported: what is written to ctx/NAME/metrics. A line
+ * is "[set=ID] pmdN NAME[/DIVISOR] [\"HELP\"]", or "threads". NAME is what Prometheus calls the
+ * count between "perfmonfs_" and "_total".
+ */
+#ifndef METRICS_METRIC_H
+#define METRICS_METRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "perfmonfs/pmu.h"
+
+enum {
+	METRIC_NAME = 48, /* Bytes, with the NUL. */
+	METRIC_HELP = 96,
+	METRICS_MAX = 64, /* Of one context. */
+	METRIC_DIGITS = 9,
+};
+
+/* A count, and its name. */
+struct metric {
+	uint16_t set;
+	/* The PMD's logical number. */
+	uint16_t num;
+	/* The count is divided by 10 to the power of this, up to METRIC_DIGITS. */
+	unsigned digits;
+	/* A small letter, then small letters, digits and underscores. */
+	char name[METRIC_NAME];
+	/* Printable ASCII without quotes; "": none was written. */
+	char help[METRIC_HELP];
+};
+
+struct metric_list {
+	/* "threads": the counts are exported also while the context is loaded on a thread. */
+	bool threads;
+	unsigned n;
+	struct metric metric[METRICS_MAX];
+};
+
+/* Parses lines; no line at all names nothing. EINVAL, ERANGE, ENOENT (@pmu lacks the PMD), with the
+ * line's number; @list is unspecified then. */
+int metrics_parse(
+	struct slice text, const struct pmu *pmu, struct metric_list *list, struct err *e);
+
+#endif
