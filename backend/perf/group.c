@@ -16,7 +16,7 @@ static int group_explain_lost(struct err *e)
 		"the PMD and start again");
 }
 
-static bool group_is_inherited(const struct perf_group *g)
+bool group_is_inherited(const struct perf_group *g)
 {
 	return g->conf.inherit && !g->conf.process;
 }

@@ -63,6 +63,8 @@ struct perf_group {
 int group_open(
 	struct perf_group *g, const atomic_int *tid, const struct thread_conf *conf, struct err *e);
 void group_close(struct perf_group *g);
+/* What the thread creates has the same events. */
+bool group_is_inherited(const struct perf_group *g);
 
 /* Opens a member, which counts while the group runs: see perf_member_new(). @id: see
  * group_count(). EBUSY: other threads have inherited the group without it. */

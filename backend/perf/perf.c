@@ -174,12 +174,14 @@ static int perf_thread_check(struct backend_cpu *c, struct err *e)
 
 static int perf_thread_watch(struct backend_cpu *c, struct err *e)
 {
-	int fd = c->group.leader;
+	const struct perf_group *g = &c->group;
+	int leader = group_is_inherited(g) ? g->leader : -1, fd;
 
-	if (c->group.process && c->group.begun)
-		fd = process_watch(c->group.process);
-	else if (!c->watch.page && watch_open(&c->watch, atomic_load(c->group.tid), fd, e) < 0)
+	if (!c->watch.page && watch_open(&c->watch, atomic_load(g->tid), leader, e) < 0)
 		return -e->no;
+	fd = leader < 0 ? c->watch.fd : leader;
+	if (g->process && g->begun)
+		fd = process_watch(g->process);
 	else if (watch_is_over(fd))
 		fd = -1;
 	return fd >= 0 ? fd : err_set(e, ESRCH, "all threads have ended, or lost their events");

@@ -30,6 +30,8 @@ static int watch_map(struct perf_watch *w, int leader, struct err *e)
 	if (page == MAP_FAILED)
 		return watch_refused("mmap of a perf event", errno, e);
 	w->page = page;
+	if (leader < 0)
+		return 0;
 	return ioctl(leader, PERF_EVENT_IOC_SET_OUTPUT, w->fd) < 0
 		       ? watch_refused("PERF_EVENT_IOC_SET_OUTPUT", errno, e)
 		       : 0;
@@ -58,9 +60,9 @@ void watch_close(struct perf_watch *w)
 	w->page = NULL;
 }
 
-bool watch_is_over(int leader)
+bool watch_is_over(int fd)
 {
-	struct pollfd p = {.fd = leader};
+	struct pollfd p = {.fd = fd};
 
 	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
 }

@@ -20,11 +20,12 @@ struct perf_watch {
 };
 
 /* From now on, poll() reports POLLHUP on @leader, an inherited event of thread @tid, when that and
- * all that have inherited it are without their events. ESRCH, EMFILE, EPERM. */
+ * all that have inherited it are without their events. -1: it does so on w->fd when the thread is.
+ * ESRCH, EMFILE, EPERM. */
 int watch_open(struct perf_watch *w, pid_t tid, int leader, struct err *e);
 void watch_close(struct perf_watch *w); /* It need not be open. */
 
-/* Whether poll() reports POLLHUP on @leader, which is watched. */
-bool watch_is_over(int leader);
+/* Whether poll() reports POLLHUP on @fd, which is watched. */
+bool watch_is_over(int fd);
 
 #endif

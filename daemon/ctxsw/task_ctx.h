@@ -116,6 +116,7 @@ struct task_ctx {
 	pid_t tgid;   /* its process */
 	bool process; /* threads of its process are followed */
 	bool follow;  /* processes that it creates, and their threads, are followed */
+	bool inherit; /* its registers are those of all that it creates, too */
 	/* It has ended, and CMD_END waits for the last thread of the load (process, at the root).
 	 */
 	bool end_waits;

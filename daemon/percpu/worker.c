@@ -271,7 +271,7 @@ static int worker_open_thread(struct worker *w, const struct cmd_load *load, str
 	};
 	int rc = be->ops->thread_open(be, &w->tid, &conf, &w->x.cpu, e);
 
-	return rc < 0 || !conf.inherit ? rc : worker_watch_thread(w, e);
+	return rc < 0 || !(load->inherit || load->untraced) ? rc : worker_watch_thread(w, e);
 }
 
 static int worker_open(struct worker *w, const struct cmd_load *load, struct err *e)

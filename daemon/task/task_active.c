@@ -56,8 +56,7 @@ bool task_load_is_active(const struct task_registry *reg, const struct job *job)
 
 	return reg->shared.be->opens_threads && active_may_have_worker(reg, job->ec) &&
 	       (ctx_only_counts(ctx) || (reg->shared.be->interrupts && ctx_only_interrupts(ctx))) &&
-	       !load->follow && (!load->process || load->inherit) &&
-	       (!load->untraced || load->inherit) && !load->cpus;
+	       !load->follow && (!load->process || load->inherit) && !load->cpus;
 }
 
 int task_check_inherit(const struct task_registry *reg, const struct job *job, struct err *e)
@@ -101,8 +100,8 @@ static void active_report_exec(const struct task_ctx *task)
 	err_set(&e, EPERM,
 		"an exec has ended the counts of thread %d: its program gains privileges, may not "
 		"be read by its user, or was executed by a thread that is not counted; write "
-		"follow instead of inherit",
-		task->tid);
+		"%s",
+		task->tid, task->inherit ? "follow instead of inherit" : "cpus with ptrace=no");
 	task->ec->ops->report_error(task->ec, &e);
 }
 

@@ -474,7 +474,7 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 		rc = load_check_loaded(reg, op->target.tid, &job->cmd, e);
 	if (rc == 0 && !op->active)
 		rc = load_check_ctxsw(reg, op, cpumask, covered, e);
-	if (rc == 0 && !job->cmd.load.inherit)
+	if (rc == 0 && (!op->active || load_is_traced(&job->cmd.load)))
 		rc = load_init_tracer(reg, e);
 	if (rc == 0 && load_is_traced(&job->cmd.load))
 		rc = load_check_attachable(reg, &op->target, e);
@@ -518,6 +518,7 @@ static int load_begin(
 	task->tgid = op->target.tgid;
 	task->process = job->cmd.load.process && !job->cmd.load.inherit;
 	task->follow = job->cmd.load.follow;
+	task->inherit = job->cmd.load.inherit;
 	task->check_exec = job->cmd.load.untraced && !credentials_trace_all(&op->requester->cred);
 	task->loading = true;
 	job->cmd.tid = job->cmd.load.process ? op->target.tgid : op->target.tid;

@@ -101,8 +101,8 @@ void task_uncharge_worker(struct task_registry *reg, struct engine_ctx *ec);
 void task_measure(struct job *job, const struct target *target);
 /*
  * The registers are to be the thread's own: nothing is done at its switches. The context only
- * counts, or samples by interrupts, on all CPUs, and only for this thread, whose end the tracer
- * reports, or with inherit.
+ * counts, or samples by interrupts, on all CPUs, and only for this thread, or with inherit. The
+ * tracer reports the end, or without one the registers do.
  */
 bool task_load_is_active(const struct task_registry *reg, const struct job *job);
 /* EOPNOTSUPP, EINVAL, ENOSPC: @job is a load with inherit, which is not possible. */

@@ -170,7 +170,7 @@ struct backend_ops {
 	 * the time base of the counts. */
 	uint64_t (*thread_time)(struct backend_cpu *c);
 
-	/* Of a target with conf->inherit: returns a descriptor on which poll() reports POLLHUP as
+	/* Of a thread that is not traced: returns a descriptor on which poll() reports POLLHUP as
 	 * soon as a thread and all that inherit its registers have ended, or have lost them, see
 	 * thread_check(). Then it is to be called again: ESRCH: that holds for all threads. It is
 	 * closed by cpu_close(). EMFILE, EPERM. */

@@ -33,7 +33,7 @@ counts_like_kernel() {
 	put ok "$C/pmc/1" "$(event context-switches)"
 	put ok "$C/pmc/2" "$(event page-faults)"
 	put ok "$C/pmc/3" "$(event context-switches)"
-	ctl "load tid=$TID"
+	ctl "load tid=$TID ${*:2}"
 	ctl start
 	go "$1"
 	said "$1" "^done"
@@ -80,6 +80,46 @@ counts_like_kernel() {
 	by_the_kernel
 }
 
+# What the kernel can do alone, it does: no thread is traced, there is no thread of a priority of its own, and no
+# BPF program. A debugger does not matter.
+@test "ptrace=no: by the kernel alone, until the end" {
+	serve --backend=perf
+	begin a subject faults 20000
+	counts_like_kernel a ptrace=no
+	untraced "$PID"
+	[ "$(stat_of ctxsw_threads)" = 0 ]
+	cat "/proc/$DAEMON/task"/*/stat | awk '{ sub(/.*\) /, "") } $39 { print "policy " $39; failed = 1 } END { exit failed }'
+	readlink "/proc/$DAEMON/fd"/* | awk '/bpf/ { print; failed = 1 } END { exit failed }'
+	awk '/tracer/ { failed = 1 } END { exit failed }' "/proc/$DAEMON/task"/*/comm
+	kill -KILL "$PID"
+	message "end pid=$PID tid=$TID"
+	holds "$C/state" "zombie tid=$TID"
+	begin b spinner "$ONE" fault # samples
+	new b
+	put ok "$C/format" default
+	put ok "$C/pmc/0" "$(event page-faults)"
+	put ok "$C/pmd/0" "-100 short=-100"
+	ctl "load tid=$TID ptrace=no"
+	ctl start
+	no_ctxsw_threads
+	kill -KILL "$PID"
+	message "end pid=$PID tid=$TID"
+}
+
+@test "ptrace=no: a setuid program ends it, with a sentence" {
+	setuid_copy
+	serve --backend=perf
+	as nobody launch a sh -c "read -r go; exec $BATS_TEST_TMPDIR/privileged status"
+	new a
+	put ok "$C/pmc/0" page-faults
+	ctl "load tid=$PID ptrace=no"
+	ctl start
+	go a
+	message "end pid=$PID tid=$PID"
+	holds "$C/state" "zombie tid=$PID"
+	sentence "$C/last_error" cpus
+}
+
 # carried_by_ctxsw OPTION...: a load with these
 carried_by_ctxsw() {
 	ctl "load tid=$TID $*"
@@ -99,7 +139,7 @@ no_ctxsw_threads() {
 	ctl "load tid=$TID"
 	no_ctxsw_threads
 	ctl unload
-	for options in follow ptrace=no "cpus=$ONE"; do
+	for options in follow "cpus=$ONE" "cpus=$ONE ptrace=no"; do
 		carried_by_ctxsw "$options"
 		until_ok no_ctxsw_threads
 	done
