@@ -25,15 +25,14 @@
 enum { CHECK_INDENT = 24, CHECK_COLUMNS = 80, CHECK_SENTENCE = 320 };
 
 static const char check_usage[] =
-	"Usage: pfm check [--mount=DIR]\n"
+	"Usage: pfm check [-m DIR]\n"
 	"Show what can be counted here by this user, and what to do about the rest.\n"
 	"The exit status is 0 if anything can be counted. `perfmonfs --check` examines\n"
 	"what the daemon needs.\n"
-	"\n"
-	"      --mount=DIR          the mount (default: $PERFMONFS, or the first one)\n";
+	"\n" MOUNT_OPTION_USAGE;
 
 static const struct option check_options[] = {
-	{"mount", required_argument, NULL, 'm'},
+	MOUNT_OPTION_LONG,
 	{0},
 };
 
@@ -181,8 +180,8 @@ static void check_cpus(struct check *c)
 }
 
 /*
- * On a child: a thread that is to be followed is interrupted, and its own write of the load to ctl then
- * fails with EINTR.
+ * On a child: a thread that is to be followed is interrupted, and its own write of the load to ctl
+ * then fails with EINTR.
  */
 static void check_threads(struct check *c)
 {
@@ -240,7 +239,7 @@ static int check_main(int argc, char **argv, struct err *e)
 
 	opterr = 0;
 	optind = 1;
-	while ((option = getopt_long(argc, argv, "", check_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, MOUNT_OPTION_LETTER, check_options, NULL)) != -1) {
 		if (option != 'm')
 			return err_set(e, EINVAL, "%s: see `pfm help check`", argv[optind - 1]);
 		mount = optarg;

@@ -20,7 +20,7 @@ enum { UMASK = 8, CMASK = 24, EVENT_HIGH = 32, CLASS = 56 };
 #define SEL_INVERT (1ULL << 23)
 
 static const struct option long_options[] = {
-	{"mount", required_argument, NULL, 'm'},
+	MOUNT_OPTION_LONG,
 	{"pmu", required_argument, NULL, 'P'},
 	{0},
 };
@@ -127,7 +127,8 @@ static int decode_run(int argc, char **argv, struct err *e)
 	int c, rc;
 
 	optind = 1;
-	while ((c = getopt_long(argc, argv, "+m:", long_options, NULL)) == 'm' || c == 'P')
+	while ((c = getopt_long(argc, argv, "+" MOUNT_OPTION_LETTER, long_options, NULL)) == 'm' ||
+		c == 'P')
 		*(c == 'm' ? &mount : &libpfm) = optarg;
 	if (c != -1)
 		return err_set(e, EINVAL, "see pfm help decode");
@@ -147,13 +148,12 @@ static int decode_run(int argc, char **argv, struct err *e)
 const struct pfm_command cmd_decode = {
 	.name = "decode",
 	.summary = "tell the event that a value of a PMC counts",
-	.usage = "Usage: pfm decode [-m MOUNT] [--pmu=PMU] VALUE...\n"
-		 "Tell the event that a value of a PMC counts, at which level, and which PMDs\n"
-		 "can count it. pmcN=VALUE is a value of PMC N: pmc16=0x3.\n"
-		 "\n"
-		 "  -m, --mount=MOUNT  the mount (default: PERFMONFS in the environment, or the\n"
-		 "                     first one)\n"
-		 "      --pmu=PMU      names of that PMU of libpfm4, like skl, too (default: of\n"
-		 "                     this machine's)\n",
+	.usage =
+		"Usage: pfm decode [-m DIR] [--pmu=PMU] VALUE...\n"
+		"Tell the event that a value of a PMC counts, at which level, and which PMDs\n"
+		"can count it. pmcN=VALUE is a value of PMC N: pmc16=0x3.\n"
+		"\n" MOUNT_OPTION_USAGE
+		"      --pmu=PMU            names of that PMU of libpfm4, like skl, too (default:\n"
+		"                           of this machine's)\n",
 	.run = decode_run,
 };

@@ -14,7 +14,7 @@ struct encode_options {
 };
 
 static const struct option long_options[] = {
-	{"mount", required_argument, NULL, 'm'},
+	MOUNT_OPTION_LONG,
 	{"regs", no_argument, NULL, 'r'},
 	{0},
 };
@@ -24,7 +24,8 @@ static int encode_parse_options(int argc, char **argv, struct encode_options *o,
 	int c;
 
 	optind = 1;
-	while ((c = getopt_long(argc, argv, "+m:r", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+" MOUNT_OPTION_LETTER "r", long_options, NULL)) !=
+		-1) {
 		if (c == 'm')
 			o->mount = optarg;
 		else if (c == 'r')
@@ -99,15 +100,13 @@ static int encode_run(int argc, char **argv, struct err *e)
 const struct pfm_command cmd_encode = {
 	.name = "encode",
 	.summary = "print the value of a PMC that counts an event",
-	.usage = "Usage: pfm encode [-r] [-m MOUNT] EVENT...\n"
+	.usage = "Usage: pfm encode [-r] [-m DIR] EVENT...\n"
 		 "Print the value of a PMC that counts each event, in a line each, for\n"
 		 "echo VALUE > pmc/0.\n"
 		 "\n"
-		 "  -r, --regs         choose counters for all events together, and print lines\n"
-		 "                     for the file regs of a context\n"
-		 "  -m, --mount=MOUNT  the mount (default: PERFMONFS in the environment, or the\n"
-		 "                     first one)\n"
-		 "\n"
+		 "  -r, --regs               choose counters for all events together, and print\n"
+		 "                           lines for the file regs of a "
+		 "context\n" MOUNT_OPTION_USAGE "\n"
 		 "An event without :u or :k is counted at user and kernel level.\n"
 		 "pfm-events(5) explains events, `pfm list` lists them.\n",
 	.run = encode_run,

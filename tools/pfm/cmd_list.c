@@ -18,7 +18,7 @@ struct list {
 };
 
 static const struct option long_options[] = {
-	{"mount", required_argument, NULL, 'm'},
+	MOUNT_OPTION_LONG,
 	{0},
 };
 
@@ -136,7 +136,7 @@ static int list_run(int argc, char **argv, struct err *e)
 	int c, rc;
 
 	optind = 1;
-	while ((c = getopt_long(argc, argv, "+m:", long_options, NULL)) == 'm')
+	while ((c = getopt_long(argc, argv, "+" MOUNT_OPTION_LETTER, long_options, NULL)) == 'm')
 		mount = optarg;
 	if (c != -1 || argc - optind > 1)
 		return err_set(e, EINVAL, "see pfm help list");
@@ -155,15 +155,12 @@ static int list_run(int argc, char **argv, struct err *e)
 const struct pfm_command cmd_list = {
 	.name = "list",
 	.summary = "list the events and groups that this PMU counts",
-	.usage = "Usage: pfm list [-m MOUNT] [WORD]\n"
+	.usage = "Usage: pfm list [-m DIR] [WORD]\n"
 		 "List the events that the PMU of a mount counts: name, code, and the PMDs that\n"
 		 "can count it. Groups of events with metrics follow. With WORD, list what has\n"
 		 "it in its name or description.\n"
 		 "SOURCE:: or SOURCE::WORD lists an event file, or a PMU of libpfm4.\n"
-		 "\n"
-		 "  -m, --mount=MOUNT  the mount (default: PERFMONFS in the environment, or the\n"
-		 "                     first one)\n"
-		 "\n"
+		 "\n" MOUNT_OPTION_USAGE "\n"
 		 "pfm-events(5) explains names.\n",
 	.run = list_run,
 };

@@ -24,16 +24,15 @@
 enum { WHO_INDENT = 26, WHO_COLUMNS = 80, WHO_SENTENCE = 400 };
 
 static const char who_usage[] =
-	"Usage: pfm who [-j] [--mount=DIR]\n"
+	"Usage: pfm who [-j] [-m DIR]\n"
 	"Show every counter of every CPU: free, or in use by which context or program,\n"
 	"since when, and how to get it.\n"
 	"\n"
-	"  -j, --json               JSON Lines, see pfm-who(1)\n"
-	"      --mount=DIR          the mount (default: $PERFMONFS, or the first one)\n";
+	"  -j, --json               JSON Lines, see pfm-who(1)\n" MOUNT_OPTION_USAGE;
 
 static const struct option who_options[] = {
 	{"json", no_argument, NULL, 'j'},
-	{"mount", required_argument, NULL, 'm'},
+	MOUNT_OPTION_LONG,
 	{0},
 };
 
@@ -297,7 +296,7 @@ static int who_main(int argc, char **argv, struct err *e)
 
 	opterr = 0;
 	optind = 1;
-	while ((c = getopt_long(argc, argv, "j", who_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "j" MOUNT_OPTION_LETTER, who_options, NULL)) != -1) {
 		if (c == 'j')
 			w.json = true;
 		else if (c == 'm')

@@ -17,6 +17,14 @@ enum {
 	PFM_EXIT_SIGNAL = 128,    /* plus the number of the signal that ended the command */
 };
 
+/* Which mount, an option of all commands that use one: for getopt_long(), and for `pfm help`. */
+#define MOUNT_OPTION_LETTER "m:"
+/* clang-format off */
+#define MOUNT_OPTION_LONG {"mount", required_argument, NULL, 'm'}
+/* clang-format on */
+#define MOUNT_OPTION_USAGE                                                                         \
+	"  -m, --mount=DIR          the mount (default: $PERFMONFS, or the first one)\n"
+
 struct pfm_command {
 	const char *name;
 	const char *summary; /* what it does, in a line for `pfm help` */

@@ -5,6 +5,7 @@
 #define TOOLS_PFM_STAT_PLACE_OPTIONS_H
 
 #include "base/err.h"
+#include "tools/pfm/command.h"
 
 enum place_kind {
 	PLACE_COMMAND, /* a thread, with all threads and processes that it makes */
@@ -20,10 +21,10 @@ struct place_options {
 };
 
 /* For getopt_long(): their letters, and their rows in the array of struct option. */
-#define PLACE_OPTIONS_LETTERS "m:p:t:C:a"
+#define PLACE_OPTIONS_LETTERS MOUNT_OPTION_LETTER "p:t:C:a"
 /* clang-format off */
 #define PLACE_OPTIONS_LONG                                                                         \
-	{"mount", required_argument, NULL, 'm'},                                                   \
+	MOUNT_OPTION_LONG,                                                                         \
 	{"pid", required_argument, NULL, 'p'},                                                     \
 	{"tid", required_argument, NULL, 't'},                                                     \
 	{"cpu", required_argument, NULL, 'C'},                                                     \
@@ -35,8 +36,7 @@ struct place_options {
 	"  -p, --pid=PID,...        processes, with all threads and what they start\n"             \
 	"  -t, --tid=TID,...        threads\n"                                                     \
 	"  -C, --cpu=LIST           CPUs, like 0-3,8\n"                                            \
-	"  -a, --all-cpus           all CPUs that are online\n"                                    \
-	"  -m, --mount=DIR          the mount (default: $PERFMONFS, or the first one)\n"
+	"  -a, --all-cpus           all CPUs that are online\n" MOUNT_OPTION_USAGE
 
 /*
  * Takes option @c of getopt_long(), with its argument. Returns 1, or 0 if it is none of these.
