@@ -6,6 +6,22 @@
 
 #define EXPOSITION_PREFIX "perfmonfs_"
 
+/* Of the parts of a sample, of which a scrape has thousands: several times faster than printf. */
+static void exposition_put(struct exposition *x, const char *text)
+{
+	text_append(x->out, text, strlen(text));
+}
+
+static void exposition_put_number(struct exposition *x, uint64_t n)
+{
+	char digits[20], *p = digits + sizeof(digits);
+
+	do
+		*--p = (char)('0' + n % 10);
+	while (n /= 10);
+	text_append(x->out, p, (size_t)(digits + sizeof(digits) - p));
+}
+
 /* @text, with a backslash before each character in @special. A newline is a blank in the line
  * protocol, which has no escape for it. */
 static void exposition_escape(struct exposition *x, const char *text, const char *special)
@@ -14,7 +30,7 @@ static void exposition_escape(struct exposition *x, const char *text, const char
 		size_t plain = strcspn(text, special);
 
 		if (plain)
-			text_printf(x->out, "%.*s", (int)plain, text);
+			text_append(x->out, text, plain);
 		text += plain;
 		if (*text == '\n')
 			text_printf(x->out, x->form == EXPOSITION_PROM ? "\\n" : "\\ ");
@@ -45,12 +61,14 @@ static void exposition_prom_labels(
 	for (unsigned i = 0; i < n; i++) {
 		if (!labels[i].value)
 			continue;
-		text_printf(x->out, "%s%s=\"", before, labels[i].name);
+		exposition_put(x, before);
+		exposition_put(x, labels[i].name);
+		exposition_put(x, "=\"");
 		exposition_escape(x, labels[i].value, "\\\"\n");
-		text_printf(x->out, "\"");
+		exposition_put(x, "\"");
 		before = ",";
 	}
-	text_printf(x->out, *before == ',' ? "} " : " ");
+	exposition_put(x, *before == ',' ? "} " : " ");
 }
 
 static void exposition_lp_tags(
@@ -59,10 +77,12 @@ static void exposition_lp_tags(
 	for (unsigned i = 0; i < n; i++) {
 		if (!labels[i].value || !labels[i].value[0])
 			continue;
-		text_printf(x->out, ",%s=", labels[i].name);
+		exposition_put(x, ",");
+		exposition_put(x, labels[i].name);
+		exposition_put(x, "=");
 		exposition_escape(x, labels[i].value, "\\,= \n");
 	}
-	text_printf(x->out, " value=");
+	exposition_put(x, " value=");
 }
 
 static void exposition_value(struct exposition *x, uint64_t value, unsigned digits)
@@ -71,7 +91,7 @@ static void exposition_value(struct exposition *x, uint64_t value, unsigned digi
 
 	for (unsigned i = 0; i < digits; i++)
 		power *= 10;
-	text_printf(x->out, "%" PRIu64, value / power);
+	exposition_put_number(x, value / power);
 	if (digits)
 		text_printf(x->out, ".%0*" PRIu64, (int)digits, value % power);
 }
@@ -79,13 +99,17 @@ static void exposition_value(struct exposition *x, uint64_t value, unsigned digi
 void exposition_sample(struct exposition *x, const struct exposition_label *labels, unsigned n,
 	uint64_t value, unsigned digits)
 {
-	text_printf(x->out, EXPOSITION_PREFIX "%s%s", x->name, x->suffix);
+	exposition_put(x, EXPOSITION_PREFIX);
+	exposition_put(x, x->name);
+	exposition_put(x, x->suffix);
 	if (x->form == EXPOSITION_PROM)
 		exposition_prom_labels(x, labels, n);
 	else
 		exposition_lp_tags(x, labels, n);
 	exposition_value(x, value, digits);
-	if (x->form == EXPOSITION_LP)
-		text_printf(x->out, "%s %" PRIu64, digits ? "" : "u", x->time);
-	text_printf(x->out, "\n");
+	if (x->form == EXPOSITION_LP) {
+		exposition_put(x, digits ? " " : "u ");
+		exposition_put_number(x, x->time);
+	}
+	exposition_put(x, "\n");
 }

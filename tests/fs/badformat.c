@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* A format that fails at the overflow after the first GOOD ones: with an error, or with "crash". */
+/* A format that fails at the overflow after the first GOOD ones: with an error, or with "crash".
+ * Each of these takes MS milliseconds. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "perfmonfs/format.h"
 
 struct bad { /* arguments and buffer */
-	uint32_t good, crash;
+	uint32_t good, ms, crash;
 };
 
 static int getsize(uint32_t ctx_flags, void *arg, size_t *size)
@@ -31,6 +33,7 @@ static int handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
 	arg->ovfl_ctrl.reset_ovfl_pmds = 1;
 	if (bad->good) {
 		bad->good--;
+		usleep(1000 * bad->ms);
 		return 0;
 	}
 	if (bad->crash)
@@ -40,6 +43,7 @@ static int handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
 
 static const pfm_fmt_param_t params[] = {
 	{.name = "good", .offset = offsetof(struct bad, good), .size = 4},
+	{.name = "ms", .offset = offsetof(struct bad, ms), .size = 4},
 	{.name = "crash", .offset = offsetof(struct bad, crash), .size = 4, .flag = 1},
 	{0},
 };

@@ -6,6 +6,16 @@ load common
 GID=54321
 USER=0x4100c0
 
+setup() {
+	FORMATS=
+	bench_setup
+}
+
+teardown() {
+	bench_teardown || return
+	[ -z "$FORMATS" ] || rm -rf "$FORMATS"
+}
+
 # samples [prom|lp [PATTERN]]: those of the node whose names are not the daemon's, as exposition.py prints
 # them; with a pattern, those that it matches
 samples() {
@@ -220,6 +230,60 @@ perfmonfs_second_total{context="a",cpu="1"} 77'
 	output=$(bounded setpriv --reuid=$NOBODY --regid=$NOBODY --groups=$GID \
 		fsprobe write "$C/metrics" <"$BATS_TEST_TMPDIR/lines")
 	is ok
+}
+
+# late NAME: the scan has not waited for that context; the one on CPU 2 is there
+late() {
+	samples && [[ $output == *"perfmonfs_context_late{context=\"$1\",cpu=\"1\"} 1"* ]] &&
+		[[ $output == *'perfmonfs_instructions_total{context="b",cpu="2"} '* ]] &&
+		[[ $output != *"perfmonfs_instructions_total{context=\"$1\""* ]]
+}
+
+@test "a context that does not answer is left out, and named" {
+	FORMATS=$(mktemp -d /run/perfmonfs-test.XXXXXX)
+	install -m 644 "$BUILD/tests/fs/badformat.so" "$FORMATS"
+	serve --backend=sim --clock=real --formats="$FORMATS"
+	counting b 2
+	new a
+	put ok "$C/pmc/0" $USER
+	put ok "$C/format" "bad good=1000000 ms=2000"
+	put ok "$C/pmd/0" "-1000000 short=-1000000 long=-1000000 smpl=256"
+	put ok "$C/metrics" 'pmd0 instructions'
+	ctl "load cpu=1"
+	ctl start
+	until_ok late a
+	probe ok rmdir "$C"
+	samples prom late
+	is ""
+}
+
+@test "contexts on threads are exported on request alone, and not with gaps" {
+	perfmonfs --check --backend=perf >"$BATS_TEST_TMPDIR/check" || :
+	grep -q "ok *threads: " "$BATS_TEST_TMPDIR/check" || skip "no thread can be followed here"
+	local pid
+
+	serve --backend=perf
+	sleep 1000 3>&- &
+	pid=$!
+	new a
+	put ok "$C/pmc/0" page-faults:u
+	put ok "$C/metrics" 'pmd0 faults'
+	ctl "load tid=$pid"
+	ctl start
+	samples
+	is ""
+	put ok "$C/metrics" 'threads\npmd0 faults'
+	samples
+	[[ $output =~ ^perfmonfs_faults_total\{context=\"a\",tid=\"$pid\"\}\ [0-9]+$ ]]
+	ctl unload
+	new b
+	put ok "$C/flags" gaps
+	put ok "$C/pmc/0" page-faults:u
+	put ok "$C/metrics" 'threads\npmd0 faults'
+	ctl "load tid=$pid"
+	samples
+	is ""
+	kill "$pid"
 }
 
 @test "times of the node's files are those of now" {
