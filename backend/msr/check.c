@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/msr/describe.h"
 #include "backend/msr/io_file.h"
 #include "backend/msr/journal.h"
 #include "backend/msr/kernel.h"
@@ -49,18 +48,27 @@ static void msr_check_kernel(const struct msr_checker *k)
 			"' frees it");
 }
 
-static void msr_check_pmu(const struct msr_checker *k, const struct pmu *pmu)
+static void msr_check_pmu(const struct msr_checker *k, const struct pmu *pmu, const char *type)
 {
-	k->report(k->arg, CHECK_OK, "PMU", "%s (%s): %u counters, %u bits%s", pmu->name, pmu->model,
-		pmu->npmds, pmu->counter_width, pmu->global_ctrl ? ", global control" : "");
+	k->report(k->arg, CHECK_OK, "PMU", "%s%s%s (%s): %u counters, %u bits%s", type,
+		type[0] ? ": " : "", pmu->name, pmu->model, pmu->npmds, pmu->counter_width,
+		pmu->global_ctrl ? ", global control" : "");
+}
+
+static void msr_check_types(const struct msr_checker *k, const struct msr_types *t)
+{
+	for (unsigned i = 0; i < t->n; i++)
+		msr_check_pmu(k, &t->of[i].pmu, t->shown ? t->shown->of[1U << i].type : "");
 }
 
 /* Reports the users of enabled selectors of CPU @cpu. */
 static void msr_check_selectors(
 	const struct msr_checker *k, struct msr_backend *mb, unsigned cpu, int handle)
 {
-	for (unsigned i = 0; i < mb->pmu.npmcs; i++) {
-		const struct pmu_pmc *pmc = &mb->pmu.pmcs[i];
+	const struct msr_type *type = msr_type_of(&mb->types, cpu);
+
+	for (unsigned i = 0; i < type->pmu.npmcs; i++) {
+		const struct pmu_pmc *pmc = &type->pmu.pmcs[i];
 		TEXT_CLEANUP struct text owner = {0};
 		uint64_t value;
 		int rc = mb->io->ops->read(mb->io, handle, pmc->addr, &value);
@@ -90,7 +98,8 @@ static void msr_check_cpus(const struct msr_checker *k, struct msr_backend *mb)
 		struct err e;
 		int handle;
 
-		if (!io->ops->cpu_online(io, cpu))
+		/* One that has come online only now is described when it is used. */
+		if (!io->ops->cpu_online(io, cpu) || !msr_type_of(&mb->types, cpu))
 			continue;
 		handle = io->ops->open(io, cpu, &e);
 		if (handle < 0) {
@@ -136,6 +145,18 @@ static bool msr_check_open(const struct msr_checker *k, struct msr_io *io)
 	return true;
 }
 
+static void msr_check_described(const struct msr_checker *k, struct msr_backend *mb)
+{
+	struct err e;
+
+	msr_check_types(k, &mb->types);
+	msr_check_cpus(k, mb);
+	if (msr_probe(mb, &e) < 0)
+		k->report(k->arg, CHECK_FAIL, "counters", "%s", e.text);
+	else
+		k->report(k->arg, CHECK_OK, "counters", "they keep written values");
+}
+
 static void msr_check_device(
 	const struct msr_checker *k, struct msr_io *io, const struct backend_conf *conf)
 {
@@ -149,19 +170,13 @@ static void msr_check_device(
 	if (!msr_check_open(k, io))
 		return;
 	mb->io = io;
-	if (msr_describe(io, conf->pmu, &mb->pmu, &e) < 0) {
-		k->report(k->arg, CHECK_FAIL, "PMU", "%s", e.text);
-		return;
-	}
-	msr_check_pmu(k, &mb->pmu);
-	msr_check_cpus(k, mb);
-	msr_regs_init(&mb->regs, &mb->pmu);
 	pending_restore_init(mb);
-	if (msr_probe(mb, &e) < 0)
-		k->report(k->arg, CHECK_FAIL, "counters", "%s", e.text);
+	if (msr_types_init(&mb->types, io, conf->pmu, &e) < 0)
+		k->report(k->arg, CHECK_FAIL, "PMU", "%s", e.text);
 	else
-		k->report(k->arg, CHECK_OK, "counters", "they keep written values");
+		msr_check_described(k, mb);
 	pending_restore_free(mb);
+	msr_types_free(&mb->types);
 }
 
 void msr_check(const struct backend_conf *conf, check_report *report, void *arg)

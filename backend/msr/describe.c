@@ -3,6 +3,7 @@
 #include "backend/msr/describe.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "backend/pmu/catalog.h"
 #include "backend/pmu/detect.h"
@@ -29,7 +30,7 @@ static int describe_rdmsr(void *arg, uint32_t addr, uint64_t *value)
 	return t->io->ops->read(t->io, t->handle, addr, value);
 }
 
-int msr_describe_cpu(struct msr_io *io, unsigned cpu, int handle, struct pmu *out, struct err *e)
+static int describe_cpu(struct msr_io *io, unsigned cpu, int handle, struct pmu *out, struct err *e)
 {
 	struct describe_target t = {.io = io, .cpu = cpu, .handle = handle};
 	struct pmu_cpu query = {.cpuid = describe_cpuid, .rdmsr = describe_rdmsr, .arg = &t};
@@ -37,46 +38,130 @@ int msr_describe_cpu(struct msr_io *io, unsigned cpu, int handle, struct pmu *ou
 	return pmu_detect(&query, out, e);
 }
 
-static int describe_one(struct msr_io *io, unsigned cpu, struct pmu *out, struct err *e)
+/* The number of the type with this PMU; t->n if there is none. */
+static unsigned describe_search(const struct msr_types *t, const struct pmu *pmu)
+{
+	unsigned i = 0;
+
+	while (i < t->n && !pmu_same(&t->of[i].pmu, pmu))
+		i++;
+	return i;
+}
+
+static int describe_add(struct msr_types *t, unsigned cpu, const struct pmu *pmu, struct err *e)
+{
+	unsigned type = describe_search(t, pmu);
+
+	if (type == PMU_MAX_TYPES)
+		return err_set(e, ENODEV,
+			"the PMUs of the CPUs up to %u are of more than %d types: describe one for "
+			"all with --pmu=FILE, or use --backend=perf",
+			cpu, PMU_MAX_TYPES);
+	if (type == t->n)
+		t->of[t->n++].pmu = *pmu;
+	atomic_store(&t->cpu[cpu], (signed char)type);
+	return 0;
+}
+
+static int describe_one(struct msr_types *t, struct msr_io *io, unsigned cpu, struct err *e)
 {
 	int handle = io->ops->open(io, cpu, e);
+	struct pmu pmu;
 	int rc;
 
 	if (handle < 0)
 		return handle;
-	rc = msr_describe_cpu(io, cpu, handle, out, e);
+	rc = describe_cpu(io, cpu, handle, &pmu, e);
 	io->ops->close(io, handle);
-	return rc;
+	return rc < 0 ? rc : describe_add(t, cpu, &pmu, e);
 }
 
-static int describe_all(struct msr_io *io, struct pmu *out, struct err *e)
+static int describe_all(struct msr_types *t, struct msr_io *io, struct err *e)
 {
-	unsigned limit = io->ops->cpu_limit(io);
-	bool found = false;
-	struct pmu pmu;
+	for (unsigned cpu = 0; cpu < t->limit; cpu++) {
+		int rc = io->ops->cpu_online(io, cpu) ? describe_one(t, io, cpu, e) : 0;
 
-	for (unsigned cpu = 0; cpu < limit; cpu++) {
-		int rc;
-
-		if (!io->ops->cpu_online(io, cpu))
-			continue;
-		rc = describe_one(io, cpu, &pmu, e);
-		if (rc == -ENXIO) /* It went offline. */
-			continue;
-		if (rc == 0 && found)
-			rc = pmu_common(out, &pmu, e);
-		if (rc < 0)
+		if (rc < 0 && rc != -ENXIO) /* It went offline. */
 			return rc;
-		if (!found)
-			*out = pmu;
-		found = true;
 	}
-	if (!found)
-		return err_set(e, ENXIO, "none of the %u CPUs with an msr device is online", limit);
+	if (!t->n)
+		return err_set(
+			e, ENXIO, "none of the %u CPUs with an msr device is online", t->limit);
 	return 0;
 }
 
-int msr_describe(struct msr_io *io, const char *pmu, struct pmu *out, struct err *e)
+static int describe_shown(struct msr_types *t, struct err *e)
 {
-	return pmu ? pmu_load(pmu, out, e) : describe_all(io, out, e);
+	const struct pmu *raw[PMU_MAX_TYPES];
+
+	for (unsigned i = 0; i < t->n; i++)
+		raw[i] = &t->of[i].pmu;
+	return t->n == 1 ? 0 : pmu_types_new(raw, t->n, &t->shown, e);
+}
+
+int msr_types_init(struct msr_types *t, struct msr_io *io, const char *pmu, struct err *e)
+{
+	int rc;
+
+	t->limit = io->ops->cpu_limit(io);
+	t->cpu = malloc(t->limit * sizeof(*t->cpu));
+	if (!t->cpu)
+		return err_set(e, ENOMEM, "no memory for %u CPUs", t->limit);
+	for (unsigned cpu = 0; cpu < t->limit; cpu++)
+		atomic_init(&t->cpu[cpu], -1);
+	t->detected = !pmu;
+	if (pmu) {
+		rc = pmu_load(pmu, &t->of[0].pmu, e);
+		t->n = 1;
+	} else {
+		rc = describe_all(t, io, e);
+	}
+	if (rc == 0)
+		rc = describe_shown(t, e);
+	if (rc < 0)
+		return rc;
+	for (unsigned i = 0; i < t->n; i++) {
+		msr_regs_init(&t->of[i].regs, &t->of[i].pmu);
+		if (t->of[i].regs.n > t->rows)
+			t->rows = t->of[i].regs.n;
+	}
+	return 0;
+}
+
+void msr_types_free(struct msr_types *t)
+{
+	free(t->shown);
+	free(t->cpu);
+}
+
+int msr_types_find(struct msr_types *t, struct msr_io *io, unsigned cpu, int handle,
+	const struct msr_type **out, struct err *e)
+{
+	unsigned type = 0;
+	struct pmu pmu;
+
+	if (t->detected) {
+		if (describe_cpu(io, cpu, handle, &pmu, e) < 0)
+			return err_prefix(e, "CPU %u", cpu);
+		type = describe_search(t, &pmu);
+	}
+	if (type == t->n)
+		return err_set(e, ENODEV,
+			"CPU %u: its PMU, %s with %u PMCs and %u PMDs, is not one of those that "
+			"were online at start: restart perfmonfs to describe it",
+			cpu, pmu.name, pmu.npmcs, pmu.npmds);
+	atomic_store(&t->cpu[cpu], (signed char)type);
+	*out = &t->of[type];
+	return 0;
+}
+
+const struct msr_type *msr_type_of(const struct msr_types *t, unsigned cpu)
+{
+	int type = cpu < t->limit ? atomic_load(&t->cpu[cpu]) : -1;
+
+	/* Where there is one type, that of a CPU that comes online is verified when it is opened.
+	 */
+	if (type < 0 && t->n > 1)
+		return NULL;
+	return &t->of[type < 0 ? 0 : type];
 }

@@ -8,27 +8,12 @@
 #include "backend/msr/describe.h"
 #include "backend/msr/io_file.h"
 #include "backend/msr/msr_i.h"
-#include "backend/pmu/detect.h"
 #include "base/cleanup.h"
-
-/* A CPU that comes online later may have a smaller PMU than the detected one, on hybrid machines.
- */
-static int msr_check_cpu(struct msr_backend *mb, unsigned cpu, int handle, struct err *e)
-{
-	struct pmu pmu;
-	int rc;
-
-	if (!mb->detected)
-		return 0;
-	rc = msr_describe_cpu(mb->io, cpu, handle, &pmu, e);
-	if (rc == 0)
-		rc = pmu_covers(&pmu, &mb->pmu, e);
-	return rc < 0 ? err_prefix(e, "CPU %u", cpu) : 0;
-}
 
 int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **out, struct err *e)
 {
 	struct msr_backend *mb = msr_of(be);
+	const struct msr_type *type;
 	struct msr_io *io = mb->io;
 	struct backend_cpu *c;
 	int handle, rc;
@@ -39,13 +24,13 @@ int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **out, str
 	handle = io->ops->open(io, cpu, e);
 	if (handle < 0)
 		return handle;
-	rc = msr_check_cpu(mb, cpu, handle, e);
+	rc = msr_types_find(&mb->types, io, cpu, handle, &type, e);
 	c = rc < 0 ? NULL : calloc(1, sizeof(*c));
 	if (!c) {
 		io->ops->close(io, handle);
 		return rc < 0 ? rc : err_set(e, ENOMEM, "no memory for CPU %u", cpu);
 	}
-	msr_cpu_init(c, mb, cpu, handle);
+	msr_cpu_init(c, mb, type, cpu, handle);
 	*out = c;
 	return 0;
 }
@@ -83,6 +68,16 @@ uint64_t msr_now(struct backend *be)
 	return io->ops->now(io);
 }
 
+const struct pmu *msr_cpu_pmu(struct backend *be, unsigned cpu)
+{
+	const struct msr_types *t = &msr_of(be)->types;
+	const struct msr_type *type = msr_type_of(t, cpu);
+
+	if (!t->shown)
+		return be->pmu;
+	return type ? &t->shown->of[1U << (type - t->of)] : NULL;
+}
+
 void msr_begin(struct backend *be)
 {
 	pending_restore_begin(msr_of(be));
@@ -95,6 +90,7 @@ void msr_close(struct backend *be)
 	/* The next daemon restores what is still pending, so the journal stays. */
 	journal_close(mb->journal, pending_restore_end(mb));
 	pending_restore_free(mb);
+	msr_types_free(&mb->types);
 	mb->io->ops->free(mb->io);
 	free(mb);
 }
@@ -102,12 +98,12 @@ void msr_close(struct backend *be)
 static int msr_init(struct msr_backend *mb, const struct backend_conf *conf, struct err *e)
 {
 	static const struct journal_ops ops = {msr_recover, pending_restore_transfer};
-	int rc = msr_describe(mb->io, conf->pmu, &mb->pmu, e);
+	int rc = msr_types_init(&mb->types, mb->io, conf->pmu, e);
 
 	if (rc < 0)
 		return rc;
-	mb->detected = !conf->pmu;
-	msr_regs_init(&mb->regs, &mb->pmu);
+	mb->be.types = mb->types.shown;
+	mb->be.pmu = mb->types.shown ? &mb->types.shown->of[0] : &mb->types.of[0].pmu;
 	if (conf->run_dir && mb->io->persistent)
 		rc = journal_open(conf->run_dir, conf->dev ? conf->dev : MSR_DEV_DEFAULT, &ops, mb,
 			&mb->journal, e);
@@ -125,7 +121,6 @@ int msr_backend_new(const struct backend_ops *ops, struct msr_io *io,
 		return err_set(e, ENOMEM, "no memory for the backend %s", ops->name);
 	}
 	mb->be.ops = ops;
-	mb->be.pmu = &mb->pmu;
 	mb->io = io;
 	pending_restore_init(mb);
 	rc = msr_init(mb, conf, e);

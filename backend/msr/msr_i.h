@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "backend/msr/describe.h"
 #include "backend/msr/journal.h"
 #include "backend/msr/msr_io.h"
 #include "backend/msr/reg.h"
@@ -15,9 +16,7 @@ struct msr_backend {
 	struct backend be; /* First, for msr_of(). */
 	struct msr_io *io;
 	struct journal *journal; /* NULL: no journal is kept. */
-	bool detected;           /* The description is detected, not given with --pmu. */
-	struct pmu pmu;
-	struct msr_regs regs;
+	struct msr_types types;
 	/* Guards the other fields named pending; no lock is taken under it. */
 	pthread_mutex_t pending_lock;
 	struct pending_restore *pending; /* Reservations that could not be restored, by CPU. */
@@ -27,7 +26,8 @@ struct msr_backend {
 	pthread_cond_t pending_changed;
 	cpu_set_t pending_affinity; /* That of the thread that called begin. */
 	bool pending_begun, pending_running, pending_end;
-	/* Registers in dead daemons' journals that are not of this description, or not of a CPU.
+	/* Registers in dead daemons' journals that are not of this description, or not of a CPU; or
+	 * of one that was offline, so that its type is not known.
 	 * Constant after opening. */
 	struct journal_entry *foreign;
 	unsigned nforeign;
@@ -37,11 +37,13 @@ struct backend_cpu {
 	struct msr_backend *mb;
 	unsigned cpu;
 	int handle;
+	const struct msr_type *type;
+	const struct msr_regs *regs; /* Of @type. */
 	/* Copies from mb->io, so that an access follows fewer pointers. */
 	struct msr_io *io;
 	int (*read)(struct msr_io *io, int handle, uint32_t addr, uint64_t *value);
 	int (*write)(struct msr_io *io, int handle, uint32_t addr, uint64_t value);
-	struct reservation reservations[MSR_MAX_REGS]; /* By row of mb->regs. */
+	struct reservation reservations[MSR_MAX_REGS]; /* By row of @regs. */
 	/* This one has reserved registers. Only one struct of a CPU does; others only read. */
 	bool reserved_any;
 };
@@ -51,11 +53,13 @@ static inline struct msr_backend *msr_of(struct backend *be)
 	return (struct msr_backend *)be;
 }
 
-static inline void msr_cpu_init(
-	struct backend_cpu *c, struct msr_backend *mb, unsigned cpu, int handle)
+static inline void msr_cpu_init(struct backend_cpu *c, struct msr_backend *mb,
+	const struct msr_type *type, unsigned cpu, int handle)
 {
 	*c = (struct backend_cpu){
 		.mb = mb,
+		.type = type,
+		.regs = &type->regs,
 		.cpu = cpu,
 		.handle = handle,
 		.io = mb->io,

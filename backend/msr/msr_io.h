@@ -54,6 +54,7 @@ unsigned msr_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct e
 void msr_cpu_close(struct backend_cpu *c);
 unsigned msr_cpu_limit(struct backend *be);
 bool msr_cpu_online(struct backend *be, unsigned cpu);
+const struct pmu *msr_cpu_pmu(struct backend *be, unsigned cpu);
 void msr_pmu_owner(
 	struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out);
 void msr_unrestored(struct backend *be, unsigned cpu, struct text *out);
@@ -63,7 +64,8 @@ void msr_close(struct backend *be);
 
 #define MSR_BACKEND_OPS                                                                            \
 	.cpu_open = msr_cpu_open, .run = msr_run, .cpu_close = msr_cpu_close,                      \
-	.cpu_limit = msr_cpu_limit, .cpu_online = msr_cpu_online, .pmu_owner = msr_pmu_owner,      \
-	.unrestored = msr_unrestored, .now = msr_now, .begin = msr_begin, .close = msr_close
+	.cpu_limit = msr_cpu_limit, .cpu_online = msr_cpu_online, .cpu_pmu = msr_cpu_pmu,          \
+	.pmu_owner = msr_pmu_owner, .unrestored = msr_unrestored, .now = msr_now,                  \
+	.begin = msr_begin, .close = msr_close
 
 #endif

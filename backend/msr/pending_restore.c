@@ -21,13 +21,14 @@ enum { RETRY_S = 1 };
 struct pending_restore {
 	struct pending_restore *next;
 	unsigned cpu;
+	const struct msr_type *type;
 	bool offline; /* The CPU was offline: registers can be restored once it is online. */
 	struct reservation reservations[MSR_MAX_REGS]; /* As in struct backend_cpu. */
 };
 
-static bool pending_any(const struct msr_backend *mb, const struct reservation *reservations)
+static bool pending_any(const struct reservation *reservations)
 {
-	for (unsigned i = 0; i < mb->regs.n; i++)
+	for (unsigned i = 0; i < MSR_MAX_REGS; i++)
 		if (reservations[i].mask)
 			return true;
 	return false;
@@ -49,7 +50,7 @@ static void pending_sweep(struct msr_backend *mb)
 	while (*at) {
 		struct pending_restore *p = *at;
 
-		if (pending_any(mb, p->reservations)) {
+		if (pending_any(p->reservations)) {
 			at = &p->next;
 			continue;
 		}
@@ -61,13 +62,13 @@ static void pending_sweep(struct msr_backend *mb)
 /* Bits of the overflow status that belong to reserved counters. */
 static uint64_t pending_status_bits(const struct backend_cpu *c)
 {
-	const struct pmu *pmu = &c->mb->pmu;
+	const struct pmu *pmu = &c->type->pmu;
 	uint64_t bits = 0;
 
 	for (unsigned d = 0; d < pmu->npmds; d++) {
-		const struct msr_reg *reg = msr_regs_find(&c->mb->regs, pmu->pmds[d].addr);
+		const struct msr_reg *reg = msr_regs_find(c->regs, pmu->pmds[d].addr);
 
-		if (pmu->pmds[d].global >= 0 && c->reservations[reg - c->mb->regs.reg].mask)
+		if (pmu->pmds[d].global >= 0 && c->reservations[reg - c->regs->reg].mask)
 			bits |= 1ULL << pmu->pmds[d].global;
 	}
 	return bits;
@@ -75,8 +76,8 @@ static uint64_t pending_status_bits(const struct backend_cpu *c)
 
 static void pending_clear_status(struct backend_cpu *c, uint64_t bits)
 {
-	const struct msr_regs *regs = &c->mb->regs;
-	const struct pmu *pmu = &c->mb->pmu;
+	const struct msr_regs *regs = c->regs;
+	const struct pmu *pmu = &c->type->pmu;
 	uint64_t value;
 	struct err e;
 	int rc;
@@ -96,8 +97,8 @@ static void pending_clear_status(struct backend_cpu *c, uint64_t bits)
  */
 static void pending_forget_counter(struct backend_cpu *c, const struct pmu_pmd *pmd)
 {
-	const struct msr_regs *regs = &c->mb->regs;
-	const struct pmu *pmu = &c->mb->pmu;
+	const struct msr_regs *regs = c->regs;
+	const struct pmu *pmu = &c->type->pmu;
 
 	reserve_forget(c, msr_regs_find(regs, pmu->pmcs[pmd->pmc].addr), pmd->field);
 	reserve_forget(c, msr_regs_find(regs, pmd->addr), UINT64_MAX);
@@ -111,15 +112,15 @@ static void pending_forget_counter(struct backend_cpu *c, const struct pmu_pmd *
  */
 static void pending_forget_taken(struct backend_cpu *c)
 {
-	const struct pmu *pmu = &c->mb->pmu;
+	const struct pmu *pmu = &c->type->pmu;
 
 	for (unsigned d = 0; d < pmu->npmds; d++) {
 		const struct pmu_pmd *pmd = &pmu->pmds[d];
 		const struct pmu_pmc *pmc = &pmu->pmcs[pmd->pmc];
-		const struct msr_reg *reg = msr_regs_find(&c->mb->regs, pmc->addr);
+		const struct msr_reg *reg = msr_regs_find(c->regs, pmc->addr);
 		uint64_t value;
 
-		if (!(c->reservations[reg - c->mb->regs.reg].mask & pmd->field) ||
+		if (!(c->reservations[reg - c->regs->reg].mask & pmd->field) ||
 			msr_read(c, reg, &value) < 0)
 			continue;
 		value &= pmd->field;
@@ -148,7 +149,7 @@ static void pending_retry_cpu(struct msr_backend *mb, struct pending_restore *p)
 
 	if (!c)
 		return;
-	msr_cpu_init(c, mb, p->cpu, io->ops->open(io, p->cpu, &e));
+	msr_cpu_init(c, mb, p->type, p->cpu, io->ops->open(io, p->cpu, &e));
 	if (c->handle < 0)
 		return;
 	memcpy(c->reservations, p->reservations, sizeof(c->reservations));
@@ -228,7 +229,7 @@ static struct pending_restore **pending_find(const struct backend_cpu *c)
 /* Two dead daemons' journals may have the same register: the first original is kept. */
 static void pending_merge(struct pending_restore *p, struct backend_cpu *c)
 {
-	for (unsigned i = 0; i < c->mb->regs.n; i++) {
+	for (unsigned i = 0; i < c->regs->n; i++) {
 		struct reservation *to = &p->reservations[i];
 		uint64_t fresh = c->reservations[i].mask & ~to->mask;
 		struct err ignored;
@@ -245,13 +246,14 @@ void pending_restore_keep(struct backend_cpu *c)
 	struct msr_backend *mb = c->mb;
 	struct pending_restore **at, *p;
 
-	if (!pending_any(mb, c->reservations))
+	if (!pending_any(c->reservations))
 		return;
 	pthread_mutex_lock(&mb->pending_lock);
 	at = pending_find(c);
 	p = *at ? *at : calloc(1, sizeof(*p));
 	if (p) {
 		p->cpu = c->cpu;
+		p->type = c->type;
 		p->offline = !mb->io->ops->cpu_online(mb->io, c->cpu);
 		pending_merge(p, c);
 		*at = p;
@@ -306,9 +308,9 @@ int pending_restore_add_foreign(
 static int pending_transfer_cpu(
 	struct msr_backend *mb, const struct pending_restore *p, struct journal *j, struct err *e)
 {
-	for (unsigned i = 0; i < mb->regs.n; i++)
+	for (unsigned i = 0; i < p->type->regs.n; i++)
 		if (p->reservations[i].mask &&
-			reserve_log_to(j, mb, p->cpu, i, &p->reservations[i], true, e) < 0)
+			reserve_log_to(j, mb, p->type, p->cpu, i, &p->reservations[i], true, e) < 0)
 			return -e->no;
 	return 0;
 }
@@ -339,9 +341,9 @@ void msr_unrestored(struct backend *be, unsigned cpu, struct text *out)
 
 	pthread_mutex_lock(&mb->pending_lock);
 	for (const struct pending_restore *p = mb->pending; p; p = p->next)
-		for (unsigned i = 0; p->cpu == cpu && i < mb->regs.n; i++)
+		for (unsigned i = 0; p->cpu == cpu && i < p->type->regs.n; i++)
 			if (p->reservations[i].mask)
-				pending_print(out, &any, mb->regs.reg[i].addr);
+				pending_print(out, &any, p->type->regs.reg[i].addr);
 	pthread_mutex_unlock(&mb->pending_lock);
 	for (unsigned i = 0; i < mb->nforeign; i++)
 		if (mb->foreign[i].cpu == cpu)

@@ -38,7 +38,7 @@ enum probe_use { UNUSED, STOPPED, COUNTING };
 static int probe_selector(
 	struct backend_cpu *c, const struct pmu_pmd *pmd, enum probe_use *use, struct err *e)
 {
-	const struct pmu *pmu = &c->mb->pmu;
+	const struct pmu *pmu = &c->type->pmu;
 	const struct pmu_pmc *pmc = &pmu->pmcs[pmd->pmc];
 	const struct pmu_pmc *gate = &pmu->pmcs[pmc->gate];
 	uint64_t bits = gate->shared ? pmd->field : UINT64_MAX;
@@ -61,7 +61,7 @@ static int probe_counter(struct backend_cpu *c, const struct pmu_pmd *pmd, struc
 	write.value = (reserve.value ^ 0xffff) & pmd->wmask;
 	rc = probe_run(c, &write, pmd, e);
 	if (rc < 0) {
-		reserve_forget(c, msr_regs_find(&c->mb->regs, pmd->addr), UINT64_MAX);
+		reserve_forget(c, msr_regs_find(c->regs, pmd->addr), UINT64_MAX);
 		return rc;
 	}
 	rc = probe_run(c, &read, pmd, e);
@@ -72,7 +72,7 @@ static int probe_counter(struct backend_cpu *c, const struct pmu_pmd *pmd, struc
 
 static int probe_cpu(struct backend_cpu *c, struct err *e)
 {
-	const struct pmu *pmu = &c->mb->pmu;
+	const struct pmu *pmu = &c->type->pmu;
 	const struct pmu_pmd *stopped = NULL;
 
 	for (unsigned i = 0; i < pmu->npmds; i++) {
@@ -95,18 +95,23 @@ int msr_probe(struct msr_backend *mb, struct err *e)
 	struct msr_io *io = mb->io;
 	unsigned cpu = msr_first_online(io);
 	CLEANUP_FREE struct backend_cpu *c = calloc(1, sizeof(*c));
+	const struct msr_type *type;
 	struct err failed;
-	int rc;
+	int handle, rc;
 
 	if (!c)
 		return err_set(e, ENOMEM, "no memory to probe the PMU");
-	msr_cpu_init(c, mb, cpu, io->ops->open(io, cpu, e));
-	if (c->handle < 0)
-		return c->handle;
-	rc = probe_cpu(c, e);
-	if (reserve_release_all(c, &failed) < 0)
-		reserve_report(&failed);
-	pending_restore_keep(c);
-	io->ops->close(io, c->handle);
+	handle = io->ops->open(io, cpu, e);
+	if (handle < 0)
+		return handle;
+	rc = msr_types_find(&mb->types, io, cpu, handle, &type, e);
+	if (rc == 0) {
+		msr_cpu_init(c, mb, type, cpu, handle);
+		rc = probe_cpu(c, e);
+		if (reserve_release_all(c, &failed) < 0)
+			reserve_report(&failed);
+		pending_restore_keep(c);
+	}
+	io->ops->close(io, handle);
 	return rc;
 }

@@ -26,12 +26,13 @@ static unsigned recover_row(const struct msr_regs *regs, uint32_t addr)
 static int recover_compare(const void *a, const void *b, void *arg)
 {
 	const struct journal_entry *x = a, *y = b;
+	const struct msr_type *type = msr_type_of(arg, x->cpu);
 	unsigned rx, ry;
 
 	if (x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
-	rx = recover_row(arg, x->addr);
-	ry = recover_row(arg, y->addr);
+	rx = type ? recover_row(&type->regs, x->addr) : 0;
+	ry = type ? recover_row(&type->regs, y->addr) : 0;
 	if (rx != ry)
 		return rx < ry ? -1 : 1;
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
@@ -41,7 +42,7 @@ static int recover_compare(const void *a, const void *b, void *arg)
 static int recover_reserve(
 	struct backend_cpu *c, const struct journal_entry *entries, size_t n, struct err *e)
 {
-	const struct msr_regs *regs = &c->mb->regs;
+	const struct msr_regs *regs = c->regs;
 	bool is_cpu = c->cpu < c->mb->io->ops->cpu_limit(c->mb->io);
 	int known = 0;
 
@@ -63,15 +64,26 @@ static unsigned recover_count(const struct backend_cpu *c)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < c->mb->regs.n; i++)
+	for (unsigned i = 0; i < c->regs->n; i++)
 		n += c->reservations[i].mask != 0;
 	return n;
+}
+
+/* Which registers a CPU has whose type is not known is not known either. */
+static int recover_keep(
+	struct msr_backend *mb, const struct journal_entry *entries, size_t n, struct err *e)
+{
+	for (size_t i = 0; i < n; i++)
+		if (pending_restore_add_foreign(mb, &entries[i], e) < 0)
+			return -e->no;
+	return 0;
 }
 
 /* Fails only if writes are not permitted: a later start that has permission can do it. */
 static int recover_cpu(struct msr_backend *mb, const struct journal_entry *entries, size_t n,
 	struct recover_tally *t, struct err *e)
 {
+	const struct msr_type *type = msr_type_of(&mb->types, entries[0].cpu);
 	struct msr_io *io = mb->io;
 	CLEANUP_FREE struct backend_cpu *c = calloc(1, sizeof(*c));
 	unsigned reserved, left;
@@ -79,7 +91,9 @@ static int recover_cpu(struct msr_backend *mb, const struct journal_entry *entri
 
 	if (!c)
 		return err_set(e, ENOMEM, "no memory to restore registers");
-	msr_cpu_init(c, mb, entries[0].cpu, -1);
+	if (!type)
+		return recover_keep(mb, entries, n, e);
+	msr_cpu_init(c, mb, type, entries[0].cpu, -1);
 	rc = recover_reserve(c, entries, n, e);
 	if (rc <= 0)
 		return rc;
@@ -104,7 +118,7 @@ int msr_recover(void *arg, struct journal_entry *entries, size_t n, struct err *
 	size_t from = 0;
 	int rc = 0;
 
-	qsort_r(entries, n, sizeof(*entries), recover_compare, &mb->regs);
+	qsort_r(entries, n, sizeof(*entries), recover_compare, &mb->types);
 	while (rc == 0 && from < n) {
 		size_t to = from + 1;
 

@@ -13,21 +13,21 @@
 
 static unsigned reserve_row(const struct backend_cpu *c, const struct msr_reg *reg)
 {
-	return (unsigned)(reg - c->mb->regs.reg);
+	return (unsigned)(reg - c->regs->reg);
 }
 
-int reserve_log_to(struct journal *j, const struct msr_backend *mb, unsigned cpu, unsigned row,
-	const struct reservation *r, bool unrestored, struct err *e)
+int reserve_log_to(struct journal *j, const struct msr_backend *mb, const struct msr_type *type,
+	unsigned cpu, unsigned row, const struct reservation *r, bool unrestored, struct err *e)
 {
 	struct journal_entry entry = {
 		.cpu = cpu,
-		.addr = mb->regs.reg[row].addr,
+		.addr = type->regs.reg[row].addr,
 		.orig = r->orig,
 		.mask = r->mask,
 		.unrestored = unrestored,
 	};
 
-	return journal_put(j, mb->nforeign + cpu * mb->regs.n + row, &entry, e);
+	return journal_put(j, mb->nforeign + cpu * mb->types.rows + row, &entry, e);
 }
 
 int reserve_log(struct backend_cpu *c, unsigned row, const struct reservation *r, bool unrestored,
@@ -35,7 +35,7 @@ int reserve_log(struct backend_cpu *c, unsigned row, const struct reservation *r
 {
 	if (!c->mb->journal)
 		return 0;
-	return reserve_log_to(c->mb->journal, c->mb, c->cpu, row, r, unrestored, e);
+	return reserve_log_to(c->mb->journal, c->mb, c->type, c->cpu, row, r, unrestored, e);
 }
 
 int reserve_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, struct err *e)
@@ -126,7 +126,7 @@ void reserve_report(const struct err *e)
 
 int reserve_release_all(struct backend_cpu *c, struct err *e)
 {
-	const struct msr_regs *regs = &c->mb->regs;
+	const struct msr_regs *regs = c->regs;
 
 	for (unsigned i = 0; i < regs->n; i++) {
 		int rc = reserve_release(c, &regs->reg[i], UINT64_MAX, e);

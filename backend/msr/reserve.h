@@ -14,6 +14,7 @@
 struct journal;
 struct msr_backend;
 struct msr_reg;
+struct msr_type;
 
 struct reservation {
 	uint64_t orig; /* Original value of the bits under mask; 0 elsewhere. */
@@ -39,8 +40,8 @@ void reserve_report(const struct err *e);
  * Writes the record of row @row of a CPU into @j. @unrestored: restoring it has been tried.
  * reserve_log() writes it into the backend's journal, if there is one.
  */
-int reserve_log_to(struct journal *j, const struct msr_backend *mb, unsigned cpu, unsigned row,
-	const struct reservation *r, bool unrestored, struct err *e);
+int reserve_log_to(struct journal *j, const struct msr_backend *mb, const struct msr_type *type,
+	unsigned cpu, unsigned row, const struct reservation *r, bool unrestored, struct err *e);
 int reserve_log(struct backend_cpu *c, unsigned row, const struct reservation *r, bool unrestored,
 	struct err *e);
 

@@ -15,7 +15,7 @@ static int msr_run_refuse_unknown(
 	const struct backend_cpu *c, const struct reg_op *op, struct err *e)
 {
 	return err_set(e, EPERM, "MSR %#" PRIx32 ": EPERM: not a register of %s", op->addr,
-		c->mb->pmu.name);
+		c->type->pmu.name);
 }
 
 static int msr_run_refuse_kind(const struct msr_reg *reg, struct err *e)
@@ -50,7 +50,7 @@ enum { REFUSED = -4096, EXPLAINED = -4097 };
 static COLD void msr_run_explain(
 	const struct backend_cpu *c, const struct reg_op *op, int rc, struct err *e)
 {
-	const struct msr_reg *reg = msr_regs_find(&c->mb->regs, op->addr);
+	const struct msr_reg *reg = msr_regs_find(c->regs, op->addr);
 
 	if (!reg)
 		msr_run_refuse_unknown(c, op, e);
@@ -105,7 +105,7 @@ static COLD int msr_run_reservation(
 
 static inline int msr_run_one(struct backend_cpu *c, struct reg_op *op, struct err *e)
 {
-	const struct msr_reg *reg = msr_regs_find(&c->mb->regs, op->addr);
+	const struct msr_reg *reg = msr_regs_find(c->regs, op->addr);
 
 	if (!reg)
 		return REFUSED;

@@ -101,7 +101,9 @@ static int detect_build(
 		m = detect_model(detect_vendors[i].vendor, id, f.version);
 		if (!m)
 			return detect_vendors[i].no_model(id, e);
-		return pmu_build(m, f.version ? &f : &m->features, out, e);
+		rc = pmu_build(m, f.version ? &f : &m->features, out, e);
+		out->core = f.core;
+		return rc;
 	}
 	return err_set(e, ENODEV,
 		"CPU vendor '%s' is unknown: describe its PMU with --pmu=FILE, or use "

@@ -20,13 +20,4 @@ struct pmu_cpu {
 /* ENODEV, and a sentence with a remedy, if the CPU has no known PMU. */
 int pmu_detect(const struct pmu_cpu *cpu, struct pmu *out, struct err *e);
 
-/*
- * Reduces @acc to the registers that @other has, too: on a hybrid machine, one description must
- * apply to all CPUs. ENODEV if the models differ.
- */
-int pmu_common(struct pmu *acc, const struct pmu *other, struct err *e);
-
-/* Tests that a CPU with PMU @cpu has all that @desc describes. ENODEV and a sentence if not. */
-int pmu_covers(const struct pmu *cpu, const struct pmu *desc, struct err *e);
-
 #endif

@@ -8,8 +8,14 @@
 #include "backend/pmu/low_bits.h"
 
 enum {
+	LEAF_FEATURES = 7,
 	LEAF_PERFMON = 0xa,
-	ECX1_PDCM = 1u << 15, /* IA32_PERF_CAPABILITIES exists. */
+	LEAF_CORE = 0x1a,
+	LEAF_PERFMON_EXT = 0x23,
+	EDX7_HYBRID = 1u << 15,
+	EAX7_1_PERFMON_EXT = 1u << 8, /* Of subleaf 1: there is a leaf 0x23. */
+	EAX23_COUNTERS = 1u << 1,     /* There is a subleaf 1, with bitmaps of counters. */
+	ECX1_PDCM = 1u << 15,         /* IA32_PERF_CAPABILITIES exists. */
 	PERF_CAP_FULL_WIDTH = 1u << 13,
 };
 
@@ -54,6 +60,60 @@ static void intel_fixed(
 	}
 }
 
+/* Leaf 0x23 says what this CPU has, where leaf 0xA may say what all CPUs have. */
+static int intel_extended(const struct pmu_cpu *cpu, struct pmu_features *f, struct err *e)
+{
+	uint32_t leaf[4];
+	int rc = cpu->cpuid(cpu->arg, LEAF_FEATURES, 1, leaf, e);
+
+	if (rc < 0 || !(leaf[EAX] & EAX7_1_PERFMON_EXT))
+		return rc;
+	rc = cpu->cpuid(cpu->arg, LEAF_PERFMON_EXT, 0, leaf, e);
+	if (rc < 0 || !(leaf[EAX] & EAX23_COUNTERS))
+		return rc;
+	rc = cpu->cpuid(cpu->arg, LEAF_PERFMON_EXT, 1, leaf, e);
+	if (rc < 0 || !leaf[EAX])
+		return rc;
+	f->gp = (unsigned)__builtin_ctz(~leaf[EAX]);
+	f->fixed = leaf[EBX];
+	return 0;
+}
+
+/* Alder Lake and Raptor Lake, which have no leaf 0x23. */
+static bool intel_is_alder_lake(const struct pmu_identity *id)
+{
+	return id->family == 6 && (id->model == 0x97 || id->model == 0x9a || id->model == 0xb7 ||
+					  id->model == 0xba || id->model == 0xbf);
+}
+
+/*
+ * The kind of core. On Alder Lake, leaf 0xA says on all CPUs what those of the smaller kind have;
+ * the larger kind has two general-purpose counters and a fixed one more, unless the leaf already
+ * includes them, as where the others are disabled. Linux does the same (intel_pmu_init() in
+ * arch/x86/events/intel/core.c).
+ */
+static int intel_core(const struct pmu_cpu *cpu, const struct pmu_identity *id,
+	struct pmu_features *f, struct err *e)
+{
+	uint32_t leaf[4];
+	bool hybrid;
+	int rc = cpu->cpuid(cpu->arg, LEAF_FEATURES, 0, leaf, e);
+
+	if (rc < 0)
+		return rc;
+	hybrid = leaf[EDX] & EDX7_HYBRID;
+	rc = cpu->cpuid(cpu->arg, LEAF_CORE, 0, leaf, e);
+	if (rc < 0)
+		return rc;
+	f->core = leaf[EAX];
+	if (hybrid && f->core >> 24 == PMU_CORE_CORE && intel_is_alder_lake(id) && f->gp <= 6 &&
+		f->fixed == 7) {
+		f->gp += 2;
+		f->fixed = 0xf;
+	}
+	return 0;
+}
+
 int intel_features(const struct pmu_cpu *cpu, const struct pmu_identity *id,
 	struct pmu_features *out, struct err *e)
 {
@@ -72,7 +132,11 @@ int intel_features(const struct pmu_cpu *cpu, const struct pmu_identity *id,
 	if (!out->version)
 		return 0;
 	intel_fixed(id, leaf, out);
-	return intel_full_width(cpu, id, &out->full_width, e);
+	if (id->leaf0[EAX] >= LEAF_PERFMON_EXT)
+		rc = intel_extended(cpu, out, e);
+	if (rc == 0 && id->leaf0[EAX] >= LEAF_CORE)
+		rc = intel_core(cpu, id, out, e);
+	return rc < 0 ? rc : intel_full_width(cpu, id, &out->full_width, e);
 }
 
 int intel_no_model(const struct pmu_identity *id, struct err *e)

@@ -31,6 +31,7 @@ struct pmu_features {
 	uint32_t fixed;       /* One bit per fixed counter. Intel only, as all below. */
 	unsigned fixed_width; /* Bits. */
 	bool full_width;      /* Counters can be written completely, through an alias. */
+	uint32_t core;        /* CPUID.1AH:EAX, see struct pmu; of an actual CPU. */
 };
 
 /* The CPUs of pmu_model.vendor that have this PMU: the line "detect". */
@@ -58,6 +59,9 @@ struct pmu_model {
 	enum pmu_vendor vendor;
 	struct pmu_match detect;
 	struct pmu_features features;
+	/* Of the smaller cores of a hybrid processor, for the simulator: the line "atom". gp is 0
+	 * if there is none. */
+	struct pmu_features atom;
 	struct pmu_processor sim;
 	struct slice text; /* The whole description; it stays in memory. */
 };

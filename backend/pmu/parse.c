@@ -11,6 +11,9 @@
  *   features version=N gp=N gp_width=N [fixed=BITS fixed_width=N] [full_width]
  *                                 what CPUID says, for --pmu=NAME and the simulator; for version 0,
  *                                 also of an actual CPU
+ *   atom version=N gp=N gp_width=N [fixed=BITS fixed_width=N] [full_width]
+ *                                 the same of the smaller cores of a hybrid processor, which the
+ *                                 second half of the simulator's CPUs are
  *   rate N                        upper limit of events per second of any counter
  *   global ctrl=ADDR [inuse=ADDR] [status=ADDR clear=ADDR]
  *   pmc NUM NAME addr=ADDR default=BITS reserved=BITS enable=BITS kernel=BITS [user=BITS]
@@ -48,6 +51,7 @@ static const struct {
 	{"pmu", parse_pmu, true},
 	{"detect", parse_detect, true},
 	{"features", parse_features, true},
+	{"atom", parse_atom, true},
 	{"rate", parse_rate, true},
 	{"global", parse_global, true},
 	{"pmc", parse_pmc, false},
@@ -73,8 +77,8 @@ static int parse_line(struct parse *p, unsigned *seen, struct slice line, struct
 		return parse_kinds[i].parse(p, line, e);
 	}
 	return err_set(e, EINVAL,
-		"a line begins with pmu, detect, features, rate, global, pmc, pmd, virtual, sim or "
-		"cpuid, not with '%.*s'",
+		"a line begins with pmu, detect, features, atom, rate, global, pmc, pmd, virtual, "
+		"sim or cpuid, not with '%.*s'",
 		SLICE_ARG(word));
 }
 

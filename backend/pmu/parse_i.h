@@ -23,6 +23,7 @@ int parse_pmu(struct parse *p, struct slice line, struct err *e);
 int parse_rate(struct parse *p, struct slice line, struct err *e);
 int parse_detect(struct parse *p, struct slice line, struct err *e);
 int parse_features(struct parse *p, struct slice line, struct err *e);
+int parse_atom(struct parse *p, struct slice line, struct err *e);
 int parse_sim(struct parse *p, struct slice line, struct err *e);
 int parse_cpuid(struct parse *p, struct slice line, struct err *e);
 

@@ -55,7 +55,7 @@ int parse_detect(struct parse *p, struct slice line, struct err *e)
 	return rc;
 }
 
-int parse_features(struct parse *p, struct slice line, struct err *e)
+static int parse_feature_keys(struct slice line, struct pmu_features *to, struct err *e)
 {
 	enum { VERSION, GP, GP_WIDTH, FIXED, FIXED_WIDTH, FULL_WIDTH, N };
 	struct key keys[N] = {
@@ -70,7 +70,7 @@ int parse_features(struct parse *p, struct slice line, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	p->model.features = (struct pmu_features){
+	*to = (struct pmu_features){
 		.version = (unsigned)keys[VERSION].value,
 		.gp = (unsigned)keys[GP].value,
 		.gp_width = (unsigned)keys[GP_WIDTH].value,
@@ -78,9 +78,21 @@ int parse_features(struct parse *p, struct slice line, struct err *e)
 		.fixed_width = (unsigned)keys[FIXED_WIDTH].value,
 		.full_width = keys[FULL_WIDTH].seen,
 	};
-	if (!p->features)
-		p->features = &p->model.features;
 	return 0;
+}
+
+int parse_features(struct parse *p, struct slice line, struct err *e)
+{
+	int rc = parse_feature_keys(line, &p->model.features, e);
+
+	if (rc == 0 && !p->features)
+		p->features = &p->model.features;
+	return rc;
+}
+
+int parse_atom(struct parse *p, struct slice line, struct err *e)
+{
+	return parse_feature_keys(line, &p->model.atom, e);
 }
 
 int parse_sim(struct parse *p, struct slice line, struct err *e)

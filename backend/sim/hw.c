@@ -90,9 +90,10 @@ int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 
 	if (!m || pmu_build(m, &m->features, &pmu, e) < 0)
 		return -e->no;
-	if (!hw_fits(&m->features))
+	if (!hw_fits(&m->features) || (m->atom.gp && !hw_fits(&m->atom)))
 		return err_set(e, ERANGE,
-			"the model %s (ERANGE): its line features must have gp=1 to %d, and fixed= "
+			"the model %s (ERANGE): its lines features and atom must have gp=1 to %d, "
+			"and fixed= "
 			"of "
 			"consecutive bits, %d at most",
 			m->name, HW_MAX_GP, HW_MAX_FIXED);
@@ -105,10 +106,13 @@ int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 	hw->model = m;
 	hw->rules = hw_rules[m->vendor];
 	hw->ncpus = ncpus;
+	hw->atom = *m;
+	hw->atom.features = m->atom;
+	hw->first_atom = m->atom.gp ? (ncpus + 1) / 2 : ncpus;
 	hw_find_extras(hw, &pmu);
 	pthread_mutex_init(&hw->lock, NULL);
 	for (unsigned i = 0; i < ncpus && hw->rules->on_at_reset && m->features.version >= 2; i++)
-		hw->cpus[i].global_ctrl = (1ULL << m->features.gp) - 1;
+		hw->cpus[i].global_ctrl = (1ULL << hw_model_of(hw, &hw->cpus[i])->features.gp) - 1;
 	*out = hw;
 	return 0;
 }
@@ -162,7 +166,7 @@ static void hw_count(const struct pmu_model *m, struct hw_cpu *c, unsigned i, ui
 /* Updates the counters of an online CPU. */
 static void hw_catch_up(const struct hw *hw, struct hw_cpu *c)
 {
-	const struct pmu_model *m = hw->model;
+	const struct pmu_model *m = hw_model_of(hw, c);
 
 	for (unsigned i = 0; i < HW_MAX_COUNTERS; i++) {
 		bool exists = hw_all_counters(m) & hw_counter_bit(i);
@@ -220,7 +224,7 @@ static int hw_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value)
 		*value = hw->cpus[cpu].extra[extra - hw->extras];
 		return 0;
 	}
-	return hw->rules->rdmsr(hw->model, &hw->cpus[cpu], addr, value);
+	return hw->rules->rdmsr(hw_model_of(hw, &hw->cpus[cpu]), &hw->cpus[cpu], addr, value);
 }
 
 int hw_write(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value)
@@ -233,7 +237,8 @@ int hw_write(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value)
 		return -EIO;
 	hw_catch_up(hw, &hw->cpus[cpu]);
 	if (!extra)
-		return hw->rules->wrmsr(hw->model, &hw->cpus[cpu], addr, value);
+		return hw->rules->wrmsr(
+			hw_model_of(hw, &hw->cpus[cpu]), &hw->cpus[cpu], addr, value);
 	if (value & ~extra->bits)
 		return -EIO;
 	hw->cpus[cpu].extra[extra - hw->extras] = value;

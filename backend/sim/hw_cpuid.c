@@ -11,6 +11,7 @@
 #define CPUID1_ECX_PDCM             (1U << 15)
 #define CPUID1_EDX_TSC              (1U << 4)
 #define CPUID1_EDX_MSR              (1U << 5)
+#define CPUID7_EDX_HYBRID           (1U << 15)
 #define CPUIDA_EDX_ANY_DEPRECATED   (1U << 15)
 #define CPUID80000001_ECX_PERF_CORE (1U << 23)
 #define CPUID80000022_EAX_V2        (1U << 0)
@@ -67,14 +68,24 @@ static void cpuid_leaf_amd(const struct hw *hw, uint32_t leaf, uint32_t out[4])
 	}
 }
 
+/* Of a hybrid processor. */
+static void cpuid_hybrid(bool atom, uint32_t leaf, uint32_t out[4])
+{
+	if (leaf == 7)
+		out[3] = CPUID7_EDX_HYBRID;
+	else if (leaf == 0x1a)
+		out[0] = (uint32_t)(atom ? PMU_CORE_ATOM : PMU_CORE_CORE) << 24 | 1;
+}
+
 int hw_cpuid(struct hw *hw, unsigned cpu, uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
-	const struct pmu_model *m = hw->model;
-	bool intel = m->vendor == PMU_INTEL;
+	const struct pmu_model *m;
+	bool intel = hw->model->vendor == PMU_INTEL;
 
 	(void)subleaf;
 	if (!hw_online(hw, cpu))
 		return -ENXIO;
+	m = hw_model_of(hw, &hw->cpus[cpu]);
 	memset(out, 0, 4 * sizeof(out[0]));
 	if (leaf > (leaf >> 31 ? m->sim.max_ext : m->sim.max_leaf)) {
 		/* A leaf above the last is zero on AMD, and the last basic one on Intel. */
@@ -91,6 +102,8 @@ int hw_cpuid(struct hw *hw, unsigned cpu, uint32_t leaf, uint32_t subleaf, uint3
 		cpuid_leaf_1(m, cpu, out);
 	} else if (leaf == 0xa && intel) {
 		cpuid_leaf_a(m, out);
+	} else if (m->atom.gp) {
+		cpuid_hybrid(m == &hw->atom, leaf, out);
 	}
 	if (!intel)
 		cpuid_leaf_amd(hw, leaf, out);

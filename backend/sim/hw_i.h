@@ -55,6 +55,8 @@ struct hw_ranges {
 
 struct hw {
 	const struct pmu_model *model;
+	struct pmu_model atom; /* Of the CPUs from first_atom on: @model with its smaller cores. */
+	unsigned first_atom;   /* ncpus: there are none. */
 	const struct hw_rules *rules;
 	/* The description's PMCs that only select together with others. Their other bits fault. */
 	struct hw_extra {
@@ -115,6 +117,12 @@ static inline bool hw_in_row(uint32_t addr, uint32_t base, unsigned n, unsigned 
 {
 	*i = addr - base;
 	return *i < n;
+}
+
+/* The processor that CPU @c is of. */
+static inline const struct pmu_model *hw_model_of(const struct hw *hw, const struct hw_cpu *c)
+{
+	return c >= hw->cpus + hw->first_atom ? &hw->atom : hw->model;
 }
 
 /* Takes the lock, and brings the time up to date. */

@@ -47,6 +47,8 @@ int core_load_check(const struct context *ctx, const struct command *cmd, struct
 		return err_set(e, EINVAL, "no event set %u: make it first", cmd->set);
 	if (rights_check_kernel(ctx, &cmd->rights, e) < 0)
 		return -e->no;
+	if (cmd->load.pmu && type_check(ctx, cmd->load.pmu, e) < 0)
+		return -e->no;
 	return sets_check(ctx, cmd->tid != 0, e);
 }
 
@@ -115,9 +117,12 @@ int cmd_load(struct core_run *run, const struct command *cmd, struct err *e)
 	ctx->target.tid = cmd->tid;
 	ctx->target.always_active = cmd->load.always_active;
 	ctx->active = set;
+	if (cmd->load.pmu)
+		type_set(ctx, cmd->load.pmu);
 	load_image(ctx, set, &im);
 	rc = transition(run, &im, false, e);
 	if (rc < 0) {
+		type_reset(ctx);
 		ctx->active = from;
 		live_refresh(ctx, set);
 		return rc;

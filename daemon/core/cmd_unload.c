@@ -107,6 +107,7 @@ int cmd_unload(struct core_run *run, struct err *e)
 	ctx->status.set = 0;
 	ctx->active = ctx->sets[0];
 	ctx->ovfl.block = false;
+	type_reset(ctx);
 	ctx_stopped(ctx, CTX_UNLOADED, run->clock);
 	return failed.no ? err_copy(e, &failed) : 0;
 }

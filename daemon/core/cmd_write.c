@@ -93,6 +93,8 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 
 	if (r->confer && conf_check(pmu, &r->conf, e) < 0)
 		return -e->no;
+	if (type_check_pmc(run->ctx, pmu, row, r->value, e) < 0)
+		return -e->no;
 	if (write_check_levels(pmu, row, value, &cmd->rights, e) < 0)
 		return -e->no;
 	if (value != set->pmc[row]) {
@@ -176,6 +178,8 @@ static int write_pmd(struct core_run *run, struct command *cmd, const struct cmd
 	struct context *ctx = run->ctx;
 
 	if (conf_check(ctx->pmu, &r->conf, e) < 0)
+		return -e->no;
+	if (r->value && type_check_pmd(ctx->pmu, row, e) < 0)
 		return -e->no;
 	if (ctx->state != CTX_UNLOADED && !ctx_saved(ctx) && set == ctx->active &&
 		write_hardware(run, r, row, e) < 0)

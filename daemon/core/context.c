@@ -9,7 +9,8 @@
 
 int ctx_init(struct context *ctx, const struct pmu *pmu)
 {
-	*ctx = (struct context){.pmu = pmu, .state = CTX_UNLOADED, .nsets = 1, .room = 1};
+	*ctx = (struct context){
+		.pmu = pmu, .all_pmu = pmu, .state = CTX_UNLOADED, .nsets = 1, .room = 1};
 	ctx->res = &ctx->own;
 	ctx->active = evtset_new(0, pmu);
 	ctx->sets = malloc(sizeof(*ctx->sets));
@@ -165,5 +166,5 @@ uint64_t pmu_wrap_ns(const struct pmu *pmu, pmu_rows pmds)
 uint64_t pmu_poll_ns(const struct pmu *pmu)
 {
 	/* Four times in the shortest possible wrap: three of them may be late. */
-	return pmu_wrap_ns(pmu, ~0U) / 4;
+	return pmu_wrap_ns(pmu, ~(pmu_rows)0) / 4;
 }

@@ -95,7 +95,9 @@ struct ctx_gap {
 };
 
 struct context {
+	/* That of the CPUs it is loaded on; otherwise @all_pmu. Rows are the same in both. */
 	const struct pmu *pmu;
+	const struct pmu *all_pmu; /* with the registers of all types of CPUs */
 	enum ctx_state state;
 	bool throttled; /* masked because of too many overflows */
 	unsigned nlost; /* PMDs of all sets whose counts are lost */

@@ -101,6 +101,19 @@ pmu_rows counters_live(const struct context *ctx, pmu_rows rows);
 /* Reads those of @rows that counters_live(), and verifies that they are still reserved. */
 void read_counters(struct core_run *run, pmu_rows rows);
 
+/* pmu_type.c */
+
+/* EINVAL: @value of PMC row @p is not possible on CPUs with @pmu. */
+int type_check_pmc(const struct context *ctx, const struct pmu *pmu, unsigned p, uint64_t value,
+	struct err *e);
+/* EINVAL: CPUs with @pmu lack PMD row @d. */
+int type_check_pmd(const struct pmu *pmu, unsigned d, struct err *e);
+/* EINVAL: what the event sets ask for is not possible on CPUs with @pmu. */
+int type_check(const struct context *ctx, const struct pmu *pmu, struct err *e);
+/* It is being loaded on CPUs with @pmu; or it is unloaded. */
+void type_set(struct context *ctx, const struct pmu *pmu);
+void type_reset(struct context *ctx);
+
 /* pmd_conf.c */
 
 /* EINVAL: @conf names a PMD that this PMU lacks, or a virtual one to be reset. */

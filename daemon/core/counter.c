@@ -146,6 +146,8 @@ static const struct {
 	[LOST_OVERTAKEN] = {EIO, ": another thread ran before the daemon could stop the counter: "
 				 "end programs that run at as high a priority (another "
 				 "perfmonfs?), and write the PMD to start over"},
+	[LOST_TYPE] = {EIO, ": the thread ran uncounted on a CPU whose PMU is of another type: "
+			    "unload, write the PMD and load again"},
 	[LOST_UNCOVERED] = {EIO, ": the thread ran uncounted on a CPU that was offline when the "
 				 "context was loaded, or has been since: unload, write the PMD and "
 				 "load again"},
@@ -193,7 +195,7 @@ int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *
 static bool counter_leaves_gap(enum lost why)
 {
 	return why == LOST_MISSED || why == LOST_OVERTAKEN || why == LOST_UNCOVERED ||
-	       why == LOST_TAKEN;
+	       why == LOST_TYPE || why == LOST_TAKEN;
 }
 
 void ctx_lose(struct context *ctx, enum lost why)

@@ -279,6 +279,8 @@ struct cmd_load {
 	unsigned fsuid;
 	bool taken;               /* out: refused, because the thread already has a context */
 	struct loaded_pmcs *pmcs; /* out: if it succeeds; the caller's, NULL: they are not wanted */
+	/* What the CPUs have on which it is loaded; NULL: what the context has. */
+	const struct pmu *pmu;
 	struct cpus
 		*cpus; /* where the thread is followed, owned by the command; NULL: everywhere */
 };

@@ -45,6 +45,10 @@ static bool ctxsw_restore(struct ctxsw_thread *ct, struct task_ctx *task)
 		task_slot_lose_taken(ctx, taker);
 		return false;
 	}
+	if (!pmu_applies(ctx->pmu, ct->cpu_ctx.pmu)) {
+		ctx_lose(ctx, LOST_TYPE);
+		return false;
+	}
 	if (task_slot_overspent(ct, task))
 		return false;
 	ctxsw_open_sampler(ct, ctx, &ct->err); /* on failure, samples lack the thread */

@@ -29,20 +29,26 @@ struct cpu_scan {
 
 static void cpu_scan_read(struct backend *be, unsigned cpu, struct cpu_scan_result *s)
 {
-	const struct pmu *pmu = be->pmu;
 	struct reg_op ops[PMU_MAX_PMCS];
+	unsigned row[PMU_MAX_PMCS], n = 0;
 	struct backend_cpu *regs;
+	const struct pmu *pmu;
 
 	if (be->ops->cpu_open(be, cpu, &regs, &s->err) < 0)
 		return;
-	for (unsigned p = 0; p < pmu->npmcs; p++)
-		ops[p] = (struct reg_op){.addr = pmu->pmcs[p].addr, .verb = REG_READ};
-	if (be->ops->run(regs, ops, pmu->npmcs, &s->err) == pmu->npmcs) {
+	pmu = backend_cpu_pmu(be, cpu);
+	for (unsigned p = 0; p < pmu->npmcs; p++) {
+		if (pmu->lacks_pmcs & ROW(p))
+			continue;
+		row[n] = p;
+		ops[n++] = (struct reg_op){.addr = pmu->pmcs[p].addr, .verb = REG_READ};
+	}
+	if (be->ops->run(regs, ops, n, &s->err) == n) {
 		s->err.no = 0;
-		for (unsigned p = 0; p < pmu->npmcs; p++) {
-			s->value[p] = ops[p].value;
-			if (ops[p].value & pmu->pmcs[p].enable)
-				s->enabled |= ROW(p);
+		for (unsigned i = 0; i < n; i++) {
+			s->value[row[i]] = ops[i].value;
+			if (ops[i].value & pmu->pmcs[row[i]].enable)
+				s->enabled |= ROW(row[i]);
 		}
 	}
 	be->ops->cpu_close(regs);

@@ -106,6 +106,13 @@ static void exec_locate(struct executor *x, struct context *ctx)
 	exec_add(&x->stats->attribution_lost, ip_sampler_lost(x->sample_tick->ip_sampler), before);
 }
 
+/* By now, the type of the CPU is known. Of a load on a thread, its caller sets it. */
+static void exec_set_type(const struct executor *x, struct command *cmd)
+{
+	if (cmd->verb == CMD_LOAD && !cmd->tid && x->be->types)
+		cmd->load.pmu = backend_cpu_pmu(x->be, cmd->load.cpu);
+}
+
 int exec_command(struct executor *x, struct context *ctx, struct command *cmd, struct err *e)
 {
 	struct ctx_count before = ctx->count;
@@ -114,6 +121,7 @@ int exec_command(struct executor *x, struct context *ctx, struct command *cmd, s
 	x->run.io = &exec_io;
 	exec_locate(x, ctx);
 	interrupts_take(x, ctx);
+	exec_set_type(x, cmd);
 	rc = core_command(&x->run, ctx, cmd, e);
 	if (rc >= 0 && exec_sets_periods(cmd->verb))
 		interrupts_arm(x, ctx);

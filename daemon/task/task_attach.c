@@ -45,8 +45,10 @@ int task_ctx_load(struct task_registry *reg, struct task_ctx *task, struct comma
 {
 	struct context *ctx = &task->ec->ctx;
 	struct sched_slot *s = sched_slot(reg->shared.sched, task->slot);
-	int rc = exec_command(&reg->x, ctx, load, e);
+	int rc;
 
+	load->load.pmu = task_cpus_pmu(reg->shared.be, &task->cpumask);
+	rc = exec_command(&reg->x, ctx, load, e);
 	if (rc < 0) {
 		sched_forget(reg->shared.sched, task->slot);
 		return rc;

@@ -48,6 +48,20 @@ bool task_has_given_cpu(const struct task_registry *reg, unsigned cpu)
 	return cpu < CPUS_MAX && task_cpu_is_given(reg, cpu);
 }
 
+const struct pmu *task_cpus_pmu(struct backend *be, const struct cpus *cpus)
+{
+	unsigned limit = be->ops->cpu_limit(be), set = 0;
+
+	if (!be->types)
+		return NULL;
+	for (unsigned cpu = 0; cpu < limit; cpu++) {
+		const struct pmu *pmu = cpus_has(cpus, cpu) ? backend_cpu_pmu(be, cpu) : NULL;
+
+		set |= pmu ? pmu->types : 0;
+	}
+	return &be->types->of[set];
+}
+
 int task_check_taken(
 	const struct task_registry *reg, pid_t tid, const struct cpus *cpus, struct err *e)
 {

@@ -453,6 +453,9 @@ static int load_check_ctxsw(struct task_registry *reg, struct task_load_op *op,
 {
 	int rc = load_find_cpus(reg, &op->job->cmd, cpumask, covered, &op->cpus, e);
 
+	op->job->cmd.load.pmu = task_cpus_pmu(reg->shared.be, cpumask);
+	if (rc == 0)
+		rc = core_load_check(&op->job->ec->ctx, &op->job->cmd, e);
 	if (rc == 0)
 		rc = task_check_taken(reg, op->target.tid, covered, e);
 	return rc < 0 ? rc : load_init_ctxsw(reg, e);

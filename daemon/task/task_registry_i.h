@@ -147,6 +147,9 @@ int task_start_ctxsw(struct task_registry *reg, const struct cpus *cpus, struct 
 
 unsigned task_first_cpu(const struct cpus *cpus);
 
+/* What those of @cpus have in common whose PMU is known; NULL: all CPUs have the same PMU. */
+const struct pmu *task_cpus_pmu(struct backend *be, const struct cpus *cpus);
+
 /*
  * Following takes two steps; if one fails, the thread is not followed, and its context as it was.
  * task_ctx_follow() follows the thread in the scheduler; the tracer has attached to it by then.

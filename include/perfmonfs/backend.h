@@ -241,6 +241,13 @@ struct backend_ops {
 	bool (*cpu_online)(struct backend *be, unsigned cpu);
 
 	/*
+	 * The PMU of a CPU: backend.pmu, or one of backend.types. NULL: it is not known, as the CPU
+	 * has been offline since the backend was opened; cpu_open() finds out. As an operation,
+	 * NULL: that of all CPUs is backend.pmu.
+	 */
+	const struct pmu *(*cpu_pmu)(struct backend *be, unsigned cpu);
+
+	/*
 	 * Prints the probable user of selector @addr, which is enabled with @value, as the end of a
 	 * sentence that begins "in use by ".
 	 */
@@ -267,7 +274,10 @@ struct sim_control;
 
 struct backend {
 	const struct backend_ops *ops;
+	/* That of each CPU, or the registers of all types: those of a context that is not loaded.
+	 */
 	const struct pmu *pmu;
+	const struct pmu_types *types; /* NULL: all CPUs have the same PMU. */
 	struct sim_control *sim; /* Knobs of the model (perfmonfs/sim.h); NULL unless simulated. */
 	bool opens_threads;      /* thread_open() may be called. */
 	bool interrupts;         /* interrupts_open() may be called. */
@@ -275,6 +285,12 @@ struct backend {
 	bool scripted;           /* Time advances only by a command, so that no timer keeps it. */
 	struct backend_stats stats;
 };
+
+/* As the operation cpu_pmu. */
+static inline const struct pmu *backend_cpu_pmu(struct backend *be, unsigned cpu)
+{
+	return be->ops->cpu_pmu ? be->ops->cpu_pmu(be, cpu) : be->pmu;
+}
 
 /* All backends in the order of --help, the default first; NULL at the end. */
 extern const struct backend_ops *const backends[];

@@ -132,6 +132,9 @@ struct pmu_event {
 	bool both_levels; /* It cannot be counted at one level alone. */
 };
 
+/* Intel: kinds of cores, bits 31:24 of CPUID.1AH:EAX. */
+enum { PMU_CORE_ATOM = 0x20, PMU_CORE_CORE = 0x40 };
+
 struct pmu {
 	char name[PMU_NAME];   /* One word, e.g. "intel_arch_v4". */
 	char model[PMU_MODEL]; /* Title, e.g. perfmon2's "Intel architectural". */
@@ -149,7 +152,42 @@ struct pmu {
 	uint32_t status;
 	uint32_t clear;    /* Write-only: clears the bits in status that are written as 1. */
 	uint64_t max_rate; /* Upper limit of events per second of any counter. */
+	/* Intel: CPUID.1AH:EAX, which is another number for each kind of core that one processor
+	 * has; 0: not known. Other CPUs: 0. */
+	uint32_t core;
+	/* Of a description in struct pmu_types; otherwise empty. */
+	char type[PMU_NAME]; /* The type's name; of a set of types, their names with + between. */
+	unsigned types;      /* The set of types whose CPUs it applies to: a bit each. */
+	/* Rows of registers that these lack. They have no address, and keep their defaults. */
+	pmu_rows lacks_pmcs, lacks_pmds;
 };
+
+/* The PMUs of a machine whose CPUs differ, all with the same rows. */
+enum { PMU_MAX_TYPES = 4 };
+struct pmu_types {
+	unsigned n;
+	/*
+	 * By the set of types. Of one type: what its CPUs have. Of several: what they have in
+	 * common, with the same meaning, narrower where they differ. 0: the registers of all types,
+	 * by logical number, as a context has them before it is loaded; with what any type allows.
+	 */
+	struct pmu of[];
+};
+
+/*
+ * Describes @n types of CPUs, 2 to PMU_MAX_TYPES; freed by free(). ENODEV and a sentence if they
+ * have too many registers together, or other defaults for one.
+ */
+int pmu_types_new(const struct pmu *const raw[], unsigned n, struct pmu_types **out, struct err *e);
+
+/* Two CPUs with these PMUs are of one type. */
+bool pmu_same(const struct pmu *a, const struct pmu *b);
+
+/* CPUs with the PMU @cpu can be programmed with @desc, both of one machine. */
+static inline bool pmu_applies(const struct pmu *desc, const struct pmu *cpu)
+{
+	return (desc->types & cpu->types) == cpu->types;
+}
 
 /* Name @i of the built-in descriptions, for --pmu; NULL after the last. */
 const char *pmu_model_name(unsigned i);

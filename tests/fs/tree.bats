@@ -93,6 +93,19 @@ whole_tree() {
 	whole_tree sim_rows
 }
 
+# With a directory for each type of CPUs.
+hybrid_rows() {
+	sim_rows
+	for type in core atom; do
+		layout '^pmu/TYPE\>' | sed "s,TYPE,$type,"
+	done
+}
+
+@test "names, types, modes and owners: a hybrid sim" {
+	serve --backend=sim:hybrid
+	whole_tree hybrid_rows
+}
+
 @test "names, types, modes and owners: perf" {
 	serve --backend=perf
 	whole_tree true

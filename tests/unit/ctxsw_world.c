@@ -67,7 +67,7 @@ static void unload_scratch(struct ctxsw_world *c, struct line *l)
 	if (rc < 0)
 		fail_msg("%s: unloading CPU %u: %s", c->w.model->name, l->cpu, c->w.err.text);
 	ctx_free(l->scratch);
-	WANT(&c->w, 0, ctx_init(l->scratch, c->w.pmu));
+	WANT(&c->w, 0, ctx_init(l->scratch, c->w.be->pmu));
 }
 
 void ctxsw_open(struct ctxsw_world *c, const struct world_model *model)
@@ -75,6 +75,9 @@ void ctxsw_open(struct ctxsw_world *c, const struct world_model *model)
 	memset(c, 0, sizeof(*c));
 	world_open(&c->w, model);
 	here = c;
+	/* The second line is of another type, if there are several. */
+	if (c->w.be->types)
+		c->w.pmu = &c->w.be->types->of[(1U << c->w.be->types->n) - 1];
 	c->w.rights.thread = true;
 	c->run = c->w.ops.run;
 	c->w.ops.run = run_and_stamp;
@@ -82,11 +85,11 @@ void ctxsw_open(struct ctxsw_world *c, const struct world_model *model)
 	c->line[0] = (struct line){.cpu = WORLD_CPU, .exec = &c->w.exec, .scratch = &c->w.ctx};
 	c->line[1] = (struct line){.cpu = WORLD_CPU + 1, .exec = &c->exec, .scratch = &c->scratch};
 	WANT(&c->w, 0, c->w.ops.cpu_open(c->w.be, c->line[1].cpu, &c->exec.cpu, &c->w.err));
-	WANT(&c->w, 0, ctx_init(&c->scratch, c->w.pmu));
+	WANT(&c->w, 0, ctx_init(&c->scratch, c->w.be->pmu));
 	for (unsigned l = 0; l < LINES; l++)
 		load_scratch(c, &c->line[l]);
 	for (unsigned i = 0; i < TASKS; i++) {
-		WANT(&c->w, 0, ctx_init(&c->task[i], c->w.pmu));
+		WANT(&c->w, 0, ctx_init(&c->task[i], c->w.be->pmu));
 		c->task[i].target.pid = TASK_PID + (int)i;
 	}
 	task(c, 0);
@@ -133,7 +136,9 @@ struct world *line_scratch(struct ctxsw_world *c, unsigned line)
 
 void task_load(struct ctxsw_world *c, unsigned i)
 {
-	struct command load = {.verb = CMD_LOAD, .tid = TASK_TID + (int)i};
+	struct command load = {.verb = CMD_LOAD,
+		.tid = TASK_TID + (int)i,
+		.load.pmu = c->w.be->types ? c->w.pmu : NULL};
 
 	WANT(&c->w, 0, world_command(task(c, i), &load));
 	assert_true(ctx_saved(&c->task[i]));

@@ -407,6 +407,10 @@ static void write_pmc(struct play *p, unsigned i)
 	uint64_t value = random_selector(p, row);
 	struct world *w = commands_for(p, i);
 
+	/* Where the types of the lines differ: what they have in common. */
+	if (p->c.w.pmu->lacks_pmcs >> row & 1)
+		return;
+	value &= ~(pmc->rsvd & ~p->c.w.be->pmu->pmcs[row].rsvd);
 	tell(p, "task %u: pmc%u of set %u = 0x%" PRIx64, i, pmc->num, ids[set], value);
 	WANT(w, 0, world_write_in(w, ids[set], false, pmc->num, value));
 	p->m[i].set[set].pmc[row] = (value & ~pmc->rsvd) | (pmc->def & pmc->rsvd);
@@ -454,9 +458,12 @@ static void write_pmd(struct play *p, unsigned i)
 	unsigned set = below(p, p->m[i].nsets), row = below(p, p->c.w.pmu->npmds);
 	unsigned num = p->c.w.pmu->pmds[row].num;
 	struct pmd_conf conf = {0};
-	uint64_t value = random_count(p, row);
 	struct world *w = commands_for(p, i);
+	uint64_t value;
 
+	if (p->c.w.pmu->lacks_pmds >> row & 1)
+		return;
+	value = random_count(p, row);
 	if (!p->m[i].plain)
 		conf = random_conf(p);
 	if (p->m[i].due >> row & 1)
@@ -520,8 +527,11 @@ static void do_verb(struct play *p, unsigned i, enum cmd_verb verb)
 	struct m_ctx *m = &p->m[i];
 	bool given = one_in(p, 3);
 	unsigned set = below(p, m->nsets);
-	struct command cmd = {
-		.verb = verb, .tid = TASK_TID + (int)i, .set = ids[set], .has_set = given};
+	struct command cmd = {.verb = verb,
+		.tid = TASK_TID + (int)i,
+		.set = ids[set],
+		.has_set = given,
+		.load.pmu = p->c.w.be->types ? p->c.w.pmu : NULL};
 	struct world *w = commands_for(p, i);
 	int rc = 0;
 
@@ -572,11 +582,12 @@ static void check_pmd(struct play *p, unsigned i, unsigned set, unsigned d)
 	const struct m_pmd *m = &p->m[i].set[set].pmd[d];
 	struct cmd_reg is = world_pmd(&p->c.w, ids[set], pmd->num);
 	bool counts_down = p->m[i].set[set].flags & SET_OVFL_SWITCH;
+	unsigned width = p->c.task[i].pmu->pmds[d].width; /* the widest type's, if not loaded */
 	uint64_t value = m->value;
 	char what[48];
 
 	if (m->conf.flags & PMD_NO64)
-		value &= pmd->width == 64 ? UINT64_MAX : (1ULL << pmd->width) - 1;
+		value &= width == 64 ? UINT64_MAX : (1ULL << width) - 1;
 	snprintf(what, sizeof(what), "pmd%u of set %u", pmd->num, ids[set]);
 	want(p, i, is.value, value, what);
 	want(p, i, is.last_reset, m->last_reset, "what it was last reset to");

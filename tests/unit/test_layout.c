@@ -45,6 +45,7 @@ static const struct row *row_of_dir(enum dir d)
 static void print_path(const struct row *r, struct text *out)
 {
 	static const char *const member[] = {[DIR_CTXS] = "NAME",
+		[DIR_PMU] = "TYPE",
 		[DIR_CHILDREN] = "TID",
 		[DIR_SETS] = "ID",
 		[DIR_PMCS] = "N",

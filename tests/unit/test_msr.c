@@ -393,23 +393,61 @@ static int try_open(struct fake *f, const char *pmu, struct backend **be, struct
 	return rc;
 }
 
+/* One CPU has narrower counters, and one lacks counters: each is programmed by its own rows. */
 static void test_open_hybrid(void **state)
 {
 	struct fake *f = fake_new();
+	struct reg_op write = {.addr = SEL0 + 3, .verb = REG_WRITE, .value = 0x4300c0};
+	struct backend_cpu *c;
 	struct backend *be;
 	struct err e;
 
 	(void)state;
-	f->perfmon[3][0] = 0x07280204;
+	f->perfmon[2][0] = 0x07280204;
+	f->perfmon[3][0] = 0x07300204;
 	f->offline[0] = true;
 	assert_int_equal(try_open(f, NULL, &be, &e), 0);
+	assert_int_equal(be->types->n, 3);
 	assert_string_equal(be->pmu->name, "intel_arch_v4");
-	assert_int_equal(be->pmu->npmds, 5);
+	assert_int_equal(be->pmu->npmds, 7);
 	assert_int_equal(be->pmu->counter_width, 40);
+	assert_string_equal(be->ops->cpu_pmu(be, 1)->type, "cpu");
+	assert_string_equal(be->ops->cpu_pmu(be, 2)->type, "cpu2");
+	assert_string_equal(be->ops->cpu_pmu(be, 3)->type, "cpu3");
+	assert_int_equal(be->ops->cpu_pmu(be, 2)->counter_width, 40);
+	assert_int_equal(be->ops->cpu_pmu(be, 3)->lacks_pmcs, 0xc);
+	/* Whatever the daemon asks for, there is no such register. */
+	assert_int_equal(be->ops->cpu_open(be, 3, &c, &e), 0);
+	assert_int_equal(be->ops->run(c, &write, 1, &e), 0);
+	assert_int_equal(e.no, EPERM);
+	be->ops->cpu_close(c);
+	assert_int_equal(be->ops->cpu_open(be, 1, &c, &e), 0);
+	f->nlog = 0;
+	be->ops->run(c, &write, 1, &e);
+	assert_int_equal(f->nlog, 1);
+	be->ops->cpu_close(c);
+
+	/* Known once it is online. */
+	assert_null(be->ops->cpu_pmu(be, 0));
+	f->offline[0] = false;
+	assert_int_equal(be->ops->cpu_open(be, 0, &c, &e), 0);
+	assert_string_equal(be->ops->cpu_pmu(be, 0)->type, "cpu");
+	be->ops->cpu_close(c);
+	/* Of no type that is described. */
+	f->perfmon[0][0] = 0x07300304;
+	assert_int_equal(be->ops->cpu_open(be, 0, &c, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "restart perfmonfs"));
 	be->ops->close(be);
 	f->nfreed = 0;
-	f->perfmon[3][0] = 0x07280203;
-	assert_int_equal(try_open(f, NULL, &be, &e), -ENODEV);
+
+	/* As many types as there can be; a description for all makes them one. */
+	assert_int_equal(try_open(f, NULL, &be, &e), 0);
+	assert_int_equal(be->types->n, 4);
+	be->ops->close(be);
+	f->nfreed = 0;
+	assert_int_equal(try_open(f, "intel_arch_v2", &be, &e), 0);
+	assert_null(be->types);
+	be->ops->close(be);
 	fake_destroy(f);
 }
 

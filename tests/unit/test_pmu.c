@@ -17,6 +17,7 @@
 #include "backend/pmu/catalog.h"
 #include "backend/pmu/detect.h"
 #include "backend/pmu/model.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "tests/pmu_print.h"
 
@@ -40,6 +41,7 @@ struct leaves {
 	uint64_t caps;
 	int caps_rc, cpuid_rc;
 	uint32_t from; /* the first leaf that cpuid_rc is for */
+	uint32_t edx7, ext, core, gp23, fixed23;
 };
 
 static int leaves_cpuid(void *arg, uint32_t leaf, uint32_t subleaf, uint32_t out[4], struct err *e)
@@ -48,9 +50,21 @@ static int leaves_cpuid(void *arg, uint32_t leaf, uint32_t subleaf, uint32_t out
 
 	if (l->cpuid_rc && leaf >= l->from)
 		return err_set(e, -l->cpuid_rc, "no cpuid");
-	assert_int_equal(subleaf, 0);
+	assert_true(subleaf == 0 || (subleaf == 1 && (leaf == 7 || leaf == 0x23)));
 	memset(out, 0, 4 * sizeof(out[0]));
 	switch (leaf) {
+	case 7:
+		out[subleaf ? 0 : 3] = subleaf ? l->ext : l->edx7;
+		break;
+	case 0x1a:
+		assert_true(l->max >= 0x1a);
+		out[0] = l->core;
+		break;
+	case 0x23:
+		assert_true(l->max >= 0x23);
+		out[0] = subleaf ? l->gp23 : 3;
+		out[1] = subleaf ? l->fixed23 : 0;
+		break;
 	case 0:
 		out[0] = l->max;
 		memcpy(&out[1], l->vendor, 4);
@@ -716,9 +730,6 @@ static void test_virtual(void **state)
 	assert_int_equal(parse(printed.p, &again, &e), 0);
 	assert_int_equal(again.nvirtuals, builtin + 2);
 	assert_memory_equal(again.virtuals, pmu.virtuals, sizeof(pmu.virtuals));
-	/* What CPUs have in common is of actual registers. */
-	assert_int_equal(pmu_common(&again, &pmu, &e), 0);
-	assert_int_equal(again.nvirtuals, builtin + 2);
 }
 
 static const struct {
@@ -851,40 +862,143 @@ static const struct leaves core = {
 	INTEL, SKYLAKE, .ecx1 = PDCM, .caps = FW, .perfmon = {0x07300805, 0, 0xf, 0x604}};
 static const struct leaves atom = {INTEL, SKYLAKE, .perfmon = {0x07280605, 0, 0x7, 0x503}};
 
-static void test_common(void **state)
+static void test_types(void **state)
 {
-	struct pmu big, small, both;
+	CLEANUP_FREE struct pmu_types *t = NULL;
+	struct pmu big, small;
+	const struct pmu *raw[] = {&big, &small}, *both;
 	struct err e;
 
 	(void)state;
 	assert_int_equal(detect(&core, &big, &e), 0);
 	assert_int_equal(detect(&atom, &small, &e), 0);
-	both = big;
-	assert_int_equal(pmu_common(&both, &small, &e), 0);
-	assert_int_equal(pmu_validate(&both, &e), 0);
-	assert_int_equal(both.npmcs, 7);
-	assert_int_equal(both.npmds, 9);
-	assert_int_equal(both.counter_width, 40);
-	assert_int_equal(both.pmds[0].waddr, 0xc1);
-	assert_int_equal(both.pmds[0].wmask, 0x7fffffff);
-	assert_int_equal(both.pmds[8].pmc, 6);
-	assert_int_equal(both.pmcs[6].gate, 6);
-	assert_int_equal(both.pmcs[6].enable, 0x333);
-	assert_int_equal(pmu_writable(&both, 0x38d), 0x333);
+	assert_true(pmu_same(&big, &big));
+	assert_false(pmu_same(&big, &small));
+	assert_int_equal(pmu_types_new(raw, 2, &t, &e), 0);
+	assert_string_equal(t->of[1].type, "cpu");
+	assert_string_equal(t->of[2].type, "cpu2");
+	assert_string_equal(t->of[0].type, "cpu+cpu2");
+	both = &t->of[3];
+	assert_string_equal(both->type, "cpu+cpu2");
+	assert_int_equal(both->npmcs, big.npmcs);
+	assert_int_equal(both->counter_width, 40);
+	assert_int_equal(both->status, 0); /* it would tell of wraps at 48 bits */
+	assert_int_equal(both->pmds[0].waddr, 0xc1);
+	assert_int_equal(both->pmds[0].wmask, 0x7fffffff);
+	assert_int_equal(both->lacks_pmcs, 0xc0);
+	assert_int_equal(both->lacks_pmds, 0x8c0);
+	assert_int_equal(both->pmcs[8].enable, 0x333);
+	assert_int_equal(t->of[1].lacks_pmcs | t->of[1].lacks_pmds, 0);
+	assert_int_equal(t->of[2].lacks_pmcs, 0xc0);
+	assert_int_equal(t->of[0].pmcs[8].enable, 0x3333);
+	assert_true(pmu_applies(both, &t->of[1]) && pmu_applies(both, &t->of[2]));
+	assert_true(pmu_applies(&t->of[1], &t->of[1]) && !pmu_applies(&t->of[1], &t->of[2]));
+	assert_false(pmu_applies(&t->of[0], &t->of[1]));
 
-	assert_int_equal(pmu_covers(&big, &both, &e), 0);
-	assert_int_equal(pmu_covers(&small, &both, &e), 0);
-	assert_int_equal(pmu_covers(&big, &big, &e), 0);
-	assert_int_equal(pmu_covers(&small, &big, &e), -ENODEV);
-	/* all the counters, but no alias to write them by */
-	small = named("intel_arch_v4");
-	big = small;
+	/* All the counters, but no alias to write them by. */
+	small = big;
 	small.pmds[0].waddr = small.pmds[0].addr;
-	assert_int_equal(pmu_covers(&small, &big, &e), -ENODEV);
+	assert_false(pmu_same(&big, &small));
 
+	/* Of one vendor and another: nothing in common. */
 	small = named("amd64");
-	assert_int_equal(pmu_common(&both, &small, &e), -ENODEV);
-	assert_non_null(strstr(e.text, "amd64"));
+	free(take_ptr(&t));
+	assert_int_equal(pmu_types_new(raw, 2, &t, &e), 0);
+	for (unsigned p = 0; p < t->of[3].npmcs; p++)
+		assert_true(t->of[3].lacks_pmcs >> p & 1);
+	for (unsigned d = 0; d < t->of[3].npmds; d++)
+		assert_true(t->of[3].lacks_pmds >> d & 1);
+
+	/* A register has one default before it is loaded. */
+	free(take_ptr(&t));
+	small = big;
+	small.pmcs[1].def = 0x100;
+	assert_int_equal(pmu_types_new(raw, 2, &t, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "pmc1"));
+	assert_null(t);
+}
+
+/* Actual processors; each row is what a CPU of one type says. */
+static const struct {
+	const char *what;
+	struct leaves cpu;
+	const char *type;
+	unsigned gp, fixed;
+} hybrids[] = {
+#define HYBRID INTEL, .ecx1 = PDCM, .caps = FW, .edx7 = 1u << 15
+	/* Leaf 0xA has what all CPUs have. */
+	{"Alder Lake P",
+		{HYBRID, .max = 0x20, .eax1 = 0x90672, .core = 0x40000001,
+			.perfmon = {0x08300605, 0, 0x7, 0x8603}},
+		"core", 8, 4},
+	{"Alder Lake E",
+		{HYBRID, .max = 0x20, .eax1 = 0x90672, .core = 0x20000001,
+			.perfmon = {0x08300605, 0, 0x7, 0x8603}},
+		"atom", 6, 3},
+	/* The E cores are disabled, and the leaf has all. */
+	{"Alder Lake P alone",
+		{HYBRID, .max = 0x20, .eax1 = 0x90672, .core = 0x40000001,
+			.perfmon = {0x08300805, 0, 0xf, 0x8604}},
+		"core", 8, 4},
+	{"Raptor Lake P",
+		{HYBRID, .max = 0x20, .eax1 = 0xb0671, .core = 0x40000001,
+			.perfmon = {0x08300605, 0, 0x7, 0x8603}},
+		"core", 8, 4},
+	/* Leaf 0x23 has what this CPU has. */
+	{"Meteor Lake P",
+		{HYBRID, .max = 0x23, .eax1 = 0xa06a4, .core = 0x40000002, .ext = 1u << 8,
+			.perfmon = {0x08300605, 0, 0x7, 0x8603}, .gp23 = 0xff, .fixed23 = 0xf},
+		"core", 8, 4},
+	{"Meteor Lake E",
+		{HYBRID, .max = 0x23, .eax1 = 0xa06a4, .core = 0x20000002, .ext = 1u << 8,
+			.perfmon = {0x08300605, 0, 0x7, 0x8603}, .gp23 = 0xff, .fixed23 = 0x7},
+		"atom", 8, 3},
+	{"Lunar Lake P",
+		{HYBRID, .max = 0x23, .eax1 = 0xb06d1, .core = 0x40000003, .ext = 1u << 8,
+			.perfmon = {0x08300805, 0, 0x7, 0x8603}, .gp23 = 0x3ff, .fixed23 = 0xf},
+		"core", 8, 4},
+	/* Not hybrid: the same leaf is there. */
+	{"Gracemont alone",
+		{INTEL, .ecx1 = PDCM, .caps = FW, .max = 0x20, .eax1 = 0xb06e0, .core = 0x20000001,
+			.perfmon = {0x08300605, 0, 0x7, 0x8603}},
+		"atom", 6, 3},
+	{"Alder Lake P under a hypervisor that hides it",
+		{INTEL, .max = 0x20, .eax1 = 0x90672, .perfmon = {0x08300605, 0, 0x7, 0x8603}},
+		"cpu", 6, 3},
+};
+
+static unsigned count_of(const struct pmu *pmu, unsigned from, unsigned to)
+{
+	unsigned n = 0;
+
+	for (unsigned d = 0; d < pmu->npmds; d++)
+		n += pmu->pmds[d].num >= from && pmu->pmds[d].num < to;
+	return n;
+}
+
+static void test_detect_hybrid(void **state)
+{
+	const struct pmu *raw[2];
+	struct pmu pmu, last;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(detect(&core, &last, &e), 0);
+	for (unsigned i = 0; i < COUNT(hybrids); i++) {
+		CLEANUP_FREE struct pmu_types *t = NULL;
+
+		if (detect(&hybrids[i].cpu, &pmu, &e) < 0)
+			fail_msg("%s: %s", hybrids[i].what, e.text);
+		if (count_of(&pmu, 0, 16) != hybrids[i].gp ||
+			count_of(&pmu, 16, 32) != hybrids[i].fixed)
+			fail_msg("%s: %u and %u counters", hybrids[i].what, count_of(&pmu, 0, 16),
+				count_of(&pmu, 16, 32));
+		assert_int_equal(pmu.core, hybrids[i].cpu.core);
+		raw[0] = &pmu;
+		raw[1] = &last;
+		assert_int_equal(pmu_types_new(raw, 2, &t, &e), 0);
+		assert_string_equal(t->of[1].type, hybrids[i].type);
+	}
 }
 
 static void put_file(const char *path, mode_t mode, const char *text)
@@ -1102,7 +1216,8 @@ int main(void)
 		cmocka_unit_test(test_virtual),
 		cmocka_unit_test(test_parse_bad),
 		cmocka_unit_test(test_parse_too_many),
-		cmocka_unit_test(test_common),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_detect_hybrid),
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_load_virtual),
 		cmocka_unit_test(test_validate_most),

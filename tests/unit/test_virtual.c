@@ -492,7 +492,7 @@ static void sampled_open(struct sampled *s, const unsigned *smpl, unsigned n)
 	put(s->p.path, "77\n");
 	s->pmu = *s->w.pmu;
 	s->pmu.virtuals[s->pmu.nvirtuals++] = s->p.pmu.virtuals[0];
-	s->w.be->pmu = s->w.ctx.pmu = &s->pmu;
+	s->w.be->pmu = s->w.ctx.pmu = s->w.ctx.all_pmu = &s->pmu;
 	memset(&seen, 0, sizeof(seen));
 	add_nums(&conf.smpl, smpl, n);
 	WANT(&s->w, 0, world_command(&s->w, &format));

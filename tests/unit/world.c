@@ -160,7 +160,7 @@ void world_open(struct world *w, const struct world_model *model)
 	if (sim_backend_ops.open(&conf, &w->be, &w->err) < 0)
 		fail_msg("%s: %s", model->name, w->err.text);
 	w->hw = w->be->sim->hw;
-	w->pmu = w->be->pmu;
+	w->pmu = backend_cpu_pmu(w->be, WORLD_CPU);
 	w->real = w->be->ops;
 	w->ops = *w->real;
 	w->ops.run = run_and_intrude;
@@ -174,7 +174,7 @@ void world_open(struct world *w, const struct world_model *model)
 		add_reg(w, w->pmu->pmds[i].addr);
 	add_reg(w, w->pmu->global_ctrl);
 	WANT(w, 0, w->ops.cpu_open(w->be, WORLD_CPU, &w->exec.cpu, &w->err));
-	WANT(w, 0, ctx_init(&w->ctx, w->pmu));
+	WANT(w, 0, ctx_init(&w->ctx, w->be->pmu));
 	leave_something(w);
 	hw_advance(w->hw, 1234567);
 	world_remember(w);

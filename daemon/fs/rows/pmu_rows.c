@@ -8,9 +8,22 @@
 #include "daemon/fs/tree/fs_state.h"
 #include "daemon/fs/tree/node.h"
 
+/* That of the type whose directory it is in, or the registers of all types. */
 static const struct pmu *pmu_of_call(const struct call *call)
 {
+	if (call->node.row->in == DIR_PMU_TYPE)
+		return &call->fs->be->types->of[1U << call->node.reg];
 	return call->fs->be->pmu;
+}
+
+static bool pmu_lacks_pmc(const struct pmu *pmu, const struct pmu_pmc *p)
+{
+	return pmu->lacks_pmcs >> (p - pmu->pmcs) & 1;
+}
+
+static bool pmu_lacks_pmd(const struct pmu *pmu, const struct pmu_pmd *d)
+{
+	return pmu->lacks_pmds >> (d - pmu->pmds) & 1;
 }
 
 static const char *pmu_space_name(const struct pmu *pmu)
@@ -43,8 +56,9 @@ static void pmu_show_pmcs(const struct call *call, struct text *out)
 	const struct pmu *pmu = pmu_of_call(call);
 
 	for (const struct pmu_pmc *p = pmu->pmcs; p < pmu->pmcs + pmu->npmcs; p++)
-		text_printf(out, "%u %s %s 0x%x 0x%016" PRIx64 " 0x%016" PRIx64 "\n", p->num,
-			p->name, pmu_space_name(pmu), p->addr, p->def, p->rsvd);
+		if (!pmu_lacks_pmc(pmu, p))
+			text_printf(out, "%u %s %s 0x%x 0x%016" PRIx64 " 0x%016" PRIx64 "\n",
+				p->num, p->name, pmu_space_name(pmu), p->addr, p->def, p->rsvd);
 }
 
 static void pmu_show_pmds(const struct call *call, struct text *out)
@@ -52,8 +66,9 @@ static void pmu_show_pmds(const struct call *call, struct text *out)
 	const struct pmu *pmu = pmu_of_call(call);
 
 	for (const struct pmu_pmd *d = pmu->pmds; d < pmu->pmds + pmu->npmds; d++)
-		text_printf(out, "%u %s %s 0x%x 0x%016x 0x%016x\n", d->num, d->name,
-			pmu_space_name(pmu), d->addr, PMD_DEFAULT, PMD_RESERVED);
+		if (!pmu_lacks_pmd(pmu, d))
+			text_printf(out, "%u %s %s 0x%x 0x%016x 0x%016x\n", d->num, d->name,
+				pmu_space_name(pmu), d->addr, PMD_DEFAULT, PMD_RESERVED);
 	for (const struct pmu_virtual *v = pmu->virtuals; v < pmu->virtuals + pmu->nvirtuals; v++)
 		text_printf(out, "%u %s virtual 0x0 0x%016x 0x%016" PRIx64 "\n", v->num, v->name,
 			PMD_DEFAULT, VIRTUAL_RESERVED);
@@ -73,11 +88,13 @@ static void pmu_show_mappings(const struct call *call, struct text *out)
 	const struct pmu *pmu = pmu_of_call(call);
 
 	for (const struct pmu_pmc *p = pmu->pmcs; p < pmu->pmcs + pmu->npmcs; p++)
-		text_printf(out, "PMC%u:0x%" PRIx64 ":0x%" PRIx64 ":%s\n", p->num, p->def, ~p->rsvd,
-			p->name);
+		if (!pmu_lacks_pmc(pmu, p))
+			text_printf(out, "PMC%u:0x%" PRIx64 ":0x%" PRIx64 ":%s\n", p->num, p->def,
+				~p->rsvd, p->name);
 	for (const struct pmu_pmd *d = pmu->pmds; d < pmu->pmds + pmu->npmds; d++)
-		text_printf(out, "PMD%u:0x%x:0x%" PRIx64 ":%s\n", d->num, PMD_DEFAULT,
-			~(uint64_t)PMD_RESERVED, d->name);
+		if (!pmu_lacks_pmd(pmu, d))
+			text_printf(out, "PMD%u:0x%x:0x%" PRIx64 ":%s\n", d->num, PMD_DEFAULT,
+				~(uint64_t)PMD_RESERVED, d->name);
 	for (const struct pmu_virtual *v = pmu->virtuals; v < pmu->virtuals + pmu->nvirtuals; v++)
 		text_printf(out, "PMD%u:0x%x:0x%" PRIx64 ":%s\n", v->num, PMD_DEFAULT,
 			~VIRTUAL_RESERVED, v->name);
@@ -93,5 +110,13 @@ const struct row rows_pmu[] = {
 	{FILE_ROW(DIR_PMU, "pmds", 0444), .show = pmu_show_pmds},
 	{FILE_ROW(DIR_PMU, "events", 0444), .show = pmu_show_events},
 	{FILE_ROW(DIR_PMU, "mappings", 0444), .show = pmu_show_mappings},
+	{DIR_ROW(DIR_PMU, DIR_PMU_TYPE, NULL, 0555)},
+	{FILE_ROW(DIR_PMU_TYPE, "name", 0444), .show = pmu_show_name},
+	{FILE_ROW(DIR_PMU_TYPE, "model", 0444), .show = pmu_show_model},
+	{FILE_ROW(DIR_PMU_TYPE, "counter_width", 0444), .show = pmu_show_width},
+	{FILE_ROW(DIR_PMU_TYPE, "pmcs", 0444), .show = pmu_show_pmcs},
+	{FILE_ROW(DIR_PMU_TYPE, "pmds", 0444), .show = pmu_show_pmds},
+	{FILE_ROW(DIR_PMU_TYPE, "events", 0444), .show = pmu_show_events},
+	{FILE_ROW(DIR_PMU_TYPE, "mappings", 0444), .show = pmu_show_mappings},
 	ROW_END,
 };

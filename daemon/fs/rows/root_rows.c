@@ -61,9 +61,11 @@ static void root_show_stats(const struct call *call, struct text *out)
 static void root_print_reserved(
 	struct backend *be, unsigned cpu, const struct cpu_scan_result *s, struct text *out)
 {
+	const struct pmu *pmu = backend_cpu_pmu(be, cpu);
+
 	for_each_row (p, s->enabled) {
-		text_printf(out, " pmc%u in use by ", be->pmu->pmcs[p].num);
-		be->ops->pmu_owner(be, cpu, be->pmu->pmcs[p].addr, s->value[p], out);
+		text_printf(out, " pmc%u in use by ", pmu->pmcs[p].num);
+		be->ops->pmu_owner(be, cpu, pmu->pmcs[p].addr, s->value[p], out);
 	}
 }
 
@@ -82,11 +84,15 @@ static bool root_print_user(struct fs *fs, unsigned cpu, bool online, struct tex
 	return true;
 }
 
-/* Registers that a dead daemon or an ended context has left, and the end of the line. */
+/* The CPU's type, registers that a dead daemon or an ended context has left, and the end of the
+ * line. */
 static void root_end_cpu(struct backend *be, unsigned cpu, struct text *out)
 {
+	const struct pmu *pmu = be->types ? backend_cpu_pmu(be, cpu) : NULL;
 	TEXT_CLEANUP struct text regs = {0};
 
+	if (pmu)
+		text_printf(out, " type=%s", pmu->type);
 	if (be->ops->unrestored)
 		be->ops->unrestored(be, cpu, &regs);
 	if (regs.n)

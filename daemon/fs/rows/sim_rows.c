@@ -57,14 +57,28 @@ static void sim_advance_step(void *arg)
 	free(a);
 }
 
+/* The time in which no counter of any CPU wraps unseen; 0: no limit. */
+static uint64_t sim_advance_limit(const struct backend *be)
+{
+	uint64_t limit = be->types ? UINT64_MAX : pmu_poll_ns(be->pmu);
+
+	for (unsigned i = 0; be->types && i < be->types->n; i++) {
+		uint64_t ns = pmu_poll_ns(&be->types->of[1U << i]);
+
+		if (ns < limit)
+			limit = ns;
+	}
+	return limit;
+}
+
 /*
  * Model time runs ahead of the workers' clocks. It passes in steps to the next time at which a
  * context wants attention, each followed by a poll of all counters, so that things happen at their
- * time. The limit is the time in which no counter wraps unseen.
+ * time.
  */
 static int sim_store_advance(struct call *call, struct slice text, struct err *e)
 {
-	uint64_t limit = pmu_poll_ns(call->fs->be->pmu), ns;
+	uint64_t limit = sim_advance_limit(call->fs->be), ns;
 	struct sim_advance *a;
 
 	if (num_u64(slice_trim(text), &ns, e) < 0)

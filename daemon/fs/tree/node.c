@@ -218,6 +218,17 @@ static bool node_find_described(const struct call *dir, const char *name, struct
 	return reg >= 0;
 }
 
+/* Where all CPUs have the same PMU, there are none. */
+static bool node_find_type(const struct call *dir, const char *name, struct node *n)
+{
+	const struct pmu_types *types = dir->fs->be->types;
+
+	for (n->reg = 0; types && n->reg < types->n; n->reg++)
+		if (strcmp(types->of[1U << n->reg].type, name) == 0)
+			return true;
+	return false;
+}
+
 static bool node_find_format(const struct call *dir, const char *name, struct node *n)
 {
 	const pfm_buffer_fmt_t *fmt;
@@ -320,14 +331,34 @@ static bool node_next_pmd(const struct call *dir, uint64_t *cookie, struct node 
 	return true;
 }
 
-/* Registers come first, then files. */
+/* In directories where files follow @members. */
+static bool node_next_file(
+	const struct call *dir, unsigned members, uint64_t *cookie, struct node *n, char name[256])
+{
+	uint64_t row = *cookie - members;
+	bool found = node_next_row(dir, &row, n, name);
+
+	*cookie = members + row;
+	return found;
+}
+
+static bool node_next_type(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
+{
+	const struct pmu_types *types = dir->fs->be->types;
+	unsigned members = types ? types->n : 0;
+
+	if (*cookie >= members)
+		return node_next_file(dir, members, cookie, n, name);
+	n->reg = (unsigned)(*cookie)++;
+	snprintf(name, 256, "%s", types->of[1U << n->reg].type);
+	return true;
+}
+
 static bool node_next_described(
 	const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
 	const struct pmu *pmu = node_pmu(dir);
 	unsigned pmds = pmu->npmcs, virtuals = pmds + pmu->npmds, files = virtuals + pmu->nvirtuals;
-	uint64_t row;
-	bool found;
 
 	if (*cookie < files) {
 		n->reg = (unsigned)(*cookie)++;
@@ -339,10 +370,7 @@ static bool node_next_described(
 			snprintf(name, 256, "pmd%u", pmu->virtuals[n->reg - virtuals].num);
 		return true;
 	}
-	row = *cookie - files;
-	found = node_next_row(dir, &row, n, name);
-	*cookie = files + row;
-	return found;
+	return node_next_file(dir, files, cookie, n, name);
 }
 
 /* Cookies are numbers of registrations. */
@@ -364,6 +392,7 @@ static const struct member_ops {
 	bool (*find)(const struct call *dir, const char *name, struct node *n);
 	bool (*next)(const struct call *dir, uint64_t *cookie, struct node *n, char name[256]);
 } node_members[DIR_KINDS] = {
+	[DIR_PMU] = {node_find_type, node_next_type},
 	[DIR_CTXS] = {node_find_context, node_next_context},
 	[DIR_CHILDREN] = {node_find_context, node_next_context},
 	[DIR_SETS] = {node_find_set, node_next_set},

@@ -21,7 +21,8 @@ struct node {
 	uint64_t serial;
 	/*
 	 * In DIR_PMCS and DIR_PMDS, a row of that table in the PMU description. In and below
-	 * DIR_SYS_DESC, the same with PMCs, PMDs and virtual PMDs as one table.
+	 * DIR_SYS_DESC, the same with PMCs, PMDs and virtual PMDs as one table. Below DIR_PMU, the
+	 * number of a type.
 	 */
 	unsigned reg;
 };

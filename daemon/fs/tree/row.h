@@ -26,7 +26,8 @@ struct shared;
 enum dir {
 	DIR_NONE, /* above the root */
 	DIR_ROOT,
-	DIR_PMU,
+	DIR_PMU, /* its members are types of CPUs, if there are several; it has files, too */
+	DIR_PMU_TYPE,
 	DIR_CONFIG,
 	DIR_METRICS,
 	DIR_SIM,
