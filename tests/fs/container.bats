@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+# Containers: user, PID and mount namespaces of a user, into which the mount is bound. Rights are those of the
+# uid outside; thread numbers are those inside.
+
+load common
+
+setup() {
+	bench_setup
+	command -v setpriv unshare >/dev/null || skip "needs util-linux"
+	unshare --user --map-root-user --mount --pid --fork true 2>/dev/null || skip "needs user namespaces"
+	ONE=$(awk '$1 ~ /^processor/ { n = $3 } END { print n }' /proc/cpuinfo)
+}
+
+teardown() {
+	local pipe
+
+	for pipe in "$BATS_TEST_TMPDIR"/*.go; do
+		[ ! -p "$pipe" ] || echo 1<>"$pipe"
+	done
+	bench_teardown
+}
+
+# contain UID COMMAND...: as root of a container of that user, in which the tree is at $IN
+contain() {
+	IN=$BATS_TEST_TMPDIR/in-$1
+	mkdir -p "$IN"
+	# shellcheck disable=SC2016
+	bounded setpriv --reuid="$1" --regid="$1" --clear-groups unshare --user --map-root-user --mount --pid \
+		--fork --kill-child --mount-proc bash -euc 'mount --bind "$0" "$1" && cd "$1" && shift && exec "$@"' \
+		"$MNT" "$IN" "${@:2}"
+}
+
+# host_pid UID: the process of that user that sleeps for UID seconds
+host_pid() {
+	pgrep -u "$1" -x -f "sleep $1"
+}
+
+# In each container, process 3 sleeps; its context stays until a line comes.
+# shellcheck disable=SC2016
+counts_its_second='sleep "$0" &
+	[ $! = 3 ]
+	mkdir "ctx/of-$0"
+	cd "ctx/of-$0"
+	echo page-faults:u >pmc/0
+	echo load tid=3 >ctl && echo start >ctl
+	cat state
+	ls -lnd . | cut -d" " -f3
+	read -r _'
+
+@test "two containers: each counts its own process 3, and sees its own contexts alone" {
+	local uid
+
+	serve --backend=perf
+	for uid in 61101 61102; do
+		mkfifo "$BATS_TEST_TMPDIR/$uid.go"
+		contain "$uid" bash -euc "$counts_its_second" "$uid" <>"$BATS_TEST_TMPDIR/$uid.go" \
+			>"$BATS_TEST_TMPDIR/$uid.said" 3>&- 4>&- 5>&- &
+		until_ok grep -q '^[0-9]' "$BATS_TEST_TMPDIR/$uid.said"
+		# The host's number; inside, the context is root's, outside it is the user's.
+		[ "$(cat "$BATS_TEST_TMPDIR/$uid.said")" = "running tid=$(host_pid "$uid") set=0
+0" ]
+		[ "$(stat -c %u "$MNT/ctx/of-$uid")" = "$uid" ]
+		holds "$MNT/ctx/of-$uid/state" "running tid=$(host_pid "$uid") set=0"
+	done
+	# Another container's context, and its process by the host's number.
+	run -0 contain 61102 bash -euc 'if cat ctx/of-61101/state; then exit 1; fi
+		if rmdir ctx/of-61101; then exit 1; fi
+		mkdir ctx/more
+		if echo "load tid=$0" >ctx/more/ctl; then exit 1; fi
+		cat ctx/more/last_error' "$(host_pid 61101)"
+	[[ $output == *"Permission denied"*"not permitted"*"there is none"* ]]
+	for uid in 61101 61102; do
+		echo >"$BATS_TEST_TMPDIR/$uid.go"
+	done
+	until_ok fails pgrep -u 61101,61102 -f "sleep 6110"
+}
+
+@test "root of a container is the user outside: no CPU, no configuration, its own limits" {
+	serve --backend=sim
+	echo 2 >"$MNT/config/user_contexts_max"
+	run -0 contain 61101 bash -euc 'mkdir ctx/a ctx/b
+		if mkdir ctx/c; then exit 1; fi
+		cat last_error
+		if echo any >config/sys_group; then exit 1; fi
+		if echo 1 >sim/advance; then exit 1; fi
+		if echo load cpu=1 >ctx/a/ctl; then exit 1; fi
+		cat ctx/a/last_error'
+	[[ $output == *"No space"*"monitoring a CPU needs root"* ]]
+	holds "$MNT/config/sys_group" none
+	# The group outside decides, as the namespace cannot give it.
+	echo 61101 >"$MNT/config/sys_group"
+	run -0 contain 61101 bash -euc 'echo load cpu=1 >ctx/a/ctl; cat ctx/a/state'
+	is "loaded cpu=1 set=0"
+}
+
+@test "a caller whose PID namespace the daemon does not see loads on CPUs, not on threads" {
+	perfmonfs() {
+		exec unshare --pid --fork --kill-child perfmonfs "$@"
+	}
+	serve --backend=perf
+	mkdir "$MNT/ctx/a"
+	put ESRCH "$MNT/ctx/a/ctl" "load tid=$$"
+	echo "load cpu=$ONE" >"$MNT/ctx/a/ctl"
+	holds "$MNT/ctx/a/state" "loaded cpu=$ONE set=0"
+	rmdir "$MNT/ctx/a"
+	kill -TERM "$(pgrep -P "$DAEMON")"
+	ended 0
+}
