@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+# Slurm's prolog and epilog: which CPUs they mean, and, where Debian's slurmctld, slurmd and munge are
+# installed, jobs of a user without rights on a cluster of this machine alone.
+
+load common
+
+SLURM=$BATS_TEST_DIRNAME/../../contrib/slurm
+
+teardown() {
+	slurm_teardown
+	bench_teardown
+}
+
+# cpu NUMBER PACKAGE-FIRST CORE-FIRST: a CPU of the machine in TOPOLOGY
+cpu() {
+	mkdir -p "$TOPOLOGY/cpu$1/topology"
+	echo "$2-99" >"$TOPOLOGY/cpu$1/topology/core_siblings_list"
+	echo "$3,$3" >"$TOPOLOGY/cpu$1/topology/thread_siblings_list"
+}
+
+@test "Slurm's numbers of CPUs are the kernel's of the same places" {
+	TOPOLOGY=$BATS_TEST_TMPDIR/topology
+	# Two packages of two cores with two threads. The kernel's numbers: packages in turn, then the second threads.
+	for n in {0..7}; do
+		cpu "$n" $((n % 2)) $((n % 4))
+	done
+	run -0 "$SLURM/job-cpus" 0-7 "$TOPOLOGY"
+	is 0,4,2,6,1,5,3,7
+	run -0 "$SLURM/job-cpus" 1,4-5 "$TOPOLOGY"
+	is 4,1,5
+	run -1 "$SLURM/job-cpus" 0,8 "$TOPOLOGY"
+	rm -r "$TOPOLOGY/cpu3" # offline: its number is the next one's
+	run -0 "$SLURM/job-cpus" 6 "$TOPOLOGY"
+	is 7
+	# As this machine is.
+	run -0 "$SLURM/job-cpus" 0
+	[ -e "/sys/devices/system/cpu/cpu$output" ]
+}
+
+slurm_teardown() {
+	local name
+
+	for name in slurmd slurmctld munged; do
+		[ ! -e "$S/$name.pid" ] || kill "$(cat "$S/$name.pid")"
+	done
+	for name in slurmd slurmctld munged; do
+		[ ! -e "$S/$name.pid" ] || until_ok fails test -e "$S/$name.pid"
+	done
+}
+
+# The scripts work on MNT, and tell their messages to S/log.
+install_scripts() {
+	local script
+
+	for script in prolog epilog job-cpus; do
+		sed "s|^mnt=.*|mnt=$MNT|; s|^state=.*|state=$S/granted|; s|/etc/perfmonfs-slurm.conf|$S/perfmonfs-slurm.conf|" \
+			"$SLURM/$script" >"$S/$script"
+		chmod 755 "$S/$script"
+	done
+}
+
+# A cluster of this machine, with its own munge, on free ports.
+begin_slurm() {
+	local port
+
+	for program in munged slurmctld slurmd srun; do
+		command -v $program >/dev/null || skip "needs the packages slurmctld, slurmd, slurm-client and munge"
+	done
+	mkdir -m 755 "$S" "$S/munge" "$S/spool" "$S/state"
+	install_scripts
+	port=$((20000 + $$ % 20000))
+	cat >"$S/slurm.conf" <<-END
+		ClusterName=test
+		SlurmctldHost=$(hostname -s)
+		SlurmUser=root
+		AuthInfo=socket=$S/munge/socket
+		SlurmctldPort=$port
+		SlurmdPort=$((port + 1))
+		SlurmctldPidFile=$S/slurmctld.pid
+		SlurmdPidFile=$S/slurmd.pid
+		SlurmdSpoolDir=$S/spool
+		StateSaveLocation=$S/state
+		SlurmctldLogFile=$S/slurmctld.log
+		SlurmdLogFile=$S/slurmd.log
+		ProctrackType=proctrack/linuxproc
+		TaskPlugin=task/affinity
+		SelectType=select/cons_tres
+		SelectTypeParameters=CR_CPU
+		MpiDefault=none
+		ReturnToService=2
+		PrologFlags=Alloc
+		Prolog=$S/prolog
+		Epilog=$S/epilog
+		$(slurmd -C | sed -n 's/ RealMemory=.*//; s/^\(NodeName=.*\)/\1 State=UNKNOWN/p')
+		PartitionName=all Nodes=ALL Default=YES State=UP
+	END
+	export SLURM_CONF=$S/slurm.conf
+	(umask 077 && head -c 1024 /dev/urandom >"$S/munge/key")
+	bounded munged --force --key-file="$S/munge/key" --socket="$S/munge/socket" --pid-file="$S/munged.pid" \
+		--log-file="$S/munge/log" --seed-file="$S/munge/seed" 3>&- 4>&- 5>&-
+	bounded slurmctld 3>&- 4>&- 5>&-
+	bounded slurmd 3>&- 4>&- 5>&-
+	until_ok idle
+}
+
+idle() {
+	[ "$(sinfo -h -o %t)" = idle ]
+}
+
+# job COMMAND: one CPU of the cluster, as a user without rights
+job() {
+	(cd / && bounded srun -n1 --uid="$NOBODY" --gid="$NOBODY" bash -euc "$1")
+}
+
+setup() {
+	bench_setup
+	S=$BATS_TEST_TMPDIR/slurm
+}
+
+# CPU 3 of the model is no CPU of the job: that is the first one.
+@test "a job of Slurm counts on its CPU, without rights; what it leaves is unloaded and removed" {
+	serve --backend=sim
+	[ -e "$MNT/config/grants" ] || skip "this daemon knows no grants"
+	begin_slurm
+	free=$(cat "$MNT/cpus")
+	run -0 job "mkdir $MNT/ctx/job && cd $MNT/ctx/job
+		cpu=\$(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status)
+		echo 0x4100c0 >pmc/0
+		echo load cpu=\$cpu >ctl && echo start >ctl
+		cat state $MNT/config/grants
+		mkdir $MNT/ctx/other
+		if echo load cpu=3 >$MNT/ctx/other/ctl; then exit 1; fi 2>/dev/null"
+	[[ $output =~ ^running\ cpu=([0-9]+)\ set=0$'\n'uid=$NOBODY\ cpus=([0-9]+)$ ]]
+	[ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]
+	until_ok idle
+	until_ok fails test -e "$MNT/ctx/job"
+	holds "$MNT/cpus" "$free"
+	[ -z "$(cat "$MNT/config/grants")" ]
+	[ "$(ls "$S/granted")" = lock ]
+}
+
+@test "two jobs of a user: the end of one leaves the other its CPU" {
+	serve --backend=sim
+	[ -e "$MNT/config/grants" ] || skip "this daemon knows no grants"
+	[ "$(nproc)" -gt 1 ] || skip "needs two CPUs"
+	begin_slurm
+	mkfifo "$S/go"
+	job "mkdir $MNT/ctx/long && cd $MNT/ctx/long
+		echo load cpu=\$(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status) >ctl && echo start >ctl
+		read -r _ <$S/go; cat state" >"$S/said" 3>&- 4>&- 5>&- &
+	until_ok grep -q running "$MNT/ctx/long/state"
+	run -0 job "cat $MNT/config/grants"
+	[ "${#lines[@]}" = 1 ] && [[ $output =~ ^uid=$NOBODY\ cpus=0[-,]1$ ]]
+	until_ok grants_a_single_cpu
+	echo >"$S/go"
+	wait $!
+	[[ $(cat "$S/said") == running* ]]
+	until_ok idle
+	[ -z "$(cat "$MNT/config/grants")" ]
+}
+
+grants_a_single_cpu() {
+	grep -qx "uid=$NOBODY cpus=[01]" "$MNT/config/grants"
+}
