@@ -39,21 +39,26 @@ pfm_share() {
 	between "$1 burns $4 %, in hundredths" $((10000 * $2 / $3)) $(($4 * 100 - may)) $(($4 * 100 + may))
 }
 
+# pfm_records WHAT OPTION...: the burner's shares
 pfm_records() {
+	what=$1
+	shift
 	write $mnt/config/tick_us 500
 	write $mnt/config/overflow_rate_max 1000000
-	"$here/pfm" record -o /tmp/recorded -C 1 -e instructions:u -c 200000 "$here/burner" 1 shares >/dev/null 2>/tmp/said &
+	rm -f /tmp/recorded
+	"$here/pfm" record -o /tmp/recorded "$@" -e instructions:u -c 200000 "$here/burner" 1 shares >/dev/null 2>/tmp/said &
 	recording=$!
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+	for i in $(seq 30); do
 		pfm_recorded 8000 || sleep 1
 	done
 	kill $recording
 	wait $recording
-	is "pfm record ends as its command" $? 143
+	is "pfm record, $what: ends as its command" $? 143
 	# shellcheck disable=SC2046
 	set -- $(pfm_shares)
-	echo "# $scenario: a $1 b $2 c $3 of $4 samples in the burner, after $i s at most"
-	between "samples" "$4" 100 1000000
+	echo "# $scenario: $what: a $1 b $2 c $3 of $4 samples in the burner, after $i s at most"
+	"$here/pfm" report /tmp/recorded | grep "^# lost"
+	between "$what: samples" "$4" 100 1000000
 	[ "$4" -gt 0 ] || return
 	pfm_share a "$1" "$4" 60
 	pfm_share b "$2" "$4" 30
@@ -86,7 +91,8 @@ pfm() { # PMU SELECTOR
 	before=$(both_cpus)
 	pfm_says "pfm check" 0 msr check
 	pfm_counts
-	pfm_records
+	pfm_records "a CPU" -C 1
+	pfm_records "a thread"
 	is "no context is left" "$(ls $mnt/ctx)" ""
 	is "registers are as before" "$(both_cpus)" "$before"
 	pfm_names_others "$2"
