@@ -2,6 +2,8 @@
 #include "tools/pfm/load_pmu.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -10,8 +12,11 @@
 #include "tools/pfm/events/data_files.h"
 #include "tools/pfm/events/event_file.h"
 #include "tools/pfm/tree/file.h"
+#include "tools/pfm/tree/cpu_types.h"
 
 enum {
+	PMCS = 3, /* of load_names */
+	PMDS,
 	NFILES = 6,
 	CPUINFO_PIECE = 512, /* what matters of the first processor; the kernel makes no more */
 };
@@ -55,6 +60,40 @@ static int load_texts(const struct tree *t, struct text texts[NFILES], struct er
 	return rc;
 }
 
+/* Adds @name of @type to @acc, which is empty, or reduces @acc to what both have. */
+static int load_type(const struct tree *t, const char *type, const char *name, struct text *acc,
+	bool first, struct err *e)
+{
+	TEXT_CLEANUP struct text text = {0};
+	char path[64];
+	int rc;
+
+	snprintf(path, sizeof(path), "pmu/%s/%s", type, name + strlen("pmu/"));
+	rc = file_read(t->dir, path, first ? acc : &text, e);
+	if (rc == 0 && !first)
+		cpu_types_meet(acc, (struct slice){text.p, text.n});
+	return rc;
+}
+
+/* What counts on each CPU, where these are of several types. */
+static int load_common(const struct tree *t, struct text texts[NFILES], struct err *e)
+{
+	char types[CPU_TYPES_MAX][CPU_TYPES_NAME];
+	int n = cpu_types_list(t, types, e), rc = n;
+
+	if (n <= 0)
+		return n;
+	for (int file = PMCS; file <= PMDS; file++) {
+		text_free(&texts[file]);
+		rc = 0;
+		for (int i = 0; rc == 0 && i < n; i++)
+			rc = load_type(t, types[i], load_names[file], &texts[file], i == 0, e);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
 static int load_parse(const struct text texts[NFILES], struct pfm_pmu *pmu, struct err *e)
 {
 	struct pfm_cpu cpu = load_cpu();
@@ -83,6 +122,8 @@ int load_pmu(const struct tree *t, struct pfm_pmu *pmu, struct err *e)
 	struct text texts[NFILES] = {0};
 	int rc = load_texts(t, texts, e);
 
+	if (rc == 0)
+		rc = load_common(t, texts, e);
 	if (rc == 0)
 		rc = load_parse(texts, pmu, e);
 	for (int i = 0; i < NFILES; i++)

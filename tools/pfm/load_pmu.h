@@ -8,7 +8,8 @@
 #include "tools/pfm/events/pfm_pmu.h"
 #include "tools/pfm/tree/tree.h"
 
-/* Reads pmu/ of the tree, and event files. pfm_pmu_free() it. */
+/* Reads pmu/ of the tree, and event files: where CPUs have different PMUs, the registers that all
+ * have. pfm_pmu_free() it. */
 int load_pmu(const struct tree *t, struct pfm_pmu *pmu, struct err *e);
 
 /* Reads group files. group_free() it. */

@@ -84,8 +84,8 @@ bool cpus_parse(struct slice line, struct cpus_line *c)
 	return cpus_number(first, &c->id);
 }
 
-/* Where the sentence about a counter ends: before the next one, or before the registers of a dead
- * daemon. */
+/* Where the sentence about a counter ends: before the next one, or before the CPU's type or the
+ * registers of a dead daemon. */
 static size_t cpus_sentence_end(struct slice s)
 {
 	for (size_t i = 1; i < s.n; i++) {
@@ -93,7 +93,7 @@ static size_t cpus_sentence_end(struct slice s)
 
 		if (s.p[i - 1] != ' ')
 			continue;
-		if (slice_starts(rest, "unrestored="))
+		if (slice_starts(rest, "unrestored=") || slice_starts(rest, "type="))
 			return i - 1;
 		if (slice_starts(rest, "pmc")) {
 			slice_word(&rest);
