@@ -69,7 +69,7 @@ static void calibrate_once(struct ctxsw_thread *ct, uint64_t least[PMU_MAX_PMDS]
 	for (unsigned d = 0; d < set->npmds; d++)
 		before[d] = set->pmd[d].n.value;
 	ctxsw_sched_in(ct, &ct->cpu_ctx);
-	ctxsw_run_window(ct, &ct->cpu_ctx, &none);
+	ctxsw_run_window(ct, &none);
 	ctxsw_sched_out(ct, &ct->cpu_ctx);
 	for (unsigned d = 0; d < set->npmds; d++)
 		if (set->pmd[d].n.value - before[d] < least[d])

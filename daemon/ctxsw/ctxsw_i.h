@@ -84,9 +84,9 @@ static inline struct task_slot *task_slot_of(const struct ctxsw_thread *ct, unsi
  * retired is not freed before all have exited. */
 void ctxsw_kick_cpu(struct ctxsw_thread *ct, unsigned cpu);
 
-/* Starts the counters of @ctx, sleeps for at most @timeout, and stops them. @timeout becomes what
- * is left of it. */
-long ctxsw_run_window(struct ctxsw_thread *ct, struct context *ctx, struct timespec *timeout);
+/* Starts the counters of the context that was switched in, sleeps for at most @timeout, and stops
+ * them. @timeout becomes what is left of it. */
+long ctxsw_run_window(struct ctxsw_thread *ct, struct timespec *timeout);
 void ctxsw_sched_in(struct ctxsw_thread *ct, struct context *ctx);
 void ctxsw_sched_out(struct ctxsw_thread *ct, struct context *ctx);
 

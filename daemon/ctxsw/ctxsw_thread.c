@@ -144,7 +144,7 @@ static void *ctxsw_thread_main(void *arg)
 	while (!(atomic_load(&ct->orders) & ORDER_RETIRE)) {
 		ctxsw_switch_in(ct);
 		if (ct->active)
-			ctxsw_run_window(ct, &ct->active->ec->ctx, &ct->run.timeout);
+			ctxsw_run_window(ct, &ct->run.timeout);
 		else if (ct->offline)
 			ctxsw_thread_sleep_offline(ct);
 		else

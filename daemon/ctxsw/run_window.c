@@ -2,21 +2,20 @@
 /*
  * What a ctxsw thread executes in user mode between the register access that starts the counters
  * and the one that stops them is counted: ctxsw_run_window(), which therefore does as little as
- * possible. As that is constant, it is calibrated once for each configuration of PMCs
- * (calibrate.c), and the core subtracts it.
+ * possible, and the same for any context. As that is constant, it is calibrated once for each
+ * configuration of PMCs (calibrate.c), and the core subtracts it.
  */
 #include "base/raw_syscall.h"
 #include "daemon/ctxsw/ctxsw_i.h"
 
-__attribute__((noinline)) long ctxsw_run_window(
-	struct ctxsw_thread *ct, struct context *ctx, struct timespec *timeout)
+__attribute__((noinline)) long ctxsw_run_window(struct ctxsw_thread *ct, struct timespec *timeout)
 {
 	long n;
 
 	if (ct->run.start_pending)
 		exec_last(&ct->x, &ct->err);
 	n = raw_syscall6(SYS_ppoll, (long)ct->fds, ct->nfds, (long)timeout, 0, 0, 0);
-	exec_freeze(&ct->x, ctx);
+	exec_freeze_counting(&ct->x);
 	return n;
 }
 

@@ -42,12 +42,18 @@ struct executor {
  */
 enum { EXEC_LAST = CORE_LAST };
 
-static inline void exec_freeze(struct executor *x, const struct context *ctx)
+/* Of a context that is known to count: for each one, as many instructions. */
+static inline void exec_freeze_counting(struct executor *x)
 {
 	struct plan *plan = &x->run.freeze;
 
+	plan->done = x->be->ops->run(x->cpu, plan->op, plan->n, &plan->err);
+}
+
+static inline void exec_freeze(struct executor *x, const struct context *ctx)
+{
 	if (ctx_counts_now(ctx))
-		plan->done = x->be->ops->run(x->cpu, plan->op, plan->n, &plan->err);
+		exec_freeze_counting(x);
 }
 
 int exec_command(struct executor *x, struct context *ctx, struct command *cmd, struct err *e);

@@ -6,7 +6,7 @@
 
 # Each time a thread leaves its CPU and comes back, what the ctxsw thread executes in user mode
 # before it has stopped and after it has started the counters is counted with it.
-raw_pair=300 left_pair=20 # user instructions at most, with the flag raw and without
+raw_pair=300 left_pair=2 # user instructions at most, with the flag raw and without
 
 as_user='' # or the command that runs another one as a user
 # launch CPUS PROGRAM...: pid is the process, tid the thread that it names
