@@ -351,8 +351,10 @@ static void switch_note_uncounted(const struct sched_cpu *c, sched_u32 cpu, sche
 static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct task_struct *next)
 {
 	sched_u32 n = switch_is_killed(next) ? 0 : switch_find(next->pid, next), old = c->slot;
-	bool changed = c->task != (sched_u64)next || n != old;
 	struct sched_slot *s = switch_slot(n);
+	/* It may have been on another CPU while the ctxsw thread had this one, and be back: that
+	 * thread may have found it there, and left it alone. */
+	bool changed = c->task != (sched_u64)next || n != old || (n && s->cpu != cpu);
 
 	c->task = (sched_u64)next;
 	c->last_tid = next->pid;
