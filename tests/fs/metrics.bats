@@ -257,6 +257,37 @@ late() {
 	is ""
 }
 
+@test "a context that is named while a scan waits for another one is not late" {
+	FORMATS=$(mktemp -d /run/perfmonfs-test.XXXXXX)
+	install -m 644 "$BUILD/tests/fs/badformat.so" "$FORMATS"
+	serve --backend=sim --clock=real --formats="$FORMATS"
+	counting b 2
+	new a
+	put ok "$C/pmc/0" $USER
+	put ok "$C/format" "bad good=1000000 ms=2000"
+	put ok "$C/pmd/0" "-1000000 short=-1000000 long=-1000000 smpl=256"
+	put ok "$C/metrics" 'pmd0 instructions'
+	ctl "load cpu=1"
+	ctl start
+	# The first scan that finds it busy waits; later ones do not.
+	run -0 bounded python3 - "$MNT" <<-'END'
+		import sys, threading, time
+		seen = ""
+		def read():
+		    global seen
+		    while 'late{context="a"' not in seen:
+		        with open(sys.argv[1] + "/metrics/node.prom") as f:
+		            seen = f.read()
+		reader = threading.Thread(target=read)
+		reader.start()
+		while reader.is_alive():
+		    with open(sys.argv[1] + "/ctx/b/metrics", "w") as f:
+		        f.write("pmd0 instructions")
+		    time.sleep(0.005)
+		assert 'late{context="b"' not in seen, seen
+	END
+}
+
 @test "contexts on threads are exported on request alone, and not with gaps" {
 	perfmonfs --check --backend=perf >"$BATS_TEST_TMPDIR/check" || :
 	grep -q "ok *threads: " "$BATS_TEST_TMPDIR/check" || skip "no thread can be followed here"

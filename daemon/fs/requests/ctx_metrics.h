@@ -33,9 +33,9 @@ struct ctx_metrics {
 	bool exported;
 	bool threads;
 	struct list_head link;
-	/* The scan of struct metrics that the last query was for, and the last one that it has
-	 * answered. */
-	uint64_t asked_by, answered;
+	/* The last scan of struct metrics that has found it loaded, the one that the last query was
+	 * for, and the last one that it has answered. */
+	uint64_t wanted_by, asked_by, answered;
 
 	/* A query, of one event set after another. */
 	struct job job;

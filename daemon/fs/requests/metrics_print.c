@@ -106,7 +106,8 @@ static void metrics_print_late(const struct metrics *ms, struct exposition *x)
 	bool begun = false;
 
 	list_for_each_entry (m, &ms->contexts, link) {
-		if (m->answered == ms->scan || !ctx_metrics_wanted(m))
+		/* One that was named or loaded after the scan has passed is not late. */
+		if (m->wanted_by != ms->scan || m->answered == ms->scan || !ctx_metrics_wanted(m))
 			continue;
 		if (!begun)
 			exposition_family(x, "context_late", EXPOSITION_GAUGE,

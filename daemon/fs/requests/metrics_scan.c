@@ -239,7 +239,10 @@ static void metrics_queried(struct ctx_metrics *m)
 /* One that has not answered an earlier scan yet is left alone. */
 static void metrics_query_one(struct metrics *ms, struct ctx_metrics *m)
 {
-	if (m->querying || !ctx_metrics_wanted(m))
+	if (!ctx_metrics_wanted(m))
+		return;
+	m->wanted_by = ms->scan;
+	if (m->querying)
 		return;
 	m->asked_by = ms->scan;
 	m->queried = metrics_queried;
