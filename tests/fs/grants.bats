@@ -130,9 +130,10 @@ state_is() {
 @test "a grant expires: what needs it is unloaded" {
 	serve --backend=sim
 	put ok "$MNT/config/sys_group" none
-	grants ok "uid=$NOBODY cpus=0 expires=+2\nuid=$NOBODY cpus=1 expires=+3000"
+	grants ok "uid=$NOBODY cpus=0-1 expires=+3000"
 	theirs a && as nobody put ok "$C/ctl" "load cpu=0"
 	theirs b && as nobody put ok "$C/ctl" "load cpu=1"
+	grants ok "uid=$NOBODY cpus=0 expires=+1"
 	C=$MNT/ctx/a
 	until_ok state_is unloaded
 	as nobody put EPERM "$C/ctl" "load cpu=0"
