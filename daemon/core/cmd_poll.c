@@ -46,7 +46,7 @@ int cmd_poll(struct core_run *run, struct err *e)
 		return switch_sets(run, ctx->active->next, e);
 	if (!poll_is_for_page(run) && !poll_may_find_overflows(run))
 		return 0;
-	read_counters(run, ~0U);
+	read_counters(run, PMU_ALL_ROWS);
 	account_overflows(run);
 	return overflow_act(run, e);
 }

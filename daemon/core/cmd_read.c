@@ -17,7 +17,7 @@ static pmu_rows read_named(const struct context *ctx, const struct cmd_vector *v
 		if (v->regs[i].pmd && element_find(ctx, &v->regs[i], &set, &row, &ignored) == 0 &&
 			set == ctx->active)
 			rows |= ROW(row) | set->pmd[row].reset | set->pmd[row].smpl;
-	return rows && ctx->active->live ? ~0U : rows;
+	return rows && ctx->active->live ? PMU_ALL_ROWS : rows;
 }
 
 /* The long reset that follows the reading of PMD row @d (specification 6.2.2). As with any reset,
@@ -82,7 +82,7 @@ int cmd_live_read(struct core_run *run, struct command *cmd, struct err *e)
 	if (!set)
 		return err_set(e, ENOENT, "no event set %u: mkdir it first", cmd->evtset.id);
 	if (set == ctx->active) {
-		read_counters(run, ~0U);
+		read_counters(run, PMU_ALL_ROWS);
 		account_overflows(run);
 	}
 	live_show(ctx, set, cmd->live_page.shown);

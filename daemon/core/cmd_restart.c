@@ -41,7 +41,7 @@ static int restart_running(struct core_run *run, struct err *e)
 	struct context *ctx = run->ctx;
 	pfm_ovfl_ctrl_t ctrl = {.reset_ovfl_pmds = 1};
 
-	read_counters(run, ~0U);
+	read_counters(run, PMU_ALL_ROWS);
 	account_overflows(run);
 	if (restart_call_format(ctx, true, &ctrl, e) < 0)
 		return -e->no;

@@ -287,6 +287,6 @@ void read_counters(struct core_run *run, pmu_rows rows)
 		}
 		counters_fault(run->ctx, live, &run->plan);
 	}
-	if (rows == ~0U)
+	if (rows == PMU_ALL_ROWS)
 		time_stamp_live(run);
 }

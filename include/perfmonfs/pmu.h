@@ -29,6 +29,7 @@ enum {
 
 /* A set of rows of pmu.pmcs, pmu.pmds or pmu.virtuals: a bit each. */
 typedef uint64_t pmu_rows;
+#define PMU_ALL_ROWS (~(pmu_rows)0)
 
 /* Logical numbers of virtual PMDs: the built-in ones, then those that descriptions add. */
 enum {
