@@ -110,7 +110,7 @@ setup() {
 	[[ $output == EPERM$'\n'*config/thread_group$'\n'EPERM$'\n'"4096 1"$'\n'ok ]]
 	echo any >"$MNT/config/thread_group"
 	as nobody clone rw setup $SYSTEM_WIDE - 0 sh "cat $MNT/ctx/2/last_error" what setup 0 - 0
-	[[ $output == EPERM$'\n'*config/sys_group$'\n'"2 0 0 0 0 0"$'\n'"0 2" ]]
+	[[ $output == EPERM$'\n'*config/sys_group*$'\n'"2 0 0 0 0 0"$'\n'"0 2" ]]
 	echo none >"$MNT/config/thread_group"
 	clone rw setup 0 - 0 setup $SYSTEM_WIDE - 0
 	lines "0 3" "0 3"
