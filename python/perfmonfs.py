@@ -198,7 +198,8 @@ class Registers:
 class _Flagged(_Directory):
     @property
     def flags(self):
-        """A set of words. Context: system_wide, notify_block, ovfl_no_msg, raw, gaps. Event set:
+        """A set of words. Context: system_wide, notify_block, ovfl_no_msg, raw, gaps,
+        background. Event set:
         ovfl_switch, time_switch, expl_next."""
         return set(self.read("flags").split()) - {"none"}
 

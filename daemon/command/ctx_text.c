@@ -10,6 +10,7 @@ static const struct flag_word ctx_flag_words[] = {
 	{"ovfl_no_msg", CTX_OVFL_NO_MSG},
 	{"raw", CTX_RAW},
 	{"gaps", CTX_GAPS},
+	{"background", CTX_BACKGROUND},
 	{0},
 };
 
@@ -30,13 +31,18 @@ void command_print_state(const struct ctx_info *info, struct text *out)
 		[CTX_RUNNING] = "running",
 		[CTX_MASKED] = "masked"};
 
-	text_printf(out, "%s", info->ended ? "zombie" : names[info->state]);
+	text_printf(out, "%s",
+		info->ended     ? "zombie"
+		: info->yielded ? "yielded"
+				: names[info->state]);
 	if (info->ended || (info->state != CTX_UNLOADED && info->tid))
 		text_printf(out, " tid=%d", info->tid);
 	else if (info->state != CTX_UNLOADED)
 		text_printf(out, " cpu=%u", info->cpu);
 	if (info->state != CTX_UNLOADED)
 		text_printf(out, " set=%u", info->set);
+	if (info->yielded && info->state != CTX_RUNNING)
+		text_printf(out, " %s", info->state == CTX_MASKED ? "masked" : "stopped");
 	if (info->state == CTX_MASKED && info->throttled)
 		text_printf(out, " throttled");
 	if (info->gaps)

@@ -24,6 +24,8 @@ static int load_check_thread(const struct context *ctx, const struct command *cm
 	if (ctx->ever_loaded && (ctx->flags & CTX_SYSTEM_WIDE))
 		return err_set(e, EINVAL,
 			"this context has monitored a CPU, by load cpu=: make another one");
+	if (ctx->flags & CTX_BACKGROUND)
+		return err_set(e, EINVAL, "background is for CPUs, not for threads: see flags");
 	if (ctx->flags & CTX_SYSTEM_WIDE)
 		return err_set(e, EINVAL, "system_wide is for CPUs, not for threads: see flags");
 	if ((ctx->flags & CTX_NOTIFY_BLOCK) && cmd->load.untraced)
@@ -50,18 +52,6 @@ int core_load_check(const struct context *ctx, const struct command *cmd, struct
 	if (cmd->load.pmu && type_check(ctx, cmd->load.pmu, e) < 0)
 		return -e->no;
 	return sets_check(ctx, cmd->tid != 0, e);
-}
-
-/* Registers for @set, stopped, and all registers of the other sets. */
-static void load_image(const struct context *ctx, const struct evtset *set, struct image *im)
-{
-	struct image other;
-
-	image_of(ctx->pmu, set->pmc, false, im);
-	for (unsigned i = 0; i < ctx->nsets; i++) {
-		image_of(ctx->pmu, ctx->sets[i]->pmc, false, &other);
-		image_reserve(ctx->pmu, im, &other);
-	}
 }
 
 static void load_done(struct context *ctx, const struct command *cmd)
@@ -119,7 +109,7 @@ int cmd_load(struct core_run *run, const struct command *cmd, struct err *e)
 	ctx->active = set;
 	if (cmd->load.pmu)
 		type_set(ctx, cmd->load.pmu);
-	load_image(ctx, set, &im);
+	registers_image(ctx, set, &im);
 	rc = transition(run, &im, false, e);
 	if (rc < 0) {
 		type_reset(ctx);

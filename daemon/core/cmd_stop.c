@@ -73,6 +73,8 @@ int cmd_stop(struct core_run *run, struct err *e)
 	ctx->ovfl.block = false;
 	if (ctx->state == CTX_UNLOADED)
 		return ctx_not_loaded(ctx, "stop", e);
+	if (ctx->yielded)
+		gap_end_yield(ctx, run->now);
 	if (!ctx_counts_now(ctx)) {
 		ctx_stopped(ctx, CTX_LOADED, run->clock);
 		return 0;

@@ -85,12 +85,12 @@ struct ctx_live {
 	uint64_t time;   /* of the last reading of all counters (CLOCK_MONOTONIC, ns) */
 };
 
-/* Holes in the counts of a thread, with CTX_GAPS. */
+/* Holes in the counts of a thread, with CTX_GAPS, or of a background context. */
 struct ctx_gap {
 	/* Since the last load. */
 	uint64_t count;
-	/* One is open: what the thread executes is not counted, and what the registers hold is not
-	 * the thread's alone. Until the context gets registers again, or is stopped. */
+	/* One is open: what the thread or the CPU executes is not counted, and what the registers
+	 * hold is not the thread's alone. Until the context gets registers again, or is stopped. */
 	bool open;
 };
 
@@ -105,6 +105,8 @@ struct context {
 	unsigned flags;   /* enum ctx_flag */
 	bool ever_loaded; /* flags and format cannot change after the first load */
 	struct ctx_target target;
+	/* Loaded on a CPU that another context has: without registers, until CMD_RESUME. */
+	bool yielded;
 	struct limits limits; /* of the last load, start or restart */
 	/* A PMC has been given kernel-level bits, and may still have them. */
 	bool kernel_pmcs;
@@ -136,10 +138,11 @@ struct context {
 	struct ctx_count count;
 };
 
-/* Loaded on a thread, and not in the registers of any CPU: all its state is memory. */
+/* Loaded, and not in the registers of any CPU: all its state is memory. */
 static inline bool ctx_saved(const struct context *ctx)
 {
-	return ctx->target.tid && !ctx->target.always_active && ctx->res == &ctx->own;
+	return ctx->yielded ||
+	       (ctx->target.tid && !ctx->target.always_active && ctx->res == &ctx->own);
 }
 
 /* Running, in registers. */

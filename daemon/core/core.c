@@ -9,6 +9,9 @@ static int core_check_flags(const struct context *ctx, unsigned flags, struct er
 	if (ctx->ever_loaded)
 		return err_set(
 			e, EBUSY, "flags cannot change after the first load: make another context");
+	if ((flags & CTX_BACKGROUND) && (flags & (CTX_NOTIFY_BLOCK | CTX_RAW | CTX_GAPS)))
+		return err_set(e, EINVAL,
+			"background is for CPUs, notify_block, raw and gaps are for threads");
 	if ((flags & CTX_SYSTEM_WIDE) && (flags & CTX_NOTIFY_BLOCK))
 		return err_set(e, EINVAL, "notify_block is for threads: it excludes system_wide");
 	return 0;
@@ -37,6 +40,9 @@ static int core_set_up(struct context *ctx, const struct command *cmd, struct er
 
 	if (flags && core_check_flags(ctx, cmd->setup.flags, e) < 0)
 		return -e->no;
+	if (flags && (cmd->setup.flags & CTX_BACKGROUND) && !cmd->rights.system)
+		return err_set(e, EPERM,
+			"background is for root and members of the group in config/sys_group");
 	if (cmd->verb == CMD_SETUP &&
 		rights_check(&cmd->rights, cmd->setup.flags & CTX_SYSTEM_WIDE, e) < 0)
 		return -e->no;
@@ -55,6 +61,7 @@ static int core_info(const struct context *ctx, struct ctx_info *out)
 		.state = ctx->state,
 		.throttled = ctx->throttled,
 		.lost = ctx->nlost > 0,
+		.yielded = ctx->yielded,
 		.gaps = ctx->gap.count,
 		.flags = ctx->flags,
 		.cpu = ctx->target.cpu,
@@ -122,6 +129,10 @@ static int core_dispatch(struct core_run *run, struct command *cmd, struct err *
 		return cmd_poll(run, e);
 	case CMD_SWITCH:
 		return cmd_switch(run, e);
+	case CMD_YIELD:
+		return cmd_yield(run);
+	case CMD_RESUME:
+		return cmd_resume(run, e);
 	case CMD_SCHED_IN:
 		return cmd_sched_in(run, e);
 	case CMD_SCHED_OUT:

@@ -158,6 +158,8 @@ void source_tell(struct context *ctx);
 
 /* Opens a gap in the counts of PMDs @rows of the active set, unless one is open. */
 void gap_open(struct context *ctx, pmu_rows rows);
+/* What a context that has yielded has not counted up to @now, while it was started. */
+void gap_end_yield(struct context *ctx, uint64_t now);
 
 /* throttle.c: one overflow of @s. True: that has used up its threshold. */
 bool overflow_count(struct context *ctx, struct pmd_state *s, uint64_t now);
@@ -294,6 +296,14 @@ int stop_counters(struct core_run *run, struct err *e);
 int stop_selectors(struct core_run *run, struct err *failed, struct err *e);
 int cmd_stop(struct core_run *run, struct err *e);
 
+/* registers.c */
+
+/* Registers for @set, stopped, and all registers of the other sets. */
+void registers_image(const struct context *ctx, const struct evtset *set, struct image *im);
+/* Stops running counters, which leaves the context in state @then, and restores all registers that
+ * are still reserved. It always gets to its end; @failed: the first error. */
+void registers_release(struct core_run *run, enum ctx_state then, struct err *failed);
+
 /* mask.c: monitoring is masked, and those to be notified are. */
 int mask_counters(struct core_run *run, struct err *e);
 /* The same when the counters are frozen and have been read. */
@@ -326,6 +336,8 @@ int cmd_read(struct core_run *run, struct command *cmd, struct err *e);
 int cmd_live_read(struct core_run *run, struct command *cmd, struct err *e);
 int cmd_write(struct core_run *run, struct command *cmd, struct err *e);
 int cmd_poll(struct core_run *run, struct err *e);
+int cmd_yield(struct core_run *run);
+int cmd_resume(struct core_run *run, struct err *e);
 int cmd_sched_in(struct core_run *run, struct err *e);
 int sched_in_last_failed(struct core_run *run, struct err *e);
 int cmd_sched_out(struct core_run *run, const struct command *cmd);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Gaps: a thread ran uncounted, or others were counted for it, and the counts go on without what
- * was counted in that time. So they are too low, by no more than what the thread can have counted
- * in the CPU time that it had in the gaps.
+ * Gaps: a thread ran uncounted, or others were counted for it, or a background context had yielded
+ * its CPU, and the counts go on without what was counted in that time. So they are too low, by no
+ * more than what the thread can have counted in the CPU time that it had in the gaps, or the CPU
+ * in that time.
  */
 #include "daemon/core/core_i.h"
 
@@ -41,4 +42,11 @@ void ctx_gap_add(struct context *ctx, uint64_t ns)
 		g->n += !g->n;
 		g->ns += ns;
 	}
+}
+
+void gap_end_yield(struct context *ctx, uint64_t now)
+{
+	if (ctx->state == CTX_RUNNING)
+		ctx_gap_add(ctx, now - ctx->since);
+	ctx->since = now;
 }

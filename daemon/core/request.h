@@ -37,10 +37,12 @@ enum cmd_verb {
 	CMD_CLONE,         /* configure @into like this context */
 	CMD_SIGNAL,        /* notify by signal (3.3.7); not for the core, which knows no process */
 	CMD_POLL,          /* internal: read the counters for overflow */
+	CMD_RESUME,        /* internal: a context that has yielded its CPU gets it again */
 	CMD_SCHED_IN,      /* internal: the thread comes to the CPU of the context's reservation */
 	/* The verbs from here on stop the counters: command_freezes(). */
 	CMD_SWITCH,    /* internal: the active set's time is over */
 	CMD_SCHED_OUT, /* internal: the thread has left the CPU, and the context is saved */
+	CMD_YIELD,     /* internal: a background context gives its CPU to another one */
 	CMD_STOP,      /* 3.1.6 */
 	CMD_UNLOAD,    /* 3.1.8 */
 	CMD_END,       /* internal: the thread has ended: unload and send a message (3.3.6) */
@@ -148,10 +150,10 @@ enum cmd_fault {
 	FAULT_REFUSED,  /* anything else */
 };
 
-/* Holes in a count, with CTX_GAPS. */
+/* Holes in a count, with CTX_GAPS or CTX_BACKGROUND. */
 struct gaps {
 	uint64_t n;
-	uint64_t ns; /* CPU time of the thread in them */
+	uint64_t ns; /* CPU time of the thread, or time of the CPU, in them */
 };
 
 /* One element of a vector. */
@@ -216,8 +218,9 @@ enum ctx_flag {
 	CTX_SYSTEM_WIDE = 1 << 0,
 	CTX_NOTIFY_BLOCK = 1 << 1,
 	CTX_OVFL_NO_MSG = 1 << 2,
-	CTX_RAW = 1 << 3,  /* switch_overhead is not subtracted from a thread's counts */
-	CTX_GAPS = 1 << 4, /* a thread's counts go on after a switch that was missed */
+	CTX_RAW = 1 << 3,        /* switch_overhead is not subtracted from a thread's counts */
+	CTX_GAPS = 1 << 4,       /* a thread's counts go on after a switch that was missed */
+	CTX_BACKGROUND = 1 << 5, /* it yields its CPU to contexts without this flag */
 };
 
 /* A set of CPUs. */
@@ -241,6 +244,7 @@ struct ctx_info {
 	enum ctx_state state;
 	bool throttled;   /* masked because of too many overflows */
 	bool lost;        /* a count of any set is lost */
+	bool yielded;     /* loaded, but another context has its CPU */
 	uint64_t gaps;    /* since the last load */
 	unsigned flags;   /* enum ctx_flag */
 	unsigned cpu;     /* valid unless unloaded; of a thread, the CPU it was on last */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Events that workers, ctxsw threads and CPU scans send to the session thread. */
+#include "base/nsec.h"
 #include "daemon/engine/engine_i.h"
 
 void engine_retire_worker(struct engine *eng, struct worker *w)
@@ -19,6 +20,21 @@ static void complete_unload(struct engine *eng, struct engine_ctx *ec)
 	if (!engine_submit_requeued(eng, ec) && destroying)
 		ec->ops->destroyed(ec);
 	engine_submit_waiting(eng);
+	engine_resume_yielded(eng);
+}
+
+/* Another context waits for its CPU; or it could not resume. */
+static void complete_yield(struct engine *eng, struct engine_ctx *ec)
+{
+	if (ec->yielding)
+		ec->resume_after =
+			ec->yields_to_thread ? nsec_now(CLOCK_MONOTONIC) + RESUME_RETRY_NS : 0;
+	ec->yielding = false;
+	ec->yielded = true;
+	list_add_tail(&ec->loaded_entry, &eng->yielded);
+	engine_submit_requeued(eng, ec);
+	engine_submit_waiting(eng);
+	engine_resume_yielded(eng);
 }
 
 /*
@@ -42,6 +58,11 @@ static void complete_inflight(struct engine *eng, struct engine_ctx *ec)
 	task_return_cpu(eng->task_registry, worker_cpu(ec->worker));
 	engine_retire_worker(eng, ec->worker);
 	ec->worker = NULL;
+	if (ec->ctx.yielded) {
+		complete_yield(eng, ec);
+		return;
+	}
+	ec->yielding = false;
 	complete_unload(eng, ec);
 }
 
@@ -57,7 +78,7 @@ static void complete_job(struct engine *eng, struct job *job)
 		return;
 	}
 	/* Of loads, only the first one of a worker leaves its context unloaded when it fails. */
-	if (job->cmd.verb == CMD_LOAD && ec->expected_events &&
+	if ((job->cmd.verb == CMD_LOAD || job->cmd.verb == CMD_RESUME) && ec->expected_events &&
 		(job->rc == 0 || !job->first_load)) {
 		ec->expected_events--;
 		eng->expected--;

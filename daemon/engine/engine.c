@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "daemon/engine/engine_i.h"
@@ -22,7 +24,15 @@ static void engine_op_submit_requeued(void *arg, struct engine_ctx *ec)
 
 static void engine_op_resubmit_loads(void *arg)
 {
+	struct engine *eng = arg;
+	struct engine_ctx *ec;
+
+	/* The load on a thread that they have waited for has come to its end. */
+	list_for_each_entry (ec, &eng->yielded, loaded_entry)
+		if (ec->yields_to_thread)
+			ec->resume_after = 0;
 	engine_submit_waiting(arg);
+	engine_resume_yielded(arg);
 }
 
 static void engine_op_retire(void *arg, struct worker *w)
@@ -49,9 +59,15 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 	eng->x.be = be;
 	eng->x.stats = &eng->stats.exec;
 	list_init(&eng->loaded);
+	list_init(&eng->yielded);
+	eng->resume_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (eng->resume_timer < 0)
+		return err_set(e, errno, "timerfd_create: %s", err_name(errno));
 	rc = event_queue_open(&eng->events, e);
-	if (rc < 0)
+	if (rc < 0) {
+		close(eng->resume_timer);
 		return rc;
+	}
 	rc = workqueue_new(&eng->events, &eng->lookups, e);
 	if (rc == 0)
 		rc = workqueue_new(&eng->events, &eng->openings, e);
@@ -62,6 +78,7 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 		workqueue_free(eng->lookups);
 		workqueue_free(eng->openings);
 		event_queue_close(&eng->events);
+		close(eng->resume_timer);
 		return rc;
 	}
 	*out = take_ptr(&eng);
@@ -78,6 +95,7 @@ void engine_free(struct engine *eng)
 	workqueue_free(eng->openings);
 	virtual_pmd_close(&eng->x.virtuals);
 	event_queue_close(&eng->events);
+	close(eng->resume_timer);
 	free(eng);
 }
 

@@ -69,12 +69,21 @@ bool engine_expects_events(const struct engine *eng);
 void engine_handle_events(struct engine *eng);
 
 /* The context loaded on @cpu, or NULL. */
-const struct engine_ctx *engine_owner(const struct engine *eng, unsigned cpu);
+struct engine_ctx *engine_owner(const struct engine *eng, unsigned cpu);
 
-/* Its CPU, if it has a worker. */
+/* Its CPU, if it is loaded on one. */
 unsigned engine_cpu(const struct engine_ctx *ec);
+
 /* Where @ec is loaded: *@cpu is -1 unless on a CPU, and *@tid 0 unless on a thread. */
 void engine_target(const struct engine_ctx *ec, int *cpu, int *tid);
+
+/* The context that has yielded @cpu first, or NULL. */
+const struct engine_ctx *engine_yielded(const struct engine *eng, unsigned cpu);
+
+/* Readable when engine_resume() has something to do; -1: it has not. */
+int engine_resume_fd(const struct engine *eng);
+/* Tries again what could not resume, as its CPU was offline or a counter in use. */
+void engine_resume(struct engine *eng);
 
 /* The number of contexts loaded on CPUs. */
 unsigned engine_on_cpus(const struct engine *eng);

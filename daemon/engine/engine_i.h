@@ -2,8 +2,8 @@
 /*
  * The parts of the engine, from the lowest on: the contexts loaded on CPUs (loaded.c), executing
  * and posting commands (submit.c), CPUs without a context (cpu_scan.c), events from other threads
- * (complete.c), creation and end (engine.c); poll_all.c and revoke.c use all of them. Session
- * thread only.
+ * (complete.c), creation and end (engine.c); poll_all.c and revoke.c use all of them. resume.c is
+ * between submit.c and complete.c. Session thread only.
  */
 #ifndef ENGINE_ENGINE_I_H
 #define ENGINE_ENGINE_I_H
@@ -17,13 +17,21 @@
 
 struct cpu_scan;
 
+/* After a failure to resume. */
+#define RESUME_RETRY_NS 1000000000ULL
+
 struct engine {
 	struct backend *be;
 	struct event_queue events;
 	struct engine_stats stats;
 	/* The contexts loaded on CPUs: those that have a worker. */
 	struct list_head loaded;
-	/* How many of them are watched. */
+	/* Background contexts that have yielded, the first one first. */
+	struct list_head yielded;
+	/* Timer (CLOCK_MONOTONIC) for those that could not resume, and when it ends; 0: never. */
+	int resume_timer;
+	uint64_t resume_at;
+	/* How many of those in @loaded are watched. */
 	unsigned watched;
 	/* The scan that is under way. */
 	struct cpu_scan *cpu_scan;
@@ -43,7 +51,7 @@ struct engine {
 	struct executor x;
 };
 
-/* A context loaded on a CPU, or NULL. */
+/* A context loaded on a CPU, or that has yielded; NULL: there is none. */
 struct engine_ctx *engine_any_loaded(const struct engine *eng);
 
 /*
@@ -54,6 +62,14 @@ bool engine_submit_requeued(struct engine *eng, struct engine_ctx *ec);
 
 /* Submits the loads in eng->waiting. */
 void engine_submit_waiting(struct engine *eng);
+
+/* Creates a worker for @cpu, which threads have given up, and makes it the owner of @ec. */
+int engine_open_worker(struct engine *eng, struct engine_ctx *ec, unsigned cpu, struct err *e);
+/* Posts @job to its context's worker. */
+void engine_post(struct engine *eng, struct job *job);
+
+/* Background contexts whose CPU is free resume. */
+void engine_resume_yielded(struct engine *eng);
 
 /* EVENT_WORKER_EXIT follows. */
 void engine_retire_worker(struct engine *eng, struct worker *w);

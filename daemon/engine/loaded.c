@@ -4,12 +4,15 @@
 
 struct engine_ctx *engine_any_loaded(const struct engine *eng)
 {
-	return list_first_entry_or_null(&eng->loaded, struct engine_ctx, loaded_entry);
+	struct engine_ctx *ec =
+		list_first_entry_or_null(&eng->loaded, struct engine_ctx, loaded_entry);
+
+	return ec ? ec : list_first_entry_or_null(&eng->yielded, struct engine_ctx, loaded_entry);
 }
 
-const struct engine_ctx *engine_owner(const struct engine *eng, unsigned cpu)
+struct engine_ctx *engine_owner(const struct engine *eng, unsigned cpu)
 {
-	const struct engine_ctx *ec;
+	struct engine_ctx *ec;
 
 	list_for_each_entry (ec, &eng->loaded, loaded_entry)
 		if (worker_cpu(ec->worker) == cpu)
@@ -19,12 +22,22 @@ const struct engine_ctx *engine_owner(const struct engine *eng, unsigned cpu)
 
 unsigned engine_cpu(const struct engine_ctx *ec)
 {
-	return worker_cpu(ec->worker);
+	return ec->worker ? worker_cpu(ec->worker) : ec->ctx.target.cpu;
+}
+
+const struct engine_ctx *engine_yielded(const struct engine *eng, unsigned cpu)
+{
+	const struct engine_ctx *ec;
+
+	list_for_each_entry (ec, &eng->yielded, loaded_entry)
+		if (engine_cpu(ec) == cpu)
+			return ec;
+	return NULL;
 }
 
 void engine_target(const struct engine_ctx *ec, int *cpu, int *tid)
 {
-	*cpu = ec->worker ? (int)worker_cpu(ec->worker) : -1;
+	*cpu = ec->worker || ec->yielded ? (int)engine_cpu(ec) : -1;
 	*tid = ec->task ? task_tid(ec->task) : 0;
 }
 

@@ -31,6 +31,8 @@ struct revocation *revocation_new(const struct engine *eng)
 
 	list_for_each_entry (ec, &eng->loaded, loaded_entry)
 		n += revoke_may_need(ec);
+	list_for_each_entry (ec, &eng->yielded, loaded_entry)
+		n += revoke_may_need(ec);
 	return calloc(1, sizeof(struct revocation) + n * sizeof(struct revoke_job));
 }
 
@@ -53,7 +55,7 @@ static void revoke_unload(struct engine *eng, struct revoke_job *r, struct engin
 
 	err_set(&e, EPERM,
 		"unloaded, as the grant for CPU %u was revoked, or has expired: see config/grants",
-		worker_cpu(ec->worker));
+		engine_cpu(ec));
 	ec->ops->revoked(ec, &e);
 	r->revocation->left++;
 	r->job.ec = ec;
@@ -63,20 +65,27 @@ static void revoke_unload(struct engine *eng, struct revoke_job *r, struct engin
 	engine_submit(eng, &r->job);
 }
 
+static void revoke_from(struct engine *eng, struct revocation *revocation, struct list_head *list,
+	struct revoke_job **next, uint64_t now)
+{
+	struct engine_ctx *ec, *after;
+
+	list_for_each_entry_safe (ec, after, list, loaded_entry)
+		if (!grants_cover(eng->grants, &ec->rights, engine_cpu(ec), now)) {
+			(*next)->revocation = revocation;
+			revoke_unload(eng, (*next)++, ec);
+		}
+}
+
 void engine_revoke(
 	struct engine *eng, struct revocation *r, uint64_t now, void (*done)(void *arg), void *arg)
 {
 	struct revoke_job *next = r->jobs;
-	struct engine_ctx *ec;
 
 	r->left = 1;
 	r->done = done;
 	r->arg = arg;
-	list_for_each_entry (ec, &eng->loaded, loaded_entry) {
-		if (grants_cover(eng->grants, &ec->rights, worker_cpu(ec->worker), now))
-			continue;
-		next->revocation = r;
-		revoke_unload(eng, next++, ec);
-	}
+	revoke_from(eng, r, &eng->loaded, &next, now);
+	revoke_from(eng, r, &eng->yielded, &next, now);
 	revoke_put(r);
 }

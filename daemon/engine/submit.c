@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Commands: executed here, or posted to the thread that owns the context. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/nsec.h"
 #include "daemon/engine/engine_i.h"
@@ -13,13 +14,19 @@ static void submit_expect_unloaded(struct engine *eng, struct engine_ctx *ec)
 	eng->expected++;
 }
 
+static bool submit_may_unload(enum cmd_verb verb)
+{
+	return verb == CMD_LOAD || verb == CMD_UNLOAD || verb == CMD_DESTROY || verb == CMD_YIELD ||
+	       verb == CMD_RESUME;
+}
+
 /* A worker that has started the counters leaves done() to the session thread. */
 static bool submit_is_session_done(enum cmd_verb verb)
 {
 	return verb == CMD_START || verb == CMD_RESTART || command_needs_session(verb);
 }
 
-static void submit_post(struct engine *eng, struct job *job)
+void engine_post(struct engine *eng, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
 
@@ -27,31 +34,62 @@ static void submit_post(struct engine *eng, struct job *job)
 		job->session_done = true;
 	if (job->session_done)
 		eng->expected++;
-	if (job->cmd.verb == CMD_LOAD || job->cmd.verb == CMD_UNLOAD ||
-		job->cmd.verb == CMD_DESTROY)
+	if (submit_may_unload(job->cmd.verb))
 		submit_expect_unloaded(eng, ec);
 	atomic_fetch_add(&ec->inflight, 1);
 	worker_post(ec->worker, job);
 }
 
-static int submit_check_cpu(const struct engine *eng, unsigned cpu, struct err *e)
+/* Background contexts give way to others, and not to each other. */
+static bool submit_gives_way(const struct engine_ctx *owner, const struct engine_ctx *to)
 {
+	return owner->background && !(to->ctx.flags & CTX_BACKGROUND);
+}
+
+static int submit_check_cpu(const struct engine *eng, const struct job *job, struct err *e)
+{
+	unsigned cpu = job->cmd.load.cpu;
 	const struct engine_ctx *owner = engine_owner(eng, cpu);
 
-	if (owner)
+	if (owner && !submit_gives_way(owner, job->ec))
 		return err_set(e, EBUSY,
 			"CPU %u is taken by context '%s' of uid %u (loaded by pid %d): see cpus",
 			cpu, owner->name, owner->uid, owner->pid);
+	if ((job->ec->ctx.flags & CTX_BACKGROUND) && engine_has_ctxsw(eng, cpu))
+		return err_set(e, EBUSY,
+			"threads are monitored on CPU %u, which a background context does not "
+			"take from them: see cpus",
+			cpu);
 	if (cpu >= eng->be->ops->cpu_limit(eng->be))
 		return err_set(e, EINVAL, "there is no CPU %u: see cpus", cpu);
 	return 0;
 }
 
-/* Creates a worker for the CPU of the load, which threads have given up. */
-static int submit_new_worker(struct engine *eng, struct job *job, struct err *e)
+static void submit_yield_done(struct job *job)
 {
-	struct engine_ctx *ec = job->ec;
-	unsigned cpu = job->cmd.load.cpu;
+	free(job);
+}
+
+/* Has a background context give up its CPU. The load that wants it waits in eng->waiting. */
+static int submit_yield(struct engine *eng, struct engine_ctx *ec, bool to_thread, struct err *e)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return err_set(e, ENOMEM, "no memory to have context '%s' give way", ec->name);
+	job->event.kind = EVENT_JOB;
+	job->ec = ec;
+	job->cmd.verb = CMD_YIELD;
+	job->session_done = true;
+	job->done = submit_yield_done;
+	ec->yielding = true;
+	ec->yields_to_thread = to_thread;
+	engine_post(eng, job);
+	return 0;
+}
+
+int engine_open_worker(struct engine *eng, struct engine_ctx *ec, unsigned cpu, struct err *e)
+{
 	int rc = worker_new(eng->be, &eng->events, &eng->stats, cpu, 0, &ec->worker, e);
 
 	if (rc < 0) {
@@ -59,8 +97,6 @@ static int submit_new_worker(struct engine *eng, struct job *job, struct err *e)
 		return rc;
 	}
 	eng->stats.workers++;
-	ec->pid = job->pid;
-	ec->rights = job->cmd.rights;
 	list_add(&ec->loaded_entry, &eng->loaded);
 	eng->watched += atomic_load(&ec->watched);
 	return 0;
@@ -116,6 +152,26 @@ static bool submit_borrow(struct job *job)
 	return true;
 }
 
+/* Background contexts where the thread may run give way. 1: the load has to wait for that. */
+static int submit_yield_to_thread(struct engine *eng, struct job *job, struct err *e)
+{
+	const struct cpus *cpus = job->cmd.load.cpus;
+	struct engine_ctx *ec;
+	int rc = 0;
+
+	if (!task_load_takes_cpus(eng->task_registry, job))
+		return 0;
+	list_for_each_entry (ec, &eng->loaded, loaded_entry) {
+		if (!ec->background || (cpus && !cpus_has(cpus, worker_cpu(ec->worker))))
+			continue;
+		if (submit_yield(eng, ec, true, e) < 0)
+			return -e->no;
+		rc = 1;
+	}
+	return rc;
+}
+
+/* 1: it waits. */
 static int submit_load_task(struct engine *eng, struct job *job, struct err *e)
 {
 	int rc;
@@ -123,19 +179,26 @@ static int submit_load_task(struct engine *eng, struct job *job, struct err *e)
 	if (eng->be->sim)
 		return err_set(
 			e, EINVAL, "the simulated backend has no threads: write 'load cpu=N'");
+	rc = submit_yield_to_thread(eng, job, e);
+	if (rc > 0)
+		queue_put(&eng->waiting, &job->link);
+	if (rc)
+		return rc;
 	rc = task_load(eng->task_registry, job, e);
 	if (rc == 0)
 		job->ec->pid = job->pid;
 	return rc;
 }
 
-/* A context leaves a CPU that the load needs: the one that it names, or any for a thread. */
+/* A context that is removed, or gives way, leaves a CPU that the load needs: the one that it names,
+ * or any for a thread. */
 static bool submit_waits_for_cpu(const struct engine *eng, const struct command *cmd)
 {
 	const struct engine_ctx *ec;
 
 	list_for_each_entry (ec, &eng->loaded, loaded_entry)
-		if (ec->destroying && (cmd->tid || worker_cpu(ec->worker) == cmd->load.cpu))
+		if ((ec->destroying || ec->yielding) &&
+			(cmd->tid || worker_cpu(ec->worker) == cmd->load.cpu))
 			return true;
 	return false;
 }
@@ -155,20 +218,29 @@ static int submit_check_grant(const struct engine *eng, const struct job *job, s
 /* True: the job is finished. False: it is under way. */
 static bool submit_load_cpu(struct engine *eng, struct job *job)
 {
-	job->rc = submit_check_cpu(eng, job->cmd.load.cpu, &job->err);
+	struct engine_ctx *ec = job->ec, *owner;
+	unsigned cpu = job->cmd.load.cpu;
+
+	job->rc = submit_check_cpu(eng, job, &job->err);
 	if (job->rc == 0)
 		job->rc = submit_check_grant(eng, job, &job->err);
+	owner = engine_owner(eng, cpu);
+	if (job->rc == 0 && owner)
+		job->rc = submit_yield(eng, owner, false, &job->err);
 	if (job->rc < 0)
 		return true;
-	if (!task_take_cpu(eng->task_registry, job->cmd.load.cpu, job->ec->uid)) {
+	if (owner || !task_take_cpu(eng->task_registry, cpu, ec->uid)) {
 		queue_put(&eng->waiting, &job->link);
 		return false;
 	}
-	job->rc = submit_new_worker(eng, job, &job->err);
+	job->rc = engine_open_worker(eng, ec, cpu, &job->err);
 	if (job->rc < 0)
 		return true;
+	ec->pid = job->pid;
+	ec->rights = job->cmd.rights;
+	ec->background = ec->ctx.flags & CTX_BACKGROUND;
 	job->first_load = true;
-	submit_post(eng, job);
+	engine_post(eng, job);
 	return false;
 }
 
@@ -198,6 +270,17 @@ static bool submit_load(struct engine *eng, struct job *job)
 	return submit_load_cpu(eng, job);
 }
 
+/* A context that had yielded is unloaded. */
+static void submit_end_yield(const struct engine *eng, struct engine_ctx *ec)
+{
+	if (!ec->yielded || ec->ctx.yielded)
+		return;
+	ec->yielded = false;
+	list_del(&ec->loaded_entry);
+	if (ec->ops->unloaded)
+		ec->ops->unloaded(ec, eng->ending);
+}
+
 static void submit_count(struct engine *eng, struct job *job)
 {
 	if (!job->counted)
@@ -223,10 +306,11 @@ void engine_submit(struct engine *eng, struct job *job)
 	submit_count(eng, job);
 	if (job->cmd.verb == CMD_DESTROY)
 		ec->destroying = true;
-	if (ec->worker) {
+	if (ec->worker || ec->yielded)
 		submit_note_grant(ec, &job->cmd.rights.by_grant);
+	if (ec->worker) {
 		if (!submit_borrow(job))
-			submit_post(eng, job);
+			engine_post(eng, job);
 		return;
 	}
 	if (ec->task) {
@@ -241,6 +325,7 @@ void engine_submit(struct engine *eng, struct job *job)
 	} else {
 		job->rc = exec_command(&eng->x, &ec->ctx, &job->cmd, &job->err);
 		submit_publish(ec);
+		submit_end_yield(eng, ec);
 	}
 	submit_finish(job);
 }

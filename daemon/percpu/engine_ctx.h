@@ -89,9 +89,17 @@ struct engine_ctx {
 	unsigned workers;
 	/* The process that loaded the context. */
 	int pid;
+	/* While it is loaded on a CPU: it has CTX_BACKGROUND. */
+	bool background;
+	/* CMD_YIELD is posted, for a context on a thread if @yields_to_thread. */
+	bool yielding, yields_to_thread;
+	/* It has yielded, and is in engine.yielded by loaded_entry. */
+	bool yielded;
+	/* CMD_RESUME is not to be posted before this time (CLOCK_MONOTONIC, ns). */
+	uint64_t resume_after;
 	/* Of the load on a CPU; by_grant.kernel also if a later command needed it. */
 	struct rights rights;
-	/* In engine.loaded. */
+	/* In engine.loaded, or engine.yielded. */
 	struct list_head loaded_entry;
 };
 

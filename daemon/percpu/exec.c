@@ -89,7 +89,7 @@ static void exec_add_up(
 /* Periods may have changed. */
 static bool exec_sets_periods(enum cmd_verb verb)
 {
-	return verb == CMD_START || verb == CMD_RESTART || verb == CMD_WRITE;
+	return verb == CMD_START || verb == CMD_RESTART || verb == CMD_WRITE || verb == CMD_RESUME;
 }
 
 /* The thread that was running, as far as that is known by now. */

@@ -359,9 +359,15 @@ static void worker_run_job(struct worker *w, struct job *job)
 		worker_run_last(w, job);
 		return;
 	}
-	unloaded = ec->ctx.state == CTX_UNLOADED;
+	unloaded = ec->ctx.state == CTX_UNLOADED || ec->ctx.yielded;
 	if (unloaded)
 		worker_close_cpu(w);
+	/* No request refers to the context, which may be gone after its EVENT_UNLOADED. */
+	if (job->cmd.verb == CMD_RESUME) {
+		job_finish(job, w->events);
+		engine_ctx_end_job(ec, w->events, unloaded);
+		return;
+	}
 	/* A requeued job is in flight until the session thread has it. */
 	if (!job->requeued)
 		engine_ctx_end_job(ec, w->events, unloaded);

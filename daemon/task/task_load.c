@@ -613,6 +613,11 @@ static int load_begin_lookup(struct task_registry *reg, struct job *job, struct 
 	return rc;
 }
 
+bool task_load_takes_cpus(const struct task_registry *reg, const struct job *job)
+{
+	return reg->looked_up && reg->looked_up->job == job && !task_load_is_active(reg, job);
+}
+
 int task_load(struct task_registry *reg, struct job *job, struct err *e)
 {
 	unsigned uid = job->ec->uid;

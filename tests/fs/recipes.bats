@@ -93,6 +93,7 @@ typed() {
 @test "9 find out what uses the counters" { recipe 9; }
 @test "10 count in a container" { recipe 10; }
 @test "11 export counts to Prometheus" { recipe 11; }
+@test "12 monitor all the time, and give way" { recipe 12; }
 
 @test "the session of the README" {
 	export FS_LAYOUT=$BATS_TEST_DIRNAME/../../README.md
@@ -104,7 +105,7 @@ typed() {
 
 @test "no recipe is left out, and all headings are in the table of contents" {
 	run -0 "$RECIPES" list
-	[ "$(grep -oE ' [0-9]+[.] ' <<<"$output" | sort -u | wc -l)" = 11 ]
+	[ "$(grep -oE ' [0-9]+[.] ' <<<"$output" | sort -u | wc -l)" = 12 ]
 	run -0 "$RECIPES" contents
 	is ""
 }

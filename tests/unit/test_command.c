@@ -727,8 +727,8 @@ static void test_flags_errors(void **state)
 		{"", "'none'"},
 		{" ", "'none'"},
 		{"SYSTEM_WIDE", "'SYSTEM_WIDE'"},
-		{"excl_idle", "write words of 'system_wide notify_block ovfl_no_msg raw gaps', or "
-			      "'none'"},
+		{"excl_idle", "write words of 'system_wide notify_block ovfl_no_msg raw gaps "
+			      "background', or 'none'"},
 		{"system_wide,notify_block", "'system_wide,notify_block'"},
 		{"system_wide none", "'none'"},
 		{"none system_wide", "alone"},

@@ -103,9 +103,11 @@ static void who_context(const struct who *w, struct who_item *item, const struct
 	who_program(program, sizeof(program), c->pid);
 	snprintf(item->sentence, sizeof(item->sentence),
 		"context %.*s of %s, loaded by %s%s%d%s%s; to free it: end that, or rmdir "
-		"ctx/%.*s",
+		"ctx/%.*s%s%.*s",
 		(int)c->context.n, c->context.p, user, program, *program ? " " : "process ", c->pid,
-		*item->since ? ", since " : "", item->since, (int)c->context.n, c->context.p);
+		*item->since ? ", since " : "", item->since, (int)c->context.n, c->context.p,
+		c->yielded.n ? "; it comes before background context " : "", (int)c->yielded.n,
+		c->yielded.n ? c->yielded.p : "");
 }
 
 /* --- Output */

@@ -62,6 +62,9 @@ struct caller_need caller_needs(const struct call *call, const struct command *c
 		return caller_needs_kernel(atomic_load(&call->ctx->ec.status.kernel_pmcs));
 	case CMD_WRITE:
 		return caller_needs_kernel(caller_writes_kernel(call->fs->be->pmu, &cmd->vector));
+	case CMD_FLAGS:
+		return (struct caller_need){
+			cmd->setup.flags & CTX_BACKGROUND ? NEED_SYSTEM : 0, GRANT_NO_CPU};
 	case CMD_SETUP:
 		return (struct caller_need){
 			cmd->setup.flags & CTX_SYSTEM_WIDE ? NEED_SYSTEM : NEED_THREAD,
@@ -83,7 +86,8 @@ static int caller_find_cpu(const struct call *call, int cpu)
 		return cpu;
 	if (call->ctx->ec.task)
 		return GRANT_NO_CPU;
-	return call->ctx->ec.worker ? (int)engine_cpu(&call->ctx->ec) : GRANT_ANY_CPU;
+	return call->ctx->ec.worker || call->ctx->ec.yielded ? (int)engine_cpu(&call->ctx->ec)
+							     : GRANT_ANY_CPU;
 }
 
 static struct rights caller_rights_of(

@@ -84,15 +84,19 @@ static bool root_print_user(struct fs *fs, unsigned cpu, bool online, struct tex
 	return true;
 }
 
-/* The CPU's type, registers that a dead daemon or an ended context has left, and the end of the
- * line. */
-static void root_end_cpu(struct backend *be, unsigned cpu, struct text *out)
+/* The CPU's type, the context that waits for it, registers that a dead daemon or an ended context
+ * has left, and the end of the line. */
+static void root_end_cpu(struct fs *fs, unsigned cpu, struct text *out)
 {
+	const struct engine_ctx *yielded = engine_yielded(fs->eng, cpu);
+	struct backend *be = fs->be;
 	const struct pmu *pmu = be->types ? backend_cpu_pmu(be, cpu) : NULL;
 	TEXT_CLEANUP struct text regs = {0};
 
 	if (pmu)
 		text_printf(out, " type=%s", pmu->type);
+	if (yielded)
+		text_printf(out, " yielded=%s", yielded->name);
 	if (be->ops->unrestored)
 		be->ops->unrestored(be, cpu, &regs);
 	if (regs.n)
@@ -111,7 +115,7 @@ static void root_print_cpu(
 		root_print_reserved(fs->be, cpu, s, out);
 	else if (s->online)
 		text_printf(out, " free");
-	root_end_cpu(fs->be, cpu, out);
+	root_end_cpu(fs, cpu, out);
 }
 
 /* Contexts on threads: those of the opener's user, or all. */
@@ -169,7 +173,7 @@ static int root_list_cpus(struct call *call, struct text *out)
 
 	for (unsigned cpu = 0; cpu < n; cpu++) {
 		root_print_user(call->fs, cpu, be->ops->cpu_online(be, cpu), out);
-		root_end_cpu(be, cpu, out);
+		root_end_cpu(call->fs, cpu, out);
 	}
 	root_print_threads(call, false, out);
 	return 0;

@@ -120,13 +120,14 @@ static void session_serve_request(struct session *s, struct fuse_buf *buf)
 enum { SESSION_SWEEP_MS = 500 };
 
 /* False: a signal came. */
-static bool session_wait(struct fs *fs, struct pollfd fds[5])
+static bool session_wait(struct fs *fs, struct pollfd fds[6])
 {
 	int n, late = metrics_timeout(fs->metrics);
 
 	fds[3].fd = shared_event_fd(&fs->memory);
 	fds[4].fd = grant_table_fd(fs);
-	n = poll(fds, 5,
+	fds[5].fd = engine_resume_fd(fs->eng);
+	n = poll(fds, 6,
 		!list_empty(&fs->deferred) ? 0
 		: late >= 0                ? late
 		: fs->memory.lingering     ? SESSION_SWEEP_MS
@@ -135,6 +136,8 @@ static bool session_wait(struct fs *fs, struct pollfd fds[5])
 		shared_sweep(&fs->memory);
 	if (n > 0 && fds[4].revents)
 		grant_table_expire(fs);
+	if (n > 0 && fds[5].revents)
+		engine_resume(fs->eng);
 	return n >= 0;
 }
 
@@ -152,12 +155,14 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 		{.fd = engine_event_fd(fs->eng), .events = POLLIN},
 		{.fd = -1, .events = POLLIN},
 		{.fd = -1, .events = POLLIN},
+		{.fd = -1, .events = POLLIN},
 	};
 
 	for (;;) {
 		bool alone = !engine_expects_events(fs->eng) &&
 			     !shared_expects_events(&fs->memory) && !fs->memory.lingering &&
-			     list_empty(&fs->deferred) && grant_table_fd(fs) < 0;
+			     list_empty(&fs->deferred) && grant_table_fd(fs) < 0 &&
+			     engine_resume_fd(fs->eng) < 0;
 
 		if (blocking != alone) {
 			fcntl(session_end.fuse, F_SETFL, alone ? 0 : O_NONBLOCK);

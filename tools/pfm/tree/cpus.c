@@ -39,6 +39,8 @@ static void cpus_parse_context(struct slice words, struct cpus_line *c)
 		if (cpus_value(word, "context=", &value)) {
 			c->state = CPUS_CONTEXT;
 			c->context = value;
+		} else if (cpus_value(word, "yielded=", &value)) {
+			c->yielded = value;
 		} else if (cpus_value(word, "uid=", &value)) {
 			cpus_number(value, &c->uid);
 		} else if (cpus_value(word, "pid=", &value)) {
@@ -84,8 +86,8 @@ bool cpus_parse(struct slice line, struct cpus_line *c)
 	return cpus_number(first, &c->id);
 }
 
-/* Where the sentence about a counter ends: before the next one, or before the CPU's type or the
- * registers of a dead daemon. */
+/* Where the sentence about a counter ends: before the next one, or before the CPU's type, a context
+ * that waits, or the registers of a dead daemon. */
 static size_t cpus_sentence_end(struct slice s)
 {
 	for (size_t i = 1; i < s.n; i++) {
@@ -93,7 +95,8 @@ static size_t cpus_sentence_end(struct slice s)
 
 		if (s.p[i - 1] != ' ')
 			continue;
-		if (slice_starts(rest, "unrestored=") || slice_starts(rest, "type="))
+		if (slice_starts(rest, "unrestored=") || slice_starts(rest, "type=") ||
+			slice_starts(rest, "yielded="))
 			return i - 1;
 		if (slice_starts(rest, "pmc")) {
 			slice_word(&rest);

@@ -22,6 +22,7 @@ struct cpus_line {
 	int id;      /* of the CPU or thread */
 	enum cpus_state state;
 	struct slice context; /* its name, for a context */
+	struct slice yielded; /* the context that waits for that one to end; empty: none */
 	int uid, pid;         /* its owner, and the thread that has loaded it */
 	struct slice users;   /* for cpus_next_user() */
 	struct slice error;   /* the errno of CPUS_UNREADABLE */
