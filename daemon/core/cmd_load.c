@@ -63,6 +63,7 @@ static void load_done(struct context *ctx, const struct command *cmd)
 	ctx->limits = cmd->limits;
 	ctx->kernel_ip = cmd->rights.kernel;
 	ctx->ovfl.mask_due = 0;
+	ctx->ovfl.masked = 0;
 	ctx->ovfl.notify = false;
 	ctx->ovfl.notify_pmds = 0;
 	ctx->target.ended = false;

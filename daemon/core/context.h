@@ -60,11 +60,12 @@ struct ctx_needs {
 
 /* Overflow: what reading the counters has found and what remains to be done about it. */
 struct ctx_overflow {
-	pmu_rows wrapped;       /* PMDs, by row, whose overflows are not accounted yet */
-	pmu_rows notify_pmds;   /* PMDs, by row, that the next notification names */
-	unsigned mask_due;      /* enum mask_reason: the context is to be masked */
-	bool notify;            /* a notification is due */
-	bool block;             /* the thread is to stay stopped until restart */
+	pmu_rows wrapped;     /* PMDs, by row, whose overflows are not accounted yet */
+	pmu_rows notify_pmds; /* PMDs, by row, that the next notification names */
+	unsigned mask_due;    /* enum mask_reason: the context is to be masked */
+	pmu_rows masked; /* PMDs, by row, that are masked since the interrupt: with @mask_due */
+	bool notify;     /* a notification is due */
+	bool block;      /* the thread is to stay stopped until restart */
 	pfm_smpl_where_t where; /* what ran when the overflows to be notified were found */
 	uint64_t rate_since;    /* start of the second in which @rate_count counts (ns) */
 	uint64_t rate_count;    /* overflows in that second: too many mask the context */

@@ -84,7 +84,8 @@ static void counter_fold(struct core_run *run, unsigned d, const struct plan *pl
 		ctx->status.set |= ROW(d);
 	s->read_at = run->now;
 	was = s->n.value;
-	n = ctx->gap.open ? 0 : (op->value - s->hw) & pmd_width_mask(pmd);
+	n = ctx->gap.open || ctx->ovfl.masked & ROW(d) ? 0
+						       : (op->value - s->hw) & pmd_width_mask(pmd);
 	/* A thread's counters are read only once per sched-in: at sched-out. */
 	if (ctx->target.tid && !ctx->target.always_active && !(ctx->flags & CTX_RAW))
 		n -= n < s->switch_overhead ? n : s->switch_overhead;

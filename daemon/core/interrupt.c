@@ -34,6 +34,19 @@ static void interrupt_fold(struct core_run *run, unsigned d, uint64_t hw)
 	s->read_at = run->now;
 }
 
+/* The context is masked from the overflow on: what the counters of which the interrupt tells count
+ * until they are stopped is left out. */
+static void interrupt_mask(struct context *ctx, const struct interrupt *in)
+{
+	for (unsigned i = 0; i < in->n; i++) {
+		pmu_rows rows = interrupt_row(ctx->pmu, in->counter[i].addr) & ctx->res->hw.pmds;
+
+		for_each_row (d, rows)
+			if (ctx->active->pmd[d].hw == in->counter[i].value)
+				ctx->ovfl.masked |= ROW(d);
+	}
+}
+
 static void interrupt_overflow(struct core_run *run, const struct interrupt *in, pmu_rows row)
 {
 	run->where = in->where;
@@ -51,6 +64,8 @@ static void interrupt_overflow(struct core_run *run, const struct interrupt *in,
 	run->interrupted = row;
 	account_overflows(run);
 	run->interrupted = 0;
+	if (run->ctx->ovfl.mask_due)
+		interrupt_mask(run->ctx, in);
 }
 
 /* Their numbers reach the tool with the next overflow that was recorded. */

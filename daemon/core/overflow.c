@@ -101,6 +101,7 @@ void notify_pending(struct context *ctx)
 		message_send(ctx, PFM_MSG_THROTTLE, ctx->ovfl.notify_pmds, &ctx->ovfl.where);
 	ctx->count.notified += ctx->ovfl.notify;
 	ctx->ovfl.mask_due = 0;
+	ctx->ovfl.masked = 0;
 	ctx->ovfl.notify = false;
 	ctx->ovfl.notify_pmds = 0;
 	ctx->ovfl.where = (pfm_smpl_where_t){0};

@@ -120,6 +120,27 @@ counts_like_kernel() {
 	sentence "$C/last_error" cpus
 }
 
+@test "a thread is masked from the overflow on, however late the worker comes" {
+	serve --backend=perf
+	for round in 1 2 3; do
+		begin "a$round" subject faults 100000
+		new "a$round"
+		for n in 0 1 2 3; do put ok "$C/pmc/$n" page-faults; done
+		put ok "$C/pmd/0" "-10000 long=-10000 notify"
+		ctl "load tid=$TID"
+		ctl start
+		go "a$round"
+		until_ok holds "$C/state" "masked tid=$TID set=0"
+		holds "$C/pmd/0" 0
+		for n in 1 2 3; do holds "$C/pmd/$n" 10000; done
+		ctl restart
+		until_ok holds "$C/state" "masked tid=$TID set=0"
+		holds "$C/pmd/0" 0
+		for n in 1 2 3; do holds "$C/pmd/$n" 20000; done
+		kill -KILL "$PID"
+	done
+}
+
 # carried_by_ctxsw OPTION...: a load with these
 carried_by_ctxsw() {
 	ctl "load tid=$TID $*"
