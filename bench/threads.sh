@@ -9,10 +9,11 @@
 #   kernel  by a context on each thread     ctxsw   the same, with --threads=ctxsw
 #   pid     by one context on the process   beside  not at all, but a sleeping thread is (ctxsw)
 #   inherit by a context on the thread and on all that it creates
+#   whole   by a context on the process and on all that it creates
 track=$build/tests/track
 rounds=${TIMES:-9}
 said=$tmp/said
-declare -A mnt=([kernel]=$tmp/mnt [pid]=$tmp/mnt [inherit]=$tmp/mnt [ctxsw]=$tmp/ctxsw [beside]=$tmp/ctxsw) pid_of
+declare -A mnt=([kernel]=$tmp/mnt [pid]=$tmp/mnt [inherit]=$tmp/mnt [whole]=$tmp/mnt [ctxsw]=$tmp/ctxsw [beside]=$tmp/ctxsw) pid_of
 
 have_syscalls() { perf stat -e raw_syscalls:sys_enter true >/dev/null 2>&1; }
 
@@ -77,6 +78,7 @@ attach() {
 	kernel | ctxsw) monitor "${mnt[$1]}" tid=N "${tids[@]:0:$2}" ;;
 	inherit) monitor "${mnt[$1]}" "tid=N inherit" "${tids[@]:0:$2}" ;;
 	pid) monitor "${mnt[$1]}" pid=N "$process" ;;
+	whole) monitor "${mnt[$1]}" "pid=N inherit" "$process" ;;
 	beside) monitor "${mnt[$1]}" tid=N "$sleeper" ;;
 	esac
 }
@@ -84,10 +86,12 @@ detach() {
 	case $1 in
 	perf) perf_off ;;
 	kernel | ctxsw | inherit) unmonitor "${mnt[$1]}" "${tids[@]:0:$2}" ;;
-	pid) unmonitor "${mnt[$1]}" "$process" ;;
+	pid | whole) unmonitor "${mnt[$1]}" "$process" ;;
 	beside) unmonitor "${mnt[$1]}" "$sleeper" ;;
 	esac
 }
+
+resident() { awk '/^VmRSS/ { print $2 }' "/proc/${pid_of[$1]}/status"; } # WAY: KiB
 
 # What the daemon of a way has done: ns of CPU, waits, and of its stats
 spent() { # WAY
@@ -178,7 +182,7 @@ head_row() {
 }
 
 start perf
-pid_of[kernel]=$daemon pid_of[pid]=$daemon pid_of[inherit]=$daemon
+pid_of[kernel]=$daemon pid_of[pid]=$daemon pid_of[inherit]=$daemon pid_of[whole]=$daemon
 mkdir "$tmp/ctxsw"
 mount_at "$tmp/ctxsw" perf --threads=ctxsw
 pid_of[ctxsw]=$daemon pid_of[beside]=$daemon
@@ -219,17 +223,36 @@ row "$((1000000000 / bare))" "$rounds" 1 30000 turns 30000
 head_row sleeps
 row "" "$rounds" 1 5000 naps 5000
 
-ways=("${all[@]}" pid)
+ways=("${all[@]}" pid whole)
 echo "== threads: N of N + 1 threads on CPU 1 are monitored, all of which yield; us a switch"
 head_row N
 for n in ${THREADS:-1 10 100 1000 10000}; do
 	if [ "${ways[1]}" = perf ] && ! prlimit --nofile="$(perf_files "$n")" true 2>/dev/null; then
 		skip "perf: $n threads need more descriptors than ulimit -Hn, $(ulimit -Hn)"
-		ways=(alone kernel ctxsw pid)
+		ways=(alone kernel ctxsw pid whole)
 	fi
 	# So many yields that starting all of them is a small part of it. To monitor 10000 takes a minute.
 	each=$((n < 200 ? 100000 / (n + 1) : n < 2000 ? 500 : 20))
 	row $n $((n < 1000 ? rounds : n < 10000 ? (rounds + 2) / 3 : 1)) $n $(((n + 1) * each)) -t $((n + 1)) yields $each
+done
+
+echo "== threads: to load and start contexts on N threads, and to remove them; KiB of the daemon's memory"
+printf '%-8s %-7s %10s %10s %10s %12s\n' N way ms "us each" "end, ms" "KiB each"
+for n in ${THREADS:-1 10 100 1000 10000}; do
+	launch "$track/subject" -t "$n" yields 1
+	for w in kernel whole; do
+		before=$(resident "$w")
+		begun=$EPOCHREALTIME
+		attach $w "$n"
+		loaded=$EPOCHREALTIME
+		more=$(resident "$w")
+		ending=$EPOCHREALTIME
+		detach $w "$n"
+		awk -v n="$n" -v w=$w -v a="$begun" -v b="$loaded" -v c="$ending" -v d="$EPOCHREALTIME" \
+			-v kib=$((more - before)) 'BEGIN { printf "%-8d %-7s %10.1f %10.1f %10.1f %12.2f\n", n, w,
+				(b - a) * 1e3, (b - a) * 1e6 / n, (d - c) * 1e3, kib / n }'
+	done
+	end
 done
 
 echo "== threads: CPU of the daemon in two seconds for a monitored thread that sleeps, us"
@@ -243,8 +266,9 @@ for w in kernel ctxsw; do
 done
 
 switches=${SWITCHES:-200000}
-echo "== threads: SWITCHES=$switches of one thread, and what its context has counted"
+echo "== threads: SWITCHES=$switches of one thread (of ctxsw at most 200000), and what its context has counted"
 for w in kernel ctxsw; do
+	[ $w = kernel ] || [ "$switches" -le 200000 ] || switches=200000
 	launch "$track/subject" -c 1 turns "$switches"
 	monitor "${mnt[$w]}" tid=N "${tids[0]}"
 	missed=$(awk '/^ctxsw_(missed|late)/ { n += $2 } END { print n }' "${mnt[$w]}/stats")
