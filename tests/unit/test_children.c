@@ -28,6 +28,7 @@
 #include "daemon/fs/requests/context_life.h"
 #include "daemon/fs/tree/deferred.h"
 #include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/grant_table.h"
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/requests/smpl.h"
 #include "daemon/fs/rows/rows.h"
@@ -349,6 +350,7 @@ static int setup(void **state)
 	assert_int_equal(engine_new(fs->be, &fs->eng, &e), 0);
 	assert_int_equal(objects_init(&fs->objects, fs->eng, &context_life_ops, &e), 0);
 	assert_int_equal(audit_log_new("/nowhere", &fs->audit, &e), 0);
+	assert_int_equal(grant_table_open(fs, "/nowhere", "/nowhere", &e), 0);
 	pthread_mutex_init(&fs->pending.lock, NULL);
 	config_init(&fs->config);
 	user_quotas_configure(&fs->objects.quotas, &fs->config);
@@ -389,6 +391,7 @@ static int teardown(void **state)
 	shared_pool_free(&fs->memory);
 	engine_free(fs->eng);
 	objects_free(&fs->objects);
+	grant_table_close(fs);
 	audit_log_free(fs->audit);
 	pthread_mutex_destroy(&fs->pending.lock);
 	fs->be->ops->close(fs->be);
