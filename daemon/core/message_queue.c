@@ -29,7 +29,7 @@ void messages_reset(struct messages *q)
 {
 	atomic_store_explicit(&q->head, q->end, memory_order_release);
 	atomic_store_explicit(&q->tail, q->end, memory_order_release);
-	atomic_store(&q->lost, 0);
+	atomic_store(&q->reported, atomic_load(&q->lost));
 	q->dropped = 0;
 }
 
@@ -54,20 +54,22 @@ static struct pfm_msg message_of_loss(uint64_t count)
 static bool message_put(struct messages *q, const struct pfm_msg *m, unsigned room)
 {
 	uint64_t used = q->end - atomic_load_explicit(&q->head, memory_order_acquire);
-	uint64_t lost = q->dropped + atomic_load(&q->lost);
+	uint64_t lost = atomic_load(&q->lost),
+		 unreported = lost - atomic_load(&q->reported) + q->dropped;
 	struct pfm_msg loss;
 
 	if (!q->ring)
 		return false; /* never loaded: what the daemon counts for itself */
-	if (used + (lost ? 2 : 1) > room) {
+	if (used + (unreported ? 2 : 1) > room) {
 		q->dropped++;
 		return false;
 	}
 	/* The consumer may have told them meanwhile. */
-	lost = lost ? q->dropped + atomic_exchange(&q->lost, 0) : 0;
-	loss = message_of_loss(lost);
+	if (unreported)
+		unreported = lost - atomic_exchange(&q->reported, lost) + q->dropped;
+	loss = message_of_loss(unreported);
 	q->dropped = 0;
-	if (lost)
+	if (unreported)
 		message_append(q, &loss);
 	message_append(q, m);
 	return true;
@@ -112,10 +114,10 @@ static unsigned message_count_from(const struct messages *q, uint64_t *head)
 
 unsigned messages_count(const struct messages *q)
 {
-	bool lost = atomic_load(&q->lost);
+	bool unreported = atomic_load(&q->reported) != atomic_load(&q->lost);
 	uint64_t head;
 
-	return message_count_from(q, &head) + lost;
+	return message_count_from(q, &head) + unreported;
 }
 
 static void message_copy(const struct messages *q, uint64_t i, struct pfm_msg *out)
@@ -149,15 +151,17 @@ static unsigned message_take(struct messages *q, struct pfm_msg *out, unsigned m
 }
 
 /*
- * The loss is read before the messages, all of which precede it. If it changes, there may be new
- * messages before it: the next call tells it.
+ * The loss is read before the messages, all of which precede it. The producer has put no message
+ * since if it has not told the loss itself. What else is lost meanwhile, the next call tells.
  */
 unsigned messages_take(struct messages *q, struct pfm_msg *out, unsigned max)
 {
-	uint64_t lost = atomic_load(&q->lost);
+	uint64_t reported = atomic_load(&q->reported),
+		 unreported = atomic_load(&q->lost) - reported;
 	unsigned left, n = message_take(q, out, max, &left);
 
-	if (lost && !left && n < max && atomic_compare_exchange_strong(&q->lost, &lost, 0))
-		out[n++] = message_of_loss(lost);
+	if (unreported && !left && n < max &&
+		atomic_compare_exchange_strong(&q->reported, &reported, reported + unreported))
+		out[n++] = message_of_loss(unreported);
 	return n;
 }

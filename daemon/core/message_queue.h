@@ -39,10 +39,13 @@ struct messages {
 	 * publishes and then reads engine_ctx.watched, and a consumer that sets watched and then
 	 * looks for messages, do not miss each other. */
 	atomic_uint_least64_t tail;
-	/* Messages that found no room after number tail - 1. The producer adds to it, after tail;
-	 * what sets it to 0 tells the number: the producer before the next message, or the consumer
-	 * when it has taken all messages. */
+	/* How many messages have found no room, ever. The producer adds to it, after tail. */
 	atomic_uint_least64_t lost;
+	/* How many of these PFM_MSG_LOST has told: the producer before its next message, or the
+	 * consumer when it has taken all messages. The others are those after number tail - 1. Both
+	 * only rise, so that a consumer that was delayed does not take a later loss for an earlier.
+	 */
+	atomic_uint_least64_t reported;
 	/* The producer's. */
 	uint64_t end;
 	/* Messages that found no room, not published yet; the producer's. */
