@@ -86,5 +86,6 @@ int cmd_live_read(struct core_run *run, struct command *cmd, struct err *e)
 		account_overflows(run);
 	}
 	live_show(ctx, set, cmd->live_page.shown);
+	cmd->live_page.gaps = ctx->gap.count;
 	return 0;
 }

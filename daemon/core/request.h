@@ -323,6 +323,7 @@ struct cmd_live_page {
 	bool rdpmc;             /* CMD_LIVE: readers may use RDPMC */
 	bool ticks;             /* CMD_LIVE: the counters are to be read each tick for it */
 	struct pfm_live *shown; /* out: CMD_LIVE_READ; owned by the command */
+	uint64_t gaps;          /* out: CMD_LIVE_READ: of the context, since the last load */
 };
 
 struct command {

@@ -481,3 +481,23 @@ fetch() {
 	kill "${pids[@]}"
 	wait "${pids[@]}" || :
 }
+
+@test "a background context exports how often it has yielded" {
+	serve --backend=sim
+	new site && put ok "$C/flags" background
+	put ok "$C/pmc/0" $USER && put ok "$C/metrics" 'pmd0 instructions'
+	ctl "load cpu=1" && ctl start && advance 1000000
+	samples
+	counted=$output
+	[[ $counted == 'perfmonfs_instructions_total{context="site",cpu="1"} '[1-9]* ]]
+	new job && ctl "load cpu=1" && advance 1000000
+	samples
+	is 'perfmonfs_context_gaps_total{context="site",cpu="1"} 1
+'"$counted"
+	samples lp gaps
+	is 'perfmonfs_context_gaps_total{context="site",cpu="1"} 1'
+	ctl unload
+	advance 1000000
+	samples prom gaps
+	is 'perfmonfs_context_gaps_total{context="site",cpu="1"} 1'
+}

@@ -91,6 +91,8 @@ static void ctx_metrics_take_one(struct ctx_metrics *m, struct ctx_metric *c)
 
 static void ctx_metrics_take(struct ctx_metrics *m)
 {
+	if (m->job.rc == 0)
+		m->gaps = m->job.cmd.live_page.gaps;
 	for (unsigned i = 0; i < m->n; i++) {
 		if (m->metric[i].metric.set != m->job.cmd.evtset.id)
 			continue;

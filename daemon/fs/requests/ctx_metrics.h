@@ -36,6 +36,8 @@ struct ctx_metrics {
 	/* The last scan of struct metrics that has found it loaded, the one that the last query was
 	 * for, and the last one that it has answered. */
 	uint64_t wanted_by, asked_by, answered;
+	/* Of the context since its last load, as the last answer says. */
+	uint64_t gaps;
 
 	/* A query, of one event set after another. */
 	struct job job;

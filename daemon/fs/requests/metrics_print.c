@@ -119,6 +119,26 @@ static void metrics_print_late(const struct metrics *ms, struct exposition *x)
 	}
 }
 
+/* A background context has counted nothing in its gaps, so that its counts alone would mislead. */
+static void metrics_print_gaps(const struct metrics *ms, struct exposition *x)
+{
+	const struct ctx_metrics *m;
+	struct metrics_labels l;
+	bool begun = false;
+
+	list_for_each_entry (m, &ms->contexts, link) {
+		if (!m->gaps || m->answered != ms->scan)
+			continue;
+		if (!begun)
+			exposition_family(x, "context_gaps", EXPOSITION_COUNTER,
+				"How often the context has yielded since its last load: its counts "
+				"go on without that time.");
+		begun = true;
+		metrics_label(&l, m, NULL);
+		exposition_sample(x, l.label, l.n, m->gaps, 0);
+	}
+}
+
 static void metrics_print_daemon(struct fs *fs, struct exposition *x)
 {
 	const struct exposition_label build[] = {
@@ -147,6 +167,7 @@ void metrics_print(const struct metrics *ms, struct exposition *x)
 		metrics_print_family(ms, f, x);
 	metrics_print_all_lost(ms, x);
 	metrics_print_late(ms, x);
+	metrics_print_gaps(ms, x);
 }
 
 void metrics_print_context(const struct ctx_metrics *m, struct exposition *x)
