@@ -172,6 +172,17 @@ state_is() {
 	holds "$MNT/config/grants" ""
 }
 
+@test "grants for CPUs that are no more hinder no other ones" {
+	serve --backend=sim --sim-cpus=8
+	grants ok "uid=$NOBODY cpus=7"
+	stop_daemon
+	serve --backend=sim
+	grants ok "uid=12345 cpus=1"
+	grants EINVAL "uid=12345 cpus=7"
+	grants ok "-uid=12345"
+	holds "$MNT/config/grants" "uid=$NOBODY cpus=7"
+}
+
 @test "users load, die and are granted at random: each load is as granted" {
 	cat >"$BATS_TEST_TMPDIR/storm" <<-'END'
 		import os, random, signal, subprocess, sys, time

@@ -149,19 +149,31 @@ static void grant_change_done(void *arg)
 	grant_change_free(c);
 }
 
+/* What the lines grant. The table may have more CPUs, from a time when the backend had. */
+static int grant_change_check_cpus(
+	const struct call *call, struct slice text, uint64_t now, struct err *e)
+{
+	unsigned limit = call->fs->be->ops->cpu_limit(call->fs->be);
+	struct grants granted = {0};
+	int rc = grants_apply(&granted, text, now, NULL, e);
+
+	if (rc == 0 && !grants_below(&granted, limit))
+		rc = err_set(e, EINVAL, "there are %u CPUs, from 0: see cpus", limit);
+	grants_free(&granted);
+	return rc;
+}
+
 static int grant_change_prepare(
 	struct grant_change *c, struct call *call, struct slice text, uint64_t now, struct err *e)
 {
 	struct fs *fs = call->fs;
-	unsigned limit = fs->be->ops->cpu_limit(fs->be);
 
 	if (grants_copy(grant_table_grants(fs), &c->grants, e) < 0)
 		return -e->no;
 	grants_expire(&c->grants, now);
-	if (grants_apply(&c->grants, text, now, &c->lines, e) < 0)
+	if (grants_apply(&c->grants, text, now, &c->lines, e) < 0 ||
+		grant_change_check_cpus(call, text, now, e) < 0)
 		return -e->no;
-	if (!grants_below(&c->grants, limit))
-		return err_set(e, EINVAL, "there are %u CPUs, from 0: see cpus", limit);
 	c->revocation = revocation_new(fs->eng);
 	return c->revocation ? 0 : err_set(e, ENOMEM, "no memory");
 }
