@@ -17,8 +17,8 @@ int worker_new(struct backend *be, struct event_queue *events, struct engine_sta
 	unsigned cpu, int tid, struct worker **out, struct err *e);
 /* The thread has got another number: it has executed a program. */
 void worker_set_tid(struct worker *w, int tid);
-/* Of a thread that is loaded with inherit or untraced: @gone is sent, once, when no thread has the context's
- * registers any more. Before the first worker_post(). */
+/* Of a thread that is loaded with inherit or untraced: @gone is sent, once, when no thread has the
+ * context's registers any more. Before the first worker_post(). */
 void worker_set_gone(
 	struct worker *w, void (*gone)(struct task_registry *reg, struct task_event *event));
 /* Its context, in gone(). */
