@@ -46,6 +46,8 @@ struct backend_cpu {
 	struct reservation reservations[MSR_MAX_REGS]; /* By row of @regs. */
 	/* This one has reserved registers. Only one struct of a CPU does; others only read. */
 	bool reserved_any;
+	/* A release has failed because the CPU was offline. By now it may be online again. */
+	bool seen_offline;
 };
 
 static inline struct msr_backend *msr_of(struct backend *be)

@@ -156,7 +156,7 @@ static void pending_retry_cpu(struct msr_backend *mb, struct pending_restore *p)
 	if (pending_restore_run(c, &e) < 0)
 		reserve_report(&e);
 	memcpy(p->reservations, c->reservations, sizeof(p->reservations));
-	p->offline = !io->ops->cpu_online(io, p->cpu);
+	p->offline = c->seen_offline || !io->ops->cpu_online(io, p->cpu);
 	io->ops->close(io, c->handle);
 }
 
@@ -254,7 +254,7 @@ void pending_restore_keep(struct backend_cpu *c)
 	if (p) {
 		p->cpu = c->cpu;
 		p->type = c->type;
-		p->offline = !mb->io->ops->cpu_online(mb->io, c->cpu);
+		p->offline = c->seen_offline || !mb->io->ops->cpu_online(mb->io, c->cpu);
 		pending_merge(p, c);
 		*at = p;
 		pending_wake(mb);

@@ -110,8 +110,11 @@ int reserve_release(struct backend_cpu *c, const struct msr_reg *reg, uint64_t m
 	if (!bits)
 		return 0;
 	rc = reserve_restore(c, reg, r->orig, bits);
-	if (rc == -ENXIO)
-		return 0; /* The CPU is offline: the reservation stays, see pending_restore.c. */
+	if (rc == -ENXIO) {
+		/* The CPU is offline: the reservation stays, see pending_restore.c. */
+		c->seen_offline = true;
+		return 0;
+	}
 	if (rc < 0)
 		return msr_access_failed(c, reg, rc, e);
 	reserve_forget(c, reg, bits);

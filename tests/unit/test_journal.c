@@ -274,6 +274,36 @@ static void test_killed_cpu_offline_twice(void **state)
 	assert_int_equal(files_in(b->run), 0);
 }
 
+static bool is_unrestored(struct backend *be, unsigned cpu)
+{
+	TEXT_CLEANUP struct text t = {0};
+
+	be->ops->unrestored(be, cpu, &t);
+	return t.n > 0;
+}
+
+/* The CPU goes offline just before its registers are restored, and is online again just after. */
+static void test_online_again_at_once(void **state)
+{
+	struct bench *b = *state;
+	struct backend *be = open_backend(b);
+	struct backend_cpu *cpu = open_cpu(be, 2);
+
+	run(be, cpu, REG_RESERVE, SEL0, 0, ALL);
+	run(be, cpu, REG_WRITE, SEL0, 0x4100c0, 0);
+	b->f->write_rc = -ENXIO;
+	be->ops->cpu_close(cpu);
+	assert_int_equal(*fake_reg(b->f, 2, SEL0), 0x4100c0);
+	assert_true(is_unrestored(be, 2));
+	b->f->write_rc = 0;
+	be->ops->begin(be); /* The fake is the thread's until it has restored the register. */
+	for (unsigned ms = 0; is_unrestored(be, 2) && ms < 60000; ms++)
+		usleep(1000);
+	assert_int_equal(*fake_reg(b->f, 2, SEL0), 0);
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 0);
+}
+
 /* A register that faults is kept, and is restored by the first start for which it does not. */
 static void test_killed_fault(void **state)
 {
@@ -724,6 +754,7 @@ int main(void)
 		BENCH(test_killed),
 		BENCH(test_killed_cpu_offline),
 		BENCH(test_killed_cpu_offline_twice),
+		BENCH(test_online_again_at_once),
 		BENCH(test_killed_fault),
 		BENCH(test_killed_other_pmu),
 		BENCH(test_killed_overflowed),
