@@ -40,6 +40,8 @@ cpu() {
 slurm_teardown() {
 	local name
 
+	# A job of a test that has failed may still run.
+	[ ! -e "$S/slurmd.pid" ] || timeout 10 scancel --signal=KILL --full --user="$NOBODY" || :
 	for name in slurmd slurmctld munged; do
 		[ ! -e "$S/$name.pid" ] || kill "$(cat "$S/$name.pid")"
 	done
