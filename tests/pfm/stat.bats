@@ -652,7 +652,7 @@ follows() {
 	END
 	run setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm stat --mount="$MNT" \
 		-e page-faults:u -j bash "$BATS_TEST_TMPDIR/script" "$MNT" "$BATS_TEST_TMPDIR/fifo"
-	[[ $status = 0 || $status = 3 ]]
+	[[ $status = 0 || $status = 3 ]] || { echo "$status: $output" && false; }
 	[[ $output != *"were not followed"* ]]
 }
 
