@@ -232,6 +232,21 @@ perfmonfs_second_total{context="a",cpu="1"} 77'
 	is ok
 }
 
+# serve_stuck: contexts a, whose format takes 2 s for a sample, on CPU 1, and b on CPU 2
+serve_stuck() {
+	FORMATS=$(mktemp -d /run/perfmonfs-test.XXXXXX)
+	install -m 644 "$BUILD/tests/fs/badformat.so" "$FORMATS"
+	serve --backend=sim --clock=real --formats="$FORMATS"
+	counting b 2
+	new a
+	put ok "$C/pmc/0" $USER
+	put ok "$C/format" "bad good=1000000 ms=2000"
+	put ok "$C/pmd/0" "-1000000 short=-1000000 long=-1000000 smpl=256"
+	put ok "$C/metrics" 'pmd0 instructions'
+	ctl "load cpu=1"
+	ctl start
+}
+
 # late NAME: the scan has not waited for that context; the one on CPU 2 is there
 late() {
 	samples && [[ $output == *"perfmonfs_context_late{context=\"$1\",cpu=\"1\"} 1"* ]] &&
@@ -240,17 +255,7 @@ late() {
 }
 
 @test "a context that does not answer is left out, and named" {
-	FORMATS=$(mktemp -d /run/perfmonfs-test.XXXXXX)
-	install -m 644 "$BUILD/tests/fs/badformat.so" "$FORMATS"
-	serve --backend=sim --clock=real --formats="$FORMATS"
-	counting b 2
-	new a
-	put ok "$C/pmc/0" $USER
-	put ok "$C/format" "bad good=1000000 ms=2000"
-	put ok "$C/pmd/0" "-1000000 short=-1000000 long=-1000000 smpl=256"
-	put ok "$C/metrics" 'pmd0 instructions'
-	ctl "load cpu=1"
-	ctl start
+	serve_stuck
 	until_ok late a
 	probe ok rmdir "$C"
 	samples prom late
@@ -258,17 +263,7 @@ late() {
 }
 
 @test "a context that is named while a scan waits for another one is not late" {
-	FORMATS=$(mktemp -d /run/perfmonfs-test.XXXXXX)
-	install -m 644 "$BUILD/tests/fs/badformat.so" "$FORMATS"
-	serve --backend=sim --clock=real --formats="$FORMATS"
-	counting b 2
-	new a
-	put ok "$C/pmc/0" $USER
-	put ok "$C/format" "bad good=1000000 ms=2000"
-	put ok "$C/pmd/0" "-1000000 short=-1000000 long=-1000000 smpl=256"
-	put ok "$C/metrics" 'pmd0 instructions'
-	ctl "load cpu=1"
-	ctl start
+	serve_stuck
 	# The first scan that finds it busy waits; later ones do not.
 	run -0 bounded python3 - "$MNT" <<-'END'
 		import sys, threading, time
