@@ -177,10 +177,7 @@ needs_threads() {
 @test "threads that ctxsw threads serve make it give way" {
 	needs_threads
 	serve --backend=perf --threads=ctxsw
-	new site
-	put ok "$C/flags" background
-	put ok "$C/pmc/0" page-faults:u
-	ctl "load cpu=1" && ctl start
+	PMC=page-faults:u background site 1
 	sleep 100 3>&- &
 	pid=$!
 	new thread && put ok "$C/pmc/0" page-faults:u && ctl "load tid=$pid"
@@ -197,10 +194,7 @@ needs_threads() {
 @test "threads that the kernel switches do not" {
 	needs_threads
 	serve --backend=perf
-	new site
-	put ok "$C/flags" background
-	put ok "$C/pmc/0" page-faults:u
-	ctl "load cpu=1" && ctl start
+	PMC=page-faults:u background site 1
 	sleep 100 3>&- &
 	pid=$!
 	new thread && put ok "$C/pmc/0" page-faults:u && ctl "load tid=$pid"
