@@ -28,16 +28,14 @@ static const struct pmu_model *hw_model_at(unsigned i)
 
 static const struct pmu_model *hw_find_model(const char *name, struct err *e)
 {
-	TEXT_CLEANUP struct text names = {0};
 	const struct pmu_model *m;
 
-	for (unsigned i = 0; (m = hw_model_at(i)); i++) {
+	for (unsigned i = 0; (m = hw_model_at(i)); i++)
 		if (!strcmp(m->sim.name, name))
 			return m;
-		text_printf(&names, " %s", m->sim.name);
-	}
-	err_set(e, ENOENT, "there is no CPU model '%.40s' (ENOENT); choose one of%s", name,
-		text_ok(&names) ? names.p : " those of msrsim --help");
+	err_set(e, ENOENT,
+		"there is no CPU model '%.40s' (ENOENT); choose one that perfmonfs --help lists",
+		name);
 	return NULL;
 }
 
@@ -109,6 +107,7 @@ int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 	hw->atom = *m;
 	hw->atom.features = m->atom;
 	hw->first_atom = m->atom.gp ? (ncpus + 1) / 2 : ncpus;
+	hw->one_enable = pmu.npmcs > 1 && pmu.pmcs[1].gate == 0;
 	hw_find_extras(hw, &pmu);
 	pthread_mutex_init(&hw->lock, NULL);
 	for (unsigned i = 0; i < ncpus && hw->rules->on_at_reset && m->features.version >= 2; i++)
@@ -170,7 +169,7 @@ static void hw_catch_up(const struct hw *hw, struct hw_cpu *c)
 
 	for (unsigned i = 0; i < HW_MAX_COUNTERS; i++) {
 		bool exists = hw_all_counters(m) & hw_counter_bit(i);
-		uint64_t select = exists ? hw->rules->selected(m, c, i) : 0;
+		uint64_t select = exists ? hw->rules->selected(hw, c, i) : 0;
 
 		if (select)
 			hw_count(m, c, i,

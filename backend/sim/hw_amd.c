@@ -85,9 +85,9 @@ static int amd_wrmsr(const struct pmu_model *m, struct hw_cpu *c, uint32_t addr,
 	return -EIO;
 }
 
-static uint64_t amd_selected(const struct pmu_model *m, const struct hw_cpu *c, unsigned i)
+static uint64_t amd_selected(const struct hw *hw, const struct hw_cpu *c, unsigned i)
 {
-	if (m->features.version >= 2 && !(c->global_ctrl & hw_counter_bit(i)))
+	if (hw->model->features.version >= 2 && !(c->global_ctrl & hw_counter_bit(i)))
 		return 0;
 	return c->sel[i] & EVTSEL_EN ? c->sel[i] : 0;
 }

@@ -42,7 +42,7 @@ struct hw_rules {
 	int (*rdmsr)(const struct pmu_model *m, const struct hw_cpu *c, uint32_t addr, uint64_t *v);
 	int (*wrmsr)(const struct pmu_model *m, struct hw_cpu *c, uint32_t addr, uint64_t v);
 	/* The event select by which counter @i counts now; 0 if it does not count. */
-	uint64_t (*selected)(const struct pmu_model *m, const struct hw_cpu *c, unsigned i);
+	uint64_t (*selected)(const struct hw *hw, const struct hw_cpu *c, unsigned i);
 };
 
 /* Sorted and disjoint. */
@@ -58,6 +58,7 @@ struct hw {
 	struct pmu_model atom; /* Of the CPUs from first_atom on: @model with its smaller cores. */
 	unsigned first_atom;   /* ncpus: there are none. */
 	const struct hw_rules *rules;
+	bool one_enable; /* The first selector's enable bit is that of all, as on P6. */
 	/* The description's PMCs that only select together with others. Their other bits fault. */
 	struct hw_extra {
 		uint32_t addr;

@@ -192,12 +192,11 @@ static uint64_t intel_fixed_selected(const struct hw_cpu *c, unsigned i)
 	return event[i] | (field & FIXED_OS ? EVTSEL_OS : 0) | (field & FIXED_USR ? EVTSEL_USR : 0);
 }
 
-static uint64_t intel_selected(const struct pmu_model *m, const struct hw_cpu *c, unsigned i)
+static uint64_t intel_selected(const struct hw *hw, const struct hw_cpu *c, unsigned i)
 {
-	/* On P6, EN of the first selector enables both counters. */
-	unsigned gate = m->features.version ? i : 0;
+	unsigned gate = hw->one_enable ? 0 : i;
 
-	if (m->features.version >= 2 && !(c->global_ctrl & hw_counter_bit(i)))
+	if (hw->model->features.version >= 2 && !(c->global_ctrl & hw_counter_bit(i)))
 		return 0;
 	if (i >= HW_MAX_GP)
 		return intel_fixed_selected(c, i - HW_MAX_GP);

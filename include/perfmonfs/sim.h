@@ -22,7 +22,7 @@ const char *hw_model_name(unsigned i);
 const char *hw_model_counters(unsigned i);
 
 /*
- * Creates @ncpus CPUs, 1 to 4096, of processor @model. ENOENT, with the list of names; ERANGE. Time
+ * Creates @ncpus CPUs, 1 to 4096, of processor @model. ENOENT, ERANGE. Time
  * only advances with hw_advance(), unless hw_set_clock() follows.
  */
 int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e);

@@ -81,7 +81,7 @@ static uint64_t selected(const struct reference *r, const struct ref_set *s, uns
 		return fixed_event[n] | (field & 1 ? EVTSEL_OS : 0) | (field & 2 ? EVTSEL_USR : 0);
 	}
 	/* P6's second selector has no enable bit. */
-	if (strcmp(r->w->model->name, "p6") == 0 && pmd->num == 1)
+	if (r->w->model->one_enable && pmd->num == 1)
 		return value;
 	return value & EVTSEL_EN ? value : 0;
 }

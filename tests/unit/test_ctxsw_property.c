@@ -81,7 +81,7 @@ static uint64_t selected(const struct play *p, const struct m_set *s, unsigned d
 		return fixed_event[n] | (value & 1 ? EVTSEL_OS : 0) | (value & 2 ? EVTSEL_USR : 0);
 	}
 	/* P6's second has no enable bit. */
-	if (strcmp(p->c.w.model->name, "p6") == 0 && pmd->num == 1)
+	if (p->c.w.model->one_enable && pmd->num == 1)
 		return value;
 	return value & EVTSEL_EN ? value : 0;
 }

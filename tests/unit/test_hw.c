@@ -32,6 +32,7 @@ struct facts {
 	uint64_t cycles; /* Event code. */
 	bool intel;
 	unsigned version;
+	bool full; /* Counters have a full-width alias. */
 };
 
 static const struct facts stated[] = {
@@ -39,8 +40,8 @@ static const struct facts stated[] = {
 	{"intel_v1", 2, 0, 40, 0x186, 0xc1, 1, 0, 0, 0, 0x3c, true, 1},
 	{"intel_v2", 2, 3, 40, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c, true, 2},
 	{"intel_v3", 4, 3, 48, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c, true, 3},
-	{"intel_v4", 4, 3, 48, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c, true, 4},
-	{"intel_v5", 8, 4, 48, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c, true, 5},
+	{"intel_v4", 4, 3, 48, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c, true, 4, true},
+	{"intel_v5", 8, 4, 48, 0x186, 0xc1, 1, 0x38f, 0x38e, 0x390, 0x3c, true, 5, true},
 	{"amd_legacy", 4, 0, 48, 0xc0010000, 0xc0010004, 1, 0, 0, 0, 0x76, false, 0},
 	{"amd_ext", 6, 0, 48, 0xc0010200, 0xc0010201, 2, 0, 0, 0, 0x76, false, 1},
 	{"amd_v2", 6, 0, 48, 0xc0010200, 0xc0010201, 2, 0xc0000301, 0xc0000300, 0xc0000302, 0x76,
@@ -57,6 +58,7 @@ static struct facts facts_of(const struct pmu_model *m)
 		.name = m->sim.name,
 		.intel = m->vendor == PMU_INTEL,
 		.version = m->features.version,
+		.full = m->features.full_width,
 	};
 	struct pmu pmu;
 	struct err e;
@@ -110,6 +112,7 @@ static void test_stated(void **state)
 		assert_int_equal(is->cycles, want->cycles);
 		assert_int_equal(is->intel, want->intel);
 		assert_int_equal(is->version, want->version);
+		assert_int_equal(is->full, want->full);
 	}
 }
 
@@ -200,8 +203,6 @@ static void test_new(void **state)
 
 	(void)state;
 	assert_int_equal(hw_new("pentium", 4, &hw, &e), -ENOENT);
-	for (const struct facts *f = all; f->name; f++)
-		assert_non_null(strstr(e.text, f->name));
 	assert_int_equal(hw_new("p6", 0, &hw, &e), -ERANGE);
 	assert_int_equal(hw_new("p6", 4097, &hw, &e), -ERANGE);
 	assert_int_equal(hw_new("p6", 4096, &hw, &e), 0);
@@ -376,9 +377,8 @@ static void test_full_width_writes(void **state)
 			continue;
 
 		CLEANUP_HW struct hw *hw = make(f->name);
-		bool full = f->version >= 4;
 
-		if (!full) {
+		if (!f->full) {
 			absent(hw, 0x4c1);
 			continue;
 		}

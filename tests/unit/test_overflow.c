@@ -1405,7 +1405,7 @@ static void stolen(struct world *w)
 	uint64_t value;
 
 	/* Its second counter is enabled by the first one's selector. */
-	if (strcmp(w->model->name, "p6") == 0)
+	if (w->model->one_enable)
 		return;
 	arm(w, 0, 0, period(10), conf);
 	arm(w, 0, 1, period(10), conf);
@@ -1457,7 +1457,7 @@ static void lost_is_reported(struct world *w)
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
 	uint64_t seen[2] = {0}, n;
 
-	if (strcmp(w->model->name, "p6") == 0)
+	if (w->model->one_enable)
 		return;
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 7));
 	arm(w, 7, 0, period(10), conf);

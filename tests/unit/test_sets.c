@@ -821,7 +821,7 @@ static void reserve_all(struct world *w)
 	world_set_timed(w, 0, MS);
 	world_set_timed(w, 3, MS);
 	/* P6 has no enable bit there: a selector in use looks like one that was left behind. */
-	if (strcmp(w->model->name, "p6") != 0) {
+	if (!w->model->one_enable) {
 		enable_other(w, true);
 		world_remember(w);
 		WANT(w, -EBUSY, world_do(w, CMD_LOAD));
@@ -849,7 +849,7 @@ EACH_MODEL(reserve_all)
 /* A PMC written in an inactive set while loaded is reserved then, not at the switch. */
 static void reserve_late(struct world *w)
 {
-	if (strcmp(w->model->name, "p6") == 0)
+	if (w->model->one_enable)
 		return;
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 3));
 	WANT(w, 0, world_write_in(w, 0, false, 0, world_idle_selector(w, 0)));
@@ -1163,7 +1163,7 @@ static void stolen_inactive(struct world *w)
 	uint64_t t;
 	bool running;
 
-	if (strcmp(w->model->name, "p6") == 0)
+	if (w->model->one_enable)
 		return;
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
 	WANT(w, 0, world_write_in(w, 0, false, w->model->pmc[0].num, w->model->pmc[0].value));
@@ -1207,7 +1207,7 @@ static void stolen_comes_back(struct world *w)
 	}
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	/* P6 has no bit there that tells it from a leftover. */
-	if (strcmp(w->model->name, "p6") != 0)
+	if (!w->model->one_enable)
 		WANT_EQ(w, world_rdmsr(w, w->model->pmd[1].selector), w->model->pmd[1].thief);
 }
 EACH_MODEL(stolen_comes_back)

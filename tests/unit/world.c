@@ -58,7 +58,8 @@ static struct world_model measure(const struct pmu_model *m)
 		w.pmd[i].select = select;
 		w.pmd[i].selector = pmu.pmcs[i].addr;
 		w.pmd[i].thief = events[m->vendor].thief;
-		if (pmu.pmcs[1].gate == 0) /* P6 has other events, too. */
+		w.one_enable = pmu.pmcs[1].gate == 0;
+		if (w.one_enable) /* P6 has other events, too. */
 			w.pmd[i].thief = (0x530079 & ~EVTSEL_EN) | pmu.pmcs[i].enable;
 	}
 	return w;

@@ -27,6 +27,7 @@ enum {
 /* A measurement that uses four counters of a model, or two if it has no more. */
 struct world_model {
 	const char *name;
+	bool one_enable; /* The first selector's enable bit is that of both, as on P6. */
 	unsigned npmc, npmd;
 	struct {
 		uint16_t num;

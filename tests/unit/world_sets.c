@@ -174,7 +174,7 @@ uint64_t world_idle_selector(const struct world *w, unsigned i)
 	uint64_t value = EVTSEL_USR | EVTSEL_OS | EVTSEL_EN;
 
 	/* P6's second counter is enabled by the first one's selector. */
-	return strcmp(w->model->name, "p6") == 0 && i == 1 ? value & ~EVTSEL_EN : value;
+	return w->model->one_enable && i == 1 ? value & ~EVTSEL_EN : value;
 }
 
 void world_program_set(struct world *w, unsigned set, bool user)
