@@ -17,6 +17,24 @@ static int load_check_cpu(const struct context *ctx, const struct command *cmd, 
 	return 0;
 }
 
+/* What the CPUs of a package count together is not a thread's. */
+static int load_check_scope(const struct context *ctx, struct err *e)
+{
+	struct image im;
+
+	for (unsigned i = 0; i < ctx->nsets; i++) {
+		image_of(ctx->pmu, ctx->sets[i]->pmc, false, &im);
+		for_each_row (d, im.pmds)
+			if (ctx->pmu->pmds[d].scope > PMU_SCOPE_CORE)
+				return err_set(e, EINVAL,
+					"pmd%u counts for all CPUs of a package or cache: load it "
+					"on "
+					"a CPU, by load cpu=",
+					ctx->pmu->pmds[d].num);
+	}
+	return 0;
+}
+
 static int load_check_thread(const struct context *ctx, const struct command *cmd, struct err *e)
 {
 	if (rights_check(&cmd->rights, false, e) < 0)
@@ -30,7 +48,7 @@ static int load_check_thread(const struct context *ctx, const struct command *cm
 		return err_set(e, EINVAL, "system_wide is for CPUs, not for threads: see flags");
 	if ((ctx->flags & CTX_NOTIFY_BLOCK) && cmd->load.untraced)
 		return err_set(e, EINVAL, "notify_block needs ptrace: leave ptrace=no out");
-	return 0;
+	return load_check_scope(ctx, e);
 }
 
 int core_load_check(const struct context *ctx, const struct command *cmd, struct err *e)

@@ -18,12 +18,28 @@ bool selector_enabled(const struct context *ctx, unsigned p)
 	return ctx->res->hw.sel[p] & ctx->res->hw.mask[p] & ctx->pmu->pmcs[p].enable;
 }
 
+/* It has a counter that the global control does not stop, as those of a package. */
+static bool freeze_is_apart(const struct context *ctx, unsigned p)
+{
+	const struct pmu *pmu = ctx->pmu;
+
+	for_each_row (d, ctx->res->hw.pmds)
+		if (pmu->pmds[d].global < 0 && selectors_of(pmu, ROW(d)) & ROW(p))
+			return true;
+	return false;
+}
+
+static void freeze_plan_selector(const struct context *ctx, unsigned p, struct plan *plan)
+{
+	plan_replace(plan, ctx->pmu->pmcs[p].addr, ctx->res->hw.sel[p], freeze_value(ctx, p),
+		ctx->res->hw.mask[p]);
+}
+
 void freeze_plan_selectors(const struct context *ctx, struct plan *plan)
 {
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 		if (selector_enabled(ctx, p))
-			plan_replace(plan, ctx->pmu->pmcs[p].addr, ctx->res->hw.sel[p],
-				freeze_value(ctx, p), ctx->res->hw.mask[p]);
+			freeze_plan_selector(ctx, p, plan);
 	/* A selector that need not be stopped (P6's second, or without EN) may be taken over, too.
 	 */
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
@@ -34,10 +50,14 @@ void freeze_plan_selectors(const struct context *ctx, struct plan *plan)
 void freeze_plan(const struct context *ctx, struct plan *plan)
 {
 	plan_clear(plan);
-	if (ctx->res->hw.global)
-		plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, 0, ctx->res->hw.global);
-	else
+	if (!ctx->res->hw.global) {
 		freeze_plan_selectors(ctx, plan);
+		return;
+	}
+	plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, 0, ctx->res->hw.global);
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		if (selector_enabled(ctx, p) && freeze_is_apart(ctx, p))
+			freeze_plan_selector(ctx, p, plan);
 }
 
 /*
@@ -104,11 +124,14 @@ void freeze_counters(struct core_run *run, uint64_t at, struct err *failed)
 		time_account(ctx, at ? at : run->now);
 	if (!ctx->res->hw.global) {
 		freeze_take_all(run, plan, failed);
-	} else if (plan_failed(plan)) {
-		counters_fault(ctx, ctx->res->hw.pmds, plan);
-		*failed = plan->err;
 	} else {
-		counters_paused(ctx, ctx->res->hw.pmds, plan->op[0].value);
+		if (plan->done)
+			counters_paused(ctx, ctx->res->hw.pmds, plan->op[0].value);
+		if (plan_failed(plan)) {
+			counters_fault(ctx, ctx->res->hw.pmds, plan);
+			*failed = plan->err;
+		}
+		freeze_take(run, plan);
 	}
 }
 

@@ -9,13 +9,15 @@
 
 enum { TICKS_BELIEVED = 16 };
 
-/* The hardware counter is as far from its end as the 64-bit value is from its own. */
+/* It has a bit in the status, and the hardware counter is as far from its end as the 64-bit value
+ * is from its own. */
 static bool status_wraps_together(const struct context *ctx, unsigned d)
 {
 	const struct pmd_state *s = &ctx->active->pmd[d];
 	uint64_t width = pmd_width_mask(&ctx->pmu->pmds[d]);
 
-	return (s->n.value | width) == ~0ULL && !((s->n.value ^ s->hw) & width);
+	return ctx->pmu->pmds[d].global >= 0 && (s->n.value | width) == ~0ULL &&
+	       !((s->n.value ^ s->hw) & width);
 }
 
 static bool status_is_due(const struct context *ctx, unsigned d, uint64_t now)
