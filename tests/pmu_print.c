@@ -6,7 +6,7 @@
 
 static const char *scope_text(enum pmu_scope scope)
 {
-	static const char *const texts[] = {"", " scope=core", " scope=package"};
+	static const char *const texts[] = {"", " scope=core", " scope=ccx", " scope=package"};
 
 	return texts[scope];
 }

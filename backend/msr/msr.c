@@ -91,6 +91,7 @@ void msr_close(struct backend *be)
 	journal_close(mb->journal, pending_restore_end(mb));
 	pending_restore_free(mb);
 	msr_types_free(&mb->types);
+	unit_free(&mb->units);
 	mb->io->ops->free(mb->io);
 	free(mb);
 }
@@ -123,6 +124,7 @@ int msr_backend_new(const struct backend_ops *ops, struct msr_io *io,
 	mb->be.ops = ops;
 	mb->io = io;
 	pending_restore_init(mb);
+	unit_init(&mb->units);
 	rc = msr_init(mb, conf, e);
 	if (rc < 0) {
 		msr_close(&mb->be);

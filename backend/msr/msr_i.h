@@ -10,6 +10,7 @@
 #include "backend/msr/msr_io.h"
 #include "backend/msr/reg.h"
 #include "backend/msr/reserve.h"
+#include "backend/msr/unit.h"
 #include "perfmonfs/backend.h"
 
 struct msr_backend {
@@ -17,6 +18,7 @@ struct msr_backend {
 	struct msr_io *io;
 	struct journal *journal; /* NULL: no journal is kept. */
 	struct msr_types types;
+	struct unit_table units; /* Shared registers that are reserved. */
 	/* Guards the other fields named pending; no lock is taken under it. */
 	pthread_mutex_t pending_lock;
 	struct pending_restore *pending; /* Reservations that could not be restored, by CPU. */
@@ -44,6 +46,8 @@ struct backend_cpu {
 	int (*read)(struct msr_io *io, int handle, uint32_t addr, uint64_t *value);
 	int (*write)(struct msr_io *io, int handle, uint32_t addr, uint64_t value);
 	struct reservation reservations[MSR_MAX_REGS]; /* By row of @regs. */
+	uint32_t units[PMU_SCOPES];                    /* See topology_of(); with has_units. */
+	bool has_units;
 	/* This one has reserved registers. Only one struct of a CPU does; others only read. */
 	bool reserved_any;
 	/* A release has failed because the CPU was offline. By now it may be online again. */

@@ -33,8 +33,13 @@ void msr_pmu_owner(
 	struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out)
 {
 	pid_t daemon = journal_owner(msr_of(be)->journal, cpu, addr);
+	const struct msr_type *type = msr_type_of(&msr_of(be)->types, cpu);
+	const struct msr_reg *reg = type ? msr_regs_find(&type->regs, addr) : NULL;
+	unsigned other;
 
-	if (daemon)
+	if (reg && unit_owner(be, cpu, reg, &other))
+		text_printf(out, "the context on CPU %u, which shares %s", other, reg->name);
+	else if (daemon)
 		text_printf(out, "another perfmonfs, pid %d: see its cpus", (int)daemon);
 	else if (msr_of(be)->io->kernel && owner_counts_cycles(addr, value) &&
 		 kernel_nmi_watchdog())

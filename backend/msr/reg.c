@@ -46,6 +46,7 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 		struct msr_reg *reg = reg_add(regs, pmu, pmu->pmcs[i].addr, pmu->pmcs[i].name);
 
 		reg->shared = pmu->pmcs[i].shared;
+		reg->scope = pmu->pmcs[i].scope;
 		reg->ours = reg->shared ? reg_fields(pmu, i) : UINT64_MAX;
 	}
 	for (unsigned i = 0; i < pmu->npmds; i++) {
@@ -53,6 +54,7 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 
 		reg->waddr = pmu->pmds[i].waddr;
 		reg->counter = true;
+		reg->scope = pmu->pmds[i].scope;
 		reg->whole = pmu_low_bits(pmu->pmds[i].width);
 	}
 	if (pmu->inuse)

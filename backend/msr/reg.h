@@ -30,6 +30,7 @@ struct msr_reg {
 	bool counter;    /* A counter, which is only written as a whole. */
 	uint64_t whole;  /* Bits of a counter; writable may have fewer. */
 	bool shared;     /* The register has bits of other users, so it is only updated. */
+	enum pmu_scope scope;
 	const char *name;
 };
 

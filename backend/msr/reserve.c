@@ -38,6 +38,14 @@ int reserve_log(struct backend_cpu *c, unsigned row, const struct reservation *r
 	return reserve_log_to(c->mb->journal, c->mb, c->type, c->cpu, row, r, unrestored, e);
 }
 
+/* A shared register of which nothing is reserved may be another CPU's. Returns @rc. */
+static int reserve_taken(struct backend_cpu *c, const struct msr_reg *reg, int rc)
+{
+	if (!c->reservations[reserve_row(c, reg)].mask)
+		unit_drop(c, reg);
+	return rc;
+}
+
 int reserve_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, struct err *e)
 {
 	unsigned row = reserve_row(c, reg);
@@ -46,11 +54,13 @@ int reserve_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op
 	struct reservation after;
 	int rc;
 
+	if (fresh && unit_take(c, reg, e) < 0)
+		return -e->no;
 	rc = msr_read(c, reg, &op->value);
 	if (rc < 0)
-		return msr_access_failed(c, reg, rc, e);
-	if (!fresh)
-		return 0;
+		msr_access_failed(c, reg, rc, e);
+	if (rc < 0 || !fresh)
+		return reserve_taken(c, reg, rc);
 	after = (struct reservation){
 		.orig = r->orig | (op->value & fresh),
 		.mask = r->mask | fresh,
@@ -58,7 +68,7 @@ int reserve_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op
 	rc = reserve_log(c, row, &after, false, e);
 	if (rc == 0)
 		*r = after;
-	return rc;
+	return reserve_taken(c, reg, rc);
 }
 
 void reserve_forget(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask)
@@ -74,6 +84,7 @@ void reserve_forget(struct backend_cpu *c, const struct msr_reg *reg, uint64_t m
 	/* If this fails, the outdated record makes a later start restore the original once more,
 	 * which does no harm. */
 	reserve_log(c, row, r, false, &ignored);
+	reserve_taken(c, reg, 0);
 }
 
 /*

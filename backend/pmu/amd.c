@@ -7,10 +7,31 @@
 enum {
 	AMD_WIDTH = 48,
 	AMD_EXT_COUNTERS = 6,
+	AMD_L3_COUNTERS = 6, /* Of family 17h and later; before, the bit is another cache's. */
+	AMD_NB_COUNTERS = 4, /* Before PerfMonV2. */
+	AMD_ZEN = 0x17,
 
 	ECX80000001_PERFCTR = 1u << 23, /* PerfCtrExtCore */
+	ECX80000001_NB = 1u << 24,      /* PerfCtrExtNB */
+	ECX80000001_LLC = 1u << 28,     /* PerfCtrExtLLC */
 	EAX80000022_V2 = 1u << 0,
 };
+
+/* Hypervisors report the bits of the processor, and lack the registers. */
+static void amd_shared_features(const struct pmu_identity *id, const uint32_t ext[4],
+	const uint32_t v2[4], struct pmu_features *f)
+{
+	if (id->leaf1[ECX] & ECX1_HYPERVISOR)
+		return;
+	if (id->family >= AMD_ZEN && ext[ECX] & ECX80000001_LLC)
+		f->l3 = AMD_L3_COUNTERS;
+	if (ext[ECX] & ECX80000001_NB)
+		f->df = AMD_NB_COUNTERS;
+	if (f->version < 2)
+		return;
+	f->df = v2[EBX] >> 10 & 0x3f;
+	f->umc = v2[EBX] >> 16 & 0x3f;
+}
 
 int amd_features(const struct pmu_cpu *cpu, const struct pmu_identity *id, struct pmu_features *out,
 	struct err *e)
@@ -18,7 +39,6 @@ int amd_features(const struct pmu_cpu *cpu, const struct pmu_identity *id, struc
 	uint32_t max[4], v2[4] = {0}, ext[4] = {0};
 	int rc = cpu->cpuid(cpu->arg, 0x80000000, 0, max, e);
 
-	(void)id;
 	if (rc == 0 && max[EAX] >= 0x80000001)
 		rc = cpu->cpuid(cpu->arg, 0x80000001, 0, ext, e);
 	if (rc == 0 && max[EAX] >= 0x80000022)
@@ -33,6 +53,7 @@ int amd_features(const struct pmu_cpu *cpu, const struct pmu_identity *id, struc
 		out->version = 1;
 		out->gp = AMD_EXT_COUNTERS;
 	}
+	amd_shared_features(id, ext, v2, out);
 	return 0;
 }
 

@@ -74,7 +74,8 @@ static int intel_extended(const struct pmu_cpu *cpu, struct pmu_features *f, str
 	rc = cpu->cpuid(cpu->arg, LEAF_PERFMON_EXT, 1, leaf, e);
 	if (rc < 0 || !leaf[EAX])
 		return rc;
-	f->gp = (unsigned)__builtin_ctzll(~(uint64_t)leaf[EAX]);
+	f->gp_map = leaf[EAX];
+	f->gp = (unsigned)__builtin_popcount(leaf[EAX]);
 	f->fixed = leaf[EBX];
 	return 0;
 }

@@ -27,11 +27,14 @@ struct pmu_features {
 	 * of K7; 1: PerfCtrExtCore; 2: PerfMonV2. */
 	unsigned version;
 	unsigned gp;          /* Number of general-purpose counters; excess ones are ignored. */
+	uint32_t gp_map;      /* One bit per general-purpose counter; 0: the first ones. */
 	unsigned gp_width;    /* Bits. */
-	uint32_t fixed;       /* One bit per fixed counter. Intel only, as all below. */
+	uint32_t fixed;       /* One bit per fixed counter. Intel only, as all up to full_width. */
 	unsigned fixed_width; /* Bits. */
 	bool full_width;      /* Counters can be written completely, through an alias. */
 	uint32_t core;        /* CPUID.1AH:EAX, see struct pmu; of an actual CPU. */
+	/* AMD: counters of the last-level cache, data fabric and memory controllers. */
+	unsigned l3, df, umc;
 };
 
 /* The CPUs of pmu_model.vendor that have this PMU: the line "detect". */

@@ -8,8 +8,8 @@
  *                                 the CPUs that have it. version is that of CPUID leaf 0xA; of AMD,
  *                                 1: PerfCtrExtCore, 2: PerfMonV2 (leaf 0x80000022); 0: neither.
  *                                 bare: not under a hypervisor, which may lack its registers
- *   features version=N gp=N gp_width=N [fixed=BITS fixed_width=N] [full_width]
- *                                 what CPUID says, for --pmu=NAME and the simulator; for version 0,
+ *   features version=N gp=N gp_width=N [fixed=BITS fixed_width=N] [full_width] [l3=N] [df=N]
+ *            [umc=N]              what CPUID says, for --pmu=NAME and the simulator; for version 0,
  *                                 also of an actual CPU
  *   atom version=N gp=N gp_width=N [fixed=BITS fixed_width=N] [full_width]
  *                                 the same of the smaller cores of a hybrid processor, which the
@@ -17,9 +17,9 @@
  *   rate N                        upper limit of events per second of any counter
  *   global ctrl=ADDR [inuse=ADDR] [status=ADDR clear=ADDR]
  *   pmc NUM NAME addr=ADDR default=BITS reserved=BITS enable=BITS kernel=BITS [user=BITS]
- *                [wide=BITS] [gate=NUM] [shared] [of=gp|fixed] [scope=SCOPE]
+ *                [wide=BITS] [gate=NUM] [shared] [of=OF] [scope=SCOPE]
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] [full=ADDR] width=N wmask=BITS pmc=NUM [field=BITS]
- *                [global=BIT] [rdpmc=INDEX] [of=gp|fixed] [scope=SCOPE]
+ *                [global=BIT] [rdpmc=INDEX] [of=OF] [scope=SCOPE]
  *   virtual NUM NAME file=PATH    a number in a file; NUM is 272 or greater
  *   sim NAME COUNTERS...          a processor that the simulator has: its name, a summary of its
  *   cpuid signature=N max_leaf=N [max_ext=N] selector=BITS    counters, and what its CPUID says;
@@ -29,10 +29,12 @@
  * is an array: element i is named NAMEi, and addr=, waddr=, full=, gate=, pmc=, field=, global= and
  * rdpmc= may be VALUE+STEP, which adds i times STEP, or VALUE<<STEP, which shifts.
  *
- * of=: element i exists if the CPU has general-purpose or fixed counter i; a single register, if it
+ * OF is gp, fixed, l3, df or umc: element i exists if the CPU has general-purpose or fixed counter
+ * i, or AMD's of the last-level cache, data fabric or memory controllers; a single register, if it
  * has any. Without width=, CPUID gives the width. A shared PMC keeps the bits that are in field= of
  * its PMDs; the others are reserved. full=: the address to write completely, if the CPU has
- * full-width writes. SCOPE is thread, core or package: the CPUs that share the register.
+ * full-width writes. SCOPE is thread, core, ccx or package: the CPUs that share the register. A
+ * counter has that of its PMC.
  *
  * perfmonfs/pmu.h explains the other fields. A text that pmu_parse() accepts is also valid,
  * according to pmu_validate().

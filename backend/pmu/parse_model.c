@@ -57,7 +57,7 @@ int parse_detect(struct parse *p, struct slice line, struct err *e)
 
 static int parse_feature_keys(struct slice line, struct pmu_features *to, struct err *e)
 {
-	enum { VERSION, GP, GP_WIDTH, FIXED, FIXED_WIDTH, FULL_WIDTH, N };
+	enum { VERSION, GP, GP_WIDTH, FIXED, FIXED_WIDTH, FULL_WIDTH, L3, DF, UMC, N };
 	struct key keys[N] = {
 		[VERSION] = {"version", KEY_NUMBER, 255, true},
 		[GP] = {"gp", KEY_NUMBER, 32, true},
@@ -65,6 +65,9 @@ static int parse_feature_keys(struct slice line, struct pmu_features *to, struct
 		[FIXED] = {"fixed", KEY_NUMBER, UINT32_MAX},
 		[FIXED_WIDTH] = {"fixed_width", KEY_NUMBER, 63},
 		[FULL_WIDTH] = {"full_width", KEY_FLAG},
+		[L3] = {"l3", KEY_NUMBER, 32},
+		[DF] = {"df", KEY_NUMBER, 32},
+		[UMC] = {"umc", KEY_NUMBER, 32},
 	};
 	int rc = key_parse_line(line, keys, N, e);
 
@@ -77,6 +80,9 @@ static int parse_feature_keys(struct slice line, struct pmu_features *to, struct
 		.fixed = (uint32_t)keys[FIXED].value,
 		.fixed_width = (unsigned)keys[FIXED_WIDTH].value,
 		.full_width = keys[FULL_WIDTH].seen,
+		.l3 = (unsigned)keys[L3].value,
+		.df = (unsigned)keys[DF].value,
+		.umc = (unsigned)keys[UMC].value,
 	};
 	return 0;
 }

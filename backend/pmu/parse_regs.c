@@ -10,11 +10,17 @@
 #include "base/num.h"
 
 /* Values of of=: the counters of CPUID that the elements of an array are. */
-enum { OF_GP, OF_FIXED };
-static const char *const parse_of_words[] = {[OF_GP] = "gp", [OF_FIXED] = "fixed", NULL};
+enum { OF_GP, OF_FIXED, OF_L3, OF_DF, OF_UMC };
+static const char *const parse_of_words[] = {[OF_GP] = "gp",
+	[OF_FIXED] = "fixed",
+	[OF_L3] = "l3",
+	[OF_DF] = "df",
+	[OF_UMC] = "umc",
+	NULL};
 
 static const char *const parse_scope_words[] = {[PMU_SCOPE_THREAD] = "thread",
 	[PMU_SCOPE_CORE] = "core",
+	[PMU_SCOPE_CCX] = "ccx",
 	[PMU_SCOPE_PACKAGE] = "package",
 	NULL};
 
@@ -42,6 +48,22 @@ static int parse_array(struct slice *line, struct array *a, struct err *e)
 	return text_parse(slice_word(line), "register's name", a->name, PMU_NAME, e);
 }
 
+static uint32_t parse_of(const struct pmu_features *f, uint64_t of)
+{
+	switch (of) {
+	case OF_FIXED:
+		return f->fixed;
+	case OF_L3:
+		return (uint32_t)pmu_low_bits(f->l3);
+	case OF_DF:
+		return (uint32_t)pmu_low_bits(f->df);
+	case OF_UMC:
+		return (uint32_t)pmu_low_bits(f->umc);
+	default:
+		return f->gp_map ? f->gp_map : (uint32_t)pmu_low_bits(f->gp);
+	}
+}
+
 /* Element 0 of a line without a range exists if any counter does. */
 static int parse_array_limit(
 	const struct parse *p, struct array *a, const struct key *of, struct err *e)
@@ -52,7 +74,7 @@ static int parse_array_limit(
 		return 0;
 	if (!f)
 		return err_set(e, EINVAL, "of=: no line 'features' above");
-	a->exists = of->value == OF_FIXED ? f->fixed : (uint32_t)pmu_low_bits(f->gp);
+	a->exists = parse_of(f, of->value);
 	a->width = of->value == OF_FIXED ? f->fixed_width : f->gp_width;
 	if (a->first == a->last)
 		a->exists = a->exists != 0;

@@ -16,6 +16,11 @@
 enum role {
 	ROLE_SELECT,
 	ROLE_FIXED_CTRL,
+	ROLE_UNCORE_SELECT,
+	ROLE_UNCORE_FIXED,
+	ROLE_UNCORE_GLOBAL,
+	ROLE_AMD_SHARED,
+	ROLE_UMC_SELECT,
 	ROLE_EXTRA,
 	ROLE_COUNTER,
 	ROLE_GLOBAL,
@@ -24,12 +29,13 @@ enum role {
 	ROLE_CLEAR,
 };
 
-/* PMU registers of x86 that a description may use. Intel's 0x391 is missing: it sets status bits.
- */
-static const struct {
+struct known {
 	uint32_t first, last, step;
 	enum role role;
-} validate_known[] = {
+};
+
+/* PMU registers of x86 that a description may use. */
+static const struct known validate_known[] = {
 	{0x186, 0x18d, 1, ROLE_SELECT}, /* P6, Intel */
 	{0xc1, 0xc8, 1, ROLE_COUNTER},
 	{0x4c1, 0x4c8, 1, ROLE_COUNTER}, /* full-width alias */
@@ -38,13 +44,25 @@ static const struct {
 	{0x38e, 0x38e, 1, ROLE_STATUS},
 	{0x38f, 0x38f, 1, ROLE_GLOBAL},
 	{0x390, 0x390, 1, ROLE_CLEAR},
+	{0x391, 0x391, 1, ROLE_UNCORE_GLOBAL}, /* before version 4, where it sets status bits */
 	{0x392, 0x392, 1, ROLE_INUSE},
+	{0x394, 0x394, 1, ROLE_COUNTER}, /* Nehalem's uncore: fixed, match, others */
+	{0x395, 0x395, 1, ROLE_UNCORE_FIXED},
+	{0x396, 0x396, 1, ROLE_EXTRA},
+	{0x3b0, 0x3b7, 1, ROLE_COUNTER},
+	{0x3c0, 0x3c7, 1, ROLE_UNCORE_SELECT},
 	{0x1a6, 0x1a7, 1, ROLE_EXTRA},            /* off-core response */
 	{0x3f6, 0x3f7, 1, ROLE_EXTRA},            /* load latency, front end */
 	{0xc0010000, 0xc0010003, 1, ROLE_SELECT}, /* AMD since K7 */
 	{0xc0010004, 0xc0010007, 1, ROLE_COUNTER},
 	{0xc0010200, 0xc001020e, 2, ROLE_SELECT}, /* AMD PerfCtrExtCore */
 	{0xc0010201, 0xc001020f, 2, ROLE_COUNTER},
+	{0xc0010230, 0xc001023a, 2, ROLE_AMD_SHARED}, /* last-level cache */
+	{0xc0010231, 0xc001023b, 2, ROLE_COUNTER},
+	{0xc0010240, 0xc001025e, 2, ROLE_AMD_SHARED}, /* north bridge, data fabric */
+	{0xc0010241, 0xc001025f, 2, ROLE_COUNTER},
+	{0xc0010800, 0xc001087e, 2, ROLE_UMC_SELECT}, /* memory controllers */
+	{0xc0010801, 0xc001087f, 2, ROLE_COUNTER},
 	{0xc0000300, 0xc0000300, 1, ROLE_STATUS}, /* AMD PerfMonV2 */
 	{0xc0000301, 0xc0000301, 1, ROLE_GLOBAL},
 	{0xc0000302, 0xc0000302, 1, ROLE_CLEAR},
@@ -61,27 +79,29 @@ struct meaning {
  * INT raises an interrupt that the kernel does not expect and may report as a hardware failure; PIN
  * drives a pin of the package; ANY counts threads of other users.
  */
-static const struct meaning select_meaning = {
-	.forbidden = EVTSEL_INT | EVTSEL_PIN | EVTSEL_ANY,
-	.enable = EVTSEL_EN,
-	.kernel = EVTSEL_OS,
+static const struct meaning validate_meanings[] = {
+	[ROLE_SELECT] = {EVTSEL_INT | EVTSEL_PIN | EVTSEL_ANY, EVTSEL_EN, EVTSEL_OS},
+	/* Four bits per counter: OS, USR, ANY, PMI; bits 63:32 are PEBS controls. */
+	[ROLE_FIXED_CTRL] = {0xffffffffcccccccc, 0x33333333, 0x11111111},
+	/* Bit 20 and, of the fixed counter, bit 2 interrupt; so do bits 63:48 of the global
+	   control. */
+	[ROLE_UNCORE_SELECT] = {~0xffc6ffffULL, EVTSEL_EN, 0},
+	[ROLE_UNCORE_FIXED] = {~1ULL, 1, 0},
+	[ROLE_UNCORE_GLOBAL] = {~0x1000000ffULL, 0x1000000ff, 0},
+	[ROLE_AMD_SHARED] = {EVTSEL_INT | EVTSEL_PIN | EVTSEL_ANY, EVTSEL_EN, 0},
+	[ROLE_UMC_SELECT] = {~0x800003ffULL, 1ULL << 31, 0},
+	[ROLE_EXTRA] = {0, 0, 0},
 };
 
-/* Four bits per counter: OS, USR, ANY, PMI; bits 63:32 are PEBS controls. */
-static const struct meaning fixed_meaning = {
-	.forbidden = 0xffffffffcccccccc,
-	.enable = 0x33333333,
-	.kernel = 0x11111111,
-};
-
-static bool validate_find_role(uint32_t addr, enum role *role)
+static bool validate_find_role(const struct pmu *pmu, uint32_t addr, enum role *role)
 {
 	for (unsigned i = 0; i < sizeof(validate_known) / sizeof(validate_known[0]); i++) {
-		if (addr >= validate_known[i].first && addr <= validate_known[i].last &&
-			(addr - validate_known[i].first) % validate_known[i].step == 0) {
-			*role = validate_known[i].role;
-			return true;
-		}
+		const struct known *k = &validate_known[i];
+
+		if (addr < k->first || addr > k->last || (addr - k->first) % k->step != 0)
+			continue;
+		*role = k->role;
+		return k->role != ROLE_UNCORE_GLOBAL || !pmu->inuse;
 	}
 	return false;
 }
@@ -98,7 +118,7 @@ static int validate_role(
 	};
 	enum role role;
 
-	if (pmu->space != PMU_SPACE_MSR || (validate_find_role(addr, &role) && role == want))
+	if (pmu->space != PMU_SPACE_MSR || (validate_find_role(pmu, addr, &role) && role == want))
 		return 0;
 	return err_set(
 		e, EINVAL, "%s: %#" PRIx32 " is not known as a PMU's %s", name, addr, roles[want]);
@@ -176,26 +196,15 @@ static int validate_pmc_role(const struct pmu *pmu, const struct pmu_pmc *pmc, s
 
 	if (pmu->space != PMU_SPACE_MSR)
 		return 0;
-	if (!validate_find_role(pmc->addr, &role))
-		role = ROLE_COUNTER;
-	switch (role) {
-	case ROLE_SELECT:
-		return validate_meaning(pmc, &select_meaning, e);
-	case ROLE_FIXED_CTRL:
-		if (!pmc->shared)
-			return err_set(e, EINVAL, "%s: has several counters and must be shared",
-				pmc->name);
-		return validate_meaning(pmc, &fixed_meaning, e);
-	case ROLE_EXTRA:
-		return pmc->shared || pmc->enable ? err_set(e, EINVAL,
-							    "%s: it only selects, and has neither "
-							    "enable bits nor counters",
-							    pmc->name)
-						  : 0;
-	default:
+	if (!validate_find_role(pmu, pmc->addr, &role) || role >= ROLE_COUNTER)
 		return err_set(e, EINVAL, "%s: %#" PRIx32 " is not known as a PMC's register",
 			pmc->name, pmc->addr);
-	}
+	if (role == ROLE_FIXED_CTRL && !pmc->shared)
+		return err_set(e, EINVAL, "%s: has several counters and must be shared", pmc->name);
+	if (role == ROLE_EXTRA && (pmc->shared || pmc->enable))
+		return err_set(e, EINVAL,
+			"%s: it only selects, and has neither enable bits nor counters", pmc->name);
+	return validate_meaning(pmc, &validate_meanings[role], e);
 }
 
 static int validate_pmc(const struct pmu *pmu, unsigned row, struct err *e)
@@ -215,6 +224,8 @@ static int validate_pmc(const struct pmu *pmu, unsigned row, struct err *e)
 			pmc->name, used);
 	if (pmc->gate > row)
 		return err_set(e, EINVAL, "%s: its gate must be this PMC or one above", pmc->name);
+	if (pmc->scope >= PMU_SCOPES || pmc->scope != pmu->pmcs[pmc->gate].scope)
+		return err_set(e, EINVAL, "%s: its scope= is not that of its gate", pmc->name);
 	return validate_pmc_role(pmu, pmc, e);
 }
 
@@ -228,6 +239,8 @@ static int validate_field(const struct pmu *pmu, unsigned row, struct err *e)
 		return err_set(e, EINVAL, "%s: it has no bit of %s", pmd->name, pmc->name);
 	if (!pmu->pmcs[pmc->gate].enable)
 		return err_set(e, EINVAL, "%s: nothing enables it", pmd->name);
+	if (pmd->scope != pmc->scope)
+		return err_set(e, EINVAL, "%s: its scope= is not that of %s", pmd->name, pmc->name);
 	if (!pmc->shared)
 		return 0;
 	if (!(pmd->field & ~pmc->rsvd & pmc->enable))

@@ -58,28 +58,6 @@ static bool hw_fits(const struct pmu_features *f)
 	       f->gp_width < 64 && !(f->fixed & (f->fixed + 1));
 }
 
-/* PMCs that neither enable nor belong to a counter, of the description. */
-static void hw_find_extras(struct hw *hw, const struct pmu *pmu)
-{
-	for (unsigned i = 0; i < pmu->npmcs && hw->nextras < HW_MAX_EXTRAS; i++) {
-		const struct pmu_pmc *pmc = &pmu->pmcs[i];
-		bool counts = pmc->enable || pmc->gate != i;
-
-		for (unsigned d = 0; d < pmu->npmds; d++)
-			counts = counts || pmu->pmds[d].pmc == i;
-		if (!counts)
-			hw->extras[hw->nextras++] = (struct hw_extra){pmc->addr, ~pmc->rsvd};
-	}
-}
-
-static const struct hw_extra *hw_extra_at(const struct hw *hw, uint32_t addr)
-{
-	for (unsigned i = 0; i < hw->nextras; i++)
-		if (hw->extras[i].addr == addr)
-			return &hw->extras[i];
-	return NULL;
-}
-
 int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 {
 	const struct pmu_model *m = hw_find_model(model, e);
@@ -107,8 +85,9 @@ int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 	hw->atom = *m;
 	hw->atom.features = m->atom;
 	hw->first_atom = m->atom.gp ? (ncpus + 1) / 2 : ncpus;
+	hw->pmu = pmu;
 	hw->one_enable = pmu.npmcs > 1 && pmu.pmcs[1].gate == 0;
-	hw_find_extras(hw, &pmu);
+	hw_extra_init(hw);
 	pthread_mutex_init(&hw->lock, NULL);
 	for (unsigned i = 0; i < ncpus && hw->rules->on_at_reset && m->features.version >= 2; i++)
 		hw->cpus[i].global_ctrl = (1ULL << hw_model_of(hw, &hw->cpus[i])->features.gp) - 1;
@@ -167,6 +146,8 @@ static void hw_catch_up(const struct hw *hw, struct hw_cpu *c)
 {
 	const struct pmu_model *m = hw_model_of(hw, c);
 
+	if (c->seen == hw->now)
+		return;
 	for (unsigned i = 0; i < HW_MAX_COUNTERS; i++) {
 		bool exists = hw_all_counters(m) & hw_counter_bit(i);
 		uint64_t select = exists ? hw->rules->selected(hw, c, i) : 0;
@@ -208,8 +189,6 @@ void hw_lock(struct hw *hw)
 
 static int hw_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value)
 {
-	const struct hw_extra *extra = hw_extra_at(hw, addr);
-
 	if (!hw_present(hw, cpu))
 		return -ENXIO;
 	if (hw_in_ranges(&hw->fault, addr))
@@ -219,29 +198,23 @@ static int hw_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value)
 		*value = hw_ticks(HW_TSC_RATE, hw->now);
 		return 0;
 	}
-	if (extra) {
-		*value = hw->cpus[cpu].extra[extra - hw->extras];
+	if (hw_extra_read(hw, cpu, addr, value))
 		return 0;
-	}
 	return hw->rules->rdmsr(hw_model_of(hw, &hw->cpus[cpu]), &hw->cpus[cpu], addr, value);
 }
 
 int hw_write(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value)
 {
-	const struct hw_extra *extra = hw_extra_at(hw, addr);
+	int rc;
 
 	if (!hw_present(hw, cpu))
 		return -ENXIO;
 	if (hw_in_ranges(&hw->fault, addr))
 		return -EIO;
 	hw_catch_up(hw, &hw->cpus[cpu]);
-	if (!extra)
-		return hw->rules->wrmsr(
-			hw_model_of(hw, &hw->cpus[cpu]), &hw->cpus[cpu], addr, value);
-	if (value & ~extra->bits)
-		return -EIO;
-	hw->cpus[cpu].extra[extra - hw->extras] = value;
-	return 0;
+	if (hw_extra_write(hw, cpu, addr, value, &rc))
+		return rc;
+	return hw->rules->wrmsr(hw_model_of(hw, &hw->cpus[cpu]), &hw->cpus[cpu], addr, value);
 }
 
 static const char *hw_outcome(int rc)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * CPUID of the models: the leaves that describe the PMU. Other existing leaves are zero. There are
- * no subleaves.
+ * CPUID of the models: the leaves that describe the PMU, and which CPUs are a core, a CCX and a
+ * package. Other existing leaves are zero.
  */
 #include "backend/sim/hw_i.h"
 
@@ -13,7 +13,10 @@
 #define CPUID1_EDX_MSR              (1U << 5)
 #define CPUID7_EDX_HYBRID           (1U << 15)
 #define CPUIDA_EDX_ANY_DEPRECATED   (1U << 15)
+#define CPUID7_1_EAX_PERFMON_EXT    (1U << 8)
 #define CPUID80000001_ECX_PERF_CORE (1U << 23)
+#define CPUID80000001_ECX_PERF_NB   (1U << 24)
+#define CPUID80000001_ECX_PERF_LLC  (1U << 28)
 #define CPUID80000022_EAX_V2        (1U << 0)
 
 /* The vendor string is in EBX, EDX, ECX. */
@@ -49,7 +52,45 @@ static void cpuid_leaf_a(const struct pmu_model *m, uint32_t out[4])
 	out[3] = (out[3] - 1) | CPUIDA_EDX_ANY_DEPRECATED;
 }
 
-static void cpuid_leaf_amd(const struct hw *hw, uint32_t leaf, uint32_t out[4])
+/* Version 6: which counters exist; subleaf 0 says which subleaves do. */
+static void cpuid_leaf_23(const struct pmu_model *m, uint32_t subleaf, uint32_t out[4])
+{
+	if (subleaf == 0)
+		out[0] = 1u << 0 | 1u << 1;
+	if (subleaf == 1) {
+		out[0] = (1u << m->features.gp) - 1;
+		out[1] = m->features.fixed;
+	}
+}
+
+/* Threads of a core, then those of a package, then no more levels. */
+static void cpuid_leaf_b(unsigned cpu, uint32_t subleaf, uint32_t out[4])
+{
+	static const unsigned bits[] = {HW_CORE_BITS, HW_PACKAGE_BITS};
+
+	out[2] = subleaf & 0xff;
+	out[3] = cpu;
+	if (subleaf >= 2)
+		return;
+	out[0] = bits[subleaf];
+	out[1] = 1u << bits[subleaf];
+	out[2] |= (subleaf + 1) << 8;
+}
+
+static void cpuid_leaf_intel(
+	const struct pmu_model *m, uint32_t leaf, uint32_t subleaf, uint32_t out[4])
+{
+	if (leaf == 0xa)
+		cpuid_leaf_a(m, out);
+	if (m->features.version < 6)
+		return;
+	if (leaf == 7)
+		out[0] = subleaf == 0 ? 1 : CPUID7_1_EAX_PERFMON_EXT;
+	if (leaf == 0x23)
+		cpuid_leaf_23(m, subleaf, out);
+}
+
+static void cpuid_leaf_amd(const struct hw *hw, uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	const struct pmu_model *m = hw->model;
 
@@ -59,11 +100,22 @@ static void cpuid_leaf_amd(const struct hw *hw, uint32_t leaf, uint32_t out[4])
 		break;
 	case 0x80000001:
 		out[0] = m->sim.signature;
-		out[2] = m->features.version >= 1 ? CPUID80000001_ECX_PERF_CORE : 0;
+		out[2] = (m->features.version >= 1 ? CPUID80000001_ECX_PERF_CORE : 0) |
+			 (m->features.df ? CPUID80000001_ECX_PERF_NB : 0) |
+			 (m->features.l3 ? CPUID80000001_ECX_PERF_LLC : 0);
+		break;
+	case 0x80000008:
+		out[2] = HW_PACKAGE_BITS << 12 | ((1u << HW_PACKAGE_BITS) - 1);
+		break;
+	case 0x8000001d:
+		if (subleaf == 3) /* A unified cache of level 3, and the CPUs that share it. */
+			out[0] = 0x63 | ((1u << HW_CCX_BITS) - 1) << 14;
 		break;
 	case 0x80000022:
+		if (m->features.version < 2)
+			break;
 		out[0] = CPUID80000022_EAX_V2;
-		out[1] = m->features.gp;
+		out[1] = m->features.gp | m->features.df << 10 | m->features.umc << 16;
 		break;
 	}
 }
@@ -82,7 +134,6 @@ int hw_cpuid(struct hw *hw, unsigned cpu, uint32_t leaf, uint32_t subleaf, uint3
 	const struct pmu_model *m;
 	bool intel = hw->model->vendor == PMU_INTEL;
 
-	(void)subleaf;
 	if (!hw_online(hw, cpu))
 		return -ENXIO;
 	m = hw_model_of(hw, &hw->cpus[cpu]);
@@ -100,12 +151,14 @@ int hw_cpuid(struct hw *hw, unsigned cpu, uint32_t leaf, uint32_t subleaf, uint3
 		out[0] = m->sim.max_ext;
 	} else if (leaf == 1) {
 		cpuid_leaf_1(m, cpu, out);
-	} else if (leaf == 0xa && intel) {
-		cpuid_leaf_a(m, out);
-	} else if (m->atom.gp) {
-		cpuid_hybrid(m == &hw->atom, leaf, out);
+	} else if (leaf == 0xb) {
+		cpuid_leaf_b(cpu, subleaf, out);
+	} else if (intel) {
+		cpuid_leaf_intel(m, leaf, subleaf, out);
+		if (m->atom.gp)
+			cpuid_hybrid(m == &hw->atom, leaf, out);
 	}
 	if (!intel)
-		cpuid_leaf_amd(hw, leaf, out);
+		cpuid_leaf_amd(hw, leaf, subleaf, out);
 	return 0;
 }

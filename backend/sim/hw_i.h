@@ -18,10 +18,16 @@ enum {
 	HW_MAX_GP = 8,
 	HW_MAX_FIXED = 4,
 	HW_MAX_COUNTERS = HW_MAX_GP + HW_MAX_FIXED,
-	HW_MAX_EXTRAS = 8,
+	HW_MAX_EXTRAS = PMU_MAX_PMCS + PMU_MAX_PMDS,
+	/* CPUs that are one core, CCX and package: bits of the CPU's number, which is its APIC id.
+	 */
+	HW_CORE_BITS = 1,
+	HW_CCX_BITS = 1,
+	HW_PACKAGE_BITS = 2,
 	HW_MAX_CPUS = 4096,
 	HW_MAX_RANGES = 64,
-	HW_TSC_RATE = 2500, /* Ticks per microsecond. */
+	HW_TSC_RATE = 2500,    /* Ticks per microsecond. */
+	HW_UNIT_CYCLES = 0xc0, /* What a fixed counter of a package counts, as an event. */
 };
 
 struct hw_cpu {
@@ -29,8 +35,10 @@ struct hw_cpu {
 	uint64_t sel[HW_MAX_GP];
 	uint64_t count[HW_MAX_COUNTERS]; /* General counters; fixed ones from HW_MAX_GP on. */
 	uint64_t fixed_ctrl, global_ctrl;
-	uint64_t extra[HW_MAX_EXTRAS]; /* Values of hw.extras. */
-	uint64_t status;               /* Overflows, even if the model has no status register. */
+	uint64_t status; /* Overflows, even if the model has no status register. */
+	/* Values of hw.extras, those of a scope at its first CPU, and the model time up to which
+	 * those of each scope have counted. */
+	uint64_t extra[HW_MAX_EXTRAS], extras_seen[PMU_SCOPES];
 };
 
 /* What processors of one vendor have in common. Register accesses return 0 or -EIO for #GP. */
@@ -59,10 +67,15 @@ struct hw {
 	unsigned first_atom;   /* ncpus: there are none. */
 	const struct hw_rules *rules;
 	bool one_enable; /* The first selector's enable bit is that of all, as on P6. */
-	/* The description's PMCs that only select together with others. Their other bits fault. */
+	struct pmu pmu;  /* The description. */
+	/* Its registers that the rules do not have: hw_extra.c. */
 	struct hw_extra {
 		uint32_t addr;
-		uint64_t bits;
+		uint64_t bits; /* Others fault. */
+		enum pmu_scope scope;
+		bool counts;
+		unsigned select, gate; /* Of a counter: indices of its selectors. */
+		const struct pmu_pmc *pmc;
 	} extras[HW_MAX_EXTRAS];
 	unsigned nextras;
 	unsigned ncpus;
@@ -79,6 +92,12 @@ extern const struct hw_rules hw_intel, hw_amd;
 
 /* Number of events @select in the first @ns of time, as counters see them. */
 uint64_t hw_events(const struct hw *hw, uint64_t select, uint64_t ns);
+
+/* hw_extra.c. These tell false of a register that is none of its. */
+void hw_extra_init(struct hw *hw);
+bool hw_extra_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value);
+/* *@rc: 0, or -EIO for a bit that the register lacks. */
+bool hw_extra_write(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value, int *rc);
 
 /* @ns times @rate per microsecond, rounded down. */
 uint64_t hw_ticks(uint64_t rate, uint64_t ns);

@@ -55,7 +55,9 @@ enum pmu_space {
 enum pmu_scope {
 	PMU_SCOPE_THREAD, /* Each logical CPU has its own. */
 	PMU_SCOPE_CORE,
+	PMU_SCOPE_CCX, /* Those that share a last-level cache. */
 	PMU_SCOPE_PACKAGE,
+	PMU_SCOPES,
 };
 
 /* Bits with the same position in all x86 event selects, and in selectors of the perf backend. */

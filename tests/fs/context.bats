@@ -33,6 +33,23 @@ BOTH=0x4300c0
 	probe ENOENT open "$C" rdonly
 }
 
+@test "a register of a package has one owner, which the refusal and cpus name" {
+	serve --backend=sim:nehalem
+	new a
+	a=$C
+	put ok "$C/pmc/21" 0x4000c4
+	ctl "load cpu=1"
+	ctl start
+	new b
+	put ok "$C/pmc/22" 0x4000c4
+	refused EBUSY "load cpu=2" "CPU 1 of this one has it"
+	[[ $(sed -n 's/^3 //p' "$MNT/cpus") == *"the context on CPU 1, which shares UNC_"* ]]
+	advance 1000000
+	holds "$a/pmd/21" 500000
+	echo unload >"$a/ctl"
+	ctl "load cpu=2"
+}
+
 @test "every model counts exactly" {
 	models=$(perfmonfs --help | sed -n 's/^Models of sim: //p')
 	[[ $models == *intel_v4* ]]

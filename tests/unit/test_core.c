@@ -87,7 +87,7 @@ static void test_life(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		world_open(&w, m);
 		life(&w);
 		world_close(&w);
@@ -111,9 +111,11 @@ static void test_always_active(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t start;
 
+		if (m->shared)
+			continue;
 		world_open(&w, m);
 		thread_hw = w.hw;
 		w.ops.thread_time = half_time;
@@ -147,7 +149,7 @@ static void test_values_kept(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t first, second, mid;
 
 		world_open(&w, m);
@@ -173,15 +175,22 @@ static void test_values_kept(void **state)
 	}
 }
 
+/* Shared counters count both levels. */
+static uint64_t select_levels(const struct world_model *m, uint64_t value)
+{
+	return m->shared ? EVTSEL_USR | EVTSEL_OS : value & (EVTSEL_USR | EVTSEL_OS);
+}
+
 /* Registers can be written in every state. */
 static void test_write(void **state)
 {
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		const uint64_t other = m->pmc[0].value ^ 0xc0 ^ 0xc5;
-		uint64_t select = m->pmd[0].select, other_select = other & 0x3ffff, t, mid, got;
+		uint64_t levels = select_levels(m, other), t, mid, got;
+		uint64_t select = m->pmd[0].select, other_select = (other & 0xffff) | levels;
 
 		world_open(&w, m);
 		world_program(&w, FROM);
@@ -225,7 +234,7 @@ static void test_defaults(void **state)
 	uint64_t value;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		world_open(&w, m);
 		for (unsigned i = 0; i < w.pmu->npmcs; i++) {
 			WANT(&w, 0, world_read(&w, false, w.pmu->pmcs[i].num, &value));
@@ -259,7 +268,9 @@ static void test_rights(void **state)
 	uint64_t value;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
+		if (m->shared)
+			continue;
 		world_open(&w, m);
 		w.rights = (struct rights){.system = true};
 		WANT(&w, -EACCES, world_write(&w, false, m->pmc[0].num, m->pmc[0].value));
@@ -511,7 +522,7 @@ static void test_read_vector(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		struct cmd_reg regs[2 * WORLD_MAX];
 		struct command read = {.verb = CMD_READ, .vector.regs = regs};
 		uint64_t t;
@@ -545,7 +556,7 @@ static void test_wide(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t edge, t;
 
 		world_open(&w, m);
@@ -578,7 +589,7 @@ static void test_wraps(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t wrap, t, value;
 
 		world_open(&w, m);
@@ -634,7 +645,7 @@ static void test_in_use(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		for (unsigned i = 0; i < m->npmd; i++) {
 			uint32_t sel = m->pmd[i].selector;
 			uint64_t was;
@@ -667,7 +678,9 @@ static void test_programmed(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
+		if (m->shared)
+			continue;
 		world_open(&w, m);
 		world_poke(&w, m->pmd[0].selector, 0x300c0);
 		world_remember(&w);
@@ -686,7 +699,7 @@ static void test_watchdog(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t t;
 
 		world_open(&w, m);
@@ -795,7 +808,7 @@ static void stolen(struct world *w, unsigned of, bool reads)
 	assert_int_equal(world_rdmsr(w, sel) & own, m->pmd[of].thief & own);
 	/* its counter was left to it as well, and its bit in the global control */
 	assert_int_not_equal(world_rdmsr(w, counter), 0x1230 + (unsigned)row);
-	if (w->pmu->global_ctrl)
+	if (w->pmu->global_ctrl && !m->shared)
 		assert_int_not_equal(
 			world_rdmsr(w, w->pmu->global_ctrl) & 1ULL << w->pmu->pmds[row].global, 0);
 	restore_stolen(w, of);
@@ -808,7 +821,7 @@ static void test_stolen(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		for (unsigned i = 0; i < m->npmd; i++) {
 			for (int reads = 0; reads < 2; reads++) {
 				uint64_t t;
@@ -838,7 +851,7 @@ static void test_used_while_stopped(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t t;
 
 		world_open(&w, m);
@@ -871,13 +884,13 @@ static void test_paused(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		for (int reads = 0; reads < 2; reads++) {
 			uint64_t t, value, bit, global;
 			int row;
 
 			world_open(&w, m);
-			if (!w.pmu->global_ctrl) {
+			if (!w.pmu->global_ctrl || m->shared) {
 				world_close(&w);
 				continue;
 			}
@@ -912,7 +925,7 @@ static void test_stop_fails(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t t, value;
 
 		world_open(&w, m);
@@ -946,15 +959,16 @@ static void start_faulting(struct world *w)
 }
 
 /*
- * Register @addr faults from operation @at of @verb on. Returns false when the command had
- * finished by then. Whatever came of it: unloaded, all is as it was and nothing counts.
+ * Register @addr faults from operation @at of @verb on. Returns false when the command did not
+ * touch it any more, so that a later operation makes no difference. Whatever came of it: unloaded,
+ * all is as it was and nothing counts.
  */
 static bool fault_in(const struct world_model *m, enum cmd_verb verb, uint32_t addr, unsigned at)
 {
 	static const enum cmd_verb before[] = {CMD_LOAD, CMD_START, CMD_STOP, CMD_UNLOAD};
 	char what[96];
 	struct world w;
-	bool reached;
+	bool touched;
 	int rc;
 
 	snprintf(what, sizeof(what), "0x%" PRIx32 " faults from operation %u of verb %d", addr, at,
@@ -968,7 +982,7 @@ static bool fault_in(const struct world_model *m, enum cmd_verb verb, uint32_t a
 	w.at = at;
 	w.intrude = start_faulting;
 	rc = world_do(&w, verb);
-	reached = w.nops > at;
+	touched = w.touched;
 	if (rc != 0 && rc != -EIO)
 		fail_msg("%s: %s: %s", m->name, what, w.err.text);
 	if (rc == 0 && verb != CMD_UNLOAD)
@@ -984,7 +998,7 @@ static bool fault_in(const struct world_model *m, enum cmd_verb verb, uint32_t a
 	world_fault(&w, 0);
 	world_restored(&w, addr, what);
 	world_close(&w);
-	return reached;
+	return touched;
 }
 
 /* Each register in turn, from each operation on of each command that moves registers. */
@@ -994,7 +1008,7 @@ static void test_faults(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		uint32_t regs[WORLD_REGS + 1];
 		unsigned n;
 
@@ -1017,7 +1031,7 @@ static void test_fault_running(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t t, value;
 		uint32_t addr;
 
@@ -1133,7 +1147,7 @@ static void test_evicted(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		s = begin_evicted(&w, m);
 		w.ops.run = run_evicted;
 		WANT(&w, -EIO, world_read(&w, true, m->pmd[1].num, &value));
@@ -1147,7 +1161,7 @@ static void check_interrupted(
 	struct pmd_state *s;
 	struct world w;
 
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		s = begin_evicted(&w, m);
 		w.ops.interrupt_next = next;
 		w.ctx.interrupts = true;
@@ -1176,7 +1190,7 @@ static void test_evicted_silent(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		s = begin_evicted(&w, m);
 		w.ops.run = run_evicted;
 		w.ops.interrupt_next = interrupt_none;
@@ -1235,7 +1249,7 @@ static void test_leapt(void **state)
 	uint64_t value;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		s = begin_leapt(&w, m, &wide);
 		w.ops.run = run_leapt;
 		WANT(&w, -EIO, world_read(&w, true, m->pmd[1].num, &value));
@@ -1251,7 +1265,7 @@ static void test_leapt_interrupt(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		s = begin_leapt(&w, m, &wide);
 		WANT(&w, 0, world_write(&w, true, m->pmd[1].num, (uint64_t)-FROM));
 		w.ops.interrupt_next = interrupt_leapt;
@@ -1302,7 +1316,7 @@ static void test_offline(void **state)
 	uint64_t value;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		for (unsigned i = 0; i < 3; i++) {
 			world_open(&w, m);
 			offline_in(&w, verbs[i]);
@@ -1327,7 +1341,7 @@ static void test_offline_end(void **state)
 	uint64_t value;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		world_open(&w, m);
 		run_measurement(&w);
 		hw_advance(w.hw, NS);
@@ -1458,7 +1472,7 @@ static void test_accesses(void **state)
 	struct world w;
 
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		const struct cost *cost = cost_of(m);
 		struct cmd_reg regs[WORLD_MAX];
 		struct command load = {.verb = CMD_LOAD, .load.cpu = WORLD_CPU},
@@ -1510,9 +1524,12 @@ static void want_note(struct world *w, const char *note, const char *has)
 static void test_notes(void **state)
 {
 	(void)state;
-	for (const struct world_model *m = world_models; m->name; m++) {
+	for (const struct world_model *m = world_all; m->name; m++) {
 		struct world w;
 		const struct pmu_pmc *pmc;
+
+		if (m->shared)
+			continue;
 
 		world_open(&w, m);
 		pmc = &w.pmu->pmcs[pmu_find_pmc(w.pmu, m->pmc[0].num)];

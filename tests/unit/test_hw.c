@@ -66,7 +66,8 @@ static struct facts facts_of(const struct pmu_model *m)
 	if (pmu_build(m, &m->features, &pmu, &e) < 0)
 		abort();
 	for (unsigned i = 0; i < pmu.npmds; i++)
-		pmu.pmcs[pmu.pmds[i].pmc].shared ? f.nfixed++ : f.ngp++;
+		if (pmu.pmds[i].scope == PMU_SCOPE_THREAD)
+			pmu.pmcs[pmu.pmds[i].pmc].shared ? f.nfixed++ : f.ngp++;
 	f.width = pmu.counter_width;
 	f.sel = pmu.pmcs[0].addr;
 	f.ctr = pmu.pmds[0].addr;
@@ -439,6 +440,8 @@ static void test_amd_selector_reserved_bits_are_dropped(void **state)
 
 		if (f->version >= 1)
 			dropped |= BIT(19);
+		if (!strcmp(f->name, "k7") || !strcmp(f->name, "k8"))
+			dropped |= ONES << 32;
 		wr(hw, f->sel, ONES);
 		assert_int_equal(rd(hw, f->sel), ~dropped);
 	}
@@ -693,7 +696,12 @@ static void test_extras(void **state)
 	assert_int_equal(rd(hw, 0x1a7), 0);
 	faults(hw, 0x1a6, 0x1000);
 	faults(hw, 0x3f7, 0x8);
+	/* Of a core, and of a thread. */
 	assert_int_equal(hw_rdmsr(hw, 1, 0x1a6, &v), 0);
+	assert_int_equal(v, 0x3fffff8fff);
+	assert_int_equal(hw_rdmsr(hw, 2, 0x1a6, &v), 0);
+	assert_int_equal(v, 0);
+	assert_int_equal(hw_rdmsr(hw, 1, 0x3f7, &v), 0);
 	assert_int_equal(v, 0);
 	hw_free(hw);
 	hw = make("intel_v4");
@@ -964,9 +972,9 @@ static void test_cpuid_amd(void **state)
 		const char *name;
 		uint32_t max_leaf, max_ext, signature, core, v2, ncore;
 	} cases[] = {
-		{"amd_legacy", 5, 0x8000001a, 0x100f23, 0, 0, 0},
-		{"amd_ext", 0x10, 0x80000020, 0x830f10, BIT(23), 0, 0},
-		{"amd_v2", 0x10, 0x80000028, 0xa10f11, BIT(23), 1, 6},
+		{"amd_legacy", 5, 0x8000001a, 0x700f01, 0, 0, 0},
+		{"amd_ext", 0xd, 0x8000001e, 0x600f12, BIT(23), 0, 0},
+		{"amd_v2", 0x10, 0x80000028, 0xc00f10, BIT(23), 1, 6},
 	};
 
 	(void)state;

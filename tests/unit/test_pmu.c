@@ -147,6 +147,12 @@ static const struct {
 	/* Granite Rapids, whatever the version from 5 on */
 	{{INTEL, .max = 0x20, .eax1 = 0xa06d1, .perfmon = {0x08300806, 0, 0xf, 0x604}},
 		"graniterapids", 13, 12, 48, 0xc1, 0x7fffffff},
+	/* Sierra Forest: leaf 0x23 has the counters of this CPU; one that is empty */
+	{{INTEL, .max = 0x23, .eax1 = 0xa06f3, .perfmon = {0x08300806, 0, 0x7, 0x603},
+		 .ext = 1u << 8, .gp23 = 0x35, .fixed23 = 0x75},
+		"sierraforest", 7, 7, 48, 0xc1, 0x7fffffff},
+	{{INTEL, .max = 0x23, .eax1 = 0xa06f3, .perfmon = {0x08300806, 0, 0x7, 0x603}},
+		"sierraforest", 11, 11, 48, 0xc1, 0x7fffffff},
 	/* firmware that forgot the fixed counters; a hypervisor that has none */
 	{{INTEL, .max = 0xa, .eax1 = 0x6fb, .perfmon = {0x07280202}}, "core2", 3, 5, 40, 0xc1,
 		0x7fffffff},
@@ -185,22 +191,26 @@ static const struct {
 	{{INTEL, .cpuid_rc = -EPERM}, .rc = -EPERM, .says = "no cpuid"},
 
 	/* K7 has no leaf above 0x80000008 */
-	{{.vendor = "AuthenticAMD", .max = 1, .eax1 = 0x6a0, .ext_max = 0x80000008}, "amd64", 4, 4,
-		48, 0xc0010004, 0xffffffffffff},
-	{{.vendor = "AuthenticAMD", .max = 5, .eax1 = 0x100f42, .ext_max = 0x8000001b}, "amd64", 4,
+	{{.vendor = "AuthenticAMD", .max = 1, .eax1 = 0x6a0, .ext_max = 0x80000008}, "k7", 4, 4, 48,
+		0xc0010004, 0xffffffffffff},
+	{{.vendor = "AuthenticAMD", .max = 5, .eax1 = 0x100f42, .ext_max = 0x8000001b}, "fam10h", 4,
 		4, 48, 0xc0010004, 0xffffffffffff},
+	{{.vendor = "AuthenticAMD", .max = 1, .eax1 = 0xf5a, .ext_max = 0x80000018}, "k8", 4, 4, 48,
+		0xc0010004, 0xffffffffffff},
+	{{.vendor = "AuthenticAMD", .max = 5, .eax1 = 0x100f42, .ecx1 = VM, .ext_max = 0x8000001b},
+		"amd64", 4, 4, 48, 0xc0010004, 0xffffffffffff},
 	{{.vendor = "AuthenticAMD",
 		 .max = 13,
 		 .eax1 = 0x800f11,
 		 .ext_max = 0x8000001f,
 		 .ext_ecx = 1u << 23},
-		"amd64_ext", 6, 6, 48, 0xc0010201, 0xffffffffffff},
+		"zen", 6, 6, 48, 0xc0010201, 0xffffffffffff},
 	{{.vendor = "HygonGenuine",
 		 .max = 13,
 		 .eax1 = 0x900f02,
 		 .ext_max = 0x8000001f,
 		 .ext_ecx = 1u << 23},
-		"amd64_ext", 6, 6, 48, 0xc0010201, 0xffffffffffff},
+		"zen", 6, 6, 48, 0xc0010201, 0xffffffffffff},
 	{{.vendor = "AuthenticAMD",
 		 .max = 16,
 		 .eax1 = 0xa10f11,
@@ -208,7 +218,44 @@ static const struct {
 		 .ext_ecx = 1u << 23,
 		 .v2_eax = 1,
 		 .v2_ebx = 0x1f6},
-		"amd64_v2", 6, 6, 48, 0xc0010201, 0xffffffffffff},
+		"zen4", 6, 6, 48, 0xc0010201, 0xffffffffffff},
+	/* with counters of the cache, fabric and memory controllers; a hypervisor lacks them */
+	{{.vendor = "AuthenticAMD",
+		 .max = 13,
+		 .eax1 = 0x830f10,
+		 .ext_max = 0x8000001f,
+		 .ext_ecx = 1u << 23 | 1u << 24 | 1u << 28},
+		"zen", 16, 16, 48, 0xc0010201, 0xffffffffffff},
+	{{.vendor = "AuthenticAMD",
+		 .max = 13,
+		 .eax1 = 0x830f10,
+		 .ecx1 = VM,
+		 .ext_max = 0x8000001f,
+		 .ext_ecx = 1u << 23 | 1u << 24 | 1u << 28},
+		"amd64_ext", 6, 6, 48, 0xc0010201, 0xffffffffffff},
+	{{.vendor = "AuthenticAMD",
+		 .max = 16,
+		 .eax1 = 0xb00f21,
+		 .ext_max = 0x80000028,
+		 .ext_ecx = 1u << 23 | 1u << 24 | 1u << 28,
+		 .v2_eax = 1,
+		 .v2_ebx = 6 | 12 << 10 | 8 << 16},
+		"zen5", 32, 32, 48, 0xc0010201, 0xffffffffffff},
+	{{.vendor = "AuthenticAMD",
+		 .max = 16,
+		 .eax1 = 0xb00f21,
+		 .ext_max = 0x80000028,
+		 .ext_ecx = 1u << 23 | 1u << 24 | 1u << 28,
+		 .v2_eax = 1,
+		 .v2_ebx = 6 | 16u << 10 | 48u << 16},
+		"zen5", 60, 60, 48, 0xc0010201, 0xffffffffffff},
+	/* the bit of another cache before Zen */
+	{{.vendor = "AuthenticAMD",
+		 .max = 13,
+		 .eax1 = 0x730f01,
+		 .ext_max = 0x8000001e,
+		 .ext_ecx = 1u << 23 | 1u << 28},
+		"amd64_ext", 6, 6, 48, 0xc0010201, 0xffffffffffff},
 	{{.vendor = "AuthenticAMD",
 		 .max = 16,
 		 .eax1 = 0xa10f11,
@@ -510,6 +557,10 @@ static void test_validate_attacks(void **state)
 				&pmu.global_ctrl, &pmu.inuse, &pmu.status, &pmu.clear};
 			struct err e;
 
+			/* 0x391 is another register before version 4: the control of Nehalem's
+			 * uncore. */
+			if (attacks[k] == 0x391 && pmu_writable(&good, 0x3c0))
+				continue;
 			assert_int_equal(pmu_writable(&good, attacks[k]), 0);
 			for (unsigned r = 0; r < COUNT(roles); r++) {
 				pmu = good;
@@ -647,7 +698,7 @@ static void test_parse_array(void **state)
 					"reserved=0xfffffffffffffccc enable=0x333 "
 					"kernel=0x111 user=0x222 shared\n"
 					"pmd 0-7 C of=gp addr=0xc1+1 full=0x4c1+1 wmask=0xff "
-					"pmc=0+1 scope=package\n"
+					"pmc=0+1 scope=core\n"
 					"pmd 16-19 D of=fixed addr=0x309+1 wmask=0xff pmc=16 "
 					"field=0xf<<4\n";
 	struct pmu pmu;
@@ -670,7 +721,7 @@ static void test_parse_array(void **state)
 	assert_int_equal(pmu.pmds[2].waddr, 0x4c3);
 	assert_int_equal(pmu.pmds[2].wmask, 0xffffffffff);
 	assert_int_equal(pmu.pmds[2].width, 40);
-	assert_int_equal(pmu.pmds[2].scope, PMU_SCOPE_PACKAGE);
+	assert_int_equal(pmu.pmds[2].scope, PMU_SCOPE_CORE);
 	assert_string_equal(pmu.pmds[4].name, "D2");
 	assert_int_equal(pmu.pmds[4].num, 18);
 	assert_int_equal(pmu.pmds[4].addr, 0x30b);
@@ -807,7 +858,7 @@ static const struct {
 	{HEAD "pmc 0-1 S" ARRAY("1<<64"), -ERANGE, "line 3"},
 	{HEAD "pmc 0-1 S of=gp" ARRAY("1+1"), -EINVAL, "no line 'features'"},
 	{HEAD "pmc 0-1 S of=odd" ARRAY("1+1"), -EINVAL, "not one of gp, fixed"},
-	{HEAD "pmc 0-1 S scope=odd" ARRAY("1+1"), -EINVAL, "not one of thread, core, package"},
+	{HEAD "pmc 0-1 S scope=odd" ARRAY("1+1"), -EINVAL, "not one of thread, core, ccx, package"},
 	{HEAD PMC0 "pmd 0 C addr=0xc1 wmask=1 pmc=0\n", -EINVAL, "width= is missing"},
 	{HEAD "pmc 0-1 S" ARRAY("0x186+1") "pmd 0-1 C addr=0xc1+1 width=40 wmask=1 pmc=0+7\n",
 		-EINVAL, "pmc=7: no line above"},

@@ -36,7 +36,7 @@ static const struct world_model with_fixed = {
 		},
 };
 
-struct world_model world_models[WORLD_MODELS + 1];
+struct world_model world_models[WORLD_MODELS + 1], world_all[2 * WORLD_MODELS + 1];
 
 /* Both levels of each event; EN in each selector that has it, which P6's second has not. */
 static struct world_model measure(const struct pmu_model *m)
@@ -65,17 +65,54 @@ static struct world_model measure(const struct pmu_model *m)
 	return w;
 }
 
+/* Counters of a core, CCX or package that have events: the first of each kind of selector. */
+static struct world_model measure_shared(const struct pmu_model *m)
+{
+	struct world_model w = {.shared = true};
+	uint64_t kinds[WORLD_MAX];
+	struct pmu pmu;
+	struct err e;
+
+	if (pmu_build(m, &m->features, &pmu, &e) < 0)
+		abort();
+	for (unsigned i = 0; i < pmu.npmds; i++)
+		w.nshared += pmu.pmds[i].scope != PMU_SCOPE_THREAD;
+	for (unsigned i = 0; i < pmu.npmds && w.npmd < WORLD_MAX; i++) {
+		const struct pmu_pmc *pmc = &pmu.pmcs[pmu.pmds[i].pmc];
+		uint64_t code = events[m->vendor].code[w.npmd];
+
+		if (!pmu.pmds[i].scope || (pmc->rsvd | pmc->enable) & 0xff ||
+			(w.npmd && kinds[w.npmd - 1] == pmc->rsvd && pmc->gate == pmu.pmds[i].pmc))
+			continue;
+		kinds[w.npmd] = pmc->rsvd;
+		w.pmc[w.npmd].num = pmc->num;
+		w.pmc[w.npmd].value = code | pmc->enable;
+		w.pmd[w.npmd].num = pmu.pmds[i].num;
+		w.pmd[w.npmd].select = code | EVTSEL_USR | EVTSEL_OS;
+		w.pmd[w.npmd].selector = pmc->addr;
+		w.pmd[w.npmd].thief = 0x41 | pmc->enable;
+		w.npmc = ++w.npmd;
+	}
+	return w;
+}
+
 __attribute__((constructor)) static void measure_models(void)
 {
 	const struct pmu_model *m;
-	unsigned n = 0;
+	unsigned n = 0, all = 0;
 
 	for (unsigned i = 0; (m = pmu_model_at(i)) && n < WORLD_MODELS; i++) {
 		if (!m->sim.name[0])
 			continue;
 		world_models[n] = measure(m);
-		world_models[n++].name = m->sim.name;
+		world_models[n].name = m->sim.name;
+		world_all[all++] = world_models[n++];
+		world_all[all] = measure_shared(m);
+		world_models[n - 1].nshared = world_all[all].nshared;
+		if (world_all[all].npmd)
+			world_all[all++].name = m->sim.name;
 	}
+	world_all[all] = (struct world_model){0};
 }
 
 static struct world *here; /* backend_ops.run has no argument for it */
@@ -124,6 +161,7 @@ static unsigned run_and_intrude(
 			intrude(here);
 		}
 		here->nops++;
+		here->touched |= !here->intrude && ops[i].addr == here->addr;
 		if (here->real->run(c, &ops[i], 1, e) < 1)
 			return i;
 		add_happened(&ops[i]);
@@ -146,7 +184,10 @@ static void leave_something(struct world *w)
 	const struct pmu *pmu = w->pmu;
 
 	for (unsigned i = 0; i < pmu->npmcs; i++)
-		if (!pmu->pmcs[i].shared && pmu->pmcs[i].enable)
+		if (!pmu->pmcs[i].shared && pmu->pmcs[i].enable && pmu->pmcs[i].scope)
+			world_poke(w, pmu->pmcs[i].addr,
+				(0x40 + i) & ~(pmu->pmcs[i].rsvd | pmu->pmcs[i].enable));
+		else if (!pmu->pmcs[i].shared && pmu->pmcs[i].enable)
 			world_poke(w, pmu->pmcs[i].addr, 0x130040 + i);
 	for (unsigned i = 0; i < pmu->npmds; i++)
 		world_poke(w, pmu->pmds[i].waddr, 0x1230 + i);
@@ -202,7 +243,7 @@ void world_restored(struct world *w, uint32_t but, const char *what)
 		for (unsigned i = 0; i < w->nregs; i++) {
 			uint64_t now = 0;
 
-			if (cpu == WORLD_CPU && w->regs[i] == but)
+			if ((cpu == WORLD_CPU || w->model->shared) && w->regs[i] == but)
 				continue;
 			hw_rdmsr(w->hw, cpu, w->regs[i], &now);
 			if (now != w->before[cpu][i])

@@ -27,7 +27,10 @@ enum {
 /* A measurement that uses four counters of a model, or two if it has no more. */
 struct world_model {
 	const char *name;
-	bool one_enable; /* The first selector's enable bit is that of both, as on P6. */
+	/* Its counters are those of a core, CCX or package, without levels and global control. */
+	bool shared;
+	unsigned nshared; /* Counters of a core, CCX or package that the model has. */
+	bool one_enable;  /* The first selector's enable bit is that of both, as on P6. */
 	unsigned npmc, npmd;
 	struct {
 		uint16_t num;
@@ -42,6 +45,8 @@ struct world_model {
 };
 /* Those of all models, in the order of hw_model_name(); ends with name NULL. */
 extern struct world_model world_models[];
+/* After each of these, the model's shared counters, if it has any. */
+extern struct world_model world_all[];
 
 struct world {
 	const struct world_model *model;
@@ -63,6 +68,7 @@ struct world {
 	void (*intrude)(struct world *w);
 	unsigned at;
 	uint32_t addr; /* for the intruder */
+	bool touched;  /* addr was operated on with nothing left to intrude */
 	unsigned nops; /* operations of the last command */
 	enum cmd_verb verb;
 

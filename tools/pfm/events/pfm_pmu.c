@@ -16,9 +16,13 @@
 enum {
 	MSR_FIXED_CTR0 = 0x309,
 	MSR_FIXED_CTR_CTRL = 0x38d,
+	MSR_UNCORE = 0x390, /* Intel's core counters are below */
 	MAX_FIXED = 16,     /* counters that FIXED_CTR_CTRL has bits for */
 	MAX_REGISTER = 319, /* greatest logical number of the tree */
 };
+
+#define MSR_AMD_CORE      0xc0010000u
+#define MSR_AMD_CORE_LAST 0xc001020fu
 
 /* INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK */
 struct pmu_line {
@@ -48,7 +52,14 @@ static int pmu_add_pmc(struct pfm_pmu *pmu, const struct pmu_line *l, struct err
 	return 0;
 }
 
-/* PMDs without a selector and virtual ones do not count events: they are left out. */
+/* Of a CPU; those of a package or cache have events of their own. */
+static bool pmu_is_core(const struct pmu_line *l)
+{
+	return !slice_is(l->type, "msr") || l->addr < MSR_UNCORE ||
+	       (l->addr >= MSR_AMD_CORE && l->addr <= MSR_AMD_CORE_LAST);
+}
+
+/* Left out are PMDs that have no selector, are virtual, or count no events of a CPU. */
 static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err *e)
 {
 	uint64_t fixed = l->addr - MSR_FIXED_CTR0;
@@ -56,7 +67,7 @@ static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err
 	const struct pfm_pmc *pmc = is_fixed ? pfm_pmu_pmc_at(pmu, MSR_FIXED_CTR_CTRL)
 					     : pfm_pmu_pmc(pmu, (unsigned)l->num);
 
-	if (!pmc || slice_is(l->type, "virtual") || l->num >= PFM_PMU_REGS)
+	if (!pmc || slice_is(l->type, "virtual") || l->num >= PFM_PMU_REGS || !pmu_is_core(l))
 		return 0;
 	if (pfm_pmu_pmd(pmu, (unsigned)l->num))
 		return err_set(e, EINVAL, "PMD %u is described twice", (unsigned)l->num);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/*
+ * An APIC id has a field for the thread, above it one for the core, then the package's number. The
+ * widths are in leaf 0xB (SDM volume 3, section 9.9; APM volume 3, appendix E.3), before it in
+ * leaves 1 and 4 of Intel, and 0x80000008 of AMD. CPUs of a CCX share a last-level cache: leaf
+ * 0x8000001D.
+ */
+#include "backend/msr/topology.h"
+
+#include <string.h>
+
+enum { EAX, EBX, ECX, EDX };
+
+enum {
+	LEVEL_THREAD = 1, /* ECX 15:8 of leaf 0xB. */
+	LEVELS_MAX = 8,
+	EDX1_HTT = 1u << 28, /* EBX 23:16 of leaf 1 has a number of APIC ids. */
+	CACHE_L3 = 3,        /* The subleaf of 0x8000001D. */
+};
+
+/* What is known of a CPU: bits of its APIC id below its number of each scope. */
+struct topology {
+	struct msr_io *io;
+	unsigned cpu;
+	uint32_t id, max, max_ext;
+	unsigned core, ccx, package;
+};
+
+static int topology_cpuid(
+	const struct topology *t, uint32_t leaf, uint32_t subleaf, uint32_t r[4], struct err *e)
+{
+	return t->io->ops->cpuid(t->io, t->cpu, leaf, subleaf, r, e);
+}
+
+/* Bits that number @n things. */
+static unsigned topology_bits(uint32_t n)
+{
+	return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
+}
+
+/* *@found: the leaf has levels. */
+static int topology_levels(struct topology *t, bool *found, struct err *e)
+{
+	uint32_t r[4];
+
+	*found = false;
+	for (uint32_t i = 0; t->max >= 0xb && i < LEVELS_MAX; i++) {
+		if (topology_cpuid(t, 0xb, i, r, e) < 0)
+			return -e->no;
+		if (!(r[ECX] >> 8 & 0xff))
+			break;
+		if ((r[ECX] >> 8 & 0xff) == LEVEL_THREAD)
+			t->core = r[EAX] & 0x1f;
+		t->package = r[EAX] & 0x1f;
+		t->id = r[EDX];
+		*found = true;
+	}
+	return 0;
+}
+
+/* Before leaf 0xB. AMD's had no threads then. */
+static int topology_legacy(struct topology *t, bool amd, const uint32_t leaf1[4], struct err *e)
+{
+	uint32_t n = leaf1[EDX] & EDX1_HTT ? leaf1[EBX] >> 16 & 0xff : 1, r[4] = {0};
+
+	t->id = leaf1[EBX] >> 24;
+	t->package = topology_bits(n);
+	if (amd && t->max_ext >= 0x80000008) {
+		if (topology_cpuid(t, 0x80000008, 0, r, e) < 0)
+			return -e->no;
+		t->package = r[ECX] >> 12 & 0xf;
+		if (!t->package)
+			t->package = topology_bits((r[ECX] & 0xff) + 1);
+	} else if (!amd) {
+		if (t->max >= 4 && topology_cpuid(t, 4, 0, r, e) < 0)
+			return -e->no;
+		t->core = t->package - topology_bits((r[EAX] >> 26) + 1);
+		if (t->core > t->package)
+			t->core = 0;
+	}
+	return 0;
+}
+
+static int topology_ccx(struct topology *t, bool amd, struct err *e)
+{
+	uint32_t r[4];
+
+	t->ccx = t->package;
+	if (!amd || t->max_ext < 0x8000001d)
+		return 0;
+	if (topology_cpuid(t, 0x8000001d, CACHE_L3, r, e) < 0)
+		return -e->no;
+	if (r[EAX] & 0x1f) /* There is such a cache. */
+		t->ccx = topology_bits((r[EAX] >> 14 & 0xfff) + 1);
+	return 0;
+}
+
+int topology_of(struct msr_io *io, unsigned cpu, uint32_t unit[PMU_SCOPES], struct err *e)
+{
+	struct topology t = {.io = io, .cpu = cpu};
+	uint32_t leaf0[4], leaf1[4], ext[4];
+	bool amd, levels = false;
+	int rc = topology_cpuid(&t, 0, 0, leaf0, e);
+
+	if (rc == 0)
+		rc = topology_cpuid(&t, 1, 0, leaf1, e);
+	if (rc == 0)
+		rc = topology_cpuid(&t, 0x80000000, 0, ext, e);
+	if (rc < 0)
+		return rc;
+	amd = memcmp(&leaf0[EBX], "Genu", 4) != 0;
+	t.max = leaf0[EAX];
+	t.max_ext = ext[EAX] >> 31 ? ext[EAX] : 0;
+	rc = topology_levels(&t, &levels, e);
+	if (rc == 0 && !levels)
+		rc = topology_legacy(&t, amd, leaf1, e);
+	if (rc == 0)
+		rc = topology_ccx(&t, amd, e);
+	if (rc < 0)
+		return rc;
+	unit[PMU_SCOPE_THREAD] = cpu;
+	unit[PMU_SCOPE_CORE] = t.id >> t.core;
+	unit[PMU_SCOPE_CCX] = t.id >> t.ccx;
+	unit[PMU_SCOPE_PACKAGE] = t.id >> t.package;
+	return 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The CPUs that share registers, by CPUID. */
+#ifndef BACKEND_MSR_TOPOLOGY_H
+#define BACKEND_MSR_TOPOLOGY_H
+
+#include "backend/msr/msr_io.h"
+
+/*
+ * Numbers of the units of each scope that @cpu is in: CPUs with the same number share the registers
+ * of that scope. They are meaningful only for comparison. Fails as CPUID does.
+ */
+int topology_of(struct msr_io *io, unsigned cpu, uint32_t unit[PMU_SCOPES], struct err *e);
+
+#endif

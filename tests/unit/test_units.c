@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Registers that the CPUs of a core, CCX or package share: one CPU has them, the others are told
+ * which one; and counters that the global control does not stop beside those that it does.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "backend/msr/topology.h"
+#include "tests/unit/world.h"
+
+#define FROM 1000ULL
+
+static const struct world_model *shared_model(const char *name)
+{
+	const struct world_model *m = world_all;
+
+	while (m->name && (!m->shared || strcmp(m->name, name) != 0))
+		m++;
+	assert_non_null(m->name);
+	return m;
+}
+
+/* A second context, on another CPU. */
+struct second {
+	struct context ctx;
+	struct executor exec;
+	unsigned cpu;
+};
+
+static void second_open(struct world *w, struct second *s, unsigned cpu)
+{
+	*s = (struct second){.cpu = cpu};
+	s->exec.be = w->be;
+	s->exec.stats = &w->stats;
+	WANT(w, 0, w->ops.cpu_open(w->be, cpu, &s->exec.cpu, &w->err));
+	WANT(w, 0, ctx_init(&s->ctx, w->pmu));
+}
+
+static void second_close(struct world *w, struct second *s)
+{
+	ctx_free(&s->ctx);
+	w->ops.cpu_close(s->exec.cpu);
+}
+
+static int second_load(struct world *w, struct second *s, unsigned pmc)
+{
+	struct command load = {.verb = CMD_LOAD, .load.cpu = s->cpu};
+	int rc;
+
+	w->other = &s->ctx;
+	w->other_exec = &s->exec;
+	WANT(w, 0, world_write(w, false, w->model->pmc[pmc].num, w->model->pmc[pmc].value));
+	rc = world_command(w, &load);
+	w->other = NULL;
+	w->other_exec = NULL;
+	return rc;
+}
+
+static void second_unload(struct world *w, struct second *s)
+{
+	w->other = &s->ctx;
+	w->other_exec = &s->exec;
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	w->other = NULL;
+	w->other_exec = NULL;
+}
+
+/* CPUs 0 and 1 are a core and a CCX, all four a package. */
+static void want_one_owner(const char *model, unsigned pmc, unsigned cpu, bool shares)
+{
+	const struct world_model *m = shared_model(model);
+	struct world w;
+	struct second s;
+
+	world_open(&w, m);
+	second_open(&w, &s, cpu);
+	world_program(&w, FROM);
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	WANT(&w, 0, world_do(&w, CMD_START));
+	if (shares) {
+		TEXT_CLEANUP struct text owner = {0};
+
+		WANT(&w, -EBUSY, second_load(&w, &s, pmc));
+		if (!strstr(w.err.text, "CPU 1 "))
+			fail_msg("%s does not name the CPU: %s", model, w.err.text);
+		w.ops.pmu_owner(w.be, cpu, m->pmd[pmc].selector, m->pmc[pmc].value, &owner);
+		assert_non_null(strstr(owner.p, "the context on CPU 1"));
+		hw_advance(w.hw, 1000);
+		WANT(&w, 0, world_do(&w, CMD_UNLOAD));
+		WANT(&w, 0, second_load(&w, &s, pmc));
+		WANT(&w, -EBUSY, world_do(&w, CMD_LOAD));
+		second_unload(&w, &s);
+	} else {
+		WANT(&w, 0, second_load(&w, &s, pmc));
+		second_unload(&w, &s);
+		WANT(&w, 0, world_do(&w, CMD_UNLOAD));
+	}
+	world_restored(&w, 0, "shared by two contexts");
+	second_close(&w, &s);
+	world_close(&w);
+}
+
+static void test_one_owner(void **state)
+{
+	(void)state;
+	for (unsigned cpu = 0; cpu < WORLD_CPUS; cpu++) {
+		if (cpu == WORLD_CPU)
+			continue;
+		want_one_owner("nehalem", 0, cpu, true);
+		want_one_owner("zen4", 1, cpu, true);    /* the data fabric */
+		want_one_owner("zen4", 2, cpu, true);    /* a memory controller */
+		want_one_owner("zen4", 0, cpu, cpu < 2); /* the cache */
+	}
+}
+
+/* Off-core response only selects, and is a core's. */
+static void test_extra_of_a_core(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		struct world w;
+		struct second s;
+		unsigned cpu;
+
+		if (m->shared)
+			continue;
+		world_open(&w, m);
+		if (pmu_find_pmc(w.pmu, 19) < 0) {
+			world_close(&w);
+			continue;
+		}
+		WANT(&w, 0, world_write(&w, false, 19, 0x101));
+		WANT(&w, 0, world_do(&w, CMD_LOAD));
+		for (cpu = 0; cpu < WORLD_CPUS; cpu += 2) {
+			struct command load = {.verb = CMD_LOAD, .load.cpu = cpu};
+
+			second_open(&w, &s, cpu);
+			w.other = &s.ctx;
+			w.other_exec = &s.exec;
+			WANT(&w, 0, world_write(&w, false, 19, 0x102));
+			WANT(&w, cpu ? 0 : -EBUSY, world_command(&w, &load));
+			w.other = NULL;
+			w.other_exec = NULL;
+			assert_int_equal(world_rdmsr(&w, 0x1a6), 0x101);
+			if (cpu)
+				second_unload(&w, &s);
+			second_close(&w, &s);
+		}
+		WANT(&w, 0, world_do(&w, CMD_UNLOAD));
+		world_restored(&w, 0, "an extra register");
+		world_close(&w);
+	}
+}
+
+static uint64_t truth(struct world *w, uint64_t select, uint64_t from)
+{
+	return hw_truth(w->hw, select, hw_now(w->hw)) - hw_truth(w->hw, select, from);
+}
+
+/* One context counts on the CPU and in the package: both stop when it stops, and switch with its
+ * sets.
+ */
+static void test_beside_core_counters(void **state)
+{
+	const uint64_t core = 0xc0 | EVTSEL_USR | EVTSEL_OS, unc = 0xc4 | EVTSEL_USR | EVTSEL_OS;
+	struct world w;
+
+	(void)state;
+	world_open(&w, shared_model("nehalem"));
+	WANT(&w, 0, world_write(&w, false, 0, core | EVTSEL_EN));
+	WANT(&w, 0, world_write(&w, false, 22, 0xc4 | EVTSEL_EN));
+	WANT(&w, 0, world_write(&w, true, 0, FROM));
+	WANT(&w, 0, world_write(&w, true, 22, (uint64_t)-5000));
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	world_stopped(&w, "loaded");
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t t = hw_now(w.hw), before, after;
+
+		WANT(&w, 0, world_read(&w, true, 22, &before));
+		WANT(&w, 0, world_do(&w, CMD_START));
+		hw_advance(w.hw, 12345);
+		WANT(&w, 0, world_do(&w, CMD_POLL));
+		WANT(&w, 0, world_read(&w, true, 22, &after));
+		assert_int_equal(after - before, truth(&w, unc, t));
+		WANT(&w, 0, world_do(&w, CMD_STOP));
+		world_stopped(&w, "stopped");
+		WANT_PMD(&w, 22, after);
+	}
+	/* The uncore has no overflow status: the counter itself shows that it wrapped. */
+	assert_true(w.ctx.count.overflows > 0);
+	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
+	world_restored(&w, 0, "both kinds");
+	world_close(&w);
+}
+
+/* A thread's context has no counters of a package. */
+static void test_no_thread(void **state)
+{
+	struct command load = {.verb = CMD_LOAD, .tid = 77};
+	struct world w;
+
+	(void)state;
+	world_open(&w, shared_model("zen4"));
+	w.rights.thread = true;
+	world_program(&w, FROM);
+	WANT(&w, -EINVAL, world_command(&w, &load));
+	assert_non_null(strstr(w.err.text, "load cpu="));
+	world_close(&w);
+}
+
+/* CPUID as real processors have it; the units are those of their manuals. */
+struct topo {
+	struct msr_io io; /* First. */
+	const char *vendor;
+	uint32_t max, max_ext;
+	struct {
+		uint32_t leaf, subleaf, r[4];
+	} leaves[6];
+};
+
+static int topo_cpuid(struct msr_io *io, unsigned cpu, uint32_t leaf, uint32_t subleaf,
+	uint32_t out[4], struct err *e)
+{
+	const struct topo *t = (const struct topo *)io;
+
+	(void)e;
+	memset(out, 0, 4 * sizeof(out[0]));
+	if (leaf == 0) {
+		out[0] = t->max;
+		memcpy(&out[1], t->vendor, 4);
+	} else if (leaf == 0x80000000) {
+		out[0] = t->max_ext;
+	}
+	for (unsigned i = 0; i < 6 && t->leaves[i].leaf; i++) {
+		if (t->leaves[i].leaf == leaf && t->leaves[i].subleaf == subleaf)
+			memcpy(out, t->leaves[i].r, sizeof(t->leaves[i].r));
+	}
+	if (leaf == 1)
+		out[1] |= cpu << 24;
+	if (leaf == 0xb)
+		out[3] = cpu;
+	return 0;
+}
+
+static void test_topology(void **state)
+{
+	static const struct msr_io_ops ops = {.cpuid = topo_cpuid};
+	static struct {
+		struct topo t;
+		unsigned threads, ccx, package; /* CPUs with consecutive APIC ids */
+	} cases[] = {
+		/* Pentium 4 with hyperthreading, and without: leaf 1 alone */
+		{{.vendor = "Genu", .max = 2, .leaves = {{1, 0, {0, 2 << 16, 0, 1u << 28}}}}, 2, 2,
+			2},
+		{{.vendor = "Genu", .max = 2, .leaves = {{1, 0, {0, 1 << 16, 0, 0}}}}, 1, 1, 1},
+		/* Core 2 Quad: leaf 4 has four cores */
+		{{.vendor = "Genu",
+			 .max = 0xa,
+			 .leaves = {{1, 0, {0, 4 << 16, 0, 1u << 28}}, {4, 0, {3u << 26 | 0x121}}}},
+			1, 4, 4},
+		/* Nehalem, four cores of two threads: 16 APIC ids */
+		{{.vendor = "Genu",
+			 .max = 0xb,
+			 .max_ext = 0x80000008,
+			 .leaves = {{0xb, 0, {1, 2, 0x100}}, {0xb, 1, {4, 8, 0x201}}}},
+			2, 16, 16},
+		/* Family 10h, six cores: the size of the id, or else their number */
+		{{.vendor = "Auth",
+			 .max = 5,
+			 .max_ext = 0x8000001b,
+			 .leaves = {{0x80000008, 0, {0, 0, 3 << 12 | 5}}}},
+			1, 8, 8},
+		{{.vendor = "Auth",
+			 .max = 1,
+			 .max_ext = 0x80000018,
+			 .leaves = {{0x80000008, 0, {0, 0, 1}}}},
+			1, 2, 2},
+		/* Rome: CCXs of four cores in a package of 128 ids */
+		{{.vendor = "Auth",
+			 .max = 0x10,
+			 .max_ext = 0x80000020,
+			 .leaves = {{0xb, 0, {1, 2, 0x100}}, {0xb, 1, {7, 128, 0x201}},
+				 {0x8000001d, 3, {0x163 | 7 << 14}}}},
+			2, 8, 128},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t first[PMU_SCOPES], unit[PMU_SCOPES];
+		struct err e;
+
+		cases[i].t.io.ops = &ops;
+		assert_int_equal(topology_of(&cases[i].t.io, 0, first, &e), 0);
+		for (unsigned cpu = 1; cpu < 200; cpu++) {
+			assert_int_equal(topology_of(&cases[i].t.io, cpu, unit, &e), 0);
+			if ((unit[PMU_SCOPE_CORE] == first[PMU_SCOPE_CORE]) !=
+					(cpu < cases[i].threads) ||
+				(unit[PMU_SCOPE_CCX] == first[PMU_SCOPE_CCX]) !=
+					(cpu < cases[i].ccx) ||
+				(unit[PMU_SCOPE_PACKAGE] == first[PMU_SCOPE_PACKAGE]) !=
+					(cpu < cases[i].package))
+				fail_msg("case %u, CPU %u", i, cpu);
+			assert_int_equal(unit[PMU_SCOPE_THREAD], cpu);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_owner),
+		cmocka_unit_test(test_extra_of_a_core),
+		cmocka_unit_test(test_beside_core_counters),
+		cmocka_unit_test(test_no_thread),
+		cmocka_unit_test(test_topology),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
