@@ -56,6 +56,7 @@ struct ctx_needs {
 	pmu_rows pmds;               /* counters: a bit per row */
 	uint64_t mask[PMU_MAX_PMCS]; /* bits of each selector, by row */
 	bool user_only;              /* no counter moves while its CPU is not in user mode */
+	bool shared;                 /* registers that other CPUs have, too: see enum pmu_scope */
 };
 
 /* Overflow: what reading the counters has found and what remains to be done about it. */
@@ -214,6 +215,12 @@ bool ctx_has_reserved(struct context *ctx, const struct pmu_reservation *res);
 static inline bool ctx_is_user_only(const struct context *ctx)
 {
 	return ctx->needs.known && ctx->needs.user_only;
+}
+
+/* After ctx_has_reserved(): other CPUs cannot count by what it has reserved. */
+static inline bool ctx_shares_registers(const struct context *ctx)
+{
+	return ctx->needs.known && ctx->needs.shared;
 }
 
 /* The PMCs of a set have changed, or there is another set. */

@@ -45,6 +45,8 @@ static void reservation_find_needs(struct context *ctx)
 		for_each_row (d, im.pmds)
 			needs.user_only &= reservation_is_user_only(ctx, ctx->sets[i], d);
 	}
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		needs.shared |= needs.mask[p] && ctx->pmu->pmcs[p].scope != PMU_SCOPE_THREAD;
 	ctx->needs = needs;
 }
 

@@ -155,9 +155,16 @@ int ctxsw_reserve(struct ctxsw_thread *ct, struct context *ctx, struct err *e)
 	return rc;
 }
 
+int ctxsw_release_shared(struct ctxsw_thread *ct, const struct context *ctx, struct err *e)
+{
+	return ctx_shares_registers(ctx) ? calibrate_start_over(ct, e) : 0;
+}
+
 int ctxsw_prepare(struct ctxsw_thread *ct, struct context *ctx, struct err *e)
 {
 	int rc = ctxsw_open_sampler(ct, ctx, e);
 
-	return rc < 0 ? rc : ctxsw_reserve(ct, ctx, e);
+	if (rc == 0)
+		rc = ctxsw_reserve(ct, ctx, e);
+	return rc < 0 ? rc : ctxsw_release_shared(ct, ctx, e);
 }

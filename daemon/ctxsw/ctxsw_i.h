@@ -120,7 +120,10 @@ int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struc
 /* Reserves all that the sets of @ctx need on this CPU, and calibrates. Errors as ctxsw_prepare_req.
  */
 int ctxsw_reserve(struct ctxsw_thread *ct, struct context *ctx, struct err *e);
-/* The same, and opens the sampler. */
+/* Gives registers that other CPUs have, too, back: @ctx is saved, and its thread may go on there.
+ */
+int ctxsw_release_shared(struct ctxsw_thread *ct, const struct context *ctx, struct err *e);
+/* Opens the sampler, and tries ctxsw_reserve(): only what other CPUs do not have stays reserved. */
 int ctxsw_prepare(struct ctxsw_thread *ct, struct context *ctx, struct err *e);
 
 /* Adds what the thread has run since to the gap that is open, as far as the scheduler's program has

@@ -65,14 +65,14 @@ static bool ctxsw_restore(struct ctxsw_thread *ct, struct task_ctx *task)
  * thread. One with a CPU mask may not: on other CPUs, the thread's time is not the context's, and
  * no ctxsw thread is woken to say so. Nor may one that samples or notifies: its overflows are
  * looked for while it is in the registers. The gap that a missed switch opens would be as long as
- * the stay.
+ * the stay. Threads on other CPUs wait for registers that these share.
  */
 static bool ctxsw_may_stay(const struct task_ctx *task)
 {
 	const struct context *ctx = &task->ec->ctx;
 
 	return ctx_is_user_only(ctx) && !ctx_attributes(ctx) && !task->has_cpumask &&
-	       !(ctx->flags & CTX_GAPS);
+	       !(ctx->flags & CTX_GAPS) && !ctx_shares_registers(ctx);
 }
 
 /* False: it was not restored, or its owner takes too long. */
@@ -156,6 +156,7 @@ void ctxsw_switch_out(struct ctxsw_thread *ct)
 	if (ctx->state == CTX_RUNNING && ctxsw_cpu_was_offline(ct))
 		ctx_lose(ctx, LOST_OFFLINE);
 	ctxsw_sched_out(ct, ctx);
+	ctxsw_release_shared(ct, ctx, &ct->err);
 	ctxsw_gap_begins_later(ct, task);
 	atomic_fetch_add_explicit(&ct->shared->stats->ctxsw_out, 1, memory_order_relaxed);
 	task_slot_publish(ct, task);

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+# Registers that the CPUs of a core share, and a thread that runs on these CPUs in turn.
+
+load common
+load track
+
+# in_turn PID TURNS: the process runs on CPU 0 and on CPU 1 in turn.
+in_turn() {
+	local i
+
+	for ((i = 0; i < $2; i++)); do
+		taskset -pc $((i % 2)) "$1" >/dev/null
+		sleep 0.02
+	done
+}
+
+# begin_off_core: TID is counted by an event of off-core response
+begin_off_core() {
+	serve_msrsim --model=skylake --cpus=2
+	probe 8 pwrite "$CPU/1/msr" 0x1a6 0200010000000000
+	serve --backend=msr "--dev=$CPU"
+	compete 0 burn
+	new a
+	put ok "$C/regs" "pmc0 0x4101b7\npmc19 0x11001"
+	# An access of a simulated register sleeps, so that switches are late.
+	put ok "$C/flags" gaps
+	ctl "load tid=${PROGRAMS[0]} ptrace=no"
+}
+
+setup_file() {
+	command -v taskset >/dev/null || skip "needs taskset (util-linux)"
+	grep -q "^0-" /sys/devices/system/cpu/online || skip "needs the CPUs 0 and 1"
+}
+
+@test "a thread takes a register that the CPUs of a core share along" {
+	begin_off_core
+	ctl start
+	in_turn "${PROGRAMS[0]}" 20
+	ctl stop
+	run -0 bounded cat "$C/pmd/0"
+	[ "${output%% *}" -gt 0 ]
+	[ "$(msr 0 0x1a6)" = 0200010000000000 ]
+}
+
+@test "a thread that does not run leaves it to others" {
+	begin_off_core
+	new b
+	put ok "$C/pmc/19" 0x10080
+	ctl "load cpu=1"
+	ctl unload
+}
