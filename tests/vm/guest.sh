@@ -12,6 +12,7 @@ mkdir -p $mnt
 . ./service.sh
 . ./perf.sh
 . ./pfm.sh
+. ./background.sh
 
 # While the host stops a CPU of the guest in a thread of the daemon, that thread seems to run. With the
 # limit of real-time threads, the scheduler could then take the CPU from it between the stop of one set
@@ -351,6 +352,14 @@ pfm)
 	*) global=0xc0000301 selector=0xc0010200 ;;
 	esac
 	pfm "$2" $selector
+	;;
+
+background)
+	case $2 in
+	intel*) global=0x38f ;;
+	*) global=0xc0000301 ;;
+	esac
+	background
 	;;
 
 moved)
