@@ -126,27 +126,35 @@ is_first_lines() {
 	pfm_run 125 decode --pmu=nonsense 0x410151
 }
 
-# What encode makes, decode understands: of each event that list shows, on each PMU.
+# What encode makes, decode understands: agree [--type=TYPE]
+agree() {
+	pfm_run 0 list "$@"
+	names=$(awk '/^[^ ]/ { print $1 }' <<<"$output")
+	[ "$(wc -w <<<"$names")" -ge 4 ]
+	# shellcheck disable=SC2086
+	pfm_run 0 encode $names
+	values=()
+	for name in $names; do
+		value=${lines[${#values[@]}]}
+		case $name in
+		*ref-cycles* | *slots*) values+=("pmc16=$value") ;;
+		*) values+=("$value") ;;
+		esac
+	done
+	pfm_run 0 decode "$@" "${values[@]}"
+	is_first_lines "$names" <<<"$(sed 's,^\(cpu_[a-z]*\): \(.*\),\1/\2/,' <<<"$output")"
+}
+
+# Of each event that list shows, on each PMU.
 @test "list, encode and decode agree, on each PMU of the simulator" {
 	models=$(perfmonfs --help | sed -n 's/^Models of sim: //p')
 	[ "$(wc -w <<<"$models")" -ge 9 ]
 	for model in $models; do
 		serve --backend="sim:$model"
-		pfm_run 0 list
-		names=$(awk '/^[^ ]/ { print $1 }' <<<"$output")
-		[ "$(wc -w <<<"$names")" -ge 4 ]
-		# shellcheck disable=SC2086
-		pfm_run 0 encode $names
-		values=()
-		for name in $names; do
-			value=${lines[${#values[@]}]}
-			case $name in
-			ref-cycles | slots) values+=("pmc16=$value") ;;
-			*) values+=("$value") ;;
-			esac
+		for type in core atom; do
+			[ -d "$MNT/pmu/$type" ] && agree "--type=$type"
 		done
-		pfm_run 0 decode "${values[@]}"
-		is_first_lines "$names" <<<"$output"
+		[ -d "$MNT/pmu/core" ] || agree
 		stop_daemon
 		DAEMON=
 		until_ok not_mounted

@@ -374,6 +374,68 @@ static void test_event_file_also(void **state)
 	pfm_pmu_free(&skylake);
 }
 
+/* The PMU of CPUs of @type, "" for what all have, with a file for each type. */
+static struct pfm_pmu pmu_of_type(const char *type)
+{
+	struct pfm_pmu_text text =
+		pfm_pmus_text("intel_arch_v5", "sim", pfm_pmus_intel_pmcs, pfm_pmus_intel_pmds);
+	struct err e = {0};
+	struct pfm_pmu pmu;
+
+	text.types = slice_of("core atom");
+	text.type = slice_of(type);
+	pmu = pmu_of(text, no_cpu);
+	assert_int_equal(
+		event_file_parse(slice_of("vendor intel\nalso x_glc\nalso cpu_core\nA.B 0x1 *\n"),
+			"p.events", "p", &pmu, &e),
+		0);
+	assert_int_equal(event_file_parse(slice_of("vendor intel\nalso cpu_atom\nA.B 0x2 *\n"),
+				 "e.events", "e", &pmu, &e),
+		0);
+	return pmu;
+}
+
+static void encodes_as(const struct pfm_pmu *pmu, const char *text, uint64_t code, const char *name)
+{
+	struct pfm_event event;
+	struct err e = {0};
+
+	if (event_resolve(pmu, text, &event, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(event.code, code);
+	assert_string_equal(event.name, name);
+}
+
+static void test_types(void **state)
+{
+	struct pfm_pmu core = pmu_of_type("core"), atom = pmu_of_type("atom"),
+		       all = pmu_of_type("");
+
+	(void)state;
+	encodes_as(&core, "A.B", 0x1, "A.B");
+	encodes_as(&atom, "A.B:u", 0x2, "A.B:u");
+	encodes_as(&core, "cpu_core/a.b/", 0x1, "a.b");
+	encodes_as(&core, "cpu_core/A.B:c=2/u", 0x2000001, "A.B:c=2:u");
+	encodes_as(&core, "cpu_core::cycles:k", 0x3c, "cycles:k");
+	encodes_as(&core, "cpu_core/r01c0/u", 0x1c0, "r01c0:u");
+	encodes_as(&core, "cpu_core/pmc1=0x4300c0/", 0xc0, "pmc1=0x4300c0");
+	encodes_as(&core, "x_glc/A.B/", 0x1, "x_glc::A.B");
+	refused(&atom, "cpu_core/A.B/", EOPNOTSUPP, "type core");
+	refused(&atom, "x_glc::A.B", EOPNOTSUPP, "type core");
+	refused(&core, "cpu_core/A.C/", ENOENT, "is it A.B?");
+	refused(&core, "cpu_gpu/A.B/", ENOENT, "cpu_gpu");
+	refused(&all, "A.B", ENOENT, "A.B");
+	refused(&all, "cpu_atom/cycles/", EOPNOTSUPP, "type atom");
+	encodes_as(&all, "cycles", 0x3c, "cycles");
+	assert_string_equal(event_type(&all, "cpu_atom/cycles/"), "atom");
+	assert_string_equal(event_type(&all, "x_glc::cycles"), "core");
+	assert_null(event_type(&all, "cycles:u"));
+	assert_null(event_type(&all, "cpu_gpu::cycles"));
+	pfm_pmu_free(&core);
+	pfm_pmu_free(&atom);
+	pfm_pmu_free(&all);
+}
+
 static void test_event_file_refused(void **state)
 {
 	(void)state;
@@ -508,6 +570,7 @@ int main(void)
 		cmocka_unit_test(test_event_file),
 		cmocka_unit_test(test_event_file_cpu),
 		cmocka_unit_test(test_event_file_also),
+		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_event_file_refused),
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_counters_text),

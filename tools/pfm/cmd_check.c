@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "tools/pfm/command.h"
 #include "tools/pfm/events/libpfm.h"
+#include "tools/pfm/load_plan.h"
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/machine.h"
 #include "tools/pfm/stat/places.h"
@@ -38,9 +39,10 @@ static const struct option check_options[] = {
 
 struct check {
 	struct tree tree;
-	struct pfm_pmu pmu;
-	struct plan plan; /* the default events */
-	bool any;         /* something can be counted */
+	struct pmus pmus;
+	struct plans cpus, threads; /* the default events */
+	struct group_list groups;   /* none */
+	bool any;                   /* something can be counted */
 };
 
 static void check_line(const char *mark, const char *what, const char *fmt, ...)
@@ -71,25 +73,36 @@ static void check_mount(const struct check *c)
 			"perfmonfs`");
 	if (c->tree.fallback)
 		check_line("note", "msr backend", "%s", c->tree.reason.text);
-	check_line("ok", "PMU", "%s: %s, %s", c->pmu.backend, c->pmu.name, c->pmu.model);
+	check_line("ok", "PMU", "%s: %s, %s", c->pmus.common.backend, c->pmus.common.name,
+		c->pmus.common.model);
 }
 
-static void check_counters(const struct check *c)
+static void check_counters(const struct check *c, const struct pfm_pmu *pmu)
 {
-	char all[PFM_COUNTERS_ROOM], free[PFM_COUNTERS_ROOM];
+	char all[PFM_COUNTERS_ROOM], free[PFM_COUNTERS_ROOM], what[PFM_PMU_NAME + 16];
+	uint64_t counters = machine_free_counters(&c->tree, pmu);
 
-	pfm_pmu_counters(all, c->pmu.all);
-	pfm_pmu_counters(free, c->plan.free);
-	if (c->plan.free == c->pmu.all)
-		check_line("ok", "counters", "%s", all);
+	snprintf(what, sizeof(what), "counters%s%s", pmu->type[0] ? ", " : "", pmu->type);
+	pfm_pmu_counters(all, pmu->all);
+	pfm_pmu_counters(free, counters);
+	if (counters == pmu->all)
+		check_line("ok", what, "%s", all);
 	else
-		check_line("note", "counters", "%s of %s; `pfm who` shows what uses the others",
-			c->plan.free ? free : "none", all);
+		check_line("note", what, "%s of %s; `pfm who` shows what uses the others",
+			counters ? free : "none", all);
+}
+
+static void check_all_counters(const struct check *c)
+{
+	for (unsigned i = 0; i < c->pmus.ntypes; i++)
+		check_counters(c, &c->pmus.types[i]);
+	if (!c->pmus.ntypes)
+		check_counters(c, &c->pmus.common);
 }
 
 static void check_levels(const struct check *c)
 {
-	if (c->plan.level & EVENT_KERNEL)
+	if (c->threads.all[0].level & EVENT_KERNEL)
 		check_line("ok", "levels", "user and kernel");
 	else
 		check_line("note", "levels",
@@ -110,13 +123,14 @@ static void check_names(void)
 /* Hardware events by the kernel, on the perf backend. */
 static void check_hardware(const struct check *c)
 {
-	struct plan plan = {.only = -1, .level = EVENT_USER, .free = c->pmu.all};
+	const struct pfm_pmu *pmu = &c->pmus.common;
+	struct plan plan = {.only = -1, .level = EVENT_USER, .free = pmu->all};
 	struct tree_ctx ctx = TREE_CTX_NONE;
 	struct err e = {0};
-	int rc = plan_add(&plan, &c->pmu, "instructions", &e);
+	int rc = plan_add(&plan, pmu, "instructions", &e);
 
 	if (rc == 0)
-		rc = plan_assign(&plan, &c->pmu, false, &e);
+		rc = plan_assign(&plan, pmu, false, &e);
 	if (rc == 0)
 		rc = ctx_open(&c->tree, &ctx, &e);
 	if (rc == 0)
@@ -132,12 +146,15 @@ static void check_hardware(const struct check *c)
 /* Counts the default events there. */
 static void check_place(struct check *c, const char *what, enum place_kind kind, int id)
 {
+	const struct plans *plans = kind == PLACE_CPU ? &c->cpus : &c->threads;
 	struct places places = {0};
 	struct err e = {0};
 	int rc = places_add(&places, kind, id, &e);
 
 	if (rc == 0)
-		rc = places_load(&places, &c->tree, &c->plan, &e);
+		rc = places_plan(&places, &c->tree, plans, &e);
+	if (rc == 0)
+		rc = places_load(&places, &c->tree, &e);
 	if (rc == 0)
 		rc = places_start(&places, &e);
 	if (rc == 0)
@@ -148,8 +165,8 @@ static void check_place(struct check *c, const char *what, enum place_kind kind,
 	places_free(&places);
 }
 
-/* A CPU where a load takes nothing from others; -1: there is none. */
-static int check_find_cpu(const struct tree *t)
+/* A CPU of @type, or with "" any one, where a load takes nothing from others; -1: there is none. */
+static int check_find_cpu(const struct tree *t, const char *type)
 {
 	TEXT_CLEANUP struct text text = {0};
 	struct slice rest, line;
@@ -160,23 +177,33 @@ static int check_find_cpu(const struct tree *t)
 		return -1;
 	rest = slice_of(text.p);
 	while ((line = slice_cut(&rest, '\n')).n)
-		if (cpus_parse(line, &cpu) && !cpu.thread &&
+		if (cpus_parse(line, &cpu) && !cpu.thread && (!*type || slice_is(cpu.type, type)) &&
 			(cpu.state == CPUS_FREE || cpu.state == CPUS_IN_USE ||
 				cpu.state == CPUS_ONLINE))
 			return cpu.id;
 	return -1;
 }
 
-static void check_cpus(struct check *c)
+static void check_cpus(struct check *c, const char *type)
 {
-	int cpu = check_find_cpu(&c->tree);
+	int cpu = check_find_cpu(&c->tree, type);
+	char what[PFM_PMU_NAME + 16];
 
+	snprintf(what, sizeof(what), "CPUs%s%s", *type ? ", " : "", type);
 	if (cpu >= 0)
-		check_place(c, "CPUs", PLACE_CPU, cpu);
+		check_place(c, what, PLACE_CPU, cpu);
 	else
-		check_line("note", "CPUs",
+		check_line("note", what,
 			"not tried, as none is free: see `pfm who`; to count one takes it from "
 			"threads");
+}
+
+static void check_all_cpus(struct check *c)
+{
+	for (unsigned i = 0; i < c->pmus.ntypes; i++)
+		check_cpus(c, c->pmus.types[i].type);
+	if (!c->pmus.ntypes)
+		check_cpus(c, "");
 }
 
 /*
@@ -202,31 +229,34 @@ static void check_threads(struct check *c)
 	waitpid(child, NULL, 0);
 }
 
-static int check_plan(struct check *c, struct err *e)
+static int check_plan(
+	struct check *c, const struct place_options *where, struct plans *plans, struct err *e)
 {
-	int rc;
+	const struct plan_events wanted = {NULL, NULL};
+	int rc = load_plans(&wanted, &c->tree, &c->pmus, where, &c->groups, plans, e);
 
-	c->plan.only = -1;
-	c->plan.level = machine_levels(&c->tree);
-	c->plan.free = machine_free_counters(&c->tree, &c->pmu);
-	rc = plan_add_defaults(&c->plan, &c->pmu, e);
-	return rc < 0 ? rc : plan_assign(&c->plan, &c->pmu, false, e);
+	for (unsigned i = 0; rc == 0 && i < plans->n; i++)
+		rc = plan_assign(&plans->all[i], plans->all[i].pmu, false, e);
+	return rc;
 }
 
 static int check_all(struct check *c, struct err *e)
 {
-	int rc = load_pmu(&c->tree, &c->pmu, e);
+	const struct place_options cpus = {.kind = PLACE_CPU};
+	int rc = load_pmus(&c->tree, &c->pmus, e);
 
 	if (rc == 0)
-		rc = check_plan(c, e);
+		rc = check_plan(c, &cpus, &c->cpus, e);
+	if (rc == 0)
+		rc = check_plan(c, NULL, &c->threads, e);
 	if (rc < 0)
 		return rc;
 	check_mount(c);
-	check_counters(c);
+	check_all_counters(c);
 	check_levels(c);
 	check_names();
 	check_hardware(c);
-	check_cpus(c);
+	check_all_cpus(c);
 	check_threads(c);
 	return c->any ? 0 : PFM_EXIT_FAILED;
 }
@@ -249,8 +279,9 @@ static int check_main(int argc, char **argv, struct err *e)
 	rc = tree_open(&c.tree, mount, e);
 	if (rc == 0)
 		rc = check_all(&c, e);
-	plan_free(&c.plan);
-	pfm_pmu_free(&c.pmu);
+	plans_free(&c.cpus);
+	plans_free(&c.threads);
+	pmus_free(&c.pmus);
 	tree_close(&c.tree);
 	return rc;
 }

@@ -22,6 +22,7 @@ enum { UMASK = 8, CMASK = 24, EVENT_HIGH = 32, CLASS = 56 };
 static const struct option long_options[] = {
 	MOUNT_OPTION_LONG,
 	{"pmu", required_argument, NULL, 'P'},
+	{"type", required_argument, NULL, 'T'},
 	{0},
 };
 
@@ -84,19 +85,36 @@ static void decode_print(
 	printf("  %s, PMD %s\n", levels[event->level], pfm_pmu_counters(room, event->counters));
 }
 
-static int decode_one(
-	const struct pfm_pmu *pmu, const char *text, const char *libpfm, struct err *e)
+static int decode_of(const struct pfm_pmu *pmu, const char *text, const char *libpfm, struct err *e)
+{
+	char prefix[PFM_PREFIX_ROOM];
+	struct pfm_event event;
+	int rc = event_resolve(pmu, text, &event, e);
+
+	if (rc < 0)
+		return rc;
+	if (pmu->type[0])
+		printf("%s: ", pfm_pmu_prefix(prefix, pmu->type));
+	decode_print(pmu, &event, libpfm);
+	return 0;
+}
+
+/* Of @pmu, or for NULL of each type of CPUs that can count it. */
+static int decode_one(const struct pmus *pmus, const struct pfm_pmu *pmu, const char *text,
+	const char *libpfm, struct err *e)
 {
 	struct slice value = slice_of(text), name = slice_cut(&value, '=');
-	struct pfm_event event;
+	bool any = false;
 	uint64_t v;
 	int rc = num_u64(value.n ? value : name, &v, e);
 
-	if (rc == 0)
-		rc = event_resolve(pmu, text, &event, e);
-	if (rc == 0)
-		decode_print(pmu, &event, libpfm);
-	return rc;
+	if (rc == 0 && pmu)
+		return decode_of(pmu, text, libpfm, e);
+	for (unsigned i = 0; rc == 0 && i < pmus->ntypes; i++)
+		any |= decode_of(&pmus->types[i], text, libpfm, e) == 0;
+	if (any)
+		*e = (struct err){0};
+	return any || rc < 0 ? rc : -e->no;
 }
 
 static void decode_count(void *arg, const char *name, const char *desc)
@@ -122,26 +140,30 @@ static int decode_check_libpfm(const char *libpfm, struct err *e)
 
 static int decode_run(int argc, char **argv, struct err *e)
 {
-	const char *mount = NULL, *libpfm = "";
-	struct pfm_pmu pmu;
+	const char *mount = NULL, *libpfm = "", *type = NULL;
+	const struct pfm_pmu *pmu;
+	struct pmus pmus;
 	int c, rc;
 
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "+" MOUNT_OPTION_LETTER, long_options, NULL)) == 'm' ||
-		c == 'P')
-		*(c == 'm' ? &mount : &libpfm) = optarg;
+		c == 'P' || c == 'T')
+		*(c == 'm' ? &mount : c == 'P' ? &libpfm : &type) = optarg;
 	if (c != -1)
 		return err_set(e, EINVAL, "see pfm help decode");
 	if (optind == argc)
 		return err_set(e, EINVAL, "give a value; see pfm help decode");
 	rc = decode_check_libpfm(libpfm, e);
 	if (rc == 0)
-		rc = load_pmu_of(mount, &pmu, e);
+		rc = load_pmus_of(mount, &pmus, e);
 	if (rc < 0)
 		return rc;
+	pmu = pmus.ntypes ? NULL : &pmus.common;
+	if (type)
+		rc = pmus_find(&pmus, type, &pmu, e);
 	for (int i = optind; rc == 0 && i < argc; i++)
-		rc = decode_one(&pmu, argv[i], libpfm, e);
-	pfm_pmu_free(&pmu);
+		rc = decode_one(&pmus, pmu, argv[i], libpfm, e);
+	pmus_free(&pmus);
 	return rc;
 }
 
@@ -149,10 +171,10 @@ const struct pfm_command cmd_decode = {
 	.name = "decode",
 	.summary = "tell the event that a value of a PMC counts",
 	.usage =
-		"Usage: pfm decode [-m DIR] [--pmu=PMU] VALUE...\n"
+		"Usage: pfm decode [-m DIR] [--pmu=PMU] [--type=TYPE] VALUE...\n"
 		"Tell the event that a value of a PMC counts, at which level, and which PMDs\n"
 		"can count it. pmcN=VALUE is a value of PMC N: pmc16=0x3.\n"
-		"\n" MOUNT_OPTION_USAGE
+		"\n" TYPE_OPTION_USAGE MOUNT_OPTION_USAGE
 		"      --pmu=PMU            names of that PMU of libpfm4, like skl, too (default:\n"
 		"                           of this machine's)\n",
 	.run = decode_run,

@@ -10,12 +10,14 @@
 
 struct encode_options {
 	const char *mount;
+	const char *type; /* of CPUs; NULL: as the events say */
 	bool regs;
 };
 
 static const struct option long_options[] = {
 	MOUNT_OPTION_LONG,
 	{"regs", no_argument, NULL, 'r'},
+	{"type", required_argument, NULL, 'T'},
 	{0},
 };
 
@@ -30,6 +32,8 @@ static int encode_parse_options(int argc, char **argv, struct encode_options *o,
 			o->mount = optarg;
 		else if (c == 'r')
 			o->regs = true;
+		else if (c == 'T')
+			o->type = optarg;
 		else
 			return err_set(e, EINVAL, "see pfm help encode");
 	}
@@ -63,50 +67,72 @@ static int encode_print_regs(
 	return 0;
 }
 
-static int encode_events(const struct pfm_pmu *pmu, int argc, char **argv, bool regs, struct err *e)
+/* The PMU of the CPUs that --type or the prefix of the event names, or what all CPUs have. */
+static int encode_find_pmu(const struct pmus *pmus, const char *type, const char *event,
+	const struct pfm_pmu **pmu, struct err *e)
 {
+	const char *named = type ? type : event_type(&pmus->common, event);
+
+	*pmu = &pmus->common;
+	return named ? pmus_find(pmus, named, pmu, e) : 0;
+}
+
+/* Registers of one context are those of one CPU: the type that an event names is that of all. */
+static const char *encode_find_type(const struct pmus *pmus, char *const *events)
+{
+	const char *type = NULL;
+
+	for (; *events && !type; events++)
+		type = event_type(&pmus->common, *events);
+	return type;
+}
+
+static int encode_events(
+	const struct pmus *pmus, const struct encode_options *o, char *const *names, struct err *e)
+{
+	const char *type = o->regs && !o->type ? encode_find_type(pmus, names) : o->type;
+	const struct pfm_pmu *pmu[EVENT_MAX];
 	struct pfm_event events[EVENT_MAX];
+	unsigned n = 0;
 
-	if (argc > EVENT_MAX)
-		return err_set(e, EINVAL, "more than %d events", EVENT_MAX);
-	for (int i = 0; i < argc; i++) {
-		int rc = event_resolve(pmu, argv[i], &events[i], e);
-
-		if (rc < 0)
-			return rc;
-	}
-	if (regs)
-		return encode_print_regs(pmu, events, (unsigned)argc, e);
-	for (int i = 0; i < argc; i++)
-		encode_print_value(pmu, &events[i]);
+	for (; names[n]; n++)
+		if (n == EVENT_MAX)
+			return err_set(e, EINVAL, "more than %d events", EVENT_MAX);
+		else if (encode_find_pmu(pmus, type, names[n], &pmu[n], e) < 0 ||
+			 event_resolve(pmu[n], names[n], &events[n], e) < 0)
+			return -e->no;
+	if (o->regs)
+		return encode_print_regs(pmu[0], events, n, e);
+	for (unsigned i = 0; i < n; i++)
+		encode_print_value(pmu[i], &events[i]);
 	return 0;
 }
 
 static int encode_run(int argc, char **argv, struct err *e)
 {
 	struct encode_options o = {0};
-	struct pfm_pmu pmu;
+	struct pmus pmus;
 	int rc = encode_parse_options(argc, argv, &o, e);
 
 	if (rc == 0)
-		rc = load_pmu_of(o.mount, &pmu, e);
+		rc = load_pmus_of(o.mount, &pmus, e);
 	if (rc < 0)
 		return rc;
-	rc = encode_events(&pmu, argc - optind, argv + optind, o.regs, e);
-	pfm_pmu_free(&pmu);
+	rc = encode_events(&pmus, &o, argv + optind, e);
+	pmus_free(&pmus);
 	return rc;
 }
 
 const struct pfm_command cmd_encode = {
 	.name = "encode",
 	.summary = "print the value of a PMC that counts an event",
-	.usage = "Usage: pfm encode [-r] [-m DIR] EVENT...\n"
+	.usage = "Usage: pfm encode [-r] [--type=TYPE] [-m DIR] EVENT...\n"
 		 "Print the value of a PMC that counts each event, in a line each, for\n"
 		 "echo VALUE > pmc/0.\n"
 		 "\n"
 		 "  -r, --regs               choose counters for all events together, and print\n"
 		 "                           lines for the file regs of a "
-		 "context\n" MOUNT_OPTION_USAGE "\n"
+		 "context\n" TYPE_OPTION_USAGE MOUNT_OPTION_USAGE "\n"
 		 "An event without :u or :k is counted at user and kernel level.\n"
 		 "pfm-events(5) explains events, `pfm list` lists them.\n",
 	.run = encode_run,

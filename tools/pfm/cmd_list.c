@@ -19,6 +19,7 @@ struct list {
 
 static const struct option long_options[] = {
 	MOUNT_OPTION_LONG,
+	{"type", required_argument, NULL, 'T'},
 	{0},
 };
 
@@ -30,7 +31,8 @@ static bool list_wants(const struct list *l, const char *name, const char *desc)
 /* The counters of this PMU decide: an event without any is not listed. */
 static void list_print_row(struct list *l, const struct event_row *r)
 {
-	char room[PFM_COUNTERS_ROOM], name[EVENT_SOURCE + 2 + EVENT_NAME];
+	char room[PFM_COUNTERS_ROOM], name[PFM_PREFIX_ROOM + EVENT_SOURCE + 4 + EVENT_NAME];
+	char prefix[PFM_PREFIX_ROOM];
 	struct pfm_event event;
 	struct err e;
 
@@ -38,6 +40,9 @@ static void list_print_row(struct list *l, const struct event_row *r)
 		l->source.n ? "::" : "", r->name);
 	if (event_resolve(l->pmu, name, &event, &e) < 0)
 		return;
+	if (l->pmu->type[0] && !l->source.n)
+		snprintf(name, sizeof(name), "%s/%s/", pfm_pmu_prefix(prefix, l->pmu->type),
+			r->name);
 	printf("%-44s 0x%04" PRIx64 "  PMD %s\n", name, event.code,
 		pfm_pmu_counters(room, event.counters));
 	if (r->desc[0])
@@ -110,13 +115,45 @@ static void list_cut_source(struct list *l)
 	l->word = slice_of(sep + 2);
 }
 
-static int list_all(
-	const struct pfm_pmu *pmu, const struct group_list *groups, const char *word, struct err *e)
+/* The events of CPUs of each type, or of @type unless it is NULL. */
+static int list_types(struct list *l, const struct pmus *pmus, const char *type, struct err *e)
 {
+	char name[PFM_PMU_NAME];
+	int rc = 0;
+
+	/* TYPE::WORD has the same meaning. */
+	snprintf(name, sizeof(name), "%.*s", (int)l->source.n, l->source.p);
+	if (!type && l->source.n && pmus_find(pmus, name, &l->pmu, e) == 0) {
+		l->source.n = 0;
+		type = l->pmu->type;
+	}
+	*e = (struct err){0};
+	if (type)
+		rc = pmus_find(pmus, type, &l->pmu, e);
+	if (rc < 0 || type || l->source.n || !pmus->ntypes) {
+		if (rc == 0)
+			list_rows(l);
+		return rc;
+	}
+	for (unsigned i = 0; i < pmus->ntypes; i++) {
+		l->pmu = &pmus->types[i];
+		list_rows(l);
+	}
+	l->pmu = &pmus->common;
+	return 0;
+}
+
+static int list_all(const struct pmus *pmus, const char *type, const struct group_list *groups,
+	const char *word, struct err *e)
+{
+	const struct pfm_pmu *pmu = &pmus->common;
 	struct list l = {.pmu = pmu, .word = slice_of(word)};
+	int rc;
 
 	list_cut_source(&l);
-	list_rows(&l);
+	rc = list_types(&l, pmus, type, e);
+	if (rc < 0)
+		return rc;
 	/* A simulated PMU is not the machine's, whose names libpfm4 has. */
 	if (l.source.n || strcmp(pmu->backend, "sim") != 0)
 		libpfm_each(l.source, list_print_libpfm, &l);
@@ -130,37 +167,38 @@ static int list_all(
 
 static int list_run(int argc, char **argv, struct err *e)
 {
-	const char *mount = NULL;
+	const char *mount = NULL, *type = NULL;
 	struct group_list groups;
-	struct pfm_pmu pmu;
+	struct pmus pmus;
 	int c, rc;
 
 	optind = 1;
-	while ((c = getopt_long(argc, argv, "+" MOUNT_OPTION_LETTER, long_options, NULL)) == 'm')
-		mount = optarg;
+	while ((c = getopt_long(argc, argv, "+" MOUNT_OPTION_LETTER, long_options, NULL)) == 'm' ||
+		c == 'T')
+		*(c == 'm' ? &mount : &type) = optarg;
 	if (c != -1 || argc - optind > 1)
 		return err_set(e, EINVAL, "see pfm help list");
-	rc = load_pmu_of(mount, &pmu, e);
+	rc = load_pmus_of(mount, &pmus, e);
 	if (rc < 0)
 		return rc;
 	rc = load_groups(&groups, e);
 	if (rc == 0) {
-		rc = list_all(&pmu, &groups, optind < argc ? argv[optind] : "", e);
+		rc = list_all(&pmus, type, &groups, optind < argc ? argv[optind] : "", e);
 		group_free(&groups);
 	}
-	pfm_pmu_free(&pmu);
+	pmus_free(&pmus);
 	return rc;
 }
 
 const struct pfm_command cmd_list = {
 	.name = "list",
 	.summary = "list the events and groups that this PMU counts",
-	.usage = "Usage: pfm list [-m DIR] [WORD]\n"
+	.usage = "Usage: pfm list [--type=TYPE] [-m DIR] [WORD]\n"
 		 "List the events that the PMU of a mount counts: name, code, and the PMDs that\n"
 		 "can count it. Groups of events with metrics follow. With WORD, list what has\n"
 		 "it in its name or description.\n"
 		 "SOURCE:: or SOURCE::WORD lists an event file, or a PMU of libpfm4.\n"
-		 "\n" MOUNT_OPTION_USAGE "\n"
+		 "\n" TYPE_OPTION_USAGE MOUNT_OPTION_USAGE "\n"
 		 "pfm-events(5) explains names.\n",
 	.run = list_run,
 };

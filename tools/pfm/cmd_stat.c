@@ -29,8 +29,8 @@ struct stat_run {
 	struct stat_options options;
 	struct session session;
 	struct report report;
-	struct plan plan;
-	struct pfm_pmu pmu;
+	struct plans plans;
+	struct pmus pmus;
 	struct tree tree;
 	struct tallies tallies[2]; /* of the command, or of two that are compared */
 	unsigned command;          /* the one that runs, as an index of tallies */
@@ -52,14 +52,22 @@ static int stat_offer_sets(struct err *e)
 
 static int stat_plan(struct stat_run *s, struct err *e)
 {
-	struct plan *p = &s->plan;
-	int rc = load_plan(&s->options.wanted, &s->tree, &s->pmu, &s->groups, p, e);
+	struct plans *plans = &s->plans;
+	int rc = load_plans(
+		&s->options.wanted, &s->tree, &s->pmus, &s->options.where, &s->groups, plans, e);
 
-	p->timeout_ns = stat_slice_ns;
-	if (rc == 0)
-		rc = plan_assign(p, &s->pmu, s->options.mux || s->options.rerun, e);
-	/* Turns would not make room for a single one. */
-	return (rc == -EBUSY || rc == -ENOSPC) && p->n > 1 ? stat_offer_sets(e) : rc;
+	for (unsigned i = 0; rc == 0 && i < plans->n; i++) {
+		struct plan *p = &plans->all[i];
+
+		p->timeout_ns = stat_slice_ns;
+		rc = plan_assign(p, p->pmu, s->options.mux || s->options.rerun, e);
+		/* Turns would not make room for a single one. */
+		if ((rc == -EBUSY || rc == -ENOSPC) && p->n > 1)
+			rc = stat_offer_sets(e);
+		if (rc < 0 && p->pmu->type[0])
+			err_prefix(e, "CPUs of type %s", p->pmu->type);
+	}
+	return rc;
 }
 
 static int stat_open(struct stat_run *s, struct err *e)
@@ -72,12 +80,14 @@ static int stat_open(struct stat_run *s, struct err *e)
 		fprintf(stderr,
 			"pfm stat: no hardware events (msr: %s); counting those of the kernel\n",
 			s->tree.reason.text);
-	rc = load_pmu(&s->tree, &s->pmu, e);
+	rc = load_pmus(&s->tree, &s->pmus, e);
 	if (rc == 0)
 		rc = stat_plan(s, e);
 	if (rc == 0)
 		rc = places_check_tree(&s->options.where, &s->tree, e);
-	return rc == 0 && s->options.regions ? regions_open(&s->table, &s->tree, &s->plan, e) : rc;
+	return rc == 0 && s->options.regions
+		       ? regions_open(&s->table, &s->tree, &s->plans.all[0], e)
+		       : rc;
 }
 
 /* The counts do not mix with the command's own output. */
@@ -131,25 +141,42 @@ static void stat_header(struct stat_run *s)
 }
 
 /* Counts of a pass; those of all passes are shown together. */
-static int stat_take(struct session *session, const struct scope *scope, const struct reading *r,
-	uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
+static int stat_take(struct session *session, const struct scope *scope, const struct plan *plan,
+	const struct reading *r, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
 	struct stat_run *s = session->arg;
 	struct counts c;
 
-	counts_of(&c, &s->plan, r);
+	counts_of(&c, plan, r);
 	if (!session->interval_ns)
-		return tallies_take(&s->tallies[s->command], scope, &c, &s->plan, elapsed_ns,
-			s->options.nruns, e);
+		return tallies_take(
+			&s->tallies[s->command], scope, &c, plan, elapsed_ns, s->options.nruns, e);
 	stat_header(s);
+	s->report.plan = plan;
 	report_counts(&s->report, scope, &c, time_ns, elapsed_ns);
 	return stat_flush(s, e);
+}
+
+/* How often the command runs, so that each event set of each type of CPUs is counted once. */
+static unsigned stat_passes(const struct stat_run *s)
+{
+	unsigned passes = 1;
+
+	for (unsigned i = 0; s->options.rerun && i < s->plans.n; i++)
+		passes = s->plans.all[i].nsets > passes ? s->plans.all[i].nsets : passes;
+	return passes;
+}
+
+static void stat_set_only(struct stat_run *s, int set)
+{
+	for (unsigned i = 0; i < s->plans.n; i++)
+		s->plans.all[i].only = set;
 }
 
 /* Before pass @pass of the run that comes @n runs after the first. */
 static void stat_progress(const struct stat_run *s, unsigned n, int pass)
 {
-	unsigned passes = s->options.rerun ? s->plan.nsets : 1;
+	unsigned passes = stat_passes(s);
 	unsigned all = (unsigned)s->options.nruns * passes * (s->options.compare ? 2 : 1);
 
 	if (all > 1 && isatty(STDERR_FILENO))
@@ -159,8 +186,9 @@ static void stat_progress(const struct stat_run *s, unsigned n, int pass)
 /* Shows the counts of a scope in a run, unless statistics alone are shown. */
 static void stat_show_tally(struct stat_run *s, struct tally *t, bool show)
 {
-	runs_add(&t->runs, &s->plan, &t->counts, t->elapsed_ns);
-	for (unsigned i = 0; i < s->plan.n; i++)
+	s->report.plan = t->plan;
+	runs_add(&t->runs, t->plan, &t->counts, t->elapsed_ns);
+	for (unsigned i = 0; i < t->plan->n; i++)
 		s->report.lost |= t->counts.all[i].lost.no != 0;
 	if (show)
 		report_counts(&s->report, t->scope, &t->counts, t->elapsed_ns, t->elapsed_ns);
@@ -194,7 +222,7 @@ static int stat_show_regions(struct stat_run *s, struct err *e)
 	if (rc < 0)
 		return rc;
 	stat_header(s);
-	while (regions_next(&list, &s->plan, &sum)) {
+	while (regions_next(&list, &s->plans.all[0], &sum)) {
 		name_clean(sum.name);
 		report_region(&s->report, &sum, time_ns);
 	}
@@ -211,15 +239,15 @@ static int stat_show_regions(struct stat_run *s, struct err *e)
 /* A run of the command, or of one of two that are compared. */
 static int stat_run_once(struct stat_run *s, unsigned n, struct err *e)
 {
-	int passes = s->options.rerun ? (int)s->plan.nsets : 1, rc = 0;
+	int passes = (int)stat_passes(s), rc = 0;
 
 	tallies_clear(&s->tallies[s->command]);
 	for (int pass = 0; rc == 0 && pass < passes; pass++) {
-		s->plan.only = s->options.rerun ? pass : -1;
+		stat_set_only(s, s->options.rerun ? pass : -1);
 		stat_progress(s, n, pass);
 		rc = session_run(&s->session, e);
 	}
-	s->plan.only = -1;
+	stat_set_only(s, -1);
 	/* A run that was cut short is shown if it is the only one, and no part of the statistics.
 	 */
 	if (rc == 0 && s->options.regions)
@@ -275,8 +303,11 @@ static void stat_summarize(struct stat_run *s)
 	if (s->options.compare || s->options.nruns == 1 || !t->n || !t->all[0]->runs.n)
 		return;
 	statistics_begin(&s->report, t->all[0]->runs.n);
-	for (unsigned i = 0; i < t->n; i++)
+	for (unsigned i = 0; i < t->n; i++) {
+		s->report.plan = t->all[i]->plan;
 		statistics_report(&s->report, t->all[i]->scope, &t->all[i]->runs);
+	}
+	s->report.plan = t->all[0]->plan;
 	statistics_end(&s->report, &t->all[0]->runs);
 }
 
@@ -333,9 +364,9 @@ static int stat_main(int argc, char **argv, struct err *e)
 		.session = {.signals = SIGNALS_NONE,
 			.report = stat_take,
 			.tree = &s.tree,
-			.plan = &s.plan,
+			.plans = &s.plans,
 			.arg = &s},
-		.report = {.plan = &s.plan},
+		.report = {.plan = &s.plans.all[0]},
 		.tree = {.dir = -1},
 		.table = REGIONS_NONE,
 	};
@@ -352,8 +383,8 @@ static int stat_main(int argc, char **argv, struct err *e)
 	tallies_free(&s.tallies[0]);
 	tallies_free(&s.tallies[1]);
 	regions_close(&s.table);
-	plan_free(&s.plan);
-	pfm_pmu_free(&s.pmu);
+	plans_free(&s.plans);
+	pmus_free(&s.pmus);
 	group_free(&s.groups);
 	tree_close(&s.tree);
 	if (s.report.out)

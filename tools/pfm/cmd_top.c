@@ -64,14 +64,14 @@ struct top_run {
 	struct table table;
 	struct screen screen;
 	struct signals signals;
-	struct plan plan;
-	struct pfm_pmu pmu;
+	struct plans plans; /* one */
+	struct pmus pmus;
 	struct tree tree;
 	struct group_list groups;
 	struct plan_events wanted;
 	const char *sort;
 	uint64_t interval_ns, begin_ns, count;
-	bool by_context;    /* @contexts, and neither @top nor @plan */
+	bool by_context;    /* @contexts, and neither @top nor @plans */
 	bool batch, header; /* it is printed */
 	bool lost;          /* a count that is printed is */
 };
@@ -172,8 +172,8 @@ static int top_sort_column(struct top_run *r, struct err *e)
 	if (!r->sort)
 		return 0;
 	r->table.sort = -1;
-	for (unsigned i = 0; i < r->plan.n; i++)
-		if (strcmp(r->plan.events[i].name, r->sort) == 0)
+	for (unsigned i = 0; i < r->plans.all[0].n; i++)
+		if (strcmp(r->plans.all[0].events[i].name, r->sort) == 0)
 			r->table.sort = (int)i;
 	return r->table.sort >= 0 || strcmp(r->sort, "id") == 0
 		       ? 0
@@ -182,10 +182,10 @@ static int top_sort_column(struct top_run *r, struct err *e)
 
 static int top_plan(struct top_run *r, struct err *e)
 {
-	int rc = load_plan(&r->wanted, &r->tree, &r->pmu, &r->groups, &r->plan, e);
+	int rc = load_plans(&r->wanted, &r->tree, &r->pmus, NULL, &r->groups, &r->plans, e);
 
 	if (rc == 0)
-		rc = plan_assign(&r->plan, &r->pmu, false, e);
+		rc = plan_assign(&r->plans.all[0], &r->pmus.common, false, e);
 	return rc < 0 ? rc : top_sort_column(r, e);
 }
 
@@ -208,7 +208,7 @@ static int top_begin(struct top_run *r, struct err *e)
 			"perfmonfs is not mounted, so that there are no contexts: give a mount "
 			"with --mount");
 	if (rc == 0)
-		rc = load_pmu(&r->tree, &r->pmu, e);
+		rc = load_pmus(&r->tree, &r->pmus, e);
 	if (rc == 0)
 		rc = signals_open(&r->signals, e);
 	if (rc < 0)
@@ -231,7 +231,7 @@ static void top_header(const struct top_run *r, struct text *t)
 	if (r->by_context)
 		contexts_header(t);
 	else
-		table_header(t, &r->table, &r->plan);
+		table_header(t, &r->table, &r->plans.all[0]);
 }
 
 static unsigned top_rows(const struct top_run *r)
@@ -244,13 +244,13 @@ static void top_row(const struct top_run *r, struct text *t, unsigned i)
 	if (r->by_context)
 		contexts_row(t, &r->contexts, i);
 	else
-		table_row(t, &r->table, &r->plan, &r->top.rows[i]);
+		table_row(t, &r->table, &r->plans.all[0], &r->top.rows[i]);
 }
 
 static bool top_has_lost(const struct top_run *r)
 {
 	for (unsigned i = 0; !r->by_context && i < r->top.n; i++)
-		for (unsigned event = 0; event < r->plan.n; event++)
+		for (unsigned event = 0; event < r->plans.all[0].n; event++)
 			if (isnan(r->top.rows[i].rates[event]))
 				return true;
 	return r->contexts.lost;
@@ -302,7 +302,7 @@ static void top_page_head(const struct top_run *r, struct text *t)
 		(unsigned long long)(r->interval_ns / 1000000));
 	text_printf(t, "%.*s\n", columns, line);
 	snprintf(line, sizeof(line), "q: quit  s: sort (%s)%s",
-		sort < 0 ? "id" : r->plan.events[sort].name,
+		sort < 0 ? "id" : r->plans.all[0].events[sort].name,
 		r->top.where.kind == PLACE_CPU ? ""
 		: r->top.by_process            ? "  b: by (process)"
 					       : "  b: by (thread)");
@@ -363,7 +363,8 @@ static int top_key(struct top_run *r, char key)
 		return 1;
 	case 's':
 		if (!r->by_context)
-			r->table.sort = r->table.sort + 1 < (int)r->plan.n ? r->table.sort + 1 : -1;
+			r->table.sort =
+				r->table.sort + 1 < (int)r->plans.all[0].n ? r->table.sort + 1 : -1;
 		return 0;
 	case 'b':
 		r->top.by_process = !r->top.by_process;
@@ -427,8 +428,8 @@ static int top_loop(struct top_run *r, struct err *e)
 static int top_main(int argc, char **argv, struct err *e)
 {
 	struct top_run r = {
-		.top = {.tree = &r.tree, .plan = &r.plan},
-		.contexts = {.tree = &r.tree, .pmu = &r.pmu},
+		.top = {.tree = &r.tree, .plan = &r.plans.all[0]},
+		.contexts = {.tree = &r.tree, .pmu = &r.pmus.common},
 		.tree = {.dir = -1},
 		.signals = SIGNALS_NONE,
 		.table = {.id = ""},
@@ -444,8 +445,8 @@ static int top_main(int argc, char **argv, struct err *e)
 	contexts_free(&r.contexts);
 	top_close(&r.top);
 	signals_close(&r.signals);
-	plan_free(&r.plan);
-	pfm_pmu_free(&r.pmu);
+	plans_free(&r.plans);
+	pmus_free(&r.pmus);
 	group_free(&r.groups);
 	tree_close(&r.tree);
 	return rc == 0 && r.lost ? PFM_EXIT_LOST : rc;

@@ -47,7 +47,7 @@ struct who_item {
 
 struct who {
 	struct tree tree;
-	struct pfm_pmu pmu;
+	struct pmus pmus;
 	bool json;
 	/* CPUs with the same state are one entry. */
 	struct text same;
@@ -134,6 +134,11 @@ static void who_json(const struct who_item *item)
 	json_string(&t, *item->since ? item->since : NULL);
 	text_printf(&t, ",\"text\":");
 	json_string(&t, item->sentence);
+	snprintf(name, sizeof(name), "%.*s", (int)c->type.n, c->type.p);
+	if (c->type.n) {
+		text_printf(&t, ",\"type\":");
+		json_string(&t, name);
+	}
 	if (text_ok(&t))
 		printf("%s}\n", t.p);
 }
@@ -143,8 +148,13 @@ static void who_add_text(struct text *t, const struct who_item *item)
 {
 	char room[PFM_COUNTERS_ROOM];
 
-	text_printf(t, "%-15s ", item->line->thread ? "" : pfm_pmu_counters(room, item->counters));
-	wrap_text(t, item->sentence, WHO_INDENT, WHO_COLUMNS);
+	const struct cpus_line *c = item->line;
+	char sentence[WHO_SENTENCE + 80];
+
+	text_printf(t, "%-15s ", c->thread ? "" : pfm_pmu_counters(room, item->counters));
+	snprintf(sentence, sizeof(sentence), "%.*s%s%s", (int)c->type.n, c->type.p,
+		c->type.n ? ": " : "", item->sentence);
+	wrap_text(t, sentence, WHO_INDENT, WHO_COLUMNS);
 }
 
 /* Prints the CPUs that have the same lines. */
@@ -194,16 +204,25 @@ static void who_simple(struct who_item *item, const char *state, const char *sen
 	snprintf(item->sentence, sizeof(item->sentence), "%s", sentence);
 }
 
+static const struct pfm_pmu *who_pmu(const struct who *w, const struct cpus_line *c)
+{
+	for (unsigned i = 0; i < w->pmus.ntypes; i++)
+		if (slice_is(c->type, w->pmus.types[i].type))
+			return &w->pmus.types[i];
+	return &w->pmus.common;
+}
+
 /* Each counter that other software uses, then the others. */
 static void who_in_use(struct who *w, struct text *t, const struct cpus_line *c)
 {
-	struct who_item item = {.line = c}, others = {.line = c, .counters = w->pmu.all};
+	const struct pfm_pmu *pmu = who_pmu(w, c);
+	struct who_item item = {.line = c}, others = {.line = c, .counters = pmu->all};
 	struct cpus_line users = *c;
 	struct slice by;
 	unsigned pmc;
 
 	while (cpus_next_user(&users, &pmc, &by)) {
-		item.counters = machine_counters(&w->pmu, pmc);
+		item.counters = machine_counters(pmu, pmc);
 		others.counters &= ~item.counters;
 		item.state = "in use";
 		snprintf(item.sentence, sizeof(item.sentence), "in use by %.*s", (int)by.n, by.p);
@@ -216,7 +235,7 @@ static void who_in_use(struct who *w, struct text *t, const struct cpus_line *c)
 
 static void who_cpu(struct who *w, struct text *t, const struct cpus_line *c)
 {
-	struct who_item item = {.line = c, .counters = w->pmu.all};
+	struct who_item item = {.line = c, .counters = who_pmu(w, c)->all};
 
 	switch (c->state) {
 	case CPUS_IN_USE:
@@ -310,11 +329,11 @@ static int who_main(int argc, char **argv, struct err *e)
 		return err_set(e, EINVAL, "%s: see `pfm help who`", argv[optind]);
 	rc = tree_open(&w.tree, mount, e);
 	if (rc == 0)
-		rc = load_pmu(&w.tree, &w.pmu, e);
+		rc = load_pmus(&w.tree, &w.pmus, e);
 	if (rc == 0)
 		rc = who_show(&w, e);
 	text_free(&w.same);
-	pfm_pmu_free(&w.pmu);
+	pmus_free(&w.pmus);
 	tree_close(&w.tree);
 	return rc;
 }

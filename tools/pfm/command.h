@@ -25,6 +25,10 @@ enum {
 #define MOUNT_OPTION_USAGE                                                                         \
 	"  -m, --mount=DIR          the mount (default: $PERFMONFS, or the first one)\n"
 
+/* Where CPUs have different PMUs. */
+#define TYPE_OPTION_USAGE                                                                          \
+	"      --type=TYPE          for CPUs of that type, like core or cpu_core\n"
+
 struct pfm_command {
 	const char *name;
 	const char *summary; /* what it does, in a line for `pfm help` */

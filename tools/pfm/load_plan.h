@@ -5,15 +5,19 @@
 
 #include "base/err.h"
 #include "tools/pfm/events/group.h"
-#include "tools/pfm/events/pfm_pmu.h"
+#include "tools/pfm/load_pmu.h"
+#include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/tree/tree.h"
 
 /*
- * Makes a plan of them, without counters: plan_assign() is next. Reads @groups, which must stay, if
- * a group is wanted; group_free() it, and plan_free() @p, also after a failure.
+ * Makes plans of them, without counters: plan_assign() is next. Where @where names CPUs of several
+ * types, there is one for each type; without, one for what all CPUs have. @pmus must stay. Reads
+ * @groups, which must stay, if a group is wanted; group_free() it, and plans_free() @plans, also
+ * after a failure.
  */
-int load_plan(const struct plan_events *wanted, const struct tree *t, const struct pfm_pmu *pmu,
-	struct group_list *groups, struct plan *p, struct err *e);
+int load_plans(const struct plan_events *wanted, const struct tree *t, const struct pmus *pmus,
+	const struct place_options *where, struct group_list *groups, struct plans *plans,
+	struct err *e);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/pfm/load_pmu.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 #include "tools/pfm/tree/cpu_types.h"
 
 enum {
-	PMCS = 3, /* of load_names */
+	BACKEND = 2, /* of load_names; the same for all types */
+	PMCS,
 	PMDS,
 	NFILES = 6,
 	CPUINFO_PIECE = 512, /* what matters of the first processor; the kernel makes no more */
@@ -75,39 +77,49 @@ static int load_type(const struct tree *t, const char *type, const char *name, s
 	return rc;
 }
 
-/* What counts on each CPU, where these are of several types. */
-static int load_common(const struct tree *t, struct text texts[NFILES], struct err *e)
-{
+/* The files of the tree, and the types of CPUs. */
+struct load {
+	struct text texts[NFILES];
+	struct text words; /* the types, a word each */
 	char types[CPU_TYPES_MAX][CPU_TYPES_NAME];
-	int n = cpu_types_list(t, types, e), rc = n;
+	int ntypes;
+};
 
-	if (n <= 0)
-		return n;
-	for (int file = PMCS; file <= PMDS; file++) {
-		text_free(&texts[file]);
-		rc = 0;
-		for (int i = 0; rc == 0 && i < n; i++)
-			rc = load_type(t, types[i], load_names[file], &texts[file], i == 0, e);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
+/* What all CPUs have of a file, where these are of several types. */
+static int load_common(const struct tree *t, struct load *l, int file, struct err *e)
+{
+	int rc = 0;
+
+	text_free(&l->texts[file]);
+	for (int i = 0; rc == 0 && i < l->ntypes; i++)
+		rc = load_type(t, l->types[i], load_names[file], &l->texts[file], i == 0, e);
+	return rc;
 }
 
-static int load_parse(const struct text texts[NFILES], struct pfm_pmu *pmu, struct err *e)
+static void load_free(struct load *l)
+{
+	for (int i = 0; i < NFILES; i++)
+		text_free(&l->texts[i]);
+	text_free(&l->words);
+}
+
+/* @type "": of all CPUs. */
+static int load_parse(const struct load *l, const char *type, struct pfm_pmu *pmu, struct err *e)
 {
 	struct pfm_cpu cpu = load_cpu();
 	struct slice s[NFILES];
 	int rc;
 
 	for (int i = 0; i < NFILES; i++)
-		s[i] = (struct slice){texts[i].p, texts[i].n};
+		s[i] = (struct slice){l->texts[i].p, l->texts[i].n};
 	rc = pfm_pmu_parse(&(struct pfm_pmu_text){.name = s[0],
 				   .model = s[1],
 				   .backend = s[2],
-				   .pmcs = s[3],
-				   .pmds = s[4],
-				   .events = s[5]},
+				   .pmcs = s[PMCS],
+				   .pmds = s[PMDS],
+				   .events = s[5],
+				   .types = {l->words.p, l->words.n},
+				   .type = slice_of(type)},
 		&cpu, pmu, e);
 	if (rc < 0)
 		return rc;
@@ -117,18 +129,91 @@ static int load_parse(const struct text texts[NFILES], struct pfm_pmu *pmu, stru
 	return rc;
 }
 
-int load_pmu(const struct tree *t, struct pfm_pmu *pmu, struct err *e)
+/* Reads what all PMUs have, and the types. */
+static int load_begin(const struct tree *t, struct load *l, struct err *e)
 {
-	struct text texts[NFILES] = {0};
-	int rc = load_texts(t, texts, e);
+	int rc = load_texts(t, l->texts, e);
 
 	if (rc == 0)
-		rc = load_common(t, texts, e);
+		rc = l->ntypes = cpu_types_list(t, l->types, e);
+	for (int i = 0; i < l->ntypes; i++)
+		text_printf(&l->words, "%s ", l->types[i]);
+	return rc < 0 ? rc : 0;
+}
+
+static int load_all_types(const struct tree *t, struct load *l, struct pfm_pmu *pmu, struct err *e)
+{
+	int rc = 0;
+
+	for (int file = PMCS; rc == 0 && l->ntypes && file <= PMDS; file++)
+		rc = load_common(t, l, file, e);
+	return rc < 0 ? rc : load_parse(l, "", pmu, e);
+}
+
+static int load_one_type(
+	const struct tree *t, struct load *l, const char *type, struct pfm_pmu *pmu, struct err *e)
+{
+	int rc = 0;
+
+	for (int file = 0; rc == 0 && file < NFILES; file++) {
+		if (file == BACKEND)
+			continue;
+		text_free(&l->texts[file]);
+		rc = load_type(t, type, load_names[file], &l->texts[file], true, e);
+	}
+	return rc < 0 ? rc : load_parse(l, type, pmu, e);
+}
+
+int load_pmu(const struct tree *t, struct pfm_pmu *pmu, struct err *e)
+{
+	__attribute__((cleanup(load_free))) struct load l = {.ntypes = 0};
+	int rc = load_begin(t, &l, e);
+
+	return rc < 0 ? rc : load_all_types(t, &l, pmu, e);
+}
+
+int load_pmus(const struct tree *t, struct pmus *p, struct err *e)
+{
+	__attribute__((cleanup(load_free))) struct load l = {.ntypes = 0};
+	int rc = load_begin(t, &l, e);
+
+	*p = (struct pmus){.ntypes = 0};
 	if (rc == 0)
-		rc = load_parse(texts, pmu, e);
-	for (int i = 0; i < NFILES; i++)
-		text_free(&texts[i]);
+		rc = load_all_types(t, &l, &p->common, e);
+	for (int i = 0; rc == 0 && i < l.ntypes; i++) {
+		rc = load_one_type(t, &l, l.types[i], &p->types[i], e);
+		p->ntypes += rc == 0;
+	}
+	if (rc < 0)
+		pmus_free(p);
 	return rc;
+}
+
+void pmus_free(struct pmus *p)
+{
+	pfm_pmu_free(&p->common);
+	for (unsigned i = 0; i < p->ntypes; i++)
+		pfm_pmu_free(&p->types[i]);
+	p->ntypes = 0;
+}
+
+int pmus_find(const struct pmus *p, const char *type, const struct pfm_pmu **pmu, struct err *e)
+{
+	TEXT_CLEANUP struct text known = {0};
+	char prefix[PFM_PREFIX_ROOM];
+
+	for (unsigned i = 0; i < p->ntypes; i++) {
+		*pmu = &p->types[i];
+		if (strcmp(type, (*pmu)->type) == 0 ||
+			strcmp(type, pfm_pmu_prefix(prefix, (*pmu)->type)) == 0)
+			return 0;
+		text_printf(&known, "%s%s", i ? ", " : "", (*pmu)->type);
+	}
+	if (!p->ntypes)
+		return err_set(
+			e, EINVAL, "%.40s: all CPUs here have the same PMU: give no type", type);
+	return err_set(e, EINVAL, "%.40s: no type of CPUs: there are %s", type,
+		known.p ? known.p : "others");
 }
 
 static int load_group_file(
@@ -149,14 +234,14 @@ int load_groups(struct group_list *list, struct err *e)
 	return rc;
 }
 
-int load_pmu_of(const char *mount, struct pfm_pmu *pmu, struct err *e)
+int load_pmus_of(const char *mount, struct pmus *p, struct err *e)
 {
 	struct tree t;
 	int rc = tree_open(&t, mount, e);
 
 	if (rc < 0)
 		return rc;
-	rc = load_pmu(&t, pmu, e);
+	rc = load_pmus(&t, p, e);
 	tree_close(&t);
 	return rc;
 }

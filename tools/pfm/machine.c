@@ -35,9 +35,12 @@ uint64_t machine_free_counters(const struct tree *t, const struct pfm_pmu *pmu)
 	if (file_read(t->dir, "cpus", &text, &e) < 0 || !text.p)
 		return free;
 	rest = slice_of(text.p);
-	while ((line = slice_cut(&rest, '\n')).n)
-		for (cpus_parse(line, &cpu); cpus_next_user(&cpu, &pmc, &by);)
+	while ((line = slice_cut(&rest, '\n')).n) {
+		if (!cpus_parse(line, &cpu) || (pmu->type[0] && !slice_is(cpu.type, pmu->type)))
+			continue;
+		while (cpus_next_user(&cpu, &pmc, &by))
 			free &= ~machine_counters(pmu, pmc);
+	}
 	return free;
 }
 

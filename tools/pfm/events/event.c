@@ -150,8 +150,13 @@ static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, u
 			"the backend perf");
 	event->code = event_perf_code(pmu, c->code) | modifiers;
 	event->counters = event_counters(pmu, event->code) & allowed & pmu->all;
+	if (!event->counters && pmu->ntypes && !pmu->type[0])
+		return err_set(e, EOPNOTSUPP,
+			"no counter that CPUs of all types have counts it: count CPUs, by `pfm "
+			"stat` with -C or -a");
 	if (!event->counters)
-		return err_set(e, EOPNOTSUPP, "no counter of %s counts it%s", pmu->name,
+		return err_set(e, EOPNOTSUPP, "no counter of %s%s%s counts it%s", pmu->name,
+			pmu->type[0] ? ", type " : "", pmu->type,
 			modifiers && event_is_pseudo(pmu, c->code)
 				? ": fixed counters have no modifiers but u and k"
 				: "");
@@ -278,6 +283,48 @@ static const struct event_row *event_find(
 	return known ? event_table_find(&pmu->events, bare, slice_of("architectural")) : row;
 }
 
+/*
+ * The type of CPUs that @source names: by Linux's name of their PMU, or by a name of an event file
+ * that has this one, too. NULL: of none.
+ */
+static const char *event_source_type(const struct pfm_pmu *pmu, struct slice source)
+{
+	char prefix[PFM_PREFIX_ROOM];
+
+	for (unsigned t = 0; source.n && t < pmu->ntypes; t++) {
+		if (slice_is(source, pfm_pmu_prefix(prefix, pmu->types[t])))
+			return pmu->types[t];
+		for (unsigned i = 0; i < pmu->events.n; i++)
+			if (event_row_is_of(&pmu->events.rows[i], source) &&
+				event_row_is_of(&pmu->events.rows[i], slice_of(prefix)))
+				return pmu->types[t];
+	}
+	return NULL;
+}
+
+/* Cuts the prefix of the PMU's own type off. Events of another type are none of this PMU. */
+static int event_cut_type(const struct pfm_pmu *pmu, struct slice *text, struct err *e)
+{
+	struct slice bare = *text, source = event_cut_source(&bare);
+	const char *type = event_source_type(pmu, source);
+	char prefix[PFM_PREFIX_ROOM];
+
+	if (!type)
+		return 0;
+	if (!pmu->type[0])
+		return err_set(e, EOPNOTSUPP,
+			"only CPUs of type %s count it, so that threads and all CPUs together "
+			"cannot: "
+			"use `pfm stat` with -C or -a",
+			type);
+	if (strcmp(type, pmu->type) != 0)
+		return err_set(e, EOPNOTSUPP, "only CPUs of type %s count it, and not those of %s",
+			type, pmu->type);
+	if (slice_is(source, pfm_pmu_prefix(prefix, type)))
+		*text = bare;
+	return 0;
+}
+
 static int event_resolve_name(const struct pfm_pmu *pmu, struct slice name,
 	const struct event_modifiers *m, struct pfm_event *event, struct err *e)
 {
@@ -311,6 +358,14 @@ static struct slice event_without_slashes(struct slice text, char room[EVENT_TEX
 	return slice_of(room);
 }
 
+const char *event_type(const struct pfm_pmu *pmu, const char *text)
+{
+	char room[EVENT_TEXT + 2];
+	struct slice bare = event_without_slashes(slice_of(text), room);
+
+	return event_source_type(pmu, event_cut_source(&bare));
+}
+
 int event_resolve(
 	const struct pfm_pmu *pmu, const char *text, struct pfm_event *event, struct err *e)
 {
@@ -327,6 +382,11 @@ int event_resolve(
 			sizeof(event->name) - 1);
 	memcpy(event->name, text, rest.n + 1);
 	rest = event_without_slashes(rest, room);
+	rc = event_cut_type(pmu, &rest, e);
+	if (rc < 0)
+		return err_prefix(e, "%s", event->name);
+	if (pmu->type[0])
+		snprintf(event->name, sizeof(event->name), "%.*s", (int)rest.n, rest.p);
 	rc = event_code_modifiers(&rest, &m, e);
 	if (rc == 0 && slice_starts(rest, "pmc") && memchr(rest.p, '=', rest.n))
 		rc = event_resolve_pmc(pmu, rest, &m, event, e);

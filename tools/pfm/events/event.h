@@ -19,20 +19,25 @@ enum { EVENT_TEXT = 128 };
 enum { EVENT_USER = 1, EVENT_KERNEL = 2 };
 
 struct pfm_event {
-	char name[EVENT_TEXT]; /* as the user has written it, with modifiers */
-	uint64_t code;         /* as in struct event_row, with edge, invert and counter mask */
-	unsigned level;        /* EVENT_USER, EVENT_KERNEL or both; 0: the text gives none */
-	uint64_t counters;     /* PMDs that can count it, as bits; not 0 */
-	int extra_pmc;         /* number of the extra register that it needs; -1: none */
-	uint64_t extra;        /* the value of that register */
+	/* As the user has written it, with modifiers; without the prefix of the PMU's own type. */
+	char name[EVENT_TEXT];
+	uint64_t code;     /* as in struct event_row, with edge, invert and counter mask */
+	unsigned level;    /* EVENT_USER, EVENT_KERNEL or both; 0: the text gives none */
+	uint64_t counters; /* PMDs that can count it, as bits; not 0 */
+	int extra_pmc;     /* number of the extra register that it needs; -1: none */
+	uint64_t extra;    /* the value of that register */
 };
 
 /*
  * Finds the event that @text names. -ENOENT: no such event, with the names nearest to it; -EINVAL:
- * syntax; -ERANGE: a number; -EOPNOTSUPP: the PMU lacks the counter or the extra register.
+ * syntax; -ERANGE: a number; -EOPNOTSUPP: the PMU lacks the counter or the extra register, or is of
+ * another type of CPUs than the event.
  */
 int event_resolve(
 	const struct pfm_pmu *pmu, const char *text, struct pfm_event *event, struct err *e);
+
+/* The type of CPUs that the prefix of an event names, of pmu->types; NULL: it has none. */
+const char *event_type(const struct pfm_pmu *pmu, const char *text);
 
 /* A PMC and its value, for a line of `regs`. */
 struct event_setting {

@@ -76,11 +76,23 @@ static bool event_file_has(const struct event_file *f, struct slice name)
 	return false;
 }
 
+/* A name of the file is that of the PMU of these CPUs. */
+static bool event_file_is_of_type(const struct event_file *f)
+{
+	struct slice names = slice_of(f->aliases), name;
+	char room[PFM_PREFIX_ROOM];
+
+	while (f->pmu->type[0] && (name = slice_word(&names)).n)
+		if (slice_is(name, pfm_pmu_prefix(room, f->pmu->type)))
+			return true;
+	return false;
+}
+
 /* NAME CODE COUNTERS DESCRIPTION */
 static int event_file_event(
 	struct event_file *f, struct slice name, struct slice line, struct err *e)
 {
-	struct event_row row = {.active = f->active || !f->named};
+	struct event_row row = {.active = f->active || !f->named || event_file_is_of_type(f)};
 	struct slice desc;
 	int rc;
 

@@ -156,6 +156,21 @@ static void pmu_set_cpu(struct pfm_pmu *pmu, const struct pfm_cpu *cpu)
 	pmu->cpu.model = simulated ? -1 : cpu->model;
 }
 
+static void pmu_set_types(struct pfm_pmu *pmu, struct slice types, struct slice type)
+{
+	struct slice word;
+
+	pmu_copy(pmu->type, sizeof(pmu->type), type);
+	while (pmu->ntypes < PFM_PMU_TYPES && (word = slice_word(&types)).n)
+		pmu_copy(pmu->types[pmu->ntypes++], sizeof(pmu->types[0]), word);
+}
+
+const char *pfm_pmu_prefix(char room[PFM_PREFIX_ROOM], const char *type)
+{
+	snprintf(room, PFM_PREFIX_ROOM, "cpu_%s", type);
+	return room;
+}
+
 int pfm_pmu_parse(const struct pfm_pmu_text *text, const struct pfm_cpu *cpu, struct pfm_pmu *pmu,
 	struct err *e)
 {
@@ -166,6 +181,7 @@ int pfm_pmu_parse(const struct pfm_pmu_text *text, const struct pfm_cpu *cpu, st
 	pmu_copy(pmu->model, sizeof(pmu->model), pmu_first_line(text->model));
 	pmu_copy(pmu->backend, sizeof(pmu->backend), pmu_first_line(text->backend));
 	pmu_set_cpu(pmu, cpu);
+	pmu_set_types(pmu, text->types, text->type);
 	rc = pmu_parse_regs(pmu, text->pmcs, "pmcs", pmu_add_pmc, e);
 	if (rc == 0)
 		rc = pmu_parse_regs(pmu, text->pmds, "pmds", pmu_add_pmd, e);

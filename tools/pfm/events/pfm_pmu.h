@@ -14,6 +14,7 @@ enum {
 	PFM_PMU_NAME = 64,
 	PFM_PMU_REGS = 64,  /* registers of a kind, and logical numbers of PMDs that count */
 	PFM_FIXED_BITS = 4, /* bits of a fixed counter in FIXED_CTR_CTRL */
+	PFM_PMU_TYPES = 4,  /* of CPUs */
 };
 
 /* Bits of an event select that are no part of the event. */
@@ -62,11 +63,19 @@ struct pfm_pmu {
 	uint64_t general;          /* PMDs that count any event, as bits */
 	uint64_t all;              /* those and the PMDs of fixed counters */
 	struct event_table events; /* of the tree, of the architecture, of event files */
+	/*
+	 * Where CPUs have different PMUs, the types of CPUs. This PMU is that of one type, or for
+	 * "" what all of them have.
+	 */
+	char types[PFM_PMU_TYPES][PFM_PMU_NAME];
+	unsigned ntypes;
+	char type[PFM_PMU_NAME];
 };
 
-/* The contents of the files of pmu/. */
+/* The contents of the files of pmu/; the types of CPUs, a word each, and that of this PMU. */
 struct pfm_pmu_text {
 	struct slice name, model, backend, pmcs, pmds, events;
+	struct slice types, type;
 };
 
 /*
@@ -81,6 +90,10 @@ void pfm_pmu_free(struct pfm_pmu *pmu);
 const struct pfm_pmc *pfm_pmu_pmc(const struct pfm_pmu *pmu, unsigned num);
 const struct pfm_pmc *pfm_pmu_pmc_at(const struct pfm_pmu *pmu, uint32_t addr);
 const struct pfm_pmd *pfm_pmu_pmd(const struct pfm_pmu *pmu, unsigned num);
+
+/* Linux's name of the PMU of CPUs of @type, which prefixes events: cpu_core. Returns @room. */
+enum { PFM_PREFIX_ROOM = PFM_PMU_NAME + 4 };
+const char *pfm_pmu_prefix(char room[PFM_PREFIX_ROOM], const char *type);
 
 /* The PMD of fixed counter @n as a bit; 0: the PMU has none. */
 uint64_t pfm_pmu_fixed(const struct pfm_pmu *pmu, unsigned n);

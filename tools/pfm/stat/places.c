@@ -67,6 +67,43 @@ int places_add_list(
 	return rc;
 }
 
+/* The plan of the CPU, by a text of MNT/cpus; NULL: none counts there. */
+static const struct plan *place_find_plan(
+	const struct place *place, const struct plans *plans, struct slice cpus)
+{
+	struct cpus_line line = {.id = -1};
+
+	while (cpus.n &&
+		(!cpus_parse(slice_cut(&cpus, '\n'), &line) || line.thread || line.id != place->id))
+		line = (struct cpus_line){.id = -1};
+	/* Of a CPU that is not there, the daemon tells when the context is loaded. */
+	if (!line.type.n)
+		return &plans->all[0];
+	for (unsigned i = 0; i < plans->n; i++)
+		if (slice_is(line.type, plans->all[i].pmu->type) && plans->all[i].n)
+			return &plans->all[i];
+	return NULL;
+}
+
+int places_plan(struct places *p, const struct tree *t, const struct plans *plans, struct err *e)
+{
+	bool types = plans->all[0].pmu->type[0];
+	TEXT_CLEANUP struct text text = {0};
+	unsigned n = 0;
+	int rc = types ? file_read(t->dir, "cpus", &text, e) : 0;
+
+	for (unsigned i = 0; rc == 0 && i < p->n; i++) {
+		p->all[i].plan =
+			types ? place_find_plan(&p->all[i], plans, (struct slice){text.p, text.n})
+			      : &plans->all[0];
+		if (p->all[i].plan)
+			p->all[n++] = p->all[i];
+	}
+	if (rc == 0)
+		p->n = n;
+	return rc;
+}
+
 int places_check_tree(const struct place_options *o, const struct tree *t, struct err *e)
 {
 	if (o->kind != PLACE_CPU && strcmp(t->backend, "sim") == 0)
@@ -112,13 +149,13 @@ void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD
 		kind == PLACE_COMMAND || kind == PLACE_PROCESS ? " follow" : "");
 }
 
-int place_load(struct place *place, const struct tree *t, const struct plan *plan, struct err *e)
+int place_load(struct place *place, const struct tree *t, struct err *e)
 {
 	char load[PLACE_LOAD_ROOM];
 	int rc = ctx_open(t, &place->ctx, e);
 
 	if (rc == 0)
-		rc = plan_program(plan, &place->ctx, e);
+		rc = plan_program(place->plan, &place->ctx, e);
 	if (rc < 0)
 		return rc;
 	place->ended = false;
@@ -132,12 +169,12 @@ int place_load(struct place *place, const struct tree *t, const struct plan *pla
 	return ctx_command(&place->ctx, load, e);
 }
 
-int places_load(struct places *p, const struct tree *t, const struct plan *plan, struct err *e)
+int places_load(struct places *p, const struct tree *t, struct err *e)
 {
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < p->n; i++)
-		rc = place_load(&p->all[i], t, plan, e);
+		rc = place_load(&p->all[i], t, e);
 	return rc;
 }
 
@@ -177,21 +214,21 @@ int places_stop(struct places *p, struct err *e)
 	return rc;
 }
 
-int place_read(struct place *place, const struct plan *plan, struct reading *r, struct err *e)
+int place_read(struct place *place, struct reading *r, struct err *e)
 {
 	*r = place->collected;
-	return reading_add(r, plan, place->ctx.dir, e);
+	return reading_add(r, place->plan, place->ctx.dir, e);
 }
 
-int places_collect(struct places *p, const struct plan *plan, bool threads, struct err *e)
+int places_collect(struct places *p, bool threads, struct err *e)
 {
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < p->n; i++) {
 		struct place *place = &p->all[i];
 
-		rc = threads ? threads_collect(&place->threads, plan, place->ctx.dir, e)
-			     : reading_collect(&place->collected, plan, place->ctx.dir, e);
+		rc = threads ? threads_collect(&place->threads, place->plan, place->ctx.dir, e)
+			     : reading_collect(&place->collected, place->plan, place->ctx.dir, e);
 	}
 	return rc;
 }

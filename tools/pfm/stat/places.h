@@ -16,8 +16,9 @@
 
 struct place {
 	enum place_kind kind;
-	int id;             /* of the thread, process or CPU */
-	struct scope scope; /* unless there is one sum */
+	int id;                  /* of the thread, process or CPU */
+	struct scope scope;      /* unless there is one sum */
+	const struct plan *plan; /* what is counted there */
 	/* The kernel counts all of a process in one context, with what it makes; of a command, from
 	 * its next program on. */
 	bool inherit;
@@ -36,7 +37,7 @@ struct places {
 };
 
 int places_add(struct places *p, enum place_kind kind, int id, struct err *e);
-/* All that the options name. */
+/* All that the options name, as yet without plans. */
 int places_add_list(
 	struct places *p, const struct tree *t, const struct place_options *o, struct err *e);
 
@@ -50,10 +51,13 @@ enum { PLACE_LOAD_ROOM = 48 };
 /* The command that loads a context there. */
 void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD_ROOM]);
 
+/* Gives each the plan that has the CPU's PMU. CPUs that have nothing to count are taken away. */
+int places_plan(struct places *p, const struct tree *t, const struct plans *plans, struct err *e);
+
 /* Makes, programs and loads its context. */
-int place_load(struct place *place, const struct tree *t, const struct plan *plan, struct err *e);
+int place_load(struct place *place, const struct tree *t, struct err *e);
 /* Those of all of them. */
-int places_load(struct places *p, const struct tree *t, const struct plan *plan, struct err *e);
+int places_load(struct places *p, const struct tree *t, struct err *e);
 int places_start(struct places *p, struct err *e);
 /* Stops those that have not ended. */
 int places_stop(struct places *p, struct err *e);
@@ -61,9 +65,9 @@ int places_stop(struct places *p, struct err *e);
 /* Finds out whether it has ended. Fails if its context is gone. */
 int place_check(struct place *place, struct err *e);
 /* The counts of one of them since the start. */
-int place_read(struct place *place, const struct plan *plan, struct reading *r, struct err *e);
+int place_read(struct place *place, struct reading *r, struct err *e);
 /* Keeps the number of contexts small. @threads: each thread is a scope. */
-int places_collect(struct places *p, const struct plan *plan, bool threads, struct err *e);
+int places_collect(struct places *p, bool threads, struct err *e);
 /* The number of the thread that the context itself counts. */
 int place_tid(const struct place *place, int *tid, struct err *e);
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "tools/pfm/events/assign.h"
+#include "tools/pfm/events/event_code.h"
 #include "tools/pfm/tree/file.h"
 
 /* Of the backend perf in the second line. An event that a PMU lacks is left out. */
@@ -82,6 +83,93 @@ int plan_add_defaults(struct plan *p, const struct pfm_pmu *pmu, struct err *e)
 	}
 	*e = (struct err){0};
 	return p->n ? 0 : err_set(e, ENOENT, "no event is known for this PMU: name some with -e");
+}
+
+/* --- Plans of several types of CPUs */
+
+/* An event, a group, or the default events. */
+typedef int plans_add_fn(struct plan *p, const void *arg, struct err *e);
+
+/* To the plans that can have it: at least one. */
+static int plans_add_each(struct plans *plans, plans_add_fn *add, const void *arg, struct err *e)
+{
+	struct err why = {0};
+	bool any = false;
+
+	for (unsigned i = 0; i < plans->n; i++) {
+		int rc = add(&plans->all[i], arg, e);
+
+		if (rc < 0 && rc != -ENOENT && rc != -EOPNOTSUPP)
+			return rc;
+		any |= rc == 0;
+		/* That of the type which the user has named, which is the other one, says more. */
+		if (rc < 0 && (!why.no || rc == -ENOENT))
+			why = *e;
+	}
+	*e = any ? (struct err){0} : why;
+	return any ? 0 : -why.no;
+}
+
+static int plans_add_event(struct plan *p, const void *arg, struct err *e)
+{
+	return plan_add_one(p, p->pmu, *(const struct slice *)arg, e);
+}
+
+int plans_add(struct plans *plans, const char *list, struct err *e)
+{
+	struct slice rest = slice_of(list);
+	int rc = 0;
+
+	do {
+		struct slice name = slice_trim(slice_cut(&rest, ','));
+
+		rc = plans_add_each(plans, plans_add_event, &name, e);
+	} while (rc == 0 && rest.n);
+	return rc;
+}
+
+struct plans_group {
+	const struct group_list *groups;
+	const char *name;
+};
+
+static int plans_add_a_group(struct plan *p, const void *arg, struct err *e)
+{
+	const struct plans_group *g = arg;
+
+	return plan_add_group(p, p->pmu, g->groups, g->name, e);
+}
+
+int plans_add_group(
+	struct plans *plans, const struct group_list *groups, const char *name, struct err *e)
+{
+	return plans_add_each(plans, plans_add_a_group, &(struct plans_group){groups, name}, e);
+}
+
+static int plans_add_a_default(struct plan *p, const void *arg, struct err *e)
+{
+	(void)arg;
+	return plan_add_defaults(p, p->pmu, e);
+}
+
+int plans_add_defaults(struct plans *plans, struct err *e)
+{
+	return plans_add_each(plans, plans_add_a_default, NULL, e);
+}
+
+const char *plan_label(const struct plan *p, const char *name, char room[PLAN_LABEL])
+{
+	struct slice bare = slice_of(name);
+	char prefix[PFM_PREFIX_ROOM];
+	struct event_modifiers m;
+	struct err e;
+
+	if (!p->pmu || !p->pmu->type[0])
+		return name;
+	event_code_modifiers(&bare, &m, &e);
+	snprintf(room, PLAN_LABEL, "%s/%.*s/%s", pfm_pmu_prefix(prefix, p->pmu->type), (int)bare.n,
+		bare.p, name[bare.n] ? name + bare.n + 1 : "");
+	return room;
 }
 
 /* --- Counters */
@@ -185,6 +273,8 @@ int plan_program(const struct plan *p, const struct tree_ctx *c, struct err *e)
 {
 	int rc = 0;
 
+	if (p->only >= (int)p->nsets)
+		return 0;
 	if (p->only >= 0 || p->nsets == 1)
 		return file_write(c->dir, "set/0/regs", p->regs[p->only >= 0 ? p->only : 0].p, e);
 	for (unsigned set = 0; rc == 0 && set < p->nsets; set++)
@@ -196,6 +286,12 @@ bool plan_counts(const struct plan *p, unsigned event, int *set)
 {
 	*set = p->only >= 0 ? 0 : p->sets[event];
 	return p->only < 0 || p->sets[event] == p->only;
+}
+
+void plans_free(struct plans *plans)
+{
+	for (unsigned i = 0; i < plans->n; i++)
+		plan_free(&plans->all[i]);
 }
 
 void plan_free(struct plan *p)

@@ -28,6 +28,13 @@ struct plan {
 	uint64_t free;  /* counters that no other software uses, as bits of PMDs */
 	uint64_t timeout_ns;         /* of each set, if there are several */
 	struct text regs[PLAN_SETS]; /* the registers of each set, for its file regs */
+	const struct pfm_pmu *pmu;   /* that counts them; of struct plans alone */
+};
+
+/* Of the places that are counted: one, or where CPUs have different PMUs, one for each type. */
+struct plans {
+	struct plan all[PFM_PMU_TYPES];
+	unsigned n;
 };
 
 /* The events that options name; NULL: not given. Without any, they are the defaults. */
@@ -46,6 +53,15 @@ int plan_add(struct plan *p, const struct pfm_pmu *pmu, const char *list, struct
 int plan_add_group(struct plan *p, const struct pfm_pmu *pmu, const struct group_list *groups,
 	const char *name, struct err *e);
 
+/*
+ * The same for each of the plans, whose PMUs are set: an event that the CPUs of one type lack is
+ * counted on the others. Fails if none has it.
+ */
+int plans_add(struct plans *plans, const char *list, struct err *e);
+int plans_add_group(
+	struct plans *plans, const struct group_list *groups, const char *name, struct err *e);
+int plans_add_defaults(struct plans *plans, struct err *e);
+
 /* Adds those that people want first, as far as the PMU has them and counters for them. */
 int plan_add_defaults(struct plan *p, const struct pfm_pmu *pmu, struct err *e);
 
@@ -61,6 +77,14 @@ int plan_program(const struct plan *p, const struct tree_ctx *c, struct err *e);
 /* Whether this run counts @event, and if so the event set of contexts where it does. */
 bool plan_counts(const struct plan *p, unsigned event, int *set);
 
+/*
+ * How @name, of an event or metric of the plan, is shown. Where CPUs have different PMUs, with
+ * Linux's name of that: cpu_core/NAME/MODIFIERS, in @room.
+ */
+enum { PLAN_LABEL = PFM_PREFIX_ROOM + EVENT_TEXT + 3 };
+const char *plan_label(const struct plan *p, const char *name, char room[PLAN_LABEL]);
+
 void plan_free(struct plan *p);
+void plans_free(struct plans *plans);
 
 #endif

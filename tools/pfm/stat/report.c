@@ -87,8 +87,9 @@ static void report_row_count(const struct report *r, const struct scope *scope,
 {
 	const struct count *count = &c->all[event];
 	struct row row = report_row_at(r, scope, time_ns);
+	char label[PLAN_LABEL];
 
-	row.event = r->plan->events[event].name;
+	row.event = plan_label(r->plan, r->plan->events[event].name, label);
 	row.value = count->value;
 	row.unit = count_unit(r->plan->events[event].name);
 	row.level = r->plan->events[event].level;
@@ -189,6 +190,7 @@ static void report_text_count(const struct report *r, const struct scope *scope,
 	const struct pfm_event *ev = &r->plan->events[event];
 	bool ns = count_unit(ev->name) != NULL;
 	char value[DIGITS_ROOM], share[16] = "", derived[REPORT_COLUMNS] = "";
+	char label[PLAN_LABEL];
 	const char *level = report_level(ev->level);
 	int n;
 
@@ -196,7 +198,8 @@ static void report_text_count(const struct report *r, const struct scope *scope,
 	if (count->active < 1 && !count->lost.no)
 		snprintf(share, sizeof(share), " [%.0f %%]", 100 * count->active);
 	report_text_place(r, scope, time_ns);
-	n = fprintf(r->out, "%20s %-2s %-24s ", value, ns && !count->lost.no ? "ms" : "", ev->name);
+	n = fprintf(r->out, "%20s %-2s %-24s ", value, ns && !count->lost.no ? "ms" : "",
+		plan_label(r->plan, ev->name, label));
 	n += snprintf(NULL, 0, "%-2s%s", level, share);
 	/* A value without its share of the time would be taken for a count, so this comes second.
 	 */
@@ -209,9 +212,11 @@ static void report_text_count(const struct report *r, const struct scope *scope,
 static void report_text_metric(const struct report *r, const struct scope *scope,
 	const struct group_metric *m, double v, uint64_t time_ns)
 {
-	char value[DIGITS_ROOM], text[DIGITS_ROOM + GROUP_NAME + GROUP_UNIT + REPORT_COLUMNS];
+	char value[DIGITS_ROOM], text[DIGITS_ROOM + PLAN_LABEL + GROUP_UNIT + REPORT_COLUMNS];
+	char label[PLAN_LABEL];
 	int n = snprintf(text, sizeof(text), "%20s    %-24s %s",
-		isnan(v) ? "-" : digits_decimal(value, v, digits_decimals(v)), m->name, m->unit);
+		isnan(v) ? "-" : digits_decimal(value, v, digits_decimals(v)),
+		plan_label(r->plan, m->name, label), m->unit);
 
 	if (!scope && !r->intervals && n + 1 + strlen(m->desc) <= REPORT_COLUMNS)
 		snprintf(
@@ -226,8 +231,9 @@ static void report_row_group_metric(const struct report *r, const struct scope *
 	const struct group_metric *m, double v, uint64_t time_ns)
 {
 	struct row row = report_row_at(r, scope, time_ns);
+	char label[PLAN_LABEL];
 
-	row.metric = m->name;
+	row.metric = plan_label(r->plan, m->name, label);
 	row.unit = m->unit[0] ? m->unit : NULL;
 	row.number = isnan(v) ? 0 : v;
 	row.lost = isnan(v) ? "a count that it needs has no value, or is zero" : NULL;
@@ -255,6 +261,7 @@ void report_counts(struct report *r, const struct scope *scope, const struct cou
 	uint64_t time_ns, uint64_t elapsed_ns)
 {
 	const struct err *lost[EVENT_MAX];
+	char label[PLAN_LABEL];
 	struct metric m;
 
 	for (unsigned i = 0; i < r->plan->n; i++) {
@@ -267,7 +274,8 @@ void report_counts(struct report *r, const struct scope *scope, const struct cou
 		else
 			report_row_count(r, scope, c, i, time_ns);
 		if (r->format != REPORT_TEXT && metric_of(&m, c, r->plan, i, elapsed_ns) && m.name)
-			report_row_metric(r, scope, m.name, m.unit, m.value, time_ns);
+			report_row_metric(r, scope, plan_label(r->plan, m.name, label), m.unit,
+				m.value, time_ns);
 	}
 	report_group(r, scope, c, time_ns, elapsed_ns);
 	if (r->format == REPORT_TEXT)

@@ -19,15 +19,15 @@ enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
 struct report {
 	FILE *out;
 	enum report_format format;
-	char separator;     /* of CSV */
-	bool intervals;     /* lines begin with the time */
-	bool regions;       /* report_region() alone is called */
-	bool topology;      /* rows are of cores or sockets */
-	bool statistics;    /* rows of them will follow */
-	const char *region; /* that of the rows */
-	const struct plan *plan;
-	unsigned run; /* from 1 on */
-	bool lost;    /* a count of any report was */
+	char separator;          /* of CSV */
+	bool intervals;          /* lines begin with the time */
+	bool regions;            /* report_region() alone is called */
+	bool topology;           /* rows are of cores or sockets */
+	bool statistics;         /* rows of them will follow */
+	const char *region;      /* that of the rows */
+	const struct plan *plan; /* that of the counts which come next */
+	unsigned run;            /* from 1 on */
+	bool lost;               /* a count of any report was */
 };
 
 /* The lines before all counts. @what is counted: a command, or places. */

@@ -14,7 +14,7 @@ unsigned series_count(const struct plan *p)
 static void series_get_event(
 	struct series *s, const struct runs *runs, const struct plan *p, unsigned i)
 {
-	s->event = p->events[i].name;
+	s->event = plan_label(p, p->events[i].name, s->label);
 	s->level = p->events[i].level;
 	s->unit = count_unit(p->events[i].name);
 	s->values = runs->values[i];
@@ -27,11 +27,12 @@ static void series_get_event(
 }
 
 static void series_get_metric(
-	struct series *s, const struct runs *runs, const struct group_metric *m, unsigned i)
+	struct series *s, const struct runs *runs, const struct plan *p, unsigned i)
 {
+	const struct group_metric *m = &p->group->metrics[i];
 	static const struct err none = {ENODATA, "a count that it needs has no value, or is zero"};
 
-	s->metric = m->name;
+	s->metric = plan_label(p, m->name, s->label);
 	s->unit = m->unit[0] ? m->unit : NULL;
 	s->values = runs->metrics[i];
 	for (unsigned run = 0; run < runs->n; run++)
@@ -48,7 +49,7 @@ void series_get(struct series *s, const struct runs *runs, const struct plan *p,
 	if (i < p->n) {
 		series_get_event(s, runs, p, i);
 	} else if (i < last) {
-		series_get_metric(s, runs, &p->group->metrics[i - p->n], i - p->n);
+		series_get_metric(s, runs, p, i - p->n);
 	} else {
 		s->metric = "elapsed";
 		s->unit = s->shown_unit = "s";

@@ -8,7 +8,8 @@
 #include "tools/pfm/stat/runs.h"
 
 struct series {
-	const char *event; /* or else a metric */
+	char label[PLAN_LABEL]; /* for the names */
+	const char *event;      /* or else a metric */
 	const char *metric;
 	const char *unit; /* NULL: none */
 	unsigned level;   /* of an event, EVENT_USER and EVENT_KERNEL */

@@ -29,13 +29,15 @@ static int session_report_scope(
 	struct reading sum = {0};
 
 	for (unsigned i = 0; i < s->places.n; i++) {
-		if (!one_sum && !scope_same(&all[i].scope, &all[place].scope))
+		if (all[i].plan != all[place].plan ||
+			(!one_sum && !scope_same(&all[i].scope, &all[place].scope)))
 			continue;
 		if (i < place)
 			return 0;
 		reading_sum(&sum, &all[i].since);
 	}
-	return s->report(s, one_sum ? NULL : &all[place].scope, &sum, time_ns, elapsed_ns, e);
+	return s->report(s, one_sum ? NULL : &all[place].scope, all[place].plan, &sum, time_ns,
+		elapsed_ns, e);
 }
 
 static int session_report_places(
@@ -47,7 +49,7 @@ static int session_report_places(
 	for (unsigned i = 0; rc == 0 && i < s->places.n; i++) {
 		struct place *place = &s->places.all[i];
 
-		rc = place_read(place, s->plan, &now, e);
+		rc = place_read(place, &now, e);
 		place->since = now;
 		reading_since(&place->since, &place->last);
 		place->last = now;
@@ -57,8 +59,8 @@ static int session_report_places(
 	return rc;
 }
 
-static int session_report_thread(struct session *s, struct thread_counts *t, uint64_t time_ns,
-	uint64_t elapsed_ns, struct err *e)
+static int session_report_thread(struct session *s, const struct plan *plan,
+	struct thread_counts *t, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
 	struct scope scope = {SCOPE_THREAD, t->tid, 0};
 	struct reading since = t->now;
@@ -68,7 +70,7 @@ static int session_report_thread(struct session *s, struct thread_counts *t, uin
 	reading_since(&since, &t->last);
 	t->last = t->now;
 	t->reported = t->ended;
-	return s->report(s, &scope, &since, time_ns, elapsed_ns, e);
+	return s->report(s, &scope, plan, &since, time_ns, elapsed_ns, e);
 }
 
 static int session_report_threads(
@@ -81,12 +83,12 @@ static int session_report_threads(
 
 		rc = place_tid(place, &tid, e);
 		if (rc == 0)
-			rc = threads_read(&place->threads, s->plan, place->ctx.dir, tid, e);
+			rc = threads_read(&place->threads, place->plan, place->ctx.dir, tid, e);
 		if (rc == 0)
-			rc = reading_missing(s->plan, place->ctx.dir, &s->missing, e);
+			rc = reading_missing(place->plan, place->ctx.dir, &s->missing, e);
 		for (unsigned t = 0; rc == 0 && t < place->threads.n; t++)
 			rc = session_report_thread(
-				s, place->threads.all[t], time_ns, elapsed_ns, e);
+				s, place->plan, place->threads.all[t], time_ns, elapsed_ns, e);
 	}
 	return rc;
 }
@@ -189,8 +191,7 @@ static int session_wait(struct session *s, struct pollfd *fds, struct err *e)
 			report = session_next(s, now, s->interval_ns);
 		}
 		if (rc == 0 && now >= collect) {
-			rc = places_collect(
-				&s->places, s->plan, s->aggregate == AGGREGATE_THREAD, e);
+			rc = places_collect(&s->places, s->aggregate == AGGREGATE_THREAD, e);
 			collect = session_next(s, now, session_collect_ns);
 		}
 	}
@@ -209,7 +210,7 @@ static int session_load_places(struct session *s, struct err *e)
 {
 	int rc = places_aggregate(&s->places, s->aggregate, e);
 
-	return rc < 0 ? rc : places_load(&s->places, s->tree, s->plan, e);
+	return rc < 0 ? rc : places_load(&s->places, s->tree, e);
 }
 
 static int session_load_command(struct session *s, bool inherit, struct err *e)
@@ -221,6 +222,7 @@ static int session_load_command(struct session *s, bool inherit, struct err *e)
 	if (rc < 0)
 		return rc;
 	s->places.all[0].inherit = inherit;
+	s->places.all[0].plan = &s->plans->all[0];
 	return session_load_places(s, e);
 }
 
@@ -270,6 +272,8 @@ static int session_prepare_places(struct session *s, struct err *e)
 	if (rc < 0 || s->regions)
 		return rc;
 	rc = places_add_list(&s->places, s->tree, &s->where, e);
+	if (rc == 0)
+		rc = places_plan(&s->places, s->tree, s->plans, e);
 	if (rc < 0)
 		return rc;
 	rc = session_start_places(s, inherit, e);

@@ -16,16 +16,17 @@
 struct session;
 
 /*
- * Takes the counts of @scope, or of all together if it is NULL, that came in the @elapsed_ns before
- * @time_ns, a time since the start. On failure, as of a full disk, counting ends.
+ * Takes the counts of a plan, of @scope or of all together if it is NULL, that came in the
+ * @elapsed_ns before @time_ns, a time since the start. On failure, as of a full disk, counting
+ * ends.
  */
-typedef int session_report_fn(struct session *s, const struct scope *scope, const struct reading *r,
-	uint64_t time_ns, uint64_t elapsed_ns, struct err *e);
+typedef int session_report_fn(struct session *s, const struct scope *scope, const struct plan *plan,
+	const struct reading *r, uint64_t time_ns, uint64_t elapsed_ns, struct err *e);
 
 struct session {
 	/* The caller's. */
 	const struct tree *tree;
-	const struct plan *plan;
+	const struct plans *plans;
 	char *const
 		*argv; /* the command, or NULL: until a signal, or the end of all that is counted */
 	struct place_options where;

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static bool tally_is(const struct tally *t, const struct scope *scope)
+static bool tally_is(const struct tally *t, const struct scope *scope, const struct plan *p)
 {
+	if (t->plan != p)
+		return false;
 	return scope && t->scope ? scope_same(scope, t->scope) : scope == t->scope;
 }
 
@@ -23,15 +25,17 @@ static struct tally *tally_make(struct tallies *t, uint64_t nruns, struct err *e
 	return runs_init(&one->runs, (unsigned)nruns, e) < 0 ? NULL : one;
 }
 
-static struct tally *tally_find(
-	struct tallies *t, const struct scope *scope, uint64_t nruns, struct err *e)
+static struct tally *tally_find(struct tallies *t, const struct scope *scope, const struct plan *p,
+	uint64_t nruns, struct err *e)
 {
 	struct tally *one;
 
 	for (unsigned i = 0; i < t->n; i++)
-		if (tally_is(t->all[i], scope))
+		if (tally_is(t->all[i], scope, p))
 			return t->all[i];
 	one = tally_make(t, nruns, e);
+	if (one)
+		one->plan = p;
 	if (one && scope) {
 		one->room = *scope;
 		one->scope = &one->room;
@@ -42,7 +46,7 @@ static struct tally *tally_find(
 int tallies_take(struct tallies *t, const struct scope *scope, const struct counts *c,
 	const struct plan *p, uint64_t elapsed_ns, uint64_t nruns, struct err *e)
 {
-	struct tally *one = tally_find(t, scope, nruns, e);
+	struct tally *one = tally_find(t, scope, p, nruns, e);
 
 	if (!one)
 		return -e->no;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The counts of each scope in all runs. */
+/* The counts of each scope and plan in all runs. */
 #ifndef TOOLS_PFM_STAT_TALLY_H
 #define TOOLS_PFM_STAT_TALLY_H
 
@@ -14,9 +14,10 @@
 struct tally {
 	const struct scope *scope; /* NULL: the sum of all */
 	struct scope room;         /* for @scope */
-	bool counted;              /* in this run */
-	struct counts counts;      /* of all passes of this run */
-	uint64_t elapsed_ns;       /* of its last pass */
+	const struct plan *plan;
+	bool counted;         /* in this run */
+	struct counts counts; /* of all passes of this run */
+	uint64_t elapsed_ns;  /* of its last pass */
 	struct runs runs;
 };
 

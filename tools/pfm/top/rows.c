@@ -36,10 +36,11 @@ static int top_add(struct top *t, enum place_kind kind, int id, struct err *e)
 
 	if (!p)
 		return err_set(e, ENOMEM, "no memory for %u contexts", t->nplaces + 1);
-	*p = (struct top_place){.place = {.kind = kind, .id = id, .ctx = TREE_CTX_NONE},
+	*p = (struct top_place){
+		.place = {.kind = kind, .id = id, .plan = t->plan, .ctx = TREE_CTX_NONE},
 		.pid = kind == PLACE_CPU ? 0 : proc_of_thread(id),
 		.seen = true};
-	if (place_load(&p->place, t->tree, t->plan, &p->refused) == 0)
+	if (place_load(&p->place, t->tree, &p->refused) == 0)
 		ctx_command(&p->place.ctx, "start", &p->refused);
 	p->read_ns = nsec_now(CLOCK_MONOTONIC);
 	if (p->refused.no)
@@ -155,7 +156,7 @@ static int top_read_place(struct top *t, struct top_place *p, struct err *e)
 	struct reading now, since;
 	struct top_row *row;
 	uint64_t now_ns;
-	int rc = place_read(&p->place, t->plan, &now, e);
+	int rc = place_read(&p->place, &now, e);
 
 	if (rc < 0)
 		return rc;

@@ -67,6 +67,16 @@ static void cpus_parse_state(struct slice rest, struct cpus_line *c)
 		cpus_parse_context(rest, c);
 }
 
+/* It is behind all sentences about counters, in which words like that may be. */
+static struct slice cpus_type(struct slice words)
+{
+	struct slice word, type = {words.p, 0};
+
+	while ((word = slice_word(&words)).n)
+		cpus_value(word, "type=", &type);
+	return type;
+}
+
 bool cpus_parse(struct slice line, struct cpus_line *c)
 {
 	struct slice first = slice_word(&line), second;
@@ -79,6 +89,7 @@ bool cpus_parse(struct slice line, struct cpus_line *c)
 		return cpus_number(first, &c->id);
 	}
 	second = slice_word(&line);
+	c->type = cpus_type(line);
 	if (slice_is(second, "offline"))
 		c->state = CPUS_OFFLINE;
 	else

@@ -26,6 +26,7 @@ struct cpus_line {
 	int uid, pid;         /* its owner, and the thread that has loaded it */
 	struct slice users;   /* for cpus_next_user() */
 	struct slice error;   /* the errno of CPUS_UNREADABLE */
+	struct slice type;    /* of the CPU, where CPUs have different PMUs; else empty */
 };
 
 /* False for a line that is neither about a CPU nor about a thread. */
