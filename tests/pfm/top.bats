@@ -152,8 +152,9 @@ loaded() {
 	bounded pfm top -I 100 -e cycles:u 2>"$BATS_TEST_TMPDIR/err" | head -n 2 >"$BATS_TEST_TMPDIR/out"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/out")" = 2 ]
 	grep -q EPIPE "$BATS_TEST_TMPDIR/err"
-	pfm top -I 100 -e cycles:u >"$BATS_TEST_TMPDIR/out" 3>&- 4>&- 5>&- &
-	until_ok grep -q cycles "$BATS_TEST_TMPDIR/out"
+	# In another file, where there is nothing as yet.
+	pfm top -I 100 -e cycles:u >"$BATS_TEST_TMPDIR/more" 3>&- 4>&- 5>&- &
+	until_ok grep -q cycles "$BATS_TEST_TMPDIR/more"
 	kill "$!"
 	wait "$!"
 	no_contexts

@@ -350,6 +350,7 @@ static void stat_begin(struct stat_run *s)
 	s->session.argv = o->command;
 	s->session.interval_ns = o->interval_ns;
 	s->session.aggregate = o->aggregate;
+	s->session.background = o->background;
 	s->session.regions = s->report.regions = o->regions;
 	s->report.format = o->format;
 	s->report.separator = o->separator;

@@ -18,6 +18,9 @@ struct count {
 
 struct counts {
 	struct count all[EVENT_MAX];
+	/* As in struct reading. */
+	unsigned yielding;
+	uint64_t counted_ns, gaps;
 };
 
 void counts_of(struct counts *c, const struct plan *p, const struct reading *r);

@@ -156,6 +156,8 @@ int place_load(struct place *place, const struct tree *t, struct err *e)
 
 	if (rc == 0)
 		rc = plan_program(place->plan, &place->ctx, e);
+	if (rc == 0 && place->background)
+		rc = file_write(place->ctx.dir, "flags", "background", e);
 	if (rc < 0)
 		return rc;
 	place->ended = false;
@@ -216,8 +218,11 @@ int places_stop(struct places *p, struct err *e)
 
 int place_read(struct place *place, struct reading *r, struct err *e)
 {
+	int rc;
+
 	*r = place->collected;
-	return reading_add(r, place->plan, place->ctx.dir, e);
+	rc = reading_add(r, place->plan, place->ctx.dir, e);
+	return rc < 0 || !place->background ? rc : reading_add_gaps(r, place->ctx.dir, e);
 }
 
 int places_collect(struct places *p, bool threads, struct err *e)

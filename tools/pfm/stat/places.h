@@ -22,6 +22,7 @@ struct place {
 	/* The kernel counts all of a process in one context, with what it makes; of a command, from
 	 * its next program on. */
 	bool inherit;
+	bool background; /* the CPU is yielded to any other context */
 	struct tree_ctx ctx;
 	bool ended;               /* the thread or process has */
 	struct reading collected; /* of children that have been removed */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -33,12 +34,13 @@ static bool reading_names_count(const struct err *e)
 
 /* --- All counts at once */
 
-/* A line of total: [set=ID ]pmdN VALUE */
+/* A line of total: [set=ID ]pmdN VALUE[ gaps=N uncertain=NS] */
 static int reading_parse_line(
 	struct reading *r, const struct plan *p, struct slice line, struct err *e)
 {
 	unsigned set = 0;
 	int pmd, used = 0, events_set;
+	struct slice word;
 	uint64_t value;
 	char text[64];
 
@@ -50,7 +52,9 @@ static int reading_parse_line(
 	slice_word(&line);
 	if (used)
 		slice_word(&line);
-	if (num_u64(slice_trim(line), &value, e) < 0)
+	word = slice_word(&line);
+	line = slice_trim(line);
+	if (num_u64(word, &value, e) < 0 || (line.n && !slice_starts(line, "gaps=")))
 		return err_set(e, EPROTO, "total: '%s' is no line of this interface", text);
 	for (unsigned i = 0; i < p->n; i++)
 		if (plan_counts(p, i, &events_set) && events_set == (int)set && p->pmds[i] == pmd)
@@ -182,6 +186,24 @@ static int reading_add_sums(struct reading *r, const struct plan *p, int dir, st
 	return 0;
 }
 
+int reading_add_gaps(struct reading *r, int dir, struct err *e)
+{
+	char state[128];
+	const char *gaps;
+	uint64_t ns;
+	int rc = file_read_line(dir, "state", state, sizeof(state), e);
+
+	if (rc == 0)
+		rc = file_read_u64(dir, "set/0/active_ns", &ns, e);
+	if (rc < 0)
+		return rc;
+	gaps = strstr(state, " gaps=");
+	r->gaps += gaps ? strtoull(gaps + strlen(" gaps="), NULL, 10) : 0;
+	r->counted_ns += ns;
+	r->yielding++;
+	return 0;
+}
+
 int reading_add_own(struct reading *r, const struct plan *p, int dir, struct err *e)
 {
 	int rc = reading_add_counts(r, p, dir, e);
@@ -256,6 +278,9 @@ void reading_sum(struct reading *to, const struct reading *from)
 	}
 	for (unsigned set = 0; set < PLAN_SETS; set++)
 		to->active_ns[set] += from->active_ns[set];
+	to->yielding += from->yielding;
+	to->counted_ns += from->counted_ns;
+	to->gaps += from->gaps;
 }
 
 void reading_since(struct reading *to, const struct reading *before)
@@ -264,4 +289,6 @@ void reading_since(struct reading *to, const struct reading *before)
 		to->values[i] -= before->values[i];
 	for (unsigned set = 0; set < PLAN_SETS; set++)
 		to->active_ns[set] -= before->active_ns[set];
+	to->counted_ns -= before->counted_ns;
+	to->gaps -= before->gaps;
 }

@@ -13,6 +13,10 @@ struct reading {
 	struct err lost[EVENT_MAX];    /* no: the value is lost, for the reason in its sentence */
 	uint64_t active_ns[PLAN_SETS]; /* how long each event set was active; only if there are
 					  several */
+	/* Of background contexts, which yield to others; else 0. */
+	unsigned yielding;   /* how many there are */
+	uint64_t counted_ns; /* of all together, without the gaps */
+	uint64_t gaps;
 };
 
 /*
@@ -20,6 +24,9 @@ struct reading {
  * failure. -EPROTO: what the tree says is not understood; others: the tree has gone.
  */
 int reading_add(struct reading *r, const struct plan *p, int dir, struct err *e);
+
+/* Adds how long a background context has counted, and how often not. */
+int reading_add_gaps(struct reading *r, int dir, struct err *e);
 
 /* Adds those of the context alone. */
 int reading_add_own(struct reading *r, const struct plan *p, int dir, struct err *e);

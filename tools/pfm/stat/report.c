@@ -255,12 +255,35 @@ static void report_group(const struct report *r, const struct scope *scope, cons
 	}
 }
 
+/* Of background contexts: how long they have counted, and how often not. */
+static void report_gaps(const struct report *r, const struct scope *scope, const struct counts *c,
+	uint64_t time_ns, uint64_t elapsed_ns)
+{
+	double counted = (double)c->counted_ns / (double)NSEC_PER_SEC;
+	char value[DIGITS_ROOM], whole[DIGITS_ROOM], gaps[DIGITS_ROOM], label[PLAN_LABEL];
+
+	if (r->format != REPORT_TEXT) {
+		report_row_metric(
+			r, scope, plan_label(r->plan, "counted", label), "s", counted, time_ns);
+		report_row_metric(r, scope, plan_label(r->plan, "gaps", label), NULL,
+			(double)c->gaps, time_ns);
+		return;
+	}
+	report_text_place(r, scope, time_ns);
+	fprintf(r->out, "%20s s  counted, of %s s, with %s gap%s\n",
+		digits_decimal(value, counted, 6),
+		digits_decimal(whole, (double)elapsed_ns * c->yielding / (double)NSEC_PER_SEC, 6),
+		digits_grouped(gaps, c->gaps), c->gaps == 1 ? "" : "s");
+}
+
 /* --- Both */
 
 void report_counts(struct report *r, const struct scope *scope, const struct counts *c,
 	uint64_t time_ns, uint64_t elapsed_ns)
 {
 	const struct err *lost[EVENT_MAX];
+	/* Rates are those of the time in which it was counted, on each CPU. */
+	uint64_t counted_ns = c->yielding ? c->counted_ns / c->yielding : elapsed_ns;
 	char label[PLAN_LABEL];
 	struct metric m;
 
@@ -270,14 +293,16 @@ void report_counts(struct report *r, const struct scope *scope, const struct cou
 			continue;
 		r->lost |= c->all[i].lost.no != 0;
 		if (r->format == REPORT_TEXT)
-			report_text_count(r, scope, c, i, time_ns, elapsed_ns);
+			report_text_count(r, scope, c, i, time_ns, counted_ns);
 		else
 			report_row_count(r, scope, c, i, time_ns);
-		if (r->format != REPORT_TEXT && metric_of(&m, c, r->plan, i, elapsed_ns) && m.name)
+		if (r->format != REPORT_TEXT && metric_of(&m, c, r->plan, i, counted_ns) && m.name)
 			report_row_metric(r, scope, plan_label(r->plan, m.name, label), m.unit,
 				m.value, time_ns);
 	}
-	report_group(r, scope, c, time_ns, elapsed_ns);
+	report_group(r, scope, c, time_ns, counted_ns);
+	if (c->yielding)
+		report_gaps(r, scope, c, time_ns, elapsed_ns);
 	if (r->format == REPORT_TEXT)
 		report_reasons(r, lost, r->plan->n);
 }

@@ -256,8 +256,10 @@ static int session_start_places(struct session *s, bool inherit, struct err *e)
 {
 	int rc;
 
-	for (unsigned i = 0; i < s->places.n; i++)
+	for (unsigned i = 0; i < s->places.n; i++) {
 		s->places.all[i].inherit = inherit;
+		s->places.all[i].background = s->background;
+	}
 	rc = session_load_places(s, e);
 	return rc < 0 ? rc : places_start(&s->places, e);
 }

@@ -32,7 +32,8 @@ struct session {
 	struct place_options where;
 	uint64_t interval_ns; /* between reports; 0: one at the end */
 	enum aggregate aggregate;
-	bool regions; /* nothing is counted here: the command's threads count themselves */
+	bool background; /* of CPUs: yield to other contexts */
+	bool regions;    /* nothing is counted here: the command's threads count themselves */
 	session_report_fn *report;
 	void *arg;
 	/* Of the measurement. */

@@ -19,7 +19,8 @@ enum {
 };
 
 enum stat_option {
-	OPT_MUX = 256,
+	OPT_BACKGROUND = 256,
+	OPT_MUX,
 	OPT_RERUN,
 	OPT_NO_AGGR,
 	OPT_PER_THREAD,
@@ -39,6 +40,7 @@ static const struct option stat_options_long[] = {
 	{"json", no_argument, NULL, 'j'},
 	{"field-separator", required_argument, NULL, 'x'},
 	{"output", required_argument, NULL, 'o'},
+	{"background", no_argument, NULL, OPT_BACKGROUND},
 	{"mux", no_argument, NULL, OPT_MUX},
 	{"rerun", no_argument, NULL, OPT_RERUN},
 	{"no-aggr", no_argument, NULL, OPT_NO_AGGR},
@@ -67,6 +69,8 @@ const char stat_options_usage[] =
 	"  -x, --field-separator=C  CSV, with that separator\n"
 	"  -o, --output=FILE        the file for the counts (default: stderr with a\n"
 	"                           COMMAND, stdout without)\n"
+	"      --background         of CPUs, give way to other contexts; show how long it\n"
+	"                           counted\n"
 	"      --mux                more events than counters: event sets by turns, and\n"
 	"                           estimates, each with its share of the time\n"
 	"      --rerun              more events than counters: the command once for each\n"
@@ -161,6 +165,9 @@ static int stat_options_set(struct stat_options *o, int c, struct err *e)
 	case 'g':
 		o->wanted.group = optarg;
 		return 0;
+	case OPT_BACKGROUND:
+		o->background = true;
+		return 0;
 	case OPT_MUX:
 		o->mux = true;
 		return 0;
@@ -209,6 +216,19 @@ static int stat_options_check_aggregate(const struct stat_options *o, struct err
 	return 0;
 }
 
+/* Counts that have gaps are not those of all the time. */
+static int stat_options_check_background(const struct stat_options *o, struct err *e)
+{
+	if (o->where.kind != PLACE_CPU)
+		return err_set(e, EINVAL,
+			"--background is for CPUs, as threads take turns there: give -C or -a");
+	if (o->mux || o->rerun || o->nruns > 1)
+		return err_set(e, EINVAL,
+			"--background has gaps, so that its counts are no estimates and no "
+			"statistics: not with --mux, --rerun and -r");
+	return 0;
+}
+
 static int stat_options_check(const struct stat_options *o, struct err *e)
 {
 	bool again = o->nruns > 1 || o->rerun || o->compare;
@@ -223,6 +243,8 @@ static int stat_options_check(const struct stat_options *o, struct err *e)
 			"--regions: a command counts its own parts, so that none of -p, -t, -C, "
 			"-a, -I, -r, --mux, --rerun, --compare, --no-aggr and --per-thread can be "
 			"given");
+	if (o->background && stat_options_check_background(o, e) < 0)
+		return -e->no;
 	if (o->mux && o->rerun)
 		return err_set(e, EINVAL, "give one of --mux and --rerun");
 	return stat_options_check_aggregate(o, e);

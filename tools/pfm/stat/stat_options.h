@@ -23,7 +23,7 @@ struct stat_options {
 	uint64_t interval_ns; /* 0: none */
 	enum report_format format;
 	char separator; /* of CSV */
-	bool mux, rerun, regions, compare, allow_lost;
+	bool background, mux, rerun, regions, compare, allow_lost;
 };
 
 /* The text of `pfm help stat`. */
