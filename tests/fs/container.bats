@@ -106,3 +106,41 @@ counts_its_second='sleep "$0" &
 	kill -TERM "$(pgrep -P "$DAEMON")"
 	ended 0
 }
+
+# in_podman UID COMMAND...: as root of a container of podman, whose root is that uid outside; the tree is at /mnt
+in_podman() {
+	local root=$BATS_TEST_TMPDIR/root dir
+
+	chmod 755 "$BATS_TEST_TMPDIR"
+	mkdir -p "$root"/{usr,proc,dev,sys,etc,tmp,mnt}
+	for dir in bin lib lib64 sbin; do ln -sfn "usr/$dir" "$root/$dir"; done
+	chown -hR "$1:$1" "$root"
+	XDG_RUNTIME_DIR=/run bounded podman --root "$BATS_TEST_TMPDIR/store" --runroot "$BATS_TEST_TMPDIR/run" \
+		--runtime runc --cgroup-manager=cgroupfs --storage-driver=vfs run --rm --network=none \
+		--ulimit=nofile=1024:1024 --ulimit=nproc=1000:1000 --uidmap "0:$1:65536" -v /usr:/usr:ro -v "$MNT:/mnt" \
+		--rootfs "$root" "${@:2}"
+}
+
+# shellcheck disable=SC2016
+@test "podman: a container counts its process, and is refused a CPU" {
+	local uid=$((100000 + RANDOM))
+
+	command -v podman >/dev/null && command -v runc >/dev/null || skip "needs podman and runc"
+	serve --backend=perf
+	in_podman "$uid" true || skip "podman cannot run a container here"
+	run -0 in_podman "$uid" bash -euc 'cd /mnt/ctx
+		mkdir pod
+		sleep 100 &
+		echo page-faults:u >pod/pmc/0
+		echo "load tid=$! ptrace=no" >pod/ctl && echo start >pod/ctl
+		cat pod/state
+		ls -lnd pod | cut -d" " -f3
+		kill %1
+		mkdir other
+		if echo load cpu=0 >other/ctl; then exit 1; fi 2>/dev/null
+		cat other/last_error'
+	[[ ${lines[0]} == "running tid="*" set=0" ]]
+	[ "${lines[1]}" = 0 ]
+	[[ ${lines[2]} == *EPERM* || ${lines[2]} == *group* ]]
+	[ "$(stat -c %u "$MNT/ctx/pod")" = "$uid" ]
+}

@@ -141,6 +141,28 @@ setup() {
 	[ "$(ls "$S/granted")" = lock ]
 }
 
+site_is() {
+	[[ $(cat "$MNT/ctx/site/state") == "$1 "* ]]
+}
+
+@test "monitoring in the background yields to a job, and comes back after it" {
+	serve --backend=sim
+	begin_slurm
+	new site
+	put ok "$C/flags" background
+	put ok "$C/pmc/0" 0x4100c0
+	ctl "load cpu=0"
+	ctl start
+	run -0 job "mkdir $MNT/ctx/job && cd $MNT/ctx/job
+		[ \$(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status) = 0 ]
+		echo 0x4100c0 >pmc/0
+		echo load cpu=0 >ctl && echo start >ctl
+		cat $MNT/cpus"
+	[[ ${lines[0]} == "0 online context=job "*" yielded=site" ]]
+	until_ok site_is running
+	holds "$MNT/ctx/site/state" "running cpu=0 set=0 gaps=1"
+}
+
 @test "two jobs of a user: the end of one leaves the other its CPU" {
 	serve --backend=sim
 	[ -e "$MNT/config/grants" ] || skip "this daemon knows no grants"
