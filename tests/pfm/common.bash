@@ -8,3 +8,11 @@ setup() {
 	PATH="$BUILD/tools/pfm:$PATH"
 	unset PERFMONFS
 }
+
+# without_mounts COMMAND...: where no perfmonfs is mounted; its PID goes to the file pid
+without_mounts() {
+	unshare -m --propagation private bash -c '
+		findmnt -rno TARGET -t fuse.perfmonfs | xargs -r umount -l
+		echo $$ >"$0"
+		exec "$@"' "$BATS_TEST_TMPDIR/pid" "$@"
+}

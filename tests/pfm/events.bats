@@ -329,6 +329,11 @@ metrics_are() {
 	is 0x4300c0
 	pfm_run 125 list UOPS_ISSUED
 	pfm_run 0 list skl::UOPS_ISSUED
+	pfm_run 0 list skl::INSTRUCTION_RETIRED
+	[[ ${lines[0]} == "skl::INSTRUCTION_RETIRED  "*"0x00c0  PMD 0-3,16  libpfm4" ]]
+	# It has no code without a unit mask.
+	pfm_run 0 list skl::BR_INST_RETIRED
+	[[ ${lines[0]} == "skl::BR_INST_RETIRED  "*" libpfm4" ]]
 }
 
 @test "what is unknown: the nearest names are offered" {

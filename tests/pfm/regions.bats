@@ -194,7 +194,7 @@ meets() {
 
 @test "a private daemon" {
 	unshare -m true || skip "needs a mount namespace"
-	run --separate-stderr -0 bounded pfm stat --regions -j -e page-faults:u -o "$OUT" \
+	run --separate-stderr -0 without_mounts timeout -s KILL "$PATIENCE" pfm stat --regions -j -e page-faults:u -o "$OUT" \
 		"$BUILD/examples/regions" 10 3>&- 4>&- 5>&-
 	rows part page-faults:u
 	is 60

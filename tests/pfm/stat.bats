@@ -727,14 +727,6 @@ as_nobody() {
 	run -125 pfm stat --mount="$BATS_TEST_TMPDIR" true
 }
 
-# without_mounts COMMAND...: where no perfmonfs is mounted; its PID goes to the file pid
-without_mounts() {
-	unshare -m --propagation private bash -c '
-		findmnt -rno TARGET -t fuse.perfmonfs | xargs -r umount -l
-		echo $$ >"$0"
-		exec "$@"' "$BATS_TEST_TMPDIR/pid" "$@"
-}
-
 @test "without a mount, root has a private daemon, and users a sentence" {
 	run without_mounts pfm stat -j -o "$BATS_TEST_TMPDIR/out" --allow-lost sh -c 'exit 5'
 	[ "$status" = 5 ]

@@ -58,14 +58,23 @@ static void list_rows(struct list *l)
 			list_print_row(l, r);
 }
 
-/* Their codes depend on attributes, which pfm-events(5) explains. */
+/* An event that needs unit masks has no code by itself, see pfm-events(5). One of another CPU may
+ * have one that this PMU does not count. */
 static void list_print_libpfm(void *arg, const char *name, const char *desc)
 {
 	struct list *l = arg;
+	char room[PFM_COUNTERS_ROOM];
+	struct pfm_event event;
+	struct err e;
 
 	if (!list_wants(l, strstr(name, "::") + 2, desc))
 		return;
-	printf("%-44s libpfm4\n    %s\n", name, desc);
+	if (event_resolve(l->pmu, name, &event, &e) == 0)
+		printf("%-44s 0x%04" PRIx64 "  PMD %s  libpfm4\n", name, event.code,
+			pfm_pmu_counters(room, event.counters));
+	else
+		printf("%-44s libpfm4\n", name);
+	printf("    %s\n", desc);
 	l->n++;
 }
 
