@@ -33,4 +33,14 @@ int num_value(struct slice s, uint64_t *v, struct err *e);
  */
 int num_range(struct slice *list, uint64_t max, uint64_t *first, uint64_t *last, struct err *e);
 
+__extension__ typedef unsigned __int128 num_u128;
+
+/* @n * @mul / 2^@shift, rounded down; UINT64_MAX if that is greater. */
+static inline uint64_t num_scale(uint64_t n, uint64_t mul, unsigned shift)
+{
+	num_u128 v = (num_u128)n * mul >> shift;
+
+	return v < UINT64_MAX ? (uint64_t)v : UINT64_MAX;
+}
+
 #endif

@@ -30,10 +30,15 @@ static int describe_rdmsr(void *arg, uint32_t addr, uint64_t *value)
 	return t->io->ops->read(t->io, t->handle, addr, value);
 }
 
+static struct pmu_cpu describe_query(struct describe_target *t)
+{
+	return (struct pmu_cpu){.cpuid = describe_cpuid, .rdmsr = describe_rdmsr, .arg = t};
+}
+
 static int describe_cpu(struct msr_io *io, unsigned cpu, int handle, struct pmu *out, struct err *e)
 {
 	struct describe_target t = {.io = io, .cpu = cpu, .handle = handle};
-	struct pmu_cpu query = {.cpuid = describe_cpuid, .rdmsr = describe_rdmsr, .arg = &t};
+	struct pmu_cpu query = describe_query(&t);
 
 	return pmu_detect(&query, out, e);
 }
@@ -48,32 +53,57 @@ static unsigned describe_search(const struct msr_types *t, const struct pmu *pmu
 	return i;
 }
 
-static int describe_add(struct msr_types *t, unsigned cpu, const struct pmu *pmu, struct err *e)
+static int describe_add(
+	struct msr_types *t, struct describe_target *target, const struct pmu *pmu, struct err *e)
 {
-	unsigned type = describe_search(t, pmu);
+	struct pmu_cpu query = describe_query(target);
+	unsigned type = describe_search(t, pmu), cpu = target->cpu;
 
 	if (type == PMU_MAX_TYPES)
 		return err_set(e, ENODEV,
 			"the PMUs of the CPUs up to %u are of more than %d types: describe one for "
 			"all with --pmu=FILE, or use --backend=perf",
 			cpu, PMU_MAX_TYPES);
-	if (type == t->n)
-		t->of[t->n++].pmu = *pmu;
+	if (type == t->n) {
+		t->of[t->n].pmu = *pmu;
+		pmu_free_detect(&query, &t->of[t->n++].pmu);
+	}
 	atomic_store(&t->cpu[cpu], (signed char)type);
 	return 0;
 }
 
 static int describe_one(struct msr_types *t, struct msr_io *io, unsigned cpu, struct err *e)
 {
-	int handle = io->ops->open(io, cpu, e);
+	struct describe_target target = {io, cpu, io->ops->open(io, cpu, e)};
 	struct pmu pmu;
 	int rc;
 
-	if (handle < 0)
-		return handle;
-	rc = describe_cpu(io, cpu, handle, &pmu, e);
-	io->ops->close(io, handle);
-	return rc < 0 ? rc : describe_add(t, cpu, &pmu, e);
+	if (target.handle < 0)
+		return target.handle;
+	rc = describe_cpu(io, cpu, target.handle, &pmu, e);
+	if (rc == 0)
+		rc = describe_add(t, &target, &pmu, e);
+	io->ops->close(io, target.handle);
+	return rc;
+}
+
+/* Of a description that was not detected, on the first CPU that is online. Without one, there are
+ * none. */
+static void describe_free(struct msr_types *t, struct msr_io *io)
+{
+	struct describe_target target = {.io = io};
+	struct pmu_cpu query = describe_query(&target);
+	struct err e;
+
+	while (target.cpu < t->limit && !io->ops->cpu_online(io, target.cpu))
+		target.cpu++;
+	target.handle = target.cpu < t->limit ? io->ops->open(io, target.cpu, &e) : -1;
+	if (target.handle < 0) {
+		t->of[0].pmu.nfrees = 0;
+		return;
+	}
+	pmu_free_detect(&query, &t->of[0].pmu);
+	io->ops->close(io, target.handle);
 }
 
 static int describe_all(struct msr_types *t, struct msr_io *io, struct err *e)
@@ -113,6 +143,8 @@ int msr_types_init(struct msr_types *t, struct msr_io *io, const char *pmu, stru
 	if (pmu) {
 		rc = pmu_load(pmu, &t->of[0].pmu, e);
 		t->n = 1;
+		if (rc == 0)
+			describe_free(t, io);
 	} else {
 		rc = describe_all(t, io, e);
 	}

@@ -63,4 +63,7 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 		reg_add(regs, pmu, pmu->status, "the overflow status");
 		reg_add(regs, pmu, pmu->clear, "the overflow clear register");
 	}
+	/* Read-only, as pmu_writable() knows nothing of them. */
+	for (unsigned i = 0; i < pmu->nfrees; i++)
+		reg_add(regs, pmu, pmu->frees[i].addr, pmu->frees[i].name);
 }

@@ -15,7 +15,7 @@
 #include "perfmonfs/pmu.h"
 
 enum {
-	MSR_MAX_REGS = PMU_MAX_PMCS + PMU_MAX_PMDS + 4,
+	MSR_MAX_REGS = PMU_MAX_PMCS + PMU_MAX_PMDS + 4 + PMU_MAX_FREES,
 	MSR_HASH = 1024, /* PMU registers of x86 differ in their low ten bits. */
 };
 

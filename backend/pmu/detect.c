@@ -18,7 +18,7 @@ static void detect_vendor(struct pmu_identity *id)
 			id->vendor[i] = '?';
 }
 
-static int detect_identity(const struct pmu_cpu *cpu, struct pmu_identity *id, struct err *e)
+int detect_identity(const struct pmu_cpu *cpu, struct pmu_identity *id, struct err *e)
 {
 	uint32_t eax;
 	int rc = cpu->cpuid(cpu->arg, 0, 0, id->leaf0, e);
@@ -50,13 +50,22 @@ static const struct {
 	{"HygonGenuine", PMU_AMD, amd_features, amd_no_model},
 };
 
+bool detect_vendor_of(const struct pmu_identity *id, enum pmu_vendor *vendor)
+{
+	for (unsigned i = 0; i < sizeof(detect_vendors) / sizeof(detect_vendors[0]); i++) {
+		*vendor = detect_vendors[i].vendor;
+		if (strcmp(id->vendor, detect_vendors[i].id) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool detect_in(const uint64_t *bits, unsigned words, unsigned n)
 {
 	return n < 64 * words && bits[n / 64] >> n % 64 & 1;
 }
 
-static bool detect_matches(
-	const struct pmu_match *m, const struct pmu_identity *id, unsigned version)
+bool detect_matches(const struct pmu_match *m, const struct pmu_identity *id, unsigned version)
 {
 	if (!m->given || version < m->version || version > m->max_version)
 		return false;

@@ -20,4 +20,11 @@ struct pmu_cpu {
 /* ENODEV, and a sentence with a remedy, if the CPU has no known PMU. */
 int pmu_detect(const struct pmu_cpu *cpu, struct pmu *out, struct err *e);
 
+/*
+ * Keeps those free registers of @pmu that @cpu has, adds those of free.pmu that it has, and finds
+ * out the unit of energy. One that cannot be read is left out; so is one of energy that reads 0, as
+ * Linux does: some hypervisors answer that.
+ */
+void pmu_free_detect(const struct pmu_cpu *cpu, struct pmu *pmu);
+
 #endif

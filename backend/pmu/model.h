@@ -77,6 +77,8 @@ struct pmu_builtin {
 
 /* A NULL name ends them. */
 extern const struct pmu_builtin pmu_builtins[];
+/* Its only row is free.pmu. */
+extern const struct pmu_builtin pmu_free_text[];
 
 /* Model @i; NULL after the last. Those of models/ are first, in the order of its meson.build. */
 const struct pmu_model *pmu_model_at(unsigned i);
@@ -101,7 +103,7 @@ int pmu_parse_model(struct slice text, const struct pmu_features *f, struct pmu 
 unsigned pmu_parse_check(struct slice text, pmu_tell *tell, void *arg);
 
 /* What a rule of validation is about: the whole, or a row. */
-enum pmu_part { PMU_PART_WHOLE, PMU_PART_PMC, PMU_PART_PMD, PMU_PART_VIRTUAL };
+enum pmu_part { PMU_PART_WHOLE, PMU_PART_PMC, PMU_PART_PMD, PMU_PART_VIRTUAL, PMU_PART_FREE };
 /* Returns false to end the validation. */
 typedef bool pmu_mistake(void *arg, enum pmu_part part, unsigned row, const struct err *e);
 /* Applies the rules of pmu_validate() to @pmu, and calls @mistake for each that is broken; of one
@@ -114,6 +116,13 @@ struct pmu_identity {
 	unsigned family, model;
 	char vendor[13];
 };
+
+/* Reads them. */
+int detect_identity(const struct pmu_cpu *cpu, struct pmu_identity *id, struct err *e);
+/* False: the vendor is unknown. */
+bool detect_vendor_of(const struct pmu_identity *id, enum pmu_vendor *vendor);
+/* @version, family and model are those of @m, which is a bare one if that is needed. */
+bool detect_matches(const struct pmu_match *m, const struct pmu_identity *id, unsigned version);
 
 #define ECX1_HYPERVISOR (1u << 31) /* Of CPUID leaf 1. */
 

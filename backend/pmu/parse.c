@@ -21,6 +21,9 @@
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] [full=ADDR] width=N wmask=BITS pmc=NUM [field=BITS]
  *                [global=BIT] [rdpmc=INDEX] [of=OF] [scope=SCOPE]
  *   virtual NUM NAME file=PATH    a number in a file; NUM is 272 or greater
+ *   free NAME addr=ADDR width=N [shift=N] [valid=BITS] unit=UNIT scope=SCOPE
+ *                                 a register that counts, or shows something, by itself, and is
+ *                                 only read
  *   sim NAME COUNTERS...          a processor that the simulator has: its name, a summary of its
  *   cpuid signature=N max_leaf=N [max_ext=N] selector=BITS    counters, and what its CPUID says;
  *                                 selector= are the bits that an event select has
@@ -35,6 +38,10 @@
  * its PMDs; the others are reserved. full=: the address to write completely, if the CPU has
  * full-width writes. SCOPE is thread, core, ccx or package: the CPUs that share the register. A
  * counter has that of its PMC.
+ *
+ * UNIT is ticks, events, degrees, rapl, rapl_atom, rapl_16, rapl_0 or rapl_amd: enum pmu_unit.
+ * valid= are bits without which the register has no value. free.pmu has lines "free" for all
+ * processors, and after them the conditions under which a processor has the register.
  *
  * perfmonfs/pmu.h explains the other fields. A text that pmu_parse() accepts is also valid,
  * according to pmu_validate().
@@ -59,6 +66,7 @@ static const struct {
 	{"pmc", parse_pmc, false},
 	{"pmd", parse_pmd, false},
 	{"virtual", parse_virtual, false},
+	{"free", parse_free, false},
 	{"sim", parse_sim, true},
 	{"cpuid", parse_cpuid, true},
 };
@@ -80,7 +88,7 @@ static int parse_line(struct parse *p, unsigned *seen, struct slice line, struct
 	}
 	return err_set(e, EINVAL,
 		"a line begins with pmu, detect, features, atom, rate, global, pmc, pmd, virtual, "
-		"sim or cpuid, not with '%.*s'",
+		"free, sim or cpuid, not with '%.*s'",
 		SLICE_ARG(word));
 }
 
@@ -174,6 +182,7 @@ static bool parse_check_row(void *arg, enum pmu_part part, unsigned row, const s
 		[PMU_PART_PMC] = p->pmc_line[row],
 		[PMU_PART_PMD] = p->pmd_line[row],
 		[PMU_PART_VIRTUAL] = p->virtual_line[row < PMU_MAX_VIRTUALS ? row : 0],
+		[PMU_PART_FREE] = p->free_line[row < PMU_MAX_FREES ? row : 0],
 	};
 
 	if (part != PMU_PART_WHOLE || c->whole)

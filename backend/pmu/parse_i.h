@@ -16,6 +16,7 @@ struct parse {
 	unsigned line; /* Its number. */
 	/* Numbers of the lines of each row, and of the line "pmu". */
 	unsigned pmc_line[PMU_MAX_PMCS], pmd_line[PMU_MAX_PMDS], virtual_line[PMU_MAX_VIRTUALS];
+	unsigned free_line[PMU_MAX_FREES];
 	unsigned pmu_line;
 };
 
@@ -31,6 +32,32 @@ int parse_global(struct parse *p, struct slice line, struct err *e);
 int parse_pmc(struct parse *p, struct slice line, struct err *e);
 int parse_pmd(struct parse *p, struct slice line, struct err *e);
 int parse_virtual(struct parse *p, struct slice line, struct err *e);
+int parse_free(struct parse *p, struct slice line, struct err *e);
+
+enum free_feature {
+	FEATURE_NONE,
+	FEATURE_TSC,
+	FEATURE_APERFMPERF,
+	FEATURE_THERMAL,
+	FEATURE_PACKAGE_THERMAL,
+	FEATURE_IRPERF,
+	FEATURE_RAPL,
+	FEATURES,
+};
+
+/* A line of free.pmu. */
+struct free_line {
+	struct pmu_free reg;
+	enum pmu_vendor vendor;
+	bool by_vendor;
+	struct pmu_match match;
+	enum free_feature feature;
+};
+
+/* With @conditions, they may follow: of free.pmu. */
+int parse_free_line(struct slice line, bool conditions, struct free_line *f, struct err *e);
+/* EINVAL: there are too many. */
+int parse_free_add(struct pmu *pmu, const struct pmu_free *reg, struct err *e);
 
 /* After the last line: the bits of of= PMCs that are shared are those of their PMDs. */
 void parse_trim(struct parse *p);

@@ -155,10 +155,14 @@ static int validate_head(const struct pmu *pmu, struct err *e)
 	if (!validate_terminated(pmu->model, PMU_MODEL) || !validate_is_line(pmu->model))
 		return err_set(e, EINVAL, "%s: the model is not a line of plain text", pmu->name);
 	if (!pmu->npmcs || pmu->npmcs > PMU_MAX_PMCS || !pmu->npmds || pmu->npmds > PMU_MAX_PMDS ||
-		pmu->nevents > PMU_MAX_EVENTS || pmu->nvirtuals > PMU_MAX_VIRTUALS)
+		pmu->nevents > PMU_MAX_EVENTS || pmu->nvirtuals > PMU_MAX_VIRTUALS ||
+		pmu->nfrees > PMU_MAX_FREES)
 		return err_set(e, EINVAL,
-			"%s: %u PMCs, %u PMDs, %u virtual ones, %u events: none, or too many",
-			pmu->name, pmu->npmcs, pmu->npmds, pmu->nvirtuals, pmu->nevents);
+			"%s: %u PMCs, %u PMDs, %u virtual ones, %u free ones, %u events: none, or "
+			"too "
+			"many",
+			pmu->name, pmu->npmcs, pmu->npmds, pmu->nvirtuals, pmu->nfrees,
+			pmu->nevents);
 	if (!pmu->max_rate)
 		return err_set(
 			e, EINVAL, "%s: the rate is missing, which polling requires", pmu->name);
@@ -410,6 +414,74 @@ static int validate_virtual(const struct pmu *pmu, unsigned row, struct err *e)
 	return 0;
 }
 
+/* Registers that may be read as free ones, and never written; bits that a value of them may have.
+ */
+static const struct {
+	uint32_t addr;
+	unsigned units;
+	uint64_t bits;
+} validate_frees[] = {
+	{0x10, 1u << PMU_UNIT_TICKS, UINT64_MAX}, /* TSC */
+	{0xe7, 1u << PMU_UNIT_TICKS, UINT64_MAX}, /* MPERF, APERF */
+	{0xe8, 1u << PMU_UNIT_TICKS, UINT64_MAX},
+	{0x64e, 1u << PMU_UNIT_TICKS, UINT64_MAX}, /* PPERF */
+	{0x34, 1u << PMU_UNIT_EVENTS, UINT32_MAX}, /* SMI count */
+	{0x3f8, 1u << PMU_UNIT_TICKS, UINT64_MAX}, /* C-states of the package: C3, C6, C7, C2 */
+	{0x3f9, 1u << PMU_UNIT_TICKS, UINT64_MAX}, {0x3fa, 1u << PMU_UNIT_TICKS, UINT64_MAX},
+	{0x60d, 1u << PMU_UNIT_TICKS, UINT64_MAX},
+	{0x3fc, 1u << PMU_UNIT_TICKS, UINT64_MAX}, /* of the core: C3, C6, C7 */
+	{0x3fd, 1u << PMU_UNIT_TICKS, UINT64_MAX}, {0x3fe, 1u << PMU_UNIT_TICKS, UINT64_MAX},
+	{0x19c, 1u << PMU_UNIT_DEGREES, 0x7f0000}, /* thermal status of the core, of the package */
+	{0x1b1, 1u << PMU_UNIT_DEGREES, 0x7f0000},
+	{0x611, 1u << PMU_UNIT_RAPL | 1u << PMU_UNIT_RAPL_ATOM, UINT32_MAX}, /* package */
+	{0x639, 1u << PMU_UNIT_RAPL | 1u << PMU_UNIT_RAPL_ATOM, UINT32_MAX}, /* cores */
+	{0x641, 1u << PMU_UNIT_RAPL, UINT32_MAX},                            /* graphics */
+	{0x619, 1u << PMU_UNIT_RAPL | 1u << PMU_UNIT_RAPL_16, UINT32_MAX},   /* memory */
+	{0x64d, 1u << PMU_UNIT_RAPL | 1u << PMU_UNIT_RAPL_0, UINT32_MAX},    /* platform */
+	{0xc001029a, 1u << PMU_UNIT_RAPL_AMD, UINT32_MAX},                   /* core */
+	{0xc001029b, 1u << PMU_UNIT_RAPL_AMD, UINT32_MAX},                   /* package */
+	{0xc00000e9, 1u << PMU_UNIT_EVENTS, UINT64_MAX},                     /* IRPERF */
+};
+
+static int validate_free_known(const struct pmu_free *f, struct err *e)
+{
+	uint64_t bits = pmu_low_bits(f->width) << f->shift;
+
+	for (unsigned i = 0; i < sizeof(validate_frees) / sizeof(validate_frees[0]); i++) {
+		if (validate_frees[i].addr != f->addr)
+			continue;
+		if (!(validate_frees[i].units & 1u << f->unit))
+			return err_set(
+				e, EINVAL, "%s: %#" PRIx32 " has another unit", f->name, f->addr);
+		if (bits & ~validate_frees[i].bits)
+			return err_set(e, EINVAL,
+				"%s: bits %#" PRIx64 " of %#" PRIx32 " are not of its value",
+				f->name, bits & ~validate_frees[i].bits, f->addr);
+		return 0;
+	}
+	return err_set(e, EINVAL, "%s: %#" PRIx32 " is not known as a register to be read", f->name,
+		f->addr);
+}
+
+static int validate_free(const struct pmu *pmu, unsigned row, struct err *e)
+{
+	const struct pmu_free *f = &pmu->frees[row];
+
+	if (!validate_terminated(f->name, PMU_NAME) || !validate_is_word(f->name))
+		return err_set(e, EINVAL, "the name of a free register is not a plain word");
+	if (f->unit >= PMU_UNITS || f->scope >= PMU_SCOPES)
+		return err_set(e, EINVAL, "%s: no such unit or scope", f->name);
+	if (!f->width || f->shift + f->width > 64)
+		return err_set(e, EINVAL, "%s: bits %u to %u are not within a register of 64 bits",
+			f->name, f->shift, f->shift + f->width - 1);
+	if (pmu->space != PMU_SPACE_MSR)
+		return err_set(e, EINVAL, "%s: free registers are MSRs", f->name);
+	for (unsigned i = 0; i < row; i++)
+		if (pmu->frees[i].addr == f->addr || !strcmp(pmu->frees[i].name, f->name))
+			return err_set(e, EINVAL, "%s: there is such a line above", f->name);
+	return validate_free_known(f, e);
+}
+
 /* Applies @rule to each row. False: @mistake has ended the validation. */
 static bool validate_rows(const struct pmu *pmu, unsigned n,
 	int (*rule)(const struct pmu *pmu, unsigned row, struct err *e), enum pmu_part part,
@@ -437,7 +509,8 @@ void pmu_validate_all(const struct pmu *pmu, pmu_mistake *mistake, void *arg)
 	if (!validate_rows(pmu, pmu->npmcs, validate_pmc, PMU_PART_PMC, mistake, arg) ||
 		!validate_rows(pmu, pmu->npmds, validate_pmd, PMU_PART_PMD, mistake, arg) ||
 		!validate_rows(
-			pmu, pmu->nvirtuals, validate_virtual, PMU_PART_VIRTUAL, mistake, arg))
+			pmu, pmu->nvirtuals, validate_virtual, PMU_PART_VIRTUAL, mistake, arg) ||
+		!validate_rows(pmu, pmu->nfrees, validate_free, PMU_PART_FREE, mistake, arg))
 		return;
 	for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (rules[i](pmu, &e) < 0 && !mistake(arg, PMU_PART_WHOLE, 0, &e))

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TSC = 0x10 };
-
 static const struct hw_rules *const hw_rules[] = {[PMU_INTEL] = &hw_intel, [PMU_AMD] = &hw_amd};
 
 /* Simulated processor @i; not every model has one. */
@@ -89,6 +87,7 @@ int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 	hw->one_enable = pmu.npmcs > 1 && pmu.pmcs[1].gate == 0;
 	hw_extra_init(hw);
 	pthread_mutex_init(&hw->lock, NULL);
+	hw_free_init(hw);
 	for (unsigned i = 0; i < ncpus && hw->rules->on_at_reset && m->features.version >= 2; i++)
 		hw->cpus[i].global_ctrl = (1ULL << hw_model_of(hw, &hw->cpus[i])->features.gp) - 1;
 	*out = hw;
@@ -130,6 +129,14 @@ bool hw_online(struct hw *hw, unsigned cpu)
 	online = hw_present(hw, cpu);
 	pthread_mutex_unlock(&hw->lock);
 	return online;
+}
+
+int hw_cpuid(struct hw *hw, unsigned cpu, uint32_t leaf, uint32_t subleaf, uint32_t out[4])
+{
+	if (!hw_online(hw, cpu))
+		return -ENXIO;
+	hw_cpuid_leaf(hw, cpu, leaf, subleaf, out);
+	return 0;
 }
 
 static void hw_count(const struct pmu_model *m, struct hw_cpu *c, unsigned i, uint64_t n)
@@ -194,11 +201,7 @@ static int hw_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value)
 	if (hw_in_ranges(&hw->fault, addr))
 		return -EIO;
 	hw_catch_up(hw, &hw->cpus[cpu]);
-	if (addr == TSC) {
-		*value = hw_ticks(HW_TSC_RATE, hw->now);
-		return 0;
-	}
-	if (hw_extra_read(hw, cpu, addr, value))
+	if (hw_free_read(hw, cpu, addr, value) || hw_extra_read(hw, cpu, addr, value))
 		return 0;
 	return hw->rules->rdmsr(hw_model_of(hw, &hw->cpus[cpu]), &hw->cpus[cpu], addr, value);
 }

@@ -5,18 +5,22 @@
  */
 #include "backend/sim/hw_i.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define CPUID1_ECX_PDCM             (1U << 15)
 #define CPUID1_EDX_TSC              (1U << 4)
 #define CPUID1_EDX_MSR              (1U << 5)
+#define CPUID6_EAX_THERMAL          (1U << 0)
+#define CPUID6_EAX_PACKAGE_THERMAL  (1U << 6)
+#define CPUID6_ECX_APERFMPERF       (1U << 0)
 #define CPUID7_EDX_HYBRID           (1U << 15)
 #define CPUIDA_EDX_ANY_DEPRECATED   (1U << 15)
 #define CPUID7_1_EAX_PERFMON_EXT    (1U << 8)
 #define CPUID80000001_ECX_PERF_CORE (1U << 23)
 #define CPUID80000001_ECX_PERF_NB   (1U << 24)
 #define CPUID80000001_ECX_PERF_LLC  (1U << 28)
+#define CPUID80000007_EDX_RAPL      (1U << 14)
+#define CPUID80000008_EBX_IRPERF    (1U << 1)
 #define CPUID80000022_EAX_V2        (1U << 0)
 
 /* The vendor string is in EBX, EDX, ECX. */
@@ -82,12 +86,23 @@ static void cpuid_leaf_intel(
 {
 	if (leaf == 0xa)
 		cpuid_leaf_a(m, out);
+	if (leaf == 6 && m->features.version >= 2) {
+		out[0] = CPUID6_EAX_THERMAL |
+			 (m->features.version >= 3 ? CPUID6_EAX_PACKAGE_THERMAL : 0);
+		out[2] = CPUID6_ECX_APERFMPERF;
+	}
 	if (m->features.version < 6)
 		return;
 	if (leaf == 7)
 		out[0] = subleaf == 0 ? 1 : CPUID7_1_EAX_PERFMON_EXT;
 	if (leaf == 0x23)
 		cpuid_leaf_23(m, subleaf, out);
+}
+
+/* Zen, and later. */
+static bool cpuid_is_zen(const struct pmu_model *m)
+{
+	return (m->sim.signature >> 20 & 0xff) >= 8;
 }
 
 static void cpuid_leaf_amd(const struct hw *hw, uint32_t leaf, uint32_t subleaf, uint32_t out[4])
@@ -104,7 +119,14 @@ static void cpuid_leaf_amd(const struct hw *hw, uint32_t leaf, uint32_t subleaf,
 			 (m->features.df ? CPUID80000001_ECX_PERF_NB : 0) |
 			 (m->features.l3 ? CPUID80000001_ECX_PERF_LLC : 0);
 		break;
+	case 6:
+		out[2] = cpuid_is_zen(m) ? CPUID6_ECX_APERFMPERF : 0;
+		break;
+	case 0x80000007:
+		out[3] = cpuid_is_zen(m) ? CPUID80000007_EDX_RAPL : 0;
+		break;
 	case 0x80000008:
+		out[1] = cpuid_is_zen(m) ? CPUID80000008_EBX_IRPERF : 0;
 		out[2] = HW_PACKAGE_BITS << 12 | ((1u << HW_PACKAGE_BITS) - 1);
 		break;
 	case 0x8000001d:
@@ -129,19 +151,17 @@ static void cpuid_hybrid(bool atom, uint32_t leaf, uint32_t out[4])
 		out[0] = (uint32_t)(atom ? PMU_CORE_ATOM : PMU_CORE_CORE) << 24 | 1;
 }
 
-int hw_cpuid(struct hw *hw, unsigned cpu, uint32_t leaf, uint32_t subleaf, uint32_t out[4])
+void hw_cpuid_leaf(
+	const struct hw *hw, unsigned cpu, uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
-	const struct pmu_model *m;
+	const struct pmu_model *m = hw_model_of(hw, &hw->cpus[cpu]);
 	bool intel = hw->model->vendor == PMU_INTEL;
 
-	if (!hw_online(hw, cpu))
-		return -ENXIO;
-	m = hw_model_of(hw, &hw->cpus[cpu]);
 	memset(out, 0, 4 * sizeof(out[0]));
 	if (leaf > (leaf >> 31 ? m->sim.max_ext : m->sim.max_leaf)) {
 		/* A leaf above the last is zero on AMD, and the last basic one on Intel. */
 		if (!intel)
-			return 0;
+			return;
 		leaf = m->sim.max_leaf;
 	}
 	if (leaf == 0) {
@@ -160,5 +180,4 @@ int hw_cpuid(struct hw *hw, unsigned cpu, uint32_t leaf, uint32_t subleaf, uint3
 	}
 	if (!intel)
 		cpuid_leaf_amd(hw, leaf, subleaf, out);
-	return 0;
 }

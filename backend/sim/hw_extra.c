@@ -11,7 +11,7 @@
 
 #include "backend/pmu/low_bits.h"
 
-static unsigned extra_bits(enum pmu_scope scope)
+unsigned hw_scope_bits(enum pmu_scope scope)
 {
 	static const unsigned bits[PMU_SCOPES] = {
 		[PMU_SCOPE_CORE] = HW_CORE_BITS,
@@ -24,7 +24,7 @@ static unsigned extra_bits(enum pmu_scope scope)
 
 static struct hw_cpu *extra_first(struct hw *hw, unsigned cpu, enum pmu_scope scope)
 {
-	return &hw->cpus[cpu >> extra_bits(scope) << extra_bits(scope)];
+	return &hw->cpus[cpu >> hw_scope_bits(scope) << hw_scope_bits(scope)];
 }
 
 static struct hw_extra *extra_at(struct hw *hw, uint32_t addr)

@@ -99,6 +99,16 @@ bool hw_extra_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value);
 /* *@rc: 0, or -EIO for a bit that the register lacks. */
 bool hw_extra_write(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value, int *rc);
 
+/* hw_cpuid.c: what CPUID says on @cpu, which exists. */
+void hw_cpuid_leaf(
+	const struct hw *hw, unsigned cpu, uint32_t leaf, uint32_t subleaf, uint32_t out[4]);
+
+/* hw_free.c: finds out which free registers the model has, before time passes; false as above. */
+void hw_free_init(struct hw *hw);
+bool hw_free_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value);
+/* Bits of a CPU's number below that of its core, CCX or package. */
+unsigned hw_scope_bits(enum pmu_scope scope);
+
 /* @ns times @rate per microsecond, rounded down. */
 uint64_t hw_ticks(uint64_t rate, uint64_t ns);
 

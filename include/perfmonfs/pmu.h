@@ -24,6 +24,7 @@ enum {
 	PMU_MODEL = 64,
 	PMU_MAX_EVENTS = 32,
 	PMU_MAX_VIRTUALS = 19,
+	PMU_MAX_FREES = 24,
 	PMU_PATH = 128,
 };
 
@@ -127,6 +128,41 @@ struct pmu_virtual {
 	char path[PMU_PATH]; /* "" if the kind has no file. */
 };
 
+/* What one count of a free register is. Of energy, the number of joules is found out at detection.
+ */
+enum pmu_unit {
+	PMU_UNIT_TICKS,     /* Of the time-stamp counter, or cycles of the core. */
+	PMU_UNIT_EVENTS,    /* Of what the register is named for. */
+	PMU_UNIT_DEGREES,   /* Not counts, but degrees Celsius below the limit: the value now. */
+	PMU_UNIT_RAPL,      /* 2^-n joules, n in bits 12:8 of MSR 0x606. */
+	PMU_UNIT_RAPL_ATOM, /* 2^n microjoules, n likewise. */
+	PMU_UNIT_RAPL_16,   /* 2^-16 joules, whatever 0x606 says. */
+	PMU_UNIT_RAPL_0,    /* 1 joule. */
+	PMU_UNIT_RAPL_AMD,  /* 2^-n joules, n in bits 12:8 of MSR 0xc0010299. */
+	PMU_UNITS,
+};
+
+static inline bool pmu_unit_is_energy(enum pmu_unit unit)
+{
+	return unit >= PMU_UNIT_RAPL;
+}
+
+/* The power that no package exceeds, and the rate of events: how soon a register may wrap. */
+enum { PMU_FREE_WATTS = 2000, PMU_FREE_EVENTS_PER_S = 1000000 };
+
+/* A register that counts, or shows something, by itself. It is read and never written. */
+struct pmu_free {
+	char name[PMU_NAME];
+	uint32_t addr;
+	uint8_t shift, width; /* The value is the @width bits from bit @shift on. */
+	uint64_t valid;       /* Without all of these bits it has no value. */
+	enum pmu_unit unit;
+	enum pmu_scope scope;
+	/* Of energy: a count is @uj / 2^@uj_shift microjoules. */
+	uint64_t uj;
+	uint8_t uj_shift;
+};
+
 /* An event that the backend defines. For hardware events, use libpfm4. */
 struct pmu_event {
 	const char *name;
@@ -143,12 +179,15 @@ struct pmu {
 	char model[PMU_MODEL]; /* Title, e.g. perfmon2's "Intel architectural". */
 	enum pmu_space space;
 	uint8_t counter_width; /* Bits of the narrowest counter. */
-	uint16_t npmcs, npmds, nevents, nvirtuals;
+	uint16_t npmcs, npmds, nevents, nvirtuals, nfrees;
 	struct pmu_pmc pmcs[PMU_MAX_PMCS]; /* In rising order of num. */
 	struct pmu_pmd pmds[PMU_MAX_PMDS];
 	struct pmu_event events[PMU_MAX_EVENTS];
 	struct pmu_virtual virtuals[PMU_MAX_VIRTUALS]; /* In rising order of num. */
-	uint32_t global_ctrl;                          /* One bit per counter; 0: none. */
+	/* Those of the CPU that was examined; of a description that was not applied to a CPU, those
+	 * of its own lines. */
+	struct pmu_free frees[PMU_MAX_FREES];
+	uint32_t global_ctrl; /* One bit per counter; 0: none. */
 	/* Read-only, bits as in global_ctrl: the selector is not 0 (Intel v4). 0: none. */
 	uint32_t inuse;
 	/* Read-only, bits as in global_ctrl: the counter has wrapped. 0: none. */
@@ -207,6 +246,9 @@ bool pmu_virtual_needs_thread(const struct pmu_virtual *v);
 const struct pmu_event *pmu_event_named(const struct pmu *pmu, struct slice name);
 /* The event that @value of PMC row @p selects at any level, or NULL: it has no name. */
 const struct pmu_event *pmu_event_of(const struct pmu *pmu, unsigned p, uint64_t value);
+
+/* Nanoseconds in which @reg does not wrap; UINT64_MAX: it never does. */
+uint64_t pmu_free_wrap_ns(const struct pmu_free *reg);
 
 /* Adds the built-in virtual PMDs of this machine to a description without virtual PMDs. */
 void pmu_add_virtuals(struct pmu *pmu);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes descriptions of PMUs as C: embed.py OUTPUT FILE..."""
+"""Writes descriptions of PMUs as C: embed.py --name=ARRAY OUTPUT FILE..."""
 import os
 import sys
 
@@ -8,13 +8,14 @@ HEAD = """/* SPDX-License-Identifier: MIT */
 """
 
 # Compilers need not take string literals of this length; they take arrays.
-with open(sys.argv[1], "w") as out:
+array = sys.argv[1].split("=")[1]
+with open(sys.argv[2], "w") as out:
     rows = ""
     out.write(HEAD)
-    for i, path in enumerate(sys.argv[2:]):
+    for i, path in enumerate(sys.argv[3:]):
         with open(path, encoding="ascii") as f:
             data = f.read().encode()
         name = os.path.splitext(os.path.basename(path))[0]
         out.write("static const char text_%d[] = {%s};\n" % (i, ",".join(map(str, data))))
         rows += '\t{"%s", {text_%d, sizeof(text_%d)}},\n' % (name, i, i)
-    out.write("const struct pmu_builtin pmu_builtins[] = {\n%s\t{0},\n};\n" % rows)
+    out.write("const struct pmu_builtin %s[] = {\n%s\t{0},\n};\n" % (array, rows))

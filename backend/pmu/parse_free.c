@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+/* Lines about registers that count by themselves: those of a description, and those of free.pmu,
+ * which also say the processors that have them. */
+#include "backend/pmu/parse_i.h"
+
+#include <errno.h>
+
+#include "backend/pmu/key.h"
+
+static const char *const free_units[] = {[PMU_UNIT_TICKS] = "ticks",
+	[PMU_UNIT_EVENTS] = "events",
+	[PMU_UNIT_DEGREES] = "degrees",
+	[PMU_UNIT_RAPL] = "rapl",
+	[PMU_UNIT_RAPL_ATOM] = "rapl_atom",
+	[PMU_UNIT_RAPL_16] = "rapl_16",
+	[PMU_UNIT_RAPL_0] = "rapl_0",
+	[PMU_UNIT_RAPL_AMD] = "rapl_amd",
+	NULL};
+
+static const char *const free_scopes[] = {[PMU_SCOPE_THREAD] = "thread",
+	[PMU_SCOPE_CORE] = "core",
+	[PMU_SCOPE_CCX] = "ccx",
+	[PMU_SCOPE_PACKAGE] = "package",
+	NULL};
+
+static const char *const free_vendors[] = {[PMU_INTEL] = "intel", [PMU_AMD] = "amd", NULL};
+
+static const char *const free_features[] = {[FEATURE_NONE] = "none",
+	[FEATURE_TSC] = "tsc",
+	[FEATURE_APERFMPERF] = "aperfmperf",
+	[FEATURE_THERMAL] = "thermal",
+	[FEATURE_PACKAGE_THERMAL] = "package_thermal",
+	[FEATURE_IRPERF] = "irperf",
+	[FEATURE_RAPL] = "rapl",
+	NULL};
+
+/* The keys of a description's line, then those of free.pmu alone. */
+enum {
+	FREE_ADDR,
+	FREE_WIDTH,
+	FREE_SHIFT,
+	FREE_VALID,
+	FREE_UNIT,
+	FREE_SCOPE,
+	FREE_KEYS,
+	FREE_VENDOR = FREE_KEYS,
+	FREE_FAMILY,
+	FREE_MODELS,
+	FREE_IF,
+	FREE_BARE,
+	FREE_ALL_KEYS
+};
+
+int parse_free_line(struct slice line, bool conditions, struct free_line *f, struct err *e)
+{
+	struct key keys[FREE_ALL_KEYS] = {
+		[FREE_ADDR] = {"addr", KEY_NUMBER, UINT32_MAX, true},
+		[FREE_WIDTH] = {"width", KEY_NUMBER, 64, true},
+		[FREE_SHIFT] = {"shift", KEY_NUMBER, 63},
+		[FREE_VALID] = {"valid", KEY_NUMBER, UINT64_MAX},
+		[FREE_UNIT] = {"unit", KEY_WORD, .required = true, .words = free_units},
+		[FREE_SCOPE] = {"scope", KEY_WORD, .required = true, .words = free_scopes},
+		[FREE_VENDOR] = {"vendor", KEY_WORD, .words = free_vendors},
+		[FREE_FAMILY] = {"family", KEY_LIST},
+		[FREE_MODELS] = {"models", KEY_LIST},
+		[FREE_IF] = {"if", KEY_WORD, .words = free_features},
+		[FREE_BARE] = {"bare", KEY_FLAG},
+	};
+	int rc;
+
+	*f = (struct free_line){0};
+	rc = text_parse(slice_word(&line), "register's name", f->reg.name, PMU_NAME, e);
+	if (rc == 0)
+		rc = key_parse_line(line, keys, conditions ? FREE_ALL_KEYS : FREE_KEYS, e);
+	if (rc < 0)
+		return rc;
+	f->reg.addr = (uint32_t)keys[FREE_ADDR].value;
+	f->reg.width = (uint8_t)keys[FREE_WIDTH].value;
+	f->reg.shift = (uint8_t)keys[FREE_SHIFT].value;
+	f->reg.valid = keys[FREE_VALID].value;
+	f->reg.unit = (enum pmu_unit)keys[FREE_UNIT].value;
+	f->reg.scope = (enum pmu_scope)keys[FREE_SCOPE].value;
+	f->by_vendor = keys[FREE_VENDOR].seen;
+	f->vendor = (enum pmu_vendor)keys[FREE_VENDOR].value;
+	f->feature = (enum free_feature)keys[FREE_IF].value;
+	f->match = (struct pmu_match){
+		.given = true,
+		.bare = keys[FREE_BARE].seen,
+		.by_family = keys[FREE_FAMILY].seen,
+		.by_model = keys[FREE_MODELS].seen,
+	};
+	if (f->match.by_family)
+		rc = list_parse(keys[FREE_FAMILY].text, f->match.families, PMU_FAMILY_WORDS, e);
+	if (rc == 0 && f->match.by_model)
+		rc = list_parse(keys[FREE_MODELS].text, f->match.models, PMU_CPU_MODEL_WORDS, e);
+	return rc;
+}
+
+int parse_free_add(struct pmu *pmu, const struct pmu_free *reg, struct err *e)
+{
+	if (pmu->nfrees == PMU_MAX_FREES)
+		return err_set(e, EINVAL, "more than %d free registers", PMU_MAX_FREES);
+	pmu->frees[pmu->nfrees++] = *reg;
+	return 0;
+}
+
+int parse_free(struct parse *p, struct slice line, struct err *e)
+{
+	struct free_line f;
+	int rc = parse_free_line(line, false, &f, e);
+
+	if (rc < 0)
+		return rc;
+	p->free_line[p->pmu.nfrees < PMU_MAX_FREES ? p->pmu.nfrees : 0] = p->line;
+	return parse_free_add(&p->pmu, &f.reg, e);
+}
