@@ -271,10 +271,10 @@ for w in kernel ctxsw; do
 	[ $w = kernel ] || [ "$switches" -le 200000 ] || switches=200000
 	launch "$track/subject" -c 1 turns "$switches"
 	monitor "${mnt[$w]}" tid=N "${tids[0]}"
-	missed=$(awk '/^ctxsw_(missed|late)/ { n += $2 } END { print n }' "${mnt[$w]}/stats")
+	missed=$(awk '/^ctxsw_(missed|late|stalled)/ { n += $2 } END { print n }' "${mnt[$w]}/stats")
 	work
 	echo "$w $(awk '$1 == "did" { print $8 }' "$said") counted=$(cat "${mnt[$w]}/ctx/${tids[0]}/pmd/1" 2>&1 |
-		sed 's/.*: //') ctxsw_missed+late=$(awk -v n="$missed" '/^ctxsw_(missed|late)/ { n -= $2 }
+		sed 's/.*: //') ctxsw_missed+late+stalled=$(awk -v n="$missed" '/^ctxsw_(missed|late|stalled)/ { n -= $2 }
 		END { print -n }' "${mnt[$w]}/stats")"
 	unmonitor "${mnt[$w]}" "${tids[0]}"
 	end

@@ -232,6 +232,7 @@ static void sched_clear_slot(struct sched_slot *slot, uint32_t tid)
 	__atomic_store_n(&slot->uncovered, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->user_only, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->missed, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->stalled, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->taker, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->runtime_out, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->runtime_in, 0, __ATOMIC_RELAXED);

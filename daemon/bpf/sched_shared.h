@@ -53,11 +53,17 @@ struct sched_cpu {
 	sched_u32 late;
 	/* A wakeup failed: the perf event of a CPU that was offline is dead. */
 	sched_u32 wakeup_dead;
+	/* The ctxsw thread has work, for which it has the CPU unless it has to wait. Written by the
+	 * ctxsw thread. */
+	sched_u32 ctxsw_works;
 	/* How long the ctxsw thread had the CPU before it last left it (ns, modulo 2^32). */
 	sched_u32 ctxsw_ran;
 	/* Address of the current thread's task_struct, which stays when its id changes. Private to
 	 * the BPF programs. */
 	sched_u64 task;
+	/* Time in user mode of the thread with which the newest wakeup was sent. Private to the BPF
+	 * programs. */
+	sched_u64 utime;
 	/* sched_taker() of the context that is loaded on this CPU: no thread is counted here
 	 * meanwhile, and none wakes the ctxsw thread except by its death. 0: none. Written by the
 	 * daemon. */
@@ -113,6 +119,9 @@ struct sched_slot {
 	sched_u64 taker;
 	/* How many of its switches the programs or the ctxsw thread did not see in time. */
 	sched_u32 missed;
+	/* How often it ran, or another one while its context was active, as the ctxsw thread had to
+	 * wait, or did not get the CPU. */
+	sched_u32 stalled;
 	/* Address of its task_struct; 0 until it has run. Private to the BPF programs. */
 	sched_u64 task;
 	/* Its CPU time (ns) when it last left a CPU. */

@@ -77,6 +77,7 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int prio;
+	sched_u64 utime; /* in user mode, mostly as the clock tick finds it there */
 	struct sigpending pending;
 	struct sched_entity se;
 	struct mm_struct *mm;
@@ -306,12 +307,15 @@ static bool switch_needs_wakeup(const struct sched_cpu *c, sched_u32 cpu, sched_
 	       ((old && switch_slot(old)->dead) || (n && !c->taker && switch_wanted_at(n, cpu)));
 }
 
-static void switch_wake_ctxsw(void *ctx, struct sched_cpu *c, sched_u32 n)
+/* For @t, which has slot @n, or 0. */
+static void switch_wake_ctxsw(
+	void *ctx, struct sched_cpu *c, sched_u32 n, const struct task_struct *t)
 {
 	sched_u32 w = c->ctxsw_tid;
 
 	/* Set first: on exec, the ctxsw thread may run before the output returns. */
 	c->wakeup_pending = 1;
+	c->utime = t->utime;
 	if (bpf_perf_event_output(ctx, &wakeups, BPF_F_CURRENT_CPU, &w, sizeof(w)) == 0)
 		return;
 	c->wakeup_pending = 0;
@@ -331,6 +335,45 @@ static bool switch_is_late(const struct sched_cpu *c, sched_u32 n, const struct 
 		return false;
 	return c->wakeup_pending ||
 	       (c->active_slot && n != c->active_slot && next->prio <= SCHED_CTXSW_PRIO);
+}
+
+/* User code of slot @n runs before the ctxsw thread has restored its context. */
+static void switch_note_unrestored(const struct sched_cpu *c, sched_u32 cpu, sched_u32 n)
+{
+	if (n && n != c->active_slot && !c->taker && switch_wanted_at(n, cpu))
+		switch_slot(n)->stalled++;
+}
+
+/*
+ * User code of @next runs although the ctxsw thread has not done its work: it waits for memory, or
+ * for a lock of the kernel, or real-time threads are throttled. If it was woken and has not run
+ * yet, what that means for the active slot is switch_is_late()'s to say.
+ */
+static void switch_note_stalled(
+	const struct sched_cpu *c, sched_u32 cpu, sched_u32 n, const struct task_struct *next)
+{
+	if (!c->ctxsw_tid || !(c->ctxsw_works || c->wakeup_pending) || !next->pid ||
+		(next->flags & PF_KTHREAD) || switch_is_killed(next))
+		return;
+	if (c->ctxsw_works && c->active_slot)
+		switch_slot(c->active_slot)->stalled++;
+	switch_note_unrestored(c, cpu, n);
+}
+
+/* @prev leaves, with which the ctxsw thread was woken: the clock tick has found it in user mode
+ * meanwhile. */
+static void switch_note_waited(
+	const struct sched_cpu *c, sched_u32 cpu, const struct task_struct *prev)
+{
+	sched_u32 n = c->slot;
+
+	if (!c->ctxsw_tid || !c->wakeup_pending || c->task != (sched_u64)prev ||
+		prev->utime == c->utime)
+		return;
+	if (c->active_slot && c->active_slot != n)
+		switch_slot(c->active_slot)->stalled++;
+	if (switch_slot(n)->task == (sched_u64)prev)
+		switch_note_unrestored(c, cpu, n);
 }
 
 /* @n comes to a CPU whose registers it cannot have. */
@@ -373,10 +416,11 @@ static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struc
 	}
 	if (changed && switch_is_late(c, n, next))
 		c->late++;
+	switch_note_stalled(c, cpu, n, next);
 	if (changed && n)
 		switch_note_uncounted(c, cpu, n);
 	if (c->ctxsw_tid && switch_needs_wakeup(c, cpu, old, n, next, changed))
-		switch_wake_ctxsw(ctx, c, n);
+		switch_wake_ctxsw(ctx, c, n, next);
 }
 
 SEC("tp_btf/sched_switch")
@@ -391,9 +435,10 @@ int on_switch(sched_u64 *ctx)
 	if (!followed && !c->slot)
 		return 0;
 	/* Without a ctxsw thread, w is 0, which is also the idle thread's id. */
-	if (!w || prev->pid != w)
+	if (!w || prev->pid != w) {
+		switch_note_waited(c, cpu, prev);
 		switch_out(c, cpu, prev);
-	else
+	} else
 		c->ctxsw_ran = (sched_u32)(bpf_ktime_get_ns() - c->ctxsw_at);
 	if (!w || next->pid != w) {
 		switch_in(ctx, c, cpu, next);
@@ -469,7 +514,7 @@ static void switch_revoke(void *ctx, struct sched_cpu *c, sched_u32 n, const str
 	s->revoked_at = bpf_ktime_get_ns();
 	switch_note_dead(c, n, SCHED_REVOKED);
 	if (c->ctxsw_tid)
-		switch_wake_ctxsw(ctx, c, n);
+		switch_wake_ctxsw(ctx, c, n, t);
 	else
 		s->uncovered++;
 }
@@ -488,7 +533,7 @@ int on_exec(sched_u64 *ctx)
 	/* A kernel thread, which had left the context in the registers, has become a program:
 	 * before Linux 5.19, those of the kernel's own begin so. */
 	if (c->active_slot && c->task == (sched_u64)t && c->slot != c->active_slot)
-		switch_wake_ctxsw(ctx, c, 0);
+		switch_wake_ctxsw(ctx, c, 0, t);
 	n = switch_find_current(c, was, t);
 	requester = n ? bpf_map_lookup_elem(&requesters, &n) : 0;
 	if (requester && !switch_may_trace(requester, t))

@@ -149,6 +149,10 @@ static const struct {
 				 "perfmonfs?), and write the PMD to start over"},
 	[LOST_TYPE] = {EIO, ": the thread ran uncounted on a CPU whose PMU is of another type: "
 			    "unload, write the PMD and load again"},
+	[LOST_STALLED] = {EIO,
+		": the daemon had to wait for memory, a lock of the kernel or the CPU "
+		"(kernel.sched_rt_runtime_us?) while its thread ran: write the PMD "
+		"to start over"},
 	[LOST_UNCOVERED] = {EIO, ": the thread ran uncounted on a CPU that was offline when the "
 				 "context was loaded, or has been since: unload, write the PMD and "
 				 "load again"},
@@ -195,8 +199,8 @@ int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *
 /* The CPU time that it costs is known: the thread's, from one switch to another. */
 static bool counter_leaves_gap(enum lost why)
 {
-	return why == LOST_MISSED || why == LOST_OVERTAKEN || why == LOST_UNCOVERED ||
-	       why == LOST_TYPE || why == LOST_TAKEN;
+	return why == LOST_MISSED || why == LOST_OVERTAKEN || why == LOST_STALLED ||
+	       why == LOST_UNCOVERED || why == LOST_TYPE || why == LOST_TAKEN;
 }
 
 void ctx_lose(struct context *ctx, enum lost why)

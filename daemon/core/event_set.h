@@ -16,6 +16,7 @@ enum lost {
 	LOST_FAULT,     /* its register could not be read or written */
 	LOST_OVERTAKEN, /* another thread ran before the counter was stopped */
 	LOST_TYPE,      /* its thread ran on a CPU of a type that it was not loaded for */
+	LOST_STALLED,   /* the thread that switches it had to wait meanwhile */
 	LOST_UNCOVERED, /* its thread ran on a CPU where it is not followed */
 	LOST_MISSED,    /* the kernel did not report a switch of its thread */
 	LOST_BUDGET,    /* switching its user's threads took more than the user's part of a CPU */

@@ -75,6 +75,11 @@ static inline unsigned ctxsw_load_word(const sched_u32 *word)
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
+static inline void ctxsw_set_works(const struct ctxsw_thread *ct, unsigned works)
+{
+	__atomic_store_n(&ct->sched_cpu->ctxsw_works, works, __ATOMIC_RELAXED);
+}
+
 static inline struct task_slot *task_slot_of(const struct ctxsw_thread *ct, unsigned slot)
 {
 	return &ct->shared->slots[slot];

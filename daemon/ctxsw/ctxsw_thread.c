@@ -119,7 +119,9 @@ static void ctxsw_thread_clear_kick(struct ctxsw_thread *ct)
 
 static void ctxsw_thread_sleep(struct ctxsw_thread *ct)
 {
+	ctxsw_set_works(ct, 0);
 	raw_syscall6(SYS_ppoll, (long)ct->fds, FD_WAKEUP + 1, 0, 0, 0, 0);
+	ctxsw_set_works(ct, 1);
 }
 
 static void ctxsw_thread_sleep_offline(struct ctxsw_thread *ct)

@@ -14,7 +14,9 @@ __attribute__((noinline)) long ctxsw_run_window(struct ctxsw_thread *ct, struct 
 
 	if (ct->run.start_pending)
 		exec_last(&ct->x, &ct->err);
+	ctxsw_set_works(ct, 0);
 	n = raw_syscall6(SYS_ppoll, (long)ct->fds, ct->nfds, (long)timeout, 0, 0, 0);
+	ctxsw_set_works(ct, 1);
 	exec_freeze_counting(&ct->x);
 	return n;
 }

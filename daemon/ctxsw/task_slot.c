@@ -171,6 +171,11 @@ void task_slot_sync_task(struct ctxsw_thread *ct, struct task_ctx *task)
 		if (ctx->state == CTX_RUNNING)
 			ctx_lose(ctx, LOST_MISSED);
 	}
+	if (__atomic_exchange_n(&s->stalled, 0, __ATOMIC_RELAXED)) {
+		atomic_fetch_add(&ct->shared->stats->ctxsw_stalled, 1);
+		if (ctx->state == CTX_RUNNING)
+			ctx_lose(ctx, LOST_STALLED);
+	}
 	if (ctx->state == CTX_RUNNING && (missed & MISSED_LATE))
 		ctx_lose(ctx, LOST_OVERTAKEN);
 	if (__atomic_exchange_n(&s->uncovered, 0, __ATOMIC_RELAXED) && ctx->state == CTX_RUNNING)

@@ -21,6 +21,8 @@ struct engine_stats {
 	atomic_ullong ctxsw_late;
 	/* Those of them where the kernel had not reported a switch. */
 	atomic_ullong ctxsw_missed;
+	/* Times that one had to wait while events were to be counted, so that counts were lost. */
+	atomic_ullong ctxsw_stalled;
 	/* Times that a context lost its counts because its user's switches took too long. */
 	atomic_ullong ctxsw_over_budget;
 	/* Instructions that a save and restore adds to a user-level count, by the last calibration.

@@ -1225,14 +1225,21 @@ hides_switches() {
 	}
 }
 
-# counted_with_gaps FLAGS: of a subject that shares its CPU. FAULTS is the truth.
+# has_to_wait: what serve() begins has ctxsw threads that sleep before they start the counters
+has_to_wait() {
+	perfmonfs() {
+		exec "$BUILD/tests/stalling/perfmonfs" "$@"
+	}
+}
+
+# counted_with_gaps DAEMON FLAGS: of a subject that shares its CPU. FAULTS is the truth.
 counted_with_gaps() {
-	hides_switches
+	"$1"
 	serve --backend=perf --threads=ctxsw
 	begin a subject -c "$ONE" faults 200000
 	compete "$ONE" burn
 	new a
-	put ok "$C/flags" "$1"
+	put ok "$C/flags" "$2"
 	put ok "$C/pmc/0" "$(user_event page-faults)"
 	ctl "load tid=$TID"
 	ctl start
@@ -1242,10 +1249,9 @@ counted_with_gaps() {
 }
 
 # The figures are compared with the program's in tests/vm, where it runs steadily.
-@test "a kernel that hides switches, and the flag gaps: a count that is too low, and says so" {
+has_gaps() {
 	local value gaps ns
 
-	counted_with_gaps gaps
 	read -r value gaps ns < <(awk '$1 == "pmd0" { gsub(/[a-z]+=/, ""); print $2, $3, $4 }' "$C/regs")
 	cat "$C/regs"
 	[ "$value" -gt 0 ] && [ "$value" -le $((FAULTS + 2)) ]
@@ -1259,11 +1265,32 @@ counted_with_gaps() {
 	holds "$C/total" "pmd0 $value"
 }
 
-@test "a kernel that hides switches: no count" {
-	counted_with_gaps none
+has_no_count() {
 	probe EIO pread "$C/pmd/0" 30 0
 	holds "$C/state" "running tid=$TID set=0 lost"
 	message "count_lost cpu=* set=0 pmds=0 pid=$PID tid=$TID"
+}
+
+@test "a kernel that hides switches, and the flag gaps: a count that is too low, and says so" {
+	counted_with_gaps hides_switches gaps
+	has_gaps
+}
+
+@test "a kernel that hides switches: no count" {
+	counted_with_gaps hides_switches none
+	has_no_count
+}
+
+@test "a daemon that has to wait, and the flag gaps: a count that is too low, and says so" {
+	counted_with_gaps has_to_wait gaps
+	has_gaps
+	grep -qE "^ctxsw_stalled [1-9]" "$MNT/stats"
+}
+
+@test "a daemon that has to wait: no count, and why" {
+	counted_with_gaps has_to_wait none
+	has_no_count
+	grep -qE "^ctxsw_stalled [1-9]" "$MNT/stats"
 }
 
 @test "a sampling buffer counts the gaps" {

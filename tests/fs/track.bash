@@ -103,7 +103,7 @@ finished() {
 # may have threads of a ctxsw thread's priority. A count is then EIO, as it has to be, and there is
 # nothing to compare. Such a test is repeated, see track_teardown().
 lost_switches() {
-	awk '$1 == "ctxsw_missed" || $1 == "ctxsw_late" { n += $2 } END { print n + 0 }' \
+	awk '/^ctxsw_(missed|late|stalled) / { n += $2 } END { print n + 0 }' \
 		"$MNT/stats" 2>/dev/null || echo 0
 }
 

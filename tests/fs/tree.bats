@@ -143,12 +143,12 @@ hybrid_rows() {
 	run -0 bounded cat "$MNT/stats"
 	for key in requests commands register_reads register_writes polls stolen switches overflows \
 		messages_lost attribution_lost buffer_bytes passthrough contexts workers ctxsw_threads threads \
-		ctxsw_in ctxsw_out ctxsw_waits ctxsw_late ctxsw_missed ctxsw_over_budget \
+		ctxsw_in ctxsw_out ctxsw_waits ctxsw_late ctxsw_missed ctxsw_stalled ctxsw_over_budget \
 		ctxsw_overhead_instructions audit_dropped audit_suppressed \
 		memory_bytes thread_workers memory_bytes_all memory_bytes_0 thread_workers_0; do
 		grep -Eq "^$key [0-9]+$" <<<"$output"
 	done
-	[ "${#lines[@]}" = 30 ]
+	[ "${#lines[@]}" = 31 ]
 	holds "$MNT/config/allow_kernel" group
 	holds "$MNT/config/arg_size_max" 4096
 	holds "$MNT/config/smpl_buf_size_max" 16777216

@@ -423,7 +423,7 @@ class Threads(Case):
 
     def lost_switches(self):
         stats = self.mount.stats()
-        return stats["ctxsw_missed"] + stats["ctxsw_late"]
+        return stats["ctxsw_missed"] + stats["ctxsw_late"] + stats["ctxsw_stalled"]
 
     def ended(self):
         """Returns a context whose program has ended, and its count; None if a missed or late task

@@ -780,6 +780,77 @@ static void test_unseen(void **state)
 	close(fds[1]);
 }
 
+/* A thread that runs user code before the ctxsw thread has restored its context. */
+
+enum { SPIN_NS = 100000000, BUSY_FIFO = 2 }; /* above that of the ctxsw threads here */
+
+/* For several clock ticks, of which only few find it in the kernel. */
+static void spin_at_byte(void *arg)
+{
+	char c;
+
+	if (read(*(int *)arg, &c, 1) != 1)
+		_exit(1);
+	while (nsec_now(CLOCK_THREAD_CPUTIME_ID) < SPIN_NS)
+		for (volatile unsigned i = 0; i < 100000; i++)
+			continue;
+	_exit(0);
+}
+
+/* How often it was seen to; @fifo: its priority, 0: that of ordinary threads. */
+static unsigned stalls_of_spinner(int fifo)
+{
+	struct sched_param param = {.sched_priority = fifo};
+	unsigned stalls;
+	int fds[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = child_with(0, spin_at_byte, &fds[0]);
+	assert_int_equal(bind_to(cpus[0], pid), 0);
+	if (fifo)
+		assert_int_equal(sched_setscheduler(pid, SCHED_FIFO, &param), 0);
+	usleep(10000);
+	follow(1, pid, true);
+	end_child(pid, fds[1]);
+	wait_until(load(&slot_at(1)->dead) && !is_accounted(1));
+	stalls = load(&slot_at(1)->stalled);
+	sched_forget(sched, 1);
+	close(fds[0]);
+	close(fds[1]);
+	return stalls;
+}
+
+static void sleep_as_it_comes(struct ctxsw_thread *c, unsigned gone, unsigned come)
+{
+	struct sched_cpu *here = sched_cpu(sched, c->cpu);
+
+	(void)gone;
+	if (come != 1)
+		return;
+	__atomic_store_n(&here->active_slot, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&here->ctxsw_works, 1, __ATOMIC_RELAXED);
+	usleep(SPIN_NS / 1000);
+	__atomic_store_n(&here->ctxsw_works, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&here->active_slot, 1, __ATOMIC_RELAXED);
+}
+
+static void test_stalled(void **state)
+{
+	unsigned tries = 0;
+
+	(void)state;
+	/* The ctxsw thread has the CPU when it is woken, except if those of other programs do, and
+	 * as far as the kernel reports that it comes. */
+	while (stalls_of_spinner(0))
+		assert_true(++tries < 10);
+	/* It does not get it. */
+	assert_true(stalls_of_spinner(BUSY_FIFO) > 0);
+	/* It sleeps. */
+	ctxsw_threads[0].woken = sleep_as_it_comes;
+	assert_true(stalls_of_spinner(0) > 0);
+}
+
 /* On a CPU that has a taker, a thread wakes no ctxsw thread, and its slot knows the taker. */
 static void test_taken(void **state)
 {
@@ -1090,6 +1161,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_taken, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_cpumask, open_sched, close_sched),
 		cmocka_unit_test_setup_teardown(test_alternate, open_ctxsw, close_ctxsw),
+		cmocka_unit_test_setup_teardown(test_stalled, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_faults, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_migration, open_ctxsw, close_ctxsw),
 		cmocka_unit_test_setup_teardown(test_stays, open_ctxsw, close_ctxsw),

@@ -375,6 +375,11 @@ hidden)
 	hidden
 	;;
 
+stalled)
+	stalled
+	throttled
+	;;
+
 perf)
 	perf_backend "$2"
 	;;

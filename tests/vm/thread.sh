@@ -448,21 +448,29 @@ remove_counted() {
 	exec 7>&-
 	wait $pid $rival 2>/dev/null
 }
-# On a kernel that hides switches there is no count; with the flag gaps, one of which no more is missing than
-# the thread executes in the time that is uncertain, as fast as in its fastest run.
-hidden() {
+# with_daemon DIRECTORY GAPS-STAT: its daemon loses counts; with the flag gaps, no more is missing of one than
+# the thread executes in the time that is uncertain, as fast as in the fastest of runs that are no longer than a
+# gap: the host lets no long run have all of its CPU
+with_daemon() {
 	taskset -pc 0 $$ >/dev/null
-	daemon=$here/hiding/perfmonfs
+	launch 1 loopn threads 1 500000
+	said ready
+	check "it has looped alone" times_looped 40
+	fastest=$took
+	exec 7>&-
+	wait $pid
+	daemon=$here/$1/perfmonfs
 	start_daemon
 	counted_with_gaps none 5
 	if cat pmd/0 >/tmp/out 2>&1; then not_ok "a count with gaps is a number: $(cat /tmp/out)"
 	else ok "a count with gaps is no number"; fi
 	is "it is told" "$(cat state)" "running tid=$tid set=0 lost"
 	remove_counted
+	between "$2" "$(stat "$2")" 1 100000
 	counted_with_gaps gaps 15
 	# shellcheck disable=SC2046
 	set -- $(awk '$1 == "pmd0" { gsub(/[a-z]+=/, ""); print $2, $3, $4 }' regs)
-	echo "# $scenario: pmd0 $*, $n pairs, $before ns, $took ns the fastest run"
+	echo "# $scenario: pmd0 $*, $n pairs, $before ns, alone 1500008 in $fastest ns"
 	is "it is told" "$(cat state)" "running tid=$tid set=0 gaps=$2"
 	is "by a message" "$(dd if=events bs=4k count=1 status=none)" \
 		"gap cpu=1 set=0 pmds=0 pid=$pid tid=$tid"
@@ -470,7 +478,28 @@ hidden() {
 	between "uncertain, of its CPU time" "$3" 1 "$before"
 	missing=$((15 * 30000008 - $1))
 	between "what is missing" $missing $((-n * left_pair)) \
-		$(($3 * 30000008 / took + $3 * 30000008 / took / 20 + n * left_pair))
+		$(($3 * 1500008 / fastest + $3 * 1500008 / fastest / 20 + n * left_pair))
+	remove_counted
+	stop_daemon
+}
+# On a kernel that hides switches.
+hidden() { with_daemon hiding ctxsw_missed; }
+# With ctxsw threads that sleep before they start the counters.
+stalled() { with_daemon stalling ctxsw_stalled; }
+# Real-time threads have a hundredth of each second: the count of a thread that shares its CPU is told as lost.
+throttled() {
+	limit=/proc/sys/kernel/sched_rt_runtime_us
+	was=$(cat $limit)
+	taskset -pc 0 $$ >/dev/null
+	daemon=$here/perfmonfs
+	start_daemon
+	echo 10000 >$limit
+	counted_with_gaps none 15
+	if cat pmd/0 >/tmp/out 2>&1; then
+		not_ok "a throttled daemon has a number: $(cat /tmp/out) of $((15 * 30000008))"
+	else ok "a throttled daemon has no number"; fi
+	between "ctxsw_stalled" "$(stat ctxsw_stalled)" 1 100000
+	echo "$was" >$limit
 	remove_counted
 	stop_daemon
 }

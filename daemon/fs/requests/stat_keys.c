@@ -32,6 +32,7 @@ STAT_VALUE(ctxsw_out, atomic_load(&engine_stats(fs->eng)->ctxsw_out))
 STAT_VALUE(ctxsw_waits, atomic_load(&engine_stats(fs->eng)->ctxsw_waits))
 STAT_VALUE(ctxsw_late, atomic_load(&engine_stats(fs->eng)->ctxsw_late))
 STAT_VALUE(ctxsw_missed, atomic_load(&engine_stats(fs->eng)->ctxsw_missed))
+STAT_VALUE(ctxsw_stalled, atomic_load(&engine_stats(fs->eng)->ctxsw_stalled))
 STAT_VALUE(ctxsw_over_budget, atomic_load(&engine_stats(fs->eng)->ctxsw_over_budget))
 STAT_VALUE(ctxsw_overhead_instructions, atomic_load(&engine_stats(fs->eng)->ctxsw_overhead))
 STAT_VALUE(audit_dropped, audit_log_dropped(fs->audit))
@@ -68,6 +69,8 @@ const struct stat_key stat_keys[] = {
 	{"ctxsw_late", true, "Times that another thread ran before a ctxsw thread did.",
 		stat_ctxsw_late},
 	{"ctxsw_missed", true, "Switches that the kernel did not report.", stat_ctxsw_missed},
+	{"ctxsw_stalled", true, "Times that a ctxsw thread had to wait while its thread ran.",
+		stat_ctxsw_stalled},
 	{"ctxsw_over_budget", true, "Counts lost because a switch budget was spent.",
 		stat_ctxsw_over_budget},
 	{"ctxsw_overhead_instructions", false,
