@@ -75,6 +75,47 @@ counts_its_second='sleep "$0" &
 	until_ok fails pgrep -u 61101,61102 -f "sleep 6110"
 }
 
+# Prints counts of a thread and of its process, each before what the threads know themselves.
+# shellcheck disable=SC2016
+counts_by_the_kernel='cd ctx
+	coproc "$0" -t 3 faults 5000
+	while read -r word tid _ <&"${COPROC[0]}" && [ "$word" != ready ]; do
+		[ "$word" != thread ] || last=$tid
+	done
+	mkdir one all
+	echo page-faults:u >one/pmc/0
+	echo page-faults:u >all/pmc/0
+	echo "load tid=$last ptrace=no" >one/ctl
+	echo "load pid=$COPROC_PID inherit" >all/ctl
+	echo start >one/ctl
+	echo start >all/ctl
+	grep TracerPid: "/proc/$COPROC_PID/task/$last/status" | tr "\t" " "
+	echo >&"${COPROC[1]}"
+	sum=0
+	while read -r word tid faults _ <&"${COPROC[0]}" && [ "$word" != "done" ]; do
+		[ "$word" = did ] || continue
+		sum=$((sum + ${faults#faults=}))
+		[ "$tid" != "$last" ] || its=${faults#faults=}
+	done
+	echo "$(cat one/pmd/0) $its $(cat all/pmd/0) $sum"'
+
+@test "in a container: ptrace=no and inherit count by the kernel alone" {
+	local one its all sum
+
+	serve --backend=perf
+	cp "$BUILD/tests/track/subject" "$BATS_TEST_TMPDIR"
+	export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+	run -0 contain 61101 bash -euc "$counts_by_the_kernel" "$BATS_TEST_TMPDIR/subject"
+	echo "$output"
+	[ "${lines[0]}" = "TracerPid: 0" ]
+	read -r one its all sum <<<"${lines[1]}"
+	[ "$its" -ge 5000 ]
+	[ "$one" = "$its" ]
+	# The first thread prints what it knows.
+	[ "$all" -ge "$sum" ] && [ "$all" -le $((sum + 100)) ]
+	grep -x "ctxsw_threads 0" "$MNT/stats"
+}
+
 @test "root of a container is the user outside: no CPU, no configuration, its own limits" {
 	serve --backend=sim
 	echo 2 >"$MNT/config/user_contexts_max"
