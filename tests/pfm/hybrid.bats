@@ -20,7 +20,7 @@ events_of_types() {
 	printf 'vendor intel\nalso cpu_atom\nBOTH 0x3c 0-1 -\nSMALL 0x3c * -\n' >"$PFM_EVENTS/e.events"
 }
 
-@test "who and check: each CPU has the counters of its type" {
+@test "pfm who, pfm check: each CPU has the counters of its type" {
 	serve --backend=sim:hybrid
 	run -0 bounded pfm who -m "$MNT"
 	is "CPU       COUNTERS        STATE

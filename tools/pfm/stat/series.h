@@ -9,7 +9,7 @@
 
 struct series {
 	char label[PLAN_LABEL]; /* for the names */
-	const char *event;      /* or else a metric */
+	const char *event;      /* NULL: a metric */
 	const char *metric;
 	const char *unit; /* NULL: none */
 	unsigned level;   /* of an event, EVENT_USER and EVENT_KERNEL */
