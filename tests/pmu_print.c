@@ -25,6 +25,17 @@ static void print_pmc(const struct pmu *pmu, unsigned row, struct text *out)
 		text_printf(out, " wide=%#" PRIx64, pmc->wide);
 	if (pmc->gate != row)
 		text_printf(out, " gate=%u", pmu->pmcs[pmc->gate].num);
+	if (pmc->escr_select)
+		text_printf(out, " escr=%#" PRIx64 ":", pmc->escr_select);
+	for (unsigned i = 0; pmc->escr_select && i < PMU_ESCRS; i++)
+		if (pmc->escr[i] == PMU_NO_ROW)
+			text_printf(out, "%s-", i ? "," : "");
+		else
+			text_printf(out, "%s%u", i ? "," : "", pmu->pmcs[pmc->escr[i]].num);
+	if (pmc->ovf)
+		text_printf(out, " ovf=%#" PRIx64, pmc->ovf);
+	if (pmc->second)
+		text_printf(out, " second=%#" PRIx64, pmc->second);
 	text_printf(out, "%s%s\n", pmc->shared ? " shared" : "", scope_text(pmc->scope));
 }
 
@@ -41,7 +52,7 @@ static void print_pmd(const struct pmu *pmu, const struct pmu_pmd *pmd, struct t
 		text_printf(out, " global=%d", pmd->global);
 	if (pmd->rdpmc >= 0)
 		text_printf(out, " rdpmc=%#" PRIx64, (uint64_t)pmd->rdpmc);
-	text_printf(out, "%s\n", scope_text(pmd->scope));
+	text_printf(out, "%s%s\n", scope_text(pmd->scope), pmd->twice ? " twice" : "");
 }
 
 /* pmu_parse() adds the built-in ones. */

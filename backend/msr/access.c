@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "backend/msr/kernel.h"
+#include "backend/msr/topology.h"
 
 unsigned msr_first_online(struct msr_io *io)
 {
@@ -15,6 +16,16 @@ unsigned msr_first_online(struct msr_io *io)
 	while (cpu < limit && !io->ops->cpu_online(io, cpu))
 		cpu++;
 	return cpu;
+}
+
+int msr_cpu_find_thread(struct backend_cpu *c, struct err *e)
+{
+	unsigned thread = 0;
+
+	if (c->regs->by_thread && topology_thread(c->io, c->cpu, &thread, e) < 0)
+		return -e->no;
+	c->is_second = thread > 0;
+	return 0;
 }
 
 __attribute__((cold, noinline)) int msr_access_failed(

@@ -31,6 +31,12 @@ int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **out, str
 		return rc < 0 ? rc : err_set(e, ENOMEM, "no memory for CPU %u", cpu);
 	}
 	msr_cpu_init(c, mb, type, cpu, handle);
+	rc = msr_cpu_find_thread(c, e);
+	if (rc < 0) {
+		io->ops->close(io, handle);
+		free(c);
+		return rc;
+	}
 	*out = c;
 	return 0;
 }

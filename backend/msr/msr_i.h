@@ -48,6 +48,7 @@ struct backend_cpu {
 	struct reservation reservations[MSR_MAX_REGS]; /* By row of @regs. */
 	uint32_t units[PMU_SCOPES];                    /* See topology_of(); with has_units. */
 	bool has_units;
+	bool is_second; /* The second thread of its core; for regs->by_thread. */
 	/* This one has reserved registers. Only one struct of a CPU does; others only read. */
 	bool reserved_any;
 	/* A release has failed because the CPU was offline. By now it may be online again. */
@@ -74,20 +75,43 @@ static inline void msr_cpu_init(struct backend_cpu *c, struct msr_backend *mb,
 	};
 }
 
+/* Must succeed before the first access; fails as CPUID does. */
+int msr_cpu_find_thread(struct backend_cpu *c, struct err *e);
+
+/* @value with the bits of both threads of a core exchanged. */
+static inline uint64_t msr_exchange(const struct msr_reg *reg, uint64_t value)
+{
+	uint64_t second = reg->first >> reg->second_by;
+
+	return (value & ~(reg->first | second)) | (value & reg->first) >> reg->second_by |
+	       (value & second) << reg->second_by;
+}
+
 /*
  * All register accesses go through these two functions. They update the statistics before the
  * access: after a write that enables counters, each user instruction is counted.
  */
 static inline int msr_read(struct backend_cpu *c, const struct msr_reg *reg, uint64_t *value)
 {
+	int rc;
+
 	atomic_fetch_add_explicit(&c->mb->be.stats.reads, 1, memory_order_relaxed);
-	return c->read(c->io, c->handle, reg->addr, value);
+	rc = c->read(c->io, c->handle, reg->addr, value);
+	if (c->is_second && rc == 0)
+		*value = msr_exchange(reg, *value);
+	return rc;
 }
 
 static inline int msr_write(struct backend_cpu *c, const struct msr_reg *reg, uint64_t value)
 {
-	atomic_fetch_add_explicit(&c->mb->be.stats.writes, 1, memory_order_relaxed);
-	return c->write(c->io, c->handle, reg->waddr, value);
+	int rc = 0;
+
+	atomic_fetch_add_explicit(&c->mb->be.stats.writes, 1 + reg->twice, memory_order_relaxed);
+	if (c->is_second)
+		value = msr_exchange(reg, value);
+	if (reg->twice)
+		rc = c->write(c->io, c->handle, reg->waddr, value);
+	return rc < 0 ? rc : c->write(c->io, c->handle, reg->waddr, value);
 }
 
 /* The lowest CPU that is online; cpu_limit() if none is. */

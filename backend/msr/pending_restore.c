@@ -152,6 +152,10 @@ static void pending_retry_cpu(struct msr_backend *mb, struct pending_restore *p)
 	msr_cpu_init(c, mb, p->type, p->cpu, io->ops->open(io, p->cpu, &e));
 	if (c->handle < 0)
 		return;
+	if (msr_cpu_find_thread(c, &e) < 0) {
+		io->ops->close(io, c->handle);
+		return;
+	}
 	memcpy(c->reservations, p->reservations, sizeof(c->reservations));
 	if (pending_restore_run(c, &e) < 0)
 		reserve_report(&e);

@@ -16,8 +16,15 @@
 
 enum { CYCLES_INTEL = 0x003c, CYCLES_AMD = 0x0076 }; /* Event and unit mask. */
 
+static bool owner_is_cccr(uint32_t addr)
+{
+	return addr >= MSR_P4_CCCR0 && addr <= MSR_P4_CCCR17;
+}
+
 static bool owner_counts_cycles(uint32_t addr, uint64_t value)
 {
+	if (owner_is_cccr(addr))
+		return false; /* Its ESCR tells. */
 	if (addr == MSR_FIXED_CTR_CTRL)
 		return value & FIXED1_FIELD;
 	return value & EVTSEL_INT &&
@@ -26,6 +33,8 @@ static bool owner_counts_cycles(uint32_t addr, uint64_t value)
 
 bool msr_owner_interrupts(uint32_t addr, uint64_t value)
 {
+	if (owner_is_cccr(addr))
+		return value & CCCR_OVF_PMI;
 	return value & (addr == MSR_FIXED_CTR_CTRL ? FIXED_PMI : EVTSEL_INT);
 }
 

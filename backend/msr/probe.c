@@ -107,6 +107,9 @@ int msr_probe(struct msr_backend *mb, struct err *e)
 	rc = msr_types_find(&mb->types, io, cpu, handle, &type, e);
 	if (rc == 0) {
 		msr_cpu_init(c, mb, type, cpu, handle);
+		rc = msr_cpu_find_thread(c, e);
+	}
+	if (rc == 0) {
 		rc = probe_cpu(c, e);
 		if (reserve_release_all(c, &failed) < 0)
 			reserve_report(&failed);

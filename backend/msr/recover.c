@@ -101,8 +101,8 @@ static int recover_cpu(struct msr_backend *mb, const struct journal_entry *entri
 	c->handle = io->ops->open(io, c->cpu, e);
 	if (c->handle < 0 && c->handle != -ENXIO)
 		return c->handle;
-	c->seen_offline = c->handle < 0;
-	rc = c->handle < 0 ? 0 : pending_restore_run(c, e);
+	c->seen_offline = c->handle < 0 || msr_cpu_find_thread(c, e) < 0;
+	rc = c->seen_offline ? 0 : pending_restore_run(c, e);
 	left = recover_count(c);
 	t->restored += reserved - left;
 	t->left += left;

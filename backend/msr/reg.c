@@ -34,6 +34,18 @@ static uint64_t reg_fields(const struct pmu *pmu, unsigned pmc)
 	return bits;
 }
 
+static void reg_set_pmc(struct msr_regs *regs, struct msr_reg *reg, const struct pmu_pmc *pmc)
+{
+	reg->shared = pmc->shared;
+	reg->scope = pmc->scope;
+	reg->ovf = pmc->ovf;
+	if (!pmc->second)
+		return;
+	reg->first = pmc->kernel | pmc->user;
+	reg->second_by = (unsigned)(__builtin_ctzll(reg->first) - __builtin_ctzll(pmc->second));
+	regs->by_thread = true;
+}
+
 void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 {
 	*regs = (struct msr_regs){0};
@@ -45,8 +57,7 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 	for (unsigned i = 0; i < pmu->npmcs; i++) {
 		struct msr_reg *reg = reg_add(regs, pmu, pmu->pmcs[i].addr, pmu->pmcs[i].name);
 
-		reg->shared = pmu->pmcs[i].shared;
-		reg->scope = pmu->pmcs[i].scope;
+		reg_set_pmc(regs, reg, &pmu->pmcs[i]);
 		reg->ours = reg->shared ? reg_fields(pmu, i) : UINT64_MAX;
 	}
 	for (unsigned i = 0; i < pmu->npmds; i++) {
@@ -54,6 +65,7 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 
 		reg->waddr = pmu->pmds[i].waddr;
 		reg->counter = true;
+		reg->twice = pmu->pmds[i].twice;
 		reg->scope = pmu->pmds[i].scope;
 		reg->whole = pmu_low_bits(pmu->pmds[i].width);
 	}

@@ -31,11 +31,17 @@ struct msr_reg {
 	uint64_t whole;  /* Bits of a counter; writable may have fewer. */
 	bool shared;     /* The register has bits of other users, so it is only updated. */
 	enum pmu_scope scope;
+	uint64_t ovf; /* See struct pmu_pmc. */
+	bool twice;   /* See struct pmu_pmd. */
+	/* Bits of the first thread of a core, and by how many those of the second are lower. */
+	uint64_t first;
+	unsigned second_by;
 	const char *name;
 };
 
 struct msr_regs {
 	unsigned n;
+	bool by_thread; /* One has bits of the threads of a core. */
 	struct msr_reg reg[MSR_MAX_REGS];
 	const struct msr_reg *at[MSR_HASH]; /* Open addressing: collisions use the next place. */
 };

@@ -82,7 +82,7 @@ static inline int msr_run_update(
 		return rc;
 	new = (old & ~op->mask) | (op->value & op->mask);
 	op->value = old;
-	if (new == old || (replace && ((old ^ op->expect) & op->mask)))
+	if (new == old || (replace && ((old ^ op->expect) & op->mask & ~reg->ovf)))
 		return 0;
 	return msr_write(c, reg, new);
 }

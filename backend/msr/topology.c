@@ -95,32 +95,46 @@ static int topology_ccx(struct topology *t, bool amd, struct err *e)
 	return 0;
 }
 
-int topology_of(struct msr_io *io, unsigned cpu, uint32_t unit[PMU_SCOPES], struct err *e)
+static int topology_read(struct topology *t, struct err *e)
 {
-	struct topology t = {.io = io, .cpu = cpu};
 	uint32_t leaf0[4], leaf1[4], ext[4];
 	bool amd, levels = false;
-	int rc = topology_cpuid(&t, 0, 0, leaf0, e);
+	int rc = topology_cpuid(t, 0, 0, leaf0, e);
 
 	if (rc == 0)
-		rc = topology_cpuid(&t, 1, 0, leaf1, e);
+		rc = topology_cpuid(t, 1, 0, leaf1, e);
 	if (rc == 0)
-		rc = topology_cpuid(&t, 0x80000000, 0, ext, e);
+		rc = topology_cpuid(t, 0x80000000, 0, ext, e);
 	if (rc < 0)
 		return rc;
 	amd = memcmp(&leaf0[EBX], "Genu", 4) != 0;
-	t.max = leaf0[EAX];
-	t.max_ext = ext[EAX] >> 31 ? ext[EAX] : 0;
-	rc = topology_levels(&t, &levels, e);
+	t->max = leaf0[EAX];
+	t->max_ext = ext[EAX] >> 31 ? ext[EAX] : 0;
+	rc = topology_levels(t, &levels, e);
 	if (rc == 0 && !levels)
-		rc = topology_legacy(&t, amd, leaf1, e);
-	if (rc == 0)
-		rc = topology_ccx(&t, amd, e);
-	if (rc < 0)
-		return rc;
+		rc = topology_legacy(t, amd, leaf1, e);
+	return rc == 0 ? topology_ccx(t, amd, e) : rc;
+}
+
+int topology_of(struct msr_io *io, unsigned cpu, uint32_t unit[PMU_SCOPES], struct err *e)
+{
+	struct topology t = {.io = io, .cpu = cpu};
+
+	if (topology_read(&t, e) < 0)
+		return -e->no;
 	unit[PMU_SCOPE_THREAD] = cpu;
 	unit[PMU_SCOPE_CORE] = t.id >> t.core;
 	unit[PMU_SCOPE_CCX] = t.id >> t.ccx;
 	unit[PMU_SCOPE_PACKAGE] = t.id >> t.package;
+	return 0;
+}
+
+int topology_thread(struct msr_io *io, unsigned cpu, unsigned *thread, struct err *e)
+{
+	struct topology t = {.io = io, .cpu = cpu};
+
+	if (topology_read(&t, e) < 0)
+		return -e->no;
+	*thread = t.id & ((1u << t.core) - 1);
 	return 0;
 }

@@ -11,4 +11,7 @@
  */
 int topology_of(struct msr_io *io, unsigned cpu, uint32_t unit[PMU_SCOPES], struct err *e);
 
+/* The number of @cpu among the threads of its core. Fails as CPUID does. */
+int topology_thread(struct msr_io *io, unsigned cpu, unsigned *thread, struct err *e);
+
 #endif

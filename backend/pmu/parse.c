@@ -18,8 +18,9 @@
  *   global ctrl=ADDR [inuse=ADDR] [status=ADDR clear=ADDR]
  *   pmc NUM NAME addr=ADDR default=BITS reserved=BITS enable=BITS kernel=BITS [user=BITS]
  *                [wide=BITS] [gate=NUM] [shared] [of=OF] [scope=SCOPE]
+ *                [escr=BITS:NUM,...] [ovf=BITS] [second=BITS]
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] [full=ADDR] width=N wmask=BITS pmc=NUM [field=BITS]
- *                [global=BIT] [rdpmc=INDEX] [of=OF] [scope=SCOPE]
+ *                [global=BIT] [rdpmc=INDEX] [of=OF] [scope=SCOPE] [twice]
  *   virtual NUM NAME file=PATH    a number in a file; NUM is 272 or greater
  *   free NAME addr=ADDR width=N [shift=N] [valid=BITS] unit=UNIT scope=SCOPE
  *                                 a register that counts, or shows something, by itself, and is
@@ -42,6 +43,11 @@
  * UNIT is ticks, events, degrees, rapl, rapl_atom, rapl_16, rapl_0 or rapl_amd: enum pmu_unit.
  * valid= are bits without which the register has no value. free.pmu has lines "free" for all
  * processors, and after them the conditions under which a processor has the register.
+ *
+ * escr= makes it a CCCR of NetBurst: value i of its bits BITS chooses the i-th of the PMCs NUM
+ * above, and "-" is none. ovf= are the bits that the CPU sets when the counter wraps;
+ * second= those of the second thread of a core for kernel= and user=, in the same order; twice: a
+ * counter is written twice.
  *
  * perfmonfs/pmu.h explains the other fields. A text that pmu_parse() accepts is also valid,
  * according to pmu_validate().

@@ -142,8 +142,47 @@ enum {
 	PMC_SHARED,
 	PMC_OF,
 	PMC_SCOPE,
+	PMC_OVF,
+	PMC_SECOND,
+	PMC_ESCR,
 	PMC_KEYS
 };
+
+/* One of LIST: a row, or "-". */
+static int parse_escr(const struct pmu *pmu, struct slice word, uint16_t *row, struct err *e)
+{
+	uint64_t num;
+	int rc, at;
+
+	*row = PMU_NO_ROW;
+	if (slice_is(word, "-"))
+		return 0;
+	rc = num_max(word, PMU_MAX_NUM - 1, &num, e);
+	if (rc < 0)
+		return rc;
+	at = pmu_find_pmc(pmu, (unsigned)num);
+	if (at < 0)
+		return err_set(
+			e, EINVAL, "escr=%u: no line above describes this PMC", (unsigned)num);
+	*row = (uint16_t)at;
+	return 0;
+}
+
+/* BITS:LIST */
+static int parse_escrs(
+	const struct pmu *pmu, const struct key *k, struct pmu_pmc *pmc, struct err *e)
+{
+	struct slice list = k->text;
+	int rc = num_u64(slice_cut(&list, ':'), &pmc->escr_select, e);
+
+	for (unsigned i = 0; i < PMU_ESCRS; i++)
+		pmc->escr[i] = PMU_NO_ROW;
+	for (unsigned i = 0; rc == 0 && list.n; i++)
+		rc = i < PMU_ESCRS
+			     ? parse_escr(pmu, slice_cut(&list, ','), &pmc->escr[i], e)
+			     : err_set(e, EINVAL, "escr= chooses from %d PMCs at most", PMU_ESCRS);
+	return rc;
+}
 
 static int parse_pmc_at(
 	struct parse *p, const struct array *a, unsigned i, const struct key *k, struct err *e)
@@ -160,6 +199,8 @@ static int parse_pmc_at(
 		.gate = pmu->npmcs,
 		.shared = k[PMC_SHARED].seen,
 		.scope = (enum pmu_scope)k[PMC_SCOPE].value,
+		.ovf = k[PMC_OVF].value,
+		.second = k[PMC_SECOND].value,
 	};
 	uint64_t addr;
 	int rc = key_at(&k[PMC_ADDR], i, &addr, e);
@@ -168,6 +209,8 @@ static int parse_pmc_at(
 		rc = parse_array_name(a, i, pmc.name, e);
 	if (rc == 0 && k[PMC_GATE].seen && k[PMC_GATE].value != pmc.num)
 		rc = parse_find_above(pmu, &k[PMC_GATE], i, &pmc.gate, e);
+	if (rc == 0 && k[PMC_ESCR].seen)
+		rc = parse_escrs(pmu, &k[PMC_ESCR], &pmc, e);
 	if (rc < 0)
 		return rc;
 	if (pmu->npmcs == PMU_MAX_PMCS)
@@ -193,6 +236,9 @@ int parse_pmc(struct parse *p, struct slice line, struct err *e)
 		[PMC_SHARED] = {"shared", KEY_FLAG},
 		[PMC_OF] = {"of", KEY_WORD, .words = parse_of_words},
 		[PMC_SCOPE] = {"scope", KEY_WORD, .words = parse_scope_words},
+		[PMC_OVF] = {"ovf", KEY_NUMBER, UINT64_MAX},
+		[PMC_SECOND] = {"second", KEY_NUMBER, UINT64_MAX},
+		[PMC_ESCR] = {"escr", KEY_LIST},
 	};
 	struct array a;
 	int rc = parse_array(&line, &a, e);
@@ -219,6 +265,7 @@ enum {
 	PMD_RDPMC,
 	PMD_OF,
 	PMD_SCOPE,
+	PMD_TWICE,
 	PMD_KEYS
 };
 
@@ -264,6 +311,7 @@ static int parse_pmd_at(
 		.width = (uint8_t)(k[PMD_WIDTH].seen ? k[PMD_WIDTH].value : a->width),
 		.wmask = k[PMD_WMASK].value,
 		.scope = (enum pmu_scope)k[PMD_SCOPE].value,
+		.twice = k[PMD_TWICE].seen,
 	};
 	int rc = parse_array_name(a, i, pmd.name, e);
 
@@ -298,6 +346,7 @@ int parse_pmd(struct parse *p, struct slice line, struct err *e)
 		[PMD_RDPMC] = {"rdpmc", KEY_STEPS, UINT32_MAX},
 		[PMD_OF] = {"of", KEY_WORD, .words = parse_of_words},
 		[PMD_SCOPE] = {"scope", KEY_WORD, .words = parse_scope_words},
+		[PMD_TWICE] = {"twice", KEY_FLAG},
 	};
 	struct array a;
 	int rc = parse_array(&line, &a, e);

@@ -18,6 +18,17 @@ int pmu_find_pmd(const struct pmu *pmu, unsigned num)
 	return -1;
 }
 
+int pmu_escr_of(const struct pmu *pmu, unsigned p, uint64_t value)
+{
+	const struct pmu_pmc *pmc = &pmu->pmcs[p];
+	uint16_t row;
+
+	if (!pmc->escr_select)
+		return -1;
+	row = pmc->escr[(value & pmc->escr_select) >> __builtin_ctzll(pmc->escr_select)];
+	return row == PMU_NO_ROW ? -1 : row;
+}
+
 const struct pmu_event *pmu_event_named(const struct pmu *pmu, struct slice name)
 {
 	for (unsigned i = 0; i < pmu->nevents; i++)

@@ -30,4 +30,15 @@ enum {
 #define EVTSEL_PIN (1ULL << 19)
 #define EVTSEL_ANY (1ULL << 21)
 
+/* NetBurst: a CCCR enables a counter and chooses the ESCR that selects its event. */
+#define MSR_P4_CCCR0     0x360u
+#define MSR_P4_CCCR17    0x371u
+#define CCCR_ENABLE      (1ULL << 12)
+#define CCCR_ESCR_SELECT (7ULL << 13)
+#define CCCR_OVF_PMI     (3ULL << 26) /* Of both threads. */
+#define CCCR_OVF         (1ULL << 31)
+#define ESCR_T0_OS       (1ULL << 3)
+#define ESCR_T0_USR      (1ULL << 2)
+#define ESCR_T1          3ULL /* OS and USR of the second thread. */
+
 #endif

@@ -41,7 +41,12 @@ static void types_blank_pmd(struct pmu *pmu, unsigned d)
 /* Makes references by row of @from those of @to. */
 static void types_move_pmc(const struct pmu *from, struct pmu *to, unsigned p)
 {
-	to->pmcs[p].gate = (uint16_t)pmu_find_pmc(to, from->pmcs[to->pmcs[p].gate].num);
+	struct pmu_pmc *pmc = &to->pmcs[p];
+
+	pmc->gate = (uint16_t)pmu_find_pmc(to, from->pmcs[pmc->gate].num);
+	for (unsigned i = 0; pmc->escr_select && i < PMU_ESCRS; i++)
+		if (pmc->escr[i] != PMU_NO_ROW)
+			pmc->escr[i] = (uint16_t)pmu_find_pmc(to, from->pmcs[pmc->escr[i]].num);
 }
 
 static void types_move_pmd(const struct pmu *from, struct pmu *to, unsigned d)
@@ -179,7 +184,9 @@ static void types_align(const struct pmu *raw, const struct pmu *all, struct pmu
 static bool types_meet_pmc(struct pmu_pmc *pmc, const struct pmu_pmc *o)
 {
 	if (o->addr != pmc->addr || o->shared != pmc->shared || o->wide != pmc->wide ||
-		o->gate != pmc->gate || o->scope != pmc->scope)
+		o->gate != pmc->gate || o->scope != pmc->scope || o->ovf != pmc->ovf ||
+		o->second != pmc->second || o->escr_select != pmc->escr_select ||
+		memcmp(o->escr, pmc->escr, sizeof(o->escr)) != 0)
 		return false;
 	pmc->rsvd |= o->rsvd;
 	pmc->enable &= ~pmc->rsvd;
@@ -191,7 +198,7 @@ static bool types_meet_pmc(struct pmu_pmc *pmc, const struct pmu_pmc *o)
 static bool types_meet_pmd(struct pmu_pmd *pmd, const struct pmu_pmd *o)
 {
 	if (o->addr != pmd->addr || o->field != pmd->field || o->global != pmd->global ||
-		o->pmc != pmd->pmc || o->scope != pmd->scope)
+		o->pmc != pmd->pmc || o->scope != pmd->scope || o->twice != pmd->twice)
 		return false;
 	if (o->width < pmd->width)
 		pmd->width = o->width;

@@ -22,6 +22,8 @@ enum role {
 	ROLE_AMD_SHARED,
 	ROLE_UMC_SELECT,
 	ROLE_EXTRA,
+	ROLE_ESCR,
+	ROLE_CCCR,
 	ROLE_COUNTER,
 	ROLE_GLOBAL,
 	ROLE_INUSE,
@@ -68,6 +70,18 @@ static const struct known validate_known[] = {
 	{0xc0000302, 0xc0000302, 1, ROLE_CLEAR},
 };
 
+/*
+ * Those of NetBurst (SDM volume 4, section 2.18), where other processors have other registers at
+ * some of the addresses. Not 0x3BF, which the manual lacks, and none of PEBS (0x3F1, 0x3F2).
+ */
+static const struct known validate_netburst[] = {
+	{0x300, 0x311, 1, ROLE_COUNTER}, {0x360, 0x371, 1, ROLE_CCCR},
+	{0x3a0, 0x3be, 1, ROLE_ESCR}, /* BSU to SSU */
+	{0x3c0, 0x3c5, 1, ROLE_ESCR}, /* MS, TBPU, TC */
+	{0x3c8, 0x3cd, 1, ROLE_ESCR}, /* IX, ALF, CRU_ESCR2 and 3 */
+	{0x3e0, 0x3e1, 1, ROLE_ESCR}, /* CRU_ESCR4 and 5 */
+};
+
 /* Bits of a configuration register with a special meaning, by its role. */
 struct meaning {
 	uint64_t forbidden; /* Must be reserved. */
@@ -91,12 +105,30 @@ static const struct meaning validate_meanings[] = {
 	[ROLE_AMD_SHARED] = {EVTSEL_INT | EVTSEL_PIN | EVTSEL_ANY, EVTSEL_EN, 0},
 	[ROLE_UMC_SELECT] = {~0x800003ffULL, 1ULL << 31, 0},
 	[ROLE_EXTRA] = {0, 0, 0},
+	/* Event, mask, tag, and levels of the first thread; those of the second are another user's.
+	 */
+	[ROLE_ESCR] = {~0x7ffffffcULL, 0, ESCR_T0_OS},
+	/* FORCE_OVF, the two OVF_PMI and CASCADE act on interrupts and other counters. */
+	[ROLE_CCCR] = {~0x1fff000ULL, CCCR_ENABLE, 0},
 };
+
+/* CCCRs make it one. */
+static bool validate_is_netburst(const struct pmu *pmu)
+{
+	for (unsigned i = 0; i < pmu->npmcs; i++)
+		if (pmu->pmcs[i].escr_select)
+			return true;
+	return false;
+}
 
 static bool validate_find_role(const struct pmu *pmu, uint32_t addr, enum role *role)
 {
-	for (unsigned i = 0; i < sizeof(validate_known) / sizeof(validate_known[0]); i++) {
-		const struct known *k = &validate_known[i];
+	bool netburst = validate_is_netburst(pmu);
+	const struct known *table = netburst ? validate_netburst : validate_known;
+	size_t n = netburst ? sizeof(validate_netburst) : sizeof(validate_known);
+
+	for (unsigned i = 0; i < n / sizeof(table[0]); i++) {
+		const struct known *k = &table[i];
 
 		if (addr < k->first || addr > k->last || (addr - k->first) % k->step != 0)
 			continue;
@@ -194,10 +226,55 @@ static int validate_meaning(const struct pmu_pmc *pmc, const struct meaning *m, 
 	return 0;
 }
 
+/* A CCCR chooses among ESCRs of its own scope, which it reserves with its counter. */
+static int validate_cccr(const struct pmu *pmu, const struct pmu_pmc *pmc, struct err *e)
+{
+	enum role role;
+
+	if (pmc->escr_select != CCCR_ESCR_SELECT || pmc->ovf != CCCR_OVF)
+		return err_set(e, EINVAL, "%s: a CCCR has escr=%#llx:... and ovf=%#llx", pmc->name,
+			CCCR_ESCR_SELECT, CCCR_OVF);
+	for (unsigned i = 0; i < PMU_ESCRS; i++) {
+		uint16_t row = pmc->escr[i];
+
+		if (row == PMU_NO_ROW)
+			continue;
+		if (row >= pmu->npmcs || &pmu->pmcs[row] >= pmc ||
+			!validate_find_role(pmu, pmu->pmcs[row].addr, &role) || role != ROLE_ESCR)
+			return err_set(
+				e, EINVAL, "%s: escr= takes the numbers of ESCRs above", pmc->name);
+		if (pmu->pmcs[row].scope != pmc->scope)
+			return err_set(e, EINVAL, "%s: its scope= is not that of %s", pmc->name,
+				pmu->pmcs[row].name);
+	}
+	return 0;
+}
+
+static int validate_pmc_bits(
+	const struct pmu *pmu, const struct pmu_pmc *pmc, enum role role, struct err *e)
+{
+	if ((role == ROLE_EXTRA || role == ROLE_ESCR) && (pmc->shared || pmc->enable))
+		return err_set(e, EINVAL,
+			"%s: it only selects, and has neither enable bits nor counters", pmc->name);
+	if (role == ROLE_CCCR && validate_cccr(pmu, pmc, e) < 0)
+		return -e->no;
+	if (role != ROLE_CCCR && (pmc->escr_select || pmc->ovf))
+		return err_set(e, EINVAL, "%s: only CCCRs have escr= and ovf=", pmc->name);
+	if (role == ROLE_ESCR ? pmc->kernel != ESCR_T0_OS || pmc->user != ESCR_T0_USR ||
+					pmc->second != ESCR_T1
+			      : pmc->second != 0)
+		return err_set(e, EINVAL,
+			"%s: ESCRs, and these only, have kernel=%#llx user=%#llx second=%#llx",
+			pmc->name, ESCR_T0_OS, ESCR_T0_USR, ESCR_T1);
+	return 0;
+}
+
 static int validate_pmc_role(const struct pmu *pmu, const struct pmu_pmc *pmc, struct err *e)
 {
 	enum role role;
 
+	if (pmu->space != PMU_SPACE_MSR && (pmc->escr_select || pmc->ovf || pmc->second))
+		return err_set(e, EINVAL, "%s: only MSRs have escr=, ovf= and second=", pmc->name);
 	if (pmu->space != PMU_SPACE_MSR)
 		return 0;
 	if (!validate_find_role(pmu, pmc->addr, &role) || role >= ROLE_COUNTER)
@@ -205,9 +282,8 @@ static int validate_pmc_role(const struct pmu *pmu, const struct pmu_pmc *pmc, s
 			pmc->name, pmc->addr);
 	if (role == ROLE_FIXED_CTRL && !pmc->shared)
 		return err_set(e, EINVAL, "%s: has several counters and must be shared", pmc->name);
-	if (role == ROLE_EXTRA && (pmc->shared || pmc->enable))
-		return err_set(e, EINVAL,
-			"%s: it only selects, and has neither enable bits nor counters", pmc->name);
+	if (validate_pmc_bits(pmu, pmc, role, e) < 0)
+		return -e->no;
 	return validate_meaning(pmc, &validate_meanings[role], e);
 }
 

@@ -11,7 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct hw_rules *const hw_rules[] = {[PMU_INTEL] = &hw_intel, [PMU_AMD] = &hw_amd};
+static const struct hw_rules *hw_rules_of(const struct pmu_model *m, const struct pmu *pmu)
+{
+	if (m->vendor == PMU_AMD)
+		return &hw_amd;
+	for (unsigned i = 0; i < pmu->npmcs; i++)
+		if (pmu->pmcs[i].escr_select)
+			return &hw_netburst;
+	return &hw_intel;
+}
 
 /* Simulated processor @i; not every model has one. */
 static const struct pmu_model *hw_model_at(unsigned i)
@@ -50,27 +58,29 @@ const char *hw_model_counters(unsigned i)
 }
 
 /* The rules have arrays of a fixed size; a description of /etc/perfmonfs/pmu.d may exceed them. */
-static bool hw_fits(const struct pmu_features *f)
+static bool hw_fits(const struct hw_rules *rules, const struct pmu_features *f)
 {
-	return f->gp && f->gp <= HW_MAX_GP && f->fixed < 1u << HW_MAX_FIXED && f->gp_width &&
+	return f->gp && f->gp <= rules->max_gp && f->fixed < 1u << HW_MAX_FIXED && f->gp_width &&
 	       f->gp_width < 64 && !(f->fixed & (f->fixed + 1));
 }
 
 int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 {
 	const struct pmu_model *m = hw_find_model(model, e);
+	const struct hw_rules *rules;
 	struct pmu pmu;
 	struct hw *hw;
 
 	if (!m || pmu_build(m, &m->features, &pmu, e) < 0)
 		return -e->no;
-	if (!hw_fits(&m->features) || (m->atom.gp && !hw_fits(&m->atom)))
+	rules = hw_rules_of(m, &pmu);
+	if (!hw_fits(rules, &m->features) || (m->atom.gp && !hw_fits(rules, &m->atom)))
 		return err_set(e, ERANGE,
-			"the model %s (ERANGE): its lines features and atom must have gp=1 to %d, "
+			"the model %s (ERANGE): its lines features and atom must have gp=1 to %u, "
 			"and fixed= "
 			"of "
 			"consecutive bits, %d at most",
-			m->name, HW_MAX_GP, HW_MAX_FIXED);
+			m->name, rules->max_gp, HW_MAX_FIXED);
 	if (!ncpus || ncpus > HW_MAX_CPUS)
 		return err_set(e, ERANGE, "a model of %u CPUs (ERANGE): choose 1 to %d", ncpus,
 			HW_MAX_CPUS);
@@ -78,7 +88,7 @@ int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 	if (!hw)
 		return err_set(e, ENOMEM, "no memory for a model of %u CPUs (ENOMEM)", ncpus);
 	hw->model = m;
-	hw->rules = hw_rules[m->vendor];
+	hw->rules = rules;
 	hw->ncpus = ncpus;
 	hw->atom = *m;
 	hw->atom.features = m->atom;

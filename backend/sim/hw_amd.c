@@ -94,6 +94,7 @@ static uint64_t amd_selected(const struct hw *hw, const struct hw_cpu *c, unsign
 
 const struct hw_rules hw_amd = {
 	.vendor = "AuthenticAMD",
+	.max_gp = HW_MAX_GP,
 	.event_bits = 0xf0000ffff,
 	.off_at_online = true,
 	.rdmsr = amd_rdmsr,

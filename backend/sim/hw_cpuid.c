@@ -10,6 +10,7 @@
 #define CPUID1_ECX_PDCM             (1U << 15)
 #define CPUID1_EDX_TSC              (1U << 4)
 #define CPUID1_EDX_MSR              (1U << 5)
+#define CPUID1_EDX_HTT              (1U << 28) /* EBX 23:16: APIC ids of a package. */
 #define CPUID6_EAX_THERMAL          (1U << 0)
 #define CPUID6_EAX_PACKAGE_THERMAL  (1U << 6)
 #define CPUID6_ECX_APERFMPERF       (1U << 0)
@@ -31,12 +32,17 @@ static void cpuid_vendor(const char *vendor, uint32_t out[4])
 	memcpy(&out[2], vendor + 8, 4);
 }
 
-static void cpuid_leaf_1(const struct pmu_model *m, unsigned cpu, uint32_t out[4])
+static void cpuid_leaf_1(
+	const struct hw *hw, const struct pmu_model *m, unsigned cpu, uint32_t out[4])
 {
 	out[0] = m->sim.signature;
 	out[1] = (cpu & 0xff) << 24; /* Initial APIC id. */
 	out[2] = hw_has_capabilities(m) ? CPUID1_ECX_PDCM : 0;
 	out[3] = CPUID1_EDX_TSC | CPUID1_EDX_MSR;
+	if (hw->rules == &hw_netburst) { /* Each package is a core. */
+		out[1] |= 1u << HW_CORE_BITS << 16;
+		out[3] |= CPUID1_EDX_HTT;
+	}
 }
 
 static void cpuid_leaf_a(const struct pmu_model *m, uint32_t out[4])
@@ -170,7 +176,7 @@ void hw_cpuid_leaf(
 	} else if (leaf == 0x80000000) {
 		out[0] = m->sim.max_ext;
 	} else if (leaf == 1) {
-		cpuid_leaf_1(m, cpu, out);
+		cpuid_leaf_1(hw, m, cpu, out);
 	} else if (leaf == 0xb) {
 		cpuid_leaf_b(cpu, subleaf, out);
 	} else if (intel) {

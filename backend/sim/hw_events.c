@@ -26,6 +26,15 @@ static const struct hw_rate events_p6_rates[] = {
 	{0},
 };
 
+/* Events of NetBurst, as hw_netburst_select() has them. */
+static const struct hw_rate events_netburst_rates[] = {
+	{0x0113, 2400, 600}, /* global_power_events, running: cycles not halted. */
+	{0x0102, 2000, 500}, /* instr_retired, nbogusntag. */
+	{0x1e04, 400, 100},  /* retired_branch_type, all. */
+	{0x0103, 8, 2},      /* mispred_branch_retired, nbogus. */
+	{0},
+};
+
 /* The architectural events. */
 static const struct hw_rate events_intel_rates[] = {
 	{0x003c, 2400, 600},  /* Core cycles. */
@@ -47,11 +56,13 @@ static const struct hw_rate events_amd_rates[] = {
 	{0},
 };
 
-static const struct hw_rate *events_table(const struct pmu_model *m)
+static const struct hw_rate *events_table(const struct hw *hw)
 {
-	if (m->vendor == PMU_AMD)
+	if (hw->rules == &hw_amd)
 		return events_amd_rates;
-	return m->features.version ? events_intel_rates : events_p6_rates;
+	if (hw->rules == &hw_netburst)
+		return events_netburst_rates;
+	return hw->model->features.version ? events_intel_rates : events_p6_rates;
 }
 
 /* Events that are not in a table get rates different from neighbouring ones, for tests. */
@@ -64,7 +75,7 @@ static struct hw_rate events_rate(const struct hw *hw, uint64_t select)
 
 	if (!event)
 		return (struct hw_rate){0};
-	for (const struct hw_rate *r = events_table(hw->model); r->code; r++) {
+	for (const struct hw_rate *r = events_table(hw); r->code; r++) {
 		if (r->code == code)
 			return *r;
 	}

@@ -3,7 +3,8 @@
  * Registers of a description beside those of its vendor's rules: PMCs that only select together
  * with others, and counters of a core, CCX or package, whose CPUs all reach the same registers. A
  * counter counts while its selector and the selector's gate are enabled, with the rates of
- * hw_events.c for both levels, whatever CPUs are offline.
+ * hw_events.c for both levels, whatever CPUs are offline. With a CCCR of NetBurst, the ESCR that it
+ * has chosen says which threads and levels; and a wrap sets its overflow bit.
  */
 #include "backend/sim/hw_i.h"
 
@@ -43,11 +44,21 @@ static bool extra_ruled(const struct hw *hw, uint32_t addr)
 	return hw->rules->rdmsr(hw->model, &none, addr, &v) == 0;
 }
 
+/* Other programs may set what a description reserves. */
+static uint64_t extra_pmc_bits(const struct hw *hw, const struct pmu_pmc *pmc)
+{
+	if (pmc->escr_select)
+		return HW_CCCR_BITS;
+	return hw->rules == &hw_netburst ? hw->model->sim.selector_bits : ~pmc->rsvd;
+}
+
 static void extra_add_pmc(struct hw *hw, const struct pmu_pmc *pmc)
 {
 	if (!extra_ruled(hw, pmc->addr))
-		hw->extras[hw->nextras++] = (struct hw_extra){
-			.addr = pmc->addr, .bits = ~pmc->rsvd, .scope = pmc->scope, .pmc = pmc};
+		hw->extras[hw->nextras++] = (struct hw_extra){.addr = pmc->addr,
+			.bits = extra_pmc_bits(hw, pmc),
+			.scope = pmc->scope,
+			.pmc = pmc};
 }
 
 /* Its selectors are above, and of the same scope: pmu_validate(). */
@@ -93,6 +104,34 @@ static uint64_t extra_selected(
 	return (select & ~pmc->enable & hw->rules->event_bits) | EVTSEL_USR | EVTSEL_OS;
 }
 
+/* Events that counter @extra of NetBurst has counted since @seen. */
+static uint64_t extra_happened_netburst(const struct hw *hw, const struct hw_cpu *first,
+	const struct hw_extra *extra, uint64_t seen)
+{
+	const struct pmu_pmc *cccr = hw->extras[extra->select].pmc;
+	uint64_t value = first->extra[extra->select], n = 0;
+	int row = pmu_escr_of(&hw->pmu, (unsigned)(cccr - hw->pmu.pmcs), value);
+
+	if (!(value & cccr->enable) || row < 0)
+		return 0;
+	for (unsigned i = 0; i < hw->nextras; i++)
+		for (unsigned t = 0; hw->extras[i].pmc == &hw->pmu.pmcs[row] && t < 2; t++)
+			n += hw_events(hw, hw_netburst_select(first->extra[i], t), hw->now) -
+			     hw_events(hw, hw_netburst_select(first->extra[i], t), seen);
+	return n;
+}
+
+static uint64_t extra_happened(const struct hw *hw, const struct hw_cpu *first,
+	const struct hw_extra *extra, uint64_t seen)
+{
+	uint64_t select;
+
+	if (hw->extras[extra->select].pmc->escr_select)
+		return extra_happened_netburst(hw, first, extra, seen);
+	select = extra_selected(hw, first, extra);
+	return select ? hw_events(hw, select, hw->now) - hw_events(hw, select, seen) : 0;
+}
+
 /* Updates the counters of scope @scope whose first CPU is @first. */
 static void extra_catch_up(const struct hw *hw, struct hw_cpu *first, enum pmu_scope scope)
 {
@@ -102,15 +141,14 @@ static void extra_catch_up(const struct hw *hw, struct hw_cpu *first, enum pmu_s
 		return;
 	for (unsigned i = 0; i < hw->nextras; i++) {
 		const struct hw_extra *extra = &hw->extras[i];
-		uint64_t select;
+		uint64_t n;
 
 		if (!extra->counts || extra->scope != scope)
 			continue;
-		select = extra_selected(hw, first, extra);
-		if (select)
-			first->extra[i] = (first->extra[i] + hw_events(hw, select, hw->now) -
-						  hw_events(hw, select, *seen)) &
-					  extra->bits;
+		n = extra_happened(hw, first, extra, *seen);
+		if (n > extra->bits - first->extra[i])
+			first->extra[extra->select] |= hw->extras[extra->select].pmc->ovf;
+		first->extra[i] = (first->extra[i] + n) & extra->bits;
 	}
 	*seen = hw->now;
 }

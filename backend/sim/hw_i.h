@@ -44,6 +44,7 @@ struct hw_cpu {
 /* What processors of one vendor have in common. Register accesses return 0 or -EIO for #GP. */
 struct hw_rules {
 	char vendor[13];
+	unsigned max_gp;     /* General-purpose counters that a description may have. */
 	uint64_t event_bits; /* Bits of a selector that identify the event. */
 	bool on_at_reset;    /* The global control enables all general counters at power-up. */
 	bool off_at_online;  /* Linux clears the global control of a CPU that comes online. */
@@ -88,7 +89,13 @@ struct hw {
 	struct hw_cpu cpus[];
 };
 
-extern const struct hw_rules hw_intel, hw_amd;
+extern const struct hw_rules hw_intel, hw_netburst, hw_amd;
+
+/* hw_netburst.c. The event select that is equivalent to @escr for thread @thread of a core; its
+ * event is @escr's, and the unit mask the low bits of its event mask. */
+uint64_t hw_netburst_select(uint64_t escr, unsigned thread);
+/* Bits of a CCCR; other ones fault. */
+#define HW_CCCR_BITS 0xfffff000ULL
 
 /* Number of events @select in the first @ns of time, as counters see them. */
 uint64_t hw_events(const struct hw *hw, uint64_t select, uint64_t ns);

@@ -205,6 +205,7 @@ static uint64_t intel_selected(const struct hw *hw, const struct hw_cpu *c, unsi
 
 const struct hw_rules hw_intel = {
 	.vendor = "GenuineIntel",
+	.max_gp = HW_MAX_GP,
 	.event_bits = 0xffff,
 	.on_at_reset = true,
 	.rdmsr = intel_rdmsr,

@@ -84,6 +84,20 @@ static int write_try(struct core_run *run, unsigned row, uint64_t value, struct 
 		  : err_prefix(e, "pmc%u, 0x%" PRIx64, pmc->num, value);
 }
 
+/* It would count an event that nothing has selected. */
+static int write_check_escr(const struct pmu *pmu, unsigned row, uint64_t value, struct err *e)
+{
+	const struct pmu_pmc *pmc = &pmu->pmcs[row];
+
+	if (!pmc->escr_select || value == pmc->def || pmu_escr_of(pmu, row, value) >= 0)
+		return 0;
+	return err_set(e, EINVAL,
+		"pmc%u: 0x%" PRIx64
+		" chooses an ESCR that the CPU lacks: write another number into "
+		"the bits 0x%" PRIx64,
+		pmc->num, value, pmc->escr_select);
+}
+
 static int write_pmc(struct core_run *run, const struct command *cmd, const struct cmd_reg *r,
 	struct evtset *set, unsigned row, struct err *e)
 {
@@ -95,7 +109,8 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 		return -e->no;
 	if (type_check_pmc(run->ctx, pmu, row, r->value, e) < 0)
 		return -e->no;
-	if (write_check_levels(pmu, row, value, &cmd->rights, e) < 0)
+	if (write_check_levels(pmu, row, value, &cmd->rights, e) < 0 ||
+		write_check_escr(pmu, row, value, e) < 0)
 		return -e->no;
 	if (value != set->pmc[row]) {
 		if (write_try(run, row, value, e) < 0)
@@ -137,7 +152,7 @@ static int write_counter(struct core_run *run, unsigned row, uint64_t value, str
 {
 	struct context *ctx = run->ctx;
 	const struct pmu_pmd *pmd = &ctx->pmu->pmds[row];
-	uint64_t field = image_field(ctx->pmu, row);
+	uint64_t field = image_field(ctx->pmu, row) & image_kept(ctx->pmu, pmd->pmc);
 	struct plan *plan = &run->plan;
 
 	plan_clear(plan);

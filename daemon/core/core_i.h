@@ -80,8 +80,8 @@ void plan_fetch(struct core_run *run, pmu_rows rows);
 /* counter.c. Sets of counters have a bit per row. */
 
 uint64_t pmd_width_mask(const struct pmu_pmd *pmd);
-/* The selector rows that the counters @pmds depend on. */
-pmu_rows selectors_of(const struct pmu *pmu, pmu_rows pmds);
+/* The selector rows that the counters @pmds depend on, as programmed. */
+pmu_rows selectors_of(const struct context *ctx, pmu_rows pmds);
 /* The counters in use that depend on @bits of selector row @p. */
 pmu_rows counters_behind(const struct context *ctx, unsigned p, uint64_t bits);
 /* Takes in the values of @pmds that @plan has read. */

@@ -11,12 +11,26 @@ uint64_t pmd_width_mask(const struct pmu_pmd *pmd)
 	return pmd->width == 64 ? ~0ULL : (1ULL << pmd->width) - 1;
 }
 
-pmu_rows selectors_of(const struct pmu *pmu, pmu_rows pmds)
+/* The row of the ESCR that selects for counter @d; -1: it needs none. */
+static int counter_escr(const struct context *ctx, unsigned d)
 {
+	unsigned own = ctx->pmu->pmds[d].pmc;
+
+	return pmu_escr_of(ctx->pmu, own, ctx->res->hw.sel[own]);
+}
+
+pmu_rows selectors_of(const struct context *ctx, pmu_rows pmds)
+{
+	const struct pmu *pmu = ctx->pmu;
 	pmu_rows rows = 0;
 
-	for_each_row (d, pmds)
+	for_each_row (d, pmds) {
+		int escr = counter_escr(ctx, d);
+
 		rows |= ROW(pmu->pmds[d].pmc) | ROW(pmu->pmcs[pmu->pmds[d].pmc].gate);
+		if (escr >= 0)
+			rows |= ROW(escr);
+	}
 	return rows;
 }
 
@@ -29,7 +43,7 @@ pmu_rows counters_behind(const struct context *ctx, unsigned p, uint64_t bits)
 		unsigned own = pmu->pmds[d].pmc;
 
 		if ((own == p && (image_field(pmu, d) & bits)) ||
-			(own != p && pmu->pmcs[own].gate == p))
+			(own != p && pmu->pmcs[own].gate == p) || counter_escr(ctx, d) == (int)p)
 			pmds |= ROW(d);
 	}
 	return pmds & ctx->res->hw.pmds;
@@ -119,7 +133,7 @@ void counters_fault(struct context *ctx, pmu_rows pmds, const struct plan *plan)
 		return;
 	}
 	for (unsigned d = 0; d < pmu->npmds; d++) {
-		pmu_rows rows = selectors_of(pmu, ROW(d));
+		pmu_rows rows = selectors_of(ctx, ROW(d));
 
 		if (pmu->pmds[d].addr == addr)
 			hit |= ROW(d);
@@ -244,7 +258,7 @@ pmu_rows counters_live(const struct context *ctx, pmu_rows rows)
 static void counter_plan(const struct context *ctx, pmu_rows pmds, struct plan *plan)
 {
 	const struct pmu *pmu = ctx->pmu;
-	pmu_rows rows = selectors_of(pmu, pmds);
+	pmu_rows rows = selectors_of(ctx, pmds);
 
 	plan_clear(plan);
 	for_each_row (d, pmds)
@@ -259,7 +273,7 @@ static void counter_take(struct core_run *run, pmu_rows pmds)
 {
 	struct context *ctx = run->ctx;
 	const struct pmu *pmu = ctx->pmu;
-	pmu_rows rows = selectors_of(pmu, pmds);
+	pmu_rows rows = selectors_of(ctx, pmds);
 
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
 		const struct reg_op *op = plan_result(&run->plan, pmu->pmcs[p].addr);

@@ -24,7 +24,7 @@ static bool freeze_is_apart(const struct context *ctx, unsigned p)
 	const struct pmu *pmu = ctx->pmu;
 
 	for_each_row (d, ctx->res->hw.pmds)
-		if (pmu->pmds[d].global < 0 && selectors_of(pmu, ROW(d)) & ROW(p))
+		if (pmu->pmds[d].global < 0 && selectors_of(ctx, ROW(d)) & ROW(p))
 			return true;
 	return false;
 }
@@ -145,7 +145,7 @@ void freeze_plan_counters(const struct context *ctx, struct plan *plan)
 void freeze_read(struct core_run *run, const struct program *pg)
 {
 	struct context *ctx = run->ctx;
-	pmu_rows rows = selectors_of(ctx->pmu, ctx->res->hw.pmds);
+	pmu_rows rows = selectors_of(ctx, ctx->res->hw.pmds);
 	struct plan *plan = &run->plan;
 	struct err ignored;
 

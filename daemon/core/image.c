@@ -26,6 +26,14 @@ bool image_counts(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], unsig
 	return (pmc[pmd->pmc] ^ pmu->pmcs[pmd->pmc].def) & pmd->field;
 }
 
+unsigned image_levels_row(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], unsigned d)
+{
+	unsigned own = pmu->pmds[d].pmc;
+	int escr = pmu_escr_of(pmu, own, pmc[own]);
+
+	return escr < 0 ? own : (unsigned)escr;
+}
+
 static void image_use_pmc(const struct pmu *pmu, struct image *im, unsigned p, uint64_t mask)
 {
 	im->pmcs |= ROW(p);
@@ -80,6 +88,9 @@ void image_of(
 			continue;
 		im->pmds |= ROW(d);
 		image_use_pmc(pmu, im, pmu->pmds[d].pmc, image_field(pmu, d));
+		/* Without an event of its own, the counter would count another user's. */
+		if (pmu->pmcs[pmu->pmds[d].pmc].escr_select)
+			image_use_pmc(pmu, im, image_levels_row(pmu, pmc, d), ~0ULL);
 	}
 	image_use_gated(pmu, im);
 	for_each_row (p, im->pmcs)

@@ -45,6 +45,16 @@ uint64_t image_global_bits(const struct pmu *pmu, pmu_rows pmds);
 /* PMC values @pmc have counter row @d count something. */
 bool image_counts(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], unsigned d);
 
+/* The row of the PMC with the levels of counter row @d: its selector, or the ESCR that this has
+ * chosen. */
+unsigned image_levels_row(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], unsigned d);
+
+/* The bits of PMC row @p that change only if a program writes it. */
+static inline uint64_t image_kept(const struct pmu *pmu, unsigned p)
+{
+	return ~pmu->pmcs[p].ovf;
+}
+
 /* The bits of its selector that decide what counter row @d counts. */
 uint64_t image_field(const struct pmu *pmu, unsigned d);
 

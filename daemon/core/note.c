@@ -12,19 +12,22 @@ static void note_counter(
 	const struct pmu_pmc *pmc = &pmu->pmcs[pmd->pmc];
 	uint64_t value = set->pmc[pmd->pmc] & pmd->field;
 	uint64_t enable = pmc->enable & pmd->field;
-	uint64_t levels = (pmc->user | pmc->kernel) & pmd->field;
+	unsigned row = image_levels_row(pmu, set->pmc, d);
+	const struct pmu_pmc *select = &pmu->pmcs[row];
+	uint64_t chosen = set->pmc[row] & pmd->field;
+	uint64_t levels = (select->user | select->kernel) & pmd->field;
 
 	if (enable && !(value & enable))
 		err_set(note, 0,
 			"pmd%u does not count: 0x%" PRIx64 " in pmc%u of set %u lacks the enable "
 			"bit 0x%" PRIx64 ": write 0x%" PRIx64,
 			pmd->num, value, pmc->num, set->id, enable, value | enable);
-	else if (pmc->user && !(value & levels))
+	else if (select->user && !(chosen & levels))
 		err_set(note, 0,
 			"pmd%u does not count: 0x%" PRIx64 " in pmc%u of set %u has no level: add "
 			"0x%" PRIx64 " (user) or 0x%" PRIx64 " (kernel)",
-			pmd->num, value, pmc->num, set->id, pmc->user & levels,
-			pmc->kernel & levels);
+			pmd->num, chosen, select->num, set->id, select->user & levels,
+			select->kernel & levels);
 }
 
 /* The PMD overflows within 2^63 events. */

@@ -4,7 +4,9 @@
 
 uint64_t reservation_differs(const struct context *ctx, unsigned p, const struct reg_op *op)
 {
-	return op ? (op->value ^ ctx->res->hw.sel[p]) & ctx->res->hw.mask[p] : 0;
+	return op ? (op->value ^ ctx->res->hw.sel[p]) & ctx->res->hw.mask[p] &
+			       image_kept(ctx->pmu, p)
+		  : 0;
 }
 
 void reservation_lose(struct context *ctx, unsigned p, uint64_t differ)
@@ -22,8 +24,9 @@ void reservation_lose(struct context *ctx, unsigned p, uint64_t differ)
 static bool reservation_is_user_only(
 	const struct context *ctx, const struct evtset *set, unsigned d)
 {
-	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[ctx->pmu->pmds[d].pmc];
-	uint64_t value = set->pmc[ctx->pmu->pmds[d].pmc];
+	unsigned row = image_levels_row(ctx->pmu, set->pmc, d);
+	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[row];
+	uint64_t value = set->pmc[row];
 
 	/* Many of the kernel's events ignore the level. */
 	return ctx->pmu->space == PMU_SPACE_MSR && pmc->user &&
@@ -70,9 +73,11 @@ pmu_rows ctx_calibratable(const struct context *ctx, const struct evtset *set)
 	struct image im;
 
 	image_of(pmu, set->pmc, false, &im);
-	for_each_row (d, im.pmds)
-		if (!(set->pmc[pmu->pmds[d].pmc] & pmu->pmcs[pmu->pmds[d].pmc].kernel &
-			    image_field(pmu, d)))
+	for_each_row (d, im.pmds) {
+		unsigned row = image_levels_row(pmu, set->pmc, d);
+
+		if (!(set->pmc[row] & pmu->pmcs[row].kernel & image_field(pmu, d)))
 			rows |= ROW(d);
+	}
 	return rows;
 }

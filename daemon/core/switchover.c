@@ -33,7 +33,10 @@ static void switchover_leave_out(struct context *ctx, struct image *to)
 	const struct pmu *pmu = ctx->pmu;
 
 	for_each_row (d, to->pmds) {
-		if (!(image_field(pmu, d) & ~ctx->res->reserved_sel[pmu->pmds[d].pmc]))
+		unsigned levels = image_levels_row(pmu, ctx->active->pmc, d);
+
+		if (!(image_field(pmu, d) & ~ctx->res->reserved_sel[pmu->pmds[d].pmc]) &&
+			ctx->res->reserved_sel[levels])
 			continue;
 		counters_lose(ctx, ROW(d), LOST_STOLEN);
 		to->pmds &= ~ROW(d);

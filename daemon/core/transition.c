@@ -42,7 +42,7 @@ static pmu_rows transition_new_pmds(const struct context *ctx, const struct prog
 static bool transition_needs(const struct context *ctx, const struct program *pg, unsigned p)
 {
 	return program_changes(ctx, pg, p) ||
-	       (selectors_of(ctx->pmu, transition_going_off(ctx, pg)) & ROW(p));
+	       (selectors_of(ctx, transition_going_off(ctx, pg)) & ROW(p));
 }
 
 /* Registers no longer used stay reserved, at their defaults, until the context is unloaded. */
@@ -165,8 +165,8 @@ static int transition_check_selector(
 	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[p];
 	uint64_t found = plan_result(&run->plan, pmc->addr)->value;
 	uint64_t fresh = program_new_bits(ctx, pg, p);
-	uint64_t bad =
-		(found ^ ctx->res->hw.sel[p]) & ctx->res->reserved_sel[p] & ctx->res->hw.mask[p];
+	uint64_t bad = (found ^ ctx->res->hw.sel[p]) & ctx->res->reserved_sel[p] &
+		       ctx->res->hw.mask[p] & image_kept(ctx->pmu, p);
 
 	if (found & pmc->enable & fresh)
 		return transition_in_use(run, pg, p, found, e);
@@ -198,6 +198,26 @@ static int transition_pause(struct core_run *run, const struct program *pg, stru
 	return 0;
 }
 
+/* Row of the new ESCR that CCCR row @q, which is not the context's, chooses with @value; -1. */
+static int transition_new_escr(
+	const struct context *ctx, const struct program *pg, unsigned q, uint64_t value)
+{
+	int escr = pg->to.mask[q] ? -1 : pmu_escr_of(ctx->pmu, q, value);
+
+	return escr >= 0 && program_new_bits(ctx, pg, (unsigned)escr) ? escr : -1;
+}
+
+static bool transition_may_choose_new(
+	const struct context *ctx, const struct program *pg, unsigned q)
+{
+	uint64_t select = ctx->pmu->pmcs[q].escr_select, value = select;
+
+	for (; value; value = (value - 1) & select)
+		if (transition_new_escr(ctx, pg, q, value) >= 0)
+			return true;
+	return transition_new_escr(ctx, pg, q, 0) >= 0;
+}
+
 static void transition_plan_check(
 	const struct context *ctx, const struct program *pg, struct plan *plan)
 {
@@ -213,6 +233,9 @@ static void transition_plan_check(
 		plan_add(plan, fresh ? REG_RESERVE : REG_READ, pmu->pmcs[p].addr, 0, fresh);
 		reserves = reserves || fresh;
 	}
+	for (unsigned q = 0; q < pmu->npmcs; q++)
+		if (pmu->pmcs[q].escr_select && transition_may_choose_new(ctx, pg, q))
+			plan_read(plan, pmu->pmcs[q].addr);
 	for (unsigned d = 0; d < pmu->npmds; d++) {
 		if (transition_new_pmds(ctx, pg) & ROW(d))
 			plan_add(plan, REG_RESERVE, pmu->pmds[d].addr, 0, ~0ULL);
@@ -223,6 +246,27 @@ static void transition_plan_check(
 		plan_add(plan, REG_RESERVE, pmu->global_ctrl, 0, transition_new_global(ctx, pg));
 	if (pmu->inuse && reserves)
 		plan_read(plan, pmu->inuse);
+}
+
+/* An ESCR has no bit that tells whether it is in use: a CCCR that has chosen it has. */
+static int transition_check_escrs(struct core_run *run, const struct program *pg, struct err *e)
+{
+	const struct context *ctx = run->ctx;
+	const struct pmu *pmu = ctx->pmu;
+
+	for (unsigned q = 0; q < pmu->npmcs; q++) {
+		const struct reg_op *op = pmu->pmcs[q].escr_select && !pg->to.mask[q]
+						  ? plan_result(&run->plan, pmu->pmcs[q].addr)
+						  : NULL;
+
+		if (op && op->value & pmu->pmcs[q].enable &&
+			transition_new_escr(ctx, pg, q, op->value) >= 0)
+			return transition_conflict(run, q, op->value,
+				"is in use with an event select of yours (stop its user, or take "
+				"the other one of the pair)",
+				e);
+	}
+	return 0;
 }
 
 static int transition_check(struct core_run *run, const struct program *pg, struct err *e)
@@ -236,6 +280,8 @@ static int transition_check(struct core_run *run, const struct program *pg, stru
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 		if (transition_needs(ctx, pg, p) && transition_check_selector(run, pg, p, e) < 0)
 			return -e->no;
+	if (transition_check_escrs(run, pg, e) < 0)
+		return -e->no;
 	if (ctx->pmu->global_ctrl)
 		counters_fold(run, transition_going_off(ctx, pg), plan);
 	return 0;
@@ -271,7 +317,8 @@ static int transition_write(struct core_run *run, const struct program *pg, stru
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
 		const struct reg_op *op = plan_result(plan, pmu->pmcs[p].addr);
 
-		if (op && op->verb == REG_READ && ((op->value ^ pg->to.sel[p]) & pg->to.mask[p]))
+		if (op && op->verb == REG_READ &&
+			((op->value ^ pg->to.sel[p]) & pg->to.mask[p] & image_kept(pmu, p)))
 			return err_set(e, EIO,
 				"pmc%u on CPU %u does not keep 0x%" PRIx64
 				", it reads back 0x%" PRIx64 ": this CPU lacks some of the bits",

@@ -26,6 +26,8 @@ enum {
 	PMU_MAX_VIRTUALS = 19,
 	PMU_MAX_FREES = 24,
 	PMU_PATH = 128,
+	PMU_ESCRS = 8,           /* Event selects that a CCCR of NetBurst chooses from. */
+	PMU_NO_ROW = UINT16_MAX, /* Of an array of rows: none. */
 };
 
 /* A set of rows of pmu.pmcs, pmu.pmds or pmu.virtuals: a bit each. */
@@ -85,6 +87,16 @@ struct pmu_pmc {
 	uint16_t gate;
 	bool shared; /* Has fields of several users: only updated, never written as a whole. */
 	enum pmu_scope scope;
+	/* Of a CCCR of NetBurst: the bits whose value i chooses the PMC of row escr[i], which
+	 * selects event and levels; PMU_NO_ROW: there is none. 0: this is no CCCR. */
+	uint64_t escr_select;
+	uint16_t escr[PMU_ESCRS];
+	/* Bits that the CPU sets when the counter wraps. They are reserved: each write clears them,
+	 * and what they hold tells nothing of another user. */
+	uint64_t ovf;
+	/* Bits that are kernel and user, in this order, of the second thread of a core, and
+	 * reserved. The msr backend exchanges both on the CPUs that are such threads. 0: none. */
+	uint64_t second;
 };
 
 /* A data register that counts. */
@@ -102,6 +114,7 @@ struct pmu_pmd {
 	int8_t global;  /* Bit in the global control; -1: none. */
 	int64_t rdpmc;  /* Index for the RDPMC instruction; -1: none. */
 	enum pmu_scope scope;
+	bool twice; /* The CPU may lose a write: each is made twice. */
 };
 
 /* The source of a virtual PMD's value. */
@@ -241,6 +254,9 @@ int pmu_find_virtual(const struct pmu *pmu, unsigned num);
 
 /* It is about the thread that runs: without one there is no value. */
 bool pmu_virtual_needs_thread(const struct pmu_virtual *v);
+
+/* The row of the event select that CCCR row @p with @value chooses; -1: none. */
+int pmu_escr_of(const struct pmu *pmu, unsigned p, uint64_t value);
 
 /* The event of that name, or NULL. */
 const struct pmu_event *pmu_event_named(const struct pmu *pmu, struct slice name);

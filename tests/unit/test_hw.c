@@ -49,7 +49,8 @@ static const struct facts stated[] = {
 };
 
 enum { MAX_MODELS = 64 };
-static struct facts all[MAX_MODELS + 1]; /* Of all models, from their descriptions. */
+/* Of all models, from their descriptions, except NetBurst: test_netburst.c. */
+static struct facts all[MAX_MODELS + 1];
 static size_t nall;
 
 static struct facts facts_of(const struct pmu_model *m)
@@ -85,7 +86,7 @@ static int collect(void **state)
 
 	(void)state;
 	for (unsigned i = 0; (m = pmu_model_at(i)) && nall < MAX_MODELS; i++)
-		if (m->sim.name[0])
+		if (m->sim.name[0] && strncmp(m->sim.name, "netburst", 8) != 0)
 			all[nall++] = facts_of(m);
 	return 0;
 }

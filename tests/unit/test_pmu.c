@@ -179,7 +179,13 @@ static const struct {
 	{{INTEL, SKYLAKE, .ecx1 = PDCM, .caps_rc = -ENXIO, .perfmon = {0x07300403, 0, 0, 0x603}},
 		.rc = -ENXIO, .says = "0x345"},
 	{{INTEL, SKYLAKE}, .rc = -ENODEV, .says = "virtual machine"},
-	{{INTEL, .max = 5, .eax1 = 0xf29}, .rc = -ENODEV, .says = "family 15 model 2"},
+	/* NetBurst: IQ_ESCRs up to model 2; no model 5; QEMU's kvm64 is model 6 */
+	{{INTEL, .max = 2, .eax1 = 0xf0a}, "netburst", 63, 18, 40, 0x300, 0xffffffffff},
+	{{INTEL, .max = 5, .eax1 = 0xf29}, "netburst", 63, 18, 40, 0x300, 0xffffffffff},
+	{{INTEL, .max = 5, .eax1 = 0xf34}, "netburst_p", 61, 18, 40, 0x300, 0xffffffffff},
+	{{INTEL, .max = 6, .eax1 = 0xf64}, "netburst_p", 61, 18, 40, 0x300, 0xffffffffff},
+	{{INTEL, .max = 5, .eax1 = 0xf50}, .rc = -ENODEV, .says = "family 15 model 5"},
+	{{INTEL, .max = 5, .eax1 = 0xf61, .ecx1 = VM}, .rc = -ENODEV, .says = "family 15 model 6"},
 	{{INTEL, .max = 1, .eax1 = 0x543}, .rc = -ENODEV, .says = "family 5 model 4 "},
 	{{INTEL, .max = 2, .eax1 = 0x6d8}, "pentium_m", 2, 2, 40, 0xc1, 0x7fffffff},
 	{{INTEL, .max = 2, .eax1 = 0x6e8}, .rc = -ENODEV, .says = "virtual machine"},
@@ -362,7 +368,7 @@ static void test_families(void **state)
 	assert_int_equal(pmu.global_ctrl, 0xc0000301);
 	assert_int_equal(pmu_writable(&pmu, 0xc0010200), 0x30fffc7ffff);
 
-	assert_int_equal(pmu_load("netburst", &pmu, &e), -ENODEV);
+	assert_int_equal(pmu_load("pentium", &pmu, &e), -ENODEV);
 	assert_non_null(strstr(e.text, "intel_arch_v1"));
 }
 
@@ -539,10 +545,90 @@ static void test_validate_perf(void **state)
 	assert_int_equal(pmu_validate(&pmu, &e), 0);
 }
 
-/* What no PMU has: EFER, LSTAR, DS_AREA, DEBUGCTL, SYSENTER, MISC_ENABLE, PEBS_ENABLE, APIC_BASE,
- * SYSCFG, HWCR, and the register that sets bits of GLOBAL_STATUS. */
+/* Each breaks one rule of NetBurst: PMC 6 is FSB_ESCR0, 23 BPU_CCCR0, both their own rows. */
+static const struct {
+	const char *rule;
+	uint64_t rsvd, kernel, user, enable, ovf, select, second; /* Bits that are toggled. */
+	uint32_t addr;                                            /* 0: as it was. */
+	unsigned row;
+} netburst_rules[] = {
+	{"T1_OS", .row = 6, .rsvd = 2},
+	{"T1_USR", .row = 6, .rsvd = 1},
+	{"bit 31 of an ESCR", .row = 6, .rsvd = 1u << 31},
+	{"kernel", .row = 6, .kernel = 8},
+	{"user", .row = 6, .user = 4},
+	{"levels exchanged", .row = 6, .kernel = 0xc, .user = 0xc},
+	{"second", .row = 6, .second = 3},
+	{"one bit of second", .row = 6, .second = 1},
+	{"enable of an ESCR", .row = 6, .enable = 1u << 9},
+	{"ovf of an ESCR", .row = 6, .ovf = 1u << 31},
+	{"SSU_ESCR1", .row = 6, .addr = 0x3bf},
+	{"PEBS_MATRIX_VERT", .row = 6, .addr = 0x3f2},
+	{"PEBS_ENABLE", .row = 6, .addr = 0x3f1},
+	{"between ESCRs", .row = 6, .addr = 0x3c6},
+	{"a CCCR's address", .row = 6, .addr = 0x360},
+	{"a counter's address", .row = 6, .addr = 0x311},
+	{"another PMU's selector", .row = 6, .addr = 0x186},
+	{"FORCE_OVF", .row = 23, .rsvd = 1u << 25},
+	{"OVF_PMI_T0", .row = 23, .rsvd = 1u << 26},
+	{"OVF_PMI_T1", .row = 23, .rsvd = 1u << 27},
+	{"CASCADE", .row = 23, .rsvd = 1u << 30},
+	{"OVF", .row = 23, .rsvd = 1u << 31},
+	{"ovf", .row = 23, .ovf = 1u << 31},
+	{"enable", .row = 23, .enable = 1u << 12, .rsvd = 1u << 12},
+	{"enable is none", .row = 23, .enable = 1u << 12},
+	{"choice", .row = 23, .select = 1u << 13},
+	{"wide choice", .row = 23, .select = 1u << 16},
+	{"second of a CCCR", .row = 23, .second = 3},
+	{"no choice", .row = 23, .select = 7u << 13},
+	{"past the CCCRs", .row = 23, .addr = 0x372},
+};
+
+static void test_validate_netburst(void **state)
+{
+	struct pmu good = named("netburst"), pmu;
+	struct err e;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(netburst_rules); i++) {
+		struct pmu_pmc *pmc = &pmu.pmcs[netburst_rules[i].row];
+
+		pmu = good;
+		pmc->rsvd ^= netburst_rules[i].rsvd;
+		pmc->kernel ^= netburst_rules[i].kernel;
+		pmc->user ^= netburst_rules[i].user;
+		pmc->enable ^= netburst_rules[i].enable;
+		pmc->ovf ^= netburst_rules[i].ovf;
+		pmc->escr_select ^= netburst_rules[i].select;
+		pmc->second ^= netburst_rules[i].second;
+		if (netburst_rules[i].addr)
+			pmc->addr = netburst_rules[i].addr;
+		if (pmu_validate(&pmu, &e) != -EINVAL)
+			fail_msg("rule %s is not applied", netburst_rules[i].rule);
+	}
+	pmu = good;
+	pmu.pmcs[23].escr[2] = 23;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "ESCRs above"));
+	pmu.pmcs[23].escr[2] = PMU_MAX_PMCS;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	pmu = good;
+	pmu.pmcs[2].scope = PMU_SCOPE_THREAD;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "scope="));
+	/* Without a CCCR, its registers are none of a PMU. */
+	pmu = named("intel_arch_v4");
+	pmu.pmcs[0].addr = 0x3a2;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	/* In another address space, there are none. */
+	good.space = PMU_SPACE_PERF;
+	assert_int_equal(pmu_validate(&good, &e), -EINVAL);
+}
+
+/* What no PMU has: EFER, LSTAR, DS_AREA, DEBUGCTL, SYSENTER, MISC_ENABLE, PEBS_ENABLE,
+ * PEBS_DATA_CFG, APIC_BASE, SYSCFG, HWCR, and the register that sets bits of GLOBAL_STATUS. */
 static const uint32_t attacks[] = {0xc0000080, 0xc0000082, 0x600, 0x1d9, 0x174, 0x175, 0x176, 0x1a0,
-	0x3f1, 0x1b, 0xc0010010, 0xc0010015, 0x391};
+	0x3f1, 0x3f2, 0x1b, 0xc0010010, 0xc0010015, 0x391};
 
 /* In each role, of each model: it is refused, and it is not writable. */
 static void test_validate_attacks(void **state)
@@ -658,6 +744,11 @@ static void test_round_trip(void **state)
 			assert_int_equal(again.pmcs[k].user, pmu.pmcs[k].user);
 			assert_int_equal(again.pmcs[k].wide, pmu.pmcs[k].wide);
 			assert_int_equal(again.pmcs[k].scope, pmu.pmcs[k].scope);
+			assert_int_equal(again.pmcs[k].ovf, pmu.pmcs[k].ovf);
+			assert_int_equal(again.pmcs[k].second, pmu.pmcs[k].second);
+			assert_int_equal(again.pmcs[k].escr_select, pmu.pmcs[k].escr_select);
+			assert_memory_equal(
+				again.pmcs[k].escr, pmu.pmcs[k].escr, sizeof(pmu.pmcs[k].escr));
 		}
 	}
 }
@@ -812,6 +903,15 @@ static const struct {
 	{HEAD "pmc 0 S shared=1\n", -EINVAL, "no value"},
 	{HEAD "pmc 0 S addr=0x186 default=0 reserved=0 enable=0 kernel=0 gate=1\n", -EINVAL,
 		"gate=1"},
+	{HEAD "pmc 0 S addr=0x360 default=0 reserved=0 enable=0 kernel=0 escr=0xe000:1\n", -EINVAL,
+		"escr=1: no line above"},
+	{HEAD "pmc 0 S addr=0x360 default=0 reserved=0 enable=0 kernel=0 escr=0xe000:x\n", -EINVAL,
+		"line 3"},
+	{HEAD "pmc 0 S addr=0x360 default=0 reserved=0 enable=0 kernel=0 escr=x\n", -EINVAL,
+		"line 3"},
+	{HEAD "pmc 0 S addr=0x360 default=0 reserved=0 enable=0 kernel=0 "
+	      "escr=0xe000:-,-,-,-,-,-,-,-,-\n",
+		-EINVAL, "from 8 PMCs at most"},
 	{HEAD "pmc 0 S addr=0x186 default=0 reserved=0xffffffff00380000 enable=0x400000 "
 	      "kernel=0x20000 user=0x100000\n" PMD0,
 		-EINVAL, "bits 0x100000 have a use and are reserved"},
@@ -1258,6 +1358,7 @@ int main(void)
 		cmocka_unit_test(test_validate_inuse_alone),
 		cmocka_unit_test(test_validate_perf),
 		cmocka_unit_test(test_validate_attacks),
+		cmocka_unit_test(test_validate_netburst),
 		cmocka_unit_test(test_validate_aliases),
 		cmocka_unit_test(test_extras),
 		cmocka_unit_test(test_round_trip),

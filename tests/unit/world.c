@@ -38,6 +38,20 @@ static const struct world_model with_fixed = {
 
 struct world_model world_models[WORLD_MODELS + 1], world_all[2 * WORLD_MODELS + 1];
 
+/* One register selects for each counter, as not on NetBurst: test_netburst.c. */
+static bool measurable(const struct pmu_model *m)
+{
+	struct pmu pmu;
+	struct err e;
+
+	if (pmu_build(m, &m->features, &pmu, &e) < 0)
+		abort();
+	for (unsigned i = 0; i < pmu.npmcs; i++)
+		if (pmu.pmcs[i].escr_select)
+			return false;
+	return m->sim.name[0];
+}
+
 /* Both levels of each event; EN in each selector that has it, which P6's second has not. */
 static struct world_model measure(const struct pmu_model *m)
 {
@@ -102,7 +116,7 @@ __attribute__((constructor)) static void measure_models(void)
 	unsigned n = 0, all = 0;
 
 	for (unsigned i = 0; (m = pmu_model_at(i)) && n < WORLD_MODELS; i++) {
-		if (!m->sim.name[0])
+		if (!measurable(m))
 			continue;
 		world_models[n] = measure(m);
 		world_models[n].name = m->sim.name;

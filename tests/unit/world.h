@@ -43,7 +43,8 @@ struct world_model {
 		uint64_t thief; /* the value by which another program takes its selector */
 	} pmd[WORLD_MAX];
 };
-/* Those of all models, in the order of hw_model_name(); ends with name NULL. */
+/* Those of all models whose selectors are event selects, in the order of hw_model_name(); ends with
+ * name NULL. */
 extern struct world_model world_models[];
 /* After each of these, the model's shared counters, if it has any. */
 extern struct world_model world_all[];

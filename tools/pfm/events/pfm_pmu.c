@@ -16,6 +16,8 @@
 enum {
 	MSR_FIXED_CTR0 = 0x309,
 	MSR_FIXED_CTR_CTRL = 0x38d,
+	MSR_P4_CTR0 = 0x300, /* NetBurst: counter n has the CCCR n */
+	MSR_P4_CCCR0 = 0x360,
 	MSR_UNCORE = 0x390, /* Intel's core counters are below */
 	MAX_FIXED = 16,     /* counters that FIXED_CTR_CTRL has bits for */
 	MAX_REGISTER = 319, /* greatest logical number of the tree */
@@ -59,6 +61,13 @@ static bool pmu_is_core(const struct pmu_line *l)
 	       (l->addr >= MSR_AMD_CORE && l->addr <= MSR_AMD_CORE_LAST);
 }
 
+/* Two PMCs select for such a counter: event names stand for one value. */
+static bool pmu_has_cccr(const struct pfm_pmu *pmu, const struct pmu_line *l)
+{
+	return slice_is(l->type, "msr") &&
+	       pfm_pmu_pmc_at(pmu, MSR_P4_CCCR0 + (uint32_t)l->addr - MSR_P4_CTR0);
+}
+
 /* Left out are PMDs that have no selector, are virtual, or count no events of a CPU. */
 static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err *e)
 {
@@ -67,7 +76,8 @@ static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err
 	const struct pfm_pmc *pmc = is_fixed ? pfm_pmu_pmc_at(pmu, MSR_FIXED_CTR_CTRL)
 					     : pfm_pmu_pmc(pmu, (unsigned)l->num);
 
-	if (!pmc || slice_is(l->type, "virtual") || l->num >= PFM_PMU_REGS || !pmu_is_core(l))
+	if (!pmc || slice_is(l->type, "virtual") || l->num >= PFM_PMU_REGS || !pmu_is_core(l) ||
+		pmu_has_cccr(pmu, l))
 		return 0;
 	if (pfm_pmu_pmd(pmu, (unsigned)l->num))
 		return err_set(e, EINVAL, "PMD %u is described twice", (unsigned)l->num);
