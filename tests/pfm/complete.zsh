@@ -13,8 +13,11 @@ compadd() {
 	builtin compadd \"\$@\"
 }
 bindkey '^I' complete-word
+bindkey '^X' kill-whole-line
 print REA''DY"
 zpty -r shell output '*READY*'
-zpty -w -n shell "$2"$'\t\C-u'"print EN''D"$'\n'
+# Not ^U: as long as zsh is about to take the terminal from READY on, that is the terminal's own, by which
+# the line would be gone before its TAB.
+zpty -w -n shell "$2"$'\t\C-x'"print EN''D"$'\n'
 zpty -r shell output '*END*'
 print -r -- "$output" | tr -d '\r' | sed -n 's/.*OFFERED://p'
