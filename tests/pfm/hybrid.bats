@@ -126,6 +126,10 @@ system,$(sed -n 's/^metric,system,\([^,]*\),.*/\1/p' "$BATS_TEST_TMPDIR/rows"),"
 	run -125 counted -a -e cpu_core/instuctions/
 	[[ $output == *"is it instructions?"* ]]
 	run -125 counted -a -e cpu_gpu/cycles/
+	run -125 counted -C core
+	[[ $output == *"-C core: give numbers"*"cpu_core/cycles/"* ]]
+	run -125 bounded pfm encode -m "$MNT" cycles,instructions
+	[[ $output == *"by blanks"* ]]
 	run -125 bounded pfm record -m "$MNT" -a -o "$BATS_TEST_TMPDIR/data" -e cpu_core/cycles/ -- true
 	[[ $output == *"so that threads and all CPUs together cannot"* ]]
 	run -125 counted -C 9

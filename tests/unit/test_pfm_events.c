@@ -365,7 +365,8 @@ static void test_event_file_also(void **state)
 	refused(&sim, "cpu/A.B/", ENOENT, "A.B");
 	refused(&sim, "cpu_core/A.C/", ENOENT, "is it A.B?");
 	refused(&sim, "cpu_core//", ENOENT, "cpu_core//");
-	refused(&sim, "cpu_core/A.B", ENOENT, "cpu_core");
+	refused(&sim, "cpu_core/A.B", ENOENT, "PMU/EVENT/");
+	encodes(&sim, "cpu_core/cpu-cycles/u", 0x3c, EVENT_USER, 0x2000f);
 	/* A hybrid CPU with other cores has PMUs of that name, too. */
 	assert_int_equal(parse_file(&skylake, text, &e), 0);
 	assert_int_equal(resolved(&skylake, "x_glc::A.B").code, 0x1);
@@ -417,6 +418,8 @@ static void test_types(void **state)
 	encodes_as(&core, "cpu_core/a.b/", 0x1, "a.b");
 	encodes_as(&core, "cpu_core/A.B:c=2/u", 0x2000001, "A.B:c=2:u");
 	encodes_as(&core, "cpu_core::cycles:k", 0x3c, "cycles:k");
+	encodes_as(&core, "core/cpu-cycles/k", 0x3c, "cpu-cycles:k");
+	encodes_as(&core, "branch-instructions", 0xc4, "branch-instructions");
 	encodes_as(&core, "cpu_core/r01c0/u", 0x1c0, "r01c0:u");
 	encodes_as(&core, "cpu_core/pmc1=0x4300c0/", 0xc0, "pmc1=0x4300c0");
 	encodes_as(&core, "x_glc/A.B/", 0x1, "x_glc::A.B");

@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/pfm/command.h"
 #include "tools/pfm/events/assign.h"
@@ -98,6 +99,9 @@ static int encode_events(
 	for (; names[n]; n++)
 		if (n == EVENT_MAX)
 			return err_set(e, EINVAL, "more than %d events", EVENT_MAX);
+		else if (strchr(names[n], ','))
+			return err_set(e, EINVAL, "%.60s: separate events by blanks, not by commas",
+				names[n]);
 		else if (encode_find_pmu(pmus, type, names[n], &pmu[n], e) < 0 ||
 			 event_resolve(pmu[n], names[n], &events[n], e) < 0)
 			return -e->no;

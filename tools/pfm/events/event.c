@@ -255,6 +255,11 @@ static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct er
 	char room[NEAREST_ROOM];
 	struct slice bare = name, source = event_cut_source(&bare);
 
+	if (name.n && memchr(name.p, '/', name.n))
+		return err_set(e, ENOENT,
+			"%.*s: no such event of %s: with slashes, write PMU/EVENT/ or "
+			"PMU/EVENT/MODIFIERS",
+			SLICE_ARG(name), pmu->name);
 	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
 		r++)
 		if (event_row_is_of(r, source))
@@ -271,6 +276,18 @@ static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct er
 		pmu->name, libpfm_version() ? "" : "; pfm was built without libpfm4");
 }
 
+/* Linux's other names of architectural events. */
+static struct slice event_synonym(struct slice name)
+{
+	static const char *const names[][2] = {
+		{"cpu-cycles", "cycles"}, {"branch-instructions", "branches"}};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (event_name_is(name, names[i][0]))
+			return slice_of(names[i][1]);
+	return name;
+}
+
 /* On a hybrid CPU, Linux has architectural events with the names of its PMUs, too. */
 static const struct event_row *event_find(
 	const struct pfm_pmu *pmu, struct slice bare, struct slice source)
@@ -280,19 +297,22 @@ static const struct event_row *event_find(
 
 	for (unsigned i = 0; !row && source.n && i < pmu->events.n && !known; i++)
 		known = event_row_is_of(&pmu->events.rows[i], source);
-	return known ? event_table_find(&pmu->events, bare, slice_of("architectural")) : row;
+	if (row || !(known || !source.n))
+		return row;
+	return event_table_find(&pmu->events, event_synonym(bare), slice_of("architectural"));
 }
 
 /*
- * The type of CPUs that @source names: by Linux's name of their PMU, or by a name of an event file
- * that has this one, too. NULL: of none.
+ * The type of CPUs that @source names: by its own name, by Linux's name of their PMU, or by a name
+ * of an event file that has this one, too. NULL: of none.
  */
 static const char *event_source_type(const struct pfm_pmu *pmu, struct slice source)
 {
 	char prefix[PFM_PREFIX_ROOM];
 
 	for (unsigned t = 0; source.n && t < pmu->ntypes; t++) {
-		if (slice_is(source, pfm_pmu_prefix(prefix, pmu->types[t])))
+		pfm_pmu_prefix(prefix, pmu->types[t]);
+		if (slice_is(source, prefix) || slice_is(source, pmu->types[t]))
 			return pmu->types[t];
 		for (unsigned i = 0; i < pmu->events.n; i++)
 			if (event_row_is_of(&pmu->events.rows[i], source) &&
@@ -320,7 +340,7 @@ static int event_cut_type(const struct pfm_pmu *pmu, struct slice *text, struct 
 	if (strcmp(type, pmu->type) != 0)
 		return err_set(e, EOPNOTSUPP, "only CPUs of type %s count it, and not those of %s",
 			type, pmu->type);
-	if (slice_is(source, pfm_pmu_prefix(prefix, type)))
+	if (slice_is(source, type) || slice_is(source, pfm_pmu_prefix(prefix, type)))
 		*text = bare;
 	return 0;
 }

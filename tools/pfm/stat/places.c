@@ -60,7 +60,11 @@ int places_add_list(
 		return places_add_online(p, t, e);
 	do {
 		if (num_range(&rest, INT_MAX, &first, &last, e) < 0)
-			return err_prefix(e, "%s", options[o->kind]);
+			return err_set(e, e->no, "%s %.40s: give numbers, like %s 0-3,8%s",
+				options[o->kind], o->list, options[o->kind],
+				o->kind == PLACE_CPU ? "; a type of CPUs comes before the event: "
+						       "cpu_core/cycles/"
+						     : "");
 		for (; rc == 0 && first <= last; first++)
 			rc = places_add(p, o->kind, (int)first, e);
 	} while (rc == 0 && rest.n);
