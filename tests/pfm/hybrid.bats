@@ -117,6 +117,21 @@ system,$(sed -n 's/^metric,system,\([^,]*\),.*/\1/p' "$BATS_TEST_TMPDIR/rows"),"
 	is $'5000000\n200000\n5000000\n200000'
 }
 
+# A group that one type lacks has no metrics there, also if other events are counted.
+@test "stat: a group of one type" {
+	export PFM_EVENTS=$BATS_TEST_TMPDIR
+	printf 'group g -\nevent slots = cpu_core/slots/\nmetric double = slots * 2\n' >"$PFM_EVENTS/g.group"
+	printf 'group h -\nevent slots\nmetric double = slots * 2\n' >"$PFM_EVENTS/h.group"
+	serve --backend=sim:hybrid
+	for group in g h; do
+		run -0 counted -a -g $group -e instructions -j -o "$BATS_TEST_TMPDIR/rows"
+		run -0 schema json cpu_core/double/ cpu_core/instructions/ cpu_atom/instructions/ \
+			<"$BATS_TEST_TMPDIR/rows"
+		is $'48000000\n5000000\n5000000'
+		fails grep -q 'cpu_atom/double\|cpu_atom/slots' "$BATS_TEST_TMPDIR/rows"
+	done
+}
+
 @test "stat: what CPUs of a type lack is a sentence" {
 	serve --backend=sim:hybrid
 	run -125 counted -C 2 -e cpu_core/instructions/

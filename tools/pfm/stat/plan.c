@@ -51,8 +51,10 @@ int plan_add_group(struct plan *p, const struct pfm_pmu *pmu, const struct group
 {
 	int rc = group_find(groups, pmu, name, &p->group, p->events, e);
 
-	if (rc < 0)
+	if (rc < 0) {
+		p->group = NULL;
 		return rc;
+	}
 	p->n = p->group->nevents;
 	for (unsigned i = 0; i < p->n; i++)
 		snprintf(p->events[i].name, sizeof(p->events[i].name), "%s",
