@@ -71,8 +71,9 @@ static const struct known validate_known[] = {
 };
 
 /*
- * Those of NetBurst (SDM volume 4, MSRs in the Pentium 4 and Xeon processors), where other processors have other registers at
- * some of the addresses. Not 0x3BF, which the manual lacks, and none of PEBS (0x3F1, 0x3F2).
+ * Those of NetBurst (SDM volume 4, MSRs in the Pentium 4 and Xeon processors), where other
+ * processors have other registers at some of the addresses. Not 0x3BF, which the manual lacks, and
+ * none of PEBS (0x3F1, 0x3F2).
  */
 static const struct known validate_netburst[] = {
 	{0x300, 0x311, 1, ROLE_COUNTER}, {0x360, 0x371, 1, ROLE_CCCR},
