@@ -40,8 +40,18 @@ look_adds() {
 	remove_context
 }
 
+# What interrupts the worker of CPU 1: that it has to give way, and page faults.
+interruptions() {
+	for p in $(pidof perfmonfs); do
+		for t in /proc/"$p"/task/*; do
+			[ "$(cat "$t/comm")" != pfm/1 ] || cat "$t/stat" "$t/status"
+		done
+	done | awk 'NR == 1 { sub(/.*\) /, ""); n = $8 + $10 } /^nonvol/ { n += $2 } END { print n }'
+}
+
 # Two sets of four events take turns while a steady program runs. What each set shows, scaled to the
-# whole time, is what an estimate can be; the sum of both is exact, as nothing runs in between.
+# whole time, is what an estimate can be; the sum of both is exact, as nothing runs in between. Were the
+# worker interrupted between two sets, the program would run there, uncounted, in no set's active_ns.
 take_turns() { # TIMEOUT_US COUNT
 	make_context
 	mkdir set/1
@@ -51,12 +61,14 @@ take_turns() { # TIMEOUT_US COUNT
 		check "program set $s" sh -c "cat /tmp/set$s >set/$s/regs"
 	done
 	check "load" write ctl "load cpu=1"
-	n=$(stat switches)
+	n=$(stat switches) interrupted=$(interruptions)
 	over=$(taskset -c 0 "$here/loop" . 1 0 1 "$2")
-	n=$(($(stat switches) - n))
+	n=$(($(stat switches) - n)) interrupted=$(($(interruptions) - interrupted))
 	check "nothing is lost" cat set/0/regs set/1/regs
 	v=$(cat set/1/pmd/1)
 	sum=$((over + v))
+	gaps=$(($(cat pmd/262) - $(cat set/0/active_ns) - $(cat set/1/active_ns)))
+	echo "# $scenario: $1 us: $gaps ns in no set, the worker was interrupted $interrupted times"
 	between "$1 us: both sets over the exact count ($n switches)" $sum 0 $((200 + n * per_switch))
 	echo "# $scenario: $1 us: $((sum / (n + 1))) user instructions a switch"
 	between "$1 us: runs of set 0 less those of set 1" $(($(cat set/0/runs) - $(cat set/1/runs))) 0 1
