@@ -5,8 +5,23 @@
 #include <string.h>
 
 #include "lib/lib_i.h"
+#include "perfmon/perfmon_v06.h"
 
-/* The format of a line is: INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK. */
+static uint16_t registers_type(const char *word)
+{
+	static const char *const words[] = {[PFM_REG_TYPE_PMC] = "pmc",
+		[PFM_REG_TYPE_PMD] = "pmd",
+		[PFM_REG_TYPE_MSR] = "msr",
+		[PFM_REG_TYPE_IBR] = "ibr",
+		[PFM_REG_TYPE_DBR] = "dbr"};
+
+	for (uint16_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i] && strcmp(word, words[i]) == 0)
+			return i;
+	return PFM_REG_TYPE_NONE;
+}
+
+/* A line begins with: INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK. */
 bool registers_next(struct lines *l, struct reg_info *r)
 {
 	char *line = lines_next(l), *word[6];
@@ -17,7 +32,7 @@ bool registers_next(struct lines *l, struct reg_info *r)
 			return false;
 	}
 	r->num = (unsigned)strtoul(word[0], NULL, 10);
-	r->msr = strcmp(word[2], "msr") == 0;
+	r->type = registers_type(word[2]);
 	r->addr = strtoull(word[3], NULL, 16);
 	r->def = strtoull(word[4], NULL, 16);
 	r->rsvd = strtoull(word[5], NULL, 16);

@@ -24,8 +24,8 @@ static int v06_fill_info(const char *table, pfarg_pmcinfo_t *info)
 			info->reg_flags |= PFM_REG_RETFL_EINVAL;
 		return -1;
 	}
-	info->reg_type = r.msr ? PFM_REG_TYPE_MSR : PFM_REG_TYPE_NONE;
-	info->reg_index = r.msr ? (size_t)r.addr : PFM_REG_IDX_NONE;
+	info->reg_type = r.type;
+	info->reg_index = r.type == PFM_REG_TYPE_NONE ? PFM_REG_IDX_NONE : (size_t)r.addr;
 	info->reg_def_value = r.def;
 	info->reg_rsvd_mask = r.rsvd;
 	return 0;

@@ -36,7 +36,14 @@ static void print_pmc(const struct pmu *pmu, unsigned row, struct text *out)
 		text_printf(out, " ovf=%#" PRIx64, pmc->ovf);
 	if (pmc->second)
 		text_printf(out, " second=%#" PRIx64, pmc->second);
-	text_printf(out, "%s%s\n", pmc->shared ? " shared" : "", scope_text(pmc->scope));
+	if (pmc->with)
+		text_printf(out, " with=%u", pmu->pmcs[pmc->with - 1].num);
+	if (pmc->busy)
+		text_printf(out, " busy=%#" PRIx64, pmc->busy);
+	if (pmc->latched)
+		text_printf(out, " latched=%#" PRIx64, pmc->latched);
+	text_printf(out, "%s%s%s\n", pmc->restricts ? " restricts" : "",
+		pmc->shared ? " shared" : "", scope_text(pmc->scope));
 }
 
 static void print_pmd(const struct pmu *pmu, const struct pmu_pmd *pmd, struct text *out)
@@ -52,7 +59,8 @@ static void print_pmd(const struct pmu *pmu, const struct pmu_pmd *pmd, struct t
 		text_printf(out, " global=%d", pmd->global);
 	if (pmd->rdpmc >= 0)
 		text_printf(out, " rdpmc=%#" PRIx64, (uint64_t)pmd->rdpmc);
-	text_printf(out, "%s%s\n", scope_text(pmd->scope), pmd->twice ? " twice" : "");
+	text_printf(out, "%s%s%s\n", pmd->buffer ? " buffer" : "", scope_text(pmd->scope),
+		pmd->twice ? " twice" : "");
 }
 
 /* pmu_parse() adds the built-in ones. */
@@ -65,6 +73,8 @@ static void print_virtual(const struct pmu_virtual *v, struct text *out)
 void pmu_print(const struct pmu *pmu, struct text *out)
 {
 	text_printf(out, "pmu %s %s\n", pmu->name, pmu->model);
+	if (pmu->space == PMU_SPACE_IPF)
+		text_printf(out, "space ipf\n");
 	text_printf(out, "rate %" PRIu64 "\n", pmu->max_rate);
 	if (pmu->global_ctrl) {
 		text_printf(out, "global ctrl=%#" PRIx32, pmu->global_ctrl);

@@ -129,6 +129,21 @@ static int describe_shown(struct msr_types *t, struct err *e)
 	return t->n == 1 ? 0 : pmu_types_new(raw, t->n, &t->shown, e);
 }
 
+/* Addresses of another space would be those of other registers. */
+static int describe_by_name(
+	struct msr_types *t, const struct msr_io *io, const char *pmu, struct err *e)
+{
+	int rc = pmu_load(pmu, &t->of[0].pmu, e);
+
+	if (rc == 0 && t->of[0].pmu.space != io->space)
+		return err_set(e, EINVAL,
+			"%s: EINVAL: these CPUs do not have its registers: choose another "
+			"description, or the simulator that has them (perfmonfs --help)",
+			pmu);
+	t->n = 1;
+	return rc;
+}
+
 int msr_types_init(struct msr_types *t, struct msr_io *io, const char *pmu, struct err *e)
 {
 	int rc;
@@ -141,9 +156,8 @@ int msr_types_init(struct msr_types *t, struct msr_io *io, const char *pmu, stru
 		atomic_init(&t->cpu[cpu], -1);
 	t->detected = !pmu;
 	if (pmu) {
-		rc = pmu_load(pmu, &t->of[0].pmu, e);
-		t->n = 1;
-		if (rc == 0)
+		rc = describe_by_name(t, io, pmu, e);
+		if (rc == 0 && io->space == PMU_SPACE_MSR)
 			describe_free(t, io);
 	} else {
 		rc = describe_all(t, io, e);

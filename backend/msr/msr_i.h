@@ -121,8 +121,8 @@ unsigned msr_first_online(struct msr_io *io);
 int msr_access_failed(
 	const struct backend_cpu *c, const struct msr_reg *reg, int rc, struct err *e);
 
-/* Whether selector @addr with @value interrupts, so that it is the kernel's. */
-bool msr_owner_interrupts(uint32_t addr, uint64_t value);
+/* Whether selector @addr of @pmu with @value interrupts, so that it is the kernel's. NULL: x86. */
+bool msr_owner_interrupts(const struct pmu *pmu, uint32_t addr, uint64_t value);
 
 /*
  * An offline CPU keeps its registers. What could not be restored there is pending. It is restored

@@ -124,7 +124,7 @@ static void pending_forget_taken(struct backend_cpu *c)
 			msr_read(c, reg, &value) < 0)
 			continue;
 		value &= pmd->field;
-		if ((value & pmc->enable) && msr_owner_interrupts(pmc->addr, value))
+		if ((value & pmc->enable) && msr_owner_interrupts(pmu, pmc->addr, value))
 			pending_forget_counter(c, pmd);
 	}
 }

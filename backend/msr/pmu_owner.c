@@ -11,6 +11,7 @@
 #include "backend/msr/kernel.h"
 #include "backend/pmu/regs.h"
 
+#define IPF_OI       (1ULL << 5) /* Of Itanium's selectors. */
 #define FIXED_PMI    0x8888888888888888ULL
 #define FIXED1_FIELD 0x30ULL /* OS and USR of fixed counter 1, which counts core cycles. */
 
@@ -31,8 +32,10 @@ static bool owner_counts_cycles(uint32_t addr, uint64_t value)
 	       ((value & 0xffff) == CYCLES_INTEL || (value & 0xffff) == CYCLES_AMD);
 }
 
-bool msr_owner_interrupts(uint32_t addr, uint64_t value)
+bool msr_owner_interrupts(const struct pmu *pmu, uint32_t addr, uint64_t value)
 {
+	if (pmu && pmu->space == PMU_SPACE_IPF)
+		return value & IPF_OI;
 	if (owner_is_cccr(addr))
 		return value & CCCR_OVF_PMI;
 	return value & (addr == MSR_FIXED_CTR_CTRL ? FIXED_PMI : EVTSEL_INT);
@@ -54,7 +57,7 @@ void msr_pmu_owner(
 		 kernel_nmi_watchdog())
 		text_printf(out,
 			"the kernel's NMI watchdog (echo 0 > " KERNEL_NMI_WATCHDOG " frees it)");
-	else if (msr_owner_interrupts(addr, value))
+	else if (msr_owner_interrupts(type ? &type->pmu : be->pmu, addr, value))
 		text_printf(out,
 			"the kernel's perf (selector %#" PRIx64 "; stop programs that use perf "
 			"or perf_event_open, 'ps' may show them)",

@@ -23,10 +23,10 @@ static struct msr_reg *reg_add(
 	return reg;
 }
 
-/* Bits of a shared selector that belong to its counters. */
+/* Bits of a shared selector that belong to its counters, or to whichever counts. */
 static uint64_t reg_fields(const struct pmu *pmu, unsigned pmc)
 {
-	uint64_t bits = 0;
+	uint64_t bits = pmu->pmcs[pmc].restricts ? ~pmu->pmcs[pmc].rsvd : 0;
 
 	for (unsigned d = 0; d < pmu->npmds; d++)
 		if (pmu->pmds[d].pmc == pmc)
@@ -59,6 +59,7 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 
 		reg_set_pmc(regs, reg, &pmu->pmcs[i]);
 		reg->ours = reg->shared ? reg_fields(pmu, i) : UINT64_MAX;
+		reg->fixed = pmu->pmcs[i].def & pmu->pmcs[i].rsvd;
 	}
 	for (unsigned i = 0; i < pmu->npmds; i++) {
 		struct msr_reg *reg = reg_add(regs, pmu, pmu->pmds[i].addr, pmu->pmds[i].name);

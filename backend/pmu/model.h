@@ -59,6 +59,7 @@ struct pmu_processor {
 struct pmu_model {
 	char name[PMU_NAME];   /* pmu.name */
 	char title[PMU_MODEL]; /* pmu.model */
+	enum pmu_space space;  /* pmu.space */
 	enum pmu_vendor vendor;
 	struct pmu_match detect;
 	struct pmu_features features;

@@ -4,6 +4,8 @@
  * are skipped, numbers are decimal or 0x hex, keys are in any order, [] is optional:
  *
  *   pmu NAME TITLE...             one word, then free text
+ *   space SPACE                   where the registers are: msr (the default), or ipf: those of
+ *                                 Itanium, which only the simulator has
  *   detect vendor=intel|amd version=N [max_version=N] [family=LIST [models=LIST]] [bare]
  *                                 the CPUs that have it. version is that of CPUID leaf 0xA; of AMD,
  *                                 1: PerfCtrExtCore, 2: PerfMonV2 (leaf 0x80000022); 0: neither.
@@ -17,21 +19,22 @@
  *   rate N                        upper limit of events per second of any counter
  *   global ctrl=ADDR [inuse=ADDR] [status=ADDR clear=ADDR]
  *   pmc NUM NAME addr=ADDR default=BITS reserved=BITS enable=BITS kernel=BITS [user=BITS]
- *                [wide=BITS] [gate=NUM] [shared] [of=OF] [scope=SCOPE]
- *                [escr=BITS:NUM,...] [ovf=BITS] [second=BITS]
+ *                [wide=BITS] [gate=NUM] [restricts] [with=NUM] [busy=BITS] [latched=BITS]
+ *                [shared] [of=OF] [scope=SCOPE] [escr=BITS:NUM,...] [ovf=BITS] [second=BITS]
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] [full=ADDR] width=N wmask=BITS pmc=NUM [field=BITS]
- *                [global=BIT] [rdpmc=INDEX] [of=OF] [scope=SCOPE] [twice]
+ *                [global=BIT] [rdpmc=INDEX] [buffer] [of=OF] [scope=SCOPE] [twice]
  *   virtual NUM NAME file=PATH    a number in a file; NUM is 272 or greater
  *   free NAME addr=ADDR width=N [shift=N] [valid=BITS] unit=UNIT scope=SCOPE
  *                                 a register that counts, or shows something, by itself, and is
  *                                 only read
  *   sim NAME COUNTERS...          a processor that the simulator has: its name, a summary of its
  *   cpuid signature=N max_leaf=N [max_ext=N] selector=BITS    counters, and what its CPUID says;
- *                                 selector= are the bits that an event select has
+ *                                 selector= are the bits that an event select has. With ipf,
+ *                                 there is no cpuid, and no detect
  *
- * NUM are logical numbers in rising order; gate= and pmc= refer to lines above. N-M instead of NUM
- * is an array: element i is named NAMEi, and addr=, waddr=, full=, gate=, pmc=, field=, global= and
- * rdpmc= may be VALUE+STEP, which adds i times STEP, or VALUE<<STEP, which shifts.
+ * NUM are logical numbers in rising order; gate=, with= and pmc= refer to lines above. N-M instead
+ * of NUM is an array: element i is named NAMEi, and addr=, waddr=, full=, gate=, pmc=, field=,
+ * global= and rdpmc= may be VALUE+STEP, which adds i times STEP, or VALUE<<STEP, which shifts.
  *
  * OF is gp, fixed, l3, df or umc: element i exists if the CPU has general-purpose or fixed counter
  * i, or AMD's of the last-level cache, data fabric or memory controllers; a single register, if it
@@ -64,6 +67,7 @@ static const struct {
 	bool once;
 } parse_kinds[] = {
 	{"pmu", parse_pmu, true},
+	{"space", parse_space, true},
 	{"detect", parse_detect, true},
 	{"features", parse_features, true},
 	{"atom", parse_atom, true},
@@ -93,8 +97,8 @@ static int parse_line(struct parse *p, unsigned *seen, struct slice line, struct
 		return parse_kinds[i].parse(p, line, e);
 	}
 	return err_set(e, EINVAL,
-		"a line begins with pmu, detect, features, atom, rate, global, pmc, pmd, virtual, "
-		"free, sim or cpuid, not with '%.*s'",
+		"a line begins with pmu, space, detect, features, atom, rate, global, pmc, pmd, "
+		"virtual, free, sim or cpuid, not with '%.*s'",
 		SLICE_ARG(word));
 }
 
@@ -122,6 +126,19 @@ static bool parse_goes_on(const struct mistakes *m)
 	return m->tell || !m->n;
 }
 
+/* CPUID belongs to x86, and so do MSRs. */
+static int parse_check_processor(const struct parse *p, struct err *e)
+{
+	const struct pmu_model *m = &p->model;
+
+	if (p->pmu.space == PMU_SPACE_IPF && (m->detect.given || m->sim.max_leaf))
+		return err_set(e, EINVAL,
+			"space ipf: an Itanium has no x86 CPUID: leave out detect and cpuid");
+	if (p->pmu.space != PMU_SPACE_IPF && m->sim.name[0] && !m->sim.max_leaf)
+		return err_set(e, EINVAL, "sim: a line cpuid with a max_leaf= belongs to it");
+	return 0;
+}
+
 static void parse_lines(struct parse *p, struct slice text, struct mistakes *m)
 {
 	unsigned seen = 0;
@@ -140,11 +157,10 @@ static void parse_lines(struct parse *p, struct slice text, struct mistakes *m)
 		if (parse_line(p, &seen, slice_cut(&line, '#'), &e) < 0)
 			parse_mistake(m, p->line, &e);
 	}
-	if (parse_goes_on(m) && p->model.sim.name[0] && !p->model.sim.max_leaf) {
-		err_set(&e, EINVAL, "sim: a line cpuid with a max_leaf= belongs to it");
+	if (parse_goes_on(m) && parse_check_processor(p, &e) < 0)
 		parse_mistake(m, 0, &e);
-	}
 	parse_trim(p);
+	p->model.space = p->pmu.space;
 	memcpy(p->model.name, p->pmu.name, PMU_NAME);
 	memcpy(p->model.title, p->pmu.model, PMU_MODEL);
 }

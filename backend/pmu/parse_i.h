@@ -21,6 +21,7 @@ struct parse {
 };
 
 int parse_pmu(struct parse *p, struct slice line, struct err *e);
+int parse_space(struct parse *p, struct slice line, struct err *e);
 int parse_rate(struct parse *p, struct slice line, struct err *e);
 int parse_detect(struct parse *p, struct slice line, struct err *e);
 int parse_features(struct parse *p, struct slice line, struct err *e);

@@ -17,6 +17,16 @@ int parse_pmu(struct parse *p, struct slice line, struct err *e)
 	return text_parse(slice_trim(line), "model", p->pmu.model, PMU_MODEL, e);
 }
 
+int parse_space(struct parse *p, struct slice line, struct err *e)
+{
+	struct slice word = slice_word(&line);
+
+	if (slice_word(&line).n || (!slice_is(word, "msr") && !slice_is(word, "ipf")))
+		return err_set(e, EINVAL, "the space is msr or ipf");
+	p->pmu.space = slice_is(word, "ipf") ? PMU_SPACE_IPF : PMU_SPACE_MSR;
+	return 0;
+}
+
 int parse_rate(struct parse *p, struct slice line, struct err *e)
 {
 	return num_u64(slice_trim(line), &p->pmu.max_rate, e);

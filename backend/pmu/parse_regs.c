@@ -139,6 +139,10 @@ enum {
 	PMC_USER,
 	PMC_WIDE,
 	PMC_GATE,
+	PMC_RESTRICTS,
+	PMC_WITH,
+	PMC_BUSY,
+	PMC_LATCHED,
 	PMC_SHARED,
 	PMC_OF,
 	PMC_SCOPE,
@@ -197,6 +201,9 @@ static int parse_pmc_at(
 		.user = k[PMC_USER].value,
 		.wide = k[PMC_WIDE].value,
 		.gate = pmu->npmcs,
+		.restricts = k[PMC_RESTRICTS].seen,
+		.busy = k[PMC_BUSY].value,
+		.latched = k[PMC_LATCHED].value,
 		.shared = k[PMC_SHARED].seen,
 		.scope = (enum pmu_scope)k[PMC_SCOPE].value,
 		.ovf = k[PMC_OVF].value,
@@ -211,8 +218,11 @@ static int parse_pmc_at(
 		rc = parse_find_above(pmu, &k[PMC_GATE], i, &pmc.gate, e);
 	if (rc == 0 && k[PMC_ESCR].seen)
 		rc = parse_escrs(pmu, &k[PMC_ESCR], &pmc, e);
+	if (rc == 0 && k[PMC_WITH].seen)
+		rc = parse_find_above(pmu, &k[PMC_WITH], i, &pmc.with, e);
 	if (rc < 0)
 		return rc;
+	pmc.with += k[PMC_WITH].seen;
 	if (pmu->npmcs == PMU_MAX_PMCS)
 		return err_set(e, EINVAL, "more than %d PMCs", PMU_MAX_PMCS);
 	pmc.addr = (uint32_t)addr;
@@ -233,6 +243,10 @@ int parse_pmc(struct parse *p, struct slice line, struct err *e)
 		[PMC_USER] = {"user", KEY_NUMBER, UINT64_MAX},
 		[PMC_WIDE] = {"wide", KEY_NUMBER, UINT64_MAX},
 		[PMC_GATE] = {"gate", KEY_STEPS, PMU_MAX_NUM - 1},
+		[PMC_RESTRICTS] = {"restricts", KEY_FLAG},
+		[PMC_WITH] = {"with", KEY_STEPS, PMU_MAX_NUM - 1},
+		[PMC_BUSY] = {"busy", KEY_NUMBER, UINT64_MAX},
+		[PMC_LATCHED] = {"latched", KEY_NUMBER, UINT64_MAX},
 		[PMC_SHARED] = {"shared", KEY_FLAG},
 		[PMC_OF] = {"of", KEY_WORD, .words = parse_of_words},
 		[PMC_SCOPE] = {"scope", KEY_WORD, .words = parse_scope_words},
@@ -263,6 +277,7 @@ enum {
 	PMD_FIELD,
 	PMD_GLOBAL,
 	PMD_RDPMC,
+	PMD_BUFFER,
 	PMD_OF,
 	PMD_SCOPE,
 	PMD_TWICE,
@@ -310,6 +325,7 @@ static int parse_pmd_at(
 		.num = (uint16_t)(a->first + i),
 		.width = (uint8_t)(k[PMD_WIDTH].seen ? k[PMD_WIDTH].value : a->width),
 		.wmask = k[PMD_WMASK].value,
+		.buffer = k[PMD_BUFFER].seen,
 		.scope = (enum pmu_scope)k[PMD_SCOPE].value,
 		.twice = k[PMD_TWICE].seen,
 	};
@@ -344,6 +360,7 @@ int parse_pmd(struct parse *p, struct slice line, struct err *e)
 		[PMD_FIELD] = {"field", KEY_STEPS, UINT64_MAX},
 		[PMD_GLOBAL] = {"global", KEY_STEPS, 63},
 		[PMD_RDPMC] = {"rdpmc", KEY_STEPS, UINT32_MAX},
+		[PMD_BUFFER] = {"buffer", KEY_FLAG},
 		[PMD_OF] = {"of", KEY_WORD, .words = parse_of_words},
 		[PMD_SCOPE] = {"scope", KEY_WORD, .words = parse_scope_words},
 		[PMD_TWICE] = {"twice", KEY_FLAG},

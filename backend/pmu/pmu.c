@@ -29,6 +29,27 @@ int pmu_escr_of(const struct pmu *pmu, unsigned p, uint64_t value)
 	return row == PMU_NO_ROW ? -1 : row;
 }
 
+const char *pmu_reg_type(const struct pmu *pmu, uint32_t addr)
+{
+	if (pmu->space != PMU_SPACE_IPF)
+		return pmu->space == PMU_SPACE_MSR ? "msr" : "perf";
+	switch (addr & ~(uint32_t)PMU_IPF_INDEX) {
+	case PMU_IPF_PMD:
+		return "pmd";
+	case PMU_IPF_IBR:
+		return "ibr";
+	case PMU_IPF_DBR:
+		return "dbr";
+	default:
+		return "pmc";
+	}
+}
+
+uint32_t pmu_reg_index(const struct pmu *pmu, uint32_t addr)
+{
+	return pmu->space == PMU_SPACE_IPF ? addr & PMU_IPF_INDEX : addr;
+}
+
 const struct pmu_event *pmu_event_named(const struct pmu *pmu, struct slice name)
 {
 	for (unsigned i = 0; i < pmu->nevents; i++)

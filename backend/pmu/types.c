@@ -47,6 +47,8 @@ static void types_move_pmc(const struct pmu *from, struct pmu *to, unsigned p)
 	for (unsigned i = 0; pmc->escr_select && i < PMU_ESCRS; i++)
 		if (pmc->escr[i] != PMU_NO_ROW)
 			pmc->escr[i] = (uint16_t)pmu_find_pmc(to, from->pmcs[pmc->escr[i]].num);
+	if (pmc->with)
+		pmc->with = (uint16_t)(1 + pmu_find_pmc(to, from->pmcs[pmc->with - 1].num));
 }
 
 static void types_move_pmd(const struct pmu *from, struct pmu *to, unsigned d)
@@ -185,7 +187,9 @@ static bool types_meet_pmc(struct pmu_pmc *pmc, const struct pmu_pmc *o)
 {
 	if (o->addr != pmc->addr || o->shared != pmc->shared || o->wide != pmc->wide ||
 		o->gate != pmc->gate || o->scope != pmc->scope || o->ovf != pmc->ovf ||
-		o->second != pmc->second || o->escr_select != pmc->escr_select ||
+		o->with != pmc->with || o->restricts != pmc->restricts || o->busy != pmc->busy ||
+		o->latched != pmc->latched || o->second != pmc->second ||
+		o->escr_select != pmc->escr_select ||
 		memcmp(o->escr, pmc->escr, sizeof(o->escr)) != 0)
 		return false;
 	pmc->rsvd |= o->rsvd;
@@ -198,7 +202,8 @@ static bool types_meet_pmc(struct pmu_pmc *pmc, const struct pmu_pmc *o)
 static bool types_meet_pmd(struct pmu_pmd *pmd, const struct pmu_pmd *o)
 {
 	if (o->addr != pmd->addr || o->field != pmd->field || o->global != pmd->global ||
-		o->pmc != pmd->pmc || o->scope != pmd->scope || o->twice != pmd->twice)
+		o->pmc != pmd->pmc || o->scope != pmd->scope || o->twice != pmd->twice ||
+		o->buffer != pmd->buffer)
 		return false;
 	if (o->width < pmd->width)
 		pmd->width = o->width;

@@ -24,6 +24,11 @@ enum role {
 	ROLE_EXTRA,
 	ROLE_ESCR,
 	ROLE_CCCR,
+	ROLE_IPF_FREEZE,
+	ROLE_IPF_SELECT,
+	ROLE_IPF_CAPTURE,
+	ROLE_IPF_IBR_MASK,
+	ROLE_IPF_DBR_MASK,
 	ROLE_COUNTER,
 	ROLE_GLOBAL,
 	ROLE_INUSE,
@@ -83,6 +88,20 @@ static const struct known validate_netburst[] = {
 	{0x3e0, 0x3e1, 1, ROLE_ESCR}, /* CRU_ESCR4 and 5 */
 };
 
+/* Registers of Itanium 2 that a description may use. PMC 1 to 3 have no bits of its counters. */
+static const struct known validate_known_ipf[] = {
+	{PMU_IPF_PMC + 0, PMU_IPF_PMC + 0, 1, ROLE_IPF_FREEZE},
+	{PMU_IPF_PMC + 4, PMU_IPF_PMC + 7, 1, ROLE_IPF_SELECT},
+	{PMU_IPF_PMC + 8, PMU_IPF_PMC + 9, 1, ROLE_EXTRA}, /* opcode matchers */
+	{PMU_IPF_PMC + 10, PMU_IPF_PMC + 12, 1, ROLE_IPF_CAPTURE},
+	{PMU_IPF_PMC + 13, PMU_IPF_PMC + 15, 1, ROLE_EXTRA}, /* what they and ranges restrict */
+	{PMU_IPF_PMD + 0, PMU_IPF_PMD + 17, 1, ROLE_COUNTER},
+	{PMU_IPF_IBR + 0, PMU_IPF_IBR + 6, 2, ROLE_EXTRA}, /* addresses */
+	{PMU_IPF_IBR + 1, PMU_IPF_IBR + 7, 2, ROLE_IPF_IBR_MASK},
+	{PMU_IPF_DBR + 0, PMU_IPF_DBR + 6, 2, ROLE_EXTRA},
+	{PMU_IPF_DBR + 1, PMU_IPF_DBR + 7, 2, ROLE_IPF_DBR_MASK},
+};
+
 /* Bits of a configuration register with a special meaning, by its role. */
 struct meaning {
 	uint64_t forbidden; /* Must be reserved. */
@@ -111,6 +130,13 @@ static const struct meaning validate_meanings[] = {
 	[ROLE_ESCR] = {~0x7ffffffcULL, 0, ESCR_T0_OS},
 	/* FORCE_OVF, the two OVF_PMI and CASCADE act on interrupts and other counters. */
 	[ROLE_CCCR] = {~0x1fff000ULL, CCCR_ENABLE, 0},
+	[ROLE_IPF_FREEZE] = {~1ULL, 0, 0},
+	/* Bit 5 interrupts; bits 3:0 are the privilege levels. */
+	[ROLE_IPF_SELECT] = {1 << 5, 0xf, 1},
+	[ROLE_IPF_CAPTURE] = {0, 0xf, 1},
+	/* They make breakpoints. */
+	[ROLE_IPF_IBR_MASK] = {1ULL << 63, 0, 0},
+	[ROLE_IPF_DBR_MASK] = {3ULL << 62, 0, 0},
 };
 
 /* CCCRs make it one. */
@@ -122,13 +148,22 @@ static bool validate_is_netburst(const struct pmu *pmu)
 	return false;
 }
 
+#define ROWS(table, n) (*(n) = sizeof(table) / sizeof((table)[0]), (table))
+
+/* The registers that there may be, and their number. */
+static const struct known *validate_table(const struct pmu *pmu, size_t *n)
+{
+	if (pmu->space == PMU_SPACE_IPF)
+		return ROWS(validate_known_ipf, n);
+	return validate_is_netburst(pmu) ? ROWS(validate_netburst, n) : ROWS(validate_known, n);
+}
+
 static bool validate_find_role(const struct pmu *pmu, uint32_t addr, enum role *role)
 {
-	bool netburst = validate_is_netburst(pmu);
-	const struct known *table = netburst ? validate_netburst : validate_known;
-	size_t n = netburst ? sizeof(validate_netburst) : sizeof(validate_known);
+	size_t n;
+	const struct known *table = validate_table(pmu, &n);
 
-	for (unsigned i = 0; i < n / sizeof(table[0]); i++) {
+	for (unsigned i = 0; i < n; i++) {
 		const struct known *k = &table[i];
 
 		if (addr < k->first || addr > k->last || (addr - k->first) % k->step != 0)
@@ -151,7 +186,7 @@ static int validate_role(
 	};
 	enum role role;
 
-	if (pmu->space != PMU_SPACE_MSR || (validate_find_role(pmu, addr, &role) && role == want))
+	if (pmu->space == PMU_SPACE_PERF || (validate_find_role(pmu, addr, &role) && role == want))
 		return 0;
 	return err_set(
 		e, EINVAL, "%s: %#" PRIx32 " is not known as a PMU's %s", name, addr, roles[want]);
@@ -218,6 +253,9 @@ static int validate_meaning(const struct pmu_pmc *pmc, const struct meaning *m, 
 	if (m->forbidden & ~pmc->rsvd)
 		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " must be reserved", pmc->name,
 			m->forbidden & ~pmc->rsvd);
+	if (m->forbidden & pmc->def)
+		return err_set(e, EINVAL, "%s: the default must not set bits %#" PRIx64, pmc->name,
+			m->forbidden & pmc->def);
 	if (m->enable & ~pmc->rsvd & ~pmc->enable)
 		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " must be enable bits or reserved",
 			pmc->name, m->enable & ~pmc->rsvd & ~pmc->enable);
@@ -276,7 +314,7 @@ static int validate_pmc_role(const struct pmu *pmu, const struct pmu_pmc *pmc, s
 
 	if (pmu->space != PMU_SPACE_MSR && (pmc->escr_select || pmc->ovf || pmc->second))
 		return err_set(e, EINVAL, "%s: only MSRs have escr=, ovf= and second=", pmc->name);
-	if (pmu->space != PMU_SPACE_MSR)
+	if (pmu->space == PMU_SPACE_PERF)
 		return 0;
 	if (!validate_find_role(pmu, pmc->addr, &role) || role >= ROLE_COUNTER)
 		return err_set(e, EINVAL, "%s: %#" PRIx32 " is not known as a PMC's register",
@@ -292,19 +330,27 @@ static int validate_pmc(const struct pmu *pmu, unsigned row, struct err *e)
 {
 	const struct pmu_pmc *pmc = &pmu->pmcs[row];
 	int rc = validate_name_num(pmc->name, pmc->num, row ? pmu->pmcs[row - 1].num : -1, e);
-	uint64_t used;
+	/* Reserved bits of MSRs are 0. */
+	uint64_t off = pmc->enable | (pmu->space == PMU_SPACE_IPF ? 0 : pmc->rsvd), used;
 
 	if (rc < 0)
 		return rc;
-	if (pmc->def & (pmc->enable | pmc->rsvd))
+	if (pmc->def & off)
 		return err_set(e, EINVAL, "%s: the default sets enable or reserved bits %#" PRIx64,
-			pmc->name, pmc->def & (pmc->enable | pmc->rsvd));
+			pmc->name, pmc->def & off);
 	used = (pmc->enable | pmc->kernel | pmc->user) & pmc->rsvd;
 	if (used)
 		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " have a use and are reserved",
 			pmc->name, used);
 	if (pmc->gate > row)
 		return err_set(e, EINVAL, "%s: its gate must be this PMC or one above", pmc->name);
+	used = (pmc->busy | pmc->latched) & ~pmc->rsvd;
+	if (used)
+		return err_set(e, EINVAL,
+			"%s: bits %#" PRIx64 " of busy= or latched= must be reserved", pmc->name,
+			used);
+	if (pmc->with > row)
+		return err_set(e, EINVAL, "%s: with= must be a PMC above", pmc->name);
 	if (pmc->scope >= PMU_SCOPES || pmc->scope != pmu->pmcs[pmc->gate].scope)
 		return err_set(e, EINVAL, "%s: its scope= is not that of its gate", pmc->name);
 	return validate_pmc_role(pmu, pmc, e);
@@ -394,6 +440,11 @@ static int validate_pmd(const struct pmu *pmu, unsigned row, struct err *e)
 	if (!pmd->width || pmd->width > 64 || pmd->width < pmu->counter_width)
 		return err_set(e, EINVAL, "%s: width %u is not within %u..64", pmd->name,
 			pmd->width, pmu->counter_width);
+	if (pmd->buffer && (pmd->width != 64 || pmd->wmask != UINT64_MAX || pmd->global >= 0))
+		return err_set(e, EINVAL,
+			"%s: a buffer has a width of 64 bits, all of them in wmask=, and no "
+			"global=",
+			pmd->name);
 	if (!pmd->wmask || pmd->wmask & (pmd->wmask + 1) || pmd->wmask & ~pmu_low_bits(pmd->width))
 		return err_set(e, EINVAL, "%s: wmask %#" PRIx64 " is not a run of its lowest bits",
 			pmd->name, pmd->wmask);

@@ -165,6 +165,8 @@ int core_command(struct core_run *run, struct context *ctx, struct command *cmd,
 	live_begin(ctx);
 	plan_fetch(run, virtuals_needed(ctx, cmd));
 	rc = core_dispatch(run, cmd, e);
+	if (rc != CORE_LAST && ctx_counts_now(ctx))
+		buffers_write(run);
 	core_end(run, was);
 	return rc;
 }

@@ -45,6 +45,9 @@ void virtuals_note(struct evtset *set);
 
 /* reservation.c */
 
+/* The bits of selector row @p that are saved and restored with its @bits. */
+uint64_t reservation_bits(const struct pmu *pmu, unsigned p, uint64_t bits);
+
 /* Reserved bits of selector row @p that the read @op found changed; 0 if @op is NULL. */
 uint64_t reservation_differs(const struct context *ctx, unsigned p, const struct reg_op *op);
 /* Gives up the bits of selector row @p that belong to the counters whose bits @differ. */
@@ -80,7 +83,8 @@ void plan_fetch(struct core_run *run, pmu_rows rows);
 /* counter.c. Sets of counters have a bit per row. */
 
 uint64_t pmd_width_mask(const struct pmu_pmd *pmd);
-/* The selector rows that the counters @pmds depend on, as programmed. */
+/* The selector rows that the counters @pmds depend on, as programmed, and those in use that
+ * restrict all. */
 pmu_rows selectors_of(const struct context *ctx, pmu_rows pmds);
 /* The counters in use that depend on @bits of selector row @p. */
 pmu_rows counters_behind(const struct context *ctx, unsigned p, uint64_t bits);
@@ -98,6 +102,8 @@ void counters_lose(struct context *ctx, pmu_rows pmds, enum lost why);
 int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *s, struct err *e);
 /* Those of @rows of the active set that count, and whose counts are not lost. */
 pmu_rows counters_live(const struct context *ctx, pmu_rows rows);
+/* Writes the buffers that were reset since their last reading. */
+void buffers_write(struct core_run *run);
 /* Reads those of @rows that counters_live(), and verifies that they are still reserved. */
 void read_counters(struct core_run *run, pmu_rows rows);
 

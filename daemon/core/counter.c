@@ -19,6 +19,11 @@ static int counter_escr(const struct context *ctx, unsigned d)
 	return pmu_escr_of(ctx->pmu, own, ctx->res->hw.sel[own]);
 }
 
+static bool counter_is_restricted_by(const struct pmu_pmc *pmc)
+{
+	return pmc->restricts || pmc->with;
+}
+
 pmu_rows selectors_of(const struct context *ctx, pmu_rows pmds)
 {
 	const struct pmu *pmu = ctx->pmu;
@@ -31,6 +36,9 @@ pmu_rows selectors_of(const struct context *ctx, pmu_rows pmds)
 		if (escr >= 0)
 			rows |= ROW(escr);
 	}
+	for (unsigned p = 0; pmds && p < pmu->npmcs; p++)
+		if (counter_is_restricted_by(&pmu->pmcs[p]) && ctx->res->hw.mask[p])
+			rows |= ROW(p);
 	return rows;
 }
 
@@ -39,6 +47,8 @@ pmu_rows counters_behind(const struct context *ctx, unsigned p, uint64_t bits)
 	const struct pmu *pmu = ctx->pmu;
 	pmu_rows pmds = 0;
 
+	if (counter_is_restricted_by(&pmu->pmcs[p]))
+		return ctx->res->hw.pmds;
 	for (unsigned d = 0; d < pmu->npmds; d++) {
 		unsigned own = pmu->pmds[d].pmc;
 
@@ -89,6 +99,11 @@ static void counter_fold(struct core_run *run, unsigned d, const struct plan *pl
 
 	if (!op || op->verb != REG_READ)
 		return;
+	if (pmd->buffer) {
+		s->n.value = s->hw = op->value;
+		s->read_at = run->now;
+		return;
+	}
 	if (wrap && run->now - s->read_at > wrap)
 		counters_lose(ctx, ROW(d), LOST_LATE);
 	counter_check_leap(run, d, op->value - s->hw);
@@ -308,4 +323,25 @@ void read_counters(struct core_run *run, pmu_rows rows)
 	}
 	if (rows == PMU_ALL_ROWS)
 		time_stamp_live(run);
+}
+
+/* A reading makes the value the register's, so what differs is a reset. Counters need no such
+ * write: only the difference to the last reading matters. */
+void buffers_write(struct core_run *run)
+{
+	struct context *ctx = run->ctx;
+	pmu_rows live = counters_live(ctx, PMU_ALL_ROWS), rows = 0;
+
+	plan_clear(&run->plan);
+	for_each_row (d, live) {
+		struct pmd_state *s = &ctx->active->pmd[d];
+
+		if (!ctx->pmu->pmds[d].buffer || s->n.value == s->hw)
+			continue;
+		s->hw = s->n.value;
+		plan_add(&run->plan, REG_WRITE, ctx->pmu->pmds[d].addr, s->hw, ~0ULL);
+		rows |= ROW(d);
+	}
+	if (rows && !plan_run(run, &run->plan))
+		counters_fault(ctx, rows, &run->plan);
 }

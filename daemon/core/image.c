@@ -52,6 +52,22 @@ static void image_use_gated(const struct pmu *pmu, struct image *im)
 			image_use_pmc(pmu, im, p, pmu->pmcs[p].shared ? 0 : ~0ULL);
 }
 
+bool image_restricts(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], unsigned p)
+{
+	unsigned with = pmu->pmcs[p].with;
+
+	return pmu->pmcs[p].restricts || (with && pmc[with - 1] != pmu->pmcs[with - 1].def);
+}
+
+/* What another program has left there must not restrict the counts. */
+static void image_use_restricting(
+	const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], struct image *im)
+{
+	for (unsigned p = 0; im->pmds && p < pmu->npmcs; p++)
+		if (image_restricts(pmu, pmc, p))
+			image_use_pmc(pmu, im, p, pmu->pmcs[p].shared ? ~pmu->pmcs[p].rsvd : ~0ULL);
+}
+
 static bool image_gates_another(const struct pmu *pmu, const struct image *im, unsigned p)
 {
 	for (unsigned q = 0; q < pmu->npmcs; q++)
@@ -92,6 +108,7 @@ void image_of(
 		if (pmu->pmcs[pmu->pmds[d].pmc].escr_select)
 			image_use_pmc(pmu, im, image_levels_row(pmu, pmc, d), ~0ULL);
 	}
+	image_use_restricting(pmu, pmc, im);
 	image_use_gated(pmu, im);
 	for_each_row (p, im->pmcs)
 		im->sel[p] = image_selector_value(pmu, im, pmc[p], p, running);

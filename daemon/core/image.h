@@ -55,6 +55,9 @@ static inline uint64_t image_kept(const struct pmu *pmu, unsigned p)
 	return ~pmu->pmcs[p].ovf;
 }
 
+/* PMC values @pmc have PMC row @p restrict what counters count, or keep it from that. */
+bool image_restricts(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], unsigned p);
+
 /* The bits of its selector that decide what counter row @d counts. */
 uint64_t image_field(const struct pmu *pmu, unsigned d);
 

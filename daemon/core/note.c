@@ -17,7 +17,8 @@ static void note_counter(
 	uint64_t chosen = set->pmc[row] & pmd->field;
 	uint64_t levels = (select->user | select->kernel) & pmd->field;
 
-	if (enable && !(value & enable))
+	/* Without others, the bits of the levels enable it. */
+	if (enable & ~levels && !(value & enable))
 		err_set(note, 0,
 			"pmd%u does not count: 0x%" PRIx64 " in pmc%u of set %u lacks the enable "
 			"bit 0x%" PRIx64 ": write 0x%" PRIx64,
@@ -54,7 +55,7 @@ static void note_samples(
 static bool note_set_overflows(const struct pmu *pmu, const struct evtset *set)
 {
 	for (unsigned d = 0; d < pmu->npmds; d++)
-		if (image_counts(pmu, set->pmc, d) &&
+		if (image_counts(pmu, set->pmc, d) && !pmu->pmds[d].buffer &&
 			(note_overflows(&set->pmd[d]) || set->pending & ROW(d)))
 			return true;
 	return false;
@@ -79,7 +80,8 @@ void note_start(const struct context *ctx, const struct evtset *set, struct err 
 			continue;
 		any = true;
 		note_counter(pmu, set, d, note);
-		note_samples(ctx, set, d, note);
+		if (!pmu->pmds[d].buffer)
+			note_samples(ctx, set, d, note);
 	}
 	if (!any)
 		err_set(note, 0,
@@ -97,7 +99,7 @@ void note_period(const struct pmu_pmd *pmd, const struct pmd_state *s, struct er
 {
 	uint64_t value = s->n.value;
 
-	if (note->text[0] || !(s->flags & PMD_NOTIFY) || value >> 63)
+	if (note->text[0] || !(s->flags & PMD_NOTIFY) || value >> 63 || pmd->buffer)
 		return;
 	if (value)
 		err_set(note, 0,

@@ -71,10 +71,12 @@ static void registers_plan_release(const struct context *ctx, struct plan *plan)
 
 	plan_clear(plan);
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
-		if (res->reserved_sel[p])
-			plan_add(plan, REG_RELEASE, pmu->pmcs[p].addr, 0, res->reserved_sel[p]);
+		uint64_t bits = reservation_bits(pmu, p, res->reserved_sel[p]);
+
+		if (bits)
+			plan_add(plan, REG_RELEASE, pmu->pmcs[p].addr, 0, bits);
 		if (res->hw.pmcs & ROW(p))
-			plan_add(plan, REG_FORGET, pmu->pmcs[p].addr, 0, ~res->reserved_sel[p]);
+			plan_add(plan, REG_FORGET, pmu->pmcs[p].addr, 0, ~bits);
 	}
 	for (unsigned d = 0; d < pmu->npmds; d++) {
 		bool reserved = res->reserved_sel[pmu->pmds[d].pmc] & image_field(pmu, d);

@@ -2,6 +2,11 @@
 /* The registers that a context has reserved, and what happens when another program takes one. */
 #include "daemon/core/core_i.h"
 
+uint64_t reservation_bits(const struct pmu *pmu, unsigned p, uint64_t bits)
+{
+	return bits ? bits | pmu->pmcs[p].latched : 0;
+}
+
 uint64_t reservation_differs(const struct context *ctx, unsigned p, const struct reg_op *op)
 {
 	return op ? (op->value ^ ctx->res->hw.sel[p]) & ctx->res->hw.mask[p] &
@@ -12,7 +17,7 @@ uint64_t reservation_differs(const struct context *ctx, unsigned p, const struct
 void reservation_lose(struct context *ctx, unsigned p, uint64_t differ)
 {
 	const struct pmu *pmu = ctx->pmu;
-	uint64_t bits = pmu->pmcs[p].shared ? 0 : ~0ULL;
+	uint64_t bits = pmu->pmcs[p].shared && !pmu->pmcs[p].restricts ? 0 : ~0ULL;
 
 	for (unsigned d = 0; pmu->pmcs[p].shared && d < pmu->npmds; d++)
 		if (pmu->pmds[d].pmc == p && (pmu->pmds[d].field & differ))
@@ -76,7 +81,8 @@ pmu_rows ctx_calibratable(const struct context *ctx, const struct evtset *set)
 	for_each_row (d, im.pmds) {
 		unsigned row = image_levels_row(pmu, set->pmc, d);
 
-		if (!(set->pmc[row] & pmu->pmcs[row].kernel & image_field(pmu, d)))
+		if (!pmu->pmds[d].buffer &&
+			!(set->pmc[row] & pmu->pmcs[row].kernel & image_field(pmu, d)))
 			rows |= ROW(d);
 	}
 	return rows;

@@ -32,6 +32,12 @@ static void switchover_leave_out(struct context *ctx, struct image *to)
 {
 	const struct pmu *pmu = ctx->pmu;
 
+	for (unsigned p = 0; p < pmu->npmcs; p++) {
+		if (ctx->res->reserved_sel[p] || !image_restricts(pmu, ctx->active->pmc, p))
+			continue;
+		counters_lose(ctx, to->pmds, LOST_STOLEN);
+		to->pmds = 0;
+	}
 	for_each_row (d, to->pmds) {
 		unsigned levels = image_levels_row(pmu, ctx->active->pmc, d);
 

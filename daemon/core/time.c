@@ -25,7 +25,9 @@ uint64_t soonest_overflow(const struct context *ctx, unsigned d)
 	const struct pmd_state *s = &ctx->active->pmd[d];
 	uint64_t ns = -s->n.value / (ctx->pmu->max_rate / SECOND_NS + 1);
 
-	return !s->n.value || (s->flags & PMD_NO64) || ns > YEARS_NS ? 0 : s->read_at + ns;
+	return ctx->pmu->pmds[d].buffer || !s->n.value || (s->flags & PMD_NO64) || ns > YEARS_NS
+		       ? 0
+		       : s->read_at + ns;
 }
 
 static uint64_t time_earlier(uint64_t a, uint64_t b)

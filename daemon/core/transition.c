@@ -93,7 +93,7 @@ static int transition_undo(
 		uint64_t fresh = program_new_bits(ctx, pg, p), old = pg->to.mask[p] & ~fresh;
 
 		if (fresh)
-			plan_add(plan, give_up, pmc->addr, 0, fresh);
+			plan_add(plan, give_up, pmc->addr, 0, reservation_bits(pmu, p, fresh));
 		if (written && old && program_changes(ctx, pg, p))
 			plan_add(plan, pmc->shared ? REG_UPDATE : REG_WRITE, pmc->addr,
 				ctx->res->hw.sel[p], old);
@@ -144,7 +144,9 @@ static int transition_other_pmc(const struct core_run *run, const struct program
 static int transition_in_use(
 	struct core_run *run, const struct program *pg, unsigned p, uint64_t found, struct err *e)
 {
-	int other = run->ctx->pmu->pmcs[p].shared ? -1 : transition_other_pmc(run, pg, p);
+	const struct pmu_pmc *pmc = &run->ctx->pmu->pmcs[p];
+	bool alone = pmc->shared || pmc->restricts || pmc->with;
+	int other = alone ? -1 : transition_other_pmc(run, pg, p);
 	struct err what;
 
 	err_set(&what, EBUSY, "is in use (stop its user)");
@@ -168,7 +170,7 @@ static int transition_check_selector(
 	uint64_t bad = (found ^ ctx->res->hw.sel[p]) & ctx->res->reserved_sel[p] &
 		       ctx->res->hw.mask[p] & image_kept(ctx->pmu, p);
 
-	if (found & pmc->enable & fresh)
+	if (fresh && found & ((pmc->enable & fresh) | pmc->busy))
 		return transition_in_use(run, pg, p, found, e);
 	if (fresh && !(found & EVTSEL_INT) && transition_inuse_bit(ctx->pmu, p, &run->plan))
 		return transition_conflict(run, p, found,
@@ -230,7 +232,8 @@ static void transition_plan_check(
 
 		if (!transition_needs(ctx, pg, p))
 			continue;
-		plan_add(plan, fresh ? REG_RESERVE : REG_READ, pmu->pmcs[p].addr, 0, fresh);
+		plan_add(plan, fresh ? REG_RESERVE : REG_READ, pmu->pmcs[p].addr, 0,
+			reservation_bits(pmu, p, fresh));
 		reserves = reserves || fresh;
 	}
 	for (unsigned q = 0; q < pmu->npmcs; q++)

@@ -52,6 +52,17 @@ enum {
 enum pmu_space {
 	PMU_SPACE_MSR,  /* Model-specific registers. */
 	PMU_SPACE_PERF, /* Slots of the perf backend. */
+	/* Registers of the Itanium processor family, PMU_IPF_*: only the simulator has them. */
+	PMU_SPACE_IPF,
+};
+
+/* An address in PMU_SPACE_IPF: the kind of register, and in the low byte its index. */
+enum {
+	PMU_IPF_PMC = 0x100,
+	PMU_IPF_PMD = 0x200,
+	PMU_IPF_IBR = 0x300, /* Code and data breakpoint registers. */
+	PMU_IPF_DBR = 0x400,
+	PMU_IPF_INDEX = 0xff,
 };
 
 /* The CPUs that share a register. */
@@ -75,7 +86,7 @@ struct pmu_pmc {
 	uint16_t num;    /* Logical number. */
 	uint32_t addr;   /* Actual register. */
 	uint64_t def;    /* Default value, with which no counter counts. */
-	uint64_t rsvd;   /* Reserved bits: they keep their default. */
+	uint64_t rsvd;   /* Reserved bits: they keep their default, which is 0 in MSRs. */
 	uint64_t enable; /* Bits that start the counters of this selector; 0: see gate. */
 	uint64_t kernel; /* Bits that make counters count at kernel level. */
 	uint64_t user;   /* Bits that make counters count at user level; 0: not described. */
@@ -85,6 +96,18 @@ struct pmu_pmc {
 	/* Row of the PMC whose enable bits are required in addition. This is the own row, except on
 	 * P6, where the first selector gates both counters. */
 	uint16_t gate;
+	/* It restricts what all counters count: it is in use with any of them, and has its default
+	 * unless it is written. */
+	bool restricts;
+	/* 1 + the row of the PMC that makes it restrict, by another value than its default: it is
+	 * in use with that. 0: there is none. */
+	uint16_t with;
+	/* Bits by which other software uses the register for something else: it is not taken while
+	 * one of them is set. */
+	uint64_t busy;
+	/* Reserved bits that the PMU sets, as for an overflow: they are restored with the others,
+	 * and not compared. */
+	uint64_t latched;
 	bool shared; /* Has fields of several users: only updated, never written as a whole. */
 	enum pmu_scope scope;
 	/* Of a CCCR of NetBurst: the bits whose value i chooses the PMC of row escr[i], which
@@ -99,7 +122,7 @@ struct pmu_pmc {
 	uint64_t second;
 };
 
-/* A data register that counts. */
+/* A data register that counts, or a buffer. */
 struct pmu_pmd {
 	char name[PMU_NAME];
 	uint16_t num; /* Logical number. */
@@ -113,6 +136,9 @@ struct pmu_pmd {
 	uint8_t width;  /* Bits that count, 1 to 64. */
 	int8_t global;  /* Bit in the global control; -1: none. */
 	int64_t rdpmc;  /* Index for the RDPMC instruction; -1: none. */
+	/* It does not count, and never overflows: its value is what the PMU wrote to it last, as an
+	 * address. */
+	bool buffer;
 	enum pmu_scope scope;
 	bool twice; /* The CPU may lose a write: each is made twice. */
 };
@@ -251,6 +277,11 @@ const char *pmu_model_name(unsigned i);
 int pmu_find_pmc(const struct pmu *pmu, unsigned num);
 int pmu_find_pmd(const struct pmu *pmu, unsigned num);
 int pmu_find_virtual(const struct pmu *pmu, unsigned num);
+
+/* The type and index of actual register @addr, as PFM_REG_TYPE_* and reg_index (specification
+ * 3.1.13): "msr", "perf", "pmc", "pmd", "ibr" or "dbr". */
+const char *pmu_reg_type(const struct pmu *pmu, uint32_t addr);
+uint32_t pmu_reg_index(const struct pmu *pmu, uint32_t addr);
 
 /* It is about the thread that runs: without one there is no value. */
 bool pmu_virtual_needs_thread(const struct pmu_virtual *v);

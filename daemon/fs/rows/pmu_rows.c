@@ -26,11 +26,6 @@ static bool pmu_lacks_pmd(const struct pmu *pmu, const struct pmu_pmd *d)
 	return pmu->lacks_pmds >> (d - pmu->pmds) & 1;
 }
 
-static const char *pmu_space_name(const struct pmu *pmu)
-{
-	return pmu->space == PMU_SPACE_MSR ? "msr" : "perf";
-}
-
 static void pmu_show_name(const struct call *call, struct text *out)
 {
 	text_printf(out, "%s\n", pmu_of_call(call)->name);
@@ -58,7 +53,8 @@ static void pmu_show_pmcs(const struct call *call, struct text *out)
 	for (const struct pmu_pmc *p = pmu->pmcs; p < pmu->pmcs + pmu->npmcs; p++)
 		if (!pmu_lacks_pmc(pmu, p))
 			text_printf(out, "%u %s %s 0x%x 0x%016" PRIx64 " 0x%016" PRIx64 "\n",
-				p->num, p->name, pmu_space_name(pmu), p->addr, p->def, p->rsvd);
+				p->num, p->name, pmu_reg_type(pmu, p->addr),
+				pmu_reg_index(pmu, p->addr), p->def, p->rsvd);
 }
 
 static void pmu_show_pmds(const struct call *call, struct text *out)
@@ -67,8 +63,9 @@ static void pmu_show_pmds(const struct call *call, struct text *out)
 
 	for (const struct pmu_pmd *d = pmu->pmds; d < pmu->pmds + pmu->npmds; d++)
 		if (!pmu_lacks_pmd(pmu, d))
-			text_printf(out, "%u %s %s 0x%x 0x%016x 0x%016x\n", d->num, d->name,
-				pmu_space_name(pmu), d->addr, PMD_DEFAULT, PMD_RESERVED);
+			text_printf(out, "%u %s %s 0x%x 0x%016x 0x%016x%s\n", d->num, d->name,
+				pmu_reg_type(pmu, d->addr), pmu_reg_index(pmu, d->addr),
+				PMD_DEFAULT, PMD_RESERVED, d->buffer ? " buffer" : "");
 	for (const struct pmu_virtual *v = pmu->virtuals; v < pmu->virtuals + pmu->nvirtuals; v++)
 		text_printf(out, "%u %s virtual 0x0 0x%016x 0x%016" PRIx64 "\n", v->num, v->name,
 			PMD_DEFAULT, VIRTUAL_RESERVED);

@@ -114,13 +114,15 @@ static struct sys_reg sys_find_reg(const struct call *call)
 	if (reg < pmu->npmcs) {
 		const struct pmu_pmc *p = &pmu->pmcs[reg];
 
-		return (struct sys_reg){p->name, p->def, p->rsvd, p->addr, NOT_A_COUNTER};
+		return (struct sys_reg){
+			p->name, p->def, p->rsvd, pmu_reg_index(pmu, p->addr), NOT_A_COUNTER};
 	}
 	reg -= pmu->npmcs;
 	if (reg < pmu->npmds) {
 		const struct pmu_pmd *d = &pmu->pmds[reg];
 
-		return (struct sys_reg){d->name, PMD_DEFAULT, PMD_RESERVED, d->addr, d->width};
+		return (struct sys_reg){
+			d->name, PMD_DEFAULT, PMD_RESERVED, pmu_reg_index(pmu, d->addr), d->width};
 	}
 	reg -= pmu->npmds;
 	return (struct sys_reg){

@@ -121,13 +121,13 @@ static const struct pmu *total_pmu(const struct total *t)
 	return t->request.call.fs->be->pmu;
 }
 
-/* A PMD that nothing has ever counted in says nothing. */
+/* A PMD that nothing has ever counted in says nothing, and buffers have no sum. */
 static void total_print_set(struct total *t)
 {
 	const struct pmu *pmu = total_pmu(t);
 
 	for (unsigned d = 0; d < pmu->npmds; d++) {
-		if (!t->sum[d] && !(t->counting & (1ULL << d)))
+		if (pmu->pmds[d].buffer || (!t->sum[d] && !(t->counting & (1ULL << d))))
 			continue;
 		if (t->set)
 			text_printf(&t->out, "set=%u ", t->set);
@@ -203,7 +203,7 @@ static void total_done(struct job *job)
 			t->sum[d] += t->regs[d].value;
 			t->gaps[d].n += t->regs[d].gaps.n;
 			t->gaps[d].ns += t->regs[d].gaps.ns;
-			t->counting |= (uint32_t)t->regs[d].counts << d;
+			t->counting |= (pmu_rows)t->regs[d].counts << d;
 		}
 		t->member++;
 	} else if (!ctx->closed) {

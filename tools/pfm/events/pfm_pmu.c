@@ -26,9 +26,10 @@ enum {
 #define MSR_AMD_CORE      0xc0010000u
 #define MSR_AMD_CORE_LAST 0xc001020fu
 
-/* INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK */
+/* INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK [buffer] */
 struct pmu_line {
 	struct slice type;
+	bool buffer;
 	uint64_t num, addr, rsvd;
 };
 
@@ -43,7 +44,10 @@ static int pmu_parse_line(struct slice line, struct pmu_line *l, struct err *e)
 		rc = num_max(slice_word(&line), UINT32_MAX, &l->addr, e);
 	if (rc == 0)
 		rc = num_u64(slice_word(&line), &def, e);
-	return rc ? rc : num_u64(slice_word(&line), &l->rsvd, e);
+	if (rc == 0)
+		rc = num_u64(slice_word(&line), &l->rsvd, e);
+	l->buffer = slice_is(slice_word(&line), "buffer");
+	return rc;
 }
 
 static int pmu_add_pmc(struct pfm_pmu *pmu, const struct pmu_line *l, struct err *e)
@@ -68,7 +72,7 @@ static bool pmu_has_cccr(const struct pfm_pmu *pmu, const struct pmu_line *l)
 	       pfm_pmu_pmc_at(pmu, MSR_P4_CCCR0 + (uint32_t)l->addr - MSR_P4_CTR0);
 }
 
-/* Left out are PMDs that have no selector, are virtual, or count no events of a CPU. */
+/* Left out are PMDs that have no selector, are virtual or buffers, or count no events of a CPU. */
 static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err *e)
 {
 	uint64_t fixed = l->addr - MSR_FIXED_CTR0;
@@ -76,8 +80,8 @@ static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err
 	const struct pfm_pmc *pmc = is_fixed ? pfm_pmu_pmc_at(pmu, MSR_FIXED_CTR_CTRL)
 					     : pfm_pmu_pmc(pmu, (unsigned)l->num);
 
-	if (!pmc || slice_is(l->type, "virtual") || l->num >= PFM_PMU_REGS || !pmu_is_core(l) ||
-		pmu_has_cccr(pmu, l))
+	if (!pmc || l->buffer || slice_is(l->type, "virtual") || l->num >= PFM_PMU_REGS ||
+		!pmu_is_core(l) || pmu_has_cccr(pmu, l))
 		return 0;
 	if (pfm_pmu_pmd(pmu, (unsigned)l->num))
 		return err_set(e, EINVAL, "PMD %u is described twice", (unsigned)l->num);
