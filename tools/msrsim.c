@@ -54,7 +54,8 @@ static void msrsim_help(void)
 	fputs(usage, stdout);
 	puts("\nModels, by their counters:");
 	for (unsigned i = 0; hw_model_name(i); i++)
-		printf("  %-12s%s\n", hw_model_name(i), hw_model_counters(i));
+		if (hw_model_has_msrs(i))
+			printf("  %-12s%s\n", hw_model_name(i), hw_model_counters(i));
 }
 
 /* Returns 1 if help or the version was requested and is printed. */
@@ -174,6 +175,10 @@ int main(int argc, char **argv)
 		return 0;
 	if (!rc)
 		rc = hw_new(o.model, (unsigned)o.cpus, &s.hw, &e);
+	if (!rc && !hw_has_msrs(s.hw))
+		rc = err_set(&e, EINVAL,
+			"%s has no MSRs (EINVAL): try it with perfmonfs --backend=sim:%s", o.model,
+			o.model);
 	if (!rc && o.log)
 		rc = msrsim_open_log(&s, o.log, &e);
 	if (!rc) {

@@ -13,6 +13,8 @@
 
 static const struct hw_rules *hw_rules_of(const struct pmu_model *m, const struct pmu *pmu)
 {
+	if (m->space == PMU_SPACE_IPF)
+		return &hw_ipf;
 	if (m->vendor == PMU_AMD)
 		return &hw_amd;
 	for (unsigned i = 0; i < pmu->npmcs; i++)
@@ -60,6 +62,8 @@ const char *hw_model_counters(unsigned i)
 /* The rules have arrays of a fixed size; a description of /etc/perfmonfs/pmu.d may exceed them. */
 static bool hw_fits(const struct hw_rules *rules, const struct pmu_features *f)
 {
+	if (rules == &hw_ipf)
+		return true;
 	return f->gp && f->gp <= rules->max_gp && f->fixed < 1u << HW_MAX_FIXED && f->gp_width &&
 	       f->gp_width < 64 && !(f->fixed & (f->fixed + 1));
 }
@@ -97,9 +101,12 @@ int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e)
 	hw->one_enable = pmu.npmcs > 1 && pmu.pmcs[1].gate == 0;
 	hw_extra_init(hw);
 	pthread_mutex_init(&hw->lock, NULL);
-	hw_free_init(hw);
+	if (hw_has_msrs(hw))
+		hw_free_init(hw);
 	for (unsigned i = 0; i < ncpus && hw->rules->on_at_reset && m->features.version >= 2; i++)
 		hw->cpus[i].global_ctrl = (1ULL << hw_model_of(hw, &hw->cpus[i])->features.gp) - 1;
+	for (unsigned i = 0; i < ncpus && hw->rules->reset; i++)
+		hw->rules->reset(&hw->cpus[i]);
 	*out = hw;
 	return 0;
 }
@@ -110,6 +117,21 @@ void hw_free(struct hw *hw)
 		return;
 	pthread_mutex_destroy(&hw->lock);
 	free(hw);
+}
+
+bool hw_has_msrs(const struct hw *hw)
+{
+	return hw->model->space == PMU_SPACE_MSR;
+}
+
+const char *hw_description(const struct hw *hw)
+{
+	return hw->model->name;
+}
+
+bool hw_model_has_msrs(unsigned i)
+{
+	return hw_model_at(i)->space == PMU_SPACE_MSR;
 }
 
 unsigned hw_cpus(const struct hw *hw)
@@ -165,6 +187,10 @@ static void hw_catch_up(const struct hw *hw, struct hw_cpu *c)
 
 	if (c->seen == hw->now)
 		return;
+	if (hw->rules->catch_up) {
+		hw->rules->catch_up(c, hw->now);
+		return;
+	}
 	for (unsigned i = 0; i < HW_MAX_COUNTERS; i++) {
 		bool exists = hw_all_counters(m) & hw_counter_bit(i);
 		uint64_t select = exists ? hw->rules->selected(hw, c, i) : 0;
@@ -211,7 +237,9 @@ static int hw_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value)
 	if (hw_in_ranges(&hw->fault, addr))
 		return -EIO;
 	hw_catch_up(hw, &hw->cpus[cpu]);
-	if (hw_free_read(hw, cpu, addr, value) || hw_extra_read(hw, cpu, addr, value))
+	if (hw_has_msrs(hw) && hw_free_read(hw, cpu, addr, value))
+		return 0;
+	if (hw_extra_read(hw, cpu, addr, value))
 		return 0;
 	return hw->rules->rdmsr(hw_model_of(hw, &hw->cpus[cpu]), &hw->cpus[cpu], addr, value);
 }

@@ -164,6 +164,8 @@ void hw_cpuid_leaf(
 	bool intel = hw->model->vendor == PMU_INTEL;
 
 	memset(out, 0, 4 * sizeof(out[0]));
+	if (hw->model->space != PMU_SPACE_MSR) /* Nor has it these leaves. */
+		return;
 	if (leaf > (leaf >> 31 ? m->sim.max_ext : m->sim.max_leaf)) {
 		/* A leaf above the last is zero on AMD, and the last basic one on Intel. */
 		if (!intel)

@@ -90,9 +90,12 @@ uint64_t hw_ticks(uint64_t rate, uint64_t ns)
 
 uint64_t hw_events(const struct hw *hw, uint64_t select, uint64_t ns)
 {
-	struct hw_rate rate = events_rate(hw, select);
+	struct hw_rate rate;
 	uint64_t n = 0;
 
+	if (hw->rules->events)
+		return hw->rules->events(select, ns);
+	rate = events_rate(hw, select);
 	if (select & EVTSEL_USR)
 		n += hw_ticks(rate.user, ns);
 	if (select & EVTSEL_OS)

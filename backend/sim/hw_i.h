@@ -30,6 +30,13 @@ enum {
 	HW_UNIT_CYCLES = 0xc0, /* What a fixed counter of a package counts, as an event. */
 };
 
+/* Registers of an Itanium 2; PMDs that count have 47 bits. */
+enum { HW_IPF_PMCS = 16, HW_IPF_PMDS = 18, HW_IPF_BREAKPOINTS = 8 };
+struct hw_ipf {
+	uint64_t pmc[HW_IPF_PMCS], pmd[HW_IPF_PMDS];
+	uint64_t ibr[HW_IPF_BREAKPOINTS], dbr[HW_IPF_BREAKPOINTS];
+};
+
 struct hw_cpu {
 	uint64_t seen; /* Model time up to which the counters have counted. */
 	uint64_t sel[HW_MAX_GP];
@@ -39,19 +46,26 @@ struct hw_cpu {
 	/* Values of hw.extras, those of a scope at its first CPU, and the model time up to which
 	 * those of each scope have counted. */
 	uint64_t extra[HW_MAX_EXTRAS], extras_seen[PMU_SCOPES];
+	struct hw_ipf ipf; /* All that an Itanium has. */
 };
 
-/* What processors of one vendor have in common. Register accesses return 0 or -EIO for #GP. */
+/* What processors of one vendor, or family, have in common. Register accesses return 0 or -EIO for
+ * #GP. */
 struct hw_rules {
 	char vendor[13];
 	unsigned max_gp;     /* General-purpose counters that a description may have. */
 	uint64_t event_bits; /* Bits of a selector that identify the event. */
 	bool on_at_reset;    /* The global control enables all general counters at power-up. */
 	bool off_at_online;  /* Linux clears the global control of a CPU that comes online. */
+	void (*reset)(struct hw_cpu *c); /* NULL: all registers power up as 0. */
 	int (*rdmsr)(const struct pmu_model *m, const struct hw_cpu *c, uint32_t addr, uint64_t *v);
 	int (*wrmsr)(const struct pmu_model *m, struct hw_cpu *c, uint32_t addr, uint64_t v);
 	/* The event select by which counter @i counts now; 0 if it does not count. */
 	uint64_t (*selected)(const struct hw *hw, const struct hw_cpu *c, unsigned i);
+	/* With counters and events of its own, instead of selected(): brings the CPU up to date,
+	 * and hw_events(). NULL: those above. */
+	void (*catch_up)(struct hw_cpu *c, uint64_t now);
+	uint64_t (*events)(uint64_t select, uint64_t ns);
 };
 
 /* Sorted and disjoint. */
@@ -89,7 +103,7 @@ struct hw {
 	struct hw_cpu cpus[];
 };
 
-extern const struct hw_rules hw_intel, hw_netburst, hw_amd;
+extern const struct hw_rules hw_intel, hw_netburst, hw_amd, hw_ipf;
 
 /* hw_netburst.c. The event select that is equivalent to @escr for thread @thread of a core; its
  * event is @escr's, and the unit mask the low bits of its event mask. */

@@ -98,6 +98,21 @@ static uint64_t sim_clock(void)
 	return nsec_now(CLOCK_MONOTONIC);
 }
 
+/* The description of a processor without CPUID is that of its model, which is named as that is. */
+static int sim_open_backend(
+	struct sim_io *sim, const struct backend_conf *conf, struct backend **out, struct err *e)
+{
+	struct backend_conf named = *conf;
+
+	sim->io.ops = &sim_io_ops;
+	if (!hw_has_msrs(sim->control.hw)) {
+		sim->io.space = PMU_SPACE_IPF;
+		if (!named.pmu)
+			named.pmu = hw_description(sim->control.hw);
+	}
+	return msr_backend_new(&sim_backend_ops, &sim->io, &named, out, e);
+}
+
 static int sim_open(const struct backend_conf *conf, struct backend **out, struct err *e)
 {
 	const char *model = conf->model ? conf->model : HW_DEFAULT_MODEL;
@@ -113,8 +128,7 @@ static int sim_open(const struct backend_conf *conf, struct backend **out, struc
 	}
 	if (conf->real_time)
 		hw_set_clock(sim->control.hw, sim_clock);
-	sim->io.ops = &sim_io_ops;
-	rc = msr_backend_new(&sim_backend_ops, &sim->io, conf, out, e);
+	rc = sim_open_backend(sim, conf, out, e);
 	if (rc < 0)
 		return rc;
 	(*out)->sim = &sim->control;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A model of the PMU hardware of x86 processors and of the kernel's msr driver. msrsim serves it as
+ * A model of the PMU hardware of processors and of the kernel's msr driver. msrsim serves it as
  * N/msr and N/cpuid; the sim backend and tests use it in process. All functions are thread-safe.
  */
 #ifndef PERFMONFS_SIM_H
@@ -20,6 +20,11 @@ struct hw;
 /* Name @i of the modelled processors, and a line about its counters; NULL after the last name. */
 const char *hw_model_name(unsigned i);
 const char *hw_model_counters(unsigned i);
+/* It has MSRs, and not other registers at the addresses of this interface (enum pmu_space). */
+bool hw_model_has_msrs(unsigned i);
+bool hw_has_msrs(const struct hw *hw);
+/* The name of its PMU's description. */
+const char *hw_description(const struct hw *hw);
 
 /*
  * Creates @ncpus CPUs, 1 to 4096, of processor @model. ENOENT, ERANGE. Time

@@ -242,6 +242,10 @@ static void test_defaults(void **state)
 		}
 		for (unsigned i = 0; i < w.pmu->npmds; i++)
 			WANT_PMD(&w, w.pmu->pmds[i].num, 0);
+		if (m->pmc[0].num) { /* Itanium: test_itanium.c */
+			world_close(&w);
+			continue;
+		}
 		/* the interrupt bit is reserved, and so is what the PMU lacks */
 		WANT(&w, 0, world_write(&w, false, 0, 0x5300c0));
 		WANT(&w, 0, world_read(&w, false, 0, &value));
@@ -275,8 +279,11 @@ static void test_rights(void **state)
 		w.rights = (struct rights){.system = true};
 		WANT(&w, -EACCES, world_write(&w, false, m->pmc[0].num, m->pmc[0].value));
 		WANT(&w, 0, world_read(&w, false, m->pmc[0].num, &value));
-		assert_int_equal(value, w.pmu->pmcs[0].def);
-		WANT(&w, 0, world_write(&w, false, 0, 0x4100c0)); /* user level only */
+		assert_int_equal(value, w.pmu->pmcs[pmu_find_pmc(w.pmu, m->pmc[0].num)].def);
+		/* user level only */
+		WANT(&w, 0,
+			world_write(&w, false, m->pmc[0].num,
+				w.pmu->space == PMU_SPACE_IPF ? 0x808 : 0x4100c0));
 		w.rights = (struct rights){.kernel = true};
 		WANT(&w, -EPERM, world_do(&w, CMD_LOAD));
 		assert_int_equal(state_of(&w), CTX_UNLOADED);
@@ -1536,7 +1543,8 @@ static void test_notes(void **state)
 		want_note(&w, start_note(&w, pmc->def), "no event");
 		want_note(&w, start_note(&w, m->pmc[0].value), NULL);
 		if (!pmc->shared) {
-			want_note(&w, start_note(&w, m->pmc[0].value & ~pmc->enable), "enable");
+			want_note(&w, start_note(&w, m->pmc[0].value & ~pmc->enable),
+				pmc->enable & ~(pmc->user | pmc->kernel) ? "enable" : "level");
 			want_note(&w, start_note(&w, m->pmc[0].value & ~pmc->user & ~pmc->kernel),
 				"level");
 		}

@@ -86,7 +86,8 @@ static int collect(void **state)
 
 	(void)state;
 	for (unsigned i = 0; (m = pmu_model_at(i)) && nall < MAX_MODELS; i++)
-		if (m->sim.name[0] && strncmp(m->sim.name, "netburst", 8) != 0)
+		if (m->sim.name[0] && m->space == PMU_SPACE_MSR &&
+			strncmp(m->sim.name, "netburst", 8) != 0)
 			all[nall++] = facts_of(m);
 	return 0;
 }

@@ -36,6 +36,23 @@ static const struct world_model with_fixed = {
 		},
 };
 
+/* The four counters of Itanium 2: instructions, no-ops, loads, cycles, at levels 0 and 3. */
+static struct world_model measure_ipf(const struct pmu *pmu)
+{
+	static const unsigned codes[WORLD_MAX] = {0x08, 0x50, 0xcd, 0x12};
+	struct world_model w = {.npmc = WORLD_MAX, .npmd = WORLD_MAX};
+
+	for (unsigned i = 0; i < WORLD_MAX; i++) {
+		const struct pmu_pmc *pmc = &pmu->pmcs[pmu_find_pmc(pmu, 4 + i)];
+
+		w.pmc[i].num = w.pmd[i].num = pmc->num;
+		w.pmc[i].value = w.pmd[i].select = pmc->def | codes[i] << 8 | 9;
+		w.pmd[i].selector = pmc->addr;
+		w.pmd[i].thief = pmc->def | 0xd109;
+	}
+	return w;
+}
+
 struct world_model world_models[WORLD_MODELS + 1], world_all[2 * WORLD_MODELS + 1];
 
 /* One register selects for each counter, as not on NetBurst: test_netburst.c. */
@@ -63,6 +80,8 @@ static struct world_model measure(const struct pmu_model *m)
 		return with_fixed;
 	if (pmu_build(m, &m->features, &pmu, &e) < 0)
 		abort();
+	if (m->space == PMU_SPACE_IPF)
+		return measure_ipf(&pmu);
 	w.npmd = w.npmc;
 	for (unsigned i = 0; i < w.npmc; i++) {
 		uint64_t select = events[m->vendor].code[i] | EVTSEL_USR | EVTSEL_OS;
@@ -118,6 +137,11 @@ __attribute__((constructor)) static void measure_models(void)
 	for (unsigned i = 0; (m = pmu_model_at(i)) && n < WORLD_MODELS; i++) {
 		if (!measurable(m))
 			continue;
+		if (m->space == PMU_SPACE_IPF) {
+			world_all[all] = measure(m);
+			world_all[all++].name = m->sim.name;
+			continue;
+		}
 		world_models[n] = measure(m);
 		world_models[n].name = m->sim.name;
 		world_all[all++] = world_models[n++];
@@ -191,14 +215,18 @@ static void add_reg(struct world *w, uint32_t addr)
 
 /*
  * Counters hold something, and disabled selectors an event with the interrupt bit, as perf leaves
- * them behind. Only P6's second has no bit that disables it.
+ * them behind. Only P6's second has no bit that disables it. Registers that restrict let nothing
+ * be counted.
  */
 static void leave_something(struct world *w)
 {
 	const struct pmu *pmu = w->pmu;
 
 	for (unsigned i = 0; i < pmu->npmcs; i++)
-		if (!pmu->pmcs[i].shared && pmu->pmcs[i].enable && pmu->pmcs[i].scope)
+		if (pmu->space == PMU_SPACE_IPF)
+			world_poke(w, pmu->pmcs[i].addr,
+				pmu->pmcs[i].enable ? 0x4000 + (i << 8) : !pmu->pmcs[i].num);
+		else if (!pmu->pmcs[i].shared && pmu->pmcs[i].enable && pmu->pmcs[i].scope)
 			world_poke(w, pmu->pmcs[i].addr,
 				(0x40 + i) & ~(pmu->pmcs[i].rsvd | pmu->pmcs[i].enable));
 		else if (!pmu->pmcs[i].shared && pmu->pmcs[i].enable)

@@ -44,9 +44,9 @@ struct world_model {
 	} pmd[WORLD_MAX];
 };
 /* Those of all models whose selectors are event selects, in the order of hw_model_name(); ends with
- * name NULL. */
+ * name NULL. PMCs and PMDs begin at 0. */
 extern struct world_model world_models[];
-/* After each of these, the model's shared counters, if it has any. */
+/* Those of all models, and after each of these its shared counters, if it has any. */
 extern struct world_model world_all[];
 
 struct world {
