@@ -391,7 +391,7 @@ sleeps() {
 	[[ $output == *-C* ]]
 	run -125 pfm stat --mount="$MNT" -C 99999 -- true
 	run -125 pfm stat --mount="$MNT" -C x -- true
-	[[ $output == *"-C: "*"x"* ]]
+	[[ $output == *"-C x: give numbers, like -C 0-3,8"* ]]
 	run -125 pfm stat --mount="$MNT" -C 1 -a -- true
 	run -125 pfm stat --mount="$MNT" -C 1 -j -x, -- true
 	[[ $output == *"-j or -x"* ]]
