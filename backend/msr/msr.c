@@ -8,6 +8,7 @@
 #include "backend/msr/describe.h"
 #include "backend/msr/io_file.h"
 #include "backend/msr/msr_i.h"
+#include "backend/msr/topology.h"
 #include "base/cleanup.h"
 
 int msr_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **out, struct err *e)
@@ -82,6 +83,11 @@ const struct pmu *msr_cpu_pmu(struct backend *be, unsigned cpu)
 	if (!t->shown)
 		return be->pmu;
 	return type ? &t->shown->of[1U << (type - t->of)] : NULL;
+}
+
+int msr_cpu_units(struct backend *be, unsigned cpu, uint32_t unit[PMU_SCOPES], struct err *e)
+{
+	return topology_of(msr_of(be)->io, cpu, unit, e);
 }
 
 void msr_begin(struct backend *be)

@@ -56,6 +56,7 @@ void msr_cpu_close(struct backend_cpu *c);
 unsigned msr_cpu_limit(struct backend *be);
 bool msr_cpu_online(struct backend *be, unsigned cpu);
 const struct pmu *msr_cpu_pmu(struct backend *be, unsigned cpu);
+int msr_cpu_units(struct backend *be, unsigned cpu, uint32_t unit[PMU_SCOPES], struct err *e);
 void msr_pmu_owner(
 	struct backend *be, unsigned cpu, uint32_t addr, uint64_t value, struct text *out);
 void msr_unrestored(struct backend *be, unsigned cpu, struct text *out);
@@ -66,7 +67,7 @@ void msr_close(struct backend *be);
 #define MSR_BACKEND_OPS                                                                            \
 	.cpu_open = msr_cpu_open, .run = msr_run, .cpu_close = msr_cpu_close,                      \
 	.cpu_limit = msr_cpu_limit, .cpu_online = msr_cpu_online, .cpu_pmu = msr_cpu_pmu,          \
-	.pmu_owner = msr_pmu_owner, .unrestored = msr_unrestored, .now = msr_now,                  \
-	.begin = msr_begin, .close = msr_close
+	.cpu_units = msr_cpu_units, .pmu_owner = msr_pmu_owner, .unrestored = msr_unrestored,      \
+	.now = msr_now, .begin = msr_begin, .close = msr_close
 
 #endif

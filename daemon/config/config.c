@@ -143,6 +143,7 @@ void config_init(struct config *c)
 	*c = (struct config){
 		.sys_group = {.kind = GROUP_NONE},
 		.thread_group = {.kind = GROUP_ANY},
+		.energy_group = {.kind = GROUP_NONE},
 		.allow_kernel = KERNEL_GROUP,
 		.audit = true,
 	};
@@ -163,6 +164,8 @@ int config_store(struct config *c, const char *key, struct slice value, struct e
 		return config_store_group(&c->sys_group, value, e);
 	if (strcmp(key, "thread_group") == 0)
 		return config_store_group(&c->thread_group, value, e);
+	if (strcmp(key, "energy_group") == 0)
+		return config_store_group(&c->energy_group, value, e);
 	if (strcmp(key, "allow_kernel") == 0)
 		return config_store_kernel(&c->allow_kernel, value, e);
 	if (strcmp(key, "audit") == 0)
@@ -170,7 +173,8 @@ int config_store(struct config *c, const char *key, struct slice value, struct e
 	return err_set(e, ENOENT,
 		"'%s' is not a key: the keys are sys_group, thread_group, allow_kernel, "
 		"arg_size_max, user_contexts_max, user_memory_max, memory_max, smpl_buf_size_max, "
-		"tick_us, overflow_rate_max, ctxsw_budget and audit; in the file also backend",
+		"tick_us, overflow_rate_max, ctxsw_budget, energy_group and audit; in the file "
+		"also backend",
 		key);
 }
 
@@ -185,6 +189,8 @@ void config_show(const struct config *c, const char *key, struct text *out)
 		config_show_group(&c->sys_group, out);
 	else if (strcmp(key, "thread_group") == 0)
 		config_show_group(&c->thread_group, out);
+	else if (strcmp(key, "energy_group") == 0)
+		config_show_group(&c->energy_group, out);
 	else if (strcmp(key, "allow_kernel") == 0)
 		text_printf(out, "%s\n", config_kernel_words[c->allow_kernel]);
 	else if (strcmp(key, "audit") == 0)

@@ -53,6 +53,8 @@ struct config {
 	struct group_rule sys_group;
 	/* May monitor threads. */
 	struct group_rule thread_group;
+	/* May read energy. */
+	struct group_rule energy_group;
 	/* May count at kernel level; KERNEL_GROUP: sys_group. */
 	enum allow_kernel allow_kernel;
 	/* Bytes of one write. */

@@ -248,6 +248,14 @@ struct backend_ops {
 	const struct pmu *(*cpu_pmu)(struct backend *be, unsigned cpu);
 
 	/*
+	 * Numbers of the core, CCX and package that @cpu is in: CPUs with the same number share the
+	 * registers of that scope. That of the package is its own; the others are for comparison.
+	 * NULL: there are no free registers. Fails as CPUID does: ENXIO, EIO.
+	 */
+	int (*cpu_units)(
+		struct backend *be, unsigned cpu, uint32_t unit[PMU_SCOPES], struct err *e);
+
+	/*
 	 * Prints the probable user of selector @addr, which is enabled with @value, as the end of a
 	 * sentence that begins "in use by ".
 	 */

@@ -256,7 +256,7 @@ lent() {
 
 @test "config/: root writes, everyone reads" {
 	serve --backend=sim
-	for key in sys_group thread_group allow_kernel arg_size_max tick_us overflow_rate_max ctxsw_budget audit; do
+	for key in sys_group thread_group allow_kernel arg_size_max tick_us overflow_rate_max ctxsw_budget energy_group audit; do
 		as nobody probe EACCES open "$MNT/config/$key" wronly
 		as 0 probe EACCES open "$MNT/config/$key" wronly
 		as nobody probe ok open "$MNT/config/$key" rdonly

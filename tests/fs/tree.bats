@@ -29,7 +29,7 @@ layout() {
 
 # root_rows: the files of every mount
 root_rows() {
-	layout '^[^A-Z]*$' | grep -v '^sys\>\|^sim\>'
+	layout '^[^A-Z]*$' | grep -v '^sys\>\|^sim\>\|^pm_counters\>\|^pmu/energy\>\|^pmu/readings\>'
 }
 
 # sys_rows: with a directory for each of the formats and of the registers that the tree lists
@@ -47,8 +47,9 @@ sys_rows() {
 	done
 }
 
+# The simulated processor has registers of energy.
 sim_rows() {
-	layout '^sim\>'
+	layout '^sim\>\|^pm_counters\>\|^pmu/energy\>\|^pmu/readings\>'
 }
 
 # context_rows NAME: the files of every context, with the registers that pmu/ lists

@@ -20,7 +20,7 @@
 
 static const char *const keys[] = {"sys_group", "thread_group", "allow_kernel", "arg_size_max",
 	"user_contexts_max", "user_memory_max", "memory_max", "tick_us", "overflow_rate_max",
-	"ctxsw_budget", "audit"};
+	"ctxsw_budget", "energy_group", "audit"};
 
 static void assert_shown(const struct config *c, const char *key, const char *want)
 {
@@ -73,6 +73,7 @@ static void test_defaults(void **state)
 	assert_shown(&c, "tick_us", "1000\n");
 	assert_shown(&c, "overflow_rate_max", "100000\n");
 	assert_shown(&c, "ctxsw_budget", "20\n");
+	assert_shown(&c, "energy_group", "none\n");
 	assert_shown(&c, "audit", "on\n");
 }
 
@@ -92,6 +93,8 @@ static void test_store(void **state)
 		{"thread_group", "any", "any\n"},
 		{"thread_group", "root", "0\n"},
 		{"thread_group", "77", "77\n"},
+		{"energy_group", "77", "77\n"},
+		{"energy_group", "any", "any\n"},
 		{"allow_kernel", "any", "any\n"},
 		{"allow_kernel", "group", "group\n"},
 		{"allow_kernel", " root ", "root\n"},
@@ -165,7 +168,7 @@ static void test_store_errors(void **state)
 		{"audit", "1", EINVAL, "on or off"},
 		{"sys_groups", "any", ENOENT, "'sys_groups'"},
 		{"", "any", ENOENT,
-			"smpl_buf_size_max, tick_us, overflow_rate_max, ctxsw_budget and audit"},
+			"smpl_buf_size_max, tick_us, overflow_rate_max, ctxsw_budget, energy_group and audit"},
 	};
 
 	(void)state;

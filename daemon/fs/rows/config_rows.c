@@ -39,6 +39,7 @@ const struct row rows_config[] = {
 	{CONFIG_ROW("tick_us")},
 	{CONFIG_ROW("overflow_rate_max")},
 	{CONFIG_ROW("ctxsw_budget")},
+	{CONFIG_ROW("energy_group")},
 	{CONFIG_ROW("audit")},
 	{FILE_ROW(DIR_CONFIG, "grants", 0644), .lines = true, .show = grant_table_show,
 		.store = grant_table_store},

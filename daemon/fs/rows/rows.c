@@ -12,6 +12,7 @@ static const struct row *const rows_lists[] = {
 	rows_clone,
 	rows_smpl,
 	rows_pmu,
+	rows_readings,
 	rows_config,
 	rows_sim,
 	rows_sys,

@@ -26,6 +26,7 @@
 #include "daemon/fs/requests/grant_table.h"
 #include "daemon/fs/requests/metrics_scan.h"
 #include "daemon/fs/requests/pending_request.h"
+#include "daemon/fs/requests/readings_request.h"
 #include "daemon/fs/requests/uid_error.h"
 #include "daemon/fs/rows/rows.h"
 #include "daemon/fs/session/capabilities.h"
@@ -247,6 +248,8 @@ static int session_serve_mount(struct session *s, int wake, struct err *e)
 
 	if (rc == 0 && s->fs.be->ops->begin)
 		s->fs.be->ops->begin(s->fs.be);
+	if (rc == 0)
+		readings_begin(s->fs.readings);
 	session_end.fuse = fuse_session_fd(s->se);
 	session_end.wake = wake;
 	session_set_signals(SIG_UNBLOCK, session_handle_signal);
@@ -352,6 +355,8 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	if (rc == 0)
 		rc = metrics_new(fs, &fs->metrics, e);
 	if (rc == 0)
+		rc = readings_new(be, &fs->readings, e);
+	if (rc == 0)
 		rc = audit_log_new("/dev/log", &fs->audit, e);
 	if (rc == 0) {
 		user_quotas_configure(&fs->objects.quotas, config);
@@ -361,6 +366,7 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	files_free(fs);
 	session_destroy_contexts(fs);
 	metrics_free(fs->metrics);
+	readings_free(fs->readings);
 	shared_pool_free(&fs->memory);
 	engine_free(fs->eng);
 	grant_table_close(fs);

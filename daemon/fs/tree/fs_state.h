@@ -16,6 +16,7 @@
 struct audit_log;
 struct grant_table;
 struct metrics;
+struct readings;
 
 /* Requests that are answered later; see pending_request.c. */
 struct pending_requests {
@@ -51,6 +52,8 @@ struct fs {
 	struct grant_table *grants;
 	/* See metrics_scan.h. */
 	struct metrics *metrics;
+	/* See readings.h in daemon/percpu. */
+	struct readings *readings;
 	/* Users with long work under way (user_quota.deferred_link); see deferred.c. */
 	struct list_head deferred;
 	/* Requests since the start. */

@@ -83,6 +83,16 @@ int node_call(struct fs *fs, fuse_req_t req, fuse_ino_t ino, struct call *call)
 	return node_attach(call);
 }
 
+static void node_share_energy(const struct group_rule *group, struct stat *st)
+{
+	if (group->kind == GROUP_ANY) {
+		st->st_mode |= S_IRGRP | S_IROTH;
+	} else if (group->kind == GROUP_GID) {
+		st->st_mode |= S_IRGRP;
+		st->st_gid = group->gid;
+	}
+}
+
 void node_attr(const struct call *call, struct stat *st)
 {
 	const struct row *row = call->node.row;
@@ -103,6 +113,8 @@ void node_attr(const struct call *call, struct stat *st)
 		.st_mtim = t,
 		.st_ctim = t,
 	};
+	if (row->energy)
+		node_share_energy(&call->fs->config.energy_group, st);
 	if (row->size)
 		st->st_size = (off_t)row->size(call);
 }
@@ -133,7 +145,7 @@ struct fuse_entry_param node_entry(const struct call *child)
 
 static bool node_is_visible(const struct fs *fs, const struct row *row)
 {
-	return row->is != DIR_SIM || fs->be->sim;
+	return (row->is != DIR_SIM || fs->be->sim) && (!row->exists || row->exists(fs));
 }
 
 /* The row of the members of a directory; NULL: it has none. */

@@ -18,6 +18,7 @@
 struct call;
 struct command;
 struct file;
+struct fs;
 struct fs_context;
 struct pfm_msg;
 struct shared;
@@ -28,6 +29,7 @@ enum dir {
 	DIR_ROOT,
 	DIR_PMU, /* its members are types of CPUs, if there are several; it has files, too */
 	DIR_PMU_TYPE,
+	DIR_PM,
 	DIR_CONFIG,
 	DIR_METRICS,
 	DIR_SIM,
@@ -67,6 +69,10 @@ struct row {
 	bool virtual;
 	/* Made when it is read: its times are those of now. */
 	bool fresh;
+	/* For the group in config/energy_group, too, which may read it. */
+	bool energy;
+	/* NULL: it always does. */
+	bool (*exists)(const struct fs *fs);
 	/* Each open makes a context, which ends with the open file; see clone_rows.c. */
 	bool clone;
 	/* An open notes the opener's capabilities in struct file. */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads of pmu/readings, pmu/energy and pm_counters/: works of a workqueue, as they read the
+ * registers of all CPUs.
+ */
+#ifndef FS_READINGS_REQUEST_H
+#define FS_READINGS_REQUEST_H
+
+#include "daemon/fs/tree/node.h"
+#include "daemon/percpu/readings.h"
+
+/* Prints what the file of @row shows, from @r; in the workqueue's thread. -errno with a sentence.
+ */
+typedef int readings_print(
+	struct readings *r, const struct row *row, struct text *out, struct err *e);
+
+/* CALL_LATER, or an error. */
+int readings_request_begin(struct call *call, readings_print *print, struct err *e);
+
+#endif

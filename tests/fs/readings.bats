@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+# pmu/readings, pmu/energy and pm_counters/: registers that count by themselves.
+
+load common
+
+GID=54321
+
+# reading FILE NAME NUMBER: the value, or "- REASON"
+reading() {
+	bounded cat "$MNT/pmu/$1" >"$BATS_TEST_TMPDIR/$1" || return
+	awk -v name="$2" -v number="$3" '$1 == name && $4 == number { print $5, $6 }' \
+		"$BATS_TEST_TMPDIR/$1" | sed 's/ $//'
+}
+
+shows() {
+	[ "$(reading "$1" "$2" "$3")" = "$4" ] || {
+		cat "$BATS_TEST_TMPDIR/$1"
+		return 1
+	}
+}
+
+@test "registers of CPUs, cores and the package are shown, by the time of the model" {
+	serve --backend=sim:skylake
+	advance 1000000
+	shows readings tsc 3 2500000
+	shows readings aperf 1 3001000
+	shows readings core_c6 2 101000
+	shows readings core_c6 1 ""
+	shows readings package_c7 0 100000
+	shows readings thermal_margin 0 40
+	shows readings energy_package 0 ""
+	bounded cat "$MNT/pmu/energy" >"$BATS_TEST_TMPDIR/energy"
+	run -0 cut -d ' ' -f 1-4 "$BATS_TEST_TMPDIR/energy"
+	[ "$output" = "energy_package uJ package 0
+energy_cores uJ package 0
+energy_graphics uJ package 0
+energy_memory uJ package 0
+energy_platform uJ package 0" ]
+}
+
+@test "energy goes on over many wraps, at 150 W" {
+	serve --backend=sim:zen4
+	first=$(reading energy energy_package 0)
+	# 65,536 J in 437 s.
+	for i in {1..60}; do
+		advance 16000000000
+		reading energy energy_package 0 >/dev/null
+	done
+	last=$(reading energy energy_package 0)
+	[ $((last - first)) -ge $((60 * 16 * 150000000 - 100)) ]
+	[ $((last - first)) -le $((60 * 16 * 150000000 + 100)) ]
+	[ "$last" -gt $((2 * 65536000000)) ]
+}
+
+@test "energy that was not read in time restarts, and is not known until then" {
+	serve --backend=sim:zen4
+	first=$(reading energy energy_package 0)
+	advance 500000000000
+	last=$(reading energy energy_package 0)
+	[ "$last" -lt 65536000000 ]
+	[ "$((first + 500 * 150000000))" -gt 65536000000 ]
+}
+
+@test "a millisecond passes between two readings of energy" {
+	serve --backend=sim:skylake
+	first=$(reading energy energy_package 0)
+	advance 900000
+	shows energy energy_package 0 "$first"
+	advance 200000
+	[ "$(reading energy energy_package 0)" -gt "$first" ]
+}
+
+@test "nothing is made up for CPUs that are offline and registers that fault" {
+	serve --backend=sim:skylake
+	shows readings tsc 1 0
+	put ok "$MNT/sim/offline" 1
+	shows readings tsc 1 "- offline"
+	shows readings core_c6 0 0
+	put ok "$MNT/sim/offline" 0-3
+	shows readings core_c6 0 "- offline"
+	shows energy energy_package 0 "- offline"
+	put ok "$MNT/sim/offline" "\n"
+	put ok "$MNT/sim/fault" 0x611,0xe8
+	shows readings tsc 1 0
+	shows readings aperf 1 "- EIO"
+	advance 2000000
+	shows energy energy_package 0 "- EIO"
+	probe EIO read "$MNT/pm_counters/cpu_energy" 100 rdonly
+	bounded "$BATS_TEST_DIRNAME/pm_counters.py" "$MNT/pm_counters/memory_energy"
+}
+
+@test "registers that a machine or a backend lacks have no line and no file" {
+	serve --backend=sim:p6
+	[ ! -e "$MNT/pmu/energy" ]
+	[ ! -e "$MNT/pm_counters" ]
+	run -0 awk '{ print $1 }' "$MNT/pmu/readings"
+	[ "$(sort -u <<<"$output")" = tsc ]
+	stop_daemon
+	serve --backend=perf
+	[ ! -e "$MNT/pmu/readings" ]
+	[ ! -e "$MNT/pmu/energy" ]
+	[ ! -e "$MNT/pm_counters" ]
+}
+
+@test "energy is for root, and for energy_group" {
+	serve --backend=sim:skylake
+	files="$MNT/pmu/energy $MNT/pm_counters/energy"
+	for f in $files; do
+		[ "$(stat -c '%a %g' "$f")" = "400 0" ]
+		run -0 setpriv --reuid=65534 --regid=$GID --clear-groups sh -c 'cat "$1" 2>&1 || :' - "$f"
+		[[ $output = *"Permission denied"* ]]
+	done
+	put ok "$MNT/config/energy_group" $GID
+	for f in $files; do
+		[ "$(stat -c '%a %g' "$f")" = "440 $GID" ]
+		run -0 bounded setpriv --reuid=65534 --regid=$GID --clear-groups cat "$f"
+		run -1 setpriv --reuid=65534 --regid=65534 --clear-groups cat "$f"
+	done
+	put ok "$MNT/config/energy_group" any
+	for f in $files; do
+		run -0 bounded setpriv --reuid=65534 --regid=65534 --clear-groups cat "$f"
+	done
+	run -2 setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'echo 1 > "$1"' - "$MNT/pmu/energy"
+}
+
+@test "pm_counters has the joules and watts of the machine in Slurm's form" {
+	serve --backend=sim:skylake
+	pm=("$MNT"/pm_counters/{energy,cpu_energy,memory_energy})
+	run -0 bounded "$BATS_TEST_DIRNAME/pm_counters.py" "${pm[@]}"
+	before=($output)
+	for i in 1 2; do
+		advance 10000000000
+		run -0 bounded "$BATS_TEST_DIRNAME/pm_counters.py" "${pm[@]}"
+	done
+	after=($output)
+	for i in 0 1 2; do
+		[ $((after[i] - before[i])) = 3000 ]
+	done
+	run -0 bounded "$BATS_TEST_DIRNAME/pm_counters.py" "$MNT"/pm_counters/{power,cpu_power,memory_power}
+	for watts in $output; do
+		[ "$watts" -ge 149 ]
+		[ "$watts" -le 150 ]
+	done
+}
+
+@test "the thread keeps energy over a wrap by itself" {
+	serve --backend=sim:zen4 --clock=real
+	first=$(reading energy energy_package 0)
+	sleep 1.2 # it wraps after half a second
+	last=$(reading energy energy_package 0)
+	[ "$last" -gt "$first" ]
+	run -0 bounded "$BATS_TEST_DIRNAME/pm_counters.py" "$MNT/pm_counters/power"
+	[ "$output" -ge 140 ]
+	[ "$output" -le 160 ]
+}
