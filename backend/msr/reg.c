@@ -39,6 +39,8 @@ static void reg_set_pmc(struct msr_regs *regs, struct msr_reg *reg, const struct
 	reg->shared = pmc->shared;
 	reg->scope = pmc->scope;
 	reg->ovf = pmc->ovf;
+	/* What selects for one thread of a core by other bits than for the other has two values. */
+	reg->joint = pmc->scope != PMU_SCOPE_THREAD && !pmc->enable && !pmc->second;
 	if (!pmc->second)
 		return;
 	reg->first = pmc->kernel | pmc->user;

@@ -32,6 +32,7 @@ struct msr_reg {
 	uint64_t whole;  /* Bits of a counter; writable may have fewer. */
 	bool shared;     /* The register has bits of other users, so it is only updated. */
 	enum pmu_scope scope;
+	bool joint; /* Selects only, for all CPUs of the scope: those may have it with one value. */
 	uint64_t ovf; /* See struct pmu_pmc. */
 	bool twice;   /* See struct pmu_pmd. */
 	/* Bits of the first thread of a core, and by how many those of the second are lower. */

@@ -50,7 +50,7 @@ int reserve_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op
 {
 	unsigned row = reserve_row(c, reg);
 	struct reservation *r = &c->reservations[row];
-	uint64_t fresh = op->mask & ~r->mask;
+	uint64_t fresh = op->mask & ~r->mask, orig;
 	struct reservation after;
 	int rc;
 
@@ -61,8 +61,9 @@ int reserve_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op
 		msr_access_failed(c, reg, rc, e);
 	if (rc < 0 || !fresh)
 		return reserve_taken(c, reg, rc);
+	orig = reg->joint ? unit_original(c, reg, op->value) : op->value;
 	after = (struct reservation){
-		.orig = r->orig | (op->value & fresh),
+		.orig = r->orig | (orig & fresh),
 		.mask = r->mask | fresh,
 	};
 	rc = reserve_log(c, row, &after, false, e);
@@ -116,11 +117,12 @@ int reserve_release(struct backend_cpu *c, const struct msr_reg *reg, uint64_t m
 {
 	const struct reservation *r = &c->reservations[reserve_row(c, reg)];
 	uint64_t bits = r->mask & mask;
-	int rc;
+	int rc = 0;
 
 	if (!bits)
 		return 0;
-	rc = reserve_restore(c, reg, r->orig, bits);
+	if (!reg->joint || unit_restores(c, reg))
+		rc = reserve_restore(c, reg, r->orig, bits);
 	if (rc == -ENXIO) {
 		/* The CPU is offline: the reservation stays, see pending_restore.c. */
 		c->seen_offline = true;

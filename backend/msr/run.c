@@ -62,16 +62,18 @@ static COLD void msr_run_explain(
 }
 
 static inline int msr_run_write(
-	struct backend_cpu *c, const struct msr_reg *reg, const struct reg_op *op)
+	struct backend_cpu *c, const struct msr_reg *reg, const struct reg_op *op, struct err *e)
 {
 	if (((op->value ^ reg->fixed) & ~reg->writable) || reg->shared || !reg->writable)
 		return REFUSED;
+	if (reg->joint && unit_write(c, reg, op->value, e) < 0)
+		return EXPLAINED;
 	return msr_write(c, reg, op->value);
 }
 
 /* Reads the register, and replaces its bits under op->mask; with @replace only if they match. */
-static inline int msr_run_update(
-	struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, bool replace)
+static inline int msr_run_update(struct backend_cpu *c, const struct msr_reg *reg,
+	struct reg_op *op, bool replace, struct err *e)
 {
 	uint64_t old, new;
 	int rc;
@@ -83,7 +85,11 @@ static inline int msr_run_update(
 		return rc;
 	new = (old & ~op->mask) | (op->value & op->mask);
 	op->value = old;
-	if (new == old || (replace && ((old ^ op->expect) & op->mask & ~reg->ovf)))
+	if (replace && ((old ^ op->expect) & op->mask & ~reg->ovf))
+		return 0;
+	if (reg->joint && unit_write(c, reg, new, e) < 0)
+		return EXPLAINED;
+	if (new == old)
 		return 0;
 	return msr_write(c, reg, new);
 }
@@ -114,11 +120,11 @@ static inline int msr_run_one(struct backend_cpu *c, struct reg_op *op, struct e
 	case REG_READ:
 		return msr_read(c, reg, &op->value);
 	case REG_WRITE:
-		return msr_run_write(c, reg, op);
+		return msr_run_write(c, reg, op, e);
 	case REG_UPDATE:
-		return msr_run_update(c, reg, op, false);
+		return msr_run_update(c, reg, op, false, e);
 	case REG_REPLACE:
-		return msr_run_update(c, reg, op, true);
+		return msr_run_update(c, reg, op, true, e);
 	case REG_RESERVE:
 	case REG_RELEASE:
 	case REG_FORGET:

@@ -2,6 +2,7 @@
 #include "backend/msr/unit.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "backend/msr/msr_i.h"
@@ -29,37 +30,61 @@ void unit_free(struct unit_table *t)
 	pthread_mutex_destroy(&t->lock);
 }
 
-/*
- * Where the link to the entry of @reg in @unit is, or is to be. The lock is held. The same register
- * of CPUs of two types is in two tables.
- */
-static struct unit_entry **unit_find(struct unit_table *t, const struct msr_reg *reg, uint32_t unit)
+/* The same register of CPUs of two types is in two tables. */
+static bool unit_is_entry(const struct unit_entry *h, const struct msr_reg *reg, uint32_t unit)
+{
+	return h->addr == reg->addr && h->scope == reg->scope && h->unit == unit;
+}
+
+/* The first entry of @reg in @unit that is another CPU's than @cpu. The lock is held. */
+static struct unit_entry *unit_find_other(
+	const struct unit_table *t, const struct msr_reg *reg, uint32_t unit, unsigned cpu)
+{
+	struct unit_entry *h = t->entries;
+
+	while (h && (!unit_is_entry(h, reg, unit) || h->cpu == cpu))
+		h = h->next;
+	return h;
+}
+
+/* Where the link to the entry of @cpu is; it links to NULL if there is none. The lock is held. */
+static struct unit_entry **unit_find_own(
+	struct unit_table *t, const struct msr_reg *reg, unsigned cpu)
 {
 	struct unit_entry **at = &t->entries;
 
-	while (*at &&
-		((*at)->addr != reg->addr || (*at)->scope != reg->scope || (*at)->unit != unit))
+	while (*at && ((*at)->addr != reg->addr || (*at)->cpu != cpu))
 		at = &(*at)->next;
 	return at;
 }
 
 static int unit_take_locked(struct backend_cpu *c, const struct msr_reg *reg, struct err *e)
 {
+	struct unit_table *t = &c->mb->units;
 	uint32_t unit = c->units[reg->scope];
-	struct unit_entry **at = unit_find(&c->mb->units, reg, unit);
+	const struct unit_entry *other = unit_find_other(t, reg, unit, c->cpu);
+	struct unit_entry *own;
 
-	if (*at && (*at)->cpu != c->cpu)
+	if (*unit_find_own(t, reg, c->cpu))
+		return 0;
+	if (other && (!reg->joint || other->restored))
 		return err_set(e, EBUSY,
 			"%s: EBUSY: the CPUs of a %s share it, and CPU %u of this one has it: cpus "
 			"tells the context there; unload that, or load there",
-			reg->name, unit_names[reg->scope], (*at)->cpu);
-	if (*at)
-		return 0;
-	*at = malloc(sizeof(**at));
-	if (!*at)
+			reg->name, unit_names[reg->scope], other->cpu);
+	own = malloc(sizeof(*own));
+	if (!own)
 		return err_set(e, ENOMEM, "no memory to reserve %s", reg->name);
-	**at = (struct unit_entry){
-		.addr = reg->addr, .scope = reg->scope, .unit = unit, .cpu = c->cpu};
+	*own = (struct unit_entry){
+		.next = t->entries,
+		.addr = reg->addr,
+		.scope = reg->scope,
+		.unit = unit,
+		.cpu = c->cpu,
+		.known = other && other->known,
+		.orig = other ? other->orig : 0,
+	};
+	t->entries = own;
 	return 0;
 }
 
@@ -89,35 +114,94 @@ int unit_take(struct backend_cpu *c, const struct msr_reg *reg, struct err *e)
 /* One that a dead daemon's journal has reserved has no entry. */
 void unit_drop(struct backend_cpu *c, const struct msr_reg *reg)
 {
-	struct unit_entry **at, *h = NULL;
+	struct unit_entry **at, *h;
 
 	if (reg->scope == PMU_SCOPE_THREAD)
 		return;
 	pthread_mutex_lock(&c->mb->units.lock);
-	for (at = &c->mb->units.entries; *at; at = &(*at)->next) {
-		if ((*at)->addr != reg->addr || (*at)->cpu != c->cpu)
-			continue;
-		h = *at;
+	at = unit_find_own(&c->mb->units, reg, c->cpu);
+	h = *at;
+	if (h)
 		*at = h->next;
-		break;
-	}
 	pthread_mutex_unlock(&c->mb->units.lock);
 	free(h);
+}
+
+uint64_t unit_original(struct backend_cpu *c, const struct msr_reg *reg, uint64_t value)
+{
+	struct unit_table *t = &c->mb->units;
+	struct unit_entry *own;
+
+	pthread_mutex_lock(&t->lock);
+	own = *unit_find_own(t, reg, c->cpu);
+	for (struct unit_entry *h = own->known ? NULL : t->entries; h; h = h->next) {
+		if (!unit_is_entry(h, reg, own->unit))
+			continue;
+		h->known = true;
+		h->orig = value;
+	}
+	value = own->orig;
+	pthread_mutex_unlock(&t->lock);
+	return value;
+}
+
+int unit_write(struct backend_cpu *c, const struct msr_reg *reg, uint64_t value, struct err *e)
+{
+	struct unit_table *t = &c->mb->units;
+	struct unit_entry *own, *other;
+
+	pthread_mutex_lock(&t->lock);
+	own = *unit_find_own(t, reg, c->cpu);
+	for (other = t->entries; other; other = other->next)
+		if (own && other != own && unit_is_entry(other, reg, own->unit) && other->written &&
+			other->value != value)
+			break;
+	if (other)
+		err_set(e, EBUSY,
+			"%s: EBUSY: the CPUs of a %s share it, and CPU %u has %#" PRIx64
+			" in it: write that, or unload there",
+			reg->name, unit_names[reg->scope], other->cpu, other->value);
+	if (own && !other) {
+		own->written = true;
+		own->value = value;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return other ? -EBUSY : 0;
+}
+
+bool unit_restores(struct backend_cpu *c, const struct msr_reg *reg)
+{
+	struct unit_table *t = &c->mb->units;
+	struct unit_entry **at, *own;
+	bool last;
+
+	pthread_mutex_lock(&t->lock);
+	at = unit_find_own(t, reg, c->cpu);
+	own = *at;
+	last = !own || !unit_find_other(t, reg, own->unit, c->cpu);
+	if (own)
+		own->restored = last;
+	if (!last)
+		*at = own->next;
+	pthread_mutex_unlock(&t->lock);
+	if (!last)
+		free(own);
+	return last;
 }
 
 bool unit_owner(struct backend *be, unsigned cpu, const struct msr_reg *reg, unsigned *owner)
 {
 	struct msr_backend *mb = msr_of(be);
 	uint32_t units[PMU_SCOPES];
-	struct unit_entry *h;
+	const struct unit_entry *other;
 	struct err ignored;
 
 	if (reg->scope == PMU_SCOPE_THREAD || topology_of(mb->io, cpu, units, &ignored) < 0)
 		return false;
 	pthread_mutex_lock(&mb->units.lock);
-	h = *unit_find(&mb->units, reg, units[reg->scope]);
-	if (h)
-		*owner = h->cpu;
+	other = unit_find_other(&mb->units, reg, units[reg->scope], cpu);
+	if (other)
+		*owner = other->cpu;
 	pthread_mutex_unlock(&mb->units.lock);
-	return h && *owner != cpu;
+	return other;
 }

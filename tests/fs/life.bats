@@ -527,6 +527,13 @@ mount_helper() {
 	echo 1000000 >"$CPU/sim/advance"
 	ctl stop
 	[ "$(cut -d " " -f 1 "$C/pmd/0")" -gt 0 ]
+	new b
+	put ok "$C/regs" "pmc0 0x4101b7\npmc19 0x10002"
+	refused EBUSY "load cpu=0" "CPU 1 has 0x10001 in it"
+	put ok "$C/pmc/19" 0x11001
+	ctl "load cpu=0"
+	rmdir "$MNT/ctx/a"
+	[ "$(msr 1 0x1a6)" = 0100010000000000 ]
 	rmdir "$C"
 	[ "$(msr 1 0x1a6)" = 0200010000000000 ]
 	[ "$(msr 2 0x1a6)" = 0000000000000000 ]

@@ -4,14 +4,23 @@
 load common
 load track
 
-# in_turn PID TURNS: the process runs on CPU 0 and on CPU 1 in turn.
+switched_in() {
+	awk '$1 == "ctxsw_in" { print $2 }' "$MNT/stats"
+}
+
+# in_turn PID TURNS: the process runs on CPU 0 and on CPU 1 in turn, and gets its registers each time.
 in_turn() {
-	local i
+	local i before
 
 	for ((i = 0; i < $2; i++)); do
+		before=$(switched_in)
 		taskset -pc $((i % 2)) "$1" >/dev/null
-		sleep 0.02
+		until_ok gets_registers "$before"
 	done
+}
+
+gets_registers() {
+	[ "$(switched_in)" -gt "$1" ]
 }
 
 # begin_off_core: TID is counted by an event of off-core response
@@ -27,6 +36,10 @@ begin_off_core() {
 	ctl "load tid=${PROGRAMS[0]} ptrace=no"
 }
 
+restored() {
+	[ "$(msr 0 0x1a6)" = 0200010000000000 ]
+}
+
 setup_file() {
 	command -v taskset >/dev/null || skip "needs taskset (util-linux)"
 	grep -q "^0-" /sys/devices/system/cpu/online || skip "needs the CPUs 0 and 1"
@@ -36,10 +49,14 @@ setup_file() {
 	begin_off_core
 	ctl start
 	in_turn "${PROGRAMS[0]}" 20
-	ctl stop
 	run -0 bounded cat "$C/pmd/0"
-	[ "${output%% *}" -gt 0 ]
-	[ "$(msr 0 0x1a6)" = 0200010000000000 ]
+	kill -STOP "${PROGRAMS[0]}"
+	until_ok restored
+	new b
+	put ok "$C/pmc/19" 0x10080
+	ctl "load cpu=1"
+	rmdir "$C"
+	restored
 }
 
 @test "a thread that does not run leaves it to others" {

@@ -121,42 +121,127 @@ static void test_one_owner(void **state)
 	}
 }
 
-/* Off-core response only selects, and is a core's. */
+static int second_command(struct world *w, struct second *s, struct command *cmd)
+{
+	int rc;
+
+	w->other = &s->ctx;
+	w->other_exec = &s->exec;
+	rc = world_command(w, cmd);
+	w->other = NULL;
+	w->other_exec = NULL;
+	return rc;
+}
+
+static int second_write(struct world *w, struct second *s, unsigned pmc, uint64_t value)
+{
+	int rc;
+
+	w->other = &s->ctx;
+	w->other_exec = &s->exec;
+	rc = world_write(w, false, pmc, value);
+	w->other = NULL;
+	w->other_exec = NULL;
+	return rc;
+}
+
+enum { OFF_CORE = 19, OFF_CORE_ADDR = 0x1a6 };
+
+/* Contexts on all CPUs, by one register of each core. */
+struct off_core {
+	struct world w;
+	struct second of[WORLD_CPUS];
+	uint64_t value[WORLD_CPUS]; /* What they have written. */
+	bool loaded[WORLD_CPUS];
+	uint32_t random;
+};
+
+static uint32_t off_core_random(struct off_core *o)
+{
+	o->random = o->random * 1664525 + 1013904223; /* Numerical Recipes */
+	return o->random >> 16;
+}
+
+/* May @cpu have @value, as far as the other CPU of its core matters? */
+static bool off_core_may(const struct off_core *o, unsigned cpu, uint64_t value)
+{
+	return !o->loaded[cpu ^ 1] || o->value[cpu ^ 1] == value;
+}
+
+static void off_core_step(struct off_core *o)
+{
+	unsigned cpu = off_core_random(o) % WORLD_CPUS;
+	uint64_t value = 0x101 + off_core_random(o) % 2;
+	struct command load = {.verb = CMD_LOAD, .load.cpu = cpu}, unload = {.verb = CMD_UNLOAD};
+	struct second *s = &o->of[cpu];
+	bool may;
+
+	if (o->loaded[cpu] && off_core_random(o) % 2) {
+		WANT(&o->w, 0, second_command(&o->w, s, &unload));
+		o->loaded[cpu] = false;
+		return;
+	}
+	may = off_core_may(o, cpu, value);
+	if (o->loaded[cpu]) {
+		WANT(&o->w, may ? 0 : -EBUSY, second_write(&o->w, s, OFF_CORE, value));
+	} else {
+		WANT(&o->w, 0, second_write(&o->w, s, OFF_CORE, value));
+		WANT(&o->w, may ? 0 : -EBUSY, second_command(&o->w, s, &load));
+		o->loaded[cpu] = may;
+	}
+	if (may)
+		o->value[cpu] = value;
+	else
+		assert_non_null(strstr(o->w.err.text, "the CPUs of a core share it"));
+}
+
+/* The register of each core is what its contexts have written, or else what it was. */
+static void off_core_check(struct off_core *o, unsigned cpu)
+{
+	uint64_t want = o->loaded[cpu]       ? o->value[cpu]
+			: o->loaded[cpu ^ 1] ? o->value[cpu ^ 1]
+					     : 0x700 + cpu / 2;
+
+	uint64_t value;
+
+	assert_int_equal(hw_rdmsr(o->w.hw, cpu, OFF_CORE_ADDR, &value), 0);
+	assert_int_equal(value, want);
+}
+
+/* Off-core response only selects: the CPUs of a core have it together, with one value. */
 static void test_extra_of_a_core(void **state)
 {
 	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
-		struct world w;
-		struct second s;
-		unsigned cpu;
+		struct off_core o = {.value = {0}};
 
 		if (m->shared)
 			continue;
-		world_open(&w, m);
-		if (pmu_find_pmc(w.pmu, 19) < 0) {
-			world_close(&w);
+		world_open(&o.w, m);
+		if (pmu_find_pmc(o.w.pmu, OFF_CORE) < 0) {
+			world_close(&o.w);
 			continue;
 		}
-		WANT(&w, 0, world_write(&w, false, 19, 0x101));
-		WANT(&w, 0, world_do(&w, CMD_LOAD));
-		for (cpu = 0; cpu < WORLD_CPUS; cpu += 2) {
-			struct command load = {.verb = CMD_LOAD, .load.cpu = cpu};
-
-			second_open(&w, &s, cpu);
-			w.other = &s.ctx;
-			w.other_exec = &s.exec;
-			WANT(&w, 0, world_write(&w, false, 19, 0x102));
-			WANT(&w, cpu ? 0 : -EBUSY, world_command(&w, &load));
-			w.other = NULL;
-			w.other_exec = NULL;
-			assert_int_equal(world_rdmsr(&w, 0x1a6), 0x101);
-			if (cpu)
-				second_unload(&w, &s);
-			second_close(&w, &s);
+		for (unsigned cpu = 0; cpu < WORLD_CPUS; cpu++) {
+			second_open(&o.w, &o.of[cpu], cpu);
+			assert_int_equal(hw_wrmsr(o.w.hw, cpu, OFF_CORE_ADDR, 0x700 + cpu / 2), 0);
 		}
-		WANT(&w, 0, world_do(&w, CMD_UNLOAD));
-		world_restored(&w, 0, "an extra register");
-		world_close(&w);
+		for (unsigned i = 0; i < 300; i++) {
+			off_core_step(&o);
+			for (unsigned cpu = 0; cpu < WORLD_CPUS; cpu++)
+				off_core_check(&o, cpu);
+		}
+		for (unsigned cpu = 0; cpu < WORLD_CPUS; cpu++) {
+			struct command unload = {.verb = CMD_UNLOAD};
+
+			if (o.loaded[cpu])
+				WANT(&o.w, 0, second_command(&o.w, &o.of[cpu], &unload));
+			o.loaded[cpu] = false;
+			second_close(&o.w, &o.of[cpu]);
+		}
+		for (unsigned cpu = 0; cpu < WORLD_CPUS; cpu++)
+			off_core_check(&o, cpu);
+		world_close(&o.w);
 	}
 }
 
