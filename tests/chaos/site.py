@@ -34,9 +34,9 @@ def tasks_stopped(session):
     found, stopped = [], []
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open("/proc/%s/stat" % name, encoding="utf-8") as file:
+            with open("/proc/%s/stat" % name, encoding="utf-8", errors="replace") as file:
                 state, _, _, its_session = file.read().rsplit(") ", 1)[1].split()[:4]
-            with open("/proc/%s/status" % name, encoding="utf-8") as file:
+            with open("/proc/%s/status" % name, encoding="utf-8", errors="replace") as file:
                 traced = "\nTracerPid:\t0\n" not in file.read()
         except OSError:
             continue
