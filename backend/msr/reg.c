@@ -61,7 +61,6 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 
 		reg_set_pmc(regs, reg, &pmu->pmcs[i]);
 		reg->ours = reg->shared ? reg_fields(pmu, i) : UINT64_MAX;
-		reg->fixed = pmu->pmcs[i].def & pmu->pmcs[i].rsvd;
 	}
 	for (unsigned i = 0; i < pmu->npmds; i++) {
 		struct msr_reg *reg = reg_add(regs, pmu, pmu->pmds[i].addr, pmu->pmds[i].name);

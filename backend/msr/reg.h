@@ -23,7 +23,6 @@ struct msr_reg {
 	uint32_t addr;
 	uint32_t waddr;
 	uint64_t writable; /* Bits that may be set. */
-	uint64_t fixed;    /* Bits that must be set, beside those. */
 	/* Bits that an update may change: some of a shared selector, all of another selector, none
 	 * of a counter. */
 	uint64_t ours;

@@ -30,10 +30,9 @@ static int msr_run_refuse_kind(const struct msr_reg *reg, struct err *e)
 
 static int msr_run_refuse(const struct msr_reg *reg, const struct reg_op *op, struct err *e)
 {
-	uint64_t bits =
-		op->verb == REG_WRITE
-			? (op->value ^ reg->fixed) & ~reg->writable
-			: (((op->value ^ reg->fixed) & ~reg->writable) | ~reg->ours) & op->mask;
+	uint64_t bits = op->verb == REG_WRITE
+				? op->value & ~reg->writable
+				: ((op->value & ~reg->writable) | ~reg->ours) & op->mask;
 
 	if (bits && reg->writable && (op->verb == REG_WRITE || reg->ours))
 		return err_set(e, EPERM, "%s: EPERM: bits %#" PRIx64 " must not be written",
@@ -64,7 +63,7 @@ static COLD void msr_run_explain(
 static inline int msr_run_write(
 	struct backend_cpu *c, const struct msr_reg *reg, const struct reg_op *op, struct err *e)
 {
-	if (((op->value ^ reg->fixed) & ~reg->writable) || reg->shared || !reg->writable)
+	if ((op->value & ~reg->writable) || reg->shared || !reg->writable)
 		return REFUSED;
 	if (reg->joint && unit_write(c, reg, op->value, e) < 0)
 		return EXPLAINED;
@@ -78,7 +77,7 @@ static inline int msr_run_update(struct backend_cpu *c, const struct msr_reg *re
 	uint64_t old, new;
 	int rc;
 
-	if ((((op->value ^ reg->fixed) & ~reg->writable) | ~reg->ours) & op->mask)
+	if (((op->value & ~reg->writable) | ~reg->ours) & op->mask)
 		return REFUSED;
 	rc = msr_read(c, reg, &old);
 	if (rc < 0)

@@ -83,7 +83,7 @@ uint64_t pmu_writable(const struct pmu *pmu, uint32_t addr)
 {
 	for (unsigned i = 0; i < pmu->npmcs; i++)
 		if (pmu->pmcs[i].addr == addr)
-			return ~pmu->pmcs[i].rsvd;
+			return ~pmu->pmcs[i].rsvd | pmu->pmcs[i].def;
 	for (unsigned i = 0; i < pmu->npmds; i++)
 		if (pmu->pmds[i].addr == addr)
 			return pmu->pmds[i].wmask;

@@ -307,7 +307,7 @@ void pmu_add_virtuals(struct pmu *pmu);
  */
 int pmu_virtual_open(const struct pmu_virtual *v, struct err *e);
 
-/* Writable bits of the actual register @addr; 0 if the PMU does not have it. */
+/* Bits of the actual register @addr that may be written as 1; 0 if the PMU does not have it. */
 uint64_t pmu_writable(const struct pmu *pmu, uint32_t addr);
 
 /* Enable bits of selector @addr, which are never restored; 0 for other registers. */
