@@ -127,12 +127,12 @@ energy_platform uJ package 0" ]
 	serve --backend=sim:skylake
 	pm=("$MNT"/pm_counters/{energy,cpu_energy,memory_energy})
 	run -0 bounded "$BATS_TEST_DIRNAME/pm_counters.py" "${pm[@]}"
-	before=($output)
+	mapfile -t before <<<"$output"
 	for i in 1 2; do
 		advance 10000000000
 		run -0 bounded "$BATS_TEST_DIRNAME/pm_counters.py" "${pm[@]}"
 	done
-	after=($output)
+	mapfile -t after <<<"$output"
 	for i in 0 1 2; do
 		[ $((after[i] - before[i])) = 3000 ]
 	done
