@@ -88,15 +88,26 @@ static inline uint64_t msr_exchange(const struct msr_reg *reg, uint64_t value)
 }
 
 /*
- * All register accesses go through these two functions. They update the statistics before the
- * access: after a write that enables counters, each user instruction is counted.
+ * All register accesses go through these functions; without _plain, of any register. They update
+ * the statistics before the access: after a write that enables counters, each user instruction is
+ * counted.
  */
+static inline int msr_read_plain(struct backend_cpu *c, const struct msr_reg *reg, uint64_t *value)
+{
+	atomic_fetch_add_explicit(&c->mb->be.stats.reads, 1, memory_order_relaxed);
+	return c->read(c->io, c->handle, reg->addr, value);
+}
+
+static inline int msr_write_plain(struct backend_cpu *c, const struct msr_reg *reg, uint64_t value)
+{
+	atomic_fetch_add_explicit(&c->mb->be.stats.writes, 1, memory_order_relaxed);
+	return c->write(c->io, c->handle, reg->waddr, value);
+}
+
 static inline int msr_read(struct backend_cpu *c, const struct msr_reg *reg, uint64_t *value)
 {
-	int rc;
+	int rc = msr_read_plain(c, reg, value);
 
-	atomic_fetch_add_explicit(&c->mb->be.stats.reads, 1, memory_order_relaxed);
-	rc = c->read(c->io, c->handle, reg->addr, value);
 	if (c->is_second && rc == 0)
 		*value = msr_exchange(reg, *value);
 	return rc;
@@ -104,14 +115,12 @@ static inline int msr_read(struct backend_cpu *c, const struct msr_reg *reg, uin
 
 static inline int msr_write(struct backend_cpu *c, const struct msr_reg *reg, uint64_t value)
 {
-	int rc = 0;
+	int rc;
 
-	atomic_fetch_add_explicit(&c->mb->be.stats.writes, 1 + reg->twice, memory_order_relaxed);
 	if (c->is_second)
 		value = msr_exchange(reg, value);
-	if (reg->twice)
-		rc = c->write(c->io, c->handle, reg->waddr, value);
-	return rc < 0 ? rc : c->write(c->io, c->handle, reg->waddr, value);
+	rc = msr_write_plain(c, reg, value);
+	return rc < 0 || !reg->twice ? rc : msr_write_plain(c, reg, value);
 }
 
 /* The lowest CPU that is online; cpu_limit() if none is. */

@@ -71,6 +71,11 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 		reg->scope = pmu->pmds[i].scope;
 		reg->whole = pmu_low_bits(pmu->pmds[i].width);
 	}
+	for (unsigned i = 0; i < regs->n; i++) {
+		struct msr_reg *reg = &regs->reg[i];
+
+		reg->special = reg->joint || reg->ovf || reg->twice || reg->first;
+	}
 	if (pmu->inuse)
 		reg_add(regs, pmu, pmu->inuse, "the in-use register");
 	if (pmu->status) {

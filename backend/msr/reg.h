@@ -37,6 +37,8 @@ struct msr_reg {
 	/* Bits of the first thread of a core, and by how many those of the second are lower. */
 	uint64_t first;
 	unsigned second_by;
+	bool special; /* joint, ovf, twice or first: an access is more than one plain read or write.
+		       */
 	const char *name;
 };
 

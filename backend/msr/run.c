@@ -60,37 +60,48 @@ static COLD void msr_run_explain(
 		msr_access_failed(c, reg, rc, e);
 }
 
-static inline int msr_run_write(
-	struct backend_cpu *c, const struct msr_reg *reg, const struct reg_op *op, struct err *e)
+/*
+ * The operations are compiled twice: for plain registers as short as they can be, for @special ones
+ * apart from these.
+ */
+static inline __attribute__((always_inline)) int msr_run_put(struct backend_cpu *c,
+	const struct msr_reg *reg, uint64_t value, bool special, struct err *e)
+{
+	if (!special)
+		return msr_write_plain(c, reg, value);
+	if (reg->joint && unit_write(c, reg, value, e) < 0)
+		return EXPLAINED;
+	return msr_write(c, reg, value);
+}
+
+static inline __attribute__((always_inline)) int msr_run_write(struct backend_cpu *c,
+	const struct msr_reg *reg, const struct reg_op *op, bool special, struct err *e)
 {
 	if ((op->value & ~reg->writable) || reg->shared || !reg->writable)
 		return REFUSED;
-	if (reg->joint && unit_write(c, reg, op->value, e) < 0)
-		return EXPLAINED;
-	return msr_write(c, reg, op->value);
+	return msr_run_put(c, reg, op->value, special, e);
 }
 
 /* Reads the register, and replaces its bits under op->mask; with @replace only if they match. */
-static inline int msr_run_update(struct backend_cpu *c, const struct msr_reg *reg,
-	struct reg_op *op, bool replace, struct err *e)
+static inline __attribute__((always_inline)) int msr_run_update(struct backend_cpu *c,
+	const struct msr_reg *reg, struct reg_op *op, bool replace, bool special, struct err *e)
 {
 	uint64_t old, new;
 	int rc;
 
 	if (((op->value & ~reg->writable) | ~reg->ours) & op->mask)
 		return REFUSED;
-	rc = msr_read(c, reg, &old);
+	rc = special ? msr_read(c, reg, &old) : msr_read_plain(c, reg, &old);
 	if (rc < 0)
 		return rc;
 	new = (old & ~op->mask) | (op->value & op->mask);
 	op->value = old;
-	if (replace && ((old ^ op->expect) & op->mask & ~reg->ovf))
+	if (replace && ((old ^ op->expect) & op->mask & ~(special ? reg->ovf : 0)))
 		return 0;
-	if (reg->joint && unit_write(c, reg, new, e) < 0)
-		return EXPLAINED;
-	if (new == old)
+	/* A value that is there may be written by another CPU alone. */
+	if (new == old && !(special && reg->joint))
 		return 0;
-	return msr_write(c, reg, new);
+	return msr_run_put(c, reg, new, special, e);
 }
 
 static COLD int msr_run_reservation(
@@ -109,27 +120,39 @@ static COLD int msr_run_reservation(
 	return rc < 0 ? EXPLAINED : 0;
 }
 
-static inline int msr_run_one(struct backend_cpu *c, struct reg_op *op, struct err *e)
+static inline __attribute__((always_inline)) int msr_run_access(struct backend_cpu *c,
+	const struct msr_reg *reg, struct reg_op *op, bool special, struct err *e)
 {
-	const struct msr_reg *reg = msr_regs_find(c->regs, op->addr);
-
-	if (!reg)
-		return REFUSED;
 	switch (op->verb) {
 	case REG_READ:
-		return msr_read(c, reg, &op->value);
+		return special ? msr_read(c, reg, &op->value) : msr_read_plain(c, reg, &op->value);
 	case REG_WRITE:
-		return msr_run_write(c, reg, op, e);
+		return msr_run_write(c, reg, op, special, e);
 	case REG_UPDATE:
-		return msr_run_update(c, reg, op, false, e);
+		return msr_run_update(c, reg, op, false, special, e);
 	case REG_REPLACE:
-		return msr_run_update(c, reg, op, true, e);
+		return msr_run_update(c, reg, op, true, special, e);
 	case REG_RESERVE:
 	case REG_RELEASE:
 	case REG_FORGET:
 		break;
 	}
 	return msr_run_reservation(c, reg, op, e);
+}
+
+static COLD int msr_run_special(
+	struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, struct err *e)
+{
+	return msr_run_access(c, reg, op, true, e);
+}
+
+static inline int msr_run_one(struct backend_cpu *c, struct reg_op *op, struct err *e)
+{
+	const struct msr_reg *reg = msr_regs_find(c->regs, op->addr);
+
+	if (!reg)
+		return REFUSED;
+	return reg->special ? msr_run_special(c, reg, op, e) : msr_run_access(c, reg, op, false, e);
 }
 
 unsigned msr_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
