@@ -169,7 +169,14 @@ newer_than() {
 	[ "$output" -gt "$1" ]
 }
 
-# refreshed: the page has counts, and a time, of after now, without any request
+# more_than COUNT: the page has
+more_than() {
+	value 0
+	[ "$output" -gt "$1" ]
+}
+
+# refreshed: the page has a time of after now, and soon more counts, as others may have the CPU now,
+# without any request
 refreshed() {
 	local now was
 
@@ -179,8 +186,7 @@ refreshed() {
 	until_ok newer_than "$now"
 	field 24 8
 	[ "$output" -le "$(monotonic)" ]
-	value 0
-	[ "$output" -gt "$was" ]
+	until_ok more_than "$was"
 }
 
 # clock_on TARGET: $C counts its nanoseconds, its page is mapped, and ctxsw threads have no part in it

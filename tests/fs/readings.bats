@@ -102,25 +102,34 @@ energy_platform uJ package 0" ]
 	[ ! -e "$MNT/pm_counters" ]
 }
 
-@test "energy is for root, and for energy_group" {
-	serve --backend=sim:skylake
-	files="$MNT/pmu/energy $MNT/pm_counters/energy"
-	for f in $files; do
+# shared_by KEY FILE...: the files are root's, and those of the group in config/KEY
+shared_by() {
+	local key=$1 f
+
+	shift
+	put ok "$MNT/config/$key" none
+	for f; do
 		[ "$(stat -c '%a %g' "$f")" = "400 0" ]
 		run -0 setpriv --reuid=65534 --regid=$GID --clear-groups sh -c 'cat "$1" 2>&1 || :' - "$f"
 		[[ $output = *"Permission denied"* ]]
 	done
-	put ok "$MNT/config/energy_group" $GID
-	for f in $files; do
+	put ok "$MNT/config/$key" $GID
+	for f; do
 		[ "$(stat -c '%a %g' "$f")" = "440 $GID" ]
 		run -0 bounded setpriv --reuid=65534 --regid=$GID --clear-groups cat "$f"
 		run -1 setpriv --reuid=65534 --regid=65534 --clear-groups cat "$f"
 	done
-	put ok "$MNT/config/energy_group" any
-	for f in $files; do
+	put ok "$MNT/config/$key" any
+	for f; do
 		run -0 bounded setpriv --reuid=65534 --regid=65534 --clear-groups cat "$f"
+		run -2 setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'echo 1 > "$1"' - "$f"
 	done
-	run -2 setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'echo 1 > "$1"' - "$MNT/pmu/energy"
+}
+
+@test "energy is for root, and for energy_group; other readings for sys_group" {
+	serve --backend=sim:skylake
+	shared_by energy_group "$MNT/pmu/energy" "$MNT/pm_counters/energy"
+	shared_by sys_group "$MNT/pmu/readings"
 }
 
 @test "pm_counters has the joules and watts of the machine in Slurm's form" {

@@ -13,6 +13,7 @@ mkdir -p $mnt
 . ./perf.sh
 . ./pfm.sh
 . ./background.sh
+. ./readings.sh
 
 # While the host stops a CPU of the guest in a thread of the daemon, that thread seems to run. With the
 # limit of real-time threads, the scheduler could then take the CPU from it between the stop of one set
@@ -360,6 +361,10 @@ background)
 	*) global=0xc0000301 ;;
 	esac
 	background
+	;;
+
+readings)
+	readings
 	;;
 
 moved)

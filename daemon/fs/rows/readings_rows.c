@@ -12,6 +12,16 @@
 #include "daemon/fs/requests/readings_request.h"
 #include "daemon/fs/tree/fs_state.h"
 
+static const struct group_rule *readings_rows_sys_group(const struct fs *fs)
+{
+	return &fs->config.sys_group;
+}
+
+static const struct group_rule *readings_rows_energy_group(const struct fs *fs)
+{
+	return &fs->config.energy_group;
+}
+
 static bool readings_rows_exist(const struct fs *fs)
 {
 	return fs->be->pmu->nfrees;
@@ -161,14 +171,15 @@ static int readings_rows_read_node(struct call *call, struct text *out, struct e
 }
 
 #define PM_ROW(nm)                                                                                 \
-	FILE_ROW(DIR_PM, nm, 0400), .fresh = true, .energy = true,                                 \
+	FILE_ROW(DIR_PM, nm, 0400), .fresh = true, .readers = readings_rows_energy_group,                                 \
 				    .exists = readings_rows_have_energy,                           \
 				    .read = readings_rows_read_node
 
 const struct row rows_readings[] = {
-	{FILE_ROW(DIR_PMU, "readings", 0444), .fresh = true, .exists = readings_rows_exist,
+	{FILE_ROW(DIR_PMU, "readings", 0400), .fresh = true, .readers = readings_rows_sys_group,
+		.exists = readings_rows_exist,
 		.read = readings_rows_read},
-	{FILE_ROW(DIR_PMU, "energy", 0400), .fresh = true, .energy = true,
+	{FILE_ROW(DIR_PMU, "energy", 0400), .fresh = true, .readers = readings_rows_energy_group,
 		.exists = readings_rows_have_energy, .read = readings_rows_read_energy},
 	{DIR_ROW(DIR_ROOT, DIR_PM, "pm_counters", 0555), .exists = readings_rows_have_energy},
 	{PM_ROW("energy")},

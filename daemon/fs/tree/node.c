@@ -83,7 +83,7 @@ int node_call(struct fs *fs, fuse_req_t req, fuse_ino_t ino, struct call *call)
 	return node_attach(call);
 }
 
-static void node_share_energy(const struct group_rule *group, struct stat *st)
+static void node_share(const struct group_rule *group, struct stat *st)
 {
 	if (group->kind == GROUP_ANY) {
 		st->st_mode |= S_IRGRP | S_IROTH;
@@ -113,8 +113,8 @@ void node_attr(const struct call *call, struct stat *st)
 		.st_mtim = t,
 		.st_ctim = t,
 	};
-	if (row->energy)
-		node_share_energy(&call->fs->config.energy_group, st);
+	if (row->readers)
+		node_share(row->readers(call->fs), st);
 	if (row->size)
 		st->st_size = (off_t)row->size(call);
 }

@@ -20,6 +20,7 @@ struct command;
 struct file;
 struct fs;
 struct fs_context;
+struct group_rule;
 struct pfm_msg;
 struct shared;
 
@@ -69,8 +70,8 @@ struct row {
 	bool virtual;
 	/* Made when it is read: its times are those of now. */
 	bool fresh;
-	/* For the group in config/energy_group, too, which may read it. */
-	bool energy;
+	/* A group of the configuration may read it, too. NULL: none. */
+	const struct group_rule *(*readers)(const struct fs *fs);
 	/* NULL: it always does. */
 	bool (*exists)(const struct fs *fs);
 	/* Each open makes a context, which ends with the open file; see clone_rows.c. */
