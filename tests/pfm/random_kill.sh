@@ -5,6 +5,8 @@
 # After each, nothing may be left: no context and no process, with whose namespace a private mount
 # ends. Root's; BUILD is the build directory. SEED has the same moments again.
 set -u
+# Under nohup, SIGHUP would end nothing.
+[ -n "${HUP_ENDS-}" ] || HUP_ENDS=1 exec env --default-signal=HUP "$0" "$@"
 build=$(realpath "${BUILD:?}")
 times=${1:-1000}
 seed=${SEED:-$RANDOM}

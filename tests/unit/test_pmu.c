@@ -625,10 +625,10 @@ static void test_validate_netburst(void **state)
 	assert_int_equal(pmu_validate(&good, &e), -EINVAL);
 }
 
-/* What no PMU has: EFER, LSTAR, DS_AREA, DEBUGCTL, SYSENTER, MISC_ENABLE, PEBS_ENABLE,
+/* What no PMU has: EFER, LSTAR, DS_AREA, DEBUGCTL, LBR_SELECT, SYSENTER, MISC_ENABLE, PEBS_ENABLE,
  * PEBS_DATA_CFG, APIC_BASE, SYSCFG, HWCR, and the register that sets bits of GLOBAL_STATUS. */
 static const uint32_t attacks[] = {0xc0000080, 0xc0000082, 0x600, 0x1d9, 0x174, 0x175, 0x176, 0x1a0,
-	0x3f1, 0x3f2, 0x1b, 0xc0010010, 0xc0010015, 0x391};
+	0x3f1, 0x3f2, 0x1c8, 0x1c9, 0x1b, 0xc0010010, 0xc0010015, 0x391};
 
 /* In each role, of each model: it is refused, and it is not writable. */
 static void test_validate_attacks(void **state)
