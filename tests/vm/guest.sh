@@ -157,6 +157,11 @@ intel2)
 	exact 1 0x5100c0 1
 	sets 'pmc16 0x22'
 	;;
+intel5)
+	pmu=intel_arch_v5 global=0x38f
+	exact 7 0x5100c0 7
+	sets "$four"
+	;;
 amdv2)
 	pmu=amd64_v2 global=0xc0000301
 	exact 0 0x5100c0 0
