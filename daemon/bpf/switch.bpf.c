@@ -92,6 +92,9 @@ struct task_struct {
  * that is not running. */
 #define REVOKED_NS 200000
 
+/* The longest clock tick, of CONFIG_HZ=100. */
+#define SCHED_TICK_MAX_NS 10000000
+
 /* The state at the last switch of a thread, and only then. */
 #define TASK_DEAD 0x80
 
@@ -360,15 +363,16 @@ static void switch_note_stalled(
 	switch_note_unrestored(c, cpu, n);
 }
 
-/* @prev leaves, with which the ctxsw thread was woken: the clock tick has found it in user mode
- * meanwhile. */
+/* @prev leaves, with which the ctxsw thread was woken: clock ticks have found it in user mode
+ * meanwhile. A single one may have come together with the interrupt that wakes the ctxsw thread,
+ * before any user code. */
 static void switch_note_waited(
 	const struct sched_cpu *c, sched_u32 cpu, const struct task_struct *prev)
 {
 	sched_u32 n = c->slot;
 
 	if (!c->ctxsw_tid || !c->wakeup_pending || c->task != (sched_u64)prev ||
-		prev->utime == c->utime)
+		prev->utime - c->utime <= SCHED_TICK_MAX_NS)
 		return;
 	if (c->active_slot && c->active_slot != n)
 		switch_slot(c->active_slot)->stalled++;
@@ -416,6 +420,8 @@ static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struc
 	}
 	if (changed && switch_is_late(c, n, next))
 		c->late++;
+	/* Of a thread that comes while a wakeup is pending, too. */
+	c->utime = next->utime;
 	switch_note_stalled(c, cpu, n, next);
 	if (changed && n)
 		switch_note_uncounted(c, cpu, n);

@@ -24,8 +24,11 @@ void ctxsw_gap_account(const struct ctxsw_thread *ct, struct task_ctx *task)
 
 void ctxsw_gap_begins_later(const struct ctxsw_thread *ct, struct task_ctx *task)
 {
-	if (!task->ec->ctx.gap.open)
-		task->counted_until = sched_slot(ct->shared->sched, task->slot)->runtime_out;
+	const struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);
+
+	/* What it ran while this thread had to wait is a gap that is not open yet. */
+	if (!task->ec->ctx.gap.open && !ctxsw_load_word(&s->stalled))
+		task->counted_until = s->runtime_out;
 }
 
 /* The sum is read first: what was seen to have left by then has left with as much. */
