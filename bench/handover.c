@@ -14,20 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/nsec.h"
+
 enum { SITE_EVERY_NS = 300000 }; /* between two rounds, in which the site counts */
 
 struct ctx {
 	char dir[4000];
 	int ctl, state;
 };
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static int open_in(const struct ctx *c, const char *name, int flags)
 {
@@ -67,10 +61,10 @@ static void make(struct ctx *c, const char *mnt, const char *name, const char *p
 
 static uint64_t timed(int fd, const char *what)
 {
-	uint64_t t = now();
+	uint64_t t = nsec_now(CLOCK_MONOTONIC);
 
 	put(fd, what);
-	return now() - t;
+	return nsec_now(CLOCK_MONOTONIC) - t;
 }
 
 static void await_running(const struct ctx *c)
@@ -127,10 +121,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < n; i++) {
 		nanosleep(&pause, NULL);
 		yields[i] = timed(job.ctl, load);
-		resumes[i] = now();
+		resumes[i] = nsec_now(CLOCK_MONOTONIC);
 		put(job.ctl, "unload");
 		await_running(&site);
-		resumes[i] = now() - resumes[i];
+		resumes[i] = nsec_now(CLOCK_MONOTONIC) - resumes[i];
 	}
 	print("load of a free CPU", alone, n);
 	print("load where a background context yields", yields, n);

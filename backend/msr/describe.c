@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "backend/msr/msr_i.h"
 #include "backend/pmu/catalog.h"
 #include "backend/pmu/detect.h"
 
@@ -91,12 +92,10 @@ static int describe_one(struct msr_types *t, struct msr_io *io, unsigned cpu, st
  * none. */
 static void describe_free(struct msr_types *t, struct msr_io *io)
 {
-	struct describe_target target = {.io = io};
+	struct describe_target target = {.io = io, .cpu = msr_first_online(io)};
 	struct pmu_cpu query = describe_query(&target);
 	struct err e;
 
-	while (target.cpu < t->limit && !io->ops->cpu_online(io, target.cpu))
-		target.cpu++;
 	target.handle = target.cpu < t->limit ? io->ops->open(io, target.cpu, &e) : -1;
 	if (target.handle < 0) {
 		t->of[0].pmu.nfrees = 0;

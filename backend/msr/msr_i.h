@@ -130,7 +130,7 @@ unsigned msr_first_online(struct msr_io *io);
 int msr_access_failed(
 	const struct backend_cpu *c, const struct msr_reg *reg, int rc, struct err *e);
 
-/* Whether selector @addr of @pmu with @value interrupts, so that it is the kernel's. NULL: x86. */
+/* Whether selector @addr of @pmu with @value interrupts, so that it is the kernel's. */
 bool msr_owner_interrupts(const struct pmu *pmu, uint32_t addr, uint64_t value);
 
 /*

@@ -34,7 +34,7 @@ static bool owner_counts_cycles(uint32_t addr, uint64_t value)
 
 bool msr_owner_interrupts(const struct pmu *pmu, uint32_t addr, uint64_t value)
 {
-	if (pmu && pmu->space == PMU_SPACE_IPF)
+	if (pmu->space == PMU_SPACE_IPF)
 		return value & IPF_OI;
 	if (owner_is_cccr(addr))
 		return value & CCCR_OVF_PMI;

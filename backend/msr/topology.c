@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { EAX, EBX, ECX, EDX };
+#include "backend/pmu/model.h"
 
 enum {
 	LEVEL_THREAD = 1, /* ECX 15:8 of leaf 0xB. */

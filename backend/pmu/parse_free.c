@@ -17,14 +17,6 @@ static const char *const free_units[] = {[PMU_UNIT_TICKS] = "ticks",
 	[PMU_UNIT_RAPL_AMD] = "rapl_amd",
 	NULL};
 
-static const char *const free_scopes[] = {[PMU_SCOPE_THREAD] = "thread",
-	[PMU_SCOPE_CORE] = "core",
-	[PMU_SCOPE_CCX] = "ccx",
-	[PMU_SCOPE_PACKAGE] = "package",
-	NULL};
-
-static const char *const free_vendors[] = {[PMU_INTEL] = "intel", [PMU_AMD] = "amd", NULL};
-
 static const char *const free_features[] = {[FEATURE_NONE] = "none",
 	[FEATURE_TSC] = "tsc",
 	[FEATURE_APERFMPERF] = "aperfmperf",
@@ -59,8 +51,8 @@ int parse_free_line(struct slice line, bool conditions, struct free_line *f, str
 		[FREE_SHIFT] = {"shift", KEY_NUMBER, 63},
 		[FREE_VALID] = {"valid", KEY_NUMBER, UINT64_MAX},
 		[FREE_UNIT] = {"unit", KEY_WORD, .required = true, .words = free_units},
-		[FREE_SCOPE] = {"scope", KEY_WORD, .required = true, .words = free_scopes},
-		[FREE_VENDOR] = {"vendor", KEY_WORD, .words = free_vendors},
+		[FREE_SCOPE] = {"scope", KEY_WORD, .required = true, .words = parse_scope_words},
+		[FREE_VENDOR] = {"vendor", KEY_WORD, .words = parse_vendor_words},
 		[FREE_FAMILY] = {"family", KEY_LIST},
 		[FREE_MODELS] = {"models", KEY_LIST},
 		[FREE_IF] = {"if", KEY_WORD, .words = free_features},

@@ -20,6 +20,9 @@ struct parse {
 	unsigned pmu_line;
 };
 
+/* Values of scope= and vendor=, by enum pmu_scope and enum pmu_vendor; NULL ends them. */
+extern const char *const parse_scope_words[], *const parse_vendor_words[];
+
 int parse_pmu(struct parse *p, struct slice line, struct err *e);
 int parse_space(struct parse *p, struct slice line, struct err *e);
 int parse_rate(struct parse *p, struct slice line, struct err *e);

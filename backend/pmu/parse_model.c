@@ -32,12 +32,13 @@ int parse_rate(struct parse *p, struct slice line, struct err *e)
 	return num_u64(slice_trim(line), &p->pmu.max_rate, e);
 }
 
+const char *const parse_vendor_words[] = {[PMU_INTEL] = "intel", [PMU_AMD] = "amd", NULL};
+
 int parse_detect(struct parse *p, struct slice line, struct err *e)
 {
-	static const char *const vendors[] = {[PMU_INTEL] = "intel", [PMU_AMD] = "amd", NULL};
 	enum { VENDOR, VERSION, MAX_VERSION, FAMILY, MODELS, BARE, N };
 	struct key keys[N] = {
-		[VENDOR] = {"vendor", KEY_WORD, .required = true, .words = vendors},
+		[VENDOR] = {"vendor", KEY_WORD, .required = true, .words = parse_vendor_words},
 		[VERSION] = {"version", KEY_NUMBER, 255, true},
 		[MAX_VERSION] = {"max_version", KEY_NUMBER, 255},
 		[FAMILY] = {"family", KEY_LIST},

@@ -18,7 +18,7 @@ static const char *const parse_of_words[] = {[OF_GP] = "gp",
 	[OF_UMC] = "umc",
 	NULL};
 
-static const char *const parse_scope_words[] = {[PMU_SCOPE_THREAD] = "thread",
+const char *const parse_scope_words[] = {[PMU_SCOPE_THREAD] = "thread",
 	[PMU_SCOPE_CORE] = "core",
 	[PMU_SCOPE_CCX] = "ccx",
 	[PMU_SCOPE_PACKAGE] = "package",

@@ -27,9 +27,8 @@ static int load_check_scope(const struct context *ctx, struct err *e)
 		for_each_row (d, im.pmds)
 			if (ctx->pmu->pmds[d].scope > PMU_SCOPE_CORE)
 				return err_set(e, EINVAL,
-					"pmd%u counts for all CPUs of a package or cache: load it "
-					"on "
-					"a CPU, by load cpu=",
+					"pmd%u counts for all CPUs of a package or cache: "
+					"load it on a CPU, by load cpu=",
 					ctx->pmu->pmds[d].num);
 	}
 	return 0;

@@ -18,15 +18,15 @@ bool selector_enabled(const struct context *ctx, unsigned p)
 	return ctx->res->hw.sel[p] & ctx->res->hw.mask[p] & ctx->pmu->pmcs[p].enable;
 }
 
-/* It has a counter that the global control does not stop, as those of a package. */
-static bool freeze_is_apart(const struct context *ctx, unsigned p)
+/* Selectors of counters that the global control does not stop, as those of a package. */
+static pmu_rows freeze_apart(const struct context *ctx)
 {
-	const struct pmu *pmu = ctx->pmu;
+	pmu_rows pmds = 0;
 
 	for_each_row (d, ctx->res->hw.pmds)
-		if (pmu->pmds[d].global < 0 && selectors_of(ctx, ROW(d)) & ROW(p))
-			return true;
-	return false;
+		if (ctx->pmu->pmds[d].global < 0)
+			pmds |= ROW(d);
+	return selectors_of(ctx, pmds);
 }
 
 static void freeze_plan_selector(const struct context *ctx, unsigned p, struct plan *plan)
@@ -55,8 +55,8 @@ void freeze_plan(const struct context *ctx, struct plan *plan)
 		return;
 	}
 	plan_add(plan, REG_UPDATE, ctx->pmu->global_ctrl, 0, ctx->res->hw.global);
-	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
-		if (selector_enabled(ctx, p) && freeze_is_apart(ctx, p))
+	for_each_row (p, freeze_apart(ctx))
+		if (selector_enabled(ctx, p))
 			freeze_plan_selector(ctx, p, plan);
 }
 

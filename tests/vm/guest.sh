@@ -99,6 +99,13 @@ registers_of() { # CPU...
 			}
 		}' "$(awk '$3 == "msr" { print $4 }' $mnt/pmu/pmcs $mnt/pmu/pmds) $global" "$@"
 }
+# The address of its global control, or nothing
+global_of() { # PMU
+	case $1 in
+	intel*) echo 0x38f ;;
+	amd64_v2) echo 0xc0000301 ;;
+	esac
+}
 registers() { registers_of 1; }
 both_cpus() { registers_of 0 1; }
 
@@ -344,27 +351,21 @@ sampled)
 	;;
 
 threads)
-	case $2 in
-	intel*) global=0x38f ;;
-	amd64_v2) global=0xc0000301 ;;
-	*) global= ;;
-	esac
+	global=$(global_of "$2")
 	threads "$2"
 	;;
 
 pfm)
+	global=$(global_of "$2")
 	case $2 in
-	intel*) global=0x38f selector=0x186 ;;
-	*) global=0xc0000301 selector=0xc0010200 ;;
+	intel*) selector=0x186 ;;
+	*) selector=0xc0010200 ;;
 	esac
 	pfm "$2" $selector
 	;;
 
 background)
-	case $2 in
-	intel*) global=0x38f ;;
-	*) global=0xc0000301 ;;
-	esac
+	global=$(global_of "$2")
 	background
 	;;
 

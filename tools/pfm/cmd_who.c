@@ -206,10 +206,9 @@ static void who_simple(struct who_item *item, const char *state, const char *sen
 
 static const struct pfm_pmu *who_pmu(const struct who *w, const struct cpus_line *c)
 {
-	for (unsigned i = 0; i < w->pmus.ntypes; i++)
-		if (slice_is(c->type, w->pmus.types[i].type))
-			return &w->pmus.types[i];
-	return &w->pmus.common;
+	const struct pfm_pmu *pmu = pmus_of_type(&w->pmus, c->type);
+
+	return pmu ? pmu : &w->pmus.common;
 }
 
 /* Each counter that other software uses, then the others. */

@@ -8,12 +8,13 @@
 /* Adds a plan for CPUs of that type, unless there is one. */
 static void load_plan_add(struct plans *plans, const struct pmus *pmus, struct slice type)
 {
+	const struct pfm_pmu *pmu = pmus_of_type(pmus, type);
+
 	for (unsigned i = 0; i < plans->n; i++)
-		if (slice_is(type, plans->all[i].pmu->type))
+		if (plans->all[i].pmu == pmu)
 			return;
-	for (unsigned i = 0; i < pmus->ntypes; i++)
-		if (slice_is(type, pmus->types[i].type))
-			plans->all[plans->n++].pmu = &pmus->types[i];
+	if (pmu)
+		plans->all[plans->n++].pmu = pmu;
 }
 
 static bool load_plan_has(const struct places *places, int cpu)

@@ -197,6 +197,14 @@ void pmus_free(struct pmus *p)
 	p->ntypes = 0;
 }
 
+const struct pfm_pmu *pmus_of_type(const struct pmus *p, struct slice type)
+{
+	for (unsigned i = 0; i < p->ntypes; i++)
+		if (slice_is(type, p->types[i].type))
+			return &p->types[i];
+	return NULL;
+}
+
 int pmus_find(const struct pmus *p, const char *type, const struct pfm_pmu **pmu, struct err *e)
 {
 	TEXT_CLEANUP struct text known = {0};

@@ -25,6 +25,9 @@ struct pmus {
 int load_pmus(const struct tree *t, struct pmus *p, struct err *e);
 void pmus_free(struct pmus *p);
 
+/* The PMU of the CPUs of @type, which cpus tells; NULL: none. */
+const struct pfm_pmu *pmus_of_type(const struct pmus *p, struct slice type);
+
 /* The PMU of the CPUs of @type, which may be Linux's name of it. -EINVAL: there is no such type. */
 int pmus_find(const struct pmus *p, const char *type, const struct pfm_pmu **pmu, struct err *e);
 

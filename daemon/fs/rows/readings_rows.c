@@ -51,21 +51,12 @@ static void readings_rows_print_one(void *arg, const struct reading_value *v)
 		text_printf(out, "%" PRIu64 "\n", v->value);
 }
 
+/* Of pmu/energy, or pmu/readings. */
 static int readings_rows_print(
 	struct readings *r, const struct row *row, struct text *out, struct err *e)
 {
-	(void)row;
 	(void)e;
-	readings_scan(r, false, readings_rows_print_one, out);
-	return 0;
-}
-
-static int readings_rows_print_energy(
-	struct readings *r, const struct row *row, struct text *out, struct err *e)
-{
-	(void)row;
-	(void)e;
-	readings_scan(r, true, readings_rows_print_one, out);
+	readings_scan(r, strcmp(row->name, "energy") == 0, readings_rows_print_one, out);
 	return 0;
 }
 
@@ -73,12 +64,6 @@ static int readings_rows_read(struct call *call, struct text *out, struct err *e
 {
 	(void)out;
 	return readings_request_begin(call, readings_rows_print, e);
-}
-
-static int readings_rows_read_energy(struct call *call, struct text *out, struct err *e)
-{
-	(void)out;
-	return readings_request_begin(call, readings_rows_print_energy, e);
 }
 
 /* --- pm_counters/ */
@@ -171,16 +156,15 @@ static int readings_rows_read_node(struct call *call, struct text *out, struct e
 }
 
 #define PM_ROW(nm)                                                                                 \
-	FILE_ROW(DIR_PM, nm, 0400), .fresh = true, .readers = readings_rows_energy_group,                                 \
+	FILE_ROW(DIR_PM, nm, 0400), .fresh = true, .readers = readings_rows_energy_group,          \
 				    .exists = readings_rows_have_energy,                           \
 				    .read = readings_rows_read_node
 
 const struct row rows_readings[] = {
 	{FILE_ROW(DIR_PMU, "readings", 0400), .fresh = true, .readers = readings_rows_sys_group,
-		.exists = readings_rows_exist,
-		.read = readings_rows_read},
+		.exists = readings_rows_exist, .read = readings_rows_read},
 	{FILE_ROW(DIR_PMU, "energy", 0400), .fresh = true, .readers = readings_rows_energy_group,
-		.exists = readings_rows_have_energy, .read = readings_rows_read_energy},
+		.exists = readings_rows_have_energy, .read = readings_rows_read},
 	{DIR_ROW(DIR_ROOT, DIR_PM, "pm_counters", 0555), .exists = readings_rows_have_energy},
 	{PM_ROW("energy")},
 	{PM_ROW("power")},
