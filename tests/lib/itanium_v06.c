@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "perfmonfs/smpl_correlate.h"
+#include "perfmonfs/smpl_nway.h"
 #include "tests/lib/check.h"
 
 enum {
@@ -393,11 +395,160 @@ static void extensions(void)
 	close(fd);
 }
 
+/* Starts a sampling context: a sample each 1000 ns, which are 3000 cycles; after a restart that
+ * ends masking, the first one after 2000 ns. */
+static void sample_cycles(int fd)
+{
+	pfarg_pmd_t pmd = {.reg_num = 4,
+		.reg_value = (uint64_t)-3000,
+		.reg_short_reset = (uint64_t)-3000,
+		.reg_long_reset = (uint64_t)-6000};
+
+	write_pmc(fd, 4, 0, CYCLES, PFM_REGFL_OVFL_NOTIFY);
+	OK(perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
+	run(fd);
+}
+
+static void take_samples(int fd, uint64_t n)
+{
+	while (n--) {
+		advance(1000);
+		count(fd, 4, 0);
+	}
+}
+
+/* The buffer of a context in two halves, and how many samples make one full. */
+static pfm_nway_smpl_hdr_t *make_halves(uint32_t flags, int *fd, uint64_t *half)
+{
+	struct {
+		pfarg_ctx_t ctx;
+		pfm_nway_smpl_arg_t arg;
+	} both = {.ctx = {.ctx_flags = PFM_FL_SYSTEM_WIDE, .ctx_smpl_buf_id = PFM_NWAY_SMPL_UUID},
+		.arg = {.buf_size = 4096, .buf_flags = flags, .parts = 2}};
+	pfm_nway_smpl_hdr_t *hdr;
+
+	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1));
+	*fd = both.ctx.ctx_fd;
+	hdr = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, *fd, 0);
+	IS(hdr == MAP_FAILED, 0);
+	*half = (hdr->hdr_part_size - hdr->hdr_min_buf_space) / sizeof(pfm_dfl_smpl_entry_t) + 1;
+	sample_cycles(*fd);
+	return hdr;
+}
+
+static void is_notified(int fd)
+{
+	pfm_msg_t msg;
+
+	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	IS(msg.pfm_ovfl_msg.msg_type, PFM_MSG_OVFL);
+}
+
+static void halves_are(const pfm_nway_smpl_hdr_t *hdr, uint32_t first, uint32_t second)
+{
+	IS(hdr->hdr_parts[0].part_state, first);
+	IS(hdr->hdr_parts[1].part_state, second);
+}
+
+/* 6.3.1: while the tool reads a half of the buffer, samples go into the other one, by the short
+ * period. A tool that is late keeps its half: the format cycles in the one that it owns. */
+static void double_buffering(void)
+{
+	uint64_t half;
+	int fd;
+	pfm_nway_smpl_hdr_t *hdr = make_halves(0, &fd, &half);
+
+	take_samples(fd, half);
+	is_notified(fd);
+	halves_are(hdr, PFM_NWAY_PART_FULL, PFM_NWAY_PART_FILLING);
+	take_samples(fd, 1);
+	IS(hdr->hdr_parts[0].part_count, (long long)half);
+	OK(perfmonctl(fd, PFM_RESTART, NULL, 0));
+	halves_are(hdr, PFM_NWAY_PART_FREE, PFM_NWAY_PART_FILLING);
+	IS(hdr->hdr_parts[1].part_count, 1);
+	take_samples(fd, half - 1);
+	is_notified(fd);
+	halves_are(hdr, PFM_NWAY_PART_FILLING, PFM_NWAY_PART_FULL);
+	take_samples(fd, half);
+	is_notified(fd);
+	halves_are(hdr, PFM_NWAY_PART_HELD, PFM_NWAY_PART_FULL);
+	take_samples(fd, 1);
+	OK(perfmonctl(fd, PFM_RESTART, NULL, 0));
+	halves_are(hdr, PFM_NWAY_PART_FILLING, PFM_NWAY_PART_FREE);
+	IS(hdr->hdr_parts[0].part_count, 1);
+	IS(hdr->hdr_lost_samples, (long long)half);
+	munmap(hdr, 4096);
+	close(fd);
+}
+
+/* 6.3.1, with DOUBLE_FMT_MASK_WHEN_FULL: when both halves are full, monitoring is masked until
+ * restart. */
+static void mask_when_full(void)
+{
+	uint64_t half;
+	int fd;
+	pfm_nway_smpl_hdr_t *hdr = make_halves(PFM_NWAY_SMPL_MASK_WHEN_FULL, &fd, &half);
+
+	take_samples(fd, 2 * half);
+	halves_are(hdr, PFM_NWAY_PART_FULL, PFM_NWAY_PART_FULL);
+	is_notified(fd);
+	is_notified(fd);
+	take_samples(fd, half);
+	IS(hdr->hdr_lost_samples + hdr->hdr_lost, 0);
+	OK(perfmonctl(fd, PFM_RESTART, NULL, 0));
+	halves_are(hdr, PFM_NWAY_PART_FILLING, PFM_NWAY_PART_FULL);
+	take_samples(fd, 2);
+	OK(perfmonctl(fd, PFM_STOP, NULL, 0));
+	IS(hdr->hdr_parts[0].part_count, 1);
+	munmap(hdr, 4096);
+	close(fd);
+}
+
+/* 6.3.2: samples are records with a type, between which those of processes would be. A simulated
+ * CPU runs none, so that the samples are of process 0. */
+static void correlation(void)
+{
+	struct {
+		pfarg_ctx_t ctx;
+		pfm_correlate_smpl_arg_t arg;
+	} both = {.ctx = {.ctx_flags = PFM_FL_SYSTEM_WIDE,
+			  .ctx_smpl_buf_id = PFM_CORRELATE_SMPL_UUID},
+		.arg.buf_size = 4096};
+	pfm_correlate_smpl_hdr_t *hdr;
+	const char *at;
+	int fd;
+
+	OK(perfmonctl(0, PFM_CREATE_CONTEXT, &both, 1));
+	fd = both.ctx.ctx_fd;
+	sample_cycles(fd);
+	take_samples(fd, 3);
+	hdr = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	IS(hdr == MAP_FAILED, 0);
+	IS(hdr->hdr_count, 3);
+	IS(hdr->hdr_lost_events, 0);
+	at = (const char *)(hdr + 1);
+	for (unsigned i = 0; i < 3; i++) {
+		pfm_correlate_smpl_rec_t rec;
+		pfm_dfl_smpl_entry_t entry;
+
+		memcpy(&rec, at, sizeof(rec));
+		memcpy(&entry, at + sizeof(rec), sizeof(entry));
+		IS(rec.rec_type, PFM_CORRELATE_SAMPLE);
+		IS(rec.rec_size, sizeof(rec) + sizeof(entry));
+		IS(entry.pid, 0);
+		IS(entry.ovfl_pmd, 4);
+		at += rec.rec_size;
+	}
+	IS(at - (const char *)hdr, (long long)hdr->hdr_cur_offs);
+	munmap(hdr, 4096);
+	close(fd);
+}
+
 int main(void)
 {
 	static void (*const examples[])(void) = {mappings, reset_pmds, smpl_pmds, periods,
 		randomization, overflow_switching, cascading, sublists, monitors, ranges, debugging,
-		extensions};
+		extensions, double_buffering, mask_when_full, correlation};
 
 	run_on(0);
 	for (unsigned i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
