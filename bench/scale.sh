@@ -7,8 +7,6 @@
 # meanwhile.
 ctxs=$tmp/mnt/ctx
 
-daemon_us() { python3 -c 'import sys, time; print(int(time.clock_gettime(~int(sys.argv[1]) << 3 | 2) * 1e6))' "$daemon"; }
-
 # counting NAME TARGET: its counter is about to overflow, at each tick, and never does
 counting() {
 	mkdir -p "$ctxs/$1"

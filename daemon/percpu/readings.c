@@ -377,13 +377,20 @@ static void readings_scan_row(struct readings *r, unsigned row, readings_each *e
 	}
 }
 
-void readings_scan(struct readings *r, bool energy, readings_each *each, void *arg)
+static bool readings_chooses(const struct pmu_free *reg, unsigned which)
+{
+	if ((which & READINGS_PACKAGES) && reg->scope != PMU_SCOPE_PACKAGE)
+		return false;
+	return pmu_unit_is_energy(reg->unit) == ((which & READINGS_ENERGY) != 0);
+}
+
+void readings_scan(struct readings *r, unsigned which, readings_each *each, void *arg)
 {
 	if (!r->pmu->nfrees)
 		return;
 	readings_await_poll(r);
 	readings_open(r, &r->scanner);
 	for (unsigned row = 0; row < r->pmu->nfrees; row++)
-		if (pmu_unit_is_energy(r->pmu->frees[row].unit) == energy)
+		if (readings_chooses(&r->pmu->frees[row], which))
 			readings_scan_row(r, row, each, arg);
 }

@@ -39,10 +39,15 @@ void readings_begin(struct readings *r);
 /* Ends it. NULL is fine. No other function is running. */
 void readings_free(struct readings *r);
 
+enum {
+	READINGS_ENERGY = 1 << 0,   /* Energy; else all but energy. */
+	READINGS_PACKAGES = 1 << 1, /* Registers of packages alone. */
+};
+
 /*
- * Calls @each for every value of energy, or for every other one, in the order of pmu.frees and of
- * CPUs. One thread at a time, and not the session thread: that reads all CPUs.
+ * Calls @each for the values that @which, of the flags above, chooses, in the order of pmu.frees
+ * and of CPUs. One thread at a time, and not the session thread: that reads all CPUs.
  */
-void readings_scan(struct readings *r, bool energy, readings_each *each, void *arg);
+void readings_scan(struct readings *r, unsigned which, readings_each *each, void *arg);
 
 #endif

@@ -132,6 +132,43 @@ shared_by() {
 	shared_by sys_group "$MNT/pmu/readings"
 }
 
+# exported FILE: its samples, as exposition.py prints them
+exported() {
+	bounded cat "$MNT/metrics/$1" >"$BATS_TEST_TMPDIR/$1" || return
+	"$BATS_TEST_DIRNAME/exposition.py" "${1##*.}" "$BATS_TEST_TMPDIR/$1"
+}
+
+@test "metrics/ has what packages count, for those that may read it" {
+	serve --backend=sim:skylake
+	[ "$(ls "$MNT/metrics")" = "node.lp
+node.prom" ]
+	put ok "$MNT/config/energy_group" any
+	put ok "$MNT/config/sys_group" any
+	advance 1000000000
+	uj=$(reading energy energy_package 0)
+	joules=$(printf '%d.%06d' $((uj / 1000000)) $((uj % 1000000)))
+	for form in prom lp; do
+		run -0 exported energy.$form
+		[ "${#lines[@]}" = 5 ]
+		[ "$(grep -c '^perfmonfs_machine_energy_joules_total{' <<<"$output")" = 5 ]
+		grep -Fqx "perfmonfs_machine_energy_joules_total{package=\"0\",reading=\"energy_package\"} $joules" <<<"$output"
+		run -0 exported readings.$form
+		[ "$(sed 's/.*reading="\(.*\)"} .*/\1/' <<<"$output" | xargs)" = \
+			"package_thermal_margin package_c2 package_c3 package_c6 package_c7" ]
+		grep -Fqx "perfmonfs_machine_ticks_total{package=\"0\",reading=\"package_c7\"} $(reading readings package_c7 0)" <<<"$output"
+		grep -Eqx 'perfmonfs_machine_below_limit_celsius\{.*\} 40' <<<"$output"
+	done
+	put ok "$MNT/sim/offline" 0-3
+	run -0 bounded cat "$MNT/metrics/readings.prom"
+	[ -z "$output" ]
+	put ok "$MNT/config/energy_group" none
+	[ ! -e "$MNT/metrics/energy.prom" ]
+	put ok "$MNT/config/energy_group" $GID
+	[ "$(stat -c '%a %g' "$MNT/metrics/energy.prom")" = "440 $GID" ]
+	run -0 bounded setpriv --reuid=65534 --regid=$GID --clear-groups cat "$MNT/metrics/energy.prom"
+	run -1 setpriv --reuid=65534 --regid=65534 --clear-groups cat "$MNT/metrics/energy.prom"
+}
+
 @test "pm_counters has the joules and watts of the machine in Slurm's form" {
 	serve --backend=sim:skylake
 	pm=("$MNT"/pm_counters/{energy,cpu_energy,memory_energy})

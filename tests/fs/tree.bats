@@ -27,9 +27,9 @@ layout() {
 	}' "$BATS_TEST_DIRNAME/../../fs-layout.md" | grep "$1"
 }
 
-# root_rows: the files of every mount
+# root_rows: the files of every mount; metrics/ has those of a group when the group is set
 root_rows() {
-	layout '^[^A-Z]*$' | grep -v '^sys\>\|^sim\>\|^pm_counters\>\|^pmu/energy\>\|^pmu/readings\>'
+	layout '^[^A-Z]*$' | grep -v '^sys\>\|^sim\>\|^pm_counters\>\|^pmu/energy\>\|^pmu/readings\>\|^metrics/[er]'
 }
 
 # sys_rows: with a directory for each of the formats and of the registers that the tree lists

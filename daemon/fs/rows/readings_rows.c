@@ -12,16 +12,6 @@
 #include "daemon/fs/requests/readings_request.h"
 #include "daemon/fs/tree/fs_state.h"
 
-static const struct group_rule *readings_rows_sys_group(const struct fs *fs)
-{
-	return &fs->config.sys_group;
-}
-
-static const struct group_rule *readings_rows_energy_group(const struct fs *fs)
-{
-	return &fs->config.energy_group;
-}
-
 static bool readings_rows_exist(const struct fs *fs)
 {
 	return fs->be->pmu->nfrees;
@@ -56,7 +46,8 @@ static int readings_rows_print(
 	struct readings *r, const struct row *row, struct text *out, struct err *e)
 {
 	(void)e;
-	readings_scan(r, strcmp(row->name, "energy") == 0, readings_rows_print_one, out);
+	readings_scan(r, strcmp(row->name, "energy") == 0 ? READINGS_ENERGY : 0,
+		readings_rows_print_one, out);
 	return 0;
 }
 
@@ -142,7 +133,7 @@ static int readings_rows_print_node(
 	struct readings_rows_sum sum;
 	bool power = strstr(row->name, "power");
 
-	readings_scan(r, true, readings_rows_add, &node);
+	readings_scan(r, READINGS_ENERGY, readings_rows_add, &node);
 	sum = strncmp(row->name, "cpu_", 4) == 0      ? node.packages
 	      : strncmp(row->name, "memory_", 7) == 0 ? node.memory
 						      : readings_rows_whole(&node);
@@ -156,14 +147,14 @@ static int readings_rows_read_node(struct call *call, struct text *out, struct e
 }
 
 #define PM_ROW(nm)                                                                                 \
-	FILE_ROW(DIR_PM, nm, 0400), .fresh = true, .readers = readings_rows_energy_group,          \
+	FILE_ROW(DIR_PM, nm, 0400), .fresh = true, .readers = fs_energy_group,                     \
 				    .exists = readings_rows_have_energy,                           \
 				    .read = readings_rows_read_node
 
 const struct row rows_readings[] = {
-	{FILE_ROW(DIR_PMU, "readings", 0400), .fresh = true, .readers = readings_rows_sys_group,
+	{FILE_ROW(DIR_PMU, "readings", 0400), .fresh = true, .readers = fs_sys_group,
 		.exists = readings_rows_exist, .read = readings_rows_read},
-	{FILE_ROW(DIR_PMU, "energy", 0400), .fresh = true, .readers = readings_rows_energy_group,
+	{FILE_ROW(DIR_PMU, "energy", 0400), .fresh = true, .readers = fs_energy_group,
 		.exists = readings_rows_have_energy, .read = readings_rows_read},
 	{DIR_ROW(DIR_ROOT, DIR_PM, "pm_counters", 0555), .exists = readings_rows_have_energy},
 	{PM_ROW("energy")},

@@ -19,6 +19,7 @@ static const struct row *const rows_lists[] = {
 	rows_context,
 	rows_message,
 	rows_metrics,
+	rows_readings_metrics,
 	rows_total,
 	rows_evtset,
 	rows_live,

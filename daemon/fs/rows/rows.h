@@ -6,8 +6,8 @@
 #include "daemon/fs/tree/row.h"
 
 extern const struct row rows_clone[], rows_config[], rows_context[], rows_evtset[], rows_live[],
-	rows_message[], rows_metrics[], rows_pmu[], rows_readings[], rows_register[], rows_root[],
-	rows_sim[], rows_smpl[], rows_sys[], rows_total[];
+	rows_message[], rows_metrics[], rows_pmu[], rows_readings[], rows_readings_metrics[],
+	rows_register[], rows_root[], rows_sim[], rows_smpl[], rows_sys[], rows_total[];
 
 /* Makes one table of all lists. */
 void rows_collect(struct row_table *table);

@@ -65,4 +65,15 @@ static inline struct fs *fs_of(const struct fs_context *ctx)
 	return container_of(ctx->objs, struct fs, objects);
 }
 
+/* Groups that rows.h's rows are shared with. */
+static inline const struct group_rule *fs_sys_group(const struct fs *fs)
+{
+	return &fs->config.sys_group;
+}
+
+static inline const struct group_rule *fs_energy_group(const struct fs *fs)
+{
+	return &fs->config.energy_group;
+}
+
 #endif
