@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
 # What a scrape costs the daemon; sourced by bench/run, whose functions and variables it uses. Two counts are
-# exported of each of 256 simulated CPUs. Scrapes are so far apart that each reads all counts anew.
+# exported of each of 256 simulated CPUs. Scrapes are so far apart that none shows what the one before has read.
 scrapes=${SCRAPES:-200}
 resident_kib() { awk '/^VmRSS/ { print $2 }' "/proc/$daemon/status"; }
 scrape_all() { # FILE
