@@ -65,9 +65,11 @@ static int write_check_levels(const struct pmu *pmu, unsigned row, uint64_t valu
 	if (ev && ev->both_levels && (value & pmc->enable) && (value & both) != both)
 		return err_set(e, EINVAL,
 			"pmc%u: 0x%" PRIx64 " is %s, which counts at both levels or not at all: "
-			"set both bits of 0x%" PRIx64 "%s",
-			pmc->num, value, ev->name, both,
-			rights->kernel ? "" : ", which needs config/allow_kernel");
+			"write 0x%" PRIx64 "%s",
+			pmc->num, value, ev->name, value | both,
+			rights->kernel ? ""
+				       : ", for which config/allow_kernel must grant you the "
+					 "kernel level, or choose another event");
 	return 0;
 }
 

@@ -56,6 +56,35 @@ load common
 	[[ $output == *nonsense* ]]
 }
 
+@test "a wrong option: one line, which names it and the help of the command" {
+	local name args line
+
+	while read -r name args; do
+		# shellcheck disable=SC2086 # words
+		run -125 pfm "$name" $args
+		[ "${#lines[@]}" = 1 ]
+		[[ $output == "pfm $name: ${args##* }: "*"\`pfm help $name\`" ]]
+	done <<-'END'
+		stat --nonsense
+		stat -e
+		top -s 1 -d
+		record --nonsense
+		record -F
+		report --nonsense
+		report --sort
+		report recorded more
+		list --nonsense
+		list --type
+		list cycles more
+		encode --type
+		decode --mount
+		who --nonsense
+		who more
+		check -m
+		check more
+	END
+}
+
 @test "the version" {
 	run -0 pfm --version
 	[[ ${lines[0]} =~ ^pfm\ [0-9]+\.[0-9]+\.[0-9]+$ ]]

@@ -390,6 +390,7 @@ sleeps() {
 	run -125 pfm stat --mount="$MNT" true
 	[[ $output == *-C* ]]
 	run -125 pfm stat --mount="$MNT" -C 99999 -- true
+	[[ $output == *"see \`pfm who\`" ]]
 	run -125 pfm stat --mount="$MNT" -C x -- true
 	[[ $output == *"-C x: give numbers, like -C 0-3,8"* ]]
 	run -125 pfm stat --mount="$MNT" -C 1 -a -- true

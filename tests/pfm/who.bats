@@ -74,6 +74,19 @@ for line in sys.stdin:
 	kill $!
 }
 
+@test "perf: the children of a context, loaded by the same process" {
+	serve --backend=perf
+	new mine
+	put ok "$C/pmc/0" page-faults:u
+	python3 -c 'import threading, time
+threading.Thread(target=time.sleep, args=[1000]).start()' 3>&- &
+	until_ok eval "[ -e /proc/$!/task ] && [ \$(ls /proc/$!/task | wc -l) = 2 ]"
+	ctl "load pid=$!"
+	who -j
+	kill -KILL $!
+	[ "$(grep -o '"pid":[1-9][0-9]*' <<<"$output" | uniq -c | awk '{ print $1 }')" = 2 ]
+}
+
 @test "perf: a program cannot command the terminal by its name" {
 	serve --backend=perf
 	new mine

@@ -19,6 +19,7 @@
 #include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/text/wrap.h"
+#include "tools/pfm/text/usage.h"
 #include "tools/pfm/tree/cpus.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
@@ -267,15 +268,15 @@ static int check_main(int argc, char **argv, struct err *e)
 	const char *mount = NULL;
 	int option, rc;
 
-	opterr = 0;
 	optind = 1;
 	while ((option = getopt_long(argc, argv, MOUNT_OPTION_LETTER, check_options, NULL)) != -1) {
 		if (option != 'm')
-			return err_set(e, EINVAL, "%s: see `pfm help check`", argv[optind - 1]);
+			return usage_refuse_option(argv, e);
 		mount = optarg;
 	}
 	if (argv[optind])
-		return err_set(e, EINVAL, "%s: see `pfm help check`", argv[optind]);
+		return err_set(e, EINVAL, "%s: pfm check takes options alone; see `pfm help check`",
+			argv[optind]);
 	rc = tree_open(&c.tree, mount, e);
 	if (rc == 0)
 		rc = check_all(&c, e);

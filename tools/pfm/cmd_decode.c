@@ -12,6 +12,7 @@
 #include "tools/pfm/events/event_name.h"
 #include "tools/pfm/events/libpfm.h"
 #include "tools/pfm/load_pmu.h"
+#include "tools/pfm/text/usage.h"
 
 /* Fields of an event select. */
 enum { UMASK = 8, CMASK = 24, EVENT_HIGH = 32, CLASS = 56 };
@@ -150,7 +151,7 @@ static int decode_run(int argc, char **argv, struct err *e)
 		c == 'P' || c == 'T')
 		*(c == 'm' ? &mount : c == 'P' ? &libpfm : &type) = optarg;
 	if (c != -1)
-		return err_set(e, EINVAL, "see pfm help decode");
+		return usage_refuse_option(argv, e);
 	if (optind == argc)
 		return err_set(e, EINVAL, "give a value; see pfm help decode");
 	rc = decode_check_libpfm(libpfm, e);

@@ -8,6 +8,7 @@
 #include "tools/pfm/command.h"
 #include "tools/pfm/events/assign.h"
 #include "tools/pfm/load_pmu.h"
+#include "tools/pfm/text/usage.h"
 
 struct encode_options {
 	const char *mount;
@@ -36,7 +37,7 @@ static int encode_parse_options(int argc, char **argv, struct encode_options *o,
 		else if (c == 'T')
 			o->type = optarg;
 		else
-			return err_set(e, EINVAL, "see pfm help encode");
+			return usage_refuse_option(argv, e);
 	}
 	return optind < argc ? 0 : err_set(e, EINVAL, "give an event; see pfm help encode");
 }

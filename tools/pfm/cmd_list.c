@@ -9,6 +9,7 @@
 #include "tools/pfm/events/event.h"
 #include "tools/pfm/events/libpfm.h"
 #include "tools/pfm/load_pmu.h"
+#include "tools/pfm/text/usage.h"
 
 struct list {
 	const struct pfm_pmu *pmu;
@@ -185,8 +186,11 @@ static int list_run(int argc, char **argv, struct err *e)
 	while ((c = getopt_long(argc, argv, "+" MOUNT_OPTION_LETTER, long_options, NULL)) == 'm' ||
 		c == 'T')
 		*(c == 'm' ? &mount : &type) = optarg;
-	if (c != -1 || argc - optind > 1)
-		return err_set(e, EINVAL, "see pfm help list");
+	if (c != -1)
+		return usage_refuse_option(argv, e);
+	if (argc - optind > 1)
+		return err_set(
+			e, EINVAL, "%s: give one word; see `pfm help list`", argv[optind + 1]);
 	rc = load_pmus_of(mount, &pmus, e);
 	if (rc < 0)
 		return rc;

@@ -22,6 +22,7 @@
 #include "tools/pfm/stat/launch.h"
 #include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/signals.h"
+#include "tools/pfm/text/usage.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
@@ -62,7 +63,7 @@ static int record_number(
 	return num_within(slice_of(text), 1, max, v, e) < 0 ? err_prefix(e, "%s", what) : 0;
 }
 
-static int record_option(struct record_options *o, int opt, struct err *e)
+static int record_option(struct record_options *o, int opt, char **argv, struct err *e)
 {
 	int rc = place_options_set(&o->where, opt, optarg, e);
 
@@ -83,7 +84,7 @@ static int record_option(struct record_options *o, int opt, struct err *e)
 		o->stacks = true;
 		return 0;
 	default:
-		return err_set(e, EINVAL, "wrong usage: see `pfm help record`");
+		return usage_refuse_option(argv, e);
 	}
 }
 
@@ -95,7 +96,7 @@ static int record_parse(struct record_options *o, int argc, char **argv, struct 
 	optind = 1;
 	while ((opt = getopt_long(
 			argc, argv, "+F:c:e:o:g" PLACE_OPTIONS_LETTERS, record_long, NULL)) != -1)
-		if (record_option(o, opt, e) < 0)
+		if (record_option(o, opt, argv, e) < 0)
 			return -e->no;
 	o->command = optind < argc ? argv + optind : NULL;
 	if (o->hz && o->period)

@@ -9,6 +9,7 @@
 
 #include "tools/pfm/command.h"
 #include "tools/pfm/samples/reports.h"
+#include "tools/pfm/text/usage.h"
 
 /* The outputs besides the texts for people, which are written if none is wanted. */
 enum report_output {
@@ -62,11 +63,6 @@ static const struct option report_long[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static int report_usage(struct err *e)
-{
-	return err_set(e, EINVAL, "wrong usage: see `pfm help report`");
-}
-
 static int report_set_tree(struct report_options *o, const char *order, struct err *e)
 {
 	o->tree = true;
@@ -86,7 +82,7 @@ static int report_set_limit(struct report_options *o, const char *text, struct e
 	return 0;
 }
 
-static int report_option(struct report_options *o, int opt, struct err *e)
+static int report_option(struct report_options *o, int opt, char **argv, struct err *e)
 {
 	switch (opt) {
 	case REPORT_SORT:
@@ -102,7 +98,7 @@ static int report_option(struct report_options *o, int opt, struct err *e)
 		break;
 	}
 	if (opt < REPORT_FIRST || opt >= REPORT_SORT)
-		return report_usage(e);
+		return usage_refuse_option(argv, e);
 	o->output[opt - REPORT_FIRST] = optarg ? optarg : "-";
 	return 0;
 }
@@ -113,10 +109,12 @@ static int report_parse(struct report_options *o, int argc, char **argv, struct 
 
 	flat_parse_keys(&o->keys, "command,object,function", e);
 	while ((opt = getopt_long(argc, argv, "", report_long, NULL)) != -1)
-		if (report_option(o, opt, e) < 0)
+		if (report_option(o, opt, argv, e) < 0)
 			return -e->no;
 	o->file = optind < argc ? argv[optind++] : "pfm.data";
-	return optind < argc ? report_usage(e) : 0;
+	if (optind < argc)
+		return err_set(e, EINVAL, "%s: give one file; see `pfm help report`", argv[optind]);
+	return 0;
 }
 
 static int report_write_to(const struct recording *r, const struct report_options *o,

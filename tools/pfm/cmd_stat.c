@@ -99,7 +99,8 @@ static int stat_open_output(struct stat_run *s, struct err *e)
 		s->report.out = fopen(s->options.output, "we");
 		return s->report.out
 			       ? 0
-			       : err_set(e, errno, "%s: %s", s->options.output, err_name(errno));
+			       : err_set(e, errno, "cannot write %s: %s (-o FILE names another)",
+					 s->options.output, err_name(errno));
 	}
 	fd = fcntl(s->options.command || s->options.compare ? STDERR_FILENO : STDOUT_FILENO,
 		F_DUPFD_CLOEXEC, 0);

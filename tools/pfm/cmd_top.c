@@ -21,6 +21,7 @@
 #include "tools/pfm/top/rows.h"
 #include "tools/pfm/top/screen.h"
 #include "tools/pfm/top/table.h"
+#include "tools/pfm/text/usage.h"
 #include "tools/pfm/tree/tree.h"
 
 enum { TOP_INTERVAL_MIN_MS = 100, TOP_HEAD_LINES = 3, TOP_CTRL_C = 3 };
@@ -147,14 +148,10 @@ static int top_parse(struct top_run *r, int argc, char **argv, struct err *e)
 {
 	int c, rc = 0;
 
-	opterr = 0;
 	optind = 1;
 	while (rc == 0 && (c = getopt_long(argc, argv, "+e:g:" PLACE_OPTIONS_LETTERS "B:s:I:n:b",
 				   top_long_options, NULL)) != -1)
-		rc = c == '?' ? err_set(e, EINVAL,
-					"%s: unknown, or without its argument; see `pfm help top`",
-					argv[optind - 1])
-			      : top_set(r, c, e);
+		rc = c == '?' ? usage_refuse_option(argv, e) : top_set(r, c, e);
 	if (rc == 0 && argv[optind])
 		return err_set(e, EINVAL, "%s: pfm top takes no command; see `pfm help top`",
 			argv[optind]);

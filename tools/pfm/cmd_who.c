@@ -16,6 +16,7 @@
 #include "tools/pfm/machine.h"
 #include "tools/pfm/samples/names.h"
 #include "tools/pfm/text/json.h"
+#include "tools/pfm/text/usage.h"
 #include "tools/pfm/text/wrap.h"
 #include "tools/pfm/tree/cpus.h"
 #include "tools/pfm/tree/file.h"
@@ -93,19 +94,33 @@ static void who_since(const struct who *w, struct slice context, char since[40])
 		strftime(since, 40, "%Y-%m-%dT%H:%M:%S%z", &tm);
 }
 
+/* The process that has loaded it. One of another PID namespace, as of a container, has no number
+ * here. */
+static void who_loader(char *room, size_t size, int pid)
+{
+	char program[64];
+
+	if (pid <= 0)
+		snprintf(room, size, "a process in another PID namespace");
+	else if (*who_program(program, sizeof(program), pid))
+		snprintf(room, size, "%s %d", program, pid);
+	else
+		snprintf(room, size, "process %d", pid);
+}
+
 static void who_context(const struct who *w, struct who_item *item, const struct cpus_line *c)
 {
-	char user[64], program[64];
+	char user[64], loader[80];
 
 	item->state = "context";
 	who_since(w, c->context, item->since);
 	who_user(user, sizeof(user), c->uid);
-	who_program(program, sizeof(program), c->pid);
+	who_loader(loader, sizeof(loader), c->pid);
 	snprintf(item->sentence, sizeof(item->sentence),
-		"context %.*s of %s, loaded by %s%s%d%s%s; to free it: end that, or rmdir "
+		"context %.*s of %s, loaded by %s%s%s; to free it: end that, or rmdir "
 		"ctx/%.*s%s%.*s",
-		(int)c->context.n, c->context.p, user, program, *program ? " " : "process ", c->pid,
-		*item->since ? ", since " : "", item->since, (int)c->context.n, c->context.p,
+		(int)c->context.n, c->context.p, user, loader, *item->since ? ", since " : "",
+		item->since, (int)c->context.n, c->context.p,
 		c->yielded.n ? "; it comes before background context " : "", (int)c->yielded.n,
 		c->yielded.n ? c->yielded.p : "");
 }
@@ -314,7 +329,6 @@ static int who_main(int argc, char **argv, struct err *e)
 	const char *mount = NULL;
 	int c, rc;
 
-	opterr = 0;
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "j" MOUNT_OPTION_LETTER, who_options, NULL)) != -1) {
 		if (c == 'j')
@@ -322,10 +336,11 @@ static int who_main(int argc, char **argv, struct err *e)
 		else if (c == 'm')
 			mount = optarg;
 		else
-			return err_set(e, EINVAL, "%s: see `pfm help who`", argv[optind - 1]);
+			return usage_refuse_option(argv, e);
 	}
 	if (argv[optind])
-		return err_set(e, EINVAL, "%s: see `pfm help who`", argv[optind]);
+		return err_set(e, EINVAL, "%s: pfm who takes options alone; see `pfm help who`",
+			argv[optind]);
 	rc = tree_open(&w.tree, mount, e);
 	if (rc == 0)
 		rc = load_pmus(&w.tree, &w.pmus, e);

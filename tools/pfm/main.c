@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* pfm counts and profiles by the tree of a perfmonfs mount, with the rights of its user. */
 #include <errno.h>
+#include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -101,6 +102,8 @@ static int main_run(const struct pfm_command *c, int argc, char **argv)
 	struct err e = {0};
 	int status;
 
+	/* The command tells of its options itself. */
+	opterr = 0;
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		fputs(c->usage, stdout);
 		status = 0;

@@ -76,6 +76,7 @@ static int context_make(struct fs_context *parent, int tid, struct fs_context **
 	if (object_make_child(parent, tid, out, e) < 0)
 		return -e->no;
 	atomic_store(&(*out)->flags, atomic_load(&parent->flags));
+	(*out)->ec.pid = parent->ec.pid;
 	if (context_copy_sets(parent, *out, e) < 0 || smpl_copy(fs, parent, *out, e) < 0) {
 		context_gone(&(*out)->ec);
 		return -e->no;

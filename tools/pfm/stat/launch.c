@@ -78,8 +78,10 @@ int launch_check(const struct launch *l, const char *name, struct err *e)
 	case ENOENT:
 		return err_set(e, no, "%s: ENOENT: no such command", name);
 	case EACCES:
-		return err_set(e, no,
-			"%s: EACCES: it cannot be executed: give a program that you may run", name);
+		return err_set(e, no, "%s: EACCES: it cannot be executed: give %s", name,
+			strchr(name, '/') ? "a program that you may run"
+					  : "its path, as you may not read a directory of PATH, or "
+					    "not run what is there");
 	default:
 		return err_set(e, no, "%s: %s: it cannot be executed", name, err_name(no));
 	}

@@ -9,6 +9,7 @@
 
 #include "base/num.h"
 #include "base/slice.h"
+#include "tools/pfm/text/usage.h"
 
 enum {
 	STAT_INTERVAL_MIN_MS = 10,
@@ -271,14 +272,10 @@ int stat_options_parse(struct stat_options *o, int argc, char **argv, struct err
 	int c, rc = 0;
 
 	*o = (struct stat_options){.nruns = 0};
-	opterr = 0;
 	optind = 1;
 	while (rc == 0 && (c = getopt_long(argc, argv, "+e:g:I:r:jx:o:" PLACE_OPTIONS_LETTERS,
 				   stat_options_long, NULL)) != -1)
-		rc = c == '?' ? err_set(e, EINVAL,
-					"%s: unknown, or without its argument; see `pfm help stat`",
-					argv[optind - 1])
-			      : stat_options_set(o, c, e);
+		rc = c == '?' ? usage_refuse_option(argv, e) : stat_options_set(o, c, e);
 	if (rc == 0 && o->compare)
 		rc = stat_options_compared(o, argv + optind, e);
 	else if (rc == 0)

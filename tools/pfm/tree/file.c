@@ -36,6 +36,17 @@ bool file_is_gone(int no)
 	return no == ENOTCONN || no == ECONNABORTED || no == ENODEV;
 }
 
+/* A file of the mount, which users of pfm need not know, is a command of theirs. */
+static int file_daemon_error(struct slice line, int no, struct err *e)
+{
+	static const char file[] = ": see cpus";
+	size_t n = sizeof(file) - 1;
+
+	if (line.n >= n && memcmp(line.p + line.n - n, file, n) == 0)
+		return err_set(e, no, "%.*s: see `pfm who`", (int)(line.n - n), line.p);
+	return err_set(e, no, "%.*s", (int)line.n, line.p);
+}
+
 int file_sentence(int dir, const char *path, int no, struct err *e)
 {
 	CLEANUP_CLOSE int fd = openat(dir, "last_error", O_RDONLY | O_CLOEXEC);
@@ -49,7 +60,7 @@ int file_sentence(int dir, const char *path, int no, struct err *e)
 	line[n] = '\0';
 	if (strcmp(line, "ok") == 0 || strncmp(line, "note: ", 6) == 0)
 		return file_mount_error(path, no, e);
-	return err_set(e, no, "%s", line);
+	return file_daemon_error((struct slice){line, (size_t)n}, no, e);
 }
 
 int file_read(int dir, const char *path, struct text *t, struct err *e)
