@@ -111,16 +111,16 @@ static void msr_check_cpus(const struct msr_checker *k, struct msr_backend *mb)
 	}
 }
 
-static void msr_check_journals(const struct msr_checker *k, const char *run_dir)
+static void msr_check_journals(const struct msr_checker *k, const struct backend_conf *conf)
 {
 	struct journal_summary found = {0};
 
-	if (run_dir)
-		journal_summary(run_dir, &found);
+	if (conf->run_dir)
+		journal_summary(conf->run_dir, conf->dev ? conf->dev : MSR_DEV_DEFAULT, &found);
 	if (found.unfinished)
 		k->report(k->arg, CHECK_NOTE, "journal",
 			"%u left in %s by dead daemons: the next start restores their registers",
-			found.unfinished, run_dir);
+			found.unfinished, conf->run_dir);
 	if (found.unrestored)
 		k->report(k->arg, CHECK_NOTE, "journal",
 			"%u registers could not be restored: they fault, their CPU is offline, or "
@@ -194,6 +194,6 @@ void msr_check(const struct backend_conf *conf, check_report *report, void *arg)
 	if (io->kernel)
 		msr_check_kernel(&k);
 	msr_check_device(&k, io, conf);
-	msr_check_journals(&k, conf->run_dir);
+	msr_check_journals(&k, conf);
 	io->ops->free(io);
 }

@@ -462,24 +462,22 @@ static unsigned journal_count_unrestored(int fd)
 	return n;
 }
 
-void journal_summary(const char *run_dir, struct journal_summary *out)
+void journal_summary(const char *run_dir, const char *dev, struct journal_summary *out)
 {
 	CLEANUP_CLOSEDIR DIR *d = opendir(run_dir);
 	struct journal_head ours;
 	struct dirent *de;
 	struct err ignored;
-	bool known = journal_make_head(run_dir, &ours, &ignored) == 0;
+	bool known = journal_make_head(dev, &ours, &ignored) == 0;
 
 	*out = (struct journal_summary){0};
-	while (d && (de = readdir(d))) {
+	while (known && d && (de = readdir(d))) {
 		struct stat st;
 		CLEANUP_CLOSE int fd = journal_open_any(dirfd(d), de->d_name, &st);
 
-		if (fd < 0)
+		if (fd < 0 || journal_classify(fd, &st, &ours) != OURS)
 			continue;
-		/* Of any device directory: only the boot has to be this one. */
-		if (known && journal_classify(fd, &st, &ours) >= OTHER_DEVICE)
-			out->unrestored += journal_count_unrestored(fd);
+		out->unrestored += journal_count_unrestored(fd);
 		out->unfinished += flock(fd, LOCK_EX | LOCK_NB) == 0;
 	}
 }

@@ -57,13 +57,13 @@ pid_t journal_owner(const struct journal *j, uint32_t cpu, uint32_t addr);
 /* Closes the journal; with @keep, the file stays for the next daemon. @j may be NULL. */
 void journal_close(struct journal *j, bool keep);
 
+/* Of the journals in a directory that belong to this boot and to a device directory. */
 struct journal_summary {
 	unsigned unfinished; /* Journals of dead daemons. */
-	unsigned
-		unrestored; /* Registers of this boot that could not be restored, in any journal. */
+	unsigned unrestored; /* Registers that could not be restored. */
 };
 
 /* Changes nothing. */
-void journal_summary(const char *run_dir, struct journal_summary *out);
+void journal_summary(const char *run_dir, const char *dev, struct journal_summary *out);
 
 #endif

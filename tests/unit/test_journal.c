@@ -86,7 +86,7 @@ static unsigned unfinished(const struct bench *b)
 {
 	struct journal_summary found;
 
-	journal_summary(b->run, &found);
+	journal_summary(b->run, b->dev, &found);
 	return found.unfinished;
 }
 
@@ -94,7 +94,7 @@ static unsigned unrestored(const struct bench *b)
 {
 	struct journal_summary found;
 
-	journal_summary(b->run, &found);
+	journal_summary(b->run, b->dev, &found);
 	return found.unrestored;
 }
 
@@ -521,6 +521,9 @@ static void test_other_device(void **state)
 	strcpy(head.dev, "/elsewhere");
 	write_head(fd, &head);
 	assert_not_restored(b, 1);
+	assert_int_equal(unfinished(b), 0);
+	strcpy(head.dev, b->dev);
+	write_head(fd, &head);
 	assert_int_equal(unfinished(b), 1);
 }
 
