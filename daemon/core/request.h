@@ -273,8 +273,13 @@ struct cmd_load {
 	bool inherit;       /* one context counts the thread and all that it creates */
 	bool on_exec;       /* counting waits until the thread executes a program */
 	bool always_active; /* the thread has registers of its own: see ctx_target */
+	/* With @process: threads that it has. Not for the core. */
+	unsigned threads;
 	/* With @inherit and @process: descriptors that these may take. Not for the core. */
 	unsigned max_files;
+	/* Of a thread whose end will be reported: one that has ended by now can be loaded, too, and
+	 * has no registers. Not for the core. */
+	enum load_end { LOAD_LIVES, LOAD_MAY_HAVE_ENDED, LOAD_HAS_ENDED } end;
 	/* On a thread: of the process that opened the file. The writer's count only if they are
 	 * among these. Not for the core. */
 	struct capabilities opener;

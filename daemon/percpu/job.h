@@ -32,6 +32,8 @@ struct job {
 	atomic_int state;
 	/* The load that the worker was created for. */
 	bool first_load;
+	/* If that fails, done() ends the worker. */
+	bool keeps_worker;
 	/* Of a worker on a thread: instead of the command, asks the backend whether the thread's
 	 * registers still count. */
 	bool checks_thread;

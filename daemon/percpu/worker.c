@@ -266,7 +266,7 @@ static int worker_open_thread(struct worker *w, const struct cmd_load *load, str
 	struct thread_conf conf = {
 		.inherit = load->inherit,
 		.on_exec = load->on_exec,
-		.process = load->process ? w->ec->ctx.target.pid : 0,
+		.process = load->process && load->inherit ? w->ec->ctx.target.pid : 0,
 		.max_files = load->max_files,
 	};
 	int rc = be->ops->thread_open(be, &w->tid, &conf, &w->x.cpu, e);
@@ -282,12 +282,22 @@ static int worker_open(struct worker *w, const struct cmd_load *load, struct err
 			   : be->ops->cpu_open(be, w->cpu, &w->x.cpu, e);
 }
 
+static int worker_open_living(struct worker *w, struct cmd_load *load, struct err *e)
+{
+	int rc = load->end == LOAD_HAS_ENDED ? -ESRCH : worker_open(w, load, e);
+
+	if (rc != -ESRCH || load->end == LOAD_LIVES)
+		return rc;
+	load->always_active = false;
+	return 0;
+}
+
 static int worker_first_load(struct worker *w, struct job *job)
 {
 	int rc;
 
 	w->ec = job->ec;
-	rc = worker_open(w, &job->cmd.load, &job->err);
+	rc = worker_open_living(w, &job->cmd.load, &job->err);
 	if (rc == 0)
 		rc = worker_attribute(w, job, &job->err);
 	return rc < 0 ? rc : worker_exec(w, job->ec, &job->cmd, &job->err);
@@ -319,6 +329,8 @@ static void worker_run_last(struct worker *w, struct job *job)
 /* 0 as well if it is not open any more. */
 static int worker_check_thread(struct worker *w, struct err *e)
 {
+	if (!w->x.cpu && w->ec->ctx.state != CTX_UNLOADED)
+		return err_set(e, ESRCH, "the kernel had removed its events: load it again");
 	return w->x.cpu ? w->x.be->ops->thread_check(w->x.cpu, e) : 0;
 }
 
@@ -359,7 +371,7 @@ static void worker_run_job(struct worker *w, struct job *job)
 		worker_run_last(w, job);
 		return;
 	}
-	unloaded = ec->ctx.state == CTX_UNLOADED || ec->ctx.yielded;
+	unloaded = !job->keeps_worker && (ec->ctx.state == CTX_UNLOADED || ec->ctx.yielded);
 	if (unloaded)
 		worker_close_cpu(w);
 	/* No request refers to the context, which may be gone after its EVENT_UNLOADED. */

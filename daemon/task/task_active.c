@@ -26,15 +26,23 @@ static unsigned active_workers_max(void)
 	return n < WORKERS_MAX ? (unsigned)n : WORKERS_MAX;
 }
 
-static bool active_may_have_worker(const struct task_registry *reg, const struct engine_ctx *ec)
+static bool active_may_have_workers(
+	const struct task_registry *reg, const struct engine_ctx *ec, unsigned n)
 {
-	unsigned all = reg->workers + ec->workers, max;
+	unsigned all = reg->workers + n, max;
 
 	if (!ec->uid)
 		return all <= WORKERS_MAX;
 	max = active_workers_max();
-	return all + max / RESERVED_PART <= max &&
-	       *ec->user_workers + ec->workers <= max / USER_PART;
+	return all + max / RESERVED_PART <= max && *ec->user_workers + n <= max / USER_PART;
+}
+
+static bool active_may_load(const struct task_registry *reg, const struct job *job)
+{
+	const struct cmd_load *load = &job->cmd.load;
+	bool each = load->process && !load->inherit && load->threads > job->ec->workers;
+
+	return active_may_have_workers(reg, job->ec, each ? load->threads : job->ec->workers);
 }
 
 void task_measure(struct job *job, const struct target *target)
@@ -42,8 +50,9 @@ void task_measure(struct job *job, const struct target *target)
 	struct cmd_load *load = &job->cmd.load;
 	unsigned files = 0;
 
+	load->threads = load->process ? target_threads(target) : 1;
 	if (load->inherit && load->process)
-		files = target_threads(target) * (ctx_counters(&job->ec->ctx) + 2);
+		files = load->threads * (ctx_counters(&job->ec->ctx) + 2);
 	/* A quarter more for threads that are new until start. */
 	job->ec->workers = 1 + (files + files / 4) / WORKER_FILES;
 	load->max_files = job->ec->workers * WORKER_FILES;
@@ -54,9 +63,8 @@ bool task_load_is_active(const struct task_registry *reg, const struct job *job)
 	const struct cmd_load *load = &job->cmd.load;
 	const struct context *ctx = &job->ec->ctx;
 
-	return reg->shared.be->opens_threads && active_may_have_worker(reg, job->ec) &&
-	       (ctx_only_counts(ctx) || (reg->shared.be->interrupts && ctx_only_interrupts(ctx))) &&
-	       !load->follow && (!load->process || load->inherit) && !load->cpus;
+	return reg->shared.be->opens_threads && !load->cpus && active_may_load(reg, job) &&
+	       (ctx_only_counts(ctx) || (reg->shared.be->interrupts && ctx_only_interrupts(ctx)));
 }
 
 int task_check_inherit(const struct task_registry *reg, const struct job *job, struct err *e)
@@ -76,7 +84,7 @@ int task_check_inherit(const struct task_registry *reg, const struct job *job, s
 		return err_set(e, EINVAL,
 			"inherit only counts, without sampling format, notify, flags and switching "
 			"sets: leave these out, or write follow");
-	if (!active_may_have_worker(reg, job->ec))
+	if (!active_may_load(reg, job))
 		return err_set(e, ENOSPC,
 			"inherit takes a worker, and descriptors for each thread of a process, of "
 			"which the daemon has no more for you: unload some contexts on threads, or "
@@ -149,4 +157,52 @@ int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t 
 	}
 	(*out)->worker = worker;
 	return 0;
+}
+
+int task_ctx_new_like(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
+	const struct task_ctx *from, struct task_ctx **out, struct err *e)
+{
+	if (!from->worker)
+		return task_ctx_new(reg, ec, tid, out, e);
+	ec->workers = 1;
+	if (!active_may_have_workers(reg, ec, ec->workers))
+		return err_set(e, ENOSPC,
+			"each thread takes a worker, of which the daemon has no more for you: "
+			"unload some contexts on threads, or load again with cpus, by which "
+			"ctxsw threads count any number");
+	return task_ctx_new_active(reg, ec, tid, out, e);
+}
+
+static void active_post_own(struct task_registry *reg, struct task_ctx *task, struct job *own,
+	void (*done)(struct job *own))
+{
+	own->event.kind = EVENT_JOB;
+	own->ec = task->ec;
+	own->cmd.rights = task->requester->rights;
+	own->cmd.limits = task->requester->limits;
+	own->session_done = true;
+	own->done = done;
+	task_post(reg, task, own);
+}
+
+void task_post_load(struct task_registry *reg, struct task_ctx *task, enum load_end end,
+	struct job *own, void (*done)(struct job *own))
+{
+	task->traced = true;
+	task->ec->ctx.target.pid = task->tgid;
+	*own = (struct job){
+		.cmd = {.verb = CMD_LOAD,
+			.tid = task->tid,
+			.load = {.always_active = true, .end = end}},
+		.first_load = true,
+		.keeps_worker = true,
+	};
+	active_post_own(reg, task, own, done);
+}
+
+void task_post_start(struct task_registry *reg, struct task_ctx *task, struct job *own,
+	void (*done)(struct job *own))
+{
+	*own = (struct job){.cmd.verb = CMD_START};
+	active_post_own(reg, task, own, done);
 }

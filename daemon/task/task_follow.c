@@ -44,6 +44,7 @@ struct join_event {
 	/* Of this thread, loading. */
 	struct task_ctx *task;
 	struct follow_check access;
+	struct job own; /* of its worker */
 };
 
 /* In another thread. */
@@ -107,11 +108,19 @@ struct clone_event {
 	struct task_registry *reg;
 	struct task_ctx *child; /* loading */
 	struct follow_check access;
+	struct job own; /* of the child's worker */
 };
+
+static bool follow_counts(const struct clone_event *clone)
+{
+	enum ctx_state state = clone->job.cmd.info.state;
+
+	return state == CTX_RUNNING || state == CTX_MASKED;
+}
 
 /* Loads the child's context, and starts it if its parent counts: then the child counts from its
  * first instruction on. */
-static int follow_begin(struct clone_event *clone, const struct command *parent, struct err *e)
+static int follow_begin_slot(struct clone_event *clone, struct err *e)
 {
 	struct task_ctx *task = clone->child;
 	struct command load = {
@@ -123,19 +132,13 @@ static int follow_begin(struct clone_event *clone, const struct command *parent,
 	struct command start = {.verb = CMD_START,
 		.rights = task->requester->rights,
 		.limits = task->requester->limits};
-	bool counts = parent->info.state == CTX_RUNNING || parent->info.state == CTX_MASKED;
-	int rc;
+	int rc = task_ctx_follow(clone->reg, task, e);
 
-	/* The thread that was found may be another one with its id. */
-	if (task->exited)
-		return err_set(e, ESRCH, "it was killed before it executed an instruction");
-	rc = task_ctx_follow(clone->reg, task, e);
 	if (rc < 0)
 		return rc;
 	task->traced = true;
-	task->tgid = clone->access.tgid;
 	task->ec->ctx.target.pid = task->tgid;
-	return task_ctx_load(clone->reg, task, &load, counts ? &start : NULL, e);
+	return task_ctx_load(clone->reg, task, &load, follow_counts(clone) ? &start : NULL, e);
 }
 
 /* The child runs on without being followed. */
@@ -159,8 +162,6 @@ static void follow_end_clone(struct clone_event *clone, int rc, struct err *e)
 	pid_t tid = task->tid;
 
 	if (rc == 0)
-		rc = follow_begin(clone, &clone->job.cmd, e);
-	if (rc == 0)
 		tracer_cont(reg->shared.tracer, tid);
 	else if (!task->exited)
 		task_detach(reg, tid);
@@ -172,12 +173,84 @@ static void follow_end_clone(struct clone_event *clone, int rc, struct err *e)
 	free(clone);
 }
 
+/* The thread that was found, or opened, may be another one with its id. */
+static int follow_check_killed(const struct task_ctx *task, struct err *e)
+{
+	return task->exited ? err_set(e, ESRCH, "it was killed before it executed an instruction")
+			    : 0;
+}
+
+/* The child's worker has loaded it, but it does not count. Its removal detaches the thread. */
+static void follow_remove_loaded(struct clone_event *clone, struct err *e)
+{
+	struct task_registry *reg = clone->reg;
+	struct task_ctx *task = clone->child;
+
+	if (!task->exited)
+		tracer_cont(reg->shared.tracer, task->tid);
+	follow_child_failed(reg, task->root, task->ec, clone->access.tid, e);
+	task_ctx_loaded(reg, task, 0);
+	free(clone);
+}
+
+static void follow_started(struct job *own)
+{
+	struct clone_event *clone = container_of(own, struct clone_event, own);
+	int rc = own->rc < 0 ? own->rc : follow_check_killed(clone->child, &own->err);
+
+	if (rc < 0)
+		follow_remove_loaded(clone, &own->err);
+	else
+		follow_end_clone(clone, 0, &own->err);
+}
+
+static void follow_loaded(struct job *own)
+{
+	struct clone_event *clone = container_of(own, struct clone_event, own);
+
+	if (own->rc < 0)
+		follow_end_clone(clone, own->rc, &own->err);
+	else if (follow_check_killed(clone->child, &own->err) < 0)
+		follow_remove_loaded(clone, &own->err);
+	else if (follow_counts(clone))
+		task_post_start(clone->reg, clone->child, own, follow_started);
+	else
+		follow_end_clone(clone, 0, &own->err);
+}
+
+static int follow_begin_active(struct clone_event *clone, struct err *e)
+{
+	int rc = task_charge_interrupts(clone->reg, clone->child->ec, e);
+
+	if (rc == 0)
+		task_post_load(clone->reg, clone->child, LOAD_LIVES, &clone->own, follow_loaded);
+	return rc;
+}
+
+static void follow_begin(struct clone_event *clone, int rc, struct err *e)
+{
+	struct task_ctx *task = clone->child;
+
+	if (rc == 0)
+		rc = follow_check_killed(task, e);
+	if (rc == 0)
+		task->tgid = clone->access.tgid;
+	if (rc == 0 && task->worker) {
+		rc = follow_begin_active(clone, e);
+		if (rc == 0)
+			return;
+	} else if (rc == 0) {
+		rc = follow_begin_slot(clone, e);
+	}
+	follow_end_clone(clone, rc, e);
+}
+
 static void follow_clone_checked(struct work *w)
 {
 	struct follow_check *c = container_of(w, struct follow_check, work);
 	int rc = follow_end_check(c);
 
-	follow_end_clone(container_of(c, struct clone_event, access), rc, &c->err);
+	follow_begin(container_of(c, struct clone_event, access), rc, &c->err);
 }
 
 static void follow_cloned(struct job *job)
@@ -207,7 +280,7 @@ static int follow_make_child(struct task_registry *reg, struct task_ctx *parent,
 	*child = parent->root->ops->make_child(parent->root, tid, e);
 	if (!*child)
 		return -e->no;
-	rc = task_ctx_new(reg, *child, tid, &clone->child, e);
+	rc = task_ctx_new_like(reg, *child, tid, parent, &clone->child, e);
 	if (rc == 0)
 		task_ctx_inherit(clone->child, parent);
 	return rc;
@@ -272,31 +345,52 @@ static bool follow_may_join(const struct task_ctx *root)
 
 /* Of a thread whose context is loading. By an exec, it may have another id by now, or none. */
 static void follow_finish_join(
-	struct task_registry *reg, struct join_event *ev, int rc, struct err *e)
+	struct task_registry *reg, struct join_event *ev, int rc, const struct err *e)
 {
-	const struct follow_check *c = &ev->access;
 	struct task_ctx *root = ev->root, *task = ev->task;
-	bool exited = task->exited, may = follow_may_join(root);
-	bool ended = exited || !task->tid || rc == -ESRCH || (c->tgid && c->tgid != root->tgid);
+	bool exited = task->exited;
 	pid_t now = task->tid ? task->tid : ev->tid;
 
-	if (!may)
-		err_set(e, ECANCELED, "another thread cannot be loaded");
-	rc = task_end_join(reg, may && (rc == 0 || ended) ? root : NULL, task, ev->tid, ended, e);
+	task_end_join(reg, task, rc);
 	if (rc == 0)
 		return;
-	if (may)
+	if (follow_may_join(root))
 		root->joining->err = *e;
 	if (!exited)
 		task_detach(reg, now);
+}
+
+static void follow_join_loaded(struct job *own)
+{
+	struct join_event *ev = container_of(own, struct join_event, own);
+
+	follow_finish_join(ev->access.reg, ev, own->rc, &own->err);
+	follow_end_join(ev);
+}
+
+/* 1: follow_join_loaded() follows. */
+static int follow_load_join(struct task_registry *reg, struct join_event *ev, int rc, struct err *e)
+{
+	const struct follow_check *c = &ev->access;
+	struct task_ctx *root = ev->root, *task = ev->task;
+	bool ended =
+		task->exited || !task->tid || rc == -ESRCH || (c->tgid && c->tgid != root->tgid);
+
+	if (!follow_may_join(root))
+		return err_set(e, ECANCELED, "another thread cannot be loaded");
+	if (rc < 0 && !ended)
+		return rc;
+	return task_load_join(reg, root, task, ev->tid, ended, &ev->own, follow_join_loaded, e);
 }
 
 static void follow_join_checked(struct work *w)
 {
 	struct follow_check *c = container_of(w, struct follow_check, work);
 	struct join_event *ev = container_of(c, struct join_event, access);
-	int rc = follow_end_check(c);
+	int rc = follow_load_join(c->reg, ev, follow_end_check(c), &c->err);
 
+	if (rc > 0)
+		return;
 	follow_finish_join(c->reg, ev, rc, &c->err);
 	follow_end_join(ev);
 }

@@ -12,13 +12,18 @@ void task_job_done(struct job *job)
 
 static void for_all_post(struct task_registry *reg, struct task_ctx *task, struct job *job)
 {
-	unsigned cpu = slot_word_cpu(atomic_load(&reg->shared.slots[task->slot].word));
+	unsigned cpu;
 
 	job->for_task = true;
+	if (task->worker) {
+		worker_post(task->worker, job);
+		return;
+	}
+	cpu = slot_word_cpu(atomic_load(&reg->shared.slots[task->slot].word));
 	ctxsw_post(atomic_load(&reg->shared.ctxsw_threads[cpu]), job);
 }
 
-void task_post_ctxsw(struct task_registry *reg, struct task_ctx *task, struct job *job)
+void task_post(struct task_registry *reg, struct task_ctx *task, struct job *job)
 {
 	atomic_fetch_add(&job->ec->inflight, 1);
 	for_all_post(reg, task, job);

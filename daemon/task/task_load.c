@@ -248,6 +248,7 @@ static void load_undone(struct job *own)
 {
 	struct task_load_op *op = container_of(own, struct task_load_op, own);
 
+	task_destroy_children(op->reg, own->ec);
 	load_answer(op->reg, op, -op->job->err.no);
 }
 
@@ -260,7 +261,7 @@ static void load_post_own(struct task_load_op *op, void (*done)(struct job *job)
 	op->own.session_done = true;
 	op->own.done = done;
 	atomic_store(&op->own.state, JOB_WAITING);
-	task_post(ec->task, &op->own);
+	task_post(op->reg, ec->task, &op->own);
 }
 
 static void load_undo(struct task_load_op *op)
@@ -290,6 +291,7 @@ static void load_executed(struct job *own)
 
 	if (own->rc < 0) {
 		op->job->err = own->err;
+		task_destroy_children(op->reg, own->ec);
 		load_answer(op->reg, op, own->rc);
 	} else if (load_begin_check(op, load_checked_active) < 0) {
 		load_undo(op);
@@ -301,6 +303,7 @@ static void load_execute(struct task_load_op *op)
 	struct engine_ctx *ec = op->job->ec;
 
 	op->own.cmd = op->job->cmd;
+	op->own.cmd.tid = op->target.tid;
 	op->own.cmd.load.always_active = true;
 	op->own.first_load = true;
 	ec->ctx.target.pid = op->target.tgid;
@@ -475,8 +478,9 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 		rc = load_check_blocking(&job->ec->ctx, op, job->pid, e);
 	if (rc == 0)
 		rc = load_check_loaded(reg, op->target.tid, &job->cmd, e);
-	if (rc == 0 && !op->active)
-		rc = load_check_ctxsw(reg, op, cpumask, covered, e);
+	if (rc == 0)
+		rc = op->active ? core_load_check(&job->ec->ctx, &job->cmd, e)
+				: load_check_ctxsw(reg, op, cpumask, covered, e);
 	if (rc == 0 && (!op->active || load_is_traced(&job->cmd.load)))
 		rc = load_init_tracer(reg, e);
 	if (rc == 0 && load_is_traced(&job->cmd.load))
@@ -613,9 +617,12 @@ static int load_begin_lookup(struct task_registry *reg, struct job *job, struct 
 	return rc;
 }
 
-bool task_load_takes_cpus(const struct task_registry *reg, const struct job *job)
+bool task_load_takes_cpus(const struct task_registry *reg, struct job *job)
 {
-	return reg->looked_up && reg->looked_up->job == job && !task_load_is_active(reg, job);
+	if (!reg->looked_up || reg->looked_up->job != job)
+		return false;
+	task_measure(job, &reg->looked_up->target);
+	return !task_load_is_active(reg, job);
 }
 
 int task_load(struct task_registry *reg, struct job *job, struct err *e)

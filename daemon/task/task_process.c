@@ -49,7 +49,7 @@ int task_join(struct task_registry *reg, struct task_ctx *root, pid_t tid, struc
 
 	if (!child)
 		return -e->no;
-	rc = task_ctx_new(reg, child, tid, out, e);
+	rc = task_ctx_new_like(reg, child, tid, root, out, e);
 	if (rc < 0) {
 		task_destroy_child(reg, child);
 		return rc;
@@ -69,37 +69,47 @@ static int process_follow(
 	return rc == -ESRCH ? 0 : rc;
 }
 
-/* The root is in no registers yet, so the session thread reads it. */
-static int process_load(struct task_registry *reg, struct task_ctx *root, struct task_ctx *task,
-	pid_t tid, bool ended, struct err *e)
+static int process_load_slot(
+	struct task_registry *reg, struct task_ctx *task, pid_t tid, bool ended, struct err *e)
 {
-	struct command clone = {.verb = CMD_CLONE, .into = &task->ec->ctx};
 	struct command load = {
 		.verb = CMD_LOAD,
 		.tid = tid,
-		.rights = root->requester->rights,
-		.limits = root->requester->limits,
+		.rights = task->requester->rights,
+		.limits = task->requester->limits,
 	};
-	int rc = exec_command(&reg->x, &root->ec->ctx, &clone, e);
+	int rc = process_follow(reg, task, ended, e);
 
-	if (rc == 0)
-		rc = process_follow(reg, task, ended, e);
 	if (rc < 0)
 		return rc;
-	task->ec->ctx.target.pid = root->tgid;
+	task->ec->ctx.target.pid = task->tgid;
 	return task_ctx_load(reg, task, &load, NULL, e);
 }
 
-int task_end_join(struct task_registry *reg, struct task_ctx *root, struct task_ctx *task,
-	pid_t tid, bool ended, struct err *e)
+/* The root is in no registers yet, so the session thread reads it. */
+int task_load_join(struct task_registry *reg, struct task_ctx *root, struct task_ctx *task,
+	pid_t tid, bool ended, struct job *own, void (*done)(struct job *own), struct err *e)
 {
-	int rc = root ? process_load(reg, root, task, tid, ended, e) : -e->no;
+	struct command clone = {.verb = CMD_CLONE, .into = &task->ec->ctx};
+	int rc = exec_command(&reg->x, &root->ec->ctx, &clone, e);
 
+	if (rc < 0)
+		return rc;
+	if (!task->worker)
+		return process_load_slot(reg, task, tid, ended, e);
+	rc = task_charge_interrupts(reg, task->ec, e);
+	if (rc < 0)
+		return rc;
+	task_post_load(reg, task, ended ? LOAD_HAS_ENDED : LOAD_MAY_HAVE_ENDED, own, done);
+	return 1;
+}
+
+void task_end_join(struct task_registry *reg, struct task_ctx *task, int rc)
+{
 	task->traced = rc == 0;
 	if (rc < 0)
 		task_destroy_child(reg, task->ec);
-	else
+	else if (!task->worker)
 		task_ctx_kick(reg, task);
 	task_ctx_loaded(reg, task, rc);
-	return rc;
 }

@@ -457,13 +457,6 @@ static bool registry_is_for_all(enum cmd_verb verb)
 	return verb == CMD_START || verb == CMD_STOP || verb == CMD_UNLOAD;
 }
 
-void task_post(struct task_ctx *task, struct job *job)
-{
-	job->for_task = true;
-	atomic_fetch_add(&job->ec->inflight, 1);
-	worker_post(task->worker, job);
-}
-
 /* A context whose registers are the thread's own only counts, and nothing finds its overflows in
  * time to notify them: see ctx_only_counts(). */
 static int registry_check_notify(struct cmd_reg *r, struct err *e)
@@ -504,13 +497,11 @@ void task_submit(struct task_registry *reg, struct job *job)
 	}
 	if (command_needs_session(job->cmd.verb))
 		job->session_done = true;
-	if (task->worker)
-		task_post(task, job);
-	else if ((task->follow || task->process) && task->root == ec &&
-		 registry_is_for_all(job->cmd.verb))
+	if ((task->follow || task->process) && task->root == ec &&
+		registry_is_for_all(job->cmd.verb))
 		task_post_for_all(reg, task, job);
 	else
-		task_post_ctxsw(reg, task, job);
+		task_post(reg, task, job);
 }
 
 void task_unloaded(struct task_registry *reg, struct engine_ctx *ec)

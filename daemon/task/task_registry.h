@@ -69,7 +69,7 @@ bool task_expects_events(const struct task_registry *reg);
 bool task_take_cpu(struct task_registry *reg, unsigned cpu, unsigned uid);
 void task_return_cpu(struct task_registry *reg, unsigned cpu);
 /* A load on a thread that has passed its checks, and that ctxsw threads would carry out. */
-bool task_load_takes_cpus(const struct task_registry *reg, const struct job *job);
+bool task_load_takes_cpus(const struct task_registry *reg, struct job *job);
 /* task_take_cpu() has, or would have, returned true, and task_return_cpu() was not called. */
 bool task_has_given_cpu(const struct task_registry *reg, unsigned cpu);
 

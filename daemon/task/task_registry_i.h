@@ -70,8 +70,8 @@ void task_work_add(struct task_registry *reg, unsigned uid, struct task_work *w)
 /* Submits a copy of @job to the other threads of the load of @root, and then posts @job: long work.
  * Meanwhile, other commands for @root wait in requeued. */
 void task_post_for_all(struct task_registry *reg, struct task_ctx *root, struct job *job);
-/* Has a ctxsw thread execute @job. */
-void task_post_ctxsw(struct task_registry *reg, struct task_ctx *task, struct job *job);
+/* Has the worker of @task, or a ctxsw thread, execute @job, even while it is loading. */
+void task_post(struct task_registry *reg, struct task_ctx *task, struct job *job);
 
 /* The budget of @uid, with a reference. NULL: no memory. */
 struct switch_budget *task_budget_get(struct task_registry *reg, unsigned uid);
@@ -94,21 +94,34 @@ int task_ctx_add(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, st
 /* The same with a worker instead of a slot: the backend opens threads. ENOMEM, EAGAIN. */
 int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
 	struct task_ctx **out, struct err *e);
-/* Charges the user of @ec for a worker, and for the memory of its interrupts. ENOMEM. */
+/* One for another thread of the load of @from, with a worker or a slot as that has. ENOSPC: its
+ * user has too many workers; ENOMEM, EAGAIN. */
+int task_ctx_new_like(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
+	const struct task_ctx *from, struct task_ctx **out, struct err *e);
+/* Has the worker of @task, which is traced and loading, load or start it for the load's requester,
+ * before the commands that wait. @done is called by the session thread, and frees @task if the load
+ * has failed. */
+void task_post_load(struct task_registry *reg, struct task_ctx *task, enum load_end end,
+	struct job *own, void (*done)(struct job *own));
+void task_post_start(struct task_registry *reg, struct task_ctx *task, struct job *own,
+	void (*done)(struct job *own));
+/* Charges the user of @ec for the memory of its worker's interrupts, instead of what it was charged
+ * for before. ENOMEM. */
+int task_charge_interrupts(struct task_registry *reg, struct engine_ctx *ec, struct err *e);
+/* The same, and for a worker. */
 int task_charge_worker(struct task_registry *reg, struct engine_ctx *ec, struct err *e);
 void task_uncharge_worker(struct task_registry *reg, struct engine_ctx *ec);
-/* Notes how many descriptors the load of @job on @target may take, as a number of workers. */
+/* Notes how many threads and descriptors the load of @job on @target may take, the latter as a
+ * number of workers. */
 void task_measure(struct job *job, const struct target *target);
 /*
  * The registers are to be the thread's own: nothing is done at its switches. The context only
- * counts, or samples by interrupts, on all CPUs, and only for this thread, or with inherit. The
- * tracer reports the end, or without one the registers do.
+ * counts, or samples by interrupts, on all CPUs, and there are workers for all threads of the load.
+ * The tracer reports the end, or without one the registers do.
  */
 bool task_load_is_active(const struct task_registry *reg, const struct job *job);
 /* EOPNOTSUPP, EINVAL, ENOSPC: @job is a load with inherit, which is not possible. */
 int task_check_inherit(const struct task_registry *reg, const struct job *job, struct err *e);
-/* Has the worker of @task execute @job, even while it is loading. */
-void task_post(struct task_ctx *task, struct job *job);
 /* Frees it, and submits the loads that wait for it. */
 void task_ctx_free(struct task_registry *reg, struct task_ctx *task);
 /* After an exec that changed the thread's id. */
@@ -166,13 +179,15 @@ void task_destroy_child(struct task_registry *reg, struct engine_ctx *child);
 /* The same for all contexts of a load but the one that was loaded. */
 void task_destroy_children(struct task_registry *reg, struct engine_ctx *root);
 /* Makes a context, which is loading, for thread @tid of the process that @root is being loaded on;
- * task_end_join() follows. */
+ * task_load_join() or task_end_join() follows. */
 int task_join(struct task_registry *reg, struct task_ctx *root, pid_t tid, struct task_ctx **out,
 	struct err *e);
 /* Loads it on the thread. One that has @ended gets it for those that it has created, whose clone
- * events follow. @root NULL: fails with @e. On failure, @task is freed. */
-int task_end_join(struct task_registry *reg, struct task_ctx *root, struct task_ctx *task,
-	pid_t tid, bool ended, struct err *e);
+ * events follow. 1: its worker does it, and @done is called. */
+int task_load_join(struct task_registry *reg, struct task_ctx *root, struct task_ctx *task,
+	pid_t tid, bool ended, struct job *own, void (*done)(struct job *own), struct err *e);
+/* @rc is that of the load. If it has failed, @task is freed. */
+void task_end_join(struct task_registry *reg, struct task_ctx *task, int rc);
 
 /* Ends the loading phase, in which commands wait. @rc < 0: it has failed, and @task is freed. */
 void task_ctx_loaded(struct task_registry *reg, struct task_ctx *task, int rc);

@@ -160,7 +160,7 @@ no_ctxsw_threads() {
 	ctl "load tid=$TID"
 	no_ctxsw_threads
 	ctl unload
-	for options in follow "cpus=$ONE" "cpus=$ONE ptrace=no"; do
+	for options in "cpus=$ONE follow" "cpus=$ONE" "cpus=$ONE ptrace=no"; do
 		carried_by_ctxsw "$options"
 		until_ok no_ctxsw_threads
 	done
@@ -201,6 +201,10 @@ no_ctxsw_threads() {
 	no_ctxsw_threads
 	ctl unload
 	ctl "load pid=$PID follow"
+	ctl start
+	no_ctxsw_threads
+	ctl unload
+	until_ok put ok "$C/ctl" "load pid=$PID follow cpus=$ONE"
 	ctl start
 	[ "$(stat_of ctxsw_threads)" -gt 0 ]
 	go a
@@ -256,6 +260,94 @@ has_workers() {
 	[ "$(stat_of workers) $(stat_of thread_workers_0)" = "17 2" ]
 	probe ok rmdir "$MNT/ctx/20002.1"
 	until_ok has_workers 20002 1
+}
+
+# As one with 16 workers of users, of which one has two, see above
+@test "a thread for which no worker is left is not followed, and a process with too many has ctxsw threads" {
+	local WHO=(setpriv --reuid=20001 --regid=20001 --clear-groups)
+
+	ulimit -n 1024
+	serve --backend=perf
+	launch a bash -c 'echo "thread $$"; read -r _; sleep 1000 & sleep 1000 & echo begun; wait'
+	said a "^thread"
+	threads_of a
+	new a
+	put ok "$C/pmc/0" "$(user_event page-faults)"
+	ctl "load tid=$TID follow"
+	ctl start
+	go a
+	said a begun
+	until_ok has_workers 20001 2
+	no_ctxsw_threads
+	[ "$(ls "$C/children" | wc -l)" = 1 ]
+	until_ok sentence "$C/last_error" cpus
+	bounded cat "$C/pmd/0"
+	probe EIO pread "$C/total" 30 0
+	ctl unload
+	until_ok no_ctxsw_threads
+	for tid in $(pgrep -P "$PID"); do
+		until_ok untraced "$tid"
+		until_ok letter_is "$tid" S
+		kill "$tid"
+	done
+	begin b subject -t 2 faults 1
+	new b
+	ctl "load pid=$PID"
+	[ "$(stat_of ctxsw_threads)" -gt 0 ]
+}
+
+@test "load pid= and follow: by the kernel alone, each thread exactly" {
+	local sum
+
+	serve --backend=perf
+	begin a subject -t 5 -m faults 20000
+	new a
+	put ok "$C/pmc/0" "$(user_event page-faults)"
+	put ok "$C/pmc/1" "$(user_event page-faults)"
+	ctl "load pid=$PID"
+	ctl start
+	compete "$ONE" fault
+	go a
+	said a "^done"
+	sum=$(cat "$C/pmd/0")
+	for tid in "${TIDS[@]}"; do
+		holds "$C/children/$tid/pmd/0" "$(did a "$tid" faults)"
+		holds "$C/children/$tid/pmd/1" "$(did a "$tid" faults)"
+		sum=$((sum + $(did a "$tid" faults)))
+	done
+	grep -qx "pmd0 $sum" "$C/total"
+	by_the_kernel
+	begin b waves forks 40 10 1000
+	new b
+	put ok "$C/pmc/0" "$(user_event page-faults)"
+	ctl "load tid=$TID follow"
+	ctl start
+	go b
+	said b "^ended 40 "
+	[ "$(cat "$C"/children/*/state | grep -c zombie)" = 40 ]
+	for tid in "$C"/children/*; do
+		[ "$(cat "$tid/pmd/0")" -ge 1000 ]
+	done
+	by_the_kernel
+}
+
+# Each thread's samples are its own, by interrupts.
+@test "load pid= and follow: a buffer with samples of each thread, by interrupts" {
+	serve --backend=perf
+	begin a subject -t 2 faults 20000
+	new a
+	put ok "$C/format" default
+	put ok "$C/pmc/0" "$(user_event page-faults)"
+	put ok "$C/pmd/0" "-100 short=-100"
+	ctl "load pid=$PID follow"
+	ctl start
+	go a
+	said a "^done"
+	ctl stop
+	no_ctxsw_threads
+	for tid in "${TIDS[@]}"; do
+		holds "$C/children/$tid/pmd/0" "$(printf %u $(($(did a "$tid" faults) % 100 - 100)))"
+	done
 }
 
 @test "notify is refused while the kernel switches a context that only counts, and accepted when it is unloaded" {

@@ -465,12 +465,12 @@ blocked() {
 	done
 }
 
-# all_followed KIND: 500 short lives, none of which is lost
+# all_followed kernel|ctxsw KIND: 500 short lives, none of which is lost
 all_followed() {
 	local ended sum lost child count own
 
-	serve --backend=perf
-	begin a waves "$1" 500 50 1000
+	serve --backend=perf "--threads=$1"
+	begin a waves "$2" 500 50 1000
 	follow a "$TID"
 	files=$(daemon_files)
 	go a
@@ -491,7 +491,7 @@ all_followed() {
 	echo "lost $lost"
 	[ "$lost" -le "$(lost_switches)" ]
 	ended=$(awk '/^ended/ { print $4 }' "$SAYS/a")
-	near "faults of 500 $1" "$sum" "$ended" $((5000 + 1100 * lost))
+	near "faults of 500 $2" "$sum" "$ended" $((5000 + 1100 * lost))
 	own=$(cat "$C/pmd/0") || told
 	[ "$lost" != 0 ] || [ "$(pmd0_total)" = $((sum + own)) ]
 	# The counters of a CPU are opened when they are first used.
@@ -505,11 +505,19 @@ all_followed() {
 }
 
 @test "500 short-lived threads are followed, none is lost" {
-	all_followed threads
+	all_followed kernel threads
+}
+
+@test "500 short-lived threads are followed, none is lost, by ctxsw threads" {
+	all_followed ctxsw threads
 }
 
 @test "500 short-lived processes are followed, none is lost" {
-	all_followed forks
+	all_followed kernel forks
+}
+
+@test "500 short-lived processes are followed, none is lost, by ctxsw threads" {
+	all_followed ctxsw forks
 }
 
 @test "followed over fork and exec: a shell's programs" {
@@ -554,8 +562,9 @@ whole() {
 	ctl start
 }
 
-@test "load pid: all threads of a process, each by itself and in sum" {
-	serve --backend=perf
+# in_sum kernel|ctxsw
+in_sum() {
+	serve --backend=perf "--threads=$1"
 	begin a subject -t 5 faults 1000
 	whole a
 	holds "$C/ctl" "load pid=$PID" || holds "$C/ctl" start
@@ -585,6 +594,14 @@ whole() {
 	holds "$C/state" "zombie tid=$PID"
 }
 
+@test "load pid: all threads of a process, each by itself and in sum" {
+	in_sum kernel
+}
+
+@test "load pid: all threads of a process, each by itself and in sum, by ctxsw threads" {
+	in_sum ctxsw
+}
+
 @test "load tid of a process with more threads: done, and last_error names load pid" {
 	serve --backend=perf
 	begin a subject -t 2 faults 100
@@ -599,8 +616,9 @@ whole() {
 	holds "$C/last_error" ok
 }
 
-@test "load pid: while threads come and go, and counted are all that stay" {
-	serve --backend=perf
+# while_they_come kernel|ctxsw
+while_they_come() {
+	serve --backend=perf "--threads=$1"
 	launch a churn 3 2000
 	said a churns
 	new a
@@ -620,6 +638,14 @@ whole() {
 		near "faults of $tid" "$(cat "$C/children/$tid/pmd/0")" 2000 20
 	done
 	near total "$(pmd0_total)" 6000 60
+}
+
+@test "load pid: while threads come and go, and counted are all that stay" {
+	while_they_come kernel
+}
+
+@test "load pid: while threads come and go, and counted are all that stay, by ctxsw threads" {
+	while_they_come ctxsw
 }
 
 @test "load pid: threads that are created later, too; processes only with follow" {

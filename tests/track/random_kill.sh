@@ -62,7 +62,7 @@ begin_daemon() {
 }
 
 monitor_once() {
-	mkdir "$mnt/ctx/first" && echo "load tid=$1 follow" >"$mnt/ctx/first/ctl" &&
+	mkdir "$mnt/ctx/first" && echo "load tid=$1 follow cpus=$(cat /sys/devices/system/cpu/online)" >"$mnt/ctx/first/ctl" &&
 		echo start >"$mnt/ctx/first/ctl"
 }
 
