@@ -22,7 +22,7 @@ static void print_pmc(const struct pmu *pmu, unsigned row, struct text *out)
 	if (pmc->user)
 		text_printf(out, " user=%#" PRIx64, pmc->user);
 	if (pmc->wide)
-		text_printf(out, " wide=%#" PRIx64, pmc->wide);
+		text_printf(out, " wide=%#" PRIx64 "%s", pmc->wide, pmc->node ? " node" : "");
 	if (pmc->gate != row)
 		text_printf(out, " gate=%u", pmu->pmcs[pmc->gate].num);
 	if (pmc->escr_select)

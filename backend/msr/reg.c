@@ -38,6 +38,7 @@ static void reg_set_pmc(struct msr_regs *regs, struct msr_reg *reg, const struct
 {
 	reg->shared = pmc->shared;
 	reg->scope = pmc->scope;
+	reg->node = pmc->node ? pmc->wide : 0;
 	reg->ovf = pmc->ovf;
 	/* What selects for one thread of a core by other bits than for the other has two values. */
 	reg->joint = pmc->scope != PMU_SCOPE_THREAD && !pmc->enable && !pmc->second;
@@ -74,7 +75,7 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 	for (unsigned i = 0; i < regs->n; i++) {
 		struct msr_reg *reg = &regs->reg[i];
 
-		reg->special = reg->joint || reg->ovf || reg->twice || reg->first;
+		reg->special = reg->node || reg->joint || reg->ovf || reg->twice || reg->first;
 	}
 	if (pmu->inuse)
 		reg_add(regs, pmu, pmu->inuse, "the in-use register");

@@ -31,13 +31,16 @@ struct msr_reg {
 	uint64_t whole;  /* Bits of a counter; writable may have fewer. */
 	bool shared;     /* The register has bits of other users, so it is only updated. */
 	enum pmu_scope scope;
+	/* A value with all of these bits selects an event of the package; 0: none does. */
+	uint64_t node;
 	bool joint; /* Selects only, for all CPUs of the scope: those may have it with one value. */
 	uint64_t ovf; /* See struct pmu_pmc. */
 	bool twice;   /* See struct pmu_pmd. */
 	/* Bits of the first thread of a core, and by how many those of the second are lower. */
 	uint64_t first;
 	unsigned second_by;
-	bool special; /* joint, ovf, twice or first: an access is more than one plain read or write.
+	bool special; /* node, joint, ovf, twice or first: an access is more than one plain read or
+		       * write.
 		       */
 	const char *name;
 };

@@ -54,7 +54,7 @@ int reserve_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op
 	struct reservation after;
 	int rc;
 
-	if (fresh && unit_take(c, reg, e) < 0)
+	if (fresh && reg->scope != PMU_SCOPE_THREAD && unit_take(c, reg, e) < 0)
 		return -e->no;
 	rc = msr_read(c, reg, &op->value);
 	if (rc < 0)

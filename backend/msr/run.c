@@ -69,6 +69,8 @@ static inline __attribute__((always_inline)) int msr_run_put(struct backend_cpu 
 {
 	if (!special)
 		return msr_write_plain(c, reg, value);
+	if (reg->node && (value & reg->node) == reg->node && unit_take(c, reg, e) < 0)
+		return EXPLAINED;
 	if (reg->joint && unit_write(c, reg, value, e) < 0)
 		return EXPLAINED;
 	return msr_write(c, reg, value);

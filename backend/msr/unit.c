@@ -30,10 +30,15 @@ void unit_free(struct unit_table *t)
 	pthread_mutex_destroy(&t->lock);
 }
 
+static enum pmu_scope unit_scope(const struct msr_reg *reg)
+{
+	return reg->node ? PMU_SCOPE_PACKAGE : reg->scope;
+}
+
 /* The same register of CPUs of two types is in two tables. */
 static bool unit_is_entry(const struct unit_entry *h, const struct msr_reg *reg, uint32_t unit)
 {
-	return h->addr == reg->addr && h->scope == reg->scope && h->unit == unit;
+	return h->addr == reg->addr && h->scope == unit_scope(reg) && h->unit == unit;
 }
 
 /* The first entry of @reg in @unit that is another CPU's than @cpu. The lock is held. */
@@ -58,27 +63,37 @@ static struct unit_entry **unit_find_own(
 	return at;
 }
 
+static int unit_refuse(const struct msr_reg *reg, unsigned other, struct err *e)
+{
+	if (reg->node)
+		return err_set(e, EBUSY,
+			"%s: EBUSY: the event is one of the package, of which CPU %u has this "
+			"counter: cpus tells the context there; unload that, or take another PMC",
+			reg->name, other);
+	return err_set(e, EBUSY,
+		"%s: EBUSY: the CPUs of a %s share it, and CPU %u of this one has it: cpus tells "
+		"the context there; unload that, or load there",
+		reg->name, unit_names[reg->scope], other);
+}
+
 static int unit_take_locked(struct backend_cpu *c, const struct msr_reg *reg, struct err *e)
 {
 	struct unit_table *t = &c->mb->units;
-	uint32_t unit = c->units[reg->scope];
+	uint32_t unit = c->units[unit_scope(reg)];
 	const struct unit_entry *other = unit_find_other(t, reg, unit, c->cpu);
 	struct unit_entry *own;
 
 	if (*unit_find_own(t, reg, c->cpu))
 		return 0;
 	if (other && (!reg->joint || other->restored))
-		return err_set(e, EBUSY,
-			"%s: EBUSY: the CPUs of a %s share it, and CPU %u of this one has it: cpus "
-			"tells the context there; unload that, or load there",
-			reg->name, unit_names[reg->scope], other->cpu);
+		return unit_refuse(reg, other->cpu, e);
 	own = malloc(sizeof(*own));
 	if (!own)
 		return err_set(e, ENOMEM, "no memory to reserve %s", reg->name);
 	*own = (struct unit_entry){
 		.next = t->entries,
 		.addr = reg->addr,
-		.scope = reg->scope,
+		.scope = unit_scope(reg),
 		.unit = unit,
 		.cpu = c->cpu,
 		.known = other && other->known,
@@ -101,8 +116,6 @@ int unit_take(struct backend_cpu *c, const struct msr_reg *reg, struct err *e)
 {
 	int rc;
 
-	if (reg->scope == PMU_SCOPE_THREAD)
-		return 0;
 	if (unit_find_cpu(c, e) < 0)
 		return -e->no;
 	pthread_mutex_lock(&c->mb->units.lock);
@@ -116,7 +129,7 @@ void unit_drop(struct backend_cpu *c, const struct msr_reg *reg)
 {
 	struct unit_entry **at, *h;
 
-	if (reg->scope == PMU_SCOPE_THREAD)
+	if (unit_scope(reg) == PMU_SCOPE_THREAD)
 		return;
 	pthread_mutex_lock(&c->mb->units.lock);
 	at = unit_find_own(&c->mb->units, reg, c->cpu);

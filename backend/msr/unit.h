@@ -2,8 +2,9 @@
 /*
  * Registers that several CPUs share, and that any CPU of them reaches: those of a core, CCX or
  * package. At most one CPU of these has reserved one, so that it is saved, written and restored
- * once. A register that only selects may be reserved by several CPUs that write the same value: the
- * last one restores it.
+ * once. So it is with a CPU's own register while it selects an event of the package (msr_reg.node),
+ * which a counter of the package counts. A register that only selects may be reserved by several
+ * CPUs that write the same value: the last one restores it.
  */
 #ifndef BACKEND_MSR_UNIT_H
 #define BACKEND_MSR_UNIT_H
@@ -39,7 +40,8 @@ struct unit_table {
 void unit_init(struct unit_table *t);
 void unit_free(struct unit_table *t);
 
-/* For @c->cpu. EBUSY: another CPU has reserved @reg; the sentence names it. ENOMEM. */
+/* For @c->cpu, if it has not got it: @reg is shared, or is to select an event of the package.
+ * EBUSY: another CPU has reserved @reg; the sentence names it. ENOMEM. */
 int unit_take(struct backend_cpu *c, const struct msr_reg *reg, struct err *e);
 void unit_drop(struct backend_cpu *c, const struct msr_reg *reg);
 

@@ -19,7 +19,7 @@
  *   rate N                        upper limit of events per second of any counter
  *   global ctrl=ADDR [inuse=ADDR] [status=ADDR clear=ADDR]
  *   pmc NUM NAME addr=ADDR default=BITS reserved=BITS enable=BITS kernel=BITS [user=BITS]
- *                [wide=BITS] [gate=NUM] [restricts] [with=NUM] [busy=BITS] [latched=BITS]
+ *                [wide=BITS] [node] [gate=NUM] [restricts] [with=NUM] [busy=BITS] [latched=BITS]
  *                [shared] [of=OF] [scope=SCOPE] [escr=BITS:NUM,...] [ovf=BITS] [second=BITS]
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] [full=ADDR] width=N wmask=BITS pmc=NUM [field=BITS]
  *                [global=BIT] [rdpmc=INDEX] [buffer] [of=OF] [scope=SCOPE] [twice]

@@ -186,9 +186,9 @@ static void types_align(const struct pmu *raw, const struct pmu *all, struct pmu
 static bool types_meet_pmc(struct pmu_pmc *pmc, const struct pmu_pmc *o)
 {
 	if (o->addr != pmc->addr || o->shared != pmc->shared || o->wide != pmc->wide ||
-		o->gate != pmc->gate || o->scope != pmc->scope || o->ovf != pmc->ovf ||
-		o->with != pmc->with || o->restricts != pmc->restricts || o->busy != pmc->busy ||
-		o->latched != pmc->latched || o->second != pmc->second ||
+		o->node != pmc->node || o->gate != pmc->gate || o->scope != pmc->scope ||
+		o->ovf != pmc->ovf || o->with != pmc->with || o->restricts != pmc->restricts ||
+		o->busy != pmc->busy || o->latched != pmc->latched || o->second != pmc->second ||
 		o->escr_select != pmc->escr_select ||
 		memcmp(o->escr, pmc->escr, sizeof(o->escr)) != 0)
 		return false;
@@ -330,7 +330,8 @@ static bool types_same_pmc(const struct pmu_pmc *a, const struct pmu_pmc *b)
 	return strcmp(a->name, b->name) == 0 && a->num == b->num && a->addr == b->addr &&
 	       a->def == b->def && a->rsvd == b->rsvd && a->enable == b->enable &&
 	       a->kernel == b->kernel && a->user == b->user && a->wide == b->wide &&
-	       a->gate == b->gate && a->shared == b->shared && a->scope == b->scope;
+	       a->node == b->node && a->gate == b->gate && a->shared == b->shared &&
+	       a->scope == b->scope;
 }
 
 static bool types_same_pmd(const struct pmu_pmd *a, const struct pmu_pmd *b)

@@ -26,6 +26,11 @@ void reservation_lose(struct context *ctx, unsigned p, uint64_t differ)
 	ctx->res->hw.mask[p] &= ~bits;
 }
 
+static bool reservation_is_wide(const struct pmu_pmc *pmc, uint64_t value)
+{
+	return pmc->wide && (value & pmc->wide) == pmc->wide;
+}
+
 static bool reservation_is_user_only(
 	const struct context *ctx, const struct evtset *set, unsigned d)
 {
@@ -36,7 +41,7 @@ static bool reservation_is_user_only(
 	/* Many of the kernel's events ignore the level. */
 	return ctx->pmu->space == PMU_SPACE_MSR && pmc->user &&
 	       !(value & pmc->kernel & image_field(ctx->pmu, d)) &&
-	       (!pmc->wide || (value & pmc->wide) != pmc->wide);
+	       !reservation_is_wide(pmc, value);
 }
 
 static void reservation_find_needs(struct context *ctx)
@@ -48,8 +53,12 @@ static void reservation_find_needs(struct context *ctx)
 	for (unsigned i = 0; i < ctx->nsets; i++) {
 		image_of(ctx->pmu, ctx->sets[i]->pmc, false, &im);
 		needs.pmds |= im.pmds;
-		for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {
 			needs.mask[p] |= im.mask[p];
+			needs.shared |=
+				im.mask[p] && ctx->pmu->pmcs[p].node &&
+				reservation_is_wide(&ctx->pmu->pmcs[p], ctx->sets[i]->pmc[p]);
+		}
 		for_each_row (d, im.pmds)
 			needs.user_only &= reservation_is_user_only(ctx, ctx->sets[i], d);
 	}

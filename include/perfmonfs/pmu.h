@@ -93,6 +93,7 @@ struct pmu_pmc {
 	/* A value with all of these bits selects an event of several CPUs together, which is
 	 * counted whatever this CPU does and at which level; 0: none does. */
 	uint64_t wide;
+	bool node; /* Such events are those of a package, of which one CPU has each counter. */
 	/* Row of the PMC whose enable bits are required in addition. This is the own row, except on
 	 * P6, where the first selector gates both counters. */
 	uint16_t gate;

@@ -66,3 +66,25 @@ setup_file() {
 	ctl "load cpu=1"
 	ctl unload
 }
+
+@test "an event of the north bridge: one CPU has the counter, a thread only while it runs" {
+	serve_msrsim --model=k8 --cpus=2
+	serve --backend=msr "--dev=$CPU"
+	compete 0 burn
+	new a
+	put ok "$C/regs" "pmc0 0x4301e9"
+	put ok "$C/flags" gaps
+	ctl "load tid=${PROGRAMS[0]} ptrace=no"
+	ctl start
+	in_turn "${PROGRAMS[0]}" 20
+	run -0 bounded cat "$C/pmd/0"
+	kill -STOP "${PROGRAMS[0]}"
+	new b
+	put ok "$C/regs" "pmc0 0x4301e9"
+	until_ok put ok "$C/ctl" "load cpu=1"
+	new c
+	put ok "$C/regs" "pmc0 0x4301e9"
+	refused EBUSY "load cpu=0" "CPU 1"
+	put ok "$C/regs" "pmc0 0x4300c0\npmc1 0x4301e9"
+	ctl "load cpu=0"
+}

@@ -362,7 +362,7 @@ static void test_families(void **state)
 
 	pmu = named("amd64_v2");
 	assert_int_equal(pmu.pmcs[5].addr, 0xc001020a);
-	assert_int_equal(pmu.pmcs[5].wide, 0xe0);
+	assert_int_equal(pmu.pmcs[5].wide, 0);
 	assert_int_equal(pmu.pmds[5].addr, 0xc001020b);
 	assert_int_equal(pmu.pmds[5].global, 5);
 	assert_int_equal(pmu.global_ctrl, 0xc0000301);
@@ -743,6 +743,7 @@ static void test_round_trip(void **state)
 			assert_int_equal(again.pmcs[k].shared, pmu.pmcs[k].shared);
 			assert_int_equal(again.pmcs[k].user, pmu.pmcs[k].user);
 			assert_int_equal(again.pmcs[k].wide, pmu.pmcs[k].wide);
+			assert_int_equal(again.pmcs[k].node, pmu.pmcs[k].node);
 			assert_int_equal(again.pmcs[k].scope, pmu.pmcs[k].scope);
 			assert_int_equal(again.pmcs[k].ovf, pmu.pmcs[k].ovf);
 			assert_int_equal(again.pmcs[k].second, pmu.pmcs[k].second);

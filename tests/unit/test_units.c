@@ -245,6 +245,67 @@ static void test_extra_of_a_core(void **state)
 	}
 }
 
+enum { NODE_EVENT = 0x4301e9, CORE_EVENT = 0x4300c0 }; /* CPU to DRAM requests; instructions */
+
+/* Of the four CPUs of a package, one has each counter of the node's events, until it unloads. */
+static void want_node_events(const struct world_model *m)
+{
+	struct command load = {.verb = CMD_LOAD, .load.cpu = WORLD_CPU},
+		       unload = {.verb = CMD_UNLOAD};
+	struct world w;
+	struct second s;
+	uint64_t value;
+
+	world_open(&w, m);
+	second_open(&w, &s, 3);
+	load.load.cpu = s.cpu;
+	WANT(&w, 0, world_write(&w, false, 0, NODE_EVENT));
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	/* The same counter, for an event of the core and for one of the node. */
+	WANT(&w, 0, second_write(&w, &s, 0, CORE_EVENT));
+	WANT(&w, 0, second_command(&w, &s, &load));
+	WANT(&w, -EBUSY, second_write(&w, &s, 0, NODE_EVENT));
+	assert_non_null(strstr(w.err.text, "CPU 1 "));
+	assert_int_equal(hw_rdmsr(w.hw, s.cpu, w.pmu->pmcs[0].addr, &value), 0);
+	assert_int_equal(value & 0xffff, CORE_EVENT & 0xffff);
+	WANT(&w, 0, second_command(&w, &s, &unload));
+	WANT(&w, 0, second_write(&w, &s, 0, NODE_EVENT));
+	WANT(&w, -EBUSY, second_command(&w, &s, &load));
+	/* Another counter. */
+	WANT(&w, 0, second_write(&w, &s, 0, 0));
+	WANT(&w, 0, second_write(&w, &s, 1, NODE_EVENT));
+	WANT(&w, 0, second_command(&w, &s, &load));
+	WANT(&w, 0, second_command(&w, &s, &unload));
+	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
+	WANT(&w, 0, second_write(&w, &s, 0, NODE_EVENT));
+	WANT(&w, 0, second_command(&w, &s, &load));
+	WANT(&w, -EBUSY, world_do(&w, CMD_LOAD));
+	WANT(&w, 0, second_command(&w, &s, &unload));
+	world_restored(&w, 0, "events of the node");
+	second_close(&w, &s);
+	world_close(&w);
+}
+
+static void test_node_events(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	for (const struct world_model *m = world_models; m->name; m++) {
+		struct world w;
+		bool node;
+
+		world_open(&w, m);
+		node = w.pmu->pmcs[0].node;
+		world_close(&w);
+		if (m->shared || !node)
+			continue;
+		want_node_events(m);
+		n++;
+	}
+	assert_int_equal(n, 3);
+}
+
 static uint64_t truth(struct world *w, uint64_t select, uint64_t from)
 {
 	return hw_truth(w->hw, select, hw_now(w->hw)) - hw_truth(w->hw, select, from);
@@ -403,6 +464,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_owner),
 		cmocka_unit_test(test_extra_of_a_core),
+		cmocka_unit_test(test_node_events),
 		cmocka_unit_test(test_beside_core_counters),
 		cmocka_unit_test(test_no_thread),
 		cmocka_unit_test(test_topology),
