@@ -391,6 +391,29 @@ ends_with_setuid() {
 	ends_with_setuid b
 }
 
+# What it makes is followed no more, either.
+@test "root's context of a child ends so, and the parent's goes on" {
+	setuid_copy
+	serve --backend=perf
+	# shellcheck disable=SC2016
+	as nobody launch a bash -c 'echo "thread $$"; read -r _; "$1" status <&0 & wait; echo over' sh \
+		"$BATS_TEST_TMPDIR/privileged"
+	said a "^thread"
+	threads_of a
+	new a
+	put ok "$C/pmc/0" page-faults
+	ctl "load tid=$TID follow"
+	ctl start
+	go a
+	until_ok sh -c 'grep -q zombie "$1"/children/*/state' sh "$C"
+	child=$(ls "$C/children")
+	sentence "$C/children/$child/last_error" "$child"
+	[ "$(tracer_of "$child")" = 0 ]
+	holds "$C/state" "running tid=$TID set=0"
+	kill "$child"
+	said a over
+}
+
 @test "active_ns is the thread's time while it counts" {
 	local first want stolen
 

@@ -668,6 +668,32 @@ while_they_come() {
 	[ "$(ls "$C/children" | wc -l)" = 20 ]
 }
 
+# executes kernel|ctxsw: the first thread, whose context is the loaded one, vanishes in the exec of the other
+executes() {
+	serve --backend=perf "--threads=$1"
+	begin a lives exec "$BATS_RUN_TMPDIR/subject" -t 0 faults 30000
+	whole a
+	before=$(awk '$1 == "thread" { print $3; exit }' "$SAYS/a")
+	go a
+	said a ready
+	until_ok holds "$C/children/$TID/state" "running tid=$PID set=0"
+	go a
+	finished a
+	near "over exec" "$(cat "$C/children/$TID/pmd/0")" $(($(did a "$PID" all) - before)) 150
+	[ "$(cat "$C/pmd/0")" -lt 500 ]
+	go a
+	message "end*"
+	until_ok sh -c 'grep -q zombie "$1"' sh "$C/children/$TID/state"
+}
+
+@test "load pid: an exec by another thread than the first" {
+	executes kernel
+}
+
+@test "load pid: an exec by another thread than the first, by ctxsw threads" {
+	executes ctxsw
+}
+
 @test "load pid: the end is that of the last thread" {
 	serve --backend=perf
 	begin a lives leader
