@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Which registers that count by themselves a CPU has, by the lines of free.pmu and its CPUID. */
+#include <string.h>
+
 #include "backend/pmu/parse_i.h"
 #include "base/nsec.h"
 #include "base/num.h"
@@ -111,7 +113,48 @@ static bool free_is_listed(const struct pmu *pmu, const struct pmu_free *reg)
 	return false;
 }
 
-void pmu_free_detect(const struct pmu_cpu *cpu, struct pmu *pmu)
+/* Those of a CPU that never wrap are PMDs, too. */
+static bool free_find_num(const struct pmu_free *reg, uint16_t *num)
+{
+	static const char *const names[] = {"tsc", "mperf", "aperf", "pperf", "irperf"};
+
+	if (reg->scope != PMU_SCOPE_THREAD || reg->width < 64)
+		return false;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		*num = (uint16_t)(PMU_FIRST_READING + i);
+		if (strcmp(reg->name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* In rising order of numbers. */
+static void free_insert_virtual(struct pmu *pmu, const struct pmu_virtual *v)
+{
+	unsigned at = pmu->nvirtuals;
+
+	if (at == PMU_MAX_VIRTUALS || pmu_find_virtual(pmu, v->num) >= 0)
+		return;
+	while (at && pmu->virtuals[at - 1].num > v->num) {
+		pmu->virtuals[at] = pmu->virtuals[at - 1];
+		at--;
+	}
+	pmu->virtuals[at] = *v;
+	pmu->nvirtuals++;
+}
+
+static void free_add_virtuals(struct pmu *pmu)
+{
+	for (unsigned i = 0; i < pmu->nfrees; i++) {
+		struct pmu_virtual v = {.kind = PMU_VIRTUAL_READING, .free = (uint8_t)i};
+
+		memcpy(v.name, pmu->frees[i].name, sizeof(v.name));
+		if (free_find_num(&pmu->frees[i], &v.num))
+			free_insert_virtual(pmu, &v);
+	}
+}
+
+static void free_find(const struct pmu_cpu *cpu, struct pmu *pmu)
 {
 	struct slice text = pmu_free_text[0].text;
 	struct pmu_identity id;
@@ -135,6 +178,12 @@ void pmu_free_detect(const struct pmu_cpu *cpu, struct pmu *pmu)
 			free_is_there(cpu, &f.reg) && parse_free_add(pmu, &f.reg, &e) < 0)
 			return;
 	}
+}
+
+void pmu_free_detect(const struct pmu_cpu *cpu, struct pmu *pmu)
+{
+	free_find(cpu, pmu);
+	free_add_virtuals(pmu);
 }
 
 uint64_t pmu_free_wrap_ns(const struct pmu_free *reg)

@@ -390,9 +390,9 @@ int parse_virtual(struct parse *p, struct slice line, struct err *e)
 	uint64_t num;
 	int rc;
 
-	if (p->pmu.nvirtuals == PMU_MAX_VIRTUALS)
+	if (p->pmu.nvirtuals == PMU_MAX_VIRTUALS - PMU_READINGS)
 		return err_set(e, EINVAL, "more than %d virtual PMDs, with those of every PMU",
-			PMU_MAX_VIRTUALS);
+			PMU_MAX_VIRTUALS - PMU_READINGS);
 	rc = num_max(slice_word(&line), PMU_MAX_NUM - 1, &num, e);
 	if (rc == 0)
 		rc = text_parse(slice_word(&line), "register's name", v.name, PMU_NAME, e);

@@ -532,6 +532,9 @@ static int validate_virtual(const struct pmu *pmu, unsigned row, struct err *e)
 
 	if (rc < 0)
 		return rc;
+	if ((v->kind == PMU_VIRTUAL_READING) != (v->num >= PMU_FIRST_READING && !file))
+		return err_set(e, EINVAL, "%s: readings have numbers from %d on", v->name,
+			PMU_FIRST_READING);
 	if (v->kind > PMU_VIRTUAL_FILE || file != (v->num >= PMU_FIRST_FILE))
 		return err_set(e, EINVAL, "%s: virtual PMDs of files have numbers from %d on",
 			v->name, PMU_FIRST_FILE);

@@ -45,6 +45,11 @@ bool pmu_virtual_needs_thread(const struct pmu_virtual *v)
 	       v->kind == PMU_VIRTUAL_THREAD;
 }
 
+bool pmu_virtual_needs_cpu(const struct pmu_virtual *v)
+{
+	return v->kind == PMU_VIRTUAL_READING;
+}
+
 /* Checks the open descriptor, because the path may change to another file. */
 static int virtual_check_file(int fd, const struct pmu_virtual *v, struct err *e)
 {

@@ -49,6 +49,11 @@ int virtual_read(const struct core_run *run, unsigned row, uint64_t *value, stru
 			"pmd%u belongs to the thread that a sample interrupts, and there is none "
 			"now: have it sampled (smpl=%u), or load on a thread",
 			v->num, v->num);
+	if (pmu_virtual_needs_cpu(v) && (run->ctx->state == CTX_UNLOADED || run->ctx->target.tid))
+		return err_set(e, ENODATA,
+			"pmd%u is a register of the CPU that a context counts, and this one is %s: "
+			"load with cpu=",
+			v->num, run->ctx->target.tid ? "on a thread" : "not loaded");
 	if (!(run->virt.valid & ROW(row)))
 		return err_set(e, EIO, "pmd%u: %s is not known now%s%s", v->num, v->name,
 			v->path[0] ? ": see whether there is a number in " : "", v->path);

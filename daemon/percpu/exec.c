@@ -49,7 +49,11 @@ static void exec_fetch(struct core_run *run)
 {
 	struct executor *x = exec_of(run);
 	struct virtual_moment at = {
-		.now = x->moment ? x->moment : x->be->ops->now(x->be), .where = exec_where(run)};
+		.now = x->moment ? x->moment : x->be->ops->now(x->be),
+		.where = exec_where(run),
+		.be = x->be,
+		.cpu = run->ctx->target.tid ? NULL : x->cpu,
+	};
 
 	at.elapsed = ctx_elapsed(run->ctx, at.now);
 	virtual_pmd_fetch(&x->virtuals, x->be->pmu, &at, &run->virt);

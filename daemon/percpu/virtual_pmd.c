@@ -215,6 +215,18 @@ static bool virtual_read_file(struct virtual_fetch *f, uint64_t *value)
 	return false;
 }
 
+static bool virtual_read_reading(struct virtual_fetch *f, uint64_t *value)
+{
+	const struct pmu_free *reg = &f->pmu->frees[f->pmu->virtuals[f->row].free];
+	struct reg_op op = {.verb = REG_READ, .addr = reg->addr};
+	struct err ignored;
+
+	if (!f->at->cpu || f->at->be->ops->run(f->at->cpu, &op, 1, &ignored) != 1)
+		return false;
+	*value = op.value;
+	return true;
+}
+
 static bool (*const virtual_kinds[])(struct virtual_fetch *f, uint64_t *value) = {
 	[PMU_VIRTUAL_CLOCK] = virtual_read_clock,
 	[PMU_VIRTUAL_CPUTIME] = virtual_read_cputime,
@@ -224,6 +236,7 @@ static bool (*const virtual_kinds[])(struct virtual_fetch *f, uint64_t *value) =
 	[PMU_VIRTUAL_PROCESS] = virtual_read_process,
 	[PMU_VIRTUAL_ELAPSED] = virtual_read_elapsed,
 	[PMU_VIRTUAL_THREAD] = virtual_read_thread,
+	[PMU_VIRTUAL_READING] = virtual_read_reading,
 	[PMU_VIRTUAL_FILE] = virtual_read_file,
 };
 

@@ -25,12 +25,14 @@ struct virtual_moment {
 	uint64_t now;           /* ns */
 	uint64_t elapsed;       /* ns that the context has been monitoring */
 	pfm_smpl_where_t where; /* the thread that was running */
+	struct backend *be;
+	struct backend_cpu *cpu; /* that the context counts; NULL: none, or a thread */
 };
 
 /*
  * Reads the values that @out wants and does not have. System calls: 1 for free memory and load
- * together, 2 per file (fstat, pread), 1 for the CPU time (pread), none for the others; 3 more to
- * open a file, and 2 more if that replaces another one.
+ * together, 2 per file (fstat, pread), 1 for the CPU time (pread), 1 register access for a reading,
+ * none for the others; 3 more to open a file, and 2 more if that replaces another one.
  */
 void virtual_pmd_fetch(struct virtuals *v, const struct pmu *pmu, const struct virtual_moment *at,
 	struct virtual_values *out);

@@ -23,7 +23,7 @@ enum {
 	PMU_NAME = 32,
 	PMU_MODEL = 64,
 	PMU_MAX_EVENTS = 32,
-	PMU_MAX_VIRTUALS = 19,
+	PMU_MAX_VIRTUALS = 24,
 	PMU_MAX_FREES = 24,
 	PMU_PATH = 128,
 	PMU_ESCRS = 8,           /* Event selects that a CCCR of NetBurst chooses from. */
@@ -34,7 +34,8 @@ enum {
 typedef uint64_t pmu_rows;
 #define PMU_ALL_ROWS (~(pmu_rows)0)
 
-/* Logical numbers of virtual PMDs: the built-in ones, then those that descriptions add. */
+/* Logical numbers of virtual PMDs: the built-in ones, readings, then those that descriptions add.
+ */
 enum {
 	PMU_CLOCK = 256,
 	PMU_CPUTIME,
@@ -44,7 +45,14 @@ enum {
 	PMU_PROCESS,
 	PMU_ELAPSED,
 	PMU_THREAD,
+	PMU_TSC,
+	PMU_MPERF,
+	PMU_APERF,
+	PMU_PPERF,
+	PMU_IRPERF,
 	PMU_FIRST_VIRTUAL = PMU_CLOCK, /* Numbers of actual PMDs are lower. */
+	PMU_FIRST_READING = PMU_TSC,
+	PMU_READINGS = PMU_IRPERF - PMU_TSC + 1, /* Their room is kept. */
 	PMU_FIRST_FILE = 272,
 };
 
@@ -154,6 +162,7 @@ enum pmu_virtual_kind {
 	PMU_VIRTUAL_PROCESS,     /* Number of the process that runs. */
 	PMU_VIRTUAL_ELAPSED,     /* Nanoseconds since monitoring was started, or as it took. */
 	PMU_VIRTUAL_THREAD,      /* Number of the thread that runs. */
+	PMU_VIRTUAL_READING,     /* A register of the CPU that counts by itself. */
 	PMU_VIRTUAL_FILE,        /* The number in @path, from a description file. */
 };
 
@@ -166,6 +175,7 @@ struct pmu_virtual {
 	uint16_t num; /* Logical number. */
 	enum pmu_virtual_kind kind;
 	char path[PMU_PATH]; /* "" if the kind has no file. */
+	uint8_t free;        /* Of a reading: row of pmu.frees. */
 };
 
 /* What one count of a free register is. Of energy, the number of joules is found out at detection.
@@ -286,6 +296,8 @@ uint32_t pmu_reg_index(const struct pmu *pmu, uint32_t addr);
 
 /* It is about the thread that runs: without one there is no value. */
 bool pmu_virtual_needs_thread(const struct pmu_virtual *v);
+/* It is about the CPU that a context is loaded on. */
+bool pmu_virtual_needs_cpu(const struct pmu_virtual *v);
 
 /* The row of the event select that CCCR row @p with @value chooses; -1: none. */
 int pmu_escr_of(const struct pmu *pmu, unsigned p, uint64_t value);

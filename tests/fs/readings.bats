@@ -132,6 +132,33 @@ shared_by() {
 	shared_by sys_group "$MNT/pmu/readings"
 }
 
+@test "readings of a CPU are PMDs of a context that counts it" {
+	serve --backend=sim:skylake
+	new a
+	[ ! -e "$C/pmd/270" ]
+	run -0 bounded ls "$C/pmd"
+	[[ " ${lines[*]} " != *" 264 "* ]]
+	probe ENODATA pread "$C/pmd/264" 100 0
+	put ok "$C/format" "default size=8192"
+	put ok "$C/regs" "pmc0 0x4100c0\npmd0 -1000 short=-1000 smpl=264,266"
+	ctl "load cpu=1"
+	ctl start
+	advance 1000000
+	run -0 bounded ls "$C/pmd"
+	[[ " ${lines[*]} " = *" 264 265 266 267"* && " ${lines[*]} " != *" 268"* ]]
+	for n in "264 tsc" "265 mperf" "266 aperf" "267 pperf"; do
+		holds "$C/pmd/${n% *}" "$(reading readings "${n#* }" 1)"
+	done
+	put EACCES "$C/pmd/264" 0
+	# The last sample: a header of 128 bytes, then samples of 40 bytes and two values.
+	n=$(od -An -tu8 -N8 "$C/buffer")
+	run -0 od -An -tu8 -j $((128 + 56 * (n - 1) + 40)) -N 16 "$C/buffer"
+	[ "$(xargs <<<"$output")" = "$(reading readings tsc 1) $(reading readings aperf 1)" ]
+	put ok "$MNT/sim/offline" 1
+	probe EIO pread "$C/pmd/264" 100 0
+	put ok "$MNT/sim/offline" ""
+}
+
 # exported FILE: its samples, as exposition.py prints them
 exported() {
 	bounded cat "$MNT/metrics/$1" >"$BATS_TEST_TMPDIR/$1" || return

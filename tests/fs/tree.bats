@@ -65,7 +65,7 @@ set_rows() {
 	layout '^ctx/NAME/set/ID\>' | grep -v '/pm[cd]/[NV]\>' | sed "s,ctx/NAME/set/ID,$1,"
 	for kind in pmc pmd; do
 		while read -r num name type _; do
-			[[ $name != @(cputime|process|thread) ]] || continue
+			[[ $name != @(cputime|process|thread|tsc|[amp]perf|irperf) ]] || continue
 			[ "$type" = virtual ] && type=V || type=N
 			layout "^ctx/NAME/set/ID/$kind/$type\>" | sed "s,ctx/NAME/set/ID,$1,; s,$type ,$num ,"
 		done <"$MNT/pmu/${kind}s"

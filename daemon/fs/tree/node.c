@@ -313,14 +313,18 @@ static bool node_next_pmc(const struct call *dir, uint64_t *cookie, struct node 
 	return true;
 }
 
-/* A virtual PMD that cannot be read now, because the context is on no thread. */
-static bool node_lacks_thread(const struct call *dir, uint64_t cookie)
+/* A virtual PMD that cannot be read now, as the context is on no thread, or on no CPU. */
+static bool node_lacks_target(const struct call *dir, uint64_t cookie)
 {
 	const struct pmu *pmu = node_pmu(dir);
+	const struct engine_ctx *ec = &dir->ctx->ec;
+	const struct pmu_virtual *v;
 
-	return !dir->ctx->ec.task && cookie >= pmu->npmds &&
-	       cookie < (uint64_t)pmu->npmds + pmu->nvirtuals &&
-	       pmu_virtual_needs_thread(&pmu->virtuals[cookie - pmu->npmds]);
+	if (cookie < pmu->npmds || cookie >= (uint64_t)pmu->npmds + pmu->nvirtuals)
+		return false;
+	v = &pmu->virtuals[cookie - pmu->npmds];
+	return (pmu_virtual_needs_thread(v) && !ec->task) ||
+	       (pmu_virtual_needs_cpu(v) && (ec->task || !ec->worker));
 }
 
 /* Virtual PMDs follow the others. Those that cannot be read now are found by lookup alone, so that
@@ -329,7 +333,7 @@ static bool node_next_pmd(const struct call *dir, uint64_t *cookie, struct node 
 {
 	const struct pmu *pmu = node_pmu(dir);
 
-	while (node_lacks_thread(dir, *cookie))
+	while (node_lacks_target(dir, *cookie))
 		(*cookie)++;
 	if (*cookie >= (uint64_t)pmu->npmds + pmu->nvirtuals)
 		return false;
