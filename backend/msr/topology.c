@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * An APIC id has a field for the thread, above it one for the core, then the package's number. The
- * widths are in leaf 0xB (SDM volume 3, section 9.9; APM volume 3, appendix E.3), before it in
- * leaves 1 and 4 of Intel, and 0x80000008 of AMD. CPUs of a CCX share a last-level cache: leaf
+ * widths are in leaves 0x1F and 0xB (SDM volume 3, section 9.9; APM volume 3, appendix E.3), before
+ * these in leaves 1 and 4 of Intel, and 0x80000008 of AMD. A die that leaf 0x1F has is a package
+ * here: it has registers of a package of its own. CPUs of a CCX share a last-level cache: leaf
  * 0x8000001D.
  */
 #include "backend/msr/topology.h"
@@ -12,7 +13,8 @@
 #include "backend/pmu/model.h"
 
 enum {
-	LEVEL_THREAD = 1, /* ECX 15:8 of leaf 0xB. */
+	LEVEL_THREAD = 1, /* ECX 15:8 of leaf 0xB and 0x1F. */
+	LEVEL_DIE = 5,
 	LEVELS_MAX = 8,
 	EDX1_HTT = 1u << 28, /* EBX 23:16 of leaf 1 has a number of APIC ids. */
 	CACHE_L3 = 3,        /* The subleaf of 0x8000001D. */
@@ -38,18 +40,19 @@ static unsigned topology_bits(uint32_t n)
 	return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
 }
 
-/* *@found: the leaf has levels. */
-static int topology_levels(struct topology *t, bool *found, struct err *e)
+/* *@found: the leaf has levels. Each has the width of the fields up to its own. */
+static int topology_levels(struct topology *t, uint32_t leaf, bool *found, struct err *e)
 {
-	uint32_t r[4];
+	uint32_t r[4], level;
 
 	*found = false;
-	for (uint32_t i = 0; t->max >= 0xb && i < LEVELS_MAX; i++) {
-		if (topology_cpuid(t, 0xb, i, r, e) < 0)
+	for (uint32_t i = 0; t->max >= leaf && i < LEVELS_MAX; i++) {
+		if (topology_cpuid(t, leaf, i, r, e) < 0)
 			return -e->no;
-		if (!(r[ECX] >> 8 & 0xff))
+		level = r[ECX] >> 8 & 0xff;
+		if (!level || level >= LEVEL_DIE)
 			break;
-		if ((r[ECX] >> 8 & 0xff) == LEVEL_THREAD)
+		if (level == LEVEL_THREAD)
 			t->core = r[EAX] & 0x1f;
 		t->package = r[EAX] & 0x1f;
 		t->id = r[EDX];
@@ -110,7 +113,9 @@ static int topology_read(struct topology *t, struct err *e)
 	amd = memcmp(&leaf0[EBX], "Genu", 4) != 0;
 	t->max = leaf0[EAX];
 	t->max_ext = ext[EAX] >> 31 ? ext[EAX] : 0;
-	rc = topology_levels(t, &levels, e);
+	rc = topology_levels(t, 0x1f, &levels, e);
+	if (rc == 0 && !levels)
+		rc = topology_levels(t, 0xb, &levels, e);
 	if (rc == 0 && !levels)
 		rc = topology_legacy(t, amd, leaf1, e);
 	return rc == 0 ? topology_ccx(t, amd, e) : rc;

@@ -391,7 +391,7 @@ static int topo_cpuid(struct msr_io *io, unsigned cpu, uint32_t leaf, uint32_t s
 	}
 	if (leaf == 1)
 		out[1] |= cpu << 24;
-	if (leaf == 0xb)
+	if (leaf == 0xb || leaf == 0x1f)
 		out[3] = cpu;
 	return 0;
 }
@@ -415,6 +415,27 @@ static void test_topology(void **state)
 		/* Nehalem, four cores of two threads: 16 APIC ids */
 		{{.vendor = "Genu",
 			 .max = 0xb,
+			 .max_ext = 0x80000008,
+			 .leaves = {{0xb, 0, {1, 2, 0x100}}, {0xb, 1, {4, 8, 0x201}}}},
+			2, 16, 16},
+		/* Cascade Lake AP, two dies of 64 ids; 0xB has the package */
+		{{.vendor = "Genu",
+			 .max = 0x1f,
+			 .max_ext = 0x80000008,
+			 .leaves = {{0xb, 0, {1, 2, 0x100}}, {0xb, 1, {7, 96, 0x201}},
+				 {0x1f, 0, {1, 2, 0x100}}, {0x1f, 1, {6, 48, 0x201}},
+				 {0x1f, 2, {7, 96, 0x502}}}},
+			2, 64, 64},
+		/* Alder Lake: modules of four cores, and no die */
+		{{.vendor = "Genu",
+			 .max = 0x20,
+			 .max_ext = 0x80000008,
+			 .leaves = {{0x1f, 0, {1, 1, 0x100}}, {0x1f, 1, {3, 4, 0x201}},
+				 {0x1f, 2, {7, 24, 0x302}}}},
+			2, 128, 128},
+		/* Leaf 0x1F is there, and empty */
+		{{.vendor = "Genu",
+			 .max = 0x1f,
 			 .max_ext = 0x80000008,
 			 .leaves = {{0xb, 0, {1, 2, 0x100}}, {0xb, 1, {4, 8, 0x201}}}},
 			2, 16, 16},
