@@ -387,6 +387,19 @@ int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, bool 
 	return rc < 0 ? rc : perf_open_grouped(&attr, tid, leader, e);
 }
 
+/* The kernel validates a group when a member is opened, for a PMU that nothing else uses; members
+ * that are disabled do not count there. The group is this thread's, so that no other CPU is
+ * interrupted. */
+int perf_trial_new(const struct perf_sources *src, int leader, uint64_t sel, struct err *e)
+{
+	struct perf_event_attr attr;
+	int rc = perf_make_attr(src, sel, &attr, e);
+
+	attr.disabled = leader < 0;
+	attr.pinned = 0;
+	return rc < 0 ? rc : perf_open_grouped(&attr, 0, leader, e);
+}
+
 int perf_alarm_new(pid_t tid, int leader, struct err *e)
 {
 	struct perf_event_attr attr = {

@@ -89,6 +89,13 @@ int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, bool 
  */
 int perf_alarm_new(pid_t tid, int leader, struct err *e);
 
+/*
+ * Opens the hardware event that @sel selects on the calling thread, in the group of @leader; -1: as
+ * a leader. It does not count while its leader is open. -EINVAL: the PMU cannot count it beside the
+ * others of the group.
+ */
+int perf_trial_new(const struct perf_sources *src, int leader, uint64_t sel, struct err *e);
+
 /* Opens an event of CPU @cpu that counts nothing, for the ring buffer of others. */
 int perf_output_new(unsigned cpu, struct err *e);
 

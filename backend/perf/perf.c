@@ -488,6 +488,13 @@ static int perf_try_selector(struct backend *be, uint32_t addr, uint64_t value, 
 	return perf_try(&pb->trial, value, e);
 }
 
+static bool perf_events_fit(struct backend *be, const uint64_t *sels, unsigned n)
+{
+	struct perf_backend *pb = (struct perf_backend *)be;
+
+	return !be->opens_threads || perf_fit(&pb->trial, sels, n);
+}
+
 static unsigned perf_cpu_limit(struct backend *be)
 {
 	struct perf_backend *pb = (struct perf_backend *)be;
@@ -562,6 +569,7 @@ const struct backend_ops perf_backend_ops = {
 	.thread_watch = perf_thread_watch,
 	.run = perf_run,
 	.try_selector = perf_try_selector,
+	.events_fit = perf_events_fit,
 	.interrupts_open = perf_interrupts_open,
 	.interrupt_after = perf_interrupt_after,
 	.interrupt_next = perf_interrupt_next,

@@ -50,3 +50,21 @@ int perf_try(struct perf_trial *t, uint64_t sel, struct err *e)
 		atomic_store_explicit(slot, sel, memory_order_relaxed);
 	return rc < 0 ? rc : 0;
 }
+
+bool perf_fit(const struct perf_trial *t, const uint64_t *sels, unsigned n)
+{
+	int fds[PERF_FIT_MAX], rc = 0;
+	unsigned opened = 0;
+	struct err ignored;
+
+	for (unsigned i = 0; i < n && opened < PERF_FIT_MAX && rc >= 0; i++) {
+		if (!perfsel_hardware(sels[i]) || perfsel_nothing(sels[i]))
+			continue;
+		rc = perf_trial_new(&t->kinds[0].src, opened ? fds[0] : -1, sels[i], &ignored);
+		if (rc >= 0)
+			fds[opened++] = rc;
+	}
+	while (opened) /* The leader last: without it, the others would count. */
+		close(fds[--opened]);
+	return rc != -EINVAL;
+}

@@ -4,10 +4,15 @@
 #define BACKEND_PERF_TRY_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "backend/perf/event.h"
 
-enum { PERF_ACCEPTED = 64 };
+enum {
+	PERF_ACCEPTED = 64,
+	PERF_FIT_MAX = 64, /* perf_fit() tries no more. */
+};
 
 /* For any thread. */
 struct perf_trial {
@@ -26,5 +31,11 @@ void perf_trial_init(struct perf_trial *t);
  * be said now; otherwise as perf_event_new(), with what is wrong with @sel.
  */
 int perf_try(struct perf_trial *t, uint64_t sel, struct err *e);
+
+/*
+ * As backend_ops.events_fit: opens all hardware events as a group, which the kernel validates, and
+ * closes them. For machines with one kind of CPU.
+ */
+bool perf_fit(const struct perf_trial *t, const uint64_t *sels, unsigned n);
 
 #endif

@@ -12,6 +12,7 @@
 #include "daemon/bpf/sched.h"
 #include "daemon/ptrace/tracer.h"
 
+struct budget;
 struct ctxsw_thread;
 struct task_registry;
 
@@ -20,6 +21,7 @@ struct ctxsw_shared {
 	struct backend *be;
 	struct engine_stats *stats;
 	struct event_queue *events;
+	struct budget *budget; /* of workers */
 	struct sched *sched;
 	struct tracer *tracer;
 	struct task_slot *slots; /* SCHED_SLOTS of them */

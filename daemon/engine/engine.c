@@ -58,6 +58,7 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 	eng->be = be;
 	eng->x.be = be;
 	eng->x.stats = &eng->stats.exec;
+	budget_init(&eng->budget);
 	list_init(&eng->loaded);
 	list_init(&eng->yielded);
 	eng->resume_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -72,8 +73,8 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 	if (rc == 0)
 		rc = workqueue_new(&eng->events, &eng->openings, e);
 	if (rc == 0)
-		rc = task_registry_new(
-			be, &eng->events, &eng->stats, &engine_ops, eng, &eng->task_registry, e);
+		rc = task_registry_new(be, &eng->events, &eng->stats, &eng->budget, &engine_ops,
+			eng, &eng->task_registry, e);
 	if (rc < 0) {
 		workqueue_free(eng->lookups);
 		workqueue_free(eng->openings);

@@ -10,6 +10,7 @@
 
 #include "daemon/authz/grants.h"
 #include "daemon/engine/engine.h"
+#include "daemon/percpu/budget.h"
 #include "daemon/percpu/exec.h"
 #include "daemon/percpu/worker.h"
 #include "daemon/percpu/workqueue.h"
@@ -24,6 +25,7 @@ struct engine {
 	struct backend *be;
 	struct event_queue events;
 	struct engine_stats stats;
+	struct budget budget;
 	/* The contexts loaded on CPUs: those that have a worker. */
 	struct list_head loaded;
 	/* Background contexts that have yielded, the first one first. */

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/nsec.h"
 #include "base/raw_syscall.h"
+#include "daemon/percpu/budget.h"
 #include "daemon/percpu/engine_ctx.h"
 #include "daemon/percpu/exec.h"
 #include "daemon/percpu/interrupts.h"
@@ -41,6 +42,7 @@ struct worker {
 	unsigned cpu;
 	struct event_queue *events;
 	struct engine_stats *stats;
+	struct budget *budget;
 	/* EVENT_WORKER_EXIT */
 	struct event exit_event;
 	/* The threads have lost their registers: see worker_set_gone(). */
@@ -62,6 +64,7 @@ struct worker {
 
 	/* The worker's own. */
 	struct executor x;
+	struct budget_reservation reservation;
 	/* The context that is loaded on this CPU. */
 	struct engine_ctx *ec;
 	/* When the context next requires a read of the counters. */
@@ -172,10 +175,31 @@ static void worker_publish(struct worker *w, struct engine_ctx *ec)
 	engine_ctx_changed(ec, w->events);
 }
 
+/* Its counters, which do not count, are to start. */
+static bool worker_starts(const struct context *ctx, enum cmd_verb verb)
+{
+	return (verb == CMD_START && ctx->state == CTX_LOADED) ||
+	       (verb == CMD_RESUME && ctx->state == CTX_RUNNING);
+}
+
+/* A context has it while it runs, or will run again by a restart. */
+static void worker_keep_reservation(struct worker *w, const struct context *ctx, enum cmd_verb verb)
+{
+	if (ctx->state != CTX_RUNNING && ctx->state != CTX_MASKED)
+		budget_release(w->budget, &w->reservation);
+	else if (verb == CMD_WRITE)
+		budget_update(w->budget, &w->reservation);
+}
+
 static int worker_exec(struct worker *w, struct engine_ctx *ec, struct command *cmd, struct err *e)
 {
-	int rc = exec_command(&w->x, &ec->ctx, cmd, e);
+	int rc = 0;
 
+	if (worker_starts(&ec->ctx, cmd->verb))
+		rc = budget_reserve(w->budget, w->x.be, ec, &w->reservation, e);
+	if (rc == 0)
+		rc = exec_command(&w->x, &ec->ctx, cmd, e);
+	worker_keep_reservation(w, &ec->ctx, cmd->verb);
 	/* Before the plan that starts the counters, which would count this. */
 	worker_publish(w, ec);
 	return rc;
@@ -186,8 +210,10 @@ static int worker_exec_last(struct worker *w, struct engine_ctx *ec, struct err 
 {
 	int rc = exec_last(&w->x, e);
 
-	if (__builtin_expect(rc < 0, 0))
+	if (__builtin_expect(rc < 0, 0)) {
+		worker_keep_reservation(w, &ec->ctx, CMD_START);
 		worker_publish(w, ec);
+	}
 	return rc;
 }
 
@@ -307,6 +333,7 @@ static int worker_first_load(struct worker *w, struct job *job)
  * worker for this CPU at once. */
 static void worker_close_cpu(struct worker *w)
 {
+	budget_release(w->budget, &w->reservation);
 	worker_close_sampler(w);
 	virtual_pmd_close(&w->x.virtuals);
 	if (w->x.cpu)
@@ -565,7 +592,7 @@ static void *worker_main(void *arg)
 }
 
 int worker_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
-	unsigned cpu, int tid, struct worker **out, struct err *e)
+	struct budget *budget, unsigned cpu, int tid, struct worker **out, struct err *e)
 {
 	CLEANUP_FREE struct worker *w = calloc(1, sizeof(*w));
 	int rc;
@@ -579,6 +606,8 @@ int worker_new(struct backend *be, struct event_queue *events, struct engine_sta
 	w->x.stats = &stats->exec;
 	w->events = events;
 	w->stats = stats;
+	w->budget = budget;
+	w->reservation = (struct budget_reservation){.tid = tid ? &w->tid : NULL, .cpu = cpu};
 	w->exit_event.kind = EVENT_WORKER_EXIT;
 	w->eventfd = -1;
 	w->watch_fd = -1;

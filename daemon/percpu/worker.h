@@ -9,12 +9,13 @@
 
 #include "daemon/percpu/engine_ctx.h"
 
+struct budget;
 struct executor;
 struct worker;
 
 /* Creates the worker of thread @tid; 0: of @cpu. -ENOMEM, -EAGAIN. */
 int worker_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
-	unsigned cpu, int tid, struct worker **out, struct err *e);
+	struct budget *budget, unsigned cpu, int tid, struct worker **out, struct err *e);
 /* The thread has got another number: it has executed a program. */
 void worker_set_tid(struct worker *w, int tid);
 /* Of a thread that is loaded with inherit or untraced: @gone is sent, once, when no thread has the

@@ -132,7 +132,7 @@ static int active_new_worker(struct task_registry *reg, struct engine_ctx *ec, p
 
 	if (rc < 0)
 		return rc;
-	rc = worker_new(shared->be, shared->events, shared->stats, 0, tid, out, e);
+	rc = worker_new(shared->be, shared->events, shared->stats, shared->budget, 0, tid, out, e);
 	if (rc < 0)
 		task_uncharge_worker(reg, ec);
 	return rc;

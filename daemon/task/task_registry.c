@@ -26,7 +26,8 @@ static void registry_cpu_given(struct task_registry *reg, struct task_event *eve
 }
 
 int task_registry_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
-	const struct task_registry_ops *ops, void *arg, struct task_registry **out, struct err *e)
+	struct budget *budget, const struct task_registry_ops *ops, void *arg,
+	struct task_registry **out, struct err *e)
 {
 	CLEANUP_FREE struct task_registry *reg = calloc(1, sizeof(*reg));
 
@@ -40,6 +41,7 @@ int task_registry_new(struct backend *be, struct event_queue *events, struct eng
 		.be = be,
 		.events = events,
 		.stats = stats,
+		.budget = budget,
 		.cpu_given = registry_cpu_given,
 		.thread_exited = registry_ctxsw_exited,
 	};

@@ -8,6 +8,7 @@
 
 #include "daemon/percpu/engine_ctx.h"
 
+struct budget;
 struct task_registry;
 struct work;
 
@@ -28,7 +29,8 @@ struct task_registry_ops {
 
 /* Opens nothing: that is for the first load. -ENOMEM. */
 int task_registry_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
-	const struct task_registry_ops *ops, void *arg, struct task_registry **out, struct err *e);
+	struct budget *budget, const struct task_registry_ops *ops, void *arg,
+	struct task_registry **out, struct err *e);
 /* At the daemon's end: submits loads that wait for a thread to be detached, or for other loads. */
 void task_registry_stop_waiting(struct task_registry *reg);
 /* Ends the tracer of an idle registry. Only events that were sent before may follow. */

@@ -214,6 +214,14 @@ struct backend_ops {
 	int (*try_selector)(struct backend *be, uint32_t addr, uint64_t value, struct err *e);
 
 	/*
+	 * Asks whether a CPU can ever count at once what all @n values of selectors select, and
+	 * changes nothing. False: it has too few counters, or none for one of these events. True
+	 * as well if that cannot be said. NULL: events of a CPU never take a counter from those of
+	 * a thread.
+	 */
+	bool (*events_fit)(struct backend *be, const uint64_t *sels, unsigned n);
+
+	/*
 	 * Only if backend.interrupts. From now on, counters that have a period interrupt. Returns a
 	 * descriptor that becomes readable after conf->batch overflows; it stays open until
 	 * cpu_close(). May be called again with another @conf, for counters that are started after

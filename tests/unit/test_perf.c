@@ -18,6 +18,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -33,14 +34,33 @@
 #include "backend/perf/perf.h"
 #include "backend/perf/event.h"
 #include "backend/perf/slot.h"
+#include "backend/perf/try.h"
 #include "backend/sysfs/sysfs.h"
 #include "base/cleanup.h"
 
-/* perf_event_open(2) of the backend: fails with @refuse if that is not 0. Other calls go on. */
+/* perf_event_open(2) of the backend: fails with @refuse if that is not 0; opens groups of up to
+ * @room events that never run if that is not 0. Other calls go on. */
 static struct {
 	int refuse;
-	unsigned opens;
+	unsigned opens, room, members;
 } kernel;
+
+/* As the kernel validates a group: members that are disabled do not count. */
+static long open_in_group(const struct perf_event_attr *attr, pid_t pid, int cpu_nr, int group)
+{
+	assert_int_equal(pid, 0);
+	assert_int_equal(cpu_nr, -1);
+	assert_int_equal(attr->disabled, group < 0);
+	assert_false(attr->pinned);
+	if (group < 0)
+		kernel.members = 0;
+	if (kernel.members == kernel.room) {
+		errno = EINVAL;
+		return -1;
+	}
+	kernel.members++;
+	return eventfd(0, EFD_CLOEXEC);
+}
 
 long __real_syscall(long nr, ...);
 long __wrap_syscall(
@@ -55,6 +75,8 @@ long __wrap_syscall(
 			errno = kernel.refuse;
 			return -1;
 		}
+		if (kernel.room)
+			return open_in_group(attr, pid, cpu_nr, group);
 	}
 	return __real_syscall(nr, attr, pid, cpu_nr, group, flags);
 }
@@ -556,6 +578,35 @@ static void test_try_once(void **state)
 	assert_int_equal(try_selector(PERFSEL_SOFTWARE | 0x3f | LEVELS | EVTSEL_EN), -EINVAL);
 	assert_int_equal(try_selector(7ULL << 56 | 3 | LEVELS | EVTSEL_EN), -EINVAL);
 	assert_int_equal(kernel.opens, 2);
+	assert_int_equal(open_files(), files);
+}
+
+/* Software events never matter, and what says nothing about the PMU is no refusal. */
+static void test_fit(void **state)
+{
+	enum { ROOM = 5, FEW = 3 };
+	struct perf_trial trial = {.nkinds = 1, .kinds[0].src = {.cpu = 4, .msr = -1}};
+	unsigned files = open_files();
+	uint64_t sels[4 * ROOM] = {0};
+
+	(void)state;
+	kernel.room = ROOM;
+	for (unsigned n = 0; n <= 2 * ROOM; n++) {
+		for (unsigned i = 0; i < n; i++) {
+			sels[2 * i] = (0xc0 + i) | LEVELS | EVTSEL_EN;
+			sels[2 * i + 1] = event("page-faults") | EVTSEL_EN;
+		}
+		kernel.opens = 0;
+		assert_int_equal(perf_fit(&trial, sels, 2 * n), n <= ROOM);
+		assert_int_equal(kernel.opens, n <= ROOM ? n : ROOM + 1);
+		assert_int_equal(open_files(), files);
+	}
+	kernel.refuse = EMFILE;
+	assert_true(perf_fit(&trial, sels, 4 * ROOM));
+	kernel.refuse = 0;
+	kernel.room = 0;
+	trial.kinds[0].src.cpu = -1;
+	assert_true(perf_fit(&trial, sels, FEW)); /* this kernel has no PMU */
 	assert_int_equal(open_files(), files);
 }
 
@@ -1576,6 +1627,7 @@ int main(void)
 		ON_CPU(test_full),
 		ON_CPU(test_try_refused),
 		ON_CPU(test_try_once),
+		ON_CPU(test_fit),
 		ON_CPU(test_run_stops),
 		ON_CPU(test_reserve),
 		ON_CPU(test_update),

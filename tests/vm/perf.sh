@@ -164,10 +164,6 @@ perf_thread_evicted() {
 	begin_loops 1 1 10000000
 	fill tid="$tid"
 	like "one event more does not fit" "$why" "too few counters"
-	count_on cpu cpu=1 1
-	is_evicted "by a context of a CPU"
-	remove cpu
-	is_exact_again "a context of a CPU"
 	perf_takes
 	is_evicted "by perf"
 	perf_leaves
@@ -176,6 +172,54 @@ perf_thread_evicted() {
 	is_evicted "by the NMI watchdog"
 	write /proc/sys/kernel/nmi_watchdog 0
 	is_exact_again "the NMI watchdog"
+	remove a
+	end_loops
+}
+
+starts() { # CONTEXT WHAT
+	write $mnt/ctx/"$1"/ctl start
+	is "$1 starts: $2" "$(cat $mnt/ctx/"$1"/last_error)" ok
+}
+# Beside context OTHER, which has the counters.
+is_refused() { # CONTEXT WHAT OTHER
+	like "$1 does not start: $2" "$(/bin/echo start 2>&1 >$mnt/ctx/"$1"/ctl)" "Device or resource busy"
+	like "$2: a sentence" "$(cat $mnt/ctx/"$1"/last_error)" "beside those of context '$3' of uid 0"
+}
+
+# A context that takes all counters, on a thread that runs on CPU 1, and one of a CPU beside it.
+perf_budgeted() {
+	begin_loops 1 1 10000000
+	fill tid="$tid"
+	mkdir $mnt/ctx/cpu
+	write $mnt/ctx/cpu/pmc/0 0x4100c0
+	write $mnt/ctx/cpu/ctl "load cpu=1"
+	is_refused cpu "a thread's context counts" a
+	write $mnt/ctx/cpu/ctl unload
+	write $mnt/ctx/cpu/ctl "load cpu=0"
+	starts cpu "on a CPU where the thread may not run"
+	write $mnt/ctx/cpu/ctl unload
+	write $mnt/ctx/cpu/pmc/0 page-faults
+	mkdir $mnt/ctx/cpu/set/1
+	write $mnt/ctx/cpu/ctl "load cpu=1"
+	starts cpu "a software event"
+	write $mnt/ctx/cpu/ctl unload
+	write $mnt/ctx/cpu/set/1/pmc/0 0x4100c0
+	write $mnt/ctx/cpu/ctl "load cpu=1"
+	is_refused cpu "its other set has a hardware event" a
+	loops_again
+	is "the thread's count, meanwhile" "$(cat $mnt/ctx/a/last_error $mnt/ctx/a/pmd/0)" "ok
+$truth"
+	write $mnt/ctx/a/ctl stop
+	starts cpu "the thread's context has stopped"
+	is_refused a "the CPU's context counts" cpu
+	write $mnt/ctx/a/ctl unload
+	write $mnt/ctx/a/ctl "load tid=$tid"
+	is_refused a "loaded again, the CPU's context counts" cpu
+	remove cpu
+	again "tid=$tid"
+	loops_again
+	is "after the CPU's context: exact" "$(cat $mnt/ctx/a/last_error $mnt/ctx/a/pmd/0)" "ok
+$truth"
 	remove a
 	end_loops
 }
@@ -198,9 +242,10 @@ perf_samples_evicted() {
 	write $mnt/ctx/a/pmd/0 "-1000000 short=-1000000 long=-1000000"
 	write $mnt/ctx/a/ctl "load tid=$tid"
 	write $mnt/ctx/a/ctl start
-	count_on cpu cpu=1 1
+	perf_takes
 	check "the end of sampling is told" soon grep -q lost $mnt/ctx/a/state
-	remove cpu a
+	perf_leaves
+	remove a
 	kill $burner
 	wait $burner 2>/dev/null
 }
@@ -265,6 +310,7 @@ evicted() {
 	taskset -pc 0 $$ >/dev/null
 	start_daemon --backend=perf
 	perf_thread_evicted
+	perf_budgeted
 	perf_cpu_full
 	perf_samples_evicted
 	stop_daemon
