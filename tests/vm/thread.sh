@@ -96,8 +96,10 @@ many() {
 	for t in $tids; do
 		if read -r over <$mnt/ctx/"$t"/pmd/0; then
 			over=$((over - 30000008)) sum=$((sum + ${over#-}))
+			[ $over = 0 ] || echo "# $scenario: thread $t: $over over, $(cat $mnt/ctx/"$t"/state)"
 		else
 			lost=$((lost + 1))
+			echo "# $scenario: thread $t: $(cat $mnt/ctx/"$t"/last_error)"
 		fi
 	done
 	# shellcheck disable=SC2086
