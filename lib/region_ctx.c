@@ -2,7 +2,6 @@
 #include "lib/region_ctx.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -72,22 +71,29 @@ static int region_ctx_start(const struct region_ctx *c)
 	return ioctl(c->fd, PFM_IOC_LOAD, &load) < 0 ? -1 : ioctl(c->fd, PFM_IOC_START);
 }
 
+/* RDPMC reads all that have one of these flags. */
+static uint8_t region_ctx_permit(const struct pfm_region_table *t)
+{
+	return t->live && pfm_live_permit() == 0 ? PFM_LIVE_RDPMC | PFM_LIVE_MAPPED
+						 : PFM_LIVE_RDPMC;
+}
+
 /* Where RDPMC cannot read all of the PMDs, the page is of no use: it is as old as the last poll. */
-static bool region_ctx_index(struct region_ctx *c, const struct pfm_region_table *t)
+static bool region_ctx_index(struct region_ctx *c, const struct pfm_region_table *t, uint8_t rdpmc)
 {
 	for (uint32_t i = 0; i < t->npmds; i++) {
 		uint32_t at = 0;
 
 		while (at < PFM_LIVE_PMDS && c->page->pmd[at].num != t->pmds[i])
 			at++;
-		if (at == PFM_LIVE_PMDS || !(c->page->pmd[at].flags & PFM_LIVE_RDPMC))
+		if (at == PFM_LIVE_PMDS || !(c->page->pmd[at].flags & rdpmc))
 			return false;
 		c->index[i] = (uint8_t)at;
 	}
 	return true;
 }
 
-static void region_ctx_map(struct region_ctx *c, const struct pfm_region_table *t)
+static void region_ctx_map(struct region_ctx *c, const struct pfm_region_table *t, uint8_t rdpmc)
 {
 	struct pfm_ioc_setinfo info = {0};
 	void *page;
@@ -98,7 +104,7 @@ static void region_ctx_map(struct region_ctx *c, const struct pfm_region_table *
 	if (page == MAP_FAILED)
 		return;
 	c->page = page;
-	if (region_ctx_index(c, t))
+	if (region_ctx_index(c, t, rdpmc))
 		return;
 	munmap(page, REGION_PAGE);
 	c->page = NULL;
@@ -107,12 +113,13 @@ static void region_ctx_map(struct region_ctx *c, const struct pfm_region_table *
 int region_ctx_open(
 	struct region_ctx *c, const struct pfm_region_table *t, struct pfm_region_loss *loss)
 {
+	uint8_t rdpmc = region_ctx_permit(t); /* before the registers are the context's */
 	int no;
 
 	*c = (struct region_ctx){.fd = -1};
 	if (region_ctx_create(c, t) == 0 && region_ctx_program(c, t) == 0 &&
 		region_ctx_start(c) == 0) {
-		region_ctx_map(c, t);
+		region_ctx_map(c, t, rdpmc);
 		return 0;
 	}
 	no = errno;
@@ -147,25 +154,9 @@ int region_ctx_read_checked(
 	return 0;
 }
 
-/*
- * The page of a thread's context says `active` while the thread runs where it is counted, and only
- * there RDPMC reads its counters. Where it does not, the daemon knows why.
- */
-static bool region_ctx_read_page(
-	const struct region_ctx *c, const struct pfm_region_table *t, uint64_t counts[])
-{
-	const struct pfm_live *page = c->page;
-
-	if (!page || !__atomic_load_n(&page->active, __ATOMIC_ACQUIRE) ||
-		__atomic_load_n(&page->cpu, __ATOMIC_ACQUIRE) != (uint32_t)sched_getcpu())
-		return false;
-	for (uint32_t i = 0; i < t->npmds; i++)
-		if (pfm_live_read(page, c->index[i], 1, &counts[i]) != 0)
-			return false;
-	return true;
-}
-
 int region_ctx_read(const struct region_ctx *c, const struct pfm_region_table *t, uint64_t counts[])
 {
-	return region_ctx_read_page(c, t, counts) ? 0 : region_ctx_read_checked(c, t, counts);
+	if (c->page && pfm_live_read_thread(c->page, t->npmds, c->index, counts) == 0)
+		return 0;
+	return region_ctx_read_checked(c, t, counts); /* it knows why */
 }

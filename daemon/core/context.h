@@ -82,7 +82,7 @@ struct ctx_status {
 /* Pages of live counts. */
 struct ctx_live {
 	unsigned npages; /* sets that have one */
-	bool rdpmc;      /* readers may use RDPMC */
+	uint8_t rdpmc;   /* PFM_LIVE_RDPMC, PFM_LIVE_MAPPED or 0: readers may use RDPMC */
 	bool ticks;      /* counters are read each tick, so that pages are fresh */
 	uint64_t time;   /* of the last reading of all counters (CLOCK_MONOTONIC, ns) */
 };

@@ -45,8 +45,8 @@ static uint8_t live_flags(const struct context *ctx, const struct evtset *set, u
 
 	if (set == ctx->active && (ctx->res->hw.pmds & ROW(d)))
 		flags |= PFM_LIVE_COUNTS;
-	if (ctx->live.rdpmc && ctx->pmu->pmds[d].rdpmc >= 0)
-		flags |= PFM_LIVE_RDPMC;
+	if (ctx->pmu->pmds[d].rdpmc >= 0)
+		flags |= ctx->live.rdpmc;
 	if (s->lost)
 		flags |= PFM_LIVE_LOST;
 	if (s->flags & PMD_NO64)
@@ -67,7 +67,7 @@ static void live_fill_pmd(
 		.flags = live_flags(ctx, set, d),
 	};
 
-	if (p.flags & PFM_LIVE_RDPMC)
+	if (p.flags & (PFM_LIVE_RDPMC | PFM_LIVE_MAPPED))
 		p.index = (uint32_t)pmd->rdpmc;
 	if (p.flags & PFM_LIVE_NARROW)
 		p.value &= pmd_width_mask(pmd);

@@ -325,7 +325,7 @@ struct cmd_vector {
 /* CMD_LIVE, CMD_LIVE_READ: of set @evtset.id. */
 struct cmd_live_page {
 	struct pfm_live *page;  /* CMD_LIVE: the page to keep; NULL: none */
-	bool rdpmc;             /* CMD_LIVE: readers may use RDPMC */
+	uint8_t rdpmc;          /* CMD_LIVE: PFM_LIVE_RDPMC, PFM_LIVE_MAPPED or 0 */
 	bool ticks;             /* CMD_LIVE: the counters are to be read each tick for it */
 	struct pfm_live *shown; /* out: CMD_LIVE_READ; owned by the command */
 	uint64_t gaps;          /* out: CMD_LIVE_READ: of the context, since the last load */

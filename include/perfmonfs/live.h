@@ -5,8 +5,10 @@
  *
  * The page has the counts at the daemon's last update, and the time of that. While the set is
  * active, RDPMC gives what the hardware has counted since, but only on the monitored CPU. The
- * caller has to make sure that it runs there; the flags do not say so. With backends whose counters
- * RDPMC cannot read, the daemon updates the page each tick (config/tick_us).
+ * caller has to make sure that it runs there; the flags do not say so. Of a context on a thread,
+ * only that thread can use RDPMC: while it runs, `active` is 1 and `cpu` is its CPU, and
+ * pfm_live_read_thread() of libperfmonfs reads its counts. With backends whose counters RDPMC
+ * cannot read, the daemon updates the page each tick (config/tick_us).
  */
 #ifndef PERFMONFS_LIVE_H
 #define PERFMONFS_LIVE_H
@@ -29,6 +31,7 @@ enum {
 	PFM_LIVE_RDPMC = 1 << 1,  /* RDPMC with that index reads it and is permitted */
 	PFM_LIVE_LOST = 1 << 2,   /* the count is lost; reading the PMD gives the reason */
 	PFM_LIVE_NARROW = 1 << 3, /* no64: the count has @width bits and wraps */
+	PFM_LIVE_MAPPED = 1 << 4, /* like PFM_LIVE_RDPMC, after pfm_live_permit() */
 };
 
 struct pfm_live {
@@ -95,17 +98,24 @@ struct pfm_live_count {
 	uint8_t flags; /* PFM_LIVE_* */
 };
 
+/* The caller's part of what RDPMC needs: bits of @here below. */
+enum {
+	PFM_LIVE_HERE = 1 << 0,      /* it runs on the monitored CPU, or is the monitored thread */
+	PFM_LIVE_PERMITTED = 1 << 1, /* its process has called pfm_live_permit() with success */
+};
+
 /* Reads once, and may race with an update: see pfm_live_read_time(). */
 static inline struct pfm_live_count pfm_live_read_once(
 	const struct pfm_live *page, unsigned i, int here)
 {
-	const uint8_t both = PFM_LIVE_COUNTS | PFM_LIVE_RDPMC;
+	const uint8_t rdpmc =
+		here & PFM_LIVE_PERMITTED ? PFM_LIVE_RDPMC | PFM_LIVE_MAPPED : PFM_LIVE_RDPMC;
 	const struct pfm_live_pmd *p = &page->pmd[i];
 	struct pfm_live_count c = {.count = __atomic_load_n(&p->value, __ATOMIC_ACQUIRE)};
 
 	c.flags = __atomic_load_n(&p->flags, __ATOMIC_ACQUIRE);
 	if ((c.flags & PFM_LIVE_COUNTS) && __atomic_load_n(&page->active, __ATOMIC_ACQUIRE)) {
-		if (here && (c.flags & both) == both)
+		if (here && (c.flags & rdpmc))
 			c.count += pfm_live_since(p);
 		else
 			c.time = __atomic_load_n(&page->time, __ATOMIC_ACQUIRE);
@@ -118,9 +128,9 @@ static inline struct pfm_live_count pfm_live_read_once(
 enum { PFM_LIVE_TRIES = 10000 };
 
 /*
- * Reads the count of pmd[@i], which is an index and not a logical number. @here says that the
- * caller runs on the monitored CPU; then the count is current if RDPMC is permitted. Otherwise it
- * is that of the daemon's last update, and @c->time says when that was.
+ * Reads the count of pmd[@i], which is an index and not a logical number. With @here, enum
+ * above, the count is current if RDPMC is permitted. With 0, or otherwise, it is that of the
+ * daemon's last update, and @c->time says when that was.
  *
  * Returns 0; -1 if the count is lost; 1 if the page was in an update all the time. In the last
  * case, sleep and try again: the daemon is busy or dead, or this thread prevents it from running.
@@ -154,5 +164,36 @@ static inline int pfm_live_read(const struct pfm_live *page, unsigned i, int her
 		*count = c.count;
 	return rc;
 }
+
+/*
+ * Of libperfmonfs.
+ *
+ * pfm_live_permit(): makes RDPMC possible where the kernel permits it to processes that have mapped
+ * a perf event (the file rdpmc is 1, which is its default), by such an event, which counts nothing.
+ * It stays until the process ends or executes another program; a child of fork() has to call it
+ * again. Returns 0; -1 with errno:
+ *   EACCES  perf_event_paranoid keeps this user from opening events
+ *   ENOENT  the kernel's perf has no hardware counters here
+ *   EPERM   the file rdpmc is 0
+ *   others  of perf_event_open(2), mmap(2), pthread_create(3)
+ *
+ * pfm_live_read_thread(): the counts of now of @n PMDs, whose indices in pmd[] are @index, without
+ * a system call. @page must be that of a context on the calling thread. Returns 0; -1 with errno:
+ *   EAGAIN  RDPMC cannot read them now: the context is stopped, or the kernel does not permit it.
+ *           Read the PMDs, which gives the counts or the reason why there are none
+ *   EIO     a count is lost; reading the PMD gives the reason
+ * A switch that the daemon was kept from handling loses the count, but this function cannot tell
+ * before the daemon knows. So read the PMDs by the daemon once at the end: if that is EIO, then
+ * these counts were wrong.
+ */
+#ifdef __cplusplus
+extern "C" {
+#endif
+int pfm_live_permit(void);
+int pfm_live_read_thread(
+	const struct pfm_live *page, unsigned n, const uint8_t index[], uint64_t counts[]);
+#ifdef __cplusplus
+}
+#endif
 
 #endif

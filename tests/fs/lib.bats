@@ -370,7 +370,7 @@ compiles() {
 	done
 }
 
-@test "symbols: the twelve calls, perfmonctl and regions, and none of an event library's" {
+@test "symbols: the twelve calls, perfmonctl, regions and live pages, and none of an event library's" {
 	command -v nm >/dev/null || skip "needs nm (binutils)"
 	local symbol
 
@@ -380,7 +380,7 @@ compiles() {
 		pfm_unload_context perfmonctl fcntl fcntl64 mmap mmap64; do
 		grep -qx "$symbol" "$BATS_TEST_TMPDIR/symbols"
 	done
-	run ! grep -vE '^(pfm_(create_context|write_pm[cd]s|read_pmds|load_context|start|stop|restart|(create|getinfo|delete)_evtsets|unload_context|region_(begin|end))|perfmonctl|(fcntl|mmap)(64)?|pfm_(v06|v20|v22|r2008)_.*|PERFMONFS_1)$' \
+	run ! grep -vE '^(pfm_(create_context|write_pm[cd]s|read_pmds|load_context|start|stop|restart|(create|getinfo|delete)_evtsets|unload_context|region_(begin|end)|live_(permit|read_thread))|perfmonctl|(fcntl|mmap)(64)?|pfm_(v06|v20|v22|r2008)_.*|PERFMONFS_1)$' \
 		"$BATS_TEST_TMPDIR/symbols"
 	# What is within must not meet the names of programs.
 	nm -g --defined-only "$BUILD/lib/libperfmonfs.a" | awk 'NF == 3 { print $3 }' | sort >"$BATS_TEST_TMPDIR/static"

@@ -35,7 +35,7 @@ static int keep(struct world *w, unsigned set, struct pfm_live *page)
 	struct command cmd = {.verb = CMD_LIVE,
 		.evtset.id = (uint16_t)set,
 		.live_page.page = page,
-		.live_page.rdpmc = true};
+		.live_page.rdpmc = PFM_LIVE_RDPMC};
 
 	return world_command(w, &cmd);
 }

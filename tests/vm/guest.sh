@@ -14,6 +14,7 @@ mkdir -p $mnt
 . ./pfm.sh
 . ./background.sh
 . ./readings.sh
+. ./self.sh
 
 # While the host stops a CPU of the guest in a thread of the daemon, that thread seems to run. With the
 # limit of real-time threads, the scheduler could then take the CPU from it between the stop of one set
@@ -389,6 +390,10 @@ hidden)
 stalled)
 	stalled
 	throttled
+	;;
+
+self)
+	self
 	;;
 
 perf)

@@ -70,7 +70,7 @@ static bool clone_try_map(struct fs *fs, struct fs_context *ctx, struct object *
 	struct command cmd = {
 		.verb = CMD_LIVE,
 		.evtset.id = (uint16_t)set->set,
-		.live_page.rdpmc = rdpmc_allowed(fs),
+		.live_page.rdpmc = rdpmc_permits(fs),
 		.live_page.ticks = !fs->be->ops->rdpmc,
 	};
 	struct err ignored;

@@ -4,7 +4,10 @@
 
 #include "daemon/fs/tree/fs_state.h"
 
-/* Whether processes that map live pages may read the counters by RDPMC. */
-bool rdpmc_allowed(const struct fs *fs);
+/*
+ * Which processes that map live pages may read the counters by RDPMC: PFM_LIVE_RDPMC, all;
+ * PFM_LIVE_MAPPED, those with a perf event of their own; 0, none.
+ */
+uint8_t rdpmc_permits(const struct fs *fs);
 
 #endif

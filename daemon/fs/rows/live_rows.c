@@ -106,7 +106,7 @@ static int live_open(struct call *call, struct file *f, struct err *e)
 		return 0;
 	}
 	cmd.live_page.page = set->live->mem;
-	cmd.live_page.rdpmc = rdpmc_allowed(call->fs);
+	cmd.live_page.rdpmc = rdpmc_permits(call->fs);
 	cmd.live_page.ticks = !call->fs->be->ops->rdpmc;
 	if (!command_submit(call, &cmd, &live_kind, NULL))
 		file_destroy(f);
@@ -132,6 +132,8 @@ static void live_print_pmd(const struct pfm_live_pmd *p, struct text *out)
 		text_printf(out, " counts");
 	if (p->flags & PFM_LIVE_RDPMC)
 		text_printf(out, " rdpmc=0x%" PRIx32, p->index);
+	if (p->flags & PFM_LIVE_MAPPED)
+		text_printf(out, " rdpmc_mapped=0x%" PRIx32, p->index);
 	if (p->flags & PFM_LIVE_NARROW)
 		text_printf(out, " no64");
 	if (p->flags & PFM_LIVE_LOST)
