@@ -490,9 +490,9 @@ static void mask_when_full(void)
 	pfm_nway_smpl_hdr_t *hdr = make_halves(PFM_NWAY_SMPL_MASK_WHEN_FULL, &fd, &half);
 
 	take_samples(fd, 2 * half);
+	is_notified(fd);
+	is_notified(fd);
 	halves_are(hdr, PFM_NWAY_PART_FULL, PFM_NWAY_PART_FULL);
-	is_notified(fd);
-	is_notified(fd);
 	take_samples(fd, half);
 	IS(hdr->hdr_lost_samples + hdr->hdr_lost, 0);
 	OK(perfmonctl(fd, PFM_RESTART, NULL, 0));
@@ -522,6 +522,7 @@ static void correlation(void)
 	fd = both.ctx.ctx_fd;
 	sample_cycles(fd);
 	take_samples(fd, 3);
+	OK(perfmonctl(fd, PFM_STOP, NULL, 0));
 	hdr = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
 	IS(hdr == MAP_FAILED, 0);
 	IS(hdr->hdr_count, 3);
