@@ -29,6 +29,16 @@ int pmu_escr_of(const struct pmu *pmu, unsigned p, uint64_t value)
 	return row == PMU_NO_ROW ? -1 : row;
 }
 
+const char *pmu_scope_word(enum pmu_scope scope)
+{
+	static const char *const words[PMU_SCOPES] = {[PMU_SCOPE_THREAD] = "cpu",
+		[PMU_SCOPE_CORE] = "core",
+		[PMU_SCOPE_CCX] = "ccx",
+		[PMU_SCOPE_PACKAGE] = "package"};
+
+	return words[scope];
+}
+
 const char *pmu_reg_type(const struct pmu *pmu, uint32_t addr)
 {
 	if (pmu->space != PMU_SPACE_IPF)

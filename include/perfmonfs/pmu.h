@@ -292,6 +292,9 @@ int pmu_find_virtual(const struct pmu *pmu, unsigned num);
 /* The type and index of actual register @addr, as PFM_REG_TYPE_* and reg_index (specification
  * 3.1.13): "msr", "perf", "pmc", "pmd", "ibr" or "dbr". */
 const char *pmu_reg_type(const struct pmu *pmu, uint32_t addr);
+
+/* The word of the tree for a scope: cpu, core, ccx or package. */
+const char *pmu_scope_word(enum pmu_scope scope);
 uint32_t pmu_reg_index(const struct pmu *pmu, uint32_t addr);
 
 /* It is about the thread that runs: without one there is no value. */

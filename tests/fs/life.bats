@@ -518,7 +518,7 @@ mount_helper() {
 	probe 8 pwrite "$CPU/1/msr" 0x1a6 0200010000000000
 	serve --backend=msr "--dev=$CPU"
 	[ "$(cat "$MNT/pmu/name")" = skylake ]
-	grep -q "^19 OFFCORE_RSP0 msr 0x1a6 " "$MNT/pmu/pmcs"
+	grep -q "^19 OFFCORE_RSP0 msr 0x1a6 .* core$" "$MNT/pmu/pmcs"
 	new a
 	put ok "$C/regs" "pmc0 0x4101b7\npmc19 0x11001"
 	ctl "load cpu=1"

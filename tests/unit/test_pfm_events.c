@@ -115,6 +115,23 @@ static void test_pmu(void **state)
 	pfm_pmu_free(&pmu);
 }
 
+/* Counters of a cache or package have other events; those of a core have the CPU's. */
+static void test_pmu_scopes(void **state)
+{
+	static const char pmcs[] = "0 A msr 0x186 0x0 0x0\n1 B msr 0x400 0x0 0x0 core\n"
+				   "2 C msr 0x187 0x0 0x0 ccx\n3 D msr 0x3c0 0x0 0x0 package\n"
+				   "4 E msr 0x188 0x0 0x0\n5 F msr 0x189 0x0 0x0 later\n";
+	static const char pmds[] = "0 A msr 0xc1 0x0 0x0\n1 B msr 0x410 0x0 0x0 core\n"
+				   "2 C msr 0xc2 0x0 0x0 ccx\n3 D msr 0x3b0 0x0 0x0 later package\n"
+				   "4 E msr 0xc3 0x0 0x0 buffer core\n5 F msr 0xc4 0x0 0x0 later\n";
+	struct pfm_pmu pmu = pmu_of(pfm_pmus_text("x", "sim", pmcs, pmds), no_cpu);
+
+	(void)state;
+	assert_int_equal(pmu.all, 0x23);
+	assert_int_equal(pmu.general, 0x23);
+	pfm_pmu_free(&pmu);
+}
+
 static void pmu_refused(const char *pmcs, const char *pmds, const char *events, const char *where)
 {
 	struct pfm_pmu_text text = pfm_pmus_text("x", "sim", pmcs, pmds);
@@ -562,6 +579,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pmu),
+		cmocka_unit_test(test_pmu_scopes),
 		cmocka_unit_test(test_pmu_refused),
 		cmocka_unit_test(test_architectural),
 		cmocka_unit_test(test_modifiers),

@@ -26,6 +26,13 @@ static bool pmu_lacks_pmd(const struct pmu *pmu, const struct pmu_pmd *d)
 	return pmu->lacks_pmds >> (d - pmu->pmds) & 1;
 }
 
+/* Ends a line of a register with what distinguishes it. */
+static void pmu_end_line(struct text *out, bool buffer, enum pmu_scope scope)
+{
+	text_printf(out, "%s%s%s\n", buffer ? " buffer" : "", scope == PMU_SCOPE_THREAD ? "" : " ",
+		scope == PMU_SCOPE_THREAD ? "" : pmu_scope_word(scope));
+}
+
 static void pmu_show_name(const struct call *call, struct text *out)
 {
 	text_printf(out, "%s\n", pmu_of_call(call)->name);
@@ -50,22 +57,27 @@ static void pmu_show_pmcs(const struct call *call, struct text *out)
 {
 	const struct pmu *pmu = pmu_of_call(call);
 
-	for (const struct pmu_pmc *p = pmu->pmcs; p < pmu->pmcs + pmu->npmcs; p++)
-		if (!pmu_lacks_pmc(pmu, p))
-			text_printf(out, "%u %s %s 0x%x 0x%016" PRIx64 " 0x%016" PRIx64 "\n",
-				p->num, p->name, pmu_reg_type(pmu, p->addr),
-				pmu_reg_index(pmu, p->addr), p->def, p->rsvd);
+	for (const struct pmu_pmc *p = pmu->pmcs; p < pmu->pmcs + pmu->npmcs; p++) {
+		if (pmu_lacks_pmc(pmu, p))
+			continue;
+		text_printf(out, "%u %s %s 0x%x 0x%016" PRIx64 " 0x%016" PRIx64, p->num, p->name,
+			pmu_reg_type(pmu, p->addr), pmu_reg_index(pmu, p->addr), p->def, p->rsvd);
+		pmu_end_line(out, false, p->scope);
+	}
 }
 
 static void pmu_show_pmds(const struct call *call, struct text *out)
 {
 	const struct pmu *pmu = pmu_of_call(call);
 
-	for (const struct pmu_pmd *d = pmu->pmds; d < pmu->pmds + pmu->npmds; d++)
-		if (!pmu_lacks_pmd(pmu, d))
-			text_printf(out, "%u %s %s 0x%x 0x%016x 0x%016x%s\n", d->num, d->name,
-				pmu_reg_type(pmu, d->addr), pmu_reg_index(pmu, d->addr),
-				PMD_DEFAULT, PMD_RESERVED, d->buffer ? " buffer" : "");
+	for (const struct pmu_pmd *d = pmu->pmds; d < pmu->pmds + pmu->npmds; d++) {
+		if (pmu_lacks_pmd(pmu, d))
+			continue;
+		text_printf(out, "%u %s %s 0x%x 0x%016x 0x%016x", d->num, d->name,
+			pmu_reg_type(pmu, d->addr), pmu_reg_index(pmu, d->addr), PMD_DEFAULT,
+			PMD_RESERVED);
+		pmu_end_line(out, d->buffer, d->scope);
+	}
 	for (const struct pmu_virtual *v = pmu->virtuals; v < pmu->virtuals + pmu->nvirtuals; v++)
 		text_printf(out, "%u %s virtual 0x0 0x%016x 0x%016" PRIx64 "\n", v->num, v->name,
 			PMD_DEFAULT, VIRTUAL_RESERVED);

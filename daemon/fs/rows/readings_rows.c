@@ -27,14 +27,10 @@ static bool readings_rows_have_energy(const struct fs *fs)
 
 static void readings_rows_print_one(void *arg, const struct reading_value *v)
 {
-	static const char *const scopes[] = {[PMU_SCOPE_THREAD] = "cpu",
-		[PMU_SCOPE_CORE] = "core",
-		[PMU_SCOPE_CCX] = "ccx",
-		[PMU_SCOPE_PACKAGE] = "package"};
 	struct text *out = arg;
 
-	text_printf(out, "%s %s %s %u ", v->reg->name, reading_unit(v->reg), scopes[v->reg->scope],
-		v->number);
+	text_printf(out, "%s %s %s %u ", v->reg->name, reading_unit(v->reg),
+		pmu_scope_word(v->reg->scope), v->number);
 	if (v->error)
 		text_printf(out, "- %s\n", v->error == ENXIO ? "offline" : err_name(v->error));
 	else

@@ -18,20 +18,29 @@ enum {
 	MSR_FIXED_CTR_CTRL = 0x38d,
 	MSR_P4_CTR0 = 0x300, /* NetBurst: counter n has the CCCR n */
 	MSR_P4_CCCR0 = 0x360,
-	MSR_UNCORE = 0x390, /* Intel's core counters are below */
 	MAX_FIXED = 16,     /* counters that FIXED_CTR_CTRL has bits for */
 	MAX_REGISTER = 319, /* greatest logical number of the tree */
 };
 
-#define MSR_AMD_CORE      0xc0010000u
-#define MSR_AMD_CORE_LAST 0xc001020fu
-
-/* INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK [buffer] */
+/* INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK [WORD...] */
 struct pmu_line {
 	struct slice type;
 	bool buffer;
+	bool uncore; /* CPUs of a package or cache share it, and it has events of its own */
 	uint64_t num, addr, rsvd;
 };
+
+/* Those that are not known are of later versions. */
+static void pmu_parse_words(struct slice words, struct pmu_line *l)
+{
+	struct slice word;
+
+	l->buffer = l->uncore = false;
+	while ((word = slice_word(&words)).n) {
+		l->buffer = l->buffer || slice_is(word, "buffer");
+		l->uncore = l->uncore || slice_is(word, "ccx") || slice_is(word, "package");
+	}
+}
 
 static int pmu_parse_line(struct slice line, struct pmu_line *l, struct err *e)
 {
@@ -46,7 +55,7 @@ static int pmu_parse_line(struct slice line, struct pmu_line *l, struct err *e)
 		rc = num_u64(slice_word(&line), &def, e);
 	if (rc == 0)
 		rc = num_u64(slice_word(&line), &l->rsvd, e);
-	l->buffer = slice_is(slice_word(&line), "buffer");
+	pmu_parse_words(line, l);
 	return rc;
 }
 
@@ -56,13 +65,6 @@ static int pmu_add_pmc(struct pfm_pmu *pmu, const struct pmu_line *l, struct err
 		return err_set(e, EINVAL, "more than %d registers", PFM_PMU_REGS);
 	pmu->pmcs[pmu->npmcs++] = (struct pfm_pmc){(unsigned)l->num, (uint32_t)l->addr, l->rsvd};
 	return 0;
-}
-
-/* Of a CPU; those of a package or cache have events of their own. */
-static bool pmu_is_core(const struct pmu_line *l)
-{
-	return !slice_is(l->type, "msr") || l->addr < MSR_UNCORE ||
-	       (l->addr >= MSR_AMD_CORE && l->addr <= MSR_AMD_CORE_LAST);
 }
 
 /* Two PMCs select for such a counter: event names stand for one value. */
@@ -81,7 +83,7 @@ static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err
 					     : pfm_pmu_pmc(pmu, (unsigned)l->num);
 
 	if (!pmc || l->buffer || slice_is(l->type, "virtual") || l->num >= PFM_PMU_REGS ||
-		!pmu_is_core(l) || pmu_has_cccr(pmu, l))
+		l->uncore || pmu_has_cccr(pmu, l))
 		return 0;
 	if (pfm_pmu_pmd(pmu, (unsigned)l->num))
 		return err_set(e, EINVAL, "PMD %u is described twice", (unsigned)l->num);

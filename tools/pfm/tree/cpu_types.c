@@ -31,9 +31,10 @@ int cpu_types_list(const struct tree *t, char types[CPU_TYPES_MAX][CPU_TYPES_NAM
 	return n;
 }
 
-/* "INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK" */
+/* "INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK [WORD...]" */
 struct cpu_types_line {
-	struct slice index, address, before; /* before: what precedes the mask */
+	struct slice index, address;
+	struct slice before, after; /* what precedes the mask, and what follows it */
 	uint64_t reserved;
 };
 
@@ -49,6 +50,7 @@ static bool cpu_types_parse(struct slice line, struct cpu_types_line *l)
 	slice_word(&rest);
 	mask = slice_word(&rest);
 	l->before = (struct slice){line.p, (size_t)(mask.p - line.p)};
+	l->after = rest;
 	return mask.n && num_u64(mask, &l->reserved, &e) == 0;
 }
 
@@ -80,7 +82,9 @@ void cpu_types_meet(struct text *acc, struct slice other)
 		if (!cpu_types_parse(slice_cut(&rest, '\n'), &l) || !cpu_types_find(other, &l, &o))
 			continue;
 		text_append(&both, l.before.p, l.before.n);
-		text_printf(&both, "0x%016" PRIx64 "\n", l.reserved | o.reserved);
+		text_printf(&both, "0x%016" PRIx64, l.reserved | o.reserved);
+		text_append(&both, l.after.p, l.after.n);
+		text_append(&both, "\n", 1);
 	}
 	text_free(acc);
 	*acc = both;
