@@ -229,8 +229,8 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 	sentence "$C/last_error" pmc99
 	probe ENOENT open "$C/set/0/pmd/99" wronly,creat
 	sentence "$C/last_error" pmd99
-	probe ENOENT open "$C/pmd/264" rdonly
-	sentence "$C/last_error" pmd264
+	probe ENOENT open "$C/pmd/270" rdonly
+	sentence "$C/last_error" pmd270
 	probe EPERM open "$C/period" wronly,creat
 	sentence "$C/last_error" period
 	probe EPERM unlink "$C/ctl"

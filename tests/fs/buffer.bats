@@ -134,7 +134,7 @@ sizes() {
 	local size
 
 	new sizes
-	for size in 300 511 4095 4096 4097 10000 65537; do
+	for size in 340 511 4095 4096 4097 10000 65537; do
 		put ok "$C/format" "default size=$size"
 		output=$(stat -c %s "$C/buffer")
 		is "$size"
@@ -318,7 +318,7 @@ all_of() {
 	local format
 
 	for format in "default size=100000" "nway size=9000 parts=3" "hist size=20000" \
-		"correlate size=3000"; do
+		"correlate size=3400"; do
 		serve --backend=sim
 		one=$(all_of "$format")
 		stop_daemon
@@ -475,13 +475,13 @@ limits() {
 	serve --backend=sim
 	for ((n = 0; n < 32; n++)); do
 		as nobody new "c$n"
-		as nobody put ok "$C/format" "default size=300"
+		as nobody put ok "$C/format" "default size=340"
 	done
 	as nobody new last
-	as nobody put ENOSPC "$C/format" "default size=300"
+	as nobody put ENOSPC "$C/format" "default size=340"
 	as nobody sentence "$C/last_error" LimitNOFILE
 	new roots
-	put ok "$C/format" "default size=300"
+	put ok "$C/format" "default size=340"
 }
 
 @test "too many buffers of a user" {
@@ -495,10 +495,10 @@ limits() {
 		as nobody new "c$n"
 	done
 	setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups sh -c \
-		'for c; do echo default size=300 >"$c/format" || exit 1; done' sh "$MNT"/ctx/c*
-	as nobody put ENOSPC "$LAST/format" "default size=300"
+		'for c; do echo default size=340 >"$c/format" || exit 1; done' sh "$MNT"/ctx/c*
+	as nobody put ENOSPC "$LAST/format" "default size=340"
 	new root
-	put ok "$C/format" "default size=300"
+	put ok "$C/format" "default size=340"
 }
 
 @test "the daemon ends while buffers are mapped" {

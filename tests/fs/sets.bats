@@ -138,9 +138,9 @@ run_here() {
 	[ -z "$(comm -12 <(echo "$before") <(find "$C/set/1" -printf '%i\n' | sort))" ]
 }
 
-# builtin_pmds: the virtual PMDs of every PMU, without that of a thermal zone where there is none
-builtin_pmds() {
-	if grep -q '^260 ' "$MNT/pmu/pmds"; then echo 256-263; else echo 256-259,261-263; fi
+# virtual_pmds: those of the model, without that of a thermal zone where there is none
+virtual_pmds() {
+	if grep -q '^260 ' "$MNT/pmu/pmds"; then echo 256-266; else echo 256-259,261-266; fi
 }
 
 @test "the defaults of a new set" {
@@ -150,7 +150,7 @@ builtin_pmds() {
 	for id in 0 1; do
 		run -0 bounded cat "$C/set/$id"/{flags,timeout_ns,next,runs,active_ns,remaining_ns} \
 			"$C/set/$id"/{switch_pmds,available}
-		is $'none\n0\ndefault\n0\n0\n0\nnone\npmcs 0-3,16\npmds 0-3,16-18,'"$(builtin_pmds)"
+		is $'none\n0\ndefault\n0\n0\n0\nnone\npmcs 0-3,16\npmds 0-3,16-18,'"$(virtual_pmds)"
 		overflows $id 0 0 0 0
 		[ "$(wc -l <"$C/set/$id/overflows")" = "$(grep -vc ' virtual ' "$MNT/pmu/pmds")" ]
 	done
