@@ -19,6 +19,7 @@ enum {
 	RAPL_UNIT_AMD = 0xa1003, /* 2^-16 joules. */
 	FREE_WATTS = 150,
 	FREE_LEFT_US = 500000, /* Before energy wraps. */
+	FREE_SMI_NS = 10000,   /* So often that the count wraps while model time lasts. */
 	FREE_MARGIN = 40,      /* Degrees below the limit. */
 	FREE_UNIT_STEP = 1000, /* Counts that one core has more than the one before. */
 };
@@ -74,8 +75,8 @@ static uint64_t free_count(const struct pmu_free *reg, uint64_t ns)
 		return free_energy(reg, ns);
 	if (reg->unit == PMU_UNIT_DEGREES)
 		return FREE_MARGIN;
-	if (reg->addr == MSR_SMI) /* 100 a second. */
-		return UINT32_MAX + ns / 10000000;
+	if (reg->addr == MSR_SMI)
+		return UINT32_MAX + ns / FREE_SMI_NS;
 	return hw_ticks(free_rate(reg->addr), ns);
 }
 
