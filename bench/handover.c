@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/nsec.h"
+#include "bench/compare.h"
 
 enum {
 	SITE_EVERY_NS = 300000, /* between two rounds, in which the site counts */
@@ -81,18 +82,11 @@ static void await_running(const struct ctx *c)
 	} while (strncmp(text, "running", 7) != 0);
 }
 
-static int compare(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static void print(const char *what, uint64_t *ns, size_t n)
 {
 	size_t late = 0;
 
-	qsort(ns, n, sizeof(*ns), compare);
+	qsort(ns, n, sizeof(*ns), compare_u64);
 	while (late < n && ns[n - 1 - late] > LATE_NS)
 		late++;
 	printf("%-39s %7.1f %7.1f %7.1f %7.1f  %zu of %zu\n", what, (double)ns[n / 2] / 1e3,

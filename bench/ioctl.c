@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/nsec.h"
+#include "bench/compare.h"
 #include "perfmonfs/ioctl.h"
 
 enum { BATCH = 50, LIVES = 2, NSIZES = 3, MOST = 32 };
@@ -30,14 +32,6 @@ static struct pfm_ioc_pmd pmds[MOST];
 static int floor_fd, clone_fd, sock, cpu;
 static const char *clone_path;
 static uint64_t pmc;
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void by_getpid(unsigned n)
 {
@@ -112,23 +106,16 @@ static pid_t start_echo(void)
 
 static double batch(void (*once)(unsigned), unsigned n, int times)
 {
-	uint64_t t = now();
+	uint64_t t = nsec_now(CLOCK_MONOTONIC);
 
 	for (int i = 0; i < times; i++)
 		once(n);
-	return (double)(now() - t) / times;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
+	return (double)(nsec_now(CLOCK_MONOTONIC) - t) / times;
 }
 
 static double report(const char *name, unsigned n, double *ns, int rounds, double floor_ns)
 {
-	qsort(ns, (size_t)rounds, sizeof(*ns), compare);
+	qsort(ns, (size_t)rounds, sizeof(*ns), compare_double);
 	printf("%-24s %2u registers  median %8.0f ns  p99 %8.0f ns", name, n, ns[rounds / 2],
 		ns[rounds * 99 / 100]);
 	if (floor_ns > 0)

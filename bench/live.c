@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/nsec.h"
+#include "bench/compare.h"
 #include "perfmonfs/live.h"
 
 enum { BATCH = 1000, SLOW_BATCH = 20, WAYS = 4 };
@@ -23,14 +25,6 @@ enum { BATCH = 1000, SLOW_BATCH = 20, WAYS = 4 };
 static const struct pfm_live *page;
 static int pmd_fd, live_fd;
 static uint64_t sum; /* that nothing is left out */
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void by_getpid(void)
 {
@@ -79,18 +73,11 @@ static const struct {
 
 static double batch(unsigned w)
 {
-	uint64_t t = now();
+	uint64_t t = nsec_now(CLOCK_MONOTONIC);
 
 	for (int i = 0; i < ways[w].batch; i++)
 		ways[w].once();
-	return (double)(now() - t) / ways[w].batch;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
+	return (double)(nsec_now(CLOCK_MONOTONIC) - t) / ways[w].batch;
 }
 
 static void open_all(const char *live, const char *pmd)
@@ -115,14 +102,14 @@ static double age(void)
 	nanosleep(&pause, NULL);
 	if (pfm_live_read_time(page, 0, 0, &c))
 		errx(1, "the page cannot be read");
-	return c.time ? (double)(now() - c.time) : 0;
+	return c.time ? (double)(nsec_now(CLOCK_MONOTONIC) - c.time) : 0;
 }
 
 static void ages(int rounds, double *ns)
 {
 	for (int r = 0; r < rounds; r++)
 		ns[r] = age();
-	qsort(ns, (size_t)rounds, sizeof(*ns), compare);
+	qsort(ns, (size_t)rounds, sizeof(*ns), compare_double);
 	printf("%-28s median %8.1f us  p99 %8.1f us  max %8.1f us\n", "age of the page",
 		ns[rounds / 2] / 1000, ns[rounds * 99 / 100] / 1000, ns[rounds - 1] / 1000);
 }
@@ -144,7 +131,7 @@ int main(int argc, char **argv)
 		for (unsigned w = 0; w < WAYS; w++)
 			ns[w][r] = batch(w);
 	for (unsigned w = 0; w < WAYS; w++) {
-		qsort(ns[w], (size_t)rounds, sizeof(*ns[w]), compare);
+		qsort(ns[w], (size_t)rounds, sizeof(*ns[w]), compare_double);
 		if (!w)
 			floor_ns = ns[w][rounds / 2];
 		printf("%-28s median %8.1f ns  p99 %8.1f ns  ratio %.3f\n", ways[w].name,

@@ -12,40 +12,28 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/nsec.h"
+#include "bench/compare.h"
+
 enum { BATCH = 200, MAX_FILES = 8 };
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-static void batch(int fd, uint32_t *ns)
+static void batch(int fd, uint64_t *ns)
 {
 	char buf[64];
 
 	for (int i = 0; i < BATCH; i++) {
-		uint64_t t = now();
+		uint64_t t = nsec_now(CLOCK_MONOTONIC);
 
 		if (pread(fd, buf, sizeof(buf), 0) <= 0)
 			err(1, "pread");
-		ns[i] = (uint32_t)(now() - t);
+		ns[i] = nsec_now(CLOCK_MONOTONIC) - t;
 	}
-}
-
-static int compare(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
 }
 
 int main(int argc, char **argv)
 {
 	int fd[MAX_FILES], n = argc - 2, rounds = argc > 3 ? atoi(argv[1]) / BATCH : 0;
-	uint32_t *ns[MAX_FILES];
+	uint64_t *ns[MAX_FILES];
 	double floor_ns = 0;
 
 	if (rounds < 1 || n > MAX_FILES)
@@ -62,11 +50,14 @@ int main(int argc, char **argv)
 	for (int f = 0; f < n; f++) {
 		size_t count = (size_t)rounds * BATCH;
 
-		qsort(ns[f], count, sizeof(*ns[f]), compare);
+		double median;
+
+		qsort(ns[f], count, sizeof(*ns[f]), compare_u64);
+		median = (double)ns[f][count / 2];
 		if (!f)
-			floor_ns = ns[f][count / 2];
-		printf("%-28s median %6u ns  p99 %6u ns  ratio %.2f\n", argv[f + 2],
-			ns[f][count / 2], ns[f][count * 99 / 100], ns[f][count / 2] / floor_ns);
+			floor_ns = median;
+		printf("%-28s median %6.0f ns  p99 %6.0f ns  ratio %.2f\n", argv[f + 2], median,
+			(double)ns[f][count * 99 / 100], median / floor_ns);
 	}
 	return 0;
 }

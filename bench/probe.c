@@ -14,15 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/nsec.h"
+#include "bench/compare.h"
+
 enum { ROUNDS_MAX = 1000000, PAUSE_MS = 2 };
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static char context[32], pmd[64];
 
@@ -70,13 +65,6 @@ static struct operation {
 
 enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
 
-static int compare(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static size_t measure(void)
 {
 	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -84,10 +72,10 @@ static size_t measure(void)
 
 	do {
 		for (struct operation *op = operations; op < operations + OPERATIONS; op++) {
-			uint64_t begun = now();
+			uint64_t begun = nsec_now(CLOCK_MONOTONIC);
 
 			op->run();
-			op->took[n] = now() - begun;
+			op->took[n] = nsec_now(CLOCK_MONOTONIC) - begun;
 		}
 		n++;
 	} while (n < ROUNDS_MAX && poll(&in, 1, PAUSE_MS) == 0);
@@ -112,7 +100,7 @@ int main(int argc, char **argv)
 	n = measure();
 	printf("%7zu", n);
 	for (struct operation *op = operations; op < operations + OPERATIONS; op++) {
-		qsort(op->took, n, sizeof(*op->took), compare);
+		qsort(op->took, n, sizeof(*op->took), compare_u64);
 		printf("  %5s %7.2f %7.1f", op->name, (double)op->took[n / 2] / 1e6,
 			(double)op->took[n - 1] / 1e6);
 	}

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/nsec.h"
+#include "bench/compare.h"
 #include "perfmonfs/region.h"
 
 enum { PARTS = 11 };
@@ -17,13 +18,6 @@ static void empty(void)
 {
 	if (pfm_region_begin("empty") < 0 || pfm_region_end("empty") < 0)
 		err(1, "region empty");
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static double part(long pairs)
@@ -49,7 +43,7 @@ int main(int argc, char **argv)
 	empty();
 	for (int i = 0; i < PARTS; i++)
 		ns[i] = part(pairs);
-	qsort(ns, PARTS, sizeof(*ns), compare);
+	qsort(ns, PARTS, sizeof(*ns), compare_double);
 	printf("%.0f %.0f..%.0f\n", ns[PARTS / 2], ns[PARTS / 4], ns[PARTS - 1 - PARTS / 4]);
 
 	if (pfm_region_begin("loop") < 0)

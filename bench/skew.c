@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/compare.h"
 #include "daemon/percpu/sample_tick.h"
 
 struct ages {
@@ -52,13 +53,6 @@ static void burn(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;)
 		;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
 }
 
 static void note_age(struct sample_tick *l, struct ages *s, unsigned i)
@@ -115,7 +109,7 @@ static void measure(unsigned cpu, unsigned n, uint64_t tick, const char *how,
 	s.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	loop(&l, &s, tick);
 	s.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - s.cpu_ns;
-	qsort(s.age, n, sizeof(*s.age), compare);
+	qsort(s.age, n, sizeof(*s.age), compare_u64);
 	printf("%7.0f %-8s %8.1f %8.1f %8.1f %8.1f %9.1f%% %8.1f\n", (double)tick / 1e3, how,
 		(double)s.age[n / 2] / 1e3, (double)s.age[n * 9 / 10] / 1e3,
 		(double)s.age[n * 99UL / 100] / 1e3, (double)s.age[n - 1] / 1e3,

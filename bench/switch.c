@@ -16,13 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
+#include "base/nsec.h"
 
 static uint64_t number(const char *path)
 {
@@ -100,11 +94,11 @@ static void command(const char *word)
 static void pass(uint64_t ns, bool loop)
 {
 	struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-	uint64_t until = now() + ns;
+	uint64_t until = nsec_now(CLOCK_MONOTONIC) + ns;
 
 	if (!loop)
 		nanosleep(&t, NULL);
-	while (loop && now() < until)
+	while (loop && nsec_now(CLOCK_MONOTONIC) < until)
 		;
 }
 
@@ -129,9 +123,9 @@ int main(int argc, char **argv)
 	off = active_ns();
 	command("start");
 	cpu_ns = number(worker);
-	wall = now();
+	wall = nsec_now(CLOCK_MONOTONIC);
 	pass(strtoull(argv[4], NULL, 10) * 1000000, argc > 5);
-	wall = now() - wall;
+	wall = nsec_now(CLOCK_MONOTONIC) - wall;
 	cpu_ns = number(worker) - cpu_ns;
 	command("stop");
 	switches = stat_of(argv[1], "switches") - switches;
