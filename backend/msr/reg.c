@@ -20,6 +20,7 @@ static struct msr_reg *reg_add(
 		.enable = pmu_enable_bits(pmu, addr),
 		.name = name,
 	};
+	reg->guarded = !reg->writable;
 	return reg;
 }
 
@@ -75,7 +76,8 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 	for (unsigned i = 0; i < regs->n; i++) {
 		struct msr_reg *reg = &regs->reg[i];
 
-		reg->special = reg->node || reg->joint || reg->ovf || reg->twice || reg->first;
+		reg->guarded = reg->guarded || reg->shared || reg->node;
+		reg->special = reg->joint || reg->ovf || reg->twice || reg->first;
 	}
 	if (pmu->inuse)
 		reg_add(regs, pmu, pmu->inuse, "the in-use register");

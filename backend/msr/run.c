@@ -69,19 +69,28 @@ static inline __attribute__((always_inline)) int msr_run_put(struct backend_cpu 
 {
 	if (!special)
 		return msr_write_plain(c, reg, value);
-	if (reg->node && (value & reg->node) == reg->node && unit_take(c, reg, e) < 0)
-		return EXPLAINED;
 	if (reg->joint && unit_write(c, reg, value, e) < 0)
 		return EXPLAINED;
 	return msr_write(c, reg, value);
 }
 
+/* Before all bits of a guarded register are written. */
+static COLD int msr_run_guard(
+	struct backend_cpu *c, const struct msr_reg *reg, uint64_t value, struct err *e)
+{
+	if (reg->shared || !reg->writable)
+		return REFUSED;
+	return (value & reg->node) == reg->node && unit_take(c, reg, e) < 0 ? EXPLAINED : 0;
+}
+
 static inline __attribute__((always_inline)) int msr_run_write(struct backend_cpu *c,
 	const struct msr_reg *reg, const struct reg_op *op, bool special, struct err *e)
 {
-	if ((op->value & ~reg->writable) || reg->shared || !reg->writable)
-		return REFUSED;
-	return msr_run_put(c, reg, op->value, special, e);
+	int rc = op->value & ~reg->writable ? REFUSED : 0;
+
+	if (rc == 0 && reg->guarded)
+		rc = msr_run_guard(c, reg, op->value, e);
+	return rc < 0 ? rc : msr_run_put(c, reg, op->value, special, e);
 }
 
 /* Reads the register, and replaces its bits under op->mask; with @replace only if they match. */
