@@ -50,6 +50,12 @@ bool pmu_virtual_needs_cpu(const struct pmu_virtual *v)
 	return v->kind == PMU_VIRTUAL_READING;
 }
 
+/* All programs may read the time-stamp counter. */
+bool pmu_virtual_counts_kernel(const struct pmu_virtual *v)
+{
+	return v->kind == PMU_VIRTUAL_READING && v->num != PMU_TSC;
+}
+
 /* Checks the open descriptor, because the path may change to another file. */
 static int virtual_check_file(int fd, const struct pmu_virtual *v, struct err *e)
 {

@@ -134,8 +134,8 @@ struct context {
 	bool interrupts;
 	pfm_smpl_source_t source; /* what the buffer's header says about that */
 	bool notifies;            /* a PMD has been configured with PMD_NOTIFY */
-	bool kernel_ip;           /* samples may have kernel addresses: the rights at load */
-	uint64_t tstamp;          /* of the last samples (ns) */
+	bool kernel_ip;  /* the right to kernel level at load: samples have its addresses */
+	uint64_t tstamp; /* of the last samples (ns) */
 
 	struct ctx_count count;
 };

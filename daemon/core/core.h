@@ -94,10 +94,10 @@ enum { CORE_LAST = 1 };
  *
  * Errors, besides the specification's: EINVAL wrong state or arguments; EBUSY already loaded, in
  * use, masked, or a counter is in use; ENOENT no such register or set; EEXIST the set
- * exists; EACCES no right to count at kernel level (write, load, start), or a write to a virtual
- * PMD; EPERM no right to load; EIO a count was lost, a virtual PMD has no value, or a register
- * faults; ENODATA a virtual PMD that only samples have; ENXIO the CPU is offline; EAGAIN no
- * message.
+ * exists; EACCES no right to count at kernel level (write, load, start; read of a register that
+ * does), or a write to a virtual PMD; EPERM no right to load; EIO a count was lost, a virtual PMD
+ * has no value, or a register faults; ENODATA a virtual PMD that only samples have; ENXIO the CPU
+ * is offline; EAGAIN no message.
  */
 int core_command(struct core_run *run, struct context *ctx, struct command *cmd, struct err *e);
 int core_last_failed(struct core_run *run, struct err *e);

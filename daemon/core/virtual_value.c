@@ -54,6 +54,11 @@ int virtual_read(const struct core_run *run, unsigned row, uint64_t *value, stru
 			"pmd%u is a register of the CPU that a context counts, and this one is %s: "
 			"load with cpu=",
 			v->num, run->ctx->target.tid ? "on a thread" : "not loaded");
+	if (pmu_virtual_counts_kernel(v) && !run->ctx->kernel_ip)
+		return err_set(e, EACCES,
+			"pmd%u counts at kernel level, too, and this context was loaded without "
+			"the right to that: see config/allow_kernel",
+			v->num);
 	if (!(run->virt.valid & ROW(row)))
 		return err_set(e, EIO, "pmd%u: %s is not known now%s%s", v->num, v->name,
 			v->path[0] ? ": see whether there is a number in " : "", v->path);

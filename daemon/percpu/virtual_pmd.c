@@ -217,10 +217,12 @@ static bool virtual_read_file(struct virtual_fetch *f, uint64_t *value)
 
 static bool virtual_read_reading(struct virtual_fetch *f, uint64_t *value)
 {
-	const struct pmu_free *reg = &f->pmu->frees[f->pmu->virtuals[f->row].free];
-	struct reg_op op = {.verb = REG_READ, .addr = reg->addr};
+	const struct pmu_virtual *v = &f->pmu->virtuals[f->row];
+	struct reg_op op = {.verb = REG_READ, .addr = f->pmu->frees[v->free].addr};
 	struct err ignored;
 
+	if (pmu_virtual_counts_kernel(v) && !f->at->kernel)
+		return false;
 	if (!f->at->cpu || f->at->be->ops->run(f->at->cpu, &op, 1, &ignored) != 1)
 		return false;
 	*value = op.value;

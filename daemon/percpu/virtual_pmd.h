@@ -26,6 +26,7 @@ struct virtual_moment {
 	uint64_t elapsed;       /* ns that the context has been monitoring */
 	pfm_smpl_where_t where; /* the thread that was running */
 	struct backend *be;
+	bool kernel;             /* the context may count at kernel level */
 	struct backend_cpu *cpu; /* that the context counts; NULL: none, or a thread */
 };
 

@@ -301,6 +301,8 @@ uint32_t pmu_reg_index(const struct pmu *pmu, uint32_t addr);
 bool pmu_virtual_needs_thread(const struct pmu_virtual *v);
 /* It is about the CPU that a context is loaded on. */
 bool pmu_virtual_needs_cpu(const struct pmu_virtual *v);
+/* It counts what the CPU does at all levels: the right to count at kernel level is needed. */
+bool pmu_virtual_counts_kernel(const struct pmu_virtual *v);
 
 /* The row of the event select that CCCR row @p with @value chooses; -1: none. */
 int pmu_escr_of(const struct pmu *pmu, unsigned p, uint64_t value);

@@ -159,6 +159,23 @@ shared_by() {
 	put ok "$MNT/sim/offline" ""
 }
 
+@test "readings of all levels take the right to kernel level" {
+	serve --backend=sim:skylake
+	put ok "$MNT/config/sys_group" any
+	put ok "$MNT/config/allow_kernel" root
+	as nobody new b
+	as nobody put ok "$C/format" "default size=8192"
+	as nobody put ok "$C/regs" "pmc0 0x4100c0\npmd0 -1000 short=-1000 smpl=264,266"
+	as nobody ctl "load cpu=2"
+	as nobody ctl start
+	advance 1000000
+	run -0 as nobody bounded cat "$C/pmd/264"
+	as nobody probe EACCES pread "$C/pmd/266" 100 0
+	sentence "$C/last_error" allow_kernel
+	run -0 as nobody od -An -tu8 -j 168 -N 16 "$C/buffer"
+	[ "$(awk '{ print $2 }' <<<"$output")" = 18446744073709551615 ]
+}
+
 # exported FILE: its samples, as exposition.py prints them
 exported() {
 	bounded cat "$MNT/metrics/$1" >"$BATS_TEST_TMPDIR/$1" || return
