@@ -20,7 +20,7 @@ static struct msr_reg *reg_add(
 		.enable = pmu_enable_bits(pmu, addr),
 		.name = name,
 	};
-	reg->guarded = !reg->writable;
+	reg->checked = !reg->writable;
 	return reg;
 }
 
@@ -76,7 +76,7 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 	for (unsigned i = 0; i < regs->n; i++) {
 		struct msr_reg *reg = &regs->reg[i];
 
-		reg->guarded = reg->guarded || reg->shared || reg->node;
+		reg->checked = reg->checked || reg->shared || reg->node;
 		reg->special = reg->joint || reg->ovf || reg->twice || reg->first;
 	}
 	if (pmu->inuse)

@@ -39,12 +39,10 @@ struct msr_reg {
 	/* Bits of the first thread of a core, and by how many those of the second are lower. */
 	uint64_t first;
 	unsigned second_by;
-	/* shared, node or not writable: a write of all its bits is refused, or more than a write.
-	 */
-	bool guarded;
-	bool special; /* joint, ovf, twice or first: an access is more than one plain read or
-		       * write.
-		       */
+	/* shared, node or not writable: a write of all its bits is checked first. */
+	bool checked;
+	/* joint, ovf, twice or first: an access is more than one plain read or write. */
+	bool special;
 	const char *name;
 };
 

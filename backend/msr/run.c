@@ -74,8 +74,8 @@ static inline __attribute__((always_inline)) int msr_run_put(struct backend_cpu 
 	return msr_write(c, reg, value);
 }
 
-/* Before all bits of a guarded register are written. */
-static COLD int msr_run_guard(
+/* Before all bits of a checked register are written. */
+static COLD int msr_run_check_write(
 	struct backend_cpu *c, const struct msr_reg *reg, uint64_t value, struct err *e)
 {
 	if (reg->shared || !reg->writable)
@@ -88,8 +88,8 @@ static inline __attribute__((always_inline)) int msr_run_write(struct backend_cp
 {
 	int rc = op->value & ~reg->writable ? REFUSED : 0;
 
-	if (rc == 0 && reg->guarded)
-		rc = msr_run_guard(c, reg, op->value, e);
+	if (rc == 0 && reg->checked)
+		rc = msr_run_check_write(c, reg, op->value, e);
 	return rc < 0 ? rc : msr_run_put(c, reg, op->value, special, e);
 }
 
