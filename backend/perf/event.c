@@ -151,6 +151,11 @@ bool perfsel_nothing(uint64_t sel)
 	return !(sel & PERFSEL_CODE) && (sel & PERFSEL_CLASS) <= PERFSEL_SOFTWARE;
 }
 
+bool perfsel_takes_counter(uint64_t sel)
+{
+	return perfsel_hardware(sel) && !perfsel_nothing(sel);
+}
+
 static const struct soft_event *perf_soft_find(uint64_t code)
 {
 	for (unsigned i = 0; i < NSOFT; i++)

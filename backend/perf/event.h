@@ -54,6 +54,8 @@ unsigned perf_events_list(const struct perf_sources *src, struct pmu_event *even
 /* @sel selects an event of the CPU's PMU; @sel selects no event. */
 bool perfsel_hardware(uint64_t sel);
 bool perfsel_nothing(uint64_t sel);
+/* It is a hardware event. */
+bool perfsel_takes_counter(uint64_t sel);
 
 /* How an event interrupts: after @period events; 0: never. */
 struct perf_sampling {

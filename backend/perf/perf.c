@@ -570,6 +570,7 @@ const struct backend_ops perf_backend_ops = {
 	.run = perf_run,
 	.try_selector = perf_try_selector,
 	.events_fit = perf_events_fit,
+	.takes_counter = perfsel_takes_counter,
 	.interrupts_open = perf_interrupts_open,
 	.interrupt_after = perf_interrupt_after,
 	.interrupt_next = perf_interrupt_next,

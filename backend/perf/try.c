@@ -58,8 +58,6 @@ bool perf_fit(const struct perf_trial *t, const uint64_t *sels, unsigned n)
 	struct err ignored;
 
 	for (unsigned i = 0; i < n && opened < PERF_FIT_MAX && rc >= 0; i++) {
-		if (!perfsel_hardware(sels[i]) || perfsel_nothing(sels[i]))
-			continue;
 		rc = perf_trial_new(&t->kinds[0].src, opened ? fds[0] : -1, sels[i], &ignored);
 		if (rc >= 0)
 			fds[opened++] = rc;

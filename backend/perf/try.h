@@ -33,7 +33,7 @@ void perf_trial_init(struct perf_trial *t);
 int perf_try(struct perf_trial *t, uint64_t sel, struct err *e);
 
 /*
- * As backend_ops.events_fit: opens all hardware events as a group, which the kernel validates, and
+ * As backend_ops.events_fit: opens all events as a group, which the kernel validates, and
  * closes them. For machines with one kind of CPU.
  */
 bool perf_fit(const struct perf_trial *t, const uint64_t *sels, unsigned n);

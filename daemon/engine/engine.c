@@ -58,7 +58,7 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 	eng->be = be;
 	eng->x.be = be;
 	eng->x.stats = &eng->stats.exec;
-	budget_init(&eng->budget);
+	budget_init(&eng->budget, be);
 	list_init(&eng->loaded);
 	list_init(&eng->yielded);
 	eng->resume_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

@@ -19,8 +19,9 @@ struct budget_rivals {
 	struct budget_rival of[BUDGET_TRIALS];
 };
 
-void budget_init(struct budget *b)
+void budget_init(struct budget *b, struct backend *be)
 {
+	b->be = be;
 	pthread_mutex_init(&b->lock, NULL);
 	list_init(&b->reservations);
 }
@@ -30,12 +31,12 @@ static bool budget_same(const struct budget_set *a, const struct budget_set *b)
 	return a->n == b->n && memcmp(a->sel, b->sel, a->n * sizeof(a->sel[0])) == 0;
 }
 
-static void budget_events(
-	const struct context *ctx, const struct evtset *set, struct budget_set *out)
+static void budget_events(const struct backend *be, const struct context *ctx,
+	const struct evtset *set, struct budget_set *out)
 {
 	out->n = 0;
 	for (unsigned p = 0; p < ctx->pmu->npmcs && out->n < BUDGET_EVENTS; p++)
-		if (set->pmc[p] & ctx->pmu->pmcs[p].enable)
+		if (set->pmc[p] & ctx->pmu->pmcs[p].enable && be->ops->takes_counter(set->pmc[p]))
 			out->sel[out->n++] = set->pmc[p];
 }
 
@@ -47,7 +48,7 @@ static bool budget_has(const struct budget_reservation *c, const struct budget_s
 	return false;
 }
 
-static void budget_list_sets(struct budget_reservation *c)
+static void budget_list_sets(const struct budget *b, struct budget_reservation *c)
 {
 	const struct context *ctx = &c->ec->ctx;
 
@@ -55,7 +56,7 @@ static void budget_list_sets(struct budget_reservation *c)
 	for (unsigned i = 0; i < ctx->nsets && c->nsets < BUDGET_SETS; i++) {
 		struct budget_set *set = &c->sets[c->nsets];
 
-		budget_events(ctx, ctx->sets[i], set);
+		budget_events(b->be, ctx, ctx->sets[i], set);
 		if (set->n && !budget_has(c, set))
 			c->nsets++;
 	}
@@ -160,23 +161,23 @@ static int budget_try(struct backend *be, const struct budget_reservation *c,
  * It is reserved first, and tried then, without the lock: of two that start at the same moment, the
  * later one finds the other. Only this thread changes what @c has.
  */
-int budget_reserve(struct budget *b, struct backend *be, const struct engine_ctx *ec,
-	struct budget_reservation *c, struct err *e)
+int budget_reserve(
+	struct budget *b, const struct engine_ctx *ec, struct budget_reservation *c, struct err *e)
 {
 	struct budget_rivals rivals = {0};
 	int rc;
 
-	if (!be->ops->events_fit || c->reserved)
+	if (!b->be->ops->events_fit || c->reserved)
 		return 0;
 	pthread_mutex_lock(&b->lock);
 	c->ec = ec;
-	budget_list_sets(c);
+	budget_list_sets(b, c);
 	rivals.max = c->nsets ? BUDGET_TRIALS / c->nsets : 0;
 	budget_find_rivals(b, c, &rivals);
 	list_add_tail(&c->entry, &b->reservations);
 	c->reserved = true;
 	pthread_mutex_unlock(&b->lock);
-	rc = budget_try(be, c, &rivals, e);
+	rc = budget_try(b->be, c, &rivals, e);
 	if (rc < 0)
 		budget_release(b, c);
 	return rc;
@@ -187,7 +188,7 @@ void budget_update(struct budget *b, struct budget_reservation *c)
 	if (!c->reserved)
 		return;
 	pthread_mutex_lock(&b->lock);
-	budget_list_sets(c);
+	budget_list_sets(b, c);
 	pthread_mutex_unlock(&b->lock);
 }
 

@@ -26,16 +26,19 @@
 enum {
 	BUDGET_SETS = 8,    /* that differ, of a context */
 	BUDGET_EVENTS = 16, /* of a set */
-	BUDGET_TRIALS = 64, /* of a start: sets beside each other */
+	/* Pairs of sets that a start tries. events_fit is asked once for a pair that fits, and up
+	 * to three times for one that does not. */
+	BUDGET_TRIALS = 64,
 };
 
-/* What a set counts: values of selectors. */
+/* What takes a counter in a set: values of selectors. */
 struct budget_set {
 	unsigned n;
 	uint64_t sel[BUDGET_EVENTS];
 };
 
 struct budget {
+	struct backend *be; /* constant */
 	pthread_mutex_t lock;
 	struct list_head reservations;
 };
@@ -51,12 +54,12 @@ struct budget_reservation {
 	struct budget_set sets[BUDGET_SETS];
 };
 
-void budget_init(struct budget *b);
+void budget_init(struct budget *b, struct backend *be);
 
 /* Before the counters of @ec start. EBUSY: not beside a context that counts, and nothing is
  * reserved. */
-int budget_reserve(struct budget *b, struct backend *be, const struct engine_ctx *ec,
-	struct budget_reservation *c, struct err *e);
+int budget_reserve(
+	struct budget *b, const struct engine_ctx *ec, struct budget_reservation *c, struct err *e);
 /* The PMCs of its context have changed. Nothing happens if nothing is reserved. */
 void budget_update(struct budget *b, struct budget_reservation *c);
 /* The same. */

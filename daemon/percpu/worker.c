@@ -196,7 +196,7 @@ static int worker_exec(struct worker *w, struct engine_ctx *ec, struct command *
 	int rc = 0;
 
 	if (worker_starts(&ec->ctx, cmd->verb))
-		rc = budget_reserve(w->budget, w->x.be, ec, &w->reservation, e);
+		rc = budget_reserve(w->budget, ec, &w->reservation, e);
 	if (rc == 0)
 		rc = exec_command(&w->x, &ec->ctx, cmd, e);
 	worker_keep_reservation(w, &ec->ctx, cmd->verb);

@@ -214,12 +214,15 @@ struct backend_ops {
 	int (*try_selector)(struct backend *be, uint32_t addr, uint64_t value, struct err *e);
 
 	/*
-	 * Asks whether a CPU can ever count at once what all @n values of selectors select, and
-	 * changes nothing. False: it has too few counters, or none for one of these events. True
-	 * as well if that cannot be said. NULL: events of a CPU never take a counter from those of
-	 * a thread.
+	 * Asks whether a CPU can ever count at once what all @n values of selectors select, of
+	 * which each takes a counter, and changes nothing. False: it has too few counters, or none
+	 * for one of these events. True as well if that cannot be said. NULL: events of a CPU never
+	 * take a counter from those of a thread.
 	 */
 	bool (*events_fit)(struct backend *be, const uint64_t *sels, unsigned n);
+	/* Together with events_fit: whether what value @sel of a selector selects takes a counter
+	 * of the PMU. */
+	bool (*takes_counter)(uint64_t sel);
 
 	/*
 	 * Only if backend.interrupts. From now on, counters that have a period interrupt. Returns a

@@ -26,19 +26,22 @@ static struct pmu pmu;
 static unsigned trials;
 static unsigned here; /* a CPU where this thread may run */
 
-/* Each event of the PMU takes a counter. */
+static bool model_takes_counter(uint64_t sel)
+{
+	return !(sel & SOFTWARE);
+}
+
 static bool model_fits(struct backend *be, const uint64_t *sels, unsigned n)
 {
-	unsigned hardware = 0;
-
 	(void)be;
 	trials++;
 	for (unsigned i = 0; i < n; i++)
-		hardware += !(sels[i] & SOFTWARE);
-	return hardware <= COUNTERS;
+		assert_true(model_takes_counter(sels[i]));
+	return n <= COUNTERS;
 }
 
-static const struct backend_ops model_ops = {.events_fit = model_fits};
+static const struct backend_ops model_ops = {
+	.events_fit = model_fits, .takes_counter = model_takes_counter};
 static struct backend model = {.ops = &model_ops};
 
 struct side {
@@ -81,7 +84,7 @@ static void count(struct side *s, unsigned hardware, unsigned software)
 
 static int start(struct side *s, struct err *e)
 {
-	return budget_reserve(&budget, &model, &s->ec, &s->reservation, e);
+	return budget_reserve(&budget, &s->ec, &s->reservation, e);
 }
 
 static void starts(struct side *s)
@@ -106,7 +109,7 @@ static int setup(void **state)
 	struct cpus affinity = {{0}};
 
 	(void)state;
-	budget_init(&budget);
+	budget_init(&budget, &model);
 	pmu = (struct pmu){.npmcs = ROWS, .npmds = ROWS};
 	for (uint16_t p = 0; p < ROWS; p++) {
 		pmu.pmcs[p] = (struct pmu_pmc){.num = p, .enable = EN, .gate = p};
@@ -151,7 +154,6 @@ static void test_apart(void **state)
 {
 	const struct backend_ops no_ops = {0};
 	struct backend none = {.ops = &no_ops};
-	struct err e;
 	SIDE(a);
 	SIDE(b);
 	SIDE(cpu);
@@ -169,7 +171,9 @@ static void test_apart(void **state)
 	assert_int_equal(trials, 0);
 	budget_release(&budget, &cpu.reservation);
 	cpu.reservation.cpu = here;
-	assert_int_equal(budget_reserve(&budget, &none, &cpu.ec, &cpu.reservation, &e), 0);
+	budget.be = &none;
+	starts(&cpu);
+	budget.be = &model;
 	is_refused(&cpu, "of uid 1000 on thread");
 	atomic_store(&a.tid, -1); /* no thread has this number */
 	atomic_store(&b.tid, -1);
@@ -252,6 +256,38 @@ static void test_bounded(void **state)
 	free(threads);
 }
 
+/* What takes no counter hides nothing that does: neither sets of a context, nor those of others. */
+static void test_software(void **state)
+{
+	enum { THREADS = 2 * BUDGET_TRIALS, SETS = 2 * BUDGET_SETS };
+	struct side *threads = calloc(THREADS, sizeof(*threads));
+	SIDE(cpu);
+
+	(void)state;
+	assert_non_null(threads);
+	for (unsigned i = 0; i < THREADS; i++) {
+		side_init(&threads[i], i < THREADS - 1 ? "software" : "last", gettid(), 0);
+		add_sets(&threads[i], SETS - 1);
+		for (unsigned k = 0; k < SETS; k++)
+			count_in(threads[i].ec.ctx.sets[k], 0, 1, 1024 * (SETS * i + k));
+	}
+	count_in(threads[THREADS - 1].ec.ctx.sets[SETS - 1], COUNTERS, 2, 1);
+	for (unsigned i = 0; i < THREADS; i++)
+		starts(&threads[i]);
+	side_init(&cpu, "cpu", 0, here);
+	add_sets(&cpu, SETS - 1);
+	for (unsigned k = 0; k < SETS - 1; k++)
+		count_in(cpu.ec.ctx.sets[k], 0, 1, 1024 * k);
+	starts(&cpu);
+	assert_int_equal(trials, 0);
+	budget_release(&budget, &cpu.reservation);
+	count_in(cpu.ec.ctx.sets[SETS - 1], 1, 2, 1);
+	is_refused(&cpu, "'last'");
+	for (unsigned i = 0; i < THREADS; i++)
+		side_free(&threads[i]);
+	free(threads);
+}
+
 /* Threads that count the same are tried once. */
 static void test_alike(void **state)
 {
@@ -282,6 +318,7 @@ int main(void)
 		cmocka_unit_test_setup(test_apart, setup),
 		cmocka_unit_test_setup(test_sets, setup),
 		cmocka_unit_test_setup(test_bounded, setup),
+		cmocka_unit_test_setup(test_software, setup),
 		cmocka_unit_test_setup(test_alike, setup),
 	};
 
