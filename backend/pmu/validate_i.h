@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside the validation of descriptions: one function for each kind of row. */
+#ifndef BACKEND_PMU_VALIDATE_I_H
+#define BACKEND_PMU_VALIDATE_I_H
+
+#include "backend/pmu/known.h"
+
+/* One word, of characters that no shell and no file format quotes. */
+bool validate_is_word(const char *s);
+bool validate_is_line(const char *s);
+bool validate_terminated(const char *s, size_t room);
+/* The name and number of a register; @before is the number of the row above, or -1. */
+int validate_name_num(const char *name, unsigned num, int before, struct err *e);
+
+/* @addr is @name, in the role @want, from ROLE_COUNTER on. */
+int validate_role(
+	const struct pmu *pmu, uint32_t addr, enum role want, const char *name, struct err *e);
+
+int validate_pmc(const struct pmu *pmu, unsigned row, struct err *e);
+int validate_pmd(const struct pmu *pmu, unsigned row, struct err *e);
+int validate_virtual(const struct pmu *pmu, unsigned row, struct err *e);
+int validate_free(const struct pmu *pmu, unsigned row, struct err *e);
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+/* Rules for PMCs and PMDs. */
+#include "backend/pmu/validate_i.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "backend/pmu/low_bits.h"
+#include "backend/pmu/regs.h"
+
+int validate_role(
+	const struct pmu *pmu, uint32_t addr, enum role want, const char *name, struct err *e)
+{
+	static const char *const roles[] = {
+		[ROLE_COUNTER] = "counter",
+		[ROLE_GLOBAL] = "global control",
+		[ROLE_INUSE] = "in-use register",
+		[ROLE_STATUS] = "overflow status",
+		[ROLE_CLEAR] = "overflow clear register",
+	};
+	enum role role;
+
+	if (pmu->space == PMU_SPACE_PERF || (known_role(pmu, addr, &role) && role == want))
+		return 0;
+	return err_set(
+		e, EINVAL, "%s: %#" PRIx32 " is not known as a PMU's %s", name, addr, roles[want]);
+}
+
+static int validate_meaning(const struct pmu_pmc *pmc, const struct meaning *m, struct err *e)
+{
+	if (m->forbidden & ~pmc->rsvd)
+		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " must be reserved", pmc->name,
+			m->forbidden & ~pmc->rsvd);
+	if (m->forbidden & pmc->def)
+		return err_set(e, EINVAL, "%s: the default must not set bits %#" PRIx64, pmc->name,
+			m->forbidden & pmc->def);
+	if (m->enable & ~pmc->rsvd & ~pmc->enable)
+		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " must be enable bits or reserved",
+			pmc->name, m->enable & ~pmc->rsvd & ~pmc->enable);
+	if (m->kernel & ~pmc->rsvd & ~pmc->kernel)
+		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " must be kernel bits or reserved",
+			pmc->name, m->kernel & ~pmc->rsvd & ~pmc->kernel);
+	return 0;
+}
+
+/* A CCCR chooses among ESCRs of its own scope, which it reserves with its counter. */
+static int validate_cccr(const struct pmu *pmu, const struct pmu_pmc *pmc, struct err *e)
+{
+	enum role role;
+
+	if (pmc->escr_select != CCCR_ESCR_SELECT || pmc->ovf != CCCR_OVF)
+		return err_set(e, EINVAL, "%s: a CCCR has escr=%#llx:... and ovf=%#llx", pmc->name,
+			CCCR_ESCR_SELECT, CCCR_OVF);
+	for (unsigned i = 0; i < PMU_ESCRS; i++) {
+		uint16_t row = pmc->escr[i];
+
+		if (row == PMU_NO_ROW)
+			continue;
+		if (row >= pmu->npmcs || &pmu->pmcs[row] >= pmc ||
+			!known_role(pmu, pmu->pmcs[row].addr, &role) || role != ROLE_ESCR)
+			return err_set(
+				e, EINVAL, "%s: escr= takes the numbers of ESCRs above", pmc->name);
+		if (pmu->pmcs[row].scope != pmc->scope)
+			return err_set(e, EINVAL, "%s: its scope= is not that of %s", pmc->name,
+				pmu->pmcs[row].name);
+	}
+	return 0;
+}
+
+static int validate_pmc_bits(
+	const struct pmu *pmu, const struct pmu_pmc *pmc, enum role role, struct err *e)
+{
+	if ((role == ROLE_EXTRA || role == ROLE_ESCR) && (pmc->shared || pmc->enable))
+		return err_set(e, EINVAL,
+			"%s: it only selects, and has neither enable bits nor counters", pmc->name);
+	if (role == ROLE_CCCR && validate_cccr(pmu, pmc, e) < 0)
+		return -e->no;
+	if (role != ROLE_CCCR && (pmc->escr_select || pmc->ovf))
+		return err_set(e, EINVAL, "%s: only CCCRs have escr= and ovf=", pmc->name);
+	if (role == ROLE_ESCR ? pmc->kernel != ESCR_T0_OS || pmc->user != ESCR_T0_USR ||
+					pmc->second != ESCR_T1
+			      : pmc->second != 0)
+		return err_set(e, EINVAL,
+			"%s: ESCRs, and these only, have kernel=%#llx user=%#llx second=%#llx",
+			pmc->name, ESCR_T0_OS, ESCR_T0_USR, ESCR_T1);
+	return 0;
+}
+
+static int validate_pmc_role(const struct pmu *pmu, const struct pmu_pmc *pmc, struct err *e)
+{
+	enum role role;
+
+	if (pmu->space != PMU_SPACE_MSR && (pmc->escr_select || pmc->ovf || pmc->second))
+		return err_set(e, EINVAL, "%s: only MSRs have escr=, ovf= and second=", pmc->name);
+	if (pmu->space == PMU_SPACE_PERF)
+		return 0;
+	if (!known_role(pmu, pmc->addr, &role) || role >= ROLE_COUNTER)
+		return err_set(e, EINVAL, "%s: %#" PRIx32 " is not known as a PMC's register",
+			pmc->name, pmc->addr);
+	if (role == ROLE_FIXED_CTRL && !pmc->shared)
+		return err_set(e, EINVAL, "%s: has several counters and must be shared", pmc->name);
+	if (validate_pmc_bits(pmu, pmc, role, e) < 0)
+		return -e->no;
+	return validate_meaning(pmc, known_meaning(role), e);
+}
+
+int validate_pmc(const struct pmu *pmu, unsigned row, struct err *e)
+{
+	const struct pmu_pmc *pmc = &pmu->pmcs[row];
+	int rc = validate_name_num(pmc->name, pmc->num, row ? pmu->pmcs[row - 1].num : -1, e);
+	/* Reserved bits of MSRs are 0. */
+	uint64_t off = pmc->enable | (pmu->space == PMU_SPACE_IPF ? 0 : pmc->rsvd), used;
+
+	if (rc < 0)
+		return rc;
+	if (pmc->def & off)
+		return err_set(e, EINVAL, "%s: the default sets enable or reserved bits %#" PRIx64,
+			pmc->name, pmc->def & off);
+	used = (pmc->enable | pmc->kernel | pmc->user) & pmc->rsvd;
+	if (used)
+		return err_set(e, EINVAL, "%s: bits %#" PRIx64 " have a use and are reserved",
+			pmc->name, used);
+	if (pmc->gate > row)
+		return err_set(e, EINVAL, "%s: its gate must be this PMC or one above", pmc->name);
+	used = (pmc->busy | pmc->latched) & ~pmc->rsvd;
+	if (used)
+		return err_set(e, EINVAL,
+			"%s: bits %#" PRIx64 " of busy= or latched= must be reserved", pmc->name,
+			used);
+	if (pmc->with > row)
+		return err_set(e, EINVAL, "%s: with= must be a PMC above", pmc->name);
+	if (pmc->scope >= PMU_SCOPES || pmc->scope != pmu->pmcs[pmc->gate].scope)
+		return err_set(e, EINVAL, "%s: its scope= is not that of its gate", pmc->name);
+	return validate_pmc_role(pmu, pmc, e);
+}
+
+/* Each bit of a shared selector belongs to one counter; some of its bits enable the counter. */
+static int validate_field(const struct pmu *pmu, unsigned row, struct err *e)
+{
+	const struct pmu_pmd *pmd = &pmu->pmds[row];
+	const struct pmu_pmc *pmc = &pmu->pmcs[pmd->pmc];
+
+	if (!pmd->field)
+		return err_set(e, EINVAL, "%s: it has no bit of %s", pmd->name, pmc->name);
+	if (!pmu->pmcs[pmc->gate].enable)
+		return err_set(e, EINVAL, "%s: nothing enables it", pmd->name);
+	if (pmd->scope != pmc->scope)
+		return err_set(e, EINVAL, "%s: its scope= is not that of %s", pmd->name, pmc->name);
+	if (!pmc->shared)
+		return 0;
+	if (!(pmd->field & ~pmc->rsvd & pmc->enable))
+		return err_set(e, EINVAL, "%s: field %#" PRIx64 " of %s has no bit that enables",
+			pmd->name, pmd->field, pmc->name);
+	for (unsigned i = 0; i < row; i++)
+		if (pmu->pmds[i].pmc == pmd->pmc && pmu->pmds[i].field & pmd->field)
+			return err_set(e, EINVAL, "%s: shares bits of %s with %s", pmd->name,
+				pmc->name, pmu->pmds[i].name);
+	return 0;
+}
+
+static int validate_global_bit(const struct pmu *pmu, unsigned row, struct err *e)
+{
+	const struct pmu_pmd *pmd = &pmu->pmds[row];
+
+	if (pmd->global < 0)
+		return 0;
+	if (!pmu->global_ctrl || pmd->global > 63)
+		return err_set(e, EINVAL, "%s: there is no bit %d of a global control", pmd->name,
+			pmd->global);
+	for (unsigned i = 0; i < row; i++)
+		if (pmu->pmds[i].global == pmd->global)
+			return err_set(e, EINVAL, "%s: has the global bit %d of %s", pmd->name,
+				pmd->global, pmu->pmds[i].name);
+	return 0;
+}
+
+static int validate_waddr(const struct pmu *pmu, const struct pmu_pmd *pmd, struct err *e)
+{
+	if (known_unalias(pmu, pmd->waddr) == known_unalias(pmu, pmd->addr))
+		return 0;
+	return err_set(e, EINVAL, "%s: %#" PRIx32 " is not known as another address of %#" PRIx32,
+		pmd->name, pmd->waddr, pmd->addr);
+}
+
+int validate_pmd(const struct pmu *pmu, unsigned row, struct err *e)
+{
+	const struct pmu_pmd *pmd = &pmu->pmds[row];
+	int rc = validate_name_num(pmd->name, pmd->num, row ? pmu->pmds[row - 1].num : -1, e);
+
+	if (rc < 0)
+		return rc;
+	if (pmd->num >= PMU_FIRST_VIRTUAL)
+		return err_set(e, EINVAL, "%s: numbers from %d on are those of virtual PMDs",
+			pmd->name, PMU_FIRST_VIRTUAL);
+	if (!pmd->width || pmd->width > 64 || pmd->width < pmu->counter_width)
+		return err_set(e, EINVAL, "%s: width %u is not within %u..64", pmd->name,
+			pmd->width, pmu->counter_width);
+	if (pmd->buffer && (pmd->width != 64 || pmd->wmask != UINT64_MAX || pmd->global >= 0))
+		return err_set(e, EINVAL,
+			"%s: a buffer has a width of 64 bits, all of them in wmask=, and no "
+			"global=",
+			pmd->name);
+	if (!pmd->wmask || pmd->wmask & (pmd->wmask + 1) || pmd->wmask & ~pmu_low_bits(pmd->width))
+		return err_set(e, EINVAL, "%s: wmask %#" PRIx64 " is not a run of its lowest bits",
+			pmd->name, pmd->wmask);
+	if (pmd->pmc >= pmu->npmcs)
+		return err_set(e, EINVAL, "%s: its PMC does not exist", pmd->name);
+	rc = validate_field(pmu, row, e);
+	if (rc == 0)
+		rc = validate_global_bit(pmu, row, e);
+	if (rc == 0)
+		rc = validate_role(pmu, pmd->addr, ROLE_COUNTER, pmd->name, e);
+	if (rc == 0)
+		rc = validate_role(pmu, pmd->waddr, ROLE_COUNTER, pmd->name, e);
+	if (rc == 0)
+		rc = validate_waddr(pmu, pmd, e);
+	return rc;
+}

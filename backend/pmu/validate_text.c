@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+/* Names, numbers and titles. */
+#include "backend/pmu/validate_i.h"
+
+#include <errno.h>
+#include <string.h>
+
+bool validate_is_word(const char *s)
+{
+	static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_.-";
+
+	return *s && s[strspn(s, chars)] == '\0';
+}
+
+bool validate_is_line(const char *s)
+{
+	size_t n = strlen(s);
+
+	for (size_t i = 0; i < n; i++)
+		if (s[i] < ' ' || s[i] > '~' || s[i] == '#')
+			return false;
+	return n && s[0] != ' ' && s[n - 1] != ' ';
+}
+
+bool validate_terminated(const char *s, size_t room)
+{
+	return memchr(s, '\0', room);
+}
+
+int validate_name_num(const char *name, unsigned num, int before, struct err *e)
+{
+	if (!validate_terminated(name, PMU_NAME) || !validate_is_word(name))
+		return err_set(
+			e, EINVAL, "the name of register %u is missing or not a plain word", num);
+	if ((int)num <= before || num >= PMU_MAX_NUM)
+		return err_set(e, EINVAL, "%s: number %u does not rise, or is not below %d", name,
+			num, PMU_MAX_NUM);
+	return 0;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/* Rules for virtual PMDs, and for registers that are only read. */
+#include "backend/pmu/validate_i.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "backend/pmu/low_bits.h"
+
+/* Permissions are checked when the file is opened. */
+static bool validate_is_path(const char *s)
+{
+	for (size_t i = 0; s[i]; i++)
+		if (s[i] <= ' ' || s[i] > '~' || s[i] == '#')
+			return false;
+	return s[0] == '/';
+}
+
+int validate_virtual(const struct pmu *pmu, unsigned row, struct err *e)
+{
+	const struct pmu_virtual *v = &pmu->virtuals[row];
+	bool file = v->kind == PMU_VIRTUAL_FILE;
+	int before = row ? pmu->virtuals[row - 1].num : PMU_FIRST_VIRTUAL - 1;
+	int rc = validate_name_num(v->name, v->num, before, e);
+
+	if (rc < 0)
+		return rc;
+	if ((v->kind == PMU_VIRTUAL_READING) != (v->num >= PMU_FIRST_READING && !file))
+		return err_set(e, EINVAL, "%s: readings have numbers from %d on", v->name,
+			PMU_FIRST_READING);
+	if (v->kind > PMU_VIRTUAL_FILE || file != (v->num >= PMU_FIRST_FILE))
+		return err_set(e, EINVAL, "%s: virtual PMDs of files have numbers from %d on",
+			v->name, PMU_FIRST_FILE);
+	if (file && (!validate_terminated(v->path, PMU_PATH) || !validate_is_path(v->path)))
+		return err_set(e, EINVAL,
+			"%s: file= takes a path from / on, of plain characters without blanks",
+			v->name);
+	return 0;
+}
+
+static int validate_free_known(const struct pmu_free *f, struct err *e)
+{
+	const struct known_free *known = known_find_free(f->addr);
+	uint64_t bits = pmu_low_bits(f->width) << f->shift;
+
+	if (!known)
+		return err_set(e, EINVAL, "%s: %#" PRIx32 " is not known as a register to be read",
+			f->name, f->addr);
+	if (!(known->units & 1u << f->unit))
+		return err_set(e, EINVAL, "%s: %#" PRIx32 " has another unit", f->name, f->addr);
+	if (bits & ~known->bits)
+		return err_set(e, EINVAL,
+			"%s: bits %#" PRIx64 " of %#" PRIx32 " are not of its value", f->name,
+			bits & ~known->bits, f->addr);
+	return 0;
+}
+
+int validate_free(const struct pmu *pmu, unsigned row, struct err *e)
+{
+	const struct pmu_free *f = &pmu->frees[row];
+
+	if (!validate_terminated(f->name, PMU_NAME) || !validate_is_word(f->name))
+		return err_set(e, EINVAL, "the name of a free register is not a plain word");
+	if (f->unit >= PMU_UNITS || f->scope >= PMU_SCOPES)
+		return err_set(e, EINVAL, "%s: no such unit or scope", f->name);
+	if (!f->width || f->shift + f->width > 64)
+		return err_set(e, EINVAL, "%s: bits %u to %u are not within a register of 64 bits",
+			f->name, f->shift, f->shift + f->width - 1);
+	if (pmu->space != PMU_SPACE_MSR)
+		return err_set(e, EINVAL, "%s: free registers are MSRs", f->name);
+	for (unsigned i = 0; i < row; i++)
+		if (pmu->frees[i].addr == f->addr || !strcmp(pmu->frees[i].name, f->name))
+			return err_set(e, EINVAL, "%s: there is such a line above", f->name);
+	return validate_free_known(f, e);
+}
