@@ -185,8 +185,10 @@ static const struct {
 	[LOST_UNCOVERED] = {EIO, ": the thread ran uncounted on a CPU that was offline when the "
 				 "context was loaded, or has been since: unload, write the PMD and "
 				 "load again"},
-	[LOST_THROTTLED] = {EIO, ": the kernel stopped it for a while, as it overflowed more often "
-				 "than kernel.perf_event_max_sample_rate: write a longer period"},
+	[LOST_THROTTLED] = {EIO,
+		": the kernel stopped it for a while, as it overflowed more often "
+		"than kernel.perf_event_max_sample_rate: write a longer period, or "
+		"raise that limit"},
 	[LOST_EVICTED] = {EIO, ": the kernel gave its counter to other perf events of a whole CPU "
 			       "or to the NMI watchdog (kernel.nmi_watchdog), so that events were "
 			       "not counted: stop, write the PMD and start again"},

@@ -8,6 +8,7 @@ mnt=/tmp/mnt
 mkdir -p $mnt
 . ./sets.sh
 . ./smpl.sh
+. ./stacks.sh
 . ./thread.sh
 . ./service.sh
 . ./perf.sh
@@ -406,6 +407,10 @@ evicted)
 
 profiled)
 	profiled
+	;;
+
+stacked)
+	stacked
 	;;
 
 bench)

@@ -11,8 +11,8 @@ if [ -z "${VM-}" ] || [ ! -x "$VM/run" ]; then
 fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir" "$dir".*' EXIT
-cp "$BUILD/daemon/perfmonfs" "$BUILD"/tests/vm/{loop,selfread} "$BUILD/tests/fs/burner" \
-	"$BUILD/tests/fs/smplread" "$BUILD"/tests/track/{loopn,spinner,bare,bare_fork,bare_thread} \
+cp "$BUILD/daemon/perfmonfs" "$BUILD"/tests/vm/{loop,selfread} \
+	"$BUILD"/tests/fs/{burner,caller,smplread} "$BUILD"/tests/track/{loopn,spinner,bare,bare_fork,bare_thread} \
 	"$BUILD/tools/pfm/pfm" "$BUILD/bench/bench_handover" ./*.sh "$dir" && cp -r ../../tools/pfm/events/data "$dir" &&
 	mkdir "$dir/hiding" "$dir/stalling" && cp "$BUILD/tests/hiding/perfmonfs" "$dir/hiding" &&
 	cp "$BUILD/tests/stalling/perfmonfs" "$dir/stalling" || exit 1
@@ -78,11 +78,11 @@ guest() {
 n=0 quiet="nmi_watchdog=0"
 {
 	guest "PMU=1 APPEND=$quiet" intel "sampled intel_arch_v4" "threads intel_arch_v4" "pfm intel_arch_v4" \
-		"background intel_arch_v4" self readings hidden stalled moved robbed taken offline killed "perf 300" evicted profiled
+		"background intel_arch_v4" self readings hidden stalled moved robbed taken offline killed "perf 300" evicted profiled stacked
 	guest "PMU=1 QPMU=ver=2,gp=2,fixed=3,width=40,fw=0 APPEND=$quiet" intel2 "threads intel_arch_v2"
 	guest "PMU=1 QPMU=ver=5,gp=8,fixed=4 APPEND=$quiet" intel5
 	guest "PMU=amd QPMU=amdv2=1 APPEND=$quiet" amdv2 "sampled amd64_v2" "threads amd64_v2" "pfm amd64_v2" "background amd64_v2" self
-	guest "PMU=amd QPMU=amdn=6 APPEND=$quiet" amdext "sampled amd64_ext" "threads amd64_ext" "perf 300"
+	guest "PMU=amd QPMU=amdn=6 APPEND=$quiet" amdext "sampled amd64_ext" "threads amd64_ext" "perf 300" stacked
 	guest "PMU=amd QPMU=amdn=4 APPEND=$quiet" amdlegacy "threads amd64"
 	wait
 	most=2
