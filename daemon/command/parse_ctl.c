@@ -93,7 +93,7 @@ static void ctl_set_number(const struct ctl_arg *a, uint64_t n, struct command *
 	}
 }
 
-/* The likely mistakes: a list of CPUs, the name of a signal. */
+/* The likely mistakes: a list of CPUs, the name of a signal, too many digits. */
 static int ctl_refuse_number(const struct ctl_arg *a, struct slice value, struct err *e)
 {
 	if (e->no == EINVAL && !slice_is_digits(value) && a->bit == ARG_CPU)
@@ -106,6 +106,9 @@ static int ctl_refuse_number(const struct ctl_arg *a, struct slice value, struct
 			"sig: '%.*s' is not the number of a signal, which kill -l NAME prints: "
 			"write sig=10",
 			SLICE_ARG(value));
+	if (e->no == ERANGE && a->bit & (ARG_TID | ARG_PID))
+		return err_set(e, ERANGE, "%s: no %s has number %.*s: write one that ps -eL shows",
+			a->name, a->bit == ARG_PID ? "process" : "thread", SLICE_ARG(value));
 	return err_prefix(e, "%s", a->name);
 }
 

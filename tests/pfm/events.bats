@@ -113,6 +113,27 @@ is_first_lines() {
 	done
 }
 
+# What is printed for a unit mask is what encode gives it, without the level.
+@test "list -v: the code of each unit mask" {
+	local name code rest n=0
+
+	pfm --version | grep -q '^libpfm4 [0-9]' || skip "pfm was built without libpfm4"
+	serve --backend=sim:skylake
+	pfm_run 0 list skl::BR_MISP_RETIRED
+	[ "${#lines[@]}" = 2 ]
+	pfm_run 0 list -v skl::BR_
+	while read -r name code rest; do
+		[[ $name == skl::*:* ]] || continue
+		[[ $rest == "PMD "* ]]
+		pfm_run 0 encode "$name:u"
+		is "$(printf '0x%x' $((code | 0x410000)))"
+		n=$((n + 1))
+	done <<<"$output"
+	[ "$n" -ge 10 ]
+	pfm_run 0 list --verbose skl::OFFCORE_RESPONSE_0
+	grep -Eq '^  skl::OFFCORE_RESPONSE_0:DMND_DATA_RD +0x01b7\+0x10001 ' <<<"$output"
+}
+
 @test "decode: the names of libpfm4, of a PMU that the user names" {
 	pfm --version | grep -q '^libpfm4 [0-9]' || skip "pfm was built without libpfm4"
 	serve --backend=sim:intel_v4

@@ -52,8 +52,28 @@ load common
 	[[ $output == *nonsense* ]]
 	run -125 pfm sta
 	[[ $output == *"is it stat?"* ]]
+	run -125 pfm stta
+	[[ $output == *"is it stat?"* ]]
 	run -125 pfm help nonsense
 	[[ $output == *nonsense* ]]
+}
+
+@test "an option among others, and one that is there twice" {
+	local words
+
+	for words in "-jq" "-qj" "--json -jq" "-jq true"; do
+		# shellcheck disable=SC2086 # words
+		run -125 pfm stat $words
+		[[ $output == "pfm stat: -q: "* ]]
+	done
+	run -125 pfm stat --json=3 true
+	[[ $output == "pfm stat: --json: "* ]]
+	run -125 pfm stat -e cycles -e branches true
+	[[ $output == "pfm stat: -e is given twice"*"-e A,B" ]]
+	run -125 pfm top -g default -g caches
+	[[ $output == "pfm top: -g is given twice"* ]]
+	run -125 pfm record -e cycles -e branches true
+	[[ $output == "pfm record: -e is given twice"* ]]
 }
 
 @test "a wrong option: one line, which names it and the help of the command" {

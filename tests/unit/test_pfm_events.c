@@ -15,6 +15,7 @@
 #include "tools/pfm/events/cpuinfo.h"
 #include "tools/pfm/events/event.h"
 #include "tools/pfm/events/event_file.h"
+#include "tools/pfm/events/event_terms.h"
 #include "tools/pfm/events/libpfm.h"
 
 enum { BOTH = EVENT_USER | EVENT_KERNEL };
@@ -192,7 +193,8 @@ static void test_modifiers(void **state)
 	refused(&pmu, "branches:c=256", ERANGE, "c=N");
 	refused(&pmu, "branches:c=", EINVAL, "c=N");
 	refused(&pmu, "ref-cycles:e", EOPNOTSUPP, "modifiers");
-	refused(&pmu, "branches:x", ENOENT, "branches");
+	refused(&pmu, "branches:x", ENOENT, "modifiers");
+	refused(&pmu, "cycles:pp", ENOENT, "modifiers");
 	refused(&pmu, "", EINVAL, "");
 	pfm_pmu_free(&pmu);
 }
@@ -226,6 +228,39 @@ static void test_codes(void **state)
 	pfm_pmu_free(&amd);
 }
 
+/* As Linux writes them; on AMD, an event has 12 bits. */
+static void test_terms(void **state)
+{
+	struct pfm_pmu pmu = pmu_intel(), amd = pmu_amd("sim");
+	struct slice list =
+		slice_of("cpu/event=0xc0,umask=1/u,cycles,cpu/event=1/,cycles/,branches");
+	static const char *const cut[] = {
+		"cpu/event=0xc0,umask=1/u", "cycles", "cpu/event=1/", "cycles/", "branches"};
+
+	(void)state;
+	encodes(&pmu, "cpu/event=0xc0/", 0xc0, 0, 0x1000f);
+	encodes(&pmu, "cpu/umask=0x1,event=192/u", 0x1c0, EVENT_USER, 0xf);
+	encodes(&pmu, "cpu/event=0x3c,cmask=2,inv,edge=1/k", 0x284003c, EVENT_KERNEL, 0xf);
+	encodes(&pmu, "event=0x3c,edge", 0x4003c, 0, 0xf);
+	encodes(&pmu, "cpu/instructions/u", 0xc0, EVENT_USER, 0x1000f);
+	encodes(&pmu, "cpu::branches:u", 0xc4, EVENT_USER, 0xf);
+	encodes(&amd, "cpu/event=0x1c0,umask=0x2/", 0x1000002c0, 0, 0x3f);
+	refused(&pmu, "cpu/event=0x100/", ERANGE, "8 bits");
+	refused(&amd, "cpu/event=0x1000/", ERANGE, "event");
+	refused(&pmu, "cpu/event=0xc0,umask=0x100/", ERANGE, "umask");
+	refused(&pmu, "cpu/event=0xc0,inv=2/", ERANGE, "inv");
+	refused(&pmu, "cpu/event=0xc0,umask/", EINVAL, "umask");
+	refused(&pmu, "cpu/event=/", EINVAL, "event");
+	refused(&pmu, "cpu/event=0xc0,period=1/", EINVAL, "'period'");
+	refused(&pmu, "cpu/event=0xc0,offcore_rsp=1/", EINVAL, "extra");
+	refused(&pmu, "cpu/event=0xc0", ENOENT, "slashes");
+	for (unsigned i = 0; i < sizeof(cut) / sizeof(cut[0]); i++)
+		assert_true(slice_is(event_terms_cut(&list), cut[i]));
+	assert_int_equal(list.n, 0);
+	pfm_pmu_free(&pmu);
+	pfm_pmu_free(&amd);
+}
+
 static void test_extra(void **state)
 {
 	struct pfm_pmu plain = pmu_intel();
@@ -241,6 +276,9 @@ static void test_extra(void **state)
 	refused(&plain, "r01b7+0x10001", EOPNOTSUPP, "0x1a6");
 	refused(&pmu, "r00c0+1", EINVAL, "extra");
 	refused(&pmu, "r01b7+", EINVAL, "r01b7");
+	event = resolved(&pmu, "cpu/event=0xb7,umask=0x1,offcore_rsp=0x10001/u");
+	assert_int_equal(event.extra_pmc, 20);
+	assert_int_equal(event.extra, 0x10001);
 	pfm_pmu_free(&pmu);
 	pfm_pmu_free(&plain);
 }
@@ -267,6 +305,7 @@ static void test_perf(void **state)
 	refused(&bare, "instructions", ENOENT, "no PMU");
 	refused(&bare, "r00c0", EOPNOTSUPP, "no PMU");
 	encodes(&bare, "context-switches", 0x0100000000000004, 0, 0x3);
+	encodes(&bare, "cs:k", 0x0100000000000004, EVENT_KERNEL, 0x3);
 	pfm_pmu_free(&pmu);
 	pfm_pmu_free(&bare);
 }
@@ -299,6 +338,15 @@ static void test_unknown(void **state)
 	refused(&pmu, "nosuch::cycles", ENOENT, "nosuch");
 	refused(&bare, "page-falts", ENOENT, "is it page-faults?");
 	refused(&bare, "cycles", ENOENT, "the kernel has no PMU");
+	refused(&bare, "cpu-cycles", ENOENT, "the kernel has no PMU");
+	/* What perf has, and pfm has not. */
+	refused(&pmu, "page-faults", ENOENT, "--backend=perf");
+	refused(&pmu, "cs", ENOENT, "--backend=perf");
+	refused(&pmu, "L1-dcache-load-misses", ENOENT, "CPU model");
+	refused(&pmu, "sched:sched_switch", ENOENT, "perf stat does");
+	refused(&pmu, "{cycles", ENOENT, "braces");
+	refused(&pmu, "duration_time", ENOENT, "time at the end");
+	refused(&pmu, "icntructions", ENOENT, "instructions");
 	pfm_pmu_free(&pmu);
 	pfm_pmu_free(&bare);
 }
@@ -584,6 +632,7 @@ int main(void)
 		cmocka_unit_test(test_architectural),
 		cmocka_unit_test(test_modifiers),
 		cmocka_unit_test(test_codes),
+		cmocka_unit_test(test_terms),
 		cmocka_unit_test(test_extra),
 		cmocka_unit_test(test_perf),
 		cmocka_unit_test(test_merged),

@@ -133,7 +133,7 @@ static int decode_check_libpfm(const char *libpfm, struct err *e)
 	if (libpfm[0] && !libpfm_version())
 		return err_set(e, EOPNOTSUPP, "--pmu: pfm was built without libpfm4");
 	if (libpfm[0])
-		libpfm_each(slice_of(libpfm), decode_count, &n);
+		libpfm_each(slice_of(libpfm), decode_count, NULL, &n);
 	if (libpfm[0] && !n)
 		return err_set(e, EINVAL, "--pmu: libpfm4 has no events of '%s'", libpfm);
 	return 0;

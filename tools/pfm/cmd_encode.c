@@ -7,6 +7,7 @@
 
 #include "tools/pfm/command.h"
 #include "tools/pfm/events/assign.h"
+#include "tools/pfm/events/event_terms.h"
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/text/usage.h"
 
@@ -89,6 +90,14 @@ static const char *encode_find_type(const struct pmus *pmus, char *const *events
 	return type;
 }
 
+static bool encode_is_list(const char *name)
+{
+	struct slice rest = slice_of(name);
+
+	event_terms_cut(&rest);
+	return rest.n;
+}
+
 static int encode_events(
 	const struct pmus *pmus, const struct encode_options *o, char *const *names, struct err *e)
 {
@@ -100,7 +109,7 @@ static int encode_events(
 	for (; names[n]; n++)
 		if (n == EVENT_MAX)
 			return err_set(e, EINVAL, "more than %d events", EVENT_MAX);
-		else if (strchr(names[n], ','))
+		else if (encode_is_list(names[n]))
 			return err_set(e, EINVAL, "%.60s: separate events by blanks, not by commas",
 				names[n]);
 		else if (encode_find_pmu(pmus, type, names[n], &pmu[n], e) < 0 ||

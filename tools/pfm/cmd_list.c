@@ -16,12 +16,20 @@ struct list {
 	struct slice source; /* SOURCE of SOURCE::WORD; empty: events of this PMU */
 	struct slice word;   /* in names or descriptions; empty: all */
 	unsigned n;          /* events printed */
+	bool wanted;         /* the last event of libpfm4 was printed */
 };
 
 static const struct option long_options[] = {
 	MOUNT_OPTION_LONG,
 	{"type", required_argument, NULL, 'T'},
+	{"verbose", no_argument, NULL, 'v'},
 	{0},
+};
+
+struct list_options {
+	const char *mount, *type; /* NULL: not given */
+	const char *word;
+	bool verbose; /* the unit masks of libpfm4's events, too */
 };
 
 static bool list_wants(const struct list *l, const char *name, const char *desc)
@@ -29,10 +37,21 @@ static bool list_wants(const struct list *l, const char *name, const char *desc)
 	return event_name_has(name, l->word) || event_name_has(desc, l->word);
 }
 
+/* The code, with the value of its extra register, and the counters. */
+static void list_print_code(const struct pfm_event *event, int width, const char *name)
+{
+	char room[PFM_COUNTERS_ROOM], extra[24] = "";
+
+	if (event->extra_pmc >= 0)
+		snprintf(extra, sizeof(extra), "+0x%" PRIx64, event->extra);
+	printf("%-*s 0x%04" PRIx64 "%s  PMD %s", width, name, event->code, extra,
+		pfm_pmu_counters(room, event->counters));
+}
+
 /* The counters of this PMU decide: an event without any is not listed. */
 static void list_print_row(struct list *l, const struct event_row *r)
 {
-	char room[PFM_COUNTERS_ROOM], name[PFM_PREFIX_ROOM + EVENT_SOURCE + 4 + EVENT_NAME];
+	char name[PFM_PREFIX_ROOM + EVENT_SOURCE + 4 + EVENT_NAME];
 	char prefix[PFM_PREFIX_ROOM];
 	struct pfm_event event;
 	struct err e;
@@ -44,8 +63,8 @@ static void list_print_row(struct list *l, const struct event_row *r)
 	if (l->pmu->type[0] && !l->source.n)
 		snprintf(name, sizeof(name), "%s/%s/", pfm_pmu_prefix(prefix, l->pmu->type),
 			r->name);
-	printf("%-44s 0x%04" PRIx64 "  PMD %s\n", name, event.code,
-		pfm_pmu_counters(room, event.counters));
+	list_print_code(&event, 44, name);
+	puts("");
 	if (r->desc[0])
 		printf("    %s\n", r->desc);
 	l->n++;
@@ -61,22 +80,40 @@ static void list_rows(struct list *l)
 
 /* An event that needs unit masks has no code by itself, see pfm-events(5). One of another CPU may
  * have one that this PMU does not count. */
-static void list_print_libpfm(void *arg, const char *name, const char *desc)
+static void list_print_name(const struct list *l, int width, const char *name, const char *source)
 {
-	struct list *l = arg;
-	char room[PFM_COUNTERS_ROOM];
 	struct pfm_event event;
 	struct err e;
 
-	if (!list_wants(l, strstr(name, "::") + 2, desc))
+	if (event_resolve(l->pmu, name, &event, &e) < 0) {
+		printf("%-*s %s\n", width, name, *source ? source : "-");
 		return;
-	if (event_resolve(l->pmu, name, &event, &e) == 0)
-		printf("%-44s 0x%04" PRIx64 "  PMD %s  libpfm4\n", name, event.code,
-			pfm_pmu_counters(room, event.counters));
-	else
-		printf("%-44s libpfm4\n", name);
+	}
+	list_print_code(&event, width, name);
+	printf("%s%s\n", *source ? "  " : "", source);
+}
+
+static void list_print_libpfm(void *arg, const char *name, const char *desc)
+{
+	struct list *l = arg;
+
+	l->wanted = list_wants(l, strstr(name, "::") + 2, desc);
+	if (!l->wanted)
+		return;
+	list_print_name(l, 44, name, "libpfm4");
 	printf("    %s\n", desc);
 	l->n++;
+}
+
+static void list_print_umask(void *arg, const char *name, const char *desc)
+{
+	const struct list *l = arg;
+
+	if (!l->wanted)
+		return;
+	fputs("  ", stdout);
+	list_print_name(l, 42, name, "");
+	printf("      %s\n", desc);
 }
 
 static bool list_wants_group(const struct list *l, const struct group *g)
@@ -153,50 +190,64 @@ static int list_types(struct list *l, const struct pmus *pmus, const char *type,
 	return 0;
 }
 
-static int list_all(const struct pmus *pmus, const char *type, const struct group_list *groups,
-	const char *word, struct err *e)
+static int list_all(const struct pmus *pmus, const struct list_options *o,
+	const struct group_list *groups, struct err *e)
 {
 	const struct pfm_pmu *pmu = &pmus->common;
-	struct list l = {.pmu = pmu, .word = slice_of(word)};
+	struct list l = {.pmu = pmu, .word = slice_of(o->word)};
 	int rc;
 
 	list_cut_source(&l);
-	rc = list_types(&l, pmus, type, e);
+	rc = list_types(&l, pmus, o->type, e);
 	if (rc < 0)
 		return rc;
 	/* A simulated PMU is not the machine's, whose names libpfm4 has. */
 	if (l.source.n || strcmp(pmu->backend, "sim") != 0)
-		libpfm_each(l.source, list_print_libpfm, &l);
+		libpfm_each(l.source, list_print_libpfm, o->verbose ? list_print_umask : NULL, &l);
 	if (!l.source.n)
 		list_groups(&l, groups);
 	if (l.n)
 		return 0;
 	return err_set(e, ENOENT, "%s has no event with '%.80s' in its name or description%s",
-		pmu->name, word, libpfm_version() ? "" : "; pfm was built without libpfm4");
+		pmu->name, o->word, libpfm_version() ? "" : "; pfm was built without libpfm4");
+}
+
+static int list_parse_options(int argc, char **argv, struct list_options *o, struct err *e)
+{
+	int c;
+
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "+v" MOUNT_OPTION_LETTER, long_options, NULL)) != -1) {
+		if (c == 'm')
+			o->mount = optarg;
+		else if (c == 'T')
+			o->type = optarg;
+		else if (c == 'v')
+			o->verbose = true;
+		else
+			return usage_refuse_option(argv, e);
+	}
+	if (argc - optind > 1)
+		return err_set(
+			e, EINVAL, "%s: give one word; see `pfm help list`", argv[optind + 1]);
+	o->word = optind < argc ? argv[optind] : "";
+	return 0;
 }
 
 static int list_run(int argc, char **argv, struct err *e)
 {
-	const char *mount = NULL, *type = NULL;
+	struct list_options o = {.word = ""};
 	struct group_list groups;
 	struct pmus pmus;
-	int c, rc;
+	int rc = list_parse_options(argc, argv, &o, e);
 
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "+" MOUNT_OPTION_LETTER, long_options, NULL)) == 'm' ||
-		c == 'T')
-		*(c == 'm' ? &mount : &type) = optarg;
-	if (c != -1)
-		return usage_refuse_option(argv, e);
-	if (argc - optind > 1)
-		return err_set(
-			e, EINVAL, "%s: give one word; see `pfm help list`", argv[optind + 1]);
-	rc = load_pmus_of(mount, &pmus, e);
+	if (rc == 0)
+		rc = load_pmus_of(o.mount, &pmus, e);
 	if (rc < 0)
 		return rc;
 	rc = load_groups(&groups, e);
 	if (rc == 0) {
-		rc = list_all(&pmus, type, &groups, optind < argc ? argv[optind] : "", e);
+		rc = list_all(&pmus, &o, &groups, e);
 		group_free(&groups);
 	}
 	pmus_free(&pmus);
@@ -206,12 +257,14 @@ static int list_run(int argc, char **argv, struct err *e)
 const struct pfm_command cmd_list = {
 	.name = "list",
 	.summary = "list the events and groups that this PMU counts",
-	.usage = "Usage: pfm list [--type=TYPE] [-m DIR] [WORD]\n"
+	.usage = "Usage: pfm list [-v] [--type=TYPE] [-m DIR] [WORD]\n"
 		 "List the events that the PMU of a mount counts: name, code, and the PMDs that\n"
 		 "can count it. Groups of events with metrics follow. With WORD, list what has\n"
 		 "it in its name or description.\n"
 		 "SOURCE:: or SOURCE::WORD lists an event file, or a PMU of libpfm4.\n"
-		 "\n" TYPE_OPTION_USAGE MOUNT_OPTION_USAGE "\n"
+		 "\n"
+		 "  -v, --verbose            libpfm4's events with each unit mask, "
+		 "too\n" TYPE_OPTION_USAGE MOUNT_OPTION_USAGE "\n"
 		 "pfm-events(5) explains names.\n",
 	.run = list_run,
 };

@@ -71,6 +71,8 @@ static int record_option(struct record_options *o, int opt, char **argv, struct 
 		return rc < 0 ? rc : 0;
 	switch (opt) {
 	case 'e':
+		if (o->event)
+			return err_set(e, EINVAL, "-e is given twice: a recording has one event");
 		o->event = optarg;
 		return 0;
 	case 'o':

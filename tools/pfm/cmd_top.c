@@ -111,11 +111,9 @@ static int top_set(struct top_run *r, int c, struct err *e)
 		return rc < 0 ? rc : 0;
 	switch (c) {
 	case 'e':
-		r->wanted.events = optarg;
-		return 0;
+		return usage_set_once(&r->wanted.events, "-e", optarg, e);
 	case 'g':
-		r->wanted.group = optarg;
-		return 0;
+		return usage_set_once(&r->wanted.group, "-g", optarg, e);
 	case 'B':
 		return top_set_by(r, e);
 	case 's':

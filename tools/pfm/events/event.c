@@ -8,6 +8,8 @@
 
 #include "base/num.h"
 #include "tools/pfm/events/event_code.h"
+#include "tools/pfm/events/event_hint.h"
+#include "tools/pfm/events/event_terms.h"
 #include "tools/pfm/events/libpfm.h"
 #include "tools/pfm/events/nearest.h"
 
@@ -218,13 +220,15 @@ static int event_resolve_pmc(const struct pfm_pmu *pmu, struct slice text,
 	return rc ? rc : event_finish(pmu, &c, m->bits, allowed, event, e);
 }
 
-/* Returns 1 if @text is no code. */
+/* Returns 1 if @text is no code. Terms are of one that Linux gives PMU cpu. */
 static int event_resolve_code(const struct pfm_pmu *pmu, struct slice text,
 	const struct event_modifiers *m, struct pfm_event *event, struct err *e)
 {
 	struct event_code c;
 	int rc = event_code_parse(text, &c, e);
 
+	if (rc == 1)
+		rc = event_terms_parse(pmu->cpu.encoding, text, &c, e);
 	if (rc)
 		return rc;
 	event->level = event_code_level(c.code);
@@ -249,38 +253,12 @@ static bool event_may_be_libpfm(const struct pfm_pmu *pmu, struct slice source)
 	return source.n || (!pmu->software_only && strcmp(pmu->backend, "sim") != 0);
 }
 
-static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct err *e)
-{
-	struct nearest near = {0};
-	char room[NEAREST_ROOM];
-	struct slice bare = name, source = event_cut_source(&bare);
-
-	if (name.n && memchr(name.p, '/', name.n))
-		return err_set(e, ENOENT,
-			"%.*s: no such event of %s: with slashes, write PMU/EVENT/ or "
-			"PMU/EVENT/MODIFIERS",
-			SLICE_ARG(name), pmu->name);
-	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
-		r++)
-		if (event_row_is_of(r, source))
-			nearest_offer(&near, bare, r->name);
-	if (event_may_be_libpfm(pmu, source))
-		libpfm_offer(name, &near);
-	if (near.n)
-		return err_set(e, ENOENT, "%.*s: no such event of %s: is it %s?", SLICE_ARG(name),
-			pmu->name, nearest_text(&near, room));
-	if (pmu->software_only)
-		return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list; %s",
-			SLICE_ARG(name), pmu->name, event_no_hardware);
-	return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list%s", SLICE_ARG(name),
-		pmu->name, libpfm_version() ? "" : "; pfm was built without libpfm4");
-}
-
-/* Linux's other names of architectural events. */
+/* Linux's other names of events. */
 static struct slice event_synonym(struct slice name)
 {
-	static const char *const names[][2] = {
-		{"cpu-cycles", "cycles"}, {"branch-instructions", "branches"}};
+	static const char *const names[][2] = {{"cpu-cycles", "cycles"},
+		{"branch-instructions", "branches"}, {"faults", "page-faults"},
+		{"cs", "context-switches"}, {"migrations", "cpu-migrations"}};
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (event_name_is(name, names[i][0]))
@@ -299,7 +277,57 @@ static const struct event_row *event_find(
 		known = event_row_is_of(&pmu->events.rows[i], source);
 	if (row || !(known || !source.n))
 		return row;
-	return event_table_find(&pmu->events, event_synonym(bare), slice_of("architectural"));
+	if (source.n)
+		source = slice_of("architectural");
+	return event_table_find(&pmu->events, event_synonym(bare), source);
+}
+
+/* Without the word after the last colon, it is an event. */
+static bool event_has_modifier(const struct pfm_pmu *pmu, struct slice bare, struct slice source)
+{
+	while (bare.n && bare.p[bare.n - 1] != ':')
+		bare.n--;
+	return bare.n && event_find(pmu, (struct slice){bare.p, bare.n - 1}, source);
+}
+
+/* An event that is known not to be one of pfm's. Returns 0 if it may be misspelt. */
+static int event_refuse_foreign(const struct pfm_pmu *pmu, struct slice name, struct err *e)
+{
+	struct slice bare = name, source = event_cut_source(&bare);
+	const char *hint = event_hint(pmu, event_synonym(name));
+
+	if (!hint && memchr(name.p, '/', name.n))
+		hint = "with slashes, write PMU/EVENT/ or PMU/EVENT/MODIFIERS";
+	if (!hint && event_has_modifier(pmu, bare, source))
+		hint = "modifiers are u, k, e, i and c=N, see pfm-events(5)";
+	return hint ? err_set(e, ENOENT, "%.*s: no such event of %s: %s", SLICE_ARG(name),
+			      pmu->name, hint)
+		    : 0;
+}
+
+static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct err *e)
+{
+	struct nearest near = {0};
+	char room[NEAREST_ROOM];
+	struct slice bare = name, source = event_cut_source(&bare);
+
+	if (event_refuse_foreign(pmu, name, e) < 0)
+		return -e->no;
+	bare = event_synonym(bare);
+	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
+		r++)
+		if (event_row_is_of(r, source))
+			nearest_offer(&near, bare, r->name);
+	if (event_may_be_libpfm(pmu, source))
+		libpfm_offer(name, &near);
+	if (near.n)
+		return err_set(e, ENOENT, "%.*s: no such event of %s: is it %s?", SLICE_ARG(name),
+			pmu->name, nearest_text(&near, room));
+	if (pmu->software_only)
+		return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list; %s",
+			SLICE_ARG(name), pmu->name, event_no_hardware);
+	return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list%s", SLICE_ARG(name),
+		pmu->name, libpfm_version() ? "" : "; pfm was built without libpfm4");
 }
 
 /*
@@ -322,15 +350,19 @@ static const char *event_source_type(const struct pfm_pmu *pmu, struct slice sou
 	return NULL;
 }
 
-/* Cuts the prefix of the PMU's own type off. Events of another type are none of this PMU. */
+/* Cuts the prefix of the PMU's own type off, or Linux's name of the PMU where CPUs are alike.
+ * Events of another type are none of this PMU. */
 static int event_cut_type(const struct pfm_pmu *pmu, struct slice *text, struct err *e)
 {
 	struct slice bare = *text, source = event_cut_source(&bare);
 	const char *type = event_source_type(pmu, source);
 	char prefix[PFM_PREFIX_ROOM];
 
-	if (!type)
+	if (!type) {
+		if (slice_is(source, "cpu") && bare.n)
+			*text = bare;
 		return 0;
+	}
 	if (!pmu->type[0])
 		return err_set(e, EOPNOTSUPP,
 			"only CPUs of type %s count it, so that threads and all CPUs together "

@@ -161,36 +161,9 @@ static void libpfm_events(struct slice pmu, libpfm_event_fn *each, void *arg)
 	}
 }
 
-struct libpfm_each {
-	libpfm_each_fn *each;
-	void *arg;
-	enum pfm_encoding encoding;
-	uint64_t code;
-};
-
-static void libpfm_pass(void *arg, const pfm_event_info_t *event, const char *name)
-{
-	const struct libpfm_each *to = arg;
-
-	to->each(to->arg, name, event->desc);
-}
-
-void libpfm_each(struct slice pmu, libpfm_each_fn *each, void *arg)
-{
-	libpfm_events(pmu, libpfm_pass, &(struct libpfm_each){.each = each, .arg = arg});
-}
-
-static void libpfm_pass_of_code(const struct libpfm_each *to, const char *name, const char *desc)
-{
-	struct event_code c;
-	struct err ignored;
-
-	if (libpfm_encode(to->encoding, slice_of(name), &c, &ignored) == 0 && c.code == to->code)
-		to->each(to->arg, name, desc);
-}
-
-/* An event without unit masks, or with each of them. */
-static void libpfm_pass_umasks(void *arg, const pfm_event_info_t *event, const char *name)
+/* Calls @each with each unit mask of the event, and returns how many it has. */
+static unsigned libpfm_umasks(
+	const pfm_event_info_t *event, const char *name, libpfm_each_fn *each, void *arg)
 {
 	unsigned umasks = 0;
 
@@ -203,16 +176,58 @@ static void libpfm_pass_umasks(void *arg, const pfm_event_info_t *event, const c
 			continue;
 		umasks++;
 		snprintf(qualified, sizeof(qualified), "%s:%s", name, attr.name);
-		libpfm_pass_of_code(arg, qualified, attr.desc);
+		each(arg, qualified, attr.desc);
 	}
-	if (!umasks)
+	return umasks;
+}
+
+struct libpfm_each {
+	libpfm_each_fn *each, *umask;
+	void *arg;
+};
+
+static void libpfm_pass(void *arg, const pfm_event_info_t *event, const char *name)
+{
+	const struct libpfm_each *to = arg;
+
+	to->each(to->arg, name, event->desc);
+	if (to->umask)
+		libpfm_umasks(event, name, to->umask, to->arg);
+}
+
+void libpfm_each(struct slice pmu, libpfm_each_fn *each, libpfm_each_fn *umask, void *arg)
+{
+	libpfm_events(pmu, libpfm_pass, &(struct libpfm_each){each, umask, arg});
+}
+
+struct libpfm_of_code {
+	libpfm_each_fn *each;
+	void *arg;
+	enum pfm_encoding encoding;
+	uint64_t code;
+};
+
+static void libpfm_pass_of_code(void *arg, const char *name, const char *desc)
+{
+	const struct libpfm_of_code *to = arg;
+	struct event_code c;
+	struct err ignored;
+
+	if (libpfm_encode(to->encoding, slice_of(name), &c, &ignored) == 0 && c.code == to->code)
+		to->each(to->arg, name, desc);
+}
+
+/* An event without unit masks, or with each of them. */
+static void libpfm_pass_umasks(void *arg, const pfm_event_info_t *event, const char *name)
+{
+	if (!libpfm_umasks(event, name, libpfm_pass_of_code, arg))
 		libpfm_pass_of_code(arg, name, event->desc);
 }
 
 void libpfm_each_of_code(enum pfm_encoding encoding, struct slice pmu, uint64_t code,
 	libpfm_each_fn *each, void *arg)
 {
-	struct libpfm_each to = {.each = each, .arg = arg, .encoding = encoding, .code = code};
+	struct libpfm_of_code to = {each, arg, encoding, code};
 
 	libpfm_events(pmu, libpfm_pass_umasks, &to);
 }
@@ -235,5 +250,5 @@ void libpfm_offer(struct slice name, struct nearest *near)
 {
 	struct libpfm_offers o = {name, near};
 
-	libpfm_each(libpfm_pmu_of(name), libpfm_offer_one, &o);
+	libpfm_each(libpfm_pmu_of(name), libpfm_offer_one, NULL, &o);
 }

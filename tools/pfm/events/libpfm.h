@@ -25,9 +25,12 @@ int libpfm_encode(
 /* Offers the names of @name's PMU, or without a PMU of the machine's. */
 void libpfm_offer(struct slice name, struct nearest *near);
 
-/* Calls @each with each event of the PMU named @pmu, or with "" of the machine's. */
+/*
+ * Calls @each with each event of the PMU named @pmu, or with "" of the machine's; and unless @umask
+ * is NULL, that with each of its unit masks then, as PMU::EVENT:UMASK.
+ */
 typedef void libpfm_each_fn(void *arg, const char *name, const char *desc);
-void libpfm_each(struct slice pmu, libpfm_each_fn *each, void *arg);
+void libpfm_each(struct slice pmu, libpfm_each_fn *each, libpfm_each_fn *umask, void *arg);
 
 /* The same of the events, with their unit masks, whose code is @code. */
 void libpfm_each_of_code(enum pfm_encoding encoding, struct slice pmu, uint64_t code,

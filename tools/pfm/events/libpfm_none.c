@@ -24,11 +24,9 @@ void libpfm_offer(struct slice name, struct nearest *near)
 	(void)near;
 }
 
-void libpfm_each(struct slice pmu, libpfm_each_fn *each, void *arg)
+void libpfm_each(struct slice pmu, libpfm_each_fn *each, libpfm_each_fn *umask, void *arg)
 {
-	(void)pmu;
-	(void)each;
-	(void)arg;
+	(void)pmu, (void)each, (void)umask, (void)arg;
 }
 
 void libpfm_each_of_code(enum pfm_encoding encoding, struct slice pmu, uint64_t code,

@@ -12,23 +12,33 @@ static unsigned nearest_min(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* Characters to insert, remove or replace, whatever their case. */
+static bool nearest_same(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Characters to insert, remove, replace, or exchange with the next one, whatever their case. */
 static unsigned nearest_distance(struct slice a, const char *b, size_t nb)
 {
-	unsigned row[EVENT_NAME];
+	unsigned rows[3][EVENT_NAME];
+	unsigned *older = rows[0], *old = rows[1], *row = rows[2];
 
 	for (unsigned j = 0; j <= nb; j++)
 		row[j] = j;
 	for (size_t i = 0; i < a.n; i++) {
-		unsigned diagonal = row[0];
+		unsigned *reused = older;
 
+		older = old;
+		old = row;
+		row = reused;
 		row[0] = (unsigned)i + 1;
 		for (size_t j = 0; j < nb; j++) {
-			bool same = tolower((unsigned char)a.p[i]) == tolower((unsigned char)b[j]);
-			unsigned replaced = diagonal + !same;
+			unsigned replaced = old[j] + !nearest_same(a.p[i], b[j]);
 
-			diagonal = row[j + 1];
-			row[j + 1] = nearest_min(replaced, 1 + nearest_min(row[j], diagonal));
+			row[j + 1] = nearest_min(replaced, 1 + nearest_min(row[j], old[j + 1]));
+			if (i && j && nearest_same(a.p[i - 1], b[j]) &&
+				nearest_same(a.p[i], b[j - 1]))
+				row[j + 1] = nearest_min(row[j + 1], older[j - 1] + 1);
 		}
 	}
 	return row[nb];

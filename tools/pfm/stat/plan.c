@@ -8,6 +8,7 @@
 
 #include "tools/pfm/events/assign.h"
 #include "tools/pfm/events/event_code.h"
+#include "tools/pfm/events/event_terms.h"
 #include "tools/pfm/tree/file.h"
 
 /* Of the backend perf in the second line. An event that a PMU lacks is left out. */
@@ -41,7 +42,7 @@ int plan_add(struct plan *p, const struct pfm_pmu *pmu, const char *list, struct
 	int rc = 0;
 
 	do
-		rc = plan_add_one(p, pmu, slice_trim(slice_cut(&rest, ',')), e);
+		rc = plan_add_one(p, pmu, slice_trim(event_terms_cut(&rest)), e);
 	while (rc == 0 && rest.n);
 	return rc;
 }
@@ -123,7 +124,7 @@ int plans_add(struct plans *plans, const char *list, struct err *e)
 	int rc = 0;
 
 	do {
-		struct slice name = slice_trim(slice_cut(&rest, ','));
+		struct slice name = slice_trim(event_terms_cut(&rest));
 
 		rc = plans_add_each(plans, plans_add_event, &name, e);
 	} while (rc == 0 && rest.n);

@@ -161,11 +161,9 @@ static int stat_options_set(struct stat_options *o, int c, struct err *e)
 		return rc < 0 ? rc : 0;
 	switch (c) {
 	case 'e':
-		o->wanted.events = optarg;
-		return 0;
+		return usage_set_once(&o->wanted.events, "-e", optarg, e);
 	case 'g':
-		o->wanted.group = optarg;
-		return 0;
+		return usage_set_once(&o->wanted.group, "-g", optarg, e);
 	case OPT_BACKGROUND:
 		o->background = true;
 		return 0;

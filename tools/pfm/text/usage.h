@@ -9,4 +9,7 @@
  */
 int usage_refuse_option(char *const *argv, struct err *e);
 
+/* Sets @value, NULL by default, to the argument of @option. -EINVAL: the option is given twice. */
+int usage_set_once(const char **value, const char *option, const char *arg, struct err *e);
+
 #endif
