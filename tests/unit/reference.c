@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/counted.h"
+
 #define BIT(d) (1U << (d))
 
 static const uint64_t second = 1000000000;
@@ -67,33 +69,12 @@ static void set_state(struct reference *r, enum ctx_state state, bool throttled)
 	r->throttled = throttled;
 }
 
-/* The event select by which counter row @d of @s counts, 0 if it does not count. */
-static uint64_t selected(const struct reference *r, const struct ref_set *s, unsigned d)
-{
-	static const uint64_t fixed_event[] = {0xc0, 0x3c, 0x13c, 0x1a4};
-	const struct pmu_pmd *pmd = &r->w->pmu->pmds[d];
-	uint64_t value = s->pmc[pmd->pmc];
-
-	if (r->w->pmu->pmcs[pmd->pmc].shared) {
-		unsigned n = pmd->num - 16;
-		uint64_t field = value >> 4 * n & 3;
-
-		return fixed_event[n] | (field & 1 ? EVTSEL_OS : 0) | (field & 2 ? EVTSEL_USR : 0);
-	}
-	/* P6's second selector has no enable bit. */
-	if (r->w->model->one_enable && pmd->num == 1)
-		return value;
-	return value & EVTSEL_EN ? value : 0;
-}
-
 /* How many events the active set's counter row @d would have counted in the next @ns. */
 static uint64_t events_in(struct reference *r, unsigned d, uint64_t ns)
 {
-	uint64_t now = hw_now(r->w->hw), select = selected(r, reference_active(r), d);
+	uint64_t now = hw_now(r->w->hw);
 
-	if (!select)
-		return 0;
-	return hw_truth(r->w->hw, select, now + ns) - hw_truth(r->w->hw, select, now);
+	return counted(r->w, reference_active(r)->pmc, d, now, now + ns);
 }
 
 void reference_advance(struct reference *r, uint64_t ns)
@@ -659,6 +640,22 @@ static uint64_t pmc_value(const struct pmu_pmc *pmc, uint64_t value)
 	return (value & ~pmc->rsvd) | (pmc->def & pmc->rsvd);
 }
 
+/* A CCCR has to choose an ESCR that there is, unless it has its default. */
+static int write_error(const struct reference *r, const struct cmd_reg *reg)
+{
+	const struct pmu *pmu = r->w->pmu;
+	unsigned p;
+
+	if (reg->pmd)
+		return 0;
+	p = (unsigned)pmu_find_pmc(pmu, reg->num);
+	return pmu->pmcs[p].escr_select &&
+			       pmc_value(&pmu->pmcs[p], reg->value) != pmu->pmcs[p].def &&
+			       pmu_escr_of(pmu, p, reg->value) < 0
+		       ? -EINVAL
+		       : 0;
+}
+
 static void take_pmd(struct ref_set *s, unsigned d, const struct cmd_reg *reg)
 {
 	s->pmd[d] = (struct ref_pmd){
@@ -677,16 +674,17 @@ void reference_write(struct reference *r, const struct cmd_reg *reg)
 	struct command cmd = {.verb = CMD_WRITE, .vector.regs = &copy, .vector.nregs = 1};
 	struct ref_set *s = reference_set(r, reg->set);
 	const struct pmu *pmu = r->w->pmu;
-	int rc = world_command(r->w, &cmd);
+	int rc = world_command(r->w, &cmd), want = write_error(r, reg);
 
 	tell(r,
 		"%s%u of set %u = 0x%" PRIx64 " short 0x%" PRIx64 " long 0x%" PRIx64
 		" thresh %" PRIu64 " mask 0x%" PRIx64 " flags %u: %d",
 		reg->pmd ? "pmd" : "pmc", reg->num, reg->set, reg->value, reg->conf.short_reset,
 		reg->conf.long_reset, reg->conf.thresh, reg->conf.mask, reg->conf.flags, rc);
-	if (rc < 0 && !may_fail(r, rc))
-		fail_msg("%s: writing %s%u of set %u: %s", r->seen, reg->pmd ? "pmd" : "pmc",
-			reg->num, reg->set, r->w->err.text);
+	if (rc != want && !may_fail(r, rc))
+		fail_msg("%s: writing %s%u of set %u is %s, not %s: %s", r->seen,
+			reg->pmd ? "pmd" : "pmc", reg->num, reg->set, rc ? err_name(-rc) : "0",
+			want ? err_name(-want) : "0", r->w->err.text);
 	if (rc == 0 && reg->pmd) {
 		take_pmd(s, (unsigned)pmu_find_pmd(pmu, reg->num), reg);
 	} else if (rc == 0) {

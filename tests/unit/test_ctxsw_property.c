@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/counted.h"
 #include "tests/unit/ctxsw_world.h"
 
 enum { SEEDS = 40, STEPS = 400, SETS = 3, QUEUE = MESSAGES_DEPTH, NS_MAX = 3000000 };
@@ -66,26 +67,6 @@ static struct m_set *active(struct m_ctx *m)
 	return &m->set[m->active];
 }
 
-/* What counter row @d counts in a set: an event select, or 0. */
-static uint64_t selected(const struct play *p, const struct m_set *s, unsigned d)
-{
-	static const uint64_t fixed_event[] = {0xc0, 0x3c, 0x13c, 0x1a4};
-	const struct pmu *pmu = p->c.w.pmu;
-	const struct pmu_pmd *pmd = &pmu->pmds[d];
-	uint64_t value = s->pmc[pmd->pmc];
-
-	if (pmu->pmcs[pmd->pmc].shared) {
-		unsigned n = pmd->num - 16;
-
-		value = value >> 4 * n & 3;
-		return fixed_event[n] | (value & 1 ? EVTSEL_OS : 0) | (value & 2 ? EVTSEL_USR : 0);
-	}
-	/* P6's second has no enable bit. */
-	if (p->c.w.model->one_enable && pmd->num == 1)
-		return value;
-	return value & EVTSEL_EN ? value : 0;
-}
-
 /* Its PMC is not at its default there. */
 static bool is_used(const struct play *p, const struct m_set *s, unsigned d)
 {
@@ -96,11 +77,8 @@ static bool is_used(const struct play *p, const struct m_set *s, unsigned d)
 
 static uint64_t happened(const struct play *p, const struct m_ctx *m, unsigned d)
 {
-	uint64_t select = selected(p, &m->set[m->active], d), n;
+	uint64_t n = counted(&p->c.w, m->set[m->active].pmc, d, m->since, hw_now(p->c.w.hw));
 
-	n = hw_truth(p->c.w.hw, select, hw_now(p->c.w.hw)) - hw_truth(p->c.w.hw, select, m->since);
-	if (!select)
-		return 0;
 	if (m->flags & CTX_RAW)
 		return n;
 	return n < m->overhead ? 0 : n - m->overhead;

@@ -53,7 +53,8 @@ static struct world_model measure_ipf(const struct pmu *pmu)
 	return w;
 }
 
-struct world_model world_models[WORLD_MODELS + 1], world_all[2 * WORLD_MODELS + 1];
+struct world_model world_models[WORLD_MODELS + 1], world_others[WORLD_MODELS + 1],
+	world_all[2 * WORLD_MODELS + 1];
 
 /* One register selects for each counter, as not on NetBurst: test_netburst.c. */
 static bool measurable(const struct pmu_model *m)
@@ -132,9 +133,11 @@ static struct world_model measure_shared(const struct pmu_model *m)
 __attribute__((constructor)) static void measure_models(void)
 {
 	const struct pmu_model *m;
-	unsigned n = 0, all = 0;
+	unsigned n = 0, others = 0, all = 0;
 
 	for (unsigned i = 0; (m = pmu_model_at(i)) && n < WORLD_MODELS; i++) {
+		if (m->sim.name[0] && (!measurable(m) || m->space == PMU_SPACE_IPF))
+			world_others[others++].name = m->sim.name;
 		if (!measurable(m))
 			continue;
 		if (m->space == PMU_SPACE_IPF) {
@@ -226,6 +229,8 @@ static void leave_something(struct world *w)
 		if (pmu->space == PMU_SPACE_IPF)
 			world_poke(w, pmu->pmcs[i].addr,
 				pmu->pmcs[i].enable ? 0x4000 + (i << 8) : !pmu->pmcs[i].num);
+		else if (pmu->pmcs[i].second)
+			world_poke(w, pmu->pmcs[i].addr, 0x26000205 + (i << 9));
 		else if (!pmu->pmcs[i].shared && pmu->pmcs[i].enable && pmu->pmcs[i].scope)
 			world_poke(w, pmu->pmcs[i].addr,
 				(0x40 + i) & ~(pmu->pmcs[i].rsvd | pmu->pmcs[i].enable));

@@ -46,6 +46,8 @@ struct world_model {
 /* Those of all models whose selectors are event selects, in the order of hw_model_name(); ends with
  * name NULL. PMCs and PMDs begin at 0. */
 extern struct world_model world_models[];
+/* Those of the models whose selectors are others, NetBurst and Itanium 2: without a measurement. */
+extern struct world_model world_others[];
 /* Those of all models, and after each of these its shared counters, if it has any. */
 extern struct world_model world_all[];
 
