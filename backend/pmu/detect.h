@@ -27,4 +27,7 @@ int pmu_detect(const struct pmu_cpu *cpu, struct pmu *out, struct err *e);
  */
 void pmu_free_detect(const struct pmu_cpu *cpu, struct pmu *pmu);
 
+/* Adds the virtual PMDs that are free registers of a CPU and not there yet. */
+void pmu_free_add_virtuals(struct pmu *pmu);
+
 #endif

@@ -143,7 +143,7 @@ static void free_insert_virtual(struct pmu *pmu, const struct pmu_virtual *v)
 	pmu->nvirtuals++;
 }
 
-static void free_add_virtuals(struct pmu *pmu)
+void pmu_free_add_virtuals(struct pmu *pmu)
 {
 	for (unsigned i = 0; i < pmu->nfrees; i++) {
 		struct pmu_virtual v = {.kind = PMU_VIRTUAL_READING, .free = (uint8_t)i};
@@ -183,7 +183,7 @@ static void free_find(const struct pmu_cpu *cpu, struct pmu *pmu)
 void pmu_free_detect(const struct pmu_cpu *cpu, struct pmu *pmu)
 {
 	free_find(cpu, pmu);
-	free_add_virtuals(pmu);
+	pmu_free_add_virtuals(pmu);
 }
 
 uint64_t pmu_free_wrap_ns(const struct pmu_free *reg)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/pmu/detect.h"
 #include "backend/pmu/low_bits.h"
 #include "base/cleanup.h"
 #include "perfmonfs/pmu.h"
@@ -116,6 +117,36 @@ static int types_add_pmd(const struct pmu *raw, unsigned row, struct pmu *all, s
 	return 0;
 }
 
+/* The row of free register @f; -1: none. */
+static int types_find_free(const struct pmu *pmu, const struct pmu_free *f)
+{
+	for (unsigned i = 0; i < pmu->nfrees; i++) {
+		const struct pmu_free *o = &pmu->frees[i];
+
+		if (strcmp(o->name, f->name) == 0 && o->addr == f->addr && o->shift == f->shift &&
+			o->width == f->width && o->valid == f->valid && o->unit == f->unit &&
+			o->scope == f->scope && o->uj == f->uj && o->uj_shift == f->uj_shift)
+			return (int)i;
+	}
+	return -1;
+}
+
+static int types_add_frees(const struct pmu *raw, struct pmu *all, struct err *e)
+{
+	for (unsigned i = 0; i < raw->nfrees; i++) {
+		if (types_find_free(all, &raw->frees[i]) >= 0)
+			continue;
+		if (all->nfrees == PMU_MAX_FREES)
+			return err_set(e, ENODEV,
+				"the CPUs have more than %d registers together that count by "
+				"themselves",
+				PMU_MAX_FREES);
+		all->frees[all->nfrees++] = raw->frees[i];
+	}
+	pmu_free_add_virtuals(all);
+	return 0;
+}
+
 /* In rising order of logical numbers. */
 static int types_unite(const struct pmu *const raw[], unsigned n, struct pmu *all, struct err *e)
 {
@@ -137,7 +168,8 @@ static int types_unite(const struct pmu *const raw[], unsigned n, struct pmu *al
 			if (row >= 0)
 				rc = types_add_pmd(raw[i], (unsigned)row, all, e);
 		}
-	for (unsigned i = 1; i < n; i++) {
+	for (unsigned i = 1; rc == 0 && i < n; i++) {
+		rc = types_add_frees(raw[i], all, e);
 		if (raw[i]->max_rate > all->max_rate)
 			all->max_rate = raw[i]->max_rate;
 		if (raw[i]->counter_width < all->counter_width)
@@ -158,6 +190,11 @@ static void types_align(const struct pmu *raw, const struct pmu *all, struct pmu
 	memcpy(out->pmds, all->pmds, sizeof(out->pmds));
 	memcpy(out->virtuals, all->virtuals, sizeof(out->virtuals));
 	out->nvirtuals = all->nvirtuals;
+	memcpy(out->frees, all->frees, sizeof(out->frees));
+	out->nfrees = all->nfrees;
+	for (unsigned i = 0; i < all->nfrees; i++)
+		if (types_find_free(raw, &all->frees[i]) < 0)
+			out->lacks_frees |= TYPES_ROW(i);
 	for (unsigned p = 0; p < all->npmcs; p++) {
 		int row = pmu_find_pmc(raw, all->pmcs[p].num);
 
@@ -230,6 +267,7 @@ static void types_meet(struct pmu *acc, const struct pmu *other)
 {
 	bool global = acc->global_ctrl == other->global_ctrl;
 
+	acc->lacks_frees |= other->lacks_frees;
 	/* The status tells of wraps at the end of the actual counter, not of the narrower one. */
 	if (acc->status != other->status || acc->clear != other->clear ||
 		types_widths_differ(acc, other))

@@ -2,7 +2,8 @@
 /*
  * Registers that count by themselves, those of free.pmu that the model's CPUID and its family and
  * model name: a function of time, with another start for each CPU, core or package. Those that wrap
- * are about to: energy after half a second.
+ * are about to: energy after half a second. The smaller cores of a hybrid processor lack PPERF, so
+ * that the types differ; those of actual processors have it.
  */
 #include "backend/sim/hw_i.h"
 
@@ -88,7 +89,7 @@ bool hw_free_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value)
 		const struct pmu_free *reg = &hw->pmu.frees[i];
 		uint64_t n, unit = cpu >> hw_scope_bits(reg->scope);
 
-		if (reg->addr != addr)
+		if (reg->addr != addr || (addr == MSR_PPERF && cpu >= hw->first_atom))
 			continue;
 		n = free_count(reg, hw->now);
 		/* One TSC for all CPUs, as in hardware. */

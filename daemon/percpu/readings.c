@@ -193,15 +193,44 @@ static int readings_read(struct readings *r, struct readings_cpus *cpus, unsigne
 	return reading_field(reg, op.value, field) ? 0 : ENODATA;
 }
 
-/* A CPU of the unit of @leader, or @leader, that can be read. */
-static unsigned readings_find_cpu(
-	struct readings *r, const struct readings_cpus *cpus, unsigned leader, enum pmu_scope scope)
+/* CPUs of one machine may be of several types. One whose type is not known may have it. */
+static bool readings_has(const struct readings *r, unsigned cpu, unsigned row)
 {
+	const struct pmu *pmu = backend_cpu_pmu(r->be, cpu);
+
+	return !pmu || !(pmu->lacks_frees >> row & 1);
+}
+
+/* Under the lock: @cpu is of the unit of @leader. */
+static bool readings_is_of(
+	const struct readings *r, unsigned cpu, unsigned leader, enum pmu_scope scope)
+{
+	return r->places[cpu].known && r->places[cpu].leader[scope] == leader;
+}
+
+/* A CPU of the unit of @leader has it. */
+static bool readings_unit_has(struct readings *r, unsigned row, unsigned leader)
+{
+	enum pmu_scope scope = r->pmu->frees[row].scope;
+	bool has = readings_has(r, leader, row);
+
+	pthread_mutex_lock(&r->lock);
+	for (unsigned cpu = leader + 1; !has && scope && cpu < r->limit; cpu++)
+		has = readings_is_of(r, cpu, leader, scope) && readings_has(r, cpu, row);
+	pthread_mutex_unlock(&r->lock);
+	return has;
+}
+
+/* A CPU of the unit of @leader, or @leader, where register @row can be read. */
+static unsigned readings_find_cpu(
+	struct readings *r, const struct readings_cpus *cpus, unsigned leader, unsigned row)
+{
+	enum pmu_scope scope = r->pmu->frees[row].scope;
 	unsigned cpu = leader;
 
 	pthread_mutex_lock(&r->lock);
-	while (cpu < r->limit && (!cpus->cpu[cpu] || !r->places[cpu].known ||
-					 r->places[cpu].leader[scope] != leader))
+	while (cpu < r->limit && (!cpus->cpu[cpu] || !readings_is_of(r, cpu, leader, scope) ||
+					 !readings_has(r, cpu, row)))
 		cpu++;
 	pthread_mutex_unlock(&r->lock);
 	return cpu < r->limit ? cpu : leader;
@@ -229,7 +258,7 @@ static void readings_poll_one(
 {
 	const struct pmu_free *reg = &r->pmu->frees[row];
 	struct readings_cell *cell = readings_cell(r, row, leader);
-	unsigned cpu = readings_find_cpu(r, cpus, leader, reg->scope);
+	unsigned cpu = readings_find_cpu(r, cpus, leader, row);
 	uint64_t field, now;
 
 	if (readings_read(r, cpus, cpu, reg, &field))
@@ -332,7 +361,7 @@ static int readings_value_of(
 {
 	struct readings_cell *cell = readings_cell(r, row, leader), copy = {0};
 	bool energy = pmu_unit_is_energy(v->reg->unit);
-	unsigned cpu = readings_find_cpu(r, &r->scanner, leader, v->reg->scope);
+	unsigned cpu = readings_find_cpu(r, &r->scanner, leader, row);
 	uint64_t field, total, now;
 	int error;
 
@@ -368,7 +397,7 @@ static void readings_scan_row(struct readings *r, unsigned row, readings_each *e
 		struct reading_value v = {.reg = &r->pmu->frees[row], .number = cpu};
 		uint32_t unit;
 
-		if (!readings_leads(r, cpu, scope, &unit))
+		if (!readings_leads(r, cpu, scope, &unit) || !readings_unit_has(r, row, cpu))
 			continue;
 		if (scope == PMU_SCOPE_PACKAGE)
 			v.number = unit;

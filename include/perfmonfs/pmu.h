@@ -252,6 +252,7 @@ struct pmu {
 	unsigned types;      /* The set of types whose CPUs it applies to: a bit each. */
 	/* Rows of registers that these lack. They have no address, and keep their defaults. */
 	pmu_rows lacks_pmcs, lacks_pmds;
+	pmu_rows lacks_frees; /* Rows of free registers that CPUs of these types lack. */
 };
 
 /* The PMUs of a machine whose CPUs differ, all with the same rows. */

@@ -38,6 +38,22 @@ energy_memory uJ package 0
 energy_platform uJ package 0" ]
 }
 
+@test "each CPU has the registers of its type" {
+	serve --backend=sim:hybrid
+	advance 1000000
+	shows readings pperf 1 2001000
+	shows readings pperf 2 ""
+	shows readings aperf 3 3003000
+	mkdir "$MNT/ctx/a"
+	echo "load cpu=1" >"$MNT/ctx/a/ctl"
+	holds "$MNT/ctx/a/pmd/267" 2001000
+	echo unload >"$MNT/ctx/a/ctl"
+	echo "load cpu=2" >"$MNT/ctx/a/ctl"
+	probe EIO pread "$MNT/ctx/a/pmd/267" 100 0
+	holds "$MNT/ctx/a/pmd/266" 3002000
+	rmdir "$MNT/ctx/a"
+}
+
 @test "energy goes on over many wraps, at 150 W" {
 	serve --backend=sim:zen4
 	first=$(reading energy energy_package 0)

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "backend/pmu/detect.h"
 #include "base/cleanup.h"
 #include "tests/unit/ctxsw_world.h"
 
@@ -30,6 +31,24 @@ static unsigned below(unsigned n)
 static bool one_in(unsigned n)
 {
 	return below(n) == 0;
+}
+
+static const char *const free_names[] = {"tsc", "mperf", "aperf", "pperf", "irperf"};
+enum { FREES = sizeof(free_names) / sizeof(free_names[0]) };
+
+/* Registers that count by themselves, each a PMD, too; one may be another register. */
+static void make_frees(struct pmu *pmu)
+{
+	for (unsigned i = 0; i < FREES; i++) {
+		struct pmu_free *f = &pmu->frees[pmu->nfrees];
+
+		if (one_in(3))
+			continue;
+		*f = (struct pmu_free){.addr = 0x10 + i + (one_in(8) ? 0x100 : 0), .width = 64};
+		strcpy(f->name, free_names[i]);
+		pmu->nfrees++;
+	}
+	pmu_free_add_virtuals(pmu);
 }
 
 /* Selectors and counters, each pair at the same number, and a shared selector of some more. */
@@ -70,6 +89,7 @@ static void make_layout(struct pmu *pmu, uint32_t base)
 	for (unsigned d = 0; d < pmu->npmds; d++)
 		if (pmu->pmds[d].width < pmu->counter_width)
 			pmu->counter_width = pmu->pmds[d].width;
+	make_frees(pmu);
 }
 
 static const struct pmu_pmc *pmc_of(const struct pmu *pmu, unsigned num)
@@ -154,6 +174,39 @@ static void check_type(const struct pmu *raw, const struct pmu *type)
 	assert_int_equal(type->counter_width, raw->counter_width);
 }
 
+/* The address of the register with that name, 0 if there is none; of a type, among those it has. */
+static uint32_t free_addr(const struct pmu *pmu, const char *name)
+{
+	for (unsigned i = 0; i < pmu->nfrees; i++)
+		if (strcmp(pmu->frees[i].name, name) == 0 && !(pmu->lacks_frees >> i & 1))
+			return pmu->frees[i].addr;
+	return 0;
+}
+
+/* The PMD is that register, where its CPUs have it. */
+static void check_frees(const struct pmu *a, const struct pmu *b, const struct pmu_types *t)
+{
+	const struct pmu *all = &t->of[0];
+
+	for (unsigned i = 0; i < FREES; i++) {
+		uint32_t of_a = free_addr(a, free_names[i]), of_b = free_addr(b, free_names[i]);
+		int row = pmu_find_virtual(all, PMU_TSC + i);
+
+		assert_int_equal(free_addr(&t->of[1], free_names[i]), of_a);
+		assert_int_equal(free_addr(&t->of[2], free_names[i]), of_b);
+		assert_int_equal(free_addr(&t->of[3], free_names[i]), of_a == of_b ? of_a : 0);
+		assert_int_equal(free_addr(all, free_names[i]), of_a ? of_a : of_b);
+		assert_int_equal(row >= 0, of_a || of_b);
+		for (unsigned set = 0; row >= 0 && set < 4; set++) {
+			const struct pmu *pmu = &t->of[set];
+
+			assert_int_equal(pmu->virtuals[row].num, PMU_TSC + i);
+			assert_string_equal(
+				pmu->frees[pmu->virtuals[row].free].name, free_names[i]);
+		}
+	}
+}
+
 static void check_common(const struct pmu *a, const struct pmu *b, const struct pmu *both)
 {
 	bool widths = false;
@@ -213,6 +266,7 @@ static void test_random_layouts(void **state)
 		check_type(&b, &t->of[2]);
 		check_common(&a, &b, &t->of[3]);
 		check_all(&a, &b, &t->of[0]);
+		check_frees(&a, &b, t);
 		assert_string_equal(t->of[1].type, a.core >> 24 == 0x40 ? "core" : "atom");
 		if (a.core == b.core)
 			assert_int_equal(t->of[2].type[4], '2');
