@@ -162,3 +162,43 @@ system,$(sed -n 's/^metric,system,\([^,]*\),.*/\1/p' "$BATS_TEST_TMPDIR/rows"),"
 	run -125 counted -a -e "$events"
 	[[ $output == *"CPUs of type atom"* ]]
 }
+
+# counts_sleep EVENTS: `pfm stat` of a thread, which shows its registers, and the ctxsw threads, meanwhile
+counts_sleep() {
+	bounded pfm stat -m "$MNT" -j -o "$BATS_TEST_TMPDIR/rows" -t "$SLEEP" -e "$1" -- sh -c "
+		grep -hE '^pmc.* 0x0*[1-9a-f]' $MNT/ctx/*/regs
+		grep ctxsw_threads $MNT/stats"
+}
+
+# Simulated CPUs run no programs: the registers of the real ones are simulated here, at the price of counts.
+@test "stat: threads, on the CPUs of one type" {
+	local name
+
+	[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
+	events_of_types
+	serve_msrsim --model=hybrid --cpus=2
+	serve --dev="$CPU"
+	sleep 100 3>&- &
+	SLEEP=$!
+	run -0 counts_sleep cpu_core/BOTH/ue,cpu_core/slots/u
+	is $'pmc6 0x00000000004500c0\npmc16 0x0000000000002000\nctxsw_threads 1'
+	run -0 schema json cpu_core/BOTH/ue cpu_core/slots/u <"$BATS_TEST_TMPDIR/rows"
+	is $'0\n0'
+	run -0 counts_sleep cpu_atom/BOTH/ue
+	is $'pmc0 0x000000000045003c\nctxsw_threads 1'
+	run -0 counts_sleep instructions:u
+	is $'pmc16 0x0000000000000002\nctxsw_threads 2'
+	for name in cpu_core/BOTH/u,instructions instructions,cpu_core/slots/ cpu_core/BOTH/,cpu_atom/BOTH/; do
+		run -125 counts_sleep "$name"
+		[[ $output == *"give all events the same prefix, or none" ]]
+	done
+	run -125 counts_sleep slots
+	[[ $output == *"threads on CPUs of one type: cpu_core/EVENT/" ]]
+	run -125 bounded pfm record -m "$MNT" -t "$SLEEP" -o "$BATS_TEST_TMPDIR/data" -e cpu_core/cycles/ -- true
+	[[ $output == *"counts the types apart" ]]
+	# A command is stopped before it begins, and followed.
+	run bounded pfm stat -m "$MNT" --allow-lost -j -o "$BATS_TEST_TMPDIR/rows" -e cpu_core/BOTH/u -- true
+	[ "$status" = 0 ]
+	grep -q '"event":"cpu_core/BOTH/u"' "$BATS_TEST_TMPDIR/rows"
+	kill "$SLEEP"
+}

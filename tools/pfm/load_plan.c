@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tools/pfm/load_plan.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/pfm/events/event_terms.h"
 #include "tools/pfm/machine.h"
 #include "tools/pfm/tree/cpus.h"
 #include "tools/pfm/tree/file.h"
@@ -45,6 +50,66 @@ static int load_plan_choose(struct plans *plans, const struct tree *t, const str
 	return rc;
 }
 
+/* The type of CPUs that all events of the list name, in @type; "": none does. */
+static int load_plan_find_type(
+	const struct pfm_pmu *common, const char *list, const char **type, struct err *e)
+{
+	struct slice rest = slice_of(list);
+	bool first = true;
+
+	*type = "";
+	while (rest.n) {
+		struct slice s = slice_trim(event_terms_cut(&rest));
+		char name[EVENT_TEXT];
+		const char *t;
+
+		snprintf(name, sizeof(name), "%.*s", (int)(s.n < sizeof(name) ? s.n : 0), s.p);
+		t = event_type(common, name);
+		t = t ? t : "";
+		if (!first && strcmp(t, *type) != 0)
+			return err_set(e, EOPNOTSUPP,
+				"%s: a thread is counted on CPUs of one type, or on all CPUs: give "
+				"all events the same prefix, or none",
+				name);
+		*type = t;
+		first = false;
+	}
+	return 0;
+}
+
+/* The CPUs of the plan's type that are online. */
+static int load_plan_list_cpus(struct plan *p, const struct tree *t, struct err *e)
+{
+	TEXT_CLEANUP struct text text = {0};
+	struct cpus_line line;
+	struct slice rest;
+	int rc = file_read(t->dir, "cpus", &text, e);
+
+	rest = (struct slice){text.p, text.n};
+	while (rc == 0 && rest.n)
+		if (cpus_parse(slice_cut(&rest, '\n'), &line) && !line.thread &&
+			line.state != CPUS_OFFLINE && slice_is(line.type, p->pmu->type))
+			text_printf(&p->cpus, "%s%d", p->cpus.n ? "," : "", line.id);
+	if (rc < 0)
+		return rc;
+	if (!text_ok(&p->cpus))
+		return err_set(e, ENOMEM, "no memory for a list of CPUs");
+	return p->cpus.n ? 0 : err_set(e, ENXIO, "no CPU of type %s is online", p->pmu->type);
+}
+
+/* Threads are counted by what all CPUs have, or on CPUs of the type that their events name. */
+static int load_plan_threads(struct plans *plans, const struct tree *t, const struct pmus *pmus,
+	const char *events, struct err *e)
+{
+	const char *type = "";
+	int rc = events ? load_plan_find_type(&pmus->common, events, &type, e) : 0;
+
+	if (rc < 0 || !*type)
+		return rc;
+	load_plan_add(plans, pmus, slice_of(type));
+	return load_plan_list_cpus(&plans->all[0], t, e);
+}
+
 static int load_plan_events(const struct plan_events *wanted, struct group_list *groups,
 	struct plans *plans, struct err *e)
 {
@@ -70,6 +135,8 @@ int load_plans(const struct plan_events *wanted, const struct tree *t, const str
 	*plans = (struct plans){.n = 0};
 	if (where && where->kind == PLACE_CPU && pmus->ntypes)
 		rc = load_plan_choose(plans, t, pmus, where, e);
+	else if (where && pmus->ntypes)
+		rc = load_plan_threads(plans, t, pmus, wanted->events, e);
 	if (rc < 0)
 		return rc;
 	/* Of CPUs that are not there, the daemon tells when contexts are loaded. */

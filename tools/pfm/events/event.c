@@ -141,6 +141,7 @@ static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, u
 	uint64_t allowed, struct pfm_event *event, struct err *e)
 {
 	int rc = event_set_extra(pmu, c, event, e);
+	char prefix[PFM_PREFIX_ROOM];
 
 	if (rc < 0)
 		return rc;
@@ -155,7 +156,8 @@ static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, u
 	if (!event->counters && pmu->ntypes && !pmu->type[0])
 		return err_set(e, EOPNOTSUPP,
 			"no counter that CPUs of all types have counts it: count CPUs, by `pfm "
-			"stat` with -C or -a");
+			"stat` with -C or -a, or threads on CPUs of one type: %s/EVENT/",
+			pfm_pmu_prefix(prefix, pmu->types[0]));
 	if (!event->counters)
 		return err_set(e, EOPNOTSUPP, "no counter of %s%s%s counts it%s", pmu->name,
 			pmu->type[0] ? ", type " : "", pmu->type,
@@ -366,8 +368,7 @@ static int event_cut_type(const struct pfm_pmu *pmu, struct slice *text, struct 
 	if (!pmu->type[0])
 		return err_set(e, EOPNOTSUPP,
 			"only CPUs of type %s count it, so that threads and all CPUs together "
-			"cannot: "
-			"use `pfm stat` with -C or -a",
+			"cannot: use `pfm stat`, which counts the types apart",
 			type);
 	if (strcmp(type, pmu->type) != 0)
 		return err_set(e, EOPNOTSUPP, "only CPUs of type %s count it, and not those of %s",

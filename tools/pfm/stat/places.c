@@ -91,7 +91,7 @@ static const struct plan *place_find_plan(
 
 int places_plan(struct places *p, const struct tree *t, const struct plans *plans, struct err *e)
 {
-	bool types = plans->all[0].pmu->type[0];
+	bool types = p->n && p->all[0].kind == PLACE_CPU && plans->all[0].pmu->type[0];
 	TEXT_CLEANUP struct text text = {0};
 	unsigned n = 0;
 	int rc = types ? file_read(t->dir, "cpus", &text, e) : 0;
@@ -153,9 +153,25 @@ void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD
 		kind == PLACE_COMMAND || kind == PLACE_PROCESS ? " follow" : "");
 }
 
+static int place_command_load(struct place *place, struct err *e)
+{
+	const struct text *cpus = &place->plan->cpus;
+	TEXT_CLEANUP struct text load = {0};
+	char plain[PLACE_LOAD_ROOM];
+
+	place_format_load(place->kind, place->id, plain);
+	if (place->inherit)
+		text_printf(&load, "load %s=%d inherit%s", place_target(place->kind), place->id,
+			place->kind == PLACE_COMMAND ? " on_exec" : "");
+	else
+		text_printf(
+			&load, "%s%s%s", plain, cpus->n ? " cpus=" : "", cpus->n ? cpus->p : "");
+	return text_ok(&load) ? ctx_command(&place->ctx, load.p, e)
+			      : err_set(e, ENOMEM, "no memory for a list of CPUs");
+}
+
 int place_load(struct place *place, const struct tree *t, struct err *e)
 {
-	char load[PLACE_LOAD_ROOM];
 	int rc = ctx_open(t, &place->ctx, e);
 
 	if (rc == 0)
@@ -167,12 +183,7 @@ int place_load(struct place *place, const struct tree *t, struct err *e)
 	place->ended = false;
 	memset(&place->collected, 0, sizeof(place->collected));
 	memset(&place->last, 0, sizeof(place->last));
-	if (place->inherit)
-		snprintf(load, sizeof(load), "load %s=%d inherit%s", place_target(place->kind),
-			place->id, place->kind == PLACE_COMMAND ? " on_exec" : "");
-	else
-		place_format_load(place->kind, place->id, load);
-	return ctx_command(&place->ctx, load, e);
+	return place_command_load(place, e);
 }
 
 int places_load(struct places *p, const struct tree *t, struct err *e)

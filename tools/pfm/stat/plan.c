@@ -301,4 +301,5 @@ void plan_free(struct plan *p)
 {
 	for (unsigned set = 0; set < PLAN_SETS; set++)
 		text_free(&p->regs[set]);
+	text_free(&p->cpus);
 }

@@ -29,6 +29,7 @@ struct plan {
 	uint64_t timeout_ns;         /* of each set, if there are several */
 	struct text regs[PLAN_SETS]; /* the registers of each set, for its file regs */
 	const struct pfm_pmu *pmu;   /* that counts them; of struct plans alone */
+	struct text cpus;            /* where threads are counted, a list; empty: on all CPUs */
 };
 
 /* Of the places that are counted: one, or where CPUs have different PMUs, one for each type. */

@@ -240,8 +240,9 @@ static int session_prepare_command(struct session *s, struct err *e)
 {
 	int rc = launch_waiting(&s->launch, s->argv, &s->signals.mask, e);
 
-	/* It has one sum for all threads. */
-	if (rc == 0 && s->aggregate != AGGREGATE_THREAD && launch_is_plain(s->argv[0])) {
+	/* It has one sum for all threads, on all CPUs. */
+	if (rc == 0 && s->aggregate != AGGREGATE_THREAD && !s->plans->all[0].cpus.n &&
+		launch_is_plain(s->argv[0])) {
 		rc = session_load_command(s, true, e);
 		if (!session_is_refused(rc))
 			return rc;
@@ -268,7 +269,8 @@ static int session_start_places(struct session *s, bool inherit, struct err *e)
  * if it can. */
 static int session_prepare_places(struct session *s, struct err *e)
 {
-	bool inherit = s->where.kind == PLACE_PROCESS && s->aggregate != AGGREGATE_THREAD;
+	bool inherit = s->where.kind == PLACE_PROCESS && s->aggregate != AGGREGATE_THREAD &&
+		       !s->plans->all[0].cpus.n;
 	int rc = s->argv ? launch_stopped(&s->launch, s->argv, &s->signals.mask, e) : 0;
 
 	if (rc < 0 || s->regions)
