@@ -659,9 +659,10 @@ follows() {
 					head "$1"/ctx/*/state "$1"/ctx/*/children/*/state
 					exit 9
 				}
-				read -r -t 0.05 -u 9
+				read -r -t 0.05 -u 9 # Its status is 142 then, which must not be the script's.
 			done
 		done >&2
+		exit 0
 	END
 	run setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm stat --mount="$MNT" \
 		-e page-faults:u -j bash "$BATS_TEST_TMPDIR/script" "$MNT" "$BATS_TEST_TMPDIR/fifo"
