@@ -61,9 +61,11 @@ struct sched_cpu {
 	/* Address of the current thread's task_struct, which stays when its id changes. Private to
 	 * the BPF programs. */
 	sched_u64 task;
-	/* Time in user mode of the thread with which the newest wakeup was sent. Private to the BPF
-	 * programs. */
-	sched_u64 utime;
+	/* Of the current thread as it came, or as the newest wakeup was sent: its time in user
+	 * mode; and, if regs_known, a hash of its registers there, and its instruction pointer.
+	 * Private to the BPF programs. */
+	sched_u64 utime, regs_hash, user_ip;
+	sched_u32 regs_known;
 	/* sched_taker() of the context that is loaded on this CPU: no thread is counted here
 	 * meanwhile, and none wakes the ctxsw thread except by its death. 0: none. Written by the
 	 * daemon. */

@@ -4,7 +4,7 @@
  * machine, with interrupts off, on the CPU that switches, before the switch: what one CPU writes
  * about a thread that leaves is visible before another CPU writes that it comes. on_exec() runs in
  * a thread that has executed a program, after it got its new credentials and before it returns to
- * user mode.
+ * user mode. on_signal() runs in a thread before the kernel sets up a signal's handler.
  *
  * A thread is identified by its id only until it has run; from then on by the address of its
  * task_struct, which is unique until its last switch is over. Ids move: a thread that executes a
@@ -15,6 +15,7 @@
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <bpf/bpf_helpers.h>
 /* Requires bpf_helpers.h. */
@@ -72,6 +73,12 @@ struct sigpending {
 	} signal;
 } __attribute__((preserve_access_index));
 
+/* What a thread had in its registers when it last left user mode. */
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, cx, dx, si, di, orig_ax, ip, cs,
+		sp;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	sched_u32 pid;
 	unsigned int __state;
@@ -104,6 +111,15 @@ struct task_struct {
 #define SIGKILL_BIT (1UL << (9 - 1))
 
 #define TID_NONE (~0U)
+
+/* Code segment of programs of 64 bits, and the numbers of their system calls that change all
+ * registers of the caller. */
+#define USER_CS         0x33
+#define NR_rt_sigreturn 15
+#define NR_execve       59
+#define NR_execveat     322
+/* Bytes of a system call's instruction. */
+#define SYSCALL_SIZE 2
 
 char licence[] SEC("license") = "Dual MIT/GPL";
 
@@ -310,6 +326,63 @@ static bool switch_needs_wakeup(const struct sched_cpu *c, sched_u32 cpu, sched_
 	       ((old && switch_slot(old)->dead) || (n && !c->taker && switch_wanted_at(n, cpu)));
 }
 
+/* The registers of @t in user mode. NULL: before Linux 5.15, or of a kernel thread. */
+static const struct pt_regs *switch_user_regs(const struct task_struct *t)
+{
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs) || !t->pid ||
+		(t->flags & PF_KTHREAD))
+		return NULL;
+	return (const struct pt_regs *)bpf_task_pt_regs((struct task_struct *)t);
+}
+
+/* Of all but the instruction pointer, and rax, which gets the result of a system call. */
+static sched_u64 switch_hash_regs(const struct pt_regs *r)
+{
+	const sched_u64 regs[] = {r->sp, r->bp, r->bx, r->cx, r->dx, r->si, r->di, r->r8, r->r9,
+		r->r10, r->r11, r->r12, r->r13, r->r14, r->r15};
+	sched_u64 hash = 1;
+
+	for (unsigned i = 0; i < sizeof(regs) / sizeof(*regs); i++)
+		hash = (hash ^ regs[i]) * 0x9e3779b97f4a7c15;
+	return hash;
+}
+
+/* Whether the thread will get back to user mode with @r, except for a signal. */
+static bool switch_keeps_regs(const struct pt_regs *r)
+{
+	return r->cs == USER_CS && r->orig_ax != NR_rt_sigreturn && r->orig_ax != NR_execve &&
+	       r->orig_ax != NR_execveat;
+}
+
+/* @t is about to run, and should not before the ctxsw thread: see switch_has_run(). */
+static void switch_watch(struct sched_cpu *c, const struct task_struct *t)
+{
+	const struct pt_regs *r = switch_user_regs(t);
+
+	c->utime = t->utime;
+	c->regs_known = r && switch_keeps_regs(r);
+	if (!c->regs_known)
+		return;
+	c->regs_hash = switch_hash_regs(r);
+	c->user_ip = r->ip;
+}
+
+/*
+ * @t has executed user code since switch_watch(): its registers are others. The kernel sets the
+ * instruction pointer back to the system call that it restarts. Where registers are not known,
+ * clock ticks have found the thread in user mode; a single one may have come together with the
+ * interrupt that wakes the ctxsw thread, before any user code.
+ */
+static bool switch_has_run(const struct sched_cpu *c, const struct task_struct *t)
+{
+	const struct pt_regs *r = switch_user_regs(t);
+
+	if (!c->regs_known || !r)
+		return t->utime - c->utime > SCHED_TICK_MAX_NS;
+	return switch_hash_regs(r) != c->regs_hash ||
+	       (r->ip != c->user_ip && r->ip + SYSCALL_SIZE != c->user_ip);
+}
+
 /* For @t, which has slot @n, or 0. */
 static void switch_wake_ctxsw(
 	void *ctx, struct sched_cpu *c, sched_u32 n, const struct task_struct *t)
@@ -318,7 +391,7 @@ static void switch_wake_ctxsw(
 
 	/* Set first: on exec, the ctxsw thread may run before the output returns. */
 	c->wakeup_pending = 1;
-	c->utime = t->utime;
+	switch_watch(c, t);
 	if (bpf_perf_event_output(ctx, &wakeups, BPF_F_CURRENT_CPU, &w, sizeof(w)) == 0)
 		return;
 	c->wakeup_pending = 0;
@@ -363,16 +436,14 @@ static void switch_note_stalled(
 	switch_note_unrestored(c, cpu, n);
 }
 
-/* @prev leaves, with which the ctxsw thread was woken: clock ticks have found it in user mode
- * meanwhile. A single one may have come together with the interrupt that wakes the ctxsw thread,
- * before any user code. */
+/* @prev leaves, with which the ctxsw thread was woken. */
 static void switch_note_waited(
 	const struct sched_cpu *c, sched_u32 cpu, const struct task_struct *prev)
 {
 	sched_u32 n = c->slot;
 
 	if (!c->ctxsw_tid || !c->wakeup_pending || c->task != (sched_u64)prev ||
-		prev->utime - c->utime <= SCHED_TICK_MAX_NS)
+		!switch_has_run(c, prev))
 		return;
 	if (c->active_slot && c->active_slot != n)
 		switch_slot(c->active_slot)->stalled++;
@@ -420,8 +491,8 @@ static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struc
 	}
 	if (changed && switch_is_late(c, n, next))
 		c->late++;
-	/* Of a thread that comes while a wakeup is pending, too. */
-	c->utime = next->utime;
+	if (c->wakeup_pending)
+		switch_watch(c, next);
 	switch_note_stalled(c, cpu, n, next);
 	if (changed && n)
 		switch_note_uncounted(c, cpu, n);
@@ -544,5 +615,17 @@ int on_exec(sched_u64 *ctx)
 	requester = n ? bpf_map_lookup_elem(&requesters, &n) : 0;
 	if (requester && !switch_may_trace(requester, t))
 		switch_revoke(ctx, c, n, t);
+	return 0;
+}
+
+/* The registers of the current thread will be those of its handler. */
+SEC("tp_btf/signal_deliver")
+int on_signal(sched_u64 *ctx)
+{
+	struct sched_cpu *c = &cpus[bpf_get_smp_processor_id() & (SCHED_CPUS - 1)];
+
+	(void)ctx;
+	if (followed)
+		c->regs_known = 0;
 	return 0;
 }

@@ -782,31 +782,43 @@ static void test_unseen(void **state)
 
 /* A thread that runs user code before the ctxsw thread has restored its context. */
 
-enum { SPIN_NS = 100000000, BUSY_FIFO = 2 }; /* above that of the ctxsw threads here */
+enum { BUSY_FIFO = 2 }; /* above that of the ctxsw threads here */
 
-/* For several clock ticks, of which only few find it in the kernel. */
+/* Several clock ticks, of which only few find it in the kernel; and less than one. */
+enum { SPIN_NS = 100000000, SPIN_SHORT_NS = 1000000 };
+
+struct spin {
+	int fd;
+	unsigned ns;
+};
+
 static void spin_at_byte(void *arg)
 {
+	const struct spin *spin = arg;
+	uint64_t until;
 	char c;
 
-	if (read(*(int *)arg, &c, 1) != 1)
+	if (read(spin->fd, &c, 1) != 1)
 		_exit(1);
-	while (nsec_now(CLOCK_THREAD_CPUTIME_ID) < SPIN_NS)
+	until = nsec_now(CLOCK_THREAD_CPUTIME_ID) + spin->ns;
+	while (nsec_now(CLOCK_THREAD_CPUTIME_ID) < until)
 		for (volatile unsigned i = 0; i < 100000; i++)
 			continue;
 	_exit(0);
 }
 
 /* How often it was seen to; @fifo: its priority, 0: that of ordinary threads. */
-static unsigned stalls_of_spinner(int fifo)
+static unsigned stalls_of_spinner(int fifo, unsigned ns)
 {
 	struct sched_param param = {.sched_priority = fifo};
+	struct spin spin = {.ns = ns};
 	unsigned stalls;
 	int fds[2];
 	pid_t pid;
 
 	assert_int_equal(pipe(fds), 0);
-	pid = child_with(0, spin_at_byte, &fds[0]);
+	spin.fd = fds[0];
+	pid = child_with(0, spin_at_byte, &spin);
 	assert_int_equal(bind_to(cpus[0], pid), 0);
 	if (fifo)
 		assert_int_equal(sched_setscheduler(pid, SCHED_FIFO, &param), 0);
@@ -842,13 +854,14 @@ static void test_stalled(void **state)
 	(void)state;
 	/* The ctxsw thread has the CPU when it is woken, except if those of other programs do, and
 	 * as far as the kernel reports that it comes. */
-	while (stalls_of_spinner(0))
+	while (stalls_of_spinner(0, SPIN_NS))
 		assert_true(++tries < 10);
 	/* It does not get it. */
-	assert_true(stalls_of_spinner(BUSY_FIFO) > 0);
+	assert_true(stalls_of_spinner(BUSY_FIFO, SPIN_NS) > 0);
+	assert_true(stalls_of_spinner(BUSY_FIFO, SPIN_SHORT_NS) > 0);
 	/* It sleeps. */
 	ctxsw_threads[0].woken = sleep_as_it_comes;
-	assert_true(stalls_of_spinner(0) > 0);
+	assert_true(stalls_of_spinner(0, SPIN_NS) > 0);
 }
 
 /* On a CPU that has a taker, a thread wakes no ctxsw thread, and its slot knows the taker. */
