@@ -63,6 +63,14 @@ static void print_pmd(const struct pmu *pmu, const struct pmu_pmd *pmd, struct t
 		pmd->twice ? " twice" : "");
 }
 
+static void print_require(const struct pmu *pmu, const struct pmu_require *r, struct text *out)
+{
+	text_printf(out, "require");
+	for (unsigned i = 0; i < r->n; i++)
+		text_printf(out, " %u:%#" PRIx64, pmu->pmcs[r->pmc[i]].num, r->bits[i]);
+	text_printf(out, "\n");
+}
+
 /* pmu_parse() adds the built-in ones. */
 static void print_virtual(const struct pmu_virtual *v, struct text *out)
 {
@@ -89,6 +97,8 @@ void pmu_print(const struct pmu *pmu, struct text *out)
 		print_pmc(pmu, i, out);
 	for (unsigned i = 0; i < pmu->npmds; i++)
 		print_pmd(pmu, &pmu->pmds[i], out);
+	for (unsigned i = 0; i < pmu->nrequires; i++)
+		print_require(pmu, &pmu->requires[i], out);
 	for (unsigned i = 0; i < pmu->nvirtuals; i++)
 		print_virtual(&pmu->virtuals[i], out);
 }

@@ -23,6 +23,7 @@
  *                [shared] [of=OF] [scope=SCOPE] [escr=BITS:NUM,...] [ovf=BITS] [second=BITS]
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] [full=ADDR] width=N wmask=BITS pmc=NUM [field=BITS]
  *                [global=BIT] [rdpmc=INDEX] [buffer] [of=OF] [scope=SCOPE] [twice]
+ *   require NUM:BITS...           one of these bits of these PMCs, at most three, must be 1; with ipf
  *   virtual NUM NAME file=PATH    a number in a file; NUM is 272 or greater
  *   free NAME addr=ADDR width=N [shift=N] [valid=BITS] unit=UNIT scope=SCOPE
  *                                 a register that counts, or shows something, by itself, and is
@@ -75,6 +76,7 @@ static const struct {
 	{"global", parse_global, true},
 	{"pmc", parse_pmc, false},
 	{"pmd", parse_pmd, false},
+	{"require", parse_require, false},
 	{"virtual", parse_virtual, false},
 	{"free", parse_free, false},
 	{"sim", parse_sim, true},
@@ -98,7 +100,7 @@ static int parse_line(struct parse *p, unsigned *seen, struct slice line, struct
 	}
 	return err_set(e, EINVAL,
 		"a line begins with pmu, space, detect, features, atom, rate, global, pmc, pmd, "
-		"virtual, free, sim or cpuid, not with '%.*s'",
+		"require, virtual, free, sim or cpuid, not with '%.*s'",
 		SLICE_ARG(word));
 }
 

@@ -36,6 +36,7 @@ int parse_global(struct parse *p, struct slice line, struct err *e);
 int parse_pmc(struct parse *p, struct slice line, struct err *e);
 int parse_pmd(struct parse *p, struct slice line, struct err *e);
 int parse_virtual(struct parse *p, struct slice line, struct err *e);
+int parse_require(struct parse *p, struct slice line, struct err *e);
 int parse_free(struct parse *p, struct slice line, struct err *e);
 
 enum free_feature {

@@ -100,6 +100,45 @@ static int write_check_escr(const struct pmu *pmu, unsigned row, uint64_t value,
 		pmc->num, value, pmc->escr_select);
 }
 
+/* The values of @set with @value in row @row satisfy it. */
+static bool write_satisfies(
+	const struct pmu_require *r, const struct evtset *set, unsigned row, uint64_t value)
+{
+	bool concerned = false;
+
+	for (unsigned i = 0; i < r->n; i++) {
+		concerned |= r->pmc[i] == row;
+		if ((r->pmc[i] == row ? value : set->pmc[r->pmc[i]]) & r->bits[i])
+			return true;
+	}
+	return !concerned;
+}
+
+static int write_refuse_combination(
+	const struct pmu *pmu, const struct pmu_require *r, unsigned row, struct err *e)
+{
+	struct err bits = {0};
+
+	for (unsigned i = 0; i < r->n; i++) {
+		struct err before = bits;
+
+		err_set(&bits, EINVAL, "%s%s0x%" PRIx64 " of pmc%u", before.text, i ? " or " : "",
+			r->bits[i], pmu->pmcs[r->pmc[i]].num);
+	}
+	return err_set(e, EINVAL,
+		"pmc%u: with this value the PMU counts wrong: first set one of the bits %s",
+		pmu->pmcs[row].num, bits.text);
+}
+
+static int write_check_combination(const struct pmu *pmu, const struct evtset *set, unsigned row,
+	uint64_t value, struct err *e)
+{
+	for (unsigned i = 0; i < pmu->nrequires; i++)
+		if (!write_satisfies(&pmu->requires[i], set, row, value))
+			return write_refuse_combination(pmu, &pmu->requires[i], row, e);
+	return 0;
+}
+
 static int write_pmc(struct core_run *run, const struct command *cmd, const struct cmd_reg *r,
 	struct evtset *set, unsigned row, struct err *e)
 {
@@ -112,7 +151,8 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 	if (type_check_pmc(run->ctx, pmu, row, r->value, e) < 0)
 		return -e->no;
 	if (write_check_levels(pmu, row, value, &cmd->rights, e) < 0 ||
-		write_check_escr(pmu, row, value, e) < 0)
+		write_check_escr(pmu, row, value, e) < 0 ||
+		write_check_combination(pmu, set, row, value, e) < 0)
 		return -e->no;
 	if (value != set->pmc[row]) {
 		if (write_try(run, row, value, e) < 0)

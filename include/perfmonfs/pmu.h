@@ -26,6 +26,8 @@ enum {
 	PMU_MAX_VIRTUALS = 24,
 	PMU_MAX_FREES = 24,
 	PMU_PATH = 128,
+	PMU_MAX_REQUIRES = 4,
+	PMU_REQUIRE_PMCS = 3,
 	PMU_ESCRS = 8,           /* Event selects that a CCCR of NetBurst chooses from. */
 	PMU_NO_ROW = UINT16_MAX, /* Of an array of rows: none. */
 };
@@ -152,6 +154,15 @@ struct pmu_pmd {
 	bool twice; /* The CPU may lose a write: each is made twice. */
 };
 
+/* Of the PMCs of a set, @n rows, one must have one of these bits: without them, the PMU counts
+ * wrong.
+ */
+struct pmu_require {
+	unsigned n;
+	uint16_t pmc[PMU_REQUIRE_PMCS];
+	uint64_t bits[PMU_REQUIRE_PMCS];
+};
+
 /* The source of a virtual PMD's value. */
 enum pmu_virtual_kind {
 	PMU_VIRTUAL_CLOCK,       /* Nanoseconds of backend_ops.now(). */
@@ -237,6 +248,8 @@ struct pmu {
 	/* Those of the CPU that was examined; of a description that was not applied to a CPU, those
 	 * of its own lines. */
 	struct pmu_free frees[PMU_MAX_FREES];
+	unsigned nrequires;
+	struct pmu_require requires[PMU_MAX_REQUIRES];
 	uint32_t global_ctrl; /* One bit per counter; 0: none. */
 	/* Read-only, bits as in global_ctrl: the selector is not 0 (Intel v4). 0: none. */
 	uint32_t inuse;

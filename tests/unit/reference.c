@@ -640,18 +640,39 @@ static uint64_t pmc_value(const struct pmu_pmc *pmc, uint64_t value)
 	return (value & ~pmc->rsvd) | (pmc->def & pmc->rsvd);
 }
 
+/* Of Itanium 2, as in Linux's pfm_mck_pmc_check(): check_case1. */
+static bool illegal_on_itanium(
+	const struct ref_set *s, const struct pmu *pmu, unsigned row, uint64_t v)
+{
+	uint64_t val8 = 0, val13 = 0, val14 = 0, at14;
+
+	for (unsigned p = 0; p < pmu->npmcs; p++) {
+		uint64_t is = p == row ? v : s->pmc[p];
+
+		val8 = pmu->pmcs[p].num == 8 ? is : val8;
+		val13 = pmu->pmcs[p].num == 13 ? is : val13;
+		val14 = pmu->pmcs[p].num == 14 ? is : val14;
+	}
+	at14 = (val14 >> 1 & 1) == 0 || (val14 >> 4 & 1) == 0;
+	return (val13 >> 45 & 0xf) == 0 && (val8 & 1) == 0 && at14;
+}
+
 /* A CCCR has to choose an ESCR that there is, unless it has its default. */
-static int write_error(const struct reference *r, const struct cmd_reg *reg)
+static int write_error(
+	const struct reference *r, const struct ref_set *s, const struct cmd_reg *reg)
 {
 	const struct pmu *pmu = r->w->pmu;
+	uint64_t value;
 	unsigned p;
 
 	if (reg->pmd)
 		return 0;
 	p = (unsigned)pmu_find_pmc(pmu, reg->num);
-	return pmu->pmcs[p].escr_select &&
-			       pmc_value(&pmu->pmcs[p], reg->value) != pmu->pmcs[p].def &&
-			       pmu_escr_of(pmu, p, reg->value) < 0
+	value = pmc_value(&pmu->pmcs[p], reg->value);
+	if (pmu->space == PMU_SPACE_IPF)
+		return illegal_on_itanium(s, pmu, p, value) ? -EINVAL : 0;
+	return pmu->pmcs[p].escr_select && value != pmu->pmcs[p].def &&
+			       pmu_escr_of(pmu, p, value) < 0
 		       ? -EINVAL
 		       : 0;
 }
@@ -674,7 +695,7 @@ void reference_write(struct reference *r, const struct cmd_reg *reg)
 	struct command cmd = {.verb = CMD_WRITE, .vector.regs = &copy, .vector.nregs = 1};
 	struct ref_set *s = reference_set(r, reg->set);
 	const struct pmu *pmu = r->w->pmu;
-	int rc = world_command(r->w, &cmd), want = write_error(r, reg);
+	int rc = world_command(r->w, &cmd), want = write_error(r, s, reg);
 
 	tell(r,
 		"%s%u of set %u = 0x%" PRIx64 " short 0x%" PRIx64 " long 0x%" PRIx64

@@ -572,6 +572,41 @@ static void test_buffers(void **state)
 	finish(&w);
 }
 
+/* PMC8, 13 and 14, whichever comes last (Linux's check_case1); in other sets, they may differ. */
+static void test_illegal(void **state)
+{
+	static const struct {
+		unsigned num;
+		uint64_t legal, illegal[2];
+	} pmcs[] = {{8, 0xffffffff3fffffff, {0xffffffff3ffffffe, 0}},
+		{13, 0x2078fefefefe, {0x78fefefefe, 0}},
+		{14, 0xdb60db60db60db6, {0xdb60db60db60db4, 0xdb60db60db60da6}}};
+
+	(void)state;
+	for (unsigned last = 0; last < 3; last++)
+		for (unsigned bit = 0; bit < 2; bit++) {
+			struct world w;
+			uint64_t value;
+
+			world_open(&w, model());
+			WANT(&w, 0, world_set(&w, CMD_EVTSET_NEW, 1));
+			for (unsigned i = 0; i < 3; i++)
+				if (i != last)
+					WANT(&w, 0,
+						world_write(&w, false, pmcs[i].num,
+							pmcs[i].illegal[i == 2 ? bit : 0]));
+			value = pmcs[last].illegal[last == 2 ? bit : 0];
+			WANT(&w, -EINVAL, world_write(&w, false, pmcs[last].num, value));
+			assert_non_null(
+				strstr(w.err.text, "bits 0x1 of pmc8 or 0x1e00000000000 of pmc13"));
+			assert_non_null(
+				strstr(w.err.text, bit ? " or 0x10 of pmc14" : " or 0x2 of pmc14"));
+			WANT(&w, 0, world_write(&w, false, pmcs[last].num, pmcs[last].legal));
+			WANT(&w, 0, world_write_in(&w, 1, false, pmcs[last].num, value));
+			world_close(&w);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -591,6 +626,7 @@ int main(void)
 		cmocka_unit_test(test_stolen_set),
 		cmocka_unit_test(test_wide),
 		cmocka_unit_test(test_buffers),
+		cmocka_unit_test(test_illegal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -754,6 +754,10 @@ static void test_round_trip(void **state)
 	}
 }
 
+#define IPF_PMC8                                                                                   \
+	"space ipf\npmc 8 PMC8 addr=0x108 default=0xfffffffffffffffd reserved=0xfffffffffffffffc " \
+	"enable=0 kernel=0 restricts\n"
+#define R    "require 8:1\n"
 #define HEAD "pmu x A model\nrate 1000\n"
 #define PMC0                                                                                       \
 	"pmc 0 S addr=0x186 default=0 reserved=0xffffffff00380000 enable=0x400000 "                \
@@ -951,6 +955,15 @@ static const struct {
 	{HEAD "space ipf\nsim a b\ncpuid signature=1 max_leaf=1 selector=1\n", -EINVAL,
 		"no x86 CPUID"},
 	{HEAD "space ipf\n" PMC0 PMD0, -EINVAL, "not known as a PMC's register"},
+	{HEAD "require 8:1\n", -EINVAL, "space ipf"},
+	{HEAD "space ipf\nrequire 8:1\n", -EINVAL, "no line above describes PMC 8"},
+	{HEAD "space ipf\nrequire 8\n", -EINVAL, "NUM:BITS"},
+	{HEAD "space ipf\nrequire 320:1\n", -ERANGE, "NUM:BITS"},
+	{HEAD IPF_PMC8 "require 8:4\n", -EINVAL, "not reserved, from 0x3"},
+	{HEAD IPF_PMC8 "require 8:0\n", -EINVAL, "not reserved"},
+	{HEAD IPF_PMC8 "require 8:2\n", -EINVAL, "by default"},
+	{HEAD IPF_PMC8 "require 8:1 8:1 8:1 8:1\n", -EINVAL, "3 PMCs at most"},
+	{HEAD IPF_PMC8 R R R R R, -EINVAL, "more than 4 lines"},
 	{HEAD "pmc 0 S addr=0x186 default=0 reserved=0 enable=0 kernel=0 with=3\n", -EINVAL,
 		"no line above"},
 	{HEAD "pmc 0 S addr=0x186 default=0 reserved=0xffffffff00380000 enable=0x400000 "
