@@ -110,10 +110,7 @@ static void check_pmu_mistake(void *arg, unsigned line, const char *text)
 {
 	const char *const *path = arg;
 
-	if (line)
-		printf("%s:%u: %s\n", *path, line, text);
-	else
-		printf("%s: %s\n", *path, text);
+	printf("%s:%u: %s\n", *path, line, text);
 }
 
 int check_pmu_file(const char *path)

@@ -37,10 +37,12 @@ int key_parse_line(struct slice line, struct key *keys, unsigned n, struct err *
 /* The value that element @i of an array has. ERANGE: it exceeds the key's max. */
 int key_at(const struct key *k, unsigned i, uint64_t *value, struct err *e);
 
-/* Sets the bits of the numbers in @list, below 64 * @words. */
-int list_parse(struct slice list, uint64_t *bits, unsigned words, struct err *e);
+/* Sets the bits of the numbers in the text of @k, below 64 * @words. */
+int list_parse(const struct key *k, uint64_t *bits, unsigned words, struct err *e);
 
-/* Copies @s, terminated. EINVAL: it is empty or does not fit; @what names it in the sentence. */
-int text_parse(struct slice s, const char *what, char *to, size_t room, struct err *e);
+/* Copies @s, terminated. EINVAL: it is empty or does not fit; @what names it in the sentence, and
+ * @form is what the line looks like. */
+int text_parse(
+	struct slice s, const char *what, const char *form, char *to, size_t room, struct err *e);
 
 #endif

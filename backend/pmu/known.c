@@ -164,6 +164,16 @@ uint32_t known_unalias(const struct pmu *pmu, uint32_t addr)
 	return addr;
 }
 
+const char *const known_units[] = {[PMU_UNIT_TICKS] = "ticks",
+	[PMU_UNIT_EVENTS] = "events",
+	[PMU_UNIT_DEGREES] = "degrees",
+	[PMU_UNIT_RAPL] = "rapl",
+	[PMU_UNIT_RAPL_ATOM] = "rapl_atom",
+	[PMU_UNIT_RAPL_16] = "rapl_16",
+	[PMU_UNIT_RAPL_0] = "rapl_0",
+	[PMU_UNIT_RAPL_AMD] = "rapl_amd",
+	NULL};
+
 static const struct known_free known_frees[] = {
 	{0x10, 1u << PMU_UNIT_TICKS, UINT64_MAX}, /* TSC */
 	{0xe7, 1u << PMU_UNIT_TICKS, UINT64_MAX}, /* MPERF, APERF */

@@ -44,6 +44,9 @@ const struct meaning *known_meaning(enum role role);
 /* One address for all those of a register. */
 uint32_t known_unalias(const struct pmu *pmu, uint32_t addr);
 
+/* Values of unit=, by enum pmu_unit; NULL ends them. */
+extern const char *const known_units[];
+
 /* A register that may be read as a free one, and is never written. */
 struct known_free {
 	uint32_t addr;

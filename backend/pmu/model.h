@@ -100,11 +100,19 @@ int pmu_build(
 int pmu_parse_model(struct slice text, const struct pmu_features *f, struct pmu *pmu,
 	struct pmu_model *model, struct err *e);
 
-/* Tells each mistake of a description and returns their number. */
+/* Tells each mistake of a description, of an array of registers the first, and returns their
+ * number. What follows from a mistake of another line is not told. */
 unsigned pmu_parse_check(struct slice text, pmu_tell *tell, void *arg);
 
-/* What a rule of validation is about: the whole, or a row. */
-enum pmu_part { PMU_PART_WHOLE, PMU_PART_PMC, PMU_PART_PMD, PMU_PART_VIRTUAL, PMU_PART_FREE };
+/* What a rule of validation is about: the whole, the global registers, or a row. */
+enum pmu_part {
+	PMU_PART_WHOLE,
+	PMU_PART_GLOBAL,
+	PMU_PART_PMC,
+	PMU_PART_PMD,
+	PMU_PART_VIRTUAL,
+	PMU_PART_FREE
+};
 /* Returns false to end the validation. */
 typedef bool pmu_mistake(void *arg, enum pmu_part part, unsigned row, const struct err *e);
 /* Applies the rules of pmu_validate() to @pmu, and calls @mistake for each that is broken; of one

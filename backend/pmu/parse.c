@@ -19,7 +19,7 @@
  *   rate N                        upper limit of events per second of any counter
  *   global ctrl=ADDR [inuse=ADDR] [status=ADDR clear=ADDR]
  *   pmc NUM NAME addr=ADDR default=BITS reserved=BITS enable=BITS kernel=BITS [user=BITS]
- *                [wide=BITS] [node] [gate=NUM] [restricts] [with=NUM] [busy=BITS] [latched=BITS]
+ *                [wide=BITS [node]] [gate=NUM] [restricts] [with=NUM] [busy=BITS] [latched=BITS]
  *                [shared] [of=OF] [scope=SCOPE] [escr=BITS:NUM,...] [ovf=BITS] [second=BITS]
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] [full=ADDR] width=N wmask=BITS pmc=NUM [field=BITS]
  *                [global=BIT] [rdpmc=INDEX] [buffer] [of=OF] [scope=SCOPE] [twice]
@@ -67,35 +67,37 @@ static const struct {
 	int (*parse)(struct parse *p, struct slice line, struct err *e);
 	bool once;
 } parse_kinds[] = {
-	{"pmu", parse_pmu, true},
-	{"space", parse_space, true},
-	{"detect", parse_detect, true},
-	{"features", parse_features, true},
-	{"atom", parse_atom, true},
-	{"rate", parse_rate, true},
-	{"global", parse_global, true},
-	{"pmc", parse_pmc, false},
-	{"pmd", parse_pmd, false},
-	{"require", parse_require, false},
-	{"virtual", parse_virtual, false},
-	{"free", parse_free, false},
-	{"sim", parse_sim, true},
-	{"cpuid", parse_cpuid, true},
+	[LINE_PMU] = {"pmu", parse_pmu, true},
+	[LINE_SPACE] = {"space", parse_space, true},
+	[LINE_DETECT] = {"detect", parse_detect, true},
+	[LINE_FEATURES] = {"features", parse_features, true},
+	[LINE_ATOM] = {"atom", parse_atom, true},
+	[LINE_RATE] = {"rate", parse_rate, true},
+	[LINE_GLOBAL] = {"global", parse_global, true},
+	[LINE_PMC] = {"pmc", parse_pmc, false},
+	[LINE_PMD] = {"pmd", parse_pmd, false},
+	[LINE_REQUIRE] = {"require", parse_require, false},
+	[LINE_VIRTUAL] = {"virtual", parse_virtual, false},
+	[LINE_FREE] = {"free", parse_free, false},
+	[LINE_SIM] = {"sim", parse_sim, true},
+	[LINE_CPUID] = {"cpuid", parse_cpuid, true},
 };
 
-/* @seen has a bit for each row of parse_kinds. */
-static int parse_line(struct parse *p, unsigned *seen, struct slice line, struct err *e)
+static int parse_line(struct parse *p, struct slice line, struct err *e)
 {
 	struct slice word = slice_word(&line);
 
 	if (!word.n)
 		return 0;
-	for (unsigned i = 0; i < sizeof(parse_kinds) / sizeof(parse_kinds[0]); i++) {
+	for (unsigned i = 0; i < LINE_KINDS; i++) {
 		if (!slice_is(word, parse_kinds[i].word))
 			continue;
-		if (parse_kinds[i].once && *seen & 1u << i)
-			return err_set(e, EINVAL, "a second line '%s'", parse_kinds[i].word);
-		*seen |= 1u << i;
+		if (parse_kinds[i].once && p->first_line[i])
+			return err_set(e, EINVAL,
+				"a second line '%s', after line %u: leave one of both out",
+				parse_kinds[i].word, p->first_line[i]);
+		if (!p->first_line[i])
+			p->first_line[i] = p->line;
 		return parse_kinds[i].parse(p, line, e);
 	}
 	return err_set(e, EINVAL,
@@ -119,8 +121,7 @@ static void parse_mistake(struct mistakes *m, unsigned line, const struct err *e
 	if (m->n++ > 0)
 		return;
 	m->first = *e;
-	if (line)
-		err_prefix(&m->first, "line %u", line);
+	err_prefix(&m->first, "line %u", line);
 }
 
 static bool parse_goes_on(const struct mistakes *m)
@@ -128,39 +129,70 @@ static bool parse_goes_on(const struct mistakes *m)
 	return m->tell || !m->n;
 }
 
-/* CPUID belongs to x86, and so do MSRs. */
-static int parse_check_processor(const struct parse *p, struct err *e)
+/* What editors leave in a file that is not plain text; @line is where. */
+static int parse_check_text(struct slice text, unsigned *line, struct err *e)
 {
-	const struct pmu_model *m = &p->model;
+	*line = 1;
+	if (slice_starts(text, "\xef\xbb\xbf"))
+		return err_set(e, EINVAL,
+			"the file begins with a byte order mark: save it as UTF-8 without one");
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == '\0')
+			return err_set(e, EINVAL,
+				"a NUL character: save the file as plain text, in UTF-8");
+		if (text.p[i] == '\r')
+			return err_set(e, EINVAL,
+				"a carriage return: save the file with Unix line ends, as by "
+				"sed -i 's/\\r$//'");
+		*line += text.p[i] == '\n';
+	}
+	return 0;
+}
 
-	if (p->pmu.space == PMU_SPACE_IPF && (m->detect.given || m->sim.max_leaf))
+/* CPUID belongs to x86, and so do MSRs. @line is that of the mistake. */
+static int parse_check_processor(const struct parse *p, unsigned *line, struct err *e)
+{
+	const unsigned *at = p->first_line;
+
+	if (p->pmu.space == PMU_SPACE_IPF && (at[LINE_DETECT] || at[LINE_CPUID])) {
+		*line = at[LINE_DETECT] ? at[LINE_DETECT] : at[LINE_CPUID];
 		return err_set(e, EINVAL,
 			"space ipf: an Itanium has no x86 CPUID: leave out detect and cpuid");
-	if (p->pmu.space != PMU_SPACE_IPF && m->sim.name[0] && !m->sim.max_leaf)
-		return err_set(e, EINVAL, "sim: a line cpuid with a max_leaf= belongs to it");
+	}
+	*line = at[LINE_SIM];
+	if (p->pmu.space != PMU_SPACE_IPF && at[LINE_SIM] && !at[LINE_CPUID])
+		return err_set(e, EINVAL,
+			"sim: its CPUID is missing: write a line 'cpuid signature=N max_leaf=N "
+			"selector=BITS', too");
+	*line = at[LINE_CPUID];
+	if (at[LINE_CPUID] && !at[LINE_SIM])
+		return err_set(e, EINVAL,
+			"cpuid: it is that of a simulated processor: write a line 'sim NAME "
+			"COUNTERS', too, or leave it out");
 	return 0;
 }
 
 static void parse_lines(struct parse *p, struct slice text, struct mistakes *m)
 {
-	unsigned seen = 0;
+	unsigned at;
 	struct err e;
 
 	pmu_add_virtuals(&p->pmu);
-	if (text.n && memchr(text.p, '\0', text.n)) {
-		err_set(&e, EINVAL, "a PMU description is text, without NUL characters");
-		parse_mistake(m, 0, &e);
+	if (parse_check_text(text, &at, &e) < 0) {
+		parse_mistake(m, at, &e);
 		return;
 	}
 	while (text.n && parse_goes_on(m)) {
 		struct slice line = slice_cut(&text, '\n');
+		int rc;
 
 		p->line++;
-		if (parse_line(p, &seen, slice_cut(&line, '#'), &e) < 0)
+		rc = parse_line(p, slice_cut(&line, '#'), &e);
+		if (rc < 0 && rc != -ECANCELED)
 			parse_mistake(m, p->line, &e);
 	}
-	if (parse_goes_on(m) && parse_check_processor(p, &e) < 0)
-		parse_mistake(m, 0, &e);
+	if (parse_goes_on(m) && parse_check_processor(p, &at, &e) < 0)
+		parse_mistake(m, at, &e);
 	parse_trim(p);
 	p->model.space = p->pmu.space;
 	memcpy(p->model.name, p->pmu.name, PMU_NAME);
@@ -194,46 +226,69 @@ int pmu_parse_model(struct slice text, const struct pmu_features *f, struct pmu 
 struct check {
 	const struct parse *p;
 	struct mistakes *m;
-	bool whole; /* All lines are there, so that what is missing is a mistake. */
+	bool whole;    /* All lines are there, so that what is missing is a mistake. */
+	unsigned last; /* Number of the line of rows that had the last mistake. */
 };
 
+/* Of an array, the first mistake is told. */
 static bool parse_check_row(void *arg, enum pmu_part part, unsigned row, const struct err *e)
 {
-	const struct check *c = arg;
+	struct check *c = arg;
 	const struct parse *p = c->p;
+	const unsigned *first = p->first_line;
 	const unsigned lines[] = {
-		[PMU_PART_WHOLE] = p->pmu_line,
+		[PMU_PART_WHOLE] = first[LINE_PMU] ? first[LINE_PMU] : 1,
+		[PMU_PART_GLOBAL] = first[LINE_GLOBAL],
 		[PMU_PART_PMC] = p->pmc_line[row],
 		[PMU_PART_PMD] = p->pmd_line[row],
 		[PMU_PART_VIRTUAL] = p->virtual_line[row < PMU_MAX_VIRTUALS ? row : 0],
 		[PMU_PART_FREE] = p->free_line[row < PMU_MAX_FREES ? row : 0],
 	};
 
-	if (part != PMU_PART_WHOLE || c->whole)
+	if (part == PMU_PART_WHOLE ? c->whole : lines[part] != c->last)
 		parse_mistake(c->m, lines[part], e);
-	return true;
+	if (part != PMU_PART_WHOLE)
+		c->last = lines[part];
+	return parse_goes_on(c->m);
+}
+
+/* Without a line "global" that has no mistake, bits of it are none of the PMDs' mistakes. */
+static void parse_forget_global(struct parse *p)
+{
+	if (p->first_line[LINE_GLOBAL] && !p->pmu.global_ctrl)
+		for (unsigned i = 0; i < p->pmu.npmds; i++)
+			p->pmu.pmds[i].global = -1;
+}
+
+static void parse_check(struct parse *p, struct slice text, struct mistakes *m)
+{
+	struct check c = {.p = p, .m = m};
+
+	parse_lines(p, text, m);
+	if (!parse_goes_on(m))
+		return;
+	c.whole = !m->n;
+	parse_forget_global(p);
+	pmu_validate_all(&p->pmu, parse_check_row, &c);
 }
 
 unsigned pmu_parse_check(struct slice text, pmu_tell *tell, void *arg)
 {
 	struct parse p = parse_begin(text, NULL);
 	struct mistakes m = {.tell = tell, .arg = arg};
-	struct check c = {.p = &p, .m = &m};
 
-	parse_lines(&p, text, &m);
-	c.whole = !m.n;
-	pmu_validate_all(&p.pmu, parse_check_row, &c);
+	parse_check(&p, text, &m);
 	return m.n;
 }
 
 int pmu_parse(struct slice text, struct pmu *pmu, struct err *e)
 {
-	struct pmu new;
-	int rc = pmu_parse_model(text, NULL, &new, NULL, e);
+	struct parse p = parse_begin(text, NULL);
+	struct mistakes m = {0};
 
-	if (rc == 0)
-		rc = pmu_validate(&new, e);
-	if (rc == 0)
-		*pmu = new;
-	return rc;
+	parse_check(&p, text, &m);
+	if (m.n)
+		return err_copy(e, &m.first);
+	*pmu = p.pmu;
+	return 0;
 }

@@ -6,16 +6,7 @@
 #include <errno.h>
 
 #include "backend/pmu/key.h"
-
-static const char *const free_units[] = {[PMU_UNIT_TICKS] = "ticks",
-	[PMU_UNIT_EVENTS] = "events",
-	[PMU_UNIT_DEGREES] = "degrees",
-	[PMU_UNIT_RAPL] = "rapl",
-	[PMU_UNIT_RAPL_ATOM] = "rapl_atom",
-	[PMU_UNIT_RAPL_16] = "rapl_16",
-	[PMU_UNIT_RAPL_0] = "rapl_0",
-	[PMU_UNIT_RAPL_AMD] = "rapl_amd",
-	NULL};
+#include "backend/pmu/known.h"
 
 static const char *const free_features[] = {[FEATURE_NONE] = "none",
 	[FEATURE_TSC] = "tsc",
@@ -50,7 +41,7 @@ int parse_free_line(struct slice line, bool conditions, struct free_line *f, str
 		[FREE_WIDTH] = {"width", KEY_NUMBER, 64, true},
 		[FREE_SHIFT] = {"shift", KEY_NUMBER, 63},
 		[FREE_VALID] = {"valid", KEY_NUMBER, UINT64_MAX},
-		[FREE_UNIT] = {"unit", KEY_WORD, .required = true, .words = free_units},
+		[FREE_UNIT] = {"unit", KEY_WORD, .required = true, .words = known_units},
 		[FREE_SCOPE] = {"scope", KEY_WORD, .required = true, .words = parse_scope_words},
 		[FREE_VENDOR] = {"vendor", KEY_WORD, .words = parse_vendor_words},
 		[FREE_FAMILY] = {"family", KEY_LIST},
@@ -61,7 +52,8 @@ int parse_free_line(struct slice line, bool conditions, struct free_line *f, str
 	int rc;
 
 	*f = (struct free_line){0};
-	rc = text_parse(slice_word(&line), "register's name", f->reg.name, PMU_NAME, e);
+	rc = text_parse(slice_word(&line), "register's name", "free NAME KEY=VALUE...", f->reg.name,
+		PMU_NAME, e);
 	if (rc == 0)
 		rc = key_parse_line(line, keys, conditions ? FREE_ALL_KEYS : FREE_KEYS, e);
 	if (rc < 0)
@@ -82,16 +74,17 @@ int parse_free_line(struct slice line, bool conditions, struct free_line *f, str
 		.by_model = keys[FREE_MODELS].seen,
 	};
 	if (f->match.by_family)
-		rc = list_parse(keys[FREE_FAMILY].text, f->match.families, PMU_FAMILY_WORDS, e);
+		rc = list_parse(&keys[FREE_FAMILY], f->match.families, PMU_FAMILY_WORDS, e);
 	if (rc == 0 && f->match.by_model)
-		rc = list_parse(keys[FREE_MODELS].text, f->match.models, PMU_CPU_MODEL_WORDS, e);
+		rc = list_parse(&keys[FREE_MODELS], f->match.models, PMU_CPU_MODEL_WORDS, e);
 	return rc;
 }
 
 int parse_free_add(struct pmu *pmu, const struct pmu_free *reg, struct err *e)
 {
 	if (pmu->nfrees == PMU_MAX_FREES)
-		return err_set(e, EINVAL, "more than %d free registers", PMU_MAX_FREES);
+		return err_set(
+			e, EINVAL, "more than %d free registers: leave some out", PMU_MAX_FREES);
 	pmu->frees[pmu->nfrees++] = *reg;
 	return 0;
 }

@@ -6,6 +6,25 @@
 
 #include "backend/pmu/model.h"
 
+/* The first words of lines. */
+enum {
+	LINE_PMU,
+	LINE_SPACE,
+	LINE_DETECT,
+	LINE_FEATURES,
+	LINE_ATOM,
+	LINE_RATE,
+	LINE_GLOBAL,
+	LINE_PMC,
+	LINE_PMD,
+	LINE_REQUIRE,
+	LINE_VIRTUAL,
+	LINE_FREE,
+	LINE_SIM,
+	LINE_CPUID,
+	LINE_KINDS
+};
+
 struct parse {
 	struct pmu pmu;
 	struct pmu_model model;
@@ -14,15 +33,18 @@ struct parse {
 	/* PMCs by row that keep the bits of their PMDs only: of= and shared. */
 	bool trims[PMU_MAX_PMCS];
 	unsigned line; /* Its number. */
-	/* Numbers of the lines of each row, and of the line "pmu". */
+	/* Logical numbers of PMCs whose line has a mistake: what refers to them has none. */
+	bool lost[PMU_MAX_NUM];
+	unsigned first_line[LINE_KINDS]; /* Numbers of the first lines of each kind; 0: none. */
+	/* Numbers of the lines of each row. */
 	unsigned pmc_line[PMU_MAX_PMCS], pmd_line[PMU_MAX_PMDS], virtual_line[PMU_MAX_VIRTUALS];
 	unsigned free_line[PMU_MAX_FREES];
-	unsigned pmu_line;
 };
 
 /* Values of scope= and vendor=, by enum pmu_scope and enum pmu_vendor; NULL ends them. */
 extern const char *const parse_scope_words[], *const parse_vendor_words[];
 
+/* -ECANCELED: the line refers to one that has a mistake. */
 int parse_pmu(struct parse *p, struct slice line, struct err *e);
 int parse_space(struct parse *p, struct slice line, struct err *e);
 int parse_rate(struct parse *p, struct slice line, struct err *e);

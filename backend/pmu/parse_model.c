@@ -9,12 +9,12 @@
 
 int parse_pmu(struct parse *p, struct slice line, struct err *e)
 {
-	int rc = text_parse(slice_word(&line), "PMU's name", p->pmu.name, PMU_NAME, e);
+	int rc = text_parse(
+		slice_word(&line), "PMU's name", "pmu NAME TITLE", p->pmu.name, PMU_NAME, e);
 
-	p->pmu_line = p->line;
 	if (rc < 0)
 		return rc;
-	return text_parse(slice_trim(line), "model", p->pmu.model, PMU_MODEL, e);
+	return text_parse(slice_trim(line), "title", "pmu NAME TITLE", p->pmu.model, PMU_MODEL, e);
 }
 
 int parse_space(struct parse *p, struct slice line, struct err *e)
@@ -22,14 +22,20 @@ int parse_space(struct parse *p, struct slice line, struct err *e)
 	struct slice word = slice_word(&line);
 
 	if (slice_word(&line).n || (!slice_is(word, "msr") && !slice_is(word, "ipf")))
-		return err_set(e, EINVAL, "the space is msr or ipf");
+		return err_set(e, EINVAL,
+			"the space is msr or ipf: write 'space msr', or leave the line out");
 	p->pmu.space = slice_is(word, "ipf") ? PMU_SPACE_IPF : PMU_SPACE_MSR;
 	return 0;
 }
 
 int parse_rate(struct parse *p, struct slice line, struct err *e)
 {
-	return num_u64(slice_trim(line), &p->pmu.max_rate, e);
+	if (num_u64(slice_trim(line), &p->pmu.max_rate, e) < 0)
+		return err_prefix(e, "rate");
+	if (!p->pmu.max_rate)
+		return err_set(
+			e, EINVAL, "rate 0: write the events per second that no counter exceeds");
+	return 0;
 }
 
 const char *const parse_vendor_words[] = {[PMU_INTEL] = "intel", [PMU_AMD] = "amd", NULL};
@@ -51,18 +57,24 @@ int parse_detect(struct parse *p, struct slice line, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (keys[MODELS].seen && !keys[FAMILY].seen)
-		return err_set(e, EINVAL, "models= without family=, whose models they are");
+		return err_set(e, EINVAL,
+			"models= without family=: write the family, too, whose models they are");
 	p->model.vendor = (enum pmu_vendor)keys[VENDOR].value;
 	d->given = true;
 	d->version = (unsigned)keys[VERSION].value;
 	d->max_version = keys[MAX_VERSION].seen ? (unsigned)keys[MAX_VERSION].value : 255;
+	if (d->max_version < d->version)
+		return err_set(e, EINVAL,
+			"max_version=%u is below version=%u, so that no CPU fits: write the higher "
+			"one in max_version=",
+			d->max_version, d->version);
 	d->by_family = keys[FAMILY].seen;
 	d->bare = keys[BARE].seen;
 	d->by_model = keys[MODELS].seen;
 	if (d->by_family)
-		rc = list_parse(keys[FAMILY].text, d->families, PMU_FAMILY_WORDS, e);
+		rc = list_parse(&keys[FAMILY], d->families, PMU_FAMILY_WORDS, e);
 	if (rc == 0 && d->by_model)
-		rc = list_parse(keys[MODELS].text, d->models, PMU_CPU_MODEL_WORDS, e);
+		rc = list_parse(&keys[MODELS], d->models, PMU_CPU_MODEL_WORDS, e);
 	return rc;
 }
 
@@ -115,11 +127,13 @@ int parse_atom(struct parse *p, struct slice line, struct err *e)
 int parse_sim(struct parse *p, struct slice line, struct err *e)
 {
 	struct pmu_processor *sim = &p->model.sim;
-	int rc = text_parse(slice_word(&line), "simulator's name", sim->name, PMU_NAME, e);
+	int rc = text_parse(
+		slice_word(&line), "simulator's name", "sim NAME COUNTERS", sim->name, PMU_NAME, e);
 
 	if (rc < 0)
 		return rc;
-	return text_parse(slice_trim(line), "counters' summary", sim->counters, PMU_MODEL, e);
+	return text_parse(slice_trim(line), "counters' summary", "sim NAME COUNTERS", sim->counters,
+		PMU_MODEL, e);
 }
 
 int parse_cpuid(struct parse *p, struct slice line, struct err *e)
@@ -136,6 +150,9 @@ int parse_cpuid(struct parse *p, struct slice line, struct err *e)
 
 	if (rc < 0)
 		return rc;
+	if (!keys[MAX_LEAF].value)
+		return err_set(
+			e, EINVAL, "max_leaf=0: write the number of the last leaf, from 1 on");
 	sim->signature = (uint32_t)keys[SIGNATURE].value;
 	sim->max_leaf = (uint32_t)keys[MAX_LEAF].value;
 	sim->max_ext = (uint32_t)keys[MAX_EXT].value;

@@ -39,13 +39,16 @@ static int parse_array(struct slice *line, struct array *a, struct err *e)
 	int rc = num_range(&nums, PMU_MAX_NUM - 1, &first, &last, e);
 
 	if (rc < 0)
-		return rc;
+		return err_prefix(e, "the register's number");
 	if (nums.n)
-		return err_set(e, EINVAL, "a line describes one register, or N-M, an array");
+		return err_set(e, EINVAL,
+			"a line describes one register, or N-M, an array: divide it into several");
 	*a = (struct array){.first = (unsigned)first, .last = (unsigned)last, .exists = UINT32_MAX};
 	if (last - first >= 32)
-		return err_set(e, EINVAL, "an array of more than 32 registers");
-	return text_parse(slice_word(line), "register's name", a->name, PMU_NAME, e);
+		return err_set(e, EINVAL,
+			"an array of more than 32 registers: divide it into several lines");
+	return text_parse(
+		slice_word(line), "register's name", "NUM NAME KEY=VALUE...", a->name, PMU_NAME, e);
 }
 
 static uint32_t parse_of(const struct pmu_features *f, uint64_t of)
@@ -73,7 +76,8 @@ static int parse_array_limit(
 	if (!of->seen)
 		return 0;
 	if (!f)
-		return err_set(e, EINVAL, "of=: no line 'features' above");
+		return err_set(e, EINVAL,
+			"of=: no line 'features' above, which says how many there are: write one");
 	a->exists = parse_of(f, of->value);
 	a->width = of->value == OF_FIXED ? f->fixed_width : f->gp_width;
 	if (a->first == a->last)
@@ -88,8 +92,9 @@ static int parse_array_name(const struct array *a, unsigned i, char *name, struc
 				    : snprintf(name, PMU_NAME, "%s%u", a->name, i);
 
 	if (n >= PMU_NAME)
-		return err_set(e, EINVAL, "the name of %s%u is longer than %d characters", a->name,
-			i, PMU_NAME - 1);
+		return err_set(e, EINVAL,
+			"the name of %s%u is longer than %d characters: shorten it", a->name, i,
+			PMU_NAME - 1);
 	return 0;
 }
 
@@ -106,6 +111,10 @@ int parse_global(struct parse *p, struct slice line, struct err *e)
 
 	if (rc < 0)
 		return rc;
+	if (!keys[CTRL].value)
+		return err_set(e, EINVAL,
+			"ctrl=0 is no register: write the address of the global control, or leave "
+			"the line out");
 	p->pmu.global_ctrl = (uint32_t)keys[CTRL].value;
 	p->pmu.inuse = (uint32_t)keys[INUSE].value;
 	p->pmu.status = (uint32_t)keys[STATUS].value;
@@ -113,21 +122,29 @@ int parse_global(struct parse *p, struct slice line, struct err *e)
 	return 0;
 }
 
+static int parse_find_pmc(
+	const struct parse *p, const char *key, uint64_t num, uint16_t *row, struct err *e)
+{
+	int at = pmu_find_pmc(&p->pmu, (unsigned)num);
+
+	if (at < 0 && p->lost[num])
+		return err_set(e, ECANCELED, "the line of PMC %u has a mistake", (unsigned)num);
+	if (at < 0)
+		return err_set(e, EINVAL,
+			"%s=%u: no line above describes this PMC: write its line above, or another "
+			"number",
+			key, (unsigned)num);
+	*row = (uint16_t)at;
+	return 0;
+}
+
 static int parse_find_above(
-	const struct pmu *pmu, const struct key *k, unsigned i, uint16_t *row, struct err *e)
+	const struct parse *p, const struct key *k, unsigned i, uint16_t *row, struct err *e)
 {
 	uint64_t num;
 	int rc = key_at(k, i, &num, e);
-	int at;
 
-	if (rc < 0)
-		return rc;
-	at = pmu_find_pmc(pmu, (unsigned)num);
-	if (at < 0)
-		return err_set(e, EINVAL, "%s=%u: no line above describes this PMC", k->name,
-			(unsigned)num);
-	*row = (uint16_t)at;
-	return 0;
+	return rc < 0 ? rc : parse_find_pmc(p, k->name, num, row, e);
 }
 
 enum {
@@ -154,38 +171,34 @@ enum {
 };
 
 /* One of LIST: a row, or "-". */
-static int parse_escr(const struct pmu *pmu, struct slice word, uint16_t *row, struct err *e)
+static int parse_escr(const struct parse *p, struct slice word, uint16_t *row, struct err *e)
 {
 	uint64_t num;
-	int rc, at;
 
 	*row = PMU_NO_ROW;
 	if (slice_is(word, "-"))
 		return 0;
-	rc = num_max(word, PMU_MAX_NUM - 1, &num, e);
-	if (rc < 0)
-		return rc;
-	at = pmu_find_pmc(pmu, (unsigned)num);
-	if (at < 0)
-		return err_set(
-			e, EINVAL, "escr=%u: no line above describes this PMC", (unsigned)num);
-	*row = (uint16_t)at;
-	return 0;
+	if (num_max(word, PMU_MAX_NUM - 1, &num, e) < 0)
+		return err_prefix(e, "escr=");
+	return parse_find_pmc(p, "escr", num, row, e);
 }
 
 /* BITS:LIST */
 static int parse_escrs(
-	const struct pmu *pmu, const struct key *k, struct pmu_pmc *pmc, struct err *e)
+	const struct parse *p, const struct key *k, struct pmu_pmc *pmc, struct err *e)
 {
 	struct slice list = k->text;
 	int rc = num_u64(slice_cut(&list, ':'), &pmc->escr_select, e);
 
+	if (rc < 0)
+		return err_prefix(e, "escr=");
 	for (unsigned i = 0; i < PMU_ESCRS; i++)
 		pmc->escr[i] = PMU_NO_ROW;
 	for (unsigned i = 0; rc == 0 && list.n; i++)
-		rc = i < PMU_ESCRS
-			     ? parse_escr(pmu, slice_cut(&list, ','), &pmc->escr[i], e)
-			     : err_set(e, EINVAL, "escr= chooses from %d PMCs at most", PMU_ESCRS);
+		rc = i < PMU_ESCRS ? parse_escr(p, slice_cut(&list, ','), &pmc->escr[i], e)
+				   : err_set(e, EINVAL,
+					     "escr= chooses from %d PMCs at most: leave some out",
+					     PMU_ESCRS);
 	return rc;
 }
 
@@ -217,21 +230,29 @@ static int parse_pmc_at(
 	if (rc == 0)
 		rc = parse_array_name(a, i, pmc.name, e);
 	if (rc == 0 && k[PMC_GATE].seen && k[PMC_GATE].value != pmc.num)
-		rc = parse_find_above(pmu, &k[PMC_GATE], i, &pmc.gate, e);
+		rc = parse_find_above(p, &k[PMC_GATE], i, &pmc.gate, e);
 	if (rc == 0 && k[PMC_ESCR].seen)
-		rc = parse_escrs(pmu, &k[PMC_ESCR], &pmc, e);
+		rc = parse_escrs(p, &k[PMC_ESCR], &pmc, e);
 	if (rc == 0 && k[PMC_WITH].seen)
-		rc = parse_find_above(pmu, &k[PMC_WITH], i, &pmc.with, e);
+		rc = parse_find_above(p, &k[PMC_WITH], i, &pmc.with, e);
 	if (rc < 0)
 		return rc;
 	pmc.with += k[PMC_WITH].seen;
 	if (pmu->npmcs == PMU_MAX_PMCS)
-		return err_set(e, EINVAL, "more than %d PMCs", PMU_MAX_PMCS);
+		return err_set(e, EINVAL, "more than %d PMCs: leave some out", PMU_MAX_PMCS);
 	pmc.addr = (uint32_t)addr;
 	p->trims[pmu->npmcs] = pmc.shared && k[PMC_OF].seen;
 	p->pmc_line[pmu->npmcs] = p->line;
 	pmu->pmcs[pmu->npmcs++] = pmc;
 	return 0;
+}
+
+/* Takes the rows of a line with a mistake away, those from @before on. */
+static void parse_lose(struct parse *p, uint16_t before, const struct array *a)
+{
+	p->pmu.npmcs = before;
+	for (unsigned num = a->first; num <= a->last; num++)
+		p->lost[num] = true;
 }
 
 int parse_pmc(struct parse *p, struct slice line, struct err *e)
@@ -257,7 +278,8 @@ int parse_pmc(struct parse *p, struct slice line, struct err *e)
 		[PMC_SECOND] = {"second", KEY_NUMBER, UINT64_MAX},
 		[PMC_ESCR] = {"escr", KEY_LIST},
 	};
-	struct array a;
+	struct array a = {.last = PMU_MAX_NUM - 1}; /* Any, until it is known. */
+	uint16_t before = p->pmu.npmcs;
 	int rc = parse_array(&line, &a, e);
 
 	if (rc == 0)
@@ -267,6 +289,8 @@ int parse_pmc(struct parse *p, struct slice line, struct err *e)
 	for (unsigned i = 0; rc == 0 && i <= a.last - a.first; i++)
 		if (a.exists & 1u << i)
 			rc = parse_pmc_at(p, &a, i, keys, e);
+	if (rc < 0)
+		parse_lose(p, before, &a);
 	return rc;
 }
 
@@ -335,7 +359,7 @@ static int parse_pmd_at(
 	int rc = parse_array_name(a, i, pmd.name, e);
 
 	if (rc == 0)
-		rc = parse_find_above(pmu, &k[PMD_PMC], i, &pmd.pmc, e);
+		rc = parse_find_above(p, &k[PMD_PMC], i, &pmd.pmc, e);
 	if (rc == 0)
 		rc = parse_pmd_steps(&pmd, i, k, e);
 	if (rc == 0 && k[PMD_FULL].seen)
@@ -343,7 +367,7 @@ static int parse_pmd_at(
 	if (rc < 0)
 		return rc;
 	if (pmu->npmds == PMU_MAX_PMDS)
-		return err_set(e, EINVAL, "more than %d PMDs", PMU_MAX_PMDS);
+		return err_set(e, EINVAL, "more than %d PMDs: leave some out", PMU_MAX_PMDS);
 	if (pmd.width < pmu->counter_width)
 		pmu->counter_width = pmd.width;
 	p->pmd_line[pmu->npmds] = p->line;
@@ -369,17 +393,22 @@ int parse_pmd(struct parse *p, struct slice line, struct err *e)
 		[PMD_TWICE] = {"twice", KEY_FLAG},
 	};
 	struct array a;
+	uint16_t before = p->pmu.npmds;
 	int rc = parse_array(&line, &a, e);
 
 	if (rc == 0)
 		rc = key_parse_line(line, keys, PMD_KEYS, e);
 	if (rc == 0 && !keys[PMD_WIDTH].seen && !keys[PMD_OF].seen)
-		rc = err_set(e, EINVAL, "width= is missing, or of=, by which CPUID gives it");
+		rc = err_set(e, EINVAL,
+			"width= is missing: write the bits that count, or of=, by which CPUID says "
+			"them");
 	if (rc == 0)
 		rc = parse_array_limit(p, &a, &keys[PMD_OF], e);
 	for (unsigned i = 0; rc == 0 && i <= a.last - a.first; i++)
 		if (a.exists & 1u << i)
 			rc = parse_pmd_at(p, &a, i, keys, e);
+	if (rc < 0)
+		p->pmu.npmds = before;
 	return rc;
 }
 
@@ -391,22 +420,25 @@ int parse_virtual(struct parse *p, struct slice line, struct err *e)
 	int rc;
 
 	if (p->pmu.nvirtuals == PMU_MAX_VIRTUALS - PMU_READINGS)
-		return err_set(e, EINVAL, "more than %d virtual PMDs, with those of every PMU",
+		return err_set(e, EINVAL,
+			"more than %d virtual PMDs, with those of every PMU: leave some out",
 			PMU_MAX_VIRTUALS - PMU_READINGS);
-	rc = num_max(slice_word(&line), PMU_MAX_NUM - 1, &num, e);
-	if (rc == 0)
-		rc = text_parse(slice_word(&line), "register's name", v.name, PMU_NAME, e);
+	if (num_within(slice_word(&line), PMU_FIRST_FILE, PMU_MAX_NUM - 1, &num, e) < 0)
+		return err_prefix(e, "the register's number");
+	rc = text_parse(slice_word(&line), "register's name", "virtual NUM NAME file=PATH", v.name,
+		PMU_NAME, e);
 	if (rc < 0)
 		return rc;
 	v.num = (uint16_t)num;
 	path = slice_word(&line);
 	key = slice_cut(&path, '=');
 	if (!slice_is(key, "file"))
-		return err_set(e, EINVAL, "file=PATH is missing");
+		return err_set(
+			e, EINVAL, "file=PATH is missing: write the file that has the number");
 	if (slice_word(&line).n)
 		return err_set(e, EINVAL,
 			"nothing may follow file=PATH, and PATH must not contain blanks");
-	rc = text_parse(path, "path", v.path, PMU_PATH, e);
+	rc = text_parse(path, "path", "virtual NUM NAME file=PATH", v.path, PMU_PATH, e);
 	if (rc < 0)
 		return rc;
 	p->virtual_line[p->pmu.nvirtuals] = p->line;

@@ -8,8 +8,9 @@
 
 /* NUM:BITS */
 static int require_parse_bits(
-	const struct pmu *pmu, struct slice word, struct pmu_require *r, struct err *e)
+	const struct parse *p, struct slice word, struct pmu_require *r, struct err *e)
 {
+	const struct pmu *pmu = &p->pmu;
 	struct slice num = slice_cut(&word, ':');
 	const struct pmu_pmc *pmc;
 	uint64_t n;
@@ -18,6 +19,8 @@ static int require_parse_bits(
 	if (num_max(num, PMU_MAX_NUM - 1, &n, e) < 0 || num_u64(word, &r->bits[r->n], e) < 0)
 		return err_prefix(e, "require: NUM:BITS");
 	row = pmu_find_pmc(pmu, (unsigned)n);
+	if (row < 0 && p->lost[n])
+		return err_set(e, ECANCELED, "the line of PMC %" PRIu64 " has a mistake", n);
 	if (row < 0)
 		return err_set(e, EINVAL, "require: no line above describes PMC %" PRIu64, n);
 	pmc = &pmu->pmcs[row];
@@ -50,7 +53,7 @@ int parse_require(struct parse *p, struct slice line, struct err *e)
 		return err_set(e, EINVAL, "more than %d lines require", PMU_MAX_REQUIRES);
 	while (rc == 0 && (word = slice_word(&line)).n)
 		rc = r.n < PMU_REQUIRE_PMCS
-			     ? require_parse_bits(pmu, word, &r, e)
+			     ? require_parse_bits(p, word, &r, e)
 			     : err_set(e, EINVAL, "require: %d PMCs at most", PMU_REQUIRE_PMCS);
 	if (rc < 0)
 		return rc;

@@ -12,7 +12,10 @@ bool validate_terminated(const char *s, size_t room);
 /* The name and number of a register; @before is the number of the row above, or -1. */
 int validate_name_num(const char *name, unsigned num, int before, struct err *e);
 
-/* @addr is @name, in the role @want, from ROLE_COUNTER on. */
+/* Of a sentence about a register that is in no table. */
+#define KNOWN_HINT "write the address in the processor's manual; perfmonfs has to know it, too"
+
+/* @addr is one of @name, in the role @want, from ROLE_COUNTER on. */
 int validate_role(
 	const struct pmu *pmu, uint32_t addr, enum role want, const char *name, struct err *e);
 

@@ -31,10 +31,17 @@ bool validate_terminated(const char *s, size_t room)
 int validate_name_num(const char *name, unsigned num, int before, struct err *e)
 {
 	if (!validate_terminated(name, PMU_NAME) || !validate_is_word(name))
-		return err_set(
-			e, EINVAL, "the name of register %u is missing or not a plain word", num);
-	if ((int)num <= before || num >= PMU_MAX_NUM)
-		return err_set(e, EINVAL, "%s: number %u does not rise, or is not below %d", name,
+		return err_set(e, EINVAL,
+			"the name of register %u is not a plain word: write letters, digits, '_', "
+			"'.' and '-'",
+			num);
+	if ((int)num <= before)
+		return err_set(e, EINVAL,
+			"%s: number %u does not rise after %d of the register before: write the "
+			"lines in the order of their numbers",
+			name, num, before);
+	if (num >= PMU_MAX_NUM)
+		return err_set(e, EINVAL, "%s: number %u is not below %d: write a lower one", name,
 			num, PMU_MAX_NUM);
 	return 0;
 }

@@ -352,7 +352,8 @@ uint64_t pmu_enable_bits(const struct pmu *pmu, uint32_t addr);
  */
 int pmu_validate(const struct pmu *pmu, struct err *e);
 
-/* Receives a mistake in the line @line of a description; 0: in the whole. */
+/* Receives a mistake in the line @line of a description, from 1 on; what is missing in the whole is told
+ * of the line "pmu". */
 typedef void pmu_tell(void *arg, unsigned line, const char *text);
 
 /* Parses the text form of a description, for --pmu=FILE. EINVAL, ERANGE with the line's number. */
