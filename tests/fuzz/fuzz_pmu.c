@@ -7,16 +7,19 @@
 
 #include "backend/pmu/model.h"
 #include "perfmonfs/pmu.h"
+#include "tests/pmu_attacks.h"
 #include "tests/pmu_print.h"
-
-/* SYSENTER_EIP, DEBUGCTL, PEBS_ENABLE, DS_AREA, EFER, LSTAR, SYSCFG, HWCR. */
-static const uint32_t forbidden[] = {
-	0x176, 0x1d9, 0x3f1, 0x600, 0xc0000080, 0xc0000082, 0xc0010010, 0xc0010015};
 
 static void check_harmless(const struct pmu *pmu)
 {
-	for (unsigned i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
-		CHECK(!pmu_writable(pmu, forbidden[i]));
+	for (unsigned i = 0; i < PMU_ATTACKS; i++) {
+		CHECK(pmu_attack_is_uncore(pmu, pmu_attacks[i]) ||
+			!pmu_writable(pmu, pmu_attacks[i]));
+		for (unsigned k = 0; k < pmu->nfrees; k++)
+			CHECK(pmu->frees[k].addr != pmu_attacks[i]);
+	}
+	for (unsigned i = 0; i < pmu->nfrees; i++)
+		CHECK(!pmu_writable(pmu, pmu->frees[i].addr));
 	for (uint32_t sel = 0x186; sel <= 0x18d; sel++)
 		CHECK(!(pmu_writable(pmu, sel) & EVTSEL_INT));
 	CHECK(!(pmu_writable(pmu, 0x38d) & 0x88888888)); /* PMI of the fixed counters. */
@@ -25,6 +28,8 @@ static void check_harmless(const struct pmu *pmu)
 
 		CHECK(pmu_find_pmc(pmu, pmc->num) == (int)i);
 		CHECK(!(pmc->def & pmu_enable_bits(pmu, pmc->addr)));
+		CHECK(!pmc->node || pmc->wide);
+		CHECK(!(pmc->wide & pmc->rsvd));
 	}
 	for (unsigned i = 0; i < pmu->npmds; i++) {
 		CHECK(pmu_find_pmd(pmu, pmu->pmds[i].num) == (int)i);
@@ -45,8 +50,7 @@ static void count_mistake(void *arg, unsigned line, const char *text)
 {
 	unsigned *n = arg;
 
-	(void)line;
-	CHECK(text[0]);
+	CHECK(line > 0 && text[0]);
 	++*n;
 }
 

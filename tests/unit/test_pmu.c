@@ -19,6 +19,7 @@
 #include "backend/pmu/model.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "tests/pmu_attacks.h"
 #include "tests/pmu_print.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -625,35 +626,55 @@ static void test_validate_netburst(void **state)
 	assert_int_equal(pmu_validate(&good, &e), -EINVAL);
 }
 
-/* What no PMU has: EFER, LSTAR, DS_AREA, DEBUGCTL, LBR_SELECT, SYSENTER, MISC_ENABLE, PEBS_ENABLE,
- * PEBS_DATA_CFG, APIC_BASE, SYSCFG, HWCR, and the register that sets bits of GLOBAL_STATUS. */
-static const uint32_t attacks[] = {0xc0000080, 0xc0000082, 0x600, 0x1d9, 0x174, 0x175, 0x176, 0x1a0,
-	0x3f1, 0x3f2, 0x1c8, 0x1c9, 0x1b, 0xc0010010, 0xc0010015, 0x391};
+/* Each row of @pmu with @addr in each role: it is refused. */
+static void attack_rows(const struct pmu *good, uint32_t addr)
+{
+	struct pmu pmu = *good;
+	struct pmu_free *f = &pmu.frees[pmu.nfrees++];
+	uint32_t *roles[PMU_MAX_PMCS + 2 * PMU_MAX_PMDS + 4];
+	unsigned n = 0;
+	struct err e;
 
-/* In each role, of each model: it is refused, and it is not writable. */
+	for (enum pmu_unit unit = 0; unit < PMU_UNITS; unit++) {
+		*f = (struct pmu_free){.name = "f", .addr = addr, .width = 1, .unit = unit};
+		if (pmu_validate(&pmu, &e) != -EINVAL)
+			fail_msg("%s: %#x can be read as a unit %d", good->name, addr, unit);
+	}
+	pmu.nfrees--;
+	for (unsigned i = 0; i < pmu.npmcs; i++)
+		roles[n++] = &pmu.pmcs[i].addr;
+	for (unsigned i = 0; i < pmu.npmds; i++) {
+		roles[n++] = &pmu.pmds[i].addr;
+		roles[n++] = &pmu.pmds[i].waddr;
+	}
+	roles[n++] = &pmu.global_ctrl;
+	roles[n++] = &pmu.inuse;
+	roles[n++] = &pmu.status;
+	roles[n++] = &pmu.clear;
+	for (unsigned r = 0; r < n; r++) {
+		uint32_t old = *roles[r];
+
+		*roles[r] = addr;
+		if (pmu_validate(&pmu, &e) != -EINVAL)
+			fail_msg("%s: %#x in role %u", good->name, addr, r);
+		*roles[r] = old;
+	}
+	assert_int_equal(pmu_validate(&pmu, &e), 0);
+}
+
+/* In each role, of each row of each model: it is refused, and it is not writable. */
 static void test_validate_attacks(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; pmu_model_name(i); i++) {
-		for (unsigned k = 0; k < COUNT(attacks); k++) {
-			struct pmu good = named(pmu_model_name(i)), pmu = good;
-			uint32_t *const roles[] = {&pmu.pmcs[0].addr, &pmu.pmcs[pmu.npmcs - 1].addr,
-				&pmu.pmds[0].addr, &pmu.pmds[0].waddr,
-				&pmu.pmds[pmu.npmds - 1].addr, &pmu.pmds[pmu.npmds - 1].waddr,
-				&pmu.global_ctrl, &pmu.inuse, &pmu.status, &pmu.clear};
-			struct err e;
+		struct pmu pmu = named(pmu_model_name(i));
 
-			/* 0x391 is another register before version 4: the control of Nehalem's
-			 * uncore. */
-			if (attacks[k] == 0x391 && pmu_writable(&good, 0x3c0))
+		for (unsigned k = 0; k < PMU_ATTACKS; k++) {
+			/* Models of Nehalem's uncore have its control. */
+			if (pmu_attack_is_uncore(&pmu, pmu_attacks[k]) && pmu_writable(&pmu, 0x3c0))
 				continue;
-			assert_int_equal(pmu_writable(&good, attacks[k]), 0);
-			for (unsigned r = 0; r < COUNT(roles); r++) {
-				pmu = good;
-				*roles[r] = attacks[k];
-				if (pmu_validate(&pmu, &e) != -EINVAL)
-					fail_msg("%s: %#x in role %u", good.name, attacks[k], r);
-			}
+			assert_int_equal(pmu_writable(&pmu, pmu_attacks[k]), 0);
+			attack_rows(&pmu, pmu_attacks[k]);
 		}
 	}
 }
@@ -709,6 +730,16 @@ static void test_validate_aliases(void **state)
 	pmu.pmds[5].addr = pmu.pmds[5].waddr = 0xc0010005;
 	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "0xc0010005 is the register of PERFCTR1 (0xc0010203)"));
+	/* A selector whose events have one owner in a package, and a register that is only read. */
+	pmu = named("k8");
+	pmu.pmcs[3].addr = 0xc0010204;
+	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "0xc0010204 is the register of PERFSEL2 (0xc0010002)"));
+	for (uint32_t addr = 0xc0010000; addr <= 0xc0010210; addr++) {
+		pmu = named("k8");
+		pmu.frees[pmu.nfrees++] = (struct pmu_free){.name = "f", .addr = addr, .width = 1};
+		assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	}
 }
 
 static int parse(const char *text, struct pmu *pmu, struct err *e)
