@@ -360,6 +360,7 @@ int perf_leader_new(pid_t tid, const struct thread_conf *conf, struct err *e)
 {
 	struct perf_event_attr attr = perf_dummy;
 
+	attr.pinned = conf->takes_counters;
 	attr.inherit = conf->inherit;
 	attr.enable_on_exec = conf->on_exec;
 	return perf_open_grouped(&attr, tid, -1, e);

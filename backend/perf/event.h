@@ -73,9 +73,9 @@ int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel,
 	const struct perf_sampling *sampling, struct err *e);
 
 /*
- * Opens the leader of a group on thread @tid, disabled. It counts nothing. It is not pinned, as
- * at each switch to a thread with a pinned event, the kernel takes most events of the CPU off the
- * PMU and puts them back: that costs several times the switch. ESRCH: the thread has ended.
+ * Opens the leader of a group on thread @tid, disabled. It counts nothing. It is pinned if the
+ * group takes counters: at each switch to a thread with a pinned event, the kernel puts the events
+ * of the CPU that are not pinned behind those of the thread. ESRCH: the thread has ended.
  */
 int perf_leader_new(pid_t tid, const struct thread_conf *conf, struct err *e);
 /* ESRCH: the kernel has removed the events of the group, as thread @tid has ended, or as it

@@ -28,6 +28,8 @@ int group_open(
 	int rc;
 
 	*g = (struct perf_group){.tid = tid, .conf = *conf};
+	g->pinned = conf->takes_counters && !conf->inherit;
+	leader.takes_counters = g->pinned;
 	leader.inherit = group_is_inherited(g);
 	g->leader = perf_leader_new(atomic_load(tid), &leader, e);
 	if (g->leader < 0 || !conf->process)
@@ -123,8 +125,11 @@ static bool group_read_kernel(struct perf_group *g, struct backend_stats *stats)
 /* It does not run, so that what it has missed does not grow. */
 static void group_forget_lost(struct perf_group *g, struct backend_stats *stats)
 {
-	g->lost = !group_read_kernel(g, stats);
-	g->missed = g->reading.enabled - g->reading.running;
+	bool read = group_read_kernel(g, stats);
+
+	g->lost = !read && !g->pinned;
+	if (read)
+		g->missed = g->reading.enabled - g->reading.running;
 }
 
 int group_open_process(struct perf_group *g, const struct perf_sources *src,

@@ -51,6 +51,9 @@ struct perf_group {
 	bool begun;                   /* It was started: threads that inherit it may exist. */
 	bool running; /* The leader is enabled, or will be when the thread executes a program. */
 	bool current; /* @reading was made by the present run. */
+	/* If it has no counter, it is in an error state until it is started: it cannot be read, and
+	 * its times stand still. */
+	bool pinned;
 	bool lost;    /* The kernel did not keep the group on the PMU in the present run. */
 	bool at_once; /* All runs happen at the moment of one reading: see thread_at_once(). */
 	/* Nanoseconds of earlier runs in which the group was enabled and not on the PMU. */

@@ -31,12 +31,27 @@ static bool budget_same(const struct budget_set *a, const struct budget_set *b)
 	return a->n == b->n && memcmp(a->sel, b->sel, a->n * sizeof(a->sel[0])) == 0;
 }
 
+static bool budget_takes(
+	const struct backend *be, const struct context *ctx, const struct evtset *set, unsigned pmc)
+{
+	return set->pmc[pmc] & ctx->pmu->pmcs[pmc].enable && be->ops->takes_counter(set->pmc[pmc]);
+}
+
+bool budget_takes_counters(const struct backend *be, const struct context *ctx)
+{
+	for (unsigned i = 0; be->ops->takes_counter && i < ctx->nsets; i++)
+		for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+			if (budget_takes(be, ctx, ctx->sets[i], p))
+				return true;
+	return false;
+}
+
 static void budget_events(const struct backend *be, const struct context *ctx,
 	const struct evtset *set, struct budget_set *out)
 {
 	out->n = 0;
 	for (unsigned p = 0; p < ctx->pmu->npmcs && out->n < BUDGET_EVENTS; p++)
-		if (set->pmc[p] & ctx->pmu->pmcs[p].enable && be->ops->takes_counter(set->pmc[p]))
+		if (budget_takes(be, ctx, set, p))
 			out->sel[out->n++] = set->pmc[p];
 }
 

@@ -56,6 +56,9 @@ struct budget_reservation {
 
 void budget_init(struct budget *b, struct backend *be);
 
+/* Whether any set of @ctx has events that take counters. */
+bool budget_takes_counters(const struct backend *be, const struct context *ctx);
+
 /* Before the counters of @ec start. EBUSY: not beside a context that counts, and nothing is
  * reserved. */
 int budget_reserve(

@@ -294,6 +294,7 @@ static int worker_open_thread(struct worker *w, const struct cmd_load *load, str
 		.on_exec = load->on_exec,
 		.process = load->process && load->inherit ? w->ec->ctx.target.pid : 0,
 		.max_files = load->max_files,
+		.takes_counters = budget_takes_counters(be, &w->ec->ctx),
 	};
 	int rc = be->ops->thread_open(be, &w->tid, &conf, &w->x.cpu, e);
 

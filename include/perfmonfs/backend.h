@@ -92,6 +92,9 @@ struct thread_conf {
 	int process;
 	/* Descriptors that the counters of a process may take. */
 	unsigned max_files;
+	/* What takes counters of the PMU: before events that the kernel may let take turns. With
+	 * @inherit, it has no effect. */
+	bool takes_counters;
 };
 
 struct backend_stats {

@@ -281,7 +281,9 @@ static void test_software(void **state)
 	starts(&cpu);
 	assert_int_equal(trials, 0);
 	budget_release(&budget, &cpu.reservation);
+	assert_false(budget_takes_counters(&model, &cpu.ec.ctx));
 	count_in(cpu.ec.ctx.sets[SETS - 1], 1, 2, 1);
+	assert_true(budget_takes_counters(&model, &cpu.ec.ctx));
 	is_refused(&cpu, "'last'");
 	for (unsigned i = 0; i < THREADS; i++)
 		side_free(&threads[i]);

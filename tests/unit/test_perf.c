@@ -42,7 +42,7 @@
  * @room events that never run if that is not 0. Other calls go on. */
 static struct {
 	int refuse;
-	unsigned opens, room, members;
+	unsigned opens, pinned, room, members;
 } kernel;
 
 /* As the kernel validates a group: members that are disabled do not count. */
@@ -71,6 +71,7 @@ long __wrap_syscall(
 {
 	if (nr == SYS_perf_event_open) {
 		kernel.opens++;
+		kernel.pinned += ((const struct perf_event_attr *)attr)->pinned;
 		if (kernel.refuse) {
 			errno = kernel.refuse;
 			return -1;
@@ -1115,6 +1116,34 @@ static void test_thread_faults(void **state)
 	munmap(p, PAGES * 4096);
 }
 
+/* A group that takes counters is pinned: its leader is. Not one that threads inherit, as it would
+ * not be seen that one of these has lost its counters. */
+static void test_thread_pinned(void **state)
+{
+	const struct thread_conf confs[] = {
+		{.takes_counters = true}, {.takes_counters = true, .inherit = true}, {0}};
+	enum { PAGES = 10 };
+	char *p = fresh_pages(PAGES);
+	struct err e;
+
+	(void)state;
+	atomic_store(&own_tid, gettid());
+	for (unsigned i = 0; i < sizeof(confs) / sizeof(confs[0]); i++) {
+		if (i)
+			be->ops->cpu_close(cpu);
+		kernel.pinned = 0;
+		assert_int_equal(be->ops->thread_open(be, &own_tid, &confs[i], &cpu, &e), 0);
+		assert_int_equal(kernel.pinned, i == 0);
+		start(0, event("page-faults"));
+		touch(p, PAGES);
+		stop(0);
+		assert_int_equal(kernel.pinned, i == 0);
+		assert_true(get(CNT(0)) >= PAGES);
+		madvise(p, PAGES * 4096, MADV_DONTNEED);
+	}
+	munmap(p, PAGES * 4096);
+}
+
 struct faulter {
 	pthread_t thread;
 	atomic_int tid;
@@ -1647,6 +1676,7 @@ int main(void)
 		ON_CPU(test_multiplexed),
 		ON_CPU(test_offline),
 		ON_THREAD(test_thread_faults),
+		cmocka_unit_test_setup_teardown(test_thread_pinned, open_none, close_cpu),
 		cmocka_unit_test_setup_teardown(test_thread_moments, open_none, close_cpu),
 		ON_THREAD(test_thread_one_of_two),
 		ON_THREAD(test_thread_time),

@@ -133,15 +133,21 @@ again() { # TARGET: from 0
 	write $mnt/ctx/a/ctl start
 	is "it starts" "$(cat $mnt/ctx/a/last_error)" ok
 }
-# Another user of the PMU that comes first, on CPU 1: perf, with a pinned event.
-perf_takes() {
-	perf stat -C 1 -e rc0:uD tail -f /dev/null >/dev/null 2>&1 &
+# perf_counts OPTION...: perf of a user without privileges, with the kernel's consent to count whole CPUs
+perf_counts() {
+	write /proc/sys/kernel/perf_event_paranoid -1
+	setpriv --reuid=65534 --regid=65534 --clear-groups perf stat "$@" tail -f /dev/null >/tmp/perf.out 2>&1 &
 	taker=$!
 	soon pidof tail >/dev/null
 }
+# It comes first, on CPU 1: with a pinned event.
+perf_takes() { perf_counts -C 1 -e rc0:uD; }
+# It comes behind threads, with events that take turns on all counters.
+perf_takes_turns() { perf_counts -a -e rc0:u,rc4:u,rc5:u,r3c:u,r10b:u,r20b:u,r4c5:u,r1c0:u; }
 perf_leaves() {
 	pkill -x tail
 	wait $taker
+	write /proc/sys/kernel/perf_event_paranoid 2
 }
 # Of a thread's context that has run with too few counters: no number, a sentence, and how to go on.
 is_evicted() { # WHAT
@@ -164,6 +170,12 @@ perf_thread_evicted() {
 	begin_loops 1 1 10000000
 	fill tid="$tid"
 	like "one event more does not fit" "$why" "too few counters"
+	perf_takes_turns
+	for _ in 1 2 3; do loops_again; done
+	is "beside events of CPUs that take turns" "$(cat $mnt/ctx/a/last_error $mnt/ctx/a/pmd/0)" "ok
+$((3 * truth))"
+	perf_leaves
+	check "they have had to" grep -q "r4c5:u .*%)" /tmp/perf.out
 	perf_takes
 	is_evicted "by perf"
 	perf_leaves
