@@ -257,16 +257,16 @@ static void test_validation(void **state)
 		{"free x addr=0x611 width=33 unit=rapl scope=package", "not of its value"},
 		{"free x addr=0x19c width=7 unit=degrees scope=core", "not of its value"},
 		{"free x addr=0x10 width=64 shift=1 unit=ticks scope=thread", "not within"},
-		{"free x addr=0x10 width=0 unit=ticks scope=thread", "not within"},
+		{"free x addr=0x10 width=0 unit=ticks scope=thread", "1 to 64"},
 		{"free x addr=0x10 width=64 unit=joules scope=thread", "joules"},
 		{"free x addr=0x10 width=64 unit=ticks", "scope"},
 		{"free x addr=0x10 width=64 unit=ticks scope=thread bare", "bare"},
 		{"free x addr=0x10 width=64 unit=ticks scope=thread\n"
 		 "free y addr=0x10 width=64 unit=ticks scope=thread",
-			"line above"},
+			"above has this name"},
 		{"free x addr=0x10 width=64 unit=ticks scope=thread\n"
 		 "free x addr=0xe8 width=64 unit=ticks scope=thread",
-			"line above"},
+			"above has this name"},
 	};
 	const struct pmu_model *m = pmu_model_at(0);
 	char text[8192];
