@@ -318,6 +318,45 @@ fsprobe_starts() {
 	is ok
 }
 
+# files_are N: how many descriptors the daemon may have from then on
+files_are() {
+	prlimit --pid "$DAEMON" --nofile="$1:"
+}
+
+# Two events stay open to be tried again. At each limit, another thread's events are the first that the kernel refuses; none of them goes on alone.
+@test "load pid inherit: a start that fails counts nothing, and can be made again" {
+	local before after files had
+
+	serve --backend=perf
+	had=$(awk '/^Max open files/ { print $4 }' "/proc/$DAEMON/limits")
+	begin a subject -t 4 faults 1000
+	until_ok letter_is "$PID" S
+	new a
+	put ok "$C/pmc/0" page-faults
+	put ok "$C/pmc/1" page-faults
+	put ok "$C/pmd/0" 1000000
+	ctl "load pid=$PID inherit"
+	files=$(ls "/proc/$DAEMON/fd" | wc -l)
+	for more in 0 1 5 11 17; do
+		files_are $((files + more))
+		refused EMFILE start "$PID"
+		holds "$C/state" "loaded tid=$PID set=0"
+		holds "$C/total" "pmd0 1000000
+pmd1 0"
+		holds "$C/set/0/active_ns" 0
+		[ "$(ls "/proc/$DAEMON/fd" | wc -l)" -le $((files + 2)) ]
+	done
+	files_are "$had"
+	before=$(faults_of "$PID")
+	ctl start
+	go a
+	said a "^done"
+	after=$(faults_of "$PID")
+	[ $((after - before)) -ge 4000 ]
+	holds "$C/pmd/0" $((1000000 + after - before))
+	holds "$C/pmd/1" $((after - before))
+}
+
 @test "load pid inherit: the end is that of the last one" {
 	serve --backend=perf
 	begin a lives leader
