@@ -13,7 +13,6 @@ record_way() { # WAY HZ [-g]
 	case $1 in
 	alone) "${caller[@]}" ;;
 	pfm)
-		echo $((1000000 / $2)) >"$tmp/mnt/config/tick_us"
 		pfm record --mount="$tmp/mnt" -o "$tmp/data" -F "$2" "${@:3}" "${caller[@]}" 2>/dev/null
 		;;
 	perf) perf record -q -o "$tmp/data" -e task-clock -F "$2" "${@:3}" "${caller[@]}" 2>/dev/null ;;

@@ -13,6 +13,7 @@
 
 #include "backend/sysfs/sysfs.h"
 #include "base/num.h"
+#include "base/perf_events.h"
 
 #define SOURCES "/sys/bus/event_source/devices/"
 
@@ -416,6 +417,20 @@ int perf_alarm_new(pid_t tid, int leader, struct err *e)
 		.wakeup_events = 1,
 	};
 
+	return perf_open_grouped(&attr, tid, leader, e);
+}
+
+int perf_events_new(pid_t tid, int leader, struct err *e)
+{
+	struct perf_event_attr attr = perf_dummy;
+
+	attr.disabled = 0;
+	attr.mmap = 1;
+	attr.comm = 1;
+	attr.comm_exec = 1;
+	attr.task = 1;
+	attr.sample_id_all = 1;
+	attr.sample_type = PERF_EVENTS_SAMPLE_TYPE;
 	return perf_open_grouped(&attr, tid, leader, e);
 }
 

@@ -91,6 +91,10 @@ int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, bool 
  */
 int perf_alarm_new(pid_t tid, int leader, struct err *e);
 
+/* Opens a member that counts nothing and records events of the thread (base/perf_events.h), whether
+ * or not the leader is enabled. */
+int perf_events_new(pid_t tid, int leader, struct err *e);
+
 /*
  * Opens the hardware event that @sel selects on the calling thread, in the group of @leader; -1: as
  * a leader. It does not count while its leader is open. -EINVAL: the PMU cannot count it beside the

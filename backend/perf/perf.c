@@ -45,8 +45,8 @@ struct backend_cpu {
 	struct perf_slot slots[NSLOTS];
 };
 
-_Static_assert(NSLOTS + 3 + GROUP_PARKED <= GROUP_MAX,
-	"a slot's new event, the leader and the alarm fit into a group, too");
+_Static_assert(NSLOTS + 4 + GROUP_PARKED <= GROUP_MAX,
+	"a slot's new event, the leader, the alarm and ring.events fit into a group, too");
 
 static void perf_describe_slot(struct pmu *pmu, uint16_t n)
 {
@@ -139,10 +139,10 @@ static void perf_cpu_close(struct backend_cpu *c)
 	for (unsigned n = 0; n < NSLOTS; n++)
 		slot_close(&c->slots[n]);
 	alarm_free(c->alarm);
+	ring_free(c->pc.interrupts);
 	if (c->pc.group)
 		group_close(c->pc.group);
 	watch_close(&c->watch);
-	ring_free(c->pc.interrupts);
 	free(c);
 }
 
@@ -386,6 +386,9 @@ static int perf_interrupts_open(
 
 	if (!c->pc.interrupts && ring_new(c->pc.cpu, leader, &c->pc.interrupts, e) < 0)
 		return -e->no;
+	if (conf->events && c->pc.group &&
+		ring_open_events(c->pc.interrupts, atomic_load(c->group.tid), e) < 0)
+		return -e->no;
 	c->pc.interrupts->conf = *conf;
 	return c->pc.interrupts->fd;
 }
@@ -444,6 +447,10 @@ static bool perf_interrupt_of(
 	unsigned n;
 	const struct perf_slot *s = perf_slot_of(c, r->id, &n);
 
+	if (r->kind == INTERRUPT_EVENT) {
+		*in = (struct interrupt){.kind = r->kind, .time = r->time, .event = r->event};
+		return true;
+	}
 	if (!s && r->kind != INTERRUPT_DROPPED && !(r->kind == INTERRUPT_THROTTLED && c->pc.group))
 		return false;
 	in->kind = perf_is_evicted(c, r) ? INTERRUPT_EVICTED : r->kind;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/perf_events.h"
 
 /* 128 KiB: room for 1800 samples, or for 110 of the largest stacks. */
 enum { RING_PAGES = 32 };
@@ -37,6 +38,7 @@ int ring_new(unsigned cpu, int fd, struct perf_interrupts **out, struct err *e)
 
 	if (!p)
 		return err_set(e, ENOMEM, "ENOMEM: no memory for interrupts");
+	p->events = -1;
 	p->owned = fd < 0;
 	p->fd = p->owned ? perf_output_new(cpu, e) : fd;
 	if (p->fd < 0)
@@ -52,10 +54,26 @@ void ring_free(struct perf_interrupts *p)
 {
 	if (!p)
 		return;
+	cleanup_close(&p->events);
 	perf_ring_unmap(&p->ring);
 	if (p->owned && p->fd >= 0)
 		close(p->fd);
 	free(p);
+}
+
+int ring_open_events(struct perf_interrupts *p, pid_t tid, struct err *e)
+{
+	if (p->events >= 0)
+		return 0;
+	p->events = perf_events_new(tid, p->fd, e);
+	if (p->events < 0)
+		return p->events;
+	if (ioctl(p->events, PERF_EVENT_IOC_SET_OUTPUT, p->fd) == 0)
+		return 0;
+	ring_refused("PERF_EVENT_IOC_SET_OUTPUT", errno, e);
+	cleanup_close(&p->events);
+	p->events = -1;
+	return -e->no;
 }
 
 struct perf_sampling ring_sampling(const struct perf_interrupts *p, uint64_t period)
@@ -145,7 +163,20 @@ static bool ring_parse_sample(struct ring_words w, bool grouped, struct perf_rec
 	return true;
 }
 
-bool ring_parse(const struct perf_ring *ring, bool grouped, struct perf_record *r)
+/* A record that is malformed stands for one that is missing. */
+static bool ring_parse_event(struct perf_ring *ring, struct perf_record *r)
+{
+	pfm_smpl_event_t ev;
+	int rc = perf_events_parse(ring, &ev);
+
+	if (rc > 0)
+		*r = (struct perf_record){.kind = INTERRUPT_EVENT, .time = ev.tstamp, .event = ev};
+	else if (rc < 0)
+		*r = (struct perf_record){.kind = INTERRUPT_DROPPED, .dropped = 1};
+	return rc != 0;
+}
+
+bool ring_parse(struct perf_ring *ring, bool grouped, struct perf_record *r)
 {
 	struct ring_words w = {
 		.at = (const uint64_t *)(ring->rec.bytes + sizeof(ring->rec.head)),
@@ -168,7 +199,16 @@ bool ring_parse(const struct perf_ring *ring, bool grouped, struct perf_record *
 				.kind = INTERRUPT_THROTTLED, .time = body[0], .id = body[1]};
 		return body;
 	}
-	return false;
+	return ring_parse_event(ring, r);
+}
+
+/* A record whose writing was interrupted by that of another one follows it. */
+static void ring_order_event(struct perf_interrupts *p, struct perf_record *r)
+{
+	if (r->kind != INTERRUPT_EVENT)
+		return;
+	p->event_time = r->time > p->event_time ? r->time : p->event_time;
+	r->time = r->event.tstamp = p->event_time;
 }
 
 bool ring_next(struct perf_interrupts *p, bool grouped, struct perf_record *r)
@@ -179,5 +219,7 @@ bool ring_next(struct perf_interrupts *p, bool grouped, struct perf_record *r)
 	while (!found && perf_ring_next(&p->ring, head))
 		found = ring_parse(&p->ring, grouped, r);
 	perf_ring_release(&p->ring);
+	if (found)
+		ring_order_event(p, r);
 	return found;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Interrupts of a target's counters: the kernel's ring buffer, into which all of its events that
- * have a period write a record at each overflow.
+ * have a period write a record at each overflow. That of a thread can have what the thread executes
+ * and maps besides.
  */
 #ifndef BACKEND_PERF_RING_H
 #define BACKEND_PERF_RING_H
@@ -17,6 +18,8 @@
 struct perf_interrupts {
 	int fd;     /* The event whose ring it is. */
 	bool owned; /* @fd is closed with it. */
+	int events; /* The event that records events of the thread; -1: none does. */
+	uint64_t event_time; /* That of the latest of these, ns. */
 	struct interrupt_conf conf;
 	struct perf_ring ring;
 };
@@ -36,6 +39,7 @@ struct perf_record {
 	const uint64_t *counts; /* A count, or pairs of a count and an id. */
 	uint64_t nframes;
 	const uint64_t *frames;
+	pfm_smpl_event_t event;
 };
 
 /* Memory that a ring takes. */
@@ -45,16 +49,20 @@ size_t ring_bytes(void);
 int ring_new(unsigned cpu, int fd, struct perf_interrupts **out, struct err *e);
 void ring_free(struct perf_interrupts *p); /* NULL is allowed. */
 
+/* Has the events of thread @tid, whose group is that of @p, recorded in the ring as well. */
+int ring_open_events(struct perf_interrupts *p, pid_t tid, struct err *e);
+
 /* What an event needs that interrupts each @period events. @p NULL or @period 0: no interrupts. */
 struct perf_sampling ring_sampling(const struct perf_interrupts *p, uint64_t period);
 
 /* Has event @fd write into the ring, and gives its number. */
 int ring_attach(const struct perf_interrupts *p, int fd, uint64_t *id, struct err *e);
 
-/* Takes the next record of an event. @grouped: events are members of a group. */
+/* Takes the next record. @grouped: events are members of a group. Times of INTERRUPT_EVENT never
+ * decrease. */
 bool ring_next(struct perf_interrupts *p, bool grouped, struct perf_record *r);
 
 /* The parser. False: the current record is malformed, or of another kind. */
-bool ring_parse(const struct perf_ring *ring, bool grouped, struct perf_record *r);
+bool ring_parse(struct perf_ring *ring, bool grouped, struct perf_record *r);
 
 #endif

@@ -93,7 +93,14 @@ void core_interrupt(struct core_run *run, struct context *ctx, const struct inte
 {
 	pmu_rows row = interrupt_row(ctx->pmu, in->addr);
 
-	if (!ctx_counts_now(ctx) || !ctx->interrupts || ctx->ovfl.mask_due || ctx->active->due)
+	if (in->kind == INTERRUPT_EVENT) {
+		if (ctx->state == CTX_RUNNING)
+			ctx_event(ctx, &in->event);
+		return;
+	}
+	if (!ctx_counts_now(ctx) || ctx->ovfl.mask_due || ctx->active->due)
+		return;
+	if (!ctx->interrupts && in->kind != INTERRUPT_DROPPED)
 		return;
 	run->ctx = ctx;
 	run->now = in->now;
@@ -114,6 +121,8 @@ void core_interrupt(struct core_run *run, struct context *ctx, const struct inte
 	case INTERRUPT_EVICTED:
 		interrupt_lose(ctx, in, LOST_EVICTED);
 		break;
+	case INTERRUPT_EVENT:
+		break; /* above */
 	}
 	live_end(ctx, ctx->active);
 }

@@ -103,6 +103,5 @@ bool ctx_only_counts(const struct context *ctx)
 bool ctx_only_interrupts(const struct context *ctx)
 {
 	return ctx_can_interrupt(ctx, true) && needs_no_switch(ctx) &&
-	       !needs_set_flags(ctx, SET_OVFL_SWITCH | SET_TIME_SWITCH) &&
-	       !(ctx->smpl.fmt && ctx->smpl.fmt->fmt_event);
+	       !needs_set_flags(ctx, SET_OVFL_SWITCH | SET_TIME_SWITCH);
 }

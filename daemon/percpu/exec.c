@@ -118,9 +118,17 @@ static void exec_set_type(const struct executor *x, struct command *cmd)
 		cmd->load.pmu = backend_cpu_pmu(x->be, cmd->load.cpu);
 }
 
+/* By a plan that is left to be run. */
+static void exec_note_start(struct executor *x, const struct context *ctx, enum ctx_state was)
+{
+	if (x->be->interrupts && was != CTX_RUNNING && ctx->state == CTX_RUNNING)
+		x->resumed = x->be->ops->now(x->be);
+}
+
 int exec_command(struct executor *x, struct context *ctx, struct command *cmd, struct err *e)
 {
 	struct ctx_count before = ctx->count;
+	enum ctx_state was = ctx->state;
 	int rc;
 
 	x->run.io = &exec_io;
@@ -128,6 +136,7 @@ int exec_command(struct executor *x, struct context *ctx, struct command *cmd, s
 	interrupts_take(x, ctx);
 	exec_set_type(x, cmd);
 	rc = core_command(&x->run, ctx, cmd, e);
+	exec_note_start(x, ctx, was);
 	if (rc >= 0 && exec_sets_periods(cmd->verb))
 		interrupts_arm(x, ctx);
 	exec_add_up(x->stats, &ctx->count, &before);

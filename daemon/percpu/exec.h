@@ -25,6 +25,7 @@ struct executor {
 	int interrupts_fd; /* becomes readable with interrupts; valid while the context has them, -1
 			      when the target is gone */
 	uint64_t moment;   /* of the interrupt that is handled (ns); 0: now */
+	uint64_t resumed;  /* when the counters were started last (CLOCK_MONOTONIC, ns) */
 	struct virtuals virtuals;
 	struct core_run run;
 };

@@ -56,15 +56,38 @@ static void interrupts_clear(struct executor *x, const struct context *ctx)
 		x->be->ops->interrupt_after(x->cpu, ctx->pmu->pmds[d].addr, 0, 0, 0, &ignored);
 }
 
-static bool interrupts_open(struct executor *x, const struct context *ctx)
+/* On a CPU, its sampler records them. */
+static bool interrupts_have_events(const struct executor *x, const struct context *ctx)
+{
+	return x->thread && ctx->smpl.fmt && ctx->smpl.fmt->fmt_event;
+}
+
+static int interrupts_call_open(struct executor *x, const struct context *ctx, struct err *e)
 {
 	struct interrupt_conf conf = {
 		.batch = interrupts_each(ctx) ? 1 : INTERRUPTS_BATCH,
 		.stacks = ctx_wants_stacks(ctx),
+		.events = interrupts_have_events(x, ctx),
 	};
+
+	return x->be->ops->interrupts_open(x->cpu, &conf, e);
+}
+
+int interrupts_prepare(struct executor *x, const struct context *ctx, struct err *e)
+{
+	int fd;
+
+	if (!x->cpu || !interrupts_have_events(x, ctx))
+		return 0;
+	fd = interrupts_call_open(x, ctx, e);
+	return fd < 0 ? fd : 0;
+}
+
+static bool interrupts_open(struct executor *x, const struct context *ctx)
+{
 	struct err ignored;
 
-	x->interrupts_fd = x->be->ops->interrupts_open(x->cpu, &conf, &ignored);
+	x->interrupts_fd = interrupts_call_open(x, ctx, &ignored);
 	if (x->interrupts_fd < 0)
 		return false;
 	if (interrupts_set(x, ctx, &ignored) == 0)
@@ -112,22 +135,41 @@ static void interrupts_next_periods(struct executor *x, const struct context *ct
 				ctx->active->pmc[ctx->pmu->pmds[d].pmc], 0, period, &ignored);
 }
 
+/* An overflow that has waited while the context was masked: it was not counted, as the counters had
+ * to be stopped yet. */
+static bool interrupts_is_old(const struct executor *x, const struct interrupt *in)
+{
+	return in->kind != INTERRUPT_EVENT && in->kind != INTERRUPT_DROPPED &&
+	       in->time < x->resumed;
+}
+
+static void interrupts_handle(struct executor *x, struct context *ctx, struct interrupt *in)
+{
+	if (interrupts_is_old(x, in))
+		return;
+	if (!ctx->kernel_ip)
+		where_hide_kernel(&in->where);
+	x->moment = in->time;
+	core_interrupt(&x->run, ctx, in);
+}
+
 void interrupts_take(struct executor *x, struct context *ctx)
 {
+	bool events = interrupts_have_events(x, ctx);
 	struct interrupt in;
 	unsigned n = 0;
 
-	if (!ctx->interrupts || !x->cpu || ctx->state == CTX_UNLOADED)
+	if (!x->cpu || ctx->state == CTX_UNLOADED || !(ctx->interrupts || events) ||
+		(events && ctx->state == CTX_MASKED))
 		return;
-	if (x->interrupts_fd < 0) {
+	/* The CPU is offline. Of a thread that has ended, there may be some yet. */
+	if (ctx->interrupts && x->interrupts_fd < 0 && !x->thread) {
 		ctx_set_source(ctx, false, interrupts_poll_skew(ctx));
 		return;
 	}
-	while (n < INTERRUPTS_MAX && x->be->ops->interrupt_next(x->cpu, &in)) {
-		if (!ctx->kernel_ip)
-			where_hide_kernel(&in.where);
-		x->moment = in.time;
-		core_interrupt(&x->run, ctx, &in);
+	while (n < INTERRUPTS_MAX && !(events && ctx->ovfl.mask_due) &&
+		x->be->ops->interrupt_next(x->cpu, &in)) {
+		interrupts_handle(x, ctx, &in);
 		n++;
 	}
 	x->moment = 0;

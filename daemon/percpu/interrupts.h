@@ -8,11 +8,16 @@
 
 #include "daemon/percpu/exec.h"
 
+/* Before a load: has the kernel record the events of a thread on which @ctx samples with a format
+ * that takes them. */
+int interrupts_prepare(struct executor *x, const struct context *ctx, struct err *e);
+
 /* After a command that has started, restarted or written @ctx, and before its last plan is run:
  * overflows of @ctx are found by interrupts if they can be, and otherwise by polling. */
 void interrupts_arm(struct executor *x, struct context *ctx);
 
-/* Handles all interrupts that there are. */
+/* Handles all interrupts that there are, and all events of a thread. While a context that records
+ * events is masked, its buffer must not change, so they wait. */
 void interrupts_take(struct executor *x, struct context *ctx);
 
 /* How long they may wait in the ring buffer (ns). */

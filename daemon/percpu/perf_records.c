@@ -19,32 +19,6 @@ struct chain {
 	uint64_t frames[];
 };
 
-/* The end of all other records: attr.sample_id_all. */
-struct trailer {
-	uint32_t pid, tid;
-	uint64_t time;
-	uint32_t cpu, reserved;
-};
-
-struct mmap_record {
-	struct perf_event_header head;
-	uint32_t pid, tid;
-	uint64_t addr, len, pgoff;
-	char name[];
-};
-
-struct comm_record {
-	struct perf_event_header head;
-	uint32_t pid, tid;
-	char name[];
-};
-
-struct exit_record {
-	struct perf_event_header head;
-	uint32_t pid, parent, tid, parent_tid;
-	uint64_t time;
-};
-
 struct lost_record {
 	struct perf_event_header head;
 	uint64_t id, lost;
@@ -102,63 +76,21 @@ static void perf_parse_lost(const struct perf_parser *p, const struct lost_recor
 }
 
 /*
- * Passes on @ev with its time and name, if events are wanted and the record is not malformed.
- * @fixed is the size of the record without its name and trailer. Times never decrease, as readers
- * of events expect, although a record whose writing was interrupted by that of another one follows
- * it with a time that is earlier by microseconds.
+ * Times never decrease, as readers of events expect, although a record whose writing was
+ * interrupted by that of another one follows it with a time that is earlier by microseconds.
  */
-static void perf_pass_event(const struct perf_parser *p, size_t fixed, pfm_smpl_event_t ev)
+static void perf_parse_event(const struct perf_parser *p)
 {
 	struct perf_records *r = p->r;
-	size_t size = r->ring.rec.head.size;
-	struct trailer t;
+	pfm_smpl_event_t ev;
+	int rc = p->event ? perf_events_parse(&r->ring, &ev) : 0;
 
-	if (!p->event)
+	r->lost += rc < 0;
+	if (rc <= 0)
 		return;
-	if (size < fixed + sizeof(t)) {
-		r->lost++;
-		return;
-	}
-	memcpy(&t, r->ring.rec.bytes + size - sizeof(t), sizeof(t));
-	r->event_time = t.time > r->event_time ? t.time : r->event_time;
+	r->event_time = ev.tstamp > r->event_time ? ev.tstamp : r->event_time;
 	ev.tstamp = r->event_time;
-	ev.name = "";
-	if (ev.type != PFM_EVENT_EXIT && fixed < size - sizeof(t)) {
-		r->ring.rec.bytes[size - sizeof(t) - 1] = '\0';
-		ev.name = (const char *)r->ring.rec.bytes + fixed;
-	}
 	p->event(p->arg, &ev);
-}
-
-static void perf_parse_mmap(const struct perf_parser *p, const struct mmap_record *m)
-{
-	perf_pass_event(p, sizeof(*m),
-		(pfm_smpl_event_t){
-			.type = PFM_EVENT_MMAP,
-			.pid = m->pid,
-			.tid = m->tid,
-			.addr = m->addr,
-			.len = m->len,
-			.pgoff = m->pgoff,
-		});
-}
-
-static void perf_parse_comm(const struct perf_parser *p, const struct comm_record *c)
-{
-	bool exec = c->head.misc & PERF_RECORD_MISC_COMM_EXEC;
-
-	perf_pass_event(p, sizeof(*c),
-		(pfm_smpl_event_t){
-			.type = exec ? PFM_EVENT_EXEC : PFM_EVENT_COMM,
-			.pid = c->pid,
-			.tid = c->tid,
-		});
-}
-
-static void perf_parse_exit(const struct perf_parser *p, const struct exit_record *x)
-{
-	perf_pass_event(p, sizeof(*x),
-		(pfm_smpl_event_t){.type = PFM_EVENT_EXIT, .pid = x->pid, .tid = x->tid});
 }
 
 static void perf_parse(const struct perf_parser *p)
@@ -172,15 +104,8 @@ static void perf_parse(const struct perf_parser *p)
 	case PERF_RECORD_LOST:
 		perf_parse_lost(p, rec);
 		break;
-	case PERF_RECORD_MMAP:
-		perf_parse_mmap(p, rec);
-		break;
-	case PERF_RECORD_COMM:
-		perf_parse_comm(p, rec);
-		break;
-	case PERF_RECORD_EXIT:
-		perf_parse_exit(p, rec);
-		break;
+	default:
+		perf_parse_event(p);
 	}
 }
 

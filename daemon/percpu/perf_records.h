@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "base/perf_events.h"
 #include "base/perf_ring.h"
 #include "perfmonfs/format.h"
 #include "perfmonfs/smpl_stack.h"
@@ -14,8 +15,7 @@
 enum {
 	/* The layout that the parser expects, PERF_SAMPLE_CALLCHAIN besides: sample_type of
 	 * perf_event_attr. */
-	PERF_RECORDS_SAMPLE_TYPE =
-		PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+	PERF_RECORDS_SAMPLE_TYPE = PERF_EVENTS_SAMPLE_TYPE | PERF_SAMPLE_IP,
 	/* One more than a format takes shows it that the stack is longer. */
 	PERF_RECORDS_FRAMES_MAX = PFM_STACK_MAX_FRAMES + 1 + PFM_STACK_MAX_MARKERS,
 };

@@ -247,7 +247,7 @@ static int worker_prepare_thread(struct worker *w, const struct context *ctx, st
 		return -e->no;
 	w->thread_wake.alarms = ctx_switches_by_time(ctx);
 	worker_use_eventfd(w);
-	return 0;
+	return interrupts_prepare(&w->x, ctx, e);
 }
 
 /* Does nothing unless the context samples or notifies. One that only notifies does without the

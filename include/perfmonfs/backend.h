@@ -56,17 +56,20 @@ struct reg_op {
 struct interrupt {
 	enum interrupt_kind {
 		INTERRUPT_OVERFLOW,  /* Of counter @addr. */
-		INTERRUPT_DROPPED,   /* @dropped overflows were not recorded, for lack of room. */
+		INTERRUPT_DROPPED,   /* @dropped overflows, or events of the thread, were not
+				      * recorded, for lack of room. */
 		INTERRUPT_THROTTLED, /* The counters that follow were stopped for a while: they are
 				      * lost. */
 		INTERRUPT_EVICTED,   /* Other users of the PMU took a counter: those of all counters
 				      * that follow are lost. */
+		INTERRUPT_EVENT,     /* No interrupt: @event of the thread. */
 	} kind;
 	uint32_t addr;
 	uint64_t dropped;
 	uint64_t time;          /* CLOCK_MONOTONIC, ns. */
 	uint64_t now;           /* That of a thread's counts; of a CPU @time. */
 	pfm_smpl_where_t where; /* Its frames are valid until the next call for this target. */
+	pfm_smpl_event_t event; /* Its name as well. */
 	unsigned n;             /* Counters whose values at that moment follow. */
 	struct {
 		uint32_t addr;
@@ -78,6 +81,9 @@ struct interrupt {
 struct interrupt_conf {
 	unsigned batch; /* Overflows after which the descriptor becomes readable. */
 	bool stacks;    /* Call chains are recorded. */
+	/* Of a thread: what its process executes and maps in this thread is recorded, too, from the
+	 * first call on, whether or not counters are started. */
+	bool events;
 };
 
 /* What the registers of a thread count. */
@@ -244,7 +250,7 @@ struct backend_ops {
 	int (*interrupt_after)(struct backend_cpu *c, uint32_t addr, uint64_t sel, uint64_t left,
 		uint64_t period, struct err *e);
 
-	/* Takes the next interrupt; false: there is none. */
+	/* Takes the next interrupt or event, in the order of time; false: there is none. */
 	bool (*interrupt_next)(struct backend_cpu *c, struct interrupt *in);
 
 	/* Restores what is still reserved and closes the CPU. */

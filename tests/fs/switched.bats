@@ -350,6 +350,29 @@ has_workers() {
 	done
 }
 
+# What a thread executes is in the buffer beside its samples, by the kernel alone. In the buffer of a context
+# that is masked nothing changes: what the thread executes meanwhile comes after restart.
+@test "a format with events: by interrupts, and what comes while the context is masked comes later" {
+	serve --backend=perf
+	launch a sh -c "read -r go; exec bash -c 'read -r go; exec sleep 100'"
+	new a
+	put ok "$C/format" "correlate size=3400"
+	put ok "$C/pmc/0" "$(user_event page-faults)"
+	put ok "$C/pmd/0" "-1 short=-1 long=-1 notify"
+	ctl "load tid=$PID"
+	no_ctxsw_threads
+	ctl start
+	go a
+	until_ok holds "$C/state" "masked tid=$PID set=0"
+	go a
+	until_ok grep -q sleep "/proc/$PID/comm"
+	! grep -q sleep "$C/buffer" || false
+	ctl restart
+	until_ok grep -q sleep "$C/buffer"
+	[ "$(od -An -tu1 -j72 -N1 "$C/buffer" | tr -d ' ')" = 1 ] # precise
+	no_ctxsw_threads
+}
+
 @test "notify is refused while the kernel switches a context that only counts, and accepted when it is unloaded" {
 	serve --backend=perf
 	begin a subject faults 20000

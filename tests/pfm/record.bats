@@ -127,7 +127,8 @@ total() { # of the weights in folded stacks
 	finish 143 TERM
 	shares_are_right
 	pfm report recorded >flat
-	grep -q '^# addresses: found by polling' flat
+	grep -q "^# addresses: of the overflow's interrupt" flat
+	grep -q "^ctxsw_threads 0" "$MNT/stats"
 	grep -qE '^ *[0-9]+\.[0-9]{2}%  +[0-9]+  burner +burner +a$' flat
 	all=$(pfm report recorded --folded | total)
 	grep -q "^# $all overflows" flat

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -37,6 +38,7 @@
 #include "backend/perf/try.h"
 #include "backend/sysfs/sysfs.h"
 #include "base/cleanup.h"
+#include "base/nsec.h"
 
 /* perf_event_open(2) of the backend: fails with @refuse if that is not 0; opens groups of up to
  * @room events that never run if that is not 0. Other calls go on. */
@@ -1542,6 +1544,59 @@ static void take_interrupts(struct interrupts_seen *seen, uint64_t period)
 	}
 }
 
+/* The next event of this thread, which is of that type and not earlier than @since. Before it come
+ * as many interrupts, or more, as other faults than those of the test may be among them. */
+static pfm_smpl_event_t take_event(
+	enum pfm_smpl_event_type type, uint64_t since, unsigned interrupts)
+{
+	struct interrupt in;
+	unsigned n = 0;
+
+	while (be->ops->interrupt_next(cpu, &in) && in.kind == INTERRUPT_OVERFLOW)
+		n++;
+	assert_int_equal(in.kind, INTERRUPT_EVENT);
+	assert_int_equal(in.event.type, type);
+	assert_int_equal(in.event.pid, getpid());
+	assert_int_equal(in.event.tid, gettid());
+	assert_true(in.event.tstamp >= since && n >= interrupts);
+	return in.event;
+}
+
+/* What this thread executes and maps comes in order with its interrupts, also while nothing counts.
+ */
+static void test_interrupt_events(void **state)
+{
+	const struct interrupt_conf conf = {.batch = 1, .events = true};
+	CLEANUP_CLOSE int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	uint64_t sel = event("page-faults");
+	char *p = fresh_pages(2);
+	pfm_smpl_event_t ev;
+	struct interrupt in;
+	struct err e = {0};
+	void *code;
+
+	(void)state;
+	assert_true(be->ops->interrupts_open(cpu, &conf, &e) >= 0);
+	prctl(PR_SET_NAME, "renamed");
+	ev = take_event(PFM_EVENT_COMM, nsec_now(CLOCK_MONOTONIC) - NSEC_PER_SEC, 0);
+	assert_string_equal(ev.name, "renamed");
+	assert_int_equal(be->ops->interrupt_after(cpu, CNT(0), sel, 1, 1, &e), 0);
+	start(0, sel);
+	touch(p, 1);
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, self, 0);
+	touch(p + 4096, 1);
+	stop(0);
+	prctl(PR_SET_NAME, "test_perf");
+	assert_ptr_not_equal(code, MAP_FAILED);
+	ev = take_event(PFM_EVENT_MMAP, ev.tstamp, 1);
+	assert_true(ev.addr == (uintptr_t)code && ev.len == 4096 && ev.pgoff == 0);
+	assert_string_equal(strrchr(ev.name, '/'), "/test_perf");
+	take_event(PFM_EVENT_COMM, ev.tstamp, 1);
+	assert_false(be->ops->interrupt_next(cpu, &in));
+	munmap(code, 4096);
+	munmap(p, 2 * 4096);
+}
+
 /* Each fault is an interrupt, with the address of the instruction that it interrupts. Other threads
  * of the CPU may fill the ring: then that round does not count. */
 static void test_interrupts(void **state)
@@ -1689,6 +1744,7 @@ int main(void)
 		ON_THREAD(test_thread_half),
 		ON_CPU(test_interrupts),
 		ON_THREAD(test_interrupts),
+		ON_THREAD(test_interrupt_events),
 		ON_THREAD(test_interrupts_dropped),
 		ON_THREAD(test_interrupts_period),
 		ON_CPU(test_interrupts_refused),

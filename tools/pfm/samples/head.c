@@ -30,6 +30,7 @@ static void head_write_precision(const struct recording *r, FILE *out)
 	if (num_u64(recording_info(r, "skew_ns"), &skew, &e) == 0 && skew)
 		fprintf(out, ", up to %.2f ms late", (double)skew / 1e6);
 	fprintf(out, "; the shares are right\n");
+	head_write_info(r, "ns between polls, at least", "tick_ns", out);
 }
 
 static void head_write_notes(const struct recording *r, FILE *out)
@@ -50,7 +51,6 @@ void report_write_head(const struct recording *r, FILE *out)
 	fprintf(out, "# event: %s, an overflow each %" PRIu64 "\n", recording_event(r),
 		recording_period(r));
 	head_write_precision(r, out);
-	head_write_info(r, "ns between polls, at least", "tick_ns", out);
 	fprintf(out, "# %" PRIu64 " overflows in %zu samples", r->weight, r->nsamples);
 	if (r->nstacks)
 		fprintf(out, ", %zu with call chains", r->nstacks);

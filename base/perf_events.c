@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "base/perf_events.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The end of each record, for PERF_EVENTS_SAMPLE_TYPE: see perf_event_open(2). */
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+};
+
+struct mmap_record {
+	struct perf_event_header head;
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	char name[];
+};
+
+struct comm_record {
+	struct perf_event_header head;
+	uint32_t pid, tid;
+	char name[];
+};
+
+struct exit_record {
+	struct perf_event_header head;
+	uint32_t pid, parent, tid, parent_tid;
+	uint64_t time;
+};
+
+static pfm_smpl_event_t perf_events_mmap(const struct mmap_record *m)
+{
+	return (pfm_smpl_event_t){
+		.type = PFM_EVENT_MMAP,
+		.pid = m->pid,
+		.tid = m->tid,
+		.addr = m->addr,
+		.len = m->len,
+		.pgoff = m->pgoff,
+	};
+}
+
+static pfm_smpl_event_t perf_events_comm(const struct comm_record *c)
+{
+	bool exec = c->head.misc & PERF_RECORD_MISC_COMM_EXEC;
+
+	return (pfm_smpl_event_t){
+		.type = exec ? PFM_EVENT_EXEC : PFM_EVENT_COMM,
+		.pid = c->pid,
+		.tid = c->tid,
+	};
+}
+
+static pfm_smpl_event_t perf_events_exit(const struct exit_record *x)
+{
+	return (pfm_smpl_event_t){.type = PFM_EVENT_EXIT, .pid = x->pid, .tid = x->tid};
+}
+
+/* The time, and the name, which follows the first @fixed bytes; without it they are the whole. */
+static int perf_events_end(struct perf_ring *ring, size_t fixed, pfm_smpl_event_t *ev)
+{
+	size_t size = ring->rec.head.size;
+	struct trailer t;
+
+	if (size < fixed + sizeof(t))
+		return -EINVAL;
+	memcpy(&t, ring->rec.bytes + size - sizeof(t), sizeof(t));
+	ev->tstamp = t.time;
+	ev->name = "";
+	if (ev->type != PFM_EVENT_EXIT && fixed < size - sizeof(t)) {
+		ring->rec.bytes[size - sizeof(t) - 1] = '\0';
+		ev->name = (const char *)ring->rec.bytes + fixed;
+	}
+	return 1;
+}
+
+int perf_events_parse(struct perf_ring *ring, pfm_smpl_event_t *ev)
+{
+	const void *rec = &ring->rec;
+
+	switch (ring->rec.head.type) {
+	case PERF_RECORD_MMAP:
+		*ev = perf_events_mmap(rec);
+		return perf_events_end(ring, sizeof(struct mmap_record), ev);
+	case PERF_RECORD_COMM:
+		*ev = perf_events_comm(rec);
+		return perf_events_end(ring, sizeof(struct comm_record), ev);
+	case PERF_RECORD_EXIT:
+		*ev = perf_events_exit(rec);
+		return perf_events_end(ring, sizeof(struct exit_record), ev);
+	}
+	return 0;
+}
