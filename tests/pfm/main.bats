@@ -105,6 +105,21 @@ load common
 	END
 }
 
+@test "a wrong option: whether it is unknown, or its argument is missing or too much" {
+	run -125 pfm list --type
+	[[ $output == "pfm list: --type: needs an argument;"* ]]
+	run -125 pfm stat --json=3 true
+	[[ $output == "pfm stat: --json: takes no argument;"* ]]
+	run -125 pfm stat --nonsense=3 true
+	[[ $output == "pfm stat: --nonsense: unknown"* ]]
+	run -125 pfm stat --m true
+	[[ $output == "pfm stat: --m: unknown, or short for several;"* ]]
+	run -125 pfm stat -jq true
+	[[ $output == "pfm stat: -q: unknown"* ]]
+	run -125 pfm stat -j -e
+	[[ $output == "pfm stat: -e: "*"lacks its argument;"* ]]
+}
+
 @test "the version" {
 	run -0 pfm --version
 	[[ ${lines[0]} =~ ^pfm\ [0-9]+\.[0-9]+\.[0-9]+$ ]]

@@ -219,8 +219,8 @@ int pmus_find(const struct pmus *p, const char *type, const struct pfm_pmu **pmu
 	}
 	if (!p->ntypes)
 		return err_set(
-			e, EINVAL, "%.40s: all CPUs here have the same PMU: give no type", type);
-	return err_set(e, EINVAL, "%.40s: no type of CPUs: there are %s", type,
+			e, EINVAL, "'%.40s': all CPUs here have the same PMU: give no type", type);
+	return err_set(e, EINVAL, "'%.40s': no type of CPUs: there are %s", type,
 		known.p ? known.p : "others");
 }
 

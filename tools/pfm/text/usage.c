@@ -13,10 +13,19 @@ static bool usage_is_amid(const char *word)
 	return word && optopt && word[0] == '-' && word[1] != '-' && strchr(word, optopt);
 }
 
+/* Of long options getopt tells in optopt whether it knows them; of short ones it does not. */
+static const char *usage_mistake(const char *word)
+{
+	if (strncmp(word, "--", 2) != 0)
+		return "unknown, or lacks its argument";
+	if (!optopt)
+		return "unknown, or short for several";
+	return strchr(word, '=') ? "takes no argument" : "needs an argument";
+}
+
 static int usage_refuse(const char *option, int n, const char *command, struct err *e)
 {
-	return err_set(e, EINVAL,
-		"%.*s: unknown, or wrong with or without an argument; see `pfm help %s`", n, option,
+	return err_set(e, EINVAL, "%.*s: %s; see `pfm help %s`", n, option, usage_mistake(option),
 		command);
 }
 
