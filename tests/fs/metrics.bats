@@ -8,10 +8,13 @@ USER=0x4100c0
 
 setup() {
 	FORMATS=
+	PIDS=()
 	bench_setup
 }
 
 teardown() {
+	[ ${#PIDS[@]} = 0 ] || kill "${PIDS[@]}"
+	[ ${#PIDS[@]} = 0 ] || wait "${PIDS[@]}" || :
 	bench_teardown || return
 	[ -z "$FORMATS" ] || rm -rf "$FORMATS"
 }
@@ -418,7 +421,7 @@ commands() {
 
 @test "promtool finds nothing to mend" {
 	command -v promtool >/dev/null || skip "promtool (Debian's package prometheus) is not installed"
-	serve --backend=sim
+	serve --backend=sim:skylake
 	counting a 0 'pmd0 instructions "Retired."\npmd1 busy_seconds/1000000000'
 	counting b 1 'pmd0 instructions'
 	put ok "$MNT/sim/poke" "1 0x186 0"
@@ -427,6 +430,15 @@ commands() {
 	grep -q count_lost "$BATS_TEST_TMPDIR/node"
 	run -0 bounded promtool check metrics <"$BATS_TEST_TMPDIR/node"
 	is ""
+	put ok "$MNT/config/sys_group" any
+	put ok "$MNT/config/energy_group" any
+	advance 1000000000
+	for file in readings energy; do
+		bounded cat "$MNT/metrics/$file.prom" >"$BATS_TEST_TMPDIR/$file"
+		[ -s "$BATS_TEST_TMPDIR/$file" ]
+		run -0 bounded promtool check metrics <"$BATS_TEST_TMPDIR/$file"
+		is ""
+	done
 }
 
 # free_port: a TCP port that nothing listens on
@@ -446,7 +458,7 @@ fetch() {
 @test "node_exporter and Prometheus scrape the mount, and a query gives what cat gives" {
 	command -v prometheus prometheus-node-exporter >/dev/null ||
 		skip "prometheus and prometheus-node-exporter (Debian's packages) are not installed"
-	local exporter prometheus pids=()
+	local exporter prometheus
 
 	serve --backend=sim
 	counting site 3
@@ -455,7 +467,7 @@ fetch() {
 	setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups prometheus-node-exporter \
 		--web.listen-address="127.0.0.1:$exporter" --collector.disable-defaults --collector.textfile \
 		--collector.textfile.directory="$MNT/metrics" >"$BATS_TEST_TMPDIR/exporter" 2>&1 3>&- &
-	pids+=($!)
+	PIDS+=($!)
 	cat >"$BATS_TEST_TMPDIR/prometheus.yml" <<-END
 		global: {scrape_interval: 1s}
 		scrape_configs:
@@ -464,7 +476,7 @@ fetch() {
 	END
 	(cd "$BATS_TEST_TMPDIR" && exec prometheus --config.file=prometheus.yml --web.listen-address="127.0.0.1:$prometheus" \
 		--storage.tsdb.path="$BATS_TEST_TMPDIR/tsdb") >"$BATS_TEST_TMPDIR/server" 2>&1 3>&- &
-	pids+=($!)
+	PIDS+=($!)
 	until_ok fetch "http://127.0.0.1:$exporter/metrics" \
 		'^perfmonfs_instructions_total{context="site",cpu="3"} 2e+06$'
 	fetch "http://127.0.0.1:$exporter/metrics" '^node_textfile_scrape_error 0$'
@@ -473,8 +485,6 @@ fetch() {
 	advance 500
 	until_ok fetch "http://127.0.0.1:$prometheus/api/v1/query?query=perfmonfs_instructions_total" \
 		"\"cpu\":\"3\".*\"$(cat "$C/pmd/0")\"\]"
-	kill "${pids[@]}"
-	wait "${pids[@]}" || :
 }
 
 @test "a background context exports how often it has yielded" {

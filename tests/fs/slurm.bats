@@ -61,19 +61,20 @@ install_scripts() {
 	done
 }
 
-# A cluster of this machine, with its own munge, on free ports.
+# begin_slurm [ENERGY]: a cluster of this machine, with its own munge, on free ports; with ENERGY, Slurm's own
+# plug-in for energy reads the mount's
 begin_slurm() {
-	local port
+	local port energy=${1-}
 
 	for program in munged slurmctld slurmd srun; do
 		command -v $program >/dev/null || skip "needs the packages slurmctld, slurmd, slurm-client and munge"
 	done
 	mkdir -m 755 "$S" "$S/munge" "$S/spool" "$S/state"
 	install_scripts
-	port=$((20000 + $$ % 20000))
+	port=$((20000 + $$ % 12000))
 	cat >"$S/slurm.conf" <<-END
 		ClusterName=test
-		SlurmctldHost=$(hostname -s)
+		SlurmctldHost=$(hostname -s)(127.0.0.1)
 		SlurmUser=root
 		AuthInfo=socket=$S/munge/socket
 		SlurmctldPort=$port
@@ -93,7 +94,11 @@ begin_slurm() {
 		PrologFlags=Alloc
 		Prolog=$S/prolog
 		Epilog=$S/epilog
-		$(slurmd -C | sed -n 's/ RealMemory=.*//; s/^\(NodeName=.*\)/\1 State=UNKNOWN/p')
+		${energy:+AcctGatherEnergyType=acct_gather_energy/pm_counters}
+		${energy:+AcctGatherNodeFreq=1}
+		${energy:+JobAcctGatherType=jobacct_gather/linux}
+		${energy:+JobAcctGatherFrequency=task=1}
+		$(slurmd -C | sed -n 's/ RealMemory=.*//; s/^\(NodeName=.*\)/\1 NodeAddr=127.0.0.1 State=UNKNOWN/p')
 		PartitionName=all Nodes=ALL Default=YES State=UP
 	END
 	export SLURM_CONF=$S/slurm.conf
@@ -101,7 +106,7 @@ begin_slurm() {
 	bounded munged --force --key-file="$S/munge/key" --socket="$S/munge/socket" --pid-file="$S/munged.pid" \
 		--log-file="$S/munge/log" --seed-file="$S/munge/seed" 3>&- 4>&- 5>&-
 	bounded slurmctld 3>&- 4>&- 5>&-
-	bounded slurmd 3>&- 4>&- 5>&-
+	${energy:+with_cray_sys} timeout -s KILL "$PATIENCE" slurmd 3>&- 4>&- 5>&-
 	until_ok idle
 }
 
@@ -185,4 +190,56 @@ site_is() {
 
 grants_a_single_cpu() {
 	grep -qx "uid=$NOBODY cpus=[01]" "$MNT/config/grants"
+}
+
+# with_cray_sys COMMAND: with the mount's energy where Cray's kernel has its own. No directory can be made in /sys,
+# so all that is there is bound into a file system that takes its place.
+with_cray_sys() {
+	local pm=$MNT/pm_counters
+
+	# shellcheck disable=SC2016
+	unshare --mount --propagation slave sh -euc '
+		mkdir -p "$0/sys" "$0/cray"
+		ln -s "$1" "$0/cray/pm_counters"
+		shift
+		mount --rbind /sys "$0/sys"
+		mount -t tmpfs sys /sys
+		for dir in "$0"/sys/*; do
+			mkdir "/sys/${dir##*/}"
+			mount --rbind "$dir" "/sys/${dir##*/}"
+		done
+		mkdir /sys/cray
+		mount --bind "$0/cray" /sys/cray
+		umount -l "$0/sys"
+		exec "$@"' "$S" "$pm" "$@"
+}
+
+# consumed JOULES: what the plug-in says of the step that runs, and the power of the node
+consumed() {
+	[ "$(bounded sstat -a -n -P -o ConsumedEnergyRaw 1)" = "$1" ] &&
+		[[ $(bounded scontrol show node) = *" CurrentWatts=150 "* ]]
+}
+
+joules() {
+	bounded "$BATS_TEST_DIRNAME/pm_counters.py" "$MNT/pm_counters/energy"
+}
+
+@test "Slurm's plug-in for energy reads pm_counters/" {
+	[ -e /usr/lib/*/slurm-wlm/acct_gather_energy_pm_counters.so ] || skip "needs Slurm's plug-in pm_counters"
+	serve --backend=sim:skylake
+	advance 1000000000
+	begin_slurm energy
+	before=$(joules)
+	mkfifo -m 666 "$S/go"
+	job "echo >$S/go; read -r _ <$S/go" 3>&- 4>&- 5>&- &
+	step=$!
+	bounded cat "$S/go"
+	for seconds in 1 10 100; do
+		advance ${seconds}000000000
+		until_ok consumed $(($(joules) - before))
+	done
+	[ $(($(joules) - before)) = $((111 * 150)) ]
+	echo >"$S/go"
+	wait $step
+	run -1 grep "unable to open" "$S/slurmd.log"
 }

@@ -39,6 +39,32 @@ system_counts() { # WHAT
 		[ "$(cat pmd/0)" -gt 0 ]'
 }
 
+# The guest's CPUs have no energy, so that the model's is shown.
+slurmd_energy() {
+	in_system sh -euc '
+		cd /etc/systemd/system
+		mkdir slurmd.service.d
+		ln -s /usr/share/perfmonfs/slurm/energy.conf slurmd.service.d
+		cat >slurmd.service <<-END
+			[Service]
+			Type=oneshot
+			ExecStart=sh -c "cat /sys/cray/pm_counters/energy >/tmp/energy; ls /sys | xargs >/tmp/sys"
+			ExecStart=mkdir /sys/fs/cgroup/of-slurmd
+		END
+		cp /etc/perfmonfs.conf /tmp
+		echo backend = sim:skylake >>/etc/perfmonfs.conf
+		systemctl daemon-reload
+		systemctl restart perfmonfs'
+	check "the energy of the mount for Slurm" in_system systemctl start slurmd
+	like "is where its plug-in reads it" "$(in_system cat /tmp/energy)" " J "
+	is "beside all that /sys has" "$(in_system cat /tmp/sys)" \
+		"$(in_system sh -c '{ ls /sys; echo cray; } | sort | xargs')"
+	in_system sh -c 'rm -r /etc/systemd/system/slurmd.service* /tmp/energy /tmp/sys
+		rmdir /sys/fs/cgroup/of-slurmd
+		mv /tmp/perfmonfs.conf /etc
+		systemctl daemon-reload'
+}
+
 service() { # ROOT: a bare Debian with systemd; the packages are in this directory
 	before=$(selectors)
 	mkdir /tmp/system
@@ -70,6 +96,7 @@ service() { # ROOT: a bare Debian with systemd; the packages are in this directo
 	check "systemd starts it again" soon in_system test -e /run/perfmon/version
 	check "which counts" soon unit_is active
 	is "registers are put back, too" "$(selectors)" "$before"
+	slurmd_energy
 	shut_down reboot
 	boot /tmp/system/root
 	check "started by a boot" soon unit_is active
