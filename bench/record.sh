@@ -12,25 +12,32 @@ pfm() { "$build/tools/pfm/pfm" "$@"; }
 record_way() { # WAY HZ [-g]
 	case $1 in
 	alone) "${caller[@]}" ;;
-	pfm)
-		pfm record --mount="$tmp/mnt" -o "$tmp/data" -F "$2" "${@:3}" "${caller[@]}" 2>/dev/null
-		;;
-	perf) perf record -q -o "$tmp/data" -e task-clock -F "$2" "${@:3}" "${caller[@]}" 2>/dev/null ;;
+	pfm) pfm record --mount="$tmp/mnt" -o "$tmp/data" -F "$2" "${@:3}" "${caller[@]}" 2>/dev/null ;;
+	perf) perf record -o "$tmp/data" -e task-clock -F "$2" "${@:3}" "${caller[@]}" 2>"$tmp/said" ;;
+	esac
+}
+record_samples() { # WAY
+	case $1 in
+	alone) echo 0 ;;
+	pfm) pfm report "$tmp/data" | awk '/^# [0-9]+ overflows in / { print $5 }' ;;
+	perf) sed -n 's/.*(\([0-9]*\) samples).*/\1/p' "$tmp/said" ;;
 	esac
 }
 record_round() { # ROUND
-	local i way begun cpu
+	local i way begun cpu elapsed
 	for ((i = 0; i < ${#record_ways[@]}; i++)); do
 		way=${record_ways[(i + $1) % ${#record_ways[@]}]}
 		begun=${EPOCHREALTIME/./}
 		# shellcheck disable=SC2086 # words
 		cpu=$(record_way $way)
-		echo "$1 ${way// /_} $((cpu / 1000)) $((${EPOCHREALTIME/./} - begun))" >>"$tmp/record"
+		elapsed=$((${EPOCHREALTIME/./} - begun))
+		# shellcheck disable=SC2086
+		echo "$1 ${way// /_} $((cpu / 1000)) $elapsed $(record_samples $way)" >>"$tmp/record"
 	done
 }
 
 echo "== pfm record: TIMES=$record_rounds rounds; % more than a program with 20 frames alone: its CPU time;"
-echo "   elapsed time, with the beginning and the end of the tool"
+echo "   elapsed time, with the beginning and the end of the tool; us of CPU time a sample"
 record_ways=(alone)
 for hz in 1000 4000; do
 	for tool in pfm perf; do
@@ -43,22 +50,27 @@ echo 1000000 >"$tmp/mnt/config/overflow_rate_max"
 : >"$tmp/record"
 for ((round = 0; round < record_rounds; round++)); do record_round $round; done
 awk "$quartiles"'
-	{ cpu[$1, $2] = $3; all[$1, $2] = $4; if (!seen[$2]++) order[n++] = $2; if ($1 >= rounds) rounds = $1 + 1 }
+	{ cpu[$1, $2] = $3; all[$1, $2] = $4; samples[$1, $2] = $5; if (!seen[$2]++) order[n++] = $2; if ($1 >= rounds) rounds = $1 + 1 }
 	function show(t, way,  i, x) {
 		for (i = 0; i < rounds; i++)
 			x[i] = 100 * (t[i, way] / t[i, "alone"] - 1)
 		quartiles(x, rounds)
 		return sprintf("%7.2f %7.2f..%-7.2f", q[2], q[1], q[3])
 	}
+	function a_sample(way,  i, x) {
+		for (i = 0; i < rounds; i++)
+			x[i] = samples[i, way] ? (cpu[i, way] - cpu[i, "alone"]) / samples[i, way] : 0
+		quartiles(x, rounds)
+		return sprintf("%7.2f %7.2f..%-7.2f", q[2], q[1], q[3])
+	}
 	END {
-		printf "%-13s %7s %16s %7s %16s\n", "way", "CPU", "quartiles", "elapsed", "quartiles"
+		printf "%-13s %7s %16s %7s %16s %8s\n", "way", "CPU", "quartiles", "elapsed", "quartiles", "a sample"
 		for (i = 0; i < n; i++)
 			if (order[i] != "alone")
-				printf "%-13s %s %s\n", order[i], show(cpu, order[i]), show(all, order[i])
+				printf "%-13s %s %s %s\n", order[i], show(cpu, order[i]), show(all, order[i]), a_sample(order[i])
 	}' "$tmp/record"
 
 record_accuracy() { # HZ SECONDS
-	echo $((1000000 / $1)) >"$tmp/mnt/config/tick_us"
 	timeout "$2" "$build/tools/pfm/pfm" record --mount="$tmp/mnt" -o "$tmp/data" -F "$1" \
 		"$build/tests/fs/burner" 1 shares >/dev/null 2>&1 || true
 	pfm report "$tmp/data" --perf-script | awk -v hz="$1" '
@@ -72,4 +84,5 @@ echo "== pfm record: a program that spends 60, 30 and 10 % in three functions"
 record_accuracy 1000 24
 record_accuracy 4000 8
 record_accuracy 10000 5
+record_accuracy 50000 5
 stop
