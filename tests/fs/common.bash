@@ -217,6 +217,17 @@ as() {
 	"$@"
 }
 
+# with_mounts MOUNTS COMMAND...: where nothing is mounted of perfmonfs but MOUNTS, a line each; other tests have theirs
+with_mounts() {
+	# shellcheck disable=SC2016
+	unshare -m --propagation private bash -c '
+		findmnt -rno TARGET -t fuse.perfmonfs | while read -r mount; do
+			mount=$(printf %b "$mount")
+			grep -Fxq -e "$mount" <<<"$0" || umount -l "$mount"
+		done
+		exec "$@"' "$@"
+}
+
 # put EXPECTED FILE TEXT: one write(2) of TEXT, in which \n, \0 and the like are escapes
 put() {
 	printf '%b' "$3" >"$BATS_TEST_TMPDIR/text"

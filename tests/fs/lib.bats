@@ -202,9 +202,8 @@ said() {
 	unset PERFMONFS
 	mkdir "$second"
 	# shellcheck disable=SC2016
-	run --separate-stderr -0 unshare -m sh -c 'findmnt -rno TARGET -t fuse.perfmonfs |
-		while read -r m; do [ "$m" = "$1" ] || umount -l "$m"; done
-		mount --bind "$1" "$2" && exec "$0"' "$BUILD/tests/lib/create" "$MNT" "$second"
+	run --separate-stderr -0 with_mounts "$MNT" \
+		sh -c 'mount --bind "$1" "$2" && exec "$0"' "$BUILD/tests/lib/create" "$MNT" "$second"
 	[ "$(wc -l <<<"$stderr")" = 2 ]
 	[[ $stderr == "perfmonfs: taken "*": $MNT; "*$'\n'"perfmonfs: not taken "*": $second; "* ]]
 }
@@ -214,7 +213,7 @@ said() {
 	PERFMONFS=$MNT/nothing
 	[ "$(works create)" = ENOSYS ]
 	PERFMONFS=
-	[ "$(unshare -m sh -c 'umount -a -t fuse.perfmonfs; exec "$0"' "$BUILD/tests/lib/create")" = ENOSYS ]
+	[ "$(with_mounts "" "$BUILD/tests/lib/create")" = ENOSYS ]
 }
 
 @test "the mount is found by its type, whatever its name" {
@@ -224,12 +223,8 @@ said() {
 	unset PERFMONFS
 	mkdir "$odd"
 	# shellcheck disable=SC2016
-	output=$(unshare -m sh -c 'mount --bind "$1" "$2" && umount -l "$1" &&
-		findmnt -rno TARGET -t fuse.perfmonfs | while read -r m; do
-			m=$(printf "%b" "$m")
-			[ "$m" = "$2" ] || umount -l "$m"
-		done
-		exec "$0"' "$BUILD/tests/lib/create" "$MNT" "$odd")
+	output=$(with_mounts "$MNT" sh -c 'mount --bind "$1" "$2" && umount -l "$1" && exec "$0"' \
+		"$BUILD/tests/lib/create" "$MNT" "$odd")
 	is ok
 }
 
@@ -244,12 +239,7 @@ mount_of_user_nobody() {
 @test "the mount is found among those of root and of the caller" {
 	local fake=$BATS_TEST_TMPDIR/fake alone
 
-	# shellcheck disable=SC2016
-	alone=(unshare -m sh -c 'findmnt -rno TARGET -t fuse.perfmonfs | while read -r m; do
-			[ "$m" = "$1" ] || [ "$m" = "$2" ] || umount -l "$m"
-		done
-		shift 2
-		exec "$@"' sh "$MNT" "$fake")
+	alone=(with_mounts "$MNT"$'\n'"$fake")
 	mount_of_user_nobody "$fake"
 	serve --backend=sim
 	unset PERFMONFS

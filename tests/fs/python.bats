@@ -32,6 +32,14 @@ tests_of() {
 	tests_of Counting
 }
 
+@test "the mount is found" {
+	serve --backend=sim
+	unset PERFMONFS
+	output=$(with_mounts "$MNT" env PYTHONPATH="$(realpath "$BATS_TEST_DIRNAME/../../python")" \
+		PYTHONDONTWRITEBYTECODE=1 python3 -W error -c 'import perfmonfs; print(perfmonfs.find_mount())')
+	is "$MNT"
+}
+
 @test "errors carry the daemon's sentence" {
 	serve --backend=sim
 	tests_of Errors

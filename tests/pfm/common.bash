@@ -11,8 +11,6 @@ setup() {
 
 # without_mounts COMMAND...: where no perfmonfs is mounted; its PID goes to the file pid
 without_mounts() {
-	unshare -m --propagation private bash -c '
-		findmnt -rno TARGET -t fuse.perfmonfs | xargs -r umount -l
-		echo $$ >"$0"
-		exec "$@"' "$BATS_TEST_TMPDIR/pid" "$@"
+	# shellcheck disable=SC2016
+	with_mounts "" sh -c 'echo $$ >"$0"; exec "$@"' "$BATS_TEST_TMPDIR/pid" "$@"
 }

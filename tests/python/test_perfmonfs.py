@@ -111,14 +111,6 @@ class Counting(Case):
         self.context()
         self.assertEqual(self.mount.stats()["contexts"], before + 1)
 
-    def test_the_mount_is_found(self):
-        named = os.environ.pop("PERFMONFS")
-        try:
-            found = perfmonfs.find_mount()
-        finally:
-            os.environ["PERFMONFS"] = named
-        self.assertTrue(os.path.isdir(os.path.join(found, "ctx")))
-
 
 class Errors(Case):
     def test_the_sentence_is_the_daemons(self):
