@@ -155,6 +155,9 @@ int proc_owner(int dir, struct stat *st, struct err *e)
 	return fstatat(dir, "status", st, 0) < 0 ? proc_failed("status", errno, e) : 0;
 }
 
+/* Numbers of fields of a stat file, see proc(5). */
+enum { PROC_STAT_STATE = 3, PROC_STAT_BEGAN = 22 };
+
 /* Field 3 and later of a stat file; field 2, the name, may contain anything. NULL: malformed. */
 static const char *proc_stat_state(const char *text)
 {
@@ -219,6 +222,20 @@ int proc_alive(int dir, struct err *e)
 	int rc = proc_read_flags(dir, &flags, e);
 
 	return rc == 0 && flags & PROC_FLAG_EXITING ? proc_failed("stat", ESRCH, e) : rc;
+}
+
+uint64_t proc_began(int dir)
+{
+	struct err ignored;
+	CLEANUP_FREE char *text = NULL;
+	const char *p =
+		proc_read_file(dir, "stat", &text, &ignored) < 0 ? NULL : proc_stat_state(text);
+
+	for (int field = PROC_STAT_STATE; p && field < PROC_STAT_BEGAN; field++) {
+		p = strchr(p, ' ');
+		p = p ? p + 1 : NULL;
+	}
+	return p ? strtoull(p, NULL, 10) : 0;
 }
 
 bool proc_is_zombie(pid_t tid)

@@ -79,6 +79,10 @@ uint64_t proc_runtime(int dir);
 /* 0; ESRCH: it will execute nothing in user mode any more, though it may still be visible. */
 int proc_alive(int dir, struct err *e);
 
+/* When it began, in ticks (_SC_CLK_TCK) since the boot: differs from one thread with its id to the
+ * next. 0: not known. */
+uint64_t proc_began(int dir);
+
 /* False if there is no such thread. */
 bool proc_is_zombie(pid_t tid);
 /* Thread @tid is one of process @pid. */

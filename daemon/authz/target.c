@@ -214,6 +214,7 @@ static int target_read(int dir, struct target *t, struct err *e)
 		return err_set(e, EINVAL, "this is the daemon, which cannot follow itself");
 	t->tid = is.tid;
 	t->tgid = is.tgid;
+	t->began = proc_began(dir);
 	return proc_alive(dir, e);
 }
 

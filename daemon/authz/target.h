@@ -49,6 +49,7 @@ struct target {
 	pid_t named;      /* the id that the caller used, for messages */
 	int dir;          /* its directory in /proc, which stays valid if the id is reused */
 	bool first_ended; /* @named is its process, whose first thread has ended */
+	uint64_t began;   /* as proc_began() */
 };
 
 /*

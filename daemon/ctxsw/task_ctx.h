@@ -137,7 +137,9 @@ struct task_ctx {
 	bool loading;               /* it has no slot state yet, and commands wait */
 	struct queue waiting_loads; /* jobs to submit once it is freed */
 	struct list_head link;      /* task_registry.tasks */
-	struct hash_node tid_node;  /* task_registry.by_tid, while tid is not 0 */
+	struct hash_node tid_node;  /* task_registry.by_tid, while hashed */
+	bool hashed;
+	uint64_t began; /* proc_began() of a thread that is not traced; else 0 */
 };
 
 #endif

@@ -415,7 +415,7 @@ static void follow_handle_joined(struct task_registry *reg, struct task_event *e
 {
 	struct join_event *ev = container_of(event, struct join_event, event);
 	struct task_ctx *root = task_ctx_find(reg, ev->req->tid);
-	const struct task_ctx *task = task_ctx_find(reg, ev->tid);
+	const struct task_ctx *task = task_ctx_find_same(reg, ev->tid);
 	struct err *e = root && root->joining ? &root->joining->err : NULL;
 
 	ev->root = root;

@@ -129,7 +129,7 @@ static int load_check_sets(const struct engine_ctx *ec, struct err *e)
 static int load_check_loaded(
 	struct task_registry *reg, pid_t tid, struct command *cmd, struct err *e)
 {
-	struct task_ctx *task = task_ctx_find(reg, tid);
+	struct task_ctx *task = task_ctx_find_same(reg, tid);
 
 	/* The load waits for the end of a context that is being destroyed. */
 	if (!task || task->ec->destroying)
@@ -526,6 +526,7 @@ static int load_begin(
 	task->process = job->cmd.load.process && !job->cmd.load.inherit;
 	task->follow = job->cmd.load.follow;
 	task->inherit = job->cmd.load.inherit;
+	task->began = load_is_traced(&job->cmd.load) ? 0 : op->target.began;
 	task->check_exec = job->cmd.load.untraced && !credentials_trace_all(&op->requester->cred);
 	task->loading = true;
 	job->cmd.tid = job->cmd.load.process ? op->target.tgid : op->target.tid;

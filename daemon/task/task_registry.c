@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "daemon/authz/proc.h"
 #include "daemon/task/task_registry_i.h"
 
 /* Frees ctxsw threads when the last one has exited: until then, others may kick any of them. */
@@ -125,12 +126,34 @@ struct task_ctx *task_ctx_find(struct task_registry *reg, pid_t tid)
 	return node ? container_of(node, struct task_ctx, tid_node) : NULL;
 }
 
+/* What is not traced may have ended long ago, and keeps its number as a name. */
 static void registry_unhash(struct task_registry *reg, struct task_ctx *task)
 {
-	if (!task->tid)
+	if (!task->hashed)
 		return;
 	hash_remove(&reg->by_tid, &task->tid_node);
-	task->tid = 0;
+	task->hashed = false;
+	if (!task->began)
+		task->tid = 0;
+}
+
+/* Not that of thread @tid, but of an earlier one with this number. */
+static bool registry_is_earlier(const struct task_ctx *task, pid_t tid)
+{
+	struct err ignored;
+	CLEANUP_CLOSE int dir = task->began ? proc_open(tid, &ignored) : -1;
+
+	return task->began && (dir < 0 || proc_began(dir) != task->began);
+}
+
+struct task_ctx *task_ctx_find_same(struct task_registry *reg, pid_t tid)
+{
+	struct task_ctx *task = task_ctx_find(reg, tid);
+
+	if (!task || !registry_is_earlier(task, tid))
+		return task;
+	registry_unhash(reg, task);
+	return NULL;
 }
 
 void task_ctx_set_tid(struct task_registry *reg, struct task_ctx *task, pid_t tid)
@@ -142,6 +165,7 @@ void task_ctx_set_tid(struct task_registry *reg, struct task_ctx *task, pid_t ti
 		registry_unhash(reg, old);
 	registry_unhash(reg, task);
 	task->tid = tid;
+	task->hashed = true;
 	hash_add(&reg->by_tid, &task->tid_node, (uint64_t)tid);
 	if (task->worker)
 		worker_set_tid(task->worker, tid);

@@ -85,6 +85,9 @@ int task_check_taken(
 
 /* The task_ctx of thread @tid, or NULL. */
 struct task_ctx *task_ctx_find(struct task_registry *reg, pid_t tid);
+/* The same, but not one whose thread has ended, and which is loaded for what that has created:
+ * another thread has the number by now. */
+struct task_ctx *task_ctx_find_same(struct task_registry *reg, pid_t tid);
 /* Makes one for @ec, with a slot, but not loaded. ENOMEM, ENOSPC. */
 int task_ctx_new(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, struct task_ctx **out,
 	struct err *e);

@@ -160,6 +160,56 @@ no_workers() {
 	ctl "load tid=$TID inherit"
 }
 
+# sleeper_with_number TID: a process with that number, which is free, and of another user than root
+sleeper_with_number() {
+	python3 - "$1" <<-'END' &
+		import ctypes, os, signal, struct, sys
+		number = ctypes.c_int32(int(sys.argv[1]))
+		args = struct.pack("4QQ3Q3Q", 0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, ctypes.addressof(number), 1, 0)
+		pid = ctypes.CDLL(None, use_errno=True).syscall(435, args, len(args))  # clone3
+		if pid < 0:
+		    sys.exit("clone3: %s" % os.strerror(ctypes.get_errno()))
+		if pid == 0:
+		    os.setresgid(65534, 65534, 65534)
+		    os.setresuid(65534, 65534, 65534)
+		    os.execvp("sleep", ["sleep", "100"])
+		os.waitpid(pid, 0)
+	END
+	PROGRAMS+=("$!" "$1")
+	until_ok named "$1" sleep
+}
+
+named() {
+	[ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$2" ]
+}
+
+@test "a thread can be loaded though an earlier one with its number has left a child" {
+	local first
+
+	serve --backend=perf
+	# shellcheck disable=SC2016
+	launch a sh -c 'read -r go; { echo done; read -r end; } <"$0" &' "$BATS_TEST_TMPDIR/a.in"
+	first=$PID
+	new a
+	put ok "$C/pmc/0" page-faults
+	load_and_start "$first"
+	go a
+	wait "$first"
+	until_ok grep -q "^done" "$SAYS/a"
+	sleeper_with_number "$first"
+	new b
+	ctl "load tid=$first"
+	new c
+	refused EBUSY "load tid=$first inherit" "'b'"
+	holds "$MNT/ctx/a/state" "running tid=$first set=0"
+	new d
+	rmdir "$MNT/ctx/b"
+	ctl "load pid=$first"
+	go a
+	until_ok holds "$MNT/ctx/a/state" "zombie tid=$first"
+	holds "$C/state" "loaded tid=$first set=0"
+}
+
 @test "kill -9 of the thread, and of the daemon" {
 	serve --backend=perf
 	begin a subject faults 1
