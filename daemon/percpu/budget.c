@@ -125,6 +125,13 @@ static void budget_add_rivals(const struct budget_reservation *c, struct budget_
 	}
 }
 
+/* What users but root have on threads keeps only their own contexts from a CPU: beside those of
+ * others, it loses its counts. */
+static bool budget_gives_way(const struct budget_reservation *other, const struct engine_ctx *to)
+{
+	return other->tid && other->ec->uid && other->ec->uid != to->uid;
+}
+
 /* Contexts on threads do not meet each other: each thread has one, and they take turns on a CPU. */
 static void budget_find_rivals(
 	const struct budget *b, const struct budget_reservation *c, struct budget_rivals *r)
@@ -132,8 +139,8 @@ static void budget_find_rivals(
 	const struct budget_reservation *other;
 
 	list_for_each_entry (other, &b->reservations, entry)
-		if (!other->tid != !c->tid && r->n < r->max && budget_has_new(other, r) &&
-			budget_meet(c, other))
+		if (!other->tid != !c->tid && !budget_gives_way(other, c->ec) && r->n < r->max &&
+			budget_has_new(other, r) && budget_meet(c, other))
 			budget_add_rivals(other, r);
 }
 

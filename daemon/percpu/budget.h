@@ -3,7 +3,8 @@
  * The budget of hardware counters, where contexts on CPUs and contexts on threads share them: the
  * kernel takes a counter from a thread as soon as an event of a CPU needs it. So a context that
  * starts reserves counters for its events, until it stops. It is refused if the PMU can never have
- * them together with those for which a context of the other kind has reserved counters.
+ * them together with those for which a context of the other kind has reserved counters. But no
+ * user's thread keeps other users from a CPU, unless it is root's.
  *
  * Which set of a context counts when is not known: each set must fit beside each set of the other.
  *

@@ -149,6 +149,34 @@ static void test_sums(void **state)
 	}
 }
 
+/* A thread's context keeps those of other users from a CPU only if it is root's. */
+static void test_users(void **state)
+{
+	static const unsigned uid[] = {0, 1000, 1001};
+
+	(void)state;
+	for (unsigned i = 0; i < 9; i++) {
+		unsigned of_cpu = uid[i / 3], of_thread = uid[i % 3];
+		SIDE(cpu);
+		SIDE(thread);
+
+		side_init(&cpu, "cpu", 0, here);
+		side_init(&thread, "thread", gettid(), 0);
+		cpu.ec.uid = of_cpu;
+		thread.ec.uid = of_thread;
+		count(&cpu, COUNTERS, 0);
+		count(&thread, 1, 0);
+		starts(&thread);
+		if (of_thread && of_thread != of_cpu)
+			starts(&cpu);
+		else
+			is_refused(&cpu, "'thread'");
+		budget_release(&budget, &thread.reservation);
+		starts(&cpu);
+		is_refused(&thread, "'cpu'");
+	}
+}
+
 /* Where the thread may not run, among contexts of one kind, and on a machine without a budget. */
 static void test_apart(void **state)
 {
@@ -317,6 +345,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_sums, setup),
+		cmocka_unit_test_setup(test_users, setup),
 		cmocka_unit_test_setup(test_apart, setup),
 		cmocka_unit_test_setup(test_sets, setup),
 		cmocka_unit_test_setup(test_bounded, setup),

@@ -109,7 +109,7 @@ $truth" ] || bad=$((bad + 1))
 # fill TARGET: context a has as many hardware events as fit, of which the kernel's watchdog counts one;
 # sets counters to how many, and why to the sentence for one more.
 fill() {
-	mkdir $mnt/ctx/a
+	[ -d $mnt/ctx/a ] || mkdir $mnt/ctx/a
 	counters=0
 	for event in 0x4100c0 0x41003c; do
 		while [ $counters -lt 16 ]; do
@@ -236,6 +236,22 @@ $truth"
 	end_loops
 }
 
+# What another user than root has on a thread keeps root from no CPU.
+perf_overruled() {
+	begin_loops 1 1 10000000
+	setpriv --reuid=65534 --regid=65534 --clear-groups mkdir $mnt/ctx/a
+	fill tid="$tid"
+	mkdir $mnt/ctx/cpu
+	write $mnt/ctx/cpu/pmc/0 0x4100c0
+	write $mnt/ctx/cpu/ctl "load cpu=1"
+	starts cpu "beside a thread's context of another user"
+	is_evicted "by a context of the CPU"
+	remove cpu
+	is_exact_again "that context"
+	remove a
+	end_loops
+}
+
 perf_cpu_full() {
 	fill cpu=1
 	like "one event more does not fit" "$why" "no counter of the PMU is free"
@@ -323,6 +339,7 @@ evicted() {
 	start_daemon --backend=perf
 	perf_thread_evicted
 	perf_budgeted
+	perf_overruled
 	perf_cpu_full
 	perf_samples_evicted
 	stop_daemon
