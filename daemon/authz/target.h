@@ -27,6 +27,8 @@ struct credentials {
 	gid_t gid;                     /* real */
 	uint64_t permitted, effective; /* capabilities in user_ns */
 	uint64_t user_ns;              /* inode number */
+	bool elsewhere;                /* in another user namespace than the daemon */
+	/* Until credentials_drop(); -1 then. */
 	int process;    /* descriptor of the process in /proc, to notice when tgid is reused */
 	int user_ns_fd; /* keeps the inode number from being reused; -1: the daemon's namespace */
 };
@@ -36,7 +38,11 @@ int credentials_of(pid_t tid, struct credentials *out, struct err *e);
 /* Leaves @c only the capabilities that @opener has, too. EPERM: they are in different user
  * namespaces, where capabilities cannot be compared. */
 int credentials_limit(struct credentials *c, const struct capabilities *opener, struct err *e);
-/* Closes the descriptors. */
+/*
+ * Closes the descriptors. target_check_again() needs none for a thread that has passed it before,
+ * and for what that creates: these are in the requester's user namespace or in one within, which no
+ * thread can leave outwards, so that it exists as long as they live.
+ */
 void credentials_drop(struct credentials *c);
 /* Replaces @e if /proc hides processes from the requester: then a thread @named that is hidden
  * fails as one that is absent, ESRCH. Returns -e->no. */

@@ -61,7 +61,8 @@ int credentials_of(pid_t tid, struct credentials *out, struct err *e)
 		.effective = s.effective,
 		.user_ns = ns < 0 ? 0 : proc_ns_id(ns)};
 	out->process = take_fd(&process);
-	out->user_ns_fd = ns < 0 || out->user_ns == ours.st_ino ? -1 : take_fd(&ns);
+	out->elsewhere = ns >= 0 && out->user_ns != ours.st_ino;
+	out->user_ns_fd = out->elsewhere ? take_fd(&ns) : -1;
 	return 0;
 }
 
@@ -80,11 +81,12 @@ void credentials_drop(struct credentials *c)
 {
 	cleanup_close(&c->process);
 	cleanup_close(&c->user_ns_fd);
+	c->process = c->user_ns_fd = -1;
 }
 
 bool credentials_trace_all(const struct credentials *c)
 {
-	return c->user_ns_fd < 0 && c->effective >> CAP_SYS_PTRACE & 1;
+	return !c->elsewhere && c->effective >> CAP_SYS_PTRACE & 1;
 }
 
 int credentials_hide(const struct credentials *c, pid_t named, struct err *e)

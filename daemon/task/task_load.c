@@ -34,8 +34,11 @@ struct task_load_op {
 	struct job own; /* what a worker executes: the load, and if need be its undoing */
 };
 
+/* A context that is loaded holds no descriptor of its requester. */
 static void load_free(struct task_load_op *op)
 {
+	if (op->requester)
+		credentials_drop(&op->requester->cred);
 	requester_unref(op->requester);
 	target_close(&op->target);
 	free(op);

@@ -62,6 +62,8 @@ counts_its_second='sleep "$0" &
 		[ "$(stat -c %u "$MNT/ctx/of-$uid")" = "$uid" ]
 		holds "$MNT/ctx/of-$uid/state" "running tid=$(host_pid "$uid") set=0"
 	done
+	# However many contexts are loaded, the daemon has descriptors for others.
+	run -1 grep -E 'user:|/task/' <<<"$(find "/proc/$DAEMON/fd" -printf '%l\n')"
 	# Another container's context, and its process by the host's number.
 	run -0 contain 61102 bash -euc 'if cat ctx/of-61101/state; then exit 1; fi
 		if rmdir ctx/of-61101; then exit 1; fi
