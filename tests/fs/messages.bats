@@ -90,6 +90,27 @@ setup() {
 	bench_setup
 }
 
+@test "too many signals for the daemon's descriptors" {
+	local n
+
+	# An eighth of them is for signals of all users but root, which have three each.
+	ulimit -n 128
+	serve --backend=sim
+	for n in 1 2 3 4 5; do
+		WHO=(setpriv --reuid=6110"$n" --regid=6110"$n" --clear-groups)
+		new "c$n"
+		put ok "$C/ctl" "signal sig=10"
+	done
+	put ok "$C/ctl" "signal sig=12" # instead of the other one
+	new last
+	refused ENOSPC "signal sig=10" LimitNOFILE
+	put ok "$MNT/ctx/c5/ctl" "signal sig=0"
+	put ok "$C/ctl" "signal sig=10"
+	WHO=()
+	new roots
+	put ok "$C/ctl" "signal sig=10"
+}
+
 @test "a record, byte by byte" {
 	serve --backend=sim
 	armed a

@@ -24,12 +24,16 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
+#include "base/open_files.h"
 #include "daemon/authz/identity.h"
 #include "daemon/engine/engine.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/work_request.h"
 #include "daemon/percpu/thread.h"
+
+/* Descriptors of a notifier. */
+enum { NOTIFIER_FILES = 3 };
 
 struct notifier {
 	/* The ends of the pipe. */
@@ -222,14 +226,36 @@ static int notifier_bind(
 	return no ? err_set(e, no, "the kernel refuses signals: %s", err_name(no)) : 0;
 }
 
+/* Of all users but root: they have an eighth of the descriptors that there may be. */
+static bool notifier_are_many(const struct user_quotas *all)
+{
+	return (rlim_t)(all->notifiers + 1) * NOTIFIER_FILES > open_files_max() / 8;
+}
+
 static int notifier_check_limit(const struct fs_context *ctx, struct err *e)
 {
-	if (!ctx->notify.notifier && ctx->id.uid && ctx->id.quota->notifiers >= SIGNALS_PER_USER)
+	const struct user_quota *q = ctx->id.quota;
+
+	if (ctx->notify.notifier || !q->uid)
+		return 0;
+	if (q->notifiers >= SIGNALS_PER_USER)
 		return err_set(e, ENOSPC,
 			"too many contexts with signals: 'signal sig=0' ends those of one (limit: "
 			"%d a user)",
 			SIGNALS_PER_USER);
+	if (notifier_are_many(q->all))
+		return err_set(e, ENOSPC,
+			"%u contexts of all users have signals, which take an eighth of the "
+			"descriptors that the daemon may have: have root raise LimitNOFILE",
+			q->all->notifiers);
 	return 0;
+}
+
+static void notifier_count(struct user_quota *q, int n)
+{
+	q->notifiers += (unsigned)n;
+	if (q->uid)
+		q->all->notifiers += (unsigned)n;
 }
 
 static int notifier_identify_caller(pid_t tid, struct identity *is, struct err *e)
@@ -277,7 +303,7 @@ static int notifier_install(struct fs_context *ctx, struct notifier_request *req
 	req->n->notified = atomic_load(&ctx->ec.status.notified);
 	req->n->ctx = ctx;
 	ctx->notify.notifier = take_ptr(&req->n);
-	ctx->id.quota->notifiers++;
+	notifier_count(ctx->id.quota, 1);
 	return 0;
 }
 
@@ -425,7 +451,7 @@ void notifier_drop(struct fs_context *ctx)
 
 	if (!n)
 		return;
-	ctx->id.quota->notifiers--;
+	notifier_count(ctx->id.quota, -1);
 	n->dropped = true;
 	if (!n->checking)
 		notifier_free(n);

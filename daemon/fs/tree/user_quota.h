@@ -94,6 +94,8 @@ struct user_quotas {
 	atomic_ullong user_max, max;
 	/* config/user_contexts_max. */
 	uint64_t contexts_max;
+	/* Contexts that notify by signal, of all users but root. */
+	unsigned notifiers;
 };
 
 /* -ENOMEM. */
