@@ -294,6 +294,7 @@ int process_open(struct perf_process *p, const struct perf_sources *src,
 	unsigned tries = 0;
 	int rc;
 
+	process_close(p); /* of a start that has failed */
 	p->nmembers = n;
 	for (unsigned k = 0; k < n; k++)
 		p->member[k] = members[k];

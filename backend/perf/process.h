@@ -38,9 +38,10 @@ int process_new(
 void process_free(struct perf_process *p); /* NULL is allowed. */
 
 /*
- * Opens the groups, stopped, with @n members each. EAGAIN: threads come and go too fast; EMFILE:
- * more than @max_files descriptors, or than the kernel has; ESRCH: the process, or thread @tid, has
- * ended, or lost its events. If it fails, there are no groups.
+ * Opens the groups, stopped, with @n members each; those of an earlier call are closed. EAGAIN:
+ * threads come and go too fast; EMFILE: more than @max_files descriptors, or than the kernel has;
+ * ESRCH: the process, or thread @tid, has ended, or lost its events. If it fails, there are no
+ * groups.
  */
 int process_open(struct perf_process *p, const struct perf_sources *src,
 	const struct process_member *members, unsigned n, unsigned max_files, struct err *e);

@@ -3,15 +3,19 @@
  * kernel's own figures of a process and its children. */
 #include "perfmonfs/backend.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -20,12 +24,26 @@
 #include <cmocka.h>
 
 #include "backend/perf/perf.h"
+#include "base/cleanup.h"
 #include "daemon/authz/proc.h"
 
 #define SEL(n) (0x100u + (n))
 #define CNT(n) (0x200u + (n))
 
 static struct backend *be;
+
+/* The kernel refuses to start events. */
+static bool refuses;
+
+int __real_ioctl(int fd, unsigned long request, void *arg);
+int __wrap_ioctl(int fd, unsigned long request, void *arg);
+int __wrap_ioctl(int fd, unsigned long request, void *arg)
+{
+	if (!refuses || request != PERF_EVENT_IOC_ENABLE)
+		return __real_ioctl(fd, request, arg);
+	errno = EIO;
+	return -1;
+}
 
 /* --- The program */
 
@@ -128,8 +146,10 @@ static _Noreturn void program_main(int orders, int answers)
 
 /* --- The test's side */
 
+/* @conf->process: if it is not 0, the program's number takes its place. */
 static int program_begin(const struct thread_conf *conf)
 {
+	struct thread_conf own = *conf;
 	int orders[2], answers[2];
 	struct err e;
 	pid_t pid;
@@ -145,7 +165,9 @@ static int program_begin(const struct thread_conf *conf)
 	close(answers[1]);
 	program = (struct program){.orders = orders[1], .answers = answers[0]};
 	atomic_store(&program.tid, pid);
-	if (be->ops->thread_open(be, &program.tid, conf, &program.target, &e) < 0)
+	if (own.process)
+		own.process = pid;
+	if (be->ops->thread_open(be, &program.tid, &own, &program.target, &e) < 0)
 		fail_msg("%s", e.text);
 	return 0;
 }
@@ -161,6 +183,14 @@ static int begin_inherit(void **state)
 static int begin_on_exec(void **state)
 {
 	static const struct thread_conf conf = {.inherit = true, .on_exec = true};
+
+	(void)state;
+	return program_begin(&conf);
+}
+
+static int begin_process(void **state)
+{
+	static const struct thread_conf conf = {.inherit = true, .process = 1, .max_files = 100};
 
 	(void)state;
 	return program_begin(&conf);
@@ -354,6 +384,49 @@ static void test_watch(void **state)
 	assert_true(count() >= 2 * PAGES);
 }
 
+static unsigned files(void)
+{
+	CLEANUP_CLOSEDIR DIR *d = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	return n;
+}
+
+static void start_refused(uint64_t value)
+{
+	struct reg_op ops[] = {
+		{.addr = SEL(0), .verb = REG_WRITE, .value = value},
+		{.addr = SEL(1), .verb = REG_WRITE, .value = value},
+	};
+	struct err e;
+
+	refuses = true;
+	assert_int_equal(be->ops->run(program.target, ops, 2, &e), 1);
+	refuses = false;
+	assert_int_equal(e.no, EIO);
+}
+
+/* However often, it leaves no more than the events of one start, and they do not count. */
+static void test_start_refused(void **state)
+{
+	unsigned n;
+
+	(void)state;
+	start_refused(event("minor-faults"));
+	n = files();
+	start_refused(event("minor-faults"));
+	assert_int_equal(files(), n);
+	tell(ORDER_FAULTS);
+	select_both(event("minor-faults"));
+	assert_int_equal(files(), n);
+	tell(ORDER_FAULTS);
+	assert_in_range(count(), PAGES, PAGES + 50);
+}
+
+#define PROCESS(test) cmocka_unit_test_setup_teardown(test, begin_process, end)
 #define INHERIT(test) cmocka_unit_test_setup_teardown(test, begin_inherit, end)
 #define ON_EXEC(test) cmocka_unit_test_setup_teardown(test, begin_on_exec, end)
 
@@ -366,6 +439,7 @@ int main(void)
 		INHERIT(test_sum),
 		INHERIT(test_other_event),
 		INHERIT(test_watch),
+		PROCESS(test_start_refused),
 		ON_EXEC(test_on_exec),
 		ON_EXEC(test_on_exec_stopped),
 	};
