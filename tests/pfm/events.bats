@@ -44,6 +44,22 @@ is_first_lines() {
 	is 0x200
 }
 
+# By files they count: PMC 64 selects a read of memory on Zen 4.
+@test "a counter of the uncore: what to do instead" {
+	serve --backend=sim:zen4
+	pfm_run 125 encode pmc64=0x8000010a
+	[[ $output == *"files of a context, pmc/64" ]]
+	pfm_run 125 encode pmc300=0x1
+	[[ $output == *"pmu/pmcs of the mount" ]]
+	mkdir "$MNT/ctx/memory"
+	cd "$MNT/ctx/memory"
+	put ok pmc/64 0x8000010a
+	put ok ctl "load cpu=0"
+	put ok ctl start
+	put ok "$MNT/sim/advance" 1000000
+	[ "$(cat pmd/64)" -gt 0 ]
+}
+
 @test "encode -r: lines for regs, which count" {
 	serve --backend=sim:intel_v4
 	pfm_run 0 encode -r instructions cycles:u ref-cycles branches:u

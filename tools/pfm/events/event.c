@@ -211,9 +211,15 @@ static int event_resolve_pmc(const struct pfm_pmu *pmu, struct slice text,
 		allowed |= 1ULL << pmu->pmds[i].num;
 		fixed = pmu->pmds[i].fixed >= 0;
 	}
+	if (!allowed && pfm_pmu_pmc(pmu, (unsigned)num))
+		return err_set(e, EOPNOTSUPP,
+			"pfm uses no PMD that PMC %" PRIu64 " of %s selects for: count by the "
+			"files of a context, pmc/%" PRIu64,
+			num, pmu->name, num);
 	if (!allowed)
-		return err_set(
-			e, EINVAL, "%s has no PMC %" PRIu64 " that selects events", pmu->name, num);
+		return err_set(e, EINVAL,
+			"%s has no PMC %" PRIu64 " that selects events: see pmu/pmcs of the mount",
+			pmu->name, num);
 	if (fixed)
 		rc = event_take_fixed(pmu, (unsigned)num, c.code, &c, event, e);
 	else
