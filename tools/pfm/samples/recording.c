@@ -205,6 +205,8 @@ static int recording_read(struct recording *r, struct timeline *l, struct err *e
 			return -e->no;
 	if (rc < 0)
 		return rc;
+	if (!r->event)
+		return err_set(e, EINVAL, "the file ends before its event: record it again");
 	if (l->n)
 		qsort(l->t, l->n, sizeof(*l->t), recording_compare);
 	recording_note_losses(r);

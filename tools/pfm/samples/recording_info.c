@@ -33,12 +33,12 @@ bool recording_has_info(const struct recording *r, const char *key, const char *
 
 const char *recording_event(const struct recording *r)
 {
-	return r->event ? r->event->name : "unknown";
+	return r->event->name;
 }
 
 uint64_t recording_period(const struct recording *r)
 {
-	return r->event ? r->event->period : 1;
+	return r->event->period;
 }
 
 bool recording_is_time(const struct recording *r)
