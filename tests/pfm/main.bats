@@ -173,7 +173,7 @@ offered() {
 	[ "$output" = "$(pfm help | awk '/^  [a-z]/ { print $1 }' | sort)" ]
 	offered "pfm help w"
 	is who
-	for name in stat top report; do
+	for name in $(pfm help | awk '/^  [a-z]/ && $1 != "help" { print $1 }'); do
 		offered "pfm $name -"
 		for option in $(pfm help "$name" | grep -oE '^  .{0,6}--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
 			grep -qx -- "$option" <<<"$output"

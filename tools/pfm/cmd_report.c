@@ -131,7 +131,8 @@ static int report_close(FILE *out, const char *path, struct err *e)
 	bool failed = ferror(out);
 
 	if (fclose(out) != 0)
-		return err_set(e, errno, "cannot write %s: %s", path, err_name(errno));
+		return err_set(e, errno, "cannot write all of %s: %s: name another file", path,
+			err_name(errno));
 	if (failed)
 		return err_set(e, EIO, "cannot write all of %s: is its disk full?", path);
 	return 0;
@@ -150,7 +151,8 @@ static int report_write(const struct recording *r, const struct report_options *
 		return report_write_to(r, o, what, stdout, e);
 	out = fopen(path, "we");
 	if (!out)
-		return err_set(e, errno, "cannot write %s: %s", path, err_name(errno));
+		return err_set(
+			e, errno, "cannot write %s: %s: name another file", path, err_name(errno));
 	rc = report_write_to(r, o, what, out, e);
 	return report_close(out, path, e) < 0 ? -e->no : rc;
 }

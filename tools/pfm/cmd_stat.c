@@ -112,8 +112,9 @@ static int stat_flush(struct stat_run *s, struct err *e)
 {
 	return fflush(s->report.out) == 0 && !ferror(s->report.out)
 		       ? 0
-		       : err_set(e, errno ? errno : EIO, "%s: %s",
-				 s->options.output ? s->options.output : "output",
+		       : err_set(e, errno ? errno : EIO,
+				 "cannot write %s: %s (-o FILE names another)",
+				 s->options.output ? s->options.output : "the counts",
 				 err_name(errno ? errno : EIO));
 }
 
