@@ -137,13 +137,19 @@ static void registry_unhash(struct task_registry *reg, struct task_ctx *task)
 		task->tid = 0;
 }
 
-/* Not that of thread @tid, but of an earlier one with this number. */
+/* Not that of thread @tid, but of an earlier one with this number. If that cannot be said, it is
+ * the same: two contexts on one thread would take its switches from each other. */
 static bool registry_is_earlier(const struct task_ctx *task, pid_t tid)
 {
-	struct err ignored;
-	CLEANUP_CLOSE int dir = task->began ? proc_open(tid, &ignored) : -1;
+	CLEANUP_CLOSE int dir = -1;
+	struct err e = {0};
+	uint64_t began;
 
-	return task->began && (dir < 0 || proc_began(dir) != task->began);
+	if (!task->began)
+		return false;
+	dir = proc_open(tid, &e);
+	began = dir < 0 ? 0 : proc_began(dir);
+	return e.no == ESRCH || (began && began != task->began);
 }
 
 struct task_ctx *task_ctx_find_same(struct task_registry *reg, pid_t tid)
