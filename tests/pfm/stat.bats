@@ -375,9 +375,9 @@ sleeps() {
 	serve --backend=sim
 	put ok "$MNT/sim/poke" "1 0x186 0x4300c4"
 	run -125 pfm stat --mount="$MNT" -C 1 -e pmc0=0x4100c0 -- true
-	[[ $output == *"pfm who"* && $output != *--mux* ]]
+	[[ $output == *"PMC 0 of CPU 1 is in use by another program: "*"pfm who"* && $output != *--mux* ]]
 	run -125 pfm stat --mount="$MNT" -C 1 -e r00c4:u,r00c4:u,r00c4:u,r00c4:u -- true
-	[[ $output == *"pfm who"* && $output == *--mux* ]]
+	[[ $output == *": PMC 0 of CPU 1 is in use by another program: "*"PMD 1-3 is free"*"pfm who"*--mux* ]]
 }
 
 @test "sim: a lost count that is allowed" {

@@ -9,6 +9,7 @@
 #include "tools/pfm/command.h"
 #include "tools/pfm/load_plan.h"
 #include "tools/pfm/load_pmu.h"
+#include "tools/pfm/machine.h"
 #include "tools/pfm/samples/names.h"
 #include "tools/pfm/stat/comparison.h"
 #include "tools/pfm/stat/counts.h"
@@ -50,6 +51,21 @@ static int stat_offer_sets(struct err *e)
 		e, why.no, "%.180s; --mux counts by turns, --rerun in several runs", why.text);
 }
 
+/* Names what has a counter that the events could have, if there is room for that in the sentence.
+ */
+static void stat_name_user(const struct stat_run *s, const struct plan *p, struct err *e)
+{
+	char room[MACHINE_USER_ROOM];
+	uint64_t counters = 0;
+	const char *user;
+
+	for (unsigned i = 0; i < p->n; i++)
+		counters |= p->events[i].counters;
+	user = machine_user(&s->tree, p->pmu, counters & ~p->free, room);
+	if (user && strlen(user) + strlen(": ") + strlen(e->text) < sizeof(e->text))
+		err_prefix(e, "%s", user);
+}
+
 static int stat_plan(struct stat_run *s, struct err *e)
 {
 	struct plans *plans = &s->plans;
@@ -64,6 +80,8 @@ static int stat_plan(struct stat_run *s, struct err *e)
 		/* Turns would not make room for a single one. */
 		if ((rc == -EBUSY || rc == -ENOSPC) && p->n > 1)
 			rc = stat_offer_sets(e);
+		if (rc == -EBUSY)
+			stat_name_user(s, p, e);
 		if (rc < 0 && p->pmu->type[0])
 			err_prefix(e, "CPUs of type %s", p->pmu->type);
 	}

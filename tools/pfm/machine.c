@@ -23,25 +23,67 @@ uint64_t machine_counters(const struct pfm_pmu *pmu, unsigned pmc)
 	return counters;
 }
 
-uint64_t machine_free_counters(const struct tree *t, const struct pfm_pmu *pmu)
+/* Of counters that other software uses. */
+struct machine_used {
+	uint64_t counters; /* all */
+	uint64_t wanted;   /* of these, the first user is to be told */
+	char *room;        /* the text about it; NULL: of none */
+	bool found;
+};
+
+/* What is behind the user's name is in `pfm who`. */
+static void machine_tell_user(struct machine_used *used, int cpu, unsigned pmc, struct slice by)
+{
+	size_t n = 0;
+
+	while (n < by.n && by.p[n] != ':' && by.p[n] != '(')
+		n++;
+	by = slice_trim((struct slice){by.p, n});
+	snprintf(used->room, MACHINE_USER_ROOM, "PMC %u of CPU %d is in use by %.*s", pmc, cpu,
+		SLICE_ARG(by));
+	used->found = true;
+}
+
+static void machine_find_used(
+	const struct tree *t, const struct pfm_pmu *pmu, struct machine_used *used)
 {
 	TEXT_CLEANUP struct text text = {0};
-	uint64_t free = pmu->all;
 	struct slice rest, line, by;
 	struct cpus_line cpu;
 	unsigned pmc;
 	struct err e;
 
 	if (file_read(t->dir, "cpus", &text, &e) < 0 || !text.p)
-		return free;
+		return;
 	rest = slice_of(text.p);
 	while ((line = slice_cut(&rest, '\n')).n) {
 		if (!cpus_parse(line, &cpu) || (pmu->type[0] && !slice_is(cpu.type, pmu->type)))
 			continue;
-		while (cpus_next_user(&cpu, &pmc, &by))
-			free &= ~machine_counters(pmu, pmc);
+		while (cpus_next_user(&cpu, &pmc, &by)) {
+			uint64_t counters = machine_counters(pmu, pmc);
+
+			used->counters |= counters;
+			if (used->room && !used->found && counters & used->wanted)
+				machine_tell_user(used, cpu.id, pmc, by);
+		}
 	}
-	return free;
+}
+
+uint64_t machine_free_counters(const struct tree *t, const struct pfm_pmu *pmu)
+{
+	struct machine_used used = {.counters = 0};
+
+	machine_find_used(t, pmu, &used);
+	return pmu->all & ~used.counters;
+}
+
+const char *machine_user(const struct tree *t, const struct pfm_pmu *pmu, uint64_t counters,
+	char room[MACHINE_USER_ROOM])
+{
+	struct machine_used used = {.wanted = counters, .room = room};
+
+	machine_find_used(t, pmu, &used);
+	return used.found ? room : NULL;
 }
 
 static bool machine_in_group(const char *group)

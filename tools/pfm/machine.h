@@ -15,6 +15,14 @@ uint64_t machine_counters(const struct pfm_pmu *pmu, unsigned pmc);
  * as MNT/cpus tells. */
 uint64_t machine_free_counters(const struct tree *t, const struct pfm_pmu *pmu);
 
+/*
+ * Text about the first program that has one of @counters on a CPU with this PMU: "PMC 0 of CPU 1 is
+ * in use by another program". Returns @room, or NULL: MNT/cpus tells of none.
+ */
+enum { MACHINE_USER_ROOM = 96 };
+const char *machine_user(const struct tree *t, const struct pfm_pmu *pmu, uint64_t counters,
+	char room[MACHINE_USER_ROOM]);
+
 /* The levels at which this process may count, by config/allow_kernel: EVENT_USER, EVENT_KERNEL. */
 unsigned machine_levels(const struct tree *t);
 
