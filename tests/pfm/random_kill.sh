@@ -24,6 +24,8 @@ declare -A killed=()
 running() { find /proc -maxdepth 2 -name exe -lname "$tmp/bin/*" 2>/dev/null | cut -d/ -f3; }
 
 finish() {
+	# A child that a signal ends before its exec comes here, too.
+	[ "$BASHPID" = $$ ] || return
 	# shellcheck disable=SC2046
 	kill -KILL $(running)
 	[ -z "$daemon" ] || kill -KILL "$daemon"
@@ -56,7 +58,7 @@ eventually() {
 
 served() { [ -e "$mnt/version" ]; } 2>/dev/null
 no_processes() { [ -z "$(running)" ]; }
-no_contexts() { [ -z "$(ls "$mnt/ctx")" ]; }
+no_contexts() { served && [ -z "$(ls "$mnt/ctx")" ]; }
 
 where_no_mount_is() {
 	exec unshare -m --propagation private sh -c '
