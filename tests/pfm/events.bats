@@ -146,6 +146,10 @@ is_first_lines() {
 		n=$((n + 1))
 	done <<<"$output"
 	[ "$n" -ge 10 ]
+	# Descriptions are in lines of 80 columns, with all their words.
+	pfm_run 0 list -v skl::
+	fails grep -E '^.{81}' <<<"$(grep -v :: <<<"$output")"
+	[[ $output == *"clock signal on the specific core is"$'\n'"    running (not halted)"* ]]
 	pfm_run 0 list --verbose skl::OFFCORE_RESPONSE_0
 	grep -Eq '^  skl::OFFCORE_RESPONSE_0:DMND_DATA_RD +0x01b7\+0x10001 ' <<<"$output"
 }

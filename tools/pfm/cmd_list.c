@@ -10,6 +10,9 @@
 #include "tools/pfm/events/libpfm.h"
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/text/usage.h"
+#include "tools/pfm/text/wrap.h"
+
+enum { LIST_COLUMNS = 80, LIST_INDENT = 4, LIST_UMASK_INDENT = 6, LIST_FORMULA_INDENT = 8 };
 
 struct list {
 	const struct pfm_pmu *pmu;
@@ -49,6 +52,16 @@ static void list_print_code(const struct pfm_event *event, int width, const char
 }
 
 /* The counters of this PMU decide: an event without any is not listed. */
+/* Blanks up to @begin, and @sentence in lines of which all but the first begin at @indent. */
+static void list_print_text(unsigned begin, unsigned indent, const char *sentence)
+{
+	TEXT_CLEANUP struct text t = {0};
+
+	wrap_text(&t, sentence, indent, LIST_COLUMNS);
+	if (text_ok(&t))
+		printf("%*s%s", (int)begin, "", t.p);
+}
+
 static void list_print_row(struct list *l, const struct event_row *r)
 {
 	char name[PFM_PREFIX_ROOM + EVENT_SOURCE + 4 + EVENT_NAME];
@@ -66,7 +79,7 @@ static void list_print_row(struct list *l, const struct event_row *r)
 	list_print_code(&event, 44, name);
 	puts("");
 	if (r->desc[0])
-		printf("    %s\n", r->desc);
+		list_print_text(LIST_INDENT, LIST_INDENT, r->desc);
 	l->n++;
 }
 
@@ -101,7 +114,7 @@ static void list_print_libpfm(void *arg, const char *name, const char *desc)
 	if (!l->wanted)
 		return;
 	list_print_name(l, 44, name, "libpfm4");
-	printf("    %s\n", desc);
+	list_print_text(LIST_INDENT, LIST_INDENT, desc);
 	l->n++;
 }
 
@@ -113,7 +126,7 @@ static void list_print_umask(void *arg, const char *name, const char *desc)
 		return;
 	fputs("  ", stdout);
 	list_print_name(l, 42, name, "");
-	printf("      %s\n", desc);
+	list_print_text(LIST_UMASK_INDENT, LIST_UMASK_INDENT, desc);
 }
 
 static bool list_wants_group(const struct list *l, const struct group *g)
@@ -125,15 +138,22 @@ static bool list_wants_group(const struct list *l, const struct group *g)
 	return wanted;
 }
 
+static void list_print_metric(const struct group_metric *m)
+{
+	TEXT_CLEANUP struct text t = {0};
+
+	text_printf(&t, "%s%s%s%s = %s", m->name, m->unit[0] ? " [" : "", m->unit,
+		m->unit[0] ? "]" : "", m->text);
+	if (text_ok(&t))
+		list_print_text(LIST_INDENT, LIST_FORMULA_INDENT, t.p);
+}
+
 static void list_print_group(struct list *l, const struct group *g)
 {
-	printf("group %s\n    %s\n", g->name, g->desc);
-	for (unsigned i = 0; i < g->nmetrics; i++) {
-		const struct group_metric *m = &g->metrics[i];
-
-		printf("    %s%s%s%s = %s\n", m->name, m->unit[0] ? " [" : "", m->unit,
-			m->unit[0] ? "]" : "", m->text);
-	}
+	printf("group %s\n", g->name);
+	list_print_text(LIST_INDENT, LIST_INDENT, g->desc);
+	for (unsigned i = 0; i < g->nmetrics; i++)
+		list_print_metric(&g->metrics[i]);
 	l->n++;
 }
 
