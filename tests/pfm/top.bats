@@ -216,7 +216,7 @@ has_shown() {
 	PROGRAMS=()
 	[ ! -s "$BATS_TEST_TMPDIR/err" ]
 	run -125 pfm top -p "$PID"
-	[[ $output == *"no such process"* ]]
+	[[ $output == *"no process has number"* ]]
 	no_contexts
 }
 
@@ -226,7 +226,7 @@ has_shown() {
 
 	serve --backend=perf
 	for order in main other; do
-		python3 - $order >"$BATS_TEST_TMPDIR/ready" 3>&- 4>&- 5>&- <<-'END' &
+		python3 - $order >"$BATS_TEST_TMPDIR/$order" 3>&- 4>&- 5>&- <<-'END' &
 			import ctypes, os, sys, threading, time
 			child = os.fork()
 			if child == 0:
@@ -238,15 +238,15 @@ has_shown() {
 			time.sleep(1000)
 		END
 		PROGRAMS+=("$!")
-		until_ok grep -q . "$BATS_TEST_TMPDIR/ready"
-		PID=$(cat "$BATS_TEST_TMPDIR/ready")
+		until_ok grep -q . "$BATS_TEST_TMPDIR/$order"
+		PID=$(cat "$BATS_TEST_TMPDIR/$order")
 		PROGRAMS+=("$PID")
 		if [ $order = other ]; then until_ok grep -q zombie "/proc/$PID/status"; fi
-		pfm top -I 100 -p "$PID" -e task-clock >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- 4>&- 5>&- &
-		until_ok grep -q python "$BATS_TEST_TMPDIR/out"
+		pfm top -I 100 -p "$PID" -e task-clock >"$BATS_TEST_TMPDIR/$order.out" 2>&1 3>&- 4>&- 5>&- &
+		until_ok grep -q python "$BATS_TEST_TMPDIR/$order.out"
 		kill -KILL "$PID"
 		wait "$!"
-		[ "$(grep -c task-clock "$BATS_TEST_TMPDIR/out")" = 1 ]
+		[ "$(grep -c task-clock "$BATS_TEST_TMPDIR/$order.out")" = 1 ]
 	done
 	no_contexts
 }
