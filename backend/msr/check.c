@@ -31,7 +31,7 @@ static void msr_check_kernel(const struct msr_checker *k)
 	else
 		k->report(k->arg, CHECK_FAIL, "lockdown",
 			"%s: the kernel refuses MSR writes: boot without lockdown (Secure Boot "
-			"implies it), or use --backend=perf",
+			"implies it), or use perfmonfs --backend=perf",
 			lockdown.s);
 	if (strcmp(writes.s, "off") == 0)
 		k->report(k->arg, CHECK_FAIL, "allow_writes",
@@ -76,7 +76,7 @@ static void msr_check_selectors(
 		if (rc < 0) {
 			k->report(k->arg, CHECK_FAIL, "CPU",
 				"%u: %s (MSR %#" PRIx32 ") cannot be read: %s: a virtual machine "
-				"without a PMU? use --backend=perf",
+				"without a PMU? use perfmonfs --backend=perf",
 				cpu, pmc->name, pmc->addr, err_name(-rc));
 			return;
 		}

@@ -63,7 +63,7 @@ static int describe_add(
 	if (type == PMU_MAX_TYPES)
 		return err_set(e, ENODEV,
 			"the PMUs of the CPUs up to %u are of more than %d types: describe one for "
-			"all with --pmu=FILE, or use --backend=perf",
+			"all with --pmu=FILE, or use perfmonfs --backend=perf",
 			cpu, PMU_MAX_TYPES);
 	if (type == t->n) {
 		t->of[t->n].pmu = *pmu;

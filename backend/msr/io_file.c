@@ -44,7 +44,7 @@ static int io_file_open_failed(
 		if (io_file_has_cpu(f, cpu))
 			return err_set(e, ENOENT,
 				"%s/%u/%s: ENOENT: the driver is not loaded: 'modprobe %s', or use "
-				"--backend=perf",
+				"perfmonfs --backend=perf",
 				f->dir, cpu, name, name);
 		return err_set(e, ENXIO, "CPU %u: no %s/%u: ENXIO: offline, or no such CPU", cpu,
 			f->dir, cpu);
@@ -55,7 +55,7 @@ static int io_file_open_failed(
 	case EACCES:
 		return err_set(e, no,
 			"%s/%u/%s: %s: opening it requires root and CAP_SYS_RAWIO, and in a "
-			"container access to the device; or use --backend=perf",
+			"container access to the device; or use perfmonfs --backend=perf",
 			f->dir, cpu, name, err_name(no));
 	default:
 		return err_set(e, no, "cannot open %s/%u/%s: %s", f->dir, cpu, name, err_name(no));
@@ -195,7 +195,7 @@ int msr_io_file(const char *dir, struct msr_io **out, struct err *e)
 	if (io_file_cpu_limit(&f->io) == 0)
 		return err_set(e, ENOENT,
 			"%s contains no CPU: ENOENT: the msr driver is not loaded: 'modprobe msr', "
-			"or use --backend=perf",
+			"or use perfmonfs --backend=perf",
 			dir);
 	*out = &take_ptr(&f)->io;
 	return 0;

@@ -51,22 +51,21 @@ int kernel_refusal(const char *what, struct err *e)
 		return err_set(e, EPERM,
 			"%s: EPERM: the kernel is locked down (%s in " KERNEL_LOCKDOWN
 			") and refuses MSR writes: boot without lockdown (Secure Boot implies it), "
-			"or "
-			"use --backend=perf",
+			"or use perfmonfs --backend=perf",
 			what, lockdown.s);
 	if (strcmp(kernel_allow_writes().s, "off") == 0)
 		return err_set(e, EPERM,
 			"%s: EPERM: the msr driver forbids writing: "
-			"'echo on > " KERNEL_ALLOW_WRITES "', or use --backend=perf",
+			"'echo on > " KERNEL_ALLOW_WRITES "', or use perfmonfs --backend=perf",
 			what);
 	if (!known)
 		return err_set(e, EPERM,
 			"%s: EPERM: the kernel may be locked down; to see " KERNEL_LOCKDOWN
 			": mount -t securityfs securityfs /sys/kernel/security, or use "
-			"--backend=perf",
+			"perfmonfs --backend=perf",
 			what);
 	return err_set(e, EPERM,
 		"%s: EPERM: neither lockdown nor allow_writes forbids it (another security "
-		"module?): see the kernel log, or use --backend=perf",
+		"module?): see the kernel log, or use perfmonfs --backend=perf",
 		what);
 }

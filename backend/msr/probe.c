@@ -15,8 +15,8 @@
 static int probe_no_pmu(const struct pmu_pmd *pmd, const char *how, struct err *e)
 {
 	return err_set(e, ENODEV,
-		"%s (MSR %#x) %s, as in a virtual machine without a PMU: use --backend=perf, or "
-		"give the VM a PMU",
+		"%s (MSR %#x) %s, as in a virtual machine without a PMU: use perfmonfs "
+		"--backend=perf, or give the VM a PMU",
 		pmd->name, pmd->addr, how);
 }
 

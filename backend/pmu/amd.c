@@ -59,6 +59,6 @@ int amd_features(const struct pmu_cpu *cpu, const struct pmu_identity *id, struc
 
 int amd_no_model(const struct pmu_identity *id, struct err *e)
 {
-	return err_set(
-		e, ENODEV, "%s family %u has no PMU: use --backend=perf", id->vendor, id->family);
+	return err_set(e, ENODEV, "%s family %u has no PMU: use perfmonfs --backend=perf",
+		id->vendor, id->family);
 }

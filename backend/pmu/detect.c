@@ -115,7 +115,7 @@ static int detect_build(
 		return rc;
 	}
 	return err_set(e, ENODEV,
-		"CPU vendor '%s' is unknown: describe its PMU with --pmu=FILE, or use "
+		"CPU vendor '%s' is unknown: describe its PMU with --pmu=FILE, or use perfmonfs "
 		"--backend=perf",
 		id->vendor);
 }
@@ -131,7 +131,8 @@ int pmu_detect(const struct pmu_cpu *cpu, struct pmu *out, struct err *e)
 		return rc;
 	if (pmu_validate(out, e) < 0) {
 		e->no = ENODEV;
-		return err_prefix(e, "CPUID describes no usable PMU (use --backend=perf)");
+		return err_prefix(
+			e, "CPUID describes no usable PMU (use perfmonfs --backend=perf)");
 	}
 	return 0;
 }

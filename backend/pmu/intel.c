@@ -144,9 +144,10 @@ int intel_no_model(const struct pmu_identity *id, struct err *e)
 {
 	if (id->family < 6 || id->family == 15)
 		return err_set(e, ENODEV,
-			"the PMU of Intel family %u model %u is not supported: use --backend=perf",
+			"the PMU of Intel family %u model %u is not supported: use perfmonfs "
+			"--backend=perf",
 			id->family, id->model);
 	return err_set(e, ENODEV,
 		"this CPU reports no PMU (CPUID leaf 0xA is version 0), as in a virtual machine "
-		"without one: use --backend=perf, or give the VM a PMU");
+		"without one: use perfmonfs --backend=perf, or give the VM a PMU");
 }

@@ -345,7 +345,8 @@ int pmu_types_new(const struct pmu *const raw[], unsigned n, struct pmu_types **
 	t->n = n;
 	rc = types_unite(raw, n, &t->of[0], e);
 	if (rc < 0)
-		return err_prefix(e, "describe one with --pmu=FILE, or use --backend=perf");
+		return err_prefix(
+			e, "describe one with --pmu=FILE, or use perfmonfs --backend=perf");
 	for (unsigned i = 0; i < n; i++) {
 		struct pmu *type = &t->of[1U << i];
 

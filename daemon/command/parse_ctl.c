@@ -106,6 +106,8 @@ static int ctl_refuse_number(const struct ctl_arg *a, struct slice value, struct
 			"sig: '%.*s' is not the number of a signal, which kill -l NAME prints: "
 			"write sig=10",
 			SLICE_ARG(value));
+	if (e->no == ERANGE && a->bit == ARG_CPU)
+		return err_set(e, ERANGE, "there is no CPU %.*s: see cpus", SLICE_ARG(value));
 	if (e->no == ERANGE && a->bit & (ARG_TID | ARG_PID))
 		return err_set(e, ERANGE, "%s: no %s has number %.*s: write one that ps -eL shows",
 			a->name, a->bit == ARG_PID ? "process" : "thread", SLICE_ARG(value));

@@ -212,6 +212,7 @@ static void test_ctl_errors(void **state)
 		{"load tid", EINVAL, "tid"},
 		{"load tid=self", EINVAL, "'self'"},
 		{"load tid=4194305", ERANGE, "no thread has number 4194305"},
+		{"load cpu=99999999", ERANGE, "there is no CPU 99999999: see cpus"},
 		{"load pid=99999999", ERANGE, "no process has number 99999999"},
 		{"load tid=1 tid=1", EINVAL, "twice"},
 		{"load tid=1 follow follow", EINVAL, "'follow' is given twice"},

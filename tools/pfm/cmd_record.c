@@ -208,8 +208,8 @@ static int record_want_stacks(struct record_plan *plan, const struct tree *t, st
 {
 	if (strcmp(t->backend, "sim") == 0)
 		return err_set(e, EOPNOTSUPP,
-			"-g: simulated CPUs run no programs: mount with --backend=perf, or record "
-			"without -g");
+			"-g: simulated CPUs run no programs: mount with perfmonfs --backend=perf, "
+			"or record without -g");
 	plan->sampling.stacks = true;
 	plan->sampling.buf_size *= RECORD_STACKS;
 	return 0;
