@@ -316,16 +316,28 @@ int process_open(struct perf_process *p, const struct perf_sources *src,
 
 /* --- Running and reading */
 
-int process_run(struct perf_process *p, bool on, struct err *e)
+/* Threads 0 to @n - 1; returns how many of them the kernel has started or stopped. */
+static unsigned process_run_first(struct perf_process *p, unsigned n, bool on)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+	unsigned i = 0;
 
-	for (unsigned i = 0; i < p->nthreads; i++)
-		if (ioctl(p->threads[i].leader, request, 0) < 0)
-			return err_set(e, EIO,
-				"the kernel refuses to %s the events: %s; load again",
-				on ? "start" : "stop", err_name(errno));
-	return 0;
+	while (i < n && ioctl(p->threads[i].leader, request, 0) == 0)
+		i++;
+	return i;
+}
+
+int process_run(struct perf_process *p, bool on, struct err *e)
+{
+	unsigned done = process_run_first(p, p->nthreads, on);
+
+	if (done == p->nthreads)
+		return 0;
+	err_set(e, EIO, "the kernel refuses to %s the events: %s; load again",
+		on ? "start" : "stop", err_name(errno));
+	if (on)
+		process_run_first(p, done, false);
+	return -EIO;
 }
 
 static bool process_add(int fd, struct process_reading *r)

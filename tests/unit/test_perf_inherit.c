@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
@@ -32,15 +33,19 @@
 
 static struct backend *be;
 
-/* The kernel refuses to start events. */
-static bool refuses;
+/* The kernel refuses to start events after so many. */
+static unsigned starts = UINT_MAX;
 
 int __real_ioctl(int fd, unsigned long request, void *arg);
 int __wrap_ioctl(int fd, unsigned long request, void *arg);
 int __wrap_ioctl(int fd, unsigned long request, void *arg)
 {
-	if (!refuses || request != PERF_EVENT_IOC_ENABLE)
+	if (request != PERF_EVENT_IOC_ENABLE)
 		return __real_ioctl(fd, request, arg);
+	if (starts > 0) {
+		starts--;
+		return __real_ioctl(fd, request, arg);
+	}
 	errno = EIO;
 	return -1;
 }
@@ -55,6 +60,7 @@ enum order {
 	ORDER_FAMILY,   /* By a child, and by a child of that. */
 	ORDER_SURVIVOR, /* A child that ends when the pipe is closed. */
 	ORDER_PROGRAM,  /* It executes one. */
+	ORDER_IDLER,    /* A thread that does nothing until the program ends. */
 };
 
 static struct program {
@@ -81,6 +87,12 @@ static void program_thread(void)
 
 	if (pthread_create(&thread, NULL, program_fault, NULL) == 0)
 		pthread_join(thread, NULL);
+}
+
+static void *program_idle(void *arg)
+{
+	pause();
+	return arg;
 }
 
 static void program_family(unsigned generations)
@@ -110,12 +122,17 @@ static void program_survivor(int orders)
 
 static void program_obey(char order, int orders)
 {
+	pthread_t idler;
+
 	switch (order) {
 	case ORDER_FAULTS:
 		program_fault(NULL);
 		break;
 	case ORDER_THREAD:
 		program_thread();
+		break;
+	case ORDER_IDLER:
+		pthread_create(&idler, NULL, program_idle, NULL);
 		break;
 	case ORDER_FAMILY:
 		program_family(2);
@@ -395,7 +412,8 @@ static unsigned files(void)
 	return n;
 }
 
-static void start_refused(uint64_t value)
+/* The kernel starts @threads, and refuses the next one. */
+static void start_refused(uint64_t value, unsigned threads)
 {
 	struct reg_op ops[] = {
 		{.addr = SEL(0), .verb = REG_WRITE, .value = value},
@@ -403,9 +421,9 @@ static void start_refused(uint64_t value)
 	};
 	struct err e;
 
-	refuses = true;
+	starts = threads;
 	assert_int_equal(be->ops->run(program.target, ops, 2, &e), 1);
-	refuses = false;
+	starts = UINT_MAX;
 	assert_int_equal(e.no, EIO);
 }
 
@@ -415,15 +433,35 @@ static void test_start_refused(void **state)
 	unsigned n;
 
 	(void)state;
-	start_refused(event("minor-faults"));
+	start_refused(event("minor-faults"), 0);
 	n = files();
-	start_refused(event("minor-faults"));
+	start_refused(event("minor-faults"), 0);
 	assert_int_equal(files(), n);
 	tell(ORDER_FAULTS);
 	select_both(event("minor-faults"));
 	assert_int_equal(files(), n);
 	tell(ORDER_FAULTS);
 	assert_in_range(count(), PAGES, PAGES + 50);
+}
+
+/* The threads that have been started are stopped again. */
+static void test_restart_refused(void **state)
+{
+	uint64_t on = event("minor-faults"), off = on & ~EVTSEL_EN, counted;
+
+	(void)state;
+	tell(ORDER_IDLER);
+	select_both(on);
+	select_both(off);
+	counted = count();
+	start_refused(on, 1);
+	tell(ORDER_FAULTS);
+	select_both(off);
+	assert_in_range(count(), counted, counted + 50);
+	select_both(on);
+	tell(ORDER_FAULTS);
+	select_both(off);
+	assert_in_range(count(), counted + PAGES, counted + PAGES + 100);
 }
 
 #define PROCESS(test) cmocka_unit_test_setup_teardown(test, begin_process, end)
@@ -440,6 +478,7 @@ int main(void)
 		INHERIT(test_other_event),
 		INHERIT(test_watch),
 		PROCESS(test_start_refused),
+		PROCESS(test_restart_refused),
 		ON_EXEC(test_on_exec),
 		ON_EXEC(test_on_exec_stopped),
 	};
