@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A daemon with its mount, for tests/soak: how it begins, is killed, and what it has when it rests."""
 
+import collections
 import os
 import re
 import struct
@@ -12,6 +13,8 @@ import perfmonfs
 PATIENCE = 120
 # Other words than these in what a daemon says are a failure.
 SUSPICIOUS = re.compile(r"error|warning|sanitizer|leak|runtime", re.IGNORECASE)
+# CPUs in names of threads, and inodes in those of files.
+NUMBER = re.compile(r"\d+")
 
 
 def soon(condition):
@@ -27,6 +30,22 @@ def soon(condition):
 def mounted(path):
     with open("/proc/self/mounts", encoding="utf-8") as mounts:
         return any(line.split()[1] == path for line in mounts)
+
+
+def named(directory, read):
+    """How many entries have each name that read() finds, without numbers. Entries may go meanwhile."""
+    found = collections.Counter()
+    for entry in os.listdir(directory):
+        try:
+            found[NUMBER.sub("N", read(directory + "/" + entry))] += 1
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return found
+
+
+def thread_name(path):
+    with open(path + "/comm", encoding="utf-8", errors="replace") as file:
+        return file.read().rstrip("\n")
 
 
 def tasks_stopped(session):
@@ -106,6 +125,7 @@ class Site:
         self.lives = lives  # two cells: how often it has begun, and how often it was to be killed
         self.daemon = None
         self.rest = None  # what it had when it rested first, in its first life
+        self.names = None  # of its files and threads then
         os.mkdir(self.mnt)
 
     def life(self):
@@ -147,17 +167,15 @@ class Site:
             except FileNotFoundError:
                 pass
 
+    def names_now(self):
+        proc = "/proc/%d/" % self.daemon.pid
+        return {"files": named(proc + "fd", os.readlink), "threads": named(proc + "task", thread_name)}
+
     def holdings(self):
         """What the daemon has that clients can make it have."""
-        proc = "/proc/%d/" % self.daemon.pid
-        kinds = {"files": 0, "perf events": 0}
-        for fd in os.listdir(proc + "fd"):
-            try:
-                kinds["perf events"] += os.readlink(proc + "fd/" + fd) == "anon_inode:[perf_event]"
-                kinds["files"] += 1
-            except FileNotFoundError:
-                pass
-        kinds["threads"] = len(os.listdir(proc + "task"))
+        names = self.names_now()
+        kinds = {key: sum(names[key].values()) for key in names}
+        kinds["perf events"] = names["files"]["anon_inode:[perf_event]"]
         stats = perfmonfs.Mount(self.mnt).stats()
         for key in ("contexts", "buffer_bytes", "threads", "memory_bytes_all"):
             kinds["stats " + key] = stats[key]
@@ -171,6 +189,13 @@ class Site:
         return {key: "%d, not %d" % (n, self.rest.get(key, 0))
                 for key, n in found.items() if n > self.rest.get(key, 0)}
 
+    def new_names(self):
+        """Of the files and threads that it has more of than when it rested first."""
+        now = self.names_now()
+        more = {key: now[key] - self.names[key] for key in now}
+        return ["more %s: %s" % (key, ", ".join("%d %s" % (n, name) for name, n in names.items()))
+                for key, names in more.items() if names]
+
     def busy(self):
         """It has what ends with its clients."""
         return {key: n for key, n in self.holdings().items() if n and key not in ("files", "threads")}
@@ -178,6 +203,7 @@ class Site:
     def rests(self):
         """What it has open now, it may have open from now on."""
         self.rest = {key: n for key, n in self.holdings().items() if key in ("files", "threads")}
+        self.names = self.names_now()
 
     def rss_kib(self):
         with open("/proc/%d/status" % self.daemon.pid, encoding="ascii") as file:
