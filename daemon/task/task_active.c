@@ -76,7 +76,7 @@ int task_check_inherit(const struct task_registry *reg, const struct job *job, s
 	if (!reg->shared.be->opens_threads)
 		return err_set(e, EOPNOTSUPP,
 			"inherit is for counters that the kernel switches with the thread, which "
-			"are those of --backend=perf: write follow instead");
+			"are those of perfmonfs --backend=perf: write follow instead");
 	if (ctx->nsets > 1)
 		return err_set(e, EINVAL,
 			"inherit counts in one event set: remove the others, or write follow");

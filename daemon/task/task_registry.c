@@ -432,8 +432,9 @@ void task_detached(struct task_registry *reg, struct detaching *d)
 int task_refuse_late(pid_t tid, struct err *e)
 {
 	return err_set(e, EAGAIN,
-		"thread %d was unloaded, but the kernel does not let go of it while its process "
-		"executes a program, or its vfork child lives: try again then",
+		"thread %d was unloaded, but the kernel lets go of it only when it runs, which it "
+		"has not yet: it gets no CPU, its process executes a program, or its vfork child "
+		"lives: try again later",
 		tid);
 }
 
