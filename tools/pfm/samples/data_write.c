@@ -42,10 +42,30 @@ static int data_sentence(const struct data_writer *w, struct err *e)
 		w->path, w->failed == ENOSPC ? "the disk is full (ENOSPC)" : err_name(w->failed));
 }
 
-/* What is left of a record would hide that the file has ended. A pipe stays as it is. */
-static int data_fail(struct data_writer *w, int no, struct err *e)
+/* The bytes of the buffer up to the last record that ends within the first @done. */
+static size_t data_whole(const struct data_writer *w, size_t done)
+{
+	size_t at = w->written == 0 ? sizeof(struct data_head) : 0;
+	struct data_rec rec;
+
+	if (done < at)
+		return 0;
+	for (; done - at >= sizeof(rec); at += rec.size) {
+		memcpy(&rec, w->buf + at, sizeof(rec));
+		if (rec.size > done - at)
+			break;
+	}
+	return at;
+}
+
+/*
+ * After the first @done bytes of the buffer. What is left of a record would hide that the file has
+ * ended. A pipe stays as it is.
+ */
+static int data_fail(struct data_writer *w, size_t done, int no, struct err *e)
 {
 	w->failed = no;
+	w->written += data_whole(w, done);
 	w->n = 0;
 	if (ftruncate(w->fd, (off_t)w->written) < 0)
 		(void)lseek(w->fd, (off_t)w->written, SEEK_SET);
@@ -64,7 +84,7 @@ int data_flush(struct data_writer *w, struct err *e)
 		ssize_t n = write(w->fd, w->buf + done, w->n - done);
 
 		if (n < 0 && errno != EINTR)
-			return data_fail(w, errno, e);
+			return data_fail(w, done, errno, e);
 		done += n > 0 ? (size_t)n : 0;
 	}
 	w->written += w->n;
