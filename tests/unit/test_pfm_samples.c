@@ -81,6 +81,8 @@ static void map(uint64_t time, uint32_t pid, uint64_t addr, uint64_t len, const 
 	assert_int_equal(data_put(&w, DATA_MAP, &m, offsetof(struct data_map, name), name, &e), 0);
 }
 
+enum { SAMPLE_SIZE = sizeof(struct data_rec) + sizeof(struct data_sample) };
+
 static void sample(uint64_t time, uint32_t pid, uint64_t ip, uint64_t weight)
 {
 	const struct data_sample s = {
@@ -655,11 +657,11 @@ static void test_unknown_records_are_skipped(void **state)
 	recording_close(&r);
 }
 
-/* The file ends with a whole record, and can be read. */
+/* The file has each record that it has room for as a whole, and can be read. */
 static void test_disk_full(void **state)
 {
 	struct rlimit before, limit = {10000, RLIM_INFINITY};
-	size_t written_ones = 0;
+	size_t whole;
 	int rc = 0;
 
 	(void)state;
@@ -667,10 +669,11 @@ static void test_disk_full(void **state)
 	limit.rlim_max = before.rlim_max;
 	signal(SIGXFSZ, SIG_IGN);
 	begin();
+	whole = (limit.rlim_cur - w.n) / SAMPLE_SIZE;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	for (; rc == 0 && written_ones < 1000; written_ones++) {
-		sample(written_ones, 10, 0x1100, 1);
-		rc = data_flush(&w, &e);
+	for (size_t i = 0; rc == 0 && i < 10 * whole; i++) {
+		sample(i, 10, 0x1100, 1);
+		rc = i % 10 == 0 ? data_flush(&w, &e) : 0;
 	}
 	assert_int_equal(rc, -EFBIG);
 	assert_int_equal(data_flush(&w, &e), -EFBIG);
@@ -678,7 +681,7 @@ static void test_disk_full(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	open_recording(RECORDING_ADDRESSES);
 	assert_false(r.file.cut);
-	assert_int_equal(r.nsamples, written_ones - 1);
+	assert_int_equal(r.nsamples, whole);
 	recording_close(&r);
 	assert_int_equal(data_create(&w, "/dev/full", &e), 0);
 	assert_int_equal(data_flush(&w, &e), -ENOSPC);
@@ -716,6 +719,13 @@ int a_mangled_function(int x)
 	return x + 2;
 }
 
+/* A local function that begins at a label of the linker's. */
+static int __attribute__((noinline, section("labelled"))) a_labelled_function(int x)
+{
+	return x + 3;
+}
+extern const char __start_labelled[];
+
 /* The mapping of this program where that function is, as /proc/self/maps has it. */
 static const char *own_map(struct data_map *m, char *line, size_t room)
 {
@@ -747,6 +757,7 @@ static void write_own(uint8_t wrong)
 	assert_int_equal(data_put(&w, DATA_MAP, &m, offsetof(struct data_map, name), name, &e), 0);
 	sample(2, m.pid, (uintptr_t)&a_known_function, 1);
 	sample(3, m.pid, (uintptr_t)&a_mangled_function, 1);
+	sample(4, m.pid, (uintptr_t)&a_labelled_function, 1);
 	end();
 }
 
@@ -761,6 +772,9 @@ static void test_function_names(void **state)
 	open_recording(RECORDING_DEMANGLED);
 	assert_string_equal(location_name(r.samples[0].frames[0].at, room), "a_known_function");
 	assert_int_equal(r.samples[0].frames[0].at->function_offset, 0);
+	assert_ptr_equal(&a_labelled_function, __start_labelled);
+	assert_string_equal(location_name(r.samples[2].frames[0].at, room), "a_labelled_function");
+	assert_int_equal(r.samples[2].frames[0].at->function_offset, 0);
 	recording_close(&r);
 }
 

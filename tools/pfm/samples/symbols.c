@@ -110,13 +110,35 @@ static uint64_t symbols_address(Elf *elf, uint64_t offset)
 	return offset;
 }
 
+static struct symbol symbols_at(struct symbols *s, uint64_t address, GElf_Sym *sym)
+{
+	struct symbol found = {.address = address};
+
+	found.name = dwfl_module_addrinfo(s->module, address, &found.offset, sym, NULL, NULL, NULL);
+	return found;
+}
+
+/*
+ * At exactly the address of a global label, libdwfl (0.188) gives the label, even where a local
+ * function begins there. The byte after it has the function.
+ */
+static bool symbols_is_label(const struct symbol *found, const GElf_Sym *sym)
+{
+	return found->name && found->offset == 0 && sym->st_size == 0;
+}
+
 struct symbol symbols_find(struct symbols *s, uint64_t offset)
 {
-	struct symbol found = {.address = symbols_address(s->elf, offset)};
-	GElf_Sym sym;
+	GElf_Sym sym, next_sym;
+	struct symbol found = symbols_at(s, symbols_address(s->elf, offset), &sym), next;
 
-	found.name = dwfl_module_addrinfo(
-		s->module, found.address, &found.offset, &sym, NULL, NULL, NULL);
+	if (!symbols_is_label(&found, &sym))
+		return found;
+	next = symbols_at(s, found.address + 1, &next_sym);
+	if (next.name && next.offset > 0 && next_sym.st_size != 0) {
+		found.name = next.name;
+		found.offset = next.offset - 1;
+	}
 	return found;
 }
 
