@@ -57,6 +57,9 @@ kill_daemon() {
 	check "the mount went with the daemon" soon unmounted
 	for p in $killed; do soon has_ended "$p"; done
 }
+see_lockdown() {
+	[ -e /sys/kernel/security/lockdown ] || mount -t securityfs securityfs /sys/kernel/security
+}
 restored() { ! grep -q unrestored $mnt/cpus; }
 
 # A scenario takes some ten seconds, or up to 300 where the host has little time for it. One that hangs
@@ -337,7 +340,7 @@ nopmu)
 
 refused)
 	# The driver refuses writes: lockdown, or allow_writes=off.
-	mount -t securityfs securityfs /sys/kernel/security
+	see_lockdown
 	if "$here/perfmonfs" $mnt 2>/tmp/err; then not_ok "the daemon starts nevertheless"
 	else ok "the daemon does not start"; fi
 	is "with one line" "$(wc -l </tmp/err)" 1
@@ -345,6 +348,12 @@ refused)
 	like "as --check does" "$("$here/perfmonfs" --check)" "$2"
 	"$here/perfmonfs" --check >/dev/null
 	is "which fails too" $? 1
+	;;
+
+locked)
+	see_lockdown
+	like "the kernel is locked down" "$(cat /sys/kernel/security/lockdown)" "\\[$2\\]"
+	perf_locked_down
 	;;
 
 sampled)

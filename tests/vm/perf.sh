@@ -333,6 +333,18 @@ perf_backend() { # MOVES
 	stop_daemon
 }
 
+# Counts and samples of threads and CPUs, with neither an MSR written nor a BPF program loaded.
+perf_locked_down() {
+	taskset -pc 0 $$ >/dev/null
+	start_daemon --backend=perf
+	perf_cpu
+	perf_thread
+	perf_inherit
+	interrupts_profile 2000
+	check "within ten points of 60, 30 and 10 %" within 1000
+	stop_daemon
+}
+
 # Other users of the PMU.
 evicted() {
 	taskset -pc 0 $$ >/dev/null

@@ -89,7 +89,8 @@ n=0 quiet="nmi_watchdog=0"
 	guest "PMU=1 APPEND=nmi_watchdog=1" watchdog
 	guest "CPU=EPYC" nopmu
 	guest "CPU=Skylake-Server" nopmu
-	guest "PMU=1 APPEND='$quiet lockdown=integrity'" "refused integrity"
+	guest "PMU=1 APPEND='$quiet lockdown=integrity'" "refused integrity" "locked integrity"
+	guest "PMU=1 APPEND='$quiet lockdown=confidentiality'" "refused confidentiality" "locked confidentiality"
 	guest "PMU=1 APPEND='$quiet msr.allow_writes=off'" "refused allow_writes"
 	wait
 	cat "$dir".out??
