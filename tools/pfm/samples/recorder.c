@@ -168,14 +168,21 @@ static void recorder_remove_child(struct recorder_root *root, struct recorder_ch
 	free(c);
 }
 
-static int recorder_handle_children(struct recorder *r, struct recorder_root *root, struct err *e)
+/* A message wakes by itself. At the end, those are handled that have come since the last waking. */
+static int recorder_take(struct recorder *r, struct source *s, struct err *e)
+{
+	return r->stopping ? source_handle(s, r->sampling, &r->track, e)
+			   : source_drain(s, &r->track, e);
+}
+
+static int recorder_take_children(struct recorder *r, struct recorder_root *root, struct err *e)
 {
 	for (size_t i = 0; i < root->children.nbuckets; i++)
 		for (struct hash_node *n = root->children.bucket[i], *next; n; n = next) {
 			struct recorder_child *c = container_of(n, struct recorder_child, node);
 
 			next = n->next;
-			if (source_handle(&c->source, r->sampling, &r->track, e) < 0)
+			if (recorder_take(r, &c->source, e) < 0)
 				return -e->no;
 			if (c->source.ended)
 				recorder_remove_child(root, c);
@@ -190,9 +197,9 @@ static int recorder_round(struct recorder *r, struct err *e)
 		struct recorder_root *root = r->roots[i];
 
 		if (root->threads && (recorder_find_children(r, root, e) < 0 ||
-					     recorder_handle_children(r, root, e) < 0))
+					     recorder_take_children(r, root, e) < 0))
 			return -e->no;
-		if (source_handle(&root->source, r->sampling, &r->track, e) < 0)
+		if (recorder_take(r, &root->source, e) < 0)
 			return -e->no;
 	}
 	return data_flush(&r->out, e);
@@ -276,6 +283,7 @@ static int recorder_note_failures(struct recorder *r, struct err *e)
 
 int recorder_stop(struct recorder *r, struct err *e)
 {
+	r->stopping = true;
 	if (recorder_round(r, e) < 0)
 		return -e->no;
 	recorder_stop_contexts(r);

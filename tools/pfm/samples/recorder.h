@@ -31,6 +31,7 @@ struct recorder {
 	struct track track;
 	struct recorder_root **roots;
 	unsigned nroots;
+	bool stopping;
 	int epoll;
 	int timer;
 };
