@@ -5,11 +5,16 @@
 #include "daemon/percpu/where.h"
 
 enum {
-	/* Interrupts between two wake-ups of the worker. */
-	INTERRUPTS_BATCH = 16,
+	/* Interrupts between two wake-ups of the worker. Those behind the one that fills a buffer
+	 * are lost: so a small buffer has smaller batches. */
+	BATCH_MIN = 16,
+	BATCH_MAX = 64,
+	BATCH_BYTES = 512, /* Of a buffer, for each. */
 	/* At most this many are handled for one command: more than a ring buffer holds. */
 	INTERRUPTS_MAX = 4096,
-	DELAY_NS = 20000000,
+	/* How long they wait for a batch to be complete; the longer, the longer there were none. */
+	DELAY_MIN_NS = 20000000,
+	DELAY_MAX_NS = 1000000000,
 };
 
 /* A notification is to mask at once, and a period that is another one each time, or the first time,
@@ -27,9 +32,15 @@ static bool interrupts_each(const struct context *ctx)
 	return false;
 }
 
-uint64_t interrupts_delay(const struct context *ctx)
+static unsigned interrupts_batch(const struct context *ctx)
 {
-	return interrupts_each(ctx) ? NSEC_PER_SEC : DELAY_NS;
+	size_t n = ctx->smpl.size / BATCH_BYTES;
+
+	if (interrupts_each(ctx))
+		return 1;
+	if (n < BATCH_MIN)
+		return BATCH_MIN;
+	return n < BATCH_MAX ? (unsigned)n : BATCH_MAX;
 }
 
 static int interrupts_set(struct executor *x, const struct context *ctx, struct err *e)
@@ -65,7 +76,7 @@ static bool interrupts_have_events(const struct executor *x, const struct contex
 static int interrupts_call_open(struct executor *x, const struct context *ctx, struct err *e)
 {
 	struct interrupt_conf conf = {
-		.batch = interrupts_each(ctx) ? 1 : INTERRUPTS_BATCH,
+		.batch = interrupts_batch(ctx),
 		.stacks = ctx_wants_stacks(ctx),
 		.events = interrupts_have_events(x, ctx),
 	};
@@ -111,6 +122,19 @@ static uint32_t interrupts_poll_skew(const struct context *ctx)
 	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
+/* Without a format, each interrupt wakes. */
+static void interrupts_set_delay(struct executor *x, const struct context *ctx, bool taken)
+{
+	uint64_t longer = 2 * x->interrupts_delay;
+
+	if (!ctx->smpl.fmt)
+		x->interrupts_delay = DELAY_MAX_NS;
+	else if (taken)
+		x->interrupts_delay = DELAY_MIN_NS;
+	else
+		x->interrupts_delay = longer < DELAY_MAX_NS ? longer : DELAY_MAX_NS;
+}
+
 void interrupts_arm(struct executor *x, struct context *ctx)
 {
 	bool interrupts;
@@ -118,6 +142,7 @@ void interrupts_arm(struct executor *x, struct context *ctx)
 	if (!ctx_attributes(ctx) || ctx->state != CTX_RUNNING)
 		return;
 	interrupts = interrupts_may_open(x, ctx) && interrupts_open(x, ctx);
+	interrupts_set_delay(x, ctx, true);
 	if (!interrupts && ctx->interrupts && x->cpu)
 		interrupts_clear(x, ctx);
 	ctx_set_source(ctx, interrupts, interrupts ? 0 : interrupts_poll_skew(ctx));
@@ -173,6 +198,7 @@ void interrupts_take(struct executor *x, struct context *ctx)
 		n++;
 	}
 	x->moment = 0;
+	interrupts_set_delay(x, ctx, n > 0);
 	if (n && ctx_counts_now(ctx))
 		interrupts_next_periods(x, ctx);
 }

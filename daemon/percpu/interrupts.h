@@ -20,7 +20,4 @@ void interrupts_arm(struct executor *x, struct context *ctx);
  * events is masked, its buffer must not change, so they wait. */
 void interrupts_take(struct executor *x, struct context *ctx);
 
-/* How long they may wait in the ring buffer (ns). */
-uint64_t interrupts_delay(const struct context *ctx);
-
 #endif
