@@ -215,3 +215,11 @@ few_during_many() {
 	sentence "$C/last_error" page-faults:u
 	put ok "$C/pmc/0" page-faults:u
 }
+
+# What it needs for events of threads is limited by what their users may have of the daemon's memory.
+@test "root's daemon has no limit of locked memory" {
+	prlimit --memlock=unlimited:unlimited true || skip "root may not raise limits here"
+	ulimit -l 64
+	serve --backend=perf
+	grep -qE '^Max locked memory +unlimited +unlimited' "/proc/$DAEMON/limits"
+}

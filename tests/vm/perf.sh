@@ -322,9 +322,17 @@ interrupts_profile() { # SAMPLES
 	remove a
 }
 
+# What it needs for events of threads is limited by what their users may have of the daemon's memory.
+perf_unlimited() {
+	daemon=$(pidof perfmonfs)
+	check "no limit of locked memory" grep -qE "^Max locked memory +unlimited +unlimited" /proc/"${daemon%% *}"/limits
+}
+
 perf_backend() { # MOVES
 	taskset -pc 0 $$ >/dev/null
+	ulimit -l 64
 	start_daemon --backend=perf
+	perf_unlimited
 	perf_cpu
 	perf_thread
 	perf_moves "$1"

@@ -298,15 +298,25 @@ static uint64_t session_timer_resolution(const struct backend *be)
 	return nsec_of(res);
 }
 
-/* Each buffer takes a descriptor. */
-static void session_raise_nofile(void)
+static void session_raise_limit(int resource)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+	if (getrlimit(resource, &limit) < 0)
 		return;
 	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
+	setrlimit(resource, &limit);
+}
+
+/* Each buffer takes a descriptor. What a thread's events take of locked memory is charged to its
+ * user, so that root's daemon needs no other limit. */
+static void session_raise_limits(void)
+{
+	const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
+
+	session_raise_limit(RLIMIT_NOFILE);
+	if (setrlimit(RLIMIT_MEMLOCK, &none) < 0)
+		session_raise_limit(RLIMIT_MEMLOCK);
 }
 
 static void session_init(struct session *s, struct backend *be, const struct config *config,
@@ -342,7 +352,7 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 		return err_set(e, ENOMEM, "no memory");
 	fs = &s->fs;
 	session_init(s, be, config, opts);
-	session_raise_nofile();
+	session_raise_limits();
 	rc = engine_new(be, &fs->eng, e);
 	if (rc < 0)
 		return rc;
