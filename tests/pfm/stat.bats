@@ -228,6 +228,14 @@ STEAL="echo '1 0x186 0x4300c4' >\$MNT/sim/poke; echo 1000000 >\$MNT/sim/advance;
 	grep -q ' 400,000,000 ' <<<"$output"
 }
 
+@test "sim: a line of an interval has what is derived from its count, in 80 columns" {
+	serve --backend=sim
+	run -0 pfm stat --mount="$MNT" -I 10 -C 1 -e instructions:u,cycles:u,branches:u -- \
+		sh -c "echo 1000000000 >$MNT/sim/advance; sleep 0.02"
+	grep -qE '^ +[0-9.]+ +2,000,000,000 +instructions:u +u +# 0.83 per cycle$' <<<"$output"
+	fails grep -qE '^.{81}' <<<"$output"
+}
+
 @test "sim: intervals add up, and CPUs stay apart" {
 	serve --backend=sim
 	run pfm stat --mount="$MNT" -o "$BATS_TEST_TMPDIR/out" -j -I 10 -C 0,1 --no-aggr -e instructions:u \

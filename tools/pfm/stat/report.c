@@ -167,20 +167,30 @@ static void report_derived(char *room, size_t size, const struct report *r, cons
 		*room = '\0';
 }
 
-void report_scope(const struct report *r, const struct scope *scope)
+int report_scope(const struct report *r, const struct scope *scope)
 {
 	char label[SCOPE_LABEL];
 
 	scope_label(scope, label);
-	fprintf(r->out, "%-12s", label);
+	return fprintf(r->out, "%-12s", label);
 }
 
-static void report_text_place(const struct report *r, const struct scope *scope, uint64_t time_ns)
+/* Returns its columns. */
+static int report_text_place(const struct report *r, const struct scope *scope, uint64_t time_ns)
 {
+	int n = 0;
+
 	if (r->intervals)
-		fprintf(r->out, "%10.4f ", (double)time_ns / (double)NSEC_PER_SEC);
+		n += fprintf(r->out, "%10.4f ", (double)time_ns / (double)NSEC_PER_SEC);
 	if (scope)
-		report_scope(r, scope);
+		n += report_scope(r, scope);
+	return n;
+}
+
+/* A value's columns. What is derived from it is to fit into the line behind the time, too. */
+static int report_width(const struct report *r)
+{
+	return r->intervals ? 15 : 20;
 }
 
 static void report_text_count(const struct report *r, const struct scope *scope,
@@ -197,13 +207,13 @@ static void report_text_count(const struct report *r, const struct scope *scope,
 	report_value(value, count, ns);
 	if (count->active < 1 && !count->lost.no)
 		snprintf(share, sizeof(share), " [%.0f %%]", 100 * count->active);
-	report_text_place(r, scope, time_ns);
-	n = fprintf(r->out, "%20s %-2s %-24s ", value, ns && !count->lost.no ? "ms" : "",
-		plan_label(r->plan, ev->name, label));
+	n = report_text_place(r, scope, time_ns);
+	n += fprintf(r->out, "%*s %-2s %-24s ", report_width(r), value,
+		ns && !count->lost.no ? "ms" : "", plan_label(r->plan, ev->name, label));
 	n += snprintf(NULL, 0, "%-2s%s", level, share);
 	/* A value without its share of the time would be taken for a count, so this comes second.
 	 */
-	if (!scope && !r->intervals && n > 0 && n < REPORT_COLUMNS)
+	if (n > 0 && n < REPORT_COLUMNS)
 		report_derived(derived, (size_t)(REPORT_COLUMNS - n + 1), r, c, event, elapsed_ns);
 	fprintf(r->out, "%-*s%s%s\n", *share || *derived ? 2 : 0, level, share, derived);
 }
@@ -214,16 +224,16 @@ static void report_text_metric(const struct report *r, const struct scope *scope
 {
 	char value[DIGITS_ROOM], text[DIGITS_ROOM + PLAN_LABEL + GROUP_UNIT + REPORT_COLUMNS];
 	char label[PLAN_LABEL];
-	int n = snprintf(text, sizeof(text), "%20s    %-24s %s",
+	int before = report_text_place(r, scope, time_ns);
+	int n = snprintf(text, sizeof(text), "%*s    %-24s %s", report_width(r),
 		isnan(v) ? "-" : digits_decimal(value, v, digits_decimals(v)),
 		plan_label(r->plan, m->name, label), m->unit);
 
-	if (!scope && !r->intervals && n + 1 + strlen(m->desc) <= REPORT_COLUMNS)
+	if (before + n + 1 + (int)strlen(m->desc) <= REPORT_COLUMNS)
 		snprintf(
 			text + n, sizeof(text) - (size_t)n, "%s%s", m->unit[0] ? " " : "", m->desc);
 	for (n = (int)strlen(text); text[n - 1] == ' '; n--)
 		text[n - 1] = '\0';
-	report_text_place(r, scope, time_ns);
 	fprintf(r->out, "%s\n", text);
 }
 
@@ -255,12 +265,13 @@ static void report_group(const struct report *r, const struct scope *scope, cons
 	}
 }
 
-/* Of background contexts: how long they have counted, and how often not. */
-static void report_gaps(const struct report *r, const struct scope *scope, const struct counts *c,
-	uint64_t time_ns, uint64_t elapsed_ns)
+/* Of background contexts: how long they have counted, all together, and how often not. The daemon
+ * has measured that, not at the moments between which pfm measures the time elapsed. */
+static void report_gaps(
+	const struct report *r, const struct scope *scope, const struct counts *c, uint64_t time_ns)
 {
 	double counted = (double)c->counted_ns / (double)NSEC_PER_SEC;
-	char value[DIGITS_ROOM], whole[DIGITS_ROOM], gaps[DIGITS_ROOM], label[PLAN_LABEL];
+	char value[DIGITS_ROOM], gaps[DIGITS_ROOM], label[PLAN_LABEL];
 
 	if (r->format != REPORT_TEXT) {
 		report_row_metric(
@@ -270,10 +281,9 @@ static void report_gaps(const struct report *r, const struct scope *scope, const
 		return;
 	}
 	report_text_place(r, scope, time_ns);
-	fprintf(r->out, "%20s s  counted, of %s s, with %s gap%s\n",
-		digits_decimal(value, counted, 6),
-		digits_decimal(whole, (double)elapsed_ns * c->yielding / (double)NSEC_PER_SEC, 6),
-		digits_grouped(gaps, c->gaps), c->gaps == 1 ? "" : "s");
+	fprintf(r->out, "%*s s  counted, with %s gap%s\n", report_width(r),
+		digits_decimal(value, counted, 6), digits_grouped(gaps, c->gaps),
+		c->gaps == 1 ? "" : "s");
 }
 
 /* --- Both */
@@ -302,7 +312,7 @@ void report_counts(struct report *r, const struct scope *scope, const struct cou
 	}
 	report_group(r, scope, c, time_ns, counted_ns);
 	if (c->yielding)
-		report_gaps(r, scope, c, time_ns, elapsed_ns);
+		report_gaps(r, scope, c, time_ns);
 	if (r->format == REPORT_TEXT)
 		report_reasons(r, lost, r->plan->n);
 }

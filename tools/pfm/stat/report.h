@@ -47,8 +47,8 @@ void report_times(struct report *r, uint64_t elapsed_ns, const struct rusage *us
 const char *report_level(unsigned level);
 /* The reasons of lost counts, each once; those without an errno are none. */
 void report_reasons(const struct report *r, const struct err *const lost[], unsigned n);
-/* Its name before a line of text, and its numbers in a row. */
-void report_scope(const struct report *r, const struct scope *scope);
+/* Its name before a line of text, whose columns are returned, and its numbers in a row. */
+int report_scope(const struct report *r, const struct scope *scope);
 void report_row_scope(struct row *row, const struct scope *scope);
 /* A row of JSON or CSV. */
 void report_row(const struct report *r, const struct row *row);
