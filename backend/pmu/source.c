@@ -20,7 +20,8 @@ static int source_check(int fd, const char *path, bool trusted, struct err *e)
 	if (fstat(fd, &st) < 0)
 		return err_set(e, errno, "cannot access %s: %s", path, err_name(errno));
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, EPERM, "%s is not a regular file", path);
+		return err_set(e, EPERM,
+			"%s is not a regular file: give the path of one description", path);
 	if (trusted && trusted_check(&st, TRUSTED_ROOT | TRUSTED_SELF, path,
 			       "it decides which registers are written", e) < 0)
 		return -e->no;
@@ -38,8 +39,10 @@ int source_read(
 	ssize_t got;
 
 	if (fd < 0)
-		return err_set(
-			e, errno, "cannot open the PMU description %s: %s", path, err_name(errno));
+		return err_set(e, errno,
+			"cannot open the PMU description %s: %s: give the path of a file that the "
+			"daemon may read",
+			path, err_name(errno));
 	if (source_check(fd, path, trusted, e) < 0)
 		return -e->no;
 	*buf = malloc(SOURCE_MAX);

@@ -510,7 +510,9 @@ mount_helper() {
 	[[ ${lines[0]} == "$dir/broken.pmu:3: "* ]]
 	[[ ${lines[1]} == "$dir/broken.pmu:4: addr="* ]]
 	run -1 perfmonfs "--pmu-check=$dir/none"
-	[[ $output == *"$dir/none"* ]]
+	[[ $output == *"$dir/none: ENOENT: give the path"* ]]
+	run -1 perfmonfs "--pmu-check=$dir"
+	[[ $output == *"$dir is not a regular file: give the path"* ]]
 }
 
 @test "a register that only selects: written with the context's PMCs, and restored" {

@@ -185,3 +185,19 @@ offered() {
 	offered "pfm stat --regions tru"
 	grep -qx true <<<"$output"
 }
+
+@test "CPUs, processes and threads that there are not: each command says so, and how to find others" {
+	serve --backend=perf
+	for command in stat "record -o $BATS_TEST_TMPDIR/recorded" "top -n 1"; do
+		# shellcheck disable=SC2086
+		run -125 pfm $command -m "$MNT" -C 99999999
+		[[ $output == *": there is no CPU 99999999: see "* ]]
+		# shellcheck disable=SC2086
+		run -125 pfm $command -m "$MNT" -p 99999999
+		[[ $output == *"no process has number 99999999: "*" ps -e"* ]]
+		# shellcheck disable=SC2086
+		run -125 pfm $command -m "$MNT" -t 99999999
+		[[ $output == *"no thread has number 99999999: "*" ps -e"* ]]
+	done
+	[ ! -e "$BATS_TEST_TMPDIR/recorded" ]
+}

@@ -414,7 +414,9 @@ max_rate() {
 @test "simulated PMUs have no threads" {
 	serve --backend=sim
 	run -125 pfm record true
-	[[ $output == *thread* ]]
+	[[ $output == *"choose CPUs, with -C or -a" ]]
+	run -125 pfm record -p 99999999
+	[[ $output == *"choose CPUs, with -C or -a" ]]
 }
 
 @test "an older recording stays if there is nothing to record" {

@@ -48,11 +48,13 @@ program() {
 	run -0 bounded pfm top -n 1 -I 200 -C 1 -e instructions:u
 	[ "${#lines[@]}" = 2 ]
 	[[ ${lines[1]} =~ ^\ +[0-9.]+\ +1\  ]]
+	run -0 bounded pfm top -n 1 -I 200
+	fails grep -qE '^.{81}' <<<"$output"
 }
 
 @test "sim: errors" {
 	serve --backend=sim
-	for words in "-n 0" "-I 99" "-s nothing" "-B core" "-p 1" "-C 0 -a" "-e nothing" "true" "--nothing"; do
+	for words in "-n 0" "-I 99" "-s nothing" "-B core" "-p 1" "-C 0 -a" "-C 99999999" "-e nothing" "true" "--nothing"; do
 		# shellcheck disable=SC2086
 		run -125 pfm top $words
 		[ "${#lines[@]}" = 1 ]

@@ -417,7 +417,9 @@ static int record_run(int argc, char **argv, struct err *e)
 	if (t.fallback)
 		fprintf(stderr, "pfm record: no hardware events (msr: %s); by the kernel's clock\n",
 			t.reason.text);
-	rc = signals_open(&signals, e);
+	rc = places_check_tree(&o.where, &t, e);
+	if (rc == 0)
+		rc = signals_open(&signals, e);
 	if (rc == 0)
 		rc = record_launch(&l, &o, &signals, e);
 	ctx_raise_limit(); /* The command keeps its own. */

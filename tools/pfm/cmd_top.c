@@ -217,7 +217,8 @@ static int top_read_rows(struct top_run *r, struct err *e)
 {
 	if (r->by_context)
 		return contexts_read(&r->contexts, e);
-	r->table.id = r->top.where.kind == PLACE_CPU ? "CPU" : r->top.by_process ? "PID" : "TID";
+	r->table.commands = r->top.where.kind != PLACE_CPU;
+	r->table.id = !r->table.commands ? "CPU" : r->top.by_process ? "PID" : "TID";
 	return top_read(&r->top, e);
 }
 

@@ -112,7 +112,7 @@ int places_check_tree(const struct place_options *o, const struct tree *t, struc
 {
 	if (o->kind != PLACE_CPU && strcmp(t->backend, "sim") == 0)
 		return err_set(e, EINVAL,
-			"the simulated backend has no threads: count CPUs, with -C or -a");
+			"the simulated backend has no threads: choose CPUs, with -C or -a");
 	return 0;
 }
 

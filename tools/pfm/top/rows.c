@@ -69,7 +69,8 @@ static int top_see(struct top *t, const struct place *wanted, struct err *e)
 	if (wanted->kind == PLACE_THREAD)
 		return proc_of_thread(wanted->id)
 			       ? top_see_thread(t, wanted->id, e)
-			       : err_set(e, ESRCH, "thread %d: there is no such thread",
+			       : err_set(e, ESRCH,
+					 "no thread has number %d: give one that ps -eL shows",
 					 wanted->id);
 	if (!top_find(t, wanted->id))
 		return top_add(t, PLACE_CPU, wanted->id, e);

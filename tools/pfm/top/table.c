@@ -81,7 +81,8 @@ void table_header(struct text *out, const struct table *table, const struct plan
 	for (unsigned i = 0; i < table_events(table, plan); i++)
 		text_printf(out, " %*.*s", table_width(table, &plan->events[i]),
 			table_width(table, &plan->events[i]), plan->events[i].name);
-	text_printf(out, " COMMAND");
+	if (table->commands)
+		text_printf(out, " COMMAND");
 }
 
 const char *table_rate(char room[TABLE_RATE_ROOM], const char *event, double rate)

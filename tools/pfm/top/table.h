@@ -3,12 +3,15 @@
 #ifndef TOOLS_PFM_TOP_TABLE_H
 #define TOOLS_PFM_TOP_TABLE_H
 
+#include <stdbool.h>
+
 #include "base/text.h"
 #include "tools/pfm/text/digits.h"
 #include "tools/pfm/top/rows.h"
 
 struct table {
 	const char *id;   /* the title of the first column */
+	bool commands;    /* rows have names */
 	int sort;         /* by the event of that number, largest first; -1: by id */
 	unsigned columns; /* of the terminal; 0: as many as there are */
 };
