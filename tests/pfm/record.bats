@@ -411,6 +411,24 @@ max_rate() {
 	no_contexts
 }
 
+# It is not shown where the terminal is a command's, or can do nothing.
+@test "progress on a terminal, while there is no command" {
+	serve --backend=sim --clock=real
+	for TERM in xterm dumb; do
+		export TERM
+		bounded script -qfc 'echo $$ >pid; exec pfm record -o recorded -C 1 -e cycles:u -c 1000000' typescript \
+			>/dev/null 2>&1 3>&- &
+		until_ok grep -qs . pid
+		[ $TERM = dumb ] || until_ok grep -qE $'\r\033\\[K[0-9]+ s, [0-9,]+ samples; Ctrl-C ends\r' typescript
+		until_ok has_samples recorded 2000
+		kill -INT "$(cat pid)"
+		wait $!
+		[ $TERM = dumb ] || tail -n 2 typescript | grep -q $'\r\033\\[K'
+		[ $TERM = xterm ] || fails grep -q $'\033' typescript
+		rm pid typescript
+	done
+}
+
 @test "simulated PMUs have no threads" {
 	serve --backend=sim
 	run -125 pfm record true

@@ -334,6 +334,7 @@ static int record_go(
 
 	if (l->pid)
 		launch_continue(l);
+	r->progress = !l->pid; /* The terminal is the command's. */
 	end = recorder_run(r, signals->fd, l->pidfd, e);
 	if (end > 0 && recorder_stop(r, e) < 0)
 		return -e->no;

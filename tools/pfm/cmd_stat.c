@@ -20,6 +20,7 @@
 #include "tools/pfm/stat/stat_options.h"
 #include "tools/pfm/stat/statistics.h"
 #include "tools/pfm/stat/tally.h"
+#include "tools/pfm/text/progress.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
@@ -199,8 +200,8 @@ static void stat_progress(const struct stat_run *s, unsigned n, int pass)
 	unsigned passes = stat_passes(s);
 	unsigned all = (unsigned)s->options.nruns * passes * (s->options.compare ? 2 : 1);
 
-	if (all > 1 && isatty(STDERR_FILENO))
-		fprintf(stderr, "\rrun %u of %u\r", n * passes + (unsigned)pass + 1, all);
+	if (all > 1)
+		progress_show("run %u of %u", n * passes + (unsigned)pass + 1, all);
 }
 
 /* Shows the counts of a scope in a run, unless statistics alone are shown. */
@@ -267,6 +268,7 @@ static int stat_run_once(struct stat_run *s, unsigned n, struct err *e)
 		stat_progress(s, n, pass);
 		rc = session_run(&s->session, e);
 	}
+	progress_clear();
 	stat_set_only(s, -1);
 	/* A run that was cut short is shown if it is the only one, and no part of the statistics.
 	 */

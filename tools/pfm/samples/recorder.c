@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,12 @@
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
+#include "tools/pfm/text/digits.h"
+#include "tools/pfm/text/progress.h"
 #include "tools/pfm/tree/file.h"
 
 /* How often children are looked for, and buffers are emptied that are not full. */
-enum { RECORDER_ROUND_NS = 50000000, RECORDER_EVENTS = 64 };
+enum { RECORDER_ROUND_NS = 50000000, RECORDER_EVENTS = 64, RECORDER_SHOW_NS = 1000000000 };
 
 static int recorder_watch(struct recorder *r, int fd, uint32_t events, void *what, struct err *e)
 {
@@ -205,6 +208,19 @@ static int recorder_round(struct recorder *r, struct err *e)
 	return data_flush(&r->out, e);
 }
 
+static void recorder_show_progress(struct recorder *r)
+{
+	uint64_t now = nsec_now(CLOCK_MONOTONIC);
+	char samples[DIGITS_ROOM];
+
+	if (!r->progress || now - r->shown_ns < RECORDER_SHOW_NS)
+		return;
+	r->shown_ns = now;
+	progress_show("%" PRIu64 " s, %s samples%s; Ctrl-C ends",
+		(uint64_t)((now - r->begun_ns) / NSEC_PER_SEC),
+		digits_grouped(samples, r->track.samples), r->track.losses ? ", some lost" : "");
+}
+
 static bool recorder_has_ended(const struct recorder *r)
 {
 	for (unsigned i = 0; i < r->nroots; i++)
@@ -225,6 +241,7 @@ static int recorder_event(struct recorder *r, void *what, int *signals, int *wai
 		return source_handle(what, r->sampling, &r->track, e);
 	if (read(r->timer, &times, sizeof(times)) < 0)
 		return 0;
+	recorder_show_progress(r);
 	return recorder_round(r, e);
 }
 
@@ -233,6 +250,7 @@ int recorder_run(struct recorder *r, int signals, int wait, struct err *e)
 	struct epoll_event ready[RECORDER_EVENTS];
 	int rc = recorder_watch(r, signals, EPOLLIN, &signals, e);
 
+	r->begun_ns = r->shown_ns = nsec_now(CLOCK_MONOTONIC);
 	if (rc == 0 && wait >= 0)
 		rc = recorder_watch(r, wait, EPOLLIN, &wait, e);
 	while (rc == 0) {
@@ -245,6 +263,7 @@ int recorder_run(struct recorder *r, int signals, int wait, struct err *e)
 		if (rc == 0 && recorder_has_ended(r))
 			rc = RECORDER_ENDED;
 	}
+	progress_clear();
 	return rc;
 }
 

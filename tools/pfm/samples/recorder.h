@@ -32,6 +32,9 @@ struct recorder {
 	struct recorder_root **roots;
 	unsigned nroots;
 	bool stopping;
+	bool progress;     /* is shown while it records */
+	uint64_t begun_ns; /* CLOCK_MONOTONIC */
+	uint64_t shown_ns; /* when progress was shown last */
 	int epoll;
 	int timer;
 };

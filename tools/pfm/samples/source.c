@@ -146,6 +146,7 @@ static int source_take_sample(struct track *t, const pfm_dfl_smpl_entry_t *entry
 
 	if (track_sample(t, &s, e) < 0)
 		return -e->no;
+	t->samples++;
 	return data_put(t->out, DATA_SAMPLE, &s, sizeof(s), NULL, e);
 }
 
@@ -199,6 +200,7 @@ static int source_take_stack(struct track *t, const pfm_stack_smpl_entry_t *entr
 	source_copy_frames(&st, entry);
 	if (track_stack(t, st.s.pid, st.s.time, source_user_ip(&st), e) < 0)
 		return -e->no;
+	t->samples++;
 	return data_put(
 		t->out, DATA_STACK, &st, sizeof(st.s) + st.s.nframes * sizeof(uint64_t), NULL, e);
 }

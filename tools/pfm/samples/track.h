@@ -15,6 +15,7 @@ struct track {
 	struct data_writer *out;
 	struct image image; /* an object here has a build ID, or id_size 0: it has none */
 	uint64_t round;     /* counts calls of track_round(), from 1 */
+	uint64_t samples;   /* that have been written */
 	bool losses;        /* something has been lost */
 	uint32_t precise;   /* bits 1 << PFM_SMPL_* that the file has */
 	bool foreign;       /* the daemon is in another PID namespace, whose numbers samples have */

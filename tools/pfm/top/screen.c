@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/nsec.h"
+#include "tools/pfm/text/terminal.h"
 
 /* Control sequences of ECMA-48 and xterm, which all terminals of today have. */
 static const char screen_begin[] = "\033[?1049h\033[?25l\033[?7l"; /* page, no cursor, no wrap */
@@ -18,10 +18,7 @@ enum { SCREEN_COLUMNS = 80, SCREEN_LINES = 24 };
 
 bool screen_possible(void)
 {
-	const char *term = getenv("TERM");
-
-	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term &&
-	       strcmp(term, "dumb") != 0;
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && terminal_has_control();
 }
 
 static int screen_write(const char *p, size_t n, struct err *e)
