@@ -229,6 +229,24 @@ node.prom" ]
 	run -1 setpriv --reuid=65534 --regid=65534 --clear-groups cat "$MNT/metrics/energy.prom"
 }
 
+@test "metrics/ has what registers of a description of one's own count" {
+	mkdir "$BATS_TEST_TMPDIR/pmu.d"
+	{
+		sed 's/^pmu [^ ]*/pmu my_pmu/; s/^sim [^ ]*/sim my_sim/' \
+			"$BATS_TEST_DIRNAME/../../backend/pmu/models/intel_arch_v4.pmu"
+		echo "free interrupts addr=0x34 width=32 unit=events scope=package"
+	} >"$BATS_TEST_TMPDIR/pmu.d/my.pmu"
+	serve --backend=sim:my_sim "--pmu-dir=$BATS_TEST_TMPDIR/pmu.d"
+	put ok "$MNT/config/sys_group" any
+	advance 1000000000
+	value=$(reading readings interrupts 0)
+	[ "$value" -gt 0 ]
+	for form in prom lp; do
+		run -0 exported readings.$form
+		grep -Fqx "perfmonfs_machine_events_total{package=\"0\",reading=\"interrupts\"} $value" <<<"$output"
+	done
+}
+
 @test "pm_counters has the joules and watts of the machine in Slurm's form" {
 	serve --backend=sim:skylake
 	pm=("$MNT"/pm_counters/{energy,cpu_energy,memory_energy})
