@@ -138,7 +138,8 @@ class Site:
     def begin(self):
         with open(self.log, "ab") as log:
             self.daemon = subprocess.Popen(  # pylint: disable=consider-using-with
-                [self.build + "/daemon/perfmonfs", "-f", "--config=" + self.config, *self.options, self.mnt], stdout=log, stderr=log)
+                [self.build + "/daemon/perfmonfs", "-f", "--config=" + self.config, *self.options, self.mnt],
+                stdout=log, stderr=log)
         if not soon(lambda: self.daemon.poll() is not None or mounted(self.mnt)):
             raise TimeoutError("%s does not serve" % self.name)
         self.lives[0] += 1
