@@ -46,7 +46,9 @@ struct backend_cpu {
 	int (*read)(struct msr_io *io, int handle, uint32_t addr, uint64_t *value);
 	int (*write)(struct msr_io *io, int handle, uint32_t addr, uint64_t value);
 	struct reservation reservations[MSR_MAX_REGS]; /* By row of @regs. */
-	uint32_t units[PMU_SCOPES];                    /* See topology_of(); with has_units. */
+	uint64_t left[MSR_MAX_REGS]; /* Bits of these that are an earlier context's, and not
+					restored yet. */
+	uint32_t units[PMU_SCOPES];  /* See topology_of(); with has_units. */
 	bool has_units;
 	bool is_second; /* The second thread of its core; for regs->by_thread. */
 	/* This one has reserved registers. Only one struct of a CPU does; others only read. */

@@ -291,8 +291,12 @@ void pending_restore_first(struct backend_cpu *c)
 	if (c->reserved_any)
 		return;
 	c->reserved_any = true;
-	if (pending_take(c) && pending_restore_run(c, &e) < 0)
+	if (!pending_take(c))
+		return;
+	if (pending_restore_run(c, &e) < 0)
 		reserve_report(&e);
+	for (unsigned i = 0; i < c->regs->n; i++)
+		c->left[i] = c->reservations[i].mask;
 }
 
 int pending_restore_add_foreign(

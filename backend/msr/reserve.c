@@ -46,30 +46,9 @@ static int reserve_taken(struct backend_cpu *c, const struct msr_reg *reg, int r
 	return rc;
 }
 
-int reserve_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, struct err *e)
+void reserve_give_up(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask)
 {
-	unsigned row = reserve_row(c, reg);
-	struct reservation *r = &c->reservations[row];
-	uint64_t fresh = op->mask & ~r->mask, orig;
-	struct reservation after;
-	int rc;
-
-	if (fresh && reg->scope != PMU_SCOPE_THREAD && unit_take(c, reg, e) < 0)
-		return -e->no;
-	rc = msr_read(c, reg, &op->value);
-	if (rc < 0)
-		msr_access_failed(c, reg, rc, e);
-	if (rc < 0 || !fresh)
-		return reserve_taken(c, reg, rc);
-	orig = reg->joint ? unit_original(c, reg, op->value) : op->value;
-	after = (struct reservation){
-		.orig = r->orig | (orig & fresh),
-		.mask = r->mask | fresh,
-	};
-	rc = reserve_log(c, row, &after, false, e);
-	if (rc == 0)
-		*r = after;
-	return reserve_taken(c, reg, rc);
+	reserve_forget(c, reg, mask & ~c->left[reserve_row(c, reg)]);
 }
 
 void reserve_forget(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask)
@@ -82,6 +61,7 @@ void reserve_forget(struct backend_cpu *c, const struct msr_reg *reg, uint64_t m
 		return;
 	r->mask &= ~mask;
 	r->orig &= r->mask;
+	c->left[row] &= ~mask;
 	/* If this fails, the outdated record makes a later start restore the original once more,
 	 * which does no harm. */
 	reserve_log(c, row, r, false, &ignored);
@@ -132,6 +112,48 @@ int reserve_release(struct backend_cpu *c, const struct msr_reg *reg, uint64_t m
 		return msr_access_failed(c, reg, rc, e);
 	reserve_forget(c, reg, bits);
 	return 0;
+}
+
+/* What an earlier context has left must not be taken for what was there before, or for another
+ * program's. */
+static int reserve_restore_left(
+	struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask, struct err *e)
+{
+	const uint64_t *left = &c->left[reserve_row(c, reg)];
+	int rc = reserve_release(c, reg, *left & mask, e);
+
+	if (rc < 0)
+		return rc;
+	return *left & mask ? msr_access_failed(c, reg, -ENXIO, e) : 0;
+}
+
+int reserve_take(struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, struct err *e)
+{
+	unsigned row = reserve_row(c, reg);
+	struct reservation *r = &c->reservations[row];
+	uint64_t fresh, orig;
+	struct reservation after;
+	int rc;
+
+	if ((op->mask & c->left[row]) && reserve_restore_left(c, reg, op->mask, e) < 0)
+		return -e->no;
+	fresh = op->mask & ~r->mask;
+	if (fresh && reg->scope != PMU_SCOPE_THREAD && unit_take(c, reg, e) < 0)
+		return -e->no;
+	rc = msr_read(c, reg, &op->value);
+	if (rc < 0)
+		msr_access_failed(c, reg, rc, e);
+	if (rc < 0 || !fresh)
+		return reserve_taken(c, reg, rc);
+	orig = reg->joint ? unit_original(c, reg, op->value) : op->value;
+	after = (struct reservation){
+		.orig = r->orig | (orig & fresh),
+		.mask = r->mask | fresh,
+	};
+	rc = reserve_log(c, row, &after, false, e);
+	if (rc == 0)
+		*r = after;
+	return reserve_taken(c, reg, rc);
 }
 
 void reserve_report(const struct err *e)

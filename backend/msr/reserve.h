@@ -21,10 +21,14 @@ struct reservation {
 	uint64_t mask; /* Reserved bits; 0: the register is not reserved. */
 };
 
-/* REG_RESERVE, REG_RELEASE and REG_FORGET. */
+/* REG_RESERVE, REG_RELEASE and REG_FORGET. What an earlier context has left is restored before it
+ * is reserved again, and not given up. */
 int reserve_take(
 	struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, struct err *e);
 int reserve_release(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask, struct err *e);
+void reserve_give_up(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask);
+
+/* The bits have been restored, or are another program's. */
 void reserve_forget(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask);
 
 /*

@@ -126,7 +126,7 @@ static COLD int msr_run_reservation(
 	} else if (op->verb == REG_RELEASE) {
 		rc = reserve_release(c, reg, op->mask, e);
 	} else {
-		reserve_forget(c, reg, op->mask);
+		reserve_give_up(c, reg, op->mask);
 	}
 	return rc < 0 ? EXPLAINED : 0;
 }

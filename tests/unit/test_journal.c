@@ -282,6 +282,39 @@ static bool is_unrestored(struct backend *be, unsigned cpu)
 	return t.n > 0;
 }
 
+/* An attempt to use what could not be restored fails, and what gives up its own does not give up
+ * that. */
+static void test_left_and_wanted_again(void **state)
+{
+	struct bench *b = *state;
+	struct backend *be = open_backend(b);
+	struct backend_cpu *cpu = open_cpu(be, 2);
+	struct reg_op reserve = {.verb = REG_RESERVE, .addr = SEL0, .mask = ALL};
+	struct reg_op forget = {.verb = REG_FORGET, .addr = SEL0, .mask = ALL};
+	struct err e;
+
+	run(be, cpu, REG_RESERVE, SEL0, 0, ALL);
+	run(be, cpu, REG_WRITE, SEL0, 0x4100c0, 0);
+	b->f->write_rc = -ENXIO;
+	be->ops->cpu_close(cpu);
+	for (unsigned i = 0; i < 2; i++) {
+		cpu = open_cpu(be, 2);
+		assert_int_equal(be->ops->run(cpu, &reserve, 1, &e), 0);
+		assert_int_equal(e.no, ENXIO);
+		assert_int_equal(be->ops->run(cpu, &forget, 1, &e), 1);
+		be->ops->cpu_close(cpu);
+		assert_true(is_unrestored(be, 2));
+	}
+	b->f->write_rc = 0;
+	cpu = open_cpu(be, 2);
+	run(be, cpu, REG_RESERVE, SEL0, 0, ALL);
+	assert_int_equal(*fake_reg(b->f, 2, SEL0), 0);
+	assert_false(is_unrestored(be, 2));
+	be->ops->cpu_close(cpu);
+	be->ops->close(be);
+	assert_int_equal(files_in(b->run), 0);
+}
+
 /* The CPU goes offline just before its registers are restored, and is online again just after. */
 static void test_online_again_at_once(void **state)
 {
@@ -757,6 +790,7 @@ int main(void)
 		BENCH(test_killed),
 		BENCH(test_killed_cpu_offline),
 		BENCH(test_killed_cpu_offline_twice),
+		BENCH(test_left_and_wanted_again),
 		BENCH(test_online_again_at_once),
 		BENCH(test_killed_fault),
 		BENCH(test_killed_other_pmu),
