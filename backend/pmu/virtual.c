@@ -45,6 +45,11 @@ bool pmu_virtual_needs_thread(const struct pmu_virtual *v)
 	       v->kind == PMU_VIRTUAL_THREAD;
 }
 
+bool pmu_virtual_is_file(const struct pmu_virtual *v)
+{
+	return v->kind == PMU_VIRTUAL_TEMPERATURE || v->kind == PMU_VIRTUAL_FILE;
+}
+
 bool pmu_virtual_needs_cpu(const struct pmu_virtual *v)
 {
 	return v->kind == PMU_VIRTUAL_READING;

@@ -41,7 +41,9 @@ void command_free(struct command *cmd)
 	free(cmd->vector.regs);
 	free(cmd->live_page.shown);
 	free(cmd->load.cpus);
+	free(cmd->files);
 	cmd->vector.regs = NULL;
 	cmd->live_page.shown = NULL;
 	cmd->load.cpus = NULL;
+	cmd->files = NULL;
 }

@@ -250,6 +250,9 @@ struct wake {
 };
 struct wake ctx_wake(const struct context *ctx);
 
+/* Whether executing @cmd now would read files for virtual PMDs. */
+bool ctx_reads_files(const struct context *ctx, const struct command *cmd);
+
 /* How long the narrowest counter in @pmds needs to wrap at the highest rate (ns); 0: centuries. */
 uint64_t pmu_wrap_ns(const struct pmu *pmu, pmu_rows pmds);
 

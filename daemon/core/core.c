@@ -161,7 +161,7 @@ int core_command(struct core_run *run, struct context *ctx, struct command *cmd,
 	run->moved = false;
 	run->foreign_global = 0;
 	run->conflict.addr = 0;
-	run->virt.asked = run->virt.valid = 0;
+	virtuals_begin(run, cmd);
 	live_begin(ctx);
 	plan_fetch(run, virtuals_needed(ctx, cmd));
 	rc = core_dispatch(run, cmd, e);

@@ -34,6 +34,8 @@ int ctx_not_loaded(const struct context *ctx, const char *verb, struct err *e);
 
 /* virtual_value.c */
 
+/* What @cmd has of virtual PMDs. */
+void virtuals_begin(struct core_run *run, const struct command *cmd);
 /* The virtual PMDs that a sample of the active set may need now. */
 pmu_rows virtuals_sampled(const struct context *ctx);
 /* The virtual PMDs that @cmd needs from the beginning. */

@@ -322,6 +322,16 @@ struct cmd_vector {
 	struct err cut;
 };
 
+/* CMD_READ: the numbers in files that it needs, read before. */
+struct cmd_files {
+	unsigned n;
+	struct {
+		unsigned num; /* of the virtual PMD */
+		bool known;
+		uint64_t value;
+	} pmd[PMU_MAX_VIRTUALS];
+};
+
 /* CMD_LIVE, CMD_LIVE_READ: of set @evtset.id. */
 struct cmd_live_page {
 	struct pfm_live *page;  /* CMD_LIVE: the page to keep; NULL: none */
@@ -344,6 +354,7 @@ struct command {
 	struct cmd_setup setup;
 	struct cmd_signal signal;
 	struct cmd_vector vector;
+	struct cmd_files *files;  /* owned by the command; NULL: the core has them read */
 	struct context *into;     /* CMD_CLONE: an unloaded context that only the caller knows */
 	struct cmd_evtset evtset; /* CMD_EVTSET_*; its id: CMD_LIVE, CMD_LIVE_READ */
 	struct cmd_live_page live_page;

@@ -2,6 +2,22 @@
 /* Virtual PMDs (specification 3.2.2): which values a command needs. struct pmu_io fetches them. */
 #include "daemon/core/core_i.h"
 
+void virtuals_begin(struct core_run *run, const struct command *cmd)
+{
+	const struct cmd_files *files = cmd->files;
+
+	run->virt.asked = run->virt.valid = 0;
+	for (unsigned i = 0; files && i < files->n; i++) {
+		int row = pmu_find_virtual(run->ctx->pmu, files->pmd[i].num);
+
+		if (row < 0)
+			continue;
+		run->virt.asked |= ROW(row);
+		run->virt.valid |= files->pmd[i].known ? ROW(row) : 0;
+		run->virt.value[row] = files->pmd[i].value;
+	}
+}
+
 pmu_rows virtuals_sampled(const struct context *ctx)
 {
 	return ctx->state == CTX_RUNNING && ctx->smpl.fmt ? ctx->active->virtuals : 0;
@@ -37,6 +53,16 @@ pmu_rows virtuals_needed(const struct context *ctx, const struct command *cmd)
 	if (command_freezes(cmd->verb) || ctx->ovfl.wrapped)
 		rows |= virtuals_sampled(ctx);
 	return rows;
+}
+
+bool ctx_reads_files(const struct context *ctx, const struct command *cmd)
+{
+	pmu_rows rows = virtuals_needed(ctx, cmd) & ~(cmd->files ? virtual_named(ctx, cmd) : 0);
+
+	for_each_row (row, rows)
+		if (pmu_virtual_is_file(&ctx->pmu->virtuals[row]))
+			return true;
+	return false;
 }
 
 int virtual_read(const struct core_run *run, unsigned row, uint64_t *value, struct err *e)

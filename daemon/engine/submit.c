@@ -131,7 +131,7 @@ static void submit_publish(struct engine_ctx *ec)
  * This is several times faster than posting the job, and the monitored CPU executes no user-mode
  * instruction: the kernel reads the register in an interrupt there, for which the session thread
  * waits microseconds. The worker is kicked if the read finds an overflow. False: the worker is
- * busy.
+ * busy, or the read is of files, for which devices may take long.
  */
 static bool submit_borrow(struct job *job)
 {
@@ -143,6 +143,10 @@ static bool submit_borrow(struct job *job)
 		return false;
 	if (!atomic_compare_exchange_strong(&ec->inflight, &none, 1))
 		return false;
+	if (ctx_reads_files(&ec->ctx, &job->cmd)) {
+		atomic_fetch_sub(&ec->inflight, 1);
+		return false;
+	}
 	job->rc = exec_command(worker_executor(ec->worker), &ec->ctx, &job->cmd, &job->err);
 	submit_publish(ec);
 	overflow = ctx_wake(&ec->ctx).at == 1;

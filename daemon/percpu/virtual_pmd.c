@@ -12,6 +12,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/num.h"
 #include "base/raw_syscall.h"
 
@@ -82,6 +83,14 @@ static bool virtual_read_number(int fd, uint64_t *value)
 		while (n > 0 && virtual_in_word(text[n - 1]))
 			n--;
 	return n > 0 && virtual_pmd_parse(text, (size_t)n, value);
+}
+
+bool virtual_pmd_read_file(const struct pmu_virtual *v, uint64_t *value)
+{
+	struct err why;
+	CLEANUP_CLOSE int fd = pmu_virtual_open(v, &why);
+
+	return fd >= 0 && virtual_read_number(fd, value);
 }
 
 static bool virtual_read_clock(struct virtual_fetch *f, uint64_t *value)

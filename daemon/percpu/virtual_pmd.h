@@ -39,6 +39,9 @@ void virtual_pmd_fetch(struct virtuals *v, const struct pmu *pmu, const struct v
 	struct virtual_values *out);
 void virtual_pmd_close(struct virtuals *v);
 
+/* Reads the number in the file of @v, which is not kept open. */
+bool virtual_pmd_read_file(const struct pmu_virtual *v, uint64_t *value);
+
 /*
  * Parses the first number of a text: decimal or 0x hex, not inside a word, optionally with a minus
  * sign. False: there is none, or it exceeds 64 bits.

@@ -313,6 +313,8 @@ uint32_t pmu_reg_index(const struct pmu *pmu, uint32_t addr);
 
 /* It is about the thread that runs: without one there is no value. */
 bool pmu_virtual_needs_thread(const struct pmu_virtual *v);
+/* It is a number in a file, and reading that may take as long as a device takes. */
+bool pmu_virtual_is_file(const struct pmu_virtual *v);
 /* It is about the CPU that a context is loaded on. */
 bool pmu_virtual_needs_cpu(const struct pmu_virtual *v);
 /* It counts what the CPU does at all levels: the right to count at kernel level is needed. */

@@ -164,6 +164,38 @@ times_of() {
 	holds "$C/pmd/272" 8
 }
 
+# The file is another daemon's: reading it takes as long as that is stopped.
+@test "a device that takes long delays its reader, and no other request" {
+	perfmonfs -f --backend=sim "$CPU" 3>&- 4>&- 5>&- &
+	MSRSIM=$! # teardown() ends it
+	until_ok test -e "$CPU/config/tick_us"
+	describe pmu "virtual 272 slow file=$CPU/config/tick_us"
+	serve --backend=sim:intel_v4 --pmu="$BATS_TEST_TMPDIR/pmu"
+	put ok "$CPU/config/tick_us" 500
+	new a
+	new b
+	put ok "$C/ctl" "load cpu=1"
+	for context in a b; do
+		holds "$MNT/ctx/$context/pmd/272" 500
+		kill -STOP "$MSRSIM"
+		bounded cat "$MNT/ctx/$context/pmd/272" >"$BATS_TEST_TMPDIR/read" &
+		sleep 0.1
+		for _ in 1 2 3; do timeout 10 cat "$MNT/stats" "$MNT/ctx/b/pmd/0" >/dev/null; done
+		[ ! -s "$BATS_TEST_TMPDIR/read" ]
+		kill -CONT "$MSRSIM"
+		wait $!
+		holds "$BATS_TEST_TMPDIR/read" 500
+	done
+	# Its reader may be killed meanwhile.
+	kill -STOP "$MSRSIM"
+	cat "$MNT/ctx/b/pmd/272" &
+	sleep 0.1
+	kill -KILL $!
+	fails wait $!
+	kill -CONT "$MSRSIM"
+	holds "$MNT/ctx/b/pmd/272" 500
+}
+
 @test "a file that is not world-readable, or that another user can write, is refused" {
 	file=$BATS_TEST_TMPDIR/number
 	describe pmu "virtual 272 fan file=$file"

@@ -89,8 +89,7 @@ static bool command_tells_state(enum cmd_verb verb)
 	return verb == CMD_STOP || verb == CMD_UNLOAD || verb == CMD_RESTART || verb == CMD_INFO;
 }
 
-/* With the command's registers and the packet that it came in. */
-static size_t command_bytes(const struct call *call, const struct command *cmd)
+size_t command_bytes(const struct call *call, const struct command *cmd)
 {
 	const struct packet *p = call->packet;
 
@@ -152,6 +151,13 @@ void command_drop(struct call *call, void *arg)
 	free(call->packet);
 }
 
+void command_fail(struct call *call, struct command *cmd, const struct err *e)
+{
+	command_free(cmd);
+	free(call->packet);
+	call_fail(call, e);
+}
+
 bool command_submit(
 	struct call *call, struct command *cmd, const struct command_kind *kind, void *arg)
 {
@@ -160,9 +166,7 @@ bool command_submit(
 	struct command_request *r = command_new_request(call, cmd, &e);
 
 	if (!r) {
-		command_free(cmd);
-		free(call->packet);
-		call_fail(call, &e);
+		command_fail(call, cmd, &e);
 		return false;
 	}
 	r->kind = kind;

@@ -38,10 +38,16 @@ struct command_kind {
 extern const struct command_kind command_read, command_write;
 void command_answer_write(struct command_request *r);
 
+/* What a request for @cmd takes, with its registers and the packet that it came in. */
+size_t command_bytes(const struct call *call, const struct command *cmd);
+
 /* Sends @cmd, which it takes, to the owner of the call's context; the answer comes by itself.
  * False: there was no memory, and that is the answer; @arg is still the caller's. */
 bool command_submit(
 	struct call *call, struct command *cmd, const struct command_kind *kind, void *arg);
+
+/* Answers with an error, and frees @cmd and the call's packet. */
+void command_fail(struct call *call, struct command *cmd, const struct err *e);
 
 /*
  * Has another thread find out the caller's rights in @need; then kind->go() executes a copy of

@@ -21,6 +21,7 @@
 #include "daemon/fs/requests/context_life.h"
 #include "daemon/fs/requests/evtset_request.h"
 #include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/file_read.h"
 #include "daemon/fs/requests/memory.h"
 #include "daemon/fs/requests/notifier.h"
 #include "daemon/fs/requests/quota.h"
@@ -283,7 +284,7 @@ static int clone_submit(struct call *call, struct command *cmd, struct err *e)
 	default:
 		break;
 	}
-	command_submit(call, cmd, kind, NULL);
+	file_read_submit(call, cmd, kind);
 	return 0;
 }
 

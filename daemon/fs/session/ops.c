@@ -22,6 +22,7 @@
 #include "daemon/fs/requests/context_life.h"
 #include "daemon/fs/requests/evtset_request.h"
 #include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/file_read.h"
 #include "daemon/fs/requests/memory.h"
 #include "daemon/fs/requests/msg_reader.h"
 #include "daemon/fs/requests/notifier.h"
@@ -249,7 +250,7 @@ static void ops_read_text(struct call *call)
 		if (rc < 0)
 			call_read_done(call, rc, &out, &e);
 		else
-			command_submit(call, &cmd, &command_read, NULL);
+			file_read_submit(call, &cmd, &command_read);
 		return;
 	}
 	rc = row->read ? row->read(call, &out, &e) : 0;

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads of virtual PMDs that are numbers in files: a device may take long to give one, so the
+ * engine's workqueue reads the files, as work of the caller, before the command is submitted. */
+#ifndef FS_FILE_READ_H
+#define FS_FILE_READ_H
+
+#include "daemon/fs/requests/command_request.h"
+
+/* As command_submit(), without its arg. */
+void file_read_submit(struct call *call, struct command *cmd, const struct command_kind *kind);
+
+#endif
