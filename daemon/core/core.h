@@ -102,6 +102,10 @@ enum { CORE_LAST = 1 };
 int core_command(struct core_run *run, struct context *ctx, struct command *cmd, struct err *e);
 int core_last_failed(struct core_run *run, struct err *e);
 
+/* The thread that was interrupted; if nothing tells which, the one that is monitored, at no
+ * address. */
+pfm_smpl_where_t core_where(const struct core_run *run);
+
 /*
  * Handles an interrupt of a running context, before a command on it. What remains to be done, as
  * after any reading, is for the next CMD_POLL: see ctx_wake(). After an overflow that masks or

@@ -76,7 +76,7 @@ void account_overflows(struct core_run *run)
 	if (!rows)
 		return;
 	if (!ctx->ovfl.notify) {
-		ctx->ovfl.where = run->where;
+		ctx->ovfl.where = core_where(run);
 		ctx->ovfl.where.nframes = 0;
 		ctx->ovfl.where.frames = NULL;
 	}

@@ -42,7 +42,7 @@ static bool sample_record(struct core_run *run, unsigned d, uint32_t overflows, 
 {
 	struct context *ctx = run->ctx;
 	const struct pmd_state *s = &ctx->active->pmd[d];
-	pfm_smpl_where_t where = run->where;
+	pfm_smpl_where_t where = core_where(run);
 
 	arg->ovfl_pmd = ctx->pmu->pmds[d].num;
 	arg->active_set = ctx->active->id;

@@ -34,23 +34,12 @@ static uint64_t exec_now(struct core_run *run)
 	return x->cpu && x->thread ? x->be->ops->thread_time(x->cpu) + 1 : run->clock;
 }
 
-/* The thread that was interrupted, or the one that is monitored. */
-static pfm_smpl_where_t exec_where(const struct core_run *run)
-{
-	const struct ctx_target *target = &run->ctx->target;
-
-	if (run->where.known || run->ctx->state == CTX_UNLOADED || !target->tid)
-		return run->where;
-	return (pfm_smpl_where_t){
-		.pid = (uint32_t)target->pid, .tid = (uint32_t)target->tid, .known = 1};
-}
-
 static void exec_fetch(struct core_run *run)
 {
 	struct executor *x = exec_of(run);
 	struct virtual_moment at = {
 		.now = x->moment ? x->moment : x->be->ops->now(x->be),
-		.where = exec_where(run),
+		.where = core_where(run),
 		.be = x->be,
 		.kernel = run->ctx->kernel_ip,
 		.cpu = run->ctx->target.tid ? NULL : x->cpu,

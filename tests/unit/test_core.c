@@ -1190,6 +1190,46 @@ static void test_throttled_interrupt(void **state)
 	check_interrupted(interrupt_throttled, LOST_THROTTLED);
 }
 
+static bool interrupt_nowhere(struct backend_cpu *c, struct interrupt *in)
+{
+	bool more = interrupt_one(INTERRUPT_OVERFLOW, in);
+
+	(void)c;
+	in->addr = evicted.addr;
+	in->counter[0].value = evicted.pmd->hw;
+	in->where = (pfm_smpl_where_t){.ip = 0x1000, .precise = PFM_SMPL_INTERRUPT};
+	return more;
+}
+
+/* Of an overflow that only a reading tells of, and of a thread that ends, the kernel gives no
+ * numbers. */
+static void test_unknown_thread(void **state)
+{
+	struct world w;
+
+	(void)state;
+	for (int tid = 0; tid <= 77; tid += 77) {
+		pfm_smpl_where_t where;
+
+		begin_evicted(&w, &world_all[0]);
+		w.ops.interrupt_next = interrupt_nowhere;
+		w.ctx.interrupts = true;
+		w.ctx.target.tid = tid;
+		w.ctx.target.pid = tid ? 70 : 0;
+		w.ctx.target.always_active = tid;
+		WANT(&w, 0, world_do(&w, CMD_POLL));
+		where = core_where(&w.exec.run);
+		w.ctx.interrupts = false;
+		w.ctx.target.tid = w.ctx.target.pid = 0;
+		w.ctx.target.always_active = false;
+		assert_int_equal(where.known, tid != 0);
+		assert_int_equal(where.tid, tid);
+		assert_int_equal(where.pid, tid ? 70 : 0);
+		unload_and_check(&w);
+		world_close(&w);
+	}
+}
+
 /* Without interrupts for 100 ms, a poll reads the counters. */
 static void test_evicted_silent(void **state)
 {
@@ -1719,6 +1759,7 @@ int main(void)
 		cmocka_unit_test(test_throttled_interrupt),
 		cmocka_unit_test(test_leapt),
 		cmocka_unit_test(test_leapt_interrupt),
+		cmocka_unit_test(test_unknown_thread),
 		cmocka_unit_test(test_evicted_silent),
 		cmocka_unit_test(test_offline),
 		cmocka_unit_test(test_offline_end),
