@@ -99,7 +99,9 @@ int reserve_release(struct backend_cpu *c, const struct msr_reg *reg, uint64_t m
 	uint64_t bits = r->mask & mask;
 	int rc = 0;
 
-	if (!bits)
+	/* Once the CPU was offline, the others stay as well: a counter whose selector was not
+	 * restored counts. */
+	if (!bits || c->seen_offline)
 		return 0;
 	if (!reg->joint || unit_restores(c, reg))
 		rc = reserve_restore(c, reg, r->orig, bits);
@@ -120,8 +122,10 @@ static int reserve_restore_left(
 	struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask, struct err *e)
 {
 	const uint64_t *left = &c->left[reserve_row(c, reg)];
-	int rc = reserve_release(c, reg, *left & mask, e);
+	int rc;
 
+	c->seen_offline = false;
+	rc = reserve_release(c, reg, *left & mask, e);
 	if (rc < 0)
 		return rc;
 	return *left & mask ? msr_access_failed(c, reg, -ENXIO, e) : 0;
@@ -166,6 +170,7 @@ int reserve_release_all(struct backend_cpu *c, struct err *e)
 {
 	const struct msr_regs *regs = c->regs;
 
+	c->seen_offline = false;
 	for (unsigned i = 0; i < regs->n; i++) {
 		int rc = reserve_release(c, &regs->reg[i], UINT64_MAX, e);
 

@@ -37,6 +37,9 @@ struct pmu_reservation {
 	uint64_t reserved_sel[PMU_MAX_PMCS]; /* bits of each selector, by row */
 	pmu_rows reserved_pmds;              /* counters: a bit per row */
 	uint64_t reserved_global;            /* bits of the global control */
+	uint64_t unsure[PMU_MAX_PMCS];       /* bits of @hw.sel that the last failed write may have
+						changed */
+	bool any_unsure;
 };
 
 /* What a context is loaded on. */

@@ -10,7 +10,7 @@ uint64_t reservation_bits(const struct pmu *pmu, unsigned p, uint64_t bits)
 uint64_t reservation_differs(const struct context *ctx, unsigned p, const struct reg_op *op)
 {
 	return op ? (op->value ^ ctx->res->hw.sel[p]) & ctx->res->hw.mask[p] &
-			       image_kept(ctx->pmu, p)
+			       image_kept(ctx->pmu, p) & ~ctx->res->unsure[p]
 		  : 0;
 }
 

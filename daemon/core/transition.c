@@ -12,6 +12,7 @@
 #include "daemon/core/core_i.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static pmu_rows transition_counting(const struct image *im)
 {
@@ -69,6 +70,15 @@ static void transition_lose_disturbed(struct context *ctx, const struct program 
 	counters_lose(ctx, disturbed, LOST_PAUSED);
 }
 
+/* Selectors have the old value or the new one: the CPU went offline between. Neither is another
+ * program's. */
+static void transition_note_unsure(struct context *ctx, const struct program *pg)
+{
+	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
+		ctx->res->unsure[p] |= (pg->to.sel[p] ^ ctx->res->hw.sel[p]) & pg->to.mask[p];
+	ctx->res->any_unsure = true;
+}
+
 /*
  * Fails with @e, and leaves everything as it was. Unless counters and selectors have been @written,
  * only reservations have to be given up, and paused counters to count again.
@@ -81,7 +91,7 @@ static int transition_undo(
 	struct plan *plan = &run->plan;
 	enum reg_verb give_up = written ? REG_RELEASE : REG_FORGET;
 	uint64_t on = pg->to.global & ~ctx->res->hw.global, off = transition_global_off(ctx, pg);
-	struct err ignored;
+	struct err failed = {0};
 
 	if (written || off)
 		transition_lose_disturbed(ctx, pg);
@@ -104,7 +114,9 @@ static int transition_undo(
 		plan_add(plan, give_up, pmu->global_ctrl, 0, transition_new_global(ctx, pg));
 	if (off)
 		plan_add(plan, REG_UPDATE, pmu->global_ctrl, ~0ULL, off);
-	plan_run_all(run, &ignored);
+	plan_run_all(run, &failed);
+	if (written && failed.no)
+		transition_note_unsure(ctx, pg);
 	return -e->no;
 }
 
@@ -168,7 +180,7 @@ static int transition_check_selector(
 	uint64_t found = plan_result(&run->plan, pmc->addr)->value;
 	uint64_t fresh = program_new_bits(ctx, pg, p);
 	uint64_t bad = (found ^ ctx->res->hw.sel[p]) & ctx->res->reserved_sel[p] &
-		       ctx->res->hw.mask[p] & image_kept(ctx->pmu, p);
+		       ctx->res->hw.mask[p] & image_kept(ctx->pmu, p) & ~ctx->res->unsure[p];
 
 	if (fresh && found & ((pmc->enable & fresh) | pmc->busy))
 		return transition_in_use(run, pg, p, found, e);
@@ -338,6 +350,9 @@ static void transition_reserve(struct context *ctx, const struct program *pg)
 	ctx->res->reserved_global |= transition_new_global(ctx, pg);
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
 		ctx->res->reserved_sel[p] |= pg->to.mask[p];
+	if (ctx->res->any_unsure)
+		memset(ctx->res->unsure, 0, sizeof(ctx->res->unsure));
+	ctx->res->any_unsure = false;
 }
 
 int transition(struct core_run *run, const struct image *to, bool leave_last, struct err *e)

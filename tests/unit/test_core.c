@@ -1381,6 +1381,47 @@ static void test_offline(void **state)
 	}
 }
 
+static void go_offline(struct world *w)
+{
+	world_offline(w, true);
+}
+
+/* True if the start has an operation number @at. */
+static bool offline_from(const struct world_model *m, unsigned at)
+{
+	struct world w;
+	bool reached;
+	int rc;
+
+	world_open(&w, m);
+	world_program(&w, FROM);
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	w.at = at;
+	w.intrude = go_offline;
+	rc = world_do(&w, CMD_START);
+	reached = w.nops > at;
+	if (reached) {
+		assert_int_equal(rc, -ENXIO);
+		assert_int_equal(state_of(&w), CTX_LOADED);
+	}
+	world_offline(&w, false);
+	unload_and_check(&w);
+	world_close(&w);
+	return reached;
+}
+
+/*
+ * A start fails half-way, and cannot write the old values back: the registers are the context's all
+ * the same, and unload restores them when the CPU is online again.
+ */
+static void test_offline_within_start(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_all; m->name; m++)
+		for (unsigned at = 0; offline_from(m, at); at++)
+			;
+}
+
 /* The CPU is gone and stays so: counts are lost, and unload is possible all the same. */
 static void test_offline_end(void **state)
 {
@@ -1762,6 +1803,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_thread),
 		cmocka_unit_test(test_evicted_silent),
 		cmocka_unit_test(test_offline),
+		cmocka_unit_test(test_offline_within_start),
 		cmocka_unit_test(test_offline_end),
 		cmocka_unit_test(test_p6),
 		cmocka_unit_test(test_accesses),

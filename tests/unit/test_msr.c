@@ -281,7 +281,8 @@ static void test_shared_masks(void **state)
 	assert_int_equal(*reg(b, GLOBAL), 0xb);
 }
 
-/* An offline CPU keeps its registers: they are restored when it is online again. */
+/* An offline CPU keeps its registers: they are restored when it is online again, all in their
+ * order. */
 static void test_offline_keeps_reservations(void **state)
 {
 	struct bench *b = *state;
@@ -293,6 +294,9 @@ static void test_offline_keeps_reservations(void **state)
 	b->f->offline[1] = false;
 	*reg(b, SEL0) = 0x33;
 	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
+	assert_int_equal(*reg(b, SEL0), 0x33);
+	b->be->ops->cpu_close(b->c);
+	b->c = NULL;
 	assert_int_equal(*reg(b, SEL0), 0x11);
 }
 
