@@ -35,15 +35,28 @@ static int yield_start_again(struct core_run *run, struct err *e)
 	evtset_save(ctx->active, ctx->active, &run->undo.sets);
 	rc = start_counters(run, &ctx->limits, e);
 	ctx->began = run->undo.sets.began = began;
+	run->undo.kind = UNDO_RESUME;
 	if (rc < 0)
 		registers_release(run, CTX_LOADED, &ignored);
 	return rc;
 }
 
-/*
- * If a register is not free, or the CPU is offline, the context stays saved, and this can be tried
- * again. If only the last access fails, which starts the counters, it stays loaded, and stopped.
- */
+/* The access that starts the counters. */
+int resume_last_failed(struct core_run *run, struct err *e)
+{
+	struct context *ctx = run->ctx;
+	struct err ignored = {0};
+	int rc = start_last_failed(run, e);
+
+	registers_release(run, CTX_LOADED, &ignored);
+	ctx->state = CTX_RUNNING;
+	ctx->yielded = true;
+	ctx->gap.open = true;
+	return rc;
+}
+
+/* If a register is not free, or the CPU is offline, the context stays saved, and this can be tried
+ * again. */
 int cmd_resume(struct core_run *run, struct err *e)
 {
 	struct context *ctx = run->ctx;

@@ -187,6 +187,9 @@ int core_last_failed(struct core_run *run, struct err *e)
 	case UNDO_SCHED_IN:
 		rc = sched_in_last_failed(run, e);
 		break;
+	case UNDO_RESUME:
+		rc = resume_last_failed(run, e);
+		break;
 	}
 	core_end(run, was);
 	return rc;

@@ -49,9 +49,10 @@ struct core_undo {
 		UNDO_START,    /* stop, and be as before */
 		UNDO_SWITCH,   /* the active set changes all the same, and its counts are lost */
 		UNDO_SCHED_IN, /* the context is saved again, and its counts are lost */
+		UNDO_RESUME,   /* the context has yielded again */
 	} kind;
 	struct image image;      /* what the registers held before */
-	struct evtset_undo sets; /* UNDO_START */
+	struct evtset_undo sets; /* UNDO_START, UNDO_RESUME */
 };
 
 /* One CPU's commands, one at a time. Initially all zero except @io. */

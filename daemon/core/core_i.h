@@ -346,6 +346,7 @@ int cmd_write(struct core_run *run, struct command *cmd, struct err *e);
 int cmd_poll(struct core_run *run, struct err *e);
 int cmd_yield(struct core_run *run);
 int cmd_resume(struct core_run *run, struct err *e);
+int resume_last_failed(struct core_run *run, struct err *e);
 int cmd_sched_in(struct core_run *run, struct err *e);
 int sched_in_last_failed(struct core_run *run, struct err *e);
 int cmd_sched_out(struct core_run *run, const struct command *cmd);

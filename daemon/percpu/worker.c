@@ -340,14 +340,17 @@ static void worker_close_cpu(struct worker *w)
 	w->watch_fd = -1;
 }
 
-/* Starts the counters and sends the job to the session thread, which calls done(). */
-static void worker_run_last(struct worker *w, struct job *job)
+/* Starts the counters, if it can, and sends the job to the session thread, which calls done(). */
+static bool worker_run_last(struct worker *w, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
 
 	job->rc = worker_exec_last(w, ec, &job->err);
+	if (__builtin_expect(job->rc < 0, 0))
+		return false;
 	atomic_fetch_sub(&ec->inflight, 1);
 	event_send(w->events, &job->event);
+	return true;
 }
 
 /* 0 as well if it is not open any more. */
@@ -391,10 +394,8 @@ static void worker_run_job(struct worker *w, struct job *job)
 		ec->ctx.target.tid = atomic_load(&w->tid);
 	if (job->rc == 0)
 		job->rc = worker_execute(w, job);
-	if (job->rc == EXEC_LAST) {
-		worker_run_last(w, job);
+	if (job->rc == EXEC_LAST && worker_run_last(w, job))
 		return;
-	}
 	unloaded = !job->keeps_worker && (ec->ctx.state == CTX_UNLOADED || ec->ctx.yielded);
 	if (unloaded)
 		worker_close_cpu(w);

@@ -1422,6 +1422,58 @@ static void test_offline_within_start(void **state)
 			;
 }
 
+/* As for another worker, when the CPU is online. */
+static void reopen(struct world *w)
+{
+	w->ops.cpu_close(w->exec.cpu);
+	world_offline(w, false);
+	WANT(w, 0, w->ops.cpu_open(w->be, WORLD_CPU, &w->exec.cpu, &w->err));
+}
+
+/* True if the resumption has an operation number @at. */
+static bool yielded_offline_from(const struct world_model *m, unsigned at)
+{
+	struct world w;
+	bool reached;
+	int rc;
+
+	world_open(&w, m);
+	run_measurement(&w);
+	WANT(&w, 0, world_do(&w, CMD_YIELD));
+	reopen(&w);
+	world_restored(&w, 0, "after yield");
+	w.at = at;
+	w.intrude = go_offline;
+	rc = world_do(&w, CMD_RESUME);
+	reached = w.nops > at;
+	if (reached) {
+		assert_int_equal(rc, -ENXIO);
+		assert_int_equal(state_of(&w), CTX_RUNNING);
+		assert_true(w.ctx.yielded);
+		reopen(&w);
+		WANT(&w, 0, world_do(&w, CMD_RESUME));
+	}
+	assert_int_equal(state_of(&w), CTX_RUNNING);
+	assert_false(w.ctx.yielded);
+	for (unsigned i = 0; i < m->npmd; i++) {
+		world_happen(&w, m->pmd[i].num, 5);
+		WANT_PMD(&w, m->pmd[i].num, FROM + 5);
+	}
+	world_offline(&w, false);
+	unload_and_check(&w);
+	world_close(&w);
+	return reached;
+}
+
+/* Its CPU goes offline half-way: the context stays yielded, and can resume later. */
+static void test_offline_within_resume(void **state)
+{
+	(void)state;
+	for (const struct world_model *m = world_all; m->name; m++)
+		for (unsigned at = 0; yielded_offline_from(m, at); at++)
+			;
+}
+
 /* The CPU is gone and stays so: counts are lost, and unload is possible all the same. */
 static void test_offline_end(void **state)
 {
@@ -1804,6 +1856,7 @@ int main(void)
 		cmocka_unit_test(test_evicted_silent),
 		cmocka_unit_test(test_offline),
 		cmocka_unit_test(test_offline_within_start),
+		cmocka_unit_test(test_offline_within_resume),
 		cmocka_unit_test(test_offline_end),
 		cmocka_unit_test(test_p6),
 		cmocka_unit_test(test_accesses),
