@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/num.h"
 
 /* sd_notify(3): a datagram to the socket that the environment names. */
-static void background_notify_systemd(void)
+static void background_notify_systemd(const char *message)
 {
-	static const char message[] = "READY=1";
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	CLEANUP_CLOSE int fd = -1;
@@ -29,8 +29,25 @@ static void background_notify_systemd(void)
 		addr.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0)
-		sendto(fd, message, sizeof(message) - 1, MSG_NOSIGNAL, (struct sockaddr *)&addr,
+		sendto(fd, message, strlen(message), MSG_NOSIGNAL, (struct sockaddr *)&addr,
 			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
+}
+
+void background_alive(void)
+{
+	background_notify_systemd("WATCHDOG=1");
+}
+
+/* sd_watchdog_enabled(3) */
+uint64_t background_watchdog_ns(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+	uint64_t v;
+	struct err e;
+
+	if (pid && (num_u64(slice_of(pid), &v, &e) < 0 || v != (uint64_t)getpid()))
+		return 0;
+	return usec && num_max(slice_of(usec), UINT64_MAX / 1000, &v, &e) == 0 ? v * 1000 : 0;
 }
 
 void background_ready(void *background)
@@ -40,7 +57,7 @@ void background_ready(void *background)
 	char ok = 0;
 	int rc;
 
-	background_notify_systemd();
+	background_notify_systemd("READY=1");
 	if (b->pipe < 0)
 		return;
 	/* Only now: relative paths in options start at the caller's directory. */

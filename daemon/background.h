@@ -3,6 +3,8 @@
 #ifndef DAEMON_BACKGROUND_H
 #define DAEMON_BACKGROUND_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 
 struct background {
@@ -16,5 +18,9 @@ int background_fork(struct background *b, struct err *e);
 
 /* Reports that the daemon serves. @background: a struct background. */
 void background_ready(void *background);
+/* Reports that it goes on. */
+void background_alive(void);
+/* How often systemd expects that of this process; 0: never. */
+uint64_t background_watchdog_ns(void);
 
 #endif

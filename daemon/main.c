@@ -71,6 +71,7 @@ static int main_serve(struct options *o, struct err *e)
 		.nopassthrough = o->nopassthrough,
 		.ready = background_ready,
 		.ready_arg = &background,
+		.alive = background_alive,
 	};
 	struct config config;
 	struct backend *be;
@@ -82,6 +83,8 @@ static int main_serve(struct options *o, struct err *e)
 	if (rc < 0)
 		return rc;
 	main_block_signals();
+	/* Of this process, which may be a child of the one that systemd knows. */
+	fs.watchdog_ns = background_watchdog_ns();
 	rc = options_open_backend(o, &config, &be, e);
 	if (rc < 0)
 		return rc;

@@ -17,6 +17,10 @@ struct fs_options {
 	/* Called when the mount is ready. */
 	void (*ready)(void *arg);
 	void *ready_arg;
+	/* Called at least each watchdog_ns while requests are served, by another thread;
+	 * watchdog_ns 0: never. */
+	uint64_t watchdog_ns;
+	void (*alive)(void);
 };
 
 /* EINVAL: a word of -o is unknown. Before anything else fails for lack of that option. */

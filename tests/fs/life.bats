@@ -478,6 +478,45 @@ mount_helper() {
 	until_ok not_mounted
 }
 
+@test "systemd is told that it serves, and then that it goes on" {
+	python3 - "$BATS_TEST_TMPDIR" <<-'END' >>"$BATS_TEST_TMPDIR/told" 3>&- &
+		import os, socket, sys
+		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		s.bind(sys.argv[1] + "/binding")
+		os.rename(sys.argv[1] + "/binding", sys.argv[1] + "/notify")
+		while True:
+		    message = s.recv(100).decode()
+		    if message == "end":
+		        break
+		    print(message, flush=True)
+	END
+	listener=$!
+	until_ok test -e "$BATS_TEST_TMPDIR/notify"
+	export NOTIFY_SOCKET=$BATS_TEST_TMPDIR/notify
+	# Nothing is expected of this process.
+	WATCHDOG_USEC=200000 WATCHDOG_PID=1 serve --backend=sim
+	until_ok grep -q READY=1 "$BATS_TEST_TMPDIR/told"
+	sleep 0.5
+	holds "$BATS_TEST_TMPDIR/told" READY=1
+	stop_daemon
+	: >"$BATS_TEST_TMPDIR/told"
+	# While it waits, idle or for events, and while requests come.
+	WATCHDOG_USEC=200000 serve --backend=sim --clock=real
+	until_ok grep -q WATCHDOG=1 "$BATS_TEST_TMPDIR/told"
+	new a
+	ctl "load cpu=1"
+	until_ok grep -q READY=1 "$BATS_TEST_TMPDIR/told"
+	for _ in {1..5}; do
+		: >"$BATS_TEST_TMPDIR/told"
+		until_ok grep -q WATCHDOG=1 "$BATS_TEST_TMPDIR/told"
+		bounded cat "$C/state"
+	done
+	stop_daemon
+	python3 -c 'import socket, sys
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"end", sys.argv[1])' "$NOTIFY_SOCKET"
+	wait "$listener"
+}
+
 @test "systemd accepts the unit" {
 	systemd-analyze --help 2>/dev/null | grep -q recursive-errors || skip "needs systemd-analyze (systemd 250)"
 	unit=$BATS_TEST_TMPDIR/perfmonfs.service

@@ -107,8 +107,11 @@ static int session_store(void *arg, uint64_t ino, size_t off, const void *p, siz
 /* Serves one request, unless it was withdrawn since poll(): its caller may have been killed. */
 static void session_serve_request(struct session *s, struct fuse_buf *buf)
 {
-	int n = fuse_session_receive_buf(s->se, buf);
+	int n;
 
+	watchdog_step(&s->watchdog);
+	n = fuse_session_receive_buf(s->se, buf);
+	watchdog_step(&s->watchdog);
 	if (n <= 0)
 		return; /* withdrawn, unmounted, or a signal */
 	/* A worker may have reported events before it answered its client, which asks next. */
@@ -121,18 +124,21 @@ static void session_serve_request(struct session *s, struct fuse_buf *buf)
 enum { SESSION_SWEEP_MS = 500 };
 
 /* False: a signal came. */
-static bool session_wait(struct fs *fs, struct pollfd fds[6])
+static bool session_wait(struct session *s, struct pollfd fds[6])
 {
+	struct fs *fs = &s->fs;
 	int n, late = metrics_timeout(fs->metrics);
 
 	fds[3].fd = shared_event_fd(&fs->memory);
 	fds[4].fd = grant_table_fd(fs);
 	fds[5].fd = engine_resume_fd(fs->eng);
+	watchdog_step(&s->watchdog);
 	n = poll(fds, 6,
 		!list_empty(&fs->deferred) ? 0
 		: late >= 0                ? late
 		: fs->memory.lingering     ? SESSION_SWEEP_MS
 					   : -1);
+	watchdog_step(&s->watchdog);
 	if (n == 0 && list_empty(&fs->deferred))
 		shared_sweep(&fs->memory);
 	if (n > 0 && fds[4].revents)
@@ -172,7 +178,7 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 		/* This comes after the fcntl(), which may have undone a signal's O_NONBLOCK. */
 		if (session_end.ended || fuse_session_exited(s->se))
 			break;
-		if (!alone && !session_wait(fs, fds))
+		if (!alone && !session_wait(s, fds))
 			continue;
 		engine_handle_events(fs->eng);
 		shared_complete_fences(&fs->memory);
@@ -253,8 +259,11 @@ static int session_serve_mount(struct session *s, int wake, struct err *e)
 	session_end.fuse = fuse_session_fd(s->se);
 	session_end.wake = wake;
 	session_set_signals(SIG_UNBLOCK, session_handle_signal);
-	if (rc == 0)
+	if (rc == 0) {
+		watchdog_begin(&s->watchdog, s->opts->watchdog_ns, s->opts->alive);
 		session_loop(s, &buf);
+		watchdog_end(&s->watchdog);
+	}
 	session_set_signals(SIG_BLOCK, session_handle_signal);
 	session_finish_sync(s, &buf);
 	engine_stop_works(s->fs.eng);

@@ -5,6 +5,7 @@
 
 #include "daemon/fs/fs.h"
 #include "daemon/fs/session/passthrough.h"
+#include "daemon/fs/session/watchdog.h"
 #include "daemon/fs/tree/fs_state.h"
 #include "daemon/fs/tree/fuse_api.h"
 
@@ -19,6 +20,7 @@ struct session {
 	struct passthrough passthrough;
 	/* NULL before the mount and after its end. */
 	struct privhelper *privhelper;
+	struct watchdog watchdog;
 };
 
 static inline struct session *session_of(struct fs *fs)
