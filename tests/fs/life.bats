@@ -554,6 +554,13 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"end", sys.argv[1])' "$
 	[[ $output == *"$dir is not a regular file: give the path"* ]]
 }
 
+@test "each built-in description passes --pmu-check, and names the manual of its registers" {
+	for file in "$BATS_TEST_DIRNAME"/../../backend/pmu/models/*.pmu; do
+		perfmonfs "--pmu-check=$file"
+		grep -q '^# Manual: [A-Z].*[0-9A-Z]' "$file"
+	done
+}
+
 @test "a register that only selects: written with the context's PMCs, and restored" {
 	serve_msrsim --clock=script --model=skylake
 	probe 8 pwrite "$CPU/1/msr" 0x1a6 0200010000000000
