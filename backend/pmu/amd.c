@@ -31,6 +31,7 @@ static void amd_shared_features(const struct pmu_identity *id, const uint32_t ex
 		return;
 	f->df = v2[EBX] >> 10 & 0x3f;
 	f->umc = v2[EBX] >> 16 & 0x3f;
+	f->umcs = (unsigned)__builtin_popcount(v2[ECX]); /* A bit for each that is active. */
 }
 
 int amd_features(const struct pmu_cpu *cpu, const struct pmu_identity *id, struct pmu_features *out,

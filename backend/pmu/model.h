@@ -35,6 +35,7 @@ struct pmu_features {
 	uint32_t core;        /* CPUID.1AH:EAX, see struct pmu; of an actual CPU. */
 	/* AMD: counters of the last-level cache, data fabric and memory controllers. */
 	unsigned l3, df, umc;
+	unsigned umcs; /* Memory controllers, which have as many of these each; 0: not known. */
 };
 
 /* The CPUs of pmu_model.vendor that have this PMU: the line "detect". */

@@ -11,7 +11,7 @@
  *                                 1: PerfCtrExtCore, 2: PerfMonV2 (leaf 0x80000022); 0: neither.
  *                                 bare: not under a hypervisor, which may lack its registers
  *   features version=N gp=N gp_width=N [fixed=BITS fixed_width=N] [full_width] [l3=N] [df=N]
- *            [umc=N]              what CPUID says, for --pmu=NAME and the simulator; for version 0,
+ *            [umc=N] [umcs=N]     what CPUID says, for --pmu=NAME and the simulator; for version 0,
  *                                 also of an actual CPU
  *   atom version=N gp=N gp_width=N [fixed=BITS fixed_width=N] [full_width]
  *                                 the same of the smaller cores of a hybrid processor, which the
@@ -39,7 +39,8 @@
  *
  * OF is gp, fixed, l3, df or umc: element i exists if the CPU has general-purpose or fixed counter
  * i, or AMD's of the last-level cache, data fabric or memory controllers; a single register, if it
- * has any. Without width=, CPUID gives the width. A shared PMC keeps the bits that are in field= of
+ * has any. Of more than 32 of the memory controllers, which are umcs=, the first of each exist.
+ * Without width=, CPUID gives the width. A shared PMC keeps the bits that are in field= of
  * its PMDs; the others are reserved. full=: the address to write completely, if the CPU has
  * full-width writes. SCOPE is thread, core, ccx or package: the CPUs that share the register. A
  * counter has that of its PMC.

@@ -80,7 +80,7 @@ int parse_detect(struct parse *p, struct slice line, struct err *e)
 
 static int parse_feature_keys(struct slice line, struct pmu_features *to, struct err *e)
 {
-	enum { VERSION, GP, GP_WIDTH, FIXED, FIXED_WIDTH, FULL_WIDTH, L3, DF, UMC, N };
+	enum { VERSION, GP, GP_WIDTH, FIXED, FIXED_WIDTH, FULL_WIDTH, L3, DF, UMC, UMCS, N };
 	struct key keys[N] = {
 		[VERSION] = {"version", KEY_NUMBER, 255, true},
 		[GP] = {"gp", KEY_NUMBER, 32, true},
@@ -90,7 +90,8 @@ static int parse_feature_keys(struct slice line, struct pmu_features *to, struct
 		[FULL_WIDTH] = {"full_width", KEY_FLAG},
 		[L3] = {"l3", KEY_NUMBER, 32},
 		[DF] = {"df", KEY_NUMBER, 32},
-		[UMC] = {"umc", KEY_NUMBER, 32},
+		[UMC] = {"umc", KEY_NUMBER, 63},
+		[UMCS] = {"umcs", KEY_NUMBER, 32},
 	};
 	int rc = key_parse_line(line, keys, N, e);
 
@@ -106,6 +107,7 @@ static int parse_feature_keys(struct slice line, struct pmu_features *to, struct
 		.l3 = (unsigned)keys[L3].value,
 		.df = (unsigned)keys[DF].value,
 		.umc = (unsigned)keys[UMC].value,
+		.umcs = (unsigned)keys[UMCS].value,
 	};
 	return 0;
 }

@@ -28,9 +28,12 @@ const char *const parse_scope_words[] = {[PMU_SCOPE_THREAD] = "thread",
 struct array {
 	unsigned first, last;
 	char name[PMU_NAME];
-	uint32_t exists; /* Bit i: element i does. */
+	uint64_t exists; /* Bit i: element i does. */
 	unsigned width;  /* Of a counter, by CPUID; 0 without of=. */
+	unsigned each;   /* Counters of each memory controller; 0: they have none, or not known. */
 };
+
+enum { ARRAY_MAX = 64, UMC_MAX = 32 /* Counters of memory controllers that exist. */ };
 
 static int parse_array(struct slice *line, struct array *a, struct err *e)
 {
@@ -43,27 +46,47 @@ static int parse_array(struct slice *line, struct array *a, struct err *e)
 	if (nums.n)
 		return err_set(e, EINVAL,
 			"a line describes one register, or N-M, an array: divide it into several");
-	*a = (struct array){.first = (unsigned)first, .last = (unsigned)last, .exists = UINT32_MAX};
-	if (last - first >= 32)
+	*a = (struct array){.first = (unsigned)first, .last = (unsigned)last, .exists = UINT64_MAX};
+	if (last - first >= ARRAY_MAX)
 		return err_set(e, EINVAL,
-			"an array of more than 32 registers: divide it into several lines");
+			"an array of more than %d registers: divide it into several lines",
+			ARRAY_MAX);
 	return text_parse(
 		slice_word(line), "register's name", "NUM NAME KEY=VALUE...", a->name, PMU_NAME, e);
 }
 
-static uint32_t parse_of(const struct pmu_features *f, uint64_t of)
+static unsigned parse_umc_each(const struct pmu_features *f)
+{
+	return f->umcs ? f->umc / f->umcs : 0;
+}
+
+/* The counters of a controller follow one another. Each has as many as the others. */
+static uint64_t parse_of_umc(const struct pmu_features *f)
+{
+	unsigned each = parse_umc_each(f);
+	unsigned most = each * f->umcs > UMC_MAX ? UMC_MAX / f->umcs : each;
+	uint64_t exists = 0;
+
+	if (!each)
+		return pmu_low_bits(f->umc < UMC_MAX ? f->umc : UMC_MAX);
+	for (unsigned i = 0; i < f->umcs; i++)
+		exists |= pmu_low_bits(most) << i * each;
+	return exists;
+}
+
+static uint64_t parse_of(const struct pmu_features *f, uint64_t of)
 {
 	switch (of) {
 	case OF_FIXED:
 		return f->fixed;
 	case OF_L3:
-		return (uint32_t)pmu_low_bits(f->l3);
+		return pmu_low_bits(f->l3);
 	case OF_DF:
-		return (uint32_t)pmu_low_bits(f->df);
+		return pmu_low_bits(f->df);
 	case OF_UMC:
-		return (uint32_t)pmu_low_bits(f->umc);
+		return parse_of_umc(f);
 	default:
-		return f->gp_map ? f->gp_map : (uint32_t)pmu_low_bits(f->gp);
+		return f->gp_map ? f->gp_map : pmu_low_bits(f->gp);
 	}
 }
 
@@ -80,6 +103,13 @@ static int parse_array_limit(
 			"of=: no line 'features' above, which says how many there are: write one");
 	a->exists = parse_of(f, of->value);
 	a->width = of->value == OF_FIXED ? f->fixed_width : f->gp_width;
+	a->each = of->value == OF_UMC ? parse_umc_each(f) : 0;
+	/* Counts of some of the controllers are taken for those of all. */
+	if (a->each && a->exists >> (a->last - a->first) > 1)
+		return err_set(e, EINVAL,
+			"of=umc: the last memory controller has counters behind %u: give an array "
+			"of %d registers",
+			a->last, ARRAY_MAX);
 	if (a->first == a->last)
 		a->exists = a->exists != 0;
 	return 0;
@@ -287,7 +317,7 @@ int parse_pmc(struct parse *p, struct slice line, struct err *e)
 	if (rc == 0)
 		rc = parse_array_limit(p, &a, &keys[PMC_OF], e);
 	for (unsigned i = 0; rc == 0 && i <= a.last - a.first; i++)
-		if (a.exists & 1u << i)
+		if (a.exists & 1ULL << i)
 			rc = parse_pmc_at(p, &a, i, keys, e);
 	if (rc < 0)
 		parse_lose(p, before, &a);
@@ -355,6 +385,7 @@ static int parse_pmd_at(
 		.buffer = k[PMD_BUFFER].seen,
 		.scope = (enum pmu_scope)k[PMD_SCOPE].value,
 		.twice = k[PMD_TWICE].seen,
+		.umc = (uint8_t)(a->each ? 1 + i / a->each : 0),
 	};
 	int rc = parse_array_name(a, i, pmd.name, e);
 
@@ -405,7 +436,7 @@ int parse_pmd(struct parse *p, struct slice line, struct err *e)
 	if (rc == 0)
 		rc = parse_array_limit(p, &a, &keys[PMD_OF], e);
 	for (unsigned i = 0; rc == 0 && i <= a.last - a.first; i++)
-		if (a.exists & 1u << i)
+		if (a.exists & 1ULL << i)
 			rc = parse_pmd_at(p, &a, i, keys, e);
 	if (rc < 0)
 		p->pmu.npmds = before;

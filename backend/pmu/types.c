@@ -114,6 +114,8 @@ static int types_add_pmd(const struct pmu *raw, unsigned row, struct pmu *all, s
 	to->field |= pmd->field;
 	if (to->rdpmc != pmd->rdpmc)
 		to->rdpmc = -1;
+	if (to->umc != pmd->umc)
+		to->umc = 0;
 	return 0;
 }
 
@@ -250,6 +252,8 @@ static bool types_meet_pmd(struct pmu_pmd *pmd, const struct pmu_pmd *o)
 	pmd->wmask &= o->wmask;
 	if (o->rdpmc != pmd->rdpmc)
 		pmd->rdpmc = -1;
+	if (o->umc != pmd->umc)
+		pmd->umc = 0;
 	return true;
 }
 
@@ -378,7 +382,7 @@ static bool types_same_pmd(const struct pmu_pmd *a, const struct pmu_pmd *b)
 	return strcmp(a->name, b->name) == 0 && a->num == b->num && a->pmc == b->pmc &&
 	       a->field == b->field && a->addr == b->addr && a->waddr == b->waddr &&
 	       a->wmask == b->wmask && a->width == b->width && a->global == b->global &&
-	       a->rdpmc == b->rdpmc && a->scope == b->scope;
+	       a->rdpmc == b->rdpmc && a->scope == b->scope && a->umc == b->umc;
 }
 
 bool pmu_same(const struct pmu *a, const struct pmu *b)

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "backend/pmu/low_bits.h"
+
 #define CPUID1_ECX_PDCM             (1U << 15)
 #define CPUID1_EDX_TSC              (1U << 4)
 #define CPUID1_EDX_MSR              (1U << 5)
@@ -144,6 +146,7 @@ static void cpuid_leaf_amd(const struct hw *hw, uint32_t leaf, uint32_t subleaf,
 			break;
 		out[0] = CPUID80000022_EAX_V2;
 		out[1] = m->features.gp | m->features.df << 10 | m->features.umc << 16;
+		out[2] = (uint32_t)pmu_low_bits(m->features.umcs);
 		break;
 	}
 }

@@ -152,6 +152,9 @@ struct pmu_pmd {
 	bool buffer;
 	enum pmu_scope scope;
 	bool twice; /* The CPU may lose a write: each is made twice. */
+	/* 1 + the number of the memory controller whose it is, among those of the package; 0: it is
+	 * of none, or that is not known. */
+	uint8_t umc;
 };
 
 /* Of the PMCs of a set, @n rows, one must have one of these bits: without them, the PMU counts

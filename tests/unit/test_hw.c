@@ -972,11 +972,15 @@ static void test_cpuid_amd(void **state)
 {
 	static const struct {
 		const char *name;
-		uint32_t max_leaf, max_ext, signature, core, v2, ncore;
+		uint32_t max_leaf, max_ext, signature, core, v2, ncore, umcs;
 	} cases[] = {
-		{"amd_legacy", 5, 0x8000001a, 0x700f01, 0, 0, 0},
-		{"amd_ext", 0xd, 0x8000001e, 0x600f12, BIT(23), 0, 0},
-		{"amd_v2", 0x10, 0x80000028, 0xc00f10, BIT(23), 1, 6},
+		{"amd_legacy", 5, 0x8000001a, 0x700f01, 0, 0, 0, 0},
+		{"amd_ext", 0xd, 0x8000001e, 0x600f12, BIT(23), 0, 0, 0},
+		{"amd_v2", 0x10, 0x80000028, 0xc00f10, BIT(23), 1, 6, 0},
+		{"zen4", 0x10, 0x80000028, 0xa10f11, BIT(23) | BIT(24) | BIT(28), 1,
+			6 | 16 << 10 | 16 << 16, 0xf},
+		{"zen5", 0x10, 0x80000028, 0xb00f21, BIT(23) | BIT(24) | BIT(28), 1,
+			6 | 16 << 10 | 48 << 16, 0xfff},
 	};
 
 	(void)state;
@@ -988,7 +992,7 @@ static void test_cpuid_amd(void **state)
 		assert_leaf(hw, 0xa, 0, 0, 0, 0);
 		assert_leaf(hw, 0x80000000, cases[i].max_ext, 0x68747541, 0x444d4163, 0x69746e65);
 		assert_leaf(hw, 0x80000001, cases[i].signature, 0, cases[i].core, 0);
-		assert_leaf(hw, 0x80000022, cases[i].v2, cases[i].ncore, 0, 0);
+		assert_leaf(hw, 0x80000022, cases[i].v2, cases[i].ncore, cases[i].umcs, 0);
 		assert_leaf(hw, 0x80000029, 0, 0, 0, 0);
 	}
 }

@@ -38,7 +38,7 @@ struct leaves {
 	const char *vendor;
 	uint32_t max, eax1, ecx1;
 	uint32_t perfmon[4];
-	uint32_t ext_max, ext_ecx, v2_eax, v2_ebx;
+	uint32_t ext_max, ext_ecx, v2_eax, v2_ebx, v2_ecx;
 	uint64_t caps;
 	int caps_rc, cpuid_rc;
 	uint32_t from; /* the first leaf that cpuid_rc is for */
@@ -90,6 +90,7 @@ static int leaves_cpuid(void *arg, uint32_t leaf, uint32_t subleaf, uint32_t out
 		assert_true(l->ext_max >= 0x80000022);
 		out[0] = l->v2_eax;
 		out[1] = l->v2_ebx;
+		out[2] = l->v2_ecx;
 		break;
 	default:
 		fail_msg("leaf %#x is not needed", leaf);
@@ -256,6 +257,15 @@ static const struct {
 		 .v2_eax = 1,
 		 .v2_ebx = 6 | 16u << 10 | 48u << 16},
 		"zen5", 60, 60, 48, 0xc0010201, 0xffffffffffff},
+	{{.vendor = "AuthenticAMD",
+		 .max = 16,
+		 .eax1 = 0xb00f21,
+		 .ext_max = 0x80000028,
+		 .ext_ecx = 1u << 23 | 1u << 24 | 1u << 28,
+		 .v2_eax = 1,
+		 .v2_ebx = 6 | 16u << 10 | 48u << 16,
+		 .v2_ecx = 0xfff},
+		"zen5", 52, 52, 48, 0xc0010201, 0xffffffffffff},
 	/* the bit of another cache before Zen */
 	{{.vendor = "AuthenticAMD",
 		 .max = 13,
@@ -274,6 +284,61 @@ static const struct {
 		.says = "CyrixInstead"},
 	{{.vendor = "\1\2AMDisbetter", .max = 1}, .rc = -ENODEV, .says = "??AMDisbette"},
 };
+
+/* Of a Zen 4 with so many counters of memory controllers, and these controllers: the first PMDs, and
+ * the controllers that they tell. */
+static const struct {
+	unsigned counters;
+	uint32_t active;
+	unsigned npmds;
+	unsigned nums[5], controllers[5]; /* 0: not told; else 1 more */
+} memories[] = {
+	{16, 0xf, 16, {64, 65, 66, 67, 68}, {1, 1, 1, 1, 2}},
+	{8, 0x21, 8, {64, 65, 66, 67, 68}, {1, 1, 1, 1, 2}},
+	{32, 0xff, 32, {64, 65, 66, 67, 68}, {1, 1, 1, 1, 2}},
+	/* Of more than 32, the first of each. */
+	{48, 0xfff, 24, {64, 65, 68, 69, 72}, {1, 1, 2, 2, 3}},
+	{63, 0xffffffff, 32, {64, 65, 66, 67, 68}, {1, 2, 3, 4, 5}},
+	{60, 0x3, 32, {64, 65, 66, 67, 68}, {1, 1, 1, 1, 1}},
+	{63, 0x1, 32, {64, 65, 66, 67, 68}, {1, 1, 1, 1, 1}},
+	/* What is left over is of none. */
+	{11, 0x3, 10, {64, 65, 66, 67, 68}, {1, 1, 1, 1, 1}},
+	/* CPUID contradicts itself, or tells no controllers. */
+	{5, 0xff, 5, {64, 65, 66, 67, 68}, {0}},
+	{48, 0, 32, {64, 65, 66, 67, 68}, {0}},
+};
+
+static void test_memory_controllers(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < COUNT(memories); i++) {
+		struct leaves cpu = {.vendor = "AuthenticAMD",
+			.max = 16,
+			.eax1 = 0xa10f11,
+			.ext_max = 0x80000028,
+			.ext_ecx = 1u << 23,
+			.v2_eax = 1,
+			.v2_ebx = 6 | memories[i].counters << 16,
+			.v2_ecx = memories[i].active};
+		struct err e = {0};
+		struct pmu pmu;
+
+		if (detect(&cpu, &pmu, &e) < 0)
+			fail_msg("case %u: %s", i, e.text);
+		assert_int_equal(pmu.npmds, 6 + memories[i].npmds);
+		assert_int_equal(pmu.npmcs, pmu.npmds);
+		for (unsigned d = 0; d < 6; d++)
+			assert_int_equal(pmu.pmds[d].umc, 0);
+		for (unsigned d = 0; d < 5; d++) {
+			const struct pmu_pmd *pmd = &pmu.pmds[6 + d];
+
+			assert_int_equal(pmd->num, memories[i].nums[d]);
+			assert_int_equal(pmd->addr, 0xc0010801 + 2 * (pmd->num - 64));
+			assert_int_equal(pmu.pmcs[pmd->pmc].num, pmd->num);
+			assert_int_equal(pmd->umc, memories[i].controllers[d]);
+		}
+	}
+}
 
 static void test_detect(void **state)
 {
@@ -1006,7 +1071,7 @@ static const struct {
 	{HEAD "cpuid signature=1\n", -EINVAL, "max_leaf= is missing"},
 	{HEAD "pmc 3-1 S\n", -EINVAL, "backwards"},
 	{HEAD "pmc 0-1,5 S\n", -EINVAL, "an array"},
-	{HEAD "pmc 0-32 S\n", -EINVAL, "more than 32"},
+	{HEAD "pmc 0-64 S\n", -EINVAL, "more than 64"},
 	{HEAD "pmc 0-1 a-name-that-just-fits-into-31-by" ARRAY("0x186+1"), -EINVAL, "longer than"},
 	{HEAD "pmc 0-1 S" ARRAY("0xffffffff+1"), -ERANGE, "register 1 of the array"},
 	{HEAD "pmc 0-1 S" ARRAY("1<<32"), -ERANGE, "register 1 of the array"},
@@ -1106,6 +1171,10 @@ static void test_types(void **state)
 	/* All the counters, but no alias to write them by. */
 	small = big;
 	small.pmds[0].waddr = small.pmds[0].addr;
+	assert_false(pmu_same(&big, &small));
+	/* Of another memory controller */
+	small = big;
+	small.pmds[0].umc = 1;
 	assert_false(pmu_same(&big, &small));
 
 	/* Of one vendor and another: nothing in common. */
@@ -1408,6 +1477,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_detect),
+		cmocka_unit_test(test_memory_controllers),
 		cmocka_unit_test(test_detect_no_leaf),
 		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_questions),

@@ -230,8 +230,13 @@ static const struct {
 	      "\npmd 0 C addr=0xc1 width=40 wmask=0xff pmc=0 of=gp\n",
 		"1: there is no PMC: write a line 'pmc'; with of=, 'features' says how many there "
 		"are\n"},
-	{HEAD "pmc 0-33 S addr=0x186" BITS "\n" PMD0,
-		"3: an array of more than 32 registers: divide it into several lines\n"},
+	{HEAD "features version=2 gp=1 gp_width=48 umc=8 umcs=2\n" PMC0
+	      "pmc 64-70 S of=umc addr=0xc0010800+2 default=0 reserved=0xffffffff7ffffc00 "
+	      "enable=0x80000000 kernel=0 scope=package\n" PMD0,
+		"5: of=umc: the last memory controller has counters behind 70: give an array of 64 "
+		"registers\n"},
+	{HEAD "pmc 0-64 S addr=0x186" BITS "\n" PMD0,
+		"3: an array of more than 64 registers: divide it into several lines\n"},
 	{HEAD "pmc 0,3 S addr=0x186" BITS "\n" PMD0,
 		"3: a line describes one register, or N-M, an array: divide it into several\n"},
 	{HEAD "pmc 0 S addr=0x186 default=0 reserved=0xffffffff00380000 enable=0x400000 gate=5 "

@@ -83,7 +83,8 @@ static void make_layout(struct pmu *pmu, uint32_t base)
 			.wmask = one_in(2) ? 0x7fffffff : 0xffffffffff,
 			.width = one_in(2) ? 40 : 48,
 			.global = (int8_t)num,
-			.rdpmc = num};
+			.rdpmc = num,
+			.umc = (uint8_t)below(3)};
 	}
 	pmu->counter_width = 64;
 	for (unsigned d = 0; d < pmu->npmds; d++)
@@ -168,6 +169,7 @@ static void check_type(const struct pmu *raw, const struct pmu *type)
 		if (from) {
 			assert_int_equal(to->width, from->width);
 			assert_int_equal(to->wmask, from->wmask);
+			assert_int_equal(to->umc, from->umc);
 			assert_int_equal(type->pmcs[to->pmc].num, raw->pmcs[from->pmc].num);
 		}
 	}
@@ -207,6 +209,16 @@ static void check_frees(const struct pmu *a, const struct pmu *b, const struct p
 	}
 }
 
+/* The memory controller of the PMD where both have the same, or one alone has the PMD. */
+static unsigned same_umc(const struct pmu *a, const struct pmu *b, unsigned num)
+{
+	const struct pmu_pmd *x = pmd_of(a, num), *y = pmd_of(b, num);
+
+	if (!x || !y)
+		return x ? x->umc : y->umc;
+	return x->umc == y->umc ? x->umc : 0;
+}
+
 static void check_common(const struct pmu *a, const struct pmu *b, const struct pmu *both)
 {
 	bool widths = false;
@@ -224,6 +236,8 @@ static void check_common(const struct pmu *a, const struct pmu *b, const struct 
 			assert_int_equal(
 				pmd->wmask & ~(pmd_of(a, num)->wmask & pmd_of(b, num)->wmask), 0);
 		if (pmd)
+			assert_int_equal(pmd->umc, same_umc(a, b, num));
+		if (pmd)
 			assert_true(pmd->width <= pmd_of(a, num)->width &&
 				    pmd->width <= pmd_of(b, num)->width);
 		if (pmd_of(a, num) && pmd_of(b, num))
@@ -239,6 +253,8 @@ static void check_all(const struct pmu *a, const struct pmu *b, const struct pmu
 
 		assert_int_equal(pmc_of(all, num) != NULL, x || y);
 		assert_int_equal(pmd_of(all, num) != NULL, pmd_of(a, num) || pmd_of(b, num));
+		if (pmd_of(all, num))
+			assert_int_equal(pmd_of(all, num)->umc, same_umc(a, b, num));
 		if (x || y)
 			assert_int_equal(pmc_of(all, num)->rsvd,
 				(x ? x->rsvd : UINT64_MAX) & (y ? y->rsvd : UINT64_MAX));

@@ -26,11 +26,11 @@ static bool pmu_lacks_pmd(const struct pmu *pmu, const struct pmu_pmd *d)
 	return pmu->lacks_pmds >> (d - pmu->pmds) & 1;
 }
 
-/* Ends a line of a register with what distinguishes it. */
-static void pmu_end_line(struct text *out, bool buffer, enum pmu_scope scope)
+/* Adds to a line of a register which CPUs share it. */
+static void pmu_show_scope(struct text *out, enum pmu_scope scope)
 {
-	text_printf(out, "%s%s%s\n", buffer ? " buffer" : "", scope == PMU_SCOPE_THREAD ? "" : " ",
-		scope == PMU_SCOPE_THREAD ? "" : pmu_scope_word(scope));
+	if (scope != PMU_SCOPE_THREAD)
+		text_printf(out, " %s", pmu_scope_word(scope));
 }
 
 static void pmu_show_name(const struct call *call, struct text *out)
@@ -62,7 +62,8 @@ static void pmu_show_pmcs(const struct call *call, struct text *out)
 			continue;
 		text_printf(out, "%u %s %s 0x%x 0x%016" PRIx64 " 0x%016" PRIx64, p->num, p->name,
 			pmu_reg_type(pmu, p->addr), pmu_reg_index(pmu, p->addr), p->def, p->rsvd);
-		pmu_end_line(out, false, p->scope);
+		pmu_show_scope(out, p->scope);
+		text_printf(out, "\n");
 	}
 }
 
@@ -76,7 +77,11 @@ static void pmu_show_pmds(const struct call *call, struct text *out)
 		text_printf(out, "%u %s %s 0x%x 0x%016x 0x%016x", d->num, d->name,
 			pmu_reg_type(pmu, d->addr), pmu_reg_index(pmu, d->addr), PMD_DEFAULT,
 			PMD_RESERVED);
-		pmu_end_line(out, d->buffer, d->scope);
+		text_printf(out, "%s", d->buffer ? " buffer" : "");
+		pmu_show_scope(out, d->scope);
+		if (d->umc)
+			text_printf(out, " umc=%u", d->umc - 1);
+		text_printf(out, "\n");
 	}
 	for (const struct pmu_virtual *v = pmu->virtuals; v < pmu->virtuals + pmu->nvirtuals; v++)
 		text_printf(out, "%u %s virtual 0x0 0x%016x 0x%016" PRIx64 "\n", v->num, v->name,
