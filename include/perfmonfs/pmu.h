@@ -152,8 +152,8 @@ struct pmu_pmd {
 	bool buffer;
 	enum pmu_scope scope;
 	bool twice; /* The CPU may lose a write: each is made twice. */
-	/* 1 + the number of the memory controller whose it is, among those of the package; 0: it is
-	 * of none, or that is not known. */
+	/* Counts in a memory controller: 1 + its number in the package; 0: it does not, or the
+	 * controller is not known. */
 	uint8_t umc;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The files of pmu/, one after another with a line of "=" between: a PMU that is accepted has only
+ * The files of pmu/, one after another with "%" between: a PMU that is accepted has only
  * counters that some PMC selects for.
  */
 #include "tests/fuzz/fuzz.h"
@@ -12,23 +12,38 @@ enum { NFILES = 6 };
 static void cut_files(struct slice all, struct slice files[NFILES])
 {
 	for (unsigned i = 0; i < NFILES; i++)
-		files[i] = slice_cut(&all, '=');
+		files[i] = slice_cut(&all, '%');
+}
+
+/* No number is that of two counters. */
+static void check_numbers(const struct pfm_counter *d, uint64_t taken[5])
+{
+	CHECK(d->n >= 1 && d->n <= PFM_PMU_UMCS && (d->umc || d->n == 1));
+	for (unsigned i = 0; i < d->n; i++) {
+		CHECK(d->nums[i] < 320 && !(taken[d->nums[i] / 64] >> d->nums[i] % 64 & 1));
+		taken[d->nums[i] / 64] |= 1ULL << d->nums[i] % 64;
+	}
 }
 
 static void check_pmu(const struct pfm_pmu *pmu)
 {
-	uint64_t all = 0;
+	uint64_t all = 0, taken[5] = {0};
+	unsigned umcs = 0;
 
 	CHECK(strlen(pmu->name) < sizeof(pmu->name));
-	CHECK(!(pmu->general & ~pmu->all));
-	for (unsigned i = 0; i < pmu->npmds; i++) {
-		const struct pfm_pmd *d = &pmu->pmds[i];
+	CHECK(!((pmu->general | pmu->umc) & ~pmu->all) && !(pmu->general & pmu->umc));
+	for (unsigned i = 0; i < pmu->ncounters; i++) {
+		const struct pfm_counter *d = &pmu->counters[i];
 
-		CHECK(d->num < 64 && !(all >> d->num & 1));
-		CHECK(pfm_pmu_pmc(pmu, d->pmc));
-		CHECK((d->fixed < 0) == (pmu->general >> d->num & 1));
+		check_numbers(d, taken);
+		for (unsigned k = 0; k < d->n; k++)
+			CHECK(pfm_pmu_pmc(pmu, pfm_counter_pmc(d, k)));
+		CHECK(d->umc == (pmu->umc >> i & 1));
+		CHECK((d->fixed < 0 && !d->umc) == (pmu->general >> i & 1));
 		CHECK(d->fixed < 16);
-		all |= 1ULL << d->num;
+		CHECK(!d->umc || !umcs || d->n == umcs);
+		umcs = d->umc ? d->n : umcs;
+		all |= 1ULL << i;
 	}
 	CHECK(all == pmu->all);
 }

@@ -267,6 +267,7 @@ shipped_lists() {
 	PFM_EVENTS=$BATS_TEST_DIRNAME/../../tools/pfm/events/data
 	shipped_lists p6 p6
 	shipped_lists zen5 amd_v2
+	shipped_lists amd_umc zen5
 	shipped_lists alderlake_p intel_v5
 	shipped_lists granite_rapids intel_v5
 	shipped_lists alderlake_e intel_v5
@@ -361,6 +362,14 @@ metrics_are() {
 	done
 	run -125 bounded pfm stat --mount="$MNT" -C 0 -g topdown2 true
 	[[ $output == *--rerun* ]]
+}
+
+@test "the group of memory: what recommended.json makes of its events" {
+	serve --backend=sim:zen4
+	cp "$BATS_TEST_DIRNAME"/../../tools/pfm/events/data/{memory.group,amd_umc.events} "$PFM_EVENTS"
+	bounded pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/rows" -C 0 -g memory \
+		-- sh -c "echo 1000000000 >$MNT/sim/advance"
+	metrics_are memory
 }
 
 @test "the machine's events are not those of a simulated PMU" {

@@ -30,6 +30,18 @@ static const char pfm_pmus_amd_pmds[] = PMD(0, "PERFCTR0", 0xc0010201)
 	PMD(1, "PERFCTR1", 0xc0010203) PMD(2, "PERFCTR2", 0xc0010205) PMD(3, "PERFCTR3", 0xc0010207)
 		PMD(4, "PERFCTR4", 0xc0010209) PMD(5, "PERFCTR5", 0xc001020b);
 
+/* Two of the six, and three memory controllers with two counters each. */
+#define UMC_PMC(n, addr)      #n " UMC_CTL" #n " msr " #addr " 0x0 0xffffffff7ffffc00 package\n"
+#define UMC_PMD(n, addr, umc) #n " UMC_CTR" #n " msr " #addr " 0x0 0x0 package umc=" #umc "\n"
+
+static const char pfm_pmus_umc_pmcs[] = AMD_PMC(0, 0xc0010200) AMD_PMC(1, 0xc0010202)
+	UMC_PMC(64, 0xc0010800) UMC_PMC(65, 0xc0010802) UMC_PMC(68, 0xc0010808)
+		UMC_PMC(69, 0xc001080a) UMC_PMC(72, 0xc0010810) UMC_PMC(73, 0xc0010812);
+static const char pfm_pmus_umc_pmds[] =
+	PMD(0, "PERFCTR0", 0xc0010201) PMD(1, "PERFCTR1", 0xc0010203) UMC_PMD(64, 0xc0010801, 0)
+		UMC_PMD(65, 0xc0010803, 0) UMC_PMD(68, 0xc0010809, 1) UMC_PMD(69, 0xc001080b, 1)
+			UMC_PMD(72, 0xc0010811, 2) UMC_PMD(73, 0xc0010813, 2);
+
 static const char pfm_pmus_perf_pmcs[] = "0 SLOT0 perf 0x0 0x0 0x00fffff00030f800\n"
 					 "1 SLOT1 perf 0x1 0x0 0x00fffff00030f800\n";
 static const char pfm_pmus_perf_pmds[] = "0 SLOT0 perf 0x0 0x0 0x0\n1 SLOT1 perf 0x1 0x0 0x0\n";

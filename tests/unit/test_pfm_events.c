@@ -12,9 +12,11 @@
 #include <string.h>
 
 #include "tests/unit/pfm_pmus.h"
+#include "tools/pfm/events/assign.h"
 #include "tools/pfm/events/cpuinfo.h"
 #include "tools/pfm/events/event.h"
 #include "tools/pfm/events/event_file.h"
+#include "tools/pfm/events/event_name.h"
 #include "tools/pfm/events/event_terms.h"
 #include "tools/pfm/events/libpfm.h"
 
@@ -44,6 +46,11 @@ static struct pfm_pmu pmu_amd(const char *backend)
 {
 	return pmu_of(
 		pfm_pmus_text("amd64_v2\n", backend, pfm_pmus_amd_pmcs, pfm_pmus_amd_pmds), zen5);
+}
+
+static struct pfm_pmu pmu_umc(void)
+{
+	return pmu_of(pfm_pmus_text("amd64_v2", "msr", pfm_pmus_umc_pmcs, pfm_pmus_umc_pmds), zen5);
 }
 
 static struct pfm_pmu pmu_p6(void)
@@ -106,11 +113,12 @@ static void test_pmu(void **state)
 	(void)state;
 	assert_string_equal(pmu.name, "intel_arch_v4");
 	assert_int_equal(pmu.general, 0xf);
-	assert_int_equal(pmu.all, 0x7000f);
-	assert_int_equal(pfm_pmu_pmd(&pmu, 17)->pmc, 16);
-	assert_int_equal(pfm_pmu_pmd(&pmu, 17)->fixed, 1);
-	assert_null(pfm_pmu_pmd(&pmu, 256));
-	assert_int_equal(pfm_pmu_fixed(&pmu, 2), 1 << 18);
+	assert_int_equal(pmu.all, 0x7f);
+	assert_ptr_equal(pfm_pmu_counter(&pmu, 17), &pmu.counters[5]);
+	assert_int_equal(pmu.counters[5].pmc, 16);
+	assert_int_equal(pmu.counters[5].fixed, 1);
+	assert_null(pfm_pmu_counter(&pmu, 256));
+	assert_int_equal(pfm_pmu_fixed(&pmu, 2), 0x40);
 	assert_int_equal(pfm_pmu_fixed(&pmu, 3), 0);
 	assert_int_equal(pmu.cpu.family, -1);
 	pfm_pmu_free(&pmu);
@@ -128,8 +136,10 @@ static void test_pmu_scopes(void **state)
 	struct pfm_pmu pmu = pmu_of(pfm_pmus_text("x", "sim", pmcs, pmds), no_cpu);
 
 	(void)state;
-	assert_int_equal(pmu.all, 0x23);
-	assert_int_equal(pmu.general, 0x23);
+	assert_int_equal(pmu.ncounters, 3);
+	assert_int_equal(pmu.all, 0x7);
+	assert_int_equal(pmu.general, 0x7);
+	assert_int_equal(pmu.counters[2].nums[0], 5);
 	pfm_pmu_free(&pmu);
 }
 
@@ -159,10 +169,10 @@ static void test_architectural(void **state)
 	struct pfm_pmu intel = pmu_intel(), amd = pmu_amd("sim"), p6 = pmu_p6();
 
 	(void)state;
-	encodes(&intel, "instructions", 0xc0, 0, 0x1000f);
-	encodes(&intel, "cycles:u", 0x3c, EVENT_USER, 0x2000f);
-	encodes(&intel, "cycles:uk", 0x3c, BOTH, 0x2000f);
-	encodes(&intel, "ref-cycles", 0x300, 0, 0x40000);
+	encodes(&intel, "instructions", 0xc0, 0, 0x1f);
+	encodes(&intel, "cycles:u", 0x3c, EVENT_USER, 0x2f);
+	encodes(&intel, "cycles:uk", 0x3c, BOTH, 0x2f);
+	encodes(&intel, "ref-cycles", 0x300, 0, 0x40);
 	encodes(&intel, "bus-cycles", 0x13c, 0, 0xf);
 	encodes(&intel, "cache-misses:k", 0x412e, EVENT_KERNEL, 0xf);
 	refused(&intel, "slots", EOPNOTSUPP, "intel_arch_v4");
@@ -206,14 +216,14 @@ static void test_codes(void **state)
 	(void)state;
 	encodes(&pmu, "r01c0", 0x1c0, 0, 0xf);
 	encodes(&pmu, "r412e:u", 0x412e, EVENT_USER, 0xf);
-	encodes(&pmu, "0x5300c0", 0xc0, BOTH, 0x1000f);
+	encodes(&pmu, "0x5300c0", 0xc0, BOTH, 0x1f);
 	encodes(&pmu, "0x5101c0", 0x1c0, EVENT_USER, 0xf);
 	encodes(&pmu, "0x5101c0:k", 0x1c0, EVENT_KERNEL, 0xf);
-	encodes(&pmu, "192", 0xc0, 0, 0x1000f);
-	encodes(&pmu, "0x300", 0x300, 0, 0x40000);
+	encodes(&pmu, "192", 0xc0, 0, 0x1f);
+	encodes(&pmu, "0x300", 0x300, 0, 0x40);
 	encodes(&pmu, "pmc2=0x4100c0", 0xc0, EVENT_USER, 0x4);
-	encodes(&pmu, "pmc16=0x200", 0x300, EVENT_USER, 0x40000);
-	encodes(&pmu, "pmc16=0x30", 0x200, BOTH, 0x20000);
+	encodes(&pmu, "pmc16=0x200", 0x300, EVENT_USER, 0x40);
+	encodes(&pmu, "pmc16=0x30", 0x200, BOTH, 0x20);
 	refused(&pmu, "pmc16=0x33", EINVAL, "PMC 16");
 	refused(&pmu, "pmc16=0x4", EINVAL, "PMC 16");
 	refused(&pmu, "pmc7=0xc0", EINVAL, "PMC 7");
@@ -238,11 +248,11 @@ static void test_terms(void **state)
 		"cpu/event=0xc0,umask=1/u", "cycles", "cpu/event=1/", "cycles/", "branches"};
 
 	(void)state;
-	encodes(&pmu, "cpu/event=0xc0/", 0xc0, 0, 0x1000f);
+	encodes(&pmu, "cpu/event=0xc0/", 0xc0, 0, 0x1f);
 	encodes(&pmu, "cpu/umask=0x1,event=192/u", 0x1c0, EVENT_USER, 0xf);
 	encodes(&pmu, "cpu/event=0x3c,cmask=2,inv,edge=1/k", 0x284003c, EVENT_KERNEL, 0xf);
 	encodes(&pmu, "event=0x3c,edge", 0x4003c, 0, 0xf);
-	encodes(&pmu, "cpu/instructions/u", 0xc0, EVENT_USER, 0x1000f);
+	encodes(&pmu, "cpu/instructions/u", 0xc0, EVENT_USER, 0x1f);
 	encodes(&pmu, "cpu::branches:u", 0xc4, EVENT_USER, 0xf);
 	encodes(&amd, "cpu/event=0x1c0,umask=0x2/", 0x1000002c0, 0, 0x3f);
 	refused(&pmu, "cpu/event=0x100/", ERANGE, "8 bits");
@@ -380,7 +390,7 @@ static void test_event_file(void **state)
 	encodes(&pmu, "l1d:replacement:u", 0x151, EVENT_USER, 0xf);
 	encodes(&pmu, "f::L1D:REPLACEMENT", 0x151, 0, 0xf);
 	encodes(&pmu, "slow.pmc1", 0x1c0, 0, 0x2);
-	encodes(&pmu, "FIXED", 0x100, 0, 0x10000);
+	encodes(&pmu, "FIXED", 0x100, 0, 0x10);
 	encodes(&pmu, "CYCLE_ACTIVITY.X", 0x60006a3, 0, 0xb);
 	/* The restriction is the code's, not the name's. */
 	encodes(&pmu, "0x5301c0", 0x1c0, BOTH, 0x2);
@@ -431,7 +441,7 @@ static void test_event_file_also(void **state)
 	refused(&sim, "cpu_core/A.C/", ENOENT, "is it A.B?");
 	refused(&sim, "cpu_core//", ENOENT, "cpu_core//");
 	refused(&sim, "cpu_core/A.B", ENOENT, "PMU/EVENT/");
-	encodes(&sim, "cpu_core/cpu-cycles/u", 0x3c, EVENT_USER, 0x2000f);
+	encodes(&sim, "cpu_core/cpu-cycles/u", 0x3c, EVENT_USER, 0x2f);
 	/* A hybrid CPU with other cores has PMUs of that name, too. */
 	assert_int_equal(parse_file(&skylake, text, &e), 0);
 	assert_int_equal(resolved(&skylake, "x_glc::A.B").code, 0x1);
@@ -552,7 +562,7 @@ static void test_program(void **state)
 
 	(void)state;
 	programs(&intel, (const char *[]){"instructions", "cycles:u", "branches:k", "ref-cycles"},
-		4, (int[]){16, 17, 0, 18}, BOTH, "pmc16 0x323\npmc0 0x4200c4\n");
+		4, (int[]){4, 5, 0, 6}, BOTH, "pmc16 0x323\npmc0 0x4200c4\n");
 	programs(&intel, (const char *[]){"instructions"}, 1, (int[]){3}, EVENT_USER,
 		"pmc3 0x4100c0\n");
 	/* The second select of P6 has no enable bit. */
@@ -569,14 +579,120 @@ static void test_program(void **state)
 
 static void test_counters_text(void **state)
 {
+	struct pfm_pmu intel = pmu_intel(), umc = pmu_umc(), every = {.ncounters = PFM_PMU_REGS};
 	char room[PFM_COUNTERS_ROOM];
 
 	(void)state;
-	assert_string_equal(pfm_pmu_counters(room, 0x1000f), "0-3,16");
-	assert_string_equal(pfm_pmu_counters(room, 0x5), "0,2");
-	assert_string_equal(pfm_pmu_counters(room, 1ULL << 63), "63");
-	assert_string_equal(pfm_pmu_counters(room, UINT64_MAX), "0-63");
-	assert_int_equal(strlen(pfm_pmu_counters(room, 0x5555555555555555)), 90);
+	assert_string_equal(pfm_pmu_counters(&intel, room, 0x1f), "0-3,16");
+	assert_string_equal(pfm_pmu_counters(&intel, room, 0x5), "0,2");
+	assert_string_equal(pfm_pmu_counters(&intel, room, UINT64_MAX), "0-3,16-18");
+	assert_string_equal(pfm_pmu_counters(&intel, room, 0), "");
+	assert_string_equal(pfm_pmu_counters(&umc, room, 0x6), "1,64,68,72");
+	assert_string_equal(pfm_pmu_counters(&umc, room, umc.all), "0-1,64-65,68-69,72-73");
+	/* The longest */
+	for (unsigned i = 0; i < PFM_PMU_REGS; i++)
+		every.counters[i] = (struct pfm_counter){.nums = {(uint16_t)(319 - 2 * i)}, .n = 1};
+	assert_int_equal(strlen(pfm_pmu_counters(&every, room, UINT64_MAX)), 255);
+	pfm_pmu_free(&intel);
+	pfm_pmu_free(&umc);
+}
+
+/* --- Memory controllers */
+
+static void test_umc(void **state)
+{
+	struct pfm_pmu pmu = pmu_umc();
+
+	(void)state;
+	assert_int_equal(pmu.ncounters, 4);
+	assert_int_equal(pmu.general, 0x3);
+	assert_int_equal(pmu.umc, 0xc);
+	assert_int_equal(pmu.all, 0xf);
+	assert_int_equal(pmu.counters[2].n, 3);
+	assert_ptr_equal(pfm_pmu_counter(&pmu, 72), &pmu.counters[2]);
+	assert_ptr_equal(pfm_pmu_counter(&pmu, 69), &pmu.counters[3]);
+	pfm_pmu_free(&pmu);
+}
+
+/* Where controllers differ, there is no sum. */
+static void test_umc_refused(void **state)
+{
+	static const char pmcs[] =
+		UMC_PMC(64, 0x0) UMC_PMC(65, 0x2) UMC_PMC(68, 0x8) UMC_PMC(69, 0xa);
+
+	(void)state;
+	pmu_refused(
+		pmcs, UMC_PMD(64, 0x1, 0) UMC_PMD(68, 0x9, 1) UMC_PMD(69, 0xb, 1), "", "PMD 69");
+	pmu_refused(pmcs, UMC_PMD(64, 0x1, 0) UMC_PMD(65, 0x3, 0) UMC_PMD(68, 0x9, 1), "",
+		"different numbers");
+	pmu_refused(pmcs, UMC_PMD(64, 0x1, 0) UMC_PMD(68, 0x9, 2), "", "PMD 68");
+	pmu_refused(pmcs, UMC_PMD(64, 0x1, 0) UMC_PMD(64, 0x1, 1), "", "twice");
+	pmu_refused(pmcs, UMC_PMD(64, 0x1, x), "", "pmds:1");
+}
+
+static void test_umc_events(void **state)
+{
+	static const char text[] = "umc_mem_clk 0x0 umc cycles\numc_cas_cmd.rd 0x10a umc reads\n"
+				   "wrong 0x400 umc not an event\n";
+	struct pfm_pmu pmu = pmu_umc(), perf = pmu_perf(PFM_ENCODING_AMD);
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(event_file_parse(slice_of(text), "u.events", "amd_umc", &pmu, &e), 0);
+	assert_int_equal(event_file_parse(slice_of(text), "u.events", "amd_umc", &perf, &e), 0);
+	encodes(&pmu, "umc_cas_cmd.rd", 0x10a, BOTH, 0xc);
+	encodes(&pmu, "amd_umc/umc_cas_cmd.rd/", 0x10a, BOTH, 0xc);
+	encodes(&pmu, "umc_mem_clk", 0, BOTH, 0xc);
+	/* An event of the CPU may have the same code. */
+	encodes(&pmu, "r10a", 0x10a, 0, 0x3);
+	refused(&pmu, "umc_cas_cmd.rd:u", EINVAL, "modifiers");
+	refused(&pmu, "umc_cas_cmd.rd:e", EINVAL, "modifiers");
+	refused(&pmu, "wrong", EINVAL, "0x400 are reserved in PMC 64");
+	refused(&pmu, "pmc64=0x8000010a", EOPNOTSUPP, "files of a context");
+	refused(&perf, "umc_cas_cmd.rd", EOPNOTSUPP, "backend msr");
+	pfm_pmu_free(&pmu);
+	pfm_pmu_free(&perf);
+}
+
+/* Each event is in all controllers, or not counted. */
+static void test_umc_assigned(void **state)
+{
+	static const char text[] = "cas.rd 0x10a umc\ncas.wr 0x20a umc\ncas 0x00a umc\n";
+	const char *const names[] = {"cas.rd", "r0076:u", "cas.wr"};
+	struct pfm_pmu pmu = pmu_umc();
+	struct pfm_event events[4];
+	uint32_t conflict;
+	struct err e = {0};
+	int rows[4];
+
+	(void)state;
+	assert_int_equal(parse_file(&pmu, text, &e), 0);
+	for (unsigned i = 0; i < 3; i++)
+		events[i] = resolved(&pmu, names[i]);
+	events[3] = resolved(&pmu, "cas");
+	assert_int_equal(assign_events(&pmu, events, 3, pmu.all, rows, &conflict, &e), 0);
+	programs(&pmu, names, 3, rows, BOTH,
+		"pmc64 0x8000010a\npmc68 0x8000010a\npmc72 0x8000010a\npmc0 0x410076\n"
+		"pmc65 0x8000020a\npmc69 0x8000020a\npmc73 0x8000020a\n");
+	assert_int_equal(assign_events(&pmu, events, 4, pmu.all, rows, &conflict, &e), -ENOSPC);
+	assert_int_equal(conflict, 0xd);
+	assert_non_null(strstr(e.text, "PMD 64-65,68-69,72-73"));
+	/* One of its PMDs is in use. */
+	assert_int_equal(assign_events(&pmu, events, 3, 0x7, rows, &conflict, &e), -EBUSY);
+	pfm_pmu_free(&pmu);
+}
+
+/* What the selectors of a context count is told of CPUs' counters alone. */
+static void test_umc_names(void **state)
+{
+	struct pfm_pmu pmu = pmu_umc();
+	char room[EVENT_TEXT];
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(parse_file(&pmu, "cas.rd 0x10a umc\nother 0x10a *\n", &e), 0);
+	assert_string_equal(event_name_of(&pmu, &pmu.counters[0], 0x43010a, room), "other");
+	pfm_pmu_free(&pmu);
 }
 
 static void test_libpfm(void **state)
@@ -587,9 +703,9 @@ static void test_libpfm(void **state)
 	if (!libpfm_version())
 		skip();
 	encodes(&intel, "skl::BR_MISP_RETIRED:ALL_BRANCHES:u", 0xc5, EVENT_USER, 0xf);
-	encodes(&intel, "skl::UNHALTED_REFERENCE_CYCLES", 0x300, 0, 0x40000);
+	encodes(&intel, "skl::UNHALTED_REFERENCE_CYCLES", 0x300, 0, 0x40);
 	/* 4.13 has a code here that only counts for PEBS. */
-	encodes(&intel, "spr::INST_RETIRED:ANY", 0xc0, 0, 0x1000f);
+	encodes(&intel, "spr::INST_RETIRED:ANY", 0xc0, 0, 0x1f);
 	/* And codes of fixed counters for what has events. */
 	encodes(&intel, "icl::TOPDOWN:BACKEND_BOUND_SLOTS:u", 0x02a4, EVENT_USER, 0xf);
 	encodes(&intel, "spr::TOPDOWN:BAD_SPEC_SLOTS", 0x04a4, 0, 0xf);
@@ -644,6 +760,11 @@ int main(void)
 		cmocka_unit_test(test_event_file_refused),
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_counters_text),
+		cmocka_unit_test(test_umc),
+		cmocka_unit_test(test_umc_refused),
+		cmocka_unit_test(test_umc_events),
+		cmocka_unit_test(test_umc_assigned),
+		cmocka_unit_test(test_umc_names),
 		cmocka_unit_test(test_libpfm),
 		cmocka_unit_test(test_cpuinfo),
 	};

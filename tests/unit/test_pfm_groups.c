@@ -14,6 +14,7 @@
 
 #include "tests/unit/pfm_pmus.h"
 #include "tools/pfm/events/data_files.h"
+#include "tools/pfm/events/event_file.h"
 #include "tools/pfm/events/group.h"
 #include "tools/pfm/events/libpfm.h"
 
@@ -315,6 +316,60 @@ static void test_groups_of_libpfm(void **state)
 	group_free(&list);
 }
 
+/* --- The groups of memory controllers */
+
+static int memory_events(
+	void *arg, struct slice text, const char *path, const char *name, struct err *e)
+{
+	return event_file_parse(text, path, name, arg, e);
+}
+
+/* The codes of the group's events, and its metrics of @counts in two seconds. */
+static void memory_is(const struct group_list *list, const struct pfm_pmu *pmu, const char *name,
+	const double counts[2], const uint64_t codes[2], const double *metrics, unsigned nmetrics)
+{
+	struct pfm_event events[EVENT_MAX];
+	const struct group *g;
+	struct err e = {0};
+
+	if (group_find(list, pmu, name, &g, events, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(g->nevents, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(events[i].umc);
+		assert_int_equal(events[i].code, codes[i]);
+	}
+	assert_int_equal(g->nmetrics, nmetrics);
+	for (unsigned i = 0; i < nmetrics; i++)
+		assert_true(
+			fabs(formula_eval(&g->metrics[i].formula, counts, 2) - metrics[i]) < 1e-9);
+}
+
+static void test_groups_of_memory(void **state)
+{
+	static const struct pfm_cpu no_cpu = {PFM_ENCODING_NONE, -1, -1, false};
+	struct pfm_pmu_text text =
+		pfm_pmus_text("zen4", "msr", pfm_pmus_umc_pmcs, pfm_pmus_umc_pmds);
+	struct group_list list = {0};
+	struct pfm_pmu pmu;
+	struct err e = {0};
+
+	(void)state;
+	text.model = slice_of("AMD64 Zen 4");
+	assert_int_equal(pfm_pmu_parse(&text, &no_cpu, &pmu, &e), 0);
+	if (data_files_each(GROUPS, ".events", memory_events, &pmu, &e) < 0 ||
+		data_files_each(GROUPS, ".group", shipped_parse, &list, &e) < 0)
+		fail_msg("%s", e.text);
+	/* A CAS transfers 64 bytes: 1 and 3 million. */
+	memory_is(&list, &pmu, "memory", (double[]){1000000, 3000000}, (uint64_t[]){0x10a, 0x20a},
+		(double[]){32, 96, 128, 75}, 4);
+	/* The bus is in use in 500 of 2000 half cycles. */
+	memory_is(&list, &pmu, "memory-bus", (double[]){1000, 500}, (uint64_t[]){0, 0x14},
+		(double[]){25}, 1);
+	group_free(&list);
+	pfm_pmu_free(&pmu);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +380,7 @@ int main(void)
 		cmocka_unit_test(test_group_file_refused),
 		cmocka_unit_test(test_group_find),
 		cmocka_unit_test(test_groups_of_libpfm),
+		cmocka_unit_test(test_groups_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -285,8 +285,8 @@ static const struct {
 	{{.vendor = "\1\2AMDisbetter", .max = 1}, .rc = -ENODEV, .says = "??AMDisbette"},
 };
 
-/* Of a Zen 4 with so many counters of memory controllers, and these controllers: the first PMDs, and
- * the controllers that they tell. */
+/* Of a Zen 4 with so many counters of memory controllers, and these controllers: the first PMDs,
+ * and the controllers that they tell. */
 static const struct {
 	unsigned counters;
 	uint32_t active;

@@ -84,8 +84,8 @@ static void check_counters(const struct check *c, const struct pfm_pmu *pmu)
 	uint64_t counters = machine_free_counters(&c->tree, pmu);
 
 	snprintf(what, sizeof(what), "counters%s%s", pmu->type[0] ? ", " : "", pmu->type);
-	pfm_pmu_counters(all, pmu->all);
-	pfm_pmu_counters(free, counters);
+	pfm_pmu_counters(pmu, all, pmu->all);
+	pfm_pmu_counters(pmu, free, counters);
 	if (counters == pmu->all)
 		check_line("ok", what, "%s", all);
 	else

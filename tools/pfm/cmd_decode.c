@@ -83,7 +83,8 @@ static void decode_print(
 	decode_print_names(pmu, event, libpfm);
 	if (event->counters & pmu->general)
 		decode_print_select(event->code);
-	printf("  %s, PMD %s\n", levels[event->level], pfm_pmu_counters(room, event->counters));
+	printf("  %s, PMD %s\n", levels[event->level],
+		pfm_pmu_counters(pmu, room, event->counters));
 }
 
 static int decode_of(const struct pfm_pmu *pmu, const char *text, const char *libpfm, struct err *e)

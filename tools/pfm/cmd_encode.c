@@ -47,10 +47,10 @@ static int encode_parse_options(int argc, char **argv, struct encode_options *o,
 static void encode_print_value(const struct pfm_pmu *pmu, const struct pfm_event *event)
 {
 	uint64_t general = event->counters & pmu->general;
-	int pmd = __builtin_ctzll(general ? general : event->counters);
+	int row = __builtin_ctzll(general ? general : event->counters);
 	struct event_setting out[EVENT_MAX_SETTINGS];
 
-	event_program(pmu, event, 1, &pmd, EVENT_USER | EVENT_KERNEL, out);
+	event_program(pmu, event, 1, &row, EVENT_USER | EVENT_KERNEL, out);
 	printf("0x%" PRIx64 "\n", out[0].value);
 }
 
@@ -58,13 +58,13 @@ static int encode_print_regs(
 	const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n, struct err *e)
 {
 	struct event_setting out[EVENT_MAX_SETTINGS];
-	int pmds[EVENT_MAX];
+	int rows[EVENT_MAX];
 	uint32_t conflict;
-	int rc = assign_events(pmu, events, n, pmu->all, pmds, &conflict, e);
+	int rc = assign_events(pmu, events, n, pmu->all, rows, &conflict, e);
 
 	if (rc < 0)
 		return rc;
-	n = event_program(pmu, events, n, pmds, EVENT_USER | EVENT_KERNEL, out);
+	n = event_program(pmu, events, n, rows, EVENT_USER | EVENT_KERNEL, out);
 	for (unsigned i = 0; i < n; i++)
 		printf("pmc%u 0x%" PRIx64 "\n", out[i].pmc, out[i].value);
 	return 0;

@@ -41,14 +41,15 @@ static bool list_wants(const struct list *l, const char *name, const char *desc)
 }
 
 /* The code, with the value of its extra register, and the counters. */
-static void list_print_code(const struct pfm_event *event, int width, const char *name)
+static void list_print_code(
+	const struct pfm_pmu *pmu, const struct pfm_event *event, int width, const char *name)
 {
 	char room[PFM_COUNTERS_ROOM], extra[24] = "";
 
 	if (event->extra_pmc >= 0)
 		snprintf(extra, sizeof(extra), "+0x%" PRIx64, event->extra);
 	printf("%-*s 0x%04" PRIx64 "%s  PMD %s", width, name, event->code, extra,
-		pfm_pmu_counters(room, event->counters));
+		pfm_pmu_counters(pmu, room, event->counters));
 }
 
 /* The counters of this PMU decide: an event without any is not listed. */
@@ -76,7 +77,7 @@ static void list_print_row(struct list *l, const struct event_row *r)
 	if (l->pmu->type[0] && !l->source.n)
 		snprintf(name, sizeof(name), "%s/%s/", pfm_pmu_prefix(prefix, l->pmu->type),
 			r->name);
-	list_print_code(&event, 44, name);
+	list_print_code(l->pmu, &event, 44, name);
 	puts("");
 	if (r->desc[0])
 		list_print_text(LIST_INDENT, LIST_INDENT, r->desc);
@@ -102,7 +103,7 @@ static void list_print_name(const struct list *l, int width, const char *name, c
 		printf("%-*s %s\n", width, name, *source ? source : "-");
 		return;
 	}
-	list_print_code(&event, width, name);
+	list_print_code(l->pmu, &event, width, name);
 	printf("%s%s\n", *source ? "  " : "", source);
 }
 

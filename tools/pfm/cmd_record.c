@@ -143,17 +143,23 @@ static int record_find_event(struct record_plan *plan, const struct pfm_pmu *pmu
 	struct event_setting settings[EVENT_MAX_SETTINGS];
 	uint32_t conflict;
 	unsigned n;
-	int pmd, at = 0;
+	int row, at = 0;
 
-	if (event_resolve(pmu, name, &plan->event, e) < 0 ||
-		assign_events(pmu, &plan->event, 1, machine_free_counters(t, pmu), &pmd, &conflict,
-			e) < 0)
+	if (event_resolve(pmu, name, &plan->event, e) < 0)
 		return -e->no;
-	n = event_program(pmu, &plan->event, 1, &pmd, machine_levels(t), settings);
+	if (plan->event.umc)
+		return err_set(e, EOPNOTSUPP,
+			"%s: memory controllers count for all CPUs, which tells nothing of one: "
+			"count it, with pfm stat",
+			plan->event.name);
+	if (assign_events(pmu, &plan->event, 1, machine_free_counters(t, pmu), &row, &conflict, e) <
+		0)
+		return -e->no;
+	n = event_program(pmu, &plan->event, 1, &row, machine_levels(t), settings);
 	for (unsigned i = 0; i < n; i++)
 		at += snprintf(plan->pmcs + at, sizeof(plan->pmcs) - (size_t)at,
 			"pmc%u 0x%" PRIx64 "\n", settings[i].pmc, settings[i].value);
-	plan->sampling.pmd = (unsigned)pmd;
+	plan->sampling.pmd = pmu->counters[row].nums[0];
 	plan->sampling.pmcs = plan->pmcs;
 	return 0;
 }

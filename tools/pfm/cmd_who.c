@@ -40,7 +40,8 @@ static const struct option who_options[] = {
 /* Some counters of a CPU in one state, or a context on a thread. */
 struct who_item {
 	const char *state;
-	uint64_t counters;           /* as bits of PMDs */
+	const struct pfm_pmu *pmu;   /* of the CPU; NULL: of a thread */
+	uint64_t counters;           /* of the CPU, as bits */
 	char sentence[WHO_SENTENCE]; /* what it is, and what to do */
 	const struct cpus_line *line;
 	char since[40]; /* ISO 8601; "" if it is not known */
@@ -137,7 +138,7 @@ static void who_json(const struct who_item *item)
 	text_printf(&t, "{\"schema\":1,\"%s\":%d,\"state\":", c->thread ? "tid" : "cpu", c->id);
 	json_string(&t, item->state);
 	text_printf(&t, ",\"counters\":");
-	json_string(&t, c->thread ? NULL : pfm_pmu_counters(room, item->counters));
+	json_string(&t, c->thread ? NULL : pfm_pmu_counters(item->pmu, room, item->counters));
 	snprintf(name, sizeof(name), "%.*s", (int)c->context.n, c->context.p);
 	text_printf(&t, ",\"context\":");
 	json_string(&t, c->context.n ? name : NULL);
@@ -166,7 +167,8 @@ static void who_add_text(struct text *t, const struct who_item *item)
 	const struct cpus_line *c = item->line;
 	char sentence[WHO_SENTENCE + 80];
 
-	text_printf(t, "%-15s ", c->thread ? "" : pfm_pmu_counters(room, item->counters));
+	text_printf(
+		t, "%-15s ", c->thread ? "" : pfm_pmu_counters(item->pmu, room, item->counters));
 	snprintf(sentence, sizeof(sentence), "%.*s%s%s", (int)c->type.n, c->type.p,
 		c->type.n ? ": " : "", item->sentence);
 	wrap_text(t, sentence, WHO_INDENT, WHO_COLUMNS);
@@ -230,7 +232,8 @@ static const struct pfm_pmu *who_pmu(const struct who *w, const struct cpus_line
 static void who_in_use(struct who *w, struct text *t, const struct cpus_line *c)
 {
 	const struct pfm_pmu *pmu = who_pmu(w, c);
-	struct who_item item = {.line = c}, others = {.line = c, .counters = pmu->all};
+	struct who_item item = {.line = c, .pmu = pmu};
+	struct who_item others = {.line = c, .pmu = pmu, .counters = pmu->all};
 	struct cpus_line users = *c;
 	struct slice by;
 	unsigned pmc;
@@ -249,7 +252,8 @@ static void who_in_use(struct who *w, struct text *t, const struct cpus_line *c)
 
 static void who_cpu(struct who *w, struct text *t, const struct cpus_line *c)
 {
-	struct who_item item = {.line = c, .counters = who_pmu(w, c)->all};
+	const struct pfm_pmu *pmu = who_pmu(w, c);
+	struct who_item item = {.line = c, .pmu = pmu, .counters = pmu->all};
 
 	switch (c->state) {
 	case CPUS_IN_USE:

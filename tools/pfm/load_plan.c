@@ -126,6 +126,18 @@ static int load_plan_events(const struct plan_events *wanted, struct group_list 
 	return rc;
 }
 
+/* Threads have no counters of memory controllers. */
+static int load_plan_check(const struct plan *p, const struct place_options *where, struct err *e)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->events[i].umc && !(where && where->kind == PLACE_CPU))
+			return err_set(e, EOPNOTSUPP,
+				"%s: memory controllers count for all CPUs of a package: count "
+				"CPUs, by `pfm stat` with -C or -a",
+				p->events[i].name);
+	return 0;
+}
+
 int load_plans(const struct plan_events *wanted, const struct tree *t, const struct pmus *pmus,
 	const struct place_options *where, struct group_list *groups, struct plans *plans,
 	struct err *e)
@@ -149,5 +161,8 @@ int load_plans(const struct plan_events *wanted, const struct tree *t, const str
 		p->level = machine_levels(t);
 		p->free = machine_free_counters(t, p->pmu);
 	}
-	return load_plan_events(wanted, groups, plans, e);
+	rc = load_plan_events(wanted, groups, plans, e);
+	for (unsigned i = 0; rc == 0 && i < plans->n; i++)
+		rc = load_plan_check(&plans->all[i], where, e);
+	return rc;
 }

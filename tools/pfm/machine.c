@@ -17,9 +17,10 @@ uint64_t machine_counters(const struct pfm_pmu *pmu, unsigned pmc)
 {
 	uint64_t counters = 0;
 
-	for (unsigned i = 0; i < pmu->npmds; i++)
-		if (pmu->pmds[i].pmc == pmc)
-			counters |= 1ULL << pmu->pmds[i].num;
+	for (unsigned i = 0; i < pmu->ncounters; i++)
+		for (unsigned k = 0; k < pmu->counters[i].n; k++)
+			if (pfm_counter_pmc(&pmu->counters[i], k) == pmc)
+				counters |= 1ULL << i;
 	return counters;
 }
 

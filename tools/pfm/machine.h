@@ -8,10 +8,10 @@
 #include "tools/pfm/events/pfm_pmu.h"
 #include "tools/pfm/tree/tree.h"
 
-/* The counters, as bits of PMDs, that @pmc selects events for. */
+/* The counters, as bits, that @pmc selects events for. */
 uint64_t machine_counters(const struct pfm_pmu *pmu, unsigned pmc);
 
-/* The counters, as bits of PMDs, that no other software uses on any CPU that has this PMU, as far
+/* The counters, as bits, that no other software uses on any CPU that has this PMU, as far
  * as MNT/cpus tells. */
 uint64_t machine_free_counters(const struct tree *t, const struct pfm_pmu *pmu);
 

@@ -12,15 +12,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { NPMDS = 64, NAMES_ROOM = 140 };
+enum { NROWS = PFM_PMU_REGS, NAMES_ROOM = 140 };
 
 struct assign {
 	const struct pfm_event *events;
 	unsigned n;
-	uint32_t set;        /* the events to be considered */
+	uint32_t set; /* the events to be considered */
+	const struct pfm_pmu *pmu;
 	uint64_t free;       /* the counters to be considered */
-	uint64_t general;    /* those that are tried last */
-	int event_of[NPMDS]; /* -1: no event */
+	int event_of[NROWS]; /* -1: no event */
 };
 
 static uint64_t assign_mask(const struct assign *a, unsigned i)
@@ -33,7 +33,7 @@ static bool assign_one(struct assign *a, unsigned i, uint64_t *tried);
 /* Gives event @i a counter of @mask that has no event, or with @move has one that can move. */
 static bool assign_from(struct assign *a, unsigned i, uint64_t mask, bool move, uint64_t *tried)
 {
-	for (int p = 0; p < NPMDS; p++) {
+	for (int p = 0; p < NROWS; p++) {
 		if (!(mask & ~*tried & 1ULL << p) || (a->event_of[p] >= 0 && !move))
 			continue;
 		*tried |= 1ULL << p;
@@ -50,14 +50,14 @@ static bool assign_one(struct assign *a, unsigned i, uint64_t *tried)
 {
 	uint64_t mask = assign_mask(a, i);
 
-	return assign_from(a, i, mask & ~a->general, false, tried) ||
-	       assign_from(a, i, mask & a->general, false, tried) ||
+	return assign_from(a, i, mask & ~a->pmu->general, false, tried) ||
+	       assign_from(a, i, mask & a->pmu->general, false, tried) ||
 	       assign_from(a, i, mask, true, tried);
 }
 
 static bool assign_all(struct assign *a)
 {
-	for (int p = 0; p < NPMDS; p++)
+	for (int p = 0; p < NROWS; p++)
 		a->event_of[p] = -1;
 	for (unsigned i = 0; i < a->n; i++) {
 		uint64_t tried = 0;
@@ -170,7 +170,7 @@ static int assign_refuse(const struct assign *a, uint32_t set, bool possible, st
 	char names[NAMES_ROOM], counters[PFM_COUNTERS_ROOM];
 
 	assign_names(a, set, names);
-	pfm_pmu_counters(counters, all & a->free ? all & a->free : all);
+	pfm_pmu_counters(a->pmu, counters, all & a->free ? all & a->free : all);
 	if (!(all & a->free))
 		return err_set(e, possible ? EBUSY : ENOSPC,
 			"%s cannot be counted: PMD %s can do it, and is in use, see `pfm who`",
@@ -185,13 +185,10 @@ static int assign_refuse(const struct assign *a, uint32_t set, bool possible, st
 }
 
 int assign_events(const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n,
-	uint64_t free, int *pmds, uint32_t *conflict, struct err *e)
+	uint64_t free, int *rows, uint32_t *conflict, struct err *e)
 {
-	struct assign a = {.events = events,
-		.n = n,
-		.set = UINT32_MAX,
-		.free = free & pmu->all,
-		.general = pmu->general};
+	struct assign a = {
+		.events = events, .n = n, .set = UINT32_MAX, .pmu = pmu, .free = free & pmu->all};
 	uint32_t extra;
 
 	*conflict = 0;
@@ -199,9 +196,9 @@ int assign_events(const struct pfm_pmu *pmu, const struct pfm_event *events, uns
 		return err_set(e, EINVAL, "more than %d events", EVENT_MAX);
 	extra = assign_extra_conflict(&a);
 	if (!extra && assign_all(&a)) {
-		for (int p = 0; p < NPMDS; p++)
+		for (int p = 0; p < NROWS; p++)
 			if (a.event_of[p] >= 0)
-				pmds[a.event_of[p]] = p;
+				rows[a.event_of[p]] = p;
 		return 0;
 	}
 	*conflict = extra;

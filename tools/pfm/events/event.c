@@ -84,7 +84,7 @@ static uint64_t event_restriction(const struct pfm_pmu *pmu, uint64_t code)
 {
 	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
 		r++)
-		if (r->active && !((r->code ^ code) & EVENT_FIELDS) &&
+		if (r->active && !r->umc && !((r->code ^ code) & EVENT_FIELDS) &&
 			r->counters != EVENT_ANY_COUNTER)
 			return event_row_counters(pmu, r);
 	return EVENT_ANY_COUNTER;
@@ -115,11 +115,11 @@ static int event_set_extra(const struct pfm_pmu *pmu, const struct event_code *c
 static int event_check_reserved(
 	const struct pfm_pmu *pmu, uint64_t code, uint64_t counters, struct err *e)
 {
-	for (unsigned i = 0; i < pmu->npmds; i++) {
-		const struct pfm_pmd *d = &pmu->pmds[i];
+	for (unsigned i = 0; i < pmu->ncounters; i++) {
+		const struct pfm_counter *d = &pmu->counters[i];
 		const struct pfm_pmc *pmc = pfm_pmu_pmc(pmu, d->pmc);
 
-		if (d->fixed < 0 && counters >> d->num & 1 && code & pmc->rsvd)
+		if (d->fixed < 0 && counters >> i & 1 && code & pmc->rsvd)
 			return err_set(e, EINVAL, "bits 0x%" PRIx64 " are reserved in PMC %u",
 				code & pmc->rsvd, pmc->num);
 	}
@@ -136,7 +136,7 @@ static bool event_is_merged(const struct pfm_pmu *pmu, uint64_t code)
 	       !event_is_perf(pmu) && (code & 0xf000000ff) == 0x03;
 }
 
-/* @allowed: PMDs that a table or the user restricts it to. */
+/* @allowed: counters that a table or the user restricts it to. */
 static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, uint64_t modifiers,
 	uint64_t allowed, struct pfm_event *event, struct err *e)
 {
@@ -167,6 +167,25 @@ static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, u
 	return event_check_reserved(pmu, event->code, event->counters & pmu->general, e);
 }
 
+static int event_finish_umc(const struct pfm_pmu *pmu, const struct event_row *row,
+	const struct event_modifiers *m, struct pfm_event *event, struct err *e)
+{
+	if (m->bits || m->level)
+		return err_set(e, EINVAL,
+			"memory controllers count for all CPUs of a package, at all levels: leave "
+			"the modifiers out");
+	if (!pmu->umc)
+		return err_set(e, EOPNOTSUPP,
+			"memory controllers count it, and %s has no counters of theirs: the "
+			"backend msr has them, on Zen 4 and later, outside of virtual machines",
+			pmu->name);
+	event->umc = true;
+	event->code = row->code;
+	event->level = EVENT_USER | EVENT_KERNEL;
+	event->counters = pmu->umc;
+	return event_check_reserved(pmu, event->code, event->counters, e);
+}
+
 /* A whole value, as it is written to a PMC, has its level in it. */
 static unsigned event_code_level(uint64_t code)
 {
@@ -177,8 +196,8 @@ static unsigned event_code_level(uint64_t code)
 static int event_take_fixed(const struct pfm_pmu *pmu, unsigned pmc, uint64_t value,
 	struct event_code *c, struct pfm_event *event, struct err *e)
 {
-	for (unsigned i = 0; i < pmu->npmds; i++) {
-		const struct pfm_pmd *d = &pmu->pmds[i];
+	for (unsigned i = 0; i < pmu->ncounters; i++) {
+		const struct pfm_counter *d = &pmu->counters[i];
 		uint64_t level = d->fixed < 0 ? 0 : value >> PFM_FIXED_BITS * d->fixed;
 
 		if (d->pmc != pmc || !level || level > 3 ||
@@ -205,11 +224,11 @@ static int event_resolve_pmc(const struct pfm_pmu *pmu, struct slice text,
 		rc = num_u64(value, &c.code, e);
 	if (rc < 0)
 		return rc;
-	for (unsigned i = 0; i < pmu->npmds; i++) {
-		if (pmu->pmds[i].pmc != num)
+	for (unsigned i = 0; i < pmu->ncounters; i++) {
+		if (pmu->counters[i].umc || pmu->counters[i].pmc != num)
 			continue;
-		allowed |= 1ULL << pmu->pmds[i].num;
-		fixed = pmu->pmds[i].fixed >= 0;
+		allowed |= 1ULL << i;
+		fixed = pmu->counters[i].fixed >= 0;
 	}
 	if (!allowed && pfm_pmu_pmc(pmu, (unsigned)num))
 		return err_set(e, EOPNOTSUPP,
@@ -392,6 +411,8 @@ static int event_resolve_name(const struct pfm_pmu *pmu, struct slice name,
 	struct event_code c;
 	int rc;
 
+	if (row && row->umc)
+		return event_finish_umc(pmu, row, m, event, e);
 	if (row) {
 		c = (struct event_code){row->code, row->extra, row->has_extra};
 		return event_finish(pmu, &c, m->bits, event_row_counters(pmu, row), event, e);
@@ -473,6 +494,15 @@ static uint64_t event_fixed_bits(int fixed, unsigned level)
 	return bits << PFM_FIXED_BITS * fixed;
 }
 
+/* What makes a counter of @d count @event, in the bits of its PMC that are not reserved. */
+static uint64_t event_value(
+	const struct pfm_event *event, const struct pfm_counter *d, unsigned level)
+{
+	if (d->umc)
+		return event->code | PFM_UMC_ENABLE;
+	return d->fixed < 0 ? event_select(event, level) : event_fixed_bits(d->fixed, level);
+}
+
 /* Adds bits to a PMC that may be there already. */
 static unsigned event_add_setting(
 	struct event_setting *out, unsigned n, unsigned pmc, uint64_t bits)
@@ -488,21 +518,21 @@ static unsigned event_add_setting(
 }
 
 unsigned event_program(const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n,
-	const int *pmds, unsigned level, struct event_setting out[EVENT_MAX_SETTINGS])
+	const int *rows, unsigned level, struct event_setting out[EVENT_MAX_SETTINGS])
 {
 	unsigned nout = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct pfm_event *event = &events[i];
-		const struct pfm_pmd *d = pfm_pmu_pmd(pmu, (unsigned)pmds[i]);
-		unsigned at = event->level ? event->level : level;
-		uint64_t value =
-			d->fixed < 0 ? event_select(event, at) : event_fixed_bits(d->fixed, at);
+		const struct pfm_counter *d = &pmu->counters[rows[i]];
+		uint64_t value = event_value(event, d, event->level ? event->level : level);
 		uint64_t reserved = pfm_pmu_pmc(pmu, d->pmc)->rsvd;
 
-		nout = event_add_setting(out, nout, d->pmc, value & ~reserved);
+		for (unsigned k = 0; k < d->n; k++)
+			nout = event_add_setting(
+				out, nout, pfm_counter_pmc(d, k), value & ~reserved);
 		/* P6: the enable bit of the first select starts both counters. */
-		if (d->fixed < 0 && reserved & PFM_SEL_ENABLE)
+		if (d->fixed < 0 && !d->umc && reserved & PFM_SEL_ENABLE)
 			nout = event_add_setting(out, nout, 0, PFM_SEL_ENABLE);
 		if (event->extra_pmc >= 0)
 			nout = event_add_setting(

@@ -23,7 +23,8 @@ struct pfm_event {
 	char name[EVENT_TEXT];
 	uint64_t code;     /* as in struct event_row, with edge, invert and counter mask */
 	unsigned level;    /* EVENT_USER, EVENT_KERNEL or both; 0: the text gives none */
-	uint64_t counters; /* PMDs that can count it, as bits; not 0 */
+	uint64_t counters; /* those of the PMU that can count it, as bits; not 0 */
+	bool umc;          /* memory controllers count it, at both levels */
 	int extra_pmc;     /* number of the extra register that it needs; -1: none */
 	uint64_t extra;    /* the value of that register */
 };
@@ -45,13 +46,14 @@ struct event_setting {
 	uint64_t value;
 };
 
-enum { EVENT_MAX = 32, EVENT_MAX_SETTINGS = 2 * EVENT_MAX + 1 };
+/* There is one setting for a PMC, at most. */
+enum { EVENT_MAX = 32, EVENT_MAX_SETTINGS = PFM_PMU_REGS + 1 };
 
 /*
- * The settings with which PMD pmds[i] counts events[i], of which there are at most EVENT_MAX.
- * Events without a level get @level. Returns their number.
+ * The settings with which counter pmu->counters[rows[i]] counts events[i], of which there are at
+ * most EVENT_MAX. Events without a level get @level. Returns their number.
  */
 unsigned event_program(const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n,
-	const int *pmds, unsigned level, struct event_setting out[EVENT_MAX_SETTINGS]);
+	const int *rows, unsigned level, struct event_setting out[EVENT_MAX_SETTINGS]);
 
 #endif

@@ -27,22 +27,32 @@ static bool event_is_name(struct slice s)
 	return s.n && s.n < EVENT_NAME;
 }
 
-static int event_parse_counters(struct slice list, uint64_t *counters, struct err *e)
+/* The set of counter PMD @num of a CPU; 0: the PMU has none. */
+static uint64_t event_file_counter(const struct pfm_pmu *pmu, unsigned num)
+{
+	const struct pfm_counter *d = pfm_pmu_counter(pmu, num);
+
+	return d && !d->umc ? 1ULL << (d - pmu->counters) : 0;
+}
+
+/* A list of PMDs, "*", or "umc" */
+static int event_parse_counters(
+	const struct pfm_pmu *pmu, struct slice list, struct event_row *row, struct err *e)
 {
 	uint64_t first, last;
 
-	if (slice_is(list, "*")) {
-		*counters = EVENT_ANY_COUNTER;
+	row->umc = slice_is(list, "umc");
+	row->counters = row->umc ? pmu->umc : EVENT_ANY_COUNTER;
+	if (row->umc || slice_is(list, "*"))
 		return 0;
-	}
-	*counters = 0;
+	row->counters = 0;
 	do {
 		int rc = num_range(&list, PFM_PMU_REGS - 1, &first, &last, e);
 
 		if (rc < 0)
 			return err_prefix(e, "the counters");
 		for (; first <= last; first++)
-			*counters |= 1ULL << first;
+			row->counters |= event_file_counter(pmu, (unsigned)first);
 	} while (list.n);
 	return 0;
 }
@@ -104,7 +114,7 @@ static int event_file_event(
 		return err_set(e, EINVAL, "%.*s is described twice", SLICE_ARG(name));
 	rc = event_file_code(slice_word(&line), &row, e);
 	if (rc == 0)
-		rc = event_parse_counters(slice_word(&line), &row.counters, e);
+		rc = event_parse_counters(f->pmu, slice_word(&line), &row, e);
 	if (rc < 0)
 		return rc;
 	desc = slice_trim(line);

@@ -13,7 +13,7 @@ bool event_name_matches(
 	struct pfm_event named;
 	struct err e;
 
-	if (!row->active || event_resolve(pmu, row->name, &named, &e) < 0)
+	if (!row->active || row->umc || event_resolve(pmu, row->name, &named, &e) < 0)
 		return false;
 	if (!(event->counters & pmu->general))
 		return named.counters & event->counters & ~pmu->general;
@@ -21,8 +21,8 @@ bool event_name_matches(
 }
 
 /* The event of the PMC's value, without a name. False: at no level, which counts nothing. */
-static bool event_name_parse(
-	const struct pfm_pmu *pmu, const struct pfm_pmd *d, uint64_t value, struct pfm_event *event)
+static bool event_name_parse(const struct pfm_pmu *pmu, const struct pfm_counter *d, uint64_t value,
+	struct pfm_event *event)
 {
 	char text[32];
 	struct err e;
@@ -57,8 +57,8 @@ static void event_name_find(
 			pmu->cpu.encoding, slice_of(""), event->code, event_name_keep, room);
 }
 
-const char *event_name_of(
-	const struct pfm_pmu *pmu, const struct pfm_pmd *d, uint64_t value, char room[EVENT_TEXT])
+const char *event_name_of(const struct pfm_pmu *pmu, const struct pfm_counter *d, uint64_t value,
+	char room[EVENT_TEXT])
 {
 	static const char *const levels[] = {"", ":u", ":k", ""};
 	struct pfm_event event;

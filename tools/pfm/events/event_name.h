@@ -11,15 +11,15 @@
 /* Edge, invert and counter mask of an event select. */
 #define EVENT_SEL_MODIFIERS ((1ULL << 18) | (1ULL << 23) | 0xffULL << 24)
 
-/* Whether @row counts the same as @event, or does with the modifiers of @event. */
+/* Whether @row counts the same as @event of a CPU, or does with the modifiers of @event. */
 bool event_name_matches(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, const struct event_row *row);
 
 /*
- * The event that PMD @d counts while its PMC has @value, as event_resolve() takes it, with its
- * level unless that is both. Without a name for it, @room gets the value. Returns @room.
+ * The event that counter @d of a CPU counts while its PMC has @value, as event_resolve() takes it,
+ * with its level unless that is both. Without a name for it, @room gets the value. Returns @room.
  */
-const char *event_name_of(
-	const struct pfm_pmu *pmu, const struct pfm_pmd *d, uint64_t value, char room[EVENT_TEXT]);
+const char *event_name_of(const struct pfm_pmu *pmu, const struct pfm_counter *d, uint64_t value,
+	char room[EVENT_TEXT]);
 
 #endif

@@ -23,8 +23,9 @@ struct event_row {
 	 */
 	uint64_t code;
 	uint64_t extra;    /* value of the extra register that belongs to @code, if has_extra */
-	uint64_t counters; /* PMDs that can count it; EVENT_ANY_COUNTER: no restriction */
+	uint64_t counters; /* those that can count it; EVENT_ANY_COUNTER: no restriction */
 	bool has_extra;
+	bool umc;    /* memory controllers count it: @code is that of their selectors */
 	bool active; /* found without its source: it is of this PMU */
 };
 

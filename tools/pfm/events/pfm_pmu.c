@@ -2,6 +2,7 @@
 /*
  * The files tell registers by number, name, type and address, and fs-layout.md tells which PMC
  * selects for which PMD: the one of the same number; of Intel's fixed counters FIXED_CTR_CTRL.
+ * PMDs of memory controllers come by controller, in the same order.
  * Fixed counters and their control are known by their addresses, whatever their numbers are.
  */
 #include "tools/pfm/events/pfm_pmu.h"
@@ -27,19 +28,28 @@ struct pmu_line {
 	struct slice type;
 	bool buffer;
 	bool uncore; /* CPUs of a package or cache share it, and it has events of its own */
+	bool is_umc; /* the counter of a memory controller */
 	uint64_t num, addr, rsvd;
+	uint64_t umc; /* the number of the controller */
 };
 
 /* Those that are not known are of later versions. */
-static void pmu_parse_words(struct slice words, struct pmu_line *l)
+static int pmu_parse_words(struct slice words, struct pmu_line *l, struct err *e)
 {
-	struct slice word;
+	struct slice word, value;
+	int rc = 0;
 
-	l->buffer = l->uncore = false;
-	while ((word = slice_word(&words)).n) {
+	l->buffer = l->uncore = l->is_umc = false;
+	while (rc == 0 && (word = slice_word(&words)).n) {
 		l->buffer = l->buffer || slice_is(word, "buffer");
 		l->uncore = l->uncore || slice_is(word, "ccx") || slice_is(word, "package");
+		value = word;
+		if (slice_is(slice_cut(&value, '='), "umc")) {
+			l->is_umc = true;
+			rc = num_max(value, PFM_PMU_UMCS - 1, &l->umc, e);
+		}
 	}
+	return rc;
 }
 
 static int pmu_parse_line(struct slice line, struct pmu_line *l, struct err *e)
@@ -55,8 +65,7 @@ static int pmu_parse_line(struct slice line, struct pmu_line *l, struct err *e)
 		rc = num_u64(slice_word(&line), &def, e);
 	if (rc == 0)
 		rc = num_u64(slice_word(&line), &l->rsvd, e);
-	pmu_parse_words(line, l);
-	return rc;
+	return rc < 0 ? rc : pmu_parse_words(line, l, e);
 }
 
 static int pmu_add_pmc(struct pfm_pmu *pmu, const struct pmu_line *l, struct err *e)
@@ -74,7 +83,43 @@ static bool pmu_has_cccr(const struct pfm_pmu *pmu, const struct pmu_line *l)
 	       pfm_pmu_pmc_at(pmu, MSR_P4_CCCR0 + (uint32_t)l->addr - MSR_P4_CTR0);
 }
 
-/* Left out are PMDs that have no selector, are virtual or buffers, or count no events of a CPU. */
+/* A PMD of another memory controller than the first: of the first counter that has none of it yet.
+ */
+static int pmu_join_umc(struct pfm_pmu *pmu, const struct pmu_line *l, struct err *e)
+{
+	for (unsigned i = 0; i < pmu->ncounters; i++) {
+		struct pfm_counter *d = &pmu->counters[i];
+
+		if (!d->umc || d->n != l->umc)
+			continue;
+		d->nums[d->n++] = (uint16_t)l->num;
+		return 0;
+	}
+	return err_set(e, EINVAL,
+		"PMD %u: memory controller %u has more counters than those before",
+		(unsigned)l->num, (unsigned)l->umc);
+}
+
+/* A sum over some of the controllers would be no count. */
+static int pmu_check_umcs(const struct pfm_pmu *pmu, struct err *e)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < pmu->ncounters; i++) {
+		if (!pmu->counters[i].umc)
+			continue;
+		if (n && pmu->counters[i].n != n)
+			return err_set(e, EINVAL,
+				"pmu/pmds: memory controllers have different numbers of counters");
+		n = pmu->counters[i].n;
+	}
+	return 0;
+}
+
+/*
+ * Left out are PMDs that have no selector, are virtual or buffers, or count events neither of a CPU
+ * nor of memory controllers.
+ */
 static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err *e)
 {
 	uint64_t fixed = l->addr - MSR_FIXED_CTR0;
@@ -82,16 +127,25 @@ static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err
 	const struct pfm_pmc *pmc = is_fixed ? pfm_pmu_pmc_at(pmu, MSR_FIXED_CTR_CTRL)
 					     : pfm_pmu_pmc(pmu, (unsigned)l->num);
 
-	if (!pmc || l->buffer || slice_is(l->type, "virtual") || l->num >= PFM_PMU_REGS ||
-		l->uncore || pmu_has_cccr(pmu, l))
+	if (!pmc || l->buffer || slice_is(l->type, "virtual") || (l->uncore && !l->is_umc) ||
+		pmu_has_cccr(pmu, l))
 		return 0;
-	if (pfm_pmu_pmd(pmu, (unsigned)l->num))
+	if (pfm_pmu_counter(pmu, (unsigned)l->num))
 		return err_set(e, EINVAL, "PMD %u is described twice", (unsigned)l->num);
-	pmu->pmds[pmu->npmds++] =
-		(struct pfm_pmd){(unsigned)l->num, pmc->num, is_fixed ? (int)fixed : -1};
-	pmu->all |= 1ULL << l->num;
-	if (!is_fixed)
-		pmu->general |= 1ULL << l->num;
+	if (l->is_umc && l->umc)
+		return pmu_join_umc(pmu, l, e);
+	if (pmu->ncounters == PFM_PMU_REGS)
+		return err_set(e, EINVAL, "more than %d registers", PFM_PMU_REGS);
+	pmu->counters[pmu->ncounters] = (struct pfm_counter){.nums = {(uint16_t)l->num},
+		.n = 1,
+		.umc = l->is_umc,
+		.pmc = pmc->num,
+		.fixed = is_fixed ? (int)fixed : -1};
+	if (l->is_umc)
+		pmu->umc |= 1ULL << pmu->ncounters;
+	else if (!is_fixed)
+		pmu->general |= 1ULL << pmu->ncounters;
+	pmu->all |= 1ULL << pmu->ncounters++;
 	return 0;
 }
 
@@ -202,6 +256,8 @@ int pfm_pmu_parse(const struct pfm_pmu_text *text, const struct pfm_cpu *cpu, st
 	if (rc == 0)
 		rc = pmu_parse_regs(pmu, text->pmds, "pmds", pmu_add_pmd, e);
 	if (rc == 0)
+		rc = pmu_check_umcs(pmu, e);
+	if (rc == 0)
 		rc = pmu_parse_events(pmu, text->events, e);
 	if (rc == 0)
 		rc = arch_events_add(pmu->cpu.encoding, &pmu->events, e);
@@ -231,33 +287,55 @@ const struct pfm_pmc *pfm_pmu_pmc_at(const struct pfm_pmu *pmu, uint32_t addr)
 	return NULL;
 }
 
-const struct pfm_pmd *pfm_pmu_pmd(const struct pfm_pmu *pmu, unsigned num)
+/* Whether @num is a PMD of counter @d. */
+static bool pmu_counter_has(const struct pfm_counter *d, unsigned num)
 {
-	for (unsigned i = 0; i < pmu->npmds; i++)
-		if (pmu->pmds[i].num == num)
-			return &pmu->pmds[i];
+	for (unsigned i = 0; i < d->n; i++)
+		if (d->nums[i] == num)
+			return true;
+	return false;
+}
+
+const struct pfm_counter *pfm_pmu_counter(const struct pfm_pmu *pmu, unsigned num)
+{
+	for (unsigned i = 0; i < pmu->ncounters; i++)
+		if (pmu_counter_has(&pmu->counters[i], num))
+			return &pmu->counters[i];
 	return NULL;
+}
+
+unsigned pfm_counter_pmc(const struct pfm_counter *d, unsigned i)
+{
+	return d->umc ? d->nums[i] : d->pmc;
 }
 
 uint64_t pfm_pmu_fixed(const struct pfm_pmu *pmu, unsigned n)
 {
-	for (unsigned i = 0; i < pmu->npmds; i++)
-		if (pmu->pmds[i].fixed == (int)n)
-			return 1ULL << pmu->pmds[i].num;
+	for (unsigned i = 0; i < pmu->ncounters; i++)
+		if (pmu->counters[i].fixed == (int)n)
+			return 1ULL << i;
 	return 0;
 }
 
-const char *pfm_pmu_counters(char room[PFM_COUNTERS_ROOM], uint64_t counters)
+static bool pmu_set_has(const struct pfm_pmu *pmu, uint64_t counters, unsigned num)
+{
+	const struct pfm_counter *d = pfm_pmu_counter(pmu, num);
+
+	return d && counters >> (d - pmu->counters) & 1;
+}
+
+const char *pfm_pmu_counters(
+	const struct pfm_pmu *pmu, char room[PFM_COUNTERS_ROOM], uint64_t counters)
 {
 	size_t n = 0;
 
 	room[0] = '\0';
-	for (unsigned i = 0; i < 64; i++) {
+	for (unsigned i = 0; i <= MAX_REGISTER; i++) {
 		unsigned last = i;
 
-		if (!(counters >> i & 1))
+		if (!pmu_set_has(pmu, counters, i))
 			continue;
-		while (last < 63 && counters >> (last + 1) & 1)
+		while (pmu_set_has(pmu, counters, last + 1))
 			last++;
 		n += (size_t)snprintf(room + n, PFM_COUNTERS_ROOM - n, "%s%u", n ? "," : "", i);
 		if (last > i)

@@ -12,7 +12,8 @@
 
 enum {
 	PFM_PMU_NAME = 64,
-	PFM_PMU_REGS = 64,  /* registers of a kind, and logical numbers of PMDs that count */
+	PFM_PMU_REGS = 64,  /* registers of a kind */
+	PFM_PMU_UMCS = 32,  /* memory controllers of a package */
 	PFM_FIXED_BITS = 4, /* bits of a fixed counter in FIXED_CTR_CTRL */
 	PFM_PMU_TYPES = 4,  /* of CPUs */
 };
@@ -23,6 +24,9 @@ enum {
 #define PFM_SEL_INT    (1ULL << 20)
 #define PFM_SEL_ENABLE (1ULL << 22)
 #define PFM_SEL_STATE  (PFM_SEL_USER | PFM_SEL_KERNEL | PFM_SEL_INT | PFM_SEL_ENABLE)
+
+/* The bit that enables a counter of a memory controller. */
+#define PFM_UMC_ENABLE (1ULL << 31)
 
 /* Encodings that event names stand for. A PMU of which nothing is known takes codes only. */
 enum pfm_encoding {
@@ -45,10 +49,16 @@ struct pfm_pmc {
 	uint64_t rsvd; /* bits that keep their default */
 };
 
-struct pfm_pmd {
-	unsigned num;
-	unsigned pmc; /* logical number of the PMC that selects what it counts */
-	int fixed;    /* number of the fixed counter, or -1: any event */
+/*
+ * A counter that an event can have. Memory controllers count as one: the event is the same in a PMD
+ * of each, and its count is the sum of all.
+ */
+struct pfm_counter {
+	uint16_t nums[PFM_PMU_UMCS]; /* logical numbers of its PMDs, of which there are @n */
+	unsigned n;                  /* of memory controllers, their number; else 1 */
+	bool umc;                    /* PMC N selects for PMD N */
+	unsigned pmc;                /* logical number of the PMC that selects for the first PMD */
+	int fixed;                   /* number of the fixed counter, or -1: any event */
 };
 
 struct pfm_pmu {
@@ -58,10 +68,12 @@ struct pfm_pmu {
 	struct pfm_cpu cpu;
 	bool software_only; /* the backend perf, on a machine whose kernel has no PMU */
 	struct pfm_pmc pmcs[PFM_PMU_REGS];
-	struct pfm_pmd pmds[PFM_PMU_REGS];
-	unsigned npmcs, npmds;
-	uint64_t general;          /* PMDs that count any event, as bits */
-	uint64_t all;              /* those and the PMDs of fixed counters */
+	struct pfm_counter counters[PFM_PMU_REGS]; /* in rising order of their first PMDs */
+	unsigned npmcs, ncounters;
+	/* Sets of counters: bit i is counters[i]. */
+	uint64_t general;          /* those that count any event of a CPU */
+	uint64_t umc;              /* those of memory controllers */
+	uint64_t all;              /* both, and fixed counters */
 	struct event_table events; /* of the tree, of the architecture, of event files */
 	/*
 	 * Where CPUs have different PMUs, the types of CPUs. This PMU is that of one type, or for
@@ -86,20 +98,26 @@ int pfm_pmu_parse(const struct pfm_pmu_text *text, const struct pfm_cpu *cpu, st
 	struct err *e);
 void pfm_pmu_free(struct pfm_pmu *pmu);
 
-/* The rows of logical numbers and of a PMC's address; NULL: there is none. */
+/* The rows of a PMC's logical number and address; NULL: there is none. */
 const struct pfm_pmc *pfm_pmu_pmc(const struct pfm_pmu *pmu, unsigned num);
 const struct pfm_pmc *pfm_pmu_pmc_at(const struct pfm_pmu *pmu, uint32_t addr);
-const struct pfm_pmd *pfm_pmu_pmd(const struct pfm_pmu *pmu, unsigned num);
+
+/* The counter that PMD @num is, alone or with others; NULL: there is none. */
+const struct pfm_counter *pfm_pmu_counter(const struct pfm_pmu *pmu, unsigned num);
+
+/* The number of the PMC that selects for PMD d->nums[i]. */
+unsigned pfm_counter_pmc(const struct pfm_counter *d, unsigned i);
 
 /* Linux's name of the PMU of CPUs of @type, which prefixes events: cpu_core. Returns @room. */
 enum { PFM_PREFIX_ROOM = PFM_PMU_NAME + 4 };
 const char *pfm_pmu_prefix(char room[PFM_PREFIX_ROOM], const char *type);
 
-/* The PMD of fixed counter @n as a bit; 0: the PMU has none. */
+/* The set that has fixed counter @n alone; 0: the PMU has none. */
 uint64_t pfm_pmu_fixed(const struct pfm_pmu *pmu, unsigned n);
 
-/* PMD numbers as text: "0-3,16". Returns @room. */
-enum { PFM_COUNTERS_ROOM = 192 };
-const char *pfm_pmu_counters(char room[PFM_COUNTERS_ROOM], uint64_t counters);
+/* The PMD numbers of a set of counters as text: "0-3,16". Returns @room. */
+enum { PFM_COUNTERS_ROOM = 512 };
+const char *pfm_pmu_counters(
+	const struct pfm_pmu *pmu, char room[PFM_COUNTERS_ROOM], uint64_t counters);
 
 #endif

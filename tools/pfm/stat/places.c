@@ -108,6 +108,64 @@ int places_plan(struct places *p, const struct tree *t, const struct plans *plan
 	return rc;
 }
 
+/* How many of its events memory controllers count. */
+static unsigned place_umcs(const struct place *place)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < place->plan->n; i++)
+		n += place->plan->events[i].umc;
+	return n;
+}
+
+/* One of the first @n that counts the memory controllers of @package; NULL: none does. */
+static const struct place *places_find_package(const struct places *p, unsigned n, int package)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (p->all[i].package == package && place_umcs(&p->all[i]))
+			return &p->all[i];
+	return NULL;
+}
+
+static int place_find_package(struct place *place, struct err *e)
+{
+	struct topology t = {0};
+
+	if (topology_of(place->id, &t, e) < 0)
+		return err_set(e, ENOENT,
+			"the kernel does not tell the package of CPU %d, whose memory controllers "
+			"are to be counted: name one CPU of each package, with -C",
+			place->id);
+	place->package = t.socket;
+	return 0;
+}
+
+int places_share_packages(struct places *p, struct err *e)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->n; i++) {
+		struct place *place = &p->all[i];
+		unsigned umcs = place_umcs(place);
+		const struct place *other = NULL;
+
+		if (umcs && p->n > 1 && place_find_package(place, e) < 0)
+			return -e->no;
+		if (umcs)
+			other = places_find_package(p, n, place->package);
+		if (other && umcs < place->plan->n)
+			return err_set(e, EINVAL,
+				"CPU %d and %d are of one package, whose memory controllers one of "
+				"them counts: count these apart from events of CPUs, or name one "
+				"CPU of each package, with -C",
+				other->id, place->id);
+		if (!other)
+			p->all[n++] = *place;
+	}
+	p->n = n;
+	return 0;
+}
+
 int places_check_tree(const struct place_options *o, const struct tree *t, struct err *e)
 {
 	if (o->kind != PLACE_CPU && strcmp(t->backend, "sim") == 0)

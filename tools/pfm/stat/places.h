@@ -19,6 +19,7 @@ struct place {
 	int id;                  /* of the thread, process or CPU */
 	struct scope scope;      /* unless there is one sum */
 	const struct plan *plan; /* what is counted there */
+	int package;             /* of the CPU; set by places_share_packages() */
 	/* The kernel counts all of a process in one context, with what it makes; of a command, from
 	 * its next program on. */
 	bool inherit;
@@ -54,6 +55,12 @@ void place_format_load(enum place_kind kind, int id, char load[static PLACE_LOAD
 
 /* Gives each the plan that has the CPU's PMU. CPUs that have nothing to count are taken away. */
 int places_plan(struct places *p, const struct tree *t, const struct plans *plans, struct err *e);
+
+/*
+ * Takes away the CPUs whose memory controllers are counted on another CPU of their package, where
+ * they have nothing else to count. -EINVAL: they have.
+ */
+int places_share_packages(struct places *p, struct err *e);
 
 /* Makes, programs and loads its context. */
 int place_load(struct place *place, const struct tree *t, struct err *e);

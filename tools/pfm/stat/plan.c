@@ -65,11 +65,11 @@ int plan_add_group(struct plan *p, const struct pfm_pmu *pmu, const struct group
 
 static bool plan_fits(const struct plan *p, const struct pfm_pmu *pmu)
 {
-	int pmds[EVENT_MAX];
+	int rows[EVENT_MAX];
 	uint32_t conflict;
 	struct err e;
 
-	return assign_events(pmu, p->events, p->n, p->free, pmds, &conflict, &e) == 0;
+	return assign_events(pmu, p->events, p->n, p->free, rows, &conflict, &e) == 0;
 }
 
 int plan_add_defaults(struct plan *p, const struct pfm_pmu *pmu, struct err *e)
@@ -182,7 +182,7 @@ static int plan_place(struct plan *p, const struct pfm_pmu *pmu, unsigned event,
 {
 	struct pfm_event together[EVENT_MAX];
 	unsigned index[EVENT_MAX], n = 0;
-	int set = (int)p->nsets - 1, pmds[EVENT_MAX];
+	int set = (int)p->nsets - 1, rows[EVENT_MAX];
 	uint32_t conflict;
 	int rc;
 
@@ -193,9 +193,9 @@ static int plan_place(struct plan *p, const struct pfm_pmu *pmu, unsigned event,
 		index[n] = i;
 		together[n++] = p->events[i];
 	}
-	rc = assign_events(pmu, together, n, p->free, pmds, &conflict, e);
+	rc = assign_events(pmu, together, n, p->free, rows, &conflict, e);
 	for (unsigned i = 0; rc == 0 && i < n; i++)
-		p->pmds[index[i]] = pmds[i];
+		p->rows[index[i]] = rows[i];
 	return rc;
 }
 
@@ -216,16 +216,16 @@ static int plan_write_regs(struct plan *p, const struct pfm_pmu *pmu, int set, s
 {
 	struct event_setting settings[EVENT_MAX_SETTINGS];
 	struct pfm_event events[EVENT_MAX];
-	int pmds[EVENT_MAX];
+	int rows[EVENT_MAX];
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < p->n; i++) {
 		if (p->sets[i] != set)
 			continue;
-		pmds[n] = p->pmds[i];
+		rows[n] = p->rows[i];
 		events[n++] = p->events[i];
 	}
-	n = event_program(pmu, events, n, pmds, p->level, settings);
+	n = event_program(pmu, events, n, rows, p->level, settings);
 	for (unsigned i = 0; i < n; i++)
 		text_printf(&p->regs[set], "pmc%u 0x%llx\n", settings[i].pmc,
 			(unsigned long long)settings[i].value);
@@ -237,6 +237,7 @@ int plan_assign(struct plan *p, const struct pfm_pmu *pmu, bool sets, struct err
 	uint32_t conflict = 0;
 	int rc = 0;
 
+	p->pmu = pmu;
 	p->nsets = 1;
 	for (unsigned i = 0; i < p->n; i++)
 		p->events[i].level = p->events[i].level ? p->events[i].level : p->level;
@@ -244,7 +245,7 @@ int plan_assign(struct plan *p, const struct pfm_pmu *pmu, bool sets, struct err
 		rc = plan_place_all(p, pmu, e);
 	} else {
 		memset(p->sets, 0, sizeof(p->sets));
-		rc = assign_events(pmu, p->events, p->n, p->free, p->pmds, &conflict, e);
+		rc = assign_events(pmu, p->events, p->n, p->free, p->rows, &conflict, e);
 	}
 	for (unsigned set = 0; rc == 0 && set < p->nsets; set++)
 		rc = plan_write_regs(p, pmu, (int)set, e);

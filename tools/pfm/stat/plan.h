@@ -17,7 +17,7 @@ enum { PLAN_SETS = EVENT_MAX };
 
 struct plan {
 	struct pfm_event events[EVENT_MAX];
-	int pmds[EVENT_MAX]; /* of each event */
+	int rows[EVENT_MAX]; /* the counter of each event, as an index of pmu->counters */
 	int sets[EVENT_MAX]; /* its event set, from 0 on */
 	unsigned n;          /* events */
 	/* The group of the first events, whose metrics are shown; NULL: none. */
@@ -25,10 +25,10 @@ struct plan {
 	unsigned nsets; /* event sets; 1: all events are counted together */
 	int only;       /* the set that this run counts, as set 0 of contexts; -1: all of them */
 	unsigned level; /* of events that name none: EVENT_USER, EVENT_KERNEL */
-	uint64_t free;  /* counters that no other software uses, as bits of PMDs */
+	uint64_t free;  /* counters that no other software uses, as bits */
 	uint64_t timeout_ns;         /* of each set, if there are several */
 	struct text regs[PLAN_SETS]; /* the registers of each set, for its file regs */
-	const struct pfm_pmu *pmu;   /* that counts them; of struct plans alone */
+	const struct pfm_pmu *pmu;   /* that counts them */
 	struct text cpus;            /* where threads are counted, a list; empty: on all CPUs */
 };
 

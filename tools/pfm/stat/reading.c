@@ -34,12 +34,26 @@ static bool reading_names_count(const struct err *e)
 
 /* --- All counts at once */
 
+/* Whether @pmd is one of those that count @event, in the set @set of contexts. */
+static bool reading_is_of(const struct plan *p, unsigned event, int set, unsigned pmd)
+{
+	const struct pfm_counter *d = &p->pmu->counters[p->rows[event]];
+	int its;
+
+	if (!plan_counts(p, event, &its) || its != set)
+		return false;
+	for (unsigned i = 0; i < d->n; i++)
+		if (d->nums[i] == pmd)
+			return true;
+	return false;
+}
+
 /* A line of total: [set=ID ]pmdN VALUE[ gaps=N uncertain=NS] */
 static int reading_parse_line(
 	struct reading *r, const struct plan *p, struct slice line, struct err *e)
 {
-	unsigned set = 0;
-	int pmd, used = 0, events_set;
+	unsigned set = 0, pmd;
+	int used = 0;
 	struct slice word;
 	uint64_t value;
 	char text[64];
@@ -47,7 +61,7 @@ static int reading_parse_line(
 	snprintf(text, sizeof(text), "%.*s", SLICE_ARG(line));
 	if (sscanf(text, "set=%u %n", &set, &used) < 1)
 		used = 0;
-	if (sscanf(text + used, "pmd%d", &pmd) != 1)
+	if (sscanf(text + used, "pmd%u", &pmd) != 1)
 		return err_set(e, EPROTO, "total: '%s' is no line of this interface", text);
 	slice_word(&line);
 	if (used)
@@ -57,7 +71,7 @@ static int reading_parse_line(
 	if (num_u64(word, &value, e) < 0 || (line.n && !slice_starts(line, "gaps=")))
 		return err_set(e, EPROTO, "total: '%s' is no line of this interface", text);
 	for (unsigned i = 0; i < p->n; i++)
-		if (plan_counts(p, i, &events_set) && events_set == (int)set && p->pmds[i] == pmd)
+		if (reading_is_of(p, i, (int)set, pmd))
 			r->values[i] += value;
 	return 0;
 }
@@ -78,24 +92,34 @@ static int reading_add_total(struct reading *r, const struct plan *p, int dir, s
 
 /* --- One by one */
 
-static int reading_add_counts(struct reading *r, const struct plan *p, int dir, struct err *e)
+/* If one of its PMDs is lost, the event is. */
+static int reading_add_count(
+	struct reading *r, const struct plan *p, unsigned event, int set, int dir, struct err *e)
 {
+	const struct pfm_counter *d = &p->pmu->counters[p->rows[event]];
 	char path[48];
 	uint64_t value;
-	int set;
 
-	for (unsigned i = 0; i < p->n; i++) {
-		if (!plan_counts(p, i, &set))
-			continue;
-		snprintf(path, sizeof(path), "set/%d/pmd/%d", set, p->pmds[i]);
+	for (unsigned i = 0; i < d->n; i++) {
+		snprintf(path, sizeof(path), "set/%d/pmd/%u", set, d->nums[i]);
 		if (file_read_u64(dir, path, &value, e) == 0)
-			r->values[i] += value;
+			r->values[event] += value;
 		else if (reading_is_lost(e->no))
-			reading_lose(r, i, e);
+			reading_lose(r, event, e);
 		else
 			return -e->no;
 	}
 	return 0;
+}
+
+static int reading_add_counts(struct reading *r, const struct plan *p, int dir, struct err *e)
+{
+	int set, rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < p->n; i++)
+		if (plan_counts(p, i, &set))
+			rc = reading_add_count(r, p, i, set, dir, e);
+	return rc;
 }
 
 static int reading_add_times(struct reading *r, const struct plan *p, int dir, struct err *e)

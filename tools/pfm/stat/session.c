@@ -278,6 +278,8 @@ static int session_prepare_places(struct session *s, struct err *e)
 	rc = places_add_list(&s->places, s->tree, &s->where, e);
 	if (rc == 0)
 		rc = places_plan(&s->places, s->tree, s->plans, e);
+	if (rc == 0)
+		rc = places_share_packages(&s->places, e);
 	if (rc < 0)
 		return rc;
 	rc = session_start_places(s, inherit, e);

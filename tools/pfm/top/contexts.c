@@ -128,7 +128,7 @@ static struct slice context_register(struct slice regs, const char *name)
 static void context_describe(
 	const struct contexts *c, struct context_count *count, struct slice regs)
 {
-	const struct pfm_pmd *d = pfm_pmu_pmd(c->pmu, count->pmd);
+	const struct pfm_counter *d = pfm_pmu_counter(c->pmu, count->pmd);
 	char name[24];
 	struct slice words, word;
 	uint64_t value;
@@ -140,7 +140,8 @@ static void context_describe(
 	while ((word = slice_word(&words)).n)
 		count->resets |= slice_starts(word, "long=") || slice_starts(word, "short=");
 	snprintf(count->event, sizeof(count->event), "%s", name);
-	if (!d)
+	/* The name of an event of memory controllers is that of a sum. */
+	if (!d || d->umc)
 		return;
 	snprintf(name, sizeof(name), "pmc%u", d->pmc);
 	words = context_register(regs, name);
