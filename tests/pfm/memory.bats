@@ -92,6 +92,16 @@ pmc77 0x8000020a" ]
 	[[ $output == *"group memory"* ]]
 	run -0 bounded pfm who -m "$MNT"
 	[[ $output == *"0-5,64-79 "*free* ]]
+	stop_daemon
+	until_ok not_mounted
+	# Two of each four are there.
+	serve --backend=sim:zen5
+	run -0 bounded pfm who -m "$MNT"
+	[[ $output == *"0-5,64-109:2/4 "*free* ]]
+	run -0 bounded pfm who -m "$MNT" -j
+	[[ $output == *'"0-5,64-65,68-69,72-73,'*',108-109"'* ]]
+	run -0 bounded pfm list -m "$MNT" umc_
+	[ "$(grep -c 'PMD 64-109:2/4$' <<<"$output")" = 13 ]
 }
 
 @test "a memory controller that another context has: no part of the sum is shown" {
@@ -115,8 +125,10 @@ pmc77 0x8000020a" ]
 	# The third counter of the second controller, and the fourth of the last
 	put ok "$MNT/sim/poke" "0 0xc001080c 0x8000000a"
 	put ok "$MNT/sim/poke" "0 0xc001081e 0x8000000a"
+	run -0 bounded pfm who -m "$MNT"
+	[[ $output == *"66-78:1/4 "*"PMD 70 is in use by another program"*"67-79:1/4 "*"PMD 79 is in use by another program"* ]]
 	memory 125 -C 0 -e umc_cas_cmd.rd,umc_cas_cmd.wr,umc_cas_cmd.all
-	[[ $output == *"PMC "*" is in use by another program"*"PMD 64-65,68-69,72-73,76-77 is free for them"* ]]
+	[[ $output == *"PMC "*" is in use by another program"*"PMD 64-77:2/4 is free for them"* ]]
 	memory 0 -C 0 -e umc_cas_cmd.rd,umc_cas_cmd.wr
 	[ "$(row umc_cas_cmd.rd)" = $((reads * 4)) ]
 }

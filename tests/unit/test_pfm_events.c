@@ -587,12 +587,21 @@ static void test_counters_text(void **state)
 	assert_string_equal(pfm_pmu_counters(&intel, room, 0x5), "0,2");
 	assert_string_equal(pfm_pmu_counters(&intel, room, UINT64_MAX), "0-3,16-18");
 	assert_string_equal(pfm_pmu_counters(&intel, room, 0), "");
-	assert_string_equal(pfm_pmu_counters(&umc, room, 0x6), "1,64,68,72");
-	assert_string_equal(pfm_pmu_counters(&umc, room, umc.all), "0-1,64-65,68-69,72-73");
+	assert_string_equal(pfm_pmu_counters(&umc, room, 0x6), "1,64-72:1/4");
+	assert_string_equal(pfm_pmu_counters(&umc, room, umc.all), "0-1,64-73:2/4");
+	assert_string_equal(pfm_pmu_counter_list(&umc, room, 0x6), "1,64,68,72");
+	assert_string_equal(pfm_pmu_counter_list(&umc, room, umc.all), "0-1,64-65,68-69,72-73");
 	/* The longest */
 	for (unsigned i = 0; i < PFM_PMU_REGS; i++)
 		every.counters[i] = (struct pfm_counter){.nums = {(uint16_t)(319 - 2 * i)}, .n = 1};
-	assert_int_equal(strlen(pfm_pmu_counters(&every, room, UINT64_MAX)), 255);
+	assert_int_equal(strlen(pfm_pmu_counter_list(&every, room, UINT64_MAX)), 255);
+	assert_string_equal(pfm_pmu_counters(&every, room, UINT64_MAX), "193-319:1/2");
+	/* Groups end where the next numbers are others. */
+	assert_string_equal(pfm_pmu_counters(&every, room, 0xf | 0x8000), "289,313-319:1/2");
+	every.counters[4].nums[0] = 312;
+	assert_string_equal(pfm_pmu_counters(&every, room, 0x1f), "312-313,315-319:1/2");
+	every.counters[4].nums[0] = 318;
+	assert_string_equal(pfm_pmu_counters(&every, room, 0x1f), "313,315,317-319");
 	pfm_pmu_free(&intel);
 	pfm_pmu_free(&umc);
 }
@@ -676,7 +685,7 @@ static void test_umc_assigned(void **state)
 		"pmc65 0x8000020a\npmc69 0x8000020a\npmc73 0x8000020a\n");
 	assert_int_equal(assign_events(&pmu, events, 4, pmu.all, rows, &conflict, &e), -ENOSPC);
 	assert_int_equal(conflict, 0xd);
-	assert_non_null(strstr(e.text, "PMD 64-65,68-69,72-73"));
+	assert_non_null(strstr(e.text, "PMD 64-73:2/4"));
 	/* One of its PMDs is in use. */
 	assert_int_equal(assign_events(&pmu, events, 3, 0x7, rows, &conflict, &e), -EBUSY);
 	pfm_pmu_free(&pmu);

@@ -138,7 +138,7 @@ static void who_json(const struct who_item *item)
 	text_printf(&t, "{\"schema\":1,\"%s\":%d,\"state\":", c->thread ? "tid" : "cpu", c->id);
 	json_string(&t, item->state);
 	text_printf(&t, ",\"counters\":");
-	json_string(&t, c->thread ? NULL : pfm_pmu_counters(item->pmu, room, item->counters));
+	json_string(&t, c->thread ? NULL : pfm_pmu_counter_list(item->pmu, room, item->counters));
 	snprintf(name, sizeof(name), "%.*s", (int)c->context.n, c->context.p);
 	text_printf(&t, ",\"context\":");
 	json_string(&t, c->context.n ? name : NULL);
@@ -236,13 +236,19 @@ static void who_in_use(struct who *w, struct text *t, const struct cpus_line *c)
 	struct who_item others = {.line = c, .pmu = pmu, .counters = pmu->all};
 	struct cpus_line users = *c;
 	struct slice by;
+	char pmd[24];
 	unsigned pmc;
 
 	while (cpus_next_user(&users, &pmc, &by)) {
 		item.counters = machine_counters(pmu, pmc);
 		others.counters &= ~item.counters;
 		item.state = "in use";
-		snprintf(item.sentence, sizeof(item.sentence), "in use by %.*s", (int)by.n, by.p);
+		/* Of a counter of memory controllers, one of its PMDs. */
+		pmd[0] = '\0';
+		if (item.counters & pmu->umc)
+			snprintf(pmd, sizeof(pmd), "PMD %u is ", pmc);
+		snprintf(item.sentence, sizeof(item.sentence), "%sin use by %.*s", pmd, (int)by.n,
+			by.p);
 		who_item(w, t, &item);
 	}
 	who_simple(&others, "free", "free");

@@ -19,8 +19,9 @@ enum {
 	MSR_FIXED_CTR_CTRL = 0x38d,
 	MSR_P4_CTR0 = 0x300, /* NetBurst: counter n has the CCCR n */
 	MSR_P4_CCCR0 = 0x360,
-	MAX_FIXED = 16,     /* counters that FIXED_CTR_CTRL has bits for */
-	MAX_REGISTER = 319, /* greatest logical number of the tree */
+	MAX_FIXED = 16,        /* counters that FIXED_CTR_CTRL has bits for */
+	MAX_REGISTER = 319,    /* greatest logical number of the tree */
+	PMU_FEWEST_GROUPS = 3, /* that are shorter than a list of their numbers */
 };
 
 /* INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK [WORD...] */
@@ -324,23 +325,64 @@ static bool pmu_set_has(const struct pfm_pmu *pmu, uint64_t counters, unsigned n
 	return d && counters >> (d - pmu->counters) & 1;
 }
 
-const char *pfm_pmu_counters(
-	const struct pfm_pmu *pmu, char room[PFM_COUNTERS_ROOM], uint64_t counters)
+/* The first number from @num on that is in the set, or with @in false is not; MAX_REGISTER + 1:
+ * none. */
+static unsigned pmu_set_next(const struct pfm_pmu *pmu, uint64_t counters, unsigned num, bool in)
 {
+	while (num <= MAX_REGISTER && pmu_set_has(pmu, counters, num) != in)
+		num++;
+	return num;
+}
+
+/* How often the @used numbers from @first on come, at a distance of @size. */
+static unsigned pmu_set_groups(
+	const struct pfm_pmu *pmu, uint64_t counters, unsigned first, unsigned used, unsigned size)
+{
+	unsigned n = 0, at = first;
+
+	while (at <= MAX_REGISTER && pmu_set_next(pmu, counters, at, true) == at &&
+		pmu_set_next(pmu, counters, at, false) == at + used) {
+		n++;
+		at = pmu_set_next(pmu, counters, at + used, true);
+		if (at != first + n * size)
+			break;
+	}
+	return n;
+}
+
+static const char *pmu_set_text(const struct pfm_pmu *pmu, char room[PFM_COUNTERS_ROOM],
+	uint64_t counters, unsigned fewest_groups)
+{
+	unsigned first = pmu_set_next(pmu, counters, 0, true), end;
 	size_t n = 0;
 
 	room[0] = '\0';
-	for (unsigned i = 0; i <= MAX_REGISTER; i++) {
-		unsigned last = i;
+	for (; first <= MAX_REGISTER; first = pmu_set_next(pmu, counters, end, true)) {
+		unsigned used = pmu_set_next(pmu, counters, first, false) - first;
+		unsigned size = pmu_set_next(pmu, counters, first + used, true) - first;
+		unsigned groups = pmu_set_groups(pmu, counters, first, used, size);
 
-		if (!pmu_set_has(pmu, counters, i))
-			continue;
-		while (pmu_set_has(pmu, counters, last + 1))
-			last++;
-		n += (size_t)snprintf(room + n, PFM_COUNTERS_ROOM - n, "%s%u", n ? "," : "", i);
-		if (last > i)
-			n += (size_t)snprintf(room + n, PFM_COUNTERS_ROOM - n, "-%u", last);
-		i = last;
+		end = first + used;
+		n += (size_t)snprintf(room + n, PFM_COUNTERS_ROOM - n, "%s%u", n ? "," : "", first);
+		if (groups >= fewest_groups) {
+			end = first + (groups - 1) * size + used;
+			n += (size_t)snprintf(
+				room + n, PFM_COUNTERS_ROOM - n, "-%u:%u/%u", end - 1, used, size);
+		} else if (used > 1) {
+			n += (size_t)snprintf(room + n, PFM_COUNTERS_ROOM - n, "-%u", end - 1);
+		}
 	}
 	return room;
+}
+
+const char *pfm_pmu_counters(
+	const struct pfm_pmu *pmu, char room[PFM_COUNTERS_ROOM], uint64_t counters)
+{
+	return pmu_set_text(pmu, room, counters, PMU_FEWEST_GROUPS);
+}
+
+const char *pfm_pmu_counter_list(
+	const struct pfm_pmu *pmu, char room[PFM_COUNTERS_ROOM], uint64_t counters)
+{
+	return pmu_set_text(pmu, room, counters, MAX_REGISTER);
 }

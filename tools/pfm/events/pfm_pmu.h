@@ -115,9 +115,14 @@ const char *pfm_pmu_prefix(char room[PFM_PREFIX_ROOM], const char *type);
 /* The set that has fixed counter @n alone; 0: the PMU has none. */
 uint64_t pfm_pmu_fixed(const struct pfm_pmu *pmu, unsigned n);
 
-/* The PMD numbers of a set of counters as text: "0-3,16". Returns @room. */
+/*
+ * The PMD numbers of a set of counters as text, as in Linux's lists: "0-3,16", and "64-109:2/4" for
+ * the first two of each four numbers. The second one is without that form. Return @room.
+ */
 enum { PFM_COUNTERS_ROOM = 512 };
 const char *pfm_pmu_counters(
+	const struct pfm_pmu *pmu, char room[PFM_COUNTERS_ROOM], uint64_t counters);
+const char *pfm_pmu_counter_list(
 	const struct pfm_pmu *pmu, char room[PFM_COUNTERS_ROOM], uint64_t counters);
 
 #endif
