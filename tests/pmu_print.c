@@ -71,6 +71,22 @@ static void print_require(const struct pmu *pmu, const struct pmu_require *r, st
 	text_printf(out, "\n");
 }
 
+static void print_constraint(const struct pmu_constraint *c, struct text *out)
+{
+	const char *comma = " ";
+
+	text_printf(out, "constraint");
+	for (unsigned i = 0; i < PMU_MAX_PMCS; i++)
+		if (c->pmcs >> i & 1) {
+			text_printf(out, "%s%u", comma, i);
+			comma = ",";
+		}
+	text_printf(out, " %#x", c->first);
+	if (c->last != c->first)
+		text_printf(out, "-%#x", c->last);
+	text_printf(out, "\n");
+}
+
 /* pmu_parse() adds the built-in ones. */
 static void print_virtual(const struct pmu_virtual *v, struct text *out)
 {
@@ -99,6 +115,8 @@ void pmu_print(const struct pmu *pmu, struct text *out)
 		print_pmd(pmu, &pmu->pmds[i], out);
 	for (unsigned i = 0; i < pmu->nrequires; i++)
 		print_require(pmu, &pmu->requires[i], out);
+	for (unsigned i = 0; i < pmu->nconstraints; i++)
+		print_constraint(&pmu->constraints[i], out);
 	for (unsigned i = 0; i < pmu->nvirtuals; i++)
 		print_virtual(&pmu->virtuals[i], out);
 }

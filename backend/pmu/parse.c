@@ -24,6 +24,11 @@
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] [full=ADDR] width=N wmask=BITS pmc=NUM [field=BITS]
  *                [global=BIT] [rdpmc=INDEX] [buffer] [of=OF] [scope=SCOPE] [twice]
  *   require NUM:BITS...           one of these bits of these PMCs, at most three, must be 1; with ipf
+ *   constraint PMCS EVENT...      only the PMCs of the list PMCS can count these events. EVENT is the
+ *                                 code in bits 7:0, or FIRST-LAST of such, with any unit mask; or,
+ *                                 over 0xff, bits 15:0 with that unit mask. The first EVENT that
+ *                                 fits decides. PMCs that are shared or have a scope= have events
+ *                                 of their own, which have no constraint
  *   virtual NUM NAME file=PATH    a number in a file; NUM is 272 or greater
  *   free NAME addr=ADDR width=N [shift=N] [valid=BITS] unit=UNIT scope=SCOPE
  *                                 a register that counts, or shows something, by itself, and is
@@ -78,6 +83,7 @@ static const struct {
 	[LINE_PMC] = {"pmc", parse_pmc, false},
 	[LINE_PMD] = {"pmd", parse_pmd, false},
 	[LINE_REQUIRE] = {"require", parse_require, false},
+	[LINE_CONSTRAINT] = {"constraint", parse_constraint, false},
 	[LINE_VIRTUAL] = {"virtual", parse_virtual, false},
 	[LINE_FREE] = {"free", parse_free, false},
 	[LINE_SIM] = {"sim", parse_sim, true},
@@ -103,7 +109,7 @@ static int parse_line(struct parse *p, struct slice line, struct err *e)
 	}
 	return err_set(e, EINVAL,
 		"a line begins with pmu, space, detect, features, atom, rate, global, pmc, pmd, "
-		"require, virtual, free, sim or cpuid, not with '%.*s'",
+		"require, constraint, virtual, free, sim or cpuid, not with '%.*s'",
 		SLICE_ARG(word));
 }
 

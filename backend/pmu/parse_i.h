@@ -18,6 +18,7 @@ enum {
 	LINE_PMC,
 	LINE_PMD,
 	LINE_REQUIRE,
+	LINE_CONSTRAINT,
 	LINE_VIRTUAL,
 	LINE_FREE,
 	LINE_SIM,
@@ -59,6 +60,7 @@ int parse_pmc(struct parse *p, struct slice line, struct err *e);
 int parse_pmd(struct parse *p, struct slice line, struct err *e);
 int parse_virtual(struct parse *p, struct slice line, struct err *e);
 int parse_require(struct parse *p, struct slice line, struct err *e);
+int parse_constraint(struct parse *p, struct slice line, struct err *e);
 int parse_free(struct parse *p, struct slice line, struct err *e);
 
 enum free_feature {

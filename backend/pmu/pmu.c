@@ -18,6 +18,21 @@ int pmu_find_pmd(const struct pmu *pmu, unsigned num)
 	return -1;
 }
 
+uint64_t pmu_event_pmcs(const struct pmu *pmu, unsigned p, uint64_t value)
+{
+	/* AMD's codes have four bits more. */
+	if (pmu->pmcs[p].shared || pmu->pmcs[p].scope != PMU_SCOPE_THREAD || value >> 32 & 0xf)
+		return UINT64_MAX;
+	for (unsigned i = 0; i < pmu->nconstraints; i++) {
+		const struct pmu_constraint *c = &pmu->constraints[i];
+		uint64_t event = value & (c->first > 0xff ? 0xffff : 0xff);
+
+		if (event >= c->first && event <= c->last)
+			return c->pmcs;
+	}
+	return UINT64_MAX;
+}
+
 int pmu_escr_of(const struct pmu *pmu, unsigned p, uint64_t value)
 {
 	const struct pmu_pmc *pmc = &pmu->pmcs[p];

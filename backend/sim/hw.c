@@ -180,6 +180,14 @@ static void hw_count(const struct pmu_model *m, struct hw_cpu *c, unsigned i, ui
 	c->count[i] = (c->count[i] + n) & mask;
 }
 
+/* Fixed counters have no constraints. */
+static bool hw_can_count(const struct hw *hw, unsigned i, uint64_t select)
+{
+	int row = i < HW_MAX_GP ? pmu_find_pmc(&hw->pmu, i) : -1;
+
+	return row < 0 || pmu_event_pmcs(&hw->pmu, (unsigned)row, select) >> i & 1;
+}
+
 /* Updates the counters of an online CPU. */
 static void hw_catch_up(const struct hw *hw, struct hw_cpu *c)
 {
@@ -195,7 +203,7 @@ static void hw_catch_up(const struct hw *hw, struct hw_cpu *c)
 		bool exists = hw_all_counters(m) & hw_counter_bit(i);
 		uint64_t select = exists ? hw->rules->selected(hw, c, i) : 0;
 
-		if (select)
+		if (select && hw_can_count(hw, i, select))
 			hw_count(m, c, i,
 				hw_events(hw, select, hw->now) - hw_events(hw, select, c->seen));
 	}

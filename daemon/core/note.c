@@ -16,6 +16,7 @@ static void note_counter(
 	const struct pmu_pmc *select = &pmu->pmcs[row];
 	uint64_t chosen = set->pmc[row] & pmd->field;
 	uint64_t levels = (select->user | select->kernel) & pmd->field;
+	uint64_t able = pmu_event_pmcs(pmu, row, chosen);
 
 	/* Without others, the bits of the levels enable it. */
 	if (enable & ~levels && !(value & enable))
@@ -29,6 +30,12 @@ static void note_counter(
 			"0x%" PRIx64 " (user) or 0x%" PRIx64 " (kernel)",
 			pmd->num, chosen, select->num, set->id, select->user & levels,
 			select->kernel & levels);
+	else if (select->num < PMU_MAX_PMCS && !(able >> select->num & 1))
+		err_set(note, 0,
+			"pmd%u does not count: 0x%" PRIx64
+			" in pmc%u of set %u selects an event that "
+			"other counters have: write it to pmc%d",
+			pmd->num, chosen, select->num, set->id, __builtin_ctzll(able));
 }
 
 /* The PMD overflows within 2^63 events. */

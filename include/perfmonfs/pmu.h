@@ -28,6 +28,7 @@ enum {
 	PMU_PATH = 128,
 	PMU_MAX_REQUIRES = 4,
 	PMU_REQUIRE_PMCS = 3,
+	PMU_MAX_CONSTRAINTS = 32,
 	PMU_ESCRS = 8,           /* Event selects that a CCCR of NetBurst chooses from. */
 	PMU_NO_ROW = UINT16_MAX, /* Of an array of rows: none. */
 };
@@ -166,6 +167,16 @@ struct pmu_require {
 	uint64_t bits[PMU_REQUIRE_PMCS];
 };
 
+/*
+ * Of the selectors of one counter of each CPU, those alone that @pmcs names count the events from
+ * @first to @last: bits 7:0, or one event with its unit mask, bits 15:0, which is over 0xff. The
+ * first constraint that names an event decides.
+ */
+struct pmu_constraint {
+	uint16_t first, last;
+	uint64_t pmcs; /* A bit for each logical number. */
+};
+
 /* The source of a virtual PMD's value. */
 enum pmu_virtual_kind {
 	PMU_VIRTUAL_CLOCK,       /* Nanoseconds of backend_ops.now(). */
@@ -253,6 +264,8 @@ struct pmu {
 	struct pmu_free frees[PMU_MAX_FREES];
 	unsigned nrequires;
 	struct pmu_require requires[PMU_MAX_REQUIRES];
+	unsigned nconstraints;
+	struct pmu_constraint constraints[PMU_MAX_CONSTRAINTS];
 	uint32_t global_ctrl; /* One bit per counter; 0: none. */
 	/* Read-only, bits as in global_ctrl: the selector is not 0 (Intel v4). 0: none. */
 	uint32_t inuse;
@@ -306,6 +319,10 @@ int pmu_find_pmc(const struct pmu *pmu, unsigned num);
 int pmu_find_pmd(const struct pmu *pmu, unsigned num);
 int pmu_find_virtual(const struct pmu *pmu, unsigned num);
 
+/* By logical number, a bit each: the PMCs that count what @value selects in the PMC of row @p. All,
+ * where there is no constraint. */
+uint64_t pmu_event_pmcs(const struct pmu *pmu, unsigned p, uint64_t value);
+
 /* The type and index of actual register @addr, as PFM_REG_TYPE_* and reg_index (specification
  * 3.1.13): "msr", "perf", "pmc", "pmd", "ibr" or "dbr". */
 const char *pmu_reg_type(const struct pmu *pmu, uint32_t addr);
@@ -357,8 +374,8 @@ uint64_t pmu_enable_bits(const struct pmu *pmu, uint32_t addr);
  */
 int pmu_validate(const struct pmu *pmu, struct err *e);
 
-/* Receives a mistake in the line @line of a description, from 1 on; what is missing in the whole is told
- * of the line "pmu". */
+/* Receives a mistake in the line @line of a description, from 1 on; what is missing in the whole is
+ * told of the line "pmu". */
 typedef void pmu_tell(void *arg, unsigned line, const char *text);
 
 /* Parses the text form of a description, for --pmu=FILE. EINVAL, ERANGE with the line's number. */

@@ -72,6 +72,18 @@ BOTH=0x4300c0
 	done
 }
 
+@test "an event that another counter has: a note at start, and no count" {
+	serve --backend=sim:haswell
+	new a
+	put ok "$C/regs" "pmc2 0x4101cd\npmc3 0x4101cd"
+	ctl "load cpu=1"
+	ctl start
+	sentence "$C/last_error" "0x4101cd in pmc2 of set 0 selects an event that other counters have: write it to pmc3"
+	advance 1000
+	holds "$C/pmd/2" 0
+	run ! holds "$C/pmd/3" 0
+}
+
 @test "names: valid and invalid" {
 	serve --backend=sim
 	long=$(printf '%064d' 0)

@@ -26,6 +26,9 @@ static uint64_t selected(const struct world *w, const uint64_t *pmc, unsigned d)
 
 		return fixed_event[n] | (field & 1 ? EVTSEL_OS : 0) | (field & 2 ? EVTSEL_USR : 0);
 	}
+	/* Other counters have the event. */
+	if (!(pmu_event_pmcs(w->pmu, pmd->pmc, value) >> (w->pmu->pmcs[pmd->pmc].num & 63) & 1))
+		return 0;
 	/* P6's second selector has no enable bit. */
 	if (w->model->one_enable && pmd->num == 1)
 		return value;

@@ -772,6 +772,41 @@ static void test_extras(void **state)
 	assert_int_equal(pmu.pmcs[1].gate, 0);
 }
 
+static void want_pmcs(const char *name, unsigned num, uint64_t value, uint64_t pmcs)
+{
+	struct pmu pmu = named(name);
+	uint64_t is = pmu_event_pmcs(&pmu, (unsigned)pmu_find_pmc(&pmu, num), value);
+
+	if (is != pmcs)
+		fail_msg("%s: %#llx in pmc%u: %#llx", name, (unsigned long long)value, num,
+			(unsigned long long)is);
+}
+
+/* As in Linux's tables. */
+static void test_constraints(void **state)
+{
+	(void)state;
+	want_pmcs("p6", 0, 0x4100c1, 1);
+	want_pmcs("p6", 1, 0x010012, 2);
+	want_pmcs("p6", 1, 0x0100c0, UINT64_MAX);
+	want_pmcs("nehalem", 2, 0x410f43, 3);
+	want_pmcs("nehalem", 2, 0x410f44, UINT64_MAX);
+	want_pmcs("nehalem", 22, 0x400143, UINT64_MAX); /* Of the uncore. */
+	want_pmcs("nehalem", 16, 0x43, UINT64_MAX);
+	want_pmcs("sandybridge", 0, 0x4101c0, 2);
+	want_pmcs("sandybridge", 0, 0x4100c0, UINT64_MAX); /* Another unit mask. */
+	want_pmcs("sandybridge", 0, 0x4102a3, 4);
+	want_pmcs("sandybridge", 0, 0x4104a3, 0xf);
+	want_pmcs("haswell", 0, 0x4101cd, 8);
+	want_pmcs("icelake", 7, 0x4104a3, 0xff); /* The first line decides. */
+	want_pmcs("icelake", 7, 0x4105a3, 0xf);
+	want_pmcs("sapphirerapids", 5, 0x41412e, 0xff);
+	want_pmcs("sapphirerapids", 5, 0x41012f, 0xf);
+	want_pmcs("sapphirerapids", 5, 0x4102cd, 1);
+	want_pmcs("sapphirerapids", 5, 0x4100c4, UINT64_MAX);
+	want_pmcs("zen", 5, 0x100410048, UINT64_MAX);
+}
+
 /* Two rows for one register, by its two addresses; and a write to another counter. */
 static void test_validate_aliases(void **state)
 {
@@ -853,8 +888,9 @@ static void test_round_trip(void **state)
 #define IPF_PMC8                                                                                   \
 	"space ipf\npmc 8 PMC8 addr=0x108 default=0xfffffffffffffffd reserved=0xfffffffffffffffc " \
 	"enable=0 kernel=0 restricts\n"
-#define R    "require 8:1\n"
-#define HEAD "pmu x A model\nrate 1000\n"
+#define R      "require 8:1\n"
+#define EVENTS "1 2 3 4 5 6 7 8 9 "
+#define HEAD   "pmu x A model\nrate 1000\n"
 #define PMC0                                                                                       \
 	"pmc 0 S addr=0x186 default=0 reserved=0xffffffff00380000 enable=0x400000 "                \
 	"kernel=0x20000\n"
@@ -1060,6 +1096,16 @@ static const struct {
 	{HEAD IPF_PMC8 "require 8:2\n", -EINVAL, "by default"},
 	{HEAD IPF_PMC8 "require 8:1 8:1 8:1 8:1\n", -EINVAL, "3 PMCs at most"},
 	{HEAD IPF_PMC8 R R R R R, -EINVAL, "more than 4 lines"},
+	{HEAD "constraint\n", -EINVAL, "PMCS EVENT"},
+	{HEAD "constraint 0\n", -EINVAL, "PMCS EVENT"},
+	{HEAD "constraint x 0x10\n", -EINVAL, "constraint: PMCS"},
+	{HEAD "constraint 64 0x10\n", -ERANGE, "constraint: PMCS"},
+	{HEAD "constraint 0 0\n", -ERANGE, "constraint: EVENT"},
+	{HEAD "constraint 0 0x10000\n", -ERANGE, "constraint: EVENT"},
+	{HEAD "constraint 0 0x20-0x10\n", -ERANGE, "FIRST-LAST"},
+	{HEAD "constraint 0 0x10-0x100\n", -ERANGE, "FIRST-LAST"},
+	{HEAD "constraint 0 " EVENTS EVENTS EVENTS EVENTS "\n", -EINVAL, "more than 32"},
+	{HEAD "space ipf\nconstraint 0 0x10\n", -EINVAL, "space ipf"},
 	{HEAD "pmc 0 S addr=0x186 default=0 reserved=0 enable=0 kernel=0 with=3\n", -EINVAL,
 		"no line above"},
 	{HEAD "pmc 0 S addr=0x186 default=0 reserved=0xffffffff00380000 enable=0x400000 "
@@ -1486,6 +1532,7 @@ int main(void)
 		cmocka_unit_test(test_validate_perf),
 		cmocka_unit_test(test_validate_attacks),
 		cmocka_unit_test(test_validate_netburst),
+		cmocka_unit_test(test_constraints),
 		cmocka_unit_test(test_validate_aliases),
 		cmocka_unit_test(test_extras),
 		cmocka_unit_test(test_round_trip),

@@ -289,7 +289,7 @@ static const struct {
 		"6: C: 0xc1 is not known as a PMU's counter: write the address in the processor's "
 		"manual; perfmonfs has to know it, too\n"},
 	{HEAD "PMC 0 S\n" PMC0 PMD0, "3: a line begins with pmu, space, detect, features, atom, "
-				     "rate, global, pmc, pmd, require, "
+				     "rate, global, pmc, pmd, require, constraint, "
 				     "virtual, free, sim or cpuid, not with 'PMC'\n"},
 	{HEAD "pmc 0-3 S addr=0x186<1" BITS "\n" PMD0,
 		"3: addr=0x186<1: write N, N+STEP or N<<STEP\n"},
