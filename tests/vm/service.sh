@@ -24,6 +24,26 @@ boot() { # DIRECTORY
 	check "systemd is up" soon has_booted
 }
 
+# Like a kill, but systemd finds out by itself. The unit's watchdog would take a minute.
+hangs() {
+	in_system sh -euc '
+		mkdir -p /run/systemd/system/perfmonfs.service.d
+		printf "[Service]\nWatchdogSec=3\nTimeoutAbortSec=1\n" >/run/systemd/system/perfmonfs.service.d/soon.conf
+		systemctl daemon-reload
+		systemctl restart perfmonfs'
+	system_counts "a context counts before the daemon hangs"
+	sleep 6
+	like "the watchdog lets the daemon live" "$(in_system cat /run/perfmon/ctx/a/state)" running
+	hanging=$(main_pid)
+	in_system systemctl kill -s STOP --kill-who=main perfmonfs
+	check "systemd ends a daemon that hangs, and starts it again" soon begun_again
+	is "registers are put back after that" "$(selectors)" "$before"
+	in_system rm -r /run/systemd/system/perfmonfs.service.d
+}
+
+main_pid() { in_system systemctl show -p MainPID --value perfmonfs; }
+begun_again() { unit_is active && [ "$(main_pid)" != "$hanging" ]; }
+
 shut_down() { # WORD: reboot, poweroff
 	in_system systemctl "$1" >/dev/null 2>&1
 	wait $booted || : # it ends by a signal
@@ -96,6 +116,7 @@ service() { # ROOT: a bare Debian with systemd; the packages are in this directo
 	check "systemd starts it again" soon in_system test -e /run/perfmon/version
 	check "which counts" soon unit_is active
 	is "registers are put back, too" "$(selectors)" "$before"
+	hangs
 	slurmd_energy
 	shut_down reboot
 	boot /tmp/system/root
