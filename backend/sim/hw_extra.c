@@ -74,6 +74,7 @@ static void extra_add_pmd(struct hw *hw, const struct pmu_pmd *pmd)
 		.bits = pmu_low_bits(pmd->width),
 		.scope = pmd->scope,
 		.counts = true,
+		.umc = pmd->umc != 0,
 		.select = (unsigned)(extra_at(hw, pmc->addr) - hw->extras),
 		.gate = (unsigned)(extra_at(hw, hw->pmu.pmcs[pmc->gate].addr) - hw->extras),
 	};
@@ -89,7 +90,7 @@ void hw_extra_init(struct hw *hw)
 }
 
 /* The event select by which a counter counts; 0: it does not. A selector without events (a fixed
- * counter of a package) counts cycles. */
+ * counter of a package) counts cycles, and so does event 0 of a memory controller. */
 static uint64_t extra_selected(
 	const struct hw *hw, const struct hw_cpu *first, const struct hw_extra *extra)
 {
@@ -99,7 +100,7 @@ static uint64_t extra_selected(
 
 	if (!(select & pmc->enable) || !(first->extra[extra->gate] & gate->enable))
 		return 0;
-	if (!(~pmc->rsvd & ~pmc->enable))
+	if (!(~pmc->rsvd & ~pmc->enable) || (extra->umc && !(select & ~pmc->enable)))
 		return HW_UNIT_CYCLES | EVTSEL_USR | EVTSEL_OS;
 	return (select & ~pmc->enable & hw->rules->event_bits) | EVTSEL_USR | EVTSEL_OS;
 }

@@ -27,7 +27,7 @@ enum {
 	HW_MAX_CPUS = 4096,
 	HW_MAX_RANGES = 64,
 	HW_TSC_RATE = 2500,    /* Ticks per microsecond. */
-	HW_UNIT_CYCLES = 0xc0, /* What a fixed counter of a package counts, as an event. */
+	HW_UNIT_CYCLES = 0xc0, /* The cycles of a package, as an event. */
 };
 
 /* Registers of an Itanium 2; PMDs that count have 47 bits. */
@@ -89,6 +89,7 @@ struct hw {
 		uint64_t bits; /* Others fault. */
 		enum pmu_scope scope;
 		bool counts;
+		bool umc;              /* Of a memory controller. */
 		unsigned select, gate; /* Of a counter: indices of its selectors. */
 		const struct pmu_pmc *pmc;
 	} extras[HW_MAX_EXTRAS];

@@ -62,6 +62,9 @@ sums() {
 	grep -q '"metric":"bandwidth","value":[0-9.]*,"unit":"MB/s"' "$BATS_TEST_TMPDIR/rows"
 	memory 0 -C 0 -g memory-bus
 	[ "$(row transfers)" -gt 0 ]
+	[ "$(row clocks)" -gt "$(row transfers)" ]
+	[ "$(sed -n 's/.*"metric":"utilization","value":\([0-9]*\)\..*/\1/p' "$BATS_TEST_TMPDIR/rows")" = \
+		$((100 * $(row transfers) / 2 / $(row clocks))) ]
 	no_contexts
 	stop_daemon
 	until_ok not_mounted
