@@ -46,8 +46,8 @@ struct backend_cpu {
 	int (*read)(struct msr_io *io, int handle, uint32_t addr, uint64_t *value);
 	int (*write)(struct msr_io *io, int handle, uint32_t addr, uint64_t value);
 	struct reservation reservations[MSR_MAX_REGS]; /* By row of @regs. */
-	uint64_t left[MSR_MAX_REGS]; /* Bits of these that are an earlier context's, and not
-					restored yet. */
+	uint64_t left[MSR_MAX_REGS]; /* Bits of these that were given up, and are not restored
+					yet. */
 	uint32_t units[PMU_SCOPES];  /* See topology_of(); with has_units. */
 	bool has_units;
 	bool is_second; /* The second thread of its core; for regs->by_thread. */

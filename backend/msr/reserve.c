@@ -95,19 +95,23 @@ static int reserve_restore(
 
 int reserve_release(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask, struct err *e)
 {
-	const struct reservation *r = &c->reservations[reserve_row(c, reg)];
+	unsigned row = reserve_row(c, reg);
+	const struct reservation *r = &c->reservations[row];
 	uint64_t bits = r->mask & mask;
 	int rc = 0;
 
+	if (!bits)
+		return 0;
 	/* Once the CPU was offline, the others stay as well: a counter whose selector was not
 	 * restored counts. */
-	if (!bits || c->seen_offline)
-		return 0;
-	if (!reg->joint || unit_restores(c, reg))
+	if (c->seen_offline)
+		rc = -ENXIO;
+	else if (!reg->joint || unit_restores(c, reg))
 		rc = reserve_restore(c, reg, r->orig, bits);
 	if (rc == -ENXIO) {
 		/* The CPU is offline: the reservation stays, see pending_restore.c. */
 		c->seen_offline = true;
+		c->left[row] |= bits;
 		return 0;
 	}
 	if (rc < 0)

@@ -300,6 +300,24 @@ static void test_offline_keeps_reservations(void **state)
 	assert_int_equal(*reg(b, SEL0), 0x11);
 }
 
+/* What was given up while the CPU was offline, and is wanted again, is not another program's. */
+static void test_offline_and_wanted_again(void **state)
+{
+	struct bench *b = *state;
+
+	*reg(b, SEL0) = 0x11;
+	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
+	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 0x22, 0), 0);
+	b->f->offline[1] = true;
+	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
+	b->f->offline[1] = false;
+	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
+	assert_int_equal(*reg(b, SEL0), 0x11);
+	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 0x22, 0), 0);
+	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
+	assert_int_equal(*reg(b, SEL0), 0x11);
+}
+
 /* A reservation that cannot be restored is kept. */
 static void test_failed_release_keeps(void **state)
 {
@@ -701,6 +719,7 @@ int main(void)
 		BENCH(test_forget),
 		BENCH(test_shared_masks),
 		BENCH(test_offline_keeps_reservations),
+		BENCH(test_offline_and_wanted_again),
 		BENCH(test_failed_release_keeps),
 		BENCH(test_close_restores_in_order),
 		BENCH(test_pmu_owner),
