@@ -25,6 +25,7 @@
 #include "tools/pfm/samples/protobuf.h"
 #include "tools/pfm/samples/recording.h"
 #include "tools/pfm/samples/reports.h"
+#include "tools/pfm/samples/source.h"
 
 static char path[] = "/tmp/test_pfm_samples.XXXXXX";
 static struct data_writer w;
@@ -657,6 +658,35 @@ static void test_unknown_records_are_skipped(void **state)
 	recording_close(&r);
 }
 
+/* The context has ended, and its end is not known yet: what its full buffer has is recorded once. */
+static void test_full_buffer_of_ended_context(void **state)
+{
+	const struct {
+		pfm_correlate_smpl_hdr_t hdr;
+		pfm_correlate_smpl_rec_t rec;
+		pfm_dfl_smpl_entry_t entry;
+	} buf = {
+		.hdr = {.hdr_count = 1, .hdr_state = PFM_CORRELATE_FULL},
+		.rec = {PFM_CORRELATE_SAMPLE, sizeof(buf.rec) + sizeof(buf.entry)},
+		.entry = {.pid = getpid(), .tgid = getpid()},
+	};
+	struct source s = SOURCE_NONE;
+	struct track t;
+
+	(void)state;
+	begin();
+	assert_int_equal(track_init(&t, &w, &e), 0);
+	s.dir = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC); /* without ctl */
+	s.buf = &buf.hdr;
+	s.size = sizeof(buf);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(source_drain(&s, &t, &e), 0);
+	assert_int_equal(t.samples, 1);
+	close(s.dir);
+	track_free(&t);
+	end();
+}
+
 /* The file has each record that it has room for as a whole, and can be read. */
 static void test_disk_full(void **state)
 {
@@ -970,6 +1000,7 @@ int main(void)
 		cmocka_unit_test(test_damaged_records),
 		cmocka_unit_test(test_too_many_overflows),
 		cmocka_unit_test(test_unknown_records_are_skipped),
+		cmocka_unit_test(test_full_buffer_of_ended_context),
 		cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_older_file_stays),
 		cmocka_unit_test(test_function_names),

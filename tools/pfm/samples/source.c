@@ -263,14 +263,17 @@ static int source_take_losses(struct source *s, struct track *t, struct err *e)
 	return track_loss(t, DATA_LOST_EVENTS, events, 0, "a buffer was full", e);
 }
 
-/* A full buffer masks its context until restart. That fails if the context has ended since. */
-static int source_restart(struct source *s)
+/* A full buffer masks its context until restart. That fails if the context has ended since: then
+ * the buffer stays as it is, and so does what has been taken of it. */
+static void source_restart(struct source *s)
 {
 	struct err e;
 
+	if (file_write(s->dir, "ctl", "restart", &e) < 0 &&
+		__atomic_load_n(&s->buf->hdr_state, __ATOMIC_ACQUIRE) == PFM_CORRELATE_FULL)
+		return;
 	s->taken = 0;
 	s->at = sizeof(*s->buf);
-	return file_write(s->dir, "ctl", "restart", &e);
 }
 
 static bool source_stack_fits(const pfm_correlate_smpl_rec_t *rec)
@@ -307,7 +310,7 @@ int source_drain(struct source *s, struct track *t, struct err *e)
 	if (source_take_losses(s, t, e) < 0)
 		return -e->no;
 	if (s->buf->hdr_state == PFM_CORRELATE_FULL && !s->ended)
-		(void)source_restart(s);
+		source_restart(s);
 	return 0;
 }
 
