@@ -194,7 +194,8 @@ static int write_counter(struct core_run *run, unsigned row, uint64_t value, str
 {
 	struct context *ctx = run->ctx;
 	const struct pmu_pmd *pmd = &ctx->pmu->pmds[row];
-	uint64_t field = image_field(ctx->pmu, row) & image_kept(ctx->pmu, pmd->pmc);
+	uint64_t field = image_field(ctx->pmu, row) & image_kept(ctx->pmu, pmd->pmc) &
+			 ~ctx->res->unsure[pmd->pmc];
 	struct plan *plan = &run->plan;
 
 	plan_clear(plan);

@@ -11,10 +11,10 @@ uint64_t program_new_bits(const struct context *ctx, const struct program *pg, u
 	return pg->to.mask[p] & ~ctx->res->reserved_sel[p];
 }
 
-/* Bits of selector row @p that have to change. */
+/* Bits of selector row @p that have to change, or may have to. */
 static uint64_t program_diff(const struct context *ctx, const struct program *pg, unsigned p)
 {
-	return (pg->to.sel[p] ^ ctx->res->hw.sel[p]) & pg->to.mask[p];
+	return ((pg->to.sel[p] ^ ctx->res->hw.sel[p]) | ctx->res->unsure[p]) & pg->to.mask[p];
 }
 
 bool program_changes(const struct context *ctx, const struct program *pg, unsigned p)
