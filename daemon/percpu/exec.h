@@ -24,9 +24,10 @@ struct executor {
 	struct sample_tick *sample_tick; /* knows the running thread; NULL: it is not known */
 	int interrupts_fd; /* becomes readable with interrupts; valid while the context has them, -1
 			      when the target is gone */
-	uint64_t interrupts_delay; /* how long interrupts may wait in their ring buffer (ns) */
-	uint64_t moment;           /* of the interrupt that is handled (ns); 0: now */
-	uint64_t resumed;          /* when the counters were started last (CLOCK_MONOTONIC, ns) */
+	/* when interrupts were armed or taken last (CLOCK_MONOTONIC, ns) */
+	uint64_t interrupts_taken;
+	uint64_t moment;  /* of the interrupt that is handled (ns); 0: now */
+	uint64_t resumed; /* when the counters were started last (CLOCK_MONOTONIC, ns) */
 	struct virtuals virtuals;
 	struct core_run run;
 };

@@ -123,16 +123,13 @@ static uint32_t interrupts_poll_skew(const struct context *ctx)
 }
 
 /* Without a format, each interrupt wakes. */
-static void interrupts_set_delay(struct executor *x, const struct context *ctx, bool taken)
+uint64_t interrupts_delay(const struct executor *x, const struct context *ctx)
 {
-	uint64_t longer = 2 * x->interrupts_delay;
+	uint64_t none = nsec_now(CLOCK_MONOTONIC) - x->interrupts_taken;
 
-	if (!ctx->smpl.fmt)
-		x->interrupts_delay = DELAY_MAX_NS;
-	else if (taken)
-		x->interrupts_delay = DELAY_MIN_NS;
-	else
-		x->interrupts_delay = longer < DELAY_MAX_NS ? longer : DELAY_MAX_NS;
+	if (!ctx->smpl.fmt || none > DELAY_MAX_NS)
+		return DELAY_MAX_NS;
+	return none > DELAY_MIN_NS ? none : DELAY_MIN_NS;
 }
 
 void interrupts_arm(struct executor *x, struct context *ctx)
@@ -142,7 +139,7 @@ void interrupts_arm(struct executor *x, struct context *ctx)
 	if (!ctx_attributes(ctx) || ctx->state != CTX_RUNNING)
 		return;
 	interrupts = interrupts_may_open(x, ctx) && interrupts_open(x, ctx);
-	interrupts_set_delay(x, ctx, true);
+	x->interrupts_taken = nsec_now(CLOCK_MONOTONIC);
 	if (!interrupts && ctx->interrupts && x->cpu)
 		interrupts_clear(x, ctx);
 	ctx_set_source(ctx, interrupts, interrupts ? 0 : interrupts_poll_skew(ctx));
@@ -198,7 +195,8 @@ void interrupts_take(struct executor *x, struct context *ctx)
 		n++;
 	}
 	x->moment = 0;
-	interrupts_set_delay(x, ctx, n > 0);
+	if (n)
+		x->interrupts_taken = nsec_now(CLOCK_MONOTONIC);
 	if (n && ctx_counts_now(ctx))
 		interrupts_next_periods(x, ctx);
 }

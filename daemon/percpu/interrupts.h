@@ -20,4 +20,7 @@ void interrupts_arm(struct executor *x, struct context *ctx);
  * events is masked, its buffer must not change, so they wait. */
 void interrupts_take(struct executor *x, struct context *ctx);
 
+/* How long they may wait in the ring buffer (ns): as long as there were none. */
+uint64_t interrupts_delay(const struct executor *x, const struct context *ctx);
+
 #endif

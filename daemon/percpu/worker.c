@@ -78,7 +78,9 @@ struct worker {
 	 * eventfd is also open for alarms. */
 	struct sample_tick sample_tick;
 	int eventfd;
-	bool interrupts; /* those of counters end the sleep, and so does x.interrupts_delay */
+	/* The counters' interrupts end the sleep, and so does this time (ns). */
+	bool interrupts;
+	uint64_t interrupts_delay;
 	/* Ends the sleep with POLLHUP, see backend_ops.thread_watch; -1: not watched. */
 	int watch_fd;
 	struct command poll_cmd;
@@ -117,6 +119,8 @@ static void worker_set_wake(struct worker *w, const struct context *ctx)
 	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->scripted);
 	w->until = nsec_timespec(w->wake.at);
 	w->interrupts = ctx->interrupts && ctx->state == CTX_RUNNING && w->eventfd >= 0;
+	if (w->interrupts)
+		w->interrupts_delay = interrupts_delay(&w->x, ctx);
 	if (w->sample_tick.ip_sampler)
 		sample_tick_arm(&w->sample_tick, ctx, w->wake, nsec_now(CLOCK_MONOTONIC));
 	atomic_store_explicit(&w->next_wake, w->wake.at, memory_order_relaxed);
@@ -472,11 +476,11 @@ static struct timespec worker_interrupts_timeout(const struct worker *w)
 	uint64_t now = nsec_now(CLOCK_MONOTONIC), until = nsec_of(w->until), left = 0;
 
 	if (!w->timed)
-		left = w->x.interrupts_delay;
+		left = w->interrupts_delay;
 	else if (until > now)
 		left = until - now;
-	if (w->interrupts && left > w->x.interrupts_delay)
-		left = w->x.interrupts_delay;
+	if (w->interrupts && left > w->interrupts_delay)
+		left = w->interrupts_delay;
 	return nsec_timespec(left);
 }
 

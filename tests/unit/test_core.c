@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "base/nsec.h"
+#include "daemon/percpu/interrupts.h"
 #include "tests/unit/world.h"
 
 enum { FROM = 1000, NS = 1000003 };
@@ -1230,6 +1232,34 @@ static void test_unknown_thread(void **state)
 	}
 }
 
+/* They wait as long as there were none, however often the context was read meanwhile. */
+static void test_interrupts_delay(void **state)
+{
+	static const pfm_buffer_fmt_t format;
+	uint64_t begun, delay;
+	struct world w;
+
+	(void)state;
+	begin_evicted(&w, &world_all[0]);
+	w.ops.interrupt_next = interrupt_throttled;
+	w.ctx.interrupts = true;
+	begun = nsec_now(CLOCK_MONOTONIC);
+	for (unsigned i = 0; i < 10; i++)
+		WANT(&w, 0, world_do(&w, CMD_INFO));
+	assert_int_equal(interrupts_delay(&w.exec, &w.ctx), NSEC_PER_SEC);
+	w.ctx.smpl.fmt = &format;
+	delay = interrupts_delay(&w.exec, &w.ctx);
+	assert_true(delay == 20000000 || delay <= nsec_now(CLOCK_MONOTONIC) - begun);
+	w.exec.interrupts_taken -= 100000000;
+	assert_true(interrupts_delay(&w.exec, &w.ctx) >= 100000000);
+	w.exec.interrupts_taken -= NSEC_PER_SEC;
+	assert_int_equal(interrupts_delay(&w.exec, &w.ctx), NSEC_PER_SEC);
+	w.ctx.smpl.fmt = NULL;
+	w.ctx.interrupts = false;
+	unload_and_check(&w);
+	world_close(&w);
+}
+
 /* Without interrupts for 100 ms, a poll reads the counters. */
 static void test_evicted_silent(void **state)
 {
@@ -1868,6 +1898,7 @@ int main(void)
 		cmocka_unit_test(test_leapt),
 		cmocka_unit_test(test_leapt_interrupt),
 		cmocka_unit_test(test_unknown_thread),
+		cmocka_unit_test(test_interrupts_delay),
 		cmocka_unit_test(test_evicted_silent),
 		cmocka_unit_test(test_offline),
 		cmocka_unit_test(test_offline_within_start),
