@@ -13,6 +13,7 @@
 #include "daemon/check.h"
 #include "daemon/format/format.h"
 #include "daemon/fs/fs.h"
+#include "daemon/fs/requests/file_read.h"
 #include "daemon/fs/requests/format_loader.h"
 #include "daemon/options.h"
 #include "formats/formats.h"
@@ -116,7 +117,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "perfmonfs: %s\n", e.text);
 		status = 1;
 	}
-	if (format_loader_is_stuck())
-		_exit(status); /* exit() would wait for the file's constructors */
+	if (format_loader_is_stuck() || file_read_is_stuck())
+		_exit(status); /* exit() would wait for the file's constructors, or the device */
 	return status;
 }

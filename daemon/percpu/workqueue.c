@@ -172,13 +172,13 @@ static struct work *workqueue_take(struct workqueue *wq)
 	return w;
 }
 
-/* For the user of @w, which has run: its works are root's if they may hang. */
+/* For the user of @w, which has run. Root is not delayed. */
 static void workqueue_end_work(struct workqueue *wq, const struct work *w, uint64_t took)
 {
 	struct workqueue_user *u = workqueue_find(wq, w->uid);
 
 	u->running = false;
-	if (took > WORKQUEUE_LONG_NS && w->uid && !w->may_hang)
+	if (took > WORKQUEUE_LONG_NS && w->uid)
 		u->took += took;
 	workqueue_update(wq, u);
 }

@@ -180,7 +180,7 @@ times_of() {
 		kill -STOP "$MSRSIM"
 		bounded cat "$MNT/ctx/$context/pmd/272" >"$BATS_TEST_TMPDIR/read" &
 		sleep 0.1
-		for _ in 1 2 3; do timeout 10 cat "$MNT/stats" "$MNT/ctx/b/pmd/0" >/dev/null; done
+		for _ in 1 2 3; do timeout 10 cat "$MNT/stats" "$MNT/ctx/b/pmd/0" "$MNT/pmu/readings" >/dev/null; done
 		[ ! -s "$BATS_TEST_TMPDIR/read" ]
 		kill -CONT "$MSRSIM"
 		wait $!
@@ -194,6 +194,14 @@ times_of() {
 	fails wait $!
 	kill -CONT "$MSRSIM"
 	holds "$MNT/ctx/b/pmd/272" 500
+	# And the daemon may end.
+	kill -STOP "$MSRSIM"
+	bounded cat "$MNT/ctx/b/pmd/272" 2>"$BATS_TEST_TMPDIR/error" &
+	sleep 0.1
+	stop_daemon
+	fails wait $!
+	grep -q "No such device" "$BATS_TEST_TMPDIR/error"
+	kill -CONT "$MSRSIM"
 }
 
 @test "a file that is not world-readable, or that another user can write, is refused" {

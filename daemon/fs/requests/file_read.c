@@ -12,8 +12,10 @@
 
 struct file_read {
 	struct work_request r;
-	struct command *cmd; /* It has the files. */
+	struct command *cmd; /* It has the values. */
 	const struct command_kind *kind;
+	/* Those of cmd->files. The thread that reads them may outlast the backend. */
+	struct pmu_virtual files[PMU_MAX_VIRTUALS];
 };
 
 static struct file_read *file_read_of(struct work_request *r)
@@ -50,12 +52,12 @@ static unsigned file_read_list(
 
 static void file_read_run(struct work_request *r)
 {
-	const struct pmu *pmu = r->request.call.fs->be->pmu;
-	struct cmd_files *files = file_read_of(r)->cmd->files;
+	struct file_read *read = file_read_of(r);
+	struct cmd_files *files = read->cmd->files;
 
 	for (unsigned i = 0; i < files->n; i++)
-		files->pmd[i].known = virtual_pmd_read_file(
-			file_read_find(pmu, files->pmd[i].num), &files->pmd[i].value);
+		files->pmd[i].known =
+			virtual_pmd_read_file(&read->files[i], &files->pmd[i].value);
 }
 
 static void file_read_go(struct work_request *r)
@@ -67,10 +69,17 @@ static void file_read_go(struct work_request *r)
 	free(read);
 }
 
+/* A thread is still at a file, and goes on using its request, though the daemon ends. */
+static bool file_read_stuck;
+
 static void file_read_drop(struct work_request *r)
 {
 	struct file_read *read = file_read_of(r);
 
+	if (r->work.hangs) {
+		file_read_stuck = true;
+		return;
+	}
 	command_drop(&r->request.call, read->cmd);
 	free(read);
 }
@@ -117,7 +126,10 @@ static int file_read_begin(struct call *call, struct command *cmd, const struct 
 	if (!read)
 		return err_set(e, ENOMEM, "no memory to read files");
 	read->kind = kind;
+	for (unsigned i = 0; i < files->n; i++)
+		read->files[i] = *file_read_find(call->fs->be->pmu, files->pmd[i].num);
 	read->r.work.uid = fuse_req_ctx(call->req)->uid;
+	read->r.work.may_hang = true;
 	if (work_request_begin(&read->r, call, bytes, &file_read_work, e) == 0)
 		return 0;
 	file_read_free(read);
@@ -133,4 +145,9 @@ void file_read_submit(struct call *call, struct command *cmd, const struct comma
 		command_submit(call, cmd, kind, NULL);
 	else if (file_read_begin(call, cmd, &files, kind, &e) < 0)
 		command_fail(call, cmd, &e);
+}
+
+bool file_read_is_stuck(void)
+{
+	return file_read_stuck;
 }

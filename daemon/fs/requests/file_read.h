@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads of virtual PMDs that are numbers in files: a device may take long to give one, so the
- * engine's workqueue reads the files, as work of the caller, before the command is submitted. */
+/* Reads of virtual PMDs that are numbers in files: a device may take long to give one, or for ever,
+ * so the engine's workqueue for what may hang reads the files, as work of the caller, before the
+ * command is submitted. */
 #ifndef FS_FILE_READ_H
 #define FS_FILE_READ_H
 
@@ -8,5 +9,8 @@
 
 /* As command_submit(), without its arg. */
 void file_read_submit(struct call *call, struct command *cmd, const struct command_kind *kind);
+
+/* After the engine has been drained: a thread is still at a file. */
+bool file_read_is_stuck(void);
 
 #endif

@@ -27,8 +27,8 @@ struct loader_closing {
 	struct plugin plugin;
 };
 
-/* No user has this id, so that the files of all are one after another. */
-#define LOADER_UID ((uid_t)-1)
+/* Root's, so that files are one after another, and none is delayed. */
+enum { LOADER_UID = 0 };
 
 /* A thread of the workqueue is still at a file, though the daemon ends. */
 static bool loader_stuck;
