@@ -420,12 +420,12 @@ max_rate() {
 			>/dev/null 2>&1 3>&- &
 		until_ok grep -qs . pid
 		[ $TERM = dumb ] || until_ok grep -qE $'\r\033\\[K[0-9]+ s, [0-9,]+ samples; Ctrl-C ends\r' typescript
-		until_ok has_samples recorded 2000
+		until_ok has_samples recorded 6000 # 2.5 s: it is shown each second
 		kill -INT "$(cat pid)"
 		wait $!
-		[ $TERM = dumb ] || tail -n 2 typescript | grep -q $'\r\033\\[K'
-		[ $TERM = xterm ] || fails grep -q $'\033' typescript
-		rm pid typescript
+		[ $TERM = dumb ] || grep -qE $'\r\033\\[K(pfm record: .*)?\r?$' typescript
+		[ $TERM = xterm ] || fails grep -q ' samples; ' typescript
+		rm pid typescript recorded
 	done
 }
 
