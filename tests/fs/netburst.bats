@@ -23,7 +23,9 @@ counts_cycles() {
 	holds "$MNT/pmu/counter_width" 40
 	[ "$(wc -l <"$MNT/pmu/pmcs")" = 63 ]
 	grep -q "^6 FSB_ESCR0 msr 0x3a2 0x0000000000000000 0xffffffff80000003 core$" "$MNT/pmu/pmcs"
-	grep -q "^62 IQ_CCCR5 msr 0x371 0x0000000000030000 0xfffffffffe000fff core$" "$MNT/pmu/pmcs"
+	grep -q "^62 IQ_CCCR5 msr 0x371 0x0000000000030000 0xfffffffffe000fff core escr=0xe000:48,49,50,-,51,52,53,-$" \
+		"$MNT/pmu/pmcs"
+	[ "$(grep -c " escr=" "$MNT/pmu/pmcs")" = 18 ]
 	grep -q "^17 IQ_CTR5 msr 0x311 .* core$" "$MNT/pmu/pmds"
 	[ "$(grep -c " msr " "$MNT/pmu/pmds")" = 18 ]
 	stop_daemon

@@ -33,6 +33,19 @@ static void pmu_show_scope(struct text *out, enum pmu_scope scope)
 		text_printf(out, " %s", pmu_scope_word(scope));
 }
 
+/* The ESCRs of a CCCR, as a description has them. */
+static void pmu_show_escrs(struct text *out, const struct pmu *pmu, const struct pmu_pmc *p)
+{
+	if (!p->escr_select)
+		return;
+	text_printf(out, " escr=0x%" PRIx64, p->escr_select);
+	for (unsigned i = 0; i < PMU_ESCRS; i++)
+		if (p->escr[i] == PMU_NO_ROW)
+			text_printf(out, "%c-", i ? ',' : ':');
+		else
+			text_printf(out, "%c%u", i ? ',' : ':', pmu->pmcs[p->escr[i]].num);
+}
+
 static void pmu_show_name(const struct call *call, struct text *out)
 {
 	text_printf(out, "%s\n", pmu_of_call(call)->name);
@@ -63,6 +76,7 @@ static void pmu_show_pmcs(const struct call *call, struct text *out)
 		text_printf(out, "%u %s %s 0x%x 0x%016" PRIx64 " 0x%016" PRIx64, p->num, p->name,
 			pmu_reg_type(pmu, p->addr), pmu_reg_index(pmu, p->addr), p->def, p->rsvd);
 		pmu_show_scope(out, p->scope);
+		pmu_show_escrs(out, pmu, p);
 		text_printf(out, "\n");
 	}
 }
