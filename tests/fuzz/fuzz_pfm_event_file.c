@@ -10,8 +10,8 @@ static void check_row(const struct pfm_pmu *pmu, const struct event_row *r)
 
 	CHECK(r->name[0] && strlen(r->name) < sizeof(r->name));
 	CHECK(strlen(r->desc) < sizeof(r->desc));
-	CHECK(!(r->code & PFM_SEL_STATE));
-	CHECK(r->counters == EVENT_ANY_COUNTER || !(r->counters & ~pmu->all));
+	CHECK(!(r->code & (r->escrs ? PFM_ESCR_STATE : PFM_SEL_STATE)));
+	CHECK(r->counters == EVENT_ANY_COUNTER || (!r->escrs && !(r->counters & ~pmu->all)));
 	CHECK(event_table_find(t, slice_of(r->name), slice_of("fuzz")) == r);
 }
 

@@ -25,6 +25,12 @@ static void check_numbers(const struct pfm_counter *d, uint64_t taken[5])
 	}
 }
 
+/* @pmc is one of the PMU's, or there is none. */
+static void check_selector(const struct pfm_pmu *pmu, const struct pfm_pmc *pmc)
+{
+	CHECK(!pmc || pfm_pmu_pmc(pmu, pmc->num) == pmc);
+}
+
 static void check_pmu(const struct pfm_pmu *pmu)
 {
 	uint64_t all = 0, taken[5] = {0};
@@ -43,9 +49,14 @@ static void check_pmu(const struct pfm_pmu *pmu)
 		CHECK(d->fixed < 16);
 		CHECK(!d->umc || !umcs || d->n == umcs);
 		umcs = d->umc ? d->n : umcs;
+		for (uint64_t value = 0; value < 1 << 16; value += 1 << 12)
+			check_selector(pmu, pfm_pmu_selector(pmu, d, value));
 		all |= 1ULL << i;
 	}
 	CHECK(all == pmu->all);
+	for (unsigned s = 0; s < 64; s++)
+		if (pmu->escrs >> s & 1)
+			CHECK(pfm_pmu_pmc(pmu, s) && pfm_pmu_escr_counters(pmu, s));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -192,7 +192,7 @@ agree() {
 	[ "$(wc -w <<<"$models")" -ge 9 ]
 	for model in $models; do
 		case $model in
-		netburst* | itanium2) continue ;; # Their events have no names.
+		netburst* | itanium2) continue ;; # netburst.bats; the events of the other have no names.
 		esac
 		serve --backend="sim:$model"
 		for type in core atom; do

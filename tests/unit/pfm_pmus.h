@@ -24,6 +24,18 @@ static const char pfm_pmus_extra_pmcs[] = INTEL_PMC(0, 0x186)
 static const char pfm_pmus_p6_pmcs[] =
 	INTEL_PMC(0, 0x186) "1 PERFEVTSEL1 msr 0x187 0x0000000000000000 0xffffffff00780000\n";
 
+#define ESCR(n, addr) #n " ESCR msr " #addr " 0x0000000000000000 0xffffffff80000003 core\n"
+#define CCCR(n, addr, escrs)                                                                       \
+#n " CCCR msr " #addr " 0x0000000000030000 0xfffffffffe000fff core escr=0xe000:" escrs "\n"
+
+/* PMD 1 has the CCCR that does not stop it. */
+static const char pfm_pmus_netburst_pmcs[] = ESCR(6, 0x3a2) ESCR(20, 0x3b8)
+	CCCR(23, 0x360, "-,1,-,-,-,-,6,-") CCCR(24, 0x361, "-,-,-,-,-,-,6,-")
+		CCCR(29, 0x36c, "-,-,-,-,20") ESCR(38, 0x3a3) ESCR(51, 0x3b9)
+			CCCR(54, 0x362, "-,-,-,-,-,-,38") CCCR(60, 0x36e, "-,-,-,-,51,52,53,-");
+static const char pfm_pmus_netburst_pmds[] = PMD(0, "BPU_CTR0", 0x300) PMD(1, "BPU_CTR1", 0x301)
+	PMD(6, "IQ_CTR0", 0x30c) PMD(9, "BPU_CTR2", 0x302) PMD(15, "IQ_CTR2", 0x30e);
+
 static const char pfm_pmus_amd_pmcs[] = AMD_PMC(0, 0xc0010200) AMD_PMC(1, 0xc0010202)
 	AMD_PMC(2, 0xc0010204) AMD_PMC(3, 0xc0010206) AMD_PMC(4, 0xc0010208) AMD_PMC(5, 0xc001020a);
 static const char pfm_pmus_amd_pmds[] = PMD(0, "PERFCTR0", 0xc0010201)

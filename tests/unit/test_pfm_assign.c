@@ -13,7 +13,7 @@
 
 #include "tools/pfm/events/assign.h"
 
-enum { CASES = 20000, MAX_EVENTS = 7, MAX_COUNTERS = 8 };
+enum { CASES = 40000, MAX_EVENTS = 7, MAX_COUNTERS = 8, MAX_ESCRS = 5, CCCR = 32 };
 
 static uint64_t random_state = 1;
 
@@ -41,64 +41,135 @@ static bool extras_agree(const struct pfm_event *events, uint32_t set)
 	return true;
 }
 
-/* Tries each counter for the first event of @set, then the others with the remaining counters. */
-static bool fits_any(const struct pfm_event *events, uint32_t set, uint64_t free)
+static bool chooses(const struct pfm_pmu *pmu, unsigned counter, unsigned escr)
 {
-	unsigned i = (unsigned)__builtin_ctz(set | 1u << 31);
-
-	if (!set)
-		return true;
-	for (unsigned p = 0; p < MAX_COUNTERS; p++)
-		if (events[i].counters & free & 1u << p &&
-			fits_any(events, set & (set - 1), free & ~(1ULL << p)))
+	for (unsigned i = 0; i < PFM_PMU_ESCRS; i++)
+		if (pmu->pmcs[counter].escr[i] == (int)escr)
 			return true;
 	return false;
 }
 
-static bool fits(const struct pfm_event *events, uint32_t set, uint64_t free)
+static bool fits_any(const struct pfm_pmu *pmu, const struct pfm_event *events, uint32_t set,
+	uint64_t free, uint64_t escrs);
+
+/* The event with this counter, and with each ESCR of @escrs that the counter can choose. */
+static bool fits_on(const struct pfm_pmu *pmu, const struct pfm_event *events, uint32_t set,
+	uint64_t free, uint64_t escrs, unsigned counter)
 {
-	return extras_agree(events, set) && fits_any(events, set, free);
+	unsigned i = (unsigned)__builtin_ctz(set);
+
+	free &= ~(1ULL << counter);
+	set &= set - 1;
+	if (!events[i].escrs)
+		return fits_any(pmu, events, set, free, escrs);
+	for (unsigned s = 0; s < MAX_ESCRS; s++)
+		if (events[i].escrs & escrs & 1ULL << s && chooses(pmu, counter, s) &&
+			fits_any(pmu, events, set, free, escrs & ~(1ULL << s)))
+			return true;
+	return false;
 }
 
-static unsigned smallest_conflict(const struct pfm_event *events, unsigned n, uint64_t free)
+/* Tries each counter for the first event of @set, then the others with the remaining counters. */
+static bool fits_any(const struct pfm_pmu *pmu, const struct pfm_event *events, uint32_t set,
+	uint64_t free, uint64_t escrs)
+{
+	for (unsigned p = 0; set && p < MAX_COUNTERS; p++)
+		if (events[__builtin_ctz(set)].counters & free & 1u << p &&
+			fits_on(pmu, events, set, free, escrs, p))
+			return true;
+	return !set;
+}
+
+static bool fits(
+	const struct pfm_pmu *pmu, const struct pfm_event *events, uint32_t set, uint64_t free)
+{
+	return extras_agree(events, set) && fits_any(pmu, events, set, free, UINT64_MAX);
+}
+
+static unsigned smallest_conflict(
+	const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n, uint64_t free)
 {
 	unsigned smallest = MAX_EVENTS + 1;
 
 	for (uint32_t set = 1; set < 1u << n; set++) {
 		unsigned size = (unsigned)__builtin_popcount(set);
 
-		if (size < smallest && !fits(events, set, free))
+		if (size < smallest && !fits(pmu, events, set, free))
 			smallest = size;
 	}
 	return smallest;
 }
 
-static void check_assigned(
-	const struct pfm_event *events, unsigned n, uint64_t free, const int *pmds)
+static void check_assigned(const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n,
+	uint64_t free, const struct event_place *places)
 {
-	uint64_t used = 0;
+	uint64_t used = 0, used_escrs = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		uint64_t bit = 1ULL << pmds[i];
+		uint64_t bit = 1ULL << places[i].row;
 
 		assert_int_equal(events[i].counters & free & bit, bit);
 		assert_int_equal(used & bit, 0);
 		used |= bit;
+		assert_int_equal(places[i].escr >= 0, events[i].escrs != 0);
+		if (!events[i].escrs)
+			continue;
+		bit = 1ULL << places[i].escr;
+		assert_int_equal(events[i].escrs & bit, bit);
+		assert_int_equal(used_escrs & bit, 0);
+		assert_true(chooses(pmu, (unsigned)places[i].row, (unsigned)places[i].escr));
+		used_escrs |= bit;
 	}
+}
+
+/* Each counter has a CCCR, which can choose some of the ESCRs. */
+static struct pfm_pmu random_pmu(void)
+{
+	struct pfm_pmu pmu = {.general = 0x1f,
+		.all = (1u << MAX_COUNTERS) - 1,
+		.npmcs = MAX_COUNTERS,
+		.ncounters = MAX_COUNTERS,
+		.escrs = (1u << MAX_ESCRS) - 1};
+	unsigned chance = 2 + below(2);
+
+	for (unsigned p = 0; p < MAX_COUNTERS; p++) {
+		pmu.counters[p] = (struct pfm_counter){
+			.nums = {(uint16_t)p}, .n = 1, .pmc = CCCR + p, .fixed = -1};
+		pmu.pmcs[p] = (struct pfm_pmc){.num = CCCR + p, .escr_select = 0xe000};
+		for (unsigned i = 0; i < PFM_PMU_ESCRS; i++)
+			pmu.pmcs[p].escr[i] = i < MAX_ESCRS && !below(chance) ? (int)i : -1;
+	}
+	return pmu;
+}
+
+/* An event that one of some ESCRs has; false: no counter can count it. */
+static bool event_on_escrs(const struct pfm_pmu *pmu, struct pfm_event *event)
+{
+	*event = event_on(0);
+	event->escrs = 1 + below((1u << MAX_ESCRS) - 1);
+	if (below(2))
+		event->escrs &= 3u << below(MAX_ESCRS - 1);
+	for (unsigned p = 0; p < MAX_COUNTERS; p++)
+		for (unsigned s = 0; s < MAX_ESCRS; s++)
+			if (event->escrs >> s & 1 && chooses(pmu, p, s))
+				event->counters |= 1ULL << p;
+	return event->counters;
 }
 
 static void random_case(void)
 {
-	struct pfm_pmu pmu = {.general = 0x1f, .all = (1u << MAX_COUNTERS) - 1};
+	struct pfm_pmu pmu = random_pmu();
 	struct pfm_event events[MAX_EVENTS];
-	unsigned n = below(MAX_EVENTS + 1);
+	unsigned n = below(MAX_EVENTS + 1), ordinary = below(3);
 	uint64_t free = below(4) ? pmu.all : below((unsigned)pmu.all + 1);
-	int pmds[MAX_EVENTS];
+	struct event_place places[MAX_EVENTS];
 	uint32_t conflict;
 	struct err e = {0};
 	int rc;
 
 	for (unsigned i = 0; i < MAX_EVENTS; i++) {
+		if (below(2) >= ordinary && event_on_escrs(&pmu, &events[i]))
+			continue;
 		events[i] = event_on(1 + below((unsigned)pmu.all));
 		if (below(2))
 			events[i].counters &= pmu.general >> below(4);
@@ -107,17 +178,17 @@ static void random_case(void)
 			events[i].extra = below(2);
 		}
 	}
-	rc = assign_events(&pmu, events, n, free, pmds, &conflict, &e);
+	rc = assign_events(&pmu, events, n, free, places, &conflict, &e);
 	if (rc == 0) {
-		check_assigned(events, n, free, pmds);
+		check_assigned(&pmu, events, n, free, places);
 		assert_int_equal(conflict, 0);
 		return;
 	}
-	assert_false(fits(events, (1u << n) - 1, free));
-	assert_false(fits(events, conflict, free));
+	assert_false(fits(&pmu, events, (1u << n) - 1, free));
+	assert_false(fits(&pmu, events, conflict, free));
 	assert_int_equal(conflict >> n, 0);
-	assert_int_equal(__builtin_popcount(conflict), smallest_conflict(events, n, free));
-	assert_int_equal(rc, fits(events, conflict, pmu.all) ? -EBUSY : -ENOSPC);
+	assert_int_equal(__builtin_popcount(conflict), smallest_conflict(&pmu, events, n, free));
+	assert_int_equal(rc, fits(&pmu, events, conflict, pmu.all) ? -EBUSY : -ENOSPC);
 }
 
 static void test_random(void **state)
@@ -134,18 +205,18 @@ static void test_preference(void **state)
 		event_on(0xf), event_on(0x1000f), event_on(0xf), event_on(0x2), event_on(0x40000)};
 	uint32_t conflict;
 	struct err e;
-	int pmds[5];
+	struct event_place places[5];
 
 	(void)state;
-	assert_int_equal(assign_events(&pmu, events, 5, pmu.all, pmds, &conflict, &e), 0);
-	assert_int_equal(pmds[0], 0);
-	assert_int_equal(pmds[1], 16);
-	assert_int_equal(pmds[3], 1);
-	assert_int_equal(pmds[4], 18);
+	assert_int_equal(assign_events(&pmu, events, 5, pmu.all, places, &conflict, &e), 0);
+	assert_int_equal(places[0].row, 0);
+	assert_int_equal(places[1].row, 16);
+	assert_int_equal(places[3].row, 1);
+	assert_int_equal(places[4].row, 18);
 	/* The fixed counter is in use. */
-	assert_int_equal(assign_events(&pmu, events, 2, 0xf, pmds, &conflict, &e), 0);
-	assert_int_equal(pmds[0], 0);
-	assert_int_equal(pmds[1], 1);
+	assert_int_equal(assign_events(&pmu, events, 2, 0xf, places, &conflict, &e), 0);
+	assert_int_equal(places[0].row, 0);
+	assert_int_equal(places[1].row, 1);
 }
 
 /* The most that there can be, each on any of 20 counters, and then one too many. */
@@ -153,25 +224,25 @@ static void test_large(void **state)
 {
 	struct pfm_pmu pmu = {.general = 0xfffff, .all = 0xfffff};
 	struct pfm_event events[EVENT_MAX + 1];
-	int pmds[EVENT_MAX];
+	struct event_place places[EVENT_MAX];
 	uint32_t conflict;
 	struct err e = {0};
 
 	(void)state;
 	for (unsigned i = 0; i <= EVENT_MAX; i++)
 		events[i] = event_on(0xfffff);
-	assert_int_equal(assign_events(&pmu, events, 20, pmu.all, pmds, &conflict, &e), 0);
-	check_assigned(events, 20, pmu.all, pmds);
+	assert_int_equal(assign_events(&pmu, events, 20, pmu.all, places, &conflict, &e), 0);
+	check_assigned(&pmu, events, 20, pmu.all, places);
 	assert_int_equal(
-		assign_events(&pmu, events, EVENT_MAX, pmu.all, pmds, &conflict, &e), -ENOSPC);
+		assign_events(&pmu, events, EVENT_MAX, pmu.all, places, &conflict, &e), -ENOSPC);
 	assert_int_equal(__builtin_popcount(conflict), 21);
-	assert_int_equal(
-		assign_events(&pmu, events, EVENT_MAX + 1, pmu.all, pmds, &conflict, &e), -EINVAL);
+	assert_int_equal(assign_events(&pmu, events, EVENT_MAX + 1, pmu.all, places, &conflict, &e),
+		-EINVAL);
 	/* A chain: each event shares a counter with the next, and one has none left. */
 	for (unsigned i = 0; i < 20; i++)
 		events[i] = event_on(3ULL << i & 0xfffff);
 	events[20] = event_on(0x1);
-	assert_int_equal(assign_events(&pmu, events, 21, pmu.all, pmds, &conflict, &e), -ENOSPC);
+	assert_int_equal(assign_events(&pmu, events, 21, pmu.all, places, &conflict, &e), -ENOSPC);
 	assert_int_equal(__builtin_popcount(conflict), 21);
 }
 
@@ -181,17 +252,54 @@ static void test_sentence(void **state)
 	struct pfm_event events[] = {event_on(0x1), event_on(0x3), event_on(0x1)};
 	struct err e = {0};
 	uint32_t conflict;
-	int pmds[3];
+	struct event_place places[3];
 
 	(void)state;
 	snprintf(events[0].name, sizeof(events[0].name), "first");
 	snprintf(events[2].name, sizeof(events[2].name), "third");
-	assert_int_equal(assign_events(&pmu, events, 3, 3, pmds, &conflict, &e), -ENOSPC);
+	assert_int_equal(assign_events(&pmu, events, 3, 3, places, &conflict, &e), -ENOSPC);
 	assert_int_equal(conflict, 5);
 	assert_non_null(strstr(e.text, "first and third"));
-	assert_int_equal(assign_events(&pmu, events, 2, 2, pmds, &conflict, &e), -EBUSY);
+	assert_int_equal(assign_events(&pmu, events, 2, 2, places, &conflict, &e), -EBUSY);
 	assert_int_equal(conflict, 1);
 	assert_non_null(strstr(e.text, "first"));
+}
+
+/* Those that share an ESCR, or counters past it, are told with what they share. */
+static void test_escrs(void **state)
+{
+	static const struct pfm_pmc cccr = {
+		.num = CCCR, .escr_select = 0xe000, .escr = {0, 1, 2, -1, -1, -1, -1, -1}};
+	struct pfm_pmu pmu = {.general = 0x3,
+		.all = 0x3,
+		.npmcs = 1,
+		.pmcs = {cccr},
+		.ncounters = 2,
+		.counters = {{.nums = {0}, .n = 1, .pmc = CCCR, .fixed = -1},
+			{.nums = {1}, .n = 1, .pmc = CCCR, .fixed = -1}},
+		.escrs = 0x7};
+	struct pfm_event events[3] = {event_on(0x3), event_on(0x3), event_on(0x3)};
+	struct event_place places[3];
+	struct err e = {0};
+	uint32_t conflict;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		events[i].escrs = 0x1;
+	assert_int_equal(assign_events(&pmu, events, 3, 3, places, &conflict, &e), -ENOSPC);
+	assert_int_equal(conflict, 3);
+	assert_non_null(
+		strstr(e.text, "event and event cannot be counted together: they share PMC 0"));
+	events[1].escrs = 0x3;
+	assert_int_equal(assign_events(&pmu, events, 2, 3, places, &conflict, &e), 0);
+	assert_int_equal(places[0].escr, 0);
+	assert_int_equal(places[1].escr, 1);
+	events[2].escrs = 0x4;
+	assert_int_equal(assign_events(&pmu, events, 3, 3, places, &conflict, &e), -ENOSPC);
+	assert_int_equal(conflict, 7);
+	assert_non_null(strstr(e.text, "they share PMD 0-1"));
+	assert_int_equal(assign_events(&pmu, events, 2, 2, places, &conflict, &e), -EBUSY);
+	assert_int_equal(conflict, 3);
 }
 
 int main(void)
@@ -201,6 +309,7 @@ int main(void)
 		cmocka_unit_test(test_preference),
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_sentence),
+		cmocka_unit_test(test_escrs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,6 +162,8 @@ static void test_pmu_refused(void **state)
 	pmu_refused("0 A msr 0x1 0x0 0x0\n", "0 A msr 0x1 0x0 0x0\n0 B msr 0x2 0x0 0x0\n", "",
 		"pmds:2");
 	pmu_refused("", "", "page-faults\n", "events:1");
+	pmu_refused("0 A msr 0x360 0x0 0x0 escr=x:1\n", "", "", "pmcs:1");
+	pmu_refused("0 A msr 0x360 0x0 0x0 escr=0xe000:1,x\n", "", "", "pmcs:1");
 }
 
 static void test_architectural(void **state)
@@ -523,6 +525,10 @@ static void test_event_file_refused(void **state)
 	file_refused("A 0x4300c0 *\n", EINVAL, "level");
 	file_refused("A 0x1 3-1\n", EINVAL, "backwards");
 	file_refused("A 0x1 64\n", ERANGE, "64");
+	file_refused("A 0x10 pmc\n", EINVAL, "f.events:1");
+	file_refused("A 0x10+0x1 pmc20\n", EINVAL, "extra register");
+	file_refused("A 0x10 pmc64\n", ERANGE, "64");
+	file_refused("A 0x400000c pmc20\n", EINVAL, "leave out 0xc");
 	file_refused("A 0x1 *\na 0x2 *\n", EINVAL, "f.events:2");
 	file_refused("A=B 0x1 *\n", EINVAL, "A=B");
 	file_refused("cpu arm 1 2\n", EINVAL, "arm");
@@ -540,7 +546,7 @@ static void test_event_file_refused(void **state)
 
 /* Values as lines of `regs`. */
 static void programs(const struct pfm_pmu *pmu, const char *const *texts, unsigned n,
-	const int *pmds, unsigned level, const char *wanted)
+	const struct event_place *places, unsigned level, const char *wanted)
 {
 	struct pfm_event events[4];
 	struct event_setting out[EVENT_MAX_SETTINGS];
@@ -549,7 +555,7 @@ static void programs(const struct pfm_pmu *pmu, const char *const *texts, unsign
 
 	for (unsigned i = 0; i < n; i++)
 		events[i] = resolved(pmu, texts[i]);
-	nout = event_program(pmu, events, n, pmds, level, out);
+	nout = event_program(pmu, events, n, places, level, out);
 	for (unsigned i = 0; i < nout; i++)
 		snprintf(got + strlen(got), sizeof(got) - strlen(got), "pmc%u %#llx\n", out[i].pmc,
 			(unsigned long long)out[i].value);
@@ -562,19 +568,95 @@ static void test_program(void **state)
 
 	(void)state;
 	programs(&intel, (const char *[]){"instructions", "cycles:u", "branches:k", "ref-cycles"},
-		4, (int[]){4, 5, 0, 6}, BOTH, "pmc16 0x323\npmc0 0x4200c4\n");
-	programs(&intel, (const char *[]){"instructions"}, 1, (int[]){3}, EVENT_USER,
-		"pmc3 0x4100c0\n");
+		4, (struct event_place[]){{4, -1}, {5, -1}, {0, -1}, {6, -1}}, BOTH,
+		"pmc16 0x323\npmc0 0x4200c4\n");
+	programs(&intel, (const char *[]){"instructions"}, 1, (struct event_place[]){{3, -1}},
+		EVENT_USER, "pmc3 0x4100c0\n");
 	/* The second select of P6 has no enable bit. */
-	programs(&p6, (const char *[]){"cycles"}, 1, (int[]){1}, BOTH,
+	programs(&p6, (const char *[]){"cycles"}, 1, (struct event_place[]){{1, -1}}, BOTH,
 		"pmc1 0x30079\npmc0 0x400000\n");
-	programs(&p6, (const char *[]){"cycles", "instructions"}, 2, (int[]){1, 0}, BOTH,
-		"pmc1 0x30079\npmc0 0x4300c0\n");
-	programs(&perf, (const char *[]){"page-faults"}, 1, (int[]){0}, BOTH,
+	programs(&p6, (const char *[]){"cycles", "instructions"}, 2,
+		(struct event_place[]){{1, -1}, {0, -1}}, BOTH, "pmc1 0x30079\npmc0 0x4300c0\n");
+	programs(&perf, (const char *[]){"page-faults"}, 1, (struct event_place[]){{0, -1}}, BOTH,
 		"pmc0 0x100000000430003\n");
 	pfm_pmu_free(&intel);
 	pfm_pmu_free(&p6);
 	pfm_pmu_free(&perf);
+}
+
+/* Registers of the FSB and of instructions, on both sides, and a counter that is not used. */
+static struct pfm_pmu pmu_netburst(void)
+{
+	static const char events[] =
+		"cycles 0x26000200 pmc6,38\nir:A 0x04000200 pmc20,51 instructions\n"
+		"ir:B 0x04000400 pmc20,51\n64bit_uop 0x04010000 pmc20\nbus 0x34000200 pmc38\n"
+		"none 0x04000200 pmc21\nodd 0x84000200 pmc20\nother 0xc0 *\n";
+	struct pfm_pmu pmu = pmu_of(
+		pfm_pmus_text("netburst", "sim", pfm_pmus_netburst_pmcs, pfm_pmus_netburst_pmds),
+		no_cpu);
+	struct err e;
+
+	assert_int_equal(parse_file(&pmu, events, &e), 0);
+	return pmu;
+}
+
+static void names(
+	const struct pfm_pmu *pmu, unsigned pmd, unsigned pmc, uint64_t value, const char *wanted)
+{
+	char room[EVENT_TEXT];
+
+	assert_string_equal(
+		event_name_of(pmu, pfm_pmu_counter(pmu, pmd), pmc, value, room), wanted);
+}
+
+static void test_netburst(void **state)
+{
+	struct pfm_pmu pmu = pmu_netburst(), intel = pmu_intel();
+	struct pfm_event event = resolved(&pmu, "cycles:u");
+	struct err e;
+
+	(void)state;
+	assert_int_equal(pmu.all, 0xf);
+	assert_int_equal(pmu.general, 0xf);
+	assert_int_equal(pmu.escrs, 1ULL << 6 | 1ULL << 20 | 1ULL << 38 | 1ULL << 51);
+	assert_int_equal(event.escrs, 1ULL << 6 | 1ULL << 38);
+	encodes(&pmu, "cycles:u", 0x26000200, EVENT_USER, 0x5);
+	encodes(&pmu, "ir:A:B", 0x04000600, 0, 0xa);
+	encodes(&pmu, "f::IR:a:k", 0x04000200, EVENT_KERNEL, 0xa);
+	encodes(&pmu, "64bit_uop", 0x04010000, 0, 0x2);
+	encodes(&pmu, "bus", 0x34000200, 0, 0x4);
+	encodes(&pmu, "pmc20=0x0400020c", 0x04000200, BOTH, 0x2);
+	encodes(&pmu, "pmc51=0x04000204", 0x04000200, EVENT_USER, 0x8);
+	assert_int_equal(resolved(&pmu, "ir:A").cccr, 0);
+	assert_int_equal(resolved(&pmu, "ir:A:e").cccr, 0x1040000);
+	assert_int_equal(resolved(&pmu, "ir:A:c=2").cccr, 0x140000);
+	assert_int_equal(resolved(&pmu, "ir:A:c=16:i").cccr, 0xfc0000);
+	refused(&pmu, "ir:A:c=17", ERANGE, "at most 16");
+	refused(&pmu, "ir:A:C", ENOENT, "ir:A");
+	refused(&pmu, "none", EOPNOTSUPP, "no counter of netburst");
+	refused(&pmu, "other", EOPNOTSUPP, "no counter of netburst");
+	refused(&pmu, "odd", EINVAL, "reserved in PMC 20");
+	refused(&pmu, "pmc20=0x5", EINVAL, "reserved in PMC 20");
+	refused(&pmu, "0x0400020c", EINVAL, "pmc6=VALUE");
+	refused(&pmu, "pmc29=0x39000", EINVAL, "is a CCCR");
+	refused(&pmu, "pmc21=0x4", EINVAL, "pmu/pmcs");
+	programs(&pmu, (const char *[]){"cycles:u", "ir:A:k", "ir:B:c=2"}, 3,
+		(struct event_place[]){{0, 6}, {3, 51}, {1, 20}}, BOTH,
+		"pmc6 0x26000204\npmc23 0x3d000\npmc51 0x4000208\npmc60 0x39000\n"
+		"pmc20 0x400040c\npmc29 0x179000\n");
+	names(&pmu, 0, 6, 0x26000204, "cycles:u");
+	names(&pmu, 6, 20, 0x0400060c, "ir:A:B");
+	names(&pmu, 6, 20, 0x04000e0c, "pmc20=0x4000e0c");
+	names(&pmu, 6, 20, 0x04000600, "pmc20=0x4000600");
+	names(&pmu, 6, 29, 0x39000, "pmc29=0x39000");
+	assert_int_equal(pfm_pmu_selector(&pmu, pfm_pmu_counter(&pmu, 0), 0x3d000)->num, 6);
+	assert_null(pfm_pmu_selector(&pmu, pfm_pmu_counter(&pmu, 0), 0x31000));
+	assert_null(pfm_pmu_selector(&pmu, pfm_pmu_counter(&pmu, 0), 0x33000));
+	assert_int_equal(pfm_pmu_selector(&intel, pfm_pmu_counter(&intel, 1), 0)->num, 1);
+	assert_int_equal(parse_file(&intel, "ir 0x04000200 pmc20,51\n", &e), 0);
+	refused(&intel, "ir", EOPNOTSUPP, "no counter of intel_arch_v4");
+	pfm_pmu_free(&pmu);
+	pfm_pmu_free(&intel);
 }
 
 static void test_counters_text(void **state)
@@ -591,6 +673,7 @@ static void test_counters_text(void **state)
 	assert_string_equal(pfm_pmu_counters(&umc, room, umc.all), "0-1,64-73:2/4");
 	assert_string_equal(pfm_pmu_counter_list(&umc, room, 0x6), "1,64,68,72");
 	assert_string_equal(pfm_pmu_counter_list(&umc, room, umc.all), "0-1,64-65,68-69,72-73");
+	assert_string_equal(pfm_pmu_escrs(room, 1ULL << 63 | 0x1b), "0-1,3-4,63");
 	/* The longest */
 	for (unsigned i = 0; i < PFM_PMU_REGS; i++)
 		every.counters[i] = (struct pfm_counter){.nums = {(uint16_t)(319 - 2 * i)}, .n = 1};
@@ -672,22 +755,22 @@ static void test_umc_assigned(void **state)
 	struct pfm_event events[4];
 	uint32_t conflict;
 	struct err e = {0};
-	int rows[4];
+	struct event_place places[4];
 
 	(void)state;
 	assert_int_equal(parse_file(&pmu, text, &e), 0);
 	for (unsigned i = 0; i < 3; i++)
 		events[i] = resolved(&pmu, names[i]);
 	events[3] = resolved(&pmu, "cas");
-	assert_int_equal(assign_events(&pmu, events, 3, pmu.all, rows, &conflict, &e), 0);
-	programs(&pmu, names, 3, rows, BOTH,
+	assert_int_equal(assign_events(&pmu, events, 3, pmu.all, places, &conflict, &e), 0);
+	programs(&pmu, names, 3, places, BOTH,
 		"pmc64 0x8000010a\npmc68 0x8000010a\npmc72 0x8000010a\npmc0 0x410076\n"
 		"pmc65 0x8000020a\npmc69 0x8000020a\npmc73 0x8000020a\n");
-	assert_int_equal(assign_events(&pmu, events, 4, pmu.all, rows, &conflict, &e), -ENOSPC);
+	assert_int_equal(assign_events(&pmu, events, 4, pmu.all, places, &conflict, &e), -ENOSPC);
 	assert_int_equal(conflict, 0xd);
 	assert_non_null(strstr(e.text, "PMD 64-73:2/4"));
 	/* One of its PMDs is in use. */
-	assert_int_equal(assign_events(&pmu, events, 3, 0x7, rows, &conflict, &e), -EBUSY);
+	assert_int_equal(assign_events(&pmu, events, 3, 0x7, places, &conflict, &e), -EBUSY);
 	pfm_pmu_free(&pmu);
 }
 
@@ -700,7 +783,7 @@ static void test_umc_names(void **state)
 
 	(void)state;
 	assert_int_equal(parse_file(&pmu, "cas.rd 0x10a umc\nother 0x10a *\n", &e), 0);
-	assert_string_equal(event_name_of(&pmu, &pmu.counters[0], 0x43010a, room), "other");
+	assert_string_equal(event_name_of(&pmu, &pmu.counters[0], 0, 0x43010a, room), "other");
 	pfm_pmu_free(&pmu);
 }
 
@@ -725,6 +808,7 @@ static void test_libpfm(void **state)
 	refused(&intel, "skl::BR_MISP_RETIRED:ALL", EINVAL, "skl");
 	refused(&intel, "skl::BR_MISP_RETIRD", ENOENT, "skl::BR_MISP_RETIRED");
 	refused(&intel, "skl::OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE", EOPNOTSUPP, "0x1a6");
+	refused(&intel, "netburst::instr_retired:NBOGUSNTAG", EOPNOTSUPP, "no tree has");
 	/* Codes of perf_event_open are no codes of registers. */
 	refused(&intel, "PERF_COUNT_HW_CPU_CYCLES", ENOENT, "PERF_COUNT_HW_CPU_CYCLES");
 	pfm_pmu_free(&intel);
@@ -768,6 +852,7 @@ int main(void)
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_event_file_refused),
 		cmocka_unit_test(test_program),
+		cmocka_unit_test(test_netburst),
 		cmocka_unit_test(test_counters_text),
 		cmocka_unit_test(test_umc),
 		cmocka_unit_test(test_umc_refused),

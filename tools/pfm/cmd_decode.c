@@ -9,16 +9,17 @@
 #include "base/num.h"
 #include "tools/pfm/command.h"
 #include "tools/pfm/events/event.h"
+#include "tools/pfm/events/event_code.h"
 #include "tools/pfm/events/event_name.h"
 #include "tools/pfm/events/libpfm.h"
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/text/usage.h"
 
 /* Fields of an event select. */
-enum { UMASK = 8, CMASK = 24, EVENT_HIGH = 32, CLASS = 56 };
+enum { UMASK = 8, EVENT_HIGH = 32, CLASS = 56 };
 
-#define SEL_EDGE   (1ULL << 18)
-#define SEL_INVERT (1ULL << 23)
+/* Fields of an ESCR. */
+enum { ESCR_TAG_ENABLE = 1 << 4, ESCR_TAG = 5, ESCR_MASK = 9, ESCR_EVENT = 25 };
 
 static const struct option long_options[] = {
 	MOUNT_OPTION_LONG,
@@ -44,9 +45,20 @@ static void decode_print_name(void *arg, const char *name, const char *desc)
 	printf("%s%s", (*n)++ ? ", " : "", name);
 }
 
+static bool decode_is_named(const struct pfm_pmu *pmu, const struct pfm_event *event)
+{
+	char room[EVENT_TEXT];
+
+	for (unsigned i = 0; i < pmu->events.n; i++)
+		if (event_name_matches(pmu, event, &pmu->events.rows[i]))
+			return true;
+	return *event_name_join(pmu, event, room);
+}
+
 static void decode_print_names(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, const char *libpfm)
 {
+	char room[EVENT_TEXT];
 	unsigned n = 0;
 
 	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
@@ -56,7 +68,21 @@ static void decode_print_names(
 	if (decode_searches_libpfm(pmu, event, libpfm))
 		libpfm_each_of_code(pmu->cpu.encoding, slice_of(libpfm),
 			event->code & ~EVENT_SEL_MODIFIERS, decode_print_name, &n);
+	if (!n && *event_name_join(pmu, event, room))
+		decode_print_name(&n, room, NULL);
 	puts(n ? "" : "no event with a name");
+}
+
+/* Of an ESCR. */
+static void decode_print_escr(const struct pfm_event *event)
+{
+	char room[PFM_COUNTERS_ROOM];
+
+	printf("  event 0x%" PRIx64 ", event mask 0x%" PRIx64, event->code >> ESCR_EVENT & 0x3f,
+		event->code >> ESCR_MASK & 0xffff);
+	if (event->code & ESCR_TAG_ENABLE)
+		printf(", tag 0x%" PRIx64, event->code >> ESCR_TAG & 0xf);
+	printf(", PMC %s\n", pfm_pmu_escrs(room, event->escrs));
 }
 
 /* Of an event that a select chooses. */
@@ -65,9 +91,10 @@ static void decode_print_select(uint64_t code)
 	uint64_t event = (code & 0xff) | (code >> EVENT_HIGH & 0xf) << 8;
 
 	printf("  event 0x%" PRIx64 ", unit mask 0x%" PRIx64, event, code >> UMASK & 0xff);
-	if (code >> CMASK & 0xff)
-		printf(", counter mask %" PRIu64, code >> CMASK & 0xff);
-	printf("%s%s", code & SEL_INVERT ? ", inverted" : "", code & SEL_EDGE ? ", edge" : "");
+	if (code >> EVENT_SEL_CMASK & 0xff)
+		printf(", counter mask %" PRIu64, code >> EVENT_SEL_CMASK & 0xff);
+	printf("%s%s", code & EVENT_SEL_INVERT ? ", inverted" : "",
+		code & EVENT_SEL_EDGE ? ", edge" : "");
 	if (code >> CLASS)
 		printf(", class %" PRIu64, code >> CLASS);
 	puts("");
@@ -81,7 +108,9 @@ static void decode_print(
 	char room[PFM_COUNTERS_ROOM];
 
 	decode_print_names(pmu, event, libpfm);
-	if (event->counters & pmu->general)
+	if (event->escrs)
+		decode_print_escr(event);
+	else if (event->counters & pmu->general)
 		decode_print_select(event->code);
 	printf("  %s, PMD %s\n", levels[event->level],
 		pfm_pmu_counters(pmu, room, event->counters));
@@ -101,6 +130,29 @@ static int decode_of(const struct pfm_pmu *pmu, const char *text, const char *li
 	return 0;
 }
 
+/* @value in each ESCR where it has a name: which one it is for, it does not tell. */
+static int decode_escrs(const struct pfm_pmu *pmu, uint64_t value, struct err *e)
+{
+	unsigned found = 0;
+
+	for (unsigned pmc = 0; pmc < PFM_PMU_REGS; pmc++) {
+		struct pfm_event event;
+		char text[40];
+
+		snprintf(text, sizeof(text), "pmc%u=0x%" PRIx64, pmc, value);
+		if (!(pmu->escrs >> pmc & 1) || event_resolve(pmu, text, &event, e) < 0 ||
+			!decode_is_named(pmu, &event))
+			continue;
+		printf("pmc%u: ", pmc);
+		decode_print(pmu, &event, "");
+		found++;
+	}
+	*e = (struct err){0};
+	if (!found)
+		puts("no event with a name");
+	return 0;
+}
+
 /* Of @pmu, or for NULL of each type of CPUs that can count it. */
 static int decode_one(const struct pmus *pmus, const struct pfm_pmu *pmu, const char *text,
 	const char *libpfm, struct err *e)
@@ -110,6 +162,8 @@ static int decode_one(const struct pmus *pmus, const struct pfm_pmu *pmu, const 
 	uint64_t v;
 	int rc = num_u64(value.n ? value : name, &v, e);
 
+	if (rc == 0 && pmu && pmu->escrs && !value.n)
+		return decode_escrs(pmu, v, e);
 	if (rc == 0 && pmu)
 		return decode_of(pmu, text, libpfm, e);
 	for (unsigned i = 0; rc == 0 && i < pmus->ntypes; i++)

@@ -43,28 +43,41 @@ static int encode_parse_options(int argc, char **argv, struct encode_options *o,
 	return optind < argc ? 0 : err_set(e, EINVAL, "give an event; see pfm help encode");
 }
 
-/* The value for a PMC of an event select if there is one that counts it, since these are alike. */
-static void encode_print_value(const struct pfm_pmu *pmu, const struct pfm_event *event)
+/*
+ * The value for a PMC of an event select if there is one that counts it, since these are alike. An
+ * ESCR and a CCCR are not: these have their PMC before the value.
+ */
+static int encode_print_value(
+	const struct pfm_pmu *pmu, const struct pfm_event *event, struct err *e)
 {
 	uint64_t general = event->counters & pmu->general;
-	int row = __builtin_ctzll(general ? general : event->counters);
 	struct event_setting out[EVENT_MAX_SETTINGS];
+	struct event_place place;
+	uint32_t conflict;
+	int rc = assign_events(pmu, event, 1, general ? general : pmu->all, &place, &conflict, e);
 
-	event_program(pmu, event, 1, &row, EVENT_USER | EVENT_KERNEL, out);
-	printf("0x%" PRIx64 "\n", out[0].value);
+	if (rc < 0)
+		return rc;
+	event_program(pmu, event, 1, &place, EVENT_USER | EVENT_KERNEL, out);
+	if (place.escr >= 0)
+		printf("pmc%u=0x%" PRIx64 " pmc%u=0x%" PRIx64 "\n", out[0].pmc, out[0].value,
+			out[1].pmc, out[1].value);
+	else
+		printf("0x%" PRIx64 "\n", out[0].value);
+	return 0;
 }
 
 static int encode_print_regs(
 	const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n, struct err *e)
 {
 	struct event_setting out[EVENT_MAX_SETTINGS];
-	int rows[EVENT_MAX];
+	struct event_place places[EVENT_MAX];
 	uint32_t conflict;
-	int rc = assign_events(pmu, events, n, pmu->all, rows, &conflict, e);
+	int rc = assign_events(pmu, events, n, pmu->all, places, &conflict, e);
 
 	if (rc < 0)
 		return rc;
-	n = event_program(pmu, events, n, rows, EVENT_USER | EVENT_KERNEL, out);
+	n = event_program(pmu, events, n, places, EVENT_USER | EVENT_KERNEL, out);
 	for (unsigned i = 0; i < n; i++)
 		printf("pmc%u 0x%" PRIx64 "\n", out[i].pmc, out[i].value);
 	return 0;
@@ -118,7 +131,8 @@ static int encode_events(
 	if (o->regs)
 		return encode_print_regs(pmu[0], events, n, e);
 	for (unsigned i = 0; i < n; i++)
-		encode_print_value(pmu[i], &events[i]);
+		if (encode_print_value(pmu[i], &events[i], e) < 0)
+			return -e->no;
 	return 0;
 }
 
@@ -142,7 +156,7 @@ const struct pfm_command cmd_encode = {
 	.summary = "print the value of a PMC that counts an event",
 	.usage = "Usage: pfm encode [-r] [--type=TYPE] [-m DIR] EVENT...\n"
 		 "Print the value of a PMC that counts each event, in a line each, for\n"
-		 "echo VALUE > pmc/0.\n"
+		 "echo VALUE > pmc/0. On NetBurst, where two PMCs count it: pmcN=VALUE of both.\n"
 		 "\n"
 		 "  -r, --regs               choose counters for all events together, and print\n"
 		 "                           lines for the file regs of a "

@@ -40,14 +40,16 @@ static bool list_wants(const struct list *l, const char *name, const char *desc)
 	return event_name_has(name, l->word) || event_name_has(desc, l->word);
 }
 
-/* The code, with the value of its extra register, and the counters. */
+/* The code, with the value of its extra register or the ESCRs that take it, and the counters. */
 static void list_print_code(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, int width, const char *name)
 {
-	char room[PFM_COUNTERS_ROOM], extra[24] = "";
+	char room[PFM_COUNTERS_ROOM], extra[PFM_COUNTERS_ROOM + 8] = "";
 
 	if (event->extra_pmc >= 0)
 		snprintf(extra, sizeof(extra), "+0x%" PRIx64, event->extra);
+	else if (event->escrs)
+		snprintf(extra, sizeof(extra), "  PMC %s", pfm_pmu_escrs(room, event->escrs));
 	printf("%-*s 0x%04" PRIx64 "%s  PMD %s", width, name, event->code, extra,
 		pfm_pmu_counters(pmu, room, event->counters));
 }
@@ -222,8 +224,9 @@ static int list_all(const struct pmus *pmus, const struct list_options *o,
 	rc = list_types(&l, pmus, o->type, e);
 	if (rc < 0)
 		return rc;
-	/* A simulated PMU is not the machine's, whose names libpfm4 has. */
-	if (l.source.n || strcmp(pmu->backend, "sim") != 0)
+	/* A simulated PMU is not the machine's, whose names libpfm4 has; those of NetBurst are in
+	 * the event file. */
+	if (l.source.n || (strcmp(pmu->backend, "sim") != 0 && !pmu->escrs))
 		libpfm_each(l.source, list_print_libpfm, o->verbose ? list_print_umask : NULL, &l);
 	if (!l.source.n)
 		list_groups(&l, groups);

@@ -141,9 +141,10 @@ static int record_find_event(struct record_plan *plan, const struct pfm_pmu *pmu
 	const struct tree *t, struct err *e)
 {
 	struct event_setting settings[EVENT_MAX_SETTINGS];
+	struct event_place place;
 	uint32_t conflict;
 	unsigned n;
-	int row, at = 0;
+	int at = 0;
 
 	if (event_resolve(pmu, name, &plan->event, e) < 0)
 		return -e->no;
@@ -152,14 +153,14 @@ static int record_find_event(struct record_plan *plan, const struct pfm_pmu *pmu
 			"%s: memory controllers count for all CPUs, which tells nothing of one: "
 			"count it, with pfm stat",
 			plan->event.name);
-	if (assign_events(pmu, &plan->event, 1, machine_free_counters(t, pmu), &row, &conflict, e) <
-		0)
+	if (assign_events(
+		    pmu, &plan->event, 1, machine_free_counters(t, pmu), &place, &conflict, e) < 0)
 		return -e->no;
-	n = event_program(pmu, &plan->event, 1, &row, machine_levels(t), settings);
+	n = event_program(pmu, &plan->event, 1, &place, machine_levels(t), settings);
 	for (unsigned i = 0; i < n; i++)
 		at += snprintf(plan->pmcs + at, sizeof(plan->pmcs) - (size_t)at,
 			"pmc%u 0x%" PRIx64 "\n", settings[i].pmc, settings[i].value);
-	plan->sampling.pmd = pmu->counters[row].nums[0];
+	plan->sampling.pmd = pmu->counters[place.row].nums[0];
 	plan->sampling.pmcs = plan->pmcs;
 	return 0;
 }

@@ -66,9 +66,11 @@ static uint64_t event_fixed(const struct pfm_pmu *pmu, uint64_t code)
 	return 0;
 }
 
-/* Counters of an event by its code alone. */
+/* Counters of an event by its code alone, which does not tell the ESCR that NetBurst needs. */
 static uint64_t event_counters(const struct pfm_pmu *pmu, uint64_t code)
 {
+	if (pmu->escrs)
+		return 0;
 	if (event_is_pseudo(pmu, code))
 		return code & ~0xff00ULL ? 0 : pfm_pmu_fixed(pmu, (unsigned)(code >> 8) - 1);
 	return pmu->general | event_fixed(pmu, code);
@@ -112,16 +114,23 @@ static int event_set_extra(const struct pfm_pmu *pmu, const struct event_code *c
 	return 0;
 }
 
+static int event_check_bits(const struct pfm_pmc *pmc, uint64_t code, struct err *e)
+{
+	if (code & pmc->rsvd)
+		return err_set(e, EINVAL, "bits 0x%" PRIx64 " are reserved in PMC %u",
+			code & pmc->rsvd, pmc->num);
+	return 0;
+}
+
 static int event_check_reserved(
 	const struct pfm_pmu *pmu, uint64_t code, uint64_t counters, struct err *e)
 {
 	for (unsigned i = 0; i < pmu->ncounters; i++) {
 		const struct pfm_counter *d = &pmu->counters[i];
-		const struct pfm_pmc *pmc = pfm_pmu_pmc(pmu, d->pmc);
 
-		if (d->fixed < 0 && counters >> i & 1 && code & pmc->rsvd)
-			return err_set(e, EINVAL, "bits 0x%" PRIx64 " are reserved in PMC %u",
-				code & pmc->rsvd, pmc->num);
+		if (d->fixed < 0 && counters >> i & 1 &&
+			event_check_bits(pfm_pmu_pmc(pmu, d->pmc), code, e) < 0)
+			return -e->no;
 	}
 	return 0;
 }
@@ -186,6 +195,40 @@ static int event_finish_umc(const struct pfm_pmu *pmu, const struct event_row *r
 	return event_check_reserved(pmu, event->code, event->counters, e);
 }
 
+/* A CCCR compares with a threshold: more than that, or with the complement at most that. */
+static int event_set_cccr(struct pfm_event *event, uint64_t modifiers, struct err *e)
+{
+	uint64_t least = modifiers >> EVENT_SEL_CMASK & 0xff;
+
+	if (!modifiers)
+		return 0;
+	if (least > PFM_CCCR_LEAST_MAX)
+		return err_set(
+			e, ERANGE, "modifier c=N: at most %d on NetBurst", PFM_CCCR_LEAST_MAX);
+	event->cccr = PFM_CCCR_COMPARE | (least ? least - 1 : 0) << PFM_CCCR_THRESHOLD |
+		      (modifiers & EVENT_SEL_EDGE ? PFM_CCCR_EDGE : 0) |
+		      (modifiers & EVENT_SEL_INVERT ? PFM_CCCR_COMPLEMENT : 0);
+	return 0;
+}
+
+/* An event that one of @escrs has. */
+static int event_finish_escr(const struct pfm_pmu *pmu, uint64_t code, uint64_t modifiers,
+	uint64_t escrs, struct pfm_event *event, struct err *e)
+{
+	event->code = code;
+	event->escrs = escrs & pmu->escrs;
+	for (unsigned pmc = 0; pmc < PFM_PMU_REGS; pmc++) {
+		if (!(event->escrs >> pmc & 1))
+			continue;
+		event->counters |= pfm_pmu_escr_counters(pmu, pmc);
+		if (event_check_bits(pfm_pmu_pmc(pmu, pmc), code, e) < 0)
+			return -e->no;
+	}
+	if (!event->counters)
+		return err_set(e, EOPNOTSUPP, "no counter of %s counts it", pmu->name);
+	return event_set_cccr(event, modifiers, e);
+}
+
 /* A whole value, as it is written to a PMC, has its level in it. */
 static unsigned event_code_level(uint64_t code)
 {
@@ -210,6 +253,20 @@ static int event_take_fixed(const struct pfm_pmu *pmu, unsigned pmc, uint64_t va
 	return err_set(e, EINVAL, "PMC %u takes the bits of one fixed counter here, as 0x3", pmc);
 }
 
+/* A value of an ESCR. */
+static int event_take_escr(const struct pfm_pmu *pmu, unsigned pmc, uint64_t value,
+	uint64_t modifiers, struct pfm_event *event, struct err *e)
+{
+	event->level = (value & PFM_ESCR_USER ? EVENT_USER : 0) |
+		       (value & PFM_ESCR_KERNEL ? EVENT_KERNEL : 0);
+	return event_finish_escr(pmu, value & ~PFM_ESCR_STATE, modifiers, 1ULL << pmc, event, e);
+}
+
+static bool event_is_escr(const struct pfm_pmu *pmu, uint64_t pmc)
+{
+	return pmc < PFM_PMU_REGS && pmu->escrs >> pmc & 1;
+}
+
 /* pmcN=VALUE: any value, counted by the PMD that PMC N selects for. */
 static int event_resolve_pmc(const struct pfm_pmu *pmu, struct slice text,
 	const struct event_modifiers *m, struct pfm_event *event, struct err *e)
@@ -224,12 +281,18 @@ static int event_resolve_pmc(const struct pfm_pmu *pmu, struct slice text,
 		rc = num_u64(value, &c.code, e);
 	if (rc < 0)
 		return rc;
+	if (event_is_escr(pmu, num))
+		return event_take_escr(pmu, (unsigned)num, c.code, m->bits, event, e);
 	for (unsigned i = 0; i < pmu->ncounters; i++) {
 		if (pmu->counters[i].umc || pmu->counters[i].pmc != num)
 			continue;
 		allowed |= 1ULL << i;
 		fixed = pmu->counters[i].fixed >= 0;
 	}
+	if (allowed && pmu->escrs)
+		return err_set(e, EINVAL,
+			"PMC %" PRIu64 " is a CCCR, which chooses an ESCR: give the value of that",
+			num);
 	if (!allowed && pfm_pmu_pmc(pmu, (unsigned)num))
 		return err_set(e, EOPNOTSUPP,
 			"pfm uses no PMD that PMC %" PRIu64 " of %s selects for: count by the "
@@ -258,6 +321,11 @@ static int event_resolve_code(const struct pfm_pmu *pmu, struct slice text,
 		rc = event_terms_parse(pmu->cpu.encoding, text, &c, e);
 	if (rc)
 		return rc;
+	if (pmu->escrs)
+		return err_set(e, EINVAL,
+			"events of %s are values of an ESCR: write its PMC before them, as "
+			"pmc%d=VALUE",
+			pmu->name, __builtin_ctzll(pmu->escrs));
 	event->level = event_code_level(c.code);
 	c.code &= ~PFM_SEL_STATE;
 	return event_finish(pmu, &c, m->bits, event_restriction(pmu, c.code), event, e);
@@ -307,6 +375,31 @@ static const struct event_row *event_find(
 	if (source.n)
 		source = slice_of("architectural");
 	return event_table_find(&pmu->events, event_synonym(bare), source);
+}
+
+/* EVENT:MASK:MASK of NetBurst, where each EVENT:MASK is there. */
+static bool event_join(
+	const struct pfm_pmu *pmu, struct slice bare, struct slice source, struct event_row *joined)
+{
+	struct slice masks = bare, event = slice_cut(&masks, ':');
+
+	joined->escrs = UINT64_MAX;
+	joined->code = 0;
+	while (masks.n) {
+		struct slice mask = slice_cut(&masks, ':');
+		const struct event_row *row;
+		char name[EVENT_NAME];
+
+		if (event.n + mask.n + 2 > sizeof(name))
+			return false;
+		snprintf(name, sizeof(name), "%.*s:%.*s", SLICE_ARG(event), SLICE_ARG(mask));
+		row = event_table_find(&pmu->events, slice_of(name), source);
+		if (!row)
+			return false;
+		joined->escrs &= row->escrs;
+		joined->code |= row->code;
+	}
+	return joined->code && joined->escrs;
 }
 
 /* Without the word after the last colon, it is an event. */
@@ -408,11 +501,16 @@ static int event_resolve_name(const struct pfm_pmu *pmu, struct slice name,
 {
 	struct slice bare = name, source = event_cut_source(&bare);
 	const struct event_row *row = event_find(pmu, bare, source);
+	struct event_row joined;
 	struct event_code c;
 	int rc;
 
 	if (row && row->umc)
 		return event_finish_umc(pmu, row, m, event, e);
+	if (!row && event_join(pmu, bare, source, &joined))
+		row = &joined;
+	if (row && row->escrs)
+		return event_finish_escr(pmu, row->code, m->bits, row->escrs, event, e);
 	if (row) {
 		c = (struct event_code){row->code, row->extra, row->has_extra};
 		return event_finish(pmu, &c, m->bits, event_row_counters(pmu, row), event, e);
@@ -517,17 +615,38 @@ static unsigned event_add_setting(
 	return n;
 }
 
+/* The ESCR and the CCCR of an event. */
+static unsigned event_add_escr(const struct pfm_pmu *pmu, const struct pfm_event *event,
+	const struct event_place *at, unsigned level, struct event_setting *out, unsigned n)
+{
+	const struct pfm_pmc *cccr = pfm_pmu_pmc(pmu, pmu->counters[at->row].pmc);
+	uint64_t choice = (uint64_t)pfm_pmu_choice(cccr, (unsigned)at->escr);
+
+	n = event_add_setting(out, n, (unsigned)at->escr,
+		event->code | (level & EVENT_USER ? PFM_ESCR_USER : 0) |
+			(level & EVENT_KERNEL ? PFM_ESCR_KERNEL : 0));
+	return event_add_setting(out, n, cccr->num,
+		PFM_CCCR_ENABLE | PFM_CCCR_ANY_THREAD | event->cccr |
+			choice << __builtin_ctzll(cccr->escr_select));
+}
+
 unsigned event_program(const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n,
-	const int *rows, unsigned level, struct event_setting out[EVENT_MAX_SETTINGS])
+	const struct event_place *places, unsigned level,
+	struct event_setting out[EVENT_MAX_SETTINGS])
 {
 	unsigned nout = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct pfm_event *event = &events[i];
-		const struct pfm_counter *d = &pmu->counters[rows[i]];
-		uint64_t value = event_value(event, d, event->level ? event->level : level);
+		const struct pfm_counter *d = &pmu->counters[places[i].row];
+		unsigned at = event->level ? event->level : level;
+		uint64_t value = event_value(event, d, at);
 		uint64_t reserved = pfm_pmu_pmc(pmu, d->pmc)->rsvd;
 
+		if (places[i].escr >= 0) {
+			nout = event_add_escr(pmu, event, &places[i], at, out, nout);
+			continue;
+		}
 		for (unsigned k = 0; k < d->n; k++)
 			nout = event_add_setting(
 				out, nout, pfm_counter_pmc(d, k), value & ~reserved);

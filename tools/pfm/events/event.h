@@ -24,6 +24,8 @@ struct pfm_event {
 	uint64_t code;     /* as in struct event_row, with edge, invert and counter mask */
 	unsigned level;    /* EVENT_USER, EVENT_KERNEL or both; 0: the text gives none */
 	uint64_t counters; /* those of the PMU that can count it, as bits; not 0 */
+	uint64_t escrs;    /* PMCs of NetBurst of which one has the event, as bits; 0: none */
+	uint64_t cccr;     /* with an ESCR: bits for the CCCR that compare and threshold */
 	bool umc;          /* memory controllers count it, at both levels */
 	int extra_pmc;     /* number of the extra register that it needs; -1: none */
 	uint64_t extra;    /* the value of that register */
@@ -40,6 +42,12 @@ int event_resolve(
 /* The type of CPUs that the prefix of an event names, of pmu->types; NULL: it has none. */
 const char *event_type(const struct pfm_pmu *pmu, const char *text);
 
+/* Where an event is counted. */
+struct event_place {
+	int row;  /* the counter, as an index of pmu->counters */
+	int escr; /* the PMC that has the event, of event.escrs; -1: the event needs none */
+};
+
 /* A PMC and its value, for a line of `regs`. */
 struct event_setting {
 	unsigned pmc;
@@ -50,10 +58,11 @@ struct event_setting {
 enum { EVENT_MAX = 32, EVENT_MAX_SETTINGS = PFM_PMU_REGS + 1 };
 
 /*
- * The settings with which counter pmu->counters[rows[i]] counts events[i], of which there are at
- * most EVENT_MAX. Events without a level get @level. Returns their number.
+ * The settings with which events[i], of which there are at most EVENT_MAX, is counted at
+ * places[i]. Events without a level get @level. Returns their number.
  */
 unsigned event_program(const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n,
-	const int *rows, unsigned level, struct event_setting out[EVENT_MAX_SETTINGS]);
+	const struct event_place *places, unsigned level,
+	struct event_setting out[EVENT_MAX_SETTINGS]);
 
 #endif

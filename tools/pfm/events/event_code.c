@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "tools/pfm/events/event.h"
 
-enum { EDGE_BIT = 18, INVERT_BIT = 23, CMASK_SHIFT = 24, CMASK_MAX = 255 };
+enum { CMASK_MAX = 255 };
 
 /* @again: the modifier is there already. */
 static int event_set_once(bool again, struct slice word, struct err *e)
@@ -21,18 +21,18 @@ static int event_set_once(bool again, struct slice word, struct err *e)
 static int event_set_cmask(struct slice word, struct event_modifiers *m, struct err *e)
 {
 	uint64_t v;
-	int rc = event_set_once(m->bits >> CMASK_SHIFT, word, e);
+	int rc = event_set_once(m->bits >> EVENT_SEL_CMASK, word, e);
 
 	if (rc == 0)
 		rc = num_max((struct slice){word.p + 2, word.n - 2}, CMASK_MAX, &v, e);
 	if (rc == 0)
-		m->bits |= v << CMASK_SHIFT;
+		m->bits |= v << EVENT_SEL_CMASK;
 	return rc < 0 ? err_prefix(e, "modifier c=N") : 0;
 }
 
 static int event_set_letter(struct slice word, char c, struct event_modifiers *m, struct err *e)
 {
-	uint64_t bit = c == 'e' ? 1ULL << EDGE_BIT : c == 'i' ? 1ULL << INVERT_BIT : 0;
+	uint64_t bit = c == 'e' ? EVENT_SEL_EDGE : c == 'i' ? EVENT_SEL_INVERT : 0;
 	unsigned level = c == 'u' ? EVENT_USER : c == 'k' ? EVENT_KERNEL : 0;
 	int rc = event_set_once((m->bits & bit) || (m->level & level), word, e);
 
@@ -110,7 +110,7 @@ int event_code_parse(struct slice text, struct event_code *c, struct err *e)
 	*c = (struct event_code){.has_extra = word.n < whole};
 	if (event_is_raw(word))
 		rc = event_parse_raw(word, &c->code, e);
-	else if (word.n && isdigit((unsigned char)word.p[0]))
+	else if (word.n && isdigit((unsigned char)word.p[0]) && !memchr(word.p, '_', word.n))
 		rc = num_u64(word, &c->code, e);
 	else
 		return 1;

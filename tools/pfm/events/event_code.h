@@ -9,6 +9,12 @@
 #include "base/err.h"
 #include "base/slice.h"
 
+/* Fields of an event select that modifiers set: edge, invert, and the lowest bit of the counter
+ * mask. */
+#define EVENT_SEL_EDGE   (1ULL << 18)
+#define EVENT_SEL_INVERT (1ULL << 23)
+enum { EVENT_SEL_CMASK = 24 };
+
 /* Modifiers: what they set, and the level of EVENT_USER and EVENT_KERNEL; 0: not given. */
 struct event_modifiers {
 	uint64_t bits; /* edge, invert and counter mask of an event select */
@@ -23,7 +29,8 @@ int event_code_modifiers(struct slice *text, struct event_modifiers *m, struct e
 
 /*
  * Parses CODE or CODE+EXTRA, where CODE is a number or r and hexadecimal digits. Returns 1 if @text
- * begins as neither does, else 0, -EINVAL or -ERANGE.
+ * begins as neither does, or has "_" in its first part, as 64bit_MMX_uop; else 0, -EINVAL or
+ * -ERANGE.
  */
 struct event_code {
 	uint64_t code, extra;

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,43 +36,66 @@ static uint64_t event_file_counter(const struct pfm_pmu *pmu, unsigned num)
 	return d && !d->umc ? 1ULL << (d - pmu->counters) : 0;
 }
 
-/* A list of PMDs, "*", or "umc" */
-static int event_parse_counters(
-	const struct pfm_pmu *pmu, struct slice list, struct event_row *row, struct err *e)
+/* Numbers of registers, as bits. */
+static int event_parse_numbers(struct slice list, uint64_t *numbers, struct err *e)
 {
 	uint64_t first, last;
 
-	row->umc = slice_is(list, "umc");
-	row->counters = row->umc ? pmu->umc : EVENT_ANY_COUNTER;
-	if (row->umc || slice_is(list, "*"))
-		return 0;
-	row->counters = 0;
+	*numbers = 0;
 	do {
 		int rc = num_range(&list, PFM_PMU_REGS - 1, &first, &last, e);
 
 		if (rc < 0)
 			return err_prefix(e, "the counters");
 		for (; first <= last; first++)
-			row->counters |= event_file_counter(pmu, (unsigned)first);
+			*numbers |= 1ULL << first;
 	} while (list.n);
 	return 0;
 }
 
-/* The field after @name; it is missing if the line ends before. */
-static int event_file_code(struct slice word, struct event_row *row, struct err *e)
+/* A list of PMDs, "*", "umc", or for NetBurst "pmc" and a list of ESCRs */
+static int event_parse_counters(
+	const struct pfm_pmu *pmu, struct slice list, struct event_row *row, struct err *e)
+{
+	uint64_t pmds;
+
+	row->umc = slice_is(list, "umc");
+	row->counters = row->umc ? pmu->umc : EVENT_ANY_COUNTER;
+	if (row->umc || slice_is(list, "*"))
+		return 0;
+	if (slice_starts(list, "pmc"))
+		return event_parse_numbers((struct slice){list.p + 3, list.n - 3}, &row->escrs, e);
+	if (event_parse_numbers(list, &pmds, e) < 0)
+		return -e->no;
+	row->counters = 0;
+	for (unsigned i = 0; i < PFM_PMU_REGS; i++)
+		if (pmds >> i & 1)
+			row->counters |= event_file_counter(pmu, i);
+	return 0;
+}
+
+/* The fields CODE and COUNTERS; they are missing if the line ends before. */
+static int event_file_code(const struct pfm_pmu *pmu, struct slice word, struct slice counters,
+	struct event_row *row, struct err *e)
 {
 	struct event_code c = {0};
+	uint64_t state;
 	int rc = event_code_parse(word, &c, e);
 
 	if (rc == 1)
 		return err_set(e, EINVAL, "'%.*s' is no code: write NAME CODE COUNTERS DESCRIPTION",
 			SLICE_ARG(word));
+	if (rc == 0)
+		rc = event_parse_counters(pmu, counters, row, e);
 	if (rc < 0)
 		return rc;
-	if (c.code & PFM_SEL_STATE)
+	state = row->escrs ? PFM_ESCR_STATE : PFM_SEL_STATE;
+	if (c.code & state)
 		return err_set(e, EINVAL,
-			"'%.*s' has bits for level, enable or interrupt: leave out 0x%llx",
-			SLICE_ARG(word), c.code & PFM_SEL_STATE);
+			"'%.*s' has bits for level, enable or interrupt: leave out 0x%" PRIx64,
+			SLICE_ARG(word), c.code & state);
+	if (row->escrs && c.has_extra)
+		return err_set(e, EINVAL, "'%.*s': an ESCR has no extra register", SLICE_ARG(word));
 	row->code = c.code;
 	row->extra = c.extra;
 	row->has_extra = c.has_extra;
@@ -103,8 +127,7 @@ static int event_file_event(
 	struct event_file *f, struct slice name, struct slice line, struct err *e)
 {
 	struct event_row row = {.active = f->active || !f->named || event_file_is_of_type(f)};
-	struct slice desc;
-	int rc;
+	struct slice desc, code;
 
 	if (!event_is_name(name))
 		return err_set(e, EINVAL,
@@ -112,11 +135,9 @@ static int event_file_event(
 			SLICE_ARG(name), EVENT_NAME - 1);
 	if (event_file_has(f, name))
 		return err_set(e, EINVAL, "%.*s is described twice", SLICE_ARG(name));
-	rc = event_file_code(slice_word(&line), &row, e);
-	if (rc == 0)
-		rc = event_parse_counters(f->pmu, slice_word(&line), &row, e);
-	if (rc < 0)
-		return rc;
+	code = slice_word(&line);
+	if (event_file_code(f->pmu, code, slice_word(&line), &row, e) < 0)
+		return -e->no;
 	desc = slice_trim(line);
 	if (desc.n >= sizeof(row.desc))
 		return err_set(

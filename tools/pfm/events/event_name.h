@@ -7,19 +7,28 @@
 #include <stdint.h>
 
 #include "tools/pfm/events/event.h"
+#include "tools/pfm/events/event_code.h"
 
 /* Edge, invert and counter mask of an event select. */
-#define EVENT_SEL_MODIFIERS ((1ULL << 18) | (1ULL << 23) | 0xffULL << 24)
+#define EVENT_SEL_MODIFIERS (EVENT_SEL_EDGE | EVENT_SEL_INVERT | 0xffULL << EVENT_SEL_CMASK)
 
 /* Whether @row counts the same as @event of a CPU, or does with the modifiers of @event. */
 bool event_name_matches(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, const struct event_row *row);
 
 /*
- * The event that counter @d of a CPU counts while its PMC has @value, as event_resolve() takes it,
- * with its level unless that is both. Without a name for it, @room gets the value. Returns @room.
+ * The name EVENT:MASK:MASK of an event of NetBurst, of the rows whose masks make up that of @event;
+ * "" if none do. Returns @room.
  */
-const char *event_name_of(const struct pfm_pmu *pmu, const struct pfm_counter *d, uint64_t value,
-	char room[EVENT_TEXT]);
+const char *event_name_join(
+	const struct pfm_pmu *pmu, const struct pfm_event *event, char room[EVENT_TEXT]);
+
+/*
+ * The event that counter @d of a CPU counts while PMC @pmc, which selects it, has @value, as
+ * event_resolve() takes it, with its level unless that is both. Without a name for it, @room gets
+ * the value. Returns @room.
+ */
+const char *event_name_of(const struct pfm_pmu *pmu, const struct pfm_counter *d, unsigned pmc,
+	uint64_t value, char room[EVENT_TEXT]);
 
 #endif

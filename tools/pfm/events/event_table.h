@@ -19,11 +19,13 @@ struct event_row {
 	char aliases[EVENT_ALIASES]; /* other names of the source, each with a blank behind it */
 	/*
 	 * Bits of an event select without level, enable and interrupt. Unit mask N with event 0 is
-	 * an event that only fixed counter N - 1 of an Intel PMU counts.
+	 * an event that only fixed counter N - 1 of an Intel PMU counts. With @escrs, bits of an
+	 * ESCR without level.
 	 */
 	uint64_t code;
 	uint64_t extra;    /* value of the extra register that belongs to @code, if has_extra */
 	uint64_t counters; /* those that can count it; EVENT_ANY_COUNTER: no restriction */
+	uint64_t escrs;    /* of NetBurst: PMCs of which one has @code; 0: no event of NetBurst */
 	bool has_extra;
 	bool umc;    /* memory controllers count it: @code is that of their selectors */
 	bool active; /* found without its source: it is of this PMU */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The files tell registers by number, name, type and address, and fs-layout.md tells which PMC
- * selects for which PMD: the one of the same number; of Intel's fixed counters FIXED_CTR_CTRL.
+ * selects for which PMD: the one of the same number; of Intel's fixed counters FIXED_CTR_CTRL; of
+ * NetBurst's a CCCR. These are known by their addresses, whatever their numbers are.
  * PMDs of memory controllers come by controller, in the same order.
- * Fixed counters and their control are known by their addresses, whatever their numbers are.
  */
 #include "tools/pfm/events/pfm_pmu.h"
 
@@ -19,9 +19,10 @@ enum {
 	MSR_FIXED_CTR_CTRL = 0x38d,
 	MSR_P4_CTR0 = 0x300, /* NetBurst: counter n has the CCCR n */
 	MSR_P4_CCCR0 = 0x360,
-	MAX_FIXED = 16,        /* counters that FIXED_CTR_CTRL has bits for */
-	MAX_REGISTER = 319,    /* greatest logical number of the tree */
-	PMU_FEWEST_GROUPS = 3, /* that are shorter than a list of their numbers */
+	MSR_P4_BPU_CCCR1 = 0x361, /* does not stop its counter properly; Linux does not use it */
+	MAX_FIXED = 16,           /* counters that FIXED_CTR_CTRL has bits for */
+	MAX_REGISTER = 319,       /* greatest logical number of the tree */
+	PMU_FEWEST_GROUPS = 3,    /* that are shorter than a list of their numbers */
 };
 
 /* INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK [WORD...] */
@@ -31,8 +32,28 @@ struct pmu_line {
 	bool uncore; /* CPUs of a package or cache share it, and it has events of its own */
 	bool is_umc; /* the counter of a memory controller */
 	uint64_t num, addr, rsvd;
-	uint64_t umc; /* the number of the controller */
+	uint64_t umc;         /* the number of the controller */
+	uint64_t escr_select; /* as in struct pfm_pmc */
+	int escr[PFM_PMU_ESCRS];
 };
+
+/* BITS:N,N,... */
+static int pmu_parse_escrs(struct slice list, struct pmu_line *l, struct err *e)
+{
+	uint64_t escr;
+	int rc = num_u64(slice_cut(&list, ':'), &l->escr_select, e);
+
+	for (unsigned i = 0; rc == 0 && i < PFM_PMU_ESCRS; i++) {
+		struct slice word = slice_cut(&list, ',');
+
+		l->escr[i] = -1;
+		if (!word.n || slice_is(word, "-"))
+			continue;
+		rc = num_max(word, PFM_PMU_REGS - 1, &escr, e);
+		l->escr[i] = rc == 0 ? (int)escr : -1;
+	}
+	return rc < 0 ? err_prefix(e, "escr=") : 0;
+}
 
 /* Those that are not known are of later versions. */
 static int pmu_parse_words(struct slice words, struct pmu_line *l, struct err *e)
@@ -41,13 +62,17 @@ static int pmu_parse_words(struct slice words, struct pmu_line *l, struct err *e
 	int rc = 0;
 
 	l->buffer = l->uncore = l->is_umc = false;
+	l->escr_select = 0;
 	while (rc == 0 && (word = slice_word(&words)).n) {
 		l->buffer = l->buffer || slice_is(word, "buffer");
 		l->uncore = l->uncore || slice_is(word, "ccx") || slice_is(word, "package");
 		value = word;
-		if (slice_is(slice_cut(&value, '='), "umc")) {
+		word = slice_cut(&value, '=');
+		if (slice_is(word, "umc")) {
 			l->is_umc = true;
 			rc = num_max(value, PFM_PMU_UMCS - 1, &l->umc, e);
+		} else if (slice_is(word, "escr")) {
+			rc = pmu_parse_escrs(value, l, e);
 		}
 	}
 	return rc;
@@ -71,17 +96,34 @@ static int pmu_parse_line(struct slice line, struct pmu_line *l, struct err *e)
 
 static int pmu_add_pmc(struct pfm_pmu *pmu, const struct pmu_line *l, struct err *e)
 {
+	struct pfm_pmc *pmc = &pmu->pmcs[pmu->npmcs];
+
 	if (pmu->npmcs == PFM_PMU_REGS)
 		return err_set(e, EINVAL, "more than %d registers", PFM_PMU_REGS);
-	pmu->pmcs[pmu->npmcs++] = (struct pfm_pmc){(unsigned)l->num, (uint32_t)l->addr, l->rsvd};
+	pmu->npmcs++;
+	*pmc = (struct pfm_pmc){.num = (unsigned)l->num,
+		.addr = (uint32_t)l->addr,
+		.rsvd = l->rsvd,
+		.escr_select = l->escr_select};
+	if (pmc->escr_select)
+		memcpy(pmc->escr, l->escr, sizeof(pmc->escr));
 	return 0;
 }
 
-/* Two PMCs select for such a counter: event names stand for one value. */
-static bool pmu_has_cccr(const struct pfm_pmu *pmu, const struct pmu_line *l)
+/* The CCCR of a counter of NetBurst; NULL: it is none of these. */
+static const struct pfm_pmc *pmu_cccr(const struct pfm_pmu *pmu, const struct pmu_line *l)
 {
-	return slice_is(l->type, "msr") &&
-	       pfm_pmu_pmc_at(pmu, MSR_P4_CCCR0 + (uint32_t)l->addr - MSR_P4_CTR0);
+	const struct pfm_pmc *pmc =
+		pfm_pmu_pmc_at(pmu, MSR_P4_CCCR0 + (uint32_t)l->addr - MSR_P4_CTR0);
+
+	return pmc && pmc->escr_select && slice_is(l->type, "msr") ? pmc : NULL;
+}
+
+static void pmu_add_escrs(struct pfm_pmu *pmu, const struct pfm_pmc *cccr)
+{
+	for (unsigned i = 0; i < PFM_PMU_ESCRS; i++)
+		if (cccr->escr[i] >= 0 && pfm_pmu_pmc(pmu, (unsigned)cccr->escr[i]))
+			pmu->escrs |= 1ULL << cccr->escr[i];
 }
 
 /* A PMD of another memory controller than the first: of the first counter that has none of it yet.
@@ -123,13 +165,15 @@ static int pmu_check_umcs(const struct pfm_pmu *pmu, struct err *e)
  */
 static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err *e)
 {
+	const struct pfm_pmc *pmc, *cccr = pmu_cccr(pmu, l);
 	uint64_t fixed = l->addr - MSR_FIXED_CTR0;
-	bool is_fixed = slice_is(l->type, "msr") && fixed < MAX_FIXED;
-	const struct pfm_pmc *pmc = is_fixed ? pfm_pmu_pmc_at(pmu, MSR_FIXED_CTR_CTRL)
-					     : pfm_pmu_pmc(pmu, (unsigned)l->num);
+	bool is_fixed = !cccr && slice_is(l->type, "msr") && fixed < MAX_FIXED;
 
+	pmc = cccr       ? cccr
+	      : is_fixed ? pfm_pmu_pmc_at(pmu, MSR_FIXED_CTR_CTRL)
+			 : pfm_pmu_pmc(pmu, (unsigned)l->num);
 	if (!pmc || l->buffer || slice_is(l->type, "virtual") || (l->uncore && !l->is_umc) ||
-		pmu_has_cccr(pmu, l))
+		(cccr && cccr->addr == MSR_P4_BPU_CCCR1))
 		return 0;
 	if (pfm_pmu_counter(pmu, (unsigned)l->num))
 		return err_set(e, EINVAL, "PMD %u is described twice", (unsigned)l->num);
@@ -147,6 +191,8 @@ static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err
 	else if (!is_fixed)
 		pmu->general |= 1ULL << pmu->ncounters;
 	pmu->all |= 1ULL << pmu->ncounters++;
+	if (cccr)
+		pmu_add_escrs(pmu, cccr);
 	return 0;
 }
 
@@ -310,6 +356,38 @@ unsigned pfm_counter_pmc(const struct pfm_counter *d, unsigned i)
 	return d->umc ? d->nums[i] : d->pmc;
 }
 
+int pfm_pmu_choice(const struct pfm_pmc *cccr, unsigned escr)
+{
+	for (int i = 0; cccr->escr_select && i < PFM_PMU_ESCRS; i++)
+		if (cccr->escr[i] == (int)escr)
+			return i;
+	return -1;
+}
+
+uint64_t pfm_pmu_escr_counters(const struct pfm_pmu *pmu, unsigned escr)
+{
+	uint64_t counters = 0;
+
+	for (unsigned i = 0; i < pmu->ncounters; i++)
+		if (pfm_pmu_choice(pfm_pmu_pmc(pmu, pmu->counters[i].pmc), escr) >= 0)
+			counters |= 1ULL << i;
+	return counters;
+}
+
+const struct pfm_pmc *pfm_pmu_selector(
+	const struct pfm_pmu *pmu, const struct pfm_counter *d, uint64_t value)
+{
+	const struct pfm_pmc *pmc = pfm_pmu_pmc(pmu, d->pmc);
+	uint64_t choice;
+
+	if (!pmc->escr_select)
+		return pmc;
+	choice = (value & pmc->escr_select) >> __builtin_ctzll(pmc->escr_select);
+	return choice < PFM_PMU_ESCRS && pmc->escr[choice] >= 0
+		       ? pfm_pmu_pmc(pmu, (unsigned)pmc->escr[choice])
+		       : NULL;
+}
+
 uint64_t pfm_pmu_fixed(const struct pfm_pmu *pmu, unsigned n)
 {
 	for (unsigned i = 0; i < pmu->ncounters; i++)
@@ -318,11 +396,14 @@ uint64_t pfm_pmu_fixed(const struct pfm_pmu *pmu, unsigned n)
 	return 0;
 }
 
-static bool pmu_set_has(const struct pfm_pmu *pmu, uint64_t counters, unsigned num)
+/* @pmu NULL: @set has numbers of PMCs, not counters. */
+static bool pmu_set_has(const struct pfm_pmu *pmu, uint64_t set, unsigned num)
 {
-	const struct pfm_counter *d = pfm_pmu_counter(pmu, num);
+	const struct pfm_counter *d = pmu ? pfm_pmu_counter(pmu, num) : NULL;
 
-	return d && counters >> (d - pmu->counters) & 1;
+	if (!pmu)
+		return num < PFM_PMU_REGS && set >> num & 1;
+	return d && set >> (d - pmu->counters) & 1;
 }
 
 /* The first number from @num on that is in the set, or with @in false is not; MAX_REGISTER + 1:
@@ -385,4 +466,9 @@ const char *pfm_pmu_counter_list(
 	const struct pfm_pmu *pmu, char room[PFM_COUNTERS_ROOM], uint64_t counters)
 {
 	return pmu_set_text(pmu, room, counters, MAX_REGISTER);
+}
+
+const char *pfm_pmu_escrs(char room[PFM_COUNTERS_ROOM], uint64_t escrs)
+{
+	return pmu_set_text(NULL, room, escrs, MAX_REGISTER);
 }

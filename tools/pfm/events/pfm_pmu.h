@@ -16,6 +16,7 @@ enum {
 	PFM_PMU_UMCS = 32,  /* memory controllers of a package */
 	PFM_FIXED_BITS = 4, /* bits of a fixed counter in FIXED_CTR_CTRL */
 	PFM_PMU_TYPES = 4,  /* of CPUs */
+	PFM_PMU_ESCRS = 8,  /* ESCRs that a CCCR chooses from */
 };
 
 /* Bits of an event select that are no part of the event. */
@@ -27,6 +28,21 @@ enum {
 
 /* The bit that enables a counter of a memory controller. */
 #define PFM_UMC_ENABLE (1ULL << 31)
+
+/* Bits of an ESCR, the event select of NetBurst. PFM_ESCR_STATE is no part of the event. */
+#define PFM_ESCR_USER   (1ULL << 2)
+#define PFM_ESCR_KERNEL (1ULL << 3)
+#define PFM_ESCR_STATE  (PFM_ESCR_USER | PFM_ESCR_KERNEL)
+#define PFM_ESCR_EVENT  (0x3fULL << 25)
+
+/* Bits of a CCCR, which enables a counter of NetBurst and chooses its ESCR. */
+#define PFM_CCCR_ENABLE     (1ULL << 12)
+#define PFM_CCCR_ANY_THREAD (3ULL << 16) /* however many threads of the core are active */
+#define PFM_CCCR_COMPARE    (1ULL << 18)
+#define PFM_CCCR_COMPLEMENT (1ULL << 19)
+#define PFM_CCCR_THRESHOLD  20 /* the lowest of four bits */
+#define PFM_CCCR_LEAST_MAX  16 /* the greatest number of events that is more than a threshold */
+#define PFM_CCCR_EDGE       (1ULL << 24)
 
 /* Encodings that event names stand for. A PMU of which nothing is known takes codes only. */
 enum pfm_encoding {
@@ -47,6 +63,9 @@ struct pfm_pmc {
 	unsigned num; /* logical number */
 	uint32_t addr;
 	uint64_t rsvd; /* bits that keep their default */
+	/* Of a CCCR: the bits whose value i chooses PMC escr[i]; -1: none. 0: it is no CCCR. */
+	uint64_t escr_select;
+	int escr[PFM_PMU_ESCRS];
 };
 
 /*
@@ -57,8 +76,8 @@ struct pfm_counter {
 	uint16_t nums[PFM_PMU_UMCS]; /* logical numbers of its PMDs, of which there are @n */
 	unsigned n;                  /* of memory controllers, their number; else 1 */
 	bool umc;                    /* PMC N selects for PMD N */
-	unsigned pmc;                /* logical number of the PMC that selects for the first PMD */
-	int fixed;                   /* number of the fixed counter, or -1: any event */
+	unsigned pmc; /* logical number of the PMC that selects for the first PMD, or the CCCR */
+	int fixed;    /* number of the fixed counter, or -1: any event */
 };
 
 struct pfm_pmu {
@@ -74,6 +93,7 @@ struct pfm_pmu {
 	uint64_t general;          /* those that count any event of a CPU */
 	uint64_t umc;              /* those of memory controllers */
 	uint64_t all;              /* both, and fixed counters */
+	uint64_t escrs;            /* PMCs that CCCRs choose, by number; 0: this is no NetBurst */
 	struct event_table events; /* of the tree, of the architecture, of event files */
 	/*
 	 * Where CPUs have different PMUs, the types of CPUs. This PMU is that of one type, or for
@@ -108,6 +128,14 @@ const struct pfm_counter *pfm_pmu_counter(const struct pfm_pmu *pmu, unsigned nu
 /* The number of the PMC that selects for PMD d->nums[i]. */
 unsigned pfm_counter_pmc(const struct pfm_counter *d, unsigned i);
 
+/* The value of @cccr's bits that chooses PMC @escr, or -1: there is none. */
+int pfm_pmu_choice(const struct pfm_pmc *cccr, unsigned escr);
+/* The counters whose CCCR chooses PMC @escr with some value, as bits. */
+uint64_t pfm_pmu_escr_counters(const struct pfm_pmu *pmu, unsigned escr);
+/* The PMC that selects what @d counts while its own has @value; NULL: there is none. */
+const struct pfm_pmc *pfm_pmu_selector(
+	const struct pfm_pmu *pmu, const struct pfm_counter *d, uint64_t value);
+
 /* Linux's name of the PMU of CPUs of @type, which prefixes events: cpu_core. Returns @room. */
 enum { PFM_PREFIX_ROOM = PFM_PMU_NAME + 4 };
 const char *pfm_pmu_prefix(char room[PFM_PREFIX_ROOM], const char *type);
@@ -124,5 +152,7 @@ const char *pfm_pmu_counters(
 	const struct pfm_pmu *pmu, char room[PFM_COUNTERS_ROOM], uint64_t counters);
 const char *pfm_pmu_counter_list(
 	const struct pfm_pmu *pmu, char room[PFM_COUNTERS_ROOM], uint64_t counters);
+/* A list of the PMC numbers of ESCRs. Returns @room. */
+const char *pfm_pmu_escrs(char room[PFM_COUNTERS_ROOM], uint64_t escrs);
 
 #endif

@@ -65,11 +65,11 @@ int plan_add_group(struct plan *p, const struct pfm_pmu *pmu, const struct group
 
 static bool plan_fits(const struct plan *p, const struct pfm_pmu *pmu)
 {
-	int rows[EVENT_MAX];
+	struct event_place places[EVENT_MAX];
 	uint32_t conflict;
 	struct err e;
 
-	return assign_events(pmu, p->events, p->n, p->free, rows, &conflict, &e) == 0;
+	return assign_events(pmu, p->events, p->n, p->free, places, &conflict, &e) == 0;
 }
 
 int plan_add_defaults(struct plan *p, const struct pfm_pmu *pmu, struct err *e)
@@ -181,8 +181,9 @@ const char *plan_label(const struct plan *p, const char *name, char room[PLAN_LA
 static int plan_place(struct plan *p, const struct pfm_pmu *pmu, unsigned event, struct err *e)
 {
 	struct pfm_event together[EVENT_MAX];
+	struct event_place places[EVENT_MAX];
 	unsigned index[EVENT_MAX], n = 0;
-	int set = (int)p->nsets - 1, rows[EVENT_MAX];
+	int set = (int)p->nsets - 1;
 	uint32_t conflict;
 	int rc;
 
@@ -193,9 +194,9 @@ static int plan_place(struct plan *p, const struct pfm_pmu *pmu, unsigned event,
 		index[n] = i;
 		together[n++] = p->events[i];
 	}
-	rc = assign_events(pmu, together, n, p->free, rows, &conflict, e);
+	rc = assign_events(pmu, together, n, p->free, places, &conflict, e);
 	for (unsigned i = 0; rc == 0 && i < n; i++)
-		p->rows[index[i]] = rows[i];
+		p->places[index[i]] = places[i];
 	return rc;
 }
 
@@ -216,16 +217,16 @@ static int plan_write_regs(struct plan *p, const struct pfm_pmu *pmu, int set, s
 {
 	struct event_setting settings[EVENT_MAX_SETTINGS];
 	struct pfm_event events[EVENT_MAX];
-	int rows[EVENT_MAX];
+	struct event_place places[EVENT_MAX];
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < p->n; i++) {
 		if (p->sets[i] != set)
 			continue;
-		rows[n] = p->rows[i];
+		places[n] = p->places[i];
 		events[n++] = p->events[i];
 	}
-	n = event_program(pmu, events, n, rows, p->level, settings);
+	n = event_program(pmu, events, n, places, p->level, settings);
 	for (unsigned i = 0; i < n; i++)
 		text_printf(&p->regs[set], "pmc%u 0x%llx\n", settings[i].pmc,
 			(unsigned long long)settings[i].value);
@@ -245,7 +246,7 @@ int plan_assign(struct plan *p, const struct pfm_pmu *pmu, bool sets, struct err
 		rc = plan_place_all(p, pmu, e);
 	} else {
 		memset(p->sets, 0, sizeof(p->sets));
-		rc = assign_events(pmu, p->events, p->n, p->free, p->rows, &conflict, e);
+		rc = assign_events(pmu, p->events, p->n, p->free, p->places, &conflict, e);
 	}
 	for (unsigned set = 0; rc == 0 && set < p->nsets; set++)
 		rc = plan_write_regs(p, pmu, (int)set, e);

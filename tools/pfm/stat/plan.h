@@ -17,9 +17,9 @@ enum { PLAN_SETS = EVENT_MAX };
 
 struct plan {
 	struct pfm_event events[EVENT_MAX];
-	int rows[EVENT_MAX]; /* the counter of each event, as an index of pmu->counters */
-	int sets[EVENT_MAX]; /* its event set, from 0 on */
-	unsigned n;          /* events */
+	struct event_place places[EVENT_MAX]; /* of each event */
+	int sets[EVENT_MAX];                  /* its event set, from 0 on */
+	unsigned n;                           /* events */
 	/* The group of the first events, whose metrics are shown; NULL: none. */
 	const struct group *group;
 	unsigned nsets; /* event sets; 1: all events are counted together */

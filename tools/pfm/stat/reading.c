@@ -37,7 +37,7 @@ static bool reading_names_count(const struct err *e)
 /* Whether @pmd is one of those that count @event, in the set @set of contexts. */
 static bool reading_is_of(const struct plan *p, unsigned event, int set, unsigned pmd)
 {
-	const struct pfm_counter *d = &p->pmu->counters[p->rows[event]];
+	const struct pfm_counter *d = &p->pmu->counters[p->places[event].row];
 	int its;
 
 	if (!plan_counts(p, event, &its) || its != set)
@@ -96,7 +96,7 @@ static int reading_add_total(struct reading *r, const struct plan *p, int dir, s
 static int reading_add_count(
 	struct reading *r, const struct plan *p, unsigned event, int set, int dir, struct err *e)
 {
-	const struct pfm_counter *d = &p->pmu->counters[p->rows[event]];
+	const struct pfm_counter *d = &p->pmu->counters[p->places[event].row];
 	char path[48];
 	uint64_t value;
 

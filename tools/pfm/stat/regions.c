@@ -24,7 +24,7 @@ static int regions_fill(struct pfm_region_table *table, const struct tree *t,
 	table->version = PFM_REGION_VERSION;
 	table->npmds = plan->n;
 	for (unsigned i = 0; i < plan->n; i++)
-		table->pmds[i] = plan->pmu->counters[plan->rows[i]].nums[0];
+		table->pmds[i] = plan->pmu->counters[plan->places[i].row].nums[0];
 	/* The perf backend has no RDPMC, and a live page would keep the kernel from switching. */
 	table->live = strcmp(t->backend, "msr") == 0;
 	snprintf(table->mount, sizeof(table->mount), "/proc/%d/fd/%d", (int)getpid(), t->dir);

@@ -125,6 +125,30 @@ static struct slice context_register(struct slice regs, const char *name)
 	return (struct slice){0};
 }
 
+static bool context_pmc(struct slice regs, unsigned pmc, uint64_t *value)
+{
+	struct slice words;
+	char name[24];
+	struct err e;
+
+	snprintf(name, sizeof(name), "pmc%u", pmc);
+	words = context_register(regs, name);
+	return num_value(slice_word(&words), value, &e) == 0;
+}
+
+/* @value: of the PMD's PMC. A name would hide that a CCCR compares. */
+static void context_name_event(const struct pfm_pmu *pmu, const struct pfm_counter *d,
+	uint64_t value, struct slice regs, char event[EVENT_TEXT])
+{
+	const struct pfm_pmc *pmc = pfm_pmu_selector(pmu, d, value);
+	bool compares = pmu->escrs && value & PFM_CCCR_COMPARE;
+	unsigned num = d->pmc;
+
+	if (pmc && !compares && context_pmc(regs, pmc->num, &value))
+		num = pmc->num;
+	event_name_of(pmu, d, num, value, event);
+}
+
 static void context_describe(
 	const struct contexts *c, struct context_count *count, struct slice regs)
 {
@@ -132,7 +156,6 @@ static void context_describe(
 	char name[24];
 	struct slice words, word;
 	uint64_t value;
-	struct err e;
 
 	snprintf(name, sizeof(name), "pmd%u", count->pmd);
 	words = context_register(regs, name);
@@ -143,10 +166,8 @@ static void context_describe(
 	/* The name of an event of memory controllers is that of a sum. */
 	if (!d || d->umc)
 		return;
-	snprintf(name, sizeof(name), "pmc%u", d->pmc);
-	words = context_register(regs, name);
-	if (num_value(slice_word(&words), &value, &e) == 0)
-		event_name_of(c->pmu, d, value, count->event);
+	if (context_pmc(regs, d->pmc, &value))
+		context_name_event(c->pmu, d, value, regs, count->event);
 }
 
 /* The context may be gone, or be another user's. */
