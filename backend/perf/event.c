@@ -345,7 +345,8 @@ int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel,
 
 /* All members have the format of their leader. Its reading is that of the group, unless they are
  * inherited. */
-static int perf_open_grouped(struct perf_event_attr *attr, pid_t tid, int leader, struct err *e)
+static int perf_open_grouped(
+	struct perf_event_attr *attr, struct perf_target t, int leader, struct err *e)
 {
 	long fd;
 
@@ -353,25 +354,28 @@ static int perf_open_grouped(struct perf_event_attr *attr, pid_t tid, int leader
 	if (!attr->inherit)
 		attr->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 	perf_set_clock(attr);
-	fd = syscall(SYS_perf_event_open, attr, tid, -1, leader, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? perf_open_thread_refused(errno, tid, e) : (int)fd;
+	fd = syscall(SYS_perf_event_open, attr, t.tid, t.cpu, leader, PERF_FLAG_FD_CLOEXEC);
+	if (fd >= 0)
+		return (int)fd;
+	return t.cpu < 0 ? perf_open_thread_refused(errno, t.tid, e)
+			 : perf_open_refused(errno, (unsigned)t.cpu, e);
 }
 
-int perf_leader_new(pid_t tid, const struct thread_conf *conf, struct err *e)
+int perf_leader_new(struct perf_target t, const struct thread_conf *conf, struct err *e)
 {
 	struct perf_event_attr attr = perf_dummy;
 
 	attr.pinned = conf->takes_counters;
 	attr.inherit = conf->inherit;
 	attr.enable_on_exec = conf->on_exec;
-	return perf_open_grouped(&attr, tid, -1, e);
+	return perf_open_grouped(&attr, t, -1, e);
 }
 
 /* Members can be opened only while the leader is the thread's. */
 int perf_leader_check(pid_t tid, int leader, struct err *e)
 {
 	struct perf_event_attr attr = perf_dummy;
-	int fd = perf_open_grouped(&attr, tid, leader, e);
+	int fd = perf_open_grouped(&attr, perf_on_thread(tid), leader, e);
 
 	if (fd >= 0)
 		close(fd);
@@ -380,7 +384,20 @@ int perf_leader_check(pid_t tid, int leader, struct err *e)
 	return fd < 0 ? fd : 0;
 }
 
-int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, bool inherit,
+int perf_group_resume(struct perf_target t, int leader, struct err *e)
+{
+	struct perf_event_attr attr = perf_dummy;
+	int fd;
+
+	attr.disabled = 0;
+	fd = perf_open_grouped(&attr, t, leader, e);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+int perf_member_new(const struct perf_sources *src, struct perf_target t, int leader, bool inherit,
 	uint64_t sel, const struct perf_sampling *sampling, struct err *e)
 {
 	struct perf_event_attr attr;
@@ -391,7 +408,7 @@ int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, bool 
 	attr.disabled = 0;
 	attr.pinned = 0;
 	attr.inherit = inherit;
-	return rc < 0 ? rc : perf_open_grouped(&attr, tid, leader, e);
+	return rc < 0 ? rc : perf_open_grouped(&attr, t, leader, e);
 }
 
 /* The kernel validates a group when a member is opened, for a PMU that nothing else uses; members
@@ -404,7 +421,7 @@ int perf_trial_new(const struct perf_sources *src, int leader, uint64_t sel, str
 
 	attr.disabled = leader < 0;
 	attr.pinned = 0;
-	return rc < 0 ? rc : perf_open_grouped(&attr, 0, leader, e);
+	return rc < 0 ? rc : perf_open_grouped(&attr, perf_on_thread(0), leader, e);
 }
 
 int perf_alarm_new(pid_t tid, int leader, struct err *e)
@@ -417,7 +434,7 @@ int perf_alarm_new(pid_t tid, int leader, struct err *e)
 		.wakeup_events = 1,
 	};
 
-	return perf_open_grouped(&attr, tid, leader, e);
+	return perf_open_grouped(&attr, perf_on_thread(tid), leader, e);
 }
 
 int perf_events_new(pid_t tid, int leader, struct err *e)
@@ -431,7 +448,7 @@ int perf_events_new(pid_t tid, int leader, struct err *e)
 	attr.task = 1;
 	attr.sample_id_all = 1;
 	attr.sample_type = PERF_EVENTS_SAMPLE_TYPE;
-	return perf_open_grouped(&attr, tid, leader, e);
+	return perf_open_grouped(&attr, perf_on_thread(tid), leader, e);
 }
 
 int perf_event_probe(unsigned cpu, struct err *e)
@@ -443,12 +460,4 @@ int perf_event_probe(unsigned cpu, struct err *e)
 		return fd;
 	close(fd);
 	return 0;
-}
-
-int perf_output_new(unsigned cpu, struct err *e)
-{
-	struct perf_event_attr attr = perf_dummy;
-
-	perf_set_clock(&attr);
-	return perf_open_event(&attr, cpu, e);
 }

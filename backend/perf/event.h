@@ -29,6 +29,22 @@
 	(PERFSEL_CLASS | PERFSEL_CODE | PERFSEL_CMASK | PERFSEL_EDGE | PERFSEL_INV | EVTSEL_USR |  \
 		EVTSEL_OS | EVTSEL_EN)
 
+/* What events count: a thread on all CPUs, or all that a CPU runs. */
+struct perf_target {
+	pid_t tid; /* -1: a CPU. */
+	int cpu;   /* -1: a thread. */
+};
+
+static inline struct perf_target perf_on_thread(pid_t tid)
+{
+	return (struct perf_target){.tid = tid, .cpu = -1};
+}
+
+static inline struct perf_target perf_on_cpu(unsigned cpu)
+{
+	return (struct perf_target){.tid = -1, .cpu = (int)cpu};
+}
+
 /* Optional event sources of one CPU. */
 struct perf_sources {
 	int cpu;      /* Value of perf_event_attr.type for the CPU's PMU; -1: none. */
@@ -73,19 +89,22 @@ int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel,
 	const struct perf_sampling *sampling, struct err *e);
 
 /*
- * Opens the leader of a group on thread @tid, disabled. It counts nothing. It is pinned if the
- * group takes counters: at each switch to a thread with a pinned event, the kernel puts the events
- * of the CPU that are not pinned behind those of the thread. ESRCH: the thread has ended.
+ * Opens the leader of a group on @t, disabled. It counts nothing. It is pinned if the group takes
+ * counters: the kernel puts events of the CPU that are not pinned behind it. ESRCH: the thread has
+ * ended.
  */
-int perf_leader_new(pid_t tid, const struct thread_conf *conf, struct err *e);
+int perf_leader_new(struct perf_target t, const struct thread_conf *conf, struct err *e);
 /* ESRCH: the kernel has removed the events of the group, as thread @tid has ended, or as it
  * executes a program that gains privileges or cannot be read. */
 int perf_leader_check(pid_t tid, int leader, struct err *e);
-/* Opens the event that @sel selects in the group of @leader, on thread @tid: it counts while the
- * leader is enabled, and is inherited if that is. EINVAL: as well if the leader is another
- * thread's. */
-int perf_member_new(const struct perf_sources *src, pid_t tid, int leader, bool inherit,
+/* Opens the event that @sel selects in the group of @leader, on @t: it counts while the leader is
+ * enabled, and is inherited if that is. EINVAL: as well if the leader is another thread's. */
+int perf_member_new(const struct perf_sources *src, struct perf_target t, int leader, bool inherit,
 	uint64_t sel, const struct perf_sampling *sampling, struct err *e);
+
+/* Has the kernel take the group of @leader off @t and put it on again, at one moment, with all of its
+ * members. Since Linux 6.13, a new member of a PMU that is not the leader's waits for that. */
+int perf_group_resume(struct perf_target t, int leader, struct err *e);
 
 /* Opens a member that interrupts after some of the thread's time: never, until its period is set.
  */
@@ -101,9 +120,6 @@ int perf_events_new(pid_t tid, int leader, struct err *e);
  * others of the group.
  */
 int perf_trial_new(const struct perf_sources *src, int leader, uint64_t sel, struct err *e);
-
-/* Opens an event of CPU @cpu that counts nothing, for the ring buffer of others. */
-int perf_output_new(unsigned cpu, struct err *e);
 
 /* Tests whether events can be opened on CPU @cpu, with one that counts nothing. 0 or -errno. */
 int perf_event_probe(unsigned cpu, struct err *e);

@@ -7,13 +7,35 @@
 #include <unistd.h>
 
 #include "backend/perf/event.h"
+#include "backend/sysfs/sysfs.h"
+#include "base/nsec.h"
 
-static int group_explain_lost(struct err *e)
+/* Nanoseconds, and divisor of the time passed: a smaller lag of an event's time is tolerated. It is
+ * a tick of the slowest kernel clock plus 0.4 %. */
+#define LAG_FIXED    10000000ULL
+#define LAG_FRACTION 256
+
+/* Nanoseconds. Not CLOCK_MONOTONIC, which time daemons slew by up to several percent. */
+static uint64_t group_clock(void)
 {
+	return nsec_now(CLOCK_MONOTONIC_RAW);
+}
+
+static struct perf_target group_target(const struct perf_group *g)
+{
+	return g->tid ? perf_on_thread(atomic_load(g->tid)) : perf_on_cpu(g->cpu);
+}
+
+int group_explain_lost(int no, struct err *e)
+{
+	if (no == ENXIO)
+		return err_set(e, ENXIO,
+			"the CPU went offline while it counted, and the kernel removed its events; "
+			"when the CPU is online, load again");
 	return err_set(e, EBUSY,
-		"the kernel did not keep the thread's events on the PMU all of the time: events of "
-		"whole CPUs or the NMI watchdog (kernel.nmi_watchdog) took a counter; stop, write "
-		"the PMD and start again");
+		"the kernel did not keep the events on the PMU all of the time: other perf events "
+		"or the NMI watchdog (kernel.nmi_watchdog) took a counter; stop, write the PMD and "
+		"start again");
 }
 
 bool group_is_inherited(const struct perf_group *g)
@@ -21,7 +43,16 @@ bool group_is_inherited(const struct perf_group *g)
 	return g->conf.inherit && !g->conf.process;
 }
 
-int group_open(
+int group_open_cpu(struct perf_group *g, unsigned cpu, struct err *e)
+{
+	static const struct thread_conf conf = {.takes_counters = true};
+
+	*g = (struct perf_group){.cpu = cpu, .conf = conf, .pinned = true};
+	g->leader = perf_leader_new(group_target(g), &conf, e);
+	return g->leader < 0 ? g->leader : 0;
+}
+
+int group_open_thread(
 	struct perf_group *g, const atomic_int *tid, const struct thread_conf *conf, struct err *e)
 {
 	struct thread_conf leader = *conf;
@@ -31,7 +62,7 @@ int group_open(
 	g->pinned = conf->takes_counters && !conf->inherit;
 	leader.takes_counters = g->pinned;
 	leader.inherit = group_is_inherited(g);
-	g->leader = perf_leader_new(atomic_load(tid), &leader, e);
+	g->leader = perf_leader_new(group_target(g), &leader, e);
 	if (g->leader < 0 || !conf->process)
 		return g->leader < 0 ? g->leader : 0;
 	rc = process_new(conf->process, tid, g->leader, &g->process, e);
@@ -54,7 +85,7 @@ static int group_refused(const struct perf_group *g, uint64_t sel, int rc, struc
 	struct err gone;
 
 	if (rc != -EINVAL || !perfsel_hardware(sel) ||
-		perf_leader_check(atomic_load(g->tid), g->leader, &gone) < 0)
+		(g->tid && perf_leader_check(atomic_load(g->tid), g->leader, &gone) < 0))
 		return rc;
 	return err_set(e, EINVAL,
 		"the PMU has too few counters for all events of the context: let it count fewer, "
@@ -73,14 +104,16 @@ int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel
 			"inherit: unload, write the PMC, and load again");
 	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
 	fd = perf_member_new(
-		src, atomic_load(g->tid), g->leader, group_is_inherited(g), sel, sampling, e);
+		src, group_target(g), g->leader, group_is_inherited(g), sel, sampling, e);
 	if (fd < 0)
 		return group_refused(g, sel, fd, e);
 	g->current = false;
-	if (ioctl(fd, PERF_EVENT_IOC_ID, id) == 0)
+	if (ioctl(fd, PERF_EVENT_IOC_ID, id) < 0)
+		err_set(e, EIO, "the kernel does not tell the event's number; load again");
+	else if (!g->running || perf_group_resume(group_target(g), g->leader, e) == 0)
 		return fd;
 	close(fd);
-	return err_set(e, EIO, "the kernel does not tell the event's number; load again");
+	return -e->no;
 }
 
 bool group_park(struct perf_group *g, const struct group_member *m)
@@ -127,7 +160,7 @@ static void group_forget_lost(struct perf_group *g, struct backend_stats *stats)
 {
 	bool read = group_read_kernel(g, stats);
 
-	g->lost = !read && !g->pinned;
+	g->lost = read || g->pinned ? 0 : EBUSY;
 	if (read)
 		g->missed = g->reading.enabled - g->reading.running;
 }
@@ -151,13 +184,32 @@ static int group_run(struct perf_group *g, bool on, struct backend_stats *stats,
 	return 0;
 }
 
+/* The kernel assigns counters when the group is enabled; only a reading shows whether it found
+ * them. A thread gets them when it runs. */
+static int group_check_counters(struct perf_group *g, struct backend_stats *stats, struct err *e)
+{
+	struct err later;
+
+	if (g->tid || group_read_kernel(g, stats))
+		return 0;
+	group_run(g, false, stats, &later);
+	return err_set(e, EBUSY,
+		"no counter of the PMU is free: other perf events or the NMI watchdog "
+		"(kernel.nmi_watchdog) use them; stop some and start again");
+}
+
 int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e)
 {
 	bool waits = g->conf.on_exec && !g->begun;
 
+	if (g->lost == ENXIO)
+		return group_explain_lost(g->lost, e);
 	if (g->lost)
 		group_forget_lost(g, stats);
 	if (!waits && group_run(g, true, stats, e) < 0)
+		return -e->no;
+	g->since = group_clock();
+	if (group_check_counters(g, stats, e) < 0)
 		return -e->no;
 	g->begun = true;
 	g->running = true;
@@ -165,26 +217,49 @@ int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e
 	return 0;
 }
 
+/* How long the CPU's group has run for certain. */
+static uint64_t group_ran(const struct perf_group *g)
+{
+	return g->running && !g->tid ? group_clock() - g->since : 0;
+}
+
+/* The group has run for @ran nanoseconds. Returns why its counts are lost, or 0. */
+static int group_read_run(struct perf_group *g, uint64_t ran, struct backend_stats *stats)
+{
+	const struct group_reading *r = &g->reading;
+
+	if (!group_read_kernel(g, stats) || r->enabled - r->running != g->missed)
+		return !g->tid && !sysfs_cpu_online(g->cpu) ? ENXIO : EBUSY;
+	return ran > r->enabled - g->time + LAG_FIXED + ran / LAG_FRACTION ? ENXIO : 0;
+}
+
 int group_read(struct perf_group *g, struct backend_stats *stats, struct err *e)
 {
-	struct group_reading *r = &g->reading;
+	uint64_t ran = group_ran(g);
 
 	if (!g->lost && !g->current) {
-		g->lost = !group_read_kernel(g, stats) || r->enabled - r->running != g->missed;
+		g->lost = group_read_run(g, ran, stats);
 		g->current = true;
+		if (ran > NSEC_PER_SEC) {
+			g->time = g->reading.enabled;
+			g->since = group_clock();
+		}
 	}
-	return g->lost ? group_explain_lost(e) : 0;
+	return g->lost ? group_explain_lost(g->lost, e) : 0;
 }
 
 void group_stop(struct perf_group *g, struct backend_stats *stats)
 {
+	uint64_t ran = group_ran(g);
 	struct err later;
 
 	if (group_run(g, false, stats, &later) < 0)
-		g->lost = true;
+		g->lost = EBUSY;
 	g->running = false;
-	g->current = false;
-	group_read(g, stats, &later);
+	if (!g->lost)
+		g->lost = group_read_run(g, ran, stats);
+	g->current = true;
+	g->time = g->reading.enabled;
 }
 
 int group_count(struct perf_group *g, struct backend_stats *stats, uint64_t id, uint64_t *count,
@@ -199,7 +274,9 @@ int group_count(struct perf_group *g, struct backend_stats *stats, uint64_t id, 
 			*count = g->reading.event[i].value;
 			return 0;
 		}
-	return group_explain_lost(e);
+	if (!g->tid)
+		g->lost = ENXIO;
+	return group_explain_lost(g->tid ? EBUSY : ENXIO, e);
 }
 
 int group_process_count(struct perf_group *g, struct backend_stats *stats, uint64_t id,
@@ -209,7 +286,7 @@ int group_process_count(struct perf_group *g, struct backend_stats *stats, uint6
 
 	atomic_fetch_add_explicit(&stats->reads, 1, memory_order_relaxed);
 	if (!process_count(g->process, id, &r) || r.running != r.enabled)
-		return group_explain_lost(e);
+		return group_explain_lost(EBUSY, e);
 	*count = r.count;
 	return 0;
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of a thread: one group, so that the kernel starts, stops and reads them at once.
+ * The events of a target: one group, so that the kernel starts, stops and reads them at once, and
+ * an interrupt tells the counts of all.
  *
- * Its leader counts nothing and stays open as long as the thread is. It is what starts and stops
+ * Its leader counts nothing and stays open as long as the target is. It is what starts and stops
  * the group, and what the kernel compares with the thread of a new member: no event can be opened
  * on another thread that has got the number of this one since.
+ *
+ * When a CPU goes offline, the kernel silently detaches its events: they can still be read, stopped
+ * and started, but no longer count, even after the CPU is online again.
  *
  * What the thread creates can inherit the group. Then members are read one by one: while one of the
  * threads ends, the kernel has no complete reading of a group.
@@ -44,7 +48,8 @@ struct group_reading {
 };
 
 struct perf_group {
-	const atomic_int *tid;
+	const atomic_int *tid; /* NULL: the target is @cpu. */
+	unsigned cpu;
 	struct thread_conf conf;
 	struct perf_process *process; /* NULL: one thread. */
 	int leader;                   /* Its descriptor. */
@@ -54,16 +59,25 @@ struct perf_group {
 	/* If it has no counter, it is in an error state until it is started: it cannot be read, and
 	 * its times stand still. */
 	bool pinned;
-	bool lost;    /* The kernel did not keep the group on the PMU in the present run. */
+	/* 0; EBUSY: the kernel did not keep the group on the PMU in the present run; ENXIO: the CPU
+	 * went offline. */
+	int lost;
 	bool at_once; /* All runs happen at the moment of one reading: see thread_at_once(). */
 	/* Nanoseconds of earlier runs in which the group was enabled and not on the PMU. */
 	uint64_t missed;
+	/* Of a CPU that runs: CLOCK_MONOTONIC_RAW at which the group had been enabled for @time ns,
+	 * which is not more than the kernel had measured. */
+	uint64_t since, time;
 	struct group_reading reading;
 	unsigned nparked;
 	struct group_member parked[GROUP_PARKED];
 };
 
-int group_open(
+/* The sentence for @no, as perf_group.lost; returns it negative. */
+int group_explain_lost(int no, struct err *e);
+
+int group_open_cpu(struct perf_group *g, unsigned cpu, struct err *e);
+int group_open_thread(
 	struct perf_group *g, const atomic_int *tid, const struct thread_conf *conf, struct err *e);
 void group_close(struct perf_group *g);
 /* What the thread creates has the same events. */
@@ -84,7 +98,8 @@ bool group_park(struct perf_group *g, const struct group_member *m);
 /* Gets a parked member that counts what @sel selects; false: there is none. */
 bool group_unpark(struct perf_group *g, uint64_t sel, struct group_member *m);
 
-/* The counts that an earlier run has lost stay lost; those of this one are not. */
+/* The counts that an earlier run has lost stay lost; those of this one are not. Of a CPU, EBUSY: no
+ * counter is free; ENXIO: it went offline. */
 int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e);
 /* Before the first start of a process: see process_open(). */
 int group_open_process(struct perf_group *g, const struct perf_sources *src,
@@ -94,7 +109,7 @@ int group_open_process(struct perf_group *g, const struct perf_sources *src,
 void group_stop(struct perf_group *g, struct backend_stats *stats);
 
 /* Reads the group, unless that was done in this run, or at this moment. EBUSY: other users of
- * the PMU took a counter, and all counts are lost. */
+ * the PMU took a counter, and all counts are lost; so are they with ENXIO: the CPU went offline. */
 int group_read(struct perf_group *g, struct backend_stats *stats, struct err *e);
 /* The count of member @id, by group_read(); not of a group that is inherited. EBUSY: as there. */
 int group_count(struct perf_group *g, struct backend_stats *stats, uint64_t id, uint64_t *count,

@@ -39,7 +39,7 @@ struct perf_backend {
 
 struct backend_cpu {
 	struct perf_cpu pc;
-	struct perf_group group;  /* pc.group, unless that is NULL. */
+	struct perf_group group;
 	struct perf_alarm *alarm; /* Of a thread; NULL: it was never needed. */
 	struct perf_watch watch;
 	struct perf_slot slots[NSLOTS];
@@ -102,6 +102,7 @@ static struct backend_cpu *perf_target_new(struct backend *be, unsigned cpu)
 	if (!c)
 		return NULL;
 	c->pc.cpu = cpu;
+	c->pc.group = &c->group;
 	c->pc.stats = &be->stats;
 	perf_sources_find(cpu, &c->pc.src);
 	for (unsigned n = 0; n < NSLOTS; n++)
@@ -111,12 +112,14 @@ static struct backend_cpu *perf_target_new(struct backend *be, unsigned cpu)
 
 static int perf_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **out, struct err *e)
 {
-	int rc = perf_event_probe(cpu, e);
+	CLEANUP_FREE struct backend_cpu *c = perf_target_new(be, cpu);
 
-	if (rc < 0)
+	if (!c)
+		return err_set(e, ENOMEM, "CPU %u: ENOMEM: no memory for its registers", cpu);
+	if (group_open_cpu(&c->group, cpu, e) < 0)
 		return err_prefix(e, "CPU %u", cpu);
-	*out = perf_target_new(be, cpu);
-	return *out ? 0 : err_set(e, ENOMEM, "CPU %u: ENOMEM: no memory for its registers", cpu);
+	*out = take_ptr(&c);
+	return 0;
 }
 
 static int perf_thread_open(struct backend *be, const atomic_int *tid,
@@ -126,9 +129,8 @@ static int perf_thread_open(struct backend *be, const atomic_int *tid,
 
 	if (!c)
 		return err_set(e, ENOMEM, "ENOMEM: no memory for a thread's registers");
-	if (group_open(&c->group, tid, conf, e) < 0)
+	if (group_open_thread(&c->group, tid, conf, e) < 0)
 		return -e->no;
-	c->pc.group = &c->group;
 	*out = take_ptr(&c);
 	return 0;
 }
@@ -140,8 +142,7 @@ static void perf_cpu_close(struct backend_cpu *c)
 		slot_close(&c->slots[n]);
 	alarm_free(c->alarm);
 	ring_free(c->pc.interrupts);
-	if (c->pc.group)
-		group_close(c->pc.group);
+	group_close(&c->group);
 	watch_close(&c->watch);
 	free(c);
 }
@@ -187,13 +188,28 @@ static int perf_thread_watch(struct backend_cpu *c, struct err *e)
 	return fd >= 0 ? fd : err_set(e, ESRCH, "all threads have ended, or lost their events");
 }
 
+/* Events that are not to run leave their counters to others. False: none does. */
+static bool perf_rest(struct backend_cpu *c)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < NSLOTS; i++)
+		any = slot_rest(&c->pc, &c->slots[i]) || any;
+	return any;
+}
+
 static int perf_selector_write(
 	struct backend_cpu *c, struct perf_slot *s, uint64_t sel, struct err *e)
 {
+	int rc;
+
 	if (sel & ~PERFSEL_BITS)
 		return err_set(e, EPERM, "0x%" PRIx64 " has reserved bits set: only 0x%llx may be",
 			sel, PERFSEL_BITS);
-	return slot_select(&c->pc, s, sel, e);
+	rc = slot_select(&c->pc, s, sel, e);
+	if (rc == -EINVAL && perf_rest(c))
+		rc = slot_select(&c->pc, s, sel, e);
+	return rc;
 }
 
 static uint64_t perf_updated(uint64_t old, const struct reg_op *op)
@@ -278,16 +294,22 @@ static int perf_run_one(struct backend_cpu *c, struct reg_op *op, struct err *e)
 	return err_set(e, EPERM, "0x%x is not a register of the perf PMU", op->addr);
 }
 
+static void perf_name_target(const struct backend_cpu *c, struct err *e)
+{
+	if (c->group.tid)
+		err_prefix(e, "thread %d", atomic_load(c->group.tid));
+	else
+		err_prefix(e, "CPU %u", c->pc.cpu);
+}
+
 static unsigned perf_run_each(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
 {
 	unsigned done = 0;
 
 	while (done < n && perf_run_one(c, &ops[done], e) == 0)
 		done++;
-	if (done < n && c->pc.group)
-		err_prefix(e, "thread %d", atomic_load(c->group.tid));
-	else if (done < n)
-		err_prefix(e, "CPU %u", c->pc.cpu);
+	if (done < n)
+		perf_name_target(c, e);
 	return done;
 }
 
@@ -336,10 +358,24 @@ static int perf_open_process(struct backend_cpu *c, struct err *e)
 	return group_open_process(&c->group, &c->pc.src, members, n, c->pc.stats, e);
 }
 
+/* All selectors are what they are to be: counters go to the events that run. */
+static void perf_assign_counters(struct backend_cpu *c)
+{
+	bool waits = !c->group.running;
+
+	for (unsigned i = 0; i < NSLOTS; i++)
+		waits = slot_waits(&c->slots[i]) || waits;
+	if (!waits)
+		return;
+	perf_rest(c);
+	for (unsigned i = 0; i < NSLOTS; i++)
+		slot_resume(&c->pc, &c->slots[i]);
+}
+
 static int perf_start_group(struct backend_cpu *c, struct err *e)
 {
 	if (c->group.process && !c->group.begun && perf_open_process(c, e) < 0)
-		return err_prefix(e, "thread %d", atomic_load(c->group.tid));
+		return -e->no;
 	return group_start(&c->group, c->pc.stats, e);
 }
 
@@ -348,45 +384,52 @@ static int perf_start_group(struct backend_cpu *c, struct err *e)
  * If it cannot start, the last operation counts as failed: the caller turns all of them back. Of
  * runs that happen at once, it stops after the last one.
  */
-static unsigned perf_run_group(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
+static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
 {
 	bool counts = perf_counts_after(c, ops, n);
 	unsigned done;
 
 	if (!n)
 		return 0;
-	if (!c->group.at_once) {
+	if (!c->group.at_once && c->group.running) {
 		c->group.current = false;
-		if (c->group.running && !counts)
+		if (!counts)
 			group_stop(&c->group, c->pc.stats);
 	}
 	done = perf_run_each(c, ops, n, e);
-	if (done < n || c->group.running || !counts || perf_start_group(c, e) == 0)
+	if (done < n || !counts)
 		return done;
+	perf_assign_counters(c);
+	if (c->group.running || perf_start_group(c, e) == 0)
+		return done;
+	perf_name_target(c, e);
 	return n - 1;
+}
+
+/* Hardware events are opened or put on the PMU one after another: at once, each would begin to count
+ * at another moment. */
+static bool perf_has_hardware(const struct backend_cpu *c)
+{
+	for (unsigned i = 0; i < NSLOTS; i++)
+		if (c->slots[i].fd >= 0 && perfsel_hardware(c->slots[i].open))
+			return true;
+	return c->group.conf.takes_counters;
 }
 
 static void perf_thread_at_once(struct backend_cpu *c, bool on)
 {
-	c->group.at_once = on && !c->group.conf.inherit;
+	c->group.at_once = on && !c->group.conf.inherit && !perf_has_hardware(c);
 	c->group.current = false;
 	if (!on && c->group.running && !perf_counts_after(c, NULL, 0))
 		group_stop(&c->group, c->pc.stats);
 }
 
-static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
-{
-	return c->pc.group ? perf_run_group(c, ops, n, e) : perf_run_each(c, ops, n, e);
-}
-
 static int perf_interrupts_open(
 	struct backend_cpu *c, const struct interrupt_conf *conf, struct err *e)
 {
-	int leader = c->pc.group ? c->pc.group->leader : -1;
-
-	if (!c->pc.interrupts && ring_new(c->pc.cpu, leader, &c->pc.interrupts, e) < 0)
+	if (!c->pc.interrupts && ring_new(c->group.leader, &c->pc.interrupts, e) < 0)
 		return -e->no;
-	if (conf->events && c->pc.group &&
+	if (conf->events && c->group.tid &&
 		ring_open_events(c->pc.interrupts, atomic_load(c->group.tid), e) < 0)
 		return -e->no;
 	c->pc.interrupts->conf = *conf;
@@ -411,23 +454,17 @@ static const struct perf_slot *perf_slot_of(const struct backend_cpu *c, uint64_
 static void perf_interrupt_counters(
 	const struct backend_cpu *c, const struct perf_record *r, struct interrupt *in)
 {
-	unsigned stride = c->pc.group ? 2 : 1, n;
+	unsigned n;
 
 	for (uint64_t i = 0; i < r->ncounts && in->n < NSLOTS; i++) {
-		const uint64_t *count = &r->counts[stride * i];
-		const struct perf_slot *s = perf_slot_of(c, c->pc.group ? count[1] : r->id, &n);
+		const uint64_t *count = &r->counts[2 * i];
+		const struct perf_slot *s = perf_slot_of(c, count[1], &n);
 
 		if (!s)
 			continue;
 		in->counter[in->n].addr = PERFCNT_ADDR + n;
 		in->counter[in->n++].value = slot_value_at(s, *count);
 	}
-}
-
-/* The record is of an event that has not counted all of the time. */
-static bool perf_is_evicted(const struct backend_cpu *c, const struct perf_record *r)
-{
-	return r->enabled - r->running > (c->pc.group ? c->group.missed : 0);
 }
 
 /* The counters that were stopped. Since Linux 6.16, these are a whole group, and the record has the
@@ -451,13 +488,13 @@ static bool perf_interrupt_of(
 		*in = (struct interrupt){.kind = r->kind, .time = r->time, .event = r->event};
 		return true;
 	}
-	if (!s && r->kind != INTERRUPT_DROPPED && !(r->kind == INTERRUPT_THROTTLED && c->pc.group))
+	if (!s && r->kind != INTERRUPT_DROPPED && r->kind != INTERRUPT_THROTTLED)
 		return false;
-	in->kind = perf_is_evicted(c, r) ? INTERRUPT_EVICTED : r->kind;
+	in->kind = r->enabled - r->running > c->group.missed ? INTERRUPT_EVICTED : r->kind;
 	in->addr = PERFCNT_ADDR + n;
 	in->dropped = r->dropped;
 	in->time = r->time;
-	in->now = s && c->pc.group ? s->enabled + r->enabled + 1 : r->time;
+	in->now = s && c->group.tid ? s->enabled + r->enabled + 1 : r->time;
 	in->where = (pfm_smpl_where_t){
 		.ip = r->ip,
 		.pid = r->pid,
@@ -480,7 +517,7 @@ static bool perf_interrupt_next(struct backend_cpu *c, struct interrupt *in)
 {
 	struct perf_record r;
 
-	while (c->pc.interrupts && ring_next(c->pc.interrupts, c->pc.group, &r))
+	while (c->pc.interrupts && ring_next(c->pc.interrupts, &r))
 		if (perf_interrupt_of(c, &r, in))
 			return true;
 	return false;

@@ -107,7 +107,7 @@ static int process_open_members(const struct perf_process *p, const struct perf_
 
 	while (t->n < p->nmembers) {
 		int fd = perf_member_new(
-			src, t->tid, t->leader, true, p->member[t->n].sel, &none, e);
+			src, perf_on_thread(t->tid), t->leader, true, p->member[t->n].sel, &none, e);
 
 		if (fd < 0)
 			return fd;
@@ -119,7 +119,7 @@ static int process_open_members(const struct perf_process *p, const struct perf_
 static int process_open_thread(const struct perf_process *p, const struct perf_sources *src,
 	struct process_thread *t, struct err *e)
 {
-	t->leader = perf_leader_new(t->tid, &process_conf, e);
+	t->leader = perf_leader_new(perf_on_thread(t->tid), &process_conf, e);
 	if (t->leader < 0)
 		return t->leader;
 	if (watch_open(&t->watch, t->tid, t->leader, e) == 0 &&

@@ -31,7 +31,7 @@ static void ring_cleanup(struct perf_interrupts **p)
 	ring_free(*p);
 }
 
-int ring_new(unsigned cpu, int fd, struct perf_interrupts **out, struct err *e)
+int ring_new(int fd, struct perf_interrupts **out, struct err *e)
 {
 	__attribute__((cleanup(ring_cleanup))) struct perf_interrupts *p = calloc(1, sizeof(*p));
 	int rc;
@@ -39,10 +39,7 @@ int ring_new(unsigned cpu, int fd, struct perf_interrupts **out, struct err *e)
 	if (!p)
 		return err_set(e, ENOMEM, "ENOMEM: no memory for interrupts");
 	p->events = -1;
-	p->owned = fd < 0;
-	p->fd = p->owned ? perf_output_new(cpu, e) : fd;
-	if (p->fd < 0)
-		return p->fd;
+	p->fd = fd;
 	rc = perf_ring_map(&p->ring, p->fd, RING_PAGES);
 	if (rc < 0)
 		return ring_refused("mmap of a perf event", -rc, e);
@@ -56,8 +53,6 @@ void ring_free(struct perf_interrupts *p)
 		return;
 	cleanup_close(&p->events);
 	perf_ring_unmap(&p->ring);
-	if (p->owned && p->fd >= 0)
-		close(p->fd);
 	free(p);
 }
 
@@ -111,20 +106,13 @@ static const uint64_t *ring_take(struct ring_words *w, uint64_t n)
 	return p;
 }
 
-/* The count with its times, or those of a group. */
-static bool ring_take_counts(struct ring_words *w, bool grouped, struct perf_record *r)
+/* The counts of a group, and its times. */
+static bool ring_take_counts(struct ring_words *w, struct perf_record *r)
 {
 	const uint64_t *head = ring_take(w, 3);
 
 	if (!head)
 		return false;
-	if (!grouped) {
-		r->ncounts = 1;
-		r->counts = head;
-		r->enabled = head[1];
-		r->running = head[2];
-		return true;
-	}
 	r->ncounts = head[0];
 	r->enabled = head[1];
 	r->running = head[2];
@@ -142,7 +130,7 @@ static void ring_take_frames(struct ring_words *w, struct perf_record *r)
 }
 
 /* The order of the fields is that of perf_event_open(2), for the sample_type of event.c. */
-static bool ring_parse_sample(struct ring_words w, bool grouped, struct perf_record *r)
+static bool ring_parse_sample(struct ring_words w, struct perf_record *r)
 {
 	const uint64_t *head = ring_take(&w, 5);
 
@@ -157,7 +145,7 @@ static bool ring_parse_sample(struct ring_words w, bool grouped, struct perf_rec
 		.time = head[3],
 		.cpu = (uint32_t)head[4],
 	};
-	if (!ring_take_counts(&w, grouped, r))
+	if (!ring_take_counts(&w, r))
 		return false;
 	ring_take_frames(&w, r);
 	return true;
@@ -176,7 +164,7 @@ static bool ring_parse_event(struct perf_ring *ring, struct perf_record *r)
 	return rc != 0;
 }
 
-bool ring_parse(struct perf_ring *ring, bool grouped, struct perf_record *r)
+bool ring_parse(struct perf_ring *ring, struct perf_record *r)
 {
 	struct ring_words w = {
 		.at = (const uint64_t *)(ring->rec.bytes + sizeof(ring->rec.head)),
@@ -186,7 +174,7 @@ bool ring_parse(struct perf_ring *ring, bool grouped, struct perf_record *r)
 
 	switch (ring->rec.head.type) {
 	case PERF_RECORD_SAMPLE:
-		return ring_parse_sample(w, grouped, r);
+		return ring_parse_sample(w, r);
 	case PERF_RECORD_LOST:
 		body = ring_take(&w, 2);
 		if (body)
@@ -211,13 +199,13 @@ static void ring_order_event(struct perf_interrupts *p, struct perf_record *r)
 	r->time = r->event.tstamp = p->event_time;
 }
 
-bool ring_next(struct perf_interrupts *p, bool grouped, struct perf_record *r)
+bool ring_next(struct perf_interrupts *p, struct perf_record *r)
 {
 	uint64_t head = perf_ring_head(&p->ring);
 	bool found = false;
 
 	while (!found && perf_ring_next(&p->ring, head))
-		found = ring_parse(&p->ring, grouped, r);
+		found = ring_parse(&p->ring, r);
 	perf_ring_release(&p->ring);
 	if (found)
 		ring_order_event(p, r);

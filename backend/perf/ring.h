@@ -17,7 +17,6 @@
 
 struct perf_interrupts {
 	int fd;     /* The event whose ring it is. */
-	bool owned; /* @fd is closed with it. */
 	int events; /* The event that records events of the thread; -1: none does. */
 	uint64_t event_time; /* That of the latest of these, ns. */
 	struct interrupt_conf conf;
@@ -32,11 +31,11 @@ struct perf_record {
 	uint64_t time;
 	uint64_t ip;
 	uint32_t pid, tid, cpu;
-	/* The event's count; of a member of a group, those of all events. They were on the PMU for
-	 * @running of @enabled nanoseconds. */
+	/* The counts of all events of the group, which were on the PMU for @running of @enabled
+	 * nanoseconds. */
 	uint64_t enabled, running;
 	uint64_t ncounts;
-	const uint64_t *counts; /* A count, or pairs of a count and an id. */
+	const uint64_t *counts; /* Pairs of a count and an id. */
 	uint64_t nframes;
 	const uint64_t *frames;
 	pfm_smpl_event_t event;
@@ -45,8 +44,8 @@ struct perf_record {
 /* Memory that a ring takes. */
 size_t ring_bytes(void);
 
-/* Maps the ring of event @fd, the leader of a thread's group; -1: of a new event of CPU @cpu. */
-int ring_new(unsigned cpu, int fd, struct perf_interrupts **out, struct err *e);
+/* Maps the ring of event @fd, the leader of a group. */
+int ring_new(int fd, struct perf_interrupts **out, struct err *e);
 void ring_free(struct perf_interrupts *p); /* NULL is allowed. */
 
 /* Has the events of thread @tid, whose group is that of @p, recorded in the ring as well. */
@@ -58,11 +57,10 @@ struct perf_sampling ring_sampling(const struct perf_interrupts *p, uint64_t per
 /* Has event @fd write into the ring, and gives its number. */
 int ring_attach(const struct perf_interrupts *p, int fd, uint64_t *id, struct err *e);
 
-/* Takes the next record. @grouped: events are members of a group. Times of INTERRUPT_EVENT never
- * decrease. */
-bool ring_next(struct perf_interrupts *p, bool grouped, struct perf_record *r);
+/* Takes the next record. Times of INTERRUPT_EVENT never decrease. */
+bool ring_next(struct perf_interrupts *p, struct perf_record *r);
 
 /* The parser. False: the current record is malformed, or of another kind. */
-bool ring_parse(struct perf_ring *ring, bool grouped, struct perf_record *r);
+bool ring_parse(struct perf_ring *ring, struct perf_record *r);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* One perf event per slot: opening, starting, stopping, and detecting that the kernel lost it. */
+/* One perf event per slot: opening, starting, stopping, and what it has counted. */
 #include "backend/perf/slot.h"
 
 #include <errno.h>
@@ -7,40 +7,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "backend/sysfs/sysfs.h"
-#include "base/nsec.h"
-
-/* Nanoseconds, and divisor of the time passed: a smaller lag of an event's time is tolerated. It is
- * a tick of the slowest kernel clock plus 0.4 %. */
-#define LAG_FIXED    10000000ULL
-#define LAG_FRACTION 256
-
-/* The result of read() with the read_format of event.c. */
+/* The result of read() with the read_format of event.c, of an event that is inherited. */
 struct slot_reading {
 	uint64_t count, enabled, running;
 };
 
-/* Nanoseconds. Not CLOCK_MONOTONIC, which time daemons slew by up to several percent. */
-static uint64_t slot_clock(void)
-{
-	return nsec_now(CLOCK_MONOTONIC_RAW);
-}
-
 static void slot_count_access(atomic_ullong *n)
 {
 	atomic_fetch_add_explicit(n, 1, memory_order_relaxed);
-}
-
-static int slot_explain_lost(const struct perf_slot *s, struct err *e)
-{
-	if (s->lost == ENXIO)
-		return err_set(e, ENXIO,
-			"the CPU went offline while it counted, and the kernel removed its event; "
-			"when the CPU is online, load again");
-	return err_set(e, EBUSY,
-		"the kernel did not keep the event on the PMU all of the time: other perf events "
-		"or the NMI watchdog (kernel.nmi_watchdog) took its counter, or the CPU was "
-		"offline; stop, write the PMD and start again");
 }
 
 static int slot_lose(struct perf_slot *s, int no, struct err *e)
@@ -49,104 +23,7 @@ static int slot_lose(struct perf_slot *s, int no, struct err *e)
 	s->fd = -1;
 	s->running = false;
 	s->lost = no;
-	return slot_explain_lost(s, e);
-}
-
-/*
- * Reads the event and checks that it has counted all of the time.
- *
- * When a CPU goes offline, the kernel silently detaches its events: they can still be read, stopped
- * and started, but their count and time no longer advance, even after the CPU is online again. So
- * the event's time must have advanced by @ran nanoseconds, which the caller measures within the
- * interval that the kernel measures. The time of a hardware event does not advance either while it
- * has no counter.
- */
-static int slot_read_event(const struct perf_cpu *pc, struct perf_slot *s, uint64_t ran,
-	struct slot_reading *r, struct err *e)
-{
-	slot_count_access(&pc->stats->reads);
-	if (read(s->fd, r, sizeof(*r)) !=
-		sizeof(*r)) /* End of file: a pinned event is in error state. */
-		return slot_lose(s, EBUSY, e);
-	if (ran > r->enabled - s->time + LAG_FIXED + ran / LAG_FRACTION)
-		return slot_lose(s,
-			perfsel_hardware(s->open) && sysfs_cpu_online(pc->cpu) ? EBUSY : ENXIO, e);
-	if (r->running != r->enabled)
-		return slot_lose(s, EBUSY, e);
-	return 0;
-}
-
-static int slot_event_open(
-	const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e)
-{
-	struct perf_sampling sampling = ring_sampling(pc->interrupts, s->next_period);
-
-	slot_count_access(&pc->stats->writes);
-	return perf_event_new(&pc->src, pc->cpu, sel, &sampling, e);
-}
-
-/* The kernel assigns a counter when the event is enabled; only a read shows whether it found one.
- * Software events need none. */
-static bool slot_has_counter(const struct perf_cpu *pc, const struct perf_slot *s)
-{
-	struct slot_reading r;
-
-	if (!perfsel_hardware(s->open))
-		return true;
-	slot_count_access(&pc->stats->reads);
-	return read(s->fd, &r, sizeof(r)) == sizeof(r);
-}
-
-static int slot_event_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
-{
-	slot_count_access(&pc->stats->writes);
-	if (ioctl(s->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
-		return err_set(e, EIO, "the kernel refuses to start the event: %s; load it again",
-			err_name(errno));
-	s->since = slot_clock();
-	if (!slot_has_counter(pc, s)) {
-		ioctl(s->fd, PERF_EVENT_IOC_DISABLE, 0);
-		return err_set(e, EBUSY,
-			"no counter of the PMU is free: other perf events or the NMI watchdog "
-			"(kernel.nmi_watchdog) use them; stop some and start again");
-	}
-	s->running = true;
-	return 0;
-}
-
-static int slot_event_count(
-	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
-{
-	uint64_t ran = slot_clock() - s->since;
-	struct slot_reading r;
-	int rc = slot_read_event(pc, s, ran, &r, e);
-
-	if (rc < 0)
-		return rc;
-	if (ran > NSEC_PER_SEC) {
-		s->time = r.enabled;
-		s->since = slot_clock();
-	}
-	*count = r.count;
-	return 0;
-}
-
-static int slot_event_stop(
-	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
-{
-	uint64_t ran = slot_clock() - s->since;
-	struct slot_reading r;
-	int rc;
-
-	slot_count_access(&pc->stats->writes);
-	if (ioctl(s->fd, PERF_EVENT_IOC_DISABLE, 0) < 0)
-		return slot_lose(s, EBUSY, e);
-	rc = slot_read_event(pc, s, ran, &r, e);
-	if (rc < 0)
-		return rc;
-	s->time = r.enabled;
-	*count = r.count;
-	return 0;
+	return group_explain_lost(no, e);
 }
 
 /* A parked member has a count already. */
@@ -177,18 +54,19 @@ static int slot_member_count(
 {
 	int rc = group_count(pc->group, pc->stats, s->id, count, e);
 
-	return rc < 0 ? slot_lose(s, EBUSY, e) : 0;
+	return rc < 0 ? slot_lose(s, -rc, e) : 0;
 }
 
 static int slot_inherited_count(
 	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
 {
 	struct slot_reading r;
-	int rc = slot_read_event(pc, s, 0, &r, e);
 
-	if (rc == 0)
-		*count = r.count;
-	return rc;
+	slot_count_access(&pc->stats->reads);
+	if (read(s->fd, &r, sizeof(r)) != sizeof(r) || r.running != r.enabled)
+		return slot_lose(s, EBUSY, e);
+	*count = r.count;
+	return 0;
 }
 
 static int slot_process_count(
@@ -199,62 +77,14 @@ static int slot_process_count(
 	return rc < 0 ? slot_lose(s, EBUSY, e) : 0;
 }
 
-/* A member has counted since it was opened or unparked, or will when the group runs. */
-static int slot_member_begin(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+/* The count of the running event; if that fails, it is lost. */
+static int slot_event_count(
+	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
 {
-	(void)pc, (void)e;
-	s->running = true;
-	return 0;
-}
-
-/* What an event of a CPU and a member of a group do differently. */
-struct slot_ops {
-	int (*open)(const struct perf_cpu *pc, uint64_t sel, struct perf_slot *s, struct err *e);
-	/* Starts a new event. */
-	int (*begin)(const struct perf_cpu *pc, struct perf_slot *s, struct err *e);
-	/* The count of the running event; a failed stop or count has lost it. */
-	int (*stop)(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e);
-	int (*count)(
-		const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e);
-};
-
-static const struct slot_ops slot_event_ops = {
-	.open = slot_event_open,
-	.begin = slot_event_start,
-	.stop = slot_event_stop,
-	.count = slot_event_count,
-};
-
-static const struct slot_ops slot_member_ops = {
-	.open = slot_member_open,
-	.begin = slot_member_begin,
-	.stop = slot_member_count,
-	.count = slot_member_count,
-};
-
-/* Of a group that is inherited. */
-static const struct slot_ops slot_inherited_ops = {
-	.open = slot_member_open,
-	.begin = slot_member_begin,
-	.stop = slot_inherited_count,
-	.count = slot_inherited_count,
-};
-
-/* Of a process. */
-static const struct slot_ops slot_process_ops = {
-	.open = slot_member_open,
-	.begin = slot_member_begin,
-	.stop = slot_process_count,
-	.count = slot_process_count,
-};
-
-static const struct slot_ops *slot_ops(const struct perf_cpu *pc)
-{
-	if (!pc->group)
-		return &slot_event_ops;
 	if (pc->group->process)
-		return &slot_process_ops;
-	return pc->group->conf.inherit ? &slot_inherited_ops : &slot_member_ops;
+		return slot_process_count(pc, s, count, e);
+	return pc->group->conf.inherit ? slot_inherited_count(pc, s, count, e)
+				       : slot_member_count(pc, s, count, e);
 }
 
 static int slot_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
@@ -263,9 +93,7 @@ static int slot_start(const struct perf_cpu *pc, struct perf_slot *s, struct err
 
 	if (s->running)
 		return 0;
-	if (!pc->group)
-		return slot_event_start(pc, s, e);
-	rc = slot_ops(pc)->count(pc, s, &s->count, e);
+	rc = slot_event_count(pc, s, &s->count, e);
 	s->running = rc == 0;
 	return rc;
 }
@@ -276,11 +104,47 @@ static void slot_stop(const struct perf_cpu *pc, struct perf_slot *s)
 	struct err later;
 	uint64_t count;
 
-	if (!s->running || slot_ops(pc)->stop(pc, s, &count, &later) < 0)
+	if (!s->running || slot_event_count(pc, s, &count, &later) < 0)
 		return;
 	s->value += count - s->count;
 	s->count = count;
 	s->running = false;
+}
+
+/* False: its event takes no counter that another one could have. Those that are inherited stay as
+ * they were opened. */
+static bool slot_switch_off(const struct perf_cpu *pc, struct perf_slot *s)
+{
+	if (s->fd < 0 || s->off || !perfsel_hardware(s->open) || pc->group->conf.inherit)
+		return false;
+	slot_stop(pc, s);
+	if (s->fd < 0)
+		return true;
+	slot_count_access(&pc->stats->writes);
+	s->off = ioctl(s->fd, PERF_EVENT_IOC_DISABLE, 0) == 0;
+	return s->off;
+}
+
+bool slot_rest(const struct perf_cpu *pc, struct perf_slot *s)
+{
+	return !s->running && slot_switch_off(pc, s);
+}
+
+bool slot_waits(const struct perf_slot *s)
+{
+	return s->running && s->off;
+}
+
+void slot_resume(const struct perf_cpu *pc, struct perf_slot *s)
+{
+	struct err later;
+
+	if (!slot_waits(s))
+		return;
+	slot_count_access(&pc->stats->writes);
+	s->off = ioctl(s->fd, PERF_EVENT_IOC_ENABLE, 0) < 0;
+	if (s->off)
+		slot_lose(s, EBUSY, &later);
 }
 
 static int slot_attach(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
@@ -304,7 +168,7 @@ static int slot_open(const struct perf_cpu *pc, uint64_t sel, uint64_t period, s
 	s->next_period = period;
 	if (perfsel_nothing(sel))
 		return 0;
-	s->fd = slot_ops(pc)->open(pc, sel, s, e);
+	s->fd = slot_member_open(pc, sel, s, e);
 	return s->fd < 0 ? s->fd : slot_attach(pc, s, e);
 }
 
@@ -313,33 +177,44 @@ static void slot_retire(const struct perf_cpu *pc, struct perf_slot *s)
 {
 	const struct group_member m = {.fd = s->fd, .sel = s->open, .id = s->id};
 
-	if (s->fd >= 0 && !s->period && pc->group && group_park(pc->group, &m))
+	if (s->fd >= 0 && !s->period && group_park(pc->group, &m))
 		s->fd = -1;
 	slot_close(s);
 }
 
-/* Replaces the event by the one that @sel selects; if that fails, the old event continues. */
+/* Its event could not be replaced by another one. */
+static void slot_continue(const struct perf_cpu *pc, struct perf_slot *s)
+{
+	struct err again;
+
+	if (!s->lost && slot_start(pc, s, &again) < 0 && s->fd >= 0)
+		slot_lose(s, EBUSY, &again);
+	slot_resume(pc, s);
+}
+
+/* Replaces the event by the one that @sel selects; if that fails, the old event continues. It
+ * leaves its counter to the new one if that needs it. */
 static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, struct err *e)
 {
 	bool ran = s->running;
 	struct perf_slot new;
 	int rc = slot_open(pc, sel, s->next_period, &new, e);
 
-	if (rc < 0)
-		return rc;
-	slot_stop(pc, s); /* The new event may need its counter. */
-	if (s->lost)
-		rc = slot_explain_lost(s, e);
-	else if (new.fd >= 0)
-		rc = slot_ops(pc)->begin(pc, &new, e);
+	if (rc == -EINVAL && slot_switch_off(pc, s))
+		rc = slot_open(pc, sel, s->next_period, &new, e);
+	if (rc == 0) {
+		slot_stop(pc, s);
+		if (s->lost)
+			rc = group_explain_lost(s->lost, e);
+		if (rc < 0)
+			slot_close(&new);
+	}
 	if (rc < 0) {
-		struct err again;
-
-		slot_close(&new);
-		if (ran && !s->lost && slot_start(pc, s, &again) < 0)
-			slot_lose(s, EBUSY, &again);
+		if (ran)
+			slot_continue(pc, s);
 		return rc;
 	}
+	new.running = new.fd >= 0;
 	new.value = s->value;
 	slot_retire(pc, s);
 	*s = new;
@@ -354,7 +229,7 @@ int slot_select(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, st
 	if (!(sel & EVTSEL_EN))
 		slot_stop(pc, s);
 	else if (s->lost)
-		rc = slot_explain_lost(s, e);
+		rc = group_explain_lost(s->lost, e);
 	else if (s->fd >= 0 && event == s->open && !s->period == !s->next_period)
 		rc = slot_start(pc, s, e);
 	else
@@ -370,9 +245,9 @@ int slot_read(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *value, s
 	int rc = 0;
 
 	if (s->running)
-		rc = slot_ops(pc)->count(pc, s, &count, e);
+		rc = slot_event_count(pc, s, &count, e);
 	else if (s->lost)
-		rc = slot_explain_lost(s, e);
+		rc = group_explain_lost(s->lost, e);
 	if (rc == 0)
 		*value = s->value + (count - s->count);
 	return rc;
@@ -384,9 +259,9 @@ int slot_write(const struct perf_cpu *pc, struct perf_slot *s, uint64_t value, s
 	int rc = 0;
 
 	if (s->running)
-		rc = slot_ops(pc)->count(pc, s, &count, e);
+		rc = slot_event_count(pc, s, &count, e);
 	else if (s->lost && s->sel & EVTSEL_EN)
-		rc = slot_explain_lost(s, e);
+		rc = group_explain_lost(s->lost, e);
 	if (rc < 0)
 		return rc;
 	s->lost = 0;

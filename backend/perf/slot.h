@@ -7,7 +7,7 @@
  * partial or stale: if the kernel did not count all of the time, the count is lost until the
  * counter is written again.
  *
- * The events of a thread are members of a group, and count while that runs (group.h): whatever else
+ * The events of a target are members of a group, and count while that runs (group.h): whatever else
  * is running, a slot starts and stops by noting the member's count.
  */
 #ifndef BACKEND_PERF_SLOT_H
@@ -24,8 +24,8 @@
 
 /* Shared by all slots of a target. */
 struct perf_cpu {
-	unsigned cpu;
-	struct perf_group *group; /* NULL: the target is @cpu, otherwise the group's thread. */
+	unsigned cpu; /* Of a thread: any that has its events. */
+	struct perf_group *group;
 	struct perf_sources src;
 	struct perf_interrupts *interrupts; /* NULL: events do not interrupt. */
 	struct backend_stats *stats;        /* Each system call counts as a register access. */
@@ -39,9 +39,8 @@ struct perf_slot {
 	bool running;   /* The event is enabled. */
 	int lost;       /* 0, or the positive errno of reading the counter: its count is lost. */
 	uint64_t open;  /* The selector, without EN, for which the event was opened. */
-	uint64_t since; /* When running: slot_clock() at which the event had run for @time. */
-	uint64_t time;  /* Nanoseconds, not more than the kernel had measured. */
-	uint64_t id;    /* Of a member of a group, or of an event that interrupts. */
+	bool off;       /* The event rests: it does not count, and takes no counter. */
+	uint64_t id;    /* The event's number. */
 	/* Events between interrupts: what the kernel was told, 0 if the event does not interrupt;
 	 * and what the next event is to be told. */
 	uint64_t period, next_period;
@@ -59,6 +58,13 @@ int slot_select(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, st
  */
 int slot_read(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *value, struct err *e);
 int slot_write(const struct perf_cpu *pc, struct perf_slot *s, uint64_t value, struct err *e);
+
+/* Has the event take no counter until slot_resume(). False: it is running, or takes none. */
+bool slot_rest(const struct perf_cpu *pc, struct perf_slot *s);
+/* The slot runs, and its event rests. */
+bool slot_waits(const struct perf_slot *s);
+/* Has the kernel count for a slot that waits. If that fails, reading the counter fails. */
+void slot_resume(const struct perf_cpu *pc, struct perf_slot *s);
 
 /* As backend_ops.interrupt_after. */
 int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel,

@@ -41,7 +41,7 @@ int watch_open(struct perf_watch *w, pid_t tid, int leader, struct err *e)
 {
 	static const struct thread_conf alone;
 
-	w->fd = perf_leader_new(tid, &alone, e);
+	w->fd = perf_leader_new(perf_on_thread(tid), &alone, e);
 	if (w->fd < 0)
 		return w->fd;
 	if (watch_map(w, leader, e) == 0)

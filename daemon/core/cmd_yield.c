@@ -52,6 +52,7 @@ int resume_last_failed(struct core_run *run, struct err *e)
 	ctx->state = CTX_RUNNING;
 	ctx->yielded = true;
 	ctx->gap.open = true;
+	ctx->count.changes++;
 	return rc;
 }
 

@@ -196,10 +196,10 @@ struct evtset *ctx_set(const struct context *ctx, unsigned id);
 
 /*
  * Whether counters that interrupt can find all overflows of the active set: of the counters that
- * have a period, none needs a value that an interrupt does not record. @group: it records those of
- * all counters.
+ * have a period, none needs a value that an interrupt does not record. It records those of all
+ * counters.
  */
-bool ctx_can_interrupt(const struct context *ctx, bool group);
+bool ctx_can_interrupt(const struct context *ctx);
 
 /* When counter row @d of the active set is to interrupt: after *@left events, and then each
  * *@period. False: not in years. */

@@ -21,11 +21,11 @@ static bool needs_virtual_is_known(unsigned num)
 	return num == PMU_CLOCK || num == PMU_PROCESS || num == PMU_THREAD || num == PMU_ELAPSED;
 }
 
-static bool needs_are_met(const struct context *ctx, unsigned d, bool group)
+static bool needs_are_met(const struct context *ctx, unsigned d)
 {
 	const struct pmd_state *s = &ctx->active->pmd[d];
 
-	if (ctx->pmu->pmds[d].width != 64 || (!group && ((s->smpl | s->reset) & ~ROW(d))))
+	if (ctx->pmu->pmds[d].width != 64)
 		return false;
 	for_each_row (i, s->virtuals)
 		if (!needs_virtual_is_known(ctx->pmu->virtuals[i].num))
@@ -33,7 +33,7 @@ static bool needs_are_met(const struct context *ctx, unsigned d, bool group)
 	return true;
 }
 
-bool ctx_can_interrupt(const struct context *ctx, bool group)
+bool ctx_can_interrupt(const struct context *ctx)
 {
 	uint64_t left, period;
 	struct image im;
@@ -45,7 +45,7 @@ bool ctx_can_interrupt(const struct context *ctx, bool group)
 	for_each_row (d, im.pmds) {
 		if (!ctx_period(ctx, d, &left, &period))
 			continue;
-		if (!needs_are_met(ctx, d, group))
+		if (!needs_are_met(ctx, d))
 			return false;
 		any = true;
 	}
@@ -102,6 +102,6 @@ bool ctx_only_counts(const struct context *ctx)
 
 bool ctx_only_interrupts(const struct context *ctx)
 {
-	return ctx_can_interrupt(ctx, true) && needs_no_switch(ctx) &&
+	return ctx_can_interrupt(ctx) && needs_no_switch(ctx) &&
 	       !needs_set_flags(ctx, SET_OVFL_SWITCH | SET_TIME_SWITCH);
 }

@@ -111,7 +111,7 @@ static bool interrupts_open(struct executor *x, const struct context *ctx)
 static bool interrupts_may_open(const struct executor *x, const struct context *ctx)
 {
 	return x->be->interrupts && x->cpu && (!ctx->target.tid || ctx->target.always_active) &&
-	       ctx_can_interrupt(ctx, ctx->target.tid);
+	       ctx_can_interrupt(ctx);
 }
 
 /* The time from an overflow to the tick that finds it: see sample_tick.c. */

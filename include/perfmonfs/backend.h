@@ -194,7 +194,7 @@ struct backend_ops {
 	 * that of the first reading, while the thread goes on: a counter that starts has its events
 	 * from where another has stopped. Counters that select an event for the first time start
 	 * later, and so do all that the kernel cannot keep beside those that stop. With
-	 * conf->inherit, it has no effect.
+	 * conf->inherit, or if any event takes a counter, it has no effect.
 	 */
 	void (*thread_at_once)(struct backend_cpu *c, bool on);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The parser of interrupts, behind the ring that they come from. Byte 0 is what kind of target it
- * is, the rest is the ring's contents.
+ * The parser of interrupts, behind the ring that they come from. Byte 0 is skipped, the rest is the
+ * ring's contents.
  */
 #include "backend/perf/ring.h"
 
@@ -27,19 +27,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CLEANUP_FREE unsigned char *ring = calloc(1, ROOM);
 	CLEANUP_FREE struct perf_ring *r = calloc(1, sizeof(*r));
 	struct perf_record rec;
-	bool grouped;
 
 	CHECK(ring && r);
 	if (!size || size > ROOM)
 		return 0;
-	grouped = data[0] & 1;
 	memcpy(ring, data + 1, size - 1);
 	r->data = ring;
 	r->size = ROOM;
 	while (perf_ring_next(r, size - 1)) {
-		if (!ring_parse(r, grouped, &rec))
+		if (!ring_parse(r, &rec))
 			continue;
-		check_within(r, rec.counts, rec.ncounts * (grouped ? 2 : 1));
+		check_within(r, rec.counts, 2 * rec.ncounts);
 		check_within(r, rec.frames, rec.nframes);
 	}
 	CHECK(r->tail == size - 1);

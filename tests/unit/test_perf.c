@@ -439,6 +439,34 @@ static void test_write_counter(void **state)
 	assert_true(count <= 5 + (now() - time) * 102 / 100);
 }
 
+/* All counters of a CPU start and stop at one moment, and are read at one. */
+static void test_at_one_moment(void **state)
+{
+	struct reg_op on[4], off[4], reads[4];
+	struct err e;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		on[i] = (struct reg_op){.addr = SEL(i),
+			.verb = REG_WRITE,
+			.value = event("context-switches") | EVTSEL_EN};
+		off[i] = on[i];
+		off[i].value &= ~EVTSEL_EN;
+		reads[i] = (struct reg_op){.addr = CNT(i), .verb = REG_READ};
+	}
+	for (unsigned round = 0; round < 20; round++) {
+		assert_int_equal(be->ops->run(cpu, on, 4, &e), 4);
+		for (unsigned k = 0; k < 20; k++) {
+			usleep(100);
+			assert_int_equal(be->ops->run(cpu, reads, 4, &e), 4);
+			for (unsigned i = 1; i < 4; i++)
+				assert_int_equal(reads[i].value, reads[0].value);
+		}
+		assert_int_equal(be->ops->run(cpu, off, 4, &e), 4);
+	}
+	assert_true(reads[0].value > 100);
+}
+
 static void test_change_folds(void **state)
 {
 	uint64_t count;
@@ -768,7 +796,7 @@ static void test_stats(void **state)
 	stop(0);
 	start(0, event("cpu-clock"));
 	start(0, event("cpu-clock"));
-	assert_int_equal(be->stats.reads, reads + 3);
+	assert_int_equal(be->stats.reads, reads + 4);
 	assert_int_equal(be->stats.writes, writes + 2);
 	stop(0);
 	reads = be->stats.reads;
@@ -830,100 +858,124 @@ static void test_check(void **state)
 }
 
 /*
- * The following tests manipulate the event of one slot, because a healthy machine loses no events.
+ * The following tests manipulate the events of a CPU, because a healthy machine loses none.
  */
 static struct backend_stats slot_stats;
 
-static struct perf_cpu slot_cpu(void)
+/* Slot @s counts @name in @g. */
+static struct perf_cpu slot_begin(struct perf_group *g, struct perf_slot *s, const char *name)
 {
-	return (struct perf_cpu){
-		.cpu = sysfs_cpu_first(), .src = {.cpu = -1, .msr = -1}, .stats = &slot_stats};
+	struct perf_cpu pc = {.cpu = sysfs_cpu_first(),
+		.group = g,
+		.src = {.cpu = -1, .msr = -1},
+		.stats = &slot_stats};
+	struct err e = {0};
+
+	*s = PERF_SLOT_INIT;
+	assert_int_equal(group_open_cpu(g, pc.cpu, &e), 0);
+	assert_int_equal(slot_select(&pc, s, event(name) | EVTSEL_EN, &e), 0);
+	assert_int_equal(group_start(g, &slot_stats, &e), 0);
+	return pc;
 }
 
-/* An event that the test disables does not advance, like one whose CPU went offline. */
+static void slot_end(struct perf_group *g, struct perf_slot *s)
+{
+	slot_close(s);
+	assert_int_equal(s->fd, -1);
+	group_close(g);
+}
+
+/* Reads the group again. */
+static int slot_reread(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *value)
+{
+	struct err e;
+
+	pc->group->current = false;
+	return slot_read(pc, s, value, &e);
+}
+
+/* Events that the test disables do not advance, like those of a CPU that went offline. */
 static void test_lost_event(void **state)
 {
-	struct perf_cpu pc = slot_cpu();
-	struct perf_slot s = PERF_SLOT_INIT;
+	struct perf_group g;
+	struct perf_slot s;
+	struct perf_cpu pc = slot_begin(&g, &s, "cpu-clock");
 	struct err e = {0};
 	uint64_t value, on = event("cpu-clock") | EVTSEL_EN;
 
 	(void)state;
-	assert_int_equal(slot_select(&pc, &s, on, &e), 0);
 	sleep_ms(5);
-	assert_int_equal(slot_read(&pc, &s, &value, &e), 0);
-	ioctl(s.fd, PERF_EVENT_IOC_DISABLE, 0);
+	assert_int_equal(slot_reread(&pc, &s, &value), 0);
+	ioctl(g.leader, PERF_EVENT_IOC_DISABLE, 0);
 	sleep_ms(15);
 	value = 1234;
-	assert_int_equal(slot_read(&pc, &s, &value, &e), -ENXIO);
+	assert_int_equal(slot_reread(&pc, &s, &value), -ENXIO);
 	assert_int_equal(value, 1234);
-	assert_int_equal(slot_read(&pc, &s, &value, &e), -ENXIO);
+	assert_int_equal(slot_reread(&pc, &s, &value), -ENXIO);
 	assert_int_equal(slot_write(&pc, &s, 0, &e), -ENXIO);
 	assert_int_equal(slot_select(&pc, &s, event("page-faults") | EVTSEL_EN, &e), -ENXIO);
 	assert_int_equal(s.sel, on);
 	assert_int_equal(slot_select(&pc, &s, event("cpu-clock"), &e), 0);
-	assert_int_equal(slot_read(&pc, &s, &value, &e), -ENXIO);
+	assert_int_equal(slot_reread(&pc, &s, &value), -ENXIO);
 	assert_int_equal(slot_select(&pc, &s, on, &e), -ENXIO);
 
-	/* It counts again after a write. */
+	/* It counts again after a load. */
 	assert_int_equal(slot_write(&pc, &s, 10, &e), 0);
-	assert_int_equal(slot_read(&pc, &s, &value, &e), 0);
+	assert_int_equal(slot_reread(&pc, &s, &value), 0);
 	assert_int_equal(value, 10);
-	assert_int_equal(slot_select(&pc, &s, on, &e), 0);
-	sleep_ms(15);
-	assert_int_equal(slot_read(&pc, &s, &value, &e), 0);
-	assert_true(value > 10 + 14 * MSEC);
-	slot_close(&s);
-	assert_int_equal(s.fd, -1);
+	group_stop(&g, &slot_stats);
+	assert_int_equal(group_start(&g, &slot_stats, &e), -ENXIO);
+	slot_end(&g, &s);
 }
 
 /* The loss is detected at the stop, or when another event replaces it. */
 static void test_lost_at_stop(void **state)
 {
-	struct perf_cpu pc = slot_cpu();
 	struct err e = {0};
 	uint64_t value;
 
 	(void)state;
 	for (unsigned change = 0; change < 2; change++) {
-		struct perf_slot s = PERF_SLOT_INIT;
+		struct perf_group g;
+		struct perf_slot s;
+		struct perf_cpu pc = slot_begin(&g, &s, "cpu-clock");
 
-		assert_int_equal(slot_select(&pc, &s, event("cpu-clock") | EVTSEL_EN, &e), 0);
-		ioctl(s.fd, PERF_EVENT_IOC_DISABLE, 0);
+		ioctl(g.leader, PERF_EVENT_IOC_DISABLE, 0);
 		sleep_ms(15);
+		if (!change)
+			group_stop(&g, &slot_stats);
 		if (change)
 			assert_int_equal(
 				slot_select(&pc, &s, event("page-faults") | EVTSEL_EN, &e), -ENXIO);
 		else
 			assert_int_equal(slot_select(&pc, &s, event("cpu-clock"), &e), 0);
-		assert_int_equal(slot_read(&pc, &s, &value, &e), -ENXIO);
-		slot_close(&s);
+		assert_int_equal(slot_reread(&pc, &s, &value), -ENXIO);
+		slot_end(&g, &s);
 	}
 }
 
-/* An event that ran for more than a second between reads is compared from the last one on. */
+/* Events that ran for more than a second between reads are compared from the last one on. */
 static void test_lost_late(void **state)
 {
-	struct perf_cpu pc = slot_cpu();
-	struct perf_slot s = PERF_SLOT_INIT;
-	struct err e = {0};
+	struct perf_group g;
+	struct perf_slot s;
+	struct perf_cpu pc = slot_begin(&g, &s, "cpu-clock");
 	uint64_t value;
 
 	(void)state;
-	assert_int_equal(slot_select(&pc, &s, event("cpu-clock") | EVTSEL_EN, &e), 0);
 	sleep_ms(1100);
-	assert_int_equal(slot_read(&pc, &s, &value, &e), 0);
-	assert_true(s.time > 1000 * MSEC);
-	ioctl(s.fd, PERF_EVENT_IOC_DISABLE, 0);
+	assert_int_equal(slot_reread(&pc, &s, &value), 0);
+	assert_true(g.time > 1000 * MSEC);
+	ioctl(g.leader, PERF_EVENT_IOC_DISABLE, 0);
 	sleep_ms(15);
-	assert_int_equal(slot_read(&pc, &s, &value, &e), -ENXIO);
-	slot_close(&s);
+	assert_int_equal(slot_reread(&pc, &s, &value), -ENXIO);
+	slot_end(&g, &s);
 }
 
-/* A file that reads like an event that was on the PMU only part of the time. */
-static int answer(uint64_t count, uint64_t enabled, uint64_t running)
+/* A file that reads like a group with a member, which was on the PMU only part of the time. */
+static int answer(uint64_t id, uint64_t count, uint64_t enabled, uint64_t running)
 {
-	uint64_t r[3] = {count, enabled, running};
+	uint64_t r[5] = {1, enabled, running, count, id};
 	int fd = memfd_create("answer", MFD_CLOEXEC);
 
 	assert_true(fd >= 0);
@@ -940,28 +992,34 @@ static void replace(int fd, int by)
 
 static void test_multiplexed(void **state)
 {
-	struct perf_cpu pc = slot_cpu();
-	struct perf_slot s = PERF_SLOT_INIT;
-	struct err e = {0};
+	struct perf_group g;
+	struct perf_slot s;
+	struct perf_cpu pc = slot_begin(&g, &s, "page-faults");
 	uint64_t value = 1234;
 
 	(void)state;
-	assert_int_equal(slot_select(&pc, &s, event("page-faults") | EVTSEL_EN, &e), 0);
 	s.value = 3;
 	s.count = 0;
-	replace(s.fd, answer(1000, MSEC, MSEC));
-	assert_int_equal(slot_read(&pc, &s, &value, &e), 0);
+	replace(g.leader, answer(s.id, 1000, MSEC, MSEC));
+	assert_int_equal(slot_reread(&pc, &s, &value), 0);
 	assert_int_equal(value, 1003);
 	/* End of file: a pinned event in error state. */
-	assert_int_equal(slot_read(&pc, &s, &value, &e), -EBUSY);
+	assert_int_equal(slot_reread(&pc, &s, &value), -EBUSY);
 	assert_int_equal(value, 1003);
-	slot_close(&s);
+	slot_end(&g, &s);
 
-	assert_int_equal(slot_select(&pc, &s, event("page-faults") | EVTSEL_EN, &e), 0);
-	replace(s.fd, answer(1000, MSEC, MSEC - 1));
-	assert_int_equal(slot_read(&pc, &s, &value, &e), -EBUSY);
+	pc = slot_begin(&g, &s, "page-faults");
+	replace(g.leader, answer(s.id, 1000, MSEC, MSEC - 1));
+	assert_int_equal(slot_reread(&pc, &s, &value), -EBUSY);
 	assert_int_equal(value, 1003);
-	slot_close(&s);
+	slot_end(&g, &s);
+
+	/* Since it was offline, the CPU has no member of it. */
+	pc = slot_begin(&g, &s, "page-faults");
+	replace(g.leader, answer(s.id + 1, 1000, MSEC, MSEC));
+	assert_int_equal(slot_reread(&pc, &s, &value), -ENXIO);
+	assert_int_equal(value, 1003);
+	slot_end(&g, &s);
 }
 
 static int set_online(const char *how)
@@ -1116,6 +1174,29 @@ static void test_thread_faults(void **state)
 	}
 	assert_true(want >= PAGES / 2);
 	munmap(p, PAGES * 4096);
+}
+
+/* An event that is added to those that run counts from that moment on, whatever its PMU. The time of
+ * the thread's clocks is compared with the thread's own readings around it. */
+static void test_thread_added(void **state)
+{
+	enum { ROUNDS = 20 };
+	uint64_t from, to, before, lacking = 0;
+
+	(void)state;
+	start(0, event("page-faults"));
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		start(1, event(round % 2 ? "cpu-clock" : "task-clock"));
+		from = nsec_now(CLOCK_THREAD_CPUTIME_ID);
+		before = get(CNT(1));
+		do {
+			to = nsec_now(CLOCK_THREAD_CPUTIME_ID);
+		} while (to < from + MSEC);
+		before = get(CNT(1)) - before;
+		lacking += before < to - from ? to - from - before : 0;
+	}
+	/* The clocks may be read at other moments than the events. */
+	assert_true(lacking < ROUNDS * MSEC / 10);
 }
 
 /* A group that takes counters is pinned: its leader is. Not one that threads inherit, as it would
@@ -1732,6 +1813,7 @@ int main(void)
 		ON_CPU(test_switches),
 		ON_CPU(test_stop),
 		ON_CPU(test_write_counter),
+		ON_CPU(test_at_one_moment),
 		ON_CPU(test_change_folds),
 		ON_CPU(test_nothing),
 		ON_CPU(test_unfilterable),
@@ -1754,6 +1836,7 @@ int main(void)
 		ON_CPU(test_multiplexed),
 		ON_CPU(test_offline),
 		ON_THREAD(test_thread_faults),
+		ON_THREAD(test_thread_added),
 		cmocka_unit_test_setup_teardown(test_thread_pinned, open_none, close_cpu),
 		cmocka_unit_test_setup_teardown(test_thread_moments, open_none, close_cpu),
 		ON_THREAD(test_thread_one_of_two),

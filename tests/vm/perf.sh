@@ -4,8 +4,8 @@
 # they use. User instructions are event 0x4100c0. The kernel switches a thread's counters, so its counts
 # are exact to the last instruction.
 
-# The kernel starts a CPU's counters one after another in the worker, which runs on that CPU: this many
-# user instructions at most are counted with those of the program for each counter.
+# The kernel starts a CPU's counters at once, in the worker, which runs on that CPU: this many of its user
+# instructions at most are counted with those of the program.
 per_start=1000
 
 # count_on CONTEXT TARGET COUNTERS: a running context that counts user instructions in PMDs from 0 on
@@ -47,6 +47,28 @@ perf_cpu() {
 			$((2 * per_start + n * per_look))
 	done </tmp/rounds
 	cd /
+	remove a
+}
+
+# CPU 1 goes offline while a context counts there: no number, and how to go on.
+perf_offline() {
+	count_on a cpu=1 2
+	write $mnt/ctx/a/pmc/2 page-faults
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	[ "$1" = back ] && echo 1 >/sys/devices/system/cpu/cpu1/online
+	sleep 0.1
+	for d in 0 1 2; do
+		if v=$(cat $mnt/ctx/a/pmd/$d 2>/tmp/err); then not_ok "offline, $1, PMD $d: a number: $v"
+		else like "offline, $1, PMD $d: no number" "$(cat /tmp/err)" "No such device"; fi
+	done
+	like "offline, $1: a sentence" "$(cat $mnt/ctx/a/last_error)" "offline"
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	write $mnt/ctx/a/ctl unload
+	for d in 0 1 2; do write $mnt/ctx/a/pmd/$d 0; done
+	write $mnt/ctx/a/ctl "load cpu=1"
+	write $mnt/ctx/a/ctl start
+	taskset -c 1 "$here/bare"
+	for d in 0 1; do check "loaded again, $1: PMD $d counts" test "$(cat $mnt/ctx/a/pmd/$d)" -gt 0; done
 	remove a
 }
 
@@ -254,8 +276,42 @@ perf_overruled() {
 
 perf_cpu_full() {
 	fill cpu=1
-	like "one event more does not fit" "$why" "no counter of the PMU is free"
+	like "one event more does not fit" "$why" "too few counters"
 	remove a
+}
+
+# switch_full TARGET: both sets of context a take all counters, with different events; those of set 1 have other
+# numbers.
+switch_full() {
+	fill "$1"
+	write $mnt/ctx/a/ctl unload
+	mkdir $mnt/ctx/a/set/1
+	for s in 0 1; do
+		write $mnt/ctx/a/set/$s/flags time_switch
+		write $mnt/ctx/a/set/$s/timeout_ns 2000000
+	done
+	for n in $(seq 0 $((counters - 1))); do
+		event=$(cat $mnt/ctx/a/pmc/"$n")
+		write $mnt/ctx/a/set/1/pmc/$((15 - n)) $((event ^ 0xfc))
+	done
+	again "$1"
+	for _ in 1 2 3; do loops_again; done
+	write $mnt/ctx/a/ctl stop
+	check "$1, full sets: nothing is lost" cat $mnt/ctx/a/set/0/regs $mnt/ctx/a/set/1/regs
+	check "$1, full sets: they have switched" test "$(cat $mnt/ctx/a/set/1/runs)" -ge 3
+	v=$(cat $mnt/ctx/a/set/0/pmd/0)
+	check "$1, full sets: set 0 has counted" test "$v" -gt 1000000
+	for n in $(seq 1 $((counters - 1))); do
+		[ "$(cat $mnt/ctx/a/pmc/"$n")" = "$(cat $mnt/ctx/a/pmc/0)" ] &&
+			is "$1, full sets: PMD $n" "$(cat $mnt/ctx/a/set/0/pmd/"$n")" "$v"
+	done
+	remove a
+}
+perf_full_sets() {
+	begin_loops 1 1 10000000
+	switch_full tid="$tid"
+	switch_full cpu=1
+	end_loops
 }
 
 # A tool that waits for samples learns that there are none any more.
@@ -334,6 +390,8 @@ perf_backend() { # MOVES
 	start_daemon --backend=perf
 	perf_unlimited
 	perf_cpu
+	perf_offline gone
+	perf_offline back
 	perf_thread
 	perf_moves "$1"
 	perf_many
@@ -361,6 +419,7 @@ evicted() {
 	perf_budgeted
 	perf_overruled
 	perf_cpu_full
+	perf_full_sets
 	perf_samples_evicted
 	stop_daemon
 }
