@@ -57,6 +57,28 @@ static void test_dfl_layout(void **state)
 	assert_int_equal(PFM_DFL_SMPL_VERSION, 0x10000);
 }
 
+/* Where fs-layout.md says that they are. */
+static void test_source_layout(void **state)
+{
+	(void)state;
+	assert_int_equal(sizeof(pfm_smpl_source_t), 32);
+	ASSERT_AT(pfm_smpl_source_t, precise, 0);
+	ASSERT_AT(pfm_smpl_source_t, skew_ns, 4);
+	ASSERT_AT(pfm_smpl_source_t, dropped, 8);
+	ASSERT_AT(pfm_smpl_source_t, throttled, 16);
+	ASSERT_AT(pfm_smpl_source_t, gaps, 24);
+	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_source, 64);
+	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_reserved, 96);
+	ASSERT_AT(pfm_nway_smpl_hdr_t, hdr_source, 96);
+	ASSERT_AT(pfm_nway_smpl_hdr_t, hdr_parts, 128);
+	ASSERT_AT(pfm_hist_smpl_hdr_t, hdr_source, 80);
+	ASSERT_AT(pfm_hist_smpl_hdr_t, hdr_reserved, 112);
+	ASSERT_AT(pfm_stack_smpl_hdr_t, hdr_source, 64);
+	ASSERT_AT(pfm_stack_smpl_hdr_t, hdr_reserved, 104);
+	ASSERT_AT(pfm_correlate_smpl_hdr_t, hdr_source, 72);
+	ASSERT_AT(pfm_correlate_smpl_hdr_t, hdr_buf_flags, 104);
+}
+
 static int validate(const pfm_buffer_fmt_t *fmt, uint64_t size, uint32_t flags, uint32_t parts)
 {
 	pfm_dfl_smpl_arg_t dfl = {.buf_size = size, .buf_flags = flags};
@@ -815,6 +837,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dfl_layout),
+		cmocka_unit_test(test_source_layout),
 		cmocka_unit_test(test_validate),
 		cmocka_unit_test(test_dfl_full),
 		cmocka_unit_test(test_dfl_counts),
