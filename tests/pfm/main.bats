@@ -30,6 +30,15 @@ load common
 	done
 }
 
+@test "pfm(1) refers to the page of each command, and each page to that one" {
+	local name man=$BATS_TEST_DIRNAME/../../man
+
+	for name in $(pfm help | awk '/^  [a-z]/ && $1 != "help" { print $1 }'); do
+		sed '1,/^\.Sh SEE ALSO/d' "$man/pfm.1" | grep -x "\.Xr pfm-$name 1 ,"
+		sed '1,/^\.Sh SEE ALSO/d' "$man/pfm-$name.1" | grep -x '\.Xr pfm 1 ,'
+	done
+}
+
 # Each line of the table in pfm(1) that is one of pfm: its command, and its options.
 @test "what pfm(1) gives instead of older tools is there" {
 	grep -o 'Li pfm [a-z]* .*' "$BATS_TEST_DIRNAME/../../man/pfm.1" >"$BATS_TEST_TMPDIR/table"

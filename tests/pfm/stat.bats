@@ -717,8 +717,10 @@ as_nobody() {
 
 	serve --backend=perf
 	as_nobody 0 pfm stat --mount="$MNT" -j --allow-lost true
-	fields json page-faults
 	fails grep -q '"level":"uk"' <<<"$output"
+	[ "$(grep -oE '"event":"[a-z-]+"' <<<"$output" | cut -d'"' -f4 | paste -sd' ')" = \
+		"page-faults minor-faults major-faults" ]
+	fields json page-faults
 	as_nobody 125 pfm stat --mount="$MNT" -e page-faults:k true
 	as_nobody 125 pfm stat --mount="$MNT" -C 0 -- true
 	su=$BATS_TEST_TMPDIR/su
