@@ -211,6 +211,26 @@ STEAL="echo '1 0x186 0x4300c4' >\$MNT/sim/poke; echo 1000000 >\$MNT/sim/advance;
 	no_contexts
 }
 
+# in_terminal OPTION...: what a terminal gets; pfm clears its line before it shows the counts
+in_terminal() {
+	bounded script -qec "pfm stat --mount=$MNT -C 1 $* -- sleep 0.01" /dev/null
+}
+
+@test "sim: progress of several runs on a terminal" {
+	serve --backend=sim
+	export TERM=xterm
+	run -0 in_terminal -r 3 -e instructions:u
+	[[ $output == *$'\r\033[Krun 1 of 3\r'*$'\r\033[Krun 3 of 3\r\r\033[K'*"mean of 3 runs"* ]]
+	run -0 in_terminal -r 2 --rerun -e r00c4:u,r00c4:u,r00c4:u,r00c4:u,r00c4:u
+	[[ $output == *$'\r\033[Krun 4 of 4\r\r\033[K'*"mean of 2 runs"* ]]
+	run -0 in_terminal -e instructions:u
+	[[ $output != *"run 1"* ]]
+	TERM=dumb run -0 in_terminal -r 3 -e instructions:u
+	[[ $output != *"run 1"* && $output == *"mean of 3 runs"* ]]
+	run -0 pfm stat --mount="$MNT" -C 1 -r 3 -e instructions:u -- true
+	[[ $output != *"run 1"* ]]
+}
+
 @test "sim: Ctrl-C ends the runs, and the last one does not count" {
 	serve --backend=sim
 	cat >"$BATS_TEST_TMPDIR/script" <<-'END'
