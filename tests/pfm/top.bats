@@ -170,6 +170,24 @@ those_that_run_come_first() {
 		END { exit bad || !last }' pid="$PID"
 }
 
+@test "sim: the daemon ends" {
+	local by rc
+
+	for by in "-a -e cycles:u" "-B context"; do
+		serve --backend=sim --clock=real
+		loaded a 1 0x4100c0
+		# shellcheck disable=SC2086
+		pfm top --mount="$MNT" -b -I 100 $by >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- 4>&- 5>&- &
+		until_ok grep -q ' G' "$BATS_TEST_TMPDIR/out"
+		stop_daemon
+		rc=0
+		wait "$!" || rc=$?
+		[ $rc = 3 ]
+		grep -q '^pfm top: .*the daemon has ended' "$BATS_TEST_TMPDIR/err"
+		rm "$BATS_TEST_TMPDIR/out"
+	done
+}
+
 @test "perf: threads of a process, by thread and as a sum" {
 	serve --backend=perf
 	program

@@ -22,6 +22,7 @@
 #include "tools/pfm/top/screen.h"
 #include "tools/pfm/top/table.h"
 #include "tools/pfm/text/usage.h"
+#include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
 enum { TOP_INTERVAL_MIN_MS = 100, TOP_HEAD_LINES = 3, TOP_CTRL_C = 3 };
@@ -445,6 +446,8 @@ static int top_main(int argc, char **argv, struct err *e)
 	pmus_free(&r.pmus);
 	group_free(&r.groups);
 	tree_close(&r.tree);
+	if (rc < 0 && r.begin_ns && file_is_gone(-rc)) /* The daemon has ended meanwhile. */
+		return PFM_EXIT_LOST;
 	return rc == 0 && r.lost ? PFM_EXIT_LOST : rc;
 }
 
