@@ -35,6 +35,29 @@ without_dpkg_dev() {
 		grep -x "libdir=$path" "$work/setup/lib/libperfmonfs.pc"
 }
 
+# In a namespace where the files by which meson finds these libraries are hidden. Names of libpfm4, of
+# functions and of C++ are missing then, and pfm says why.
+without_libraries() {
+	local pfm=$work/less/tools/pfm/pfm
+
+	# shellcheck disable=SC2016
+	unshare -m --propagation private sh -e -c '
+		for dir in /usr/include/perfmon /usr/include/libiberty; do
+			[ ! -d $dir ] || mount -t tmpfs none $dir
+		done
+		pc=$(pkg-config --variable=pcfiledir libdw || true)/libdw.pc
+		[ ! -f "$pc" ] || mount --bind /dev/null "$pc"
+		meson setup -Dtests=false -Dwerror=true "$0" >"$0.log"
+		ninja -C "$0" tools/pfm/pfm >>"$0.log"' "$work/less" || {
+		tail -n 20 "$work/less.log"
+		return 1
+	}
+	"$pfm" --version | grep '^without elfutils: ' &&
+		"$pfm" --version | grep '^libpfm4 is not built in: ' &&
+		! "$pfm" decode --pmu=skl 0xc0 2>"$work/less.said" && grep libpfm4 "$work/less.said" &&
+		! ldd "$pfm" | grep -E 'libpfm|libdw'
+}
+
 # In a clone of another user. In place of meson and ninja, programs that only make the files.
 quickstart() {
 	local clone=$work/clone
@@ -77,6 +100,7 @@ private_home() {
 mounted='perfmonfs --backend=sim --clock=script /mnt; trap "cd /; umount /mnt" EXIT'
 
 try "without dpkg-dev, library and pkg-config file are in the multi-arch directory" without_dpkg_dev
+try "without libraries that are optional, pfm is built, and says what is missing" without_libraries
 files >"$work/before"
 try "it installs" inside "meson install -C '$build' --no-rebuild"
 try "it is there" inside "command -v perfmonfs msrsim pfm pfm-env"
