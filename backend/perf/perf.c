@@ -358,7 +358,7 @@ static int perf_open_process(struct backend_cpu *c, struct err *e)
 	return group_open_process(&c->group, &c->pc.src, members, n, c->pc.stats, e);
 }
 
-/* All selectors are what they are to be: counters go to the events that run. */
+/* Selectors have been written: counters go to the events that run. */
 static void perf_assign_counters(struct backend_cpu *c)
 {
 	bool waits = !c->group.running;
@@ -397,10 +397,9 @@ static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, 
 			group_stop(&c->group, c->pc.stats);
 	}
 	done = perf_run_each(c, ops, n, e);
-	if (done < n || !counts)
-		return done;
-	perf_assign_counters(c);
-	if (c->group.running || perf_start_group(c, e) == 0)
+	if (counts)
+		perf_assign_counters(c);
+	if (done < n || c->group.running || !counts || perf_start_group(c, e) == 0)
 		return done;
 	perf_name_target(c, e);
 	return n - 1;
