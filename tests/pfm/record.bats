@@ -247,6 +247,25 @@ first_caller() {
 	no_contexts
 }
 
+# Of a stripped program. The linker gives it a build ID, by which debuginfod names its files.
+@test "names from separate debug files: beside the program, and of debuginfod" {
+	local id
+
+	! pfm --version | grep -q '^without elfutils' || skip "pfm was built without elfutils"
+	serve_perf
+	objcopy --only-keep-debug "$BATS_RUN_TMPDIR/burner" burner.debug
+	objcopy --strip-all --add-gnu-debuglink=burner.debug "$BATS_RUN_TMPDIR/burner" burner
+	record_enough "143 TERM" has_samples 500 ./burner 1 shares
+	finish 143 TERM
+	[ "$(burnt recorded | cut -d' ' -f1 | sort | paste -sd' ')" = "a b c" ]
+	id=$(readelf -n burner | awk '/Build ID/ { print $3 }')
+	mkdir -p "server/buildid/$id"
+	mv burner.debug "server/buildid/$id/debuginfo"
+	[ -z "$(burnt recorded)" ]
+	export DEBUGINFOD_URLS=file://$PWD/server DEBUGINFOD_CACHE_PATH=$PWD/cache
+	[ "$(burnt recorded | cut -d' ' -f1 | sort | paste -sd' ')" = "a b c" ]
+}
+
 @test "a recording goes through a pipe" {
 	serve_perf
 	pfm record -o - -F 4000 sh -c 'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done' |
