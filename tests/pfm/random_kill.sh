@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # random_kill.sh [TIMES]: ends pfm by a signal at any moment, a thousand times, most often by SIGKILL:
-# as it counts commands, CPUs and processes, and records, with a mount and with a private daemon.
+# as it counts commands, CPUs and processes, follows, shows and records, with a mount and with a private daemon.
 # After each, nothing may be left: no context and no process, with whose namespace a private mount
 # ends. Root's; BUILD is the build directory. SEED has the same moments again.
 set -u
@@ -69,8 +69,10 @@ where_no_mount_is() {
 begin() {
 	case $how in
 	command) exec pfm stat --mount="$mnt" napper 1000 ;;
+	followed) exec pfm stat --mount="$mnt" --per-thread napper 1000 ;;
 	cpus) exec pfm stat --mount="$mnt" -a napper 1000 ;;
 	process) exec pfm stat --mount="$mnt" -p $$ ;;
+	table) exec pfm top --mount="$mnt" -a ;;
 	recording) exec pfm record --mount="$mnt" -o "$tmp/recorded" napper 1000 ;;
 	private) where_no_mount_is pfm stat napper 1000 ;;
 	private_cpus) where_no_mount_is pfm stat -a ;;
@@ -78,10 +80,10 @@ begin() {
 }
 
 round() {
-	local all=(command cpus process recording private private_cpus)
+	local all=(command followed cpus process table recording private private_cpus)
 	local signals=(KILL KILL KILL TERM HUP) signal pfm
 
-	how=${all[RANDOM % 6]} signal=${signals[RANDOM % 5]}
+	how=${all[RANDOM % ${#all[@]}]} signal=${signals[RANDOM % 5]}
 	begin &
 	pfm=$!
 	sleep "$(printf "0.%03d" $((RANDOM % 150)))"
