@@ -150,7 +150,7 @@ try "the examples, with pkg-config and without LD_LIBRARY_PATH" inside "cd /usr/
 try "the static library" inside "cd /usr/local/share/doc/perfmonfs/examples
 	cc -o /tmp/allcpus allcpus.c \$(pkg-config --cflags libperfmonfs) \
 		\$(pkg-config --variable=libdir libperfmonfs)/libperfmonfs.a"
-try "the man pages" inside "for page in '1 msrsim' '1 pfm-encode' '1 pfm-env' '3 pfm_start' '5 perfmonfs' '5 pfm-events' '7 libperfmonfs' '7 perfmonfs-admin' '8 perfmonfs'; do
+try "the man pages" inside "for page in '1 msrsim' '1 pfm-encode' '1 pfm-env' '3 pfm_live_read' '3 pfm_start' '5 perfmonfs' '5 pfm-events' '7 libperfmonfs' '7 perfmonfs-admin' '8 perfmonfs'; do
 		man --warnings \$page >/tmp/page 2>/tmp/warnings
 		[ \$(wc -l </tmp/page) -gt 20 ]
 		cat /tmp/warnings
