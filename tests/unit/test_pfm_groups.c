@@ -370,6 +370,49 @@ static void test_groups_of_memory(void **state)
 	pfm_pmu_free(&pmu);
 }
 
+/* --- The columns of pmcCount */
+
+/* What the study prints for "pmcCount SUM ls"; MFLOPS at 1 MHz. */
+static const struct column {
+	const char *metric, *printed;
+} columns[] = {
+	{"IPC", "0.559751"},
+	{"MFLOPS", "0.000002"},
+	{"L1-hit-rate", "0.985110"},
+	{"L2-hit-rate", "0.039523"},
+	{"memory-per-flop", "209974.071429"},
+	{"branch-rate", "0.198983"},
+	{"branch-miss-rate", "0.049764"},
+	{"TLB-miss-rate", "0.002687"},
+};
+
+/* It prints one count, the 14 operations: the others are some that give the same. */
+static void test_pmccount(void **state)
+{
+	enum { CYCLES = 7000000 };
+	static const double counts[EVENT_MAX] = {
+		CYCLES, 3918257, 2939637, 43772, 42042, 14, 779666, 194988, 7899, 0};
+	struct group_list list = {0};
+	const struct group *g = NULL;
+	struct err e = {0};
+	char value[32];
+
+	(void)state;
+	if (data_files_each(GROUPS, ".group", shipped_parse, &list, &e) < 0)
+		fail_msg("%s", e.text);
+	for (unsigned i = 0; i < list.n && !g; i++)
+		if (strcmp(list.groups[i].name, "pmccount") == 0)
+			g = &list.groups[i];
+	assert_non_null(g);
+	for (unsigned i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		assert_string_equal(g->metrics[i].name, columns[i].metric);
+		snprintf(value, sizeof(value), "%.6f",
+			formula_eval(&g->metrics[i].formula, counts, CYCLES / 1e6));
+		assert_string_equal(value, columns[i].printed);
+	}
+	group_free(&list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,6 +424,7 @@ int main(void)
 		cmocka_unit_test(test_group_find),
 		cmocka_unit_test(test_groups_of_libpfm),
 		cmocka_unit_test(test_groups_of_memory),
+		cmocka_unit_test(test_pmccount),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
