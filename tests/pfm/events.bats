@@ -114,6 +114,19 @@ is_first_lines() {
 	[[ $output == *"user level"* ]]
 }
 
+@test "on perf, libpfm4's events are listed where the kernel has a PMU" {
+	pfm --version | grep -q '^libpfm4 [0-9]' || skip "pfm was built without libpfm4"
+	export LIBPFM_FORCE_PMU=skl
+	serve --backend=perf
+	if pfm check -m "$MNT" | grep -q '^ok    hardware events'; then
+		pfm_run 0 list UOPS_ISSUED
+	else
+		pfm_run 125 list UOPS_ISSUED
+	fi
+	pfm_run 0 list skl::UOPS_ISSUED
+	pfm_run 0 list
+}
+
 @test "decode: the event, its fields, its level and its counters" {
 	serve --backend=sim:intel_v4
 	pfm_run 0 decode 0x4300c0

@@ -54,7 +54,6 @@ static void list_print_code(
 		pfm_pmu_counters(pmu, room, event->counters));
 }
 
-/* The counters of this PMU decide: an event without any is not listed. */
 /* Blanks up to @begin, and @sentence in lines of which all but the first begin at @indent. */
 static void list_print_text(unsigned begin, unsigned indent, const char *sentence)
 {
@@ -65,6 +64,7 @@ static void list_print_text(unsigned begin, unsigned indent, const char *sentenc
 		printf("%*s%s", (int)begin, "", t.p);
 }
 
+/* The counters of this PMU decide: an event without any is not listed. */
 static void list_print_row(struct list *l, const struct event_row *r)
 {
 	char name[PFM_PREFIX_ROOM + EVENT_SOURCE + 4 + EVENT_NAME];
@@ -224,9 +224,8 @@ static int list_all(const struct pmus *pmus, const struct list_options *o,
 	rc = list_types(&l, pmus, o->type, e);
 	if (rc < 0)
 		return rc;
-	/* A simulated PMU is not the machine's, whose names libpfm4 has; those of NetBurst are in
-	 * the event file. */
-	if (l.source.n || (strcmp(pmu->backend, "sim") != 0 && !pmu->escrs))
+	/* Those of NetBurst are in the event file. */
+	if (event_may_be_libpfm(pmu, l.source) && (l.source.n || !pmu->escrs))
 		libpfm_each(l.source, list_print_libpfm, o->verbose ? list_print_umask : NULL, &l);
 	if (!l.source.n)
 		list_groups(&l, groups);

@@ -342,8 +342,7 @@ static struct slice event_cut_source(struct slice *name)
 	return source;
 }
 
-/* Without a PMU, names of libpfm4 are those of the machine's PMU, which a simulated one is not. */
-static bool event_may_be_libpfm(const struct pfm_pmu *pmu, struct slice source)
+bool event_may_be_libpfm(const struct pfm_pmu *pmu, struct slice source)
 {
 	return source.n || (!pmu->software_only && strcmp(pmu->backend, "sim") != 0);
 }

@@ -65,4 +65,10 @@ unsigned event_program(const struct pfm_pmu *pmu, const struct pfm_event *events
 	const struct event_place *places, unsigned level,
 	struct event_setting out[EVENT_MAX_SETTINGS]);
 
+/*
+ * Whether libpfm4 has events of that source, which is before "::". Without a source, they are
+ * those of the machine's PMU, which a simulated one is not, and which the kernel may not have.
+ */
+bool event_may_be_libpfm(const struct pfm_pmu *pmu, struct slice source);
+
 #endif
