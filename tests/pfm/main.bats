@@ -207,6 +207,9 @@ offered() {
 		# shellcheck disable=SC2086
 		run -125 pfm $command -m "$MNT" -t 99999999
 		[[ $output == *"no thread has number 99999999: "*" ps -e"* ]]
+		# shellcheck disable=SC2086
+		run -125 pfm $command -m "$MNT" -p ls
+		[[ $output == *": -p ls: give numbers, like -p 4711,4712" ]]
 	done
 	[ ! -e "$BATS_TEST_TMPDIR/recorded" ]
 }

@@ -277,6 +277,13 @@ in_terminal() {
 	run -125 pfm stat --mount="$MNT" -I 9 true
 }
 
+@test "sim: a CPU that is named twice is counted once" {
+	serve --backend=sim
+	run -0 --separate-stderr pfm stat --mount="$MNT" -C 1,0-1,1 --no-aggr -e instructions:u -x, -- \
+		sh -c "echo 1000000 >$MNT/sim/advance"
+	[ "$(grep -c '^event,instructions:u,2000000,' <<<"$stderr")" = 2 ]
+}
+
 # on_cores OPTION...: as on_sim, on all CPUs of a machine in which 0 and 2, and 1 and 3 are threads of a core
 on_cores() {
 	local cpu

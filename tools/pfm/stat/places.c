@@ -47,11 +47,21 @@ static int places_add_online(struct places *p, const struct tree *t, struct err 
 	return rc;
 }
 
+static bool places_have(const struct places *p, int id)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->all[i].id == id)
+			return true;
+	return false;
+}
+
+/* A number that is there twice is one place. */
 int places_add_list(
 	struct places *p, const struct tree *t, const struct place_options *o, struct err *e)
 {
-	static const char *const options[] = {
-		[PLACE_PROCESS] = "-p", [PLACE_THREAD] = "-t", [PLACE_CPU] = "-C"};
+	static const char *const examples[] = {[PLACE_PROCESS] = "-p 4711,4712",
+		[PLACE_THREAD] = "-t 4711,4712",
+		[PLACE_CPU] = "-C 0-3,8"};
 	struct slice rest = slice_of(o->list ? o->list : "");
 	uint64_t first, last;
 	int rc = 0;
@@ -60,13 +70,14 @@ int places_add_list(
 		return places_add_online(p, t, e);
 	do {
 		if (num_range(&rest, INT_MAX, &first, &last, e) < 0)
-			return err_set(e, e->no, "%s %.40s: give numbers, like %s 0-3,8%s",
-				options[o->kind], o->list, options[o->kind],
+			return err_set(e, e->no, "%.2s %.40s: give numbers, like %s%s",
+				examples[o->kind], o->list, examples[o->kind],
 				o->kind == PLACE_CPU ? "; a type of CPUs comes before the event: "
 						       "cpu_core/cycles/"
 						     : "");
 		for (; rc == 0 && first <= last; first++)
-			rc = places_add(p, o->kind, (int)first, e);
+			if (!places_have(p, (int)first))
+				rc = places_add(p, o->kind, (int)first, e);
 	} while (rc == 0 && rest.n);
 	return rc;
 }
