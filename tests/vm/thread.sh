@@ -148,7 +148,7 @@ asleep() {
 # From CPU to CPU, awake or asleep, so that a kernel thread moves it or none does. Where the host stops a CPU
 # of the guest for long, the count is lost, which is told: fewer hops take less time.
 hops() {
-	for hops in 2000 1000 500 500 500; do
+	for hops in 10000 2000 1000 500 500; do
 		launch 0,1 loopn hops $hops 200
 		said ready
 		counts none ""
