@@ -122,6 +122,10 @@ is_first_lines() {
 		pfm_run 0 list UOPS_ISSUED
 	else
 		pfm_run 125 list UOPS_ISSUED
+		for name in skl::UOPS_ISSUED:ANY skl::UOPS_ISSUED:NONE skl::BR_INST_RETIRED; do
+			pfm_run 125 encode $name
+			[[ $output == *"the kernel has no PMU"* ]]
+		done
 	fi
 	pfm_run 0 list skl::UOPS_ISSUED
 	pfm_run 0 list

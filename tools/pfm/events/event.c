@@ -518,6 +518,9 @@ static int event_resolve_name(const struct pfm_pmu *pmu, struct slice name,
 					      : -ENOENT;
 	if (rc == -ENOENT)
 		return event_unknown(pmu, name, e);
+	/* Without a PMU, other unit masks do not help. */
+	if (rc < 0 && pmu->software_only)
+		return err_set(e, EOPNOTSUPP, "%s", event_no_hardware);
 	if (rc < 0)
 		return rc;
 	return event_finish(pmu, &c, m->bits, event_restriction(pmu, c.code), event, e);
