@@ -7,6 +7,7 @@
 _Static_assert(sizeof(pfm_correlate_smpl_hdr_t) == 128, "documented");
 _Static_assert(sizeof(pfm_correlate_smpl_rec_t) == 8, "documented");
 _Static_assert(sizeof(pfm_correlate_smpl_event_t) == 40, "documented");
+_Static_assert(sizeof(pfm_correlate_smpl_gap_t) == 8, "documented");
 
 static uint64_t records_room(const pfm_correlate_smpl_hdr_t *hdr)
 {
@@ -83,6 +84,18 @@ static void records_put_event(
 	records_end(hdr, size);
 }
 
+/* Otherwise, the event is lost. */
+static bool records_has_room(pfm_correlate_smpl_hdr_t *hdr, size_t size)
+{
+	if (hdr->hdr_state == PFM_CORRELATE_OPEN &&
+		records_room(hdr) >= size + hdr->hdr_min_buf_space)
+		return true;
+	hdr->hdr_lost_events++;
+	if (hdr->hdr_state == PFM_CORRELATE_OPEN && hdr->hdr_count)
+		hdr->hdr_state = PFM_CORRELATE_ENDING;
+	return false;
+}
+
 /*
  * An event cannot mask monitoring; a sample can. So an event always leaves room for a sample. After
  * the first event that found no room, the next sample makes the buffer full, so that the tool soon
@@ -95,14 +108,8 @@ int records_event(void *buf, const pfm_smpl_event_t *event)
 	size_t size = sizeof(pfm_correlate_smpl_rec_t) + sizeof(pfm_correlate_smpl_event_t) +
 		      (name_n / 8 + 1) * 8;
 
-	if (hdr->hdr_state == PFM_CORRELATE_OPEN &&
-		records_room(hdr) >= size + hdr->hdr_min_buf_space) {
+	if (records_has_room(hdr, size))
 		records_put_event(hdr, event, name_n, size);
-		return 0;
-	}
-	hdr->hdr_lost_events++;
-	if (hdr->hdr_state == PFM_CORRELATE_OPEN && hdr->hdr_count)
-		hdr->hdr_state = PFM_CORRELATE_ENDING;
 	return 0;
 }
 
@@ -126,7 +133,21 @@ void records_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
 	sample_count_lost(&hdr->hdr_counts_lost, pmds);
 }
 
+/*
+ * A gap is an event, too: it is between the samples before and after it. Those that are told first
+ * are of an earlier buffer.
+ */
 void records_source(void *buf, const pfm_smpl_source_t *source)
 {
-	((pfm_correlate_smpl_hdr_t *)buf)->hdr_source = *source;
+	const size_t size = sizeof(pfm_correlate_smpl_rec_t) + sizeof(pfm_correlate_smpl_gap_t);
+	pfm_correlate_smpl_hdr_t *hdr = buf;
+	bool gap =
+		hdr->hdr_source.precise != PFM_SMPL_UNKNOWN && source->gaps > hdr->hdr_source.gaps;
+
+	hdr->hdr_source = *source;
+	if (gap && records_has_room(hdr, size)) {
+		*(pfm_correlate_smpl_gap_t *)records_begin(hdr, PFM_CORRELATE_GAP, size) =
+			(pfm_correlate_smpl_gap_t){.gaps = source->gaps};
+		records_end(hdr, size);
+	}
 }

@@ -7,7 +7,7 @@
  *
  * A full buffer and restart work as in "default". An event is lost if it would leave no room for
  * the largest sample; then the next sample makes the buffer full. Events are also lost while the
- * buffer is full. If hdr_lost_events has grown, read /proc.
+ * buffer is full. If hdr_lost_events has grown, read /proc. Gaps (see hdr_source) are events, too.
  */
 #ifndef PERFMONFS_SMPL_CORRELATE_H
 #define PERFMONFS_SMPL_CORRELATE_H
@@ -33,6 +33,7 @@ enum {
 	PFM_CORRELATE_COMM,
 	PFM_CORRELATE_EXIT,
 	PFM_CORRELATE_STACK, /* only in "profile": pfm_stack_smpl_entry_t, values and frames */
+	PFM_CORRELATE_GAP,   /* pfm_correlate_smpl_gap_t */
 };
 
 typedef struct pfm_correlate_smpl_arg {
@@ -75,5 +76,9 @@ typedef struct pfm_correlate_smpl_event {
 	uint64_t addr, len, pgoff; /* of MMAP; else 0 */
 	char name[];               /* with one NUL or more, up to rec_size */
 } pfm_correlate_smpl_event_t;
+
+typedef struct pfm_correlate_smpl_gap {
+	uint64_t gaps; /* hdr_source.gaps: samples after the record before may be missing */
+} pfm_correlate_smpl_gap_t;
 
 #endif

@@ -1293,22 +1293,48 @@ has_no_count() {
 	grep -qE "^ctxsw_stalled [1-9]" "$MNT/stats"
 }
 
-@test "a sampling buffer counts the gaps" {
+# samples_with_gaps FORMAT: of a thread, which has ended; GAPS is their number
+samples_with_gaps() {
 	hides_switches
 	serve --backend=perf --threads=ctxsw
 	begin a subject -c "$ONE" faults 200000
 	compete "$ONE" burn
 	new a
 	put ok "$C/flags" gaps
-	put ok "$C/format" "default size=4194304"
+	put ok "$C/format" "$1"
 	put ok "$C/pmc/0" "$(user_event page-faults)"
-	put ok "$C/pmd/0" "-100 notify"
+	put ok "$C/pmd/0" "-100 long=-100 short=-100"
 	ctl "load tid=$TID"
 	ctl start
 	go a
 	said a "^done"
+	GAPS=$(sed 's/.*gaps=//' "$C/state")
+}
+
+@test "a sampling buffer counts the gaps" {
+	samples_with_gaps "default size=4194304"
 	grep -qE "^running tid=$TID set=0 gaps=[0-9]+$" "$C/state"
-	[ "$(od -An -tu8 -j88 -N8 "$C/buffer" | tr -d ' ')" = "$(sed 's/.*gaps=//' "$C/state")" ]
+	[ "$(od -An -tu8 -j88 -N8 "$C/buffer" | tr -d ' ')" = "$GAPS" ]
+}
+
+@test "records show where gaps are" {
+	samples_with_gaps "correlate size=16777216"
+	ctl stop
+	python3 - "$C/buffer" "$GAPS" <<-'END'
+		import struct, sys
+		buffer = open(sys.argv[1], "rb").read()
+		n, end = struct.unpack_from("QQ", buffer)
+		at, gaps, types = 128, [], []
+		while at < end:
+		    kind, size = struct.unpack_from("II", buffer, at)
+		    types.append(kind)
+		    if kind == 7:
+		        gaps += struct.unpack_from("Q", buffer, at + 8)
+		    at += size
+		assert at == end and len(types) == n, (at, end, len(types), n)
+		assert gaps == list(range(1, int(sys.argv[2]) + 1)), (gaps, sys.argv[2])
+		assert 1 in types, types
+	END
 }
 
 # by_clone STEP...: of a clone, whose context is 1

@@ -371,6 +371,51 @@ static void test_source(void **state)
 	}
 }
 
+/* A gap is a record between samples, which is lost where there is no room for it and a sample. */
+static void test_gaps(void **state)
+{
+	const pfm_buffer_fmt_t *formats[] = {&format_correlate, &format_profile};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(formats); i++) {
+		pfm_stack_smpl_arg_t stack = {.buf_size = 1024, .max_frames = 1};
+		pfm_correlate_smpl_arg_t correlate = {.buf_size = 1024};
+		pfm_smpl_source_t source = {.gaps = 3};
+		pfm_ovfl_arg_t arg = some_overflow(1);
+		pfm_smpl_where_t where = some_where();
+		uint64_t at, n;
+		struct smpl s;
+
+		assert_int_equal(
+			smpl_open(&s, formats[i], i ? (void *)&stack : (void *)&correlate, NPMDS),
+			0);
+		source.precise = PFM_SMPL_POLL;
+		s.fmt->fmt_source(s.buf, &source); /* of an earlier buffer */
+		assert_int_equal(smpl_u64(&s, 0), 0);
+		smpl_overflow(&s, &arg, 77, &where);
+		at = smpl_u64(&s, 8);
+		s.fmt->fmt_source(s.buf, &source);
+		assert_int_equal(smpl_u64(&s, 8), at);
+		source.gaps++;
+		s.fmt->fmt_source(s.buf, &source);
+		assert_int_equal(smpl_u64(&s, 0), 2);
+		assert_int_equal(smpl_u32(&s, at), PFM_CORRELATE_GAP);
+		assert_int_equal(smpl_u32(&s, at + 4), 16);
+		assert_int_equal(smpl_u64(&s, at + 8), 4);
+		assert_int_equal(smpl_u64(&s, 8), at + 16);
+		do {
+			n = smpl_u64(&s, 0);
+			source.gaps++;
+			s.fmt->fmt_source(s.buf, &source);
+		} while (smpl_u64(&s, 0) > n);
+		assert_true(smpl_u64(&s, 8) + smpl_u64(&s, 32) <= 1024);
+		assert_true(smpl_u64(&s, 8) + smpl_u64(&s, 32) + 16 > 1024);
+		assert_int_equal(smpl_u64(&s, 56), 1);
+		assert_int_equal(smpl_u64(&s, 72 + 24), source.gaps);
+		smpl_close(&s);
+	}
+}
+
 /* An overflow with this stack, of which the first @want frames are to be left, and @flags. */
 static void stack_of_is(const pfm_buffer_fmt_t *fmt, size_t at, uint32_t buf_flags,
 	uint32_t max_frames, unsigned from, unsigned want, uint16_t flags)
@@ -848,6 +893,7 @@ int main(void)
 		cmocka_unit_test(test_nway_masks),
 		cmocka_unit_test(test_correlate_events),
 		cmocka_unit_test(test_source),
+		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_stack_full),
 		cmocka_unit_test(test_hist_notifies_once),
