@@ -500,6 +500,22 @@ goes_on() {
 	no_contexts
 }
 
+@test "a full disk, and a file that is appended to" {
+	serve_perf
+	mkdir small
+	mount -t tmpfs -o size=16k none small
+	head -c 5000 /dev/zero >small/appended
+	pfm record -o - -F 4000 sh -c "until [ -s said ]; do :; done" >>small/appended 2>said ||
+		[ $? = 125 ]
+	grep -q ENOSPC said
+	cmp -n 5000 small/appended /dev/zero
+	[ "$(stat -c %s small/appended)" -gt 16000 ] # a record has less than 300 bytes
+	tail -c +5001 small/appended >recorded
+	umount small
+	can_be_reported
+	no_contexts
+}
+
 @test "a pipe without a reader" {
 	serve_perf
 	run -0 bash -c "pfm record -o - sh -c 'until grep -q EPIPE said; do :; done' 2>said | true

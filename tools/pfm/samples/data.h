@@ -143,7 +143,7 @@ struct data_writer {
 	bool to_stdout;
 	int fd;           /* -1: not opened yet */
 	int failed;       /* the errno that ended writing; 0: none */
-	uint64_t written; /* bytes in the file, a whole number of records */
+	uint64_t written; /* bytes before those in buf, a whole number of records */
 	size_t n;         /* bytes in buf */
 	char *buf;
 };

@@ -60,15 +60,19 @@ static size_t data_whole(const struct data_writer *w, size_t done)
 
 /*
  * After the first @done bytes of the buffer. What is left of a record would hide that the file has
- * ended. A pipe stays as it is.
+ * ended: it is cut off, from where the last write has ended, as the file may be appended to. A pipe
+ * stays as it is.
  */
 static int data_fail(struct data_writer *w, size_t done, int no, struct err *e)
 {
+	size_t whole = data_whole(w, done);
+	off_t end = lseek(w->fd, (off_t)whole - (off_t)done, SEEK_CUR);
+
 	w->failed = no;
-	w->written += data_whole(w, done);
 	w->n = 0;
-	if (ftruncate(w->fd, (off_t)w->written) < 0)
-		(void)lseek(w->fd, (off_t)w->written, SEEK_SET);
+	if (done > whole && end >= 0 && ftruncate(w->fd, end) < 0)
+		return err_set(e, no, "cannot write %s: %s, nor cut off what is left of a record: %s",
+			w->path, err_name(no), err_name(errno));
 	return data_sentence(w, e);
 }
 
