@@ -103,8 +103,8 @@ enum { CORE_LAST = 1 };
 int core_command(struct core_run *run, struct context *ctx, struct command *cmd, struct err *e);
 int core_last_failed(struct core_run *run, struct err *e);
 
-/* The thread that was interrupted; if nothing tells which, the one that is monitored, at no
- * address. */
+/* The thread that was interrupted, and its address. If nothing tells which, the one that is
+ * monitored, or none, and no address: nothing tells whose address space it would be of. */
 pfm_smpl_where_t core_where(const struct core_run *run);
 
 /*

@@ -58,7 +58,7 @@ typedef struct {
 	uint32_t pid; /* process; 0: idle */
 	uint32_t tid;
 	uint16_t cpu;
-	uint16_t known;   /* 0: only cpu is valid, and the rest is 0 */
+	uint16_t known;   /* 0: only cpu and precise are valid, and the rest is 0 */
 	uint16_t precise; /* PFM_SMPL_*: how the address was found */
 	uint16_t nframes; /* 0: there is no call chain, or it was not asked for */
 	/* The call chain with its markers as in smpl_stack.h; valid during the call only. */

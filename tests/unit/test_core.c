@@ -1194,17 +1194,23 @@ static void test_throttled_interrupt(void **state)
 
 static bool interrupt_nowhere(struct backend_cpu *c, struct interrupt *in)
 {
+	static const uint64_t frame = 0x1000;
 	bool more = interrupt_one(INTERRUPT_OVERFLOW, in);
 
 	(void)c;
 	in->addr = evicted.addr;
 	in->counter[0].value = evicted.pmd->hw;
-	in->where = (pfm_smpl_where_t){.ip = 0x1000, .precise = PFM_SMPL_INTERRUPT};
+	in->where = (pfm_smpl_where_t){.ip = 0x1000,
+		.pid = UINT32_MAX,
+		.cpu = 3,
+		.precise = PFM_SMPL_INTERRUPT,
+		.nframes = 1,
+		.frames = &frame};
 	return more;
 }
 
 /* Of an overflow that only a reading tells of, and of a thread that ends, the kernel gives no
- * numbers. */
+ * numbers: its address may be another process's. */
 static void test_unknown_thread(void **state)
 {
 	struct world w;
@@ -1227,6 +1233,10 @@ static void test_unknown_thread(void **state)
 		assert_int_equal(where.known, tid != 0);
 		assert_int_equal(where.tid, tid);
 		assert_int_equal(where.pid, tid ? 70 : 0);
+		assert_int_equal(where.cpu, 3);
+		assert_int_equal(where.precise, PFM_SMPL_INTERRUPT);
+		assert_int_equal(where.ip, 0);
+		assert_true(where.nframes == 0 && !where.frames);
 		unload_and_check(&w);
 		world_close(&w);
 	}
