@@ -36,7 +36,7 @@ int ctx_not_loaded(const struct context *ctx, const char *verb, struct err *e);
 
 /* What @cmd has of virtual PMDs. */
 void virtuals_begin(struct core_run *run, const struct command *cmd);
-/* The virtual PMDs that a sample of the active set may need now. */
+/* The virtual PMDs that a sample of the active set may need now: none of a saved context. */
 pmu_rows virtuals_sampled(const struct context *ctx);
 /* The virtual PMDs that @cmd needs from the beginning. */
 pmu_rows virtuals_needed(const struct context *ctx, const struct command *cmd);

@@ -20,7 +20,7 @@ void virtuals_begin(struct core_run *run, const struct command *cmd)
 
 pmu_rows virtuals_sampled(const struct context *ctx)
 {
-	return ctx->state == CTX_RUNNING && ctx->smpl.fmt ? ctx->active->virtuals : 0;
+	return ctx_counts_now(ctx) && ctx->smpl.fmt ? ctx->active->virtuals : 0;
 }
 
 void virtuals_note(struct evtset *set)

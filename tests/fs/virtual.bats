@@ -164,13 +164,17 @@ times_of() {
 	holds "$C/pmd/272" 8
 }
 
-# The file is another daemon's: reading it takes as long as that is stopped.
-@test "a device that takes long delays its reader, and no other request" {
+# serve_slow: pmd272 is a file of another daemon, MSRSIM: reading it takes as long as that is stopped
+serve_slow() {
 	perfmonfs -f --backend=sim "$CPU" 3>&- 4>&- 5>&- &
 	MSRSIM=$! # teardown() ends it
 	until_ok test -e "$CPU/config/tick_us"
 	describe pmu "virtual 272 slow file=$CPU/config/tick_us"
 	serve --backend=sim:intel_v4 --pmu="$BATS_TEST_TMPDIR/pmu"
+}
+
+@test "a device that takes long delays its reader, and no other request" {
+	serve_slow
 	put ok "$CPU/config/tick_us" 500
 	new a
 	new b
@@ -201,6 +205,30 @@ times_of() {
 	stop_daemon
 	fails wait $!
 	grep -q "No such device" "$BATS_TEST_TMPDIR/error"
+	kill -CONT "$MSRSIM"
+}
+
+# Only a worker reads the file of a sample, and a context that has yielded takes none.
+@test "a device that takes long does not delay a stop of a context that has yielded" {
+	serve_slow
+	new site
+	put ok "$C/flags" background
+	put ok "$C/format" "default size=4096"
+	put ok "$C/regs" "pmc0 $USER\npmd0 -2000000 smpl=272"
+	ctl "load cpu=1"
+	ctl start
+	new job
+	ctl "load cpu=1"
+	grep -q "^yielded" "$MNT/ctx/site/state"
+	kill -STOP "$MSRSIM"
+	{ sleep 10; kill -CONT "$MSRSIM"; } 3>&- 4>&- 5>&- &
+	later=$! begun=$SECONDS
+	C=$MNT/ctx/site
+	ctl stop
+	grep -q "^yielded" "$C/state"
+	ctl unload
+	[ $((SECONDS - begun)) -lt 9 ]
+	kill $later
 	kill -CONT "$MSRSIM"
 }
 
