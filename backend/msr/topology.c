@@ -3,7 +3,8 @@
  * An APIC id has a field for the thread, above it one for the core, then the package's number. The
  * widths are in leaves 0x1F and 0xB (SDM volume 3, section 9.9; APM volume 3, appendix E.3), before
  * these in leaves 1 and 4 of Intel, and 0x80000008 of AMD. A die that leaf 0x1F has is a package
- * here: it has registers of a package of its own. CPUs of a CCX share a last-level cache: leaf
+ * here: it has registers of a package of its own. So is a node of AMD's processors that have several:
+ * leaf 0x8000001E (PPR 54945, of Naples, which has four). CPUs of a CCX share a last-level cache: leaf
  * 0x8000001D.
  */
 #include "backend/msr/topology.h"
@@ -26,6 +27,8 @@ struct topology {
 	unsigned cpu;
 	uint32_t id, max, max_ext;
 	unsigned core, ccx, package;
+	bool nodes; /* The processor has several; this CPU is of @node. */
+	uint32_t node;
 };
 
 static int topology_cpuid(
@@ -98,6 +101,19 @@ static int topology_ccx(struct topology *t, bool amd, struct err *e)
 	return 0;
 }
 
+static int topology_node(struct topology *t, bool amd, struct err *e)
+{
+	uint32_t r[4];
+
+	if (!amd || t->max_ext < 0x8000001e)
+		return 0;
+	if (topology_cpuid(t, 0x8000001e, 0, r, e) < 0)
+		return -e->no;
+	t->nodes = r[ECX] >> 8 & 7; /* Less one. */
+	t->node = r[ECX] & 0xff;
+	return 0;
+}
+
 static int topology_read(struct topology *t, struct err *e)
 {
 	uint32_t leaf0[4], leaf1[4], ext[4];
@@ -118,7 +134,9 @@ static int topology_read(struct topology *t, struct err *e)
 		rc = topology_levels(t, 0xb, &levels, e);
 	if (rc == 0 && !levels)
 		rc = topology_legacy(t, amd, leaf1, e);
-	return rc == 0 ? topology_ccx(t, amd, e) : rc;
+	if (rc == 0)
+		rc = topology_ccx(t, amd, e);
+	return rc == 0 ? topology_node(t, amd, e) : rc;
 }
 
 int topology_of(struct msr_io *io, unsigned cpu, uint32_t unit[PMU_SCOPES], struct err *e)
@@ -130,7 +148,7 @@ int topology_of(struct msr_io *io, unsigned cpu, uint32_t unit[PMU_SCOPES], stru
 	unit[PMU_SCOPE_THREAD] = cpu;
 	unit[PMU_SCOPE_CORE] = t.id >> t.core;
 	unit[PMU_SCOPE_CCX] = t.id >> t.ccx;
-	unit[PMU_SCOPE_PACKAGE] = t.id >> t.package;
+	unit[PMU_SCOPE_PACKAGE] = t.nodes ? t.node : t.id >> t.package;
 	return 0;
 }
 

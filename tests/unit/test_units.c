@@ -393,6 +393,8 @@ static int topo_cpuid(struct msr_io *io, unsigned cpu, uint32_t leaf, uint32_t s
 		out[1] |= cpu << 24;
 	if (leaf == 0xb || leaf == 0x1f)
 		out[3] = cpu;
+	if (leaf == 0x8000001e)
+		out[2] |= cpu >> 4;
 	return 0;
 }
 
@@ -457,6 +459,13 @@ static void test_topology(void **state)
 			 .leaves = {{0xb, 0, {1, 2, 0x100}}, {0xb, 1, {7, 128, 0x201}},
 				 {0x8000001d, 3, {0x163 | 7 << 14}}}},
 			2, 8, 128},
+		/* Naples: four nodes of two CCXs of four cores */
+		{{.vendor = "Auth",
+			 .max = 0xd,
+			 .max_ext = 0x8000001f,
+			 .leaves = {{0xb, 0, {1, 2, 0x100}}, {0xb, 1, {6, 64, 0x201}},
+				 {0x8000001d, 3, {0x163 | 7 << 14}}, {0x8000001e, 0, {0, 0, 3 << 8}}}},
+			2, 8, 16},
 	};
 
 	(void)state;
