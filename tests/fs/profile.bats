@@ -62,6 +62,7 @@ sampling() {
 profile() {
 	timeout -s KILL "$PATIENCE" smplread "${@:2}" "$C" "$1" "$RANGES" >"$PROFILE" || {
 		cat "$PROFILE" "$C/last_error" "$C/state"
+		cat "$C/pmd/0" || cat "$C/last_error"
 		return 1
 	}
 }
