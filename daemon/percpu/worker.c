@@ -205,16 +205,11 @@ static int worker_exec(struct worker *w, struct engine_ctx *ec, struct command *
 	return rc;
 }
 
-/* Starts the counters. Nothing follows, unless it fails. */
-static int worker_exec_last(struct worker *w, struct engine_ctx *ec, struct err *e)
+/* The plan that starts the counters has failed. */
+static void worker_last_failed(struct worker *w, struct engine_ctx *ec)
 {
-	int rc = exec_last(&w->x, e);
-
-	if (__builtin_expect(rc < 0, 0)) {
-		worker_keep_reservation(w, &ec->ctx, CMD_START);
-		worker_publish(w, ec);
-	}
-	return rc;
+	worker_keep_reservation(w, &ec->ctx, CMD_START);
+	worker_publish(w, ec);
 }
 
 static int worker_open_sampler(struct worker *w, const struct job *job, struct err *e)
@@ -344,14 +339,20 @@ static void worker_close_cpu(struct worker *w)
 	w->watch_fd = -1;
 }
 
-/* Starts the counters, if it can, and sends the job to the session thread, which calls done(). */
+/* Starts the counters, if it can, and sends the job to the session thread, which calls done(). The
+ * counters count what follows. */
 static bool worker_run_last(struct worker *w, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
+	int rc;
 
-	job->rc = worker_exec_last(w, ec, &job->err);
-	if (__builtin_expect(job->rc < 0, 0))
+	job->rc = 0;
+	rc = exec_last(&w->x, &job->err);
+	if (__builtin_expect(rc < 0, 0)) {
+		job->rc = rc;
+		worker_last_failed(w, ec);
 		return false;
+	}
 	atomic_fetch_sub(&ec->inflight, 1);
 	event_send(w->events, &job->event);
 	return true;
@@ -417,8 +418,9 @@ static void worker_run_job(struct worker *w, struct job *job)
 
 static void worker_exec_poll(struct worker *w, struct engine_ctx *ec)
 {
-	if (worker_exec(w, ec, &w->poll_cmd, &w->poll_err) == EXEC_LAST)
-		worker_exec_last(w, ec, &w->poll_err);
+	if (worker_exec(w, ec, &w->poll_cmd, &w->poll_err) == EXEC_LAST &&
+		__builtin_expect(exec_last(&w->x, &w->poll_err) < 0, 0))
+		worker_last_failed(w, ec);
 }
 
 /* Of a thread: between two sets, nothing is left uncounted. */
