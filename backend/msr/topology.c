@@ -3,9 +3,9 @@
  * An APIC id has a field for the thread, above it one for the core, then the package's number. The
  * widths are in leaves 0x1F and 0xB (SDM volume 3, section 9.9; APM volume 3, appendix E.3), before
  * these in leaves 1 and 4 of Intel, and 0x80000008 of AMD. A die that leaf 0x1F has is a package
- * here: it has registers of a package of its own. So is a node of AMD's processors that have several:
- * leaf 0x8000001E (PPR 54945, of Naples, which has four). CPUs of a CCX share a last-level cache: leaf
- * 0x8000001D.
+ * here: it has registers of a package of its own. So is a node of AMD's processors that have
+ * several: leaf 0x8000001E (PPR 54945, of Naples, which has four). CPUs of a CCX share a last-level
+ * cache: leaf 0x8000001D.
  */
 #include "backend/msr/topology.h"
 

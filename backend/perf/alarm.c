@@ -33,7 +33,7 @@ int alarm_new(const struct perf_group *g, struct perf_alarm **out, struct err *e
 			"mmap of a perf event: %s: the alarm of a thread takes 8 KiB of locked "
 			"memory (kernel.perf_event_mlock_kb, LimitMEMLOCK)",
 			err_name(-rc));
-	if (g->running && perf_group_resume(perf_on_thread(atomic_load(g->tid)), g->leader, e) < 0)
+	if (group_resume(g, e) < 0)
 		return -e->no;
 	*out = take_ptr(&a);
 	return 0;

@@ -102,8 +102,8 @@ int perf_leader_check(pid_t tid, int leader, struct err *e);
 int perf_member_new(const struct perf_sources *src, struct perf_target t, int leader, bool inherit,
 	uint64_t sel, const struct perf_sampling *sampling, struct err *e);
 
-/* Has the kernel take the group of @leader off @t and put it on again, at one moment, with all of its
- * members. Since Linux 6.13, a new member of a PMU that is not the leader's waits for that. */
+/* Has the kernel take the group of @leader off @t and put it on again, at one moment, with all of
+ * its members. Since Linux 6.13, a new member of a PMU that is not the leader's waits for that. */
 int perf_group_resume(struct perf_target t, int leader, struct err *e);
 
 /* Opens a member that interrupts after some of the thread's time: never, until its period is set.

@@ -92,6 +92,11 @@ static int group_refused(const struct perf_group *g, uint64_t sel, int rc, struc
 		"or some of them in another event set");
 }
 
+int group_resume(const struct perf_group *g, struct err *e)
+{
+	return g->running ? perf_group_resume(group_target(g), g->leader, e) : 0;
+}
+
 int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel,
 	const struct perf_sampling *sampling, struct backend_stats *stats, uint64_t *id,
 	struct err *e)
@@ -110,7 +115,7 @@ int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel
 	g->current = false;
 	if (ioctl(fd, PERF_EVENT_IOC_ID, id) < 0)
 		err_set(e, EIO, "the kernel does not tell the event's number; load again");
-	else if (!g->running || perf_group_resume(group_target(g), g->leader, e) == 0)
+	else if (group_resume(g, e) == 0)
 		return fd;
 	close(fd);
 	return -e->no;

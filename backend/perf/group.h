@@ -89,6 +89,9 @@ int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel
 	const struct perf_sampling *sampling, struct backend_stats *stats, uint64_t *id,
 	struct err *e);
 
+/* Has a member that was opened while the group runs count from now on: see perf_group_resume(). */
+int group_resume(const struct perf_group *g, struct err *e);
+
 /*
  * While the runs of a switch happen at once, software events that are replaced stay open as members
  * that are parked: when they are needed again, they need not be opened, and have counted all along.

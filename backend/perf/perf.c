@@ -405,8 +405,8 @@ static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, 
 	return n - 1;
 }
 
-/* Hardware events are opened or put on the PMU one after another: at once, each would begin to count
- * at another moment. */
+/* Hardware events are opened or put on the PMU one after another: at once, each would begin to
+ * count at another moment. */
 static bool perf_has_hardware(const struct backend_cpu *c)
 {
 	for (unsigned i = 0; i < NSLOTS; i++)

@@ -20,9 +20,8 @@ size_t ring_bytes(void)
 static int ring_refused(const char *what, int no, struct err *e)
 {
 	return err_set(e, no,
-		"%s: %s: the ring buffer of interrupts takes an open file (LimitNOFILE) and 128 "
-		"KiB "
-		"of locked memory (kernel.perf_event_mlock_kb, LimitMEMLOCK)",
+		"%s: %s: the ring buffer of interrupts takes 128 KiB of locked memory "
+		"(kernel.perf_event_mlock_kb, LimitMEMLOCK)",
 		what, err_name(no));
 }
 
