@@ -476,6 +476,14 @@ static void perf_interrupt_stopped(
 			in->counter[in->n++].addr = PERFCNT_ADDR + n;
 }
 
+/* The event of @s was off the PMU for longer than its group has been before, and than it has waited
+ * itself. */
+static bool perf_is_evicted(
+	const struct backend_cpu *c, const struct perf_slot *s, const struct perf_record *r)
+{
+	return r->enabled - r->running > c->group.missed + (s ? s->waited : 0);
+}
+
 /* False: it is an event's that has been closed since. */
 static bool perf_interrupt_of(
 	const struct backend_cpu *c, const struct perf_record *r, struct interrupt *in)
@@ -489,7 +497,7 @@ static bool perf_interrupt_of(
 	}
 	if (!s && r->kind != INTERRUPT_DROPPED && r->kind != INTERRUPT_THROTTLED)
 		return false;
-	in->kind = r->enabled - r->running > c->group.missed ? INTERRUPT_EVICTED : r->kind;
+	in->kind = perf_is_evicted(c, s, r) ? INTERRUPT_EVICTED : r->kind;
 	in->addr = PERFCNT_ADDR + n;
 	in->dropped = r->dropped;
 	in->time = r->time;

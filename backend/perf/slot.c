@@ -7,6 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/nsec.h"
+
 /* The result of read() with the read_format of event.c, of an event that is inherited. */
 struct slot_reading {
 	uint64_t count, enabled, running;
@@ -42,11 +44,17 @@ static int slot_member_open(
 {
 	struct perf_sampling sampling = ring_sampling(pc->interrupts, s->next_period);
 	struct group_member m;
+	uint64_t begun;
+	int fd;
 
 	if (!sampling.period && group_unpark(pc->group, sel, &m))
 		return slot_member_unpark(pc, &m, s, e);
 	s->enabled = pc->group->reading.enabled;
-	return group_add(pc->group, &pc->src, sel, &sampling, pc->stats, &s->id, e);
+	begun = nsec_now(CLOCK_MONOTONIC_RAW);
+	fd = group_add(pc->group, &pc->src, sel, &sampling, pc->stats, &s->id, e);
+	if (pc->group->running)
+		s->waited = nsec_now(CLOCK_MONOTONIC_RAW) - begun;
+	return fd;
 }
 
 static int slot_member_count(

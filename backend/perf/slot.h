@@ -45,6 +45,8 @@ struct perf_slot {
 	 * and what the next event is to be told. */
 	uint64_t period, next_period;
 	uint64_t enabled; /* The group's time when the member was opened, ns. */
+	/* Opened while the group ran, the member was enabled and not on the PMU for up to this, ns. */
+	uint64_t waited;
 };
 
 #define PERF_SLOT_INIT ((struct perf_slot){.fd = -1})

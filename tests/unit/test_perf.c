@@ -1780,6 +1780,30 @@ static void test_interrupts_period(void **state)
 	munmap(p, 3 * PAGES * 4096);
 }
 
+/* An event that is added to those that run has not lost its place on the PMU before. */
+static void test_interrupts_added(void **state)
+{
+	enum { ROUNDS = 5 };
+	uint64_t until;
+	struct interrupt in;
+
+	(void)state;
+	start(1, event("page-faults"));
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		interrupt_each(event("cpu-clock"), MSEC);
+		start(0, event("cpu-clock"));
+		until = nsec_now(CLOCK_THREAD_CPUTIME_ID) + 5 * MSEC;
+		while (nsec_now(CLOCK_THREAD_CPUTIME_ID) < until)
+			;
+		assert_true(be->ops->interrupt_next(cpu, &in));
+		do {
+			assert_int_equal(in.kind, INTERRUPT_OVERFLOW);
+			assert_int_equal(in.addr, CNT(0));
+		} while (be->ops->interrupt_next(cpu, &in));
+		release(SEL(0));
+	}
+}
+
 static void test_interrupts_refused(void **state)
 {
 	const struct interrupt_conf conf = {.batch = 1};
@@ -1853,6 +1877,8 @@ int main(void)
 		ON_THREAD(test_interrupt_events),
 		ON_THREAD(test_interrupts_dropped),
 		ON_THREAD(test_interrupts_period),
+		ON_CPU(test_interrupts_added),
+		ON_THREAD(test_interrupts_added),
 		ON_CPU(test_interrupts_refused),
 		cmocka_unit_test(test_conf),
 		cmocka_unit_test(test_check),
