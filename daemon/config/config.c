@@ -170,12 +170,7 @@ int config_store(struct config *c, const char *key, struct slice value, struct e
 		return config_store_kernel(&c->allow_kernel, value, e);
 	if (strcmp(key, "audit") == 0)
 		return config_store_switch(&c->audit, value, e);
-	return err_set(e, ENOENT,
-		"'%s' is not a key: the keys are sys_group, thread_group, allow_kernel, "
-		"arg_size_max, user_contexts_max, user_memory_max, memory_max, smpl_buf_size_max, "
-		"tick_us, overflow_rate_max, ctxsw_budget, energy_group and audit; in the file "
-		"also backend",
-		key);
+	return err_set(e, ENOENT, "'%s' is not a key: see perfmonfs(8)", key);
 }
 
 void config_show(const struct config *c, const char *key, struct text *out)

@@ -344,6 +344,10 @@ value() {
 		[ "${#lines[@]}" = 1 ]
 		[[ $output == *"line 2"* ]]
 	done
+	# The remedy is not cut off.
+	echo 'sysgroup = any' >"$BATS_TEST_TMPDIR/conf"
+	run -1 bounded perfmonfs -f --backend=sim "--config=$BATS_TEST_TMPDIR/conf" "$MNT"
+	[[ $output == *"see perfmonfs(8)" ]]
 	run -1 bounded perfmonfs -f --backend=sim "--config=$BATS_TEST_TMPDIR/none" "$MNT"
 	[ "${#lines[@]}" = 1 ]
 	[[ $output == *ENOENT* ]]
