@@ -172,6 +172,31 @@ state_is() {
 	holds "$MNT/config/grants" ""
 }
 
+@test "a grant goes on to its expiry over a restart and a kill" {
+	local saved=$BATS_TEST_TMPDIR/saved
+
+	serve --backend=sim
+	grants ok "uid=$NOBODY cpus=1 expires=+8"
+	cp "$MNT/config/grants" "$saved"
+	stop_daemon
+	serve --backend=sim
+	cmp "$saved" "$MNT/config/grants"
+	kill -KILL "$DAEMON"
+	wait "$DAEMON" || :
+	until_ok not_mounted
+	serve --backend=sim
+	cmp "$saved" "$MNT/config/grants"
+	put ok "$MNT/config/sys_group" none
+	theirs a && as nobody put ok "$C/ctl" "load cpu=1"
+	state_is "loaded cpu=1 set=0"
+	until_ok state_is unloaded
+	as nobody put EPERM "$C/ctl" "load cpu=1"
+	holds "$MNT/config/grants" ""
+	stop_daemon
+	serve --backend=sim
+	holds "$MNT/config/grants" ""
+}
+
 @test "grants for CPUs that are no more hinder no other ones" {
 	serve --backend=sim --sim-cpus=8
 	grants ok "uid=$NOBODY cpus=7"
