@@ -27,6 +27,33 @@ wait.wait()' "$many" >"$tmp/said" &) # not a job, whose end would be reported
 	attacker sh -c 'mkdir "$0/big" && echo "load pid=$1" >"$0/big/ctl" && echo start >"$0/big/ctl"' \
 		"$ctxs" "$subject" || { cat "$ctxs/big/last_error"; exit 1; }
 }
+
+# Four users with 1,000 threads each that wait for messages.
+readers() {
+	local uid
+
+	subjects=()
+	for uid in 2011 2012 2013 2014; do
+		rm -f "$tmp/said"
+		(as "$uid" python3 -c '
+import os, sys, threading
+threading.stack_size(65536)
+path = sys.argv[1] + "/reader" + sys.argv[2]
+os.mkdir(path)
+fd = os.open(path + "/msg", os.O_RDONLY)
+for _ in range(1000):
+	threading.Thread(target=os.read, args=(fd, 4096), daemon=True).start()
+print("ready", os.getpid(), flush=True)
+threading.Event().wait()' "$ctxs" "$uid" >"$tmp/said" &)
+		until grep -qs ^ready "$tmp/said"; do sleep 0.02; done
+		subjects+=("$(awk '{ print $2 }' "$tmp/said")")
+	done
+	pids+=("${subjects[@]}")
+}
+kill_readers() {
+	kill -KILL "${subjects[@]}"
+	while kill -0 "${subjects[@]}" 2>/dev/null; do sleep 0.1; done
+}
 # shellcheck disable=SC2016
 contexts() { attacker sh -c 'cd "$0" && seq -f c%.0f "$1" | xargs "$2"' "$ctxs" "$many" "$1"; }
 state() { cat "$ctxs/big/state"; }
@@ -35,6 +62,7 @@ prepare() {
 	case $1 in
 	kill | unload) monitored ;;
 	rmdir) contexts mkdir ;;
+	readers) readers ;;
 	esac
 }
 
@@ -66,6 +94,7 @@ attack() {
 	unload) attacker rmdir "$ctxs/big" ;;
 	mkdir | rmdir) contexts "$1" ;;
 	loads) loads ;;
+	readers) kill_readers ;;
 	esac
 }
 clean() {
@@ -73,6 +102,7 @@ clean() {
 	kill) attacker rmdir "$ctxs/big" ;;
 	unload) kill -KILL "$subject" ;;
 	mkdir) contexts rmdir ;;
+	readers) rmdir "$ctxs"/reader* ;;
 	esac
 }
 
@@ -82,7 +112,7 @@ start perf
 echo $((many + 1000)) >"$tmp/mnt/config/user_contexts_max"
 echo $((1 << 33)) >"$tmp/mnt/config/user_memory_max"
 echo $((1 << 36)) >"$tmp/mnt/config/memory_max"
-for a in ${ATTACKS:-nothing kill unload mkdir rmdir loads}; do
+for a in ${ATTACKS:-nothing kill unload mkdir rmdir loads readers}; do
 	prepare "$a"
 	mkfifo "$tmp/until"
 	victim "$build/bench/bench_probe" "$tmp/mnt" <"$tmp/until" >"$tmp/waited" &

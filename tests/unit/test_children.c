@@ -79,8 +79,7 @@ static void send_request(
 	memcpy(buf, &in, sizeof(in));
 	if (nargs)
 		memcpy(buf + sizeof(in), args, nargs);
-	fuse_session_process_buf(session.se, &fbuf);
-	requests_interrupt(fs);
+	requests_process(fs, session.se, &fbuf);
 }
 
 /* Answers to other requests that the last await() has seen. */
@@ -95,7 +94,7 @@ static int await(uint64_t id)
 	};
 
 	for (passed = 0;;) {
-		bool more = deferred_run(fs);
+		bool more = requests_answer_interrupted(fs) || deferred_run(fs);
 
 		assert_true(poll(fds, 2, more ? 0 : 10000) > 0 || more);
 		engine_handle_events(fs->eng);
@@ -343,7 +342,6 @@ static int setup(void **state)
 	(void)state;
 	session = (struct session){.opts = &opts, .fs = {.timer_ns = 1, .memory.ops = &memory_ops}};
 	list_init(&fs->files);
-	list_init(&fs->pending.list);
 	list_init(&fs->deferred);
 	rows_collect(&fs->rows);
 	assert_int_equal(sim_backend_ops.open(&conf, &fs->be, &e), 0);
@@ -351,7 +349,7 @@ static int setup(void **state)
 	assert_int_equal(objects_init(&fs->objects, fs->eng, &context_life_ops, &e), 0);
 	assert_int_equal(audit_log_new("/nowhere", &fs->audit, &e), 0);
 	assert_int_equal(grant_table_open(fs, "/nowhere", "/nowhere", &e), 0);
-	pthread_mutex_init(&fs->pending.lock, NULL);
+	assert_int_equal(pending_requests_init(&fs->pending), 0);
 	config_init(&fs->config);
 	user_quotas_configure(&fs->objects.quotas, &fs->config);
 	assert_int_equal(connect_session(), 0);
@@ -384,7 +382,7 @@ static int teardown(void **state)
 		assert_int_equal(atomic_load(&q->buffers.bytes), 0);
 	}
 	assert_int_equal(atomic_load(&fs->objects.quotas.bytes), 0);
-	assert_true(list_empty(&fs->pending.list));
+	assert_int_equal(fs->pending.by_unique.n, 0);
 	assert_true(list_empty(&fs->files));
 	fuse_session_destroy(session.se);
 	close(kernel);
@@ -393,7 +391,7 @@ static int teardown(void **state)
 	objects_free(&fs->objects);
 	grant_table_close(fs);
 	audit_log_free(fs->audit);
-	pthread_mutex_destroy(&fs->pending.lock);
+	pending_requests_free(&fs->pending);
 	fs->be->ops->close(fs->be);
 	return 0;
 }
@@ -1007,7 +1005,7 @@ static struct opened begin_total(struct engine_ctx *t)
 
 	atomic_fetch_add(&t->inflight, 1);
 	send_read(&f);
-	assert_false(list_empty(&fs->pending.list));
+	assert_int_equal(fs->pending.by_unique.n, 1);
 	return f;
 }
 
@@ -1024,6 +1022,30 @@ static void test_total_interrupted(void **state)
 	assert_holds("ctx/a/last_error", "ok\n");
 	send_read(&f);
 	assert_int_equal(await(unique), 0);
+	release(&f);
+}
+
+/* Another request is answered before all readers that were interrupted, whatever their order. */
+static void test_many_interrupted(void **state)
+{
+	enum { READERS = 100 };
+
+	struct opened f = open_as(USER, "ctx/a/msg", O_RDONLY);
+	struct fuse_interrupt_in in = {.unique = unique + READERS};
+
+	(void)state;
+	for (unsigned i = 0; i < READERS; i++)
+		send_read(&f);
+	assert_int_equal(fs->pending.by_unique.n, READERS);
+	for (unsigned i = 0; i < READERS; i++, in.unique--)
+		send_request(ROOT, FUSE_INTERRUPT, 0, &in, sizeof(in));
+	assert_int_equal(fs->pending.by_unique.n, 0);
+	in.unique++;
+	send_request(ROOT, FUSE_INTERRUPT, 0, &in, sizeof(in)); /* it has ended */
+	assert_int_equal(request(ROOT, FUSE_STATFS, FUSE_ROOT_ID, NULL, 0), 0);
+	assert_int_equal(passed, 0);
+	assert_int_equal(await(in.unique + READERS - 1), -EINTR);
+	assert_int_equal(passed, READERS - 1);
 	release(&f);
 }
 
@@ -1186,6 +1208,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_pollers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total_while_counting, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total_interrupted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_interrupted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total_of_what_is_removed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_total_without_the_removed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rights_of_the_writer, setup, teardown),

@@ -79,7 +79,7 @@ static bool command_interrupt(struct request *base)
 
 	if (!engine_cancel(&r->job))
 		return false;
-	list_del(&base->link);
+	request_remove(base);
 	return true;
 }
 

@@ -32,7 +32,7 @@ static bool reader_interrupt(struct request *base)
 
 	if (r->n)
 		return false;
-	list_del(&base->link);
+	request_remove(base);
 	list_del(&r->queue);
 	request_uncharge(base);
 	free(r);

@@ -1,22 +1,33 @@
 // SPDX-License-Identifier: MIT
 /*
- * libfuse reports an interrupt while it holds locks of its own, with the pointer that it was given,
- * which may be stale by then. So the pointer is a number: it is noted, and the session loop looks
- * it up outside of libfuse.
+ * The kernel reports interrupts before all requests, and killing a process may cause thousands of
+ * them. So each takes little: libfuse, which would search all requests for it, does not see it; and
+ * the answer, which wakes the thread that was interrupted, comes after requests of others.
  */
 #include "daemon/fs/requests/pending_request.h"
 
 #include <errno.h>
+#include <linux/fuse.h>
+#include <stdlib.h>
 
 #include "daemon/fs/requests/file.h"
 
-static void request_note_id(fuse_req_t req, void *data)
-{
-	struct fs *fs = fuse_req_userdata(req);
-	struct pending_requests *p = &fs->pending;
+enum {
+	ANSWERS_MAX = 16, /* to interrupted requests, between two requests */
+	INTERRUPTED_MIN = 64,
+};
 
-	if (p->ninterrupted < sizeof(p->interrupted) / sizeof(p->interrupted[0]))
-		p->interrupted[p->ninterrupted++] = (uint64_t)(uintptr_t)data;
+int pending_requests_init(struct pending_requests *p)
+{
+	pthread_mutex_init(&p->lock, NULL);
+	return hash_init(&p->by_unique);
+}
+
+void pending_requests_free(struct pending_requests *p)
+{
+	pthread_mutex_destroy(&p->lock);
+	hash_free(&p->by_unique);
+	free(p->interrupted);
 }
 
 /* NULL: no memory. */
@@ -60,14 +71,18 @@ int request_begin(struct request *r, const struct call *call, size_t bytes,
 	if (request_charge(r, call, bytes, e) < 0)
 		return -e->no;
 	r->call = *call;
-	r->id = ++p->last_id;
 	r->interrupt = interrupt;
+	r->pending = true;
 	pthread_mutex_lock(&p->lock);
-	list_add(&r->link, &p->list);
+	hash_add(&p->by_unique, &r->node, call->unique);
 	pthread_mutex_unlock(&p->lock);
-	if (interrupt)
-		fuse_req_interrupt_func(call->req, request_note_id, (void *)(uintptr_t)r->id);
 	return 0;
+}
+
+void request_remove(struct request *r)
+{
+	hash_remove(&r->call.fs->pending.by_unique, &r->node);
+	r->pending = false;
 }
 
 bool request_end(struct request *r)
@@ -76,8 +91,9 @@ bool request_end(struct request *r)
 	bool due;
 
 	pthread_mutex_lock(&p->lock);
-	due = !list_empty(&r->link);
-	list_del(&r->link);
+	due = r->pending;
+	if (due)
+		request_remove(r);
 	pthread_mutex_unlock(&p->lock);
 	request_uncharge(r);
 	return due;
@@ -89,28 +105,63 @@ bool request_note_interrupted(struct request *r)
 	return false;
 }
 
-static void request_interrupt_one(struct fs *fs, uint64_t id)
+/* Answers at once if there is no memory to do it later. */
+static void request_answer_later(struct pending_requests *p, fuse_req_t req)
 {
-	fuse_req_t interrupted = NULL;
-	struct request *r;
+	if (p->ninterrupted == p->room) {
+		size_t room = p->room ? 2 * p->room : INTERRUPTED_MIN;
+		fuse_req_t *more = realloc(p->interrupted, room * sizeof(*more));
 
-	pthread_mutex_lock(&fs->pending.lock);
-	list_for_each_entry (r, &fs->pending.list, link) {
-		fuse_req_t req = r->call.req;
-
-		if (r->id != id)
-			continue;
-		if (r->interrupt(r))
-			interrupted = req;
-		break;
+		if (!more) {
+			fuse_reply_err(req, EINTR);
+			return;
+		}
+		p->interrupted = more;
+		p->room = room;
 	}
-	pthread_mutex_unlock(&fs->pending.lock);
-	if (interrupted)
-		fuse_reply_err(interrupted, EINTR);
+	p->interrupted[p->ninterrupted++] = req;
 }
 
-void requests_interrupt(struct fs *fs)
+static void request_interrupt(struct pending_requests *p, uint64_t unique)
 {
-	while (fs->pending.ninterrupted)
-		request_interrupt_one(fs, fs->pending.interrupted[--fs->pending.ninterrupted]);
+	fuse_req_t interrupted = NULL;
+	struct hash_node *node;
+
+	pthread_mutex_lock(&p->lock);
+	node = hash_find(&p->by_unique, unique);
+	if (node) {
+		struct request *r = container_of(node, struct request, node);
+		fuse_req_t req = r->call.req;
+
+		if (r->interrupt && r->interrupt(r))
+			interrupted = req;
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (interrupted)
+		request_answer_later(p, interrupted);
+}
+
+bool requests_process(struct fs *fs, struct fuse_session *se, const struct fuse_buf *buf)
+{
+	const struct fuse_in_header *in = buf->mem;
+
+	if (in->opcode == FUSE_INTERRUPT) {
+		const struct fuse_interrupt_in *arg = (const void *)(in + 1);
+
+		request_interrupt(&fs->pending, arg->unique);
+		return false;
+	}
+	fs->pending.unique = in->unique;
+	fuse_session_process_buf(se, buf);
+	return true;
+}
+
+bool requests_answer_interrupted(struct fs *fs)
+{
+	struct pending_requests *p = &fs->pending;
+	unsigned n = 0;
+
+	for (; p->ninterrupted && n < ANSWERS_MAX; n++)
+		fuse_reply_err(p->interrupted[--p->ninterrupted], EINTR);
+	return n;
 }

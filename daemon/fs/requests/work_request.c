@@ -48,7 +48,7 @@ static bool work_request_interrupted(struct request *request)
 {
 	struct work_request *r = container_of(request, struct work_request, request);
 
-	list_del(&request->link);
+	request_remove(request);
 	if (!engine_cancel_work(request->call.fs->eng, &r->work))
 		return true;
 	request_uncharge(request);

@@ -104,8 +104,9 @@ static int session_store(void *arg, uint64_t ino, size_t off, const void *p, siz
 	return fuse_lowlevel_notify_store(s->se, ino, (off_t)off, &buf, FUSE_BUF_NO_SPLICE);
 }
 
-/* Serves one request, unless it was withdrawn since poll(): its caller may have been killed. */
-static void session_serve_request(struct session *s, struct fuse_buf *buf)
+/* Serves one request, unless it was withdrawn since poll(): its caller may have been killed. False:
+ * it was an interrupt. */
+static bool session_serve_request(struct session *s, struct fuse_buf *buf)
 {
 	int n;
 
@@ -113,15 +114,20 @@ static void session_serve_request(struct session *s, struct fuse_buf *buf)
 	n = fuse_session_receive_buf(s->se, buf);
 	watchdog_step(&s->watchdog);
 	if (n <= 0)
-		return; /* withdrawn, unmounted, or a signal */
+		return true; /* withdrawn, unmounted, or a signal */
 	/* A worker may have reported events before it answered its client, which asks next. */
 	engine_handle_events(s->fs.eng);
-	fuse_session_process_buf(s->se, buf);
-	requests_interrupt(&s->fs);
+	return requests_process(&s->fs, s->se, buf);
 }
 
 /* The kernel does not report the end of a mapping. */
 enum { SESSION_SWEEP_MS = 500 };
+
+/* There is work that waits for no event. */
+static bool session_has_work(const struct fs *fs)
+{
+	return fs->pending.ninterrupted || !list_empty(&fs->deferred);
+}
 
 /* False: a signal came. */
 static bool session_wait(struct session *s, struct pollfd fds[6])
@@ -134,12 +140,12 @@ static bool session_wait(struct session *s, struct pollfd fds[6])
 	fds[5].fd = engine_resume_fd(fs->eng);
 	watchdog_step(&s->watchdog);
 	n = poll(fds, 6,
-		!list_empty(&fs->deferred) ? 0
-		: late >= 0                ? late
-		: fs->memory.lingering     ? SESSION_SWEEP_MS
-					   : -1);
+		session_has_work(fs)   ? 0
+		: late >= 0            ? late
+		: fs->memory.lingering ? SESSION_SWEEP_MS
+				       : -1);
 	watchdog_step(&s->watchdog);
-	if (n == 0 && list_empty(&fs->deferred))
+	if (n == 0 && !session_has_work(fs))
 		shared_sweep(&fs->memory);
 	if (n > 0 && fds[4].revents)
 		grant_table_expire(fs);
@@ -168,7 +174,7 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 	for (;;) {
 		bool alone = !engine_expects_events(fs->eng) &&
 			     !shared_expects_events(&fs->memory) && !fs->memory.lingering &&
-			     list_empty(&fs->deferred) && grant_table_fd(fs) < 0 &&
+			     !session_has_work(fs) && grant_table_fd(fs) < 0 &&
 			     engine_resume_fd(fs->eng) < 0;
 
 		if (blocking != alone) {
@@ -182,8 +188,10 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 			continue;
 		engine_handle_events(fs->eng);
 		shared_complete_fences(&fs->memory);
-		session_serve_request(s, buf);
-		deferred_run(fs);
+		if (session_serve_request(s, buf)) {
+			requests_answer_interrupted(fs);
+			deferred_run(fs);
+		}
 		metrics_expire(fs->metrics);
 	}
 }
@@ -270,7 +278,7 @@ static int session_serve_mount(struct session *s, int wake, struct err *e)
 	/* Registers come first. Waiting requests are answered before the mount goes. */
 	session_close_contexts(&s->fs);
 	engine_drain(s->fs.eng);
-	while (deferred_run(&s->fs))
+	while (deferred_run(&s->fs) || requests_answer_interrupted(&s->fs))
 		;
 	privhelper_end(s->privhelper);
 	s->privhelper = NULL;
@@ -343,8 +351,6 @@ static void session_init(struct session *s, struct backend *be, const struct con
 	fs->timer_ns = session_timer_resolution(be);
 	fs->memory.ops = &s->memory_ops;
 	clock_gettime(CLOCK_REALTIME, &fs->born);
-	pthread_mutex_init(&fs->pending.lock, NULL);
-	list_init(&fs->pending.list);
 	list_init(&fs->files);
 	list_init(&fs->deferred);
 	rows_collect(&fs->rows);
@@ -371,6 +377,8 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 		return rc;
 	}
 	rc = objects_init(&fs->objects, fs->eng, &context_life_ops, e);
+	if (rc == 0 && pending_requests_init(&fs->pending) < 0)
+		rc = err_set(e, ENOMEM, "no memory");
 	if (rc == 0)
 		rc = metrics_new(fs, &fs->metrics, e);
 	if (rc == 0)
@@ -391,6 +399,6 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	grant_table_close(fs);
 	objects_free(&fs->objects);
 	audit_log_free(fs->audit);
-	pthread_mutex_destroy(&fs->pending.lock);
+	pending_requests_free(&fs->pending);
 	return rc;
 }

@@ -6,8 +6,10 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "base/hash.h"
 #include "base/list.h"
 #include "daemon/config/config.h"
+#include "daemon/fs/tree/fuse_api.h"
 #include "daemon/fs/tree/object.h"
 #include "daemon/fs/tree/row.h"
 #include "daemon/mem/shared.h"
@@ -20,13 +22,14 @@ struct readings;
 
 /* Requests that are answered later; see pending_request.c. */
 struct pending_requests {
-	/* A leaf: guards @list, because workers answer requests, too. */
+	/* A leaf: guards @by_unique, because workers answer requests, too. */
 	pthread_mutex_t lock;
-	struct list_head list;
-	uint64_t last_id;
-	/* Ids of interrupted requests, noted while libfuse holds its locks. */
-	uint64_t interrupted[16];
-	unsigned ninterrupted;
+	struct hash by_unique;
+	/* The kernel's number of the request that is being handled. */
+	uint64_t unique;
+	/* What is to be answered with EINTR; there is memory for @room of them. */
+	fuse_req_t *interrupted;
+	size_t ninterrupted, room;
 };
 
 struct fs {

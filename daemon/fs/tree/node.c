@@ -72,7 +72,7 @@ int node_call(struct fs *fs, fuse_req_t req, fuse_ino_t ino, struct call *call)
 {
 	unsigned row = ino & ((1U << ROW_BITS) - 1);
 
-	*call = (struct call){.fs = fs, .req = req};
+	*call = (struct call){.fs = fs, .req = req, .unique = fs->pending.unique};
 	if (!row || row > fs->rows.n)
 		return -ENOENT;
 	call->node = (struct node){
@@ -423,7 +423,7 @@ int node_lookup(const struct call *dir, const char *name, struct call *child)
 	const struct row_table *t = &dir->fs->rows;
 	enum dir d = dir->node.row->is;
 
-	*child = (struct call){.fs = dir->fs, .req = dir->req};
+	*child = (struct call){.fs = dir->fs, .req = dir->req, .unique = dir->unique};
 	child->node = node_child(dir, node_member_row(dir, d, false));
 	if (node_members[d].find && node_members[d].find(dir, name, &child->node))
 		return node_attach(child);
@@ -444,7 +444,7 @@ bool node_next(const struct call *dir, uint64_t *cookie, struct call *child, cha
 	enum dir d = dir->node.row->is;
 	const struct member_ops *ops = &node_members[d];
 
-	*child = (struct call){.fs = dir->fs, .req = dir->req};
+	*child = (struct call){.fs = dir->fs, .req = dir->req, .unique = dir->unique};
 	child->node = node_child(dir, node_member_row(dir, d, false));
 	return (ops->next ? ops->next : node_next_row)(dir, cookie, &child->node, name) &&
 	       node_attach_child(child) == 0;

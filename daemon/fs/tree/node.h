@@ -31,6 +31,8 @@ struct node {
 struct call {
 	struct fs *fs;
 	fuse_req_t req;
+	/* The kernel's number of @req. */
+	uint64_t unique;
 	struct node node;
 	/* The node's; NULL outside of contexts. */
 	struct fs_context *ctx;

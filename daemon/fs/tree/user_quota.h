@@ -26,7 +26,7 @@ enum {
 	/* Limits for each user but root. */
 	SIGNALS_PER_USER = 64,    /* contexts that notify by signal */
 	BUFFERS_PER_USER = 256,   /* each takes a descriptor of the daemon */
-	REQUESTS_PER_USER = 1024, /* that wait: libfuse searches them for each interrupt */
+	REQUESTS_PER_USER = 1024, /* that wait: each may be interrupted, which comes first */
 	/* Each user gets this much, whatever others have: for a context and open files. */
 	QUOTA_ALWAYS = 16384,
 	/* Contexts and event sets leave this much of config/user_memory_max: their owner can still
