@@ -106,8 +106,8 @@ static int process_open_members(const struct perf_process *p, const struct perf_
 	static const struct perf_sampling none;
 
 	while (t->n < p->nmembers) {
-		int fd = perf_member_new(
-			src, perf_on_thread(t->tid), t->leader, true, p->member[t->n].sel, &none, e);
+		int fd = perf_member_new(src, perf_on_thread(t->tid), t->leader, true,
+			p->member[t->n].sel, &none, e);
 
 		if (fd < 0)
 			return fd;

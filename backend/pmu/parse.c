@@ -23,12 +23,13 @@
  *                [shared] [of=OF] [scope=SCOPE] [escr=BITS:NUM,...] [ovf=BITS] [second=BITS]
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] [full=ADDR] width=N wmask=BITS pmc=NUM [field=BITS]
  *                [global=BIT] [rdpmc=INDEX] [buffer] [of=OF] [scope=SCOPE] [twice]
- *   require NUM:BITS...           one of these bits of these PMCs, at most three, must be 1; with ipf
- *   constraint PMCS EVENT...      only the PMCs of the list PMCS can count these events. EVENT is the
- *                                 code in bits 7:0, or FIRST-LAST of such, with any unit mask; or,
- *                                 over 0xff, bits 15:0 with that unit mask. The first EVENT that
- *                                 fits decides. PMCs that are shared or have a scope= have events
- *                                 of their own, which have no constraint
+ *   require NUM:BITS...           one of these bits of these PMCs, at most three, must be 1; with
+ *                                 ipf
+ *   constraint PMCS EVENT...      only the PMCs of the list PMCS can count these events. EVENT is
+ *                                 the code in bits 7:0, or FIRST-LAST of such, with any unit mask;
+ *                                 or, over 0xff, bits 15:0 with that unit mask. The first EVENT
+ *                                 that fits decides. PMCs that are shared or have a scope= have
+ *                                 events of their own, which have no constraint
  *   virtual NUM NAME file=PATH    a number in a file; NUM is 272 or greater
  *   free NAME addr=ADDR width=N [shift=N] [valid=BITS] unit=UNIT scope=SCOPE
  *                                 a register that counts, or shows something, by itself, and is

@@ -33,10 +33,12 @@
 #define PFM_FL_SYSTEM_WIDE  0x02 /* monitors a CPU */
 
 /* After EINVAL, the flags of an element of a vector have its error. */
-#define PFM_REG_RETFL_NOTAVAIL   (1U << 31) /* no such register */
-#define PFM_REG_RETFL_EINVAL     (1U << 30) /* the value or a field is invalid */
-#define PFM_REG_RETFL_NOSET      (1U << 29) /* no such event set */
-#define PFM_REG_RETFL_MASK       (PFM_REG_RETFL_NOTAVAIL | PFM_REG_RETFL_EINVAL | PFM_REG_RETFL_NOSET)
+#define PFM_REG_RETFL_NOTAVAIL (1U << 31) /* no such register */
+#define PFM_REG_RETFL_EINVAL   (1U << 30) /* the value or a field is invalid */
+#define PFM_REG_RETFL_NOSET    (1U << 29) /* no such event set */
+
+#define PFM_REG_RETFL_MASK (PFM_REG_RETFL_NOTAVAIL | PFM_REG_RETFL_EINVAL | PFM_REG_RETFL_NOSET)
+
 #define PFM_REG_HAS_ERROR(flags) (((flags)&PFM_REG_RETFL_MASK) != 0)
 #define PFM_SET_RETFL_EINVAL     PFM_REG_RETFL_EINVAL
 #define PFM_SET_RETFL_NOSET      PFM_REG_RETFL_NOSET

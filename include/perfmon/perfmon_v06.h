@@ -102,8 +102,8 @@ typedef struct pfarg_setinfo {
 	struct timespec set_act_duration;
 } pfarg_setinfo_t;
 
-/* Types of registers. Those of perfmonfs are MSR, or NONE for virtual PMDs; of the simulated Itanium
- * 2, PMC, PMD, IBR and DBR. */
+/* Types of registers. Those of perfmonfs are MSR, or NONE for virtual PMDs; of the simulated
+ * Itanium 2, PMC, PMD, IBR and DBR. */
 #define PFM_REG_TYPE_NONE 0
 #define PFM_REG_TYPE_PMC  1
 #define PFM_REG_TYPE_PMD  2

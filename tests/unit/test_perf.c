@@ -1176,8 +1176,8 @@ static void test_thread_faults(void **state)
 	munmap(p, PAGES * 4096);
 }
 
-/* An event that is added to those that run counts from that moment on, whatever its PMU. The time of
- * the thread's clocks is compared with the thread's own readings around it. */
+/* An event that is added to those that run counts from that moment on, whatever its PMU. The time
+ * of the thread's clocks is compared with the thread's own readings around it. */
 static void test_thread_added(void **state)
 {
 	enum { ROUNDS = 20 };

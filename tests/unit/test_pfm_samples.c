@@ -658,7 +658,8 @@ static void test_unknown_records_are_skipped(void **state)
 	recording_close(&r);
 }
 
-/* The context has ended, and its end is not known yet: what its full buffer has is recorded once. */
+/* The context has ended, and its end is not known yet: what its full buffer has is recorded
+ * once. */
 static void test_full_buffer_of_ended_context(void **state)
 {
 	const struct {

@@ -40,7 +40,8 @@ static int data_check_head(const struct data_file *f, const char *path, struct e
 	if (f->n >= sizeof(head))
 		memcpy(&head, f->p, sizeof(head));
 	if (memcmp(head.magic, DATA_MAGIC, sizeof(head.magic)) != 0)
-		return err_set(e, EINVAL, "%s is not a file of pfm record, which makes one by -o FILE", path);
+		return err_set(e, EINVAL,
+			"%s is not a file of pfm record, which makes one by -o FILE", path);
 	if (head.order != DATA_ORDER)
 		return err_set(e, EINVAL,
 			"%s is of a machine with another byte order: report there", path);

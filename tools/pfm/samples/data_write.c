@@ -71,8 +71,9 @@ static int data_fail(struct data_writer *w, size_t done, int no, struct err *e)
 	w->failed = no;
 	w->n = 0;
 	if (done > whole && end >= 0 && ftruncate(w->fd, end) < 0)
-		return err_set(e, no, "cannot write %s: %s, nor cut off what is left of a record: %s",
-			w->path, err_name(no), err_name(errno));
+		return err_set(e, no,
+			"cannot write %s: %s, nor cut off what is left of a record: %s", w->path,
+			err_name(no), err_name(errno));
 	return data_sentence(w, e);
 }
 
