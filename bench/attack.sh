@@ -84,6 +84,29 @@ loads() {
 	rmdir l{1..64}' "$ctxs"
 }
 
+# A user's 1,000 threads write as many registers as one write can, each to an event set of its own.
+writes() {
+	attacker python3 -c '
+import os, sys, threading, time
+threading.stack_size(65536)
+path = sys.argv[1] + "/writer"
+os.mkdir(path)
+text = b"pmd0 1\n" * (4096 // 7)
+end = time.monotonic() + 3
+def write(n):
+	where = "%s/set/%d" % (path, n)
+	os.mkdir(where)
+	fd = os.open(where + "/regs", os.O_WRONLY)
+	while time.monotonic() < end:
+		os.write(fd, text)
+threads = [threading.Thread(target=write, args=(n,)) for n in range(1, 1001)]
+for t in threads:
+	t.start()
+for t in threads:
+	t.join()
+os.rmdir(path)' "$ctxs"
+}
+
 attack() {
 	case $1 in
 	nothing) sleep 2 ;;
@@ -95,6 +118,7 @@ attack() {
 	mkdir | rmdir) contexts "$1" ;;
 	loads) loads ;;
 	readers) kill_readers ;;
+	writes) writes ;;
 	esac
 }
 clean() {
@@ -112,7 +136,7 @@ start perf
 echo $((many + 1000)) >"$tmp/mnt/config/user_contexts_max"
 echo $((1 << 33)) >"$tmp/mnt/config/user_memory_max"
 echo $((1 << 36)) >"$tmp/mnt/config/memory_max"
-for a in ${ATTACKS:-nothing kill unload mkdir rmdir loads readers}; do
+for a in ${ATTACKS:-nothing kill unload mkdir rmdir loads readers writes}; do
 	prepare "$a"
 	mkfifo "$tmp/until"
 	victim "$build/bench/bench_probe" "$tmp/mnt" <"$tmp/until" >"$tmp/waited" &

@@ -8,25 +8,29 @@ struct conf_rows {
 	pmu_rows pmds, virtuals;
 };
 
+static int conf_add_row(
+	const struct pmu *pmu, unsigned num, const char *what, struct conf_rows *rows, struct err *e)
+{
+	int pmd = pmu_find_pmd(pmu, num), virtual = pmu_find_virtual(pmu, num);
+
+	if (pmd >= 0)
+		rows->pmds |= ROW(pmd);
+	else if (virtual >= 0)
+		rows->virtuals |= ROW(virtual);
+	else
+		return err_set(e, EINVAL, "%s=: this PMU has no pmd%u: see pmu/pmds", what, num);
+	return 0;
+}
+
+/* Most lists are empty: a write may have hundreds. */
 static int conf_rows_of(const struct pmu *pmu, const struct regset *nums, const char *what,
 	struct conf_rows *rows, struct err *e)
 {
 	*rows = (struct conf_rows){0};
-	for (unsigned num = 0; num < PMU_MAX_NUM; num++) {
-		int pmd, virtual;
-
-		if (!regset_has(nums, num))
-			continue;
-		pmd = pmu_find_pmd(pmu, num);
-		virtual = pmu_find_virtual(pmu, num);
-		if (pmd >= 0)
-			rows->pmds |= ROW(pmd);
-		else if (virtual >= 0)
-			rows->virtuals |= ROW(virtual);
-		else
-			return err_set(
-				e, EINVAL, "%s=: this PMU has no pmd%u: see pmu/pmds", what, num);
-	}
+	for (unsigned i = 0; i < CMD_BV; i++)
+		for_each_row (bit, nums->bits[i])
+			if (conf_add_row(pmu, 64 * i + bit, what, rows, e) < 0)
+				return -e->no;
 	return 0;
 }
 
