@@ -162,7 +162,7 @@ intel)
 	cd /
 	rmdir $mnt/ctx/a
 	stop_daemon
-	sets "$four"
+	sets "$four" long
 	;;
 intel2)
 	pmu=intel_arch_v2 global=0x38f

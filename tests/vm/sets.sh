@@ -166,14 +166,17 @@ two_sets() { # MORE: regs lines for two events besides
 	printf 'pmc0 0x4100c0\npmc1 0x4100c4\n%s\n' "$1" >/tmp/set0
 	printf 'pmc0 0x4100c4\npmc1 0x4100c0\n%s\n' "$1" >/tmp/set1
 }
-sets() { # MORE
+# What a switch does is the PMU's, and the time between two of them is not: longer ones are for one PMU.
+sets() { # MORE [LONG]
 	two_sets "$1"
 	taskset -pc 0 $$ >/dev/null
 	start_daemon
 	look_adds
 	multiplex 1000 300000000
-	multiplex 10000 300000000
-	multiplex 100000 800000000
+	if [ -n "${2-}" ]; then
+		multiplex 10000 300000000
+		multiplex 100000 800000000
+	fi
 	notification
 	short_reset
 	cascade
