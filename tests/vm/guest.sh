@@ -239,6 +239,7 @@ taken)
 
 watchdog)
 	pmu=intel_arch_v4 global=0x38f
+	write /proc/sys/kernel/nmi_watchdog 1
 	is "the watchdog is on" "$(cat /proc/sys/kernel/nmi_watchdog)" 1
 	fixed=$(rdmsr -p 1 0x38d)
 	start_daemon
@@ -258,6 +259,7 @@ watchdog)
 	rmdir $mnt/ctx/a
 	stop_daemon
 	is "the watchdog is still on" "$(rdmsr -p 1 0x38d)" "$fixed"
+	write /proc/sys/kernel/nmi_watchdog 0
 	;;
 
 offline)
@@ -341,6 +343,8 @@ nopmu)
 refused)
 	# The driver refuses writes: lockdown, or allow_writes=off.
 	see_lockdown
+	writes=/sys/module/msr/parameters/allow_writes
+	[ "$2" != allow_writes ] || write $writes off
 	if "$here/perfmonfs" $mnt 2>/tmp/err; then not_ok "the daemon starts nevertheless"
 	else ok "the daemon does not start"; fi
 	is "with one line" "$(wc -l </tmp/err)" 1
@@ -348,6 +352,7 @@ refused)
 	like "as --check does" "$("$here/perfmonfs" --check)" "$2"
 	"$here/perfmonfs" --check >/dev/null
 	is "which fails too" $? 1
+	write $writes default
 	;;
 
 locked)

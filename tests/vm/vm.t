@@ -78,7 +78,8 @@ guest() {
 n=0 quiet="nmi_watchdog=0"
 {
 	guest "PMU=1 APPEND=$quiet" intel "sampled intel_arch_v4" "threads intel_arch_v4" "pfm intel_arch_v4" \
-		"background intel_arch_v4" self readings hidden stalled moved robbed taken offline killed "perf 300" evicted profiled stacked
+		"background intel_arch_v4" self readings hidden stalled moved robbed taken watchdog offline killed "perf 300" evicted profiled stacked \
+		"refused allow_writes"
 	guest "PMU=1 QPMU=ver=2,gp=2,fixed=3,width=40,fw=0 APPEND=$quiet" intel2 "threads intel_arch_v2"
 	guest "PMU=1 QPMU=ver=5,gp=8,fixed=4 APPEND=$quiet" intel5
 	guest "PMU=amd QPMU=amdv2=1 APPEND=$quiet" amdv2 "sampled amd64_v2" "threads amd64_v2" "pfm amd64_v2" "background amd64_v2" self
@@ -86,12 +87,10 @@ n=0 quiet="nmi_watchdog=0"
 	guest "PMU=amd QPMU=amdn=4 APPEND=$quiet" amdlegacy "threads amd64"
 	wait
 	most=2
-	guest "PMU=1 APPEND=nmi_watchdog=1" watchdog
 	guest "CPU=EPYC" nopmu
 	guest "CPU=Skylake-Server" nopmu
 	guest "PMU=1 APPEND='$quiet lockdown=integrity'" "refused integrity" "locked integrity"
 	guest "PMU=1 APPEND='$quiet lockdown=confidentiality'" "refused confidentiality" "locked confidentiality"
-	guest "PMU=1 APPEND='$quiet msr.allow_writes=off'" "refused allow_writes"
 	wait
 	cat "$dir".out??
 } | awk '
