@@ -109,6 +109,7 @@ static int dfl_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 	pfm_dfl_smpl_hdr_t *hdr = buf;
 
 	(void)is_active;
+	hdr->hdr_gap = sample_next_gap(hdr->hdr_gap, hdr->hdr_count);
 	sample_publish64(&hdr->hdr_count, 0);
 	hdr->hdr_cur_offs = sizeof(*hdr);
 	ctrl->reset_ovfl_pmds = 1;
@@ -125,7 +126,10 @@ static void dfl_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
 
 static void dfl_source(void *buf, const pfm_smpl_source_t *source)
 {
-	((pfm_dfl_smpl_hdr_t *)buf)->hdr_source = *source;
+	pfm_dfl_smpl_hdr_t *hdr = buf;
+
+	if (sample_set_source(&hdr->hdr_source, source))
+		hdr->hdr_gap = hdr->hdr_count + 1;
 }
 
 static const pfm_fmt_param_t params[] = {

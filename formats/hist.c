@@ -153,6 +153,7 @@ static void hist_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
 	sample_count_lost(&hdr->hdr_counts_lost, pmds);
 }
 
+/* Entries have no order, so gaps have no place among them. */
 static void hist_source(void *buf, const pfm_smpl_source_t *source)
 {
 	((pfm_hist_smpl_hdr_t *)buf)->hdr_source = *source;

@@ -55,16 +55,20 @@ static void nway_empty(pfm_nway_smpl_part_t *part, uint32_t state)
 {
 	nway_set_state(part, state);
 	part->part_count = part->part_bytes = 0;
+	part->part_gap = 0;
 }
 
 /* Begins to fill part @index, which it empties. */
 static void nway_begin(pfm_nway_smpl_hdr_t *hdr, uint32_t index)
 {
-	uint64_t seq = nway_current(hdr)->part_seq + 1;
+	const pfm_nway_smpl_part_t *last = nway_current(hdr);
+	uint32_t gap = sample_next_gap(last->part_gap, last->part_count);
+	uint64_t seq = last->part_seq + 1;
 
 	hdr->hdr_cur = index;
 	nway_empty(nway_current(hdr), PFM_NWAY_PART_FILLING);
 	nway_current(hdr)->part_seq = seq;
+	nway_current(hdr)->part_gap = gap;
 }
 
 static int nway_init(uint32_t ctx_flags, void *arg, void *buf)
@@ -182,7 +186,10 @@ static void nway_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
 
 static void nway_source(void *buf, const pfm_smpl_source_t *source)
 {
-	((pfm_nway_smpl_hdr_t *)buf)->hdr_source = *source;
+	pfm_nway_smpl_hdr_t *hdr = buf;
+
+	if (sample_set_source(&hdr->hdr_source, source))
+		nway_current(hdr)->part_gap = (uint32_t)nway_current(hdr)->part_count + 1;
 }
 
 static const pfm_fmt_param_t params[] = {

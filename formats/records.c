@@ -133,19 +133,13 @@ void records_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
 	sample_count_lost(&hdr->hdr_counts_lost, pmds);
 }
 
-/*
- * A gap is an event, too: it is between the samples before and after it. Those that are told first
- * are of an earlier buffer.
- */
+/* A gap is an event, too: it is between the samples before and after it. */
 void records_source(void *buf, const pfm_smpl_source_t *source)
 {
 	const size_t size = sizeof(pfm_correlate_smpl_rec_t) + sizeof(pfm_correlate_smpl_gap_t);
 	pfm_correlate_smpl_hdr_t *hdr = buf;
-	bool gap =
-		hdr->hdr_source.precise != PFM_SMPL_UNKNOWN && source->gaps > hdr->hdr_source.gaps;
 
-	hdr->hdr_source = *source;
-	if (gap && records_has_room(hdr, size)) {
+	if (sample_set_source(&hdr->hdr_source, source) && records_has_room(hdr, size)) {
 		*(pfm_correlate_smpl_gap_t *)records_begin(hdr, PFM_CORRELATE_GAP, size) =
 			(pfm_correlate_smpl_gap_t){.gaps = source->gaps};
 		records_end(hdr, size);

@@ -62,6 +62,15 @@ void sample_count_lost(uint64_t *counts_lost, const uint64_t pmds[PFM_FMT_BV])
 	sample_publish64(counts_lost, n);
 }
 
+/* The gaps that are told first are of an earlier buffer. */
+bool sample_set_source(pfm_smpl_source_t *hdr, const pfm_smpl_source_t *source)
+{
+	bool gap = hdr->precise != PFM_SMPL_UNKNOWN && source->gaps > hdr->gaps;
+
+	*hdr = *source;
+	return gap;
+}
+
 size_t sample_largest(uint32_t num_pmds)
 {
 	return sizeof(pfm_dfl_smpl_entry_t) + num_pmds * sizeof(uint64_t);

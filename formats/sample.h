@@ -3,6 +3,7 @@
 #ifndef FORMATS_SAMPLE_H
 #define FORMATS_SAMPLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,6 +60,16 @@ static inline void *sample_at(void *buf, uint64_t offs)
 
 /* Adds the PMDs in @pmds to the number of lost counts in a header. */
 void sample_count_lost(uint64_t *counts_lost, const uint64_t pmds[PFM_FMT_BV]);
+
+/* Stores @source in a header. Returns true if there has been a gap: later samples are after it. */
+bool sample_set_source(pfm_smpl_source_t *hdr, const pfm_smpl_source_t *source);
+
+/* The hdr_gap of the buffer that follows one with this @gap and @count samples: a gap after the
+ * last sample of one is before the first sample of the next. */
+static inline uint32_t sample_next_gap(uint64_t gap, uint64_t count)
+{
+	return gap > count;
+}
 
 /* The buffer is full: notifies the tool and masks monitoring until its restart. */
 static inline void sample_mask_full(pfm_ovfl_ctrl_t *ctrl)

@@ -79,6 +79,7 @@ static int stack_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 	pfm_stack_smpl_hdr_t *hdr = buf;
 
 	(void)is_active;
+	hdr->hdr_gap = sample_next_gap(hdr->hdr_gap, hdr->hdr_count);
 	sample_publish64(&hdr->hdr_count, 0);
 	hdr->hdr_cur_offs = sizeof(*hdr);
 	ctrl->reset_ovfl_pmds = 1;
@@ -95,7 +96,10 @@ static void stack_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
 
 static void stack_source(void *buf, const pfm_smpl_source_t *source)
 {
-	((pfm_stack_smpl_hdr_t *)buf)->hdr_source = *source;
+	pfm_stack_smpl_hdr_t *hdr = buf;
+
+	if (sample_set_source(&hdr->hdr_source, source))
+		hdr->hdr_gap = hdr->hdr_count + 1;
 }
 
 const pfm_buffer_fmt_t format_stack = {

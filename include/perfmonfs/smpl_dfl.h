@@ -53,7 +53,10 @@ typedef struct pfm_dfl_smpl_hdr {
 	uint64_t hdr_lost;
 	uint64_t hdr_counts_lost; /* counts lost: from then on, samples are missing. Likewise. */
 	pfm_smpl_source_t hdr_source; /* how overflows are found. Likewise. */
-	uint64_t hdr_reserved[4];
+	/* The last gap in the buffer (see hdr_source.gaps) is before this sample, counted from 1.
+	 * The sample may not have come yet. 0: there is none. Reserved in kernels. */
+	uint64_t hdr_gap;
+	uint64_t hdr_reserved[3];
 } pfm_dfl_smpl_hdr_t;
 
 typedef struct pfm_dfl_smpl_entry {

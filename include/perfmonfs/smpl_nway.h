@@ -50,7 +50,7 @@ typedef struct pfm_nway_smpl_part {
 	uint64_t part_count; /* samples */
 	uint64_t part_bytes; /* bytes of the samples */
 	uint32_t part_state; /* PFM_NWAY_PART_* */
-	uint32_t part_reserved;
+	uint32_t part_gap;   /* hdr_gap of "default", for the samples of this part */
 } pfm_nway_smpl_part_t;
 
 typedef struct pfm_nway_smpl_hdr {

@@ -22,8 +22,8 @@ typedef struct pfm_smpl_source {
 			     * number of overflows includes theirs. */
 	uint64_t throttled; /* How often the kernel has stopped a counter that overflowed too often.
 			     * Its count is lost from then on. */
-	uint64_t gaps; /* With the flag gaps: how often samples may be missing, as the thread ran
-			* uncounted. */
+	uint64_t gaps; /* How often samples may be missing, as the thread ran uncounted (flag gaps),
+			* or the context had yielded (background). Where: hdr_gap, part_gap. */
 } pfm_smpl_source_t;
 
 #endif

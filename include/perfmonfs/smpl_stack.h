@@ -74,7 +74,8 @@ typedef struct pfm_stack_smpl_hdr {
 	pfm_smpl_source_t hdr_source; /* how overflows and stacks are found */
 	uint32_t hdr_max_frames;      /* of a sample, without markers */
 	uint32_t hdr_num_pmds;        /* most values of a sample */
-	uint64_t hdr_reserved[3];
+	uint64_t hdr_gap;             /* as in "default" */
+	uint64_t hdr_reserved[2];
 } pfm_stack_smpl_hdr_t;
 
 /* flags */

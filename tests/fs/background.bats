@@ -58,6 +58,50 @@ rate() {
 	[ "$(cat "$C/set/0/active_ns")" = 4000000 ]
 }
 
+# number OFFSET: of 64 bits, in the buffer
+number() {
+	od -An -tu8 -j "$1" -N 8 "$C/buffer" | tr -d ' '
+}
+
+# yields: to another context, for 2 ms of the model
+yields() {
+	new job && put ok "$C/pmc/0" $PMC && ctl "load cpu=1" && ctl start
+	advance 2000000
+	probe ok rmdir "$C"
+	in_context site && until_ok grep -q "^running" "$C/state"
+}
+
+@test "the buffer shows where samples are missing" {
+	local before
+
+	serve --backend=sim
+	new site
+	put ok "$C/flags" background
+	put ok "$C/format" "default size=65536"
+	put ok "$C/regs" "pmc0 $PMC\npmd0 -100000 long=-100000 short=-100000"
+	ctl "load cpu=1"
+	ctl start
+	advance 1000000
+	before=$(number 0)
+	[ "$before" -gt 0 ] && [ "$(number 96)" = 0 ]
+	yields
+	advance 1000000
+	[ "$(number 88)" = 1 ]
+	[ "$(number 96)" = $((before + 1)) ] && [ "$(number 0)" -gt "$before" ]
+	# Among the time stamps, there is a hole of 2 ms and no other.
+	od -An -v -tu8 -w40 -j 128 -N $((40 * $(number 0))) "$C/buffer" |
+		awk -v gap=$((before + 1)) '
+			NR > 1 && ($4 - last >= 2000000) != (NR == gap) { exit wrong = 1 }
+			{ last = $4 }
+			END { exit wrong || NR <= gap }'
+	yields
+	ctl restart
+	[ "$(number 0)" = 0 ] && [ "$(number 96)" = 1 ]
+	advance 1000000
+	ctl restart
+	[ "$(number 96)" = 0 ] && [ "$(number 88)" = 2 ]
+}
+
 @test "each command on a context that has yielded" {
 	serve --backend=sim
 	rate=$(rate)

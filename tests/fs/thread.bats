@@ -1312,9 +1312,15 @@ samples_with_gaps() {
 }
 
 @test "a sampling buffer counts the gaps" {
+	local samples gap
+
 	samples_with_gaps "default size=4194304"
 	grep -qE "^running tid=$TID set=0 gaps=[0-9]+$" "$C/state"
 	[ "$(od -An -tu8 -j88 -N8 "$C/buffer" | tr -d ' ')" = "$GAPS" ]
+	ctl stop
+	read -r samples _ < <(od -An -tu8 -N8 "$C/buffer")
+	read -r gap _ < <(od -An -tu8 -j96 -N8 "$C/buffer")
+	[ "$samples" -gt 0 ] && [ "$gap" -gt 0 ] && [ "$gap" -le $((samples + 1)) ]
 }
 
 @test "records show where gaps are" {

@@ -68,13 +68,16 @@ static void test_source_layout(void **state)
 	ASSERT_AT(pfm_smpl_source_t, throttled, 16);
 	ASSERT_AT(pfm_smpl_source_t, gaps, 24);
 	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_source, 64);
-	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_reserved, 96);
+	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_gap, 96);
+	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_reserved, 104);
 	ASSERT_AT(pfm_nway_smpl_hdr_t, hdr_source, 96);
 	ASSERT_AT(pfm_nway_smpl_hdr_t, hdr_parts, 128);
+	ASSERT_AT(pfm_nway_smpl_part_t, part_gap, 28);
 	ASSERT_AT(pfm_hist_smpl_hdr_t, hdr_source, 80);
 	ASSERT_AT(pfm_hist_smpl_hdr_t, hdr_reserved, 112);
 	ASSERT_AT(pfm_stack_smpl_hdr_t, hdr_source, 64);
-	ASSERT_AT(pfm_stack_smpl_hdr_t, hdr_reserved, 104);
+	ASSERT_AT(pfm_stack_smpl_hdr_t, hdr_gap, 104);
+	ASSERT_AT(pfm_stack_smpl_hdr_t, hdr_reserved, 112);
 	ASSERT_AT(pfm_correlate_smpl_hdr_t, hdr_source, 72);
 	ASSERT_AT(pfm_correlate_smpl_hdr_t, hdr_buf_flags, 104);
 }
@@ -412,6 +415,59 @@ static void test_gaps(void **state)
 		assert_true(smpl_u64(&s, 8) + smpl_u64(&s, 32) + 16 > 1024);
 		assert_int_equal(smpl_u64(&s, 56), 1);
 		assert_int_equal(smpl_u64(&s, 72 + 24), source.gaps);
+		smpl_close(&s);
+	}
+}
+
+static void gap_is_at(struct smpl *s, pfm_smpl_source_t *source, size_t offs, uint64_t place)
+{
+	source->gaps++;
+	s->fmt->fmt_source(s->buf, source);
+	assert_int_equal(smpl_u64(s, offs), place);
+	source->dropped++; /* not a gap */
+	s->fmt->fmt_source(s->buf, source);
+	assert_int_equal(smpl_u64(s, offs), place);
+}
+
+/* The header has the place of the last gap, as the number of the sample that follows it. */
+static void test_gap_place(void **state)
+{
+	pfm_dfl_smpl_arg_t dfl = {.buf_size = 4096}, ip = dfl;
+	pfm_stack_smpl_arg_t stack = {.buf_size = 4096, .max_frames = 5};
+	const struct {
+		const pfm_buffer_fmt_t *fmt;
+		void *arg;
+		size_t offs;
+	} cases[] = {{&format_dfl, &dfl, 96}, {&format_dfl, &ip, 96}, {&format_stack, &stack, 104}};
+
+	(void)state;
+	ip.buf_flags = PFM_DFL_SMPL_IIP_HDR;
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		pfm_smpl_source_t source = {.precise = PFM_SMPL_POLL, .gaps = 3};
+		size_t offs = cases[i].offs;
+		struct smpl s;
+
+		assert_int_equal(smpl_open(&s, cases[i].fmt, cases[i].arg, NPMDS), 0);
+		s.fmt->fmt_source(s.buf, &source); /* of an earlier buffer */
+		assert_int_equal(smpl_u64(&s, offs), 0);
+		overflow(&s, 1, false, true, false);
+		overflow(&s, 1, false, true, false);
+		gap_is_at(&s, &source, offs, 3);
+		overflow(&s, 1, false, true, false);
+		assert_int_equal(smpl_u64(&s, offs), 3);
+		gap_is_at(&s, &source, offs, 4);
+		overflow(&s, 1, false, true, false);
+		smpl_restart(&s, true);
+		assert_int_equal(smpl_u64(&s, offs), 0);
+		overflow(&s, 1, false, true, false);
+		gap_is_at(&s, &source, offs, 2);
+		smpl_restart(&s, true);
+		assert_int_equal(smpl_u64(&s, offs), 1);
+		smpl_restart(&s, true);
+		assert_int_equal(smpl_u64(&s, offs), 1);
+		overflow(&s, 1, false, true, false);
+		smpl_restart(&s, true);
+		assert_int_equal(smpl_u64(&s, offs), 0);
 		smpl_close(&s);
 	}
 }
@@ -894,6 +950,7 @@ int main(void)
 		cmocka_unit_test(test_correlate_events),
 		cmocka_unit_test(test_source),
 		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_gap_place),
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_stack_full),
 		cmocka_unit_test(test_hist_notifies_once),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random overflows, simultaneous ones, events and restarts in buffers of random sizes, against a
- * slow and obvious model of each format: a list of what should be in the buffer. What a reader
- * parses is that list, no more and no less, after every step; so are the counters in the header,
- * and what the format asks the daemon to do.
+ * Random overflows, simultaneous ones, events, gaps and restarts in buffers of random sizes,
+ * against a slow and obvious model of each format: a list of what should be in the buffer. What a
+ * reader parses is that list, no more and no less, after every step; so are the counters in the
+ * header, and what the format asks the daemon to do.
  *
  * PROPERTY_SEEDS=N runs seeds 0 to N-1 instead of the first few.
  */
@@ -53,19 +53,14 @@ struct list {
 	struct smpl_rec *recs;
 	unsigned n;
 	size_t bytes;
+	unsigned gap; /* the number of the first record after the last gap, from 1; 0: none */
 };
 
 static void list_clear(struct list *l)
 {
 	l->n = 0;
 	l->bytes = 0;
-}
-
-static void list_add(struct list *l, const struct smpl_rec *rec, size_t bytes)
-{
-	assert_true(l->n < LIST_MAX);
-	l->recs[l->n++] = *rec;
-	l->bytes += bytes;
+	l->gap = 0;
 }
 
 static void list_swap(struct list *a, struct list *b)
@@ -91,9 +86,38 @@ struct play {
 	struct list in[PFM_NWAY_SMPL_MAX_PARTS]; /* [0]: being filled */
 	unsigned nfull;                          /* nway: in[1..nfull] are full, the oldest first */
 	bool full, ending;                       /* nothing more gets in; nway: it is late */
+	bool gap;                                /* no record has come since the last one */
+	pfm_smpl_source_t source;
 	uint64_t overflows, lost, lost_parts, lost_samples, lost_events;
 	char seen[96];
 };
+
+static void list_add(struct play *p, const struct smpl_rec *rec, size_t bytes)
+{
+	struct list *l = &p->in[0];
+
+	assert_true(l->n < LIST_MAX);
+	l->recs[l->n++] = *rec;
+	l->bytes += bytes;
+	if (p->gap)
+		l->gap = l->n;
+	p->gap = false;
+}
+
+/* Where the last gap of in[0] is, also if no record has come after it. */
+static unsigned last_gap(const struct play *p)
+{
+	return p->gap ? p->in[0].n + 1 : p->in[0].gap;
+}
+
+/* The first report is that of gaps before the buffer. */
+static void random_gap(struct play *p)
+{
+	p->gap = p->source.precise;
+	p->source.precise = PFM_SMPL_POLL;
+	p->source.gaps += 1 + below(&p->rnd, 2);
+	p->s.fmt->fmt_source(p->s.buf, &p->source);
+}
 
 static void open_lists(struct play *p)
 {
@@ -243,7 +267,7 @@ static void list_model(
 		uint32_t count = left < most ? left : most;
 
 		rec->count = (uint16_t)count;
-		list_add(&p->in[0], rec, bytes);
+		list_add(p, rec, bytes);
 		left -= count;
 		p->full = p->room - p->in[0].bytes < p->largest;
 	}
@@ -297,6 +321,7 @@ static void dfl_check(const struct play *p, unsigned flags)
 	size_t offs = 128;
 
 	list_check_header(p);
+	check_u64(p, 96, last_gap(p));
 	assert_int_equal(smpl_u32(&p->s, 44), flags);
 	for (unsigned i = 0; i < p->in[0].n; i++) {
 		struct smpl_rec rec;
@@ -344,6 +369,8 @@ static void play_dfl(unsigned flags, uint64_t seed)
 	for (unsigned step = 0; step < STEPS; step++) {
 		if (below(&p.rnd, p.full ? 2 : 30) == 0)
 			list_restart(&p);
+		else if (below(&p.rnd, 10) == 0)
+			random_gap(&p);
 		else
 			dfl_overflow(&p, flags);
 		dfl_check(&p, flags);
@@ -418,7 +445,7 @@ static void correlate_event(struct play *p)
 				  .pgoff = 3,
 				  .name = rec.name});
 	if (!p->full && !p->ending && p->room - p->in[0].bytes >= bytes + p->largest) {
-		list_add(&p->in[0], &rec, bytes);
+		list_add(p, &rec, bytes);
 		return;
 	}
 	p->lost_events++;
@@ -464,6 +491,7 @@ struct nway {
 
 static void nway_push(struct play *p)
 {
+	p->in[0].gap = last_gap(p);
 	list_swap(&p->in[0], &p->in[++p->nfull]);
 	list_clear(&p->in[0]);
 }
@@ -480,7 +508,7 @@ static void nway_model(
 			list_clear(&p->in[0]);
 			p->full = false;
 		}
-		list_add(&p->in[0], rec, 40 + rec->nvalues * 8);
+		list_add(p, rec, 40 + rec->nvalues * 8);
 		if (p->room - p->in[0].bytes >= p->largest)
 			continue;
 		p->overflows++;
@@ -530,13 +558,15 @@ static void nway_restart(struct play *p, const struct nway *w)
 	p->full = false;
 }
 
-static void nway_check_part(const struct play *p, unsigned part, const struct list *expected)
+static void nway_check_part(
+	const struct play *p, unsigned part, const struct list *expected, unsigned gap)
 {
 	size_t row = 128 + part * 32, start, offs;
 
 	start = offs = smpl_u64(&p->s, 40) + part * smpl_u64(&p->s, 48);
 	check_u64(p, row + 8, expected->n);
 	check_u64(p, row + 16, expected->bytes);
+	assert_int_equal(smpl_u32(&p->s, row + 28), gap);
 	for (unsigned i = 0; i < expected->n; i++) {
 		struct smpl_rec rec;
 
@@ -572,18 +602,24 @@ static void nway_check(const struct play *p, const struct nway *w)
 	check_u64(p, 8, p->lost_parts);
 	check_u64(p, 16, p->lost_samples);
 	check_u64(p, 24, p->lost);
+	for (unsigned i = 0; i < w->nparts; i++)
+		if (smpl_u32(&p->s, 128 + i * 32 + 24) == PFM_NWAY_PART_FREE)
+			nway_check_part(p, i, &(struct list){0}, 0);
 	for (unsigned i = 1; i <= p->nfull + masked; i++) {
 		part = nway_find(p, w, PFM_NWAY_PART_FULL, above);
 		assert_true(part >= 0);
 		assert_true(i > 1 || (uint32_t)part == smpl_u32(&p->s, 80));
-		nway_check_part(p, (unsigned)part, &p->in[i <= p->nfull ? i : 0]);
+		if (i <= p->nfull)
+			nway_check_part(p, (unsigned)part, &p->in[i], p->in[i].gap);
+		else
+			nway_check_part(p, (unsigned)part, &p->in[0], last_gap(p));
 		above = smpl_u64(&p->s, 128 + (unsigned)part * 32);
 	}
 	assert_int_equal(nway_find(p, w, PFM_NWAY_PART_FULL, above), -1);
 	if (!masked) {
 		part = nway_find(p, w, p->full ? PFM_NWAY_PART_HELD : PFM_NWAY_PART_FILLING, above);
 		assert_true(part >= 0);
-		nway_check_part(p, (unsigned)part, &p->in[0]);
+		nway_check_part(p, (unsigned)part, &p->in[0], last_gap(p));
 		/* Every filling has had a number of its own. */
 		check_u64(p, 128 + (unsigned)part * 32, p->overflows + !p->full);
 	}
@@ -609,6 +645,8 @@ static void play_nway(uint64_t seed)
 	for (unsigned step = 0; step < STEPS; step++) {
 		if (below(&p.rnd, p.full ? 3 : 8) == 0)
 			nway_restart(&p, &w);
+		else if (below(&p.rnd, 10) == 0)
+			random_gap(&p);
 		else
 			nway_overflow(&p, &w);
 		nway_check(&p, &w);
