@@ -67,6 +67,8 @@ struct ctxsw_thread {
 	struct command in, out; /* CMD_SCHED_IN and CMD_SCHED_OUT, made in advance */
 	uint64_t came_at;       /* sched_cpu.ctxsw_at when it last woke */
 	uint64_t charged_until; /* its time up to then was charged, or is not to be */
+	uint64_t leaving_at;    /* of the last charge, if it has saved a context since it woke */
+	uint64_t leaving_ns;    /* from there until it slept, the last time */
 	struct err err;         /* of what no client waits for */
 };
 
@@ -143,6 +145,9 @@ void ctxsw_gap_begins_later(const struct ctxsw_thread *ct, struct task_ctx *task
 /* Charges the time since the last call, or since the thread woke, to the user of @task; with NULL,
  * to none. */
 void ctxsw_charge(struct ctxsw_thread *ct, const struct task_ctx *task);
+/* The same for what may be the last work before it sleeps, when the context may be gone: charges in
+ * advance what sleeping took the last time. */
+void ctxsw_charge_last(struct ctxsw_thread *ct, const struct task_ctx *task);
 /* The thread has woken: charges what it took to start the counters of the active context, and to
  * leave the CPU. */
 void ctxsw_charge_wakeup(struct ctxsw_thread *ct);

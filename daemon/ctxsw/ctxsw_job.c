@@ -156,7 +156,7 @@ static void job_run(struct ctxsw_thread *ct, struct job *job, struct task_ctx *t
 		engine_ctx_changed(task->ec, ct->shared->events);
 	}
 	task_slot_report_death(ct, slot);
-	ctxsw_charge(ct, task);
+	ctxsw_charge_last(ct, task);
 	job_release_slot(ct, job, task, ctx->state == CTX_UNLOADED);
 	/* The context has started: wake the ctxsw thread of the CPU where its thread runs. */
 	if (starts)

@@ -161,6 +161,6 @@ void ctxsw_switch_out(struct ctxsw_thread *ct)
 	atomic_fetch_add_explicit(&ct->shared->stats->ctxsw_out, 1, memory_order_relaxed);
 	task_slot_publish(ct, task);
 	task_slot_report_death(ct, task->slot);
-	ctxsw_charge(ct, task);
+	ctxsw_charge_last(ct, task);
 	task_slot_release(ct, task);
 }

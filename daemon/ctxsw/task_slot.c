@@ -10,6 +10,9 @@
  * time. Meanwhile, no ordinary thread has this CPU. */
 #define BACKOFF_NS 100000000
 
+/* What takes longer is a stall of the machine, and not to be charged to the next user. */
+#define LEAVING_MAX_NS 10000
+
 enum { BACKOFF_SPINS = 200 }; /* before it yields to threads of the same priority */
 
 static void ctxsw_charge_until(struct ctxsw_thread *ct, const struct task_ctx *task, uint64_t until)
@@ -21,7 +24,16 @@ static void ctxsw_charge_until(struct ctxsw_thread *ct, const struct task_ctx *t
 
 void ctxsw_charge(struct ctxsw_thread *ct, const struct task_ctx *task)
 {
-	ctxsw_charge_until(ct, task, nsec_now(CLOCK_MONOTONIC));
+	uint64_t now = nsec_now(CLOCK_MONOTONIC);
+
+	ct->leaving_at = 0;
+	ctxsw_charge_until(ct, task, now > ct->charged_until ? now : ct->charged_until);
+}
+
+void ctxsw_charge_last(struct ctxsw_thread *ct, const struct task_ctx *task)
+{
+	ct->leaving_at = nsec_now(CLOCK_MONOTONIC);
+	ctxsw_charge_until(ct, task, ct->leaving_at + ct->leaving_ns);
 }
 
 void ctxsw_charge_wakeup(struct ctxsw_thread *ct)
@@ -31,6 +43,10 @@ void ctxsw_charge_wakeup(struct ctxsw_thread *ct)
 
 	if (at == ct->came_at)
 		return; /* it did not sleep */
+	if (ct->leaving_at && left > ct->leaving_at)
+		ct->leaving_ns = left - ct->leaving_at < LEAVING_MAX_NS ? left - ct->leaving_at
+									: LEAVING_MAX_NS;
+	ct->leaving_at = 0;
 	if (left > ct->charged_until)
 		ctxsw_charge_until(ct, ct->active, left);
 	ct->came_at = ct->charged_until = at;

@@ -12,11 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "daemon/ctxsw/switch_budget.h"
+#include "base/nsec.h"
+#include "daemon/ctxsw/ctxsw_i.h"
 #include "tests/unit/ctxsw_world.h"
 
 enum { US = 1000, MS = 1000000 };
@@ -1718,6 +1720,44 @@ static void test_budget(void **state)
 	assert_false(budget_is_spent(&w, t + 2 * window - 1, 100));
 }
 
+/* The ctxsw thread has left the CPU @ns after its last charge, and has just come back. */
+static void leave(struct ctxsw_thread *ct, uint64_t ns)
+{
+	ct->sched_cpu->ctxsw_ran = (sched_u32)(ct->leaving_at + ns - ct->came_at);
+	ct->sched_cpu->ctxsw_at = nsec_now(CLOCK_MONOTONIC);
+	ctxsw_charge_wakeup(ct);
+}
+
+/* What it takes to sleep is charged in advance, unless the machine stalls. */
+static void test_leaving(void **state)
+{
+	struct switch_budget *budget = calloc(1, sizeof(*budget) + sizeof(budget->cpu[0]));
+	struct task_ctx task = {.budget = budget};
+	static struct ctxsw_thread ct;
+	static struct sched_cpu cpu;
+	const struct budget_window *w = budget->cpu;
+	uint64_t used;
+
+	(void)state;
+	ct.sched_cpu = &cpu;
+	ct.came_at = ct.charged_until = nsec_now(CLOCK_MONOTONIC);
+	ctxsw_charge_last(&ct, &task);
+	assert_int_equal(w->used, ct.leaving_at - ct.came_at);
+	leave(&ct, 3000);
+	used = w->used;
+	ctxsw_charge_last(&ct, &task);
+	assert_int_equal(w->used - used, ct.leaving_at + 3000 - ct.came_at);
+	used = ct.charged_until;
+	ctxsw_charge(&ct, NULL);
+	assert_true(ct.charged_until >= used);
+	leave(&ct, 0);
+	ctxsw_charge_last(&ct, &task);
+	leave(&ct, 50000000);
+	ctxsw_charge_last(&ct, &task);
+	assert_int_equal(ct.charged_until - ct.leaving_at, 10000);
+	free(budget);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1758,6 +1798,7 @@ int main(void)
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_gap_ends),
 		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_leaving),
 		cmocka_unit_test(test_cost),
 	};
 
