@@ -15,11 +15,12 @@ import subprocess
 import time
 import traceback
 
+import exposition
 import perfmonfs
 
 # What is counted, in memory that a killed client leaves behind.
 KEYS = ("measurements", "loads", "reads", "overflows", "restarts", "samples", "switches", "ends",
-        "scrapes", "refused", "counts_lost", "cut_off", "targets", "targets_killed")
+        "scrapes", "exported", "refused", "counts_lost", "cut_off", "targets", "targets_killed")
 
 # The mount has gone, or what was in it.
 GONE = {errno.ENODEV, errno.ENOTCONN, errno.ENOENT, errno.ECONNABORTED, errno.ECONNREFUSED}
@@ -217,11 +218,15 @@ def sets(client):
 
 
 def scrape(client):
-    """Reads what monitoring reads, whole."""
-    for name in ("stats", "cpus", "version", "metrics/node.prom"):
-        with contextlib.suppress(FileNotFoundError):
-            client.mount.read(name)
-            client.add("scrapes")
+    """Reads what monitoring reads, whole. What the background contexts export is what the time allows."""
+    for name in ("stats", "cpus", "version"):
+        client.mount.read(name)
+        client.add("scrapes")
+    for name, labels, value in exposition.prom(client.mount.read("metrics/node.prom") + "\n"):
+        if name == "perfmonfs_instructions_total":
+            client.check(int(value) <= EVENTS_PER_NS * now(), "%s instructions of %s", value, labels)
+            client.add("exported")
+    client.add("scrapes")
     client.pause()
 
 

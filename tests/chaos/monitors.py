@@ -22,6 +22,7 @@ class Monitor:
         self.ctx = perfmonfs.Mount(site.mnt).context("monitor-%d" % cpu)
         self.ctx.flags = {"background"}
         self.ctx.pmc[0] = INSTRUCTIONS
+        self.ctx.write("metrics", "pmd0 instructions")
         self.ctx.load(cpu=cpu)
         self.ctx.start()
 
