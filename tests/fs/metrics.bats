@@ -455,6 +455,32 @@ fetch() {
 	END
 }
 
+# begin_exporter PORT DIRECTORY: a node_exporter that takes the text files there
+begin_exporter() {
+	setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups prometheus-node-exporter \
+		--web.listen-address="127.0.0.1:$1" --collector.disable-defaults --collector.textfile \
+		--collector.textfile.directory="$2" >"$BATS_TEST_TMPDIR/exporter" 2>&1 3>&- &
+	PIDS+=($!)
+}
+
+@test "node_exporter takes a link to the mount's file beside files of others" {
+	command -v prometheus-node-exporter >/dev/null || skip "prometheus-node-exporter (Debian's package) is not installed"
+	local exporter
+
+	serve --backend=sim
+	counting site 3
+	advance 500
+	mkdir "$BATS_TEST_TMPDIR/textfiles"
+	echo other 1 >"$BATS_TEST_TMPDIR/textfiles/other.prom"
+	ln -s "$MNT/metrics/node.prom" "$BATS_TEST_TMPDIR/textfiles/perfmonfs.prom"
+	exporter=$(free_port)
+	begin_exporter "$exporter" "$BATS_TEST_TMPDIR/textfiles"
+	until_ok fetch "http://127.0.0.1:$exporter/metrics" \
+		'^perfmonfs_instructions_total{context="site",cpu="3"} 1000$'
+	fetch "http://127.0.0.1:$exporter/metrics" '^other 1$'
+	fetch "http://127.0.0.1:$exporter/metrics" '^node_textfile_scrape_error 0$'
+}
+
 @test "node_exporter and Prometheus scrape the mount, and a query gives what cat gives" {
 	command -v prometheus prometheus-node-exporter >/dev/null ||
 		skip "prometheus and prometheus-node-exporter (Debian's packages) are not installed"
@@ -464,10 +490,7 @@ fetch() {
 	counting site 3
 	advance 1000000
 	exporter=$(free_port) prometheus=$(free_port)
-	setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups prometheus-node-exporter \
-		--web.listen-address="127.0.0.1:$exporter" --collector.disable-defaults --collector.textfile \
-		--collector.textfile.directory="$MNT/metrics" >"$BATS_TEST_TMPDIR/exporter" 2>&1 3>&- &
-	PIDS+=($!)
+	begin_exporter "$exporter" "$MNT/metrics"
 	cat >"$BATS_TEST_TMPDIR/prometheus.yml" <<-END
 		global: {scrape_interval: 1s}
 		scrape_configs:
