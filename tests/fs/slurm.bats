@@ -55,7 +55,7 @@ install_scripts() {
 	local script
 
 	for script in prolog epilog job-cpus; do
-		sed "s|^mnt=.*|mnt=$MNT|; s|^state=.*|state=$S/granted|; s|/etc/perfmonfs-slurm.conf|$S/perfmonfs-slurm.conf|" \
+		sed "s|^mnt=.*|mnt=$MNT|; s|^state=.*|state=$S/granted|; s|/etc/perfmonfs-slurm.conf|$S/perfmonfs-slurm.conf|g" \
 			"$SLURM/$script" >"$S/$script"
 		chmod 755 "$S/$script"
 	done
@@ -108,6 +108,47 @@ begin_slurm() {
 	bounded slurmctld 3>&- 4>&- 5>&-
 	${energy:+with_cray_sys} timeout -s KILL "$PATIENCE" slurmd 3>&- 4>&- 5>&-
 	until_ok idle
+}
+
+# as_slurmd SCRIPT JOB: as slurmd runs it on node n1, for a job of a user without rights
+as_slurmd() {
+	env -i SLURM_JOB_ID="$2" SLURM_JOB_UID="$NOBODY" SLURMD_NODENAME=n1 "$S/$1"
+}
+
+@test "the settings of prolog and epilog, and a daemon that is killed while the job runs" {
+	local grant
+
+	serve --backend=sim
+	mkdir -m 755 "$S" "$S/bin"
+	install_scripts
+	# The job has two nodes, and CPU 0 of this one.
+	cat >"$S/bin/scontrol" <<-'END'
+		#!/bin/sh
+		case $2 in
+		job) printf '   %s\n' 'JobId=7' 'Nodes=n2 CPU_IDs=1 Mem=0 GRES=' 'Nodes=n1 CPU_IDs=0 Mem=0 GRES=' ;;
+		hostnames) echo "$3" ;;
+		esac
+	END
+	chmod 755 "$S/bin/scontrol"
+	printf '%s\n' "PATH=$S/bin:\$PATH" "state=$S/elsewhere" kernel=kernel >"$S/perfmonfs-slurm.conf"
+	grant="uid=$NOBODY cpus=$("$SLURM/job-cpus" 0) kernel"
+	as_slurmd prolog 7
+	holds "$MNT/config/grants" "$grant"
+	holds "$S/elsewhere/7" "$grant"
+	kill -KILL "$DAEMON"
+	wait "$DAEMON" || :
+	until_ok not_mounted
+	as_slurmd prolog 8 # no job fails because the mount has gone
+	serve --backend=sim
+	holds "$MNT/config/grants" "$grant"
+	as nobody probe ok mkdir "$MNT/ctx/left"
+	as nobody put ok "$MNT/ctx/left/pmc/0" 0x4300c0
+	as nobody put ok "$MNT/ctx/left/ctl" "load cpu=$("$SLURM/job-cpus" 0)"
+	as_slurmd epilog 8
+	holds "$MNT/config/grants" "$grant"
+	as_slurmd epilog 7
+	holds "$MNT/config/grants" ""
+	[ ! -e "$MNT/ctx/left" ]
 }
 
 idle() {
