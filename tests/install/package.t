@@ -83,8 +83,16 @@ try "an upgrade keeps the administrator's configuration" inside "
 	echo tick_us = 500 >>/etc/perfmonfs.conf
 	dpkg --install /tmp/perfmonfs_*.deb
 	tail -n 1 /etc/perfmonfs.conf | grep 500"
-try "they are purged" inside "dpkg --purge python3-perfmonfs libperfmonfs-dev libperfmonfs1 perfmonfs"
+try "they are purged, with what was granted" inside "
+	perfmonfs --backend=sim /run/perfmon
+	echo uid=1000 cpus=0 >/run/perfmon/config/grants
+	mkdir /run/perfmonfs-slurm
+	touch /run/perfmonfs/lock # the backend msr's
+	umount /run/perfmon
+	[ -s /run/perfmonfs/grants.run-perfmon ]
+	dpkg --purge python3-perfmonfs libperfmonfs-dev libperfmonfs1 perfmonfs"
 try "nothing is left" diff "$work/before" <(files)
+try "nor in /run" [ -z "$(find "$root/run" -name '*perfmon*')" ]
 
 # What the guest says, numbered.
 in_guest() {
