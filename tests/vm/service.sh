@@ -41,8 +41,57 @@ hangs() {
 	in_system rm -r /run/systemd/system/perfmonfs.service.d
 }
 
+# The unit of perfmonfs-admin(7), whose user has no right but the group.
+monitoring() {
+	in_system sh -euc '
+		useradd monitor
+		cat >/etc/systemd/system/monitor.service <<-END
+			[Unit]
+			PartOf=perfmonfs.service
+			After=perfmonfs.service
+			StartLimitIntervalSec=0
+
+			[Service]
+			User=monitor
+			SupplementaryGroups=perfmon
+			ExecStart=pfm stat --background -a -I 1000 -e instructions
+			Restart=on-failure
+			RestartSec=5
+
+			[Install]
+			WantedBy=perfmonfs.service
+		END
+		systemctl daemon-reload'
+	check "a monitoring service" in_system systemctl enable --now monitor
+	check "counts each CPU" soon monitors
+	in_system systemctl kill -s KILL --kill-who=main perfmonfs
+	check "counts again after the daemon was killed" soon monitors_again
+	in_system systemctl restart perfmonfs
+	check "and after a restart, as an upgrade does it" soon monitors_again
+	in_system systemctl stop perfmonfs
+	sleep 3
+	is "it ends with the daemon" "$(in_system systemctl is-active monitor)" inactive
+	is "which it does not start" "$(in_system systemctl is-active perfmonfs)" inactive
+	in_system sh -c 'systemctl start perfmonfs; systemctl disable --now monitor
+		rm /etc/systemd/system/monitor.service; systemctl daemon-reload; userdel monitor' >/dev/null 2>&1
+}
+
+# Two contexts of the user on CPUs, and neither is that of an earlier monitor.
+monitors() {
+	monitor=$(in_system awk '$3 ~ /^context=/ { n++; pid = $5 } END { if (n == 2) print pid }' /run/perfmon/cpus)
+	[ -n "$monitor" ]
+}
+monitors_again() {
+	earlier=$monitor
+	monitors && [ "$monitor" != "$earlier" ] || {
+		monitor=$earlier
+		return 1
+	}
+}
+
 main_pid() { in_system systemctl show -p MainPID --value perfmonfs; }
-begun_again() { unit_is active && [ "$(main_pid)" != "$hanging" ]; }
+# In this order: it is active until it is killed.
+begun_again() { [ "$(main_pid)" != "$hanging" ] && unit_is active; }
 
 shut_down() { # WORD: reboot, poweroff
 	in_system systemctl "$1" >/dev/null 2>&1
@@ -105,11 +154,17 @@ service() { # ROOT: a bare Debian with systemd; the packages are in this directo
 	is "in a register" "$(rdmsr -p 1 0x186)" 4100c0
 	in_system cat /run/perfmon/ctx/a/events >/tmp/events 2>&1 &
 	reader=$!
+	in_system pfm stat -C 0 -e instructions -I 1000 >/tmp/counted 2>&1 &
+	counting=$!
+	check "pfm counts, too" soon grep -q instructions /tmp/counted
 	check "upgraded while it counts" in_system dpkg --install /packages/perfmonfs.deb
 	check "the service goes on" soon unit_is active
 	is "registers are put back" "$(selectors)" "$before"
 	wait $reader
 	like "a reader of its messages is told" "$(cat /tmp/events)" "cat: "
+	wait $counting
+	is "pfm ends" $? 3
+	like "and says why" "$(tail -n 1 /tmp/counted)" "start perfmonfs again"
 	is "no context is left" "$(in_system ls /run/perfmon/ctx)" ""
 	system_counts "a context counts again"
 	check "the daemon is killed" in_system systemctl kill -s KILL --kill-who=main perfmonfs
@@ -117,15 +172,22 @@ service() { # ROOT: a bare Debian with systemd; the packages are in this directo
 	check "which counts" soon unit_is active
 	is "registers are put back, too" "$(selectors)" "$before"
 	hangs
+	monitoring
 	slurmd_energy
+	in_system sh -c 'echo none /mnt fuse.perfmonfs \
+		backend=perf,nofail,x-systemd.requires=systemd-modules-load.service 0 0 >>/etc/fstab'
 	shut_down reboot
 	boot /tmp/system/root
 	check "started by a boot" soon unit_is active
+	like "and mounted by a line of fstab" "$(in_system cat /mnt/pmu/backend)" perf
+	check "that is unmounted" in_system umount /mnt
 	system_counts "and counts"
+	in_system sh -c 'echo uid=1000 cpus=0 >/run/perfmon/config/grants'
 	check "purged while it counts" in_system dpkg --purge perfmonfs
 	is "its registers are put back at last" "$(selectors)" "$before"
 	is "no process is left" "$(pidof perfmonfs)" ""
 	is "nor a mount" "$(in_system grep fuse.perfmonfs /proc/mounts)" ""
 	is "nor a file" "$(in_system find /etc /usr /var/lib -name '*perfmonfs*')" ""
+	is "nor a grant" "$(in_system sh -c 'ls -d /run/perfmon*' 2>/dev/null)" ""
 	shut_down poweroff
 }
