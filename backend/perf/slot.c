@@ -293,6 +293,30 @@ static int slot_try_interrupt(
 	return 0;
 }
 
+/* Replaces the event, which runs, by one that interrupts. That counts from the reading in which this
+ * one stops: nothing is left out, or counted twice. */
+static int slot_renew(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
+{
+	struct perf_slot new;
+	int rc = slot_open(pc, s->open, s->next_period, &new, e);
+
+	if (rc < 0)
+		return rc;
+	slot_stop(pc, s);
+	rc = s->lost ? group_explain_lost(s->lost, e) : slot_member_count(pc, &new, &new.count, e);
+	if (rc < 0) {
+		slot_close(&new);
+		slot_continue(pc, s);
+		return rc;
+	}
+	new.running = true;
+	new.sel = s->sel;
+	new.value = s->value;
+	slot_close(s);
+	*s = new;
+	return 0;
+}
+
 int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel,
 	uint64_t left, uint64_t period, struct err *e)
 {
@@ -302,7 +326,7 @@ int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_
 		if (next && slot_try_interrupt(pc, sel, next, e) < 0)
 			return -e->no;
 		s->next_period = next;
-		return 0;
+		return next && s->running ? slot_renew(pc, s, e) : 0;
 	}
 	s->next_period = next;
 	if (!left && s->period == period)

@@ -366,6 +366,20 @@ static int worker_check_thread(struct worker *w, struct err *e)
 	return w->x.cpu ? w->x.be->ops->thread_check(w->x.cpu, e) : 0;
 }
 
+/* What is written may have the first PMD with notify, also while the context runs. */
+static int worker_write(struct worker *w, struct job *job)
+{
+	struct engine_ctx *ec = job->ec;
+	int rc = worker_exec(w, ec, &job->cmd, &job->err);
+	struct err ignored;
+
+	if (ec->ctx.state == CTX_RUNNING) {
+		worker_attribute(w, job, &ignored);
+		worker_set_wake(w, &ec->ctx);
+	}
+	return rc;
+}
+
 /* Executes @job, or requeues it. EXEC_LAST: worker_run_last() does the rest. */
 static int worker_execute(struct worker *w, struct job *job)
 {
@@ -384,6 +398,8 @@ static int worker_execute(struct worker *w, struct job *job)
 		atomic_store(&job->state, JOB_WAITING); /* It can still be cancelled. */
 		return 0;
 	}
+	if (job->cmd.verb == CMD_WRITE)
+		return worker_write(w, job);
 	if (job->cmd.verb == CMD_START) /* a PMD with notify may be new since load */
 		worker_attribute(w, job, &job->err);
 	return worker_exec(w, ec, &job->cmd, &job->err);

@@ -67,6 +67,24 @@ setup_file() {
 		awk 'NR > 1 && $6 != last + 10 { print NR, last, $6; bad = 1 } { last = $6 } END { exit bad }'
 }
 
+# In either order of the PMD and its PMC.
+@test "a counter that is added to a running context interrupts" {
+	serve --backend=perf
+	for order in "pmc pmd" "pmd pmc"; do
+		new "${order% *}"
+		put ok "$C/pmc/0" page-faults
+		ctl "load cpu=$(first_cpu)"
+		ctl start
+		for what in $order; do
+			if [ "$what" = pmc ]; then put ok "$C/pmc/1" page-faults
+			else put ok "$C/pmd/1" "-10 short=-10 notify"; fi
+		done
+		taskset -c "$(first_cpu)" fsprobe touch 5000
+		bounded fsprobe read "$C/msg" 128 rdonly
+		probe ok rmdir "$C"
+	done
+}
+
 # few_during_many CPU: while a process has 20000 page faults there, less than half are counted
 few_during_many() {
 	local before
