@@ -175,7 +175,7 @@ sleeper_with_number() {
 		    os.execvp("sleep", ["sleep", "100"])
 		os.waitpid(pid, 0)
 	END
-	PROGRAMS+=("$!" "$1")
+	PROGRAMS+=("$!")
 	until_ok named "$1" sleep
 }
 

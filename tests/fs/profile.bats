@@ -8,6 +8,9 @@ setup() {
 	mapfile -t cpus < <(awk '$1 ~ /^processor/ { print $3 }' /proc/cpuinfo)
 	[ "${#cpus[@]}" -ge 2 ] || skip "needs two CPUs"
 	perfmonfs_can_tell || skip "the kernel does not let us know who is running"
+	# Up to 4000 samples a second are taken.
+	[ "$(cat /proc/sys/kernel/perf_event_max_sample_rate)" -ge 8000 ] ||
+		skip "kernel.perf_event_max_sample_rate is below 8000"
 	BURNERS=()
 	bench_setup
 	for program in tests/fs/burner tests/fs/smplread; do

@@ -458,10 +458,10 @@ blocked() {
 	stop_daemon
 	for pid in "${PROGRAMS[@]}"; do
 		[ "$(tracer_of "$pid")" = 0 ]
-		letter_is "$pid" S || letter_is "$pid" R
+		[[ $(letter "$pid") == [RSD] ]]
 	done
 	for task in /proc/"${PROGRAMS[0]}"/task/*; do
-		[[ $(letter "${PROGRAMS[0]}" "${task##*/}") == [RS] ]]
+		[[ $(letter "${PROGRAMS[0]}" "${task##*/}") == [RSD] ]]
 	done
 }
 

@@ -28,11 +28,18 @@ track_setup() {
 	ONE=${CPUS[-1]}
 }
 
-# Stopped ones end, too.
+# Ends programs and their children, stopped ones, too. The number of one that has ended may be that of
+# another program of the machine by now.
 track_teardown() {
+	local pid
+
 	[ -n "${BATS_TEST_SKIPPED-}" ] || [ "$(lost_switches)" = 0 ] || BATS_TEST_RETRIES=$TRIES
 	[ "${#PROGRAMS[@]}" = 0 ] || {
-		kill -KILL "${PROGRAMS[@]}"
+		for pid in $(jobs -pr); do
+			[[ " ${PROGRAMS[*]} " == *" $pid "* ]] || continue
+			pkill -KILL -P "$pid"
+			kill -KILL "$pid"
+		done
 		wait "${PROGRAMS[@]}"
 	} 2>/dev/null || :
 	PROGRAMS=()
