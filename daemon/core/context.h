@@ -202,7 +202,7 @@ struct evtset *ctx_set(const struct context *ctx, unsigned id);
 bool ctx_can_interrupt(const struct context *ctx);
 
 /* When counter row @d of the active set is to interrupt: after *@left events, and then each
- * *@period. False: not in years. */
+ * *@period; if that is random, after about as many as are left. False: not in years. */
 bool ctx_period(const struct context *ctx, unsigned d, uint64_t *left, uint64_t *period);
 
 /* Has overflows found by interrupts, or not, and tells the format. */

@@ -5,12 +5,24 @@
 /* Longer periods are refused by the kernel. */
 #define PERIOD_MAX (1ULL << 62)
 
+/* Of a random period, at least so much: the kernel repeats what it was told until it is told the next
+ * one. Where that takes time, a short rest would interrupt again and again, and the kernel stops a
+ * counter that interrupts so often. */
+enum { PERIOD_PART = 16 };
+
+static uint64_t needs_rest(const struct pmd_state *s, uint64_t left)
+{
+	uint64_t least = -s->n.last_reset / PERIOD_PART;
+
+	return left && left < least ? least : left;
+}
+
 bool ctx_period(const struct context *ctx, unsigned d, uint64_t *left, uint64_t *period)
 {
 	const struct pmd_state *s = &ctx->active->pmd[d];
 
 	*left = -s->n.value;
-	*period = s->flags & PMD_RANDOM ? *left : -s->short_reset;
+	*period = s->flags & PMD_RANDOM ? needs_rest(s, *left) : -s->short_reset;
 	return !s->lost && !(s->flags & PMD_NO64) && *left && *left < PERIOD_MAX && *period &&
 	       *period < PERIOD_MAX;
 }

@@ -1270,6 +1270,40 @@ static void test_interrupts_delay(void **state)
 	world_close(&w);
 }
 
+static void want_period(
+	struct world *w, const struct pmd_state *s, uint64_t want_left, uint64_t want_period)
+{
+	uint64_t left, period;
+
+	assert_true(ctx_period(&w->ctx, (unsigned)(s - w->ctx.active->pmd), &left, &period));
+	assert_int_equal(left, want_left);
+	assert_int_equal(period, want_period);
+}
+
+/* The kernel is not told to interrupt each few events because so few are left of a random period. */
+static void test_period(void **state)
+{
+	struct pmd_state *s;
+	struct world w;
+
+	(void)state;
+	s = begin_evicted(&w, &world_all[0]);
+	s->short_reset = -2000ULL;
+	s->n.last_reset = -1600ULL;
+	s->n.value = -3ULL;
+	want_period(&w, s, 3, 2000);
+	s->flags |= PMD_RANDOM;
+	want_period(&w, s, 3, 100);
+	s->n.value = -99ULL;
+	want_period(&w, s, 99, 100);
+	s->n.value = -101ULL;
+	want_period(&w, s, 101, 101);
+	s->n.value = s->n.last_reset;
+	want_period(&w, s, 1600, 1600);
+	unload_and_check(&w);
+	world_close(&w);
+}
+
 /* Without interrupts for 100 ms, a poll reads the counters. */
 static void test_evicted_silent(void **state)
 {
@@ -1909,6 +1943,7 @@ int main(void)
 		cmocka_unit_test(test_leapt_interrupt),
 		cmocka_unit_test(test_unknown_thread),
 		cmocka_unit_test(test_interrupts_delay),
+		cmocka_unit_test(test_period),
 		cmocka_unit_test(test_evicted_silent),
 		cmocka_unit_test(test_offline),
 		cmocka_unit_test(test_offline_within_start),
