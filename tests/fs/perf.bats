@@ -36,6 +36,17 @@ setup_file() {
 	command -v taskset >/dev/null || skip "needs taskset (util-linux)"
 }
 
+# Page faults are minor or major ones. Those of other programs can fail, and are neither then, or end on another
+# CPU than they begin on.
+faults_add_up() {
+	put ok "$C/regs" "pmd0 0\npmd1 0\npmd2 0"
+	ctl start
+	taskset -c "$(first_cpu)" fsprobe touch 5000 >/dev/null
+	ctl stop
+	[ "$(cat "$C/pmd/0")" -ge 5000 ] &&
+		[ $(($(cat "$C/pmd/1") + $(cat "$C/pmd/2"))) = "$(cat "$C/pmd/0")" ]
+}
+
 @test "page faults: at least those of a process that runs there" {
 	serve --backend=perf
 	count "$(first_cpu)" page-faults minor-faults major-faults
@@ -45,7 +56,7 @@ setup_file() {
 	[ "$faults" -ge 5000 ]
 	[ $((after - before)) -ge "$faults" ]
 	ctl stop
-	[ $(($(cat "$C/pmd/1") + $(cat "$C/pmd/2"))) = "$(cat "$C/pmd/0")" ]
+	until_ok faults_add_up
 }
 
 # Two counters count the same, and one interrupts at each tenth event.
