@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: MIT
-/* Reading registers (specification 3.1.4), and CMD_LIVE_READ, which reads without a page. */
+/* Reading registers (specification 3.1.4), CMD_LIVE_READ, which reads without a page, CMD_COUNTS.
+ */
 #include "daemon/core/core_i.h"
 
-/*
- * The counters that the vector names, and those to be reset or recorded when one of these is found
- * to have overflowed. A live page shows one reading of all counters, so then all are read.
- */
+/* What is read for PMD row @d: it, and those to be reset or recorded when it is found to have
+ * overflowed. */
+static pmu_rows read_with(const struct evtset *set, unsigned d)
+{
+	return ROW(d) | set->pmd[d].reset | set->pmd[d].smpl;
+}
+
+/* Reads counters of the active set. A live page shows one reading of all, so then all are read. */
+static void read_active(struct core_run *run, pmu_rows rows)
+{
+	read_counters(run, rows && run->ctx->active->live ? PMU_ALL_ROWS : rows);
+	account_overflows(run);
+}
+
 static pmu_rows read_named(const struct context *ctx, const struct cmd_vector *v)
 {
 	pmu_rows rows = 0;
@@ -16,8 +27,8 @@ static pmu_rows read_named(const struct context *ctx, const struct cmd_vector *v
 	for (unsigned i = 0; i < v->nregs; i++)
 		if (v->regs[i].pmd && element_find(ctx, &v->regs[i], &set, &row, &ignored) == 0 &&
 			set == ctx->active)
-			rows |= ROW(row) | set->pmd[row].reset | set->pmd[row].smpl;
-	return rows && ctx->active->live ? PMU_ALL_ROWS : rows;
+			rows |= read_with(set, row);
+	return rows;
 }
 
 /* The long reset that follows the reading of PMD row @d (specification 6.2.2). As with any reset,
@@ -61,8 +72,7 @@ int cmd_read(struct core_run *run, struct command *cmd, struct err *e)
 {
 	struct context *ctx = run->ctx;
 
-	read_counters(run, read_named(ctx, &cmd->vector));
-	account_overflows(run);
+	read_active(run, read_named(ctx, &cmd->vector));
 	for (unsigned i = 0; i < cmd->vector.nregs; i++) {
 		struct cmd_reg *r = &cmd->vector.regs[i];
 
@@ -81,11 +91,47 @@ int cmd_live_read(struct core_run *run, struct command *cmd, struct err *e)
 
 	if (!set)
 		return err_set(e, ENOENT, "no event set %u: mkdir it first", cmd->evtset.id);
-	if (set == ctx->active) {
-		read_counters(run, PMU_ALL_ROWS);
-		account_overflows(run);
-	}
+	if (set == ctx->active)
+		read_active(run, PMU_ALL_ROWS);
 	live_show(ctx, set, cmd->live_page.shown);
-	cmd->live_page.gaps = ctx->gap.count;
+	return 0;
+}
+
+/* NULL: there is no such set or PMD. */
+static struct evtset *read_find_count(
+	const struct context *ctx, const struct cmd_count *c, unsigned *row)
+{
+	int d = pmu_find_pmd(ctx->pmu, c->num);
+
+	*row = (unsigned)d;
+	return d < 0 ? NULL : ctx_set(ctx, c->set);
+}
+
+static void read_take_count(const struct context *ctx, struct cmd_count *c)
+{
+	unsigned row;
+	const struct evtset *set = read_find_count(ctx, c, &row);
+
+	c->state = COUNT_ABSENT;
+	if (!set)
+		return;
+	c->state = set->pmd[row].lost ? COUNT_LOST : COUNT_KNOWN;
+	c->value = pmd_value(ctx->pmu, set, row);
+}
+
+int cmd_counts(struct core_run *run, struct command *cmd)
+{
+	struct context *ctx = run->ctx;
+	struct cmd_counts *counts = &cmd->counts;
+	pmu_rows rows = 0;
+	unsigned row;
+
+	for (unsigned i = 0; i < counts->n; i++)
+		if (read_find_count(ctx, &counts->count[i], &row) == ctx->active)
+			rows |= read_with(ctx->active, row);
+	read_active(run, rows);
+	for (unsigned i = 0; i < counts->n; i++)
+		read_take_count(ctx, &counts->count[i]);
+	counts->gaps = ctx->gap.count;
 	return 0;
 }

@@ -125,6 +125,8 @@ static int core_dispatch(struct core_run *run, struct command *cmd, struct err *
 		return cmd_live(ctx, cmd, e);
 	case CMD_LIVE_READ:
 		return cmd_live_read(run, cmd, e);
+	case CMD_COUNTS:
+		return cmd_counts(run, cmd);
 	case CMD_POLL:
 		return cmd_poll(run, e);
 	case CMD_SWITCH:

@@ -58,9 +58,6 @@ struct core_undo {
 /* One CPU's commands, one at a time. Initially all zero except @io. */
 struct core_run {
 	const struct pmu_io *io;
-	struct plan freeze; /* stops the context that runs now; made in advance */
-	struct plan plan;   /* the latest other plan; after CORE_LAST, the one to be run */
-
 	uint64_t now;               /* when the results of the latest plan were there (ns) */
 	uint64_t clock;             /* at that moment (ns): the time of PMD 256 */
 	pfm_smpl_where_t where;     /* the thread that was running; the caller's to set */
@@ -79,6 +76,8 @@ struct core_run {
 		uint64_t value;
 	} conflict;
 
+	struct plan plan;      /* the latest but @freeze; after CORE_LAST, the one to be run */
+	struct plan freeze;    /* stops the context that runs now; made in advance */
 	struct core_undo undo; /* of the last plan */
 };
 

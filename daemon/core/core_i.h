@@ -85,6 +85,8 @@ void plan_fetch(struct core_run *run, pmu_rows rows);
 /* counter.c. Sets of counters have a bit per row. */
 
 uint64_t pmd_width_mask(const struct pmu_pmd *pmd);
+/* The count of row @d as users see it. */
+uint64_t pmd_value(const struct pmu *pmu, const struct evtset *set, unsigned d);
 /* The selector rows that the counters @pmds depend on, as programmed, and those in use that
  * restrict all. */
 pmu_rows selectors_of(const struct context *ctx, pmu_rows pmds);
@@ -342,6 +344,7 @@ int cmd_end(struct core_run *run, struct err *e);
 int cmd_restart(struct core_run *run, const struct command *cmd, struct err *e);
 int cmd_read(struct core_run *run, struct command *cmd, struct err *e);
 int cmd_live_read(struct core_run *run, struct command *cmd, struct err *e);
+int cmd_counts(struct core_run *run, struct command *cmd);
 int cmd_write(struct core_run *run, struct command *cmd, struct err *e);
 int cmd_poll(struct core_run *run, struct err *e);
 int cmd_yield(struct core_run *run);

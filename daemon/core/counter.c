@@ -11,6 +11,13 @@ uint64_t pmd_width_mask(const struct pmu_pmd *pmd)
 	return pmd->width == 64 ? ~0ULL : (1ULL << pmd->width) - 1;
 }
 
+uint64_t pmd_value(const struct pmu *pmu, const struct evtset *set, unsigned d)
+{
+	const struct pmd_state *s = &set->pmd[d];
+
+	return s->flags & PMD_NO64 ? s->n.value & pmd_width_mask(&pmu->pmds[d]) : s->n.value;
+}
+
 /* The row of the ESCR that selects for counter @d; -1: it needs none. */
 static int counter_escr(const struct context *ctx, unsigned d)
 {

@@ -60,7 +60,7 @@ static void live_fill_pmd(
 	const struct pmu_pmd *pmd = &ctx->pmu->pmds[d];
 	const struct pmd_state *s = &set->pmd[d];
 	struct pfm_live_pmd p = {
-		.value = s->n.value,
+		.value = pmd_value(ctx->pmu, set, d),
 		.hw = s->hw,
 		.num = pmd->num,
 		.width = pmd->width,
@@ -69,8 +69,6 @@ static void live_fill_pmd(
 
 	if (p.flags & (PFM_LIVE_RDPMC | PFM_LIVE_MAPPED))
 		p.index = (uint32_t)pmd->rdpmc;
-	if (p.flags & PFM_LIVE_NARROW)
-		p.value &= pmd_width_mask(pmd);
 	live_store(to, &p);
 }
 

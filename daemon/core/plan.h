@@ -14,10 +14,10 @@ enum {
 };
 
 struct plan {
-	struct reg_op op[PLAN_MAX];
 	unsigned n;     /* operations asked for */
 	unsigned done;  /* how many of them have succeeded */
 	struct err err; /* why the next one has failed; valid if done < n */
+	struct reg_op op[PLAN_MAX];
 };
 
 static inline void plan_clear(struct plan *p)

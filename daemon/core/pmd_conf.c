@@ -107,9 +107,7 @@ void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, str
 {
 	const struct pmd_state *s = &set->pmd[d];
 
-	r->value = s->n.value;
-	if (s->flags & PMD_NO64)
-		r->value &= pmd_width_mask(&pmu->pmds[d]);
+	r->value = pmd_value(pmu, set, d);
 	r->conf = (struct pmd_conf){
 		.long_reset = s->long_reset,
 		.short_reset = s->short_reset,

@@ -34,6 +34,7 @@ enum cmd_verb {
 	CMD_EVTSET_READ,   /* 3.1.12 */
 	CMD_LIVE,          /* keep a page of live counts (4.3.3) */
 	CMD_LIVE_READ,     /* what such a page would show now */
+	CMD_COUNTS,        /* counts of any event sets; those that are lost fail no other */
 	CMD_CLONE,         /* configure @into like this context */
 	CMD_SIGNAL,        /* notify by signal (3.3.7); not for the core, which knows no process */
 	CMD_POLL,          /* internal: read the counters for overflow */
@@ -338,7 +339,20 @@ struct cmd_live_page {
 	uint8_t rdpmc;          /* CMD_LIVE: PFM_LIVE_RDPMC, PFM_LIVE_MAPPED or 0 */
 	bool ticks;             /* CMD_LIVE: the counters are to be read each tick for it */
 	struct pfm_live *shown; /* out: CMD_LIVE_READ; owned by the command */
-	uint64_t gaps;          /* out: CMD_LIVE_READ: of the context, since the last load */
+};
+
+/* CMD_COUNTS: a PMD of a set. */
+struct cmd_count {
+	uint16_t set, num;
+	/* Out: there is no such set or PMD, the count is lost, or @value is it. */
+	enum { COUNT_ABSENT, COUNT_LOST, COUNT_KNOWN } state;
+	uint64_t value;
+};
+
+struct cmd_counts {
+	struct cmd_count *count; /* owned by the caller */
+	unsigned n;
+	uint64_t gaps; /* out: of the context, since the last load */
 };
 
 struct command {
@@ -358,6 +372,7 @@ struct command {
 	struct context *into;     /* CMD_CLONE: an unloaded context that only the caller knows */
 	struct cmd_evtset evtset; /* CMD_EVTSET_*; its id: CMD_LIVE, CMD_LIVE_READ */
 	struct cmd_live_page live_page;
+	struct cmd_counts counts;
 	struct ctx_info info; /* out: CMD_INFO, CMD_CLONE */
 	struct err note;      /* out: if it succeeds, what makes its result doubtful; or empty */
 };

@@ -116,7 +116,7 @@ static void submit_finish(struct job *job)
 static bool submit_is_read(enum cmd_verb verb)
 {
 	return verb == CMD_READ || verb == CMD_INFO || verb == CMD_EVTSET_READ ||
-	       verb == CMD_LIVE_READ;
+	       verb == CMD_LIVE_READ || verb == CMD_COUNTS;
 }
 
 /* After a command that the session thread has executed. */

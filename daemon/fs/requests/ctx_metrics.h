@@ -8,19 +8,17 @@
 
 #include "daemon/fs/tree/fs_state.h"
 #include "daemon/metrics/metric.h"
-#include "perfmonfs/live.h"
 
 struct metric_family;
 
 struct ctx_metric {
 	struct ctx_metrics *of;
-	struct metric metric;
-	/* Of the last query: there is no such set, the count is lost, or @value is it. */
-	enum { METRIC_ABSENT, METRIC_LOST, METRIC_COUNTED } state;
-	uint64_t value;
+	/* Of the last query. */
+	struct cmd_count *count;
 	/* In metric_family.members, while it is exported. */
 	struct metric_family *family;
 	struct list_head member;
+	struct metric metric;
 };
 
 struct ctx_metrics {
@@ -36,15 +34,9 @@ struct ctx_metrics {
 	/* The last scan of struct metrics that has found it loaded, the one that the last query was
 	 * for, and the last one that it has answered. */
 	uint64_t wanted_by, asked_by, answered;
-	/* Of the context since its last load, as the last answer says. */
-	uint64_t gaps;
-
-	/* A query, of one event set after another. */
+	/* The context's owner writes its results while @querying. */
 	struct job job;
-	struct pfm_live page;
-	/* Counts whose sets have been read: a bit each. */
-	uint64_t read;
-	bool querying, waiting, stepping;
+	bool querying;
 	/* Where the context was loaded when the query began: cpu is -1 unless on a CPU, tid 0
 	 * unless on a thread. */
 	int cpu, tid;
@@ -54,6 +46,8 @@ struct ctx_metrics {
 	void *arg;
 
 	unsigned n;
+	/* One for each metric, behind them. */
+	struct cmd_count *counts;
 	struct ctx_metric metric[];
 };
 

@@ -49,7 +49,7 @@ static void metrics_print_count(const struct ctx_metric *c, struct exposition *x
 	struct metrics_labels l;
 
 	metrics_label(&l, c->of, NULL);
-	exposition_sample(x, l.label, l.n, c->value, c->metric.digits);
+	exposition_sample(x, l.label, l.n, c->count->value, c->metric.digits);
 }
 
 /* The family begins with its first sample. */
@@ -78,7 +78,7 @@ static void metrics_print_family(
 	bool begun = false;
 
 	list_for_each_entry (c, &f->members, member) {
-		if (c->state != METRIC_COUNTED || !metrics_has_answered(ms, c))
+		if (!metrics_has_answered(ms, c) || c->count->state != COUNT_KNOWN)
 			continue;
 		if (!begun)
 			exposition_family(x, f->name, EXPOSITION_COUNTER, metrics_help(f));
@@ -95,7 +95,7 @@ static void metrics_print_all_lost(const struct metrics *ms, struct exposition *
 
 	list_for_each_entry (f, &ms->families, link)
 		list_for_each_entry (c, &f->members, member)
-			if (c->state == METRIC_LOST && metrics_has_answered(ms, c))
+			if (metrics_has_answered(ms, c) && c->count->state == COUNT_LOST)
 				metrics_print_lost(c, &begun, x);
 }
 
@@ -127,7 +127,7 @@ static void metrics_print_gaps(const struct metrics *ms, struct exposition *x)
 	bool begun = false;
 
 	list_for_each_entry (m, &ms->contexts, link) {
-		if (!m->gaps || m->answered != ms->scan)
+		if (m->answered != ms->scan || !m->job.cmd.counts.gaps)
 			continue;
 		if (!begun)
 			exposition_family(x, "context_gaps", EXPOSITION_COUNTER,
@@ -135,7 +135,7 @@ static void metrics_print_gaps(const struct metrics *ms, struct exposition *x)
 				"go on without that time.");
 		begun = true;
 		metrics_label(&l, m, NULL);
-		exposition_sample(x, l.label, l.n, m->gaps, 0);
+		exposition_sample(x, l.label, l.n, m->job.cmd.counts.gaps, 0);
 	}
 }
 
@@ -177,13 +177,13 @@ void metrics_print_context(const struct ctx_metrics *m, struct exposition *x)
 	for (unsigned i = 0; i < m->n; i++) {
 		const struct ctx_metric *c = &m->metric[i];
 
-		if (c->state != METRIC_COUNTED)
+		if (c->count->state != COUNT_KNOWN)
 			continue;
 		exposition_family(x, c->metric.name, EXPOSITION_COUNTER,
 			c->metric.help[0] ? c->metric.help : "A count of a context.");
 		metrics_print_count(c, x);
 	}
 	for (unsigned i = 0; i < m->n; i++)
-		if (m->metric[i].state == METRIC_LOST)
+		if (m->counts[i].state == COUNT_LOST)
 			metrics_print_lost(&m->metric[i], &begun, x);
 }
