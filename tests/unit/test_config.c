@@ -167,9 +167,7 @@ static void test_store_errors(void **state)
 		{"audit", "", EINVAL, "on or off"},
 		{"audit", "1", EINVAL, "on or off"},
 		{"sys_groups", "any", ENOENT, "'sys_groups'"},
-		{"", "any", ENOENT,
-			"smpl_buf_size_max, tick_us, overflow_rate_max, "
-			"ctxsw_budget, energy_group and audit"},
+		{"", "any", ENOENT, "perfmonfs(8)"},
 	};
 
 	(void)state;
