@@ -53,9 +53,14 @@ perf_cpu() {
 # CPU 1 goes offline while a context counts there: no number, and how to go on.
 perf_offline() {
 	count_on a cpu=1 2
-	write $mnt/ctx/a/pmc/2 page-faults
+	if [ "$1" = stopped ]; then write $mnt/ctx/a/ctl stop; else write $mnt/ctx/a/pmc/2 page-faults; fi
 	echo 0 >/sys/devices/system/cpu/cpu1/online
-	[ "$1" = back ] && echo 1 >/sys/devices/system/cpu/cpu1/online
+	[ "$1" = gone ] || echo 1 >/sys/devices/system/cpu/cpu1/online
+	if [ "$1" = stopped ]; then
+		write $mnt/ctx/a/pmc/2 page-faults
+		write $mnt/ctx/a/ctl start
+		write $mnt/ctx/a/ctl stop
+	fi
 	sleep 0.1
 	for d in 0 1 2; do
 		if v=$(cat $mnt/ctx/a/pmd/$d 2>/tmp/err); then not_ok "offline, $1, PMD $d: a number: $v"
@@ -392,6 +397,7 @@ perf_backend() { # MOVES
 	perf_cpu
 	perf_offline gone
 	perf_offline back
+	perf_offline stopped
 	perf_thread
 	perf_moves "$1"
 	perf_many
