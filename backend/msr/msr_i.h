@@ -140,7 +140,8 @@ bool msr_owner_interrupts(const struct pmu *pmu, uint32_t addr, uint64_t value);
  * soon after the CPU comes online, and in any case before the next reservation on this CPU.
  *
  * pending_restore_keep() saves the reservations that @c still has. pending_restore_first() comes
- * before each reservation of @c: before the first one, it restores what is pending.
+ * before each reservation of @c: before the first one, it restores what is pending; after a release
+ * that came while the CPU was offline, it gives up what the kernel's perf has taken since.
  */
 void pending_restore_keep(struct backend_cpu *c);
 void pending_restore_first(struct backend_cpu *c);

@@ -288,6 +288,9 @@ void pending_restore_first(struct backend_cpu *c)
 {
 	struct err e;
 
+	/* What @c has left itself: see reserve_take(). */
+	if (c->seen_offline)
+		pending_forget_taken(c);
 	if (c->reserved_any)
 		return;
 	c->reserved_any = true;

@@ -318,6 +318,25 @@ static void test_offline_and_wanted_again(void **state)
 	assert_int_equal(*reg(b, SEL0), 0x11);
 }
 
+/* What was given up while the CPU was offline is the kernel's since: it is not restored. */
+static void test_offline_and_taken(void **state)
+{
+	struct reg_op reserve = {.addr = SEL0, .verb = REG_RESERVE, .mask = ALL};
+	struct bench *b = *state;
+
+	*reg(b, SEL0) = 0x11;
+	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
+	b->f->offline[1] = true;
+	assert_int_equal(run_verb(b, REG_RELEASE, SEL0, 0, ALL), 0);
+	b->f->offline[1] = false;
+	*reg(b, SEL0) = 0x53003c;
+	assert_int_equal(run1(b, &reserve), 0);
+	assert_int_equal(reserve.value, 0x53003c);
+	assert_int_equal(*reg(b, SEL0), 0x53003c);
+	assert_int_equal(run_verb(b, REG_FORGET, SEL0, 0, ALL), 0);
+	assert_int_equal(*reg(b, SEL0), 0x53003c);
+}
+
 /* A reservation that cannot be restored is kept. */
 static void test_failed_release_keeps(void **state)
 {
@@ -720,6 +739,7 @@ int main(void)
 		BENCH(test_shared_masks),
 		BENCH(test_offline_keeps_reservations),
 		BENCH(test_offline_and_wanted_again),
+		BENCH(test_offline_and_taken),
 		BENCH(test_failed_release_keeps),
 		BENCH(test_close_restores_in_order),
 		BENCH(test_pmu_owner),
