@@ -309,12 +309,11 @@ threads() { # PMU
 	preempted
 	is "registers are as before" "$(both_cpus)" "$before"
 	asleep
+	hops
 	many
-	# Where a thread goes, and what it becomes, the kernel tells: a PMU with a global control will do for
-	# that, and one without.
+	# What a thread becomes, the kernel tells: a PMU with a global control will do for that, and one without.
 	case $1 in
 	intel_arch_v4 | amd64_ext)
-		hops
 		programs
 		privileged
 		;;
