@@ -1117,7 +1117,7 @@ becomes_privileged() {
 		[ $((i % 4)) -gt 1 ] || echo start >"$C/ctl"
 		echo unload >"$C/ctl"
 	done
-	[ "$(daemon_files)" = "$files" ]
+	until_ok has_files "$files"
 	until_ok sh -c '[ "$(awk "/TracerPid/ { print \$2 }" "/proc/$1/status")" = 0 ]' sh "$PID"
 	now=$(cpu_time "$PID" "$TID")
 	[ "$now" -gt "$before" ]
@@ -1138,7 +1138,7 @@ becomes_privileged() {
 	finished a
 	[ "$(did a "$TID" faults)" = 300000 ]
 	[ "$(tracer_of "$PID")" = 0 ]
-	until_ok sh -c '[ "$(find "/proc/$1/fd" -mindepth 1 | wc -l)" -le "$2" ]' sh "$DAEMON" "$files"
+	until_ok has_files "$files"
 }
 
 @test "two sets alternate in the thread's own time" {

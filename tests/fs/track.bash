@@ -250,6 +250,11 @@ daemon_files() {
 	find "/proc/$DAEMON/fd" -mindepth 1 | wc -l
 }
 
+# has_files MAX: some are closed after the answer
+has_files() {
+	[ "$(daemon_files)" -le "$1" ]
+}
+
 # message PATTERN: the next of C is so
 message() {
 	output=$(bounded dd if="$C/events" bs=4k count=1 status=none) || told
