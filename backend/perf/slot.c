@@ -293,8 +293,8 @@ static int slot_try_interrupt(
 	return 0;
 }
 
-/* Replaces the event, which runs, by one that interrupts. That counts from the reading in which this
- * one stops: nothing is left out, or counted twice. */
+/* Replaces the event, which runs, by one that interrupts. That counts from the reading in which
+ * this one stops: nothing is left out, or counted twice. */
 static int slot_renew(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
 {
 	struct perf_slot new;

@@ -45,7 +45,7 @@ struct perf_slot {
 	 * and what the next event is to be told. */
 	uint64_t period, next_period;
 	uint64_t enabled; /* The group's time when the member was opened, ns. */
-	/* Opened while the group ran, the member was enabled and not on the PMU for up to this, ns. */
+	/* ns. Opened while the group ran, it was enabled and off the PMU for up to this time. */
 	uint64_t waited;
 };
 

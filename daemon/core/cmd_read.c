@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Reading registers (specification 3.1.4), CMD_LIVE_READ, which reads without a page, CMD_COUNTS.
- */
+/* Reading registers (specification 3.1.4), counts, and what a live page would show. */
 #include "daemon/core/core_i.h"
 
 /* What is read for PMD row @d: it, and those to be reset or recorded when it is found to have

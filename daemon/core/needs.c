@@ -5,9 +5,9 @@
 /* Longer periods are refused by the kernel. */
 #define PERIOD_MAX (1ULL << 62)
 
-/* Of a random period, at least so much: the kernel repeats what it was told until it is told the next
- * one. Where that takes time, a short rest would interrupt again and again, and the kernel stops a
- * counter that interrupts so often. */
+/* Of a random period, at least so much: the kernel repeats what it was told until it is told the
+ * next one. Where that takes time, a short rest would interrupt again and again, and the kernel
+ * stops a counter that interrupts so often. */
 enum { PERIOD_PART = 16 };
 
 static uint64_t needs_rest(const struct pmd_state *s, uint64_t left)

@@ -8,8 +8,8 @@ struct conf_rows {
 	pmu_rows pmds, virtuals;
 };
 
-static int conf_add_row(
-	const struct pmu *pmu, unsigned num, const char *what, struct conf_rows *rows, struct err *e)
+static int conf_add_row(const struct pmu *pmu, unsigned num, const char *what,
+	struct conf_rows *rows, struct err *e)
 {
 	int pmd = pmu_find_pmd(pmu, num), virtual = pmu_find_virtual(pmu, num);
 

@@ -1280,7 +1280,7 @@ static void want_period(
 	assert_int_equal(period, want_period);
 }
 
-/* The kernel is not told to interrupt each few events because so few are left of a random period. */
+/* The kernel is not told to interrupt each few events as so few are left of a random period. */
 static void test_period(void **state)
 {
 	struct pmd_state *s;
