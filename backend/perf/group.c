@@ -15,8 +15,7 @@
 #define LAG_FIXED    10000000ULL
 #define LAG_FRACTION 256
 
-/* Nanoseconds. Not CLOCK_MONOTONIC, which time daemons slew by up to several percent. */
-static uint64_t group_clock(void)
+uint64_t group_clock(void)
 {
 	return nsec_now(CLOCK_MONOTONIC_RAW);
 }
@@ -228,24 +227,19 @@ static uint64_t group_ran(const struct perf_group *g)
 	return g->running && !g->tid ? group_clock() - g->since : 0;
 }
 
-/* A CPU's group that can be read has run for @ran nanoseconds. False: the CPU was offline since it
- * was opened, which detached the leader: its time does not pass, or passes off the PMU. */
-static bool group_is_attached(const struct perf_group *g, uint64_t ran)
-{
-	uint64_t passed = g->reading.enabled - g->time;
-
-	return g->reading.enabled - g->reading.running == g->missed && (passed || !ran) &&
-	       ran <= passed + LAG_FIXED + ran / LAG_FRACTION;
-}
-
-/* The group has run for @ran nanoseconds. Returns why its counts are lost, or 0. */
+/* The group has run for @ran nanoseconds. Returns why its counts are lost, or 0. A CPU's group that
+ * can be read is detached if its time does not pass, or passes off the PMU. */
 static int group_read_run(struct perf_group *g, uint64_t ran, struct backend_stats *stats)
 {
+	const struct group_reading *r = &g->reading;
+	uint64_t passed;
+
 	if (!group_read_kernel(g, stats))
 		return !g->tid && !sysfs_cpu_online(g->cpu) ? ENXIO : EBUSY;
-	if (!g->tid)
-		return group_is_attached(g, ran) ? 0 : ENXIO;
-	return g->reading.enabled - g->reading.running == g->missed ? 0 : EBUSY;
+	if (r->enabled - r->running != g->missed)
+		return g->tid ? EBUSY : ENXIO;
+	passed = r->enabled - g->time;
+	return (ran && !passed) || ran > passed + LAG_FIXED + ran / LAG_FRACTION ? ENXIO : 0;
 }
 
 int group_read(struct perf_group *g, struct backend_stats *stats, struct err *e)

@@ -73,6 +73,9 @@ struct perf_group {
 	struct group_member parked[GROUP_PARKED];
 };
 
+/* Nanoseconds. Not CLOCK_MONOTONIC, which time daemons slew by up to several percent. */
+uint64_t group_clock(void);
+
 /* The sentence for @no, as perf_group.lost; returns it negative. */
 int group_explain_lost(int no, struct err *e);
 

@@ -7,8 +7,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/nsec.h"
-
 /* The result of read() with the read_format of event.c, of an event that is inherited. */
 struct slot_reading {
 	uint64_t count, enabled, running;
@@ -50,10 +48,10 @@ static int slot_member_open(
 	if (!sampling.period && group_unpark(pc->group, sel, &m))
 		return slot_member_unpark(pc, &m, s, e);
 	s->enabled = pc->group->reading.enabled;
-	begun = nsec_now(CLOCK_MONOTONIC_RAW);
+	begun = group_clock();
 	fd = group_add(pc->group, &pc->src, sel, &sampling, pc->stats, &s->id, e);
 	if (pc->group->running)
-		s->waited = nsec_now(CLOCK_MONOTONIC_RAW) - begun;
+		s->waited = group_clock() - begun;
 	return fd;
 }
 
@@ -200,6 +198,19 @@ static void slot_continue(const struct perf_cpu *pc, struct perf_slot *s)
 	slot_resume(pc, s);
 }
 
+/* Stops the event for @new, which is open already. If that counts the same, it does so from this
+ * reading on: nothing is left out, or counted twice. */
+static int slot_hand_over(
+	const struct perf_cpu *pc, struct perf_slot *s, struct perf_slot *new, struct err *e)
+{
+	bool same = s->running && new->open == s->open;
+
+	slot_stop(pc, s);
+	if (s->lost)
+		return group_explain_lost(s->lost, e);
+	return same ? slot_event_count(pc, new, &new->count, e) : 0;
+}
+
 /* Replaces the event by the one that @sel selects; if that fails, the old event continues. It
  * leaves its counter to the new one if that needs it. */
 static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, struct err *e)
@@ -211,9 +222,7 @@ static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t 
 	if (rc == -EINVAL && slot_switch_off(pc, s))
 		rc = slot_open(pc, sel, s->next_period, &new, e);
 	if (rc == 0) {
-		slot_stop(pc, s);
-		if (s->lost)
-			rc = group_explain_lost(s->lost, e);
+		rc = slot_hand_over(pc, s, &new, e);
 		if (rc < 0)
 			slot_close(&new);
 	}
@@ -293,30 +302,6 @@ static int slot_try_interrupt(
 	return 0;
 }
 
-/* Replaces the event, which runs, by one that interrupts. That counts from the reading in which
- * this one stops: nothing is left out, or counted twice. */
-static int slot_renew(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
-{
-	struct perf_slot new;
-	int rc = slot_open(pc, s->open, s->next_period, &new, e);
-
-	if (rc < 0)
-		return rc;
-	slot_stop(pc, s);
-	rc = s->lost ? group_explain_lost(s->lost, e) : slot_member_count(pc, &new, &new.count, e);
-	if (rc < 0) {
-		slot_close(&new);
-		slot_continue(pc, s);
-		return rc;
-	}
-	new.running = true;
-	new.sel = s->sel;
-	new.value = s->value;
-	slot_close(s);
-	*s = new;
-	return 0;
-}
-
 int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel,
 	uint64_t left, uint64_t period, struct err *e)
 {
@@ -326,7 +311,8 @@ int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_
 		if (next && slot_try_interrupt(pc, sel, next, e) < 0)
 			return -e->no;
 		s->next_period = next;
-		return next && s->running ? slot_renew(pc, s, e) : 0;
+		/* The event that runs is replaced by one that interrupts. */
+		return next && s->running ? slot_select(pc, s, s->sel, e) : 0;
 	}
 	s->next_period = next;
 	if (!left && s->period == period)
