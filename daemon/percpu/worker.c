@@ -191,32 +191,11 @@ static void worker_keep_reservation(struct worker *w, const struct context *ctx,
 		budget_update(w->budget, &w->reservation);
 }
 
-static int worker_exec(struct worker *w, struct engine_ctx *ec, struct command *cmd, struct err *e)
+static int worker_open_sampler(
+	struct worker *w, const struct context *ctx, const struct command *cmd, struct err *e)
 {
-	int rc = 0;
-
-	if (worker_starts(&ec->ctx, cmd->verb))
-		rc = budget_reserve(w->budget, ec, &w->reservation, e);
-	if (rc == 0)
-		rc = exec_command(&w->x, &ec->ctx, cmd, e);
-	worker_keep_reservation(w, &ec->ctx, cmd->verb);
-	/* Before the plan that starts the counters, which would count this. */
-	worker_publish(w, ec);
-	return rc;
-}
-
-/* The plan that starts the counters has failed. */
-static void worker_last_failed(struct worker *w, struct engine_ctx *ec)
-{
-	worker_keep_reservation(w, &ec->ctx, CMD_START);
-	worker_publish(w, ec);
-}
-
-static int worker_open_sampler(struct worker *w, const struct job *job, struct err *e)
-{
-	const struct context *ctx = &job->ec->ctx;
 	const struct ip_sampler_conf conf = {
-		.period_ns = job->cmd.limits.tick_ns,
+		.period_ns = cmd->limits.tick_ns,
 		.events = ctx->smpl.fmt && ctx->smpl.fmt->fmt_event,
 		.stacks = ctx_wants_stacks(ctx),
 	};
@@ -247,9 +226,9 @@ static int worker_prepare_thread(struct worker *w, const struct context *ctx, st
 
 /* Does nothing unless the context samples or notifies. One that only notifies does without the
  * sampler if that fails. Simulated CPUs run no threads. */
-static int worker_attribute(struct worker *w, const struct job *job, struct err *e)
+static int worker_attribute(
+	struct worker *w, const struct context *ctx, const struct command *cmd, struct err *e)
 {
-	const struct context *ctx = &job->ec->ctx;
 	struct err ignored;
 
 	if (w->x.thread)
@@ -257,9 +236,34 @@ static int worker_attribute(struct worker *w, const struct job *job, struct err 
 	if (!ctx_attributes(ctx) || w->x.be->sim || w->sample_tick.ip_sampler)
 		return 0;
 	if (ctx->smpl.fmt)
-		return worker_open_sampler(w, job, e);
-	worker_open_sampler(w, job, &ignored);
+		return worker_open_sampler(w, ctx, cmd, e);
+	worker_open_sampler(w, ctx, cmd, &ignored);
 	return 0;
+}
+
+static int worker_exec(struct worker *w, struct engine_ctx *ec, struct command *cmd, struct err *e)
+{
+	struct err ignored;
+	int rc = 0;
+
+	if (worker_starts(&ec->ctx, cmd->verb))
+		rc = budget_reserve(w->budget, ec, &w->reservation, e);
+	if (rc == 0)
+		rc = exec_command(&w->x, &ec->ctx, cmd, e);
+	worker_keep_reservation(w, &ec->ctx, cmd->verb);
+	/* What is written may have the first PMD with notify. */
+	if (cmd->verb == CMD_WRITE && ec->ctx.state == CTX_RUNNING)
+		worker_attribute(w, &ec->ctx, cmd, &ignored);
+	/* Before the plan that starts the counters, which would count this. */
+	worker_publish(w, ec);
+	return rc;
+}
+
+/* The plan that starts the counters has failed. */
+static void worker_last_failed(struct worker *w, struct engine_ctx *ec)
+{
+	worker_keep_reservation(w, &ec->ctx, CMD_START);
+	worker_publish(w, ec);
 }
 
 static void worker_close_sampler(struct worker *w)
@@ -321,7 +325,7 @@ static int worker_first_load(struct worker *w, struct job *job)
 	w->ec = job->ec;
 	rc = worker_open_living(w, &job->cmd.load, &job->err);
 	if (rc == 0)
-		rc = worker_attribute(w, job, &job->err);
+		rc = worker_attribute(w, &job->ec->ctx, &job->cmd, &job->err);
 	return rc < 0 ? rc : worker_exec(w, job->ec, &job->cmd, &job->err);
 }
 
@@ -366,20 +370,6 @@ static int worker_check_thread(struct worker *w, struct err *e)
 	return w->x.cpu ? w->x.be->ops->thread_check(w->x.cpu, e) : 0;
 }
 
-/* What is written may have the first PMD with notify, also while the context runs. */
-static int worker_write(struct worker *w, struct job *job)
-{
-	struct engine_ctx *ec = job->ec;
-	int rc = worker_exec(w, ec, &job->cmd, &job->err);
-	struct err ignored;
-
-	if (ec->ctx.state == CTX_RUNNING) {
-		worker_attribute(w, job, &ignored);
-		worker_set_wake(w, &ec->ctx);
-	}
-	return rc;
-}
-
 /* Executes @job, or requeues it. EXEC_LAST: worker_run_last() does the rest. */
 static int worker_execute(struct worker *w, struct job *job)
 {
@@ -398,10 +388,8 @@ static int worker_execute(struct worker *w, struct job *job)
 		atomic_store(&job->state, JOB_WAITING); /* It can still be cancelled. */
 		return 0;
 	}
-	if (job->cmd.verb == CMD_WRITE)
-		return worker_write(w, job);
 	if (job->cmd.verb == CMD_START) /* a PMD with notify may be new since load */
-		worker_attribute(w, job, &job->err);
+		worker_attribute(w, &ec->ctx, &job->cmd, &job->err);
 	return worker_exec(w, ec, &job->cmd, &job->err);
 }
 
