@@ -78,13 +78,11 @@ void ctx_metrics_unref(struct ctx_metrics *m)
 	free(m);
 }
 
-/* Without an answer from its CPU, a count is lost. */
+/* The context is being removed. */
 static void ctx_metrics_fail(struct ctx_metrics *m)
 {
-	bool lost = m->job.rc == -EIO || m->job.rc == -ENXIO;
-
 	for (unsigned i = 0; i < m->n; i++)
-		m->counts[i].state = lost ? COUNT_LOST : COUNT_ABSENT;
+		m->counts[i].state = COUNT_ABSENT;
 	m->job.cmd.counts.gaps = 0;
 }
 
