@@ -233,9 +233,14 @@ static void test_codes(void **state)
 	refused(&pmu, "pmc0=", EINVAL, "pmc0");
 	refused(&pmu, "0x2000c0", EINVAL, "reserved");
 	refused(&pmu, "r1000000c0", EINVAL, "reserved");
+	/* Event 0 is none, whatever else its code says. */
+	refused(&pmu, "0", EINVAL, "no event");
+	refused(&pmu, "0x430000", EINVAL, "no event");
+	refused(&pmu, "pmc0=0x1430000", EINVAL, "no event");
 	refused(&pmu, "0xgg", EINVAL, "0xgg");
 	refused(&pmu, "r11111111111111111", ERANGE, "64 bits");
 	encodes(&amd, "r1000000c0", 0x1000000c0, 0, 0x3f);
+	encodes(&amd, "r0000", 0, 0, 0x3f);
 	pfm_pmu_free(&pmu);
 	pfm_pmu_free(&amd);
 }
@@ -313,6 +318,8 @@ static void test_perf(void **state)
 	encodes(&pmu, "SLOW", 0x1c0, 0, 0x3);
 	encodes(&pmu, "r01c0", 0x1c0, 0, 0x3);
 	encodes(&pmu, "pmc1=0x4300c0", 0xc0, BOTH, 0x2);
+	refused(&pmu, "r0000", EINVAL, "no event");
+	refused(&pmu, "r0500", EINVAL, "no event");
 	/* A virtual machine may have no PMU. */
 	refused(&bare, "instructions", ENOENT, "no PMU");
 	refused(&bare, "r00c0", EOPNOTSUPP, "no PMU");
@@ -796,9 +803,10 @@ static void test_libpfm(void **state)
 		skip();
 	encodes(&intel, "skl::BR_MISP_RETIRED:ALL_BRANCHES:u", 0xc5, EVENT_USER, 0xf);
 	encodes(&intel, "skl::UNHALTED_REFERENCE_CYCLES", 0x300, 0, 0x40);
-	/* 4.13 has a code here that only counts for PEBS. */
-	encodes(&intel, "spr::INST_RETIRED:ANY", 0xc0, 0, 0x1f);
-	/* And codes of fixed counters for what has events. */
+	encodes(&intel, "icl::INST_RETIRED:PREC_DIST", 0x0100, 0, 0x10);
+	/* libpfm4 has codes of fixed counters, or of nothing, for what has events. */
+	encodes(&intel, "glm::CPU_CLK_UNHALTED:CORE_P", 0x003c, 0, 0x2f);
+	encodes(&intel, "glm::CPU_CLK_UNHALTED:REF", 0x013c, 0, 0xf);
 	encodes(&intel, "icl::TOPDOWN:BACKEND_BOUND_SLOTS:u", 0x02a4, EVENT_USER, 0xf);
 	encodes(&intel, "spr::TOPDOWN:BAD_SPEC_SLOTS", 0x04a4, 0, 0xf);
 	encodes(&intel, "icl::TOPDOWN:SLOTS_P", 0x01a4, 0, 0xf);

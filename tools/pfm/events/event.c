@@ -50,6 +50,21 @@ static bool event_is_pseudo(const struct pfm_pmu *pmu, uint64_t code)
 	return event_is_intel(pmu) && !event_is_perf(pmu) && !(code & 0xff) && code & 0xff00;
 }
 
+/*
+ * Event 0 is no event of Intel's: with unit mask 0 it selects nothing. Linux takes the unit masks
+ * of fixed counters 2 and 3, and from 0x80 on those of metrics of slots.
+ */
+static bool event_is_nothing(const struct pfm_pmu *pmu, uint64_t code)
+{
+	uint64_t umask = code >> 8 & 0xff;
+
+	if (code & 0xff || code >> EVENT_CLASS)
+		return false;
+	if (!event_is_intel(pmu))
+		return pmu->cpu.encoding == PFM_ENCODING_P6;
+	return !umask || (event_is_perf(pmu) && umask != 3 && umask != 4 && umask < 0x80);
+}
+
 /* The fixed counter that counts the same as this select; 0: there is none. */
 static uint64_t event_fixed(const struct pfm_pmu *pmu, uint64_t code)
 {
@@ -161,6 +176,10 @@ static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, u
 			"it needs two merged counters on this CPU, which only the kernel has: use "
 			"the backend perf");
 	event->code = event_perf_code(pmu, c->code) | modifiers;
+	if (event_is_nothing(pmu, event->code))
+		return err_set(e, EINVAL,
+			"code 0x%" PRIx64 " selects no event: see pfm list for those of %s",
+			c->code, pmu->name);
 	event->counters = event_counters(pmu, event->code) & allowed & pmu->all;
 	if (!event->counters && pmu->ntypes && !pmu->type[0])
 		return err_set(e, EOPNOTSUPP,

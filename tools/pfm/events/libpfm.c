@@ -61,20 +61,38 @@ static bool libpfm_fits(enum pfm_encoding encoding, const char *qualified)
 }
 
 /*
- * Up to libpfm4 4.13, some PMUs have 0x01c0 for INST_RETIRED:ANY, which counter 0 alone counts, for
- * PEBS; and slots of TOPDOWN lack their event, 0xa4, without which their unit masks would be
- * numbers of fixed counters. Only SLOTS is one.
+ * Codes that libpfm4 has wrong, in all versions or in some: 0x01c0 is counted by counter 0 alone,
+ * for PEBS; other events lack their number, so that their unit mask would be that of a fixed
+ * counter, or of nothing.
  */
+static const struct libpfm_mistake {
+	const char *name; /* what follows the PMU's name, or with "::" in it the whole name */
+	uint64_t code, right;
+} libpfm_mistakes[] = {
+	{"INST_RETIRED:ANY", 0x01c0, 0x00c0},
+	{"INST_RETIRED:ANY_P", 0x01c0, 0x00c0},
+	{"TOPDOWN:BACKEND_BOUND_SLOTS", 0x0200, 0x02a4},
+	{"TOPDOWN:BAD_SPEC_SLOTS", 0x0400, 0x04a4},
+	{"TOPDOWN:BR_MISPREDICT_SLOTS", 0x0800, 0x08a4},
+	{"TOPDOWN:MEMORY_BOUND_SLOTS", 0x1000, 0x10a4},
+	{"glm::CPU_CLK_UNHALTED:CORE_P", 0x0000, 0x003c},
+	{"glm::CPU_CLK_UNHALTED:REF", 0x0100, 0x013c},
+};
+
 static void libpfm_correct(const char *qualified, uint64_t *code)
 {
-	static const char slots[] = "::TOPDOWN:";
 	const char *event = strstr(qualified, "::");
 
-	if (event && strncmp(event, "::INST_RETIRED:ANY", 18) == 0)
-		*code &= ~0xff00ULL;
-	if (event && strncmp(event, slots, sizeof(slots) - 1) == 0 && !(*code & 0xff) &&
-		strncmp(event + sizeof(slots) - 1, "SLOTS", 5) != 0)
-		*code |= 0xa4;
+	for (unsigned i = 0; event && i < sizeof(libpfm_mistakes) / sizeof(libpfm_mistakes[0]);
+		i++) {
+		const struct libpfm_mistake *m = &libpfm_mistakes[i];
+		const char *name = strstr(m->name, "::") ? qualified : event + 2;
+
+		/* Modifiers, which libpfm4 writes all, follow. */
+		if (slice_starts(slice_of(name), m->name) && name[strlen(m->name)] == ':' &&
+			(*code & 0xffff) == m->code)
+			*code ^= m->code ^ m->right;
+	}
 }
 
 static int libpfm_refuse(int rc, const char *name, struct err *e)
