@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/own_build.h"
 #include "tools/pfm/tree/mounts.h"
 
 #define LIBRARY "libperfmonfs.so.1"
@@ -98,20 +99,12 @@ static int pfm_choose_mount(const struct options *o, char path[PATH_MAX], struct
 	return 0;
 }
 
-/* Looks in the build directory of this program, then where the library is installed. */
 static bool pfm_find_library(char path[PATH_MAX])
 {
-	char self[PATH_MAX], near[PATH_MAX + sizeof("/../lib/" LIBRARY)];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
+	char built[PATH_MAX];
 
-	if (n > 0) {
-		self[n] = '\0';
-		slash = strrchr(self, '/');
-		snprintf(near, sizeof(near), "%.*s/../lib/" LIBRARY, (int)(slash - self), self);
-		if (realpath(near, path))
-			return true;
-	}
+	if (own_build_find("/tools/pfm-env", "/lib/" LIBRARY, built) && realpath(built, path))
+		return true;
 	return realpath(LIBDIR "/" LIBRARY, path);
 }
 

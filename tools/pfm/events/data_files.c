@@ -12,14 +12,23 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/own_build.h"
 
 enum { DATA_FILE_MAX = 4 << 20 };
 
 const char *data_files_directories(void)
 {
+	static const char ours[] = "/etc/perfmonfs/events:";
+	static char list[sizeof(ours) + PATH_MAX];
 	const char *named = secure_getenv("PFM_EVENTS");
+	char dir[PATH_MAX];
 
-	return named && *named ? named : "/etc/perfmonfs/events:" EVENTS_DIR;
+	if (named && *named)
+		return named;
+	if (!own_build_find("/tools/pfm/pfm", "/tools/pfm/events", dir))
+		snprintf(dir, sizeof(dir), EVENTS_DIR);
+	snprintf(list, sizeof(list), "%s%s", ours, dir);
+	return list;
 }
 
 static int data_fail(const char *path, struct err *e)

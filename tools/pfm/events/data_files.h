@@ -18,7 +18,8 @@ typedef int data_file_fn(
 int data_files_each(
 	const char *directories, const char *suffix, data_file_fn *each, void *arg, struct err *e);
 
-/* The directories: PFM_EVENTS in the environment, or /etc/perfmonfs/events and ours. */
+/* The directories: PFM_EVENTS in the environment, or /etc/perfmonfs/events, and that of this
+ * build or the installed one. */
 const char *data_files_directories(void);
 
 #endif

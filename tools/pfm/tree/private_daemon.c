@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/own_build.h"
 
 /* A directory that each system has, and that the daemon does not need. */
 #define PRIVATE_POINT "/mnt"
@@ -29,7 +30,7 @@ static const struct timespec private_pause = {.tv_nsec = 500000};
 /* In the child: becomes the daemon. Says in @log why it cannot. */
 static void private_exec(pid_t parent, const char *backend, int log)
 {
-	char option[64];
+	char option[64], built[PATH_MAX];
 	sigset_t none;
 
 	snprintf(option, sizeof(option), "--backend=%s", backend);
@@ -44,6 +45,8 @@ static void private_exec(pid_t parent, const char *backend, int log)
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		fprintf(stderr, "perfmonfs: a mount namespace: %s\n", err_name(errno));
 	else {
+		if (own_build_find("/tools/pfm/pfm", "/daemon/perfmonfs", built))
+			execl(built, "perfmonfs", "-f", option, PRIVATE_POINT, (char *)NULL);
 		execlp("perfmonfs", "perfmonfs", "-f", option, PRIVATE_POINT, (char *)NULL);
 		execl(SBINDIR "/perfmonfs", "perfmonfs", "-f", option, PRIVATE_POINT, (char *)NULL);
 		fprintf(stderr, "perfmonfs: %s: the daemon is not in PATH\n", err_name(errno));
