@@ -36,24 +36,41 @@ all_counted() {
 	done
 }
 
-faults_of_a_thread() {
+each_for_itself() {
 	serve --backend=perf "--threads=$1"
-	begin a subject -t 2 faults 500000
-	monitor a "${TIDS[1]}"
+	begin a subject -t 8 -m faults 100000
+	all_counted
 	go a
+	said a "^done"
+	all_right a
+}
+
+@test "page faults of 8 threads that change their CPUs, each for itself" {
+	each_for_itself kernel
+}
+
+@test "page faults of 8 threads that change their CPUs, each for itself, by ctxsw threads" {
+	each_for_itself ctxsw
+}
+
+@test "beside a competitor, a running thread's count can be read all the time, and only grows" {
+	local now last=0
+
+	serve --backend=perf --threads=ctxsw
+	compete "$ONE" fault
+	begin a subject -c "$ONE" faults 200000
+	monitor a "$TID"
+	put ok "$C/pmd/0" 1000000
+	go a
+	for _ in {1..100}; do
+		read -r now <"$C/pmd/0" || lost
+		[ "$now" -ge "$last" ]
+		last=$now
+	done
 	finished a
-	its_faults a "${TIDS[1]}"
+	near "from 1000000" "$(cat "$C/pmd/0")" $((1000000 + $(did a "$TID" faults))) 2
 	ctl stop
-	its_faults a "${TIDS[1]}"
-	holds "$C/state" "loaded tid=${TIDS[1]} set=0"
-}
-
-@test "page faults: as many as the thread itself sees" {
-	faults_of_a_thread kernel
-}
-
-@test "page faults: as many as the thread itself sees, by ctxsw threads" {
-	faults_of_a_thread ctxsw
+	holds "$C/state" "loaded tid=$TID set=0"
 }
 
 # cputime_is_right: as /proc has it before and after
@@ -97,94 +114,6 @@ elapsed_is_right() {
 	probe ENODATA pread "$C/pmd/261" 30 0
 	probe ENODATA pread "$C/pmd/263" 30 0
 	[ ! "$(ls "$C/pmd" | grep -E '^(257|261|263)$')" ]
-}
-
-faults_beside_competitor() {
-	serve --backend=perf "--threads=$1"
-	compete "$ONE" fault
-	begin a subject -c "$ONE" faults 500000
-	monitor a "$TID"
-	go a
-	finished a
-	its_faults a "$TID"
-	[ "$(did a "$TID" switches)" -gt 20 ]
-}
-
-@test "page faults beside a competitor that has as many on the same CPU" {
-	faults_beside_competitor kernel
-}
-
-@test "page faults beside a competitor that has as many on the same CPU, by ctxsw threads" {
-	faults_beside_competitor ctxsw
-}
-
-faults_while_moving() {
-	[ "${#CPUS[@]}" -ge 2 ] || skip "needs two CPUs"
-	serve --backend=perf "--threads=$1"
-	begin a subject -m faults 500000
-	monitor a "$TID"
-	go a
-	finished a
-	its_faults a "$TID"
-	[ "$(did a "$TID" switches)" -gt 50 ]
-}
-
-@test "page faults of a thread that changes its CPU every millisecond" {
-	faults_while_moving kernel
-}
-
-@test "page faults of a thread that changes its CPU every millisecond, by ctxsw threads" {
-	faults_while_moving ctxsw
-}
-
-@test "the number of a process with more threads: the load says that they are not counted" {
-	local pid
-
-	serve --backend=perf
-	begin a subject -t 8 faults 100
-	pid=$(awk '$1 == "Tgid:" { print $2 }' "/proc/$TID/status")
-	new p
-	ctl "load tid=$pid"
-	sentence "$C/last_error" "other 8 threads"
-	[[ $output == note:* ]]
-	new q
-	ctl "load tid=$TID"
-	holds "$C/last_error" ok
-}
-
-faults_of_8_threads() {
-	serve --backend=perf "--threads=$1"
-	begin a subject -t 8 -m faults 200000
-	all_counted
-	go a
-	said a "^done"
-	all_right a
-}
-
-@test "page faults of 8 threads that change their CPUs, each for itself" {
-	faults_of_8_threads kernel
-}
-
-@test "page faults of 8 threads that change their CPUs, each for itself, by ctxsw threads" {
-	faults_of_8_threads ctxsw
-}
-
-faults_of_1000_threads() {
-	needs_files 4096
-	serve --backend=perf "--threads=$1"
-	begin a subject -t 1000 -w 1 faults 1600
-	all_counted
-	go a
-	said a "^done"
-	all_right a
-}
-
-@test "page faults of 1000 threads, each for itself" {
-	faults_of_1000_threads kernel
-}
-
-@test "page faults of 1000 threads, each for itself, by ctxsw threads" {
-	faults_of_1000_threads ctxsw
 }
 
 @test "beside a thread of the ctxsw threads' priority: the count is lost, and never wrong" {
@@ -244,31 +173,6 @@ blocked() {
 	probe EIO pread "$C/pmd/0" 30 0
 }
 
-# cpu_time_beside COMPETITORS
-cpu_time_beside() {
-	local i want stolen
-
-	for ((i = 0; i < $1; i++)); do compete "$ONE" burn; done
-	begin "a$1" subject -c "$ONE" cpu 1000
-	monitor "a$1" "$TID" cpu-clock
-	stolen=$(stolen_ticks)
-	go "a$1"
-	finished "a$1"
-	ctl stop
-	want=$(did "a$1" "$TID" cpu_ns)
-	# From the switch to where the ctxsw thread stops the counter is a constant: an interrupt
-	# that the CPU sends itself, 20 us in one virtual machine. A competitor's time is as long as its own.
-	near "ns of CPU beside $1" "$(cat "$C/pmd/0")" "$want" \
-		$((want / 4 + 60000 * $(did "a$1" "$TID" switches) + $(stolen_ns "$stolen")))
-}
-
-@test "CPU time, beside one competitor and beside two" {
-	serve --backend=perf --threads=ctxsw
-	cpu_time_beside 1
-	track_teardown
-	cpu_time_beside 2
-}
-
 # When the thread comes, the start of the ctxsw thread is missing; when it goes, its end is added.
 @test "CPU time at 20,000 switches a second, and the constant of a switch" {
 	local turns=20000 alone counted want stolen
@@ -291,89 +195,6 @@ cpu_time_beside() {
 	[ "$counted" -ge $((alone / 4 * 3)) ]
 }
 
-counts_between_start_and_stop() {
-	serve --backend=perf "--threads=$1"
-	begin a subject faults 10000
-	monitor a "$TID"
-	ctl stop
-	holds "$C/state" "loaded tid=$TID set=0"
-	go a
-	finished a
-	holds "$C/pmd/0" 0
-	ctl unload
-	holds "$C/state" unloaded
-	begin b subject cpu 100000
-	put ok "$C/pmc/0" "$(event cpu-clock)"
-	ctl "load tid=$TID"
-	go b
-	until_ok has_had 200000000
-	holds "$C/pmd/0" 0
-	before=$(cpu_time "$PID" "$TID") stolen=$(stolen_ticks)
-	ctl start
-	until_ok has_had $(($(cpu_time "$PID" "$TID") + 200000000))
-	ctl stop
-	first=$(cat "$C/pmd/0") || lost
-	had=$(($(cpu_time "$PID" "$TID") - before))
-	until_ok has_had $((before + had + 100000000))
-	holds "$C/pmd/0" "$first"
-	echo "counted $first of $had ns"
-	[ "$first" -gt 100000000 ] && [ "$first" -le $((had + 20000000 + $(stolen_ns "$stolen"))) ]
-}
-
-@test "only between start and stop, while it is awake and while it sleeps" {
-	counts_between_start_and_stop kernel
-}
-
-@test "only between start and stop, while it is awake and while it sleeps, by ctxsw threads" {
-	counts_between_start_and_stop ctxsw
-}
-
-# has_had NS: that thread, of the CPU
-has_had() {
-	[ "$(cpu_time "$PID" "$TID")" -ge "$1" ]
-}
-
-count_grows() {
-	serve --backend=perf "--threads=$1"
-	begin a subject -m faults 1000000
-	monitor a "$TID"
-	go a
-	last=0
-	for ((i = 0; i < 300; i++)); do
-		read -r now <"$C/pmd/0" || lost
-		[ "$now" -ge "$last" ]
-		last=$now
-	done
-	finished a
-	its_faults a "$TID"
-}
-
-@test "a running thread's count can be read all the time, and only grows" {
-	count_grows kernel
-}
-
-@test "a running thread's count can be read all the time, and only grows, by ctxsw threads" {
-	count_grows ctxsw
-}
-
-written_while_counting() {
-	serve --backend=perf "--threads=$1"
-	begin a subject faults 10000
-	monitor a "$TID"
-	put ok "$C/pmd/0" 1000000
-	go a
-	finished a
-	near "from 1000000" "$(cat "$C/pmd/0")" 1010000 2
-}
-
-@test "values written while it counts are where it goes on" {
-	written_while_counting kernel
-}
-
-@test "values written while it counts are where it goes on, by ctxsw threads" {
-	written_while_counting ctxsw
-}
-
 @test "a thread that monitors itself, and eight that do" {
 	serve --backend=perf
 	for n in 0 1 2 3 4 5 6 7; do
@@ -389,26 +210,13 @@ written_while_counting() {
 	holds "$MNT/ctx/3/state" "loaded tid=${TIDS[3]} set=0"
 }
 
-@test "a shell that monitors itself and then is another program" {
-	serve --backend=perf
-	new a
-	put ok "$C/pmc/0" "$(user_event page-faults)"
-	# shellcheck disable=SC2016
-	begin a bash -c 'cd "$1" && echo "load tid=$$" >ctl && echo start >ctl && exec subject -t 0 faults 20000' \
-		bash "$C"
-	said a ready
-	before=$(cat "$C/pmd/0")
-	go a
-	finished a
-	near "after exec" $(($(cat "$C/pmd/0") - before)) 20000 2
-}
-
-exit_of_a_thread() {
-	serve --backend=perf "--threads=$1"
+@test "exit: the message, and a context that can be read" {
+	serve --backend=perf --threads=ctxsw
 	begin a subject faults 5000
 	monitor a "$TID"
 	go a
 	finished a
+	ctl stop
 	go a
 	message "end*"
 	holds "$C/state" "zombie tid=$TID"
@@ -425,31 +233,6 @@ exit_of_a_thread() {
 	its_faults b "$TID"
 }
 
-@test "exit: the message, and a context that can be read" {
-	exit_of_a_thread kernel
-}
-
-@test "exit: the message, and a context that can be read, by ctxsw threads" {
-	exit_of_a_thread ctxsw
-}
-
-@test "exit while the context is stopped, and while it runs" {
-	serve --backend=perf
-	begin a subject cpu 100000
-	monitor a "$TID"
-	go a
-	sleep 0.1
-	kill -KILL "$PID"
-	message "end*"
-	holds "$C/state" "zombie tid=$TID"
-	begin b subject cpu 10
-	monitor b "$TID"
-	ctl stop
-	kill -KILL "$PID"
-	message "end*"
-	holds "$C/state" "zombie tid=$TID"
-}
-
 @test "many loads of one user at once: each is answered, also while the daemon ends" {
 	serve --backend=perf
 	loads_at_once "$((1 << 22))"
@@ -460,33 +243,14 @@ exit_of_a_thread() {
 	wait "${LOADS[@]}" || :
 }
 
-@test "no such thread, and numbers that are none" {
+@test "loads that are refused" {
 	serve --backend=perf
 	new a
-	put ok "$C/pmc/0" "$(event page-faults)"
 	refused ESRCH "load tid=4194303" 4194303
-	refused EINVAL "load tid=0" tid
-	refused EINVAL "load tid=-1" -1
-	refused EINVAL "load tid=1x" 1x
-	refused EINVAL "load tid=" tid
-	refused EINVAL "load tid" tid
-	refused ERANGE "load tid=4294967296" 4294967296
-	refused ERANGE "load tid=18446744073709551616" 18446744073709551616
 	begin a subject faults 1
 	refused EINVAL "load tid=$TID tid=$TID" twice
-	refused EINVAL "load tid=$TID cpu=$ONE" cpu
-	refused EINVAL "load tid=$TID follow follow" twice
-	refused EINVAL "load tid=$TID follow=1" follow
-	refused EINVAL "load tid=$TID ptrace=maybe" ptrace
-	refused EINVAL "load tid=$TID ptrace=no follow" follow
-	refused EINVAL "load tid=$TID cpus=" cpus
 	refused EINVAL "load tid=$TID cpus=4095" 4095
-	refused EINVAL "load tid=$TID cpus=1-0" cpus
-	refused EINVAL "load tid=$TID cpus=x" cpus
 	refused EINVAL "load tid=$TID set=1" "set 1"
-	refused EINVAL "load cpu=$ONE follow" follow
-	refused EINVAL "load cpu=$ONE cpus=$ONE" cpus
-	refused EINVAL "load follow" tid
 	holds "$C/state" unloaded
 	[ "$(tracer_of "$PID")" = 0 ]
 	ctl "load set=0 follow tid=$TID"
@@ -523,36 +287,6 @@ is_taken() {
 	probe EIO pread "$C/pmd/0" 30 0
 	sentence "$C/last_error" "CPU $ONE"
 	sentence "$C/last_error" "uid 0"
-}
-
-@test "a load on a CPU takes it from threads: they lose counts while they run there, and only then" {
-	serve --backend=perf --threads=ctxsw
-	WHO=(setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups)
-	begin b subject -c "$ONE" faults 10000
-	WHO=()
-	as nobody monitor user "$TID"
-	tid=$TID
-	new cpu
-	ctl "load cpu=$ONE"
-	holds "$C/state" "loaded cpu=$ONE set=0"
-	# A thread that sleeps loses nothing.
-	C=$MNT/ctx/user
-	holds "$C/pmd/0" 0
-	go b
-	said b "^done"
-	is_taken
-	# It goes on, and its next count is right.
-	holds "$C/state" "running tid=$tid set=0 lost"
-	put ok "$C/pmd/0" 0
-	C=$MNT/ctx/cpu
-	ctl unload
-	C=$MNT/ctx/user
-	holds "$C/pmd/0" 0
-	begin c subject -c "$ONE" faults 10000
-	monitor c "$TID"
-	go c
-	finished c
-	its_faults c "$TID"
 }
 
 @test "of an older kernel, another thread reads the groups of one that loads" {
@@ -651,18 +385,6 @@ take_turns() {
 	go b
 	finished b
 	its_faults b "$TID"
-}
-
-@test "ptrace=no: an end on a CPU that is taken is told" {
-	serve --backend=perf -o threads=ctxsw
-	begin a subject -c "$ONE" faults 1
-	new a
-	ctl "load tid=$TID ptrace=no"
-	new cpu
-	ctl "load cpu=$ONE"
-	kill -KILL "$PID"
-	C=$MNT/ctx/a
-	message "end pid=$PID tid=$TID*"
 }
 
 @test "cpus: contexts on threads, and whose they are" {
@@ -902,18 +624,6 @@ loads_by() {
 	is ok
 }
 
-@test "a setuid program is not monitored by its user" {
-	setuid_copy
-	serve --backend=perf
-	put ok "$MNT/config/allow_kernel" any
-	as nobody begin a "$BATS_TEST_TMPDIR/privileged" status
-	C=$MNT/ctx/n
-	as nobody probe ok mkdir "$C"
-	as nobody put EPERM "$C/ctl" "load tid=$TID"
-	as nobody sentence "$C/last_error" "$TID"
-	as nobody holds "$C/state" unloaded
-}
-
 # begin_nobodys OPTION NAME PROGRAM...: started by the user nobody, whose context C counts its page
 # faults
 begin_nobodys() {
@@ -962,32 +672,6 @@ becomes_privileged() {
 	done
 }
 
-@test "ptrace=no by an ordinary user: counting goes on in programs that the user may trace" {
-	serve --backend=perf
-	# shellcheck disable=SC2016
-	begin_nobodys ptrace=no a bash -c 'echo thread $$; read -r _; exec "$@"' bash subject -t 0 faults 20000
-	go a
-	said a "^ready"
-	holds "$C/state" "running tid=$TID set=0"
-	before=$(cat "$C/pmd/0")
-	go a
-	finished a
-	near "after exec" $(($(cat "$C/pmd/0") - before)) 20000 2
-	as nobody holds "$C/last_error" ok
-}
-
-@test "ptrace=no by root: counting goes on in a setuid program" {
-	setuid_copy
-	serve --backend=perf
-	as nobody begin a lives exec "$BATS_TEST_TMPDIR/privileged" status
-	monitor a "$TID" page-faults ptrace=no "cpus=$(cat /sys/devices/system/cpu/online)"
-	go a
-	until_ok sh -c 'grep -c thread "$1" | grep -qx 2' sh "$SAYS/a"
-	holds "$C/state" "running tid=$PID set=0"
-	before=$(cat "$C/pmd/0")
-	[ "$before" -gt 20 ]
-}
-
 @test "ptrace=no: it ends with the exec also when it is stopped, and is loaded again" {
 	setuid_copy
 	serve --backend=perf -o threads=ctxsw
@@ -1004,26 +688,6 @@ becomes_privileged() {
 	go b
 	finished b
 	its_faults b "$TID"
-}
-
-@test "numbers are those of the caller's process namespace" {
-	unshare -pf true 2>/dev/null || skip "no process namespaces here"
-	serve --backend=perf
-	new a
-	put ok "$C/pmc/0" "$(user_event page-faults)"
-	# shellcheck disable=SC2016
-	begin a unshare -pf --kill-child bash -c '
-		cd "$1" && echo "load tid=$$" >ctl && echo start >ctl || exit 1
-		echo "inside $$"
-		exec subject -t 0 faults 20000' bash "$C"
-	said a "^inside 1$"
-	said a ready
-	before=$(cat "$C/pmd/0")
-	go a
-	finished a
-	near "of the namespace's first" $(($(cat "$C/pmd/0") - before)) 20000 2
-	run -0 cat "$C/state"
-	[ "$output" != "running tid=1 set=0" ]
 }
 
 @test "cpus: what the thread does elsewhere is not counted" {
@@ -1056,17 +720,6 @@ becomes_privileged() {
 	finished e
 	count=$(cat "$C/pmd/0") || { cat "$C/last_error"; told; }
 	[ "$count" = 0 ]
-}
-
-@test "a thread whose affinity is widened, and changed, after it was loaded" {
-	[ "${#CPUS[@]}" -ge 2 ] || skip "needs two CPUs"
-	serve --backend=perf
-	begin a subject -c "$ONE" faults 100000
-	monitor a "$TID"
-	taskset -pc "${CPUS[0]}" "$TID" >/dev/null
-	go a
-	finished a
-	its_faults a "$TID"
 }
 
 @test "threads that exit while they are loaded" {
@@ -1141,83 +794,6 @@ becomes_privileged() {
 	until_ok has_files "$files"
 }
 
-@test "two sets alternate in the thread's own time" {
-	serve --backend=perf
-	begin a subject -c "$ONE" -w 1000 cpu 1000
-	new a
-	probe ok mkdir "$C/set/1"
-	for s in 0 1; do
-		put ok "$C/set/$s/pmc/0" "$(event cpu-clock)"
-		put ok "$C/set/$s/flags" time_switch
-		put ok "$C/set/$s/timeout_ns" 5000000
-	done
-	ctl "load tid=$TID"
-	ctl start
-	sleep 0.2 # asleep: no time passes
-	holds "$C/set/1/runs" 0
-	stolen=$(stolen_ticks)
-	go a
-	finished a
-	ctl stop
-	want=$(did a "$TID" cpu_ns)
-	cat "$C"/set/?/pmd/0 || lost
-	slack=$((want / 20 + 20000 * $(did a "$TID" switches) + $(stolen_ns "$stolen")))
-	near "active ns of both" $(($(cat "$C/set/0/active_ns") + $(cat "$C/set/1/active_ns"))) "$want" $slack
-	# Beside the thread, it counts what switching the sets takes, which is up to the machine. If each set
-	# counted in the other's turns, it would be twice as much.
-	clock=$(($(cat "$C/set/0/pmd/0") + $(cat "$C/set/1/pmd/0")))
-	echo "cpu-clock of both: $clock"
-	[ $clock -ge $((want - slack)) ]
-	[ $clock -lt $((want * 7 / 4 + slack)) ]
-	runs=$(cat "$C/set/0/runs")
-	echo "runs $runs and $(cat "$C/set/1/runs") in $want ns"
-	[ "$runs" -ge 10 ]
-	[[ $((runs - $(cat "$C/set/1/runs"))) == [01] ]]
-	for s in 0 1; do
-		# At least its timeout for each run, except the last; more where a host took the CPU.
-		[ "$(cat "$C/set/$s/active_ns")" -ge $((5000000 * (runs - 2))) ]
-	done
-}
-
-@test "overflow: the message, masked, and nothing counted until restart" {
-	serve --backend=perf
-	begin a subject faults 400000
-	new a
-	put ok "$C/pmc/0" "$(event page-faults)"
-	put ok "$C/pmd/0" "-10000 long=-100000000 notify"
-	ctl "load tid=$TID"
-	ctl start
-	go a
-	message "overflow cpu=* set=0 pmds=0*tid=$TID*" || lost
-	holds "$C/state" "masked tid=$TID set=0"
-	past=$(cat "$C/pmd/0")
-	sleep 0.1
-	holds "$C/pmd/0" "$past"
-	finished a # it was not held
-	ctl restart
-	holds "$C/state" "running tid=$TID set=0"
-	read -r v <"$C/pmd/0"
-	near "after restart" $((v)) -100000000 2
-}
-
-@test "flags: raw" {
-	serve --backend=perf
-	new a
-	put ok "$C/flags" raw
-	holds "$C/flags" raw
-	begin a subject faults 20000
-	put ok "$C/pmc/0" "$(user_event page-faults)"
-	ctl "load tid=$TID"
-	put EBUSY "$C/flags" none
-	ctl start
-	go a
-	finished a
-	its_faults a "$TID"
-	new b
-	put ok "$C/flags" "raw notify_block"
-	holds "$C/flags" "notify_block raw"
-}
-
 # hides_switches: what serve() begins runs on a kernel that does not report all switches
 hides_switches() {
 	perfmonfs() {
@@ -1232,7 +808,7 @@ has_to_wait() {
 	}
 }
 
-# counted_with_gaps DAEMON FLAGS: of a subject that shares its CPU. FAULTS is the truth.
+# counted_with_gaps DAEMON FLAGS [FORMAT PMD0]: of a subject that shares its CPU
 counted_with_gaps() {
 	"$1"
 	serve --backend=perf --threads=ctxsw
@@ -1240,21 +816,23 @@ counted_with_gaps() {
 	compete "$ONE" burn
 	new a
 	put ok "$C/flags" "$2"
+	[ -z "${3-}" ] || put ok "$C/format" "$3"
 	put ok "$C/pmc/0" "$(user_event page-faults)"
+	put ok "$C/pmd/0" "${4:-0}"
 	ctl "load tid=$TID"
 	ctl start
 	go a
 	said a "^done"
-	FAULTS=$(did a "$TID" faults)
 }
 
 # The figures are compared with the program's in tests/vm, where it runs steadily.
-has_gaps() {
+@test "a kernel that hides switches, and the flag gaps: a count that is too low, and says so" {
 	local value gaps ns
 
+	counted_with_gaps hides_switches gaps
 	read -r value gaps ns < <(awk '$1 == "pmd0" { gsub(/[a-z]+=/, ""); print $2, $3, $4 }' "$C/regs")
 	cat "$C/regs"
-	[ "$value" -gt 0 ] && [ "$value" -le $((FAULTS + 2)) ]
+	[ "$value" -gt 0 ] && [ "$value" -le $(($(did a "$TID" faults) + 2)) ]
 	[ "$gaps" -gt 0 ]
 	[ "$ns" -gt 0 ] && [ "$ns" -le "$(cpu_time "$PID" "$TID")" ]
 	holds "$C/state" "running tid=$TID set=0 gaps=$gaps"
@@ -1265,82 +843,21 @@ has_gaps() {
 	holds "$C/total" "pmd0 $value"
 }
 
-has_no_count() {
+@test "a daemon that has to wait: no count, and why" {
+	counted_with_gaps has_to_wait none
 	probe EIO pread "$C/pmd/0" 30 0
 	holds "$C/state" "running tid=$TID set=0 lost"
 	message "count_lost cpu=* set=0 pmds=0 pid=$PID tid=$TID"
-}
-
-@test "a kernel that hides switches, and the flag gaps: a count that is too low, and says so" {
-	counted_with_gaps hides_switches gaps
-	has_gaps
-}
-
-@test "a kernel that hides switches: no count" {
-	counted_with_gaps hides_switches none
-	has_no_count
-}
-
-@test "a daemon that has to wait, and the flag gaps: a count that is too low, and says so" {
-	counted_with_gaps has_to_wait gaps
-	has_gaps
 	grep -qE "^ctxsw_stalled [1-9]" "$MNT/stats"
-}
-
-@test "a daemon that has to wait: no count, and why" {
-	counted_with_gaps has_to_wait none
-	has_no_count
-	grep -qE "^ctxsw_stalled [1-9]" "$MNT/stats"
-}
-
-# samples_with_gaps FORMAT: of a thread, which has ended; GAPS is their number
-samples_with_gaps() {
-	hides_switches
-	serve --backend=perf --threads=ctxsw
-	begin a subject -c "$ONE" faults 200000
-	compete "$ONE" burn
-	new a
-	put ok "$C/flags" gaps
-	put ok "$C/format" "$1"
-	put ok "$C/pmc/0" "$(user_event page-faults)"
-	put ok "$C/pmd/0" "-100 long=-100 short=-100"
-	ctl "load tid=$TID"
-	ctl start
-	go a
-	said a "^done"
-	GAPS=$(sed 's/.*gaps=//' "$C/state")
 }
 
 @test "a sampling buffer counts the gaps" {
-	local samples gap
+	local gaps
 
-	samples_with_gaps "default size=4194304"
-	grep -qE "^running tid=$TID set=0 gaps=[0-9]+$" "$C/state"
-	[ "$(od -An -tu8 -j88 -N8 "$C/buffer" | tr -d ' ')" = "$GAPS" ]
-	ctl stop
-	read -r samples _ < <(od -An -tu8 -N8 "$C/buffer")
-	read -r gap _ < <(od -An -tu8 -j96 -N8 "$C/buffer")
-	[ "$samples" -gt 0 ] && [ "$gap" -gt 0 ] && [ "$gap" -le $((samples + 1)) ]
-}
-
-@test "records show where gaps are" {
-	samples_with_gaps "correlate size=16777216"
-	ctl stop
-	python3 - "$C/buffer" "$GAPS" <<-'END'
-		import struct, sys
-		buffer = open(sys.argv[1], "rb").read()
-		n, end = struct.unpack_from("QQ", buffer)
-		at, gaps, types = 128, [], []
-		while at < end:
-		    kind, size = struct.unpack_from("II", buffer, at)
-		    types.append(kind)
-		    if kind == 7:
-		        gaps += struct.unpack_from("Q", buffer, at + 8)
-		    at += size
-		assert at == end and len(types) == n, (at, end, len(types), n)
-		assert gaps == list(range(1, int(sys.argv[2]) + 1)), (gaps, sys.argv[2])
-		assert 1 in types, types
-	END
+	counted_with_gaps hides_switches gaps "default size=4194304" "-100 long=-100 short=-100"
+	gaps=$(sed 's/.*gaps=//' "$C/state")
+	[ "$gaps" -gt 0 ]
+	[ "$(od -An -tu8 -j88 -N8 "$C/buffer" | tr -d ' ')" = "$gaps" ]
 }
 
 # by_clone STEP...: of a clone, whose context is 1
