@@ -96,7 +96,7 @@ load common
 	done <<-'END'
 		stat --nonsense
 		stat -e
-		top -s 1 -d
+		top -s 1 -q
 		record --nonsense
 		record -F
 		report --nonsense
@@ -112,21 +112,6 @@ load common
 		check -m
 		check more
 	END
-}
-
-@test "a wrong option: whether it is unknown, or its argument is missing or too much" {
-	run -125 pfm list --type
-	[[ $output == "pfm list: --type: needs an argument;"* ]]
-	run -125 pfm stat --json=3 true
-	[[ $output == "pfm stat: --json: takes no argument;"* ]]
-	run -125 pfm stat --nonsense=3 true
-	[[ $output == "pfm stat: --nonsense: unknown"* ]]
-	run -125 pfm stat --m true
-	[[ $output == "pfm stat: --m: unknown, or short for several;"* ]]
-	run -125 pfm stat -jq true
-	[[ $output == "pfm stat: -q: unknown"* ]]
-	run -125 pfm stat -j -e
-	[[ $output == "pfm stat: -e: "*"lacks its argument;"* ]]
 }
 
 @test "the version" {

@@ -19,22 +19,14 @@
 #include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/text/wrap.h"
-#include "tools/pfm/text/usage.h"
 #include "tools/pfm/tree/cpus.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
 enum { CHECK_INDENT = 24, CHECK_COLUMNS = 80, CHECK_SENTENCE = 320 };
 
-static const char check_usage[] =
-	"Usage: pfm check [-m DIR]\n"
-	"Show what can be counted here by this user, and what to do about the rest.\n"
-	"The exit status is 0 if anything can be counted. `perfmonfs --check` examines\n"
-	"what the daemon needs.\n"
-	"\n" MOUNT_OPTION_USAGE;
-
-static const struct option check_options[] = {
-	MOUNT_OPTION_LONG,
+static const struct option_row check_options[] = {
+	MOUNT_OPTION,
 	{0},
 };
 
@@ -268,10 +260,9 @@ static int check_main(int argc, char **argv, struct err *e)
 	const char *mount = NULL;
 	int option, rc;
 
-	optind = 1;
-	while ((option = getopt_long(argc, argv, MOUNT_OPTION_LETTER, check_options, NULL)) != -1) {
-		if (option != 'm')
-			return usage_refuse_option(argv, e);
+	while ((option = options_next(&cmd_check, argc, argv, e)) != 0) {
+		if (option < 0)
+			return option;
 		mount = optarg;
 	}
 	if (argv[optind])
@@ -290,6 +281,10 @@ static int check_main(int argc, char **argv, struct err *e)
 const struct pfm_command cmd_check = {
 	.name = "check",
 	.summary = "show what can be counted here, and how to count the rest",
-	.usage = check_usage,
+	.usage = "Usage: pfm check [-m DIR]\n"
+		 "Show what can be counted here by this user, and what to do about the rest.\n"
+		 "The exit status is 0 if anything can be counted. `perfmonfs --check` examines\n"
+		 "what the daemon needs.\n",
+	.options = check_options,
 	.run = check_main,
 };

@@ -13,7 +13,6 @@
 #include "tools/pfm/events/event_name.h"
 #include "tools/pfm/events/libpfm.h"
 #include "tools/pfm/load_pmu.h"
-#include "tools/pfm/text/usage.h"
 
 /* Fields of an event select. */
 enum { UMASK = 8, EVENT_HIGH = 32, CLASS = 56 };
@@ -21,10 +20,14 @@ enum { UMASK = 8, EVENT_HIGH = 32, CLASS = 56 };
 /* Fields of an ESCR. */
 enum { ESCR_TAG_ENABLE = 1 << 4, ESCR_TAG = 5, ESCR_MASK = 9, ESCR_EVENT = 25 };
 
-static const struct option long_options[] = {
-	MOUNT_OPTION_LONG,
-	{"pmu", required_argument, NULL, 'P'},
-	{"type", required_argument, NULL, 'T'},
+/* Options without a letter. */
+enum { DECODE_TYPE = OPTION_LONG + 1, DECODE_PMU };
+
+static const struct option_row decode_options[] = {
+	TYPE_OPTION(DECODE_TYPE),
+	MOUNT_OPTION,
+	{DECODE_PMU, "pmu", "PMU",
+		"names of that PMU of libpfm4, like skl, too (default: of this machine's)", 0},
 	{0},
 };
 
@@ -201,12 +204,10 @@ static int decode_run(int argc, char **argv, struct err *e)
 	struct pmus pmus;
 	int c, rc;
 
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "+" MOUNT_OPTION_LETTER, long_options, NULL)) == 'm' ||
-		c == 'P' || c == 'T')
-		*(c == 'm' ? &mount : c == 'P' ? &libpfm : &type) = optarg;
-	if (c != -1)
-		return usage_refuse_option(argv, e);
+	while ((c = options_next(&cmd_decode, argc, argv, e)) > 0)
+		*(c == 'm' ? &mount : c == DECODE_PMU ? &libpfm : &type) = optarg;
+	if (c < 0)
+		return c;
 	if (optind == argc)
 		return err_set(e, EINVAL, "give a value; see pfm help decode");
 	rc = decode_check_libpfm(libpfm, e);
@@ -226,12 +227,9 @@ static int decode_run(int argc, char **argv, struct err *e)
 const struct pfm_command cmd_decode = {
 	.name = "decode",
 	.summary = "tell the event that a value of a PMC counts",
-	.usage =
-		"Usage: pfm decode [-m DIR] [--pmu=PMU] [--type=TYPE] VALUE...\n"
-		"Tell the event that a value of a PMC counts, at which level, and which PMDs\n"
-		"can count it. pmcN=VALUE is a value of PMC N: pmc16=0x3.\n"
-		"\n" TYPE_OPTION_USAGE MOUNT_OPTION_USAGE
-		"      --pmu=PMU            names of that PMU of libpfm4, like skl, too (default:\n"
-		"                           of this machine's)\n",
+	.usage = "Usage: pfm decode [-m DIR] [--pmu=PMU] [--type=TYPE] VALUE...\n"
+		 "Tell the event that a value of a PMC counts, at which level, and which PMDs\n"
+		 "can count it. pmcN=VALUE is a value of PMC N: pmc16=0x3.\n",
+	.options = decode_options,
 	.run = decode_run,
 };

@@ -9,7 +9,6 @@
 #include "tools/pfm/events/assign.h"
 #include "tools/pfm/events/event_terms.h"
 #include "tools/pfm/load_pmu.h"
-#include "tools/pfm/text/usage.h"
 
 struct encode_options {
 	const char *mount;
@@ -17,10 +16,17 @@ struct encode_options {
 	bool regs;
 };
 
-static const struct option long_options[] = {
-	MOUNT_OPTION_LONG,
-	{"regs", no_argument, NULL, 'r'},
-	{"type", required_argument, NULL, 'T'},
+/* Options without a letter. */
+enum { ENCODE_TYPE = OPTION_LONG + 1 };
+
+static const struct option_row encode_options_rows[] = {
+	{'r', "regs", NULL,
+		"choose counters for all events together, and print lines for the file regs of a "
+		"context",
+		0},
+	TYPE_OPTION(ENCODE_TYPE),
+	MOUNT_OPTION,
+	{'e', "event", "EVENT", "name the event alone: pfm encode EVENT", OPTION_FOREIGN},
 	{0},
 };
 
@@ -28,17 +34,15 @@ static int encode_parse_options(int argc, char **argv, struct encode_options *o,
 {
 	int c;
 
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "+" MOUNT_OPTION_LETTER "r", long_options, NULL)) !=
-		-1) {
+	while ((c = options_next(&cmd_encode, argc, argv, e)) != 0) {
+		if (c < 0)
+			return c;
 		if (c == 'm')
 			o->mount = optarg;
 		else if (c == 'r')
 			o->regs = true;
-		else if (c == 'T')
-			o->type = optarg;
 		else
-			return usage_refuse_option(argv, e);
+			o->type = optarg;
 	}
 	return optind < argc ? 0 : err_set(e, EINVAL, "give an event; see pfm help encode");
 }
@@ -156,12 +160,9 @@ const struct pfm_command cmd_encode = {
 	.summary = "print the value of a PMC that counts an event",
 	.usage = "Usage: pfm encode [-r] [--type=TYPE] [-m DIR] EVENT...\n"
 		 "Print the value of a PMC that counts each event, in a line each, for\n"
-		 "echo VALUE > pmc/0. On NetBurst, where two PMCs count it: pmcN=VALUE of both.\n"
-		 "\n"
-		 "  -r, --regs               choose counters for all events together, and print\n"
-		 "                           lines for the file regs of a "
-		 "context\n" TYPE_OPTION_USAGE MOUNT_OPTION_USAGE "\n"
-		 "An event without :u or :k is counted at user and kernel level.\n"
+		 "echo VALUE > pmc/0. On NetBurst, where two PMCs count it: pmcN=VALUE of both.\n",
+	.options = encode_options_rows,
+	.notes = "An event without :u or :k is counted at user and kernel level.\n"
 		 "pfm-events(5) explains events, `pfm list` lists them.\n",
 	.run = encode_run,
 };

@@ -9,8 +9,10 @@
 #include "tools/pfm/events/event.h"
 #include "tools/pfm/events/libpfm.h"
 #include "tools/pfm/load_pmu.h"
-#include "tools/pfm/text/usage.h"
 #include "tools/pfm/text/wrap.h"
+
+/* Options without a letter. */
+enum { LIST_TYPE = OPTION_LONG + 1 };
 
 enum { LIST_COLUMNS = 80, LIST_INDENT = 4, LIST_UMASK_INDENT = 6, LIST_FORMULA_INDENT = 8 };
 
@@ -22,10 +24,20 @@ struct list {
 	bool wanted;         /* the last event of libpfm4 was printed */
 };
 
-static const struct option long_options[] = {
-	MOUNT_OPTION_LONG,
-	{"type", required_argument, NULL, 'T'},
-	{"verbose", no_argument, NULL, 'v'},
+static const struct option_row list_options_rows[] = {
+	{'v', "verbose", NULL, "libpfm4's events with each unit mask, too", 0},
+	TYPE_OPTION(LIST_TYPE),
+	MOUNT_OPTION,
+
+	/* perf list */
+	{'d', "desc", NULL, NULL, OPTION_DEFAULT},
+	{OPTION_LONG, "long-desc", NULL, NULL, OPTION_DEFAULT},
+	{OPTION_LONG, "no-desc", NULL, "pipe it to grep -v '^ '", OPTION_FOREIGN},
+	{OPTION_LONG, "details", NULL, "is it -v?", OPTION_FOREIGN},
+	{'j', "json", NULL, "the first word of each line that begins with none is an event",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "unit", "PMU", "give PMU::, as in pfm list skl::", OPTION_FOREIGN},
+	{OPTION_LONG, "cputype", "TYPE", "is it --type?", OPTION_FOREIGN},
 	{0},
 };
 
@@ -239,16 +251,15 @@ static int list_parse_options(int argc, char **argv, struct list_options *o, str
 {
 	int c;
 
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "+v" MOUNT_OPTION_LETTER, long_options, NULL)) != -1) {
+	while ((c = options_next(&cmd_list, argc, argv, e)) != 0) {
+		if (c < 0)
+			return c;
 		if (c == 'm')
 			o->mount = optarg;
-		else if (c == 'T')
-			o->type = optarg;
 		else if (c == 'v')
 			o->verbose = true;
 		else
-			return usage_refuse_option(argv, e);
+			o->type = optarg;
 	}
 	if (argc - optind > 1)
 		return err_set(
@@ -284,10 +295,8 @@ const struct pfm_command cmd_list = {
 		 "List the events that the PMU of a mount counts: name, code, and the PMDs that\n"
 		 "can count it. Groups of events with metrics follow. With WORD, list what has\n"
 		 "it in its name or description.\n"
-		 "SOURCE:: or SOURCE::WORD lists an event file, or a PMU of libpfm4.\n"
-		 "\n"
-		 "  -v, --verbose            libpfm4's events with each unit mask, "
-		 "too\n" TYPE_OPTION_USAGE MOUNT_OPTION_USAGE "\n"
-		 "pfm-events(5) explains names.\n",
+		 "SOURCE:: or SOURCE::WORD lists an event file, or a PMU of libpfm4.\n",
+	.options = list_options_rows,
+	.notes = "pfm-events(5) explains names.\n",
 	.run = list_run,
 };

@@ -22,7 +22,6 @@
 #include "tools/pfm/stat/launch.h"
 #include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/signals.h"
-#include "tools/pfm/text/usage.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
@@ -47,14 +46,68 @@ struct record_options {
 	char **command; /* NULL: none */
 };
 
-static const struct option record_long[] = {
-	{"freq", required_argument, NULL, 'F'},
-	{"count", required_argument, NULL, 'c'},
-	{"event", required_argument, NULL, 'e'},
-	{"output", required_argument, NULL, 'o'},
-	{"call-graph", no_argument, NULL, 'g'},
-	PLACE_OPTIONS_LONG,
-	{NULL, 0, NULL, 0},
+/* Options without a letter. */
+enum { RECORD_CALL_GRAPH = OPTION_LONG + 1 };
+
+#define RECORD_NO_BRANCHES "it records no branches: call chains are those of -g"
+
+static const struct option_row record_options_rows[] = {
+	{'F', "freq", "HZ", "samples a second, of cpu-clock and task-clock; default: 1000", 0},
+	{'c', "count", "PERIOD", "a sample each PERIOD events; default: 1000000", 0},
+	{'e', "event", "EVENT",
+		"default: task-clock or cpu-clock with perf, otherwise cycles; cycles:u without "
+		"the "
+		"right to the kernel level",
+		0},
+	{'o', "output", "FILE", "default: pfm.data; - is standard output", 0},
+	{'g', NULL, NULL, "with call chains, by frame pointers", 0},
+	{RECORD_CALL_GRAPH, "call-graph", "fp", "the same", 0},
+	PLACE_OPTIONS,
+
+	/* perf record */
+	{'B', "no-buildid", NULL, NULL, OPTION_DEFAULT},
+	{'d', "data", NULL, "it records no addresses of data", OPTION_FOREIGN},
+	{'D', "delay", "MS", "start the command first, and record it later by -p PID",
+		OPTION_FOREIGN},
+	{'f', "force", NULL, NULL, OPTION_DEFAULT},
+	{'N', "no-buildid-cache", NULL, NULL, OPTION_DEFAULT},
+	{'P', "period", NULL, NULL, OPTION_DEFAULT},
+	{'s', "stat", NULL, NULL, OPTION_DEFAULT},
+	{'T', "timestamp", NULL, NULL, OPTION_DEFAULT},
+	{'v', "verbose", NULL, NULL, OPTION_DEFAULT},
+	{OPTION_LONG, "sample-cpu", NULL, NULL, OPTION_DEFAULT},
+	{OPTION_LONG, "strict-freq", NULL, NULL, OPTION_DEFAULT},
+	{'A', "append", NULL, "a recording is a file of its own: name it by -o", OPTION_FOREIGN},
+	{OPTION_LONG, "all-user", NULL, "write :u behind the event, as in -e cycles:u",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "all-kernel", NULL, "write :k behind the event, as in -e cycles:k",
+		OPTION_FOREIGN},
+	{'b', "branch-any", NULL, RECORD_NO_BRANCHES, OPTION_FOREIGN},
+	{'j', "branch-filter", "FILTER", RECORD_NO_BRANCHES, OPTION_FOREIGN},
+	{'G', "cgroup", "NAME", "give the processes of the group by -p PID,...", OPTION_FOREIGN},
+	{'i', "no-inherit", NULL, "-t TID records one thread", OPTION_FOREIGN},
+	{OPTION_LONG, "filter", "FILTER", "filters are for tracepoints, which perf record has",
+		OPTION_FOREIGN},
+	{'k', "clockid", "CLOCK", "times are those of CLOCK_MONOTONIC", OPTION_FOREIGN},
+	{OPTION_LONG, "max-size", "SIZE", "-F or -c choose how many samples there are",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "mmap-pages", "PAGES", "the daemon chooses the size of its buffers",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "overwrite", NULL, "let a command of that duration end it: -p PID sleep 10",
+		OPTION_FOREIGN},
+	{'r', "realtime", "PRIORITY", "the daemon polls as it is set by its owner: perfmonfs(8)",
+		OPTION_FOREIGN},
+	{'R', "raw-samples", NULL, "raw samples are those of tracepoints, which perf record has",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "switch-output", NULL, "record in turns, with a FILE each by -o",
+		OPTION_FOREIGN},
+	{'u', "uid", "USER", "give processes, as -p $(pgrep -d, -u USER)", OPTION_FOREIGN},
+	{OPTION_LONG, "user-callchains", NULL, "write :u behind the event, as in -e cycles:u",
+		OPTION_FOREIGN},
+	{'W', "weight", NULL, "it records no addresses of data", OPTION_FOREIGN},
+	{'z', "compression-level", NULL, "-o - writes to a pipe: -o - COMMAND | gzip >FILE",
+		OPTION_FOREIGN},
+	{0},
 };
 
 static int record_number(
@@ -63,7 +116,21 @@ static int record_number(
 	return num_within(slice_of(text), 1, max, v, e) < 0 ? err_prefix(e, "%s", what) : 0;
 }
 
-static int record_option(struct record_options *o, int opt, char **argv, struct err *e)
+/* Debug information and branch records would show chains without frame pointers, too. */
+static int record_set_call_graph(struct record_options *o, const char *how, struct err *e)
+{
+	o->stacks = true;
+	if (strcmp(how, "fp") == 0)
+		return 0;
+	if (strncmp(how, "dwarf", strlen("dwarf")) == 0 || strcmp(how, "lbr") == 0)
+		return err_set(e, EOPNOTSUPP,
+			"--call-graph %s: pfm has chains by frame pointers alone: give -g, and "
+			"compile with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer",
+			how);
+	return err_set(e, EINVAL, "--call-graph %s: give --call-graph=fp, or -g", how);
+}
+
+static int record_option(struct record_options *o, int opt, struct err *e)
 {
 	int rc = place_options_set(&o->where, opt, optarg, e);
 
@@ -82,11 +149,11 @@ static int record_option(struct record_options *o, int opt, char **argv, struct 
 		return record_number("-F", optarg, RECORD_HZ_MAX, &o->hz, e);
 	case 'c':
 		return record_number("-c", optarg, INT64_MAX, &o->period, e);
-	case 'g':
+	case RECORD_CALL_GRAPH:
+		return record_set_call_graph(o, optarg, e);
+	default:
 		o->stacks = true;
 		return 0;
-	default:
-		return usage_refuse_option(argv, e);
 	}
 }
 
@@ -95,10 +162,8 @@ static int record_parse(struct record_options *o, int argc, char **argv, struct 
 	int opt;
 
 	*o = (struct record_options){.file = "pfm.data"};
-	optind = 1;
-	while ((opt = getopt_long(
-			argc, argv, "+F:c:e:o:g" PLACE_OPTIONS_LETTERS, record_long, NULL)) != -1)
-		if (record_option(o, opt, argv, e) < 0)
+	while ((opt = options_next(&cmd_record, argc, argv, e)) != 0)
+		if (opt < 0 || record_option(o, opt, e) < 0)
 			return -e->no;
 	o->command = optind < argc ? argv + optind : NULL;
 	if (o->hz && o->period)
@@ -447,15 +512,8 @@ const struct pfm_command cmd_record = {
 		"       pfm record [OPTION]... -p PID | -t TID | -C LIST | -a [COMMAND [ARG...]]\n"
 		"Sample a command with all that it starts, from its first instruction on; or what\n"
 		"runs already, until Ctrl-C or the end of COMMAND. `pfm report` shows the "
-		"result.\n\n"
-		"  -F, --freq=HZ            samples a second, of cpu-clock and task-clock;\n"
-		"                           default: 1000\n"
-		"  -c, --count=PERIOD       a sample each PERIOD events; default: 1000000\n"
-		"  -e, --event=EVENT        default: task-clock or cpu-clock with perf, otherwise\n"
-		"                           cycles; cycles:u without the right to the kernel\n"
-		"                           level\n"
-		"  -o, --output=FILE        default: pfm.data; - is standard output\n"
-		"  -g, --call-graph         with call chains, by frame "
-		"pointers\n" PLACE_OPTIONS_USAGE,
+		"result.\n",
+	.options = record_options_rows,
+	.runs_command = true,
 	.run = record_run,
 };

@@ -9,7 +9,6 @@
 
 #include "tools/pfm/command.h"
 #include "tools/pfm/samples/reports.h"
-#include "tools/pfm/text/usage.h"
 
 /* The outputs besides the texts for people, which are written if none is wanted. */
 enum report_output {
@@ -40,9 +39,8 @@ struct report_options {
 };
 
 enum {
-	REPORT_FIRST = 256,
-	REPORT_SORT = REPORT_FIRST + REPORT_OUTPUTS,
-	REPORT_TREE,
+	REPORT_FIRST = OPTION_LONG + 1,
+	REPORT_TREE = REPORT_FIRST + REPORT_OUTPUTS,
 	REPORT_LIMIT,
 	REPORT_NO_DEMANGLE
 };
@@ -50,17 +48,56 @@ enum {
 /* Below, a call tree is hard to read. */
 #define REPORT_TREE_LIMIT 0.5
 
-static const struct option report_long[] = {
-	{"folded", optional_argument, NULL, REPORT_FIRST + REPORT_FOLDED},
-	{"flamegraph", required_argument, NULL, REPORT_FIRST + REPORT_FLAMEGRAPH},
-	{"perf-script", optional_argument, NULL, REPORT_FIRST + REPORT_PERF_SCRIPT},
-	{"pprof", optional_argument, NULL, REPORT_FIRST + REPORT_PPROF},
-	{"firefox", optional_argument, NULL, REPORT_FIRST + REPORT_FIREFOX},
-	{"sort", required_argument, NULL, REPORT_SORT},
-	{"tree", optional_argument, NULL, REPORT_TREE},
-	{"percent-limit", required_argument, NULL, REPORT_LIMIT},
-	{"no-demangle", no_argument, NULL, REPORT_NO_DEMANGLE},
-	{NULL, 0, NULL, 0},
+static const struct option_row report_options_rows[] = {
+	{'i', "input", "FILE", "the recording (default: pfm.data)", 0},
+	{'s', "sort", "KEY,...",
+		"a line for each command, pid, tid, cpu, object, function; default: "
+		"command,object,function",
+		0},
+	{REPORT_TREE, "tree", "[ORDER]",
+		"the call tree: callees (the default) shows below each function those that it "
+		"calls, "
+		"callers those that call it",
+		0},
+	{REPORT_LIMIT, "percent-limit", "P", "leave out what has less; default: 0, of trees 0.5",
+		0},
+	{REPORT_NO_DEMANGLE, "no-demangle", NULL, "names of C++ and Rust as the linker has them",
+		0},
+	{REPORT_FIRST + REPORT_FOLDED, "folded", "[FILE]",
+		"lines COMMAND;FUNCTION COUNT, as flamegraph.pl reads them", 0},
+	{REPORT_FIRST + REPORT_FLAMEGRAPH, "flamegraph", "FILE",
+		"a flame graph, SVG: open it in a browser", 0},
+	{REPORT_FIRST + REPORT_PERF_SCRIPT, "perf-script", "[FILE]", "the text of perf script", 0},
+	{REPORT_FIRST + REPORT_PPROF, "pprof", "[FILE]", "for `go tool pprof`", 0},
+	{REPORT_FIRST + REPORT_FIREFOX, "firefox", "[FILE]", "for profiler.firefox.com", 0},
+
+	/* perf report */
+	{OPTION_LONG, "demangle", NULL, NULL, OPTION_DEFAULT},
+	{'f', "force", NULL, NULL, OPTION_DEFAULT},
+	{OPTION_LONG, "no-children", NULL, NULL, OPTION_DEFAULT},
+	{'q', "quiet", NULL, NULL, OPTION_DEFAULT},
+	{OPTION_LONG, "stdio", NULL, NULL, OPTION_DEFAULT},
+	{'v', "verbose", NULL, NULL, OPTION_DEFAULT},
+	{'c', "comms", "COMMAND", "a line each by --sort=command: pipe it to grep", OPTION_FOREIGN},
+	{OPTION_LONG, "children", NULL, "--tree shows each function with those that it calls",
+		OPTION_FOREIGN},
+	{'d', "dsos", "OBJECT", "a line each by --sort=object: pipe it to grep", OPTION_FOREIGN},
+	{'D', "dump-raw-trace", NULL, "is it --perf-script?", OPTION_FOREIGN},
+	{'F', "fields", "FIELDS", "is it --sort?", OPTION_FOREIGN},
+	{'g', "call-graph", "[HOW]", "is it --tree or --flamegraph=FILE?", OPTION_FOREIGN},
+	{'G', "inverted", NULL, "is it --tree=callers?", OPTION_FOREIGN},
+	{OPTION_LONG, "gtk", NULL, "--firefox=FILE is for a browser", OPTION_FOREIGN},
+	{OPTION_LONG, "header", NULL, "is it --perf-script? It begins with what was recorded",
+		OPTION_FOREIGN},
+	{'n', "show-nr-samples", NULL, "--folded has the number of samples of each stack",
+		OPTION_FOREIGN},
+	{'S', "symbols", "FUNCTION", "a line each by --sort=function: pipe it to grep",
+		OPTION_FOREIGN},
+	{'T', "threads", NULL, "is it --sort=tid?", OPTION_FOREIGN},
+	{OPTION_LONG, "tui", NULL, "pipe it to a pager: pfm report | less", OPTION_FOREIGN},
+	{'t', "field-separator", "C", "--folded and --perf-script are for programs",
+		OPTION_FOREIGN},
+	{0},
 };
 
 static int report_set_tree(struct report_options *o, const char *order, struct err *e)
@@ -82,10 +119,12 @@ static int report_set_limit(struct report_options *o, const char *text, struct e
 	return 0;
 }
 
-static int report_option(struct report_options *o, int opt, char **argv, struct err *e)
+static int report_option(struct report_options *o, int opt, struct err *e)
 {
 	switch (opt) {
-	case REPORT_SORT:
+	case 'i':
+		return options_set_once(&o->file, "-i", optarg, e);
+	case 's':
 		return flat_parse_keys(&o->keys, optarg, e);
 	case REPORT_TREE:
 		return report_set_tree(o, optarg, e);
@@ -95,12 +134,9 @@ static int report_option(struct report_options *o, int opt, char **argv, struct 
 		o->names = RECORDING_SYMBOLS;
 		return 0;
 	default:
-		break;
+		o->output[opt - REPORT_FIRST] = optarg ? optarg : "-";
+		return 0;
 	}
-	if (opt < REPORT_FIRST || opt >= REPORT_SORT)
-		return usage_refuse_option(argv, e);
-	o->output[opt - REPORT_FIRST] = optarg ? optarg : "-";
-	return 0;
 }
 
 static int report_parse(struct report_options *o, int argc, char **argv, struct err *e)
@@ -108,10 +144,11 @@ static int report_parse(struct report_options *o, int argc, char **argv, struct 
 	int opt;
 
 	flat_parse_keys(&o->keys, "command,object,function", e);
-	while ((opt = getopt_long(argc, argv, "", report_long, NULL)) != -1)
-		if (report_option(o, opt, argv, e) < 0)
+	while ((opt = options_next(&cmd_report, argc, argv, e)) != 0)
+		if (opt < 0 || report_option(o, opt, e) < 0)
 			return -e->no;
-	o->file = optind < argc ? argv[optind++] : "pfm.data";
+	if (!o->file)
+		o->file = optind < argc ? argv[optind++] : "pfm.data";
 	if (optind < argc)
 		return err_set(e, EINVAL, "%s: give one file; see `pfm help report`", argv[optind]);
 	return 0;
@@ -202,21 +239,11 @@ static int report_run(int argc, char **argv, struct err *e)
 const struct pfm_command cmd_report = {
 	.name = "report",
 	.summary = "show where the time of a recording went",
-	.usage =
-		"Usage: pfm report [FILE] [--sort=KEY,... | --tree[=ORDER]] [--no-demangle]\n"
-		"       pfm report [FILE] [--no-demangle] OUTPUT...\n"
-		"Show the functions that pfm record has sampled, in FILE or pfm.data.\n\n"
-		"  --sort=KEY,...      a line for each command, pid, tid, cpu, object, function;\n"
-		"                      default: command,object,function\n"
-		"  --tree[=callees]    the call tree: below each function those that it calls\n"
-		"  --tree=callers      below each function those that call it\n"
-		"  --percent-limit=P   leave out what has less; default: 0, of trees 0.5\n"
-		"  --no-demangle       names of C++ and Rust as the linker has them\n\n"
-		"Outputs, to stdout or FILE:\n"
-		"  --folded[=FILE]      lines COMMAND;FUNCTION COUNT, as flamegraph.pl reads them\n"
-		"  --flamegraph=FILE    a flame graph, SVG: open it in a browser\n"
-		"  --perf-script[=FILE] the text of perf script\n"
-		"  --pprof[=FILE]       for `go tool pprof`\n"
-		"  --firefox[=FILE]     for profiler.firefox.com\n",
+	.usage = "Usage: pfm report [FILE] [--sort=KEY,... | --tree[=ORDER]] [--no-demangle]\n"
+		 "       pfm report [FILE] [--no-demangle] OUTPUT...\n"
+		 "Show the functions that pfm record has sampled, in FILE or pfm.data. OUTPUTs\n"
+		 "are --folded, --flamegraph, --perf-script, --pprof and --firefox; without FILE,\n"
+		 "to stdout.\n",
+	.options = report_options_rows,
 	.run = report_run,
 };

@@ -115,7 +115,7 @@ static int stat_open_output(struct stat_run *s, struct err *e)
 	int fd = -1;
 
 	if (s->options.output) {
-		s->report.out = fopen(s->options.output, "we");
+		s->report.out = fopen(s->options.output, s->options.append ? "ae" : "we");
 		return s->report.out
 			       ? 0
 			       : err_set(e, errno, "cannot write %s: %s (-o FILE names another)",
@@ -419,5 +419,7 @@ const struct pfm_command cmd_stat = {
 	.name = "stat",
 	.summary = "count events of a command, of processes, threads or CPUs",
 	.usage = stat_options_usage,
+	.options = stat_options_rows,
+	.runs_command = true,
 	.run = stat_main,
 };

@@ -21,44 +21,47 @@
 #include "tools/pfm/top/rows.h"
 #include "tools/pfm/top/screen.h"
 #include "tools/pfm/top/table.h"
-#include "tools/pfm/text/usage.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
 enum { TOP_INTERVAL_MIN_MS = 100, TOP_HEAD_LINES = 3, TOP_CTRL_C = 3 };
 
-static const struct option top_long_options[] = {
-	{"event", required_argument, NULL, 'e'},
-	{"group", required_argument, NULL, 'g'},
-	PLACE_OPTIONS_LONG,
-	{"by", required_argument, NULL, 'B'},
-	{"sort", required_argument, NULL, 's'},
-	{"interval", required_argument, NULL, 'I'},
-	{"count", required_argument, NULL, 'n'},
-	{"batch", no_argument, NULL, 'b'},
+static const struct option_row top_options[] = {
+	{'e', "event", "EVENT,...",
+		"what to count (see `pfm list`); at user level by :u, in the kernel by :k", 0},
+	{'g', "group", "GROUP", "the events of a group", 0},
+	{'p', "pid", "PID,...", "the threads of processes", 0},
+	{'t', "tid", "TID,...", "threads", 0},
+	{'C', "cpu", "LIST", "CPUs, like 0-3,8", 0},
+	{'a', "all-cpus", NULL, "all CPUs that are online", 0},
+	{'B', "by", "WHAT",
+		"thread, or process: the sum of its threads in a row; context: what the contexts "
+		"of "
+		"the mount count",
+		0},
+	{'s', "sort", "EVENT", "largest first (default: the first); id: by number", 0},
+	{'I', "interval", "MS", "between two tables, 100 or more (default: 1000)", 0},
+	{'n', "count", "N", "end after N tables", 0},
+	{'b', "batch", NULL, "plain lines with their time, as without a terminal", 0},
+	MOUNT_OPTION,
+
+	/* top and perf top */
+	{OPTION_LONG, "stdio", NULL, NULL, OPTION_DEFAULT},
+	{'v', "verbose", NULL, NULL, OPTION_DEFAULT},
+	{'d', "delay", "SECONDS", "is it -I, in milliseconds, as -I 2000?", OPTION_FOREIGN},
+	{'F', "freq", "HZ", "it counts without samples: pfm record -a has -F", OPTION_FOREIGN},
+	{'c', NULL, "PERIOD", "it counts without samples: pfm record -a has -c", OPTION_FOREIGN},
+	{'G', NULL, NULL, "functions and their callers: pfm record -g, then pfm report --tree",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "call-graph", "HOW",
+		"functions and their callers: pfm record -g, then pfm report --tree",
+		OPTION_FOREIGN},
+	{'H', "threads", NULL, "is it --by=thread with -p PID?", OPTION_FOREIGN},
+	{'u', "uid", "USER", "give processes, as -p $(pgrep -d, -u USER)", OPTION_FOREIGN},
+	{'K', NULL, NULL, "write :u behind each event, as in -e cycles:u", OPTION_FOREIGN},
+	{'U', NULL, NULL, "write :k behind each event, as in -e cycles:k", OPTION_FOREIGN},
 	{0},
 };
-
-static const char top_usage[] =
-	"Usage: pfm top [options] [-p PID | -t TID | -C LIST | -a]\n"
-	"Show events per second, of CPUs (the default), of threads, or of the contexts\n"
-	"that are loaded, as a table that follows what runs. Keys: q quits, s sorts by\n"
-	"the next column, b shows threads or processes.\n"
-	"\n"
-	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level by :u,\n"
-	"                           in the kernel by :k\n"
-	"  -g, --group=GROUP        the events of a group\n"
-	"  -p, --pid=PID,...        the threads of processes\n"
-	"  -t, --tid=TID,...        threads\n"
-	"  -C, --cpu=LIST           CPUs, like 0-3,8\n"
-	"  -a, --all-cpus           all CPUs that are online\n"
-	"  -B, --by=WHAT            thread, or process: the sum of its threads in a row;\n"
-	"                           context: what the contexts of the mount count\n"
-	"  -s, --sort=EVENT         largest first (default: the first); id: by number\n"
-	"  -I, --interval=MS        between two tables, 100 or more (default: 1000)\n"
-	"  -n, --count=N            end after N tables\n"
-	"  -b, --batch              plain lines with their time, as without a terminal\n"
-	"  -m, --mount=DIR          the mount (default: $PERFMONFS, or the first one)\n";
 
 struct top_run {
 	struct top top;
@@ -112,9 +115,9 @@ static int top_set(struct top_run *r, int c, struct err *e)
 		return rc < 0 ? rc : 0;
 	switch (c) {
 	case 'e':
-		return usage_set_once(&r->wanted.events, "-e", optarg, e);
+		return options_set_once(&r->wanted.events, "-e", optarg, e);
 	case 'g':
-		return usage_set_once(&r->wanted.group, "-g", optarg, e);
+		return options_set_once(&r->wanted.group, "-g", optarg, e);
 	case 'B':
 		return top_set_by(r, e);
 	case 's':
@@ -147,10 +150,8 @@ static int top_parse(struct top_run *r, int argc, char **argv, struct err *e)
 {
 	int c, rc = 0;
 
-	optind = 1;
-	while (rc == 0 && (c = getopt_long(argc, argv, "+e:g:" PLACE_OPTIONS_LETTERS "B:s:I:n:b",
-				   top_long_options, NULL)) != -1)
-		rc = c == '?' ? usage_refuse_option(argv, e) : top_set(r, c, e);
+	while (rc == 0 && (c = options_next(&cmd_top, argc, argv, e)) != 0)
+		rc = c < 0 ? c : top_set(r, c, e);
 	if (rc == 0 && argv[optind])
 		return err_set(e, EINVAL, "%s: pfm top takes no command; see `pfm help top`",
 			argv[optind]);
@@ -454,6 +455,10 @@ static int top_main(int argc, char **argv, struct err *e)
 const struct pfm_command cmd_top = {
 	.name = "top",
 	.summary = "show what CPUs, threads, processes or contexts count, as a live table",
-	.usage = top_usage,
+	.usage = "Usage: pfm top [options] [-p PID | -t TID | -C LIST | -a]\n"
+		 "Show events per second, of CPUs (the default), of threads, or of the contexts\n"
+		 "that are loaded, as a table that follows what runs. Keys: q quits, s sorts by\n"
+		 "the next column, b shows threads or processes.\n",
+	.options = top_options,
 	.run = top_main,
 };

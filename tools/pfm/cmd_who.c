@@ -16,7 +16,6 @@
 #include "tools/pfm/machine.h"
 #include "tools/pfm/samples/names.h"
 #include "tools/pfm/text/json.h"
-#include "tools/pfm/text/usage.h"
 #include "tools/pfm/text/wrap.h"
 #include "tools/pfm/tree/cpus.h"
 #include "tools/pfm/tree/file.h"
@@ -24,16 +23,9 @@
 
 enum { WHO_INDENT = 26, WHO_COLUMNS = 80, WHO_SENTENCE = 400 };
 
-static const char who_usage[] =
-	"Usage: pfm who [-j] [-m DIR]\n"
-	"Show every counter of every CPU: free, or in use by which context or program,\n"
-	"since when, and how to get it.\n"
-	"\n"
-	"  -j, --json               JSON Lines, see pfm-who(1)\n" MOUNT_OPTION_USAGE;
-
-static const struct option who_options[] = {
-	{"json", no_argument, NULL, 'j'},
-	MOUNT_OPTION_LONG,
+static const struct option_row who_options[] = {
+	{'j', "json", NULL, "JSON Lines, see pfm-who(1)", 0},
+	MOUNT_OPTION,
 	{0},
 };
 
@@ -339,14 +331,13 @@ static int who_main(int argc, char **argv, struct err *e)
 	const char *mount = NULL;
 	int c, rc;
 
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "j" MOUNT_OPTION_LETTER, who_options, NULL)) != -1) {
+	while ((c = options_next(&cmd_who, argc, argv, e)) != 0) {
+		if (c < 0)
+			return c;
 		if (c == 'j')
 			w.json = true;
-		else if (c == 'm')
-			mount = optarg;
 		else
-			return usage_refuse_option(argv, e);
+			mount = optarg;
 	}
 	if (argv[optind])
 		return err_set(e, EINVAL, "%s: pfm who takes options alone; see `pfm help who`",
@@ -365,6 +356,9 @@ static int who_main(int argc, char **argv, struct err *e)
 const struct pfm_command cmd_who = {
 	.name = "who",
 	.summary = "show which counters are free, and what uses the others",
-	.usage = who_usage,
+	.usage = "Usage: pfm who [-j] [-m DIR]\n"
+		 "Show every counter of every CPU: free, or in use by which context or program,\n"
+		 "since when, and how to get it.\n",
+	.options = who_options,
 	.run = who_main,
 };

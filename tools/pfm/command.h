@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A command of pfm. main.c has the table of them. To add one: cmd_NAME.c defines cmd_NAME, with a
- * row in `commands` of main.c, a declaration here, and the file in meson.build.
+ * row in `pfm_commands` of main.c, a declaration here, and the file in meson.build.
  */
 #ifndef TOOLS_PFM_COMMAND_H
 #define TOOLS_PFM_COMMAND_H
+
+#include <stdbool.h>
+#include <stdio.h>
 
 #include "base/err.h"
 
@@ -17,28 +20,64 @@ enum {
 	PFM_EXIT_SIGNAL = 128,    /* plus the number of the signal that ended the command */
 };
 
-/* Which mount, an option of all commands that use one: for getopt_long(), and for `pfm help`. */
-#define MOUNT_OPTION_LETTER "m:"
+/* What becomes of an option. */
+enum option_kind {
+	OPTION_OWN,     /* it is in `pfm help` */
+	OPTION_DEFAULT, /* another tool's that chooses what pfm does anyway: accepted, no effect */
+	OPTION_FOREIGN, /* another tool's: refused, with what to type here */
+};
+
+/* The key of an option without a letter, or one of its own above. */
+enum { OPTION_LONG = 256 };
+
+/* An option of a command: one table serves parsing, help, completion and the sentences about
+ * mistakes. */
+struct option_row {
+	int key;              /* its letter, or OPTION_LONG or more; 0 ends the table */
+	const char *name;     /* behind "--"; NULL: it has a letter alone */
+	const char *argument; /* as in help; "[...]": may be missing; NULL: none */
+	const char *help;     /* OPTION_FOREIGN: what to type instead */
+	enum option_kind kind;
+};
+
 /* clang-format off */
-#define MOUNT_OPTION_LONG {"mount", required_argument, NULL, 'm'}
-/* clang-format on */
-#define MOUNT_OPTION_USAGE                                                                         \
-	"  -m, --mount=DIR          the mount (default: $PERFMONFS, or the first one)\n"
+/* Which mount, an option of all commands that use one. */
+#define MOUNT_OPTION                                                                               \
+	{'m', "mount", "DIR", "the mount (default: $PERFMONFS, or the first one)", 0}
 
 /* Where CPUs have different PMUs. */
-#define TYPE_OPTION_USAGE                                                                          \
-	"      --type=TYPE          for CPUs of that type, like core or cpu_core\n"
+#define TYPE_OPTION(key)                                                                           \
+	{key, "type", "TYPE", "for CPUs of that type, like core or cpu_core", 0}
+/* clang-format on */
 
 struct pfm_command {
 	const char *name;
 	const char *summary; /* what it does, in a line for `pfm help` */
-	const char *usage;   /* the text of `pfm help NAME`, with its newlines */
+	/* The text of `pfm help NAME` before the options, and after them; NULL: none. */
+	const char *usage, *notes;
+	const struct option_row *options;
+	bool runs_command; /* the first word that is no option begins a command */
 	/*
 	 * Returns the exit status, or -errno for PFM_EXIT_FAILED. A sentence in @e is printed to
 	 * stderr, whatever the status. argv[0] is the name of the command.
 	 */
 	int (*run)(int argc, char **argv, struct err *e);
 };
+
+/*
+ * Parses the next option of @c, with its argument in optarg. Returns its key, or 0 behind the last
+ * one, when optind is the index of the first operand. -EINVAL.
+ */
+int options_next(const struct pfm_command *c, int argc, char **argv, struct err *e);
+
+/* Sets @value, NULL by default, to the argument of @option. -EINVAL: the option is given twice. */
+int options_set_once(const char **value, const char *option, const char *arg, struct err *e);
+
+/* Prints `pfm help NAME`. */
+void options_print_help(const struct pfm_command *c, FILE *out);
+
+/* In the order of `pfm help`; NULL ends them. */
+extern const struct pfm_command *const pfm_commands[];
 
 extern const struct pfm_command cmd_check, cmd_decode, cmd_encode, cmd_list, cmd_record, cmd_report,
 	cmd_stat, cmd_top, cmd_who;

@@ -23,8 +23,7 @@ static const struct pfm_command cmd_help = {
 	.run = main_help,
 };
 
-/* In the order of `pfm help`. */
-static const struct pfm_command *const commands[] = {
+const struct pfm_command *const pfm_commands[] = {
 	&cmd_stat,
 	&cmd_top,
 	&cmd_record,
@@ -35,8 +34,38 @@ static const struct pfm_command *const commands[] = {
 	&cmd_who,
 	&cmd_check,
 	&cmd_help,
+	NULL,
 };
-enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+/* Commands of perf and LIKWID, with what to type here. */
+static const struct {
+	const char *name, *instead;
+} main_foreign[] = {
+	{"annotate", "`pfm report --pprof=FILE`, then `go tool pprof -disasm FUNCTION FILE`"},
+	{"bench", "perf bench"},
+	{"c2c", "perf c2c"},
+	{"diff", "`pfm stat --compare 'COMMAND A' 'COMMAND B'`"},
+	{"events", "`pfm list`"},
+	{"evlist", "the first lines of `pfm report --perf-script`"},
+	{"features", "lscpu"},
+	{"groups", "`pfm list`"},
+	{"info", "`pfm check`"},
+	{"inject", "nothing: `pfm report` reads recordings as they are"},
+	{"kvm", "perf kvm"},
+	{"lock", "perf lock"},
+	{"mem", "perf mem"},
+	{"mount", "`perfmonfs DIR`"},
+	{"perfctr", "`pfm stat`"},
+	{"pin", "taskset"},
+	{"probe", "perf probe"},
+	{"run", "`pfm stat COMMAND`"},
+	{"sched", "perf sched"},
+	{"script", "`pfm report --perf-script`"},
+	{"timechart", "`pfm report --firefox=FILE`"},
+	{"topology", "lscpu"},
+	{"trace", "strace, or perf trace"},
+	{"version", "`pfm --version`"},
+};
 
 /* Why @name is no command, with the commands nearest to it. */
 static int main_unknown(const char *name, struct err *e)
@@ -44,8 +73,12 @@ static int main_unknown(const char *name, struct err *e)
 	struct nearest near = {0};
 	char room[NEAREST_ROOM];
 
-	for (int i = 0; i < NCOMMANDS; i++)
-		nearest_offer(&near, slice_of(name), commands[i]->name);
+	for (unsigned i = 0; i < sizeof(main_foreign) / sizeof(main_foreign[0]); i++)
+		if (strcmp(main_foreign[i].name, name) == 0)
+			return err_set(e, EINVAL, "%s: no such command; instead: %s", name,
+				main_foreign[i].instead);
+	for (int i = 0; pfm_commands[i]; i++)
+		nearest_offer(&near, slice_of(name), pfm_commands[i]->name);
 	if (near.n)
 		return err_set(e, EINVAL, "%s: no such command: is it %s?", name,
 			nearest_text(&near, room));
@@ -54,9 +87,9 @@ static int main_unknown(const char *name, struct err *e)
 
 static const struct pfm_command *main_find(const char *name)
 {
-	for (int i = 0; i < NCOMMANDS; i++)
-		if (strcmp(commands[i]->name, name) == 0)
-			return commands[i];
+	for (int i = 0; pfm_commands[i]; i++)
+		if (strcmp(pfm_commands[i]->name, name) == 0)
+			return pfm_commands[i];
 	return NULL;
 }
 
@@ -65,8 +98,8 @@ static void main_usage(FILE *out)
 	fputs("Usage: pfm COMMAND [ARG...]\n"
 	      "Count and profile with the performance counters of perfmonfs.\n\n",
 		out);
-	for (int i = 0; i < NCOMMANDS; i++)
-		fprintf(out, "  %-8s  %s\n", commands[i]->name, commands[i]->summary);
+	for (int i = 0; pfm_commands[i]; i++)
+		fprintf(out, "  %-8s  %s\n", pfm_commands[i]->name, pfm_commands[i]->summary);
 	fputs("\n`pfm help COMMAND` explains a command, `pfm --version` shows the version.\n", out);
 }
 
@@ -77,7 +110,7 @@ static int main_help(int argc, char **argv, struct err *e)
 	if (argc > 1 && !c)
 		return main_unknown(argv[1], e);
 	if (c)
-		fputs(c->usage, stdout);
+		options_print_help(c, stdout);
 	else
 		main_usage(stdout);
 	return 0;
@@ -104,8 +137,8 @@ static int main_run(const struct pfm_command *c, int argc, char **argv)
 
 	/* The command tells of its options itself. */
 	opterr = 0;
-	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		fputs(c->usage, stdout);
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		options_print_help(c, stdout);
 		status = 0;
 	} else {
 		status = c->run(argc, argv, &e);

@@ -20,26 +20,18 @@ struct place_options {
 	const char *list;     /* of CPUs, threads or processes; NULL: all CPUs, or a command */
 };
 
-/* For getopt_long(): their letters, and their rows in the array of struct option. */
-#define PLACE_OPTIONS_LETTERS MOUNT_OPTION_LETTER "p:t:C:a"
+/* Their rows in the options of a command. */
 /* clang-format off */
-#define PLACE_OPTIONS_LONG                                                                         \
-	MOUNT_OPTION_LONG,                                                                         \
-	{"pid", required_argument, NULL, 'p'},                                                     \
-	{"tid", required_argument, NULL, 't'},                                                     \
-	{"cpu", required_argument, NULL, 'C'},                                                     \
-	{"all-cpus", no_argument, NULL, 'a'}
+#define PLACE_OPTIONS                                                                              \
+	{'p', "pid", "PID,...", "processes, with all threads and what they start", 0},             \
+	{'t', "tid", "TID,...", "threads", 0},                                                     \
+	{'C', "cpu", "LIST", "CPUs, like 0-3,8", 0},                                               \
+	{'a', "all-cpus", NULL, "all CPUs that are online", 0},                                    \
+	MOUNT_OPTION
 /* clang-format on */
 
-/* Their lines in the text of `pfm help`. */
-#define PLACE_OPTIONS_USAGE                                                                        \
-	"  -p, --pid=PID,...        processes, with all threads and what they start\n"             \
-	"  -t, --tid=TID,...        threads\n"                                                     \
-	"  -C, --cpu=LIST           CPUs, like 0-3,8\n"                                            \
-	"  -a, --all-cpus           all CPUs that are online\n" MOUNT_OPTION_USAGE
-
 /*
- * Takes option @c of getopt_long(), with its argument. Returns 1, or 0 if it is none of these.
+ * Takes the option with key @c, with its argument. Returns 1, or 0 if it is none of these.
  * -EINVAL: there is a place already.
  */
 int place_options_set(struct place_options *o, int c, const char *arg, struct err *e);

@@ -9,7 +9,6 @@
 
 #include "base/num.h"
 #include "base/slice.h"
-#include "tools/pfm/text/usage.h"
 
 enum {
 	STAT_INTERVAL_MIN_MS = 10,
@@ -20,10 +19,10 @@ enum {
 };
 
 enum stat_option {
-	OPT_BACKGROUND = 256,
+	OPT_BACKGROUND = OPTION_LONG + 1,
+	OPT_APPEND,
 	OPT_MUX,
 	OPT_RERUN,
-	OPT_NO_AGGR,
 	OPT_PER_THREAD,
 	OPT_PER_CORE,
 	OPT_PER_SOCKET,
@@ -32,25 +31,119 @@ enum stat_option {
 	OPT_COMPARE,
 };
 
-static const struct option stat_options_long[] = {
-	{"event", required_argument, NULL, 'e'},
-	{"group", required_argument, NULL, 'g'},
-	PLACE_OPTIONS_LONG,
-	{"interval", required_argument, NULL, 'I'},
-	{"repeat", required_argument, NULL, 'r'},
-	{"json", no_argument, NULL, 'j'},
-	{"field-separator", required_argument, NULL, 'x'},
-	{"output", required_argument, NULL, 'o'},
-	{"background", no_argument, NULL, OPT_BACKGROUND},
-	{"mux", no_argument, NULL, OPT_MUX},
-	{"rerun", no_argument, NULL, OPT_RERUN},
-	{"no-aggr", no_argument, NULL, OPT_NO_AGGR},
-	{"per-thread", no_argument, NULL, OPT_PER_THREAD},
-	{"per-core", no_argument, NULL, OPT_PER_CORE},
-	{"per-socket", no_argument, NULL, OPT_PER_SOCKET},
-	{"allow-lost", no_argument, NULL, OPT_ALLOW_LOST},
-	{"regions", no_argument, NULL, OPT_REGIONS},
-	{"compare", no_argument, NULL, OPT_COMPARE},
+const struct option_row stat_options_rows[] = {
+	{'e', "event", "EVENT,...",
+		"what to count (see `pfm list`); at user level by :u, in the kernel by :k", 0},
+	{'g', "group", "GROUP", "the events of a group, with its metrics", 0},
+	PLACE_OPTIONS,
+	{'I', "interval", "MS", "print the counts of each interval, of 10 ms or more", 0},
+	{'r', "repeat", "N", "run the command N times, for statistics", 0},
+	{'j', "json", NULL, "JSON Lines, see pfm-stat(1)", 0},
+	{'x', "field-separator", "C", "CSV, with that separator", 0},
+	{'o', "output", "FILE",
+		"the file for the counts (default: stderr with a COMMAND, stdout without)", 0},
+	{OPT_APPEND, "append", NULL, "append to that file", 0},
+	{OPT_BACKGROUND, "background", NULL,
+		"of CPUs, give way to other contexts; show how long it counted", 0},
+	{OPT_MUX, "mux", NULL,
+		"more events than counters: event sets by turns, and estimates, each with its "
+		"share "
+		"of the time",
+		0},
+	{OPT_RERUN, "rerun", NULL, "more events than counters: the command once for each set", 0},
+	{'A', "no-aggr", NULL, "one count for each CPU, process or thread", 0},
+	{OPT_PER_THREAD, "per-thread", NULL, "one for each thread of the command or of processes",
+		0},
+	{OPT_PER_CORE, "per-core", NULL, "one for each core, of CPUs", 0},
+	{OPT_PER_SOCKET, "per-socket", NULL, "one for each socket", 0},
+	{OPT_COMPARE, "compare", NULL,
+		"run two lines of sh alternately, -r times each (default: 10), and show what "
+		"differs significantly",
+		0},
+	{OPT_REGIONS, "regions", NULL,
+		"count the parts of the command that it names by pfm_region_begin(3)", 0},
+	{OPT_ALLOW_LOST, "allow-lost", NULL, "exit as the command does, even if a count is lost",
+		0},
+
+	/* perf stat */
+	{'B', "big-num", NULL, NULL, OPTION_DEFAULT},
+	{'c', "scale", NULL, NULL, OPTION_DEFAULT},
+	{'v', "verbose", NULL, NULL, OPTION_DEFAULT},
+	{OPTION_LONG, "no-merge", NULL, NULL, OPTION_DEFAULT},
+	{OPTION_LONG, "no-scale", NULL, NULL, OPTION_DEFAULT},
+	{OPTION_LONG, "no-big-num", NULL, "-x, and -j write digits without commas", OPTION_FOREIGN},
+	{OPTION_LONG, "all-user", NULL, "write :u behind each event, as in -e cycles:u",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "all-kernel", NULL, "write :k behind each event, as in -e cycles:k",
+		OPTION_FOREIGN},
+	{'b', "bpf-prog", "ID", "it counts no BPF programs: give a command, -p, -t, -C or -a",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "bpf-counters", NULL,
+		"it counts no BPF programs: give a command, -p, -t, -C or -a", OPTION_FOREIGN},
+	{OPTION_LONG, "control", "HOW",
+		"to start and stop, use the file ctl of a context: perfmonfs(5)", OPTION_FOREIGN},
+	{OPTION_LONG, "cputype", "TYPE", "name the type with the event: -e cpu_core/cycles/",
+		OPTION_FOREIGN},
+	{'d', "detailed", NULL, "name events by -e, or a group by -g, as -g caches: see `pfm list`",
+		OPTION_FOREIGN},
+	{'D', "delay", "MS", "start the command first, and count it later by -p PID",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "filter", "FILTER", "filters are for tracepoints, which perf stat counts",
+		OPTION_FOREIGN},
+	{'G', "cgroup", "NAME",
+		"give the processes of the group, as -p $(paste -sd, "
+		"/sys/fs/cgroup/NAME/cgroup.procs)",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "for-each-cgroup", "NAME", "give the processes of one group by -p",
+		OPTION_FOREIGN},
+	{'i', "no-inherit", NULL, "--per-thread shows each thread alone, -t TID counts one",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "interval-clear", NULL, "pfm top shows a table that follows", OPTION_FOREIGN},
+	{OPTION_LONG, "interval-count", "N",
+		"let a command of that duration end it: -I 1000 -a -- sleep N", OPTION_FOREIGN},
+	{OPTION_LONG, "json-output", NULL, "is it -j?", OPTION_FOREIGN},
+	{OPTION_LONG, "log-fd", "FD", "is it -o /dev/fd/FD?", OPTION_FOREIGN},
+	{'M', "metrics", "METRIC", "-g GROUP counts a group with its metrics: see `pfm list`",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "metric-only", NULL,
+		"-j writes each metric as a line of its own, with \"metric\"", OPTION_FOREIGN},
+	{OPTION_LONG, "metric-no-group", NULL, "--mux and --rerun count more events than counters",
+		OPTION_FOREIGN},
+	{'n', "null", NULL, "-e page-faults counts without hardware; the time is always shown",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "per-cache", NULL, "is it --per-core or --per-socket?", OPTION_FOREIGN},
+	{OPTION_LONG, "per-die", NULL, "is it --per-socket?", OPTION_FOREIGN},
+	{OPTION_LONG, "per-node", NULL, "is it --per-socket?", OPTION_FOREIGN},
+	{OPTION_LONG, "post", "COMMAND", "count a script that does it: sh -c '...'",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "pre", "COMMAND", "run it before pfm stat", OPTION_FOREIGN},
+	{OPTION_LONG, "quiet", NULL, "is it -o /dev/null?", OPTION_FOREIGN},
+	{OPTION_LONG, "smi-cost", NULL, "perf stat has that", OPTION_FOREIGN},
+	{OPTION_LONG, "summary", NULL, "leave out -I: the sum of all is shown at the end",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "sync", NULL, "run sync before pfm stat", OPTION_FOREIGN},
+	{OPTION_LONG, "table", NULL, "-r with -j writes a line for each run", OPTION_FOREIGN},
+	{OPTION_LONG, "timeout", "MS",
+		"count `timeout SECONDS COMMAND`, or -p PID -- sleep SECONDS", OPTION_FOREIGN},
+	{OPTION_LONG, "topdown", NULL, "is it -g topdown?", OPTION_FOREIGN},
+	{'T', "transaction", NULL, "name events of transactions by -e: see `pfm list tx`",
+		OPTION_FOREIGN},
+	/* likwid-perfctr */
+	{'O', NULL, NULL, "is it -x, for CSV?", OPTION_FOREIGN},
+	{'S', NULL, "TIME", "let a command of that duration end it: -a -- sleep 1", OPTION_FOREIGN},
+	{'H', NULL, NULL, "pfm list WORD shows groups and events with their metrics",
+		OPTION_FOREIGN},
+	/* hyperfine */
+	{'N', NULL, NULL, "without --compare, there is no shell: pfm stat -r 10 COMMAND",
+		OPTION_FOREIGN},
+	{OPTION_LONG, "shell", "SHELL",
+		"without --compare, there is no shell: pfm stat -r 10 COMMAND", OPTION_FOREIGN},
+	{OPTION_LONG, "runs", "N", "is it --repeat?", OPTION_FOREIGN},
+	{OPTION_LONG, "min-runs", "N", "is it --repeat?", OPTION_FOREIGN},
+	{OPTION_LONG, "max-runs", "N", "is it --repeat?", OPTION_FOREIGN},
+	{OPTION_LONG, "export-json", "FILE", "is it -j -o FILE?", OPTION_FOREIGN},
+	{OPTION_LONG, "export-csv", "FILE", "is it -x, -o FILE?", OPTION_FOREIGN},
+	{OPTION_LONG, "export-markdown", "FILE", "-x '|' -o FILE writes columns", OPTION_FOREIGN},
 	{0},
 };
 
@@ -59,32 +152,7 @@ const char stat_options_usage[] =
 	"       pfm stat [options] -p PID | -t TID | -C LIST | -a [-- COMMAND [ARG...]]\n"
 	"       pfm stat [options] --compare 'COMMAND A' 'COMMAND B'\n"
 	"Count events of a command and of all that it starts, or of what runs already:\n"
-	"until COMMAND ends, or Ctrl-C.\n"
-	"\n"
-	"  -e, --event=EVENT,...    what to count (see `pfm list`); at user level by :u,\n"
-	"                           in the kernel by :k\n"
-	"  -g, --group=GROUP        the events of a group, with its metrics\n" PLACE_OPTIONS_USAGE
-	"  -I, --interval=MS        print the counts of each interval, of 10 ms or more\n"
-	"  -r, --repeat=N           run the command N times, for statistics\n"
-	"  -j, --json               JSON Lines, see pfm-stat(1)\n"
-	"  -x, --field-separator=C  CSV, with that separator\n"
-	"  -o, --output=FILE        the file for the counts (default: stderr with a\n"
-	"                           COMMAND, stdout without)\n"
-	"      --background         of CPUs, give way to other contexts; show how long it\n"
-	"                           counted\n"
-	"      --mux                more events than counters: event sets by turns, and\n"
-	"                           estimates, each with its share of the time\n"
-	"      --rerun              more events than counters: the command once for each\n"
-	"                           set\n"
-	"      --no-aggr            one count for each CPU, process or thread\n"
-	"      --per-thread         one for each thread of the command or of processes\n"
-	"      --per-core           one for each core, of CPUs\n"
-	"      --per-socket         one for each socket\n"
-	"      --compare            run two lines of sh alternately, -r times each\n"
-	"                           (default: 10), and show what differs significantly\n"
-	"      --regions            count the parts of the command that it names by\n"
-	"                           pfm_region_begin(3)\n"
-	"      --allow-lost         exit as the command does, even if a count is lost\n";
+	"until COMMAND ends, or Ctrl-C.\n";
 
 static int stat_options_interval(struct stat_options *o, const char *text, struct err *e)
 {
@@ -142,7 +210,10 @@ static int stat_options_set_output(struct stat_options *o, int c, struct err *e)
 	case 'o':
 		o->output = optarg;
 		return 0;
-	case OPT_NO_AGGR:
+	case OPT_APPEND:
+		o->append = true;
+		return 0;
+	case 'A':
 		return stat_options_aggregate(o, AGGREGATE_NONE, e);
 	case OPT_PER_THREAD:
 		return stat_options_aggregate(o, AGGREGATE_THREAD, e);
@@ -161,9 +232,9 @@ static int stat_options_set(struct stat_options *o, int c, struct err *e)
 		return rc < 0 ? rc : 0;
 	switch (c) {
 	case 'e':
-		return usage_set_once(&o->wanted.events, "-e", optarg, e);
+		return options_set_once(&o->wanted.events, "-e", optarg, e);
 	case 'g':
-		return usage_set_once(&o->wanted.group, "-g", optarg, e);
+		return options_set_once(&o->wanted.group, "-g", optarg, e);
 	case OPT_BACKGROUND:
 		o->background = true;
 		return 0;
@@ -244,6 +315,8 @@ static int stat_options_check(const struct stat_options *o, struct err *e)
 			"given");
 	if (o->background && stat_options_check_background(o, e) < 0)
 		return -e->no;
+	if (o->append && !o->output)
+		return err_set(e, EINVAL, "--append: give the file, by -o FILE");
 	if (o->mux && o->rerun)
 		return err_set(e, EINVAL, "give one of --mux and --rerun");
 	return stat_options_check_aggregate(o, e);
@@ -270,10 +343,8 @@ int stat_options_parse(struct stat_options *o, int argc, char **argv, struct err
 	int c, rc = 0;
 
 	*o = (struct stat_options){.nruns = 0};
-	optind = 1;
-	while (rc == 0 && (c = getopt_long(argc, argv, "+e:g:I:r:jx:o:" PLACE_OPTIONS_LETTERS,
-				   stat_options_long, NULL)) != -1)
-		rc = c == '?' ? usage_refuse_option(argv, e) : stat_options_set(o, c, e);
+	while (rc == 0 && (c = options_next(&cmd_stat, argc, argv, e)) != 0)
+		rc = c < 0 ? c : stat_options_set(o, c, e);
 	if (rc == 0 && o->compare)
 		rc = stat_options_compared(o, argv + optind, e);
 	else if (rc == 0)

@@ -18,6 +18,7 @@ struct stat_options {
 	char *compared[2];    /* lines for sh, with @compare instead of @command */
 	struct plan_events wanted;
 	const char *output; /* NULL: stdout or stderr */
+	bool append;        /* to @output */
 	uint64_t nruns;     /* of each command; 1: no statistics */
 	enum aggregate aggregate;
 	uint64_t interval_ns; /* 0: none */
@@ -26,8 +27,9 @@ struct stat_options {
 	bool background, mux, rerun, regions, compare, allow_lost;
 };
 
-/* The text of `pfm help stat`. */
+/* The begin of `pfm help stat`, and its options. */
 extern const char stat_options_usage[];
+extern const struct option_row stat_options_rows[];
 
 int stat_options_parse(struct stat_options *o, int argc, char **argv, struct err *e);
 
