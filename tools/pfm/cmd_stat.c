@@ -36,6 +36,7 @@ struct stat_run {
 	struct tree tree;
 	struct tallies tallies[2]; /* of the command, or of two that are compared */
 	unsigned command;          /* the one that runs, as an index of tallies */
+	char *shell[4];            /* sh -c LINE, the command of a comparison that runs */
 	struct group_list groups;
 	struct regions table; /* of regions */
 	bool header;          /* it is printed */
@@ -282,17 +283,19 @@ static int stat_run_once(struct stat_run *s, unsigned n, struct err *e)
 /* Both commands take turns, so that what changes on the machine meanwhile hits both. */
 static int stat_run_all(struct stat_run *s, int *status, struct err *e)
 {
-	char sh[] = "sh", option[] = "-c";
-	char *argv[] = {sh, option, NULL, NULL};
+	static char sh[] = "sh", option[] = "-c";
 	unsigned commands = s->options.compare ? 2 : 1;
 	int rc = 0;
 
-	if (s->options.compare)
-		s->session.argv = argv;
+	if (s->options.compare) {
+		s->shell[0] = sh;
+		s->shell[1] = option;
+		s->session.argv = s->shell;
+	}
 	for (unsigned n = 0; rc == 0 && n < s->options.nruns * commands && !s->session.interrupted;
 		n++) {
 		s->command = n % commands;
-		argv[2] = s->options.compared[s->command];
+		s->shell[2] = s->options.compared[s->command];
 		s->report.run = n / commands + 1;
 		rc = stat_run_once(s, n, e);
 		if (!*status)
